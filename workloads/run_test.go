@@ -542,7 +542,7 @@ func TestRecordHasEveryTrait(t *testing.T) {
 		var claims drivers.Traits
 		reflect.ValueOf(&claims).Elem().FieldByIndex(trait.Index).SetBool(true)
 		got := map[string]bool{}
-		for field, value := range reflect.ValueOf(recorded(claims)).Fields() {
+		for field, value := range reflect.ValueOf(Recorded(claims)).Fields() {
 			if value.Bool() {
 				got[field.Name] = true
 			}

@@ -16,8 +16,8 @@ import (
 
 var errNoInspector = errors.New("the driver cannot inspect its server")
 
-// recorded returns what a record has of a design's traits.
-func recorded(t drivers.Traits) results.Traits {
+// Recorded returns what a record has of a design's traits.
+func Recorded(t drivers.Traits) results.Traits {
 	return results.Traits{
 		Exclusive: t.Exclusive, Owned: t.Owned, Expires: t.Expires, Fenced: t.Fenced, Fair: t.Fair, Reentrant: t.Reentrant,
 		Renews: t.Renews, Wakes: t.Wakes, Waits: t.Waits, Session: t.Session, Blocks: t.Blocks,
@@ -28,7 +28,7 @@ func (e *engine) record() *results.Record {
 	whole := e.run.Record
 	r := &whole
 	r.Schema, r.ID, r.Started = results.SchemaVersion, rand.Text(), e.began.UTC()
-	r.Plan, r.Traits = e.run.Plan, recorded(e.traits)
+	r.Plan, r.Traits = e.run.Plan, Recorded(e.traits)
 	r.Elapsed, r.Latency = max(0, e.until()-e.from), e.latencies()
 	t := e.sum(r)
 	e.fillVotes(r)

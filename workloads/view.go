@@ -78,15 +78,10 @@ func (e *engine) violations() int64 {
 	return e.oracle.Violations()
 }
 
-// attempts returns all acquisitions that have ended since the load began. Those granted count when they are given back.
+// attempts returns all acquisitions that have ended since the load began; see results.Recorder.Attempts.
 func (e *engine) attempts() (n int64) {
 	for _, r := range e.recorders() {
-		n += r.Granted()
-		for _, o := range []results.Outcome{
-			results.OutcomeContended, results.OutcomeTimedOut, results.OutcomeUnknown, results.OutcomeRefused,
-		} {
-			n += r.Ended(o)
-		}
+		n += r.Attempts()
 	}
 	return n
 }
@@ -105,6 +100,7 @@ func (e *engine) snapshot(phase Phase, elapsed, total time.Duration) Snapshot {
 			s.Offered += cl.queue.Offered() + dropped
 			s.Dropped += dropped
 			s.Queue += cl.queue.Len()
+			s.Pending += cl.queue.Offered() - cl.recorder.Attempts()
 		}
 	}
 	return s

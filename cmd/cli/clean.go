@@ -101,7 +101,7 @@ func (p *program) clean(ctx context.Context, o *options, files []string) error {
 func (p *program) tracesOf(o *options, files []string) ([]deploy.Traces, error) {
 	prefix, addr := o.get("prefix"), o.get("addr")
 	if prefix.text != "" && !prefixPattern.MatchString(prefix.text) {
-		return nil, usageErrorf("%s: no run of lockbench has that prefix: it is %s, 26 letters and digits, and a colon; "+
+		return nil, usageErrorf("%s: no run of lockbench has that prefix: it is %s, 16 to 26 letters and digits, and a colon; "+
 			"give it as the run has printed it, or leave it out to list those that are there", prefix.written(), prefixBegin)
 	}
 	var known []deploy.Traces // by their service

@@ -177,7 +177,7 @@ func (p *program) root() *cobra.Command {
 	root.SetOut(p.stdout)
 	root.SetErr(p.stderr)
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) { _ = p.help(c) })
-	root.AddCommand(p.runCommand(), p.reportCommand(), p.compareCommand(), p.historyCommand(), p.cleanCommand(),
+	root.AddCommand(p.runCommand(), p.planCommand(), p.reportCommand(), p.compareCommand(), p.historyCommand(), p.cleanCommand(),
 		p.listCommand(), p.schemaCommand(), p.versionCommand(), p.completionCommand())
 	root.SetHelpCommand(p.helpCommand(root))
 	root.Args = func(_ *cobra.Command, args []string) error {
@@ -205,6 +205,9 @@ func (p *program) command(c *cobra.Command, defs []flagDef) (*cobra.Command, *op
 	o := newOptions(c.Flags(), defs)
 	for _, opt := range o.list {
 		opt.again = p.completing
+		if complete := completion(c.Name(), opt.flagDef); complete != nil {
+			_ = c.RegisterFlagCompletionFunc(opt.name, complete) // the flag exists
+		}
 	}
 	c.Flags().BoolP("help", "", false, helpFlag.usage)
 	c.DisableFlagsInUseLine = true

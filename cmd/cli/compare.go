@@ -63,8 +63,6 @@ func (p *program) compareCommand() *cobra.Command {
 		page.Plan = true
 		return p.judge(found, o, compareLine(o, files), page, outputs...)
 	}
-	p.completeComparing(c)
-	_ = c.RegisterFlagCompletionFunc("format", listCompletion(formatNames(compareFormats))) // the flag exists
 	return c
 }
 
@@ -267,13 +265,4 @@ func verdictCode(v compare.Verdict) int {
 		return exitInconclusive
 	}
 	return exitOK
-}
-
-// completeComparing offers the names that the flags of a comparison take.
-func (p *program) completeComparing(c *cobra.Command) {
-	names := metric.Names()
-	// They fail only for flags that do not exist, which the tests would see.
-	_ = c.RegisterFlagCompletionFunc("figures", listCompletion(names))
-	_ = c.RegisterFlagCompletionFunc("fail-on", listCompletion(names))
-	_ = c.RegisterFlagCompletionFunc("ignore", listCompletion(compare.Ignorable()))
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lockbench/lockbench/cmd/cli/suggest"
+	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/matrix"
 	"github.com/lockbench/lockbench/workloads/presets"
@@ -47,25 +49,34 @@ func (p *program) completionCommand() *cobra.Command {
 	return c
 }
 
-// completeFlags offers the names that flags take.
-func (p *program) completeFlags(c *cobra.Command) {
-	complete := func(flag string, names []string) {
-		// It fails only for a flag that does not exist, which the tests would see.
-		_ = c.RegisterFlagCompletionFunc(flag, listCompletion(names))
+// completion returns what completes the value of a command's flag; nil completes files.
+func completion(command string, f flagDef) cobra.CompletionFunc {
+	known := matrix.Names(f.name)
+	switch {
+	case f.name == "driver":
+		return completeDriver
+	case f.name == "topology" && command == "clean":
+		return listCompletion(asOne)
+	case known != nil:
+		return listCompletion(known)
+	case f.name == "server":
+		return listCompletion(serverChoices)
+	case f.name == "workload": // a file will do as well
+		return cobra.FixedCompletions(presets.Names(), cobra.ShellCompDirectiveDefault)
+	case f.name == "format":
+		return listCompletion(formatsOf(command))
+	case f.name == "figures", f.name == "fail-on":
+		return listCompletion(metric.Names())
+	case f.name == "need":
+		return listCompletion(claimNames())
+	case f.name == "ignore":
+		return listCompletion(compare.Ignorable())
+	case f.axis && f.isSwitch():
+		return listCompletion([]string{spec.Off, spec.On})
+	case f.namesFile():
+		return nil
 	}
-	for _, s := range spec.Settings {
-		switch known := matrix.Names(s.Name); {
-		case s.Name == "driver":
-			_ = c.RegisterFlagCompletionFunc(s.Name, completeDriver)
-		case known != nil:
-			complete(s.Name, known)
-		case s.Axis && s.Value == "":
-			complete(s.Name, []string{spec.Off, spec.On})
-		}
-	}
-	complete("server", serverChoices)
-	// A file will do as well.
-	_ = c.RegisterFlagCompletionFunc("workload", cobra.FixedCompletions(presets.Names(), cobra.ShellCompDirectiveDefault))
+	return cobra.NoFileCompletions
 }
 
 // completeDriver completes drivers, and behind an @ the topologies that a driver knows.
@@ -80,7 +91,23 @@ func completeDriver(c *cobra.Command, args []string, word string) ([]cobra.Compl
 	return listCompletion(names)(c, args, word)
 }
 
-// formatNames returns what -format completes.
+// formatsOf returns the names of a command's formats. Those of a run depend on what else it is asked for.
+func formatsOf(command string) []string {
+	switch command {
+	case "report":
+		return formatNames(reportFormats)
+	case "compare":
+		return formatNames(compareFormats)
+	case "history":
+		return formatNames(historyFormats)
+	case "plan":
+		return formatNames(planFormats)
+	}
+	names := slices.Concat(formatNames(reportFormats), formatNames(compareFormats))
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 func formatNames[T any](formats []exporter[T]) (names []string) {
 	for _, f := range formats {
 		names = append(names, f.name)
@@ -89,12 +116,12 @@ func formatNames[T any](formats []exporter[T]) (names []string) {
 }
 
 // listCompletion completes the last name of a comma list, since a shell compares whole words.
-func listCompletion(names []string) cobra.CompletionFunc {
+func listCompletion[S ~string](names []S) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		before := word[:strings.LastIndexByte(word, ',')+1]
 		var all []cobra.Completion
 		for _, name := range names {
-			all = append(all, before+name)
+			all = append(all, before+string(name))
 		}
 		return all, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -118,7 +118,7 @@ var alwaysShown = []string{"driver", "lock", "wait", "clients", "keys", "hold", 
 func (p plan) split() *file.Workload {
 	w := &file.Workload{}
 	if from := p.options.workload; from != nil {
-		w.Name, w.About, w.Classes = from.Name, from.About, p.classes()
+		w.Name, w.About, w.SLO, w.Classes = from.Name, from.About, from.SLO, p.classes()
 	}
 	if len(p.Cells) > 1 {
 		w.Cells = make([]file.Cell, len(p.Cells))

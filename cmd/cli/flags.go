@@ -34,6 +34,9 @@ type flagDef struct {
 // isSwitch tells that the bare flag means on: -quiet. A switch that is an axis takes a list of off and on.
 func (f flagDef) isSwitch() bool { return f.value == "" }
 
+// namesFile tells that the value is a file, or may be one.
+func (f flagDef) namesFile() bool { return strings.HasPrefix(f.value, "FILE") }
+
 // bare returns the value of a switch that is given without one.
 func (f flagDef) bare() string {
 	if f.axis {
@@ -54,6 +57,7 @@ const passwordVariable = "LOCKBENCH_PASSWORD"
 const (
 	groupServer    = "Server"
 	groupComparing = "Comparing"
+	groupQuestion  = "The question"
 	groupOutput    = "Output"
 )
 
@@ -121,9 +125,11 @@ var runOutputFlags = []flagDef{
 }
 
 var (
+	sloFlag = flagDef{"slo", "", groupQuestion, "SLO", "", false, "what must be true of the arrivals: quantiles of the response and a\nshare of errors, response.p99<20ms,errors<0.1%"}
+
 	formatFlag = flagDef{"format", "", groupOutput, "NAME[=FILE]", "", false, "other formats: csv, html=FILE, markdown and more (help formats)\n(a comma list, each into a file; one without a file replaces the table)"}
 
-	verboseFlag = flagDef{"verbose", "v", groupOutput, "", "false", false, "all that is known of a single run: server, machine, bound, course,\neach latency and cost"}
+	verboseFlag = flagDef{"verbose", "v", groupOutput, "", "false", false, "all that is known of a single run: server, machine, bound, course,\neach latency and cost; of several the servers, guarantees and columns"}
 	widthFlag   = flagDef{"width", "", groupOutput, "N", "0", false, "columns of the table; 0 is the terminal's, else 100"}
 	jsonFlag    = flagDef{"json", "", groupOutput, "", "false", false, "as JSON"}
 	helpFlag    = flagDef{"help", "h", groupOutput, "", "false", false, "this text"}
@@ -168,7 +174,7 @@ var (
 )
 
 // allFlags is what the spelling of any command line is judged by.
-var allFlags = slices.Concat(runFlags, historyFlags, cleanFlags, []flagDef{jsonFlag, helpFlag})
+var allFlags = slices.Concat(runFlags, planFlags, historyFlags, cleanFlags, []flagDef{jsonFlag, helpFlag})
 
 func flagNames(defs []flagDef) []string {
 	var names []string

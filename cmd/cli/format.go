@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -30,7 +29,7 @@ type exporter[T any] struct {
 	write func(w io.Writer, v T) error
 
 	// dir writes several files into a directory, in place of write.
-	dir func(dir string, v T) error
+	dir func(create files.Create, v T) error
 
 	// beside says that it may share standard output with another format, whose lines cannot be taken for its own.
 	beside bool
@@ -75,12 +74,14 @@ var reportFormats = []exporter[reported]{
 	{name: "benchfmt", about: "Go's benchmark format, for benchstat", write: func(w io.Writer, v reported) error {
 		return export.Benchfmt(w, v.cells)
 	}},
-	{name: "hgrm", about: "percentiles for HdrHistogram's plotter, a file a cell and metric in a directory", dir: writeHgrm},
+	{name: "hgrm", about: "percentiles for HdrHistogram's plotter, a file a cell and metric in a directory", dir: func(create files.Create, v reported) error {
+		return export.Hgrm(v.cells, view.Labels(v.cells), create)
+	}},
 	{name: "html", about: "one page with charts, which needs no other file", write: func(w io.Writer, v reported) error {
-		return html.Write(w, v.cells, html.Options{})
+		return html.Write(w, v.cells, html.Options{Check: v.check})
 	}},
 	{name: "svg", about: "charts for a README, those that the records make, as .svg files in a directory:\n" +
-		strings.Join(svg.Names, ", "), dir: writeSVG},
+		strings.Join(svg.Names, ", "), dir: writeCharts},
 	{name: "json", about: "all of it, for programs; lockbench schema report has its schema", write: func(w io.Writer, v reported) error {
 		return export.CheckJSON(w, v.check)
 	}},
@@ -172,23 +173,10 @@ func addSummary(name string, write func(io.Writer) error) error {
 	})
 }
 
-// writeHgrm writes the percentiles of all cells into a directory, which is made if need be.
-func writeHgrm(dir string, v reported) error {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return err
-	}
-	return export.Hgrm(v.cells, view.Labels(v.cells), func(name string, write func(io.Writer) error) error {
-		return files.Replace(filepath.Join(dir, name), write)
-	})
-}
-
-// writeSVG writes all charts that the cells have the data for into a directory, which is made if need be.
-func writeSVG(dir string, v reported) error {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return err
-	}
+// writeCharts writes all charts that the cells have the data for.
+func writeCharts(create files.Create, v reported) error {
 	for _, c := range svg.Charts(v.cells) {
-		err := files.Replace(filepath.Join(dir, c.Name+".svg"), func(w io.Writer) error {
+		err := create(c.Name+".svg", func(w io.Writer) error {
 			_, err := w.Write(c.SVG)
 			return err
 		})
@@ -201,17 +189,38 @@ func writeSVG(dir string, v reported) error {
 
 // runOutputs reads -format of a run. Its formats are report's; those of a run that compares are compare's, whose table
 // comes below the run's own, and whose other formats have standard output for themselves.
-func (o *options) runOutputs(compares bool) (cells []output[reported], found []output[compared], err error) {
-	inputs := []string{o.text("output"), o.text("interval-log"), o.text("baseline"), o.text("workload")}
+func (p plan) runOutputs(compares bool) (cells []output[reported], found []output[compared], err error) {
 	if !compares {
-		cells, err = parseFormats(o, reportFormats, inputs)
+		cells, err = parseFormats(p.options, reportFormats, p.files())
 		return cells, nil, err
 	}
-	found, err = parseFormats(o, compareFormats, inputs)
+	found, err = parseFormats(p.options, compareFormats, p.files())
 	if err == nil && found[0].name == tableFormat {
 		cells = []output[reported]{{exporter: reportFormats[0]}}
 	}
 	return cells, found, err
+}
+
+// files returns those that a run reads, or writes other than by -format: what the flags of its sides name, and the times that
+// it replays.
+func (p plan) files() (names []string) {
+	sides := []*options{p.options}
+	for _, s := range p.sides {
+		sides = append(sides, s.plan.options)
+	}
+	for _, o := range sides {
+		for _, opt := range o.list {
+			if opt.namesFile() {
+				names = append(names, opt.text)
+			}
+		}
+	}
+	for _, c := range p.Cells {
+		for _, load := range c.Plan.Groups() {
+			names = append(names, load.HoldDist.Path, load.ThinkDist.Path)
+		}
+	}
+	return names
 }
 
 // aboutFormats lists formats for the help.
@@ -262,14 +271,23 @@ func parseFormats[T any](o *options, formats []exporter[T], inputs []string) ([]
 			return nil, usageErrorf("%s: %w", opt.written(), err)
 		}
 	}
-	for _, out := range outputs[1:] {
-		if out.dir == nil && out.file != "" {
-			if err := files.CheckReplace(out.from, out.file); err != nil {
-				return nil, err
-			}
+	for _, out := range outputs {
+		if err := out.check(); err != nil {
+			return nil, err
 		}
 	}
 	return outputs, nil
+}
+
+// check tells before anything is measured that an output cannot be written.
+func (out output[T]) check() error {
+	switch {
+	case out.file == "":
+		return nil
+	case out.dir != nil:
+		return files.CheckInto(out.from, out.file)
+	}
+	return files.CheckReplace(out.from, out.file)
 }
 
 func findFormat[T any](formats []exporter[T], name string) (exporter[T], error) {
@@ -306,7 +324,7 @@ func writeOutputs[T any](p *program, outputs []output[T], v T) error {
 		case out.file == "":
 			err = out.write(p.stdout, v)
 		case out.dir != nil:
-			err = out.dir(out.file, v)
+			err = files.Into(out.file, func(create files.Create) error { return out.dir(create, v) })
 		default:
 			err = files.Replace(out.file, func(w io.Writer) error { return out.write(w, v) })
 		}

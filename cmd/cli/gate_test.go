@@ -171,17 +171,21 @@ func TestGateAction(t *testing.T) {
 		}
 	}
 	write(".github/actions/gate/run.sh", string(script))
-	write("scripts/gate.sh", "#!/bin/sh\nprintf '[%s]' \"$@\"\n")
+	write("scripts/gate.sh", "#!/bin/sh\nprintf '[%s]' \"$@\"\nprintf '%s' \"$GITHUB_TOKEN\"\n")
 	write("cmd/lockbench/main.go", "")
 
 	step := gate.Runs.Steps[len(gate.Runs.Steps)-1]
+	if step.Env["GOTOOLCHAIN"] != "auto" {
+		t.Error("go cannot fetch the version that a library or lockbench needs")
+	}
 	call := func(where string, inputs map[string]string) (string, error) {
 		c := exec.Command("bash", "-c", step.Run)
 		c.Dir = where
 		c.Env = append(os.Environ(), "RUNNER_TEMP="+dir, "GITHUB_OUTPUT="+filepath.Join(dir, "output"))
 		for name, value := range step.Env {
 			value = strings.ReplaceAll(value, "${{ github.action_path }}", filepath.Join(ours, ".github", "actions", "gate"))
-			value = strings.ReplaceAll(value, "${{ github.token }}", "token")
+			token := map[string]string{"true": "token"}[inputs["comment"]]
+			value = strings.ReplaceAll(value, "${{ inputs.comment == 'true' && github.token || '' }}", token)
 			value = regexp.MustCompile(`\$\{\{ inputs\.([a-z-]+) \}\}`).ReplaceAllStringFunc(value, func(s string) string {
 				name := s[len("${{ inputs.") : len(s)-len(" }}")]
 				in, ok := gate.Inputs[name]
@@ -207,7 +211,10 @@ func TestGateAction(t *testing.T) {
 		{"defaults", ours, map[string]string{"args": "-driver memory  -clients 4"}, usual + "[--][-driver][memory][-clients][4]"},
 		{"quotes", ours, map[string]string{"args": "-param 'a=b c' -lock \"$(exit 1)\""}, usual + "[--][-param][a=b c][-lock][$(exit 1)]"},
 		{"switches", ours, map[string]string{"args": "-x", "allow-inconclusive": "true", "comment": "true", "head": "v2"},
-			usual + "[-head][v2][-allow-inconclusive][-comment][--][-x]"},
+			usual + "[-head][v2][-allow-inconclusive][-comment][--][-x]token"},
+		{"switches off", ours, map[string]string{"args": "-x", "allow-inconclusive": "", "comment": "false"}, usual + "[--][-x]"},
+		{"an empty word at the end", ours, map[string]string{"args": "-driver memory -user ''\n"}, usual + "[--][-driver][memory][-user][]"},
+		{"nothing, which the gate refuses", ours, map[string]string{"args": " "}, usual + "[--]"},
 		{"a library", dir, map[string]string{"args": "-x"}, usual + "[-source][" + ours + "][--][-x]"},
 		{"a version", dir, map[string]string{"args": "-x", "lockbench-version": "v0.3.0"}, usual + "[-source][v0.3.0][--][-x]"},
 	} {
@@ -221,10 +228,36 @@ func TestGateAction(t *testing.T) {
 			}
 		}
 	}
-	if got, err := call(ours, map[string]string{"args": "-param 'a"}); err == nil {
-		t.Errorf("an open quote is no error: %s", got)
+	for input, value := range map[string]string{
+		"args": "-param 'a", "allow-inconclusive": "yes", "comment": "True", "setup-go": "no",
+	} {
+		inputs := map[string]string{"args": "-x", input: value}
+		if got, err := call(ours, inputs); err == nil || !strings.Contains(got, "gate: input "+input+": ") {
+			t.Errorf("%s: %s is no error: %v, %s", input, value, err, got)
+		}
 	}
 	if text, err := os.ReadFile(filepath.Join(dir, "output")); err != nil || !strings.HasPrefix(string(text), "directory="+dir+"/lockbench-gate-lockbench\n") {
 		t.Errorf("the output is %q, %v", text, err)
+	}
+}
+
+// TestGateActionGo: the Go that the action installs can build lockbench, whatever the library needs.
+func TestGateActionGo(t *testing.T) {
+	var gate action
+	readYAML(t, ".github/actions/gate/action.yml", &gate)
+	at := filepath.Join("..", "..", ".github", "actions", "gate")
+	file := strings.ReplaceAll(gate.Runs.Steps[0].With["go-version-file"], "${{ github.action_path }}", at)
+	if text, err := os.ReadFile(file); err != nil || !strings.HasPrefix(string(text), "module github.com/lockbench/lockbench\n") {
+		t.Errorf("the version of Go is that of %s: %.50s, %v", file, text, err)
+	}
+}
+
+// TestRecordKnowsItsFiles: a name that no run makes is refused before anything is recorded.
+func TestRecordKnowsItsFiles(t *testing.T) {
+	record := exec.Command("bash", filepath.Join("..", "..", "scripts", "record.sh"), "services.jsonl", "servces.jsonl")
+	record.Env = append(os.Environ(), "GO=false") // builds nothing
+	out, err := record.CombinedOutput()
+	if exit, ok := err.(*exec.ExitError); !ok || exit.ExitCode() != 2 || string(out) != "record.sh: no run makes servces.jsonl\n" {
+		t.Errorf("%v, %s", err, out)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/lockbench/lockbench/cmd/cli/catalog"
 	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/results/format"
 )
@@ -107,7 +108,7 @@ func (f flagDef) writeHelp(b *strings.Builder) {
 		text += " (default " + f.def + ")"
 	}
 	text = strings.ReplaceAll(text, "\n", " ")
-	b.WriteString(strings.Join(format.Wrap(fmt.Sprintf("%-*s", usageColumn, f.left()), text, helpWidth), "\n") + "\n")
+	b.WriteString(strings.Join(format.Wrap(fmt.Sprintf("%-*s", usageColumn, f.left()), text, catalog.Width), "\n") + "\n")
 }
 
 // writeBrief writes a line.

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/spf13/pflag"
+
 	"github.com/lockbench/lockbench/cmd/cli/deploy"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
@@ -29,7 +31,7 @@ func helpOf(t *testing.T, args ...string) string {
 
 // TestHelp pins the help of every command and topic, and that it can be read in 100 columns and two screens.
 func TestHelp(t *testing.T) {
-	commands := []string{"", allFlagsPage, "report", "compare", "history", "clean", "list", "schema", "version", "completion"}
+	commands := []string{"", allFlagsPage, "plan", "report", "compare", "history", "clean", "list", "schema", "version", "completion"}
 	for _, name := range slices.Concat(commands, topics) {
 		text := helpOf(t, strings.Fields(name)...)
 		for line := range strings.Lines(text) {
@@ -189,6 +191,16 @@ func TestHelpExamples(t *testing.T) {
 // parseExample parses a command line as the program does, and plans what it would run.
 func parseExample(t *testing.T, words []string) error {
 	args := withCommand(normalise(words))
+	server := func(*servers.Service) (string, error) { return "/bin/server", nil }
+	if args[0] == "plan" {
+		flags := pflag.NewFlagSet("plan", pflag.ContinueOnError)
+		o := newOptions(flags, planFlags)
+		if err := flags.Parse(args[1:]); err != nil {
+			return err
+		}
+		_, err := questionOf(o, environment(), nil, server)
+		return err
+	}
 	if args[0] != "run" {
 		c, rest, err := (&program{}).root().Find(args)
 		if err == nil {
@@ -206,7 +218,7 @@ func parseExample(t *testing.T, words []string) error {
 	if err := o.readWorkload(nil); err != nil {
 		return err
 	}
-	_, err = planAll(o, environment(), nil, func(*servers.Service) (string, error) { return "/bin/server", nil })
+	_, err = planAll(o, environment(), nil, server)
 	return err
 }
 

@@ -40,15 +40,8 @@ too, and there will be more: look at what else changed, and measure on a machine
 -format writes other formats, each into a file of its own, or one in place of the table:
 
 ` + strings.TrimSuffix(aboutFormats(historyFormats), "\n"),
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usageErrorf("history: which file? give the names of record files, or - for standard input")
-			}
-			return nil
-		},
+		Args: needFiles,
 	}, historyFlags)
-	_ = c.RegisterFlagCompletionFunc("figures", listCompletion(metric.Names()))
-	_ = c.RegisterFlagCompletionFunc("format", listCompletion(formatNames(historyFormats)))
 	c.RunE = func(_ *cobra.Command, files []string) error {
 		if err := o.fill(p.env); err != nil {
 			return err

@@ -76,7 +76,7 @@ func TestNewMetric(t *testing.T) {
 	})
 	dir := t.TempDir()
 	records, again := filepath.Join(dir, "o.jsonl"), filepath.Join(dir, "again.jsonl")
-	const base = "-driver null,memory -clients 1 -duration 20ms -warmup 0s -trials 6 -quiet -output "
+	const base = "-driver null,memory -clients 1 -duration 20ms -warmup 0s -trials 6 -quiet -v -output "
 	for _, test := range []struct{ what, command, want string }{
 		{"the table's notes", base + records, "luck/lock"},
 		{"again", base + again, "luck/lock"},

@@ -10,7 +10,6 @@ import (
 	"github.com/lockbench/lockbench/cmd/cli/progress"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
-	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/results/text"
 )
@@ -28,47 +27,53 @@ func (p *program) reportCommand() *cobra.Command {
 			"the table, and exits with 3 if one is missed; lockbench help gate says more.\n\n" +
 			"A damaged line costs that line: it is named on stderr, and the exit code stays 0 as long as every\n" +
 			"file has at least one good record. A file that has none, or that cannot be read, makes it 1.",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usageErrorf("report: which file? give the names of record files, or - for standard input")
-			}
-			return nil
-		},
+		Args: needFiles,
 	}, reportFlags)
-	_ = c.RegisterFlagCompletionFunc("format", listCompletion(formatNames(reportFormats))) // the flag exists
-	_ = c.RegisterFlagCompletionFunc("fail-on", listCompletion(metric.Names()))            // this one too
 	c.RunE = func(_ *cobra.Command, files []string) error {
 		if err := o.fill(p.env); err != nil {
 			return err
 		}
-		table, err := p.tableOptions(o)
-		if err != nil {
-			return err
-		}
-		table.Verbose = o.on("verbose")
-		limits, err := o.thresholds("lockbench compare does that")
-		if err != nil {
-			return err
-		}
-		outputs, err := parseFormats(o, reportFormats, files)
-		if err != nil {
-			return err
-		}
-		cells, failed := p.cellsOf(files)
-		if len(cells) == 0 {
-			return exitCode(exitError)
-		}
-		check := compare.CheckCells(cells, limits, nil)
-		if err := writeOutputs(p, outputs, p.reported(cells, check, table)); err != nil {
-			return err
-		}
-		verdict := p.checked(check, o)
-		if failed && check.Verdict != compare.Violated {
-			return exitCode(exitError)
-		}
-		return verdict
+		return p.report(o, files)
 	}
 	return c
+}
+
+// needFiles wants at least one file of records.
+func needFiles(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return usageErrorf("%s: which file? give the names of record files, or - for standard input", c.Name())
+	}
+	return nil
+}
+
+// report reads all files, says what is wrong with them, and writes and judges what is right.
+func (p *program) report(o *options, files []string) error {
+	table, err := p.tableOptions(o)
+	if err != nil {
+		return err
+	}
+	table.Verbose = o.on("verbose")
+	limits, err := o.thresholds("lockbench compare does that")
+	if err != nil {
+		return err
+	}
+	outputs, err := parseFormats(o, reportFormats, files)
+	if err != nil {
+		return err
+	}
+	cells, failed := p.cellsOf(files)
+	if len(cells) == 0 {
+		return exitCode(exitError)
+	}
+	check := compare.CheckCells(cells, limits, nil)
+	if err := writeOutputs(p, outputs, p.reported(cells, check, table)); err != nil {
+		return err
+	}
+	verdict := p.checked(check, o)
+	if failed && check.Verdict != compare.Violated {
+		return exitCode(exitError)
+	}
+	return verdict
 }
 
 // cellsOf reads files, and says what is wrong with them.

@@ -34,38 +34,63 @@ func (p *program) runCommand() *cobra.Command {
 		Args:  noArgs,
 	}, runFlags)
 	c.RunE = func(c *cobra.Command, _ []string) error { return p.run(c.Context(), o) }
-	p.completeFlags(c)
-	p.completeComparing(c)
-	names := slices.Concat(formatNames(reportFormats), formatNames(compareFormats))
-	slices.Sort(names)
-	_ = c.RegisterFlagCompletionFunc("format", listCompletion(slices.Compact(names))) // the flag exists
 	return c
 }
 
 // run does what the options ask for. Everything that can be wrong with them is said before anything is started.
 func (p *program) run(ctx context.Context, o *options) (err error) {
-	if err := o.fill(p.env); err != nil {
-		return err
-	}
-	for _, s := range p.env.unknownVars() {
-		fmt.Fprintf(p.stderr, "lockbench: warning: no flag reads the variable %s\n", s)
-	}
-	if err := o.readWorkload(p.stdin); err != nil {
-		return err
-	}
-	plan, err := planAll(o, p.env, p.stdin, func(s *servers.Service) (string, error) { return s.Locate() })
+	plan, err := p.readPlan(o)
 	if err != nil {
-		for _, s := range plan.Skipped[min(1, len(plan.Skipped)):] { // the error has the first
-			fmt.Fprintf(p.stderr, "lockbench: skipped: %v\n", s)
-		}
 		return err
 	}
-	plan.teach(&p.secrets)
 	table, err := p.tableOptions(o)
 	if err != nil {
 		return err
 	}
 	table.Verbose = o.on("verbose")
+	r := runner{program: p, plan: plan, output: o.text("output"), id: newRunID(), limits: machine.ReadLimits()}
+	if err := r.check(); err != nil {
+		return err
+	}
+	if o.on("dry-run") {
+		return plan.print(p.stdout)
+	}
+	if r.live, err = openLive(ctx, o, plan, r.env.Lockbench); err != nil {
+		return err
+	}
+	defer func() { err = r.live.close(p.stderr, err) }()
+	r.announce()
+	if !o.on("quiet") {
+		r.progress = progress.New(p.stderr, len(plan.Order))
+	}
+	return r.run(ctx, table)
+}
+
+// readPlan reads from the options, and from what they name, what is measured and where.
+func (p *program) readPlan(o *options) (plan, error) {
+	if err := o.fill(p.env); err != nil {
+		return plan{}, err
+	}
+	for _, s := range p.env.unknownVars() {
+		fmt.Fprintf(p.stderr, "lockbench: warning: no flag reads the variable %s\n", s)
+	}
+	if err := o.readWorkload(p.stdin); err != nil {
+		return plan{}, err
+	}
+	run, err := planAll(o, p.env, p.stdin, func(s *servers.Service) (string, error) { return s.Locate() })
+	if err != nil {
+		for _, s := range run.Skipped[min(1, len(run.Skipped)):] { // the error has the first
+			fmt.Fprintf(p.stderr, "lockbench: skipped: %v\n", s)
+		}
+		return plan{}, err
+	}
+	run.teach(&p.secrets)
+	return run, nil
+}
+
+// check reads what else the options say of a run, and looks at the files that they name. It leaves nothing behind.
+func (r *runner) check() error {
+	o := r.options
 	if err := checkLive(o); err != nil {
 		return err
 	}
@@ -73,58 +98,41 @@ func (p *program) run(ctx context.Context, o *options) (err error) {
 	if err != nil {
 		return err
 	}
-	comparison, err := comparisonOf(o, plan)
-	if err != nil {
+	if r.comparison, err = comparisonOf(o, r.plan); err != nil {
 		return err
 	}
-	var limits []compare.Threshold
-	if comparison == nil {
-		if limits, err = o.thresholds(giveBase); err != nil {
+	if r.comparison == nil {
+		if r.thresholds, err = o.thresholds(giveBase); err != nil {
 			return err
 		}
 	}
-	outputs, found, err := o.runOutputs(comparison != nil)
-	if err != nil {
+	if r.outputs, r.judged, err = r.runOutputs(r.comparison != nil); err != nil {
 		return err
-	}
-	if o.on("dry-run") {
-		return plan.print(p.stdout)
 	}
 	if err := checkOutput(o.get("output")); err != nil {
 		return err
 	}
-	env := machine.Env()
-	env.Revision = revision
-	env.Variables = machine.Variables(p.env.lookup, p.secrets.Scrub)
-	if comparison != nil {
-		if err := p.readBaseline(comparison, o, plan, env); err != nil {
-			return err
-		}
+	r.env = machine.Env()
+	r.env.Revision = revision
+	r.env.Variables = machine.Variables(r.program.env.lookup, r.secrets.Scrub)
+	if r.comparison == nil {
+		return nil
 	}
-	live, err := openLive(ctx, o, plan, env.Lockbench)
-	if err != nil {
-		return err
-	}
-	for _, line := range p.env.ignored(plan.services()) {
-		fmt.Fprintf(p.stderr, "lockbench: warning: %s\n", line)
-	}
-	plan.announce(p.stderr)
-	live.announce(p.stderr)
-	if comparison != nil {
-		if text := comparison.how.TooFew(comparison.cells, comparison.least, plan.Trials, o.versus(), maxTrials); text != "" {
-			fmt.Fprintf(p.stderr, "lockbench: warning: %s\n", text)
-		}
-	}
+	return r.readBaseline(r.comparison, o, r.plan, r.env)
+}
 
-	r := runner{
-		program: p, plan: plan, output: o.text("output"), id: newRunID(), env: env, limits: machine.ReadLimits(), live: live, comparison: comparison,
-		outputs: outputs, judged: found, thresholds: limits,
+// announce says on stderr what there is to know before the load begins.
+func (r *runner) announce() {
+	for _, line := range r.program.env.ignored(r.services()) {
+		fmt.Fprintf(r.stderr, "lockbench: warning: %s\n", line)
 	}
-	if !o.on("quiet") {
-		r.progress = progress.New(p.stderr, len(plan.Order))
+	r.plan.announce(r.stderr)
+	r.live.announce(r.stderr)
+	if c := r.comparison; c != nil {
+		if text := c.how.TooFew(c.cells, c.least, r.Trials, r.options.versus(), maxTrials); text != "" {
+			fmt.Fprintf(r.stderr, "lockbench: warning: %s\n", text)
+		}
 	}
-	defer func() { err = live.close(p.stderr, err) }()
-	return r.run(ctx, table)
 }
 
 // announce says on stderr what is left out and what to expect, each thing once.
@@ -181,26 +189,10 @@ type runner struct {
 
 // run runs all trials and renders what there is, also after an interruption.
 func (r *runner) run(ctx context.Context, table text.Options) error {
-	r.draining.Store(true)
-	r.out, r.misfit = map[int]bool{}, map[int]bool{}
-
-	deployments, err := deploymentsOf(r.plan)
-	if err != nil {
+	if err := r.deploy(); err != nil {
 		return err
 	}
-	r.deployments = deployments
-	for _, f := range deployments {
-		r.secrets.Add(string(f.Password))
-	}
-	giveUp := func() {
-		if hint := r.hint.Load(); hint != nil {
-			fmt.Fprint(r.stderr, *hint)
-		}
-		r.giveUp()
-	}
-	r.abandon.Store(&giveUp)
 	defer r.closeServer()
-	r.announcePrefix()
 
 	for i, t := range r.Order {
 		if ctx.Err() != nil {
@@ -220,6 +212,30 @@ func (r *runner) run(ctx context.Context, table text.Options) error {
 		}
 	}
 	return r.finish(ctx, table)
+}
+
+// deploy gets ready to start servers, and for a run that is stopped. What it has begun closeServer ends.
+func (r *runner) deploy() error {
+	r.draining.Store(true)
+	r.out, r.misfit = map[int]bool{}, map[int]bool{}
+
+	deployments, err := deploymentsOf(r.plan)
+	if err != nil {
+		return err
+	}
+	r.deployments = deployments
+	for _, f := range deployments {
+		r.secrets.Add(string(f.Password))
+	}
+	giveUp := func() {
+		if hint := r.hint.Load(); hint != nil {
+			fmt.Fprint(r.stderr, *hint)
+		}
+		r.giveUp()
+	}
+	r.abandon.Store(&giveUp)
+	r.announcePrefix()
+	return nil
 }
 
 // finish writes the table, or what -format asks for, and chooses the exit code.
@@ -259,25 +275,34 @@ func (r *runner) interrupted(ctx context.Context, err error) error {
 }
 
 // trial runs one trial and puts its record where it belongs. The error has stopped this cell, not the run.
-func (r *runner) trial(ctx context.Context, t matrix.Trial) (err error) {
+func (r *runner) trial(ctx context.Context, t matrix.Trial) error {
+	rec, err := r.measure(ctx, t, r.at(t), nil)
+	if err != nil {
+		return r.leaveOrFail(t, err)
+	}
+	r.ran = true
+	return r.keep(ctx, rec)
+}
+
+// measure runs one trial, of a plan that its cell has or one like it, and returns the record; stop may be nil.
+func (r *runner) measure(ctx context.Context, t matrix.Trial, c spec.Plan, stop func(workloads.Snapshot) string) (rec *results.Record, err error) {
 	defer drivers.Catch(&err)
-	c := r.at(t)
 	r.servers = r.deployments[r.Cells[t.Cell].Side]
 	r.opened++
 	prefix := fmt.Sprintf("%s%d:", r.prefix(), r.opened)
 	if err := r.servers.Start(ctx, c); err != nil {
-		return err
+		return nil, err
 	}
 	if err := r.limits.Check(&c, r.servers.Network(c)); err != nil {
-		return err
+		return nil, err
 	}
 	warning, err := r.servers.CheckServer(ctx, c, prefix)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	svc, err := r.servers.Open(ctx, c, prefix)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	hint := r.leftLine(c, "stopped at once")
 	r.hint.Store(&hint)
@@ -285,30 +310,26 @@ func (r *runner) trial(ctx context.Context, t matrix.Trial) (err error) {
 	defer func() { r.closeService(c, svc) }()
 	beside, err := r.servers.Neighbour(ctx, c, prefix)
 	if err != nil {
-		return r.leaveOrFail(t, err)
+		return nil, err
 	}
 	defer beside.Close()
 	if err := deploy.CheckRoom(c, svc); err != nil {
-		return err
+		return nil, err
 	}
 	run := workloads.Run{
 		Plan: c, Service: svc, Prefix: prefix, ServerCPU: r.servers.CPU(c), Pool: matrix.Pool(&c), Replays: r.of(t.Cell).options.replays.Of(&c),
-		Neighbour: beside.Prober, Record: r.begin(t, c, warning),
+		Neighbour: beside.Prober, Record: r.begin(t, c, warning), Stop: stop,
 	}
 	if r.progress != nil {
 		run.Progress = r.progress.Update
 	}
 	r.live.follow(&run, t)
-	rec, err := run.Do(ctx)
+	rec, err = run.Do(ctx)
 	r.live.end()
 	if left := run.Left(); left != nil {
 		r.sayLeft(c, left)
 	}
-	if err != nil {
-		return r.leaveOrFail(t, err)
-	}
-	r.ran = true
-	return r.keep(ctx, rec)
+	return rec, err
 }
 
 // leaveOrFail leaves out what is left of a cell that makes no sense, and says why. Any other error is one.

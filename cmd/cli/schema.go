@@ -1,5 +1,5 @@
 // lockbench schema: the JSON schemas of what lockbench reads and writes. That of workload files is made from the table of
-// flags, like the parser's vocabulary, so that neither knows a field that the other does not; those of records and comparisons
+// flags, like the parser's vocabulary, so that neither knows a field that the other does not; those of all others
 // are the affair of packages results and export.
 
 package cli
@@ -18,24 +18,26 @@ import (
 )
 
 // schemas are what has one, the default first.
-var schemas = []string{"workload", "record", "report", "comparison"}
+var schemas = []string{"workload", "record", "report", "comparison", "plan"}
 
 // schemaOf makes one of them.
 var schemaOf = map[string]func() ([]byte, error){
 	"workload": workloadSchema, "record": results.JSONSchema, "report": export.ReportSchema, "comparison": export.ComparisonSchema,
+	"plan": export.PlanSchema,
 }
 
 func (p *program) schemaCommand() *cobra.Command {
 	c, _ := p.command(&cobra.Command{
-		Use:   "schema [workload|record|report|comparison]",
-		Short: "Print the JSON schema of workload files, records, reports or comparisons",
+		Use:   "schema [workload|record|report|comparison|plan]",
+		Short: "Print the JSON schema of workload files, records, reports, comparisons or plans",
 		Long: "Prints a JSON schema (draft 2020-12).\n\n" +
 			"workload, the default, is that of the files that -workload takes. An editor that knows it\n" +
 			"completes their fields and marks mistakes. What depends on other values, lockbench alone tells:\n" +
 			"see -dry-run.\n\n" +
 			"record is that of a line of the files that -o writes, report that of what -format json writes of a\n" +
-			"run, comparison that of what compare -format json writes, for programs that read them. They have\n" +
-			"to expect fields that it does not name: later versions add some.",
+			"run, comparison that of what compare -format json writes, plan that of what plan -format json\n" +
+			"writes, for programs that read them. They have to expect fields that it does not name: later\n" +
+			"versions add some.",
 		ValidArgs: schemas,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
@@ -62,6 +64,9 @@ func (p *program) schemaCommand() *cobra.Command {
 // workloadSchema returns the schema of the files that vocabulary describes.
 func workloadSchema() ([]byte, error) {
 	return vocabulary().JSONSchema(func(field string) map[string]any {
+		if field == sloFlag.name {
+			return matrix.Schema(spec.Setting{Name: sloFlag.name, Value: sloFlag.value, Usage: sloFlag.usage})
+		}
 		f, _ := findFlag(field)
 		if f.name == "seed" {
 			f.value = "SEED"

@@ -55,7 +55,7 @@ func TestSchemaKnowsTheFields(t *testing.T) {
 		has   properties
 		more  []string
 	}{
-		{"the top", func(f string) string { return f + ": x" }, schema.Properties, []string{"name", "about", "classes", "cells"}},
+		{"the top", func(f string) string { return f + ": x" }, schema.Properties, []string{"name", "about", "slo", "classes", "cells"}},
 		{"a named class", func(f string) string { return "classes: {a: {" + f + ": x}}" }, classes.AnyOf[0].AdditionalProperties.Properties, nil},
 		{"a listed class", func(f string) string { return "classes: [{name: a, " + f + ": x}]" }, classes.AnyOf[1].Items.Properties, []string{"name"}},
 		{"a cell", func(f string) string { return "cells: [{" + f + ": x}]" }, cells.Items.Properties, nil},
@@ -109,7 +109,7 @@ func TestTakenWorkloads(t *testing.T) {
 		texts[name] = printed(t, p)
 	}
 	texts["spellings"] = "driver: [rueidis, null]\nclients: 1_000\nkeys: 10k\nhold: 0\nthink: uniform:0:1.5ms\ncrash: 0.1\n" +
-		"overstay: 5 %\nrate: 0\nburst: 0\nrenew: [on, false]\noracle: false\nnull: true\nseed: 0x10\nttl: 1h30m\nflush-delay: 1.5us\n"
+		"slo: response.p99.9 < 1.5s, violations=0,errors< 1%\noverstay: 5 %\nrate: 0\nburst: 0\nrenew: [on, false]\noracle: false\nnull: true\nseed: 0x10\nttl: 1h30m\nflush-delay: 1.5us\n"
 	for name, text := range texts {
 		if _, err := planOfWorkload(t, text, "", environment()); err != nil {
 			t.Errorf("%s: %v\n%s", name, err, text)
@@ -146,6 +146,7 @@ func TestRefusedWorkloads(t *testing.T) {
 		"rate: fast", "rate: -5", "rate: 1k:2k", "rate: steps:1k:2k", "rate: 1k:2k:3", "arrival: sometimes", "burst: 1", "max-queue: -1",
 		"max-errors: few", "probe: -1", "probe: 1e9", "wait: sleep", "renew: maybe", "renew: yes", "oracle: on", "null: 3", "seed: -1", "seed: x",
 		"topology: ring", "driver: redsync@ring", "driver: redsync@", "driver: '@redlock'", "durability: none", "release: free", "pipelining: on", "handover: throw", "param: retry", "param: a=b+c",
+		"slo:", "slo: []", "slo: fast", "slo: 20ms", "slo: response.p99>20ms", "slo: [response.p99<20ms, x]", "slo: {a: 1}", "cells: [{slo: response.p99<1s}]",
 		"name: ''", "name: a b", "name: -x", "name: [x]", "about: ''", "about: [x]", "about: " + strings.Repeat("x", 201),
 		"classes: {}", "classes: []", "classes:", "classes: 3", "classes: {a: 3}", "classes: {a: {driver: memory}}", "classes: {a: {hold: [1ms, 2ms]}}",
 		"classes: {a b: {}}", "classes: [{hold: 1ms}]", "classes: [{name: a, keys: 3}]", "classes: {a: {clints: 3}}", "classes: {a: {classes: {b: {}}}}", "classes: {a: {name: b}}",

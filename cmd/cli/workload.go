@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/lockbench/lockbench/cmd/cli/suggest"
+	"github.com/lockbench/lockbench/results/capacity"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/file"
 	"github.com/lockbench/lockbench/workloads/matrix"
@@ -93,11 +94,36 @@ func (o *options) readWorkload(stdin io.Reader) error {
 	if err != nil {
 		return &usageError{err}
 	}
+	if err := checkSLO(w); err != nil {
+		return err
+	}
 	o.workload = &workload{w, w.Name}
 	if w.Name == "" && source != inlineSource && source != stdinSource {
 		o.workload.label = file.Named(strings.TrimSuffix(filepath.Base(source), filepath.Ext(source)))
 	}
 	return o.adopt(o.workload)
+}
+
+// checkSLO reads what a workload says must be true of the arrivals, which lockbench plan alone makes use of: a run measures at
+// the rates that it is given, and -fail-on judges it.
+func checkSLO(w *file.Workload) error {
+	if w.SLO == nil {
+		return nil
+	}
+	_, err := capacity.ParseSLO(w.SLO.Text())
+	fault, ok := errors.AsType[*capacity.SLOError](err)
+	if !ok {
+		return err
+	}
+	at, before := w.SLO.Values[0].At, 0
+	for _, v := range w.SLO.Values {
+		if before+len(v.Text) >= fault.Column-1 {
+			at = v.At
+			break
+		}
+		before += len(v.Text) + len(",")
+	}
+	return &usageError{w.Fault(at, "slo %s: %s", w.SLO.Text(), fault.What)}
 }
 
 // adopt gives the values of a workload to the options that nothing else has set.

@@ -21,7 +21,7 @@ import (
 	"strings"
 )
 
-// Vocabulary is what may stand in a workload besides name, about, classes and cells.
+// Vocabulary is what may stand in a workload besides name, about, slo, classes and cells.
 type Vocabulary struct {
 	Fields     []Field
 	MaxClasses int // that a workload may have; 0 is no limit
@@ -43,9 +43,10 @@ type Field struct {
 
 // Workload is what a file says, in its order.
 type Workload struct {
-	Source  string // the file, as errors name it
-	Name    string // what it calls itself, or empty
-	About   string // one line on what it imitates, or empty
+	Source  string   // the file, as errors name it
+	Name    string   // what it calls itself, or empty
+	About   string   // one line on what it imitates, or empty
+	SLO     *Setting // what must be true of the arrivals, by conditions; nil if it says nothing of that
 	Top     Settings
 	Classes []Class // none: all clients are of one kind
 	Cells   []Cell  // none: the top is the only one

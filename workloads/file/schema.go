@@ -46,6 +46,9 @@ func (v Vocabulary) JSONSchema(value func(field string) map[string]any) ([]byte,
 	top["name"] = object{"$ref": "#/$defs/name", "description": "what records call it"}
 	top["about"] = object{"type": "string", "minLength": 1, "maxLength": maxAbout, "pattern": `^[^\n]*\S[^\n]*$`,
 		"description": "one line on what it imitates"}
+	condition := object{"$ref": "#/$defs/" + fieldSLO}
+	defs[fieldSLO] = value(fieldSLO)
+	top[fieldSLO] = object{"anyOf": []any{condition, object{"type": "array", "items": condition, "minItems": 1, "uniqueItems": true}}}
 	top["classes"] = object{
 		"description": "kinds of clients; what a class leaves out it has from the top",
 		"anyOf": []any{

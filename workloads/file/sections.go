@@ -14,9 +14,12 @@ import (
 const (
 	fieldName    = "name"
 	fieldAbout   = "about"
+	fieldSLO     = "slo"
 	fieldClasses = "classes"
 	fieldCells   = "cells"
 )
+
+var ofTheTop = []string{fieldName, fieldAbout, fieldSLO, fieldClasses, fieldCells}
 
 // top reads the whole file.
 func (r *reader) top(m *ast.MappingNode) error {
@@ -30,6 +33,8 @@ func (r *reader) top(m *ast.MappingNode) error {
 			r.Name, err = r.named(e, "the workload")
 		case fieldAbout:
 			r.About, err = r.about(e)
+		case fieldSLO:
+			r.SLO, err = r.slo(e)
 		case fieldClasses:
 			err = r.classes(e)
 		case fieldCells:
@@ -91,6 +96,26 @@ func (r *reader) about(e entry) (string, error) {
 		return "", r.Fault(first(e.value), "about: must be one line of at most %d characters", maxAbout)
 	}
 	return text, nil
+}
+
+// slo reads conditions: a list, or one text with commas between them.
+func (r *reader) slo(e entry) (*Setting, error) {
+	s := &Setting{Field: e.name, At: e.at}
+	nodes := []ast.Node{e.value}
+	if list, ok := e.value.(*ast.SequenceNode); ok {
+		nodes = list.Values
+	}
+	if len(nodes) == 0 {
+		return nil, r.Fault(first(e.value), "slo: the list is empty")
+	}
+	for _, n := range nodes {
+		text, err := r.scalar(n)
+		if err != nil {
+			return nil, r.label(err, e.name)
+		}
+		s.Values = append(s.Values, Value{text, first(n)})
+	}
+	return s, nil
 }
 
 // label puts a field's name before what is wrong with its value.
@@ -284,8 +309,8 @@ func (r *reader) field(e entry, in place) (Field, error) {
 		}
 	}
 	if in == inTop {
-		known = append(known, fieldName, fieldAbout, fieldClasses, fieldCells)
-	} else if slices.Contains([]string{fieldName, fieldAbout, fieldClasses, fieldCells}, e.name) {
+		known = append(known, ofTheTop...)
+	} else if slices.Contains(ofTheTop, e.name) {
 		return Field{}, r.Fault(e.at, "%s stands at the top of a workload only", e.name)
 	}
 	if why := r.v.RejectHint(e.name); why != "" {

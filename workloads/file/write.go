@@ -21,6 +21,9 @@ func (w *Workload) String() string {
 		fmt.Fprintf(&b, "about: %s\n", quoted(w.About))
 	}
 	w.Top.write(&b, "", "")
+	if w.SLO != nil {
+		fmt.Fprintf(&b, "%s: %s\n", fieldSLO, w.SLO.yaml())
+	}
 	if len(w.Classes) > 0 {
 		b.WriteString("\nclasses:\n")
 	}

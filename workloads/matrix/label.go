@@ -26,6 +26,13 @@ func (m *Matrix) Label(i int) string {
 	return m.label(i, m.Cells[i].Side, func(spec.Setting) bool { return true })
 }
 
+// Name returns the driver and the lock of a cell, and in what else the cells differ.
+func (m *Matrix) Name(i int) string {
+	p := &m.Cells[i].Plan
+	more := m.label(i, "", func(s spec.Setting) bool { return s.Name != "driver" && s.Name != "lock" })
+	return strings.TrimSpace(p.Driver + " " + p.Lock + " " + more)
+}
+
 // PairLabel tells the pair of a cell from the others, by the settings in which both of its cells agree.
 func (m *Matrix) PairLabel(i int) string {
 	partner, _ := m.Partner(i)

@@ -22,11 +22,13 @@ const (
 	rampText  = rateText + `:` + rateText + `:` + timeText
 	timesText = timeText + `|0|uniform:(` + timeText + `|0):` + timeText + `|exp:` + timeText +
 		`|lognormal:` + timeText + `:` + timeText + `|file:[^,]+`
-	paramText   = `[^=+,]+=[^=+,]+(\+[^=+,]+=[^=+,]+)*`
-	wordText    = `[a-z0-9]+(-[a-z0-9]+)*`
-	errorsText  = digits + `[kKM]?|` + shareText
-	integerText = digits + `[kKM]?`
-	seedText    = `0[xX][0-9a-fA-F_]+|` + digits
+	conditionText = `(response\.p[0-9.]+ *< *` + timeText + `|errors *< *(` + shareText + `)|violations *= *0)`
+	paramText     = `[^=+,]+=[^=+,]+(\+[^=+,]+=[^=+,]+)*`
+	wordText      = `[a-z0-9]+(-[a-z0-9]+)*`
+	errorsText    = digits + `[kKM]?|` + shareText
+	integerText   = digits + `[kKM]?`
+	sloText       = conditionText + `( *, *` + conditionText + `)*`
+	seedText      = `0[xX][0-9a-fA-F_]+|` + digits
 )
 
 // Schema returns the JSON schema of one value of a setting.
@@ -66,6 +68,8 @@ func Schema(s spec.Setting) map[string]any {
 		either(number, text(rateText+"|"+rampText+"|"+stepsText))
 	case s.Value == "N|SHARE":
 		either(number, text(s.Default+"|"+errorsText))
+	case s.Value == "SLO":
+		either(text(sloText))
 	case s.Value == "NAME=VALUE":
 		either(text(paramText))
 	case s.Value == "NAME":

@@ -30,3 +30,11 @@ func Find(name string) (text []byte, ok bool) {
 	text, err := files.ReadFile(name + extension)
 	return text, err == nil
 }
+
+// About returns what a preset says it is about; "" if there is none of that name.
+func About(name string) string {
+	text, _ := Find(name)
+	_, rest, _ := strings.Cut(string(text), "\nabout: ")
+	about, _, _ := strings.Cut(rest, "\n")
+	return about
+}

@@ -13,6 +13,26 @@ func Share(parts []spec.KeyPart, key, keys, clients int) (share float64) {
 	return share
 }
 
+// Shares adds the share of each key to those that shares has for them already; see Share. Weight is a factor on all.
+func Shares(shares []float64, parts []spec.KeyPart, clients int, weight float64) {
+	for _, p := range parts {
+		first, size := p.Span(len(shares))
+		all := shares[first : first+size]
+		switch {
+		case p.Kind == spec.KeysZipf: // whose sum takes long
+			z := newZipf(p.Exponent, size)
+			sum := z.sum()
+			for i := range all {
+				all[i] += weight * p.Weight * z.weight(float64(i+1)) / sum
+			}
+		default:
+			for i := range all {
+				all[i] += weight * p.Weight * shareOf(p, first+i, len(shares), clients)
+			}
+		}
+	}
+}
+
 // shareOf returns the share of one part.
 func shareOf(p spec.KeyPart, key, keys, clients int) float64 {
 	first, size := p.Span(keys)

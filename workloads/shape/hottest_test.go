@@ -42,8 +42,13 @@ func TestShares(t *testing.T) {
 			drawn[samplers[i%clients].Next(rng)]++
 		}
 		sum, greatest := 0.0, 0.0
+		all := make([]float64, keys)
+		Shares(all, k.Parts(), clients, 0.5)
 		for key := range keys {
 			share := Share(k.Parts(), key, keys, clients)
+			if math.Abs(all[key]-share/2) > 1e-12 {
+				t.Errorf("%q: key %d has the share %v, and %v with a weight of 0.5", text, key, share, all[key])
+			}
 			sum += share
 			greatest = max(greatest, share)
 			// Five standard deviations of a binomial count; sequential and own draws scatter less.

@@ -59,6 +59,19 @@ func Replace(path string, write func(io.Writer) error) (err error) {
 	return os.Rename(beside, path)
 }
 
+// Create makes path within a directory a file of what write writes, see Into.
+type Create func(path string, write func(io.Writer) error) error
+
+// Into makes a directory if need be, and calls all with what puts a file into it, as Replace does.
+func Into(dir string, all func(Create) error) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	return all(func(path string, write func(io.Writer) error) error {
+		return Replace(filepath.Join(dir, path), write)
+	})
+}
+
 // Write writes and reports what writing, flushing or closing f went wrong.
 func Write(f *os.File, write func(io.Writer) error) error {
 	w := bufio.NewWriter(f)
@@ -88,13 +101,34 @@ func Same(a, b string) bool {
 }
 
 // CheckCreate tries whether a file can be made at path, which that flag or variable names.
-func CheckCreate(name, path string) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".lockbench-*")
+func CheckCreate(name, path string) error { return tryIn(filepath.Dir(path), name, path) }
+
+// tryIn makes a file in a directory and removes it.
+func tryIn(dir, name, path string) error {
+	f, err := os.CreateTemp(dir, ".lockbench-*")
 	if err != nil {
 		return fmt.Errorf("%s %s: no file can be made there: %w", name, path, errors.Unwrap(err))
 	}
 	f.Close()
 	return os.Remove(f.Name())
+}
+
+// CheckInto tells before the work begins that no files can be put into a directory, which that flag or variable names and
+// which Into may have to make.
+func CheckInto(name, path string) error {
+	dir := path
+	info, err := os.Stat(dir)
+	for errors.Is(err, fs.ErrNotExist) && dir != filepath.Dir(dir) {
+		dir = filepath.Dir(dir)
+		info, err = os.Stat(dir)
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s %s: no file can be made there: %w", name, path, errors.Unwrap(err))
+	case !info.IsDir():
+		return fmt.Errorf("%s %s: %s is no directory", name, path, dir)
+	}
+	return tryIn(dir, name, path)
 }
 
 // CheckReplace tells before the work begins that a file cannot be made, which that flag or variable names.

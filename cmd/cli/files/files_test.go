@@ -31,3 +31,26 @@ func TestReplace(t *testing.T) {
 		t.Errorf("left in the directory: %v", list)
 	}
 }
+
+// TestInto makes the directories that are missing, and CheckInto tells beforehand where it cannot, and makes none.
+func TestInto(t *testing.T) {
+	dir := t.TempDir()
+	file, inner := filepath.Join(dir, "file"), filepath.Join(dir, "a", "b")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]bool{dir: true, inner: true, file: false, filepath.Join(file, "a"): false} {
+		if err := CheckInto("-format", path); (err == nil) != want {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	if list, _ := os.ReadDir(dir); len(list) != 1 {
+		t.Errorf("left in the directory: %v", list)
+	}
+	err := Into(inner, func(create Create) error {
+		return create("c", func(w io.Writer) error { _, err := io.WriteString(w, "new"); return err })
+	})
+	if text, _ := os.ReadFile(filepath.Join(inner, "c")); err != nil || string(text) != "new" {
+		t.Errorf("%v, and the file has %q", err, text)
+	}
+}

@@ -37,7 +37,7 @@ type Line struct {
 	last  workloads.Snapshot // by then
 }
 
-// New returns a line for that many trials.
+// New returns a line for that many trials; 0 if nobody knows how many.
 func New(w *Writer, trials int) *Line {
 	columns, tty := Terminal(w.W)
 	return &Line{w: w, tty: tty, columns: columns, now: time.Now, trials: trials}
@@ -158,8 +158,12 @@ func (p *Line) rates(s workloads.Snapshot, since time.Duration) string {
 // fit joins the parts and puts the trial before them, with as much of its label as there is room for.
 func (p *Line) fit(parts []part) string {
 	trial, label := "", ""
-	if p.trials > 1 {
+	switch {
+	case p.trials > 1:
 		trial = fmt.Sprintf("trial %d of %d: ", p.trial, p.trials)
+		label = p.label
+	case p.trials == 0:
+		trial = fmt.Sprintf("trial %d: ", p.trial)
 		label = p.label
 	}
 	keep := 0 // of the label, with its parentheses

@@ -1,4 +1,4 @@
-package cli
+package catalog
 
 import (
 	"strings"
@@ -6,10 +6,10 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// claimed are the claims of designs.
-var claimed = []struct {
-	name, means string
-	has         func(drivers.Traits) bool
+// Claimed are the claims of designs.
+var Claimed = []struct {
+	Name, Means string
+	Has         func(drivers.Traits) bool
 }{
 	{"exclusive", "one client at a time, as long as each hold ends within its lease or session", func(t drivers.Traits) bool { return t.Exclusive }},
 	{"owned", "only the holder can release it: a late release changes nothing", func(t drivers.Traits) bool { return t.Owned }},
@@ -24,12 +24,12 @@ var claimed = []struct {
 	{"waits", "it has a way of waiting of its own (-wait native)", func(t drivers.Traits) bool { return t.Waits }},
 }
 
-// claims lists the traits that a design has.
-func claims(t drivers.Traits) string {
+// Claims lists the traits that a design has.
+func Claims(t drivers.Traits) string {
 	var names []string
-	for _, c := range claimed {
-		if c.has(t) {
-			names = append(names, c.name)
+	for _, c := range Claimed {
+		if c.Has(t) {
+			names = append(names, c.Name)
 		}
 	}
 	if names == nil {
@@ -38,11 +38,11 @@ func claims(t drivers.Traits) string {
 	return strings.Join(names, ", ")
 }
 
-// claimList explains all claims.
-func claimList() string {
+// ClaimList explains all claims.
+func ClaimList() string {
 	var rows [][2]string
-	for _, c := range claimed {
-		rows = append(rows, [2]string{c.name, c.means})
+	for _, c := range Claimed {
+		rows = append(rows, [2]string{c.Name, c.Means})
 	}
-	return table(rows)
+	return Table(rows)
 }

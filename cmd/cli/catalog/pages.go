@@ -1,6 +1,6 @@
 // The pages of lockbench list.
 
-package cli
+package catalog
 
 import (
 	"cmp"
@@ -16,8 +16,8 @@ import (
 	"github.com/lockbench/lockbench/workloads/presets"
 )
 
-// write writes the page of a name, and that of all for the empty one.
-func (l listing) write(w io.Writer, name string) error {
+// Write writes the page of a name, and that of all for the empty one.
+func (l Listing) Write(w io.Writer, name string) error {
 	text := ""
 	switch _, isPreset := presets.Find(name); {
 	case name == "":
@@ -27,9 +27,9 @@ func (l listing) write(w io.Writer, name string) error {
 	case isPreset:
 		text = presetPage(name)
 	case name == "waits":
-		text = waitList()
+		text = Waits()
 	case name == "presets":
-		text = presetList() + "\nlockbench list PRESET prints one; lockbench help workloads says how to change it.\n"
+		text = Presets() + "\nlockbench list PRESET prints one; lockbench help workloads says how to change it.\n"
 	case name == "servers":
 		text = l.serverPage()
 	case slices.Contains(matrix.Names("lock"), name):
@@ -42,11 +42,11 @@ func (l listing) write(w io.Writer, name string) error {
 }
 
 // overview lists all drivers with their designs, and the names of the rest.
-func (l listing) overview() string {
-	return lines(func(b *strings.Builder) {
+func (l Listing) overview() string {
+	return Lines(func(b *strings.Builder) {
 		l.driverTable(b, l.Drivers)
 		if missing := l.install(); missing != nil {
-			fmt.Fprintf(b, "\nTo install servers that are not here:\n%s", table(missing))
+			fmt.Fprintf(b, "\nTo install servers that are not here:\n%s", Table(missing))
 		}
 		var waits, names []string
 		for _, k := range l.Waits {
@@ -57,7 +57,7 @@ func (l listing) overview() string {
 		}
 		b.WriteByte('\n')
 		for _, r := range [][2]string{{"Ways of waiting (-wait):  ", strings.Join(waits, ", ")}, {"Presets (-workload):      ", strings.Join(names, ", ")}} {
-			b.WriteString(strings.Join(format.Wrap(r[0], r[1], helpWidth), "\n") + "\n")
+			b.WriteString(strings.Join(format.Wrap(r[0], r[1], Width), "\n") + "\n")
 		}
 		b.WriteString(`
 lockbench list DRIVER tells the whole story of one: server, address, claims, what is wrong with it.
@@ -67,16 +67,16 @@ lockbench list LOCK, list PRESET, list waits, list presets and list servers expl
 }
 
 // driverTable writes a row for each of some drivers.
-func (l listing) driverTable(b *strings.Builder, list []listedDriver) {
+func (l Listing) driverTable(b *strings.Builder, list []Driver) {
 	widths := [3]int{len("DRIVER"), len("SERVICE"), len("SERVER HERE")}
 	row := func(cells [3]string, designs string) {
 		head := ""
 		for i, c := range cells {
 			head += fmt.Sprintf("%-*s  ", widths[i], c)
 		}
-		b.WriteString(strings.Join(format.Wrap(head, designs, helpWidth), "\n") + "\n")
+		b.WriteString(strings.Join(format.Wrap(head, designs, Width), "\n") + "\n")
 	}
-	cells := func(d listedDriver) [3]string { return [3]string{d.Driver, cmp.Or(d.Service, format.None), d.Text} }
+	cells := func(d Driver) [3]string { return [3]string{d.Driver, cmp.Or(d.Service, format.None), d.Text} }
 	for _, d := range list {
 		for i, c := range cells(d) {
 			widths[i] = max(widths[i], len([]rune(c)))
@@ -93,11 +93,11 @@ func (l listing) driverTable(b *strings.Builder, list []listedDriver) {
 }
 
 // story tells all about a driver.
-func (l listing) story(name string) string {
-	d := l.Drivers[slices.IndexFunc(l.Drivers, func(d listedDriver) bool { return d.Driver == name })]
+func (l Listing) story(name string) string {
+	d := l.Drivers[slices.IndexFunc(l.Drivers, func(d Driver) bool { return d.Driver == name })]
 	own := l.locks(name)
-	sameConns := !slices.ContainsFunc(own, func(o listedLock) bool { return o.Connections != own[0].Connections })
-	return lines(func(b *strings.Builder) {
+	sameConns := !slices.ContainsFunc(own, func(o Lock) bool { return o.Connections != own[0].Connections })
+	return Lines(func(b *strings.Builder) {
 		var rows [][2]string
 		row := func(title, text string) {
 			if text != "" {
@@ -121,7 +121,7 @@ func (l listing) story(name string) string {
 			}
 		}
 		row("first run", firstRun(d))
-		b.WriteString(table(rows))
+		b.WriteString(Table(rows))
 		for _, lock := range own {
 			writeLock(b, lock, d, !sameConns)
 		}
@@ -131,9 +131,9 @@ func (l listing) story(name string) string {
 }
 
 // connections says how many connections the clients open, and what limits them.
-func connections(n int, d listedDriver) string {
-	text := fmt.Sprintf("%d for %d clients", n, listedClients)
-	if n == listedClients {
+func connections(n int, d Driver) string {
+	text := fmt.Sprintf("%d for %d clients", n, clients)
+	if n == clients {
 		text = "one per client"
 	}
 	if d.Limit != "" {
@@ -142,7 +142,7 @@ func connections(n int, d listedDriver) string {
 	return text
 }
 
-func firstRun(d listedDriver) string {
+func firstRun(d Driver) string {
 	text := "lockbench -driver " + d.Driver + " -clients 64 -keys 10"
 	if !d.Available {
 		text += " -addr " + append(slices.Clone(d.Addresses), "host:port")[0]
@@ -151,13 +151,13 @@ func firstRun(d listedDriver) string {
 }
 
 // writeLock writes what is known of a design.
-func writeLock(b *strings.Builder, lock listedLock, d listedDriver, conns bool) {
+func writeLock(b *strings.Builder, lock Lock, d Driver, conns bool) {
 	fmt.Fprintf(b, "\n%s", lock.Lock)
 	if lock.Default {
 		b.WriteString(" (the default)")
 	}
 	b.WriteByte('\n')
-	rows := [][2]string{{"claims", claims(lock.Traits)}, {"imitates", lock.Models}}
+	rows := [][2]string{{"claims", Claims(lock.Traits)}, {"imitates", lock.Models}}
 	if lock.Wrong != "" {
 		rows = append(rows, [2]string{"wrong", lock.Wrong})
 	}
@@ -165,11 +165,11 @@ func writeLock(b *strings.Builder, lock listedLock, d listedDriver, conns bool) 
 	if conns && d.Service != "" {
 		rows = append(rows, [2]string{"connections", connections(lock.Connections, d)})
 	}
-	b.WriteString(table(rows))
+	b.WriteString(Table(rows))
 }
 
 // writeParams writes the options of a driver's library.
-func (l listing) writeParams(b *strings.Builder, driver string) {
+func (l Listing) writeParams(b *strings.Builder, driver string) {
 	var rows [][2]string
 	for _, v := range l.Params {
 		if v.Driver == driver {
@@ -177,32 +177,32 @@ func (l listing) writeParams(b *strings.Builder, driver string) {
 		}
 	}
 	if rows != nil {
-		fmt.Fprintf(b, "\nOptions of the library (-param NAME=VALUE), with their defaults\n%s", table(rows))
+		fmt.Fprintf(b, "\nOptions of the library (-param NAME=VALUE), with their defaults\n%s", Table(rows))
 	}
 }
 
 // writeClaims explains the claims of some designs.
-func writeClaims(b *strings.Builder, locks []listedLock) {
+func writeClaims(b *strings.Builder, locks []Lock) {
 	var rows [][2]string
-	for _, c := range claimed {
-		if slices.ContainsFunc(locks, func(l listedLock) bool { return c.has(l.Traits) }) {
-			rows = append(rows, [2]string{c.name, c.means})
+	for _, c := range Claimed {
+		if slices.ContainsFunc(locks, func(l Lock) bool { return c.Has(l.Traits) }) {
+			rows = append(rows, [2]string{c.Name, c.Means})
 		}
 	}
 	if rows != nil {
-		fmt.Fprintf(b, "\nWhat the claims mean\n%s", table(rows))
+		fmt.Fprintf(b, "\nWhat the claims mean\n%s", Table(rows))
 	}
 }
 
 // lockPage tells about a design, for each kind of driver that has it.
-func (l listing) lockPage(name string) string {
-	return lines(func(b *strings.Builder) {
-		var all []listedLock
+func (l Listing) lockPage(name string) string {
+	return Lines(func(b *strings.Builder) {
+		var all []Lock
 		for _, lock := range l.Locks {
 			if lock.Lock != name {
 				continue
 			}
-			same := slices.IndexFunc(all, func(o listedLock) bool { return o.Models == lock.Models })
+			same := slices.IndexFunc(all, func(o Lock) bool { return o.Models == lock.Models })
 			if same < 0 {
 				all = append(all, lock)
 			} else {
@@ -215,20 +215,20 @@ func (l listing) lockPage(name string) string {
 			}
 			fmt.Fprintf(b, "%s of %s", name, lock.Driver)
 			lock.Lock, lock.Default = "", false
-			writeLock(b, lock, listedDriver{}, false)
+			writeLock(b, lock, Driver{}, false)
 		}
 		writeClaims(b, all)
 	})
 }
 
-func (l listing) servicePage(name string) string {
-	return lines(func(b *strings.Builder) {
-		l.driverTable(b, slices.DeleteFunc(slices.Clone(l.Drivers), func(d listedDriver) bool { return d.Service != name }))
+func (l Listing) servicePage(name string) string {
+	return Lines(func(b *strings.Builder) {
+		l.driverTable(b, slices.DeleteFunc(slices.Clone(l.Drivers), func(d Driver) bool { return d.Service != name }))
 		fmt.Fprintf(b, "\nlockbench list DRIVER tells the whole story of one.\n")
 	})
 }
 
-func (l listing) serverPage() string {
+func (l Listing) serverPage() string {
 	var rows [][2]string
 	for _, s := range l.Servers {
 		text := s.Text
@@ -244,7 +244,7 @@ func (l listing) serverPage() string {
 		}
 		rows = append(rows, [2]string{matrix.External + " " + s.Name, text})
 	}
-	return table(rows) + "\nlockbench help servers says more about each.\n"
+	return Table(rows) + "\nlockbench help servers says more about each.\n"
 }
 
 func presetPage(name string) string {

@@ -1,0 +1,238 @@
+// lockbench plan: which lock carries a load under an objective, with how much to spare, and what breaks first?
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/lockbench/lockbench/cmd/cli/catalog"
+	"github.com/lockbench/lockbench/cmd/cli/progress"
+	"github.com/lockbench/lockbench/results/capacity"
+	"github.com/lockbench/lockbench/results/export"
+	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/html"
+	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/results/text"
+	"github.com/lockbench/lockbench/results/view"
+)
+
+func (p *program) planCommand() *cobra.Command {
+	c, o := p.command(&cobra.Command{
+		Use:   "plan",
+		Short: "Find the locks that carry a load under an objective",
+		Long: "Finds the lock designs that carry your load under your objective (SLO), says with how much to spare,\n" +
+			"and what breaks first; lockbench help capacity says how.\n\n" +
+			"  lockbench plan -rate 3k -hold 1ms -keys 100 -key-dist zipf:1.1 \\\n" +
+			"    -slo 'response.p99<20ms,errors<0.1%' -driver rueidis,etcd,postgres -o plan.jsonl\n\n" +
+			"Without -rate it finds the most that each carries. Flags with a star take a list, and all\n" +
+			"combinations are candidates. Without -lock these are the designs of each driver that exclude, that\n" +
+			"their holder alone can release, and that end with their holder. There is one load.\n\n" +
+			"Exit codes: 0 a candidate sustains the load · 3 all are ruled out · 4 a candidate broke mutual\n" +
+			"exclusion · 5 undecided, or lockbench was the limit · 1, 2 and 130 as everywhere.\n\n" +
+			"-format writes other formats:\n\n" + strings.TrimRight(aboutFormats(planFormats), "\n"),
+		Args: noArgs,
+	}, planFlags)
+	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return planFlagError(err) })
+	c.RunE = func(c *cobra.Command, _ []string) error { return p.planCapacity(c.Context(), o) }
+	return c
+}
+
+// notOfAPlan are flags of a run that a plan has none of, each with the reason.
+var notOfAPlan = map[string]string{
+	"think":        "a plan is about arrivals, which come whatever clients do: say how many with -rate",
+	"n":            "a plan chooses the length of each trial: say how long all may take with -budget",
+	"duration":     "a plan chooses the length of each trial: say how long all may take with -budget",
+	"warmup":       "a plan chooses the warm-up of each trial: say how long all may take with -budget",
+	"trials":       "a plan chooses how many trials it needs: say how long all may take with -budget",
+	"null":         "the null driver excludes nobody, and is no candidate",
+	"oracle":       "a plan always checks mutual exclusion",
+	"vs":           "a plan compares all its candidates: give lists, as in -wait backoff,queue",
+	"baseline":     "a plan compares its candidates with one another; lockbench compare compares records",
+	"fail-on":      "-slo says what must be true",
+	"interval-log": "records of -o have the course of each trial",
+	"metrics-addr": "its progress is on stderr",
+	"revision":     "a plan compares candidates, not revisions",
+	"probe":        "a neighbour is no part of the objective",
+}
+
+// planFlags are those of lockbench plan.
+var planFlags = func() (defs []flagDef) {
+	load := map[string]string{
+		"rate":    "arrivals a second that have to be sustained, of all classes together;\nwithout it, the most is found (5k)",
+		"arrival": "how arrivals follow one another: poisson, or constant, which hides\nthe queue (default poisson)",
+		"clients": "clients that serve the arrivals (default: as many as it takes)",
+	}
+	defs = []flagDef{
+		sloFlag,
+		{"need", "", groupQuestion, "CLAIMS", "", false, "what a candidate has to claim: " + strings.Join(claimNames(), ", ")},
+		{"budget", "", groupQuestion, "TIME", "", false, "how long it may take (default 90s a candidate, at most 20m)"},
+		{"max-rate", "", groupQuestion, "RATE", "", false, "arrivals a second that no trial exceeds (default: none; for your own\nserver twice -rate)"},
+		{"force", "", groupQuestion, "", "false", false, "measure even if no lock can carry the load"},
+	}
+	for _, f := range measuringFlags {
+		if notOfAPlan[f.name] != "" {
+			continue
+		}
+		if s, ok := spec.Find(f.name); ok && ofTheLoad(s) {
+			f.axis = false
+		}
+		if usage := load[f.name]; usage != "" {
+			f.usage, f.def = usage, ""
+		}
+		if f.name == "arrival" {
+			f.def = spec.Poisson
+		}
+		defs = append(defs, f)
+	}
+	output := flagDef{"output", "o", groupOutput, "FILE", "", false, "append one JSON line per trial to FILE; if it has some of this plan,\ngo on from them"}
+	return append(defs, output,
+		flagDef{"quiet", "", groupOutput, "", "false", false, "no progress"},
+		flagDef{"dry-run", "", groupOutput, "", "false", false, "print the analysis and the candidates, run nothing"},
+		formatFlag,
+		flagDef{"verbose", "v", groupOutput, "", "false", false, "all that is known of each candidate: resources and trials"},
+		widthFlag,
+	)
+}()
+
+// ofTheLoad reports whether a setting is part of the load, of which a plan has one.
+func ofTheLoad(s spec.Setting) bool { return s.Class || s.Name == "keys" }
+
+func claimNames() (names []string) {
+	for _, c := range catalog.Claimed {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// planFlagError explains flags that a run has and a plan has not.
+func planFlagError(err error) error {
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) {
+		if why := notOfAPlan[unknown.GetSpecifiedName()]; why != "" {
+			return usageErrorf("-%s: %s", unknown.GetSpecifiedName(), why)
+		}
+	}
+	return flagError(err, planFlags)
+}
+
+// planned is what plan has to write.
+type planned struct {
+	*capacity.Answer
+	table   text.Options
+	summary string // as in reported
+}
+
+// planFormats are those of plan, in the order of the help.
+var planFormats = []exporter[planned]{
+	{name: tableFormat, about: "the answer, and a table of the candidates", write: func(w io.Writer, v planned) error {
+		return text.Plan(w, v.Answer, v.table)
+	}},
+	{name: "markdown", about: "the same for a comment", write: func(w io.Writer, v planned) error {
+		return text.PlanMarkdown(w, v.Answer)
+	}},
+	{name: "html", about: "one page with charts, which needs no other file", write: func(w io.Writer, v planned) error {
+		return html.WritePlan(w, v.Answer, html.Options{})
+	}},
+	{name: "json", about: "all of it, for programs; lockbench schema plan has its schema", write: func(w io.Writer, v planned) error {
+		return export.PlanJSON(w, v.Answer)
+	}},
+	{name: "junit", about: "a test case a candidate", write: func(w io.Writer, v planned) error {
+		return export.PlanJUnit(w, v.Answer)
+	}},
+	{name: "github", beside: true, about: "annotations, beside the table; the summary of the step, if there is one", write: func(w io.Writer, v planned) error {
+		if err := export.PlanAnnotations(w, v.Answer); err != nil {
+			return err
+		}
+		return addSummary(v.summary, func(w io.Writer) error { return text.PlanMarkdown(w, v.Answer) })
+	}},
+}
+
+// planCapacity answers the question that the options ask.
+func (p *program) planCapacity(ctx context.Context, o *options) error {
+	q, err := p.readQuestion(o)
+	if err != nil {
+		return err
+	}
+	s := newSearch(p, q, o.text("output"))
+	if s.table, err = p.tableOptions(o); err != nil {
+		return err
+	}
+	s.table.Verbose = o.on("verbose")
+	if s.planOutputs, err = parseFormats(o, planFormats, append(q.files(), o.text("output"))); err != nil {
+		return err
+	}
+	if err := s.prepare(o); err != nil {
+		return err
+	}
+	if o.on("dry-run") {
+		return s.print(p.stdout)
+	}
+	if !o.on("quiet") {
+		s.progress = progress.New(p.stderr, 0)
+	}
+	return s.search(ctx)
+}
+
+// print writes what is known beforehand, and what would be run.
+func (s *search) print(w io.Writer) error {
+	var b strings.Builder
+	if err := text.PlanAnalysis(&b, s.answer(), s.table); err != nil {
+		return err
+	}
+	for _, line := range s.targets.Lines() {
+		fmt.Fprintf(&b, "server: %s\n", oneLine(line))
+	}
+	b.WriteString("\n")
+	for i, c := range s.question.Candidates {
+		fmt.Fprintf(&b, "candidate %d: %s (%s; %s)\n", i+1, c.Name, catalog.Claims(s.Cells[i].Traits), where(c.Plan))
+		for _, text := range warnings(s.Cells[i]) {
+			fmt.Fprintf(&b, "  warning: %s\n", oneLine(text))
+		}
+	}
+	for _, line := range s.question.left {
+		fmt.Fprintf(&b, "left out: %s\n", oneLine(line))
+	}
+	for _, line := range s.question.warnings {
+		fmt.Fprintf(&b, "warning: %s\n", line)
+	}
+	b.WriteString("\n")
+	if n := s.resumed(); n > 0 {
+		fmt.Fprintf(&b, "%s has %s of this plan\n", s.output, format.Plural(n, "trial"))
+	}
+	t, more := s.known.Next()
+	if !more {
+		b.WriteString("nothing would be run\n")
+	} else {
+		fmt.Fprintf(&b, "at most %s of trials, the first one at %s:\n  %s\n", progress.Seconds(s.question.Time()), view.PerSecond(t.Rate), oneLine(s.command(t)))
+	}
+	if s.question.MaxRate > 0 {
+		fmt.Fprintf(&b, "no trial offers more than %s\n", view.PerSecond(s.question.MaxRate))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// planExits are the exit codes by the verdict.
+var planExits = map[capacity.Verdict]exitCode{
+	capacity.RulesOut: exitRegressed, capacity.Violated: exitViolated, capacity.Undecided: exitInconclusive, capacity.Failed: exitError,
+}
+
+// exitOf returns the exit code of an answer as an error; nil for 0.
+func exitOf(a *capacity.Answer) error {
+	failed := func(c capacity.CandidateAnswer) bool { return c.Verdict == capacity.Failed }
+	if len(a.Candidates) > 0 && !slices.ContainsFunc(a.Candidates, func(c capacity.CandidateAnswer) bool { return !failed(c) }) {
+		return exitCode(exitError)
+	}
+	if code, ok := planExits[a.Verdict]; ok {
+		return code
+	}
+	return nil
+}

@@ -1,0 +1,275 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/lockbench/lockbench/cmd/cli/progress"
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/capacity"
+	"github.com/lockbench/lockbench/results/export"
+	"github.com/lockbench/lockbench/workloads"
+	"github.com/lockbench/lockbench/workloads/presets"
+)
+
+// inquire reads a question.
+func inquire(t *testing.T, line string) (*question, *options) {
+	t.Helper()
+	flags := pflag.NewFlagSet("plan", pflag.ContinueOnError)
+	o := newOptions(flags, planFlags)
+	if err := flags.Parse(normalise(strings.Fields(line))); err != nil {
+		t.Fatal(err)
+	}
+	q, err := questionOf(o, environment(), nil, found)
+	if err != nil {
+		t.Fatalf("%s: %v", line, err)
+	}
+	return q, o
+}
+
+// fakeSearch returns a plan whose trials take no time; they are those of a line of clients at one key that holds it for a
+// millisecond, the first candidate's a tenth of a millisecond longer.
+func fakeSearch(t *testing.T, line string) (*search, *options) {
+	q, o := inquire(t, line)
+	s := newSearch(&program{stderr: &progress.Writer{W: io.Discard}, env: environment()}, q, o.text("output"))
+	s.run = func(_ context.Context, t capacity.Trial) *results.Record {
+		hold := time.Millisecond + time.Duration(1-t.Candidate)*100*time.Microsecond
+		r := fakeTrial(t, hold)
+		r.Run, r.Cell, r.Env, r.Server = s.id, t.Candidate, s.env, results.Server{Kind: t.Plan.Server, Name: "fake"}
+		return r
+	}
+	return s, o
+}
+
+func fakeTrial(t capacity.Trial, hold time.Duration) *results.Record {
+	rng := rand.New(rand.NewPCG(t.Plan.Seed, 0))
+	r := &results.Record{
+		Schema: results.SchemaVersion, ID: fmt.Sprintf("%d-%d", t.Candidate, t.Number), Started: time.Unix(1, 0).UTC(), Trial: t.Number + 1,
+		Plan: t.Plan, Traits: results.Traits{Exclusive: true, Owned: true}, Elapsed: t.Plan.Duration, Cost: results.UnknownCost(),
+		Generator: results.Generator{CPU: 0.5, Machine: 0.5},
+	}
+	recorder := results.NewRecorder(1)
+	shard := recorder.Borrow()
+	free, warmup, end := 0.0, t.Plan.Warmup.Seconds(), (t.Plan.Warmup + t.Plan.Duration).Seconds()
+	for at := rng.ExpFloat64() / t.Rate; at < end; at += rng.ExpFloat64() / t.Rate {
+		grant := max(at, free)
+		free = grant + hold.Seconds()
+		if grant >= warmup && grant < end {
+			r.Counts.Acquired++
+			shard.Record(results.ResponseIndex, time.Duration((grant-at)*1e9))
+			shard.Record(results.HoldIndex, hold)
+		}
+	}
+	recorder.Return(shard)
+	r.Counts.Released, r.Latency = r.Counts.Acquired, recorder.Latencies()
+	return r
+}
+
+// finished runs a plan to its end, after the records that its file has, and returns the answer.
+func finished(t *testing.T, line string) string {
+	t.Helper()
+	s, o := fakeSearch(t, line)
+	if err := s.prepare(o); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.runTrials(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	if err := export.PlanJSON(&b, s.answer()); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+const fakePlan = "-driver memory -rate 300 -hold 1ms -slo response.p99<20ms -budget 60s -server auto -o "
+
+// TestPlanResumes cuts the file of a plan at many places, also within a line: it goes on from what is left to the same answer.
+func TestPlanResumes(t *testing.T) {
+	dir := t.TempDir()
+	whole := filepath.Join(dir, "whole.jsonl")
+	want := finished(t, fakePlan+whole)
+	if !strings.Contains(want, `"verdict": "sustains"`) {
+		t.Errorf("the answer is not what these locks can do:\n%s", want)
+	}
+	text, err := os.ReadFile(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ends := []int{0, 1, 40}
+	for at := range len(text) {
+		if text[at] == '\n' {
+			ends = append(ends, at, at+1, at+2, at+1000)
+		}
+	}
+	rng := rand.New(rand.NewPCG(1, 1))
+	rng.Shuffle(len(ends), func(i, j int) { ends[i], ends[j] = ends[j], ends[i] })
+	for i, end := range append([]int{0, 1, len(text) - 1, len(text)}, ends[:8]...) {
+		cut := filepath.Join(dir, fmt.Sprintf("cut%d.jsonl", i))
+		if err := os.WriteFile(cut, text[:min(end, len(text))], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := finished(t, fakePlan+cut); got != want {
+			t.Errorf("cut at byte %d of %d: the answer is another one", end, len(text))
+		}
+	}
+}
+
+// TestPlanRefusesRecords changes a record in one way each: the plan must not go on from it, and says what differs.
+func TestPlanRefusesRecords(t *testing.T) {
+	dir := t.TempDir()
+	whole := filepath.Join(dir, "whole.jsonl")
+	finished(t, fakePlan+whole)
+	text, err := os.ReadFile(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func([]byte) []byte{
+		"plan.hold_ns": func(b []byte) []byte {
+			return bytes.Replace(b, []byte(`"hold_ns":1000000`), []byte(`"hold_ns":2000000`), 1)
+		},
+		"plan.seed":     func(b []byte) []byte { return bytes.Replace(b, []byte(`"seed":`), []byte(`"seed":1`), 1) },
+		"env.cpus":      func(b []byte) []byte { return bytes.Replace(b, []byte(`"cpus":`), []byte(`"cpus":1`), 1) },
+		"env.lockbench": func(b []byte) []byte { return bytes.Replace(b, []byte(`"lockbench":"`), []byte(`"lockbench":"x`), 1) },
+		"server.name":   func(b []byte) []byte { return bytes.Replace(b, []byte(`"name":"fake"`), []byte(`"name":"mock"`), 1) },
+		"candidate":     func(b []byte) []byte { return b[bytes.IndexByte(b, '\n')+1:] },
+		"plan has ended": func(b []byte) []byte {
+			return append(bytes.Clone(b), bytes.Replace(b, []byte(`"id":"`), []byte(`"id":"x`), -1)...)
+		},
+		"not a JSON obje": func(b []byte) []byte { return []byte("hello\n") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(dir, "changed.jsonl")
+			if err := os.WriteFile(file, change(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			s, o := fakeSearch(t, fakePlan+file)
+			if err := s.prepare(o); err == nil || !strings.Contains(err.Error(), name) {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}
+
+// TestPlanServers: a candidate whose server becomes another one ends the plan, and the record is not kept.
+func TestPlanServers(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "p.jsonl")
+	s, _ := fakeSearch(t, fakePlan+file)
+	good := s.run
+	s.run = func(ctx context.Context, t capacity.Trial) *results.Record {
+		r := good(ctx, t)
+		if t.Number == 1 {
+			r.Server.Version = "8"
+		}
+		return r
+	}
+	err := s.runTrials(t.Context())
+	if err == nil || !strings.Contains(err.Error(), ": server.version is not that of the trials before") {
+		t.Errorf("error %v", err)
+	}
+	if text, _ := os.ReadFile(file); bytes.Contains(text, []byte(`"version":"8"`)) {
+		t.Error("the record of the other server was kept")
+	}
+}
+
+// TestPlanStops: what a signal cuts short leaves no record, and the answer says that it is partial.
+func TestPlanStops(t *testing.T) {
+	s, _ := fakeSearch(t, fakePlan+filepath.Join(t.TempDir(), "p.jsonl"))
+	ctx, cancel := context.WithCancelCause(t.Context())
+	good := s.run
+	s.run = func(_ context.Context, t capacity.Trial) *results.Record {
+		if s.resumed() == 5 {
+			cancel(&interruption{os.Interrupt})
+		}
+		return good(ctx, t)
+	}
+	if err := s.runTrials(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if a := s.answer(); s.resumed() != 5 || a.Partial != "stopped by interrupt" {
+		t.Errorf("%d trials, partial %q", s.resumed(), a.Partial)
+	}
+}
+
+// TestPlanFailures: a candidate whose trials do not work is left out, and the others are answered.
+func TestPlanFailures(t *testing.T) {
+	s, _ := fakeSearch(t, fakePlan+filepath.Join(t.TempDir(), "p.jsonl"))
+	good := s.run
+	s.run = func(ctx context.Context, t capacity.Trial) *results.Record {
+		r := good(ctx, t)
+		if t.Candidate == 1 {
+			r = &results.Record{Schema: r.Schema, ID: r.ID, Started: r.Started, Trial: r.Trial, Cell: 1, Plan: r.Plan, Cost: r.Cost, Partial: "no server"}
+		}
+		return r
+	}
+	if err := s.runTrials(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	a := s.answer()
+	if a.Verdict != capacity.Sustains || exitOf(a) != nil {
+		t.Errorf("verdict %s, exit code %v", a.Verdict, exitOf(a))
+	}
+	for _, c := range a.Candidates {
+		if failed := c.Name == "memory reentrant"; failed != (c.Verdict == capacity.Failed) || failed && !strings.Contains(c.Why, "no server") {
+			t.Errorf("%s: %s, %s", c.Name, c.Verdict, c.Why)
+		}
+	}
+}
+
+// TestStopGrowing shows queues to what stops a trial, four a second.
+func TestStopGrowing(t *testing.T) {
+	for name, test := range map[string]struct {
+		line  string
+		queue func(i int) int64
+		stops bool
+	}{
+		"grows":        {"", func(i int) int64 { return int64(100 * i) }, true},
+		"long, steady": {"", func(i int) int64 { return 5000 }, false},
+		"short, grows": {"", func(i int) int64 { return int64(i) }, false},
+		"bursts":       {"-burst 4s", func(i int) int64 { return int64(20000 - 1000*(i%16)) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			q, _ := inquire(t, "-driver memory -lock mutex -hold 1us -slo response.p99<20ms "+test.line)
+			trial, _ := capacity.NewSearch(&q.Question).Next()
+			stop, why := stopGrowing(trial), ""
+			for i := range 60 {
+				if why = stop(workloads.Snapshot{Pending: test.queue(i)}); why != "" {
+					break
+				}
+			}
+			if want := map[bool]string{true: capacity.QueueGrew}[test.stops]; why != want {
+				t.Errorf("limit %d: %q", trial.QueueLimit, why)
+			}
+		})
+	}
+}
+
+// TestPlanOfPresets asks about each preset, which has an objective, and makes the first trial of it.
+func TestPlanOfPresets(t *testing.T) {
+	for _, name := range presets.Names() {
+		t.Run(name, func(t *testing.T) {
+			q, _ := inquire(t, "-driver rueidis -lock set-nx -workload "+name)
+			for i := range q.Candidates {
+				if a := capacity.Analyse(&q.Question, &q.Candidates[i], 0); a.Impossible != "" {
+					t.Error(a.Impossible)
+				}
+			}
+			trial, more := capacity.NewSearch(&q.Question).Next()
+			if !more || trial.Rate <= 0 || trial.Plan.Clients < 1 {
+				t.Fatalf("%+v", trial)
+			}
+			trial.Plan.Command = commandLine(q.options, trial.Plan, q.targets)
+			remake(t, trial.Plan)
+		})
+	}
+}

@@ -1,0 +1,384 @@
+// From the options of lockbench plan to the question, and to the cells that are its candidates.
+
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/lockbench/lockbench/cmd/cli/catalog"
+	"github.com/lockbench/lockbench/cmd/cli/suggest"
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/results/capacity"
+	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads"
+	"github.com/lockbench/lockbench/workloads/matrix"
+	"github.com/lockbench/lockbench/workloads/shape"
+)
+
+// question is a question about capacity. Candidate i is the cell i of its plan.
+type question struct {
+	capacity.Question
+	plan
+	left     []string // candidates that are none, and why
+	warnings []string
+}
+
+// asked are the options of a plan.
+type asked struct {
+	*options          // of a run with the same load, so that whatever is done with a run's can be done with them
+	own      *options // those of the command line
+	rate     float64  // 0: as the workload says
+	warnings []string
+}
+
+// readQuestion reads from the options, and from what they name, what is asked.
+func (p *program) readQuestion(o *options) (*question, error) {
+	if err := o.fill(p.env); err != nil {
+		return nil, err
+	}
+	for _, s := range p.env.unknownVars() {
+		fmt.Fprintf(p.stderr, "lockbench: warning: no flag reads the variable %s\n", s)
+	}
+	q, err := questionOf(o, p.env, p.stdin, func(s *servers.Service) (string, error) { return s.Locate() })
+	if err == nil {
+		q.teach(&p.secrets)
+	}
+	return q, err
+}
+
+// questionOf does so with whatever finds the program of a service. What is wrong is a usage error that names the flag.
+func questionOf(o *options, env environ, stdin io.Reader, find func(*servers.Service) (string, error)) (*question, error) {
+	a := &asked{options: o.forRun(), own: o}
+	if err := a.readLoad(stdin); err != nil {
+		return nil, err
+	}
+	q := &question{}
+	var err error
+	if q.SLO, err = a.readSLO(); err != nil {
+		return nil, err
+	}
+	need, err := a.readNeed()
+	if err != nil {
+		return nil, err
+	}
+	targets, err := decideTargets(a.options, env, find)
+	if err != nil {
+		return nil, err
+	}
+	q.plan = plan{options: a.options, targets: targets}
+	if err := q.addCells(a); err != nil {
+		return nil, err
+	}
+	if err := q.keepClaiming(need, a.own.get("need")); err != nil {
+		return nil, err
+	}
+	return q, q.ask(a)
+}
+
+// forRun returns the options of a run that has all that these have.
+func (o *options) forRun() *options {
+	run := newOptions(pflag.NewFlagSet("plan", pflag.ContinueOnError), runFlags)
+	for _, opt := range run.list {
+		if i := slices.IndexFunc(o.list, func(mine *option) bool { return mine.name == opt.name }); i >= 0 && opt.group != groupComparing {
+			opt.text, opt.from = o.list[i].text, o.list[i].from
+			if o.list[i].def == "" && opt.from == fromDefault {
+				opt.text = opt.def
+			}
+		}
+	}
+	return run
+}
+
+// readLoad reads -rate, which is about all arrivals, and then the workload, whose classes share them out.
+func (a *asked) readLoad(stdin io.Reader) error {
+	if opt := a.get("rate"); opt.from != fromDefault {
+		rate, err := constantRate(a.options, opt)
+		if err != nil {
+			return err
+		}
+		a.rate = rate
+		opt.text, opt.from = opt.def, fromDefault
+	}
+	if err := a.readWorkload(stdin); err != nil {
+		return err
+	}
+	scenarios := a.scenarios()
+	for _, s := range scenarios {
+		for i, opt := range s.list {
+			setting, ok := spec.Find(opt.name)
+			switch {
+			case !ok || !ofTheLoad(setting):
+			case strings.Contains(opt.text, ","):
+				return s.complain(opt, "a plan is about one load: give one value, and make a plan for each")
+			case opt.text != scenarios[0].list[i].text:
+				return s.complain(opt, "a plan is about one load, and another cell of the workload has %s %s", opt.name, scenarios[0].list[i].text)
+			}
+		}
+	}
+	if opt := a.get("arrival"); opt.text == spec.Constant {
+		a.warnings = append(a.warnings, "constant arrivals hide the queue that random ones make: real ones need more room than this plan finds")
+	}
+	return nil
+}
+
+// constantRate reads an option that is one rate.
+func constantRate(o *options, opt *option) (float64, error) {
+	if strings.Contains(opt.text, ",") {
+		return 0, o.complain(opt, "takes one rate")
+	}
+	rate, err := spec.ParseRate(opt.text)
+	switch {
+	case err != nil:
+		return 0, o.complain(opt, "%w", err)
+	case rate.Changes() || rate.Stepped():
+		return 0, o.complain(opt, "a plan takes one rate, such as 5k: each of its trials has a rate of its own")
+	}
+	return rate.Max(), nil
+}
+
+// readSLO reads -slo, or else that of the workload.
+func (a *asked) readSLO() (capacity.SLO, error) {
+	opt := a.own.get(sloFlag.name)
+	if opt.from == fromDefault {
+		if a.workload == nil || a.workload.SLO == nil {
+			return capacity.SLO{}, usageErrorf("-slo: what must be true of the arrivals? give -slo 'response.p99<20ms,errors<0.1%%'")
+		}
+		return capacity.ParseSLO(a.workload.SLO.Text())
+	}
+	slo, err := capacity.ParseSLO(opt.text)
+	if err != nil {
+		return slo, usageErrorf("%s: %w", opt.flagOrVariable(), err)
+	}
+	return slo, nil
+}
+
+// readNeed reads the claims that a candidate has to have.
+func (a *asked) readNeed() (need []string, err error) {
+	opt := a.own.get("need")
+	if opt.text == "" {
+		return nil, nil
+	}
+	known := claimNames()
+	need, err = parseList(opt.text, func(name string) (string, error) {
+		if !slices.Contains(known, name) {
+			return "", fmt.Errorf("no claim is called %q%s; there are %s", name, suggest.DidYouMean("", name, known), strings.Join(known, ", "))
+		}
+		return name, nil
+	})
+	if err != nil {
+		return nil, a.own.complain(opt, "%w", err)
+	}
+	for _, name := range drivers.Names() {
+		d, _ := drivers.Lookup(name)
+		for _, design := range d.Designs() {
+			if len(lacking(design.Traits, need)) == 0 {
+				return need, nil
+			}
+		}
+	}
+	return nil, a.own.complain(opt, "no design of any driver claims all of that (lockbench list has what each claims)")
+}
+
+// lacking returns the claims that a design does not have.
+func lacking(t drivers.Traits, need []string) (names []string) {
+	for _, c := range catalog.Claimed {
+		if slices.Contains(need, c.Name) && !c.Has(t) {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// addCells adds the cells of all scenarios and drivers.
+func (q *question) addCells(a *asked) error {
+	r := reader{o: a.options}
+	seed := scalar(&r, "seed", spec.ParseSeed)
+	if r.err != nil {
+		return r.err
+	}
+	for _, scenario := range a.scenarios() {
+		for _, one := range q.byDriver(scenario) {
+			one = one.nominal()
+			if err := q.addScenario(one, seed); err != nil {
+				return err
+			}
+		}
+	}
+	switch {
+	case len(q.Cells) == 0 && len(q.Skipped) > 0:
+		return usageErrorf("there is no candidate: %s", q.Skipped[0])
+	case len(q.Cells) == 0:
+		return usageErrorf("there is no candidate: %s", q.left[0])
+	}
+	return q.checkRead()
+}
+
+// byDriver returns the options of each driver of a scenario with the designs that are candidates by default; or the scenario
+// alone, if it names the locks.
+func (q *question) byDriver(o *options) (list []*options) {
+	if o.get("lock").text != "" {
+		return []*options{o}
+	}
+	names, err := parseList(o.text("driver"), parseText)
+	if err != nil {
+		return []*options{o} // which addScenario says better
+	}
+	for _, name := range names {
+		driver, _, _ := matrix.CutTopology(name)
+		d, err := drivers.Lookup(driver)
+		if err != nil {
+			return []*options{o}
+		}
+		var locks []string
+		for _, design := range d.Designs() {
+			if t := design.Traits; t.Exclusive && t.Owned && (t.Expires || t.Session) {
+				locks = append(locks, design.Name)
+			}
+		}
+		if len(locks) == 0 {
+			q.left = append(q.left, name+": none of its designs excludes, is released by its holder alone, and ends with it; -lock takes another one")
+			continue
+		}
+		list = append(list, o.changed(map[string]string{"driver": name, "lock": strings.Join(locks, ",")}))
+	}
+	return list
+}
+
+// changed returns o with other values in place of those that it has, wherever these come from.
+func (o *options) changed(values map[string]string) *options {
+	changed := *o
+	changed.list = slices.Clone(o.list)
+	for i, opt := range o.list {
+		if text, ok := values[opt.name]; ok {
+			replaced := *opt
+			replaced.text = text
+			changed.list[i] = &replaced
+		}
+	}
+	return &changed
+}
+
+// nominalRate stands for whatever rate a trial has while settings are read, some of which only an open loop reads.
+const nominalRate = "1"
+
+// nominal returns o as an open loop, if it is one load without a rate.
+func (o *options) nominal() *options {
+	if o.workload != nil && len(o.workload.Classes) > 0 {
+		return o
+	}
+	values := map[string]string{"think": o.get("think").def}
+	if o.text("rate") == o.get("rate").def && o.text("burst") == o.get("burst").def {
+		values["rate"] = nominalRate
+	}
+	return o.changed(values)
+}
+
+// keepClaiming leaves out the cells that do not claim what is needed.
+func (q *question) keepClaiming(need []string, opt *option) error {
+	for _, s := range q.Skipped {
+		q.left = append(q.left, s.String())
+	}
+	q.Schedule(1, q.Cells[0].Plan.Seed)
+	var keep []matrix.Cell
+	var lacks []string
+	for i, c := range q.Cells {
+		if missing := lacking(c.Traits, need); len(missing) > 0 {
+			lacks = append(lacks, q.Name(i)+" lacks "+strings.Join(missing, ", "))
+			continue
+		}
+		keep = append(keep, c)
+	}
+	if len(keep) == 0 {
+		return usageErrorf("%s: no candidate claims all of that: %s", opt.written(), strings.Join(lacks, "; "))
+	}
+	q.left = append(q.left, lacks...)
+	q.Cells = keep
+	q.Schedule(1, q.Cells[0].Plan.Seed)
+	return nil
+}
+
+// ask fills in what the package that plans has to know.
+func (q *question) ask(a *asked) error {
+	q.Seed, q.Force = q.Cells[0].Plan.Seed, a.own.on("force")
+	q.warnings = a.warnings
+	q.Rate = a.rate
+	for i := range q.Cells {
+		c, err := q.candidate(i, a)
+		if err != nil {
+			return err
+		}
+		q.Candidates = append(q.Candidates, c)
+	}
+	if err := q.bound(a); err != nil {
+		return err
+	}
+	if err := q.Check(0); err != nil {
+		return usageErrorf("%w", err)
+	}
+	for i := range q.Cells { // the servers that are started have room for this many
+		q.Cells[i].Plan.Clients = q.MostClients(i)
+	}
+	return nil
+}
+
+// candidate makes one of a cell, and takes the rate of the workload for what is asked if no flag asks for another.
+func (q *question) candidate(i int, a *asked) (capacity.Candidate, error) {
+	cell := &q.Cells[i]
+	p := cell.Plan
+	if p.Rate.String() == nominalRate && a.text("rate") == a.get("rate").def {
+		p.Rate = spec.Rate{}
+	}
+	c := capacity.Candidate{
+		Name: q.Name(i), Traits: workloads.Recorded(cell.Traits), Wrong: cell.Wrong, FixedClients: a.get("clients").from > fromFile,
+	}
+	if q.Rate == 0 {
+		q.Rate = capacity.Offered(&p)
+	}
+	c.Shares = make([]float64, p.Keys)
+	weights := capacity.ArrivalShares(&p)
+	for i, g := range p.Groups() {
+		shape.Shares(c.Shares, g.KeyDist.Parts(), max(1, g.Clients), weights[i])
+	}
+	slices.SortFunc(c.Shares, func(a, b float64) int { return cmp.Compare(b, a) })
+	p.Duration, p.Warmup, p.Ops, p.Command = 0, 0, 0, ""
+	if len(p.Classes) == 0 && p.Burst == 0 {
+		p.Rate = spec.Rate{}
+		if !c.FixedClients {
+			p.Clients = 0
+		}
+	}
+	c.Plan = p
+	return c, nil
+}
+
+// bound reads how long the plan may take, and which rate it may not exceed.
+func (q *question) bound(a *asked) (err error) {
+	if opt := a.own.get("budget"); opt.text != "" {
+		if q.Budget, err = spec.ParseTime(opt.text); err == nil && q.Budget <= 0 {
+			err = fmt.Errorf("must be more than 0")
+		}
+		if err != nil {
+			return a.own.complain(opt, "%w", err)
+		}
+	}
+	opt := a.own.get("max-rate")
+	if opt.text != "" {
+		q.MaxRate, err = constantRate(a.own, opt)
+		return err
+	}
+	if !slices.ContainsFunc(q.Cells, func(c matrix.Cell) bool { return c.Plan.Server == matrix.External }) {
+		return nil
+	}
+	if q.Rate == 0 {
+		return usageErrorf("-max-rate: how many arrivals a second may your server be offered? a plan without -rate goes on until it is too much")
+	}
+	q.MaxRate = 2 * q.Rate
+	return nil
+}

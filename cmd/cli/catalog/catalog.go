@@ -1,0 +1,198 @@
+// Package catalog tells what can be measured here, and what the words of lockbench mean: drivers, designs, ways of waiting,
+// presets, servers, claims, figures and marks. Commands list and help print it.
+package catalog
+
+import (
+	"cmp"
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/lockbench/lockbench/cmd/cli/deploy"
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/drivers/wait"
+	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads/matrix"
+	"github.com/lockbench/lockbench/workloads/presets"
+)
+
+// Sections are the parts of the list that have a page.
+var Sections = []string{"waits", "presets", "servers"}
+
+// Names returns all that list can tell about.
+func Names() []string {
+	names := slices.Concat(drivers.Names(), matrix.Names("lock"), presets.Names(), Sections)
+	for _, s := range servers.Services() {
+		names = append(names, s.Name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Listing is all that list knows; its JSON form is for scripts.
+type Listing struct {
+	Drivers []Driver `json:"drivers"`
+	Locks   []Lock   `json:"locks"`
+	Params  []Param  `json:"params"`
+	Waits   []Wait   `json:"waits"`
+	Presets []Preset `json:"presets"`
+	Servers []Server `json:"servers"`
+}
+
+// Driver tells whether a driver can run on this machine without an address.
+type Driver struct {
+	Driver     string   `json:"driver"`
+	Service    string   `json:"service,omitempty"` // the kind of server; none for a driver that runs in-process
+	Library    string   `json:"library,omitempty"` // the Go module through which it talks to that
+	Available  bool     `json:"available"`
+	Version    string   `json:"version,omitempty"` // of the server that is installed here
+	Install    string   `json:"install,omitempty"` // what brings it, if it is not
+	Text       string   `json:"text"`
+	Topologies []string `json:"topologies,omitempty"`
+	Addresses  []string `json:"addresses,omitempty"` // forms of them
+	Limit      string   `json:"limit,omitempty"`     // what the server calls its maximum of connections
+}
+
+type Lock struct {
+	Driver      string         `json:"driver"`
+	Lock        string         `json:"lock"`
+	Default     bool           `json:"default"` // the driver's first design
+	Traits      drivers.Traits `json:"traits"`
+	Models      string         `json:"models"`
+	Wrong       string         `json:"wrong,omitempty"`
+	Waits       []string       `json:"waits"`                 // the default first
+	Connections int            `json:"connections,omitempty"` // to a server, of clients clients
+}
+
+// clients is the number of clients whose connections a listing tells.
+const clients = 64
+
+// Param is an option of a lock library.
+type Param struct {
+	Driver  string `json:"driver"`
+	Param   string `json:"param"`
+	Default string `json:"default"`
+	Text    string `json:"text"`
+}
+
+type Wait struct {
+	Wait string `json:"wait"`
+	Text string `json:"text"`
+}
+
+// autoWait says what the default way of waiting is.
+const autoWait = "native if the design has a way of its own, else backoff: the default"
+
+// Preset is a value of -workload.
+type Preset struct {
+	Preset string `json:"preset"`
+	About  string `json:"about"`
+}
+
+type Server struct {
+	Server    string `json:"server"`
+	Service   string `json:"service"`
+	Available bool   `json:"available"`
+	Path      string `json:"path,omitempty"`
+	Version   string `json:"version,omitempty"`
+	Install   string `json:"install,omitempty"`
+	Text      string `json:"text"`
+}
+
+func New(ctx context.Context) Listing {
+	var l Listing
+	for _, name := range drivers.Names() {
+		d, _ := drivers.Lookup(name)
+		for i, design := range d.Designs() {
+			plan := spec.Plan{Driver: name, Lock: design.Name, Load: spec.Load{Clients: clients}}
+			l.Locks = append(l.Locks, Lock{
+				name, design.Name, i == 0, design.Traits, design.Models, design.Wrong, matrix.Waits(name, design), matrix.Connections(&plan),
+			})
+		}
+		for _, param := range drivers.ParamsOf(d) {
+			l.Params = append(l.Params, Param{name, param.Name, param.Default, param.Text})
+		}
+	}
+	l.Waits = []Wait{{matrix.Auto, autoWait}}
+	for _, k := range wait.Kinds() {
+		l.Waits = append(l.Waits, Wait{k.Name, k.Text})
+	}
+	for _, name := range presets.Names() {
+		l.Presets = append(l.Presets, Preset{name, presets.About(name)})
+	}
+	for _, s := range servers.Services() {
+		l.Servers = append(l.Servers, look(ctx, s))
+		if s.Embedded != nil {
+			l.Servers = append(l.Servers,
+				Server{Server: matrix.Embedded, Service: s.Name, Available: true, Text: "miniredis, in-process"})
+		}
+	}
+	for _, name := range drivers.Names() {
+		l.Drivers = append(l.Drivers, l.driver(name))
+	}
+	return l
+}
+
+// look returns whether a server of a service can be started here.
+func look(ctx context.Context, s *servers.Service) Server {
+	here := Server{Server: matrix.Private, Service: s.Name}
+	path, err := s.Locate()
+	if err != nil {
+		here.Text, here.Install = format.Line(err.Error()), s.Install()
+		return here
+	}
+	here.Available, here.Path, here.Version = true, path, servers.ProgramVersion(ctx, path)
+	here.Text = strings.TrimSpace(path + " " + here.Version)
+	return here
+}
+
+// driver returns whether a driver can run here on a server of our own; the servers have been looked for.
+func (l Listing) driver(name string) Driver {
+	s := deploy.Service(name)
+	if s == nil {
+		return Driver{Driver: name, Available: true, Text: "needs no server"}
+	}
+	d := Driver{
+		Driver: name, Service: s.Name, Library: matrix.Library(name).Module,
+		Topologies: matrix.Topologies(name), Addresses: s.Forms, Limit: s.Limit,
+	}
+	if s.Find == nil {
+		d.Text = "needs -addr"
+		return d
+	}
+	i := slices.IndexFunc(l.Servers, func(h Server) bool { return h.Service == s.Name })
+	here := l.Servers[i]
+	d.Available, d.Version, d.Install = here.Available, here.Version, here.Install
+	switch {
+	case here.Available:
+		d.Text = strings.TrimSpace(filepath.Base(here.Path) + " " + here.Version)
+	case s.Embedded != nil:
+		d.Available, d.Text = true, "embedded only"
+	default:
+		d.Text = "not installed"
+	}
+	return d
+}
+
+// locks returns the designs of a driver.
+func (l Listing) locks(driver string) (own []Lock) {
+	for _, d := range l.Locks {
+		if d.Driver == driver {
+			own = append(own, d)
+		}
+	}
+	return own
+}
+
+// install returns what brings the servers that are not here, by their services.
+func (l Listing) install() (rows [][2]string) {
+	for _, s := range l.Servers {
+		if s.Server == matrix.Private && !s.Available {
+			rows = append(rows, [2]string{s.Service, cmp.Or(s.Install, s.Text)})
+		}
+	}
+	return rows
+}

@@ -1,0 +1,168 @@
+package catalog
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/lockbench/lockbench/cmd/cli/deploy"
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/drivers/wait"
+	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/metric"
+	"github.com/lockbench/lockbench/results/view"
+	"github.com/lockbench/lockbench/workloads/matrix"
+	"github.com/lockbench/lockbench/workloads/presets"
+)
+
+// Width is how many columns a page has.
+const Width = 98
+
+// Lines returns what write writes.
+func Lines(write func(b *strings.Builder)) string {
+	var b strings.Builder
+	write(&b)
+	return b.String()
+}
+
+// Table returns rows of a name and a text, which is wrapped.
+func Table(rows [][2]string) string {
+	width := 0
+	for _, r := range rows {
+		width = max(width, utf8.RuneCountInString(r[0]))
+	}
+	return Lines(func(b *strings.Builder) {
+		for _, r := range rows {
+			head := fmt.Sprintf("  %-*s  ", width, r[0])
+			b.WriteString(strings.Join(format.Wrap(head, r[1], Width), "\n") + "\n")
+		}
+	})
+}
+
+// Addresses returns the forms of the addresses of all services.
+func Addresses() string {
+	var rows [][2]string
+	for _, s := range servers.Services() {
+		forms := strings.Join(s.Forms, "\n")
+		if forms == "" {
+			forms = s.Example()
+		}
+		for i, form := range strings.Split(forms, "\n") {
+			name := s.Name
+			if i > 0 {
+				name = ""
+			}
+			rows = append(rows, [2]string{name, form})
+		}
+		if s.Variable != "" {
+			rows = append(rows, [2]string{"", "or the variable " + s.Variable})
+		}
+	}
+	return Table(rows)
+}
+
+// DriverList returns all drivers and their client libraries.
+func DriverList() string {
+	var rows [][2]string
+	for _, name := range drivers.Names() {
+		about := "in this process: no server"
+		if s := deploy.Service(name); s != nil {
+			about = cmp.Or(matrix.Library(name).Module, "for "+s.Name)
+		}
+		rows = append(rows, [2]string{name, about})
+	}
+	return Table(rows)
+}
+
+// Waits returns all ways of waiting.
+func Waits() string {
+	rows := [][2]string{{matrix.Auto, autoWait}}
+	for _, k := range wait.Kinds() {
+		rows = append(rows, [2]string{k.Name, k.Text})
+	}
+	return Table(rows)
+}
+
+// Presets returns all presets.
+func Presets() string {
+	var rows [][2]string
+	for _, name := range presets.Names() {
+		rows = append(rows, [2]string{name, presets.About(name)})
+	}
+	return Table(rows)
+}
+
+// groupTitles are the questions that the groups of metrics answer.
+var groupTitles = []struct {
+	group metric.Group
+	title string
+}{
+	{metric.Speed, "How fast"}, {metric.Fairness, "How fair"}, {metric.Safety, "How safe"},
+	{metric.Outcomes, "What became of the requests"}, {metric.Cost, "What a lock costs"}, {metric.Machine, "What lockbench itself used"},
+}
+
+// Metrics returns all metrics by their groups, each with an amount as a threshold writes it and what it is.
+func Metrics() string {
+	names := 0
+	for _, name := range metric.Names() {
+		if !strings.Contains(name, ".") {
+			names = max(names, len(name))
+		}
+	}
+	row := func(b *strings.Builder, name, amount, about string) {
+		head := fmt.Sprintf("  %-*s  %-5s  ", names, name, amount)
+		b.WriteString(strings.Join(format.Wrap(head, about, Width), "\n") + "\n")
+	}
+	return Lines(func(b *strings.Builder) {
+		for _, g := range groupTitles {
+			fmt.Fprintf(b, "%s:\n", g.title)
+			for _, m := range metric.Of(g.group) {
+				if !strings.Contains(m.Name, ".") {
+					row(b, m.Name, m.Unit.Example, m.About)
+				}
+			}
+			if g.group == metric.Speed {
+				fmt.Fprintf(b, "\nLatencies, each with %s, as in acquire.p99:\n", strings.Join(quantileNames(), " "))
+				for _, d := range metric.Distributions {
+					row(b, string(d.Metric), metric.Duration.Example, d.About)
+				}
+			}
+			b.WriteByte('\n')
+		}
+	})
+}
+
+// quantileNames returns what the names of latencies end with.
+func quantileNames() (names []string) {
+	for _, name := range metric.Names() {
+		if _, quantile, ok := strings.Cut(name, "."); ok && !slices.Contains(names, "."+quantile) {
+			names = append(names, "."+quantile)
+		}
+	}
+	return names
+}
+
+// Marks returns the marks of rows.
+func Marks() string {
+	var rows [][2]string
+	for _, f := range view.AllFlags() {
+		name := f.Name
+		if f.Doubt {
+			name += " !"
+		}
+		rows = append(rows, [2]string{name, f.Means})
+	}
+	return Table(rows)
+}
+
+// Limits returns what can limit a throughput.
+func Limits() string {
+	var rows [][2]string
+	for _, l := range view.Limits {
+		rows = append(rows, [2]string{string(l.By), l.Means})
+	}
+	return Table(rows)
+}
