@@ -71,6 +71,9 @@ func (p *process) Close() error {
 	return p.closed
 }
 
+// LogTail returns the last lines of the server's log, indented, or "" if there are none. Secrets are left out.
+func (p *process) LogTail() string { return p.child.logTail() }
+
 func (p *process) base() *process { return p }
 
 // Server is a private server of one process.
@@ -82,6 +85,7 @@ type Server interface {
 	Kill() error
 	Restart(context.Context) error
 	Close() error
+	LogTail() string
 
 	base() *process // they embed it
 }
@@ -113,6 +117,15 @@ func (g *Group[S]) CPU() time.Duration {
 
 // Close stops all of them. It may be called more than once.
 func (g *Group[S]) Close() error { return closeAll(g.Nodes) }
+
+// LogTail returns the last lines of each server's log below its address.
+func (g *Group[S]) LogTail() string {
+	all := ""
+	for _, s := range g.Nodes {
+		all += fmt.Sprintf("%s\n%s\n", s.URL(), s.LogTail())
+	}
+	return all
+}
 
 // Durability says what a private server has on disk when it confirms a change.
 type Durability string

@@ -35,6 +35,11 @@ type ZooKeepers struct{ Group[*ZooKeeper] }
 // one end; the default tick is 2 s.
 const zooKeeperTick = 200 * time.Millisecond
 
+// zooKeeperElection is the longest that a member that elects waits, in milliseconds, before it asks the others again for
+// their votes. By default the wait doubles up to a minute, so that one lost vote can leave an ensemble without a leader
+// for that long.
+const zooKeeperElection = 1000
+
 // zooKeeperHeap bounds the heap of one server. A session needs a few KB of it, a lock a few hundred bytes.
 const zooKeeperHeap = "256m"
 
@@ -148,6 +153,7 @@ func (z *ZooKeeper) configure(id int, peers, java, classes string) error {
 		java, "-Xmx" + zooKeeperHeap, "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError",
 		"-XX:-UsePerfData", "-Djava.io.tmpdir=" + dir.path, // no files outside its directory
 		"-Djava.net.preferIPv4Stack=true", "-Dzookeeper.forceSync=" + forceSync,
+		fmt.Sprint("-Dzookeeper.fastleader.maxNotificationInterval=", zooKeeperElection),
 		"-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
 		"-cp", classes + string(filepath.ListSeparator) + dir.path, class, dir.file("zoo.cfg"),
 	}

@@ -51,6 +51,11 @@ func start[S interface{ Close() error }](t testing.TB, start func() (S, error)) 
 		t.Fatal(err)
 	}
 	closeAfter(t, s.Close)
+	t.Cleanup(func() {
+		if server, ok := any(s).(interface{ LogTail() string }); ok && t.Failed() {
+			t.Log("the server's log ends with\n" + server.LogTail())
+		}
+	})
 	return s
 }
 
