@@ -337,6 +337,7 @@ func (q *question) candidate(i int, a *asked) (capacity.Candidate, error) {
 	}
 	c := capacity.Candidate{
 		Name: q.Name(i), Traits: workloads.Recorded(cell.Traits), Wrong: cell.Wrong, FixedClients: a.get("clients").from > fromFile,
+		LocalLine: matrix.LocalLine(&p),
 	}
 	if q.Rate == 0 {
 		q.Rate = capacity.Offered(&p)

@@ -16,6 +16,7 @@ import (
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/capacity"
 	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/results/text"
 	"github.com/lockbench/lockbench/results/view"
 	"github.com/lockbench/lockbench/workloads"
@@ -140,8 +141,10 @@ func (s *search) search(ctx context.Context) error {
 		return s.finish(ctx)
 	}
 	if s.progress != nil {
-		if err := text.PlanAnalysis(s.stderr, s.answer(), text.Options{Width: s.table.Width}); err != nil {
-			return err
+		for _, an := range s.answer().Analysis {
+			if an.Ceiling < spec.MaxRate {
+				fmt.Fprintf(s.stderr, "lockbench: on paper at most %s: %s\n", view.PerSecond(an.Ceiling), oneLine(an.Load))
+			}
 		}
 	}
 	s.announce()

@@ -2,6 +2,7 @@ package capacity
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"reflect"
 	"slices"
@@ -85,7 +86,7 @@ func (s *Search) analyses() (list []Analysis) {
 			if d := other.trip(); d > 0 && (trip == 0 || d < trip) {
 				trip = d
 			}
-			v, _ := other.judge(s)
+			v, _, _ := other.judge(s)
 			sustained = sustained || v == Sustains
 		}
 		a := Analyse(s.q, t.c, trip)
@@ -104,7 +105,7 @@ func (s *Search) Candidate(i int) CandidateAnswer { return s.tracks[i].answer(s)
 // answer returns what is known of t.
 func (t *track) answer(s *Search) CandidateAnswer {
 	a := CandidateAnswer{Name: t.c.Name, Plan: t.c.Plan, Traits: t.c.Traits, Wrong: t.c.Wrong, Floor: t.floor, Cost: results.UnknownCost()}
-	a.Verdict, a.Why = t.judge(s)
+	a.Verdict, a.Why, a.Remedy = t.judge(s)
 	if len(t.trials) > 0 {
 		last := t.trials[len(t.trials)-1].record
 		a.Server, a.Traits = last.Server, last.Traits
@@ -124,6 +125,9 @@ func (t *track) answer(s *Search) CandidateAnswer {
 		a.Headroom = a.Sustains.Low / t.q.Rate
 	}
 	fit := t.fits[t.binding()]
+	if len(t.fits) > 1 {
+		a.Binding = t.q.SLO.Objectives[t.binding()].String()
+	}
 	a.Occupies, a.Noise = fit.Occupies(), fit.Noise().Mid
 	packed := t.packed()
 	a.Points, a.Curve = t.points(packed), t.curve(fit, a.Sustains)
@@ -166,38 +170,67 @@ func (t *track) least() (rate float64) {
 	return rate
 }
 
-// judge returns the verdict on t, and why it is not Sustains.
-func (t *track) judge(s *Search) (Verdict, string) {
+// What would decide a candidate of which too little is known.
+const (
+	moreBudget   = "give it a larger budget"
+	quieter      = "let nothing else run on this machine meanwhile"
+	moreMachine  = "make the load on a larger machine"
+	lessOrBudget = "ask for less, or give it a larger budget"
+)
+
+// judge returns the verdict on t, why it is not Sustains, and what would decide it.
+func (t *track) judge(s *Search) (v Verdict, why, remedy string) {
 	rate := t.q.Rate
-	limits := "lockbench, its machine or the highest rate that may be tried"
 	switch r := t.estimate(); {
 	case t.over():
-		return t.verdict, t.why
+		return t.verdict, t.why, ""
 	case len(t.trials) == 0:
-		return Undecided, "it was not tried"
+		return Undecided, "it was not tried", moreBudget
 	case len(t.counted()) == 0:
-		return Undecided, "no trial counts; the last one was " + t.trials[len(t.trials)-1].left
+		return t.uncounted()
 	case t.fits == nil:
-		return Undecided, "its pilot did not come to an end"
+		return Undecided, "its pilot did not come to an end", moreBudget
 	case r.High < rate:
-		return RulesOut, "it sustains " + format.Three(r.High) + "/s at the most"
+		return RulesOut, "it sustains " + format.Three(r.High) + "/s at the most", ""
 	case t.claim() < rate && t.limited():
-		return Undecided, limits + " is below what is asked for: it sustains " + format.Three(t.claim()) + "/s at least"
+		return Undecided, "lockbench or its machine was the limit below what is asked for: it sustains " + format.Three(t.claim()) + "/s at least", moreMachine
 	case t.claim() < rate:
-		return Undecided, "the interval of its rate, " + between(r) + ", holds what is asked for"
+		return Undecided, "the interval of its rate, " + between(r) + ", holds what is asked for", moreBudget
 	case t.confirm != nil && t.confirm.passed:
-		return Sustains, ""
+		return Sustains, "", ""
 	case t.confirm != nil && t.confirm.over:
-		return Undecided, "fresh trials at the lower end of its rate broke the objective"
+		return Undecided, "fresh trials at the lower end of its rate broke the objective", lessOrBudget
 	case s.broke:
-		return Undecided, "the budget was used up before fresh trials could confirm its rate"
+		return Undecided, "the budget was used up before fresh trials could confirm its rate", moreBudget
 	}
-	return Undecided, "no fresh trials have confirmed its rate"
+	return Undecided, "no fresh trials have confirmed its rate", moreBudget
+}
+
+// uncounted is judge for a candidate none of whose trials counts.
+func (t *track) uncounted() (v Verdict, why, remedy string) {
+	n := len(t.trials)
+	trials := "its only trial"
+	if n > 1 {
+		trials = fmt.Sprintf("all of its %d trials", n)
+	}
+	all := func(is func(o *observed) bool) bool {
+		return !slices.ContainsFunc(t.trials, func(o observed) bool { return !is(&o) })
+	}
+	saturated := func(o *observed) bool { return strings.HasPrefix(o.left, leftSaturated) }
+	switch {
+	case all(func(o *observed) bool { return saturated(o) && disturbed(o.record) }):
+		return Undecided, "other programs kept the machine busy in " + trials, quieter
+	case all(saturated):
+		return Undecided, "lockbench or its machine was the limit in " + trials, moreMachine
+	}
+	why, _, _ = strings.Cut(t.trials[n-1].left, "; ") // the main reason
+	return Undecided, "no trial counts; the last one: " + why, moreBudget
 }
 
 func between(r Range) string { return format.Three(r.Low) + " to " + format.Three(r.High) + "/s" }
 
-// holm, which is given the candidates in the order of the question, takes the verdict Sustains back from candidates that may have it by chance, since there are many of them (Holm 1979).
+// holm takes the verdict Sustains back from candidates that may have it by chance, since there are many of them (Holm 1979).
+// They are in the order of the question.
 func (s *Search) holm(list []CandidateAnswer) {
 	if s.q.Rate == 0 {
 		return
@@ -215,6 +248,7 @@ func (s *Search) holm(list []CandidateAnswer) {
 		if p > alpha*(1+1e-9) {
 			list[i].Verdict = Undecided
 			list[i].Why = "its interval is just above what is asked for, which is no proof among " + format.Plural(len(list), "candidate")
+			list[i].Remedy = moreBudget
 		}
 	}
 }

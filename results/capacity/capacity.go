@@ -39,6 +39,7 @@ type Candidate struct {
 	Wrong  string         // what is wrong with it, the main risk first
 
 	FixedClients bool // the user has said how many clients there are
+	LocalLine    bool // clients of one process wait for each other within it, before the server hears of them
 
 	// Shares are those of the keys of all arrivals, the most wanted key first; they add up to 1.
 	Shares []float64
@@ -136,11 +137,13 @@ type CandidateAnswer struct {
 	Wrong   string         `json:"wrong,omitempty"`
 	Server  results.Server `json:"server"`
 	Verdict Verdict        `json:"verdict"`
-	Why     string         `json:"why,omitempty"` // of a verdict other than Sustains, in words
+	Why     string         `json:"why,omitempty"`    // of a verdict other than Sustains, in words
+	Remedy  string         `json:"remedy,omitempty"` // what would decide it, in words
 
 	Sustains Range   `json:"sustains"`           // arrivals a second under the SLO
 	AtLeast  bool    `json:"at_least,omitempty"` // lockbench, its machine or MaxRate was the limit: Low is all that is known
 	Headroom float64 `json:"headroom,omitempty"` // Sustains.Low by the rate asked for
+	Binding  string  `json:"binding,omitempty"`  // the objective that allows the lowest rate, of several
 	Floor    float64 `json:"floor,omitempty"`    // share of late arrivals at a low rate, if that alone breaks the SLO
 
 	Occupies Range   `json:"occupies_ns"` // for how long a lock occupies its key: hold and hand-off

@@ -108,11 +108,29 @@ func TestDisturbed(t *testing.T) {
 	m.saturated, m.cores = 0.001, 0.2
 	a, trials := run(t, asked(p99Under20ms, 500, 1), m)
 	first := Offered(&trials[0][0].Plan)
-	if slices.ContainsFunc(trials[0], func(r *results.Record) bool { return Offered(&r.Plan) != first }) || len(trials[0]) != maxPilots {
+	if slices.ContainsFunc(trials[0], func(r *results.Record) bool { return Offered(&r.Plan) != first }) || len(trials[0]) != maxDisturbed {
 		t.Errorf("%d trials, not all at %v/s", len(trials[0]), first)
 	}
-	if c := a.Candidates[0]; a.Verdict != Undecided || !c.AtLeast {
+	if c := a.Candidates[0]; a.Verdict != Undecided || !c.AtLeast || !strings.HasPrefix(c.Why, "other programs kept the machine busy") {
 		t.Errorf("%s: %+v", a.Verdict, c.Why)
+	}
+}
+
+// TestTooRare has a hold that is longer than an arrival may wait: the rates that meet the objective are too low to be measured.
+func TestTooRare(t *testing.T) {
+	q := asked(p99Under20ms, 0, 1)
+	q.Candidates[0].Plan.Hold = 30 * time.Millisecond
+	a, trials := run(t, q, mm1)
+	if c := a.Candidates[0]; a.Verdict != Undecided || len(trials[0]) > 0 || !strings.Contains(c.Why, "too few arrivals") {
+		t.Errorf("%s after %d trials: %s", a.Verdict, len(trials[0]), c.Why)
+	}
+	_, needs, _ := strings.Cut(a.Candidates[0].Why, "a budget of ")
+	var err error
+	if q.Budget, err = time.ParseDuration(strings.ReplaceAll(needs, " ", "")); err != nil {
+		t.Fatal(err)
+	}
+	if _, more := Next(q, make([][]*results.Record, 1)); !more {
+		t.Errorf("a budget of %s is too short", needs)
 	}
 }
 

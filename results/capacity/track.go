@@ -50,6 +50,9 @@ const (
 
 	maxMore    = 16 // times the usual clients
 	maxPartial = 3  // trials that do not work, in a row
+
+	// maxDisturbed are the trials after which others on the machine have shown that none will count.
+	maxDisturbed = 4
 )
 
 // track is what is known of a candidate.
@@ -90,8 +93,28 @@ func newTrack(q *Question, index int) *track {
 	}
 	if why := Analyse(q, c, 0).Impossible; why != "" && !q.Force {
 		t.end(RulesOut, why)
+	} else if why := t.tooRare(); why != "" {
+		t.end(Undecided, why)
 	}
 	return t
+}
+
+// fewLate is the number of arrivals that may be late in the shortest window of which several together tell something.
+const fewLate = 0.2
+
+// tooRare returns why no window has enough arrivals to find the most, if none has.
+func (t *track) tooRare() string {
+	if t.q.Rate > 0 || t.c.Plan.Burst > 0 || len(t.c.Plan.Classes) > 0 {
+		return ""
+	}
+	_, window := t.q.windows(t.c, t.ceiling, t.occupied(), windowArrivals)
+	fewest := fewLate / t.q.SLO.Strictest().Allowed()
+	if t.ceiling*window.Seconds() >= fewest {
+		return ""
+	}
+	needs := time.Duration(turns*len(t.q.Candidates)) * (nanoseconds(2*fewest/max(minRate, t.ceiling)) + trialOverhead)
+	return fmt.Sprintf("on paper it meets %s up to %s/s, at which a trial sees too few arrivals: take a shorter hold, a longer limit or more keys, or a budget of %s",
+		t.q.SLO, format.Three(t.ceiling), format.Exact(needs.Truncate(time.Minute)+time.Minute))
 }
 
 // end makes v the last word on t.
@@ -150,7 +173,7 @@ func (t *track) leave(o *observed) (again bool) {
 	case leftSaturated:
 		switch {
 		case disturbed(o.record): // a lower rate would not help
-			t.settled = len(t.counted()) == 0 && len(t.trials) >= maxPilots
+			t.settled = len(t.counted()) == 0 && len(t.trials) >= maxDisturbed
 		case t.suspect == 0:
 			t.suspect = o.rate
 		default:

@@ -3,6 +3,7 @@ package capacity
 // What an answer comes to, in sentences.
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,8 +35,14 @@ func advice(a *Answer) string {
 		return fmt.Sprintf("Do not use %s: two clients held a key at once.", best.Name)
 	case a.Verdict == RulesOut:
 		return "Ask for less, or for a looser objective: " + lessFirst(a)
+	case best.Verdict == Failed:
+		return fmt.Sprintf("No trial of %s worked: %s.", best.Name, best.Why)
 	}
-	return fmt.Sprintf("Nothing is decided yet: of %s, %s; give it a larger budget, a quieter machine or a lower rate%s.", best.Name, best.Why, violated)
+	text := fmt.Sprintf("Nothing is decided yet: of %s, %s", best.Name, best.Why)
+	if best.Remedy != "" {
+		text += "; " + best.Remedy
+	}
+	return text + violated + "."
 }
 
 // sustained returns the rate of c in words.
@@ -46,20 +53,26 @@ func sustained(c *CandidateAnswer) string {
 	return fmt.Sprintf("%s/s (%s)", format.Three(c.Sustains.Mid), between(c.Sustains))
 }
 
-// lessFirst says what would make the rate possible.
+// lessFirst says what would be possible.
 func lessFirst(a *Answer) string {
 	for _, n := range a.Analysis {
 		if n.Impossible == "" {
 			continue
 		}
-		text := n.Impossible
+		var fits []string
+		if n.Ceiling > 0 {
+			fits = append(fits, fmt.Sprintf("up to %s/s", format.Three(n.Ceiling)))
+		}
 		if n.FitsHold > 0 {
-			text += fmt.Sprintf("; it fits with a hold of %s", format.Duration(n.FitsHold))
+			fits = append(fits, "a hold of "+format.Duration(n.FitsHold))
 		}
 		if n.FitsShare > 0 && n.FitsShare < n.Hottest {
-			text += fmt.Sprintf("; or if no key gets more than %s of the arrivals", format.Percent(n.FitsShare))
+			fits = append(fits, fmt.Sprintf("no more than %s of the arrivals on one key", format.Percent(n.FitsShare)))
 		}
-		return text + "."
+		if len(fits) == 0 {
+			return n.Impossible + "."
+		}
+		return "what fits on paper is " + strings.Join(fits, ", or ") + "."
 	}
 	best := &a.Candidates[0]
 	return fmt.Sprintf("of the best, %s, %s.", best.Name, best.Why)
@@ -77,14 +90,9 @@ func breaks(a *Answer) string {
 		}
 		text := fmt.Sprintf("The %s of %s is used up first, at %s/s (%s)", r.Name, best.Name, format.Three(r.Full.Mid), between(r.Full))
 		if best.Sustains.Mid > 0 && best.Sustains.Mid < r.Full.Low {
-			text += fmt.Sprintf("; its queue breaks %s before that, at %s/s", a.SLO, format.Three(best.Sustains.Mid))
+			text += fmt.Sprintf("; its queue breaks %s before that, at %s/s", cmp.Or(best.Binding, a.SLO), format.Three(best.Sustains.Mid))
 		}
 		return text + "."
-	}
-	for _, n := range a.Analysis {
-		if n.Impossible != "" {
-			return fmt.Sprintf("The hottest key is used up first, at %s/s.", format.Three(n.Stable))
-		}
 	}
 	return ""
 }
@@ -102,8 +110,11 @@ func unseen(a *Answer) string {
 			measured += float64(p.Arrivals) / p.Rate
 		}
 	}
-	if measured == 0 {
-		return "Nothing was measured."
+	switch {
+	case len(best.Points) == 0:
+		return ""
+	case measured == 0:
+		return fmt.Sprintf("No trial of %s counts, so that nothing rare can have been seen.", best.Name)
 	}
 	each := time.Duration(measured / 3 * float64(time.Second))
 	return fmt.Sprintf("%s was measured for %s in all: nothing rarer than once in %s can have been seen.",
@@ -131,7 +142,7 @@ func (s *Search) warnings(a *Answer) (list []string) {
 	if who := names(func(t *track) bool { return t.shares(func(k string) bool { return k == "private" || k == "embedded" }) }); who != "" {
 		say("the server ran on the same %s as lockbench: rates are those of both together", format.Plural(a.Env.CPUs, "core"))
 	}
-	if who := names(func(t *track) bool { return t.localLine() }); who != "" {
+	if who := names((*track).localLine); who != "" {
 		say("%s: clients of one process stand in a local line, and there were lines for %s alone (-lockers): more processes contend more",
 			who, s.lockers())
 	}
@@ -159,9 +170,9 @@ func (t *track) shares(kind func(string) bool) bool {
 	return slices.ContainsFunc(t.trials, func(o observed) bool { return kind(o.record.Server.Kind) })
 }
 
-// localLine reports whether clients of t wait for each other within their process.
+// localLine reports whether clients of t have waited for each other within their process.
 func (t *track) localLine() bool {
-	return t.c.Plan.Wait == "queue" || t.c.Plan.Wait == "native" ||
+	return len(t.trials) > 0 && t.c.LocalLine ||
 		slices.ContainsFunc(t.trials, func(o observed) bool { return o.record.Counts.LocalRefusals > 0 })
 }
 

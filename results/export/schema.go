@@ -183,6 +183,8 @@ func PlanSchema() ([]byte, error) {
 			"candidates[].wrong":       {"description": "what is wrong with the design, the main risk first"},
 			"candidates[].verdict":     {"enum": append(verdicts, "")},
 			"candidates[].why":         {"description": "of a verdict other than sustains, in words"},
+			"candidates[].remedy":      {"description": "what would decide it, in words"},
+			"candidates[].binding":     {"description": "the objective that allows the lowest rate, of several"},
 			"candidates[].sustains":    {"description": "arrivals a second under the SLO"},
 			"candidates[].at_least":    {"description": "lockbench, its machine or max_rate was the limit: low is all that is known"},
 			"candidates[].headroom":    {"description": "sustains.low by the rate asked for"},

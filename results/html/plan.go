@@ -86,6 +86,7 @@ func newPlanned(a *capacity.Answer, o Options) planned {
 	}
 	fact(&p.Facts, "measured", view.PlanEffort(a))
 	fact(&p.Facts, "breaks", a.Breaks)
+	fact(&p.Facts, "strictest", view.PlanBinding(a))
 	fact(&p.Facts, "at 2, 10 ×", view.PlanScale(a))
 	fact(&p.Facts, "unseen", a.Unseen)
 	if a.Env.CPUs > 0 {

@@ -51,7 +51,7 @@ func TestPlanNeedsNothingElse(t *testing.T) {
 // TestPlanCharts counts what is drawn: a sign a trial in each chart, the limits of the SLO, the interval, and the rate asked for.
 func TestPlanCharts(t *testing.T) {
 	for name, want := range map[string]map[string]int{
-		"one":     {"sign pilot": 4, "sign search": 10, "sign confirm": 4, "sign left": 2, "band": 2, "limit": 3, "asked": 2, "curve s1": 1, "area s1": 1},
+		"one":     {"sign pilot": 4, "sign search": 10, "sign confirm": 4, "sign left": 2, "band": 2, "limit": 4, "asked": 2, "curve s1": 1, "area s1": 1},
 		"most":    {"sign pilot": 8, "sign search": 20, "sign confirm": 8, "sign left": 4, "band": 4, "limit": 4, "asked": 0, "curve s1": 2, "area s1": 2},
 		"atleast": {"sign arrow warn": 1, "band": 0, "asked": 2},
 		"floor":   {"sign pilot": 4, "band": 0, "curve s1": 0},
@@ -77,6 +77,7 @@ func TestPlanCharts(t *testing.T) {
 func TestPlanPlaces(t *testing.T) {
 	a := capacitytest.Answer("one")
 	c := &a.Candidates[0]
+	a.SLO = "response.p99<20ms"
 	a.Rate, c.Curve, c.Sustains = 2000, nil, capacity.Range{Low: 900, Mid: 1000, High: 1100}
 	c.Points = []capacity.Point{{Rate: 1000, Share: capacity.Range{Low: 0.005, Mid: 0.01, High: 0.02}, Stage: capacity.StageSearch, P99: 20e6}}
 	page := writePlan(t, a)

@@ -255,6 +255,7 @@ func planRisks(a *capacity.Answer, whole bool) (list []note) {
 // below writes what stands below the table.
 func (p *page) below(a *capacity.Answer) {
 	p.item("", "breaks", a.Breaks)
+	p.item("", "strictest", view.PlanBinding(a))
 	p.item("", "at 2, 10 ×", view.PlanScale(a))
 	p.item("", "unseen", a.Unseen)
 	for _, text := range a.Warnings {

@@ -80,7 +80,7 @@ func PlanMarkdown(w io.Writer, a *capacity.Answer) error {
 			items = append(items, c.Name+" – "+view.PlanWhy(c))
 		}
 	}
-	for _, fact := range [][2]string{{"Breaks", a.Breaks}, {"At 2 and 10 ×", view.PlanScale(a)}, {"Unseen", a.Unseen}} {
+	for _, fact := range [][2]string{{"Breaks", a.Breaks}, {"Strictest", view.PlanBinding(a)}, {"At 2 and 10 ×", view.PlanScale(a)}, {"Unseen", a.Unseen}} {
 		if fact[1] != "" {
 			items = append(items, fact[0]+": "+fact[1])
 		}

@@ -183,16 +183,6 @@ func PlanAnalysis(an capacity.Analysis, rate float64) string {
 	case an.Ceiling == 0 && limited:
 		all = append(all, "A FIFO lock with "+fifo+" meets the SLO at no rate.")
 	}
-	var fits []string
-	if an.FitsHold > 0 {
-		fits = append(fits, "holds of "+format.Duration(an.FitsHold)+" or less")
-	}
-	if an.FitsShare > 0 {
-		fits = append(fits, "at most "+format.Percent(an.FitsShare)+" of the arrivals on one key")
-	}
-	if len(fits) > 0 {
-		all = append(all, "It would fit with "+strings.Join(fits, ", or with ")+".")
-	}
 	text := strings.Join(all, " ")
 	if an.Load != "" {
 		text = strings.TrimSpace(an.Load + ". " + text)
@@ -215,6 +205,28 @@ func PlanFirst(c *capacity.CandidateAnswer) string {
 		return r.Name
 	}
 	return r.Name + " at " + PerSecond(r.Full.Mid)
+}
+
+// PlanBinding returns which of several objectives allows the lowest rate: the same one for all candidates, or that of each. It is
+// empty if there is only one.
+func PlanBinding(a *capacity.Answer) string {
+	var bindings []string
+	names := map[string][]string{}
+	for _, c := range a.Candidates {
+		if c.Binding == "" {
+			continue
+		}
+		if names[c.Binding] == nil {
+			bindings = append(bindings, c.Binding)
+		}
+		names[c.Binding] = append(names[c.Binding], c.Name)
+	}
+	if len(bindings) > 1 {
+		for i, binding := range bindings {
+			bindings[i] = binding + " for " + format.Few(names[binding], NamedCells)
+		}
+	}
+	return format.Line(strings.Join(bindings, "; "))
 }
 
 // PlanWhy returns the verdict of a candidate with its reason: "ruled out: its upper end is below 3,000/s".
@@ -293,9 +305,11 @@ func PlanFacts(c *capacity.CandidateAnswer) (all []Item) {
 		}
 	}
 	add("verdict", PlanWhy(c))
+	add("remedy", c.Remedy)
 	if c.Sustains.Mid > 0 || c.AtLeast {
 		add("sustains", sustained(*c))
 	}
+	add("limited by", c.Binding)
 	if c.Floor > 0 {
 		add("floor", format.Percent(c.Floor)+" of the arrivals are late at a low rate already")
 	}

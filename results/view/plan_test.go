@@ -10,7 +10,7 @@ import (
 func TestPlanHeadline(t *testing.T) {
 	for name, want := range map[string]string{
 		"five":      "3,000/s under response.p99<20ms,errors<0.1%: sustained by 2 of 5 candidates",
-		"one":       "3,000/s under response.p99<20ms,errors<0.1%: sustained by rueidis queue",
+		"one":       "3,000/s under response.p99<20ms,response.p99.9<50ms: sustained by rueidis queue",
 		"most":      "The most under response.p99<20ms,errors<0.1%: 3,470/s (3,300–3,640), by rueidis queue",
 		"paper":     "3,000/s under response.p99<20ms,errors<0.1%: no lock can do it",
 		"floor":     "3,000/s under response.p99<20ms,errors<0.1%: ruled out: no candidate sustains it",

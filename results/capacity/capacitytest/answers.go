@@ -43,6 +43,7 @@ func Answer(name string) *capacity.Answer {
 			candidate("etcd", capacity.RulesOut, 0.21),
 			candidate("postgres advisory", capacity.Dropped, 0.5),
 		}
+		a.Candidates[2].Remedy = "give it a larger budget"
 		a.Candidates[2].Why = "the interval from 2,903/s to 3,203/s holds 3,000/s; 16 more trials would tell"
 		a.Candidates[3].Why = "its upper end, 764/s, is below 3,000/s"
 		a.Candidates[3].Traits = results.Traits{Exclusive: true, Owned: true, Session: true, Fenced: true, Fair: true}
@@ -56,6 +57,7 @@ func Answer(name string) *capacity.Answer {
 		a.Warnings = []string{"the machine was noisy (9 % between trials): intervals are wider for it"}
 		a.Skipped = []string{"mysql get-lock: no server: mysqld is not installed"}
 	case "one":
+		a.SLO, best.Binding = "response.p99<20ms,response.p99.9<50ms", "response.p99<20ms"
 		a.Verdict, a.Candidates = capacity.Sustains, []capacity.CandidateAnswer{best}
 		a.Advice = "rueidis queue carries it, with 10 % to spare."
 		a.Breaks = "The hottest key is full first, at 4,270/s (4,120 to 4,430)."
@@ -75,7 +77,7 @@ func Answer(name string) *capacity.Answer {
 		an.Impossible = "the hottest key gets 23 % of the arrivals and would have to be held for 351 % of the time"
 		an.FitsHold, an.FitsShare = 971*time.Microsecond, 0.0454
 		a.Verdict, a.Unseen = capacity.RulesOut, ""
-		a.Advice = "Ask for less, or for a looser objective: " + an.Impossible + "."
+		a.Advice = "Ask for less, or for a looser objective: what fits on paper is up to 582/s, or a hold of 971 µs, or no more than 4.5 % of the arrivals on one key."
 		a.Candidates = []capacity.CandidateAnswer{untried("rueidis queue", capacity.RulesOut, an.Impossible), untried("etcd", capacity.RulesOut, an.Impossible)}
 		if name == "noslo" {
 			// An SLO that no rate meets, and nothing that would help.
