@@ -62,12 +62,24 @@ func (b *Base) Ping(ctx context.Context) error { return b.nodes[0].Ping(ctx) }
 func (b *Base) Probe(ctx context.Context) error { return b.nodes[0].Probe(ctx) }
 
 // wake makes the library replace a broken connection: it is idle while locks are measured, and the first request after
-// an outage would fail.
+// an outage would fail. go-redis gives the error of a failed dial to all requests of the next second, too.
 func (b *Base) wake(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, wakeTime)
+	defer cancel()
 	for _, n := range b.nodes {
-		n.Ping(ctx)
+		for n.Ping(ctx) != nil && ctx.Err() == nil {
+			select {
+			case <-ctx.Done():
+			case <-time.After(wakePause):
+			}
+		}
 	}
 }
+
+const (
+	wakeTime  = 2 * time.Second
+	wakePause = 50 * time.Millisecond
+)
 
 // Clean implements drivers.Cleaner, on every node.
 func (b *Base) Clean(ctx context.Context, keys []string) error {
