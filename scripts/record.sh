@@ -6,7 +6,7 @@
 set -euo pipefail
 for name; do
 	case $(<"$0") in
-	*"bench $name "* | *"text $name "* | *"wanted $name;"*) ;;
+	*"bench $name "* | *"plan $name "* | *"text $name "* | *"wanted $name;"*) ;;
 	*) echo "record.sh: no run makes $name" >&2 && exit 2 ;;
 	esac
 done
@@ -24,13 +24,18 @@ bench() { # FILE FLAGS…: record a run again, and its command
 	wanted "$1" || return 0
 	rm -f "$out/$1"
 	measure "$@"
-	note "$@"
+	note lockbench "$@"
+}
+plan() { # FILE FLAGS…: record the answer of a plan, and its command
+	wanted "$1" || return 0
+	"$tmp/lockbench" plan -server private -quiet -format "json=$out/$1" "${@:2}" || [ $? -ge 3 ]
+	note "lockbench plan" "$@"
 }
 measure() { # FILE FLAGS…: append a run; a violation is a result
 	"$tmp/lockbench" -server "${server:-private}" -quiet -o "$out/$1" "${@:2}" >/dev/null || [ $? = 4 ]
 }
-note() { # FILE FLAGS…: note the command that made the file
-	{ grep -v "^$1: " "$out/commands.txt" || true; echo "$1: lockbench -server ${server:-private} ${*:2}"; } 2>/dev/null |
+note() { # COMMAND FILE FLAGS…: note the command that made the file
+	{ grep -v "^$2: " "$out/commands.txt" || true; echo "$2: $1 -server ${server:-private} ${*:3}"; } 2>/dev/null |
 		sort >"$tmp/commands"
 	mv "$tmp/commands" "$out/commands.txt"
 }
@@ -77,7 +82,7 @@ if wanted presets.jsonl; then
 	for preset in workloads/presets/*.yaml; do
 		measure presets.jsonl -driver rueidis -workload "$(basename "$preset" .yaml)" -duration 8s -warmup 2s
 	done
-	note presets.jsonl -driver rueidis -workload PRESET -duration 8s -warmup 2s
+	note lockbench presets.jsonl -driver rueidis -workload PRESET -duration 8s -warmup 2s
 fi
 bench probe.jsonl -driver rueidis -wait none,backoff,pubsub,queue -handover swap -clients 512 -keys 1 -probe 100 -duration 3s -warmup 1s -trials 3
 bench parked.jsonl -driver memory,rueidis -lock mutex,set-nx -wait queue -keys 1 -clients 100k -burst 1h -n 100k -warmup 0s -duration 2m
@@ -88,6 +93,11 @@ bench overstay.jsonl -driver rueidis -lock set-nx,setnx -clients 16 -keys 1 -hol
 bench overstays.jsonl -driver rueidis -lock set-nx,set-nx-del,fenced -clients 16 -keys 4 -hold 1ms -overstay 1% -ttl 50ms -duration 5s -warmup 1s
 text recovery.txt "$go" run ./scripts/recovery -driver rueidis,zookeeper,etcd,mysql,postgres -ttl 2s -n 5 \
 	-lock set-nx,setnx,sequential,lease,unique-row,row-lock,get-lock,advisory
+
+# Capacity: one plan, and how well plans repeat and hold.
+plan plan.json -driver rueidis,redsync,postgres,etcd -lock set-nx,library,advisory,lease -rate 3k -keys 10 -hold 1ms -slo 'response.p99<20ms'
+text plans.txt "$go" run ./scripts/plans '-driver rueidis -lock set-nx -wait queue -handover swap' '-driver rueidis -lock set-nx -wait backoff' \
+	'-driver postgres -lock advisory' '-driver etcd -lock lease'
 
 text overhead.txt "$go" run ./scripts/overhead -rounds 9 -duration 1500ms
 text watched.txt "$go" test -run '^$' -bench Live -benchtime 9x ./workloads/observe

@@ -5,6 +5,7 @@
 //
 //	<!-- output front-door.jsonl --> what lockbench prints for the file
 //	<!-- command services.jsonl -->  the command that recorded it
+//	<!-- plan plan.json -->          the command of a plan, and what it prints
 //	<!-- locks services.jsonl crash.jsonl hold=1ms -->
 //	                                 which lock to choose: the throughput and waits of the first file, the recovery
 //	                                 of the second; see locks.go
@@ -26,6 +27,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -36,6 +38,7 @@ import (
 	"strings"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/capacity"
 	"github.com/lockbench/lockbench/results/text"
 )
 
@@ -152,6 +155,9 @@ func (d *document) figure(kind, names, words string) ([]byte, error) {
 		return match(filepath.Join(d.dir, names), words)
 	case "locks":
 		return locks(filepath.Join(d.dir, names), words)
+	case "plan":
+		text, err := plan(filepath.Join(d.dir, names))
+		return fenced(text), err
 	case "command":
 		line, err := command(filepath.Join(d.dir, names))
 		return fenced([]byte(line)), err
@@ -177,7 +183,26 @@ func (d *document) figure(kind, names, words string) ([]byte, error) {
 		err := text.Table(&b, cells, text.Options{})
 		return fenced(b.Bytes()), err
 	}
-	return nil, fmt.Errorf("no figure is called %q; there are locks, output, chart, command, text, match and ratio", kind)
+	return nil, fmt.Errorf("no figure is called %q; there are locks, output, plan, chart, command, text, match and ratio", kind)
+}
+
+// plan returns what lockbench prints for the recorded answer of a plan, below its command.
+func plan(path string) ([]byte, error) {
+	answer, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var a capacity.Answer
+	if err := json.Unmarshal(answer, &a); err != nil {
+		return nil, err
+	}
+	line, err := command(path)
+	if err != nil {
+		return nil, err
+	}
+	b := bytes.NewBufferString("$ " + line + "\n")
+	err = text.Plan(b, &a, text.Options{})
+	return b.Bytes(), err
 }
 
 // match returns what the only group of a regular expression matches in a file of text, which must match once.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/capacity/capacitytest"
 	"github.com/lockbench/lockbench/results/spec"
 )
 
@@ -275,5 +277,20 @@ func TestFrom(t *testing.T) {
 	}
 	if _, err := from(text, "seco"); err == nil {
 		t.Error("a part of a line matches")
+	}
+}
+
+// TestPlan: a page has the command of a plan, and its answer as lockbench prints it.
+func TestPlan(t *testing.T) {
+	dir := t.TempDir()
+	answer, err := json.Marshal(capacitytest.Answer("one"))
+	if err := errors.Join(err, os.WriteFile(filepath.Join(dir, "plan.json"), answer, 0o600),
+		os.WriteFile(filepath.Join(dir, "commands.txt"), []byte("plan.json: lockbench plan -rate 3k\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	d := document{dir: dir}
+	page, err := d.fill([]byte("<!-- plan plan.json -->\n<!-- end -->\n"))
+	if err != nil || !strings.Contains(string(page), "\n$ lockbench plan -rate 3k\n✓ 3,000/s under ") || !strings.Contains(string(page), "sustained by rueidis queue") {
+		t.Errorf("%v: %s", err, page)
 	}
 }

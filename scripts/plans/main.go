@@ -1,0 +1,257 @@
+// Command plans repeats plans, and holds their answers against long runs: do the intervals of one candidate overlap, how
+// long did each plan take, does a run at the lower end of the last interval keep the objective, and does one well above its
+// upper end break it? Each argument is the flags of a candidate. All have a private server.
+//
+//	go run ./scripts/plans -n 3 '-driver rueidis -lock set-nx -wait queue' '-driver etcd -lock lease'
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/lockbench/lockbench/cmd/cli"
+	_ "github.com/lockbench/lockbench/drivers/all"
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/capacity"
+	"github.com/lockbench/lockbench/results/format"
+)
+
+// asLockbench makes this program lockbench itself.
+const asLockbench = "PLANS_LOCKBENCH"
+
+// above is how far beyond the upper end the second run is.
+const above = 1.15
+
+// study is what is asked.
+type study struct {
+	program, dir string
+	n            int
+	load         []string
+	slo          capacity.SLO
+	budget       time.Duration // of one plan
+	check        time.Duration // of one run
+	out          io.Writer
+	progress     io.Writer
+}
+
+// candidate is a lock, and what is known of it.
+type candidate struct {
+	flags []string
+	plans []planned
+}
+
+// planned is the answer of one plan.
+type planned struct {
+	verdict  capacity.Verdict
+	sustains capacity.Range
+	atLeast  bool
+	clients  int
+	trials   int
+	took     time.Duration
+}
+
+func main() {
+	if os.Getenv(asLockbench) != "" {
+		cli.Main() // does not return
+	}
+	s := study{out: os.Stdout, progress: os.Stderr}
+	flag.IntVar(&s.n, "n", 3, "plans of each candidate")
+	load := flag.String("load", "-hold 1ms -keys 10", "flags of the load")
+	slo := flag.String("slo", "response.p99<20ms", "the objective: one")
+	flag.DurationVar(&s.budget, "budget", 90*time.Second, "of one plan")
+	flag.DurationVar(&s.check, "check", time.Minute, "length of the runs that check the last plan; 0: there are none")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := s.run(ctx, strings.Fields(*load), *slo, flag.Args())
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "plans:", err)
+		os.Exit(1)
+	}
+}
+
+func (s *study) run(ctx context.Context, load []string, slo string, args []string) (err error) {
+	s.load = load
+	if s.slo, err = capacity.ParseSLO(slo); err != nil {
+		return err
+	}
+	if len(args) == 0 || len(s.slo.Objectives) != 1 {
+		return errors.New("give the flags of a candidate in each argument, and one objective")
+	}
+	if s.program, err = os.Executable(); err != nil {
+		return err
+	}
+	if s.dir, err = os.MkdirTemp("", "plans-"); err != nil {
+		return err
+	}
+	defer os.RemoveAll(s.dir)
+	list := make([]candidate, len(args))
+	for i, arg := range args {
+		list[i].flags = strings.Fields(arg)
+	}
+	for range s.n { // the plans of a candidate are some minutes apart
+		for i := range list {
+			p, err := s.plan(ctx, &list[i])
+			if err != nil {
+				return err
+			}
+			list[i].plans = append(list[i].plans, p)
+		}
+	}
+	return s.table(ctx, list)
+}
+
+// table makes the long runs, and prints a row for each candidate.
+func (s *study) table(ctx context.Context, list []candidate) error {
+	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "candidate\tsustains/s, of each plan\toverlap\ttrials\ttook\tp99 of %v at the lower end\tat %v × the upper end\n", s.check, above)
+	for _, c := range list {
+		var rates, trials, took []string
+		for _, p := range c.plans {
+			rates = append(rates, p.String())
+			trials = append(trials, strconv.Itoa(p.trials))
+			took = append(took, fmt.Sprintf("%.0f s", p.took.Seconds()))
+		}
+		last := c.plans[len(c.plans)-1]
+		low, err := s.verdict(ctx, &c, last.sustains.Low, true)
+		if err != nil {
+			return err
+		}
+		high, err := s.verdict(ctx, &c, above*last.sustains.High, false)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", strings.Join(c.flags, " "), strings.Join(rates, ", "), overlap(c.plans),
+			strings.Join(trials, ", "), strings.Join(took, ", "), low, high)
+	}
+	fmt.Fprintf(w, "\n%s, %s; %d CPUs, %s.\n", strings.Join(s.load, " "), s.slo, runtime.NumCPU(), runtime.Version())
+	return w.Flush()
+}
+
+func (p planned) String() string {
+	switch {
+	case p.sustains.Low == 0:
+		return string(p.verdict)
+	case p.atLeast:
+		return "≥ " + format.Three(p.sustains.Low)
+	}
+	text := fmt.Sprintf("%s (%s–%s)", format.Three(p.sustains.Mid), format.Three(p.sustains.Low), format.Three(p.sustains.High))
+	if p.verdict != capacity.Sustains {
+		text += " " + string(p.verdict)
+	}
+	return text
+}
+
+// overlap says whether all intervals have a rate in common.
+func overlap(plans []planned) string {
+	low, high := 0.0, 0.0
+	for i, p := range plans {
+		if p.sustains.High == 0 {
+			return format.None
+		}
+		low = max(low, p.sustains.Low)
+		if high = min(high, p.sustains.High); i == 0 {
+			high = p.sustains.High
+		}
+	}
+	if low > high {
+		return "no"
+	}
+	return "yes"
+}
+
+// plan makes one plan of c.
+func (s *study) plan(ctx context.Context, c *candidate) (p planned, err error) {
+	file := filepath.Join(s.dir, "plan.json")
+	began := time.Now()
+	args := append([]string{"plan", "-slo", s.slo.Text, "-budget", s.budget.String(), "-format", "json=" + file}, c.flags...)
+	if err := s.lockbench(ctx, args); err != nil {
+		return p, err
+	}
+	p.took = time.Since(began)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return p, err
+	}
+	var a capacity.Answer
+	if err := json.Unmarshal(text, &a); err != nil {
+		return p, err
+	}
+	if len(a.Candidates) != 1 {
+		return p, fmt.Errorf("%q is %d candidates: name one lock and one way of waiting", c.flags, len(a.Candidates))
+	}
+	one := a.Candidates[0]
+	p.verdict, p.sustains, p.atLeast, p.clients, p.trials = one.Verdict, one.Sustains, one.AtLeast, one.Clients, len(one.Points)
+	fmt.Fprintf(s.progress, "%s: %s after %d trials in %.0f s %s\n", strings.Join(c.flags, " "), p, p.trials, p.took.Seconds(), one.Why)
+	return p, nil
+}
+
+// verdict makes a long run at a rate, and says whether it kept the objective as it should.
+func (s *study) verdict(ctx context.Context, c *candidate, rate float64, keeps bool) (string, error) {
+	if rate == 0 || s.check == 0 {
+		return format.None, nil
+	}
+	file := filepath.Join(s.dir, "run.jsonl")
+	os.Remove(file)
+	clients := max(1, 4*c.plans[len(c.plans)-1].clients)
+	args := append([]string{
+		"-rate", strconv.FormatFloat(rate, 'f', 0, 64), "-arrival", "poisson", "-clients", strconv.Itoa(clients), "-warmup", "2s",
+		"-duration", s.check.String(), "-o", file,
+	}, c.flags...)
+	if err := s.lockbench(ctx, args); err != nil {
+		return "", err
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	var rec *results.Record
+	if _, err := results.Read(f, func(r *results.Record) error { rec = r; return nil }); err != nil {
+		return "", err
+	}
+	p99, limit := rec.Latency[results.Response].P99, s.slo.Objectives[0].Limit
+	text := fmt.Sprintf("%s/s: %s", format.Three(rate), format.Duration(p99))
+	switch {
+	case (p99 < limit) == keeps:
+		text += " ✓"
+	default:
+		text += " ✗"
+	}
+	if rec.Generator.Saturated {
+		text += " (lockbench was the limit)"
+	}
+	fmt.Fprintf(s.progress, "%s: %s\n", strings.Join(c.flags, " "), text)
+	return text, nil
+}
+
+// lockbench runs this program as lockbench, under the load. Each verdict of a plan is an answer.
+func (s *study) lockbench(ctx context.Context, args []string) error {
+	args = append(args, s.load...)
+	c := exec.CommandContext(ctx, s.program, append(args, "-server", "private", "-quiet")...)
+	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) } // it stops its server
+	c.WaitDelay = 30 * time.Second
+	c.Env = append(os.Environ(), asLockbench+"=1")
+	out, err := c.CombinedOutput()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() >= 3 && exit.ExitCode() <= 5 {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("lockbench %s: %w: %s", strings.Join(args, " "), err, out)
+	}
+	return nil
+}
