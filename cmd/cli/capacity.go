@@ -144,6 +144,9 @@ var planFormats = []exporter[planned]{
 	{name: "json", about: "all of it, for programs; lockbench schema plan has its schema", write: func(w io.Writer, v planned) error {
 		return export.PlanJSON(w, v.Answer)
 	}},
+	{name: "csv", about: "a row a candidate, for spreadsheets", write: func(w io.Writer, v planned) error {
+		return export.PlanCSV(w, v.Answer)
+	}},
 	{name: "junit", about: "a test case a candidate", write: func(w io.Writer, v planned) error {
 		return export.PlanJUnit(w, v.Answer)
 	}},

@@ -20,6 +20,7 @@ func TestPlanGoldens(t *testing.T) {
 	five, paper, violated := capacitytest.Answer("five"), capacitytest.Answer("paper"), capacitytest.Answer("violated")
 	for name, write := range map[string]func(io.Writer) error{
 		"plan.json":                  func(w io.Writer) error { return PlanJSON(w, capacitytest.Answer("partial")) },
+		"plan.csv":                   func(w io.Writer) error { return PlanCSV(w, five) },
 		"plan.junit.xml":             func(w io.Writer) error { return PlanJUnit(w, five) },
 		"plan.paper.junit.xml":       func(w io.Writer) error { return PlanJUnit(w, paper) },
 		"plan.violated.junit.xml":    func(w io.Writer) error { return PlanJUnit(w, violated) },
