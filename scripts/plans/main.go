@@ -114,17 +114,20 @@ func (s *study) run(ctx context.Context, load []string, slo string, args []strin
 	return s.table(ctx, list)
 }
 
-// table makes the long runs, and prints a row for each candidate.
+// table prints the plans, makes the long runs, and prints what they say of the last plans.
 func (s *study) table(ctx context.Context, list []candidate) error {
 	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "candidate\tsustains/s, of each plan\toverlap\ttrials\ttook\tp99 of %v at the lower end\tat %v × the upper end\n", s.check, above)
+	fmt.Fprintln(w, "candidate\tplan\tsustains/s\ttrials\ttook")
 	for _, c := range list {
-		var rates, trials, took []string
-		for _, p := range c.plans {
-			rates = append(rates, p.String())
-			trials = append(trials, strconv.Itoa(p.trials))
-			took = append(took, fmt.Sprintf("%.0f s", p.took.Seconds()))
+		name := strings.Join(c.flags, " ")
+		for i, p := range c.plans {
+			fmt.Fprintf(w, "%s\t%d\t%s\t%d\t%.0f s\n", name, i+1, p, p.trials, p.took.Seconds())
+			name = ""
 		}
+	}
+	w.Flush()
+	fmt.Fprintf(w, "\ncandidate\toverlap\tp99 of %v at the lower end\tat %v × the upper end\n", s.check, above)
+	for _, c := range list {
 		last := c.plans[len(c.plans)-1]
 		low, err := s.verdict(ctx, &c, last.sustains.Low, true)
 		if err != nil {
@@ -134,8 +137,7 @@ func (s *study) table(ctx context.Context, list []candidate) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", strings.Join(c.flags, " "), strings.Join(rates, ", "), overlap(c.plans),
-			strings.Join(trials, ", "), strings.Join(took, ", "), low, high)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", strings.Join(c.flags, " "), overlap(c.plans), low, high)
 	}
 	fmt.Fprintf(w, "\n%s, %s; %d CPUs, %s.\n", strings.Join(s.load, " "), s.slo, runtime.NumCPU(), runtime.Version())
 	return w.Flush()
