@@ -96,7 +96,7 @@ text recovery.txt "$go" run ./scripts/recovery -driver rueidis,zookeeper,etcd,my
 
 # Capacity: one plan, and how well plans repeat and hold.
 plan plan.json -driver rueidis,redsync,postgres,etcd -lock set-nx,library,advisory,lease -rate 3k -keys 10 -hold 1ms -slo 'response.p99<20ms'
-text plans.txt "$go" run ./scripts/plans '-driver rueidis -lock set-nx -wait queue -handover swap' '-driver rueidis -lock set-nx -wait backoff' \
+text plans.txt "$go" run ./scripts/plans -- '-driver rueidis -lock set-nx -wait queue -handover swap' '-driver rueidis -lock set-nx -wait backoff' \
 	'-driver postgres -lock advisory' '-driver etcd -lock lease'
 
 text overhead.txt "$go" run ./scripts/overhead -rounds 9 -duration 1500ms

@@ -26,7 +26,7 @@ func init() { drivers.Register("rueidislock", driver{}) }
 // Library implements drivers.Described. There is one more connection, for everything that is not a lock.
 func (driver) Library() drivers.Library {
 	return drivers.Library{
-		Module: rueidis.Module, Locks: true, Pipelines: true, Multiplexes: true,
+		Module: rueidis.Module, Locks: true, Queues: true, Pipelines: true, Multiplexes: true,
 		Pipelining: []drivers.Pipelining{drivers.PipeliningAuto},
 		Conns:      func(int, bool) int { return 1 + 1 }, // PipelineMultiplex -1, which the library requires
 		Shares:     func(int) bool { return true },       // one Locker renews all their locks

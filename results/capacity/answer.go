@@ -111,17 +111,18 @@ func (t *track) answer(s *Search) CandidateAnswer {
 		a.Server, a.Traits = last.Server, last.Traits
 	}
 	a.AtLeast = t.limited()
+	unproved := false // by trials that count
 	if a.Verdict != Violated {
 		a.Sustains = t.sustains()
 		if least := t.least(); a.Verdict == Undecided && a.AtLeast && least > a.Sustains.Low {
-			a.Sustains.Low = least
+			a.Sustains.Low, unproved = least, true
 		}
 	}
 	if t.fits == nil || a.Verdict == Violated {
 		a.Points = t.points(1)
 		return a
 	}
-	if t.q.Rate > 0 {
+	if t.q.Rate > 0 && !unproved {
 		a.Headroom = a.Sustains.Low / t.q.Rate
 	}
 	fit := t.fits[t.binding()]
@@ -191,9 +192,9 @@ func (t *track) judge(s *Search) (v Verdict, why, remedy string) {
 	case t.fits == nil:
 		return Undecided, "its pilot did not come to an end", moreBudget
 	case r.High < rate:
-		return RulesOut, "it sustains " + format.Three(r.High) + "/s at the most", ""
+		return RulesOut, atMost(r.High), ""
 	case t.claim() < rate && t.limited():
-		return Undecided, "lockbench or its machine was the limit below what is asked for: it sustains " + format.Three(t.claim()) + "/s at least", moreMachine
+		return Undecided, "trials that count show " + format.Three(t.claim()) + "/s, and beyond that lockbench or its machine was the limit", moreMachine
 	case t.claim() < rate:
 		return Undecided, "the interval of its rate, " + between(r) + ", holds what is asked for", moreBudget
 	case t.confirm != nil && t.confirm.passed:
@@ -205,6 +206,8 @@ func (t *track) judge(s *Search) (v Verdict, why, remedy string) {
 	}
 	return Undecided, "no fresh trials have confirmed its rate", moreBudget
 }
+
+func atMost(rate float64) string { return "it sustains " + format.Three(rate) + "/s at the most" }
 
 // uncounted is judge for a candidate none of whose trials counts.
 func (t *track) uncounted() (v Verdict, why, remedy string) {

@@ -221,7 +221,11 @@ func (s *Search) halve() {
 		low = min(low, t.estimate().Low)
 	}
 	for _, t := range in[keep:] {
-		if t.fits != nil && t.estimate().High < low {
+		switch high := t.estimate().High; {
+		case t.fits == nil || high >= low:
+		case high < s.q.Rate:
+			t.end(RulesOut, atMost(high))
+		default:
 			t.end(Dropped, fmt.Sprintf("after %d trials it was behind the best", len(t.trials)))
 		}
 	}

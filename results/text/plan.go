@@ -261,9 +261,20 @@ func (p *page) below(a *capacity.Answer) {
 	for _, text := range a.Warnings {
 		p.item(yellow, "warning", text)
 	}
-	for _, text := range a.Skipped {
+	for _, text := range planSkipped(a, p.verbose) {
 		p.item(yellow, "skipped", text)
 	}
+}
+
+// fewSkipped are as many as are listed one by one, in short.
+const fewSkipped = 2
+
+// planSkipped returns what could not run, and why; in short, how many there are if they are more than a few.
+func planSkipped(a *capacity.Answer, whole bool) []string {
+	if n := len(a.Skipped); n > fewSkipped && !whole {
+		return []string{format.Count(n) + " candidates that could not run (-v lists them)"}
+	}
+	return a.Skipped
 }
 
 // candidate writes all that is known of one.

@@ -88,7 +88,7 @@ func PlanMarkdown(w io.Writer, a *capacity.Answer) error {
 	for _, text := range a.Warnings {
 		items = append(items, "Warning: "+text)
 	}
-	for _, text := range a.Skipped {
+	for _, text := range planSkipped(a, false) {
 		items = append(items, "Skipped: "+text)
 	}
 	p.list(items, findingsRoom)

@@ -2,7 +2,7 @@
 // long did each plan take, does a run at the lower end of the last interval keep the objective, and does one well above its
 // upper end break it? Each argument is the flags of a candidate. All have a private server.
 //
-//	go run ./scripts/plans -n 3 '-driver rueidis -lock set-nx -wait queue' '-driver etcd -lock lease'
+//	go run ./scripts/plans -n 3 -- '-driver rueidis -lock set-nx -wait queue' '-driver etcd -lock lease'
 package main
 
 import (

@@ -72,7 +72,7 @@ func fitDesign(p *spec.Plan, t drivers.Traits) *Misfit {
 		return misfit(p, "its leases cannot be renewed", "%s -renew", p.Lock)
 	case p.Reentry > 1 && !t.Reentrant:
 		return misfit(p, "its holder cannot enter it again", "%s -reentry %d", p.Lock, p.Reentry)
-	case p.Lockers > 1 && !LocalLine(p):
+	case p.Lockers > 1 && !kind.Local && !(kind.Native && Library(p.Driver).Locks):
 		return misfit(p, "clients that wait like this share nothing, whatever their process", "%s -lockers %d", waits, p.Lockers)
 	}
 	return nil
@@ -81,7 +81,7 @@ func fitDesign(p *spec.Plan, t drivers.Traits) *Misfit {
 // LocalLine reports whether clients of one process wait for each other within it, before the server hears of them.
 func LocalLine(p *spec.Plan) bool {
 	kind, _ := wait.Find(p.Wait)
-	return kind.Local || kind.Native && Library(p.Driver).Locks
+	return kind.Local || kind.Native && Library(p.Driver).Queues
 }
 
 // Waits returns the ways of waiting that go with a design, that of -wait auto first.
