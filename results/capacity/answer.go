@@ -110,10 +110,10 @@ func (t *track) answer(s *Search) CandidateAnswer {
 		last := t.trials[len(t.trials)-1].record
 		a.Server, a.Traits = last.Server, last.Traits
 	}
-	a.AtLeast = t.limited()
+	a.AtLeast = t.limited() && a.Verdict != RulesOut // which the upper end is enough for
 	unproved := false // by trials that count
 	if a.Verdict != Violated {
-		a.Sustains = t.sustains()
+		a.Sustains = t.sustains(a.AtLeast)
 		if least := t.least(); a.Verdict == Undecided && a.AtLeast && least > a.Sustains.Low {
 			a.Sustains.Low, unproved = least, true
 		}
@@ -144,13 +144,14 @@ func (t *track) answer(s *Search) CandidateAnswer {
 	return a
 }
 
-// sustains returns the rate that t carries. A confirmed one is no higher than the rate of the trials that confirmed it.
-func (t *track) sustains() Range {
+// sustains returns the rate that t carries, or its lower end alone. A confirmed one is no higher than the rate of the trials that
+// confirmed it.
+func (t *track) sustains(atLeast bool) Range {
 	r := t.estimate()
 	if r.Low = t.claim(); t.confirm != nil && t.confirm.passed {
 		r.Low = min(r.Low, t.confirm.rate)
 	}
-	if t.limited() {
+	if atLeast {
 		return Range{Low: r.Low}
 	}
 	return r

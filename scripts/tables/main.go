@@ -201,7 +201,7 @@ func plan(path string) ([]byte, error) {
 		return nil, err
 	}
 	b := bytes.NewBufferString("$ " + line + "\n")
-	err = text.Plan(b, &a, text.Options{})
+	err = text.Plan(b, &a, text.Options{Width: 110}) // as wide as the command
 	return b.Bytes(), err
 }
 
