@@ -111,7 +111,7 @@ func (t *track) answer(s *Search) CandidateAnswer {
 		a.Server, a.Traits = last.Server, last.Traits
 	}
 	a.AtLeast = t.limited() && a.Verdict != RulesOut // which the upper end is enough for
-	unproved := false // by trials that count
+	unproved := false                                // by trials that count
 	if a.Verdict != Violated {
 		a.Sustains = t.sustains(a.AtLeast)
 		if least := t.least(); a.Verdict == Undecided && a.AtLeast && least > a.Sustains.Low {

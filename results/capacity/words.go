@@ -26,6 +26,9 @@ func advice(a *Answer) string {
 		violated = fmt.Sprintf("; do not use %s, which let two clients hold a key at once", a.Candidates[n].Name)
 	}
 	switch {
+	case best.Verdict == Sustains && a.Rate > 0 && best.AtLeast:
+		return fmt.Sprintf("Use %s: it sustains %s, which is %s times what is asked for%s.",
+			best.Name, sustained(best), format.Three(best.Headroom), violated)
 	case best.Verdict == Sustains && a.Rate > 0:
 		return fmt.Sprintf("Use %s: it sustains %s, and %s/s at the least is %s times what is asked for%s.",
 			best.Name, sustained(best), format.Three(best.Sustains.Low), format.Three(best.Headroom), violated)
