@@ -36,6 +36,7 @@ func (s *Search) Answer(env results.Env) *Answer {
 		a.Candidates = append(a.Candidates, t.answer(s))
 	}
 	s.holm(a.Candidates)
+	a.Scaling = s.scalings()
 	a.Warnings = s.warnings(a)
 	slices.SortStableFunc(a.Candidates, better)
 	a.Verdict = overall(a.Candidates)

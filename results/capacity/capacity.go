@@ -106,6 +106,8 @@ type Answer struct {
 	Analysis   []Analysis        `json:"analysis"`   // one for each load among the candidates, in their order
 	Candidates []CandidateAnswer `json:"candidates"` // ranked, the best first
 
+	Scaling []Scaling `json:"scaling,omitempty"` // over lockers or nodes, where there are enough candidates
+
 	Advice   string   `json:"advice"`             // one sentence
 	Breaks   string   `json:"breaks"`             // what breaks first, and at what rate
 	Unseen   string   `json:"unseen"`             // what cannot have been seen

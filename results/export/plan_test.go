@@ -79,14 +79,14 @@ func TestPlanSchemaTakes(t *testing.T) {
 func TestPlanSchemaRefusesDamage(t *testing.T) {
 	a := capacitytest.Answer("paper")
 	a.MaxRate, a.Partial, a.Forced, a.Unseen, a.Breaks, a.Spent = 9000, "stopped", true, "much", "the key", 1
-	a.Warnings, a.Skipped = []string{"w"}, []string{"s"}
+	a.Warnings, a.Skipped, a.Scaling = []string{"w"}, []string{"s"}, capacitytest.Answer("most").Scaling[1:]
 	c := capacitytest.Answer("five").Candidates[2]
 	c.AtLeast, c.Floor, c.Resources = true, 0.01, c.Resources[:2]
 	c.Points, c.Curve = c.Points[7:8], c.Curve[:1]
 	a.Candidates = []capacity.CandidateAnswer{c}
 	refusesDamage(t, planSchemaOf(t), planOf(t, a),
-		`^\.(rate|max_rate|partial|forced|warnings|skipped)$|\.(rtt_ns|utilisation|impossible|fits_hold_ns|fits_share)$|`+
-			`\.(wrong|why|remedy|binding|at_least|headroom|floor|resources|connections|points|curve)$|\.(p99_ns|arrivals|stage|left_out)$`,
+		`^\.(rate|max_rate|partial|forced|warnings|skipped|scaling)$|\.(rtt_ns|utilisation|impossible|fits_hold_ns|fits_share)$|`+
+			`\.(wrong|why|remedy|binding|at_least|headroom|floor|resources|connections|points|curve|peak)$|\.(p99_ns|arrivals|stage|left_out)$`,
 		`\.(plan|load|env|server|traits|cost)$`)
 }
 

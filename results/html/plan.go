@@ -88,6 +88,9 @@ func newPlanned(a *capacity.Answer, o Options) planned {
 	fact(&p.Facts, "breaks", a.Breaks)
 	fact(&p.Facts, "strictest", view.PlanBinding(a))
 	fact(&p.Facts, "at 2, 10 ×", view.PlanScale(a))
+	for _, s := range a.Scaling {
+		fact(&p.Facts, "scaling", view.PlanScaling(s))
+	}
 	fact(&p.Facts, "unseen", a.Unseen)
 	if a.Env.CPUs > 0 {
 		fact(&p.Places, "machine", view.Machine(a.Env))

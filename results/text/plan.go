@@ -257,6 +257,9 @@ func (p *page) below(a *capacity.Answer) {
 	p.item("", "breaks", a.Breaks)
 	p.item("", "strictest", view.PlanBinding(a))
 	p.item("", "at 2, 10 ×", view.PlanScale(a))
+	for _, s := range a.Scaling {
+		p.item("", "scaling", view.PlanScaling(s))
+	}
 	p.item("", "unseen", a.Unseen)
 	for _, text := range a.Warnings {
 		p.item(yellow, "warning", text)

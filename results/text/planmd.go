@@ -85,6 +85,9 @@ func PlanMarkdown(w io.Writer, a *capacity.Answer) error {
 			items = append(items, fact[0]+": "+fact[1])
 		}
 	}
+	for _, s := range a.Scaling {
+		items = append(items, "Scaling: "+view.PlanScaling(s))
+	}
 	for _, text := range a.Warnings {
 		items = append(items, "Warning: "+text)
 	}

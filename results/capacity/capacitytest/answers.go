@@ -67,6 +67,10 @@ func Answer(name string) *capacity.Answer {
 		second := candidate("etcd", capacity.Sustains, 0.21)
 		second.Headroom = 0
 		a.Verdict, a.Candidates = capacity.Sustains, []capacity.CandidateAnswer{best, second}
+		a.Scaling = []capacity.Scaling{
+			{Of: "lockers", Lock: "rueidis set-nx queue", Least: 1, Most: 32, Sigma: 0.03, Kappa: capacity.Range{Mid: 0.0005, High: 0.002}, Double: 4100},
+			{Of: "nodes", Lock: "redsync library native", Least: 3, Most: 13, Sigma: 0.1, Kappa: capacity.Range{Low: 0.01, Mid: 0.02, High: 0.03}, Peak: 6.71, Double: 210},
+		}
 		a.Advice = "rueidis queue carries the most, 3,300/s at least."
 		a.Breaks = "The hottest key is full first, at 4,270/s (4,120 to 4,430)."
 	case "paper", "noslo":
