@@ -5,6 +5,7 @@ package export
 import (
 	"encoding/csv"
 	"io"
+	"iter"
 	"math"
 	"slices"
 	"strconv"
@@ -21,33 +22,43 @@ import (
 // figure that any trial knows. Units stand in the header; an empty field is a figure that this trial does not know, or a
 // flag that was not set. Partial trials are among them, and say why in their column.
 func CSV(w io.Writer, cells []*results.Cell) error {
-	columns := trialColumns(cells)
+	return writeCSV(w, trialColumns(cells), func(yield func(*results.Record) bool) {
+		for _, cell := range cells {
+			for _, r := range cell.Trials {
+				if !yield(r) {
+					return
+				}
+			}
+		}
+	})
+}
+
+// csvColumn is a column of rows that are made of a T each.
+type csvColumn[T any] struct {
+	name  string
+	value func(T) string
+}
+
+// writeCSV writes the names of the columns, and a row for each T.
+func writeCSV[T any](w io.Writer, columns []csvColumn[T], rows iter.Seq[T]) error {
 	out := csv.NewWriter(w)
 	row := make([]string, len(columns))
 	for i, c := range columns {
 		row[i] = c.name
 	}
 	_ = out.Write(row) // errors are kept for Flush
-	for _, cell := range cells {
-		for _, r := range cell.Trials {
-			for i, c := range columns {
-				row[i] = c.value(r)
-			}
-			_ = out.Write(row)
+	for r := range rows {
+		for i, c := range columns {
+			row[i] = c.value(r)
 		}
+		_ = out.Write(row)
 	}
 	out.Flush()
 	return out.Error()
 }
 
-// csvColumn is a column of a row a trial.
-type csvColumn struct {
-	name  string
-	value func(*results.Record) string
-}
-
 // csvHead are the columns before the plan's.
-var csvHead = []csvColumn{
+var csvHead = []csvColumn[*results.Record]{
 	{"run", func(r *results.Record) string { return field(r.Run) }},
 	{"cell", func(r *results.Record) string { return strconv.Itoa(r.Cell) }},
 	{"trial", func(r *results.Record) string { return strconv.Itoa(r.Trial) }},
@@ -59,7 +70,7 @@ var csvHead = []csvColumn{
 }
 
 // csvTail are those between the plan's and the figures.
-var csvTail = []csvColumn{
+var csvTail = []csvColumn[*results.Record]{
 	{"lockbench", func(r *results.Record) string { return field(r.Env.Lockbench) }},
 	{"server", func(r *results.Record) string { return field(serverName(r.Server)) }},
 	{"machine", func(r *results.Record) string { return field(machine(r.Env)) }},
@@ -68,17 +79,17 @@ var csvTail = []csvColumn{
 }
 
 // trialColumns returns those that any of the trials has something for. All trials of a cell have the same plan.
-func trialColumns(cells []*results.Cell) []csvColumn {
+func trialColumns(cells []*results.Cell) []csvColumn[*results.Record] {
 	columns := slices.Clone(csvHead)
 	for _, s := range settings {
 		always := slices.Contains([]string{"driver", "lock", "wait"}, s.Name)
 		if always || slices.ContainsFunc(cells, func(c *results.Cell) bool { return s.Text(&c.First().Plan, &c.First().Plan.Load) != "" }) {
-			columns = append(columns, csvColumn{s.Name, func(r *results.Record) string { return field(s.Text(&r.Plan, &r.Plan.Load)) }})
+			columns = append(columns, csvColumn[*results.Record]{s.Name, func(r *results.Record) string { return field(s.Text(&r.Plan, &r.Plan.Load)) }})
 		}
 	}
 	columns = append(columns, csvTail...)
 	for _, f := range knownTo(cells) {
-		columns = append(columns, csvColumn{f.Name + f.Unit.Suffix, func(r *results.Record) string { return digits(f.Of(r.Figures())) }})
+		columns = append(columns, csvColumn[*results.Record]{f.Name + f.Unit.Suffix, func(r *results.Record) string { return digits(f.Of(r.Figures())) }})
 	}
 	return columns
 }

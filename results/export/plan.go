@@ -4,7 +4,6 @@ package export
 
 import (
 	"cmp"
-	"encoding/csv"
 	"io"
 	"strconv"
 	"strings"
@@ -18,28 +17,17 @@ func PlanJSON(w io.Writer, a *capacity.Answer) error { return encode(w, a.Known(
 
 // PlanCSV writes a row a candidate, the best first, with every digit. An empty field is a figure that is not known.
 func PlanCSV(w io.Writer, a *capacity.Answer) error {
-	a = a.Known()
-	out := csv.NewWriter(w)
-	row := make([]string, len(planColumns))
-	for i, c := range planColumns {
-		row[i] = c.name
-	}
-	_ = out.Write(row) // errors are kept for Flush
-	for i := range a.Candidates {
-		for j, c := range planColumns {
-			row[j] = c.value(&a.Candidates[i])
+	return writeCSV(w, planColumns, func(yield func(*capacity.CandidateAnswer) bool) {
+		for _, c := range a.Known().Candidates {
+			if !yield(&c) {
+				return
+			}
 		}
-		_ = out.Write(row)
-	}
-	out.Flush()
-	return out.Error()
+	})
 }
 
 // planColumns are those of PlanCSV. Rates are arrivals a second.
-var planColumns = []struct {
-	name  string
-	value func(c *capacity.CandidateAnswer) string
-}{
+var planColumns = []csvColumn[*capacity.CandidateAnswer]{
 	{"candidate", func(c *capacity.CandidateAnswer) string { return field(c.Name) }},
 	{"driver", func(c *capacity.CandidateAnswer) string { return field(c.Plan.Driver) }},
 	{"lock", func(c *capacity.CandidateAnswer) string { return field(c.Plan.Lock) }},

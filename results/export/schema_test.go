@@ -206,21 +206,10 @@ func refusesDamage(t *testing.T, s *jsonschema.Schema, doc any, optional, alone 
 	}
 }
 
-// TestComparisonSchemaRefusesNonsense: what has the right type, and is impossible.
-func TestComparisonSchemaRefusesNonsense(t *testing.T) {
-	s := comparisonSchemaOf(t)
-	var b bytes.Buffer
-	if err := ComparisonJSON(&b, comparison(t, "label", "why")); err != nil {
-		t.Fatal(err)
-	}
-	good := b.String()
-	for old, bad := range map[string]string{
-		`"schema": 1`: `"schema": 2`, `"alpha": 0.05`: `"alpha": 0`, `"tests": 4`: `"tests": -1`, `"trials": 20`: `"trials": 2.5`,
-		`"verdict": "regressed"`: `"verdict": "worse"`, `"unit": "1/s"`: `"unit": "s"`, `"better": "higher"`: `"better": "more"`,
-		`"p_adjusted": 0.4`: `"p_adjusted": 1.4`, `"needed_trials": 12`: `"needed_trials": -1`, `"n": 10`: `"n": -10`,
-		`"change_low": -0.09`: `"change_low": -1.09`, `"median": 41000`: `"median": -41000`, `"threshold": "locks/s<-5%"`: `"threshold": ""`,
-		`"figure": "locks/s"`: `"figure": ""`,
-	} {
+// refusesNonsense puts each value in place of the key's, which the document has to hold.
+func refusesNonsense(t *testing.T, s *jsonschema.Schema, good string, nonsense map[string]string) {
+	t.Helper()
+	for old, bad := range nonsense {
 		text := strings.Replace(good, old, bad, 1)
 		if text == good {
 			t.Errorf("there is no %s", old)
@@ -234,6 +223,23 @@ func TestComparisonSchemaRefusesNonsense(t *testing.T) {
 			t.Errorf("the schema takes %s", bad)
 		}
 	}
+}
+
+// TestComparisonSchemaRefusesNonsense: what has the right type, and is impossible.
+func TestComparisonSchemaRefusesNonsense(t *testing.T) {
+	s := comparisonSchemaOf(t)
+	var b bytes.Buffer
+	if err := ComparisonJSON(&b, comparison(t, "label", "why")); err != nil {
+		t.Fatal(err)
+	}
+	good := b.String()
+	refusesNonsense(t, s, good, map[string]string{
+		`"schema": 1`: `"schema": 2`, `"alpha": 0.05`: `"alpha": 0`, `"tests": 4`: `"tests": -1`, `"trials": 20`: `"trials": 2.5`,
+		`"verdict": "regressed"`: `"verdict": "worse"`, `"unit": "1/s"`: `"unit": "s"`, `"better": "higher"`: `"better": "more"`,
+		`"p_adjusted": 0.4`: `"p_adjusted": 1.4`, `"needed_trials": 12`: `"needed_trials": -1`, `"n": 10`: `"n": -10`,
+		`"change_low": -0.09`: `"change_low": -1.09`, `"median": 41000`: `"median": -41000`, `"threshold": "locks/s<-5%"`: `"threshold": ""`,
+		`"figure": "locks/s"`: `"figure": ""`,
+	})
 	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(strings.Replace(good, `"tests"`, `"later": true, "tests"`, 1)))
 	if err != nil || s.Validate(doc) != nil {
 		t.Errorf("a field of a later version: %v", s.Validate(doc))
