@@ -4,6 +4,7 @@ package capacity
 
 import (
 	"reflect"
+	"slices"
 
 	"github.com/lockbench/lockbench/results/capacity/queue"
 	"github.com/lockbench/lockbench/results/spec"
@@ -35,10 +36,10 @@ var scalable = []struct {
 func (s *Search) scalings() (list []Scaling) {
 	for _, number := range scalable {
 		type group struct {
-			plan        spec.Plan // without the number
-			counts, are []float64
+			plan          spec.Plan // without the number
+			counts, rates []float64
 		}
-		var groups []*group
+		var groups []group
 		for _, t := range s.tracks {
 			rate := t.estimate().Mid
 			if rate <= 0 || t.limited() || t.verdict == Violated {
@@ -47,20 +48,16 @@ func (s *Search) scalings() (list []Scaling) {
 			plan := t.c.Plan
 			n := float64(max(1, *number.in(&plan)))
 			*number.in(&plan), plan.Seed = 0, 0
-			var of *group
-			for _, g := range groups {
-				if reflect.DeepEqual(g.plan, plan) {
-					of = g
-				}
+			i := slices.IndexFunc(groups, func(g group) bool { return reflect.DeepEqual(g.plan, plan) })
+			if i < 0 {
+				i = len(groups)
+				groups = append(groups, group{plan: plan})
 			}
-			if of == nil {
-				of = &group{plan: plan}
-				groups = append(groups, of)
-			}
-			of.counts, of.are = append(of.counts, n), append(of.are, rate)
+			g := &groups[i]
+			g.counts, g.rates = append(g.counts, n), append(g.rates, rate)
 		}
 		for _, g := range groups {
-			if law, err := queue.FitUSL(g.counts, g.are); err == nil {
+			if law, err := queue.FitUSL(g.counts, g.rates); err == nil {
 				list = append(list, scaling(number.of, &g.plan, law, g.counts))
 			}
 		}
@@ -70,10 +67,7 @@ func (s *Search) scalings() (list []Scaling) {
 
 // scaling says what a law means for a lock.
 func scaling(of string, p *spec.Plan, law queue.USL, counts []float64) Scaling {
-	least, most := counts[0], counts[0]
-	for _, n := range counts {
-		least, most = min(least, n), max(most, n)
-	}
+	least, most := slices.Min(counts), slices.Max(counts)
 	s := Scaling{
 		Of: of, Lock: p.Driver + " " + p.Lock + " " + p.Wait, Least: int(least), Most: int(most), Sigma: law.Sigma,
 		Kappa: Range{Low: max(0, law.KappaLow), Mid: law.Kappa, High: law.KappaHigh},

@@ -220,10 +220,10 @@ func overviewHint(a *capacity.Answer) string {
 
 // verdictShape returns what a verdict looks like, ten pixels wide.
 func verdictShape(v capacity.Verdict) string {
-	switch v {
-	case capacity.Sustains:
+	switch view.PlanMark(v) {
+	case "✓":
 		return "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0Z"
-	case capacity.RulesOut, capacity.Violated, capacity.Failed:
+	case "✗":
 		return "M-5 -5L5 5M-5 5L5 -5"
 	}
 	return "M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0Z"

@@ -115,21 +115,13 @@ func planTable(a *capacity.Answer, columns []planColumn, name func(*capacity.Can
 
 // verdicts writes what became of candidates of which no figure is known, but for those of which the analysis says it.
 func (p *page) verdicts(a *capacity.Answer) {
-	var whys []string
-	names := map[string][]string{}
-	for i := range a.Candidates {
-		c := &a.Candidates[i]
+	for _, g := range view.PlanGroups(a, func(c *capacity.CandidateAnswer) string {
 		if slices.ContainsFunc(a.Analysis, func(an capacity.Analysis) bool { return an.Impossible != "" && an.Impossible == c.Why }) {
-			continue
+			return ""
 		}
-		why := p.why(c)
-		if names[why] == nil {
-			whys = append(whys, why)
-		}
-		names[why] = append(names[why], c.Name)
-	}
-	for _, why := range whys {
-		p.item("", "verdict", format.And(names[why])+" – "+why)
+		return p.why(c)
+	}) {
+		p.item("", "verdict", format.And(g.Names)+" – "+g.Text)
 	}
 }
 
@@ -224,27 +216,18 @@ func middleCut(name string, room int) string {
 
 // planRisks returns what is wrong with each design that was measured; in short, the first of it.
 func planRisks(a *capacity.Answer, whole bool) (list []note) {
-	var texts []string
-	names := map[string][]string{}
-	for _, c := range a.Candidates {
-		text := c.Wrong
-		if !whole {
-			text, _, _ = strings.Cut(text, ";")
+	for _, g := range view.PlanGroups(a, func(c *capacity.CandidateAnswer) string {
+		if whole {
+			return c.Wrong
 		}
-		if text == "" {
-			continue
-		}
-		if names[text] == nil {
-			texts = append(texts, text)
-		}
-		names[text] = append(names[text], format.Clean(c.Name))
-	}
-	for _, text := range texts {
-		mark := strings.Join(names[text], ", ")
-		if n := len(names[text]); n > 1 && n == len(a.Candidates) {
+		first, _, _ := strings.Cut(c.Wrong, ";")
+		return first
+	}) {
+		mark := format.Clean(strings.Join(g.Names, ", "))
+		if n := len(g.Names); n > 1 && n == len(a.Candidates) {
 			mark = "all"
 		}
-		list = append(list, note{mark: mark + ":", text: text, item: true})
+		list = append(list, note{mark: mark + ":", text: g.Text, item: true})
 	}
 	if list != nil {
 		list = slices.Insert(list, 0, note{text: "What is wrong with each design:"})

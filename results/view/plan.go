@@ -210,23 +210,40 @@ func PlanFirst(c *capacity.CandidateAnswer) string {
 // PlanBinding returns which of several objectives allows the lowest rate: the same one for all candidates, or that of each. It is
 // empty if there is only one.
 func PlanBinding(a *capacity.Answer) string {
+	groups := PlanGroups(a, func(c *capacity.CandidateAnswer) string { return c.Binding })
 	var bindings []string
-	names := map[string][]string{}
-	for _, c := range a.Candidates {
-		if c.Binding == "" {
-			continue
+	for _, g := range groups {
+		text := g.Text
+		if len(groups) > 1 {
+			text += " for " + format.Few(g.Names, NamedCells)
 		}
-		if names[c.Binding] == nil {
-			bindings = append(bindings, c.Binding)
-		}
-		names[c.Binding] = append(names[c.Binding], c.Name)
-	}
-	if len(bindings) > 1 {
-		for i, binding := range bindings {
-			bindings[i] = binding + " for " + format.Few(names[binding], NamedCells)
-		}
+		bindings = append(bindings, text)
 	}
 	return format.Line(strings.Join(bindings, "; "))
+}
+
+// PlanGroup is what is said of some candidates.
+type PlanGroup struct {
+	Text  string
+	Names []string
+}
+
+// PlanGroups puts the candidates together of which the same is said, in their order, but for those of which it is nothing.
+func PlanGroups(a *capacity.Answer, say func(*capacity.CandidateAnswer) string) (groups []PlanGroup) {
+	for i := range a.Candidates {
+		c := &a.Candidates[i]
+		text := say(c)
+		if text == "" {
+			continue
+		}
+		at := slices.IndexFunc(groups, func(g PlanGroup) bool { return g.Text == text })
+		if at < 0 {
+			at = len(groups)
+			groups = append(groups, PlanGroup{Text: text})
+		}
+		groups[at].Names = append(groups[at].Names, c.Name)
+	}
+	return groups
 }
 
 // PlanWhy returns the verdict of a candidate with its reason: "ruled out: its upper end is below 3,000/s".
