@@ -83,7 +83,7 @@ func (t *track) width() float64 {
 	return (r.High - r.Low) / r.Mid
 }
 
-// combine returns the least rate of all objectives.
+// combine returns the least rate of all objectives, and none beyond which a key would always be taken.
 func (t *track) combine() Range {
 	r := Range{math.Inf(1), math.Inf(1), math.Inf(1)}
 	for _, f := range t.fits {
@@ -97,7 +97,8 @@ func (t *track) combine() Range {
 			r.Mid = min(r.Mid, (clean+broken)/2)
 		}
 	}
-	return r
+	stable := t.stable()
+	return Range{min(r.Low, stable), min(r.Mid, stable), min(r.High, stable)}
 }
 
 // errorRates returns the lowest rate with more errors than the SLO allows, beyond chance, and the highest one below it that

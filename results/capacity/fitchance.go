@@ -49,13 +49,13 @@ func lgamma(x float64) float64 {
 }
 
 // betaAbove returns the probability that a variable of the beta distribution is above x, by the continued fraction of the
-// incomplete beta function (DLMF 8.17.22), with Lentz's method.
+// incomplete beta function (DLMF 8.17.22), with Lentz's method. Rounding leaves nothing beyond 0 and 1.
 func betaAbove(a, b, x float64) float64 {
 	front := math.Exp(lgamma(a+b) - lgamma(a) - lgamma(b) + a*math.Log(x) + b*math.Log1p(-x))
 	if x > (a+1)/(a+b+2) {
-		return front * betaFraction(b, a, 1-x) / b
+		return min(1, front*betaFraction(b, a, 1-x)/b)
 	}
-	return 1 - front*betaFraction(a, b, x)/a
+	return max(0, 1-front*betaFraction(a, b, x)/a)
 }
 
 func betaFraction(a, b, x float64) float64 {

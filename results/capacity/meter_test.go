@@ -16,6 +16,7 @@ type meter struct {
 	hold        time.Duration // fixed, unless exponential
 	exponential bool
 	handoff     time.Duration
+	holders     float64 // that a key has at once, though its locks claim to exclude; 0: one
 	noise       float64 // standard deviation of ln(hold and hand-off) between trials
 
 	stall, every time.Duration // nothing moves for so long, every so often
@@ -53,7 +54,7 @@ func (m meter) run(t Trial, shares []float64) *results.Record {
 			break
 		}
 		k := pick(shares, rng.Float64())
-		service := (m.hold + m.handoff).Seconds()
+		service := (m.hold + m.handoff).Seconds() / max(1, m.holders)
 		if m.exponential {
 			service *= rng.ExpFloat64()
 		}

@@ -22,6 +22,12 @@ const (
 	minWindow = 3 * time.Second
 	minWarmup = 500 * time.Millisecond
 
+	// windowLimits and warmupLimits are in times of the longest limit. A queue that is overloaded by a part x makes its last
+	// arrival late only after limit/x, and what waits for less than the limit when a window ends is not late yet: a window as
+	// long as the limit shows no late arrival at twice the rate at which the queue grows without end.
+	windowLimits = 5
+	warmupLimits = 1
+
 	// windowArrivals are how many a window is to have: 20 late ones at the limit of a p99.
 	windowArrivals = 2000
 	minBursts      = 4 // in a window
@@ -45,7 +51,7 @@ func (q *Question) Time() time.Duration {
 	if q.Budget > 0 {
 		return q.Budget
 	}
-	return max(DefaultBudget(len(q.Candidates)), 3*q.minBudget()) // which is more if bursts are rare
+	return max(DefaultBudget(len(q.Candidates)), 3*q.minBudget()) // which is more if bursts are rare or limits long
 }
 
 // Check returns what makes q impossible to answer, with the remedy. It is not about what no lock can do, which Analyse tells. rtt
@@ -128,12 +134,17 @@ func (q *Question) minBudget() (sum time.Duration) {
 
 // minTrial returns how long a trial of c takes at the least.
 func (q *Question) minTrial(c *Candidate) time.Duration {
-	return shortest(c) + minWarmup + trialOverhead
+	return q.shortestWarmup() + q.shortestWindow(c) + trialOverhead
 }
 
-// shortest returns the shortest window for c, which has several bursts if there are any.
-func shortest(c *Candidate) time.Duration {
-	window := minWindow
+func (q *Question) shortestWarmup() time.Duration {
+	return max(minWarmup, warmupLimits*q.SLO.Strictest().Limit)
+}
+
+// shortestWindow returns the shortest window for c, in which the longest limit passes several times, and several bursts if there
+// are any.
+func (q *Question) shortestWindow(c *Candidate) time.Duration {
+	window := max(minWindow, windowLimits*q.SLO.Strictest().Limit)
 	for _, g := range c.Plan.Groups() {
 		window = max(window, minBursts*g.Burst)
 	}
@@ -148,8 +159,12 @@ func (q *Question) windows(c *Candidate, rate, occupied, arrivals float64) (warm
 	busy := min(0.95, rate*c.Shares[0]*occupied)
 	free := 1 - math.Sqrt(busy)
 	relaxation := occupied / (free * free)
-	warmup = min(max(minWarmup, nanoseconds(warmupRelaxations*relaxation)), max(minWarmup, each/4))
-	longest := max(shortest(c), each-warmup)
-	window = min(max(shortest(c), nanoseconds(arrivals/rate), nanoseconds(windowRelaxations*relaxation)), longest)
+	warmup = clamp(q.shortestWarmup(), nanoseconds(warmupRelaxations*relaxation), each/4)
+	window = clamp(q.shortestWindow(c), max(nanoseconds(arrivals/rate), nanoseconds(windowRelaxations*relaxation)), each-warmup)
 	return warmup.Round(time.Millisecond), window.Round(time.Millisecond)
+}
+
+// clamp returns a time that is wanted, or the longest one if that is shorter, but never less than the shortest.
+func clamp(shortest, wanted, longest time.Duration) time.Duration {
+	return max(shortest, min(wanted, longest))
 }

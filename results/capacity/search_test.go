@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/capacity/queue"
 )
 
 // mm1 is a lock of which the truth is known: with p99 < 20 ms it sustains truth arrivals a second (queue.MM1Rate).
@@ -170,6 +171,49 @@ func TestFloor(t *testing.T) {
 	}
 	if a, _ = run(t, asked("response.p90<20ms", 100, 1), m); a.Candidates[0].Floor != 0 {
 		t.Errorf("with 10 %% that may be late: %s, %+v", a.Verdict, a.Candidates[0].Why)
+	}
+}
+
+// TestLongLimit has a limit that is longer than the shortest window: what has waited for less when a window ends is not late,
+// so that a short one would show an endless queue as none.
+func TestLongLimit(t *testing.T) {
+	const limit, hold = 5 * time.Second, 500 * time.Millisecond
+	truth := queue.Rate(queue.MM1, queue.NewKeys([]float64{1}), hold.Seconds(), limit.Seconds(), 0.1)
+	plans := 10
+	if testing.Short() {
+		plans = 2
+	}
+	missed := 0
+	for seed := range uint64(plans) {
+		q := asked("response.p90<5s", 0, 1)
+		q.Seed, q.Candidates[0].Plan.Hold = seed, hold
+		a, trials := run(t, q, meter{hold: hold, exponential: true})
+		c := a.Candidates[0]
+		if c.Sustains.Low > truth || c.Sustains.High < truth {
+			missed++
+		}
+		if a.Verdict != Sustains || c.Sustains.Low < truth/3 || c.Sustains.High > 1/hold.Seconds() {
+			t.Errorf("seed %d: %s, %+v, want about %v; %s", seed, a.Verdict, c.Sustains, truth, c.Why)
+		}
+		for _, r := range trials[0] {
+			if r.Plan.Duration < windowLimits*limit || r.Plan.Warmup < limit {
+				t.Fatalf("a window of %v after %v", r.Plan.Duration, r.Plan.Warmup)
+			}
+		}
+	}
+	if missed > plans/5 {
+		t.Errorf("%d of %d intervals do not hold %v", missed, plans, truth)
+	}
+}
+
+// TestStable has a queue that moves twice as fast as the holds that the records tell allow. Whatever the reason, nothing is
+// claimed beyond the rate from which the key is always taken.
+func TestStable(t *testing.T) {
+	m := mm1
+	m.holders = 2
+	a, _ := run(t, asked(p99Under20ms, 0, 1), m)
+	if c := a.Candidates[0]; c.Sustains.High > 1/m.hold.Seconds()*1.001 || c.Sustains.Low < truth {
+		t.Errorf("%s: %+v of %v", a.Verdict, c.Sustains, 1/m.hold.Seconds())
 	}
 }
 

@@ -376,6 +376,33 @@ func (t *track) trip() (least time.Duration) {
 	return least
 }
 
+// taken returns for how long a lock keeps its key from others by a record, in seconds, without the hand-off: its hold, and what
+// its key waits for after the death of a holder. It is 0 if there was no lock.
+func taken(r *results.Record) float64 {
+	hold, dead := r.Latency[results.Hold], r.Latency[results.Recovery]
+	if hold.Count == 0 {
+		return 0
+	}
+	return (hold.Mean.Seconds()*float64(hold.Count) + dead.Mean.Seconds()*float64(dead.Count)) / float64(hold.Count)
+}
+
+// stable returns the arrivals a second from which the hottest key would always be taken, by the trial in which a lock took it
+// for the least time: whatever a fit says, no queue is shorter than endless beyond that. It is spec.MaxRate if nobody waits
+// for a key, or if several may hold one.
+func (t *track) stable() float64 {
+	limit, least := float64(spec.MaxRate), math.Inf(1)
+	hottest := waiting(&t.c.Plan) * t.keys.Hottest()
+	for _, o := range t.trials {
+		if each := taken(o.record); o.left == "" && each > 0 && o.record.Traits.Exclusive {
+			least = min(least, each)
+		}
+	}
+	if hottest > 0 && !math.IsInf(least, 1) {
+		limit = min(limit, queue.Capacity(hottest, least))
+	}
+	return limit
+}
+
 // occupied returns for how long a lock occupies its key as measured, in seconds: the hold and the hand-off of the median
 // trial, or a round trip if there were too few hand-offs; before the first trial the hold as planned.
 func (t *track) occupied() float64 {
@@ -384,15 +411,15 @@ func (t *track) occupied() float64 {
 	}
 	var measured []float64
 	for _, o := range t.trials {
-		hold, handoff := o.record.Latency[results.Hold], o.record.Latency[results.Handoff]
-		if hold.Count == 0 {
+		each, handoff := taken(o.record), o.record.Latency[results.Handoff]
+		if each == 0 {
 			continue
 		}
 		gap := o.record.Bound.RoundTrip()
 		if results.Enough(handoff.Count, 0.5) {
 			gap = handoff.Mean
 		}
-		measured = append(measured, (hold.Mean + gap).Seconds())
+		measured = append(measured, each+gap.Seconds())
 	}
 	if len(measured) == 0 {
 		return max(guessedOccupied, holds(&t.c.Plan).mean)
