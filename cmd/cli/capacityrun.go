@@ -143,7 +143,11 @@ func (s *search) search(ctx context.Context) error {
 	if s.progress != nil {
 		for _, an := range s.answer().Analysis {
 			if an.Ceiling < spec.MaxRate {
-				fmt.Fprintf(s.stderr, "lockbench: on paper at most %s: %s\n", view.PerSecond(an.Ceiling), oneLine(an.Load))
+				most := "at most "
+				if an.Rough != "" {
+					most = "roughly "
+				}
+				fmt.Fprintf(s.stderr, "lockbench: on paper %s%s: %s\n", most, view.PerSecond(an.Ceiling), oneLine(an.Load))
 			}
 		}
 	}

@@ -16,14 +16,14 @@ type model struct {
 	hold  service
 	trip  float64 // seconds of a round trip, of which each hand-off takes one
 	burst float64 // seconds from one burst of arrivals to the next; 0: they come one by one, at random
-	exact bool    // for these holds and arrivals the tail is a theorem, not an approximation
+	rough string  // why the tail is an approximation for this load; empty if it is a theorem
 }
 
 func modelOf(c *Candidate, rtt time.Duration) model {
 	m := model{hold: holds(&c.Plan), trip: rtt.Seconds()}
 	waits := waiting(&c.Plan)
 	m.burst = c.Plan.Burst.Seconds()
-	m.exact = m.burst == 0 && !m.hold.guessed && (m.hold.scv == 0 || m.hold.scv == 1) && waits == 1
+	m.rough = approximates(&c.Plan, m.hold, waits)
 	if waits > 0 {
 		shares := slices.Clone(c.Shares)
 		for i := range shares {
@@ -32,6 +32,36 @@ func modelOf(c *Candidate, rtt time.Duration) model {
 		m.keys = queue.NewKeys(shares)
 	}
 	return m
+}
+
+// approximates returns why the formulas are no theorem for a load: they are for holds of a fixed time or exponential ones, and
+// arrivals that come one by one, each for a random key.
+func approximates(p *spec.Plan, hold service, waits float64) string {
+	has := func(is func(l *spec.Load) bool) bool {
+		return slices.ContainsFunc(p.Groups(), func(g spec.Class) bool { return is(&g.Load) })
+	}
+	of := func(kind spec.KeyKind) func(l *spec.Load) bool {
+		return func(l *spec.Load) bool {
+			return slices.ContainsFunc(l.KeyDist.Parts(), func(k spec.KeyPart) bool { return k.Kind == kind })
+		}
+	}
+	switch {
+	case has(of(spec.KeysOwn)):
+		return "clients have keys of their own, where no two of them meet"
+	case has(func(l *spec.Load) bool { return l.Burst > 0 }):
+		return "arrivals come in bursts"
+	case waits < 1:
+		return "some arrivals do not wait"
+	case has(of(spec.KeysSequential)):
+		return "keys come in a fixed order"
+	case has(func(l *spec.Load) bool { return l.Crash > 0 }):
+		return "dead holders keep their key for as long as the lock lets them"
+	case hold.guessed || hold.scv != 0 && hold.scv != 1:
+		return "holds are neither fixed nor exponential"
+	case has(func(l *spec.Load) bool { return l.Arrival == spec.Constant }):
+		return "arrivals are not random"
+	}
+	return ""
 }
 
 // occupied returns for how long a lock occupies its key.
@@ -87,7 +117,7 @@ func Analyse(q *Question, c *Candidate, rtt time.Duration) Analysis {
 	s := m.occupied()
 	a := Analysis{
 		Load: describe(&c.Plan), Hold: nanoseconds(m.hold.mean), RoundTrip: rtt, Hottest: c.Shares[0],
-		Stable: spec.MaxRate, Ceiling: m.ceiling(q.SLO),
+		Stable: spec.MaxRate, Ceiling: m.ceiling(q.SLO), Rough: m.rough,
 	}
 	if hottest := m.keys.Hottest(); s.mean > 0 && hottest > 0 {
 		a.Stable = min(a.Stable, queue.Capacity(hottest, s.mean))
@@ -113,7 +143,7 @@ func (m model) impossible(q *Question, a *Analysis) string {
 	case a.Busy >= 1:
 		return fmt.Sprintf("the hottest key gets %s of the arrivals and would have to be held for %s of the time",
 			format.Percent(a.Hottest), format.Percent(a.Busy))
-	case q.Rate > a.Ceiling && m.exact:
+	case q.Rate > a.Ceiling && m.rough == "":
 		return fmt.Sprintf("the hottest key gets %s of the arrivals and would be held for %s of the time: its queue meets %s up to %s/s, "+
 			"if it is first come, first served and a hand-off takes no longer than a round trip",
 			format.Percent(a.Hottest), format.Percent(a.Busy), q.SLO, format.Three(a.Ceiling))

@@ -78,6 +78,36 @@ func TestAnalyseRoundTrip(t *testing.T) {
 	}
 }
 
+// TestAnalyseRough: a ceiling is a fact only for the loads that the formulas are for.
+func TestAnalyseRough(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*spec.Load)
+		want   string
+	}{
+		{"a fixed hold", func(l *spec.Load) {}, ""},
+		{"exponential", func(l *spec.Load) { l.HoldDist = spec.Must(spec.ParseTimes("exp:1ms")) }, ""},
+		{"zipf", func(l *spec.Load) { l.KeyDist = spec.Must(spec.ParseKeys("zipf:1.1")) }, ""},
+		{"lognormal", func(l *spec.Load) { l.HoldDist = spec.Must(spec.ParseTimes("lognormal:1ms:9ms")) }, "neither fixed nor exponential"},
+		{"own keys", func(l *spec.Load) { l.KeyDist = spec.Must(spec.ParseKeys("95%*own+5%*uniform")) }, "keys of their own"},
+		{"in order", func(l *spec.Load) { l.KeyDist = spec.Must(spec.ParseKeys("sequential")) }, "fixed order"},
+		{"bursts", func(l *spec.Load) { l.Burst = time.Second }, "bursts"},
+		{"tries", func(l *spec.Load) { l.TryOnly = 0.5 }, "do not wait"},
+		{"deaths", func(l *spec.Load) { l.Crash = 0.1 }, "dead holders"},
+		{"constant", func(l *spec.Load) { l.Arrival = spec.Constant }, "not random"},
+	} {
+		q := asked(p99Under20ms, 900, 1) // which is beyond the ceiling of M/D/1 and M/M/1 alike
+		c.change(&q.Candidates[0].Plan.Load)
+		a := Analyse(q, &q.Candidates[0], 0)
+		if c.want == "" && a.Rough != "" || !strings.Contains(a.Rough, c.want) {
+			t.Errorf("%s: rough: %q", c.name, a.Rough)
+		}
+		if ruledOut := a.Impossible != ""; ruledOut && a.Rough != "" {
+			t.Errorf("%s: %s by a rough guess", c.name, a.Impossible)
+		}
+	}
+}
+
 // TestAnalyseApproximate has holds for which the formula is an approximation: only the utilisation law rules a rate out.
 func TestAnalyseApproximate(t *testing.T) {
 	q := asked(p99Under20ms, 900, 1)

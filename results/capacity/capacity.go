@@ -124,6 +124,7 @@ type Analysis struct {
 	Busy       float64       `json:"utilisation,omitempty"` // of the hottest key at the rate asked for; 1 or more: no lock can do it
 	Stable     float64       `json:"stability_limit"`       // arrivals a second at which the hottest key is always busy
 	Ceiling    float64       `json:"ceiling"`               // those at which a FIFO lock with free hand-off still meets the SLO; 0: none
+	Rough      string        `json:"rough,omitempty"`       // why Ceiling is an approximation for this load, in words
 	Impossible string        `json:"impossible,omitempty"`  // why no lock can carry the rate, or meet the SLO at any
 
 	// What would make the rate possible, each by itself; 0: nothing of the kind would, or it is possible.

@@ -181,6 +181,7 @@ func PlanSchema() ([]byte, error) {
 			"analysis[].utilisation":     {"description": "of the hottest key at the rate asked for; 1 or more: no lock can do it"},
 			"analysis[].stability_limit": {"description": "arrivals a second at which the hottest key is always busy"},
 			"analysis[].ceiling":         {"description": "arrivals a second at which a FIFO lock with free hand-off still meets the SLO; 0: none"},
+			"analysis[].rough":           {"description": "why the ceiling is an approximation for this load; absent if it is not"},
 			"analysis[].impossible":      {"description": "why no lock can carry the rate, or meet the SLO at any"},
 			"analysis[].fits_hold_ns":    {"description": "the hold that would make the rate possible"},
 			"analysis[].fits_share":      {"maximum": 1, "description": "the share of the hottest key that would make the rate possible"},

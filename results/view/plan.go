@@ -178,6 +178,8 @@ func PlanAnalysis(an capacity.Analysis, rate float64) string {
 		fifo = "hand-offs of " + format.Duration(an.RoundTrip)
 	}
 	switch {
+	case an.Ceiling > 0 && limited && an.Rough != "":
+		all = append(all, "A FIFO lock with "+fifo+" may meet the SLO up to about "+PerSecond(an.Ceiling)+", a rough guess, since "+an.Rough+".")
 	case an.Ceiling > 0 && limited:
 		all = append(all, "A FIFO lock with "+fifo+" meets the SLO up to "+PerSecond(an.Ceiling)+".")
 	case an.Ceiling == 0 && limited:

@@ -122,6 +122,7 @@ func Answer(name string) *capacity.Answer {
 		a.Verdict, a.Candidates, a.Partial, a.Spent = capacity.Undecided, []capacity.CandidateAnswer{c}, "stopped by interrupt", 40*time.Second
 		a.Advice = "Go on: the same command with the same -o file takes up where this one ended."
 	case "floor":
+		a.Analysis[0].Rough = "clients have keys of their own, where no two of them meet"
 		c := candidate("rueidis queue", capacity.RulesOut, 0.2)
 		c.Sustains, c.Headroom, c.Floor = capacity.Range{}, 0, 0.08
 		c.Why = "8.0 % of the arrivals are late at 382/s already"
@@ -158,6 +159,7 @@ func Answer(name string) *capacity.Answer {
 		c.Resources[0].Name = evil
 		a.Load.Driver, a.SLO, a.Partial, a.Advice, a.Breaks, a.Unseen = evil, evil, evil, evil, evil, evil
 		a.Warnings, a.Skipped, a.Analysis[0].Load, a.Analysis[0].Impossible, a.Env.CPU = []string{evil}, []string{evil}, evil, evil, evil
+		a.Analysis[0].Rough = evil
 		a.Verdict, a.Candidates = capacity.Undecided, []capacity.CandidateAnswer{c, long}
 	case "wild":
 		nan, inf := math.NaN(), math.Inf(1)
