@@ -153,6 +153,14 @@ func Offered(p *spec.Plan) (rate float64) {
 	return rate
 }
 
+// longestBurst returns the longest time from one burst to the next of a class; 0 if there are no bursts.
+func longestBurst(p *spec.Plan) (longest time.Duration) {
+	for _, g := range p.Groups() {
+		longest = max(longest, g.Burst)
+	}
+	return longest
+}
+
 // service is how long a lock occupies its key, without what queueing adds.
 type service struct {
 	mean    float64 // seconds

@@ -144,11 +144,7 @@ func (q *Question) shortestWarmup() time.Duration {
 // shortestWindow returns the shortest window for c, in which the longest limit passes several times, and several bursts if there
 // are any.
 func (q *Question) shortestWindow(c *Candidate) time.Duration {
-	window := max(minWindow, windowLimits*q.SLO.Strictest().Limit)
-	for _, g := range c.Plan.Groups() {
-		window = max(window, minBursts*g.Burst)
-	}
-	return window
+	return max(minWindow, windowLimits*q.SLO.Strictest().Limit, minBursts*longestBurst(&c.Plan))
 }
 
 // windows returns warm-up and window of a trial of c at a rate, where a lock occupies its key for so many seconds: long

@@ -240,6 +240,21 @@ func TestBursts(t *testing.T) {
 	}
 }
 
+// TestBurstsSaturate has bursts that lockbench cannot send at once: the machine idles between them, and a lower rate helps.
+func TestBurstsSaturate(t *testing.T) {
+	q := asked(p99Under20ms, 100, 1)
+	p := &q.Candidates[0].Plan
+	p.Hold, p.Burst, p.TryOnly = 100*time.Millisecond, time.Second, 1
+	m := meter{hold: time.Microsecond, saturated: 400, cores: 0.1}
+	a, trials := run(t, q, m)
+	if c := a.Candidates[0]; a.Verdict != Sustains || !c.AtLeast || c.Sustains.Low < 100 || c.Sustains.Low >= 400 {
+		t.Errorf("%s: %+v, %s", a.Verdict, c.Sustains, c.Why)
+	}
+	if n := trials[0][0].Plan.Clients; n > firstBurst {
+		t.Errorf("the first burst has %d arrivals", n)
+	}
+}
+
 // TestTooFewClients repeats trials with more clients, and does not count them before.
 func TestTooFewClients(t *testing.T) {
 	m := mm1

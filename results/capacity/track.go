@@ -28,6 +28,10 @@ const (
 	climb     = 2.5
 	fall      = 4
 
+	// firstBurst is the same for arrivals that come all at once, in arrivals of one burst: to send 5,000 takes lockbench alone
+	// 40 ms of both cores.
+	firstBurst = 500
+
 	// floorShare: in a queue the share of late arrivals falls at least as the rate does. If it stays above this part of what
 	// it was at a rate that is fall times as high, it has another cause.
 	floorShare = 0.5
@@ -184,10 +188,11 @@ func (t *track) leave(o *observed) (again bool) {
 	return false
 }
 
-// disturbed reports whether lockbench and its server left most of the machine to others, which kept it busy.
+// disturbed reports whether lockbench and its server left most of the machine to others, which kept it busy. Bursts use the
+// whole machine for a moment and nothing of it between, so that their mean tells nothing.
 func disturbed(r *results.Record) bool {
 	used := r.Generator.CPU + max(0, r.Limit().ServerCores)
-	return r.Generator.CPU >= 0 && used < neighbourShare*float64(r.Env.GOMAXPROCS)
+	return r.Generator.CPU >= 0 && used < neighbourShare*float64(r.Env.GOMAXPROCS) && longestBurst(&r.Plan) == 0
 }
 
 // limit keeps trials below a rate that lockbench could not make.
@@ -250,7 +255,11 @@ func (t *track) falling() bool {
 func (t *track) pilotRate() float64 {
 	pilots := t.counted()
 	if len(pilots) == 0 {
-		return min(pilotFirst*t.ceiling, max(t.q.Rate, firstRate))
+		first := float64(firstRate)
+		if burst := longestBurst(&t.c.Plan); burst > 0 {
+			first = firstBurst / burst.Seconds()
+		}
+		return min(pilotFirst*t.ceiling, max(t.q.Rate, first))
 	}
 	last := pilots[len(pilots)-1]
 	if t.falling() {
