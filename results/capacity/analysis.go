@@ -45,7 +45,10 @@ func approximates(p *spec.Plan, hold service, waits float64) string {
 			return slices.ContainsFunc(l.KeyDist.Parts(), func(k spec.KeyPart) bool { return k.Kind == kind })
 		}
 	}
+	shares, _ := arrivalShares(p)
 	switch {
+	case slices.Contains(shares, 0):
+		return "clients in closed loops hold keys, too"
 	case has(of(spec.KeysOwn)):
 		return "clients have keys of their own, where no two of them meet"
 	case has(func(l *spec.Load) bool { return l.Burst > 0 }):

@@ -80,6 +80,14 @@ func TestAnalyseRoundTrip(t *testing.T) {
 
 // TestAnalyseRough: a ceiling is a fact only for the loads that the formulas are for.
 func TestAnalyseRough(t *testing.T) {
+	closed := asked(p99Under20ms, 900, 1)
+	closed.Candidates[0].Plan.Classes = []spec.Class{
+		{Name: "online", Load: spec.Load{Rate: rate("100"), Hold: time.Millisecond}},
+		{Name: "batch", Load: spec.Load{Clients: 4, Hold: time.Millisecond}},
+	}
+	if a := Analyse(closed, &closed.Candidates[0], 0); !strings.Contains(a.Rough, "closed loops") {
+		t.Errorf("beside closed loops: rough: %q", a.Rough)
+	}
 	for _, c := range []struct {
 		name   string
 		change func(*spec.Load)
