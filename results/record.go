@@ -392,6 +392,10 @@ type Generator struct {
 
 	Saturated bool   `json:"saturated"` // the figure is lockbench's own limit or the machine's, not the lock's
 	Why       string `json:"why,omitempty"`
+
+	// Delayed tells that all that Saturated rests on are delays of arrivals and wake-ups, which are part of each response. A
+	// burst of hundreds of clients has them on the best machine.
+	Delayed bool `json:"delayed,omitempty"`
 }
 
 // Pause is a time in which lockbench itself did not run.

@@ -79,7 +79,7 @@ func sample() *Record {
 		Bound: Bound{RTT: 55 * time.Microsecond, LocksPerS: 9478, Efficiency: 0.9, Little: 0.99, By: "keys", Pool: 10, InSystem: 3, LittleOpen: 0.98, Waited: time.Second, LoadRTT: 23 * time.Microsecond},
 		Generator: Generator{CPU: 0.7, Machine: 0.8, GCPauses: time.Millisecond, GCLongest: time.Microsecond, Memory: 1 << 26, RunQueue: time.Millisecond,
 			Quota: 0.5, Throttled: time.Second, CoreWait: time.Second, Pauses: []Pause{{At: time.Second, Length: time.Second}}, Paused: time.Second,
-			Saturated: true, Why: "the machine was busy"},
+			Saturated: true, Why: "the machine was busy", Delayed: true},
 		Series: []Interval{{At: time.Second, Length: time.Second, Warmup: true, Acquired: 25, P50: 1000, P99: 2000, Max: 3000, Errors: 1, Violations: 1}},
 		Steps:  []Step{{At: time.Second, Length: time.Second, Rate: 100, Acquired: 90, Dropped: 1, Queue: 2, P50: 1000, P99: 2000, Max: 3000}},
 		Classes: []ClassResult{{
@@ -111,7 +111,7 @@ func firstSample() *Record {
 	n.Offered, n.Dropped, n.Crashed, n.Overstayed = 0, 0, 0, 0
 	r.Safety.Overstayed, r.Bound.By, r.Generator.RunQueue, r.Generator.GCLongest, r.Bound.Pool = 0, "", 0, 0, 0
 	r.Bound.InSystem, r.Bound.LittleOpen, r.Bound.Waited, r.Bound.LoadRTT, r.Generator.Memory = 0, 0, 0, 0, 0
-	r.Generator.Quota, r.Generator.Throttled, r.Generator.CoreWait, r.Generator.Pauses, r.Generator.Paused = 0, 0, 0, nil, 0
+	r.Generator.Quota, r.Generator.Throttled, r.Generator.CoreWait, r.Generator.Pauses, r.Generator.Paused, r.Generator.Delayed = 0, 0, 0, nil, 0, false
 	r.Safety.LostEarly, r.Safety.Explained, r.Safety.Power = 0, "", nil
 	r.Side, r.Pair, r.Env.Revision, r.Env.Variables = "", 0, "", nil
 	r.Series, r.Steps, r.Classes, r.Steady = nil, nil, nil, Steady{}

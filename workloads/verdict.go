@@ -69,11 +69,13 @@ func (e *engine) fillGenerator(r *results.Record) {
 	g.Quota, g.Throttled, g.CoreWait = e.after.quota.Quota, e.after.quota.Since(e.before.quota), e.after.delay.Since(e.before.delay)
 	g.RunQueue = e.after.runtime.Queue.Since(e.before.runtime.Queue).Quantile(0.99)
 	g.Pauses, g.Paused = e.ticker.pauses, e.ticker.paused
-	why := saturationReasons(r, wall, runtime.GOMAXPROCS(0))
-	g.Saturated, g.Why = len(why) > 0, strings.Join(why, "; ")
+	limits, delays := saturationReasons(r, wall, runtime.GOMAXPROCS(0)), delayReasons(r)
+	why := append(limits, delays...)
+	g.Saturated, g.Why, g.Delayed = len(why) > 0, strings.Join(why, "; "), len(limits) == 0 && len(delays) > 0
 }
 
-// saturationReasons returns the reasons to think that the figures of r are lockbench's limit or the machine's.
+// saturationReasons returns the reasons to think that the figures of r are lockbench's limit or the machine's, but for those of
+// delayReasons.
 func saturationReasons(r *results.Record, wall time.Duration, procs int) (why []string) {
 	say := func(format string, args ...any) { why = append(why, fmt.Sprintf(format, args...)) }
 	g := &r.Generator
@@ -99,18 +101,24 @@ func saturationReasons(r *results.Record, wall time.Duration, procs int) (why []
 		say("its garbage collector stopped it for %.1f %% of the time, the longest for %s: p99 is the collector's",
 			100*share, round(g.GCLongest))
 	}
+	if due, slack := arrivalsDue(r); due > 0 && float64(r.Counts.Offered) < due-slack {
+		say("the machine cannot make this rate: %d arrivals instead of %.0f", r.Counts.Offered, due)
+	}
+	return why
+}
+
+// delayReasons returns those that are delays within lockbench, which a response includes.
+func delayReasons(r *results.Record) (why []string) {
+	say := func(format string, args ...any) { why = append(why, fmt.Sprintf(format, args...)) }
 	lag, response := r.Latency[results.Lag], r.Latency[results.Response]
 	if lag.P99 > lateLag && float64(lag.P99) > lagShare*float64(response.P50) {
 		say("the machine cannot keep the schedule: 1 %% of the arrivals began more than %s late though a client was free",
 			round(lag.P99))
 	}
-	if due, slack := arrivalsDue(r); due > 0 && float64(r.Counts.Offered) < due-slack {
-		say("the machine cannot make this rate: %d arrivals instead of %.0f", r.Counts.Offered, due)
-	}
-	if acquire := r.Latency[results.Acquire]; acquire.Count > 0 && g.RunQueue >= longQueue && g.RunQueue >= acquire.P50 {
+	if acquire := r.Latency[results.Acquire]; acquire.Count > 0 && r.Generator.RunQueue >= longQueue && r.Generator.RunQueue >= acquire.P50 {
 		say("1 %% of the wake-ups of its goroutines waited %s or longer for a processor, and half of the acquisitions "+
 			"took %s at the most",
-			round(g.RunQueue), round(acquire.P50))
+			round(r.Generator.RunQueue), round(acquire.P50))
 	}
 	return why
 }

@@ -105,7 +105,7 @@ func TestSuspicions(t *testing.T) {
 		{"all at once", arriving(), func(r *results.Record) { r.Generator.CPU, r.Generator.GCPauses = 2, time.Second }, []string{"lockbench used", "its garbage"}},
 	} {
 		c.change(c.record)
-		got := saturationReasons(c.record, c.record.Elapsed, 2)
+		got := append(saturationReasons(c.record, c.record.Elapsed, 2), delayReasons(c.record)...)
 		if !slices.EqualFunc(got, c.want, strings.HasPrefix) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}

@@ -22,9 +22,11 @@ type meter struct {
 	stall, every time.Duration // nothing moves for so long, every so often
 	saturated    float64       // rate from which lockbench is the limit, with so many cores in use; 0: never
 	cores        float64
-	violated     int     // trial whose record has a violation, from 1; 0: none
-	needs        int     // clients that it takes to keep up; 0: any number
-	failing      float64 // share of the arrivals that end in an error above errorsFrom
+	delayed      bool          // for that reason alone
+	lag          time.Duration // of 1 % of the arrivals, at these rates
+	violated     int           // trial whose record has a violation, from 1; 0: none
+	needs        int           // clients that it takes to keep up; 0: any number
+	failing      float64       // share of the arrivals that end in an error above errorsFrom
 	errorsFrom   float64
 	serverCPU    time.Duration // of one lock
 	partial      int           // trial that is interrupted, from 1
@@ -96,7 +98,8 @@ func (m meter) awake(at float64) float64 {
 // spoil plants what keeps a record from being a good one.
 func (m meter) spoil(t Trial, r *results.Record) {
 	if m.saturated > 0 && t.Rate >= m.saturated {
-		r.Generator = results.Generator{CPU: m.cores, Machine: 1, Saturated: true, Why: "the machine was 100 % busy"}
+		r.Generator = results.Generator{CPU: m.cores, Machine: 1, Saturated: true, Why: "the machine was 100 % busy", Delayed: m.delayed}
+		r.Latency[results.Lag] = results.Latency{Count: r.Counts.Acquired, P99: m.lag}
 	}
 	if m.violated == t.Number+1 {
 		r.Safety = results.Safety{Checked: true, Violations: 1}

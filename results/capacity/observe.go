@@ -118,7 +118,7 @@ func openCounts(r *results.Record) results.Counts {
 func leftOut(slo SLO, c *Candidate, o *observed) string {
 	r := o.record
 	last := len(slo.Objectives) - 1
-	lag := r.Latency[results.Lag].P99
+	lag, tolerable := r.Latency[results.Lag].P99, time.Duration(lagShare*float64(slo.Objectives[0].Limit))
 	switch {
 	case r.Partial != "" && r.Partial != QueueGrew:
 		return leftPartial + ": " + r.Partial
@@ -126,9 +126,9 @@ func leftOut(slo SLO, c *Candidate, o *observed) string {
 		return leftPartial + ": no arrival was answered"
 	case !c.FixedClients && r.Backlogged() >= backlogShare && o.share(last) < censored(slo.Strictest().Allowed()) && r.Plan.Clients < maxClients:
 		return fmt.Sprintf("%s: %s of the arrivals found all %s busy", leftClients, format.Percent(r.Backlogged()), format.Count(r.Plan.Clients))
-	case r.Generator.Saturated:
+	case r.Generator.Saturated && !(longestBurst(&r.Plan) > 0 && r.Generator.Delayed && r.Generator.RunQueue <= tolerable):
 		return leftSaturated + ": " + r.Generator.Why
-	case lag > time.Duration(lagShare*float64(slo.Objectives[0].Limit)):
+	case lag > tolerable:
 		return fmt.Sprintf("%s: 1 %% of the arrivals began %s late or more though a client was free", leftSaturated, format.Duration(lag))
 	}
 	return ""

@@ -253,6 +253,15 @@ func TestBurstsSaturate(t *testing.T) {
 	if n := trials[0][0].Plan.Clients; n > firstBurst {
 		t.Errorf("the first burst has %d arrivals", n)
 	}
+	// To start hundreds of arrivals at once takes a while on any machine, and is part of their responses.
+	m.delayed = true
+	if a, _ = run(t, q, m); a.Verdict != Sustains || a.Candidates[0].AtLeast || a.Candidates[0].Sustains.High == 0 {
+		t.Errorf("delays of %v: %+v, %s", m.lag, a.Candidates[0].Sustains, a.Candidates[0].Why)
+	}
+	m.lag = 3 * time.Millisecond // of 20
+	if a, _ = run(t, q, m); !a.Candidates[0].AtLeast {
+		t.Errorf("delays of %v: %+v, %s", m.lag, a.Candidates[0].Sustains, a.Candidates[0].Why)
+	}
 }
 
 // TestTooFewClients repeats trials with more clients, and does not count them before.

@@ -5,6 +5,7 @@ package capacity
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -146,26 +147,35 @@ func (s *Search) warnings(a *Answer) (list []string) {
 		say("the server ran on the same %s as lockbench: rates are those of both together", format.Plural(a.Env.CPUs, "core"))
 	}
 	if who := names((*track).localLine); who != "" {
-		say("%s: clients of one process stand in a local line, and there were lines for %s alone (-lockers): more processes contend more",
+		say("%s: clients of one process stand in a local line, and there were lines for %s (-lockers): more processes contend more",
 			who, s.lockers())
 	}
 	if who := names(func(t *track) bool { return t.fits != nil && t.fits[t.binding()].Noise().Mid >= noisy }); who != "" {
 		say("the speed of %s differs by %s or more from trial to trial, so that its interval is wide", who, format.Percent(noisy))
 	}
-	for _, kind := range []string{leftSaturated, leftClients, leftPartial} {
-		n := 0
-		for _, t := range s.tracks {
-			for _, o := range t.trials {
-				if strings.HasPrefix(o.left, kind) {
-					n++
-				}
-			}
-		}
-		if n > 0 {
-			say("%s not count: %s", format.Verb(n, "trial does", "trials do"), kind)
+	left := map[string]int{}
+	for _, t := range s.tracks {
+		for _, o := range t.trials {
+			left[o.leftOf()]++
 		}
 	}
+	delete(left, "")
+	for _, why := range slices.Sorted(maps.Keys(left)) {
+		say("%s not count: %s", format.Verb(left[why], "trial does", "trials do"), why)
+	}
 	return list
+}
+
+// leftOf returns why a trial does not count, without its figures.
+func (o *observed) leftOf() string {
+	kind, _, _ := strings.Cut(o.left, ":")
+	switch server := o.record.Server.Kind; {
+	case kind != leftSaturated:
+		return kind
+	case server == "private" || server == "embedded":
+		return "the machine was the limit, which lockbench and the server share"
+	}
+	return "lockbench or its machine was the limit"
 }
 
 // shares reports whether the server of t was of a kind.
@@ -179,16 +189,19 @@ func (t *track) localLine() bool {
 		slices.ContainsFunc(t.trials, func(o observed) bool { return o.record.Counts.LocalRefusals > 0 })
 }
 
-// lockers returns how many processes' worth of lines there were.
+// lockers returns for how many processes there were lines.
 func (s *Search) lockers() string {
-	least := 0
+	var counts []int
 	for _, t := range s.tracks {
-		if t.localLine() && (least == 0 || max(1, t.c.Plan.Lockers) < least) {
-			least = max(1, t.c.Plan.Lockers)
+		if n := max(1, t.c.Plan.Lockers); t.localLine() && !slices.Contains(counts, n) {
+			counts = append(counts, n)
 		}
 	}
-	if least > 1 {
-		return fmt.Sprintf("%d processes", least)
+	switch {
+	case len(counts) > 1:
+		return "as many processes as each has lockers"
+	case counts[0] > 1:
+		return fmt.Sprintf("%d processes alone", counts[0])
 	}
-	return "one process"
+	return "one process alone"
 }
