@@ -39,7 +39,7 @@ func unprivileged(names ...string) (*account, error) {
 
 // attr returns the attributes of a child that runs under this account.
 func (a *account) attr() *syscall.SysProcAttr {
-	attr := childAttr()
+	attr := &syscall.SysProcAttr{}
 	if a != nil {
 		a.apply(attr)
 	}

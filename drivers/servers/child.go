@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/lockbench/lockbench/drivers/spawn"
 )
 
 const (
@@ -46,16 +48,9 @@ type child struct {
 	ready func(ctx context.Context, pid int) error
 
 	mu     sync.Mutex
-	run    *run // the latest one; nil before the first
+	run    *spawn.Process // the latest one; nil before the first
 	closed bool
-	spent  time.Duration // CPU time of earlier runs
-}
-
-// run is one life of a child.
-type run struct {
-	process *os.Process
-	reaped  chan struct{} // closed when the process is gone
-	state   error         // how it ended; set before reaped is closed
+	spent  time.Duration // CPU time of the runs before it
 }
 
 // start runs the program and returns when it answers. An error quotes the end of the server's log; no process is left
@@ -66,7 +61,7 @@ func (c *child) start(ctx context.Context) error {
 		return fmt.Errorf("%s: start: %w", c.name, err)
 	}
 	if err := c.awaitReady(ctx, r); err != nil {
-		r.kill()
+		r.Kill()
 		if tail := c.logTail(); tail != "" {
 			return fmt.Errorf("%s: start: %w; its log ends with\n%s", c.name, err, tail)
 		}
@@ -76,13 +71,13 @@ func (c *child) start(ctx context.Context) error {
 }
 
 // launch starts the process.
-func (c *child) launch() (*run, error) {
+func (c *child) launch() (*spawn.Process, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
 		return nil, errClosed
 	}
-	if c.run != nil && !c.run.gone() {
+	if c.run != nil && !c.run.Gone() {
 		return nil, errors.New("it is running already")
 	}
 	if c.tidy != nil {
@@ -98,39 +93,37 @@ func (c *child) launch() (*run, error) {
 	cmd := exec.Command(c.argv[0], c.argv[1:]...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = c.dir.path, environ(), log, log
 	cmd.SysProcAttr = c.account.attr()
-	if err := spawn(cmd); err != nil {
+	r, err := spawn.Start(cmd)
+	if err != nil {
 		return nil, err
 	}
-	r := &run{process: cmd.Process, reaped: make(chan struct{})}
-	go func() {
-		r.state = cmd.Wait()
-		despawn()
-		c.mu.Lock()
-		c.spent += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-		c.mu.Unlock()
-		close(r.reaped)
-	}()
+	if c.run != nil {
+		c.spent += used(c.run)
+	}
 	c.run = r
-	if err := c.dir.record(r.process.Pid); err != nil {
-		r.kill()
+	if err := c.dir.record(r.PID()); err != nil {
+		r.Kill()
 		return nil, err
 	}
 	return r, nil
 }
 
+// used returns the CPU time of a process that is gone.
+func used(p *spawn.Process) time.Duration { return p.State().UserTime() + p.State().SystemTime() }
+
 // awaitReady polls until the server answers, exits, or the time is up.
-func (c *child) awaitReady(ctx context.Context, r *run) error {
+func (c *child) awaitReady(ctx context.Context, r *spawn.Process) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	go func() { // another process that has its address must not answer for it
 		select {
-		case <-r.reaped:
+		case <-r.Done():
 			cancel()
 		case <-ctx.Done():
 		}
 	}()
 	for pause := pollMin; ; pause = min(2*pause, pollMax) {
-		err := c.ready(ctx, r.process.Pid)
+		err := c.ready(ctx, r.PID())
 		if err == nil {
 			return nil
 		}
@@ -139,45 +132,19 @@ func (c *child) awaitReady(ctx context.Context, r *run) error {
 		case <-time.After(pause):
 		}
 		switch {
-		case r.gone():
-			return fmt.Errorf("%s exited: %s", c.argv[0], r.end())
+		case r.Gone():
+			return fmt.Errorf("%s exited: %s", c.argv[0], r.State())
 		case ctx.Err() != nil:
 			return fmt.Errorf("it does not answer: %w (last: %w)", ctx.Err(), err)
 		}
 	}
 }
 
-// kill ends the run at once, also if the process is stopped, and returns when it is gone.
-func (r *run) kill() error {
-	if err := r.process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return err
-	}
-	<-r.reaped
-	return nil
-}
-
-func (r *run) gone() bool {
-	select {
-	case <-r.reaped:
-		return true
-	default:
-		return false
-	}
-}
-
-// end says how a process that is gone ended.
-func (r *run) end() string {
-	if r.state == nil {
-		return "exit status 0"
-	}
-	return r.state.Error()
-}
-
 // current returns the present run, or nil if no process is alive.
-func (c *child) current() *run {
+func (c *child) current() *spawn.Process {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.run == nil || c.run.gone() {
+	if c.run == nil || c.run.Gone() {
 		return nil
 	}
 	return c.run
@@ -186,7 +153,7 @@ func (c *child) current() *run {
 // pid returns the number of the living process, or 0.
 func (c *child) pid() int {
 	if r := c.current(); r != nil {
-		return r.process.Pid
+		return r.PID()
 	}
 	return 0
 }
@@ -194,54 +161,37 @@ func (c *child) pid() int {
 // cpu returns what all runs together have used; it is negative if the system does not tell.
 func (c *child) cpu() time.Duration {
 	c.mu.Lock()
-	spent := c.spent
+	spent, r := c.spent, c.run
 	c.mu.Unlock()
-	pid := c.pid()
-	if pid == 0 {
+	switch {
+	case r == nil:
 		return spent
+	case r.Gone():
+		return spent + used(r)
 	}
-	now := cpuOf(pid)
+	now := cpuOf(r.PID())
 	if now < 0 {
 		return now
 	}
 	return spent + now
 }
 
-// signal sends a signal to the living process. If the signal stops it, signal waits until it has stopped.
+// signal sends a signal to the living process; see spawn.Process.Signal.
 func (c *child) signal(sig os.Signal) error {
 	r := c.current()
 	if r == nil {
 		return fmt.Errorf("%s: signal: %w", c.name, os.ErrProcessDone)
 	}
-	if err := r.process.Signal(sig); err != nil {
+	if err := r.Signal(sig); err != nil {
 		return fmt.Errorf("%s: signal: %w", c.name, err)
 	}
-	if isStop(sig) {
-		r.awaitStop()
-	}
 	return nil
-}
-
-// awaitStop waits until no thread of the process runs. Each thread runs until the kernel delivers the signal, which on
-// a busy machine is late enough for one more answer. It gives up after stopTimeout, because another process may
-// continue it.
-func (r *run) awaitStop() {
-	limit := time.After(stopTimeout)
-	for !stopped(r.process.Pid) {
-		select {
-		case <-r.reaped:
-			return
-		case <-limit:
-			return
-		case <-time.After(pollMin):
-		}
-	}
 }
 
 // kill ends the process with SIGKILL and returns when it is gone; without a process it does nothing.
 func (c *child) kill() error {
 	if r := c.current(); r != nil {
-		if err := r.kill(); err != nil {
+		if err := r.Kill(); err != nil {
 			return fmt.Errorf("%s: kill: %w", c.name, err)
 		}
 	}
@@ -256,11 +206,11 @@ func (c *child) kill() error {
 // stop asks the process to end, and waits for up to stopTimeout.
 func (c *child) stop() {
 	r := c.current()
-	if r == nil || r.process.Signal(c.quit) != nil {
+	if r == nil || r.Signal(c.quit) != nil {
 		return
 	}
 	select {
-	case <-r.reaped:
+	case <-r.Done():
 	case <-time.After(stopTimeout):
 	}
 }

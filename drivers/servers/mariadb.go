@@ -15,6 +15,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/lockbench/lockbench/drivers/spawn"
 )
 
 // MySQLUser and MySQLDatabase are for the clients of a private MySQL server. The user has all rights on the database
@@ -180,12 +182,12 @@ func installMySQL(ctx context.Context, binary string, dir *tempDir) error {
 	}
 	defer log.Close()
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = dir.path, environ(), log, log, childAttr()
-	if err := spawn(cmd); err != nil {
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir.path, environ(), log, log
+	making, err := spawn.Start(cmd)
+	if err != nil {
 		return err
 	}
-	defer despawn()
-	if err := cmd.Wait(); err != nil {
+	if err := making.Wait(); err != nil {
 		c := child{dir: dir}
 		return fmt.Errorf("make the first files with %s: %w; its output ends with\n%s", argv[0], err, c.logTail())
 	}

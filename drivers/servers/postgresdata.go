@@ -15,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/lockbench/lockbench/drivers/spawn"
 )
 
 const (
@@ -57,12 +59,12 @@ func makeCluster(ctx context.Context, initdb string, dir *tempDir, who *account,
 	log := &strings.Builder{}
 	cmd := exec.Command(initdb, args...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = data, environ(), log, log, who.attr()
-	if err := spawn(cmd); err != nil {
+	making, err := spawn.Start(cmd)
+	if err != nil {
 		return err
 	}
-	stop := context.AfterFunc(ctx, func() { cmd.Process.Kill() })
-	err := cmd.Wait()
-	despawn()
+	stop := context.AfterFunc(ctx, func() { making.Kill() })
+	err = making.Wait()
 	if !stop() {
 		return context.Cause(ctx)
 	}

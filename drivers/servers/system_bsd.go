@@ -10,23 +10,10 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 )
 
-// childAttr keeps the terminal's signals from the child.
-func childAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
-
-func spawn(cmd *exec.Cmd) error { return cmd.Start() }
-
-func despawn() {}
-
 func cpuOf(int) time.Duration { return -1 }
-
-// isStop returns false: nothing tells when a process has stopped.
-func isStop(os.Signal) bool { return false }
-
-func stopped(int) bool { return true }
 
 // stampOf identifies a living process by the second of its start. Together with its number that is unique: numbers are
 // not reused within a second.

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/lockbench/lockbench/drivers/spawn"
 	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
@@ -138,24 +139,26 @@ func TestCPUOfShortWork(t *testing.T) {
 		if _, err := os.Stat(sh); err != nil {
 			continue
 		}
-		cmd := exec.Command(sh, "-c", "sleep 60 & echo; wait")
-		out, err := cmd.StdoutPipe()
+		out, in, err := os.Pipe()
 		if err != nil {
 			t.Fatal(err)
 		}
-		cmd.SysProcAttr = childAttr()
-		if err := cmd.Start(); err != nil {
+		defer out.Close()
+		cmd := exec.Command(sh, "-c", "sleep 60 & echo; wait")
+		cmd.Stdout = in
+		p, err := spawn.Start(cmd)
+		in.Close()
+		if err != nil {
 			t.Fatal(err)
 		}
-		defer cmd.Wait()
-		defer syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		defer p.KillGroup()
 		if _, err := out.Read(make([]byte, 1)); err != nil {
 			t.Fatal(err)
 		}
-		if scheduled(cmd.Process.Pid) == 0 {
+		if scheduled(p.PID()) == 0 {
 			t.Skip("the kernel keeps no schedstat")
 		}
-		if cpu := cpuOf(cmd.Process.Pid); cpu <= 0 || cpu%(10*time.Millisecond) == 0 {
+		if cpu := cpuOf(p.PID()); cpu <= 0 || cpu%(10*time.Millisecond) == 0 {
 			t.Errorf("a shell that has just started has used %v", cpu)
 		}
 		return
@@ -171,12 +174,15 @@ func TestStopIsAwaited(t *testing.T) {
 		if err := r.Signal(syscall.SIGSTOP); err != nil {
 			t.Fatal(err)
 		}
-		if !stopped(r.PID()) {
+		if stopped, _ := r.child.current().Stopped(); !stopped {
 			t.Fatal("Signal(SIGSTOP) has returned and the server runs")
 		}
 		if err := r.Signal(syscall.SIGCONT); err != nil {
 			t.Fatal(err)
 		}
-		testwait.Until(t, "the server goes on", func() bool { return !stopped(r.PID()) })
+		testwait.Until(t, "the server goes on", func() bool {
+			stopped, _ := r.child.current().Stopped()
+			return !stopped
+		})
 	}
 }

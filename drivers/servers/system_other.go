@@ -9,23 +9,10 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"os/exec"
-	"syscall"
 	"time"
 )
 
-func childAttr() *syscall.SysProcAttr { return nil }
-
-func spawn(cmd *exec.Cmd) error { return cmd.Start() }
-
-func despawn() {}
-
 func cpuOf(int) time.Duration { return -1 }
-
-// isStop returns false: nothing tells when a process has stopped.
-func isStop(os.Signal) bool { return false }
-
-func stopped(int) bool { return true }
 
 func stampOf(int) (string, error) { return "", errors.ErrUnsupported }
 

@@ -1,0 +1,141 @@
+package spawn
+
+// What only Linux can do: children that die with their parent, and processes that are known to have stopped.
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"sync"
+	"syscall"
+)
+
+// tie makes the kernel kill the child when its parent dies.
+func tie(attr *syscall.SysProcAttr) { attr.Setpgid, attr.Pdeathsig = true, syscall.SIGKILL }
+
+// starter starts every child from one OS thread. The kernel sends Pdeathsig when the *thread* that started the child
+// ends, not the process (go.dev/issue/27505), and the Go runtime ends threads at will. So one goroutine keeps a thread
+// to itself as long as there are children.
+var starter struct {
+	sync.Mutex
+	children int
+	starts   chan func() // nil without children
+}
+
+// start starts cmd. If it succeeds, reaped is called once the process has been waited for.
+func start(cmd *exec.Cmd) error {
+	starter.Lock()
+	if starter.children == 0 {
+		starter.starts = make(chan func())
+		go keepThread(starter.starts)
+	}
+	starter.children++
+	done := make(chan error)
+	starter.starts <- func() { done <- cmd.Start() }
+	err := <-done
+	starter.Unlock()
+	if err != nil {
+		reaped()
+	}
+	return err
+}
+
+// reaped ends the starter's thread with the last child.
+func reaped() {
+	starter.Lock()
+	defer starter.Unlock()
+	if starter.children--; starter.children == 0 {
+		close(starter.starts)
+	}
+}
+
+func keepThread(starts <-chan func()) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	for start := range starts {
+		start()
+	}
+}
+
+// isStop reports whether a signal stops a process.
+func isStop(sig os.Signal) bool { return sig == syscall.SIGSTOP }
+
+// Letter returns the state of the process as /proc/PID/stat has it, such as T if it is stopped; "" if the system does
+// not tell, or if it is gone.
+func (p *Process) Letter() string {
+	fields, err := Stat(p.PID())
+	if err != nil {
+		return ""
+	}
+	return string(fields[0])
+}
+
+// Stopped reports whether no thread of the process and of its descendants in its group runs. known is false if the
+// system does not tell.
+func (p *Process) Stopped() (stopped, known bool) { return groupStopped(p.PID()), true }
+
+// threadsStopped reports whether all threads of a process are stopped or gone.
+func threadsStopped(pid int) bool {
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	for _, thread := range threads {
+		fields, err := readStat(thread)
+		if err == nil && !bytes.ContainsAny(fields[0], "TtZX") {
+			return false
+		}
+	}
+	return true
+}
+
+// groupStopped is threadsStopped for the leader of a process group and its descendants in the group.
+func groupStopped(leader int) bool { return descendantsStopped(leader, leader) }
+
+func descendantsStopped(pid, group int) bool {
+	fields, err := Stat(pid)
+	if err != nil || string(fields[2]) != strconv.Itoa(group) {
+		return true
+	}
+	if !threadsStopped(pid) {
+		return false
+	}
+	for _, child := range Children(pid) {
+		if !descendantsStopped(child, group) {
+			return false
+		}
+	}
+	return true
+}
+
+// Children returns the children of a process, if the kernel was built to tell them.
+func Children(pid int) (list []int) {
+	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	for _, file := range files {
+		text, _ := os.ReadFile(file)
+		for _, child := range bytes.Fields(text) {
+			if n, err := strconv.Atoi(string(child)); err == nil {
+				list = append(list, n)
+			}
+		}
+	}
+	return list
+}
+
+// Stat returns the fields of /proc/PID/stat from the third on, which is the state; see proc_pid_stat(5). The second is
+// the name in brackets, which may contain blanks and brackets.
+func Stat(pid int) ([][]byte, error) { return readStat(fmt.Sprintf("/proc/%d/stat", pid)) }
+
+func readStat(file string) ([][]byte, error) {
+	stat, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	_, rest, _ := bytes.Cut(stat[max(bytes.LastIndexByte(stat, ')'), 0):], []byte(" "))
+	fields := bytes.Fields(rest)
+	if len(fields) < 20 {
+		return nil, fmt.Errorf("%s has another form than expected", file)
+	}
+	return fields, nil
+}
