@@ -1,0 +1,152 @@
+package exec
+
+// Workers that are none.
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// faked returns the options of a fake worker, which prints one text for each request.
+func faked(t *testing.T, texts ...string) Options {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Options{
+		Argv: append([]string{self, "fake"}, texts...), Driver: "rueidis",
+		Config: drivers.Config{Addrs: []string{"redis://user:hunter2@localhost"}},
+	}
+}
+
+const opened = `{"id":1,"at_ns":100,"traits":{"exclusive":true}}` + "\n"
+
+func TestNonsense(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		texts []string // the second answers a try
+		class drivers.Class
+		want  string
+	}{
+		{"no JSON", []string{"hello\n"}, drivers.ClassProtocol, `the line is no JSON: invalid character 'h' looking for beginning of value, in the line "hello"`},
+		{"two objects", []string{"{} {}\n"}, drivers.ClassProtocol, "the line has more than one JSON object"},
+		{"an unknown field", []string{`{"id":1,"at_ns":1,"trait":{}}` + "\n"}, drivers.ClassProtocol, "trait: is unknown"},
+		{"a wrong type", []string{`{"id":1,"at_ns":"1"}` + "\n"}, drivers.ClassProtocol, "at_ns: is a string, and must be a whole number"},
+		{"another id", []string{`{"id":7,"at_ns":1}` + "\n"}, drivers.ClassProtocol, "id: 7 is not that of an open request"},
+		{"no id", []string{`{"at_ns":1}` + "\n"}, drivers.ClassProtocol, "id: is missing, and so is event"},
+		{"both", []string{`{"id":1,"event":"gap","at_ns":1}` + "\n"}, drivers.ClassProtocol, "event: is in an answer"},
+		{"an unknown event", []string{`{"event":"pause","at_ns":1}` + "\n"}, drivers.ClassProtocol, `event: "pause" is unknown`},
+		{"an unknown lease", []string{`{"event":"lost","at_ns":1,"lease":3}` + "\n"}, drivers.ClassProtocol, "lease: 3 was never tried"},
+		{"a clock that runs back", []string{`{"event":"gap","at_ns":2}` + "\n" + `{"event":"gap","at_ns":1}` + "\n"}, drivers.ClassProtocol, "at_ns: is 1, after 2"},
+		{"no traits", []string{`{"id":1,"at_ns":1}` + "\n"}, drivers.ClassProtocol, "worker: open: the answer has no field traits"},
+		{"not understood", []string{`{"at_ns":1,"error":{"class":"protocol","text":"what?"}}` + "\n"}, drivers.ClassProtocol, "the worker has not understood a request: what?"},
+		{"an error", []string{`{"id":1,"at_ns":1,"error":{"class":"auth","text":"who?"}}` + "\n"}, drivers.ClassAuth, "worker: open: who?"},
+		{"death", []string{"stderr:a library is missing", "exit:3"}, drivers.ClassClosed, "the worker has ended: exit status 3; it says\n\ta library is missing"},
+		{"a secret", []string{"stderr:no user:hunter2 at redis://user:hunter2@localhost", "exit:0"}, drivers.ClassClosed, "it says\n\tno user:*** at ***"},
+		{"a secret in a line", []string{"hunter2\n"}, drivers.ClassProtocol, `in the line "***"`},
+		{"no held", []string{opened, `{"id":2,"at_ns":200}` + "\n"}, drivers.ClassProtocol, "worker: try: the answer has no field held"},
+		{"death in a try", []string{opened, "exit:4"}, drivers.ClassClosed, "the worker has ended: exit status 4"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w, err := Start(t.Context(), faked(t, tt.texts...))
+			if err == nil {
+				_, err = w.Session().Try(t.Context(), &drivers.Lease{Key: "k", TTL: time.Minute})
+				defer w.Kill()
+			}
+			if err == nil || !strings.Contains(err.Error(), tt.want) || drivers.ClassOf(err) != tt.class {
+				t.Errorf("%v (%s)\nwant %s (%s)", err, drivers.ClassOf(err), tt.want, tt.class)
+			}
+			if err != nil && strings.Contains(err.Error(), "hunter2") {
+				t.Errorf("the error has the password: %v", err)
+			}
+		})
+	}
+}
+
+// A worker that ends in the middle of a line. It needs no second request for that.
+func TestHalfALine(t *testing.T) {
+	o := faked(t)
+	o.Argv = []string{"sh", "-c", `read request; printf '{"id":1,'; exit 3`}
+	if _, err := Start(t.Context(), o); err == nil ||
+		!strings.Contains(err.Error(), "the worker has ended: exit status 3, in the middle of a line") {
+		t.Error(err)
+	}
+}
+
+func TestLongLine(t *testing.T) {
+	o := faked(t)
+	o.Argv = []string{"sh", "-c", `read request; exec yes | tr -d '\n'`}
+	if _, err := Start(t.Context(), o); err == nil || !strings.Contains(err.Error(), "a line is longer than 1048576 bytes") {
+		t.Error(err)
+	}
+}
+
+// A worker that never answers is waited for as long as the context lasts, and killed.
+func TestNoAnswer(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	_, err := Start(ctx, faked(t, "stderr:still loading"))
+	if err == nil || drivers.ClassOf(err) != drivers.ClassTimeout ||
+		!strings.Contains(err.Error(), "worker: open: no answer: context deadline exceeded") {
+		t.Errorf("%v (%s)", err, drivers.ClassOf(err))
+	}
+
+	w, err := Start(t.Context(), faked(t, opened))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel = context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	l := &drivers.Lease{Key: "k", TTL: time.Minute}
+	if _, err := w.Session().Try(ctx, l); drivers.ClassOf(err) != drivers.ClassTimeout || drivers.NoEffect(err) {
+		t.Errorf("Try: %v (%s)", err, drivers.ClassOf(err))
+	}
+	// One that does not read either: its pipe fills up.
+	if _, err := w.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 2000 {
+		if _, err := w.Session().Release(over, l); err == nil || over.Err() == nil {
+			t.Fatalf("Release: %v", err)
+		}
+	}
+	if d, err := w.Kill(); err != nil || d.State != "signal: killed" {
+		t.Errorf("%+v, %v", d, err)
+	}
+	if _, err := w.Kill(); err == nil || !strings.Contains(err.Error(), "it has ended before: signal: killed") {
+		t.Errorf("killed twice: %v", err)
+	}
+	if _, err := w.Session().Release(t.Context(), l); drivers.ClassOf(err) != drivers.ClassClosed {
+		t.Errorf("Release by a worker that is gone: %v (%s)", err, drivers.ClassOf(err))
+	}
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestStartErrors(t *testing.T) {
+	if _, err := Start(t.Context(), Options{Argv: []string{"/nonexistent"}}); err == nil ||
+		!strings.HasPrefix(err.Error(), "worker: start: ") {
+		t.Error(err)
+	}
+	for _, tt := range []struct {
+		o    Options
+		want string
+	}{
+		{Options{Driver: "memoy"}, `worker: open: driver: unknown driver "memoy"`},
+		{Options{Driver: "memory", Config: drivers.Config{Lock: "mutx"}}, `worker: open: lock: unknown lock "mutx"`},
+		{Options{Driver: "rueidis", Config: drivers.Config{Addrs: []string{"redis://u:hunter2@[::1"}}}, "worker: open: "},
+	} {
+		if _, err := Start(t.Context(), tt.o); err == nil || !strings.HasPrefix(err.Error(), tt.want) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%v, want %s", err, tt.want)
+		}
+	}
+}

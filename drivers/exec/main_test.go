@@ -1,0 +1,123 @@
+package exec
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/lockbench/lockbench/drivers"
+	_ "github.com/lockbench/lockbench/drivers/all"
+	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/drivers/servers/servertest"
+)
+
+// TestMain lets the test binary be a worker, something that only looks like one, or the parent of a worker.
+func TestMain(m *testing.M) {
+	role := ""
+	if len(os.Args) > 1 {
+		role = os.Args[1]
+	}
+	switch role {
+	case Argument:
+		os.Exit(Main())
+	case "fake":
+		os.Exit(fake(os.Args[2:]))
+	case "parent":
+		parent(os.Args[2])
+	default:
+		servertest.Main(m)
+	}
+}
+
+// fake prints one of the texts for each line that it reads. A text that begins with "exit:" ends it with that code, one
+// that begins with "stderr:" goes there and is followed by the next.
+func fake(texts []string) (code int) {
+	in := bufio.NewScanner(os.Stdin)
+	for in.Scan() {
+		for len(texts) > 0 && strings.HasPrefix(texts[0], "stderr:") {
+			fmt.Fprintln(os.Stderr, strings.TrimPrefix(texts[0], "stderr:"))
+			texts = texts[1:]
+		}
+		if len(texts) == 0 {
+			continue // without an answer
+		}
+		if exit, ok := strings.CutPrefix(texts[0], "exit:"); ok {
+			code, _ = strconv.Atoi(exit)
+			return code
+		}
+		fmt.Print(texts[0])
+		texts = texts[1:]
+	}
+	return 0
+}
+
+// parent starts a worker, stops it if it is to be stopped, prints its number and waits to be killed.
+func parent(how string) {
+	w, err := Start(context.Background(), Options{Driver: "memory"})
+	if err == nil && how == "stopped" {
+		_, err = w.Stop()
+	}
+	if err != nil {
+		fmt.Println("error:", err)
+		os.Exit(1)
+	}
+	fmt.Println(w.PID())
+	select {}
+}
+
+// The servers that the tests share.
+var (
+	redis = servertest.Share(func(ctx context.Context) (*servers.Redis, error) {
+		return servers.StartRedis(ctx, servers.RedisOptions{})
+	})
+	mysql = servertest.Share(func(ctx context.Context) (*servers.MySQL, error) {
+		return servers.StartMySQL(ctx, servers.MySQLOptions{})
+	})
+	etcd = servertest.Share(func(ctx context.Context) (*servers.Etcds, error) {
+		return servers.StartEtcd(ctx, 1, servers.EtcdOptions{})
+	})
+	zookeeper = servertest.ShareZooKeeper()
+)
+
+// urls returns the addresses of a driver's server.
+func urls(t *testing.T, driver string) []string {
+	t.Helper()
+	switch driver {
+	case "rueidis":
+		return []string{redis.Get(t).URL()}
+	case "mysql":
+		return []string{mysql.Get(t).URL()}
+	case "etcd":
+		return etcd.Get(t).URLs()
+	case "zookeeper":
+		return zookeeper.Get(t).URLs()
+	}
+	return nil
+}
+
+// start starts a worker that ends with the test.
+func start(t *testing.T, o Options) *Worker {
+	t.Helper()
+	w, err := Start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return w
+}
+
+// held acquires a lock that has to be free.
+func held(t *testing.T, s drivers.Session, l *drivers.Lease) {
+	t.Helper()
+	if ok, err := s.Try(t.Context(), l); !ok || err != nil {
+		t.Fatalf("Try of a free lock: %v, %v", ok, err)
+	}
+}

@@ -1,0 +1,238 @@
+package exec
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// served returns the answers to some requests, without what depends on the time.
+func served(t *testing.T, requests string) []string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := Serve(t.Context(), strings.NewReader(requests), &out); err != nil {
+		t.Errorf("Serve: %v", err)
+	}
+	var answers []string
+	for line := range strings.Lines(out.String()) {
+		if !strings.Contains(line, `"event":"gap"`) {
+			line = regexp.MustCompile(`"at_ns":\d+,?`).ReplaceAllString(strings.TrimSpace(line), "")
+			answers = append(answers, regexp.MustCompile(`"owner":"[^"]+"`).ReplaceAllString(line, `"owner":"…"`))
+		}
+	}
+	return answers
+}
+
+const opening = `{"id":1,"op":"open","protocol":1,"driver":"memory","lock":"mutex"}` + "\n"
+
+// The requests that the package's documentation shows, and their answers.
+func TestAnswers(t *testing.T) {
+	got := served(t, opening+
+		`{"id":2,"op":"try","lease":1,"key":"k","ttl_ns":60000000000}
+		{"id":3,"op":"try","lease":2,"key":"k","ttl_ns":60000000000,"timeout_ns":5000000000}
+		{"id":4,"op":"watch","lease":1}
+		{"id":5,"op":"release","lease":1,"key":"k","ttl_ns":60000000000}
+		{"id":6,"op":"release","lease":1,"key":"k","ttl_ns":60000000000}
+		{"id":7,"op":"try","lease":1,"key":"k","ttl_ns":60000000000}
+		{"id":8,"op":"renew","lease":1,"key":"k","ttl_ns":60000000000}
+		{"id":9,"op":"renew","lease":1,"key":"k","owner":"another's","ttl_ns":60000000000}
+		{"id":10,"op":"release","lease":77,"key":"k","owner":"another's","ttl_ns":60000000000}
+		{"id":11,"op":"release","lease":1,"key":"k","ttl_ns":60000000000}
+		{"id":12,"op":"close"}
+		{"id":13,"op":"close"}
+		`)
+	want := []string{
+		`{"id":1,"traits":{"exclusive":true,"owned":true,"expires":true,"fenced":true,"fair":false,"reentrant":false,"renews":true,"wakes":false}}`,
+		`{"id":2,"held":true,"owner":"…","fence":1}`,
+		`{"id":3,"held":false,"owner":"…"}`,
+		`{"id":4}`,
+		`{"id":5,"owned":true}`,
+		`{"id":6,"owned":false}`,
+		`{"id":7,"held":true,"owner":"…","fence":2}`,
+		`{"id":8,"owned":true}`,
+		`{"id":9,"owned":false}`,
+		`{"id":10,"owned":false}`,
+		`{"id":11,"owned":true}`,
+		`{"id":12}`,
+	}
+	compare(t, got, want)
+}
+
+func compare(t *testing.T, got, want []string) {
+	t.Helper()
+	for i := range max(len(got), len(want)) {
+		var g, w string
+		if i < len(got) {
+			g = strings.ReplaceAll(got[i], ",}", "}")
+		}
+		if i < len(want) {
+			w = want[i]
+		}
+		if g != w {
+			t.Errorf("answer %d:\ngot  %s\nwant %s", i+1, g, w)
+		}
+	}
+}
+
+// Requests that make no sense are refused, with the field at fault, and harm nothing.
+func TestRefusals(t *testing.T) {
+	for _, tt := range []struct{ request, field, text string }{
+		{`{`, "", "the line is no JSON: unexpected end of JSON input"},
+		{`nonsense`, "", "the line is no JSON: invalid character"},
+		{`[]`, "", "the line is a JSON array, and must be an object"},
+		{`{}`, "id", "id: is missing, or below 1"},
+		{`{"id":-1,"op":"try"}`, "id", "id: is missing, or below 1"},
+		{`{"id":"2","op":"try"}`, "id", "id: is a string, and must be a whole number"},
+		{`{"id":2}`, "op", `op: "" is unknown`},
+		{`{"id":2,"op":"acquire"}`, "op", `op: "acquire" is unknown`},
+		{`{"id":2,"op":"close"} {}`, "", "the line is no JSON: invalid character"},
+		{`{"id":2,"op":"try","lease":1,"key":"k","timeout_ns":-1}`, "timeout_ns", "timeout_ns: must not be negative"},
+		{`{"id":2,"op":"try","lease":0,"key":"k"}`, "lease", "lease: is missing, or below 1"},
+		{`{"id":2,"op":"try","lease":1}`, "key", "key: is missing"},
+		{`{"id":2,"op":"try","lease":1,"key":7}`, "key", "key: is a number, and must be a string"},
+		{`{"id":2,"op":"try","lease":1.5,"key":"k"}`, "lease", "lease: is a number, and must be a whole number"},
+		{`{"id":2,"op":"try","lease":1,"key":"k","ttl_ns":-1}`, "ttl_ns", "ttl_ns: must not be negative"},
+		{`{"id":2,"op":"try","lease":1,"key":"k","tll_ns":1}`, "tll_ns", "tll_ns: is unknown"},
+		{`{"id":2,"op":"try","lease":1,"key":"k","owner":"o"}`, "owner", "owner: is unknown"},
+		{`{"id":2,"op":"release","lease":1}`, "key", "key: is missing"},
+		{`{"id":2,"op":"renew","lease":1}`, "key", "key: is missing"},
+		{`{"id":2,"op":"watch","lease":9}`, "lease", "lease: 9 is not held"},
+		{`{"id":2,"op":"write","lease":9,"every_ns":1}`, "lease", "lease: 9 is not held"},
+		{`{"id":2,"op":"write","lease":9}`, "every_ns", "every_ns: must be positive"},
+		{`{"id":2,"op":"close","lease":9}`, "lease", "lease: is unknown"},
+		{strings.TrimSpace(opening), "op", "op: the worker is open already"},
+	} {
+		got := refused(t, opening+tt.request+"\n")
+		if got.Class != drivers.ClassProtocol || got.Field != tt.field || !strings.HasPrefix(got.Text, tt.text) {
+			t.Errorf("%s\nis answered by %+v", tt.request, got)
+		}
+	}
+	for _, tt := range []struct{ request, field, text string }{
+		{`{"id":1,"op":"try","lease":1,"key":"k"}`, "op", "op: try comes before open"},
+		{`{"id":1,"op":"open","driver":"memory"}`, "protocol", "protocol: is 0, and this worker speaks 1"},
+		{`{"id":1,"op":"open","protocol":2,"driver":"memory"}`, "protocol", "protocol: is 2, and this worker speaks 1"},
+		{`{"id":1,"op":"open","protocol":1,"driver":"memoy"}`, "driver", `driver: unknown driver "memoy"; there are `},
+		{`{"id":1,"op":"open","protocol":1,"driver":"memory","lock":"mutx"}`, "lock", `lock: unknown lock "mutx"; there are `},
+		{`{"id":1,"op":"open","protocol":1,"driver":"memory","params":{"a":"b"}}`, "params", `params: unknown parameter "a"`},
+		{`{"id":1,"op":"open","protocol":1,"driver":"memory","addrs":"redis://u:secret@h"}`, "addrs", "addrs: is a string, and must be an array"},
+		{`{"id":1,"op":"open","protocol":1,"driver":"memory","password":12345}`, "password", "password: is a number, and must be a string"},
+	} {
+		got := refused(t, tt.request+"\n")
+		if got.Class != drivers.ClassProtocol || got.Field != tt.field || !strings.HasPrefix(got.Text, tt.text) ||
+			strings.Contains(got.Text, "secret") || strings.Contains(got.Text, "12345") {
+			t.Errorf("%s\nis answered by %+v", tt.request, got)
+		}
+	}
+}
+
+// refused returns the error in the last answer to some requests. A good one follows them and is answered.
+func refused(t *testing.T, requests string) failure {
+	t.Helper()
+	answers := served(t, requests+`{"id":99,"op":"close"}`+"\n")
+	if n := len(answers); n < 2 || answers[n-1] != `{"id":99,}` {
+		t.Fatalf("%s\nis answered by %q", requests, answers)
+	}
+	var l line
+	if err := json.Unmarshal([]byte(answers[len(answers)-2]), &l); err != nil || l.Error == nil {
+		t.Fatalf("%s\nis answered by %q, %v", requests, answers, err)
+	}
+	return *l.Error
+}
+
+// A lease under a watchdog or a writer is released before anything else is done with it.
+func TestOneUseOfALease(t *testing.T) {
+	const holding = opening + `{"id":2,"op":"try","lease":1,"key":"k","ttl_ns":60000000000}` + "\n"
+	const watching = holding + `{"id":3,"op":"watch","lease":1}` + "\n"
+	const writing = holding + `{"id":3,"op":"write","lease":1,"every_ns":60000000000}` + "\n"
+	for _, tt := range []struct{ requests, text string }{
+		{watching + `{"id":4,"op":"watch","lease":1}`, "lease: 1 is watched already"},
+		{watching + `{"id":4,"op":"try","lease":1,"key":"k"}`, "lease: 1 is watched or written under: release it first"},
+		{watching + `{"id":4,"op":"renew","lease":1,"key":"k"}`, "lease: 1 is watched, which renews it"},
+		{writing + `{"id":4,"op":"write","lease":1,"every_ns":60000000000}`, "lease: 1 is written under already"},
+		{writing + `{"id":4,"op":"try","lease":1,"key":"k"}`, "lease: 1 is watched or written under: release it first"},
+		{opening + `{"id":2,"op":"try","lease":1,"key":"k"}` + "\n" + `{"id":3,"op":"watch","lease":1}`, "lease: 1 was tried without ttl_ns"},
+	} {
+		if got := refused(t, tt.requests+"\n"); got.Field != "lease" || got.Text != tt.text {
+			t.Errorf("%s\nis answered by %+v", tt.requests, got)
+		}
+	}
+}
+
+// A worker whose input ends stops, and says if it ended in the middle of a line.
+func TestEndOfInput(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                         "<nil>",
+		opening:                    "<nil>",
+		opening + `{"id":`:         errHalfLine.Error(),
+		strings.Repeat("x", 2<<20): "a line is longer than 1048576 bytes",
+	} {
+		err := Serve(t.Context(), strings.NewReader(text), io.Discard)
+		if got := "<nil>"; err != nil {
+			got = err.Error()
+			if got != want {
+				t.Errorf("%.40q: %s, want %s", text, got, want)
+			}
+		} else if want != got {
+			t.Errorf("%.40q: no error, want %s", text, want)
+		}
+	}
+}
+
+// Every field of drivers.Config reaches the worker, apart from the few that are not for it.
+func TestSettings(t *testing.T) {
+	var c drivers.Config
+	v := reflect.ValueOf(&c).Elem()
+	for i := range v.NumField() {
+		switch name, f := v.Type().Field(i).Name, v.Field(i); {
+		case name == "Clients":
+			c.Clients = 1
+		case name == "TLS", name == "Lockers":
+		case f.Kind() == reflect.String:
+			f.SetString("a " + name)
+		case f.Kind() == reflect.Bool:
+			f.SetBool(true)
+		case f.CanInt():
+			f.SetInt(int64(i) + int64(time.Second))
+		case f.Kind() == reflect.Slice:
+			c.Addrs = []string{"one", "two"}
+		case f.Kind() == reflect.Map:
+			c.Params = map[string]string{"a": "b"}
+		default:
+			t.Errorf("Config.%s is of a kind that this test does not know", name)
+		}
+	}
+	s, err := settingsOf(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got settings
+	if err := decode(text, &got); err != nil || !reflect.DeepEqual(got.config(), c) {
+		t.Errorf("%v: got %#v, want %#v", err, got.config(), c)
+	}
+}
+
+// The parser of lines does not panic, whatever it reads, and what it accepts is one object.
+func FuzzDecode(f *testing.F) {
+	for _, seed := range []string{opening, `{"id":1,"at_ns":5,"held":true}`, `{"event":"gap","at_ns":1,"gap_ns":2}`, `{} {}`, `[`, "null"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		var l line
+		var r openRequest
+		if err := decode([]byte(text), &l); err == nil && !json.Valid([]byte(text)) {
+			t.Errorf("%q is no JSON, and was accepted", text)
+		}
+		_ = decode([]byte(text), &r)
+	})
+}
