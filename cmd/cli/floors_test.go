@@ -104,7 +104,7 @@ var floors = []rule{
 	{
 		"cmd/cli",
 		[]string{
-			"drivers", "drivers/servers", "drivers/wait", "drivers/renew",
+			"drivers", "drivers/exec", "drivers/servers", "drivers/wait", "drivers/renew",
 			"results/...", "workloads/...", "cmd/cli/...",
 		},
 		[]string{"github.com/spf13/cobra", "github.com/spf13/pflag"},
