@@ -95,11 +95,13 @@ func (w *waiter) survive(ctx context.Context, a assignment, timeout time.Duratio
 		early = true
 	case <-time.After(settleTime):
 	}
-	died := h.kill()
+	death, failed := h.Kill()
 	if !early {
 		o = <-done
 	}
 	switch {
+	case failed != nil:
+		return 0, false, failed
 	case o.err != nil:
 		return 0, false, fmt.Errorf("waiting: %w", errors.Join(o.err, o.Leave))
 	case o.Leave != nil:
@@ -112,7 +114,7 @@ func (w *waiter) survive(ctx context.Context, a assignment, timeout time.Duratio
 	if owned, err := w.session.Release(ctx, &l); err != nil || !owned {
 		return 0, false, fmt.Errorf("releasing what was granted: %v, %v", owned, err)
 	}
-	return o.at.Sub(died), true, nil
+	return o.at.Sub(death.Sent), true, nil
 }
 
 func (w *waiter) close() error {
