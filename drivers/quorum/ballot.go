@@ -91,7 +91,7 @@ func (b *ballot) judge(nodes, majority int, suspects uint64) outcome {
 		if b.failed >= veto {
 			return failed
 		}
-		if b.yes+pending >= majority || b.heard|suspects != 1<<nodes-1 {
+		if b.yes+pending >= majority || b.yes+b.no < majority || b.heard|suspects != 1<<nodes-1 {
 			return open
 		}
 		return lost

@@ -136,6 +136,33 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
+// TestMinorityRefuses: two of five nodes refuse, two have failed, and the last one, which has failed before, does not
+// answer yet. That is no refusal: the attempt waits for the last one, whose answer decides.
+func TestMinorityRefuses(t *testing.T) {
+	for answers, class := range map[bool]drivers.Class{true: "", false: drivers.ClassTimeout} {
+		in(t, func(t *testing.T) {
+			f := newFakes(5)
+			c := start(t, f, drivers.Config{})
+			held, err := c.client().Try(t.Context(), &drivers.Lease{Key: "k", TTL: ttl})
+			must(t, "Try", held, err, true)
+			synctest.Wait()
+			s := c.client()
+			f.each("e", func(n *fake) { n.hangs = true })
+			held, err = s.Try(t.Context(), &drivers.Lease{Key: "k", TTL: ttl})
+			must(t, "Try with e hung", held, err, false)
+			time.Sleep(2 * nodeTimeout) // until e is asked again
+			f.each("cd", func(n *fake) { n.down = refused })
+			if answers {
+				f.each("e", func(n *fake) { n.hangs, n.delay["try"] = false, nodeTimeout/2 })
+			}
+			held, err = s.Try(t.Context(), &drivers.Lease{Key: "k", TTL: ttl})
+			if held || (err == nil) != answers || err != nil && drivers.ClassOf(err) != class {
+				t.Errorf("e answers: %t; Try = %v, %v", answers, held, err)
+			}
+		})
+	}
+}
+
 // TestGivesBack: an attempt that gets two nodes of five gives these back, and reports it.
 func TestGivesBack(t *testing.T) {
 	in(t, func(t *testing.T) {
