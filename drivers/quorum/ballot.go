@@ -158,7 +158,8 @@ func (c *session) collect(b *ballot, why error) (outcome, error) {
 	if outcome == failed {
 		err = b.err(len(c.members))
 	}
-	if c.silent = b.silent; outcome == lost && c.silent != 0 && b.kind == try {
+	c.silent = (1<<len(c.members) - 1) &^ (b.heard &^ b.silent)
+	if outcome == lost && c.silent != 0 && b.kind == try {
 		c.s.failing(b.key, c.silent)
 	}
 	c.recycle(b)

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/lockbench/lockbench/drivers"
 )
@@ -95,6 +96,43 @@ func TestWakesWithFailures(t *testing.T) {
 		synctest.Wait()
 		if woken.count("k") == 0 {
 			t.Error("the waiter sleeps although a, b and c are free")
+		}
+	})
+}
+
+// TestWakesWithSuspects has a waiter refused before a node that has failed earlier answers: the key may be free there, as
+// on a node that fails in time.
+func TestWakesWithSuspects(t *testing.T) {
+	in(t, func(t *testing.T) {
+		f := newFakes(5)
+		c := start(t, f, drivers.Config{Wakes: true})
+		var woken woken
+		e, err := c.Service.(drivers.Subscriber).Listen(t.Context(), woken.wake)
+		if err != nil {
+			t.Fatal(err)
+		}
+		holder, waiter := c.client(), c.client()
+		f.each("e", func(n *fake) { n.down = refused })
+		l := drivers.Lease{Key: "k", TTL: ttl}
+		held, err := holder.Try(t.Context(), &l)
+		must(t, "Try", held, err, true)
+		synctest.Wait()
+		f.each("e", func(n *fake) { n.down, n.hangs = nil, true })
+		held, err = waiter.Try(t.Context(), &drivers.Lease{Key: "k", TTL: ttl})
+		must(t, "Try", held, err, false)
+		time.Sleep(2 * nodeTimeout) // until e is asked again
+		if err := e.Add(t.Context(), "k"); err != nil {
+			t.Fatal(err)
+		}
+		took := took(func() { held, err = waiter.Try(t.Context(), &drivers.Lease{Key: "k", TTL: ttl}) })
+		if must(t, "Try", held, err, false); took != 0 {
+			t.Errorf("a refusal took %v, though e had failed before", took)
+		}
+		f.each("cd", func(n *fake) { n.down = refused }) // so that only a and b hear of the release
+		holder.Release(t.Context(), &l)
+		synctest.Wait()
+		if woken.count("k") == 0 {
+			t.Error("the waiter sleeps although a and b are free, and e may be")
 		}
 	})
 }
