@@ -98,11 +98,15 @@ func (ln *line) turn(q *queued) {
 	q.line, q.key, q.state = ln, ln.key, contending
 }
 
-// hold records that the front holds the lock until end. The next client watches that, and has to wake up in time for
-// it.
+// hold records that the front holds the lock until end.
 func (ln *line) hold(end time.Duration) {
 	ln.end = end
-	if ln.head != nil && ln.head.until > end {
+	ln.watch()
+}
+
+// watch makes the head wake up in time for the end of the front's lease.
+func (ln *line) watch() {
+	if ln.head != nil && ln.head.until > ln.end {
 		ln.head.wake()
 	}
 }

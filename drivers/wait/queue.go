@@ -227,9 +227,13 @@ func (q *queued) join(l *drivers.Lease) (turn bool, err error) {
 }
 
 // rest sets the time at which the client looks by itself: at the end of the holder's lease, though only the head acts
-// on it then; at its own deadline; and after MaxSleep at the latest.
+// on it then, and the others must not look again and again until it has; at its own deadline; and after MaxSleep at the
+// latest.
 func (q *queued) rest(now time.Duration) {
-	q.until = min(q.line.end, q.deadline, now+MaxSleep)
+	q.until = min(q.deadline, now+MaxSleep)
+	if q.line.head == q || q.line.end > now {
+		q.until = min(q.until, q.line.end)
+	}
 }
 
 // look finds out why a sleep ended, with err if ctx did, and whether the wait is over.
@@ -261,6 +265,7 @@ func (q *queued) look(err error) (done bool, _ error) {
 		return false, nil
 	}
 	q.line.remove(q)
+	q.line.watch()
 	q.state, q.line = idle, nil
 	return true, err
 }

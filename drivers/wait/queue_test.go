@@ -237,6 +237,33 @@ func TestQueueMindsAShorterLease(t *testing.T) {
 	})
 }
 
+// The head of a line watches the holder's lease. If it gives up, the next one does, and the others sleep.
+func TestQueueNextHeadWatches(t *testing.T) {
+	forHandovers(t, func(t *testing.T, svc *service, o wait.Options) {
+		const sec = time.Second
+		room := newRoom(t, wait.Queue, svc, o)
+		defer closeRoom(t, room)
+		dead, leaving, next, last := newClient(t, svc, room, 0, "k"), newClient(t, svc, room, 1, "k"),
+			newClient(t, svc, room, 2, "k"), newClient(t, svc, room, 3, "k")
+		dead.lease.TTL = sec
+		svc.hold("k", sec) // so that the next two arrive before there is a lease to watch
+		start := time.Now()
+		var all sync.WaitGroup
+		all.Go(func() { dead.must(t) })
+		synctest.Wait()
+		leaving.timeout(3 * sec / 2)
+		all.Go(func() { leaving.acquire(t.Context()) })
+		synctest.Wait()
+		all.Go(func() { next.must(t); next.free(t) })
+		time.Sleep(7 * sec / 4)
+		all.Go(func() { last.must(t); last.free(t) })
+		all.Wait()
+		if took := time.Since(start); took != 2*sec+2*wait.Grace {
+			t.Errorf("took %v", took)
+		}
+	})
+}
+
 // Newcomers detect a dead holder as well, when the line is empty.
 func TestQueueNewcomerAfterADeadHolder(t *testing.T) {
 	forHandovers(t, func(t *testing.T, svc *service, o wait.Options) {
