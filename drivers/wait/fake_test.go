@@ -286,6 +286,24 @@ func (w wrapped) Unwrap() drivers.Session { return w.Session }
 // deaf is a service that is not a Subscriber.
 type deaf struct{ drivers.Service }
 
+// endless is a service whose leases do not end.
+type endless struct {
+	drivers.Service
+	drivers.Subscriber
+}
+
+func (e endless) Traits() drivers.Traits {
+	traits := e.Service.Traits()
+	traits.Expires = false
+	return traits
+}
+
+// lasting is a session of an endless service: nobody can be asked for the rest of a lease.
+type lasting struct {
+	drivers.Session
+	drivers.Passer
+}
+
 // voting is a service of several nodes.
 type voting struct{ *service }
 

@@ -335,3 +335,32 @@ func TestQueueUnderTrouble(t *testing.T) {
 		})
 	}
 }
+
+// A client whose turn comes after the maximum of hand-overs lets others go first, but does not sleep on a free lock, even
+// if its leases do not end and nobody can be asked for them.
+func TestYieldOfAnEndlessLock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		svc := newService()
+		room := newRoom(t, wait.Queue, endless{svc, svc}, wait.Options{Handover: wait.HandoverSwap, HandoverMax: 1})
+		defer closeRoom(t, room)
+		start := time.Now()
+		var all sync.WaitGroup
+		for id := range 3 {
+			c := newClient(t, svc, room, id, "k")
+			var err error
+			if c.use, c.waiter, err = room.Client(lasting{c.session, c.session}, id); err != nil {
+				t.Fatal(err)
+			}
+			all.Go(func() {
+				c.must(t)
+				time.Sleep(time.Second)
+				c.free(t)
+			})
+			synctest.Wait()
+		}
+		all.Wait()
+		if took := time.Since(start); took != 3*time.Second {
+			t.Errorf("took %v", took)
+		}
+	})
+}

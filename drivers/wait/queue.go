@@ -185,9 +185,10 @@ func (q *queued) Wait(ctx context.Context, l *drivers.Lease) error {
 }
 
 // yield lets the clients of other processes go first after the maximum of hand-overs in a row: it subscribes and asks
-// for the holder's lease before it tries, one round trip later than they do.
+// for the holder's lease before it tries, one round trip later than they do. Where leases do not end there is nothing to
+// ask for, and a second Wait would sleep although the lock is free.
 func (q *queued) yield(ctx context.Context, l *drivers.Lease) error {
-	if err := q.sub.Wait(ctx, l); err != nil {
+	if err := q.sub.Wait(ctx, l); err != nil || q.sub.lease == nil {
 		return err
 	}
 	return q.sub.Wait(ctx, l)
