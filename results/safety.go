@@ -12,7 +12,7 @@ type Safety struct {
 	Longest       time.Duration `json:"longest_overlap_ns"`
 	Overlap       time.Duration `json:"total_overlap_ns"` // time during which a key had two holders or more, summed over keys
 	LostUpdates   int64         `json:"lost_updates"`     // by the second witness, an unprotected counter a key
-	WrongReleases int64         `json:"wrong_releases"`   // the server removed a lock that was the next holder's; for designs whose locks have no owner
+	WrongReleases int64         `json:"wrong_releases"`   // releases that removed another client's lock; package oracle says when one is called that
 	FenceRegress  int64         `json:"fence_regress"`    // fencing tokens not above the highest one seen, of grants whose lease cannot have ended
 
 	// LostEarly are releases that found nothing to release although the lease cannot have ended: the lock was taken from
@@ -80,12 +80,31 @@ func (s Safety) MaxRate() (rate float64, ok bool) {
 	return 3 / float64(s.Power.Watched), true
 }
 
+// Broken returns how often a lock with those traits has broken exclusion at least, if it claims that: see Breaches. For a
+// lock that also claims that only its holder can release it, wrong releases are another witness, because each of them takes
+// the lock from a client that holds it. A lock without that claim admits them.
+func (t Traits) Broken(s Safety) int64 {
+	switch {
+	case !t.Exclusive:
+		return 0
+	case t.Owned:
+		return max(s.Breaches(), s.WrongReleases)
+	}
+	return s.Breaches()
+}
+
+// Broken returns how often the lock has broken the exclusion that it claims; see Traits.Broken.
+func (r *Record) Broken() int64 { return r.Traits.Broken(r.Safety) }
+
+// Broken returns how often the lock has broken the exclusion that it claims, in all trials.
+func (c *Cell) Broken() int64 { return c.First().Traits.Broken(c.Safety) }
+
 // Violated reports whether the lock has failed: it claims to exclude, and exclusion was broken in a way that the plan had
 // not asked for.
-func (r *Record) Violated() bool { return r.Traits.Exclusive && r.Safety.Breaches() > 0 }
+func (r *Record) Violated() bool { return r.Broken() > 0 }
 
 // Violated reports whether the lock has failed in any trial.
-func (c *Cell) Violated() bool { return c.First().Traits.Exclusive && c.Safety.Breaches() > 0 }
+func (c *Cell) Violated() bool { return c.Broken() > 0 }
 
 func sumSafety(trials []*Record) Safety {
 	sum := Safety{Checked: true}

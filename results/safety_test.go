@@ -41,6 +41,18 @@ func TestBreaches(t *testing.T) {
 	}
 }
 
+// TestBroken: a wrong release is held against a design that claims to exclude and to be owned, and against no other.
+func TestBroken(t *testing.T) {
+	s := Safety{Checked: true, Grants: 1000, Violations: 5, Overstayed: 3, WrongReleases: 4}
+	for traits, want := range map[Traits]int64{{}: 0, {Exclusive: true}: 2, {Owned: true}: 0, {Exclusive: true, Owned: true}: 4} {
+		r := &Record{Traits: traits, Safety: s}
+		c := &Cell{Trials: []*Record{r}, Safety: s}
+		if r.Broken() != want || c.Broken() != want || r.Violated() != (want > 0) || c.Violated() != (want > 0) {
+			t.Errorf("%+v: broken %d times, in the cell %d times; want %d", traits, r.Broken(), c.Broken(), want)
+		}
+	}
+}
+
 // TestSumOfSafety: what is explained in one trial does not excuse another one, and a trial that does not know its power
 // adds grants and none of it.
 func TestSumOfSafety(t *testing.T) {

@@ -44,7 +44,7 @@ type client struct {
 	claimed         bool  // the acquisition counts towards -n
 	waited          bool  // the arrival waited because no client was free
 	tryOnly         bool  // the arrival gets one try and does not wait
-	exclusive       bool  // the oracle saw no other holder during the hold
+	superseded      bool  // another client was granted the key since, and asked for it later; see oracle.Superseded
 	lost            bool  // the watchdog has reported the hold as lost
 	crashed         bool  // the client has died while it held the lock; see faults.go
 	pendingReleases int32 // to send after the one that counts; see flush
@@ -215,7 +215,7 @@ func (c *client) answered() {
 func (c *client) hold() {
 	e := c.e
 	if e.oracle != nil {
-		c.grant = e.oracle.Enter(int(c.key), int(c.id), c.fence(), c.granted)
+		c.grant = e.oracle.Enter(int(c.key), int(c.id), c.fence(), c.asked, c.granted)
 	}
 	if c.recorded {
 		c.counters.grant(&c.grant, c.granted-c.wants)
@@ -235,7 +235,8 @@ func (c *client) hold() {
 	if c.grant.Moved && c.sent >= c.resume {
 		c.sampleHold()
 	}
-	c.exclusive = e.oracle == nil || e.oracle.Exit(int(c.key), int(c.id), c.grant, c.sent)
+	c.superseded = e.oracle != nil && !e.oracle.Exit(int(c.key), int(c.id), c.grant, c.sent) &&
+		e.oracle.Superseded(int(c.key), c.granted)
 	if c.lost {
 		c.awaitRenewal()
 	}
@@ -247,10 +248,7 @@ func (c *client) hold() {
 func (c *client) released(removed bool, err error) time.Duration {
 	e := c.e
 	now := e.clock.Now()
-	if removed && !c.exclusive && !e.traits.Owned { // an owned lock that was removed was still this holder's
-		e.oracle.WrongRelease()
-	}
-	if err == nil && e.oracle != nil && (!removed || e.traits.Expires && !e.traits.Owned) {
+	if err == nil && e.oracle != nil && (!removed || c.superseded || e.traits.Expires) {
 		c.checkRelease(removed, now)
 	}
 	shard := c.class.recorder.Borrow()

@@ -170,49 +170,6 @@ func TestLateGrant(t *testing.T) {
 	})
 }
 
-// naive makes releases of the memory lock like a plain DEL: they remove the lock whoever has it.
-type naive struct{ drivers.Service }
-
-type naiveSession struct {
-	drivers.Session
-	svc drivers.Service
-}
-
-func (n naive) Traits() drivers.Traits {
-	t := n.Service.Traits()
-	t.Owned = false
-	return t
-}
-
-func (n naive) Session(ctx context.Context, id int) (drivers.Session, error) {
-	s, err := n.Service.Session(ctx, id)
-	return naiveSession{s, n.Service}, err
-}
-
-func (s naiveSession) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
-	if owned, err := s.Session.Release(ctx, l); owned || err != nil {
-		return owned, err
-	}
-	rest, _ := drivers.As[drivers.Remainer](s.Session)
-	left, err := rest.Remaining(ctx, l)
-	if left <= 0 || err != nil {
-		return false, err
-	}
-	cleaner, _ := drivers.As[drivers.Cleaner](s.svc)
-	return true, cleaner.Clean(ctx, []string{l.Key})
-}
-
-// TestWrongReleases: the late release of a lock without an owner removes the next holder's.
-func TestWrongReleases(t *testing.T) {
-	p := plan("memory", "mutex")
-	p.Clients, p.Hold, p.Think, p.TTL, p.Duration = 2, 25*ms, ms, 20*ms, time.Second
-	bubble(t, p, func(s drivers.Service) drivers.Service { return naive{s} }, func(t *testing.T, r *results.Record) {
-		if s := r.Safety; s.Violations < 20 || s.WrongReleases < 20 || s.WrongReleases > s.Violations {
-			t.Errorf("safety %+v: want a wrong release for most violations", s)
-		}
-	})
-}
-
 // accountant is a service with an Inspector: its server spends a fixed amount on every request and on every look.
 type accountant struct {
 	drivers.Service

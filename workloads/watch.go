@@ -46,7 +46,7 @@ type evidence struct {
 
 	power     results.Power // of its holds, and of its refusals
 	lostEarly int64         // see results.Safety
-	overdue   int64         // releases of untagged locks whose leases may have been over
+	late      int64         // releases of untagged locks whose leases may have been over
 }
 
 // refusedBy shows the oracle a refusal by the service.
@@ -136,15 +136,38 @@ func (c *client) fence() uint64 {
 	return 0
 }
 
+// overdue reports whether the lease was over for certain when the release was sent. Who has renewed it, or entered again,
+// cannot tell.
+func (c *client) overdue() bool {
+	if p := &c.e.run.Plan; !c.e.traits.Expires || p.Renew || p.Reentry > 1 {
+		return false
+	}
+	end := max(c.leaseEnd(), c.granted+c.lease.TTL)
+	return c.sent > end+c.lease.TTL/100+clockGrain
+}
+
 // checkRelease counts a release whose answer says something about the lock.
 //
 //go:noinline
 func (c *client) checkRelease(removed bool, now time.Duration) {
-	switch leased := c.leased(now); {
-	case !removed && leased && !c.lost:
-		c.lostEarly++
-	case removed && !leased && !c.e.traits.Owned:
-		c.overdue++ // it may have removed another client's lock
+	e, key, me := c.e, int(c.key), int(c.id)
+	leased := c.leased(now)
+	if !removed {
+		if leased && !c.lost {
+			c.lostEarly++
+			e.oracle.Lost(key, me, c.asked, now)
+		}
+		return
+	}
+	mayBeOver := e.traits.Expires && !leased
+	switch {
+	case c.superseded && (!e.traits.Owned || c.overdue()):
+		e.oracle.WrongRelease()
+	case mayBeOver:
+		e.oracle.Removed(key, me, c.granted, c.sent, now)
+	}
+	if mayBeOver && !e.traits.Owned {
+		c.late++
 	}
 }
 
@@ -156,7 +179,7 @@ func (e *engine) fillSafety() (s results.Safety) {
 	s = e.oracle.Report()
 	s.Grants = e.granted()
 	s.LostUpdates = s.Grants - e.oracle.Updates()
-	overdue := int64(0)
+	late := int64(0)
 	for i := range e.clients {
 		w := &e.clients[i].evidence
 		s.Power.Watched += w.power.Watched
@@ -164,9 +187,15 @@ func (e *engine) fillSafety() (s results.Safety) {
 		s.Power.Sampled += w.power.Sampled
 		s.Power.SampledTime += w.power.SampledTime
 		s.LostEarly += w.lostEarly
-		overdue += w.overdue
+		late += w.late
 	}
-	s.Explained = e.explain(overdue, s.LostEarly+s.FenceRegress)
+	s.Explained = e.explain(s.LostEarly + s.FenceRegress)
+	if s.Explained == "" {
+		s.WrongReleases += e.oracle.Attributed()
+		if late > 0 {
+			s.Explained = "holds may have outlasted their leases, and their releases remove any lock"
+		}
+	}
 	return s
 }
 
@@ -174,7 +203,7 @@ func (e *engine) fillSafety() (s results.Safety) {
 // there is no reason. It is generous: a restart of the server is taken for the cause, and so is a request whose answer was
 // not heard and which may have had its effect late. A release of an owned lock removes one hold at most, so that with a
 // server that was up all the time each failed request explains one breach.
-func (e *engine) explain(overdue, breaches int64) string {
+func (e *engine) explain(breaches int64) string {
 	failed := e.errors.total()
 	switch {
 	case failed >= breaches && failed > 0, failed > 0 && !(e.traits.Owned && e.sameServer()):
@@ -183,8 +212,6 @@ func (e *engine) explain(overdue, breaches int64) string {
 		return "the server was restarted or replaced"
 	case !readable(e.after.err):
 		return "the server did not answer at the end, and may have been restarted"
-	case overdue > 0:
-		return "holds may have outlasted their leases, and their releases remove any lock"
 	}
 	for _, n := range e.after.nodes {
 		if n.Failed > 0 {

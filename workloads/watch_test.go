@@ -272,7 +272,7 @@ func TestLostEarly(t *testing.T) {
 		}},
 		{name: "overdue releases of an untagged lock", traits: drivers.Traits{Exclusive: true, Expires: true}, want: true,
 			explained: true, plan: func(p *spec.Plan) { p.Clients, p.TTL, p.Overstay = 3, 50*ms, 0.2 },
-			wrap: func(svc drivers.Service) drivers.Service { return naive{svc} }},
+			wrap: func(svc drivers.Service) drivers.Service { return &naive{Service: svc} }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			p := plan("memory", "mutex")

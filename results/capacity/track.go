@@ -138,7 +138,7 @@ func (t *track) add(stage Stage, r *results.Record) (again bool) {
 	t.cost = r.Plan.Warmup + r.Plan.Duration + trialOverhead
 	t.most = max(t.most, t.cost)
 	if r.Violated() {
-		t.end(Violated, fmt.Sprintf("two clients held a key at once, %s", format.Plural(r.Safety.Breaches(), "time")))
+		t.end(Violated, fmt.Sprintf("two clients held a key at once, %s", format.Plural(r.Broken(), "time")))
 		return false
 	}
 	if o.left != "" {

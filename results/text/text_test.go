@@ -300,7 +300,7 @@ func servicesOf() (recs []*results.Record) {
 func violated() results.Safety {
 	return results.Safety{
 		Checked: true, Grants: 89_000, Violations: 63, Longest: 30 * time.Millisecond, Overlap: 1900 * time.Millisecond,
-		LostUpdates: 61, WrongReleases: 64,
+		LostUpdates: 61, WrongReleases: 62,
 		Events: []results.Violation{
 			{At: 130 * time.Millisecond, Key: 3, Holder: 7, Intruder: 12, Overlap: 30 * time.Millisecond},
 			{At: 1130 * time.Millisecond, Key: 3, Holder: 12, Intruder: 41},

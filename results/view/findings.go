@@ -53,7 +53,7 @@ func (v *Run) Broken() (all []Finding) {
 		switch {
 		case c.Violated():
 			names = append(names, fmt.Sprintf("%s (%s in %s%s)", v.Names[i],
-				format.Plural(c.Safety.Breaches(), "violation"), format.Plural(c.Safety.Grants, "grant"), invited(c)))
+				format.Plural(c.Broken(), "violation"), format.Plural(c.Safety.Grants, "grant"), invited(c)))
 		case c.Safety.Breaches() > 0:
 			free = append(free, v.Names[i])
 		}

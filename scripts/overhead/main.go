@@ -209,7 +209,7 @@ func measured(clients int) loop {
 				continue
 			}
 			granted := clock.Now()
-			grant := witness.Enter(n, id, 0, granted)
+			grant := witness.Enter(n, id, 0, 0, granted)
 			witness.Exit(n, id, grant, granted)
 			if err := l.release(keys[n]); err != nil {
 				return err

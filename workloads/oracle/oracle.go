@@ -8,7 +8,8 @@
 // There are two independent witnesses: the intervals of the holds, and a counter for each key that holders increment without
 // protection, whose lost updates show the damage that an application would suffer.
 //
-// That the oracle has seen no violation means something only where it could have seen one; see watch.go.
+// That the oracle has seen no violation means something only where it could have seen one; see watch.go. When a release is
+// called wrong is in release.go.
 package oracle
 
 import (
@@ -39,6 +40,8 @@ type Oracle struct {
 	longest       time.Duration
 	overlap       time.Duration
 	wrongReleases int64
+	attributed    int64 // wrong releases that the loss of their victims shows
+	unmatched     map[int]*unmatched
 	fenceRegress  int64
 	intruded      int64 // grants that were violated before any refusal made them watched
 }
@@ -54,7 +57,7 @@ type cell struct {
 	fence    atomic.Uint64
 	watched  atomic.Int64 // the sequence number of the last grant that was watched
 	resume   atomic.Int64 // when a hold of the key may be sampled again
-	_        [8]byte
+	intruded atomic.Int64 // the latest time at which a grant was asked for that came while another client held the key
 }
 
 // A word is seq<<40 | client<<20 | count. The sequence number wraps after 16 M grants, which would hide a collision
@@ -121,12 +124,14 @@ type hold struct{ key, client int }
 
 // New returns an oracle for keys 0 to keys-1.
 func New(keys int) *Oracle {
-	return &Oracle{cells: make([]cell, keys), shared: map[int]*sharedKey{}, overstays: map[hold]time.Duration{}}
+	return &Oracle{
+		cells: make([]cell, keys), shared: map[int]*sharedKey{}, overstays: map[hold]time.Duration{}, unmatched: map[int]*unmatched{},
+	}
 }
 
-// Enter records that client me was granted the key, at a time now that was read after the grant. A fence of 0 means
-// that the design has none.
-func (o *Oracle) Enter(key, me int, fence uint64, now time.Duration) Grant {
+// Enter records that client me was granted the key, at a time now that was read after the grant; asked was read before
+// the request for it was sent. A fence of 0 means that the design has none.
+func (o *Oracle) Enter(key, me int, fence uint64, asked, now time.Duration) Grant {
 	c := &o.cells[key]
 	old := c.word.Load()
 	for count(old) == 0 {
@@ -143,7 +148,7 @@ func (o *Oracle) Enter(key, me int, fence uint64, now time.Duration) Grant {
 		}
 		return g
 	}
-	g := o.collide(key, me, now)
+	g := o.collide(key, me, asked, now)
 	if fence != 0 {
 		o.checkFence(c, fence)
 	}
@@ -225,16 +230,8 @@ func (o *Oracle) overstayedBy(key int, k *sharedKey, now time.Duration) bool {
 	return true
 }
 
-// WrongRelease records that a release removed a lock although the key had been granted to another client before the release
-// was sent: Exit returned false, and the server said that it removed the lock.
-func (o *Oracle) WrongRelease() {
-	o.mu.Lock()
-	o.wrongReleases++
-	o.mu.Unlock()
-}
-
 // collide enters a key that seemed to be held.
-func (o *Oracle) collide(key, me int, now time.Duration) Grant {
+func (o *Oracle) collide(key, me int, asked, now time.Duration) Grant {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	c := &o.cells[key]
@@ -250,13 +247,13 @@ func (o *Oracle) collide(key, me int, now time.Duration) Grant {
 			g.follow(c)
 			return g
 		}
-		o.violation(key, old, me, now)
+		o.violation(key, old, me, asked, now)
 		return g
 	}
 }
 
 // violation records the wrong grant of a key to client me, which found the word old.
-func (o *Oracle) violation(key int, old uint64, me int, now time.Duration) {
+func (o *Oracle) violation(key int, old uint64, me int, asked, now time.Duration) {
 	k := o.shared[key]
 	if k == nil {
 		k = &sharedKey{holders: []holder{{client: client(old)}}}
@@ -267,7 +264,9 @@ func (o *Oracle) violation(key int, old uint64, me int, now time.Duration) {
 	}
 	h := holder{client: me, came: now, open: true, event: -1}
 	o.violations++
-	if o.cells[key].watch(old) {
+	c := &o.cells[key]
+	c.intruded.Store(max(c.intruded.Load(), int64(asked)))
+	if c.watch(old) {
 		o.intruded++
 	}
 	if len(o.overstays) > 0 && o.overstayedBy(key, k, now) {
@@ -334,8 +333,8 @@ func (o *Oracle) Violations() int64 {
 	return o.violations
 }
 
-// Report returns what was seen. Call it when no client is between Enter and Exit. Grants that refusals made watched are
-// counted by the clients that were refused; see Refused.
+// Report returns what was seen, without Attributed. Call it when no client is between Enter and Exit. Grants that refusals
+// made watched are counted by the clients that were refused; see Refused.
 func (o *Oracle) Report() results.Safety {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -30,7 +30,7 @@ func play(t *testing.T, o *Oracle, steps []step) {
 	grants := map[int]Grant{}
 	for i, s := range steps {
 		if s.enter {
-			grants[s.client] = o.Enter(0, s.client, 0, s.at)
+			grants[s.client] = o.Enter(0, s.client, 0, 0, s.at)
 		} else if got := o.Exit(0, s.client, grants[s.client], s.at); got != s.want {
 			t.Errorf("step %d: Exit of client %d: exclusive %v, want %v", i, s.client, got, s.want)
 		}
@@ -100,19 +100,19 @@ func TestHistories(t *testing.T) {
 
 func TestHandoffAndRuns(t *testing.T) {
 	o := New(1)
-	if g := o.Enter(0, 7, 0, 1*ms); g.Handoff != 0 {
+	if g := o.Enter(0, 7, 0, 0, 1*ms); g.Handoff != 0 {
 		t.Errorf("first grant follows a release at %v", g.Handoff)
 	} else {
 		o.Exit(0, 7, g, 2*ms)
 	}
 	for i := range int64(3) { // a run of four for client 7, the first included
-		g := o.Enter(0, 7, 0, 3*ms)
+		g := o.Enter(0, 7, 0, 0, 3*ms)
 		if g.Run != i+2 {
 			t.Errorf("grant %d in a row is said to be number %d", i+2, g.Run)
 		}
 		o.Exit(0, 7, g, 4*ms)
 	}
-	g := o.Enter(0, 0, 0, 5*ms) // client 0 is a client like any other
+	g := o.Enter(0, 0, 0, 0, 5*ms) // client 0 is a client like any other
 	if g.Handoff != 4*ms {
 		t.Errorf("hand-off from %v, want 4ms", g.Handoff)
 	}
@@ -127,7 +127,7 @@ func TestRunOutlivesTheSequence(t *testing.T) {
 	o := New(1)
 	o.cells[0].word.Store((1<<seqBits - 3) << seqShift) // client 0 has had the key for long
 	for i, want := range []int64{1, 2, 3, 4, 5} {
-		g := o.Enter(0, 1, 0, 0)
+		g := o.Enter(0, 1, 0, 0, 0)
 		if g.Run != want || g.Moved != (i == 0) {
 			t.Errorf("grant %d: number %d in a row, moved %v; want %d, %v", i, g.Run, g.Moved, want, i == 0)
 		}
@@ -152,7 +152,7 @@ func TestFirstGrantMovesNothing(t *testing.T) {
 	o := New(1)
 	var moved []bool
 	for _, client := range []int{5, 5, 0, 5} {
-		g := o.Enter(0, client, 0, 0)
+		g := o.Enter(0, client, 0, 0, 0)
 		moved = append(moved, g.Moved)
 		o.Exit(0, client, g, 0)
 	}
@@ -168,7 +168,7 @@ func TestManyHolders(t *testing.T) {
 	o := New(1)
 	grants := make([]Grant, clients)
 	for i := range grants {
-		grants[i] = o.Enter(0, i, 0, time.Duration(i))
+		grants[i] = o.Enter(0, i, 0, 0, time.Duration(i))
 	}
 	for i, g := range grants {
 		o.Exit(0, i, g, clients+time.Duration(i))
@@ -187,10 +187,10 @@ func TestManyHolders(t *testing.T) {
 func TestFence(t *testing.T) {
 	o := New(2)
 	for i, f := range []uint64{5, 6, 6, 4, 7} {
-		g := o.Enter(0, i, f, 0)
+		g := o.Enter(0, i, f, 0, 0)
 		o.Exit(0, i, g, 0)
 	}
-	g := o.Enter(1, 0, 1, 0) // keys have fences of their own
+	g := o.Enter(1, 0, 1, 0, 0) // keys have fences of their own
 	o.Exit(1, 0, g, 0)
 	if got := o.Report().FenceRegress; got != 2 {
 		t.Errorf("%d fence regressions, want 2 (6 after 6, 4 after 6)", got)
@@ -209,7 +209,7 @@ func TestSound(t *testing.T) {
 			for range rounds {
 				k := rng.IntN(keys)
 				locks[k].Lock()
-				g := o.Enter(k, me, 0, 1)
+				g := o.Enter(k, me, 0, 0, 1)
 				if !o.Exit(k, me, g, 2) {
 					t.Error("disturbed")
 				}
@@ -233,7 +233,7 @@ func TestNoLock(t *testing.T) {
 	for me := range clients {
 		wg.Go(func() {
 			for range rounds {
-				g := o.Enter(0, me, 0, time.Since(clock))
+				g := o.Enter(0, me, 0, 0, time.Since(clock))
 				o.Exit(0, me, g, time.Since(clock))
 			}
 		})
@@ -259,10 +259,10 @@ func TestPlanted(t *testing.T) {
 			holder, intruder := 2*w, 2*w+1
 			for i := range rounds {
 				at := time.Duration(i) * ms
-				a := o.Enter(w, holder, 0, at)
+				a := o.Enter(w, holder, 0, 0, at)
 				if rng.IntN(10) == 0 {
 					planted[w]++
-					b := o.Enter(w, intruder, 0, at+1)
+					b := o.Enter(w, intruder, 0, 0, at+1)
 					if rng.IntN(2) == 0 {
 						o.Exit(w, intruder, b, at+2)
 						o.Exit(w, holder, a, at+3)
@@ -289,7 +289,7 @@ func TestPlanted(t *testing.T) {
 func TestAllocs(t *testing.T) {
 	o := New(1)
 	if n := testing.AllocsPerRun(100, func() {
-		g := o.Enter(0, 1, 0, 1)
+		g := o.Enter(0, 1, 0, 0, 1)
 		o.Exit(0, 1, g, 2)
 	}); n != 0 {
 		t.Errorf("%v allocations for an exclusive hold", n)
@@ -300,7 +300,7 @@ func BenchmarkEnterExit(b *testing.B) {
 	o := New(1)
 	b.ReportAllocs()
 	for b.Loop() {
-		g := o.Enter(0, 1, 0, 1)
+		g := o.Enter(0, 1, 0, 0, 1)
 		o.Exit(0, 1, g, 2)
 	}
 }
@@ -308,21 +308,21 @@ func BenchmarkEnterExit(b *testing.B) {
 // TestDeaths: the next grant follows a death instead of a release, and the one after that a release again.
 func TestDeaths(t *testing.T) {
 	o := New(1)
-	g := o.Enter(0, 1, 0, 0)
+	g := o.Enter(0, 1, 0, 0, 0)
 	g.Crashes = true
 	if !o.Exit(0, 1, g, 0) {
 		t.Error("disturbed by nobody")
 	}
-	if g = o.Enter(0, 2, 0, 5*ms); g.Handoff != 0 || g.CrashedAt != 1 || g.Crashes {
+	if g = o.Enter(0, 2, 0, 0, 5*ms); g.Handoff != 0 || g.CrashedAt != 1 || g.Crashes {
 		t.Errorf("%+v: want one that follows a death at 0, which counts as 1 ns", g)
 	}
 	g.Crashes = true
 	o.Exit(0, 2, g, 6*ms)
-	if g = o.Enter(0, 1, 0, 9*ms); g.Handoff != 0 || g.CrashedAt != 6*ms {
+	if g = o.Enter(0, 1, 0, 0, 9*ms); g.Handoff != 0 || g.CrashedAt != 6*ms {
 		t.Errorf("%+v: want one that follows a death at 6 ms", g)
 	}
 	o.Exit(0, 1, g, 10*ms)
-	if g = o.Enter(0, 2, 0, 12*ms); g.Handoff != 10*ms || g.CrashedAt != 0 {
+	if g = o.Enter(0, 2, 0, 0, 12*ms); g.Handoff != 10*ms || g.CrashedAt != 0 {
 		t.Errorf("%+v: want one that follows a release at 10 ms", g)
 	}
 }
@@ -350,7 +350,7 @@ func TestOverstayers(t *testing.T) {
 		grants := map[int]Grant{}
 		for _, s := range tc.steps {
 			if s.enter {
-				g := o.Enter(0, s.client, 0, s.at)
+				g := o.Enter(0, s.client, 0, 0, s.at)
 				if end, ok := ends[s.client]; ok {
 					o.Overstay(0, s.client, &g, end)
 				}

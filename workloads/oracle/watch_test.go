@@ -12,10 +12,10 @@ func TestWatched(t *testing.T) {
 		}
 	}
 	refused(1, false, false) // nobody holds it
-	other := o.Enter(1, 7, 0, 0)
+	other := o.Enter(1, 7, 0, 0, 0)
 	refused(1, false, false) // but another key
 	for range 2 {
-		g := o.Enter(0, 7, 0, 0)
+		g := o.Enter(0, 7, 0, 0, 0)
 		if o.Watched(0, &g) {
 			t.Error("a new hold is watched")
 		}
@@ -34,9 +34,9 @@ func TestWatched(t *testing.T) {
 // TestIntrusionWatches: a hold that was intruded upon could be seen to be.
 func TestIntrusionWatches(t *testing.T) {
 	o := New(1)
-	first := o.Enter(0, 1, 0, 0)
-	second := o.Enter(0, 2, 0, 0) // upon the first
-	third := o.Enter(0, 3, 0, 0)  // upon both, and the second is the one that was granted last
+	first := o.Enter(0, 1, 0, 0, 0)
+	second := o.Enter(0, 2, 0, 0, 0) // upon the first
+	third := o.Enter(0, 3, 0, 0, 0)  // upon both, and the second is the one that was granted last
 	if got := o.Report().Power.Watched; got != 2 || !o.Watched(0, &second) || o.Watched(0, &third) {
 		t.Errorf("%d watched, want the two that were intruded upon", got)
 	}
