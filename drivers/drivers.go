@@ -116,6 +116,11 @@ type Design struct {
 	Models string // the library, command or article that it imitates
 	Wrong  string // what is wrong with it: clauses after semicolons, the main risk first; empty if nothing is known
 
+	// Loses are the hazards by which the design fails, if its leases are not renewed and where they can happen to it: with
+	// the topology, the options and the server that they need. It is a claim like Traits, in both directions: the design
+	// survives every other hazard. A design that does not claim to be exclusive lists none.
+	Loses []Hazard
+
 	// Releases are the variants of its compare-and-delete that Config.Release can choose, the default first. If empty,
 	// the design has one way to release and rejects every choice.
 	Releases []Release

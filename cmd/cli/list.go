@@ -19,8 +19,9 @@ func (p *program) listCommand() *cobra.Command {
 		Short: "Print drivers, lock designs, presets and the servers that are here",
 		Long: "Prints the drivers, where their servers are, their lock designs and the presets.\n\n" +
 			"With the name of a driver it tells all about that one: its server and address, what each design\n" +
-			"claims, what it imitates, what is wrong with it, how its clients can wait, and its options. NAME\n" +
-			"may also be a lock design, a service, a preset, or one of " + strings.Join(catalog.Sections, ", ") + ".",
+			"claims, what it imitates, what is wrong with it and what it loses to, how its clients can wait, and\n" +
+			"its options. NAME may also be a lock design, a service, a preset, or one of\n" +
+			strings.Join(catalog.Sections, ", ") + ".",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usageErrorf("list: one name at a time")

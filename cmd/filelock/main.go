@@ -29,7 +29,10 @@ var traits = drivers.Traits{Exclusive: true} // what it promises
 type driver struct{}
 
 func (driver) Designs() []drivers.Design {
-	return []drivers.Design{{Name: "create", Traits: traits, Models: "O_EXCL", Wrong: "stays when its holder dies"}}
+	return []drivers.Design{{
+		Name: "create", Traits: traits, Models: "O_EXCL", Wrong: "stays when its holder dies",
+		Loses: []drivers.Hazard{drivers.HazardHolderDies, drivers.HazardUnlockAfterRefusal},
+	}}
 }
 
 func (d driver) Open(_ context.Context, cfg drivers.Config) (drivers.Service, error) {

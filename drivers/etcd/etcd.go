@@ -52,6 +52,7 @@ var design = drivers.Design{
 		"waits for the one before",
 	Wrong: "a holder paused beyond its lease goes on unaware, unless the fence is checked; " +
 		"a dead holder's lock stays for its lease, of two seconds or more",
+	Loses: []drivers.Hazard{drivers.HazardHolderPauses, drivers.HazardSessionLost},
 }
 
 // Designs implements drivers.Driver.

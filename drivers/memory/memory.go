@@ -30,6 +30,11 @@ var traits = drivers.Traits{
 	Exclusive: true, Owned: true, Expires: true, Fenced: true, Renews: true, Wakes: true,
 }
 
+// loses is what every lease loses to that is not compared with a clock at its holder.
+var loses = []drivers.Hazard{
+	drivers.HazardOverrun, drivers.HazardHolderPauses, drivers.HazardLateGrant, drivers.HazardOrphanWatchdog,
+}
+
 // Designs lists "mutex" and "reentrant", which differ in how they answer their own holder.
 func (Driver) Designs() []drivers.Design {
 	again := traits
@@ -39,11 +44,13 @@ func (Driver) Designs() []drivers.Design {
 		Traits: traits,
 		Models: "a Go map behind sharded mutexes, with a lease, an owner and a fence for each key",
 		Wrong:  "serves one process only; a holder that outlives its lease overlaps the next one, unless the fence is checked",
+		Loses:  loses,
 	}, {
 		Name:   reentrant,
 		Traits: again,
 		Models: "mutex, but its holder may acquire it again, with a fresh lease each time; as many releases free it",
 		Wrong:  "as mutex",
+		Loses:  loses,
 	}}
 }
 

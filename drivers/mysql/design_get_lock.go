@@ -16,6 +16,10 @@ var getLock = kind{
 			"A name applies to the whole server, and is hashed beyond 64 characters, which is MySQL's limit",
 		Wrong: "a broken connection frees its locks under their holder: no fence; " +
 			"a connection for each client; a name locks one server only, whatever is replicated",
+		Loses: []drivers.Hazard{
+			drivers.HazardConnectionCut, drivers.HazardHalfOpen, drivers.HazardPooler, drivers.HazardRestartEmpty,
+			drivers.HazardFailover,
+		},
 	},
 	pinned:  true,
 	session: func(s *session) drivers.Session { return &nameSession{session: s, held: map[string]*hold{}} },

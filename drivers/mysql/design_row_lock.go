@@ -17,6 +17,9 @@ var rowLock = kind{
 		Wrong: "a broken connection frees the lock under its holder: no fence; " +
 			"a connection and an open transaction for each lock that is held; " +
 			"InnoDB keeps the locks of all rows of a page in one list and walks it, so that long lines slow each other down",
+		Loses: []drivers.Hazard{
+			drivers.HazardConnectionCut, drivers.HazardHalfOpen, drivers.HazardRestartEmpty, drivers.HazardFailover,
+		},
 	},
 	columns: "k VARBINARY(255) NOT NULL PRIMARY KEY",
 	pinned:  true,

@@ -20,6 +20,10 @@ var uniqueRow = kind{
 		Wrong: "a holder that outlives its lease overlaps the next one unless the fence is checked; " +
 			"each acquisition and each release is a commit, so an fsync on a durable server; waiters can only poll, " +
 			"and every refused attempt locks the row for a moment and delays the holder",
+		Loses: []drivers.Hazard{
+			drivers.HazardOverrun, drivers.HazardHolderPauses, drivers.HazardServerClock, drivers.HazardLateGrant,
+			drivers.HazardOrphanWatchdog, drivers.HazardFailover, drivers.HazardFenceFailover,
+		},
 	},
 	columns: "k VARBINARY(255) NOT NULL PRIMARY KEY, owner VARBINARY(64) NOT NULL, " +
 		"version BIGINT UNSIGNED NOT NULL, expires DATETIME(6) NOT NULL",

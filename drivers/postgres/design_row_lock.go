@@ -20,6 +20,9 @@ var rowLockDesign = design{
 		Models: "BEGIN; SELECT … FOR UPDATE NOWAIT, or FOR UPDATE to wait; COMMIT, on a pinned connection",
 		Wrong: "a broken connection frees the lock under its holder: no fence; a transaction stays open as long as the lock is held, " +
 			"which hinders VACUUM; each release waits for the disk",
+		Loses: []drivers.Hazard{
+			drivers.HazardConnectionCut, drivers.HazardHalfOpen, drivers.HazardRestartEmpty, drivers.HazardFailover,
+		},
 	},
 	table: true,
 	statements: func(table string) map[string]string {

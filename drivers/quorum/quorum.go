@@ -48,6 +48,18 @@ func drift(ttl time.Duration) time.Duration { return ttl/100 + 2*time.Millisecon
 // to agree, and lets two clients split the votes in halves.
 func majority(n int) int { return n/2 + 1 }
 
+// loses is what a majority loses to, whatever its nodes keep. It compares the time of a vote with the lease, so that no
+// grant is late.
+var loses = []drivers.Hazard{
+	drivers.HazardOverrun, drivers.HazardHolderPauses, drivers.HazardOrphanWatchdog, drivers.HazardServerClock,
+	drivers.HazardEviction, drivers.HazardQuorumRestart, drivers.HazardQuorumPause,
+}
+
+// notOfReleases reports whether a hazard is not one of the nodes' releases, which a majority has in common with them.
+func notOfReleases(h drivers.Hazard) bool {
+	return h != drivers.HazardGetDelGap && h != drivers.HazardClientRetries
+}
+
 // Designs implements drivers.Driver. It lists the designs of the node that a vote can be based on: a late release must
 // not free the next holder's lock, and what a minority has granted has to expire by itself.
 func (d Driver) Designs() []drivers.Design {
@@ -60,6 +72,7 @@ func (d Driver) Designs() []drivers.Design {
 			design.Models = "Redlock, a majority of independent nodes; each: " + design.Models
 			design.Wrong = "a holder that outlives its lease overlaps the next: no fencing token; a node that restarts " +
 				"empty or whose clock jumps makes a second majority"
+			design.Loses = slices.Concat(loses, slices.DeleteFunc(slices.Clone(design.Loses), notOfReleases))
 			list = append(list, design)
 		}
 	}

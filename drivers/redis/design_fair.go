@@ -7,6 +7,7 @@ package redis
 import (
 	"context"
 	_ "embed"
+	"slices"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
@@ -36,6 +37,7 @@ var fair = design{
 		Models: "a FIFO of waiters on the server, like Redisson's fair lock and ZooKeeper's recipe",
 		Wrong: "a holder that outlives its lease overlaps the next: no fencing token; several more commands per lock; " +
 			"a waiter that dies in line may cost the others one TTL" + andLost,
+		Loses: slices.Concat(onePrimary, expiring, []drivers.Hazard{drivers.HazardOrphanWatchdog}),
 	},
 	extraKeys: []string{lineKind},
 	prepare:   openInbox,

@@ -5,6 +5,7 @@ package redis
 import (
 	"context"
 	_ "embed"
+	"slices"
 
 	"github.com/lockbench/lockbench/drivers"
 )
@@ -27,6 +28,7 @@ var fenced = design{
 		Wrong: "a holder that outlives its lease overlaps the next one unless the resource checks the token; tokens " +
 			"begin at 1 again after a day without a grant or a restart without persistence, and a fail-over can repeat them",
 		Releases: compareAndDelete,
+		Loses:    slices.Concat(renewable, []drivers.Hazard{drivers.HazardFenceFailover}),
 	},
 	extraKeys: []string{fenceKind},
 	session:   func(s session) drivers.Session { return &fencedSession{tagged: tagged{s}} },

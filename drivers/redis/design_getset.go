@@ -6,6 +6,7 @@ package redis
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"time"
 
@@ -19,6 +20,9 @@ var getset = design{
 		Models: "SETNX key time, GET, GETSET: the lock of redis-objects and of the old SETNX manual page",
 		Wrong: "it trusts the clocks of the clients; losers overwrite the winner's time stamp; anyone can release it " +
 			"whose own stamp is not past",
+		Loses: slices.Concat(replicable, leased, ownerless, []drivers.Hazard{
+			drivers.HazardGetDelGap, drivers.HazardClientClock,
+		}),
 	},
 	session: func(s session) drivers.Session { return &getsetSession{untagged: untagged{s}} },
 }

@@ -5,6 +5,7 @@ package redis
 import (
 	"context"
 	_ "embed"
+	"slices"
 
 	"github.com/lockbench/lockbench/drivers"
 )
@@ -20,6 +21,7 @@ var luaSetnxExpire = design{
 		Traits: drivers.Traits{Exclusive: true, Expires: true, Wakes: true},
 		Models: "one script with SETNX and PEXPIRE, and DEL key: setnx-expire as articles repair it",
 		Wrong:  "anyone can release it, and a late release frees the next holder's lock",
+		Loses:  slices.Concat(replicable, expiring, ownerless, []drivers.Hazard{drivers.HazardWrongReleaseChain}),
 	},
 	session: func(s session) drivers.Session { return &luaSetnxExpireSession{untagged{s}} },
 }

@@ -19,6 +19,7 @@ var redisson = design{
 		Models: "Redisson's RLock: a hash of the holder's name and count, and an unlock message, on the same wire format",
 		Wrong: "a holder that outlives its lease overlaps the next: no fencing token; a late release frees what " +
 			"the same thread has acquired since, and a retried request counts twice" + andLost,
+		Loses: renewable,
 	},
 	channel: &redissonChannels,
 	prepare: func(_ context.Context, s *service) error {

@@ -4,6 +4,7 @@ package redis
 
 import (
 	"context"
+	"slices"
 
 	"github.com/lockbench/lockbench/drivers"
 )
@@ -16,6 +17,7 @@ var reentrantCount = design{
 		Wrong: "a holder that outlives its lease overlaps the next: no fencing token; an inner section runs on " +
 			"what is left of the lease, and enters even when that is lost" + andLost,
 		Releases: compareAndDelete,
+		Loses:    slices.Concat(renewable, []drivers.Hazard{drivers.HazardReentryNoExtend}),
 	},
 	session: func(s session) drivers.Session {
 		return &reentrantCountSession{setNXSession{tagged{s}}, map[string]entered{}}

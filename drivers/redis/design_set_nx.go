@@ -18,6 +18,7 @@ var setNX = design{
 		Models:   "SET key owner NX PX ttl and a compare-and-delete script, as in the Redis manual and most libraries",
 		Wrong:    "a holder that outlives its lease overlaps the next: no fencing token" + andLost,
 		Releases: compareAndDelete,
+		Loses:    renewable,
 	},
 	session: func(s session) drivers.Session { return &setNXPasser{setNXSession{tagged{s}}} },
 }

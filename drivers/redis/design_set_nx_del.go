@@ -4,6 +4,7 @@ package redis
 
 import (
 	"context"
+	"slices"
 
 	"github.com/lockbench/lockbench/drivers"
 )
@@ -14,6 +15,7 @@ var setNXDel = design{
 		Traits: drivers.Traits{Exclusive: true, Expires: true, Wakes: true},
 		Models: "SET key 1 NX PX ttl and DEL key, the quick start of many a client library",
 		Wrong:  "anyone can release it, and a late release frees the next holder's lock",
+		Loses:  slices.Concat(replicable, expiring, ownerless, []drivers.Hazard{drivers.HazardWrongReleaseChain}),
 	},
 	session: func(s session) drivers.Session { return &setNXDelSession{untagged{s}} },
 }

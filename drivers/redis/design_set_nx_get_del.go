@@ -5,6 +5,7 @@ package redis
 
 import (
 	"context"
+	"slices"
 
 	"github.com/lockbench/lockbench/drivers"
 )
@@ -16,6 +17,7 @@ var setNXGetDel = design{
 		Models: "SET key owner NX PX ttl; GET, compare in the client, DEL: the home-made version of set-nx",
 		Wrong: "a lease that ends between GET and DEL lets the release free the next holder's lock; also the faults of " +
 			"set-nx",
+		Loses: slices.Concat(renewable, []drivers.Hazard{drivers.HazardGetDelGap, drivers.HazardClientRetries}),
 	},
 	session: func(s session) drivers.Session { return &setNXGetDelSession{setNXSession{tagged{s}}} },
 }

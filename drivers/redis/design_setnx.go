@@ -4,6 +4,7 @@ package redis
 
 import (
 	"context"
+	"slices"
 
 	"github.com/lockbench/lockbench/drivers"
 )
@@ -14,6 +15,9 @@ var plainSETNX = design{
 		Traits: drivers.Traits{Exclusive: true, Wakes: true},
 		Models: "SETNX key 1 and DEL key, the recipe of old tutorials",
 		Wrong:  "a holder that dies locks it for ever; anyone can release it, and a late release frees the next holder's",
+		Loses: slices.Concat(replicable, ownerless, []drivers.Hazard{
+			drivers.HazardHolderDies, drivers.HazardAcquireReplyLost, drivers.HazardHalfOpen,
+		}),
 	},
 	session: func(s session) drivers.Session { return &plainSETNXSession{untagged{s}} },
 }

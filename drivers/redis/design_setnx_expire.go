@@ -4,6 +4,7 @@ package redis
 
 import (
 	"context"
+	"slices"
 
 	"github.com/lockbench/lockbench/drivers"
 )
@@ -15,6 +16,9 @@ var setnxExpire = design{
 		Models: "SETNX key 1, then PEXPIRE key ttl in a request of its own, and DEL key: the recipe of countless articles",
 		Wrong: "a holder that dies between the two locks it for ever; anyone can release it, and a late release frees " +
 			"the next holder's",
+		Loses: slices.Concat(replicable, expiring, ownerless, []drivers.Hazard{
+			drivers.HazardWrongReleaseChain, drivers.HazardCrashBeforeExpire, drivers.HazardAcquireReplyLost,
+		}),
 	},
 	session: func(s session) drivers.Session { return &setnxExpireSession{untagged{s}} },
 }

@@ -36,6 +36,10 @@ var design = drivers.Design{
 	Models: "github.com/bsm/redislock: SET key token NX PX ttl in a script, compare-and-delete, its own retry strategies",
 	Wrong: "a holder that outlives its lease overlaps the next: no fencing token; a fail-over, or a restart without " +
 		"persistence, can grant it twice; waiters poll, so that the client that has just released comes first",
+	Loses: []drivers.Hazard{
+		drivers.HazardOverrun, drivers.HazardHolderPauses, drivers.HazardLateGrant, drivers.HazardServerClock,
+		drivers.HazardOrphanWatchdog, drivers.HazardFailover, drivers.HazardRestartEmpty, drivers.HazardEviction,
+	},
 }
 
 // Designs implements drivers.Driver.

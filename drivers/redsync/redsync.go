@@ -42,6 +42,11 @@ var design = drivers.Design{
 		"all, random delays",
 	Wrong: "a holder that outlives its lease overlaps the next: no fencing token; a node that " +
 		"restarts empty or fails over can grant it twice; waiters poll, so that the client that has just released comes first",
+	Loses: []drivers.Hazard{
+		drivers.HazardOverrun, drivers.HazardHolderPauses, drivers.HazardServerClock, drivers.HazardOrphanWatchdog,
+		drivers.HazardFailover, drivers.HazardRestartEmpty, drivers.HazardEviction, drivers.HazardQuorumRestart,
+		drivers.HazardQuorumPause,
+	},
 }
 
 // Designs implements drivers.Driver.

@@ -44,6 +44,10 @@ var design = drivers.Design{
 		"local queue, client-side caching",
 	Wrong: "a client that hangs keeps the lock, which the library renews for as long as the process lives; " +
 		"one whose process dies keeps it for a TTL; a release has no answer; the local queue may lose a wake-up, and lets the client that has just released barge in",
+	Loses: []drivers.Hazard{
+		drivers.HazardHolderPauses, drivers.HazardServerClock, drivers.HazardFailover, drivers.HazardRestartEmpty,
+		drivers.HazardEviction, drivers.HazardMissedWakeup,
+	},
 }
 
 // Designs implements drivers.Driver.

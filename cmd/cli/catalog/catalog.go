@@ -20,7 +20,7 @@ import (
 )
 
 // Sections are the parts of the list that have a page.
-var Sections = []string{"waits", "presets", "servers"}
+var Sections = []string{"waits", "presets", "servers", "hazards"}
 
 // Names returns all that list can tell about.
 func Names() []string {
@@ -40,6 +40,7 @@ type Listing struct {
 	Waits   []Wait   `json:"waits"`
 	Presets []Preset `json:"presets"`
 	Servers []Server `json:"servers"`
+	Hazards []Hazard `json:"hazards"`
 }
 
 // Driver tells whether a driver can run on this machine without an address.
@@ -57,14 +58,15 @@ type Driver struct {
 }
 
 type Lock struct {
-	Driver      string         `json:"driver"`
-	Lock        string         `json:"lock"`
-	Default     bool           `json:"default"` // the driver's first design
-	Traits      drivers.Traits `json:"traits"`
-	Models      string         `json:"models"`
-	Wrong       string         `json:"wrong,omitempty"`
-	Waits       []string       `json:"waits"`                 // the default first
-	Connections int            `json:"connections,omitempty"` // to a server, of clients clients
+	Driver      string           `json:"driver"`
+	Lock        string           `json:"lock"`
+	Default     bool             `json:"default"` // the driver's first design
+	Traits      drivers.Traits   `json:"traits"`
+	Models      string           `json:"models"`
+	Wrong       string           `json:"wrong,omitempty"`
+	Loses       []drivers.Hazard `json:"loses,omitempty"`
+	Waits       []string         `json:"waits"`                 // the default first
+	Connections int              `json:"connections,omitempty"` // to a server, of clients clients
 }
 
 // clients is the number of clients whose connections a listing tells.
@@ -102,6 +104,12 @@ type Server struct {
 	Text      string `json:"text"`
 }
 
+// Hazard is something by which locks fail; see drivers.Hazard.
+type Hazard struct {
+	Hazard drivers.Hazard `json:"hazard"`
+	About  string         `json:"about"`
+}
+
 func New(ctx context.Context) Listing {
 	var l Listing
 	for _, name := range drivers.Names() {
@@ -109,7 +117,8 @@ func New(ctx context.Context) Listing {
 		for i, design := range d.Designs() {
 			plan := spec.Plan{Driver: name, Lock: design.Name, Load: spec.Load{Clients: clients}}
 			l.Locks = append(l.Locks, Lock{
-				name, design.Name, i == 0, design.Traits, design.Models, design.Wrong, matrix.Waits(name, design), matrix.Connections(&plan),
+				name, design.Name, i == 0, design.Traits, design.Models, design.Wrong, design.Loses,
+				matrix.Waits(name, design), matrix.Connections(&plan),
 			})
 		}
 		for _, param := range drivers.ParamsOf(d) {
@@ -129,6 +138,9 @@ func New(ctx context.Context) Listing {
 			l.Servers = append(l.Servers,
 				Server{Server: matrix.Embedded, Service: s.Name, Available: true, Text: "miniredis, in-process"})
 		}
+	}
+	for _, h := range drivers.Hazards() {
+		l.Hazards = append(l.Hazards, Hazard{h, h.About()})
 	}
 	for _, name := range drivers.Names() {
 		l.Drivers = append(l.Drivers, l.driver(name))

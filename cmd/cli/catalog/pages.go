@@ -32,6 +32,8 @@ func (l Listing) Write(w io.Writer, name string) error {
 		text = Presets() + "\nlockbench list PRESET prints one; lockbench help workloads says how to change it.\n"
 	case name == "servers":
 		text = l.serverPage()
+	case name == "hazards":
+		text = l.hazardPage()
 	case slices.Contains(matrix.Names("lock"), name):
 		text = l.lockPage(name)
 	default:
@@ -61,7 +63,7 @@ func (l Listing) overview() string {
 		}
 		b.WriteString(`
 lockbench list DRIVER tells the whole story of one: server, address, claims, what is wrong with it.
-lockbench list LOCK, list PRESET, list waits, list presets and list servers explain the others.
+lockbench list LOCK, list PRESET, list waits, list presets, list servers and list hazards explain the others.
 `)
 	})
 }
@@ -161,11 +163,22 @@ func writeLock(b *strings.Builder, lock Lock, d Driver, conns bool) {
 	if lock.Wrong != "" {
 		rows = append(rows, [2]string{"wrong", lock.Wrong})
 	}
+	if lock.Loses != nil {
+		rows = append(rows, [2]string{"loses to", hazardNames(lock.Loses) + " (lockbench list hazards)"})
+	}
 	rows = append(rows, [2]string{"-wait", strings.Join(lock.Waits, ", ")})
 	if conns && d.Service != "" {
 		rows = append(rows, [2]string{"connections", connections(lock.Connections, d)})
 	}
 	b.WriteString(Table(rows))
+}
+
+func hazardNames(hazards []drivers.Hazard) string {
+	names := make([]string, len(hazards))
+	for i, h := range hazards {
+		names[i] = string(h)
+	}
+	return strings.Join(names, ", ")
 }
 
 // writeParams writes the options of a driver's library.
@@ -245,6 +258,14 @@ func (l Listing) serverPage() string {
 		rows = append(rows, [2]string{matrix.External + " " + s.Name, text})
 	}
 	return Table(rows) + "\nlockbench help servers says more about each.\n"
+}
+
+func (l Listing) hazardPage() string {
+	var rows [][2]string
+	for _, h := range l.Hazards {
+		rows = append(rows, [2]string{string(h.Hazard), h.About})
+	}
+	return Table(rows) + "\nWhat happens, and after the colon how a design loses to it; lockbench list LOCK says which designs do.\n"
 }
 
 func presetPage(name string) string {
