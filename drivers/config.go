@@ -58,6 +58,11 @@ type Config struct {
 	// IOTimeout bounds one request on the wire, and one connection attempt, if the context has no earlier deadline; 0
 	// means DefaultIOTimeout.
 	IOTimeout time.Duration
+
+	// ClockOffset is for showing what a lock loses to; no benchmark sets it. It is how far the clients' clock is ahead
+	// of the true time, as the designs see it that trust it (getset, setnx-steal). A client with a wrong clock is one
+	// of a service of its own. No clock of the harness is changed, and Lease.ValidUntil is in true time.
+	ClockOffset time.Duration
 }
 
 // Format prints a Config without the users and passwords of its Addrs.

@@ -32,22 +32,40 @@ type getsetSession struct{ untagged }
 // Try implements drivers.Session with SETNX and, if the key exists, GET and perhaps GETSET. redis-objects adds a second
 // to the requested lease; here it is as long as in the other designs.
 func (s *getsetSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
+	if held, err := s.setnx(ctx, l); held || err != nil {
+		return held, err
+	}
+	if old, err := s.get(ctx, l.Key); err != nil || !s.past(old) {
+		return false, err
+	}
+	old, err := readStamp(s.do(ctx, append(s.args[:0], "GETSET", l.Key, s.stamp(l))))
+	return err == nil && s.past(old), err
+}
+
+// setnx sends SETNX with the time at which the lease ends if it begins now.
+func (s *getsetSession) setnx(ctx context.Context, l *drivers.Lease) (bool, error) {
 	if _, err := s.millis(l.TTL); err != nil {
 		return false, opTry.fail(err)
 	}
 	l.Reset()
-	l.ValidUntil = time.Now().Add(l.TTL).Round(0) // wall clock, as in the recipe
-	held, err := opTry.count(s.do(ctx, append(s.args[:0], "SETNX", l.Key, stamp(l.ValidUntil))))
-	if held || err != nil {
-		return held, err
-	}
-	if old, err := readStamp(s.do(ctx, append(s.args[:0], "GET", l.Key))); err != nil || !old.Before(time.Now()) {
-		return false, err
-	}
-	l.ValidUntil = time.Now().Add(l.TTL).Round(0)
-	old, err := readStamp(s.do(ctx, append(s.args[:0], "GETSET", l.Key, stamp(l.ValidUntil))))
-	return err == nil && old.Before(time.Now()), err
+	return opTry.count(s.do(ctx, append(s.args[:0], "SETNX", l.Key, s.stamp(l))))
 }
+
+// stamp begins a lease and returns its end by the client's clock.
+func (s *getsetSession) stamp(l *drivers.Lease) string {
+	l.ValidUntil = time.Now().Add(l.TTL).Round(0) // wall clock, as in the recipe
+	return stamp(l.ValidUntil.Add(s.svc.cfg.ClockOffset))
+}
+
+// get returns the holder's stamp.
+func (s *getsetSession) get(ctx context.Context, key string) (time.Time, error) {
+	return readStamp(s.do(ctx, append(s.args[:0], "GET", key)))
+}
+
+// past reports whether a stamp is past by the client's clock.
+func (s *getsetSession) past(stamp time.Time) bool { return stamp.Before(s.now()) }
+
+func (s *getsetSession) now() time.Time { return time.Now().Add(s.svc.cfg.ClockOffset) }
 
 // Release implements drivers.Session with DEL key, unless its own stamp is past: then the lock may be another client's
 // by now.
@@ -60,14 +78,17 @@ func (s *getsetSession) Release(ctx context.Context, l *drivers.Lease) (bool, er
 
 // Remaining implements drivers.Remainer by the holder's stamp: the server knows no expiry.
 func (s *getsetSession) Remaining(ctx context.Context, l *drivers.Lease) (time.Duration, error) {
-	end, err := readStamp(s.do(ctx, append(s.args[:0], "GET", l.Key)))
-	return max(0, time.Until(end)), err
+	end, err := s.get(ctx, l.Key)
+	return max(0, end.Sub(s.now())), err
 }
 
 // stamp formats a time in seconds, like Ruby's Time#to_f.
 func stamp(t time.Time) string { return strconv.FormatFloat(float64(t.UnixMicro())/1e6, 'f', 6, 64) }
 
-// readStamp parses a stamp. Like Ruby's to_f it takes a missing or invalid value for the year 1970.
+// noStamp is what a missing or invalid value is taken for, as by Ruby's to_f.
+var noStamp = time.UnixMicro(0)
+
+// readStamp parses a stamp, or returns noStamp.
 func readStamp(reply Reply, err error) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, opTry.fail(err)

@@ -231,6 +231,7 @@ func TestWire(t *testing.T) {
 		{"set-nx-get-del", false, []string{"set", "get", "del"}},
 		{"set-nx-get-del", true, []string{"set", "get", "evalsha", "publish", "del"}},
 		{"getset", false, []string{"setnx", "del"}},
+		{"setnx-steal", false, []string{"setnx", "del"}},
 		{"reentrant-count", false, []string{"set", "evalsha", "get", "del"}},
 		{"redisson", false, []string{"evalsha", "exists", "hincrby", "pexpire", "evalsha", "hget", "publish", "del"}},
 		{"redisson", true, []string{"evalsha", "exists", "hincrby", "pexpire", "evalsha", "hget", "publish", "del"}},

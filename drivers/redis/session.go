@@ -26,7 +26,7 @@ type design struct {
 // designs are all designs: the default, and then the others in historical order.
 var designs = []design{
 	setNX, plainSETNX, setnxExpire, luaSetnxExpire, setNXDel, setNXGetDel, getset,
-	reentrantCount, redisson, fenced, fair,
+	setnxSteal, reentrantCount, redisson, fenced, fair,
 }
 
 // session is what a client of any design needs. One goroutine uses it at a time, so it owns its buffers.

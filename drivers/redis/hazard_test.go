@@ -1,0 +1,132 @@
+// Hazards that strike between two commands of a design.
+package redis_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/drivertest"
+	"github.com/lockbench/lockbench/drivers/redis"
+	"github.com/lockbench/lockbench/drivers/redis/goredis"
+	"github.com/lockbench/lockbench/drivers/redis/rueidis"
+)
+
+// stepped is a connection that calls before, once, when its next command of that name is about to be sent.
+type stepped struct {
+	redis.Conn
+	name   string
+	before func()
+}
+
+func (s *stepped) Do(ctx context.Context, args []string, key int) (redis.Reply, error) {
+	if before := s.before; before != nil && args[0] == s.name {
+		s.before = nil
+		before()
+	}
+	return s.Conn.Do(ctx, args, key)
+}
+
+// openStepped opens a service whose connection is the returned one.
+func openStepped(t *testing.T, driver string, cfg drivers.Config) (drivers.Service, *stepped) {
+	dial := map[string]func(context.Context, redis.Options) (redis.Conn, error){"go-redis": goredis.Dial, "rueidis": rueidis.Dial}[driver]
+	s := &stepped{}
+	return drivertest.Open(t, redis.Driver{Dial: func(ctx context.Context, o redis.Options) (redis.Conn, error) {
+		conn, err := dial(ctx, o)
+		s.Conn = conn
+		return s, err
+	}}, cfg), s
+}
+
+// expired returns a lease whose holder is gone and whose stamp is past.
+func expired(t *testing.T, cfg drivers.Config) drivers.Lease {
+	l := drivers.Lease{Key: "k", TTL: time.Minute}
+	bare(t, cfg).Set(t.Context(), l.Key, "1000.5", 0)
+	return l
+}
+
+// TestTwoSteal lets a second waiter take an expired lock before the command by which the first one takes it: both hold it
+// with setnx-steal, and one with getset.
+func TestTwoSteal(t *testing.T) {
+	for _, test := range []struct {
+		lock, command string
+		both          bool
+	}{{"setnx-steal", "DEL", true}, {"getset", "GETSET", false}} {
+		forBoth(t, func(t *testing.T, driver string) {
+			cfg := drivers.Config{Addrs: plainRedis(t), Lock: test.lock}
+			svc, conn := openStepped(t, driver, cfg)
+			a, b := session(t, svc, 0), session(t, open(t, driver, cfg), 0)
+			la := expired(t, cfg)
+			lb := la
+			conn.name, conn.before = test.command, func() { try(t, b, &lb, true) }
+			try(t, a, &la, test.both)
+		})
+	}
+}
+
+// TestStealOfAReleased reads no stamp, because the holder has just released, and then meets another client's lock.
+func TestStealOfAReleased(t *testing.T) {
+	forBoth(t, func(t *testing.T, driver string) {
+		cfg := drivers.Config{Addrs: plainRedis(t), Lock: "setnx-steal"}
+		svc, conn := openStepped(t, driver, cfg)
+		a, b := session(t, svc, 0), session(t, open(t, driver, cfg), 0)
+		la := drivers.Lease{Key: "k", TTL: time.Minute}
+		lb := la
+		try(t, b, &lb, true)
+		conn.name, conn.before = "GET", func() { release(t, b, &lb, true) }
+		try(t, a, &la, false)
+		try(t, b, &lb, true)
+	})
+}
+
+// TestGetDelGap lets the lease end between the GET and the DEL of a release: that frees the next holder's lock, unless
+// the server compares.
+func TestGetDelGap(t *testing.T) {
+	for _, test := range []struct {
+		lock, command string
+		wrong         bool
+	}{{"set-nx-get-del", "DEL", true}, {"set-nx", "EVALSHA", false}} {
+		forBoth(t, func(t *testing.T, driver string) {
+			cfg := drivers.Config{Addrs: plainRedis(t), Lock: test.lock}
+			svc, conn := openStepped(t, driver, cfg)
+			a, b, rdb := session(t, svc, 0), session(t, open(t, driver, cfg), 0), bare(t, cfg)
+			la := drivers.Lease{Key: "k", TTL: time.Minute}
+			lb := la
+			try(t, a, &la, true)
+			conn.name, conn.before = test.command, func() {
+				rdb.Del(t.Context(), la.Key) // as the end of the lease does
+				try(t, b, &lb, true)
+			}
+			release(t, a, &la, test.wrong)
+			release(t, b, &lb, !test.wrong)
+		})
+	}
+}
+
+// TestClockAhead: a client whose clock is ahead takes a lock that is held, and nobody else does.
+func TestClockAhead(t *testing.T) {
+	for _, lock := range []string{"getset", "setnx-steal"} {
+		forBoth(t, func(t *testing.T, driver string) {
+			cfg := drivers.Config{Addrs: plainRedis(t), Lock: lock}
+			ahead := cfg
+			ahead.ClockOffset = 2 * time.Minute
+			svc, early := open(t, driver, cfg), session(t, open(t, driver, ahead), 0)
+			holder, other := session(t, svc, 0), session(t, svc, 1)
+			l := drivers.Lease{Key: "k", TTL: time.Minute}
+			stolen, refused := l, l
+			try(t, holder, &l, true)
+			try(t, other, &refused, false)
+			sent := time.Now()
+			try(t, early, &stolen, true)
+			if end := stolen.ValidUntil; end.Before(sent.Add(l.TTL).Round(0)) || end.After(time.Now().Add(l.TTL)) {
+				t.Errorf("%s: ValidUntil is %v after the grant, want the TTL of %v in true time", lock, end.Sub(sent), l.TTL)
+			}
+			if rest, err := early.(drivers.Remainer).Remaining(t.Context(), &stolen); err != nil || rest <= 0 || rest > l.TTL {
+				t.Errorf("%s: %v left by its own clock, %v", lock, rest, err)
+			}
+			try(t, other, &refused, false) // whose clock says that it has three minutes
+			release(t, early, &stolen, true)
+		})
+	}
+}
