@@ -59,9 +59,17 @@ type Config struct {
 	// means DefaultIOTimeout.
 	IOTimeout time.Duration
 
-	// ClockOffset is for showing what a lock loses to; no benchmark sets it. It is how far the clients' clock is ahead
-	// of the true time, as the designs see it that trust it (getset, setnx-steal). A client with a wrong clock is one
-	// of a service of its own. No clock of the harness is changed, and Lease.ValidUntil is in true time.
+	// The two below are for showing what a lock loses to. No benchmark sets them.
+
+	// Retries is how many times the client library sends a request again whose answer it has not got. A benchmark with
+	// retries would measure the library's patience as the server's latency, count two requests as one, and blame the
+	// lock for a release that was sent twice; see rule 5 of the package. Only go-redis has them, for a single server or
+	// one that sentinels name; other drivers reject or ignore them.
+	Retries int
+
+	// ClockOffset is how far the clients' clock is ahead of the true time, as the designs see it that trust it (getset,
+	// setnx-steal). A client with a wrong clock is one of a service of its own. No clock of the harness is changed, and
+	// Lease.ValidUntil is in true time.
 	ClockOffset time.Duration
 }
 

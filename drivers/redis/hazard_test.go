@@ -8,9 +8,11 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/drivertest"
+	"github.com/lockbench/lockbench/drivers/fault"
 	"github.com/lockbench/lockbench/drivers/redis"
 	"github.com/lockbench/lockbench/drivers/redis/goredis"
 	"github.com/lockbench/lockbench/drivers/redis/rueidis"
+	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
 // stepped is a connection that calls before, once, when its next command of that name is about to be sent.
@@ -128,5 +130,59 @@ func TestClockAhead(t *testing.T) {
 			try(t, other, &refused, false) // whose clock says that it has three minutes
 			release(t, early, &stolen, true)
 		})
+	}
+}
+
+// TestRetries drops the reply to a DEL. With retries go-redis sends it again, and deletes the lock of the client that has
+// come since.
+func TestRetries(t *testing.T) {
+	for retries, wrong := range map[int]bool{0: false, 100: true} {
+		cfg := drivers.Config{Addrs: plainRedis(t), Lock: "set-nx-del"}
+		proxy, err := fault.NewProxy(cfg.Addrs[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { proxy.Close() })
+		through := cfg
+		through.Addrs, through.IOTimeout, through.Retries = []string{proxy.Addr()}, 500*time.Millisecond, retries
+		a, b, rdb := session(t, open(t, "go-redis", through), 0), session(t, open(t, "go-redis", cfg), 0), bare(t, cfg)
+		la := drivers.Lease{Key: "k", TTL: time.Minute}
+		lb := la
+		try(t, a, &la, true)
+		proxy.Drop(fault.Replies)
+		released := make(chan bool)
+		go func() {
+			_, err := a.Release(t.Context(), &la)
+			released <- err == nil
+		}()
+		testwait.Until(t, "the DEL has its effect", func() bool { return rdb.Exists(t.Context(), la.Key).Val() == 0 })
+		try(t, b, &lb, true)
+		proxy.Resume() // until then the library makes no connection to send it on again
+		if answered := <-released; answered != wrong {
+			t.Errorf("%d retries: the release was answered: %v", retries, answered)
+		}
+		release(t, b, &lb, !wrong)
+	}
+}
+
+// TestRetriesRejected asks for retries where they are not possible.
+func TestRetriesRejected(t *testing.T) {
+	for _, test := range []struct {
+		driver string
+		cfg    drivers.Config
+	}{
+		{"go-redis", drivers.Config{Retries: -1}},
+		{"go-redis", drivers.Config{Retries: 1, Topology: drivers.TopologyCluster}},
+		{"rueidis", drivers.Config{Retries: 1}},
+	} {
+		d, err := drivers.Lookup(test.driver)
+		if err != nil {
+			t.Fatal(err)
+		}
+		test.cfg.Addrs = plainRedis(t)
+		if s, err := d.Open(t.Context(), test.cfg); err == nil {
+			s.Close()
+			t.Errorf("%s opens with %d retries in topology %q", test.driver, test.cfg.Retries, test.cfg.Topology)
+		}
 	}
 }

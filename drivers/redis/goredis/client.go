@@ -27,8 +27,9 @@ const Module = "github.com/redis/go-redis/v9"
 // none is idle.
 func PoolSize(clients int) int { return min(clients, 10*runtime.GOMAXPROCS(0)) }
 
-// NewClient makes a client with the settings of the designs: no retries, deadlines honoured. It connects when it is
-// first used. A lock library sends one command at a time on a connection, so pipelining is rejected.
+// NewClient makes a client with the settings of the designs: deadlines honoured, and no retries unless they are asked for.
+// It connects when it is first used. A lock library sends one command at a time on a connection, so pipelining is
+// rejected.
 func NewClient(o redis.Options) (*goredis.Client, error) {
 	switch {
 	case o.Conns < 0:

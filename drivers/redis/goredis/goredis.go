@@ -33,6 +33,9 @@ func Dial(_ context.Context, o redis.Options) (redis.Conn, error) {
 	if o.Conns < 0 {
 		return nil, fmt.Errorf("%d connections are not possible: give 1 or more, or 0 for the library's default", o.Conns)
 	}
+	if o.Retries < 0 {
+		return nil, fmt.Errorf("%d retries are not possible: give 0 or more", o.Retries)
+	}
 	if o.Topology == drivers.TopologyCluster {
 		return dialCluster(o)
 	}
@@ -60,8 +63,7 @@ func poolOptions(o redis.Options) *goredis.Options {
 		Password: string(o.Target.Password),
 		DB:       o.Target.Database,
 
-		// A retried command falsifies latency and safety: a repeated release may free the next holder's lock.
-		MaxRetries:            -1,
+		MaxRetries:            maxRetries(o),
 		DialerRetries:         1,
 		ContextTimeoutEnabled: true,
 		DialTimeout:           io,
@@ -79,6 +81,15 @@ func poolOptions(o redis.Options) *goredis.Options {
 		options.MinIdleConns = min(o.Conns, o.Clients)
 	}
 	return options
+}
+
+// maxRetries returns the library's setting for the retries, whose own default is 3. A command that is sent again
+// falsifies latency and safety: a repeated release may free the next holder's lock.
+func maxRetries(o redis.Options) int {
+	if o.Retries == 0 {
+		return -1 // none
+	}
+	return o.Retries
 }
 
 type conn struct {

@@ -55,6 +55,9 @@ func dialCluster(o redis.Options) (redis.Conn, error) {
 	if o.FlushDelay != 0 {
 		return nil, errors.New("a flush delay needs pipelining, which go-redis does not do in a cluster: drop it")
 	}
+	if o.Retries != 0 {
+		return nil, errors.New("retries are not possible in a cluster, where each command is sent once: drop them")
+	}
 	options := poolOptions(o)
 	client := goredis.NewClusterClient(&goredis.ClusterOptions{
 		Addrs:    addrs(o),

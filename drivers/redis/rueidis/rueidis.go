@@ -108,6 +108,9 @@ func clientOption(o redis.Options) (rueidis.ClientOption, error) {
 		MaxFlushDelay:     o.FlushDelay,
 	}
 	setTopology(&option, o)
+	if o.Retries != 0 {
+		return option, errors.New("retries are not possible: rueidis sends again only what changes nothing; take go-redis")
+	}
 	switch o.Pipelining {
 	case drivers.PipeliningDefault, drivers.PipeliningAuto:
 		var err error
