@@ -28,7 +28,7 @@ func (p *Proxy) forward(l *link, d Direction, from, to net.Conn) {
 	var end error // of the reading; set before line is closed
 	p.running.Go(func() {
 		defer close(line)
-		end = read(l, from, line)
+		end = p.read(l, d, from, line)
 	})
 	for piece := range line {
 		send, ok := p.pass(l, d, piece)
@@ -40,10 +40,12 @@ func (p *Proxy) forward(l *link, d Direction, from, to net.Conn) {
 			continue
 		}
 		if _, err := to.Write(piece.data); err != nil {
+			p.outlast(l)
 			p.drop(l)
 			return
 		}
 	}
+	p.outlast(l)
 	if half, ok := to.(interface{ CloseWrite() error }); ok && end == io.EOF && l.ended.Add(1) == 1 {
 		half.CloseWrite()
 		return
@@ -52,11 +54,12 @@ func (p *Proxy) forward(l *link, d Direction, from, to net.Conn) {
 }
 
 // read fills line until the connection ends or is cut.
-func read(l *link, from net.Conn, line chan<- piece) error {
+func (p *Proxy) read(l *link, d Direction, from net.Conn, line chan<- piece) error {
 	for {
 		buf := make([]byte, readSize)
 		n, err := from.Read(buf)
 		if n > 0 {
+			p.received(l, d, int64(n))
 			select {
 			case line <- piece{buf[:n], time.Now()}:
 			case <-l.cut:
@@ -69,36 +72,89 @@ func read(l *link, from net.Conn, line chan<- piece) error {
 	}
 }
 
+// received counts bytes that were read.
+func (p *Proxy) received(l *link, d Direction, n int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.open(l) {
+		p.bytes[d].Dropped += n
+		return
+	}
+	p.bytes[d].Held += n
+	l.flow[d].waiting += n
+}
+
+// take counts bytes that wait no longer: as Passed or as Dropped. The caller holds p.mu.
+func (p *Proxy) take(l *link, d Direction, n int64, as *int64) {
+	l.flow[d].waiting -= n
+	p.bytes[d].Held -= n
+	*as += n
+}
+
+// verdict says what to do with a piece now.
+type verdict int
+
+const (
+	waits verdict = iota
+	passes
+	isLost // the connection goes on without it
+	isCut
+)
+
 // pass waits until a piece may go on. send is false for a piece that is dropped, ok for a link that was cut.
 func (p *Proxy) pass(l *link, d Direction, piece piece) (send, ok bool) {
 	for {
+		verdict, delay, changed := p.judge(l, d, piece)
+		if verdict != waits {
+			return verdict == passes, verdict != isCut
+		}
+		var due <-chan time.Time // never, without a delay
+		if delay > 0 {
+			due = time.After(delay)
+		}
+		select {
+		case <-due:
+		case <-changed:
+		case <-l.cut:
+		}
+	}
+}
+
+// judge decides on a piece, and counts its bytes in the same step. One that waits is judged again after delay, if that
+// is not 0, and when changed is closed.
+func (p *Proxy) judge(l *link, d Direction, piece piece) (v verdict, delay time.Duration, changed <-chan struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	way, n := p.way[d], int64(len(piece.data))
+	switch delay = way.delay - time.Since(piece.read); {
+	case !p.open(l):
+		return isCut, 0, nil
+	case p.hole, way.drop:
+		l.broken = l.broken || p.hole
+		p.take(l, d, n, &p.bytes[d].Dropped)
+		return isLost, 0, nil
+	case way.hold:
+		return waits, 0, p.changed
+	case delay > 0:
+		return waits, delay, p.changed
+	}
+	p.take(l, d, n, &p.bytes[d].Passed)
+	return passes, 0, nil
+}
+
+// outlast waits until an end of a link may be passed on, or the link is cut.
+func (p *Proxy) outlast(l *link) {
+	for {
 		p.mu.Lock()
-		way, changed := p.way[d], p.changed
+		hole, changed := p.hole, p.changed
 		p.mu.Unlock()
-		switch wait := way.delay - time.Since(piece.read); {
-		case way.drop:
-			return false, true
-		case way.hold:
-			select {
-			case <-changed:
-			case <-l.cut:
-				return false, false
-			}
-		case way.delay > 0 && wait > 0:
-			timer := time.NewTimer(wait)
-			select {
-			case <-timer.C:
-			case <-changed:
-			case <-l.cut:
-			}
-			timer.Stop()
-		default:
-			select {
-			case <-l.cut:
-				return false, false
-			default:
-				return true, true
-			}
+		if !hole {
+			return
+		}
+		select {
+		case <-changed:
+		case <-l.cut:
+			return
 		}
 	}
 }

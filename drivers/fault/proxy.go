@@ -31,9 +31,11 @@ type Proxy struct {
 	mu      sync.Mutex
 	way     [2]way
 	refuse  bool
+	hole    bool
 	closed  bool
 	links   map[*link]struct{}
-	changed chan struct{} // closed and replaced whenever a way changes
+	changed chan struct{} // closed and replaced whenever bytes that wait may have to go on
+	bytes   [2]Bytes
 }
 
 // way is the state of one direction.
@@ -42,11 +44,27 @@ type way struct {
 	delay      time.Duration
 }
 
+// Bytes counts the bytes of one direction, of all connections since the proxy was started.
+type Bytes struct {
+	Passed  int64 // sent on
+	Dropped int64 // read and lost: by Drop or BlackHole, or because the connection was cut
+	Held    int64 // read and still in the proxy: held or delayed, or just passing
+}
+
 // link is one forwarded connection.
 type link struct {
 	ends  [2]net.Conn   // client, server
 	cut   chan struct{} // closed with the connections
 	ended atomic.Int32  // directions that came to an orderly end
+
+	// The rest is guarded by Proxy.mu.
+	broken bool // a stream has a gap, which only a cut connection can have
+	flow   [2]flow
+}
+
+// flow is the state of one direction of a link.
+type flow struct {
+	waiting int64 // bytes that were read, and neither sent on nor dropped
 }
 
 // NewProxy starts a proxy to target, which is host:port or unix:///path.
@@ -82,18 +100,38 @@ func (p *Proxy) Delay(d Direction, by time.Duration) { p.change(func() { p.way[d
 // Refuse resets every new connection as soon as it is made.
 func (p *Proxy) Refuse() { p.change(func() { p.refuse = true }) }
 
-// Resume ends every fault. Bytes that were held are sent on.
-func (p *Proxy) Resume() { p.change(func() { p.way, p.refuse = [2]way{}, false }) }
+// BlackHole drops the bytes of both directions, and keeps the news that an end has closed its connection or is gone from
+// the other end: both believe in a connection that is half open. New connections are made, and are as silent. The
+// kernel's keep-alive probes are answered, so that an end gives up only by a time-out of its own.
+func (p *Proxy) BlackHole() { p.change(func() { p.hole = true }) }
+
+// Resume ends every fault. Bytes and ends of connections that were held are sent on. Connections that lost bytes to
+// BlackHole are cut.
+func (p *Proxy) Resume() {
+	p.change(func() {
+		p.way, p.refuse, p.hole = [2]way{}, false, false
+		for l := range p.links {
+			if l.broken {
+				p.sever(l, reset)
+			}
+		}
+	})
+}
 
 // Cut breaks every connection. New ones are accepted.
 func (p *Proxy) Cut() {
 	p.mu.Lock()
-	links := p.links
-	p.links = map[*link]struct{}{}
-	p.mu.Unlock()
-	for l := range links {
-		l.close(reset)
+	defer p.mu.Unlock()
+	for l := range p.links {
+		p.sever(l, reset)
 	}
+}
+
+// Bytes returns what has become of the bytes of a direction: it shows that a fault has had an effect.
+func (p *Proxy) Bytes(d Direction) Bytes {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.bytes[d]
 }
 
 // Outage cuts every connection and refuses new ones until restore is called.
@@ -166,7 +204,8 @@ func (p *Proxy) serve(client net.Conn) {
 	}
 	p.mu.Unlock()
 	if unwanted {
-		l.close(reset)
+		reset(client)
+		reset(server)
 		return
 	}
 	p.running.Go(func() { p.forward(l, Requests, client, server) })
@@ -181,8 +220,12 @@ func reset(conn net.Conn) {
 	conn.Close()
 }
 
-// close is called once, by the function that removed the link from the proxy's set.
-func (l *link) close(end func(net.Conn)) {
+// sever closes a link, with end for each of its connections. The caller holds p.mu.
+func (p *Proxy) sever(l *link, end func(net.Conn)) {
+	delete(p.links, l)
+	for d := range l.flow {
+		p.take(l, Direction(d), l.flow[d].waiting, &p.bytes[d].Dropped)
+	}
 	close(l.cut)
 	end(l.ends[0])
 	end(l.ends[1])
@@ -191,10 +234,14 @@ func (l *link) close(end func(net.Conn)) {
 // drop closes a link that has ended by itself, unless Cut came first. What has been written still arrives.
 func (p *Proxy) drop(l *link) {
 	p.mu.Lock()
-	_, present := p.links[l]
-	delete(p.links, l)
-	p.mu.Unlock()
-	if present {
-		l.close(func(conn net.Conn) { conn.Close() })
+	defer p.mu.Unlock()
+	if p.open(l) {
+		p.sever(l, func(conn net.Conn) { conn.Close() })
 	}
+}
+
+// open reports whether a link is connected. The caller holds p.mu.
+func (p *Proxy) open(l *link) bool {
+	_, open := p.links[l]
+	return open
 }

@@ -87,8 +87,10 @@ func dial(t *testing.T, p *fault.Proxy) *conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	return &conn{c, t, bufio.NewReader(c)}
+	return newConn(t, c)
 }
+
+func newConn(t *testing.T, c net.Conn) *conn { return &conn{c, t, bufio.NewReader(c)} }
 
 func (c *conn) send(line string) {
 	c.t.Helper()
@@ -131,7 +133,7 @@ func expectRefused(t *testing.T, p *fault.Proxy) {
 		return
 	}
 	defer c.Close()
-	(&conn{c, t, bufio.NewReader(c)}).expectEnd()
+	newConn(t, c).expectEnd()
 }
 
 func expectServed(t *testing.T, got <-chan string, want string) {

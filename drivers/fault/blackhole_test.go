@@ -1,0 +1,138 @@
+package fault_test
+
+import (
+	"net"
+	"testing"
+
+	"github.com/lockbench/lockbench/drivers/fault"
+	"github.com/lockbench/lockbench/drivers/testwait"
+)
+
+func until(t *testing.T, what string, of func() int64, want int64) {
+	t.Helper()
+	testwait.Until(t, what, func() bool { return of() == want })
+}
+
+// pair returns both ends of a connection through a proxy.
+func pair(t *testing.T) (p *fault.Proxy, client, server *conn) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	p = newProxy(t, listener.Addr().String())
+	client = dial(t, p)
+	accepted, err := listener.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { accepted.Close() })
+	server = newConn(t, accepted)
+	client.send("a\n")
+	server.expect("a\n")
+	server.send("b\n")
+	client.expect("b\n")
+	return p, client, server
+}
+
+func TestBlackHole(t *testing.T) {
+	dropped := func(p *fault.Proxy, d fault.Direction) func() int64 {
+		return func() int64 { return p.Bytes(d).Dropped }
+	}
+	for _, test := range []struct {
+		name string
+		run  func(t *testing.T, p *fault.Proxy, client, server *conn)
+	}{
+		{"drops both directions", func(t *testing.T, p *fault.Proxy, client, server *conn) {
+			client.send("c\n")
+			server.send("de\n")
+			until(t, "a request is lost", dropped(p, fault.Requests), 2)
+			until(t, "a reply is lost", dropped(p, fault.Replies), 3)
+			client.expectSilence()
+			server.expectSilence()
+			p.Resume() // a stream with a gap must not go on
+			client.expectEnd()
+			server.expectEnd()
+		}},
+		{"spares idle connections", func(t *testing.T, p *fault.Proxy, client, server *conn) {
+			client.expectSilence()
+			p.Resume()
+			client.send("c\n")
+			server.expect("c\n")
+		}},
+		{"keeps the end of the client", func(t *testing.T, p *fault.Proxy, client, server *conn) {
+			client.Close()
+			server.expectSilence()
+			server.send("c\n")
+			until(t, "a reply to nobody is lost", dropped(p, fault.Replies), 2)
+			server.expectSilence()
+			p.Resume()
+			server.expectEnd()
+		}},
+		{"passes the end of the client on late", func(t *testing.T, p *fault.Proxy, client, server *conn) {
+			client.Close()
+			server.expectSilence()
+			p.Resume()
+			server.expectEnd()
+		}},
+		{"keeps a reset of the client", func(t *testing.T, p *fault.Proxy, client, server *conn) {
+			client.Conn.(*net.TCPConn).SetLinger(0)
+			client.Close()
+			server.expectSilence()
+			p.Resume()
+			server.expectEnd()
+		}},
+		{"keeps the end of the server", func(t *testing.T, p *fault.Proxy, client, server *conn) {
+			server.Close()
+			client.expectSilence()
+			client.send("c\n")
+			until(t, "a request to nobody is lost", dropped(p, fault.Requests), 2)
+			client.expectSilence()
+			p.Resume()
+			client.expectEnd()
+		}},
+		{"is cut", func(t *testing.T, p *fault.Proxy, client, server *conn) {
+			client.Close()
+			p.Cut()
+			server.expectEnd()
+		}},
+		{"is as silent to new connections", func(t *testing.T, p *fault.Proxy, client, server *conn) {
+			late := dial(t, p)
+			late.send("c\n")
+			until(t, "a request is lost", dropped(p, fault.Requests), 2)
+			late.expectSilence()
+			p.Resume()
+			late.expectEnd()
+		}},
+		{"is closed", func(t *testing.T, p *fault.Proxy, client, server *conn) {
+			client.Close()
+			testwait.Ends(t, "Close", func() { p.Close() })
+			server.expectEnd()
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			p, client, server := pair(t)
+			p.BlackHole()
+			test.run(t, p, client, server)
+		})
+	}
+}
+
+func TestBytes(t *testing.T) {
+	p, client, server := pair(t)
+	p.Hold(fault.Replies)
+	server.send("cde\n")
+	until(t, "a reply is held", func() int64 { return p.Bytes(fault.Replies).Held }, 4)
+	if got, want := p.Bytes(fault.Replies), (fault.Bytes{Passed: 2, Held: 4}); got != want {
+		t.Errorf("replies %+v, want %+v", got, want)
+	}
+	p.Cut()
+	client.expectEnd()
+	if got, want := p.Bytes(fault.Replies), (fault.Bytes{Passed: 2, Dropped: 4}); got != want {
+		t.Errorf("replies %+v after a cut, want %+v", got, want)
+	}
+	if got, want := p.Bytes(fault.Requests), (fault.Bytes{Passed: 2}); got != want {
+		t.Errorf("requests %+v, want %+v", got, want)
+	}
+}
