@@ -105,6 +105,16 @@ func TestBlackHole(t *testing.T) {
 			p.Resume()
 			late.expectEnd()
 		}},
+		{"drops what a break holds", func(t *testing.T, p *fault.Proxy, client, server *conn) {
+			p.Resume()
+			b := p.Break(1)
+			client.send("c\n")
+			expectHit(t, b)
+			p.BlackHole()
+			until(t, "a request is lost", dropped(p, fault.Requests), 2)
+			b.Go()
+			server.expectSilence()
+		}},
 		{"is closed", func(t *testing.T, p *fault.Proxy, client, server *conn) {
 			client.Close()
 			testwait.Ends(t, "Close", func() { p.Close() })

@@ -31,6 +31,7 @@ func (p *Proxy) forward(l *link, d Direction, from, to net.Conn) {
 		end = p.read(l, d, from, line)
 	})
 	for piece := range line {
+		p.arrive(l, d, piece.data)
 		send, ok := p.pass(l, d, piece)
 		if !ok {
 			p.drop(l)
@@ -82,6 +83,9 @@ func (p *Proxy) received(l *link, d Direction, n int64) {
 	}
 	p.bytes[d].Held += n
 	l.flow[d].waiting += n
+	for _, b := range l.flow[d].stops {
+		b.held += n
+	}
 }
 
 // take counts bytes that wait no longer: as Passed or as Dropped. The caller holds p.mu.
@@ -125,15 +129,15 @@ func (p *Proxy) pass(l *link, d Direction, piece piece) (send, ok bool) {
 func (p *Proxy) judge(l *link, d Direction, piece piece) (v verdict, delay time.Duration, changed <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	way, n := p.way[d], int64(len(piece.data))
+	f, way, n := &l.flow[d], p.way[d], int64(len(piece.data))
 	switch delay = way.delay - time.Since(piece.read); {
 	case !p.open(l):
 		return isCut, 0, nil
-	case p.hole, way.drop:
-		l.broken = l.broken || p.hole
+	case p.hole, f.silent, way.drop:
+		l.broken = l.broken || p.hole || f.silent
 		p.take(l, d, n, &p.bytes[d].Dropped)
 		return isLost, 0, nil
-	case way.hold:
+	case way.hold, len(f.stops) > 0:
 		return waits, 0, p.changed
 	case delay > 0:
 		return waits, delay, p.changed

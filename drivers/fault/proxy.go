@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -22,20 +23,22 @@ const (
 )
 
 // Proxy listens on a loopback port and forwards every connection to a target. Its faults apply to all connections,
-// present and future, until Resume.
+// present and future, until Resume; those of a Break apply to one connection.
 type Proxy struct {
 	network, target string
 	listener        net.Listener
 	running         sync.WaitGroup
 
-	mu      sync.Mutex
-	way     [2]way
-	refuse  bool
-	hole    bool
-	closed  bool
-	links   map[*link]struct{}
-	changed chan struct{} // closed and replaced whenever bytes that wait may have to go on
-	bytes   [2]Bytes
+	mu       sync.Mutex
+	way      [2]way
+	refuse   bool
+	hole     bool
+	closed   bool
+	links    map[*link]struct{}
+	changed  chan struct{} // closed and replaced whenever bytes that wait may have to go on
+	requests int64         // begun so far
+	breaks   []*Break      // neither disarmed nor decided
+	bytes    [2]Bytes
 }
 
 // way is the state of one direction.
@@ -47,7 +50,7 @@ type way struct {
 // Bytes counts the bytes of one direction, of all connections since the proxy was started.
 type Bytes struct {
 	Passed  int64 // sent on
-	Dropped int64 // read and lost: by Drop or BlackHole, or because the connection was cut
+	Dropped int64 // read and lost: by Drop, BlackHole or a Break, or because the connection was cut
 	Held    int64 // read and still in the proxy: held or delayed, or just passing
 }
 
@@ -58,13 +61,16 @@ type link struct {
 	ended atomic.Int32  // directions that came to an orderly end
 
 	// The rest is guarded by Proxy.mu.
+	asked  bool // a request has begun, and no reply to it
 	broken bool // a stream has a gap, which only a cut connection can have
 	flow   [2]flow
 }
 
 // flow is the state of one direction of a link.
 type flow struct {
-	waiting int64 // bytes that were read, and neither sent on nor dropped
+	waiting int64    // bytes that were read, and neither sent on nor dropped
+	stops   []*Break // that hold them
+	silent  bool     // a Break drops them
 }
 
 // NewProxy starts a proxy to target, which is host:port or unix:///path.
@@ -105,11 +111,15 @@ func (p *Proxy) Refuse() { p.change(func() { p.refuse = true }) }
 // kernel's keep-alive probes are answered, so that an end gives up only by a time-out of its own.
 func (p *Proxy) BlackHole() { p.change(func() { p.hole = true }) }
 
-// Resume ends every fault. Bytes and ends of connections that were held are sent on. Connections that lost bytes to
-// BlackHole are cut.
+// Resume ends every fault, and forgets every Break. Bytes and ends of connections that were held are sent on.
+// Connections that lost bytes to BlackHole or Break.Lose are cut.
 func (p *Proxy) Resume() {
 	p.change(func() {
 		p.way, p.refuse, p.hole = [2]way{}, false, false
+		for _, b := range slices.Clone(p.breaks) {
+			b.then = sendOn
+			b.carryOut()
+		}
 		for l := range p.links {
 			if l.broken {
 				p.sever(l, reset)
@@ -223,6 +233,7 @@ func reset(conn net.Conn) {
 // sever closes a link, with end for each of its connections. The caller holds p.mu.
 func (p *Proxy) sever(l *link, end func(net.Conn)) {
 	delete(p.links, l)
+	p.breaks = slices.DeleteFunc(p.breaks, func(b *Break) bool { return b.link == l })
 	for d := range l.flow {
 		p.take(l, Direction(d), l.flow[d].waiting, &p.bytes[d].Dropped)
 	}
