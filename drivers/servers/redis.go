@@ -34,6 +34,10 @@ type RedisOptions struct {
 	// how the server runs are rejected.
 	Config map[string]string
 
+	// Link returns the address (host:port) at which a replica reaches its primary at target, also host:port: that of a
+	// proxy, for example. StartReplicated calls it once for each replica, in their order. nil: the target itself.
+	Link func(target string) (addr string, err error)
+
 	member // of a group of servers; zero for a server by itself
 }
 

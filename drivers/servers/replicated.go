@@ -6,13 +6,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strconv"
 )
 
 // replicationDefaults let a replica be in sync as soon as possible: by default a primary waits 5 s for more of them.
 var replicationDefaults = map[string]string{"repl-diskless-sync-delay": "0"}
 
-// Replicated is a primary and its replicas. No replica is promoted when the primary dies; see Sentinel.
+// Replicated is a primary and its replicas. No replica is promoted when the primary dies; see Redis.Promote and
+// Sentinel.
 type Replicated struct {
 	Primary  *Redis
 	Replicas []*Redis
@@ -34,8 +36,12 @@ func StartReplicated(ctx context.Context, replicas int, o RedisOptions) (*Replic
 		return nil, err
 	}
 	r := &Replicated{Primary: primary}
-	o = o.with(nil, "replicaof 127.0.0.1 "+strconv.Itoa(primary.port.number))
-	r.Replicas, err = startAll(ctx, replicas, func(ctx context.Context, _ int) (*Redis, error) { return StartRedis(ctx, o) })
+	lines, err := replicaLines(replicas, primary.port.addr(), o.Link)
+	if err == nil {
+		r.Replicas, err = startAll(ctx, replicas, func(ctx context.Context, i int) (*Redis, error) {
+			return StartRedis(ctx, o.with(nil, lines[i]))
+		})
+	}
 	if err == nil {
 		err = await(ctx, "redis: start: the replicas are not in sync", r.inSync)
 	}
@@ -43,6 +49,26 @@ func StartReplicated(ctx context.Context, replicas int, o RedisOptions) (*Replic
 		return nil, errors.Join(err, r.Close())
 	}
 	return r, nil
+}
+
+// replicaLines returns the line for the configuration of each replica that names its primary.
+func replicaLines(replicas int, primary string, link func(string) (string, error)) ([]string, error) {
+	lines := make([]string, replicas)
+	for i := range lines {
+		addr, err := primary, error(nil)
+		if link != nil {
+			addr, err = link(primary)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("redis: start: the link of a replica: %w", err)
+		}
+		host, number, err := net.SplitHostPort(addr)
+		if err != nil {
+			return nil, fmt.Errorf("redis: start: the link of a replica: %w", err)
+		}
+		lines[i] = "replicaof " + quoteRedis(host) + " " + quoteRedis(number)
+	}
+	return lines, nil
 }
 
 // inSync returns nil if all replicas acknowledge what the primary sends. It publishes something first: without traffic

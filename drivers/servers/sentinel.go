@@ -28,6 +28,9 @@ func StartSentinel(ctx context.Context, replicas, sentinels int, o RedisOptions)
 	if sentinels < 1 {
 		return nil, fmt.Errorf("redis: start: %d sentinels are not possible: ask for 1 or more", sentinels)
 	}
+	if o.Link != nil {
+		return nil, errors.New("redis: start: sentinels would make the replicas leave their Link")
+	}
 	o, err := o.grouped()
 	if err != nil {
 		return nil, err
