@@ -172,6 +172,7 @@ func TestAdminErrors(t *testing.T) {
 		"run id":             func() error { _, err := r.RunID(ctx); return err },
 		"evicted keys":       func() error { _, err := r.Evicted(ctx); return err },
 		"time":               func() error { _, err := r.Time(ctx); return err },
+		"evict":              func() error { _, err := r.Evict(ctx, "allkeys-lru", "k"); return err },
 	} {
 		if err := request(); err == nil || !strings.HasPrefix(err.Error(), "redis: "+name+": ") {
 			t.Errorf("%s: %v", name, err)
