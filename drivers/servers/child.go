@@ -40,6 +40,7 @@ type child struct {
 	secrets []string // never shown in quotations of the log
 
 	// Most servers need none of these.
+	env     []string     // further variables of its environment
 	account *account     // the user that it runs as; nil: this process's own
 	quit    os.Signal    // ends the program and its child processes; nil: SIGKILL does
 	tidy    func() error // waits for the child processes of a killed program and removes what would prevent a restart
@@ -91,7 +92,7 @@ func (c *child) launch() (*spawn.Process, error) {
 	}
 	defer log.Close()
 	cmd := exec.Command(c.argv[0], c.argv[1:]...)
-	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = c.dir.path, environ(), log, log
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = c.dir.path, append(environ(), c.env...), log, log
 	cmd.SysProcAttr = c.account.attr()
 	r, err := spawn.Start(cmd)
 	if err != nil {

@@ -34,6 +34,9 @@ type RedisOptions struct {
 	// how the server runs are rejected.
 	Config map[string]string
 
+	// Clock gives the server a clock of its own, which SetClock moves. It needs libfaketime; see FindFaketime.
+	Clock bool
+
 	// Link returns the address (host:port) at which a replica reaches its primary at target, also host:port: that of a
 	// proxy, for example. StartReplicated calls it once for each replica, in their order. nil: the target itself.
 	Link func(target string) (addr string, err error)
@@ -88,6 +91,11 @@ func newRedis(binary string, o RedisOptions, reserve func() (*port, error)) (_ *
 			err = errors.Join(err, r.Close())
 		}
 	}()
+	if o.Clock {
+		if r.child.env, err = ownClock(dir); err != nil {
+			return nil, err
+		}
+	}
 	l := login{username: o.Username, password: o.Password}
 	if !o.TCP && !o.TLS {
 		l.network, l.address = "unix", dir.file("redis.sock")

@@ -40,7 +40,7 @@ func StartSentinel(ctx context.Context, replicas, sentinels int, o RedisOptions)
 		return nil, err
 	}
 	s := &Sentinel{Nodes: append([]*Redis{data.Primary}, data.Replicas...)}
-	o.TCP, o.Config = true, nil // the servers' configuration need not fit sentinels
+	o.TCP, o.Config, o.Clock = true, nil, false // the servers' configuration need not fit sentinels
 	o = o.with(nil, sentinelLines(o, data.Primary.port.number, sentinels/2+1)...)
 	o.args = []string{"--sentinel"}
 	s.Sentinels, err = startAll(ctx, sentinels, func(ctx context.Context, _ int) (*Redis, error) { return StartRedis(ctx, o) })
