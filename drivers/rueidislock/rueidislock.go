@@ -47,6 +47,7 @@ var design = drivers.Design{
 	Loses: []drivers.Hazard{
 		drivers.HazardHolderPauses, drivers.HazardServerClock, drivers.HazardFailover, drivers.HazardRestartEmpty,
 		drivers.HazardEviction, drivers.HazardMissedWakeup,
+		drivers.HazardSessionLost,
 	},
 }
 
