@@ -69,6 +69,7 @@ func TestSchemasArePublished(t *testing.T) {
 	published(t, "../comparison.schema.json", ComparisonSchema)
 	published(t, "../report.schema.json", ReportSchema)
 	published(t, "../plan.schema.json", PlanSchema)
+	published(t, "../proof.schema.json", ProofSchema)
 }
 
 func published(t *testing.T, path string, schema func() ([]byte, error)) {

@@ -1,0 +1,79 @@
+package export
+
+import (
+	"fmt"
+	"io"
+	"reflect"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/safety"
+)
+
+// ProofJSON writes a report of lockbench prove.
+func ProofJSON(w io.Writer, r *safety.Report) error { return encode(w, r) }
+
+// ProofSchemaID names the schema; it is no address.
+const ProofSchemaID = "https://github.com/lockbench/lockbench/results/proof.schema.json"
+
+// ProofSchema returns the schema (draft 2020-12) of what ProofJSON writes; see ComparisonSchema.
+func ProofSchema() ([]byte, error) {
+	return results.Schema{
+		ID: ProofSchemaID, Title: "lockbench prove",
+		Description: "What lockbench prove -format json writes. Names say the units: _ns are nanoseconds. Absent is not known.",
+		Fields: map[string]map[string]any{
+			"schema":                     {"minimum": 1, "maximum": safety.Version, "description": "version of this form"},
+			"partial":                    {"description": "why it ended before its time"},
+			"hazards":                    {"description": "that were run, in the order of their numbers"},
+			"hazards[].control":          {"description": "why nothing that the hazard shows is to be believed; absent if its controls are as they have to be"},
+			"cells":                      {"description": "a lock under a hazard each, those of a hazard together"},
+			"cells[].verdict":            {"enum": safety.Verdicts},
+			"cells[].why":                {"description": "in words"},
+			"cells[].listed":             {"description": "the design says that it loses to this hazard"},
+			"cells[].attempts":           {"description": "that count"},
+			"cells[].failed":             {"description": "of the attempts that count"},
+			"cells[].left":               {"description": "attempts that do not count: the fault did not strike, or the machine was too slow for the lease"},
+			"cells[].bound":              {"maximum": 1, "description": "share of failures that attempts without one leave possible, with 95 % confidence"},
+			"cells[].longest_overlap_ns": {"description": "for which two clients held the key"},
+			"cells[].recovery_ns":        {"description": "the longest, from the fault to the next grant"},
+			"cells[].never":              {"description": "the key does not come free"},
+			"cells[].ttl_ns":             {"description": "the lease, or the time-out of a session"},
+			"cells[].command":            {"description": "that makes the cell again"},
+			"cells[].story":              {"description": "of the first attempt that fails, or else the first one"},
+			"cells[].story[].at_ns":      {"description": "since the attempt began, on one clock for all clients"},
+			"cells[].story[].client":     {"description": "absent of what befalls the server or the way to it"},
+			"cells[].story[].kind":       {"enum": safety.Kinds},
+		},
+	}.Of(reflect.TypeFor[safety.Report](), nil)
+}
+
+// ProofJUnit writes a test case for each cell that the hazard applies to. A design that loses what it does not admit fails, and a
+// cell of which nothing is known is skipped, with the reason. A wrong control is a failure of its own.
+func ProofJUnit(w io.Writer, r *safety.Report) error {
+	var list []judged
+	for _, h := range r.Hazards {
+		if h.Control != "" {
+			list = append(list, judged{
+				cell: h.Name, name: "controls", outcome: failed, verdict: string(safety.Invalid), message: plain(h.Control), worst: len(list),
+			})
+		}
+	}
+	for _, c := range r.Cells {
+		one := judged{
+			cell: c.Hazard, name: plain(c.Driver + " " + c.Lock), verdict: string(c.Verdict), message: plain(c.Why), skip: plain(c.Why), worst: len(list),
+			details: []string{
+				fmt.Sprintf("%d of %s failed", c.Failed, format.Plural(c.Attempts, "attempt")), plain(c.Command),
+			},
+		}
+		switch {
+		case c.Verdict == safety.NotApplicable:
+			continue
+		case c.Unlisted():
+			one.outcome = failed
+		case c.Verdict.Open(), c.Verdict == safety.NoServer:
+			one.outcome = skipped
+		}
+		list = append(list, one)
+	}
+	return writeJUnit(w, junitSuite{Name: "lockbench prove"}, list)
+}

@@ -1,0 +1,169 @@
+package html
+
+// The page of a proof: designs against hazards, and the story of each cell.
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/safety"
+	"github.com/lockbench/lockbench/results/view"
+)
+
+// proven is the page.
+type proven struct {
+	Title, Mark, Class string
+	Facts              []view.Item
+	Hazards            []provenHazard
+	Rows               []provenRow
+}
+
+func (p proven) title() string { return p.Title }
+
+// provenHazard is all that was seen of one.
+type provenHazard struct {
+	Number               int
+	ID, Name, About, Why string // Why nothing is shown
+	Cells                []provenCell
+}
+
+// provenRow is a design in the matrix.
+type provenRow struct {
+	Name  string
+	Cells []provenMark
+}
+
+// provenMark is a cell in the matrix, which leads to its story.
+type provenMark struct{ Link, Mark, Class, Says string }
+
+// provenCell is a cell with its story.
+type provenCell struct {
+	ID, Name, Mark, Class, Verdict, Why, Command string
+	Lanes                                        []lane
+	Faults                                       []string // their places, as a share of the width
+	Events                                       []provenEvent
+}
+
+// lane is one client of a story, with the times in which it held the key.
+type lane struct {
+	Client string
+	Y      int
+	Holds  []heldFor
+}
+
+// heldFor is a time as shares of the width.
+type heldFor struct{ X, Width string }
+
+type provenEvent struct{ At, Client, Kind, Text string }
+
+// WriteProof writes the page of a report. The same report makes the same bytes. It fails if the report is nil, or with the error of
+// w, to which nothing is written until the page is whole.
+func WriteProof(w io.Writer, r *safety.Report) error {
+	if r == nil {
+		return errors.New("html: no report")
+	}
+	return writePage(w, "proof.html", newProven(r))
+}
+
+func newProven(r *safety.Report) proven {
+	mark, title := view.ProofVerdict(r)
+	p := proven{Title: format.Line(title), Mark: mark, Class: map[string]string{"✓": "good", "‼": "bad"}[mark]}
+	if p.Class == "" {
+		p.Class = "warn"
+	}
+	if r.Partial != "" {
+		p.Facts = append(p.Facts, view.Item{Label: "partial", Lines: []string{format.Line(r.Partial)}})
+	}
+	if r.Env.CPUs > 0 {
+		p.Facts = append(p.Facts, view.Item{Label: "machine", Lines: []string{view.Machine(r.Env)}})
+	}
+	p.Facts = append(p.Facts, view.Item{Label: "program", Lines: []string{strings.TrimSpace("lockbench " + format.Line(r.Env.Lockbench))}})
+	links := map[[3]string]string{}
+	for i, h := range r.Hazards {
+		one := provenHazard{Number: h.Number, ID: "hazard-" + strconv.Itoa(i+1), Name: format.Line(h.Name), About: format.Line(h.About), Why: format.Line(h.Control)}
+		for j := range r.Cells {
+			c := &r.Cells[j]
+			if c.Hazard != h.Name || len(c.Story) == 0 {
+				continue
+			}
+			cell := provenCellOf(c, fmt.Sprintf("cell-%d", j+1))
+			links[[3]string{c.Hazard, c.Driver, c.Lock}] = cell.ID
+			one.Cells = append(one.Cells, cell)
+		}
+		p.Hazards = append(p.Hazards, one)
+	}
+	for _, row := range view.ProofRows(r) {
+		out := provenRow{Name: format.Line(row.Name())}
+		for i, c := range row.Cells {
+			m := provenMark{}
+			if c != nil {
+				m = provenMark{
+					Link: links[[3]string{c.Hazard, c.Driver, c.Lock}], Mark: view.ProofMark(c), Class: proofClass(c),
+					Says: fmt.Sprintf("%s, %s: %s", out.Name, format.Line(r.Hazards[i].Name), c.Verdict),
+				}
+			}
+			out.Cells = append(out.Cells, m)
+		}
+		p.Rows = append(p.Rows, out)
+	}
+	return p
+}
+
+// proofClass returns how a cell is drawn.
+func proofClass(c *safety.Cell) string {
+	switch {
+	case c.Verdict == safety.Fails:
+		return "bad"
+	case c.Verdict == safety.Survives:
+		return "good"
+	case c.Verdict.Open():
+		return "warn"
+	}
+	return "same"
+}
+
+const (
+	laneHeight = 22 // pixels
+	lanesLeft  = 6  // per cent of the width, for the names
+)
+
+func provenCellOf(c *safety.Cell, id string) provenCell {
+	out := provenCell{
+		ID: id, Name: format.Line(c.Driver + " " + c.Lock), Mark: view.ProofMark(c), Class: proofClass(c), Verdict: view.ProofSeen(c, true),
+		Why: format.Line(c.Why), Command: format.Line(c.Command),
+	}
+	last := max(1, c.Story[len(c.Story)-1].At)
+	place := func(share float64) string {
+		return strconv.FormatFloat(lanesLeft+(100-lanesLeft)*min(1, max(0, share)), 'f', 2, 64) + "%"
+	}
+	width := func(share float64) string {
+		return strconv.FormatFloat((100-lanesLeft)*min(1, max(0.002, share)), 'f', 2, 64) + "%"
+	}
+	for _, e := range c.Story {
+		text := e.Text
+		if e.Fence != 0 {
+			text = strings.TrimSpace(fmt.Sprintf("fence %d %s", e.Fence, text))
+		}
+		out.Events = append(out.Events, provenEvent{fmt.Sprintf("%.3f ms", float64(e.At)/1e6), format.Line(e.Client), string(e.Kind), format.Line(text)})
+		if e.Kind == safety.Fault {
+			out.Faults = append(out.Faults, place(float64(e.At)/float64(last)))
+		}
+	}
+	for _, h := range safety.Holds(c.Story) {
+		i := slices.IndexFunc(out.Lanes, func(l lane) bool { return l.Client == format.Line(h.Client) })
+		if i < 0 {
+			i = len(out.Lanes)
+			out.Lanes = append(out.Lanes, lane{Client: format.Line(h.Client), Y: i * laneHeight})
+		}
+		out.Lanes[i].Holds = append(out.Lanes[i].Holds, heldFor{place(float64(h.From) / float64(last)), width(float64(h.To-h.From) / float64(last))})
+	}
+	return out
+}
+
+// Height returns that of the lanes in pixels.
+func (c provenCell) Height() int { return len(c.Lanes) * laneHeight }

@@ -1,0 +1,131 @@
+package text
+
+// The report of lockbench prove: designs against hazards, then what was seen of each hazard.
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/safety"
+	"github.com/lockbench/lockbench/results/view"
+)
+
+// proofColors are how the verdict is drawn, by its mark.
+var proofColors = map[string]string{"✓": green, "‼": red, "?": yellow}
+
+// Proof writes a report for a terminal: the verdict, a matrix of designs and hazards, and for each hazard what was seen.
+func Proof(w io.Writer, r *safety.Report, o Options) error {
+	p := planPage(o)
+	mark, verdict := view.ProofVerdict(r)
+	p.para(proofColors[mark], mark+" ", verdict)
+	if r.Partial != "" {
+		p.para(yellow, "  ", "It is partial: "+r.Partial+".")
+	}
+	p.blank()
+	if err := p.proofMatrix(r); err != nil {
+		return err
+	}
+	p.para("", "", "✗ fails, as it admits   ‼ fails, and does not admit it   ✓ survives   ? not known   · does not apply   – no server here")
+	for i := range r.Hazards {
+		p.blank()
+		p.proofHazard(&r.Hazards[i], cellsOf(r, r.Hazards[i].Name))
+	}
+	return p.writeTo(w)
+}
+
+func cellsOf(r *safety.Report, hazard string) (cells []safety.Cell) {
+	for _, c := range r.Cells {
+		if c.Hazard == hazard {
+			cells = append(cells, c)
+		}
+	}
+	return cells
+}
+
+// proofMatrix writes a row a design, and a column a hazard. Drivers of which a design has the same marks share a row.
+func (p *page) proofMatrix(r *safety.Report) error {
+	g := grid{head: []string{""}, right: []bool{false}}
+	for _, h := range r.Hazards {
+		g.head, g.right = append(g.head, strconv.Itoa(h.Number)), append(g.right, true)
+	}
+	for _, row := range view.ProofRows(r) {
+		cells := []string{format.Clean(row.Name())}
+		for _, c := range row.Cells {
+			if c == nil {
+				cells = append(cells, "")
+			} else {
+				cells = append(cells, view.ProofMark(c))
+			}
+		}
+		g.rows = append(g.rows, cells)
+	}
+	lines, err := g.text()
+	p.add("", lines...)
+	return err
+}
+
+// proofHazard writes what was seen of a hazard.
+func (p *page) proofHazard(h *safety.Hazard, cells []safety.Cell) {
+	p.para(bold, fmt.Sprintf("%2d  ", h.Number), h.Name+": "+h.About+".")
+	if h.Control != "" {
+		p.para(red, "    ", "Nothing is shown, since a control is wrong: "+h.Control+".")
+	}
+	applies := false
+	for _, v := range []safety.Verdict{safety.Fails, safety.Survives, safety.NotExercised, safety.Stalled, safety.Invalid, safety.NoServer} {
+		for _, g := range proofGroups(cells, v, p.verbose) {
+			p.para("", "    ", g)
+			applies = true
+		}
+	}
+	if !applies {
+		p.para("", "    ", "It applies to none of these designs.")
+	}
+}
+
+// proofGroups returns lines about cells with a verdict, those of which the same is to be said together.
+func proofGroups(cells []safety.Cell, v safety.Verdict, whole bool) (lines []string) {
+	said := map[string][]string{}
+	var order []string
+	for i := range cells {
+		c := &cells[i]
+		if c.Verdict != v {
+			continue
+		}
+		text := view.ProofSeen(c, whole)
+		if said[text] == nil {
+			order = append(order, text)
+		}
+		said[text] = append(said[text], c.Driver+" "+c.Lock)
+	}
+	for _, text := range order {
+		names := format.And(said[text])
+		if !whole {
+			names = format.Few(said[text], 6)
+		}
+		lines = append(lines, fmt.Sprintf("%s %s – %s", proofSigns[v], text, names))
+	}
+	return lines
+}
+
+// proofSigns begin the lines about cells with a verdict.
+var proofSigns = map[safety.Verdict]string{safety.Fails: "✗", safety.Survives: "✓", safety.NoServer: "–",
+	safety.NotExercised: "?", safety.Stalled: "?", safety.Invalid: "?",
+}
+
+// ProofTally says in a few words what became of the cells of a hazard.
+func ProofTally(cells []safety.Cell) string {
+	n := map[safety.Verdict]int{}
+	for _, c := range cells {
+		n[c.Verdict]++
+	}
+	var parts []string
+	for _, v := range safety.Verdicts {
+		if n[v] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n[v], v))
+		}
+	}
+	return strings.Join(parts, ", ")
+}

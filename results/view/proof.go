@@ -1,0 +1,128 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/safety"
+)
+
+// ProofMark returns how a cell is drawn in the matrix.
+func ProofMark(c *safety.Cell) string {
+	switch {
+	case c.Unlisted():
+		return "‼"
+	case c.Verdict == safety.Fails:
+		return "✗"
+	case c.Verdict == safety.Survives:
+		return "✓"
+	case c.Verdict == safety.NotApplicable:
+		return "·"
+	case c.Verdict == safety.NoServer:
+		return "–"
+	}
+	return "?"
+}
+
+// ProofVerdict returns the verdict on all, in a sentence, and its mark.
+func ProofVerdict(r *safety.Report) (mark, text string) {
+	var unlisted []string
+	open := 0
+	for _, c := range r.Cells {
+		if c.Unlisted() {
+			unlisted = append(unlisted, c.Driver+" "+c.Lock+" by "+c.Hazard)
+		}
+		if c.Verdict.Open() {
+			open++
+		}
+	}
+	effort := fmt.Sprintf("%s against %s in %s", format.Plural(designs(r), "design"), format.Plural(len(r.Hazards), "hazard"),
+		format.Duration(r.Spent.Round(100*time.Millisecond)))
+	switch {
+	case slices.ContainsFunc(r.Hazards, func(h safety.Hazard) bool { return h.Control != "" }):
+		return "?", effort + ": a control is wrong, and nothing is shown"
+	case len(unlisted) > 0:
+		return "‼", effort + ": " + format.Few(unlisted, 3) + " lost what was claimed"
+	case open > 0:
+		return "?", effort + ": " + format.Verb(int64(open), "cell is", "cells are") + " not known"
+	}
+	return "✓", effort + ": no design loses what it does not admit"
+}
+
+func designs(r *safety.Report) int {
+	seen := map[[2]string]bool{}
+	for _, c := range r.Cells {
+		seen[[2]string{c.Driver, c.Lock}] = true
+	}
+	return len(seen)
+}
+
+// ProofRow is a design in the matrix, of drivers for which all its marks are the same.
+type ProofRow struct {
+	Drivers []string
+	Lock    string
+	Cells   []*safety.Cell // of each hazard, of the first driver; nil where it was not run
+}
+
+// Name returns "driver, driver design".
+func (r ProofRow) Name() string { return strings.Join(r.Drivers, ", ") + " " + r.Lock }
+
+func (r ProofRow) marks() (all string) {
+	for _, c := range r.Cells {
+		if c != nil {
+			all += ProofMark(c)
+		}
+		all += " "
+	}
+	return all
+}
+
+// ProofRows returns the matrix of a report, in the order of its cells.
+func ProofRows(r *safety.Report) (rows []ProofRow) {
+	var single []ProofRow
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		at := slices.IndexFunc(single, func(row ProofRow) bool { return row.Lock == c.Lock && row.Drivers[0] == c.Driver })
+		if at < 0 {
+			at = len(single)
+			single = append(single, ProofRow{[]string{c.Driver}, c.Lock, make([]*safety.Cell, len(r.Hazards))})
+		}
+		if h := slices.IndexFunc(r.Hazards, func(h safety.Hazard) bool { return h.Name == c.Hazard }); h >= 0 {
+			single[at].Cells[h] = c
+		}
+	}
+	for _, one := range single {
+		i := slices.IndexFunc(rows, func(row ProofRow) bool { return row.Lock == one.Lock && row.marks() == one.marks() })
+		if i < 0 {
+			rows = append(rows, one)
+			continue
+		}
+		rows[i].Drivers = append(rows[i].Drivers, one.Drivers...)
+	}
+	return rows
+}
+
+// ProofSeen returns what was seen of a cell, in short or all of it.
+func ProofSeen(c *safety.Cell, whole bool) string {
+	switch c.Verdict {
+	case safety.Fails:
+		text := fmt.Sprintf("fails %d of %d", c.Failed, c.Attempts)
+		switch {
+		case c.Never:
+			text += ", for ever"
+		case whole && c.Longest > 0:
+			text += ", both for " + format.Duration(c.Longest) + " at most"
+		}
+		return text
+	case safety.Survives:
+		text := fmt.Sprintf("survives %d (≤ %s)", c.Attempts, format.Percent(c.Bound))
+		if whole && c.Recovery > 0 {
+			text += ", free after " + format.Duration(c.Recovery)
+		}
+		return text
+	}
+	return string(c.Verdict) + ": " + c.Why
+}
