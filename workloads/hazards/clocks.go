@@ -1,0 +1,132 @@
+package hazards
+
+import (
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/results/safety"
+)
+
+func init() {
+	register(Hazard{
+		Number: 6, Name: drivers.HazardStealByDel,
+		Applies: needsLease,
+		Tell:    stealByDel,
+		Server:  true,
+		Fails:   []string{"rueidis setnx-steal"},
+		Sound:   []string{"rueidis getset", "rueidis set-nx"},
+	})
+	register(Hazard{
+		Number: 7, Name: drivers.HazardClientClock,
+		Applies:  needsLease,
+		Tell:     clientClock,
+		Server:   true,
+		Services: []string{"redis"},
+		MinTTL:   longLease,
+		Fails:    []string{"rueidis getset"},
+		Sound:    []string{"rueidis set-nx"},
+	})
+	register(Hazard{
+		Number: 22, Name: drivers.HazardClientRetries,
+		Applies: needsExclusive,
+		Tell:    clientRetries,
+		Server:  true,
+		Drivers: []string{"go-redis"},
+		MinTTL:  longLease,
+		Fails:   []string{"go-redis set-nx-del"},
+		Sound:   []string{"go-redis set-nx"},
+	})
+}
+
+// stealByDel stops a waiter at one of its requests, a later one each time, when it has found the lock expired.
+func stealByDel(s *Stage) {
+	a, b, c := s.Client("A"), s.Client("B"), s.Client("C")
+	requests := b.rehearseExpired(a)
+	s.outcome.Gaps = requests
+	a.Acquire()
+	s.Until(a.Ends())
+	stopped := b.Break(1 + s.number%requests)
+	answer := later(b.Try)
+	s.Hit(stopped, answer)
+	s.Fault(stopped.Held(), "request %d of %d of B, %d bytes, is held back after the lease of A", 1+s.number%requests, requests, stopped.Held())
+	if !c.AcquireBy(s.Now() + s.TTL()) {
+		s.leave(safety.NotExercised, "C was not granted the expired lock")
+	}
+	stopped.Go()
+	granted, _ := answer()
+	s.Before(c.Sure(), "the answer to B")
+	if granted {
+		b.Release()
+	}
+	c.Release()
+	s.FailIfBoth(b, c)
+}
+
+// rehearseExpired returns how many requests it takes to acquire a key whose lease, of another client, is over.
+func (c *Client) rehearseExpired(other *Client) int {
+	s := c.stage
+	key := s.key
+	defer func() { s.key = key }()
+	s.key += ":expired"
+	c.Rehearse()
+	held, err := other.request()
+	granted := s.Now()
+	if err != nil || !held {
+		s.leave(safety.NotExercised, "%s could not acquire a free key: %v", other.name, err)
+	}
+	s.Until(granted + s.TTL() + s.TTL()/10)
+	before := c.line().Requests()
+	held, err = c.request()
+	requests := int(c.line().Requests() - before)
+	if err != nil || !held || requests < 1 {
+		s.leave(safety.NotExercised, "%s could not acquire an expired lock: %v, %v", c.name, held, err)
+	}
+	_, _ = c.session.Release(s.ctx, &c.lease) // of a key that nobody uses again
+	return requests
+}
+
+func clientClock(s *Stage) {
+	a := s.Client("A")
+	a.Acquire()
+	const ahead = 2 * longLease
+	b := s.ClientWith("B", func(cfg *drivers.Config) {
+		if !s.placebo {
+			cfg.ClockOffset = ahead
+		}
+	})
+	s.Fault(int64(b.offset), "the clock of B is %v ahead", b.offset)
+	const patience = 300 * time.Millisecond
+	if b.AcquireBy(min(s.Now()+patience, a.Sure())) {
+		s.Before(a.Sure(), "the attempt of B")
+		b.Release()
+	}
+	a.Release()
+	s.FailIfBoth(a, b)
+}
+
+// clientRetries loses the reply to a release, whose library sends it again when the next client holds the key.
+func clientRetries(s *Stage) {
+	const retries = 3 // go-redis's default
+	a := s.ClientWith("A", func(cfg *drivers.Config) { cfg.Retries = retries })
+	b, c := s.Client("B"), s.Client("C")
+	_, requests := a.Rehearse()
+	a.Acquire()
+	reply := a.BreakReply(requests)
+	answer := later(a.Release)
+	s.Hit(reply, answer)
+	if !b.AcquireBy(s.Now() + slack) {
+		s.leave(safety.NotExercised, "the key was not free after the release of A")
+	}
+	reply.Cut()
+	_, _ = answer()
+	s.Fault(reply.Held(), "the reply to the release of A, %d bytes, was lost: its library sent the request again", reply.Held())
+	granted, err := c.Try()
+	if err != nil {
+		s.leave(safety.NotExercised, "C has no answer: %v", err)
+	}
+	b.Release()
+	if granted {
+		c.Release()
+	}
+	s.FailIfBoth(b, c)
+}

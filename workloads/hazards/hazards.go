@@ -1,0 +1,238 @@
+// Package hazards makes locks fail on purpose, one hazard after another, and tells what was seen.
+//
+// A hazard is a story of a few clients and a fault (Hazard.Tell), one in each file. The order of its events is forced, by
+// answers that are waited for and by faults of the connection, and not by sleeps: a lease is the only clock in it. All that
+// happens goes into a history (history.go), from which independent judges tell who held the key when. An attempt counts only
+// if there is evidence that the fault struck, and if the machine was fast enough for the lease.
+//
+// It knows the contract in package drivers and no implementation of it. Servers that it may break are given to it (Servers).
+package hazards
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads/matrix"
+)
+
+// Lock is a design of a driver that is held against hazards.
+type Lock struct {
+	Driver string
+	Quorum bool // on several servers, of which a majority grants it (Redlock)
+	Design drivers.Design
+}
+
+// Name returns "driver design", with the topology if it is not one server: "rueidis@redlock set-nx".
+func (l Lock) Name() string { return l.Where() + " " + l.Design.Name }
+
+// Where returns the driver with its topology.
+func (l Lock) Where() string {
+	if l.Quorum {
+		return l.Driver + "@" + string(drivers.TopologyRedlock)
+	}
+	return l.Driver
+}
+
+// driver returns what opens the lock.
+func (l Lock) driver() (drivers.Driver, error) {
+	p := spec.Plan{Driver: l.Driver}
+	if l.Quorum {
+		p.Topology = string(drivers.TopologyRedlock)
+	}
+	return matrix.Driver(&p)
+}
+
+// Locks returns the designs of a driver, which may name its topology: rueidis@redlock.
+func Locks(where string) (list []Lock, err error) {
+	driver, topology, named := matrix.CutTopology(where)
+	if named && topology != string(drivers.TopologyRedlock) {
+		return nil, fmt.Errorf("%s: locks are held against hazards on one server, or as @%s", where, drivers.TopologyRedlock)
+	}
+	l := Lock{Driver: driver, Quorum: named}
+	d, err := l.driver()
+	if err != nil {
+		return nil, err
+	}
+	for _, l.Design = range d.Designs() {
+		list = append(list, l)
+	}
+	return list, nil
+}
+
+// Server is a server that lockbench has started itself and may break.
+type Server interface {
+	URL() string
+	PID() int
+	Signal(os.Signal) error
+	Kill() error
+	Restart(context.Context) error
+	Close() error
+}
+
+// What some servers can do besides; a hazard asks for it by Hazard.Kind.
+type (
+	// Pair is a primary and a replica. URL names the primary, which is the replica after FailOver.
+	Pair interface {
+		// HoldLink keeps what the primary writes from now on from the replica.
+		HoldLink(context.Context) error
+		// FailOver kills the primary and promotes the replica as it is. The evidence is what the replica lacks.
+		FailOver(context.Context) (evidence string, err error)
+	}
+
+	// Quorum is several servers that grant a lock by a majority.
+	Quorum interface{ Nodes() []Server }
+
+	// Clocked is a server whose clock can be set.
+	Clocked interface {
+		SetClock(ctx context.Context, offset time.Duration) error
+	}
+
+	// Evicter is a server that can be short of memory.
+	Evicter interface {
+		// Evict makes it evict keys until those named are gone, and returns how many went.
+		Evict(ctx context.Context, policy string, keys ...string) (evicted int64, err error)
+	}
+)
+
+// Kind is the kind of a server of a hazard's own.
+type Kind int
+
+const (
+	Single   Kind = iota // one server
+	IsQuorum             // it is a Quorum
+	IsPair               // it is a Pair
+	HasClock             // it is Clocked
+)
+
+// Servers starts what a hazard needs. Its functions are safe for concurrent use.
+type Servers interface {
+	// Shared returns the server of a service and a kind that is alive throughout, and that Servers closes. The error says what to install.
+	Shared(ctx context.Context, service string, k Kind) (Server, error)
+
+	// Own starts a server of a kind that nobody else uses, and that the hazard may break. The caller closes it.
+	Own(ctx context.Context, service string, k Kind) (Server, error)
+}
+
+// Hazard is one way in which locks fail.
+type Hazard struct {
+	Number int // its column
+	Name   drivers.Hazard
+	About  string // what happens and how a lock fails, if the Name does not tell
+
+	// Stories are the hazards that this one has in it: a design that lists one of them may fail this one.
+	Stories []drivers.Hazard
+
+	// Applies returns why a design has nothing to fear of it; empty if it may.
+	Applies func(drivers.Traits) (why string)
+
+	// Tell makes one attempt. What it does not say by way of Stage's methods has not happened.
+	Tell func(*Stage)
+
+	// Strike is a fault of the server, for hazards that have one: Tell calls Stage.Strike when all is ready for it, and all
+	// locks on that server suffer the same one. It is told their keys, and returns what shows that it happened. Prepare, if
+	// there is one, comes before Tell.
+	Strike  func(ctx context.Context, s Server, keys []string) (evidence string, err error)
+	Prepare func(context.Context, Server) error
+	Kind    Kind // of the server of a lock that is on one
+	Fresh   bool // after the fault it is of no use
+
+	// Services are those whose servers the fault is for; none: all. OfQuorum says that it is for a Quorum alone.
+	Services []string
+	Drivers  []string // likewise, of drivers
+	OfQuorum bool
+	Lone     bool // it is for a lock on one server alone
+
+	// MinTTL is the least lease that leaves time for the fault; 0: none takes long.
+	MinTTL time.Duration
+
+	// Server says that the fault is one of the server or of the way to it: locks within this process have nothing to fear.
+	Server bool
+
+	// Fails and Sound are designs, as "driver design", that have to fail and to survive, or else the hazard shows nothing.
+	// Those whose server is not here are left out. Where no design survives by its nature, Sound is empty.
+	Fails, Sound []string
+}
+
+// All are the hazards in the order of their numbers.
+func All() []Hazard {
+	all := slices.Clone(registered)
+	slices.SortFunc(all, func(a, b Hazard) int { return a.Number - b.Number })
+	return all
+}
+
+var registered []Hazard
+
+func register(h Hazard) { registered = append(registered, h) }
+
+// What a hazard needs of a design.
+
+func needsExclusive(t drivers.Traits) string {
+	if !t.Exclusive {
+		return "it does not claim to exclude"
+	}
+	return ""
+}
+
+func needsLease(t drivers.Traits) string {
+	if !t.Expires {
+		return "its holds do not expire"
+	}
+	return needsExclusive(t)
+}
+
+func needsFence(t drivers.Traits) string {
+	if !t.Fenced {
+		return "its grants have no fencing token"
+	}
+	return needsExclusive(t)
+}
+
+func needsReentry(t drivers.Traits) string {
+	if !t.Reentrant {
+		return "it cannot be acquired again by its holder"
+	}
+	return needsLease(t)
+}
+
+func needsSession(t drivers.Traits) string {
+	if !t.Session {
+		return "its holds belong to no session"
+	}
+	return needsExclusive(t)
+}
+
+func expires(t drivers.Traits) bool { return t.Expires }
+
+// applies returns why a lock has nothing to fear of h; empty if it may.
+func (h *Hazard) applies(l Lock, service string) (why string) {
+	switch why := h.Applies(l.Design.Traits); {
+	case why != "":
+		return why
+	case h.Server && service == "":
+		return "it has no server"
+	case h.OfQuorum && !l.Quorum:
+		return "it is on one server"
+	case len(h.Services) > 0 && !slices.Contains(h.Services, service):
+		return "its server is none of " + strings.Join(h.Services, ", ")
+	case len(h.Drivers) > 0 && !slices.Contains(h.Drivers, l.Driver):
+		return "its library does not do that"
+	case l.Quorum && (h.Lone || h.Kind != Single):
+		return "its servers are several, of which the fault would befall one"
+	}
+	return ""
+}
+
+// listed reports whether a design says that it loses to h.
+func (h *Hazard) listed(d drivers.Design) bool {
+	return slices.ContainsFunc(d.Loses, func(lost drivers.Hazard) bool { return lost == h.Name || slices.Contains(h.Stories, lost) })
+}
+
+// Tells returns what happens and how a lock fails, in a line.
+func (h *Hazard) Tells() string { return cmp.Or(h.About, h.Name.About()) }

@@ -1,0 +1,215 @@
+package hazards
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+	_ "github.com/lockbench/lockbench/drivers/memory"
+	"github.com/lockbench/lockbench/results/safety"
+)
+
+// planted is a lock in this process with a lease, which any client can release: unless it is told to check the owner.
+type planted struct{ checks bool }
+
+func (p planted) Designs() []drivers.Design {
+	return []drivers.Design{{Name: "lock", Traits: drivers.Traits{Exclusive: true, Owned: p.checks, Expires: true}}}
+}
+
+func (p planted) Open(context.Context, drivers.Config) (drivers.Service, error) {
+	return &plantedService{planted: p, held: map[string]plantedHold{}}, nil
+}
+
+type plantedHold struct {
+	owner string
+	ends  time.Time
+}
+
+type plantedService struct {
+	planted
+	mu     sync.Mutex
+	held   map[string]plantedHold
+	owners int
+}
+
+func (s *plantedService) Session(context.Context, int) (drivers.Session, error) { return s, nil }
+func (s *plantedService) Traits() drivers.Traits                                { return s.Designs()[0].Traits }
+func (s *plantedService) Close() error                                          { return nil }
+
+func (s *plantedService) Try(_ context.Context, l *drivers.Lease) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.owners++
+	l.Owner = fmt.Sprint(s.owners)
+	if time.Now().Before(s.held[l.Key].ends) {
+		return false, nil
+	}
+	s.held[l.Key] = plantedHold{l.Owner, time.Now().Add(l.TTL)}
+	return true, nil
+}
+
+func (s *plantedService) Release(_ context.Context, l *drivers.Lease) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h, ok := s.held[l.Key]
+	if !ok || s.checks && h.owner != l.Owner {
+		return false, nil
+	}
+	delete(s.held, l.Key)
+	return true, nil
+}
+
+func init() {
+	drivers.Register("planted-careless", planted{})
+	drivers.Register("planted-careful", planted{checks: true})
+}
+
+func lockOf(t *testing.T, driver string) Lock {
+	t.Helper()
+	d, err := drivers.Lookup(driver)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Lock{Driver: driver, Design: d.Designs()[0]}
+}
+
+func hazardOf(t *testing.T, name string) *Hazard {
+	t.Helper()
+	for _, h := range All() {
+		if string(h.Name) == name {
+			return &h
+		}
+	}
+	t.Fatalf("there is no hazard %q", name)
+	return nil
+}
+
+// nowhere has no server.
+type nowhere struct{}
+
+func (nowhere) Shared(context.Context, string, Kind) (Server, error) {
+	return nil, errors.New("install it")
+}
+func (nowhere) Own(context.Context, string, Kind) (Server, error) {
+	return nil, errors.New("install it")
+}
+
+// TestVerdicts holds locks in this process against hazards that need no server.
+func TestVerdicts(t *testing.T) {
+	for _, c := range []struct {
+		hazard, driver string
+		want           safety.Verdict
+	}{
+		{"overrun", "planted-careful", safety.Fails},
+		{"overrun", "memory", safety.Fails},
+		{"overrun", "null", safety.NotApplicable},
+		{"wrong-release-chain", "planted-careless", safety.Fails},
+		{"wrong-release-chain", "planted-careful", safety.Survives},
+		{"wrong-release-chain", "memory", safety.Survives},
+		{"unlock-after-refusal", "planted-careless", safety.Fails},
+		{"unlock-after-refusal", "planted-careful", safety.Survives},
+		{"unlock-after-refusal", "memory", safety.Survives},
+		{"reentry-no-extend", "memory", safety.NotApplicable},
+		{"connection-cut", "memory", safety.NotApplicable},
+	} {
+		t.Run(c.hazard+" "+c.driver, func(t *testing.T) {
+			t.Parallel()
+			h := hazardOf(t, c.hazard)
+			var got safety.Cell
+			for range 5 { // a machine that stalls for longer than a lease proves nothing
+				if got = Run(t.Context(), h, []Lock{lockOf(t, c.driver)}, nowhere{}, Options{Attempts: 2})[0]; got.Verdict != safety.Stalled {
+					break
+				}
+			}
+			if got.Verdict != c.want {
+				t.Fatalf("%s: %s", got.Verdict, got.Why)
+			}
+			switch got.Verdict {
+			case safety.Fails:
+				if got.Failed == 0 || got.Longest <= 0 || got.Why == "" || !slices.ContainsFunc(got.Story, func(e safety.Event) bool { return e.Kind == safety.Finding }) {
+					t.Errorf("%+v", got)
+				}
+			case safety.Survives:
+				if got.Failed != 0 || got.Attempts != 2 || got.Bound != safety.Bound(2) {
+					t.Errorf("%+v", got)
+				}
+			}
+		})
+	}
+}
+
+// TestNoServer: a lock whose server is not here is said to be that.
+func TestNoServer(t *testing.T) {
+	h := *hazardOf(t, "overrun")
+	g := group{ctx: t.Context(), hazard: &h, place: place{service: "redis"}, options: Options{Attempts: 1}, until: time.Now().Add(time.Hour)}
+	var c safety.Cell
+	g.members = []member{{lockOf(t, "memory"), &c}}
+	g.run(nowhere{})
+	if c.Verdict != safety.NoServer || c.Why != "install it" {
+		t.Errorf("%s: %s", c.Verdict, c.Why)
+	}
+}
+
+// TestNames: a hazard has a number and a name of its own, and its controls are written as locks are.
+func TestNames(t *testing.T) {
+	name := regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
+	lock := regexp.MustCompile(`^[a-z-]+(@redlock)? [a-z-]+$`)
+	seen := map[any]bool{}
+	for _, h := range All() {
+		if seen[h.Name] || seen[h.Number] || !name.MatchString(string(h.Name)) || h.Number < 1 || h.Tells() == "" || h.Applies == nil || h.Tell == nil {
+			t.Errorf("hazard %d %q", h.Number, h.Name)
+		}
+		seen[h.Name], seen[h.Number] = true, true
+		for _, l := range slices.Concat(h.Fails, h.Sound) {
+			if !lock.MatchString(l) {
+				t.Errorf("%s: control %q", h.Name, l)
+			}
+		}
+	}
+}
+
+// TestControl: a control that is not as it has to be is said, and one whose server is not here is none.
+func TestControl(t *testing.T) {
+	h := &Hazard{Fails: []string{"d bad"}, Sound: []string{"d good"}}
+	cell := func(lock string, v safety.Verdict) safety.Cell {
+		return safety.Cell{Driver: "d", Lock: lock, Verdict: v}
+	}
+	for _, c := range []struct {
+		cells []safety.Cell
+		wrong bool
+	}{
+		{[]safety.Cell{cell("bad", safety.Fails), cell("good", safety.Survives), cell("other", safety.Fails)}, false},
+		{[]safety.Cell{cell("bad", safety.Survives), cell("good", safety.Survives)}, true},
+		{[]safety.Cell{cell("bad", safety.Fails), cell("good", safety.Fails)}, true},
+		{[]safety.Cell{cell("bad", safety.Fails), cell("good", safety.NotExercised)}, true},
+		{[]safety.Cell{cell("bad", safety.Fails), cell("good", safety.NoServer)}, false},
+		{[]safety.Cell{cell("bad", safety.NoServer), cell("good", safety.NoServer)}, true},
+	} {
+		if why := Control(h, c.cells); (why != "") != c.wrong {
+			t.Errorf("%+v: %q", c.cells, why)
+		}
+	}
+}
+
+// TestGaps: each gap is tried once, and what it says names it.
+func TestGaps(t *testing.T) {
+	seen := map[string]bool{}
+	of := 0
+	for n := 0; n < 15; n++ {
+		var g gap
+		g, of = gapOf(n, 1, 2)
+		seen[g.String()] = true
+		if g.request < 1 || g.release && g.request > 2 || !g.release && g.request > 1 {
+			t.Errorf("%d: %+v", n, g)
+		}
+	}
+	if of != 15 || len(seen) != 15 {
+		t.Errorf("%d gaps of %d", len(seen), of)
+	}
+}

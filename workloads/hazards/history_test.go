@@ -1,0 +1,92 @@
+package hazards
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/lockbench/lockbench/results/safety"
+)
+
+// told returns a history with an event each millisecond: "A+" is a grant to A, "A-" its release, "A!" its death.
+func told(words ...string) (events []safety.Event) {
+	kinds := map[byte]safety.Kind{'+': safety.Granted, '-': safety.Lets, '!': safety.Dies, '?': safety.Asks, 'x': safety.Refused}
+	for i, w := range words {
+		events = append(events, safety.Event{At: time.Duration(i) * time.Millisecond, Client: w[:1], Kind: kinds[w[1]]})
+	}
+	return events
+}
+
+func TestJudges(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		events  []safety.Event
+		overlap time.Duration // of A and B
+		lost    int
+	}{
+		{"one after the other", told("A+", "A-", "B+", "B-"), 0, 0},
+		{"refusals", told("A?", "A+", "B?", "Bx", "A-"), 0, 0},
+		{"both", told("A+", "B+", "A-", "B-"), time.Millisecond, 1},
+		{"one inside the other", told("A+", "B+", "B-", "A-"), time.Millisecond, 1},
+		{"one never lets go", told("A+", "B+", "B-", "C?"), time.Millisecond, 0},
+		{"a dead holder", told("A+", "A!", "B+", "B-"), 0, 0},
+		{"again by its holder", told("A+", "A+", "A-", "B+", "B-"), 0, 0},
+		{"twice", told("A+", "A-", "A+", "B+", "A-", "B-"), time.Millisecond, 1},
+		{"others alone", told("B+", "C+", "B-", "C-", "A+", "A-"), 0, 1},
+	} {
+		if got := between(overlaps(c.events), "A", "B"); got != c.overlap {
+			t.Errorf("%s: A and B overlap for %v, want %v", c.name, got, c.overlap)
+		}
+		if got := lostUpdates(c.events); got != c.lost {
+			t.Errorf("%s: %d updates lost, want %d", c.name, got, c.lost)
+		}
+		if why := disagreement(c.events); why != "" {
+			t.Errorf("%s: the judges disagree: %s", c.name, why)
+		}
+	}
+	if got := overlaps(told("A+", "B+", "C+", "A-", "B-", "C-")); len(got) != 3 {
+		t.Errorf("three at once are %d pairs", len(got))
+	}
+}
+
+// TestRound has attempts that are ready for a fault one after another, and one that is over before.
+func TestRound(t *testing.T) {
+	strikes := 0
+	r := newRound(3, func(keys []string) (string, error) {
+		if len(keys) != 2 {
+			t.Errorf("keys %q", keys)
+		}
+		strikes++
+		return "struck", nil
+	})
+	answers := make(chan string, 2)
+	for range 2 {
+		go func() {
+			text, err := r.wait("key")
+			if err != nil {
+				t.Error(err)
+			}
+			answers <- text
+			r.leave()
+		}()
+	}
+	select {
+	case <-answers:
+		t.Error("the fault did not wait for the third")
+	default:
+	}
+	r.leave()
+	if got := []string{<-answers, <-answers}; !slices.Equal(got, []string{"struck", "struck"}) || strikes != 1 {
+		t.Errorf("%q after %d strikes", got, strikes)
+	}
+}
+
+// TestNobodyIsReady has attempts that are all over before a fault: it does not strike.
+func TestNobodyIsReady(t *testing.T) {
+	r := newRound(2, func([]string) (string, error) {
+		t.Error("it has struck")
+		return "", nil
+	})
+	r.leave()
+	r.leave()
+}

@@ -1,0 +1,51 @@
+package hazards
+
+import (
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/results/safety"
+)
+
+// slack is how much longer than a lease may take that recovers: a server looks for what has expired now and then.
+const slack = 2 * time.Second
+
+func init() {
+	register(Hazard{
+		Number: 1, Name: drivers.HazardHolderDies,
+		Applies: needsExclusive,
+		Tell:    holderDies,
+		Server:  true,
+		Fails:   []string{"rueidis setnx"},
+		Sound:   []string{"rueidis set-nx", "postgres advisory"},
+	})
+}
+
+func holderDies(s *Stage) {
+	b := s.Client("B")
+	if s.lock.Quorum {
+		a := s.Client("A")
+		a.Acquire()
+		broken := a.Die()
+		s.Fault(broken, "the %d connections of A are gone", broken)
+	} else {
+		a := s.Process("A")
+		a.Acquire()
+		status := a.Kill()
+		s.Fault(int64(len(status)), "the process of A has ended: %s", status)
+	}
+	died := s.Now()
+	if b.AcquireBy(died + 2*s.TTL() + slack) {
+		s.Recovered(b.Granted - died)
+		return
+	}
+	rest, told := b.Remaining()
+	switch {
+	case told && rest < 0:
+		s.Never("the key of the dead holder never comes free: it has no end")
+	case told:
+		s.leave(safety.NotExercised, "the key has %v left, after %v", rest, s.Now()-died)
+	default:
+		s.Never("the key of the dead holder was not free after %v", (s.Now() - died).Round(time.Millisecond))
+	}
+}

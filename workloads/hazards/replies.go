@@ -1,0 +1,67 @@
+package hazards
+
+import (
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/results/safety"
+)
+
+func init() {
+	register(Hazard{
+		Number: 20, Name: drivers.HazardAcquireReplyLost,
+		Applies: needsExclusive,
+		Tell:    acquireReplyLost,
+		Server:  true,
+		Fails:   []string{"rueidis setnx"},
+		Sound:   []string{"rueidis set-nx"},
+	})
+	register(Hazard{
+		Number: 21, Name: drivers.HazardLateGrant,
+		Applies: needsLease,
+		Tell:    lateGrant,
+		Server:  true,
+		Fails:   []string{"rueidis set-nx"},
+	})
+}
+
+func acquireReplyLost(s *Stage) {
+	a, b := s.Client("A"), s.Client("B")
+	requests, _ := a.Rehearse()
+	s.outcome.Gaps = requests
+	lost := 1 + s.number%requests
+	reply := a.BreakReply(lost)
+	answer := later(a.Try)
+	s.Hit(reply, answer)
+	reply.Cut()
+	since := s.Now()
+	if held, err := answer(); err == nil {
+		s.leave(safety.NotExercised, "A has heard an answer: %v", held)
+	}
+	s.Fault(reply.Held(), "the reply to request %d of %d of A, %d bytes, was lost with its connection", lost, requests, reply.Held())
+	if b.AcquireBy(since + 2*s.TTL() + slack) {
+		s.Recovered(b.Granted - since)
+		return
+	}
+	s.Never("the key that nobody holds was not free after %v", (s.Now() - since).Round(time.Millisecond))
+}
+
+func lateGrant(s *Stage) {
+	a, b := s.Client("A"), s.Client("B")
+	requests, _ := a.Rehearse()
+	reply := a.BreakReply(requests)
+	answer := later(a.Try)
+	s.Hit(reply, answer)
+	s.Fault(reply.Held(), "the reply to A, %d bytes, is held back", reply.Held())
+	if !b.AcquireBy(s.Now() + 2*s.TTL() + slack) {
+		s.leave(safety.NotExercised, "the key was not free after the lease of A")
+	}
+	reply.Go()
+	held, _ := answer()
+	s.Before(b.Sure(), "the reply to A")
+	if held {
+		a.Release()
+	}
+	b.Release()
+	s.FailIfBoth(a, b)
+}

@@ -1,0 +1,494 @@
+package hazards
+
+// The stage of one attempt: clients, each with a service and connections of its own, and the network between them and the
+// server.
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/fault"
+	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/safety"
+)
+
+// Stage is one attempt. Its methods end the attempt (by a panic that the package catches) if they cannot do what they say, so
+// that a story reads from top to bottom. One goroutine tells it.
+type Stage struct {
+	ctx     context.Context
+	lock    Lock
+	server  Server // nil for a driver without one
+	round   *round // nil for a hazard without a fault of the server
+	number  int    // of the attempt, from 0
+	placebo bool   // no fault happens
+	key     string
+	prefix  string
+	ttl     time.Duration
+	history *history
+	clients []*Client
+	closers []func() error
+	inside  drivers.Service // that all clients share, without a server
+
+	outcome safety.Attempt
+}
+
+// over ends an attempt.
+type over struct {
+	verdict safety.Verdict
+	why     string
+}
+
+// leave ends an attempt that does not count.
+func (s *Stage) leave(v safety.Verdict, format string, args ...any) {
+	panic(over{v, fmt.Sprintf(format, args...)})
+}
+
+// TTL returns the lease of the attempt, or the time-out of its sessions.
+func (s *Stage) TTL() time.Duration { return s.ttl }
+
+// Has reports whether the lock claims something.
+func (s *Stage) Has(claims func(drivers.Traits) bool) bool { return claims(s.lock.Design.Traits) }
+
+// Fault records a fault. The evidence is an amount that is more than 0 if it has happened: of bytes, of connections, of time. An
+// attempt without it does not count.
+func (s *Stage) Fault(evidence int64, format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if evidence <= 0 {
+		s.leave(safety.NotExercised, "there is no evidence that %s", text)
+	}
+	s.history.add(safety.Event{Kind: safety.Fault, Text: text})
+}
+
+// Strike makes the fault of the server that the hazard has, for all locks on that server at once.
+func (s *Stage) Strike() {
+	evidence, err := s.round.wait(s.key)
+	if err != nil {
+		s.leave(safety.NotExercised, "the fault did not strike: %v", err)
+	}
+	s.Fault(int64(len(evidence)), "%s", evidence)
+}
+
+// Fail records what the lock lost. The first one counts.
+func (s *Stage) Fail(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	s.history.add(safety.Event{Kind: safety.Finding, Text: text})
+	if s.outcome.Failure == "" {
+		s.outcome.Failure = text
+	}
+}
+
+// Recovered records how long it took from a fault to the next grant.
+func (s *Stage) Recovered(took time.Duration) { s.outcome.Recovery = took }
+
+// Never fails the attempt: the key does not come free.
+func (s *Stage) Never(format string, args ...any) {
+	s.outcome.Never = true
+	s.Fail(format, args...)
+}
+
+// FailIfBoth fails the attempt if two clients held the key at once.
+func (s *Stage) FailIfBoth(a, b *Client) {
+	if length := between(overlaps(s.history.all()), a.name, b.name); length > 0 {
+		s.Fail("%s and %s held the key at once, for %s", a.name, b.name, format.Duration(length))
+	}
+}
+
+// Before ends the attempt if the machine has stalled: what was to happen before a moment has happened after it.
+func (s *Stage) Before(moment time.Duration, what string) {
+	if now := s.history.clock.Now(); now >= moment {
+		s.leave(safety.Stalled, "%s came %v too late for the lease", what, (now - moment).Round(time.Millisecond))
+	}
+}
+
+// Now returns the time of the attempt.
+func (s *Stage) Now() time.Duration { return s.history.clock.Now() }
+
+// Until sleeps until a moment of the attempt: for as long as a lease lasts, the only reason to sleep.
+func (s *Stage) Until(moment time.Duration) {
+	select {
+	case <-time.After(moment - s.Now()):
+	case <-s.ctx.Done():
+		s.leave(safety.NotExercised, "stopped")
+	}
+}
+
+// Client is one client: a service, a session and connections of its own, all through a proxy. It has one lease.
+type Client struct {
+	stage   *Stage
+	name    string
+	network Network // no nodes without a server
+	service drivers.Service
+	session drivers.Session
+	lease   drivers.Lease
+
+	process *process // nil for a client in this one
+
+	offset   time.Duration // of its clock
+	believes bool          // it holds the key, as far as it knows
+
+	// Asked and Granted are when the last attempt was sent, and when its grant was read.
+	Asked, Granted time.Duration
+}
+
+const (
+	openTimeout = 20 * time.Second
+	ioTimeout   = 2 * time.Second
+	tryEvery    = 2 * time.Millisecond
+	maxClients  = 8 // of an attempt
+)
+
+// Client opens a client. Names are A, B and so on, in the order of their appearance.
+func (s *Stage) Client(name string) *Client { return s.ClientWith(name, func(*drivers.Config) {}) }
+
+// ClientWith opens a client with settings of its own.
+func (s *Stage) ClientWith(name string, set func(*drivers.Config)) *Client {
+	c := &Client{stage: s, name: name}
+	s.clients = append(s.clients, c)
+	d, err := s.lock.driver()
+	if err != nil {
+		s.leave(safety.NotExercised, "%v", err)
+	}
+	cfg := s.config()
+	set(&cfg)
+	c.offset = cfg.ClockOffset
+	ctx, cancel := context.WithTimeout(s.ctx, openTimeout)
+	defer cancel()
+	id := 0
+	if s.server == nil { // its clients meet in one service, and nowhere else
+		cfg.Clients = maxClients
+		id = len(s.clients) - 1
+	} else {
+		c.connect(&cfg)
+	}
+	if c.service = s.inside; c.service == nil {
+		if c.service, err = d.Open(ctx, cfg); err != nil {
+			s.leave(safety.NotExercised, "%s cannot open: %v", name, err)
+		}
+		s.closers = append(s.closers, c.service.Close)
+	}
+	if s.server == nil {
+		s.inside = c.service
+	}
+	if c.session, err = c.service.Session(ctx, id); err != nil {
+		s.leave(safety.NotExercised, "%s cannot open a session: %v", name, err)
+	}
+	return c
+}
+
+// config returns what every client opens the lock with, but for the addresses.
+func (s *Stage) config() drivers.Config {
+	return drivers.Config{
+		Lock: s.lock.Design.Name, Prefix: s.prefix, Clients: 1, TTL: s.ttl, Polls: true, IOTimeout: ioTimeout,
+	}
+}
+
+// connect puts a proxy before each server and points cfg to them.
+func (c *Client) connect(cfg *drivers.Config) {
+	s := c.stage
+	nodes := []Server{s.server}
+	if q, ok := s.server.(Quorum); ok {
+		nodes, cfg.Topology = q.Nodes(), drivers.TopologyRedlock
+	}
+	for _, node := range nodes {
+		at, err := url.Parse(node.URL())
+		if err != nil || at.Host == "" {
+			s.leave(safety.NotExercised, "its server has no address of a host and a port")
+		}
+		p, err := fault.NewProxy(at.Host)
+		if err != nil {
+			s.leave(safety.NotExercised, "%v", err)
+		}
+		s.closers = append(s.closers, p.Close)
+		c.network.nodes, c.network.placebo = append(c.network.nodes, p), s.placebo
+		at.Host = p.Addr()
+		cfg.Addrs = append(cfg.Addrs, at.String())
+	}
+}
+
+// close ends the faults and then the clients, the last one first.
+func (s *Stage) close() {
+	for _, c := range s.clients {
+		c.network.Resume()
+	}
+	for _, f := range slices.Backward(s.closers) {
+		_ = f() // the attempt is over, and its server may be dead
+	}
+}
+
+func (c *Client) add(kind safety.Kind, text string) time.Duration {
+	return c.stage.history.add(safety.Event{Client: c.name, Kind: kind, Text: text})
+}
+
+// Try makes one attempt to acquire the key. The error is that the answer was not heard.
+func (c *Client) Try() (held bool, err error) {
+	c.Asked = c.add(safety.Asks, "")
+	held, err = c.request()
+	switch {
+	case err != nil:
+		c.add(safety.Errs, string(drivers.ClassOf(err))+": "+err.Error())
+	case held:
+		c.granted()
+	default:
+		c.add(safety.Refused, "")
+	}
+	return held, err
+}
+
+// request asks for the key once.
+func (c *Client) request() (held bool, err error) {
+	ctx, cancel := context.WithTimeout(c.stage.ctx, openTimeout)
+	defer cancel()
+	c.lease.Key, c.lease.TTL = c.stage.key, c.stage.ttl
+	return c.session.Try(ctx, &c.lease)
+}
+
+// granted records that the client holds the key from here on.
+func (c *Client) granted() {
+	c.believes = true
+	c.Granted = c.stage.history.add(safety.Event{Client: c.name, Kind: safety.Granted, Owner: c.lease.Owner, Fence: c.lease.Fence})
+}
+
+// Acquire acquires the key, which is free.
+func (c *Client) Acquire() {
+	held, err := c.Try()
+	switch {
+	case err != nil:
+		c.stage.leave(safety.NotExercised, "%s could not acquire a free key: %v", c.name, err)
+	case !held:
+		c.stage.leave(safety.NotExercised, "%s was refused a free key", c.name)
+	}
+}
+
+// AcquireBy tries again and again until the key is granted or a moment has come. Errors are tried again. The history has the
+// first refusal and the first error, and how many there were.
+func (c *Client) AcquireBy(moment time.Duration) (held bool) {
+	refused := c.add(safety.Asks, "again and again")
+	tries := 0
+	defer func() {
+		if tries > 0 {
+			c.stage.history.addAt(refused, safety.Event{Client: c.name, Kind: safety.Refused, Text: format.Plural(tries, "time")})
+		}
+	}()
+	for ; ; tries++ {
+		c.Asked = c.stage.Now()
+		held, err := c.request()
+		switch {
+		case held && err == nil:
+			c.stage.history.addAt(c.Asked, safety.Event{Client: c.name, Kind: safety.Asks})
+			c.granted()
+			return true
+		case c.stage.Now() >= moment:
+			tries++
+			return false
+		}
+		c.stage.Until(c.stage.Now() + tryEvery)
+	}
+}
+
+// Ends returns when the lease that the client was granted last is over at the latest, as far as the client can know: a TTL
+// after the answer.
+func (c *Client) Ends() time.Duration { return c.Granted + c.stage.ttl }
+
+// Sure returns until when that lease lasts at the least: a TTL from when it was asked for.
+func (c *Client) Sure() time.Duration { return c.Asked + c.stage.ttl }
+
+// Release lets the key go.
+func (c *Client) Release() (removed bool, err error) {
+	c.believes = false
+	c.add(safety.Lets, "")
+	ctx, cancel := context.WithTimeout(c.stage.ctx, openTimeout)
+	defer cancel()
+	removed, err = c.session.Release(ctx, &c.lease)
+	switch {
+	case err != nil:
+		c.add(safety.Errs, string(drivers.ClassOf(err))+": "+err.Error())
+	case removed:
+		c.add(safety.Released, "")
+	default:
+		c.add(safety.NotThere, "")
+	}
+	return removed, err
+}
+
+// Vanish ends the client as if its machine had lost its power: the server does not even hear that its connections are gone.
+func (c *Client) Vanish() (links int64) {
+	links = c.Network().BlackHole()
+	if crasher, ok := drivers.As[drivers.Crasher](c.session); ok {
+		crasher.Crash()
+	}
+	c.add(safety.Dies, "")
+	return links
+}
+
+// Die ends the client as if its process had died: it says nothing to the server, and its connections break. It returns how many.
+func (c *Client) Die() (links int64) {
+	links = c.network.Outage()
+	if crasher, ok := drivers.As[drivers.Crasher](c.session); ok {
+		crasher.Crash()
+	}
+	c.add(safety.Dies, "")
+	return links
+}
+
+// Remaining returns what is left of the lease on the key; told is false if the lock cannot tell.
+func (c *Client) Remaining() (rest time.Duration, told bool) {
+	r, ok := drivers.As[drivers.Remainer](c.session)
+	if !ok {
+		return 0, false
+	}
+	ctx, cancel := context.WithTimeout(c.stage.ctx, openTimeout)
+	defer cancel()
+	rest, err := r.Remaining(ctx, &c.lease)
+	return rest, err == nil
+}
+
+// later begins what a client does, and returns a function that waits for its end.
+func later(do func() (bool, error)) (answer func() (bool, error)) {
+	done := make(chan struct{})
+	var yes bool
+	var err error
+	go func() {
+		defer close(done)
+		yes, err = do()
+	}()
+	return func() (bool, error) {
+		<-done
+		return yes, err
+	}
+}
+
+// Rehearse acquires and lets go another key, and returns how many requests each takes: the fewest of three times, since the
+// first one loads scripts, and a library may ask for something of its own. It is no part of the history.
+func (c *Client) Rehearse() (try, release int) {
+	line := c.line()
+	l := drivers.Lease{Key: c.stage.key + ":rehearsal", TTL: c.stage.ttl}
+	ctx, cancel := context.WithTimeout(c.stage.ctx, openTimeout)
+	defer cancel()
+	try, release = math.MaxInt, math.MaxInt
+	patience := c.stage.Now() + slack
+	for n := 0; n < 3; n++ {
+		before := line.Requests()
+		held, err := c.session.Try(ctx, &l)
+		between := line.Requests()
+		if err == nil && !held && c.stage.Now() < patience { // a library may take a moment to see that it has let the key go
+			c.stage.Until(c.stage.Now() + tryEvery)
+			n--
+			continue
+		}
+		if err != nil || !held {
+			c.stage.leave(safety.NotExercised, "%s could not acquire a free key: %v, %v", c.name, held, err)
+		}
+		if _, err := c.session.Release(ctx, &l); err != nil {
+			c.stage.leave(safety.NotExercised, "%s could not let a key go: %v", c.name, err)
+		}
+		try, release = min(try, int(between-before)), min(release, int(line.Requests()-between))
+	}
+	return try, release
+}
+
+// Hit waits until a breakpoint holds what it is for; do is what leads there, and must not end before.
+func (s *Stage) Hit(b *fault.Break, answer func() (bool, error)) {
+	ended := make(chan struct{})
+	go func() {
+		_, _ = answer()
+		close(ended)
+	}()
+	select {
+	case <-b.Hit():
+	case <-ended:
+		s.leave(safety.NotExercised, "the request that was to be stopped was not sent")
+	case <-s.ctx.Done():
+		s.leave(safety.NotExercised, "stopped")
+	}
+}
+
+// AnswerBy waits until the server answers again, and reports whether that was before a moment. It asks for another key.
+func (c *Client) AnswerBy(moment time.Duration) bool {
+	other := drivers.Lease{Key: c.stage.key + ":other", TTL: c.stage.ttl}
+	ctx, cancel := context.WithTimeout(c.stage.ctx, openTimeout)
+	defer cancel()
+	for c.stage.Now() < moment {
+		if held, err := c.session.Try(ctx, &other); err == nil {
+			if held {
+				_, _ = c.session.Release(ctx, &other) // its lease ends by itself
+			}
+			return true
+		}
+		c.stage.Until(c.stage.Now() + tryEvery)
+	}
+	return false
+}
+
+// Network is the way between a client and its servers. Its faults return their evidence, for Stage.Fault. Those of a placebo do
+// nothing.
+type Network struct {
+	nodes   []*fault.Proxy
+	placebo bool
+}
+
+// Network returns the client's way to its servers. It ends the attempt if there is none.
+func (c *Client) Network() Network {
+	if len(c.network.nodes) == 0 {
+		c.stage.leave(safety.NotApplicable, "it has no connection that could break")
+	}
+	return c.network
+}
+
+// line returns the client's way to its only server. It ends the attempt if there are several.
+func (c *Client) line() *fault.Proxy {
+	if len(c.Network().nodes) > 1 {
+		c.stage.leave(safety.NotApplicable, "its requests go to several servers")
+	}
+	return c.network.nodes[0]
+}
+
+// Break stops the client's n-th request from now on, which no server sees then.
+func (c *Client) Break(n int) *fault.Break { return c.line().Break(n + c.far()) }
+
+// BreakReply stops the reply to that request.
+func (c *Client) BreakReply(n int) *fault.Break { return c.line().BreakReply(n + c.far()) }
+
+// far is how much later a breakpoint of a placebo is: later than any request.
+func (c *Client) far() int {
+	if c.network.placebo {
+		return 1 << 30
+	}
+	return 0
+}
+
+// each does something to every node, and returns how many connections there were.
+func (n Network) each(do func(*fault.Proxy)) (links int64) {
+	if n.placebo {
+		return 0
+	}
+	for _, p := range n.nodes {
+		links += int64(p.Links())
+		do(p)
+	}
+	return links
+}
+
+// Cut breaks all connections, and returns how many. New ones can be made.
+func (n Network) Cut() int64 { return n.each((*fault.Proxy).Cut) }
+
+// Outage breaks all connections, and returns how many. New ones are refused until Resume.
+func (n Network) Outage() int64 { return n.each(func(p *fault.Proxy) { p.Outage() }) }
+
+// BlackHole loses everything on all connections, and returns how many there are. Nobody hears that one has ended.
+func (n Network) BlackHole() int64 { return n.each((*fault.Proxy).BlackHole) }
+
+// Hold keeps everything back until Resume, and returns on how many connections.
+func (n Network) Hold() int64 {
+	return n.each(func(p *fault.Proxy) {
+		p.Hold(fault.Requests)
+		p.Hold(fault.Replies)
+	})
+}
+
+// Resume ends all faults.
+func (n Network) Resume() { n.each((*fault.Proxy).Resume) }

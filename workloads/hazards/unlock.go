@@ -1,0 +1,39 @@
+package hazards
+
+import (
+	"github.com/lockbench/lockbench/results/safety"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+func init() {
+	register(Hazard{
+		Number: 9, Name: drivers.HazardUnlockAfterRefusal,
+		Applies: needsExclusive,
+		Tell:    unlockAfterRefusal,
+		Fails:   []string{"rueidis set-nx-del"},
+		Sound:   []string{"rueidis set-nx"},
+	})
+}
+
+func unlockAfterRefusal(s *Stage) {
+	a, b, c := s.Client("A"), s.Client("B"), s.Client("C")
+	a.Acquire()
+	if held, err := b.Try(); held || err != nil {
+		s.leave(safety.NotExercised, "B was not refused: %v, %v", held, err)
+	}
+	s.Fault(1, "B unlocks what it does not hold")
+	b.Release()
+	granted, err := c.Try()
+	if s.Has(expires) {
+		s.Before(a.Sure(), "the attempt of C")
+	}
+	if err != nil {
+		s.leave(safety.NotExercised, "C has no answer: %v", err)
+	}
+	a.Release()
+	if granted {
+		c.Release()
+	}
+	s.FailIfBoth(a, c)
+}
