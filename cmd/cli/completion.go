@@ -102,6 +102,8 @@ func formatsOf(command string) []string {
 		return formatNames(historyFormats)
 	case "plan":
 		return formatNames(planFormats)
+	case "prove":
+		return formatNames(proveFormats)
 	}
 	names := slices.Concat(formatNames(reportFormats), formatNames(compareFormats))
 	slices.Sort(names)

@@ -74,18 +74,19 @@ var floors = []rule{
 	{"drivers/exec", []string{"drivers", "drivers/renew", "drivers/spawn"}, nil},
 	{"drivers/servers/servertest", []string{"drivers/servers"}, []string{"go.uber.org/goleak"}},
 	{"results/plot", []string{"results"}, nil},
+	{"results/safety", []string{"results"}, nil},
 	{"results/svg", []string{"results", "results/format", "results/metric", "results/plot", "results/view", "results/spec"}, nil},
-	{"results/html", []string{"results", "results/capacity", "results/plot", "results/format", "results/metric", "results/view", "results/compare", "results/text"}, nil},
+	{"results/html", []string{"results", "results/capacity", "results/safety", "results/plot", "results/format", "results/metric", "results/view", "results/compare", "results/text"}, nil},
 	{"results/stats", []string{"results"}, []string{"golang.org/x/perf/benchmath", "github.com/aclements/go-moremath/stats"}},
 	{"results/metric", []string{"results", "results/format"}, nil},
-	{"results/view", []string{"results", "results/capacity", "results/format", "results/metric", "results/spec", "results/stats"}, nil},
+	{"results/view", []string{"results", "results/capacity", "results/safety", "results/format", "results/metric", "results/spec", "results/stats"}, nil},
 	{"results/compare", []string{"results", "results/format", "results/view", "results/spec", "results/stats", "results/metric"}, nil},
 	{"results/capacity", []string{"results", "results/format", "results/spec", "results/stats", "results/capacity/queue"}, nil},
 	{"results/capacity/queue", nil, nil},
 	{"results/capacity/capacitytest", []string{"results", "results/capacity", "results/spec"}, nil},
 	{"results/history", []string{"results", "results/format", "results/view", "results/spec", "results/stats", "results/metric"}, nil},
-	{"results/text", []string{"results", "results/capacity", "results/format", "results/spec", "results/stats", "results/metric", "results/view", "results/compare", "results/history"}, []string{"github.com/olekukonko/tablewriter"}},
-	{"results/export", []string{"results", "results/capacity", "results/history", "results/format", "results/spec", "results/stats", "results/metric", "results/view", "results/compare", "results/text"}, []string{"golang.org/x/perf/benchfmt", "github.com/HdrHistogram/hdrhistogram-go"}},
+	{"results/text", []string{"results", "results/capacity", "results/format", "results/spec", "results/stats", "results/metric", "results/view", "results/compare", "results/history", "results/safety"}, []string{"github.com/olekukonko/tablewriter"}},
+	{"results/export", []string{"results", "results/capacity", "results/history", "results/format", "results/spec", "results/stats", "results/metric", "results/view", "results/compare", "results/safety", "results/text"}, []string{"golang.org/x/perf/benchfmt", "github.com/HdrHistogram/hdrhistogram-go"}},
 
 	// 2: the load, which never knows what it loads.
 	// Only workload files know YAML, and nothing of what their words mean.
@@ -96,6 +97,10 @@ var floors = []rule{
 	{
 		"workloads/observe", []string{"results", "results/metric", "workloads"},
 		[]string{"github.com/prometheus/client_golang", "github.com/prometheus/client_model", "github.com/HdrHistogram/hdrhistogram-go"},
+	},
+	{
+		"workloads/hazards", []string{"drivers", "drivers/exec", "drivers/fault", "results/format", "results/safety", "results/spec", "workloads/matrix"},
+		[]string{"github.com/anishathalye/porcupine"},
 	},
 	{"workloads/...", []string{"drivers", "drivers/alarm", "drivers/wait", "drivers/renew", "results", "results/format", "results/spec", "results/stats", "workloads/..."}, []string{"golang.org/x/sys"}},
 
@@ -111,6 +116,7 @@ var floors = []rule{
 	},
 
 	{"cmd/cli/progress", []string{"results/format", "results/text", "workloads"}, []string{"golang.org/x/term"}},
+	{"cmd/cli/breakable", []string{"drivers/fault", "drivers/servers", "workloads/hazards"}, nil},
 	{"cmd/cli/deploy", []string{"drivers", "drivers/servers", "drivers/wait", "results", "results/spec", "workloads/matrix"}, nil},
 	{"cmd/cli/machine", []string{"drivers", "results", "results/spec", "workloads/matrix"}, []string{"golang.org/x/sys"}},
 	{"cmd/cli/catalog", []string{"cmd/cli/deploy", "drivers", "drivers/servers", "drivers/wait", "results/format", "results/metric", "results/spec", "results/view", "workloads/matrix", "workloads/presets"}, nil},

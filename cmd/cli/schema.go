@@ -18,26 +18,26 @@ import (
 )
 
 // schemas are what has one, the default first.
-var schemas = []string{"workload", "record", "report", "comparison", "plan"}
+var schemas = []string{"workload", "record", "report", "comparison", "plan", "proof"}
 
 // schemaOf makes one of them.
 var schemaOf = map[string]func() ([]byte, error){
 	"workload": workloadSchema, "record": results.JSONSchema, "report": export.ReportSchema, "comparison": export.ComparisonSchema,
-	"plan": export.PlanSchema,
+	"plan": export.PlanSchema, "proof": export.ProofSchema,
 }
 
 func (p *program) schemaCommand() *cobra.Command {
 	c, _ := p.command(&cobra.Command{
-		Use:   "schema [workload|record|report|comparison|plan]",
-		Short: "Print the JSON schema of workload files, records, reports, comparisons or plans",
+		Use:   "schema [workload|record|report|comparison|plan|proof]",
+		Short: "Print the JSON schema of workload files, records, reports, comparisons, plans or proofs",
 		Long: "Prints a JSON schema (draft 2020-12).\n\n" +
 			"workload, the default, is that of the files that -workload takes. An editor that knows it\n" +
 			"completes their fields and marks mistakes. What depends on other values, lockbench alone tells:\n" +
 			"see -dry-run.\n\n" +
 			"record is that of a line of the files that -o writes, report that of what -format json writes of a\n" +
-			"run, comparison that of what compare -format json writes, plan that of what plan -format json\n" +
-			"writes, for programs that read them. They have to expect fields that it does not name: later\n" +
-			"versions add some.",
+			"run, comparison that of what compare -format json writes, plan and proof those of what plan and\n" +
+			"prove -format json write, for programs that read them. They have to expect fields that it does not\n" +
+			"name: later versions add some.",
 		ValidArgs: schemas,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {

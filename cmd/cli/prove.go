@@ -1,0 +1,310 @@
+// lockbench prove: how each lock fails, seen.
+
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lockbench/lockbench/cmd/cli/breakable"
+	"github.com/lockbench/lockbench/cmd/cli/catalog"
+	"github.com/lockbench/lockbench/cmd/cli/files"
+	"github.com/lockbench/lockbench/cmd/cli/machine"
+	"github.com/lockbench/lockbench/cmd/cli/suggest"
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/results/export"
+	"github.com/lockbench/lockbench/results/html"
+	"github.com/lockbench/lockbench/results/safety"
+	"github.com/lockbench/lockbench/results/text"
+	"github.com/lockbench/lockbench/workloads/hazards"
+)
+
+const groupProof = "What is proven"
+
+// proveFlags are those of lockbench prove.
+var proveFlags = []flagDef{
+	{"hazard", "", groupProof, "LIST", "", false, "hazards: names or numbers (default: all; -dry-run lists them)"},
+	{"driver", "", groupProof, "LIST", "", false, "drivers whose locks are proven (default: all)"},
+	{"lock", "", groupProof, "LIST", "", false, "their lock designs (default: all that claim to exclude)"},
+	{"attempts", "", groupProof, "N", strconv.Itoa(hazards.DefaultAttempts), false, "attempts of each cell, if there is time for them: none of 20 that\nfails leaves 14 % possible, none of 59 leaves 5 %"},
+	{"each", "", groupProof, "TIME", hazards.DefaultEach.String(), false, "how long a hazard may take, about"},
+	{"evidence", "", groupOutput, "DIR", "", false, "write the story of each cell into DIR: who held the key when"},
+	{"quiet", "", groupOutput, "", "false", false, "no progress"},
+	{"dry-run", "", groupOutput, "", "false", false, "print the hazards and the locks, run nothing"},
+	formatFlag,
+	verboseFlag,
+	widthFlag,
+}
+
+func (p *program) proveCommand() *cobra.Command {
+	c, o := p.command(&cobra.Command{
+		Use:   "prove",
+		Short: "Make each lock fail on purpose, and show how it does",
+		Long: "Holds lock designs against hazards, on servers that it starts and breaks: a holder that dies or\n" +
+			"outlives its lease, an answer that is lost or late, a server that comes back empty.\n\n" +
+			"  lockbench prove\n" +
+			"  lockbench prove -hazard overrun -driver rueidis,etcd -evidence out\n\n" +
+			"An attempt counts only if there is evidence that the fault struck. Each hazard has controls: a design\n" +
+			"that has to fail, and one that has to survive.\n\n" +
+			"Exit codes: 0 no design loses what it does not admit · 4 one does · 5 a control is wrong, or a cell\n" +
+			"could not be exercised · 1, 2 and 130 as everywhere.\n\n" +
+			"-format writes other formats:\n\n" + strings.TrimRight(aboutFormats(proveFormats), "\n"),
+		Args: noArgs,
+	}, proveFlags)
+	c.RunE = func(c *cobra.Command, _ []string) error { return p.prove(c.Context(), o) }
+	return c
+}
+
+// proven is what prove has to write.
+type proven struct {
+	*safety.Report
+	table text.Options
+}
+
+// proveFormats are those of prove, in the order of the help.
+var proveFormats = []exporter[proven]{
+	{name: tableFormat, about: "designs against hazards, and what was seen of each hazard", write: func(w io.Writer, v proven) error {
+		return text.Proof(w, v.Report, v.table)
+	}},
+	{name: "html", about: "one page on which each mark leads to its story; it needs no other file", write: func(w io.Writer, v proven) error {
+		return html.WriteProof(w, v.Report)
+	}},
+	{name: "json", about: "all of it, for programs; lockbench schema proof has its schema", write: func(w io.Writer, v proven) error {
+		return export.ProofJSON(w, v.Report)
+	}},
+	{name: "junit", about: "a test case a cell", write: func(w io.Writer, v proven) error {
+		return export.ProofJUnit(w, v.Report)
+	}},
+}
+
+// proof is a run of prove.
+type proof struct {
+	hazards  []hazards.Hazard
+	locks    []hazards.Lock
+	options  hazards.Options
+	evidence string
+	outputs  []output[proven]
+	table    text.Options
+}
+
+// prove runs the hazards that the options name, one after another.
+func (p *program) prove(ctx context.Context, o *options) error {
+	if err := o.fill(p.env); err != nil {
+		return err
+	}
+	r, err := p.readProof(o)
+	if err != nil {
+		return err
+	}
+	if o.on("dry-run") {
+		return r.print(p.stdout)
+	}
+	p.draining.Store(true)
+	report := r.run(ctx, func(format string, args ...any) {
+		if !o.on("quiet") {
+			fmt.Fprintf(p.stderr, "lockbench: "+format+"\n", args...)
+		}
+	})
+	if err := r.writeEvidence(report); err != nil {
+		return err
+	}
+	if err := writeOutputs(p, r.outputs, proven{report, r.table}); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return exitCode(exitInterrupted)
+	}
+	return exitOfProof(report)
+}
+
+// exitOfProof returns the exit code as an error; nil for 0.
+func exitOfProof(r *safety.Report) error {
+	switch {
+	case slices.ContainsFunc(r.Hazards, func(h safety.Hazard) bool { return h.Control != "" }):
+		return exitCode(exitInconclusive)
+	case slices.ContainsFunc(r.Cells, func(c safety.Cell) bool { return c.Unlisted() }):
+		return exitCode(exitViolated)
+	case slices.ContainsFunc(r.Cells, func(c safety.Cell) bool { return c.Verdict.Open() }):
+		return exitCode(exitInconclusive)
+	}
+	return nil
+}
+
+// readProof reads what is to be proven. What is wrong is a usage error that names the flag.
+func (p *program) readProof(o *options) (r *proof, err error) {
+	r = &proof{evidence: o.text("evidence")}
+	if r.hazards, err = readHazards(o); err != nil {
+		return nil, err
+	}
+	if r.locks, err = readLocks(o); err != nil {
+		return nil, err
+	}
+	rd := reader{o: o}
+	r.options.Attempts = scalar(&rd, "attempts", parseAttempts)
+	r.options.Each = scalar(&rd, "each", parseEach)
+	if rd.err != nil {
+		return nil, rd.err
+	}
+	r.options.Prefix = "prove:" + newRunID() + ":"
+	if r.table, err = p.tableOptions(o); err != nil {
+		return nil, err
+	}
+	r.table.Verbose = o.on("verbose")
+	if r.evidence != "" {
+		if err := files.CheckInto(o.get("evidence").flagOrVariable(), r.evidence); err != nil {
+			return nil, err
+		}
+	}
+	r.outputs, err = parseFormats(o, proveFormats, nil)
+	return r, err
+}
+
+func parseAttempts(text string) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > 100_000 {
+		return 0, fmt.Errorf("must be a number from 1 to 100000")
+	}
+	return n, nil
+}
+
+func parseEach(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return 0, fmt.Errorf("must be a time such as 8s")
+	}
+	return d, nil
+}
+
+// readHazards reads names and numbers.
+func readHazards(o *options) (list []hazards.Hazard, err error) {
+	all := hazards.All()
+	opt := o.get("hazard")
+	if opt.text == "" {
+		return all, nil
+	}
+	var names []string
+	for _, h := range all {
+		names = append(names, string(h.Name))
+	}
+	for part := range strings.SplitSeq(opt.text, ",") {
+		name := strings.TrimSpace(part)
+		i := slices.IndexFunc(all, func(h hazards.Hazard) bool { return string(h.Name) == name || strconv.Itoa(h.Number) == name })
+		if i < 0 {
+			return nil, o.complain(opt, "there is no hazard %q%s; lockbench prove -dry-run has all", name, suggest.DidYouMean("", name, names))
+		}
+		if !slices.ContainsFunc(list, func(h hazards.Hazard) bool { return h.Name == all[i].Name }) {
+			list = append(list, all[i])
+		}
+	}
+	slices.SortFunc(list, func(a, b hazards.Hazard) int { return a.Number - b.Number })
+	return list, nil
+}
+
+// quorums are on several servers, and proven beside all drivers.
+var quorums = []string{"rueidis@redlock", "redsync@redlock"}
+
+// readLocks reads which designs are proven.
+func readLocks(o *options) (list []hazards.Lock, err error) {
+	names := append(drivers.Names(), quorums...)
+	if opt := o.get("driver"); opt.text != "" {
+		if names, err = parseList(opt.text, parseText); err != nil {
+			return nil, o.complain(opt, "%w", err)
+		}
+	}
+	wanted := map[string]bool{}
+	if opt := o.get("lock"); opt.text != "" {
+		locks, err := parseList(opt.text, parseText)
+		if err != nil {
+			return nil, o.complain(opt, "%w", err)
+		}
+		for _, l := range locks {
+			wanted[l] = true
+		}
+	}
+	for _, name := range names {
+		locks, err := hazards.Locks(name)
+		if err != nil {
+			return nil, o.complain(o.get("driver"), "%w", err)
+		}
+		for _, l := range locks {
+			if wanted[l.Design.Name] || len(wanted) == 0 && l.Design.Traits.Exclusive {
+				list = append(list, l)
+			}
+		}
+	}
+	for lock := range wanted {
+		if !slices.ContainsFunc(list, func(l hazards.Lock) bool { return l.Design.Name == lock }) {
+			return nil, o.complain(o.get("lock"), "no driver that is proven has a lock %q", lock)
+		}
+	}
+	return list, nil
+}
+
+// print writes what would be run.
+func (r *proof) print(w io.Writer) error {
+	var b strings.Builder
+	for _, h := range r.hazards {
+		fmt.Fprintf(&b, "hazard %d, %s: %s\n", h.Number, h.Name, h.Tells())
+	}
+	b.WriteString("\n")
+	for _, l := range r.locks {
+		fmt.Fprintf(&b, "lock %s (%s)\n", l.Name(), catalog.Claims(l.Design.Traits))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// run runs the hazards.
+func (r *proof) run(ctx context.Context, say func(string, ...any)) *safety.Report {
+	began := time.Now()
+	report := &safety.Report{Schema: safety.Version, Env: machine.Env()}
+	var started breakable.Servers
+	defer started.Close()
+	for i := range r.hazards {
+		h := &r.hazards[i]
+		locks := hazards.WithControls(h, r.locks)
+		cells := hazards.Run(ctx, h, locks, &started, r.options)
+		placebo := hazards.Placebo(ctx, h, &started, r.options)
+		if ctx.Err() != nil {
+			report.Partial = fmt.Sprint(context.Cause(ctx))
+			break
+		}
+		for j := range cells {
+			cells[j].Command = fmt.Sprintf("lockbench prove -hazard %s -driver %s -lock %s", h.Name, cells[j].Driver, cells[j].Lock)
+		}
+		report.Hazards = append(report.Hazards, safety.Hazard{Number: h.Number, Name: string(h.Name), About: h.Tells(), Control: cmp.Or(hazards.Control(h, cells), placebo)})
+		report.Cells = append(report.Cells, cells...)
+		say("%d of %d: %s: %s", i+1, len(r.hazards), h.Name, text.ProofTally(cells))
+	}
+	report.Spent = time.Since(began)
+	return report
+}
+
+// writeEvidence writes the stories.
+func (r *proof) writeEvidence(report *safety.Report) error {
+	if r.evidence == "" {
+		return nil
+	}
+	return files.Into(r.evidence, func(create files.Create) error {
+		for _, c := range report.Cells {
+			if len(c.Story) == 0 {
+				continue
+			}
+			name := strings.Join([]string{c.Hazard, c.Driver, c.Lock}, "-") + ".txt"
+			err := create(filepath.Base(name), func(w io.Writer) error { return safety.WriteStory(w, &c) })
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
