@@ -72,6 +72,7 @@ var floors = []rule{
 	{"drivers/spawn", nil, nil},
 	{"drivers/servers", []string{"drivers/spawn"}, []string{"github.com/alicebob/miniredis/v2", "golang.org/x/sys"}},
 	{"drivers/exec", []string{"drivers", "drivers/renew", "drivers/spawn"}, nil},
+	{"drivers/simtest", []string{"drivers", "drivers/renew", "drivers/wait", "workloads/oracle"}, nil},
 	{"drivers/servers/servertest", []string{"drivers/servers"}, []string{"go.uber.org/goleak"}},
 	{"results/plot", []string{"results"}, nil},
 	{"results/safety", []string{"results"}, nil},
