@@ -73,11 +73,15 @@ func (o Options) dial(ctx context.Context, t Target) (net.Conn, error) {
 	if t.Path != "" {
 		network = "unix"
 	}
-	dialer := net.Dialer{}
-	if !o.given(t) {
-		dialer.ControlContext = o.stayWithin
+	connect := o.connect
+	if connect == nil {
+		dialer := net.Dialer{}
+		if !o.given(t) {
+			dialer.ControlContext = o.stayWithin
+		}
+		connect = dialer.DialContext
 	}
-	conn, err := dialer.DialContext(ctx, network, t.Addr())
+	conn, err := connect(ctx, network, t.Addr())
 	if err != nil {
 		return nil, unconnected(ctx, err)
 	}

@@ -5,6 +5,7 @@ package redis
 import (
 	"context"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -22,6 +23,9 @@ type Driver struct {
 	// Dial opens the client library. Errors of the server are ServerErrors; the library's own are drivers.Errors or
 	// wrap one of the standard library.
 	Dial func(ctx context.Context, o Options) (Conn, error)
+
+	// Connect, if set, makes the connections in place of the operating system.
+	Connect func(ctx context.Context, network, addr string) (net.Conn, error)
 }
 
 // Library implements drivers.Described.
@@ -42,7 +46,8 @@ type Options struct {
 	SentinelAuth bool // the sentinels require the servers' credentials; otherwise none
 	Sharded      bool // subscriptions use SSUBSCRIBE
 
-	sent *guard.Sent // by all connections made with these options; nil: not counted
+	connect func(ctx context.Context, network, addr string) (net.Conn, error) // nil: the system's
+	sent    *guard.Sent                                                       // by all connections made with these options; nil: not counted
 }
 
 // Designs implements drivers.Driver.
@@ -65,7 +70,7 @@ func (d Driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 		return nil, fmt.Errorf("redis: open: %w", err)
 	}
 	design := designs[slices.IndexFunc(designs, func(d design) bool { return d.Name == chosen.Name })]
-	o := Options{Config: cfg, Target: targets[0], Targets: targets, Given: targets, sent: guard.NewSent()}
+	o := Options{Config: cfg, Target: targets[0], Targets: targets, Given: targets, connect: d.Connect, sent: guard.NewSent()}
 	o.Addrs = nil
 	for _, t := range targets {
 		o.Addrs = append(o.Addrs, t.Redacted()) // without the password, because cfg may be printed

@@ -2,7 +2,9 @@ package simtest
 
 import (
 	"context"
+	"io"
 	"math/rand/v2"
+	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -71,6 +73,32 @@ func TestNetwork(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Bytes of a stream arrive in their order, later, and its end after them.
+func TestConnect(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(Scenario{Network: Network{Delay: time.Second, Loss: 1}}, 1)
+		far, server := net.Pipe()
+		client := w.Connect(0, far)
+		go func() {
+			for i := range 100 {
+				client.Write([]byte{byte(i)})
+			}
+			client.Close()
+		}()
+		got, err := io.ReadAll(server)
+		for i, b := range got {
+			if int(b) != i {
+				t.Fatalf("byte %d is %d", i, b)
+			}
+		}
+		if took := w.Now(); len(got) != 100 || err != nil || took < time.Second/2 || took > time.Second+slots {
+			t.Errorf("%d bytes and %v after %v", len(got), err, took)
+		}
+		server.Close()
+		time.Sleep(2 * time.Second) // until the client's end hears of it
+	})
 }
 
 // lone is a scenario of one client whose think time is drawn from that source.
