@@ -125,8 +125,9 @@ func TestSimWaitsAndRenews(t *testing.T) {
 	for _, kind := range []string{wait.Poll, wait.Backoff, wait.PubSub, wait.Queue} {
 		t.Run(kind, func(t *testing.T) {
 			n := simtest.Seeds(50, 1000)
-			found := simtest.Explore(t, n, contest{waits: kind, renews: true}.scenario())
+			found := simtest.Explore(t, n, contest{waits: kind, renews: true, Program: simtest.Program{Deaths: 10}}.scenario())
 			found.Sound(t)
+			found.Saw(t, "deaths", int64(n)/4)
 			found.Saw(t, "grants", 4*int64(n))
 		})
 	}

@@ -23,6 +23,7 @@ type Program struct {
 	Think    time.Duration // at most
 	Hold     time.Duration // at most, from the grant to the release; the client believes in it until its lease ends
 	Patience time.Duration // how long it waits; 0 is without a limit
+	Deaths   int           // holds in a hundred that end with a crash of the client; another one takes its place
 
 	Room     *wait.Room       // how it waits; nil if it does not
 	Watchdog *renew.Scheduler // renews the lease during a hold, which then lasts until the holder is told that it is lost
@@ -43,6 +44,7 @@ type client struct {
 	*Actor
 	Program
 	id        int
+	service   drivers.Service
 	session   drivers.Session
 	waiter    drivers.Waiter
 	dog       *renew.Hold
@@ -51,8 +53,8 @@ type client struct {
 
 // Run lets client number id run a program on a service. World.Wait waits for it.
 func (w *World) Run(id int, svc drivers.Service, p Program) {
-	c := &client{Actor: newActor(w, firstClient+id, "client %d", id), id: id, Program: p}
-	if err := c.open(svc); err != nil {
+	c := &client{Actor: newActor(w, firstClient+id, "client %d", id), id: id, service: svc, Program: p}
+	if err := c.open(); err != nil {
 		w.Fail("client %d: %v", id, err)
 		return
 	}
@@ -70,8 +72,9 @@ func (w *World) Run(id int, svc drivers.Service, p Program) {
 // Wait returns when all clients have run their programs.
 func (w *World) Wait() { w.running.Wait() }
 
-func (c *client) open(svc drivers.Service) (err error) {
-	if c.session, err = svc.Session(context.Background(), c.id); err != nil {
+// open opens the client's session, also that of the client that takes its place.
+func (c *client) open() (err error) {
+	if c.session, err = c.service.Session(context.Background(), c.id); err != nil {
 		return err
 	}
 	if c.Session != nil {
@@ -119,12 +122,28 @@ func (c *client) round() {
 	if a.Held {
 		c.hold(&l, max(asked, a.Asked), c.Upto(c.Hold))
 	}
+	if a.Held && c.Pick(100) < c.Deaths {
+		c.die()
+		return
+	}
 	if a.Held || a.Unknown {
 		owned, err := c.session.Release(context.Background(), &given)
 		c.Tell("releases: %v%s", owned, brief(err))
 	}
 	if a.Held && c.Orphans {
 		c.Watchdog.Stop(c.dog)
+	}
+}
+
+// die ends the client without a release.
+func (c *client) die() {
+	c.Tell("dies")
+	c.w.Count("deaths")
+	if crasher, ok := drivers.As[drivers.Crasher](c.session); ok {
+		crasher.Crash()
+	}
+	if err := c.open(); err != nil {
+		c.w.Fail("client %d: %v", c.id, err)
 	}
 }
 

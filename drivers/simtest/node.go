@@ -210,7 +210,7 @@ func (w *World) Restart(number int, after time.Duration) {
 	n.w.Count("restarts")
 	n.down = true
 	for _, e := range n.keys {
-		*e = entry{}
+		*e = entry{freed: n.w.Now()}
 	}
 	n.later(after, n.start)
 }

@@ -30,6 +30,7 @@ type crowd struct {
 	handover string
 	endless  bool // leases do not end, and nobody can ask for how long they last
 	patience time.Duration
+	restarts int
 	plant    func(drivers.Service) drivers.Service
 	simtest.Program
 }
@@ -71,7 +72,7 @@ func (c crowd) run(w *simtest.World) error {
 			p.Rounds, p.TTL, p.Think, p.Hold, p.Room = 6, simTTL, simTTL/2, simTTL/2, room
 			switch {
 			case c.endless:
-				p.TTL = 0
+				p.TTL, p.Deaths = 0, 0
 			case id < rooms: // outlives its lease
 				p.Hold = 3 * simTTL / 2
 			case id < 2*rooms: // does not wait for ever
@@ -79,6 +80,9 @@ func (c crowd) run(w *simtest.World) error {
 			}
 			w.Run(id, svc, p)
 		}
+	}
+	if c.restarts > 0 {
+		w.Faults(c.restarts, simTTL, func(*simtest.Actor) { w.Restart(0, time.Millisecond) })
 	}
 	w.Wait()
 	return nil
@@ -100,9 +104,10 @@ func forWays(t *testing.T, f func(t *testing.T, c crowd)) {
 func TestSimWakes(t *testing.T) {
 	forWays(t, func(t *testing.T, c crowd) {
 		n := simtest.Seeds(150, 1500)
-		c.patience = simTTL
+		c.patience, c.Deaths = simTTL, 10
 		found := simtest.Explore(t, n, c.scenario())
 		found.Sound(t)
+		found.Saw(t, "deaths", int64(n))
 		found.Saw(t, "grants", 16*int64(n))
 		c.endless = true
 		found = simtest.Explore(t, n, c.scenario())
@@ -122,6 +127,24 @@ func TestSimLosses(t *testing.T) {
 		found := simtest.Explore(t, n, s)
 		found.Sound(t)
 		found.Saw(t, "grants", 15*int64(n))
+	})
+}
+
+// A node that restarts frees the key and cuts the subscriptions. Who has subscribed again looks; who stands in line behind
+// a holder that does not know waits for the end of its lease.
+func TestSimRestarts(t *testing.T) {
+	forWays(t, func(t *testing.T, c crowd) {
+		n := simtest.Seeds(100, 1000)
+		c.restarts = 5
+		s := c.scenario()
+		s.Overlap = simTTL
+		if c.wait == wait.Queue {
+			s.Idle += simTTL
+		}
+		found := simtest.Explore(t, n, s)
+		found.Sound(t)
+		found.Saw(t, "grants", 10*int64(n))
+		found.Saw(t, "restarts", 4*int64(n))
 	})
 }
 
