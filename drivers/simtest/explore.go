@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"os"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 var replay = flag.Int64("seed", -1, "run only the schedule of this `seed`, and print its trace")
@@ -72,6 +74,11 @@ func run(t *testing.T, s Scenario, seed uint64) (w *World) {
 			panic(fmt.Sprintf("seed %d: %v\n%s", seed, p, command(t, seed)))
 		}
 	}()
+	// Time stands still in the world while a client loops, so such a schedule never ends.
+	stuck := time.AfterFunc(time.Minute, func() {
+		fmt.Fprintf(os.Stderr, "seed %d runs for a minute now\n%s\n", seed, command(t, seed))
+	})
+	defer stuck.Stop()
 	synctest.Test(t, func(*testing.T) {
 		w = newWorld(s, seed)
 		s.Run(w)

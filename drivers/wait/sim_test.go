@@ -104,15 +104,20 @@ func forWays(t *testing.T, f func(t *testing.T, c crowd)) {
 func TestSimWakes(t *testing.T) {
 	forWays(t, func(t *testing.T, c crowd) {
 		n := simtest.Seeds(150, 1500)
-		c.patience, c.Deaths = simTTL, 10
-		found := simtest.Explore(t, n, c.scenario())
-		found.Sound(t)
-		found.Saw(t, "deaths", int64(n))
-		found.Saw(t, "grants", 16*int64(n))
-		c.endless = true
-		found = simtest.Explore(t, n, c.scenario())
-		found.Sound(t)
-		found.Saw(t, "grants", 24*int64(n))
+		t.Run("leases end", func(t *testing.T) {
+			c := c
+			c.patience, c.Deaths = simTTL, 10
+			found := simtest.Explore(t, n, c.scenario())
+			found.Sound(t)
+			found.Saw(t, "grants", 16*int64(n))
+			found.Saw(t, "deaths", int64(n))
+		})
+		t.Run("leases do not", func(t *testing.T) {
+			c.endless = true
+			found := simtest.Explore(t, n, c.scenario())
+			found.Sound(t)
+			found.Saw(t, "grants", 24*int64(n))
+		})
 	})
 }
 
