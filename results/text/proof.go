@@ -5,7 +5,6 @@ package text
 import (
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
 	"github.com/lockbench/lockbench/results/format"
@@ -25,9 +24,7 @@ func Proof(w io.Writer, r *safety.Report, o Options) error {
 		p.para(yellow, "  ", "It is partial: "+r.Partial+".")
 	}
 	p.blank()
-	if err := p.proofMatrix(r); err != nil {
-		return err
-	}
+	p.proofMatrix(r)
 	p.para("", "", "✗ fails, as it admits   ‼ fails, and does not admit it   ✓ survives   ? not known   · does not apply   – no server here")
 	for i := range r.Hazards {
 		p.blank()
@@ -45,26 +42,41 @@ func cellsOf(r *safety.Report, hazard string) (cells []safety.Cell) {
 	return cells
 }
 
-// proofMatrix writes a row a design, and a column a hazard. Drivers of which a design has the same marks share a row.
-func (p *page) proofMatrix(r *safety.Report) error {
-	g := grid{head: []string{""}, right: []bool{false}}
-	for _, h := range r.Hazards {
-		g.head, g.right = append(g.head, strconv.Itoa(h.Number)), append(g.right, true)
+// markWidth is that of a column of the matrix, which holds a mark or the number of a hazard.
+const markWidth = 3
+
+// proofMatrix writes a row a design, and a column a hazard. Columns for which there is no room make another matrix below.
+func (p *page) proofMatrix(r *safety.Report) {
+	rows := view.ProofRows(r)
+	names := 0
+	for _, row := range rows {
+		names = max(names, wide(format.Clean(row.Name())))
 	}
-	for _, row := range view.ProofRows(r) {
-		cells := []string{format.Clean(row.Name())}
-		for _, c := range row.Cells {
-			if c == nil {
-				cells = append(cells, "")
-			} else {
-				cells = append(cells, view.ProofMark(c))
-			}
+	each := max(1, (p.width-names)/markWidth)
+	for from := 0; from < len(r.Hazards); from += each {
+		if from > 0 {
+			p.blank()
 		}
-		g.rows = append(g.rows, cells)
+		to := min(from+each, len(r.Hazards))
+		head := strings.Repeat(" ", names)
+		for _, h := range r.Hazards[from:to] {
+			head += fmt.Sprintf("%*d", markWidth, h.Number)
+		}
+		p.add(bold, head)
+		p.add("", strings.Repeat(ruled, wide(head)))
+		for _, row := range rows {
+			name := format.Clean(row.Name())
+			line := name + strings.Repeat(" ", names-wide(name))
+			for _, c := range row.Cells[from:to] {
+				mark := ""
+				if c != nil {
+					mark = view.ProofMark(c)
+				}
+				line += fmt.Sprintf("%*s", markWidth, mark)
+			}
+			p.add("", strings.TrimRight(line, " "))
+		}
 	}
-	lines, err := g.text()
-	p.add("", lines...)
-	return err
 }
 
 // proofHazard writes what was seen of a hazard.

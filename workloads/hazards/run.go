@@ -86,7 +86,7 @@ func ttlOf(l Lock) time.Duration {
 	switch service := serviceOf(l); {
 	case service == "etcd":
 		return 2 * time.Second
-	case service == "zookeeper":
+	case service == "zookeeper", l.Quorum:
 		return time.Second
 	case l.Driver == "redsync": // which waits for an answer for a twentieth of the lease
 		return 2 * time.Second

@@ -138,6 +138,7 @@ type Client struct {
 const (
 	openTimeout = 20 * time.Second
 	ioTimeout   = 2 * time.Second
+	nodeTimeout = 200 * time.Millisecond
 	tryEvery    = 2 * time.Millisecond
 	maxClients  = 8 // of an attempt
 )
@@ -183,7 +184,7 @@ func (s *Stage) ClientWith(name string, set func(*drivers.Config)) *Client {
 // config returns what every client opens the lock with, but for the addresses.
 func (s *Stage) config() drivers.Config {
 	return drivers.Config{
-		Lock: s.lock.Design.Name, Prefix: s.prefix, Clients: 1, TTL: s.ttl, Polls: true, IOTimeout: ioTimeout,
+		Lock: s.lock.Design.Name, Prefix: s.prefix, Clients: 1, TTL: s.ttl, Polls: true, IOTimeout: ioTimeout, NodeTimeout: nodeTimeout,
 	}
 }
 
