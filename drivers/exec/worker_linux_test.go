@@ -2,6 +2,7 @@ package exec
 
 import (
 	"bufio"
+	"fmt"
 	"os"
 	"os/exec"
 	"strconv"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/drivers/servers/servertest"
 	"github.com/lockbench/lockbench/drivers/spawn"
 	"github.com/lockbench/lockbench/drivers/testwait"
 )
@@ -109,6 +112,23 @@ func TestForeignWorker(t *testing.T) {
 	for _, want := range []bool{true, false} {
 		if owned, err := b.Session().Release(t.Context(), &next); owned != want || err != nil {
 			t.Errorf("Release: %v, %v, want %v", owned, err, want)
+		}
+	}
+}
+
+// What a worker is told of addresses cannot be read by others: it is neither in its arguments nor in its environment.
+func TestArgumentsAreNotSecret(t *testing.T) {
+	server := servertest.Redis(t, servers.RedisOptions{Password: "hunter2"})
+	w := start(t, Options{Driver: "rueidis", Config: drivers.Config{Lock: "set-nx", Addrs: []string{server.URL()}, Password: "hunter2"}})
+	for _, file := range []string{"cmdline", "environ"} {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", w.PID(), file))
+		if err != nil || len(text) == 0 {
+			t.Fatalf("%d bytes, %v", len(text), err)
+		}
+		for _, secret := range []string{"hunter2", strings.TrimPrefix(server.URL(), "unix://")} {
+			if strings.Contains(string(text), secret) {
+				t.Errorf("%s has %s", file, secret)
+			}
 		}
 	}
 }
