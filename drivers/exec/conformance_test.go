@@ -13,7 +13,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
 )
 
-// TestConformance holds a lock to its claims through the protocol: a worker must do to it neither good nor harm.
+// TestConformance holds a lock to its claims through the protocol: a worker neither helps nor harms.
 func TestConformance(t *testing.T) {
 	d, err := drivers.Lookup("rueidis")
 	if err != nil {

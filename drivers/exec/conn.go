@@ -103,14 +103,15 @@ func (c *conn) ask(ctx context.Context, r request) (line, error) {
 	case l := <-p.answer:
 		return l.checked(h.Op)
 	case <-ctx.Done():
-		return line{}, fmt.Errorf("worker: %s: no answer: %w", h.Op, ctx.Err())
 	case <-c.done:
 	}
 	select {
-	case l := <-p.answer: // its last
+	case l := <-p.answer: // just before that
 		return l.checked(h.Op)
-	default:
+	case <-c.done:
 		return line{}, c.over
+	default:
+		return line{}, fmt.Errorf("worker: %s: no answer: %w", h.Op, ctx.Err())
 	}
 }
 

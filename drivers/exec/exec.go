@@ -15,8 +15,11 @@
 // is precise to a millisecond. The parent compares it with the times at which it has sent requests and read lines, so
 // it knows between which times of its own clock each line was written, and no clocks have to be synchronised.
 //
-// The first request opens the client. All its fields but protocol, driver and lock may be missing; see drivers.Config
-// for what they mean. The answer has the claims of the lock, with the names of drivers.Traits.
+// The first request opens the client. Its driver and lock are names that the worker knows. The other fields are those of
+// drivers.Config: addrs, username, password, database, embedded, topology, master, acks, node_timeout_ns, release,
+// prefix, wakes, blocks, polls, ttl_ns, params, conns, pipelining, flush_delay_ns and io_timeout_ns. Each may be missing,
+// and a worker ignores those that mean nothing to its lock. The answer has the claims of the lock, with the names of
+// drivers.Traits; a claim that is missing is not made.
 //
 //	{"id":1,"op":"open","protocol":1,"driver":"rueidis","lock":"set-nx","addrs":["redis://…"],"prefix":"run:","ttl_ns":2000000000}
 //	{"id":1,"at_ns":104,"traits":{"exclusive":true,"owned":true,"expires":true,"fenced":false,…}}
@@ -40,9 +43,10 @@
 //	{"id":4,"at_ns":460,"owned":true}
 //
 // A watch starts a watchdog, which renews a held lease every third of it until the release, or until it learns that the
-// lease is lost. Only a lock that renews needs it. A write starts what the lock is for: while the worker believes that
-// it holds the lease, it looks at what the watchdog knows, works for every_ns, and then writes, without another look. So
-// a pause between the two has the effect that it has anywhere.
+// lease is lost; meanwhile a renew of that lease is refused. Only a lock that renews needs it. A write starts what the
+// lock is for: until the release, the worker looks whether its watchdog knows of a loss, works for every_ns, writes, and
+// begins anew. It does not look again between work and write, so a pause in between has the effect that it has on any
+// client.
 //
 //	{"id":5,"op":"watch","lease":1}
 //	{"id":6,"op":"write","lease":1,"every_ns":5000000}
@@ -60,8 +64,9 @@
 //	{"id":2,"at_ns":230,"error":{"class":"protocol","field":"ttl_ns","text":"ttl_ns: must not be negative"}}
 //
 // Four events come unasked: a write, with its number from 1 and the lease's fence; a renewal of the watchdog, with its
-// answer or error, and when by the worker's clock it was sent; the loss of a lease, after the last write; and a gap, the time between
-// two ticks of the worker that should be 10 ms apart, if it is 50 ms or more. The gap shows that a process was stopped.
+// answer or error, and when by the worker's clock it was sent; the loss of a lease, after the last write; and a gap, the
+// time between two ticks of the worker that should be 10 ms apart, if it is 50 ms or more. A gap shows that the process
+// was stopped.
 //
 //	{"event":"write","at_ns":500,"lease":1,"count":1,"fence":7}
 //	{"event":"renewed","at_ns":600,"lease":1,"sent_ns":510,"owned":true}

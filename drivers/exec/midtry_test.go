@@ -59,6 +59,7 @@ func midTry(t *testing.T, lock string) *proxied {
 
 // A client that dies between SETNX and EXPIRE leaves a lock that never comes free, and nobody knows whether it held it.
 func TestKillInATry(t *testing.T) {
+	t.Parallel()
 	p := midTry(t, "setnx-expire")
 	if _, err := p.Kill(); err != nil {
 		t.Error(err)
@@ -74,6 +75,7 @@ func TestKillInATry(t *testing.T) {
 
 // A client that is stopped while it waits for the answer is told that it holds, when another client does.
 func TestStopInATry(t *testing.T) {
+	t.Parallel()
 	p := midTry(t, "set-nx")
 	if _, err := p.Stop(); err != nil {
 		t.Fatal(err)

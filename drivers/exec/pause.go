@@ -42,7 +42,8 @@ func (w *Worker) Stop() (stopped time.Time, err error) {
 	return w.pause.Stopped, nil
 }
 
-// Continue lets a stopped worker go on, and waits until it has told how long it did not run.
+// Continue lets a stopped worker go on, and waits until it has told how long it did not run. A worker that tells no gaps
+// is waited for until ctx is done.
 func (w *Worker) Continue(ctx context.Context) (Pause, error) {
 	p, err := w.resume()
 	if err != nil {

@@ -86,6 +86,7 @@ func granted(t *testing.T, s drivers.Session, l *drivers.Lease) time.Time {
 
 // A killed worker's lock comes free when its design says so, or never.
 func TestKill(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct{ driver, lock, ends string }{
 		{"rueidis", "set-nx", "expires"}, {"rueidis", "setnx", "never"}, {"mysql", "unique-row", "expires"},
 		{"mysql", "get-lock", "session"}, {"etcd", "lease", "session"}, {"zookeeper", "sequential", "session"},
@@ -131,6 +132,7 @@ func TestKill(t *testing.T) {
 // A worker that is stopped for longer than its lease, or its session, loses the lock to another client, and writes when
 // it goes on. Its watchdog cannot prevent that, and a fence tells the writes apart.
 func TestLongStop(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct{ driver, lock string }{
 		{"rueidis", "fenced"}, {"mysql", "unique-row"}, {"etcd", "lease"}, {"zookeeper", "sequential"},
 	} {
@@ -221,6 +223,7 @@ func guarded(t *testing.T, w *Worker, l *drivers.Lease) bool {
 // A stop that is shorter than the lease loses nothing, unless the machine makes it longer: what counts is when the
 // renewals were sent and answered, by the worker's clock.
 func TestShortStop(t *testing.T) {
+	t.Parallel()
 	for range 5 {
 		if shortStop(t, on(t, "rueidis", "set-nx")) {
 			return

@@ -1,6 +1,6 @@
 // Package spawn starts child processes that end with this process, and kills, stops and continues them. On Linux the
 // kernel kills a child, even a stopped one, when this process dies; elsewhere a child has to notice that, as from the
-// end of its standard input.
+// end of its standard input, and a stopped one is hung up and continued, as POSIX has it for groups that are orphaned.
 //
 // Each child leads a process group of its own, so that the terminal's signals do not reach it.
 package spawn
