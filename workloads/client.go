@@ -136,7 +136,7 @@ func (c *client) cycle(start time.Duration) time.Duration {
 //go:noinline
 func (c *client) begin(start time.Duration) {
 	e := c.e
-	c.start, c.asked, c.key = start, start, c.pick()
+	c.start, c.asked, c.handed, c.key = start, start, false, c.pick()
 	c.lease.Key = e.keys[c.key]
 	c.lease.Deadline = time.Time{}
 	if patience := c.class.Timeout; patience > 0 {
@@ -169,6 +169,8 @@ func (c *client) contend(held bool, err error) bool {
 	}
 	if a.Asked > 0 && c.e.run.Plan.Wait != wait.Native { // whose Wait may acquire, and Try confirms it
 		c.asked = a.Asked
+	} else {
+		c.handed = a.Waits > 0
 	}
 	if a.Leave != nil {
 		c.e.errors.add("leave", a.Leave, c.recorded)

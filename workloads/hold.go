@@ -102,7 +102,11 @@ func (c *client) sleepWatched(d time.Duration) {
 		return
 	}
 	watchdog := c.e.watchdog.scheduler
-	watchdog.Start(c.watched, &c.lease, c.granted)
+	began := c.asked
+	if c.handed {
+		began = c.granted
+	}
+	watchdog.Start(c.watched, &c.lease, began)
 	if d > 0 {
 		c.sent = c.sleepUntil(d, c.watched.Lost())
 	}

@@ -199,6 +199,25 @@ func TestWatchdogHangs(t *testing.T) {
 	})
 }
 
+// TestWatchdogCountsFromTheRequest has answers to tries that take long, and renewals without one: the lease began before
+// the grant was heard of, and is over as long before the holder's own count of it.
+func TestWatchdogCountsFromTheRequest(t *testing.T) {
+	bubble(t, overlong(), func(svc drivers.Service) drivers.Service {
+		return &able{Service: svc, try: func(s drivers.Session, l *drivers.Lease) (bool, error) {
+			held, err := s.Try(context.Background(), l)
+			time.Sleep(5 * ms)
+			return held, err
+		}, renew: func(drivers.Session, *drivers.Lease) (bool, error) {
+			time.Sleep(50 * ms)
+			return false, io.ErrUnexpectedEOF
+		}}
+	}, func(t *testing.T, r *results.Record) {
+		if n := r.Counts; n.Acquired < 50 || n.LostRenewal < n.Acquired-3 || r.Safety.Violations != 0 {
+			t.Errorf("counts %+v, safety %+v", n, r.Safety)
+		}
+	})
+}
+
 func reentered(n int) spec.Plan {
 	p := plan("memory", "reentrant")
 	p.Reentry, p.Hold, p.Duration = n, 10*ms, 1900*ms

@@ -133,8 +133,9 @@ func NewHold(session drivers.Renewer) *Hold {
 // confirmed. It receives at most once between Start and Stop, and nothing left over from an earlier hold.
 func (h *Hold) Lost() <-chan struct{} { return h.told }
 
-// Start makes the scheduler renew l to l.TTL every third of that, counted from began, when the lease began or was
-// granted. Until Stop has returned, l and the session belong to the scheduler.
+// Start makes the scheduler renew l to l.TTL every third of that, counted from began, when the lease began at the earliest:
+// when the Try was sent, not when its answer came. Otherwise a hold that is never renewed would be reported lost after its
+// lease had ended. Until Stop has returned, l and the session belong to the scheduler.
 func (s *Scheduler) Start(h *Hold, l *drivers.Lease, began time.Duration) {
 	every := l.TTL / periods
 	due := began + every

@@ -9,6 +9,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/renew"
 	"github.com/lockbench/lockbench/drivers/simtest"
+	"github.com/lockbench/lockbench/drivers/wait"
 )
 
 const simTTL = 300 * time.Millisecond
@@ -16,6 +17,7 @@ const simTTL = 300 * time.Millisecond
 // watched is three clients whose holds last up to six leases, and which try for the key now and then.
 type watched struct {
 	strike func(w *simtest.World, a *simtest.Actor) // up to six times
+	polls  bool                                     // who is refused comes back soon
 	simtest.Program
 }
 
@@ -40,6 +42,12 @@ func (x watched) run(w *simtest.World) error {
 	p.Rounds, p.TTL, p.Think, p.Hold = 12, simTTL, simTTL, 6*simTTL
 	p.Watchdog = renew.New(renew.Options{Clock: w.Clock, Workers: 2})
 	defer p.Watchdog.Close()
+	if x.polls {
+		if p.Room, err = wait.NewRoom(context.Background(), wait.Poll, svc, wait.Options{}); err != nil {
+			return err
+		}
+		p.Rounds = 4
+	}
 	for id := range w.Clients {
 		w.Run(id, svc, p)
 	}
@@ -48,6 +56,16 @@ func (x watched) run(w *simtest.World) error {
 	}
 	w.Wait()
 	return nil
+}
+
+// bothWays calls f with sessions that say when a lease ends, and with such that leave that to the client.
+func bothWays(t *testing.T, f func(t *testing.T, x watched)) {
+	t.Run("leases say when they end", func(t *testing.T) { f(t, watched{}) })
+	t.Run("leases do not", func(t *testing.T) {
+		var x watched
+		x.Session = func(s drivers.Session) drivers.Session { return silent{s} }
+		f(t, x)
+	})
 }
 
 // silent is a session that does not say until when leases are valid.
@@ -69,33 +87,53 @@ func (s silent) Renew(ctx context.Context, l *drivers.Lease) (bool, error) {
 // it is lost. A renewal whose reply is lost is sent again, and a hold survives that. No renewal is sent during a release
 // or after it, which the sessions check.
 func TestSimRenews(t *testing.T) {
-	for name, session := range map[string]func(drivers.Session) drivers.Session{
-		"leases say when they end": nil,
-		"leases do not":            func(s drivers.Session) drivers.Session { return silent{s} },
-	} {
-		t.Run(name, func(t *testing.T) {
-			n := simtest.Seeds(200, 2000)
-			x := watched{}
-			x.Session = session
-			found := simtest.Explore(t, n, x.scenario(0))
-			found.Sound(t)
-			found.Saw(t, "long holds", 3*int64(n))
-			found.Saw(t, "lost replies to renew", 2*int64(n))
-			found.Saw(t, "stops during a renewal", int64(n))
-			if lost, replies := found.Count("losses"), found.Count("lost replies to renew"); lost > replies/4 {
-				t.Errorf("%d holds are lost, with %d replies lost", lost, replies)
-			}
-		})
-	}
+	bothWays(t, func(t *testing.T, x watched) {
+		n := simtest.Seeds(200, 2000)
+		found := simtest.Explore(t, n, x.scenario(0))
+		found.Sound(t)
+		found.Saw(t, "long holds", 3*int64(n))
+		found.Saw(t, "lost replies to renew", 2*int64(n))
+		found.Saw(t, "stops during a renewal", int64(n))
+		if lost, replies := found.Count("losses"), found.Count("lost replies to renew"); lost > replies/4 {
+			t.Errorf("%d holds are lost, with %d replies lost", lost, replies)
+		}
+	})
 }
 
 // A holder is told in time that its node does not answer.
 func TestSimSilence(t *testing.T) {
-	n := simtest.Seeds(200, 2000)
-	found := simtest.Explore(t, n, watched{strike: silence}.scenario(0))
+	bothWays(t, func(t *testing.T, x watched) {
+		n := simtest.Seeds(200, 2000)
+		x.strike = silence
+		found := simtest.Explore(t, n, x.scenario(0))
+		found.Sound(t)
+		found.Saw(t, "losses", int64(n)/2)
+		found.Saw(t, "grants", 3*int64(n))
+	})
+}
+
+// A holder whose renewals are never answered is told before its lease ends, which began before the grant was heard of.
+func TestSimUnanswered(t *testing.T) {
+	n := simtest.Seeds(100, 1000)
+	found := simtest.Explore(t, n, unanswered().scenario(0))
 	found.Sound(t)
-	found.Saw(t, "losses", int64(n)/2)
-	found.Saw(t, "grants", 3*int64(n))
+	found.Saw(t, "losses", 5*int64(n))
+	found.Saw(t, "grants", 7*int64(n))
+}
+
+// unanswered is clients whose renewals are lost, and which come back soon when they are refused.
+func unanswered() (x watched) {
+	x.polls = true
+	x.Session = func(s drivers.Session) drivers.Session { return mute{silent{s}} }
+	return x
+}
+
+// mute is a silent session whose renewals have no answer.
+type mute struct{ silent }
+
+func (mute) Renew(context.Context, *drivers.Lease) (bool, error) {
+	time.Sleep(simTTL / 4)
+	return false, context.DeadlineExceeded
 }
 
 // silence makes the node stall, or cuts off a client, for up to two leases.
@@ -154,14 +192,17 @@ func (d deaf) Renew(ctx context.Context, l *drivers.Lease) (bool, error) {
 func TestSimFinds(t *testing.T) {
 	refusals := watched{strike: forget}
 	refusals.Session = func(s drivers.Session) drivers.Session { return deaf{s, true, false} }
-	unanswered := watched{strike: silence}
-	unanswered.Session = func(s drivers.Session) drivers.Session { return deaf{s, false, true} }
+	hopeful := watched{strike: silence}
+	hopeful.Session = func(s drivers.Session) drivers.Session { return deaf{s, false, true} }
 	orphans := watched{}
 	orphans.Orphans = true
+	late := unanswered()
+	late.Late = true
 	for name, s := range map[string]simtest.Scenario{
-		"a watchdog ignores refusals":     refusals.scenario(toldOf(0.05)),
-		"a watchdog ignores silence":      unanswered.scenario(0),
-		"a watchdog outlives its release": orphans.scenario(0),
+		"a watchdog counts from the answer": late.scenario(0),
+		"a watchdog ignores refusals":       refusals.scenario(toldOf(0.05)),
+		"a watchdog ignores silence":        hopeful.scenario(0),
+		"a watchdog outlives its release":   orphans.scenario(0),
 	} {
 		t.Run(name, func(t *testing.T) { simtest.Explore(t, 100, s).Found(t) })
 	}

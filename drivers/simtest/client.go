@@ -37,6 +37,9 @@ type Program struct {
 
 	// Orphans plants a bug: the client releases while its watchdog still renews.
 	Orphans bool
+
+	// Late plants a bug: the watchdog counts the lease from the answer to the try.
+	Late bool
 }
 
 // client is one client with what it uses.
@@ -187,10 +190,10 @@ func (c *client) ends(l *drivers.Lease, asked time.Duration) time.Duration {
 	return forever
 }
 
-// hold uses the lock for d, which was asked for at that time. The client believes that it holds it until its lease ends, or its
-// watchdog says so.
+// hold uses the lock, which was asked for at that time, for d. The client believes that it holds it until its lease ends,
+// or its watchdog says so.
 func (c *client) hold(l *drivers.Lease, asked, d time.Duration) {
-	now, ends := c.w.Now(), c.ends(l, asked)
+	ends, now := c.ends(l, asked), c.w.Now()
 	end := now + d
 	if ends <= now {
 		c.w.Count("late grants")
@@ -202,7 +205,10 @@ func (c *client) hold(l *drivers.Lease, asked, d time.Duration) {
 	grant := c.w.judge.Enter(0, c.id, l.Fence, asked, now)
 	switch {
 	case c.Watchdog != nil:
-		c.Watchdog.Start(c.dog, l, now)
+		if c.Late {
+			asked = now
+		}
+		c.Watchdog.Start(c.dog, l, asked)
 		c.guarded(end)
 	case c.Overstays:
 		c.SleepUntil(end)
