@@ -64,7 +64,7 @@ type client struct {
 	left     time.Duration  // when its loop ended
 	timer    *alarm.Timer   // nil until the first rest
 	evidence
-	_ [16]byte // to whole cache lines: the clients lie side by side, and a cycle is to touch five lines and not six
+	_ [8]byte // to whole cache lines: the clients lie side by side, and a cycle is to touch five lines and not six
 }
 
 const (
@@ -237,8 +237,10 @@ func (c *client) hold() {
 	if c.grant.Moved && c.sent >= c.resume {
 		c.sampleHold()
 	}
-	c.superseded = e.oracle != nil && !e.oracle.Exit(int(c.key), int(c.id), c.grant, c.sent) &&
-		e.oracle.Superseded(int(c.key), c.granted)
+	c.superseded = false
+	if e.oracle != nil && !e.oracle.Exit(int(c.key), int(c.id), c.grant, c.sent) {
+		c.successor, c.superseded = e.oracle.Superseded(int(c.key), c.granted)
+	}
 	if c.lost {
 		c.awaitRenewal()
 	}

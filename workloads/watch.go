@@ -36,14 +36,15 @@ func sampleLimit(rtt time.Duration) time.Duration {
 
 // evidence is what a client contributes to the oracle's view, apart from Enter and Exit.
 type evidence struct {
-	refusal  func()        // shows the oracle a refusal of the service; nil without the oracle
-	resume   time.Duration // when a hold may be sampled again; never without the oracle
-	asked    time.Duration // just before the acquisition was sent
-	extra    time.Duration // by which the present hold was made longer
-	woken    chan struct{} // one slot: the key has been watched
-	sampling atomic.Bool   // the hold waits for that
-	misses   uint8         // sampled holds in a row without a rival
-	handed   bool          // the lock was acquired by a Wait, so when its lease began is not known
+	refusal   func()        // shows the oracle a refusal of the service; nil without the oracle
+	resume    time.Duration // when a hold may be sampled again; never without the oracle
+	asked     time.Duration // just before the acquisition was sent
+	successor time.Duration // if the hold was superseded: when that was known first
+	extra     time.Duration // by which the present hold was made longer
+	woken     chan struct{} // one slot: the key has been watched
+	sampling  atomic.Bool   // the hold waits for that
+	misses    uint8         // sampled holds in a row without a rival
+	handed    bool          // the lock was acquired by a Wait, so when its lease began is not known
 
 	power     results.Power // of its holds, and of its refusals
 	lostEarly int64         // see results.Safety
@@ -154,18 +155,20 @@ func (c *client) checkRelease(removed bool, now time.Duration) {
 	e, key, me := c.e, int(c.key), int(c.id)
 	leased := c.leased(now)
 	if !removed {
-		if leased && !c.lost {
+		switch {
+		case c.lost: // a renewal has said so, and nobody knows of how long before
+		case leased:
 			c.lostEarly++
 			e.oracle.Lost(key, me, c.asked, now)
+		case c.superseded && c.leased(c.successor):
+			e.oracle.Lost(key, me, c.asked, c.successor)
 		}
 		return
 	}
 	mayBeOver := e.traits.Expires && !leased
-	switch {
-	case c.superseded && (!e.traits.Owned || c.overdue()):
-		e.oracle.WrongRelease()
-	case mayBeOver:
-		e.oracle.Removed(key, me, c.granted, c.sent, now)
+	wrong := c.superseded && (!e.traits.Owned || c.overdue())
+	if wrong || mayBeOver {
+		e.oracle.Removed(key, me, c.granted, c.sent, now, wrong)
 	}
 	if mayBeOver && !e.traits.Owned {
 		c.late++

@@ -40,8 +40,8 @@ type Oracle struct {
 	longest       time.Duration
 	overlap       time.Duration
 	wrongReleases int64
-	attributed    int64 // wrong releases that the loss of their victims shows
-	unmatched     map[int]*unmatched
+	attributed    int64             // wrong releases that only the loss of their victims shows
+	evidence      map[int]*evidence // by key; see release.go
 	fenceRegress  int64
 	intruded      int64 // grants that were violated before any refusal made them watched
 }
@@ -57,7 +57,7 @@ type cell struct {
 	fence    atomic.Uint64
 	watched  atomic.Int64 // the sequence number of the last grant that was watched
 	resume   atomic.Int64 // when a hold of the key may be sampled again
-	intruded atomic.Int64 // the latest time at which a grant was asked for that came while another client held the key
+	_        [8]byte
 }
 
 // A word is seq<<40 | client<<20 | count. The sequence number wraps after 16 M grants, which would hide a collision
@@ -125,7 +125,7 @@ type hold struct{ key, client int }
 // New returns an oracle for keys 0 to keys-1.
 func New(keys int) *Oracle {
 	return &Oracle{
-		cells: make([]cell, keys), shared: map[int]*sharedKey{}, overstays: map[hold]time.Duration{}, unmatched: map[int]*unmatched{},
+		cells: make([]cell, keys), shared: map[int]*sharedKey{}, overstays: map[hold]time.Duration{}, evidence: map[int]*evidence{},
 	}
 }
 
@@ -264,9 +264,8 @@ func (o *Oracle) violation(key int, old uint64, me int, asked, now time.Duration
 	}
 	h := holder{client: me, came: now, open: true, event: -1}
 	o.violations++
-	c := &o.cells[key]
-	c.intruded.Store(max(c.intruded.Load(), int64(asked)))
-	if c.watch(old) {
+	o.intrusion(key, asked, now)
+	if o.cells[key].watch(old) {
 		o.intruded++
 	}
 	if len(o.overstays) > 0 && o.overstayedBy(key, k, now) {
