@@ -99,19 +99,20 @@ func (c *conn) ask(ctx context.Context, r request) (line, error) {
 	if err := c.send(ctx, r, p); err != nil {
 		return line{}, err
 	}
+	var err error
 	select {
 	case l := <-p.answer:
 		return l.checked(h.Op)
 	case <-ctx.Done():
+		err = fmt.Errorf("worker: %s: no answer: %w", h.Op, ctx.Err())
 	case <-c.done:
+		err = c.over
 	}
 	select {
 	case l := <-p.answer: // just before that
 		return l.checked(h.Op)
-	case <-c.done:
-		return line{}, c.over
 	default:
-		return line{}, fmt.Errorf("worker: %s: no answer: %w", h.Op, ctx.Err())
+		return line{}, err
 	}
 }
 

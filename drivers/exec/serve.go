@@ -60,6 +60,9 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 
 	select {
 	case err := <-closed:
+		if s.closed {
+			s.silence()
+		}
 		return errors.Join(err, ifOver(read))
 	case err := <-read:
 		select {
@@ -85,7 +88,7 @@ func ifOver(read <-chan error) error {
 // server is a worker's side of the protocol. One goroutine answers requests; others tick, renew and write.
 type server struct {
 	writing sync.Mutex
-	out     io.Writer
+	out     io.Writer // guarded by writing
 	clock   drivers.Clock
 
 	service drivers.Service
@@ -148,6 +151,13 @@ func (s *server) parse(text []byte, h *header) error {
 func (s *server) do(ctx context.Context, op string, text []byte) (answer line, err error) {
 	defer drivers.Catch(&err)
 	return ops[op](s, ctx, text)
+}
+
+// silence ends the output of a closed worker: out is the caller's again, although the ticks may go on for a moment.
+func (s *server) silence() {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	s.out = io.Discard
 }
 
 // tell writes a line.

@@ -144,7 +144,7 @@ func TestRetries(t *testing.T) {
 		}
 		t.Cleanup(func() { proxy.Close() })
 		through := cfg
-		through.Addrs, through.IOTimeout, through.Retries = []string{proxy.Addr()}, 500*time.Millisecond, retries
+		through.Addrs, through.IOTimeout, through.Retries = []string{proxy.Addr()}, time.Second, retries
 		a, b, rdb := session(t, open(t, "go-redis", through), 0), session(t, open(t, "go-redis", cfg), 0), bare(t, cfg)
 		la := drivers.Lease{Key: "k", TTL: time.Minute}
 		lb := la
