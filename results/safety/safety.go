@@ -127,6 +127,9 @@ func (c *Cell) Take(a Attempt) {
 	c.Longest = max(c.Longest, a.Overlap)
 }
 
+// Unseen reports whether the design says that it fails a hazard, and no attempt has shown it.
+func (c *Cell) Unseen() bool { return c.Verdict == Survives && c.Listed }
+
 // Unlisted reports whether the design fails a hazard and does not say that it does.
 func (c *Cell) Unlisted() bool { return c.Verdict == Fails && !c.Listed }
 

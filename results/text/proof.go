@@ -25,7 +25,7 @@ func Proof(w io.Writer, r *safety.Report, o Options) error {
 	}
 	p.blank()
 	p.proofMatrix(r)
-	p.para("", "", "✗ fails, as it admits   ‼ fails, and does not admit it   ✓ survives   ? not known   · does not apply   – no server here")
+	p.para("", "", "✗ fails, as it admits. ‼ fails, and does not admit it. ✓ survives. ○ survives, and says that it may fail. ? not known. · does not apply. – no server here.")
 	for i := range r.Hazards {
 		p.blank()
 		p.proofHazard(&r.Hazards[i], cellsOf(r, r.Hazards[i].Name))

@@ -29,7 +29,7 @@ func proofReport() *safety.Report {
 	unlisted := cell("overrun", "planted", "lock", safety.Fails)
 	unlisted.Listed = false
 	free := cell("holder-dies", "rueidis", "set-nx", safety.Survives)
-	free.Recovery = 310 * time.Millisecond
+	free.Recovery, free.Listed = 310*time.Millisecond, false
 	return &safety.Report{
 		Schema: safety.Version, Spent: 12340 * time.Millisecond,
 		Hazards: []safety.Hazard{

@@ -17,6 +17,8 @@ func ProofMark(c *safety.Cell) string {
 		return "‼"
 	case c.Verdict == safety.Fails:
 		return "✗"
+	case c.Unseen():
+		return "○"
 	case c.Verdict == safety.Survives:
 		return "✓"
 	case c.Verdict == safety.NotApplicable:
