@@ -36,6 +36,7 @@ var proveFlags = []flagDef{
 	{"driver", "", groupProof, "LIST", "", false, "drivers whose locks are proven (default: all)"},
 	{"lock", "", groupProof, "LIST", "", false, "their lock designs (default: all that claim to exclude)"},
 	{"attempts", "", groupProof, "N", strconv.Itoa(hazards.DefaultAttempts), false, "attempts of each cell, if there is time for them: none of 20 that\nfails leaves 14 % possible, none of 59 leaves 5 %"},
+	{"ttl", "", groupProof, "TIME", "0s", false, "lease of the locks, or time-out of their sessions (default: as short\nas each service allows, 300ms to 2s); longer for a slow machine"},
 	{"each", "", groupProof, "TIME", hazards.DefaultEach.String(), false, "how long a hazard may take, about"},
 	{"evidence", "", groupOutput, "DIR", "", false, "write the story of each cell into DIR: who held the key when"},
 	{"quiet", "", groupOutput, "", "false", false, "no progress"},
@@ -151,6 +152,7 @@ func (p *program) readProof(o *options) (r *proof, err error) {
 	rd := reader{o: o}
 	r.options.Attempts = scalar(&rd, "attempts", parseAttempts)
 	r.options.Each = scalar(&rd, "each", parseEach)
+	r.options.TTL = scalar(&rd, "ttl", parseTTL)
 	if rd.err != nil {
 		return nil, rd.err
 	}
@@ -174,6 +176,14 @@ func parseAttempts(text string) (int, error) {
 		return 0, fmt.Errorf("must be a number from 1 to 100000")
 	}
 	return n, nil
+}
+
+func parseTTL(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 || d > time.Minute {
+		return 0, fmt.Errorf("must be a time up to 1m, such as 1s")
+	}
+	return d, nil
 }
 
 func parseEach(text string) (time.Duration, error) {
@@ -279,7 +289,7 @@ func (r *proof) run(ctx context.Context, say func(string, ...any)) *safety.Repor
 			break
 		}
 		for j := range cells {
-			cells[j].Command = fmt.Sprintf("lockbench prove -hazard %s -driver %s -lock %s", h.Name, cells[j].Driver, cells[j].Lock)
+			cells[j].Command = r.command(&cells[j])
 		}
 		report.Hazards = append(report.Hazards, safety.Hazard{Number: h.Number, Name: string(h.Name), About: h.Tells(), Control: cmp.Or(hazards.Control(h, cells), placebo)})
 		report.Cells = append(report.Cells, cells...)
@@ -287,6 +297,15 @@ func (r *proof) run(ctx context.Context, say func(string, ...any)) *safety.Repor
 	}
 	report.Spent = time.Since(began)
 	return report
+}
+
+// command returns the command that makes a cell again.
+func (r *proof) command(c *safety.Cell) string {
+	words := []string{"lockbench prove -hazard", c.Hazard, "-driver", c.Driver, "-lock", c.Lock, "-attempts", strconv.Itoa(r.options.Attempts)}
+	if r.options.TTL > 0 {
+		words = append(words, "-ttl", r.options.TTL.String())
+	}
+	return strings.Join(words, " ")
 }
 
 // writeEvidence writes the stories.

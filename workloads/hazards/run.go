@@ -15,6 +15,7 @@ import (
 // Options say how to run hazards.
 type Options struct {
 	Attempts int           // that count, of each cell; 0: DefaultAttempts, or as many as Each has time for
+	TTL      time.Duration // of leases and sessions, if it is longer than what a service allows; 0: as short as that
 	Each     time.Duration // that a hazard may take, about; 0: DefaultEach. One attempt is always made.
 	Prefix   string        // begins every name on a server
 	Placebo  bool          // no fault happens: every attempt has to find that out
@@ -26,7 +27,7 @@ const (
 	DefaultEach     = 8 * time.Second
 
 	// maxLeft are attempts in a row that do not count, after which no more are made.
-	maxLeft = 3
+	maxLeft = 5
 )
 
 // Run holds locks against a hazard, all of them at once. Cells are in the order of the locks.
@@ -52,7 +53,7 @@ func Run(ctx context.Context, h *Hazard, locks []Lock, servers Servers, o Option
 			groups[at] = g
 		}
 		cells[i] = safety.Cell{
-			Hazard: string(h.Name), Driver: l.Where(), Lock: l.Design.Name, TTL: max(h.MinTTL, ttlOf(l)),
+			Hazard: string(h.Name), Driver: l.Where(), Lock: l.Design.Name, TTL: max(h.MinTTL, o.TTL, ttlOf(l)),
 			Listed: h.listed(l.Design),
 		}
 		if why := h.applies(l, service); why != "" {
@@ -230,7 +231,7 @@ func (g *group) wants(c *safety.Cell, i int) bool {
 // tell makes one attempt.
 func (g *group) tell(l Lock, number int, r *round) (a safety.Attempt) {
 	s := &Stage{
-		ctx: g.ctx, lock: l, server: g.server, round: r, number: number, placebo: g.options.Placebo, ttl: max(g.hazard.MinTTL, ttlOf(l)), prefix: g.options.Prefix,
+		ctx: g.ctx, lock: l, server: g.server, round: r, number: number, placebo: g.options.Placebo, ttl: max(g.hazard.MinTTL, g.options.TTL, ttlOf(l)), prefix: g.options.Prefix,
 		key:     fmt.Sprintf("%s%s:%s:%s:%d", g.options.Prefix, g.hazard.Name, l.Where(), l.Design.Name, number),
 		history: &history{clock: drivers.NewClock()},
 	}
