@@ -65,10 +65,10 @@ var mayUseTime = map[string]string{
 }
 
 // hurries returns the places of a test file where it sleeps or has a time-out below a second, by the function that they
-// are in. Files that use testing/synctest are in its time, and those that call bubble.
+// are in. Files that use testing/synctest, also by simtest, are in its time, and those that call bubble.
 func hurries(f *ast.File) map[string][]token.Pos {
 	for _, i := range f.Imports {
-		if i.Path.Value == `"testing/synctest"` {
+		if i.Path.Value == `"testing/synctest"` || strings.HasSuffix(i.Path.Value, `/drivers/simtest"`) {
 			return nil
 		}
 	}
@@ -194,6 +194,7 @@ func TestRealTimeLint(t *testing.T) {
 	}{
 		{"time", "time.Sleep(time.Hour)", true},
 		{"testing/synctest", "time.Sleep(time.Hour)", false},
+		{module + "/drivers/simtest", "time.Sleep(time.Hour)", false},
 		{"time", "bubble(t, func() { time.Sleep(time.Hour) })", false},
 		{"time", "context.WithTimeout(ctx, 300*time.Millisecond)", true},
 		{"time", "context.WithTimeout(ctx, 20*time.Second)", false},

@@ -17,7 +17,7 @@
 //
 // The first request opens the client. Its driver and lock are names that the worker knows. The other fields are those of
 // drivers.Config: addrs, username, password, database, embedded, topology, master, acks, node_timeout_ns, release,
-// prefix, wakes, blocks, polls, ttl_ns, params, conns, pipelining, flush_delay_ns and io_timeout_ns. Each may be missing,
+// prefix, wakes, blocks, polls, ttl_ns, params, conns, pipelining, flush_delay_ns, io_timeout_ns, retries and clock_offset_ns. Each may be missing,
 // and a worker ignores those that mean nothing to its lock. The answer has the claims of the lock, with the names of
 // drivers.Traits; a claim that is missing is not made.
 //

@@ -30,6 +30,8 @@ type settings struct {
 	Pipelining  drivers.Pipelining `json:"pipelining,omitempty"`
 	FlushDelay  time.Duration      `json:"flush_delay_ns,omitempty"`
 	IOTimeout   time.Duration      `json:"io_timeout_ns,omitempty"`
+	Retries     int                `json:"retries,omitempty"`
+	ClockOffset time.Duration      `json:"clock_offset_ns,omitempty"`
 }
 
 // settingsOf returns c as open has it.
@@ -43,6 +45,7 @@ func settingsOf(c drivers.Config) (settings, error) {
 		Embedded: c.Embedded, Topology: c.Topology, Master: c.Master, Acks: c.Acks, NodeTimeout: c.NodeTimeout,
 		Release: c.Release, Prefix: c.Prefix, Wakes: c.Wakes, Blocks: c.Blocks, Polls: c.Polls, TTL: c.TTL,
 		Params: c.Params, Conns: c.Conns, Pipelining: c.Pipelining, FlushDelay: c.FlushDelay, IOTimeout: c.IOTimeout,
+		Retries: c.Retries, ClockOffset: c.ClockOffset,
 	}, nil
 }
 
@@ -53,5 +56,6 @@ func (s settings) config() drivers.Config {
 		Embedded: s.Embedded, Topology: s.Topology, Master: s.Master, Acks: s.Acks, NodeTimeout: s.NodeTimeout,
 		Release: s.Release, Prefix: s.Prefix, Clients: 1, Wakes: s.Wakes, Blocks: s.Blocks, Polls: s.Polls, TTL: s.TTL,
 		Params: s.Params, Conns: s.Conns, Pipelining: s.Pipelining, FlushDelay: s.FlushDelay, IOTimeout: s.IOTimeout,
+		Retries: s.Retries, ClockOffset: s.ClockOffset,
 	}
 }
