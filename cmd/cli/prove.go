@@ -38,7 +38,7 @@ var proveFlags = []flagDef{
 	{"attempts", "", groupProof, "N", strconv.Itoa(hazards.DefaultAttempts), false, "attempts of each cell, if there is time for them: none of 20 that\nfails leaves 14 % possible, none of 59 leaves 5 %"},
 	{"ttl", "", groupProof, "TIME", "0s", false, "lease of the locks, or time-out of their sessions (default: as short\nas each service allows, 300ms to 2s); longer for a slow machine"},
 	{"each", "", groupProof, "TIME", hazards.DefaultEach.String(), false, "how long a hazard may take, about"},
-	{"evidence", "", groupOutput, "DIR", "", false, "write the story of each cell into DIR: who held the key when"},
+	{"evidence", "", groupOutput, "DIR", "", false, "write the story of each cell into DIR: who held the key when; and\nof each that fails the order of its requests, as far as there is one"},
 	{"quiet", "", groupOutput, "", "false", false, "no progress"},
 	{"dry-run", "", groupOutput, "", "false", false, "print the hazards and the locks, run nothing"},
 	formatFlag,
@@ -318,8 +318,11 @@ func (r *proof) writeEvidence(report *safety.Report) error {
 			if len(c.Story) == 0 {
 				continue
 			}
-			name := strings.Join([]string{c.Hazard, c.Driver, c.Lock}, "-") + ".txt"
-			err := create(filepath.Base(name), func(w io.Writer) error { return safety.WriteStory(w, &c) })
+			name := filepath.Base(strings.Join([]string{c.Hazard, c.Driver, c.Lock}, "-"))
+			err := create(name+".txt", func(w io.Writer) error { return safety.WriteStory(w, &c) })
+			if err == nil && c.Verdict == safety.Fails {
+				err = create(name+".html", func(w io.Writer) error { return hazards.Picture(w, &c) })
+			}
 			if err != nil {
 				return err
 			}

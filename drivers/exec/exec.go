@@ -17,9 +17,9 @@
 //
 // The first request opens the client. Its driver and lock are names that the worker knows. The other fields are those of
 // drivers.Config: addrs, username, password, database, embedded, topology, master, acks, node_timeout_ns, release,
-// prefix, wakes, blocks, polls, ttl_ns, params, conns, pipelining, flush_delay_ns, io_timeout_ns, retries and clock_offset_ns. Each may be missing,
-// and a worker ignores those that mean nothing to its lock. The answer has the claims of the lock, with the names of
-// drivers.Traits; a claim that is missing is not made.
+// prefix, wakes, blocks, polls, ttl_ns, params, conns, pipelining, flush_delay_ns, io_timeout_ns, retries and
+// clock_offset_ns. Each may be missing, and a worker ignores those that mean nothing to its lock. The answer has the
+// claims of the lock, with the names of drivers.Traits; a claim that is missing is not made.
 //
 //	{"id":1,"op":"open","protocol":1,"driver":"rueidis","lock":"set-nx","addrs":["redis://…"],"prefix":"run:","ttl_ns":2000000000}
 //	{"id":1,"at_ns":104,"traits":{"exclusive":true,"owned":true,"expires":true,"fenced":false,…}}
