@@ -164,10 +164,10 @@ type CandidateAnswer struct {
 	Curve  []Point `json:"curve,omitempty"`  // the fit, for a page; Share only
 }
 
-// Resource is what a lock takes of something there is only so much of (utilisation law, U = X·D; Denning and Buzen 1978).
+// Resource is what an arrival takes of something there is only so much of (utilisation law, U = X·D; Denning and Buzen 1978).
 type Resource struct {
 	Name   string  `json:"name"`   // "hottest key", "server CPU", "connections", "clients", "generator"
-	Demand Range   `json:"demand"` // of one lock, in seconds of one unit
+	Demand Range   `json:"demand"` // of one arrival, in seconds of one unit
 	Units  float64 `json:"units"`  // there are: cores, connections; 0: nobody knows
 	Used   Range   `json:"used"`   // share at the rate asked for, or at Sustains.Low
 	Full   Range   `json:"full"`   // arrivals a second at which it is used up; 0: unknown

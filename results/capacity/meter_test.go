@@ -29,6 +29,8 @@ type meter struct {
 	failing      float64       // share of the arrivals that end in an error above errorsFrom
 	errorsFrom   float64
 	serverCPU    time.Duration // of one lock
+	clientCPU    time.Duration // likewise
+	refused      float64       // share of the arrivals that find their key taken, and go
 	partial      int           // trial that is interrupted, from 1
 }
 
@@ -66,6 +68,9 @@ func (m meter) run(t Trial, shares []float64) *results.Record {
 		case grant < t.Plan.Warmup.Seconds():
 		case grant > end:
 			r.Counts.Unfinished++
+		case m.refused > 0 && rng.Float64() < m.refused:
+			r.Counts.Contended++
+			shard.Record(results.ResponseIndex, nanoseconds(grant-at))
 		case t.Rate >= m.errorsFrom && rng.Float64() < m.failing:
 			r.Counts.Unknown++
 		default:
@@ -79,6 +84,9 @@ func (m meter) run(t Trial, shares []float64) *results.Record {
 	r.Latency[results.Handoff] = results.Latency{Count: r.Counts.Acquired, Mean: m.handoff}
 	if m.serverCPU > 0 {
 		r.Cost.ServerCPUUs = float64(m.serverCPU.Microseconds())
+	}
+	if m.clientCPU > 0 {
+		r.Cost.ClientCPUUs = float64(m.clientCPU.Microseconds())
 	}
 	m.spoil(t, r)
 	return r

@@ -11,11 +11,11 @@ import (
 	"github.com/lockbench/lockbench/results/stats"
 )
 
-// demand is what one lock takes of a resource, by one record, in seconds of one unit, and how many units there are. The
-// demand is 0 if the record does not tell.
-type demand func(r *results.Record) (seconds, units float64)
+// demand is what one arrival takes of a resource, by one record with so many arrivals a second, in seconds of one unit, and how
+// many units there are. The demand is 0 if the record does not tell. An arrival that is refused takes its part, too.
+type demand func(r *results.Record, arrivals float64) (seconds, units float64)
 
-// resources returns what the locks of t take, at a rate, the first to be used up first.
+// resources returns what the arrivals of t take, at a rate, the first to be used up first.
 func (t *track) resources(occupies Range, rate float64) (list []Resource) {
 	share := t.keys.Hottest() / 1e9 // of nanoseconds
 	hottest := Range{share * occupies.Low, share * occupies.Mid, share * occupies.High}
@@ -32,7 +32,10 @@ func (t *track) resources(occupies Range, rate float64) (list []Resource) {
 			if o.left != "" || !t.keeps(&o) {
 				continue // an overloaded queue distorts them
 			}
-			if d, n := of.demand(o.record); d > 0 {
+			if o.arrivals == 0 || o.record.Elapsed <= 0 {
+				continue
+			}
+			if d, n := of.demand(o.record, float64(o.arrivals)/o.record.Elapsed.Seconds()); d > 0 {
 				values, units = append(values, d), max(units, n)
 			}
 		}
@@ -69,31 +72,35 @@ func resource(name string, demand Range, units, rate float64) Resource {
 func times(r Range, n float64) Range { return Range{n * r.Low, n * r.Mid, n * r.High} }
 
 // serverCPU is in seconds of a core. Redis and Valkey execute on one.
-func serverCPU(r *results.Record) (seconds, cores float64) {
+func serverCPU(r *results.Record, arrivals float64) (seconds, cores float64) {
 	l := r.Limit()
-	if l.ServerCores <= 0 || r.Throughput() <= 0 {
+	if l.ServerCores <= 0 {
 		return 0, 0
 	}
-	return l.ServerCores / r.Throughput(), l.CoresOf
+	return l.ServerCores / arrivals, l.CoresOf
 }
 
-func connections(r *results.Record) (seconds, pool float64) {
-	if r.Bound.Pool == 0 || r.Throughput() <= 0 {
+func connections(r *results.Record, arrivals float64) (seconds, pool float64) {
+	if r.Bound.Pool == 0 {
 		return 0, 0
 	}
-	return r.Requests() / r.Throughput(), float64(r.Bound.Pool)
+	return r.Requests() / arrivals, float64(r.Bound.Pool)
 }
 
-// clients are busy from the first request to the answer to the release.
-func clients(r *results.Record) (seconds, count float64) {
-	busy := r.Latency[results.Acquire].Mean + r.Latency[results.Hold].Mean + r.Latency[results.Release].Mean
-	return busy.Seconds(), float64(r.Plan.Clients)
+// clients are busy from the first request to the answer to the release, or to their refusal.
+func clients(r *results.Record, arrivals float64) (seconds, count float64) {
+	busy := 0.0 // clients, by Little's law
+	for _, m := range []results.Metric{results.Acquire, results.Refusal, results.Hold, results.Release} {
+		l := r.Latency[m]
+		busy += l.Mean.Seconds() * float64(l.Count) / r.Elapsed.Seconds()
+	}
+	return busy / arrivals, float64(r.Plan.Clients)
 }
 
 // generator is the processor time of lockbench itself, in seconds of a core.
-func generator(r *results.Record) (seconds, cores float64) {
+func generator(r *results.Record, arrivals float64) (seconds, cores float64) {
 	if r.Cost.ClientCPUUs <= 0 {
 		return 0, 0
 	}
-	return r.Cost.ClientCPUUs / 1e6, cmp.Or(r.Generator.Quota, float64(cmp.Or(r.Env.GOMAXPROCS, r.Env.CPUs)))
+	return r.Cost.ClientCPUUs / 1e6 * r.Throughput() / arrivals, cmp.Or(r.Generator.Quota, float64(cmp.Or(r.Env.GOMAXPROCS, r.Env.CPUs)))
 }

@@ -264,6 +264,21 @@ func TestBurstsSaturate(t *testing.T) {
 	}
 }
 
+// TestRefused has arrivals most of which are refused: what they take is counted by the arrival, and not by the lock.
+func TestRefused(t *testing.T) {
+	m := mm1
+	m.refused, m.clientCPU = 0.9, 10*time.Millisecond
+	a, _ := run(t, asked(p99Under20ms, 0, 1), m)
+	for _, r := range a.Candidates[0].Resources {
+		if want := 2 / (m.clientCPU.Seconds() * (1 - m.refused)); r.Name == "generator" && !near(r.Full.Mid, want, 0.1) {
+			t.Errorf("the generator is used up at %v/s, want about %v", r.Full.Mid, want)
+		}
+	}
+	if !slices.ContainsFunc(a.Candidates[0].Resources, func(r Resource) bool { return r.Name == "generator" }) {
+		t.Errorf("resources %+v", a.Candidates[0].Resources)
+	}
+}
+
 // TestTooFewClients repeats trials with more clients, and does not count them before.
 func TestTooFewClients(t *testing.T) {
 	m := mm1

@@ -207,7 +207,7 @@ func PlanSchema() ([]byte, error) {
 			"candidates[].points":      {"description": "its trials"},
 			"candidates[].curve":       {"description": "the fit; share only"},
 
-			"candidates[].resources[].demand":  {"description": "of one lock, in seconds of one unit"},
+			"candidates[].resources[].demand":  {"description": "of one arrival, in seconds of one unit"},
 			"candidates[].resources[].units":   {"description": "cores, connections; 0: nobody knows"},
 			"candidates[].resources[].used":    {"description": "share at the rate asked for, or at sustains.low"},
 			"candidates[].resources[].full":    {"description": "arrivals a second at which it is used up"},
