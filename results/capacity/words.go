@@ -92,7 +92,11 @@ func breaks(a *Answer) string {
 		if r.Full.Mid <= 0 {
 			continue
 		}
-		text := fmt.Sprintf("The %s of %s is used up first, at %s/s (%s)", r.Name, best.Name, format.Three(r.Full.Mid), between(r.Full))
+		is := "is"
+		if strings.HasSuffix(r.Name, "s") { // clients, connections
+			is = "are"
+		}
+		text := fmt.Sprintf("The %s of %s %s used up first, at %s/s (%s)", r.Name, best.Name, is, format.Three(r.Full.Mid), between(r.Full))
 		if best.Sustains.Mid > 0 && best.Sustains.Mid < r.Full.Low {
 			text += fmt.Sprintf("; its queue breaks %s before that, at %s/s", cmp.Or(best.Binding, a.SLO), format.Three(best.Sustains.Mid))
 		}
