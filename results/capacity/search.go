@@ -16,6 +16,7 @@ import (
 const (
 	maxRounds     = 32 // trials of the pilot and the search that a candidate gets
 	confirmTrials = 4
+	spareTrials   = 1 // that time is kept for besides: one that something disturbs does not count
 	confirmations = 2 // at most: the second at the rate that the first one leaves
 	fewest        = 3 // candidates that are confirmed, if there are as many
 	precise       = 0.05
@@ -129,7 +130,7 @@ func (s *Search) reserve() (sum time.Duration) {
 	var costs []time.Duration
 	for _, t := range s.tracks {
 		if !t.over() {
-			costs = append(costs, confirmTrials*t.most)
+			costs = append(costs, (confirmTrials+spareTrials)*t.most)
 		}
 	}
 	slices.Sort(costs)
