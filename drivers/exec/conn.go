@@ -92,6 +92,9 @@ func newConn(in io.WriteCloser, event func(Event), why func(error) error) *conn 
 // ask sends a request and waits for the answer. The line is valid if the error is the worker's.
 func (c *conn) ask(ctx context.Context, r request) (line, error) {
 	h := r.head()
+	if err := ctx.Err(); err != nil { // or an answer could come all the same
+		return line{}, fmt.Errorf("worker: %s: not sent: %w", h.Op, err)
+	}
 	if deadline, ok := ctx.Deadline(); ok {
 		h.Timeout = max(time.Until(deadline), 1)
 	}
