@@ -19,6 +19,7 @@ type process struct {
 	mu     sync.Mutex
 	writes []time.Time   // after which each of its writes was made
 	lost   chan struct{} // closed when it knows that it has lost the key
+	told   sync.Once
 }
 
 // Process opens a client in another process, behind the same network as others. A lock on several servers has none.
@@ -49,7 +50,7 @@ func (p *process) hear(e exec.Event) {
 	case exec.Wrote:
 		p.writes = append(p.writes, e.After)
 	case exec.Lost:
-		close(p.lost)
+		p.told.Do(func() { close(p.lost) })
 	}
 }
 
