@@ -120,13 +120,5 @@ func clientRetries(s *Stage) {
 	reply.Cut()
 	_, _ = answer()
 	s.Fault(reply.Held(), "the reply to the release of A, %d bytes, was lost: its library sent the request again", reply.Held())
-	granted, err := c.Try()
-	if err != nil {
-		s.leave(safety.NotExercised, "C has no answer: %v", err)
-	}
-	b.Release()
-	if granted {
-		c.Release()
-	}
-	s.FailIfBoth(b, c)
+	s.Intrude(b, c)
 }

@@ -60,14 +60,5 @@ func getDelGap(s *Stage) {
 	}
 	last.Go()
 	_, _ = answer()
-	granted, err := c.Try()
-	s.Before(b.Sure(), "the attempt of C")
-	if err != nil {
-		s.leave(safety.NotExercised, "C has no answer: %v", err)
-	}
-	b.Release()
-	if granted {
-		c.Release()
-	}
-	s.FailIfBoth(b, c)
+	s.Intrude(b, c)
 }

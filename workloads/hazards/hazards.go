@@ -12,7 +12,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -70,7 +69,6 @@ func Locks(where string) (list []Lock, err error) {
 type Server interface {
 	URL() string
 	PID() int
-	Signal(os.Signal) error
 	Kill() error
 	Restart(context.Context) error
 	Close() error

@@ -45,14 +45,5 @@ func wrongReleaseChain(s *Stage) {
 	}
 	s.Fault(int64(b.Granted-a.Granted), "A outlived its lease, and lets go now that B holds the key")
 	a.Release()
-	granted, err := c.Try()
-	s.Before(b.Sure(), "the attempt of C")
-	if err != nil {
-		s.leave(safety.NotExercised, "C has no answer: %v", err)
-	}
-	b.Release()
-	if granted {
-		c.Release()
-	}
-	s.FailIfBoth(b, c)
+	s.Intrude(b, c)
 }

@@ -1,9 +1,8 @@
 package hazards
 
 import (
-	"github.com/lockbench/lockbench/results/safety"
-
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/results/safety"
 )
 
 func init() {

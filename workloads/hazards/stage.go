@@ -98,6 +98,22 @@ func (s *Stage) FailIfBoth(a, b *Client) {
 	}
 }
 
+// Intrude lets a client try for the key that another one holds, and fails the attempt if it is granted. Then both let go.
+func (s *Stage) Intrude(holder, intruder *Client) {
+	granted, err := intruder.Try()
+	if s.Has(expires) {
+		s.Before(holder.Sure(), "the attempt of "+intruder.name)
+	}
+	if err != nil {
+		s.leave(safety.NotExercised, "%s has no answer: %v", intruder.name, err)
+	}
+	holder.Release()
+	if granted {
+		intruder.Release()
+	}
+	s.FailIfBoth(holder, intruder)
+}
+
 // Before ends the attempt if the machine has stalled: what was to happen before a moment has happened after it.
 func (s *Stage) Before(moment time.Duration, what string) {
 	if now := s.history.clock.Now(); now >= moment {
@@ -265,8 +281,16 @@ func (c *Client) Acquire() {
 	}
 }
 
-// AcquireBy tries again and again until the key is granted or a moment has come. Errors are tried again. The history has the
-// first refusal and the first error, and how many there were.
+// AcquireWhile is AcquireBy for as long as another client surely has its lease. A grant after that ends the attempt.
+func (c *Client) AcquireWhile(holder *Client, patience time.Duration) {
+	end := holder.Sure()
+	if c.AcquireBy(min(c.stage.Now()+patience, end)) && c.Granted >= end {
+		c.stage.leave(safety.Stalled, "%s was granted the key after the lease of %s", c.name, holder.name)
+	}
+}
+
+// AcquireBy tries again and again until the key is granted or a moment has come. Errors are tried again. The history has how
+// many tries were not granted.
 func (c *Client) AcquireBy(moment time.Duration) (held bool) {
 	refused := c.add(safety.Asks, "again and again")
 	tries := 0

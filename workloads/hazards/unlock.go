@@ -1,9 +1,8 @@
 package hazards
 
 import (
-	"github.com/lockbench/lockbench/results/safety"
-
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/results/safety"
 )
 
 func init() {
@@ -24,16 +23,5 @@ func unlockAfterRefusal(s *Stage) {
 	}
 	s.Fault(1, "B unlocks what it does not hold")
 	b.Release()
-	granted, err := c.Try()
-	if s.Has(expires) {
-		s.Before(a.Sure(), "the attempt of C")
-	}
-	if err != nil {
-		s.leave(safety.NotExercised, "C has no answer: %v", err)
-	}
-	a.Release()
-	if granted {
-		c.Release()
-	}
-	s.FailIfBoth(a, c)
+	s.Intrude(a, c)
 }
