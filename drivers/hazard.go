@@ -52,7 +52,7 @@ var hazards = []struct {
 	{HazardReentryNoExtend, "a holder enters again late in its lease: the inner hold outlives it"},
 	{HazardUnlockAfterRefusal, "a client that was refused releases all the same: it removes the holder's lock"},
 	{HazardHolderPauses, "a holder, or what renews its lock, stops for longer than the lease or session: the next client is let in"},
-	{HazardOrphanWatchdog, "a release fails, and the lease is renewed all the same: the lock stays for ever"},
+	{HazardOrphanWatchdog, "a release fails, and its client keeps the lease or the session alive all the same: the lock stays for ever"},
 	{HazardFailover, "a replica that has not heard of a grant becomes the primary: it grants the lock again"},
 	{HazardWaitOne, "a replica that has not heard of a grant becomes the primary, though another has acknowledged it: it grants the lock again"},
 	{HazardRestartEmpty, "the server restarts without what it had in memory: it grants the lock again"},

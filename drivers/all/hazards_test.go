@@ -47,7 +47,7 @@ func TestLoses(t *testing.T) {
 			want   bool
 		}{
 			{drivers.HazardOverrun, c.Expires},
-			{drivers.HazardOrphanWatchdog, c.Renews},
+			{drivers.HazardOrphanWatchdog, c.Renews || c.Session && loses(drivers.HazardOrphanWatchdog)},
 			{drivers.HazardHolderPauses, loses(drivers.HazardHolderPauses) || c.Expires},
 			{drivers.HazardHolderDies, !c.Expires && !c.Session},
 			{drivers.HazardUnlockAfterRefusal, !c.Owned},

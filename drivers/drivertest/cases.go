@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/lockbench/lockbench/drivers"
 )
@@ -41,7 +42,7 @@ var cases = []oneCase{
 	{name: "expiry", timed: true, when: exclusive, run: expiry},
 	{name: "expiry after release", timed: true, when: expires, run: expiryAfterRelease},
 	{name: "renewal", timed: true, when: renews, run: renewal},
-	{name: "renewal of a lost lease", timed: true, when: renews, run: renewalOfLost},
+	{name: "renewal of a lost lease", timed: true, when: admitsLoss, run: renewalOfLost},
 	{name: "remaining", when: remains, run: remaining},
 
 	// The session that a hold may belong to.
@@ -169,8 +170,11 @@ func remote(k known) bool {
 	a, ok := k.Driver.(drivers.Addressed)
 	return ok && a.Service() != "" && k.traits.Exclusive
 }
-func expires(k known) bool      { return k.traits.Exclusive && k.traits.Expires }
-func renews(k known) bool       { return k.traits.Exclusive && k.traits.Renews }
+func expires(k known) bool { return k.traits.Exclusive && k.traits.Expires }
+func renews(k known) bool  { return k.traits.Exclusive && k.traits.Renews }
+func admitsLoss(k known) bool {
+	return renews(k) && !slices.Contains(k.design.Loses, drivers.HazardRenewalReacquires)
+}
 func wakes(k known) bool        { return k.traits.Exclusive && k.traits.Wakes }
 func reenters(k known) bool     { return k.traits.Exclusive && k.traits.Reentrant }
 func sleeps(k known) bool       { return k.traits.Exclusive && k.traits.Blocks }

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/go-redsync/redsync/v4"
@@ -35,7 +36,7 @@ func (driver) Library() drivers.Library {
 
 type driver struct{ redis.Addresses }
 
-var design = drivers.Design{
+var library = drivers.Design{
 	Name:   "library",
 	Traits: drivers.Traits{Exclusive: true, Owned: true, Expires: true, Renews: true, Waits: true},
 	Models: "github.com/go-redsync/redsync: SET key token NX PX ttl on a majority of nodes, compare-and-delete on " +
@@ -49,8 +50,17 @@ var design = drivers.Design{
 	},
 }
 
+// onExtend is the library with its option WithSetNXOnExtend.
+var onExtend = drivers.Design{
+	Name:   "set-nx-on-extend",
+	Traits: library.Traits,
+	Models: library.Models + "; WithSetNXOnExtend: a renewal sets the key again if it is gone",
+	Wrong:  "a renewal takes a lost lock again, though others may have had it meanwhile, and says that it was never lost; " + library.Wrong,
+	Loses:  append(slices.Clip(library.Loses), drivers.HazardRenewalReacquires),
+}
+
 // Designs implements drivers.Driver.
-func (driver) Designs() []drivers.Design { return []drivers.Design{design} }
+func (driver) Designs() []drivers.Design { return []drivers.Design{library, onExtend} }
 
 // Params implements drivers.Parametrised.
 func (driver) Params() []drivers.Param {
@@ -75,13 +85,16 @@ func (d driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 }
 
 func (d driver) open(ctx context.Context, cfg drivers.Config) (drivers.Service, error) {
-	_, params, err := drivers.Chosen(d, cfg)
+	design, params, err := drivers.Chosen(d, cfg)
 	if err != nil {
 		return nil, err
 	}
 	options, err := optionsOf(params)
 	if err != nil {
 		return nil, err
+	}
+	if design.Name == onExtend.Name {
+		options = append(options, redsync.WithSetNXOnExtend())
 	}
 	switch nodes := len(cfg.Addrs); {
 	case cfg.Topology != "" && cfg.Topology != drivers.TopologySingle && cfg.Topology != drivers.TopologyRedlock:
@@ -113,8 +126,7 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 	return s, nil
 }
 
-// optionsOf returns the library's options, without WithSetNXOnExtend: with that, a renewal restores a lost lease, which
-// would then count as never lost.
+// optionsOf returns the library's options that the parameters choose.
 func optionsOf(p drivers.ParamValues) ([]redsync.Option, error) {
 	options := []redsync.Option{
 		redsync.WithTries(p.Int("tries")),
@@ -154,7 +166,7 @@ func (s *service) Session(_ context.Context, id int) (drivers.Session, error) {
 }
 
 // Traits implements drivers.Service.
-func (s *service) Traits() drivers.Traits { return design.Traits }
+func (s *service) Traits() drivers.Traits { return library.Traits }
 
 // Close implements drivers.Service.
 func (s *service) Close() error {

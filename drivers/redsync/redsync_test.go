@@ -1,6 +1,7 @@
 package redsync
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"strings"
@@ -25,6 +26,7 @@ var patient = map[string]string{"timeout-factor": "1"}
 
 func TestConformance(t *testing.T) {
 	t.Run("redis-server", func(t *testing.T) { conform(t, drivers.Config{}, redisServers(t, 1)...) })
+	t.Run("set-nx-on-extend", func(t *testing.T) { conform(t, drivers.Config{Lock: onExtend.Name}, redisServers(t, 1)...) })
 	t.Run("embedded", func(t *testing.T) {
 		conform(t, drivers.Config{Embedded: true}, servertest.Embedded(t).URL())
 	})
@@ -64,7 +66,7 @@ func conform(t *testing.T, cfg drivers.Config, urls ...string) {
 			}
 		}
 	}
-	cfg.Lock, cfg.IOTimeout, cfg.Params = "library", time.Second, patient
+	cfg.Lock, cfg.IOTimeout, cfg.Params = cmp.Or(cfg.Lock, library.Name), time.Second, patient
 	drivertest.Run(t, drivertest.Setup{
 		Driver: driver{}, Config: cfg, Cut: every((*fault.Proxy).Outage), Mute: every((*fault.Proxy).Mute),
 	})

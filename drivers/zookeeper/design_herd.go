@@ -17,7 +17,7 @@ var herd = design{
 		Traits: drivers.Traits{Exclusive: true, Owned: true, Fenced: true, Waits: true, Session: true},
 		Models: "one ephemeral node a key that all waiters watch: the herd effect of ZooKeeper's recipes",
 		Wrong:  "a release wakes every waiter; no order, so that some starve; also the faults of sequential",
-		Loses:  []drivers.Hazard{drivers.HazardHolderPauses, drivers.HazardSessionLost, drivers.HazardAcquireReplyLost},
+		Loses:  []drivers.Hazard{drivers.HazardHolderPauses, drivers.HazardSessionLost, drivers.HazardAcquireReplyLost, drivers.HazardOrphanWatchdog},
 	},
 	session: func(s session) client { return &herdSession{s} },
 	clean:   remove,

@@ -15,7 +15,7 @@ var sequential = design{
 		Traits: drivers.Traits{Exclusive: true, Owned: true, Fenced: true, Fair: true, Waits: true, Session: true},
 		Models: "ZooKeeper's lock recipe and Curator's InterProcessMutex: a numbered ephemeral node each, the lowest holds",
 		Wrong:  "a holder paused beyond its session goes on unaware, unless the fence is checked",
-		Loses:  []drivers.Hazard{drivers.HazardHolderPauses, drivers.HazardSessionLost, drivers.HazardAcquireReplyLost},
+		Loses:  []drivers.Hazard{drivers.HazardHolderPauses, drivers.HazardSessionLost, drivers.HazardAcquireReplyLost, drivers.HazardOrphanWatchdog},
 	},
 	session: func(s session) client { return &sequentialSession{session: s} },
 	clean:   cleanLine,

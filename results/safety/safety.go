@@ -151,6 +151,7 @@ const (
 	Granted  Kind = "granted" // and holds the key from here on, as far as it knows
 	Refused  Kind = "refused"
 	Errs     Kind = "error"     // the answer was not heard
+	Renewed  Kind = "renewed"   // has its whole lease again
 	Lets     Kind = "lets go"   // sends a release: from here on it does not hold the key
 	Released Kind = "released"  // the server removed a lock
 	NotThere Kind = "not there" // the server had nothing to remove
@@ -160,7 +161,7 @@ const (
 )
 
 // Kinds are all of them.
-var Kinds = []Kind{Asks, Granted, Refused, Errs, Lets, Released, NotThere, Dies, Fault, Finding}
+var Kinds = []Kind{Asks, Granted, Refused, Errs, Renewed, Lets, Released, NotThere, Dies, Fault, Finding}
 
 // Hold is the time in which a client believes that it holds the key: from its grant, which is recorded after the answer was read,
 // to its release, which is recorded before that is sent. Each lies inside the client's own belief, so that an overlap is never a

@@ -26,11 +26,8 @@ func WithControls(h *Hazard, locks []Lock) []Lock {
 }
 
 // Placebo runs a hazard without its fault, on a control whose server is here, and returns why nothing that the hazard shows is to
-// be believed: an attempt without a fault was counted. Hazards that need no server have none.
+// be believed: an attempt without a fault was counted.
 func Placebo(ctx context.Context, h *Hazard, servers Servers, o Options) (why string) {
-	if !h.Server {
-		return ""
-	}
 	o.Attempts, o.Placebo = 1, true
 	for _, l := range WithControls(h, nil) {
 		c := Run(ctx, h, []Lock{l}, servers, o)[0]

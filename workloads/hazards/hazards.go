@@ -199,6 +199,20 @@ func needsReentry(t drivers.Traits) string {
 	return needsLease(t)
 }
 
+func needsRenewer(t drivers.Traits) string {
+	if !t.Renews {
+		return "its leases are not renewed"
+	}
+	return needsLease(t)
+}
+
+func needsRenewal(t drivers.Traits) string {
+	if !t.Renews && !t.Session {
+		return "nothing renews its holds"
+	}
+	return needsExclusive(t)
+}
+
 func needsSession(t drivers.Traits) string {
 	if !t.Session {
 		return "its holds belong to no session"

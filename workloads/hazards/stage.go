@@ -9,10 +9,12 @@ import (
 	"math"
 	"net/url"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/fault"
+	"github.com/lockbench/lockbench/drivers/renew"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/safety"
 )
@@ -62,6 +64,15 @@ func (s *Stage) Fault(evidence int64, format string, args ...any) {
 		s.leave(safety.NotExercised, "there is no evidence that %s", text)
 	}
 	s.history.add(safety.Event{Kind: safety.Fault, Text: text})
+}
+
+// Act makes what a client does wrong, unless the attempt is a placebo, and returns how often that was.
+func (s *Stage) Act(do func()) (times int64) {
+	if s.placebo {
+		return 0
+	}
+	do()
+	return 1
 }
 
 // Strike makes the fault of the server that the hazard has, for all locks on that server at once.
@@ -131,6 +142,14 @@ func (s *Stage) Until(moment time.Duration) {
 	case <-s.ctx.Done():
 		s.leave(safety.NotExercised, "stopped")
 	}
+}
+
+// Outlast waits until the lease of a client is over, which nobody renews.
+func (s *Stage) Outlast(c *Client) {
+	if !s.placebo {
+		s.Until(c.Ends() + s.ttl/10)
+	}
+	s.Fault(int64(s.Now()-c.Ends()), "%s still works %v after its grant, and its lease was %v", c.name, (s.Now() - c.Granted).Round(time.Millisecond), s.ttl)
 }
 
 // Client is one client: a service, a session and connections of its own, all through a proxy. It has one lease.
@@ -338,6 +357,70 @@ func (c *Client) Release() (removed bool, err error) {
 		c.add(safety.NotThere, "")
 	}
 	return removed, err
+}
+
+// LoseRelease lets the client release the key in vain: no server hears of it. It returns the evidence.
+func (c *Client) LoseRelease() (evidence int64) {
+	var answer func() (bool, error)
+	if len(c.Network().nodes) > 1 {
+		evidence = c.network.Outage()
+		answer = c.Release
+	} else {
+		request := c.Break(1)
+		answer = later(c.Release)
+		c.stage.Hit(request, answer)
+		evidence = request.Held()
+		request.Cut()
+	}
+	_, err := answer()
+	c.network.Resume()
+	if err == nil {
+		c.stage.leave(safety.NotExercised, "the release of %s was answered", c.name)
+	}
+	return evidence
+}
+
+// Watch renews the lease of the client until the attempt is over, as lockbench's watchdog does, if the lock can; the service may
+// have renewals of its own. It returns a function that tells how many were answered.
+func (c *Client) Watch() (renewals func() int64) {
+	var answered atomic.Int64
+	if r, ok := drivers.As[drivers.Renewer](c.session); ok {
+		watchdog := renew.New(renew.Options{Clock: c.stage.history.clock, Workers: 1, Renewed: func(r renew.Renewal) {
+			if r.Owned && r.Err == nil {
+				answered.Add(1)
+			}
+		}})
+		hold := renew.NewHold(r)
+		watchdog.Start(hold, &c.lease, c.Asked)
+		c.stage.closers = append(c.stage.closers, func() error {
+			if lost, _ := watchdog.Stop(hold); lost {
+				watchdog.Await(hold)
+			}
+			watchdog.Close()
+			return nil
+		})
+	}
+	return answered.Load
+}
+
+// Renew asks once for the whole lease again, and reports whether the client is told that it has it.
+func (c *Client) Renew() (held bool) {
+	r, ok := drivers.As[drivers.Renewer](c.session)
+	if !ok {
+		c.stage.leave(safety.NotApplicable, "its leases are not renewed")
+	}
+	ctx, cancel := context.WithTimeout(c.stage.ctx, openTimeout)
+	defer cancel()
+	held, err := r.Renew(ctx, &c.lease)
+	switch {
+	case err != nil:
+		c.stage.leave(safety.NotExercised, "%s has no answer to its renewal: %v", c.name, err)
+	case held:
+		c.add(safety.Renewed, "")
+	default:
+		c.add(safety.NotThere, "")
+	}
+	return held
 }
 
 // Vanish ends the client as if its machine had lost its power: the server does not even hear that its connections are gone.

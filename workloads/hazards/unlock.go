@@ -21,7 +21,6 @@ func unlockAfterRefusal(s *Stage) {
 	if held, err := b.Try(); held || err != nil {
 		s.leave(safety.NotExercised, "B was not refused: %v, %v", held, err)
 	}
-	s.Fault(1, "B unlocks what it does not hold")
-	b.Release()
+	s.Fault(s.Act(func() { b.Release() }), "B has unlocked what it does not hold")
 	s.Intrude(a, c)
 }

@@ -1,0 +1,54 @@
+package hazards
+
+import (
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/safety"
+)
+
+func init() {
+	register(Hazard{
+		Number: 11, Name: drivers.HazardOrphanWatchdog,
+		Applies: needsRenewal,
+		Tell:    orphanWatchdog,
+		Server:  true,
+		Fails:   []string{"rueidis set-nx"},
+		Sound:   []string{"postgres advisory"},
+	})
+	register(Hazard{
+		Number: 28, Name: drivers.HazardRenewalReacquires,
+		Applies: needsRenewer,
+		Tell:    renewalReacquires,
+		Fails:   []string{"redsync set-nx-on-extend"},
+		Sound:   []string{"rueidis set-nx", "redsync library"},
+	})
+}
+
+func orphanWatchdog(s *Stage) {
+	a, b := s.Client("A"), s.Client("B")
+	a.Acquire()
+	s.Fault(a.LoseRelease(), "the release of A was lost with its connection")
+	failed := s.Now()
+	renewals := a.Watch()
+	if b.AcquireBy(failed + 2*s.TTL() + slack) {
+		s.Recovered(b.Granted - failed)
+		return
+	}
+	s.Never("the key that A has let go was not free after %v, with %s by A, whose client lives on",
+		(s.Now() - failed).Round(time.Millisecond), format.Plural(renewals(), "renewal"))
+}
+
+func renewalReacquires(s *Stage) {
+	a, b := s.Client("A"), s.Client("B")
+	a.Acquire()
+	s.Outlast(a)
+	if !b.AcquireBy(a.Ends() + s.TTL() + slack) {
+		s.leave(safety.NotExercised, "the key of A was not free after its lease")
+	}
+	b.Release()
+	if a.Renew() {
+		s.Fail("A was told that it still holds the key, which B has had meanwhile")
+	}
+}
