@@ -38,6 +38,7 @@ var proveFlags = []flagDef{
 	{"attempts", "", groupProof, "N", strconv.Itoa(hazards.DefaultAttempts), false, "attempts of each cell, if there is time for them: none of 20 that\nfails leaves 14 % possible, none of 59 leaves 5 %"},
 	{"ttl", "", groupProof, "TIME", "0s", false, "lease of the locks, or time-out of their sessions (default: as short\nas each service allows, 300ms to 2s); longer for a slow machine"},
 	{"each", "", groupProof, "TIME", hazards.DefaultEach.String(), false, "how long a hazard may take, about"},
+	{"baseline", "", groupProof, "FILE", "", false, "an earlier report (-format json=FILE): fails if a design fails that\nsurvived there, and not if it failed there"},
 	{"evidence", "", groupOutput, "DIR", "", false, "write the story of each cell into DIR: who held the key when; and\nof each that fails the order of its requests, as far as there is one"},
 	{"quiet", "", groupOutput, "", "false", false, "no progress"},
 	{"dry-run", "", groupOutput, "", "false", false, "print the hazards and the locks, run nothing"},
@@ -56,8 +57,8 @@ func (p *program) proveCommand() *cobra.Command {
 			"  lockbench prove -hazard overrun -driver rueidis,etcd -evidence out\n\n" +
 			"An attempt counts only if there is evidence that the fault struck. Each hazard has controls: a design\n" +
 			"that has to fail, and one that has to survive.\n\n" +
-			"Exit codes: 0 no design loses what it does not admit · 4 one does · 5 a control is wrong, or a cell\n" +
-			"could not be exercised · 1, 2 and 130 as everywhere.\n\n" +
+			"Exit codes: 0 no design loses what it does not admit, or what it kept in the -baseline · 4 one does ·\n" +
+			"5 a control is wrong, or a cell could not be exercised · 1, 2 and 130 as everywhere.\n\n" +
 			"-format writes other formats:\n\n" + strings.TrimRight(aboutFormats(proveFormats), "\n"),
 		Args: noArgs,
 	}, proveFlags)
@@ -92,6 +93,7 @@ type proof struct {
 	hazards  []hazards.Hazard
 	locks    []hazards.Lock
 	options  hazards.Options
+	baseline *safety.Report // nil: none
 	evidence string
 	outputs  []output[proven]
 	table    text.Options
@@ -115,6 +117,9 @@ func (p *program) prove(ctx context.Context, o *options) error {
 			fmt.Fprintf(p.stderr, "lockbench: "+format+"\n", args...)
 		}
 	})
+	if r.baseline != nil {
+		report.Against(o.text("baseline"), r.baseline)
+	}
 	if err := r.writeEvidence(report); err != nil {
 		return err
 	}
@@ -130,11 +135,11 @@ func (p *program) prove(ctx context.Context, o *options) error {
 // exitOfProof returns the exit code as an error; nil for 0.
 func exitOfProof(r *safety.Report) error {
 	switch {
-	case slices.ContainsFunc(r.Hazards, func(h safety.Hazard) bool { return h.Control != "" }):
+	case r.Misled():
 		return exitCode(exitInconclusive)
-	case slices.ContainsFunc(r.Cells, func(c safety.Cell) bool { return c.Unlisted() }):
+	case len(r.Select((*safety.Cell).Alarm)) > 0:
 		return exitCode(exitViolated)
-	case slices.ContainsFunc(r.Cells, func(c safety.Cell) bool { return c.Verdict.Open() }):
+	case len(r.Select((*safety.Cell).Unknown)) > 0:
 		return exitCode(exitInconclusive)
 	}
 	return nil
@@ -161,6 +166,15 @@ func (p *program) readProof(o *options) (r *proof, err error) {
 		return nil, err
 	}
 	r.table.Verbose = o.on("verbose")
+	if opt := o.get("baseline"); opt.text != "" {
+		err := p.open(opt.text, func(in io.Reader) (err error) {
+			r.baseline, err = safety.Read(in)
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", opt.written(), err)
+		}
+	}
 	if r.evidence != "" {
 		if err := files.CheckInto(o.get("evidence").flagOrVariable(), r.evidence); err != nil {
 			return nil, err

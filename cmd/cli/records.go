@@ -34,20 +34,11 @@ func (p *program) readRecords(name string, each func(*results.Record) error) (re
 }
 
 func (p *program) readFile(name string, read func(io.Reader) (results.Report, error)) (results.Report, error) {
-	in := p.stdin
-	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return results.Report{}, errors.Unwrap(err)
-		}
-		defer f.Close()
-		in = f
-	}
-	in, err := inflated(in)
-	if err != nil {
-		return results.Report{}, err
-	}
-	report, err := read(in)
+	var report results.Report
+	err := p.open(name, func(in io.Reader) (err error) {
+		report, err = read(in)
+		return err
+	})
 	if report.Records == 0 {
 		return report, err // which says what the file is like
 	}
@@ -58,6 +49,24 @@ func (p *program) readFile(name string, read func(io.Reader) (results.Report, er
 		fmt.Fprintf(p.stderr, "lockbench: %s: %d more damaged lines; skipped\n", name, more)
 	}
 	return report, err
+}
+
+// open reads a file, which may be compressed with gzip; "-" is standard input.
+func (p *program) open(name string, read func(io.Reader) error) error {
+	in := p.stdin
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return errors.Unwrap(err)
+		}
+		defer f.Close()
+		in = f
+	}
+	in, err := inflated(in)
+	if err != nil {
+		return err
+	}
+	return read(in)
 }
 
 // inflated undoes gzip, if that is what in begins with (RFC 1952, section 2.3.1).

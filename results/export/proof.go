@@ -24,12 +24,14 @@ func ProofSchema() ([]byte, error) {
 		Fields: map[string]map[string]any{
 			"schema":                     {"minimum": 1, "maximum": safety.Version, "description": "version of this form"},
 			"partial":                    {"description": "why it ended before its time"},
+			"baseline":                   {"description": "the file of an earlier report that the cells were held against"},
 			"hazards":                    {"description": "that were run, in the order of their numbers"},
 			"hazards[].control":          {"description": "why nothing that the hazard shows is to be believed; absent if its controls are as they have to be"},
 			"cells":                      {"description": "a lock under a hazard each, those of a hazard together"},
 			"cells[].verdict":            {"enum": safety.Verdicts},
 			"cells[].why":                {"description": "in words"},
 			"cells[].listed":             {"description": "the design says that it loses to this hazard"},
+			"cells[].before":             {"enum": safety.Verdicts, "description": "its verdict in the baseline; absent if it is not there"},
 			"cells[].attempts":           {"description": "that count"},
 			"cells[].failed":             {"description": "of the attempts that count"},
 			"cells[].left":               {"description": "attempts that do not count: the fault did not strike, or the machine was too slow for the lease"},
@@ -47,8 +49,8 @@ func ProofSchema() ([]byte, error) {
 	}.Of(reflect.TypeFor[safety.Report](), nil)
 }
 
-// ProofJUnit writes a test case for each cell that the hazard applies to. A design that loses what it does not admit fails, and a
-// cell of which nothing is known is skipped, with the reason. A wrong control is a failure of its own.
+// ProofJUnit writes a test case for each cell that the hazard applies to. A cell that is an alarm fails, and one of
+// which nothing is known is skipped, with the reason, unless that is a change to the baseline. A wrong control is a failure of its own.
 func ProofJUnit(w io.Writer, r *safety.Report) error {
 	var list []judged
 	for _, h := range r.Hazards {
@@ -68,7 +70,7 @@ func ProofJUnit(w io.Writer, r *safety.Report) error {
 		switch {
 		case c.Verdict == safety.NotApplicable:
 			continue
-		case c.Unlisted():
+		case c.Alarm(), c.Before != "" && c.Unknown():
 			one.outcome = failed
 		case c.Verdict.Open(), c.Verdict == safety.NoServer:
 			one.outcome = skipped

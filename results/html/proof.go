@@ -79,6 +79,9 @@ func newProven(r *safety.Report) proven {
 	if r.Partial != "" {
 		p.Facts = append(p.Facts, view.Item{Label: "partial", Lines: []string{format.Line(r.Partial)}})
 	}
+	if lines := view.ProofChanges(r); len(lines) > 0 {
+		p.Facts = append(p.Facts, view.Item{Label: "against " + format.Line(r.Baseline), Lines: lines})
+	}
 	if r.Env.CPUs > 0 {
 		p.Facts = append(p.Facts, view.Item{Label: "machine", Lines: []string{view.Machine(r.Env)}})
 	}

@@ -42,6 +42,8 @@ type Report struct {
 	Spent   time.Duration `json:"spent_ns"`
 	Partial string        `json:"partial,omitempty"` // why it ended before its time
 
+	Baseline string `json:"baseline,omitempty"` // the file of an earlier report that its cells were held against
+
 	Hazards []Hazard `json:"hazards"` // that were run, in the order of their numbers
 	Cells   []Cell   `json:"cells"`   // a hazard's together
 }
@@ -63,8 +65,9 @@ type Cell struct {
 	Lock   string `json:"lock"`
 
 	Verdict Verdict `json:"verdict"`
-	Why     string  `json:"why,omitempty"` // in words
-	Listed  bool    `json:"listed"`        // the design says that it loses to this hazard
+	Why     string  `json:"why,omitempty"`    // in words
+	Listed  bool    `json:"listed"`           // the design says that it loses to this hazard
+	Before  Verdict `json:"before,omitempty"` // in the baseline
 
 	Attempts int     `json:"attempts"`        // that count
 	Failed   int     `json:"failed"`          // of them

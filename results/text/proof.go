@@ -23,6 +23,9 @@ func Proof(w io.Writer, r *safety.Report, o Options) error {
 	if r.Partial != "" {
 		p.para(yellow, "  ", "It is partial: "+r.Partial+".")
 	}
+	for _, line := range view.ProofChanges(r) {
+		p.para("", "  ", line+".")
+	}
 	p.blank()
 	p.proofMatrix(r)
 	p.para("", "", "✗ fails, as it admits. ‼ fails, and does not admit it. ✓ survives. ○ survives, and says that it may fail. ? not known. · does not apply. – no server here.")

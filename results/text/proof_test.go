@@ -54,6 +54,12 @@ func TestProof(t *testing.T) {
 		{"open", func(r *safety.Report) { r.Cells[6].Listed = true }, "? 5 designs against 2 hazards in 12.3 s: 2 cells are not known"},
 		{"control", func(r *safety.Report) { r.Hazards[1].Control = "rueidis set-nx has to fail it" }, "? 5 designs against 2 hazards in 12.3 s: a control is wrong, and nothing is shown"},
 		{"sound", func(r *safety.Report) { r.Cells = r.Cells[:6] }, "✓ 4 designs against 2 hazards in 12.3 s: no design loses what it does not admit"},
+		{"baseline", func(r *safety.Report) {
+			base := proofReport()
+			base.Cells[0].Verdict, base.Cells[5].Verdict, base.Cells[7].Verdict = safety.Survives, safety.Survives, safety.Survives
+			base.Cells[1].Verdict = safety.Fails
+			r.Against("safety.json", base)
+		}, "‼ 5 designs against 2 hazards in 12.3 s: rueidis setnx by holder-dies and rueidis set-nx by overrun"},
 		{"hostile", func(r *safety.Report) { r.Cells[0].Why, r.Cells[7].Why = "a\x1b[31m\nb", "a\x1b[31m\nb" }, "‼"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

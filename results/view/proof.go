@@ -31,27 +31,49 @@ func ProofMark(c *safety.Cell) string {
 
 // ProofVerdict returns the verdict on all, in a sentence, and its mark.
 func ProofVerdict(r *safety.Report) (mark, text string) {
-	var unlisted []string
-	open := 0
-	for _, c := range r.Cells {
-		if c.Unlisted() {
-			unlisted = append(unlisted, c.Driver+" "+c.Lock+" by "+c.Hazard)
-		}
-		if c.Verdict.Open() {
-			open++
-		}
-	}
+	alarms, unknown := r.Select((*safety.Cell).Alarm), r.Select((*safety.Cell).Unknown)
 	effort := fmt.Sprintf("%s against %s in %s", format.Plural(designs(r), "design"), format.Plural(len(r.Hazards), "hazard"),
 		format.Duration(r.Spent.Round(100*time.Millisecond)))
 	switch {
-	case slices.ContainsFunc(r.Hazards, func(h safety.Hazard) bool { return h.Control != "" }):
+	case r.Misled():
 		return "?", effort + ": a control is wrong, and nothing is shown"
-	case len(unlisted) > 0:
-		return "‼", effort + ": " + format.Few(unlisted, 3) + " lost what was claimed"
-	case open > 0:
-		return "?", effort + ": " + format.Verb(int64(open), "cell is", "cells are") + " not known"
+	case len(alarms) > 0 && r.Baseline != "":
+		return "‼", effort + ": " + format.Few(cellNames(alarms), 3) + " failed, which did not in " + format.Line(r.Baseline)
+	case len(alarms) > 0:
+		return "‼", effort + ": " + format.Few(cellNames(alarms), 3) + " lost what was claimed"
+	case len(unknown) > 0:
+		return "?", effort + ": " + format.Verb(int64(len(unknown)), "cell is", "cells are") + " not known"
+	case r.Baseline != "":
+		return "✓", effort + ": no design fails that did not in " + format.Line(r.Baseline)
 	}
 	return "✓", effort + ": no design loses what it does not admit"
+}
+
+func cellNames(cells []*safety.Cell) (names []string) {
+	for _, c := range cells {
+		names = append(names, c.Driver+" "+c.Lock+" by "+c.Hazard)
+	}
+	return names
+}
+
+// ProofChanges says what differs from the baseline, a line each.
+func ProofChanges(r *safety.Report) (lines []string) {
+	if r.Baseline == "" {
+		return nil
+	}
+	for _, change := range []struct {
+		is   func(*safety.Cell) bool
+		text string
+	}{
+		{func(c *safety.Cell) bool { return c.Alarm() && c.Before == safety.Survives }, "fails, and survived before: "},
+		{func(c *safety.Cell) bool { return c.Unknown() && c.Before != "" }, "is not known, and was before: "},
+		{(*safety.Cell).Mended, "survives, and failed before: "},
+	} {
+		if names := cellNames(r.Select(change.is)); len(names) > 0 {
+			lines = append(lines, change.text+format.And(names))
+		}
+	}
+	return lines
 }
 
 func designs(r *safety.Report) int {
