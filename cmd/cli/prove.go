@@ -35,7 +35,8 @@ var proveFlags = []flagDef{
 	{"hazard", "", groupProof, "LIST", "", false, "hazards: names or numbers (default: all; -dry-run lists them)"},
 	{"driver", "", groupProof, "LIST", "", false, "drivers whose locks are proven (default: all)"},
 	{"lock", "", groupProof, "LIST", "", false, "their lock designs (default: all that claim to exclude)"},
-	{"attempts", "", groupProof, "N", strconv.Itoa(hazards.DefaultAttempts), false, "attempts of each cell, if there is time for them: none of 20 that\nfails leaves 14 % possible, none of 59 leaves 5 %"},
+	{"attempts", "", groupProof, "N", "", false, "attempts of each cell, if there is time for them: none of 20 that\nfails leaves 14 % possible, none of 59 leaves 5 % (default 20, or one\nfor each gap of every-gap if there are more)"},
+	{"seed", "", groupProof, "N", "0", false, "number of the first attempt: the same number makes the same attempt"},
 	{"ttl", "", groupProof, "TIME", "0s", false, "lease of the locks, or time-out of their sessions (default: as short\nas each service allows, 300ms to 2s); longer for a slow machine"},
 	{"each", "", groupProof, "TIME", hazards.DefaultEach.String(), false, "how long a hazard may take, about"},
 	{"baseline", "", groupProof, "FILE", "", false, "an earlier report (-format json=FILE): fails if a design fails that\nsurvived there, and not if it failed there"},
@@ -155,7 +156,8 @@ func (p *program) readProof(o *options) (r *proof, err error) {
 		return nil, err
 	}
 	rd := reader{o: o}
-	r.options.Attempts = scalar(&rd, "attempts", parseAttempts)
+	r.options.Attempts = scalar(&rd, "attempts", numberFrom(1, 100_000))
+	r.options.Seed = scalar(&rd, "seed", numberFrom(0, 1_000_000))
 	r.options.Each = scalar(&rd, "each", parseEach)
 	r.options.TTL = scalar(&rd, "ttl", parseTTL)
 	if rd.err != nil {
@@ -184,12 +186,18 @@ func (p *program) readProof(o *options) (r *proof, err error) {
 	return r, err
 }
 
-func parseAttempts(text string) (int, error) {
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > 100_000 {
-		return 0, fmt.Errorf("must be a number from 1 to 100000")
+// numberFrom reads a number; nothing is 0.
+func numberFrom(least, most int) func(text string) (int, error) {
+	return func(text string) (int, error) {
+		if text == "" {
+			return 0, nil
+		}
+		n, err := strconv.Atoi(text)
+		if err != nil || n < least || n > most {
+			return 0, fmt.Errorf("must be a number from %d to %d", least, most)
+		}
+		return n, nil
 	}
-	return n, nil
 }
 
 func parseTTL(text string) (time.Duration, error) {
@@ -313,9 +321,14 @@ func (r *proof) run(ctx context.Context, say func(string, ...any)) *safety.Repor
 	return report
 }
 
-// command returns the command that makes a cell again.
+// command returns the command that makes a cell again: of one that fails the attempt of its story.
 func (r *proof) command(c *safety.Cell) string {
-	words := []string{"lockbench prove -hazard", c.Hazard, "-driver", c.Driver, "-lock", c.Lock, "-attempts", strconv.Itoa(r.options.Attempts)}
+	words := []string{"lockbench prove -hazard", c.Hazard, "-driver", c.Driver, "-lock", c.Lock}
+	if c.Verdict == safety.Fails {
+		words = append(words, "-seed", strconv.Itoa(c.Seed), "-attempts 1")
+	} else if r.options.Attempts > 0 {
+		words = append(words, "-attempts", strconv.Itoa(r.options.Attempts))
+	}
 	if r.options.TTL > 0 {
 		words = append(words, "-ttl", r.options.TTL.String())
 	}

@@ -41,6 +41,7 @@ func ProofSchema() ([]byte, error) {
 			"cells[].never":              {"description": "the key does not come free"},
 			"cells[].ttl_ns":             {"description": "the lease, or the time-out of a session"},
 			"cells[].command":            {"description": "that makes the cell again"},
+			"cells[].seed":               {"description": "number of the attempt of the story; prove -seed makes it again"},
 			"cells[].story":              {"description": "of the first attempt that fails, or else the first one"},
 			"cells[].story[].at_ns":      {"description": "since the attempt began, on one clock for all clients"},
 			"cells[].story[].client":     {"description": "absent of what befalls the server or the way to it"},

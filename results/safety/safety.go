@@ -82,11 +82,13 @@ type Cell struct {
 
 	TTL     time.Duration `json:"ttl_ns"`
 	Command string        `json:"command"` // that makes the cell again
+	Seed    int           `json:"seed"`    // the number of the attempt of the story, by which it can be made again alone
 	Story   []Event       `json:"story,omitempty"`
 }
 
 // Attempt is the outcome of one attempt of a cell.
 type Attempt struct {
+	Number   int
 	Events   []Event
 	Failure  string        // what the lock lost, in words; empty if nothing
 	Left     Verdict       // why it does not count; empty if it does
@@ -99,6 +101,7 @@ type Attempt struct {
 
 // Take adds an attempt. The first that fails tells the story, or else the first that counts.
 func (c *Cell) Take(a Attempt) {
+	tell := func() { c.Story, c.Seed = a.Events, a.Number }
 	if a.Left != "" {
 		c.Left++
 		c.InRow++
@@ -106,14 +109,14 @@ func (c *Cell) Take(a Attempt) {
 			c.Verdict, c.Why = a.Left, a.Why
 		}
 		if c.Attempts == 0 {
-			c.Story = a.Events
+			tell()
 		}
 		return
 	}
 	c.Attempts++
 	c.InRow = 0
 	if c.Attempts == 1 {
-		c.Story = a.Events
+		tell()
 	}
 	c.Recovery = max(c.Recovery, a.Recovery)
 	c.Gaps = max(c.Gaps, a.Gaps)
@@ -121,7 +124,7 @@ func (c *Cell) Take(a Attempt) {
 		return
 	}
 	if c.Failed++; c.Failed == 1 {
-		c.Story = a.Events
+		tell()
 		if c.Verdict != Invalid {
 			c.Why = a.Failure
 		}

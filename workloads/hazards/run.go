@@ -3,6 +3,7 @@ package hazards
 // From attempts to cells.
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -14,9 +15,10 @@ import (
 
 // Options say how to run hazards.
 type Options struct {
-	Attempts int           // that count, of each cell; 0: DefaultAttempts, or as many as Each has time for
+	Attempts int           // that count, of each cell; 0: DefaultAttempts, or one for each gap if there are more; fewer if Each has no time for more
+	Seed     int           // the number of the first attempt: the same number makes the same attempt
 	TTL      time.Duration // of leases and sessions, if it is longer than what a service allows; 0: as short as that
-	Each     time.Duration // that a hazard may take, about; 0: DefaultEach. One attempt is always made.
+	Each     time.Duration // that a hazard may take, about; 0: DefaultEach. One attempt is always made, and one for each gap.
 	Prefix   string        // begins every name on a server
 	Placebo  bool          // no fault happens: every attempt has to find that out
 }
@@ -32,9 +34,6 @@ const (
 
 // Run holds locks against a hazard, all of them at once. Cells are in the order of the locks.
 func Run(ctx context.Context, h *Hazard, locks []Lock, servers Servers, o Options) []safety.Cell {
-	if o.Attempts == 0 {
-		o.Attempts = DefaultAttempts
-	}
 	if o.Each == 0 {
 		o.Each = DefaultEach
 	}
@@ -157,7 +156,7 @@ func (g *group) apart() {
 	for _, m := range g.members {
 		all.Go(func() {
 			for i := 0; g.wants(m.cell, i); i++ {
-				m.cell.Take(g.tell(m.lock, i, nil))
+				m.cell.Take(g.tell(m.lock, g.options.Seed+i, nil))
 			}
 		})
 	}
@@ -197,7 +196,7 @@ func (g *group) together(servers Servers) {
 		for _, m := range want {
 			all.Go(func() {
 				defer r.leave()
-				m.cell.Take(g.tell(m.lock, i, r))
+				m.cell.Take(g.tell(m.lock, g.options.Seed+i, r))
 			})
 		}
 		all.Wait()
@@ -221,11 +220,8 @@ func (g *group) ready(servers Servers, i int) error {
 
 // wants reports whether a cell is to have its i-th attempt.
 func (g *group) wants(c *safety.Cell, i int) bool {
-	want := g.options.Attempts
-	if c.Gaps > 0 {
-		want = c.Gaps
-	}
-	return g.ctx.Err() == nil && c.Attempts < want && c.InRow < maxLeft && (i == 0 || time.Now().Before(g.until))
+	want := cmp.Or(g.options.Attempts, max(DefaultAttempts, c.Gaps))
+	return g.ctx.Err() == nil && c.Attempts < want && c.InRow < maxLeft && (i < max(1, c.Gaps) || time.Now().Before(g.until))
 }
 
 // tell makes one attempt.
@@ -239,6 +235,7 @@ func (g *group) tell(l Lock, number int, r *round) (a safety.Attempt) {
 	defer func() {
 		end := recover()
 		a = s.outcome
+		a.Number = number
 		a.Events = s.history.all()
 		a.Overlap = longest(overlaps(a.Events))
 		switch end := end.(type) {
