@@ -71,7 +71,7 @@ var floors = []rule{
 	{"drivers/drivertest", []string{"drivers", "drivers/testwait", "drivers/wait"}, []string{"go.uber.org/goleak"}},
 	{"drivers/spawn", nil, nil},
 	{"drivers/servers", []string{"drivers/spawn"}, []string{"github.com/alicebob/miniredis/v2", "golang.org/x/sys"}},
-	{"drivers/exec", []string{"drivers", "drivers/renew", "drivers/spawn"}, nil},
+	{"drivers/exec", []string{"drivers", "drivers/quorum", "drivers/renew", "drivers/spawn"}, nil},
 	{"drivers/simtest", []string{"drivers", "drivers/renew", "drivers/wait", "workloads/oracle"}, nil},
 	{"drivers/servers/servertest", []string{"drivers/servers"}, []string{"go.uber.org/goleak"}},
 	{"results/plot", []string{"results"}, nil},

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/quorum"
 )
 
 // lingerTimeout bounds the last request of a worker whose input has ended.
@@ -179,7 +180,7 @@ func (s *server) open(ctx context.Context, text []byte) (answer line, err error)
 	if s.session != nil {
 		return answer, &refusal{"op", "the worker is open already"}
 	}
-	d, err := drivers.Lookup(r.Driver)
+	d, err := quorum.Lookup(r.Driver, r.Topology)
 	if err != nil {
 		return answer, &refusal{"driver", err.Error()}
 	}

@@ -60,6 +60,16 @@ func notOfReleases(h drivers.Hazard) bool {
 	return h != drivers.HazardGetDelGap && h != drivers.HazardClientRetries
 }
 
+// Lookup returns the driver of a name for a topology: with drivers.TopologyRedlock a majority of its servers, unless it is a lock
+// library that knows majorities itself.
+func Lookup(name string, t drivers.Topology) (drivers.Driver, error) {
+	d, err := drivers.Lookup(name)
+	if err == nil && t == drivers.TopologyRedlock && !drivers.LibraryOf(d).Locks {
+		d = Driver{Node: d}
+	}
+	return d, err
+}
+
 // Designs implements drivers.Driver. It lists the designs of the node that a vote can be based on: a late release must
 // not free the next holder's lock, and what a minority has granted has to expire by itself.
 func (d Driver) Designs() []drivers.Design {

@@ -22,18 +22,10 @@ func init() {
 }
 
 func holderDies(s *Stage) {
-	b := s.Client("B")
-	if s.lock.Quorum {
-		a := s.Client("A")
-		a.Acquire()
-		broken := a.Die()
-		s.Fault(broken, "the %d connections of A are gone", broken)
-	} else {
-		a := s.Process("A")
-		a.Acquire()
-		status := a.Kill()
-		s.Fault(int64(len(status)), "the process of A has ended: %s", status)
-	}
+	a, b := s.Process("A"), s.Client("B")
+	a.Acquire()
+	status := a.Kill()
+	s.Fault(int64(len(status)), "the process of A has ended: %s", status)
 	died := s.Now()
 	if b.AcquireBy(died + 2*s.TTL() + slack) {
 		s.Recovered(b.Granted - died)

@@ -22,11 +22,8 @@ type process struct {
 	told   sync.Once
 }
 
-// Process opens a client in another process, behind the same network as others. A lock on several servers has none.
+// Process opens a client in another process, behind the same network as others.
 func (s *Stage) Process(name string) *Client {
-	if s.lock.Quorum {
-		s.leave(safety.NotApplicable, "a lock on several servers is not run in another process")
-	}
 	c := &Client{stage: s, name: name, process: &process{lost: make(chan struct{})}}
 	s.clients = append(s.clients, c)
 	cfg := s.config()

@@ -30,11 +30,7 @@ type Server struct {
 
 // Driver returns the driver of a plan. Redlock is made of one for a single server, unless a lock library brings its own.
 func Driver(p *spec.Plan) (drivers.Driver, error) {
-	d, err := drivers.Lookup(p.Driver)
-	if err == nil && p.Topology == string(drivers.TopologyRedlock) && !drivers.LibraryOf(d).Locks {
-		d = quorum.Driver{Node: d}
-	}
-	return d, err
+	return quorum.Lookup(p.Driver, drivers.Topology(p.Topology))
 }
 
 // Resolve fills in the design and the way of waiting that p leaves open and what its topology needs, and clears what p does
