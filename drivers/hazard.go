@@ -63,7 +63,7 @@ var hazards = []struct {
 	{HazardQuorumNodesGone, "a minority of the nodes is dead or hangs: nobody gets the lock"},
 	{HazardAcquireReplyLost, "the client never hears that it has been granted the lock, and goes away: its lock stays for ever"},
 	{HazardLateGrant, "the grant arrives when its lease is over: the client enters beside the next holder"},
-	{HazardClientRetries, "the client library sends a request again whose reply was lost: it removes the next holder's lock"},
+	{HazardClientRetries, "the client library sends a request again whose reply was lost: it removes the next holder's lock, or the lock counts twice"},
 	{HazardMissedWakeup, "a release comes between a refusal and the registration for it: the waiter sleeps on a free lock"},
 	{HazardSessionLost, "the service ends the session of a holder that it does not hear from: the next client is let in"},
 	{HazardConnectionCut, "the connection of a holder breaks: the next client is let in"},

@@ -6,6 +6,7 @@ package redis
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"time"
 
@@ -19,7 +20,7 @@ var redisson = design{
 		Models: "Redisson's RLock: a hash of the holder's name and count, and an unlock message, on the same wire format",
 		Wrong: "a holder that outlives its lease overlaps the next: no fencing token; a late release frees what " +
 			"the same thread has acquired since, and a retried request counts twice" + andLost,
-		Loses: renewable,
+		Loses: append(slices.Clip(renewable), drivers.HazardClientRetries),
 	},
 	channel: &redissonChannels,
 	prepare: func(_ context.Context, s *service) error {

@@ -26,16 +26,6 @@ func init() {
 		Fails:    []string{"rueidis getset"},
 		Sound:    []string{"rueidis set-nx"},
 	})
-	register(Hazard{
-		Number: 22, Name: drivers.HazardClientRetries,
-		Applies: needsExclusive,
-		Tell:    clientRetries,
-		Server:  true,
-		Drivers: []string{"go-redis"},
-		MinTTL:  longLease,
-		Fails:   []string{"go-redis set-nx-del"},
-		Sound:   []string{"go-redis set-nx"},
-	})
 }
 
 // stealByDel stops a waiter at one of its requests, a later one each time, when it has found the lock expired.
@@ -102,23 +92,4 @@ func clientClock(s *Stage) {
 	}
 	a.Release()
 	s.FailIfBoth(a, b)
-}
-
-// clientRetries loses the reply to a release, whose library sends it again when the next client holds the key.
-func clientRetries(s *Stage) {
-	const retries = 3 // go-redis's default
-	a := s.ClientWith("A", func(cfg *drivers.Config) { cfg.Retries = retries })
-	b, c := s.Client("B"), s.Client("C")
-	_, requests := a.Rehearse()
-	a.Acquire()
-	reply := a.BreakReply(requests)
-	answer := later(a.Release)
-	s.Hit(reply, answer)
-	if !b.AcquireBy(s.Now() + slack) {
-		s.leave(safety.NotExercised, "the key was not free after the release of A")
-	}
-	reply.Cut()
-	_, _ = answer()
-	s.Fault(reply.Held(), "the reply to the release of A, %d bytes, was lost: its library sent the request again", reply.Held())
-	s.Intrude(b, c)
 }

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -155,7 +156,7 @@ func (g *group) apart() {
 	var all sync.WaitGroup
 	for _, m := range g.members {
 		all.Go(func() {
-			for i := 0; g.wants(m.cell, i); i++ {
+			for i := 0; g.wants(m, i); i++ {
 				m.cell.Take(g.tell(m.lock, g.options.Seed+i, nil))
 			}
 		})
@@ -173,7 +174,7 @@ func (g *group) together(servers Servers) {
 	for i := 0; ; i++ {
 		var want []member
 		for _, m := range g.members {
-			if g.wants(m.cell, i) {
+			if g.wants(m, i) {
 				want = append(want, m)
 			}
 		}
@@ -218,9 +219,13 @@ func (g *group) ready(servers Servers, i int) error {
 	return g.hazard.Prepare(g.ctx, g.server)
 }
 
-// wants reports whether a cell is to have its i-th attempt.
-func (g *group) wants(c *safety.Cell, i int) bool {
+// wants reports whether a member is to have its i-th attempt. A control that has to fail may do so at any gap.
+func (g *group) wants(m member, i int) bool {
+	c := m.cell
 	want := cmp.Or(g.options.Attempts, max(DefaultAttempts, c.Gaps))
+	if c.Failed == 0 && slices.Contains(g.hazard.Fails, m.lock.Name()) {
+		want = max(want, c.Gaps)
+	}
 	return g.ctx.Err() == nil && c.Attempts < want && c.InRow < maxLeft && (i < max(1, c.Gaps) || time.Now().Before(g.until))
 }
 

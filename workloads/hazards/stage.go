@@ -118,6 +118,9 @@ func (s *Stage) Intrude(holder, intruder *Client) {
 	if err != nil {
 		s.leave(safety.NotExercised, "%s has no answer: %v", intruder.name, err)
 	}
+	if granted {
+		s.Until(s.Now() + work)
+	}
 	holder.Release()
 	if granted {
 		intruder.Release()
@@ -176,6 +179,8 @@ const (
 	nodeTimeout = 200 * time.Millisecond
 	tryEvery    = 2 * time.Millisecond
 	maxClients  = 8 // of an attempt
+
+	work = 10 * time.Millisecond // of two clients that hold the same key
 )
 
 // Client opens a client. Names are A, B and so on, in the order of their appearance.
