@@ -137,7 +137,7 @@ const (
 
 func provenCellOf(c *safety.Cell, id string) provenCell {
 	out := provenCell{
-		ID: id, Name: format.Line(c.Driver + " " + c.Lock), Mark: view.ProofMark(c), Class: proofClass(c), Verdict: view.ProofSeen(c, true),
+		ID: id, Name: format.Line(c.Driver + " " + c.Lock), Mark: view.ProofMark(c), Class: proofClass(c), Verdict: view.ProofSeen([]*safety.Cell{c}, true),
 		Why: format.Line(c.Why), Command: format.Line(c.Command),
 	}
 	last := max(1, c.Story[len(c.Story)-1].At)

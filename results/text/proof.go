@@ -28,11 +28,17 @@ func Proof(w io.Writer, r *safety.Report, o Options) error {
 	}
 	p.blank()
 	p.proofMatrix(r)
-	p.para("", "", "✗ fails, as it admits. ‼ fails, and does not admit it. ✓ survives. ○ survives, and says that it may fail. ? not known. · does not apply. – no server here.")
 	for i := range r.Hazards {
 		p.blank()
 		p.proofHazard(&r.Hazards[i], cellsOf(r, r.Hazards[i].Name))
 	}
+	return p.writeTo(w)
+}
+
+// ProofMatrix writes the matrix of a report alone.
+func ProofMatrix(w io.Writer, r *safety.Report, o Options) error {
+	p := planPage(o)
+	p.proofMatrix(r)
 	return p.writeTo(w)
 }
 
@@ -80,6 +86,7 @@ func (p *page) proofMatrix(r *safety.Report) {
 			p.add("", strings.TrimRight(line, " "))
 		}
 	}
+	p.para("", "", "✗ fails, as it admits. ‼ fails, and does not admit it. ✓ survives. ○ survives, and says that it may fail. ? not known. · does not apply. – no server here.")
 }
 
 // proofHazard writes what was seen of a hazard.
@@ -100,27 +107,34 @@ func (p *page) proofHazard(h *safety.Hazard, cells []safety.Cell) {
 	}
 }
 
-// proofGroups returns lines about cells with a verdict, those of which the same is to be said together.
+// proofGroups returns lines about cells with a verdict, those of which the same is to be said together: all of it, or in short.
 func proofGroups(cells []safety.Cell, v safety.Verdict, whole bool) (lines []string) {
-	said := map[string][]string{}
+	alike := map[string][]*safety.Cell{}
 	var order []string
 	for i := range cells {
 		c := &cells[i]
 		if c.Verdict != v {
 			continue
 		}
-		text := view.ProofSeen(c, whole)
-		if said[text] == nil {
-			order = append(order, text)
+		kind := view.ProofKind(c)
+		if whole {
+			kind = view.ProofSeen([]*safety.Cell{c}, true)
 		}
-		said[text] = append(said[text], c.Driver+" "+c.Lock)
+		if alike[kind] == nil {
+			order = append(order, kind)
+		}
+		alike[kind] = append(alike[kind], c)
 	}
-	for _, text := range order {
-		names := format.And(said[text])
-		if !whole {
-			names = format.Few(said[text], 6)
+	for _, kind := range order {
+		var names []string
+		for _, c := range alike[kind] {
+			names = append(names, c.Driver+" "+c.Lock)
 		}
-		lines = append(lines, fmt.Sprintf("%s %s – %s", proofSigns[v], text, names))
+		list := format.And(names)
+		if !whole {
+			list = format.Few(names, 6)
+		}
+		lines = append(lines, fmt.Sprintf("%s %s – %s", proofSigns[v], view.ProofSeen(alike[kind], whole), list))
 	}
 	return lines
 }

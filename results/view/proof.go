@@ -129,24 +129,64 @@ func ProofRows(r *safety.Report) (rows []ProofRow) {
 	return rows
 }
 
-// ProofSeen returns what was seen of a cell, in short or all of it.
-func ProofSeen(c *safety.Cell, whole bool) string {
+// ProofKind returns what cells of which the same can be said in short have in common.
+func ProofKind(c *safety.Cell) string {
 	switch c.Verdict {
 	case safety.Fails:
-		text := fmt.Sprintf("fails %d of %d", c.Failed, c.Attempts)
-		switch {
-		case c.Never:
-			text += ", for ever"
-		case whole && c.Longest > 0:
-			text += ", both for " + format.Duration(c.Longest) + " at most"
-		}
-		return text
+		return fmt.Sprint(c.Never, c.Failed == c.Attempts)
 	case safety.Survives:
-		text := fmt.Sprintf("survives %d (≤ %s)", c.Attempts, format.Percent(c.Bound))
-		if whole && c.Recovery > 0 {
-			text += ", free after " + format.Duration(c.Recovery)
+		return ""
+	}
+	return c.Why
+}
+
+// ProofSeen returns what was seen of cells of one kind, in short or all of it.
+func ProofSeen(cells []*safety.Cell, whole bool) string {
+	c, attempts, worst := cells[0], span{}, *cells[0]
+	for _, c := range cells {
+		attempts.add(c.Attempts)
+		worst.Bound, worst.Longest, worst.Recovery = max(worst.Bound, c.Bound), max(worst.Longest, c.Longest), max(worst.Recovery, c.Recovery)
+	}
+	switch {
+	case c.Verdict == safety.Survives:
+		text := fmt.Sprintf("survives %s (≤ %s)", attempts, format.Percent(worst.Bound))
+		if whole && worst.Recovery > 0 {
+			text += ", free after " + format.Duration(worst.Recovery)
 		}
 		return text
+	case c.Verdict != safety.Fails:
+		return string(c.Verdict) + ": " + c.Why
 	}
-	return string(c.Verdict) + ": " + c.Why
+	text := "fails all of " + attempts.String()
+	if c.Failed < c.Attempts {
+		failed := span{}
+		for _, c := range cells {
+			failed.add(c.Failed)
+		}
+		text = "fails " + failed.String() + " of " + attempts.String()
+	}
+	switch {
+	case c.Never:
+		text += ", for ever"
+	case whole && worst.Longest > 0:
+		text += ", both for " + format.Duration(worst.Longest) + " at most"
+	}
+	return text
+}
+
+// span is the range of some numbers of at least 1.
+type span struct{ least, most int }
+
+func (s *span) add(n int) {
+	if s.least == 0 || n < s.least {
+		s.least = n
+	}
+	s.most = max(s.most, n)
+}
+
+func (s span) String() string {
+	if s.least == s.most {
+		return fmt.Sprint(s.most)
+	}
+	return fmt.Sprintf("%d to %d", s.least, s.most)
 }

@@ -9,6 +9,10 @@
 //	<!-- locks services.jsonl crash.jsonl hold=1ms -->
 //	                                 which lock to choose: the throughput and waits of the first file, the recovery
 //	                                 of the second; see locks.go
+//	<!-- proof prove.json.gz hazards=overrun locks=rueidis/set-nx,etcd/lease -->
+//	                                 which lock fails which hazard: those named, or all; see proof.go
+//	<!-- seen prove.json.gz overrun rueidis set-nx fails -->
+//	                                 the command of one cell of it, and what was seen
 //	<!-- text overhead.txt -->       the file itself; with the words of a line: the command, and the text from that line
 //	<!-- match alarms.txt ^-20.*?(\d+/\d+) -->
 //	                                 one figure of such a file
@@ -151,6 +155,15 @@ func (d *document) figure(kind, names, words string) ([]byte, error) {
 			text, err = from(text, words)
 		}
 		return fenced(text), err
+	case "proof", "seen":
+		report, err := proven(filepath.Join(d.dir, names))
+		if err != nil {
+			return nil, err
+		}
+		if kind == "seen" {
+			return seen(report, words)
+		}
+		return proof(report, words)
 	case "match":
 		return match(filepath.Join(d.dir, names), words)
 	case "locks":
@@ -183,7 +196,7 @@ func (d *document) figure(kind, names, words string) ([]byte, error) {
 		err := text.Table(&b, cells, text.Options{})
 		return fenced(b.Bytes()), err
 	}
-	return nil, fmt.Errorf("no figure is called %q; there are locks, output, plan, chart, command, text, match and ratio", kind)
+	return nil, fmt.Errorf("no figure is called %q; there are locks, output, plan, chart, command, proof, seen, text, match and ratio", kind)
 }
 
 // plan returns what lockbench prints for the recorded answer of a plan, below its command.

@@ -1,0 +1,95 @@
+// What lockbench prove has seen.
+
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/lockbench/lockbench/results/safety"
+	"github.com/lockbench/lockbench/results/text"
+	"github.com/lockbench/lockbench/results/view"
+)
+
+// proven reads a report, which is compressed.
+func proven(path string) (*safety.Report, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		return nil, err
+	}
+	return safety.Read(z)
+}
+
+// proof returns the matrix of a report: all of it, a row a lock; or, with words such as
+// "hazards=overrun,failover locks=rueidis/set-nx,etcd/lease", a table with a row a hazard and a column a lock.
+func proof(r *safety.Report, words string) ([]byte, error) {
+	if words == "" {
+		const wide = 160 // one line a lock
+		var b bytes.Buffer
+		err := text.ProofMatrix(&b, r, text.Options{Width: wide})
+		return fenced(b.Bytes()), err
+	}
+	var names, locks []string
+	for word := range strings.FieldsSeq(words) {
+		switch key, list, _ := strings.Cut(word, "="); key {
+		case "hazards":
+			names = strings.Split(list, ",")
+		case "locks":
+			locks = strings.Split(list, ",")
+		default:
+			return nil, fmt.Errorf("%q is neither hazards= nor locks=", word)
+		}
+	}
+	b := bytes.NewBufferString("| |")
+	for _, lock := range locks {
+		driver, design, _ := strings.Cut(lock, "/")
+		fmt.Fprintf(b, " %s<br>`%s` |", driver, design)
+	}
+	b.WriteString("\n|:--|" + strings.Repeat(":-:|", len(locks)) + "\n")
+	for _, name := range names {
+		fmt.Fprintf(b, "| `%s` |", name)
+		for _, lock := range locks {
+			c, err := cellOf(r, name, strings.Replace(lock, "/", " ", 1))
+			if err != nil {
+				return nil, err
+			}
+			fmt.Fprintf(b, " %s |", view.ProofMark(c))
+		}
+		b.WriteString("\n")
+	}
+	return b.Bytes(), nil
+}
+
+// seen reads "HAZARD DRIVER LOCK VERDICT" and returns the command of that cell and what was seen. It is an error if the verdict is
+// another one, since the text around it is no longer true then.
+func seen(r *safety.Report, words string) ([]byte, error) {
+	w := strings.Fields(words)
+	if len(w) != 4 {
+		return nil, fmt.Errorf("%q: want HAZARD DRIVER LOCK VERDICT", words)
+	}
+	c, err := cellOf(r, w[0], w[1]+" "+w[2])
+	if err != nil {
+		return nil, err
+	}
+	if string(c.Verdict) != w[3] {
+		return nil, fmt.Errorf("%s: the verdict is %q", words, c.Verdict)
+	}
+	return fmt.Appendf(nil, "`-hazard %s -driver %s -lock %s` | %s", w[0], w[1], w[2], view.ProofSeen([]*safety.Cell{c}, false)), nil
+}
+
+func cellOf(r *safety.Report, hazard, lock string) (*safety.Cell, error) {
+	i := slices.IndexFunc(r.Cells, func(c safety.Cell) bool { return c.Hazard == hazard && c.Driver+" "+c.Lock == lock })
+	if i < 0 {
+		return nil, fmt.Errorf("%s was not held against %s", lock, hazard)
+	}
+	return &r.Cells[i], nil
+}
