@@ -99,7 +99,8 @@ plan plan.json -driver rueidis,redsync,postgres,etcd -lock set-nx,library,adviso
 text plans.txt "$go" run ./scripts/plans -- '-driver rueidis -lock set-nx -wait queue -handover swap' '-driver rueidis -lock set-nx -wait backoff' \
 	'-driver postgres -lock advisory' '-driver etcd -lock lease'
 
-text prove.txt "$go" run ./cmd/lockbench prove -quiet
+text prove.txt "$go" run ./cmd/lockbench prove -quiet -format "table,json=$out/prove.json"
+! wanted prove.txt || gzip -9nf "$out/prove.json"
 
 text overhead.txt "$go" run ./scripts/overhead -rounds 9 -duration 1500ms
 text watched.txt "$go" test -run '^$' -bench Live -benchtime 9x ./workloads/observe

@@ -43,8 +43,8 @@ var proveFlags = []flagDef{
 	{"evidence", "", groupOutput, "DIR", "", false, "write the story of each cell into DIR: who held the key when; and\nof each that fails the order of its requests, as far as there is one"},
 	{"quiet", "", groupOutput, "", "false", false, "no progress"},
 	{"dry-run", "", groupOutput, "", "false", false, "print the hazards and the locks, run nothing"},
-	formatFlag,
-	verboseFlag,
+	{"format", "", groupOutput, "NAME[=FILE]", "", false, "other formats (a comma list, each into a file; one without a file\nreplaces the table)"},
+	{"verbose", "v", groupOutput, "", "false", false, "all that was seen: each lock by itself, overlaps and recoveries"},
 	widthFlag,
 }
 
@@ -60,7 +60,8 @@ func (p *program) proveCommand() *cobra.Command {
 			"that has to fail, and one that has to survive.\n\n" +
 			"Exit codes: 0 no design loses what it does not admit, or what it kept in the -baseline · 4 one does ·\n" +
 			"5 a control is wrong, or a cell could not be exercised · 1, 2 and 130 as everywhere.\n\n" +
-			"-format writes other formats:\n\n" + strings.TrimRight(aboutFormats(proveFormats), "\n"),
+			"lockbench help hazards explains them. -format writes other formats:\n\n" +
+			strings.TrimRight(aboutFormats(proveFormats), "\n"),
 		Args: noArgs,
 	}, proveFlags)
 	c.RunE = func(c *cobra.Command, _ []string) error { return p.prove(c.Context(), o) }

@@ -28,7 +28,7 @@ const (
 // topics are those of the help in the order in which they are listed.
 var topics = []string{
 	"drivers", "waiting", "topologies", "durability", "leases", "loads", "workloads", "trials",
-	"servers", "figures", "marks", "safety", "capacity", "comparing", "gate", "formats", "own", "environment",
+	"servers", "figures", "marks", "safety", "hazards", "capacity", "comparing", "gate", "formats", "own", "environment",
 }
 
 // page returns a page of the help.
@@ -125,6 +125,7 @@ func formatList() string {
 	return "Of a run and of report:\n" + aboutFormats(reportFormats) +
 		"\nOf compare, and of a run with -vs or -baseline:\n" + aboutFormats(compareFormats) +
 		"\nOf plan:\n" + aboutFormats(planFormats) +
+		"\nOf prove:\n" + aboutFormats(proveFormats) +
 		"\nOf history:\n" + aboutFormats(historyFormats)
 }
 

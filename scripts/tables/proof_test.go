@@ -1,0 +1,58 @@
+package main
+
+import (
+	"compress/gzip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/lockbench/lockbench/results/export"
+	"github.com/lockbench/lockbench/results/safety"
+)
+
+// TestProof: what a report says is filled in, and words that do not fit it are refused.
+func TestProof(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "prove.json.gz")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z := gzip.NewWriter(f)
+	report := &safety.Report{
+		Schema:  safety.Version,
+		Hazards: []safety.Hazard{{Number: 3, Name: "overrun", About: "it overruns"}},
+		Cells: []safety.Cell{
+			{Hazard: "overrun", Driver: "rueidis", Lock: "set-nx", Verdict: safety.Fails, Listed: true, Attempts: 20, Failed: 20},
+			{Hazard: "overrun", Driver: "etcd", Lock: "lease", Verdict: safety.Survives, Attempts: 3, Bound: safety.Bound(3)},
+		},
+	}
+	if err := export.ProofJSON(z, report); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ kind, words, want, err string }{
+		{"proof", "hazards=overrun locks=rueidis/set-nx,etcd/lease", "| `overrun` | ✗ | ✓ |", ""},
+		{"proof", "", "rueidis set-nx  ✗", ""},
+		{"proof", "hazards=overrun locks=etcd/none", "", "etcd none was not held against overrun"},
+		{"proof", "rows=overrun", "", "neither hazards= nor locks="},
+		{"seen", "overrun rueidis set-nx fails", "`-hazard overrun -driver rueidis -lock set-nx` | fails all of 20", ""},
+		{"seen", "overrun etcd lease fails", "", `the verdict is "survives"`},
+		{"seen", "overrun etcd", "", "want HAZARD DRIVER LOCK VERDICT"},
+	} {
+		d := document{dir: filepath.Dir(path)}
+		got, err := d.figure(c.kind, filepath.Base(path), c.words)
+		if c.err != "" {
+			if err == nil || !strings.Contains(err.Error(), c.err) {
+				t.Errorf("%s %s: %v, want %q", c.kind, c.words, err, c.err)
+			}
+			continue
+		}
+		if err != nil || !strings.Contains(string(got), c.want) {
+			t.Errorf("%s %s: %s, %v; want %q", c.kind, c.words, got, err, c.want)
+		}
+	}
+}
