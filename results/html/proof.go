@@ -18,6 +18,7 @@ import (
 // proven is the page.
 type proven struct {
 	Title, Mark, Class string
+	Marks              string // what they mean
 	Facts              []view.Item
 	Hazards            []provenHazard
 	Rows               []provenRow
@@ -72,7 +73,7 @@ func WriteProof(w io.Writer, r *safety.Report) error {
 
 func newProven(r *safety.Report) proven {
 	mark, title := view.ProofVerdict(r)
-	p := proven{Title: format.Line(title), Mark: mark, Class: map[string]string{"✓": "good", "‼": "bad"}[mark]}
+	p := proven{Title: format.Line(title), Mark: mark, Marks: view.ProofMarks, Class: map[string]string{"✓": "good", "‼": "bad"}[mark]}
 	if p.Class == "" {
 		p.Class = "warn"
 	}

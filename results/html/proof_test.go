@@ -37,7 +37,7 @@ func TestProof(t *testing.T) {
 	if held, faults := strings.Count(page, `class="held"`), strings.Count(page, `class="fault"`); held != 3 || faults != 1 {
 		t.Errorf("%d holds and %d faults are drawn", held, faults)
 	}
-	appear(t, page, "fails 2 of 2", "fence 7", "lockbench prove")
+	appear(t, page, "fails all of 2", "fence 7", "lockbench prove")
 	if err := WriteProof(&again, r); err != nil || again.String() != page {
 		t.Error("two pages of one report differ")
 	}

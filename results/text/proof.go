@@ -86,7 +86,7 @@ func (p *page) proofMatrix(r *safety.Report) {
 			p.add("", strings.TrimRight(line, " "))
 		}
 	}
-	p.para("", "", "✗ fails, as it admits. ‼ fails, and does not admit it. ✓ survives. ○ survives, and says that it may fail. ? not known. · does not apply. – no server here.")
+	p.para("", "", view.ProofMarks)
 }
 
 // proofHazard writes what was seen of a hazard.

@@ -10,6 +10,9 @@ import (
 	"github.com/lockbench/lockbench/results/safety"
 )
 
+// ProofMarks says what the marks mean.
+const ProofMarks = "✗ fails, as it admits. ‼ fails, and does not admit it. ✓ survives. ○ survives, and says that it may fail. ? not known. · does not apply. – no server here."
+
 // ProofMark returns how a cell is drawn in the matrix.
 func ProofMark(c *safety.Cell) string {
 	switch {

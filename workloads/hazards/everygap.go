@@ -127,7 +127,7 @@ func (s *Stage) suffer(a, b *Client, at *fault.Break, answer func() (bool, error
 	switch {
 	case dies:
 		a.Die()
-	case err != nil || yes && a.believes:
+	case err != nil || yes && a.believes.Load():
 		a.Release()
 	}
 	return held

@@ -114,6 +114,6 @@ func (c *Client) Kill() (status string) {
 	if err != nil {
 		c.stage.leave(safety.NotExercised, "%s was not killed: %v", c.name, err)
 	}
-	c.add(safety.Dies, "")
+	c.died()
 	return death.State
 }

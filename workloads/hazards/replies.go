@@ -47,7 +47,7 @@ func acquireReplyLost(s *Stage) {
 }
 
 func lateGrant(s *Stage) {
-	a, b := s.Client("A"), s.Client("B")
+	a, b := s.ClientWith("A", func(cfg *drivers.Config) { cfg.Polls = false }), s.Client("B") // A tries once, and stands in no line
 	requests, _ := a.Rehearse()
 	reply := a.BreakReply(requests)
 	answer := later(a.Try)

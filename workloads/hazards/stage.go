@@ -102,8 +102,16 @@ func (s *Stage) Never(format string, args ...any) {
 	s.Fail(format, args...)
 }
 
+// overlap lets a client work for a moment if another one believes that it holds the key as well.
+func (s *Stage) overlap(c *Client) {
+	if c.believes.Load() && slices.ContainsFunc(s.clients, func(other *Client) bool { return other != c && other.believes.Load() }) {
+		s.Until(s.Now() + work)
+	}
+}
+
 // FailIfBoth fails the attempt if two clients held the key at once.
 func (s *Stage) FailIfBoth(a, b *Client) {
+	s.overlap(a)
 	if length := between(overlaps(s.history.all()), a.name, b.name); length > 0 {
 		s.Fail("%s and %s held the key at once, for %s", a.name, b.name, format.Duration(length))
 	}
@@ -117,9 +125,6 @@ func (s *Stage) Intrude(holder, intruder *Client) {
 	}
 	if err != nil {
 		s.leave(safety.NotExercised, "%s has no answer: %v", intruder.name, err)
-	}
-	if granted {
-		s.Until(s.Now() + work)
 	}
 	holder.Release()
 	if granted {
@@ -167,7 +172,7 @@ type Client struct {
 	process *process // nil for a client in this one
 
 	offset   time.Duration // of its clock
-	believes bool          // it holds the key, as far as it knows
+	believes atomic.Bool   // it holds the key, as far as it knows
 
 	// Asked and Granted are when the last attempt was sent, and when its grant was read.
 	Asked, Granted time.Duration
@@ -180,7 +185,7 @@ const (
 	tryEvery    = 2 * time.Millisecond
 	maxClients  = 8 // of an attempt
 
-	work = 10 * time.Millisecond // of two clients that hold the same key
+	work = 10 * time.Millisecond // of two clients that hold the key at once
 )
 
 // Client opens a client. Names are A, B and so on, in the order of their appearance.
@@ -290,7 +295,7 @@ func (c *Client) request() (held bool, err error) {
 
 // granted records that the client holds the key from here on.
 func (c *Client) granted() {
-	c.believes = true
+	c.believes.Store(true)
 	c.Granted = c.stage.history.add(safety.Event{Client: c.name, Kind: safety.Granted, Owner: c.lease.Owner, Fence: c.lease.Fence})
 }
 
@@ -348,7 +353,8 @@ func (c *Client) Sure() time.Duration { return c.Asked + c.stage.ttl }
 
 // Release lets the key go.
 func (c *Client) Release() (removed bool, err error) {
-	c.believes = false
+	c.stage.overlap(c)
+	c.believes.Store(false)
 	c.add(safety.Lets, "")
 	ctx, cancel := context.WithTimeout(c.stage.ctx, openTimeout)
 	defer cancel()
@@ -434,7 +440,7 @@ func (c *Client) Vanish() (links int64) {
 	if crasher, ok := drivers.As[drivers.Crasher](c.session); ok {
 		crasher.Crash()
 	}
-	c.add(safety.Dies, "")
+	c.died()
 	return links
 }
 
@@ -444,8 +450,14 @@ func (c *Client) Die() (links int64) {
 	if crasher, ok := drivers.As[drivers.Crasher](c.session); ok {
 		crasher.Crash()
 	}
-	c.add(safety.Dies, "")
+	c.died()
 	return links
+}
+
+// died records the end of a client.
+func (c *Client) died() {
+	c.believes.Store(false)
+	c.add(safety.Dies, "")
 }
 
 // Remaining returns what is left of the lease on the key; told is false if the lock cannot tell.
