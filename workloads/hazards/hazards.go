@@ -23,9 +23,9 @@ import (
 
 // Lock is a design of a driver that is held against hazards.
 type Lock struct {
-	Driver string
-	Quorum bool // on several servers, of which a majority grants it (Redlock)
-	Design drivers.Design
+	Driver   string
+	Topology drivers.Topology // of its servers; empty: one server
+	Design   drivers.Design
 }
 
 // Name returns "driver design", with the topology if it is not one server: "rueidis@redlock set-nx".
@@ -33,31 +33,35 @@ func (l Lock) Name() string { return l.Where() + " " + l.Design.Name }
 
 // Where returns the driver with its topology.
 func (l Lock) Where() string {
-	if l.Quorum {
-		return l.Driver + "@" + string(drivers.TopologyRedlock)
+	if l.Topology == "" {
+		return l.Driver
 	}
-	return l.Driver
+	return l.Driver + "@" + string(l.Topology)
 }
 
 // driver returns what opens the lock.
 func (l Lock) driver() (drivers.Driver, error) {
-	p := spec.Plan{Driver: l.Driver}
-	if l.Quorum {
-		p.Topology = string(drivers.TopologyRedlock)
-	}
-	return matrix.Driver(&p)
+	return matrix.Driver(&spec.Plan{Driver: l.Driver, Topology: string(l.Topology)})
 }
+
+// kinds are the topologies that hazards know, and the kinds of their servers.
+var kinds = map[drivers.Topology]Kind{"": Single, drivers.TopologyRedlock: IsQuorum}
 
 // Locks returns the designs of a driver, which may name its topology: rueidis@redlock.
 func Locks(where string) (list []Lock, err error) {
 	driver, topology, named := matrix.CutTopology(where)
-	if named && topology != string(drivers.TopologyRedlock) {
-		return nil, fmt.Errorf("%s: locks are held against hazards on one server, or as @%s", where, drivers.TopologyRedlock)
-	}
-	l := Lock{Driver: driver, Quorum: named}
+	l := Lock{Driver: driver, Topology: drivers.Topology(topology)}
 	d, err := l.driver()
 	if err != nil {
 		return nil, err
+	}
+	_, known := kinds[l.Topology]
+	switch {
+	case !named:
+	case !known:
+		return nil, fmt.Errorf("%s: locks are held against hazards on one server, or as @%s", where, drivers.TopologyRedlock)
+	case !slices.Contains(matrix.Topologies(driver), topology):
+		return nil, fmt.Errorf("%s: it knows %s servers only", where, strings.Join(matrix.Topologies(driver), ", "))
 	}
 	for _, l.Design = range d.Designs() {
 		list = append(list, l)
@@ -229,13 +233,13 @@ func (h *Hazard) applies(l Lock, service string) (why string) {
 		return why
 	case h.Server && service == "":
 		return "it has no server"
-	case h.OfQuorum && !l.Quorum:
+	case h.OfQuorum && l.Topology != drivers.TopologyRedlock:
 		return "it is on one server"
 	case len(h.Services) > 0 && !slices.Contains(h.Services, service):
 		return "its server is none of " + strings.Join(h.Services, ", ")
 	case len(h.Drivers) > 0 && !slices.Contains(h.Drivers, l.Driver):
 		return "its library does not do that"
-	case l.Quorum && (h.Lone || h.Kind != Single):
+	case l.Topology != "" && (h.Lone || h.Kind != Single):
 		return "its servers are several, of which the fault would befall one"
 	}
 	return ""

@@ -44,8 +44,8 @@ func Run(ctx context.Context, h *Hazard, locks []Lock, servers Servers, o Option
 	for i, l := range locks {
 		service := serviceOf(l)
 		at := place{service, h.Kind}
-		if l.Quorum {
-			at.kind = IsQuorum
+		if h.Kind == Single {
+			at.kind = kinds[l.Topology]
 		}
 		g := groups[at]
 		if g == nil {
@@ -87,7 +87,7 @@ func ttlOf(l Lock) time.Duration {
 	switch service := serviceOf(l); {
 	case service == "etcd":
 		return 2 * time.Second
-	case service == "zookeeper", l.Quorum:
+	case service == "zookeeper", l.Topology == drivers.TopologyRedlock:
 		return time.Second
 	case l.Driver == "redsync": // which waits for an answer for a twentieth of the lease
 		return 2 * time.Second
