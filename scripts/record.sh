@@ -101,6 +101,7 @@ text plans.txt "$go" run ./scripts/plans -- '-driver rueidis -lock set-nx -wait 
 
 text prove.txt "$go" run ./cmd/lockbench prove -quiet -format "table,json=$out/prove.json"
 ! wanted prove.txt || gzip -9nf "$out/prove.json"
+text killed.txt "$go" run ./scripts/killed -n 100 -within 10s -seed 7
 
 text overhead.txt "$go" run ./scripts/overhead -rounds 9 -duration 1500ms
 text watched.txt "$go" test -run '^$' -bench Live -benchtime 9x ./workloads/observe
