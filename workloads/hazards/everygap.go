@@ -128,6 +128,14 @@ func (s *Stage) suffer(a, b *Client, at *fault.Break, answer func() (bool, error
 	case dies:
 		a.Die()
 	case err != nil || yes && a.believes.Load():
+		if !late && err == nil { // it says that it was granted the key all the same
+			if held, _ = b.Try(); held && s.Has(expires) {
+				s.Before(a.Sure(), "the attempt of B")
+			}
+			if held {
+				s.FailIfBoth(a, b)
+			}
+		}
 		a.Release()
 	}
 	return held

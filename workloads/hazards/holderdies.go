@@ -35,6 +35,9 @@ func holderDies(s *Stage) {
 	switch {
 	case told && rest < 0:
 		s.Never("the key of the dead holder never comes free: it has no end")
+	case told && rest > s.TTL():
+		s.Fail("the key of the dead holder has %v left, %v after its death: its lease was %v",
+			rest.Round(time.Millisecond), (s.Now() - died).Round(time.Millisecond), s.TTL())
 	case told:
 		s.leave(safety.NotExercised, "the key has %v left, after %v", rest, s.Now()-died)
 	default:
