@@ -105,7 +105,7 @@ func (c *Cell) Take(a Attempt) {
 	if a.Left != "" {
 		c.Left++
 		c.InRow++
-		if c.Attempts == 0 || a.Left == Invalid {
+		if c.Verdict != Invalid && (c.Attempts == 0 || a.Left == Invalid) {
 			c.Verdict, c.Why = a.Left, a.Why
 		}
 		if c.Attempts == 0 {

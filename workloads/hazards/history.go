@@ -106,14 +106,18 @@ func between(list []overlap, a, b string) (length time.Duration) {
 	return length
 }
 
-// disagreement returns what the judges contradict each other in; empty if they do not. Increments are lost only where holds
-// overlap: the counter sees less, since a holder that never let go has written nothing. A mutex explains the requests exactly
-// if no two holds overlap.
+// disagreement returns what the judges contradict each other in; empty if they do not.
 func disagreement(events []safety.Event) string {
-	both, linear := len(overlaps(events)) > 0, linearizable(events)
-	switch n := lostUpdates(events); {
-	case n > 0 && !both:
-		return fmt.Sprintf("the counter of the holders lost %d updates, though no two holds overlap", n)
+	return contradiction(len(overlaps(events)) > 0, lostUpdates(events), linearizable(events))
+}
+
+// contradiction tells whether two holds overlap, some increments are lost and a mutex explains the requests at once. Increments
+// are lost only where holds overlap: the counter sees less, since a holder that never let go has written nothing. A mutex
+// explains the requests exactly if no two holds overlap.
+func contradiction(both bool, lost int, linear bool) string {
+	switch {
+	case lost > 0 && !both:
+		return fmt.Sprintf("the counter of the holders lost %d updates, though no two holds overlap", lost)
 	case linear == both:
 		return fmt.Sprintf("two holds overlap: %v; a mutex explains the requests: %v", both, linear)
 	}

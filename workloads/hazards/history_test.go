@@ -49,6 +49,48 @@ func TestJudges(t *testing.T) {
 	}
 }
 
+// TestBlindedJudge blinds each judge in turn. The counter may see less than the others, but not more.
+func TestBlindedJudge(t *testing.T) {
+	apart, both := told("A+", "A-", "B+", "B-"), told("A+", "B+", "A-", "B-")
+	for _, c := range []struct {
+		name     string
+		events   []safety.Event
+		blind    func(both *bool, lost *int, linear *bool)
+		disagree bool
+	}{
+		{"no overlap is seen", both, func(both *bool, _ *int, _ *bool) { *both = false }, true},
+		{"an overlap is seen that is none", apart, func(both *bool, _ *int, _ *bool) { *both = true }, true},
+		{"any order is explained", both, func(_ *bool, _ *int, linear *bool) { *linear = true }, true},
+		{"no order is explained", apart, func(_ *bool, _ *int, linear *bool) { *linear = false }, true},
+		{"an update is lost that was not", apart, func(_ *bool, lost *int, _ *bool) { *lost = 1 }, true},
+		{"no update is lost", both, func(_ *bool, lost *int, _ *bool) { *lost = 0 }, false},
+		{"only the counter sees", both, func(both *bool, _ *int, linear *bool) { *both, *linear = false, true }, true},
+	} {
+		overlap, lost, linear := len(overlaps(c.events)) > 0, lostUpdates(c.events), linearizable(c.events)
+		c.blind(&overlap, &lost, &linear)
+		if why := contradiction(overlap, lost, linear); (why != "") != c.disagree {
+			t.Errorf("%s: %q", c.name, why)
+		}
+	}
+}
+
+// TestInvalid: one attempt in which the judges disagree makes a cell invalid, whatever the others show.
+func TestInvalid(t *testing.T) {
+	disagree, fails, survives := safety.Attempt{Left: safety.Invalid, Why: "they disagree"}, safety.Attempt{Failure: "lost"}, safety.Attempt{}
+	for _, attempts := range [][]safety.Attempt{
+		{disagree}, {disagree, fails}, {fails, disagree}, {survives, disagree}, {disagree, survives, fails},
+		{disagree, {Left: safety.Stalled, Why: "slow"}}, {survives, disagree, {Left: safety.NotExercised}},
+	} {
+		var c safety.Cell
+		for _, a := range attempts {
+			c.Take(a)
+		}
+		if judge(&c); c.Verdict != safety.Invalid || c.Why != "they disagree" || !c.Verdict.Open() {
+			t.Errorf("%+v: %s: %s", attempts, c.Verdict, c.Why)
+		}
+	}
+}
+
 // TestRound has attempts that are ready for a fault one after another, and one that is over before.
 func TestRound(t *testing.T) {
 	strikes := 0
