@@ -1,0 +1,100 @@
+// Command reproduce runs the commands of some cells that fail, chosen at random from what lockbench prove -format json wrote, and
+// tells how many fail again in the same way: the key comes free again, or never.
+//
+//	go run ./cmd/lockbench prove -quiet -attempts 2 -format json=proof.json
+//	go run ./scripts/reproduce -n 20 proof.json
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+	"strings"
+
+	"github.com/lockbench/lockbench/cmd/cli"
+	_ "github.com/lockbench/lockbench/drivers/all"
+	"github.com/lockbench/lockbench/results/safety"
+)
+
+// asLockbench makes this program lockbench itself.
+const asLockbench = "REPRODUCE_LOCKBENCH"
+
+func main() {
+	if os.Getenv(asLockbench) != "" {
+		cli.Main() // does not return
+	}
+	n := flag.Int("n", 20, "how many cells")
+	seed := flag.Uint64("seed", rand.Uint64()>>32, "of their choice (default: a random one)")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := errors.New("name one file of lockbench prove -format json")
+	if flag.NArg() == 1 {
+		err = run(ctx, os.Stdout, flag.Arg(0), *n, *seed)
+	}
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "reproduce:", err)
+		os.Exit(1)
+	}
+}
+
+// run runs the commands of n cells of a report.
+func run(ctx context.Context, out io.Writer, file string, n int, seed uint64) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	var report safety.Report
+	if err := json.Unmarshal(text, &report); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	failing := slices.DeleteFunc(report.Cells, func(c safety.Cell) bool { return c.Verdict != safety.Fails })
+	rand.New(rand.NewPCG(seed, 0)).Shuffle(len(failing), func(i, j int) { failing[i], failing[j] = failing[j], failing[i] })
+	failing = failing[:min(n, len(failing))]
+	same := 0
+	for _, c := range failing {
+		now, err := again(ctx, c)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.Command, err)
+		}
+		if now.Verdict == c.Verdict && now.Never == c.Never {
+			same++
+			continue
+		}
+		fmt.Fprintf(out, "%s: %s, %s: %s\n", c.Command, c.Why, now.Verdict, now.Why)
+	}
+	fmt.Fprintf(out, "seed %d: %d of %d cells that fail did so again by their commands, of %s\n", seed, same, len(failing), file)
+	return nil
+}
+
+// again runs the command of a cell, and returns what becomes of it.
+func again(ctx context.Context, c safety.Cell) (safety.Cell, error) {
+	words := append(strings.Fields(c.Command)[1:], "-quiet", "-format", "json")
+	cmd := exec.CommandContext(ctx, os.Args[0], words...)
+	cmd.Env = append(os.Environ(), asLockbench+"=1")
+	var out, complaint bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &complaint
+	var exit *exec.ExitError
+	if err := cmd.Run(); err != nil && (!errors.As(err, &exit) || exit.ExitCode() < 3) { // else it is a verdict
+		return c, fmt.Errorf("%w: %s", err, complaint.String())
+	}
+	var report safety.Report
+	if err := json.Unmarshal(out.Bytes(), &report); err != nil {
+		return c, err
+	}
+	for _, now := range report.Cells {
+		if now.Hazard == c.Hazard && now.Driver == c.Driver && now.Lock == c.Lock {
+			return now, nil
+		}
+	}
+	return c, errors.New("it has no such cell")
+}
