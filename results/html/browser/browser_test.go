@@ -2,6 +2,7 @@
 package browser
 
 import (
+	"compress/gzip"
 	"context"
 	_ "embed"
 	"errors"
@@ -27,6 +28,7 @@ import (
 	"github.com/lockbench/lockbench/results/capacity/capacitytest"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/html"
+	"github.com/lockbench/lockbench/results/safety"
 )
 
 //go:embed audit.js
@@ -306,6 +308,7 @@ func TestBrowser(t *testing.T) {
 	t.Run("themes", func(t *testing.T) { testThemes(t, ctx) })
 	t.Run("sorting", func(t *testing.T) { testSorting(t, ctx, tr) })
 	t.Run("charts", func(t *testing.T) { testCharts(t, ctx, tr) })
+	t.Run("story", func(t *testing.T) { testStory(t, ctx, tr) })
 	t.Run("audit", func(t *testing.T) { testAudit(t, ctx) })
 }
 
@@ -325,6 +328,7 @@ const (
 	ofReport     = `["summary", "throughput", "latency", "percentiles", "safety", "fairness", "cost", "details", "environment", "commands"]`
 	ofTrial      = `["summary", "percentiles", "safety", "fairness", "cost", "details", "environment", "commands"]`
 	ofComparison = `["summary", "changes", "notes", "figures", "environment", "commands"]`
+	ofProof      = `["summary", "matrix", "hazards"]`
 	ofPlan       = `["summary", "candidates", "details", "environment"]`
 )
 
@@ -353,6 +357,45 @@ func testLegible(t *testing.T, ctx context.Context, tr *trouble) {
 	for _, name := range []string{"five", "one", "atleast", "floor", "crowd", "hostile", "wild"} {
 		url := written(t, func(w io.Writer) error { return html.WritePlan(w, capacitytest.Answer(name), html.Options{}) })
 		legible(t, ctx, tr, "plan of "+name, url, ofPlan)
+	}
+	legible(t, ctx, tr, "proof", proof(t), ofProof)
+}
+
+// proof writes the recorded page of lockbench prove.
+func proof(t *testing.T) (url string) {
+	t.Helper()
+	f, err := os.Open(filepath.Join("..", "..", "..", "scripts", "recorded", "prove.json.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := safety.Read(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return written(t, func(w io.Writer) error { return html.WriteProof(w, report) })
+}
+
+// testStory follows a mark of the matrix: it leads to its story, which opens.
+func testStory(t *testing.T, ctx context.Context, tr *trouble) {
+	look(t, ctx, proof(t), 1280, "light")
+	const follow = `(() => {
+		const mark = [...document.querySelectorAll("#matrix td a")].find((a) => a.textContent === "✗");
+		mark.click();
+		const story = document.querySelector(mark.getAttribute("href"));
+		const all = [...document.querySelectorAll("details")];
+		return [story.closest("details").open, all.filter((d) => d.open).length === 1, story.querySelectorAll("tbody tr").length > 2,
+			story.querySelector("svg .held") !== null].join();
+	})()`
+	if got := evaluate[string](t, ctx, follow); got != "true,true,true,true" {
+		t.Errorf("a mark leads to its story, which alone opens, with events and lanes: %s", got)
+	}
+	for _, fault := range tr.take() {
+		t.Error(fault)
 	}
 }
 
