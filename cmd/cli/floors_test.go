@@ -70,7 +70,7 @@ var floors = []rule{
 	{"drivers/fault", []string{"drivers"}, nil},
 	{"drivers/drivertest", []string{"drivers", "drivers/testwait", "drivers/wait"}, []string{"go.uber.org/goleak"}},
 	{"drivers/spawn", nil, nil},
-	{"drivers/servers", []string{"drivers/spawn"}, []string{"github.com/alicebob/miniredis/v2", "golang.org/x/sys"}},
+	{"drivers/servers", []string{"drivers/spawn"}, []string{"github.com/alicebob/miniredis/v2", "github.com/jackc/pgx/v5/pgproto3", "golang.org/x/sys"}},
 	{"drivers/exec", []string{"drivers", "drivers/quorum", "drivers/renew", "drivers/spawn"}, nil},
 	{"drivers/simtest", []string{"drivers", "drivers/renew", "drivers/wait", "workloads/oracle"}, nil},
 	{"drivers/servers/servertest", []string{"drivers/servers"}, []string{"go.uber.org/goleak"}},

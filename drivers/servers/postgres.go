@@ -59,11 +59,14 @@ func startPostgres(ctx context.Context, o PostgresOptions, reserve func() (*port
 	return startServer(ctx, "postgres", func() (*Postgres, error) { return newPostgres(ctx, binary, o, reserve) })
 }
 
+// postgresAccount returns the user of servers that refuse to run as root.
+func postgresAccount() (*account, error) { return unprivileged("postgres", "_postgres", "nobody") }
+
 // newPostgres prepares a server: directory, address, certificates, database cluster.
 func newPostgres(
 	ctx context.Context, binary string, o PostgresOptions, reserve func() (*port, error),
 ) (_ *Postgres, err error) {
-	who, err := unprivileged("postgres", "_postgres", "nobody")
+	who, err := postgresAccount()
 	if err != nil {
 		return nil, err
 	}
