@@ -23,7 +23,8 @@ import (
 // ?sslmode=verify-full or ?host=/directory/of/the/socket, or "host=… port=… dbname=…"; and also host:port and
 // unix:///directory. Environment variables and files by which libpq finds a server and logs in (PGHOST, PGUSER,
 // PGPASSWORD, PGSSLROOTCERT, ~/.pgpass, …) fill in what the address leaves open. Those that would change a session, or
-// override the address, are ignored; see ignored. Without an sslmode the connection is not encrypted: with libpq's
+// override the address, are ignored; see ignored. default_query_exec_mode=exec is what pgx needs behind a pooler; see
+// execMode. Without an sslmode the connection is not encrypted: with libpq's
 // default, prefer, the server would decide, and a figure would lack its most important condition.
 func (driver) ReadAddr(addr string) (drivers.Addr, error) {
 	_, a, err := readAddr(addr)
@@ -80,6 +81,9 @@ func readAddr(text string) (*pgconn.Config, drivers.Addr, error) {
 	case len(cfg.Fallbacks) > 0:
 		return nil, drivers.Addr{}, errors.New("has more than one host: the locks live on one server, name that")
 	}
+	if mode, set := cfg.RuntimeParams[execMode]; set && mode != "exec" {
+		return nil, drivers.Addr{}, errors.New("has a " + execMode + " that this driver does not have: give exec, which prepares no statements, or none")
+	}
 	cfg.RuntimeParams["application_name"] = "" // the driver sets it
 	return cfg, describe(cfg), nil
 }
@@ -118,8 +122,12 @@ func withoutTLS(text string, isURL bool) string {
 	return text + "?sslmode=disable"
 }
 
+// execMode is the parameter of an address by which pgx is told to prepare nothing, since a pooler such as PgBouncer gives
+// the next statement to a connection that may not know what was prepared. It is not for the server.
+const execMode = "default_query_exec_mode"
+
 // shown are the parameters of a session that change what is measured. Others may be anything, even a misspelt password.
-var shown = []string{"options", "synchronous_commit", "default_transaction_isolation", "statement_timeout", "lock_timeout"}
+var shown = []string{execMode, "options", "synchronous_commit", "default_transaction_isolation", "statement_timeout", "lock_timeout"}
 
 // describe returns the address without its secrets.
 func describe(cfg *pgconn.Config) drivers.Addr {

@@ -30,6 +30,8 @@ type conn struct {
 	trips  *atomic.Int64
 	tx     byte // transaction status: I none, T in one, E in a failed one
 
+	unprepared map[string]string // the statements of the design, if they are not prepared
+
 	reply reply
 	bind  pgproto3.Bind
 	param [1][]byte
@@ -50,7 +52,7 @@ var (
 	synchronise              = &pgproto3.Sync{}
 )
 
-// dial opens a connection, prepares the statements of the design, and makes the server end the connections named in
+// dial opens a connection, prepares the statements of the design unless there may be a pooler, and makes the server end the connections named in
 // abandoned: when dial returns, what they held or were about to get is free.
 func (s *service) dial(
 	ctx context.Context, trips *atomic.Int64, statements map[string]string, abandoned []string,
@@ -86,6 +88,9 @@ func (s *service) dial(
 		c.net.Close()
 		return nil, err
 	}
+	if s.pooled {
+		c.unprepared, statements = statements, nil
+	}
 	for name, statement := range statements {
 		c.front.SendParse(&pgproto3.Parse{Name: name, Query: statement})
 	}
@@ -100,8 +105,12 @@ func (s *service) dial(
 	return c, nil
 }
 
-// run adds a prepared statement to the packet that ask sends, with one parameter in the given format, or none.
+// run adds a statement of the design to the packet that ask sends, with one parameter in the given format, or none.
 func (c *conn) run(name string, format []int16, parameter []byte) {
+	if statement, ok := c.unprepared[name]; ok {
+		c.front.SendParse(&pgproto3.Parse{Query: statement})
+		name = ""
+	}
 	c.bind = pgproto3.Bind{PreparedStatement: name, ResultFormatCodes: binaryFormat}
 	if format != nil {
 		c.param[0] = parameter
@@ -289,8 +298,18 @@ func (c *conn) kill(ctx context.Context, abandoned []string) error {
 	return nil
 }
 
+// settle ends a transaction that is open: before that, a pooler lends the connection to nobody else.
+func (c *conn) settle() error {
+	if !c.svc.pooled || c.tx == 'I' {
+		return nil
+	}
+	_, err := c.query(context.Background(), "ROLLBACK")
+	return err
+}
+
 // leave closes the connection in order and waits until the server has freed what it held.
 func (c *conn) leave() {
+	_ = c.settle() // if that fails, the pooler finds out
 	c.front.Send(&pgproto3.Terminate{})
 	c.net.SetDeadline(c.soon())
 	if c.front.Flush() == nil {

@@ -6,8 +6,10 @@
 // connection, and the lock becomes free at once as well; when the machine dies, it becomes free when the server's TCP
 // keep-alive finds out (see keepAlive).
 //
-// A pooler such as PgBouncer gives a connection to another client after each statement or transaction, and the lock
-// with it: Open detects one and refuses. A server's time-out for idle sessions or idle transactions
+// A pooler such as PgBouncer gives a connection to another client after each statement or transaction, and the lock of
+// advisory with it: Open detects one and refuses, unless the address has default_query_exec_mode=exec. Then nothing is
+// prepared, and no keep-alive is asked for, which poolers reject. A transaction keeps its connection, so that row-lock is
+// as it is without a pooler. A server's time-out for idle sessions or idle transactions
 // (idle_session_timeout, idle_in_transaction_session_timeout) ends a longer hold like a broken connection.
 //
 // pgx opens the connections: addresses, TLS, authentication. The statements, which are prepared once per connection,
@@ -115,10 +117,15 @@ func (d driver) prepare(cfg drivers.Config) (*service, error) {
 		target.TLSConfig.ServerName = cmp.Or(target.TLSConfig.ServerName, target.Host)
 	}
 	target.ConnectTimeout = cfg.IO()
-	keepAlive(target.RuntimeParams, cfg.TTL)
+	_, pooled := target.RuntimeParams[execMode]
+	if pooled {
+		delete(target.RuntimeParams, execMode)
+	} else {
+		keepAlive(target.RuntimeParams, cfg.TTL)
+	}
 	var owners drivers.Owners
 	s := &service{
-		cfg: cfg, target: target, addr: addr, token: owners.Next(),
+		cfg: cfg, target: target, pooled: pooled, addr: addr, token: owners.Next(),
 		conns: map[*conn]struct{}{}, sessions: map[session]struct{}{},
 		design: designs[slices.IndexFunc(designs, func(d design) bool { return d.Name == chosen.Name })],
 	}

@@ -46,6 +46,10 @@ func (s *rowLock) take(ctx context.Context) (*conn, error) {
 
 // put returns a connection. One is kept.
 func (s *rowLock) put(c *conn) {
+	if c.settle() != nil {
+		s.abandon(c)
+		return
+	}
 	if s.idle != nil {
 		c.leave()
 		return

@@ -19,6 +19,7 @@ import (
 type service struct {
 	cfg     drivers.Config
 	target  *pgconn.Config
+	pooled  bool // there may be a pooler before the server
 	addr    drivers.Addr
 	design  design
 	traits  drivers.Traits
@@ -41,10 +42,11 @@ type service struct {
 // control is a connection that belongs to no session.
 type control struct {
 	sync.Mutex
-	conn  *conn
-	trips atomic.Int64 // not reported
-	made  bool         // the table exists
-	over  bool         // the service has been closed
+	conn   *conn
+	keeper *conn        // of the table behind a pooler; see lockTable
+	trips  atomic.Int64 // not reported
+	made   bool         // the table exists
+	over   bool         // the service has been closed
 }
 
 // use calls f with the service's own connection, a new one if it is gone.
@@ -97,9 +99,9 @@ func (s *service) meet(ctx context.Context) error {
 		version, _ := strconv.Atoi(row[1])
 		left, _ := strconv.Atoi(row[2])
 		switch {
-		case uint32(pid) != c.pg.PID():
+		case uint32(pid) != c.pg.PID() && !s.pooled:
 			return unsupported("there is a pooler such as PgBouncer before the server, which may give the connection that holds a lock " +
-				"to another client: give the server's own address")
+				"to another client: " + poolerHint)
 		case version < 100000:
 			return unsupported("the server is older than PostgreSQL 10: name a newer one")
 		}
@@ -107,6 +109,10 @@ func (s *service) meet(ctx context.Context) error {
 		return nil
 	})
 }
+
+// poolerHint says what to do about a pooler.
+const poolerHint = "give the server's own address, or add " + execMode + "=exec to the pooler's (for row-lock, which keeps a transaction open; " +
+	"advisory loses its locks there, unless the pooler lends connections for whole sessions)"
 
 // unsupported returns the error for a server that does not work here.
 func unsupported(why string) error {
@@ -201,10 +207,12 @@ func (s *service) Close() error {
 	s.control.Lock()
 	defer s.control.Unlock()
 	s.control.over = true
-	if s.control.conn != nil {
-		s.control.conn.leave()
-		s.control.conn = nil
+	for _, c := range []*conn{s.control.keeper, s.control.conn} {
+		if c != nil {
+			c.leave()
+		}
 	}
+	s.control.keeper, s.control.conn = nil, nil
 	if err != nil {
 		return fail("close", err)
 	}

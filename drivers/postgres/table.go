@@ -40,7 +40,7 @@ func (s *service) keepTable(ctx context.Context, c *conn) error {
 	if s.table == "" {
 		return nil
 	}
-	if _, err := c.query(ctx, "SELECT pg_advisory_lock_shared($1::int8)", s.tableKey()); err != nil {
+	if err := s.lockTable(ctx, c); err != nil {
 		return err
 	}
 	c.add("CREATE TABLE " + s.table + ` (name text COLLATE "C" PRIMARY KEY)`)
@@ -66,6 +66,49 @@ func (s *service) keepTable(ctx context.Context, c *conn) error {
 	return fmt.Errorf("make the table %s: %w", s.table, err)
 }
 
+// lockTable takes the shared lock. Behind a pooler that is one of a transaction, on a connection of its own: the
+// connection of anything else may be lent to another service, and the lock with it.
+func (s *service) lockTable(ctx context.Context, c *conn) error {
+	if !s.pooled {
+		_, err := c.query(ctx, "SELECT pg_advisory_lock_shared($1::int8)", s.tableKey())
+		return err
+	}
+	if keeper := s.control.keeper; keeper != nil {
+		if keeper.alive() {
+			return nil
+		}
+		s.drop(keeper)
+		s.control.keeper = nil
+	}
+	keeper, err := s.dial(ctx, &s.control.trips, nil, nil)
+	if err != nil {
+		return err
+	}
+	keeper.add("BEGIN")
+	if _, err := keeper.query(ctx, "SELECT pg_advisory_xact_lock_shared($1::int8)", s.tableKey()); err != nil {
+		s.drop(keeper)
+		return err
+	}
+	s.control.keeper = keeper
+	return nil
+}
+
+// lockWhole gives the shared lock up, and reports whether nobody else has it: then c has all of it, behind a pooler in a
+// transaction that it begins.
+func (s *service) lockWhole(ctx context.Context, c *conn) (whole bool, err error) {
+	if !s.pooled {
+		row, err := c.row(ctx, 2, "SELECT pg_advisory_unlock_shared(key), pg_try_advisory_lock(key) "+
+			"FROM (SELECT $1::int8 AS key) AS k", s.tableKey())
+		return err == nil && row[1] == "t", err
+	}
+	if keeper := s.control.keeper; keeper != nil {
+		_ = keeper.settle() // if it is broken, its transaction ends by itself
+	}
+	c.add("BEGIN")
+	row, err := c.row(ctx, 1, "SELECT pg_try_advisory_xact_lock($1::int8)", s.tableKey())
+	return err == nil && row[0] == "t", err
+}
+
 // checkTable makes sure that lockbench has made the table of that name.
 func (s *service) checkTable(ctx context.Context, c *conn) error {
 	row, err := c.row(ctx, 1, "SELECT coalesce(obj_description(to_regclass($1), 'pg_class'), '')", s.table)
@@ -87,15 +130,15 @@ func (s *service) dropTable() error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.IO())
 	defer cancel()
 	return s.use(ctx, func(c *conn) error {
-		row, err := c.row(ctx, 2, "SELECT pg_advisory_unlock_shared(key), pg_try_advisory_lock(key) "+
-			"FROM (SELECT $1::int8 AS key) AS k", s.tableKey())
-		if err != nil || row[1] != "t" {
-			return err
+		whole, err := s.lockWhole(ctx, c)
+		if err == nil && whole {
+			if err = s.checkTable(ctx, c); err == nil {
+				_, err = c.query(ctx, "DROP TABLE "+s.table)
+			}
 		}
-		if err := s.checkTable(ctx, c); err != nil {
-			return err
+		if err == nil && s.pooled {
+			_, err = c.query(ctx, "COMMIT")
 		}
-		_, err = c.query(ctx, "DROP TABLE "+s.table)
 		return err
 	})
 }

@@ -1,0 +1,98 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/drivertest"
+	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/drivers/servers/servertest"
+)
+
+// pooled is a server and the pooler before it.
+type pooled struct {
+	*servers.PgBouncer
+	server *servers.Postgres
+}
+
+func (p pooled) Close() error { return errors.Join(p.PgBouncer.Close(), p.server.Close()) }
+
+var sharedPooler = servertest.Share(func(ctx context.Context) (pooled, error) {
+	if _, err := servers.FindPgBouncer(); err != nil {
+		return pooled{}, err
+	}
+	server, err := servers.StartPostgres(ctx, servers.PostgresOptions{TCP: true, Conns: 150})
+	if err != nil {
+		return pooled{}, err
+	}
+	pooler, err := servers.StartPgBouncer(ctx, servers.PgBouncerOptions{Postgres: server, PoolSize: 120})
+	if err != nil {
+		return pooled{}, errors.Join(err, server.Close())
+	}
+	return pooled{pooler, server}, nil
+})
+
+// A pooler is refused with a hint, unless the address says that nothing is to be prepared.
+func TestPoolerHint(t *testing.T) {
+	address := sharedPooler.Get(t).URL()
+	for _, ttl := range []time.Duration{0, time.Second} { // with one the driver asks for keep-alive, which the pooler rejects
+		_, err := driver{}.Open(t.Context(), drivers.Config{Addrs: []string{address}, TTL: ttl})
+		if err == nil || !strings.Contains(err.Error(), "PgBouncer") || !strings.Contains(err.Error(), "add default_query_exec_mode=exec") {
+			t.Errorf("TTL %v: Open answered %v", ttl, err)
+		}
+	}
+	_, err := driver{}.Open(t.Context(), drivers.Config{Addrs: []string{address + "?default_query_exec_mode=simple_protocol"}})
+	if err == nil || !strings.Contains(err.Error(), "give exec") {
+		t.Errorf("another mode: %v", err)
+	}
+}
+
+// What a session of the server holds belongs to all clients of a pooler.
+func TestAdvisoryBehindPooler(t *testing.T) {
+	s := open(t, drivers.Config{Lock: "advisory", Addrs: []string{sharedPooler.Get(t).URL() + "?default_query_exec_mode=exec"}, TTL: time.Second})
+	a, b := newSession(t, s), newSession(t, s)
+	first, second := &drivers.Lease{Key: "k"}, &drivers.Lease{Key: "k"}
+	mustTry(t, a, first, true)
+	mustTry(t, b, second, true)
+	mustRelease(t, b, second, true)
+	mustRelease(t, a, first, true)
+}
+
+// A transaction keeps its connection, and so does what says that the table is in use.
+func TestRowLockBehindPooler(t *testing.T) {
+	p := sharedPooler.Get(t)
+	cfg := drivers.Config{Lock: "row-lock", Addrs: []string{p.URL() + "?default_query_exec_mode=exec"}, Prefix: "pooled:"}
+	first, second := open(t, cfg), open(t, cfg)
+	a, b := newSession(t, first), newSession(t, second)
+	l := &drivers.Lease{Key: "k"}
+	mustTry(t, a, l, true)
+	mustTry(t, b, &drivers.Lease{Key: "k"}, false)
+	if states := ask(t, p.server.URL(), "SELECT state FROM pg_stat_activity WHERE state LIKE '%aborted%'"); len(states) > 0 {
+		t.Errorf("a refusal keeps %d connections of the pooler", len(states))
+	}
+	mustRelease(t, a, l, true)
+	if err := first.Close(); err != nil {
+		t.Error(err)
+	}
+	mustTry(t, b, l, true)
+	if err := second.Close(); err != nil {
+		t.Error(err)
+	}
+	if got := ask(t, p.server.URL(), `SELECT to_regclass('"pooled:rows"')`); got[0] != "" {
+		t.Errorf("the table %s stays", got[0])
+	}
+}
+
+func TestConformanceBehindPooler(t *testing.T) {
+	addr, proxy := behind(t, sharedPooler.Get(t).URL())
+	drivertest.Run(t, drivertest.Setup{
+		Driver: driver{},
+		Config: drivers.Config{Lock: "row-lock", Addrs: []string{addr + "?default_query_exec_mode=exec"}, IOTimeout: 2 * time.Second},
+		Cut:    proxy.Outage,
+		Mute:   proxy.Mute,
+	})
+}
