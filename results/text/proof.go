@@ -5,6 +5,7 @@ package text
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/lockbench/lockbench/results/format"
@@ -102,6 +103,9 @@ func (p *page) proofHazard(h *safety.Hazard, cells []safety.Cell) {
 			applies = true
 		}
 	}
+	for _, g := range proofGroups(slices.DeleteFunc(slices.Clone(cells), func(c safety.Cell) bool { return !c.Listed }), safety.NotApplicable, p.verbose) {
+		p.para("", "    ", g)
+	}
 	if !applies {
 		p.para("", "    ", "It applies to none of these designs.")
 	}
@@ -140,7 +144,7 @@ func proofGroups(cells []safety.Cell, v safety.Verdict, whole bool) (lines []str
 }
 
 // proofSigns begin the lines about cells with a verdict.
-var proofSigns = map[safety.Verdict]string{safety.Fails: "✗", safety.Survives: "✓", safety.NoServer: "–",
+var proofSigns = map[safety.Verdict]string{safety.Fails: "✗", safety.Survives: "✓", safety.NoServer: "–", safety.NotApplicable: "·",
 	safety.NotExercised: "?", safety.Stalled: "?", safety.Invalid: "?",
 }
 

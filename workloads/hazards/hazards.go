@@ -103,14 +103,37 @@ type (
 	}
 )
 
+// Pooler is a server and a pooler before it, which lends a client one of its connections for each transaction.
+type Pooler interface {
+	// Pool makes a pool that nobody else uses; or, to compare, what is the same but for the pooler: its clients reach the
+	// server straight. The caller closes it.
+	Pool(ctx context.Context, straight bool) (Pool, error)
+}
+
+// Pool is the connections that a pooler lends, the one that came back last first, and the server processes behind them. URL is
+// what its clients connect to.
+type Pool interface {
+	Server
+
+	// Clients returns the server processes by their numbers, each with the client that it serves or has served last.
+	Clients(context.Context) (map[int]string, error)
+
+	// Holders returns the numbers of those that hold a lock of their session.
+	Holders(context.Context) ([]int, error)
+
+	// Borrow begins a transaction, which lasts as long as the pool, and returns the process that serves it.
+	Borrow(context.Context) (pid int, err error)
+}
+
 // Kind is the kind of a server of a hazard's own.
 type Kind int
 
 const (
-	Single   Kind = iota // one server
-	IsQuorum             // it is a Quorum
-	IsPair               // it is a Pair
-	HasClock             // it is Clocked
+	Single    Kind = iota // one server
+	IsQuorum              // it is a Quorum
+	IsPair                // it is a Pair
+	HasClock              // it is Clocked
+	HasPooler             // it is a Pooler
 )
 
 // Servers starts what a hazard needs. Its functions are safe for concurrent use.
@@ -235,6 +258,8 @@ func (h *Hazard) applies(l Lock, service string) (why string) {
 		return "it has no server"
 	case h.OfQuorum && l.Topology != drivers.TopologyRedlock:
 		return "it is on one server"
+	case len(h.Services) > 0 && !slices.Contains(h.Services, service) && h.listed(l.Design):
+		return "it says that it fails, which is shown here on servers of " + strings.Join(h.Services, ", ") + " only"
 	case len(h.Services) > 0 && !slices.Contains(h.Services, service):
 		return "its server is none of " + strings.Join(h.Services, ", ")
 	case len(h.Drivers) > 0 && !slices.Contains(h.Drivers, l.Driver):

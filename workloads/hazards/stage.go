@@ -84,6 +84,17 @@ func (s *Stage) Strike() {
 	s.Fault(int64(len(evidence)), "%s", evidence)
 }
 
+// ask returns what a server answers to a question. It ends the attempt if there is no answer.
+func ask[T any](s *Stage, question func(context.Context) (T, error)) T {
+	ctx, cancel := context.WithTimeout(s.ctx, openTimeout)
+	defer cancel()
+	answer, err := question(ctx)
+	if err != nil {
+		s.leave(safety.NotExercised, "the server has no answer: %v", err)
+	}
+	return answer
+}
+
 // Fail records what the lock lost. The first one counts.
 func (s *Stage) Fail(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
