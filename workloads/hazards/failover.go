@@ -49,7 +49,9 @@ func failOver(s *Stage) {
 	s.Strike()
 	b := s.Client("B")
 	const patience = 300 * time.Millisecond
-	b.AcquireWhile(a, patience)
+	if b.AcquireWhile(a, patience) {
+		b.Release()
+	}
 	s.FailIfBoth(a, b)
 }
 

@@ -47,7 +47,9 @@ func quorumRestart(s *Stage) {
 	s.Strike()
 	b := s.Client("B")
 	const patience = time.Second
-	b.AcquireWhile(a, patience)
+	if b.AcquireWhile(a, patience) {
+		b.Release()
+	}
 	s.FailIfBoth(a, b)
 }
 

@@ -321,12 +321,15 @@ func (c *Client) Acquire() {
 	}
 }
 
-// AcquireWhile is AcquireBy for as long as another client surely has its lease. A grant after that ends the attempt.
-func (c *Client) AcquireWhile(holder *Client, patience time.Duration) {
+// AcquireWhile is AcquireBy for as long as another client surely has its lease. A grant after that ends the attempt. One of the
+// two has to let go before FailIfBoth, which sees no more of their overlap than what is over.
+func (c *Client) AcquireWhile(holder *Client, patience time.Duration) (held bool) {
 	end := holder.Sure()
-	if c.AcquireBy(min(c.stage.Now()+patience, end)) && c.Granted >= end {
+	held = c.AcquireBy(min(c.stage.Now()+patience, end))
+	if held && c.Granted >= end {
 		c.stage.leave(safety.Stalled, "%s was granted the key after the lease of %s", c.name, holder.name)
 	}
+	return held
 }
 
 // AcquireBy tries again and again until the key is granted or a moment has come. Errors are tried again. The history has how
