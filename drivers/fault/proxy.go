@@ -25,11 +25,11 @@ const (
 // Proxy listens on a loopback port and forwards every connection to a target. Its faults apply to all connections,
 // present and future, until Resume; those of a Break apply to one connection.
 type Proxy struct {
-	network, target string
-	listener        net.Listener
-	running         sync.WaitGroup
+	listener net.Listener
+	running  sync.WaitGroup
 
 	mu       sync.Mutex
+	to       target
 	way      [2]way
 	refuse   bool
 	hole     bool
@@ -40,6 +40,9 @@ type Proxy struct {
 	breaks   []*Break      // neither disarmed nor decided
 	bytes    [2]Bytes
 }
+
+// target is where a proxy leads, as net.Dial has it.
+type target struct{ network, address string }
 
 // way is the state of one direction.
 type way struct {
@@ -73,22 +76,25 @@ type flow struct {
 	silent  bool     // a Break drops them
 }
 
-// NewProxy starts a proxy to target, which is host:port or unix:///path.
-func NewProxy(target string) (*Proxy, error) {
-	network := "tcp"
-	if path, unix := strings.CutPrefix(target, "unix://"); unix {
-		network, target = "unix", path
-	}
+// NewProxy starts a proxy to an address, which is host:port or unix:///path.
+func NewProxy(to string) (*Proxy, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("fault: proxy: %w", err)
 	}
 	p := &Proxy{
-		network: network, target: target, listener: listener,
+		to: targetOf(to), listener: listener,
 		links: map[*link]struct{}{}, changed: make(chan struct{}),
 	}
 	p.running.Go(p.accept)
 	return p, nil
+}
+
+func targetOf(addr string) target {
+	if path, unix := strings.CutPrefix(addr, "unix://"); unix {
+		return target{"unix", path}
+	}
+	return target{"tcp", addr}
 }
 
 // Addr returns the host:port that clients connect to instead of the target.
@@ -135,6 +141,12 @@ func (p *Proxy) Cut() {
 	for l := range p.links {
 		p.sever(l, reset)
 	}
+}
+
+// Redirect cuts every connection, and makes new ones lead to another address.
+func (p *Proxy) Redirect(to string) {
+	p.change(func() { p.to = targetOf(to) })
+	p.Cut()
 }
 
 // Bytes returns what has become of the bytes of a direction: it shows that a fault has had an effect.
@@ -201,14 +213,17 @@ func (p *Proxy) accept() {
 
 // serve connects a client with the target.
 func (p *Proxy) serve(client net.Conn) {
-	server, err := net.Dial(p.network, p.target)
+	p.mu.Lock()
+	to := p.to
+	p.mu.Unlock()
+	server, err := net.Dial(to.network, to.address)
 	if err != nil {
 		reset(client)
 		return
 	}
 	l := &link{ends: [2]net.Conn{client, server}, cut: make(chan struct{})}
 	p.mu.Lock()
-	unwanted := p.closed || p.refuse // since the connection was accepted
+	unwanted := p.closed || p.refuse || p.to != to // since the connection was accepted
 	if !unwanted {
 		p.links[l] = struct{}{}
 	}

@@ -333,3 +333,27 @@ func TestCloseTwice(t *testing.T) {
 	}
 	c.expectEnd()
 }
+
+// Redirect leads to another server, and no connection stays with the first one.
+func TestRedirect(t *testing.T) {
+	first, old := echo(t, "tcp")
+	for _, network := range []string{"tcp", "unix"} {
+		t.Run(network, func(t *testing.T) {
+			second, got := echo(t, network)
+			p := newProxy(t, first)
+			c := dial(t, p)
+			c.send("a\n")
+			expectServed(t, old, "a\n")
+			c.expect("a\n")
+			p.Redirect(second)
+			c.expectEnd()
+			c = dial(t, p)
+			c.send("b\n")
+			expectServed(t, got, "b\n")
+			c.expect("b\n")
+			if len(old) != 0 {
+				t.Error("the first server hears of it")
+			}
+		})
+	}
+}

@@ -4,7 +4,9 @@ package servers
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"strconv"
 	"strings"
 	"time"
@@ -16,11 +18,57 @@ func (r *Redis) Promote(ctx context.Context) error {
 	return failed("promote", err)
 }
 
+// PromotedAt returns the offset of the former primary's stream of changes at which a replica was promoted, by Promote or by a
+// sentinel: what that primary wrote after it is lost.
+func (r *Redis) PromotedAt(ctx context.Context) (int64, error) {
+	next, err := r.number(ctx, "replication", "second_repl_offset") // the first that it does not have
+	if err == nil && next < 0 {
+		err = errors.New("it has never been")
+	}
+	return next - 1, failed("promoted at", err)
+}
+
+// Follow makes a server the replica of another one, whose data it takes in place of its own. It returns when it has all of
+// them. Both listen on loopback ports.
+func (r *Redis) Follow(ctx context.Context, primary *Redis) error {
+	host, port, err := net.SplitHostPort(primary.login.address)
+	if err == nil {
+		_, err = r.command(ctx, "REPLICAOF", host, port)
+	}
+	if err != nil {
+		return failed("follow", err)
+	}
+	return await(ctx, "redis: follow", func(ctx context.Context) error {
+		lines, err := r.info(ctx, "replication")
+		if link := lines["master_link_status"]; err == nil && link != "up" {
+			err = fmt.Errorf("the link to the primary is %q", link)
+		}
+		return err
+	})
+}
+
+// Followers returns how many replicas are connected to a server.
+func (r *Redis) Followers(ctx context.Context) (int64, error) {
+	n, err := r.number(ctx, "replication", "connected_slaves")
+	return n, failed("followers", err)
+}
+
 // ReplicationOffset returns how many bytes of the stream of changes a primary has written, or a replica has carried out.
 // A replica with less than its primary had after a change does not have that change.
 func (r *Redis) ReplicationOffset(ctx context.Context) (int64, error) {
 	n, err := r.number(ctx, "replication", "master_repl_offset") // a replica's own, in spite of the name
 	return n, failed("replication offset", err)
+}
+
+// AwaitOffset returns when a server's ReplicationOffset is at least that.
+func (r *Redis) AwaitOffset(ctx context.Context, offset int64) error {
+	return await(ctx, "redis: await offset", func(ctx context.Context) error {
+		has, err := r.ReplicationOffset(ctx)
+		if err == nil && has < offset {
+			err = fmt.Errorf("%d of %d", has, offset)
+		}
+		return err
+	})
 }
 
 // RunID returns the identity of the server's process. It changes with each start.

@@ -65,13 +65,19 @@ func TestPromoteWithoutHeldWrite(t *testing.T) {
 			say(t, r.Primary, "SET", "k", "v")
 			written := offset(t, r.Primary)
 			testwait.Until(t, "the link holds a write", func() bool { return through[0].Bytes(fault.Replies).Held > 0 })
-			testwait.Until(t, "the other replica has it", func() bool { return offset(t, current) >= written })
+			if err := current.AwaitOffset(t.Context(), written); err != nil {
+				t.Fatal(err)
+			}
 
+			if at, err := behind.PromotedAt(t.Context()); err == nil {
+				t.Errorf("a replica was promoted at %d", at)
+			}
+			had := offset(t, behind)
 			if err := behind.Promote(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if got := offset(t, behind); got >= written {
-				t.Errorf("the promoted replica is at %d, and the write ends at %d", got, written)
+			if at, err := behind.PromotedAt(t.Context()); err != nil || at != had || at >= written {
+				t.Errorf("the replica at %d was promoted at %d, %v, and the write ends at %d", had, at, err, written)
 			}
 			if got := say(t, behind, "EXISTS", "before", "k"); got != "1" {
 				t.Errorf("the promoted replica has %s of two keys, want the first", got)
@@ -85,6 +91,20 @@ func TestPromoteWithoutHeldWrite(t *testing.T) {
 			through[0].Resume() // must not undo it
 			if got := say(t, behind, "GET", "k"); got != "other" {
 				t.Errorf("the promoted replica has %q", got)
+			}
+
+			// The other replica gives up what it has for what the new primary has.
+			if n, err := behind.Followers(t.Context()); err != nil || n != 0 {
+				t.Errorf("%d replicas follow the promoted one, %v", n, err)
+			}
+			if err := current.Follow(t.Context(), behind); err != nil {
+				t.Fatal(err)
+			}
+			if n, err := behind.Followers(t.Context()); err != nil || n != 1 {
+				t.Errorf("%d replicas follow the promoted one, %v; want 1", n, err)
+			}
+			if got := say(t, current, "GET", "k"); got != "other" {
+				t.Errorf("the replica that follows it has %q", got)
 			}
 		})
 	}
@@ -111,9 +131,36 @@ func TestLinkFails(t *testing.T) {
 	if err != nil || len(lines) != 1 || strings.Contains(lines[0], "\n") {
 		t.Errorf("an address makes lines of its own: %q, %v", lines, err)
 	}
-	if s, err := StartSentinel(t.Context(), 1, 1, RedisOptions{Link: func(string) (string, error) { return "", nil }}); err == nil {
-		s.Close()
-		t.Error("sentinels watch replicas with a link")
+}
+
+// A write that is held in the link of a replica is missing when a sentinel promotes that one.
+func TestSentinelPromotesWithoutHeldWrite(t *testing.T) {
+	t.Parallel()
+	var through links
+	t.Cleanup(func() {
+		for _, p := range through {
+			p.Close()
+		}
+	})
+	s := started(t, FindRedis, func(ctx context.Context) (*Sentinel, error) {
+		return StartSentinel(ctx, 1, 1, RedisOptions{Link: through.add})
+	})
+	primary, replica := s.Nodes[0], s.Nodes[1]
+	through[0].Hold(fault.Replies)
+	say(t, primary, "SET", "k", "v")
+	written := offset(t, primary)
+	testwait.Until(t, "the link holds a write", func() bool { return through[0].Bytes(fault.Replies).Held > 0 })
+	if err := primary.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.AwaitPrimary(t.Context(), replica); err != nil {
+		t.Fatal(err)
+	}
+	if at, err := replica.PromotedAt(t.Context()); err != nil || at >= written {
+		t.Errorf("the replica was promoted at %d, %v, and the write ends at %d", at, err, written)
+	}
+	if got := say(t, replica, "SET", "k", "other", "NX"); got != "OK" {
+		t.Errorf("a write to the promoted replica: %q", got)
 	}
 }
 
@@ -168,6 +215,9 @@ func TestAdminErrors(t *testing.T) {
 	ctx := t.Context()
 	for name, request := range map[string]func() error{
 		"promote":            func() error { return r.Promote(ctx) },
+		"promoted at":        func() error { _, err := r.PromotedAt(ctx); return err },
+		"follow":             func() error { return r.Follow(ctx, r) },
+		"followers":          func() error { _, err := r.Followers(ctx); return err },
 		"replication offset": func() error { _, err := r.ReplicationOffset(ctx); return err },
 		"run id":             func() error { _, err := r.RunID(ctx); return err },
 		"evicted keys":       func() error { _, err := r.Evicted(ctx); return err },

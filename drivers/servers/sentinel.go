@@ -23,13 +23,11 @@ type Sentinel struct {
 
 // StartSentinel starts a primary, its replicas, and sentinels that declare the primary dead after one second without an
 // answer. It returns when all sentinels know all replicas and each other: from then on they replace it. With
-// credentials in the options, the sentinels require the same ones.
+// credentials in the options, the sentinels require the same ones. With a Link, they leave the replicas on it for a minute, and
+// then make them follow the primary itself.
 func StartSentinel(ctx context.Context, replicas, sentinels int, o RedisOptions) (*Sentinel, error) {
 	if sentinels < 1 {
 		return nil, fmt.Errorf("redis: start: %d sentinels are not possible: ask for 1 or more", sentinels)
-	}
-	if o.Link != nil {
-		return nil, errors.New("redis: start: sentinels would make the replicas leave their Link")
 	}
 	o, err := o.grouped()
 	if err != nil {
@@ -54,11 +52,14 @@ func StartSentinel(ctx context.Context, replicas, sentinels int, o RedisOptions)
 }
 
 func sentinelLines(o RedisOptions, primary, quorum int) []string {
+	timeout := 2000 // a fail-over that two sentinels began at once is retried after twice this time
+	if o.Link != nil {
+		timeout = 60_000 // for which a replica may follow another address than the primary's
+	}
 	lines := []string{
 		fmt.Sprintf("sentinel monitor %s 127.0.0.1 %d %d", SentinelMaster, primary, quorum),
 		"sentinel down-after-milliseconds " + SentinelMaster + " 1000",
-		// A fail-over that two sentinels began at once is retried after twice this time.
-		"sentinel failover-timeout " + SentinelMaster + " 2000",
+		fmt.Sprintf("sentinel failover-timeout %s %d", SentinelMaster, timeout),
 	}
 	if o.TLS {
 		lines = append(lines, "tls-replication yes")
@@ -124,6 +125,22 @@ func (s *Sentinel) Primary(ctx context.Context) (*Redis, error) {
 		}
 	}
 	return nil, fmt.Errorf("redis: the %d sentinels that answer do not agree on a primary", asked)
+}
+
+// AwaitPrimary returns when the sentinels have made a node the primary, which they do by themselves two to three seconds after the
+// former one has died, and the node takes writes.
+func (s *Sentinel) AwaitPrimary(ctx context.Context, node *Redis) error {
+	return await(ctx, "redis: the sentinels have not promoted "+node.URL(), func(ctx context.Context) error {
+		primary, err := s.Primary(ctx)
+		if err != nil {
+			return err
+		}
+		lines, err := node.info(ctx, "replication")
+		if err == nil && (primary != node || lines["role"] != "master") {
+			err = fmt.Errorf("for them it is %s, and that node's role is %q", primary.URL(), lines["role"])
+		}
+		return err
+	})
 }
 
 // URLs returns the addresses of the sentinels.
