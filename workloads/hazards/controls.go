@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/lockbench/lockbench/results/safety"
 )
@@ -16,10 +15,8 @@ func WithControls(h *Hazard, locks []Lock) []Lock {
 		if slices.ContainsFunc(all, func(l Lock) bool { return l.Name() == name }) {
 			continue
 		}
-		where, _, _ := strings.Cut(name, " ")
-		known, _ := Locks(where) // none in a program with drivers of its own only
-		if i := slices.IndexFunc(known, func(l Lock) bool { return l.Name() == name }); i >= 0 {
-			all = append(all, known[i])
+		if l, ok := Find(name); ok {
+			all = append(all, l)
 		}
 	}
 	return all

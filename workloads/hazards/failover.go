@@ -18,9 +18,10 @@ func init() {
 		Kind:     IsPair,
 		Fresh:    true,
 		Prepare:  holdLink,
-		Strike:   promote,
+		Strike:   failsOver(FailOver{}),
 		MinTTL:   longLease,
 		Fails:    []string{"rueidis set-nx"},
+		Sound:    []string{"rueidis@replicated set-nx"}, // the replica that has acknowledged it becomes the primary
 	})
 	register(Hazard{
 		Number: 26, Name: drivers.HazardFenceFailover,
@@ -31,16 +32,20 @@ func init() {
 		Kind:     IsPair,
 		Fresh:    true,
 		Prepare:  holdLink,
-		Strike:   promote,
+		Strike:   failsOver(FailOver{}),
 		MinTTL:   longLease,
 		Fails:    []string{"rueidis fenced"},
+		Sound:    []string{"rueidis@replicated fenced"},
 	})
 }
 
-func holdLink(ctx context.Context, s Server) error { return s.(Pair).HoldLink(ctx) }
+func holdLink(ctx context.Context, s Server) error { return s.(Replicated).HoldLink(ctx) }
 
-func promote(ctx context.Context, s Server, _ []string) (evidence string, err error) {
-	return s.(Pair).FailOver(ctx)
+// failsOver returns a Strike.
+func failsOver(f FailOver) func(context.Context, Server, []string) (evidence string, err error) {
+	return func(ctx context.Context, s Server, _ []string) (string, error) {
+		return s.(Replicated).FailOver(ctx, f)
+	}
 }
 
 func failOver(s *Stage) {
@@ -48,6 +53,9 @@ func failOver(s *Stage) {
 	a.Acquire()
 	s.Strike()
 	b := s.Client("B")
+	if !b.AnswerBy(a.Sure()) {
+		s.leave(safety.NotExercised, "the new primary grants B no other key")
+	}
 	const patience = 300 * time.Millisecond
 	if b.AcquireWhile(a, patience) {
 		b.Release()
@@ -58,12 +66,14 @@ func failOver(s *Stage) {
 func fenceFailOver(s *Stage) {
 	a := s.Client("A")
 	a.Acquire()
+	before := a.lease.Fence
+	a.Release()
 	s.Strike()
 	b := s.Client("B")
 	if !b.AcquireBy(a.Sure()) {
 		s.leave(safety.NotExercised, "B was not granted the key")
 	}
-	if a.lease.Fence >= b.lease.Fence {
-		s.Fail("B has the fencing token %d, and A had %d before", b.lease.Fence, a.lease.Fence)
+	if b.lease.Fence <= before {
+		s.Fail("B has the fencing token %d, and A had %d before", b.lease.Fence, before)
 	}
 }

@@ -45,7 +45,9 @@ func (l Lock) driver() (drivers.Driver, error) {
 }
 
 // kinds are the topologies that hazards know, and the kinds of their servers.
-var kinds = map[drivers.Topology]Kind{"": Single, drivers.TopologyRedlock: IsQuorum}
+var kinds = map[drivers.Topology]Kind{
+	"": Single, drivers.TopologyRedlock: IsQuorum, drivers.TopologyReplicated: IsReplicated, drivers.TopologySentinel: IsSentinel,
+}
 
 // Locks returns the designs of a driver, which may name its topology: rueidis@redlock.
 func Locks(where string) (list []Lock, err error) {
@@ -59,14 +61,33 @@ func Locks(where string) (list []Lock, err error) {
 	switch {
 	case !named:
 	case !known:
-		return nil, fmt.Errorf("%s: locks are held against hazards on one server, or as @%s", where, drivers.TopologyRedlock)
+		return nil, fmt.Errorf("%s: locks are held against hazards on one server, or as @%s, @%s or @%s", where,
+			drivers.TopologyRedlock, drivers.TopologyReplicated, drivers.TopologySentinel)
 	case !slices.Contains(matrix.Topologies(driver), topology):
 		return nil, fmt.Errorf("%s: it knows %s servers only", where, strings.Join(matrix.Topologies(driver), ", "))
 	}
 	for _, l.Design = range d.Designs() {
+		if l.Topology == drivers.TopologyReplicated {
+			l.Design.Loses = slices.DeleteFunc(slices.Clone(l.Design.Loses), outlived)
+		}
 		list = append(list, l)
 	}
 	return list, nil
+}
+
+// Find returns the lock with a name; see Lock.Name.
+func Find(name string) (l Lock, ok bool) {
+	where, _, _ := strings.Cut(name, " ")
+	known, _ := Locks(where) // none in a program with drivers of its own only
+	if i := slices.IndexFunc(known, func(l Lock) bool { return l.Name() == name }); i >= 0 {
+		return known[i], true
+	}
+	return Lock{}, false
+}
+
+// outlived reports whether a grant that replicas have acknowledged survives a hazard: one of them becomes the primary.
+func outlived(h drivers.Hazard) bool {
+	return h == drivers.HazardFailover || h == drivers.HazardFenceFailover
 }
 
 // Server is a server that lockbench has started itself and may break.
@@ -80,12 +101,15 @@ type Server interface {
 
 // What some servers can do besides; a hazard asks for it by Hazard.Kind.
 type (
-	// Pair is a primary and a replica. URL names the primary, which is the replica after FailOver.
-	Pair interface {
-		// HoldLink keeps what the primary writes from now on from the replica.
+	// Replicated is a primary with replicas. URL names the primary, which is another one after FailOver.
+	Replicated interface {
+		// HoldLink keeps what the primary writes from now on from its first replica.
 		HoldLink(context.Context) error
-		// FailOver kills the primary and promotes the replica as it is. The evidence is what the replica lacks.
-		FailOver(context.Context) (evidence string, err error)
+		// FailOver kills the primary, and a replica takes its place as it is. The evidence is the offset of each in the stream of
+		// changes. It is an error if a replica whose link is held lacks nothing.
+		FailOver(context.Context, FailOver) (evidence string, err error)
+		// Followers returns how many replicas the primary has.
+		Followers(context.Context) (int64, error)
 	}
 
 	// Quorum is several servers that grant a lock by a majority.
@@ -125,15 +149,23 @@ type Pool interface {
 	Borrow(context.Context) (pid int, err error)
 }
 
+// FailOver says which replica takes the place of the primary, and what becomes of the others. Sentinels decide for themselves.
+type FailOver struct {
+	Behind bool // the first replica, whatever it lacks; otherwise the last one
+	Alone  bool // the others do not follow it
+}
+
 // Kind is the kind of a server of a hazard's own.
 type Kind int
 
 const (
-	Single    Kind = iota // one server
-	IsQuorum              // it is a Quorum
-	IsPair                // it is a Pair
-	HasClock              // it is Clocked
-	HasPooler             // it is a Pooler
+	Single       Kind = iota // one server
+	IsQuorum                 // it is a Quorum
+	IsPair                   // it is Replicated, with one replica
+	IsReplicated             // with two
+	IsSentinel               // it is Replicated, with one replica that a sentinel promotes: its URL is the sentinel's
+	HasClock                 // it is Clocked
+	HasPooler                // it is a Pooler
 )
 
 // Servers starts what a hazard needs. Its functions are safe for concurrent use.
@@ -167,6 +199,10 @@ type Hazard struct {
 	Prepare func(context.Context, Server) error
 	Kind    Kind // of the server of a lock that is on one
 	Fresh   bool // after the fault it is of no use
+
+	// Acked says that locks which can be so are opened with the topology replicated: a replica has to acknowledge their grants.
+	// OnlyAcked says that it is for no others.
+	Acked, OnlyAcked bool
 
 	// Services are those whose servers the fault is for; none: all. OfQuorum says that it is for a Quorum alone.
 	Services []string
@@ -264,10 +300,36 @@ func (h *Hazard) applies(l Lock, service string) (why string) {
 		return "its server is none of " + strings.Join(h.Services, ", ")
 	case len(h.Drivers) > 0 && !slices.Contains(h.Drivers, l.Driver):
 		return "its library does not do that"
-	case l.Topology != "" && (h.Lone || h.Kind != Single):
+	case (l.Topology == drivers.TopologyReplicated || l.Topology == drivers.TopologySentinel) && h.Kind != IsPair && !h.Acked:
+		return "what happens is no fail-over of its servers"
+	case l.Topology == drivers.TopologySentinel && h.Acked, (l.Topology == drivers.TopologyReplicated || h.OnlyAcked) && !l.acknowledged():
+		return "no replica acknowledges it"
+	case l.Topology == drivers.TopologyRedlock && (h.Lone || h.Kind != Single):
 		return "its servers are several, of which the fault would befall one"
 	}
 	return ""
+}
+
+// acknowledged reports whether a lock can be opened with the topology replicated. A fair lock cannot: its releaser hands it over
+// without waiting for a replica.
+func (l Lock) acknowledged() bool {
+	return slices.Contains(matrix.Topologies(l.Driver), string(drivers.TopologyReplicated)) && !l.Design.Traits.Fair
+}
+
+// topology returns the one that h opens a lock with.
+func (h *Hazard) topology(l Lock) drivers.Topology {
+	if h.Acked && l.acknowledged() {
+		return drivers.TopologyReplicated
+	}
+	return l.Topology
+}
+
+// kind returns that of the server of a lock.
+func (h *Hazard) kind(l Lock) Kind {
+	if l.Topology != "" {
+		return kinds[l.Topology]
+	}
+	return h.Kind
 }
 
 // listed reports whether a design says that it loses to h.

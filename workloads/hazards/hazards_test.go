@@ -159,7 +159,7 @@ func TestNoServer(t *testing.T) {
 // TestNames: a hazard has a number and a name of its own, and its controls are written as locks are.
 func TestNames(t *testing.T) {
 	name := regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
-	lock := regexp.MustCompile(`^[a-z-]+(@redlock)? [a-z-]+$`)
+	lock := regexp.MustCompile(`^[a-z-]+(@[a-z]+)? [a-z-]+$`)
 	seen := map[any]bool{}
 	for _, h := range All() {
 		if seen[h.Name] || seen[h.Number] || !name.MatchString(string(h.Name)) || h.Number < 1 || h.Tells() == "" || h.Applies == nil || h.Tell == nil {

@@ -43,10 +43,7 @@ func Run(ctx context.Context, h *Hazard, locks []Lock, servers Servers, o Option
 	groups := map[place]*group{}
 	for i, l := range locks {
 		service := serviceOf(l)
-		at := place{service, h.Kind}
-		if h.Kind == Single {
-			at.kind = kinds[l.Topology]
-		}
+		at := place{service, h.kind(l)}
 		g := groups[at]
 		if g == nil {
 			g = &group{ctx: ctx, hazard: h, place: at, options: o, until: began.Add(o.Each)}
@@ -232,7 +229,7 @@ func (g *group) wants(m member, i int) bool {
 // tell makes one attempt.
 func (g *group) tell(l Lock, number int, r *round) (a safety.Attempt) {
 	s := &Stage{
-		ctx: g.ctx, lock: l, server: g.server, round: r, number: number, placebo: g.options.Placebo, ttl: max(g.hazard.MinTTL, g.options.TTL, ttlOf(l)), prefix: g.options.Prefix,
+		ctx: g.ctx, lock: l, topology: g.hazard.topology(l), server: g.server, round: r, number: number, placebo: g.options.Placebo, ttl: max(g.hazard.MinTTL, g.options.TTL, ttlOf(l)), prefix: g.options.Prefix,
 		key:     fmt.Sprintf("%s%s:%s:%s:%d", g.options.Prefix, g.hazard.Name, l.Where(), l.Design.Name, number),
 		history: &history{clock: drivers.NewClock()},
 	}

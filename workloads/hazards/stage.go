@@ -22,19 +22,20 @@ import (
 // Stage is one attempt. Its methods end the attempt (by a panic that the package catches) if they cannot do what they say, so
 // that a story reads from top to bottom. One goroutine tells it.
 type Stage struct {
-	ctx     context.Context
-	lock    Lock
-	server  Server // nil for a driver without one
-	round   *round // nil for a hazard without a fault of the server
-	number  int    // of the attempt, from 0
-	placebo bool   // no fault happens
-	key     string
-	prefix  string
-	ttl     time.Duration
-	history *history
-	clients []*Client
-	closers []func() error
-	inside  drivers.Service // that all clients share, without a server
+	ctx      context.Context
+	lock     Lock
+	topology drivers.Topology // that it is opened with
+	server   Server           // nil for a driver without one
+	round    *round           // nil for a hazard without a fault of the server
+	number   int              // of the attempt, from 0
+	placebo  bool             // no fault happens
+	key      string
+	prefix   string
+	ttl      time.Duration
+	history  *history
+	clients  []*Client
+	closers  []func() error
+	inside   drivers.Service // that all clients share, without a server
 
 	outcome safety.Attempt
 }
@@ -247,9 +248,10 @@ func (s *Stage) config() drivers.Config {
 // connect puts a proxy before each server and points cfg to them.
 func (c *Client) connect(cfg *drivers.Config) {
 	s := c.stage
+	cfg.Topology = s.topology
 	nodes := []Server{s.server}
 	if q, ok := s.server.(Quorum); ok {
-		nodes, cfg.Topology = q.Nodes(), drivers.TopologyRedlock
+		nodes = q.Nodes()
 	}
 	for _, node := range nodes {
 		at, err := url.Parse(node.URL())
@@ -627,6 +629,15 @@ func (n Network) Hold() int64 {
 		p.Hold(fault.Requests)
 		p.Hold(fault.Replies)
 	})
+}
+
+// Lead makes the way lead to another server, to which the clients have to connect anew.
+func (n Network) Lead(to Server) error {
+	at, err := url.Parse(to.URL())
+	if err == nil {
+		n.each(func(p *fault.Proxy) { p.Redirect(at.Host) })
+	}
+	return err
 }
 
 // Resume ends all faults.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/lockbench/lockbench/drivers/fault"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/workloads/hazards"
 )
@@ -78,7 +77,15 @@ var starts = map[kind]func(context.Context) (hazards.Server, error){
 		return orNil(servers.StartRedis(ctx, servers.RedisOptions{TCP: true, Clock: true}))
 	},
 	{"redis", hazards.IsQuorum}: startQuorum,
-	{"redis", hazards.IsPair}:   func(ctx context.Context) (hazards.Server, error) { return startPair(ctx) },
+	{"redis", hazards.IsPair}: func(ctx context.Context) (hazards.Server, error) {
+		return orNil(startReplicated(ctx, 1))
+	},
+	{"redis", hazards.IsReplicated}: func(ctx context.Context) (hazards.Server, error) {
+		return orNil(startReplicated(ctx, 2))
+	},
+	{"redis", hazards.IsSentinel}: func(ctx context.Context) (hazards.Server, error) {
+		return orNil(startSentinel(ctx))
+	},
 	{"etcd", hazards.Single}: func(ctx context.Context) (hazards.Server, error) {
 		e, err := servers.StartEtcd(ctx, 1, servers.EtcdOptions{})
 		if err != nil {
@@ -117,70 +124,6 @@ func orNil[S hazards.Server](s S, err error) (hazards.Server, error) {
 		return nil, err
 	}
 	return s, nil
-}
-
-// pair is a primary and a replica with a proxy between them.
-type pair struct {
-	*servers.Redis // the primary, or the replica after the fail-over
-	both           *servers.Replicated
-	link           *fault.Proxy
-	closed         sync.Once
-}
-
-func startPair(ctx context.Context) (hazards.Server, error) {
-	p := &pair{}
-	through := func(target string) (addr string, err error) {
-		if p.link, err = fault.NewProxy(target); err != nil {
-			return "", err
-		}
-		return p.link.Addr(), nil
-	}
-	var err error
-	if p.both, err = servers.StartReplicated(ctx, 1, servers.RedisOptions{TCP: true, Link: through}); err != nil {
-		if p.link != nil {
-			err = errors.Join(err, p.link.Close())
-		}
-		return nil, err
-	}
-	p.Redis = p.both.Primary
-	return p, nil
-}
-
-// HoldLink implements hazards.Pair.
-func (p *pair) HoldLink(context.Context) error {
-	p.link.Hold(fault.Replies) // the primary answers the replica's request for changes
-	return nil
-}
-
-// FailOver implements hazards.Pair.
-func (p *pair) FailOver(ctx context.Context) (evidence string, err error) {
-	replica := p.both.Replicas[0]
-	wrote, err := p.both.Primary.ReplicationOffset(ctx)
-	if err != nil {
-		return "", err
-	}
-	has, err := replica.ReplicationOffset(ctx)
-	if err != nil {
-		return "", err
-	}
-	if has >= wrote {
-		return "", fmt.Errorf("the replica has all %d bytes that the primary wrote", wrote)
-	}
-	if err := p.both.Primary.Kill(); err != nil {
-		return "", err
-	}
-	if err := replica.Promote(ctx); err != nil {
-		return "", err
-	}
-	p.Redis = replica
-	return fmt.Sprintf("the primary was killed, and the replica was promoted without the last %d bytes of it", wrote-has), nil
-}
-
-// Close stops both.
-func (p *pair) Close() error {
-	var err error
-	p.closed.Do(func() { err = errors.Join(p.link.Close(), p.both.Close()) })
-	return err
 }
 
 // quorum is five servers.
