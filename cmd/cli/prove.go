@@ -245,6 +245,10 @@ func readHazards(o *options) (list []hazards.Hazard, err error) {
 // quorums are on several servers, and proven beside all drivers.
 var quorums = []string{"rueidis@redlock", "redsync@redlock"}
 
+// underSentinel are proven as well. They stand for all designs there: that a sentinel promotes the replica changes
+// nothing about them.
+var underSentinel = []string{"rueidis@sentinel set-nx", "rueidis@sentinel fenced"}
+
 // readLocks reads which designs are proven.
 func readLocks(o *options) (list []hazards.Lock, err error) {
 	names := append(drivers.Names(), quorums...)
@@ -263,15 +267,24 @@ func readLocks(o *options) (list []hazards.Lock, err error) {
 			wanted[l] = true
 		}
 	}
+	var known []hazards.Lock
 	for _, name := range names {
 		locks, err := hazards.Locks(name)
 		if err != nil {
 			return nil, o.complain(o.get("driver"), "%w", err)
 		}
-		for _, l := range locks {
-			if wanted[l.Design.Name] || len(wanted) == 0 && l.Design.Traits.Exclusive {
-				list = append(list, l)
+		known = append(known, locks...)
+	}
+	if o.get("driver").text == "" {
+		for _, name := range underSentinel {
+			if l, ok := hazards.Find(name); ok {
+				known = append(known, l)
 			}
+		}
+	}
+	for _, l := range known {
+		if wanted[l.Design.Name] || len(wanted) == 0 && l.Design.Traits.Exclusive {
+			list = append(list, l)
 		}
 	}
 	for lock := range wanted {

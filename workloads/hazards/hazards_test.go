@@ -156,6 +156,27 @@ func TestNoServer(t *testing.T) {
 	}
 }
 
+// TestWants: after the first one no attempt begins that could not end in time, if it takes as long as the last round.
+func TestWants(t *testing.T) {
+	for _, c := range []struct {
+		attempt     int
+		left, round time.Duration
+		want        bool
+	}{
+		{0, -time.Hour, 0, true},
+		{0, time.Hour, 2 * time.Hour, true},
+		{1, time.Hour, 0, true},
+		{1, time.Hour, time.Minute, true},
+		{1, time.Hour, 2 * time.Hour, false},
+		{1, -time.Hour, 0, false},
+	} {
+		g := group{ctx: t.Context(), hazard: &Hazard{}, until: time.Now().Add(c.left), round: c.round}
+		if got := g.wants(member{cell: &safety.Cell{}}, c.attempt); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}
+
 // TestNames: a hazard has a number and a name of its own, and its controls are written as locks are.
 func TestNames(t *testing.T) {
 	name := regexp.MustCompile(`^[a-z][a-z0-9-]*$`)

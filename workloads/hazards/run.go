@@ -104,7 +104,8 @@ type group struct {
 	hazard *Hazard
 	place
 	options Options
-	until   time.Time // when no more attempts begin
+	until   time.Time     // when no more attempts begin
+	round   time.Duration // that the last round took; the next one has to end before until
 	members []member
 	server  Server // nil without one
 }
@@ -169,6 +170,7 @@ func (g *group) together(servers Servers) {
 		}
 	}()
 	for i := 0; ; i++ {
+		began := time.Now()
 		var want []member
 		for _, m := range g.members {
 			if g.wants(m, i) {
@@ -198,6 +200,7 @@ func (g *group) together(servers Servers) {
 			})
 		}
 		all.Wait()
+		g.round = time.Since(began)
 	}
 }
 
@@ -223,7 +226,7 @@ func (g *group) wants(m member, i int) bool {
 	if c.Failed == 0 && slices.Contains(g.hazard.Fails, m.lock.Name()) {
 		want = max(want, c.Gaps)
 	}
-	return g.ctx.Err() == nil && c.Attempts < want && c.InRow < maxLeft && (i < max(1, c.Gaps) || time.Now().Before(g.until))
+	return g.ctx.Err() == nil && c.Attempts < want && c.InRow < maxLeft && (i < max(1, c.Gaps) || time.Now().Add(g.round).Before(g.until))
 }
 
 // tell makes one attempt.
