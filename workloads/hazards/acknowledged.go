@@ -62,7 +62,7 @@ func waitForever(s *Stage) {
 	case unacked():
 		s.refusedForever(err)
 	default:
-		s.leave(safety.NotExercised, "the new primary does not grant B the key, and not for want of a replica: %v", err)
+		s.leave(safety.NotExercised, "the new primary does not grant B the key, though a replica is not what it lacks: %v", err)
 	}
 }
 
