@@ -1,0 +1,377 @@
+package hazards
+
+// A client of a story, with a service and connections of its own.
+
+import (
+	"context"
+	"math"
+	"net/url"
+	"sync/atomic"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/fault"
+	"github.com/lockbench/lockbench/drivers/renew"
+	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/safety"
+)
+
+// Client is one client: a service, a session and connections of its own, all through a proxy. It has one lease.
+type Client struct {
+	stage   *Stage
+	name    string
+	network Network // no nodes without a server
+	service drivers.Service
+	session drivers.Session
+	lease   drivers.Lease
+
+	process *process // nil for a client in this one
+
+	offset   time.Duration // of its clock
+	believes atomic.Bool   // it holds the key, as far as it knows
+
+	// Asked and Granted are when the last attempt was sent, and when its grant was read.
+	Asked, Granted time.Duration
+}
+
+const (
+	openTimeout = 20 * time.Second
+	ioTimeout   = 2 * time.Second
+	nodeTimeout = 200 * time.Millisecond
+	tryEvery    = 2 * time.Millisecond
+	maxClients  = 8 // of an attempt
+
+	work = 10 * time.Millisecond // of two clients that hold the key at once
+)
+
+// Client opens a client. Names are A, B and so on, in the order of their appearance.
+func (s *Stage) Client(name string) *Client { return s.ClientWith(name, func(*drivers.Config) {}) }
+
+// ClientWith opens a client with settings of its own.
+func (s *Stage) ClientWith(name string, set func(*drivers.Config)) *Client {
+	c := &Client{stage: s, name: name}
+	s.clients = append(s.clients, c)
+	d, err := s.lock.driver()
+	if err != nil {
+		s.leave(safety.NotExercised, "%v", err)
+	}
+	cfg := s.config()
+	set(&cfg)
+	c.offset = cfg.ClockOffset
+	ctx, cancel := context.WithTimeout(s.ctx, openTimeout)
+	defer cancel()
+	id := 0
+	if s.server == nil { // its clients meet in one service, and nowhere else
+		cfg.Clients = maxClients
+		id = len(s.clients) - 1
+	} else {
+		c.connect(&cfg)
+	}
+	if c.service = s.inside; c.service == nil {
+		if c.service, err = d.Open(ctx, cfg); err != nil {
+			s.leave(safety.NotExercised, "%s cannot open: %v", name, err)
+		}
+		s.closers = append(s.closers, c.service.Close)
+	}
+	if s.server == nil {
+		s.inside = c.service
+	}
+	if c.session, err = c.service.Session(ctx, id); err != nil {
+		s.leave(safety.NotExercised, "%s cannot open a session: %v", name, err)
+	}
+	return c
+}
+
+// connect puts a proxy before each server and points cfg to them.
+func (c *Client) connect(cfg *drivers.Config) {
+	s := c.stage
+	cfg.Topology = s.topology
+	nodes := []Server{s.server}
+	if q, ok := s.server.(Quorum); ok {
+		nodes = q.Nodes()
+	}
+	for _, node := range nodes {
+		at, err := url.Parse(node.URL())
+		if err != nil || at.Host == "" {
+			s.leave(safety.NotExercised, "its server has no address of a host and a port")
+		}
+		p, err := fault.NewProxy(at.Host)
+		if err != nil {
+			s.leave(safety.NotExercised, "%v", err)
+		}
+		s.closers = append(s.closers, p.Close)
+		c.network.nodes, c.network.placebo = append(c.network.nodes, p), s.placebo
+		at.Host = p.Addr()
+		cfg.Addrs = append(cfg.Addrs, at.String())
+	}
+}
+
+func (c *Client) add(kind safety.Kind, text string) time.Duration {
+	return c.stage.history.add(safety.Event{Client: c.name, Kind: kind, Text: text})
+}
+
+// Try makes one attempt to acquire the key. The error is that the answer was not heard.
+func (c *Client) Try() (held bool, err error) {
+	c.Asked = c.add(safety.Asks, "")
+	held, err = c.request()
+	switch {
+	case err != nil:
+		c.add(safety.Errs, string(drivers.ClassOf(err))+": "+err.Error())
+	case held:
+		c.granted()
+	default:
+		c.add(safety.Refused, "")
+	}
+	return held, err
+}
+
+// request asks for the key once.
+func (c *Client) request() (held bool, err error) {
+	ctx, cancel := context.WithTimeout(c.stage.ctx, openTimeout)
+	defer cancel()
+	c.lease.Key, c.lease.TTL = c.stage.key, c.stage.ttl
+	return c.session.Try(ctx, &c.lease)
+}
+
+// granted records that the client holds the key from here on.
+func (c *Client) granted() {
+	c.believes.Store(true)
+	c.Granted = c.stage.history.add(safety.Event{Client: c.name, Kind: safety.Granted, Owner: c.lease.Owner, Fence: c.lease.Fence})
+}
+
+// Acquire acquires the key, which is free.
+func (c *Client) Acquire() {
+	held, err := c.Try()
+	switch {
+	case err != nil:
+		c.stage.leave(safety.NotExercised, "%s could not acquire a free key: %v", c.name, err)
+	case !held:
+		c.stage.leave(safety.NotExercised, "%s was refused a free key", c.name)
+	}
+}
+
+// AcquireWhile is AcquireBy for as long as another client surely has its lease. A grant after that ends the attempt. One of the
+// two has to let go before FailIfBoth, which sees no more of their overlap than what is over.
+func (c *Client) AcquireWhile(holder *Client, patience time.Duration) (held bool) {
+	end := holder.Sure()
+	held = c.AcquireBy(min(c.stage.Now()+patience, end))
+	if held && c.Granted >= end {
+		c.stage.leave(safety.Stalled, "%s was granted the key after the lease of %s", c.name, holder.name)
+	}
+	return held
+}
+
+// AcquireBy tries again and again until the key is granted or a moment has come. Errors are tried again. The history has how
+// many tries were not granted.
+func (c *Client) AcquireBy(moment time.Duration) (held bool) {
+	refused := c.add(safety.Asks, "again and again")
+	tries := 0
+	defer func() {
+		if tries > 0 {
+			c.stage.history.addAt(refused, safety.Event{Client: c.name, Kind: safety.Refused, Text: format.Plural(tries, "time")})
+		}
+	}()
+	for ; ; tries++ {
+		c.Asked = c.stage.Now()
+		held, err := c.request()
+		switch {
+		case held && err == nil:
+			c.stage.history.addAt(c.Asked, safety.Event{Client: c.name, Kind: safety.Asks})
+			c.granted()
+			return true
+		case c.stage.Now() >= moment:
+			tries++
+			return false
+		}
+		c.stage.Until(c.stage.Now() + tryEvery)
+	}
+}
+
+// Ends returns when the lease that the client was granted last is over at the latest, as far as the client can know: a TTL
+// after the answer.
+func (c *Client) Ends() time.Duration { return c.Granted + c.stage.ttl }
+
+// Sure returns until when that lease lasts at the least: a TTL from when it was asked for.
+func (c *Client) Sure() time.Duration { return c.Asked + c.stage.ttl }
+
+// Release lets the key go.
+func (c *Client) Release() (removed bool, err error) {
+	c.stage.overlap(c)
+	c.believes.Store(false)
+	c.add(safety.Lets, "")
+	ctx, cancel := context.WithTimeout(c.stage.ctx, openTimeout)
+	defer cancel()
+	removed, err = c.session.Release(ctx, &c.lease)
+	switch {
+	case err != nil:
+		c.add(safety.Errs, string(drivers.ClassOf(err))+": "+err.Error())
+	case removed:
+		c.add(safety.Released, "")
+	default:
+		c.add(safety.NotThere, "")
+	}
+	return removed, err
+}
+
+// LoseRelease lets the client release the key in vain: no server hears of it. It returns the evidence.
+func (c *Client) LoseRelease() (evidence int64) {
+	var answer func() (bool, error)
+	if len(c.Network().nodes) > 1 {
+		evidence = c.network.Outage()
+		answer = c.Release
+	} else {
+		request := c.Break(1)
+		answer = later(c.Release)
+		c.stage.Hit(request, answer)
+		evidence = request.Held()
+		request.Cut()
+	}
+	_, err := answer()
+	c.network.Resume()
+	if err == nil {
+		c.stage.leave(safety.NotExercised, "the release of %s was answered", c.name)
+	}
+	return evidence
+}
+
+// Watch renews the lease of the client until the attempt is over, as lockbench's watchdog does, if the lock can; the service may
+// have renewals of its own. It returns a function that tells how many were answered.
+func (c *Client) Watch() (renewals func() int64) {
+	var answered atomic.Int64
+	if r, ok := drivers.As[drivers.Renewer](c.session); ok {
+		watchdog := renew.New(renew.Options{Clock: c.stage.history.clock, Workers: 1, Renewed: func(r renew.Renewal) {
+			if r.Owned && r.Err == nil {
+				answered.Add(1)
+			}
+		}})
+		hold := renew.NewHold(r)
+		watchdog.Start(hold, &c.lease, c.Asked)
+		c.stage.closers = append(c.stage.closers, func() error {
+			if lost, _ := watchdog.Stop(hold); lost {
+				watchdog.Await(hold)
+			}
+			watchdog.Close()
+			return nil
+		})
+	}
+	return answered.Load
+}
+
+// Renew asks once for the whole lease again, and reports whether the client is told that it has it.
+func (c *Client) Renew() (held bool) {
+	r, ok := drivers.As[drivers.Renewer](c.session)
+	if !ok {
+		c.stage.leave(safety.NotApplicable, "its leases are not renewed")
+	}
+	ctx, cancel := context.WithTimeout(c.stage.ctx, openTimeout)
+	defer cancel()
+	held, err := r.Renew(ctx, &c.lease)
+	switch {
+	case err != nil:
+		c.stage.leave(safety.NotExercised, "%s has no answer to its renewal: %v", c.name, err)
+	case held:
+		c.add(safety.Renewed, "")
+	default:
+		c.add(safety.NotThere, "")
+	}
+	return held
+}
+
+// Vanish ends the client as if its machine had lost its power: the server does not even hear that its connections are gone.
+func (c *Client) Vanish() (links int64) {
+	links = c.Network().BlackHole()
+	if crasher, ok := drivers.As[drivers.Crasher](c.session); ok {
+		crasher.Crash()
+	}
+	c.died()
+	return links
+}
+
+// Die ends the client as if its process had died: it says nothing to the server, and its connections break. It returns how many.
+func (c *Client) Die() (links int64) {
+	links = c.network.Outage()
+	if crasher, ok := drivers.As[drivers.Crasher](c.session); ok {
+		crasher.Crash()
+	}
+	c.died()
+	return links
+}
+
+// died records the end of a client.
+func (c *Client) died() {
+	c.believes.Store(false)
+	c.add(safety.Dies, "")
+}
+
+// Remaining returns what is left of the lease on the key; told is false if the lock cannot tell.
+func (c *Client) Remaining() (rest time.Duration, told bool) {
+	r, ok := drivers.As[drivers.Remainer](c.session)
+	if !ok {
+		return 0, false
+	}
+	ctx, cancel := context.WithTimeout(c.stage.ctx, openTimeout)
+	defer cancel()
+	rest, err := r.Remaining(ctx, &c.lease)
+	return rest, err == nil
+}
+
+// later begins what a client does, and returns a function that waits for its end.
+func later(do func() (bool, error)) (answer func() (bool, error)) {
+	done := make(chan struct{})
+	var yes bool
+	var err error
+	go func() {
+		defer close(done)
+		yes, err = do()
+	}()
+	return func() (bool, error) {
+		<-done
+		return yes, err
+	}
+}
+
+// Rehearse acquires and lets go another key, and returns how many requests each takes: the fewest of three times, since the
+// first one loads scripts, and a library may ask for something of its own. It is no part of the history.
+func (c *Client) Rehearse() (try, release int) {
+	line := c.line()
+	l := drivers.Lease{Key: c.stage.key + ":rehearsal", TTL: c.stage.ttl}
+	ctx, cancel := context.WithTimeout(c.stage.ctx, openTimeout)
+	defer cancel()
+	try, release = math.MaxInt, math.MaxInt
+	patience := c.stage.Now() + slack
+	for n := 0; n < 3; n++ {
+		before := line.Requests()
+		held, err := c.session.Try(ctx, &l)
+		between := line.Requests()
+		if err == nil && !held && c.stage.Now() < patience { // a library may take a moment to see that it has let the key go
+			c.stage.Until(c.stage.Now() + tryEvery)
+			n--
+			continue
+		}
+		if err != nil || !held {
+			c.stage.leave(safety.NotExercised, "%s could not acquire a free key: %v, %v", c.name, held, err)
+		}
+		if _, err := c.session.Release(ctx, &l); err != nil {
+			c.stage.leave(safety.NotExercised, "%s could not let a key go: %v", c.name, err)
+		}
+		try, release = min(try, int(between-before)), min(release, int(line.Requests()-between))
+	}
+	return try, release
+}
+
+// AnswerBy waits until the server answers again, and reports whether that was before a moment. It asks for another key.
+func (c *Client) AnswerBy(moment time.Duration) bool {
+	other := drivers.Lease{Key: c.stage.key + ":other", TTL: c.stage.ttl}
+	ctx, cancel := context.WithTimeout(c.stage.ctx, openTimeout)
+	defer cancel()
+	for c.stage.Now() < moment {
+		if held, err := c.session.Try(ctx, &other); err == nil {
+			if held {
+				_, _ = c.session.Release(ctx, &other) // its lease ends by itself
+			}
+			return true
+		}
+		c.stage.Until(c.stage.Now() + tryEvery)
+	}
+	return false
+}

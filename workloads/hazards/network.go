@@ -1,0 +1,104 @@
+package hazards
+
+// The network between a client and the server.
+
+import (
+	"net/url"
+
+	"github.com/lockbench/lockbench/drivers/fault"
+	"github.com/lockbench/lockbench/results/safety"
+)
+
+// Network is the way between a client and its servers. Its faults return their evidence, for Stage.Fault. Those of a placebo do
+// nothing.
+type Network struct {
+	nodes   []*fault.Proxy
+	placebo bool
+}
+
+// Network returns the client's way to its servers. It ends the attempt if there is none.
+func (c *Client) Network() Network {
+	if len(c.network.nodes) == 0 {
+		c.stage.leave(safety.NotApplicable, "it has no connection that could break")
+	}
+	return c.network
+}
+
+// line returns the client's way to its only server. It ends the attempt if there are several.
+func (c *Client) line() *fault.Proxy {
+	if len(c.Network().nodes) > 1 {
+		c.stage.leave(safety.NotApplicable, "its requests go to several servers")
+	}
+	return c.network.nodes[0]
+}
+
+// Break stops the client's n-th request from now on, which no server sees then.
+func (c *Client) Break(n int) *fault.Break { return c.line().Break(n + c.far()) }
+
+// BreakReply stops the reply to that request.
+func (c *Client) BreakReply(n int) *fault.Break { return c.line().BreakReply(n + c.far()) }
+
+// far is how much later a breakpoint of a placebo is: later than any request.
+func (c *Client) far() int {
+	if c.network.placebo {
+		return 1 << 30
+	}
+	return 0
+}
+
+// each does something to every node, and returns how many connections there were.
+func (n Network) each(do func(*fault.Proxy)) (links int64) {
+	if n.placebo {
+		return 0
+	}
+	for _, p := range n.nodes {
+		links += int64(p.Links())
+		do(p)
+	}
+	return links
+}
+
+// Cut breaks all connections, and returns how many. New ones can be made.
+func (n Network) Cut() int64 { return n.each((*fault.Proxy).Cut) }
+
+// Outage breaks all connections, and returns how many. New ones are refused until Resume.
+func (n Network) Outage() int64 { return n.each(func(p *fault.Proxy) { p.Outage() }) }
+
+// BlackHole loses everything on all connections, and returns how many there are. Nobody hears that one has ended.
+func (n Network) BlackHole() int64 { return n.each((*fault.Proxy).BlackHole) }
+
+// Hold keeps everything back until Resume, and returns on how many connections.
+func (n Network) Hold() int64 {
+	return n.each(func(p *fault.Proxy) {
+		p.Hold(fault.Requests)
+		p.Hold(fault.Replies)
+	})
+}
+
+// Lead makes the way lead to another server, to which the clients have to connect anew.
+func (n Network) Lead(to Server) error {
+	at, err := url.Parse(to.URL())
+	if err == nil {
+		n.each(func(p *fault.Proxy) { p.Redirect(at.Host) })
+	}
+	return err
+}
+
+// Resume ends all faults.
+func (n Network) Resume() { n.each((*fault.Proxy).Resume) }
+
+// Hit waits until a breakpoint holds what it is for; do is what leads there, and must not end before.
+func (s *Stage) Hit(b *fault.Break, answer func() (bool, error)) {
+	ended := make(chan struct{})
+	go func() {
+		_, _ = answer()
+		close(ended)
+	}()
+	select {
+	case <-b.Hit():
+	case <-ended:
+		s.leave(safety.NotExercised, "the request that was to be stopped was not sent")
+	case <-s.ctx.Done():
+		s.leave(safety.NotExercised, "stopped")
+	}
+}
