@@ -24,8 +24,8 @@ import (
 // unix:///directory. Environment variables and files by which libpq finds a server and logs in (PGHOST, PGUSER,
 // PGPASSWORD, PGSSLROOTCERT, ~/.pgpass, …) fill in what the address leaves open. Those that would change a session, or
 // override the address, are ignored; see ignored. default_query_exec_mode=exec is what pgx needs behind a pooler; see
-// execMode. Without an sslmode the connection is not encrypted: with libpq's
-// default, prefer, the server would decide, and a figure would lack its most important condition.
+// execMode. Without an sslmode the connection is not encrypted: with libpq's default, prefer, the server would decide, and a
+// figure would lack its most important condition.
 func (driver) ReadAddr(addr string) (drivers.Addr, error) {
 	_, a, err := readAddr(addr)
 	return a, err

@@ -52,8 +52,8 @@ var (
 	synchronise              = &pgproto3.Sync{}
 )
 
-// dial opens a connection, prepares the statements of the design unless there may be a pooler, and makes the server end the connections named in
-// abandoned: when dial returns, what they held or were about to get is free.
+// dial opens a connection, prepares the statements of the design unless there may be a pooler, and makes the server end the
+// connections named in abandoned: when dial returns, what they held or were about to get is free.
 func (s *service) dial(
 	ctx context.Context, trips *atomic.Int64, statements map[string]string, abandoned []string,
 ) (*conn, error) {

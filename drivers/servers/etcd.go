@@ -286,18 +286,8 @@ func (e *Etcds) Close() error {
 func FindEtcd() (path string, err error) { return findEtcd("") }
 
 func findEtcd(name string) (string, error) {
-	if name != "" {
-		path, err := exec.LookPath(name)
-		if err != nil {
-			return "", fmt.Errorf("etcd: %w", err)
-		}
-		return path, nil
-	}
-	if path, err := exec.LookPath("etcd"); err == nil {
-		return path, nil
-	}
-	return "", fmt.Errorf("etcd: no etcd: %w; install the package etcd-server (Debian, Ubuntu) or etcd (Fedora, "+
-		"Arch, Homebrew), or a release from github.com/etcd-io/etcd", exec.ErrNotFound)
+	return find("etcd", name, []string{"etcd"}, onPath,
+		"the package etcd-server (Debian, Ubuntu) or etcd (Fedora, Arch, Homebrew), or a release from github.com/etcd-io/etcd")
 }
 
 func init() {

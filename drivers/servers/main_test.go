@@ -107,6 +107,19 @@ func started[S interface{ Close() error }](t *testing.T, find func() (string, er
 	return s
 }
 
+// reserveTaken returns a reservePort of which the first n ports have a number that another process has, and how often it was called.
+func reserveTaken(number, n int) (reserve func() (*port, error), calls *int) {
+	calls = new(int)
+	return func() (*port, error) {
+		*calls++
+		p, err := reservePort()
+		if err == nil && *calls <= n {
+			p.number = number
+		}
+		return p, err
+	}, calls
+}
+
 // loginTo returns a client's view of a server's URL and CA file.
 func loginTo(t *testing.T, r *Redis, username, password string) login {
 	t.Helper()

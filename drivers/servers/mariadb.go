@@ -261,22 +261,8 @@ func (s *MySQL) Persistence() string {
 func FindMySQL() (path string, err error) { return findMySQL("") }
 
 func findMySQL(name string) (string, error) {
-	if name != "" {
-		path, err := exec.LookPath(name)
-		if err != nil {
-			return "", fmt.Errorf("mysql: %w", err)
-		}
-		return path, nil
-	}
-	for _, name := range mysqlBinaries {
-		for _, dir := range []string{"", "/usr/sbin", "/usr/local/sbin", "/usr/libexec"} {
-			if path, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
-				return path, nil
-			}
-		}
-	}
-	return "", fmt.Errorf("mysql: no %s: %w; install the package mariadb-server (Debian, Ubuntu, Fedora), mariadb (Arch, "+
-		"Homebrew) or mysql-server", strings.Join(mysqlBinaries, " or "), exec.ErrNotFound)
+	return find("mysql", name, mysqlBinaries, []string{"", "/usr/sbin", "/usr/local/sbin", "/usr/libexec"},
+		"the package mariadb-server (Debian, Ubuntu, Fedora), mariadb (Arch, Homebrew) or mysql-server")
 }
 
 func init() {

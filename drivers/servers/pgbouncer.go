@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -130,21 +129,9 @@ func (b *PgBouncer) Begin(ctx context.Context, database string) (pid int, end fu
 // says what to install.
 func FindPgBouncer() (path string, err error) { return findPgBouncer("") }
 
-// pgbouncerPlaces are its names: on PATH, or where Debian puts it, which may be on the PATH of root only.
-var pgbouncerPlaces = []string{"pgbouncer", "/usr/sbin/pgbouncer"}
+// pgbouncerDirs are PATH, and where Debian puts it, which may be on the PATH of root only.
+var pgbouncerDirs = []string{"", "/usr/sbin"}
 
 func findPgBouncer(name string) (string, error) {
-	if name != "" {
-		path, err := exec.LookPath(name)
-		if err != nil {
-			return "", fmt.Errorf("pgbouncer: %w", err)
-		}
-		return path, nil
-	}
-	for _, name := range pgbouncerPlaces {
-		if path, err := exec.LookPath(name); err == nil {
-			return path, nil
-		}
-	}
-	return "", fmt.Errorf("pgbouncer: %w; install the package pgbouncer (Debian, Ubuntu, Fedora, Arch, Homebrew)", exec.ErrNotFound)
+	return find("pgbouncer", name, []string{"pgbouncer"}, pgbouncerDirs, "the package pgbouncer (Debian, Ubuntu, Fedora, Arch, Homebrew)")
 }

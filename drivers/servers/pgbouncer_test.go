@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"maps"
-	"net/url"
 	"os"
 	"os/exec"
 	"slices"
@@ -170,33 +169,22 @@ func TestPgBouncerStartFails(t *testing.T) {
 func TestPgBouncerTakesAnotherPort(t *testing.T) {
 	t.Parallel()
 	other, p := startPgBouncerTest(t, 0)
-	taken, err := url.Parse(other.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	calls := 0
-	b, err := startPgBouncer(t.Context(), PgBouncerOptions{Postgres: p}, func() (*port, error) {
-		calls++
-		p, err := reservePort()
-		if err == nil && calls == 1 {
-			p.number, _ = strconv.Atoi(taken.Port())
-		}
-		return p, err
-	})
+	reserve, calls := reserveTaken(other.ports[0].number, 1)
+	b, err := startPgBouncer(t.Context(), PgBouncerOptions{Postgres: p}, reserve)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	if calls != 2 {
-		t.Errorf("%d ports were tried, want 2", calls)
+	if *calls != 2 {
+		t.Errorf("%d ports were tried, want 2", *calls)
 	}
 }
 
 func TestFindPgBouncer(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	places := pgbouncerPlaces
-	t.Cleanup(func() { pgbouncerPlaces = places })
-	pgbouncerPlaces = []string{"pgbouncer"}
+	dirs := pgbouncerDirs
+	t.Cleanup(func() { pgbouncerDirs = dirs })
+	pgbouncerDirs = onPath
 	if _, err := FindPgBouncer(); !errors.Is(err, exec.ErrNotFound) || !strings.Contains(err.Error(), "install the package pgbouncer") {
 		t.Errorf("without any pooler: %v", err)
 	}

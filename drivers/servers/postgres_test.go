@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -191,25 +190,14 @@ func TestPostgresStartFails(t *testing.T) {
 func TestPostgresTakesAnotherPort(t *testing.T) {
 	t.Parallel()
 	other := startPostgresTest(t, PostgresOptions{TCP: true})
-	taken, err := url.Parse(other.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	calls := 0
-	p, err := startPostgres(t.Context(), PostgresOptions{TCP: true}, func() (*port, error) {
-		calls++
-		p, err := reservePort()
-		if err == nil && calls == 1 {
-			p.number, _ = strconv.Atoi(taken.Port())
-		}
-		return p, err
-	})
+	reserve, calls := reserveTaken(other.ports[0].number, 1)
+	p, err := startPostgres(t.Context(), PostgresOptions{TCP: true}, reserve)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	if calls != 2 {
-		t.Errorf("%d ports were tried, want 2", calls)
+	if *calls != 2 {
+		t.Errorf("%d ports were tried, want 2", *calls)
 	}
 }
 

@@ -5,13 +5,10 @@ package servers
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/url"
 	"os"
-	"os/exec"
 	"slices"
 	"strconv"
-	"strings"
 )
 
 // redisBinaries are looked for on PATH in this order.
@@ -147,20 +144,7 @@ func (r *Redis) CAFile() string { return r.ca }
 func FindRedis() (path string, err error) { return findBinary("") }
 
 func findBinary(name string) (string, error) {
-	if name != "" {
-		path, err := exec.LookPath(name)
-		if err != nil {
-			return "", fmt.Errorf("redis: %w", err)
-		}
-		return path, nil
-	}
-	for _, name := range redisBinaries {
-		if path, err := exec.LookPath(name); err == nil {
-			return path, nil
-		}
-	}
-	return "", fmt.Errorf("redis: no %s: %w; install the package redis-server (Debian, Ubuntu), redis "+
-		"(Fedora, Arch, Homebrew) or valkey", strings.Join(redisBinaries, " or "), exec.ErrNotFound)
+	return find("redis", name, redisBinaries, onPath, "the package redis-server (Debian, Ubuntu), redis (Fedora, Arch, Homebrew) or valkey")
 }
 
 func init() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"math"
 	"net"
 	"os"
 	"os/exec"
@@ -213,33 +214,25 @@ func TestTakenPortIsRetried(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	calls := 0
-	reserve := func() (*port, error) {
-		calls++
-		p, err := reservePort()
-		if err == nil && calls <= 2 {
-			p.number = taken.Addr().(*net.TCPAddr).Port
-		}
-		return p, err
-	}
+	reserve, calls := reserveTaken(taken.Addr().(*net.TCPAddr).Port, 2)
 	r, err := startRedis(t.Context(), RedisOptions{TCP: true}, reserve)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if calls != 3 {
-		t.Errorf("%d ports were tried, want 3", calls)
+	if *calls != 3 {
+		t.Errorf("%d ports were tried, want 3", *calls)
 	}
 
-	calls = -1000 // from now on every port is taken
+	reserve, calls = reserveTaken(taken.Addr().(*net.TCPAddr).Port, math.MaxInt)
 	if r, err := startRedis(t.Context(), RedisOptions{TCP: true}, reserve); !errors.Is(err, errPortTaken) {
 		t.Errorf("without a free port: %v", err)
 		if err == nil {
 			_ = r.Close()
 		}
 	}
-	if calls != -1000+portAttempts {
-		t.Errorf("%d ports were tried, want %d", calls+1000, portAttempts)
+	if *calls != portAttempts {
+		t.Errorf("%d ports were tried, want %d", *calls, portAttempts)
 	}
 }
 
@@ -247,13 +240,8 @@ func TestTakenPortIsRetried(t *testing.T) {
 func TestStrangerIsNotOurs(t *testing.T) {
 	t.Parallel()
 	other := startTest(t, RedisOptions{TCP: true})
-	r, err := startRedis(t.Context(), RedisOptions{TCP: true, Binary: "false"}, func() (*port, error) {
-		p, err := reservePort()
-		if err == nil {
-			p.number = other.port.number
-		}
-		return p, err
-	})
+	reserve, _ := reserveTaken(other.port.number, math.MaxInt)
+	r, err := startRedis(t.Context(), RedisOptions{TCP: true, Binary: "false"}, reserve)
 	if err == nil {
 		_ = r.Close()
 		t.Errorf("%s, which another server has, passes for our own", r.URL())

@@ -213,7 +213,7 @@ func (c *Client) Release() (removed bool, err error) {
 	return removed, err
 }
 
-// LoseRelease lets the client release the key in vain: no server hears of it. It returns the evidence.
+// LoseRelease lets the client release the key, and loses the request: no server receives it. It returns the evidence.
 func (c *Client) LoseRelease() (evidence int64) {
 	var answer func() (bool, error)
 	if len(c.Network().nodes) > 1 {

@@ -87,7 +87,7 @@ func (n Network) Lead(to Server) error {
 // Resume ends all faults.
 func (n Network) Resume() { n.each((*fault.Proxy).Resume) }
 
-// Hit waits until a breakpoint holds what it is for; do is what leads there, and must not end before.
+// Hit waits until a breakpoint holds what it is for. The answer that waits behind it must not come before.
 func (s *Stage) Hit(b *fault.Break, answer func() (bool, error)) {
 	ended := make(chan struct{})
 	go func() {

@@ -106,7 +106,7 @@ var starts = map[kind]func(context.Context) (hazards.Server, error){
 	{"postgres", hazards.Single}: func(ctx context.Context) (hazards.Server, error) {
 		return orNil(servers.StartPostgres(ctx, servers.PostgresOptions{TCP: true}))
 	},
-	{"postgres", hazards.HasPooler}: func(ctx context.Context) (hazards.Server, error) { return startPooled(ctx) },
+	{"postgres", hazards.HasPooler}: startPooled,
 }
 
 // alone is the only member of an ensemble.
