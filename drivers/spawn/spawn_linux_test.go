@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		fmt.Println(p.PID())
-		select {}
+		idle()
 	case "family": // prints the number of a child that is in its group
 		cmd := play("idler")
 		if err := cmd.Start(); err != nil {
@@ -41,10 +41,17 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		fmt.Println(cmd.Process.Pid)
-		select {}
+		idle()
 	case "idler":
 		fmt.Println(os.Getpid())
-		select {}
+		idle()
+	}
+}
+
+// idle waits for the death of the process. In a select without cases the runtime would end it, since nothing could go on.
+func idle() {
+	for {
+		_ = syscall.Pause()
 	}
 }
 
