@@ -284,6 +284,7 @@ func needsSession(t drivers.Traits) string {
 }
 
 func expires(t drivers.Traits) bool { return t.Expires }
+func fenced(t drivers.Traits) bool  { return t.Fenced }
 
 // applies returns why a lock has nothing to fear of h; empty if it may.
 func (h *Hazard) applies(l Lock, service string) (why string) {

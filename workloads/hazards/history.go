@@ -89,6 +89,27 @@ func lostUpdates(events []safety.Event) int {
 	return written - counter
 }
 
+// fenceRegress returns, of a lock whose grants have fencing tokens, that one which was asked for after another had been answered
+// has no higher token; empty if there is none.
+func fenceRegress(events []safety.Event) string {
+	asked := map[string]time.Duration{}
+	var grants []safety.Event
+	for _, e := range events {
+		switch e.Kind {
+		case safety.Asks:
+			asked[e.Client] = e.At
+		case safety.Granted:
+			for _, g := range grants {
+				if g.At < asked[e.Client] && e.Fence <= g.Fence {
+					return fmt.Sprintf("%s has the fencing token %d, and %s had %d before", e.Client, e.Fence, g.Client, g.Fence)
+				}
+			}
+			grants = append(grants, e)
+		}
+	}
+	return ""
+}
+
 func longest(list []overlap) (length time.Duration) {
 	for _, o := range list {
 		length = max(length, o.to-o.from)

@@ -49,6 +49,34 @@ func TestJudges(t *testing.T) {
 	}
 }
 
+// TestFenceRegress: a token has to be higher than those of the grants that were answered before it was asked for, and of no others.
+func TestFenceRegress(t *testing.T) {
+	asks := func(client string) safety.Event { return safety.Event{Client: client, Kind: safety.Asks} }
+	granted := func(client string, fence uint64) safety.Event {
+		return safety.Event{Client: client, Kind: safety.Granted, Fence: fence}
+	}
+	for _, c := range []struct {
+		name   string
+		events []safety.Event
+		want   string
+	}{
+		{"grows", []safety.Event{asks("A"), granted("A", 5), asks("B"), granted("B", 6)}, ""},
+		{"repeats", []safety.Event{asks("A"), granted("A", 5), asks("B"), granted("B", 5)}, "B has the fencing token 5, and A had 5 before"},
+		{"falls", []safety.Event{asks("A"), granted("A", 5), asks("B"), granted("B", 4)}, "B has the fencing token 4, and A had 5 before"},
+		{"falls below the first", []safety.Event{asks("A"), granted("A", 5), asks("B"), granted("B", 6), asks("A"), granted("A", 3)}, "A has the fencing token 3, and A had 5 before"},
+		{"is missing", []safety.Event{asks("A"), granted("A", 0), asks("B"), granted("B", 0)}, "B has the fencing token 0, and A had 0 before"},
+		{"is answered late", []safety.Event{asks("A"), asks("B"), granted("B", 6), granted("A", 5)}, ""},
+		{"is of one grant", []safety.Event{asks("A"), granted("A", 0)}, ""},
+	} {
+		for i := range c.events {
+			c.events[i].At = time.Duration(i)
+		}
+		if got := fenceRegress(c.events); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
 // TestBlindedJudge blinds each judge in turn. The counter may see less than the others, but not more.
 func TestBlindedJudge(t *testing.T) {
 	apart, both := told("A+", "A-", "B+", "B-"), told("A+", "B+", "A-", "B-")

@@ -239,6 +239,7 @@ func (g *group) tell(l Lock, number int, r *round) (a safety.Attempt) {
 	defer s.close()
 	defer func() {
 		end := recover()
+		s.checkFences()
 		a = s.outcome
 		a.Number = number
 		a.Events = s.history.all()

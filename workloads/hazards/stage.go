@@ -108,6 +108,16 @@ func (s *Stage) Never(format string, args ...any) {
 	s.Fail(format, args...)
 }
 
+// checkFences fails the attempt if a fencing token repeats one or falls, whatever the hazard is.
+func (s *Stage) checkFences() {
+	if !s.Has(fenced) {
+		return
+	}
+	if why := fenceRegress(s.history.all()); why != "" {
+		s.Fail("%s", why)
+	}
+}
+
 // overlap lets a client work for a moment if another one believes that it holds the key as well.
 func (s *Stage) overlap(c *Client) {
 	if c.believes.Load() && slices.ContainsFunc(s.clients, func(other *Client) bool { return other != c && other.believes.Load() }) {
