@@ -133,20 +133,40 @@ func (s *Stage) FailIfBoth(a, b *Client) {
 	}
 }
 
-// Intrude lets a client try for the key that another one holds, and fails the attempt if it is granted. Then both let go.
+// Intrude lets a client try for the key that another one holds, and fails the attempt if it is granted. Then the holder lets go,
+// and the key has to be free.
 func (s *Stage) Intrude(holder, intruder *Client) {
 	granted, err := intruder.Try()
+	if !granted && err == nil { // a library may refuse a free key for a moment
+		granted = intruder.AcquireBy(s.Now() + 2*work)
+	}
 	if s.Has(expires) {
 		s.Before(holder.Sure(), "the attempt of "+intruder.name)
 	}
 	if err != nil {
 		s.leave(safety.NotExercised, "%s has no answer: %v", intruder.name, err)
 	}
-	holder.Release()
-	if granted {
+	if _, err = holder.Release(); granted {
 		intruder.Release()
+		s.FailIfBoth(holder, intruder)
+	} else if err == nil {
+		s.failIfTaken(holder, intruder)
 	}
-	s.FailIfBoth(holder, intruder)
+}
+
+// failIfTaken fails the attempt if a client has let go the key, with an answer, and the next one cannot acquire it before the
+// lease would have ended by itself.
+func (s *Stage) failIfTaken(last, next *Client) {
+	let, end := s.Now(), s.Now()+slack
+	if s.Has(expires) {
+		s.Before(last.Sure()-s.TTL()/2, "the release of "+last.name)
+		end = min(end, last.Sure()-s.TTL()/10)
+	}
+	if !next.AcquireBy(end) {
+		s.Fail("%s has let the key go, and it was not free after %s", last.name, format.Duration(s.Now()-let))
+		return
+	}
+	next.Release()
 }
 
 // Before ends the attempt if the machine has stalled: what was to happen before a moment has happened after it.

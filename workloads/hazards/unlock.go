@@ -10,6 +10,7 @@ func init() {
 		Number: 9, Name: drivers.HazardUnlockAfterRefusal,
 		Applies: needsExclusive,
 		Tell:    unlockAfterRefusal,
+		MinTTL:  longLease, // none ends meanwhile
 		Fails:   []string{"rueidis set-nx-del"},
 		Sound:   []string{"rueidis set-nx"},
 	})
