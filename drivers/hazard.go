@@ -69,7 +69,7 @@ var hazards = []struct {
 	{HazardConnectionCut, "the connection of a holder breaks: the next client is let in"},
 	{HazardFenceFailover, "a replica that has not heard of the last grants becomes the primary: it issues their fencing tokens again"},
 	{HazardHalfOpen, "a holder vanishes, and what is between keeps its connection open: its lock stays for ever"},
-	{HazardRenewalReacquires, "the lease ends before its renewal: the renewal takes the lock again, which another client had meanwhile"},
+	{HazardRenewalReacquires, "a renewal is late, in time or lost: its holder is told that it keeps the lock, which another client has had, or gets"},
 	{HazardPooler, "a pooler lends the connection to others between transactions: the lock is theirs"},
 	{HazardWaitForever, "the new primary has fewer replicas than have to acknowledge: it refuses for ever"},
 }

@@ -257,24 +257,26 @@ func (c *Client) Watch() (renewals func() int64) {
 	return answered.Load
 }
 
-// Renew asks once for the whole lease again, and reports whether the client is told that it has it.
-func (c *Client) Renew() (held bool) {
+// Renew asks once for the whole lease again, and reports whether the client is told that it has it, which counts as a grant for
+// Ends and Sure.
+func (c *Client) Renew() (held bool, err error) {
 	r, ok := drivers.As[drivers.Renewer](c.session)
 	if !ok {
 		c.stage.leave(safety.NotApplicable, "its leases are not renewed")
 	}
 	ctx, cancel := context.WithTimeout(c.stage.ctx, openTimeout)
 	defer cancel()
-	held, err := r.Renew(ctx, &c.lease)
+	asked := c.stage.Now()
+	held, err = r.Renew(ctx, &c.lease)
 	switch {
 	case err != nil:
-		c.stage.leave(safety.NotExercised, "%s has no answer to its renewal: %v", c.name, err)
+		c.add(safety.Errs, string(drivers.ClassOf(err))+": "+err.Error())
 	case held:
-		c.add(safety.Renewed, "")
+		c.Asked, c.Granted = asked, c.add(safety.Renewed, "")
 	default:
 		c.add(safety.NotThere, "")
 	}
-	return held
+	return held, err
 }
 
 // Vanish ends the client as if its machine had lost its power: the server does not even hear that its connections are gone.

@@ -5,7 +5,6 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results/format"
-	"github.com/lockbench/lockbench/results/safety"
 )
 
 func init() {
@@ -16,13 +15,6 @@ func init() {
 		Server:  true,
 		Fails:   []string{"rueidis set-nx"},
 		Sound:   []string{"postgres advisory"},
-	})
-	register(Hazard{
-		Number: 28, Name: drivers.HazardRenewalReacquires,
-		Applies: needsRenewer,
-		Tell:    renewalReacquires,
-		Fails:   []string{"redsync set-nx-on-extend"},
-		Sound:   []string{"rueidis set-nx", "redsync library"},
 	})
 }
 
@@ -38,17 +30,4 @@ func orphanWatchdog(s *Stage) {
 	}
 	s.Never("the key that A has let go was not free after %v, with %s by A, whose client lives on",
 		(s.Now() - failed).Round(time.Millisecond), format.Plural(renewals(), "renewal"))
-}
-
-func renewalReacquires(s *Stage) {
-	a, b := s.Client("A"), s.Client("B")
-	a.Acquire()
-	s.Outlast(a)
-	if !b.AcquireBy(a.Ends() + s.TTL() + slack) {
-		s.leave(safety.NotExercised, "the key of A was not free after its lease")
-	}
-	b.Release()
-	if a.Renew() {
-		s.Fail("A was told that it still holds the key, which B has had meanwhile")
-	}
 }
