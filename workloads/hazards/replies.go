@@ -16,13 +16,6 @@ func init() {
 		Fails:   []string{"rueidis setnx"},
 		Sound:   []string{"rueidis set-nx"},
 	})
-	register(Hazard{
-		Number: 21, Name: drivers.HazardLateGrant,
-		Applies: needsLease,
-		Tell:    lateGrant,
-		Server:  true,
-		Fails:   []string{"rueidis set-nx"},
-	})
 }
 
 func acquireReplyLost(s *Stage) {
@@ -44,24 +37,4 @@ func acquireReplyLost(s *Stage) {
 		return
 	}
 	s.Never("the key that nobody holds was not free after %v", (s.Now() - since).Round(time.Millisecond))
-}
-
-func lateGrant(s *Stage) {
-	a, b := s.ClientWith("A", func(cfg *drivers.Config) { cfg.Polls = false }), s.Client("B") // A tries once, and stands in no line
-	requests, _ := a.Rehearse()
-	reply := a.BreakReply(requests)
-	answer := later(a.Try)
-	s.Hit(reply, answer)
-	s.Fault(reply.Held(), "the reply to A, %d bytes, is held back", reply.Held())
-	if !b.AcquireBy(s.Now() + 2*s.TTL() + slack) {
-		s.leave(safety.NotExercised, "the key was not free after the lease of A")
-	}
-	reply.Go()
-	held, _ := answer()
-	s.Before(b.Sure(), "the reply to A")
-	if held {
-		a.Release()
-	}
-	b.Release()
-	s.FailIfBoth(a, b)
 }
