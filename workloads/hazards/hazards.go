@@ -283,8 +283,9 @@ func needsSession(t drivers.Traits) string {
 	return needsExclusive(t)
 }
 
-func expires(t drivers.Traits) bool { return t.Expires }
-func fenced(t drivers.Traits) bool  { return t.Fenced }
+func expires(t drivers.Traits) bool   { return t.Expires }
+func fenced(t drivers.Traits) bool    { return t.Fenced }
+func ofSession(t drivers.Traits) bool { return t.Session }
 
 // applies returns why a lock has nothing to fear of h; empty if it may.
 func (h *Hazard) applies(l Lock, service string) (why string) {

@@ -32,6 +32,9 @@ func (c *Client) line() *fault.Proxy {
 	return c.network.nodes[0]
 }
 
+// heard returns how many bytes the client's only server has told it.
+func (c *Client) heard() int64 { return c.line().Bytes(fault.Replies).Passed }
+
 // Break stops the client's n-th request from now on, which no server sees then.
 func (c *Client) Break(n int) *fault.Break { return c.line().Break(n + c.far()) }
 

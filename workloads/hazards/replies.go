@@ -26,12 +26,22 @@ func acquireReplyLost(s *Stage) {
 	reply := a.BreakReply(lost)
 	answer := later(a.Try)
 	s.Hit(reply, answer)
+	heard := a.heard()
 	reply.Cut()
+	if !s.Has(ofSession) { // one of a session does not end with its connection, but with a longer outage
+		a.network.Outage() // the client cannot ask again
+	}
 	since := s.Now()
-	if held, err := answer(); err == nil {
+	held, err := answer()
+	a.network.Resume()
+	s.Fault(reply.Held(), "the reply to request %d of %d of A, %d bytes, was lost with its connection", lost, requests, reply.Held())
+	switch {
+	case err == nil && a.heard() == heard:
+		s.Fail("A was told whether it holds the key (%v), and no answer has reached it", held)
+		return
+	case err == nil: // its library has asked again
 		s.leave(safety.NotExercised, "A has heard an answer: %v", held)
 	}
-	s.Fault(reply.Held(), "the reply to request %d of %d of A, %d bytes, was lost with its connection", lost, requests, reply.Held())
 	if b.AcquireBy(since + 2*s.TTL() + slack) {
 		s.Recovered(b.Granted - since)
 		return
