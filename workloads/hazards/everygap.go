@@ -92,15 +92,19 @@ func everyGap(s *Stage) {
 	s.Hit(at, answer)
 	s.Fault(at.Held(), "%v (%d bytes)", g, at.Held())
 	began := s.Now()
-	held := s.suffer(a, b, at, answer, befalls.late, befalls.dies)
+	held := s.suffer(a, b, at, answer, g)
 	if !held && !b.AcquireBy(began+2*s.TTL()+2*slack) {
 		s.Never("%v: the key was not free after %v", g, (s.Now() - began).Round(time.Millisecond))
 		return
 	}
 	s.Recovered(b.Granted - began)
 	granted, err := c.Try()
+	again := false
+	if !befalls.dies {
+		again, _ = a.Try() // which may not hear an answer
+	}
 	if s.Has(expires) {
-		s.Before(b.Sure(), "the attempt of C")
+		s.Before(b.Sure(), "the attempts of C and A")
 	}
 	if err != nil {
 		s.leave(safety.NotExercised, "C has no answer: %v", err)
@@ -110,11 +114,16 @@ func everyGap(s *Stage) {
 		c.Release()
 		s.Fail("%v: B and C held the key at once", g)
 	}
+	if again {
+		a.Release()
+		s.Fail("%v: B held the key, and A, which had let it go, was granted it", g)
+	}
 }
 
 // suffer lets a fault take its course, and A do what every client does after that: it releases what it holds, or may hold. It
 // reports whether B has been granted the key meanwhile.
-func (s *Stage) suffer(a, b *Client, at *fault.Break, answer func() (bool, error), late, dies bool) (held bool) {
+func (s *Stage) suffer(a, b *Client, at *fault.Break, answer func() (bool, error), g gap) (held bool) {
+	late, dies := gapFaults[g.fault].late, gapFaults[g.fault].dies
 	if late {
 		held = b.AcquireBy(s.Now() + s.TTL() + slack/2)
 		at.Go()
@@ -127,6 +136,8 @@ func (s *Stage) suffer(a, b *Client, at *fault.Break, answer func() (bool, error
 	switch {
 	case dies:
 		a.Die()
+	case held && g.release && g.request == 1 && !gapFaults[g.fault].reply && yes && s.Has(owned):
+		s.Fail("%v: A was told that it had held the key until then, and B held it", g)
 	case err != nil || yes && a.believes.Load():
 		if !late && err == nil { // it says that it was granted the key all the same
 			if held, _ = b.Try(); held && s.Has(expires) {

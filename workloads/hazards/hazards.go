@@ -284,6 +284,7 @@ func needsSession(t drivers.Traits) string {
 }
 
 func expires(t drivers.Traits) bool   { return t.Expires }
+func owned(t drivers.Traits) bool     { return t.Owned }
 func fenced(t drivers.Traits) bool    { return t.Fenced }
 func ofSession(t drivers.Traits) bool { return t.Session }
 
