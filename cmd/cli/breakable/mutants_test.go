@@ -158,18 +158,11 @@ func lookup(driver string) drivers.Driver {
 // lockOf returns a lock by its name.
 func lockOf(t *testing.T, name string) hazards.Lock {
 	t.Helper()
-	where, _, _ := strings.Cut(name, " ")
-	locks, err := hazards.Locks(where)
-	if err != nil {
-		t.Fatal(err)
+	l, ok := hazards.Find(name)
+	if !ok {
+		t.Fatalf("there is no %s", name)
 	}
-	for _, l := range locks {
-		if l.Name() == name {
-			return l
-		}
-	}
-	t.Fatalf("there is no %s", name)
-	return hazards.Lock{}
+	return l
 }
 
 // inShort reports whether make test has the server of a lock.

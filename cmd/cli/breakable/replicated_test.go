@@ -2,6 +2,7 @@ package breakable_test
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -47,14 +48,11 @@ func TestFailOvers(t *testing.T) {
 	} {
 		t.Run(string(hazard), func(t *testing.T) {
 			t.Parallel()
-			h := hazardOf(t, hazard)
+			all := hazards.All()
+			h := &all[slices.IndexFunc(all, func(h hazards.Hazard) bool { return h.Name == hazard })]
 			var list []hazards.Lock
 			for name := range locks {
-				l, ok := hazards.Find(name)
-				if !ok {
-					t.Fatalf("there is no %s", name)
-				}
-				list = append(list, l)
+				list = append(list, lockOf(t, name))
 			}
 			o := hazards.Options{Attempts: 1, Each: time.Minute, Prefix: "failovers:"}
 			for i, c := range hazards.Run(t.Context(), h, list, &started, o) {
