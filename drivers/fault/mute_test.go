@@ -7,7 +7,31 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/lockbench/lockbench/drivers/fault"
 )
+
+// Connections that have fallen silent stay so, new ones work, and Resume cuts the old ones.
+func TestSilence(t *testing.T) {
+	target, got := echo(t, "tcp")
+	p := newProxy(t, target)
+	c := dial(t, p)
+	c.send("a\n")
+	c.expect("a\n")
+	expectServed(t, got, "a\n")
+	p.Silence()
+	c.send("b\n")
+	expectServed(t, got, "b\n")
+	until(t, "the reply is lost", func() int64 { return p.Bytes(fault.Replies).Dropped }, 2)
+	other := dial(t, p)
+	other.send("c\n")
+	other.expect("c\n")
+	c.expectSilence()
+	p.Resume()
+	c.expectEnd()
+	other.send("d\n")
+	other.expect("d\n")
+}
 
 // A connection made while Mute ends is refused or works: it must not have lost the beginning of the server's messages.
 func TestNoConnectionOutlastsMute(t *testing.T) {

@@ -37,6 +37,7 @@ type Proxy struct {
 	links    map[*link]struct{}
 	changed  chan struct{} // closed and replaced whenever bytes that wait may have to go on
 	requests int64         // begun so far
+	refused  int64         // connections so far, by Refuse
 	breaks   []*Break      // neither disarmed nor decided
 	bytes    [2]Bytes
 }
@@ -53,7 +54,7 @@ type way struct {
 // Bytes counts the bytes of one direction, of all connections since the proxy was started.
 type Bytes struct {
 	Passed  int64 // sent on
-	Dropped int64 // read and lost: by Drop, BlackHole or a Break, or because the connection was cut
+	Dropped int64 // read and lost: by Drop, BlackHole, Silence or a Break, or because the connection was cut
 	Held    int64 // read and still in the proxy: held or delayed, or just passing
 }
 
@@ -73,7 +74,7 @@ type link struct {
 type flow struct {
 	waiting int64    // bytes that were read, and neither sent on nor dropped
 	stops   []*Break // that hold them
-	silent  bool     // a Break drops them
+	silent  bool     // Silence or a Break drops them
 }
 
 // NewProxy starts a proxy to an address, which is host:port or unix:///path.
@@ -117,8 +118,18 @@ func (p *Proxy) Refuse() { p.change(func() { p.refuse = true }) }
 // kernel's keep-alive probes are answered, so that an end gives up only by a time-out of its own.
 func (p *Proxy) BlackHole() { p.change(func() { p.hole = true }) }
 
+// Silence drops what the server sends from now on over the connections that there are, and neither end is told. New ones
+// work: it is as if what is between had forgotten the old ones.
+func (p *Proxy) Silence() {
+	p.change(func() {
+		for l := range p.links {
+			l.flow[Replies].silent = true
+		}
+	})
+}
+
 // Resume ends every fault, and forgets every Break. Bytes and ends of connections that were held are sent on.
-// Connections that lost bytes to BlackHole or Break.Lose are cut.
+// Connections that lost bytes to BlackHole, Silence or Break.Lose are cut.
 func (p *Proxy) Resume() {
 	p.change(func() {
 		p.way, p.refuse, p.hole = [2]way{}, false, false
@@ -202,6 +213,9 @@ func (p *Proxy) accept() {
 		}
 		p.mu.Lock()
 		refuse := p.refuse
+		if refuse {
+			p.refused++
+		}
 		p.mu.Unlock()
 		if refuse {
 			reset(client)

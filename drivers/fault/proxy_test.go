@@ -278,6 +278,9 @@ func TestProxy(t *testing.T) {
 			restore := p.Outage()
 			old.expectEnd()
 			expectRefused(t, p)
+			if n := p.Refused(); n != 1 {
+				t.Errorf("it has refused %d connections, want 1", n)
+			}
 			restore()
 			c := dial(t, p)
 			c.send("b\n")
