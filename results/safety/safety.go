@@ -99,7 +99,7 @@ type Attempt struct {
 	Gaps     int
 }
 
-// Take adds an attempt. The first that fails tells the story, or else the first that counts.
+// Take adds an attempt. The first that fails tells the story, or else the one that took longest to recover.
 func (c *Cell) Take(a Attempt) {
 	tell := func() { c.Story, c.Seed = a.Events, a.Number }
 	if a.Left != "" {
@@ -115,7 +115,7 @@ func (c *Cell) Take(a Attempt) {
 	}
 	c.Attempts++
 	c.InRow = 0
-	if c.Attempts == 1 {
+	if c.Attempts == 1 || c.Failed == 0 && a.Recovery > c.Recovery {
 		tell()
 	}
 	c.Recovery = max(c.Recovery, a.Recovery)

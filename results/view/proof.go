@@ -154,7 +154,7 @@ func ProofSeen(cells []*safety.Cell, whole bool) string {
 	case c.Verdict == safety.Survives:
 		text := fmt.Sprintf("survives %s (≤ %s)", attempts, format.Percent(worst.Bound))
 		if whole && worst.Recovery > 0 {
-			text += ", free after " + format.Duration(worst.Recovery)
+			text += ", next grant after " + format.Duration(worst.Recovery)
 		}
 		return text
 	case c.Verdict != safety.Fails:
