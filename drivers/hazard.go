@@ -64,7 +64,7 @@ var hazards = []struct {
 	{HazardAcquireReplyLost, "the client never hears that it has been granted the lock, and goes away: its lock stays for ever"},
 	{HazardLateGrant, "the grant arrives when its lease is over: the client enters beside the next holder"},
 	{HazardClientRetries, "the client library sends a request again whose reply was lost: it removes the next holder's lock, or the lock counts twice"},
-	{HazardMissedWakeup, "a release comes between a refusal and the registration for it: the waiter sleeps on a free lock"},
+	{HazardMissedWakeup, "a waiter does not hear of a release, which comes before it listens or when its connection is gone: it sleeps on a free lock"},
 	{HazardSessionLost, "the service ends the session of a holder that it does not hear from: the next client is let in"},
 	{HazardConnectionCut, "the connection of a holder breaks: the next client is let in"},
 	{HazardFenceFailover, "a replica that has not heard of the last grants becomes the primary: it issues their fencing tokens again"},

@@ -23,6 +23,7 @@ type Client struct {
 	network Network // no nodes without a server
 	service drivers.Service
 	session drivers.Session
+	waiter  drivers.Waiter // nil unless Waiter has opened it
 	lease   drivers.Lease
 
 	process *process // nil for a client in this one

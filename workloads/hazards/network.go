@@ -70,6 +70,9 @@ func (n Network) Outage() int64 { return n.each(func(p *fault.Proxy) { p.Outage(
 // BlackHole loses everything on all connections, and returns how many there are. Nobody hears that one has ended.
 func (n Network) BlackHole() int64 { return n.each((*fault.Proxy).BlackHole) }
 
+// Silence loses what the server sends over all connections from now on, and returns on how many. New ones work.
+func (n Network) Silence() int64 { return n.each((*fault.Proxy).Silence) }
+
 // Hold keeps everything back until Resume, and returns on how many connections.
 func (n Network) Hold() int64 {
 	return n.each(func(p *fault.Proxy) {

@@ -1,0 +1,226 @@
+package hazards
+
+// Clients that wait for a key as -wait lets them.
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync/atomic"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/fault"
+	"github.com/lockbench/lockbench/drivers/wait"
+	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/safety"
+)
+
+// ways returns the ways of waiting of the lock that register something and then sleep.
+func (s *Stage) ways() (list []wait.Kind) {
+	t := s.lock.Design.Traits
+	for _, k := range wait.Kinds() {
+		if k.Wakes && t.Wakes || k.Blocks && t.Blocks || k.Native && t.Waits {
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+// Waiter opens a client that can wait, and whose releases wake those that do. An answer may take it a quarter of the lease.
+func (s *Stage) Waiter(name string, way wait.Kind) *Client {
+	c := s.ClientWith(name, func(cfg *drivers.Config) {
+		cfg.Wakes, cfg.Blocks, cfg.Polls, cfg.IOTimeout = way.Wakes, way.Blocks, false, s.ttl/4
+	})
+	ctx, cancel := context.WithTimeout(s.ctx, openTimeout)
+	defer cancel()
+	room, err := wait.NewRoom(ctx, way.Name, c.service, wait.Options{})
+	if err != nil {
+		s.leave(safety.NotExercised, "%s cannot wait: %v", name, err)
+	}
+	s.closers = append(s.closers, room.Close)
+	if c.session, c.waiter, err = room.Client(c.session, 0); err != nil {
+		s.leave(safety.NotExercised, "%s cannot wait: %v", name, err)
+	}
+	return c
+}
+
+// waiting is a client's wait for a key.
+type waiting struct {
+	granted <-chan struct{} // closed once it holds the key, or at the end of the attempt
+	failed  atomic.Int64    // when the last error came, in nanoseconds of the attempt; 0: there was none
+}
+
+// Wait begins to wait for the key, which the client has just been refused, and tries again after an error. It ends with the attempt
+// at the latest. The history has the first error of each row.
+func (c *Client) Wait() *waiting {
+	c.add(safety.Asks, "again, when it hears of a release")
+	w := &waiting{}
+	w.granted = c.wait(c.granted, func(err error, again bool) {
+		if !again {
+			c.add(safety.Errs, err.Error())
+		}
+		w.failed.Store(int64(c.stage.Now()))
+	})
+	return w
+}
+
+// failedSince reports whether there was an error after a moment.
+func (w *waiting) failedSince(moment time.Duration) bool {
+	return time.Duration(w.failed.Load()) > moment
+}
+
+// Watches lets time pass until done is closed or a moment has come, and reports which. It ends the attempt as stalled if this
+// process did not run for a while: then its waiters did not either, and nothing is known of them.
+func (s *Stage) Watches(done <-chan struct{}, moment time.Duration) (closed bool) {
+	for last := s.Now(); ; {
+		select {
+		case <-done:
+			return true
+		case <-time.After(min(tryEvery, moment-last)):
+		}
+		now := s.Now()
+		switch {
+		case s.ctx.Err() != nil:
+			s.leave(safety.NotExercised, "stopped")
+		case now-last > s.ttl/10:
+			s.leave(safety.Stalled, "for %v this process did not run", (now - last).Round(time.Millisecond))
+		case now >= moment:
+			return false
+		}
+		last = now
+	}
+}
+
+// HitBy waits until a breakpoint holds what it is for, or ends the attempt when a moment has come.
+func (s *Stage) HitBy(b *fault.Break, moment time.Duration) {
+	if !s.Watches(b.Hit(), moment) {
+		s.leave(safety.NotExercised, "the request that was to be stopped was not sent")
+	}
+}
+
+// wait waits for the key, and tries again after an error. It calls failed with each error, which may follow another one, and
+// granted once it holds the key. It closes done after that, or at the end of the attempt.
+func (c *Client) wait(granted func(), failed func(err error, again bool)) (done <-chan struct{}) {
+	ctx, cancel := context.WithCancel(c.stage.ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		clock := drivers.NewClock()
+		held, err := false, error(nil)
+		for again := false; ctx.Err() == nil; again = err != nil {
+			var a wait.Attempt
+			if a, err = wait.After(ctx, held, err, c.session, c.waiter, &c.lease, &clock, nil); a.Held {
+				granted()
+				return
+			}
+			if err != nil && ctx.Err() == nil {
+				failed(err, again)
+			}
+			if a.Unknown {
+				_, _ = c.session.Release(ctx, &c.lease) // best effort
+			}
+			select {
+			case <-time.After(tryEvery):
+			case <-ctx.Done():
+				return
+			}
+			held, err = c.request()
+		}
+	}()
+	c.stage.closers = append(c.stage.closers, func() error {
+		cancel()
+		<-ended
+		return nil
+	})
+	return ended
+}
+
+// rehearseWait waits for another key until its holder releases it, and returns how many requests that takes before the client
+// sleeps: the fewest of two times, since the first one connects. It is no part of the history.
+func (c *Client) rehearseWait(holder *Client) (requests int) {
+	s := c.stage
+	key := s.key
+	defer func() { s.key = key }()
+	requests = math.MaxInt
+	for n := range 2 {
+		s.key = fmt.Sprintf("%s:rehearsal-%d", key, n)
+		held, err := holder.request()
+		for patience := s.Now() + slack; !held && err == nil && s.Now() < patience; held, err = holder.request() {
+			s.Until(s.Now() + tryEvery) // a library that gets no answer in time may call that a refusal
+		}
+		if !held || err != nil {
+			s.leave(safety.NotExercised, "%s could not acquire a free key: %v, %v", holder.name, held, err)
+		}
+		if held, err := c.request(); held || err != nil {
+			s.leave(safety.NotExercised, "%s was not refused: %v, %v", c.name, held, err)
+		}
+		before := c.line().Requests()
+		var granted atomic.Bool
+		done := c.wait(func() { granted.Store(true) }, func(error, bool) {})
+		c.calm()
+		requests = min(requests, int(c.line().Requests()-before))
+		holder.mustRelease(holder.session.Release(s.ctx, &holder.lease))
+		s.Watches(done, s.Now()+s.TTL())
+		if !granted.Load() {
+			s.leave(safety.NotExercised, "%s was not granted another key, without a fault", c.name)
+		}
+		c.mustRelease(c.session.Release(s.ctx, &c.lease))
+	}
+	return requests
+}
+
+// mustRelease ends the attempt unless a release has removed the lock.
+func (c *Client) mustRelease(removed bool, err error) {
+	if !removed || err != nil {
+		c.stage.leave(safety.NotExercised, "%s could not let its key go: %v, %v", c.name, removed, err)
+	}
+}
+
+// calm waits until the client has asked for nothing for some time, neither for a connection nor over one: it sleeps. It waits
+// for a quarter of the lease at most.
+func (c *Client) calm() {
+	const silence = 50 * time.Millisecond
+	asked := func() int64 { return c.line().Requests() + c.line().Refused() }
+	last, since := asked(), c.stage.Now()
+	for began := since; c.stage.Now() < min(since+silence, began+c.stage.ttl/4); {
+		c.stage.Until(c.stage.Now() + tryEvery)
+		if n := asked(); n != last {
+			last, since = n, c.stage.Now()
+		}
+	}
+}
+
+// awaken fails the attempt if b still sleeps at a moment, though the key is free: c is granted it. One whose connection does not
+// answer does not sleep if it is told so, in the second half of that time or, with early, at any moment of it. The finding names the
+// way of waiting, and how many requests b has begun since it had sent that many.
+func (s *Stage) awaken(b, c *Client, w *waiting, moment time.Duration, early bool, way string, sent int64) {
+	released := s.Now()
+	half := released + (moment-released)/2
+	for !s.Watches(w.granted, min(moment, s.Now()+tryEvery)) {
+		switch {
+		case early && w.failedSince(released):
+			return
+		case s.Now() < moment:
+		case w.failedSince(half):
+			return
+		default:
+			s.asleep(b, c, way, s.Now()-released, b.line().Requests()-sent)
+			return
+		}
+	}
+	s.Recovered(max(0, b.Granted-released))
+}
+
+// asleep fails the attempt if c is granted the key at once, for which b sleeps.
+func (s *Stage) asleep(b, c *Client, way string, slept time.Duration, requests int64) {
+	held, err := c.Try()
+	if !held || err != nil {
+		s.leave(safety.NotExercised, "%s: the key was not free: %s may have been granted it and not have heard", way, b.name)
+	}
+	if took := c.Granted - c.Asked; took > s.ttl/10 {
+		s.leave(safety.Stalled, "%s: %s was granted the key only after %v", way, c.name, took)
+	}
+	s.Fail("%s: %s slept on a free key for %v, in which it sent %s; %s was granted it at once", way, b.name, slept.Round(time.Millisecond),
+		format.Plural(int(requests), "request"), c.name)
+}

@@ -1,0 +1,92 @@
+package hazards
+
+import (
+	"slices"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/fault"
+	"github.com/lockbench/lockbench/results/safety"
+)
+
+func init() {
+	register(Hazard{
+		Number: 23, Name: drivers.HazardMissedWakeup,
+		Applies: needsRegistration,
+		Tell:    missedWakeup,
+		Server:  true,
+		Lone:    true,
+		MinTTL:  1500 * time.Millisecond, // a waiter that hears of a release has more than a third of it to act
+		Fails:   []string{"rueidislock library"},
+		Sound:   []string{"rueidis set-nx"},
+	})
+}
+
+// polling are the drivers whose waiters have no registration to miss, though they wait by themselves.
+var polling = []string{"redislock", "redsync"}
+
+func needsRegistration(t drivers.Traits) string {
+	if !t.Wakes && !t.Blocks && !t.Waits {
+		return "its waiters register for nothing: they ask again and again"
+	}
+	return needsExclusive(t)
+}
+
+// missedWakeup tells each fault of each way of waiting, an attempt each.
+//
+// Its bounds are the waiter's own. If a wake-up is lost, it sleeps on until the lease ends of which it knows: A's (TTL; -wait
+// looks by itself after wait.MaxSleep besides, which is longer, and rueidislock's driver after a TTL). So one that hears of the
+// release, or learns that it could not, is granted the key before that: it fails if it still sleeps when a tenth of A's lease is
+// left. Nobody can hear over a connection that falls silent without an end: then it has until that lease is over and another TTL,
+// in which its own I/O time-out (a quarter of a TTL) or the time-out of its session (a TTL) has to end its wait, be it by an error.
+//
+// The attempt is stalled if A's release was not answered in the first half of its lease, if the process stood still for a tenth
+// of it, or if the server takes that long to grant the key to C.
+func missedWakeup(s *Stage) {
+	if slices.Contains(polling, s.lock.Driver) {
+		s.leave(safety.NotApplicable, "its waiters ask again and again: they register for nothing")
+	}
+	ways := s.ways()
+	way, number := ways[s.number%len(ways)], s.number/len(ways)
+	a, b, c := s.Waiter("A", way), s.Waiter("B", way), s.Waiter("C", way)
+	requests := b.rehearseWait(a)
+	const ofSleeper = 2 // faults: its connections are cut, or silent
+	s.outcome.Gaps = len(ways) * (ofSleeper + requests)
+	a.Acquire()
+	if held, err := b.Try(); held || err != nil {
+		s.leave(safety.NotExercised, "B was not refused: %v, %v", held, err)
+	}
+	patience := a.Sure() - s.TTL()/10
+	var request *fault.Break
+	n := number%(ofSleeper+requests) - ofSleeper + 1 // of B's requests, if it is more than 0
+	if n > 0 {
+		request = b.Break(n)
+	}
+	w := b.Wait()
+	switch n {
+	case -1:
+		b.calm()
+		cut := b.Network().Outage()
+		b.calm() // it may look at once, and has to be refused a connection then
+		s.Fault(cut, "%s: the connections of B, which sleeps, are cut, %d of them, and %d more refused: it cannot connect until A has released",
+			way.Name, cut, b.line().Refused())
+	case 0:
+		b.calm()
+		silent := b.Network().Silence()
+		s.Fault(silent, "%s: the connections of B, which sleeps, fall silent, %d of them: it is not told", way.Name, silent)
+		patience = a.Sure() + s.TTL()
+	default:
+		s.HitBy(request, a.Sure()-s.TTL()/2)
+		s.Fault(request.Held(), "%s: request %d of %d of B's wait, %d bytes, is held back until A has released", way.Name, n, requests, request.Held())
+	}
+	sent := b.line().Requests()
+	a.mustRelease(a.Release())
+	s.Before(a.Sure()-s.TTL()/2, "the release of A")
+	switch {
+	case n > 0:
+		request.Go()
+	case n < 0:
+		b.Network().Resume()
+	}
+	s.awaken(b, c, w, patience, n == 0, way.Name, sent)
+}
