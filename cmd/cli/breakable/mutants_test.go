@@ -88,6 +88,8 @@ var defects = []struct {
 		"rueidis set-nx", "go-redis fenced", "redislock library", "mysql get-lock", "postgres row-lock",
 	}, "no answer"},
 
+	{"missed-wakeup", "does not try again after its subscription", inService(subscribesLast), []string{"rueidis set-nx", "go-redis redisson"}, "slept on a free key"},
+
 	{"quorum-nodes-gone", "counts a minority as a majority", inRedlock(func(r *redlock) { r.counts = 2 }), []string{"redlock@redlock set-nx"}, "minority"},
 	{"quorum-nodes-gone", "keeps its votes when too few nodes answer", inRedlock(func(r *redlock) { r.keeps = true }), []string{"redlock@redlock set-nx"}, "keeps its votes"},
 	{"late-grant", "does not compare its lease with the time of the votes", inRedlock(func(r *redlock) { r.timeless = true }), []string{
@@ -97,15 +99,20 @@ var defects = []struct {
 
 // attempts are how many a hazard makes of each lock, if it is not one: one for each of its acts, or each gap of the lock that has
 // the most. A library may refuse a free key for a moment, so that an intruder has a second chance.
-var attempts = map[drivers.Hazard]int{"every-gap": 15, "renewal-reacquires": 3, "quorum-nodes-gone": 2, "unlock-after-refusal": 2}
+var attempts = map[drivers.Hazard]int{"every-gap": 15, "missed-wakeup": 30, "renewal-reacquires": 3, "quorum-nodes-gone": 2, "unlock-after-refusal": 2}
 
 // in returns a driver with a defect in its sessions.
 func in(p plant) func(drivers.Driver) drivers.Driver {
+	return inService(func(s drivers.Service) drivers.Service { return service{s, p} })
+}
+
+// inService returns a driver with a defect in its services.
+func inService(plant func(drivers.Service) drivers.Service) func(drivers.Driver) drivers.Driver {
 	return func(sound drivers.Driver) drivers.Driver {
 		if a, ok := sound.(drivers.Addressed); ok {
-			return addressed{mutant{sound, p}, a}
+			return addressed{mutant{sound, plant}, a}
 		}
-		return mutant{sound, p}
+		return mutant{sound, plant}
 	}
 }
 

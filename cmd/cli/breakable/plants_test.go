@@ -4,6 +4,7 @@ package breakable_test
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -190,10 +191,10 @@ func renewsErrors(s drivers.Session) drivers.Session {
 	}}
 }
 
-// mutant is a driver whose sessions have a defect.
+// mutant is a driver whose services have a defect.
 type mutant struct {
 	drivers.Driver
-	plant plant
+	plant func(drivers.Service) drivers.Service
 }
 
 func (m mutant) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, error) {
@@ -201,7 +202,7 @@ func (m mutant) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 	if err != nil {
 		return nil, err
 	}
-	return service{s, m.plant}, nil
+	return m.plant(s), nil
 }
 
 // addressed is a mutant that needs a server.
@@ -210,6 +211,7 @@ type addressed struct {
 	drivers.Addressed
 }
 
+// service is one whose sessions have a defect.
 type service struct {
 	drivers.Service
 	plant plant
@@ -223,4 +225,61 @@ func (s service) Session(ctx context.Context, id int) (drivers.Session, error) {
 		return nil, err
 	}
 	return s.plant(inner), nil
+}
+
+// asked has a channel for each key, which is closed once its waiter has asked for the rest of the lease.
+var asked sync.Map
+
+// subscribesLast is the service of waiters that subscribe only when they have tried again and are about to sleep.
+func subscribesLast(s drivers.Service) drivers.Service {
+	return late{service{s, func(s drivers.Session) drivers.Session { return asking{s} }}}
+}
+
+type asking struct{ drivers.Session }
+
+func (a asking) Unwrap() drivers.Session { return a.Session }
+
+func (a asking) Remaining(ctx context.Context, l *drivers.Lease) (time.Duration, error) {
+	if done, ok := asked.LoadAndDelete(l.Key); ok {
+		defer close(done.(chan struct{}))
+	}
+	r, _ := drivers.As[drivers.Remainer](a.Session) // it expires, so it has one
+	return r.Remaining(ctx, l)
+}
+
+// late takes a waiter for subscribed at once.
+type late struct{ service }
+
+func (l late) Listen(ctx context.Context, wake func(string)) (drivers.Listener, error) {
+	sub, ok := drivers.As[drivers.Subscriber](l.Service)
+	if !ok {
+		return nil, errors.New("its releases cannot be listened to")
+	}
+	inner, err := sub.Listen(ctx, wake)
+	return &lateListener{Listener: inner}, err
+}
+
+type lateListener struct {
+	drivers.Listener
+	adding sync.WaitGroup
+}
+
+func (l *lateListener) Add(ctx context.Context, key string) error {
+	done := make(chan struct{})
+	asked.Store(key, done)
+	l.adding.Go(func() {
+		select {
+		case <-done:
+			_ = l.Listener.Add(ctx, key) // its waiter sleeps until the lease ends then
+		case <-ctx.Done():
+		}
+	})
+	return nil
+}
+
+// Close ends the subscription; the hub has ended the context of those under way.
+func (l *lateListener) Close() error {
+	err := l.Listener.Close()
+	l.adding.Wait()
+	return err
 }
