@@ -140,9 +140,12 @@ func (c *Client) granted() {
 	c.Granted = c.stage.history.add(safety.Event{Client: c.name, Kind: safety.Granted, Owner: c.lease.Owner, Fence: c.lease.Fence})
 }
 
-// Acquire acquires the key, which is free.
+// Acquire acquires the key, which is free. A library that does not wait long for an answer may call a free key taken at first.
 func (c *Client) Acquire() {
 	held, err := c.Try()
+	if !held && err == nil {
+		held = c.AcquireBy(c.stage.Now() + slack)
+	}
 	switch {
 	case err != nil:
 		c.stage.leave(safety.NotExercised, "%s could not acquire a free key: %v", c.name, err)
