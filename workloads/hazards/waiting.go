@@ -47,15 +47,17 @@ func (s *Stage) Waiter(name string, way wait.Kind) *Client {
 
 // waiting is a client's wait for a key.
 type waiting struct {
+	client  *Client
+	way     string          // of -wait
 	granted <-chan struct{} // closed once it holds the key, or at the end of the attempt
 	failed  atomic.Int64    // when the last error came, in nanoseconds of the attempt; 0: there was none
 }
 
 // Wait begins to wait for the key, which the client has just been refused, and tries again after an error. It ends with the attempt
 // at the latest. The history has the first error of each row.
-func (c *Client) Wait() *waiting {
+func (c *Client) Wait(way wait.Kind) *waiting {
 	c.add(safety.Asks, "again, when it hears of a release")
-	w := &waiting{}
+	w := &waiting{client: c, way: way.Name}
 	w.granted = c.wait(c.granted, func(err error, again bool) {
 		if !again {
 			c.add(safety.Errs, err.Error())
@@ -191,11 +193,10 @@ func (c *Client) calm() {
 	}
 }
 
-// awaken fails the attempt if b still sleeps at a moment, though the key is free: c is granted it. One whose connection does not
-// answer does not sleep if it is told so, in the second half of that time or, with early, at any moment of it. The finding names the
-// way of waiting, and how many requests b has begun since it had sent that many.
-func (s *Stage) awaken(b, c *Client, w *waiting, moment time.Duration, early bool, way string, sent int64) {
-	released := s.Now()
+// awaken fails the attempt if a waiter still sleeps at a moment, though the key is free: c is granted it. One whose connection does
+// not answer does not sleep if it is told so, in the second half of that time or, with early, at any moment of it.
+func (s *Stage) awaken(w *waiting, c *Client, moment time.Duration, early bool) {
+	released, sent := s.Now(), w.client.line().Requests()
 	half := released + (moment-released)/2
 	for !s.Watches(w.granted, min(moment, s.Now()+tryEvery)) {
 		switch {
@@ -205,22 +206,22 @@ func (s *Stage) awaken(b, c *Client, w *waiting, moment time.Duration, early boo
 		case w.failedSince(half):
 			return
 		default:
-			s.asleep(b, c, way, s.Now()-released, b.line().Requests()-sent)
+			s.asleep(w, c, s.Now()-released, w.client.line().Requests()-sent)
 			return
 		}
 	}
-	s.Recovered(max(0, b.Granted-released))
+	s.Recovered(max(0, w.client.Granted-released))
 }
 
-// asleep fails the attempt if c is granted the key at once, for which b sleeps.
-func (s *Stage) asleep(b, c *Client, way string, slept time.Duration, requests int64) {
+// asleep fails the attempt if c is granted the key at once, for which a waiter sleeps and has sent some requests.
+func (s *Stage) asleep(w *waiting, c *Client, slept time.Duration, requests int64) {
 	held, err := c.Try()
 	if !held || err != nil {
-		s.leave(safety.NotExercised, "%s: the key was not free: %s may have been granted it and not have heard", way, b.name)
+		s.leave(safety.NotExercised, "%s: the key was not free: %s may have been granted it and not have heard", w.way, w.client.name)
 	}
 	if took := c.Granted - c.Asked; took > s.ttl/10 {
-		s.leave(safety.Stalled, "%s: %s was granted the key only after %v", way, c.name, took)
+		s.leave(safety.Stalled, "%s: %s was granted the key only after %v", w.way, c.name, took)
 	}
-	s.Fail("%s: %s slept on a free key for %v, in which it sent %s; %s was granted it at once", way, b.name, slept.Round(time.Millisecond),
+	s.Fail("%s: %s slept on a free key for %v, in which it sent %s; %s was granted it at once", w.way, w.client.name, slept.Round(time.Millisecond),
 		format.Plural(int(requests), "request"), c.name)
 }

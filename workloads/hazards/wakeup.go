@@ -34,14 +34,9 @@ func needsRegistration(t drivers.Traits) string {
 
 // missedWakeup tells each fault of each way of waiting, an attempt each.
 //
-// Its bounds are the waiter's own. If a wake-up is lost, it sleeps on until the lease ends of which it knows: A's (TTL; -wait
-// looks by itself after wait.MaxSleep besides, which is longer, and rueidislock's driver after a TTL). So one that hears of the
-// release, or learns that it could not, is granted the key before that: it fails if it still sleeps when a tenth of A's lease is
-// left. Nobody can hear over a connection that falls silent without an end: then it has until that lease is over and another TTL,
-// in which its own I/O time-out (a quarter of a TTL) or the time-out of its session (a TTL) has to end its wait, be it by an error.
-//
-// The attempt is stalled if A's release was not answered in the first half of its lease, if the process stood still for a tenth
-// of it, or if the server takes that long to grant the key to C.
+// A waiter that misses a release sleeps until A's lease would have ended. So it fails if it still sleeps when a tenth of that lease
+// is left. Nobody can hear over a connection that falls silent without an end: then it has another TTL, in which its I/O time-out (a
+// quarter of a TTL) or that of its session (a TTL) has to end its wait, if only by an error.
 func missedWakeup(s *Stage) {
 	if slices.Contains(polling, s.lock.Driver) {
 		s.leave(safety.NotApplicable, "its waiters ask again and again: they register for nothing")
@@ -62,7 +57,7 @@ func missedWakeup(s *Stage) {
 	if n > 0 {
 		request = b.Break(n)
 	}
-	w := b.Wait()
+	w := b.Wait(way)
 	switch n {
 	case -1:
 		b.calm()
@@ -79,7 +74,6 @@ func missedWakeup(s *Stage) {
 		s.HitBy(request, a.Sure()-s.TTL()/2)
 		s.Fault(request.Held(), "%s: request %d of %d of B's wait, %d bytes, is held back until A has released", way.Name, n, requests, request.Held())
 	}
-	sent := b.line().Requests()
 	a.mustRelease(a.Release())
 	s.Before(a.Sure()-s.TTL()/2, "the release of A")
 	switch {
@@ -88,5 +82,5 @@ func missedWakeup(s *Stage) {
 	case n < 0:
 		b.Network().Resume()
 	}
-	s.awaken(b, c, w, patience, n == 0, way.Name, sent)
+	s.awaken(w, c, patience, n == 0)
 }

@@ -99,7 +99,7 @@ var defects = []struct {
 
 // attempts are how many a hazard makes of each lock, if it is not one: one for each of its acts, or each gap of the lock that has
 // the most. A library may refuse a free key for a moment, so that an intruder has a second chance.
-var attempts = map[drivers.Hazard]int{"every-gap": 15, "missed-wakeup": 30, "renewal-reacquires": 3, "quorum-nodes-gone": 2, "unlock-after-refusal": 2}
+var attempts = map[drivers.Hazard]int{"every-gap": 15, "missed-wakeup": 15, "renewal-reacquires": 3, "quorum-nodes-gone": 2, "unlock-after-refusal": 2}
 
 // in returns a driver with a defect in its sessions.
 func in(p plant) func(drivers.Driver) drivers.Driver {
