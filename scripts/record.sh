@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Record the runs for BENCHMARKS.md and README.md, on an otherwise idle machine, and fill in tables and charts. That takes
-# about an hour and a quarter, half of it for the study of the gate. With names it records only those files:
+# about two and a half hours, half an hour of it for the study of the gate. With names it records only those files:
 # scripts/record.sh services.jsonl overhead.txt
 # Raw files go to scripts/recorded; only this script and scripts/tables write there.
 set -euo pipefail
@@ -102,6 +102,8 @@ text plans.txt "$go" run ./scripts/plans -- '-driver rueidis -lock set-nx -wait 
 
 text prove.txt "$go" run ./cmd/lockbench prove -quiet -format "table,json=$out/prove.json"
 ! wanted prove.txt || gzip -9nf "$out/prove.json"
+text reproduced.txt bash -c "gzip -dc $out/prove.json.gz | $go run ./scripts/reproduce -n 20 -seed 11 /dev/stdin"
+text repeated.txt "$go" run ./scripts/reproduce -runs 100 -at-once 2 -- -attempts 1
 text killed.txt "$go" run ./scripts/killed -n 100 -within 10s -seed 7
 
 text overhead.txt "$go" run ./scripts/overhead -rounds 9 -duration 1500ms

@@ -1,14 +1,19 @@
-// Command reproduce runs the commands of some cells that fail, chosen at random from what lockbench prove -format json wrote, and
-// tells how many fail again in the same way: the key comes free again, or never.
+// Command reproduce tells whether what lockbench prove has shown can be shown again.
 //
-//	go run ./cmd/lockbench prove -quiet -attempts 2 -format json=proof.json
+// It runs the commands of some cells that fail, chosen at random from what prove -format json wrote, and tells how many fail again in
+// the same way: the key comes free again, or never.
+//
+//	go run ./cmd/lockbench prove -quiet -format json=proof.json
 //	go run ./scripts/reproduce -n 20 proof.json
+//
+// Or it makes whole runs, and tells which cells have not the same verdict in all of them:
+//
+//	go run ./scripts/reproduce -runs 100 -at-once 2 -- -attempts 1
 package main
 
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -34,10 +39,15 @@ func main() {
 	}
 	n := flag.Int("n", 20, "how many cells")
 	seed := flag.Uint64("seed", rand.Uint64()>>32, "of their choice (default: a random one)")
+	runs := flag.Int("runs", 0, "how many whole runs, with the flags of prove that follow --")
+	atOnce := flag.Int("at-once", 1, "how many of them at a time")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := errors.New("name one file of lockbench prove -format json")
-	if flag.NArg() == 1 {
+	err := errors.New("name one file of lockbench prove -format json, or -runs N")
+	switch {
+	case *runs > 0:
+		err = repeat(ctx, os.Stdout, *runs, *atOnce, flag.Args())
+	case flag.NArg() == 1:
 		err = run(ctx, os.Stdout, flag.Arg(0), *n, *seed)
 	}
 	stop()
@@ -49,12 +59,13 @@ func main() {
 
 // run runs the commands of n cells of a report.
 func run(ctx context.Context, out io.Writer, file string, n int, seed uint64) error {
-	text, err := os.ReadFile(file)
+	f, err := os.Open(file)
 	if err != nil {
 		return err
 	}
-	var report safety.Report
-	if err := json.Unmarshal(text, &report); err != nil {
+	defer f.Close()
+	report, err := safety.Read(f)
+	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	failing := slices.DeleteFunc(report.Cells, func(c safety.Cell) bool { return c.Verdict != safety.Fails })
@@ -78,17 +89,8 @@ func run(ctx context.Context, out io.Writer, file string, n int, seed uint64) er
 
 // again runs the command of a cell, and returns what becomes of it.
 func again(ctx context.Context, c safety.Cell) (safety.Cell, error) {
-	words := append(strings.Fields(c.Command)[1:], "-quiet", "-format", "json")
-	cmd := exec.CommandContext(ctx, os.Args[0], words...)
-	cmd.Env = append(os.Environ(), asLockbench+"=1")
-	var out, complaint bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &complaint
-	var exit *exec.ExitError
-	if err := cmd.Run(); err != nil && (!errors.As(err, &exit) || exit.ExitCode() < 3) { // else it is a verdict
-		return c, fmt.Errorf("%w: %s", err, complaint.String())
-	}
-	var report safety.Report
-	if err := json.Unmarshal(out.Bytes(), &report); err != nil {
+	report, _, err := prove(ctx, strings.Fields(c.Command)[2:])
+	if err != nil {
 		return c, err
 	}
 	for _, now := range report.Cells {
@@ -97,4 +99,18 @@ func again(ctx context.Context, c safety.Cell) (safety.Cell, error) {
 		}
 	}
 	return c, errors.New("it has no such cell")
+}
+
+// prove runs lockbench prove with some flags. Its exit code is a verdict if it is 0 or more than 2.
+func prove(ctx context.Context, flags []string) (report *safety.Report, code int, err error) {
+	cmd := exec.CommandContext(ctx, os.Args[0], append([]string{"prove", "-quiet", "-format", "json"}, flags...)...)
+	cmd.Env = append(os.Environ(), asLockbench+"=1")
+	var out, complaint bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &complaint
+	var exit *exec.ExitError
+	if err := cmd.Run(); err != nil && (!errors.As(err, &exit) || exit.ExitCode() < 3) {
+		return nil, 0, fmt.Errorf("%w: %s", err, complaint.String())
+	}
+	report, err = safety.Read(&out)
+	return report, cmd.ProcessState.ExitCode(), err
 }

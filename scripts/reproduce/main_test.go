@@ -31,7 +31,7 @@ func TestRun(t *testing.T) {
 		never bool
 		want  string
 	}{{false, "1 of 1"}, {true, "0 of 1"}} {
-		text, err := json.Marshal(safety.Report{Cells: []safety.Cell{
+		text, err := json.Marshal(safety.Report{Schema: safety.Version, Cells: []safety.Cell{
 			cell("overrun", safety.Fails, c.never), cell("unlock-after-refusal", safety.Survives, false),
 		}})
 		if err != nil {
@@ -45,5 +45,37 @@ func TestRun(t *testing.T) {
 		if err := run(t.Context(), &out, file, 20, 1); err != nil || !strings.Contains(out.String(), c.want) {
 			t.Errorf("%v, %s, want %s", err, out.String(), c.want)
 		}
+	}
+}
+
+func TestRepeat(t *testing.T) {
+	var out strings.Builder
+	flags := []string{"-driver", "memory", "-lock", "mutex", "-hazard", "overrun", "-attempts", "1", "-ttl", "2s"}
+	const want = ": 0 differ, 0 times without a verdict; exit codes 0 (2 times)\n" // of that lock and the controls
+	err := repeat(t.Context(), &out, 2, 2, flags)
+	if err != nil || !strings.HasPrefix(out.String(), "2 runs of ") || !strings.HasSuffix(out.String(), want) {
+		t.Errorf("%v, %s, want %s", err, out.String(), want)
+	}
+	if err := repeat(t.Context(), &out, 2, 1, []string{"-attempts", "many"}); err == nil {
+		t.Error("a flag of prove is wrong, and it does not say so")
+	}
+}
+
+// TestDiffer has a cell that is the same throughout, one without a verdict once, and one that fails and survives.
+func TestDiffer(t *testing.T) {
+	s := seen{cells: map[[3]string]map[safety.Verdict]int{}, codes: map[int]int{}}
+	for code, verdicts := range [][3]safety.Verdict{{"fails", "stalled", "fails"}, {"fails", "fails", "survives"}} {
+		var r safety.Report
+		for i, v := range verdicts {
+			r.Cells = append(r.Cells, safety.Cell{Hazard: string(rune('a' + i)), Driver: "d", Lock: "l", Verdict: v})
+		}
+		s.take(&r, code)
+	}
+	var out strings.Builder
+	s.print(&out)
+	const want = "b d l: fails (1 time) stalled (1 time)\nc d l: fails (1 time) survives (1 time)\n" +
+		"2 runs of 3 cells: 1 differ, 1 time without a verdict; exit codes 0 (1 time) 1 (1 time)\n"
+	if out.String() != want {
+		t.Errorf("%s, want %s", out.String(), want)
 	}
 }
