@@ -39,9 +39,9 @@ note() { # COMMAND FILE FLAGS…: note the command that made the file
 		sort >"$tmp/commands"
 	mv "$tmp/commands" "$out/commands.txt"
 }
-text() { # FILE COMMAND…: record what a command prints, below the command itself
+text() { # FILE COMMAND…: record what a command prints, below the command itself; a pipeline is one word
 	wanted "$1" || return 0
-	{ echo "\$ ${*:2}" && "${@:2}"; } >"$tmp/text"
+	{ echo "\$ ${*:2}" && if [ $# = 2 ]; then eval "$2"; else "${@:2}"; fi; } >"$tmp/text"
 	mv "$tmp/text" "$out/$1"
 }
 
@@ -102,7 +102,7 @@ text plans.txt "$go" run ./scripts/plans -- '-driver rueidis -lock set-nx -wait 
 
 text prove.txt "$go" run ./cmd/lockbench prove -quiet -format "table,json=$out/prove.json"
 ! wanted prove.txt || gzip -9nf "$out/prove.json"
-text reproduced.txt bash -c "gzip -dc $out/prove.json.gz | $go run ./scripts/reproduce -n 20 -seed 11 /dev/stdin"
+text reproduced.txt "gzip -dc $out/prove.json.gz | $go run ./scripts/reproduce -n 300 -seed 11 /dev/stdin"
 text repeated.txt "$go" run ./scripts/reproduce -runs 100 -at-once 2 -- -attempts 1
 text killed.txt "$go" run ./scripts/killed -n 100 -within 10s -seed 7
 
