@@ -135,7 +135,7 @@ var floors = []rule{
 	{"scripts/overhead", []string{"drivers", "drivers/all", "drivers/servers", "results", "results/spec", "workloads", "workloads/oracle"}, []string{"github.com/redis/go-redis/v9", "github.com/redis/rueidis"}},
 	{"scripts/plans", []string{"cmd/cli", "drivers/all", "results", "results/capacity", "results/format"}, nil},
 	{"scripts/recovery", []string{"drivers", "drivers/all", "drivers/exec", "drivers/servers", "drivers/wait"}, nil},
-	{"scripts/reproduce", []string{"cmd/cli", "drivers/all", "results/safety"}, nil},
+	{"scripts/reproduce", []string{"cmd/cli", "drivers/all", "results/format", "results/safety"}, nil},
 	{"scripts/tables", []string{"drivers", "drivers/all", "results/..."}, nil},
 }
 
