@@ -151,6 +151,10 @@ const (
 	PipeliningDefault Pipelining = ""     // the library's default
 	PipeliningAuto    Pipelining = "auto" // the library batches concurrent commands by itself
 	PipeliningOff     Pipelining = "off"  // one command at a time on a connection
+
+	// PipeliningBatch has no goroutine a client: a few of them carry all clients, and send what is ready in one write. The
+	// service is a Batcher then.
+	PipeliningBatch Pipelining = "batch"
 )
 
 // Secret is a string that prints as "***" wherever it is printed or marshalled by mistake. Convert it to a string to

@@ -144,6 +144,15 @@ func (s *service) Session(context.Context, int) (drivers.Session, error) {
 
 func (s *service) Traits() drivers.Traits { return s.traits }
 
+// Batch implements drivers.Batcher.
+func (s *service) Batch(context.Context) (drivers.Batch, error) { return drivers.InTurn{}, nil }
+
+// Library implements drivers.Described.
+func (Driver) Library() drivers.Library { return inProcess }
+
+// inProcess is of drivers that have no connections.
+var inProcess = drivers.Library{Pipelining: []drivers.Pipelining{drivers.PipeliningBatch}}
+
 func (s *service) Close() error {
 	s.closed.Store(true)
 	return nil

@@ -21,6 +21,9 @@ func (Null) Designs() []drivers.Design {
 	}}
 }
 
+// Library implements drivers.Described.
+func (Null) Library() drivers.Library { return inProcess }
+
 // Open only requires a known Lock.
 func (d Null) Open(_ context.Context, cfg drivers.Config) (drivers.Service, error) {
 	if _, err := drivers.FindDesign(d, cfg.Lock); err != nil {
@@ -34,6 +37,7 @@ type null struct{}
 
 func (null) Session(context.Context, int) (drivers.Session, error) { return null{}, nil }
 func (null) Traits() drivers.Traits                                { return drivers.Traits{} }
+func (null) Batch(context.Context) (drivers.Batch, error)          { return drivers.InTurn{}, nil }
 func (null) Close() error                                          { return nil }
 func (null) Try(_ context.Context, l *drivers.Lease) (held bool, err error) {
 	l.Reset()

@@ -122,7 +122,10 @@ func conform(t *testing.T, d drivers.Driver, cfg drivers.Config, url string) {
 	}
 	t.Cleanup(func() { proxy.Close() })
 	cfg.Addrs, cfg.IOTimeout = []string{proxy.Addr()}, time.Second
-	if cfg.Release != drivers.ReleaseDefault {
+	if cfg.Pipelining == drivers.PipeliningBatch {
+		d = inBatches{d}
+	}
+	if cfg.Release != drivers.ReleaseDefault || cfg.Pipelining == drivers.PipeliningBatch {
 		d = awake{d}
 	}
 	if cfg.Embedded {

@@ -31,9 +31,33 @@ type Conn interface {
 
 // Link is one connection. One goroutine uses it.
 type Link interface {
-	// Send sends commands at once and returns their replies, as many as there are commands. The error is the first of
-	// any of them.
-	Send(ctx context.Context, commands ...[]string) ([]Reply, error)
+	// Do sends the commands in one write, and sets the Reply or the Err of each. It copies their Args.
+	Do(ctx context.Context, commands []Command)
+}
+
+// Command is a command and its answer.
+type Command struct {
+	Args  []string // the command's name in capitals first
+	Reply Reply
+	Err   error // a ServerError if it is an error reply
+}
+
+// send sends commands over a link and returns their replies, as many as there are commands. The error is the first of any
+// of them.
+func send(ctx context.Context, l Link, commands ...[]string) ([]Reply, error) {
+	list := make([]Command, len(commands))
+	for i := range list {
+		list[i].Args = commands[i]
+	}
+	l.Do(ctx, list)
+	replies := make([]Reply, len(list))
+	for i := range list {
+		if list[i].Err != nil {
+			return nil, list[i].Err
+		}
+		replies[i] = list[i].Reply
+	}
+	return replies, nil
 }
 
 // Subscription is one connection in subscribing mode. It is safe for concurrent use. It ends with its connection; for

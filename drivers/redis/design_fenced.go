@@ -31,6 +31,7 @@ var fenced = design{
 		Loses:    slices.Concat(renewable, []drivers.Hazard{drivers.HazardFenceFailover}),
 	},
 	extraKeys: []string{fenceKind},
+	single:    true,
 	session:   func(s session) drivers.Session { return &fencedSession{tagged: tagged{s}} },
 }
 
@@ -46,15 +47,36 @@ func (s *fencedSession) Try(ctx context.Context, l *drivers.Lease) (bool, error)
 		return false, opTry.fail(err)
 	}
 	reply, err := s.run(ctx, fencedTryScript, args)
+	return fence(opTry, l, reply, err)
+}
+
+// fence reads the reply of a script that returns the fencing token of a grant, or 0.
+func fence(o op, l *drivers.Lease, reply Reply, err error) (bool, error) {
 	if err != nil {
-		return false, opTry.fail(err)
+		return false, o.fail(err)
 	}
-	fence, err := reply.AsInt()
+	token, err := reply.AsInt()
 	if err != nil {
-		return false, opTry.fail(err)
+		return false, o.fail(err)
 	}
-	l.Fence = uint64(fence) // 0: another client holds it
-	return fence > 0, nil
+	l.Fence = uint64(token)
+	return token > 0, nil
+}
+
+// ask implements asker.
+func (s *fencedSession) ask(o op, l *drivers.Lease) ([]string, error) {
+	if o == opTry {
+		return s.set(l)
+	}
+	return s.tagged.ask(o, l)
+}
+
+// hear implements asker.
+func (s *fencedSession) hear(o op, l *drivers.Lease, reply Reply, err error) (bool, error) {
+	if o == opTry {
+		return fence(o, l, reply, err)
+	}
+	return s.tagged.hear(o, l, reply, err)
 }
 
 // set returns the command of Try.

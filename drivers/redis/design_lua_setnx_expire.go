@@ -23,6 +23,7 @@ var luaSetnxExpire = design{
 		Wrong:  "anyone can release it, and a late release frees the next holder's lock",
 		Loses:  slices.Concat(replicable, expiring, ownerless, []drivers.Hazard{drivers.HazardWrongReleaseChain}),
 	},
+	single:  true,
 	session: func(s session) drivers.Session { return &luaSetnxExpireSession{untagged{s}} },
 }
 
@@ -30,10 +31,27 @@ type luaSetnxExpireSession struct{ untagged }
 
 // Try implements drivers.Session with the script.
 func (s *luaSetnxExpireSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
-	ttl, err := s.millis(l.TTL)
+	args, err := s.set(l)
 	if err != nil {
 		return false, opTry.fail(err)
 	}
+	return opTry.count(s.run(ctx, setnxExpireScript, args))
+}
+
+// set returns the command of Try.
+func (s *luaSetnxExpireSession) set(l *drivers.Lease) ([]string, error) {
+	ttl, err := s.millis(l.TTL)
+	if err != nil {
+		return nil, err
+	}
 	l.Reset()
-	return opTry.count(s.run(ctx, setnxExpireScript, append(s.call(setnxExpireScript, l.Key), ttl)))
+	return append(s.call(setnxExpireScript, l.Key), ttl), nil
+}
+
+// ask implements asker.
+func (s *luaSetnxExpireSession) ask(o op, l *drivers.Lease) ([]string, error) {
+	if o == opTry {
+		return s.set(l)
+	}
+	return s.untagged.ask(o, l)
 }

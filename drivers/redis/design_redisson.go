@@ -23,6 +23,7 @@ var redisson = design{
 		Loses: append(slices.Clip(renewable), drivers.HazardClientRetries),
 	},
 	channel: &redissonChannels,
+	single:  true,
 	prepare: func(_ context.Context, s *service) error {
 		s.process = uuid()
 		return nil
@@ -44,22 +45,52 @@ type redissonSession struct {
 
 // Try implements drivers.Session with a script that returns nil or the rest of the holder's lease.
 func (s *redissonSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
+	return s.request(ctx, opTry, redissonTryScript, l)
+}
+
+// request runs a script.
+func (s *redissonSession) request(ctx context.Context, o op, script *Script, l *drivers.Lease) (bool, error) {
+	args, err := s.ask(o, l)
+	if err != nil {
+		return false, o.fail(err)
+	}
+	reply, err := s.run(ctx, script, args)
+	return s.hear(o, l, reply, err)
+}
+
+// ask implements asker.
+func (s *redissonSession) ask(o op, l *drivers.Lease) ([]string, error) {
 	ttl, err := s.millis(l.TTL)
 	if err != nil {
-		return false, opTry.fail(err)
+		return nil, err
 	}
-	l.Reset()
-	l.Owner = s.owner
-	reply, err := s.run(ctx, redissonTryScript, append(s.call(redissonTryScript, l.Key), ttl, s.owner))
-	if err != nil {
-		return false, opTry.fail(err)
+	switch o {
+	case opTry:
+		l.Reset()
+		l.Owner = s.owner
+		return append(s.call(redissonTryScript, l.Key), ttl, s.owner), nil
+	case opRelease:
+		return append(s.call2(redissonReleaseScript, l.Key, redissonChannels.of(l.Key)), redissonUnlock, ttl, l.Owner), nil
 	}
-	if reply.kind == nil {
+	return append(s.call(redissonRenewScript, l.Key), ttl, l.Owner), nil
+}
+
+// hear implements asker.
+func (s *redissonSession) hear(o op, l *drivers.Lease, reply Reply, err error) (bool, error) {
+	switch {
+	case err != nil || o == opRenew:
+		return o.count(reply, err)
+	case o == opRelease && reply.kind == nil: // where Redisson throws an IllegalMonitorStateException
+		return false, nil
+	case o == opRelease:
+		_, err = o.count(reply, nil)
+		return err == nil, err
+	case reply.kind == nil:
 		return true, nil
 	}
 	rest, err := reply.AsInt()
 	if err != nil {
-		return false, opTry.fail(err)
+		return false, o.fail(err)
 	}
 	s.refused.key, s.refused.until = l.Key, time.Now().Add(time.Duration(rest)*time.Millisecond)
 	return false, nil
@@ -80,24 +111,10 @@ func (s *redissonSession) Remaining(ctx context.Context, l *drivers.Lease) (time
 // publishes that, whether or not anything listens. While entries are left it sets the full lease again, as Redisson
 // does.
 func (s *redissonSession) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
-	ttl, err := s.millis(l.TTL)
-	if err != nil {
-		return false, opRelease.fail(err)
-	}
-	args := s.call2(redissonReleaseScript, l.Key, redissonChannels.of(l.Key))
-	reply, err := s.run(ctx, redissonReleaseScript, append(args, redissonUnlock, ttl, l.Owner))
-	if err == nil && reply.kind == nil { // where Redisson throws an IllegalMonitorStateException
-		return false, nil
-	}
-	_, err = opRelease.count(reply, err)
-	return err == nil, err
+	return s.request(ctx, opRelease, redissonReleaseScript, l)
 }
 
 // Renew implements drivers.Renewer like Redisson's watchdog.
 func (s *redissonSession) Renew(ctx context.Context, l *drivers.Lease) (bool, error) {
-	ttl, err := s.millis(l.TTL)
-	if err != nil {
-		return false, opRenew.fail(err)
-	}
-	return opRenew.count(s.run(ctx, redissonRenewScript, append(s.call(redissonRenewScript, l.Key), ttl, l.Owner)))
+	return s.request(ctx, opRenew, redissonRenewScript, l)
 }

@@ -20,6 +20,7 @@ var setNX = design{
 		Releases: compareAndDelete,
 		Loses:    renewable,
 	},
+	single:  true,
 	session: func(s session) drivers.Session { return &setNXPasser{setNXSession{tagged{s}}} },
 }
 
@@ -32,4 +33,20 @@ func (s *setNXSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) 
 		return false, opTry.fail(err)
 	}
 	return opTry.granted(s.do(ctx, args))
+}
+
+// ask implements asker.
+func (s *setNXSession) ask(o op, l *drivers.Lease) ([]string, error) {
+	if o == opTry {
+		return s.set(l)
+	}
+	return s.tagged.ask(o, l)
+}
+
+// hear implements asker.
+func (s *setNXSession) hear(o op, l *drivers.Lease, reply Reply, err error) (bool, error) {
+	if o == opTry {
+		return o.granted(reply, err)
+	}
+	return s.tagged.hear(o, l, reply, err)
 }

@@ -17,6 +17,7 @@ var setNXDel = design{
 		Wrong:  "anyone can release it, and a late release frees the next holder's lock",
 		Loses:  slices.Concat(replicable, expiring, ownerless, []drivers.Hazard{drivers.HazardWrongReleaseChain}),
 	},
+	single:  true,
 	session: func(s session) drivers.Session { return &setNXDelSession{untagged{s}} },
 }
 
@@ -24,10 +25,35 @@ type setNXDelSession struct{ untagged }
 
 // Try implements drivers.Session with SET key 1 NX PX ttl.
 func (s *setNXDelSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
-	ttl, err := s.millis(l.TTL)
+	args, err := s.set(l)
 	if err != nil {
 		return false, opTry.fail(err)
 	}
+	return opTry.granted(s.do(ctx, args))
+}
+
+// set returns the command of Try.
+func (s *setNXDelSession) set(l *drivers.Lease) ([]string, error) {
+	ttl, err := s.millis(l.TTL)
+	if err != nil {
+		return nil, err
+	}
 	l.Reset()
-	return opTry.granted(s.do(ctx, append(s.args[:0], "SET", l.Key, "1", "NX", "PX", ttl)))
+	return append(s.args[:0], "SET", l.Key, "1", "NX", "PX", ttl), nil
+}
+
+// ask implements asker.
+func (s *setNXDelSession) ask(o op, l *drivers.Lease) ([]string, error) {
+	if o == opTry {
+		return s.set(l)
+	}
+	return s.untagged.ask(o, l)
+}
+
+// hear implements asker.
+func (s *setNXDelSession) hear(o op, l *drivers.Lease, reply Reply, err error) (bool, error) {
+	if o == opTry {
+		return o.granted(reply, err)
+	}
+	return s.untagged.hear(o, l, reply, err)
 }

@@ -19,6 +19,7 @@ var plainSETNX = design{
 			drivers.HazardHolderDies, drivers.HazardAcquireReplyLost, drivers.HazardHalfOpen,
 		}),
 	},
+	single:  true,
 	session: func(s session) drivers.Session { return &plainSETNXSession{untagged{s}} },
 }
 
@@ -26,6 +27,19 @@ type plainSETNXSession struct{ untagged }
 
 // Try implements drivers.Session with SETNX key 1.
 func (s *plainSETNXSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
+	return opTry.count(s.do(ctx, s.set(l)))
+}
+
+// set returns the command of Try.
+func (s *plainSETNXSession) set(l *drivers.Lease) []string {
 	l.Reset()
-	return opTry.count(s.do(ctx, append(s.args[:0], "SETNX", l.Key, "1")))
+	return append(s.args[:0], "SETNX", l.Key, "1")
+}
+
+// ask implements asker.
+func (s *plainSETNXSession) ask(o op, l *drivers.Lease) ([]string, error) {
+	if o == opTry {
+		return s.set(l), nil
+	}
+	return s.untagged.ask(o, l)
 }

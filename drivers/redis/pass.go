@@ -53,15 +53,7 @@ func (s *fencedSession) Pass(ctx context.Context, from, to *drivers.Lease) (bool
 		return false, opPass.fail(err)
 	}
 	reply, err := s.run(ctx, passFencedScript, args)
-	if err != nil {
-		return false, opPass.fail(err)
-	}
-	fence, err := reply.AsInt()
-	if err != nil {
-		return false, opPass.fail(err)
-	}
-	to.Fence = uint64(fence) // 0: it was lost
-	return fence > 0, nil
+	return fence(opPass, to, reply, err)
 }
 
 //go:noinline

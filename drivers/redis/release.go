@@ -19,12 +19,28 @@ func (s *untagged) Release(ctx context.Context, l *drivers.Lease) (bool, error) 
 	return opRelease.count(s.remove(ctx, l.Key))
 }
 
+// ask implements asker for the release.
+func (s *untagged) ask(_ op, l *drivers.Lease) ([]string, error) { return s.removal(l.Key), nil }
+
+// hear implements asker.
+func (s *untagged) hear(o op, _ *drivers.Lease, reply Reply, err error) (bool, error) {
+	return o.count(reply, err)
+}
+
 // remove deletes a key, whoever holds it.
 func (s *session) remove(ctx context.Context, key string) (Reply, error) {
 	if s.wakes {
-		return s.run(ctx, deleteScript, append(s.call(deleteScript, key), releasedSuffix))
+		return s.run(ctx, deleteScript, s.removal(key))
 	}
-	return s.do(ctx, append(s.args[:0], "DEL", key))
+	return s.do(ctx, s.removal(key))
+}
+
+// removal returns the command of remove.
+func (s *session) removal(key string) []string {
+	if s.wakes {
+		return append(s.call(deleteScript, key), releasedSuffix)
+	}
+	return append(s.args[:0], "DEL", key)
 }
 
 // tagged is a session of a design whose key carries the holder's token.
@@ -63,10 +79,8 @@ func (s *tagged) releaseOtherwise(ctx context.Context, l *drivers.Lease) (owned 
 		return opRelease.count(s.run(ctx, releaseTokenScript, s.compareLeavingToken(l)))
 	}
 	switch s.svc.cfg.Release {
-	case drivers.ReleaseDelIfEq:
-		owned, err = opRelease.count(s.do(ctx, append(s.args[:0], "DELIFEQ", l.Key, l.Owner)))
-	case drivers.ReleaseDelEx:
-		owned, err = opRelease.count(s.do(ctx, append(s.args[:0], "DELEX", l.Key, "IFEQ", l.Owner)))
+	case drivers.ReleaseDelIfEq, drivers.ReleaseDelEx:
+		owned, err = opRelease.count(s.do(ctx, s.compareByCommand(l)))
 	default:
 		if err = s.conn.Dedicated(ctx, l.Key, func(link Link) error {
 			owned, err = s.watch(ctx, link, l)
@@ -87,6 +101,14 @@ func (s *tagged) releaseOtherwise(ctx context.Context, l *drivers.Lease) (owned 
 	return owned, err
 }
 
+// compareByCommand returns the command of Release for servers that have one.
+func (s *tagged) compareByCommand(l *drivers.Lease) []string {
+	if s.svc.cfg.Release == drivers.ReleaseDelEx {
+		return append(s.args[:0], "DELEX", l.Key, "IFEQ", l.Owner)
+	}
+	return append(s.args[:0], "DELIFEQ", l.Key, l.Owner)
+}
+
 // publication returns the command that publishes a release.
 func (s *session) publication(key string) []string {
 	if s.sharded {
@@ -105,20 +127,20 @@ func (s *tagged) watch(ctx context.Context, link Link, l *drivers.Lease) (owned 
 	defer func() {
 		if err != nil { // it may have left a WATCH or MULTI on a reused connection
 			clean := context.WithoutCancel(ctx)
-			link.Send(clean, []string{"DISCARD"})
-			link.Send(clean, []string{"UNWATCH"})
+			send(clean, link, []string{"DISCARD"})
+			send(clean, link, []string{"UNWATCH"})
 		}
 	}()
 	for {
-		seen, err := link.Send(ctx, []string{"WATCH", l.Key}, []string{"GET", l.Key})
+		seen, err := send(ctx, link, []string{"WATCH", l.Key}, []string{"GET", l.Key})
 		if err != nil {
 			return false, err
 		}
 		if value, err := seen[1].AsText(); err != nil || value != l.Owner { // nil, or another owner
-			_, err := link.Send(ctx, []string{"UNWATCH"})
+			_, err := send(ctx, link, []string{"UNWATCH"})
 			return false, err
 		}
-		done, err := link.Send(ctx, transaction...)
+		done, err := send(ctx, link, transaction...)
 		if err != nil {
 			return false, err
 		}
@@ -133,11 +155,36 @@ func (s *tagged) watch(ctx context.Context, link Link, l *drivers.Lease) (owned 
 
 // Renew implements drivers.Renewer: it sets the full lease again if the key still carries the owner's token.
 func (s *tagged) Renew(ctx context.Context, l *drivers.Lease) (bool, error) {
-	ttl, err := s.millis(l.TTL)
+	args, err := s.extend(l)
 	if err != nil {
 		return false, opRenew.fail(err)
 	}
-	return opRenew.count(s.run(ctx, renewScript, append(s.call(renewScript, l.Key), l.Owner, ttl)))
+	return opRenew.count(s.run(ctx, renewScript, args))
+}
+
+// extend returns the command of Renew.
+func (s *tagged) extend(l *drivers.Lease) ([]string, error) {
+	ttl, err := s.millis(l.TTL)
+	if err != nil {
+		return nil, err
+	}
+	return append(s.call(renewScript, l.Key), l.Owner, ttl), nil
+}
+
+// ask implements asker for the release and the renewal.
+func (s *tagged) ask(o op, l *drivers.Lease) ([]string, error) {
+	switch {
+	case o == opRenew:
+		return s.extend(l)
+	case s.svc.cfg.Release == drivers.ReleaseLua:
+		return s.compare(l), nil
+	}
+	return s.compareByCommand(l), nil
+}
+
+// hear implements asker for the release and the renewal.
+func (s *tagged) hear(o op, _ *drivers.Lease, reply Reply, err error) (bool, error) {
+	return o.count(reply, err)
 }
 
 // set returns the command SET key owner NX PX ttl. Like compare it is not inlined.

@@ -44,6 +44,9 @@ type Script struct {
 
 var scriptCall = regexp.MustCompile(`redis\.p?call\('(\w+)'`)
 
+// scripts are all that were made, by their sha. They are made before any service is opened.
+var scripts = map[string]*Script{}
+
 // NewScript returns the Script with that source.
 func NewScript(source string) *Script {
 	sum := sha1.Sum([]byte(source))
@@ -52,6 +55,7 @@ func NewScript(source string) *Script {
 		needs = append(needs, call[1])
 	}
 	script := &Script{source: source, sha: hex.EncodeToString(sum[:]), needs: strings.Join(needs, ", ")}
+	scripts[script.sha] = script
 	if strings.Contains(source, plainPublish) && !strings.HasPrefix(source, shardPublish) {
 		script.sharded = NewScript(shardPublish + strings.ReplaceAll(source, plainPublish, "publish("))
 	}

@@ -17,6 +17,8 @@ type design struct {
 	drivers.Design
 	session func(session) drivers.Session
 
+	single bool // its sessions are askers
+
 	// What only some designs have; nil if they do not.
 	extraKeys []string                                    // kinds of further keys for each lock; see extraKey
 	channel   *channelNames                               // the channels on which releases are published; nil is releasedChannels

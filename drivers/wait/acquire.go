@@ -90,16 +90,22 @@ func (a *attempting) wait(ctx context.Context, s drivers.Session, w drivers.Wait
 
 // answer counts the answer of the last Try.
 func (a *attempting) answer(held bool, err error) {
+	if !held && err == nil && a.line != nil && a.line.local {
+		a.Local++
+		return
+	}
+	a.Answer(held, err, a.refused)
+}
+
+// Answer counts the service's answer to a Try, and calls refused, unless nil, if it is no.
+func (a *Attempt) Answer(held bool, err error, refused func()) {
 	switch {
 	case err != nil:
 		a.Unknown = !drivers.NoEffect(err)
 	case held:
 		a.Held = true
-	case a.line != nil && a.line.local:
-		a.Local++
-		return
-	case a.refused != nil:
-		a.refused()
+	case refused != nil:
+		refused()
 	}
 	a.Tries++
 }

@@ -11,6 +11,12 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
+// Delayer is a Waiter whose Wait does nothing but let time pass, for a harness that carries many clients in one goroutine.
+type Delayer interface {
+	// Delay returns how long the next Wait would take, which is not called then.
+	Delay(l *drivers.Lease) time.Duration
+}
+
 // poller tries again at a fixed interval, which counts from the end of one try to the start of the next.
 type poller struct {
 	sleeper
@@ -19,8 +25,11 @@ type poller struct {
 }
 
 func (p *poller) Wait(ctx context.Context, l *drivers.Lease) error {
-	return p.sleep(ctx, min(p.every, left(l)), nil)
+	return p.sleep(ctx, p.Delay(l), nil)
 }
+
+// Delay implements Delayer.
+func (p *poller) Delay(l *drivers.Lease) time.Duration { return min(p.every, left(l)) }
 
 // backoff waits for a time drawn uniformly from [0, min(max, min·2ⁿ)) before try n+2 of an acquisition: the "full
 // jitter" of M. Brooker, Exponential Backoff And Jitter, AWS Architecture Blog, 2015, which found that it needs the
@@ -34,13 +43,18 @@ type backoff struct {
 }
 
 func (b *backoff) Wait(ctx context.Context, l *drivers.Lease) error {
+	return b.sleep(ctx, b.Delay(l), nil)
+}
+
+// Delay implements Delayer.
+func (b *backoff) Delay(l *drivers.Lease) time.Duration {
 	delay := time.Duration(b.random.Int64N(int64(b.bound)))
 	if b.bound > b.max/2 { // and not 2·bound > max, which may overflow
 		b.bound = b.max
 	} else {
 		b.bound *= 2
 	}
-	return b.sleep(ctx, min(delay, left(l)), nil)
+	return min(delay, left(l))
 }
 
 // Leave makes the next acquisition start from the shortest delay again.

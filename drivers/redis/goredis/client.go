@@ -15,7 +15,7 @@ import (
 // Driver is the driver registered as "go-redis".
 var Driver = redis.Driver{Dial: Dial, Client: drivers.Library{
 	Module:     Module,
-	Pipelining: []drivers.Pipelining{drivers.PipeliningAuto, drivers.PipeliningOff},
+	Pipelining: []drivers.Pipelining{drivers.PipeliningAuto, drivers.PipeliningOff, drivers.PipeliningBatch},
 	Topologies: redis.Topologies,
 	Conns:      func(clients int, _ bool) int { return PoolSize(clients) },
 }}

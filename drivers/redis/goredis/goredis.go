@@ -41,7 +41,7 @@ func Dial(_ context.Context, o redis.Options) (redis.Conn, error) {
 	}
 	options := poolOptions(o)
 	switch o.Pipelining {
-	case drivers.PipeliningDefault, drivers.PipeliningOff:
+	case drivers.PipeliningDefault, drivers.PipeliningOff, drivers.PipeliningBatch:
 		if o.FlushDelay != 0 {
 			return nil, errors.New("a flush delay needs pipelining, which go-redis does not do by default: add pipelining auto")
 		}
@@ -49,7 +49,7 @@ func Dial(_ context.Context, o redis.Options) (redis.Conn, error) {
 	case drivers.PipeliningAuto:
 		return dialAuto(o, options)
 	}
-	return nil, fmt.Errorf("pipelining %q is unknown: go-redis has auto and off", o.Pipelining)
+	return nil, fmt.Errorf("pipelining %q is unknown: go-redis has auto, off and batch", o.Pipelining)
 }
 
 func poolOptions(o redis.Options) *goredis.Options {
@@ -261,28 +261,25 @@ func (c *conn) Dedicated(_ context.Context, _ string, f func(redis.Link) error) 
 
 type link struct{ conn *goredis.Conn }
 
-// Send implements redis.Link.
-func (l link) Send(ctx context.Context, commands ...[]string) ([]redis.Reply, error) {
+// Do implements redis.Link.
+func (l link) Do(ctx context.Context, commands []redis.Command) {
 	pipe := l.conn.Pipeline()
 	sent := make([]*goredis.Cmd, len(commands))
-	for i, args := range commands {
-		sent[i] = pipe.Do(ctx, newArgs(args)...)
+	for i := range commands {
+		sent[i] = pipe.Do(ctx, newArgs(commands[i].Args)...)
 	}
-	pipe.Exec(ctx) // its error is that of the first command with one, including a nil reply
-	replies := make([]redis.Reply, len(sent))
+	pipe.Exec(ctx) // each command has its own error
 	for i, cmd := range sent {
-		var err error
-		switch {
-		case cmd.Err() == goredis.Nil:
-		case cmd.Err() != nil:
-			return nil, translate(cmd.Err())
+		c := &commands[i]
+		switch err := cmd.Err(); {
+		case err == goredis.Nil:
+			c.Reply, c.Err = redis.Nil(), nil
+		case err != nil:
+			c.Reply, c.Err = redis.Reply{}, translate(err)
 		default:
-			if replies[i], err = reply(cmd.Val()); err != nil {
-				return nil, err
-			}
+			c.Reply, c.Err = reply(cmd.Val())
 		}
 	}
-	return replies, nil
 }
 
 // Subscribe implements redis.Conn.

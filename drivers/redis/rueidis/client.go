@@ -15,7 +15,7 @@ import (
 var Driver = redis.Driver{Dial: Dial, Client: drivers.Library{
 	Module:     Module,
 	Pipelines:  true,
-	Pipelining: []drivers.Pipelining{drivers.PipeliningAuto, drivers.PipeliningOff},
+	Pipelining: []drivers.Pipelining{drivers.PipeliningAuto, drivers.PipeliningOff, drivers.PipeliningBatch},
 	Topologies: redis.Topologies,
 	Conns: func(clients int, pipelined bool) int {
 		if pipelined {

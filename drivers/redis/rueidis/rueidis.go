@@ -112,6 +112,9 @@ func clientOption(o redis.Options) (rueidis.ClientOption, error) {
 		return option, errors.New("retries are not possible: rueidis sends again only what changes nothing; take go-redis")
 	}
 	switch o.Pipelining {
+	case drivers.PipeliningBatch:
+		option.PipelineMultiplex = -1 // one for what is in no batch; each batch takes one from the pool
+		return option, nil
 	case drivers.PipeliningDefault, drivers.PipeliningAuto:
 		var err error
 		option.PipelineMultiplex, err = multiplex(o.Conns)
@@ -129,7 +132,7 @@ func clientOption(o redis.Options) (rueidis.ClientOption, error) {
 		option.ReadBufferEachConn, option.WriteBufferEachConn = poolBuffer, poolBuffer
 		return option, nil
 	}
-	return option, fmt.Errorf("pipelining %q is unknown: rueidis has auto and off", o.Pipelining)
+	return option, fmt.Errorf("pipelining %q is unknown: rueidis has auto, off and batch", o.Pipelining)
 }
 
 // multiplex returns the library's setting for n shared connections: their binary logarithm, or a negative number for
@@ -310,20 +313,15 @@ type link struct {
 	lent rueidis.DedicatedClient
 }
 
-// Send implements redis.Link.
-func (l link) Send(ctx context.Context, commands ...[]string) ([]redis.Reply, error) {
+// Do implements redis.Link.
+func (l link) Do(ctx context.Context, commands []redis.Command) {
 	sent := make([]rueidis.Completed, len(commands))
-	for i, args := range commands {
-		sent[i] = l.lent.B().Arbitrary(args...).Build()
+	for i := range commands {
+		sent[i] = l.lent.B().Arbitrary(commands[i].Args...).Build()
 	}
-	replies := make([]redis.Reply, len(sent))
 	for i, result := range l.lent.DoMulti(ctx, sent...) {
-		var err error
-		if replies[i], err = l.answer(result); err != nil {
-			return nil, err
-		}
+		commands[i].Reply, commands[i].Err = l.answer(result)
 	}
-	return replies, nil
 }
 
 // Subscribe implements redis.Conn. The library bounds it by the I/O time-out.

@@ -1,0 +1,103 @@
+// Batches: the requests of many sessions in one write (-pipelining batch).
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// asker is a session each of whose requests is one command. Its methods use it too, so that a batch does what they do.
+type asker interface {
+	// ask returns the command of a request, in a slice that is valid until the next one.
+	ask(o op, l *drivers.Lease) ([]string, error)
+
+	// hear returns what the request returns, from the answer to its command.
+	hear(o op, l *drivers.Lease, reply Reply, err error) (bool, error)
+}
+
+// ops are the purposes of the requests in a batch.
+var ops = [...]op{drivers.OpTry: opTry, drivers.OpRelease: opRelease, drivers.OpRenew: opRenew}
+
+// Batch implements drivers.Batcher.
+func (s *service) Batch(context.Context) (drivers.Batch, error) {
+	switch {
+	case s.cfg.Topology != "" && s.cfg.Topology != drivers.TopologySingle:
+		return nil, fmt.Errorf("topology %s: requests in batches go to a single server", s.cfg.Topology)
+	case !s.design.single:
+		return nil, fmt.Errorf("the lock %s takes several commands, one after the answer to the other", s.design.Name)
+	case s.cfg.Release == drivers.ReleaseWatch, s.traits.Wakes && s.cfg.Release != drivers.ReleaseLua && s.cfg.Release != drivers.ReleaseDefault:
+		return nil, fmt.Errorf("the release %s takes several commands, one after the answer to the other", s.cfg.Release)
+	case s.traits.Blocks:
+		return nil, errors.New("a release that wakes a client which sleeps on the server goes alone")
+	}
+	return &batch{conn: s.conn}, nil
+}
+
+// batch borrows a connection for each write, which the pool replaces when it has broken.
+type batch struct {
+	conn     Conn
+	commands []Command
+	of       []int // the number of the request of each command
+}
+
+// Close implements drivers.Batch.
+func (b *batch) Close() error { return nil }
+
+// Do implements drivers.Batch.
+func (b *batch) Do(ctx context.Context, requests []drivers.Request) {
+	b.commands, b.of = b.commands[:0], b.of[:0]
+	for i := range requests {
+		r := &requests[i]
+		args, err := r.Session.(asker).ask(ops[r.Op], r.Lease)
+		if err != nil {
+			r.Yes, r.Err = false, ops[r.Op].fail(err)
+			continue
+		}
+		b.commands, b.of = append(b.commands, Command{Args: args}), append(b.of, i)
+	}
+	b.send(ctx)
+	b.load(ctx)
+	for n := range b.commands {
+		r, c := &requests[b.of[n]], &b.commands[n]
+		r.Yes, r.Err = r.Session.(asker).hear(ops[r.Op], r.Lease, c.Reply, c.Err)
+	}
+}
+
+// send sends all commands.
+func (b *batch) send(ctx context.Context) {
+	err := b.conn.Dedicated(ctx, "", func(l Link) error {
+		l.Do(ctx, b.commands)
+		return nil
+	})
+	if err != nil { // there is no connection
+		for i := range b.commands {
+			b.commands[i].Err = err
+		}
+	}
+}
+
+// load sends those commands again whose script the server did not have, and which it has not executed, with the script.
+func (b *batch) load(ctx context.Context) {
+	var missing []int
+	for i := range b.commands {
+		if e, ok := asServerError(b.commands[i].Err); ok && e.Code() == "NOSCRIPT" {
+			missing = append(missing, i)
+		}
+	}
+	if missing == nil {
+		return
+	}
+	again := batch{conn: b.conn}
+	for _, i := range missing {
+		args := b.commands[i].Args
+		args[0], args[1] = "EVAL", scripts[args[1]].source
+		again.commands = append(again.commands, Command{Args: args})
+	}
+	again.send(ctx)
+	for n, i := range missing {
+		b.commands[i] = again.commands[n]
+	}
+}

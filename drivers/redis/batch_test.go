@@ -1,0 +1,178 @@
+package redis_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/drivers/servers/servertest"
+)
+
+// inBatches is a driver whose sessions send all their requests in batches, of one each.
+type inBatches struct{ drivers.Driver }
+
+func (d inBatches) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, error) {
+	cfg.Blocks = false // see awake
+	s, err := d.Driver.Open(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return batchingService{s}, nil
+}
+
+// Sweep implements drivers.Sweeper.
+func (d inBatches) Sweep(ctx context.Context, cfg drivers.Config, dry bool) ([]string, error) {
+	return d.Driver.(drivers.Sweeper).Sweep(ctx, cfg, dry)
+}
+
+type batchingService struct{ drivers.Service }
+
+func (s batchingService) Unwrap() drivers.Service { return s.Service }
+
+func (s batchingService) Session(ctx context.Context, id int) (drivers.Session, error) {
+	b, ok := drivers.As[drivers.Batcher](s.Service)
+	if !ok {
+		return nil, errors.New("it is no Batcher")
+	}
+	inner, err := s.Service.Session(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	batch, err := b.Batch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	plain := batchingSession{inner, batch}
+	if _, renews := inner.(drivers.Renewer); renews {
+		return renewingSession{plain}, nil
+	}
+	return plain, nil
+}
+
+type batchingSession struct {
+	drivers.Session
+	batch drivers.Batch
+}
+
+func (s batchingSession) Unwrap() drivers.Session { return s.Session }
+
+func (s batchingSession) do(ctx context.Context, op drivers.Op, l *drivers.Lease) (bool, error) {
+	r := []drivers.Request{{Session: s.Session, Op: op, Lease: l}}
+	s.batch.Do(ctx, r)
+	return r[0].Yes, r[0].Err
+}
+
+func (s batchingSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
+	return s.do(ctx, drivers.OpTry, l)
+}
+
+func (s batchingSession) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
+	return s.do(ctx, drivers.OpRelease, l)
+}
+
+type renewingSession struct{ batchingSession }
+
+func (s renewingSession) Renew(ctx context.Context, l *drivers.Lease) (bool, error) {
+	return s.do(ctx, drivers.OpRenew, l)
+}
+
+// batched are the designs that can be sent in batches.
+var batched = []string{"set-nx", "setnx", "lua-setnx-expire", "set-nx-del", "redisson", "fenced"}
+
+// TestBatchConformance runs the suite on designs whose requests go in batches. The libraries take turns.
+func TestBatchConformance(t *testing.T) {
+	conformAll(t, 4, drivers.Config{}, func(d drivers.Driver, library int) (list []cell) {
+		for i, lock := range batched {
+			if lock == "set-nx" || i%2 == library {
+				list = append(list, cell{lock, drivers.Config{Lock: lock, Pipelining: drivers.PipeliningBatch}})
+			}
+		}
+		return list
+	}, func(t *testing.T) string { return servertest.Redis(t, servers.RedisOptions{}).URL() })
+}
+
+// TestBatch sends the requests of many sessions at once, of which some are refused, one makes no sense, and the server does not
+// know the scripts.
+func TestBatch(t *testing.T) {
+	for _, name := range []string{"go-redis", "rueidis"} {
+		t.Run(name, func(t *testing.T) {
+			d, _ := drivers.Lookup(name)
+			s, err := d.Open(t.Context(), drivers.Config{
+				Lock: "fenced", Pipelining: drivers.PipeliningBatch, Prefix: "batch:", Addrs: []string{servertest.Redis(t, servers.RedisOptions{}).URL()},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			b, ok := drivers.As[drivers.Batcher](s)
+			if !ok {
+				t.Fatal("it is no Batcher")
+			}
+			batch, err := b.Batch(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer batch.Close()
+			const clients, keys = 100, 20
+			requests := make([]drivers.Request, clients)
+			for i := range requests {
+				session, err := s.Session(t.Context(), i)
+				if err != nil {
+					t.Fatal(err)
+				}
+				l := &drivers.Lease{Key: fmt.Sprintf("batch:%d", i%keys), TTL: time.Minute}
+				requests[i] = drivers.Request{Session: session, Op: drivers.OpTry, Lease: l}
+			}
+			requests[7].Lease.TTL = time.Microsecond
+			do := func(what string, want func(i int) (yes, fails bool)) {
+				t.Helper()
+				batch.Do(t.Context(), requests)
+				for i := range requests {
+					r := &requests[i]
+					if yes, fails := want(i); r.Yes != yes || (r.Err != nil) != fails {
+						t.Errorf("%s, request %d: %v, %v, want %v and an error: %v", what, i, r.Yes, r.Err, yes, fails)
+					}
+				}
+			}
+			holder := func(i int) bool { return i < keys && i != 7 || i == 7+keys }
+			do("tries", func(i int) (bool, bool) { return holder(i), i == 7 })
+			for i := range requests {
+				if got := requests[i].Lease.Fence; (got == 1) != holder(i) {
+					t.Errorf("request %d has the fencing token %d", i, got)
+				}
+				requests[i].Op, requests[i].Lease.TTL = drivers.OpRenew, time.Hour
+			}
+			do("renewals", func(i int) (bool, bool) { return holder(i), false })
+			for i := range requests {
+				requests[i].Op = drivers.OpRelease
+			}
+			do("releases", func(i int) (bool, bool) { return holder(i), false })
+			do("releases again", func(int) (bool, bool) { return false, false })
+		})
+	}
+}
+
+// TestNoBatch names what cannot be sent in batches.
+func TestNoBatch(t *testing.T) {
+	server := servertest.Redis(t, servers.RedisOptions{})
+	d, _ := drivers.Lookup("rueidis")
+	for _, cfg := range []drivers.Config{
+		{Lock: "getset"}, {Lock: "setnx-expire"}, {Lock: "set-nx-get-del"}, {Lock: "reentrant-count"}, {Lock: "fair"},
+		{Lock: "set-nx", Release: drivers.ReleaseWatch}, {Lock: "set-nx", Blocks: true},
+	} {
+		cfg.Addrs, cfg.Pipelining, cfg.Prefix = []string{server.URL()}, drivers.PipeliningBatch, "batch:"
+		s, err := d.Open(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, _ := drivers.As[drivers.Batcher](s)
+		if _, err := b.Batch(t.Context()); err == nil {
+			t.Errorf("%s, %s: it can", cfg.Lock, cfg.Release)
+		}
+		s.Close()
+	}
+}
