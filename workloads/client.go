@@ -86,10 +86,15 @@ func (c *client) loop() {
 func (c *client) over() {
 	c.left = c.e.clock.Now()
 	if v := recover(); v != nil {
-		err := drivers.Panicked(v)
-		c.e.errors.add("cycle", err, c.left >= c.e.from && c.left < c.e.until())
-		c.e.panicked.CompareAndSwap(nil, &err)
+		c.e.crashed(drivers.Panicked(v))
 	}
+}
+
+// crashed records that a driver has panicked.
+func (e *engine) crashed(err error) {
+	now := e.clock.Now()
+	e.errors.add("cycle", err, now >= e.from && now < e.until())
+	e.panicked.CompareAndSwap(nil, &err)
 }
 
 // repeat is the closed loop: the time at the end of one cycle is the start of the next, and a client that has to wait
@@ -119,7 +124,7 @@ func (c *client) cycle(start time.Duration) time.Duration {
 	c.begin(start)
 	held, err := c.session.Try(context.Background(), &c.lease)
 	if held && err == nil {
-		c.answered()
+		c.answered(c.e.clock.Now())
 	} else if !c.contend(held, err) {
 		return c.finished
 	}
@@ -153,12 +158,23 @@ func (c *client) begin(start time.Duration) {
 //go:noinline
 func (c *client) contend(held bool, err error) bool {
 	c.unclaim()
-	if c.class.MaxQueue > 0 {
-		c.class.arrivals.contending.Add(1)
-		defer c.class.arrivals.contending.Add(-1)
-	}
+	c.contends(1)
+	defer c.contends(-1)
 	a, err := wait.After(context.Background(), held, err, c.session, c.currentWaiter(), &c.lease, &c.e.clock, c.refusal)
-	c.answered()
+	c.answered(c.e.clock.Now())
+	c.contended(&a)
+	switch {
+	case err != nil:
+		c.finished = c.failed(&a, err)
+	case !a.Held:
+		c.refused()
+		c.finished = c.think(c.granted)
+	}
+	return a.Held
+}
+
+// contended counts an acquisition whose first try was not granted, and that is over.
+func (c *client) contended(a *wait.Attempt) {
 	if c.recorded {
 		c.counters.retries += int64(a.Tries + a.Local - 1)
 		c.counters.local += int64(a.Local)
@@ -175,16 +191,16 @@ func (c *client) contend(held bool, err error) bool {
 	if a.Leave != nil {
 		c.e.errors.add("leave", a.Leave, c.recorded)
 	}
-	switch {
-	case err != nil:
-		c.finished = c.failed(a, err)
-	case !a.Held:
-		c.finished = c.refused()
-	}
-	return a.Held
 }
 
-// way is how the client waits in this cycle; nil if it does not.
+// contends counts the client among those that wait for a lock, or no longer, if that matters.
+func (c *client) contends(by int64) {
+	if c.class.MaxQueue > 0 {
+		c.class.arrivals.contending.Add(by)
+	}
+}
+
+// currentWaiter is how the client waits in this cycle; nil if it does not.
 func (c *client) currentWaiter() drivers.Waiter {
 	if c.tryOnly {
 		return nil
@@ -195,9 +211,9 @@ func (c *client) currentWaiter() drivers.Waiter {
 // answered records when an acquisition ended, whether granted or not.
 //
 //go:noinline
-func (c *client) answered() {
+func (c *client) answered(now time.Duration) {
 	e := c.e
-	c.granted = e.clock.Now()
+	c.granted = now
 	end := e.until() // read once: an interruption moves it
 	c.recorded = c.granted >= e.from && c.granted < end
 	if c.class.open {
@@ -215,6 +231,20 @@ func (c *client) answered() {
 //
 //go:noinline
 func (c *client) hold() {
+	c.enter()
+	if c.class.managedHold {
+		c.holdManaged()
+	} else if c.class.timedHold {
+		c.sent = c.sleepFor(c.drawHold())
+	}
+	if most := c.sampleFor(); most > 0 {
+		c.sampleHold(most)
+	}
+	c.leave()
+}
+
+// enter begins a hold.
+func (c *client) enter() {
 	e := c.e
 	if e.oracle != nil {
 		c.grant = e.oracle.Enter(int(c.key), int(c.id), c.fence(), c.asked, c.granted)
@@ -229,14 +259,11 @@ func (c *client) hold() {
 		c.class.recorder.Return(shard)
 	}
 	c.sent = c.granted
-	if c.class.managedHold {
-		c.holdManaged()
-	} else if c.class.timedHold {
-		c.sent = c.sleepFor(c.drawHold())
-	}
-	if c.grant.Moved && c.sent >= c.resume {
-		c.sampleHold()
-	}
+}
+
+// leave ends a hold at the time c.sent.
+func (c *client) leave() {
+	e := c.e
 	c.superseded = false
 	if e.oracle != nil && !e.oracle.Exit(int(c.key), int(c.id), c.grant, c.sent) {
 		c.successor, c.superseded = e.oracle.Superseded(int(c.key), c.granted)
@@ -250,8 +277,21 @@ func (c *client) hold() {
 //
 //go:noinline
 func (c *client) released(removed bool, err error) time.Duration {
+	now := c.e.clock.Now()
+	c.settle(removed, err, now)
+	if err != nil {
+		now = c.recover(c.sent)
+	}
+	if c.pendingReleases > 0 {
+		now = c.flush(now)
+	}
+	c.wants = c.think(now)
+	return c.wants
+}
+
+// settle records how a release ended.
+func (c *client) settle(removed bool, err error, now time.Duration) {
 	e := c.e
-	now := e.clock.Now()
 	if err == nil && e.oracle != nil && (!removed || c.superseded || e.traits.Expires) {
 		c.checkRelease(removed, now)
 	}
@@ -268,16 +308,10 @@ func (c *client) released(removed bool, err error) time.Duration {
 	if err != nil {
 		c.windowEdge(c.start, c.sent, c.recorded)
 		e.errors.add("release", err, c.recorded && !c.lost)
-		now = c.recover(c.sent)
 	} else {
 		c.windowEdge(c.start, now, c.recorded)
 		c.pause = minErrorPause
 	}
-	if c.pendingReleases > 0 {
-		now = c.flush(now)
-	}
-	c.wants = c.think(now)
-	return c.wants
 }
 
 // recordGrant records the latencies that end with the grant; in the warm-up, for the time series alone.
@@ -324,13 +358,18 @@ func (c *client) think(now time.Duration) time.Duration {
 		return now
 	}
 	woke := c.sleepFor(c.drawThink())
+	c.thought(now, woke)
+	return woke
+}
+
+// thought counts a think pause.
+func (c *client) thought(now, woke time.Duration) {
 	recorded := woke >= c.e.from && woke < c.e.until()
 	if recorded {
 		c.counters.thoughts++
 		c.counters.thought += woke - now
 	}
 	c.windowEdge(now, woke, recorded)
-	return woke
 }
 
 // windowEdge corrects the recorded time for work that crosses an edge of the measured window: it adds what was not recorded
@@ -359,8 +398,8 @@ func (c *client) countInFlight(end time.Duration) {
 	}
 }
 
-// refused ends an acquisition that the lock refused: the only try was contended, or the time-out passed.
-func (c *client) refused() time.Duration {
+// refused counts an acquisition that the lock refused: the only try was contended, or the time-out passed.
+func (c *client) refused() {
 	outcome, count := results.OutcomeTimedOut, &c.counters.timedOut
 	if c.currentWaiter() == nil {
 		outcome, count = results.OutcomeContended, &c.counters.contended
@@ -377,24 +416,41 @@ func (c *client) refused() time.Duration {
 	}
 	c.class.recorder.Return(shard)
 	c.windowEdge(c.start, c.granted, c.recorded)
-	return c.think(c.granted)
 }
 
-// failed ends an acquisition by an error. If the answer was not heard the lock may have been granted, so it is released,
-// best effort. After the window has closed this is left to the cleaning, since a server that hangs would take another
-// time-out. After an error of Wait nothing is released: another client holds the lock, and the release of a lock without
-// owners would take it away.
-func (c *client) failed(a wait.Attempt, err error) time.Duration {
-	if c.e.stopping.Err() != nil && errors.Is(err, context.Canceled) { // the run ended while it waited
-		c.windowEdge(c.start, c.granted, false)
+// failed ends an acquisition by an error, and returns the time when the pause after it is over.
+func (c *client) failed(a *wait.Attempt, err error) time.Duration {
+	if c.interrupted(err) {
 		return c.granted
 	}
+	if c.undoes(a) {
+		c.session.Release(context.Background(), &c.lease)
+	}
+	c.fail(a, err)
+	return c.recover(c.start)
+}
+
+// interrupted reports whether err says that the run has ended while the client waited, and ends the acquisition then.
+func (c *client) interrupted(err error) bool {
+	if c.e.stopping.Err() == nil || !errors.Is(err, context.Canceled) {
+		return false
+	}
+	c.windowEdge(c.start, c.granted, false)
+	return true
+}
+
+// undoes reports whether to release after an error, best effort: the answer was not heard, and the lock may have been granted.
+// After the window has closed this is left to the cleaning, since a server that hangs would take another time-out. After an
+// error of Wait nothing is released: another client holds the lock, and the release of a lock without owners would take it away.
+func (c *client) undoes(a *wait.Attempt) bool {
+	return a.Unknown && (!c.e.cleans || c.granted < c.e.until())
+}
+
+// fail counts an acquisition that ended by an error.
+func (c *client) fail(a *wait.Attempt, err error) {
 	c.e.errors.add("acquire", err, c.recorded)
 	outcome, count := results.OutcomeRefused, &c.counters.refused
 	if a.Unknown {
-		if !c.e.cleans || c.granted < c.e.until() {
-			c.session.Release(context.Background(), &c.lease)
-		}
 		outcome, count = results.OutcomeUnknown, &c.counters.unknown
 	}
 	shard := c.class.recorder.Borrow()
@@ -403,16 +459,21 @@ func (c *client) failed(a wait.Attempt, err error) time.Duration {
 	if c.recorded {
 		*count++
 	}
-	return c.recover(c.start)
 }
 
 // recover pauses after an error, longer each time until a request succeeds, so that clients do not spin on a server that is
 // gone. begin is when the failed request began. It returns the time.
 func (c *client) recover(begin time.Duration) time.Duration {
-	now := c.sleepFor(c.pause/2 + time.Duration(c.rng.Uint64()%uint64(c.pause/2)))
-	c.pause = min(2*c.pause, maxErrorPause)
+	now := c.sleepFor(c.drawPause())
 	c.counters.failing += c.e.inside(begin, now)
 	return now
+}
+
+// drawPause returns how long the next pause after an error takes.
+func (c *client) drawPause() time.Duration {
+	d := c.pause/2 + time.Duration(c.rng.Uint64()%uint64(c.pause/2))
+	c.pause = min(2*c.pause, maxErrorPause)
+	return d
 }
 
 // sleepFor sleeps for d, or until the run stops, and returns the time.

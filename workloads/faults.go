@@ -48,6 +48,12 @@ func (c *client) drawEnd() holdEnd {
 // clockGrain, nor before ValidUntil if the driver gives that. A violation from then on is this hold's fault and not the
 // lock's; see Oracle.Overstay.
 func (c *client) overstay() {
+	c.sent = c.sleepFor(c.overstayFor())
+	c.overstayed()
+}
+
+// overstayFor begins such a hold, and returns how long it takes.
+func (c *client) overstayFor() time.Duration {
 	e, ttl := c.e, c.lease.TTL
 	if e.oracle != nil {
 		ends := c.start + ttl
@@ -56,8 +62,12 @@ func (c *client) overstay() {
 		}
 		e.oracle.Overstay(int(c.key), int(c.id), &c.grant, ends-clockGrain)
 	}
-	c.sent = c.sleepFor(ttl + max(c.drawHold(), ttl/10))
-	if c.recorded && c.sent-c.granted >= ttl { // else the run has stopped before
+	return ttl + max(c.drawHold(), ttl/10)
+}
+
+// overstayed counts such a hold.
+func (c *client) overstayed() {
+	if c.recorded && c.sent-c.granted >= c.lease.TTL { // else the run has stopped before
 		c.counters.overstayed++
 	}
 }

@@ -26,6 +26,17 @@ func (e *engine) open(ctx context.Context) error {
 	if err := e.openClients(ctx); err != nil {
 		return err
 	}
+	if matrix.Batched(&e.run.Plan) {
+		if err := e.openBatches(ctx); err != nil {
+			e.forClients(func(id int) { e.clients[id].close() })
+			closeRooms(e.rooms)
+			return err
+		}
+		for _, w := range e.workers {
+			e.finished.Go(w.loop)
+		}
+		return nil
+	}
 	for id := range e.clients {
 		e.finished.Go(e.clients[id].loop)
 	}

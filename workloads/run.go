@@ -158,6 +158,7 @@ type engine struct {
 	keys     []string
 	classes  []*class
 	clients  []client          // of the first class, then of the second, …
+	workers  []*worker         // that carry them; nil if each has a goroutine
 	rooms    []*wait.Room      // client i waits in number i modulo their number
 	recorder *results.Recorder // the first class's, which also takes what belongs to none
 	oracle   *oracle.Oracle    // nil if it is off

@@ -70,28 +70,50 @@ func (c *client) refusedBy() {
 	}
 }
 
-// sampleHold makes a hold that is over longer, until it is watched, if that is due and the lease allows it.
+// sampleFor returns for how long a hold that is over may go on until it is watched; 0 if that is not due, or the lease does not
+// allow it.
+func (c *client) sampleFor() time.Duration {
+	if !c.grant.Moved || c.sent < c.resume {
+		return 0
+	}
+	return c.sampleDue()
+}
+
+// sampleDue is the rare part of sampleFor.
 //
 //go:noinline
-func (c *client) sampleHold() {
+func (c *client) sampleDue() time.Duration {
 	e, key := c.e, int(c.key)
 	most := e.sampled - (c.sent - c.granted)
 	if most <= 0 || c.crashed || c.lost || !e.oracle.Due(key, c.sent) || e.oracle.Watched(key, &c.grant) {
-		return
+		return 0
 	}
 	if end := c.leaseEnd(); c.sent+most > end-c.lease.TTL/2 {
-		return
+		return 0
 	}
+	return most
+}
+
+// sampleHold makes a hold that is over longer, until it is watched.
+//
+//go:noinline
+func (c *client) sampleHold(most time.Duration) {
 	select {
 	case <-c.woken: // left over
 	default:
 	}
 	over := c.sent
 	c.sampling.Store(true)
-	if !e.oracle.Watched(key, &c.grant) { // a rival that is refused from here on wakes it
+	if !c.e.oracle.Watched(int(c.key), &c.grant) { // a rival that is refused from here on wakes it
 		c.sent = c.sleepUntil(most, c.woken)
 	}
 	c.sampling.Store(false)
+	c.sampled(over)
+}
+
+// sampled counts a hold that was made longer, when it was over.
+func (c *client) sampled(over time.Duration) {
+	e, key := c.e, int(c.key)
 	c.extra = c.sent - over
 	c.power.Sampled++
 	c.power.SampledTime += c.extra

@@ -27,7 +27,7 @@ func Choices(setting string) (names []string) {
 	case "handover":
 		names = wait.Handovers()
 	case "pipelining":
-		names = []string{"default", string(drivers.PipeliningAuto), string(drivers.PipeliningOff)}
+		names = []string{"default", string(drivers.PipeliningAuto), string(drivers.PipeliningOff), string(drivers.PipeliningBatch)}
 	case "topology":
 		for _, t := range []drivers.Topology{
 			drivers.TopologySingle, drivers.TopologyRedlock, drivers.TopologyReplicated,

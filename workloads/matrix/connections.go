@@ -38,7 +38,7 @@ func Config(p *spec.Plan, prefix string) drivers.Config {
 
 // Pipelined reports whether the clients share connections.
 func Pipelined(p *spec.Plan) bool {
-	return p.Pipelining == string(drivers.PipeliningAuto) || p.Pipelining == "" && Library(p.Driver).Pipelines
+	return p.Pipelining == string(drivers.PipeliningAuto) || Batched(p) || p.Pipelining == "" && Library(p.Driver).Pipelines
 }
 
 // Pool returns how many connections the clients share of which each request takes one for as long as it lasts (of a cluster,
@@ -75,6 +75,8 @@ func Connections(p *spec.Plan) int {
 	}
 	lib, n := Library(p.Driver), p.Conns
 	switch {
+	case Batched(p):
+		n = Batches(p) + 1 // for what is in no batch
 	case lib.Pinned(p.Lock):
 		n = p.Clients
 	case n > 0:

@@ -3,7 +3,9 @@
 package matrix
 
 import (
+	"cmp"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -46,7 +48,40 @@ func fit(p *spec.Plan, t drivers.Traits) *Misfit {
 			return m
 		}
 	}
+	return fitBatch(p)
+}
+
+// Batched reports whether clients are carried in batches instead of by goroutines.
+func Batched(p *spec.Plan) bool { return p.Pipelining == string(drivers.PipeliningBatch) }
+
+// Batches returns how many goroutines carry the clients of p, each with a connection of its own: one for each processor unless
+// -conns says otherwise.
+func Batches(p *spec.Plan) int { return cmp.Or(p.Conns, runtime.GOMAXPROCS(0)) }
+
+// fitBatch returns what of p cannot be done in batches: what would keep the goroutine that carries a client waiting.
+func fitBatch(p *spec.Plan) *Misfit {
+	const batch = "-pipelining batch"
+	kind, _ := wait.Find(p.Wait)
+	switch {
+	case !Batched(p):
+		return nil
+	case kind.Wakes || kind.Blocks || kind.Native:
+		return misfit(p, "a client in a batch has no goroutine that could wait like this; none, poll and backoff go with it", "%s %s -wait %s", p.Lock, batch, p.Wait)
+	case p.Topology != "":
+		return misfit(p, "a batch goes to a single server", "%s %s -topology %s", p.Lock, batch, p.Topology)
+	case p.Renew:
+		return misfit(p, "the leases of clients in a batch are not renewed", "%s %s -renew", p.Lock, batch)
+	case p.Reentry > 1:
+		return misfit(p, "a client in a batch enters a lock once", "%s %s -reentry %d", p.Lock, batch, p.Reentry)
+	case p.FlushDelay > 0:
+		return misfit(p, "what is ready is sent at once", "%s -flush-delay %v", batch, p.FlushDelay)
+	}
 	return nil
+}
+
+// Unbatched is the error of a service that cannot send the requests of p in batches, for that reason.
+func Unbatched(p *spec.Plan, why error) error {
+	return misfit(p, why.Error(), "%s -pipelining batch", p.Lock)
 }
 
 // fitDesign returns what the design of p cannot do.
@@ -117,7 +152,7 @@ func fitLibrary(p *spec.Plan) *Misfit {
 	switch {
 	case !remote && p.Conns > 0:
 		return misfit(p, inside, "-conns %d", p.Conns)
-	case !remote && p.Pipelining != "":
+	case !remote && p.Pipelining != "" && p.Pipelining != string(drivers.PipeliningBatch):
 		return misfit(p, inside, "-pipelining %s", p.Pipelining)
 	case !remote && p.FlushDelay > 0:
 		return misfit(p, inside, "-flush-delay %v", p.FlushDelay)

@@ -15,11 +15,14 @@ type Queue struct {
 	mu      sync.Mutex
 	closed  bool
 	offered int64
-	waiting line            // empty if anybody is parked
+	waiting line            // empty if anybody is parked; each time doubled, and one more if nobody rested when it came
 	first   *parked         // who has been parked longest
 	last    *parked         // undefined if first is nil
 	unused  *parked         // a list
 	left    []time.Duration // what waited at Close
+
+	resting int    // clients that a worker takes arrivals for, see Rest
+	ring    func() // tells the workers; nil without any
 }
 
 // parked is a client that waits for an arrival. Its channel takes one value, so that handing over never blocks.
@@ -39,8 +42,16 @@ func (q *Queue) Put(at time.Duration) {
 	q.offered++
 	p := q.first
 	if p == nil {
-		q.waiting.push(at)
+		late := time.Duration(0)
+		if q.waiting.len() >= q.resting {
+			late = 1
+		}
+		q.waiting.push(at<<1 | late)
+		ring := q.resting > 0
 		q.mu.Unlock()
+		if ring {
+			q.ring()
+		}
 		return
 	}
 	q.first = p.next
@@ -59,7 +70,7 @@ func (q *Queue) Take() (at time.Duration, waited, ok bool) {
 		return 0, false, false
 	}
 	if q.waiting.len() > 0 {
-		at = q.waiting.pop()
+		at = q.waiting.pop() >> 1
 		q.mu.Unlock()
 		return at, true, true
 	}
@@ -84,6 +95,30 @@ func (q *Queue) Take() (at time.Duration, waited, ok bool) {
 	return at, false, ok
 }
 
+// Carry makes the queue one of clients that workers carry, who look for arrivals by Look. It calls ring, which does not block,
+// when there may be something to see, unless nobody rests.
+func (q *Queue) Carry(ring func()) { q.ring = ring }
+
+// Rest says that one more client rests, and can serve an arrival.
+func (q *Queue) Rest() {
+	q.mu.Lock()
+	q.resting++
+	q.mu.Unlock()
+}
+
+// Look returns the next arrival for a client that rests, which does not rest any longer then. come is false if there is none;
+// over tells that none will come. See Take for waited.
+func (q *Queue) Look() (at time.Duration, waited, come, over bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed || q.waiting.len() == 0 {
+		return 0, false, false, q.closed
+	}
+	q.resting--
+	at = q.waiting.pop()
+	return at >> 1, at&1 != 0, true, false
+}
+
 // Close ends the queue and wakes all who are parked. It returns when the arrivals that still waited had been due, in
 // their order, also if it is called again.
 func (q *Queue) Close() (left []time.Duration) {
@@ -92,13 +127,16 @@ func (q *Queue) Close() (left []time.Duration) {
 		q.closed = true
 		q.left = make([]time.Duration, 0, q.waiting.len())
 		for q.waiting.len() > 0 {
-			q.left = append(q.left, q.waiting.pop())
+			q.left = append(q.left, q.waiting.pop()>>1)
 		}
 	}
 	p := q.first
 	q.first = nil
 	left = q.left
 	q.mu.Unlock()
+	if q.ring != nil {
+		q.ring()
+	}
 	for p != nil {
 		next := p.next // before its client can be awake
 		close(p.wake)

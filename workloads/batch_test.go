@@ -1,0 +1,178 @@
+package workloads
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/spec"
+)
+
+// delayed is a batch that takes a while.
+type delayed struct {
+	drivers.InTurn
+	by    time.Duration
+	sizes []int
+}
+
+func (s *delayed) Do(ctx context.Context, requests []drivers.Request) {
+	s.sizes = append(s.sizes, len(requests))
+	time.Sleep(s.by)
+	s.InTurn.Do(ctx, requests)
+}
+
+// carry opens a worker that carries all clients of a plan.
+func carry(t testing.TB, p spec.Plan, b drivers.Batch) *worker {
+	t.Helper()
+	e, err := newEngine(&Run{Plan: p, Service: open(t, p), Prefix: "test:"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(e.stopWaiting)
+	if e.rooms, err = newRooms(t.Context(), &p, e.run.Service); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.openClients(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	e.clock = drivers.NewClock()
+	e.end.Store(int64(p.Duration))
+	close(e.start)
+	return newWorker(e, b, 0, 1)
+}
+
+// TestBatchLatency has batches of 10 ms. Those who hold for 3 ms are ready to release while the next batch, of those who do not hold,
+// is under way: their releases take the rest of it and one of their own.
+func TestBatchLatency(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := plan("memory", "mutex")
+		p.Wait, p.Clients, p.Keys, p.Duration, p.Oracle = "none", 6, 1000, 400*ms, false
+		holding, busy := p.Load, p.Load
+		holding.Clients, busy.Clients, holding.Hold = 2, 4, 3*ms
+		p.Classes = []spec.Class{{Name: "holding", Load: holding}, {Name: "busy", Load: busy}}
+		b := &delayed{by: 10 * ms}
+		w := carry(t, p, b)
+		w.loop()
+		for class, want := range []map[results.MetricIndex]time.Duration{
+			{results.AcquireIndex: 10 * ms, results.HoldIndex: 3 * ms, results.ReleaseIndex: 17 * ms},
+			{results.AcquireIndex: 10 * ms, results.ReleaseIndex: 10 * ms},
+		} {
+			for m, d := range want {
+				l := w.e.classes[class].recorder.Latency(m)
+				if l.Count < 10 || l.Min < d-d/500 || l.Max > d+d/500 {
+					t.Errorf("class %d, %s: %d times from %v to %v, want %v", class, results.Metrics[m], l.Count, l.Min, l.Max, d)
+				}
+			}
+		}
+		if first, second := b.sizes[0], b.sizes[1]; first != 6 || second != 4 {
+			t.Errorf("the first batches have %d and %d requests, want all 6 clients and the 4 that do not hold", first, second)
+		}
+	})
+}
+
+// TestManyInTurn sends no more in one write than maxBatch.
+func TestManyInTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := plan("memory", "mutex")
+		p.Wait, p.Clients, p.Keys, p.Duration = "none", 2*maxBatch+1, 100000, 50*ms
+		b := &delayed{by: 10 * ms}
+		carry(t, p, b).loop()
+		if want := []int{maxBatch, maxBatch, 1}; !reflect.DeepEqual(b.sizes[:3], want) {
+			t.Errorf("batches of %v, want %v", b.sizes[:3], want)
+		}
+	})
+}
+
+// TestSameLock: in batches a plan has the same outcomes as with a goroutine for each client, if it leaves nothing to chance.
+func TestSameLock(t *testing.T) {
+	for i, change := range []func(*spec.Plan){
+		func(p *spec.Plan) { p.Hold, p.Think = 10*ms, 5*ms },
+		func(p *spec.Plan) { p.Clients, p.Keys, p.Hold, p.Think = 1, 3, 7*ms, ms },
+		func(p *spec.Plan) { p.Clients, p.Hold, p.Think, p.Poll = 2, 10*ms, 4*ms, 3*ms },
+		func(p *spec.Plan) { p.Clients, p.Wait, p.Hold, p.Think, p.Ops = 1, "none", 2*ms, 3*ms, 50 },
+		func(p *spec.Plan) {
+			p.Clients, p.Hold, p.Think, p.Poll, p.Timeout = 2, 50*ms+ms/3, ms+ms/7, 7*ms, 19*ms
+		},
+		func(p *spec.Plan) { p.Hold, p.Crash, p.TTL, p.Think, p.Keys = 10*ms, 1, 30*ms, 50*ms, 1 },
+		func(p *spec.Plan) {
+			p.Clients, p.Wait, p.Keys, p.Hold, p.Rate, p.Arrival = 3, "none", 1, 10*ms, spec.Must(spec.ParseRate("130")), "constant"
+		},
+		func(p *spec.Plan) { // more arrivals than the one client can serve
+			p.Wait, p.Hold, p.Rate, p.Arrival, p.MaxQueue = "none", 10*ms, spec.Must(spec.ParseRate("170")), "constant", 5
+		},
+		func(p *spec.Plan) { p.Hold, p.Overstay, p.TTL, p.Think = 10*ms, 1, 30*ms, 50*ms },
+	} {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			var both [2]*results.Record
+			for n, pipelining := range []string{"", "batch"} {
+				p := plan("memory", "mutex")
+				p.Warmup, p.Duration, p.Pipelining = 101*ms, 999*ms, pipelining
+				change(&p)
+				bubble(t, p, nil, func(_ *testing.T, r *results.Record) { both[n] = r })
+			}
+			a, b := both[0], both[1]
+			if !reflect.DeepEqual(a.Counts, b.Counts) {
+				t.Errorf("with goroutines %+v, in batches %+v", a.Counts, b.Counts)
+			}
+			if a.Safety.Violations != b.Safety.Violations || a.Safety.Grants != b.Safety.Grants {
+				t.Errorf("with goroutines %+v, in batches %+v", a.Safety, b.Safety)
+			}
+			for _, m := range results.Metrics {
+				if x, y := a.Latency[m], b.Latency[m]; x.Count != y.Count || (x.Mean-y.Mean).Abs() > x.Mean/100 || x.Max != y.Max {
+					t.Errorf("%s: with goroutines %d times, mean %v, at most %v; in batches %d, %v, %v", m, x.Count, x.Mean, x.Max, y.Count, y.Mean, y.Max)
+				}
+			}
+			if x, y := a.Bound.Little, b.Bound.Little; x < 0.999 || x > 1.001 || y < 0.999 || y > 1.001 {
+				t.Errorf("recorded times account for %v and %v of the clients' time", x, y)
+			}
+		})
+	}
+}
+
+// nulls returns a worker of the null driver whose clients have all begun.
+func nulls(t testing.TB, clients int, oracle bool) *worker {
+	p := plan("null", "none")
+	p.Wait, p.Clients, p.Keys, p.Oracle, p.Duration = "none", clients, 20*clients, oracle, time.Hour
+	w := carry(t, p, drivers.InTurn{})
+	w.now = w.e.clock.Now()
+	for i := range w.clients {
+		w.begin(&w.clients[i])
+	}
+	return w
+}
+
+func TestBatchCycleAllocatesNothing(t *testing.T) {
+	for _, oracle := range []bool{true, false} {
+		w := nulls(t, 512, oracle)
+		w.send()
+		w.send()
+		if n := testing.AllocsPerRun(100, w.send); n != 0 {
+			t.Errorf("oracle %v: %v allocations for each of 512 clients' requests", oracle, n)
+		}
+	}
+}
+
+// BenchmarkNullBatch is BenchmarkNullCycle in batches: two requests are a cycle.
+func BenchmarkNullBatch(b *testing.B) {
+	for _, bc := range []struct {
+		name   string
+		oracle bool
+	}{{"oracle", true}, {"no-oracle", false}} {
+		b.Run(bc.name, func(b *testing.B) {
+			const clients = 256
+			w := nulls(b, clients, bc.oracle)
+			w.send()
+			w.send()
+			b.ReportAllocs()
+			for left := b.N; left > 0; left -= clients {
+				w.send()
+				w.send()
+			}
+		})
+	}
+}
