@@ -1,6 +1,7 @@
 // Command overhead measures the cost of the harness: it runs bare loops over the client libraries and the same work
 // through lockbench, interleaved on one private redis-server, and prints medians, ratios and the memory per client. Two
-// more loops split the cost: one only goes through lockbench's driver, the other only measures.
+// more loops split the cost: one only goes through lockbench's driver, the other only measures. Then it compares lockbench's
+// batches with other ways to load a server.
 //
 //	go run ./scripts/overhead -rounds 7 -duration 2s
 package main
@@ -72,7 +73,17 @@ type report struct {
 	Rounds    int     `json:"rounds"`
 	Seconds   float64 `json:"seconds"`
 	Rows      []row   `json:"rows"`
+	Batches   []way   `json:"batches"`          // the ways to load a server from one process, 512 clients
 	PerClient float64 `json:"bytes_per_client"` // of 10,000, heap and stacks
+}
+
+// way is one way to load a server.
+type way struct {
+	Name  string  `json:"name"`
+	Pairs float64 `json:"pairs_per_s"`     // median
+	Ratio float64 `json:"lockbench_to_it"` // of lockbench's batches over rueidis to it, the median of the rounds' ratios
+	Low   float64 `json:"lockbench_to_it_min"`
+	High  float64 `json:"lockbench_to_it_max"`
 }
 
 func run(rounds int, duration time.Duration, asJSON bool) error {
@@ -94,7 +105,7 @@ func run(rounds int, duration time.Duration, asJSON bool) error {
 			return throughBare(ctx, server.URL(), c.bare, plain, c.clients, duration)
 		},
 		func(c cell) (float64, error) {
-			return throughLockbench(ctx, server.URL(), c.driver, c.clients, duration)
+			return throughLockbench(ctx, server.URL(), c.driver, drivers.PipeliningDefault, c.clients, duration)
 		},
 		func(c cell) (float64, error) {
 			return throughBare(ctx, server.URL(), driverOf(c.driver, c.clients), plain, c.clients, duration)
@@ -132,6 +143,9 @@ func run(rounds int, duration time.Duration, asJSON bool) error {
 		rep.Rows = append(rep.Rows, row{c.driver, c.clients, median(rates[i][0]), median(rates[i][1]),
 			median(ratios[1]), slices.Min(ratios[1]), slices.Max(ratios[1]), median(ratios[2]), median(ratios[3])})
 	}
+	if rep.Batches, err = compareBatches(ctx, server.URL(), rounds, duration); err != nil {
+		return err
+	}
 	if rep.PerClient, err = perClient(ctx); err != nil {
 		return err
 	}
@@ -144,7 +158,11 @@ func run(rounds int, duration time.Duration, asJSON bool) error {
 		fmt.Printf("%-9s %7d %13.0f %10.0f %6.3f  (%.3f – %.3f)  %11.3f %14.3f\n", r.Driver, r.Clients, r.Bare, r.Harness, r.Ratio, r.Low, r.High,
 			r.Adapted, r.Stamped)
 	}
-	fmt.Printf("memory a client at 10,000 clients: %.0f bytes\n", rep.PerClient)
+	fmt.Printf("\n%-32s %10s %18s  (min – max of %d)\n", "512 clients", "pairs/s", "lockbench to it", rounds)
+	for _, w := range rep.Batches {
+		fmt.Printf("%-32s %10.0f %18.3f  (%.3f – %.3f)\n", w.Name, w.Pairs, w.Ratio, w.Low, w.High)
+	}
+	fmt.Printf("\nmemory a client at 10,000 clients: %.0f bytes\n", rep.PerClient)
 	return nil
 }
 
@@ -266,7 +284,7 @@ func throughBare(ctx context.Context, url string, connect bare, do loop, clients
 // driverOf returns a loop through lockbench's driver.
 func driverOf(name string, clients int) bare {
 	return func(ctx context.Context, url string) (func(id int) (lock, error), func(), error) {
-		svc, err := open(ctx, url, name, clients)
+		svc, err := open(ctx, url, name, drivers.PipeliningDefault, clients)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -281,12 +299,12 @@ func driverOf(name string, clients int) bare {
 	}
 }
 
-func open(ctx context.Context, url, driver string, clients int) (drivers.Service, error) {
+func open(ctx context.Context, url, driver string, pipelining drivers.Pipelining, clients int) (drivers.Service, error) {
 	d, err := drivers.Lookup(driver)
 	if err != nil {
 		return nil, err
 	}
-	return d.Open(ctx, drivers.Config{Lock: "set-nx", Addrs: []string{url}, Clients: clients, Prefix: "overhead:"})
+	return d.Open(ctx, drivers.Config{Lock: "set-nx", Addrs: []string{url}, Pipelining: pipelining, Clients: clients, Prefix: "overhead:"})
 }
 
 func bareRueidis(ctx context.Context, url string) (func(id int) (lock, error), func(), error) {
@@ -356,13 +374,15 @@ func plan(driver, lock string, clients, keys int, duration time.Duration) spec.P
 }
 
 // throughLockbench does the same work through lockbench, including the oracle.
-func throughLockbench(ctx context.Context, url, driver string, clients int, duration time.Duration) (float64, error) {
-	svc, err := open(ctx, url, driver, clients)
+func throughLockbench(ctx context.Context, url, driver string, pipelining drivers.Pipelining, clients int, duration time.Duration) (float64, error) {
+	svc, err := open(ctx, url, driver, pipelining, clients)
 	if err != nil {
 		return 0, err
 	}
 	defer svc.Close()
-	r := workloads.Run{Plan: plan(driver, "set-nx", clients, clients*keysPerClient, duration), Service: svc, Prefix: "overhead:"}
+	p := plan(driver, "set-nx", clients, clients*keysPerClient, duration)
+	p.Pipelining = string(pipelining)
+	r := workloads.Run{Plan: p, Service: svc, Prefix: "overhead:"}
 	rec, err := r.Do(ctx)
 	if err != nil {
 		return 0, err
