@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/results/safety"
 )
 
 // longLease is one that no fault of a server outlasts.
@@ -85,9 +86,10 @@ func serverFails(s *Stage) {
 	a.Acquire()
 	s.Strike()
 	const patience = 300 * time.Millisecond // of a client that has an answer
-	if b.AnswerBy(a.Sure()) {
-		b.AcquireWhile(a, patience)
+	if !b.AnswerBy(a.Sure()) {
+		s.leave(safety.NotExercised, "the server does not answer B")
 	}
+	b.AcquireWhile(a, patience)
 	a.Release()
 	s.FailIfBoth(a, b)
 }
