@@ -108,6 +108,7 @@ text killed.txt "$go" run ./scripts/killed -n 100 -within 10s -seed 7
 
 text overhead.txt "$go" run ./scripts/overhead -rounds 9 -duration 1500ms
 text watched.txt "$go" test -run '^$' -bench Live -benchtime 9x ./workloads/observe
+text pace.txt "$go" test -run '^$' -bench Lag -benchtime 9x ./workloads/pace
 text null-cycle.txt "$go" test -run '^$' -bench 'NullCycle|StampsAndRecords' -count 7 ./workloads
 
 # What the gate detects, and its false alarms, with the settings of .github/workflows/gate.yml. It takes more than half
