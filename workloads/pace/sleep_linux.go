@@ -50,9 +50,11 @@ import (
 //
 // Not the cause: the hand-over to a client, which adds 5 to 25 µs to the p99.9 of one lane if that is below 1 ms; the
 // garbage collector (with GOGC=off 444 µs instead of 417, medians of seven runs at 50,000 a second). Not explained: stalls
-// of about 4 ms, which is the kernel's tick there. They were in 2 of 7 runs of 2 s at 50,000 a second, and in 5 of 7 if the
-// arrivals came from two lanes; one of them decides the p99.9 of its run. Several pacers were not tried. A shorter slice of
-// the scheduler (sched_setattr, 0.1 ms) made no difference that showed among neighbours, in four runs.
+// of 4 to 5 ms, about a kernel's tick there, of which one decides the p99.9 of a run of 2 s. Of ten runs each with one lane
+// they decided 3 at 10,000 a second and 2 at 50,000, and 5 at 50,000 from two lanes; they came without a collection as well.
+// In seven runs of a bare thread at 50,000, taken later, no sleep was more than 3.8 ms late: they may be the pacer's own or
+// the runtime's. Several pacers were not tried. A shorter slice of the scheduler (sched_setattr, 0.1 ms) made no difference
+// that showed among neighbours, in four runs.
 //
 // What it costs: a pacer that sleeps in a system call keeps a processor from the runtime, which then wakes fewer
 // threads for nothing. Over Redis on the same two cores, a PING took 33 to 39 µs with it and 46 to 50 µs with a timerfd
