@@ -44,7 +44,7 @@ import (
 // while others kept both cores busy. At ordinary priority both are late by 1 to 200 ms; in six runs of the bare thread 66 to
 // 98 % (median 96) of what its late sleeps lost was waiting for a core (schedstat). At real-time priority, which excludes
 // most of that, the medians of nine rounds at 10,000 and 50,000 Poisson arrivals a second were 479 and 469 µs, the bare
-// thread's 276 and 846; in six other series of five to nine rounds it had 0.88 to 1.66 of the bare thread's. A thread that
+// thread's 276 and 846; in five other series of five to nine rounds it had 0.88 to 1.66 of the bare thread's. A thread that
 // spins lost its core there for more than 100 µs 24 and 40 times in 3.2 s, of which only 1 to 5 % was waiting for a core:
 // something below the scheduler takes it (a hypervisor, interrupts), and spinning does not help.
 //
