@@ -174,6 +174,14 @@ type Remainer interface {
 	Remaining(ctx context.Context, l *Lease) (time.Duration, error)
 }
 
+// ListenerCounter is a Session that can tell how many subscriptions listen to the releases of a key, so that each of their
+// processes can get its turn.
+type ListenerCounter interface {
+	// Listeners returns the number of listeners to which l.Key was added, those of other processes included. It may miss
+	// listeners on other nodes than the key's, and may count some that wait for nothing at present.
+	Listeners(ctx context.Context, l *Lease) (int, error)
+}
+
 // Blocker is a Session whose client can sleep on the server until a lock is released. Each release wakes the client
 // that has slept longest on the key; if no client sleeps, a release is not remembered for long. Both methods need a
 // connection, and Block needs its own for as long as it sleeps.

@@ -67,3 +67,38 @@ func (s *fencedSession) swap(from, to *drivers.Lease) ([]string, error) {
 	counter := s.counter.of(s.svc.cfg.Prefix, fenceKind, from.Key)
 	return append(s.call2(passFencedScript, from.Key, counter), from.Owner, to.Owner, ttl), nil
 }
+
+// Listeners implements drivers.ListenerCounter.
+func (s *setNXPasser) Listeners(ctx context.Context, l *drivers.Lease) (int, error) {
+	return s.listeners(ctx, l)
+}
+
+// Listeners implements drivers.ListenerCounter.
+func (s *fencedSession) Listeners(ctx context.Context, l *drivers.Lease) (int, error) {
+	return s.listeners(ctx, l)
+}
+
+// listeners is drivers.ListenerCounter for designs that publish on releasedChannels. In a cluster without sharded
+// publications, a node counts its own subscribers only.
+func (s *session) listeners(ctx context.Context, l *drivers.Lease) (int, error) {
+	args, key := append(s.args[:0], "PUBSUB", "NUMSUB", l.Key+releasedSuffix), 0
+	if s.sharded {
+		args[1], args[2], key = "SHARDNUMSUB", shardChannel(args[2]), 2
+	}
+	reply, err := s.conn.Do(ctx, args, key)
+	if err != nil {
+		return 0, opListeners.fail(err)
+	}
+	pair, err := reply.AsArray() // the channel, and its subscribers
+	if err != nil {
+		return 0, opListeners.fail(err)
+	}
+	if len(pair) != 2 {
+		return 0, opListeners.fail(reply.unexpected("a channel and a number"))
+	}
+	n, err := pair[1].AsInt()
+	if err != nil {
+		return 0, opListeners.fail(err)
+	}
+	return int(n), nil
+}

@@ -107,3 +107,26 @@ func TestPassers(t *testing.T) {
 		}
 	})
 }
+
+// TestListeners counts the subscriptions to a key, until they are closed.
+func TestListeners(t *testing.T) {
+	forEach(t, func(t *testing.T, driver string, cfg drivers.Config) {
+		cfg.Wakes = true
+		s := open(t, driver, cfg)
+		a := session(t, s, 0)
+		l := drivers.Lease{Key: cfg.Prefix + "k", TTL: time.Minute}
+		count := func(want int) {
+			t.Helper()
+			if n, err := a.(drivers.ListenerCounter).Listeners(t.Context(), &l); n != want || err != nil {
+				t.Errorf("Listeners = %d, %v, want %d", n, err, want)
+			}
+		}
+		count(0)
+		var w woken
+		add(t, listen(t, s, &w), l.Key)
+		count(1)
+		add(t, listen(t, s, &w), l.Key+"other")
+		add(t, listen(t, s, &w), l.Key)
+		count(2)
+	})
+}

@@ -131,10 +131,11 @@ const (
 	opWait
 	opLeave
 	opPass
+	opListeners
 )
 
 func (o op) String() string {
-	return [...]string{"try", "release", "renew", "remaining", "wait", "leave", "pass"}[o]
+	return [...]string{"try", "release", "renew", "remaining", "wait", "leave", "pass", "listeners"}[o]
 }
 
 func (o op) fail(err error) error { return fail(o.String(), err) }

@@ -173,6 +173,11 @@ func TestClusterSpreads(t *testing.T) {
 			}
 			for _, key := range keys {
 				testwait.Until(t, key+" wakes", func() bool { return w.count(key) == 1 })
+				if counter, ok := a.(drivers.ListenerCounter); ok {
+					if n, err := counter.Listeners(t.Context(), &drivers.Lease{Key: key}); n != 1 || err != nil {
+						t.Errorf("%d listen to %s: %v", n, key, err)
+					}
+				}
 			}
 			sharded, plain, locks := 0, 0, 0
 			for _, url := range cluster.URLs() {

@@ -58,6 +58,7 @@ const (
 	opRemaining   op = "remaining"
 	opSubscribe   op = "subscribe"
 	opUnsubscribe op = "unsubscribe"
+	opListeners   op = "listeners"
 )
 
 type request struct {
@@ -73,6 +74,7 @@ type reply struct {
 	yes   bool
 	fence uint64
 	left  time.Duration
+	count int // of listeners
 	err   error
 }
 
@@ -156,6 +158,13 @@ func (n *node) do(r request) (p reply) {
 	case opUnsubscribe:
 		p.yes = true
 		delete(r.sub.keys, r.key)
+	case opListeners:
+		p.yes = true
+		for _, s := range n.subs {
+			if s.keys[r.key] {
+				p.count++
+			}
+		}
 	}
 	p.fence = e.fence
 	return p

@@ -132,6 +132,12 @@ func (s *session) Remaining(ctx context.Context, l *drivers.Lease) (time.Duratio
 	return p.left, err
 }
 
+// Listeners implements drivers.ListenerCounter.
+func (s *session) Listeners(ctx context.Context, l *drivers.Lease) (int, error) {
+	p, err := s.alone(ctx, request{op: opListeners, key: l.Key})
+	return p.count, err
+}
+
 // alone is call for one goroutine at a time, as the contract of a session has it.
 func (s *session) alone(ctx context.Context, r request) (reply, error) {
 	if !s.busy.CompareAndSwap(false, true) {
