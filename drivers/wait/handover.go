@@ -52,14 +52,19 @@ func (q *queued) claim() *queued {
 	now := q.lines.clock.Now()
 	q.shard.mu.Lock()
 	defer q.shard.mu.Unlock()
-	if q.line.front != q || q.line.passes >= q.max {
+	if q.line.front != q {
 		return nil
 	}
-	next := q.line.claim(now)
-	if next != nil {
-		next.sent = now
+	if q.line.passes < q.max {
+		if next := q.line.claim(now); next != nil {
+			next.sent = now
+			return next
+		}
 	}
-	return next
+	if q.line.passes > 0 {
+		q.sub.hub.endTurn(q.key) // before the release is sent: its message counts
+	}
+	return nil
 }
 
 // released gives the turn to the next client, which acquires the lock like a pubsub waiter: only once the release is

@@ -40,6 +40,8 @@ type topic struct {
 	key        string
 	waiters    []*subscriber
 	keeper     *subscriber   // the waiter that watches the end of the holder's lease; nil after each message
+	turns      int           // releases that were heard since a turn of this process ended, its own release included
+	listeners  int           // processes that share the turns, as last counted; 0 if that is not known
 	live       bool          // the subscription is confirmed and is not being dropped
 	ready      chan struct{} // closed when the subscription is confirmed or has failed
 	err        error         // why it failed; set before ready is closed
@@ -64,6 +66,7 @@ func (h *hub) wake(key string) {
 	defer h.mu.Unlock()
 	if key != "" {
 		if t := h.topics[key]; t != nil {
+			t.turns++
 			t.wake()
 		}
 		return
@@ -103,7 +106,7 @@ func (h *hub) join(s *subscriber, key string) error {
 	} else if t.next != nil {
 		h.unlink(t)
 	}
-	s.topic, s.ready, s.at = t, t.ready, len(t.waiters)
+	s.topic, s.ready, s.at, s.seen = t, t.ready, len(t.waiters), -1
 	t.waiters = append(t.waiters, s)
 	return nil
 }
@@ -128,6 +131,55 @@ func (h *hub) expire(s *subscriber) {
 	}
 	s.topic.wake()
 	<-s.woken // s itself is awake
+}
+
+// endTurn records that a turn of this process on a key ends with the release that is sent next.
+func (h *hub) endTurn(key string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if t := h.topics[key]; t != nil {
+		t.turns = 0
+	}
+}
+
+// share records how many processes listen to the key of s.
+func (h *hub) share(s *subscriber, listeners int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s.topic.listeners = listeners
+}
+
+// tooEarly reports whether s has to let others go first, because it has heard of fewer releases than there are processes
+// since its own had its turn. Then it has to find the lock free as many times in a row as asks says.
+func (h *hub) tooEarly(s *subscriber) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if t := s.topic; s.seen != t.turns {
+		s.seen, s.asks = t.turns, asks(t.turns, t.listeners)
+	} else if s.asks > 0 {
+		s.asks--
+	}
+	return s.asks > 0
+}
+
+// asks returns how often a process has to find the lock free before it tries: never if each of the listeners has had its
+// turn since its own, once if half of them have, and once more for each further halving.
+//
+// A server sends each message to its subscribers in the same order, and without this rule the first of them win all the
+// races: with 8 processes on one key Jain's index was 0.55, with 32 it was 0.15. Among processes that want the lock all
+// the time, exactly one is not too early, so they take turns in a circle. Others that wait after it take the lock only if
+// it does not, a round trip later. The halving is for listeners that want nothing at present: they make everybody too
+// early, and those who have waited longer still go first, at the price of at most log₂ listeners round trips a turn.
+//
+// Medians of 7 or more rounds that took turns with the former code, 512 clients on one key over rueidis, on a busy
+// machine: 0.98 to 0.99 at 8 and 32 processes, for 0.96 to 1.2 of the locks/s. What did not help: asking once whatever the
+// turns made 0.91 with 32 processes, some of which lost their turn to whoever asked quickest; and a pause of a millisecond
+// for those more than half a circle away, which saves their requests, made 0.91 of the locks/s instead of 1.13.
+func asks(turns, listeners int) (n int) {
+	for t := max(turns, 1); t < listeners; t *= 2 {
+		n++
+	}
+	return n
 }
 
 // leave removes s from the waiters of its key. The subscription stays for the next waiter, unless there are too many.

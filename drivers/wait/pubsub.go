@@ -47,6 +47,8 @@ type subscriber struct {
 
 	topic *topic          // what it has joined, from the first Wait of an acquisition until Leave
 	at    int             // its place in topic.waiters; the hub's lock guards it
+	seen  int             // the topic's turns when it was asked last whether it is too early; -1: not yet
+	asks  int             // how often it still has to find the lock free before it may try
 	ready <-chan struct{} // of topic; nil once this client has seen the confirmation
 }
 

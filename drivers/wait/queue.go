@@ -12,8 +12,8 @@ import (
 
 // queued is a client of -wait queue. It is both session and waiter, because a release has to know who is in line. Of
 // all clients of a room, one at a time contends for a key, like a pubsub waiter; the others do not load the server.
-// They are served in order of arrival. Clients of other rooms get their turn when the lock is really released, and race
-// for it.
+// They are served in order of arrival. Clients of other rooms get their turn when the lock is really released. They race
+// for it, except that under -handover swap the room goes first that has waited for the most turns (see asks).
 //
 // A Try while a client of the same room holds or contends for the key is refused here. Nothing announces the end of a
 // lease, so the next client in line watches the holder's lease and contends once it is over.
@@ -25,9 +25,10 @@ type queued struct {
 	drivers.Session
 	sub        subscriber // waits at the server
 	lines      *lines
-	passer     drivers.Passer // nil: release, and let the next client acquire
-	max        int            // hand-overs in a row
-	localOwner string         // the Owner of tries that the server has not seen
+	passer     drivers.Passer          // nil: release, and let the next client acquire
+	counter    drivers.ListenerCounter // nil: it is not known how many processes take turns
+	max        int                     // hand-overs in a row
+	localOwner string                  // the Owner of tries that the server has not seen
 	expires    bool
 	reentrant  bool
 
@@ -161,7 +162,7 @@ func (q *queued) Wait(ctx context.Context, l *drivers.Lease) error {
 		return nil
 	case holding, contending:
 		q.fresh = false
-		return q.sub.Wait(ctx, l)
+		return q.contend(ctx, l)
 	}
 	if err := ctx.Err(); err != nil || left(l) <= 0 {
 		return err
@@ -185,13 +186,34 @@ func (q *queued) Wait(ctx context.Context, l *drivers.Lease) error {
 }
 
 // yield lets the clients of other processes go first after the maximum of hand-overs in a row: it subscribes and asks
-// for the holder's lease before it tries, one round trip later than they do. Where leases do not end there is nothing to
-// ask for, and a second Wait would sleep although the lock is free.
+// how many they are before it tries, one round trip later than they do. Where leases do not end there is nothing to ask
+// for, and a second Wait would sleep although the lock is free.
 func (q *queued) yield(ctx context.Context, l *drivers.Lease) error {
 	if err := q.sub.Wait(ctx, l); err != nil || q.sub.lease == nil {
 		return err
 	}
-	return q.sub.Wait(ctx, l)
+	if q.counter == nil {
+		return q.sub.Wait(ctx, l)
+	}
+	n, err := q.counter.Listeners(ctx, l)
+	if err != nil {
+		return fmt.Errorf("wait: queue: ask how many processes want the lock: %w", err)
+	}
+	if q.sub.hub.share(&q.sub, n); n <= 1 {
+		return nil
+	}
+	return q.contend(ctx, l)
+}
+
+// contend waits at the server until it is worth trying. While it is the turn of other processes, that is not when a
+// release is heard, but when the lock is still free a round trip later.
+func (q *queued) contend(ctx context.Context, l *drivers.Lease) error {
+	for {
+		err := q.sub.Wait(ctx, l)
+		if err != nil || q.counter == nil || q.sub.lease == nil || q.sub.topic == nil || !q.sub.hub.tooEarly(&q.sub) {
+			return err
+		}
+	}
 }
 
 // join stands in line, or takes the turn if there is none.

@@ -96,7 +96,7 @@ const (
 	DefaultBackoffMax = 100 * time.Millisecond
 
 	// DefaultHandoverMax is how many times in a row a lock is swapped before it is released, and clients of other
-	// processes get a chance. A higher number makes releases cheaper, but clients of other processes wait longer.
+	// processes get their turn: see asks. A higher number makes releases cheaper, but they wait longer.
 	DefaultHandoverMax = 16
 )
 
@@ -291,6 +291,7 @@ func (r *Room) queued(s drivers.Session, id int) (*queued, error) {
 	if q.passer, _ = drivers.As[drivers.Passer](s); q.passer == nil {
 		return nil, errors.New("wait: queue: the sessions of this lock cannot pass it on; every lock can be handed over by release")
 	}
+	q.counter, _ = drivers.As[drivers.ListenerCounter](s)
 	return q, nil
 }
 
