@@ -364,11 +364,7 @@ func (c *Client) Rehearse() (try, release int) {
 	}
 	slices.Sort(tries)
 	slices.Sort(releases)
-	try, release = tries[times/2], releases[times/2]
-	if try < 1 || release < 1 {
-		c.stage.leave(safety.NotExercised, "%s acquires or lets go a key without a request", c.name)
-	}
-	return try, release
+	return tries[times/2], releases[times/2]
 }
 
 // AnswerBy waits until the server answers again, and reports whether that was before a moment. It asks for another key.

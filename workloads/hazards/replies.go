@@ -22,7 +22,7 @@ func acquireReplyLost(s *Stage) {
 	a, b := s.Client("A"), s.Client("B")
 	requests, _ := a.Rehearse()
 	s.outcome.Gaps = requests
-	lost := 1 + s.number%requests
+	lost := 1 + s.number%max(1, requests)
 	reply := a.BreakReply(lost)
 	answer := later(a.Try)
 	s.Hit(reply, answer)
