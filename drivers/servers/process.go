@@ -45,6 +45,16 @@ func (p *process) reserve(reserve func() (*port, error)) (*port, error) {
 // PID returns the number of the server's process, or 0 if there is none.
 func (p *process) PID() int { return p.child.pid() }
 
+// PIDs returns the numbers of the server's process and of its living descendants, and nothing if there is none. Other systems
+// than Linux tell only that of the process itself.
+func (p *process) PIDs() []int {
+	pid := p.PID()
+	if pid == 0 {
+		return nil
+	}
+	return family(pid)
+}
+
 // CPU returns the user and system time that the server and its child processes have used since its first start. It is
 // negative if the system does not tell.
 func (p *process) CPU() time.Duration { return p.child.cpu() }
@@ -80,6 +90,7 @@ func (p *process) base() *process { return p }
 type Server interface {
 	URL() string
 	PID() int
+	PIDs() []int
 	CPU() time.Duration
 	Signal(os.Signal) error
 	Kill() error
@@ -100,6 +111,14 @@ func (g *Group[S]) URLs() []string {
 		urls[i] = s.URL()
 	}
 	return urls
+}
+
+// PIDs returns the numbers of all their processes; see Server.
+func (g *Group[S]) PIDs() (list []int) {
+	for _, s := range g.Nodes {
+		list = append(list, s.PIDs()...)
+	}
+	return list
 }
 
 // CPU returns what all of them have used; see Server. It is negative if the system does not tell.

@@ -151,7 +151,7 @@ func init() {
 	Register(&Service{
 		Name: "redis", Schemes: []string{"redis", "rediss", "unix"}, Variable: "REDIS_URL",
 		Forms:    []string{"redis://user:pass@host:6379/0", "rediss://host:6380 (TLS)", "unix:///path/redis.sock", "host:6379"},
-		Packages: "redis-server", Limit: "maxclients", Database: DatabaseNumber,
+		Packages: "redis-server", Limit: "maxclients", Database: DatabaseNumber, SingleThreaded: true,
 		Find: FindRedis, Start: runRedis, Embedded: runEmbedded,
 	})
 }
@@ -161,6 +161,7 @@ func runRedis(ctx context.Context, o StartOptions) (*Running, error) {
 	redis := RedisOptions{Binary: o.Binary, Durability: o.Durability}
 	var s interface {
 		URLs() []string
+		PIDs() []int
 		Close() error
 	}
 	var err error
@@ -181,12 +182,12 @@ func runRedis(ctx context.Context, o StartOptions) (*Running, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &Running{URLs: []string{r.URL()}, Network: "unix", Close: r.Close}, nil
+		return &Running{URLs: []string{r.URL()}, Network: "unix", PIDs: r.PIDs, Close: r.Close}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &Running{URLs: s.URLs(), Network: network, Master: master, Close: s.Close}, nil
+	return &Running{URLs: s.URLs(), Network: network, Master: master, PIDs: s.PIDs, Close: s.Close}, nil
 }
 
 func runEmbedded(n int) (*Running, error) {

@@ -89,6 +89,11 @@ func (r *Replicated) inSync(ctx context.Context) error {
 // URLs returns the address of the primary.
 func (r *Replicated) URLs() []string { return []string{r.Primary.URL()} }
 
+// PIDs returns the numbers of all their processes.
+func (r *Replicated) PIDs() []int {
+	return (&Group[*Redis]{append([]*Redis{r.Primary}, r.Replicas...)}).PIDs()
+}
+
 // CAFile returns the PEM file of the private CA that signed all certificates; "" without TLS.
 func (r *Replicated) CAFile() string { return r.Primary.CAFile() }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -145,6 +146,9 @@ func (s *Sentinel) AwaitPrimary(ctx context.Context, node *Redis) error {
 
 // URLs returns the addresses of the sentinels.
 func (s *Sentinel) URLs() []string { return (&Group[*Redis]{s.Sentinels}).URLs() }
+
+// PIDs returns the numbers of all their processes.
+func (s *Sentinel) PIDs() []int { return (&Group[*Redis]{slices.Concat(s.Nodes, s.Sentinels)}).PIDs() }
 
 // CAFile returns the PEM file of the private CA that signed all certificates; "" without TLS.
 func (s *Sentinel) CAFile() string { return s.Sentinels[0].CAFile() }

@@ -31,6 +31,9 @@ type Service struct {
 	Limit    string // its own name for the maximum number of connections
 	Database Database
 
+	// SingleThreaded says that the main thread of each process executes all commands, however many cores there are.
+	SingleThreaded bool
+
 	// Ignored are the environment variables that its usual clients read and its drivers ignore, because they would
 	// change what is measured, each with what to do instead.
 	Ignored map[string]string
@@ -66,6 +69,7 @@ type Running struct {
 	Master      string               // sentinels: their name for the primary
 	Persistence string               // what is on disk when they answer, if they do not tell it themselves
 	CPU         func() time.Duration // the CPU time used; nil if unknown
+	PIDs        func() []int         // the processes, their descendants included; nil: there are none
 	Close       func() error
 }
 
@@ -165,12 +169,14 @@ type (
 		URL() string
 		Persistence() string
 		CPU() time.Duration
+		PIDs() []int
 		Close() error
 	}
 	ensemble interface {
 		URLs() []string
 		Persistence() string
 		CPU() time.Duration
+		PIDs() []int
 		Close() error
 	}
 )
@@ -179,14 +185,14 @@ func runningOne(s one, err error) (*Running, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Running{URLs: []string{s.URL()}, Network: "unix", Persistence: s.Persistence(), CPU: s.CPU, Close: s.Close}, nil
+	return &Running{URLs: []string{s.URL()}, Network: "unix", Persistence: s.Persistence(), CPU: s.CPU, PIDs: s.PIDs, Close: s.Close}, nil
 }
 
 func runningEnsemble(s ensemble, err error) (*Running, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Running{URLs: s.URLs(), Network: "tcp", Persistence: s.Persistence(), CPU: s.CPU, Close: s.Close}, nil
+	return &Running{URLs: s.URLs(), Network: "tcp", Persistence: s.Persistence(), CPU: s.CPU, PIDs: s.PIDs, Close: s.Close}, nil
 }
 
 // room returns the connection limit for a database: conns, plus a few for inspecting it and for cleaning up after an

@@ -29,6 +29,15 @@ func cpuOf(pid int) time.Duration {
 	return sum
 }
 
+// family returns a process and its living descendants.
+func family(pid int) []int {
+	list := []int{pid}
+	for _, child := range spawn.Children(pid) {
+		list = append(list, family(child)...)
+	}
+	return list
+}
+
 // ticks adds times that proc_pid_stat(5) counts in sysconf(_SC_CLK_TCK), which Linux shows as 100.
 func ticks(fields [][]byte) time.Duration {
 	var sum int64

@@ -14,6 +14,8 @@ import (
 
 func cpuOf(int) time.Duration { return -1 }
 
+func family(pid int) []int { return []int{pid} }
+
 func stampOf(int) (string, error) { return "", errors.ErrUnsupported }
 
 func ours(int, string, string) bool { return false }
