@@ -25,7 +25,7 @@ func ReadRunDelay(root fs.FS) RunDelay {
 		if err != nil {
 			continue // the thread has ended meanwhile, or the kernel keeps no such figures
 		}
-		if waited, ok := parseSchedstat(string(text)); ok {
+		if _, waited, ok := parseSchedstat(string(text)); ok {
 			if all == nil {
 				all = RunDelay{}
 			}
@@ -37,17 +37,17 @@ func ReadRunDelay(root fs.FS) RunDelay {
 
 // parseSchedstat reads "ran waited slices", times in ns (sched-stats.txt of the kernel). A thread that has never run is not
 // one that reads its own file: such zeros are those of a kernel that does not count.
-func parseSchedstat(text string) (waited time.Duration, ok bool) {
+func parseSchedstat(text string) (ran, waited time.Duration, ok bool) {
 	fields := strings.Fields(text)
 	if len(fields) < 3 {
-		return 0, false
+		return 0, 0, false
 	}
-	ran, err := strconv.ParseInt(fields[0], 10, 64)
-	ns, err2 := strconv.ParseInt(fields[1], 10, 64)
-	if err != nil || err2 != nil || ran+ns <= 0 || ns < 0 {
-		return 0, false
+	first, err := strconv.ParseInt(fields[0], 10, 64)
+	second, err2 := strconv.ParseInt(fields[1], 10, 64)
+	if err != nil || err2 != nil || first < 0 || second < 0 || first+second <= 0 {
+		return 0, 0, false
 	}
-	return time.Duration(ns), true
+	return time.Duration(first), time.Duration(second), true
 }
 
 // Since returns how long the threads waited after before, summed over all of them; negative if that is not known. What a thread
