@@ -20,16 +20,17 @@ type Figures struct {
 	Cost      *Cost
 	Bound     *Bound
 	Generator *Generator
+	Thread    Thread
 }
 
 // Figures returns the measurements of r.
 func (r *Record) Figures() Figures {
-	return Figures{r.Throughput(), r.Elapsed, &r.Counts, r.Latency, &r.Fairness, &r.Safety, &r.Cost, &r.Bound, &r.Generator}
+	return Figures{r.Throughput(), r.Elapsed, &r.Counts, r.Latency, &r.Fairness, &r.Safety, &r.Cost, &r.Bound, &r.Generator, r.Thread}
 }
 
 // Figures returns the measurements of c: the rate is the median trial's, Elapsed the first one's.
 func (c *Cell) Figures() Figures {
-	return Figures{c.Rate.Median, c.First().Elapsed, &c.Counts, c.Latency, &c.Fairness, &c.Safety, &c.Cost, &c.Bound, &c.Generator}
+	return Figures{c.Rate.Median, c.First().Elapsed, &c.Counts, c.Latency, &c.Fairness, &c.Safety, &c.Cost, &c.Bound, &c.Generator, c.Thread}
 }
 
 // Figures returns the measurements of k.

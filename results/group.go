@@ -24,6 +24,7 @@ type Cell struct {
 	Cost      Cost               // medians of the trials that know, negative if none does
 	Bound     Bound              // medians, but Waited: sum
 	Generator Generator          // medians, but GCLongest, Memory, Paused: the most; Pauses: all; Saturated and Why: the first saturated trial's
+	Thread    Thread             // medians
 	Classes   []ClassCell
 	Steady    Steady   // the first trial's that drifts, else the first trial's
 	Drifting  int      // trials that drift
@@ -118,6 +119,10 @@ func (c *Cell) sum(classes []sums) {
 		Pool:       c.First().Bound.Pool,
 	}
 	c.Generator = sumGenerator(c.Trials)
+	c.Thread = Thread{
+		Ran:    medianOf(c.Trials, func(r *Record) float64 { return r.Thread.Ran }),
+		Waited: medianOf(c.Trials, func(r *Record) float64 { return r.Thread.Waited }),
+	}
 	c.Steady = c.First().Steady
 	for _, r := range c.Trials {
 		if r.Steady.Drifts {

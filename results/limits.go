@@ -42,7 +42,9 @@ const (
 //  3. key, if it is held for 90 % of the time: no server and no other lock makes that faster.
 //  4. server CPU, if it used 90 % of what it can: Redis and Valkey execute on one core a node, other servers of
 //     lockbench's own on all that lockbench leaves them. Before the generator, which may be busy as well: a faster one
-//     would find the same server.
+//     would find the same server. So if the thread that executes the commands of a node ran for 90 % of the time; or ran
+//     or waited for a core, if lockbench cannot be what had that core: it is kept on others (Plan.Pin), or is not busy by
+//     its own verdict.
 //  5. lease, if the clients are held up by locks (Contended) and spend more than half of their waits at dead keys. Leases end
 //     by the clock, on however busy a machine.
 //  6. generator, by its own verdict. All that follows is inferred from times that a busy machine stretches.
@@ -51,7 +53,8 @@ const (
 //     their round trips or the time in which the key is free although a client waits. If that is not Known, neither is the
 //     limit.
 //  9. server CPU or generator, if requests take four times as long as a round trip without load: there they queue, at a
-//     server that used more than half of what it can, or on a machine that was 85 % busy. At an external server whose
+//     server that used more than half of what it can, or on a machine that was 85 % busy. On cores of its own the server
+//     is also the limit if it ran or waited for a core for more than half of the time, and lockbench's cores were less busy. At an external server whose
 //     processors nobody knows, they may.
 //  10. clients: the keys are free, nothing queues, and the clients are busy with requests of their own, holds and pauses.
 //
@@ -87,6 +90,8 @@ type Limit struct {
 
 	ServerCores float64 // that the server used; negative: not known
 	CoresOf     float64 // that it can use; 0: not known
+
+	Thread Thread // see Record
 
 	Slower float64 // the mean release by a round trip without load; 0: not known
 }
@@ -200,7 +205,7 @@ func (c *Cell) Limit() Limit {
 
 // limit infers the limit of the trials of a cell, of which r is the first, in windows that are as long as that in all.
 func (f Figures) limit(r *Record, window time.Duration) Limit {
-	l := Limit{By: ByUnknown, ServerCores: -1, Failing: f.failing(), Lost: f.lost()}
+	l := Limit{By: ByUnknown, ServerCores: -1, Thread: f.Thread, Failing: f.failing(), Lost: f.lost()}
 	switch {
 	case f.Safety.Breaches() > 0:
 		l.By = ""
@@ -229,6 +234,7 @@ func (f Figures) limitedBy(l *Limit, r *Record) LimitedBy {
 	if l.CoresOf > 0 {
 		serverBusy = l.ServerCores / l.CoresOf
 	}
+	apart := r.Cores.Pinned()
 	l.Contended = l.Waiting > mostly || l.Held+l.Trip >= nearLimit || gaveUp
 	unused := l.Waited
 	if gaveUp {
@@ -243,6 +249,8 @@ func (f Figures) limitedBy(l *Limit, r *Record) LimitedBy {
 		return ByKey
 	case serverBusy >= nearLimit:
 		return ByServerCPU
+	case l.Thread.Ran >= nearLimit, l.Thread.Busy() >= nearLimit && (apart || !f.Generator.Saturated):
+		return ByServerCPU
 	case l.Contended && l.Blocked > mostly*l.Waiting:
 		return ByLease
 	case f.Generator.Saturated:
@@ -256,6 +264,8 @@ func (f Figures) limitedBy(l *Limit, r *Record) LimitedBy {
 	case l.Contended:
 		return ByLock
 	case l.Slower >= queuedRatio && serverBusy > mostly:
+		return ByServerCPU
+	case l.Slower >= queuedRatio && apart && l.Thread.Busy() > max(mostly, f.Generator.Machine):
 		return ByServerCPU
 	case l.Slower >= queuedRatio && f.Generator.Machine >= crowded:
 		return ByGenerator
@@ -374,12 +384,17 @@ func (f Figures) serverTime(l *Limit, r *Record) {
 	}
 	l.ServerCores = f.Rate * f.Cost.ServerCPUUs / 1e6
 	cores := float64(r.Env.CPUs)
+	if r.Cores.Pinned() {
+		cores = float64(len(r.Cores.Server))
+	}
 	switch private := r.Server.Kind == "private"; {
 	case r.Server.Name == "redis" || r.Server.Name == "valkey":
 		l.CoresOf = float64(max(1, r.Plan.Nodes))
 		if private && cores > 0 {
 			l.CoresOf = min(l.CoresOf, cores)
 		}
+	case r.Cores.Pinned():
+		l.CoresOf = cores
 	case private && cores > 0 && l.ServerCores >= f.Generator.CPU:
 		l.CoresOf = cores - max(0, f.Generator.CPU)
 	}

@@ -38,6 +38,11 @@ func waiting(r *Record) {
 	r.Plan.Keys, r.Bound.Waited = 12, 600*time.Second // of 640
 }
 
+// pinned keeps the server on a core of its own.
+func pinned(r *Record) {
+	r.Plan.Pin, r.Cores = true, Cores{Lockbench: []int{1, 2, 3}, Server: []int{0}}
+}
+
 // dying lets holders die: 18 times in 10 s one of 12 keys stays locked for a lease of 2 s, and most clients wait for those.
 func dying(r *Record) {
 	waiting(r)
@@ -164,6 +169,29 @@ func TestLimit(t *testing.T) {
 			r.Server.Name, r.Server.Kind, r.Bound.RTT = "postgresql", "external", 20*time.Microsecond
 		}, ByUnknown},
 		{"requests that queue nobody knows where", closed, func(r *Record) { r.Bound.RTT = 20 * time.Microsecond }, ByClients},
+
+		{"the busiest of four nodes", closed, func(r *Record) { r.Plan.Nodes, r.Thread = 4, Thread{Ran: 0.92} }, ByServerCPU},
+		{"the busiest of four nodes, and lockbench busy", closed, func(r *Record) {
+			r.Plan.Nodes, r.Thread, r.Generator.Saturated = 4, Thread{Ran: 0.92}, true
+		}, ByServerCPU},
+		{"a server whose core something else uses", closed, func(r *Record) { r.Thread = Thread{Ran: 0.5, Waited: 0.45} }, ByServerCPU},
+		{"the same on a machine that lockbench fills", closed, func(r *Record) {
+			r.Thread, r.Generator.Saturated = Thread{Ran: 0.5, Waited: 0.45}, true
+		}, ByGenerator},
+		{"the same on cores of its own", closed, func(r *Record) {
+			pinned(r)
+			r.Thread, r.Generator.Saturated = Thread{Ran: 0.5, Waited: 0.45}, true
+		}, ByServerCPU},
+		{"a server that mostly has its core", closed, func(r *Record) { pinned(r); r.Thread = Thread{Ran: 0.5, Waited: 0.35} }, ByClients},
+		{"requests that queue at its core, busier than lockbench's", closed, func(r *Record) {
+			pinned(r)
+			r.Thread, r.Bound.RTT, r.Generator.Machine = Thread{Ran: 0.45, Waited: 0.35}, 20*time.Microsecond, 0.7
+		}, ByServerCPU},
+		{"requests that queue at lockbench's core", closed, func(r *Record) {
+			pinned(r)
+			r.Thread, r.Bound.RTT, r.Generator.Machine = Thread{Ran: 0.45, Waited: 0.35}, 20*time.Microsecond, 0.9
+		}, ByGenerator},
+		{"all of PostgreSQL's own core", closed, func(r *Record) { pinned(r); r.Cost.ServerCPUUs, r.Server.Name = 190, "postgresql" }, ByServerCPU},
 
 		{"connections", closed, func(r *Record) { r.Bound.Pool = 2 }, ByConnections}, // 5,000 × 2 × 0.2 ms
 		{"connections of an open loop", opened, func(r *Record) { backlog(r); r.Bound.Pool = 2 }, ByConnections},

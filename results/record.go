@@ -40,6 +40,7 @@ type Record struct {
 	Wrong  string    `json:"wrong,omitempty"` // what is wrong with the design, the main risk first; see drivers.Design
 	Env    Env       `json:"env"`
 	Server Server    `json:"server"`
+	Cores  Cores     `json:"cores,omitzero"` // with Plan.Pin
 
 	Elapsed   time.Duration      `json:"elapsed_ns"` // the measured window, warm-up excluded
 	Counts    Counts             `json:"counts"`
@@ -49,9 +50,10 @@ type Record struct {
 	Cost      Cost               `json:"cost"`
 	Bound     Bound              `json:"bound"`
 	Generator Generator          `json:"generator"`
-	Series    []Interval         `json:"series,omitempty"`  // second by second, warm-up included
-	Steps     []Step             `json:"steps,omitempty"`   // of a rate that goes in steps, in the order in which they ran
-	Classes   []ClassResult      `json:"classes,omitempty"` // of a plan with classes, in its order
+	Thread    Thread             `json:"server_thread,omitzero"` // of a private Redis or Valkey on Linux
+	Series    []Interval         `json:"series,omitempty"`       // second by second, warm-up included
+	Steps     []Step             `json:"steps,omitempty"`        // of a rate that goes in steps, in the order in which they ran
+	Classes   []ClassResult      `json:"classes,omitempty"`      // of a plan with classes, in its order
 	Steady    Steady             `json:"steady,omitzero"`
 	Warnings  []string           `json:"warnings,omitempty"` // what a reader must know before believing the figures
 }
@@ -108,6 +110,25 @@ type Server struct {
 	// the server is. 0 if it does not tell.
 	Connections int `json:"connections,omitempty"`
 }
+
+// Cores are the logical processors that lockbench and its servers were kept on, by the system's numbers.
+type Cores struct {
+	Lockbench []int `json:"lockbench"`
+	Server    []int `json:"server"`
+}
+
+// Pinned reports whether lockbench and its servers were kept on cores of their own.
+func (c Cores) Pinned() bool { return len(c.Server) > 0 }
+
+// Thread is the busiest of the threads that execute all commands of a server, or one of each node: what it did in the window,
+// as shares of it. The rest of the time it slept. Both are 0 if that is not known.
+type Thread struct {
+	Ran    float64 `json:"ran"`
+	Waited float64 `json:"waited"` // it was ready to run, and something else had the core
+}
+
+// Busy returns the share in which it had something to do.
+func (t Thread) Busy() float64 { return t.Ran + t.Waited }
 
 // Counts are the outcomes of all acquisitions that ended inside the measured window or were under way when it closed,
 // and of the releases of those acquired in it, whenever they came. They add up: the acquisitions are Acquired + Contended
@@ -371,7 +392,7 @@ type Bound struct {
 // Generator is the verdict on lockbench itself.
 type Generator struct {
 	CPU       float64       `json:"cpu"`     // cores that the process used (an embedded server included); negative if unknown
-	Machine   float64       `json:"machine"` // share of all the machine's cores that were busy, 0 to 1; negative if unknown
+	Machine   float64       `json:"machine"` // share of the machine's cores, or of Cores.Lockbench, that were busy, 0 to 1; negative if unknown
 	GCPauses  time.Duration `json:"gc_pauses_ns"`
 	Memory    int64         `json:"memory_bytes,omitempty"`     // that the process had of the system at the end of the window; 0: unknown
 	GCLongest time.Duration `json:"gc_longest_ns,omitempty"`    // of the pauses; 0 if there was none

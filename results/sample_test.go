@@ -43,8 +43,8 @@ func sample() *Record {
 			Poll: 2 * time.Millisecond, BackoffMin: time.Millisecond, BackoffMax: time.Second,
 			Duration: 5 * time.Second, Warmup: time.Second, Seed: 1<<63 + 7, Conns: 4, Pipelining: "on",
 			FlushDelay: 20 * time.Microsecond, IOTimeout: 3 * time.Second, Oracle: true, Server: "private",
-			Durability: "relaxed",
-			Command:    "lockbench -driver rueidis",
+			Durability: "relaxed", Pin: true,
+			Command: "lockbench -driver rueidis",
 		},
 		Traits: Traits{Exclusive: true, Owned: true, Expires: true, Fenced: true, Fair: true, Reentrant: true, Renews: true, Wakes: true, Waits: true, Session: true, Blocks: true},
 		Wrong:  "a holder that outlives its lease overlaps the next one; waiters poll",
@@ -57,6 +57,7 @@ func sample() *Record {
 			Kind: "private", Name: "redis", Version: "7.0.15", Mode: "standalone", Persistence: "none", Replicas: 1,
 			Addr: "127.0.0.1:7000", Network: "tcp", Durability: "relaxed", Connections: 66,
 		},
+		Cores:   Cores{Lockbench: []int{1, 2, 3}, Server: []int{0}},
 		Elapsed: 4 * time.Second,
 		Counts: Counts{
 			Acquired: 100, Contended: 1, TimedOut: 2, Canceled: 3, Unknown: 4, Refused: 5, Unfinished: 6, Tries: 130,
@@ -80,6 +81,7 @@ func sample() *Record {
 		Generator: Generator{CPU: 0.7, Machine: 0.8, GCPauses: time.Millisecond, GCLongest: time.Microsecond, Memory: 1 << 26, RunQueue: time.Millisecond,
 			Quota: 0.5, Throttled: time.Second, CoreWait: time.Second, Pauses: []Pause{{At: time.Second, Length: time.Second}}, Paused: time.Second,
 			Saturated: true, Why: "the machine was busy", Delayed: true},
+		Thread: Thread{Ran: 0.6, Waited: 0.1},
 		Series: []Interval{{At: time.Second, Length: time.Second, Warmup: true, Acquired: 25, P50: 1000, P99: 2000, Max: 3000, Errors: 1, Violations: 1}},
 		Steps:  []Step{{At: time.Second, Length: time.Second, Rate: 100, Acquired: 90, Dropped: 1, Queue: 2, P50: 1000, P99: 2000, Max: 3000}},
 		Classes: []ClassResult{{
@@ -101,6 +103,7 @@ func firstSample() *Record {
 	n.LostRenewal, n.Renewals, n.RenewError, n.Reentries, n.ReentryRefused, n.ReentryError = 0, 0, 0, 0, 0, 0
 	n.SplitVotes, n.LateGrants, n.NodeErrors = 0, 0, nil
 	n.LocalRefusals, r.Cost.LocalRefusals = 0, 0
+	p.Pin, r.Cores, r.Thread = false, Cores{}, Thread{}
 	p.Durability, r.Server.Durability, r.Server.Connections = "", "", 0
 	r.Traits.Waits, r.Traits.Session, r.Traits.Blocks = false, false, false
 	r.Cost.RoundTrips, r.Cost.Notices, r.Cost.KeepAlives = 0, 0, 0

@@ -142,6 +142,8 @@ func (r *Record) checkCounts() error {
 		return fmt.Errorf("classes: %d of %d", len(r.Classes), len(r.Plan.Classes))
 	case r.Generator.Machine > 1+1e-9:
 		return fmt.Errorf("generator.machine: a share of %v", r.Generator.Machine)
+	case r.Thread.Ran > 1+1e-9, r.Thread.Waited > 1+1e-9:
+		return fmt.Errorf("server_thread: shares of %v and %v", r.Thread.Ran, r.Thread.Waited)
 	}
 	return nil
 }

@@ -51,6 +51,7 @@ func TestValidate(t *testing.T) {
 		{func(r *Record) { r.Plan.Classes = nil }, "classes: 1 of 0"},
 		{func(r *Record) { r.Classes[0].Latency = map[Metric]Latency{Hold: {Count: 1}} }, "classes[0].latency.hold.hdr: no payload for 1 values"},
 		{func(r *Record) { r.Generator.Machine = 1.5 }, "generator.machine: a share of 1.5"},
+		{func(r *Record) { r.Thread.Waited = 1.5 }, "server_thread: shares of 0.6 and 1.5"},
 		{func(r *Record) { r.Safety.Checked = false }, "safety.grants: 120, though nothing was checked"},
 		{func(r *Record) { r.Latency[Hold] = Latency{Min: -1, HDR: r.Latency[Hold].HDR} }, "latency.hold.min_ns: -1 is negative"},
 	} {

@@ -25,12 +25,13 @@ type reading struct {
 	counted  bool          // the driver counts its traffic
 	sent     [2]int64      // bytes that were sent to the server before it was asked, and when it had answered; negative if unknown
 	cpu      time.Duration // user and system time of this process; negative if unknown
-	busy     float64       // seconds that all cores together were busy, and…
+	busy     float64       // seconds that the cores together were busy, and…
 	capacity float64       // …could have been; 0 if unknown
 	pauses   time.Duration // in which the garbage collector stopped the program
 	runtime  host.Runtime
 	quota    host.Throttling
 	delay    host.RunDelay
+	threads  host.Threads   // that execute the server's commands
 	nodes    []drivers.Node // of a service that has several
 	probes   int64          // that were sent
 }
@@ -47,11 +48,14 @@ func (e *engine) read(ctx context.Context) reading {
 		r.traffic, r.counted = c.Traffic(), true
 	}
 	r.cpu = host.ProcessCPU()
-	r.busy, r.capacity = host.MachineCPU()
+	r.busy, r.capacity = host.MachineCPU(e.root, e.run.Record.Cores.Lockbench)
 	var gc debug.GCStats
 	debug.ReadGCStats(&gc)
 	r.pauses = gc.PauseTotal
 	r.runtime = host.ReadRuntime()
+	if e.run.ServerThreads != nil {
+		r.threads = host.ReadThreads(e.root, e.run.ServerThreads())
+	}
 	r.quota, r.delay = host.ReadThrottling(e.root), host.ReadRunDelay(e.root)
 	return r
 }

@@ -47,6 +47,9 @@ type Run struct {
 	// tell it themselves; negative if it is not known.
 	ServerCPU func() time.Duration
 
+	// ServerThreads, if set, returns the processes of the server of which the main thread executes all commands.
+	ServerThreads func() []int
+
 	// Pool is how many connections all clients share of which a request takes one for as long as it lasts, and waits if
 	// there is none; 0 if requests share connections (pipelining), or each client has its own.
 	Pool int

@@ -37,6 +37,7 @@ func (e *engine) record() *results.Record {
 	e.fillCost(r, t)
 	e.fillBound(r, t)
 	e.fillGenerator(r)
+	e.fillThread(r)
 	r.Series, r.Steps = e.timeseries.series(), e.timeseries.steps.series()
 	e.fillSteady(r)
 	e.warn(r, t)
@@ -53,6 +54,16 @@ func (e *engine) fillServer(r *results.Record) {
 		Persistence: cmp.Or(s.Persistence, r.Server.Persistence), Durability: r.Plan.Durability,
 		Addr: r.Server.Addr, Network: r.Server.Network, Connections: max(0, e.after.server.Connected),
 	}
+}
+
+// fillThread says what the busiest thread of the server did between the two readings.
+func (e *engine) fillThread(r *results.Record) {
+	wall := float64(e.after.at - e.before.at)
+	if wall <= 0 {
+		return
+	}
+	busiest := e.after.threads.Busiest(e.before.threads)
+	r.Thread = results.Thread{Ran: min(1, float64(busiest.Ran)/wall), Waited: min(1, float64(busiest.Waited)/wall)}
 }
 
 // inspected tells whether the two readings of the server can be subtracted. Those of a driver without an Inspector can:

@@ -18,7 +18,8 @@ import (
 const (
 	// saturatedShare is the share of the cores from which lockbench itself is called the limit.
 	saturatedShare = 0.90
-	// busyShare is the same for the whole machine: beyond it, server and load take time from each other.
+	// busyShare is the same for the whole machine, or with -pin for the cores of lockbench: beyond it, those that share them
+	// take time from each other.
 	busyShare = 0.97
 	// pausedShare is the share of the window that the garbage collector may stop lockbench for. Beyond 1 % a request that
 	// comes at random meets a pause more often than one in a hundred does, and p99 is the collector's. go-redis, which
@@ -82,6 +83,9 @@ func saturationReasons(r *results.Record, wall time.Duration, procs int) (why []
 	switch {
 	case g.CPU >= saturatedShare*float64(procs):
 		say("lockbench used %.2f of its %d cores: this is its limit, not the lock's", g.CPU, procs)
+	case g.Machine >= busyShare && r.Cores.Pinned():
+		say("its own cores were %.0f %% busy, and it used %.2f of the %d: what shares them shares the limit",
+			100*g.Machine, g.CPU, len(r.Cores.Lockbench))
 	case g.Machine >= busyShare:
 		say("the machine was %.0f %% busy, lockbench with %.2f of its %d cores: what shares the machine shares the limit",
 			100*g.Machine, g.CPU, procs)

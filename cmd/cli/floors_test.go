@@ -118,7 +118,7 @@ var floors = []rule{
 
 	{"cmd/cli/progress", []string{"results/format", "results/text", "workloads"}, []string{"golang.org/x/term"}},
 	{"cmd/cli/breakable", []string{"drivers/fault", "drivers/servers", "workloads/hazards"}, nil},
-	{"cmd/cli/deploy", []string{"drivers", "drivers/servers", "drivers/wait", "results", "results/spec", "workloads/matrix"}, nil},
+	{"cmd/cli/deploy", []string{"drivers", "drivers/servers", "drivers/wait", "results", "results/spec", "workloads/host", "workloads/matrix"}, nil},
 	{"cmd/cli/machine", []string{"drivers", "results", "results/spec", "workloads/matrix"}, []string{"golang.org/x/sys"}},
 	{"cmd/cli/catalog", []string{"cmd/cli/deploy", "drivers", "drivers/servers", "drivers/wait", "results/format", "results/metric", "results/spec", "results/view", "workloads/matrix", "workloads/presets"}, nil},
 	{"cmd/cli/secrets", []string{"drivers", "results"}, nil},

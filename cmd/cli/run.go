@@ -84,6 +84,11 @@ func (p *program) readPlan(o *options) (plan, error) {
 		}
 		return plan{}, err
 	}
+	if slices.ContainsFunc(run.Cells, func(c matrix.Cell) bool { return c.Plan.Pin }) {
+		if err := deploy.CheckPin(); err != nil {
+			return plan{}, usageErrorf("-pin: %w", err)
+		}
+	}
 	run.teach(&p.secrets)
 	return run, nil
 }
@@ -300,6 +305,15 @@ func (r *runner) measure(ctx context.Context, t matrix.Trial, c spec.Plan, stop 
 	if err != nil {
 		return nil, err
 	}
+	cores, unpin, err := r.servers.Pin(c)
+	if err != nil {
+		return nil, fmt.Errorf("-pin: %w", err)
+	}
+	defer func() {
+		if failed := unpin(); failed != nil {
+			err = errors.Join(err, failed)
+		}
+	}()
 	svc, err := r.servers.Open(ctx, c, prefix)
 	if err != nil {
 		return nil, err
@@ -317,9 +331,11 @@ func (r *runner) measure(ctx context.Context, t matrix.Trial, c spec.Plan, stop 
 		return nil, err
 	}
 	run := workloads.Run{
-		Plan: c, Service: svc, Prefix: prefix, ServerCPU: r.servers.CPU(c), Pool: matrix.Pool(&c), Replays: r.of(t.Cell).options.replays.Of(&c),
+		Plan: c, Service: svc, Prefix: prefix, ServerCPU: r.servers.CPU(c), ServerThreads: r.servers.Threads(c),
+		Pool: matrix.Pool(&c), Replays: r.of(t.Cell).options.replays.Of(&c),
 		Neighbour: beside.Prober, Record: r.begin(t, c, warning), Stop: stop,
 	}
+	run.Record.Cores = cores
 	if r.progress != nil {
 		run.Progress = r.progress.Update
 	}

@@ -197,6 +197,10 @@ var Settings = []Setting{
 	{Name: "io-timeout", Group: GroupClient, Value: "TIME", Constant: true,
 		Usage: "time after which a request counts as unknown",
 		at:    func(p *Plan, _ *Load) value { return period(&p.IOTimeout) }},
+	{Name: "pin", Group: GroupTrial, Default: "off", Zero: "off", Axis: true,
+		Usage: "keep lockbench and a server that it starts on cores of their own\n" +
+			"(Linux, two cores or more; -pin=off,on: compare)",
+		at: func(p *Plan, _ *Load) value { return onOff(&p.Pin) }},
 	{Name: "duration", Group: GroupTrial, Value: "TIME", Default: "10s", Constant: true,
 		Usage: "measured time of a trial (default 10s; with -n: no limit)",
 		at:    func(p *Plan, _ *Load) value { return period(&p.Duration) }},

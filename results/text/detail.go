@@ -182,6 +182,7 @@ func (p *page) settings(c *results.Cell) {
 	p.full("window", format.Join(window, "warm-up "+format.Exact(r.Plan.Warmup), "started "+r.Started.UTC().Format(time.DateTime)+" UTC"))
 	p.place(c)
 	p.full("machine", view.Machine(r.Env))
+	p.item("", "cores", view.Cores(r.Cores))
 	p.item("", "variables", view.Variables(r.Env))
 	p.item("", "revision", r.Env.Revision)
 	p.item("", "side", r.Side)

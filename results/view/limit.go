@@ -114,6 +114,8 @@ func nextOfErrors(*results.Cell, results.Limit) string {
 func sayServer(c *results.Cell, l results.Limit) string {
 	can := ""
 	switch {
+	case c.First().Cores.Pinned() && !isRedis(c.First().Server):
+		can = "its " + cores(l.CoresOf)
 	case !isRedis(c.First().Server):
 		can = fmt.Sprintf("the %s that lockbench left it", cores(l.CoresOf))
 	case l.CoresOf > 1:
@@ -122,11 +124,20 @@ func sayServer(c *results.Cell, l results.Limit) string {
 		can = "the one core that it executes on"
 	}
 	text := fmt.Sprintf("the server used %s of %s", format.Three(l.ServerCores), can)
+	if l.CoresOf == 0 { // its CPU time is not known, as that of one that was restarted
+		text = fmt.Sprintf("the server's thread ran for %s of the time", format.Percent(l.Thread.Ran))
+	}
+	if starved(l) {
+		text += fmt.Sprintf(", and waited for a core for %s of the time, since something else had it", format.Percent(l.Thread.Waited))
+	}
 	if l.Slower >= 2 {
 		text += fmt.Sprintf("; requests took %s times as long as without load", format.Three(l.Slower))
 	}
 	return text
 }
+
+// starved reports whether the server waited for a core for long enough to matter.
+func starved(l results.Limit) bool { return l.Thread.Waited >= 0.1 }
 
 func cores(n float64) string { return format.Three(n) + " cores" }
 
@@ -135,6 +146,10 @@ func nextOfServer(c *results.Cell, l results.Limit) string {
 		return fmt.Sprintf("%s: a lock took %s tries, and one of each process is enough", line, format.Three(c.Cost.Tries))
 	}
 	switch p, redis := c.Plan(), isRedis(c.First().Server); {
+	case starved(l) && !p.Pin:
+		return "-pin=off,on: see whether a core that lockbench leaves to the server helps it"
+	case starved(l):
+		return "end what else uses the server's core, or give the server a machine of its own (-addr)"
 	case redis && p.Topology == "" && p.Keys > 1:
 		return "-topology cluster: the keys of several nodes have several cores"
 	case redis && l.CoresOf <= 1:
@@ -147,8 +162,12 @@ func sayGenerator(c *results.Cell, l results.Limit) string {
 	if c.Generator.Saturated {
 		return c.Generator.Why
 	}
-	return fmt.Sprintf("requests took %s times as long as without load, and the machine was %s busy, lockbench with %s of its %d cores",
-		format.Three(l.Slower), format.Percent(c.Generator.Machine), format.Three(c.Generator.CPU), c.First().Env.CPUs)
+	what, n := "the machine was", c.First().Env.CPUs
+	if pinned := c.First().Cores; pinned.Pinned() {
+		what, n = "lockbench's own cores were", len(pinned.Lockbench)
+	}
+	return fmt.Sprintf("requests took %s times as long as without load, and %s %s busy, lockbench with %s of the %d",
+		format.Three(l.Slower), what, format.Percent(c.Generator.Machine), format.Three(c.Generator.CPU), n)
 }
 
 func nextOfGenerator(c *results.Cell, _ results.Limit) string {

@@ -1,6 +1,8 @@
 package view
 
 import (
+	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/lockbench/lockbench/results"
@@ -32,12 +34,41 @@ func Place(c *results.Cell) []Item {
 	if kind == "external" {
 		words = append(words, s.Addr)
 	}
+	if c.First().Cores.Pinned() {
+		words = append(words, Cores(c.First().Cores))
+	}
 	return []Item{
 		{Label: "server", Lines: []string{format.Line(format.Join(words...))}},
 		{Label: "machine", Lines: []string{format.Line(Machine(e))}},
 		{Label: "program", Lines: []string{format.Line(strings.TrimSpace("lockbench " + e.Lockbench))}},
 		{Label: "libraries", Lines: []string{format.Line(Libraries(e))}},
 	}
+}
+
+// Cores returns which cores lockbench and its servers were kept on; empty if none.
+func Cores(c results.Cores) string {
+	if !c.Pinned() {
+		return ""
+	}
+	return fmt.Sprintf("lockbench on %s, server on %s", numbers(c.Lockbench), numbers(c.Server))
+}
+
+// numbers writes ascending numbers: 0, 2-5.
+func numbers(list []int) string {
+	var parts []string
+	for i := 0; i < len(list); {
+		j := i
+		for j+1 < len(list) && list[j+1] == list[j]+1 {
+			j++
+		}
+		part := strconv.Itoa(list[i])
+		if j > i {
+			part += "-" + strconv.Itoa(list[j])
+		}
+		parts = append(parts, part)
+		i = j + 1
+	}
+	return strings.Join(parts, ", ")
 }
 
 // ServerText returns what a cell's server is and how it was set up: "redis 7.0.15 (persistence none, unix)". It is empty if there

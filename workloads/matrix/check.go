@@ -96,6 +96,7 @@ func Check(p spec.Plan, t drivers.Traits) error {
 		checkTime("flush-delay", p.FlushDelay, 0, time.Second),
 		checkTime("io-timeout", p.IOTimeout, minIO, time.Hour),
 		checkName("server", p.Server, servers),
+		checkPin(p),
 	)
 }
 
@@ -207,6 +208,13 @@ func checkProbe(p spec.Plan) error {
 	}
 	return refuse("probe", strconv.FormatFloat(p.Probe, 'g', -1, 64),
 		fmt.Sprintf("0, or requests a second from %v to %d", MinProbe, MaxProbe))
+}
+
+func checkPin(p spec.Plan) error {
+	if p.Pin && p.Server != Private {
+		return refuse("pin", "on", "off with a server that lockbench has not started")
+	}
+	return nil
 }
 
 // checkClasses checks what the clients of each class do. Together they are the plan's clients.
