@@ -30,6 +30,7 @@ type Client struct {
 
 	offset   time.Duration // of its clock
 	believes atomic.Bool   // it holds the key, as far as it knows
+	renews   atomic.Bool   // Watch renews its lease, and was not told in time that it is lost
 
 	// Asked and Granted are when the last attempt was sent, and when its grant was read.
 	Asked, Granted time.Duration
@@ -243,9 +244,16 @@ func (c *Client) LoseRelease() (evidence int64) {
 func (c *Client) Watch() (renewals func() int64) {
 	var answered atomic.Int64
 	if r, ok := drivers.As[drivers.Renewer](c.session); ok {
+		c.renews.Store(true)
+		last := c.Asked // that was granted, or renewed
 		watchdog := renew.New(renew.Options{Clock: c.stage.history.clock, Workers: 1, Renewed: func(r renew.Renewal) {
-			if r.Owned && r.Err == nil {
+			switch {
+			case r.Err != nil:
+			case r.Owned:
+				last = r.Sent
 				answered.Add(1)
+			case r.Answered < last+c.stage.ttl:
+				c.renews.Store(false)
 			}
 		}})
 		hold := renew.NewHold(r)

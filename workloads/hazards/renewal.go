@@ -5,6 +5,7 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/safety"
 )
 
 func init() {
@@ -25,6 +26,9 @@ func orphanWatchdog(s *Stage) {
 	failed := s.Now()
 	renewals := a.Watch()
 	if b.AcquireBy(failed + 2*s.TTL() + slack) {
+		if a.renews.Load() {
+			s.leave(safety.Stalled, "the lease of A was over before its renewal")
+		}
 		s.Recovered(b.Granted - failed)
 		return
 	}
