@@ -12,7 +12,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
 )
 
-// inBatches is a driver whose sessions send all their requests in batches, of one each.
+// inBatches is a driver whose sessions send all their requests in batches, of one each. They share as few as a harness has.
 type inBatches struct{ drivers.Driver }
 
 func (d inBatches) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, error) {
@@ -21,7 +21,20 @@ func (d inBatches) Open(ctx context.Context, cfg drivers.Config) (drivers.Servic
 	if err != nil {
 		return nil, err
 	}
-	return batchingService{s}, nil
+	b, ok := drivers.As[drivers.Batcher](s)
+	if !ok {
+		return nil, errors.Join(errors.New("it is no Batcher"), s.Close())
+	}
+	const batches = 16
+	free := make(chan drivers.Batch, batches)
+	for range batches {
+		batch, err := b.Batch(ctx)
+		if err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+		free <- batch
+	}
+	return batchingService{s, free}, nil
 }
 
 // Sweep implements drivers.Sweeper.
@@ -29,24 +42,19 @@ func (d inBatches) Sweep(ctx context.Context, cfg drivers.Config, dry bool) ([]s
 	return d.Driver.(drivers.Sweeper).Sweep(ctx, cfg, dry)
 }
 
-type batchingService struct{ drivers.Service }
+type batchingService struct {
+	drivers.Service
+	free chan drivers.Batch
+}
 
 func (s batchingService) Unwrap() drivers.Service { return s.Service }
 
 func (s batchingService) Session(ctx context.Context, id int) (drivers.Session, error) {
-	b, ok := drivers.As[drivers.Batcher](s.Service)
-	if !ok {
-		return nil, errors.New("it is no Batcher")
-	}
 	inner, err := s.Service.Session(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	batch, err := b.Batch(ctx)
-	if err != nil {
-		return nil, err
-	}
-	plain := batchingSession{inner, batch}
+	plain := batchingSession{inner, s.free}
 	if _, renews := inner.(drivers.Renewer); renews {
 		return renewingSession{plain}, nil
 	}
@@ -55,14 +63,16 @@ func (s batchingService) Session(ctx context.Context, id int) (drivers.Session, 
 
 type batchingSession struct {
 	drivers.Session
-	batch drivers.Batch
+	free chan drivers.Batch
 }
 
 func (s batchingSession) Unwrap() drivers.Session { return s.Session }
 
 func (s batchingSession) do(ctx context.Context, op drivers.Op, l *drivers.Lease) (bool, error) {
 	r := []drivers.Request{{Session: s.Session, Op: op, Lease: l}}
-	s.batch.Do(ctx, r)
+	batch := <-s.free
+	defer func() { s.free <- batch }()
+	batch.Do(ctx, r)
 	return r[0].Yes, r[0].Err
 }
 
