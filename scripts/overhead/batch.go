@@ -4,10 +4,8 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"os/exec"
 	"runtime"
 	"slices"
@@ -71,21 +69,11 @@ func compareBatches(ctx context.Context, url string, rounds int, duration time.D
 
 // throughBatches carries the clients in a goroutine for each processor, with a connection each, over rueidis.
 func throughBatches(ctx context.Context, url string, clients int, duration time.Duration) (float64, error) {
-	path := strings.TrimPrefix(url, "unix://")
-	client, err := rueidis.NewClient(rueidis.ClientOption{
-		InitAddress: []string{path}, DisableRetry: true, DisableCache: true, ForceSingleClient: true,
-		DialCtxFn: func(ctx context.Context, _ string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
-			return d.DialContext(ctx, "unix", path)
-		},
-	})
+	client, sha, err := dialRueidis(ctx, url)
 	if err != nil {
 		return 0, err
 	}
 	defer client.Close()
-	sha, err := client.Do(ctx, client.B().ScriptLoad().Script(release).Build()).ToString()
-	if err != nil {
-		return 0, err
-	}
 	keys := keyNames("nothing:", clients)
 	began := time.Now()
 	workers := runtime.GOMAXPROCS(0)

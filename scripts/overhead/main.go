@@ -307,18 +307,24 @@ func open(ctx context.Context, url, driver string, pipelining drivers.Pipelining
 	return d.Open(ctx, drivers.Config{Lock: "set-nx", Addrs: []string{url}, Pipelining: pipelining, Clients: clients, Prefix: "overhead:"})
 }
 
-func bareRueidis(ctx context.Context, url string) (func(id int) (lock, error), func(), error) {
+// dialRueidis opens the library without lockbench, and loads the script of the release.
+func dialRueidis(ctx context.Context, url string) (client rueidis.Client, sha string, err error) {
 	path := strings.TrimPrefix(url, "unix://")
-	client, err := rueidis.NewClient(rueidis.ClientOption{
+	client, err = rueidis.NewClient(rueidis.ClientOption{
 		InitAddress: []string{path}, DisableRetry: true, DisableCache: true, ForceSingleClient: true,
 		DialCtxFn: func(ctx context.Context, _ string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
 			return d.DialContext(ctx, "unix", path)
 		},
 	})
 	if err != nil {
-		return nil, nil, err
+		return nil, "", err
 	}
-	sha, err := client.Do(ctx, client.B().ScriptLoad().Script(release).Build()).ToString()
+	sha, err = client.Do(ctx, client.B().ScriptLoad().Script(release).Build()).ToString()
+	return client, sha, err
+}
+
+func bareRueidis(ctx context.Context, url string) (func(id int) (lock, error), func(), error) {
+	client, sha, err := dialRueidis(ctx, url)
 	if err != nil {
 		return nil, nil, err
 	}
