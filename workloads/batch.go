@@ -31,7 +31,7 @@ type worker struct {
 	batch   drivers.Batch
 	clients []virtual
 	running int           // clients whose loop has not ended
-	now     time.Duration // of what is under way
+	now     time.Duration // when the answer or the wake-up came that it handles
 
 	requests []drivers.Request // to send
 	asking   []*virtual        // whose they are

@@ -9,7 +9,8 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// asker is a session each of whose requests is one command. Its methods use it too, so that a batch does what they do.
+// asker is a session each of whose requests is one command. Its methods make and read the same commands, so that a batch does
+// what they do.
 type asker interface {
 	// ask returns the command of a request, in a slice that is valid until the next one.
 	ask(o op, l *drivers.Lease) ([]string, error)

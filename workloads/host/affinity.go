@@ -1,6 +1,6 @@
 package host
 
-// Which cores go to whom.
+// How the cores are divided.
 
 import "slices"
 
