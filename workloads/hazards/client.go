@@ -34,6 +34,8 @@ type Client struct {
 
 	// Asked and Granted are when the last attempt was sent, and when its grant was read.
 	Asked, Granted time.Duration
+
+	unheard int // tries of the last AcquireBy that had no answer
 }
 
 const (
@@ -155,13 +157,17 @@ func (c *Client) Acquire() {
 	}
 }
 
-// AcquireWhile is AcquireBy for as long as another client surely has its lease. A grant after that ends the attempt. One of the
-// two has to let go before FailIfBoth, which sees no more of their overlap than what is over.
+// AcquireWhile is AcquireBy for as long as another client surely has its lease. A grant after that ends the attempt, and so does
+// a refusal after a try without an answer: that try may have taken the key. One of the two has to let go before FailIfBoth, which
+// sees no more of their overlap than what is over.
 func (c *Client) AcquireWhile(holder *Client, patience time.Duration) (held bool) {
 	end := holder.Sure()
 	held = c.AcquireBy(min(c.stage.Now()+patience, end))
 	if held && c.Granted >= end {
 		c.stage.leave(safety.Stalled, "%s was granted the key after the lease of %s", c.name, holder.name)
+	}
+	if !held && c.unheard > 0 {
+		c.stage.leave(safety.NotExercised, "%s had no answer to %s, and may have the key", c.name, format.Plural(c.unheard, "attempt"))
 	}
 	return held
 }
@@ -171,6 +177,7 @@ func (c *Client) AcquireWhile(holder *Client, patience time.Duration) (held bool
 func (c *Client) AcquireBy(moment time.Duration) (held bool) {
 	refused := c.add(safety.Asks, "again and again")
 	tries := 0
+	c.unheard = 0
 	defer func() {
 		if tries > 0 {
 			c.stage.history.addAt(refused, safety.Event{Client: c.name, Kind: safety.Refused, Text: format.Plural(tries, "time")})
@@ -180,11 +187,14 @@ func (c *Client) AcquireBy(moment time.Duration) (held bool) {
 		c.Asked = c.stage.Now()
 		held, err := c.request()
 		switch {
-		case held && err == nil:
+		case err == nil && held:
 			c.stage.history.addAt(c.Asked, safety.Event{Client: c.name, Kind: safety.Asks})
 			c.granted()
 			return true
-		case c.stage.Now() >= moment:
+		case err != nil:
+			c.unheard++
+		}
+		if c.stage.Now() >= moment {
 			tries++
 			return false
 		}

@@ -27,6 +27,9 @@ func overrun(s *Stage) {
 	a.Acquire()
 	s.Outlast(a)
 	granted := b.AcquireBy(a.Ends() + s.TTL()/2)
+	if !granted && s.Has(expires) {
+		s.leave(safety.Stalled, "the key of A was not free after its lease")
+	}
 	a.Release()
 	if granted {
 		b.Release()
