@@ -42,7 +42,7 @@ func sample() *Record {
 
 			Poll: 2 * time.Millisecond, BackoffMin: time.Millisecond, BackoffMax: time.Second,
 			Duration: 5 * time.Second, Warmup: time.Second, Seed: 1<<63 + 7, Conns: 4, Pipelining: "on",
-			FlushDelay: 20 * time.Microsecond, IOTimeout: 3 * time.Second, Oracle: true, Server: "private",
+			FlushDelay: 20 * time.Microsecond, FlushAuto: true, IOTimeout: 3 * time.Second, Oracle: true, Server: "private",
 			Durability: "relaxed", Pin: true,
 			Command: "lockbench -driver rueidis",
 		},
@@ -103,7 +103,7 @@ func firstSample() *Record {
 	n.LostRenewal, n.Renewals, n.RenewError, n.Reentries, n.ReentryRefused, n.ReentryError = 0, 0, 0, 0, 0, 0
 	n.SplitVotes, n.LateGrants, n.NodeErrors = 0, 0, nil
 	n.LocalRefusals, r.Cost.LocalRefusals = 0, 0
-	p.Pin, r.Cores, r.Thread = false, Cores{}, Thread{}
+	p.Pin, p.FlushAuto, r.Cores, r.Thread = false, false, Cores{}, Thread{}
 	p.Durability, r.Server.Durability, r.Server.Connections = "", "", 0
 	r.Traits.Waits, r.Traits.Session, r.Traits.Blocks = false, false, false
 	r.Cost.RoundTrips, r.Cost.Notices, r.Cost.KeepAlives = 0, 0, 0

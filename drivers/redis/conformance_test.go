@@ -47,7 +47,7 @@ func conformAll(t *testing.T, slots int, cfg drivers.Config, cells func(d driver
 		}
 		for _, cell := range cells(d, library) {
 			cfg := cfg
-			cfg.Lock, cfg.Pipelining, cfg.Release, cfg.Polls = cell.Lock, cell.Pipelining, cell.Release, cell.Polls
+			cfg.Lock, cfg.Pipelining, cfg.Release, cfg.Polls, cfg.FlushDelay = cell.Lock, cell.Pipelining, cell.Release, cell.Polls, cell.FlushDelay
 			all.Go(func() {
 				free <- struct{}{}
 				defer func() { <-free }()
@@ -93,7 +93,11 @@ func cells(d drivers.Driver, library int) []cell {
 		}
 		return list
 	}
-	return append(cellsWith(d, drivers.ReleaseWatch), cell{"fair for clients that poll", drivers.Config{Lock: "fair", Polls: true}})
+	list := append(cellsWith(d, drivers.ReleaseWatch), cell{"fair for clients that poll", drivers.Config{Lock: "fair", Polls: true}})
+	if drivers.LibraryOf(d).Collects {
+		list = append(list, cell{"set-nx that collects", drivers.Config{Lock: "set-nx", FlushDelay: drivers.FlushAuto}})
+	}
+	return list
 }
 
 // embeddedCells leaves out the line of clients that poll: the server makes an interpreter for each of their many

@@ -187,9 +187,10 @@ var Settings = []Setting{
 			"batch: a goroutine for each processor carries many clients, and sends\n" +
 			"what is ready in one write: the most load from one machine",
 		at: func(p *Plan, _ *Load) value { return name(&p.Pipelining) }},
-	{Name: "flush-delay", Group: GroupClient, Value: "TIME", Default: "0s", Zero: "0s", Axis: true,
-		Usage: "how long a pipelining library collects commands",
-		at:    func(p *Plan, _ *Load) value { return period(&p.FlushDelay) }},
+	{Name: "flush-delay", Group: GroupClient, Value: "TIME|auto", Default: "0s", Zero: "0s", Axis: true,
+		Usage: "how long a pipelining library collects commands; auto: until answers\n" +
+			"to the last ones come, at most 100 µs, and not for a client alone (rueidis)",
+		at: func(p *Plan, _ *Load) value { return flushDelay{&p.FlushDelay, &p.FlushAuto} }},
 	{Name: "param", Group: GroupClient, Value: "NAME=VALUE", Axis: true,
 		Usage: "options of a lock library, several joined by a plus sign:\n" +
 			"retry=linear+retry-min=10ms; see lockbench list",

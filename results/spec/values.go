@@ -100,6 +100,40 @@ func period(of *time.Duration) value {
 	return field[time.Duration]{of: of, parse: ParseTime, format: FormatTime}
 }
 
+// flushDelay is a fixed time, or one that follows the load.
+type flushDelay struct {
+	fixed *time.Duration
+	auto  *bool
+}
+
+const auto = "auto"
+
+func (v flushDelay) String() string {
+	if *v.auto {
+		return auto
+	}
+	return FormatTime(*v.fixed)
+}
+
+func (v flushDelay) Clear() { *v.fixed, *v.auto = 0, false }
+
+func (v flushDelay) copy(from value) {
+	*v.fixed, *v.auto = *from.(flushDelay).fixed, *from.(flushDelay).auto
+}
+
+func (v flushDelay) Set(text string) error {
+	if text == auto {
+		*v.fixed, *v.auto = 0, true
+		return nil
+	}
+	d, err := ParseTime(text)
+	if err != nil {
+		return fmt.Errorf("%w, or auto", err)
+	}
+	*v.fixed, *v.auto = d, false
+	return nil
+}
+
 // The values of a switch that a list can have.
 const (
 	Off = "off"

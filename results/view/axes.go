@@ -162,7 +162,7 @@ func pretty(s spec.Setting, typed string) string {
 		if n, err := spec.ParseInt(typed); err == nil {
 			return format.Count(n)
 		}
-	case "TIME":
+	case "TIME", "TIME|auto":
 		if d, err := time.ParseDuration(typed); err == nil {
 			return format.Exact(d)
 		}

@@ -27,10 +27,14 @@ func Addressed(driver string) bool {
 // Config returns what the service of p is opened with, as far as the plan says it.
 func Config(p *spec.Plan, prefix string) drivers.Config {
 	kind, _ := wait.Find(p.Wait)
+	flush := p.FlushDelay
+	if p.FlushAuto {
+		flush = drivers.FlushAuto
+	}
 	return drivers.Config{
 		Lock: p.Lock, Prefix: prefix, Clients: p.Clients, TTL: p.TTL, Lockers: p.Lockers, Params: p.ParamMap(),
 		Wakes: kind.Wakes, Blocks: kind.Blocks, Polls: p.Wait == wait.Poll || p.Wait == wait.Backoff,
-		Conns: p.Conns, Pipelining: drivers.Pipelining(p.Pipelining), FlushDelay: p.FlushDelay, IOTimeout: p.IOTimeout,
+		Conns: p.Conns, Pipelining: drivers.Pipelining(p.Pipelining), FlushDelay: flush, IOTimeout: p.IOTimeout,
 		Topology: drivers.Topology(p.Topology), Acks: p.Acks, NodeTimeout: p.NodeTimeout, Release: drivers.Release(p.Release),
 		Embedded: p.Server == Embedded,
 	}

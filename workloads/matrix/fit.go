@@ -73,8 +73,8 @@ func fitBatch(p *spec.Plan) *Misfit {
 		return misfit(p, "the leases of clients in a batch are not renewed", "%s %s -renew", p.Lock, batch)
 	case p.Reentry > 1:
 		return misfit(p, "a client in a batch enters a lock once", "%s %s -reentry %d", p.Lock, batch, p.Reentry)
-	case p.FlushDelay > 0:
-		return misfit(p, "what is ready is sent at once", "%s -flush-delay %v", batch, p.FlushDelay)
+	case collects(p):
+		return misfit(p, "what is ready is sent at once", "%s -flush-delay %s", batch, flushDelay.Text(p, nil))
 	}
 	return nil
 }
@@ -154,19 +154,27 @@ func fitLibrary(p *spec.Plan) *Misfit {
 		return misfit(p, inside, "-conns %d", p.Conns)
 	case !remote && p.Pipelining != "" && p.Pipelining != string(drivers.PipeliningBatch):
 		return misfit(p, inside, "-pipelining %s", p.Pipelining)
-	case !remote && p.FlushDelay > 0:
-		return misfit(p, inside, "-flush-delay %v", p.FlushDelay)
+	case !remote && collects(p):
+		return misfit(p, inside, "-flush-delay %s", flushDelay.Text(p, nil))
 	case p.Conns > 0 && library.Pinned(p.Lock):
 		return misfit(p, "each client needs a connection of its own", "%s -conns %d", p.Lock, p.Conns)
 	case p.Pipelining != "" && !slices.Contains(library.Pipelining, drivers.Pipelining(p.Pipelining)):
 		return misfit(p, "its library leaves no choice", "-pipelining %s", p.Pipelining)
-	case p.FlushDelay > 0 && !Pipelined(p):
-		return misfit(p, "only a pipelining library collects commands; see -pipelining auto", "-flush-delay %v", p.FlushDelay)
+	case collects(p) && !Pipelined(p):
+		return misfit(p, "only a pipelining library collects commands; see -pipelining auto", "-flush-delay %s", flushDelay.Text(p, nil))
+	case p.FlushAuto && !library.Collects:
+		return misfit(p, "its library collects as it does, or for a fixed time", "-flush-delay auto")
 	}
 	return nil
 }
 
-var keyDist, _ = spec.Find("key-dist")
+var (
+	keyDist, _    = spec.Find("key-dist")
+	flushDelay, _ = spec.Find("flush-delay")
+)
+
+// collects reports whether the library collects commands for a while.
+func collects(p *spec.Plan) bool { return p.FlushDelay > 0 || p.FlushAuto }
 
 // fitLoad returns what of a class's load makes no sense, or not with the design.
 func fitLoad(p *spec.Plan, c spec.Class, t drivers.Traits) *Misfit {

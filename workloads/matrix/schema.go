@@ -57,6 +57,8 @@ func Schema(s spec.Setting) map[string]any {
 		either(number, text(decimal))
 	case s.Value == "TIME":
 		either(zero, text(timeText+"|0"))
+	case s.Value == "TIME|auto":
+		either(zero, text(timeText+"|0|auto"))
 	case s.Value == "TIMES":
 		either(zero, text(timesText))
 	case s.Value == "KEYS":

@@ -47,6 +47,9 @@ func Dial(_ context.Context, o redis.Options) (redis.Conn, error) {
 		}
 		return &conn{client: newClient(o, options), io: o.IO(), sharded: o.Sharded}, nil
 	case drivers.PipeliningAuto:
+		if o.FlushDelay == drivers.FlushAuto {
+			return nil, errors.New("the library collects while a batch is under way, or for a fixed time: give a flush delay, or none")
+		}
 		return dialAuto(o, options)
 	}
 	return nil, fmt.Errorf("pipelining %q is unknown: go-redis has auto, off and batch", o.Pipelining)

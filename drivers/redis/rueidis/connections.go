@@ -16,10 +16,11 @@ import (
 // Connections are all open connections of the clients of one ClientOption. Close them after the clients: then nothing
 // is open, and nothing can be opened any more.
 type Connections struct {
-	mu     sync.Mutex
-	open   map[*connection]struct{}
-	closed bool
-	empty  chan struct{} // closed when nothing is open any more; nil unless drain waits for it
+	mu      sync.Mutex
+	open    map[*connection]struct{}
+	closed  bool
+	collect bool          // writers collect; see collector
+	empty   chan struct{} // closed when nothing is open any more; nil unless drain waits for it
 }
 
 // connection is an open one of them.
@@ -56,6 +57,9 @@ func (c *Connections) keep(conn net.Conn) (net.Conn, error) {
 		return nil, rueidis.ErrClosing
 	}
 	c.open[owned] = struct{}{}
+	if c.collect {
+		return newCollector(owned), nil
+	}
 	return owned, nil
 }
 

@@ -104,8 +104,8 @@ func clientOption(o redis.Options) (rueidis.ClientOption, error) {
 		ForceSingleClient: true,
 		DisableRetry:      true,
 		DisableCache:      true,
-		AlwaysRESP2:       o.Embedded, // miniredis does not publish over RESP3
-		MaxFlushDelay:     o.FlushDelay,
+		AlwaysRESP2:       o.Embedded,           // miniredis does not publish over RESP3
+		MaxFlushDelay:     max(0, o.FlushDelay), // FlushAuto is the connections' own
 	}
 	setTopology(&option, o)
 	if o.Retries != 0 {
