@@ -33,10 +33,9 @@ type worker struct {
 	running int           // clients whose loop has not ended
 	now     time.Duration // when the answer or the wake-up came that it handles
 
-	requests []drivers.Request // to send
-	asking   []*virtual        // whose they are
-	sent     []drivers.Request // those before
-	asked    []*virtual
+	asking   []*virtual // whose requests are sent next
+	asked    []*virtual // whose were sent before
+	requests [maxBatch]drivers.Request
 
 	sleeping sleepers
 	timer    alarm.Timer
@@ -129,7 +128,7 @@ func (w *worker) loop() {
 		w.begin(v)
 	}
 	for w.running > 0 {
-		busy := len(w.requests) > 0
+		busy := len(w.asking) > 0
 		if busy {
 			w.send()
 		} else {
@@ -195,25 +194,32 @@ func (w *worker) over() {
 
 // send sends requests, and goes on with the clients that have their answers.
 func (w *worker) send() {
-	w.requests, w.sent = w.sent[:0], w.requests
 	w.asking, w.asked = w.asked[:0], w.asking
-	for rest := w.sent; len(rest) > 0; {
-		some := rest[:min(len(rest), maxBatch)]
-		w.batch.Do(context.Background(), some)
-		w.now = w.e.clock.Now()
-		done := len(w.sent) - len(rest)
-		for i := range some {
-			w.answer(w.asked[done+i], some[i].Yes, some[i].Err)
+	for some := range slices.Chunk(w.asked, maxBatch) {
+		requests := w.requests[:len(some)]
+		for i, v := range some {
+			requests[i] = drivers.Request{Session: v.session, Op: v.stage.op(), Lease: &v.lease}
 		}
-		rest = rest[len(some):]
+		w.batch.Do(context.Background(), requests)
+		w.now = w.e.clock.Now()
+		for i, v := range some {
+			w.answer(v, requests[i].Yes, requests[i].Err)
+		}
 	}
 }
 
-// ask adds a request to those that are sent next.
-func (w *worker) ask(v *virtual, op drivers.Op, next stage) {
+// ask sends a client's request next, the one that this stage waits for.
+func (w *worker) ask(v *virtual, next stage) {
 	v.stage = next
-	w.requests = append(w.requests, drivers.Request{Session: v.session, Op: op, Lease: &v.lease})
 	w.asking = append(w.asking, v)
+}
+
+// op is the request whose answer a client in stage s waits for.
+func (s stage) op() drivers.Op {
+	if s == trying {
+		return drivers.OpTry
+	}
+	return drivers.OpRelease
 }
 
 // answer goes on with a client whose request has been answered.
@@ -262,7 +268,7 @@ func (w *worker) end(v *virtual) {
 func (w *worker) acquire(v *virtual) {
 	v.client.begin(w.now)
 	v.tries = wait.Attempt{}
-	w.ask(v, drivers.OpTry, trying)
+	w.ask(v, trying)
 }
 
 // tried goes on after a try.
@@ -311,7 +317,7 @@ func (w *worker) waited(v *virtual) {
 		w.acquired(v, nil)
 	default:
 		v.tries.Asked = w.now
-		w.ask(v, drivers.OpTry, trying)
+		w.ask(v, trying)
 	}
 }
 
@@ -333,7 +339,7 @@ func (w *worker) acquired(v *virtual, err error) {
 		w.begin(v)
 	case v.undoes(&v.tries):
 		v.cause = err
-		w.ask(v, drivers.OpRelease, undoing)
+		w.ask(v, undoing)
 	default:
 		v.cause = err
 		w.failed(v)
@@ -388,7 +394,7 @@ func (w *worker) leave(v *virtual) {
 		w.begin(v)
 		return
 	}
-	w.ask(v, drivers.OpRelease, releasing)
+	w.ask(v, releasing)
 }
 
 // think ends a cycle.

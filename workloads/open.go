@@ -148,7 +148,9 @@ func (c *client) open(ctx context.Context, e *engine, cl *class, id int) (err er
 	c.rng.Seed(seed(&e.run.Plan, streamDraws), uint64(id))
 	c.lease.TTL = cl.TTL
 	c.pause = minErrorPause
-	c.woken = make(chan struct{}, 1)
+	if !matrix.Batched(&e.run.Plan) { // a worker does not sleep on it
+		c.woken = make(chan struct{}, 1)
+	}
 	if c.resume = never; e.oracle != nil {
 		c.resume, c.refusal = 0, c.refusedBy
 	}
