@@ -29,8 +29,9 @@ type Request struct {
 	Session Session // of the Service that the Batch is of, not of another one and not wrapped
 	Op      Op
 	Lease   *Lease
+	To      *Lease // of OpPass
 
-	Yes bool // the answer, as Try, Release and Renew return it
+	Yes bool // the answer, as the method returns it
 	Err error
 }
 
@@ -41,6 +42,7 @@ const (
 	OpTry Op = iota
 	OpRelease
 	OpRenew // of a Renewer
+	OpPass  // of a Passer, to To
 )
 
 // Call calls the method.
@@ -52,6 +54,8 @@ func (r *Request) Call(ctx context.Context) {
 		r.Yes, r.Err = r.Session.Release(ctx, r.Lease)
 	case OpRenew:
 		r.Yes, r.Err = r.Session.(Renewer).Renew(ctx, r.Lease)
+	case OpPass:
+		r.Yes, r.Err = r.Session.(Passer).Pass(ctx, r.Lease, r.To)
 	}
 }
 

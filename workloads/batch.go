@@ -5,6 +5,8 @@
 // A latency has the same meaning as in the client loop: from when the client was ready to when its answer was read. So it
 // includes the time until the worker gets round to its write, and until all answers to that write have come. A client whose hold
 // or pause ends while the worker waits for answers was ready then, and not when the worker sees it.
+//
+// A client that waits to be woken (-wait pubsub and queue) has a goroutine for as long as it sleeps.
 
 package workloads
 
@@ -13,6 +15,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
@@ -37,23 +40,33 @@ type worker struct {
 	asked    []*virtual // whose were sent before
 	requests [maxBatch]drivers.Request
 
+	refused  []*virtual // by the local line, without a request
 	sleeping sleepers
 	timer    alarm.Timer
 	resting  [][]*virtual  // of each class, the clients that have no arrival to serve, who has rested longest first
-	bell     chan struct{} // one slot: arrivals have come
+	bell     chan struct{} // one slot: arrivals have come, or a client that waited is awake
+
+	waiting int // clients in a Wait
+
+	mu    sync.Mutex
+	awake []*virtual // clients whose Wait has returned; guarded by mu
+	woken []*virtual // those before
 }
 
 // virtual is a client that a worker carries.
 type virtual struct {
 	*client
-	delay wait.Delayer // nil: it does not wait
+	delay wait.Delayer   // nil: it does not wait, or not only for time to pass
+	line  wait.Lined     // nil: it stands in no local line
+	to    *drivers.Lease // that its lock is being passed to; nil if it is being released
 	stage stage
 	after stage         // a pause: what comes then
 	since time.Duration // when a pause or rest began, or when what failed before it did
-	wake  time.Duration // when its sleep ends
+	wake  time.Duration // when its sleep ends, or its Wait has returned
 	ends  holdEnd
 	tries wait.Attempt
-	cause error // of an acquisition that is undone
+	local bool  // the last try was refused by its line
+	cause error // of an acquisition that is undone, or of a Wait
 }
 
 // stage is what a client waits for.
@@ -64,6 +77,7 @@ const (
 	releasing              // an answer
 	undoing                // the answer to the release after an attempt of unknown outcome
 	retrying               // the time to try again
+	awaiting               // the end of its Wait
 	holding                // the end of a hold
 	sampling               // the end of what a hold was made longer by
 	pausing                // the end of a pause after an error
@@ -107,14 +121,19 @@ func (e *engine) ring() {
 func newWorker(e *engine, batch drivers.Batch, first, n int) *worker {
 	w := &worker{e: e, batch: batch, resting: make([][]*virtual, len(e.classes)), bell: make(chan struct{}, 1)}
 	for id := first; id < len(e.clients); id += n {
-		v := virtual{client: &e.clients[id]}
-		if v.waiter != nil {
-			v.delay = v.waiter.(stoppable).Waiter.(wait.Delayer)
-		}
-		w.clients = append(w.clients, v)
+		w.clients = append(w.clients, virtual{client: &e.clients[id]})
+		w.clients[len(w.clients)-1].equip()
 	}
 	w.running = len(w.clients)
 	return w
+}
+
+// equip finds what the session and the waiter of a client can do.
+func (v *virtual) equip() {
+	if v.waiter != nil {
+		v.delay, _ = v.waiter.(stoppable).Waiter.(wait.Delayer)
+	}
+	v.line, _ = v.session.(wait.Lined)
 }
 
 // loop carries the clients until the window closes.
@@ -128,13 +147,19 @@ func (w *worker) loop() {
 		w.begin(v)
 	}
 	for w.running > 0 {
-		busy := len(w.asking) > 0
-		if busy {
+		busy := true
+		switch {
+		case len(w.asking) > 0:
 			w.send()
-		} else {
+		case len(w.refused) > 0:
+			w.now = w.e.clock.Now()
+		default:
 			w.rest()
+			busy = false
 		}
+		w.refuse()
 		w.expire(busy)
+		w.wakeUp(busy)
 		w.arrive()
 	}
 }
@@ -145,7 +170,11 @@ func (w *worker) rest() {
 	if len(w.sleeping) > 0 {
 		d = w.sleeping[0].wake - w.now
 	}
-	w.timer.Sleep(d, w.e.stop, w.bell)
+	stop := w.e.stop
+	if w.waiting > 0 && len(w.sleeping) == 0 && w.e.stopping.Err() != nil {
+		stop = nil // it has rung, and a request of a Wait may take its time
+	}
+	w.timer.Sleep(d, stop, w.bell)
 	w.now = w.e.clock.Now()
 }
 
@@ -166,6 +195,15 @@ func (w *worker) arrive() {
 				w.end(v)
 			}
 		}
+	}
+}
+
+// refuse goes on with the clients that their local line has refused.
+func (w *worker) refuse() {
+	refused := w.refused
+	w.refused = nil
+	for _, v := range refused {
+		w.tried(v, false, nil)
 	}
 }
 
@@ -198,7 +236,7 @@ func (w *worker) send() {
 	for some := range slices.Chunk(w.asked, maxBatch) {
 		requests := w.requests[:len(some)]
 		for i, v := range some {
-			requests[i] = drivers.Request{Session: v.session, Op: v.stage.op(), Lease: &v.lease}
+			requests[i] = v.request()
 		}
 		w.batch.Do(context.Background(), requests)
 		w.now = w.e.clock.Now()
@@ -214,20 +252,31 @@ func (w *worker) ask(v *virtual, next stage) {
 	w.asking = append(w.asking, v)
 }
 
-// op is the request whose answer a client in stage s waits for.
-func (s stage) op() drivers.Op {
-	if s == trying {
-		return drivers.OpTry
+// request returns the one whose answer the client waits for in its stage.
+func (v *virtual) request() drivers.Request {
+	r := drivers.Request{Session: v.session, Op: drivers.OpRelease, Lease: &v.lease, To: v.to}
+	switch {
+	case v.stage == trying:
+		r.Op = drivers.OpTry
+	case v.to != nil:
+		r.Op = drivers.OpPass
 	}
-	return drivers.OpRelease
+	if v.line != nil {
+		r.Session = v.line.Unwrap()
+	}
+	return r
 }
 
 // answer goes on with a client whose request has been answered.
 func (w *worker) answer(v *virtual, yes bool, err error) {
 	switch v.stage {
 	case trying:
+		if v.line != nil {
+			v.line.EndTry(&v.lease, yes, err)
+		}
 		w.tried(v, yes, err)
 	case releasing:
+		v.endRelease(yes, err)
 		v.settle(yes, err, w.now)
 		if err != nil {
 			w.pause(v, v.sent, thinking)
@@ -235,6 +284,7 @@ func (w *worker) answer(v *virtual, yes bool, err error) {
 			w.think(v)
 		}
 	case undoing:
+		v.endRelease(yes, err)
 		w.failed(v)
 	}
 }
@@ -268,13 +318,51 @@ func (w *worker) end(v *virtual) {
 func (w *worker) acquire(v *virtual) {
 	v.client.begin(w.now)
 	v.tries = wait.Attempt{}
-	w.ask(v, trying)
+	w.try(v)
+}
+
+// try asks for the key, unless the local line has the answer.
+func (w *worker) try(v *virtual) {
+	if v.line == nil {
+		w.ask(v, trying)
+		return
+	}
+	switch held, asks := v.line.BeginTry(&v.lease); {
+	case asks:
+		w.ask(v, trying)
+	case held:
+		w.tried(v, true, nil)
+	default: // later, because a client that does not wait would try again and again
+		v.local = true
+		w.refused = append(w.refused, v)
+	}
+}
+
+// release asks for the end of a hold, or of what may be one.
+func (w *worker) release(v *virtual, next stage) {
+	if v.line != nil {
+		v.to = v.line.BeginRelease(&v.lease)
+	}
+	w.ask(v, next)
+}
+
+// endRelease tells the local line of the answer to a release.
+func (v *virtual) endRelease(owned bool, err error) {
+	if v.line != nil {
+		v.to = nil
+		v.line.EndRelease(context.Background(), &v.lease, owned, err)
+	}
 }
 
 // tried goes on after a try.
 func (w *worker) tried(v *virtual, held bool, err error) {
-	first := v.tries.Tries == 0
-	v.tries.Answer(held, err, v.refusal)
+	first := v.tries.Tries+v.tries.Local == 0
+	if v.local {
+		v.local = false
+		v.tries.Local++
+	} else {
+		v.tries.Answer(held, err, v.refusal)
+	}
 	switch {
 	case v.tries.Held && first:
 		v.answered(w.now)
@@ -292,7 +380,7 @@ func (w *worker) tried(v *virtual, held bool, err error) {
 }
 
 // waits reports whether the client waits for the lock in this cycle.
-func (v *virtual) waits() bool { return v.delay != nil && !v.tryOnly }
+func (v *virtual) waits() bool { return v.currentWaiter() != nil }
 
 // late reports whether the time-out of an acquisition has passed.
 func (v *virtual) late(now time.Duration) bool {
@@ -300,24 +388,70 @@ func (v *virtual) late(now time.Duration) bool {
 	return !l.Deadline.IsZero() && !v.e.clock.Time(now).Before(l.Deadline)
 }
 
-// wait lets a client sleep until it tries again.
+// wait lets a client wait until it tries again.
 func (w *worker) wait(v *virtual) {
 	if v.tries.Waits++; v.tries.Waits == 1 {
 		v.tries.Began = w.now
 	}
-	w.sleep(v, retrying, v.delay.Delay(&v.lease))
+	if v.delay != nil {
+		w.sleep(v, retrying, v.delay.Delay(&v.lease))
+		return
+	}
+	v.stage = awaiting
+	w.waiting++
+	go w.await(v)
 }
 
-// waited goes on after that sleep.
-func (w *worker) waited(v *virtual) {
+// await waits, in a goroutine of the client's own.
+func (w *worker) await(v *virtual) {
+	defer func() {
+		if p := recover(); p != nil {
+			v.cause = drivers.Panicked(p)
+			w.e.crashed(v.cause)
+		}
+		v.wake = w.e.clock.Now()
+		w.mu.Lock()
+		w.awake = append(w.awake, v)
+		w.mu.Unlock()
+		select {
+		case w.bell <- struct{}{}:
+		default:
+		}
+	}()
+	v.cause = v.waiter.Wait(context.Background(), &v.lease)
+}
+
+// wakeUp goes on with the clients whose Wait has returned. If the worker was busy meanwhile, they were ready when it did.
+func (w *worker) wakeUp(busy bool) {
+	w.mu.Lock()
+	w.awake, w.woken = w.woken[:0], w.awake
+	w.mu.Unlock()
+	now := w.now
+	w.waiting -= len(w.woken)
+	for _, v := range w.woken {
+		if w.now = now; busy {
+			w.now = min(now, v.wake)
+		}
+		err := v.cause
+		v.cause = nil
+		w.waited(v, err)
+	}
+	w.now = now
+}
+
+// waited goes on after a wait.
+func (w *worker) waited(v *virtual, err error) {
+	passed := v.line != nil && v.line.Passed()
 	switch {
-	case w.e.stopping.Err() != nil:
-		w.acquired(v, w.e.stopping.Err())
-	case v.late(w.now):
+	case err != nil:
+		w.acquired(v, err)
+	case v.late(w.now) && !passed:
 		w.acquired(v, nil)
 	default:
-		v.tries.Asked = w.now
-		w.ask(v, trying)
+		if !passed {
+			v.tries.Asked = w.now
+		}
+		w.try(v)
 	}
 }
 
@@ -339,7 +473,7 @@ func (w *worker) acquired(v *virtual, err error) {
 		w.begin(v)
 	case v.undoes(&v.tries):
 		v.cause = err
-		w.ask(v, undoing)
+		w.release(v, undoing)
 	default:
 		v.cause = err
 		w.failed(v)
@@ -391,10 +525,11 @@ func (w *worker) leave(v *virtual) {
 	v.leave()
 	if v.crashed {
 		w.now = v.crash()
+		v.equip()
 		w.begin(v)
 		return
 	}
-	w.ask(v, releasing)
+	w.release(v, releasing)
 }
 
 // think ends a cycle.
@@ -445,7 +580,7 @@ func (w *worker) expire(busy bool) {
 func (w *worker) wake(v *virtual) {
 	switch v.stage {
 	case retrying:
-		w.waited(v)
+		w.waited(v, w.e.stopping.Err())
 	case holding:
 		v.sent = w.now
 		w.held(v)

@@ -19,8 +19,14 @@ type asker interface {
 	hear(o op, l *drivers.Lease, reply Reply, err error) (bool, error)
 }
 
+// swapper is an asker that is a drivers.Passer.
+type swapper interface {
+	swap(from, to *drivers.Lease) ([]string, error)
+	swapped(to *drivers.Lease, reply Reply, err error) (owned bool, _ error)
+}
+
 // ops are the purposes of the requests in a batch.
-var ops = [...]op{drivers.OpTry: opTry, drivers.OpRelease: opRelease, drivers.OpRenew: opRenew}
+var ops = [...]op{drivers.OpTry: opTry, drivers.OpRelease: opRelease, drivers.OpRenew: opRenew, drivers.OpPass: opPass}
 
 // Batch implements drivers.Batcher.
 func (s *service) Batch(context.Context) (drivers.Batch, error) {
@@ -52,7 +58,7 @@ func (b *batch) Do(ctx context.Context, requests []drivers.Request) {
 	b.commands, b.of = b.commands[:0], b.of[:0]
 	for i := range requests {
 		r := &requests[i]
-		args, err := r.Session.(asker).ask(ops[r.Op], r.Lease)
+		args, err := command(r)
 		if err != nil {
 			r.Yes, r.Err = false, ops[r.Op].fail(err)
 			continue
@@ -63,8 +69,20 @@ func (b *batch) Do(ctx context.Context, requests []drivers.Request) {
 	b.load(ctx)
 	for n := range b.commands {
 		r, c := &requests[b.of[n]], &b.commands[n]
-		r.Yes, r.Err = r.Session.(asker).hear(ops[r.Op], r.Lease, c.Reply, c.Err)
+		if r.Op == drivers.OpPass {
+			r.Yes, r.Err = r.Session.(swapper).swapped(r.To, c.Reply, c.Err)
+		} else {
+			r.Yes, r.Err = r.Session.(asker).hear(ops[r.Op], r.Lease, c.Reply, c.Err)
+		}
 	}
+}
+
+// command returns that of a request.
+func command(r *drivers.Request) ([]string, error) {
+	if r.Op == drivers.OpPass {
+		return r.Session.(swapper).swap(r.Lease, r.To)
+	}
+	return r.Session.(asker).ask(ops[r.Op], r.Lease)
 }
 
 // send sends all commands.

@@ -158,7 +158,20 @@ func TestBatch(t *testing.T) {
 			}
 			do("renewals", func(i int) (bool, bool) { return holder(i), false })
 			for i := range requests {
-				requests[i].Op = drivers.OpRelease
+				r := &requests[i]
+				r.Op, r.To = drivers.OpPass, &drivers.Lease{Key: r.Lease.Key, TTL: time.Minute}
+			}
+			do("hand-overs", func(i int) (bool, bool) { return holder(i), false })
+			for i := range requests {
+				r := &requests[i]
+				if (r.To.Fence == 2) != holder(i) {
+					t.Errorf("request %d passed its lock on with the fencing token %d", i, r.To.Fence)
+				}
+				r.Op = drivers.OpRelease
+			}
+			do("releases of what was passed on", func(int) (bool, bool) { return false, false })
+			for i := range requests {
+				requests[i].Lease = requests[i].To
 			}
 			do("releases", func(i int) (bool, bool) { return holder(i), false })
 			do("releases again", func(int) (bool, bool) { return false, false })

@@ -29,7 +29,13 @@ func (s *setNXPasser) Pass(ctx context.Context, from, to *drivers.Lease) (bool, 
 	if err != nil {
 		return false, opPass.fail(err)
 	}
-	return opPass.count(s.run(ctx, passScript, args))
+	reply, err := s.run(ctx, passScript, args)
+	return s.swapped(to, reply, err)
+}
+
+// swapped implements swapper.
+func (s *setNXPasser) swapped(_ *drivers.Lease, reply Reply, err error) (bool, error) {
+	return opPass.count(reply, err)
 }
 
 // swap returns the command of Pass. The next owner's token comes from the passing client, whose goroutine runs this; it
@@ -53,6 +59,11 @@ func (s *fencedSession) Pass(ctx context.Context, from, to *drivers.Lease) (bool
 		return false, opPass.fail(err)
 	}
 	reply, err := s.run(ctx, passFencedScript, args)
+	return s.swapped(to, reply, err)
+}
+
+// swapped implements swapper.
+func (s *fencedSession) swapped(to *drivers.Lease, reply Reply, err error) (bool, error) {
 	return fence(opPass, to, reply, err)
 }
 

@@ -66,7 +66,7 @@ func (a *attempting) wait(ctx context.Context, s drivers.Session, w drivers.Wait
 			return err
 		}
 		now = clock.Now()
-		passed := a.line != nil && a.line.granted() // before the deadline; the answer came later
+		passed := a.line != nil && a.line.Passed() // before the deadline; the answer came later
 		if past(l, clock, now) && !passed {
 			return nil
 		}

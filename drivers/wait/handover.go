@@ -10,23 +10,39 @@ import (
 
 // Release gives the lock up. If a client is in line and the hand-over is a swap, it gets the lock directly, but not too
 // often in a row, because clients of other processes get no turn meanwhile.
-func (q *queued) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
-	if !q.holds(l) {
-		return q.Session.Release(ctx, l)
+func (q *queued) Release(ctx context.Context, l *drivers.Lease) (owned bool, err error) {
+	if to := q.BeginRelease(l); to != nil {
+		owned, err = q.passer.Pass(ctx, l, to)
+	} else {
+		owned, err = q.Session.Release(ctx, l)
 	}
-	next := q.claim()
-	if next == nil {
-		owned, err := q.Session.Release(ctx, l)
+	q.EndRelease(ctx, l, owned, err)
+	return owned && err == nil, err
+}
+
+// BeginRelease implements Lined.
+func (q *queued) BeginRelease(l *drivers.Lease) (to *drivers.Lease) {
+	q.heir = nil
+	if q.last = q.holds(l); q.last {
+		q.heir = q.claim()
+	}
+	if q.heir == nil {
+		return nil
+	}
+	return q.heir.lease
+}
+
+// EndRelease implements Lined.
+func (q *queued) EndRelease(ctx context.Context, l *drivers.Lease, owned bool, err error) {
+	switch next := q.heir; {
+	case !q.last:
+	case next == nil:
 		q.released()
-		return owned, err
-	}
-	owned, err := q.passer.Pass(ctx, l, next.lease)
-	if err != nil {
+	case err != nil:
 		q.failed(ctx, l, next)
-		return false, err
+	default:
+		q.passed(next, owned)
 	}
-	q.passed(next, owned)
-	return owned, nil
 }
 
 // holds reports whether l is a lock that it got through its line, and this is the last of its releases.

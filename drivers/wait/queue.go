@@ -47,6 +47,8 @@ type queued struct {
 	sleeper sleeper
 	sent    time.Duration // when the last Try began
 	local   bool          // the last Try was answered here
+	heir    *queued       // whom the release under way passes the lock to; nil if it does not
+	last    bool          // the release under way is the last one
 	first   bool          // the last Try was made from the front and was refused: no client was before it
 	fresh   bool          // it contends, and has not called Wait yet
 	yields  bool          // its turn came after too many hand-overs in a row; guarded by the shard's mutex
@@ -67,20 +69,46 @@ const (
 // Unwrap finds the session's other capabilities.
 func (q *queued) Unwrap() drivers.Session { return q.Session }
 
-// granted reports whether Wait has got the lock, which is then held whatever the time.
-func (q *queued) granted() bool { return q.state == granted }
+// Lined is the session of a client that stands in a local line (Queue), for a harness that sends its requests by other means than
+// its methods: in a batch, with the session that Unwrap returns. The harness calls a method before, and one after the answer.
+type Lined interface {
+	Unwrap() drivers.Session
+
+	// Passed reports whether the last Wait ended because the lock was passed to the client, which then holds it whatever the
+	// time. The next Try confirms it.
+	Passed() bool
+
+	// BeginTry answers a Try if the server need not be asked. Otherwise EndTry has to follow.
+	BeginTry(l *drivers.Lease) (held, asks bool)
+	EndTry(l *drivers.Lease, held bool, err error)
+
+	// BeginRelease returns the lease that the lock is to be passed to, by a drivers.Passer, in place of its release; nil if there
+	// is none. EndRelease follows in any case.
+	BeginRelease(l *drivers.Lease) (to *drivers.Lease)
+	EndRelease(ctx context.Context, l *drivers.Lease, owned bool, err error)
+}
+
+// Passed implements Lined.
+func (q *queued) Passed() bool { return q.state == granted }
 
 func (q *queued) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
-	if q.state == granted {
-		q.state = holding
-		return true, nil
-	}
-	if q.local = !q.enter(l); q.local {
-		return false, nil
+	held, asks := q.BeginTry(l)
+	if !asks {
+		return held, nil
 	}
 	held, err := q.Session.Try(ctx, l)
-	q.tried(l, held && err == nil, err)
+	q.EndTry(l, held, err)
 	return held, err
+}
+
+// BeginTry implements Lined.
+func (q *queued) BeginTry(l *drivers.Lease) (held, asks bool) {
+	if q.state == granted {
+		q.state = holding
+		return true, false
+	}
+	q.local = !q.enter(l)
+	return false, !q.local
 }
 
 // enter reports whether to ask the server: not if another client of this room holds or contends for the key.
@@ -108,11 +136,12 @@ func (q *queued) enter(l *drivers.Lease) bool {
 	return true
 }
 
-// tried records the server's answer. A first try that was refused gives up the place at the front, because a Wait need
-// not follow; if it does, it goes back to the head of the line.
+// EndTry implements Lined. A first try that was refused gives up the place at the front, because a Wait need not follow; if it
+// does, it goes back to the head of the line.
 //
 //go:noinline
-func (q *queued) tried(l *drivers.Lease, held bool, err error) {
+func (q *queued) EndTry(l *drivers.Lease, held bool, err error) {
+	held = held && err == nil
 	if q.state == holding {
 		q.again(l, held)
 		return

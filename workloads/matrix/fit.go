@@ -65,8 +65,8 @@ func fitBatch(p *spec.Plan) *Misfit {
 	switch {
 	case !Batched(p):
 		return nil
-	case kind.Wakes || kind.Blocks || kind.Native:
-		return misfit(p, "a client in a batch has no goroutine that could wait like this; none, poll and backoff go with it", "%s %s -wait %s", p.Lock, batch, p.Wait)
+	case kind.Blocks || kind.Native:
+		return misfit(p, "a client in a batch has no goroutine that could wait like this; all others go with it", "%s %s -wait %s", p.Lock, batch, p.Wait)
 	case p.Topology != "":
 		return misfit(p, "a batch goes to a single server", "%s %s -topology %s", p.Lock, batch, p.Topology)
 	case p.Renew:
