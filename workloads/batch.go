@@ -20,6 +20,7 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/alarm"
+	"github.com/lockbench/lockbench/drivers/renew"
 	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/workloads/matrix"
 )
@@ -56,17 +57,29 @@ type worker struct {
 // virtual is a client that a worker carries.
 type virtual struct {
 	*client
-	delay wait.Delayer   // nil: it does not wait, or not only for time to pass
-	line  wait.Lined     // nil: it stands in no local line
-	to    *drivers.Lease // that its lock is being passed to; nil if it is being released
 	stage stage
-	after stage         // a pause: what comes then
-	since time.Duration // when a pause or rest began, or when what failed before it did
-	wake  time.Duration // when its sleep ends, or its Wait has returned
-	ends  holdEnd
-	tries wait.Attempt
+	after stage // a pause: what comes then
 	local bool  // the last try was refused by its line
-	cause error // of an acquisition that is undone, or of a Wait
+	ends  holdEnd
+	since time.Duration // when a pause, a rest or a renewal began, or when what failed before it did
+	wake  time.Duration // when its sleep ends, or its Wait has returned
+	tries wait.Attempt
+	cause error    // of an acquisition that is undone, or of a Wait
+	line  *lined   // nil: it stands in no local line
+	hold  *renewed // the present hold, if it is renewed; nil if no hold is
+}
+
+// lined is a client in a local line.
+type lined struct {
+	wait.Lined
+	to *drivers.Lease // that its lock is being passed to; nil if it is being released
+}
+
+// renewed is a hold that is renewed.
+type renewed struct {
+	renew.Term
+	until  time.Duration // its end; 0 if this one is not renewed
+	before time.Time     // the ValidUntil of the lease before the renewal under way
 }
 
 // stage is what a client waits for.
@@ -78,7 +91,8 @@ const (
 	undoing                // the answer to the release after an attempt of unknown outcome
 	retrying               // the time to try again
 	awaiting               // the end of its Wait
-	holding                // the end of a hold
+	holding                // the end of a hold, or the time to renew it
+	renewing               // an answer
 	sampling               // the end of what a hold was made longer by
 	pausing                // the end of a pause after an error
 	thinking               // the end of a think pause
@@ -128,12 +142,14 @@ func newWorker(e *engine, batch drivers.Batch, first, n int) *worker {
 	return w
 }
 
-// equip finds what the session and the waiter of a client can do.
+// equip prepares a client for its session.
 func (v *virtual) equip() {
-	if v.waiter != nil {
-		v.delay, _ = v.waiter.(stoppable).Waiter.(wait.Delayer)
+	if line, ok := v.session.(wait.Lined); ok {
+		v.line = &lined{Lined: line}
 	}
-	v.line, _ = v.session.(wait.Lined)
+	if v.e.run.Plan.Renew {
+		v.hold = new(renewed)
+	}
 }
 
 // loop carries the clients until the window closes.
@@ -254,15 +270,17 @@ func (w *worker) ask(v *virtual, next stage) {
 
 // request returns the one whose answer the client waits for in its stage.
 func (v *virtual) request() drivers.Request {
-	r := drivers.Request{Session: v.session, Op: drivers.OpRelease, Lease: &v.lease, To: v.to}
-	switch {
-	case v.stage == trying:
-		r.Op = drivers.OpTry
-	case v.to != nil:
-		r.Op = drivers.OpPass
-	}
+	r := drivers.Request{Session: v.session, Op: drivers.OpRelease, Lease: &v.lease}
 	if v.line != nil {
-		r.Session = v.line.Unwrap()
+		if r.Session, r.To = v.line.Unwrap(), v.line.to; r.To != nil {
+			r.Op = drivers.OpPass
+		}
+	}
+	switch v.stage {
+	case trying:
+		r.Op = drivers.OpTry
+	case renewing:
+		r.Op = drivers.OpRenew
 	}
 	return r
 }
@@ -283,6 +301,8 @@ func (w *worker) answer(v *virtual, yes bool, err error) {
 		} else {
 			w.think(v)
 		}
+	case renewing:
+		w.renewed(v, yes, err)
 	case undoing:
 		v.endRelease(yes, err)
 		w.failed(v)
@@ -341,7 +361,7 @@ func (w *worker) try(v *virtual) {
 // release asks for the end of a hold, or of what may be one.
 func (w *worker) release(v *virtual, next stage) {
 	if v.line != nil {
-		v.to = v.line.BeginRelease(&v.lease)
+		v.line.to = v.line.BeginRelease(&v.lease)
 	}
 	w.ask(v, next)
 }
@@ -349,7 +369,7 @@ func (w *worker) release(v *virtual, next stage) {
 // endRelease tells the local line of the answer to a release.
 func (v *virtual) endRelease(owned bool, err error) {
 	if v.line != nil {
-		v.to = nil
+		v.line.to = nil
 		v.line.EndRelease(context.Background(), &v.lease, owned, err)
 	}
 }
@@ -393,8 +413,8 @@ func (w *worker) wait(v *virtual) {
 	if v.tries.Waits++; v.tries.Waits == 1 {
 		v.tries.Began = w.now
 	}
-	if v.delay != nil {
-		w.sleep(v, retrying, v.delay.Delay(&v.lease))
+	if d, ok := v.waiter.(stoppable).Waiter.(wait.Delayer); ok {
+		w.sleep(v, retrying, d.Delay(&v.lease))
 		return
 	}
 	v.stage = awaiting
@@ -490,7 +510,10 @@ func (w *worker) failed(v *virtual) {
 // hold begins a hold.
 func (w *worker) hold(v *virtual) {
 	v.enter()
-	v.ends = endRelease
+	v.ends, v.lost = endRelease, false
+	if v.hold != nil {
+		v.hold.until = 0
+	}
 	if v.class.managedHold {
 		v.ends = v.drawEnd()
 	}
@@ -498,9 +521,45 @@ func (w *worker) hold(v *virtual) {
 	case v.ends == endOverstay:
 		w.sleep(v, holding, v.overstayFor())
 	case v.class.timedHold:
-		w.sleep(v, holding, v.drawHold())
+		d := v.drawHold()
+		if v.hold == nil {
+			w.sleep(v, holding, d)
+			return
+		}
+		began := v.asked
+		if v.handed {
+			began = v.granted
+		}
+		v.hold.Term, v.hold.until = renew.Begun(&v.lease, began, &w.e.clock), w.now+d
+		w.holdOn(v)
 	default:
 		w.held(v)
+	}
+}
+
+// holdOn goes on with a hold that is renewed, until it is over or the next renewal is due.
+func (w *worker) holdOn(v *virtual) { w.sleep(v, holding, min(v.hold.until, v.hold.Due)-w.now) }
+
+// renew asks for a renewal, if the hold is not over or lost.
+func (w *worker) renew(v *virtual) {
+	if v.lost = w.now >= v.hold.Valid; v.lost {
+		w.held(v)
+		return
+	}
+	v.since, v.hold.before = w.now, v.hold.Asks(&v.lease)
+	w.ask(v, renewing)
+}
+
+// renewed goes on after the answer.
+func (w *worker) renewed(v *virtual, owned bool, err error) {
+	r := renew.Renewal{Sent: v.since, Answered: w.now, Owned: owned, Err: err}
+	v.hold.Answered(&v.lease, v.hold.before, r, &w.e.clock)
+	w.e.renewed(r)
+	v.sent, v.lost = w.now, v.hold.Lost
+	if v.lost || w.now >= v.hold.until {
+		w.held(v)
+	} else {
+		w.holdOn(v)
 	}
 }
 
@@ -583,7 +642,11 @@ func (w *worker) wake(v *virtual) {
 		w.waited(v, w.e.stopping.Err())
 	case holding:
 		v.sent = w.now
-		w.held(v)
+		if v.hold != nil && w.now < v.hold.until && w.e.stopping.Err() == nil {
+			w.renew(v)
+		} else {
+			w.held(v)
+		}
 	case sampling:
 		v.sent = w.now
 		v.sampled(v.since)

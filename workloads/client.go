@@ -268,7 +268,7 @@ func (c *client) leave() {
 	if e.oracle != nil && !e.oracle.Exit(int(c.key), int(c.id), c.grant, c.sent) {
 		c.successor, c.superseded = e.oracle.Superseded(int(c.key), c.granted)
 	}
-	if c.lost {
+	if c.lost && c.watched != nil {
 		c.awaitRenewal()
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/renew"
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
 // watchdog renews the holds of all clients; its zero value renews nothing.
@@ -22,7 +23,7 @@ type watchdog struct {
 
 // startWatchdog starts the renewals. The clock must run, and no client may hold a lock yet.
 func (e *engine) startWatchdog() {
-	if e.run.Plan.Renew {
+	if e.run.Plan.Renew && !matrix.Batched(&e.run.Plan) {
 		e.watchdog.scheduler = renew.New(renew.Options{Clock: e.clock, Renewed: e.renewed})
 	}
 }
@@ -53,9 +54,9 @@ func (e *engine) renewed(r renew.Renewal) {
 	e.recorder.Return(shard)
 }
 
-// newHold registers the client with the watchdog, if the plan has one.
+// newHold registers the client with the watchdog, if there is one: workers renew the holds of theirs.
 func (c *client) newHold() {
-	if r, ok := drivers.As[drivers.Renewer](c.session); ok && c.e.run.Plan.Renew {
+	if r, ok := drivers.As[drivers.Renewer](c.session); ok && c.e.run.Plan.Renew && !matrix.Batched(&c.e.run.Plan) {
 		c.watched = renew.NewHold(r)
 	}
 }

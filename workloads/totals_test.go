@@ -167,7 +167,7 @@ func TestBooksAddUp(t *testing.T) {
 		}
 		patience := time.Duration(3 + 4*p.Reentry)
 		if rng.IntN(3) == 0 {
-			p.Pipelining, p.Lock, p.Reentry, p.Renew = "batch", "mutex", 0, false
+			p.Pipelining, p.Lock, p.Reentry = "batch", "mutex", 0
 			patience = time.Duration(3 * p.Clients) // what hangs keeps the others of its batch waiting
 		}
 		name := fmt.Sprintf("%d: %s%s -clients %d -keys %d -wait %s -renew=%v -reentry %d -rate %q -n %d -crash %v, %d classes, %d %% faults, stopped after %v",

@@ -155,7 +155,7 @@ func TestPlanErrors(t *testing.T) {
 		{"-flush-delay auto -driver go-redis -pipelining auto", "nothing to run: go-redis -flush-delay auto: its library collects as it does, or for a fixed time"},
 		{"-flush-delay 1ms -pipelining off", "nothing to run: rueidis -flush-delay 1ms: only a pipelining library collects commands; see -pipelining auto"},
 		{"-driver memory -conns 3", "nothing to run: memory -conns 3: it runs in-process and has no connections"},
-		{"-pipelining batch -wait pubsub", "nothing to run: rueidis set-nx -pipelining batch -wait pubsub: a client in a batch has no goroutine that could wait like this; none, poll and backoff go with it"},
+		{"-pipelining batch -wait block", "nothing to run: rueidis set-nx -pipelining batch -wait block: a client in a batch has no goroutine that could wait like this; all others go with it"},
 		{"-pipelining batch -flush-delay 1ms", "nothing to run: rueidis -pipelining batch -flush-delay 1ms: what is ready is sent at once"},
 		{"-pipelining batch -driver etcd", "nothing to run: etcd -pipelining batch: its library leaves no choice"},
 		{"-pipelining batch -driver rueidis@redlock", "nothing to run: rueidis set-nx -pipelining batch -topology redlock: a batch goes to a single server"},

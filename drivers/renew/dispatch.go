@@ -67,11 +67,11 @@ func (s *Scheduler) look(h *Hold, now time.Duration) {
 // claim queues a hold for a worker, and makes the dispatcher look at it again when its lease ends. That cannot be left
 // to the workers: a server that does not answer keeps them all waiting.
 func (s *Scheduler) claim(h *Hold, now time.Duration) {
-	if now >= h.valid {
+	if now >= h.term.Valid {
 		s.lose(h)
 		return
 	}
-	s.plan(h, h.valid, 0)
+	s.plan(h, h.term.Valid, 0)
 	s.ready.push(h)
 	s.work.Signal()
 }
@@ -107,23 +107,19 @@ func (s *Scheduler) worker() {
 	}
 }
 
-// finish handles the result of a renewal. One that failed is tried again when the next would have been due, as long as
-// the lease is alive.
+// finish handles the result of a renewal.
 func (s *Scheduler) finish(h *Hold, r Renewal) {
 	h.inFlight = false
 	switch {
 	case h.state.Load()&claimed == 0: // lost meanwhile
-	case r.Err == nil && !r.Owned:
-		s.lose(h)
-	case r.Answered >= h.valid: // even if the answer was "yours", which is over by now
+	case h.term.Lost:
 		s.lose(h)
 	case h.waiting: // its holder is stopping it: no other renewal may come in between
 		h.state.Store(active)
 		s.queue.remove(h)
 	default:
-		due := min(max(r.Sent+h.every, r.Answered), h.valid)
-		h.state.Store(word(due, active|queued))
-		s.plan(h, due, h.every/early)
+		h.state.Store(word(h.term.Due, active|queued))
+		s.plan(h, h.term.Due, h.every/early)
 	}
 	if h.waiting {
 		h.waiting = false

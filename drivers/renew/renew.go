@@ -97,7 +97,7 @@ type Hold struct {
 	// scheduler, under its mu. While it is clear, the holder does.
 	state    atomic.Int64
 	lease    *drivers.Lease
-	valid    time.Duration // when the lease ends, as far as confirmed
+	term     Term
 	session  drivers.Renewer
 	told     chan struct{} // the hold is lost
 	finished chan struct{} // the renewal that Stop or Await waits for was answered
@@ -138,13 +138,9 @@ func (h *Hold) Lost() <-chan struct{} { return h.told }
 // lease had ended. Until Stop has returned, l and the session belong to the scheduler.
 func (s *Scheduler) Start(h *Hold, l *drivers.Lease, began time.Duration) {
 	every := l.TTL / periods
-	due := began + every
-	h.lease, h.valid = l, began+l.TTL
-	if !l.ValidUntil.IsZero() {
-		h.valid = s.clock.Reading(l.ValidUntil)
-		due = min(due, h.valid)
-	}
-	started := word(due, active|queued)
+	t := Begun(l, began, &s.clock)
+	h.lease, h.term = l, t
+	started := word(t.Due, active|queued)
 	if every == h.every { // otherwise its place in the queue may be too late
 		if old := h.state.Load(); old&queued != 0 && h.state.CompareAndSwap(old, started) {
 			return
@@ -153,7 +149,7 @@ func (s *Scheduler) Start(h *Hold, l *drivers.Lease, began time.Duration) {
 	s.mu.Lock()
 	h.every = every
 	h.state.Store(started)
-	s.plan(h, due, every/early)
+	s.plan(h, t.Due, every/early)
 	s.mu.Unlock()
 }
 
@@ -238,19 +234,11 @@ func send(r drivers.Renewer, l *drivers.Lease) (owned bool, err error) {
 // renew sends one renewal. The hold is claimed.
 func (s *Scheduler) renew(h *Hold) (r Renewal) {
 	l := h.lease
-	before := l.ValidUntil
-	l.ValidUntil = time.Time{} // so that only this renewal's value counts
+	before := h.term.Asks(l)
 	r.Sent = s.clock.Now()
 	r.Owned, r.Err = send(h.session, l)
 	r.Answered = s.clock.Now()
-	switch {
-	case r.Err != nil || !r.Owned:
-		l.ValidUntil = before
-	case l.ValidUntil.IsZero():
-		h.valid = r.Sent + l.TTL
-	default:
-		h.valid = s.clock.Reading(l.ValidUntil)
-	}
+	h.term.Answered(l, before, r, &s.clock)
 	if s.renewed != nil {
 		s.renewed(r)
 	}

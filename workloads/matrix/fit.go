@@ -69,8 +69,6 @@ func fitBatch(p *spec.Plan) *Misfit {
 		return misfit(p, "a client in a batch has no goroutine that could wait like this; all others go with it", "%s %s -wait %s", p.Lock, batch, p.Wait)
 	case p.Topology != "":
 		return misfit(p, "a batch goes to a single server", "%s %s -topology %s", p.Lock, batch, p.Topology)
-	case p.Renew:
-		return misfit(p, "the leases of clients in a batch are not renewed", "%s %s -renew", p.Lock, batch)
 	case p.Reentry > 1:
 		return misfit(p, "a client in a batch enters a lock once", "%s %s -reentry %d", p.Lock, batch, p.Reentry)
 	case collects(p):
