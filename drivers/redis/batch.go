@@ -12,6 +12,9 @@ import (
 // asker is a session each of whose requests is one command. Its methods make and read the same commands, so that a batch does
 // what they do.
 type asker interface {
+	lend(args []string, owners *drivers.Owners)
+	giveBack(owners *drivers.Owners)
+
 	// ask returns the command of a request, in a slice that is valid until the next one.
 	ask(o op, l *drivers.Lease) ([]string, error)
 
@@ -47,7 +50,9 @@ func (s *service) Batch(context.Context) (drivers.Batch, error) {
 type batch struct {
 	conn     Conn
 	commands []Command
-	of       []int // the number of the request of each command
+	of       []int             // the number of the request of each command
+	args     [][maxArgs]string // of the commands: sessions in batches have none of their own
+	owners   drivers.Owners    // of all sessions
 }
 
 // Close implements drivers.Batch.
@@ -56,9 +61,15 @@ func (b *batch) Close() error { return nil }
 // Do implements drivers.Batch.
 func (b *batch) Do(ctx context.Context, requests []drivers.Request) {
 	b.commands, b.of = b.commands[:0], b.of[:0]
+	for len(b.args) < len(requests) {
+		b.args = append(b.args, [maxArgs]string{})
+	}
 	for i := range requests {
 		r := &requests[i]
+		a := r.Session.(asker)
+		a.lend(b.args[i][:0], &b.owners)
 		args, err := command(r)
+		a.giveBack(&b.owners)
 		if err != nil {
 			r.Yes, r.Err = false, ops[r.Op].fail(err)
 			continue

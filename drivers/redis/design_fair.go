@@ -74,7 +74,7 @@ func (s *fairSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	if err != nil {
 		return false, opTry.fail(err)
 	}
-	l.Owner = s.owners.Next()
+	l.Owner = s.token()
 	args := s.call2(fairTryScript, l.Key, s.line.of(s.svc.cfg.Prefix, lineKind, l.Key))
 	reply, err := s.run(ctx, fairTryScript, append(args, l.Owner, ttl))
 	if err != nil {

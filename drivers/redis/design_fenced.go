@@ -88,6 +88,6 @@ func (s *fencedSession) set(l *drivers.Lease) ([]string, error) {
 		return nil, err
 	}
 	l.Reset()
-	l.Owner = s.owners.Next()
+	l.Owner = s.token()
 	return append(s.call2(fencedTryScript, l.Key, s.counter.of(s.svc.cfg.Prefix, fenceKind, l.Key)), l.Owner, ttl), nil
 }

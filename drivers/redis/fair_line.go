@@ -57,7 +57,7 @@ func (s *fairSession) stand(ctx context.Context, o op, l *drivers.Lease) (bool, 
 	p := &s.place
 	if p.owner == "" || p.at == 0 { // after an error it is unknown whether there is a place: take a new one
 		s.forget()
-		p.key, p.owner, p.ttl = l.Key, s.owners.Next(), ttl
+		p.key, p.owner, p.ttl = l.Key, s.token(), ttl
 		s.svc.inbox.enter(s)
 	}
 	l.Owner = p.owner

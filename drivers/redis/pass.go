@@ -48,7 +48,7 @@ func (s *setNXPasser) swap(from, to *drivers.Lease) ([]string, error) {
 		return nil, err
 	}
 	to.Reset()
-	to.Owner = s.owners.Next()
+	to.Owner = s.token()
 	return append(s.call(passScript, from.Key), from.Owner, to.Owner, ttl), nil
 }
 
@@ -74,7 +74,7 @@ func (s *fencedSession) swap(from, to *drivers.Lease) ([]string, error) {
 		return nil, err
 	}
 	to.Reset()
-	to.Owner = s.owners.Next()
+	to.Owner = s.token()
 	counter := s.counter.of(s.svc.cfg.Prefix, fenceKind, from.Key)
 	return append(s.call2(passFencedScript, from.Key, counter), from.Owner, to.Owner, ttl), nil
 }

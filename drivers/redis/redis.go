@@ -150,9 +150,11 @@ type wakingService struct{ *service }
 
 // Session implements drivers.Service.
 func (s *service) Session(context.Context, int) (drivers.Session, error) {
-	inner := s.design.session(session{
-		conn: s.conn, svc: s, wakes: s.traits.Wakes, sharded: s.sharded, blocks: s.traits.Blocks,
-	})
+	own := session{conn: s.conn, svc: s, wakes: s.traits.Wakes, sharded: s.sharded, blocks: s.traits.Blocks}
+	if s.cfg.Pipelining != drivers.PipeliningBatch {
+		own.args = make([]string, 0, maxArgs)
+	}
+	inner := s.design.session(own)
 	if s.traits.Blocks {
 		return s.sleeping(inner)
 	}

@@ -196,7 +196,7 @@ func (s *tagged) set(l *drivers.Lease) ([]string, error) {
 		return nil, err
 	}
 	l.Reset()
-	l.Owner = s.owners.Next()
+	l.Owner = s.token()
 	return append(s.args[:0], "SET", l.Key, l.Owner, "NX", "PX", ttl), nil
 }
 

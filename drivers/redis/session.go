@@ -38,13 +38,40 @@ var designs = []design{
 type session struct {
 	conn    Conn
 	svc     *service
-	wakes   bool // publish releases
-	sharded bool // with SPUBLISH
-	blocks  bool // leave a token at releases
-	owners  drivers.Owners
+	wakes   bool            // publish releases
+	sharded bool            // with SPUBLISH
+	blocks  bool            // leave a token at releases
+	owners  *drivers.Owners // nil until a token is needed
 	ttl     time.Duration
-	ttlText string     // ttl in milliseconds, formatted once
-	args    [10]string // of the next command; Conn copies them
+	ttlText string   // ttl in milliseconds, formatted once
+	args    []string // of the next command, which Conn copies; in batches it is lent
+}
+
+// maxArgs is how many words a command of the designs has at most.
+const maxArgs = 10
+
+// token returns the owner of the next acquisition.
+func (s *session) token() string {
+	if s.owners == nil {
+		s.owners = new(drivers.Owners)
+	}
+	return s.owners.Next()
+}
+
+// lend lets a session put its next command into args, and draw its tokens from owners if it has none of its own.
+func (s *session) lend(args []string, owners *drivers.Owners) {
+	s.args = args
+	if s.owners == nil {
+		s.owners = owners
+	}
+}
+
+// giveBack is the end of lend.
+func (s *session) giveBack(owners *drivers.Owners) {
+	s.args = nil
+	if s.owners == owners {
+		s.owners = nil
+	}
 }
 
 // do sends a command about a key, which is args[1]. The caller has appended it to s.args[:0], which is cheaper than
@@ -85,7 +112,12 @@ func (s *session) Remaining(ctx context.Context, l *drivers.Lease) (time.Duratio
 }
 
 // Adopt implements drivers.Adopter for every design whose tokens come from owners.
-func (s *session) Adopt(owner string) { s.owners.Adopt(owner) }
+func (s *session) Adopt(owner string) {
+	if s.owners == nil {
+		s.owners = new(drivers.Owners)
+	}
+	s.owners.Adopt(owner)
+}
 
 // releasedSuffix makes the name of a key's channel. It is a suffix, so that the channel begins with the run's prefix
 // and keeps the key's hash tag, if any.
