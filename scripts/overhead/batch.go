@@ -3,9 +3,12 @@ package main
 // Batches: lockbench's against a loop that sends as much in one write, and measures nothing.
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"os/exec"
 	"runtime"
 	"slices"
@@ -22,22 +25,38 @@ import (
 // inOneWrite is how many requests a batch has at most, as in lockbench.
 const inOneWrite = 256
 
+// ttlText is the lease in milliseconds.
+var ttlText = strconv.FormatInt(ttl.Milliseconds(), 10)
+
+// load is what a way has made: pairs of an acquisition and a release.
+type load struct {
+	perSecond float64
+	pairs     float64
+}
+
 // compareBatches compares lockbench's batches over rueidis, the first way, with other ways.
 func compareBatches(ctx context.Context, url string, rounds int, duration time.Duration) ([]way, error) {
 	const clients = 512
-	lockbench := func(driver string, p drivers.Pipelining) func() (float64, error) {
-		return func() (float64, error) { return throughLockbench(ctx, url, driver, p, clients, duration) }
+	timed := func(rate float64, err error) (load, error) { return load{rate, rate * duration.Seconds()}, err }
+	lockbench := func(driver string, p drivers.Pipelining) func() (load, error) {
+		return func() (load, error) { return timed(throughLockbench(ctx, url, driver, p, clients, duration)) }
 	}
-	redisBenchmark := func(depth int) func() (float64, error) {
-		return func() (float64, error) { return throughRedisBenchmark(ctx, url, depth, clients, duration) }
+	byHand := func(dial func(context.Context, string) (dialled, error)) func() (load, error) {
+		return func() (load, error) { return timed(throughBatches(ctx, url, dial, clients, duration)) }
+	}
+	redisBenchmark := func(depth int) func() (load, error) {
+		return func() (load, error) { return throughRedisBenchmark(ctx, url, depth, clients, duration) }
 	}
 	ways := []struct {
 		name string
-		run  func() (float64, error)
+		run  func() (load, error)
 	}{
 		{"lockbench -pipelining batch", lockbench("rueidis", drivers.PipeliningBatch)},
-		{"the same batches by hand", func() (float64, error) { return throughBatches(ctx, url, clients, duration) }},
-		{"goroutines over rueidis", func() (float64, error) { return throughBare(ctx, url, bareRueidis, plain, clients, duration) }},
+		{"the same batches by hand, rueidis", byHand(overRueidis)},
+		{"the same batches, a bare socket", byHand(overSockets)},
+		{"goroutines over rueidis", func() (load, error) {
+			return timed(throughBare(ctx, url, bareRueidis, plain, clients, duration))
+		}},
 		{"lockbench with goroutines", lockbench("rueidis", drivers.PipeliningAuto)},
 		{"redis-benchmark -P 16", redisBenchmark(16)},
 		{"redis-benchmark -P 128", redisBenchmark(128)},
@@ -45,15 +64,24 @@ func compareBatches(ctx context.Context, url string, rounds int, duration time.D
 		{"lockbench, go-redis in batches", lockbench("go-redis", drivers.PipeliningBatch)},
 		{"lockbench, go-redis, auto", lockbench("go-redis", drivers.PipeliningAuto)},
 	}
-	rates := make([][]float64, len(ways)) // one for each round
+	rates, cpus := make([][]float64, len(ways)), make([][]float64, len(ways)) // one for each round
 	for round := range rounds {
 		for n := range ways {
 			i := (n + round) % len(ways) // none always comes first
-			rate, err := ways[i].run()
+			before, err := serverCPU(ctx, url)
+			if err != nil {
+				return nil, err
+			}
+			made, err := ways[i].run()
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", ways[i].name, err)
 			}
-			rates[i] = append(rates[i], rate)
+			after, err := serverCPU(ctx, url)
+			if err != nil {
+				return nil, err
+			}
+			rates[i] = append(rates[i], made.perSecond)
+			cpus[i] = append(cpus[i], 1e6*(after-before)/made.pairs)
 		}
 	}
 	var list []way
@@ -62,18 +90,50 @@ func compareBatches(ctx context.Context, url string, rounds int, duration time.D
 		for r := range rounds {
 			ratios = append(ratios, rates[0][r]/rates[i][r])
 		}
-		list = append(list, way{w.name, median(rates[i]), median(ratios), slices.Min(ratios), slices.Max(ratios)})
+		list = append(list, way{w.name, median(rates[i]), median(ratios), slices.Min(ratios), slices.Max(ratios), median(cpus[i])})
 	}
 	return list, nil
 }
 
-// throughBatches carries the clients in a goroutine for each processor, with a connection each, over rueidis.
-func throughBatches(ctx context.Context, url string, clients int, duration time.Duration) (float64, error) {
-	client, sha, err := dialRueidis(ctx, url)
+// serverCPU returns the CPU time of the server's main thread, in seconds.
+func serverCPU(ctx context.Context, url string) (seconds float64, err error) {
+	out, err := exec.CommandContext(ctx, "redis-cli", "-s", strings.TrimPrefix(url, "unix://"), "INFO", "cpu").Output()
+	if err != nil {
+		return 0, fmt.Errorf("redis-cli: %w", err)
+	}
+	for line := range strings.Lines(string(out)) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		if name == "used_cpu_user_main_thread" || name == "used_cpu_sys_main_thread" {
+			f, err := strconv.ParseFloat(value, 64)
+			if err != nil {
+				return 0, fmt.Errorf("redis-cli INFO: %q", line)
+			}
+			seconds += f
+		}
+	}
+	return seconds, nil
+}
+
+// pipe is a connection that sends the commands given to it in one write.
+type pipe interface {
+	acquire(key, owner string)
+	release(key, owner string)
+	flush(ctx context.Context, refused func(n int)) error // calls refused for each acquisition that was
+}
+
+// dialled makes connections.
+type dialled struct {
+	pipe  func() (pipe, func(), error)
+	close func()
+}
+
+// throughBatches carries the clients in a goroutine for each processor, with a connection each.
+func throughBatches(ctx context.Context, url string, dial func(context.Context, string) (dialled, error), clients int, duration time.Duration) (float64, error) {
+	server, err := dial(ctx, url)
 	if err != nil {
 		return 0, err
 	}
-	defer client.Close()
+	defer server.close()
 	keys := keyNames("nothing:", clients)
 	began := time.Now()
 	workers := runtime.GOMAXPROCS(0)
@@ -81,7 +141,12 @@ func throughBatches(ctx context.Context, url string, clients int, duration time.
 	var all sync.WaitGroup
 	for i := range workers {
 		all.Go(func() {
-			pairs[i], errs[i] = batches(ctx, client, sha, keys, clients/workers, uint64(i), began.Add(duration))
+			p, end, err := server.pipe()
+			if errs[i] = err; err != nil {
+				return
+			}
+			defer end()
+			pairs[i], errs[i] = batches(ctx, p, keys, clients/workers, uint64(i), began.Add(duration))
 		})
 	}
 	all.Wait()
@@ -96,70 +161,156 @@ func throughBatches(ctx context.Context, url string, clients int, duration time.
 }
 
 // batches lets clients acquire and release until a moment, and counts the pairs.
-func batches(ctx context.Context, client rueidis.Client, sha string, keys []string, clients int, seed uint64, end time.Time) (pairs int, err error) {
-	conn, back := client.Dedicate()
-	defer back()
+func batches(ctx context.Context, p pipe, keys []string, clients int, seed uint64, end time.Time) (pairs int, err error) {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	var tokens drivers.Owners
 	held, owners := make([]string, clients), make([]string, clients) // the key of each client that holds one
-	commands := make([]rueidis.Completed, 0, inOneWrite)
 	for time.Now().Before(end) {
 		for from := 0; from < clients; from += inOneWrite {
-			to := min(from+inOneWrite, clients)
-			commands = commands[:0]
-			for i := from; i < to; i++ {
+			for i := from; i < min(from+inOneWrite, clients); i++ {
 				if held[i] != "" {
-					commands = append(commands, conn.B().Evalsha().Sha1(sha).Numkeys(1).Key(held[i]).Arg(owners[i]).Build())
+					p.release(held[i], owners[i])
 					held[i] = ""
 					pairs++
 					continue
 				}
 				held[i], owners[i] = keys[rng.IntN(len(keys))], tokens.Next()
-				commands = append(commands, conn.B().Set().Key(held[i]).Value(owners[i]).Nx().PxMilliseconds(ttl.Milliseconds()).Build())
+				p.acquire(held[i], owners[i])
 			}
-			for n, result := range conn.DoMulti(ctx, commands...) {
-				err := result.Error()
-				if rueidis.IsRedisNil(err) {
-					held[from+n] = "" // another client has it
-				} else if err != nil {
-					return 0, err
-				}
+			if err := p.flush(ctx, func(n int) { held[from+n] = "" }); err != nil {
+				return 0, err
 			}
 		}
 	}
 	return pairs, nil
 }
 
-// throughRedisBenchmark returns the pairs per second of redis-benchmark with that many requests in one write: the time of a SET and
-// that of an EVALSHA, measured one after the other, are the time of a pair.
-func throughRedisBenchmark(ctx context.Context, url string, depth, clients int, duration time.Duration) (float64, error) {
+// library is a pipe of rueidis.
+type library struct {
+	conn     rueidis.DedicatedClient
+	sha      string
+	commands []rueidis.Completed
+}
+
+func overRueidis(ctx context.Context, url string) (dialled, error) {
+	client, sha, err := dialRueidis(ctx, url)
+	if err != nil {
+		return dialled{}, err
+	}
+	return dialled{func() (pipe, func(), error) {
+		conn, back := client.Dedicate()
+		return &library{conn: conn, sha: sha}, back, nil
+	}, client.Close}, nil
+}
+
+func (l *library) acquire(key, owner string) {
+	l.commands = append(l.commands, l.conn.B().Set().Key(key).Value(owner).Nx().PxMilliseconds(ttl.Milliseconds()).Build())
+}
+
+func (l *library) release(key, owner string) {
+	l.commands = append(l.commands, l.conn.B().Evalsha().Sha1(l.sha).Numkeys(1).Key(key).Arg(owner).Build())
+}
+
+func (l *library) flush(ctx context.Context, refused func(n int)) error {
+	defer func() { l.commands = l.commands[:0] }()
+	for n, result := range l.conn.DoMulti(ctx, l.commands...) {
+		if err := result.Error(); rueidis.IsRedisNil(err) {
+			refused(n)
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// socket is a pipe that writes the protocol itself, and looks only at the first two bytes of an answer: what the server can do.
+type socket struct {
+	conn    net.Conn
+	answers *bufio.Reader
+	sha     string
+	out     []byte
+	n       int // commands in out
+}
+
+func overSockets(ctx context.Context, url string) (dialled, error) {
+	client, sha, err := dialRueidis(ctx, url) // loads the script
+	if err != nil {
+		return dialled{}, err
+	}
+	return dialled{func() (pipe, func(), error) {
+		conn, err := net.Dial("unix", strings.TrimPrefix(url, "unix://"))
+		if err != nil {
+			return nil, nil, err
+		}
+		return &socket{conn: conn, answers: bufio.NewReaderSize(conn, 64<<10), sha: sha}, func() { conn.Close() }, nil
+	}, client.Close}, nil
+}
+
+func (s *socket) add(words ...string) {
+	s.out = append(strconv.AppendInt(append(s.out, '*'), int64(len(words)), 10), "\r\n"...)
+	for _, word := range words {
+		s.out = append(strconv.AppendInt(append(s.out, '$'), int64(len(word)), 10), "\r\n"...)
+		s.out = append(append(s.out, word...), "\r\n"...)
+	}
+	s.n++
+}
+
+func (s *socket) acquire(key, owner string) {
+	s.add("SET", key, owner, "NX", "PX", ttlText)
+}
+
+func (s *socket) release(key, owner string) { s.add("EVALSHA", s.sha, "1", key, owner) }
+
+func (s *socket) flush(_ context.Context, refused func(n int)) error {
+	if _, err := s.conn.Write(s.out); err != nil {
+		return err
+	}
+	for n := range s.n {
+		line, err := s.answers.ReadSlice('\n')
+		switch {
+		case err != nil:
+			return err
+		case line[0] == '-':
+			return errors.New(strings.TrimSpace(string(line)))
+		case line[0] == '$': // the null string of a SET that was refused
+			refused(n)
+		}
+	}
+	s.out, s.n = s.out[:0], 0
+	return nil
+}
+
+// throughRedisBenchmark returns the pairs of redis-benchmark with that many requests in one write: the time of a SET and that of an
+// EVALSHA, measured one after the other, are the time of a pair. The server has less to do for them than for a lock, since most of
+// the SETs find their key, and most of the EVALSHAs find none.
+func throughRedisBenchmark(ctx context.Context, url string, depth, clients int, duration time.Duration) (load, error) {
 	path := strings.TrimPrefix(url, "unix://")
 	sha, err := exec.CommandContext(ctx, "redis-cli", "-s", path, "SCRIPT", "LOAD", release).Output()
 	if err != nil {
-		return 0, fmt.Errorf("redis-cli: %w", err)
+		return load{}, fmt.Errorf("redis-cli: %w", err)
 	}
 	keys := strconv.Itoa(clients * keysPerClient)
+	n := int(300_000 * duration.Seconds()) // about as long as the others
 	pair := 0.0
 	for _, command := range [][]string{
-		{"SET", "nothing:__rand_int__", "owner", "NX", "PX", strconv.FormatInt(ttl.Milliseconds(), 10)},
+		{"SET", "nothing:__rand_int__", "owner", "NX", "PX", ttlText},
 		{"EVALSHA", strings.TrimSpace(string(sha)), "1", "nothing:__rand_int__", "owner"},
 	} {
-		n := int(300_000 * duration.Seconds()) // about as long as the others
 		args := append([]string{"-s", path, "-q", "--csv", "-c", "50", "-P", strconv.Itoa(depth), "-r", keys, "-n", strconv.Itoa(n)}, command...)
 		out, err := exec.CommandContext(ctx, "redis-benchmark", args...).Output()
 		if err != nil {
-			return 0, fmt.Errorf("redis-benchmark: %w", err)
+			return load{}, fmt.Errorf("redis-benchmark: %w", err)
 		}
 		lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 		fields := strings.Split(lines[len(lines)-1], `","`)
 		if len(fields) < 2 {
-			return 0, fmt.Errorf("redis-benchmark: it prints %q", out)
+			return load{}, fmt.Errorf("redis-benchmark: it prints %q", out)
 		}
 		rate, err := strconv.ParseFloat(fields[1], 64)
 		if err != nil {
-			return 0, fmt.Errorf("redis-benchmark: it prints %q", out)
+			return load{}, fmt.Errorf("redis-benchmark: it prints %q", out)
 		}
 		pair += 1 / rate
 	}
-	return 1 / pair, nil
+	return load{1 / pair, float64(n)}, nil
 }

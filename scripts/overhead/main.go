@@ -73,8 +73,9 @@ type report struct {
 	Rounds    int     `json:"rounds"`
 	Seconds   float64 `json:"seconds"`
 	Rows      []row   `json:"rows"`
-	Batches   []way   `json:"batches"`          // the ways to load a server from one process, 512 clients
-	PerClient float64 `json:"bytes_per_client"` // of 10,000, heap and stacks
+	Batches   []way   `json:"batches"`                   // the ways to load a server from one process, 512 clients
+	PerClient float64 `json:"bytes_per_client"`          // of 10,000, heap and stacks
+	PerBatch  float64 `json:"bytes_per_client_in_batch"` // of 100,000 on 1,000 keys
 }
 
 // way is one way to load a server.
@@ -84,6 +85,7 @@ type way struct {
 	Ratio float64 `json:"lockbench_to_it"` // of lockbench's batches over rueidis to it, the median of the rounds' ratios
 	Low   float64 `json:"lockbench_to_it_min"`
 	High  float64 `json:"lockbench_to_it_max"`
+	CPU   float64 `json:"server_us_per_pair"` // of the server's time, the median
 }
 
 func run(rounds int, duration time.Duration, asJSON bool) error {
@@ -146,7 +148,10 @@ func run(rounds int, duration time.Duration, asJSON bool) error {
 	if rep.Batches, err = compareBatches(ctx, server.URL(), rounds, duration); err != nil {
 		return err
 	}
-	if rep.PerClient, err = perClient(ctx); err != nil {
+	if rep.PerClient, err = perClient(ctx, 10_000, parked); err != nil {
+		return err
+	}
+	if rep.PerBatch, err = perClient(ctx, 100_000, func(clients int) (drivers.Config, spec.Plan) { return carried(server.URL(), clients) }); err != nil {
 		return err
 	}
 	if asJSON {
@@ -158,11 +163,11 @@ func run(rounds int, duration time.Duration, asJSON bool) error {
 		fmt.Printf("%-9s %7d %13.0f %10.0f %6.3f  (%.3f – %.3f)  %11.3f %14.3f\n", r.Driver, r.Clients, r.Bare, r.Harness, r.Ratio, r.Low, r.High,
 			r.Adapted, r.Stamped)
 	}
-	fmt.Printf("\n%-32s %10s %18s  (min – max of %d)\n", "512 clients", "pairs/s", "lockbench to it", rounds)
+	fmt.Printf("\n%-32s %10s %18s  (min – max of %d)  %15s\n", "512 clients", "pairs/s", "lockbench to it", rounds, "server µs/pair")
 	for _, w := range rep.Batches {
-		fmt.Printf("%-32s %10.0f %18.3f  (%.3f – %.3f)\n", w.Name, w.Pairs, w.Ratio, w.Low, w.High)
+		fmt.Printf("%-32s %10.0f %18.3f  (%.3f – %.3f)%*s%15.2f\n", w.Name, w.Pairs, w.Ratio, w.Low, w.High, 6, "", w.CPU)
 	}
-	fmt.Printf("\nmemory a client at 10,000 clients: %.0f bytes\n", rep.PerClient)
+	fmt.Printf("\nmemory a client: %.0f bytes at 10,000 clients, and %.0f in batches at 100,000 on 1,000 keys\n", rep.PerClient, rep.PerBatch)
 	return nil
 }
 
@@ -304,7 +309,11 @@ func open(ctx context.Context, url, driver string, pipelining drivers.Pipelining
 	if err != nil {
 		return nil, err
 	}
-	return d.Open(ctx, drivers.Config{Lock: "set-nx", Addrs: []string{url}, Pipelining: pipelining, Clients: clients, Prefix: "overhead:"})
+	return d.Open(ctx, config(url, pipelining, clients))
+}
+
+func config(url string, pipelining drivers.Pipelining, clients int) drivers.Config {
+	return drivers.Config{Lock: "set-nx", Addrs: []string{url}, Pipelining: pipelining, Clients: clients, Prefix: "overhead:"}
 }
 
 // dialRueidis opens the library without lockbench, and loads the script of the release.
@@ -399,28 +408,25 @@ func throughLockbench(ctx context.Context, url, driver string, pipelining driver
 	return rec.Throughput(), nil
 }
 
-// perClient returns the heap and stack memory that each of 10,000 clients adds while nearly all of them are parked:
-// they back off from ten keys of the in-process lock.
-func perClient(ctx context.Context) (float64, error) {
-	const many = 10_000
+// perClient returns the live heap and the stacks that each of many clients adds.
+func perClient(ctx context.Context, many int, prepare func(clients int) (drivers.Config, spec.Plan)) (float64, error) {
 	var used [2]float64
 	for i, clients := range []int{1, many} {
-		d, err := drivers.Lookup("memory")
+		cfg, p := prepare(clients)
+		d, err := drivers.Lookup(p.Driver)
 		if err != nil {
 			return 0, err
 		}
-		svc, err := d.Open(ctx, drivers.Config{Lock: "mutex", Clients: clients})
+		svc, err := d.Open(ctx, cfg)
 		if err != nil {
 			return 0, err
 		}
-		p := plan("memory", "mutex", clients, 10, time.Second)
-		p.Hold, p.Wait, p.BackoffMin, p.BackoffMax = time.Millisecond, "backoff", time.Millisecond, 100*time.Millisecond
-		runtime.GC()
-		r := workloads.Run{Plan: p, Service: svc, Progress: func(s workloads.Snapshot) {
+		r := workloads.Run{Plan: p, Service: svc, Prefix: "overhead:", Progress: func(s workloads.Snapshot) {
 			if s.Phase == workloads.PhaseMeasure {
+				runtime.GC()
 				var m runtime.MemStats
 				runtime.ReadMemStats(&m)
-				used[i] = max(used[i], float64(m.HeapInuse+m.StackInuse))
+				used[i] = max(used[i], float64(m.HeapAlloc+m.StackInuse))
 			}
 		}}
 		if _, err := r.Do(ctx); err != nil {
@@ -428,5 +434,19 @@ func perClient(ctx context.Context) (float64, error) {
 		}
 		svc.Close()
 	}
-	return (used[1] - used[0]) / (many - 1), nil
+	return (used[1] - used[0]) / float64(many-1), nil
+}
+
+// parked are clients of which nearly all back off from ten keys of the in-process lock.
+func parked(clients int) (drivers.Config, spec.Plan) {
+	p := plan("memory", "mutex", clients, 10, 2*time.Second)
+	p.Hold, p.Wait, p.BackoffMin, p.BackoffMax = time.Millisecond, "backoff", time.Millisecond, 100*time.Millisecond
+	return drivers.Config{Lock: "mutex", Clients: clients}, p
+}
+
+// carried are clients in batches, on a thousand keys.
+func carried(url string, clients int) (drivers.Config, spec.Plan) {
+	p := plan("rueidis", "set-nx", clients, 1000, 5*time.Second)
+	p.Pipelining = string(drivers.PipeliningBatch)
+	return config(url, drivers.PipeliningBatch, clients), p
 }
