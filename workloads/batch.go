@@ -315,7 +315,7 @@ func (w *worker) begin(v *virtual) {
 	switch {
 	case v.class.open:
 		v.stage, v.since = beginning, w.now
-		n := slices.Index(e.classes, v.class)
+		n := v.class.number
 		w.resting[n] = append(w.resting[n], v)
 		v.class.queue.Rest()
 	case w.now >= e.until() || e.budget != nil && !v.claim(w.now):

@@ -18,6 +18,7 @@ import (
 type class struct {
 	spec.Load // as planned; Hold and Think are the fixed times if there are no samplers
 
+	number      int                 // among the classes
 	first       int                 // the number of its first client; the others follow
 	keys        []shape.KeySampler  // client first+i's at i; nil: keys are drawn uniformly
 	holds       []shape.TimeSampler // nil: each takes Hold
@@ -41,7 +42,7 @@ func newClasses(r *Run) ([]*class, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.name, c.first = g.Name, first
+		c.name, c.number, c.first = g.Name, len(all), first
 		first += g.Clients
 		all = append(all, c)
 	}

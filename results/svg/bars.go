@@ -37,6 +37,30 @@ func throughput(v *view.Run) (Chart, bool) {
 	return c.chart("throughput", title, altOf(v, groups, "Locks per second", rateOf, format.Three)), true
 }
 
+// Bar is a bar of a chart of something else than cells.
+type Bar struct {
+	Name  string
+	Value float64
+}
+
+// Bars draws one bar below the other, of rates. The text about is to be known before they are read.
+func Bars(name, title, about string, all []Bar) Chart {
+	p, s := panel{}, section{}
+	var said []string
+	most := 0.0
+	for _, b := range all {
+		s.name(b.Name, false)
+		p.marks = append(p.marks, mark{from: math.NaN(), to: b.Value, low: math.NaN(), label: format.Three(b.Value)})
+		said = append(said, b.Name+" "+format.Three(b.Value))
+		most = math.Max(most, b.Value)
+	}
+	p.scale = plot.Linear(most, 5, plot.RateLabel)
+	s.panels = []panel{p}
+	c := newCanvas(title, about)
+	drawAll(c, []section{s})
+	return c.chart(name, title, title+": "+strings.Join(said, "; ")+".")
+}
+
 // farBound is how many times as far as the longest bar a bound may lie for bounds to be drawn: they would make the bars short.
 const farBound = 1.5
 

@@ -3,9 +3,14 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/lockbench/lockbench/results"
@@ -33,6 +38,44 @@ func (d *document) chart(recs []*results.Record, names, words string) ([]byte, e
 	}
 	stem := strings.NewReplacer(".jsonl", "", ",", "-").Replace(names)
 	file := strings.NewReplacer("=", "", ",", "-", "/", "-").Replace(strings.Join(append([]string{stem}, fields...), "-"))
+	return d.image(file, c)
+}
+
+// row is one of a table in a file of text: a name, two spaces or more, and a figure.
+var row = regexp.MustCompile(`^(\S.*?) {2,}(\d+) `)
+
+// bars returns the image of the first figures of a table of text whose heading begins with these words, and then says of what they
+// are.
+func (d *document) bars(name, words string) ([]byte, error) {
+	text, err := os.ReadFile(filepath.Join(d.dir, name))
+	if err != nil {
+		return nil, err
+	}
+	_, table, found := strings.Cut(string(text), "\n"+words+" ")
+	if !found {
+		return nil, fmt.Errorf("no line begins with %q", words)
+	}
+	heading, table, _ := strings.Cut(table, "\n")
+	unit := strings.Fields(heading + " ?")[0]
+	var all []svg.Bar
+	for line := range strings.SplitSeq(table, "\n") {
+		m := row.FindStringSubmatch(line)
+		if m == nil {
+			break
+		}
+		value, err := strconv.ParseFloat(m[2], 64)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, svg.Bar{Name: m[1], Value: value})
+	}
+	slices.SortStableFunc(all, func(a, b svg.Bar) int { return cmp.Compare(b.Value, a.Value) })
+	file := strings.TrimSuffix(name, ".txt") + "-" + strings.ReplaceAll(words, " ", "-")
+	return d.image(file, svg.Bars(file, unit, words, all))
+}
+
+// image notes the file of a chart, and returns what shows it.
+func (d *document) image(file string, c svg.Chart) ([]byte, error) {
 	d.charts = append(d.charts, made{filepath.Join(d.dir, "charts", file+".svg"), c.SVG})
 	link, err := d.link(d.charts[len(d.charts)-1].file)
 	if err != nil {

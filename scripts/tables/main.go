@@ -18,6 +18,8 @@
 //	                                 one figure of such a file
 //	<!-- chart services.jsonl overview keys=10 -->
 //	                                 a chart, by the name that lockbench report -format svg gives it; see chart.go
+//	<!-- bars overhead.txt 512 clients -->
+//	                                 a chart of the first figure of each row of a table in such a file, which has that heading
 //	<!-- ratio study.jsonl rate wait=queue / driver=redsync; clients=64 keys=10 -->
 //	                                 one figure of a cell, divided by that of another; see ratio.go
 //	<!-- end -->
@@ -164,6 +166,8 @@ func (d *document) figure(kind, names, words string) ([]byte, error) {
 			return seen(report, words)
 		}
 		return proof(report, words)
+	case "bars":
+		return d.bars(names, words)
 	case "match":
 		return match(filepath.Join(d.dir, names), words)
 	case "locks":
@@ -196,7 +200,7 @@ func (d *document) figure(kind, names, words string) ([]byte, error) {
 		err := text.Table(&b, cells, text.Options{})
 		return fenced(b.Bytes()), err
 	}
-	return nil, fmt.Errorf("no figure is called %q; there are locks, output, plan, chart, command, proof, seen, text, match and ratio", kind)
+	return nil, fmt.Errorf("no figure is called %q; there are locks, output, plan, chart, bars, command, proof, seen, text, match and ratio", kind)
 }
 
 // plan returns what lockbench prints for the recorded answer of a plan, below its command.
