@@ -59,7 +59,7 @@ bench durability.jsonl -driver rueidis,zookeeper,etcd,mysql,postgres -lock "${lo
 trial=(-duration 1200ms -warmup 300ms -trials 3)
 bench waits.jsonl -driver rueidis -wait poll,backoff,pubsub,queue,block -handover swap -clients 1,8,64,512 -keys 10 -hold 0s,1ms "${trial[@]}"
 bench libraries.jsonl -driver rueidis,redsync,redislock,rueidislock -wait queue,native -handover swap -clients 16,64,512 -keys 10 -hold 0s,1ms "${trial[@]}"
-bench lockers.jsonl -driver rueidis,rueidislock -wait queue,native -handover release,swap -lockers 8 -clients 512 -keys 1,10 "${trial[@]}"
+bench lockers.jsonl -driver rueidis,rueidislock -wait queue,native -handover release,swap -lockers 2,8,32 -clients 512 -keys 1,10 "${trial[@]}"
 bench herd.jsonl -driver zookeeper -lock sequential,herd -clients 3,9,33,65,257 -duration 2s -warmup 1s -trials 3
 bench ensemble.jsonl -driver zookeeper,etcd -lock sequential,lease -topology single,ensemble -durability relaxed,strict -clients 16 -keys 10 "${trial[@]}"
 
@@ -107,6 +107,7 @@ text repeated.txt "$go" run ./scripts/reproduce -runs 100 -at-once 2 -- -attempt
 text killed.txt "$go" run ./scripts/killed -n 100 -within 10s -seed 7
 
 text overhead.txt "$go" run ./scripts/overhead -rounds 9 -duration 1500ms
+text flush.txt "$go" test -run '^$' -bench FlushDelay -benchtime 9x ./drivers/redis/rueidis
 text watched.txt "$go" test -run '^$' -bench Live -benchtime 9x ./workloads/observe
 text pace.txt "$go" test -run '^$' -bench Lag -benchtime 9x ./workloads/pace
 text null-cycle.txt "$go" test -run '^$' -bench 'NullCycle|StampsAndRecords' -count 7 ./workloads

@@ -30,26 +30,25 @@ func (a *answering) Read([]byte) (int, error) {
 	}
 }
 
-const oneCommand = "*1\r\n$4\r\nPING\r\n"
-
 // TestCollector holds a writer back until there are answers, at most for a while, and not if that helps nobody.
 func TestCollector(t *testing.T) {
+	const writes = 3 * askAgain
 	for _, test := range []struct {
-		name     string
-		commands string
-		writes   int
-		reads    bool
-		answer   time.Duration
-		want     time.Duration // that all writes take
+		name   string
+		size   int // of each write
+		reads  bool
+		answer time.Duration
+		want   time.Duration // that all writes take
 	}{
-		{"until the answer", oneCommand + oneCommand, 10, true, 30 * time.Microsecond, 10 * 30 * time.Microsecond},
-		{"no longer than the limit", oneCommand + oneCommand, 10, true, time.Second, 10 * collectFor},
-		{"nobody reads", oneCommand + oneCommand, 10, false, time.Second, 0},
-		{"alone", oneCommand, 3 * askAgain, true, 30 * time.Microsecond, (manyAlone - 1 + 3) * 30 * time.Microsecond},
+		{"until the answer", crowd, true, 30 * time.Microsecond, writes * 30 * time.Microsecond},
+		{"no longer than the limit", crowd, true, time.Second, writes * collectFor},
+		{"answers in parts", inParts, true, 30 * time.Microsecond, writes * collectFor},
+		{"nobody reads", crowd, false, time.Second, 0},
+		{"no crowd", crowd - 1, true, 30 * time.Microsecond, (maySmall + writes/askAgain) * 30 * time.Microsecond},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				a := &answering{after: test.answer, answers: make(chan struct{}, test.writes), over: make(chan struct{})}
+				a := &answering{after: test.answer, answers: make(chan struct{}, writes), over: make(chan struct{})}
 				c := newCollector(a)
 				if test.reads {
 					go func() {
@@ -61,17 +60,17 @@ func TestCollector(t *testing.T) {
 					}()
 				}
 				took := time.Duration(0)
-				for range test.writes {
+				for range writes {
 					synctest.Wait()
 					began := time.Now()
-					if _, err := c.Write([]byte(test.commands)); err != nil {
+					if _, err := c.Write(make([]byte, test.size)); err != nil {
 						t.Fatal(err)
 					}
 					took += time.Since(began)
 					time.Sleep(time.Millisecond) // the answer has been read
 				}
 				if took != test.want {
-					t.Errorf("%d writes took %v, want %v", test.writes, took, test.want)
+					t.Errorf("the writes took %v, want %v", took, test.want)
 				}
 				time.Sleep(2 * time.Second)
 				close(a.over)
@@ -80,16 +79,17 @@ func TestCollector(t *testing.T) {
 	}
 }
 
-// TestCollectorSeesCompany waits again as soon as a write has two commands.
+// TestCollectorSeesCompany begins to wait, and ends it, with the size of the write after a wait.
 func TestCollectorSeesCompany(t *testing.T) {
 	c := newCollector(nil)
-	for range askAgain - 1 {
-		c.company([]byte(oneCommand))
-	}
-	if c.alone++; c.company([]byte(oneCommand)) {
-		t.Error("company after as many single commands")
-	}
-	if !c.company([]byte(oneCommand+oneCommand)) || !c.company([]byte(oneCommand)) {
-		t.Error("no company of two commands, or after them")
+	for i := range 10 * askAgain {
+		alone := i < 3*askAgain || i >= 6*askAgain
+		size := crowd
+		if alone {
+			size = 100
+		}
+		if c.waited = c.company(size); i%askAgain == askAgain-2 && c.waited == alone {
+			t.Errorf("write %d of %d bytes waits: %v", i, size, c.waited)
+		}
 	}
 }
