@@ -1,5 +1,5 @@
 // The batch loop (-pipelining batch): two workers a core carry many clients each through the same stages as the client loop, and
-// sends the requests that are ready in one write. A client is a few words here and no goroutine, so that what limits the load is
+// send the requests that are ready in one write. A client is a few words here and no goroutine, so that what limits the load is
 // the server, and not stacks and wake-ups.
 //
 // A latency has the same meaning as in the client loop: from when the client was ready to when its answer was read. So it

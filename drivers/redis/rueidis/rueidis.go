@@ -57,6 +57,9 @@ func Dial(_ context.Context, o redis.Options) (redis.Conn, error) {
 // way would be a gigabyte for a thousand of them. go-redis has the same.
 const poolBuffer = 32 << 10
 
+// batchBuffer is the size of the buffers of a connection that carries batches: 256 commands are some 40 KiB.
+const batchBuffer = 64 << 10
+
 // refresh is how often the sentinels are asked for the primary. They announce a new one, but a client that missed that
 // once would use the old one for ever.
 const refresh = time.Second
@@ -114,6 +117,7 @@ func clientOption(o redis.Options) (rueidis.ClientOption, error) {
 	switch o.Pipelining {
 	case drivers.PipeliningBatch:
 		option.PipelineMultiplex = -1 // one for what is in no batch; each batch takes one from the pool
+		option.ReadBufferEachConn, option.WriteBufferEachConn = batchBuffer, batchBuffer
 		return option, nil
 	case drivers.PipeliningDefault, drivers.PipeliningAuto:
 		var err error
