@@ -134,6 +134,7 @@ func (e *engine) ring() {
 // newWorker returns one that carries every n-th client from first on: each has clients of every class.
 func newWorker(e *engine, batch drivers.Batch, first, n int) *worker {
 	w := &worker{e: e, batch: batch, resting: make([][]*virtual, len(e.classes)), bell: make(chan struct{}, 1)}
+	w.clients = make([]virtual, 0, (len(e.clients)-first+n-1)/n)
 	for id := first; id < len(e.clients); id += n {
 		w.clients = append(w.clients, virtual{client: &e.clients[id]})
 		w.clients[len(w.clients)-1].equip()
