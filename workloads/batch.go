@@ -464,7 +464,8 @@ func (w *worker) wakeUp(busy bool) {
 func (w *worker) waited(v *virtual, err error) {
 	passed := v.line != nil && v.line.Passed()
 	switch {
-	case err != nil:
+	case err != nil: // mostly, the run has stopped: later than the wait was to end
+		w.now = w.e.clock.Now()
 		w.acquired(v, err)
 	case v.late(w.now) && !passed:
 		w.acquired(v, nil)

@@ -55,6 +55,7 @@ var mayUseTime = map[string]string{
 	"drivers/redis/listen_test.go TestListenThroughRestart":  "a request to a server that is down",
 	"drivers/redis/open_test.go TestOpenErrors":              "of peers that never answer",
 	"drivers/redis/replicated_test.go TestReplicatedStalled": "of replicas that are stopped",
+	"drivers/redis/rueidis/cost_test.go pairsPerSecond":      "a benchmark",
 	"drivers/redis/topology_test.go TestFailOver":            "a request during the fail-over",
 	"drivers/renew/cost_test.go Renew":                       "a benchmark",
 	"drivers/renew/cost_test.go BenchmarkTenThousandHolds":   "a benchmark",
