@@ -118,8 +118,9 @@ func (s *Scheduler) finish(h *Hold, r Renewal) {
 		h.state.Store(active)
 		s.queue.remove(h)
 	default:
-		h.state.Store(word(h.term.Due, active|queued))
-		s.plan(h, h.term.Due, h.every/early)
+		due := h.term.Due // read before the holder may start it again
+		h.state.Store(word(due, active|queued))
+		s.plan(h, due, h.every/early)
 	}
 	if h.waiting {
 		h.waiting = false
