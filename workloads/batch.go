@@ -59,7 +59,6 @@ type virtual struct {
 	*client
 	stage stage
 	after stage // a pause: what comes then
-	local bool  // the last try was refused by its line
 	ends  holdEnd
 	since time.Duration // when a pause, a rest or a renewal began, or when what failed before it did
 	wake  time.Duration // when its sleep ends, or its Wait has returned
@@ -124,10 +123,15 @@ func (e *engine) openBatches(ctx context.Context) error {
 // ring wakes the workers that sleep.
 func (e *engine) ring() {
 	for _, w := range e.workers {
-		select {
-		case w.bell <- struct{}{}:
-		default:
-		}
+		w.ring()
+	}
+}
+
+// ring wakes the worker if it sleeps.
+func (w *worker) ring() {
+	select {
+	case w.bell <- struct{}{}:
+	default:
 	}
 }
 
@@ -220,7 +224,9 @@ func (w *worker) refuse() {
 	refused := w.refused
 	w.refused = nil
 	for _, v := range refused {
-		w.tried(v, false, nil)
+		first := v.firstTry()
+		v.tries.Local++
+		w.goOn(v, first, nil)
 	}
 }
 
@@ -354,7 +360,6 @@ func (w *worker) try(v *virtual) {
 	case held:
 		w.tried(v, true, nil)
 	default: // later, because a client that does not wait would try again and again
-		v.local = true
 		w.refused = append(w.refused, v)
 	}
 }
@@ -377,13 +382,16 @@ func (v *virtual) endRelease(owned bool, err error) {
 
 // tried goes on after a try.
 func (w *worker) tried(v *virtual, held bool, err error) {
-	first := v.tries.Tries+v.tries.Local == 0
-	if v.local {
-		v.local = false
-		v.tries.Local++
-	} else {
-		v.tries.Answer(held, err, v.refusal)
-	}
+	first := v.firstTry()
+	v.tries.Answer(held, err, v.refusal)
+	w.goOn(v, first, err)
+}
+
+// firstTry reports whether the acquisition has had no try yet.
+func (v *virtual) firstTry() bool { return v.tries.Tries+v.tries.Local == 0 }
+
+// goOn goes on with an acquisition after a try that is counted.
+func (w *worker) goOn(v *virtual, first bool, err error) {
 	switch {
 	case v.tries.Held && first:
 		v.answered(w.now)
@@ -434,10 +442,7 @@ func (w *worker) await(v *virtual) {
 		w.mu.Lock()
 		w.awake = append(w.awake, v)
 		w.mu.Unlock()
-		select {
-		case w.bell <- struct{}{}:
-		default:
-		}
+		w.ring()
 	}()
 	v.cause = v.waiter.Wait(context.Background(), &v.lease)
 }
@@ -528,11 +533,7 @@ func (w *worker) hold(v *virtual) {
 			w.sleep(v, holding, d)
 			return
 		}
-		began := v.asked
-		if v.handed {
-			began = v.granted
-		}
-		v.hold.Term, v.hold.until = renew.Begun(&v.lease, began, &w.e.clock), w.now+d
+		v.hold.Term, v.hold.until = renew.Begun(&v.lease, v.leaseBegan(), &w.e.clock), w.now+d
 		w.holdOn(v)
 	default:
 		w.held(v)

@@ -103,11 +103,7 @@ func (c *client) sleepWatched(d time.Duration) {
 		return
 	}
 	watchdog := c.e.watchdog.scheduler
-	began := c.asked
-	if c.handed {
-		began = c.granted
-	}
-	watchdog.Start(c.watched, &c.lease, began)
+	watchdog.Start(c.watched, &c.lease, c.leaseBegan())
 	if d > 0 {
 		c.sent = c.sleepUntil(d, c.watched.Lost())
 	}
@@ -115,6 +111,14 @@ func (c *client) sleepWatched(d time.Duration) {
 	if c.lost, waited = watchdog.Stop(c.watched); waited {
 		c.sent = c.e.clock.Now()
 	}
+}
+
+// leaseBegan returns when the lease of the hold began at the earliest, as far as the client knows.
+func (c *client) leaseBegan() time.Duration {
+	if c.handed {
+		return c.granted
+	}
+	return c.asked
 }
 
 // awaitRenewal ends a hold that was lost: the client may use the session again once no renewal is under way.

@@ -51,11 +51,14 @@ type session struct {
 const maxArgs = 10
 
 // token returns the owner of the next acquisition.
-func (s *session) token() string {
+func (s *session) token() string { return s.tokens().Next() }
+
+// tokens returns the session's own source of tokens, or the one that it is lent.
+func (s *session) tokens() *drivers.Owners {
 	if s.owners == nil {
 		s.owners = new(drivers.Owners)
 	}
-	return s.owners.Next()
+	return s.owners
 }
 
 // lend lets a session put its next command into args, and draw its tokens from owners if it has none of its own.
@@ -112,12 +115,7 @@ func (s *session) Remaining(ctx context.Context, l *drivers.Lease) (time.Duratio
 }
 
 // Adopt implements drivers.Adopter for every design whose tokens come from owners.
-func (s *session) Adopt(owner string) {
-	if s.owners == nil {
-		s.owners = new(drivers.Owners)
-	}
-	s.owners.Adopt(owner)
-}
+func (s *session) Adopt(owner string) { s.tokens().Adopt(owner) }
 
 // releasedSuffix makes the name of a key's channel. It is a suffix, so that the channel begins with the run's prefix
 // and keeps the key's hash tag, if any.

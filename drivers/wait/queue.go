@@ -47,7 +47,7 @@ type queued struct {
 	sleeper sleeper
 	sent    time.Duration // when the last Try began
 	local   bool          // the last Try was answered here
-	heir    *queued       // whom the release under way passes the lock to; nil if it does not
+	heir    *queued       // the client that the lock is being passed to; nil if it is being released
 	last    bool          // the release under way is the last one
 	first   bool          // the last Try was made from the front and was refused: no client was before it
 	fresh   bool          // it contends, and has not called Wait yet

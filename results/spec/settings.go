@@ -189,7 +189,7 @@ var Settings = []Setting{
 		at: func(p *Plan, _ *Load) value { return name(&p.Pipelining) }},
 	{Name: "flush-delay", Group: GroupClient, Value: "TIME|auto", Default: "0s", Zero: "0s", Axis: true,
 		Usage: "how long a pipelining library collects commands; auto: until answers\n" +
-			"to the last ones come, at most 100 µs, and not for a client alone (rueidis)",
+			"to the last ones come, at most 100 µs, where many clients wait (rueidis)",
 		at: func(p *Plan, _ *Load) value { return flushDelay{&p.FlushDelay, &p.FlushAuto} }},
 	{Name: "param", Group: GroupClient, Value: "NAME=VALUE", Axis: true,
 		Usage: "options of a lock library, several joined by a plus sign:\n" +
