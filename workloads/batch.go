@@ -383,7 +383,7 @@ func (v *virtual) endRelease(owned bool, err error) {
 // tried goes on after a try.
 func (w *worker) tried(v *virtual, held bool, err error) {
 	first := v.firstTry()
-	v.tries.Answer(held, err, v.refusal)
+	v.tries.Answer(held, err, v.client)
 	w.goOn(v, first, err)
 }
 

@@ -64,7 +64,7 @@ type client struct {
 	left     time.Duration  // when its loop ended
 	timer    *alarm.Timer   // nil until the first rest
 	evidence
-	_ [8]byte // to whole cache lines: the clients lie side by side, and a cycle is to touch five lines and not six
+	_ [16]byte // to whole cache lines: the clients lie side by side, and a cycle is to touch five lines and not six
 }
 
 const (
@@ -160,7 +160,7 @@ func (c *client) contend(held bool, err error) bool {
 	c.unclaim()
 	c.contends(1)
 	defer c.contends(-1)
-	a, err := wait.After(context.Background(), held, err, c.session, c.currentWaiter(), &c.lease, &c.e.clock, c.refusal)
+	a, err := wait.After(context.Background(), held, err, c.session, c.currentWaiter(), &c.lease, &c.e.clock, c)
 	c.answered(c.e.clock.Now())
 	c.contended(&a)
 	switch {

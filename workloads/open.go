@@ -151,8 +151,8 @@ func (c *client) open(ctx context.Context, e *engine, cl *class, id int) (err er
 	if !matrix.Batched(&e.run.Plan) { // a worker does not sleep on it
 		c.woken = make(chan struct{}, 1)
 	}
-	if c.resume = never; e.oracle != nil {
-		c.resume, c.refusal = 0, c.refusedBy
+	if e.oracle == nil {
+		c.resume = never
 	}
 	return c.connect(ctx)
 }

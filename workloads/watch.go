@@ -36,7 +36,6 @@ func sampleLimit(rtt time.Duration) time.Duration {
 
 // evidence is what a client contributes to the oracle's view, apart from Enter and Exit.
 type evidence struct {
-	refusal   func()        // shows the oracle a refusal of the service; nil without the oracle
 	resume    time.Duration // when a hold may be sampled again; never without the oracle
 	asked     time.Duration // just before the acquisition was sent
 	successor time.Duration // if the hold was superseded: when that was known first
@@ -51,8 +50,11 @@ type evidence struct {
 	late      int64         // releases of untagged locks whose leases may have been over
 }
 
-// refusedBy shows the oracle a refusal by the service.
-func (c *client) refusedBy() {
+// ServiceRefused implements wait.Observer: it shows the oracle the refusal.
+func (c *client) ServiceRefused() {
+	if c.e.oracle == nil {
+		return
+	}
 	holder, watched, first := c.e.oracle.Refused(int(c.key), int(c.id))
 	if !watched {
 		return

@@ -11,10 +11,10 @@ import (
 
 // Attempt is the result of an acquisition.
 type Attempt struct {
-	Held    bool  // the lock was granted
 	Tries   int   // calls of Try that the service has seen, and the one that confirmed a hand-over
 	Local   int   // calls of Try that the local line refused (Queue)
 	Waits   int   // calls of Wait, and so wake-ups, except for one that ended in an error
+	Held    bool  // the lock was granted
 	Unknown bool  // the last Try failed, but may have been granted: release, best effort
 	Leave   error // what Leave returned: after an error, something may remain in a queue on the server
 
@@ -25,13 +25,15 @@ type Attempt struct {
 // attempting is an Attempt under way.
 type attempting struct {
 	Attempt
-	line    *queued // nil without a local line
-	refused func()
+	line     *queued // nil without a local line
+	observer Observer
 }
 
+// Observer is told of each Try that the service refused.
+type Observer interface{ ServiceRefused() }
+
 // After does what follows the first Try of an acquisition, which returned held and err: while another client has the
-// lock, it waits by w and tries again, until l.Deadline. With a nil w it does not wait. After calls refused, unless
-// nil, after each Try that the service refused.
+// lock, it waits by w and tries again, until l.Deadline. With a nil w it does not wait. The observer may be nil.
 //
 // If the lock is not held and err is nil, it was taken: the attempt was contended if w is nil, and timed out otherwise.
 // The last Try is sent before the Deadline; its answer counts even if it comes later. An error of Try ends the
@@ -44,8 +46,8 @@ type attempting struct {
 //
 // After allocates nothing, unless ctx ends while it waits.
 func After(ctx context.Context, held bool, err error, s drivers.Session, w drivers.Waiter, l *drivers.Lease,
-	clock *drivers.Clock, refused func()) (Attempt, error) {
-	a := attempting{refused: refused}
+	clock *drivers.Clock, observer Observer) (Attempt, error) {
+	a := attempting{observer: observer}
 	a.line, _ = drivers.As[*queued](s)
 	if a.answer(held, err); held || err != nil || w == nil {
 		return a.Attempt, err
@@ -94,18 +96,18 @@ func (a *attempting) answer(held bool, err error) {
 		a.Local++
 		return
 	}
-	a.Answer(held, err, a.refused)
+	a.Answer(held, err, a.observer)
 }
 
-// Answer counts the service's answer to a Try, and calls refused, unless nil, if it is no.
-func (a *Attempt) Answer(held bool, err error, refused func()) {
+// Answer counts the service's answer to a Try. The observer may be nil.
+func (a *Attempt) Answer(held bool, err error, observer Observer) {
 	switch {
 	case err != nil:
 		a.Unknown = !drivers.NoEffect(err)
 	case held:
 		a.Held = true
-	case refused != nil:
-		refused()
+	case observer != nil:
+		observer.ServiceRefused()
 	}
 	a.Tries++
 }

@@ -32,17 +32,57 @@ var ttlText = strconv.FormatInt(ttl.Milliseconds(), 10)
 type load struct {
 	perSecond float64
 	pairs     float64
+	p99       float64 // of the acquisitions, in microseconds
+}
+
+// stopwatch keeps how long some acquisitions took, in microseconds.
+type stopwatch struct {
+	mu   sync.Mutex
+	took []float64
+}
+
+func (s *stopwatch) add(d time.Duration) {
+	s.mu.Lock()
+	s.took = append(s.took, float64(d)/1e3)
+	s.mu.Unlock()
+}
+
+func (s *stopwatch) p99() float64 {
+	if len(s.took) == 0 {
+		return 0
+	}
+	slices.Sort(s.took)
+	return s.took[(len(s.took)*99+99)/100-1]
+}
+
+// of lets each client take the time of one acquisition in 16.
+func (s *stopwatch) of(connect bare) bare {
+	return func(ctx context.Context, url string) (func(id int) (lock, error), func(), error) {
+		client, closeAll, err := connect(ctx, url)
+		return func(id int) (lock, error) {
+			l, err := client(id)
+			try, n := l.try, id
+			l.try = func(key string) (bool, error) {
+				if n++; n%16 != 0 {
+					return try(key)
+				}
+				sent := time.Now()
+				defer func() { s.add(time.Since(sent)) }()
+				return try(key)
+			}
+			return l, err
+		}, closeAll, err
+	}
 }
 
 // compareBatches compares lockbench's batches over rueidis, the first way, with other ways.
 func compareBatches(ctx context.Context, url string, rounds int, duration time.Duration) ([]way, error) {
 	const clients = 512
-	timed := func(rate float64, err error) (load, error) { return load{rate, rate * duration.Seconds()}, err }
 	lockbench := func(driver string, p drivers.Pipelining) func() (load, error) {
-		return func() (load, error) { return timed(throughLockbench(ctx, url, driver, p, clients, duration)) }
+		return func() (load, error) { return throughLockbench(ctx, url, driver, p, clients, duration) }
 	}
 	byHand := func(dial func(context.Context, string) (dialled, error)) func() (load, error) {
-		return func() (load, error) { return timed(throughBatches(ctx, url, dial, clients, duration)) }
+		return func() (load, error) { return throughBatches(ctx, url, dial, clients, duration) }
 	}
 	redisBenchmark := func(depth int) func() (load, error) {
 		return func() (load, error) { return throughRedisBenchmark(ctx, url, depth, clients, duration) }
@@ -55,7 +95,10 @@ func compareBatches(ctx context.Context, url string, rounds int, duration time.D
 		{"the same batches by hand, rueidis", byHand(overRueidis)},
 		{"the same batches, a bare socket", byHand(overSockets)},
 		{"goroutines over rueidis", func() (load, error) {
-			return timed(throughBare(ctx, url, bareRueidis, plain, clients, duration))
+			var watch stopwatch
+			made, err := throughBare(ctx, url, watch.of(bareRueidis), plain, clients, duration)
+			made.p99 = watch.p99()
+			return made, err
 		}},
 		{"lockbench with goroutines", lockbench("rueidis", drivers.PipeliningAuto)},
 		{"redis-benchmark -P 16", redisBenchmark(16)},
@@ -64,7 +107,8 @@ func compareBatches(ctx context.Context, url string, rounds int, duration time.D
 		{"lockbench, go-redis in batches", lockbench("go-redis", drivers.PipeliningBatch)},
 		{"lockbench, go-redis, auto", lockbench("go-redis", drivers.PipeliningAuto)},
 	}
-	rates, cpus := make([][]float64, len(ways)), make([][]float64, len(ways)) // one for each round
+	type figures struct{ rates, p99s, cpus []float64 } // one for each round
+	of := make([]figures, len(ways))
 	for round := range rounds {
 		for n := range ways {
 			i := (n + round) % len(ways) // none always comes first
@@ -80,17 +124,19 @@ func compareBatches(ctx context.Context, url string, rounds int, duration time.D
 			if err != nil {
 				return nil, err
 			}
-			rates[i] = append(rates[i], made.perSecond)
-			cpus[i] = append(cpus[i], 1e6*(after-before)/made.pairs)
+			of[i].rates = append(of[i].rates, made.perSecond)
+			of[i].p99s = append(of[i].p99s, made.p99)
+			of[i].cpus = append(of[i].cpus, 1e6*(after-before)/made.pairs)
 		}
 	}
 	var list []way
 	for i, w := range ways {
 		var ratios []float64
 		for r := range rounds {
-			ratios = append(ratios, rates[0][r]/rates[i][r])
+			ratios = append(ratios, of[0].rates[r]/of[i].rates[r])
 		}
-		list = append(list, way{w.name, median(rates[i]), median(ratios), slices.Min(ratios), slices.Max(ratios), median(cpus[i])})
+		list = append(list, way{w.name, median(of[i].rates), median(ratios), slices.Min(ratios), slices.Max(ratios),
+			median(of[i].p99s), median(of[i].cpus)})
 	}
 	return list, nil
 }
@@ -128,11 +174,12 @@ type dialled struct {
 }
 
 // throughBatches carries the clients in as many goroutines as lockbench does, with a connection each.
-func throughBatches(ctx context.Context, url string, dial func(context.Context, string) (dialled, error), clients int, duration time.Duration) (float64, error) {
+func throughBatches(ctx context.Context, url string, dial func(context.Context, string) (dialled, error), clients int, duration time.Duration) (load, error) {
 	server, err := dial(ctx, url)
 	if err != nil {
-		return 0, err
+		return load{}, err
 	}
+	var watch stopwatch
 	defer server.close()
 	keys := keyNames("nothing:", clients)
 	began := time.Now()
@@ -146,22 +193,22 @@ func throughBatches(ctx context.Context, url string, dial func(context.Context, 
 				return
 			}
 			defer end()
-			pairs[i], errs[i] = batches(ctx, p, keys, clients/workers, uint64(i), began.Add(duration))
+			pairs[i], errs[i] = batches(ctx, p, keys, clients/workers, uint64(i), began.Add(duration), &watch)
 		})
 	}
 	all.Wait()
 	total := 0
 	for i := range pairs {
 		if errs[i] != nil {
-			return 0, errs[i]
+			return load{}, errs[i]
 		}
 		total += pairs[i]
 	}
-	return float64(total) / time.Since(began).Seconds(), nil
+	return load{float64(total) / time.Since(began).Seconds(), float64(total), watch.p99()}, nil
 }
 
-// batches lets clients acquire and release until a moment, and counts the pairs.
-func batches(ctx context.Context, p pipe, keys []string, clients int, seed uint64, end time.Time) (pairs int, err error) {
+// batches lets clients acquire and release until a moment, and counts the pairs. An acquisition takes as long as its batch.
+func batches(ctx context.Context, p pipe, keys []string, clients int, seed uint64, end time.Time, watch *stopwatch) (pairs int, err error) {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	var tokens drivers.Owners
 	held, owners := make([]string, clients), make([]string, clients) // the key of each client that holds one
@@ -177,9 +224,11 @@ func batches(ctx context.Context, p pipe, keys []string, clients int, seed uint6
 				held[i], owners[i] = keys[rng.IntN(len(keys))], tokens.Next()
 				p.acquire(held[i], owners[i])
 			}
+			sent := time.Now()
 			if err := p.flush(ctx, func(n int) { held[from+n] = "" }); err != nil {
 				return 0, err
 			}
+			watch.add(time.Since(sent))
 		}
 	}
 	return pairs, nil
@@ -291,8 +340,8 @@ func throughRedisBenchmark(ctx context.Context, url string, depth, clients int, 
 	}
 	keys := strconv.Itoa(clients * keysPerClient)
 	n := int(300_000 * duration.Seconds()) // about as long as the others
-	pair := 0.0
-	for _, command := range [][]string{
+	var pair, p99 float64
+	for i, command := range [][]string{
 		{"SET", "nothing:__rand_int__", "owner", "NX", "PX", ttlText},
 		{"EVALSHA", strings.TrimSpace(string(sha)), "1", "nothing:__rand_int__", "owner"},
 	} {
@@ -301,16 +350,21 @@ func throughRedisBenchmark(ctx context.Context, url string, depth, clients int, 
 		if err != nil {
 			return load{}, fmt.Errorf("redis-benchmark: %w", err)
 		}
+		// Its columns are test, rps, then in milliseconds the average, the minimum, p50, p95, p99 and the maximum.
 		lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-		fields := strings.Split(lines[len(lines)-1], `","`)
-		if len(fields) < 2 {
+		fields := strings.Split(strings.ReplaceAll(lines[len(lines)-1], `"`, ""), ",")
+		if len(fields) != 8 {
 			return load{}, fmt.Errorf("redis-benchmark: it prints %q", out)
 		}
 		rate, err := strconv.ParseFloat(fields[1], 64)
-		if err != nil {
+		slow, err2 := strconv.ParseFloat(fields[6], 64)
+		if err != nil || err2 != nil {
 			return load{}, fmt.Errorf("redis-benchmark: it prints %q", out)
 		}
 		pair += 1 / rate
+		if i == 0 {
+			p99 = 1000 * slow
+		}
 	}
-	return load{1 / pair, float64(n)}, nil
+	return load{1 / pair, float64(n), p99}, nil
 }

@@ -85,6 +85,7 @@ type way struct {
 	Ratio float64 `json:"lockbench_to_it"` // of lockbench's batches over rueidis to it, the median of the rounds' ratios
 	Low   float64 `json:"lockbench_to_it_min"`
 	High  float64 `json:"lockbench_to_it_max"`
+	P99   float64 `json:"acquire_p99_us"`     // of an acquisition, the median
 	CPU   float64 `json:"server_us_per_pair"` // of the server's time, the median
 }
 
@@ -102,17 +103,17 @@ func run(rounds int, duration time.Duration, asJSON bool) error {
 		bare    bare
 	}
 	cells := []cell{{"rueidis", 64, bareRueidis}, {"rueidis", 512, bareRueidis}, {"go-redis", 64, bareGoRedis}, {"go-redis", 512, bareGoRedis}}
-	sides := []func(c cell) (float64, error){
-		func(c cell) (float64, error) {
+	sides := []func(c cell) (load, error){
+		func(c cell) (load, error) {
 			return throughBare(ctx, server.URL(), c.bare, plain, c.clients, duration)
 		},
-		func(c cell) (float64, error) {
+		func(c cell) (load, error) {
 			return throughLockbench(ctx, server.URL(), c.driver, drivers.PipeliningDefault, c.clients, duration)
 		},
-		func(c cell) (float64, error) {
+		func(c cell) (load, error) {
 			return throughBare(ctx, server.URL(), driverOf(c.driver, c.clients), plain, c.clients, duration)
 		},
-		func(c cell) (float64, error) {
+		func(c cell) (load, error) {
 			return throughBare(ctx, server.URL(), c.bare, measured(c.clients), c.clients, duration)
 		},
 	}
@@ -127,11 +128,11 @@ func run(rounds int, duration time.Duration, asJSON bool) error {
 				if round%2 == 1 {
 					side = len(sides) - 1 - side
 				}
-				rate, err := sides[side](c)
+				made, err := sides[side](c)
 				if err != nil {
 					return err
 				}
-				rates[i][side] = append(rates[i][side], rate)
+				rates[i][side] = append(rates[i][side], made.perSecond)
 			}
 		}
 	}
@@ -163,9 +164,10 @@ func run(rounds int, duration time.Duration, asJSON bool) error {
 		fmt.Printf("%-9s %7d %13.0f %10.0f %6.3f  (%.3f – %.3f)  %11.3f %14.3f\n", r.Driver, r.Clients, r.Bare, r.Harness, r.Ratio, r.Low, r.High,
 			r.Adapted, r.Stamped)
 	}
-	fmt.Printf("\n%-32s %10s %18s  (min – max of %d)  %15s\n", "512 clients", "pairs/s", "lockbench to it", rounds, "server µs/pair")
+	fmt.Printf("\n%-32s %10s %18s  (min – max of %d) %12s %15s\n", "512 clients", "pairs/s", "lockbench to it", rounds, "acquire p99",
+		"server µs/pair")
 	for _, w := range rep.Batches {
-		fmt.Printf("%-32s %10.0f %18.3f  (%.3f – %.3f)%*s%15.2f\n", w.Name, w.Pairs, w.Ratio, w.Low, w.High, 6, "", w.CPU)
+		fmt.Printf("%-32s %10.0f %18.3f  (%.3f – %.3f) %9.0f µs %15.2f\n", w.Name, w.Pairs, w.Ratio, w.Low, w.High, w.P99, w.CPU)
 	}
 	fmt.Printf("\nmemory a client: %.0f bytes at 10,000 clients, and %.0f in batches at 100,000 on 1,000 keys\n", rep.PerClient, rep.PerBatch)
 	return nil
@@ -249,11 +251,11 @@ func measured(clients int) loop {
 	}
 }
 
-// throughBare runs do in one goroutine per client, and returns their pairs per second.
-func throughBare(ctx context.Context, url string, connect bare, do loop, clients int, duration time.Duration) (float64, error) {
+// throughBare runs do in one goroutine per client.
+func throughBare(ctx context.Context, url string, connect bare, do loop, clients int, duration time.Duration) (load, error) {
 	client, closeAll, err := connect(ctx, url)
 	if err != nil {
-		return 0, err
+		return load{}, err
 	}
 	defer closeAll()
 	keys := keyNames("nothing:", clients)
@@ -265,7 +267,7 @@ func throughBare(ctx context.Context, url string, connect bare, do loop, clients
 	for id := range clients {
 		l, err := client(id)
 		if err != nil {
-			return 0, err
+			return load{}, err
 		}
 		wg.Go(func() {
 			if err := do(l, id, keys, &stop, &counts[id*8]); err != nil {
@@ -277,13 +279,13 @@ func throughBare(ctx context.Context, url string, connect bare, do loop, clients
 	stop.Store(true)
 	wg.Wait()
 	if err := failure.Load(); err != nil {
-		return 0, *err
+		return load{}, *err
 	}
 	total := int64(0)
 	for _, n := range counts {
 		total += n
 	}
-	return float64(total) / time.Since(began).Seconds(), nil
+	return load{perSecond: float64(total) / time.Since(began).Seconds(), pairs: float64(total)}, nil
 }
 
 // driverOf returns a loop through lockbench's driver.
@@ -389,10 +391,10 @@ func plan(driver, lock string, clients, keys int, duration time.Duration) spec.P
 }
 
 // throughLockbench does the same work through lockbench, including the oracle.
-func throughLockbench(ctx context.Context, url, driver string, pipelining drivers.Pipelining, clients int, duration time.Duration) (float64, error) {
+func throughLockbench(ctx context.Context, url, driver string, pipelining drivers.Pipelining, clients int, duration time.Duration) (load, error) {
 	svc, err := open(ctx, url, driver, pipelining, clients)
 	if err != nil {
-		return 0, err
+		return load{}, err
 	}
 	defer svc.Close()
 	p := plan(driver, "set-nx", clients, clients*keysPerClient, duration)
@@ -400,12 +402,12 @@ func throughLockbench(ctx context.Context, url, driver string, pipelining driver
 	r := workloads.Run{Plan: p, Service: svc, Prefix: "overhead:"}
 	rec, err := r.Do(ctx)
 	if err != nil {
-		return 0, err
+		return load{}, err
 	}
 	if n := rec.Counts; n.Unknown+n.Refused+n.ReleaseError > 0 {
-		return 0, fmt.Errorf("%s: %v", driver, n.ErrorSample)
+		return load{}, fmt.Errorf("%s: %v", driver, n.ErrorSample)
 	}
-	return rec.Throughput(), nil
+	return load{rec.Throughput(), float64(rec.Counts.Acquired), rec.Latency[results.Acquire].Quantile(0.99) / 1e3}, nil
 }
 
 // perClient returns the live heap and the stacks that each of many clients adds.
