@@ -1,0 +1,58 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockbench/lockbench/cmd/cli"
+	"github.com/lockbench/lockbench/results"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(role) == asLockbench {
+		cli.Main()
+	}
+	os.Exit(m.Run())
+}
+
+// TestPlants: lockbench takes the flags of each load.
+func TestPlants(t *testing.T) {
+	for _, p := range plants {
+		c := exec.Command(self(), append(strings.Fields(p.flags), "-server", "private", "-dry-run")...)
+		c.Env = append(os.Environ(), role+"="+asLockbench)
+		if out, err := c.CombinedOutput(); err != nil && !strings.Contains(string(out), "need a core each") {
+			t.Errorf("%s: %v: %s", p.what, err, out)
+		}
+	}
+}
+
+// TestReport: a limit is found if most of the runs name it, whatever the others say.
+func TestReport(t *testing.T) {
+	p := plant{what: "a lock in memory", flags: "-driver memory -lock mutex -clients 2 -keys 200 -wait none"}
+	c, err := p.measure(t.Context(), filepath.Join(t.TempDir(), "run.jsonl"), 100*time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := *c
+	other.Counts.Acquired, other.Rate.Median = 0, 0 // a load without a lock has no limit that is known
+	p.want = c.Limit().By
+	for _, tt := range []struct {
+		cells []*results.Cell
+		want  string
+		found bool
+	}{
+		{[]*results.Cell{c, &other, c}, string(p.want) + " (2 of 3), not known (1 of 3) ✓", true},
+		{[]*results.Cell{c, &other}, "✗ not " + string(p.want), false},
+		{[]*results.Cell{&other}, "not known (1 of 1) ✗ not " + string(p.want), false},
+	} {
+		var out bytes.Buffer
+		if found := p.report(&out, tt.cells); found != tt.found || !strings.Contains(out.String(), tt.want) {
+			t.Errorf("found %v, want %v; %s, want %q", found, tt.found, &out, tt.want)
+		}
+	}
+}
