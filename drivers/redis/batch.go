@@ -10,7 +10,7 @@ import (
 )
 
 // asker is a session each of whose requests is one command. Its methods make and read the same commands, so that a batch does
-// what they do.
+// what they do. It could be carried in steps as well, which cost a coroutine for each request.
 type asker interface {
 	lend(args []string, owners *drivers.Owners)
 	giveBack(owners *drivers.Owners)
@@ -36,27 +36,38 @@ func (s *service) Batch(context.Context) (drivers.Batch, error) {
 	switch {
 	case s.cfg.Topology != "" && s.cfg.Topology != drivers.TopologySingle:
 		return nil, fmt.Errorf("topology %s: requests in batches go to a single server", s.cfg.Topology)
-	case !s.design.single:
-		return nil, fmt.Errorf("the lock %s takes several commands, one after the answer to the other", s.design.Name)
-	case s.cfg.Release == drivers.ReleaseWatch, s.traits.Wakes && s.cfg.Release != drivers.ReleaseLua && s.cfg.Release != drivers.ReleaseDefault:
-		return nil, fmt.Errorf("the release %s takes several commands, one after the answer to the other", s.cfg.Release)
+	case s.cfg.Release == drivers.ReleaseWatch:
+		return nil, fmt.Errorf("the release %s needs a connection to itself", s.cfg.Release)
 	case s.traits.Blocks:
 		return nil, errors.New("a release that wakes a client which sleeps on the server goes alone")
+	case s.stepwise():
+		return &steps{sender: sender{conn: s.conn}}, nil
 	}
-	return &batch{conn: s.conn}, nil
+	return &batch{sender: sender{conn: s.conn}}, nil
 }
 
-// batch borrows a connection for each write, which the pool replaces when it has broken.
-type batch struct {
+// stepwise reports whether a request takes several commands, and goes in steps if it goes in a batch.
+func (s *service) stepwise() bool {
+	publishes := s.traits.Wakes && (s.cfg.Release == drivers.ReleaseDelIfEq || s.cfg.Release == drivers.ReleaseDelEx) // by itself
+	return !s.design.single || publishes
+}
+
+// sender sends commands in one write. It borrows a connection for each, which the pool replaces when it has broken.
+type sender struct {
 	conn     Conn
 	commands []Command
-	of       []int             // the number of the request of each command
-	args     [][maxArgs]string // of the commands: sessions in batches have none of their own
-	owners   drivers.Owners    // of all sessions
 }
 
 // Close implements drivers.Batch.
-func (b *batch) Close() error { return nil }
+func (sender) Close() error { return nil }
+
+// batch sends requests of one command each.
+type batch struct {
+	sender
+	of     []int             // the number of the request of each command
+	args   [][maxArgs]string // of the commands: sessions have none of their own
+	owners drivers.Owners    // of all sessions
+}
 
 // Do implements drivers.Batch.
 func (b *batch) Do(ctx context.Context, requests []drivers.Request) {
@@ -77,7 +88,6 @@ func (b *batch) Do(ctx context.Context, requests []drivers.Request) {
 		b.commands, b.of = append(b.commands, Command{Args: args}), append(b.of, i)
 	}
 	b.send(ctx)
-	b.load(ctx)
 	for n := range b.commands {
 		r, c := &requests[b.of[n]], &b.commands[n]
 		if r.Op == drivers.OpPass {
@@ -96,8 +106,8 @@ func command(r *drivers.Request) ([]string, error) {
 	return r.Session.(asker).ask(ops[r.Op], r.Lease)
 }
 
-// send sends all commands.
-func (b *batch) send(ctx context.Context) {
+// send sends all commands, and those whose script the server did not have, and which it has not executed, again with the script.
+func (b *sender) send(ctx context.Context) {
 	err := b.conn.Dedicated(ctx, "", func(l Link) error {
 		l.Do(ctx, b.commands)
 		return nil
@@ -107,10 +117,6 @@ func (b *batch) send(ctx context.Context) {
 			b.commands[i].Err = err
 		}
 	}
-}
-
-// load sends those commands again whose script the server did not have, and which it has not executed, with the script.
-func (b *batch) load(ctx context.Context) {
 	var missing []int
 	for i := range b.commands {
 		if e, ok := asServerError(b.commands[i].Err); ok && e.Code() == "NOSCRIPT" {
@@ -120,7 +126,7 @@ func (b *batch) load(ctx context.Context) {
 	if missing == nil {
 		return
 	}
-	again := batch{conn: b.conn}
+	again := sender{conn: b.conn}
 	for _, i := range missing {
 		args := b.commands[i].Args
 		args[0], args[1] = "EVAL", scripts[args[1]].source

@@ -90,15 +90,13 @@ func (s renewingSession) Renew(ctx context.Context, l *drivers.Lease) (bool, err
 	return s.do(ctx, drivers.OpRenew, l)
 }
 
-// batched are the designs that can be sent in batches.
-var batched = []string{"set-nx", "setnx", "lua-setnx-expire", "set-nx-del", "redisson", "fenced"}
-
-// TestBatchConformance runs the suite on designs whose requests go in batches. The libraries take turns.
+// TestBatchConformance runs the suite on designs whose requests go in batches, some of them in several steps. The libraries take
+// turns.
 func TestBatchConformance(t *testing.T) {
 	conformAll(t, 4, drivers.Config{}, func(d drivers.Driver, library int) (list []cell) {
-		for i, lock := range batched {
-			if lock == "set-nx" || i%2 == library {
-				list = append(list, cell{lock, drivers.Config{Lock: lock, Pipelining: drivers.PipeliningBatch}})
+		for i, design := range d.Designs() {
+			if i == 0 || i%2 == library {
+				list = append(list, cell{design.Name, drivers.Config{Lock: design.Name, Pipelining: drivers.PipeliningBatch}})
 			}
 		}
 		return list
@@ -184,7 +182,6 @@ func TestNoBatch(t *testing.T) {
 	server := servertest.Redis(t, servers.RedisOptions{})
 	d, _ := drivers.Lookup("rueidis")
 	for _, cfg := range []drivers.Config{
-		{Lock: "getset"}, {Lock: "setnx-expire"}, {Lock: "set-nx-get-del"}, {Lock: "reentrant-count"}, {Lock: "fair"},
 		{Lock: "set-nx", Release: drivers.ReleaseWatch}, {Lock: "set-nx", Blocks: true},
 	} {
 		cfg.Addrs, cfg.Pipelining, cfg.Prefix = []string{server.URL()}, drivers.PipeliningBatch, "batch:"
@@ -197,5 +194,59 @@ func TestNoBatch(t *testing.T) {
 			t.Errorf("%s, %s: it can", cfg.Lock, cfg.Release)
 		}
 		s.Close()
+	}
+}
+
+// TestSteps sends requests at once of which some need a second command, after the answer to their first one.
+func TestSteps(t *testing.T) {
+	for _, name := range []string{"go-redis", "rueidis"} {
+		t.Run(name, func(t *testing.T) {
+			server := servertest.Redis(t, servers.RedisOptions{})
+			rdb := bare(t, drivers.Config{Addrs: []string{server.URL()}})
+			d, _ := drivers.Lookup(name)
+			s, err := d.Open(t.Context(), drivers.Config{
+				Lock: "setnx-expire", Pipelining: drivers.PipeliningBatch, Prefix: name + ":", Addrs: []string{server.URL()},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			b, _ := drivers.As[drivers.Batcher](s)
+			batch, err := b.Batch(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer batch.Close()
+			requests := make([]drivers.Request, 100)
+			for i := range requests {
+				session, err := s.Session(t.Context(), i)
+				if err != nil {
+					t.Fatal(err)
+				}
+				requests[i] = drivers.Request{Session: session, Lease: &drivers.Lease{Key: fmt.Sprint(name, ":", i%20), TTL: time.Minute}}
+			}
+			before := calls(t, rdb)
+			batch.Do(t.Context(), requests)
+			for i, r := range requests {
+				if r.Yes != (i < 20) || r.Err != nil {
+					t.Errorf("try %d: %v, %v", i, r.Yes, r.Err)
+				}
+				left, err := r.Session.(drivers.Remainer).Remaining(t.Context(), r.Lease) // by itself
+				if left <= 0 || err != nil {
+					t.Errorf("the lock of request %d lasts %v, %v", i, left, err)
+				}
+			}
+			after := calls(t, rdb)
+			if setnx, expire := after["setnx"]-before["setnx"], after["pexpire"]-before["pexpire"]; setnx != 100 || expire != 20 {
+				t.Errorf("%d times SETNX and %d times PEXPIRE", setnx, expire)
+			}
+			server.Close()
+			batch.Do(t.Context(), requests)
+			for i, r := range requests {
+				if r.Yes || r.Err == nil {
+					t.Errorf("try %d without a server: %v, %v", i, r.Yes, r.Err)
+				}
+			}
+		})
 	}
 }

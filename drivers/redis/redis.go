@@ -151,8 +151,11 @@ type wakingService struct{ *service }
 // Session implements drivers.Service.
 func (s *service) Session(context.Context, int) (drivers.Session, error) {
 	own := session{conn: s.conn, svc: s, wakes: s.traits.Wakes, sharded: s.sharded, blocks: s.traits.Blocks}
-	if s.cfg.Pipelining != drivers.PipeliningBatch {
+	switch {
+	case s.cfg.Pipelining != drivers.PipeliningBatch:
 		own.args = make([]string, 0, maxArgs)
+	case s.stepwise():
+		own.conn, own.args = &stepConn{Conn: s.conn}, make([]string, 0, maxArgs)
 	}
 	inner := s.design.session(own)
 	if s.traits.Blocks {

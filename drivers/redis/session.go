@@ -17,7 +17,7 @@ type design struct {
 	drivers.Design
 	session func(session) drivers.Session
 
-	single bool // its sessions are askers
+	single bool // its sessions are askers; see service.stepwise
 
 	// What only some designs have; nil if they do not.
 	extraKeys []string                                    // kinds of further keys for each lock; see extraKey
@@ -76,6 +76,9 @@ func (s *session) giveBack(owners *drivers.Owners) {
 		s.owners = nil
 	}
 }
+
+// stepConn returns the Conn of a session whose requests go in steps.
+func (s *session) stepConn() *stepConn { return s.conn.(*stepConn) }
 
 // do sends a command about a key, which is args[1]. The caller has appended it to s.args[:0], which is cheaper than
 // copying it: with hundreds of clients, the cost of the adapter is the memory that each of them touches.

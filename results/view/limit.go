@@ -174,7 +174,9 @@ func nextOfGenerator(c *results.Cell, _ results.Limit) string {
 	if k := c.First().Server.Kind; k == "in-process" || k == "embedded" {
 		return "fewer clients, or a machine with more processors: the lock runs within lockbench"
 	}
-	if p := c.Plan(); p.Lock == "set-nx" && p.Topology == "" && p.Pipelining != "batch" && p.Wait != "block" && isRedis(c.First().Server) {
+	p := c.Plan()
+	awake := p.Wait != "block" && p.Wait != "native" // a client's own goroutine does not sleep in a request
+	if isRedis(c.First().Server) && p.Topology == "" && p.Lock != "library" && awake && p.Pipelining != "batch" {
 		return "-pipelining batch: clients carried in batches cost lockbench a third of its CPU time"
 	}
 	return "run lockbench on another machine than the server (-addr)"
