@@ -259,7 +259,7 @@ func (w *worker) send() {
 	for some := range slices.Chunk(w.asked, maxBatch) {
 		requests := w.requests[:len(some)]
 		for i, v := range some {
-			requests[i] = v.request()
+			v.request(&requests[i])
 		}
 		w.batch.Do(context.Background(), requests)
 		w.now = w.e.clock.Now()
@@ -275,9 +275,10 @@ func (w *worker) ask(v *virtual, next stage) {
 	w.asking = append(w.asking, v)
 }
 
-// request returns the one whose answer the client waits for in its stage.
-func (v *virtual) request() drivers.Request {
-	r := drivers.Request{Session: v.session, Op: drivers.OpRelease, Lease: &v.lease}
+// request fills in the one whose answer the client waits for in its stage. In place: to return it and to copy it took a fifth of
+// the null cycle.
+func (v *virtual) request(r *drivers.Request) {
+	r.Session, r.Op, r.Lease, r.To = v.session, drivers.OpRelease, &v.lease, nil
 	if v.line != nil {
 		if r.Session, r.To = v.line.Unwrap(), v.line.to; r.To != nil {
 			r.Op = drivers.OpPass
@@ -289,7 +290,6 @@ func (v *virtual) request() drivers.Request {
 	case renewing:
 		r.Op = drivers.OpRenew
 	}
-	return r
 }
 
 // answer goes on with a client whose request has been answered.
