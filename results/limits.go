@@ -61,7 +61,7 @@ const (
 // It errs where the record knows averages alone. The waits are not recorded key by key: a key with w waiting clients on
 // average counts as waited for during 1 − e^−w of its free time, as if they came independently, and at least for the
 // recorded hand-offs. Who wants a dead key counts as waiting for half of the time that it is dead, and all clients at the
-// most for all of it. The round trip is that without load, so what requests take beyond it under load counts as free. Of
+// most for all of it; but at least as many wait while a key is dead as at other times. The round trip is that without load, so what requests take beyond it under load counts as free. Of
 // skewed keys only the busiest is known, and only if it makes the bound (Bound.By); else Known is false. An external
 // server may share its processor with others. CPU time that is not known rules nothing out: see ServerCores.
 type Limit struct {
@@ -332,7 +332,7 @@ func (f Figures) keyTime(l *Limit, r *Record, waited float64, window time.Durati
 	l.Known = true
 	l.Held = min(1, f.Rate*share*hold)
 	l.Trip = min(1-l.Held, f.Rate*share*trip)
-	blocked := min(waited, f.deadTime(l, r, share, window))
+	blocked := f.deadTime(l, r, waited, share, window)
 	if waited > 0 {
 		l.Blocked = l.Waiting * blocked / waited
 	}
@@ -347,10 +347,10 @@ func (f Figures) keyTime(l *Limit, r *Record, waited float64, window time.Durati
 	l.Idle = free - l.Waited
 }
 
-// deadTime fills in for how much of a key's time it is locked by holders that have died, and returns for how long clients wait
-// for such keys, in nanoseconds. share is that of all locks that the key has. What a recovery takes beyond a lease is not the
-// dead holder's doing: nobody wanted the key, or those who did were slow to see it free.
-func (f Figures) deadTime(l *Limit, r *Record, share float64, window time.Duration) (blocked float64) {
+// deadTime fills in for how much of a key's time it is locked by holders that have died, and returns for how much of the time that
+// clients waited they did so for such keys, in nanoseconds. share is that of all locks that the key has. What a recovery takes
+// beyond a lease is not the dead holder's doing: nobody wanted the key, or those who did were slow to see it free.
+func (f Figures) deadTime(l *Limit, r *Record, waited, share float64, window time.Duration) (blocked float64) {
 	var lease time.Duration
 	for _, g := range r.Plan.Groups() {
 		lease = max(lease, g.TTL)
@@ -362,7 +362,8 @@ func (f Figures) deadTime(l *Limit, r *Record, share float64, window time.Durati
 	l.Dead = min(1-l.Held-l.Trip, deaths*each/float64(window)*share)
 	n := f.Counts
 	wanted := float64(n.Acquired + n.Contended + n.TimedOut + n.Unfinished)
-	return min(wanted*l.Dead*each/2, deaths*float64(r.Plan.Clients)*each)
+	came := min(wanted*l.Dead*each/2, deaths*float64(r.Plan.Clients)*each)
+	return min(waited, max(came, waited*l.Dead))
 }
 
 // Hottest reports whether the bound by keys is that of the most wanted one: clients prefer some keys to others, and so few

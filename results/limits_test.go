@@ -134,6 +134,10 @@ func TestLimit(t *testing.T) {
 		{"a lock that does not claim to exclude", closed, func(r *Record) { waiting(r); r.Traits.Exclusive = false }, ByUnknown},
 
 		{"keys of dead holders", closed, dying, ByLease},
+		{"clients that wait through several deaths", closed, func(r *Record) {
+			dying(r)
+			r.Plan.Keys, r.Counts.Acquired, r.Latency[Hold], r.Latency[Recovery] = 2, 30, of(30, time.Millisecond), of(8, 2*time.Second)
+		}, ByLease},
 		{"keys of dead holders, on a busy machine", closed, func(r *Record) { dying(r); r.Generator.Saturated = true }, ByLease},
 		{"arrivals that gave up at keys of dead holders", opened, func(r *Record) { dying(r); r.Counts.TimedOut, r.Counts.Offered = 100, 2100 }, ByLease},
 		{"a dead holder among many waits", closed, func(r *Record) {

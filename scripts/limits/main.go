@@ -53,10 +53,10 @@ var plants = []plant{
 	{what: "two connections for 64 clients", want: results.ByConnections,
 		flags: "-driver go-redis -pipelining off -conns 2 -clients 64 -keys 1280 -wait none -pin"},
 	{what: "holds of 5 ms on one key", want: results.ByKey, flags: "-driver rueidis -clients 8 -keys 1 -hold 5ms -wait queue"},
-	{what: "a poll each 20 ms for a key held for 1 ms", want: results.ByLock,
-		flags: "-driver rueidis -clients 8 -keys 1 -hold 1ms -wait poll -poll 20ms"},
+	{what: "a poll each 50 ms for a key held for 1 ms", want: results.ByLock,
+		flags: "-driver rueidis -clients 4 -keys 1 -hold 1ms -think 2ms -wait poll -poll 50ms"},
 	{what: "holders that die, with leases of 300 ms", want: results.ByLease,
-		flags: "-driver rueidis -clients 16 -keys 4 -hold 1ms -ttl 300ms -crash 20%"},
+		flags: "-driver rueidis -clients 16 -keys 4 -hold 1ms -ttl 300ms -crash 20% -wait poll -poll 2ms"},
 	{what: "four clients that hold for 1 ms", want: results.ByClients, flags: "-driver rueidis -clients 4 -keys 400 -hold 1ms -wait none"},
 	{what: "arrivals at 500 a second", want: results.ByRate, flags: "-driver rueidis -clients 16 -keys 1600 -wait none -rate 500"},
 }
