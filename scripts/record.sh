@@ -69,6 +69,10 @@ bench designs.jsonl -driver rueidis -wait none -clients 64 -keys 6400 "${trial[@
 bench topologies.jsonl -driver rueidis,go-redis -topology single,redlock,replicated,sentinel,cluster -node-timeout 500ms \
 	-wait none -clients 16 -keys 1600 "${trial[@]}"
 bench renew.jsonl -driver rueidis -renew=off,on -wait none -clients 64 -keys 6400 -hold 20ms -ttl 30ms "${trial[@]}"
+batches=(-driver rueidis -pipelining batch -rate 0,100k -arrival poisson -duration 1500ms -warmup 1s -trials 7)
+bench scale.jsonl "${batches[@]}" -wait none -clients 512,10k,100k -keys 100k -key-dist own
+bench scale-line.jsonl "${batches[@]}" -wait queue -handover swap -clients 1k,10k,100k -keys 1k
+bench pin.jsonl -driver rueidis -wait none -pipelining auto,batch -pin=off,on -clients 512 -keys 10240 -duration 1500ms -warmup 500ms -trials 9
 bench uncontended.jsonl -driver rueidis,go-redis -wait none -pipelining auto,off -clients 64,512 -keys 100k "${trial[@]}"
 
 # Loads: the schedule of the open loop, what closed loops omit, the presets, and the latency of an unrelated client.
@@ -107,6 +111,7 @@ text repeated.txt "$go" run ./scripts/reproduce -runs 100 -at-once 2 -- -attempt
 text killed.txt "$go" run ./scripts/killed -n 100 -within 10s -seed 7
 
 text overhead.txt "$go" run ./scripts/overhead -rounds 9 -duration 1500ms
+text limits.txt "$go" run ./scripts/limits
 text flush.txt "$go" test -run '^$' -bench FlushDelay -benchtime 9x ./drivers/redis/rueidis
 text watched.txt "$go" test -run '^$' -bench Live -benchtime 9x ./workloads/observe
 text pace.txt "$go" test -run '^$' -bench Lag -benchtime 9x ./workloads/pace
