@@ -66,6 +66,13 @@ type virtual struct {
 	cause error    // of an acquisition that is undone, or of a Wait
 	line  *lined   // nil: it stands in no local line
 	hold  *renewed // the present hold, if it is renewed; nil if no hold is
+	inner *inner   // the re-entries of the present hold; nil without any
+}
+
+// inner are re-entries.
+type inner struct {
+	granted int           // and not released
+	before  drivers.Lease // that before the one under way
 }
 
 // lined is a client in a local line.
@@ -85,17 +92,20 @@ type renewed struct {
 type stage uint8
 
 const (
-	trying    stage = iota // an answer
-	releasing              // an answer
-	undoing                // the answer to the release after an attempt of unknown outcome
-	retrying               // the time to try again
-	awaiting               // the end of its Wait
-	holding                // the end of a hold, or the time to renew it
-	renewing               // an answer
-	sampling               // the end of what a hold was made longer by
-	pausing                // the end of a pause after an error
-	thinking               // the end of a think pause
-	beginning              // an arrival
+	trying     stage = iota // an answer
+	releasing               // an answer
+	undoing                 // the answer to the release after an attempt of unknown outcome
+	reentering              // an answer
+	goingOut                // the answer to the release of a re-entry
+	flushing                // the answer to a pending release
+	retrying                // the time to try again
+	awaiting                // the end of its Wait
+	holding                 // the end of a hold, or the time to renew it
+	renewing                // an answer
+	sampling                // the end of what a hold was made longer by
+	pausing                 // the end of a pause after an error
+	thinking                // the end of a think pause
+	beginning               // an arrival
 )
 
 // openBatches makes the workers, and deals out the clients.
@@ -154,6 +164,9 @@ func (v *virtual) equip() {
 	}
 	if v.e.run.Plan.Renew {
 		v.hold = new(renewed)
+	}
+	if v.e.run.Plan.Reentry > 1 {
+		v.inner = new(inner)
 	}
 }
 
@@ -285,7 +298,7 @@ func (v *virtual) request(r *drivers.Request) {
 		}
 	}
 	switch v.stage {
-	case trying:
+	case trying, reentering:
 		r.Op = drivers.OpTry
 	case renewing:
 		r.Op = drivers.OpRenew
@@ -295,13 +308,17 @@ func (v *virtual) request(r *drivers.Request) {
 // answer goes on with a client whose request has been answered.
 func (w *worker) answer(v *virtual, yes bool, err error) {
 	switch v.stage {
-	case trying:
+	case trying, reentering:
 		if v.line != nil {
 			v.line.EndTry(&v.lease, yes, err)
 		}
+	case releasing, undoing, goingOut, flushing:
+		v.endRelease(yes, err)
+	}
+	switch v.stage {
+	case trying:
 		w.tried(v, yes, err)
 	case releasing:
-		v.endRelease(yes, err)
 		v.settle(yes, err, w.now)
 		if err != nil {
 			w.pause(v, v.sent, thinking)
@@ -311,8 +328,18 @@ func (w *worker) answer(v *virtual, yes bool, err error) {
 	case renewing:
 		w.renewed(v, yes, err)
 	case undoing:
-		v.endRelease(yes, err)
 		w.failed(v)
+	case reentering:
+		w.reentered(v, yes, err)
+	case goingOut:
+		if v.inner.granted--; !v.wentOut(yes, err) {
+			v.inner.granted = 0
+		}
+		w.goOut(v)
+	case flushing:
+		v.flushed(err)
+		v.counters.failing += w.e.inside(v.since, w.now)
+		w.think(v)
 	}
 }
 
@@ -527,6 +554,40 @@ func (w *worker) hold(v *virtual) {
 	switch {
 	case v.ends == endOverstay:
 		w.sleep(v, holding, v.overstayFor())
+	case v.inner != nil:
+		w.reenter(v)
+	default:
+		w.holdFor(v)
+	}
+}
+
+// reenter asks for the lock that a client holds.
+func (w *worker) reenter(v *virtual) {
+	v.since, v.inner.before = w.now, v.lease
+	if v.line != nil {
+		v.line.BeginTry(&v.lease) // a holder asks the server
+	}
+	w.ask(v, reentering)
+}
+
+// reentered goes on after the answer: with the next re-entry, with the hold itself, or with its end.
+func (w *worker) reentered(v *virtual, held bool, err error) {
+	switch {
+	case !v.reentered(&v.inner.before, held, err, w.now-v.since):
+		v.sent = w.now
+		w.held(v)
+	case v.inner.granted+2 < w.e.run.Plan.Reentry:
+		v.inner.granted++
+		w.reenter(v)
+	default:
+		v.inner.granted++
+		w.holdFor(v)
+	}
+}
+
+// holdFor holds for the time that is drawn.
+func (w *worker) holdFor(v *virtual) {
+	switch {
 	case v.class.timedHold:
 		d := v.drawHold()
 		if v.hold == nil {
@@ -574,6 +635,32 @@ func (w *worker) held(v *virtual) {
 	case endCrash:
 		v.markCrashed()
 	}
+	if v.inner == nil {
+		w.sample(v)
+		return
+	}
+	switch in := v.inner; {
+	case v.crashed:
+		in.granted = 0
+	case v.lost:
+		v.pendingReleases += int32(in.granted) // the hold has to end at once
+		in.granted = 0
+	}
+	w.goOut(v)
+}
+
+// goOut releases the re-entries that are left.
+func (w *worker) goOut(v *virtual) {
+	if v.inner.granted > 0 {
+		w.release(v, goingOut)
+		return
+	}
+	v.sent = w.now
+	w.sample(v)
+}
+
+// sample makes a hold longer until it is watched, if that is due, and ends it.
+func (w *worker) sample(v *virtual) {
 	if most := v.sampleFor(); most > 0 {
 		v.since = v.sent
 		w.sleep(v, sampling, most)
@@ -594,8 +681,13 @@ func (w *worker) leave(v *virtual) {
 	w.release(v, releasing)
 }
 
-// think ends a cycle.
+// think ends a cycle, when no release is pending.
 func (w *worker) think(v *virtual) {
+	if v.pendingReleases > 0 {
+		v.since = w.now
+		w.release(v, flushing)
+		return
+	}
 	if v.class.thinking {
 		v.since = w.now
 		w.sleep(v, thinking, v.drawThink())

@@ -129,24 +129,30 @@ func (c *client) awaitRenewal() {
 
 // reenter acquires the held lock n times more. It stops at the first refusal, and returns how many were granted.
 func (c *client) reenter(n int) (entered int, whole bool) {
-	before := c.lease
 	for ; entered < n; entered++ {
-		sent := c.e.clock.Now()
+		before, sent := c.lease, c.e.clock.Now()
 		held, err := c.session.Try(context.Background(), &c.lease)
-		if !held || err != nil {
-			c.lease = before // of which a Try that was refused may have drawn another owner
-			c.reentryDenied(err)
+		if !c.reentered(&before, held, err, c.e.clock.Now()-sent) {
 			return entered, false
-		}
-		before = c.lease
-		if c.recorded {
-			c.counters.reentries++
-			shard := c.class.recorder.Borrow()
-			shard.Record(results.ReentryIndex, c.e.clock.Now()-sent)
-			c.class.recorder.Return(shard)
 		}
 	}
 	return entered, true
+}
+
+// reentered goes on after the answer to a re-entry, and reports whether it was granted. before is the lease before it.
+func (c *client) reentered(before *drivers.Lease, held bool, err error, took time.Duration) bool {
+	if !held || err != nil {
+		c.lease = *before // of which a Try that was refused may have drawn another owner
+		c.reentryDenied(err)
+		return false
+	}
+	if c.recorded {
+		c.counters.reentries++
+		shard := c.class.recorder.Borrow()
+		shard.Record(results.ReentryIndex, took)
+		c.class.recorder.Return(shard)
+	}
+	return true
 }
 
 // reentryDenied counts a re-entry that was not granted. If the answer was not heard, the server may have counted it.
@@ -170,30 +176,41 @@ func (c *client) reentryFailed(op string, err error) {
 	}
 }
 
-// releaseReentries releases n re-entries. It ends when the server says that there is nothing left: the last release, which
-// is the one that counts, gets the same answer. A release that failed is pending, whether it had an effect or not.
+// releaseReentries releases n re-entries, as far as there are any.
 func (c *client) releaseReentries(n int) {
 	for range n {
-		removed, err := c.session.Release(context.Background(), &c.lease)
-		if err != nil {
-			c.reentryFailed("release", err)
-			c.pendingReleases++
-		} else if !removed {
+		if !c.wentOut(c.session.Release(context.Background(), &c.lease)) {
 			return
 		}
 	}
 }
 
+// wentOut goes on after the answer to the release of a re-entry, and reports whether to release the next one: not if the server says
+// that there is nothing left, since the last release, which is the one that counts, gets the same answer. A release that failed is
+// pending, whether it had an effect or not.
+func (c *client) wentOut(removed bool, err error) bool {
+	if err != nil {
+		c.reentryFailed("release", err)
+		c.pendingReleases++
+	}
+	return removed || err != nil
+}
+
 // flush sends the pending releases, best effort and after the one that counts: they free the lock if the server counted a
 // re-entry whose answer was lost, and find nothing if it did not. It returns the time.
 func (c *client) flush(begin time.Duration) time.Duration {
-	for ; c.pendingReleases > 0; c.pendingReleases-- {
-		if _, err := c.session.Release(context.Background(), &c.lease); err != nil {
-			c.pendingReleases = 0 // the server is gone: the others would fail as well
-			break
-		}
+	for c.pendingReleases > 0 {
+		_, err := c.session.Release(context.Background(), &c.lease)
+		c.flushed(err)
 	}
 	now := c.e.clock.Now()
 	c.counters.failing += c.e.inside(begin, now)
 	return now
+}
+
+// flushed counts the answer to a pending release. After an error the server is gone, and the others would fail as well.
+func (c *client) flushed(err error) {
+	if c.pendingReleases--; err != nil {
+		c.pendingReleases = 0
+	}
 }

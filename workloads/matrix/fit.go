@@ -70,8 +70,6 @@ func fitBatch(p *spec.Plan) *Misfit {
 		return misfit(p, "a client in a batch has no goroutine that could wait like this; all others go with it", "%s %s -wait %s", p.Lock, batch, p.Wait)
 	case p.Topology != "":
 		return misfit(p, "a batch goes to a single server", "%s %s -topology %s", p.Lock, batch, p.Topology)
-	case p.Reentry > 1:
-		return misfit(p, "a client in a batch enters a lock once", "%s %s -reentry %d", p.Lock, batch, p.Reentry)
 	case collects(p):
 		return misfit(p, "what is ready is sent at once", "%s -flush-delay %s", batch, flushDelay.Text(p, nil))
 	}
