@@ -135,7 +135,9 @@ func TestSameLock(t *testing.T) {
 		},
 		func(p *spec.Plan) { p.Renew, p.Hold, p.TTL, p.Think = true, 47*ms, 30*ms, 4*ms },
 		func(p *spec.Plan) { p.Renew, p.Hold, p.Overstay, p.TTL, p.Think = true, 43*ms, 0.5, 30*ms, 3*ms },
-		func(p *spec.Plan) { p.Lock, p.Reentry, p.Clients, p.Hold, p.Think, p.Poll = "reentrant", 4, 2, 9*ms+ms/3, 4*ms+ms/7, 3*ms },
+		func(p *spec.Plan) {
+			p.Lock, p.Reentry, p.Clients, p.Hold, p.Think, p.Poll = "reentrant", 4, 2, 9*ms+ms/3, 4*ms+ms/7, 3*ms
+		},
 		func(p *spec.Plan) {
 			p.Lock, p.Reentry, p.Renew, p.Hold, p.TTL, p.Think = "reentrant", 2, true, 47*ms, 30*ms, 4*ms
 		},
