@@ -40,21 +40,18 @@ import (
 //   - No nap: 9/20 on 0.82 at 50,000 constant arrivals a second, each of which costs a sleep then. A nap of 20 µs has
 //     18/41 on 0.56, one of 30 µs 25/51 on 0.43, one of 40 µs 30/61 on 0.36.
 //
-// The tail (p99.9), which moves with the machine: BenchmarkLag shows that of a bare thread beside it. All series were taken
-// while others kept both cores busy. At ordinary priority both are late by 1 to 200 ms; in six runs of the bare thread 66 to
-// 98 % (median 96) of what its late sleeps lost was waiting for a core (schedstat). At real-time priority, which excludes
-// most of that, the medians of nine rounds at 10,000 and 50,000 Poisson arrivals a second were 479 and 469 µs, the bare
-// thread's 276 and 846; in five other series of five to nine rounds it had 0.88 to 1.66 of the bare thread's. A thread that
-// spins lost its core there for more than 100 µs 24 and 40 times in 3.2 s, of which only 1 to 5 % was waiting for a core:
-// something below the scheduler takes it (a hypervisor, interrupts), and spinning does not help.
+// The tail (p99.9) moves with the machine: BenchmarkLag shows that of a bare thread beside it, recorded in
+// scripts/recorded/pace.txt. On two idle virtual cores both have one or two stalls of 0.5 to 2 ms a second, and one such stall
+// decides the p99.9 of a second at 10,000 arrivals: in 8 s of each, 9 of the bare thread and 16 of a pacer without clients were
+// longer than 0.5 ms. They are below the Go scheduler, which let no goroutine wait for more than 0.3 ms meanwhile
+// (/sched/latencies), and mostly below the kernel's: a thread that spins at real-time priority lost its core for more than
+// 100 µs 24 and 40 times in 3.2 s, of which 1 to 5 % was waiting for a core. Where other programs keep both cores busy, waiting
+// for one is 66 to 98 % of what the late sleeps of the bare thread lose, and both are late by 1 to 200 ms.
 //
-// Not the cause: the hand-over to a client, which adds 5 to 25 µs to the p99.9 of one lane if that is below 1 ms; the
-// garbage collector (with GOGC=off 444 µs instead of 417, medians of seven runs at 50,000 a second). Not explained: stalls
-// of 4 to 5 ms, about a kernel's tick there, of which one decides the p99.9 of a run of 2 s. Of ten runs each with one lane
-// they decided 3 at 10,000 a second and 2 at 50,000, and 5 at 50,000 from two lanes; they came without a collection as well.
-// In seven runs of a bare thread at 50,000, taken later, no sleep was more than 3.8 ms late: they may be the pacer's own or
-// the runtime's. Several pacers were not tried. A shorter slice of the scheduler (sched_setattr, 0.1 ms) made no difference
-// that showed among neighbours, in four runs.
+// What did not help: one processor (GOMAXPROCS=1); a locked thread, which is worse (p99.9 1,189 µs instead of 650, medians of nine
+// rounds in turn); no garbage collector (290 µs instead of 340); loops of the idle class (SCHED_IDLE) that keep the cores from
+// halting, which make half of the seconds better and the others worse, with stalls of up to 4 ms; a shorter slice
+// (sched_setattr, 0.1 ms). Not the cause: the hand-over to a client, which adds 5 to 25 µs. Several pacers were not tried.
 //
 // What it costs: a pacer that sleeps in a system call keeps a processor from the runtime, which then wakes fewer
 // threads for nothing. Over Redis on the same two cores, a PING took 33 to 39 µs with it and 46 to 50 µs with a timerfd
