@@ -66,7 +66,7 @@ func main() {
 	case asLockbench:
 		cli.Main() // does not return
 	case asBusyLoop:
-		for {
+		for n := 0; ; n++ {
 		}
 	}
 	rounds := flag.Int("rounds", 7, "runs of each load")
