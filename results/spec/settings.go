@@ -182,10 +182,10 @@ var Settings = []Setting{
 	{Name: "conns", Group: GroupClient, Value: "N", Default: "0", Zero: "0", Axis: true,
 		Usage: "connections of the pool, or of batches; 0 is the library's default, or two\nfor each processor",
 		at:    func(p *Plan, _ *Load) value { return number(&p.Conns) }},
-	{Name: "pipelining", Group: GroupClient, Value: "auto|off|batch", Default: "default", Zero: "default", Axis: true,
-		Usage: "share connections between clients, or not (default: as the library ships);\n" +
-			"batch: two goroutines for each processor carry many clients, and send\n" +
-			"what is ready in one write: the most load from one machine",
+	{Name: "pipelining", Group: GroupClient, Value: "MODE", Default: "default", Zero: "default", Axis: true,
+		Usage: "auto: clients share connections; off: they do not (default: as the library\nships); " +
+			"batch: two goroutines for each processor carry many clients,\n" +
+			"and send what is ready in one write: the most load from one machine",
 		at: func(p *Plan, _ *Load) value { return name(&p.Pipelining) }},
 	{Name: "flush-delay", Group: GroupClient, Value: "TIME|auto", Default: "0s", Zero: "0s", Axis: true,
 		Usage: "how long a pipelining library collects commands; auto: until answers\n" +
