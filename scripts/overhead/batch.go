@@ -20,6 +20,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/results/stats"
 )
 
 // inOneWrite is how many requests a batch has at most, as in lockbench.
@@ -135,8 +136,9 @@ func compareBatches(ctx context.Context, url string, rounds int, duration time.D
 		for r := range rounds {
 			ratios = append(ratios, of[0].rates[r]/of[i].rates[r])
 		}
-		list = append(list, way{w.name, median(of[i].rates), median(ratios), slices.Min(ratios), slices.Max(ratios),
-			median(of[i].p99s), median(of[i].cpus)})
+		ratio := stats.Of(ratios)
+		list = append(list, way{w.name, stats.Of(of[i].rates).Median, ratio.Median, ratio.Min, ratio.Max,
+			stats.Of(of[i].p99s).Median, stats.Of(of[i].cpus).Median})
 	}
 	return list, nil
 }

@@ -16,7 +16,6 @@ import (
 	"net"
 	"os"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -32,6 +31,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/results/stats"
 	"github.com/lockbench/lockbench/workloads"
 	"github.com/lockbench/lockbench/workloads/oracle"
 )
@@ -143,8 +143,9 @@ func run(rounds int, duration time.Duration, asJSON bool) error {
 				ratios[side] = append(ratios[side], rates[i][side][r]/rates[i][0][r])
 			}
 		}
-		rep.Rows = append(rep.Rows, row{c.driver, c.clients, median(rates[i][0]), median(rates[i][1]),
-			median(ratios[1]), slices.Min(ratios[1]), slices.Max(ratios[1]), median(ratios[2]), median(ratios[3])})
+		ratio := stats.Of(ratios[1])
+		rep.Rows = append(rep.Rows, row{c.driver, c.clients, stats.Of(rates[i][0]).Median, stats.Of(rates[i][1]).Median,
+			ratio.Median, ratio.Min, ratio.Max, stats.Of(ratios[2]).Median, stats.Of(ratios[3]).Median})
 	}
 	if rep.Batches, err = compareBatches(ctx, server.URL(), rounds, duration); err != nil {
 		return err
@@ -171,11 +172,6 @@ func run(rounds int, duration time.Duration, asJSON bool) error {
 	}
 	fmt.Printf("\nmemory a client: %.0f bytes at 10,000 clients, and %.0f in batches at 100,000 on 1,000 keys\n", rep.PerClient, rep.PerBatch)
 	return nil
-}
-
-func median(v []float64) float64 {
-	v = slices.Sorted(slices.Values(v))
-	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
 }
 
 // keyNames returns the keys of a cell, the same for both sides.
