@@ -22,7 +22,7 @@ type Cell struct {
 	Fairness  Fairness           // Jain: median; the rest: the worst trial, but OwnerChanges: sum
 	Safety    Safety             // sums; Longest: the longest; Checked: in all trials; Events: the first hundred
 	Cost      Cost               // medians of the trials that know, negative if none does
-	Bound     Bound              // medians, but Waited: sum
+	Bound     Bound              // medians, but of Waited and Blocked the sums
 	Generator Generator          // medians, but GCLongest, Memory, Paused: the most; Pauses: all; Saturated and Why: the first saturated trial's
 	Thread    Thread             // medians
 	Classes   []ClassCell
@@ -115,6 +115,7 @@ func (c *Cell) sum(classes []sums) {
 		InSystem:   medianOf(c.Trials, func(r *Record) float64 { return r.Bound.InSystem }),
 		LittleOpen: medianOf(c.Trials, func(r *Record) float64 { return r.Bound.LittleOpen }),
 		Waited:     sumOf(c.Trials, func(r *Record) time.Duration { return r.Bound.Waited }),
+		Blocked:    sumOf(c.Trials, func(r *Record) time.Duration { return r.Bound.Blocked }),
 		By:         c.First().Bound.By,
 		Pool:       c.First().Bound.Pool,
 	}

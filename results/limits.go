@@ -37,8 +37,8 @@ const (
 //  1. rate: all clients are open loops, and less than 1 % of the arrivals waited for a client, were dropped, gave up or were
 //     lost to an error. A single try that found the lock taken was answered. Nothing else can limit a load that got all it
 //     asked for, on however busy a machine.
-//  2. errors: failed requests took the clients' time, so that all other times are those of the rest; or arrivals that found
-//     free clients were lost to them.
+//  2. errors: failed requests took the clients' time, or waits for the keys that they left locked did, so that all other
+//     times are those of the rest; or arrivals that found free clients were lost to them.
 //  3. key, if it is held for 90 % of the time: no server and no other lock makes that faster.
 //  4. server CPU, if it used 90 % of what it can: Redis and Valkey execute on one core a node, other servers of
 //     lockbench's own on all that lockbench leaves them. Before the generator, which may be busy as well: a faster one
@@ -86,6 +86,7 @@ type Limit struct {
 	Waiting, Blocked, Requests, Holding float64
 
 	Failing float64 // share of the clients' time that failed requests took, with the pauses after them; 0: less than 5 %
+	Stuck   float64 // share of the clients' time that acquisitions took of keys that failed requests had left locked
 	Lost    float64 // share of the acquisitions that ended in an error
 
 	ServerCores float64 // that the server used; negative: not known
@@ -205,19 +206,23 @@ func (c *Cell) Limit() Limit {
 
 // limit infers the limit of the trials of a cell, of which r is the first, in windows that are as long as that in all.
 func (f Figures) limit(r *Record, window time.Duration) Limit {
+	all := float64(r.Plan.Clients) * float64(window)
 	l := Limit{By: ByUnknown, ServerCores: -1, Thread: f.Thread, Failing: f.failing(), Lost: f.lost()}
+	if l.Stuck = float64(f.Bound.Blocked) / max(1, all); l.Stuck <= littleSlack {
+		l.Stuck = 0
+	}
 	switch {
 	case f.Safety.Breaches() > 0:
 		l.By = ""
 		return l
 	case window <= 0 || f.Rate <= 0 || f.Latency[Release].Count+f.Latency[Hold].Count == 0:
-		if l.Failing > 0 || l.Lost > backlogWorth {
+		if l.Failing+l.Stuck > 0 || l.Lost > backlogWorth {
 			l.By = ByErrors
 		}
 		return l
 	}
 	waited := f.waitingTime(&r.Plan, window)
-	f.clientTime(&l, waited, time.Duration(r.Plan.Clients)*window)
+	f.clientTime(&l, waited, all)
 	f.keyTime(&l, r, waited, window)
 	f.serverTime(&l, r)
 	l.By = f.limitedBy(&l, r)
@@ -241,9 +246,9 @@ func (f Figures) limitedBy(l *Limit, r *Record) LimitedBy {
 		unused += l.Idle // who gave up would have used it
 	}
 	switch pool := f.Bound.Pool; {
-	case free && !gaveUp && !lost && l.Failing == 0:
+	case free && !gaveUp && !lost && l.Failing+l.Stuck == 0:
 		return ByRate
-	case lost || l.Failing > 0:
+	case lost || l.Failing+l.Stuck > 0:
 		return ByErrors
 	case l.Held >= nearLimit:
 		return ByKey
@@ -277,10 +282,10 @@ func (f Figures) limitedBy(l *Limit, r *Record) LimitedBy {
 
 // clientTime fills in what the clients did, of the time that they had together. In an open loop that had clients left it is
 // of the time that they were busy, so that waiting means the same at every rate.
-func (f Figures) clientTime(l *Limit, waiting float64, all time.Duration) {
+func (f Figures) clientTime(l *Limit, waiting, all float64) {
 	holding := f.sum(Hold)
 	requests := max(0, f.sum(Acquire)+f.sum(Refusal)-waiting) + f.sum(Release)
-	whole := float64(all)
+	whole := all
 	if f.Latency[Lag].Count+f.Latency[Backlog].Count > 0 {
 		whole = holding + waiting + requests
 	}

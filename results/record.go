@@ -178,7 +178,12 @@ type Counts struct {
 	LateGrants int64   `json:"late_grants,omitempty"` // votes that came after their try had failed, and were given back
 	NodeErrors []int64 `json:"node_errors,omitempty"` // requests that failed, by node
 
+	// StuckKeys are those that stayed locked for more than 1 % of the window since a request failed: a release whose answer
+	// was not heard, or an attempt of unknown outcome that could not be taken back, in the window or in the warm-up.
+	StuckKeys int64 `json:"stuck_keys,omitempty"`
+
 	Errors      map[string]int64  `json:"errors,omitempty"`       // by class: acquisitions, re-entries, renewals, releases, and withdrawals from waiting
+	EarlyErrors map[string]int64  `json:"early_errors,omitempty"` // likewise, of what was granted or given up in the warm-up
 	ErrorSample map[string]string `json:"error_sample,omitempty"` // the first error of each class, warm-up included
 }
 
@@ -188,6 +193,11 @@ func (c Counts) Failed() (n int64) {
 		n += of
 	}
 	return n
+}
+
+// Wanted returns how many acquisitions were asked for in the window, whatever became of them.
+func (c Counts) Wanted() int64 {
+	return c.Acquired + c.Contended + c.TimedOut + c.Unknown + c.Refused + c.Unfinished + c.Dropped
 }
 
 // Metric names a latency distribution.
@@ -379,6 +389,10 @@ type Bound struct {
 	// acquisition, summed over the clients; waits that outlasted the window are in it. 0 in records from before it was
 	// measured.
 	Waited time.Duration `json:"waited_ns,omitempty"`
+
+	// Blocked is how much of the window acquisitions took of keys that failed requests had left locked, summed over the
+	// clients; see Counts.StuckKeys.
+	Blocked time.Duration `json:"blocked_ns,omitempty"`
 
 	// By is what makes the bound: "keys", "clients", "connections" (fewer of them than clients, each taken for a whole
 	// round trip), or "rate" (an open loop that asks for no more). Empty if there is no bound.

@@ -65,6 +65,7 @@ func sample() *Record {
 			LostRenewal: 2, Renewals: 40, RenewError: 3, Reentries: 70, ReentryRefused: 4, ReentryError: 5,
 			Offered: 140, Dropped: 7, Crashed: 3, Overstayed: 2,
 			SplitVotes: 8, LateGrants: 2, NodeErrors: []int64{0, 3, 0, 0, 1},
+			StuckKeys: 3, EarlyErrors: map[string]int64{"closed": 2},
 			Errors: map[string]int64{"timeout": 4}, ErrorSample: map[string]string{"timeout": "redis: set: i/o timeout"},
 		},
 		Latency:  maps.Clone(sampleLatencies()),
@@ -77,7 +78,7 @@ func sample() *Record {
 			Events: []Violation{{At: time.Second, Key: 1, Holder: 2, Intruder: 3, Overlap: time.Millisecond}},
 		},
 		Cost:  Cost{Tries: 1.3, LocalRefusals: 0.4, Commands: 3.1, BytesIn: 120, BytesOut: 60, ServerCPUUs: 2.3, ClientCPUUs: 6.1, Wakeups: -1, Allocs: 4, RoundTrips: 2, Notices: 1, KeepAlives: 0.01},
-		Bound: Bound{RTT: 55 * time.Microsecond, LocksPerS: 9478, Efficiency: 0.9, Little: 0.99, By: "keys", Pool: 10, InSystem: 3, LittleOpen: 0.98, Waited: time.Second, LoadRTT: 23 * time.Microsecond},
+		Bound: Bound{RTT: 55 * time.Microsecond, LocksPerS: 9478, Efficiency: 0.9, Little: 0.99, By: "keys", Pool: 10, InSystem: 3, LittleOpen: 0.98, Waited: time.Second, Blocked: time.Millisecond, LoadRTT: 23 * time.Microsecond},
 		Generator: Generator{CPU: 0.7, Machine: 0.8, GCPauses: time.Millisecond, GCLongest: time.Microsecond, Memory: 1 << 26, RunQueue: time.Millisecond,
 			Quota: 0.5, Throttled: time.Second, CoreWait: time.Second, Pauses: []Pause{{At: time.Second, Length: time.Second}}, Paused: time.Second,
 			Saturated: true, Why: "the machine was busy", Delayed: true},
@@ -102,6 +103,7 @@ func firstSample() *Record {
 	p.Nodes, p.Replicas, p.Acks, p.NodeTimeout, p.Params = 0, 0, 0, 0, ""
 	n.LostRenewal, n.Renewals, n.RenewError, n.Reentries, n.ReentryRefused, n.ReentryError = 0, 0, 0, 0, 0, 0
 	n.SplitVotes, n.LateGrants, n.NodeErrors = 0, 0, nil
+	n.StuckKeys, n.EarlyErrors, r.Bound.Blocked = 0, nil, 0
 	n.LocalRefusals, r.Cost.LocalRefusals = 0, 0
 	p.Pin, p.FlushAuto, r.Cores, r.Thread = false, false, Cores{}, Thread{}
 	p.Durability, r.Server.Durability, r.Server.Connections = "", "", 0

@@ -113,12 +113,9 @@ func (c *Counts) add(o Counts) {
 	c.Reentries += o.Reentries
 	c.ReentryRefused += o.ReentryRefused
 	c.ReentryError += o.ReentryError
-	for class, n := range o.Errors {
-		if c.Errors == nil {
-			c.Errors = map[string]int64{}
-		}
-		c.Errors[class] += n
-	}
+	c.StuckKeys += o.StuckKeys
+	addByClass(&c.Errors, o.Errors)
+	addByClass(&c.EarlyErrors, o.EarlyErrors)
 	for class, text := range o.ErrorSample {
 		if c.ErrorSample == nil {
 			c.ErrorSample = map[string]string{}
@@ -126,6 +123,15 @@ func (c *Counts) add(o Counts) {
 		if _, have := c.ErrorSample[class]; !have {
 			c.ErrorSample[class] = text
 		}
+	}
+}
+
+func addByClass(sum *map[string]int64, of map[string]int64) {
+	for class, n := range of {
+		if *sum == nil {
+			*sum = map[string]int64{}
+		}
+		(*sum)[class] += n
 	}
 }
 

@@ -328,6 +328,7 @@ func (w *worker) answer(v *virtual, yes bool, err error) {
 	case renewing:
 		w.renewed(v, yes, err)
 	case undoing:
+		v.undone(v.cause, err)
 		w.failed(v)
 	case reentering:
 		w.reentered(v, yes, err)

@@ -27,7 +27,7 @@ func (e *engine) fillBound(r *results.Record, t counters) {
 	b := &r.Bound
 	b.RTT, b.LoadRTT = e.rtt, loadedRTT(e.rtt, r.Latency[results.Release])
 	b.Pool = e.run.Pool
-	b.Waited = t.waited
+	b.Waited, b.Blocked = t.waited, t.blocked
 	b.By, b.LocksPerS = minLimit(r, kindsOf(r, t))
 	if b.LocksPerS > 0 {
 		b.Efficiency = r.Throughput() / b.LocksPerS

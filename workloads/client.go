@@ -64,7 +64,7 @@ type client struct {
 	left     time.Duration  // when its loop ended
 	timer    *alarm.Timer   // nil until the first rest
 	evidence
-	_ [16]byte // to whole cache lines: the clients lie side by side, and a cycle is to touch five lines and not six
+	_ [8]byte // to whole cache lines: the clients lie side by side, and a cycle is to touch five lines and not six
 }
 
 const (
@@ -222,6 +222,9 @@ func (c *client) answered(now time.Duration) {
 	if e.budget != nil {
 		c.spend()
 	}
+	if e.stuck.some.Load() {
+		c.counters.blocked += e.stuck.waited(c)
+	}
 	if c.granted >= end {
 		c.countInFlight(end)
 	}
@@ -246,6 +249,9 @@ func (c *client) hold() {
 // enter begins a hold.
 func (c *client) enter() {
 	e := c.e
+	if e.stuck.some.Load() {
+		e.stuck.granted(c)
+	}
 	if e.oracle != nil {
 		c.grant = e.oracle.Enter(int(c.key), int(c.id), c.fence(), c.asked, c.granted)
 	}
@@ -308,6 +314,9 @@ func (c *client) settle(removed bool, err error, now time.Duration) {
 	if err != nil {
 		c.windowEdge(c.start, c.sent, c.recorded)
 		e.errors.add("release", err, c.recorded && !c.lost)
+		if !c.lost {
+			e.stuck.leave(c, "release", err, c.sent)
+		}
 	} else {
 		c.windowEdge(c.start, now, c.recorded)
 		c.pause = minErrorPause
@@ -424,7 +433,8 @@ func (c *client) failed(a *wait.Attempt, err error) time.Duration {
 		return c.granted
 	}
 	if c.undoes(a) {
-		c.session.Release(context.Background(), &c.lease)
+		_, undone := c.session.Release(context.Background(), &c.lease)
+		c.undone(err, undone)
 	}
 	c.fail(a, err)
 	return c.recover(c.start)
@@ -444,6 +454,13 @@ func (c *client) interrupted(err error) bool {
 // error of Wait nothing is released: another client holds the lock, and the release of a lock without owners would take it away.
 func (c *client) undoes(a *wait.Attempt) bool {
 	return a.Unknown && (!c.e.cleans || c.granted < c.e.until())
+}
+
+// undone goes on after the answer to the release after an attempt that failed so.
+func (c *client) undone(err, undone error) {
+	if undone != nil {
+		c.e.stuck.leave(c, "acquire", err, c.start)
+	}
 }
 
 // fail counts an acquisition that ended by an error.

@@ -28,6 +28,7 @@ type counters struct {
 	thought                                                   time.Duration // in think pauses, as measured
 	sampled                                                   time.Duration // by which holds were made longer; see sampleHold
 	failing                                                   time.Duration // in requests that failed, and the pauses after them
+	blocked                                                   time.Duration // in acquisitions of keys that failed requests had left locked
 	edges                                                     time.Duration // see windowEdge
 	idle                                                      time.Duration // without an arrival to serve, or one of -n to claim, or a processor to begin on
 	inSystem                                                  time.Duration // in the window, from when arrivals were due to their answers
@@ -121,6 +122,7 @@ func (b *totals) add(t *counters) {
 	r.waited += t.waited
 	r.sampled += t.sampled
 	r.failing += t.failing
+	r.blocked += t.blocked
 	r.edges += t.edges
 	r.idle += t.idle
 	r.inSystem += t.inSystem
@@ -147,7 +149,8 @@ func (e *engine) sum(r *results.Record) counters {
 	}
 	n := &r.Counts
 	n.Renewals, n.RenewError = e.watchdog.renewals.Load(), e.watchdog.errors.Load()
-	n.Errors, n.ErrorSample = e.errors.copy()
+	n.Errors, n.EarlyErrors, n.ErrorSample = e.errors.copy()
+	n.StuckKeys = e.stuck.number(e)
 	if len(r.Plan.Classes) > 0 {
 		for _, cl := range e.classes {
 			r.Classes = append(r.Classes, e.result(cl))

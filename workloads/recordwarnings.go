@@ -29,28 +29,18 @@ func (e *engine) warn(r *results.Record, t counters) {
 	known := r.Warnings
 	r.Warnings = matrix.Warnings(*p, e.traits)
 	add := func(format string, args ...any) { r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...)) }
-	failing := 0.0 // share of the clients' time
-	if r.Elapsed > 0 {
-		failing = float64(t.failing) / float64(r.Elapsed) / float64(p.Clients)
-	}
+	stuck, failing := e.stuckText(r), e.failingText(r, t)
+	r.Partial = e.partial(r, t)
 	switch {
-	case e.cut.Load():
-		r.Partial = cmp.Or(e.why, "interrupted")
-	case !readable(e.after.err):
-		r.Partial = fmt.Sprintf("the server did not answer at the end: %v", e.after.err)
-	}
-	if paused := r.Generator.Paused; r.Partial == "" && paused >= minStopped && float64(paused) >= stoppedShare*float64(r.Elapsed) {
-		r.Partial = fmt.Sprintf("lockbench itself did not run for %s of %s", round(paused), round(r.Elapsed))
+	case r.Partial == "" && failing != "":
+		add("%s: the figures are those of the rest", failing)
+	case r.Partial == "" && stuck != "":
+		add("%s: the figures are those of the others", stuck)
 	}
 	for _, text := range []string{pauseWarning(r), grantGapWarning(r, e.ticker.grantGap)} {
 		if text != "" {
 			add("%s", text)
 		}
-	}
-	if r.Partial == "" && failing > failedShare {
-		r.Partial = fmt.Sprintf("requests that failed, and the pauses after them, took %.0f %% of the clients' time", 100*failing)
-	} else if failing > reportShare {
-		add("requests that failed, and the pauses after them, took %.0f %% of the clients' time: the figures are those of the rest", 100*failing)
 	}
 	if !readable(e.before.err) && r.Elapsed > 0 {
 		add("the server did not answer when the window opened: what a lock costs it is unknown: %v", e.before.err)
@@ -91,6 +81,60 @@ func (e *engine) warn(r *results.Record, t counters) {
 		}
 	}
 	r.Warnings = append(r.Warnings, known...)
+}
+
+// partial returns why r is less than a whole trial; empty for a whole one.
+func (e *engine) partial(r *results.Record, t counters) string {
+	paused := r.Generator.Paused
+	switch {
+	case e.cut.Load():
+		return cmp.Or(e.why, "interrupted")
+	case !readable(e.after.err):
+		return fmt.Sprintf("the server did not answer at the end: %v", e.after.err)
+	case paused >= minStopped && float64(paused) >= stoppedShare*float64(r.Elapsed):
+		return fmt.Sprintf("lockbench itself did not run for %s of %s", round(paused), round(r.Elapsed))
+	case r.Counts.Acquired == 0 && r.Counts.Wanted() > 0:
+		return e.nothingText(r, t)
+	case failingShare(r, t) > failedShare:
+		return e.failingText(r, t)
+	}
+	return ""
+}
+
+// nothingText says that nothing was granted in the window of r, and why.
+func (e *engine) nothingText(r *results.Record, t counters) string {
+	text := "nothing was granted in the window"
+	if e.granted() == 0 {
+		text = "nothing was granted"
+	}
+	switch failing := e.failingText(r, t); {
+	case failing != "":
+		return text + ": " + failing
+	case e.granted() == 0:
+		return text
+	}
+	return text + ": the locks of the warm-up were held to its end, or their holders had died; lengthen -duration, or shorten -hold or -ttl"
+}
+
+// failingShare returns the share of the clients' time that failed requests took, with what came of them.
+func failingShare(r *results.Record, t counters) float64 {
+	if r.Elapsed <= 0 {
+		return 0
+	}
+	return min(1, float64(t.failing+t.blocked)/float64(r.Elapsed)/float64(r.Plan.Clients)) // an attempt may fail on a key that was left locked
+}
+
+// failingText says what failed requests took of the clients' time, and which keys they left locked; empty if it is not worth a warning.
+func (e *engine) failingText(r *results.Record, t counters) string {
+	share, stuck := failingShare(r, t), e.stuckText(r)
+	switch {
+	case share <= reportShare:
+		return ""
+	case stuck == "":
+		return fmt.Sprintf("requests that failed, and the pauses after them, took %.0f %% of the clients' time (the first: %s)",
+			100*share, e.errors.firstError())
+	}
+	return fmt.Sprintf("%s; they, the pauses after them and the waits for those keys took %.0f %% of the clients' time", stuck, 100*share)
 }
 
 // recordWarnings returns the warnings that follow from the figures alone.

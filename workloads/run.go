@@ -193,6 +193,7 @@ type engine struct {
 
 	budget   *budget // of -n; nil without
 	errors   errorLog
+	stuck    stuck
 	panicked atomic.Pointer[error] // the first panic of a client
 	votes    votes
 	watchdog watchdog
@@ -299,6 +300,7 @@ func (e *engine) measure(ctx context.Context) {
 	e.ticker.close()
 	e.timeseries.close()
 	e.closeQueues()
+	e.errors.close()
 	e.after = e.read(context.WithoutCancel(ctx))
 	e.stopWaiting()
 }

@@ -137,9 +137,11 @@ func (e *engine) fillCost(r *results.Record, t counters) {
 // lock serves all.
 type errorLog struct {
 	mu     sync.Mutex
-	n      int64            // all of them
+	n      int64 // all of them
+	first  string
 	all    map[string]int64 // by class
 	counts map[string]int64 // those of the measured window
+	early  map[string]int64 // those before its end that are not: of what began in the warm-up
 	sample map[string]string
 }
 
@@ -158,11 +160,13 @@ func (g *errorLog) note(class string, err error, recorded bool) {
 }
 
 func (g *errorLog) count(class, op string, err error, recorded bool) {
+	text := shortened(op + ": " + err.Error())
 	if g.all == nil {
+		g.first = text
 		g.all, g.counts, g.sample = map[string]int64{}, map[string]int64{}, map[string]string{}
 	}
 	if _, have := g.sample[class]; !have {
-		g.sample[class] = shortened(op + ": " + err.Error())
+		g.sample[class] = text
 	}
 	if recorded {
 		g.counts[class]++
@@ -180,6 +184,27 @@ func shortened(text string) string {
 	return strings.ToValidUTF8(text[:maxErrorText], "") + "…"
 }
 
+// close ends the window.
+func (g *errorLog) close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for class, n := range g.all {
+		if early := n - g.counts[class]; early > 0 {
+			if g.early == nil {
+				g.early = map[string]int64{}
+			}
+			g.early[class] = early
+		}
+	}
+}
+
+// firstError returns the first of all.
+func (g *errorLog) firstError() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.first
+}
+
 func (g *errorLog) total() int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -192,8 +217,8 @@ func (g *errorLog) byClass() map[string]int64 {
 	return maps.Clone(g.all)
 }
 
-func (g *errorLog) copy() (counts map[string]int64, sample map[string]string) {
+func (g *errorLog) copy() (counts, early map[string]int64, sample map[string]string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return maps.Clone(g.counts), maps.Clone(g.sample)
+	return maps.Clone(g.counts), maps.Clone(g.early), maps.Clone(g.sample)
 }

@@ -4,7 +4,6 @@ package text
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -64,11 +63,7 @@ func (p *page) outcomes(c *results.Cell) {
 	if failed != nil {
 		p.item(yellow, "unanswered", format.Join(failed...))
 	}
-	for _, class := range slices.Sorted(maps.Keys(n.Errors)) {
-		text := class + " " + format.Count(n.Errors[class])
-		if sample := n.ErrorSample[class]; sample != "" {
-			text += ", the first: " + sample
-		}
+	for _, text := range view.Errors(n) {
 		p.item(yellow, "errors", text)
 	}
 	if n.Unknown > 0 {

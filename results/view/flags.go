@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/lockbench/lockbench/results"
@@ -124,4 +125,25 @@ func Overflows(c *results.Cell) (n int64) {
 		n += l.Overflow
 	}
 	return n
+}
+
+// Errors says how many requests failed in the window and in the warm-up, class by class, and what the first of each said.
+func Errors(n results.Counts) (lines []string) {
+	classes := slices.AppendSeq(slices.Collect(maps.Keys(n.Errors)), maps.Keys(n.EarlyErrors))
+	slices.Sort(classes)
+	for _, class := range slices.Compact(classes) {
+		var counts []string
+		if n := n.Errors[class]; n > 0 {
+			counts = append(counts, format.Count(n))
+		}
+		if n := n.EarlyErrors[class]; n > 0 {
+			counts = append(counts, format.Count(n)+" in the warm-up")
+		}
+		line := class + " " + format.And(counts)
+		if sample := n.ErrorSample[class]; sample != "" {
+			line += ", the first: " + sample
+		}
+		lines = append(lines, line)
+	}
+	return lines
 }

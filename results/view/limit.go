@@ -101,6 +101,10 @@ func nextOfRate(c *results.Cell, _ results.Limit) string {
 
 func sayErrors(c *results.Cell, l results.Limit) string {
 	failed := format.Plural(c.Counts.Failed(), "request") + " failed"
+	if l.Stuck > l.Failing {
+		return fmt.Sprintf("requests that failed left %s locked, and clients asked for those for %s of their time",
+			format.Plural(c.Counts.StuckKeys, "key"), format.Percent(l.Stuck))
+	}
 	if l.Failing > 0 {
 		return fmt.Sprintf("%s; they and the pauses after them took %s of the clients' time", failed, format.Percent(l.Failing))
 	}
