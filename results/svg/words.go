@@ -109,7 +109,7 @@ type notes struct{ words []string }
 func newNotes() *notes { return &notes{} }
 
 // signs are as many as there are doubts.
-var signs = []string{"*", "†", "‡", "§", "¶", "‖", "#"}
+var signs = []string{"*", "†", "‡", "§", "¶", "‖", "#", "◊"}
 
 // of returns the signs of a cell.
 func (n *notes) of(c *results.Cell) string { return n.signs(view.Doubts(c)) }

@@ -45,6 +45,8 @@ var flags = []flag{
 		"clients that were never granted a lock in the window; acquire latencies cannot show their waits"),
 	counted("errors", func(c *results.Cell) int64 { return c.Counts.Failed() },
 		"requests whose answer was not heard, or was a refusal; the record has the first of each class"),
+	{"stuck", true, func(c *results.Cell) string { return format.Labelled("stuck", c.Counts.StuckKeys) },
+		"keys that stayed locked for more than 1 % of the window since a request failed, there or in the warm-up"},
 	counted("lost", func(c *results.Cell) int64 { return c.Counts.LostRenewal },
 		"holds cut short, since a renewal said \"not yours\" or none was confirmed in the lease's time"),
 	counted("unknown", func(c *results.Cell) int64 { return c.Counts.Unknown },
