@@ -187,18 +187,45 @@ func concurrent(n ast.Node) bool {
 	return name == "Go"
 }
 
+// unwitnessed reports whether a statement injects a fault and drops the evidence: see fault.Proxy.Hold and Drop.
+func unwitnessed(n ast.Node) bool {
+	statement, ok := n.(*ast.ExprStmt)
+	if !ok {
+		return false
+	}
+	_, name := method(statement.X)
+	call, ok := statement.X.(*ast.CallExpr)
+	if !ok || name != "Hold" && name != "Drop" || len(call.Args) != 1 {
+		return false
+	}
+	direction, ok := call.Args[0].(*ast.SelectorExpr)
+	return ok && (direction.Sel.Name == "Requests" || direction.Sel.Name == "Replies")
+}
+
+// TestFaultsAreWitnessed: a test that ends a fault before it has happened tests something else, or fails.
+func TestFaultsAreWitnessed(t *testing.T) {
+	for name, f := range sources(t) {
+		if contains(f, unwitnessed) {
+			t.Errorf("%s: a call of Hold or Drop drops its result: wait until it is true, or say with _ = why not", name)
+		}
+	}
+}
+
 // TestSuiteLint plants what the tests above must notice.
 func TestSuiteLint(t *testing.T) {
 	for _, tt := range []struct {
 		body        string
 		skips, race bool
+		unwitnessed bool
 	}{
-		{"if testing.Short() { t.Skip() }", false, false},
-		{"if os.Getenv(`X`) == `` { t.Skip() }", true, false},
-		{"if testing.Short() { return }; t.Skipf(`now`)", true, false},
-		{"go f()", false, true},
-		{"all.Go(f)", false, true},
-		{"f()", false, false},
+		{body: "if testing.Short() { t.Skip() }"},
+		{body: "if os.Getenv(`X`) == `` { t.Skip() }", skips: true},
+		{body: "if testing.Short() { return }; t.Skipf(`now`)", skips: true},
+		{body: "go f()", race: true},
+		{body: "all.Go(f)", race: true},
+		{body: "f()"},
+		{body: "p.Drop(fault.Replies); p.Resume()", unwitnessed: true},
+		{body: "lost := p.Drop(fault.Replies); wait(lost); p.Resume()"},
 	} {
 		f, err := parser.ParseFile(positions, "planted_test.go", "package p\nfunc Test(t *testing.T) { "+tt.body+" }", 0)
 		if err != nil {
@@ -209,6 +236,9 @@ func TestSuiteLint(t *testing.T) {
 		}
 		if got := contains(f, concurrent); got != tt.race {
 			t.Errorf("%s: concurrent %t", tt.body, got)
+		}
+		if got := contains(f, unwitnessed); got != tt.unwitnessed {
+			t.Errorf("%s: unwitnessed %t", tt.body, got)
 		}
 	}
 }

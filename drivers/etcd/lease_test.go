@@ -108,6 +108,10 @@ func TestUnknownOutcomeCannotComeLate(t *testing.T) {
 		restore := p.Mute()
 		l := &drivers.Lease{Key: "k", TTL: time.Minute}
 		held, err := c.Try(t.Context(), l)
+		testwait.Until(t, "the server has granted it", func() bool {
+			there, err := direct.conns[0].Get(t.Context(), keyOf("k", l.Owner))
+			return err == nil && there.Count == 1
+		})
 		restore()
 		if held || drivers.ClassOf(err) != drivers.ClassTimeout || drivers.NoEffect(err) {
 			t.Fatalf("Try without an answer answered %t, %v", held, err)

@@ -39,7 +39,7 @@ func midTry(t *testing.T, lock string) *proxied {
 	cfg.Addrs, cfg.Conns, cfg.IOTimeout = []string{"redis://" + p.proxy.Addr()}, 1, time.Minute
 	p.Worker = start(t, Options{Driver: "rueidis", Config: cfg})
 	drivertest.Warm(t, p.Session(), p.lease.Key)
-	p.proxy.Hold(fault.Replies)
+	answered := p.proxy.Hold(fault.Replies)
 	go func() {
 		var err error
 		p.held, err = p.Session().Try(t.Context(), p.lease)
@@ -54,6 +54,7 @@ func midTry(t *testing.T, lock string) *proxied {
 		}
 		return left != 0
 	})
+	testwait.Until(t, "the answer is held back", answered)
 	return p
 }
 

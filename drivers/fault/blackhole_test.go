@@ -131,9 +131,9 @@ func TestBlackHole(t *testing.T) {
 
 func TestBytes(t *testing.T) {
 	p, client, server := pair(t)
-	p.Hold(fault.Replies)
+	held := p.Hold(fault.Replies)
 	server.send("cde\n")
-	until(t, "a reply is held", func() int64 { return p.Bytes(fault.Replies).Held }, 4)
+	testwait.Until(t, "a reply is held", held)
 	if got, want := p.Bytes(fault.Replies), (fault.Bytes{Passed: 2, Held: 4}); got != want {
 		t.Errorf("replies %+v, want %+v", got, want)
 	}

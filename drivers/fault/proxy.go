@@ -101,11 +101,20 @@ func targetOf(addr string) target {
 // Addr returns the host:port that clients connect to instead of the target.
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 
-// Hold keeps the bytes of a direction back until Resume; none are lost.
-func (p *Proxy) Hold(d Direction) { p.change(func() { p.way[d].hold = true }) }
+// Hold keeps the bytes of a direction back until Resume; none are lost. hit reports whether it holds any. Wait for that
+// before Resume: bytes that have been sent, and even had their effect, may not have reached the proxy yet.
+func (p *Proxy) Hold(d Direction) (hit func() bool) {
+	p.change(func() { p.way[d].hold = true })
+	return func() bool { return p.Bytes(d).Held > 0 }
+}
 
-// Drop drops the bytes of a direction. A connection that lost some is useless: cut it.
-func (p *Proxy) Drop(d Direction) { p.change(func() { p.way[d].drop = true }) }
+// Drop drops the bytes of a direction. A connection that lost some is useless: cut it. hit reports whether any were lost
+// since. Wait for that before Resume, as with Hold.
+func (p *Proxy) Drop(d Direction) (hit func() bool) {
+	var before int64
+	p.change(func() { p.way[d].drop, before = true, p.bytes[d].Dropped })
+	return func() bool { return p.Bytes(d).Dropped > before }
+}
 
 // Delay makes every byte of a direction arrive that much later. It adds latency but does not reduce bandwidth.
 func (p *Proxy) Delay(d Direction, by time.Duration) { p.change(func() { p.way[d].delay = by }) }
@@ -178,7 +187,7 @@ func (p *Proxy) Outage() (restore func()) {
 // request waiting on one of them would take a later reply for its own. It refuses new ones meanwhile: they would lose
 // their first replies without noticing.
 func (p *Proxy) Mute() (restore func()) {
-	p.Drop(Replies)
+	_ = p.Drop(Replies) // the connections are cut: no reply comes late
 	return func() { p.Outage()() }
 }
 

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/lockbench/lockbench/drivers/fault"
+	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -169,8 +170,12 @@ func TestProxy(t *testing.T) {
 		}},
 		{"holds requests", func(t *testing.T, p *fault.Proxy, got <-chan string) {
 			c := dial(t, p)
-			p.Hold(fault.Requests)
+			held := p.Hold(fault.Requests)
+			if held() {
+				t.Error("it holds what was not sent")
+			}
 			c.send("a\n")
+			testwait.Until(t, "a request is held", held)
 			c.expectSilence()
 			if len(got) != 0 {
 				t.Fatal("the server got a held request")
@@ -180,26 +185,28 @@ func TestProxy(t *testing.T) {
 		}},
 		{"holds replies", func(t *testing.T, p *fault.Proxy, got <-chan string) {
 			c := dial(t, p)
-			p.Hold(fault.Replies)
+			held := p.Hold(fault.Replies)
 			c.send("a\n")
 			expectServed(t, got, "a\n")
+			testwait.Until(t, "a reply is held", held)
 			c.expectSilence()
 			p.Resume()
 			c.expect("a\n")
 		}},
 		{"holds what was under way when it is cut", func(t *testing.T, p *fault.Proxy, got <-chan string) {
 			c := dial(t, p)
-			p.Hold(fault.Replies)
+			held := p.Hold(fault.Replies)
 			c.send("a\n")
 			expectServed(t, got, "a\n")
+			testwait.Until(t, "a reply is held", held)
 			p.Cut()
 			c.expectEnd()
 		}},
 		{"drops requests", func(t *testing.T, p *fault.Proxy, got <-chan string) {
 			c := dial(t, p)
-			p.Drop(fault.Requests)
+			lost := p.Drop(fault.Requests)
 			c.send("a\n")
-			until(t, "a request is lost", func() int64 { return p.Bytes(fault.Requests).Dropped }, 2)
+			testwait.Until(t, "a request is lost", lost)
 			c.expectSilence()
 			p.Resume()
 			c.send("b\n")
@@ -208,10 +215,13 @@ func TestProxy(t *testing.T) {
 		}},
 		{"drops replies", func(t *testing.T, p *fault.Proxy, got <-chan string) {
 			c := dial(t, p)
-			p.Drop(fault.Replies)
+			lost := p.Drop(fault.Replies)
+			if lost() {
+				t.Error("it has lost what was not sent")
+			}
 			c.send("a\n")
 			expectServed(t, got, "a\n")
-			until(t, "a reply is lost", func() int64 { return p.Bytes(fault.Replies).Dropped }, 2)
+			testwait.Until(t, "a reply is lost", lost)
 			c.expectSilence()
 			p.Resume()
 			c.send("b\n")
@@ -329,8 +339,9 @@ func TestCloseTwice(t *testing.T) {
 	c := dial(t, p)
 	c.send("a\n")
 	c.expect("a\n")
-	p.Hold(fault.Replies) // must not keep Close from returning
+	held := p.Hold(fault.Replies) // must not keep Close from returning
 	c.send("b\n")
+	testwait.Until(t, "a reply is held", held)
 	if err := p.Close(); err != nil {
 		t.Fatal(err)
 	}

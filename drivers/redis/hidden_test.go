@@ -142,9 +142,10 @@ func TestSilentLink(t *testing.T) {
 		cfg.Addrs, cfg.IOTimeout = []string{proxy.Addr()}, 2*time.Second
 		var w woken
 		add(t, listen(t, open(t, driver, cfg), &w), "k")
-		proxy.Drop(fault.Replies)
+		lost := proxy.Drop(fault.Replies)
 		before := connections()
 		handOver(t, a, "k")
+		testwait.Until(t, "the listener is not told", lost)
 		testwait.Until(t, "the silent connection is given up for another", func() bool { return connections() != before })
 		proxy.Resume()
 		testwait.Until(t, "it reports the break", func() bool { return w.count("") > 0 })

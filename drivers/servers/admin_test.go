@@ -61,10 +61,10 @@ func TestPromoteWithoutHeldWrite(t *testing.T) {
 			testwait.Until(t, "the replicas have a write", func() bool {
 				return offset(t, behind) == offset(t, r.Primary) && offset(t, current) == offset(t, r.Primary)
 			})
-			through[0].Hold(fault.Replies)
+			held := through[0].Hold(fault.Replies)
 			say(t, r.Primary, "SET", "k", "v")
 			written := offset(t, r.Primary)
-			testwait.Until(t, "the link holds a write", func() bool { return through[0].Bytes(fault.Replies).Held > 0 })
+			testwait.Until(t, "the link holds a write", held)
 			if err := current.AwaitOffset(t.Context(), written); err != nil {
 				t.Fatal(err)
 			}
@@ -146,10 +146,10 @@ func TestSentinelPromotesWithoutHeldWrite(t *testing.T) {
 		return StartSentinel(ctx, 1, 1, RedisOptions{Link: through.add})
 	})
 	primary, replica := s.Nodes[0], s.Nodes[1]
-	through[0].Hold(fault.Replies)
+	held := through[0].Hold(fault.Replies)
 	say(t, primary, "SET", "k", "v")
 	written := offset(t, primary)
-	testwait.Until(t, "the link holds a write", func() bool { return through[0].Bytes(fault.Replies).Held > 0 })
+	testwait.Until(t, "the link holds a write", held)
 	if err := primary.Kill(); err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@
 package zookeeper_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -36,15 +37,18 @@ func TestPlaceEndsWithItsSession(t *testing.T) {
 	proxy := proxied(t, z.Nodes[0])
 	const key, line = "test:line", "/test:line"
 	holder := client(t, open(t, drivers.Config{Addrs: z.URLs(), Clients: 1}), 0)
-	s := client(t, open(t, drivers.Config{Addrs: []string{proxy.Addr()}, Clients: 1, TTL: time.Second}), 0)
+	s := client(t, open(t, drivers.Config{Addrs: []string{proxy.Addr()}, Clients: 1, TTL: ensembleTime}), 0)
 	held, conn := hold(t, holder, key), raw(t, z.Nodes[0])
 	first := nodes(t, conn, line)[0]
-	l := &drivers.Lease{Key: key, TTL: long, Deadline: time.Now().Add(300 * time.Millisecond)}
+	l := &drivers.Lease{Key: key, TTL: long}
 	w, _ := drivers.As[drivers.Waiter](s)
-	for time.Now().Before(l.Deadline) {
-		if err := w.Wait(t.Context(), l); err != nil {
-			t.Fatal(err)
-		}
+	ctx, cancel := context.WithCancel(t.Context())
+	waited := make(chan error, 1)
+	go func() { waited <- w.Wait(ctx, l) }()
+	testwait.Until(t, "it stands in line", func() bool { return len(nodes(t, conn, line)) == 2 })
+	cancel()
+	if err := <-waited; err == nil {
+		t.Fatal("Wait ends although the key is held")
 	}
 	var place string
 	for _, name := range nodes(t, conn, line) {

@@ -76,8 +76,7 @@ func (n Network) Silence() int64 { return n.each((*fault.Proxy).Silence) }
 // Hold keeps everything back until Resume, and returns on how many connections.
 func (n Network) Hold() int64 {
 	return n.each(func(p *fault.Proxy) {
-		p.Hold(fault.Requests)
-		p.Hold(fault.Replies)
+		_, _ = p.Hold(fault.Requests), p.Hold(fault.Replies)
 	})
 }
 

@@ -84,7 +84,7 @@ func (r *replicated) Close() error { return errors.Join(r.links.close(), r.stop(
 
 // HoldLink implements hazards.Replicated.
 func (r *replicated) HoldLink(ctx context.Context) (err error) {
-	r.links[0].Hold(fault.Replies) // the primary answers the replica's request for changes
+	_ = r.links[0].Hold(fault.Replies) // the offsets show what it has kept: the primary answers the replica's request for changes
 	r.held = true
 	r.since, err = r.ReplicationOffset(ctx)
 	return err

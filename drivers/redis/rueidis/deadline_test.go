@@ -11,6 +11,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/fault"
 	"github.com/lockbench/lockbench/drivers/redis"
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
+	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
 func dial(t *testing.T, url string) redis.Conn {
@@ -40,7 +41,7 @@ func TestDeadlineIsOnesOwn(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer proxy.Close()
-				direct, c := dial(t, url), dial(t, "redis://"+proxy.Addr())
+				c := dial(t, "redis://"+proxy.Addr())
 				set := func(way, key string, limit time.Duration) error {
 					ctx, cancel := context.WithTimeout(t.Context(), limit)
 					defer cancel()
@@ -52,18 +53,10 @@ func TestDeadlineIsOnesOwn(t *testing.T) {
 					_, err := c.Do(ctx, args, 1)
 					return err
 				}
-				proxy.Hold(fault.Replies)
+				held := proxy.Hold(fault.Replies)
 				failed, answered := make(chan error, 1), make(chan error, 1)
 				go func() { failed <- set(first, "first", 500*time.Millisecond) }()
-				for { // until the first command has arrived
-					reply, err := direct.Do(t.Context(), []string{"EXISTS", "first"}, 1)
-					if err != nil {
-						t.Fatal(err)
-					}
-					if n, _ := reply.AsInt(); n == 1 {
-						break
-					}
-				}
+				testwait.Until(t, "the first command is answered", held)
 				go func() { answered <- set(second, "second", time.Minute) }()
 				if err := <-failed; !errors.Is(err, context.DeadlineExceeded) {
 					t.Errorf("the first command answers %v", err)
