@@ -30,11 +30,11 @@ run: ## one real run: a private redis-server if there is one, else the embedded 
 	$(GO) run ./cmd/lockbench $(ARGS)
 
 test: setup ## the tests: one real server of each kind, no race detector (PKGS=./drivers/... for a part)
-	$(GO) test -short $(TESTFLAGS) -p $(SUITES) -timeout 20m $(PKGS)
+	./scripts/test.sh -short $(TESTFLAGS) $(PKGS)
 
 # The browser module is not among the packages: it is tested only with all of them.
 test-all: setup-all ## all tests: also every combination, outages, fail-overs, ensembles, pages in a browser
-	$(GO) test $(TESTFLAGS) -p $(SUITES) -timeout 20m $(PKGS)
+	./scripts/test.sh $(TESTFLAGS) $(PKGS)
 ifeq ($(PKGS),./...)
 	cd results/html/browser && $(GO) test $(TESTFLAGS) ./...
 endif
@@ -44,7 +44,7 @@ endif
 RACEPKGS  ?= ./cmd/... ./drivers/... ./workloads/... ./results ./results/export ./results/history ./scripts/killed ./scripts/overhead ./scripts/recovery ./scripts/reproduce
 RACEFLAGS ?= -short
 race: setup ## the tests of all packages that start goroutines, under the race detector, in random order
-	$(GO) test -race -shuffle=on $(RACEFLAGS) $(TESTFLAGS) -p $(SUITES) -timeout 30m $(RACEPKGS)
+	./scripts/test.sh -race -shuffle=on $(RACEFLAGS) $(TESTFLAGS) $(RACEPKGS)
 
 flakes: setup ## make test RUNS (20) times next to LOAD (6) busy loops, and list what failed (PKGS=… for a part)
 	./scripts/flakes.sh $(RUNS) $(LOAD) $(PKGS)
