@@ -3,6 +3,7 @@ package results
 // What limits the throughput of a load: read off the record, so that a report of last year's runs says it too.
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -16,10 +17,11 @@ type LimitedBy string
 const (
 	ByRate        LimitedBy = "rate"        // an open loop whose arrivals were all answered in time
 	ByErrors      LimitedBy = "errors"      // requests that failed, and the pauses after them, took the clients' time or lost arrivals
-	ByKey         LimitedBy = "key"         // keys are held, or on their way from one holder to the next, for most of the time
+	ByKey         LimitedBy = "key"         // keys are locked for most of the time: held, or changing hands
 	ByServerCPU   LimitedBy = "server CPU"  // the server has no processor time left
 	ByLease       LimitedBy = "lease"       // clients wait for keys whose holders have died
 	ByGenerator   LimitedBy = "generator"   // lockbench or its machine
+	ByMachine     LimitedBy = "machine"     // lockbench and its private server, on the cores that they share
 	ByConnections LimitedBy = "connections" // requests wait for one of a pool
 	ByLock        LimitedBy = "lock (wait)" // keys are free though clients wait for them
 	ByClients     LimitedBy = "clients"     // there are too few to keep the keys busy
@@ -28,9 +30,14 @@ const (
 
 // Limit is what limits a throughput, and the shares of time that it is inferred from.
 //
-// A key's time has four parts: it is held; it is on its way from one holder to the next, which takes a round trip at
-// least; it is dead, which is locked by a holder that has died; or it is free. Free time is split by whether a client waits for
-// the key.
+// A key's time has four parts: a client holds it; it changes hands; it is dead, which is locked by a holder that has died;
+// or it is free. Free time is split by whether a client waits for the key.
+//
+// A key changes hands while it is locked at the server and no client holds it: while the answer to the grant is on its way to
+// the client, and later the request that releases it. The answers to a grant and to a release are alike, so the release that was
+// measured under the load, from its request to its answer, stands for both ways. A design that acquires in several requests
+// is locked for longer than that, after the first of them. Where the release itself makes the next client the holder (see passes), the
+// key stays locked until that client learns of it: the rest of the hand-off.
 //
 // The limits are tried in this order, from what is certain to what is inferred from times that the former would stretch:
 //
@@ -39,7 +46,9 @@ const (
 //     asked for, on however busy a machine.
 //  2. errors: failed requests took the clients' time, or waits for the keys that they left locked did, so that all other
 //     times are those of the rest; or arrivals that found free clients were lost to them.
-//  3. key, if it is held for 90 % of the time: no server and no other lock makes that faster.
+//  3. key, if it is held for 90 % of the time: no server and no other lock makes that faster. Then what makes the bound
+//     (Bound.By), if the throughput is 90 % of it: keys, connections, or clients that locks do not hold up. That takes round
+//     trips as short as without load, so that nothing else is busy enough to matter.
 //  4. server CPU, if it used 90 % of what it can: Redis and Valkey execute on one core a node, other servers of
 //     lockbench's own on all that lockbench leaves them. Before the generator, which may be busy as well: a faster one
 //     would find the same server. So if the thread that executes the commands of a node ran for 90 % of the time; or ran
@@ -47,12 +56,13 @@ const (
 //     its own verdict.
 //  5. lease, if the clients are held up by locks (Contended) and spend more than half of their waits at dead keys. Leases end
 //     by the clock, on however busy a machine.
-//  6. generator, by its own verdict. All that follows is inferred from times that a busy machine stretches.
+//  6. generator, by its own verdict; or machine, if lockbench and a private server used up the cores that they share, and
+//     the server a third of it at least. All that follows is inferred from times that a busy machine stretches.
 //  7. connections: as many requests are under way or wait for a connection as the pool has.
-//  8. key or lock, if the clients are held up by locks: whichever takes the larger part of the key's time, the holds with
-//     their round trips or the time in which the key is free although a client waits. If that is not Known, neither is the
+//  8. key or lock, if the clients are held up by locks: whichever takes the larger part of the key's time, being locked (held or
+//     changing hands) or being free although a client waits. If that is not Known, neither is the
 //     limit.
-//  9. server CPU or generator, if requests take four times as long as a round trip without load: there they queue, at a
+//  9. server CPU, generator or machine, if requests take four times as long as a round trip without load: there they queue, at a
 //     server that used more than half of what it can, or on a machine that was 85 % busy. On cores of its own the server
 //     is also the limit if it ran or waited for a core for more than half of the time, and lockbench's cores were less busy. At an external server whose
 //     processors nobody knows, they may.
@@ -61,7 +71,7 @@ const (
 // It errs where the record knows averages alone. The waits are not recorded key by key: a key with w waiting clients on
 // average counts as waited for during 1 − e^−w of its free time, as if they came independently, and at least for the
 // recorded hand-offs. Who wants a dead key counts as waiting for half of the time that it is dead, and all clients at the
-// most for all of it; but at least as many wait while a key is dead as at other times. The round trip is that without load, so what requests take beyond it under load counts as free. Of
+// most for all of it; but at least as many wait while a key is dead as at other times. Of
 // skewed keys only the busiest is known, and only if it makes the bound (Bound.By); else Known is false. An external
 // server may share its processor with others. CPU time that is not known rules nothing out: see ServerCores.
 type Limit struct {
@@ -76,7 +86,7 @@ type Limit struct {
 	Known   bool
 	Hottest bool
 	Held    float64
-	Trip    float64 // a round trip for each lock
+	Moving  float64 // locked while no client holds it: changing hands
 	Dead    float64 // locked by a holder that has died, for as long as its lease at the most
 	Waited  float64 // free, while a client waited
 	Idle    float64 // free, and nobody waited
@@ -240,7 +250,7 @@ func (f Figures) limitedBy(l *Limit, r *Record) LimitedBy {
 		serverBusy = l.ServerCores / l.CoresOf
 	}
 	apart := r.Cores.Pinned()
-	l.Contended = l.Waiting > mostly || l.Held+l.Trip >= nearLimit || gaveUp
+	l.Contended = l.Waiting > mostly || l.Held+l.Moving >= nearLimit || gaveUp
 	unused := l.Waited
 	if gaveUp {
 		unused += l.Idle // who gave up would have used it
@@ -252,6 +262,12 @@ func (f Figures) limitedBy(l *Limit, r *Record) LimitedBy {
 		return ByErrors
 	case l.Held >= nearLimit:
 		return ByKey
+	case f.Efficiency() >= nearLimit && f.Bound.By == "keys" && r.Traits.Exclusive:
+		return ByKey
+	case f.Efficiency() >= nearLimit && f.Bound.By == "clients" && !l.Contended:
+		return ByClients
+	case f.Efficiency() >= nearLimit && f.Bound.By == "connections":
+		return ByConnections
 	case serverBusy >= nearLimit:
 		return ByServerCPU
 	case l.Thread.Ran >= nearLimit, l.Thread.Busy() >= nearLimit && (apart || !f.Generator.Saturated):
@@ -259,12 +275,12 @@ func (f Figures) limitedBy(l *Limit, r *Record) LimitedBy {
 	case l.Contended && l.Blocked > mostly*l.Waiting:
 		return ByLease
 	case f.Generator.Saturated:
-		return ByGenerator
+		return f.busyCores(l, r)
 	case pool > 0 && pool < r.Plan.Clients && f.requests() >= nearLimit*float64(pool):
 		return ByConnections
 	case l.Contended && !l.Known:
 		return ByUnknown
-	case l.Contended && l.Held+l.Trip >= unused:
+	case l.Contended && l.Held+l.Moving >= unused:
 		return ByKey
 	case l.Contended:
 		return ByLock
@@ -273,11 +289,25 @@ func (f Figures) limitedBy(l *Limit, r *Record) LimitedBy {
 	case l.Slower >= queuedRatio && apart && l.Thread.Busy() > max(mostly, f.Generator.Machine):
 		return ByServerCPU
 	case l.Slower >= queuedRatio && f.Generator.Machine >= crowded:
-		return ByGenerator
+		return f.busyCores(l, r)
 	case l.Slower >= queuedRatio && l.CoresOf == 0 && r.Server.Kind == "external":
 		return ByUnknown
 	}
 	return ByClients
+}
+
+// busyCores returns what used up the cores that lockbench runs on: ByMachine if a private server did so together with it, else
+// ByGenerator.
+func (f Figures) busyCores(l *Limit, r *Record) LimitedBy {
+	if r.Server.Kind != "private" || r.Cores.Pinned() || f.Generator.Quota > 0 {
+		return ByGenerator
+	}
+	own, server, cores := f.Generator.CPU, l.ServerCores, r.Env.CPUs
+	alone := own >= nearLimit*float64(cmp.Or(r.Env.GOMAXPROCS, cores)) || server < (own+server)/3
+	if alone || own+server < crowded*float64(cores) {
+		return ByGenerator
+	}
+	return ByMachine
 }
 
 // clientTime fills in what the clients did, of the time that they had together. In an open loop that had clients left it is
@@ -324,32 +354,45 @@ func (f Figures) keyTime(l *Limit, r *Record, waited float64, window time.Durati
 	if !r.Traits.Exclusive || r.Plan.Keys < 1 {
 		return
 	}
-	hold, trip := f.Latency[Hold].Mean.Seconds(), f.Bound.RoundTrip().Seconds()
+	hold, release := f.Latency[Hold].Mean.Seconds(), f.Latency[Release].Mean.Seconds()
 	share := 1 / float64(r.Plan.Keys) // of all locks, those of the key
 	if r.Plan.Keys > 1 && uneven(&r.Plan) {
 		b := f.Bound
-		if b.By != "keys" || b.LocksPerS <= 0 || hold+trip <= 0 {
+		each := hold + b.RoundTrip().Seconds()
+		if b.By != "keys" || b.LocksPerS <= 0 || each <= 0 {
 			return
 		}
-		share = 1 / (b.LocksPerS * (hold + trip))
+		share = 1 / (b.LocksPerS * each)
 		l.Hottest = f.refused() <= backlogWorth // see Bound: all keys are the limit else
 	}
 	l.Known = true
 	l.Held = min(1, f.Rate*share*hold)
-	l.Trip = min(1-l.Held, f.Rate*share*trip)
+	handoff := f.Latency[Handoff]
+	gaps := float64(handoff.Count) * (float64(handoff.Mean) - 1e9*release) / float64(window) * share // between releases and the next grants
+	moving := f.Rate * share * release
+	if r.passes() {
+		moving, gaps = moving+max(0, gaps), 0
+	}
+	l.Moving = min(1-l.Held, moving)
 	blocked := f.deadTime(l, r, waited, share, window)
 	if waited > 0 {
 		l.Blocked = l.Waiting * blocked / waited
 	}
-	free := 1 - l.Held - l.Trip - l.Dead
+	free := 1 - l.Held - l.Moving - l.Dead
 	if free <= 0 {
 		return
 	}
 	waiters := (waited - blocked) / float64(window) * share
-	handoff := f.Latency[Handoff]
-	recorded := float64(handoff.Count) * (float64(handoff.Mean) - 1e9*trip) / float64(window) * share
-	l.Waited = min(free, max(recorded, free*(1-math.Exp(-waiters))))
+	l.Waited = min(free, max(gaps, free*(1-math.Exp(-waiters))))
 	l.Idle = free - l.Waited
+}
+
+// passes reports whether a release makes the next client in line the holder, in the same step: a swap, or a service with sessions
+// that wait in a line of its own. Redis has no such line.
+func (r *Record) passes() bool {
+	p := &r.Plan
+	redis := r.Server.Name == "redis" || r.Server.Name == "valkey" || r.Server.Name == "miniredis"
+	return p.Wait == "queue" && p.Handover == "swap" || p.Wait == "native" && r.Traits.Session && !redis
 }
 
 // deadTime fills in for how much of a key's time it is locked by holders that have died, and returns for how much of the time that
@@ -364,7 +407,7 @@ func (f Figures) deadTime(l *Limit, r *Record, waited, share float64, window tim
 	if lease > 0 {
 		each = min(each, float64(lease))
 	}
-	l.Dead = min(1-l.Held-l.Trip, deaths*each/float64(window)*share)
+	l.Dead = min(1-l.Held-l.Moving, deaths*each/float64(window)*share)
 	n := f.Counts
 	wanted := float64(n.Acquired + n.Contended + n.TimedOut + n.Unfinished)
 	came := min(wanted*l.Dead*each/2, deaths*float64(r.Plan.Clients)*each)

@@ -192,7 +192,7 @@ func connections(n int) string {
 func (p *page) generator(c *results.Cell) {
 	g := c.Generator
 	if !p.verbose {
-		if g.Saturated && c.Limit().By != results.ByGenerator {
+		if by := c.Limit().By; g.Saturated && by != results.ByGenerator && by != results.ByMachine {
 			p.item(yellow, "generator", "SATURATED: latencies have its delays in them: "+g.Why)
 		}
 		return

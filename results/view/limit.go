@@ -29,6 +29,7 @@ var Limits = []Limiting{
 	{results.ByLease, "clients waited for keys whose holders had died, until their leases ended", sayLease, nextOfLease},
 	{results.ByServerCPU, "the server had no processor time left", sayServer, nextOfServer},
 	{results.ByGenerator, "lockbench or its machine was busy, so that it is not the lock's limit", sayGenerator, nextOfGenerator},
+	{results.ByMachine, "lockbench and the server used up the cores that they share, so that it is not the lock's limit", sayMachine, nextOfGenerator},
 	{results.ByConnections, "requests waited for one of a pool", sayConnections, nextOfConnections},
 	{results.ByClients, "there were too few to keep the keys busy", sayClients, nextOfClients},
 	{results.ByRate, "all arrivals were answered in time", sayRate, nextOfRate},
@@ -174,6 +175,11 @@ func sayGenerator(c *results.Cell, l results.Limit) string {
 		format.Three(l.Slower), what, format.Percent(c.Generator.Machine), format.Three(c.Generator.CPU), n)
 }
 
+func sayMachine(c *results.Cell, l results.Limit) string {
+	return fmt.Sprintf("shared with the server: of its %d cores the server used %s and lockbench %s",
+		c.First().Env.CPUs, format.Three(l.ServerCores), format.Three(c.Generator.CPU))
+}
+
 func nextOfGenerator(c *results.Cell, _ results.Limit) string {
 	if k := c.First().Server.Kind; k == "in-process" || k == "embedded" {
 		return "fewer clients, or a machine with more processors: the lock runs within lockbench"
@@ -209,9 +215,9 @@ func keyWords(c *results.Cell, l results.Limit) (keys, were string) {
 // sayKeys says how keys spent their time, the larger part first.
 func sayKeys(c *results.Cell, l results.Limit) string {
 	keys, were := keyWords(c, l)
-	trip, dead, waited, idle := "", "", "", ""
-	if l.Trip > 0 {
-		trip = fmt.Sprintf("changed hands for %s (a round trip each)", format.Percent(l.Trip))
+	moved, dead, waited, idle := "", "", "", ""
+	if l.Moving > 0 {
+		moved = fmt.Sprintf("changed hands for %s (a release took %s)", format.Percent(l.Moving), format.Duration(c.Latency[results.Release].Mean))
 	}
 	if l.Dead >= 0.005 {
 		dead = fmt.Sprintf("stayed locked by dead holders for %s", format.Percent(l.Dead))
@@ -223,16 +229,16 @@ func sayKeys(c *results.Cell, l results.Limit) string {
 		idle = fmt.Sprintf("for %s with nobody waiting", format.Percent(l.Idle))
 	}
 	held := were + " held for " + format.Percent(l.Held)
-	parts := []string{held + " of the time", trip, dead, waited, idle}
+	parts := []string{held + " of the time", moved, dead, waited, idle}
 	if l.By == results.ByLock {
 		waited = fmt.Sprintf("stood free for %s of the time while clients waited", format.Percent(l.Waited))
-		parts = []string{waited, idle, held, trip, dead}
+		parts = []string{waited, idle, held, moved, dead}
 	}
 	return keys + " " + format.And(nonEmpty(parts))
 }
 
 func nextOfKey(c *results.Cell, l results.Limit) string {
-	if line := queue(c); l.Trip > l.Held && line != "" {
+	if line := queue(c); l.Moving > l.Held && line != "" {
 		return line + ": clients of one process then pass a key on among themselves"
 	}
 	if l.Hottest {
@@ -249,7 +255,7 @@ func nextOfKey(c *results.Cell, l results.Limit) string {
 func nextOfLock(c *results.Cell, _ results.Limit) string {
 	why := "keys stood free although clients waited"
 	if gap := c.Latency[results.Handoff]; gap.Quantile(0.5) > 0 {
-		why = fmt.Sprintf("keys stood free for %s between holders", format.Duration(gap.P50))
+		why = fmt.Sprintf("half of the hand-offs, from the release sent to the next grant, took longer than %s", format.Duration(gap.P50))
 	}
 	if line := queue(c); line != "" {
 		return line + ": " + why

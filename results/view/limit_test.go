@@ -20,10 +20,19 @@ func TestNext(t *testing.T) {
 		{"clients that think", func(*results.Record) {},
 			"clients: 8 clients spent 19 % of the time in requests, held locks for 62 %, thought or paused for 19 % and waited for 0 %; keys were free for 94 %",
 			"-clients 32: "},
-		{"free keys", func(r *results.Record) { r.Plan.Keys, r.Plan.Clients, r.Bound.Waited = 12, 64, 600*time.Second },
+		{"free keys", func(r *results.Record) { r.Plan.Keys, r.Plan.Clients, r.Bound.Waited = 14, 64, 600*time.Second },
 			"lock (wait): keys stood free for ", "-wait queue -handover swap: "},
+		{"free keys between slow hand-offs", func(r *results.Record) {
+			r.Plan.Keys, r.Plan.Clients, r.Bound.Waited, r.Plan.Wait, r.Plan.Handover = 14, 64, 600*time.Second, "queue", "swap"
+			r.Plan.Handover, r.Latency[results.Handoff] = "release", results.Latency{Count: 50_000, Mean: time.Millisecond, P50: 900 * time.Microsecond}
+		}, "lock (wait): keys stood free for 56 % of the time while clients waited, were held for 36 % and changed hands for 7.1 % (a release took 200 µs)",
+			"-handover swap: half of the hand-offs, from the release sent to the next grant, took longer than 900 µs"},
+		{"a machine that the server shares", func(r *results.Record) {
+			r.Cost.ServerCPUUs, r.Server.Name = 360, "zookeeper"
+			r.Generator = results.Generator{CPU: 2, Machine: 0.99, Saturated: true, Why: "the machine was 99 % busy"}
+		}, "machine: shared with the server: of its 4 cores the server used 1.80 and lockbench 2.00", "run lockbench on another machine than the server (-addr)"},
 		{"free keys, waited for in a queue", func(r *results.Record) {
-			r.Plan.Keys, r.Plan.Clients, r.Bound.Waited, r.Plan.Wait, r.Plan.Handover = 12, 64, 600*time.Second, "queue", "swap"
+			r.Plan.Keys, r.Plan.Clients, r.Bound.Waited, r.Plan.Wait, r.Plan.Handover = 14, 64, 600*time.Second, "queue", "swap"
 		}, "lock (wait): keys stood free for ", "another design (lockbench list): "},
 		{"a held key", func(r *results.Record) { r.Plan.Keys = 5 }, "key: keys were held for 100 % of the time", "-keys 10, or shorter holds"},
 		{"a full server, many tries", func(r *results.Record) { r.Cost.ServerCPUUs, r.Cost.Tries = 190, 3 },
@@ -84,7 +93,7 @@ func TestNext(t *testing.T) {
 		}
 		c.change(r)
 		cell := &results.Cell{Trials: []*results.Record{r}, Counts: r.Counts, Latency: r.Latency, Safety: r.Safety, Cost: r.Cost, Bound: r.Bound,
-			Rate: results.Spread{Median: r.Throughput()}}
+			Rate: results.Spread{Median: r.Throughput()}, Generator: r.Generator}
 		if got := Limit(cell); !strings.HasPrefix(got, c.limit) || c.limit == "" && got != "" {
 			t.Errorf("%s: limited by %q, want %q", c.name, got, c.limit)
 		}
