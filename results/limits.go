@@ -36,8 +36,9 @@ const (
 // A key changes hands while it is locked at the server and no client holds it: while the answer to the grant is on its way to
 // the client, and later the request that releases it. The answers to a grant and to a release are alike, so the release that was
 // measured under the load, from its request to its answer, stands for both ways. A design that acquires in several requests
-// is locked for longer than that, after the first of them. Where the release itself makes the next client the holder (see passes), the
-// key stays locked until that client learns of it: the rest of the hand-off.
+// is locked for longer than that, after the first of them. Where a service makes the next client in line the holder as it releases
+// (see passes), the key stays locked until that client learns of it: the rest of the hand-off. A key that is passed on within
+// lockbench (Plan.Handover) is locked as well, but for microseconds, and now and then it is released in earnest.
 //
 // The limits are tried in this order, from what is certain to what is inferred from times that the former would stretch:
 //
@@ -387,12 +388,11 @@ func (f Figures) keyTime(l *Limit, r *Record, waited float64, window time.Durati
 	l.Idle = free - l.Waited
 }
 
-// passes reports whether a release makes the next client in line the holder, in the same step: a swap, or a service with sessions
-// that wait in a line of its own. Redis has no such line.
+// passes reports whether a release makes the next client in line the holder, in the same step, as in services with sessions and a
+// line of their own. Redis has no such line.
 func (r *Record) passes() bool {
-	p := &r.Plan
 	redis := r.Server.Name == "redis" || r.Server.Name == "valkey" || r.Server.Name == "miniredis"
-	return p.Wait == "queue" && p.Handover == "swap" || p.Wait == "native" && r.Traits.Session && !redis
+	return r.Plan.Wait == "native" && r.Traits.Session && !redis
 }
 
 // deadTime fills in for how much of a key's time it is locked by holders that have died, and returns for how much of the time that

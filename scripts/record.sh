@@ -112,6 +112,7 @@ text killed.txt "$go" run ./scripts/killed -n 100 -within 10s -seed 7
 
 text overhead.txt "$go" run ./scripts/overhead -rounds 9 -duration 1500ms
 text limits.txt "$go" run ./scripts/limits
+text locked.txt "$go" run ./scripts/limits -locked -duration 4s
 text flush.txt "$go" test -run '^$' -bench FlushDelay -benchtime 9x ./drivers/redis/rueidis
 text watched.txt "$go" test -run '^$' -bench Live -benchtime 9x ./workloads/observe
 text pace.txt "$go" test -run '^$' -bench Lag -benchtime 9x ./workloads/pace

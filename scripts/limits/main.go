@@ -1,7 +1,8 @@
 // Command limits plants what limits a load, one after the other, and checks that lockbench names it: the verdict of most of the
-// rounds must be the planted one.
+// rounds must be the planted one. With -locked it holds for how long keys were locked against what another connection saw.
 //
 //	go run ./scripts/limits -rounds 7
+//	go run ./scripts/limits -locked
 package main
 
 import (
@@ -22,6 +23,8 @@ import (
 
 	"github.com/lockbench/lockbench/cmd/cli"
 	_ "github.com/lockbench/lockbench/drivers/all"
+	"github.com/lockbench/lockbench/drivers/fault"
+	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/spawn"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/view"
@@ -38,8 +41,9 @@ type plant struct {
 	what   string
 	want   results.LimitedBy
 	flags  string
-	env    string // of lockbench
-	beside bool   // a busy loop is on the server's core
+	env    string        // of lockbench
+	beside bool          // a busy loop is on the server's core
+	behind time.Duration // that the way to a server takes, and the way back
 }
 
 // plants are those whose limit is known before. The keys are enough for the clients seldom to meet, if it is not for the lock.
@@ -58,6 +62,10 @@ var plants = []plant{
 	{what: "holders that die, with leases of 300 ms", want: results.ByLease,
 		flags: "-driver rueidis -clients 16 -keys 4 -hold 1ms -ttl 300ms -crash 20% -wait poll -poll 2ms"},
 	{what: "four clients that hold for 1 ms", want: results.ByClients, flags: "-driver rueidis -clients 4 -keys 400 -hold 1ms -wait none"},
+	{what: "three clients behind 25 ms", want: results.ByClients, behind: 12500 * time.Microsecond,
+		flags: "-driver rueidis -clients 3 -keys 3 -key-dist own"},
+	{what: "ZooKeeper on the cores of lockbench", want: results.ByMachine,
+		flags: "-driver zookeeper -clients 256 -keys 10240 -wait none"},
 	{what: "arrivals at 500 a second", want: results.ByRate, flags: "-driver rueidis -clients 16 -keys 1600 -wait none -rate 500"},
 }
 
@@ -71,9 +79,15 @@ func main() {
 	}
 	rounds := flag.Int("rounds", 7, "runs of each load")
 	duration := flag.Duration("duration", 2*time.Second, "length of one run, and half of it for the warm-up")
+	locked := flag.Bool("locked", false, "compare for how long keys were locked, by the record and by EXISTS")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Stdout, *rounds, *duration)
+	err := inDir(func(dir string) error {
+		if *locked {
+			return compareLocked(ctx, os.Stdout, dir, *duration)
+		}
+		return run(ctx, os.Stdout, dir, *rounds, *duration)
+	})
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "limits:", err)
@@ -81,15 +95,22 @@ func main() {
 	}
 }
 
-// run goes through all plants in each round.
-func run(ctx context.Context, out io.Writer, rounds int, duration time.Duration) error {
+// inDir calls f with a directory for its records.
+func inDir(f func(dir string) error) error {
 	dir, err := os.MkdirTemp("", "limits-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
+	return f(dir)
+}
+
+// run goes through all plants in each round.
+func run(ctx context.Context, out io.Writer, dir string, rounds int, duration time.Duration) error {
 	for i := range plants {
-		plants[i].flags += " -server private"
+		if plants[i].behind == 0 {
+			plants[i].flags += " -server private"
+		}
 	}
 	cells := make([][]*results.Cell, len(plants))
 	for range rounds {
@@ -138,7 +159,15 @@ func (p *plant) report(out io.Writer, cells []*results.Cell) bool {
 
 // measure makes one run.
 func (p *plant) measure(ctx context.Context, file string, duration time.Duration) (*results.Cell, error) {
-	os.Remove(file)
+	flags := p.flags
+	if p.behind > 0 {
+		addr, end, err := far(ctx, p.behind)
+		if err != nil {
+			return nil, err
+		}
+		defer end()
+		flags += " -addr " + addr
+	}
 	if p.beside {
 		cores, err := host.Cores()
 		if err != nil {
@@ -151,14 +180,36 @@ func (p *plant) measure(ctx context.Context, file string, duration time.Duration
 		}
 		defer end()
 	}
-	args := append(strings.Fields(p.flags), "-quiet", "-o", file,
+	return lockbench(ctx, flags, p.env, file, duration)
+}
+
+// far starts a Redis, and a way to it that takes so long in each direction.
+func far(ctx context.Context, delay time.Duration) (addr string, end func(), err error) {
+	server, err := servers.StartRedis(ctx, servers.RedisOptions{TCP: true})
+	if err != nil {
+		return "", nil, err
+	}
+	proxy, err := fault.NewProxy(strings.TrimPrefix(server.URL(), "redis://"))
+	if err != nil {
+		server.Close()
+		return "", nil, err
+	}
+	proxy.Delay(fault.Requests, delay)
+	proxy.Delay(fault.Replies, delay)
+	return "redis://" + proxy.Addr(), func() { proxy.Close(); server.Close() }, nil
+}
+
+// lockbench makes a run, and returns its cell.
+func lockbench(ctx context.Context, flags, env, file string, duration time.Duration) (*results.Cell, error) {
+	os.Remove(file)
+	args := append(strings.Fields(flags), "-quiet", "-o", file,
 		"-duration", duration.String(), "-warmup", (duration / 2).String())
 	c := exec.CommandContext(ctx, self(), args...)
 	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) } // it stops its server
 	c.WaitDelay = 30 * time.Second
 	c.Env = append(os.Environ(), role+"="+asLockbench)
-	if p.env != "" {
-		c.Env = append(c.Env, p.env)
+	if env != "" {
+		c.Env = append(c.Env, env)
 	}
 	if text, err := c.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("%w: %s", err, text)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,7 +26,11 @@ func TestMain(m *testing.M) {
 // TestPlants: lockbench takes the flags of each load.
 func TestPlants(t *testing.T) {
 	servertest.Redis(t, servers.RedisOptions{}) // skips the test if there is no server to plan with
-	for _, p := range plants {
+	all := plants
+	for _, l := range loads {
+		all = append(all, plant{what: l.flags, flags: fmt.Sprintf("%s -keys %d", l.flags, l.keys)})
+	}
+	for _, p := range all {
 		c := exec.Command(self(), append(strings.Fields(p.flags), "-server", "private", "-dry-run")...)
 		c.Env = append(os.Environ(), role+"="+asLockbench)
 		if out, err := c.CombinedOutput(); err != nil && !strings.Contains(string(out), "need a core each") {
