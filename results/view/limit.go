@@ -215,26 +215,43 @@ func keyWords(c *results.Cell, l results.Limit) (keys, were string) {
 // sayKeys says how keys spent their time, the larger part first.
 func sayKeys(c *results.Cell, l results.Limit) string {
 	keys, were := keyWords(c, l)
-	moved, dead, waited, idle := "", "", "", ""
+	ofTime := " of the time" // said once
+	lasted := func(what string, share float64, detail string) string {
+		text := fmt.Sprintf("%s for %s%s%s", what, format.Percent(share), ofTime, detail)
+		ofTime = ""
+		return text
+	}
+	free := func() (parts []string) {
+		stood := "stood free"
+		if l.Waited > 0 {
+			parts, stood = append(parts, lasted(stood, l.Waited, " while clients waited")), ""
+		}
+		if l.Idle >= 0.05 {
+			parts = append(parts, strings.TrimSpace(lasted(stood, l.Idle, " with nobody waiting")))
+		}
+		return parts
+	}
+	var parts []string
+	if l.By == results.ByLock {
+		parts = free()
+	}
+	if l.Held > 0 {
+		parts = append(parts, lasted(were+" held", l.Held, ""))
+	}
 	if l.Moving > 0 {
-		moved = fmt.Sprintf("changed hands for %s (a release took %s)", format.Percent(l.Moving), format.Duration(c.Latency[results.Release].Mean))
+		took := "a release took " + format.Duration(c.Latency[results.Release].Mean)
+		if l.Slower >= 2 {
+			took += fmt.Sprintf(", %s times as long as without load", format.Three(l.Slower))
+		}
+		parts = append(parts, lasted("changed hands", l.Moving, " ("+took+")"))
 	}
 	if l.Dead >= 0.005 {
-		dead = fmt.Sprintf("stayed locked by dead holders for %s", format.Percent(l.Dead))
+		parts = append(parts, lasted("stayed locked by dead holders", l.Dead, ""))
 	}
-	if l.Waited > 0 {
-		waited = fmt.Sprintf("stood free for %s while clients waited", format.Percent(l.Waited))
+	if l.By != results.ByLock {
+		parts = append(parts, free()...)
 	}
-	if l.Idle >= 0.05 {
-		idle = fmt.Sprintf("for %s with nobody waiting", format.Percent(l.Idle))
-	}
-	held := were + " held for " + format.Percent(l.Held)
-	parts := []string{held + " of the time", moved, dead, waited, idle}
-	if l.By == results.ByLock {
-		waited = fmt.Sprintf("stood free for %s of the time while clients waited", format.Percent(l.Waited))
-		parts = []string{waited, idle, held, moved, dead}
-	}
-	return keys + " " + format.And(nonEmpty(parts))
+	return keys + " " + format.And(parts)
 }
 
 func nextOfKey(c *results.Cell, l results.Limit) string {
@@ -249,7 +266,10 @@ func nextOfKey(c *results.Cell, l results.Limit) string {
 	if p.Clients <= p.Keys && len(p.Classes) == 0 { // a client holds one key at a time
 		flags += fmt.Sprintf(" -clients %d", 2*p.Keys)
 	}
-	return flags + ", or shorter holds: a key cannot be busy for more than all the time"
+	if l.Held > l.Moving {
+		flags += ", or shorter holds"
+	}
+	return flags + ": a key cannot be busy for more than all the time"
 }
 
 func nextOfLock(c *results.Cell, _ results.Limit) string {
