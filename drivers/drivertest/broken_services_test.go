@@ -5,6 +5,7 @@ package drivertest
 import (
 	"context"
 	"errors"
+	"os"
 	"sync/atomic"
 	"time"
 
@@ -107,6 +108,16 @@ var brokenOutages = []broken{
 			}
 		}
 	}), "listener after a cut"},
+	{"calls the end of its patience an error", sessions(func(s drivers.Session, _ int) drivers.Session {
+		return calls{s, func(ctx context.Context, l *drivers.Lease) (bool, error) {
+			start := time.Now()
+			held, err := s.Try(ctx, l)
+			if time.Since(start) > l.TTL {
+				return false, os.ErrDeadlineExceeded
+			}
+			return held, err
+		}, nil}
+	}), "reply after a limit"},
 	{"calls a lost reply contention", swallow(drivers.ClassClosed), "lost reply"},
 	{"forgets the owner when it fails", failing(func(l *drivers.Lease, answer bool, err error) (bool, error) {
 		if err != nil {

@@ -81,6 +81,7 @@ var cases = []oneCase{
 	{name: "wait over a cut", timesOut: true, when: cutsWaits, run: waitOverCut},
 	{name: "listener after a cut", timesOut: true, when: cutsWakes, run: listenerAfterCut},
 	{name: "probe over a cut", timesOut: true, when: cutsProbes, run: probeOverCut},
+	{name: "reply after a limit", timed: true, when: stalls, run: replyAfterLimit},
 	{name: "lost reply", timesOut: true, when: mutes, run: lostReply},
 
 	// The service.
@@ -199,4 +200,5 @@ func cuts(k known) bool       { return k.traits.Exclusive && k.Cut != nil }
 func cutsProbes(k known) bool { return cuts(k) && k.prober }
 func cutsWaits(k known) bool  { return cuts(k) && waits(k) }
 func cutsWakes(k known) bool  { return cuts(k) && k.traits.Wakes }
+func stalls(k known) bool     { return k.traits.Exclusive && k.Stall != nil }
 func mutes(k known) bool      { return k.traits.Exclusive && k.Mute != nil }

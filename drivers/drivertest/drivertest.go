@@ -42,6 +42,9 @@ type Setup struct {
 	// Config.IOTimeout should be short then; in cases without loss the suite uses a longer one.
 	Mute func() (restore func())
 
+	// Stall, if set, holds replies back until restore is called, like fault.Proxy.Stall.
+	Stall func() (restore func())
+
 	// Straggles is for a lock that a majority of servers keeps, whose calls return once the majority has answered. What
 	// is still on its way to the others, of clients that have gone on, may take their votes for a moment, so that Try
 	// refuses a free key. The suite tries again then.

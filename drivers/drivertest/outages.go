@@ -246,3 +246,68 @@ func (c *client) persist(ctx context.Context, l *drivers.Lease, limit time.Durat
 	}
 	return false
 }
+
+// replyAfterLimit holds replies back until the TTL or the deadline has passed, by which drivers and their libraries bound
+// what they do. The end of their patience is a refusal: the server has answered, so nothing is unknown.
+func replyAfterLimit(t *T) {
+	svc := t.open(3)
+	holder, c, other := t.client(svc), t.client(svc), t.client(svc)
+	held := lease(t.key(), long)
+	holder.hold(held, "the key is free")
+	c.refused(lease(held.Key, long), "another client holds the key") // makes the connection
+	t.stalled(func(context.Context) {
+		if got, err := c.Try(context.WithoutCancel(t.ctx), lease(held.Key, short)); got || err != nil {
+			t.Errorf("Try of a held key, answered after its TTL of %v, returned %v, %v; want false and no error", short, got, err)
+		}
+	})
+	if c.waiter == nil {
+		return
+	}
+	t.stalled(func(ctx context.Context) {
+		l := lease(held.Key, short)
+		if err := c.waiter.Wait(ctx, l); err != nil && ctx.Err() == nil {
+			t.Errorf("Wait for a held key, answered after a TTL of %v, returned %v; want no error", short, err)
+		}
+		c.leave(l)
+	})
+	untilDeadline := func(key string) {
+		t.stalled(func(ctx context.Context) {
+			l := lease(held.Key, long)
+			l.Deadline = time.Now().Add(short)
+			if err := c.waiter.Wait(ctx, l); err != nil && ctx.Err() == nil {
+				t.Errorf("Wait for a %s key, answered after the deadline, returned %v; want no error", key, err)
+			}
+			c.leave(l)
+		})
+	}
+	untilDeadline("held")
+	holder.release(held, true, "the client held the key")
+	untilDeadline("free")
+	next := lease(held.Key, long)
+	t.eventually("the key did not come free after its only waiter had left", func() bool { return other.try(next) })
+	other.release(next, true, "the client held the key")
+}
+
+// stalled calls f and holds replies back for longer than short. Then it cancels the context of f, which has no deadline, as
+// in a run.
+func (t *T) stalled(f func(ctx context.Context)) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.ctx))
+	defer cancel()
+	restore := t.Stall()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		t.guard(func() { f(ctx) })
+	}()
+	select {
+	case <-time.After(short + short/2):
+	case <-done:
+	}
+	restore()
+	cancel()
+	select {
+	case <-done:
+	case <-time.After(slack):
+		t.Fatalf("a call has not returned %v after its answer came", slack)
+	}
+}

@@ -139,7 +139,7 @@ func polling() drivers.Driver {
 }
 
 // blocking acquires on the server during Wait, like GET_LOCK; the next Try only confirms. forget breaks it: Leave does
-// not release what Wait has won.
+// not release what Wait has won before the deadline.
 func blocking(forget bool) drivers.Driver {
 	return altered{Driver: faulty(), traits: claimWaits, session: func() func(drivers.Session, int) drivers.Session {
 		return func(s drivers.Session, _ int) drivers.Session {
@@ -164,7 +164,7 @@ func blocking(forget bool) drivers.Driver {
 			leave := func(ctx context.Context, l *drivers.Lease) error {
 				mine, has := got[l.Key]
 				delete(got, l.Key)
-				if has && !forget {
+				if has && !(forget && !over(l)) {
 					_, err := s.Release(ctx, &mine)
 					return err
 				}
@@ -285,7 +285,7 @@ func (q *line) session(s drivers.Session, id int, joinByTry bool) drivers.Sessio
 	return waiter{calls{s, try, nil}, wait, leave}
 }
 
-// check runs the suite in fake time. It sets Cut and Mute if the driver under the alterations has them.
+// check runs the suite in fake time. It sets Cut, Mute and Stall if the driver under the alterations has them.
 func check(t *testing.T, d drivers.Driver) (failures []Failure) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -296,7 +296,7 @@ func check(t *testing.T, d drivers.Driver) (failures []Failure) {
 				inner = x.Driver
 				continue
 			case *fault.Driver:
-				s.Cut, s.Mute = x.Outage, x.Mute
+				s.Cut, s.Mute, s.Stall = x.Outage, x.Mute, x.Stall
 			case *bound:
 				s.Cut, s.Mute, s.SessionTimeout = x.Outage, x.Mute, time.Second
 			case addressed:

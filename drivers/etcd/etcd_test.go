@@ -47,5 +47,6 @@ func TestConformance(t *testing.T) {
 		SessionTimeout: 11 * time.Second, // the lease, and the second in which etcd looks for expired ones
 		Cut:            p.Outage,
 		Mute:           p.Mute,
+		Stall:          p.Stall,
 	})
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// Driver wraps a driver whose services then obey Outage and Mute as if they were reached over a network. That applies
+// Driver wraps a driver whose services then obey Outage, Mute and Stall as if they were reached over a network. That applies
 // to Try, Release, Listen and Probe; other capabilities are found through Unwrap and work as usual.
 type Driver struct {
 	drivers.Driver
@@ -20,6 +20,7 @@ type Driver struct {
 	mu        sync.Mutex
 	down      bool
 	mute      bool
+	stalled   chan struct{} // nil unless replies are held back
 	listeners map[*listener]struct{}
 }
 
@@ -43,6 +44,16 @@ func (d *Driver) Outage() (restore func()) {
 func (d *Driver) Mute() (restore func()) {
 	d.set(func() { d.mute = true })
 	return func() { d.set(func() { d.mute = false }) }
+}
+
+// Stall holds replies back until restore is called.
+func (d *Driver) Stall() (restore func()) {
+	stalled := make(chan struct{})
+	d.set(func() { d.stalled = stalled })
+	return func() {
+		d.set(func() { d.stalled = nil })
+		close(stalled)
+	}
 }
 
 func (d *Driver) set(change func()) {
@@ -169,6 +180,12 @@ func (d *Driver) through(op string, request func() (bool, error)) (bool, error) 
 		return false, refused(op)
 	}
 	answer, err := request()
+	d.mu.Lock()
+	stalled := d.stalled
+	d.mu.Unlock()
+	if stalled != nil {
+		<-stalled
+	}
 	if mute {
 		return false, &drivers.Error{Class: drivers.ClassClosed, Op: op, Err: io.ErrUnexpectedEOF}
 	}

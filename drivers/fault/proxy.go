@@ -191,6 +191,12 @@ func (p *Proxy) Mute() (restore func()) {
 	return func() { p.Outage()() }
 }
 
+// Stall holds replies back until restore is called: the server has answered, and its clients do not know yet.
+func (p *Proxy) Stall() (restore func()) {
+	p.Hold(Replies)
+	return p.Resume
+}
+
 // Close ends the proxy and all its connections, and waits for its goroutines.
 func (p *Proxy) Close() error {
 	p.mu.Lock()

@@ -47,7 +47,7 @@ func TestConformance(t *testing.T) {
 			cfg := config(server, proxy)
 			cfg.IOTimeout = 2 * time.Second // some cases wait until it is over
 			cfg.Lock, cfg.Prefix = design.Name, "DriverTest:"+strings.ToUpper(design.Name)+":"
-			drivertest.Run(t, drivertest.Setup{Driver: Driver, Config: cfg, Cut: proxy.Outage, Mute: proxy.Mute})
+			drivertest.Run(t, drivertest.Setup{Driver: Driver, Config: cfg, Cut: proxy.Outage, Mute: proxy.Mute, Stall: proxy.Stall})
 		})
 	}
 }

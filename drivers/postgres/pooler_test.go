@@ -94,5 +94,6 @@ func TestConformanceBehindPooler(t *testing.T) {
 		Config: drivers.Config{Lock: "row-lock", Addrs: []string{addr + "?default_query_exec_mode=exec"}, IOTimeout: 2 * time.Second},
 		Cut:    proxy.Outage,
 		Mute:   proxy.Mute,
+		Stall:  proxy.Stall,
 	})
 }

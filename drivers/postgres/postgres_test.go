@@ -51,6 +51,7 @@ func TestConformance(t *testing.T) {
 				Config: drivers.Config{Lock: d.Name, Addrs: []string{addr}, IOTimeout: 2 * time.Second},
 				Cut:    proxy.Outage,
 				Mute:   proxy.Mute,
+				Stall:  proxy.Stall,
 			})
 		})
 	}

@@ -89,6 +89,7 @@ func conformAll(t *testing.T, nodes int, start func(t *testing.T) (url string), 
 				Driver: quorum.Driver{Node: node}, Config: cfg,
 				Cut:       func() func() { return each(proxies, (*fault.Proxy).Outage) },
 				Mute:      func() func() { return each(proxies, (*fault.Proxy).Mute) },
+				Stall:     func() func() { return each(proxies, (*fault.Proxy).Stall) },
 				Straggles: true,
 			})
 		})

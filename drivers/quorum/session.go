@@ -97,24 +97,28 @@ func (c *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 		c.tell(r)
 		return false, nil
 	}
+	late := outcome == won || valid < c.s.nodeTimeout
 	if outcome == won {
 		err = &drivers.Error{Class: drivers.ClassTimeout, Op: "majority", Err: fmt.Errorf("it came %v after the request, when the lease was over", time.Since(start))}
 	}
-	return false, c.giveUp(ctx, r, err)
+	return false, c.giveUp(ctx, r, late, err)
 }
 
-// giveUp releases after an attempt that has failed, and waits until every node has answered. If a node that may have
-// granted the key does not answer, the outcome is unknown after all.
+// giveUp releases after an attempt that has failed, and waits until every node has answered. An attempt that came too late for
+// its lease is a refusal if all have. If a node that may have granted the key does not answer, the outcome is unknown after all.
 //
 //go:noinline
-func (c *session) giveUp(ctx context.Context, r request, err error) error {
+func (c *session) giveUp(ctx context.Context, r request, late bool, err error) error {
 	if ctx.Err() != nil {
 		c.tell(r)
 		return fail("try", err)
 	}
 	r.all = true
 	c.ask(ctx, r, c.s.nodeTimeout)
-	if drivers.NoEffect(err) && c.silent != 0 {
+	switch {
+	case c.silent == 0 && late && drivers.ClassOf(err) == drivers.ClassTimeout:
+		return nil
+	case c.silent != 0 && drivers.NoEffect(err):
 		err = &drivers.Error{Class: drivers.ClassOther, Op: "release after it", Err: err}
 	}
 	return fail("try", err)

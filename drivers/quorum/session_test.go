@@ -280,7 +280,8 @@ func TestStragglers(t *testing.T) {
 	})
 }
 
-// TestTooLate: the majority answers when the lease is over, which the node time-out does not prevent.
+// TestTooLate: the majority answers when the lease is over, which the node time-out does not prevent. That is a refusal if the
+// nodes confirm that nothing is left of it.
 func TestTooLate(t *testing.T) {
 	in(t, func(t *testing.T) {
 		f := newFakes(3)
@@ -288,9 +289,12 @@ func TestTooLate(t *testing.T) {
 		s := c.client()
 		f.each("abc", func(n *fake) { n.delay["try"] = 30 * time.Millisecond })
 		l := drivers.Lease{Key: "k", TTL: 30 * time.Millisecond}
-		held, err := s.Try(t.Context(), &l)
-		if held || drivers.ClassOf(err) != drivers.ClassTimeout || drivers.NoEffect(err) {
-			t.Errorf("Try = %v, %v, want class timeout", held, err)
+		if held, err := s.Try(t.Context(), &l); held || err != nil {
+			t.Errorf("Try = %v, %v, want a refusal", held, err)
+		}
+		f.each("c", func(n *fake) { n.delay["release"] = time.Second })
+		if held, err := s.Try(t.Context(), &l); held || drivers.ClassOf(err) != drivers.ClassTimeout || drivers.NoEffect(err) {
+			t.Errorf("Try = %v, %v, want class timeout: a node has not said that it has undone it", held, err)
 		}
 		l.TTL = 2 * time.Millisecond
 		if held, err := s.Try(t.Context(), &l); held || err == nil {

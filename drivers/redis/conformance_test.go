@@ -135,5 +135,5 @@ func conform(t *testing.T, d drivers.Driver, cfg drivers.Config, url string) {
 	if cfg.Embedded {
 		cfg.IOTimeout = 2 * time.Second // its scripts are slow under the race detector and on a busy machine
 	}
-	drivertest.Run(t, drivertest.Setup{Driver: d, Config: cfg, Cut: proxy.Outage, Mute: proxy.Mute})
+	drivertest.Run(t, drivertest.Setup{Driver: d, Config: cfg, Cut: proxy.Outage, Mute: proxy.Mute, Stall: proxy.Stall})
 }

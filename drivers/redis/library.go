@@ -127,9 +127,34 @@ func Fail(op string, err error) error {
 	return &drivers.Error{Class: classOf(err), Op: op, Err: err}
 }
 
-// UntilDeadline returns ctx bounded by l.Deadline, for a library's own way of waiting. over says that the deadline has
-// passed; only then is there nothing to cancel.
+// A library bounds its calls by limits of its own: the TTL, a share of it, the deadline that UntilDeadline gives it. Such a
+// limit is patience, and its end a refusal. A request that it cut short would leave the outcome unknown. So the driver
+// passes Calling(ctx) to the library, and the client below it sends each request with Caller(ctx), which has the limits of
+// the caller alone.
+
+// callerKey is the context key of the caller's context.
+type callerKey struct{}
+
+// Calling returns ctx for a call of a library.
+func Calling(ctx context.Context) context.Context {
+	if ctx.Done() == nil { // it has no limits, and marking it would cost an allocation
+		return ctx
+	}
+	return context.WithValue(ctx, callerKey{}, ctx)
+}
+
+// Caller returns the context from which Calling has made ctx, or one without limits.
+func Caller(ctx context.Context) context.Context {
+	if caller, ok := ctx.Value(callerKey{}).(context.Context); ok {
+		return caller
+	}
+	return context.Background()
+}
+
+// UntilDeadline returns Calling(ctx) bounded by l.Deadline, for a library's own way of waiting. over says that the deadline
+// has passed; only then is there nothing to cancel.
 func UntilDeadline(ctx context.Context, l *drivers.Lease) (limited context.Context, cancel context.CancelFunc, over bool) {
+	ctx = Calling(ctx)
 	switch {
 	case l.Deadline.IsZero():
 		return ctx, func() {}, false

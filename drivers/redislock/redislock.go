@@ -92,7 +92,7 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 			return nil, err
 		}
 		s.clients = append(s.clients, client)
-		s.lockers = append(s.lockers, locker{redislock.New(client), redislock.New(stubScripter{client})})
+		s.lockers = append(s.lockers, locker{redislock.New(scripter{client}), redislock.New(stubScripter{scripter{client}})})
 	}
 	return s, nil
 }
@@ -165,14 +165,28 @@ func (s *service) Close() error {
 
 func fail(op string, err error) error { return redis.Fail("redislock: "+op, goredis.Translate(err)) }
 
+// scripter sends the library's requests without its limits: without a deadline of the caller's, the library gives a lock
+// up after one TTL, also when a request is under way.
+type scripter struct{ goredislib.Scripter }
+
+// EvalSha implements redis.Scripter.
+func (s scripter) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *goredislib.Cmd {
+	return s.Scripter.EvalSha(redis.Caller(ctx), sha, keys, args...)
+}
+
+// Eval implements redis.Scripter.
+func (s scripter) Eval(ctx context.Context, script string, keys []string, args ...any) *goredislib.Cmd {
+	return s.Scripter.Eval(redis.Caller(ctx), script, keys, args...)
+}
+
 // stubScripter makes the library's Lock from a token without a request. The library itself makes one only from an
 // answer, so that an attempt without an answer could not be released.
-type stubScripter struct{ goredislib.Scripter }
+type stubScripter struct{ scripter }
 
 // EvalSha answers the script that obtains a lock itself (the only one with three arguments) and passes the others on.
 func (f stubScripter) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *goredislib.Cmd {
 	if len(args) < 3 {
-		return f.Scripter.EvalSha(ctx, sha, keys, args...)
+		return f.scripter.EvalSha(ctx, sha, keys, args...)
 	}
 	cmd := goredislib.NewCmd(ctx)
 	cmd.SetVal("OK")

@@ -32,7 +32,7 @@ func conform(t *testing.T, cfg drivers.Config, url string) {
 	}
 	t.Cleanup(func() { proxy.Close() })
 	cfg.Lock, cfg.Addrs, cfg.IOTimeout = "library", []string{proxy.Addr()}, time.Second
-	drivertest.Run(t, drivertest.Setup{Driver: driver{}, Config: cfg, Cut: proxy.Outage, Mute: proxy.Mute})
+	drivertest.Run(t, drivertest.Setup{Driver: driver{}, Config: cfg, Cut: proxy.Outage, Mute: proxy.Mute, Stall: proxy.Stall})
 }
 
 func openWith(t *testing.T, cfg drivers.Config) drivers.Service {

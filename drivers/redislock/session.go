@@ -4,8 +4,6 @@ package redislock
 import (
 	"context"
 	"errors"
-	"os"
-	"time"
 
 	"github.com/bsm/redislock"
 
@@ -24,7 +22,7 @@ func (s *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	l.Reset()
 	l.Aux = nil
 	l.Owner = s.owners.Next()
-	lock, err := s.obtain(ctx, l, nil)
+	lock, err := s.obtain(redis.Calling(ctx), l, nil)
 	switch {
 	case err == nil:
 		l.Aux = lock
@@ -53,7 +51,7 @@ func (s *session) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
 		err = ctx.Err()
 	}
 	if err == nil {
-		err = lock.Release(ctx)
+		err = lock.Release(redis.Calling(ctx))
 	}
 	switch {
 	case err == nil:
@@ -72,7 +70,7 @@ func (s *session) Renew(ctx context.Context, l *drivers.Lease) (bool, error) {
 	}
 	lock, err := s.lock(l)
 	if err == nil {
-		err = lock.Refresh(ctx, ttl, nil)
+		err = lock.Refresh(redis.Calling(ctx), ttl, nil)
 	}
 	switch {
 	case err == nil:
@@ -108,19 +106,12 @@ func (w *waiter) Wait(ctx context.Context, l *drivers.Lease) error {
 		own.Aux = lock
 		w.won = own
 		return nil
-	case errors.Is(err, redislock.ErrNotObtained):
-		return nil
+	case errors.Is(err, redislock.ErrNotObtained), err == context.DeadlineExceeded && ctx.Err() == nil:
+		return nil // it has given up between two requests
 	}
-	// The end of the context may have cut a request short that has taken effect.
 	w.giveUp(ctx, &own)
 	if ctx.Err() != nil {
 		return ctx.Err()
-	}
-	if errors.Is(err, context.DeadlineExceeded) {
-		return nil // the lease's deadline, or the library's own limit
-	}
-	if errors.Is(err, os.ErrDeadlineExceeded) && !l.Deadline.IsZero() && !time.Now().Before(l.Deadline) {
-		return nil // the same, as the connection reports it
 	}
 	return fail("wait", err)
 }

@@ -119,7 +119,7 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 				return nil, err
 			}
 			s.clients = append(s.clients, client)
-			pools = append(pools, redsyncpool.NewPool(client))
+			pools = append(pools, pool{redsyncpool.NewPool(client), len(nodes) == 1})
 		}
 		s.lockers = append(s.lockers, redsync.New(pools...))
 	}
@@ -181,3 +181,45 @@ func (s *service) Close() error {
 }
 
 func fail(op string, err error) error { return redis.Fail("redsync: "+op, goredis.Translate(err)) }
+
+// errLate is the failure of an attempt that the library's own limits have ended.
+var errLate = &drivers.Error{
+	Class: drivers.ClassTimeout, Op: "attempt", Err: errors.New("no answer within timeout-factor of the TTL, or at the deadline"),
+}
+
+// pool is the library's pool of a node. A request to the only node is not cut short by the library's limits: its answer
+// says whether the lock was granted. A request to one of several nodes is, because the others decide.
+type pool struct {
+	redsyncredis.Pool
+	only bool
+}
+
+// Get implements redis.Pool.
+func (p pool) Get(ctx context.Context) (redsyncredis.Conn, error) {
+	request := ctx
+	if p.only {
+		request = redis.Caller(ctx)
+	}
+	c, err := p.Pool.Get(request)
+	return conn{c, ctx, p.only}, err
+}
+
+// conn is one request of the library, made with ctx.
+type conn struct {
+	redsyncredis.Conn
+	ctx  context.Context
+	only bool
+}
+
+// SetNX implements redis.Conn. It fails with errLate after the library's limit, unless the answer is a refusal.
+func (c conn) SetNX(name, value string, expiry time.Duration) (bool, error) {
+	granted, err := c.Conn.SetNX(name, value, expiry)
+	limit, limited := c.ctx.Deadline() // the connection may know of it earlier than c.ctx.Err
+	switch {
+	case !limited || time.Now().Before(limit), redis.Caller(c.ctx).Err() != nil:
+		return granted, err
+	case granted, err != nil && !c.only && drivers.ClassOf(err) == drivers.ClassTimeout:
+		return false, errLate
+	}
+	return granted, err
+}

@@ -69,6 +69,7 @@ func conform(t *testing.T, cfg drivers.Config, urls ...string) {
 	cfg.Lock, cfg.IOTimeout, cfg.Params = cmp.Or(cfg.Lock, library.Name), time.Second, patient
 	drivertest.Run(t, drivertest.Setup{
 		Driver: driver{}, Config: cfg, Cut: every((*fault.Proxy).Outage), Mute: every((*fault.Proxy).Mute),
+		Stall: every((*fault.Proxy).Stall),
 	})
 }
 
@@ -109,7 +110,7 @@ func TestFailed(t *testing.T) {
 		{"half of four dead", 4, errors.Join(errors.Join(errors.Join(taken), dead), dead), drivers.ClassClosed},
 		{"something else", 1, io.ErrShortBuffer, drivers.ClassOther},
 	} {
-		err := (&session{nodes: tt.nodes}).failed(tt.err)
+		err := (&session{nodes: tt.nodes}).failed(t.Context(), lease(), tt.err)
 		if (err == nil) != (tt.class == "") || err != nil && drivers.ClassOf(err) != tt.class {
 			t.Errorf("%s: %v, want class %q", tt.name, err, tt.class)
 		}

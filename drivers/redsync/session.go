@@ -4,6 +4,7 @@ package redsync
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/go-redsync/redsync/v4"
 
@@ -51,13 +52,13 @@ func (s *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 		err = ctx.Err()
 	}
 	if err == nil {
-		err = m.TryLockContext(ctx)
+		err = m.TryLockContext(redis.Calling(ctx))
 	}
 	if err == nil {
 		l.Aux, l.ValidUntil = m, m.Until()
 		return true, nil
 	}
-	if err = s.failed(err); err != nil {
+	if err = s.failed(ctx, l, err); err != nil {
 		return false, fail("try", err)
 	}
 	return false, nil
@@ -71,9 +72,9 @@ func (s *session) confirm(l *drivers.Lease) bool {
 	return true
 }
 
-// failed returns nil if an attempt failed because others hold the lock, which is an answer. If it failed because too
-// few nodes answered, it returns the errors of the others.
-func (s *session) failed(err error) error {
+// failed returns nil if an attempt failed because others hold the lock, which is an answer, or because of the library's own
+// limits, and the nodes confirm that it is undone. If it failed because too few nodes answered, it returns their errors.
+func (s *session) failed(ctx context.Context, l *drivers.Lease, err error) error {
 	if taken := (*redsync.ErrTaken)(nil); errors.As(err, &taken) {
 		return nil // by a majority
 	}
@@ -87,14 +88,19 @@ func (s *session) failed(err error) error {
 		}
 		return err
 	}
-	if s.quorate(failures) {
+	if s.quorate(len(failures)) {
 		return nil // the nodes that answered could have granted it
 	}
-	return errors.Join(failures...)
+	err = errors.Join(failures...)
+	late := func(err error) bool { return err == errLate }
+	if s.quorate(len(slices.DeleteFunc(failures, late))) && s.undo(ctx, l) == nil {
+		return nil
+	}
+	return err
 }
 
-// quorate reports whether a majority of the nodes has answered.
-func (s *session) quorate(failures []error) bool { return s.nodes-len(failures) >= s.nodes/2+1 }
+// quorate reports whether a majority of the nodes has answered if so many have not.
+func (s *session) quorate(failures int) bool { return s.nodes-failures >= s.nodes/2+1 }
 
 // failuresOf returns the errors of the nodes that did not answer, with their classes.
 func failuresOf(err error) (failures []error) {
@@ -139,12 +145,12 @@ func (s *session) ask(
 	if err != nil {
 		return false, fail(op, err)
 	}
-	owned, err := do(m, ctx)
+	owned, err := do(m, redis.Calling(ctx))
 	if owned {
 		return true, nil
 	}
 	failures := failuresOf(err)
-	if s.quorate(failures) {
+	if s.quorate(len(failures)) {
 		return false, nil
 	}
 	return false, fail(op, errors.Join(failures...))
@@ -171,24 +177,25 @@ func (s *session) Wait(ctx context.Context, l *drivers.Lease) error {
 		s.won = own
 		return nil
 	}
-	if err = s.failed(err); err != nil || limited.Err() != nil {
-		// The end of the context may have cut short a request, or the release with which the library undoes it.
-		s.giveUp(ctx, &own)
+	err = s.failed(ctx, &own, err)
+	if err == nil && limited.Err() != nil && s.nodes > 1 {
+		err = s.undo(ctx, &own) // the deadline may have cut short a request, or the release with which the library undoes it
 	}
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case limited.Err() != nil || err == nil:
-		return nil
+	case err != nil:
+		return fail("wait", err)
 	}
-	return fail("wait", err)
+	return nil
 }
 
-// giveUp releases what may or may not be held, best effort.
-func (s *session) giveUp(ctx context.Context, l *drivers.Lease) {
+// undo releases what may or may not be held, and returns an error if that is not answered.
+func (s *session) undo(ctx context.Context, l *drivers.Lease) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drivers.DefaultIOTimeout)
 	defer cancel()
-	s.Release(ctx, l)
+	_, err := s.Release(ctx, l)
+	return err
 }
 
 // Leave implements drivers.Waiter: it releases what Wait has won and no Try has confirmed.

@@ -47,7 +47,7 @@ func conform(t *testing.T, cfg drivers.Config, url string) {
 	// The TTL bounds the cost of a wake-up that the library loses.
 	cfg.Lock, cfg.Addrs, cfg.IOTimeout, cfg.TTL = "library", []string{proxy.Addr()}, time.Second, 2*time.Second
 	drivertest.Run(t, drivertest.Setup{
-		Driver: driver{}, Config: cfg, SessionTimeout: cfg.TTL, Cut: proxy.Outage, Mute: proxy.Mute,
+		Driver: driver{}, Config: cfg, SessionTimeout: cfg.TTL, Cut: proxy.Outage, Mute: proxy.Mute, Stall: proxy.Stall,
 	})
 }
 
@@ -177,23 +177,55 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// The library's own time-out is short. If the server then confirms that the attempt was undone, it is a no.
+// The library's own limits are short, and it may not have heard that it has undone the attempt: then the driver asks. If
+// the server confirms it, it is a no.
 func TestTimeoutOfTheLibrary(t *testing.T) {
 	for _, tt := range []struct {
-		name string
-		h    *hold
-		want bool
+		name      string
+		h         *hold
+		down      bool
+		want      bool
+		limit     error
+		confirmed int64 // requests that it takes
 	}{
-		{"confirmed", &hold{heard: 1}, true},
-		{"not heard", &hold{err: context.DeadlineExceeded}, false},
-		{"one of two keys heard", &hold{heard: 1, err: context.DeadlineExceeded}, false},
-		{"not asked", &hold{}, false},
+		{"heard", &hold{heard: 1}, false, true, context.DeadlineExceeded, 0},
+		{"heard before an outage", &hold{heard: 1}, true, true, context.DeadlineExceeded, 0},
+		{"not heard", &hold{err: context.DeadlineExceeded}, false, true, context.DeadlineExceeded, 1},
+		{"not asked, because the TTL was over", &hold{}, false, true, context.Canceled, 1},
+		{"one of two keys heard", &hold{heard: 1, err: context.DeadlineExceeded}, false, true, context.DeadlineExceeded, 1},
+		{"not heard in an outage", &hold{err: context.DeadlineExceeded}, true, false, context.DeadlineExceeded, 0},
 	} {
-		s := &session{locker: locker{gaveUp{h: tt.h}, &interceptor{}}}
-		held, err := s.Try(t.Context(), &drivers.Lease{Key: "k", TTL: time.Minute})
-		if held || (err == nil) != tt.want {
-			t.Errorf("%s: Try answered %v, %v", tt.name, held, err)
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			proxy, err := fault.NewProxy(strings.TrimPrefix(servertest.Embedded(t).URL(), "redis://"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { proxy.Close() })
+			s := sessionOf(t, openWith(t, drivers.Config{Addrs: []string{proxy.Addr()}, Embedded: true, Params: patient("1")}), 0)
+			s.Locker = gaveUp{s.Locker, tt.h, tt.limit}
+			mustRelease(t, s, &drivers.Lease{Key: "k", Owner: "warm up"}, false) // which sends the script
+			before := proxy.Requests()
+			if tt.down {
+				defer proxy.Outage()()
+			}
+			held, err := s.Try(t.Context(), &drivers.Lease{Key: "k", TTL: time.Minute})
+			if held || (err == nil) != tt.want {
+				t.Errorf("Try answered %v, %v", held, err)
+			}
+			if sent := proxy.Requests() - before; !tt.down && sent != tt.confirmed {
+				t.Errorf("it has sent %d requests, want %d", sent, tt.confirmed)
+			}
+			if err := s.Wait(t.Context(), &drivers.Lease{Key: "k", TTL: time.Minute}); (err == nil) != (tt.h.err == nil || !tt.down) {
+				t.Errorf("Wait answered %v", err)
+			}
+		})
+	}
+}
+
+func mustRelease(t *testing.T, s *session, l *drivers.Lease, want bool) {
+	t.Helper()
+	if owned, err := s.Release(t.Context(), l); owned != want || err != nil {
+		t.Fatalf("Release answered %v, %v; want %v", owned, err, want)
 	}
 }
 
@@ -227,13 +259,18 @@ func (deaf) WithContext(ctx context.Context, _ string) (context.Context, context
 // gaveUp is a Locker whose attempts all take too long.
 type gaveUp struct {
 	rueidislock.Locker
-	h *hold
+	h     *hold
+	limit error
 }
 
 func (g gaveUp) TryWithContext(ctx context.Context, _ string) (context.Context, context.CancelFunc, error) {
 	h := ctx.Value(holdOf{}).(*hold)
-	h.heard, h.err = g.h.heard, g.h.err
-	return ctx, func() {}, context.DeadlineExceeded
+	h.token, h.heard, h.err = "token", g.h.heard, g.h.err
+	return ctx, func() {}, g.limit
+}
+
+func (g gaveUp) WithContext(ctx context.Context, name string) (context.Context, context.CancelFunc, error) {
+	return g.TryWithContext(ctx, name)
 }
 
 // One wait makes many attempts, each with its own token, and only the last one counts.

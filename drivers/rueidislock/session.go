@@ -68,7 +68,7 @@ func (s *session) giveUp(h *hold) (owned bool, err error) {
 
 // Try implements drivers.Session. It confirms what Wait has won, unless that is lost meanwhile. The lease is
 // Config.TTL, whatever l.TTL is, because the library fixes it at set-up. If a live server does not answer within the
-// library's own time-out (try-next-after), the library counts that as a no, and has undone the attempt.
+// library's own time-out (try-next-after, or the TTL), the library counts that as a no, and it is one once it is undone.
 func (s *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	l.Reset()
 	l.Aux = nil
@@ -90,10 +90,22 @@ func (s *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 		return false, nil
 	case ctx.Err() != nil:
 		err = ctx.Err()
-	case errors.Is(err, context.DeadlineExceeded) && h.undone():
+	case ended(err) && (h.undone() || s.remove(ctx, l) == nil):
 		return false, nil
 	}
 	return false, fail("try", err)
+}
+
+// ended reports whether a limit ended an attempt that its caller has not cancelled: try-next-after or the TTL, which are the
+// library's, or the end of a wait.
+func ended(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+}
+
+// remove releases an attempt that the library has given up, and could not undo: after the TTL it does not try.
+func (s *session) remove(ctx context.Context, l *drivers.Lease) error {
+	_, err := s.Release(ctx, &drivers.Lease{Key: l.Key, Owner: l.Owner})
+	return err
 }
 
 // compareAndDelete is the library's own script, for locks of which it has no hold any more.
@@ -147,8 +159,13 @@ func (s *session) Wait(ctx context.Context, l *drivers.Lease) error {
 		return nil
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.Is(err, context.Canceled): // by the end of the wait
-		return nil
+	case ended(err):
+		if _, unheard := h.answer(); unheard == nil {
+			return nil
+		}
+		if err = s.remove(ctx, &drivers.Lease{Key: l.Key, Owner: h.owner()}); err == nil {
+			return nil
+		}
 	}
 	return fail("wait", err)
 }

@@ -93,14 +93,14 @@ func conform(t *testing.T, z *servers.ZooKeepers, cfg drivers.Config) {
 	if len(z.Nodes) > 1 {
 		cfg.TTL = ensembleTime
 	}
-	var cuts, mutes []func() func()
+	var cuts, mutes, stalls []func() func()
 	for _, node := range z.Nodes {
 		proxy := proxied(t, node)
 		cfg.Addrs = append(cfg.Addrs, proxy.Addr())
-		cuts, mutes = append(cuts, proxy.Outage), append(mutes, proxy.Mute)
+		cuts, mutes, stalls = append(cuts, proxy.Outage), append(mutes, proxy.Mute), append(stalls, proxy.Stall)
 	}
 	s := drivertest.Setup{Driver: zookeeper(t), Config: cfg, SessionTimeout: cfg.TTL + 400*time.Millisecond}
-	s.Cut, s.Mute = together(cuts...), together(mutes...)
+	s.Cut, s.Mute, s.Stall = together(cuts...), together(mutes...), together(stalls...)
 	switch {
 	case len(z.Nodes) > 1 || cfg.Lock == "herd":
 		s.MemoryPerSession = 4 << 20 // so that it makes few of them: one crowd of sessions shows it
