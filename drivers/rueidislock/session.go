@@ -48,18 +48,24 @@ func (s *session) acquire(ctx context.Context, deadline time.Time, l *drivers.Le
 	}
 	h.ctx, h.end = held, func() { release(); cancel() }
 	if !inTime { // granted at the last moment: undo it
-		_, err := s.giveUp(h)
+		_, err := s.giveUp(ctx, l.Key, h)
 		return h, errors.Join(context.Canceled, err)
 	}
 	return h, nil
 }
 
-// giveUp releases a hold and reports whether it was still held. When end returns, the library has sent the release.
-func (s *session) giveUp(h *hold) (owned bool, err error) {
+// giveUp releases a hold and reports whether it was still held. When end returns, the library has sent the release, unless
+// the TTL was over, and has waited for the answer until then.
+func (s *session) giveUp(ctx context.Context, key string, h *hold) (owned bool, err error) {
 	lost := h.ctx.Err() != nil
 	h.end()
 	s.interceptor.forget(h)
 	removed, err := h.answer()
+	if ended(err) && removed < s.service.majority {
+		var more int
+		more, err = s.remove(ctx, key, h.owner())
+		removed += more
+	}
 	if removed >= s.service.majority {
 		return !lost, nil
 	}
@@ -90,8 +96,10 @@ func (s *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 		return false, nil
 	case ctx.Err() != nil:
 		err = ctx.Err()
-	case ended(err) && (h.undone() || s.remove(ctx, l) == nil):
-		return false, nil
+	case ended(err):
+		if err = s.undo(ctx, l.Key, h); err == nil {
+			return false, nil
+		}
 	}
 	return false, fail("try", err)
 }
@@ -102,9 +110,12 @@ func ended(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
-// remove releases an attempt that the library has given up, and could not undo: after the TTL it does not try.
-func (s *session) remove(ctx context.Context, l *drivers.Lease) error {
-	_, err := s.Release(ctx, &drivers.Lease{Key: l.Key, Owner: l.Owner})
+// undo makes sure that nothing is left of an attempt that a limit has ended.
+func (s *session) undo(ctx context.Context, name string, h *hold) error {
+	if h.undone() {
+		return nil
+	}
+	_, err := s.remove(ctx, name, h.owner())
 	return err
 }
 
@@ -121,21 +132,29 @@ func (s *session) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
 	}
 	if h, ok := l.Aux.(*hold); ok && h.owner() == l.Owner {
 		l.Aux = nil
-		owned, err := s.giveUp(h)
+		owned, err := s.giveUp(ctx, l.Key, h)
 		if err != nil {
 			return false, fail("release", err)
 		}
 		return owned, nil
 	}
-	removed := 0
-	for _, key := range s.service.keys(l.Key) {
-		n, err := compareAndDelete.Exec(ctx, s.interceptor.Client, []string{key}, []string{l.Owner}).AsInt64()
+	removed, err := s.remove(ctx, l.Key, l.Owner)
+	if err != nil {
+		return false, fail("release", err)
+	}
+	return removed >= s.service.majority, nil
+}
+
+// remove deletes what is left of an attempt or a hold, and returns the number of keys.
+func (s *session) remove(ctx context.Context, name, owner string) (removed int, err error) {
+	for _, key := range s.service.keys(name) {
+		n, err := compareAndDelete.Exec(ctx, s.interceptor.Client, []string{key}, []string{owner}).AsInt64()
 		if err != nil {
-			return false, fail("release", err)
+			return removed, err
 		}
 		removed += int(n)
 	}
-	return removed >= s.service.majority, nil
+	return removed, nil
 }
 
 // Wait implements drivers.Waiter with the library's queue. It ends after a TTL at the latest, because the queue may
@@ -160,10 +179,10 @@ func (s *session) Wait(ctx context.Context, l *drivers.Lease) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case ended(err):
-		if _, unheard := h.answer(); unheard == nil {
+		if _, unheard := h.answer(); unheard == nil { // the last attempt was refused, or undone
 			return nil
 		}
-		if err = s.remove(ctx, &drivers.Lease{Key: l.Key, Owner: h.owner()}); err == nil {
+		if err = s.undo(ctx, l.Key, h); err == nil {
 			return nil
 		}
 	}
@@ -171,13 +190,13 @@ func (s *session) Wait(ctx context.Context, l *drivers.Lease) error {
 }
 
 // Leave implements drivers.Waiter: it releases what Wait has won and no Try has confirmed.
-func (s *session) Leave(context.Context, *drivers.Lease) error {
+func (s *session) Leave(ctx context.Context, _ *drivers.Lease) error {
 	won := s.won
 	if won == nil {
 		return nil
 	}
 	s.won = nil
-	if _, err := s.giveUp(won); err != nil {
+	if _, err := s.giveUp(ctx, s.key, won); err != nil {
 		return fail("leave", err)
 	}
 	return nil
