@@ -303,11 +303,12 @@ type Traffic struct {
 	KeepAlives int64 // requests that only kept a session alive
 }
 
-// Sender is a Service that counts what it sends to its server, so that other clients' traffic can be told apart.
+// Sender is a Service that counts what it exchanges with its server, so that other clients' traffic can be told apart.
 type Sender interface {
-	// Sent returns the running total of bytes that all connections of the service have sent, counted like the
-	// Usage.BytesIn of its Inspector. It sends no request.
-	Sent() int64
+	// Sent returns the part that the service has in the Usage of its Inspector, as a running total over all its connections.
+	// BytesIn is exact; BytesOut lacks what the server has sent and nobody has read yet; Commands are at the most that. What the
+	// service cannot tell is negative. It sends no request.
+	Sent() Usage
 }
 
 // Inspector is a Service that can identify its server and tell what it has used since it started.

@@ -14,13 +14,13 @@ type sending struct {
 	unknown bool
 }
 
-func (s sending) Sent() int64 {
+func (s sending) Sent() drivers.Usage {
 	if s.unknown {
-		return -1
+		return drivers.Usage{CPU: -1, Commands: -1, BytesIn: -1, BytesOut: -1}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.usage.BytesIn
+	return s.usage
 }
 
 // TestForeign plants what others send to the server between the third look and the fourth, in the window. Looks themselves are

@@ -22,12 +22,12 @@ type reading struct {
 	usage    drivers.Usage
 	err      error // why server and usage are empty; errNoInspector if the driver cannot inspect
 	traffic  drivers.Traffic
-	counted  bool          // the driver counts its traffic
-	sent     [2]int64      // bytes that were sent to the server before it was asked, and when it had answered; negative if unknown
-	cpu      time.Duration // user and system time of this process; negative if unknown
-	busy     float64       // seconds that the cores together were busy, and…
-	capacity float64       // …could have been; 0 if unknown
-	pauses   time.Duration // in which the garbage collector stopped the program
+	counted  bool             // the driver counts its traffic
+	own      [2]drivers.Usage // what this process has had of usage before the server was asked, and when it had answered
+	cpu      time.Duration    // user and system time of this process; negative if unknown
+	busy     float64          // seconds that the cores together were busy, and…
+	capacity float64          // …could have been; 0 if unknown
+	pauses   time.Duration    // in which the garbage collector stopped the program
 	runtime  host.Runtime
 	quota    host.Throttling
 	delay    host.RunDelay
@@ -39,9 +39,9 @@ type reading struct {
 // read takes a reading. It outlives a cancelled ctx, since the last reading of an interrupted run counts as well.
 func (e *engine) read(ctx context.Context) reading {
 	var r reading
-	r.sent[0] = e.sent()
+	r.own[0] = e.ownUsage()
 	r.server, r.usage, r.err = e.inspect(context.WithoutCancel(ctx))
-	r.sent[1] = e.sent()
+	r.own[1] = e.ownUsage()
 	r.at, r.granted = e.clock.Now(), e.granted()
 	r.nodes, r.probes = e.nodes(), e.probe.probes()
 	if c, ok := drivers.As[drivers.Counter](e.run.Service); ok {

@@ -112,7 +112,7 @@ func (e *engine) fillCost(r *results.Record, t counters) {
 		}
 		return max(0, float64(after-before-look)/locks)
 	}
-	if foreign, _ := e.foreign(r); foreign == 0 && e.comparable() {
+	if e.foreign(r) == nil && e.comparable() {
 		other := e.inspectionCost.Plus(e.probe.spent(a.probes - b.probes))
 		c.Commands = per(a.usage.Commands, b.usage.Commands, other.Commands)
 		c.BytesIn = per(a.usage.BytesIn, b.usage.BytesIn, other.BytesIn)

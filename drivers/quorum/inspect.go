@@ -43,7 +43,7 @@ func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, e
 			answered++
 			all = all.Plus(*u)
 		case s.nodes[i].svc.Load() != nil:
-			all = drivers.Usage{CPU: -1, Commands: -1, BytesIn: -1, BytesOut: -1}
+			all = unknownUsage
 		}
 	}
 	if answered < s.majority {
@@ -52,8 +52,8 @@ func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, e
 	return s.server(usages, answered), all, nil
 }
 
-// Sent implements drivers.Sender: to all nodes. It is negative, for unknown, if that is unknown for one of them.
-func (s *service) Sent() (all int64) {
+// Sent implements drivers.Sender: to all nodes. It is unknown if that is unknown for one of them.
+func (s *service) Sent() (all drivers.Usage) {
 	for _, n := range s.nodes {
 		svc := n.svc.Load()
 		if svc == nil {
@@ -61,12 +61,14 @@ func (s *service) Sent() (all int64) {
 		}
 		sender, ok := drivers.As[drivers.Sender](*svc)
 		if !ok {
-			return -1
+			return unknownUsage
 		}
-		all += sender.Sent()
+		all = all.Plus(sender.Sent())
 	}
 	return all
 }
+
+var unknownUsage = drivers.Usage{CPU: -1, Commands: -1, BytesIn: -1, BytesOut: -1}
 
 // alive returns the number of open nodes.
 func (s *service) alive() (n int) {

@@ -131,6 +131,7 @@ type service struct {
 	threads   atomic.Int64 // of the process so far, for designs that number them
 	inbox     *inbox       // nil unless the design has one
 	absentKey string       // the key that Probe reads; it does not exist
+	calls     atomic.Int64 // the most commands that a script calls, of those that were run
 
 	mu        sync.Mutex
 	listeners map[*listener]struct{} // for Close to close; nil once it was called
@@ -270,12 +271,19 @@ func (s *service) withExtraKeys(keys []string) []string {
 }
 
 // Sent implements drivers.Sender. It includes what client libraries send by themselves.
-func (s *service) Sent() int64 { return s.options.sent.Total() }
+func (s *service) Sent() drivers.Usage {
+	n := s.options.sent.Total()
+	usage := drivers.Usage{CPU: -1, Commands: -1, BytesIn: n.Sent, BytesOut: n.Received}
+	if calls := s.calls.Load(); calls < manyCalls {
+		usage.Commands = n.Commands + n.Scripts*calls
+	}
+	return usage
+}
 
 // Sent implements drivers.Sender.
-func (b *Base) Sent() (all int64) {
+func (b *Base) Sent() (all drivers.Usage) {
 	for _, n := range b.nodes {
-		all += n.Sent()
+		all = all.Plus(n.Sent())
 	}
 	return all
 }

@@ -34,7 +34,7 @@ func TestSent(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					return usage.BytesIn - s.(drivers.Sender).Sent()
+					return usage.BytesIn - s.(drivers.Sender).Sent().BytesIn
 				}
 				const ping = 64 // one that a library sends by itself between the two totals
 				before := others()

@@ -13,6 +13,7 @@ type commandScanner struct {
 	left    int64 // arguments of it that have not begun
 	rest    int64 // bytes of the current argument that have not come, including CRLF
 	judged  bool  // the command's name is in judged
+	scripts int64 // commands that run a script, so far
 	size    int   // of name, so far
 	name    [16]byte
 	subSize int // of sub
@@ -25,8 +26,11 @@ type commandScanner struct {
 func (s *commandScanner) scan(b []byte, found func(name, sub string, args, before int64)) (commands int64) {
 	for i := 0; i < len(b); {
 		if s.left == 0 && s.rest == 0 && s.head == 0 {
-			if n := unjudged(b[i:]); n > 0 {
+			if n, script := unjudged(b[i:]); n > 0 {
 				commands++
+				if script {
+					s.scripts++
+				}
 				i += n
 				continue
 			}
@@ -45,6 +49,9 @@ func (s *commandScanner) scan(b []byte, found func(name, sub string, args, befor
 			}
 			if first {
 				s.judged, s.subSize = judged(word(s.name[:s.size])), 0
+				if runs(word(s.name[:s.size])) {
+					s.scripts++
+				}
 			}
 			if !s.judged || second || s.args == 1 {
 				if s.judged {
@@ -83,21 +90,29 @@ func (s *commandScanner) scan(b []byte, found func(name, sub string, args, befor
 }
 
 // unjudged returns the length of the command at the beginning of b if it is whole and its reply needs no check,
-// otherwise 0. Nearly all commands are of this kind, and reading them at once takes two thirds of the time.
-func unjudged(b []byte) int {
+// otherwise 0, and whether it runs a script. Nearly all commands are of this kind, and reading them at once takes two thirds of the time.
+func unjudged(b []byte) (n int, script bool) {
 	args, i := length(b, 0)
 	if i > len(b) {
-		return 0
+		return 0, false
 	}
 	for arg := range args {
 		size, from := length(b, i)
 		end := from + size + len("\r\n")
 		if size < 0 || end > len(b) || arg == 0 && judged(b[from:from+size]) {
-			return 0
+			return 0, false
+		}
+		if arg == 0 {
+			script = runs(b[from : from+size])
 		}
 		i = end
 	}
-	return i
+	return i, script
+}
+
+// runs reports whether a command runs a script: EVAL, EVALSHA, and their forms that only read.
+func runs(name []byte) bool {
+	return len(name) >= len("EVAL") && name[0]|0x20 == 'e' && name[1]|0x20 == 'v'
 }
 
 // length reads the number in the head at b[i] and returns where the next bytes begin, which is beyond b if the head is

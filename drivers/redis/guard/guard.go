@@ -24,15 +24,18 @@ type guard struct {
 	resp3    bool  // arrays are replies, even on a connection with subscriptions
 
 	subscribed bool // a subscription was confirmed: the server may send unasked
+	read       atomic.Int64
 
 	_ [128]byte // writers are on another processor
 
 	commands commandScanner // of the writers, which take turns
 	left     int64          // the number of the latest unsubscription
-	counter
+	of       *Sent          // nil: not counted
+	sent     atomic.Int64
 
 	// Set by writers:
 	asked atomic.Int64 // commands sent
+	ran   atomic.Int64 // of those, the scripts
 	next  atomic.Int64 // the number of the first of expected, or 0
 
 	mu       sync.Mutex
@@ -40,10 +43,10 @@ type guard struct {
 }
 
 // New wraps a connection to a server, or to a node of a cluster, whose replies are longer, in a guard. What is written to it
-// counts in sent, unless that is nil.
+// and read counts in sent, unless that is nil.
 func New(conn net.Conn, sent *Sent, cluster bool) net.Conn {
-	g := &guard{Conn: conn}
-	g.start(sent)
+	g := &guard{Conn: conn, of: sent}
+	sent.start(g)
 	g.replies = scanner{limit: maxWeight, ended: g.received}
 	if cluster {
 		g.replies.limit = maxWeightCluster
@@ -66,6 +69,7 @@ func (g *guard) Read(b []byte) (int, error) {
 		return 0, g.err
 	}
 	n, err := g.Conn.Read(b)
+	g.read.Add(int64(n))
 	good, breach := g.replies.scan(b[:n])
 	if breach == nil {
 		return n, err
@@ -80,18 +84,23 @@ func (g *guard) Read(b []byte) (int, error) {
 // bytes itself because a sender below it would cost 0.06 µs per command.
 func (g *guard) Write(b []byte) (int, error) {
 	g.asked.Add(g.commands.scan(b, g.expect))
-	g.bytes.Add(int64(len(b)))
+	g.ran.Store(g.commands.scripts)
+	g.sent.Add(int64(len(b)))
 	n, err := g.Conn.Write(b)
 	if n < len(b) {
-		g.bytes.Add(int64(n - len(b)))
+		g.sent.Add(int64(n - len(b)))
 	}
 	return n, err
 }
 
 // Close implements net.Conn.
 func (g *guard) Close() error {
-	defer g.end()
+	defer g.of.end(g)
 	return g.Conn.Close()
+}
+
+func (g *guard) total() Total {
+	return Total{Sent: g.sent.Load(), Received: g.read.Load(), Commands: g.asked.Load(), Scripts: g.ran.Load()}
 }
 
 // received handles each reply, and what the server sends unasked.
