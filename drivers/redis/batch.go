@@ -88,6 +88,7 @@ func (b *batch) Do(ctx context.Context, requests []drivers.Request) {
 		b.commands, b.of = append(b.commands, Command{Args: args}), append(b.of, i)
 	}
 	b.send(ctx)
+	b.rerun(ctx)
 	for n := range b.commands {
 		r, c := &requests[b.of[n]], &b.commands[n]
 		if r.Op == drivers.OpPass {
@@ -106,7 +107,7 @@ func command(r *drivers.Request) ([]string, error) {
 	return r.Session.(asker).ask(ops[r.Op], r.Lease)
 }
 
-// send sends all commands, and those whose script the server did not have, and which it has not executed, again with the script.
+// send sends all commands.
 func (b *sender) send(ctx context.Context) {
 	err := b.conn.Dedicated(ctx, "", func(l Link) error {
 		l.Do(ctx, b.commands)
@@ -117,23 +118,33 @@ func (b *sender) send(ctx context.Context) {
 			b.commands[i].Err = err
 		}
 	}
-	var missing []int
+}
+
+// rerun does for all scripts of a batch what session.rerun does for one.
+func (b *batch) rerun(ctx context.Context) {
+	var of []int
+	var unknown []*Script
+	again := sender{conn: b.conn}
 	for i := range b.commands {
-		if e, ok := asServerError(b.commands[i].Err); ok && e.Code() == "NOSCRIPT" {
-			missing = append(missing, i)
+		c := &b.commands[i]
+		if c.Err == nil || c.Args[0] != "EVALSHA" {
+			continue
 		}
+		script := scripts[c.Args[1]]
+		if !isUnknownScript(c.Err) {
+			c.Err = script.denied(c.Err)
+			continue
+		}
+		c.Args[0], c.Args[1] = "EVAL", script.source
+		of, unknown = append(of, i), append(unknown, script)
+		again.commands = append(again.commands, Command{Args: c.Args})
 	}
-	if missing == nil {
+	if of == nil {
 		return
 	}
-	again := sender{conn: b.conn}
-	for _, i := range missing {
-		args := b.commands[i].Args
-		args[0], args[1] = "EVAL", scripts[args[1]].source
-		again.commands = append(again.commands, Command{Args: args})
-	}
 	again.send(ctx)
-	for n, i := range missing {
+	for n, i := range of {
 		b.commands[i] = again.commands[n]
+		b.commands[i].Err = unknown[n].denied(b.commands[i].Err)
 	}
 }

@@ -113,13 +113,24 @@ func (s *session) run(ctx context.Context, script *Script, args []string) (Reply
 // rerun is the rare part of run. The second try is safe: NOSCRIPT means that nothing was run.
 func (s *session) rerun(ctx context.Context, script *Script, args []string, err error) (reply Reply, _ error) {
 	script = s.form(script)
-	if e, ok := asServerError(err); ok && e.Code() == "NOSCRIPT" {
+	if isUnknownScript(err) {
 		args[0], args[1] = "EVAL", script.source
 		reply, err = s.conn.Do(ctx, args, 3)
 	}
-	if err != nil && classOf(err) == drivers.ClassAuth {
-		// The server does not say which command of a script it rejects.
-		err = fmt.Errorf("%w: a user of this lock must be permitted EVALSHA, EVAL and what the script calls: %s", err, script.needs)
+	return reply, script.denied(err)
+}
+
+// isUnknownScript reports whether the server says that it does not have the script.
+func isUnknownScript(err error) bool {
+	e, ok := asServerError(err)
+	return ok && e.Code() == "NOSCRIPT"
+}
+
+// denied returns err with what it takes to run the script, if the user may not: the server does not say which command of a script
+// it rejects.
+func (s *Script) denied(err error) error {
+	if err == nil || classOf(err) != drivers.ClassAuth {
+		return err
 	}
-	return reply, err
+	return fmt.Errorf("%w: a user of this lock must be permitted EVALSHA, EVAL and what the script calls: %s", err, s.needs)
 }
