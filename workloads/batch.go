@@ -44,29 +44,29 @@ type worker struct {
 	refused  []*virtual // by the local line, without a request
 	sleeping sleepers
 	timer    alarm.Timer
-	resting  [][]*virtual  // of each class, the clients that have no arrival to serve, who has rested longest first
-	bell     chan struct{} // one slot: arrivals have come, or a client that waited is awake
+	waiting  int // clients in a Wait
 
-	waiting int // clients in a Wait
-
+	bell  chan struct{} // one slot: some are awake
 	mu    sync.Mutex
-	awake []*virtual // clients whose Wait has returned; guarded by mu
+	awake []*virtual // clients whose Wait has returned, or that arrivals have come to; guarded by mu
 	woken []*virtual // those before
 }
 
 // virtual is a client that a worker carries.
 type virtual struct {
 	*client
-	stage stage
-	after stage // a pause: what comes then
-	ends  holdEnd
-	since time.Duration // when a pause, a rest or a renewal began, or when what failed before it did
-	wake  time.Duration // when its sleep ends, or its Wait has returned
-	tries wait.Attempt
-	cause error    // of an acquisition that is undone, or of a Wait
-	line  *lined   // nil: it stands in no local line
-	hold  *renewed // the present hold, if it is renewed; nil if no hold is
-	inner *inner   // the re-entries of the present hold; nil without any
+	worker *worker
+	stage  stage
+	after  stage // a pause: what comes then
+	ends   holdEnd
+	since  time.Duration // when a pause, a rest or a renewal began, or when what failed before it did
+	wake   time.Duration // when its sleep ends, or its Wait has returned
+	tries  wait.Attempt
+	cause  error    // of an acquisition that is undone, or of a Wait
+	line   *lined   // nil: it stands in no local line
+	over   bool     // no arrival will come
+	hold   *renewed // the present hold, if it is renewed; nil if no hold is
+	inner  *inner   // the re-entries of the present hold; nil without any
 }
 
 // inner are re-entries.
@@ -122,19 +122,7 @@ func (e *engine) openBatches(ctx context.Context) error {
 		}
 		e.workers = append(e.workers, newWorker(e, batch, i, n))
 	}
-	for _, cl := range e.classes {
-		if cl.open {
-			cl.queue.Carry(e.ring)
-		}
-	}
 	return nil
-}
-
-// ring wakes the workers that sleep.
-func (e *engine) ring() {
-	for _, w := range e.workers {
-		w.ring()
-	}
 }
 
 // ring wakes the worker if it sleeps.
@@ -147,10 +135,10 @@ func (w *worker) ring() {
 
 // newWorker returns one that carries every n-th client from first on: each has clients of every class.
 func newWorker(e *engine, batch drivers.Batch, first, n int) *worker {
-	w := &worker{e: e, batch: batch, resting: make([][]*virtual, len(e.classes)), bell: make(chan struct{}, 1)}
+	w := &worker{e: e, batch: batch, bell: make(chan struct{}, 1)}
 	w.clients = make([]virtual, 0, (len(e.clients)-first+n-1)/n)
 	for id := first; id < len(e.clients); id += n {
-		w.clients = append(w.clients, virtual{client: &e.clients[id]})
+		w.clients = append(w.clients, virtual{client: &e.clients[id], worker: w})
 		w.clients[len(w.clients)-1].equip()
 	}
 	w.running = len(w.clients)
@@ -194,11 +182,10 @@ func (w *worker) loop() {
 		w.refuse()
 		w.expire(busy)
 		w.wakeUp(busy)
-		w.arrive()
 	}
 }
 
-// rest sleeps until a client wakes up, or arrivals come.
+// rest sleeps until a client wakes up, or an arrival comes.
 func (w *worker) rest() {
 	d := time.Hour
 	if len(w.sleeping) > 0 {
@@ -212,26 +199,6 @@ func (w *worker) rest() {
 	w.now = w.e.clock.Now()
 }
 
-// arrive lets clients that rest serve arrivals.
-func (w *worker) arrive() {
-	for i := range w.resting {
-		for len(w.resting[i]) > 0 {
-			due, waited, come, over := w.e.classes[i].queue.Look()
-			if !come && !over {
-				break
-			}
-			v := w.resting[i][0]
-			w.resting[i] = w.resting[i][1:]
-			v.rested(w.now)
-			if come {
-				w.serve(v, due, waited)
-			} else {
-				w.end(v)
-			}
-		}
-	}
-}
-
 // refuse goes on with the clients that their local line has refused.
 func (w *worker) refuse() {
 	refused := w.refused
@@ -243,20 +210,45 @@ func (w *worker) refuse() {
 	}
 }
 
-// serve lets a client serve an arrival.
-func (w *worker) serve(v *virtual, due time.Duration, waited bool) {
+// takeUp lets a client serve arrivals: one that had to wait, or else the next one, which Arrive tells of.
+func (w *worker) takeUp(v *virtual) {
+	for {
+		v.stage, v.since = beginning, w.now
+		due, come := v.class.queue.Park(v)
+		if !come || w.serve(v, due, true) {
+			return
+		}
+	}
+}
+
+// Arrive implements pace.Taker.
+func (v *virtual) Arrive(due time.Duration, ok bool) {
+	v.due, v.over = due, !ok
+	v.worker.wakes(v)
+}
+
+// arrived goes on with a client that rested.
+func (w *worker) arrived(v *virtual) {
+	v.counters.idle += w.e.inside(v.since, w.now)
+	switch {
+	case v.over:
+		w.end(v)
+	case !w.serve(v, v.due, false):
+		w.takeUp(v)
+	}
+}
+
+// serve lets a client serve an arrival, unless the window has closed.
+func (w *worker) serve(v *virtual, due time.Duration, waited bool) bool {
 	if w.now >= w.e.until() {
 		w.e.turnAway(v.class, due)
-		w.begin(v)
-		return
+		return false
 	}
 	v.due, v.waited, v.wants, v.claimed = due, waited, due, due >= w.e.from
 	v.tryOnly = v.class.TryOnly > 0 && v.unit() < v.class.TryOnly
 	w.acquire(v)
+	return true
 }
-
-// rested counts the time in which a client had no arrival to serve.
-func (v *virtual) rested(now time.Duration) { v.counters.idle += v.e.inside(v.since, now) }
 
 // over ends the loop; see client.over.
 func (w *worker) over() {
@@ -349,10 +341,7 @@ func (w *worker) begin(v *virtual) {
 	e := w.e
 	switch {
 	case v.class.open:
-		v.stage, v.since = beginning, w.now
-		n := v.class.number
-		w.resting[n] = append(w.resting[n], v)
-		v.class.queue.Rest()
+		w.takeUp(v)
 	case w.now >= e.until() || e.budget != nil && !v.claim(w.now):
 		if v.wants < e.until() && e.budget == nil {
 			v.counters.longest = max(v.counters.longest, e.until()-v.wants)
@@ -467,30 +456,40 @@ func (w *worker) await(v *virtual) {
 			w.e.crashed(v.cause)
 		}
 		v.wake = w.e.clock.Now()
-		w.mu.Lock()
-		w.awake = append(w.awake, v)
-		w.mu.Unlock()
-		w.ring()
+		w.wakes(v)
 	}()
 	v.cause = v.waiter.Wait(context.Background(), &v.lease)
 }
 
-// wakeUp goes on with the clients whose Wait has returned. If the worker was busy meanwhile, they were ready when it did.
+// wakes tells the worker that a client has something to go on with.
+func (w *worker) wakes(v *virtual) {
+	w.mu.Lock()
+	w.awake = append(w.awake, v)
+	w.mu.Unlock()
+	w.ring()
+}
+
+// wakeUp goes on with the clients whose Wait has returned, or that arrivals have come to. If the worker was busy meanwhile, a Wait
+// was over when it returned.
 func (w *worker) wakeUp(busy bool) {
 	w.mu.Lock()
 	w.awake, w.woken = w.woken[:0], w.awake
 	w.mu.Unlock()
 	now := w.now
-	w.waiting -= len(w.woken)
 	for _, v := range w.woken {
-		if w.now = now; busy {
+		if v.stage == beginning {
+			w.arrived(v)
+			continue
+		}
+		w.waiting--
+		if busy {
 			w.now = min(now, v.wake)
 		}
 		err := v.cause
 		v.cause = nil
 		w.waited(v, err)
+		w.now = now
 	}
-	w.now = now
 }
 
 // waited goes on after a wait.

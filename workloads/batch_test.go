@@ -184,6 +184,18 @@ func TestSameLock(t *testing.T) {
 	}
 }
 
+// TestBatchSharesArrivals deals arrivals out evenly, whichever worker carries a client.
+func TestBatchSharesArrivals(t *testing.T) {
+	p := plan("memory", "mutex")
+	p.Wait, p.Clients, p.Keys, p.Duration, p.Pipelining = "none", 32, 32, time.Second, "batch"
+	p.KeyDist, p.Rate, p.Arrival = spec.Must(spec.ParseKeys("own")), spec.Must(spec.ParseRate("320")), "constant"
+	bubble(t, p, nil, func(t *testing.T, r *results.Record) {
+		if f := r.Fairness; f.MinClient < 9 || f.MaxClient > 11 {
+			t.Errorf("320 arrivals went to 32 clients by %d to %d, Jain %v", f.MinClient, f.MaxClient, f.Jain)
+		}
+	})
+}
+
 // nulls returns a worker of the null driver whose clients have all begun.
 func nulls(t testing.TB, clients int, oracle bool) *worker {
 	p := plan("null", "none")

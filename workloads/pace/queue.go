@@ -15,20 +15,25 @@ type Queue struct {
 	mu      sync.Mutex
 	closed  bool
 	offered int64
-	waiting line            // empty if anybody is parked; each time doubled, and one more if nobody rested when it came
+	waiting line            // empty if anybody is parked
 	first   *parked         // who has been parked longest
 	last    *parked         // undefined if first is nil
 	unused  *parked         // a list
 	left    []time.Duration // what waited at Close
-
-	resting int    // clients that a worker takes arrivals for, see Rest
-	ring    func() // tells the workers; nil without any
 }
 
-// parked is a client that waits for an arrival. Its channel takes one value, so that handing over never blocks.
+// Taker is a client without a goroutine that could block in Take.
+type Taker interface {
+	// Arrive hands over the arrival that is due at that time; with ok false it tells that none will come. It does not
+	// block, and is called by any goroutine, once for each Park that returned false.
+	Arrive(at time.Duration, ok bool)
+}
+
+// parked is a client that waits for an arrival.
 type parked struct {
-	wake chan time.Duration
-	next *parked // who was parked after it
+	wake  chan time.Duration // takes one value, so that handing over never blocks; nil for a Taker
+	taker Taker
+	next  *parked // who was parked after it
 }
 
 // Put hands over the arrival that is due at that time, or lets it wait for a client. It never blocks; after Close it does
@@ -42,21 +47,21 @@ func (q *Queue) Put(at time.Duration) {
 	q.offered++
 	p := q.first
 	if p == nil {
-		late := time.Duration(0)
-		if q.waiting.len() >= q.resting {
-			late = 1
-		}
-		q.waiting.push(at<<1 | late)
-		ring := q.resting > 0
+		q.waiting.push(at)
 		q.mu.Unlock()
-		if ring {
-			q.ring()
-		}
 		return
 	}
 	q.first = p.next
+	taker := p.taker
+	if taker != nil {
+		q.unuse(p)
+	}
 	q.mu.Unlock()
-	p.wake <- at // outside: waking may take a system call
+	if taker != nil { // outside: waking may take a system call
+		taker.Arrive(at, true)
+	} else {
+		p.wake <- at
+	}
 }
 
 // Take returns the next arrival; it parks the client until there is one. waited tells that the arrival had to wait since no
@@ -70,13 +75,49 @@ func (q *Queue) Take() (at time.Duration, waited, ok bool) {
 		return 0, false, false
 	}
 	if q.waiting.len() > 0 {
-		at = q.waiting.pop() >> 1
+		at = q.waiting.pop()
 		q.mu.Unlock()
 		return at, true, true
 	}
+	p := q.park()
+	if p.wake == nil {
+		p.wake = make(chan time.Duration, 1)
+	}
+	q.mu.Unlock()
+
+	if at, ok = <-p.wake; ok {
+		q.mu.Lock()
+		q.unuse(p)
+		q.mu.Unlock()
+	}
+	return at, false, ok
+}
+
+// Park is Take for a client that is not to block. It returns an arrival that had to wait; if come is false, t is parked, and
+// Arrive tells it of the next one.
+func (q *Queue) Park(t Taker) (at time.Duration, come bool) {
+	q.mu.Lock()
+	if q.waiting.len() > 0 {
+		at = q.waiting.pop()
+		q.mu.Unlock()
+		return at, true
+	}
+	closed := q.closed
+	if !closed {
+		q.park().taker = t
+	}
+	q.mu.Unlock()
+	if closed {
+		t.Arrive(0, false)
+	}
+	return 0, false
+}
+
+// park puts a client behind those that are parked. The caller holds q.mu.
+func (q *Queue) park() *parked {
 	p := q.unused
 	if p == nil {
-		p = &parked{wake: make(chan time.Duration, 1)}
+		p = new(parked)
 	}
 	q.unused, p.next = p.next, nil
 	if q.first == nil {
@@ -85,38 +126,12 @@ func (q *Queue) Take() (at time.Duration, waited, ok bool) {
 		q.last.next = p
 	}
 	q.last = p
-	q.mu.Unlock()
-
-	if at, ok = <-p.wake; ok {
-		q.mu.Lock()
-		p.next, q.unused = q.unused, p
-		q.mu.Unlock()
-	}
-	return at, false, ok
+	return p
 }
 
-// Carry makes the queue one of clients that workers carry, who look for arrivals by Look. It calls ring, which does not block,
-// when there may be something to see, unless nobody rests.
-func (q *Queue) Carry(ring func()) { q.ring = ring }
-
-// Rest says that one more client rests, and can serve an arrival.
-func (q *Queue) Rest() {
-	q.mu.Lock()
-	q.resting++
-	q.mu.Unlock()
-}
-
-// Look returns the next arrival for a client that rests, which does not rest any longer then. come is false if there is none;
-// over tells that none will come. See Take for waited.
-func (q *Queue) Look() (at time.Duration, waited, come, over bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.closed || q.waiting.len() == 0 {
-		return 0, false, false, q.closed
-	}
-	q.resting--
-	at = q.waiting.pop()
-	return at >> 1, at&1 != 0, true, false
+// unuse keeps what was parked for the next one. The caller holds q.mu.
+func (q *Queue) unuse(p *parked) {
+	p.taker, p.next, q.unused = nil, q.unused, p
 }
 
 // Close ends the queue and wakes all who are parked. It returns when the arrivals that still waited had been due, in
@@ -127,19 +142,20 @@ func (q *Queue) Close() (left []time.Duration) {
 		q.closed = true
 		q.left = make([]time.Duration, 0, q.waiting.len())
 		for q.waiting.len() > 0 {
-			q.left = append(q.left, q.waiting.pop()>>1)
+			q.left = append(q.left, q.waiting.pop())
 		}
 	}
 	p := q.first
 	q.first = nil
 	left = q.left
 	q.mu.Unlock()
-	if q.ring != nil {
-		q.ring()
-	}
 	for p != nil {
 		next := p.next // before its client can be awake
-		close(p.wake)
+		if p.taker != nil {
+			p.taker.Arrive(0, false)
+		} else {
+			close(p.wake)
+		}
 		p = next
 	}
 	return left

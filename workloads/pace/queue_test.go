@@ -91,6 +91,47 @@ func TestQueueSpreadsTheLoad(t *testing.T) {
 	})
 }
 
+// taker is a client that is told of its arrivals.
+type taker struct {
+	queue  *pace.Queue
+	served []time.Duration
+	over   int
+}
+
+func (c *taker) Arrive(at time.Duration, ok bool) {
+	if !ok {
+		c.over++
+		return
+	}
+	c.served = append(c.served, at)
+	c.queue.Park(c)
+}
+
+// Clients without a goroutine get arrivals in the order in which they were parked, and are told once that none will come.
+func TestQueueTellsTakers(t *testing.T) {
+	q := new(pace.Queue)
+	q.Put(7)
+	takers := make([]taker, 5)
+	for i := range takers {
+		takers[i].queue = q
+		for at, come := q.Park(&takers[i]); come; at, come = q.Park(&takers[i]) {
+			takers[i].served = append(takers[i].served, at)
+		}
+	}
+	for at := range time.Duration(11) {
+		q.Put(100 + at)
+	}
+	q.Close()
+	if at, come := q.Park(&takers[0]); come {
+		t.Errorf("after Close came %v", at)
+	}
+	for i, want := range [][]time.Duration{{7, 100, 105, 110}, {101, 106}, {102, 107}, {103, 108}, {104, 109}} {
+		if c := &takers[i]; !slices.Equal(c.served, want) || (c.over != 1 && i > 0) || (c.over != 2 && i == 0) {
+			t.Errorf("client %d served %v, want %v, and was told %d times that it is over", i, c.served, want, c.over)
+		}
+	}
+}
+
 // A backlog is served late, in its order, and says so.
 func TestQueueKeepsABacklog(t *testing.T) {
 	q := new(pace.Queue)
