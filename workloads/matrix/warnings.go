@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/spec"
 )
@@ -36,15 +37,18 @@ func Warnings(p spec.Plan, t drivers.Traits) []string {
 		add("clients poll every %v in a run of %v: a client that waits once hardly tries again", p.Poll, p.Duration)
 	}
 	if need := memory(p); need > 1<<30 {
-		add("%d clients and %d keys take about %d GiB of memory", p.Clients, p.Keys, (need+1<<30-1)>>30)
+		add("%d clients and %d keys take about %.1f GiB of memory", p.Clients, p.Keys, float64(need)/(1<<30))
 	}
 	return w
 }
 
 // memory returns about what a run takes, in bytes: a client its stack, its counters and its session (scripts/overhead measures
-// 6 KB), a key its name and its cell in the oracle.
+// 6 KB), or in a batch without a stack 1 to 1.25 KB, unless it sleeps until it is woken; a key its name and its cell in the oracle.
 func memory(p spec.Plan) int64 {
-	const client, key = 8 << 10, 128
+	client, key := int64(8<<10), int64(128)
+	if kind, _ := wait.Find(p.Wait); Batched(&p) && !kind.Wakes {
+		client = 1200
+	}
 	return int64(p.Clients)*client + int64(p.Keys)*key
 }
 

@@ -44,8 +44,12 @@ func TestWarnings(t *testing.T) {
 		{"oracle off", func(p *spec.Plan, _ *drivers.Traits) { p.Oracle = false }, "the oracle is off"},
 		{"patient", func(p *spec.Plan, _ *drivers.Traits) { p.Timeout = p.Duration }, "a client's patience (timeout 1s)"},
 		{"slow poll", func(p *spec.Plan, _ *drivers.Traits) { p.Wait, p.Poll = "poll", time.Second }, "clients poll every 1s"},
-		{"many clients", func(p *spec.Plan, _ *drivers.Traits) { p.Clients = 1_000_000 }, "1000000 clients and "},
-		{"many keys", func(p *spec.Plan, _ *drivers.Traits) { p.Clients, p.Keys = 10, 10_000_000 }, "10 clients and 10000000 keys take about 2 GiB"},
+		{"many clients", func(p *spec.Plan, _ *drivers.Traits) { p.Clients = 1_000_000 }, "1000000 clients and 1 keys take about 7.6 GiB"},
+		{"many in batches", func(p *spec.Plan, _ *drivers.Traits) { p.Clients, p.Pipelining = 1_000_000, "batch" }, "1000000 clients and 1 keys take about 1.1 GiB"},
+		{"many in batches that sleep", func(p *spec.Plan, _ *drivers.Traits) {
+			p.Clients, p.Pipelining, p.Wait = 1_000_000, "batch", "pubsub"
+		}, "1000000 clients and 1 keys take about 7.6 GiB"},
+		{"many keys", func(p *spec.Plan, _ *drivers.Traits) { p.Clients, p.Keys = 10, 10_000_000 }, "10 clients and 10000000 keys take about 1.2 GiB"},
 		{"ramp", func(p *spec.Plan, _ *drivers.Traits) {
 			p.Rate, p.Clients = spec.Must(spec.ParseRate("100:200:1s")), 1000
 		}, ""},
