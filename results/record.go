@@ -237,6 +237,11 @@ const (
 	Hiccup Metric = "hiccup"
 
 	Release Metric = "release" // release sent to its reply; of re-entries the last one, which frees the lock
+
+	// Worker is how late a request of a client was that a worker carries with others (-pipelining batch): from when the client
+	// was ready to send it, or its hold was due to end, to where its own time begins, which is mostly the worker's write. It is
+	// part of no other metric but Hold, which lasts until the release is written, and in an open loop Lag.
+	Worker Metric = "worker"
 )
 
 // MetricIndex is a metric as a small number, for the hot path of the Recorder.
@@ -258,6 +263,7 @@ const (
 	ProbeIndex
 	ProbeIdleIndex
 	HiccupIndex
+	WorkerIndex
 	metricCount
 
 	// WarmupIndex is what Acquire or, in an open loop, Response is in the warm-up. It is for the series alone: no record
@@ -284,6 +290,7 @@ var Metrics = []Metric{
 	ProbeIndex:     Probe,
 	ProbeIdleIndex: ProbeIdle,
 	HiccupIndex:    Hiccup,
+	WorkerIndex:    Worker,
 }
 
 // Latency is one distribution, with its usual quantiles spelt out and the whole histogram beside them.

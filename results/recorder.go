@@ -107,15 +107,18 @@ func (r *Recorder) Attempts() int64 {
 // Record counts one value. It never waits and, but for the first value of a metric, never allocates. A value below
 // 1 ns counts as 1 ns: two stamps may fall on the same tick of the clock. A value above one hour counts as one hour
 // and as an overflow, so that no value is ever dropped.
-func (s *Shard) Record(m MetricIndex, d time.Duration) {
+func (s *Shard) Record(m MetricIndex, d time.Duration) { s.RecordN(m, d, 1) }
+
+// RecordN counts a value n times, as Record does.
+func (s *Shard) RecordN(m MetricIndex, d time.Duration, n int64) {
 	c := s.metrics[m].Load()
 	if c == nil {
 		c = s.first(m)
 	}
 	if uint64(d-lowestValue) >= uint64(highestValue) { // one comparison for both ends
-		d = c.clamp(d)
+		d = c.clamp(d, n)
 	}
-	c.count[slot(int64(d))].Add(1)
+	c.count[slot(int64(d))].Add(n)
 }
 
 // first makes room for a metric; if two goroutines come at once, both use the slots of the one that won.
@@ -124,11 +127,11 @@ func (s *Shard) first(m MetricIndex) *slots {
 	return s.metrics[m].Load()
 }
 
-func (c *slots) clamp(d time.Duration) time.Duration {
+func (c *slots) clamp(d time.Duration, n int64) time.Duration {
 	if d < lowestValue {
 		return lowestValue
 	}
-	c.overflow.Add(1)
+	c.overflow.Add(n)
 	return time.Duration(highestValue)
 }
 

@@ -2,15 +2,22 @@
 // send the requests that are ready in one write. A client is a few words here and no goroutine, so that what limits the load is
 // the server, and not stacks and wake-ups.
 //
-// A latency has the same meaning as in the client loop: from when the client was ready to when its answer was read. So it
-// includes the time until the worker gets round to its write, and until all answers to that write have come. A client whose hold
-// or pause ends while the worker waits for answers was ready then, and not when the worker sees it.
+// What the lock sees happens when a request is handed to the write. So a hold ends there, for the oracle as well, and a release, a
+// renewal and a re-entry begin there. What a client does by itself happens when it is due: the end of a pause or of a wait, an
+// arrival. If the worker sees that late because it waited for answers, the client was ready when it was due.
+//
+// An acquisition that was ready while the worker waited for answers would have been sent at once by a goroutine, and have had its
+// answer behind those that the worker waited for, but not sooner than a request takes. So what counts as its time is the longer of
+// the two: from when it was ready until those answers came, as when the server stalls, or from its write to its own answer.
+//
+// The rest, from when a request was ready to where its time begins, is the worker's: metric worker. It belongs to lockbench.
 //
 // A client that waits to be woken (-wait pubsub and queue) has a goroutine for as long as it sleeps.
 
 package workloads
 
 import (
+	"cmp"
 	"container/heap"
 	"context"
 	"errors"
@@ -22,6 +29,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/alarm"
 	"github.com/lockbench/lockbench/drivers/renew"
 	"github.com/lockbench/lockbench/drivers/wait"
+	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
@@ -35,7 +43,12 @@ type worker struct {
 	batch   drivers.Batch
 	clients []virtual
 	running int           // clients whose loop has not ended
-	now     time.Duration // when the answer or the wake-up came that it handles
+	now     time.Duration // when what it handles has happened to the client: the answer, or what was due
+
+	wrote time.Duration // when it has last begun to send all that was ready, in one write or several
+	sent  time.Duration // just before the last write
+	heard time.Duration // when the answers to the write before that one came
+	late  delays
 
 	asking   []*virtual // whose requests are sent next
 	asked    []*virtual // whose were sent before
@@ -67,6 +80,18 @@ type virtual struct {
 	over   bool     // no arrival will come
 	hold   *renewed // the present hold, if it is renewed; nil if no hold is
 	inner  *inner   // the re-entries of the present hold; nil without any
+}
+
+// delays are requests of clients of a class that were ready at the same time, and whose own time began at the same time. Most of a
+// write are alike, so that it is cheap to record them.
+type delays struct {
+	class        *class
+	ready, began time.Duration
+	requests     int64
+	first        int64 // of those, the ones that begin acquisitions
+	holds        int64 // and those that end holds, in the window, that were to take no time
+
+	acquiring time.Duration // by which acquisitions were late, in the window and all together
 }
 
 // inner are re-entries.
@@ -169,20 +194,22 @@ func (w *worker) loop() {
 		w.begin(v)
 	}
 	for w.running > 0 {
-		busy := true
+		w.gather()
 		switch {
 		case len(w.asking) > 0:
 			w.send()
-		case len(w.refused) > 0:
-			w.now = w.e.clock.Now()
-		default:
+		case len(w.refused) == 0 && w.running > 0:
 			w.rest()
-			busy = false
 		}
-		w.refuse()
-		w.expire(busy)
-		w.wakeUp(busy)
 	}
+}
+
+// gather goes on with all clients that can.
+func (w *worker) gather() {
+	w.now = w.e.clock.Now()
+	w.refuse()
+	w.expire()
+	w.wakeUp()
 }
 
 // rest sleeps until a client wakes up, or an arrival comes.
@@ -196,7 +223,14 @@ func (w *worker) rest() {
 		stop = nil // it has rung, and a request of a Wait may take its time
 	}
 	w.timer.Sleep(d, stop, w.bell)
-	w.now = w.e.clock.Now()
+}
+
+// at returns when a client went on that was to do so at a time that has passed: then, if the worker waited for answers, or else now.
+func (w *worker) at(due, now time.Duration) time.Duration {
+	if due < w.heard {
+		return max(due, w.wrote)
+	}
+	return now
 }
 
 // refuse goes on with the clients that their local line has refused.
@@ -229,6 +263,7 @@ func (v *virtual) Arrive(due time.Duration, ok bool) {
 
 // arrived goes on with a client that rested.
 func (w *worker) arrived(v *virtual) {
+	w.now = max(v.since, w.at(v.due, w.now)) // it may have begun to rest after that was due
 	v.counters.idle += w.e.inside(v.since, w.now)
 	switch {
 	case v.over:
@@ -255,15 +290,22 @@ func (w *worker) over() {
 	if v := recover(); v != nil {
 		w.e.crashed(drivers.Panicked(v))
 	}
+	w.recordDelays()
 	w.batch.Close()
 }
 
 // send sends requests, and goes on with the clients that have their answers.
 func (w *worker) send() {
 	w.asking, w.asked = w.asked[:0], w.asking
+	w.wrote = 0
 	for some := range slices.Chunk(w.asked, maxBatch) {
+		w.sent = w.e.clock.Now()
+		w.wrote = cmp.Or(w.wrote, w.sent)
 		requests := w.requests[:len(some)]
 		for i, v := range some {
+			if v.stage != trying {
+				w.leaves(v)
+			}
 			v.request(&requests[i])
 		}
 		w.batch.Do(context.Background(), requests)
@@ -271,12 +313,60 @@ func (w *worker) send() {
 		for i, v := range some {
 			w.answer(v, requests[i].Yes, requests[i].Err)
 		}
+		w.heard = w.now
 	}
+}
+
+// leaves records when a request goes that is no try. Those begin in began, when they have their answers.
+func (w *worker) leaves(v *virtual) {
+	w.delayed(v, w.sent)
+	switch v.stage {
+	case releasing:
+		if v.sent = w.sent; v.recorded && !v.class.timedHold {
+			w.late.holds++
+		}
+		v.leave()
+	case renewing, reentering:
+		v.since = w.sent
+	}
+}
+
+// delayed counts a request that was ready before its own time began.
+func (w *worker) delayed(v *virtual, began time.Duration) {
+	if l := &w.late; l.began != began || l.ready != v.since || l.class != v.class {
+		w.delayedApart(v, began)
+	}
+	w.late.requests++
+}
+
+// delayedApart begins to count requests that are not like those before.
+func (w *worker) delayedApart(v *virtual, began time.Duration) {
+	w.recordDelays()
+	w.late.class, w.late.ready, w.late.began = v.class, v.since, began
+}
+
+// recordDelays records the delays that have been counted.
+func (w *worker) recordDelays() {
+	e, l := w.e, &w.late
+	if l.requests == 0 {
+		return
+	}
+	late := l.began - l.ready
+	shard := l.class.recorder.Borrow()
+	if l.began >= e.from && l.began < e.until() {
+		shard.RecordN(results.WorkerIndex, late, l.requests)
+	}
+	if l.holds > 0 {
+		shard.RecordN(results.HoldIndex, late, l.holds)
+	}
+	l.class.recorder.Return(shard)
+	l.acquiring += time.Duration(l.first) * e.inside(l.ready, l.began)
+	l.requests, l.first, l.holds = 0, 0, 0
 }
 
 // ask sends a client's request next, the one that this stage waits for.
 func (w *worker) ask(v *virtual, next stage) {
-	v.stage = next
+	v.stage, v.since = next, w.now
 	w.asking = append(w.asking, v)
 }
 
@@ -299,16 +389,12 @@ func (v *virtual) request(r *drivers.Request) {
 
 // answer goes on with a client whose request has been answered.
 func (w *worker) answer(v *virtual, yes bool, err error) {
-	switch v.stage {
-	case trying, reentering:
-		if v.line != nil {
-			v.line.EndTry(&v.lease, yes, err)
-		}
-	case releasing, undoing, goingOut, flushing:
-		v.endRelease(yes, err)
+	if v.line != nil {
+		v.tellLine(yes, err)
 	}
 	switch v.stage {
 	case trying:
+		w.began(v)
 		w.tried(v, yes, err)
 	case releasing:
 		v.settle(yes, err, w.now)
@@ -333,6 +419,18 @@ func (w *worker) answer(v *virtual, yes bool, err error) {
 		v.flushed(err)
 		v.counters.failing += w.e.inside(v.since, w.now)
 		w.think(v)
+	}
+}
+
+// began records when a try began that has been answered.
+func (w *worker) began(v *virtual) {
+	began := min(w.sent, w.now-max(0, w.heard-v.since)) // see the comment at the top
+	w.delayed(v, began)
+	if v.firstTry() {
+		w.late.first++
+		v.start, v.asked = began, w.sent
+	} else if v.tries.Asked > 0 {
+		v.tries.Asked = w.sent
 	}
 }
 
@@ -389,11 +487,14 @@ func (w *worker) release(v *virtual, next stage) {
 	w.ask(v, next)
 }
 
-// endRelease tells the local line of the answer to a release.
-func (v *virtual) endRelease(owned bool, err error) {
-	if v.line != nil {
+// tellLine tells the local line of an answer.
+func (v *virtual) tellLine(yes bool, err error) {
+	switch v.stage {
+	case trying, reentering:
+		v.line.EndTry(&v.lease, yes, err)
+	case releasing, undoing, goingOut, flushing:
 		v.line.to = nil
-		v.line.EndRelease(context.Background(), &v.lease, owned, err)
+		v.line.EndRelease(context.Background(), &v.lease, yes, err)
 	}
 }
 
@@ -469,9 +570,8 @@ func (w *worker) wakes(v *virtual) {
 	w.ring()
 }
 
-// wakeUp goes on with the clients whose Wait has returned, or that arrivals have come to. If the worker was busy meanwhile, a Wait
-// was over when it returned.
-func (w *worker) wakeUp(busy bool) {
+// wakeUp goes on with the clients whose Wait has returned, or that arrivals have come to.
+func (w *worker) wakeUp() {
 	w.mu.Lock()
 	w.awake, w.woken = w.woken[:0], w.awake
 	w.mu.Unlock()
@@ -479,15 +579,13 @@ func (w *worker) wakeUp(busy bool) {
 	for _, v := range w.woken {
 		if v.stage == beginning {
 			w.arrived(v)
-			continue
+		} else {
+			w.waiting--
+			err := v.cause
+			v.cause = nil
+			w.now = w.at(v.wake, now)
+			w.waited(v, err)
 		}
-		w.waiting--
-		if busy {
-			w.now = min(now, v.wake)
-		}
-		err := v.cause
-		v.cause = nil
-		w.waited(v, err)
 		w.now = now
 	}
 }
@@ -544,6 +642,10 @@ func (w *worker) failed(v *virtual) {
 // hold begins a hold.
 func (w *worker) hold(v *virtual) {
 	v.enter()
+	if !v.class.timedHold && !v.class.managedHold {
+		w.sample(v)
+		return
+	}
 	v.ends, v.lost = endRelease, false
 	if v.hold != nil {
 		v.hold.until = 0
@@ -563,7 +665,7 @@ func (w *worker) hold(v *virtual) {
 
 // reenter asks for the lock that a client holds.
 func (w *worker) reenter(v *virtual) {
-	v.since, v.inner.before = w.now, v.lease
+	v.inner.before = v.lease
 	if v.line != nil {
 		v.line.BeginTry(&v.lease) // a holder asks the server
 	}
@@ -587,18 +689,17 @@ func (w *worker) reentered(v *virtual, held bool, err error) {
 
 // holdFor holds for the time that is drawn.
 func (w *worker) holdFor(v *virtual) {
-	switch {
-	case v.class.timedHold:
-		d := v.drawHold()
-		if v.hold == nil {
-			w.sleep(v, holding, d)
-			return
-		}
-		v.hold.Term, v.hold.until = renew.Begun(&v.lease, v.leaseBegan(), &w.e.clock), w.now+d
-		w.holdOn(v)
-	default:
+	if !v.class.timedHold {
 		w.held(v)
+		return
 	}
+	d := v.drawHold()
+	if v.hold == nil {
+		w.sleep(v, holding, d)
+		return
+	}
+	v.hold.Term, v.hold.until = renew.Begun(&v.lease, v.leaseBegan(), &w.e.clock), w.now+d
+	w.holdOn(v)
 }
 
 // holdOn goes on with a hold that is renewed, until it is over or the next renewal is due.
@@ -610,7 +711,7 @@ func (w *worker) renew(v *virtual) {
 		w.held(v)
 		return
 	}
-	v.since, v.hold.before = w.now, v.hold.Asks(&v.lease)
+	v.hold.before = v.hold.Asks(&v.lease)
 	w.ask(v, renewing)
 }
 
@@ -671,20 +772,21 @@ func (w *worker) sample(v *virtual) {
 
 // leave ends a hold by a release, or without one.
 func (w *worker) leave(v *virtual) {
-	v.leave()
-	if v.crashed {
-		w.now = v.crash()
-		v.equip()
-		w.begin(v)
+	if !v.crashed {
+		w.release(v, releasing)
 		return
 	}
-	w.release(v, releasing)
+	v.leave()
+	now := w.now
+	w.now = v.crash()
+	v.equip()
+	w.begin(v)
+	w.now = now
 }
 
 // think ends a cycle, when no release is pending.
 func (w *worker) think(v *virtual) {
 	if v.pendingReleases > 0 {
-		v.since = w.now
 		w.release(v, flushing)
 		return
 	}
@@ -716,15 +818,12 @@ func (w *worker) sleep(v *virtual, next stage, d time.Duration) {
 	heap.Push(&w.sleeping, v)
 }
 
-// expire goes on with the clients whose sleep is over; with all, when the run stops. If the worker was busy meanwhile, they were
-// ready when it was over; otherwise, when its timer rang.
-func (w *worker) expire(busy bool) {
+// expire goes on with the clients whose sleep is over; with all, when the run stops.
+func (w *worker) expire() {
 	now, stopped := w.now, w.e.stopping.Err() != nil
 	for len(w.sleeping) > 0 && (stopped || w.sleeping[0].wake <= now) {
 		v := heap.Pop(&w.sleeping).(*virtual)
-		if w.now = now; busy {
-			w.now = min(now, v.wake)
-		}
+		w.now = w.at(v.wake, now)
 		w.wake(v)
 	}
 	w.now = now

@@ -46,33 +46,59 @@ func carry(t testing.TB, p spec.Plan, b drivers.Batch) *worker {
 	return newWorker(e, b, 0, 1)
 }
 
-// TestBatchLatency has batches of 10 ms. Those who hold for 3 ms are ready to release while the next batch, of those who do not hold,
-// is under way: their releases take the rest of it and one of their own.
+// TestBatchLatency has batches of 10 ms. Those who hold for 3 ms are ready to release while the next batch is under way, of those
+// who do not hold: they hold on until it is over, and the worker is 7 ms late. Those who think for 3 ms are as late, and their
+// acquisitions take no longer than the others'.
 func TestBatchLatency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := plan("memory", "mutex")
-		p.Wait, p.Clients, p.Keys, p.Duration, p.Oracle = "none", 6, 1000, 400*ms, false
-		holding, busy := p.Load, p.Load
-		holding.Clients, busy.Clients, holding.Hold = 2, 4, 3*ms
-		p.Classes = []spec.Class{{Name: "holding", Load: holding}, {Name: "busy", Load: busy}}
+		p.Wait, p.Clients, p.Keys, p.Duration, p.Oracle, p.Pipelining = "none", 8, 1000, 400*ms, false, "batch"
+		holding, thinking, busy := p.Load, p.Load, p.Load
+		holding.Clients, thinking.Clients, busy.Clients, holding.Hold, thinking.Think = 2, 2, 4, 3*ms, 3*ms
+		p.Classes = []spec.Class{{Name: "holding", Load: holding}, {Name: "thinking", Load: thinking}, {Name: "busy", Load: busy}}
 		b := &delayed{by: 10 * ms}
 		w := carry(t, p, b)
 		w.loop()
-		for class, want := range []map[results.MetricIndex]time.Duration{
-			{results.AcquireIndex: 10 * ms, results.HoldIndex: 3 * ms, results.ReleaseIndex: 17 * ms},
-			{results.AcquireIndex: 10 * ms, results.ReleaseIndex: 10 * ms},
-		} {
-			for m, d := range want {
-				l := w.e.classes[class].recorder.Latency(m)
-				if l.Count < 10 || l.Min < d-d/500 || l.Max > d+d/500 {
-					t.Errorf("class %d, %s: %d times from %v to %v, want %v", class, results.Metrics[m], l.Count, l.Min, l.Max, d)
-				}
+		check := func(class int, m results.MetricIndex, least, most time.Duration) {
+			l := w.e.classes[class].recorder.Latency(m)
+			if l.Count < 10 || l.Min < least-least/500 || l.Max > most+most/500 {
+				t.Errorf("class %d, %s: %d times from %v to %v, want %v to %v", class, results.Metrics[m], l.Count, l.Min, l.Max, least, most)
 			}
 		}
-		if first, second := b.sizes[0], b.sizes[1]; first != 6 || second != 4 {
-			t.Errorf("the first batches have %d and %d requests, want all 6 clients and the 4 that do not hold", first, second)
+		for class := range p.Classes {
+			check(class, results.AcquireIndex, 10*ms, 10*ms)
+			check(class, results.ReleaseIndex, 10*ms, 10*ms)
+		}
+		check(0, results.HoldIndex, 10*ms, 10*ms)
+		check(2, results.HoldIndex, 1, 1)
+		if l := w.e.recorder.Latency(results.WorkerIndex); l.Mean < ms || l.Max < 7*ms-ms/50 {
+			t.Errorf("workers were late by %v on average, %v at the most", l.Mean, l.Max)
+		}
+		if first, second := b.sizes[0], b.sizes[1]; first != 8 || second != 6 {
+			t.Errorf("the first batches have %d and %d requests, want all 8 clients and the 6 that do not hold", first, second)
 		}
 	})
+}
+
+// TestBatchOracle: clients hold from their answers until their releases are written, which is when the oracle sees that two hold the
+// same key, and that one was refused while another held it.
+func TestBatchOracle(t *testing.T) {
+	for _, lock := range []string{"none", "mutex"} {
+		synctest.Test(t, func(t *testing.T) {
+			p := plan("memory", lock)
+			if lock == "none" {
+				p = plan("null", lock)
+			}
+			p.Wait, p.Clients, p.Keys, p.Duration, p.Pipelining = "none", 2, 1, 100*ms, "batch"
+			w := carry(t, p, &delayed{by: ms})
+			w.loop()
+			seen := w.e.fillSafety()
+			wrong, watched := seen.Violations, seen.Power.Watched
+			if lock == "none" && wrong != seen.Grants/2 || lock == "mutex" && (wrong > 0 || watched < seen.Grants/2) || seen.Grants < 40 {
+				t.Errorf("%s: of %d grants %d were wrong, and %d watched", lock, seen.Grants, wrong, watched)
+			}
+		})
+	}
 }
 
 // TestManyInTurn sends no more in one write than maxBatch.
@@ -172,6 +198,10 @@ func TestSameLock(t *testing.T) {
 			if a.Safety.Violations != b.Safety.Violations || late != 0 {
 				t.Errorf("with goroutines %+v, in batches %+v", a.Safety, b.Safety)
 			}
+			if late := b.Latency[results.Worker]; late.Count == 0 || late.Max > 1 {
+				t.Errorf("workers without a server were late by %v", late.Max)
+			}
+			delete(b.Latency, results.Worker)
 			for _, m := range results.Metrics {
 				if x, y := a.Latency[m], b.Latency[m]; x.Count != y.Count || (x.Mean-y.Mean).Abs() > x.Mean/100 || x.Max != y.Max {
 					t.Errorf("%s: with goroutines %d times, mean %v, at most %v; in batches %d, %v, %v", m, x.Count, x.Mean, x.Max, y.Count, y.Mean, y.Max)
@@ -199,7 +229,8 @@ func TestBatchSharesArrivals(t *testing.T) {
 // nulls returns a worker of the null driver whose clients have all begun.
 func nulls(t testing.TB, clients int, oracle bool) *worker {
 	p := plan("null", "none")
-	p.Wait, p.Clients, p.Keys, p.Oracle, p.Duration = "none", clients, 20*clients, oracle, time.Hour
+	p.Wait, p.Clients, p.Keys, p.Oracle, p.Duration = "none", clients, clients, oracle, time.Hour
+	p.KeyDist = spec.Must(spec.ParseKeys("own")) // the lock excludes nobody
 	w := carry(t, p, drivers.InTurn{})
 	w.now = w.e.clock.Now()
 	for i := range w.clients {

@@ -30,7 +30,7 @@ type counters struct {
 	failing                                                   time.Duration // in requests that failed, and the pauses after them
 	blocked                                                   time.Duration // in acquisitions of keys that failed requests had left locked
 	edges                                                     time.Duration // see windowEdge
-	idle                                                      time.Duration // without an arrival to serve, or one of -n to claim, or a processor to begin on
+	idle                                                      time.Duration // without an arrival to serve, or one of -n to claim, or a processor or a worker to begin on
 	inSystem                                                  time.Duration // in the window, from when arrivals were due to their answers
 }
 
@@ -143,6 +143,9 @@ func (c *client) wanted() bool {
 // sum fills in what follows from the clients alone, and returns the totals that have no field in r.
 func (e *engine) sum(r *results.Record) counters {
 	all := sumOf(e.clients)
+	for _, w := range e.workers {
+		all.rest.idle += w.late.acquiring
+	}
 	r.Counts, r.Fairness = all.counts, all.fairness
 	for _, cl := range e.classes {
 		e.addArrivals(&r.Counts, cl)

@@ -71,6 +71,24 @@ func (s stallingSession) Release(ctx context.Context, l *drivers.Lease) (bool, e
 	return s.Session.Release(ctx, l)
 }
 
+// Batch implements drivers.Batcher: the requests of a batch are answered together.
+func (s stalling) Batch(context.Context) (drivers.Batch, error) {
+	return stallingBatch{clock: s.clock}, nil
+}
+
+type stallingBatch struct {
+	drivers.InTurn
+	clock drivers.Clock
+}
+
+func (b stallingBatch) Do(ctx context.Context, requests []drivers.Request) {
+	stallingSession{clock: b.clock}.serve()
+	for i := range requests {
+		requests[i].Session = requests[i].Session.(stallingSession).Session
+	}
+	b.InTurn.Do(ctx, requests)
+}
+
 // stalled runs a plan against the server, over twenty of its stalls.
 func stalled(t *testing.T, change func(*spec.Plan), check func(*testing.T, *results.Record)) {
 	t.Helper()
@@ -96,21 +114,32 @@ func due(percent float64) time.Duration {
 	return max(0, time.Duration((percent-90)*10*float64(ms))-ms/2) + request
 }
 
-// TestNoCoordinatedOmission: with a client for each user the response is what arithmetic says, in every percentile.
+// TestNoCoordinatedOmission: with a client for each user the response is what arithmetic says, in every percentile, whether the client
+// has a goroutine or a worker carries it. So is the service time, since a client was free, and lockbench was not late.
 func TestNoCoordinatedOmission(t *testing.T) {
-	stalled(t, func(p *spec.Plan) { p.Clients, p.Rate, p.Arrival = 500, spec.Must(spec.ParseRate("1000")), "constant" }, func(t *testing.T, r *results.Record) {
-		if n := r.Counts; n.Offered != 20_000 || n.Acquired+n.Unfinished != n.Offered || n.Unfinished > 1 {
-			t.Errorf("counts %+v: want every user served", n)
-		}
-		response := r.Latency[results.Response]
-		for _, percent := range []float64{50, 90, 95, 99, 99.9} {
-			near(t, fmt.Sprintf("p%v", percent), float64(quantile(t, response, percent)), float64(due(percent)), 0.02)
-		}
-		near(t, "p90 of the record", float64(response.P90), float64(request), 0.02)
-		near(t, "p99 of the record", float64(response.P99), float64(90*ms), 0.02)
-		near(t, "p99.9 of the record", float64(response.P999), float64(99*ms), 0.02)
-		near(t, "mean", float64(response.Mean), float64(request)+float64(stall)/10/2, 0.02)
-	})
+	for _, pipelining := range []string{"", "batch"} {
+		stalled(t, func(p *spec.Plan) {
+			p.Clients, p.Rate, p.Arrival, p.Pipelining = 500, spec.Must(spec.ParseRate("1000")), "constant", pipelining
+		}, func(t *testing.T, r *results.Record) {
+			if n := r.Counts; n.Offered != 20_000 || n.Acquired+n.Unfinished != n.Offered || n.Unfinished > 1 {
+				t.Errorf("counts %+v: want every user served", n)
+			}
+			for _, m := range []results.Metric{results.Response, results.Acquire} {
+				l := r.Latency[m]
+				for _, percent := range []float64{50, 90, 95, 99, 99.9} {
+					near(t, fmt.Sprintf("%s %s p%v", pipelining, m, percent), float64(quantile(t, l, percent)), float64(due(percent)), 0.02)
+				}
+				near(t, pipelining+" p90 of the record", float64(l.P90), float64(request), 0.02)
+				near(t, pipelining+" p99 of the record", float64(l.P99), float64(90*ms), 0.02)
+				near(t, pipelining+" p99.9 of the record", float64(l.P999), float64(99*ms), 0.02)
+				near(t, pipelining+" mean", float64(l.Mean), float64(request)+float64(stall)/10/2, 0.02)
+			}
+			r.Generator.RunQueue = 0 // of this machine
+			if lag, why := r.Latency[results.Lag], delayReasons(r); lag.Max > 2*request || why != nil {
+				t.Errorf("%s: the lag is up to %v, and lockbench is the limit: %v", pipelining, lag.Max, why)
+			}
+		})
+	}
 }
 
 // TestNoCoordinatedOmissionAmongFewClients: with four clients, which stand still with the server, the users wait just as

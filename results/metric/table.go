@@ -34,6 +34,7 @@ var Distributions = []Distribution{
 	}},
 	{results.Probe, "neighbour", Lower, "a neighbour's request under the load", nil},
 	{results.ProbeIdle, "neighbour, idle", Lower, "a neighbour's request before the load", nil},
+	{results.Worker, "worker", Lower, "how late the workers of batches sent a request", nil},
 	{results.Hiccup, "hiccup", Neither, "how late a ticker beside the load was", nil},
 }
 
