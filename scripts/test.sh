@@ -67,6 +67,6 @@ for i in "${!tested[@]}"; do # in their order, as go test does
 	wait "${jobs[i]}" || true
 	cat "$out/$i"
 	[ "$(<"$out/$i.code")" = 0 ] || failed=yes
-	rm -f "$out/$i"*
+	rm -f "$out/$i" "$out/$i".*
 done
 [ -z "$failed" ] || { echo FAIL && exit 1; }

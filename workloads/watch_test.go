@@ -115,6 +115,9 @@ func TestUncontended(t *testing.T) {
 // TestSampledHolds has a sound lock, in every way of waiting that asks it: it is cleared by a bound, at the price that
 // sampled holds may have. They are in the books and not in the hold times.
 func TestSampledHolds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long runs: make test-all")
+	}
 	ways := []string{"none", "pubsub", "poll", "backoff"}
 	if testing.Short() {
 		ways = ways[:2]
@@ -153,6 +156,9 @@ func TestSampledHolds(t *testing.T) {
 
 // TestSampledShortHolds: a hold of the plan is lengthened too if it is short, and counts as long as it was asked for.
 func TestSampledShortHolds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long runs: make test-all")
+	}
 	p := contended("memory", "mutex")
 	p.Hold, p.Think = ms/100, ms/3
 	p.Duration *= 8 // for enough of them, whatever the order in which clients run

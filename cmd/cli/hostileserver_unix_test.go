@@ -180,6 +180,9 @@ func sentinelReply(name, addr string, args []string) string {
 
 // TestHostileSentinels lets a sentinel, or the server that it names, answer with less than the libraries look for.
 func TestHostileSentinels(t *testing.T) {
+	if testing.Short() {
+		t.Skip("every library against every reply: make test-all")
+	}
 	message := func(channel, text string) map[string]string {
 		confirmed := sentinelReply("SUBSCRIBE", "", []string{"", "+sentinel", "+slave", "-sdown", "+sdown", "+switch-master", "+reboot"})
 		push := fmt.Sprintf(">3\r\n+message\r\n+%s\r\n+%s\r\n", channel, text)
@@ -212,6 +215,9 @@ func TestHostileSentinels(t *testing.T) {
 // TestHostileReplies lets a server answer with what client libraries allocate gigabytes for, recurse over until the stack
 // ends, or panic on in goroutines of their own. It is an error of the run, and what was measured is kept.
 func TestHostileReplies(t *testing.T) {
+	if testing.Short() {
+		t.Skip("every library against every reply: make test-all")
+	}
 	payloads := map[string]string{
 		"a huge string":                    "$1073741824\r\n",
 		"a string longer than any":         "$4611686018427387904\r\n",
@@ -265,11 +271,7 @@ func TestHostileReplies(t *testing.T) {
 			check(t, "rueidislock", hostileRedis(t, ">2\r\n+invalidate\r\n*1\r\n"+key+":0\r\n", false), 10, exitOK, exitViolated)
 		})
 	}
-	list := []string{"rueidis", "go-redis", "redsync", "redislock", "rueidislock"}
-	if testing.Short() {
-		list = list[:2] // the libraries that read the replies of the others too
-	}
-	for _, driver := range list {
+	for _, driver := range []string{"rueidis", "go-redis", "redsync", "redislock", "rueidislock"} {
 		for name, payload := range payloads {
 			t.Run(driver+"/"+name, func(t *testing.T) { check(t, driver, hostileRedis(t, payload, false), 10) })
 		}

@@ -64,13 +64,14 @@ func (f Failure) String() string { return f.Case + ": " + f.Text }
 // Run tests a driver, each case as a subtest. The case "crowd" takes all processors and is about sessions, not locks: a
 // process runs it once for each driver and kind of session. Cases that wait for leases to expire all run at once, which
 // t.Parallel would not do on a machine with few processors. Several Runs may go on at the same time, each with its own
-// Cut and Mute.
+// Cut and Mute. With -short it leaves out the crowd, and the cases in which connections break.
 func Run(t *testing.T, s Setup) {
 	t.Helper()
 	known, failure := find(s)
 	if failure != nil {
 		t.Fatal(failure.Text)
 	}
+	runs := func(c oneCase) bool { return c.applies(known) && !(testing.Short() && (c.timesOut || c.alone)) }
 	run := func(t *testing.T, c oneCase) {
 		t.Run(c.name, func(t *testing.T) {
 			if c.alone {
@@ -88,7 +89,7 @@ func Run(t *testing.T, s Setup) {
 	for _, alone := range []bool{true, false} { // first, for all Runs: waiting to be alone holds up the others
 		t.Run(map[bool]string{true: "alone", false: "now"}[alone], func(t *testing.T) {
 			for _, c := range cases {
-				if !c.timed && c.alone == alone && c.applies(known) && (!c.once || first(c, known)) {
+				if !c.timed && c.alone == alone && runs(c) && (!c.once || first(c, known)) {
 					run(t, c)
 				}
 			}
@@ -97,7 +98,7 @@ func Run(t *testing.T, s Setup) {
 	t.Run("time", func(t *testing.T) {
 		var all sync.WaitGroup
 		for _, c := range cases {
-			if c.timed && c.applies(known) {
+			if c.timed && runs(c) {
 				all.Go(func() { run(t, c) })
 			}
 		}

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"testing"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
@@ -206,7 +205,7 @@ func traffic(t *T) {
 	}
 }
 
-// crowd opens thousands of sessions, hundreds with -short, up to the service's limit, and uses each on its own key.
+// crowd opens thousands of sessions, up to the service's limit, and uses each on its own key.
 func crowd(t *T) {
 	const workers, memory = 32, 256 << 20
 	size, perSession := 2000, 64<<10
@@ -214,7 +213,7 @@ func crowd(t *T) {
 		perSession = t.MemoryPerSession
 		size = min(size, max(memory/perSession, workers))
 	}
-	if t.Config.Embedded || testing.Short() {
+	if t.Config.Embedded {
 		// The embedded server makes an interpreter for each script. Sessions are the driver's, and no fewer than with a
 		// real server.
 		size = min(size, 500)

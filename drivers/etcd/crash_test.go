@@ -14,6 +14,9 @@ import (
 // which revokes the leases of live clients; and those are kept alive over the connection that they share.
 func TestCrashLeavesItsLease(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("a client that dies: make test-all")
+	}
 	urls := relaxed(t, 1).URLs()
 	watcher := open(t, drivers.Config{Addrs: urls})
 	const ttl = 2 // seconds, the minimum

@@ -87,6 +87,9 @@ func granted(t *testing.T, s drivers.Session, l *drivers.Lease) time.Time {
 // A killed worker's lock comes free when its design says so, or never.
 func TestKill(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("workers that die: make test-all")
+	}
 	for _, tt := range []struct{ driver, lock, ends string }{
 		{"rueidis", "set-nx", "expires"}, {"rueidis", "setnx", "never"}, {"mysql", "unique-row", "expires"},
 		{"mysql", "get-lock", "session"}, {"etcd", "lease", "session"}, {"zookeeper", "sequential", "session"},
@@ -133,6 +136,9 @@ func TestKill(t *testing.T) {
 // it goes on. Its watchdog cannot prevent that, and a fence tells the writes apart.
 func TestLongStop(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("workers that stop: make test-all")
+	}
 	for _, tt := range []struct{ driver, lock string }{
 		{"rueidis", "fenced"}, {"mysql", "unique-row"}, {"etcd", "lease"}, {"zookeeper", "sequential"},
 	} {

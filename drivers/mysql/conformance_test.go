@@ -38,11 +38,16 @@ func proxyTo(t *testing.T, s *servers.MySQL) *fault.Proxy {
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
+	// One case takes all remaining connections, which cost a thread each: so a server for each design.
+	start := func(t *testing.T) *servers.MySQL { return servertest.MySQL(t, servers.MySQLOptions{Conns: 400}) }
+	if testing.Short() { // without that case
+		one := start(t)
+		start = func(*testing.T) *servers.MySQL { return one }
+	}
 	for _, design := range Driver.Designs() {
 		t.Run(design.Name, func(t *testing.T) {
 			t.Parallel()
-			// Use a separate server, because one case takes all remaining connections, and each costs a thread.
-			server := servertest.MySQL(t, servers.MySQLOptions{Conns: 400})
+			server := start(t)
 			proxy := proxyTo(t, server)
 			cfg := config(server, proxy)
 			cfg.IOTimeout = 2 * time.Second // some cases wait until it is over

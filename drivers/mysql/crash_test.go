@@ -13,6 +13,9 @@ import (
 // here and on the server, and so is what they held.
 func TestCrashAtTheLimit(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("a server without a free connection: make test-all")
+	}
 	cfg := config(servertest.MySQL(t, servers.MySQLOptions{Conns: 30}), nil)
 	for _, cfg.Lock = range []string{"row-lock", "get-lock"} {
 		svc := open(t, cfg)

@@ -133,6 +133,9 @@ func table(t *testing.T, cfg drivers.Config) {
 // More sessions than the server accepts: the error says how many it accepts, and the existing ones work.
 func TestTooManySessions(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("a server without a free connection: make test-all")
+	}
 	cfg := config(servertest.MySQL(t, servers.MySQLOptions{Conns: 20}), nil)
 	for _, lock := range []string{"row-lock", "get-lock"} {
 		cfg.Lock = lock
@@ -266,6 +269,9 @@ func TestNames(t *testing.T) {
 
 func TestInspectTellsDurability(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("a server with other settings: make test-all")
+	}
 	for _, durability := range []servers.Durability{servers.Relaxed, servers.Strict} {
 		server := servertest.MySQL(t, servers.MySQLOptions{Durability: durability, Conns: 123})
 		for lock, want := range map[string]string{"unique-row": server.Persistence(), "row-lock": "none", "get-lock": "none"} {

@@ -199,6 +199,9 @@ func tooManySessions(t *testing.T, address string) {
 // Waits that are cancelled, time out and succeed at the same moment leave nothing behind: no lock, no transaction, no
 // connection.
 func TestStormOfWaits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a storm: make test-all")
+	}
 	forDesigns(t, func(t *testing.T, lock string) {
 		t.Parallel()
 		address := server(t)

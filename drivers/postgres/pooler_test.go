@@ -53,6 +53,9 @@ func TestPoolerHint(t *testing.T) {
 
 // What a session of the server holds belongs to all clients of a pooler.
 func TestAdvisoryBehindPooler(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a pooler: make test-all")
+	}
 	s := open(t, drivers.Config{Lock: "advisory", Addrs: []string{sharedPooler.Get(t).URL() + "?default_query_exec_mode=exec"}, TTL: time.Second})
 	a, b := newSession(t, s), newSession(t, s)
 	first, second := &drivers.Lease{Key: "k"}, &drivers.Lease{Key: "k"}
@@ -64,6 +67,9 @@ func TestAdvisoryBehindPooler(t *testing.T) {
 
 // A transaction keeps its connection, and so does what says that the table is in use.
 func TestRowLockBehindPooler(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a pooler: make test-all")
+	}
 	p := sharedPooler.Get(t)
 	cfg := drivers.Config{Lock: "row-lock", Addrs: []string{p.URL() + "?default_query_exec_mode=exec"}, Prefix: "pooled:"}
 	first, second := open(t, cfg), open(t, cfg)
@@ -88,6 +94,9 @@ func TestRowLockBehindPooler(t *testing.T) {
 }
 
 func TestConformanceBehindPooler(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a pooler: make test-all")
+	}
 	addr, proxy := behind(t, sharedPooler.Get(t).URL())
 	drivertest.Run(t, drivertest.Setup{
 		Driver: driver{},

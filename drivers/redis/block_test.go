@@ -115,6 +115,9 @@ func TestBlockWhileClosing(t *testing.T) {
 
 // TestBlockAfterACut: a sleeper whose connection has broken gets an error and can sleep again.
 func TestBlockAfterACut(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a connection that breaks: make test-all")
+	}
 	url := servertest.Redis(t, servers.RedisOptions{}).URL()
 	proxy, err := fault.NewProxy(strings.TrimPrefix(url, "redis://"))
 	if err != nil {

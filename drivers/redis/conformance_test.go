@@ -3,7 +3,6 @@ package redis_test
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -17,20 +16,17 @@ import (
 )
 
 // TestConformance runs every design on a real server. With -short the libraries take turns: a design has the same
-// scripts over either, and set-nx, over both, shows what differs between the connections.
+// scripts over either.
 func TestConformance(t *testing.T) {
 	conformAll(t, 4, drivers.Config{}, cells, func(t *testing.T) string { return servertest.Redis(t, servers.RedisOptions{}).URL() })
 }
 
 // TestEmbeddedConformance mostly computes, in the embedded server, which runs in this process. TestConformance finds
-// what there is to find in a driver, so with -short there is one cell per library.
+// what there is to find in a driver, so with -short there is one cell.
 func TestEmbeddedConformance(t *testing.T) {
 	list := embeddedCells
 	if testing.Short() {
-		list = func(d drivers.Driver, library int) []cell {
-			lock := []string{"redisson", "set-nx"}[library]
-			return slices.DeleteFunc(designCells(d), func(c cell) bool { return c.Lock != lock })
-		}
+		list = func(d drivers.Driver, library int) []cell { return designCells(d)[:library] }
 	}
 	conformAll(t, 3, drivers.Config{Embedded: true}, list, func(t *testing.T) string { return servertest.Embedded(t).URL() })
 }
@@ -81,13 +77,12 @@ func (d awake) Sweep(ctx context.Context, cfg drivers.Config, dry bool) ([]strin
 }
 
 // cells returns every design with pipelining, and variants that the suite might distinguish: the default design without
-// it, a release that is not a script, and the line of clients that poll. With -short it is set-nx and every other
-// design.
+// it, a release that is not a script, and the line of clients that poll. With -short it is every other design.
 func cells(d drivers.Driver, library int) []cell {
 	if testing.Short() {
 		var list []cell
 		for i, c := range designCells(d) {
-			if c.Lock == "set-nx" || i%2 == library {
+			if i%2 == library {
 				list = append(list, c)
 			}
 		}

@@ -66,13 +66,9 @@ const topologies = 3
 
 // topologyCells returns the cells of a library on a topology, by their numbers. The connection, which is the same below
 // all designs, finds the servers: so set-nx is tested everywhere, and every other design on one topology, another one
-// for the other library; so is the release that needs a connection to the right node. With -short there is one cell per
-// topology, and the libraries take turns.
+// for the other library; so is the release that needs a connection to the right node.
 func topologyCells(d drivers.Driver, topology, library int) []cell {
 	list := []cell{{"set-nx", drivers.Config{Lock: "set-nx"}}}
-	if testing.Short() {
-		return list[:(topology+library)%2]
-	}
 	others := []cell{{"set-nx by watch", drivers.Config{Lock: "set-nx", Release: drivers.ReleaseWatch}}}
 	for _, design := range d.Designs() {
 		if design.Name != "set-nx" {

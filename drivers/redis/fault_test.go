@@ -24,6 +24,9 @@ var pipelinings = []drivers.Pipelining{drivers.PipeliningAuto, drivers.Pipelinin
 // TestDeadline stops the server: a request must return at its context's deadline, and not at the I/O time-out, which is
 // so long that the test would never end.
 func TestDeadline(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a server that hangs or dies: make test-all")
+	}
 	forBoth(t, func(t *testing.T, driver string) {
 		server := startRedis(t, servers.RedisOptions{})
 		for _, pipelining := range pipelinings {
@@ -71,6 +74,9 @@ func TestDeadline(t *testing.T) {
 
 // TestIOTimeout gives no deadline to a request that is never answered.
 func TestIOTimeout(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a server that hangs or dies: make test-all")
+	}
 	forBoth(t, func(t *testing.T, driver string) {
 		server := startRedis(t, servers.RedisOptions{})
 		for _, pipelining := range pipelinings {
@@ -94,6 +100,9 @@ func TestIOTimeout(t *testing.T) {
 
 // TestKilledServer goes through the death of a server and its return.
 func TestKilledServer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a server that hangs or dies: make test-all")
+	}
 	forBoth(t, func(t *testing.T, driver string) {
 		server := startRedis(t, servers.RedisOptions{})
 		for _, pipelining := range pipelinings {
@@ -236,6 +245,9 @@ func TestWrongPasswordLater(t *testing.T) {
 
 // TestCloseOnHungServer closes everything although nothing is answered.
 func TestCloseOnHungServer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a server that hangs or dies: make test-all")
+	}
 	forBoth(t, func(t *testing.T, driver string) {
 		server := startRedis(t, servers.RedisOptions{})
 		s := open(t, driver, drivers.Config{Addrs: []string{server.URL()}, Wakes: true, IOTimeout: 2 * time.Second, Conns: 1})

@@ -136,6 +136,9 @@ func TestClockAhead(t *testing.T) {
 // TestRetries drops the reply to a DEL. With retries go-redis sends it again, and deletes the lock of the client that has
 // come since.
 func TestRetries(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a connection that loses a reply: make test-all")
+	}
 	for retries, wrong := range map[int]bool{0: false, 100: true} {
 		cfg := drivers.Config{Addrs: plainRedis(t), Lock: "set-nx-del"}
 		proxy, err := fault.NewProxy(cfg.Addrs[0])

@@ -126,6 +126,9 @@ func TestListenersBeyondPool(t *testing.T) {
 
 // TestSilentLink makes a listener's connection die silently. Releases meanwhile must not be missed.
 func TestSilentLink(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a connection that dies: make test-all")
+	}
 	forBoth(t, func(t *testing.T, driver string) {
 		cfg := drivers.Config{Addrs: plainRedis(t), Wakes: true, Conns: 1}
 		rdb := bare(t, cfg)
@@ -155,12 +158,12 @@ func TestSilentLink(t *testing.T) {
 // TestQuietLink listens for longer than a request may take while nothing is released: that is not a break.
 func TestQuietLink(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it waits for most of a minute: make test-all")
+	}
 	forEach(t, func(t *testing.T, driver string, cfg drivers.Config) {
 		t.Parallel()
 		cfg.Wakes, cfg.IOTimeout = true, 20*time.Second
-		if testing.Short() {
-			cfg.IOTimeout = 3 * time.Second
-		}
 		s := open(t, driver, cfg)
 		var w woken
 		add(t, listen(t, s, &w), cfg.Prefix+"k")
@@ -202,6 +205,9 @@ func TestLateAddKeepsTheLink(t *testing.T) {
 // TestCloseUnderWay closes a service while a request waits for a stopped server. Afterwards the session's errors say
 // so.
 func TestCloseUnderWay(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a server that hangs: make test-all")
+	}
 	forBoth(t, func(t *testing.T, driver string) {
 		for _, pipelining := range pipelinings {
 			server := startRedis(t, servers.RedisOptions{})

@@ -132,6 +132,9 @@ func TestUnheldReleaseWakesNobody(t *testing.T) {
 // TestReconnect kills the subscribing connection: the listener must say that it may have lost something, and hear its
 // keys again.
 func TestReconnect(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a connection that breaks: make test-all")
+	}
 	forBoth(t, func(t *testing.T, driver string) {
 		cfg := drivers.Config{Addrs: plainRedis(t), Wakes: true}
 		s := open(t, driver, cfg)

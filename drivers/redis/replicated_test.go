@@ -13,23 +13,14 @@ import (
 	"github.com/lockbench/lockbench/drivers/drivertest"
 	"github.com/lockbench/lockbench/drivers/redis"
 	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/drivers/servers/servertest"
 	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
-// startReplicated starts a primary with replicas; the machine must have a redis-server.
+// startReplicated starts a primary with replicas.
 func startReplicated(t *testing.T, replicas int) *servers.Replicated {
 	t.Helper()
-	startRedis(t, servers.RedisOptions{}) // skips the test without a server
-	r, err := servers.StartReplicated(t.Context(), replicas, servers.RedisOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := r.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return r
+	return servertest.Replicated(t, replicas, servers.RedisOptions{})
 }
 
 func TestReplicatedConformance(t *testing.T) {

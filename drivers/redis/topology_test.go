@@ -227,9 +227,6 @@ func TestClusterSpreads(t *testing.T) {
 
 // TestSlotMoves moves a key's slot to another node while it is listened to. The lock follows, and so does the listener.
 func TestSlotMoves(t *testing.T) {
-	if testing.Short() {
-		t.Skip("servers go down and come back: make test-all")
-	}
 	cluster := servertest.Cluster(t, 2, servers.RedisOptions{})
 	slot := redis.Slot("foo")
 	var nodes []*goredis.Client
@@ -263,9 +260,6 @@ func TestSlotMoves(t *testing.T) {
 
 // TestFailOver kills the primary during a run. Requests fail until there is another one, and then the run goes on.
 func TestFailOver(t *testing.T) {
-	if testing.Short() {
-		t.Skip("servers go down and come back: make test-all")
-	}
 	trio := servertest.Sentinel(t, 1, 3, servers.RedisOptions{})
 	type client struct {
 		drivers.Service

@@ -20,6 +20,9 @@ func TestConformance(t *testing.T) {
 	t.Run("redis-server", func(t *testing.T) {
 		conform(t, drivers.Config{}, servertest.Redis(t, servers.RedisOptions{}).URL())
 	})
+	if testing.Short() {
+		return
+	}
 	t.Run("embedded", func(t *testing.T) {
 		conform(t, drivers.Config{Embedded: true}, servertest.Embedded(t).URL())
 	})

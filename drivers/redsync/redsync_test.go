@@ -27,6 +27,9 @@ var patient = map[string]string{"timeout-factor": "1"}
 func TestConformance(t *testing.T) {
 	t.Run("redis-server", func(t *testing.T) { conform(t, drivers.Config{}, redisServers(t, 1)...) })
 	t.Run("set-nx-on-extend", func(t *testing.T) { conform(t, drivers.Config{Lock: onExtend.Name}, redisServers(t, 1)...) })
+	if testing.Short() {
+		return
+	}
 	t.Run("embedded", func(t *testing.T) {
 		conform(t, drivers.Config{Embedded: true}, servertest.Embedded(t).URL())
 	})
@@ -120,6 +123,9 @@ func TestFailed(t *testing.T) {
 // With a minority of the nodes dead the lock works, and contention is still not an error; without a majority nothing
 // works.
 func TestDeadNodes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nodes that are dead: make test-all")
+	}
 	var proxies []*fault.Proxy
 	cfg := drivers.Config{Topology: drivers.TopologyRedlock, Embedded: true, IOTimeout: time.Second}
 	for range 5 {

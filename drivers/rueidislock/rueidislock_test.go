@@ -32,6 +32,9 @@ func TestConformance(t *testing.T) {
 	t.Run("redis-server", func(t *testing.T) {
 		conform(t, drivers.Config{Params: patient("1")}, servertest.Redis(t, servers.RedisOptions{}).URL())
 	})
+	if testing.Short() {
+		return
+	}
 	t.Run("embedded", func(t *testing.T) {
 		conform(t, drivers.Config{Embedded: true, Params: patient("1")}, servertest.Embedded(t).URL())
 	})
@@ -75,6 +78,9 @@ func mustTry(t *testing.T, s *session, l *drivers.Lease, want bool) {
 // Traits.Session, without cutting others off: the library renews a lock while its process lives, and it ends a TTL
 // after that has died.
 func TestLeaseOfTheProcess(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a connection that breaks: make test-all")
+	}
 	const ttl = 1500 * time.Millisecond // much longer than the interval of its renewals, for machines that stall
 	server := servertest.Redis(t, servers.RedisOptions{})
 	proxy, err := fault.NewProxy(strings.TrimPrefix(server.URL(), "redis://"))

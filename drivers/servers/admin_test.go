@@ -49,10 +49,10 @@ func offset(t *testing.T, r *Redis) int64 {
 // A write that is held in the link of a replica is missing when that replica is promoted, and another has it.
 func TestPromoteWithoutHeldWrite(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("several servers: make test-all")
+	}
 	for name, o := range groupOptions {
-		if testing.Short() && name != "user" {
-			continue
-		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r, through := startLinked(t, 2, o)
@@ -136,6 +136,9 @@ func TestLinkFails(t *testing.T) {
 // A write that is held in the link of a replica is missing when a sentinel promotes that one.
 func TestSentinelPromotesWithoutHeldWrite(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("several servers: make test-all")
+	}
 	var through links
 	t.Cleanup(func() {
 		for _, p := range through {

@@ -25,11 +25,11 @@ type group interface {
 
 // testGroup starts a group with all options, passes it to check, and expects that nothing is left of it.
 func testGroup[G group](t *testing.T, start func(ctx context.Context, o RedisOptions) (G, error), members func(G) []*Redis, check func(t *testing.T, g G)) {
+	if testing.Short() {
+		t.Skip("several servers: make test-all")
+	}
 	needRedis(t)
 	for name, o := range groupOptions {
-		if testing.Short() && name != "user" {
-			continue // it has a password too
-		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			g, err := start(t.Context(), o)

@@ -53,6 +53,9 @@ func answer(t *testing.T, c *sqlConn, statement string) string {
 // of the database's own. Without a pooler each client has its own.
 func TestPgBouncerLends(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("a pooler under load: make test-all")
+	}
 	b, p := startPgBouncerTest(t, 2)
 	if err := p.CreateDatabase(t.Context(), "lent"); err != nil {
 		t.Fatal(err)
@@ -142,6 +145,9 @@ func TestPgBouncerLifecycle(t *testing.T) {
 
 func TestPgBouncerStartFails(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("a pooler that does not start: make test-all")
+	}
 	need(t, FindPgBouncer)
 	tcp, unix := startPostgresTest(t, PostgresOptions{TCP: true}), startPostgresTest(t, PostgresOptions{})
 	for _, tt := range []struct {
@@ -168,6 +174,9 @@ func TestPgBouncerStartFails(t *testing.T) {
 // answers there is not taken for it.
 func TestPgBouncerTakesAnotherPort(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("a port that is taken: make test-all")
+	}
 	other, p := startPgBouncerTest(t, 0)
 	reserve, calls := reserveTaken(other.ports[0].number, 1)
 	b, err := startPgBouncer(t.Context(), PgBouncerOptions{Postgres: p}, reserve)

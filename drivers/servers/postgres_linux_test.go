@@ -15,6 +15,9 @@ import (
 // The kernel kills the server, although it runs as another user, when its parent is killed. The next sweep waits for
 // its child processes, and leaves neither its directory nor its shared memory.
 func TestPostgresDiesWithParent(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a server that dies: make test-all")
+	}
 	needPostgres(t)
 	root := canonical(t.TempDir())
 	if os.Geteuid() == 0 { // the server's own user passes through it

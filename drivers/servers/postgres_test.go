@@ -38,6 +38,9 @@ func psql(t *testing.T, p *Postgres, password, statement string) (string, error)
 
 func TestStartPostgres(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("every kind of login: make test-all")
+	}
 	for _, tt := range []struct {
 		name string
 		o    PostgresOptions
@@ -157,6 +160,9 @@ func memoryOf(t *testing.T, data string) ownMemory {
 
 func TestPostgresStartFails(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("a server that does not start: make test-all")
+	}
 	needPostgres(t)
 	const secret = "hunter2"
 	for _, tt := range []struct {
@@ -189,6 +195,9 @@ func TestPostgresStartFails(t *testing.T) {
 // If another process takes the port between the choice and the start, another port is chosen.
 func TestPostgresTakesAnotherPort(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("a port that is taken: make test-all")
+	}
 	other := startPostgresTest(t, PostgresOptions{TCP: true})
 	reserve, calls := reserveTaken(other.ports[0].number, 1)
 	p, err := startPostgres(t.Context(), PostgresOptions{TCP: true}, reserve)
@@ -245,6 +254,9 @@ func TestFindPostgres(t *testing.T) {
 
 // Root's server runs as another user, who cannot enter a temp dir of root. It goes elsewhere, where Sweep looks too.
 func TestPostgresOfRootLeavesItsTempDir(t *testing.T) {
+	if testing.Short() {
+		t.Skip("root: make test-all")
+	}
 	if os.Geteuid() != 0 {
 		t.Skip("not root")
 	}

@@ -121,9 +121,6 @@ func TestPausedServer(t *testing.T) {
 // An ensemble goes on without a minority, and not without a majority.
 func TestEnsembleLosesMembers(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("servers go down and come back: make test-all")
-	}
 	z := servertest.ZooKeeper(t, 3, servers.ZooKeeperOptions{})
 	const clients = 6
 	svc := open(t, drivers.Config{

@@ -198,6 +198,9 @@ func TestNothingIsLeft(t *testing.T) {
 
 // A session takes little memory: the library's own would take 1.5 MB.
 func TestMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a crowd: make test-all")
+	}
 	z := single.Get(t)
 	const sessions = 300
 	svc := open(t, drivers.Config{Lock: "sequential", Addrs: z.URLs(), Clients: sessions})

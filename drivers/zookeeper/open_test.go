@@ -255,9 +255,6 @@ func TestTLS(t *testing.T) {
 // What a server reports about itself, and one that refuses.
 func TestInspect(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("an ensemble: make test-all")
-	}
 	z := servertest.ZooKeeper(t, 3, servers.ZooKeeperOptions{})
 	svc := open(t, drivers.Config{Addrs: z.URLs(), Topology: drivers.TopologyEnsemble, Clients: 1})
 	inspector, _ := drivers.As[drivers.Inspector](svc)

@@ -178,11 +178,10 @@ func shareFitAdaptive(b *budget) float64 { return b.search(b.left).Quantile(0.5)
 
 // TestMethods prints how far each method ends from the truth, and holds the order that made the fit the one in use.
 func TestMethods(t *testing.T) {
-	n := uint64(200)
 	if testing.Short() {
-		n = 20
+		t.Skip("hundreds of searches: make test-all")
 	}
-	const trials = 16
+	const n, trials = 200, 16
 	m := newMachine(0.05, 0)
 	scores := make(map[string]score)
 	for _, method := range []struct {

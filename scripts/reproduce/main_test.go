@@ -21,6 +21,9 @@ func TestMain(m *testing.M) {
 
 // TestRun has a cell that fails again, one that is said to fail for ever and does not, and one that is left alone.
 func TestRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("proofs again and again: make test-all")
+	}
 	cell := func(hazard string, v safety.Verdict, never bool) safety.Cell {
 		return safety.Cell{
 			Hazard: hazard, Driver: "memory", Lock: "mutex", Verdict: v, Never: never,
@@ -49,6 +52,9 @@ func TestRun(t *testing.T) {
 }
 
 func TestRepeat(t *testing.T) {
+	if testing.Short() {
+		t.Skip("proofs again and again: make test-all")
+	}
 	var out strings.Builder
 	flags := []string{"-driver", "memory", "-lock", "mutex", "-hazard", "overrun", "-attempts", "1", "-ttl", "2s"}
 	const want = ": 0 differ, 0 times without a verdict; exit codes 0 (2 times)\n" // of that lock and the controls

@@ -172,11 +172,6 @@ func lockOf(t *testing.T, name string) hazards.Lock {
 	return l
 }
 
-// inShort reports whether make test has the server of a lock.
-func inShort(lock string) bool {
-	return slices.Contains([]string{"memory", "rueidis", "go-redis", "redlock"}, driverOf(lock))
-}
-
 // expected is a lock and what has to become of it.
 type expected struct {
 	lock    hazards.Lock
@@ -185,6 +180,9 @@ type expected struct {
 }
 
 func TestDefectsAreCaught(t *testing.T) {
+	if testing.Short() {
+		t.Skip("every defect against its hazard: make test-all")
+	}
 	var started breakable.Servers
 	t.Cleanup(func() {
 		if err := started.Close(); err != nil {
@@ -195,7 +193,7 @@ func TestDefectsAreCaught(t *testing.T) {
 		var all []expected
 		for i, d := range defects {
 			for _, lock := range d.locks {
-				if d.hazard != h.Name || testing.Short() && !inShort(lock) {
+				if d.hazard != h.Name {
 					continue
 				}
 				sound := expected{lockOf(t, lock), safety.Survives, ""}

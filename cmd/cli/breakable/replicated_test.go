@@ -16,6 +16,9 @@ import (
 // What becomes of a lock whose primary fails over depends on which replica takes its place, and on who has acknowledged it. No
 // design without a fault is judged.
 func TestFailOvers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("servers that fail over: make test-all")
+	}
 	const (
 		fails    = safety.Fails
 		survives = safety.Survives

@@ -17,27 +17,39 @@ func Redis(t testing.TB, o servers.RedisOptions) *servers.Redis {
 	return start(t, func() (*servers.Redis, error) { return servers.StartRedis(t.Context(), o) })
 }
 
+// several leaves a test that needs more than one server of a service to make test-all.
+func several(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("several servers: make test-all")
+	}
+}
+
 // Nodes is like Redis for n independent servers.
 func Nodes(t testing.TB, n int, o servers.RedisOptions) *servers.Nodes {
 	t.Helper()
+	several(t)
 	return start(t, func() (*servers.Nodes, error) { return servers.StartNodes(t.Context(), n, o) })
 }
 
 // Replicated is like Redis for a primary and its replicas.
 func Replicated(t testing.TB, replicas int, o servers.RedisOptions) *servers.Replicated {
 	t.Helper()
+	several(t)
 	return start(t, func() (*servers.Replicated, error) { return servers.StartReplicated(t.Context(), replicas, o) })
 }
 
 // Sentinel is like Redis for a primary, its replicas and their sentinels.
 func Sentinel(t testing.TB, replicas, sentinels int, o servers.RedisOptions) *servers.Sentinel {
 	t.Helper()
+	several(t)
 	return start(t, func() (*servers.Sentinel, error) { return servers.StartSentinel(t.Context(), replicas, sentinels, o) })
 }
 
 // Cluster is like Redis for a cluster.
 func Cluster(t testing.TB, primaries int, o servers.RedisOptions) *servers.Cluster {
 	t.Helper()
+	several(t)
 	return start(t, func() (*servers.Cluster, error) { return servers.StartCluster(t.Context(), primaries, o) })
 }
 

@@ -12,6 +12,9 @@ import (
 // ZooKeeper is like Redis for one ZooKeeper server, or an ensemble of three.
 func ZooKeeper(t testing.TB, n int, o servers.ZooKeeperOptions) *servers.ZooKeepers {
 	t.Helper()
+	if n > 1 {
+		several(t)
+	}
 	QuickJava()
 	return start(t, func() (*servers.ZooKeepers, error) { return servers.StartZooKeeper(t.Context(), n, o) })
 }
