@@ -21,7 +21,7 @@ SUITES   ?= 4
 GORACE   ?= atexit_sleep_ms=0
 BENCH    ?= .
 
-export GO SUITES STATICCHECK ACTIONLINT GOVULNCHECK BENCHSTAT FUZZTIME ROUNDS BENCH GORACE
+export GO SUITES STATICCHECK ACTIONLINT GOVULNCHECK BENCHSTAT FUZZTIME ROUNDS BENCH GORACE QUOTA TESTFLAGS
 
 .DEFAULT_GOAL := help
 .PHONY: run test test-all race flakes lint gate fuzz bench golden record tables setup setup-all clean help
@@ -46,7 +46,7 @@ RACEFLAGS ?= -short
 race: setup ## the tests of all packages that start goroutines, under the race detector, in random order
 	./scripts/test.sh -race -shuffle=on $(RACEFLAGS) $(TESTFLAGS) $(RACEPKGS)
 
-flakes: setup ## make test RUNS (20) times next to LOAD (6) busy loops, and list what failed (PKGS=… for a part)
+flakes: setup ## make test in RUNS (20) fresh clones next to LOAD (6) busy loops, and list what failed (QUOTA=0.3 of a processor)
 	./scripts/flakes.sh $(RUNS) $(LOAD) $(PKGS)
 
 lint: ## gofmt, go vet here and for darwin, staticcheck, actionlint, govulncheck if its database is reachable, shellcheck if installed

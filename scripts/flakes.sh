@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Look for flaky tests: run all tests RUNS times next to LOAD busy loops, and print which ones fail and how often.
+# Look for flaky tests: make test in RUNS fresh clones of HEAD, one after the other, next to LOAD busy loops. It prints the
+# figures of each run, and in the end which tests have failed and how often.
 #
 #   scripts/flakes.sh [RUNS [LOAD [PACKAGE…]]]      20 runs of all packages next to 6 loops
 #
-# FLAGS are for go test (-short, as in make test). Exit code 1 if anything failed; the output of each run that did is kept.
+# QUOTA is the CPU time that make test gets, in processors (0.3), by a control group: it needs root. TESTFLAGS are for the
+# tests, as in make test. Exit code 1 if anything failed; the output of each run that did is kept.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 runs=${1:-20} load=${2:-6}
 shift $(($# < 2 ? $# : 2))
-go=${GO:-go}
-read -ra flags <<<"${FLAGS:--short}"
 for n in "$runs" "$load"; do
 	case $n in
 	'' | *[!0-9]*) echo "flakes: $n is not a number: scripts/flakes.sh [RUNS [LOAD [PACKAGE…]]]" >&2 && exit 2 ;;
@@ -17,9 +17,11 @@ for n in "$runs" "$load"; do
 done
 
 out=$(mktemp -d "${TMPDIR:-/tmp}/lockbench-flakes.XXXXXX")
-loops=()
-finish() { # kills only processes of this script
+loops=() group=''
+finish() { # ends only processes of this script
 	[ ${#loops[@]} = 0 ] || kill "${loops[@]}" 2>/dev/null || true
+	[ -z "$group" ] || rmdir "$group" || true
+	rm -rf "$out/clone"
 }
 trap finish EXIT
 trap 'exit 130' INT TERM HUP
@@ -30,23 +32,43 @@ for ((i = 0; i < load; i++)); do
 	loops+=($!)
 done
 
-failed=0
-for ((run = 1; run <= runs; run++)); do
-	began=$SECONDS
-	if "$go" test -count=1 -timeout 60m -p "${SUITES:-4}" "${flags[@]}" "${@:-./...}" >"$out/$run" 2>&1; then
-		echo "flakes: run $run of $runs passed after $((SECONDS - began)) s" >&2
-		rm "$out/$run"
+if [ -n "${QUOTA:-}" ]; then
+	top=/sys/fs/cgroup period=100000
+	quota=$(awk "BEGIN { print int($QUOTA * $period) }")
+	if [ -d $top/cpu ]; then # version 1
+		group=$(mktemp -d $top/cpu/lockbench.XXXXXX)
+		echo "$quota" >"$group/cpu.cfs_quota_us"
 	else
-		failed=$((failed + 1))
-		echo "flakes: run $run of $runs FAILED after $((SECONDS - began)) s: $out/$run" >&2
+		echo +cpu >$top/cgroup.subtree_control
+		group=$(mktemp -d $top/lockbench.XXXXXX)
+		echo "$quota $period" >"$group/cpu.max"
 	fi
+fi
+
+test_clone() {
+	git clone -q . "$out/clone"
+	[ -z "$group" ] || echo "$BASHPID" >"$group/cgroup.procs"
+	make -C "$out/clone" test PKGS="${*:-./...}"
+}
+
+failed=0
+TIMEFORMAT='%0R %0U %0S'
+for ((run = 1; run <= runs; run++)); do
+	result=passed
+	{ time (test_clone "$@" >"$out/$run" 2>&1) || result=FAILED; } 2>"$out/time"
+	read -r wall user system <"$out/time"
+	read -r average _ </proc/loadavg || average='?'
+	[ $result = passed ] || failed=$((failed + 1))
+	echo "flakes: run $run of $runs $result: $wall s, $((user + system)) CPU s, load $average" >&2
+	[ $result = FAILED ] || rm "$out/$run"
+	rm -rf "$out/clone" "$out/time"
 done
 
 if [ $failed = 0 ]; then
 	rmdir "$out"
-	echo "flakes: nothing failed in $runs runs next to $load busy loops" >&2
+	echo "flakes: nothing failed in $runs runs next to $load busy loops${QUOTA:+ with $QUOTA processors}" >&2
 	exit 0
 fi
-echo "flakes: $failed of $runs runs next to $load busy loops failed; how often each test did:" >&2
+echo "flakes: $failed of $runs runs next to $load busy loops failed; their output is in $out; how often each test did:" >&2
 cat "$out"/* | sed -n 's/^ *--- FAIL: \([^ ]*\).*/\1/p; s/^\(panic: .*\)/\1/p; s/^FAIL\t\([^\t]*\)\t\[\(.*\)\]$/\1: \2/p' | sort | uniq -c | sort -rn
 exit 1
