@@ -28,7 +28,10 @@ done
 mkdir -p "$bin"
 "$go" test -c -vet=off -ldflags='-s -w' -o "$bin/" ${build[@]+"${build[@]}"} "${packages[@]}" ||
 	{ echo "FAIL	[build failed]" && exit 1; }
-mapfile -t tested < <("$go" list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{.Dir}}{{end}}' "${packages[@]}")
+tested=() # the import path and the directory of each package that has tests
+while read -r line; do
+	tested+=("$line")
+done < <("$go" list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{.Dir}}{{end}}' "${packages[@]}")
 
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
@@ -39,7 +42,7 @@ TIMEFORMAT=%R
 one() { # IMPORT-PATH DIR OUTPUT: tests a package, and writes what go test would print
 	local code=0 took note=''
 	cd "$2"
-	took=$({ time "$bin/${1##*/}.test" "${run[@]}" </dev/null >"$3.all" 2>&1 || code=$?; echo "$code" >"$3.code"; } 2>&1)
+	took=$({ time "$bin/${1##*/}.test" "${run[@]}" </dev/null >"$3.all" 2>&1 3>&- || code=$?; echo "$code" >"$3.code"; } 2>&1)
 	code=$(<"$3.code")
 	if [ "$code" != 0 ]; then
 		cat "$3.all"

@@ -173,7 +173,7 @@ func TestRedissonWire(t *testing.T) {
 		}
 		release(t, a, &again, true)
 		release(t, a, &l, true)
-		if m, err := heard.ReceiveTimeout(ctx, 10*time.Second); err != nil || m.(*goredis.Message).Payload != "0" {
+		if m, err := heard.ReceiveTimeout(ctx, time.Minute); err != nil || m.(*goredis.Message).Payload != "0" {
 			t.Errorf("the release said %v, %v", m, err)
 		}
 		if rdb.Exists(ctx, key).Val() != 0 {
