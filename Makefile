@@ -8,8 +8,8 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 BENCHSTAT   := golang.org/x/perf/cmd/benchstat
 
 GO       ?= go
-# SUITES is the number of packages that are tested at once. It may exceed the number of processors, because many packages
-# mostly wait for servers and leases.
+# SUITES is the number of packages that are tested at once, after all are built. It may exceed the number of processors,
+# because many packages mostly wait for servers and leases.
 PKGS     ?= ./...
 ARGS     ?= -driver rueidis -clients 512 -keys 10 -duration 5s
 FUZZTIME ?= 5s
@@ -29,11 +29,11 @@ export GO SUITES STATICCHECK ACTIONLINT GOVULNCHECK BENCHSTAT FUZZTIME ROUNDS BE
 run: ## one real run: a private redis-server if there is one, else the embedded server (ARGS='…' to change it)
 	$(GO) run ./cmd/lockbench $(ARGS)
 
-test: setup ## the tests: one real server of each kind, no race detector (PKGS=./drivers/... for a part)
+test: setup ## whether this checkout works: every package, service and design once (PKGS=./drivers/... for a part)
 	./scripts/test.sh -short $(TESTFLAGS) $(PKGS)
 
 # The browser module is not among the packages: it is tested only with all of them.
-test-all: setup-all ## all tests: also every combination, outages, fail-overs, ensembles, pages in a browser
+test-all: setup-all ## all tests: also every combination, outages, ensembles, pages in a browser
 	./scripts/test.sh $(TESTFLAGS) $(PKGS)
 ifeq ($(PKGS),./...)
 	cd results/html/browser && $(GO) test $(TESTFLAGS) ./...

@@ -1,8 +1,10 @@
 package cli_test
 
 // Which tests run where. The targets of the Makefile are these: test runs everything with -short, test-all runs
-// everything, and race runs, under the race detector, all packages that start goroutines. So a test that does less in
-// make test asks testing.Short, and nothing else may leave a test out.
+// everything, and race runs, under the race detector, all packages that start goroutines. Make test shows that a checkout
+// works on its machine: it has every package, every service and every design once, in little time, and beside other work.
+// What breaks connections, kills servers, needs several of them or tries many combinations asks testing.Short and is left
+// to test-all. Nothing else may leave a test out.
 
 import (
 	"go/ast"
