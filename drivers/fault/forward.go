@@ -24,6 +24,9 @@ type piece struct {
 // forward moves one direction of a link. It passes an orderly end on, and the second one to end closes the link; any
 // failure closes the link at once.
 func (p *Proxy) forward(l *link, d Direction, from, to net.Conn) {
+	p.mu.Lock()
+	watch := p.watch
+	p.mu.Unlock()
 	line := make(chan piece, inFlight)
 	var end error // of the reading; set before line is closed
 	p.running.Go(func() {
@@ -39,6 +42,9 @@ func (p *Proxy) forward(l *link, d Direction, from, to net.Conn) {
 		}
 		if !send {
 			continue
+		}
+		if watch != nil {
+			watch(Passage{l, d, piece.data, piece.read, time.Now()})
 		}
 		if _, err := to.Write(piece.data); err != nil {
 			p.outlast(l)

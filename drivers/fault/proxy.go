@@ -40,6 +40,15 @@ type Proxy struct {
 	refused  int64         // connections so far, by Refuse
 	breaks   []*Break      // neither disarmed nor decided
 	bytes    [2]Bytes
+	watch    func(Passage)
+}
+
+// Passage is a piece of a stream on its way through the proxy.
+type Passage struct {
+	Link       any // which connection
+	Direction  Direction
+	Data       []byte    // not to be kept
+	Came, Went time.Time // just after it was read, and just before it is sent on
 }
 
 // target is where a proxy leads, as net.Dial has it.
@@ -100,6 +109,9 @@ func targetOf(addr string) target {
 
 // Addr returns the host:port that clients connect to instead of the target.
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
+
+// Watch has f see all that the proxy sends on, each stream in its order, from one goroutine a stream. Call it before anybody connects.
+func (p *Proxy) Watch(f func(Passage)) { p.change(func() { p.watch = f }) }
 
 // Hold keeps the bytes of a direction back until Resume; none are lost. hit reports whether it holds any. Wait for that
 // before Resume: bytes that have been sent, and even had their effect, may not have reached the proxy yet.
