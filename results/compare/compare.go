@@ -18,14 +18,18 @@ import (
 type Verdict string
 
 const (
-	Unchanged    Verdict = "no change"    // a change as large as the threshold is ruled out, or there is no threshold and nothing was seen
+	Unchanged    Verdict = "no change"    // a change as large as the threshold is ruled out, for the worse and for the better; or an amount is within its threshold
+	NotWorse     Verdict = "not worse"    // for the worse alone
 	Improved     Verdict = "improved"     // significantly, and by the minimum effect at least
 	Regressed    Verdict = "regressed"    // a threshold is missed
 	Inconclusive Verdict = "inconclusive" // neither can be told: too few trials, too much scatter, or machines that are not alike
 )
 
+// passed reports whether v says that nothing is worse than a threshold allows, and no more.
+func (v Verdict) passed() bool { return v == Unchanged || v == NotWorse }
+
 // Verdicts are all of them, the worst first.
-var Verdicts = []Verdict{Regressed, Inconclusive, Improved, Unchanged}
+var Verdicts = []Verdict{Regressed, Inconclusive, Improved, NotWorse, Unchanged}
 
 // What Options mean if they do not say.
 const (
@@ -97,7 +101,7 @@ type Result struct {
 	P         float64 // adjusted by Holm's method over all Tests; NaN if it was not tested
 	Verdict   Verdict // empty without a threshold; inconclusive if lockbench was the bottleneck of the base, unless it regressed
 	Reason    Reason  // of Inconclusive, else empty
-	Why       string  // in words: of Regressed and Inconclusive, and of Unchanged if it is worse within the threshold
+	Why       string  // in words: of Regressed and Inconclusive, and of Unchanged and NotWorse if it is worse within the threshold
 	Needed    int     // of Inconclusive: trials a side that would tell, at 80 % power; 0 if that can't be said
 
 	least float64 // the least P that so many trials can have, if all other tests have their least; NaN if it was not tested

@@ -87,6 +87,12 @@ func TestVerdicts(t *testing.T) {
 		}
 		return recs
 	}
+	soaring := func() (recs []*results.Record) { // half of them as the others, half of them hundreds of times as fast
+		for i := range 10 {
+			recs = append(recs, trial(1e5*[]float64{0.99, 265}[i%2], 10*time.Millisecond))
+		}
+		return recs
+	}
 	violating := func(recs []*results.Record) []*results.Record {
 		recs[3].Safety.Violations = 2
 		return recs
@@ -137,17 +143,18 @@ func TestVerdicts(t *testing.T) {
 		"median below":            {"acquire.p99>11ms", series(1e5), series(1e5), Unchanged, ""},
 		"too slow":                {"locks/s<50k", series(1e5), series(0.4e5), Regressed, "the median of the head has 40k"},
 		"one trial is enough":     {"locks/s<50k", series(1e5)[:1], series(0.4e5)[:1], Regressed, "the median of the head has"},
+		"better, perhaps by far":  {"locks/s<-5%", series(1e5), soaring(), NotWorse, ""},
 		"errors from 0":           {"errors>+10%", series(1e5), errors(50), Regressed, "rose from 0"},
 		"errors, none":            {"errors>+10%", series(1e5), series(1e5), Unchanged, ""},
 		"fewer errors":            {"errors>+10%", errors(100), errors(50), Improved, ""},
-		"errors below 0":          {"errors<-10%", series(1e5), errors(50), Unchanged, ""},
+		"errors below 0":          {"errors<-10%", series(1e5), errors(50), NotWorse, ""},
 		"no lock on either side":  {"locks/s<-5%", none(), none(), Inconclusive, "0 in the base"},
 		"locks at last":           {"locks/s<-5%", none(), series(1e5), Improved, ""},
 		"a lock now and then":     {"locks/s<-5%", slices.Concat(none()[:9], series(1e5)[:1]), none(), Inconclusive, "0 in the base"},
 		"no lock any more":        {"locks/s<-5%", series(1e5), none(), Regressed, "fell by 100"},
 		"no lock, any change":     {"locks/s>+5%", none(), none(), Inconclusive, "0 in the base"},
 		"a single error":          {"errors>+10%", series(1e5), slices.Concat(series(1e5)[:9], errors(1)[:1]), Inconclusive, "0 in the base"},
-		"no direction":            {"hold.p50>+5%", holds(series(1e5), 10), holds(series(1e5), 5), Unchanged, ""},
+		"no direction":            {"hold.p50>+5%", holds(series(1e5), 10), holds(series(1e5), 5), NotWorse, ""},
 		"the worst of many":       {"errors<5", series(1e5), slices.Concat(errors(50), series(1e5)[:1]), Regressed, "a trial of the head has 0"},
 	} {
 		got := compared(t, c.base, c.head, Options{Thresholds: thresholds(t, c.on)})

@@ -98,7 +98,7 @@ func rank(v Verdict) int {
 }
 
 // Within reports whether a metric is worse, significantly, though its threshold allows that.
-func (r *Result) Within() bool { return r.Verdict == Unchanged && r.Why != "" }
+func (r *Result) Within() bool { return r.Verdict.passed() && r.Why != "" }
 
 // named is how many cells or metrics a sentence names before it counts the rest.
 const named = 4
@@ -119,12 +119,12 @@ func (c *Comparison) Headline() string {
 	text := string(c.Verdict)
 	switch {
 	case c.single():
-	case c.Verdict == Unchanged:
+	case c.Verdict.passed():
 		text += " in " + format.Plural(len(c.Cells), "cell")
 	case len(cells) > 0:
 		text += " in " + partOf(len(cells), len(c.Cells))
 	}
-	if len(worst) > 0 && c.Verdict != Unchanged {
+	if len(worst) > 0 && !c.Verdict.passed() {
 		var parts []string
 		said := map[string]bool{} // a metric may have several limits
 		for _, r := range worst {
@@ -142,7 +142,7 @@ func (c *Comparison) Headline() string {
 	if n := len(c.Missing); n > 0 {
 		text += " · " + format.Plural(n, "cell") + " only in the base"
 	}
-	if c.Verdict == Unchanged && within > 0 {
+	if c.Verdict.passed() && within > 0 {
 		text += " · " + format.Plural(within, "figure") + " worse within the limit"
 	}
 	return text
@@ -230,7 +230,7 @@ func (g Judgement) of(v Verdict) []Judged {
 }
 
 // kinds are how findings of verdicts are drawn.
-var kinds = map[Verdict]view.Kind{Regressed: view.Bad, Inconclusive: view.Warn, Improved: view.Good, Unchanged: view.Note}
+var kinds = map[Verdict]view.Kind{Regressed: view.Bad, Inconclusive: view.Warn, Improved: view.Good, NotWorse: view.Note, Unchanged: view.Note}
 
 // ofVerdict returns which results of a judgement have a verdict, the worst of them by name.
 func (c *Comparison) ofVerdict(g Judgement, v Verdict) []view.Finding {
@@ -360,7 +360,7 @@ func (c *Comparison) within(g Judgement) []view.Finding {
 }
 
 // Quiet reports whether there is nothing to say of a judged result.
-func (r *Result) Quiet() bool { return r.Verdict == Unchanged && !r.Within() }
+func (r *Result) Quiet() bool { return r.Verdict.passed() && !r.Within() }
 
 // unchanged returns what the rest is: nothing to worry about, and why that may be said. It may have changed all the same,
 // by less than the limit or for the better, with no more than chance behind it as far as anybody can tell.

@@ -282,7 +282,10 @@ func (d *draft) relative(r *Result, o Options, of tests) {
 	case significant && good:
 		r.Verdict = Improved
 	case ruledOut:
-		r.Verdict = Unchanged
+		r.Verdict = NotWorse
+		if margin := max(bound, 1/bound); 1/margin <= c.Low && c.High <= margin {
+			r.Verdict = Unchanged
+		}
 		if worse := r.Figure.Better == metric.Higher && c.Ratio < 1 || r.Figure.Better == metric.Lower && c.Ratio > 1; worse && significant {
 			r.Why = fmt.Sprintf("%s, which %s allows", moved(c.Ratio), t)
 		}
@@ -354,8 +357,10 @@ func fromZero(r *Result, alpha float64) {
 		r.Verdict = Improved
 	case higher && (less || !rose):
 		r.cannot(Zero, "0 in the base, which is nothing to compare with")
-	case less, c.Base.Max == 0 && c.Head.Max == 0:
+	case c.Base.Max == 0 && c.Head.Max == 0:
 		r.Verdict = Unchanged
+	case less:
+		r.Verdict = NotWorse
 	case rose:
 		r.Verdict, r.Why = Regressed, "rose from 0, which is beyond any percentage"
 	default:

@@ -137,7 +137,7 @@ func Worse(a, b *Result) int {
 		if order := cmp.Compare(b.beyond(), a.beyond()); order != 0 {
 			return order
 		}
-	case Unchanged:
+	case NotWorse, Unchanged:
 		if within := a.Why != ""; within != (b.Why != "") {
 			return map[bool]int{true: -1, false: 1}[within]
 		}

@@ -128,7 +128,7 @@ func inOrder(a, b judged) int {
 	switch {
 	case a.Threshold == nil:
 		return cmp.Compare(b.badness(), a.badness()) // what is not known is less than all else
-	case a.Verdict != compare.Unchanged || b.Verdict != compare.Unchanged || a.charted() == b.charted():
+	case !a.Quiet() || !b.Quiet() || a.charted() == b.charted():
 		return 0
 	case a.charted():
 		return -1

@@ -26,7 +26,7 @@ func class(v compare.Verdict) string {
 // mark returns the sign beside the word of a verdict, for those who look before they read.
 func mark(v compare.Verdict) string {
 	return map[compare.Verdict]string{
-		compare.Regressed: "✕", compare.Inconclusive: "○", compare.Improved: "▲", compare.Unchanged: "●",
+		compare.Regressed: "✕", compare.Inconclusive: "○", compare.Improved: "▲", compare.NotWorse: "●", compare.Unchanged: "●",
 	}[v]
 }
 

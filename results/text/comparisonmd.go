@@ -47,7 +47,7 @@ func ComparisonMarkdown(w io.Writer, c *compare.Comparison) error {
 	open := *judged
 	if len(open.rows) > maxOpenRows {
 		open.rows = slices.DeleteFunc(slices.Clone(open.rows), func(r figureRow) bool {
-			return r.Verdict == compare.Unchanged && !r.Within() || r.Verdict == compare.Improved
+			return r.Quiet() || r.Verdict == compare.Improved
 		})
 	}
 	shown := open

@@ -73,7 +73,7 @@ func variation(trials []*results.Record) float64 {
 // writeTotals prints a row for each of all.
 func writeTotals(out io.Writer, all []*totals) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "planted\tmeasured\t\tregressed\t\t\tinconclusive\tno change\timproved")
+	fmt.Fprintln(w, "planted\tmeasured\t\tregressed\t\t\tinconclusive\tnot worse\timproved")
 	for _, t := range all {
 		v := t.verdicts
 		measured := stats.Of(t.ratios)
@@ -82,7 +82,7 @@ func writeTotals(out io.Writer, all []*totals) {
 			bounds = fmt.Sprintf("[%s – %s]", change(measured.Low), change(measured.High))
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%d/%d\t%s\t%d\t%d\t%d\n", change(1-t.loss), change(measured.Median), bounds,
-			v[compare.Regressed], t.n, rate(v[compare.Regressed], t.n), v[compare.Inconclusive], v[compare.Unchanged], v[compare.Improved])
+			v[compare.Regressed], t.n, rate(v[compare.Regressed], t.n), v[compare.Inconclusive], v[compare.Unchanged]+v[compare.NotWorse], v[compare.Improved])
 	}
 	w.Flush()
 	if len(all) > 0 {
