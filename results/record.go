@@ -293,7 +293,9 @@ var Metrics = []Metric{
 	WorkerIndex:    Worker,
 }
 
-// Latency is one distribution, with its usual quantiles spelt out and the whole histogram beside them.
+// Latency is one distribution, with its usual quantiles spelt out and the whole histogram beside them. As in all tools of
+// HdrHistogram, a quantile is the value whose rank is nearest to that share of the count (half up, the first at least), as the
+// upper end of its slot.
 type Latency struct {
 	Count    int64         `json:"count"`
 	Mean     time.Duration `json:"mean_ns"`
