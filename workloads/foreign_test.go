@@ -49,6 +49,18 @@ func TestForeign(t *testing.T) {
 		}, false, false},
 		{"a look of a monitor", later(100), false, false},
 		{"unknown", later(200_000), true, false},
+		{"short requests that execute much", func(look int, _ *drivers.Server, u *drivers.Usage) error {
+			if look == 4 {
+				u.Commands += 3000
+			}
+			return nil
+		}, false, true},
+		{"short requests with long answers", func(look int, _ *drivers.Server, u *drivers.Usage) error {
+			if look == 4 {
+				u.BytesOut += 200_000
+			}
+			return nil
+		}, false, true},
 		{"replicas", func(look int, s *drivers.Server, u *drivers.Usage) error {
 			s.Replicas = 5
 			return later(2*512+5*64)(look, s, u)
@@ -68,7 +80,7 @@ func TestForeign(t *testing.T) {
 				if known := c.Commands >= 0 || c.BytesIn >= 0 || c.BytesOut >= 0 || c.ServerCPUUs >= 0; known == tc.found {
 					t.Errorf("costs %+v, known: %v", c, known)
 				}
-				if said := strings.Contains(strings.Join(r.Warnings, "\n"), "other clients sent"); said != tc.found {
+				if said := strings.Contains(strings.Join(r.Warnings, "\n"), "other clients"); said != tc.found {
 					t.Errorf("warnings %q", r.Warnings)
 				}
 				if c.Tries != 1 || c.ClientCPUUs < 0 {
