@@ -79,7 +79,7 @@ figures.
 files, each whole or not at all:
 
 ` + aboutFormats(compareFormats) + `
-Exit codes: 0 no loss beyond a threshold · 1 error · 2 usage · 3 a threshold is missed · 5 inconclusive
+Exit codes: 0 passed · 1 error · 2 usage · 3 a threshold is missed · 5 inconclusive
 (-allow-inconclusive: unless it is noise alone).`
 }
 
