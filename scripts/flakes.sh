@@ -38,10 +38,12 @@ if [ -n "${QUOTA:-}" ]; then
 	if [ -d $top/cpu ]; then # version 1
 		group=$(mktemp -d $top/cpu/lockbench.XXXXXX)
 		echo "$quota" >"$group/cpu.cfs_quota_us"
+		echo 65536 >"$group/cpu.shares" # the quota is to be the limit: a group weighs as much as one busy loop
 	else
 		echo +cpu >$top/cgroup.subtree_control
 		group=$(mktemp -d $top/lockbench.XXXXXX)
 		echo "$quota $period" >"$group/cpu.max"
+		echo 10000 >"$group/cpu.weight"
 	fi
 fi
 
