@@ -227,6 +227,13 @@ type Crasher interface {
 	Crash()
 }
 
+// Ender is a Session whose service can end it, or its connection, and with it what it holds, and says why.
+type Ender interface {
+	// Ended returns the reason for the end of the hold that the last Release has found gone: what the service said, or what
+	// became of the connection. nil means that it is not known. It sends no request.
+	Ended() error
+}
+
 // Prober is a Service that can send a request unrelated to locks, such as another application on the same server would:
 // it reads a key or a row. A harness opens one next to the service under load to see how the load affects other users of
 // the server. A probe is the only load on its service, so it needs no connection of its own.
@@ -326,6 +333,19 @@ type Server struct {
 	Replicas    int
 	MaxClients  int // the most connections that it accepts; 0 if unknown
 	Connected   int // the connections that it has now, including lockbench's
+
+	// Limits are those of its settings that end a hold of the design before its release, if it lasts longer.
+	Limits []Limit
+
+	// Session is how long the server lets a session live of which it does not hear; 0 if there is none, or none yet.
+	// Config.TTL has asked for it, and the server has bounds of its own.
+	Session time.Duration
+}
+
+// Limit is a setting of a server by which it ends sessions or transactions.
+type Limit struct {
+	Name string
+	Of   time.Duration
 }
 
 // Usage is the running total of the resources that a server has used. Fields that the server does not tell are

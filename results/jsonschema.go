@@ -37,6 +37,7 @@ var recordFields = map[string]jsonObject{
 	"fairness.jain":          {"maximum": 1},
 	"classes[].jain":         {"maximum": 1},
 	"safety.power":           {"description": "what the oracle could have seen; absent from records of earlier versions"},
+	"safety.ended":           {"description": "holds that were gone because the service had ended the session of their holder, by its reason"},
 	"safety.explained":       {"description": "why lost_early and fence_regress prove nothing here; absent if nothing explains them"},
 	"steady.p":               {"maximum": 1},
 	"generator.machine":      {"maximum": 1},

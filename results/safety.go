@@ -28,6 +28,10 @@ type Safety struct {
 	// made to outlast its lease (Load.Overstay). They say nothing against the lock.
 	Overstayed int64 `json:"overstayed,omitempty"`
 
+	// Ended counts the holds that were gone because the service had ended the session of their holder, by the reason that the
+	// driver has heard. Only locks that belong to a session have any.
+	Ended map[string]int64 `json:"ended,omitempty"`
+
 	// Power is what the oracle could have seen; nil in records from before that was counted.
 	Power *Power `json:"power,omitempty"`
 
@@ -120,6 +124,12 @@ func sumSafety(trials []*Record) Safety {
 		sum.WrongReleases += s.WrongReleases
 		sum.Overstayed += s.Overstayed
 		sum.Events = append(sum.Events, s.Events...)
+		for reason, n := range s.Ended {
+			if sum.Ended == nil {
+				sum.Ended = map[string]int64{}
+			}
+			sum.Ended[reason] += n
+		}
 		sum.Power = sum.Power.plus(s.Power)
 		switch {
 		case s.LostEarly+s.FenceRegress == 0:

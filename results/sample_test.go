@@ -74,6 +74,7 @@ func sample() *Record {
 			Checked: true, Grants: 120, Violations: 1, Longest: time.Millisecond, Overlap: time.Millisecond,
 			LostUpdates: 1, WrongReleases: 2, FenceRegress: 3, Overstayed: 1,
 			LostEarly: 2, Explained: "the server was restarted",
+			Ended:  map[string]int64{"FATAL: terminating connection due to idle-session timeout (SQLSTATE 57P05)": 2},
 			Power:  &Power{Watched: 40, Refusals: 60, Sampled: 20, SampledTime: time.Millisecond},
 			Events: []Violation{{At: time.Second, Key: 1, Holder: 2, Intruder: 3, Overlap: time.Millisecond}},
 		},
@@ -117,7 +118,7 @@ func firstSample() *Record {
 	r.Safety.Overstayed, r.Bound.By, r.Generator.RunQueue, r.Generator.GCLongest, r.Bound.Pool = 0, "", 0, 0, 0
 	r.Bound.InSystem, r.Bound.LittleOpen, r.Bound.Waited, r.Bound.LoadRTT, r.Generator.Memory = 0, 0, 0, 0, 0
 	r.Generator.Quota, r.Generator.Throttled, r.Generator.CoreWait, r.Generator.Pauses, r.Generator.Paused, r.Generator.Delayed = 0, 0, 0, nil, 0, false
-	r.Safety.LostEarly, r.Safety.Explained, r.Safety.Power = 0, "", nil
+	r.Safety.LostEarly, r.Safety.Explained, r.Safety.Ended, r.Safety.Power = 0, "", nil, nil
 	r.Side, r.Pair, r.Env.Revision, r.Env.Variables = "", 0, "", nil
 	r.Series, r.Steps, r.Classes, r.Steady = nil, nil, nil, Steady{}
 	return r

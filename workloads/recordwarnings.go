@@ -27,7 +27,7 @@ const (
 func (e *engine) warn(r *results.Record, t counters) {
 	p := &r.Plan
 	known := r.Warnings
-	r.Warnings = matrix.Warnings(*p, e.traits)
+	r.Warnings = append(matrix.Warnings(*p, e.traits), matrix.LimitWarnings(*p, e.opened.Limits)...)
 	add := func(format string, args ...any) { r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...)) }
 	stuck, failing := e.stuckText(r), e.failingText(r, t)
 	r.Partial = e.partial(r, t)
@@ -37,7 +37,9 @@ func (e *engine) warn(r *results.Record, t counters) {
 	case r.Partial == "" && stuck != "":
 		add("%s: the figures are those of the others", stuck)
 	}
-	for _, text := range []string{pauseWarning(r), grantGapWarning(r, e.ticker.grantGap)} {
+	for _, text := range []string{
+		matrix.SessionWarning(*p, e.after.server.Session), pauseWarning(r), grantGapWarning(r, e.ticker.grantGap),
+	} {
 		if text != "" {
 			add("%s", text)
 		}

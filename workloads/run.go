@@ -194,6 +194,7 @@ type engine struct {
 	budget   *budget // of -n; nil without
 	errors   errorLog
 	stuck    stuck
+	ended    endings
 	panicked atomic.Pointer[error] // the first panic of a client
 	votes    votes
 	watchdog watchdog

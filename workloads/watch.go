@@ -5,9 +5,12 @@
 package workloads
 
 import (
+	"maps"
+	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
 )
 
@@ -179,6 +182,9 @@ func (c *client) checkRelease(removed bool, now time.Duration) {
 	e, key, me := c.e, int(c.key), int(c.id)
 	leased := c.leased(now)
 	if !removed {
+		if ender, ok := drivers.As[drivers.Ender](c.session); ok && e.traits.Session {
+			e.ended.add(ender.Ended())
+		}
 		switch {
 		case c.lost: // a renewal has said so, and nobody knows of how long before
 		case leased:
@@ -199,6 +205,37 @@ func (c *client) checkRelease(removed bool, now time.Duration) {
 	}
 }
 
+// endings counts the holds whose sessions had ended, by the reasons that are known.
+type endings struct {
+	mu sync.Mutex
+	by map[string]int64
+}
+
+// mostReasons bounds the reasons that are told apart: a server may send any text.
+const mostReasons = 16
+
+func (g *endings) add(err error) {
+	if err == nil {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.by == nil {
+		g.by = map[string]int64{}
+	}
+	reason := shortened(err.Error())
+	if _, known := g.by[reason]; !known && len(g.by) == mostReasons {
+		reason = "other reasons"
+	}
+	g.by[reason]++
+}
+
+func (g *endings) copy() map[string]int64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return maps.Clone(g.by)
+}
+
 // fillSafety returns what the oracle and the clients have seen.
 func (e *engine) fillSafety() (s results.Safety) {
 	if e.oracle == nil {
@@ -217,6 +254,7 @@ func (e *engine) fillSafety() (s results.Safety) {
 		s.LostEarly += w.lostEarly
 		late += w.late
 	}
+	s.Ended = e.ended.copy()
 	s.Explained = e.explain(s.LostEarly + s.FenceRegress)
 	if s.Explained == "" {
 		s.WrongReleases += e.oracle.Attributed()

@@ -5,7 +5,9 @@ package workloads
 
 import (
 	"context"
+	"errors"
 	"io"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -338,6 +340,52 @@ func TestFence(t *testing.T) {
 		bubble(t, p, func(svc drivers.Service) drivers.Service { return stale{svc, after} }, func(t *testing.T, r *results.Record) {
 			if s := r.Safety; (s.FenceRegress > 0) != want || r.Violated() != want {
 				t.Errorf("answered after %v: %d regressions, violated %v; want %v", after, s.FenceRegress, r.Violated(), want)
+			}
+		})
+	}
+}
+
+// fired is a session that loses every third hold with its connection.
+type fired struct {
+	drivers.Session
+	n *int
+}
+
+func (s fired) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
+	owned, err := s.Session.Release(ctx, l)
+	*s.n++
+	return owned && *s.n%3 != 0, err
+}
+
+func (s fired) Ended() error { return errors.New("57P05, " + strings.Repeat("idle ", maxErrorText)) }
+
+// firing is a service of such sessions.
+type firing struct {
+	*able
+	n int
+}
+
+func (f *firing) Session(ctx context.Context, id int) (drivers.Session, error) {
+	s, err := f.Service.Session(ctx, id)
+	return fired{s, &f.n}, err
+}
+
+// TestEnded: a hold that was gone with its session is counted with the reason; a lease that was lost is not, whatever a session says.
+func TestEnded(t *testing.T) {
+	for _, session := range []bool{true, false} {
+		p := plan("memory", "mutex")
+		p.Hold, p.Warmup, p.Duration = 10*ms, 0, 900*ms
+		bubble(t, p, func(svc drivers.Service) drivers.Service {
+			return &firing{able: &able{Service: svc, traits: func(t *drivers.Traits) { t.Session = session }}}
+		}, func(t *testing.T, r *results.Record) {
+			var n int64
+			for reason, times := range r.Safety.Ended {
+				if n += times; !strings.HasPrefix(reason, "57P05") || len(reason) > 2*maxErrorText {
+					t.Errorf("the reason is %q", reason)
+				}
+			}
+			if want := r.Counts.Lost; r.Counts.Lost == 0 || session && n != want || !session && n != 0 {
+				t.Errorf("of sessions %v: %d holds have ended by a reason, of %d lost ones", session, n, want)
 			}
 		})
 	}

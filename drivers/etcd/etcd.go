@@ -202,7 +202,8 @@ type service struct {
 	prefix     string
 	absentKey  string // the key that Probe reads; it does not exist
 	io         time.Duration
-	ttl        int64 // of a session's lease, in seconds
+	ttl        int64        // requested for a session's lease, in seconds
+	granted    atomic.Int64 // instead; 0: no lease yet
 	targets    []target
 	conns      []*conn
 	inspecting inspecting

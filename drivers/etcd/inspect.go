@@ -40,6 +40,7 @@ func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, e
 		return drivers.Server{}, drivers.Usage{}, fail("inspect", err)
 	}
 	server, usage := drivers.Server{Name: "etcd", Mode: "standalone"}, drivers.Usage{}
+	server.Session = time.Duration(s.granted.Load()) * time.Second
 	var versions, runs []string
 	var failed error
 	for i, t := range s.targets {

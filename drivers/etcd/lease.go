@@ -132,6 +132,9 @@ func (s *session) remove(ctx context.Context, lock, owner string, h *hold) (bool
 		}
 		return false, err
 	}
+	if h != nil && !answer.Succeeded {
+		s.gone(ctx, h.grant)
+	}
 	if h != nil && h.grant.retired {
 		if err := s.revokeRetired(ctx); err != nil {
 			return false, err

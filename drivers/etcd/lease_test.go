@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -197,7 +199,8 @@ func TestRevokedLease(t *testing.T) {
 	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs()})
 	a, b := client(t, s, 0), client(t, s, 1)
 	l := try(t, a, "k", true)
-	if _, err := s.conns[0].Revoke(t.Context(), a.live.id); err != nil {
+	revoked := a.live.id
+	if _, err := s.conns[0].Revoke(t.Context(), revoked); err != nil {
 		t.Fatal(err)
 	}
 	next := try(t, b, "k", true)
@@ -205,9 +208,19 @@ func TestRevokedLease(t *testing.T) {
 		t.Errorf("fence %d after %d", next.Fence, l.Fence)
 	}
 	release(t, a, l, false)
+	if err := a.Ended(); err == nil || !strings.Contains(err.Error(), "the lease "+strconv.FormatInt(int64(revoked), 16)) {
+		t.Errorf("it ended because of %v, want its lease", err)
+	}
 	try(t, a, "k", false)
-	try(t, a, "another", true)
+	l = try(t, a, "another", true)
 	release(t, b, next, true)
+	if err := s.Clean(t.Context(), []string{"another"}); err != nil {
+		t.Fatal(err)
+	}
+	release(t, a, l, false)
+	if err := a.Ended(); err != nil {
+		t.Errorf("its key was deleted, and it says %v", err)
+	}
 }
 
 // The lease has the requested length, in whole seconds, and at least the server's minimum; it is kept alive, which is
@@ -224,6 +237,9 @@ func TestKeepAlive(t *testing.T) {
 		answer, err := s.conns[0].TimeToLive(t.Context(), c.live.id)
 		if err != nil || answer.GrantedTTL != tt.want {
 			t.Errorf("TTL %v: granted %d s, %v; want %d s", tt.ttl, answer.GrantedTTL, err, tt.want)
+		}
+		if about, _, err := s.Inspect(t.Context()); err != nil || about.Session != time.Duration(tt.want)*time.Second {
+			t.Errorf("TTL %v: it says that a lease lasts %v, %v; want %d s", tt.ttl, about.Session, err, tt.want)
 		}
 		testwait.Until(t, "a keep-alive is counted", func() bool { return s.Traffic().KeepAlives > 0 })
 		if n := s.Traffic().RoundTrips; n != 1 {

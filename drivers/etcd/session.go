@@ -4,6 +4,7 @@ package etcd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -23,6 +24,7 @@ type session struct {
 	old     []*grant // retired ones that are not known to be gone
 	place   *place   // in a line; nil if not in line
 	dead    bool     // it has crashed
+	ended   error    // why the last hold was gone
 
 	trips, notices atomic.Int64
 }
@@ -55,6 +57,21 @@ func (g *grant) lost() bool {
 			return false
 		}
 	}
+}
+
+// Ended implements drivers.Ender: a hold ends with its lease.
+func (s *session) Ended() error { return s.ended }
+
+// gone finds out why a hold is gone.
+func (s *session) gone(ctx context.Context, g *grant) {
+	if s.ended = nil; !g.lost() {
+		limited, cancel := s.request(ctx)
+		defer cancel()
+		if left, err := s.conn.TimeToLive(limited, g.id); err != nil || left.TTL > 0 {
+			return
+		}
+	}
+	s.ended = fmt.Errorf("etcd has ended the lease %s: it was revoked, or not kept alive within its TTL of %ds", g.name, s.service.granted.Load())
 }
 
 // owner returns a new owner for the key of that name.
@@ -106,8 +123,9 @@ func (s *session) lease(ctx context.Context) (*grant, error) {
 		stop()
 		return nil, errClosed
 	}
-	_, err := s.conn.leases.LeaseGrant(limited, &pb.LeaseGrantRequest{ID: int64(g.id), TTL: s.service.ttl})
+	answer, err := s.conn.leases.LeaseGrant(limited, &pb.LeaseGrantRequest{ID: int64(g.id), TTL: s.service.ttl})
 	if err == nil {
+		s.service.granted.Store(answer.TTL)
 		g.alive, err = s.conn.KeepAlive(keep, g.id)
 	}
 	if err != nil {

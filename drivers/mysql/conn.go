@@ -4,6 +4,7 @@ package mysql
 import (
 	"context"
 	sqldriver "database/sql/driver"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -37,6 +38,8 @@ type conn struct {
 	ready  map[string]sqldriver.StmtExecContext // prepared, by their texts
 	wire   *wire
 	broken atomic.Bool // it cannot be used any more
+	reason error       // if it broke in a statement
+	used   time.Time   // when the last statement was sent
 	mu     sync.Mutex
 }
 
@@ -175,9 +178,10 @@ func (c *conn) begin(ctx context.Context, extra time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	c.used = time.Now()
 	var limit time.Time
 	if extra >= 0 {
-		limit = time.Now().Add(c.io + extra)
+		limit = c.used.Add(c.io + extra)
 	}
 	if d, ok := ctx.Deadline(); ok && (limit.IsZero() || d.Before(limit)) {
 		limit = d
@@ -316,10 +320,36 @@ func (c *conn) ping(ctx context.Context) (err error) {
 func (c *conn) alive() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.broken.Load() || c.begin(context.Background(), 0) != nil {
-		return false
+	used := c.used
+	alive := !c.broken.Load() && c.begin(context.Background(), 0) == nil &&
+		c.raw.(sqldriver.SessionResetter).ResetSession(context.Background()) == nil
+	c.used = used
+	return alive
+}
+
+// lastWords returns what the server has said before it ended a connection that is not alive, or why that has failed. MariaDB
+// says nothing, so that the limits have to tell.
+func (c *conn) lastWords() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.broken.Load() {
+		return c.reason
 	}
-	return c.raw.(sqldriver.SessionResetter).ResetSession(context.Background()) == nil
+	var words [512]byte
+	n := 0
+	if c.wire.packets != nil && c.wire.Conn.SetReadDeadline(time.Now().Add(c.io)) == nil { // TLS would hide it
+		n, _ = c.wire.Conn.Read(words[:])
+	}
+	if said := goodbye(words[:n]); said != nil {
+		return said
+	}
+	idle := time.Since(c.used)
+	for _, limit := range c.svc.about.limits {
+		if idle >= limit.Of {
+			return fmt.Errorf("the server has ended the connection: %s is %v, and it was idle for longer", limit.Name, limit.Of)
+		}
+	}
+	return errors.New("the server has ended the connection without a word")
 }
 
 // close ends the connection, in order if it works.

@@ -22,6 +22,7 @@ var getLock = kind{
 		},
 	},
 	pinned:  true,
+	limits:  []string{"wait_timeout"},
 	session: func(s *session) drivers.Session { return &nameSession{session: s, held: map[string]*hold{}} },
 }
 

@@ -23,6 +23,7 @@ var rowLock = kind{
 	},
 	columns: "k VARBINARY(255) NOT NULL PRIMARY KEY",
 	pinned:  true,
+	limits:  []string{"wait_timeout", "idle_transaction_timeout", "idle_readonly_transaction_timeout"},
 	session: func(s *session) drivers.Session { return &txSession{session: s, held: map[string]*conn{}} },
 }
 
@@ -65,7 +66,7 @@ func (s *txSession) Release(ctx context.Context, l *drivers.Lease) (bool, error)
 	}
 	delete(s.held, l.Owner)
 	if !c.alive() { // it was lost with its connection
-		s.abandon(c)
+		s.lose(c)
 		return false, fail("release", s.killLost(ctx))
 	}
 	_, _, err := s.exec(ctx, c, "COMMIT")

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/x509"
 	sqldriver "database/sql/driver"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -71,9 +72,11 @@ func (c *conn) failed(ctx context.Context, err error) error {
 	switch n := numberOf(err); n {
 	case 0:
 		c.broken.Store(true)
-		return c.unheard(ctx, err)
+		c.reason = c.unheard(ctx, err)
+		return c.reason
 	case errShutdown, errForcedClose, errKilled, errIdleClosed:
 		c.broken.Store(true)
+		c.reason = err
 		return &drivers.Error{Class: drivers.ClassClosed, Op: "statement", Err: err}
 	case errCommit: // the outcome is unknown
 		c.broken.Store(true)
@@ -191,6 +194,20 @@ func prefixed(prefix string, err error) error {
 }
 
 func isEOF(err error) bool { return errors.Is(err, io.EOF) }
+
+// goodbye reads the error with which a server ends a connection unasked, of which alive has read the first byte: the rest of
+// its length, its number, 0xff, the number of the error, its SQL state, and the text. It returns nil for anything else.
+func goodbye(words []byte) error {
+	if len(words) < 12 || words[3] != 0xff || words[6] != '#' {
+		return nil
+	}
+	number := binary.LittleEndian.Uint16(words[4:])
+	said := fmt.Errorf("error %d: %s", number, words[12:])
+	if number == errForcedClose || number == errIdleClosed {
+		said = fmt.Errorf("%w (wait_timeout)", said)
+	}
+	return said
+}
 
 // number parses a number that the server sent; it returns 0 for NULL and anything else.
 func number(v sqldriver.Value) int64 {

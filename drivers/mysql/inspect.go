@@ -5,6 +5,7 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/lockbench/lockbench/drivers"
 )
@@ -17,6 +18,7 @@ type about struct {
 	binlog              bool
 	questions, in, out  int64
 	started             int64 // in seconds since 1970; 0: unknown
+	limits              []drivers.Limit
 }
 
 // free returns the number of connections that sessions may pin.
@@ -65,6 +67,25 @@ func (a *about) settings(ctx context.Context, c *conn) (clock int64, err error) 
 	return number(row[6]), nil
 }
 
+// limit reads the variables that end a holder's connection. Those that a server does not have are missing in its answer.
+func (s *service) limit(ctx context.Context) (list []drivers.Limit, err error) {
+	if s.limits == nil {
+		return nil, nil
+	}
+	err = s.controlled(ctx, "read limits", func(c *conn) error {
+		rows, err := c.rowsWithin(ctx, 0, "SHOW SESSION VARIABLES WHERE Variable_name IN ('"+strings.Join(s.limits, "', '")+"')")
+		list = nil
+		for _, row := range rows {
+			name, _ := row[0].(string)
+			if seconds := number(row[1]); seconds > 0 {
+				list = append(list, drivers.Limit{Name: strings.ToLower(name), Of: time.Duration(seconds) * time.Second})
+			}
+		}
+		return err
+	})
+	return list, err
+}
+
 // status reads the server's counters and its uptime in seconds.
 func (a *about) status(ctx context.Context, c *conn) (uptime int64, err error) {
 	status, err := c.rowsWithin(ctx, 0, "SHOW GLOBAL STATUS WHERE Variable_name IN "+
@@ -109,7 +130,7 @@ func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, e
 	version, _, _ := strings.Cut(a.version, "-")
 	server := drivers.Server{
 		Name: name, Version: version, Mode: "standalone", RunID: a.runID(), Persistence: s.persistence(a),
-		MaxClients: int(a.maxConns), Connected: int(a.connected),
+		MaxClients: int(a.maxConns), Connected: int(a.connected), Limits: s.about.limits,
 	}
 	return server, drivers.Usage{CPU: -1, Commands: a.questions, BytesIn: a.in, BytesOut: a.out}, nil
 }

@@ -17,6 +17,7 @@ type session struct {
 	counts *counts
 	owners drivers.Owners
 	lost   []*conn // failed connections that the server may still keep
+	ended  error   // why the last of them has failed
 	dead   bool    // it has crashed
 }
 
@@ -97,7 +98,16 @@ func (s *session) row(ctx context.Context, c *conn, query string, args ...any) (
 	return c.row(ctx, query, args...)
 }
 
-// abandon gives up a connection that has failed.
+// Ended implements drivers.Ender: a hold ends with its connection.
+func (s *session) Ended() error { return s.ended }
+
+// lose gives up a connection that is not alive or has failed, and keeps the reason.
+func (s *session) lose(c *conn) {
+	s.ended = c.lastWords()
+	s.abandon(c)
+}
+
+// abandon gives up a connection.
 func (s *session) abandon(c *conn) {
 	c.close()
 	s.lost = append(s.lost, c)

@@ -58,6 +58,7 @@ type kind struct {
 	columns string // of its table; "" if it has none
 	pinned  bool   // sessions have connections of their own
 	session func(*session) drivers.Session
+	limits  []string // variables that end the connection of a holder, in seconds; see drivers.Server.Limits
 }
 
 var kinds = []kind{uniqueRow, rowLock, getLock}
@@ -141,6 +142,9 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (_ *service, err e
 		}
 	}()
 	if s.about, err = s.ask(ctx); err != nil {
+		return nil, s.explain(err)
+	}
+	if s.about.limits, err = s.limit(ctx); err != nil {
 		return nil, s.explain(err)
 	}
 	if !s.pinned {

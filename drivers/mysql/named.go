@@ -39,7 +39,7 @@ func (s *nameSession) take(ctx context.Context) (*conn, error) {
 
 // drop gives up the connection, and everything that it holds.
 func (s *nameSession) drop() {
-	s.abandon(s.conn)
+	s.lose(s.conn)
 	s.conn, s.won = nil, ""
 	clear(s.held)
 }

@@ -37,7 +37,7 @@ func (s *advisory) open(ctx context.Context) (err error) {
 // ready returns the connection, a new one if it was lost.
 func (s *advisory) ready(ctx context.Context) (*conn, error) {
 	if s.conn != nil && !s.conn.alive() {
-		s.lose()
+		s.lose(s.conn.lastWords())
 	}
 	if s.conn == nil {
 		if err := s.open(ctx); err != nil {
@@ -47,8 +47,8 @@ func (s *advisory) ready(ctx context.Context) (*conn, error) {
 	return s.conn, nil
 }
 
-func (s *advisory) lose() {
-	s.abandon(s.conn)
+func (s *advisory) lose(err error) {
+	s.abandon(s.conn, err)
 	s.conn, s.won = nil, ""
 	clear(s.held)
 }
@@ -62,7 +62,7 @@ func (s *advisory) run(c *conn, statement, key string) {
 func (s *advisory) ask(ctx context.Context, c *conn) (*reply, error) {
 	r, err := c.ask(ctx, c.soon())
 	if err != nil {
-		s.lose()
+		s.lose(err)
 		return nil, err
 	}
 	if r.refused != nil {
@@ -89,7 +89,7 @@ func (s *advisory) Wait(ctx context.Context, l *drivers.Lease) error {
 	r, err := c.wait(ctx, until)
 	switch {
 	case err != nil:
-		s.lose()
+		s.lose(err)
 	case r.refused == nil:
 		s.won = l.Key
 	case r.cancelled():

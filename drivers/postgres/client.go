@@ -26,6 +26,8 @@ type client struct {
 	// does, they may keep their locks, or get those that they asked for.
 	abandoned []string
 
+	ended error // why the last connection was abandoned
+
 	dead bool // it has crashed
 }
 
@@ -54,8 +56,12 @@ func (s *client) dial(ctx context.Context) (*conn, error) {
 	return c, err
 }
 
-// abandon closes a connection that may be broken.
-func (s *client) abandon(c *conn) {
+// Ended implements drivers.Ender: a hold ends with its connection.
+func (s *client) Ended() error { return s.ended }
+
+// abandon closes a connection that may be broken, for the reason err.
+func (s *client) abandon(c *conn, err error) {
+	s.ended = err
 	s.svc.drop(c)
 	s.abandoned = append(s.abandoned, c.name)
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -322,8 +323,23 @@ func (c *conn) leave() {
 	c.svc.drop(c)
 }
 
+// lastWords returns what the server has said before it ended a connection that is not alive, or how that ended.
+func (c *conn) lastWords() error {
+	c.in.expect()
+	c.net.SetDeadline(c.soon())
+	for {
+		message, err := c.front.Receive()
+		if err != nil {
+			return readError(err)
+		}
+		if m, ok := message.(*pgproto3.ErrorResponse); ok {
+			return pgconn.ErrorResponseToPgError(m)
+		}
+	}
+}
+
 // dead reports whether err means that the server itself had ended the connection before it read the last packet.
 func dead(err error) bool {
 	var pg *pgconn.PgError
-	return errors.As(err, &pg) && (pg.Code == "57P01" || pg.Code == "57P02" || pg.Code == "57P05" || pg.Code == "25P03")
+	return errors.As(err, &pg) && slices.Contains([]string{"57P01", "57P02", "57P05", "25P03", "25P04"}, pg.Code)
 }

@@ -34,6 +34,7 @@ var advisoryDesign = design{
 	},
 	session:  func(s *service) session { return &advisory{client: client{svc: s}, held: map[string]int{}} },
 	persists: func(bool, bool) string { return "none" },
+	limits:   []string{"idle_session_timeout"},
 }
 
 // Try implements drivers.Session. The Owner is the name of the connection, which the server grants the lock to.
@@ -78,7 +79,7 @@ func (s *advisory) release(ctx context.Context, l *drivers.Lease) (bool, error) 
 	}
 	if s.conn != nil && l.Owner == s.conn.name {
 		if !s.conn.alive() {
-			s.lose()
+			s.lose(s.conn.lastWords())
 			return false, s.killAbandoned(ctx)
 		}
 		s.run(s.conn, "unlock", l.Key)
@@ -87,6 +88,9 @@ func (s *advisory) release(ctx context.Context, l *drivers.Lease) (bool, error) 
 		case err == nil:
 			if s.held[l.Key]--; s.held[l.Key] <= 0 {
 				delete(s.held, l.Key)
+			}
+			if !r.yes {
+				s.ended = nil // the connection is there
 			}
 			return r.yes, nil
 		case !dead(err):

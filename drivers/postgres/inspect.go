@@ -6,6 +6,7 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/lockbench/lockbench/drivers"
 )
@@ -44,9 +45,11 @@ func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, e
 	usage := drivers.Usage{CPU: -1, Commands: -1, BytesIn: -1, BytesOut: -1}
 	var server drivers.Server
 	err := s.use(ctx, func(c *conn) error {
-		row, err := c.row(ctx, 7, `SELECT current_setting('server_version'), pg_is_in_recovery(),
+		row, err := c.row(ctx, 8, `SELECT current_setting('server_version'), pg_is_in_recovery(),
 			extract(epoch FROM pg_postmaster_start_time()), current_setting('fsync'), current_setting('synchronous_commit'),
-			current_setting('max_connections'), (`+countClients+`)`)
+			current_setting('max_connections'), (`+countClients+`),
+			(SELECT string_agg(name || '=' || setting, ',' ORDER BY name) FROM pg_settings WHERE name = ANY(string_to_array($1, ',')))`,
+			strings.Join(s.design.limits, ","))
 		if err != nil {
 			return err
 		}
@@ -58,10 +61,22 @@ func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, e
 		}
 		server.MaxClients, _ = strconv.Atoi(row[5])
 		server.Connected, _ = strconv.Atoi(row[6])
+		server.Limits = limits(row[7])
 		return nil
 	})
 	if err != nil {
 		return drivers.Server{}, usage, fail("inspect", cause(ctx, err))
 	}
 	return server, usage, nil
+}
+
+// limits reads "NAME=MILLISECONDS,…", of which 0 is no limit. Servers lack those that are newer than they are.
+func limits(text string) (list []drivers.Limit) {
+	for setting := range strings.SplitSeq(text, ",") {
+		name, value, _ := strings.Cut(setting, "=")
+		if ms, err := strconv.Atoi(value); err == nil && ms > 0 {
+			list = append(list, drivers.Limit{Name: name, Of: time.Duration(ms) * time.Millisecond})
+		}
+	}
+	return list
 }

@@ -35,7 +35,7 @@ func (s *rowLock) take(ctx context.Context) (*conn, error) {
 	c := s.idle
 	s.idle = nil
 	if c != nil && !c.alive() {
-		s.abandon(c)
+		s.abandon(c, c.lastWords())
 		c = nil
 	}
 	if c == nil {
@@ -46,8 +46,8 @@ func (s *rowLock) take(ctx context.Context) (*conn, error) {
 
 // put returns a connection. One is kept.
 func (s *rowLock) put(c *conn) {
-	if c.settle() != nil {
-		s.abandon(c)
+	if err := c.settle(); err != nil {
+		s.abandon(c, err)
 		return
 	}
 	if s.idle != nil {
@@ -96,7 +96,7 @@ func (s *rowLock) lock(ctx context.Context, statement string, l *drivers.Lease) 
 			}
 		}
 		if err != nil {
-			s.abandon(c)
+			s.abandon(c, err)
 			return nil, nil, err
 		}
 	}
@@ -112,13 +112,13 @@ func (s *rowLock) release(ctx context.Context, l *drivers.Lease) (bool, error) {
 	}
 	delete(s.holds, l.Key)
 	if !h.conn.alive() {
-		s.abandon(h.conn)
+		s.abandon(h.conn, h.conn.lastWords())
 		return false, s.killAbandoned(ctx)
 	}
 	h.conn.run("commit", nil, nil)
 	r, err := h.conn.ask(ctx, h.conn.soon())
 	if err != nil {
-		s.abandon(h.conn)
+		s.abandon(h.conn, err)
 		if dead(err) {
 			return false, s.killAbandoned(ctx)
 		}
@@ -128,6 +128,7 @@ func (s *rowLock) release(ctx context.Context, l *drivers.Lease) (bool, error) {
 	if r.refused != nil {
 		return false, r.refused
 	}
+	s.ended = nil
 	return !r.undone, nil
 }
 
@@ -160,7 +161,7 @@ func (s *rowLock) Leave(ctx context.Context, _ *drivers.Lease) error {
 		s.won = hold{}
 		c.run("rollback", nil, nil)
 		if _, err := c.ask(ctx, c.soon()); err != nil {
-			s.abandon(c)
+			s.abandon(c, err)
 		} else {
 			s.put(c)
 		}

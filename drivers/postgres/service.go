@@ -49,10 +49,30 @@ type control struct {
 	over   bool         // the service has been closed
 }
 
-// use calls f with the service's own connection, a new one if it is gone.
+// use calls f with the service's own connection, a new one if it is gone. If the server ends it just now because it was idle,
+// it has not read the request, and f is called again.
 func (s *service) use(ctx context.Context, f func(c *conn) error) error {
 	s.control.Lock()
 	defer s.control.Unlock()
+	for again := true; ; again = false {
+		if err := s.connectControl(ctx); err != nil {
+			return err
+		}
+		err := f(s.control.conn)
+		var pg *pgconn.PgError
+		if err == nil || errors.As(err, &pg) && !dead(err) {
+			return err
+		}
+		s.drop(s.control.conn)
+		s.control.conn = nil
+		if !again || pg == nil || pg.Code != "57P05" {
+			return err
+		}
+	}
+}
+
+// connectControl makes sure that the service has its own connection.
+func (s *service) connectControl(ctx context.Context) error {
 	if s.control.over {
 		return errClosed
 	}
@@ -60,24 +80,19 @@ func (s *service) use(ctx context.Context, f func(c *conn) error) error {
 		s.drop(c)
 		s.control.conn = nil
 	}
-	if s.control.conn == nil {
-		c, err := s.dial(ctx, &s.control.trips, nil, nil)
-		if err != nil {
-			return err
-		}
-		if err := s.keepTable(ctx, c); err != nil {
-			s.drop(c)
-			return err
-		}
-		s.control.conn = c
+	if s.control.conn != nil {
+		return nil
 	}
-	err := f(s.control.conn)
-	var pg *pgconn.PgError
-	if err != nil && (!errors.As(err, &pg) || dead(err)) {
-		s.drop(s.control.conn)
-		s.control.conn = nil
+	c, err := s.dial(ctx, &s.control.trips, nil, nil)
+	if err != nil {
+		return err
 	}
-	return err
+	if err := s.keepTable(ctx, c); err != nil {
+		s.drop(c)
+		return err
+	}
+	s.control.conn = c
+	return nil
 }
 
 // countClients counts connections. A user without privileges sees little more than the database of other users'

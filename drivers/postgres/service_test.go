@@ -78,9 +78,9 @@ func TestPlainUser(t *testing.T) {
 			mustTry(t, one, l, true)
 			switch one := one.(type) { // the next Try has to end the connection that holds the key
 			case *advisory:
-				one.lose()
+				one.lose(nil)
 			case *rowLock:
-				one.abandon(one.holds["k"].conn)
+				one.abandon(one.holds["k"].conn, nil)
 			}
 			mustTry(t, one, l, true)
 			mustRelease(t, one, l, true)

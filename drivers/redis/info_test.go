@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"reflect"
 	"testing"
 	"time"
 
@@ -15,7 +16,7 @@ func TestInfo(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := info(fields)
-	if want := (drivers.Server{Name: "valkey", Version: "9.0.1", Mode: "cluster", RunID: "abc", Replicas: 2, MaxClients: 10000, Connected: 3}); f.server() != want {
+	if want := (drivers.Server{Name: "valkey", Version: "9.0.1", Mode: "cluster", RunID: "abc", Replicas: 2, MaxClients: 10000, Connected: 3}); !reflect.DeepEqual(f.server(), want) {
 		t.Errorf("%+v", f.server())
 	}
 	if want := (drivers.Usage{CPU: 3500001 * time.Microsecond, Commands: 42, BytesIn: 7, BytesOut: -1}); f.usage() != want {

@@ -1,6 +1,7 @@
 package redis_test
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -65,7 +66,7 @@ func TestInspectRefused(t *testing.T) {
 		server := startRedis(t, servers.RedisOptions{})
 		restrict(t, server, "-info", "-config")
 		got, usage, err := open(t, driver, drivers.Config{Addrs: []string{server.URL()}}).(drivers.Inspector).Inspect(t.Context())
-		if err != nil || got != (drivers.Server{}) {
+		if err != nil || !reflect.DeepEqual(got, drivers.Server{}) {
 			t.Errorf("%+v, %v", got, err)
 		}
 		if want := (drivers.Usage{CPU: -1, Commands: -1, BytesIn: -1, BytesOut: -1}); usage != want {

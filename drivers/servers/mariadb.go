@@ -40,6 +40,7 @@ type MySQLOptions struct {
 	TLS        bool       // TLS alone on such a port, with a certificate of a private CA
 	Password   string     // of MySQLUser; "" is none
 	Conns      int        // max_connections; 0 means 2000
+	Settings   []string   // further ones of the server, as wait_timeout=1
 }
 
 // MySQL is a private server. Its methods are safe for concurrent use.
@@ -132,6 +133,9 @@ func mysqlArgs(o MySQLOptions, dir *tempDir, port *port) []string {
 		"--innodb-buffer-pool-size=32M", "--performance-schema=OFF", "--skip-name-resolve",
 		"--skip-log-bin", "--loose-mysqlx=OFF",
 	)
+	for _, setting := range o.Settings {
+		args = append(args, "--"+setting)
+	}
 	if o.TLS {
 		args = append(args, "--ssl-ca="+dir.file(caFile), "--ssl-cert="+dir.file(certFile),
 			"--ssl-key="+dir.file(keyFile), "--require-secure-transport=ON")

@@ -37,11 +37,15 @@ type endpoint struct {
 	servers []string // host:port
 	dial    func(ctx context.Context, address string) (net.Conn, error)
 	timeout time.Duration // requested for sessions
+	granted *atomic.Int64 // instead, in milliseconds; 0: unknown
 	io      time.Duration
 	auth    string // user:password; empty: none
 	acl     []zk.ACL
 	buffer  int // bytes of a request
 }
+
+// lasts returns how long the server lets a session live of which it does not hear.
+func (e *endpoint) lasts() time.Duration { return time.Duration(e.granted.Load()) * time.Millisecond }
 
 // counts is the traffic of a session. It has its own cache lines.
 type counts struct {

@@ -50,6 +50,7 @@ func (f *frames) sent(packet []byte) {
 func (w *wire) Read(b []byte) (int, error) {
 	f := &w.frames
 	if len(f.ready) == 0 {
+		greeted := f.greeted
 		if err := f.next(w.Conn); err != nil {
 			if drivers.ClassOf(err) == drivers.ClassProtocol {
 				w.c.mu.Lock()
@@ -57,6 +58,9 @@ func (w *wire) Read(b []byte) (int, error) {
 				w.c.mu.Unlock()
 			}
 			return 0, err
+		}
+		if granted := binary.BigEndian.Uint32(f.ready[len(f.head)+4:]); !greeted && granted > 0 { // after the protocol's version
+			w.c.to.granted.Store(int64(granted))
 		}
 	}
 	n := copy(b, f.ready)

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -77,7 +78,7 @@ func TestFrames(t *testing.T) {
 				}
 				there.Write(append(words(int64(len(c.body))), c.body...))
 			}()
-			w := &wire{Conn: here, c: &conn{}}
+			w := &wire{Conn: here, c: &conn{to: &endpoint{granted: new(atomic.Int64)}}}
 			if c.op != 0 {
 				if _, err := readAll(w, 4+len(goodGreeting)); err != nil {
 					t.Fatal(err)

@@ -76,7 +76,7 @@ func remove(ctx context.Context, k *caller, node string) error {
 func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.to.io)
 	defer cancel()
-	server := drivers.Server{Name: "zookeeper", MaxClients: s.limit}
+	server := drivers.Server{Name: "zookeeper", MaxClients: s.limit, Session: s.to.lasts()}
 	usage := drivers.Usage{CPU: -1, BytesIn: -1, BytesOut: -1}
 	for i, address := range s.to.servers {
 		fields, err := s.say(ctx, address, "srvr", ": ")

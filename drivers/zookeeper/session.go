@@ -4,6 +4,7 @@ package zookeeper
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -22,7 +23,11 @@ type session struct {
 	holds     map[string]hold // by owner: what has been granted and not released
 	leftovers []leftover
 	clock     *time.Timer // of Wait
+	ended     error       // why the last hold was gone
 }
+
+// Ended implements drivers.Ender: a hold ends with its session.
+func (s *session) Ended() error { return s.ended }
 
 // hold is a lock that was granted.
 type hold struct {
@@ -89,7 +94,11 @@ func (s *session) deleteLeftovers(ctx context.Context, free freeing) error {
 func (s *session) remove(ctx context.Context, within int64, node string) (removed bool, err error) {
 	removed, err = ask(ctx, &s.caller, within, func(z *zk.Conn) (bool, error) { return true, z.Delete(node, -1) })
 	switch {
-	case errors.Is(err, zk.ErrNoNode), errors.Is(err, errExpired):
+	case errors.Is(err, zk.ErrNoNode):
+		s.ended = nil
+		return false, nil
+	case errors.Is(err, errExpired):
+		s.ended = fmt.Errorf("ZooKeeper has ended the session 0x%x: it had not heard of it for %v, or was told to", within, s.c.to.lasts())
 		return false, nil
 	case err != nil:
 		return false, err

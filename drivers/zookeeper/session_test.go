@@ -3,6 +3,7 @@ package zookeeper_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -110,4 +111,40 @@ func TestGrantIsNotTakenFromABrokenConnection(t *testing.T) {
 		t.Errorf("Try, connected again, from a place that has lasted: %v, %v", held, err)
 	}
 	free(t, s, l)
+}
+
+// TestEnded: a holder whose session has ended knows why its hold is gone, and one whose node was deleted does not.
+func TestEnded(t *testing.T) {
+	t.Parallel()
+	z := single.Get(t)
+	proxy := proxied(t, z.Nodes[0])
+	const key, line = "test:ended", "/test:ended"
+	svc := open(t, drivers.Config{Addrs: []string{proxy.Addr()}, Clients: 1, TTL: time.Second})
+	s, conn := client(t, svc, 0), raw(t, z.Nodes[0])
+	ended, _ := drivers.As[drivers.Ender](s)
+	l := hold(t, s, key)
+	if about, _, err := svc.(drivers.Inspector).Inspect(t.Context()); err != nil || about.Session != time.Second {
+		t.Errorf("sessions live for %v, %v", about.Session, err)
+	}
+	restore := proxy.Outage()
+	testwait.Until(t, "the session ends", func() bool { return len(nodes(t, conn, line)) == 0 })
+	restore()
+	var owned bool
+	testwait.Until(t, "the release gets through", func() bool {
+		var err error
+		owned, err = s.Release(t.Context(), l)
+		return err == nil
+	})
+	if err := ended.Ended(); owned || err == nil || !strings.Contains(err.Error(), "session 0x") {
+		t.Errorf("Release answered %v, and it ended because of %v, want its session", owned, err)
+	}
+	l = hold(t, s, key)
+	for _, name := range nodes(t, conn, line) {
+		if err := conn.Delete(line+"/"+name, -1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if owned, err := s.Release(t.Context(), l); owned || err != nil || ended.Ended() != nil {
+		t.Errorf("its node was deleted, and Release answered %v, %v, because of %v", owned, err, ended.Ended())
+	}
 }

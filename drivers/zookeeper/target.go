@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/go-zookeeper/zk"
 	"github.com/lockbench/lockbench/drivers"
@@ -151,7 +152,7 @@ func endpointOf(cfg drivers.Config) (to *endpoint, chroot string, err error) {
 			drivers.TopologyEnsemble)
 	}
 	var all target
-	to = &endpoint{timeout: cfg.TTL, io: cfg.IO()}
+	to = &endpoint{timeout: cfg.TTL, granted: new(atomic.Int64), io: cfg.IO()}
 	for i, addr := range cfg.Addrs {
 		t, err := parseTarget(addr)
 		if err != nil {

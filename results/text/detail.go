@@ -67,6 +67,9 @@ func (p *page) violation(c *results.Cell) {
 	if n := c.Safety.Violations - c.Safety.Overstayed; n > 0 {
 		what = fmt.Sprintf("%s of %s came while another client held the lock", format.Count(n), format.Plural(c.Safety.Grants, "grant"))
 	}
+	if ended := view.Ended(c.Safety); ended != "" && !strings.Contains(what, ended) {
+		what += "; " + ended
+	}
 	p.para(red, "", "MUTUAL EXCLUSION VIOLATED: "+what)
 }
 

@@ -50,3 +50,15 @@ func TestOtherWitnesses(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// TestEnded: what the server says of the sessions that it has ended stands in the first line, beside the violations.
+func TestEnded(t *testing.T) {
+	s := results.Safety{Ended: map[string]int64{"idle": 3}}
+	if got, want := view.OtherWitnesses(s), "3 holders had lost the session that the lock belongs to: idle"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	s.LostUpdates, s.Ended = 2, map[string]int64{"idle": 3, "killed": 1, "shut down": 1}
+	if got, want := view.OtherWitnesses(s), "2 lost updates; 5 holders had lost the session that the lock belongs to: idle (3, and 2 other reasons)"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

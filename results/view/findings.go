@@ -75,8 +75,12 @@ func (v *Run) Broken() (all []Finding) {
 	return all
 }
 
-// invited says that the plan let holds outlast the lease, for which the lock is not to blame.
+// invited says what let holds end before their release: their sessions had ended, or the plan let them outlast the lease, for
+// which the lock is not to blame.
 func invited(c *results.Cell) string {
+	if text := Ended(c.Safety); text != "" {
+		return "; " + text
+	}
 	p := &c.First().Plan
 	if !c.First().Traits.Expires || p.Renew {
 		return ""

@@ -64,6 +64,9 @@ func Next(c *results.Cell) string {
 		if p := c.Plan(); p.TTL > 0 && p.Hold >= p.TTL && !p.Renew {
 			return fmt.Sprintf("-renew, or a longer -ttl than %s: holds outlast the lease", format.Exact(p.TTL))
 		}
+		if len(c.Safety.Ended) > 0 {
+			return "shorter holds, or a longer limit of the server's on its sessions: holders lost theirs"
+		}
 		return "another design (lockbench list): whatever this one's speed, it does not exclude"
 	}
 	l := c.Limit()

@@ -4,6 +4,8 @@ package view
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/lockbench/lockbench/results"
@@ -31,6 +33,31 @@ func OtherWitnesses(s results.Safety) string {
 	text := strings.Join(parts, ", ")
 	if s.Explained != "" && s.LostEarly+s.FenceRegress > 0 {
 		text += ", which proves nothing here: " + s.Explained
+	}
+	if ended := Ended(s); text == "" {
+		return ended
+	} else if ended != "" {
+		text += "; " + ended
+	}
+	return text
+}
+
+// Ended returns how many holders the service has cut off by ending their sessions, and the most frequent reason.
+func Ended(s results.Safety) string {
+	var all int64
+	reason := ""
+	for _, why := range slices.Sorted(maps.Keys(s.Ended)) {
+		all += s.Ended[why]
+		if reason == "" || s.Ended[why] > s.Ended[reason] {
+			reason = why
+		}
+	}
+	if all == 0 {
+		return ""
+	}
+	text := format.Verb(all, "holder had", "holders had") + " lost the session that the lock belongs to: " + reason
+	if others := len(s.Ended) - 1; others > 0 {
+		text += fmt.Sprintf(" (%s, and %s)", format.Count(s.Ended[reason]), format.Plural(int64(others), "other reason"))
 	}
 	return text
 }

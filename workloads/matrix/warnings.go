@@ -58,10 +58,6 @@ const coarseTTL = 20 * time.Millisecond
 // leaseWarnings returns about holds and the leases that they may outlast.
 func leaseWarnings(p spec.Plan, l spec.Load, t drivers.Traits) (w []string) {
 	add := func(format string, args ...any) { w = append(w, fmt.Sprintf(format, args...)) }
-	counted := "; the oracle will count them"
-	if !p.Oracle {
-		counted = ", which nobody will count"
-	}
 	switch {
 	case !t.Expires:
 	case p.Renew && l.TTL < coarseTTL:
@@ -69,11 +65,11 @@ func leaseWarnings(p spec.Plan, l spec.Load, t drivers.Traits) (w []string) {
 			l.TTL, l.TTL/3)
 	case p.Renew: // it may hold as long as it likes
 	case !l.HoldDist.IsZero():
-		if text := outlasting(l); text != "" {
-			add("%s a lease of %v: expect overlaps%s", text, l.TTL, counted)
+		if text := outlasting(l, l.TTL); text != "" {
+			add("%s a lease of %v: expect overlaps%s", text, l.TTL, counted(p))
 		}
 	case l.Hold >= l.TTL:
-		add("every hold outlasts its lease (hold %v, TTL %v): expect overlaps%s", l.Hold, l.TTL, counted)
+		add("every hold outlasts its lease (hold %v, TTL %v): expect overlaps%s", l.Hold, l.TTL, counted(p))
 	case l.Hold > l.TTL/2:
 		add("a hold of %v leaves %v of its TTL: a pause of that length makes it outlast its lease", l.Hold, l.TTL-l.Hold)
 	}
@@ -98,16 +94,65 @@ func leaseWarnings(p spec.Plan, l spec.Load, t drivers.Traits) (w []string) {
 	return w
 }
 
-// outlasting returns how many of the holds outlast their lease, "1 % of the holds (exp:5ms) outlast", or nothing if it is
-// less than one in a million. What a file replays is not known here: that its mean is near the lease must do.
-func outlasting(l spec.Load) string {
+func counted(p spec.Plan) string {
+	if p.Oracle {
+		return "; the oracle will count them"
+	}
+	return ", which nobody will count"
+}
+
+// LimitWarnings returns about holds that last longer than a server lets the sessions of their holders live.
+func LimitWarnings(p spec.Plan, limits []drivers.Limit) (w []string) {
+	for _, g := range p.Groups() {
+		for _, limit := range limits {
+			what := fmt.Sprintf("the server's %s of %v", limit.Name, limit.Of)
+			text := ""
+			switch l := g.Load; {
+			case !l.HoldDist.IsZero():
+				if text = outlasting(l, limit.Of); text != "" {
+					text = fmt.Sprintf("%s %s, which ends the session and with it the hold: expect overlaps%s", text, what, counted(p))
+				}
+			case l.Hold >= limit.Of:
+				text = fmt.Sprintf("every hold (%v) outlasts %s, which ends the session and with it the hold: expect overlaps%s",
+					l.Hold, what, counted(p))
+			case l.Hold > limit.Of/2:
+				text = fmt.Sprintf("a hold of %v leaves %v of %s: a pause of that length ends the session and with it the hold",
+					l.Hold, limit.Of-l.Hold, what)
+			}
+			switch {
+			case text != "" && g.Name != "":
+				w = append(w, "class "+g.Name+": "+text)
+			case text != "":
+				w = append(w, text)
+			}
+		}
+	}
+	return w
+}
+
+// SessionWarning returns about sessions that live for another time than the plan's TTL, which services with whole seconds
+// round up; empty if they do not.
+func SessionWarning(p spec.Plan, session time.Duration) string {
+	switch {
+	case session == 0:
+	case session > p.TTL+time.Second:
+		return fmt.Sprintf("the server keeps silent sessions for %v, and the TTL is %v: what a dead holder held comes free that late", session, p.TTL)
+	case session < p.TTL:
+		return fmt.Sprintf("the server keeps silent sessions for %v, and the TTL is %v: a pause of that length ends all holds", session, p.TTL)
+	}
+	return ""
+}
+
+// outlasting returns how many of the holds outlast a limit, "1 % of the holds (exp:5ms) outlast", or nothing if it is
+// less than one in a million. What a file replays is not known here: that its mean is near the limit must do.
+func outlasting(l spec.Load, limit time.Duration) string {
 	if l.HoldDist.Kind == spec.TimesFile {
-		if l.Hold >= l.TTL/10 {
+		if l.Hold >= limit/10 {
 			return fmt.Sprintf("holds of %s may outlast", l.HoldDist)
 		}
 		return ""
 	}
-	if share := l.HoldDist.Beyond(l.TTL); share >= 1e-6 {
+	if share := l.HoldDist.Beyond(limit); share >= 1e-6 {
 		return fmt.Sprintf("%.3g %% of the holds (%s) outlast", 100*share, l.HoldDist)
 	}
 	return ""

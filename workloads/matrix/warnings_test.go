@@ -81,3 +81,47 @@ func TestWarnings(t *testing.T) {
 		t.Errorf("without the oracle: %q", got)
 	}
 }
+
+func TestLimitWarnings(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		change func(*spec.Plan)
+		want   string // the beginning of the only warning; empty for none
+	}{
+		{"short", func(p *spec.Plan) { p.Hold = 10 * ms }, ""},
+		{"near", func(p *spec.Plan) { p.Hold = 15 * ms },
+			"a hold of 15ms leaves 5ms of the server's idle_session_timeout of 20ms: a pause of that length ends the session"},
+		{"all", func(p *spec.Plan) { p.Hold = 20 * ms },
+			"every hold (20ms) outlasts the server's idle_session_timeout of 20ms, which ends the session and with it the hold: expect overlaps; the oracle"},
+		{"drawn", func(p *spec.Plan) { drawnHolds(p, "uniform:5ms:10ms", ms) }, ""},
+		{"drawn beyond", func(p *spec.Plan) { drawnHolds(p, "uniform:5ms:25ms", ms) },
+			"25 % of the holds (uniform:5ms:25ms) outlast the server's idle_session_timeout of 20ms, which ends"},
+		{"unseen", func(p *spec.Plan) { p.Hold, p.Oracle = time.Hour, false }, "every hold (1h0m0s) outlasts"},
+	} {
+		p := sound()
+		test.change(&p)
+		got := LimitWarnings(p, []drivers.Limit{{Name: "idle_session_timeout", Of: 20 * ms}, {Name: "wait_timeout", Of: 8 * time.Hour}})
+		switch {
+		case test.want == "" && len(got) == 0:
+		case len(got) != 1 || !strings.HasPrefix(got[0], test.want):
+			t.Errorf("%s: %q, want %q", test.name, got, test.want)
+		}
+	}
+	if got := LimitWarnings(sound(), nil); got != nil {
+		t.Errorf("without a limit: %q", got)
+	}
+}
+
+func TestSessionWarning(t *testing.T) {
+	p := sound()
+	p.TTL = 1500 * ms
+	for session, want := range map[time.Duration]string{
+		0: "", 1500 * ms: "", 2 * time.Second: "",
+		4 * time.Second: "the server keeps silent sessions for 4s, and the TTL is 1.5s: what a dead holder held comes free that late",
+		time.Second:     "the server keeps silent sessions for 1s, and the TTL is 1.5s: a pause of that length ends all holds",
+	} {
+		if got := SessionWarning(p, session); got != want {
+			t.Errorf("%v: %q, want %q", session, got, want)
+		}
+	}
+}

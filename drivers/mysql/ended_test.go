@@ -1,0 +1,62 @@
+package mysql
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/drivers/servers/servertest"
+)
+
+// TestEnded: the server ends the connection of a holder by a limit of its own. It tells the limit beforehand, and the session
+// keeps what it said.
+func TestEnded(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("connections have to be used within a second: make test-all")
+	}
+	server := servertest.MySQL(t, servers.MySQLOptions{Settings: []string{"wait_timeout=1"}})
+	idle := servertest.MySQL(t, servers.MySQLOptions{Settings: []string{"loose-idle_transaction_timeout=1"}})
+	for _, tt := range []struct {
+		lock, setting string
+		server        *servers.MySQL
+	}{
+		{getLock.Name, "wait_timeout", server}, {rowLock.Name, "wait_timeout", server}, {rowLock.Name, "idle_transaction_timeout", idle},
+	} {
+		t.Run(tt.lock+" "+tt.setting, func(t *testing.T) {
+			t.Parallel()
+			svc := open(t, drivers.Config{Lock: tt.lock, Addrs: []string{tt.server.URL()}})
+			about, _, err := svc.(drivers.Inspector).Inspect(t.Context())
+			if want := (drivers.Limit{Name: tt.setting, Of: time.Second}); err != nil || !slices.Contains(about.Limits, want) {
+				t.Errorf("the limits are %v, %v; want %v among them", about.Limits, err, want)
+			}
+			s := sessionOf(t, svc)
+			l := holding(t, s, "k")
+			if err := sessionOf(t, svc).(drivers.Waiter).Wait(t.Context(), lease("k")); err != nil { // until the server has ended it
+				t.Fatal(err)
+			}
+			if owned, err := s.Release(t.Context(), l); owned || err != nil {
+				t.Fatalf("Release answered %v, %v", owned, err)
+			}
+			if err := s.(drivers.Ender).Ended(); err == nil || !strings.Contains(err.Error(), tt.setting) {
+				t.Errorf("it ended because of %v, want %s", err, tt.setting)
+			}
+		})
+	}
+}
+
+// TestGoodbye reads what MySQL 8 sends before it ends an idle connection, without the first byte.
+func TestGoodbye(t *testing.T) {
+	said := goodbye([]byte("\x00\x00\x00\xff\xbf\x0f#HY000The client was disconnected by the server because of inactivity."))
+	if said == nil || said.Error() != "error 4031: The client was disconnected by the server because of inactivity. (wait_timeout)" {
+		t.Errorf("%v", said)
+	}
+	for _, words := range []string{"", "\x00\x00\x00\xff", "\x07\x00\x00\x00\x00\x00\x00\x02\x00\x00\x00\x00\x00"} {
+		if said := goodbye([]byte(words)); said != nil {
+			t.Errorf("%q: %v", words, said)
+		}
+	}
+}
