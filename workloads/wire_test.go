@@ -80,6 +80,7 @@ func load(t *testing.T, addr string, p spec.Plan, delay time.Duration) (*results
 	}
 	svc, err := driver.Open(t.Context(), drivers.Config{
 		Lock: p.Lock, Addrs: []string{"redis://" + proxy.Addr()}, Prefix: prefix, Pipelining: drivers.Pipelining(p.Pipelining), Clients: p.Clients, IOTimeout: p.IOTimeout,
+		Params: p.ParamMap(), TTL: p.TTL,
 	})
 	if err != nil {
 		t.Fatal(err)
