@@ -29,7 +29,8 @@ const (
 	longPause = 10 * time.Millisecond
 	// lateLag is the lag of an open loop (p99) that is beyond what timers and wake-ups cost on a healthy machine; the
 	// pacer alone stays below a tenth of it. It matters if it is also more than lagShare of the median response, of which
-	// it is a part.
+	// it is a part. The same holds for the lateness of the workers of batches, of which lagShare is one of the time of all
+	// requests and holds.
 	lateLag  = time.Millisecond
 	lagShare = 0.10
 	// shortfall is the share of the arrivals that may be missing before the machine is said not to reach the rate.
@@ -114,8 +115,12 @@ func saturationReasons(r *results.Record, wall time.Duration, procs int) (why []
 // delayReasons returns those that are delays within lockbench, which a response includes.
 func delayReasons(r *results.Record) (why []string) {
 	say := func(format string, args ...any) { why = append(why, fmt.Sprintf(format, args...)) }
-	lag, response := r.Latency[results.Lag], r.Latency[results.Response]
-	if lag.P99 > lateLag && float64(lag.P99) > lagShare*float64(response.P50) {
+	lag, response, worker := r.Latency[results.Lag], r.Latency[results.Response], r.Latency[results.Worker]
+	late := lag.P99 > lateLag && float64(lag.P99) > lagShare*float64(response.P50)
+	if worker.P99 > lateLag && workerShare(r) > lagShare || late && 2*worker.P99 > lag.P99 {
+		say("its workers sent requests %s late on average, 1 %% of them %s or more: what becomes due while a worker waits for answers "+
+			"is sent after them (a goroutine for each client does not wait: -pipelining auto)", round(worker.Mean), round(worker.P99))
+	} else if late {
 		say("the machine cannot keep the schedule: 1 %% of the arrivals began more than %s late though a client was free",
 			round(lag.P99))
 	}
@@ -125,6 +130,19 @@ func delayReasons(r *results.Record) (why []string) {
 			round(r.Generator.RunQueue), round(acquire.P50))
 	}
 	return why
+}
+
+// workerShare returns by how much the workers of batches were late, as a share of the time of all requests and holds.
+func workerShare(r *results.Record) float64 {
+	whole := 0.0
+	total := func(m results.Metric) float64 { return float64(r.Latency[m].Count) * float64(r.Latency[m].Mean) }
+	for _, m := range []results.Metric{results.Acquire, results.Refusal, results.Hold, results.Release} {
+		whole += total(m)
+	}
+	if whole == 0 {
+		return 0
+	}
+	return total(results.Worker) / whole
 }
 
 // arrivalsDue returns how many arrivals the plan of an open loop wants in the window, and how many may be missing without

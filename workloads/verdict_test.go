@@ -90,6 +90,13 @@ func TestSuspicions(t *testing.T) {
 		{"lag that drowns in the response", arriving(), func(r *results.Record) {
 			r.Latency[results.Lag], r.Latency[results.Response] = of(50_000, 15*us, 1500*us), of(50_000, 20*ms, 50*ms)
 		}, nil},
+		{"late workers", healthy(), func(r *results.Record) { r.Latency[results.Worker] = of(100_000, 400*us, 1500*us) },
+			[]string{"its workers sent requests 400µs late on average, 1 % of them 1.5ms or more"}},
+		{"workers that are late now and then", healthy(), func(r *results.Record) { r.Latency[results.Worker] = of(100_000, 40*us, 1500*us) }, nil},
+		{"workers that are a little late", healthy(), func(r *results.Record) { r.Latency[results.Worker] = of(100_000, 400*us, 900*us) }, nil},
+		{"late workers in an open loop", arriving(), func(r *results.Record) {
+			r.Latency[results.Lag], r.Latency[results.Worker] = of(50_000, 15*us, 1500*us), of(100_000, 15*us, 1400*us)
+		}, []string{"its workers sent requests 15µs late on average, 1 % of them 1.4ms or more"}},
 		{"too few arrivals", arriving(), func(r *results.Record) { r.Counts.Offered = 48_000 }, []string{"the machine cannot make this rate: 48000 arrivals instead of 50000"}},
 		{"few arrivals by chance", arriving(), func(r *results.Record) { r.Counts.Offered = 48_500 }, nil},
 		{"the same without chance", arriving(), func(r *results.Record) { r.Plan.Arrival, r.Counts.Offered = "constant", 48_500 }, []string{"the machine cannot make this rate"}},

@@ -185,7 +185,8 @@ var Settings = []Setting{
 	{Name: "pipelining", Group: GroupClient, Value: "MODE", Default: "default", Zero: "default", Axis: true,
 		Usage: "auto: clients share connections; off: they do not (default: as the library\nships); " +
 			"batch: two goroutines for each processor carry many clients,\n" +
-			"and send what is ready in one write: the most load from one machine",
+			"and send what is ready in one write: the most load from one machine,\n" +
+			"if holds and pauses are 0 or ten times a request (else they get longer)",
 		at: func(p *Plan, _ *Load) value { return name(&p.Pipelining) }},
 	{Name: "flush-delay", Group: GroupClient, Value: "TIME|auto", Default: "0s", Zero: "0s", Axis: true,
 		Usage: "how long a pipelining library collects commands; auto: until answers\n" +

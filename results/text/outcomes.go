@@ -216,6 +216,10 @@ func (p *page) generator(c *results.Cell) {
 	if l := c.Latency[results.Lag]; results.Enough(l.Count, 0.99) {
 		late = "99 % of arrivals at most " + format.Duration(l.P99) + " late"
 	}
+	workers := ""
+	if l := c.Latency[results.Worker]; results.Enough(l.Count, 0.99) {
+		workers = "99 % of the requests at most " + format.Duration(l.P99) + " late"
+	}
 	memory := ""
 	if g.Memory > 0 {
 		memory = metric.Bytes.Format(float64(g.Memory)) + " of memory"
@@ -231,7 +235,7 @@ func (p *page) generator(c *results.Cell) {
 	if l := c.Latency[results.Hiccup]; results.Enough(l.Count, 0.99) {
 		ticks = "99 % of its ticks at most " + format.Duration(l.P99) + " late, all at most " + format.Duration(l.Max)
 	}
-	figures := format.Join(format.Three(g.CPU)+" cores", machine, starved, memory, pauses, queue, ticks, late)
+	figures := format.Join(format.Three(g.CPU)+" cores", machine, starved, memory, pauses, queue, ticks, late, workers)
 	if !g.Saturated {
 		verdict := "not the limit"
 		if g.Throttled < 0 && g.CoreWait < 0 {

@@ -183,16 +183,30 @@ func sayMachine(c *results.Cell, l results.Limit) string {
 		c.First().Env.CPUs, format.Three(l.ServerCores), format.Three(c.Generator.CPU))
 }
 
-func nextOfGenerator(c *results.Cell, _ results.Limit) string {
+func nextOfGenerator(c *results.Cell, l results.Limit) string {
 	if k := c.First().Server.Kind; k == "in-process" || k == "embedded" {
 		return "fewer clients, or a machine with more processors: the lock runs within lockbench"
 	}
 	p := c.Plan()
+	if p.Pipelining == "batch" && c.Generator.Delayed {
+		return "-pipelining auto: a goroutine for each client sends what is due at once"
+	}
 	awake := p.Wait != "block" && p.Wait != "native" // a client's own goroutine does not sleep in a request
-	if isRedis(c.First().Server) && p.Topology == "" && p.Lock != "library" && awake && p.Pipelining != "batch" {
+	if isRedis(c.First().Server) && p.Topology == "" && p.Lock != "library" && awake && p.Pipelining != "batch" && sameInBatches(c, l) {
 		return "-pipelining batch: clients carried in batches cost lockbench a third of its CPU time"
 	}
 	return "run lockbench on another machine than the server (-addr)"
+}
+
+// sameInBatches reports whether a load is the same if its clients are carried in batches. What becomes due while a worker waits for
+// answers is late by up to a request's time, for which a release stands: the ends of holds and pauses, another try, arrivals.
+func sameInBatches(c *results.Cell, l results.Limit) bool {
+	const times = 10
+	least := times * c.Latency[results.Release].Mean
+	differs := func(g spec.Class) bool {
+		return g.Open() || g.Hold > 0 && g.Hold < least || g.Think > 0 && g.Think < least
+	}
+	return !l.Contended && !slices.ContainsFunc(c.Plan().Groups(), differs)
 }
 
 func sayConnections(c *results.Cell, _ results.Limit) string {

@@ -75,6 +75,19 @@ func TestNext(t *testing.T) {
 		}, "errors: 5,000 requests failed, and 9.1 % of the acquisitions with them", "see the errors: "},
 		{"errors that took time", func(r *results.Record) { r.Bound.Little, r.Counts.Errors = 0.72, map[string]int64{"connect": 300} },
 			"errors: 300 requests failed; they and the pauses after them took 28 % of the clients' time", "see the errors: "},
+		{"lockbench, holds like requests", func(r *results.Record) { r.Generator.Saturated = true },
+			"generator: ", "run lockbench on another machine than the server"},
+		{"lockbench, an open loop", func(r *results.Record) {
+			r.Generator.Saturated, r.Plan.Hold = true, 0
+			r.Plan.Rate, r.Latency[results.Backlog] = spec.Must(spec.ParseRate("5000")), of(5000, time.Millisecond)
+		}, "generator: ", "run lockbench on another machine than the server"},
+		{"lockbench, long holds", func(r *results.Record) { r.Generator.Saturated, r.Plan.Hold = true, 2*time.Millisecond },
+			"generator: ", "-pipelining batch: "},
+		{"lockbench, no holds", func(r *results.Record) { r.Generator.Saturated, r.Plan.Hold = true, 0 },
+			"generator: ", "-pipelining batch: "},
+		{"late workers", func(r *results.Record) {
+			r.Generator.Saturated, r.Generator.Delayed, r.Plan.Pipelining = true, true, "batch"
+		}, "generator: ", "-pipelining auto: "},
 		{"several holders", func(r *results.Record) { r.Safety.Violations = 9 }, "", "another design "},
 		{"several holders, as the design allows", func(r *results.Record) { r.Safety.Violations, r.Traits.Exclusive = 9, false }, "", ""},
 		{"several holders beyond the lease", func(r *results.Record) {
@@ -83,7 +96,7 @@ func TestNext(t *testing.T) {
 		{"nothing", func(r *results.Record) { r.Counts.Acquired = 0 }, "not known: ", ""},
 	} {
 		r := &results.Record{
-			Plan: spec.Plan{Load: spec.Load{Clients: 8}, Lock: "set-nx", Wait: "backoff", Keys: 100}, Elapsed: 10 * time.Second,
+			Plan: spec.Plan{Load: spec.Load{Clients: 8, Hold: time.Millisecond}, Lock: "set-nx", Wait: "backoff", Keys: 100}, Elapsed: 10 * time.Second,
 			Traits: results.Traits{Exclusive: true}, Server: results.Server{Kind: "private", Name: "redis"}, Env: results.Env{CPUs: 4},
 			Counts: results.Counts{Acquired: 50_000}, Bound: results.Bound{RTT: 100 * time.Microsecond},
 			Cost: results.Cost{Tries: 1, RoundTrips: -1, ServerCPUUs: 20},
