@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -21,16 +22,42 @@ type Figures struct {
 	Bound     *Bound
 	Generator *Generator
 	Thread    Thread
+	Clients   int // that wanted locks, summed over the trials; 0: not known
 }
 
 // Figures returns the measurements of r.
 func (r *Record) Figures() Figures {
-	return Figures{r.Throughput(), r.Elapsed, &r.Counts, r.Latency, &r.Fairness, &r.Safety, &r.Cost, &r.Bound, &r.Generator, r.Thread}
+	return Figures{r.Throughput(), r.Elapsed, &r.Counts, r.Latency, &r.Fairness, &r.Safety, &r.Cost, &r.Bound, &r.Generator, r.Thread, r.wanting()}
 }
 
 // Figures returns the measurements of c: the rate is the median trial's, Elapsed the first one's.
 func (c *Cell) Figures() Figures {
-	return Figures{c.Rate.Median, c.First().Elapsed, &c.Counts, c.Latency, &c.Fairness, &c.Safety, &c.Cost, &c.Bound, &c.Generator, c.Thread}
+	return Figures{c.Rate.Median, c.First().Elapsed, &c.Counts, c.Latency, &c.Fairness, &c.Safety, &c.Cost, &c.Bound, &c.Generator, c.Thread,
+		int(sumOf(c.Trials, func(r *Record) int64 { return int64(r.wanting()) }))}
+}
+
+// wanting returns how many clients wanted locks; of a record that does not tell, all of them.
+func (r *Record) wanting() int { return cmp.Or(r.Fairness.Clients, r.Plan.Clients) }
+
+// Wanting returns how many clients wanted locks, in the trial where most of them did.
+func (c *Cell) Wanting() int { return cmp.Or(c.Fairness.Clients, c.Plan().Clients) }
+
+// fewGrants is how many grants a client needs on average before their spread says something of the lock. If each grant went to
+// a client at random, n of them a client would have a Jain's index of n/(n + 1).
+const fewGrants = 5
+
+// Jain returns Jain's index; NaN if there were too few grants to tell how fair they were spread.
+func (f Figures) Jain() float64 {
+	if f.Counts.Acquired < max(1, int64(fewGrants*f.Clients)) {
+		return math.NaN()
+	}
+	return f.Fairness.Jain
+}
+
+// Wanted reports whether any acquisition was made in the window.
+func (f Figures) Wanted() bool {
+	n := f.Counts
+	return n.Acquired+n.Contended+n.TimedOut+n.Unknown+n.Refused+n.Canceled+n.Unfinished > 0
 }
 
 // Figures returns the measurements of k.
@@ -38,7 +65,7 @@ func (k *ClassCell) Figures() Figures {
 	cost := UnknownCost()
 	return Figures{
 		Rate: k.Rate.Median, Counts: &k.Counts, Latency: k.Latency, Fairness: &Fairness{Jain: k.Jain, Starved: k.Starved},
-		Safety: &Safety{}, Cost: &cost, Bound: &Bound{}, Generator: &Generator{CPU: -1},
+		Safety: &Safety{}, Cost: &cost, Bound: &Bound{}, Generator: &Generator{CPU: -1}, Clients: k.Clients,
 	}
 }
 

@@ -19,7 +19,7 @@ type Cell struct {
 	Rate      Spread // granted locks a second
 	Counts    Counts
 	Latency   map[Metric]Latency // quantiles of all trials together, Values and Histogram too; HDR only of a single trial
-	Fairness  Fairness           // Jain: median; the rest: the worst trial, but OwnerChanges: sum
+	Fairness  Fairness           // Jain: median; Clients: the most; the rest: the worst trial, but OwnerChanges: sum
 	Safety    Safety             // sums; Longest: the longest; Checked: in all trials; Events: the first hundred
 	Cost      Cost               // medians of the trials that know, negative if none does
 	Bound     Bound              // medians, but of Waited and Blocked the sums
@@ -31,8 +31,8 @@ type Cell struct {
 	Warnings  []string // those of all trials, each once
 }
 
-// ClassCell is a class of a plan over the trials. Counts add up, histograms are merged; Jain is the median, Starved that
-// of the worst trial.
+// ClassCell is a class of a plan over the trials. Counts add up, histograms are merged; Clients too; Jain is the median,
+// Starved that of the worst trial.
 type ClassCell struct {
 	ClassResult
 	Rate Spread // granted locks a second

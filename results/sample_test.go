@@ -69,7 +69,7 @@ func sample() *Record {
 			Errors: map[string]int64{"timeout": 4}, ErrorSample: map[string]string{"timeout": "redis: set: i/o timeout"},
 		},
 		Latency:  maps.Clone(sampleLatencies()),
-		Fairness: Fairness{Jain: 0.97, MinClient: 1, MaxClient: 9, Starved: 2, LongestWait: time.Second, OwnerChanges: 80, LongestRun: 4},
+		Fairness: Fairness{Clients: 12, Jain: 0.97, MinClient: 1, MaxClient: 9, Starved: 2, LongestWait: time.Second, OwnerChanges: 80, LongestRun: 4},
 		Safety: Safety{
 			Checked: true, Grants: 120, Violations: 1, Longest: time.Millisecond, Overlap: time.Millisecond,
 			LostUpdates: 1, WrongReleases: 2, FenceRegress: 3, Overstayed: 1,
@@ -87,7 +87,7 @@ func sample() *Record {
 		Series: []Interval{{At: time.Second, Length: time.Second, Warmup: true, Acquired: 25, P50: 1000, P99: 2000, Max: 3000, Errors: 1, Violations: 1}},
 		Steps:  []Step{{At: time.Second, Length: time.Second, Rate: 100, Acquired: 90, Dropped: 1, Queue: 2, P50: 1000, P99: 2000, Max: 3000}},
 		Classes: []ClassResult{{
-			Name: "readers", Counts: Counts{Acquired: 90}, Starved: 1, Jain: 0.9,
+			Name: "readers", Counts: Counts{Acquired: 90}, Clients: 8, Starved: 1, Jain: 0.9,
 			Latency: map[Metric]Latency{Acquire: sampleLatencies()[Acquire]},
 		}},
 		Steady:   Steady{FirstRate: 25, SecondRate: 20, P: 0.01, Drifts: true},
@@ -119,7 +119,7 @@ func firstSample() *Record {
 	r.Bound.InSystem, r.Bound.LittleOpen, r.Bound.Waited, r.Bound.LoadRTT, r.Generator.Memory = 0, 0, 0, 0, 0
 	r.Generator.Quota, r.Generator.Throttled, r.Generator.CoreWait, r.Generator.Pauses, r.Generator.Paused, r.Generator.Delayed = 0, 0, 0, nil, 0, false
 	r.Safety.LostEarly, r.Safety.Explained, r.Safety.Ended, r.Safety.Power = 0, "", nil, nil
-	r.Side, r.Pair, r.Env.Revision, r.Env.Variables = "", 0, "", nil
+	r.Side, r.Pair, r.Env.Revision, r.Env.Variables, r.Fairness.Clients = "", 0, "", nil, 0
 	r.Series, r.Steps, r.Classes, r.Steady = nil, nil, nil, Steady{}
 	return r
 }

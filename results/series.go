@@ -5,15 +5,16 @@ package results
 import "time"
 
 // Interval is a stretch of a trial, usually a second; a long trial has longer ones. Its latencies are those of the
-// acquisitions that were granted in it: the response in an open loop, else the acquisition itself.
+// acquisitions that were granted in it: the response in an open loop, else the acquisition itself. Without a grant there
+// are none (0, and absent from the JSON).
 type Interval struct {
 	At         time.Duration `json:"at_ns"` // its begin, since the load began
 	Length     time.Duration `json:"length_ns"`
 	Warmup     bool          `json:"warmup,omitempty"` // it lies before the measured window
 	Acquired   int64         `json:"acquired"`
-	P50        time.Duration `json:"p50_ns"`
-	P99        time.Duration `json:"p99_ns"`
-	Max        time.Duration `json:"max_ns"`
+	P50        time.Duration `json:"p50_ns,omitzero"`
+	P99        time.Duration `json:"p99_ns,omitzero"`
+	Max        time.Duration `json:"max_ns,omitzero"`
 	Errors     int64         `json:"errors,omitempty"`
 	Violations int64         `json:"violations,omitempty"`
 }
@@ -26,10 +27,10 @@ type Step struct {
 	Rate     float64       `json:"rate"` // arrivals a second that were due
 	Acquired int64         `json:"acquired"`
 	Dropped  int64         `json:"dropped,omitempty"`
-	Queue    int           `json:"queue"` // arrivals that waited for a client at its end
-	P50      time.Duration `json:"p50_ns"`
-	P99      time.Duration `json:"p99_ns"`
-	Max      time.Duration `json:"max_ns"`
+	Queue    int           `json:"queue"`           // arrivals that waited for a client at its end
+	P50      time.Duration `json:"p50_ns,omitzero"` // absent, as the others, without a grant
+	P99      time.Duration `json:"p99_ns,omitzero"`
+	Max      time.Duration `json:"max_ns,omitzero"`
 }
 
 // ClassResult is what one class of a plan had of the whole. Its latencies are Acquire, Refusal, Hold, Response and
@@ -38,8 +39,9 @@ type ClassResult struct {
 	Name    string             `json:"name"`
 	Counts  Counts             `json:"counts"` // without errors by class
 	Latency map[Metric]Latency `json:"latency"`
-	Starved int                `json:"starved"` // clients that wanted locks in the window and got none
-	Jain    float64            `json:"jain"`    // over those of the class's own clients
+	Clients int                `json:"clients,omitempty"` // see Fairness
+	Starved int                `json:"starved"`           // clients that wanted locks in the window and got none
+	Jain    float64            `json:"jain"`              // over those of the class's own clients
 }
 
 // Steady compares the two halves of the measured window, by the seconds of the series that lie in them. It is zero for

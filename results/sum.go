@@ -64,6 +64,7 @@ func sumClasses(trials []*Record, merged []sums) (classes []ClassCell) {
 			c := r.Classes[i]
 			sum.Counts.add(c.Counts)
 			sum.Starved = max(sum.Starved, c.Starved)
+			sum.Clients += c.Clients
 			jains = append(jains, c.Jain)
 			if r.Elapsed > 0 {
 				rates = append(rates, float64(c.Counts.Acquired)/r.Elapsed.Seconds())
@@ -139,6 +140,7 @@ func sumFairness(trials []*Record) Fairness {
 	sum := trials[0].Fairness
 	for _, r := range trials[1:] {
 		f := r.Fairness
+		sum.Clients = max(sum.Clients, f.Clients)
 		sum.MinClient = min(sum.MinClient, f.MinClient)
 		sum.MaxClient = max(sum.MaxClient, f.MaxClient)
 		sum.Starved = max(sum.Starved, f.Starved)

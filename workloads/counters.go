@@ -89,6 +89,7 @@ func sumOf(clients []client) totals {
 			b.fairness.Starved++
 		}
 	}
+	b.fairness.Clients = b.clients
 	if b.squares > 0 { // Jain, Chiu, Hawe 1984
 		sum := float64(b.counts.Acquired)
 		b.fairness.Jain = sum * sum / (float64(b.clients) * b.squares)
@@ -178,7 +179,7 @@ func (e *engine) result(cl *class) results.ClassResult {
 		}
 	}
 	return results.ClassResult{
-		Name: cl.name, Counts: b.counts, Latency: latency, Starved: b.fairness.Starved, Jain: b.fairness.Jain,
+		Name: cl.name, Counts: b.counts, Latency: latency, Clients: b.clients, Starved: b.fairness.Starved, Jain: b.fairness.Jain,
 	}
 }
 

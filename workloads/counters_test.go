@@ -19,12 +19,12 @@ func TestJainOfTheStarved(t *testing.T) {
 		refused bool // those without a grant wanted one
 		want    results.Fairness
 	}{
-		{"even", []int64{4, 4, 4, 4}, closed, false, results.Fairness{Jain: 1, MinClient: 4, MaxClient: 4}},
-		{"half of them starve", []int64{4, 0, 4, 0}, closed, false, results.Fairness{Jain: 0.5, MaxClient: 4, Starved: 2}},
-		{"all but one starve, the first among them", []int64{0, 0, 8, 0}, closed, false, results.Fairness{Jain: 0.25, MaxClient: 8, Starved: 3}},
-		{"all starve", []int64{0, 0}, closed, false, results.Fairness{Starved: 2}},
-		{"half of an open loop had nothing to do", []int64{4, 0, 4, 0}, open, false, results.Fairness{Jain: 1, MinClient: 4, MaxClient: 4}},
-		{"half of an open loop starves", []int64{4, 0, 4, 0}, open, true, results.Fairness{Jain: 0.5, MaxClient: 4, Starved: 2}},
+		{"even", []int64{4, 4, 4, 4}, closed, false, results.Fairness{Clients: 4, Jain: 1, MinClient: 4, MaxClient: 4}},
+		{"half of them starve", []int64{4, 0, 4, 0}, closed, false, results.Fairness{Clients: 4, Jain: 0.5, MaxClient: 4, Starved: 2}},
+		{"all but one starve, the first among them", []int64{0, 0, 8, 0}, closed, false, results.Fairness{Clients: 4, Jain: 0.25, MaxClient: 8, Starved: 3}},
+		{"all starve", []int64{0, 0}, closed, false, results.Fairness{Clients: 2, Starved: 2}},
+		{"half of an open loop had nothing to do", []int64{4, 0, 4, 0}, open, false, results.Fairness{Clients: 2, Jain: 1, MinClient: 4, MaxClient: 4}},
+		{"half of an open loop starves", []int64{4, 0, 4, 0}, open, true, results.Fairness{Clients: 4, Jain: 0.5, MaxClient: 4, Starved: 2}},
 	} {
 		clients := make([]client, len(c.grants))
 		for i, n := range c.grants {

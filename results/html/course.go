@@ -104,7 +104,7 @@ func newTimes(series []results.Interval) times {
 	return t
 }
 
-// draw draws a line through a figure of all intervals, but for those where it is NaN; an area with the violations in it.
+// draw draws a line through a figure of all intervals, with gaps where it is NaN; an area with the violations in it.
 func (t times) draw(figure func(results.Interval) float64, y plot.Scale, class string, area bool) *drawing {
 	d := &drawing{height: courseHeight}
 	if t.warm > 0 {
@@ -112,10 +112,13 @@ func (t times) draw(figure func(results.Interval) float64, y plot.Scale, class s
 	}
 	d.axisY(y)
 	var points []point
+	var runs [][]point // between the gaps
 	for _, i := range t.series {
 		mid := t.At((i.At + i.Length/2).Seconds())
 		if v := figure(i); !math.IsNaN(v) {
 			points = append(points, point{mid, courseHeight * (1 - y.At(v))})
+		} else if len(points) > 0 {
+			runs, points = append(runs, points), nil
 		}
 		if area && i.Violations > 0 {
 			d.dot("violation", mid, 6, 4)
@@ -125,7 +128,9 @@ func (t times) draw(figure func(results.Interval) float64, y plot.Scale, class s
 		d.path("area "+class, points, true)
 	}
 	d.axisX(t.Scale)
-	d.path("curve "+class, points, false)
+	for _, points := range append(runs, points) {
+		d.path("curve "+class, points, false)
+	}
 	return d
 }
 

@@ -107,11 +107,20 @@ func (v content) fairness() table {
 			starved.Class = "warn"
 		}
 		return append(texts(metric.Duration.Format(h.Quantile(0.5)), metric.Duration.Format(h.Quantile(0.99))),
-			datum{Text: fmt.Sprintf("%.2f", f.Jain), Bar: bar(f.Jain)},
+			jain(c.Figures()),
 			datum{Text: format.Count(f.MinClient) + " – " + format.Count(f.MaxClient)}, starved,
 			datum{Text: format.Duration(f.LongestWait)}, datum{Text: moved}, datum{Text: run}), true
 	})
 	return t
+}
+
+// jain returns Jain's index, if there were grants enough.
+func jain(f results.Figures) datum {
+	j := f.Jain()
+	if math.IsNaN(j) {
+		return datum{Text: "–"}
+	}
+	return datum{Text: fmt.Sprintf("%.2f", j), Bar: bar(j)}
 }
 
 // costs returns what one granted lock cost. What no cell knows has no column.
@@ -176,7 +185,7 @@ func (v content) classes() table {
 			l := k.Latency[m]
 			t.Rows = append(t.Rows, tableRow{Name: k.Name, Part: true, Cells: texts(clients, format.Three(k.Rate.Median),
 				metric.Duration.Format(l.Quantile(0.5)), metric.Duration.Format(l.Quantile(0.99)), format.Count(k.Counts.TimedOut),
-				format.Count(k.Starved), fmt.Sprintf("%.2f", k.Jain))})
+				format.Count(k.Starved), metric.Ratio.Format(k.Figures().Jain()))})
 		}
 	}
 	return t

@@ -57,13 +57,13 @@ var table = slices.Concat(
 	distributions(),
 	[]*Metric{
 		{
-			Name: "jain", Group: Fairness, Unit: Ratio, Better: Higher, About: "Jain's index of the grants of the clients", Label: "Jain",
+			Name: "jain", Group: Fairness, Unit: Ratio, Better: Higher, About: "Jain's index of the grants of the clients, if they had five each on average", Label: "Jain",
 			Column: &Column{Title: "Jain", Drop: 1, Classes: true},
-			of:     func(f results.Figures) float64 { return known(f.Counts.Acquired > 0, f.Fairness.Jain) },
+			of:     results.Figures.Jain,
 		},
 		{
 			Name: "longest-wait", Group: Fairness, Unit: Duration, Better: Lower, About: "longest time that a client wanted a lock without a grant",
-			of: func(f results.Figures) float64 { return float64(f.Fairness.LongestWait) },
+			of: func(f results.Figures) float64 { return known(f.Wanted(), float64(f.Fairness.LongestWait)) },
 		},
 		{
 			Name: "starved", Group: Fairness, Unit: Count, Better: Lower, About: "clients that wanted locks and got none",

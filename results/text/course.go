@@ -15,26 +15,40 @@ import (
 	"github.com/lockbench/lockbench/results/view"
 )
 
+// noBar stands for values of nothing in a sparkline.
+const noBar = '·'
+
 // bars are the heights of a sparkline, from nothing to the most.
 var bars = []rune("▁▂▃▄▅▆▇█")
 
 // sparkline draws values from 0 to the greatest of them in that many characters at the most, each of which stands for the
-// mean of as many values as the others.
+// mean of as many values as the others. NaN is none.
 func sparkline(values []float64, most int) string {
 	if len(values) == 0 {
 		return ""
 	}
-	top := slices.Max(values)
+	top := 0.0
+	for _, v := range values {
+		if v > top {
+			top = v
+		}
+	}
 	var line []rune
 	each := (len(values) + most - 1) / most
 	for chunk := range slices.Chunk(values, each) {
-		sum := 0.0
+		sum, n := 0.0, 0
 		for _, v := range chunk {
-			sum += v
+			if !math.IsNaN(v) {
+				sum, n = sum+v, n+1
+			}
+		}
+		if n == 0 {
+			line = append(line, noBar)
+			continue
 		}
 		at := 0
 		if top > 0 {
-			at = int(math.Ceil(sum/float64(len(chunk))/top*float64(len(bars)))) - 1
+			at = int(math.Ceil(sum/float64(n)/top*float64(len(bars)))) - 1
 		}
 		line = append(line, bars[max(0, min(at, len(bars)-1))])
 	}
@@ -67,14 +81,15 @@ func (p *page) course(c *results.Cell) {
 		}
 		p.item("", "course", line+" "+format.Glue(metric.PerSecond.Format(slices.Min(rates))+" to "+metric.PerSecond.Format(slices.Max(rates))+each)+legend)
 		name, values := latencyCourse(measuredOnes)
-		if top := slices.Max(values); top > 0 {
-			p.item("", "", sparkline(values, room)+" "+format.Glue(name+" "+metric.Duration.Format(slices.Min(values))+" to "+metric.Duration.Format(top)))
+		if known := slices.DeleteFunc(slices.Clone(values), math.IsNaN); len(known) > 0 {
+			p.item("", "", sparkline(values, room)+" "+format.Glue(name+" "+metric.Duration.Format(slices.Min(known))+" to "+metric.Duration.Format(slices.Max(known))))
 		}
 	}
 	p.steady(c)
 }
 
-// latencyCourse returns the highest quantile for which all intervals have values enough, or their maxima.
+// latencyCourse returns the highest quantile for which all intervals have values enough, or their maxima; NaN for those
+// without a grant.
 func latencyCourse(series []results.Interval) (name string, values []float64) {
 	least := series[0].Acquired
 	for _, i := range series {
@@ -85,7 +100,11 @@ func latencyCourse(series []results.Interval) (name string, values []float64) {
 		name = "p99"
 	}
 	for _, i := range series {
-		values = append(values, float64(map[string]time.Duration{"max": i.Max, "p99": i.P99}[name]))
+		v := math.NaN()
+		if i.Acquired > 0 {
+			v = float64(map[string]time.Duration{"max": i.Max, "p99": i.P99}[name])
+		}
+		values = append(values, v)
 	}
 	return name, values
 }
@@ -138,9 +157,13 @@ func (p *page) steps(c *results.Cell) error {
 	g := grid{head: []string{p.stepHead(c), "locks/s", "p50", "p99", "max", "dropped", "queue at its end"}}
 	g.right = []bool{true, true, true, true, true, true, true}
 	for _, s := range r.Steps {
+		longest := format.None
+		if s.Acquired > 0 {
+			longest = format.Duration(s.Max)
+		}
 		g.rows = append(g.rows, []string{
 			metric.PerSecond.Format(s.Rate) + "/s", metric.PerSecond.Format(stepRate(s)),
-			metric.Duration.Format(stepQuantile(s, 0.5)), metric.Duration.Format(stepQuantile(s, 0.99)), format.Duration(s.Max),
+			metric.Duration.Format(stepQuantile(s, 0.5)), metric.Duration.Format(stepQuantile(s, 0.99)), longest,
 			format.Count(s.Dropped), format.Count(s.Queue),
 		})
 	}

@@ -118,7 +118,7 @@ func (p *page) classes(c *results.Cell) error {
 			format.Clean(k.Name), metric.PerSecond.Format(k.Rate.Median),
 			metric.Duration.Format(k.Latency[results.Response].Quantile(0.5)), metric.Duration.Format(k.Latency[results.Response].Quantile(0.99)),
 			metric.Duration.Format(k.Latency[results.Acquire].Quantile(0.5)), metric.Duration.Format(k.Latency[results.Acquire].Quantile(0.99)),
-			metric.Ratio.Format(k.Jain), format.Count(k.Starved), format.Count(refused),
+			metric.Ratio.Format(k.Figures().Jain()), format.Count(k.Starved), format.Count(refused),
 		})
 	}
 	if !c.Open() {

@@ -4,6 +4,7 @@ package text
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -77,9 +78,13 @@ func (p *page) fairness(c *results.Cell) {
 	if c.Counts.Acquired == 0 {
 		return
 	}
-	words := []string{fmt.Sprintf("Jain %.2f", f.Jain),
+	jain := fmt.Sprintf("Jain %.2f", f.Jain)
+	if math.IsNaN(c.Figures().Jain()) {
+		jain = "too few grants"
+	}
+	words := []string{jain,
 		fmt.Sprintf("%s to %s grants a client", format.Count(f.MinClient), format.Count(f.MaxClient)),
-		fmt.Sprintf("%s of %s starved", format.Count(f.Starved), format.Count(int64(c.Plan().Clients))),
+		fmt.Sprintf("%s of %s starved", format.Count(f.Starved), format.Count(int64(c.Wanting()))),
 		"longest wait " + format.Duration(f.LongestWait)}
 	if p.verbose {
 		words = append(words, format.Plural(f.OwnerChanges, "owner change"), "longest run "+format.Count(f.LongestRun))

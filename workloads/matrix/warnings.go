@@ -180,15 +180,12 @@ func loadWarnings(p spec.Plan, l spec.Load, t drivers.Traits) (w []string) {
 		return w
 	}
 	// Each arrival takes a client, and its key, for at least a hold. That is certain, so that it can be said beforehand.
-	rate := openRate(l)
-	byClients, byKeys := float64(l.Clients)/l.Hold.Seconds(), float64(p.Keys)/l.Hold.Seconds()
-	switch {
-	case rate > byClients:
-		add("%s locks a second are asked for, and %s holding for %v can give %s at most: arrivals will queue up",
-			format.Three(rate), format.Plural(l.Clients, "client"), l.Hold, format.Three(byClients))
-	case rate > byKeys && t.Exclusive:
-		add("%s locks a second are asked for, and %s held for %v can give %s at most: arrivals will queue up or give up",
-			format.Three(rate), format.Plural(p.Keys, "key"), l.Hold, format.Three(byKeys))
+	few, what, then := l.Clients, format.Plural(l.Clients, "client")+" holding", "queue up"
+	if t.Exclusive && p.Keys < l.Clients {
+		few, what, then = p.Keys, format.Plural(p.Keys, "key")+" held", "queue up or give up"
+	}
+	if rate, most := openRate(l), float64(few)/l.Hold.Seconds(); rate > most {
+		add("%s locks a second are asked for, and %s for %v can give %s at most: arrivals will %s", format.Three(rate), what, l.Hold, format.Three(most), then)
 	}
 	return w
 }

@@ -53,6 +53,12 @@ func TestWarnings(t *testing.T) {
 		{"ramp", func(p *spec.Plan, _ *drivers.Traits) {
 			p.Rate, p.Clients = spec.Must(spec.ParseRate("100:200:1s")), 1000
 		}, ""},
+		{"more arrivals than a key can serve", func(p *spec.Plan, _ *drivers.Traits) {
+			p.Rate, p.Clients, p.Keys, p.Hold = spec.Must(spec.ParseRate("5k")), 8, 1, 2*ms
+		}, "5,000 locks a second are asked for, and 1 key held for 2ms can give 500 at most: arrivals will queue up or give up"},
+		{"more arrivals than clients can serve", func(p *spec.Plan, _ *drivers.Traits) {
+			p.Rate, p.Clients, p.Keys, p.Hold = spec.Must(spec.ParseRate("5k")), 8, 9, 2*ms
+		}, "5,000 locks a second are asked for, and 8 clients holding for 2ms can give 4,000 at most: arrivals will queue up"},
 		{"long ramp", func(p *spec.Plan, _ *drivers.Traits) {
 			p.Rate, p.Clients = spec.Must(spec.ParseRate("100:200:4s")), 1000
 		},
