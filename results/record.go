@@ -316,7 +316,7 @@ type Latency struct {
 // operations those that there were any left for.
 type Fairness struct {
 	Clients      int           `json:"clients,omitempty"` // those that wanted locks; 0 in records from before they were counted
-	Jain         float64       `json:"jain"`              // (Σx)² / (n Σx²) over the grants of those n clients: 1 is even, 1/n is one client only
+	Jain         float64       `json:"jain,omitzero"`     // (Σx)² / (n Σx²) over the grants of those n clients: 1 is even, 1/n is one client only
 	MinClient    int64         `json:"min_client"`
 	MaxClient    int64         `json:"max_client"`
 	Starved      int           `json:"starved"`         // of those clients, the ones that got none

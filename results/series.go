@@ -41,7 +41,7 @@ type ClassResult struct {
 	Latency map[Metric]Latency `json:"latency"`
 	Clients int                `json:"clients,omitempty"` // see Fairness
 	Starved int                `json:"starved"`           // clients that wanted locks in the window and got none
-	Jain    float64            `json:"jain"`              // over those of the class's own clients
+	Jain    float64            `json:"jain,omitzero"`     // over those of the class's own clients
 }
 
 // Steady compares the two halves of the measured window, by the seconds of the series that lie in them. It is zero for
