@@ -10,7 +10,8 @@ import (
 	"github.com/lockbench/lockbench/drivers/servers"
 )
 
-// TestSent: what a service says that it has sent is what its server has received, apart from what others send.
+// TestSent: what a service says that it has sent and received is what its server has, apart from what others do; and the server
+// has executed no more commands than it says.
 func TestSent(t *testing.T) {
 	forBoth(t, func(t *testing.T, driver string) {
 		for name, o := range map[string]servers.RedisOptions{"plain": {}, "TLS": {TLS: true}} {
@@ -29,28 +30,36 @@ func TestSent(t *testing.T) {
 				s := open(t, driver, cfg)
 				a := session(t, s, 0)
 				handOver(t, a, "k") // loads scripts, makes connections
-				others := func() int64 {
+				others := func() drivers.Usage {
 					_, usage, err := s.(drivers.Inspector).Inspect(t.Context())
 					if err != nil {
 						t.Fatal(err)
 					}
-					return usage.BytesIn - s.(drivers.Sender).Sent().BytesIn
+					own := s.(drivers.Sender).Sent()
+					return drivers.Usage{Commands: usage.Commands - own.Commands, BytesIn: usage.BytesIn - own.BytesIn, BytesOut: usage.BytesOut - own.BytesOut}
 				}
 				const ping = 64 // one that a library sends by itself between the two totals
 				before := others()
 				for range 100 {
 					handOver(t, a, "k")
 				}
-				if n := others() - before; n < -ping || n > ping {
-					t.Errorf("%s, pipelining %q: %d bytes without a sender", name, pipelining, n)
+				n := others()
+				if in := n.BytesIn - before.BytesIn; in < -ping || in > ping {
+					t.Errorf("%s, pipelining %q: %d bytes without a sender", name, pipelining, in)
+				}
+				if out := n.BytesOut - before.BytesOut; out < -ping || out > ping {
+					t.Errorf("%s, pipelining %q: %d bytes without a receiver", name, pipelining, out)
+				}
+				if more := n.Commands - before.Commands; more > 2 || more < -300 {
+					t.Errorf("%s, pipelining %q: %d commands more than were sent for 100 locks", name, pipelining, more)
 				}
 				before = others()
 				other := session(t, open(t, driver, cfg), 1)
 				for range 100 {
 					handOver(t, other, "other")
 				}
-				if n := others() - before; n < 10_000 {
-					t.Errorf("%s, pipelining %q: %d bytes of another client that has sent more than 10,000", name, pipelining, n)
+				if n := others(); n.BytesIn-before.BytesIn < 10_000 || n.BytesOut-before.BytesOut < 400 || n.Commands-before.Commands < 300 {
+					t.Errorf("%s, pipelining %q: %+v, then %+v with another client that has sent more than 10,000 bytes", name, pipelining, before, n)
 				}
 			}
 		}
