@@ -318,14 +318,14 @@ func TestCosts(t *testing.T) {
 	}
 }
 
-// trafficking is a service that counts: two round trips and a notice a lock.
+// trafficking is a service that counts: three round trips and a notice a lock.
 type trafficking struct{ *accountant }
 
 func (s trafficking) Traffic() drivers.Traffic {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	locks := s.usage.Commands % 1000 / 3 // a look spends a thousand
-	return drivers.Traffic{RoundTrips: 7 + 2*locks, Notices: 3 + locks, KeepAlives: 1}
+	return drivers.Traffic{RoundTrips: 7 + 3*locks, Notices: 3 + locks, KeepAlives: 1}
 }
 
 // TestTraffic: a driver may count for itself, and the server's process tell its CPU time, where the server does not.
@@ -341,15 +341,15 @@ func TestTraffic(t *testing.T) {
 		alter func(int, *drivers.Server, *drivers.Usage) error
 		want  results.Cost
 	}{
-		{"counted", false, unknown, results.Cost{ServerCPUUs: 1000, RoundTrips: 2, Notices: 1}},
+		{"counted", false, unknown, results.Cost{ServerCPUUs: 1000, RoundTrips: 3, Notices: 1}},
 		{"counted through a restart", false, func(look int, s *drivers.Server, u *drivers.Usage) error {
 			s.RunID = string(rune('a' + look))
 			return unknown(look, s, u)
-		}, results.Cost{ServerCPUUs: -1, RoundTrips: 2, Notices: 1}},
+		}, results.Cost{ServerCPUUs: -1, RoundTrips: 3, Notices: 1}},
 		{"the server tells its own CPU time", false, func(_ int, s *drivers.Server, _ *drivers.Usage) error {
 			s.Connected = 66
 			return nil
-		}, results.Cost{ServerCPUUs: 3, RoundTrips: 2, Notices: 1}},
+		}, results.Cost{ServerCPUUs: 3, RoundTrips: 3, Notices: 1}},
 		{"not counted", true, nil, results.Cost{ServerCPUUs: 1000, RoundTrips: -1, Notices: -1, KeepAlives: -1}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
