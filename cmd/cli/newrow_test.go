@@ -28,7 +28,7 @@ func TestNewSetting(t *testing.T) {
 	if err := os.WriteFile(workload, []byte("colour: [red, blue]\ndriver: null\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	const base = "-driver null -duration 20ms -warmup 0s -quiet"
+	const base = "-driver null -n 200 -warmup 0s -quiet"
 	for _, test := range []struct{ what, env, command, want string }{
 		{"help", "", "help all", " *-colour NAME            of the lock (default none)"},
 		{"completion", "", "__complete run --colo", "--colour"},
@@ -76,11 +76,11 @@ func TestNewMetric(t *testing.T) {
 	})
 	dir := t.TempDir()
 	records, again := filepath.Join(dir, "o.jsonl"), filepath.Join(dir, "again.jsonl")
-	const base = "-driver null,memory -clients 1 -duration 20ms -warmup 0s -trials 6 -quiet -v -output "
+	const base = "-driver null,memory -clients 1 -n 200 -warmup 0s -trials 6 -quiet -v -output "
 	for _, test := range []struct{ what, command, want string }{
 		{"the table's notes", base + records, "luck/lock"},
 		{"again", base + again, "luck/lock"},
-		{"one cell", "-driver null -clients 1 -duration 20ms -warmup 0s -quiet -v", "7.00 luck"},
+		{"one cell", "-driver null -clients 1 -n 200 -warmup 0s -quiet -v", "7.00 luck"},
 		{"Markdown", "report -format markdown " + records, "luck/lock"},
 		{"HTML", "report -format html " + records, ">luck<"},
 		{"CSV", "report -format csv " + records, ",luck/lock,"},

@@ -202,7 +202,7 @@ func TestStudy(t *testing.T) {
 	var out bytes.Buffer
 	err := study(t.Context(), options{
 		comparisons: 1, losses: []float64{0, 0.2}, rounds: 2, workflow: shipped,
-		args: "-driver rueidis -server embedded -clients 2 -keys 2 -duration 30ms -warmup 0s",
+		args: "-driver rueidis -server embedded -clients 2 -keys 2 -n 200 -warmup 0s",
 	}, &out, io.Discard)
 	if err != nil {
 		t.Fatal(err)

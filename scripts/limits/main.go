@@ -214,6 +214,11 @@ func lockbench(ctx context.Context, flags, env, file string, duration time.Durat
 	if text, err := c.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("%w: %s", err, text)
 	}
+	return cellIn(file)
+}
+
+// cellIn returns the only cell of a file of records.
+func cellIn(file string) (*results.Cell, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, err
