@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/bits"
 	"slices"
 	"sync"
 	"time"
@@ -105,7 +106,8 @@ func (c *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 }
 
 // giveUp releases after an attempt that has failed, and waits until every node has answered. An attempt that came too late for
-// its lease is a refusal if all have. If a node that may have granted the key does not answer, the outcome is unknown after all.
+// its lease is a refusal if a majority has. If a node that may have granted the key does not answer, the outcome is unknown after
+// all.
 //
 //go:noinline
 func (c *session) giveUp(ctx context.Context, r request, late bool, err error) error {
@@ -116,7 +118,7 @@ func (c *session) giveUp(ctx context.Context, r request, late bool, err error) e
 	r.all = true
 	c.ask(ctx, r, c.s.nodeTimeout)
 	switch {
-	case c.silent == 0 && late && drivers.ClassOf(err) == drivers.ClassTimeout:
+	case late && len(c.members)-bits.OnesCount64(c.silent) >= c.s.majority && drivers.ClassOf(err) == drivers.ClassTimeout:
 		return nil
 	case c.silent != 0 && drivers.NoEffect(err):
 		err = &drivers.Error{Class: drivers.ClassOther, Op: "release after it", Err: err}

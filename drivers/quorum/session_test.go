@@ -293,8 +293,12 @@ func TestTooLate(t *testing.T) {
 			t.Errorf("Try = %v, %v, want a refusal", held, err)
 		}
 		f.each("c", func(n *fake) { n.delay["release"] = time.Second })
+		if held, err := s.Try(t.Context(), &l); held || err != nil {
+			t.Errorf("with a node that does not answer Try = %v, %v, want a refusal", held, err)
+		}
+		f.each("ab", func(n *fake) { n.delay["release"] = time.Second })
 		if held, err := s.Try(t.Context(), &l); held || drivers.ClassOf(err) != drivers.ClassTimeout || drivers.NoEffect(err) {
-			t.Errorf("Try = %v, %v, want class timeout: a node has not said that it has undone it", held, err)
+			t.Errorf("Try = %v, %v, want class timeout: a majority has not said that it is undone", held, err)
 		}
 		l.TTL = 2 * time.Millisecond
 		if held, err := s.Try(t.Context(), &l); held || err == nil {
