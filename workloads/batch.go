@@ -49,6 +49,8 @@ type worker struct {
 	sent  time.Duration // just before the last write
 	heard time.Duration // when the answers to the write before that one came
 	late  delays
+	class *class         // that shard is of
+	shard *results.Shard // borrowed until the next write; nil if none is
 
 	asking   []*virtual // whose requests are sent next
 	asked    []*virtual // whose were sent before
@@ -222,6 +224,7 @@ func (w *worker) rest() {
 	if w.waiting > 0 && len(w.sleeping) == 0 && w.e.stopping.Err() != nil {
 		stop = nil // it has rung, and a request of a Wait may take its time
 	}
+	w.returnShard()
 	w.timer.Sleep(d, stop, w.bell)
 }
 
@@ -291,6 +294,7 @@ func (w *worker) over() {
 		w.e.crashed(drivers.Panicked(v))
 	}
 	w.recordDelays()
+	w.returnShard()
 	w.batch.Close()
 }
 
@@ -308,6 +312,7 @@ func (w *worker) send() {
 			}
 			v.request(&requests[i])
 		}
+		w.returnShard()
 		w.batch.Do(context.Background(), requests)
 		w.now = w.e.clock.Now()
 		for i, v := range some {
@@ -351,17 +356,32 @@ func (w *worker) recordDelays() {
 	if l.requests == 0 {
 		return
 	}
-	late := l.began - l.ready
-	shard := l.class.recorder.Borrow()
+	late, shard := l.began-l.ready, w.shardOf(l.class)
 	if l.began >= e.from && l.began < e.until() {
 		shard.RecordN(results.WorkerIndex, late, l.requests)
 	}
 	if l.holds > 0 {
 		shard.RecordN(results.HoldIndex, late, l.holds)
 	}
-	l.class.recorder.Return(shard)
 	l.acquiring += time.Duration(l.first) * e.inside(l.ready, l.began)
 	l.requests, l.first, l.holds = 0, 0, 0
+}
+
+// shardOf returns one to record to at once. It is borrowed until the next write, so that not every client does that.
+func (w *worker) shardOf(cl *class) *results.Shard {
+	if w.class != cl {
+		w.returnShard()
+		w.class, w.shard = cl, cl.recorder.Borrow()
+	}
+	return w.shard
+}
+
+// returnShard returns what was borrowed, before the worker waits.
+func (w *worker) returnShard() {
+	if w.class != nil {
+		w.class.recorder.Return(w.shard)
+		w.class = nil
+	}
 }
 
 // ask sends a client's request next, the one that this stage waits for.
@@ -397,7 +417,7 @@ func (w *worker) answer(v *virtual, yes bool, err error) {
 		w.began(v)
 		w.tried(v, yes, err)
 	case releasing:
-		v.settle(yes, err, w.now)
+		v.settle(w.shardOf(v.class), yes, err, w.now)
 		if err != nil {
 			w.pause(v, v.sent, thinking)
 		} else {

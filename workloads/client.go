@@ -284,7 +284,9 @@ func (c *client) leave() {
 //go:noinline
 func (c *client) released(removed bool, err error) time.Duration {
 	now := c.e.clock.Now()
-	c.settle(removed, err, now)
+	shard := c.class.recorder.Borrow()
+	c.settle(shard, removed, err, now)
+	c.class.recorder.Return(shard)
 	if err != nil {
 		now = c.recover(c.sent)
 	}
@@ -295,13 +297,12 @@ func (c *client) released(removed bool, err error) time.Duration {
 	return c.wants
 }
 
-// settle records how a release ended.
-func (c *client) settle(removed bool, err error, now time.Duration) {
+// settle records how a release ended, to a shard of the class's.
+func (c *client) settle(shard *results.Shard, removed bool, err error, now time.Duration) {
 	e := c.e
 	if err == nil && e.oracle != nil && (!removed || c.superseded || e.traits.Expires) {
 		c.checkRelease(removed, now)
 	}
-	shard := c.class.recorder.Borrow()
 	shard.Granted.Add(1)
 	if !c.class.timedHold {
 		c.recordGrant(shard)
@@ -310,7 +311,6 @@ func (c *client) settle(removed bool, err error, now time.Duration) {
 		c.counters.release(removed, err, c.lost)
 		c.record(shard, now, err)
 	}
-	c.class.recorder.Return(shard)
 	if err != nil {
 		c.windowEdge(c.start, c.sent, c.recorded)
 		e.errors.add("release", err, c.recorded && !c.lost)

@@ -146,13 +146,16 @@ func (l *Log) At(t time.Time) time.Duration { return t.Sub(l.began) }
 // Holds returns those whose release has been answered, in the order of their grants.
 func (l *Log) Holds() []Hold {
 	var holds []Hold
-	open := map[string]Request{} // by owner
+	open, again := map[string]Request{}, map[string]time.Duration{} // by owner; when a script was sent that the server did not have
 	for _, r := range l.Requests() {
 		switch a := r.Args; {
 		case len(a) > 2 && a[0] == "SET" && r.Reply == "+OK":
 			open[a[2]] = r
+		case len(a) > 4 && strings.HasPrefix(r.Reply, "-NOSCRIPT"):
+			again[a[4]] = r.Asked
 		case len(a) > 4 && strings.HasPrefix(a[0], "EVAL") && !strings.HasPrefix(r.Reply, "-"):
 			if take, ok := open[a[4]]; ok {
+				r.Asked = min(r.Asked, cmp.Or(again[a[4]], r.Asked))
 				holds = append(holds, Hold{a[3], take, r})
 				delete(open, a[4])
 			}
