@@ -1,0 +1,436 @@
+// The stages of a client that a worker carries, in the order of a cycle. The worker's time (now) is when what is handled has happened
+// to the client.
+
+package workloads
+
+import (
+	"container/heap"
+	"context"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/renew"
+	"github.com/lockbench/lockbench/drivers/wait"
+)
+
+// begin begins a cycle, or lets the client rest until there is an arrival, unless its loop is over.
+func (w *worker) begin(v *virtual) {
+	e := w.e
+	switch {
+	case v.class.open:
+		w.takeUp(v)
+	case w.now >= e.until() || e.budget != nil && !v.claim(w.now):
+		if v.wants < e.until() && e.budget == nil {
+			v.counters.longest = max(v.counters.longest, e.until()-v.wants)
+		}
+		w.end(v)
+	default:
+		w.acquire(v)
+	}
+}
+
+// takeUp lets a client serve arrivals: one that had to wait, or else the next one, which Arrive tells of.
+func (w *worker) takeUp(v *virtual) {
+	for {
+		v.stage, v.since = beginning, w.now
+		due, come := v.class.queue.Park(v)
+		if !come || w.serve(v, due, true) {
+			return
+		}
+	}
+}
+
+// Arrive implements pace.Taker.
+func (v *virtual) Arrive(due time.Duration, ok bool) {
+	v.due, v.over = due, !ok
+	v.worker.wakes(v)
+}
+
+// arrived goes on with a client that rested.
+func (w *worker) arrived(v *virtual) {
+	w.now = max(v.since, w.at(v.due, w.now)) // it may have begun to rest after that was due
+	v.counters.idle += w.e.inside(v.since, w.now)
+	switch {
+	case v.over:
+		w.end(v)
+	case !w.serve(v, v.due, false):
+		w.takeUp(v)
+	}
+}
+
+// serve lets a client serve an arrival, unless the window has closed.
+func (w *worker) serve(v *virtual, due time.Duration, waited bool) bool {
+	if w.now >= w.e.until() {
+		w.e.turnAway(v.class, due)
+		return false
+	}
+	v.due, v.waited, v.wants, v.claimed = due, waited, due, due >= w.e.from
+	v.tryOnly = v.class.TryOnly > 0 && v.unit() < v.class.TryOnly
+	w.acquire(v)
+	return true
+}
+
+// end ends a client's loop.
+func (w *worker) end(v *virtual) {
+	v.left = w.now
+	w.running--
+}
+
+// acquire begins an acquisition.
+func (w *worker) acquire(v *virtual) {
+	v.client.begin(w.now)
+	v.tries = wait.Attempt{}
+	w.try(v)
+}
+
+// try asks for the key, unless the local line has the answer.
+func (w *worker) try(v *virtual) {
+	if v.line == nil {
+		w.ask(v, trying)
+		return
+	}
+	switch held, asks := v.line.BeginTry(&v.lease); {
+	case asks:
+		w.ask(v, trying)
+	case held:
+		w.tried(v, true, nil)
+	default: // later, because a client that does not wait would try again and again
+		w.refused = append(w.refused, v)
+	}
+}
+
+// ask sends a client's request next, the one that this stage waits for.
+func (w *worker) ask(v *virtual, next stage) {
+	v.stage, v.since = next, w.now
+	w.asking = append(w.asking, v)
+}
+
+// release asks for the end of a hold, or of what may be one.
+func (w *worker) release(v *virtual, next stage) {
+	if v.line != nil {
+		v.line.to = v.line.BeginRelease(&v.lease)
+	}
+	w.ask(v, next)
+}
+
+// tried goes on after a try.
+func (w *worker) tried(v *virtual, held bool, err error) {
+	first := v.firstTry()
+	v.tries.Answer(held, err, v.client)
+	w.goOn(v, first, err)
+}
+
+// firstTry reports whether the acquisition has had no try yet.
+func (v *virtual) firstTry() bool { return v.tries.Tries+v.tries.Local == 0 }
+
+// goOn goes on with an acquisition after a try that is counted.
+func (w *worker) goOn(v *virtual, first bool, err error) {
+	switch {
+	case v.tries.Held && first:
+		v.answered(w.now)
+		w.hold(v)
+		return
+	case first:
+		v.unclaim()
+		v.contends(1)
+	}
+	if !v.tries.Held && err == nil && v.waits() && !v.late(w.now) {
+		w.wait(v)
+		return
+	}
+	w.acquired(v, err)
+}
+
+// waits reports whether the client waits for the lock in this cycle.
+func (v *virtual) waits() bool { return v.currentWaiter() != nil }
+
+// late reports whether the time-out of an acquisition has passed.
+func (v *virtual) late(now time.Duration) bool {
+	l := &v.lease
+	return !l.Deadline.IsZero() && !v.e.clock.Time(now).Before(l.Deadline)
+}
+
+// wait lets a client wait until it tries again.
+func (w *worker) wait(v *virtual) {
+	if v.tries.Waits++; v.tries.Waits == 1 {
+		v.tries.Began = w.now
+	}
+	if d, ok := v.waiter.(stoppable).Waiter.(wait.Delayer); ok {
+		w.sleep(v, retrying, d.Delay(&v.lease))
+		return
+	}
+	v.stage = awaiting
+	w.waiting++
+	go w.await(v)
+}
+
+// await waits, in a goroutine of the client's own.
+func (w *worker) await(v *virtual) {
+	defer func() {
+		if p := recover(); p != nil {
+			v.cause = drivers.Panicked(p)
+			w.e.crashed(v.cause)
+		}
+		v.wake = w.e.clock.Now()
+		w.wakes(v)
+	}()
+	v.cause = v.waiter.Wait(context.Background(), &v.lease)
+}
+
+// waited goes on after a wait.
+func (w *worker) waited(v *virtual, err error) {
+	passed := v.line != nil && v.line.Passed()
+	switch {
+	case err != nil: // mostly, the run has stopped: later than the wait was to end
+		w.now = w.e.clock.Now()
+		w.acquired(v, err)
+	case v.late(w.now) && !passed:
+		w.acquired(v, nil)
+	default:
+		if !passed {
+			v.tries.Asked = w.now
+		}
+		w.try(v)
+	}
+}
+
+// acquired ends an acquisition that was not granted at once.
+func (w *worker) acquired(v *virtual, err error) {
+	v.contends(-1)
+	if v.waits() {
+		v.tries.Leave = v.waiter.Leave(context.Background(), &v.lease)
+	}
+	v.answered(w.now)
+	v.contended(&v.tries)
+	switch {
+	case v.tries.Held:
+		w.hold(v)
+	case err == nil:
+		v.refused()
+		w.think(v)
+	case v.interrupted(err):
+		w.begin(v)
+	case v.undoes(&v.tries):
+		v.cause = err
+		w.release(v, undoing)
+	default:
+		v.cause = err
+		w.failed(v)
+	}
+}
+
+// failed ends an acquisition by an error.
+func (w *worker) failed(v *virtual) {
+	v.fail(&v.tries, v.cause)
+	v.cause = nil
+	w.pause(v, v.start, beginning)
+}
+
+// hold begins a hold.
+func (w *worker) hold(v *virtual) {
+	v.enter()
+	if !v.class.timedHold && !v.class.managedHold {
+		w.sample(v)
+		return
+	}
+	v.ends, v.lost = endRelease, false
+	if v.hold != nil {
+		v.hold.until = 0
+	}
+	if v.class.managedHold {
+		v.ends = v.drawEnd()
+	}
+	switch {
+	case v.ends == endOverstay:
+		w.sleep(v, holding, v.overstayFor())
+	case v.inner != nil:
+		w.reenter(v)
+	default:
+		w.holdFor(v)
+	}
+}
+
+// reenter asks for the lock that a client holds.
+func (w *worker) reenter(v *virtual) {
+	v.inner.before = v.lease
+	if v.line != nil {
+		v.line.BeginTry(&v.lease) // a holder asks the server
+	}
+	w.ask(v, reentering)
+}
+
+// reentered goes on after the answer: with the next re-entry, with the hold itself, or with its end.
+func (w *worker) reentered(v *virtual, held bool, err error) {
+	switch {
+	case !v.reentered(&v.inner.before, held, err, w.now-v.since):
+		v.sent = w.now
+		w.held(v)
+	case v.inner.granted+2 < w.e.run.Plan.Reentry:
+		v.inner.granted++
+		w.reenter(v)
+	default:
+		v.inner.granted++
+		w.holdFor(v)
+	}
+}
+
+// holdFor holds for the time that is drawn.
+func (w *worker) holdFor(v *virtual) {
+	if !v.class.timedHold {
+		w.held(v)
+		return
+	}
+	d := v.drawHold()
+	if v.hold == nil {
+		w.sleep(v, holding, d)
+		return
+	}
+	v.hold.Term, v.hold.until = renew.Begun(&v.lease, v.leaseBegan(), &w.e.clock), w.now+d
+	w.holdOn(v)
+}
+
+// holdOn goes on with a hold that is renewed, until it is over or the next renewal is due.
+func (w *worker) holdOn(v *virtual) { w.sleep(v, holding, min(v.hold.until, v.hold.Due)-w.now) }
+
+// renew asks for a renewal, if the hold is not over or lost.
+func (w *worker) renew(v *virtual) {
+	if v.lost = w.now >= v.hold.Valid; v.lost {
+		w.held(v)
+		return
+	}
+	v.hold.before = v.hold.Asks(&v.lease)
+	w.ask(v, renewing)
+}
+
+// renewed goes on after the answer.
+func (w *worker) renewed(v *virtual, owned bool, err error) {
+	r := renew.Renewal{Sent: v.since, Answered: w.now, Owned: owned, Err: err}
+	v.hold.Answered(&v.lease, v.hold.before, r, &w.e.clock)
+	w.e.renewed(r)
+	v.sent, v.lost = w.now, v.hold.Lost
+	if v.lost || w.now >= v.hold.until {
+		w.held(v)
+	} else {
+		w.holdOn(v)
+	}
+}
+
+// held goes on when a hold is over.
+func (w *worker) held(v *virtual) {
+	switch v.ends {
+	case endOverstay:
+		v.overstayed()
+	case endCrash:
+		v.markCrashed()
+	}
+	if v.inner == nil {
+		w.sample(v)
+		return
+	}
+	switch in := v.inner; {
+	case v.crashed:
+		in.granted = 0
+	case v.lost:
+		v.pendingReleases += int32(in.granted) // the hold has to end at once
+		in.granted = 0
+	}
+	w.goOut(v)
+}
+
+// goOut releases the re-entries that are left.
+func (w *worker) goOut(v *virtual) {
+	if v.inner.granted > 0 {
+		w.release(v, goingOut)
+		return
+	}
+	v.sent = w.now
+	w.sample(v)
+}
+
+// sample makes a hold longer until it is watched, if that is due, and ends it.
+func (w *worker) sample(v *virtual) {
+	if most := v.sampleFor(); most > 0 {
+		v.since = v.sent
+		w.sleep(v, sampling, most)
+		return
+	}
+	w.leave(v)
+}
+
+// leave ends a hold by a release, or without one.
+func (w *worker) leave(v *virtual) {
+	if !v.crashed {
+		w.release(v, releasing)
+		return
+	}
+	v.leave()
+	now := w.now
+	w.now = v.crash()
+	v.equip()
+	w.begin(v)
+	w.now = now
+}
+
+// think ends a cycle, when no release is pending.
+func (w *worker) think(v *virtual) {
+	if v.pendingReleases > 0 {
+		w.release(v, flushing)
+		return
+	}
+	if v.class.thinking {
+		v.since = w.now
+		w.sleep(v, thinking, v.drawThink())
+		return
+	}
+	v.ended(w.now)
+	w.begin(v)
+}
+
+// ended records that a client wants a lock again; one that was refused has wanted it all the time.
+func (v *virtual) ended(now time.Duration) {
+	if v.tries.Held {
+		v.wants = now
+	}
+}
+
+// pause lets a client rest after an error of what began at that time.
+func (w *worker) pause(v *virtual, began time.Duration, after stage) {
+	v.since, v.after = began, after
+	w.sleep(v, pausing, v.drawPause())
+}
+
+// sleep lets a client sleep, and go on after that with what is in that stage.
+func (w *worker) sleep(v *virtual, next stage, d time.Duration) {
+	v.stage, v.wake = next, w.now+max(0, d)
+	heap.Push(&w.sleeping, v)
+}
+
+// wake goes on with a client whose sleep is over.
+func (w *worker) wake(v *virtual) {
+	switch v.stage {
+	case retrying:
+		w.waited(v, w.e.stopping.Err())
+	case holding:
+		v.sent = w.now
+		if v.hold != nil && w.now < v.hold.until && w.e.stopping.Err() == nil {
+			w.renew(v)
+		} else {
+			w.held(v)
+		}
+	case sampling:
+		v.sent = w.now
+		v.sampled(v.since)
+		w.leave(v)
+	case pausing:
+		v.counters.failing += w.e.inside(v.since, w.now)
+		if v.after == thinking {
+			w.think(v)
+		} else {
+			w.begin(v)
+		}
+	case thinking:
+		v.thought(v.since, w.now)
+		v.ended(w.now)
+		w.begin(v)
+	}
+}
