@@ -55,16 +55,18 @@ func (s *service) use(ctx context.Context, f func(c *conn) error) error {
 	s.control.Lock()
 	defer s.control.Unlock()
 	for again := true; ; again = false {
-		if err := s.connectControl(ctx); err != nil {
-			return err
+		err := s.connectControl(ctx)
+		if err == nil {
+			err = f(s.control.conn)
 		}
-		err := f(s.control.conn)
 		var pg *pgconn.PgError
 		if err == nil || errors.As(err, &pg) && !dead(err) {
 			return err
 		}
-		s.drop(s.control.conn)
-		s.control.conn = nil
+		if s.control.conn != nil {
+			s.drop(s.control.conn)
+			s.control.conn = nil
+		}
 		if !again || pg == nil || pg.Code != "57P05" {
 			return err
 		}
