@@ -240,7 +240,8 @@ const (
 
 	// Worker is how late a request of a client was that a worker carries with others (-pipelining batch): from when the client
 	// was ready to send it, or its hold was due to end, to where its own time begins, which is mostly the worker's write. It is
-	// part of no other metric but Hold, which lasts until the release is written, and in an open loop Lag.
+	// part of Hold, which lasts until the release is written, of Acquire if the request is not the first try, and of Lag in an
+	// open loop.
 	Worker Metric = "worker"
 )
 
