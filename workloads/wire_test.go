@@ -179,6 +179,37 @@ func compareHolds(t *testing.T, r *results.Record, holds []wire.Hold, slack time
 	if most := 0.05 + float64(slack)*float64(len(holds))/of; got < want-most || got > want+most {
 		t.Errorf("keys were locked for %.0f %%, by the wire %.0f %%", 100*got, 100*want)
 	}
+	if r.Plan.Rate.IsZero() {
+		compareLimit(t, r, holds, want)
+	}
+}
+
+// compareLimit compares what limits a closed loop with what the wire shows of its keys and clients, where that is clear: a client
+// that neither holds a lock nor asks for the one that it gets nor thinks has waited. A busy machine is a limit that the wire does
+// not show, so it counts as idle.
+func compareLimit(t *testing.T, r *results.Record, holds []wire.Hold, locked float64) {
+	t.Helper()
+	busy := time.Duration(len(holds)) * r.Plan.Think
+	for i := range holds {
+		busy += holds[i].Release.Answered - holds[i].Take.Asked
+	}
+	waited := 1 - float64(busy)/float64(r.Elapsed)/float64(r.Plan.Clients)
+	idle := *r
+	idle.Generator = results.Generator{}
+	by := idle.Limit().By
+	t.Logf("limited by %q, by the wire clients waited for %.0f %%", by, 100*waited)
+	want := by
+	switch {
+	case waited > 0.6 && locked > 0.6:
+		want = results.ByKey
+	case waited > 0.6 && locked < 0.4:
+		want = results.ByLock
+	case waited < 0.4 && locked < 0.6:
+		want = results.ByClients
+	}
+	if by != want {
+		t.Errorf("limited by %q; by the wire keys were locked for %.0f %% and clients waited for %.0f %%, which makes %q", by, 100*locked, 100*waited, want)
+	}
 }
 
 func quantile[T any](all []T, q float64, of func(*T) time.Duration) time.Duration {
