@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,7 +18,7 @@ import (
 // have taken it.
 type denying struct {
 	drivers.Service
-	releases, answers int // how many are left to fail
+	releases, answers atomic.Int64 // how many are left to fail
 }
 
 type denyingSession struct {
@@ -34,16 +35,14 @@ func (d *denying) Unwrap() drivers.Service { return d.Service }
 
 func (s denyingSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	held, err := s.Session.Try(ctx, l)
-	if held && s.answers > 0 {
-		s.answers--
+	if held && s.answers.Add(-1) >= 0 {
 		return false, errors.New("the answer is lost")
 	}
 	return held, err
 }
 
 func (s denyingSession) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
-	if s.releases > 0 {
-		s.releases--
+	if s.releases.Add(-1) >= 0 {
 		return false, errors.New("denied")
 	}
 	return s.Session.Release(ctx, l)
@@ -56,7 +55,7 @@ func TestStuckKeys(t *testing.T) {
 		keys, clients     int
 		wait              string
 		hold, ttl         time.Duration
-		releases, answers int
+		releases, answers int64
 
 		partial, warning string // how they begin; no warning and whole if empty
 		stuck, early     int64
@@ -84,7 +83,10 @@ func TestStuckKeys(t *testing.T) {
 					p.TTL = test.ttl
 				}
 				bubble(t, p, func(s drivers.Service) drivers.Service {
-					return &denying{Service: s, releases: test.releases, answers: test.answers}
+					d := &denying{Service: s}
+					d.releases.Store(test.releases)
+					d.answers.Store(test.answers)
+					return d
 				}, func(t *testing.T, r *results.Record) {
 					n := r.Counts
 					if test.partial == "" && r.Partial != "" || !strings.HasPrefix(r.Partial, test.partial) {

@@ -236,6 +236,7 @@ func TestScrubRecord(t *testing.T) {
 	counts := func() results.Counts { return results.Counts{ErrorSample: map[string]string{"server": canary}} }
 	r := &results.Record{Partial: canary, Warnings: []string{canary}, Counts: counts(), Classes: []results.ClassResult{{Counts: counts()}}}
 	r.Server = results.Server{Version: canary, Mode: canary, Persistence: canary}
+	r.Safety.Ended = map[string]int64{"the server said " + canary: 1}
 	r.Plan.Command = "lockbench -o redis://:" + canary + "@h"
 	s.ScrubRecord(r)
 	if text := fmt.Sprintf("%+v", r); leaked(text) != "" {

@@ -22,6 +22,13 @@ func (s *Secrets) ScrubRecord(r *results.Record) {
 			c.ErrorSample[class] = s.Scrub(sample)
 		}
 	}
+	ended := map[string]int64{}
+	for reason, n := range r.Safety.Ended {
+		ended[s.Scrub(reason)] += n
+	}
+	if len(ended) > 0 {
+		r.Safety.Ended = ended
+	}
 	for _, text := range []*string{&r.Env.Revision, &r.Plan.Command, &r.Plan.Workload} {
 		*text = Mask(*text)
 	}
