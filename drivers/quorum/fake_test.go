@@ -87,6 +87,25 @@ func (s *fakeService) Session(ctx context.Context, id int) (drivers.Session, err
 	return &fakeSession{inner, s.node, id}, err
 }
 
+// Listen implements drivers.Subscriber.
+func (s *fakeService) Listen(ctx context.Context, wake func(key string)) (drivers.Listener, error) {
+	inner, err := s.Service.(drivers.Subscriber).Listen(ctx, wake)
+	return fakeListener{inner, s.node}, err
+}
+
+type fakeListener struct {
+	drivers.Listener
+	node *fake
+}
+
+func (l fakeListener) Add(ctx context.Context, key string) error {
+	l.node.mu.Lock()
+	d := l.node.delay["add"]
+	l.node.mu.Unlock()
+	time.Sleep(d)
+	return l.Listener.Add(ctx, key)
+}
+
 type fakeSession struct {
 	drivers.Session
 	node *fake

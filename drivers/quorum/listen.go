@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math/bits"
 	"sync"
+	"sync/atomic"
 
 	"github.com/lockbench/lockbench/drivers"
 )
@@ -103,7 +104,8 @@ func (l *listener) heard(n *node, key string) {
 	}
 }
 
-// Add implements drivers.Listener. It needs a majority of the nodes, and does not wait for others.
+// Add implements drivers.Listener. It needs a majority of the nodes, and does not wait for others. A node that registers the key
+// later counts as if it had announced a release: it may have been released there before, and its waiters have tried before.
 func (l *listener) Add(ctx context.Context, key string) error {
 	l.mu.Lock()
 	if l.closed {
@@ -114,12 +116,19 @@ func (l *listener) Add(ctx context.Context, key string) error {
 		l.keys[key] = 0
 	}
 	l.mu.Unlock()
+	var returned atomic.Bool
 	err := l.s.ask(ctx, l.s.cfg.IO(), l.s.majority, func(ctx context.Context, n *node, _ drivers.Service) error {
-		if inner := l.at(n); inner != nil {
-			return inner.Add(ctx, key)
+		inner := l.at(n)
+		if inner == nil {
+			return errNotOpen
 		}
-		return errNotOpen
+		err := inner.Add(ctx, key)
+		if err == nil && returned.Load() {
+			l.heard(n, key)
+		}
+		return err
 	})
+	returned.Store(true)
 	if err != nil {
 		l.forget(key)
 		return fail("listen", err)
