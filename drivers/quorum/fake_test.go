@@ -102,7 +102,12 @@ func (l fakeListener) Add(ctx context.Context, key string) error {
 	l.node.mu.Lock()
 	d := l.node.delay["add"]
 	l.node.mu.Unlock()
-	time.Sleep(d)
+	if d > 0 {
+		select {
+		case <-time.After(d):
+		case <-ctx.Done():
+		}
+	}
 	return l.Listener.Add(ctx, key)
 }
 
