@@ -28,6 +28,9 @@ const (
 	ByUnknown     LimitedBy = "not known"   // the record does not hold what it takes to tell
 )
 
+// Busy reports whether the limit is that lockbench's own cores were busy, with whatever is on them.
+func (by LimitedBy) Busy() bool { return by == ByGenerator || by == ByMachine }
+
 // Limit is what limits a throughput, and the shares of time that it is inferred from.
 //
 // A key's time has four parts: a client holds it; it changes hands; it is dead, which is locked by a holder that has died;

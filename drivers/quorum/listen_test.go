@@ -30,17 +30,23 @@ func (w *woken) count(key string) int {
 	return w.times[key]
 }
 
+// listen starts a service of f's nodes, and a listener whose wake-ups are counted.
+func listen(t *testing.T, f *fakes) (*cluster, drivers.Listener, *woken) {
+	t.Helper()
+	c, woken := start(t, f, drivers.Config{Wakes: true}), new(woken)
+	l, err := c.Service.(drivers.Subscriber).Listen(t.Context(), woken.wake)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, l, woken
+}
+
 // TestNoEcho makes waiters try while the holder has a bare majority. What they give back must not wake them, or they
 // would go on for ever; the holder's release must.
 func TestNoEcho(t *testing.T) {
 	in(t, func(t *testing.T) {
 		f := newFakes(5)
-		c := start(t, f, drivers.Config{Wakes: true})
-		var woken woken
-		e, err := c.Service.(drivers.Subscriber).Listen(t.Context(), woken.wake)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c, e, woken := listen(t, f)
 		if err := e.Add(t.Context(), "k"); err != nil {
 			t.Fatal(err)
 		}
@@ -74,12 +80,7 @@ func TestNoEcho(t *testing.T) {
 func TestWakesWithFailures(t *testing.T) {
 	in(t, func(t *testing.T) {
 		f := newFakes(5)
-		c := start(t, f, drivers.Config{Wakes: true})
-		var woken woken
-		e, err := c.Service.(drivers.Subscriber).Listen(t.Context(), woken.wake)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c, e, woken := listen(t, f)
 		if err := e.Add(t.Context(), "k"); err != nil {
 			t.Fatal(err)
 		}
@@ -106,12 +107,7 @@ func TestWakesWithFailures(t *testing.T) {
 func TestWakesWithSuspects(t *testing.T) {
 	in(t, func(t *testing.T) {
 		f := newFakes(5)
-		c := start(t, f, drivers.Config{Wakes: true})
-		var woken woken
-		e, err := c.Service.(drivers.Subscriber).Listen(t.Context(), woken.wake)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c, e, woken := listen(t, f)
 		holder, waiter := c.client(), c.client()
 		f.each("e", func(n *fake) { n.down = refused })
 		l := drivers.Lease{Key: "k", TTL: ttl}
@@ -142,12 +138,7 @@ func TestWakesWithSuspects(t *testing.T) {
 func TestWakesWithLateNodes(t *testing.T) {
 	in(t, func(t *testing.T) {
 		f := newFakes(5)
-		c := start(t, f, drivers.Config{Wakes: true})
-		var woken woken
-		e, err := c.Service.(drivers.Subscriber).Listen(t.Context(), woken.wake)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c, e, woken := listen(t, f)
 		holder, waiter := c.client(), c.client()
 		l := drivers.Lease{Key: "k", TTL: ttl}
 		held, err := holder.Try(t.Context(), &l)

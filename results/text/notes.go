@@ -98,8 +98,7 @@ func (t *table) remarkOn(c *results.Cell) string {
 // flags returns those of c that no column says.
 func flags(c *results.Cell) []view.Flag {
 	return slices.DeleteFunc(view.Flags(c), func(f view.Flag) bool {
-		by := c.Limit().By
-		return f.Name == "saturated" && (by == results.ByGenerator || by == results.ByMachine)
+		return f.Name == "saturated" && c.Limit().By.Busy()
 	})
 }
 

@@ -197,7 +197,7 @@ func connections(n int) string {
 func (p *page) generator(c *results.Cell) {
 	g := c.Generator
 	if !p.verbose {
-		if by := c.Limit().By; g.Saturated && by != results.ByGenerator && by != results.ByMachine {
+		if g.Saturated && !c.Limit().By.Busy() {
 			p.item(yellow, "generator", "SATURATED: latencies have its delays in them: "+g.Why)
 		}
 		return
