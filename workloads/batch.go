@@ -127,6 +127,9 @@ func (e *engine) openBatches(ctx context.Context) error {
 	for i := range n {
 		batch, err := b.Batch(ctx)
 		if err != nil {
+			for _, w := range e.workers {
+				w.batch.Close()
+			}
 			return matrix.Unbatched(&e.run.Plan, err)
 		}
 		e.workers = append(e.workers, newWorker(e, batch, i, n))
@@ -134,13 +137,18 @@ func (e *engine) openBatches(ctx context.Context) error {
 	return nil
 }
 
-// newWorker returns one that carries every n-th client from first on: each has clients of every class.
+// newWorker returns one that carries every n-th client from first on: each has clients of every class. Those of open loops rest
+// already, because the first arrivals may come before the worker runs.
 func newWorker(e *engine, batch drivers.Batch, first, n int) *worker {
 	w := &worker{e: e, batch: batch, bell: make(chan struct{}, 1)}
 	w.clients = make([]virtual, 0, (len(e.clients)-first+n-1)/n)
 	for id := first; id < len(e.clients); id += n {
 		w.clients = append(w.clients, virtual{client: &e.clients[id], worker: w})
-		w.clients[len(w.clients)-1].equip()
+		v := &w.clients[len(w.clients)-1]
+		v.equip()
+		if v.class.open {
+			w.takeUp(v)
+		}
 	}
 	w.running = len(w.clients)
 	return w
@@ -165,9 +173,10 @@ func (w *worker) loop() {
 	<-w.e.start
 	w.now = w.e.clock.Now()
 	for i := range w.clients {
-		v := &w.clients[i]
-		v.joined, v.wants = w.now, w.now
-		w.begin(v)
+		if v := &w.clients[i]; !v.class.open {
+			v.joined, v.wants = w.now, w.now
+			w.begin(v)
+		}
 	}
 	for w.running > 0 {
 		w.resume()

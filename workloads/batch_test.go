@@ -2,6 +2,7 @@ package workloads
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"testing"
@@ -224,6 +225,54 @@ func TestBatchSharesArrivals(t *testing.T) {
 			t.Errorf("320 arrivals went to 32 clients by %d to %d, Jain %v", f.MinClient, f.MaxClient, f.Jain)
 		}
 	})
+}
+
+// TestBatchMeetsArrivals has clients of an open loop rest before the first arrivals come, as goroutines do.
+func TestBatchMeetsArrivals(t *testing.T) {
+	p := plan("memory", "mutex")
+	p.Wait, p.Clients, p.Keys, p.Warmup, p.Duration, p.Pipelining = "none", 64, 64, 0, 3*time.Second, "batch"
+	p.KeyDist, p.Burst, p.MaxQueue = spec.Must(spec.ParseKeys("own")), time.Second, 16
+	w := carry(t, p, nil)
+	w.e.arrive(w.e.classes[0], 0)
+	if n := w.e.classes[0].queue.Len(); n != 0 {
+		t.Errorf("%d arrivals wait before the worker runs, though all clients rest", n)
+	}
+	bubble(t, p, nil, func(t *testing.T, r *results.Record) {
+		if r.Counts.Acquired != 3*64 || r.Counts.Dropped != 0 {
+			t.Errorf("of 3 × 64 arrivals %d were granted and %d dropped, though all clients rested", r.Counts.Acquired, r.Counts.Dropped)
+		}
+		if lag, late := r.Latency[results.Lag], r.Latency[results.Backlog].Count; late != 0 || lag.Max > 1 { // no histogram has less than 1 ns
+			t.Errorf("%d arrivals waited for a client, the others for up to %v", late, lag.Max)
+		}
+	})
+}
+
+// scarce gives one batch.
+type scarce struct {
+	drivers.Service
+	given, closed int
+}
+
+func (s *scarce) Batch(context.Context) (drivers.Batch, error) {
+	if s.given++; s.given > 1 {
+		return nil, errors.New("no more connections")
+	}
+	return s, nil
+}
+
+func (s *scarce) Do(context.Context, []drivers.Request) {}
+func (s *scarce) Close() error                          { s.closed++; return nil }
+
+// TestBatchOpensAllOrNone ends the batches that were opened before one that cannot be.
+func TestBatchOpensAllOrNone(t *testing.T) {
+	p := plan("memory", "mutex")
+	p.Wait, p.Clients, p.Keys, p.Pipelining = "none", 8, 8, "batch"
+	w := carry(t, p, drivers.InTurn{})
+	s := &scarce{Service: w.e.run.Service}
+	w.e.run.Service = s
+	if err := w.e.openBatches(t.Context()); err == nil || s.closed != 1 {
+		t.Errorf("of 2 batches one was opened and %d closed, with error %v", s.closed, err)
+	}
 }
 
 // nulls returns a worker of the null driver whose clients have all begun.
