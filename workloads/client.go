@@ -425,6 +425,7 @@ func (c *client) refused() {
 	}
 	c.class.recorder.Return(shard)
 	c.windowEdge(c.start, c.granted, c.recorded)
+	c.pause = minErrorPause
 }
 
 // failed ends an acquisition by an error, and returns the time when the pause after it is over.
@@ -478,8 +479,8 @@ func (c *client) fail(a *wait.Attempt, err error) {
 	}
 }
 
-// recover pauses after an error, longer each time until a request succeeds, so that clients do not spin on a server that is
-// gone. begin is when the failed request began. It returns the time.
+// recover pauses after an error, longer each time until an acquisition is refused or a lock released, so that clients do not spin
+// on a server that is gone. begin is when the failed request began. It returns the time.
 func (c *client) recover(begin time.Duration) time.Duration {
 	now := c.sleepFor(c.drawPause())
 	c.counters.failing += c.e.inside(begin, now)

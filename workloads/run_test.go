@@ -375,6 +375,21 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// TestRefusalEndsPauses has a client that never gets the lock answered after errors: the pause after the next error is short again.
+func TestRefusalEndsPauses(t *testing.T) {
+	p := plan("memory", "mutex")
+	p.Wait, p.Clients = "none", 1
+	c := carry(t, p, nil).clients[0].client
+	for range 20 {
+		c.drawPause()
+	}
+	c.begin(0)
+	c.refused()
+	if d := c.drawPause(); d > minErrorPause {
+		t.Errorf("a pause of %v after a refusal, want at most %v", d, minErrorPause)
+	}
+}
+
 // TestErrorsDoNotSpin makes every request fail: a client may then ask only a few times a second.
 func TestErrorsDoNotSpin(t *testing.T) {
 	p := plan("memory", "mutex")
