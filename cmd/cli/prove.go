@@ -335,16 +335,25 @@ func (r *proof) run(ctx context.Context, say func(string, ...any)) *safety.Repor
 	return report
 }
 
-// command returns the command that makes a cell again: of one that fails the attempt of its story.
+// command returns the command that makes a cell again: of one that fails, the attempt of its story.
 func (r *proof) command(c *safety.Cell) string {
 	words := []string{"lockbench prove -hazard", c.Hazard, "-driver", c.Driver, "-lock", c.Lock}
+	o := r.options
 	if c.Verdict == safety.Fails {
 		words = append(words, "-seed", strconv.Itoa(c.Seed), "-attempts 1")
-	} else if r.options.Attempts > 0 {
-		words = append(words, "-attempts", strconv.Itoa(r.options.Attempts))
+	} else {
+		if o.Seed > 0 {
+			words = append(words, "-seed", strconv.Itoa(o.Seed))
+		}
+		if o.Attempts > 0 {
+			words = append(words, "-attempts", strconv.Itoa(o.Attempts))
+		}
+		if o.Each > 0 && o.Each != hazards.DefaultEach {
+			words = append(words, "-each", o.Each.String())
+		}
 	}
-	if r.options.TTL > 0 {
-		words = append(words, "-ttl", r.options.TTL.String())
+	if o.TTL > 0 {
+		words = append(words, "-ttl", o.TTL.String())
 	}
 	return strings.Join(words, " ")
 }

@@ -48,27 +48,39 @@ func (c *clusterConn) lender(ctx context.Context, addr string) (Conn, error) {
 	return c.connect(ctx, addr, c.lent, o)
 }
 
-// connect returns the existing connection to a node, or makes it.
+// connect returns the existing connection to a node, or makes it. Meanwhile others connect to their nodes: one that is gone takes
+// a time-out. If two make a connection to the same node, they use the first.
 func (c *clusterConn) connect(ctx context.Context, addr string, among map[string]Conn, o Options) (Conn, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		return nil, Closed
-	}
-	if conn, ok := among[addr]; ok {
-		return conn, nil
+	if conn, err := c.keep(addr, among, nil); conn != nil || err != nil {
+		return conn, err
 	}
 	var err error
 	if o.Target, err = o.at(addr); err != nil {
 		return nil, err
 	}
 	o.Topology, o.Targets = drivers.TopologySingle, []Target{o.Target}
-	conn, err := c.open(ctx, o)
+	made, err := c.open(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	among[addr] = conn
-	return conn, nil
+	conn, err := c.keep(addr, among, made)
+	if conn != made {
+		made.Close()
+	}
+	return conn, err
+}
+
+// keep returns the connection to a node, which is made if there was none; nil if there is none at all.
+func (c *clusterConn) keep(addr string, among map[string]Conn, made Conn) (Conn, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil, Closed
+	}
+	if among[addr] == nil && made != nil {
+		among[addr] = made
+	}
+	return among[addr], nil
 }
 
 // Dedicated implements Conn: the connection leads to the node that has the key's slot, as far as known.

@@ -13,8 +13,7 @@ import (
 // scanCount is the number of keys that one SCAN looks at: few enough not to delay other users of the server.
 const scanCount = "1000"
 
-// Sweep implements drivers.Sweeper with SCAN and DEL, on every primary of a cluster. The keys of rueidislock, which do
-// not begin with the prefix, expire by themselves.
+// Sweep implements drivers.Sweeper with SCAN and DEL, on every primary of a cluster.
 func (d Driver) Sweep(ctx context.Context, cfg drivers.Config, dry bool) ([]string, error) {
 	if cfg.Prefix == "" {
 		return nil, fail("sweep", drivers.ErrNoPrefix)

@@ -1,0 +1,28 @@
+package cli
+
+import (
+	"testing"
+	"time"
+
+	"github.com/lockbench/lockbench/results/safety"
+	"github.com/lockbench/lockbench/workloads/hazards"
+)
+
+// TestProofCommands has a command that makes a cell again with all that decides how many attempts it gets.
+func TestProofCommands(t *testing.T) {
+	for _, tc := range []struct {
+		each    time.Duration
+		verdict safety.Verdict
+		want    string
+	}{
+		{hazards.DefaultEach, safety.Survives, "lockbench prove -hazard pause -driver rueidis -lock set-nx -seed 5 -attempts 30"},
+		{time.Minute, safety.Survives, "lockbench prove -hazard pause -driver rueidis -lock set-nx -seed 5 -attempts 30 -each 1m0s"},
+		{time.Minute, safety.Fails, "lockbench prove -hazard pause -driver rueidis -lock set-nx -seed 7 -attempts 1"},
+	} {
+		r := proof{options: hazards.Options{Attempts: 30, Seed: 5, Each: tc.each}}
+		c := safety.Cell{Hazard: "pause", Driver: "rueidis", Lock: "set-nx", Verdict: tc.verdict, Seed: 7}
+		if got := r.command(&c); got != tc.want {
+			t.Errorf("%v, %s: %s\nwant %s", tc.each, tc.verdict, got, tc.want)
+		}
+	}
+}
