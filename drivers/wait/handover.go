@@ -65,15 +65,14 @@ func (q *queued) claim() *queued {
 	if q.passer == nil {
 		return nil
 	}
-	now := q.lines.clock.Now()
 	q.shard.mu.Lock()
 	defer q.shard.mu.Unlock()
 	if q.line.front != q {
 		return nil
 	}
 	if q.line.passes < q.max {
-		if next := q.line.claim(now); next != nil {
-			next.sent = now
+		if next := q.line.next(); next != nil {
+			next.state, next.sent = claimed, q.lines.clock.Now()
 			return next
 		}
 	}

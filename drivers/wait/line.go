@@ -113,7 +113,7 @@ func (ln *line) watch() {
 
 // advance gives the turn of the front to the next client.
 func (s *shard) advance(ln *line) {
-	q := ln.head
+	q := ln.next()
 	if q == nil {
 		delete(s.lines, ln.key)
 		*ln = line{free: s.free}
@@ -121,18 +121,16 @@ func (s *shard) advance(ln *line) {
 		return
 	}
 	q.yields = ln.passes > 0 && ln.passes >= q.max
-	ln.remove(q)
 	ln.turn(q)
 	q.wake()
 }
 
-// claim removes the next client from the line, which the lock is to be passed to; nil if there is none. It drops
-// clients whose deadline has passed, because they may just be leaving.
-func (ln *line) claim(now time.Duration) *queued {
+// next removes the next client from the line and returns it; nil if there is none. It drops clients whose deadline has
+// passed, because they may just be leaving.
+func (ln *line) next() *queued {
 	for q := ln.head; q != nil; q = ln.head {
 		ln.remove(q)
-		if now < q.deadline {
-			q.state = claimed
+		if q.deadline == never || q.lines.clock.Now() < q.deadline {
 			return q
 		}
 		q.state, q.line = idle, nil

@@ -53,48 +53,63 @@ type subscriber struct {
 }
 
 func (s *subscriber) Wait(ctx context.Context, l *drivers.Lease) error {
+	_, err := s.await(ctx, l)
+	return err
+}
+
+// await is Wait with the reason. Unless that is timedOut or there is an error, s has joined the key's topic.
+func (s *subscriber) await(ctx context.Context, l *drivers.Lease) (reason, error) {
 	if err := ctx.Err(); err != nil || left(l) <= 0 {
-		return err
+		return timedOut, err
 	}
 	if s.topic == nil {
 		if err := s.hub.join(s, l.Key); err != nil {
-			return err
+			return elapsed, err
 		}
 	}
 	if s.ready != nil {
 		return s.confirm(ctx, l)
 	}
-	if err := s.listen(ctx, l); err != nil || s.jitter == nil {
-		return err
+	why, err := s.listen(ctx, l)
+	if err != nil || why == timedOut || s.jitter == nil {
+		return why, err
 	}
 	if err := s.jitter.Wait(ctx, l); err != nil {
-		return err
+		return elapsed, err
 	}
 	s.forget()
-	return nil
+	return why, nil
 }
 
 // listen sleeps until the next message, or until the lease is over.
-func (s *subscriber) listen(ctx context.Context, l *drivers.Lease) error {
+func (s *subscriber) listen(ctx context.Context, l *drivers.Lease) (reason, error) {
 	select {
 	case <-s.woken:
-		return nil
+		return woken, nil
 	default:
 	}
 	if s.lease == nil || !s.hub.keep(s) {
-		return s.sleep(ctx, min(MaxSleep, left(l)), s.woken)
+		return s.sleepFor(ctx, l, MaxSleep, s.woken)
 	}
 	rest, err := s.rest(ctx, l)
 	if err != nil {
-		return err
+		return elapsed, err
 	}
-	if err := s.sleep(ctx, min(rest, left(l)), s.woken); err != nil {
-		return err
-	}
-	if left(l) > 0 { // otherwise it has given up, and Leave makes another waiter the keeper
+	why, err := s.sleepFor(ctx, l, rest, s.woken)
+	if err == nil && why == elapsed { // after its deadline, Leave makes another waiter the keeper
 		s.hub.expire(s)
+		why = expired
 	}
-	return nil
+	return why, err
+}
+
+// sleepFor sleeps for d, or until the deadline of l.
+func (s *subscriber) sleepFor(ctx context.Context, l *drivers.Lease, d time.Duration, wake <-chan struct{}) (reason, error) {
+	why, err := s.sleep(ctx, min(d, left(l)), wake)
+	if why == elapsed && left(l) <= 0 {
+		why = timedOut
+	}
+	return why, err
 }
 
 // forget drops a pending wake-up: the next try sees whatever was released so far.
@@ -107,19 +122,18 @@ func (s *subscriber) forget() {
 
 // confirm returns when the server has confirmed the subscription. The caller then tries once more and may sleep after
 // that. If the confirmation takes too long, confirm returns without it, and the next Wait goes on waiting for it.
-func (s *subscriber) confirm(ctx context.Context, l *drivers.Lease) error {
+func (s *subscriber) confirm(ctx context.Context, l *drivers.Lease) (reason, error) {
 	if !closed(s.ready) {
-		err := s.sleep(ctx, min(MaxSleep, left(l)), s.ready)
-		if err != nil || !closed(s.ready) {
-			return err
+		if why, err := s.sleepFor(ctx, l, MaxSleep, s.ready); err != nil || why != woken {
+			return why, err
 		}
 	}
 	if s.topic.err != nil {
-		return s.topic.err
+		return elapsed, s.topic.err
 	}
 	s.ready = nil
 	s.forget()
-	return nil
+	return confirmed, nil
 }
 
 // rest returns how long the keeper may sleep if no message comes.

@@ -204,7 +204,7 @@ func (q *queued) Wait(ctx context.Context, l *drivers.Lease) error {
 		return q.sub.Wait(ctx, l)
 	}
 	for {
-		err := q.sleeper.sleep(ctx, q.until-q.lines.clock.Now(), q.woken)
+		_, err := q.sleeper.sleep(ctx, q.until-q.lines.clock.Now(), q.woken)
 		if done, err := q.look(err); done {
 			if q.yields && q.state == contending && err == nil {
 				return q.yield(ctx, l)
@@ -218,7 +218,7 @@ func (q *queued) Wait(ctx context.Context, l *drivers.Lease) error {
 // how many they are before it tries, one round trip later than they do. Where leases do not end there is nothing to ask
 // for, and a second Wait would sleep although the lock is free.
 func (q *queued) yield(ctx context.Context, l *drivers.Lease) error {
-	if err := q.sub.Wait(ctx, l); err != nil || q.sub.lease == nil {
+	if why, err := q.sub.await(ctx, l); err != nil || why != confirmed || q.sub.lease == nil {
 		return err
 	}
 	if q.counter == nil {
@@ -238,8 +238,8 @@ func (q *queued) yield(ctx context.Context, l *drivers.Lease) error {
 // release is heard, but when the lock is still free a round trip later.
 func (q *queued) contend(ctx context.Context, l *drivers.Lease) error {
 	for {
-		err := q.sub.Wait(ctx, l)
-		if err != nil || q.counter == nil || q.sub.lease == nil || q.sub.topic == nil || !q.sub.hub.tooEarly(&q.sub) {
+		why, err := q.sub.await(ctx, l)
+		if err != nil || why == timedOut || q.counter == nil || q.sub.lease == nil || !q.sub.hub.tooEarly(&q.sub) {
 			return err
 		}
 	}

@@ -25,7 +25,8 @@ type poller struct {
 }
 
 func (p *poller) Wait(ctx context.Context, l *drivers.Lease) error {
-	return p.sleep(ctx, p.Delay(l), nil)
+	_, err := p.sleep(ctx, p.Delay(l), nil)
+	return err
 }
 
 // Delay implements Delayer.
@@ -43,7 +44,8 @@ type backoff struct {
 }
 
 func (b *backoff) Wait(ctx context.Context, l *drivers.Lease) error {
-	return b.sleep(ctx, b.Delay(l), nil)
+	_, err := b.sleep(ctx, b.Delay(l), nil)
+	return err
 }
 
 // Delay implements Delayer.
@@ -83,6 +85,18 @@ func left(l *drivers.Lease) time.Duration {
 	return time.Until(l.Deadline)
 }
 
+// reason says why a wait has ended without an error. A drivers.Waiter returns nil in every case, because the acquisition
+// loop looks at the clock by itself; what waits for more than one thing must not take one for another.
+type reason uint8
+
+const (
+	elapsed   reason = iota // the time for which it may last
+	woken                   // by a message, or by another client of the room
+	confirmed               // the subscription; the lock may have been released before
+	expired                 // the holder's lease is over, or the key is free
+	timedOut                // the deadline of the acquisition has passed: the client may not have joined anything
+)
+
 // sleeper sleeps on one timer that it reuses. It is the runtime's: an idle process on Linux looks at it in whole
 // milliseconds, so that delays are up to a millisecond too long; package alarm says why it is not used here. It is made
 // at the first sleep, because most clients of an uncontended run never need it.
@@ -93,15 +107,15 @@ type sleeper struct{ timer *time.Timer }
 // waits, is up to that much later.
 const short = 20 * time.Millisecond
 
-// sleep returns nil after d, or as soon as woken can be received from (nil is never), and ctx.Err() if ctx ends before
-// that. A short sleep without woken always lasts for d.
-func (s *sleeper) sleep(ctx context.Context, d time.Duration, woken <-chan struct{}) error {
+// sleep returns elapsed after d, woken as soon as wake can be received from (nil is never), and ctx.Err() if ctx ends
+// before that. A short sleep without wake always lasts for d.
+func (s *sleeper) sleep(ctx context.Context, d time.Duration, wake <-chan struct{}) (reason, error) {
 	if d <= 0 {
-		return ctx.Err()
+		return elapsed, ctx.Err()
 	}
-	if woken == nil && d <= short {
+	if wake == nil && d <= short {
 		time.Sleep(d)
-		return ctx.Err()
+		return elapsed, ctx.Err()
 	}
 	if s.timer == nil {
 		s.timer = time.NewTimer(d)
@@ -110,12 +124,12 @@ func (s *sleeper) sleep(ctx context.Context, d time.Duration, woken <-chan struc
 	}
 	select {
 	case <-s.timer.C:
-		return nil
-	case <-woken:
+		return elapsed, nil
+	case <-wake:
 		s.timer.Stop()
-		return nil
+		return woken, nil
 	case <-ctx.Done():
 		s.timer.Stop()
-		return ctx.Err()
+		return elapsed, ctx.Err()
 	}
 }

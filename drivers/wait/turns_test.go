@@ -120,3 +120,57 @@ func TestQueueAloneAsksLittle(t *testing.T) {
 			n, total.passes, total.releases, total.tries, asked, total.rests)
 	}
 }
+
+// A client whose deadline has passed gets no turn after the most hand-overs, and one whose deadline passes just then gives
+// up like any other. Whoever is next lets other processes go first in its place.
+func TestQueueTurnAtTheDeadline(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		passed bool // before the turn, and the client has not noticed; otherwise before it looks
+	}{{"before the turn", true}, {"before the look", false}} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				svc := newService()
+				svc.owned = true
+				var asked atomic.Int64
+				room := newRoom(t, wait.Queue, svc, wait.Options{Handover: wait.HandoverSwap, HandoverMax: 1})
+				defer closeRoom(t, room)
+				var line [4]*client
+				for id := range line {
+					c := newClient(t, svc, room, id, "k")
+					var err error
+					if c.use, c.waiter, err = room.Client(shared{c.session, 1, &asked}, id); err != nil {
+						t.Fatal(err)
+					}
+					line[id] = c
+				}
+				first, second, late, next := line[0], line[1], line[2], line[3]
+				first.must(t)
+				var all, passing sync.WaitGroup
+				passing.Go(func() { second.must(t) })
+				synctest.Wait()
+				late.timeout(time.Second)
+				all.Go(func() {
+					if a, err := late.acquire(t.Context()); a.Held || err != nil || late.tries != 0 {
+						t.Errorf("got %+v, %v after %d tries", a, err, late.tries)
+					}
+				})
+				synctest.Wait()
+				all.Go(func() { next.must(t); next.free(t) })
+				synctest.Wait()
+				first.free(t)
+				passing.Wait()
+				if test.passed {
+					time.Sleep(time.Second) // the client wakes up at the same instant
+				} else {
+					late.lease.Deadline = time.Now()
+				}
+				second.free(t)
+				all.Wait()
+				if n := asked.Load(); test.passed && n != 1 {
+					t.Errorf("the processes were counted %d times", n)
+				}
+			})
+		})
+	}
+}
