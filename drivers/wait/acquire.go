@@ -92,7 +92,7 @@ func (a *attempting) wait(ctx context.Context, s drivers.Session, w drivers.Wait
 
 // answer counts the answer of the last Try.
 func (a *attempting) answer(held bool, err error) {
-	if !held && err == nil && a.line != nil && a.line.local {
+	if !held && err == nil && a.line != nil && a.line.refusedHere() {
 		a.Local++
 		return
 	}
@@ -122,10 +122,15 @@ const leaveTimeout = drivers.DefaultIOTimeout
 // leave withdraws what w has registered, also when ctx is done: a client that gives up must not block the queue behind
 // it.
 func leave(ctx context.Context, w drivers.Waiter, l *drivers.Lease) error {
-	if ctx.Err() != nil {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), leaveTimeout)
-		defer cancel()
-	}
+	ctx, cancel := outlive(ctx)
+	defer cancel()
 	return w.Leave(ctx, l)
+}
+
+// outlive returns ctx or, if that has ended, one that lives on for a while.
+func outlive(ctx context.Context) (context.Context, context.CancelFunc) {
+	if ctx.Err() == nil {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(context.WithoutCancel(ctx), leaveTimeout)
 }

@@ -69,11 +69,8 @@ func (b *blocked) rest(ctx context.Context, l *drivers.Lease) (time.Duration, er
 
 // rouse wakes another sleeper, also when ctx is done.
 func (b *blocked) rouse(ctx context.Context, l *drivers.Lease) error {
-	if ctx.Err() != nil {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), leaveTimeout)
-		defer cancel()
-	}
+	ctx, cancel := outlive(ctx)
+	defer cancel()
 	return b.server.Rouse(ctx, l)
 }
 

@@ -22,31 +22,32 @@ func (q *queued) Release(ctx context.Context, l *drivers.Lease) (owned bool, err
 
 // BeginRelease implements Lined.
 func (q *queued) BeginRelease(l *drivers.Lease) (to *drivers.Lease) {
-	q.heir = nil
-	if q.last = q.holds(l); q.last {
-		q.heir = q.claim()
+	if !q.lastRelease(l) {
+		return nil
 	}
-	if q.heir == nil {
+	q.on(release)
+	if q.heir = q.claim(); q.heir == nil {
 		return nil
 	}
 	return q.heir.lease
 }
 
-// EndRelease implements Lined.
+// EndRelease implements Lined. Without a hand-over, the next client acquires the lock like a pubsub waiter: only once the
+// release is answered, so not before other processes hear of it.
 func (q *queued) EndRelease(ctx context.Context, l *drivers.Lease, owned bool, err error) {
-	switch next := q.heir; {
-	case !q.last:
-	case next == nil:
-		q.released()
+	switch {
+	case q.state != releasing:
+	case q.heir == nil:
+		q.depart(quit)
 	case err != nil:
-		q.failed(ctx, l, next)
+		q.failed(ctx, l)
 	default:
-		q.passed(next, owned)
+		q.passed(owned)
 	}
 }
 
-// holds reports whether l is a lock that it got through its line, and this is the last of its releases.
-func (q *queued) holds(l *drivers.Lease) bool {
+// lastRelease reports whether a release is the last one of the lock that the client got through its line.
+func (q *queued) lastRelease(l *drivers.Lease) bool {
 	if q.state != holding && q.state != granted || l.Key != q.key {
 		return false
 	}
@@ -67,12 +68,13 @@ func (q *queued) claim() *queued {
 	}
 	q.shard.mu.Lock()
 	defer q.shard.mu.Unlock()
-	if q.line.front != q {
+	if q.line == nil {
 		return nil
 	}
 	if q.line.passes < q.max {
 		if next := q.line.next(); next != nil {
-			next.state, next.sent = claimed, q.lines.clock.Now()
+			next.on(claim)
+			next.sent = q.lines.clock.Now()
 			return next
 		}
 	}
@@ -82,66 +84,38 @@ func (q *queued) claim() *queued {
 	return nil
 }
 
-// released gives the turn to the next client, which acquires the lock like a pubsub waiter: only once the release is
-// answered, so not before other processes hear of it.
+// passed records that the lock is the heir's, or that it was lost before; then the heir has to contend for it. If the
+// lease seemed over meanwhile and another client has taken the front, the heir holds beside it, or is next in line.
 //
 //go:noinline
-func (q *queued) released() {
+func (q *queued) passed(owned bool) {
 	q.shard.mu.Lock()
 	defer q.shard.mu.Unlock()
-	if q.line.front == q {
-		q.shard.advance(q.line)
-	}
-	q.state, q.line = idle, nil
-}
-
-// passed records that the lock is the next client's, or that it was lost before; then the next client has to contend
-// for it.
-//
-//go:noinline
-func (q *queued) passed(next *queued, owned bool) {
-	q.shard.mu.Lock()
-	defer q.shard.mu.Unlock()
-	ln := q.line
-	front := ln.front == q
-	switch {
-	case owned:
-		next.state, next.depth = granted, 0
-		if front { // otherwise another client took its place because its lease seemed over
-			ln.front = next
+	next := q.heir
+	if owned {
+		next.on(pass)
+		if ln := q.line; ln != nil {
+			ln.front, next.line = next, ln
 			ln.passes++
 			ln.hold(next.ends(next.lease))
 		}
-	case front:
-		ln.turn(next)
-	default:
-		next.back()
+	} else if ln := q.shard.line(q.key); ln.front == nil || ln.front == q {
+		ln.take(next, turn)
+	} else {
+		ln.stand(next, true)
 	}
-	q.state, q.line = idle, nil
-	next.wake()
+	q.on(quit)
+	q.line = nil
+	next.woken.fill()
 }
 
-// back returns a client to the head of its line, which may be a new line by now. The caller holds the mutex.
-func (q *queued) back() {
-	ln := q.shard.line(q.key)
-	if ln.front == nil {
-		ln.turn(q)
-		return
-	}
-	q.state, q.line = standing, ln
-	ln.prepend(q)
-}
-
-// failed handles a Pass without an answer, which is rare: this client may still have the lock, or the next one, or
-// neither. The next one must not believe that it has it. Both owners are released, best effort, while it contends.
-func (q *queued) failed(ctx context.Context, l *drivers.Lease, next *queued) {
-	lost := *next.lease // the next client sets its own from now on
-	q.passed(next, false)
-	if ctx.Err() != nil {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), leaveTimeout)
-		defer cancel()
-	}
+// failed handles a Pass without an answer, which is rare: this client may still have the lock, or the heir, or neither.
+// The heir must not believe that it has it. Both owners are released, best effort, while it contends.
+func (q *queued) failed(ctx context.Context, l *drivers.Lease) {
+	lost := *q.heir.lease // the heir sets its own from now on
+	q.passed(false)
+	ctx, cancel := outlive(ctx)
+	defer cancel()
 	q.Session.Release(ctx, l)
 	q.Session.Release(ctx, &lost)
 }

@@ -80,14 +80,7 @@ func (h *hub) wake(key string) {
 func (t *topic) wake() {
 	t.keeper = nil
 	for _, s := range t.waiters {
-		s.wake()
-	}
-}
-
-func (s *subscriber) wake() {
-	select {
-	case s.woken <- struct{}{}:
-	default:
+		s.woken.fill()
 	}
 }
 
@@ -196,7 +189,7 @@ func (h *hub) leave(s *subscriber) {
 	if t.keeper == s {
 		t.keeper = nil
 		if last > 0 { // another waiter has to watch the lease
-			t.waiters[0].wake()
+			t.waiters[0].woken.fill()
 		}
 	}
 	if t.live && last == 0 {

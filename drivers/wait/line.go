@@ -30,15 +30,15 @@ type shard struct {
 	_      [96]byte // two cache lines of its own, because neighbours are fetched together
 }
 
-// line is one key. Its front and those in line are all clients that want it, except holders whose lease has run out:
-// they are forgotten.
+// line is one key. Its front and those in line are all clients that want it, except holders whose lease has run out and
+// whose place was taken: they are forgotten.
 type line struct {
-	key        string
-	front      *queued       // holds the lock, or contends for it at the server; nil only while the line is being made
-	end        time.Duration // end of the front's lease; never while it contends
-	passes     int           // hand-overs in a row
-	head, tail *queued
-	free       *line
+	key    string
+	front  *queued       // holds the lock, or contends for it at the server; nil only while the line is being made
+	end    time.Duration // end of the front's lease; never while it contends
+	passes int           // hand-overs in a row
+	ring   link          // next to it is the head, before it the tail
+	free   *line
 }
 
 func newLines() *lines {
@@ -60,8 +60,8 @@ func (ls *lines) close() {
 		s.mu.Lock()
 		s.closed = true
 		for _, ln := range s.lines {
-			for q := ln.head; q != nil; q = q.next {
-				q.wake()
+			for k := ln.ring.next; k.client != nil; k = k.next {
+				k.client.woken.fill()
 			}
 		}
 		s.mu.Unlock()
@@ -79,6 +79,7 @@ func (s *shard) line(key string) *line {
 			ln = &line{}
 		}
 		*ln = line{key: key}
+		ln.ring.prev, ln.ring.next = &ln.ring, &ln.ring
 		s.lines[key] = ln
 	}
 	return ln
@@ -86,16 +87,23 @@ func (s *shard) line(key string) *line {
 
 // vacant reports whether a client that is in no line yet may take the place at the front.
 func (ln *line) vacant(now time.Duration) bool {
-	return ln.front == nil || ln.head == nil && ln.over(now)
+	return ln.front == nil || ln.head() == nil && ln.over(now)
 }
+
+// head returns the first client in line, or nil.
+func (ln *line) head() *queued { return ln.ring.next.client }
 
 // over reports whether the lease of the front has ended: that client is dead, or holds for too long.
 func (ln *line) over(now time.Duration) bool { return now >= ln.end }
 
-// turn makes q the client that contends.
-func (ln *line) turn(q *queued) {
+// take gives q the front. A client that is still there is forgotten.
+func (ln *line) take(q *queued, e event) {
+	if ln.front != nil {
+		ln.front.line = nil
+	}
 	ln.front, ln.end, ln.passes = q, never, 0
-	q.line, q.key, q.state = ln, ln.key, contending
+	q.line, q.key = ln, ln.key
+	q.on(e)
 }
 
 // hold records that the front holds the lock until end.
@@ -106,12 +114,12 @@ func (ln *line) hold(end time.Duration) {
 
 // watch makes the head wake up in time for the end of the front's lease.
 func (ln *line) watch() {
-	if ln.head != nil && ln.head.until > ln.end {
-		ln.head.wake()
+	if q := ln.head(); q != nil && q.until > ln.end {
+		q.woken.fill()
 	}
 }
 
-// advance gives the turn of the front to the next client.
+// advance gives the front, which a client leaves, to the next one.
 func (s *shard) advance(ln *line) {
 	q := ln.next()
 	if q == nil {
@@ -120,55 +128,51 @@ func (s *shard) advance(ln *line) {
 		s.free = ln
 		return
 	}
-	q.yields = ln.passes > 0 && ln.passes >= q.max
-	ln.turn(q)
-	q.wake()
+	e := turn
+	if ln.passes >= q.max {
+		e = yield
+	}
+	ln.take(q, e)
+	q.woken.fill()
 }
 
 // next removes the next client from the line and returns it; nil if there is none. It drops clients whose deadline has
 // passed, because they may just be leaving.
 func (ln *line) next() *queued {
-	for q := ln.head; q != nil; q = ln.head {
-		ln.remove(q)
+	for q := ln.head(); q != nil; q = ln.head() {
+		q.link.remove()
 		if q.deadline == never || q.lines.clock.Now() < q.deadline {
 			return q
 		}
-		q.state, q.line = idle, nil
-		q.wake()
+		q.on(quit)
+		q.woken.fill()
 	}
 	return nil
 }
 
-func (ln *line) append(q *queued) {
-	q.prev, q.next = ln.tail, nil
-	if ln.tail == nil {
-		ln.head = q
+// stand puts q into the line, at its head or its end.
+func (ln *line) stand(q *queued, first bool) {
+	q.line, q.key = ln, ln.key
+	q.on(join)
+	if q.link.client = q; first {
+		q.link.insert(&ln.ring)
 	} else {
-		ln.tail.next = q
+		q.link.insert(ln.ring.prev)
 	}
-	ln.tail = q
 }
 
-func (ln *line) prepend(q *queued) {
-	q.prev, q.next = nil, ln.head
-	if ln.head == nil {
-		ln.tail = q
-	} else {
-		ln.head.prev = q
-	}
-	ln.head = q
+// link is a client's place in the ring of its line; client is nil for the line's own.
+type link struct {
+	prev, next *link
+	client     *queued
 }
 
-func (ln *line) remove(q *queued) {
-	if q.prev == nil {
-		ln.head = q.next
-	} else {
-		q.prev.next = q.next
-	}
-	if q.next == nil {
-		ln.tail = q.prev
-	} else {
-		q.next.prev = q.prev
-	}
-	q.prev, q.next = nil, nil
+func (k *link) insert(prev *link) {
+	k.prev, k.next = prev, prev.next
+	k.prev.next, k.next.prev = k, k
+}
+
+func (k *link) remove() {
+	k.prev.next, k.next.prev = k.next, k.prev
+	k.client.line = nil
 }

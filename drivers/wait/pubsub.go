@@ -43,7 +43,7 @@ type subscriber struct {
 	hub    *hub
 	lease  drivers.Remainer // nil if leases do not end
 	jitter *backoff         // random delays; nil unless several nodes vote
-	woken  chan struct{}    // one slot: a wake-up that comes while the client tries waits there for its next Wait
+	woken  slot             // a wake-up that comes while the client tries waits there for its next Wait
 
 	topic *topic          // what it has joined, from the first Wait of an acquisition until Leave
 	at    int             // its place in topic.waiters; the hub's lock guards it
@@ -77,7 +77,7 @@ func (s *subscriber) await(ctx context.Context, l *drivers.Lease) (reason, error
 	if err := s.jitter.Wait(ctx, l); err != nil {
 		return elapsed, err
 	}
-	s.forget()
+	s.woken.drain() // the next try sees whatever was released so far
 	return why, nil
 }
 
@@ -112,14 +112,6 @@ func (s *subscriber) sleepFor(ctx context.Context, l *drivers.Lease, d time.Dura
 	return why, err
 }
 
-// forget drops a pending wake-up: the next try sees whatever was released so far.
-func (s *subscriber) forget() {
-	select {
-	case <-s.woken:
-	default:
-	}
-}
-
 // confirm returns when the server has confirmed the subscription. The caller then tries once more and may sleep after
 // that. If the confirmation takes too long, confirm returns without it, and the next Wait goes on waiting for it.
 func (s *subscriber) confirm(ctx context.Context, l *drivers.Lease) (reason, error) {
@@ -132,7 +124,7 @@ func (s *subscriber) confirm(ctx context.Context, l *drivers.Lease) (reason, err
 		return elapsed, s.topic.err
 	}
 	s.ready = nil
-	s.forget()
+	s.woken.drain()
 	return confirmed, nil
 }
 

@@ -32,39 +32,79 @@ type queued struct {
 	expires    bool
 	reentrant  bool
 
-	// The client's own while it is idle, contends or holds; guarded by the shard's mutex while it stands in line.
-	state    state
-	shard    *shard
-	line     *line
-	key      string
-	lease    *drivers.Lease
-	deadline time.Duration // of the lease; never if it has none
-	until    time.Duration // when it looks by itself
-	woken    chan struct{} // one slot
-
-	prev, next *queued // in line; guarded by the shard's mutex
-
+	state   state // while it is standing or claimed, others change it under the shard's mutex
+	woken   slot  // they have, or it has to look
 	sleeper sleeper
-	sent    time.Duration // when the last Try began
-	local   bool          // the last Try was answered here
-	heir    *queued       // the client that the lock is being passed to; nil if it is being released
-	last    bool          // the release under way is the last one
-	first   bool          // the last Try was made from the front and was refused: no client was before it
-	fresh   bool          // it contends, and has not called Wait yet
-	yields  bool          // its turn came after too many hand-overs in a row; guarded by the shard's mutex
 	depth   int           // repeated acquisitions of the lock that it holds
+	sent    time.Duration // when the last Try began, or the request that passed it the lock
+	heir    *queued       // the client that its lock is being passed to, nil if it is being released; stale unless releasing
+	shard   *shard        // of the key
+	key     string        // of its line; stale when idle or refused
+
+	// The shard's mutex guards these.
+	line     *line          // at whose front or in which it is; nil if in none, or if its lease ran out and its place was taken
+	link     link           // in that line; stale unless standing
+	lease    *drivers.Lease // of its Wait; stale unless standing or claimed, like the next two
+	deadline time.Duration  // of the lease; never if it has none
+	until    time.Duration  // when it looks by itself
 }
 
+// state is where a client stands.
 type state uint8
 
 const (
-	idle       state = iota
-	contending       // at the front, asks the server
-	holding          // at the front, unless its lease ran out
+	none       state = iota
+	idle             // wants nothing, or its last Try was refused here
+	refused          // was refused by the server at its first Try, and has given up the front for that
+	trying           // at the front, its first Try is under way
 	standing         // in line
 	claimed          // out of the line, a request to pass it the lock is under way
-	granted          // the lock was passed to it; the next Try says so
+	yielding         // at the front after the most hand-overs, which it has not seen yet
+	contending       // at the front, asks the server
+	granted          // like holding: the lock was passed to it, and the next Try says so
+	holding          // at the front, unless its lease ran out and its place was taken
+	releasing        // like holding: its last release is under way
 )
+
+// event is what changes the state of a client. Other clients cause yield, claim and pass, and any event in line.
+type event uint8
+
+const (
+	try     event = iota // its first Try begins, at the front
+	refuse               // the server refuses that
+	join                 // it goes into the line
+	turn                 // it gets the front
+	yield                // it gets the front after the most hand-overs in a row
+	claim                // it is the one to pass the lock to
+	pass                 // the lock was passed to it
+	grant                // a Try is granted
+	release              // its last release begins
+	quit                 // it gives up, has released, or is dead
+	events
+)
+
+// after has the state that follows each state at each event. What it leaves out does not happen.
+var after = [...][events]state{
+	idle:       {try: trying, join: standing, turn: contending, quit: idle},
+	refused:    {try: trying, join: standing, turn: contending, quit: idle},
+	trying:     {grant: holding, refuse: refused, quit: idle},
+	standing:   {turn: contending, yield: yielding, claim: claimed, quit: idle},
+	claimed:    {pass: granted, turn: contending, join: standing},
+	yielding:   {turn: contending},
+	contending: {grant: holding, quit: idle},
+	granted:    {grant: holding, release: releasing, quit: idle},
+	holding:    {grant: holding, release: releasing, quit: idle},
+	releasing:  {quit: idle},
+}
+
+// on changes the state.
+func (q *queued) on(e event) {
+	next := after[q.state][e]
+	if next == none {
+		panic(fmt.Sprintf("wait: queue: event %d in state %d", e, q.state))
+	}
+	q.state = next
+}
 
 // Unwrap finds the session's other capabilities.
 func (q *queued) Unwrap() drivers.Session { return q.Session }
@@ -104,11 +144,10 @@ func (q *queued) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 // BeginTry implements Lined.
 func (q *queued) BeginTry(l *drivers.Lease) (held, asks bool) {
 	if q.state == granted {
-		q.state = holding
+		q.on(grant)
 		return true, false
 	}
-	q.local = !q.enter(l)
-	return false, !q.local
+	return false, q.enter(l)
 }
 
 // enter reports whether to ask the server: not if another client of this room holds or contends for the key.
@@ -116,7 +155,7 @@ func (q *queued) BeginTry(l *drivers.Lease) (held, asks bool) {
 //go:noinline
 func (q *queued) enter(l *drivers.Lease) bool {
 	q.sent = q.lines.clock.Now()
-	if q.state != idle {
+	if q.state != idle && q.state != refused {
 		return true
 	}
 	s := q.lines.shard(l.Key)
@@ -128,13 +167,16 @@ func (q *queued) enter(l *drivers.Lease) bool {
 	} else if !ln.vacant(q.sent) {
 		l.Reset()
 		l.Owner = q.localOwner
-		q.first = false
+		q.on(quit)
 		return false
 	}
-	ln.turn(q)
-	q.shard, q.fresh = s, true
+	q.shard = s
+	ln.take(q, try)
 	return true
 }
+
+// refusedHere reports whether the last Try, which was refused, has not been sent to the server.
+func (q *queued) refusedHere() bool { return q.state == idle }
 
 // EndTry implements Lined. A first try that was refused gives up the place at the front, because a Wait need not follow; if it
 // does, it goes back to the head of the line.
@@ -142,35 +184,21 @@ func (q *queued) enter(l *drivers.Lease) bool {
 //go:noinline
 func (q *queued) EndTry(l *drivers.Lease, held bool, err error) {
 	held = held && err == nil
-	if q.state == holding {
-		q.again(l, held)
-		return
-	}
-	q.shard.mu.Lock()
-	defer q.shard.mu.Unlock()
 	switch {
-	case held:
-		q.state, q.depth = holding, 0
-		q.line.hold(q.ends(l))
-	case err != nil || q.fresh:
-		q.first = err == nil
-		q.shard.advance(q.line)
-		q.state, q.line = idle, nil
-	}
-}
-
-// again handles a Try by a client that already holds a lock: this one, or another one, which then has no line.
-func (q *queued) again(l *drivers.Lease, held bool) {
-	switch {
-	case !held || l.Key != q.key:
-	case q.reentrant:
+	case q.state == holding && (!held || l.Key != q.key): // it goes on holding; a lock beside it has no line
+	case q.state == holding && q.reentrant:
 		q.depth++
-	default: // the lease had run out, and this is a new one
+	case held: // of a holder: its lease had run out, and this is a new one
 		q.shard.mu.Lock()
 		defer q.shard.mu.Unlock()
-		if q.line.front == q {
+		q.on(grant)
+		if q.line != nil {
 			q.line.hold(q.ends(l))
 		}
+	case err != nil:
+		q.depart(quit)
+	case q.state == trying:
+		q.depart(refuse)
 	}
 }
 
@@ -185,30 +213,39 @@ func (q *queued) ends(l *drivers.Lease) time.Duration {
 	return q.sent + l.TTL + Grace
 }
 
+// depart gives up the client's place at the front, if it has one.
+func (q *queued) depart(e event) {
+	q.shard.mu.Lock()
+	defer q.shard.mu.Unlock()
+	if q.line != nil {
+		q.shard.advance(q.line)
+		q.line = nil
+	}
+	q.on(e)
+	q.depth = 0
+}
+
 func (q *queued) Wait(ctx context.Context, l *drivers.Lease) error {
 	switch q.state {
 	case granted:
 		return nil
 	case holding, contending:
-		q.fresh = false
 		return q.contend(ctx, l)
 	}
 	if err := ctx.Err(); err != nil || left(l) <= 0 {
 		return err
 	}
-	turn, err := q.join(l)
-	if err != nil {
+	if front, err := q.join(l); err != nil {
 		return err
-	}
-	if turn { // it was refused just now, so it registers before it tries
+	} else if front { // it was refused just now, so it registers before it tries
 		return q.sub.Wait(ctx, l)
 	}
 	for {
 		_, err := q.sleeper.sleep(ctx, q.until-q.lines.clock.Now(), q.woken)
-		if done, err := q.look(err); done {
-			if q.yields && q.state == contending && err == nil {
-				return q.yield(ctx, l)
-			}
+		switch found, err := q.look(err); {
+		case found == yielding && err == nil:
+			return q.yield(ctx, l)
+		case found != standing:
 			return err
 		}
 	}
@@ -216,7 +253,7 @@ func (q *queued) Wait(ctx context.Context, l *drivers.Lease) error {
 
 // yield lets the clients of other processes go first after the maximum of hand-overs in a row: it subscribes and asks
 // how many they are before it tries, one round trip later than they do. Where leases do not end there is nothing to ask
-// for, and a second Wait would sleep although the lock is free.
+// for, and a second wait would sleep although the lock is free.
 func (q *queued) yield(ctx context.Context, l *drivers.Lease) error {
 	if why, err := q.sub.await(ctx, l); err != nil || why != confirmed || q.sub.lease == nil {
 		return err
@@ -245,8 +282,8 @@ func (q *queued) contend(ctx context.Context, l *drivers.Lease) error {
 	}
 }
 
-// join stands in line, or takes the turn if there is none.
-func (q *queued) join(l *drivers.Lease) (turn bool, err error) {
+// join stands in line, or takes the front if that is vacant.
+func (q *queued) join(l *drivers.Lease) (front bool, err error) {
 	now := q.lines.clock.Now()
 	q.lease, q.deadline = l, never
 	if !l.Deadline.IsZero() {
@@ -259,21 +296,13 @@ func (q *queued) join(l *drivers.Lease) (turn bool, err error) {
 		return false, errClosed
 	}
 	ln := s.line(l.Key)
-	q.shard, q.fresh = s, false
+	q.shard = s
 	if ln.vacant(now) {
-		ln.turn(q)
+		ln.take(q, turn)
 		return true, nil
 	}
-	select {
-	case <-q.woken: // left over
-	default:
-	}
-	q.state, q.line, q.key, q.yields = standing, ln, l.Key, false
-	if q.first {
-		ln.prepend(q)
-	} else {
-		ln.append(q)
-	}
+	q.woken.drain()
+	ln.stand(q, q.state == refused)
 	q.rest(now)
 	return false, nil
 }
@@ -283,13 +312,14 @@ func (q *queued) join(l *drivers.Lease) (turn bool, err error) {
 // latest.
 func (q *queued) rest(now time.Duration) {
 	q.until = min(q.deadline, now+MaxSleep)
-	if q.line.head == q || q.line.end > now {
+	if q.line.head() == q || q.line.end > now {
 		q.until = min(q.until, q.line.end)
 	}
 }
 
-// look finds out why a sleep ended, with err if ctx did, and whether the wait is over.
-func (q *queued) look(err error) (done bool, _ error) {
+// look finds out why a sleep ended, with err if ctx did, and returns the state that it has found: standing, if the sleep
+// is to go on.
+func (q *queued) look(err error) (found state, _ error) {
 	q.shard.mu.Lock()
 	defer q.shard.mu.Unlock()
 	for q.state == claimed {
@@ -297,47 +327,38 @@ func (q *queued) look(err error) (done bool, _ error) {
 		<-q.woken // soon: the request that passes it the lock is bounded by the driver's I/O time-out
 		q.shard.mu.Lock()
 	}
-	switch q.state {
-	case granted:
-		return true, nil
-	case contending, idle: // its turn; or its deadline has passed
-		return true, err
-	}
 	now := q.lines.clock.Now()
+	ln := q.line
 	switch {
+	case q.state == granted:
+		return granted, nil
+	case q.state == yielding:
+		q.on(turn)
+		return yielding, err
+	case q.state != standing: // its turn; or its deadline has passed
+		return q.state, err
 	case q.shard.closed:
 		err = errClosed
 	case err != nil || now >= q.deadline:
-	case q.line.head == q && q.line.over(now): // the holder is dead
-		q.line.remove(q)
-		q.line.turn(q)
-		return true, nil
+	case ln.head() == q && ln.over(now): // the holder is dead
+		q.link.remove()
+		ln.take(q, turn)
+		return contending, nil
 	default:
 		q.rest(now)
-		return false, nil
+		return standing, nil
 	}
-	q.line.remove(q)
-	q.line.watch()
-	q.state, q.line = idle, nil
-	return true, err
-}
-
-func (q *queued) wake() {
-	select {
-	case q.woken <- struct{}{}:
-	default:
-	}
+	q.link.remove()
+	q.on(quit)
+	ln.watch()
+	return idle, err
 }
 
 func (q *queued) Leave(ctx context.Context, l *drivers.Lease) error {
 	err := q.sub.Leave(ctx, l)
-	q.first = false
 	switch q.state {
-	case contending:
-		q.shard.mu.Lock()
-		defer q.shard.mu.Unlock()
-		q.shard.advance(q.line)
-		q.state, q.line = idle, nil
+	case refused, contending:
+		q.depart(quit)
 	case granted:
 		if _, err := q.Release(ctx, l); err != nil {
 			return fmt.Errorf("wait: queue: give back what was passed to a client that had left: %w", err)
@@ -353,15 +374,9 @@ func (q *queued) Crash() {
 	if q.sub.topic != nil {
 		q.sub.hub.leave(&q.sub)
 	}
-	switch q.state {
-	case contending, holding, granted:
-		q.shard.mu.Lock()
-		if q.line.front == q { // otherwise its lease has run out, and its place was taken
-			q.shard.advance(q.line)
-		}
-		q.shard.mu.Unlock()
+	if q.state != idle {
+		q.depart(quit)
 	}
-	q.state, q.line = idle, nil
 	if inner, ok := drivers.As[drivers.Crasher](q.Session); ok {
 		inner.Crash()
 	}

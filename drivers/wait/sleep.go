@@ -97,6 +97,25 @@ const (
 	timedOut                // the deadline of the acquisition has passed: the client may not have joined anything
 )
 
+// slot wakes one client. A wake-up waits there until it is received, and another one adds nothing to it.
+type slot chan struct{}
+
+func newSlot() slot { return make(slot, 1) }
+
+func (s slot) fill() {
+	select {
+	case s <- struct{}{}:
+	default:
+	}
+}
+
+func (s slot) drain() {
+	select {
+	case <-s:
+	default:
+	}
+}
+
 // sleeper sleeps on one timer that it reuses. It is the runtime's: an idle process on Linux looks at it in whole
 // milliseconds, so that delays are up to a millisecond too long; package alarm says why it is not used here. It is made
 // at the first sleep, because most clients of an uncontended run never need it.

@@ -246,7 +246,7 @@ func (r *Room) backoff(id int, least, most time.Duration) *backoff {
 
 func (r *Room) subscriber(s drivers.Session, id int) (subscriber, error) {
 	lease, err := r.remainer(s)
-	sub := subscriber{hub: r.hub, lease: lease, woken: make(chan struct{}, 1)}
+	sub := subscriber{hub: r.hub, lease: lease, woken: newSlot()}
 	if r.votes {
 		sub.jitter = r.backoff(id, DefaultBackoffMin, DefaultBackoffMax)
 	}
@@ -278,7 +278,7 @@ func (r *Room) queued(s drivers.Session, id int) (*queued, error) {
 		return nil, err
 	}
 	q := &queued{
-		Session: s, sub: sub, lines: r.lines, max: r.options.HandoverMax, woken: make(chan struct{}, 1),
+		Session: s, sub: sub, lines: r.lines, max: r.options.HandoverMax, state: idle, woken: newSlot(),
 		expires: r.traits.Expires, reentrant: r.traits.Reentrant,
 	}
 	if r.traits.Owned {
