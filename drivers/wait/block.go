@@ -4,7 +4,6 @@ package wait
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -21,6 +20,7 @@ type blocked struct {
 	server drivers.Blocker
 	lease  drivers.Remainer // nil if leases do not end
 	waited bool
+	owes   bool // it was woken for nothing, or may have been: Leave passes the wake-up on
 }
 
 func (b *blocked) Wait(ctx context.Context, l *drivers.Lease) error {
@@ -36,13 +36,11 @@ func (b *blocked) Wait(ctx context.Context, l *drivers.Lease) error {
 		return nil
 	}
 	woken, err := b.server.Block(ctx, l, d)
-	if ctx.Err() != nil || woken && left(l) <= 0 { // woken for nothing: pass the wake-up on
-		err = errors.Join(ctx.Err(), b.rouse(ctx, l))
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-	}
-	if err != nil {
+	b.owes = ctx.Err() != nil || woken && left(l) <= 0
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
 		return fmt.Errorf("wait: block: %w", err)
 	}
 	return nil
@@ -67,23 +65,15 @@ func (b *blocked) rest(ctx context.Context, l *drivers.Lease) (time.Duration, er
 	return d + Grace, nil
 }
 
-// rouse wakes another sleeper, also when ctx is done.
-func (b *blocked) rouse(ctx context.Context, l *drivers.Lease) error {
-	ctx, cancel := outlive(ctx)
-	defer cancel()
-	return b.server.Rouse(ctx, l)
-}
-
-// Leave wakes another sleeper if this client's lease may end before those who asked about an earlier one wake up.
+// Leave wakes another sleeper if this client was woken and did not use that, or if its lease may end before those who
+// asked about an earlier one wake up.
 func (b *blocked) Leave(ctx context.Context, l *drivers.Lease) error {
-	if !b.waited {
+	rouses := b.owes || b.waited && b.lease != nil && l.TTL < MaxSleep
+	b.owes, b.waited = false, false
+	if !rouses {
 		return nil
 	}
-	b.waited = false
-	if b.lease == nil || l.TTL >= MaxSleep {
-		return nil
-	}
-	if err := b.rouse(ctx, l); err != nil {
+	if err := b.server.Rouse(ctx, l); err != nil {
 		return fmt.Errorf("wait: block: %w", err)
 	}
 	return nil

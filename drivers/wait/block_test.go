@@ -21,6 +21,7 @@ type bed struct {
 	tokens chan struct{}
 	roused int
 	err    error // of Block
+	rouse  error // of Rouse
 	late   bool  // a token is handed over at the moment when the sleep ends
 }
 
@@ -60,6 +61,9 @@ func (s sleeper) Block(ctx context.Context, _ *drivers.Lease, d time.Duration) (
 }
 
 func (s sleeper) Rouse(ctx context.Context, _ *drivers.Lease) error {
+	if s.bed.rouse != nil {
+		return s.bed.rouse
+	}
 	s.bed.roused++
 	s.leave()
 	return ctx.Err()
@@ -189,6 +193,33 @@ func TestBlockCancelled(t *testing.T) {
 			t.Errorf("got %+v, %v and %d wake-ups passed on", a, err, b.roused)
 		}
 	})
+}
+
+// A wake-up that could not be passed on is reported, however the wait has ended, and that end stays what it is.
+func TestBlockPassesNothingOn(t *testing.T) {
+	for _, cancelled := range []bool{true, false} {
+		sleeping(t, func(t *testing.T, svc *service, room *wait.Room, b *bed) {
+			svc.hold("k", time.Hour)
+			b.rouse, b.late = errBroken, true
+			c := newSleeper(t, svc, room, 0, b)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			var want error
+			if cancelled {
+				time.AfterFunc(time.Second, cancel)
+				want = context.Canceled
+			} else {
+				c.timeout(time.Second)
+			}
+			if a, err := c.acquire(ctx); a.Held || err != want || !errors.Is(a.Leave, errBroken) {
+				t.Errorf("got %+v, %v; want %v", a, err, want)
+			}
+			b.rouse = nil
+			if err := c.waiter.Leave(t.Context(), &c.lease); err != nil || b.roused > 0 {
+				t.Errorf("later: %v, and %d wake-ups passed on", err, b.roused)
+			}
+		})
+	}
 }
 
 // A waiter that gets the lock for less time than the others sleep makes one of them ask for the lease, because it may
