@@ -38,12 +38,13 @@ type fake struct {
 
 	calls []string
 	held  map[string]bool // owners granted and not released
+	keys  map[string]bool // registered by a listener
 }
 
 func newFakes(n int) *fakes {
 	f := &fakes{nodes: map[string]*fake{}}
 	for _, name := range names(n) {
-		f.nodes[name] = &fake{name: name, held: map[string]bool{}, delay: map[string]time.Duration{}, far: map[int]time.Duration{}}
+		f.nodes[name] = &fake{name: name, held: map[string]bool{}, keys: map[string]bool{}, delay: map[string]time.Duration{}, far: map[int]time.Duration{}}
 	}
 	return f
 }
@@ -99,8 +100,21 @@ type fakeListener struct {
 }
 
 func (l fakeListener) Add(ctx context.Context, key string) error {
+	l.wait(ctx, "add")
+	l.node.register(key, true)
+	return l.Listener.Add(ctx, key)
+}
+
+func (l fakeListener) Remove(ctx context.Context, key string) error {
+	l.wait(ctx, "remove")
+	l.node.register(key, false)
+	return l.Listener.Remove(ctx, key)
+}
+
+// wait lets the node's delay for a request pass.
+func (l fakeListener) wait(ctx context.Context, what string) {
 	l.node.mu.Lock()
-	d := l.node.delay["add"]
+	d := l.node.delay[what]
 	l.node.mu.Unlock()
 	if d > 0 {
 		select {
@@ -108,7 +122,6 @@ func (l fakeListener) Add(ctx context.Context, key string) error {
 		case <-ctx.Done():
 		}
 	}
-	return l.Listener.Add(ctx, key)
 }
 
 type fakeSession struct {
@@ -186,6 +199,18 @@ func (n *fake) took(what string) (count int) {
 	}
 	n.calls = nil
 	return count
+}
+
+func (n *fake) register(key string, added bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.keys[key] = added
+}
+
+func (n *fake) registered(key string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.keys[key]
 }
 
 func (n *fake) owners() int {

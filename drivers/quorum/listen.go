@@ -77,7 +77,8 @@ func (l *listener) open(ctx context.Context, n *node, svc drivers.Service) error
 		return inner.Close()
 	}
 	for _, key := range keys {
-		err = errors.Join(err, inner.Add(ctx, key))
+		_, keyErr := l.settle(ctx, n, key)
+		err = errors.Join(err, keyErr)
 	}
 	return err
 }
@@ -118,12 +119,8 @@ func (l *listener) Add(ctx context.Context, key string) error {
 	l.mu.Unlock()
 	var returned atomic.Bool
 	err := l.s.ask(ctx, l.s.cfg.IO(), l.s.majority, func(ctx context.Context, n *node, _ drivers.Service) error {
-		inner := l.at(n)
-		if inner == nil {
-			return errNotOpen
-		}
-		err := inner.Add(ctx, key)
-		if err == nil && returned.Load() {
+		registered, err := l.settle(ctx, n, key)
+		if registered && returned.Load() {
 			l.heard(n, key)
 		}
 		return err
@@ -140,10 +137,11 @@ func (l *listener) Add(ctx context.Context, key string) error {
 func (l *listener) Remove(ctx context.Context, key string) error {
 	l.forget(key)
 	err := l.s.ask(ctx, l.s.cfg.IO(), l.s.majority, func(ctx context.Context, n *node, _ drivers.Service) error {
-		if inner := l.at(n); inner != nil {
-			return inner.Remove(ctx, key)
+		registered, err := l.settle(ctx, n, key)
+		if registered { // it was added again meanwhile, and this may have come after that
+			l.heard(n, key)
 		}
-		return errNotOpen
+		return err
 	})
 	if err != nil {
 		return fail("unlisten", err)
@@ -151,16 +149,38 @@ func (l *listener) Remove(ctx context.Context, key string) error {
 	return nil
 }
 
+// settle makes a node register a key that is added, and forget one that is not. Requests of several calls may overtake each
+// other on their way to a slow node, so each of them looks again when it has been answered: the last one to have an effect finds
+// what was wanted last.
+func (l *listener) settle(ctx context.Context, n *node, key string) (registered bool, err error) {
+	for {
+		inner, added := l.at(n, key)
+		switch {
+		case inner == nil:
+			return false, errNotOpen
+		case added:
+			err = inner.Add(ctx, key)
+		default:
+			err = inner.Remove(ctx, key)
+		}
+		if _, still := l.at(n, key); err != nil || still == added {
+			return added && err == nil, err
+		}
+	}
+}
+
+// at returns the subscription at a node, nil if there is none, and whether a key is added.
+func (l *listener) at(n *node, key string) (inner drivers.Listener, added bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, added = l.keys[key]
+	return l.nodes[n], added
+}
+
 func (l *listener) forget(key string) {
 	l.mu.Lock()
 	delete(l.keys, key)
 	l.mu.Unlock()
-}
-
-func (l *listener) at(n *node) drivers.Listener {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.nodes[n]
 }
 
 // Close implements drivers.Listener.

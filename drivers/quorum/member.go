@@ -110,7 +110,9 @@ func (m *member) do(b *ballot) (a answer, err error) {
 	defer ctx.stop()
 	if m.inner == nil {
 		if err := m.open(ctx); err != nil {
-			m.dropped = b.owner
+			if b.kind == try {
+				m.dropped = b.owner
+			}
 			return a, err
 		}
 	}

@@ -195,9 +195,9 @@ func (c *session) tell(r request) { c.send(r, c.s.nodeTimeout, false) }
 // send gives a request to the members. A node that has failed and is behind since gets nothing new: a node that hangs
 // must not hold up the others, nor take memory without end.
 func (c *session) send(r request, limit time.Duration, waits bool) (*ballot, error) {
-	room := inboxSize
-	if r.kind == try { // keep half of the inbox for releases
-		room = inboxSize / 2
+	room := inboxSize / 2 // the other half is for releases
+	if r.kind == release {
+		room = inboxSize
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -220,7 +220,9 @@ func (c *session) send(r request, limit time.Duration, waits bool) (*ballot, err
 			b.heard |= 1 << i
 			b.no++
 		case len(m.inbox) >= room:
-			m.unsent = r.owner
+			if r.kind == try { // otherwise the node may have granted the key to this owner
+				m.unsent = r.owner
+			}
 			c.fails(b, i, errBusy)
 		default:
 			m.inbox <- b // only the session sends, so there is still room

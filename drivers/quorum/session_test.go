@@ -352,6 +352,33 @@ func TestHungNodeTakesNoRoom(t *testing.T) {
 	})
 }
 
+// TestRenewalsLeaveRoom renews so often that a node which hangs is behind: the release must reach it all the same, because it
+// has the key.
+func TestRenewalsLeaveRoom(t *testing.T) {
+	in(t, func(t *testing.T) {
+		f := newFakes(3)
+		s := start(t, f, drivers.Config{}).client()
+		l := drivers.Lease{Key: "k", TTL: ttl}
+		held, err := s.Try(t.Context(), &l)
+		must(t, "Try", held, err, true)
+		synctest.Wait()
+		f.each("a", func(n *fake) { n.hangs = true })
+		for range 20 {
+			owned, err := s.(drivers.Renewer).Renew(t.Context(), &l)
+			must(t, "Renew", owned, err, true)
+		}
+		f.each("a", func(n *fake) { n.hangs = false })
+		owned, err := s.Release(t.Context(), &l)
+		must(t, "Release", owned, err, true)
+		time.Sleep(10 * nodeTimeout)
+		for name, n := range f.nodes {
+			if n.owners() > 0 {
+				t.Errorf("node %s has the key %v before its lease ends", name, ttl-10*nodeTimeout)
+			}
+		}
+	})
+}
+
 // TestRenewAndRemaining asks a majority.
 func TestRenewAndRemaining(t *testing.T) {
 	in(t, func(t *testing.T) {
