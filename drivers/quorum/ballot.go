@@ -39,7 +39,13 @@ const (
 	failed         // neither is possible any more, because nodes have not answered
 )
 
-// ballot is one request to all nodes. It outlives the verdict until the last member has reported, and is then reused.
+// ballot is one request to all nodes.
+//
+// The session gives it to the member of each node that has room; a node without room has failed at once (send).
+// Each member reports what its node has answered, or that it has failed (answer), and the votes are judged (decide).
+// As soon as the outcome is certain, the session that waits is told, and collects it; if its time is over before that,
+// the nodes that are missing have failed (collect). Later answers are still counted, for the record.
+// When the last member has reported, the vote is complete (finish), and the ballot is used again (recycle).
 type ballot struct {
 	// Read by the members, constant meanwhile:
 	request
@@ -47,16 +53,14 @@ type ballot struct {
 	limit time.Duration // from start; the session does not wait longer
 
 	// Guarded by the session's mutex:
-	waits   bool   // the session waits for the verdict, and has not collected it
-	heard   uint64 // nodes that are counted, by index
-	silent  uint64 // those of them that have failed
-	yes     int
-	no      int
-	failed  int
-	free    int // nodes that say that the key is free
-	late    int // grants after the verdict
-	out     int // members that have not reported
-	outcome outcome
+	waits    bool // the session waits for the verdict, and has not collected it
+	answered set
+	yes      set // of those that have answered
+	free     set // of those that have said yes: the key is free there
+	failed   set
+	late     int // grants after the verdict
+	out      int // members that have not reported
+	outcome  outcome
 
 	first error // the error that explains the outcome
 	at    int   // its node
@@ -69,39 +73,47 @@ var (
 	errBusy    = &drivers.Error{Class: drivers.ClassTimeout, Op: "node", Err: errors.New("not sent, because earlier requests have had no answer")}
 )
 
-// judge returns the outcome of the votes so far. A refusal does not wait for suspects.
-func (b *ballot) judge(nodes, majority int, suspects uint64) outcome {
-	pending := nodes - b.yes - b.no - b.failed
-	if b.kind == remaining { // needs all answers, unless the key is known to be free
-		switch {
-		case b.free >= majority, pending == 0 && b.yes >= majority:
-			return won
-		case b.yes+pending < majority:
-			return failed
-		}
+// judge returns the outcome of the votes so far.
+func (b *ballot) judge(nodes, majority int, suspects set) outcome {
+	yes, no, pending := b.yes.size(), b.no(), nodes-b.heard().size()
+	canWin := yes+pending >= majority
+	veto := nodes - majority + 1 // as many nodes without a yes rule out a majority
+	if b.all && pending > 0 {
 		return open
 	}
-	veto := nodes - majority + 1
-	switch {
-	case b.all && pending > 0:
-		return open
-	case b.yes >= majority:
-		return won
-	case b.kind == try: // a majority that has answered decides; failures count only if there is none
-		if b.failed >= veto {
+	switch b.kind {
+	case remaining: // needs all answers, unless the key is known to be free
+		switch {
+		case b.free.size() >= majority, yes >= majority && pending == 0:
+			return won
+		case !canWin:
 			return failed
 		}
-		if b.yes+pending >= majority || b.yes+b.no < majority || b.heard|suspects != 1<<nodes-1 {
-			return open
+	case try: // a majority that has answered decides, and does not wait for suspects; failures count only if there is none
+		switch {
+		case yes >= majority:
+			return won
+		case b.failed.size() >= veto:
+			return failed
+		case !canWin && yes+no >= majority && b.heard().with(suspects) == allNodes(nodes):
+			return lost
 		}
-		return lost
-	case b.no >= veto:
-		return lost
-	case b.yes+pending < majority && b.no+pending < veto: // what the failed ones have done is unknown
-		return failed
+	default: // what the nodes that have failed have done is unknown
+		switch {
+		case yes >= majority:
+			return won
+		case no >= veto:
+			return lost
+		case !canWin && no+pending < veto:
+			return failed
+		}
 	}
 	return open
 }
+
+// heard returns the nodes that are counted, and no how many of them have refused.
+func (b *ballot) heard() set { return b.answered.with(b.failed) }
+func (b *ballot) no() int    { return b.answered.size() - b.yes.size() }
 
 // blame records the error that explains a failure: the first that leaves the outcome unknown, otherwise the first.
 func (b *ballot) blame(index int, err error) {
@@ -111,11 +123,14 @@ func (b *ballot) blame(index int, err error) {
 }
 
 func (b *ballot) err(nodes int) error {
-	return fmt.Errorf("%d of %d nodes say yes, %d no, and %d have failed; node %d: %w", b.yes, nodes, b.no, b.failed, b.at+1, b.first)
+	return fmt.Errorf("%d of %d nodes say yes, %d no, and %d have failed; node %d: %w",
+		b.yes.size(), nodes, b.no(), b.failed.size(), b.at+1, b.first)
 }
 
 func (b *ballot) vote() drivers.Vote {
-	return drivers.Vote{Held: b.outcome == won, Yes: b.yes, No: b.no, Failed: b.failed, Late: b.late, Elapsed: time.Since(b.start)}
+	return drivers.Vote{
+		Held: b.outcome == won, Yes: b.yes.size(), No: b.no(), Failed: b.failed.size(), Late: b.late, Elapsed: time.Since(b.start),
+	}
 }
 
 // newBallot returns a recycled ballot, or a new one.
@@ -147,7 +162,7 @@ func (c *session) collect(b *ballot, why error) (outcome, error) {
 	b.waits = false
 	if b.outcome == open {
 		for i := range c.members {
-			if b.heard&(1<<i) == 0 {
+			if !b.heard().has(i) {
 				c.fails(b, i, why)
 			}
 		}
@@ -158,7 +173,7 @@ func (c *session) collect(b *ballot, why error) (outcome, error) {
 	if outcome == failed {
 		err = b.err(len(c.members))
 	}
-	c.silent = (1<<len(c.members) - 1) &^ (b.heard &^ b.silent)
+	c.silent = allNodes(len(c.members)).without(b.answered)
 	if outcome == lost && c.silent != 0 && b.kind == try {
 		c.s.failing(b.key, c.silent)
 	}

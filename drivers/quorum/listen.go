@@ -4,7 +4,6 @@ package quorum
 import (
 	"context"
 	"errors"
-	"math/bits"
 	"sync"
 	"sync/atomic"
 
@@ -13,7 +12,7 @@ import (
 
 // Listen implements drivers.Subscriber. It opens one subscription per node, and needs those of a majority.
 func (s wakingService) Listen(ctx context.Context, wake func(key string)) (drivers.Listener, error) {
-	l := &listener{s: s.service, wake: wake, keys: map[string]uint64{}, nodes: map[*node]drivers.Listener{}}
+	l := &listener{s: s.service, wake: wake, keys: map[string]set{}, nodes: map[*node]drivers.Listener{}}
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
@@ -49,7 +48,7 @@ type listener struct {
 
 	mu     sync.Mutex
 	closed bool
-	keys   map[string]uint64 // added keys, with the nodes that have announced a release, by index
+	keys   map[string]set // added keys, with the nodes that have announced a release
 	nodes  map[*node]drivers.Listener
 }
 
@@ -90,14 +89,14 @@ func (l *listener) heard(n *node, key string) {
 		return
 	}
 	l.mu.Lock()
-	mask, added := l.keys[key]
-	mask |= 1 << (n.number - 1)
-	enough := bits.OnesCount64(mask) >= l.s.majority
+	heard, added := l.keys[key]
+	heard.add(n.number - 1)
+	enough := heard.size() >= l.s.majority
 	if enough {
-		mask = 0
+		heard = 0
 	}
 	if added {
-		l.keys[key] = mask
+		l.keys[key] = heard
 	}
 	l.mu.Unlock()
 	if added && enough {
@@ -209,13 +208,13 @@ func (s *service) join(ctx context.Context, n *node, svc drivers.Service) {
 	}
 }
 
-// failing counts nodes that have not answered an attempt, by index, as if they had announced a release: the key may be
+// failing counts nodes that have not answered an attempt as if they had announced a release: the key may be
 // free there.
-func (s *service) failing(key string, silent uint64) {
+func (s *service) failing(key string, silent set) {
 	for _, l := range s.open() {
 		l.mu.Lock()
-		if mask, added := l.keys[key]; added {
-			l.keys[key] = mask | silent
+		if heard, added := l.keys[key]; added {
+			l.keys[key] = heard.with(silent)
 		}
 		l.mu.Unlock()
 	}

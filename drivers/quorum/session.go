@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/bits"
 	"slices"
 	"sync"
 	"time"
@@ -23,14 +22,14 @@ type session struct {
 	members []*member
 	timer   *time.Timer   // bounds the wait for a verdict
 	verdict chan struct{} // gets a token when the present ballot is decided
-	silent  uint64        // nodes that had not answered when the last verdict was collected, by index
+	silent  set           // nodes that had not answered when the last verdict was collected
 
 	mu       sync.Mutex // guards what follows, and every ballot
 	closed   bool
 	crashed  bool            // what has not been sent will not be sent
 	free     *ballot         // for reuse
 	left     []time.Duration // the answer of each node to the last request for the remaining time
-	suspects uint64          // nodes whose last request has failed, by index
+	suspects set             // nodes whose last request has failed
 	pausing  bool            // the session waits for progress
 	progress chan struct{}
 }
@@ -118,7 +117,7 @@ func (c *session) giveUp(ctx context.Context, r request, late bool, err error) e
 	r.all = true
 	c.ask(ctx, r, c.s.nodeTimeout)
 	switch {
-	case late && len(c.members)-bits.OnesCount64(c.silent) >= c.s.majority && drivers.ClassOf(err) == drivers.ClassTimeout:
+	case late && len(c.members)-c.silent.size() >= c.s.majority && drivers.ClassOf(err) == drivers.ClassTimeout:
 		return nil
 	case c.silent != 0 && drivers.NoEffect(err):
 		err = &drivers.Error{Class: drivers.ClassOther, Op: "release after it", Err: err}
@@ -217,8 +216,7 @@ func (c *session) send(r request, limit time.Duration, waits bool) (*ballot, err
 	for i, m := range c.members {
 		switch {
 		case r.kind == release && m.unsent == r.owner && r.owner != "":
-			b.heard |= 1 << i
-			b.no++
+			b.answered.add(i)
 		case len(m.inbox) >= room:
 			if r.kind == try { // otherwise the node may have granted the key to this owner
 				m.unsent = r.owner
@@ -237,7 +235,7 @@ func (c *session) send(r request, limit time.Duration, waits bool) (*ballot, err
 // crowded reports whether a node that has not failed is behind. The machine may be the reason.
 func (c *session) crowded(room int) bool {
 	for i, m := range c.members {
-		if len(m.inbox) >= room && c.suspects&(1<<i) == 0 {
+		if len(m.inbox) >= room && !c.suspects.has(i) {
 			return !c.closed
 		}
 	}
@@ -266,12 +264,11 @@ func (c *session) pause(room int, limit time.Duration) {
 func (c *session) answer(b *ballot, m *member, a answer, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	bit := uint64(1) << m.index
 	switch {
 	case err != nil:
-		c.suspects |= bit
+		c.suspects.add(m.index)
 	case a.asked:
-		c.suspects &^= bit
+		c.suspects.remove(m.index)
 	}
 	if c.pausing {
 		c.pausing = false
@@ -283,22 +280,11 @@ func (c *session) answer(b *ballot, m *member, a answer, err error) {
 	if a.yes && (b.outcome == lost || b.outcome == failed) {
 		b.late++
 	}
-	if b.heard&bit == 0 {
-		switch {
-		case err != nil:
+	if !b.heard().has(m.index) {
+		if err != nil {
 			c.fails(b, m.index, err)
-		case a.yes:
-			b.heard |= bit
-			b.yes++
-			if b.kind == remaining && b.outcome == open {
-				c.left[m.index] = a.left
-				if a.left == 0 {
-					b.free++
-				}
-			}
-		default:
-			b.heard |= bit
-			b.no++
+		} else {
+			c.counts(b, m.index, a)
 		}
 		c.decide(b)
 	}
@@ -317,11 +303,23 @@ func (c *session) finish(b *ballot) {
 	c.recycle(b)
 }
 
+// counts records what a node has answered.
+func (c *session) counts(b *ballot, index int, a answer) {
+	b.answered.add(index)
+	if a.yes {
+		b.yes.add(index)
+	}
+	if b.kind == remaining && b.outcome == open {
+		c.left[index] = a.left
+		if a.left == 0 {
+			b.free.add(index)
+		}
+	}
+}
+
 // fails records that a node has not answered.
 func (c *session) fails(b *ballot, index int, err error) {
-	b.heard |= 1 << index
-	b.silent |= 1 << index
-	b.failed++
+	b.failed.add(index)
 	b.blame(index, err)
 	c.members[index].node.failure(err)
 }
