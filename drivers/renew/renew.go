@@ -134,14 +134,14 @@ func NewHold(session drivers.Renewer) *Hold {
 func (h *Hold) Lost() <-chan struct{} { return h.told }
 
 // Start makes the scheduler renew l to l.TTL every third of that, counted from began, when the lease began at the earliest:
-// when the Try was sent, not when its answer came. Otherwise a hold that is never renewed would be reported lost after its
+// when the Try was sent, or the request that passed the lock on, not when its answer came. Otherwise a hold that is never renewed would be reported lost after its
 // lease had ended. Until Stop has returned, l and the session belong to the scheduler.
 func (s *Scheduler) Start(h *Hold, l *drivers.Lease, began time.Duration) {
 	every := l.TTL / periods
 	t := Begun(l, began, &s.clock)
 	h.lease, h.term = l, t
 	started := word(t.Due, active|queued)
-	if every == h.every { // otherwise its place in the queue may be too late
+	if every == h.every && t.Due == began+every { // otherwise its place in the queue may be too late
 		if old := h.state.Load(); old&queued != 0 && h.state.CompareAndSwap(old, started) {
 			return
 		}

@@ -385,6 +385,20 @@ func TestValidUntil(t *testing.T) {
 	})
 }
 
+// TestValidUntilIsNear stops a hold, which stays in the queue for a third of its lease, and starts one whose lease ends before
+// that: the loss is told at its end.
+func TestValidUntilIsNear(t *testing.T) {
+	bubble(t, 1, func(b *bench) {
+		h, _ := b.hold(slow(30*sec, false, io.ErrUnexpectedEOF))
+		b.stop(h, false, false)
+		time.Sleep(sec)
+		b.Start(h, &drivers.Lease{TTL: 30 * sec, ValidUntil: time.Now().Add(2 * sec)}, b.clock.Now())
+		b.lostAt(h, 3*sec)
+		b.stop(h, true, false)
+		b.Await(h)
+	})
+}
+
 func TestSlowReplyDelaysNobody(t *testing.T) {
 	bubble(t, 2, func(b *bench) {
 		first, _ := b.hold(slow(8*sec, true, nil))
