@@ -141,7 +141,8 @@ type Renewer interface {
 type Waiter interface {
 	// Wait returns nil when it is worth trying again. That includes having just registered for a wake-up: the caller
 	// must try once more before it sleeps, or it may sleep through a release in between. Wait returns nil at l.Deadline
-	// at the latest, and ctx.Err() when ctx is done.
+	// at the latest, and ctx.Err() when ctx is done. A Wait may acquire the lock, which the next Try confirms: if leases
+	// end, that Try sets ValidUntil, because its caller does not know when the request was sent.
 	Wait(ctx context.Context, l *Lease) error
 
 	// Leave withdraws whatever Wait has registered for l. It is called once after the last Wait of an acquisition,

@@ -113,12 +113,16 @@ func (c *client) sleepWatched(d time.Duration) {
 	}
 }
 
-// leaseBegan returns when the lease of the hold began at the earliest, as far as the client knows.
+// leaseBegan returns when the lease of the hold began at the earliest. A client whose Wait has acquired the lock knows that
+// from ValidUntil, or only that the answer has come.
 func (c *client) leaseBegan() time.Duration {
-	if c.handed {
-		return c.granted
+	switch {
+	case !c.handed:
+		return c.asked
+	case !c.lease.ValidUntil.IsZero():
+		return c.leaseEnd() - c.lease.TTL
 	}
-	return c.asked
+	return c.granted
 }
 
 // awaitRenewal ends a hold that was lost: the client may use the session again once no renewal is under way.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/matrix"
@@ -21,6 +22,7 @@ type able struct {
 	drivers.Service
 	traits              func(*drivers.Traits)
 	try, release, renew func(s drivers.Session, l *drivers.Lease) (bool, error)
+	pass                func(s drivers.Session, from, to *drivers.Lease) (bool, error)
 }
 
 type ableSession struct {
@@ -41,6 +43,8 @@ func (a *able) Session(ctx context.Context, id int) (drivers.Session, error) {
 	return &ableSession{s, a}, err
 }
 
+func (s *ableSession) Unwrap() drivers.Session { return s.Session }
+
 func (s *ableSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	if s.try == nil {
 		return s.Session.Try(ctx, l)
@@ -60,6 +64,10 @@ func (s *ableSession) Renew(ctx context.Context, l *drivers.Lease) (bool, error)
 		return renewal(s.Session, l)
 	}
 	return s.renew(s.Session, l)
+}
+
+func (s *ableSession) Pass(_ context.Context, from, to *drivers.Lease) (bool, error) {
+	return s.pass(s.Session, from, to)
 }
 
 func renewal(s drivers.Session, l *drivers.Lease) (bool, error) {
@@ -213,6 +221,39 @@ func TestWatchdogCountsFromTheRequest(t *testing.T) {
 		}}
 	}, func(t *testing.T, r *results.Record) {
 		if n := r.Counts; n.Acquired < 50 || n.LostRenewal < n.Acquired-3 || r.Safety.Violations != 0 {
+			t.Errorf("counts %+v, safety %+v", n, r.Safety)
+		}
+	})
+}
+
+// TestWatchdogCountsFromThePass has the same for locks that are passed on: their leases began when that was asked for.
+func TestWatchdogCountsFromThePass(t *testing.T) {
+	p := overlong()
+	p.Wait, p.Handover, p.HandoverMax, p.Hold = wait.Queue, wait.HandoverSwap, wait.DefaultHandoverMax, 20*ms
+	bubble(t, p, func(svc drivers.Service) drivers.Service {
+		var passed sync.Map // owners
+		sub, _ := drivers.As[drivers.Subscriber](svc)
+		slow := &able{Service: svc, pass: func(s drivers.Session, from, to *drivers.Lease) (bool, error) {
+			if owned, err := s.Release(context.Background(), from); !owned || err != nil {
+				return owned, err
+			}
+			held, err := s.Try(context.Background(), to)
+			passed.Store(to.Owner, true)
+			time.Sleep(5 * ms)
+			return held, err
+		}, renew: func(s drivers.Session, l *drivers.Lease) (bool, error) {
+			if _, hangs := passed.Load(l.Owner); !hangs {
+				return renewal(s, l)
+			}
+			time.Sleep(50 * ms)
+			return false, io.ErrUnexpectedEOF
+		}}
+		return struct {
+			*able
+			drivers.Subscriber
+		}{slow, sub}
+	}, func(t *testing.T, r *results.Record) {
+		if n := r.Counts; n.LostRenewal < 40 || n.LostRenewal > n.Acquired*2/3 || r.Safety.Violations != 0 {
 			t.Errorf("counts %+v, safety %+v", n, r.Safety)
 		}
 	})

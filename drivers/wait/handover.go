@@ -12,12 +12,18 @@ import (
 // often in a row, because clients of other processes get no turn meanwhile.
 func (q *queued) Release(ctx context.Context, l *drivers.Lease) (owned bool, err error) {
 	if to := q.BeginRelease(l); to != nil {
-		owned, err = q.passer.Pass(ctx, l, to)
+		owned, err = q.pass(ctx, l, to)
 	} else {
 		owned, err = q.Session.Release(ctx, l)
 	}
 	q.EndRelease(ctx, l, owned, err)
 	return owned && err == nil, err
+}
+
+// pass passes the lock on. A panic of the driver counts as no answer, so that the heir does not wait for one.
+func (q *queued) pass(ctx context.Context, l, to *drivers.Lease) (owned bool, err error) {
+	defer drivers.Catch(&err)
+	return q.passer.Pass(ctx, l, to)
 }
 
 // BeginRelease implements Lined.
@@ -94,6 +100,9 @@ func (q *queued) passed(owned bool) {
 	next := q.heir
 	if owned {
 		next.on(pass)
+		if l := next.lease; next.expires && l.ValidUntil.IsZero() { // it does not know when this was asked for
+			l.ValidUntil = q.lines.clock.Time(next.sent + l.TTL)
+		}
 		if ln := q.line; ln != nil {
 			ln.front, next.line = next, ln
 			ln.passes++

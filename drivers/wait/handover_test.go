@@ -211,6 +211,48 @@ func TestPassUnheard(t *testing.T) {
 	}
 }
 
+// A driver that panics while it passes a lock on has given no answer either: the next client does not wait for one.
+func TestPassPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		svc := newService()
+		svc.owned = true
+		svc.passing = func(*session, *drivers.Lease) (bool, error) { panic("planted") }
+		room := newRoom(t, wait.Queue, svc, swap)
+		defer closeRoom(t, room)
+		a, b := newClient(t, svc, room, 0, "k"), newClient(t, svc, room, 1, "k")
+		a.must(t)
+		var all sync.WaitGroup
+		all.Go(func() { b.must(t) })
+		synctest.Wait()
+		if owned, err := a.use.Release(t.Context(), &a.lease); owned || drivers.ClassOf(err) != drivers.ClassPanic {
+			t.Errorf("Release = %v, %v", owned, err)
+		}
+		all.Wait()
+	})
+}
+
+// A lock that is passed on is valid for a lease from when that was asked for, which its new holder learns from ValidUntil.
+func TestPassTellsTheLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		svc := newService()
+		svc.owned = true
+		slowPass(svc, time.Second)
+		room := newRoom(t, wait.Queue, svc, swap)
+		defer closeRoom(t, room)
+		a, b := newClient(t, svc, room, 0, "k"), newClient(t, svc, room, 1, "k")
+		a.must(t)
+		var all sync.WaitGroup
+		all.Go(func() { b.must(t) })
+		time.Sleep(time.Second)
+		want := time.Now().Add(b.lease.TTL)
+		a.free(t)
+		all.Wait()
+		if !b.lease.ValidUntil.Equal(want) {
+			t.Errorf("valid until %v, want %v", b.lease.ValidUntil, want)
+		}
+	})
+}
+
 // While a Pass is slow, the releaser's lease runs out, and another client takes its place. The line must not have two
 // fronts that believe each other gone.
 func TestPassOutlastsTheLease(t *testing.T) {
