@@ -95,6 +95,33 @@ func TestRetries(t *testing.T) {
 	}
 }
 
+// A lock that a wait has acquired is valid for a lease from the library's last attempt, which its caller cannot know.
+func TestWaitTellsTheLease(t *testing.T) {
+	svc := openWith(t, drivers.Config{Params: map[string]string{"retry": "linear", "retry-min": "1ms", "retry-limit": "2"}})
+	holder, waiter := sessionOf(t, svc, 0), sessionOf(t, svc, 1)
+	held, next := &drivers.Lease{Key: "k", TTL: time.Minute}, &drivers.Lease{Key: "k", TTL: time.Minute}
+	if got, err := holder.Try(t.Context(), held); !got || err != nil {
+		t.Fatal(got, err)
+	}
+	if err := waiter.(drivers.Waiter).Wait(t.Context(), next); err != nil { // three attempts
+		t.Fatal(err)
+	}
+	asked := time.Now()
+	if owned, err := holder.Release(t.Context(), held); !owned || err != nil {
+		t.Fatal(owned, err)
+	}
+	if err := waiter.(drivers.Waiter).Wait(t.Context(), next); err != nil {
+		t.Fatal(err)
+	}
+	won := time.Now()
+	if got, err := waiter.Try(t.Context(), next); !got || err != nil {
+		t.Fatal(got, err)
+	}
+	if until := next.ValidUntil; until.Before(asked.Add(next.TTL)) || until.After(won.Add(next.TTL)) {
+		t.Errorf("asked at %v, answered at %v, and valid until %v", asked, won, until)
+	}
+}
+
 // Each locker has its own client, and the sessions take turns.
 func TestLockers(t *testing.T) {
 	svc := openWith(t, drivers.Config{Lockers: 2})

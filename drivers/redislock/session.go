@@ -4,6 +4,7 @@ package redislock
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/bsm/redislock"
 
@@ -69,11 +70,13 @@ func (s *session) Renew(ctx context.Context, l *drivers.Lease) (bool, error) {
 		return false, fail("renew", err)
 	}
 	lock, err := s.lock(l)
+	sent := time.Now()
 	if err == nil {
 		err = lock.Refresh(redis.Calling(ctx), ttl, nil)
 	}
 	switch {
 	case err == nil:
+		l.ValidUntil = sent.Add(l.TTL) // Wait has set an earlier one
 		return true, nil
 	case errors.Is(err, redislock.ErrNotObtained):
 		return false, nil
@@ -100,10 +103,11 @@ func (w *waiter) Wait(ctx context.Context, l *drivers.Lease) error {
 	}
 	defer cancel()
 	own := drivers.Lease{Key: l.Key, TTL: l.TTL, Owner: w.owners.Next()}
-	lock, err := w.obtain(limited, &own, w.retry())
+	retry := &timed{w.retry(), time.Now()}
+	lock, err := w.obtain(limited, &own, retry)
 	switch {
 	case err == nil:
-		own.Aux = lock
+		own.Aux, own.ValidUntil = lock, retry.next.Add(l.TTL)
 		w.won = own
 		return nil
 	case errors.Is(err, redislock.ErrNotObtained), err == context.DeadlineExceeded && ctx.Err() == nil:
@@ -114,6 +118,18 @@ func (w *waiter) Wait(ctx context.Context, l *drivers.Lease) error {
 		return ctx.Err()
 	}
 	return fail("wait", err)
+}
+
+// timed is a strategy that notes when the library's next attempt begins at the earliest.
+type timed struct {
+	redislock.RetryStrategy
+	next time.Time
+}
+
+func (t *timed) NextBackoff() time.Duration {
+	d := t.RetryStrategy.NextBackoff()
+	t.next = time.Now().Add(d)
+	return d
 }
 
 // giveUp releases what may or may not be held, best effort.
@@ -130,7 +146,7 @@ func (w *waiter) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 		return w.session.Try(ctx, l)
 	}
 	l.Reset()
-	l.Owner, l.Aux = w.won.Owner, w.won.Aux
+	l.Owner, l.ValidUntil, l.Aux = w.won.Owner, w.won.ValidUntil, w.won.Aux
 	w.won = drivers.Lease{}
 	return true, nil
 }
