@@ -18,6 +18,7 @@ type Figures struct {
 	Latency   map[Metric]Latency
 	Fairness  *Fairness
 	Safety    *Safety
+	Breaches  int64 // of exclusion; see Record.Breaches
 	Cost      *Cost
 	Bound     *Bound
 	Generator *Generator
@@ -27,12 +28,12 @@ type Figures struct {
 
 // Figures returns the measurements of r.
 func (r *Record) Figures() Figures {
-	return Figures{r.Throughput(), r.Elapsed, &r.Counts, r.Latency, &r.Fairness, &r.Safety, &r.Cost, &r.Bound, &r.Generator, r.Thread, r.wanting()}
+	return Figures{r.Throughput(), r.Elapsed, &r.Counts, r.Latency, &r.Fairness, &r.Safety, r.Breaches(), &r.Cost, &r.Bound, &r.Generator, r.Thread, r.wanting()}
 }
 
 // Figures returns the measurements of c: the rate is the median trial's, Elapsed the first one's.
 func (c *Cell) Figures() Figures {
-	return Figures{c.Rate.Median, c.First().Elapsed, &c.Counts, c.Latency, &c.Fairness, &c.Safety, &c.Cost, &c.Bound, &c.Generator, c.Thread,
+	return Figures{c.Rate.Median, c.First().Elapsed, &c.Counts, c.Latency, &c.Fairness, &c.Safety, c.Breaches(), &c.Cost, &c.Bound, &c.Generator, c.Thread,
 		int(sumOf(c.Trials, func(r *Record) int64 { return int64(r.wanting()) }))}
 }
 
@@ -72,7 +73,7 @@ func (k *ClassCell) Figures() Figures {
 // Efficiency returns the throughput as a share of the bound. It is NaN if there is no bound, or if several clients held a key at
 // once: what one holder a key can reach says nothing of several.
 func (f Figures) Efficiency() float64 {
-	if f.Bound.LocksPerS <= 0 || f.Safety.Breaches() > 0 {
+	if f.Bound.LocksPerS <= 0 || f.Breaches > 0 {
 		return math.NaN()
 	}
 	return f.Bound.Efficiency

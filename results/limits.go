@@ -226,7 +226,7 @@ func (f Figures) limit(r *Record, window time.Duration) Limit {
 		l.Stuck = 0
 	}
 	switch {
-	case f.Safety.Breaches() > 0:
+	case f.Breaches > 0:
 		l.By = ""
 		return l
 	case window <= 0 || f.Rate <= 0 || f.Latency[Release].Count+f.Latency[Hold].Count == 0:

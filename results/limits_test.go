@@ -376,7 +376,7 @@ func TestBeaten(t *testing.T) {
 		if got := c.Beaten(); got != want {
 			t.Errorf("%v of the bound: beaten %t", efficiency, got)
 		}
-		c.Safety.Violations = 1
+		c.First().Safety.Violations = 1
 		if e := c.Figures().Efficiency(); !math.IsNaN(e) || c.Beaten() {
 			t.Errorf("%v of the bound with two holders at once: efficiency %v, beaten %t", efficiency, e, c.Beaten())
 		}

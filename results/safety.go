@@ -59,10 +59,12 @@ type Violation struct {
 	Overlap  time.Duration `json:"overlap_ns"` // 0 if it had not ended with the run
 }
 
-// Breaches returns how often mutual exclusion was broken at least, those times left out that the plan has asked for. One breach
-// can be seen by several witnesses (an overlap of two holds, a lock lost early, a fencing token that goes back, a lost
-// update), so it is the count of the one that saw most.
-func (s Safety) Breaches() int64 {
+// Breaches returns how often exclusion was broken at least, those times left out that the plan has asked for. One breach can be
+// seen by several witnesses (an overlap of two holds, a lock lost early, a fencing token that goes back, a lost update), so it
+// is the count of the one that saw most. Of a lock that only its holder can release, a wrong release is another: it takes the
+// lock from a client that holds it.
+func (r *Record) Breaches() int64 {
+	s := r.Safety
 	n := s.Violations - s.Overstayed
 	if s.Violations == 0 {
 		n = s.LostUpdates
@@ -70,38 +72,25 @@ func (s Safety) Breaches() int64 {
 	if s.Explained == "" {
 		n = max(n, s.LostEarly, s.FenceRegress)
 	}
+	if r.Traits.Owned {
+		n = max(n, s.WrongReleases)
+	}
 	return max(0, n)
 }
 
-// MaxRate returns the highest share of violations among watched grants that a trial without one leaves possible, with 95 %
-// confidence: 3/n for n watched grants, if they are independent (the rule of three; Hanley and Lippman-Hand, "If nothing
-// goes wrong, is everything all right?", JAMA 249, 1983). It is false if there is no such bound: the oracle was off, too
-// few grants were watched or nobody knows how many, or exclusion was broken.
-func (s Safety) MaxRate() (rate float64, ok bool) {
-	if !s.Checked || s.Violations > 0 || s.Breaches() > 0 || s.Power == nil || s.Power.Watched <= 3 {
-		return 0, false
-	}
-	return 3 / float64(s.Power.Watched), true
-}
+// Breaches adds up those of the trials, each judged by its own witnesses.
+func (c *Cell) Breaches() int64 { return sumOf(c.Trials, (*Record).Breaches) }
 
-// Broken returns how often a lock with those traits has broken exclusion at least, if it claims that: see Breaches. For a
-// lock that also claims that only its holder can release it, wrong releases are another witness, because each of them takes
-// the lock from a client that holds it. A lock without that claim admits them.
-func (t Traits) Broken(s Safety) int64 {
-	switch {
-	case !t.Exclusive:
+// Broken returns how often the lock has broken the exclusion that it claims; 0 of one that claims none.
+func (r *Record) Broken() int64 {
+	if !r.Traits.Exclusive {
 		return 0
-	case t.Owned:
-		return max(s.Breaches(), s.WrongReleases)
 	}
-	return s.Breaches()
+	return r.Breaches()
 }
-
-// Broken returns how often the lock has broken the exclusion that it claims; see Traits.Broken.
-func (r *Record) Broken() int64 { return r.Traits.Broken(r.Safety) }
 
 // Broken returns how often the lock has broken the exclusion that it claims, in all trials.
-func (c *Cell) Broken() int64 { return c.First().Traits.Broken(c.Safety) }
+func (c *Cell) Broken() int64 { return sumOf(c.Trials, (*Record).Broken) }
 
 // Violated reports whether the lock has failed: it claims to exclude, and exclusion was broken in a way that the plan had
 // not asked for.
@@ -109,6 +98,28 @@ func (r *Record) Violated() bool { return r.Broken() > 0 }
 
 // Violated reports whether the lock has failed in any trial.
 func (c *Cell) Violated() bool { return c.Broken() > 0 }
+
+// MaxRate returns the highest share of violations among watched grants that no violation leaves possible, with 95 %
+// confidence: 3/n for n watched grants, if they are independent (the rule of three; Hanley and Lippman-Hand, "If nothing
+// goes wrong, is everything all right?", JAMA 249, 1983). It is false if there is no such bound: the oracle was off, too
+// few grants were watched or nobody knows how many, or exclusion was broken.
+func (f Figures) MaxRate() (rate float64, ok bool) {
+	s := f.Safety
+	if !s.Checked || s.Violations > 0 || f.Breaches > 0 || s.Power == nil || s.Power.Watched <= 3 {
+		return 0, false
+	}
+	return 3 / float64(s.Power.Watched), true
+}
+
+// LostUpdates returns how many updates were lost in the trials that no planted violations explain.
+func (c *Cell) LostUpdates() int64 {
+	return sumOf(c.Trials, func(r *Record) int64 {
+		if r.Safety.onlyPlanted() {
+			return 0
+		}
+		return r.Safety.LostUpdates
+	})
+}
 
 func sumSafety(trials []*Record) Safety {
 	sum := Safety{Checked: true}
@@ -165,5 +176,5 @@ func (p *Power) plus(q *Power) *Power {
 	}
 }
 
-// OnlyPlanted reports whether there were violations, and all were such as the plan had asked for (-overstay).
-func (s Safety) OnlyPlanted() bool { return s.Violations > 0 && s.Violations == s.Overstayed }
+// onlyPlanted reports whether there were violations, and all were such as the plan had asked for (-overstay).
+func (s Safety) onlyPlanted() bool { return s.Violations > 0 && s.Violations == s.Overstayed }

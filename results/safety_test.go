@@ -27,11 +27,11 @@ func TestBreaches(t *testing.T) {
 		{"explained", Safety{Checked: true, Grants: 1000, LostEarly: 7, FenceRegress: 2, Explained: "restart", Power: power(300)}, 0, 0.01},
 		{"violations, the rest explained", Safety{Checked: true, Grants: 1000, Violations: 1, LostEarly: 7, Explained: "restart"}, 1, 0},
 	} {
-		rate, ok := tc.safety.MaxRate()
-		if n := tc.safety.Breaches(); n != tc.breaches || rate != tc.rate || ok != (tc.rate > 0) {
+		r := &Record{Safety: tc.safety}
+		rate, ok := r.Figures().MaxRate()
+		if n := r.Breaches(); n != tc.breaches || rate != tc.rate || ok != (tc.rate > 0) {
 			t.Errorf("%s: %d breaches, bound %v, %v; want %d, %v", tc.name, n, rate, ok, tc.breaches, tc.rate)
 		}
-		r := &Record{Safety: tc.safety}
 		if r.Violated() {
 			t.Errorf("%s: violated by a lock that claims nothing", tc.name)
 		}
@@ -69,10 +69,50 @@ func TestSumOfSafety(t *testing.T) {
 		t.Errorf("power %+v, want none", sum.Power)
 	}
 	excused := Safety{LostEarly: 5, Explained: "restart"}
-	if sum := sumSafety([]*Record{trial(excused), trial(Safety{})}); sum.LostEarly != 5 || sum.Breaches() != 0 {
-		t.Errorf("%+v, want no breach", sum)
+	if sum := sumSafety([]*Record{trial(excused), trial(Safety{})}); sum.LostEarly != 5 || sum.Explained == "" {
+		t.Errorf("%+v, want what is explained", sum)
 	}
-	if sum := sumSafety([]*Record{trial(excused), trial(Safety{LostEarly: 2})}); sum.LostEarly != 2 || sum.Breaches() != 2 {
+	if sum := sumSafety([]*Record{trial(excused), trial(Safety{LostEarly: 2})}); sum.LostEarly != 2 || sum.Explained != "" {
 		t.Errorf("%+v, want the two that nothing explains", sum)
+	}
+}
+
+// TestBreachesOfCell: no trial excuses another, and wrong releases of an owned lock count in all that is said of a cell.
+func TestBreachesOfCell(t *testing.T) {
+	planted := Safety{Violations: 6, Overstayed: 6, LostUpdates: 3}
+	for _, tc := range []struct {
+		name      string
+		trials    []Safety
+		breaches  int64
+		witnessed int64 // lost updates that are evidence
+		bounded   bool
+	}{
+		{"planted alone", []Safety{planted, {}}, 0, 0, false},
+		{"lost updates beside planted violations", []Safety{planted, {LostUpdates: 5}}, 5, 5, false},
+		{"wrong releases", []Safety{{WrongReleases: 4}, {}}, 4, 0, false},
+		{"other witnesses in each", []Safety{{Violations: 2}, {LostEarly: 3}, {FenceRegress: 1}}, 6, 0, false},
+		{"explained in one trial", []Safety{{LostEarly: 5, Explained: "restart"}, {LostEarly: 2}}, 2, 0, false},
+		{"sound", []Safety{{}, {}}, 0, 0, true},
+	} {
+		var recs []*Record
+		for i, s := range tc.trials {
+			r := sample()
+			s.Checked, s.Grants, s.Power = true, 100, &Power{Watched: 50}
+			r.Partial = ""
+			r.ID, r.Trial, r.Safety = string(rune('a'+i)), i+1, s
+			r.Traits.Exclusive, r.Traits.Owned = true, true
+			recs = append(recs, r)
+		}
+		cells, err := Group(recs)
+		if err != nil || len(cells) != 1 {
+			t.Fatalf("%s: %d cells, %v", tc.name, len(cells), err)
+		}
+		c := cells[0]
+		if _, bound := c.Figures().MaxRate(); c.Breaches() != tc.breaches || c.Broken() != tc.breaches || bound != tc.bounded {
+			t.Errorf("%s: %d breaches, bound %v; want %d, %v", tc.name, c.Breaches(), bound, tc.breaches, tc.bounded)
+		}
+		if c.LostUpdates() != tc.witnessed {
+			t.Errorf("%s: %d lost updates, want %d", tc.name, c.LostUpdates(), tc.witnessed)
+		}
 	}
 }

@@ -79,7 +79,7 @@ func TestFalseGrants(t *testing.T) {
 		if s.LostEarly != lies {
 			t.Errorf("%d locks lost early, after %d wrong grants", s.LostEarly, lies)
 		}
-		if rate, ok := s.MaxRate(); ok {
+		if rate, ok := r.Figures().MaxRate(); ok {
 			t.Errorf("a bound of %v in spite of that", rate)
 		}
 	})
@@ -105,7 +105,7 @@ func TestUncontended(t *testing.T) {
 	bubble(t, p, func(svc drivers.Service) drivers.Service {
 		return &distant{Service: svc, trip: ms / 10, every: 100}
 	}, func(t *testing.T, r *results.Record) {
-		if rate, ok := r.Safety.MaxRate(); ok || r.Violated() {
+		if rate, ok := r.Figures().MaxRate(); ok || r.Violated() {
 			t.Errorf("violated %v, bound %v of %+v, though nobody was refused", r.Violated(), rate, r.Safety)
 		}
 		if *r.Safety.Power != (results.Power{}) || r.Safety.Grants < 1000 {
@@ -136,7 +136,7 @@ func TestSampledHolds(t *testing.T) {
 				return &distant{Service: svc, trip: ms / 10}
 			}, func(t *testing.T, r *results.Record) {
 				w := r.Safety.Power
-				rate, ok := r.Safety.MaxRate()
+				rate, ok := r.Figures().MaxRate()
 				if !ok || rate != 3/float64(w.Watched) || r.Violated() || r.Safety.LostEarly != 0 {
 					t.Errorf("bound %v, %v, safety %+v", rate, ok, r.Safety)
 				}
@@ -211,7 +211,7 @@ func TestLocalRefusals(t *testing.T) {
 		bubble(t, p, func(svc drivers.Service) drivers.Service {
 			return &distant{Service: svc, trip: ms / 10}
 		}, func(t *testing.T, r *results.Record) {
-			if _, ok := r.Safety.MaxRate(); ok != (lockers > 1) || r.Violated() {
+			if _, ok := r.Figures().MaxRate(); ok != (lockers > 1) || r.Violated() {
 				t.Errorf("%d lines: safety %+v, power %+v", lockers, r.Safety, *r.Safety.Power)
 			}
 		})

@@ -63,7 +63,7 @@ type Limit struct {
 	Reason    Reason // of Inconclusive, else empty
 	Why       string // in words, or what else is to be said of the value
 
-	safety results.Safety
+	exclusion string // what is to be said of it where no threshold is judged
 }
 
 // CheckCells judges cells by thresholds, none of which may be relative (Threshold.Relative). Missing are cells that were
@@ -84,7 +84,7 @@ func CheckCells(cells []*results.Cell, thresholds []Threshold, missing []string)
 	}
 	judged := 0
 	for i, cell := range cells {
-		one := CheckedCell{Cell: cell, Label: labels[i], Limits: []Limit{safetyOf(cell)}}
+		one := CheckedCell{Cell: cell, Label: labels[i], Limits: []Limit{safetyOf(cell, partial[cell])}}
 		for j := range thresholds {
 			one.Limits = append(one.Limits, limitOf(&thresholds[j], cell, partial[cell]))
 		}
@@ -120,9 +120,9 @@ func (l *Limit) Name() string {
 func (l *Limit) Sentence() string {
 	if l.Threshold == nil {
 		if l.Why == "" {
-			return view.SafetyLine(l.safety)
+			return l.exclusion
 		}
-		return view.SafetyLine(l.safety) + ": " + l.Why
+		return l.exclusion + ": " + l.Why
 	}
 	t, unit := l.Threshold, l.Threshold.Figure.Unit
 	value, bound := unit.Format(l.Value), "at most "
@@ -211,19 +211,23 @@ func whole(cells []*results.Cell) (kept []*results.Cell, partial map[*results.Ce
 	return kept, partial
 }
 
-// safetyOf judges whether the lock of a cell excluded.
-func safetyOf(c *results.Cell) Limit {
-	l := Limit{Verdict: Passed, Value: math.NaN(), safety: c.Safety}
+// safetyOf judges whether the lock of a cell excluded. Records that ended early are witnesses too.
+func safetyOf(c *results.Cell, partial []*results.Record) Limit {
+	l := Limit{Verdict: Passed, Value: math.NaN(), exclusion: view.SafetyLine(c)}
+	early := &results.Cell{Trials: partial}
 	switch {
 	case c.Violated():
 		l.Verdict = Violated
-		l.Why = view.OtherWitnesses(c.Safety)
+		l.Why = view.OtherWitnesses(c)
+	case early.Violated():
+		l.Verdict = Violated
+		l.Why = format.Plural(early.Broken(), "violation") + " in trials that ended early"
 	case !c.First().Traits.Exclusive:
 		l.cannot(Unclaimed, "the design does not claim it")
 	case c.Partial() != "":
 		l.cannot(Partial, endedEarly(c))
 	default:
-		if _, ok := c.Safety.MaxRate(); !ok {
+		if _, ok := c.Figures().MaxRate(); !ok {
 			l.cannot(Unmeasured, "") // the sentence about the safety has the reason
 		}
 	}

@@ -127,6 +127,12 @@ func TestCheckOfTheWhole(t *testing.T) {
 		first   string // limit
 	}{
 		{"nothing asked", []*results.Record{of(1, 1000, nothing)}, "", nil, "", nil, ""},
+		{"nothing asked, and violated by a trial that ended early", []*results.Record{of(1, 1000, nothing), of(1, 1000, func(r *results.Record) { violate(r); r.Partial = "interrupted" })},
+			"", nil, Violated, nil, "mutual exclusion: 0 violations in 100,000 grants, 50,000 watched (< 6.0e-5 each, 95 %): 3 violations in trials that ended early"},
+		{"wrong releases of an owned lock", []*results.Record{of(1, 1000, func(r *results.Record) { r.Traits.Owned, r.Safety.WrongReleases = true, 3 })},
+			"violations>0", nil, Violated, nil, "mutual exclusion: 0 violations in 100,000 grants, 50,000 watched: 3 wrong releases"},
+		{"wrong releases of a lock that anybody may release", []*results.Record{of(1, 1000, func(r *results.Record) { r.Safety.WrongReleases = 3 })},
+			"violations>0", nil, Passed, nil, "violations 0, at most 0"},
 		{"nothing asked, and violated", []*results.Record{of(1, 1000, violate)}, "", nil, Violated, nil, "mutual exclusion: 3 violations"},
 		{"nothing asked, and partial", []*results.Record{of(1, 1000, func(r *results.Record) { r.Partial = "interrupted" })}, "", nil, "", nil, ""},
 		{"all pass", []*results.Record{of(1, 1000, nothing), of(2, 2000, nothing)}, "locks/s<1k", nil, Passed, nil, "locks/s 1,000"},

@@ -73,6 +73,8 @@ type Comparison struct {
 	Tests      int  // figures that were tested against relative thresholds, for which Holm's correction was made
 	Paired     bool // the trials of both sides took turns in one run, and were compared pair by pair
 	Verdict    Verdict
+
+	broken int // cells of Added whose locks broke the exclusion that they claim
 }
 
 // Side is one of the two sets of records.
@@ -91,6 +93,8 @@ type Cell struct {
 	Notes      []string // what holds for this cell alone
 	Figures    []Result // those of the thresholds first
 	Verdict    Verdict
+
+	head []*results.Record // those that ended early included
 }
 
 // Result is one figure of one cell.
@@ -119,8 +123,8 @@ func (r Result) Guessed() bool {
 // names, and if they ran on the same kind of server; or, where the records of both sides are those of runs that compared
 // two configurations (results.Record.Side), by their place in those runs. There the trials of both sides took turns, and are
 // compared pair by pair (stats.ComparePairs); else each side is taken as a whole (stats.Compare). A cell that only the base has makes the
-// whole inconclusive, as a head that fails to run it would pass otherwise; one that only the head has does not. The error
-// says what is wrong with the Options, or, if no cell has a partner, in what the nearest two differ.
+// whole inconclusive, as a head that fails to run it would pass otherwise; one that only the head has is not judged, but for
+// violations, which need no base. The error says what is wrong with the Options, or, if no cell has a partner, in what the nearest two differ.
 //
 // What Alpha promises: if nothing has become of any figure from base to head, the whole comparison reports a regression
 // against its relative thresholds with probability Alpha at the most, however many cells and thresholds there are. It is
@@ -162,6 +166,11 @@ func (o *Options) applyDefaults() error {
 	return nil
 }
 
+// judgesViolations reports whether one of the thresholds is about violations.
+func (o *Options) judgesViolations() bool {
+	return len(o.Thresholds) == 0 || slices.ContainsFunc(o.Thresholds, func(t Threshold) bool { return t.Figure.Name == "violations" })
+}
+
 // side returns what is to be said of a side as a whole.
 func (s side) side() Side {
 	partial := func(r *results.Record) bool { return r.Partial != "" }
@@ -182,11 +191,15 @@ func (c *Comparison) fill(pairs []cellPair, o Options) {
 			if n := number(p.head.all(), (*results.Record).Violated); n > 0 {
 				c.Notes = append(c.Notes, fmt.Sprintf("%s, which only the head has: mutual exclusion was violated in %d of %s, though the design claims it",
 					labels[i], n, format.Plural(len(p.head.all()), "trial")))
+				if o.judgesViolations() {
+					c.broken++
+					c.Verdict = Regressed
+				}
 			}
 			continue
 		}
 		c.Paired = p.paired
-		d := &draft{cellPair: p, cell: &Cell{Label: labels[i], Base: p.base.whole, Head: p.head.whole}}
+		d := &draft{cellPair: p, cell: &Cell{Label: labels[i], Base: p.base.whole, Head: p.head.whole, head: p.head.all()}}
 		c.Base.Trials += len(p.base.whole)
 		c.Head.Trials += len(p.head.whole)
 		var notes []string

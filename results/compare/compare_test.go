@@ -317,17 +317,22 @@ func TestNoClaim(t *testing.T) {
 	partial := claims(false, 0)
 	partial[0].Partial, partial[0].Safety.Violations = "interrupted", 1
 	const note = "violations is not judged: the head does not claim mutual exclusion"
+	wrong := func(owned bool) []*results.Record {
+		return each(claims(true, 0), func(r *results.Record) { r.Traits.Owned, r.Safety.WrongReleases = owned, 3 })
+	}
 	for name, c := range map[string]struct {
 		base, head []*results.Record
 		verdict    Verdict
 		said       bool
 	}{
-		"none claims it":               {claims(false, 0), claims(false, 7), Unchanged, true},
-		"the base claims it":           {claims(true, 0), claims(false, 7), Unchanged, true},
-		"it, and a trial ended early":  {claims(true, 0), partial, Unchanged, true},
-		"the head claims it":           {claims(false, 7), claims(true, 1), Regressed, false},
-		"both claim it":                {claims(true, 0), claims(true, 1), Regressed, false},
-		"the head claims and keeps it": {claims(false, 0), claims(true, 0), Unchanged, false},
+		"wrong releases of an owned lock":   {claims(true, 0), wrong(true), Regressed, false},
+		"wrong releases of one that is not": {claims(true, 0), wrong(false), Unchanged, false},
+		"none claims it":                    {claims(false, 0), claims(false, 7), Unchanged, true},
+		"the base claims it":                {claims(true, 0), claims(false, 7), Unchanged, true},
+		"it, and a trial ended early":       {claims(true, 0), partial, Unchanged, true},
+		"the head claims it":                {claims(false, 7), claims(true, 1), Regressed, false},
+		"both claim it":                     {claims(true, 0), claims(true, 1), Regressed, false},
+		"the head claims and keeps it":      {claims(false, 0), claims(true, 0), Unchanged, false},
 	} {
 		for _, on := range []string{"violations>0", DefaultThresholds, "violations>0,violations>+5%,lost-updates>0,lost-early>0,fence-regress>0"} {
 			o := Options{Thresholds: thresholds(t, on)}

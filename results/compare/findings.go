@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/stats"
@@ -142,6 +143,9 @@ func (c *Comparison) Headline() string {
 	if n := len(c.Missing); n > 0 {
 		text += " · " + format.Plural(n, "cell") + " only in the base"
 	}
+	if c.broken > 0 {
+		text += " · mutual exclusion violated in " + format.Plural(c.broken, "cell") + " only in the head"
+	}
 	if c.Verdict.passed() && within > 0 {
 		text += " · " + format.Plural(within, "figure") + " worse within the limit"
 	}
@@ -211,11 +215,8 @@ func (c *Comparison) violated(judged []Judgement) []view.Finding {
 	}
 	n, trials := 0, 0
 	for _, cell := range c.Cells {
-		for _, r := range cell.Head {
-			if trials++; r.Violated() {
-				n++
-			}
-		}
+		trials += len(cell.head)
+		n += number(cell.head, (*results.Record).Violated)
 	}
 	if n == 0 {
 		return nil

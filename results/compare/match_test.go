@@ -287,6 +287,12 @@ func TestLeftOut(t *testing.T) {
 	if n := got.Notes; len(n) != 1 || !strings.HasPrefix(n[0], "clients 8, which only the head has: mutual exclusion was violated in 10 of 10 trials") {
 		t.Errorf("a violation in a cell that the base lacks: %q", n)
 	}
+	if got.Verdict != Regressed || !strings.Contains(got.Headline(), "violated in 1 cell only in the head") {
+		t.Errorf("a violation in a cell that the base lacks: %s, %q", got.Verdict, got.Headline())
+	}
+	if got = compared(t, cells(clients(16)), bad, Options{Thresholds: thresholds(t, "locks/s<-5%")}); got.Verdict != Unchanged {
+		t.Errorf("a violation that no threshold judges, in a cell that the base lacks: %s", got.Verdict)
+	}
 	// A cell that has nothing else is not forgotten.
 	cut := each(series(1e5), of(clients(8), func(r *results.Record) { r.Partial = "the server was gone" }))
 	got = compared(t, cells(clients(8), clients(16)), slices.Concat(cut, cells(clients(16))), Options{})

@@ -64,6 +64,9 @@ func (c *Collector) Add(r *results.Record) error {
 		return nil
 	case r.Partial != "":
 		c.history.Partial++
+		if r.Violated() {
+			c.history.Violated++
+		}
 		c.seen[r.ID] = true
 		return nil
 	case r.Started.Before(c.options.Since):
@@ -93,10 +96,7 @@ func (c *Collector) Add(r *results.Record) error {
 	}
 	t := trial{
 		started: r.Started, end: r.Started.Add(r.Elapsed), run: strings.Clone(r.Run), conditions: c.conditionsOf(r),
-		saturated: r.Generator.Saturated,
-	}
-	if r.Traits.Exclusive {
-		t.violations = r.Safety.Breaches()
+		saturated: r.Generator.Saturated, violations: r.Broken(),
 	}
 	for _, f := range b.figures {
 		t.values = append(t.values, f.Of(r.Figures()))

@@ -34,6 +34,7 @@ type History struct {
 
 	Records    int // that are in the points
 	Partial    int // that ended early, and were left out
+	Violated   int // of these: those in which mutual exclusion was violated
 	Duplicates int // that were there already, and were left out
 	Earlier    int // that began before Options.Since
 	Backwards  int // that began more than an hour before the record in front of them: they were put in their places

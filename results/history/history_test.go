@@ -308,6 +308,15 @@ func TestViolationsAndSaturation(t *testing.T) {
 	if p.Violations != 3 || p.Saturated != 1 || p.Trials != 2 {
 		t.Errorf("%+v", p)
 	}
+	owned, free, early := trialAt(0, 0, 50_000), trialAt(0, 1, 50_000), trialAt(0, 2, 50_000)
+	for _, r := range []*results.Record{owned, free, early} {
+		r.Safety.WrongReleases = 4
+	}
+	owned.Traits.Owned, early.Traits.Owned, early.Partial = true, true, "interrupted"
+	h := collect(t, Options{}, owned, free, early)
+	if n := h.Series[0].Points[0].Violations; n != 4 || h.Partial != 1 || h.Violated != 1 {
+		t.Errorf("%d violations, %d of %d partial records violated; want the wrong releases of the owned lock", n, h.Violated, h.Partial)
+	}
 }
 
 // TestOpenLoop has the response in place of the acquisition, whichever class it is that is open.

@@ -172,7 +172,7 @@ func (v content) latency() rowChart {
 		group := rowGroup{Title: loadOf(g), Axis: axis(s)}
 		shortest := func() []int {
 			return g.Sorted(func(c *results.Cell) float64 {
-				if c.Safety.Breaches() > 0 {
+				if c.Breaches() > 0 {
 					return math.NaN() // comes last
 				}
 				return -view.P99(c)

@@ -249,7 +249,7 @@ func (v content) safety() (t table, all []evidence) {
 		switch {
 		case c.Violated():
 			violations.Class = "bad"
-		case c.Safety.Breaches() > 0:
+		case c.Breaches() > 0:
 			violations.Class = "warn"
 		}
 		watched := "unknown"
@@ -257,7 +257,7 @@ func (v content) safety() (t table, all []evidence) {
 			watched = format.Count(s.Power.Watched)
 		}
 		cells := append(texts(claims, format.Count(s.Grants), watched), violations)
-		cells = append(cells, texts(rarity(s), metric.Duration.Format(orNaN(s.Longest)))...)
+		cells = append(cells, texts(rarity(c), metric.Duration.Format(orNaN(s.Longest)))...)
 		for _, w := range seen {
 			cells = append(cells, texts(metric.Count.Format(w.of(c)))...)
 		}
@@ -279,11 +279,12 @@ func orNaN[T ~int64](d T) float64 {
 }
 
 // rarity returns how many violations there were for each watched grant; of none the highest rate that they leave possible.
-func rarity(s results.Safety) string {
+func rarity(c *results.Cell) string {
+	s := c.Safety
 	if s.Violations > 0 && s.Power != nil && s.Power.Watched > 0 {
 		return fmt.Sprintf("%.2g", float64(s.Violations)/float64(s.Power.Watched))
 	}
-	if rate, ok := s.MaxRate(); ok {
+	if rate, ok := c.Figures().MaxRate(); ok {
 		return fmt.Sprintf("< %.2g", rate)
 	}
 	return "–"
@@ -291,10 +292,10 @@ func rarity(s results.Safety) string {
 
 func evidenceOf(name string, c *results.Cell) (e evidence, any bool) {
 	s := c.Safety
-	if s.Violations == 0 && view.OtherWitnesses(s) == "" {
+	if s.Violations == 0 && view.OtherWitnesses(c) == "" {
 		return e, false
 	}
-	e = evidence{Name: name, Verdict: format.Upper(view.SafetyLine(s)), Class: "warn"}
+	e = evidence{Name: name, Verdict: format.Upper(view.SafetyLine(c)), Class: "warn"}
 	switch {
 	case c.Violated():
 		e.Class = "bad"
@@ -303,10 +304,10 @@ func evidenceOf(name string, c *results.Cell) (e evidence, any bool) {
 		e.Class = "note"
 		e.Verdict += ". All of them were planted: the holder had been made to outlast its lease, " +
 			"which says nothing against the lock."
-	case c.Safety.Breaches() > 0:
+	case c.Breaches() > 0:
 		e.Verdict += ". The design does not claim mutual exclusion."
 	}
-	if w := view.OtherWitnesses(s); w != "" {
+	if w := view.OtherWitnesses(c); w != "" {
 		e.Verdict += " Besides: " + w + "."
 	}
 	for i, event := range s.Events {

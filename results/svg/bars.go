@@ -91,7 +91,7 @@ func ratePanel(g block, notes *notes) panel {
 // boundOf returns what the keys of a cell let through at the most, 0 if something else bounds it or a key had several holders
 // at once.
 func boundOf(c *results.Cell) float64 {
-	if c.Bound.By != "keys" || c.Safety.Breaches() > 0 {
+	if c.Bound.By != "keys" || c.Breaches() > 0 {
 		return 0
 	}
 	return c.Bound.LocksPerS

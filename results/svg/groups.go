@@ -97,7 +97,7 @@ func least(v *view.Run, figure func(*results.Cell) float64) func(view.Group) []i
 	}
 	return func(g view.Group) []int {
 		return g.Sorted(func(c *results.Cell) float64 {
-			if c.Safety.Breaches() > 0 {
+			if c.Breaches() > 0 {
 				return math.NaN()
 			}
 			return -figure(c)

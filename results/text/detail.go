@@ -63,7 +63,7 @@ func (p *page) violation(c *results.Cell) {
 	if !c.Violated() {
 		return
 	}
-	what := view.OtherWitnesses(c.Safety)
+	what := view.OtherWitnesses(c)
 	if n := c.Safety.Violations - c.Safety.Overstayed; n > 0 {
 		what = fmt.Sprintf("%s of %s came while another client held the lock", format.Count(n), format.Plural(c.Safety.Grants, "grant"))
 	}

@@ -343,7 +343,11 @@ func historyNotes(h *history.History) (notes []string) {
 	if h.Machines > 1 {
 		notes = append(notes, "Different machines are different series: their figures do not compare.")
 	}
-	add(h.Partial, "record", "of runs that ended early: left out.")
+	early := "of runs that ended early: left out."
+	if h.Violated > 0 {
+		early += " In " + format.Count(int64(h.Violated)) + " of them mutual exclusion was violated, though the design claims it."
+	}
+	add(h.Partial, "record", early)
 	add(h.Duplicates, "record", "that had been read before: left out.")
 	add(h.Earlier, "record", "from before -since: left out.")
 	add(h.Backwards, "record", "older than the one before it: sorted by time, so a clock that was wrong has moved points.")

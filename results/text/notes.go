@@ -72,7 +72,7 @@ func (t *table) remarkOn(c *results.Cell) string {
 		}
 		words = append(words, f.Word)
 	}
-	if text := view.OtherWitnesses(c.Safety); text != "" {
+	if text := view.OtherWitnesses(c); text != "" {
 		ref(text)
 	}
 	for _, warning := range merged(c.Warnings) {

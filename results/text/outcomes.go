@@ -103,28 +103,28 @@ func (p *page) fairness(c *results.Cell) {
 func (p *page) safety(c *results.Cell) {
 	s := c.Safety
 	color := ""
-	if s.Breaches() > 0 {
+	if c.Breaches() > 0 {
 		color = alarm(c)
 	}
 	warm := ""
 	if c.Plan().Warmup > 0 {
 		warm = " with warm-up"
 	}
-	p.item(color, "safety", view.SafetyVerdict(s, warm))
+	p.item(color, "safety", view.SafetyVerdict(c, warm))
 	if p.verbose {
 		p.item("", "", powerLine(s))
 	}
 	if s.Overstayed > 0 {
 		lost := ""
-		if s.OnlyPlanted() && s.LostUpdates > 0 {
-			lost = "; so are " + format.Plural(s.LostUpdates, "lost update")
+		if n := s.LostUpdates - c.LostUpdates(); n > 0 {
+			lost = "; so are " + format.Plural(n, "lost update")
 		}
 		p.item("", "", fmt.Sprintf("%s of them planted: the holder had been made to outlast its lease, "+
 			"which says nothing against the lock%s",
 			format.Count(s.Overstayed), lost))
 	}
 	claim := ""
-	if s.Breaches() > 0 {
+	if c.Breaches() > 0 {
 		claim = "the design does not claim mutual exclusion"
 		if c.First().Traits.Exclusive {
 			claim = "" // the first line says so
@@ -135,7 +135,7 @@ func (p *page) safety(c *results.Cell) {
 		overlaps = format.Join("longest overlap "+format.Duration(s.Longest), "in all "+format.Duration(s.Overlap))
 	}
 	p.item(color, "", format.Join(claim, overlaps))
-	p.item(red, "", view.OtherWitnesses(s))
+	p.item(red, "", view.OtherWitnesses(c))
 	shown := 1
 	if p.verbose {
 		shown = 3

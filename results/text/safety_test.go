@@ -30,23 +30,28 @@ func TestSafetyLine(t *testing.T) {
 		{"lost early", results.Safety{Grants: 1000, LostEarly: 12, Power: power(300, 0)}, "0 violations in 1,000 grants, 300 watched", ""},
 	} {
 		tc.safety.Checked = true
-		line, more := view.SafetyLine(tc.safety), powerLine(tc.safety)
+		c := &results.Cell{Trials: []*results.Record{{Safety: tc.safety}}, Safety: tc.safety}
+		line, more := view.SafetyLine(c), powerLine(tc.safety)
 		if !strings.Contains(line, tc.want) || !strings.Contains(more, tc.more) {
 			t.Errorf("%s: %q, %q; want %q, %q", tc.name, line, more, tc.want, tc.more)
 		}
-		if _, ok := tc.safety.MaxRate(); strings.Contains(line, "95 %") != ok {
+		if _, ok := c.Figures().MaxRate(); strings.Contains(line, "95 %") != ok {
 			t.Errorf("%s: %q, though the bound is there: %v", tc.name, line, ok)
 		}
 	}
 }
 
+func witnesses(s results.Safety) string {
+	return view.OtherWitnesses(&results.Cell{Trials: []*results.Record{{Safety: s}}, Safety: s})
+}
+
 func TestOtherWitnesses(t *testing.T) {
 	s := results.Safety{Checked: true, Grants: 10, LostEarly: 1}
-	if got, want := view.OtherWitnesses(s), "1 release found the lock gone before its lease can have ended"; got != want {
+	if got, want := witnesses(s), "1 release found the lock gone before its lease can have ended"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	s.LostEarly, s.Explained = 2, "the server was restarted"
-	if got := view.OtherWitnesses(s); !strings.Contains(got, "2 releases found") || !strings.HasSuffix(got, "proves nothing here: the server was restarted") {
+	if got := witnesses(s); !strings.Contains(got, "2 releases found") || !strings.HasSuffix(got, "proves nothing here: the server was restarted") {
 		t.Errorf("%q", got)
 	}
 }
@@ -54,11 +59,11 @@ func TestOtherWitnesses(t *testing.T) {
 // TestEnded: what the server says of the sessions that it has ended stands in the first line, beside the violations.
 func TestEnded(t *testing.T) {
 	s := results.Safety{Ended: map[string]int64{"idle": 3}}
-	if got, want := view.OtherWitnesses(s), "3 holders had lost the session that the lock belongs to: idle"; got != want {
+	if got, want := witnesses(s), "3 holders had lost the session that the lock belongs to: idle"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	s.LostUpdates, s.Ended = 2, map[string]int64{"idle": 3, "killed": 1, "shut down": 1}
-	if got, want := view.OtherWitnesses(s), "2 lost updates; 5 holders had lost the session that the lock belongs to: idle (3, and 2 other reasons)"; got != want {
+	if got, want := witnesses(s), "2 lost updates; 5 holders had lost the session that the lock belongs to: idle (3, and 2 other reasons)"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -220,7 +220,7 @@ func alarm(c *results.Cell) string {
 	switch {
 	case c.Violated():
 		return red
-	case c.Partial() != "" || c.Generator.Saturated || c.Safety.Violations > 0 || c.Safety.Breaches() > 0,
+	case c.Partial() != "" || c.Generator.Saturated || c.Safety.Violations > 0 || c.Breaches() > 0,
 		c.Drifting > 0 || view.Unbalanced(c) || !c.KeptUp():
 		return yellow
 	}

@@ -54,7 +54,7 @@ func (v *Run) Broken() (all []Finding) {
 		case c.Violated():
 			names = append(names, fmt.Sprintf("%s (%s in %s%s)", v.Names[i],
 				format.Plural(c.Broken(), "violation"), format.Plural(c.Safety.Grants, "grant"), invited(c)))
-		case c.Safety.Breaches() > 0:
+		case c.Breaches() > 0:
 			free = append(free, v.Names[i])
 		}
 		planted += c.Safety.Overstayed
@@ -98,7 +98,7 @@ func (v *Run) exclusion() []Finding {
 	var grants, watched int64
 	clean, blind, unchecked := 0, 0, 0
 	for _, c := range v.Cells {
-		_, bounded := c.Safety.MaxRate()
+		_, bounded := c.Figures().MaxRate()
 		switch {
 		case !c.Safety.Checked:
 			unchecked++
@@ -106,7 +106,7 @@ func (v *Run) exclusion() []Finding {
 			clean++
 			grants += c.Safety.Grants
 			watched += c.Safety.Power.Watched
-		case c.Safety.Violations == 0 && c.Safety.Breaches() == 0:
+		case c.Safety.Violations == 0 && c.Breaches() == 0:
 			blind++
 		}
 	}
@@ -261,7 +261,7 @@ func (g Group) rank() ranking {
 	}
 	fit := slices.DeleteFunc(g.Sorted(figure), func(i int) bool {
 		c := g.Cells[i]
-		return c.Safety.Breaches() > 0 || len(Doubts(c)) > 0 || math.IsNaN(figure(c)) || c.Counts.Acquired == 0
+		return c.Breaches() > 0 || len(Doubts(c)) > 0 || math.IsNaN(figure(c)) || c.Counts.Acquired == 0
 	})
 	if len(fit) < 2 {
 		return ranking{winner: -1}
@@ -326,7 +326,7 @@ func (g Group) leftOut(first int, figure func(*results.Cell) float64) string {
 			continue
 		}
 		why := strings.Join(Doubts(c), ", ")
-		if c.Safety.Breaches() > 0 {
+		if c.Breaches() > 0 {
 			why = "violated"
 		}
 		names = append(names, g.Names[i]+" ("+why+")")

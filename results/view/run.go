@@ -123,7 +123,7 @@ func (g Group) Best() []int {
 	}
 	worse := func(at int) int {
 		switch c := g.Cells[at]; {
-		case c.Safety.Breaches() > 0:
+		case c.Breaches() > 0:
 			return 3
 		case c.Rate.Median == 0:
 			return 2

@@ -12,17 +12,14 @@ import (
 	"github.com/lockbench/lockbench/results/format"
 )
 
-// OtherWitnesses returns what else went wrong with the safety of a cell, beside violations. Updates that were lost while
-// only planted violations happened were lost in those, and are no witness.
-func OtherWitnesses(s results.Safety) string {
-	if s.OnlyPlanted() {
-		s.LostUpdates = 0
-	}
+// OtherWitnesses returns what else went wrong with the safety of a cell, beside violations.
+func OtherWitnesses(c *results.Cell) string {
+	s := c.Safety
 	var parts []string
 	for _, w := range []struct {
 		n    int64
 		noun string
-	}{{s.LostUpdates, "lost update"}, {s.WrongReleases, "wrong release"}, {s.FenceRegress, "fence regression"}} {
+	}{{c.LostUpdates(), "lost update"}, {s.WrongReleases, "wrong release"}, {s.FenceRegress, "fence regression"}} {
 		if w.n > 0 {
 			parts = append(parts, format.Plural(w.n, w.noun))
 		}
@@ -63,11 +60,12 @@ func Ended(s results.Safety) string {
 }
 
 // SafetyLine is SafetyVerdict with its subject, for where no label says it.
-func SafetyLine(s results.Safety) string { return "mutual exclusion: " + SafetyVerdict(s, "") }
+func SafetyLine(c *results.Cell) string { return "mutual exclusion: " + SafetyVerdict(c, "") }
 
-// SafetyVerdict returns how many violations there were and, if none, how rare they may still be (results.Safety.MaxRate), or
+// SafetyVerdict returns how many violations there were and, if none, how rare they may still be (results.Figures.MaxRate), or
 // that none could have been seen. What is said of the grants stands behind their number.
-func SafetyVerdict(s results.Safety, ofGrants string) string {
+func SafetyVerdict(c *results.Cell, ofGrants string) string {
+	s := c.Safety
 	grants := format.Plural(s.Grants, "grant") + ofGrants
 	switch {
 	case !s.Checked:
@@ -86,13 +84,13 @@ func SafetyVerdict(s results.Safety, ofGrants string) string {
 		return none + "; how many of them could have shown one is unknown"
 	}
 	watched := format.Count(s.Power.Watched)
-	rate, ok := s.MaxRate()
+	rate, ok := c.Figures().MaxRate()
 	switch {
 	case ok:
 		return fmt.Sprintf("%s, %s watched (< %s each, 95 %%)", none, watched, format.Probability(rate))
 	case s.Power.Watched == 0:
 		return none + ", and none could have been seen: no rival's try was answered while a key was held"
-	case s.Breaches() > 0:
+	case c.Breaches() > 0:
 		return none + ", " + watched + " watched"
 	}
 	return none + ", only " + watched + " watched: too few to tell anything"
