@@ -122,3 +122,22 @@ func TestWords(t *testing.T) {
 		t.Errorf("%+v", empty)
 	}
 }
+
+// TestInterval has the answers of Newcombe, Two-sided confidence intervals for the single proportion, 1998, table I, method 3.
+func TestInterval(t *testing.T) {
+	for _, c := range []struct {
+		k, n      int64
+		low, high float64
+	}{{81, 263, 0.2553, 0.3662}, {15, 148, 0.0624, 0.1605}, {0, 20, 0, 0.1611}, {1, 29, 0.0061, 0.1718}, {29, 29, 0.8830, 1}} {
+		r := interval(c.k, c.n, 1)
+		if !near(1+r.Low, 1+c.low, 1e-4) || !near(1+r.High, 1+c.high, 1e-4) || r.Mid != float64(c.k)/float64(c.n) {
+			t.Errorf("%d of %d: %+v, want %v to %v", c.k, c.n, r, c.low, c.high)
+		}
+		if packed := interval(3*c.k, 3*c.n, 3); !near(1+packed.Low, 1+r.Low, 1e-9) || !near(1+packed.High, 1+r.High, 1e-9) {
+			t.Errorf("%d of %d that come in threes: %+v, want %+v", 3*c.k, 3*c.n, packed, r)
+		}
+	}
+	if r := interval(0, 0, 1); r != (Range{}) {
+		t.Errorf("of none: %+v", r)
+	}
+}

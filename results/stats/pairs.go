@@ -9,6 +9,10 @@ import (
 	"slices"
 )
 
+// same is by how much two logarithms of ratios, or two differences as a share of the largest value, may differ and be equal: both
+// are rounded, and ln 6 − ln 3 is not ln 2 − ln 1.
+const same = 1e-12
+
 // exactPairs is up to how many pairs the distribution of the signed ranks is exact.
 const exactPairs = 100
 
@@ -35,7 +39,7 @@ func ComparePairs(base, head []float64) Change {
 		return c
 	}
 	if d, ok := logRatios(base, head); ok {
-		c.P = signedRank(d)
+		c.P = signedRank(d, same)
 		low, mid, high := walsh(d)
 		c.Low, c.Ratio, c.High = math.Exp(low), math.Exp(mid), math.Exp(high)
 		return c
@@ -43,11 +47,12 @@ func ComparePairs(base, head []float64) Change {
 	if c.Base.Median > 0 {
 		c.Ratio = c.Head.Median / c.Base.Median
 	}
-	d := make([]float64, len(base))
+	d, largest := make([]float64, len(base)), 0.0
 	for i := range base {
 		d[i] = head[i] - base[i]
+		largest = max(largest, math.Abs(base[i]), math.Abs(head[i]))
 	}
-	c.P = signedRank(d)
+	c.P = signedRank(d, same*largest)
 	return c
 }
 
@@ -73,18 +78,19 @@ func logRatios(base, head []float64) (d []float64, ok bool) {
 	return d, len(d) > 0
 }
 
-// signedRank returns the two-sided p of differences. It is 1 if all of them are zero.
-func signedRank(d []float64) float64 {
+// signedRank returns the two-sided p of differences, those taken as equal that are no farther apart than the tolerance. It is 1 if
+// all of them are zero.
+func signedRank(d []float64, tolerance float64) float64 {
 	d = slices.SortedFunc(slices.Values(d), func(a, b float64) int { return cmp.Compare(math.Abs(a), math.Abs(b)) })
 	var ranks []int
 	above, all, squares := 0, 0, 0.0
 	for i := 0; i < len(d); {
-		j := i
-		for j < len(d) && math.Abs(d[j]) == math.Abs(d[i]) {
+		j, least := i, math.Abs(d[i])
+		for j < len(d) && math.Abs(d[j])-least <= tolerance {
 			j++
 		}
 		rank := i + 1 + j // doubled, so that the mean of two is whole
-		for ; i < j && d[i] != 0; i++ {
+		for ; i < j && least > tolerance; i++ {
 			ranks = append(ranks, rank)
 			all += rank
 			squares += float64(rank) * float64(rank)

@@ -80,8 +80,35 @@ func TestSigns(t *testing.T) {
 				n++
 			}
 		}
-		if p, want := signedRank(d), float64(n)/float64(int(1)<<len(d)); math.Abs(p-want) > 1e-12 {
+		if p, want := signedRank(d, 0), float64(n)/float64(int(1)<<len(d)); math.Abs(p-want) > 1e-12 {
 			t.Errorf("%v: p %v, want %v", d, p, want)
+		}
+	}
+}
+
+// TestEqualRatios: ratios are equal whatever the values are that they are of, and so are differences.
+func TestEqualRatios(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	for range 200 {
+		n := 6 + rng.IntN(5)
+		base, head, d := make([]float64, n), make([]float64, n), make([]float64, n)
+		for i := range n {
+			power := rng.IntN(5) - 2 // of two: whole numbers, whose logarithms are not
+			d[i] = float64(power)
+			base[i] = float64(4 * (1 + rng.IntN(1000)))
+			head[i] = math.Ldexp(base[i], power)
+		}
+		want := signedRank(d, 0)
+		if got := ComparePairs(base, head); math.Abs(got.P-want) > 1e-12 {
+			t.Fatalf("%v to %v: p %v, want %v", base, head, got.P, want)
+		}
+		for i := range n { // differences of tenths, one of them from 0
+			base[i] = float64(rng.IntN(100)) / 10
+			head[i] = (base[i]*10 + d[i]) / 10
+		}
+		base[0], head[0] = 0, d[0]/10
+		if got := ComparePairs(base, head); math.Abs(got.P-want) > 1e-12 {
+			t.Fatalf("%v to %v: p %v, want %v", base, head, got.P, want)
 		}
 	}
 }
@@ -107,7 +134,7 @@ func TestManyPairs(t *testing.T) {
 				exact += 2 * p
 			}
 		}
-		if p := signedRank(d); math.Abs(p-min(1, exact)) > 0.002 {
+		if p := signedRank(d, 0); math.Abs(p-min(1, exact)) > 0.002 {
 			t.Errorf("shift %v: p %v, exactly %v", shift, p, exact)
 		}
 	}

@@ -57,11 +57,11 @@ func logs(values []float64) (_ []float64, ok bool) {
 	return values, true
 }
 
-// within counts the pairs of sorted values that differ by less than by.
+// within counts the pairs of sorted logarithms that differ by less than by.
 func within(values []float64, by float64) (pairs int) {
 	i := 0
 	for j := range values {
-		for values[j]-values[i] >= by {
+		for values[j]-values[i] >= by-same {
 			i++
 		}
 		pairs += j - i
