@@ -30,16 +30,31 @@ func (t *track) startConfirmation() {
 		round = t.confirm.round + 1
 		rate *= 1 - precise
 	}
-	rate = roundedDown(rate)
-	if round > confirmations || rate < max(minRate, t.q.Rate) {
+	if round > confirmations || rate < t.leastClaim() {
 		t.confirm.over = true
 		return
 	}
+	rate = t.confirmed(rate)
 	t.confirm = &confirmation{rate: rate, round: round, late: make([]int64, len(t.fits))}
 	for _, f := range t.fits {
 		t.confirm.predicted = append(t.confirm.predicted, f.Share(rate))
 	}
 }
+
+// confirmed returns the rate of trials that confirm one: below it, or if that is not enough the least that is.
+func (t *track) confirmed(rate float64) float64 {
+	rate = max(t.q.Rate, t.tidy(rate, rate))
+	for _, whole := range []func(float64) float64{math.Floor, math.Ceil} {
+		p := t.c.at(rate, t.q.SLO.Strictest().Limit, 1, whole)
+		if bursts, _ := t.given(Offered(&p)); bursts >= t.leastClaim() {
+			return bursts
+		}
+	}
+	return rate
+}
+
+// leastClaim returns the lowest rate that is worth a confirmation: what is asked for, or the lowest of a trial.
+func (t *track) leastClaim() float64 { return max(minRate, t.q.Rate) }
 
 // addConfirming takes in a trial of the confirmation.
 func (t *track) addConfirming(o *observed) {

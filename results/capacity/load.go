@@ -65,17 +65,18 @@ func (q *Question) MostClients(candidate int) int {
 	if q.MaxRate > 0 {
 		rate = q.MaxRate
 	}
-	p := q.Candidates[candidate].at(rate, q.SLO.Strictest().Limit, maxMore)
+	p := q.Candidates[candidate].at(rate, q.SLO.Strictest().Limit, maxMore, math.Ceil)
 	return min(p.Clients, maxClients*len(p.Groups()))
 }
 
-// at returns the plan of c that makes the given rate, with clients for a response that takes the limit, times more.
-func (c *Candidate) at(rate float64, limit time.Duration, more int) spec.Plan {
+// at returns the plan of c that makes the given rate, with clients for a response that takes the limit, times more. The clients
+// of a burst are a whole number, for which whole rounds them.
+func (c *Candidate) at(rate float64, limit time.Duration, more int, whole func(float64) float64) spec.Plan {
 	p := c.Plan
 	p.Ops = 0
 	shares, opened := arrivalShares(&p)
 	if len(p.Classes) == 0 {
-		p.Load = c.opened(p.Load, rate, limit, more, p.Keys)
+		p.Load = c.opened(p.Load, rate, limit, more, p.Keys, whole)
 		return p
 	}
 	p.Classes = slices.Clone(p.Classes)
@@ -83,7 +84,7 @@ func (c *Candidate) at(rate float64, limit time.Duration, more int) spec.Plan {
 	for i := range p.Classes {
 		l := &p.Classes[i].Load
 		if shares[i] > 0 {
-			*l = c.opened(*l, rate*shares[i], limit, more, p.Keys)
+			*l = c.opened(*l, rate*shares[i], limit, more, p.Keys, whole)
 		}
 		if opened {
 			l.Think, l.ThinkDist = 0, spec.Times{}
@@ -94,9 +95,13 @@ func (c *Candidate) at(rate float64, limit time.Duration, more int) spec.Plan {
 }
 
 // opened returns l as an open loop with the given rate.
-func (c *Candidate) opened(l spec.Load, rate float64, limit time.Duration, more, keys int) spec.Load {
+func (c *Candidate) opened(l spec.Load, rate float64, limit time.Duration, more, keys int, whole func(float64) float64) spec.Load {
 	if l.Burst > 0 { // all its clients come at once
-		l.Clients = max(1, int(math.Round(rate*l.Burst.Seconds())))
+		clients := rate * l.Burst.Seconds()
+		if n := math.Round(clients); equal(n, clients) {
+			clients = n
+		}
+		l.Clients = max(1, int(whole(clients)))
 		return l
 	}
 	l.Rate = rateOf(rate)
@@ -117,8 +122,15 @@ func (c *Candidate) opened(l spec.Load, rate float64, limit time.Duration, more,
 	return l
 }
 
-// rateOf returns a rate as plans write it.
+// equal reports whether two rates differ by rounding alone, as that of a plan does which is a sum over its classes.
+func equal(a, b float64) bool { return math.Abs(a-b) <= 1e-9*a }
+
+// above reports whether a rate is above another one by more than rounding.
+func above(a, b float64) bool { return a > b && !equal(a, b) }
+
+// rateOf returns a rate as plans write it, or the lowest that a class can have.
 func rateOf(rate float64) spec.Rate {
+	rate = max(spec.MinRate, rate)
 	return spec.Must(spec.ParseRate(strconv.FormatFloat(rate, 'f', -1, 64)))
 }
 

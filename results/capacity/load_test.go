@@ -54,7 +54,7 @@ func TestAt(t *testing.T) {
 		if _, opened := arrivalShares(&c.plan); opened != c.opened {
 			t.Errorf("%s: opened %v", c.name, opened)
 		}
-		p := cand.at(1000, limit, 1)
+		p := cand.at(1000, limit, 1, math.Ceil)
 		sum := 0
 		for i, g := range p.Groups() {
 			sum += g.Clients
@@ -100,6 +100,15 @@ func TestHolds(t *testing.T) {
 	// A hand-off of a fixed time makes the whole less variable: 1 ms ± 1 ms and 1 ms more have a variance of (1/2)².
 	if s := (service{mean: 1e-3, scv: 1}).plus(1e-3); s.mean != 2e-3 || math.Abs(s.scv-0.25) > 1e-12 {
 		t.Errorf("%+v", s)
+	}
+}
+
+// TestRareClass has a class that is one in ten thousand arrivals, at the lowest rate.
+func TestRareClass(t *testing.T) {
+	c := Candidate{Plan: spec.Plan{Keys: 1, Classes: []spec.Class{{Load: spec.Load{Rate: rate("1")}}, {Load: spec.Load{Rate: rate("9999")}}}}}
+	p := c.at(minRate, time.Second, 1, math.Round)
+	if got := p.Classes[0].Rate.Mean(0); got != spec.MinRate {
+		t.Errorf("%v/s", got)
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/lockbench/lockbench/results/format"
@@ -66,7 +68,7 @@ func (q *Question) Check(rtt time.Duration) error {
 		return fmt.Errorf("a rate has to be 0, or a number up to %s/s", format.Count(int64(spec.MaxRate)))
 	case q.MaxRate > 0 && q.Rate > q.MaxRate:
 		return fmt.Errorf("the rate that is asked for, %s/s, is above the highest one that may be tried, %s/s: raise that or lower the rate",
-			format.Three(q.Rate), format.Three(q.MaxRate))
+			exact(q.Rate), exact(q.MaxRate))
 	}
 	for _, o := range q.SLO.Objectives {
 		if rtt > 0 && o.Limit <= rtt {
@@ -78,12 +80,28 @@ func (q *Question) Check(rtt time.Duration) error {
 		if err := c.check(); err != nil {
 			return fmt.Errorf("%s: %w", c.Name, err)
 		}
+		if q.MaxRate == 0 {
+			continue
+		}
+		least := c.at(max(q.MaxRate, minRate), q.SLO.Strictest().Limit, 1, math.Floor)
+		if rate := Offered(&least); above(rate, q.MaxRate) {
+			return fmt.Errorf("%s: no trial has fewer than %s arrivals a second, and the highest rate that may be tried is %s/s", c.Name, exact(rate), exact(q.MaxRate))
+		}
 	}
 	if least := q.minBudget(); q.Time() < least {
 		return fmt.Errorf("a budget of %s is too short: the pilot of %s and the confirmation of the best take %s, and a good search several times as long",
 			format.Exact(q.Time()), format.Plural(len(q.Candidates), "candidate"), format.Exact(least))
 	}
 	return nil
+}
+
+// exact returns a rate with all its digits.
+func exact(rate float64) string {
+	_, part, found := strings.Cut(strconv.FormatFloat(rate, 'f', -1, 64), ".")
+	if found {
+		part = "." + part
+	}
+	return format.Count(int64(rate)) + part
 }
 
 func bad(rate float64) bool { return !(rate >= 0 && rate <= spec.MaxRate) }

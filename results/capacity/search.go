@@ -6,6 +6,7 @@ package capacity
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -237,7 +238,7 @@ func (s *Search) halve() {
 func (s *Search) choose() bool {
 	var in []*track
 	for _, t := range s.tracks {
-		if !t.over() && t.fits != nil && t.claim() > 0 && t.claim() >= s.q.Rate {
+		if !t.over() && t.fits != nil && t.claim() >= t.leastClaim() {
 			in = append(in, t)
 		}
 	}
@@ -264,7 +265,10 @@ func seedOf(seed uint64, candidate, number int) uint64 {
 func (t *track) trial(stage Stage) Trial {
 	rate, arrivals := t.nextRate(stage)
 	strictest := t.q.SLO.Strictest()
-	p := t.c.at(rate, strictest.Limit, t.more)
+	p := t.c.at(rate, strictest.Limit, t.more, math.Round)
+	if most := t.q.MaxRate; most > 0 && above(Offered(&p), most) {
+		p = t.c.at(rate, strictest.Limit, t.more, math.Floor)
+	}
 	p.Warmup, p.Duration = t.q.windows(t.c, rate, t.occupied(), arrivals)
 	number := len(t.trials)
 	p.Seed = seedOf(t.q.Seed, t.index, number)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/capacity/queue"
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // mm1 is a lock of which the truth is known: with p99 < 20 ms it sustains truth arrivals a second (queue.MM1Rate).
@@ -146,6 +147,64 @@ func TestMaxRate(t *testing.T) {
 	}
 	if c := a.Candidates[0]; a.Verdict != Sustains || !c.AtLeast || c.Sustains.Low < 0.9*q.MaxRate {
 		t.Errorf("%s, %+v, at least %v: %s", a.Verdict, c.Sustains, c.AtLeast, c.Why)
+	}
+}
+
+// TestGivenRates asks for rates of more than three digits that are the highest one as well: no trial is above them, one is at
+// them, and a lock that carries far more sustains them.
+func TestGivenRates(t *testing.T) {
+	fast := mm1
+	fast.hold, fast.handoff = 90*time.Microsecond, 10*time.Microsecond
+	burst := func(p *spec.Plan) { p.Burst = 500 * time.Millisecond }
+	classes := func(p *spec.Plan) {
+		for _, share := range []string{"1", "2", "4"} { // sevenths
+			p.Classes = append(p.Classes, spec.Class{Name: share, Load: spec.Load{Rate: rate(share), Hold: 100 * time.Microsecond, Clients: 1}})
+		}
+	}
+	for _, c := range []struct {
+		rate   float64
+		change func(*spec.Plan)
+		slo    string
+	}{
+		{1234, nil, p99Under20ms}, {1235, nil, p99Under20ms}, {1236, nil, p99Under20ms}, {567.8, nil, p99Under20ms}, {1234.5678, nil, p99Under20ms},
+		{1235, classes, p99Under20ms}, {1996, burst, "response.p99<200ms"},
+	} {
+		q := asked(c.slo, c.rate, 1)
+		q.MaxRate, q.Candidates[0].Plan.Hold = c.rate, 100*time.Microsecond
+		if c.change != nil {
+			c.change(&q.Candidates[0].Plan)
+		}
+		if err := q.Check(0); err != nil {
+			t.Fatal(err)
+		}
+		a, trials := run(t, q, fast)
+		highest := 0.0
+		for _, r := range trials[0] {
+			highest = max(highest, Offered(&r.Plan))
+		}
+		if !equal(highest, c.rate) {
+			t.Errorf("%v/s: the highest trial was at %v/s", c.rate, highest)
+		}
+		if c := a.Candidates[0]; a.Verdict != Sustains || c.Sustains.Low != q.Rate {
+			t.Errorf("%v/s: %s, %+v: %s", q.Rate, a.Verdict, c.Sustains, c.Why)
+		}
+	}
+}
+
+// TestWholeBursts: what is asked for is no whole number of clients, so that one more than it sustains it, but for a highest rate.
+func TestWholeBursts(t *testing.T) {
+	for _, most := range []float64{0, 1997, 1998.5} {
+		q := asked("response.p99<200ms", 1997, 1)
+		q.MaxRate, q.Candidates[0].Plan.Burst, q.Candidates[0].Plan.Hold = most, 500*time.Millisecond, 100*time.Microsecond
+		a, trials := run(t, q, meter{hold: 100 * time.Microsecond})
+		for _, r := range trials[0] {
+			if rate := Offered(&r.Plan); most > 0 && rate > most {
+				t.Errorf("a trial at %v/s, and the most is %v/s", rate, most)
+			}
+		}
+		if want := map[bool]Verdict{true: Undecided, false: Sustains}[most == 1997]; a.Verdict != want {
+			t.Errorf("at most %v/s: %s, %+v: %s", most, a.Verdict, a.Candidates[0].Sustains, a.Candidates[0].Why)
+		}
 	}
 }
 
@@ -426,13 +485,15 @@ func TestCheck(t *testing.T) {
 		{"no objective", func(q *Question) { q.SLO = SLO{} }, 0, "no objective"},
 		{"a far server", func(*Question) {}, 30 * time.Millisecond, "below a round trip"},
 		{"a near server", func(*Question) {}, 10 * time.Millisecond, ""},
-		{"a highest rate below the rate", func(q *Question) { q.MaxRate = 100 }, 0, "raise that or lower the rate"},
+		{"a highest rate below the rate", func(q *Question) { q.MaxRate = 499.9 }, 0, "500/s, is above the highest one that may be tried, 499.9/s: raise that or lower the rate"},
 		{"a negative rate", func(q *Question) { q.Rate = -1 }, 0, "a rate has to be"},
 		{"a budget below the pilot", func(q *Question) { q.Budget = 5 * time.Second }, 0, "take 24 s"},
 		{"shares that are not those of all arrivals", func(q *Question) { q.Candidates[0].Shares = []float64{0.5, 0.4} }, 0, "lock 1: the shares"},
 		{"shares out of order", func(q *Question) { q.Candidates[0].Shares = []float64{0.4, 0.6} }, 0, "the greatest first"},
 		{"think time", func(q *Question) { q.Candidates[0].Plan.Think = time.Second }, 0, "leave it out"},
 		{"a rate that changes", func(q *Question) { q.Candidates[0].Plan.Rate = rate("1k:2k:5s") }, 0, "give a constant one"},
+		{"a highest rate below that of any trial", func(q *Question) { q.Rate, q.MaxRate = 0, 0.05 }, 0, "lock 1: no trial has fewer than 0.1 arrivals a second, and the highest rate that may be tried is 0.05/s"},
+		{"a burst above the highest rate", func(q *Question) { q.Rate, q.MaxRate, q.Candidates[0].Plan.Burst = 0, 3, 250*time.Millisecond }, 0, "fewer than 4 arrivals a second"},
 		{"no clients", func(q *Question) { q.Candidates[0].FixedClients = true }, 0, "no clients"},
 	} {
 		q := asked(p99Under20ms, 500, 1)

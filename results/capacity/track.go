@@ -134,6 +134,7 @@ func (t *track) counted() []observed {
 // add takes in a record, and reports whether the same candidate is to have another trial at once in its place.
 func (t *track) add(stage Stage, r *results.Record) (again bool) {
 	o := observe(t.q.SLO, t.c, stage, r)
+	o.rate, _ = t.given(o.rate)
 	t.trials = append(t.trials, o)
 	t.cost = r.Plan.Warmup + r.Plan.Duration + trialOverhead
 	t.most = max(t.most, t.cost)
@@ -228,7 +229,28 @@ func (t *track) nextRate(stage Stage) (rate, arrivals float64) {
 		}
 		rate = t.fits[t.binding()].NextRate(n)
 	}
-	return max(minRate, rounded(min(rate, t.cap))), arrivals
+	return t.tidy(max(minRate, min(rate, t.cap)), t.cap), arrivals
+}
+
+// given returns the rate that the user gave, which is not rounded, if rate is that.
+func (t *track) given(rate float64) (given float64, is bool) {
+	for _, given := range []float64{t.q.Rate, t.q.MaxRate} {
+		if equal(rate, given) {
+			return given, true
+		}
+	}
+	return rate, false
+}
+
+// tidy returns a rate with three digits that is not above the most, or one that the user gave.
+func (t *track) tidy(rate, most float64) float64 {
+	if given, is := t.given(rate); is {
+		return given
+	}
+	if near := rounded(rate); near <= most {
+		return near
+	}
+	return roundedDown(rate)
 }
 
 // minRate is the lowest rate of a trial, in arrivals a second.

@@ -48,8 +48,10 @@ const (
 // MaxRate is the highest rate, in arrivals a second: over this the harness alone has no time for it, so that it is a slip.
 const MaxRate = 10e6
 
+// MinRate is the lowest: one in a quarter of an hour.
+const MinRate = 0.001
+
 const (
-	minRate  = 0.001 // one in a quarter of an hour
 	maxSteps = 1000
 	maxRamp  = 7 * 24 * time.Hour // the longest trial
 )
@@ -152,9 +154,9 @@ func parseNumber(text string) (float64, error) {
 	}
 	// The unit goes into the exponent, so that 0.57k is 570 and not the float beside it.
 	perSecond, err := strconv.ParseFloat(number+exponent, 64)
-	if err != nil || perSecond < minRate || perSecond > MaxRate {
+	if err != nil || perSecond < MinRate || perSecond > MaxRate {
 		return 0, fmt.Errorf("%s arrivals a second are out of range: from %v to %s are possible",
-			text, minRate, formatNumber(MaxRate))
+			text, MinRate, formatNumber(MaxRate))
 	}
 	return perSecond, nil
 }
