@@ -149,7 +149,7 @@ func (t *track) answer(s *Search) CandidateAnswer {
 // confirmed it.
 func (t *track) sustains(atLeast bool) Range {
 	r := t.estimate()
-	if r.Low = t.claim(); t.confirm != nil && t.confirm.passed {
+	if r.Low = t.claim(); t.state == confirmed {
 		r.Low = min(r.Low, t.confirm.rate)
 	}
 	if atLeast {
@@ -185,7 +185,7 @@ const (
 func (t *track) judge(s *Search) (v Verdict, why, remedy string) {
 	rate := t.q.Rate
 	switch r := t.estimate(); {
-	case t.over():
+	case t.state == over:
 		return t.verdict, t.why, ""
 	case len(t.trials) == 0:
 		return Undecided, "it was not tried", moreBudget
@@ -199,9 +199,9 @@ func (t *track) judge(s *Search) (v Verdict, why, remedy string) {
 		return Undecided, "trials that count show " + format.Three(t.claim()) + "/s, and beyond that lockbench or its machine was the limit", moreMachine
 	case t.claim() < rate:
 		return Undecided, "the interval of its rate, " + between(r) + ", holds what is asked for", moreBudget
-	case t.confirm != nil && t.confirm.passed:
+	case t.state == confirmed:
 		return Sustains, "", ""
-	case t.confirm != nil && t.confirm.over:
+	case t.state == refuted:
 		return Undecided, "fresh trials at the lower end of its rate broke the objective", lessOrBudget
 	case s.broke:
 		return Undecided, "the budget was used up before fresh trials could confirm its rate", moreBudget

@@ -1,11 +1,16 @@
 package capacity
 
-// What the trials of a candidate say together: its rate, and whether fresh trials bear that out.
+// What the trials of a candidate say together: its rate, how long a lock occupies its key, and whether fresh trials bear that out.
 
 import (
 	"cmp"
 	"math"
 	"slices"
+	"time"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/capacity/queue"
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // confirmation is fresh trials at the lower end of a candidate's interval: the best of several estimates is too high on
@@ -18,37 +23,34 @@ type confirmation struct {
 	arrivals  int64
 	late      []int64
 	failed    int64
-	passed    bool
-	over      bool
 }
 
 // startConfirmation has the rate confirmed that the trials so far allow to claim.
 func (t *track) startConfirmation() {
-	round := 1
-	rate := t.claim()
-	if t.confirm != nil {
-		round = t.confirm.round + 1
-		rate *= 1 - precise
+	round, rate := 1, t.claim()
+	if t.state == confirming {
+		round, rate = t.confirm.round+1, rate*(1-precise)
 	}
 	if round > confirmations || rate < t.leastClaim() {
-		t.confirm.over = true
+		t.state = refuted
 		return
 	}
-	rate = t.confirmed(rate)
+	t.state, rate = confirming, t.confirmable(rate)
 	t.confirm = &confirmation{rate: rate, round: round, late: make([]int64, len(t.fits))}
 	for _, f := range t.fits {
 		t.confirm.predicted = append(t.confirm.predicted, f.Share(rate))
 	}
 }
 
-// confirmed returns the rate of trials that confirm one: below it, or if that is not enough the least that is.
-func (t *track) confirmed(rate float64) float64 {
+// confirmable returns the rate of trials that confirm one: below it, or if that is not enough the least that is.
+func (t *track) confirmable(rate float64) float64 {
 	rate = max(t.q.Rate, t.tidy(rate, rate))
-	for _, whole := range []func(float64) float64{math.Floor, math.Ceil} {
-		p := t.c.at(rate, t.q.SLO.Strictest().Limit, 1, whole)
-		if bursts, _ := t.given(Offered(&p)); bursts >= t.leastClaim() {
-			return bursts
-		}
+	p := t.c.at(rate, t.q.SLO.Strictest().Limit, 1, math.Floor)
+	if above(t.leastClaim(), Offered(&p)) {
+		p = t.c.at(rate, t.q.SLO.Strictest().Limit, 1, math.Ceil)
+	}
+	if bursts := Offered(&p); !equal(bursts, rate) {
+		return bursts
 	}
 	return rate
 }
@@ -66,15 +68,13 @@ func (t *track) addConfirming(o *observed) {
 		c.late[i] += late
 	}
 	t.fit(o)
-	if c.trials < confirmTrials {
-		return
+	switch all := (observed{arrivals: c.arrivals, late: c.late, failed: c.failed}); {
+	case c.trials < confirmTrials:
+	case t.keeps(&all):
+		t.state = confirmed
+	default:
+		t.startConfirmation()
 	}
-	all := observed{arrivals: c.arrivals, late: c.late, failed: c.failed}
-	if c.passed = t.keeps(&all); c.passed {
-		c.over = true
-		return
-	}
-	t.startConfirmation()
 }
 
 // estimate returns the rate that meets all objectives, with its interval.
@@ -122,7 +122,7 @@ func (t *track) errorRates() (clean, broken float64) {
 	byRate := t.counted()
 	slices.SortFunc(byRate, func(a, b observed) int { return cmp.Compare(a.rate, b.rate) })
 	for _, o := range byRate {
-		if wilsonLow(o.failed, o.arrivals) > t.q.SLO.Errors {
+		if interval(o.failed, o.arrivals, 1).Low > t.q.SLO.Errors {
 			return clean, o.rate
 		}
 		clean = o.rate
@@ -147,12 +147,75 @@ func (t *track) limited() bool {
 	return len(t.trials) > 0 && len(t.counted()) == 0 || t.fits != nil && t.cap <= t.estimate().Mid
 }
 
-// settle ends the search of a candidate if more trials would change nothing.
-func (t *track) settle() {
-	const few, every = 8, 4
-	if n := len(t.counted()); n < few || n%every != 0 {
-		return
+// binding returns the place of the objective that allows the lowest rate.
+func (t *track) binding() int {
+	least := 0
+	for i, f := range t.fits {
+		if f.Quantile(0.5) < t.fits[least].Quantile(0.5) {
+			least = i
+		}
 	}
-	r := t.estimate()
-	t.settled = r.High < t.q.Rate || t.width() <= 2*precise || r.Low >= (1-precise)*t.cap
+	return least
+}
+
+// trip returns the least round trip that the records tell; 0 if they tell none.
+func (t *track) trip() (least time.Duration) {
+	for _, o := range t.trials {
+		if trip := o.record.Bound.RoundTrip(); trip > 0 && (least == 0 || trip < least) {
+			least = trip
+		}
+	}
+	return least
+}
+
+// taken returns for how long a lock keeps its key from others by a record, in seconds, without the hand-off: its hold, and what
+// its key waits for after the death of a holder. It is 0 if there was no lock.
+func taken(r *results.Record) float64 {
+	hold, dead := r.Latency[results.Hold], r.Latency[results.Recovery]
+	if hold.Count == 0 {
+		return 0
+	}
+	return (hold.Mean.Seconds()*float64(hold.Count) + dead.Mean.Seconds()*float64(dead.Count)) / float64(hold.Count)
+}
+
+// stable returns the arrivals a second from which the hottest key would always be taken, by the trial in which a lock took it
+// for the least time: whatever a fit says, no queue is shorter than endless beyond that. It is spec.MaxRate if nobody waits
+// for a key, or if several may hold one.
+func (t *track) stable() float64 {
+	limit, least := float64(spec.MaxRate), math.Inf(1)
+	hottest := waiting(&t.c.Plan) * t.keys.Hottest()
+	for _, o := range t.trials {
+		if each := taken(o.record); o.left == "" && each > 0 && o.record.Traits.Exclusive {
+			least = min(least, each)
+		}
+	}
+	if hottest > 0 && !math.IsInf(least, 1) {
+		limit = min(limit, queue.Capacity(hottest, least))
+	}
+	return limit
+}
+
+// occupied returns for how long a lock occupies its key as measured, in seconds: the hold and the hand-off of the median
+// trial, or a round trip if there were too few hand-offs; before the first trial the hold as planned.
+func (t *track) occupied() float64 {
+	if waiting(&t.c.Plan) == 0 {
+		return guessedOccupied
+	}
+	var measured []float64
+	for _, o := range t.trials {
+		each, handoff := taken(o.record), o.record.Latency[results.Handoff]
+		if each == 0 {
+			continue
+		}
+		gap := o.record.Bound.RoundTrip()
+		if results.Enough(handoff.Count, 0.5) {
+			gap = handoff.Mean
+		}
+		measured = append(measured, each+gap.Seconds())
+	}
+	if len(measured) == 0 {
+		return max(guessedOccupied, holds(&t.c.Plan).mean)
+	}
+	slices.Sort(measured)
+	return max(1e-6, measured[len(measured)/2])
 }

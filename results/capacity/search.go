@@ -35,19 +35,31 @@ func Next(q *Question, trials [][]*results.Record) (Trial, bool) {
 	return replay(q, trials).Next()
 }
 
+// phase is what a plan does with its time.
+//
+//	phase       trials                                         becomes
+//	exploring   of pilot and search; keeps time to confirm     ratifying; stretching if its time ends with nothing to confirm; or done
+//	stretching  the same in the time that was kept             ratifying or done
+//	ratifying   of the candidates that are confirming          done
+type phase int
+
+const (
+	exploring phase = iota
+	stretching
+	ratifying
+	done
+)
+
 // Search is a plan under way. It is what Next and AnswerOf go through from the beginning, for those that run one trial after
 // another. It is used by one goroutine at a time.
 type Search struct {
 	q      *Question
 	tracks []*track
-	round  int   // from 1
-	turn   []int // candidates that have a trial left in this round
+	round  int      // from 1
+	turn   []*track // that have a trial left in this round
 	spent  time.Duration
-
-	confirming bool
-	released   bool // no time is kept for the confirmation, since there was nothing to confirm
-	done       bool
-	broke      bool // the budget ended it
+	phase  phase
+	broke  bool // the budget ended a phase
 }
 
 // NewSearch returns a search without records.
@@ -62,42 +74,29 @@ func NewSearch(q *Question) *Search {
 
 // Next returns the next trial to run, and false if there is none; see the function.
 func (s *Search) Next() (Trial, bool) {
-	if s.done {
+	if s.phase == done {
 		return Trial{}, false
 	}
-	i := s.turn[0]
-	return s.tracks[i].trial(s.stage(s.tracks[i])), true
+	return s.turn[0].trial(), true
 }
 
 // replay returns the search after the records.
 func replay(q *Question, trials [][]*results.Record) *Search {
 	s := NewSearch(q)
-	for !s.done {
-		i := s.turn[0]
-		t := s.tracks[i]
-		if i >= len(trials) || len(t.trials) >= len(trials[i]) {
+	for s.phase != done {
+		t := s.turn[0]
+		if t.index >= len(trials) || len(t.trials) >= len(trials[t.index]) {
 			break
 		}
-		s.Add(trials[i][len(t.trials)])
+		s.Add(trials[t.index][len(t.trials)])
 	}
 	return s
 }
 
-func (s *Search) stage(t *track) Stage {
-	switch {
-	case s.confirming:
-		return StageConfirm
-	case t.fits == nil:
-		return StagePilot
-	}
-	return StageSearch
-}
-
 // Add takes in the record of the trial that Next has returned.
 func (s *Search) Add(r *results.Record) {
-	t := s.tracks[s.turn[0]]
 	s.spent += r.Plan.Warmup + r.Plan.Duration + trialOverhead
-	if again := t.add(s.stage(t), r); !again || t.over() {
+	if again := s.turn[0].add(r); !again {
 		s.turn = s.turn[1:]
 	}
 	s.advance()
@@ -105,34 +104,36 @@ func (s *Search) Add(r *results.Record) {
 
 // advance finds whose turn it is.
 func (s *Search) advance() {
-	for !s.done {
+	for s.phase != done {
 		if len(s.turn) == 0 {
 			s.nextRound()
 			continue
 		}
-		t := s.tracks[s.turn[0]]
-		switch {
-		case t.over() || !s.confirming && t.settled:
+		switch t := s.turn[0]; {
+		case t.stage() == "":
 			s.turn = s.turn[1:]
 		case s.spent+t.cost+s.reserve() > s.q.Time():
 			s.broke = true
-			s.endStage()
+			s.endPhase()
 		default:
 			return
 		}
 	}
 }
 
+// those returns the candidates for which is reports true.
+func (s *Search) those(is func(*track) bool) []*track {
+	return slices.DeleteFunc(slices.Clone(s.tracks), func(t *track) bool { return !is(t) })
+}
+
 // reserve returns the time that is kept for the confirmation.
 func (s *Search) reserve() (sum time.Duration) {
-	if s.confirming || s.released {
+	if s.phase != exploring {
 		return 0
 	}
 	var costs []time.Duration
-	for _, t := range s.tracks {
-		if !t.over() {
-			costs = append(costs, (confirmTrials+spareTrials)*t.most)
-		}
+	for _, t := range s.those((*track).inPlay) {
+		costs = append(costs, (confirmTrials+spareTrials)*t.most)
 	}
 	slices.Sort(costs)
 	for _, cost := range costs[max(0, len(costs)-fewest):] {
@@ -141,50 +142,45 @@ func (s *Search) reserve() (sum time.Duration) {
 	return sum
 }
 
-// endStage goes from the search to the confirmation, or ends that.
-func (s *Search) endStage() {
+// endPhase goes on to the next phase.
+func (s *Search) endPhase() {
 	s.turn = nil
-	if s.confirming {
-		s.done = true
-		return
+	switch {
+	case s.phase == ratifying:
+		s.phase = done
+	case s.choose():
+		s.phase = ratifying
+	case s.phase == exploring && s.broke:
+		s.phase = stretching
+	default:
+		s.phase = done
 	}
-	if s.confirming = s.choose(); s.confirming {
-		return
-	}
-	s.done = s.released || !s.broke
-	s.released = true
 }
 
 // nextRound lets every candidate have its turn once more, in another order, so that no candidate always runs after the same
 // one. In the confirmation the best candidate comes first, until it is decided on.
 func (s *Search) nextRound() {
-	if s.confirming {
-		for _, t := range s.tracks {
-			if !t.over() && t.confirm != nil && !t.confirm.over {
-				s.turn = append(s.turn, t.index)
-			}
+	if s.phase == ratifying {
+		in := s.those(func(t *track) bool { return t.state == confirming })
+		if len(in) == 0 {
+			s.phase = done
+			return
 		}
-		if s.done = len(s.turn) == 0; !s.done {
-			first := slices.MaxFunc(s.turn, func(a, b int) int { return cmp.Compare(s.tracks[a].confirm.rate, s.tracks[b].confirm.rate) })
-			s.turn = []int{first}
-		}
+		s.turn = []*track{slices.MaxFunc(in, func(a, b *track) int { return cmp.Compare(a.confirm.rate, b.confirm.rate) })}
 		return
 	}
 	if slices.Contains(halvings, s.round) {
 		s.halve()
 	}
-	if s.confirming = s.released && s.choose(); s.confirming {
+	if s.phase == stretching && s.choose() {
+		s.phase = ratifying
 		return
 	}
 	s.round++
 	enough := s.enough()
-	for _, t := range s.tracks {
-		if !t.over() && !t.settled && s.round <= maxRounds && (enough == 0 || t.width() > enough) {
-			s.turn = append(s.turn, t.index)
-		}
-	}
-	if len(s.turn) == 0 {
-		s.endStage()
+	s.turn = s.those(func(t *track) bool { return t.stage() != "" && (enough == 0 || t.width() > enough) })
+	if len(s.turn) == 0 || s.round > maxRounds {
+		s.endPhase()
 		return
 	}
 	rng := rand.New(rand.NewPCG(s.q.Seed, uint64(s.round)))
@@ -198,7 +194,7 @@ func (s *Search) enough() (width float64) {
 		return 0
 	}
 	for _, t := range s.tracks {
-		if !t.over() && !t.settled {
+		if t.stage() != "" {
 			width = max(width, t.width())
 		}
 	}
@@ -207,12 +203,7 @@ func (s *Search) enough() (width float64) {
 
 // halve leaves out the worse half of the candidates, but for those whose interval overlaps that of one of the best few.
 func (s *Search) halve() {
-	var in []*track
-	for _, t := range s.tracks {
-		if !t.over() {
-			in = append(in, t)
-		}
-	}
+	in := s.those((*track).inPlay)
 	slices.SortStableFunc(in, func(a, b *track) int { return cmp.Compare(b.estimate().Mid, a.estimate().Mid) })
 	keep := (len(in) + 1) / 2
 	if keep == 0 || len(in) == 1 {
@@ -236,12 +227,7 @@ func (s *Search) halve() {
 // choose picks the candidates whose rate is confirmed: the best of those that may carry what is asked for, as many as there
 // is time for. It reports whether there is one.
 func (s *Search) choose() bool {
-	var in []*track
-	for _, t := range s.tracks {
-		if !t.over() && t.fits != nil && t.claim() >= t.leastClaim() {
-			in = append(in, t)
-		}
-	}
+	in := s.those(func(t *track) bool { return t.inPlay() && t.fits != nil && t.claim() >= t.leastClaim() })
 	slices.SortStableFunc(in, func(a, b *track) int { return cmp.Compare(b.claim(), a.claim()) })
 	left := s.q.Time() - s.spent
 	for i, t := range in {
@@ -262,8 +248,8 @@ func seedOf(seed uint64, candidate, number int) uint64 {
 }
 
 // trial returns the next trial of t.
-func (t *track) trial(stage Stage) Trial {
-	rate, arrivals := t.nextRate(stage)
+func (t *track) trial() Trial {
+	rate, arrivals := t.nextRate()
 	strictest := t.q.SLO.Strictest()
 	p := t.c.at(rate, strictest.Limit, t.more, math.Round)
 	if most := t.q.MaxRate; most > 0 && above(Offered(&p), most) {
@@ -273,7 +259,7 @@ func (t *track) trial(stage Stage) Trial {
 	number := len(t.trials)
 	p.Seed = seedOf(t.q.Seed, t.index, number)
 	return Trial{
-		Candidate: t.index, Number: number, Stage: stage, Rate: Offered(&p), Plan: p,
+		Candidate: t.index, Number: number, Stage: t.stage(), Rate: Offered(&p), Plan: p,
 		QueueLimit: int(queueLimits*strictest.Limit.Seconds()*rate) + minQueueLimit,
 	}
 }

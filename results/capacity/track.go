@@ -1,10 +1,9 @@
 package capacity
 
-// The trials of one candidate, and what they say.
+// One candidate: where it stands, and what a trial changes in that.
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -28,6 +27,8 @@ const (
 	climb     = 2.5
 	fall      = 4
 
+	minRate = 0.1 // of a trial, in arrivals a second
+
 	// firstBurst is the same for arrivals that come all at once, in arrivals of one burst: to send 5,000 takes lockbench alone
 	// 40 ms of both cores.
 	firstBurst = 500
@@ -36,10 +37,8 @@ const (
 	// it was at a rate that is fall times as high, it has another cause.
 	floorShare = 0.5
 
-	// belowSaturated is the part of a rate at which lockbench was the limit that is tried instead, and belowFirst the same
-	// while no trial has counted.
-	belowSaturated = 0.8
-	belowFirst     = 0.5
+	belowSaturated = 0.8 // part of a rate at which lockbench was the limit that is tried instead
+	belowFirst     = 0.5 // the same while no trial has counted
 
 	// neighbourShare is the part of the cores from which a lower rate might leave lockbench enough of them.
 	neighbourShare = 0.5
@@ -52,12 +51,41 @@ const (
 
 	fewArrivals = 100 // of a window that says nothing of a share of some per cent
 
+	// fewLate is the number of arrivals that may be late in the shortest window of which several together tell something.
+	fewLate = 0.2
+
 	maxMore    = 16 // times the usual clients
 	maxPartial = 3  // trials that do not work, in a row
 
-	// maxDisturbed are the trials after which others on the machine have shown that none will count.
-	maxDisturbed = 4
+	maxDisturbed = 4 // trials after which others on the machine have shown that none will count
 )
+
+// state is where a candidate stands.
+//
+//	state       its trials     becomes
+//	piloting    StagePilot     searching, once a rate kept the objectives and one did not (judgePilot); settled (leave, limit)
+//	searching   StageSearch    settled, once more trials would change nothing (settle)
+//	settled     none
+//	confirming  StageConfirm   confirmed or refuted (addConfirming); confirming at a lower rate, or refuted (startConfirmation)
+//	confirmed   none
+//	refuted     none
+//	over        none, since it has a verdict
+//
+// The search makes the best that are piloted confirming when it ends (Search.choose), and end makes any over.
+type state int
+
+const (
+	piloting state = iota
+	searching
+	settled
+	confirming
+	confirmed
+	refuted
+	over
+)
+
+// stages are those of the next trial; none for a candidate that gets no more.
+var stages = map[state]Stage{piloting: StagePilot, searching: StageSearch, confirming: StageConfirm}
 
 // track is what is known of a candidate.
 type track struct {
@@ -67,6 +95,7 @@ type track struct {
 	keys    queue.Keys
 	ceiling float64 // by the model, before a round trip is known
 
+	state   state
 	trials  []observed
 	fits    []*Fit        // one for each objective; nil during the pilot
 	more    int           // times the usual clients
@@ -76,11 +105,10 @@ type track struct {
 	partial int           // trials in a row that did not work
 	suspect float64       // rate at which lockbench was the limit, once: it may have been a neighbour; 0: there is none
 
-	settled bool // more trials of the search would change nothing
-	verdict Verdict
+	verdict Verdict // once it is over
 	why     string
 	floor   float64
-	confirm *confirmation // nil before it
+	confirm *confirmation // the last one; nil before the first
 
 	known     Range // estimate
 	estimated int   // after so many trials
@@ -90,8 +118,7 @@ func newTrack(q *Question, index int) *track {
 	c := &q.Candidates[index]
 	t := &track{q: q, c: c, index: index, keys: queue.NewKeys(c.queues()), more: 1, cap: spec.MaxRate}
 	t.ceiling = modelOf(c, 0).ceiling(q.SLO)
-	t.cost = q.minTrial(c)
-	t.most = t.cost
+	t.cost, t.most = q.minTrial(c), q.minTrial(c)
 	if q.MaxRate > 0 {
 		t.cap = q.MaxRate
 	}
@@ -102,9 +129,6 @@ func newTrack(q *Question, index int) *track {
 	}
 	return t
 }
-
-// fewLate is the number of arrivals that may be late in the shortest window of which several together tell something.
-const fewLate = 0.2
 
 // tooRare returns why no window has enough arrivals to find the most, if none has.
 func (t *track) tooRare() string {
@@ -122,9 +146,12 @@ func (t *track) tooRare() string {
 }
 
 // end makes v the last word on t.
-func (t *track) end(v Verdict, why string) { t.verdict, t.why = v, why }
+func (t *track) end(v Verdict, why string) { t.state, t.verdict, t.why = over, v, why }
 
-func (t *track) over() bool { return t.verdict != "" }
+func (t *track) inPlay() bool { return t.state != over }
+
+// stage returns that of the next trial; empty if there is none.
+func (t *track) stage() Stage { return stages[t.state] }
 
 // counted returns the trials that count.
 func (t *track) counted() []observed {
@@ -132,8 +159,8 @@ func (t *track) counted() []observed {
 }
 
 // add takes in a record, and reports whether the same candidate is to have another trial at once in its place.
-func (t *track) add(stage Stage, r *results.Record) (again bool) {
-	o := observe(t.q.SLO, t.c, stage, r)
+func (t *track) add(r *results.Record) (again bool) {
+	o := observe(t.q.SLO, t.c, t.stage(), r)
 	o.rate, _ = t.given(o.rate)
 	t.trials = append(t.trials, o)
 	t.cost = r.Plan.Warmup + r.Plan.Duration + trialOverhead
@@ -149,42 +176,41 @@ func (t *track) add(stage Stage, r *results.Record) (again bool) {
 	if o.rate >= t.suspect {
 		t.suspect = 0
 	}
-	switch stage {
-	case StagePilot:
+	switch t.state {
+	case piloting:
 		t.judgePilot()
-	case StageConfirm:
-		t.addConfirming(&o)
-	default:
+	case searching:
 		t.fit(&o)
 		t.settle()
+	case confirming:
+		t.addConfirming(&o)
 	}
 	return false
 }
 
 // leave draws the consequences of a trial that does not count.
 func (t *track) leave(o *observed) (again bool) {
-	switch kind, _, _ := strings.Cut(o.left, ":"); kind {
-	case leftPartial:
+	switch kind, _, _ := strings.Cut(o.left, ":"); {
+	case kind == leftPartial:
 		if t.partial++; t.partial == maxPartial {
 			t.end(Failed, o.left)
 		}
-		return true
-	case leftClients:
+		return t.inPlay()
+	case kind == leftClients:
 		if t.more *= 2; t.more <= maxMore {
 			return true
 		}
 		t.more = maxMore
 		t.limit(o.rate)
-	case leftSaturated:
-		switch {
-		case disturbed(o.record): // a lower rate would not help
-			t.settled = len(t.counted()) == 0 && len(t.trials) >= maxDisturbed
-		case t.suspect == 0:
-			t.suspect = o.rate
-		default:
-			t.limit(min(o.rate, t.suspect))
-			t.suspect = 0
+	case disturbed(o.record): // a lower rate would not help
+		if len(t.counted()) == 0 && len(t.trials) >= maxDisturbed {
+			t.state = settled
 		}
+	case t.suspect == 0:
+		t.suspect = o.rate
+	default:
+		t.limit(min(o.rate, t.suspect))
+		t.suspect = 0
 	}
 	return false
 }
@@ -201,33 +227,30 @@ func (t *track) limit(rate float64) {
 	part := belowSaturated
 	if len(t.counted()) == 0 {
 		part = belowFirst
-		t.settled = len(t.trials) >= maxPilots
+		if len(t.trials) >= maxPilots {
+			t.state = settled
+		}
 	}
 	t.cap = min(t.cap, part*rate)
-	if t.confirm != nil {
+	if t.state == confirming {
 		t.startConfirmation()
 	}
 }
 
 // nextRate returns the rate of the next trial, and how many arrivals it is to have.
-func (t *track) nextRate(stage Stage) (rate, arrivals float64) {
+func (t *track) nextRate() (rate, arrivals float64) {
 	arrivals = windowArrivals
-	switch stage {
-	case StagePilot:
+	switch t.state {
+	case piloting:
 		rate = t.pilotRate()
 		if t.falling() {
 			arrivals = lowArrivals
 		}
-	case StageConfirm:
+	case confirming:
 		rate = t.confirm.rate
 	default:
-		n := 0
-		for _, o := range t.trials {
-			if o.stage == StageSearch {
-				n++
-			}
-		}
-		rate = t.fits[t.binding()].NextRate(n)
+		searched := slices.DeleteFunc(slices.Clone(t.trials), func(o observed) bool { return o.stage != StageSearch })
+		rate = t.fits[t.binding()].NextRate(len(searched))
 	}
 	return t.tidy(max(minRate, min(rate, t.cap)), t.cap), arrivals
 }
@@ -252,9 +275,6 @@ func (t *track) tidy(rate, most float64) float64 {
 	}
 	return roundedDown(rate)
 }
-
-// minRate is the lowest rate of a trial, in arrivals a second.
-const minRate = 0.1
 
 // keeps reports whether the trial met all objectives.
 func (t *track) keeps(o *observed) bool {
@@ -296,12 +316,11 @@ func (t *track) judgePilot() {
 	last := pilots[len(pilots)-1]
 	switch {
 	case t.falling() && t.atFloor():
-		if t.ruleOut(&last); !t.over() {
+		if t.ruleOut(&last); t.inPlay() {
 			t.startFit() // by chance, perhaps
 		}
-	case t.falling():
-	case len(pilots) < pilotTrials && last.rate < 0.99*t.cap:
-	case t.keeps(&last) && last.rate < 0.99*min(pilotLast*t.ceiling, t.cap) && len(pilots) < maxPilots:
+	case t.falling(), len(pilots) < pilotTrials && last.rate < 0.99*t.cap,
+		t.keeps(&last) && last.rate < 0.99*min(pilotLast*t.ceiling, t.cap) && len(pilots) < maxPilots: // one more
 	default:
 		t.startFit()
 	}
@@ -326,7 +345,7 @@ func (t *track) atFloor() bool {
 
 // beyond reports whether more arrivals were late, by the i-th objective, than it allows and chance explains.
 func (o *observed) beyond(i int, of Objective) bool {
-	return wilsonLow(o.late[i], o.arrivals) > of.Allowed()
+	return interval(o.late[i], o.arrivals, 1).Low > of.Allowed()
 }
 
 // ruleOut rules t out if a trial at a low rate breaks the SLO beyond chance.
@@ -338,7 +357,7 @@ func (t *track) ruleOut(o *observed) {
 		t.floor = o.share(i)
 		t.end(RulesOut, fmt.Sprintf("%s%s of the arrivals take longer than %s, and %s may",
 			at, format.Percent(t.floor), format.Exact(of.Limit), format.Percent(of.Allowed())))
-	case slo.HasErrors && wilsonLow(o.failed, o.arrivals) > slo.Errors:
+	case slo.HasErrors && interval(o.failed, o.arrivals, 1).Low > slo.Errors:
 		t.floor = share(o.failed, o.arrivals)
 		t.end(RulesOut, fmt.Sprintf("%s%s of the arrivals fail, and %s may", at, format.Percent(t.floor), format.Percent(slo.Errors)))
 	}
@@ -365,13 +384,6 @@ func (t *track) worst(o *observed) (index int, of Objective) {
 	return index, of
 }
 
-// wilsonLow returns the lower end of the 95 % interval of a share (Wilson 1927).
-func wilsonLow(k, n int64) float64 {
-	const z = 1.96
-	p, of := share(k, n), float64(max(1, n))
-	return (p + z*z/(2*of) - z*math.Sqrt(p*(1-p)/of+z*z/(4*of*of))) / (1 + z*z/of)
-}
-
 // startFit begins the search with what the pilot has measured.
 func (t *track) startFit() {
 	pilots := t.counted()
@@ -388,84 +400,23 @@ func (t *track) startFit() {
 	for _, o := range pilots {
 		t.fit(&o)
 	}
+	t.state = searching
 	t.settle()
+}
+
+// settle ends the search of a candidate if more trials would change nothing.
+func (t *track) settle() {
+	const few, every = 8, 4
+	if n := len(t.counted()); n < few || n%every != 0 {
+		return
+	}
+	if r := t.estimate(); r.High < t.q.Rate || t.width() <= 2*precise || r.Low >= (1-precise)*t.cap {
+		t.state = settled
+	}
 }
 
 func (t *track) fit(o *observed) {
 	for i, f := range t.fits {
 		f.Add(Observation{Rate: o.rate, Arrivals: o.arrivals, Late: o.late[i]})
 	}
-}
-
-// trip returns the least round trip that the records tell; 0 if they tell none.
-func (t *track) trip() (least time.Duration) {
-	for _, o := range t.trials {
-		if trip := o.record.Bound.RoundTrip(); trip > 0 && (least == 0 || trip < least) {
-			least = trip
-		}
-	}
-	return least
-}
-
-// taken returns for how long a lock keeps its key from others by a record, in seconds, without the hand-off: its hold, and what
-// its key waits for after the death of a holder. It is 0 if there was no lock.
-func taken(r *results.Record) float64 {
-	hold, dead := r.Latency[results.Hold], r.Latency[results.Recovery]
-	if hold.Count == 0 {
-		return 0
-	}
-	return (hold.Mean.Seconds()*float64(hold.Count) + dead.Mean.Seconds()*float64(dead.Count)) / float64(hold.Count)
-}
-
-// stable returns the arrivals a second from which the hottest key would always be taken, by the trial in which a lock took it
-// for the least time: whatever a fit says, no queue is shorter than endless beyond that. It is spec.MaxRate if nobody waits
-// for a key, or if several may hold one.
-func (t *track) stable() float64 {
-	limit, least := float64(spec.MaxRate), math.Inf(1)
-	hottest := waiting(&t.c.Plan) * t.keys.Hottest()
-	for _, o := range t.trials {
-		if each := taken(o.record); o.left == "" && each > 0 && o.record.Traits.Exclusive {
-			least = min(least, each)
-		}
-	}
-	if hottest > 0 && !math.IsInf(least, 1) {
-		limit = min(limit, queue.Capacity(hottest, least))
-	}
-	return limit
-}
-
-// occupied returns for how long a lock occupies its key as measured, in seconds: the hold and the hand-off of the median
-// trial, or a round trip if there were too few hand-offs; before the first trial the hold as planned.
-func (t *track) occupied() float64 {
-	if waiting(&t.c.Plan) == 0 {
-		return guessedOccupied
-	}
-	var measured []float64
-	for _, o := range t.trials {
-		each, handoff := taken(o.record), o.record.Latency[results.Handoff]
-		if each == 0 {
-			continue
-		}
-		gap := o.record.Bound.RoundTrip()
-		if results.Enough(handoff.Count, 0.5) {
-			gap = handoff.Mean
-		}
-		measured = append(measured, each+gap.Seconds())
-	}
-	if len(measured) == 0 {
-		return max(guessedOccupied, holds(&t.c.Plan).mean)
-	}
-	slices.Sort(measured)
-	return max(1e-6, measured[len(measured)/2])
-}
-
-// binding returns the place of the objective that allows the lowest rate.
-func (t *track) binding() int {
-	least := 0
-	for i, f := range t.fits {
-		if f.Quantile(0.5) < t.fits[least].Quantile(0.5) {
-			least = i
-		}
-	}
-	return least
 }
