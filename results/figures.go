@@ -49,11 +49,13 @@ const fewGrants = 5
 
 // Jain returns Jain's index; NaN if there were too few grants to tell how fair they were spread.
 func (f Figures) Jain() float64 {
-	if f.Counts.Acquired < max(1, int64(fewGrants*f.Clients)) {
+	if !enoughGrants(f.Counts.Acquired, f.Clients) {
 		return math.NaN()
 	}
 	return f.Fairness.Jain
 }
+
+func enoughGrants(grants int64, clients int) bool { return grants >= max(1, int64(fewGrants*clients)) }
 
 // Wanted reports whether any acquisition was made in the window.
 func (f Figures) Wanted() bool {

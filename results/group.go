@@ -5,7 +5,6 @@ package results
 import (
 	"encoding/json"
 	"slices"
-	"time"
 
 	"github.com/lockbench/lockbench/results/spec"
 )
@@ -22,9 +21,9 @@ type Cell struct {
 	Fairness  Fairness           // Jain: median; Clients: the most; the rest: the worst trial, but OwnerChanges: sum
 	Safety    Safety             // sums; Longest: the longest; Checked: in all trials; Events: the first hundred
 	Cost      Cost               // medians of the trials that know, negative if none does
-	Bound     Bound              // medians, but of Waited and Blocked the sums
-	Generator Generator          // medians, but GCLongest, Memory, Paused: the most; Pauses: all; Saturated and Why: the first saturated trial's
-	Thread    Thread             // medians
+	Bound     Bound              // medians of the trials that know, but of Waited and Blocked the sums
+	Generator Generator          // medians of the trials that know, but GCLongest, Memory, Paused: the most; Pauses: all; Saturated and Why: the first saturated trial's
+	Thread    Thread             // medians of the trials that know
 	Classes   []ClassCell
 	Steady    Steady   // the first trial's that drifts, else the first trial's
 	Drifting  int      // trials that drift
@@ -106,24 +105,9 @@ func (c *Cell) sum(classes []sums) {
 	c.Fairness = sumFairness(c.Trials)
 	c.Safety = sumSafety(c.Trials)
 	c.Cost = medianCost(c.Trials)
-	c.Bound = Bound{
-		RTT:        medianOf(c.Trials, func(r *Record) time.Duration { return r.Bound.RTT }),
-		LoadRTT:    medianOf(c.Trials, func(r *Record) time.Duration { return r.Bound.LoadRTT }),
-		LocksPerS:  medianOf(c.Trials, func(r *Record) float64 { return r.Bound.LocksPerS }),
-		Efficiency: medianOf(c.Trials, func(r *Record) float64 { return r.Bound.Efficiency }),
-		Little:     medianOf(c.Trials, func(r *Record) float64 { return r.Bound.Little }),
-		InSystem:   medianOf(c.Trials, func(r *Record) float64 { return r.Bound.InSystem }),
-		LittleOpen: medianOf(c.Trials, func(r *Record) float64 { return r.Bound.LittleOpen }),
-		Waited:     sumOf(c.Trials, func(r *Record) time.Duration { return r.Bound.Waited }),
-		Blocked:    sumOf(c.Trials, func(r *Record) time.Duration { return r.Bound.Blocked }),
-		By:         c.First().Bound.By,
-		Pool:       c.First().Bound.Pool,
-	}
+	c.Bound = medianBound(c.Trials)
 	c.Generator = sumGenerator(c.Trials)
-	c.Thread = Thread{
-		Ran:    medianOf(c.Trials, func(r *Record) float64 { return r.Thread.Ran }),
-		Waited: medianOf(c.Trials, func(r *Record) float64 { return r.Thread.Waited }),
-	}
+	c.Thread = medianThread(c.Trials)
 	c.Steady = c.First().Steady
 	for _, r := range c.Trials {
 		if r.Steady.Drifts {

@@ -217,3 +217,52 @@ func TestEveryCountIsAdded(t *testing.T) {
 		}
 	}
 }
+
+// TestMediansOfTheKnown: a trial that does not know a value takes no part in its median, whatever stands for that.
+func TestMediansOfTheKnown(t *testing.T) {
+	of := func(changes ...func(*Record)) *Cell {
+		var recs []*Record
+		for i, change := range changes {
+			r := closed()
+			r.ID, r.Trial = string(rune('a'+i)), i+1
+			change(r)
+			recs = append(recs, r)
+		}
+		c := &Cell{Trials: recs}
+		c.sum(nil)
+		return c
+	}
+	const us = time.Microsecond
+	known := func(r *Record) {
+		r.Bound = Bound{RTT: 100 * us, LoadRTT: 90 * us, LocksPerS: 1000, Efficiency: 0.8, Little: 0.99, InSystem: 5, LittleOpen: 0.98}
+		r.Generator.CPU, r.Generator.Machine, r.Generator.RunQueue, r.Thread = 3, 0.7, 40*us, Thread{Ran: 0.5, Waited: 0.1}
+		r.Counts.Acquired, r.Fairness.Clients, r.Fairness.Jain = 1e6, 8, 0.9
+	}
+	unknown := func(r *Record) {
+		r.Bound, r.Thread = Bound{}, Thread{}
+		r.Generator.CPU, r.Generator.Machine, r.Generator.RunQueue = -1, -1, 0
+		r.Counts.Acquired, r.Fairness.Clients, r.Fairness.Jain = 8, 8, 0
+	}
+	want := of(known)
+	for _, c := range []*Cell{of(known, unknown), of(unknown, known, unknown)} {
+		if b := c.Bound; b.RTT != 100*us || b.LoadRTT != 90*us || b.LocksPerS != 1000 || b.Efficiency != 0.8 || b.Little != 0.99 || b.InSystem != 5 || b.LittleOpen != 0.98 {
+			t.Errorf("bound %+v", b)
+		}
+		if g := c.Generator; g.CPU != 3 || g.Machine != 0.7 || g.RunQueue != 40*us || c.Thread != want.Thread || c.Fairness.Jain != 0.9 {
+			t.Errorf("generator %+v, thread %+v, fairness %+v", g, c.Thread, c.Fairness)
+		}
+	}
+	if c := of(unknown, unknown); c.Generator.CPU != -1 || c.Generator.Machine != -1 || c.Bound != (Bound{}) || c.Thread != (Thread{}) {
+		t.Errorf("of what nobody knows: %+v, %+v, %+v", c.Generator, c.Bound, c.Thread)
+	}
+	// A round trip that was no sooner under the load is what it was before it, and not unknown.
+	same := func(r *Record) { known(r); r.Bound.LoadRTT = 0 }
+	for _, tc := range []struct {
+		c    *Cell
+		want time.Duration
+	}{{of(known, same), 95 * us}, {of(same, same), 0}, {of(known, same, same), 0}} {
+		if got := tc.c.Bound.LoadRTT; got != tc.want {
+			t.Errorf("round trip under the load %v, want %v", got, tc.want)
+		}
+	}
+}

@@ -3,7 +3,6 @@ package results
 // The rules by which the trials of a cell become one figure each.
 
 import (
-	"math"
 	"slices"
 	"time"
 )
@@ -29,9 +28,28 @@ func valuesOf(trials []*Record, value func(*Record) float64) []float64 {
 	return vs
 }
 
-// medianOf returns the median over the trials; a duration comes out in whole nanoseconds.
-func medianOf[T float64 | time.Duration](trials []*Record, value func(*Record) T) T {
-	return T(median(valuesOf(trials, func(r *Record) float64 { return float64(value(r)) })))
+// medianOf returns the median over the trials that know the value, and unknown if none does; a duration comes out in whole
+// nanoseconds.
+func medianOf[T float64 | time.Duration](trials []*Record, unknown T, value func(*Record) (v T, known bool)) T {
+	var known []float64
+	for _, r := range trials {
+		if v, is := value(r); is {
+			known = append(known, float64(v))
+		}
+	}
+	if len(known) == 0 {
+		return unknown
+	}
+	return T(median(known))
+}
+
+// unlessZero is a value of which 0 says that it is not known, and unlessNegative one of which a negative number does.
+func unlessZero[T float64 | time.Duration](of func(*Record) T) func(*Record) (T, bool) {
+	return func(r *Record) (T, bool) { v := of(r); return v, v > 0 }
+}
+
+func unlessNegative[T float64 | time.Duration](of func(*Record) T) func(*Record) (T, bool) {
+	return func(r *Record) (T, bool) { v := of(r); return v, v >= 0 }
 }
 
 // sumOf returns the sum over the trials.
@@ -40,15 +58,6 @@ func sumOf[T int64 | time.Duration](trials []*Record, value func(*Record) T) (su
 		sum += value(r)
 	}
 	return sum
-}
-
-// medianKnown returns the median over the trials that know the value, and -1 if none does.
-func medianKnown(trials []*Record, value func(*Record) float64) float64 {
-	known := slices.DeleteFunc(valuesOf(trials, value), func(v float64) bool { return v < 0 || math.IsNaN(v) })
-	if len(known) == 0 {
-		return -1
-	}
-	return median(known)
 }
 
 // sumClasses adds up class by class; the distributions have been merged. All trials of a cell have the same plan, and so
@@ -65,7 +74,9 @@ func sumClasses(trials []*Record, merged []sums) (classes []ClassCell) {
 			sum.Counts.add(c.Counts)
 			sum.Starved = max(sum.Starved, c.Starved)
 			sum.Clients += c.Clients
-			jains = append(jains, c.Jain)
+			if enoughGrants(c.Counts.Acquired, c.Clients) {
+				jains = append(jains, c.Jain)
+			}
 			if r.Elapsed > 0 {
 				rates = append(rates, float64(c.Counts.Acquired)/r.Elapsed.Seconds())
 			}
@@ -148,33 +159,60 @@ func sumFairness(trials []*Record) Fairness {
 		sum.LongestRun = max(sum.LongestRun, f.LongestRun)
 		sum.OwnerChanges += f.OwnerChanges
 	}
-	sum.Jain = medianOf(trials, func(r *Record) float64 { return r.Fairness.Jain })
+	sum.Jain = medianOf(trials, sum.Jain, func(r *Record) (float64, bool) {
+		return r.Fairness.Jain, enoughGrants(r.Counts.Acquired, r.wanting())
+	})
 	return sum
 }
 
 // medianCost leaves out, amount by amount, the trials that do not know it.
 func medianCost(trials []*Record) (sum Cost) {
 	for i, amount := range sum.amounts() {
-		*amount = medianKnown(trials, func(r *Record) float64 {
+		*amount = medianOf(trials, -1, unlessNegative(func(r *Record) float64 {
 			c := r.Cost
 			if !c.Trafficked() {
 				c.RoundTrips, c.Notices, c.KeepAlives = -1, -1, -1
 			}
 			return *c.amounts()[i]
-		})
+		}))
+	}
+	return sum
+}
+
+// medianBound sets what a round trip took under the load against what it took before it: a trial in which it was no sooner says
+// the same of both.
+func medianBound(trials []*Record) Bound {
+	bounded := func(of func(*Record) float64) func(*Record) (float64, bool) {
+		return func(r *Record) (float64, bool) { return of(r), r.Bound.LocksPerS > 0 }
+	}
+	sum := Bound{
+		RTT:        medianOf(trials, 0, unlessZero(func(r *Record) time.Duration { return r.Bound.RTT })),
+		LoadRTT:    medianOf(trials, 0, unlessZero(func(r *Record) time.Duration { return r.Bound.RoundTrip() })),
+		LocksPerS:  medianOf(trials, 0, bounded(func(r *Record) float64 { return r.Bound.LocksPerS })),
+		Efficiency: medianOf(trials, 0, bounded(func(r *Record) float64 { return r.Bound.Efficiency })),
+		Little:     medianOf(trials, 0, unlessZero(func(r *Record) float64 { return r.Bound.Little })),
+		InSystem:   medianOf(trials, 0, unlessZero(func(r *Record) float64 { return r.Bound.InSystem })),
+		LittleOpen: medianOf(trials, 0, unlessZero(func(r *Record) float64 { return r.Bound.LittleOpen })),
+		Waited:     sumOf(trials, func(r *Record) time.Duration { return r.Bound.Waited }),
+		Blocked:    sumOf(trials, func(r *Record) time.Duration { return r.Bound.Blocked }),
+		By:         trials[0].Bound.By,
+		Pool:       trials[0].Bound.Pool,
+	}
+	if sum.LoadRTT >= sum.RTT && sum.RTT > 0 {
+		sum.LoadRTT = 0
 	}
 	return sum
 }
 
 func sumGenerator(trials []*Record) Generator {
 	sum := Generator{
-		CPU:      medianOf(trials, func(r *Record) float64 { return r.Generator.CPU }),
-		Machine:  medianKnown(trials, func(r *Record) float64 { return r.Generator.Machine }),
-		GCPauses: medianOf(trials, func(r *Record) time.Duration { return r.Generator.GCPauses }),
-		RunQueue: medianOf(trials, func(r *Record) time.Duration { return r.Generator.RunQueue }),
+		CPU:       medianOf(trials, -1, unlessNegative(func(r *Record) float64 { return r.Generator.CPU })),
+		Machine:   medianOf(trials, -1, unlessNegative(func(r *Record) float64 { return r.Generator.Machine })),
+		GCPauses:  medianOf(trials, 0, unlessNegative(func(r *Record) time.Duration { return r.Generator.GCPauses })),
+		RunQueue:  medianOf(trials, 0, unlessZero(func(r *Record) time.Duration { return r.Generator.RunQueue })),
+		Throttled: medianOf(trials, -1, unlessNegative(func(r *Record) time.Duration { return r.Generator.Throttled })),
+		CoreWait:  medianOf(trials, -1, unlessNegative(func(r *Record) time.Duration { return r.Generator.CoreWait })),
 	}
-	sum.Throttled = time.Duration(medianKnown(trials, func(r *Record) float64 { return float64(r.Generator.Throttled) }))
-	sum.CoreWait = time.Duration(medianKnown(trials, func(r *Record) float64 { return float64(r.Generator.CoreWait) }))
 	sum.Quota = trials[0].Generator.Quota
 	for _, r := range trials {
 		sum.Memory = max(sum.Memory, r.Generator.Memory)
@@ -186,4 +224,11 @@ func sumGenerator(trials []*Record) Generator {
 		}
 	}
 	return sum
+}
+
+func medianThread(trials []*Record) Thread {
+	part := func(of func(Thread) float64) float64 {
+		return medianOf(trials, 0, func(r *Record) (float64, bool) { return of(r.Thread), r.Thread.Busy() > 0 })
+	}
+	return Thread{Ran: part(func(t Thread) float64 { return t.Ran }), Waited: part(func(t Thread) float64 { return t.Waited })}
 }
