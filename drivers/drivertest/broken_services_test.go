@@ -67,6 +67,17 @@ var brokenOutages = []broken{
 			return false, ctx.Err()
 		}, nil}
 	}), "cancelled"},
+	{"takes what an attempt was granted at its end for refused", sessions(func(s drivers.Session, _ int) drivers.Session {
+		return calls{s, func(ctx context.Context, l *drivers.Lease) (bool, error) {
+			held, err := s.Try(ctx, l)
+			if held && ctx.Done() != nil {
+				if time.Sleep(raceWidth); ctx.Err() != nil {
+					return false, &drivers.Error{Class: drivers.ClassServer, Op: "try", Err: ctx.Err()}
+				}
+			}
+			return held, err
+		}, nil}
+	}), "attempt ends at a release"},
 	{"calls an outage contention", swallow(drivers.ClassConnect), "cut"},
 	{"answers from memory during an outage", failing(func(l *drivers.Lease, answer bool, err error) (bool, error) {
 		if err != nil && drivers.ClassOf(err) == drivers.ClassConnect {

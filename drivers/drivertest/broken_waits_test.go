@@ -77,8 +77,8 @@ func onRelease(start func(first bool, atTry, now int) int, expiry bool) drivers.
 	}
 }
 
-// queueingBut returns queueing with a conditional Leave.
-func queueingBut(leaves func(l *drivers.Lease) bool) drivers.Driver {
+// queueingBut returns queueing with another Leave.
+func queueingBut(leave func(ctx context.Context, l *drivers.Lease, leave waiting) error) drivers.Driver {
 	return altered{
 		Driver: faulty(),
 		traits: func(t *drivers.Traits) { t.Fair, t.Waits = true, true },
@@ -88,10 +88,7 @@ func queueingBut(leaves func(l *drivers.Lease) bool) drivers.Driver {
 				inner := q.session(s, id, false)
 				w := capability[drivers.Waiter](inner)
 				return waiter{inner, w.Wait, func(ctx context.Context, l *drivers.Lease) error {
-					if leaves(l) {
-						return w.Leave(ctx, l)
-					}
-					return nil
+					return leave(ctx, l, w.Leave)
 				}}
 			}
 		},
@@ -168,9 +165,31 @@ var brokenWaiting = []broken{
 			}
 		}, func(context.Context, *drivers.Lease) error { return nil }}
 	}), "wait over a cut"},
-	{"leaves nothing", queueingBut(func(*drivers.Lease) bool { return false }), "leave"},
-	{"leaves nothing after the deadline", queueingBut(func(l *drivers.Lease) bool { return !over(l) }), "leave"},
+	{"leaves nothing", queueingBut(func(context.Context, *drivers.Lease, waiting) error { return nil }), "leave"},
+	{"leaves nothing after the deadline", queueingBut(func(ctx context.Context, l *drivers.Lease, leave waiting) error {
+		if over(l) {
+			return nil
+		}
+		return leave(ctx, l)
+	}), "leave"},
+	{"leaves a moment after the deadline", queueingBut(func(ctx context.Context, l *drivers.Lease, leave waiting) error {
+		if over(l) {
+			time.AfterFunc(poll, func() { _ = leave(context.WithoutCancel(ctx), l) })
+			return nil
+		}
+		return leave(ctx, l)
+	}), "leave"},
 	{"keeps what Wait has acquired", blocking(true), "leave after a wake-up"},
+	{"takes what a wait was granted at its end for refused", waitingBy(func(s drivers.Session) (wait, leave waiting) {
+		return func(ctx context.Context, l *drivers.Lease) error {
+			err := pause(ctx, l)
+			if err != nil || over(l) {
+				time.Sleep(raceWidth)
+				_, _ = s.Try(context.WithoutCancel(ctx), &drivers.Lease{Key: l.Key, TTL: l.TTL})
+			}
+			return err
+		}, nil
+	}), "wait ends at a release"},
 	{"gives up what it holds on Leave", waitingBy(func(s drivers.Session) (wait, leave waiting) {
 		waited := false
 		return func(ctx context.Context, l *drivers.Lease) error {

@@ -63,6 +63,7 @@ var cases = []oneCase{
 	{name: "leave", when: waits, run: leave},
 	{name: "leave after a wake-up", when: waits, run: leaveAfterWake},
 	{name: "leave as holder", when: waits, run: leaveAsHolder},
+	{name: "wait ends at a release", timed: true, when: waits, run: waitEndsAtRelease},
 
 	// Waiting, by listening.
 	{name: "wake-up", when: wakes, run: wakeUp},
@@ -77,6 +78,7 @@ var cases = []oneCase{
 
 	// When no answer arrives.
 	{name: "cancelled", when: exclusive, run: cancelled},
+	{name: "attempt ends at a release", timed: true, when: exclusive, run: attemptEndsAtRelease},
 	{name: "cut", timesOut: true, when: cuts, run: cutOff},
 	{name: "wait over a cut", timesOut: true, when: cutsWaits, run: waitOverCut},
 	{name: "listener after a cut", timesOut: true, when: cutsWakes, run: listenerAfterCut},
