@@ -45,7 +45,7 @@ func (s *txSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 		return true, nil
 	}
 	l.Owner = s.owners.Next()
-	held, err := s.lock(ctx, l, func(c *conn) (bool, error) {
+	held, err := s.lock(ctx, l, false, func(c *conn) (bool, error) {
 		row, err := s.row(ctx, c, s.svc.onTable(lockRow+" NOWAIT"), []byte(rowName(l.Key)))
 		return row != nil, err
 	})
@@ -70,6 +70,6 @@ func (s *txSession) Release(ctx context.Context, l *drivers.Lease) (bool, error)
 		return false, fail("release", s.killLost(ctx))
 	}
 	_, _, err := s.exec(ctx, c, "COMMIT")
-	s.keepIdle(c)
+	s.keepIdle(c, err != nil)
 	return err == nil, fail("release", err)
 }

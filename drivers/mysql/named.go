@@ -129,6 +129,11 @@ func (s *nameSession) Wait(ctx context.Context, l *drivers.Lease) error {
 	row, err := s.wait(ctx, c, kill, "SELECT GET_LOCK(?, "+seconds+")", lockName(l.Key))
 	interrupted := numberOf(err) == errInterrupted || err == nil && row[0] == nil
 	if interrupted && (ctx.Err() != nil || s.svc.closed() || pastDeadline(l)) {
+		if !c.broken.Load() && s.held[l.Key] == nil { // it may have been granted at the same moment
+			if _, err := s.row(context.Background(), c, "SELECT RELEASE_LOCK(?)", lockName(l.Key)); err != nil {
+				s.drop()
+			}
+		}
 		return waited(ctx, s.session, nil)
 	}
 	held, err := s.answered(c, &own, row, err, "wait")

@@ -32,8 +32,14 @@ func (s *txSession) take(ctx context.Context) (*conn, error) {
 	return s.svc.dial(ctx, forTransactions)
 }
 
-// keepIdle keeps a connection without a lock. One is enough for a client that holds one lock at a time.
-func (s *txSession) keepIdle(c *conn) {
+// keepIdle keeps a connection without a lock. One is enough for a client that holds one lock at a time. undo is for a
+// transaction that may have locked a row: it keeps what a statement has locked that failed.
+func (s *txSession) keepIdle(c *conn, undo bool) {
+	if undo && !c.broken.Load() {
+		if _, _, err := s.exec(context.Background(), c, "ROLLBACK"); err != nil {
+			c.broken.Store(true)
+		}
+	}
 	switch {
 	case c.broken.Load():
 		s.abandon(c)
@@ -44,8 +50,9 @@ func (s *txSession) keepIdle(c *conn) {
 	}
 }
 
-// lock makes the row of l.Key, if necessary, and calls lock; it reports whether the row was there.
-func (s *txSession) lock(ctx context.Context, l *drivers.Lease, lock func(*conn) (bool, error)) (bool, error) {
+// lock makes the row of l.Key, if necessary, and calls lock; it reports whether the row was there. A lock that waits may
+// be interrupted in the moment in which it is granted.
+func (s *txSession) lock(ctx context.Context, l *drivers.Lease, waits bool, lock func(*conn) (bool, error)) (bool, error) {
 	if err := s.begin(ctx); err != nil {
 		return false, err
 	}
@@ -77,7 +84,7 @@ func (s *txSession) lock(ctx context.Context, l *drivers.Lease, lock func(*conn)
 	if held {
 		s.held[l.Owner] = c
 	} else {
-		s.keepIdle(c)
+		s.keepIdle(c, waits || !contended(err))
 	}
 	return held, err
 }
@@ -129,7 +136,7 @@ func (s *txSession) Wait(ctx context.Context, l *drivers.Lease) error {
 		return nil
 	}
 	own := drivers.Lease{Key: l.Key, Owner: s.owners.Next()}
-	held, err := s.lock(ctx, &own, func(c *conn) (bool, error) {
+	held, err := s.lock(ctx, &own, true, func(c *conn) (bool, error) {
 		query, kill := s.svc.onTable(lockRow), l.Deadline
 		if s.svc.about.maria() && !kill.IsZero() {
 			limit := max(time.Until(kill), time.Millisecond)
