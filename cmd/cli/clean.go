@@ -49,7 +49,8 @@ func (p *program) cleanCommand() *cobra.Command {
 		Long: "Deletes what a run that was killed has left on a server of yours: keys, nodes and tables whose\n" +
 			"names begin with the run's prefix, and nothing else. A run prints its prefix on stderr when it\n" +
 			"begins, and writes it into its records: clean reads servers and prefixes from FILE, which -o has\n" +
-			"written. Without a prefix it lists those that it finds and deletes nothing.\n\n" +
+			"written. A password is sent only to a server that -addr names as well. Without a prefix it lists\n" +
+			"those that it finds and deletes nothing.\n\n" +
 			"A run that still goes on would lose its locks. Private servers take everything along.",
 	}, cleanFlags)
 	c.RunE = func(c *cobra.Command, files []string) error { return p.clean(c.Context(), o, files) }
@@ -71,6 +72,11 @@ func (p *program) clean(ctx context.Context, o *options, files []string) error {
 	l, err := readLogin(o, p.env, wanted)
 	if err != nil {
 		return err
+	}
+	for _, t := range list {
+		if err := withholdPassword(t, l); err != nil {
+			return err
+		}
 	}
 	access, err := l.Read()
 	if err != nil {
@@ -95,6 +101,25 @@ func (p *program) clean(ctx context.Context, o *options, files []string) error {
 		return exitCode(exitError)
 	}
 	return nil
+}
+
+// withholdPassword refuses a password, from wherever, for an address that only a file names: people exchange records. What the
+// driver itself finds, such as ~/.pgpass, shows in the address that it has read.
+func withholdPassword(t deploy.Traces, l deploy.Login) error {
+	if t.File == "" {
+		return nil
+	}
+	found := l.Password != "" || l.PasswordFile != ""
+	for _, addr := range t.Addrs {
+		read, err := deploy.ReadAddr(t.Service, addr)
+		found = found || err == nil && read.Password != ""
+	}
+	if !found {
+		return nil
+	}
+	where := deploy.Redact(t.Service, t.Addrs)
+	return usageErrorf("%s names the server %s, and a password is sent only where you say: add -addr %s if that is your server, "+
+		"or unset the password", t.File, where, where)
 }
 
 // tracesOf reads from the flags, or from the records in files, where to look and for what.
@@ -182,10 +207,11 @@ func (p *program) recordedTraces(files []string, known []deploy.Traces) ([]deplo
 			}
 			t := deploy.Traces{
 				Service: s, Addrs: drivers.SplitAddrs(rec.Server.Addr), Topology: asOneService(rec.Plan), Prefix: rec.Prefix,
+				File: name,
 			}
 			for _, k := range known {
 				if k.Service == s {
-					t.Addrs = k.Addrs
+					t.Addrs, t.File = k.Addrs, ""
 				}
 			}
 			same := func(o deploy.Traces) bool {

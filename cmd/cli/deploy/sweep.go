@@ -14,6 +14,7 @@ type Traces struct {
 	Addrs    []string
 	Topology drivers.Topology
 	Prefix   string
+	File     string // that names the addresses, unless the user does
 }
 
 // Configs returns what the servers are opened with, each by itself unless they are one service.

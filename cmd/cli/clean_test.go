@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"bytes"
+	"net"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/spec"
+)
+
+// TestCleanWithholdsPasswords gives clean a record by somebody else, that names a server of theirs.
+func TestCleanWithholdsPasswords(t *testing.T) {
+	var visits atomic.Int32
+	addr := peer(t, func(net.Conn) { visits.Add(1) })
+	for _, c := range []struct{ driver, lock, url, variable string }{
+		{"go-redis", "set-nx", "redis://" + addr, passwordVariable},
+		{"etcd", "lease", "etcd://" + addr, passwordVariable},
+		{"mysql", "row-lock", "mysql://" + addr + "/db", "LOCKBENCH_PASSWORD_FILE"},
+		{"postgres", "row-lock", "postgres://" + addr + "/db", passwordVariable},
+		{"postgres", "row-lock", "postgres://" + addr + "/db", "PGPASSWORD"},
+	} {
+		t.Run(c.driver+"/"+c.variable, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "theirs.jsonl")
+			if err := (&results.Appender{Path: file}).Append(&results.Record{
+				Schema: results.SchemaVersion, ID: "x", Run: "x", Trial: 1, Started: time.Unix(1, 0), Partial: "killed",
+				Prefix: prefixBegin + strings.Repeat("A", 16) + ":",
+				Plan:   spec.Plan{Driver: c.driver, Lock: c.lock, Wait: "none", Keys: 1, Load: spec.Load{Clients: 1}, Server: "external"},
+				Server: results.Server{Kind: "external", Addr: c.url},
+			}); err != nil {
+				t.Fatal(err)
+			}
+			secret := "nobody-may-see-this"
+			if c.variable == "LOCKBENCH_PASSWORD_FILE" {
+				secret = file + ".not-even-read"
+			}
+			t.Setenv(c.variable, secret)
+			for _, args := range [][]string{{"clean", file}, {"clean", "-dry-run", file}} {
+				before := visits.Load()
+				var stdout, stderr bytes.Buffer
+				code := run(args, nil, &stdout, &stderr, environment(c.variable, secret), nil)
+				if want := "add -addr " + strings.Split(c.url, "?")[0]; code != exitUsage || !strings.Contains(stderr.String(), want) {
+					t.Errorf("%q: code %d, %s; want %d and %q", args, code, stderr.String(), exitUsage, want)
+				}
+				if visits.Load() != before {
+					t.Errorf("%q: the server has been visited", args)
+				}
+			}
+			if c.variable == "LOCKBENCH_PASSWORD_FILE" {
+				return
+			}
+			for _, args := range [][]string{{"clean", "-user", "me", "-addr", c.url, file}, {"clean", file}} {
+				env := environment(c.variable, secret)
+				if len(args) == 2 {
+					env = environment()
+					t.Setenv(c.variable, "")
+				}
+				before := visits.Load()
+				var stdout, stderr bytes.Buffer
+				if code := run(args, nil, &stdout, &stderr, env, nil); code == exitUsage || visits.Load() == before {
+					t.Errorf("%q: code %d, %s; the server was not visited", args, code, stderr.String())
+				}
+			}
+		})
+	}
+}
