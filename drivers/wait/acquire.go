@@ -92,7 +92,7 @@ func (a *attempting) wait(ctx context.Context, s drivers.Session, w drivers.Wait
 
 // answer counts the answer of the last Try.
 func (a *attempting) answer(held bool, err error) {
-	if !held && err == nil && a.line != nil && a.line.refusedHere() {
+	if !held && err == nil && a.line != nil && a.line.state == idle { // the line has refused it
 		a.Local++
 		return
 	}

@@ -100,13 +100,14 @@ func (q *queued) passed(owned bool) {
 	next := q.heir
 	if owned {
 		next.on(pass)
-		if l := next.lease; next.expires && l.ValidUntil.IsZero() { // it does not know when this was asked for
-			l.ValidUntil = q.lines.clock.Time(next.sent + l.TTL)
-		}
+		l := next.lease
 		if ln := q.line; ln != nil {
 			ln.front, next.line = next, ln
 			ln.passes++
-			ln.hold(next.ends(next.lease))
+			ln.hold(next.ends(l))
+		}
+		if next.expires && l.ValidUntil.IsZero() { // it does not know when this was asked for
+			l.ValidUntil = q.lines.clock.Time(next.sent + l.TTL)
 		}
 	} else if ln := q.shard.line(q.key); ln.front == nil || ln.front == q {
 		ln.take(next, turn)

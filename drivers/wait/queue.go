@@ -175,9 +175,6 @@ func (q *queued) enter(l *drivers.Lease) bool {
 	return true
 }
 
-// refusedHere reports whether the last Try, which was refused, has not been sent to the server.
-func (q *queued) refusedHere() bool { return q.state == idle }
-
 // EndTry implements Lined. A first try that was refused gives up the place at the front, because a Wait need not follow; if it
 // does, it goes back to the head of the line.
 //
