@@ -46,7 +46,7 @@ type evidence struct {
 	woken     chan struct{} // one slot: the key has been watched
 	sampling  atomic.Bool   // the hold waits for that
 	misses    uint8         // sampled holds in a row without a rival
-	handed    bool          // the lock was acquired by a Wait, so when its lease began is not known
+	handed    bool          // the lock was acquired by a Wait, so only ValidUntil may tell when its lease began
 
 	power     results.Power // of its holds, and of its refusals
 	lostEarly int64         // see results.Safety
