@@ -44,9 +44,8 @@ func (c *client) drawEnd() holdEnd {
 // overstay holds on after the lease: from the grant for the TTL, and then for the planned hold, at least a tenth of the TTL.
 // The hold is not renewed and not entered again.
 //
-// Only the server knows when the lease ends. It cannot end before the TTL has passed since the acquisition began, within
-// clockGrain, nor before ValidUntil if the driver gives that. A violation from then on is this hold's fault and not the
-// lock's; see Oracle.Overstay.
+// Only the server knows when the lease ends. A violation from when it may have ended, within clockGrain, is this hold's fault and
+// not the lock's; see leaseEnd and Oracle.Overstay.
 func (c *client) overstay() {
 	c.sent = c.sleepFor(c.overstayFor())
 	c.overstayed()
@@ -54,13 +53,9 @@ func (c *client) overstay() {
 
 // overstayFor begins such a hold, and returns how long it takes.
 func (c *client) overstayFor() time.Duration {
-	e, ttl := c.e, c.lease.TTL
-	if e.oracle != nil {
-		ends := c.start + ttl
-		if !c.lease.ValidUntil.IsZero() {
-			ends = e.clock.Reading(c.lease.ValidUntil)
-		}
-		e.oracle.Overstay(int(c.key), int(c.id), &c.grant, ends-clockGrain)
+	ttl := c.lease.TTL
+	if o := c.e.oracle; o != nil {
+		o.Overstay(int(c.key), int(c.id), &c.grant, c.leaseEnd()-clockGrain)
 	}
 	return ttl + max(c.drawHold(), ttl/10)
 }

@@ -251,18 +251,28 @@ func TestPlantedOverstays(t *testing.T) {
 	})
 }
 
-// TestOverstaysHideNothing: a lock that lets others in while a lease lasts is violated, whoever overstays besides.
+// TestOverstaysHideNothing: a lock that lets others in while a lease lasts is violated, whoever overstays besides, and however long
+// the holder has waited for it.
 func TestOverstaysHideNothing(t *testing.T) {
-	for _, share := range []float64{0.5, 1} {
+	for _, tc := range []struct {
+		share             float64
+		clients           int
+		hold, after, lies time.Duration
+	}{
+		{0.5, 3, 20 * ms, 0, 20 * ms},
+		{1, 3, 20 * ms, 0, 20 * ms},
+		{1, 3, 20 * ms, 40 * ms, 56 * ms},
+		{1, 8, 20 * ms, 40 * ms, 56 * ms},
+	} {
 		p := plan("memory", "mutex")
-		p.Clients, p.Overstay, p.Hold, p.Poll, p.TTL, p.Duration = 3, share, 20*ms, 7*ms, 60*ms, 10*time.Second
+		p.Clients, p.Overstay, p.Hold, p.Poll, p.TTL, p.Duration = tc.clients, tc.share, tc.hold, 7*ms, 60*ms, 10*time.Second
 		var l *liar
 		bubble(t, p, func(svc drivers.Service) drivers.Service {
-			l = &liar{Service: svc, hold: p.Hold}
+			l = &liar{Service: svc, hold: tc.lies, after: tc.after}
 			return l
 		}, func(t *testing.T, r *results.Record) {
-			if s := r.Safety; s.Violations-s.Overstayed < l.lies*9/10 || !r.Violated() || l.lies < 50 {
-				t.Errorf("share %v: %d lies within the lease, and safety %+v", share, l.lies, s)
+			if s := r.Safety; s.Violations-s.Overstayed != l.lies || !r.Violated() || l.lies < 50 {
+				t.Errorf("%+v: %d lies within the lease, and safety %+v", tc, l.lies, s)
 			}
 		})
 	}
