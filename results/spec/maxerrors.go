@@ -4,7 +4,6 @@ package spec
 
 import (
 	"errors"
-	"math"
 	"strconv"
 	"strings"
 )
@@ -24,10 +23,11 @@ func ParseMaxErrors(text string) (MaxErrors, error) {
 	}
 	if share, ok := strings.CutSuffix(text, "%"); ok {
 		percent, err := strconv.ParseFloat(share, 64)
-		if err != nil || math.IsNaN(percent) || percent <= 0 || percent > 100 {
+		m := MaxErrors{Share: percent / 100}
+		if err != nil || !(m.Share > 0 && percent <= 100) {
 			return MaxErrors{}, errors.New("a share above 0% and up to 100%, or a number of errors (1 stops at the first)")
 		}
-		return MaxErrors{Share: percent / 100}, nil
+		return m, nil
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 1 {
@@ -40,7 +40,8 @@ func ParseMaxErrors(text string) (MaxErrors, error) {
 func (m MaxErrors) String() string {
 	switch {
 	case m.Share > 0:
-		return strconv.FormatFloat(math.Round(m.Share*1e8)/1e6, 'f', -1, 64) + "%"
+		percent, _ := strconv.ParseFloat(strconv.FormatFloat(100*m.Share, 'g', 12, 64), 64) // 7, of 0.07 × 100
+		return strconv.FormatFloat(percent, 'f', -1, 64) + "%"
 	case m.Count > 0:
 		return strconv.FormatInt(m.Count, 10)
 	}
