@@ -107,11 +107,11 @@ func warnings(c matrix.Cell) []string {
 	return list
 }
 
-// at returns the plan of one trial: it draws anew, and its command line makes it again.
+// at returns the plan of one trial: it draws anew, and its command line makes it again, as the first trial of its own seed.
 func (p plan) at(t matrix.Trial) spec.Plan {
 	from := p.of(t.Cell)
 	c := p.Cells[t.Cell].Plan
-	c.Seed += uint64(t.Trial)
+	c.Seed = spec.SeedOf(c.Seed, t.Trial)
 	c.Command = commandLine(from.options, c, from.targets)
 	return c
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 const (
@@ -239,14 +240,6 @@ func (s *Search) choose() bool {
 	return len(in) > 0
 }
 
-// seedOf returns the seed of a candidate's trial (SplitMix64; Steele, Lea and Flood 2014).
-func seedOf(seed uint64, candidate, number int) uint64 {
-	z := seed + uint64(candidate)<<32 + uint64(number+1)*0x9e3779b97f4a7c15
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	return z ^ z>>31
-}
-
 // trial returns the next trial of t.
 func (t *track) trial() Trial {
 	rate, arrivals := t.nextRate()
@@ -257,7 +250,7 @@ func (t *track) trial() Trial {
 	}
 	p.Warmup, p.Duration = t.q.windows(t.c, rate, t.occupied(), arrivals)
 	number := len(t.trials)
-	p.Seed = seedOf(t.q.Seed, t.index, number)
+	p.Seed = spec.SeedOf(t.q.Seed+uint64(t.index)<<32, number+1)
 	return Trial{
 		Candidate: t.index, Number: number, Stage: t.stage(), Rate: Offered(&p), Plan: p,
 		QueueLimit: int(queueLimits*strictest.Limit.Seconds()*rate) + minQueueLimit,
