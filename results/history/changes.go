@@ -107,9 +107,21 @@ func (l *Line) findSteps(alpha float64, points []Point) {
 	}
 }
 
-// creeps reports whether the values lie closer to a straight line than to their levels. The line has fewer parameters, so
-// it would have to be worse if there were levels.
+// creeps reports whether the values lie closer to a straight line than to their levels, which of a growth that does not change
+// is one of the logarithms. The line has fewer parameters, so it would have to be worse if there were levels.
 func creeps(values []float64, steps []stats.Step) bool {
+	trend := stats.Drift(values)
+	slope := trend.Slope * stats.Of(values).Median
+	if !slices.ContainsFunc(values, func(v float64) bool { return v <= 0 }) {
+		values = slices.Clone(values)
+		for i, v := range values {
+			values[i] = math.Log(v)
+		}
+		slope = math.Log(trend.Growth)
+	}
+	if math.IsNaN(slope) {
+		return false
+	}
 	fromLevels, at := 0.0, 0
 	for i := 0; i <= len(steps); i++ {
 		to := len(values)
@@ -123,10 +135,6 @@ func creeps(values []float64, steps []stats.Step) bool {
 			}
 		}
 		at = to
-	}
-	slope := stats.Drift(values).Slope * stats.Of(values).Median
-	if math.IsNaN(slope) {
-		return false
 	}
 	rest := make([]float64, len(values))
 	for i, v := range values {

@@ -7,6 +7,8 @@
 package history
 
 import (
+	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -144,14 +146,8 @@ func (l *Line) Drifted() float64 {
 	if s := l.LastStep(); s != nil {
 		from = s.At
 	}
-	points := -1
-	for _, v := range l.Values[from:] {
-		if v.N > 0 {
-			points++
-		}
-	}
-	half := l.Drift.Slope * float64(max(points, 0)) / 2 // the slope is a share of the median, which lies in the middle
-	return (1 + half) / (1 - half)
+	first := slices.IndexFunc(l.Values[from:], func(v stats.Estimate) bool { return v.N > 0 })
+	return math.Pow(l.Drift.Growth, float64(l.Latest()-from-first)) // points that do not know the figure keep their places
 }
 
 // Loss returns the share that the worst of the lines has lost by its last step or its drift; 0 or less if none has.

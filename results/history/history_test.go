@@ -319,6 +319,32 @@ func TestViolationsAndSaturation(t *testing.T) {
 	}
 }
 
+// TestSteepDrift multiplies a latency in the course of a history, which is worse however much it is, and also if every other
+// point does not know it.
+func TestSteepDrift(t *testing.T) {
+	for _, c := range []struct {
+		most float64
+		gaps bool
+	}{{1.5, false}, {1.5, true}, {144, false}, {144, true}, {1. / 144, false}} {
+		const nights = 41
+		var recs []*results.Record
+		for night := range nights {
+			r := trialAt(night, 0, 50_000)
+			l := r.Latency[results.Acquire]
+			l.P99 = time.Duration(1e7 * math.Pow(c.most, float64(night)/(nights-1)))
+			r.Latency = map[results.Metric]results.Latency{results.Acquire: l}
+			if c.gaps && night%2 == 1 {
+				r.Latency = nil
+			}
+			recs = append(recs, r)
+		}
+		l := collect(t, Options{}, recs...).Series[0].Lines[1]
+		if d := l.Drifted(); !l.Drifts || math.Abs(d/c.most-1) > 1e-4 || (l.Loss(d) > 0) != (c.most > 1) {
+			t.Errorf("%+v: drifts %v, to %v of what it was, a loss of %v", c, l.Drifts, d, l.Loss(d))
+		}
+	}
+}
+
 // TestOpenLoop has the response in place of the acquisition, whichever class it is that is open.
 func TestOpenLoop(t *testing.T) {
 	for _, change := range []func(*spec.Plan){

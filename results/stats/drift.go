@@ -14,6 +14,10 @@ type Trend struct {
 	// values or a median that is not positive.
 	Slope float64
 
+	// Growth is the factor by which the series changes from one value to the next: the same median for the logarithms of the
+	// values, or 1 + Slope if one of them is not positive. It is NaN where Slope is.
+	Growth float64
+
 	// P is the two-sided p of the test of Mann (1945) and Kendall (1975) that the order of the values means nothing. It
 	// is 1 where there is nothing to tell.
 	P float64
@@ -30,15 +34,27 @@ func Drift(values []float64) Trend {
 			at, ys = append(at, float64(i)), append(ys, v)
 		}
 	}
-	t := Trend{Slope: math.NaN(), P: 1}
+	t := Trend{Slope: math.NaN(), Growth: math.NaN(), P: 1}
 	if len(ys) < 3 {
 		return t
 	}
 	t.P = mannKendall(ys)
 	if m := median(ys); m > 0 {
 		t.Slope = theilSen(at, ys) / m
+		t.Growth = max(0, 1+t.Slope)
+		if positive([]float64{slices.Min(ys)}) {
+			t.Growth = math.Exp(theilSen(at, each(ys, math.Log)))
+		}
 	}
 	return t
+}
+
+func each(values []float64, f func(float64) float64) []float64 {
+	all := make([]float64, len(values))
+	for i, v := range values {
+		all[i] = f(v)
+	}
+	return all
 }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

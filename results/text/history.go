@@ -233,7 +233,7 @@ func driftLine(s *history.Series, l *history.Line) string {
 	if step := l.LastStep(); step != nil {
 		since = "since that step"
 	}
-	return fmt.Sprintf("drifts by %s a point, %s %s %s (p %s)", change(1+l.Drift.Slope), change(l.Drifted()), direction(l, l.Drifted()),
+	return fmt.Sprintf("drifts by %s a point, %s %s %s (p %s)", change(l.Drift.Growth), change(l.Drifted()), direction(l, l.Drifted()),
 		since, format.P(l.P))
 }
 
