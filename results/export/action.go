@@ -34,6 +34,18 @@ var charted = []string{
 	"commands/lock", "round-trips/lock", "server-cpu/lock", "client-cpu/lock", "allocs/lock",
 }
 
+// chartName returns what tells the plan from others, those settings included that benchstat has in its tables, unless they are the
+// default.
+func chartName(r *results.Record) string {
+	name := planName(r)
+	for _, s := range settings {
+		if v := s.Text(&r.Plan, &r.Plan.Load); s.Constant && s.Axis && v != "" && v != s.Default {
+			name += "/" + s.Name + "=" + word(v)
+		}
+	}
+	return strings.ReplaceAll(name, "/", " ")
+}
+
 // Action writes the figures of which more is better (metric.Higher), or less (metric.Lower), as the action wants them in a file
 // of their own. Each is the median over the whole trials of a cell; the range is half the distance between the lowest and
 // the highest of them. A chart goes on from run to run by its name, which is the plan of the cell whatever other cells
@@ -44,7 +56,7 @@ func Action(w io.Writer, cells []*results.Cell, better metric.Better) error {
 		if c.Partial() != "" {
 			continue
 		}
-		name := strings.ReplaceAll(planName(c.First()), "/", " ")
+		name := chartName(c.First())
 		for _, f := range metric.All() {
 			if f.Better != better || !slices.Contains(charted, f.Name) {
 				continue

@@ -294,6 +294,23 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// TestChartNames: cells that differ in the lease or the time-out alone have charts of their own, and the default ones no longer name.
+func TestChartNames(t *testing.T) {
+	names := map[string]bool{}
+	for _, ttl := range []time.Duration{30 * time.Second, time.Second} {
+		for _, timeout := range []time.Duration{0, 20 * time.Millisecond} {
+			r := &results.Record{Plan: spec.Plan{Driver: "rueidis", Lock: "set-nx", Load: spec.Load{Clients: 4, TTL: ttl, Timeout: timeout}}}
+			names[chartName(r)] = true
+		}
+	}
+	const name = "driver=rueidis lock=set-nx clients=4"
+	for _, more := range []string{"", " ttl=1s", " timeout=20ms", " ttl=1s timeout=20ms"} {
+		if !names[name+more] {
+			t.Errorf("no %q in %v", name+more, names)
+		}
+	}
+}
+
 // TestNothing is what becomes of no cells: an empty file of the format rather than none.
 func TestNothing(t *testing.T) {
 	var b bytes.Buffer
