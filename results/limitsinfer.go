@@ -1,0 +1,314 @@
+package results
+
+// How a Limit is inferred. Times are in seconds, those of clients summed over the clients; shares are of 1.
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/lockbench/lockbench/results/spec"
+)
+
+// inference is what is known of the trials of a cell while their limit is inferred.
+type inference struct {
+	Figures
+	r      *Record // the first of them
+	l      *Limit
+	window float64 // of all trials
+	all    float64 // that the clients had in it
+	waited float64 // that they waited for locks or were refused
+}
+
+// limit infers the limit of the trials of a cell, of which r is the first, in windows that are as long as that in all.
+func (f Figures) limit(r *Record, window time.Duration) Limit {
+	l := Limit{By: ByUnknown, ServerCores: -1, Thread: f.Thread, Failing: f.failing(), Lost: f.lost()}
+	i := &inference{Figures: f, r: r, l: &l, window: window.Seconds(), all: float64(r.Plan.Clients) * window.Seconds()}
+	if l.Stuck = f.Bound.Blocked.Seconds() / i.all; !(l.Stuck > littleSlack) {
+		l.Stuck = 0
+	}
+	switch {
+	case f.Breaches > 0:
+		l.By = ""
+		return l
+	case window <= 0 || f.Rate <= 0 || f.Latency[Release].Count+f.Latency[Hold].Count == 0:
+		if l.Failing+l.Stuck > 0 || l.Lost > backlogWorth {
+			l.By = ByErrors
+		}
+		return l
+	}
+	i.waited = i.waitingTime()
+	i.clientTime()
+	i.keyTime()
+	i.serverTime()
+	l.Contended = l.Waiting > mostly || l.Held+l.Moving >= nearLimit || i.impatient()
+	l.By = i.limitedBy()
+	return l
+}
+
+// limitedBy finds what comes first in the order that Limit describes, by its numbers.
+func (i *inference) limitedBy() LimitedBy {
+	l := i.l
+	switch {
+	case i.roomy() && !i.impatient() && !i.erring(): // 1
+		return ByRate
+	case i.erring(): // 2
+		return ByErrors
+	case l.Held >= nearLimit, i.reaches("keys") && i.r.Traits.Exclusive: // 3
+		return ByKey
+	case i.reaches("clients") && !l.Contended:
+		return ByClients
+	case i.reaches("connections"):
+		return ByConnections
+	case i.serverFull(): // 4
+		return ByServerCPU
+	case l.Contended && l.Blocked > mostly*l.Waiting: // 5
+		return ByLease
+	case i.Generator.Saturated: // 6
+		return i.busyCores()
+	case i.poolFull(): // 7
+		return ByConnections
+	case l.Contended: // 8
+		return i.keyOrLock()
+	case l.Slower >= queuedRatio: // 9
+		return i.queuedAt()
+	}
+	return ByClients // 10
+}
+
+// roomy reports whether all arrivals were those of open loops and found free clients.
+func (i *inference) roomy() bool {
+	closed := slices.ContainsFunc(i.r.Plan.Groups(), func(g spec.Class) bool { return !g.Open() })
+	return !closed && !i.queued()
+}
+
+// impatient reports whether arrivals found free clients, and gave up.
+func (i *inference) impatient() bool { return i.roomy() && i.gaveUp() > backlogWorth }
+
+// erring reports whether errors took the clients' time, or arrivals that found free clients.
+func (i *inference) erring() bool {
+	return i.l.Failing+i.l.Stuck > 0 || i.roomy() && i.l.Lost > backlogWorth
+}
+
+// reaches reports whether the throughput is near the bound, and that is made by what it says.
+func (i *inference) reaches(by string) bool { return i.Efficiency() >= nearLimit && i.Bound.By == by }
+
+// serverBusy returns what the server used of the cores that it can use; 0 if that is not known.
+func (i *inference) serverBusy() float64 {
+	if i.l.CoresOf == 0 {
+		return 0
+	}
+	return i.l.ServerCores / i.l.CoresOf
+}
+
+// serverFull reports whether the server, or its thread that executes the commands, has no processor time left. A wait for a core
+// is that if lockbench cannot have had the core.
+func (i *inference) serverFull() bool {
+	notOurs := i.r.Cores.Pinned() || !i.Generator.Saturated
+	return i.serverBusy() >= nearLimit || i.Thread.Ran >= nearLimit || notOurs && i.Thread.Busy() >= nearLimit
+}
+
+// poolFull reports whether as many requests are under way or wait as the pool has connections.
+func (i *inference) poolFull() bool {
+	pool := i.Bound.Pool
+	return pool > 0 && pool < i.r.Plan.Clients && i.requests() >= nearLimit*float64(pool)
+}
+
+// keyOrLock tells whether the keys were locked for longer than they were free although a client wanted them.
+func (i *inference) keyOrLock() LimitedBy {
+	unused := i.l.Waited
+	if i.impatient() {
+		unused += i.l.Idle // who gave up would have used it
+	}
+	switch {
+	case !i.l.Known:
+		return ByUnknown
+	case i.l.Held+i.l.Moving >= unused:
+		return ByKey
+	}
+	return ByLock
+}
+
+// queuedAt tells where requests queued that took much longer than without load.
+func (i *inference) queuedAt() LimitedBy {
+	switch {
+	case i.serverBusy() > mostly, i.r.Cores.Pinned() && i.Thread.Busy() > max(mostly, i.Generator.Machine):
+		return ByServerCPU
+	case i.Generator.Machine >= crowded:
+		return i.busyCores()
+	case i.l.CoresOf == 0 && i.r.Server.Kind == "external":
+		return ByUnknown
+	}
+	return ByClients
+}
+
+// busyCores returns what used up the cores that lockbench runs on: ByMachine if a private server did so together with it, else
+// ByGenerator.
+func (i *inference) busyCores() LimitedBy {
+	if i.r.Server.Kind != "private" || i.r.Cores.Pinned() || i.Generator.Quota > 0 {
+		return ByGenerator
+	}
+	own, server, cores := i.Generator.CPU, i.l.ServerCores, i.r.Env.CPUs
+	alone := own >= nearLimit*float64(cmp.Or(i.r.Env.GOMAXPROCS, cores)) || server < (own+server)/3
+	if alone || own+server < crowded*float64(cores) {
+		return ByGenerator
+	}
+	return ByMachine
+}
+
+// mean returns that of a metric, and total the sum of its values.
+func (f Figures) mean(m Metric) float64  { return f.Latency[m].Mean.Seconds() }
+func (f Figures) total(m Metric) float64 { return float64(f.Latency[m].Count) * f.mean(m) }
+
+// waitingTime returns for how long clients waited for locks or were refused.
+func (i *inference) waitingTime() float64 {
+	refused := i.total(Refusal)
+	if i.Bound.Waited > 0 {
+		return max(i.Bound.Waited.Seconds(), refused)
+	}
+	// Records from before the waits were measured have what acquisitions took beyond one request, for which a release stands.
+	if i.Cost.Wakeups <= 0 && (i.Cost.Wakeups == 0 || i.Cost.Tries <= 1) { // negative: not known
+		return refused // who is granted at the first try has not waited
+	}
+	requests := float64(i.Latency[Acquire].Count) * i.mean(Release)
+	waited := max(0, i.total(Acquire)-requests) + refused
+	if !i.resting() && i.failing() == 0 { // also the waits that did not end in the window
+		waited = max(waited, i.all-requests-i.total(Hold)-i.total(Release))
+	}
+	return waited
+}
+
+// resting reports whether clients do something else than asking for locks and holding them.
+func (i *inference) resting() bool {
+	return slices.ContainsFunc(i.r.Plan.Groups(), func(g spec.Class) bool { return g.Open() || g.Think > 0 })
+}
+
+// clientTime fills in what the clients did, of the time that they had together. In an open loop that had clients left it is
+// of the time that they were busy, so that waiting means the same at every rate.
+func (i *inference) clientTime() {
+	holding := i.total(Hold)
+	requests := max(0, i.total(Acquire)+i.total(Refusal)-i.waited) + i.total(Release)
+	whole := i.all
+	if i.Latency[Lag].Count+i.Latency[Backlog].Count > 0 {
+		whole = holding + i.waited + requests
+	}
+	if whole <= 0 {
+		return
+	}
+	i.l.Holding = min(1, holding/whole)
+	i.l.Waiting = min(1, i.waited/whole)
+	i.l.Requests = min(1, requests/whole)
+}
+
+// keyTime splits the time of a key.
+func (i *inference) keyTime() {
+	share, known := i.keyShare()
+	if !known {
+		return
+	}
+	l := i.l
+	l.Known = true
+	rate := i.Rate * share // of the key's locks
+	release := i.mean(Release)
+	handoffs := float64(i.Latency[Handoff].Count) * share / i.window
+	gaps := handoffs * (i.mean(Handoff) - release) // between releases and the next grants
+	l.Held = min(1, rate*i.mean(Hold))
+	moving := rate * release
+	if i.r.passes() {
+		moving += max(0, gaps)
+		gaps = 0
+	}
+	l.Moving = min(1-l.Held, moving)
+	blocked := i.deadTime(share)
+	if i.waited > 0 {
+		l.Blocked = l.Waiting * blocked / i.waited
+	}
+	free := 1 - l.Held - l.Moving - l.Dead
+	if free <= 0 {
+		return
+	}
+	waiters := (i.waited - blocked) * share / i.window
+	wanted := free * (1 - math.Exp(-waiters))
+	l.Waited = min(free, max(gaps, wanted))
+	l.Idle = free - l.Waited
+}
+
+// keyShare returns the share of all locks that the key has whose time is split: the busiest one if clients prefer some keys.
+func (i *inference) keyShare() (share float64, known bool) {
+	p := &i.r.Plan
+	switch {
+	case !i.r.Traits.Exclusive || p.Keys < 1:
+		return 0, false
+	case p.Keys == 1 || !uneven(p):
+		return 1 / float64(p.Keys), true
+	}
+	locks := i.Bound.LocksPerS * (i.mean(Hold) + i.Bound.RoundTrip().Seconds()) // by the bound: one a key at a time
+	if i.Bound.By != "keys" || locks <= 0 {
+		return 0, false
+	}
+	i.l.Hottest = i.refused() <= backlogWorth // see Bound: all keys are the limit else
+	return 1 / locks, true
+}
+
+// passes reports whether a release makes the next client in line the holder, in the same step, as in services with sessions and a
+// line of their own. Redis has no such line.
+func (r *Record) passes() bool {
+	redis := r.Server.Name == "redis" || r.Server.Name == "valkey" || r.Server.Name == "miniredis"
+	return r.Plan.Wait == "native" && r.Traits.Session && !redis
+}
+
+// deadTime fills in for how much of a key's time it is locked by holders that have died, and returns for how much of the time that
+// clients waited they did so for such keys. share is that of all locks that the key has. What a recovery takes beyond a lease is
+// not the dead holder's doing: nobody wanted the key, or those who did were slow to see it free.
+func (i *inference) deadTime(share float64) (blocked float64) {
+	var lease time.Duration
+	for _, g := range i.r.Plan.Groups() {
+		lease = max(lease, g.TTL)
+	}
+	deaths, each := float64(i.Latency[Recovery].Count), i.mean(Recovery)
+	if lease > 0 {
+		each = min(each, lease.Seconds())
+	}
+	l, n := i.l, i.Counts
+	l.Dead = min(1-l.Held-l.Moving, deaths*each*share/i.window)
+	wanted := float64(n.Acquired + n.Contended + n.TimedOut + n.Unfinished)
+	came := min(wanted*l.Dead*each/2, deaths*float64(i.r.Plan.Clients)*each)
+	return min(i.waited, max(came, i.waited*l.Dead))
+}
+
+// Hottest reports whether the bound by keys is that of the most wanted one: clients prefer some keys to others, and so few
+// were refused that the locks that were granted are spread in the same way; see Bound.
+func (c *Cell) Hottest() bool { return uneven(c.Plan()) && c.Figures().refused() <= backlogWorth }
+
+// uneven reports whether clients prefer some keys to others.
+func uneven(p *spec.Plan) bool {
+	return slices.ContainsFunc(p.Groups(), func(g spec.Class) bool { return !g.KeyDist.Even() })
+}
+
+// serverTime fills in what the server used, and how much longer requests took under the load.
+func (i *inference) serverTime() {
+	l, r := i.l, i.r
+	if trip := i.Bound.RTT.Seconds(); trip > 0 && i.Latency[Release].Count > 0 {
+		l.Slower = i.mean(Release) / trip
+	}
+	if i.Cost.ServerCPUUs < 0 || r.Server.Kind == "embedded" || r.Server.Kind == "in-process" {
+		return
+	}
+	l.ServerCores = i.Rate * i.Cost.ServerCPUUs / 1e6
+	cores := float64(r.Env.CPUs)
+	if r.Cores.Pinned() {
+		cores = float64(len(r.Cores.Server))
+	}
+	switch private := r.Server.Kind == "private"; {
+	case r.Server.Name == "redis" || r.Server.Name == "valkey":
+		l.CoresOf = float64(max(1, r.Plan.Nodes))
+		if private && cores > 0 {
+			l.CoresOf = min(l.CoresOf, cores)
+		}
+	case r.Cores.Pinned():
+		l.CoresOf = cores
+	case private && cores > 0 && l.ServerCores >= i.Generator.CPU:
+		l.CoresOf = cores - max(0, i.Generator.CPU)
+	}
+}
