@@ -385,3 +385,33 @@ func TestBeaten(t *testing.T) {
 		t.Error("beaten without a bound")
 	}
 }
+
+// TestWaitsAndRefusals: who waits and who is refused at once take the clients' time together, and who gave up is in both books.
+func TestWaitsAndRefusals(t *testing.T) {
+	for name, c := range map[string]struct {
+		waited              time.Duration
+		refused, gaveUp     int64
+		timeout, eachRefuse time.Duration
+		want                float64
+	}{
+		"waits beside refusals at once":     {300 * time.Second, 3000, 0, 0, 100 * time.Millisecond, 600},
+		"waits alone":                       {300 * time.Second, 0, 0, 0, 0, 300},
+		"refusals alone":                    {0, 3000, 0, 0, 100 * time.Millisecond, 300},
+		"waits that ended in giving up":     {300 * time.Second, 0, 31, 10 * time.Second, 10 * time.Second, 310},
+		"some gave up, some refused":        {350 * time.Second, 30, 10, 10 * time.Second, 10 * time.Second, 350 + 300},
+		"more gave up than waits are known": {50 * time.Second, 30, 10, 10 * time.Second, 10 * time.Second, 100 + 300},
+	} {
+		r := closed()
+		r.Plan.Clients, r.Elapsed, r.Plan.Timeout = 64, 10*time.Second, c.timeout
+		r.Bound.Waited, r.Counts.Contended, r.Counts.TimedOut = c.waited, c.refused, c.gaveUp
+		r.Cost.Wakeups = 0
+		r.Latency[Refusal] = Latency{Count: c.refused + c.gaveUp, Mean: c.eachRefuse}
+		i := &inference{Figures: r.Figures(), r: r, all: 640}
+		if got := i.waitingTime(); math.Abs(got-c.want) > 1e-6 {
+			t.Errorf("%s: %v s, want %v", name, got, c.want)
+		}
+		if share := r.Limit().Waiting; math.Abs(share-min(1, c.want/640)) > 1e-6 {
+			t.Errorf("%s: waiting %v of the time, want %v", name, share, c.want/640)
+		}
+	}
+}

@@ -165,7 +165,8 @@ func (f Figures) total(m Metric) float64 { return float64(f.Latency[m].Count) * 
 func (i *inference) waitingTime() float64 {
 	refused := i.total(Refusal)
 	if i.Bound.Waited > 0 {
-		return max(i.Bound.Waited.Seconds(), refused)
+		gaveUp := min(refused, i.patience()) // is in Waited as well, but for the first tries
+		return max(i.Bound.Waited.Seconds(), gaveUp) + refused - gaveUp
 	}
 	// Records from before the waits were measured have what acquisitions took beyond one request, for which a release stands.
 	if i.Cost.Wakeups <= 0 && (i.Cost.Wakeups == 0 || i.Cost.Tries <= 1) { // negative: not known
@@ -177,6 +178,19 @@ func (i *inference) waitingTime() float64 {
 		waited = max(waited, i.all-requests-i.total(Hold)-i.total(Release))
 	}
 	return waited
+}
+
+// patience returns for how long those waited who gave up, or more if classes differ; no less than all refusals if nobody was
+// refused at once.
+func (i *inference) patience() float64 {
+	if i.Counts.Contended == 0 {
+		return math.Inf(1)
+	}
+	longest := time.Duration(0)
+	for _, g := range i.r.Plan.Groups() {
+		longest = max(longest, g.Timeout)
+	}
+	return float64(i.Counts.TimedOut) * longest.Seconds()
 }
 
 // resting reports whether clients do something else than asking for locks and holding them.
