@@ -17,8 +17,8 @@ import (
 	"github.com/lockbench/lockbench/workloads/oracle"
 )
 
-// client is one simulated client. Its goroutine alone writes to it while the load runs; acquired is read by the
-// progress report meanwhile, and the rest when the goroutine has ended.
+// client is one simulated client. Its goroutine alone uses it while the load runs, but for what is atomic, and others read it
+// when that has ended.
 //
 // The fields are in the order in which a cycle needs them, packed into few cache lines: with hundreds of clients whose
 // state has left the cache by the time they run again, the lines that a cycle touches are most of what the harness

@@ -66,7 +66,7 @@ func (e *engine) fillThread(r *results.Record) {
 	r.Thread = results.Thread{Ran: min(1, float64(busiest.Ran)/wall), Waited: min(1, float64(busiest.Waited)/wall)}
 }
 
-// inspected tells whether the two readings of the server can be subtracted. Those of a driver without an Inspector can:
+// comparable reports whether the two readings of the server can be subtracted. Those of a driver without an Inspector can:
 // all that may stand in them is the CPU time of the server's process, which ServerCPU answers for.
 func (e *engine) comparable() bool {
 	if e.before.err == errNoInspector && e.after.err == errNoInspector {
@@ -82,8 +82,8 @@ func (e *engine) restarted() bool {
 	return before != after && before != "" && after != ""
 }
 
-// fell tells whether a total of the server is below what it was, which happens to one that was restarted and does not say
-// so by its RunID.
+// countersReset reports whether a total of the server is below what it was, which happens to one that was restarted and does
+// not say so by its RunID.
 func (e *engine) countersReset() bool {
 	b, a := e.before.usage, e.after.usage
 	fell := func(before, after int64) bool { return 0 <= after && after < before }

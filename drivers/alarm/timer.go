@@ -1,4 +1,5 @@
-// Package alarm has the timer on which simulated clients sleep: in holds and thinks, and between two tries.
+// Package alarm has the timer on which simulated clients sleep in holds and thinks, and after errors. Between two tries they
+// sleep like any Go program.
 //
 // A timer of the Go runtime is up to a millisecond late on Linux, because an idle process waits in the network
 // poller, whose time-out is in whole milliseconds. A busy process looks at its timers between any two goroutines, and
@@ -25,7 +26,6 @@
 //   - The same for the delays of poll and back-off. 512 clients that contended for 10 keys without a hold used 44 µs of
 //     CPU time per lock instead of 33, and made fewer. There are many waiters, and exact delays wake each of them alone,
 //     while the poller's milliseconds wake them together. They sleep like any Go program.
-//     where the poller's milliseconds wake them together. They sleep as a program in Go would sleep.
 package alarm
 
 import "time"
