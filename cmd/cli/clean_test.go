@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockbench/lockbench/cmd/cli/deploy"
+	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/spec"
 )
@@ -66,5 +68,32 @@ func TestCleanWithholdsPasswords(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestCleanLineNamesTheUser: whoever follows it logs in as the user of the run, who may stand in the address.
+func TestCleanLineNamesTheUser(t *testing.T) {
+	for addr, want := range map[string]struct{ driver, user string }{
+		"mysql://me:secret@h:1/db":                       {"mysql", "-user me"},
+		"me:secret@tcp(h:1)/db":                          {"mysql", "-user me"},
+		"postgres://me:secret@h:1/db":                    {"postgres", "-user me"},
+		"host=h user=me password=secret sslmode=disable": {"postgres", "-user me"},
+		"redis://me:secret@h:1":                          {"rueidis", ""}, // may be a password in the wrong place
+	} {
+		env := environment()
+		o, err := parse(t, "-driver "+want.driver, env)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := deploy.Service(want.driver)
+		targets, err := describe(map[*servers.Service][]string{s: {addr}}, "-addr", o, env, []*servers.Service{s})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &runner{id: strings.Repeat("A", 16)}
+		line := r.cleanLine(targets.List[0], spec.Plan{})
+		if strings.Contains(line, "-user") != (want.user != "") || !strings.Contains(line, want.user) || strings.Contains(line, "secret") {
+			t.Errorf("%s: %s; want %q", addr, line, want.user)
+		}
 	}
 }

@@ -65,8 +65,15 @@ func (r *runner) sayLeft(c spec.Plan, err error) {
 
 // closeService closes the service of a trial. A table that it could not drop is looked for on new connections.
 func (r *runner) closeService(c spec.Plan, svc drivers.Service) {
+	if svc.Close() != nil {
+		r.sweepLeft(c)
+	}
+}
+
+// sweepLeft deletes what the run has left on a user's server, over new connections.
+func (r *runner) sweepLeft(c spec.Plan) {
 	t := r.servers.Of(c.Driver)
-	if svc.Close() == nil || t.Kind != matrix.External {
+	if t.Kind != matrix.External {
 		return
 	}
 	left := deploy.Traces{Service: t.Service, Addrs: t.URLs, Topology: asOneService(c), Prefix: r.prefix()}

@@ -300,6 +300,15 @@ func (r *runner) measure(ctx context.Context, t matrix.Trial, c spec.Plan, stop 
 	if err := r.limits.Check(&c, r.servers.Network(c)); err != nil {
 		return nil, err
 	}
+	hint := r.leftLine(c, "stopped at once")
+	r.hint.Store(&hint)
+	defer r.hint.Store(nil)
+	defer func() {
+		switch drivers.ClassOf(err) {
+		case drivers.ClassCanceled, drivers.ClassTimeout, drivers.ClassClosed: // what it has left may be known to no service
+			r.sweepLeft(c)
+		}
+	}()
 	warning, err := r.servers.CheckServer(ctx, c, prefix)
 	if err != nil {
 		return nil, err
@@ -317,9 +326,6 @@ func (r *runner) measure(ctx context.Context, t matrix.Trial, c spec.Plan, stop 
 	if err != nil {
 		return nil, err
 	}
-	hint := r.leftLine(c, "stopped at once")
-	r.hint.Store(&hint)
-	defer r.hint.Store(nil)
 	defer func() { r.closeService(c, svc) }()
 	beside, err := r.servers.Neighbour(ctx, c, prefix)
 	if err != nil {

@@ -40,7 +40,7 @@ func flagsOf(t deploy.Target) map[string]string {
 	}
 	return map[string]string{
 		"addr":   t.Redacted,
-		"master": t.Master, "user": t.User, "password-file": t.PasswordFile, "db": t.DB,
+		"master": t.Master, "user": cmp.Or(t.User, t.AddrUser), "password-file": t.PasswordFile, "db": t.DB,
 		"tls-ca": t.TLS.CA, "tls-cert": t.TLS.Cert, "tls-key": t.TLS.Key, "tls-server-name": t.TLS.ServerName,
 	}
 }
@@ -141,7 +141,7 @@ func describe(addrs map[*servers.Service][]string, why string, o *options, env e
 			if err != nil {
 				return all, usageErrorf("%s: %w", why, err)
 			}
-			redacted = append(redacted, read.Redacted)
+			redacted, t.AddrUser = append(redacted, read.Redacted), read.User
 			t.Secrets = append(t.Secrets, read.Password)
 			if i > 0 && read.Network != t.Network {
 				return all, usageErrorf("%s: %s is reached otherwise than %s: all servers must be reached alike",

@@ -34,15 +34,19 @@ type keeper struct {
 }
 
 // openTable makes the table, or uses the one that another service with the same prefix has made. A table of that name
-// without the mark belongs to someone else and is left alone.
+// without the mark belongs to someone else and is left alone. The server would go on to make the table if ctx ended
+// meanwhile; so that ends Open only afterwards.
 func (s *service) openTable(ctx context.Context, name string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	s.keeper.Lock()
 	defer s.keeper.Unlock()
-	if err := s.keep(ctx, name); err != nil {
+	if err := s.keep(context.WithoutCancel(ctx), name); err != nil {
 		return fail("open the table "+name, err)
 	}
 	s.table = name // set once: sessions read it without the mutex
-	return nil
+	return ctx.Err()
 }
 
 // keep makes sure of the keeper's connection, a new one if it was lost, and of the table.
@@ -72,6 +76,7 @@ func (s *service) keep(ctx context.Context, name string) error {
 	})
 	if err != nil {
 		c.close()
+		s.keeper.lost = append(s.keeper.lost, c)
 		return err
 	}
 	s.keeper.conn = c

@@ -85,7 +85,11 @@ func readAddr(text string) (*pgconn.Config, drivers.Addr, error) {
 		return nil, drivers.Addr{}, errors.New("has a " + execMode + " that this driver does not have: give exec, which prepares no statements, or none")
 	}
 	cfg.RuntimeParams["application_name"] = "" // the driver sets it
-	return cfg, describe(cfg), nil
+	a := describe(cfg)
+	if preset, err := parseConfig("host=localhost sslmode=disable"); err == nil && preset.User != cfg.User {
+		a.User = cfg.User
+	}
+	return cfg, a, nil
 }
 
 // ignored are variables that have no effect here: PGOPTIONS=-csynchronous_commit=off makes a durable server eight times

@@ -43,6 +43,7 @@ type service struct {
 type control struct {
 	sync.Mutex
 	conn   *conn
+	lost   []string     // names of earlier ones that the server may still keep, with their lock of the table
 	keeper *conn        // of the table behind a pooler; see lockTable
 	trips  atomic.Int64 // not reported
 	made   bool         // the table exists
@@ -64,8 +65,7 @@ func (s *service) use(ctx context.Context, f func(c *conn) error) error {
 			return err
 		}
 		if s.control.conn != nil {
-			s.drop(s.control.conn)
-			s.control.conn = nil
+			s.loseControl(s.control.conn)
 		}
 		if !again || pg == nil || pg.Code != "57P05" {
 			return err
@@ -79,22 +79,28 @@ func (s *service) connectControl(ctx context.Context) error {
 		return errClosed
 	}
 	if c := s.control.conn; c != nil && !c.alive() {
-		s.drop(c)
-		s.control.conn = nil
+		s.loseControl(c)
 	}
 	if s.control.conn != nil {
 		return nil
 	}
-	c, err := s.dial(ctx, &s.control.trips, nil, nil)
+	c, err := s.dial(ctx, &s.control.trips, nil, s.control.lost)
 	if err != nil {
 		return err
 	}
+	s.control.lost = nil
 	if err := s.keepTable(ctx, c); err != nil {
-		s.drop(c)
+		s.loseControl(c)
 		return err
 	}
 	s.control.conn = c
 	return nil
+}
+
+// loseControl gives up a connection of the service's own.
+func (s *service) loseControl(c *conn) {
+	s.drop(c)
+	s.control.conn, s.control.lost = nil, append(s.control.lost, c.name)
 }
 
 // countClients counts connections. A user without privileges sees little more than the database of other users'

@@ -35,11 +35,13 @@ func tableName(prefix string) string {
 }
 
 // keepTable makes the table if necessary, and keeps it as long as the connection lives: it holds a shared advisory
-// lock, so that the last service to close knows that it is the last.
+// lock, so that the last service to close knows that it is the last. The server would go on to make the table if ctx ended
+// meanwhile.
 func (s *service) keepTable(ctx context.Context, c *conn) error {
 	if s.table == "" {
 		return nil
 	}
+	ctx = context.WithoutCancel(ctx)
 	if err := s.lockTable(ctx, c); err != nil {
 		return err
 	}

@@ -29,6 +29,7 @@ type Target struct {
 	// The rest is for external servers alone.
 	URLs     []string         // may carry passwords: never printed
 	Redacted string           // without users and passwords, a comma list
+	AddrUser string           // of a database, that the addresses name
 	Network  string           // "unix", "tcp", "tls"
 	Secrets  []drivers.Secret // that the drivers find in the addresses, or where those send them
 	Login
