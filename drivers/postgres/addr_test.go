@@ -33,6 +33,9 @@ func TestReadAddr(t *testing.T) {
 	} {
 		got, err := driver{}.ReadAddr(tt.addr)
 		want := drivers.Addr{Redacted: tt.redacted, Network: tt.network}
+		if strings.Contains(tt.addr, "al:") {
+			want.User = "al"
+		}
 		switch {
 		case strings.Contains(tt.addr, "s3 cret"):
 			want.Password = "s3 cret"
