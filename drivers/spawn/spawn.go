@@ -2,7 +2,8 @@
 // kernel kills a child, even a stopped one, when this process dies; elsewhere a child has to notice that, as from the
 // end of its standard input, and a stopped one is hung up and continued, as POSIX has it for groups that are orphaned.
 //
-// Each child leads a process group of its own, so that the terminal's signals do not reach it.
+// Each child leads a process group of its own, so that the terminal's signals do not reach it. On Linux, what is left of
+// the group when it ends is killed.
 package spawn
 
 import (
@@ -39,6 +40,7 @@ func Start(cmd *exec.Cmd) (*Process, error) {
 	}
 	p := &Process{cmd: cmd, done: make(chan struct{})}
 	go func() {
+		endGroup(p.PID())
 		p.err = cmd.Wait()
 		reaped()
 		close(p.done)

@@ -27,3 +27,5 @@ func (p *Process) Letter() string { return "" }
 
 // Stopped returns false: likewise.
 func (p *Process) Stopped() (stopped, known bool) { return false, false }
+
+func endGroup(int) {}

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"sync"
 	"syscall"
+	"unsafe"
 )
 
 // tie makes the kernel kill the child when its parent dies.
@@ -58,6 +59,20 @@ func keepThread(starts <-chan func()) {
 	defer runtime.UnlockOSThread()
 	for start := range starts {
 		start()
+	}
+}
+
+// endGroup waits for the end of a process, and kills the rest of its group before the process is waited for: until then no
+// other process or group can have its number.
+func endGroup(pid int) {
+	const byPID, exited, keep = 1, 0x4, 0x1000000 // P_PID, WEXITED and WNOWAIT of waitid(2)
+	var info [128]byte
+	errno := syscall.EINTR
+	for errno == syscall.EINTR {
+		_, _, errno = syscall.Syscall6(syscall.SYS_WAITID, byPID, uintptr(pid), uintptr(unsafe.Pointer(&info)), exited|keep, 0, 0)
+	}
+	if errno == 0 {
+		_ = signalGroup(pid, os.Kill)
 	}
 }
 

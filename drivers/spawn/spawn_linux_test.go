@@ -163,3 +163,16 @@ func TestEnds(t *testing.T) {
 		t.Error("a program that does not exist has been started")
 	}
 }
+
+// What the child has started ends with it, however it ends.
+func TestGroupEndsWithItsLeader(t *testing.T) {
+	p, grandchild, err := child("family")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(p.PID(), syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	_ = p.Wait()
+	testwait.Until(t, "the grandchild is gone", func() bool { return ended(grandchild) })
+}

@@ -40,3 +40,5 @@ func signalGroup(pid int, sig os.Signal) error {
 	}
 	return process.Kill()
 }
+
+func endGroup(int) {}
