@@ -73,22 +73,33 @@ type Config struct {
 	ClockOffset time.Duration
 }
 
-// Format prints a Config without the users and passwords of its Addrs.
+// Format prints a Config without the users, passwords and parameters of its Addrs.
 func (c Config) Format(f fmt.State, verb rune) {
 	type plain Config // without this method
 	p := plain(c)
 	p.Addrs = make([]string, len(c.Addrs))
 	for i, addr := range c.Addrs {
-		p.Addrs[i] = addr
-		if at := strings.LastIndexByte(addr, '@'); at >= 0 {
-			scheme, _, ok := strings.Cut(addr[:at], "://")
-			p.Addrs[i] = "***" + addr[at:]
-			if ok {
-				p.Addrs[i] = scheme + "://***" + addr[at:]
-			}
-		}
+		p.Addrs[i] = withoutSecrets(addr)
 	}
 	fmt.Fprintf(f, fmt.FormatString(f, verb), p)
+}
+
+// withoutSecrets hides everything in an address in which a service may have a password.
+func withoutSecrets(addr string) string {
+	if at := strings.LastIndexByte(addr, '@'); at >= 0 {
+		scheme, _, isURL := strings.Cut(addr[:at], "://")
+		addr = "***" + addr[at:]
+		if isURL {
+			addr = scheme + "://" + addr
+		}
+	}
+	if before, _, found := strings.Cut(addr, "?"); found {
+		return before + "?***"
+	}
+	if strings.Contains(addr, "=") { // host=… password=…
+		return "***"
+	}
+	return addr
 }
 
 // DefaultIOTimeout is the time after which an unanswered request counts as unknown. It is go-redis's default for

@@ -63,7 +63,8 @@ func TestSecretIsNeverPrinted(t *testing.T) {
 
 // TestConfigHidesAddresses checks that a password in a URL is not printed with its Config.
 func TestConfigHidesAddresses(t *testing.T) {
-	cfg := drivers.Config{Lock: "set-nx", Addrs: []string{"redis://bench:" + password + "@db:6379/2", "u:" + password + "@db:1", "db:1"}}
+	cfg := drivers.Config{Lock: "set-nx", Addrs: []string{"redis://bench:" + password + "@db:6379/2", "u:" + password + "@db:1", "db:1",
+		"host=db user=me password=" + password, "postgres://db/locks?user=me&password=" + password, "me:x@tcp(db)/locks?password=" + password}}
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%d"} {
 		for _, v := range []any{cfg, &cfg, []drivers.Config{cfg}} {
 			if text := fmt.Sprintf(verb, v); strings.Contains(text, password) {
@@ -71,7 +72,7 @@ func TestConfigHidesAddresses(t *testing.T) {
 			}
 		}
 	}
-	if text := fmt.Sprintf("%+v", cfg); !strings.Contains(text, "[redis://***@db:6379/2 ***@db:1 db:1]") || !strings.Contains(text, "Lock:set-nx") {
+	if text := fmt.Sprintf("%+v", cfg); !strings.Contains(text, "[redis://***@db:6379/2 ***@db:1 db:1 *** postgres://db/locks?*** ***@tcp(db)/locks?***]") || !strings.Contains(text, "Lock:set-nx") {
 		t.Errorf("a Config is printed as %s", text)
 	}
 }

@@ -109,7 +109,10 @@ func launch(o Options) (w *Worker, err error) {
 func (w *Worker) why(reason error) error {
 	failure := &drivers.Error{Class: drivers.ClassProtocol, Op: "worker", Err: reason}
 	var bad *nonsense
-	if errors.As(reason, &bad) || errors.Is(reason, errLongLine) {
+	if errors.As(reason, &bad) {
+		reason = &nonsense{w.log.hide(bad.text), bad.err} // before it is cut
+	}
+	if bad != nil || errors.Is(reason, errLongLine) {
 		failure.Err = errors.New(w.log.hide(reason.Error()))
 		return failure
 	}
@@ -217,6 +220,7 @@ func (w *Worker) Close() error {
 type tail struct {
 	mu      sync.Mutex
 	text    []byte
+	cut     bool // before text, perhaps in the middle of a secret
 	secrets []string
 }
 
@@ -226,19 +230,33 @@ func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.text = append(t.text, p...)
-	t.text = t.text[max(0, len(t.text)-maxTail):]
+	if excess := len(t.text) - maxTail - t.longest(); excess > 0 {
+		t.text, t.cut = t.text[excess:], true
+	}
 	return len(p), nil
+}
+
+// longest returns the length of the longest secret: what is left of one that was cut is shorter.
+func (t *tail) longest() int {
+	if len(t.secrets) == 0 {
+		return 0
+	}
+	return len(t.secrets[0])
 }
 
 // quoted returns what an error ends with, unless it has quoted that already: nothing if there is nothing.
 func (t *tail) quoted(err error) string {
 	t.mu.Lock()
-	text := strings.TrimSpace(strings.ToValidUTF8(string(t.text), ""))
+	text := t.hide(string(t.text))
+	if t.cut {
+		text = text[min(len(text), t.longest()):]
+	}
 	t.mu.Unlock()
+	text = strings.TrimSpace(strings.ToValidUTF8(text, ""))
 	if text == "" || errors.Is(err, errEnded) {
 		return ""
 	}
-	return "; it says\n\t" + strings.ReplaceAll(t.hide(text), "\n", "\n\t")
+	return "; it says\n\t" + strings.ReplaceAll(text, "\n", "\n\t")
 }
 
 // hide hides the passwords that the worker was given.

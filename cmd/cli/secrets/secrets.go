@@ -26,24 +26,30 @@ const minAnywhere = 4
 
 // Secrets are the passwords that are known so far. It is safe for concurrent use, and its zero value knows none.
 type Secrets struct {
-	mu   sync.RWMutex
-	list []string // in all forms, the longest first
+	mu     sync.RWMutex
+	list   []string // in all forms, the longest first
+	folded []string // see foldedForms
 }
 
 // Add adds passwords, in all forms in which a peer or an error may quote them.
 func (s *Secrets) Add(passwords ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	list := slices.Clone(s.list) // which Scrub may be reading
+	list, folded := slices.Clone(s.list), slices.Clone(s.folded) // which Scrub may be reading
 	for _, p := range passwords {
 		for _, form := range forms(p) {
 			if form != "" && !slices.Contains(list, form) {
 				list = append(list, form)
 			}
 		}
+		for _, form := range foldedForms(p) {
+			if !slices.Contains(folded, form) {
+				folded = append(folded, form)
+			}
+		}
 	}
 	slices.SortStableFunc(list, func(a, b string) int { return len(b) - len(a) })
-	s.list = list
+	s.list, s.folded = list, folded
 }
 
 // forms returns a password as it is, as URLs, Go and JSON write it, and on one line.
@@ -99,12 +105,15 @@ func (s *Secrets) Learn(text string) {
 // Scrub hides the secrets in a text, and what looks like one.
 func (s *Secrets) Scrub(text string) string {
 	s.mu.RLock()
-	list := s.list
+	list, folded := s.list, s.folded
 	s.mu.RUnlock()
 	for _, secret := range list {
 		if strings.Contains(text, secret) {
 			text = replace(text, secret)
 		}
+	}
+	if len(folded) > 0 {
+		text = hide(text, folded)
 	}
 	return Mask(text)
 }
