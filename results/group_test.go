@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -264,5 +265,21 @@ func TestMediansOfTheKnown(t *testing.T) {
 		if got := tc.c.Bound.LoadRTT; got != tc.want {
 			t.Errorf("round trip under the load %v, want %v", got, tc.want)
 		}
+	}
+}
+
+// TestManyNodes: errors by node add up in one go, however many nodes a record has.
+func TestManyNodes(t *testing.T) {
+	of := Counts{NodeErrors: slices.Repeat([]int64{1}, 10_000)}
+	allocs := testing.AllocsPerRun(1, func() {
+		var sum Counts
+		sum.add(of)
+		sum.add(of)
+		if n := len(sum.NodeErrors); n != 10_000 || sum.NodeErrors[n-1] != 2 {
+			t.Errorf("%d nodes", n)
+		}
+	})
+	if allocs > 3 {
+		t.Errorf("%v allocations", allocs)
 	}
 }

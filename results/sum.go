@@ -114,10 +114,10 @@ func (c *Counts) add(o Counts) {
 	c.Overstayed += o.Overstayed
 	c.SplitVotes += o.SplitVotes
 	c.LateGrants += o.LateGrants
+	if more := len(o.NodeErrors) - len(c.NodeErrors); more > 0 {
+		c.NodeErrors = append(slices.Clip(c.NodeErrors), make([]int64, more)...)
+	}
 	for i, n := range o.NodeErrors {
-		if i == len(c.NodeErrors) {
-			c.NodeErrors = append(slices.Clip(c.NodeErrors), 0)
-		}
 		c.NodeErrors[i] += n
 	}
 	c.Renewals += o.Renewals

@@ -21,7 +21,7 @@ var told = []string{"driver", "lock", "wait", "topology", "load", "clients", "ke
 // on which server and machine.
 func (t *table) shared() string {
 	c := t.Cells[0]
-	same := func(title string) bool { return !view.Differ(t.Cells, title) }
+	same := func(title string) bool { return !t.differ(title) }
 	parts := []string{design(c, same)}
 	if same("wait") && c.Plan().Wait != "" {
 		parts = append(parts, "wait "+c.Plan().Wait)
@@ -73,13 +73,13 @@ func labels(cells []*results.Cell) map[*results.Cell]string {
 			of[driver] = append(of[driver], whole)
 		}
 	}
-	all := make(map[*results.Cell]string, len(cells))
+	all, differ := make(map[*results.Cell]string, len(cells)), view.Differing(cells)
 	for _, c := range cells {
 		if driver := c.Plan().Driver; len(of) > 1 && len(of[driver]) == 1 {
 			all[c] = format.Clean(driver)
 			continue
 		}
-		all[c] = cmp.Or(design(c, func(title string) bool { return view.Differ(cells, title) }), design(c, anyTitle))
+		all[c] = cmp.Or(design(c, differ), design(c, anyTitle))
 	}
 	return all
 }
@@ -92,10 +92,10 @@ func (t *table) rest(c *results.Cell) string {
 	p := c.Plan()
 	label, name := t.labels[c], t.names[c]
 	var parts []string
-	if view.Differ(t.Cells, "lock") && !strings.Contains(label, p.Lock) && !strings.Contains(name, p.Lock) {
+	if t.differ("lock") && !strings.Contains(label, p.Lock) && !strings.Contains(name, p.Lock) {
 		parts = append(parts, p.Lock)
 	}
-	if p.Wait != "" && view.Differ(t.Cells, "wait") && !strings.Contains(name, p.Wait) && !slices.ContainsFunc(t.Cells, func(other *results.Cell) bool {
+	if p.Wait != "" && t.differ("wait") && !strings.Contains(name, p.Wait) && !slices.ContainsFunc(t.Cells, func(other *results.Cell) bool {
 		return t.labels[other] == label && other.Plan().Wait != p.Wait
 	}) {
 		parts = append(parts, p.Wait)
@@ -141,7 +141,7 @@ func (t *table) designs() []note {
 	servers := slices.ContainsFunc(t.Cells, func(c *results.Cell) bool { return view.ServerText(c) != view.ServerText(t.Cells[0]) })
 	texts, labels := t.listed(func(c *results.Cell) string {
 		parts := []string{t.rest(c)}
-		if servers || view.Differ(t.Cells, "kind") {
+		if servers || t.differ("kind") {
 			parts = append(parts, view.ServerText(c))
 		}
 		return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
@@ -179,11 +179,11 @@ func sentence(lead string, items []string, between string) []note {
 func (t *table) particular(c *results.Cell) string {
 	var parts []string
 	for _, a := range view.Axes {
-		if v := a.Value(c); a.Wide && v != "" && view.Differ(t.Cells, a.Title) && (!slices.Contains(told, a.Title) || a.Title == "lockbench" || a.Title == "libraries") {
+		if v := a.Value(c); a.Wide && v != "" && t.differ(a.Title) && (!slices.Contains(told, a.Title) || a.Title == "lockbench" || a.Title == "libraries") {
 			parts = append(parts, a.Title+" "+v)
 		}
 	}
-	if view.Differ(t.Cells, "trials") || view.Differ(t.Cells, "duration") || view.Differ(t.Cells, "ops") {
+	if t.differ("trials") || t.differ("duration") || t.differ("ops") {
 		parts = append(parts, format.Plural(len(c.Trials), "trial")+" of "+length(c.Plan()))
 	}
 	return format.Join(parts...)

@@ -175,8 +175,9 @@ func (p *page) settings(c *results.Cell) {
 		wanted = append(wanted, a.Title+" "+v+lastedInstead(c, a.Title))
 	}
 	p.item("", "settings", format.Join(wanted...))
-	for _, g := range r.Plan.Classes {
-		p.item("", "class", g.Name+": "+view.ClassText(&r.Plan, g))
+	texts := view.ClassTexts(&r.Plan)
+	for i, g := range r.Plan.Classes {
+		p.item("", "class", g.Name+": "+texts[i])
 	}
 	window := "measured " + format.Duration(r.Elapsed)
 	if n := len(c.Trials); n > 1 {

@@ -22,13 +22,13 @@ func (t *table) any(of func(*results.Cell) bool) bool { return slices.ContainsFu
 // caveats returns what changes how the rows are read, a line each.
 func (t *table) caveats() (all []note) {
 	say := func(format string, args ...any) { all = append(all, note{text: fmt.Sprintf(format, args...)}) }
-	if view.Differ(t.Cells, "kind") {
+	if t.differ("kind") {
 		say("Servers differ in kind: rows of different kinds do not compare.")
 	}
-	if view.Differ(t.Cells, "persistence") {
+	if t.differ("persistence") {
 		say("Persistence differs: locks that survive a crash of the server cost more.")
 	}
-	if view.Differ(t.Cells, "durability") {
+	if t.differ("durability") {
 		say("Durability differs: strict answers once a change is on disk, except where persistence is none.")
 	}
 	for _, text := range unlikeHolds(t.Cells) {

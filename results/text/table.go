@@ -15,6 +15,7 @@ import (
 type table struct {
 	*view.Run
 	blocks  []block
+	differ  func(axis string) bool // of the cells
 	columns []column
 	left    []string                 // names of the columns that were left out
 	names   map[*results.Cell]string // what the first row of each says
@@ -38,7 +39,7 @@ type row struct {
 }
 
 func newTable(cells []*results.Cell) *table {
-	t := &table{Run: view.NewRun(cells), names: map[*results.Cell]string{}, labels: labels(cells)}
+	t := &table{Run: view.NewRun(cells), differ: view.Differing(cells), names: map[*results.Cell]string{}, labels: labels(cells)}
 	for _, g := range t.Groups {
 		b := block{title: g.Load}
 		order := g.Index

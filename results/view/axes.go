@@ -318,12 +318,15 @@ func differing(cells []*results.Cell) []Axis {
 	})
 }
 
-// Differ reports whether cells differ in the axis of that title.
-func Differ(cells []*results.Cell, title string) bool {
-	_, differs := axis(title).Compare(cells)
-	return differs
-}
-
-func axis(title string) Axis {
-	return Axes[slices.IndexFunc(Axes, func(a Axis) bool { return a.Title == title })]
+// Differing returns whether cells differ in the axis of a title, which is looked up once.
+func Differing(cells []*results.Cell) func(title string) bool {
+	known := map[string]bool{}
+	return func(title string) bool {
+		differs, seen := known[title]
+		if !seen {
+			_, differs = Axes[slices.IndexFunc(Axes, func(a Axis) bool { return a.Title == title })].Compare(cells)
+			known[title] = differs
+		}
+		return differs
+	}
 }

@@ -68,7 +68,7 @@ func LoadWords(cells []*results.Cell) string {
 // loads.
 func titleOf(cells []*results.Cell, others []Axis) string {
 	parts := []string{LoadWords(cells)}
-	if line := LoadLine(cells[0].Plan()); line == closed && !Differ(cells, "load") {
+	if line := LoadLine(cells[0].Plan()); line == closed && !Differing(cells)("load") {
 		parts = append(parts, line)
 	}
 	for _, a := range others {
@@ -194,16 +194,19 @@ func ofClasses(get func(spec.Load) string) func(*results.Cell) string {
 
 // classList names the classes and what is particular to each.
 func classList(p *spec.Plan) string {
-	var all []string
-	for _, g := range p.Classes {
-		all = append(all, g.Name+" ("+ClassText(p, g)+")")
+	all := ClassTexts(p)
+	for i, g := range p.Classes {
+		all[i] = g.Name + " (" + all[i] + ")"
 	}
 	return strings.Join(all, "; ")
 }
 
-// ClassText returns what a class does, as far as not all of the plan's classes do the same.
-func ClassText(p *spec.Plan, g spec.Class) string {
-	parts := []string{format.Plural(g.Clients, "client")}
+// ClassTexts returns what each class does, as far as not all of the plan's classes do the same.
+func ClassTexts(p *spec.Plan) []string {
+	texts := make([]string, len(p.Classes))
+	for i, g := range p.Classes {
+		texts[i] = format.Plural(g.Clients, "client")
+	}
 	for _, s := range spec.Settings {
 		if !s.Class || s.Name == "clients" || slices.Contains(elsewhere, s.Name) {
 			continue
@@ -212,11 +215,19 @@ func ClassText(p *spec.Plan, g spec.Class) string {
 		if s.Name == "rate" {
 			label, get = "", loadOf
 		}
-		if slices.ContainsFunc(p.Classes, func(other spec.Class) bool { return get(other.Load) != get(g.Load) }) {
-			parts = append(parts, format.Glue(label+get(g.Load)))
+		values := make([]string, len(p.Classes))
+		differ := false
+		for i, g := range p.Classes {
+			values[i] = get(g.Load)
+			differ = differ || values[i] != values[0]
+		}
+		for i, v := range values {
+			if differ {
+				texts[i] += ", " + format.Glue(label+v)
+			}
 		}
 	}
-	return strings.Join(parts, ", ")
+	return texts
 }
 
 // loadText returns a setting of a class, also if it is not set.
