@@ -368,3 +368,30 @@ func TestBlindHead(t *testing.T) {
 		t.Errorf("locks were lost early, and the verdict is %s", c.Verdict)
 	}
 }
+
+// TestWorkedExample is that of judge.go.
+func TestWorkedExample(t *testing.T) {
+	of := func(rates ...float64) (recs []*results.Record) {
+		for _, rate := range rates {
+			recs = append(recs, trial(1000*rate, 10*time.Millisecond))
+		}
+		return recs
+	}
+	for _, c := range []struct {
+		head []float64
+		want string
+	}{
+		{[]float64{93, 92, 94, 91, 93, 92}, "0.925 0.910–0.940 0.0043 regressed"},
+		{[]float64{97, 93, 99, 91, 96, 94}, "0.950 0.919–0.980 0.0130 inconclusive"},
+		{[]float64{98, 97, 98, 97, 99, 97}, "0.975 0.960–0.990 0.0303 no change"},
+		{[]float64{100, 101, 99, 100, 102, 98}, "1.000 0.980–1.020 1.0000 no change"},
+		{[]float64{100, 112, 98, 110, 99, 104}, "1.020 0.980–1.111 0.9221 not worse"},
+		{[]float64{106, 107, 105, 108, 106, 107}, "1.065 1.049–1.082 0.0043 improved"},
+	} {
+		r := compared(t, of(100, 101, 99, 102, 98, 100), of(c.head...), Options{}).Cells[0].Figures[0]
+		got := fmt.Sprintf("%.3f %.3f–%.3f %.4f %s", r.Change.Ratio, r.Change.Low, r.Change.High, r.P, r.Verdict)
+		if got != c.want {
+			t.Errorf("%v: %s, want %s", c.head, got, c.want)
+		}
+	}
+}
