@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	if signal.Ignored(os.Interrupt) {
 		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
 	}
-	testscript.Main(leakChecked{m}, map[string]func(){"lockbench": Main, "capped": capped})
+	testscript.Main(leakChecked{m}, map[string]func(){"lockbench": func() { servertest.QuickJava(); Main() }, "capped": capped})
 }
 
 // leakChecked fails a test run that leaves goroutines behind.

@@ -48,9 +48,8 @@ func TestScripts(t *testing.T) {
 				}
 			}
 			first, _, _ := strings.Cut(e.Getenv("PATH"), string(os.PathListSeparator))
-			e.Setenv("BIN", first)                                      // where lockbench is
-			e.Setenv("GORACE", "atexit_sleep_ms=0")                     // or each lockbench of a -race run ends with a second's sleep
-			e.Setenv("JDK_JAVA_OPTIONS", os.Getenv("JDK_JAVA_OPTIONS")) // see servertest.QuickJava
+			e.Setenv("BIN", first)                  // where lockbench is
+			e.Setenv("GORACE", "atexit_sleep_ms=0") // or each lockbench of a -race run ends with a second's sleep
 			e.Setenv("GATE", filepath.Join(e.WorkDir, ".gate.sh"))
 			return os.WriteFile(e.Getenv("GATE"), gate, 0o700)
 		},

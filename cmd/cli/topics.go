@@ -141,6 +141,9 @@ func variableList() string {
 		if s.PasswordVariable != "" {
 			rows = append(rows, [2]string{s.PasswordVariable, "the password at your " + s.Name})
 		}
+		if s.OtherVariables != "" {
+			rows = append(rows, [2]string{s.OtherVariables, "what else -addr leaves open of your " + s.Name})
+		}
 		if s.Home != "" {
 			rows = append(rows, [2]string{s.Home, "the unpacked archive of " + s.Name + " whose server lockbench starts"})
 		}

@@ -8,10 +8,9 @@ import (
 
 // passedOn are the environment variables that a private server gets from this process: where programs and files are,
 // the locale, and what an installation in an unusual place needs to start. The rest belongs to the user's shell and
-// would change what is measured: ETCD_QUOTA_BACKEND_BYTES, PGOPTIONS, MYSQL_HOME, JAVA_TOOL_OPTIONS, LD_PRELOAD.
-// JDK_JAVA_OPTIONS stays, because a small machine may need it.
+// would change what is measured: ETCD_QUOTA_BACKEND_BYTES, PGOPTIONS, MYSQL_HOME, JDK_JAVA_OPTIONS, LD_PRELOAD.
 var passedOn = []string{
-	"PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "TZ", "LANG", "JAVA_HOME", "JDK_JAVA_OPTIONS",
+	"PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "TZ", "LANG", "JAVA_HOME",
 	"LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SystemRoot",
 }
 

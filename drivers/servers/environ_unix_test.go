@@ -20,7 +20,7 @@ func TestEnvironment(t *testing.T) {
 	if err := os.WriteFile(script, fmt.Appendf(nil, "#!/bin/sh\nenv >%s\nexec %s \"$@\"\n", told, binary), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"ETCD_QUOTA_BACKEND_BYTES", "PGOPTIONS", "MYSQL_HOME", "JAVA_TOOL_OPTIONS", "MALLOC_ARENA_MAX", "HTTPS_PROXY"} {
+	for _, name := range []string{"ETCD_QUOTA_BACKEND_BYTES", "PGOPTIONS", "MYSQL_HOME", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "MALLOC_ARENA_MAX", "HTTPS_PROXY"} {
 		t.Setenv(name, "x")
 	}
 	t.Setenv("LC_ALL", "C")

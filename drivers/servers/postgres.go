@@ -89,7 +89,10 @@ func newPostgres(
 	}()
 	number := 0
 	address := url.URL{Scheme: "postgres", User: url.User(postgresUser), Path: "/postgres"}
-	address.RawQuery = url.Values{"host": {data}}.Encode()
+	address.RawQuery = url.Values{
+		"host": {data}, "port": {"5432"}, "sslmode": {"disable"}, "sslrootcert": {""}, "sslnegotiation": {"postgres"},
+		"sslcertmode": {"allow"}, "channel_binding": {"disable"}, "require_auth": {""},
+	}.Encode() // all that the environment would fill in
 	if o.TCP || o.TLS {
 		port, err := p.reserve(reserve)
 		if err != nil {
@@ -210,9 +213,10 @@ func init() {
 		Name: "postgres", Schemes: []string{"postgres", "postgresql"},
 		Forms:    []string{"postgres://user:pass@host:5432/db", "postgres://host/db?sslmode=verify-full (TLS)", "postgres:///db?host=/dir"},
 		Packages: "postgresql", Limit: "max_connections", Database: DatabaseName,
-		PasswordVariable: "PGPASSWORD",
+		PasswordVariable: "PGPASSWORD", OtherVariables: "PGUSER, PGPORT, PGSSL…",
 		Ignored: map[string]string{
 			"PGOPTIONS": "to use it, write options=… in -addr", "PGSERVICE": "name the server in -addr",
+			"PGTARGETSESSIONATTRS": "name the primary in -addr", "PGCONNECT_TIMEOUT": "give -io-timeout",
 		},
 		Find: FindPostgres, Start: func(ctx context.Context, o StartOptions) (*Running, error) {
 			return runningOne(StartPostgres(ctx, PostgresOptions{Binary: o.Binary, Durability: o.Durability, Conns: room(o.Conns)}))

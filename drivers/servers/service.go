@@ -26,6 +26,9 @@ type Service struct {
 	// PasswordVariable is the environment variable from which its clients take a password, if any.
 	PasswordVariable string
 
+	// OtherVariables names further ones that its drivers read, for help.
+	OtherVariables string
+
 	Packages string // of Debian and Ubuntu that contain the server
 	Home     string // the environment variable that names an unpacked archive, used instead of packages, if any
 	Limit    string // its own name for the maximum number of connections

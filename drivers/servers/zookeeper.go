@@ -149,14 +149,15 @@ func (z *ZooKeeper) configure(id int, peers, java, classes string) error {
 	if err := os.WriteFile(dir.file("logback.xml"), []byte(logback), 0o600); err != nil {
 		return err
 	}
-	z.child.argv = []string{
-		java, "-Xmx" + zooKeeperHeap, "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError",
-		"-XX:-UsePerfData", "-Djava.io.tmpdir=" + dir.path, // no files outside its directory
-		"-Djava.net.preferIPv4Stack=true", "-Dzookeeper.forceSync=" + forceSync,
+	z.child.argv = append([]string{java}, JavaOptions...)
+	z.child.argv = append(z.child.argv,
+		"-Xmx"+zooKeeperHeap, "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError",
+		"-XX:-UsePerfData", "-Djava.io.tmpdir="+dir.path, // no files outside its directory
+		"-Djava.net.preferIPv4Stack=true", "-Dzookeeper.forceSync="+forceSync,
 		fmt.Sprint("-Dzookeeper.fastleader.maxNotificationInterval=", zooKeeperElection),
 		"-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
-		"-cp", classes + string(filepath.ListSeparator) + dir.path, class, dir.file("zoo.cfg"),
-	}
+		"-cp", classes+string(filepath.ListSeparator)+dir.path, class, dir.file("zoo.cfg"),
+	)
 	return nil
 }
 
@@ -238,6 +239,9 @@ func FindZooKeeper() (path string, err error) {
 	path, _, _ = strings.Cut(classes, string(filepath.ListSeparator))
 	return path, err
 }
+
+// JavaOptions are the first options of each java program that is started. Tests set them.
+var JavaOptions []string
 
 // findZooKeeper returns the java program and the class path, which begins with the server's jar.
 func findZooKeeper(java string) (program, classes string, err error) {

@@ -29,9 +29,9 @@ func Env() results.Env {
 	return env
 }
 
-// influential are the variables that change what is measured and are let through: those of Go's runtime, of a client
-// library, and of a private ZooKeeper's Java.
-var influential = []string{"GODEBUG", "GOGC", "GOMAXPROCS", "GOMEMLIMIT", "JDK_JAVA_OPTIONS", "RUEIDIS_QUEUE_TYPE"}
+// influential are the variables that change what is measured and are let through: those of Go's runtime and of a client
+// library.
+var influential = []string{"GODEBUG", "GOGC", "GOMAXPROCS", "GOMEMLIMIT", "RUEIDIS_QUEUE_TYPE"}
 
 // Variables returns the influential variables that are set, by their names, with what scrub leaves of their values.
 func Variables(lookup func(string) (string, bool), scrub func(string) string) map[string]string {

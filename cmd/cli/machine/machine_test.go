@@ -119,11 +119,11 @@ func TestParseCPU(t *testing.T) {
 // TestVariables: what changes the measurement is recorded, without secrets, and nothing else of the environment.
 func TestVariables(t *testing.T) {
 	env := map[string]string{"GOGC": "50", "GOMEMLIMIT": "", "GODEBUG": "gctrace=1", "RUEIDIS_QUEUE_TYPE": "flowbuffer", "HOME": "/root",
-		"JDK_JAVA_OPTIONS": "-Dkey=canary -Xmx64m"}
+		"GOMAXPROCS": "canary 2"}
 	lookup := func(name string) (string, bool) { v, ok := env[name]; return v, ok }
 	scrub := func(text string) string { return strings.ReplaceAll(text, "canary", "hidden") }
 	want := map[string]string{"GOGC": "50", "GODEBUG": "gctrace=1", "RUEIDIS_QUEUE_TYPE": "flowbuffer",
-		"JDK_JAVA_OPTIONS": "-Dkey=hidden -Xmx64m"}
+		"GOMAXPROCS": "hidden 2"}
 	if got := Variables(lookup, scrub); !maps.Equal(got, want) {
 		t.Errorf("recorded %v, want %v", got, want)
 	}
