@@ -21,6 +21,8 @@ const (
 		"mysql://user:password@localhost/database?socket=/path, unix:///path, or user:password@tcp(host:port)/database"
 )
 
+var errUnknownParam = errors.New("the address has an unknown parameter after the question mark: " + knownParams)
+
 // target is one server and how to log in to it.
 type target struct {
 	network, addr      string // "tcp" and host:port, or "unix" and a path
@@ -91,6 +93,9 @@ func parseURL(s string) (target, error) {
 		return target{}, errors.New("the address has malformed parameters after the question mark: " + knownParams)
 	}
 	for name, values := range query {
+		if len(values) > 1 {
+			return target{}, errors.New("the address has a parameter twice after the question mark")
+		}
 		switch name {
 		case "socket":
 			t.network, t.addr = "unix", values[0]
@@ -99,7 +104,7 @@ func parseURL(s string) (target, error) {
 				return target{}, err
 			}
 		default:
-			return target{}, errors.New("the address has an unknown parameter after the question mark: " + knownParams)
+			return target{}, errUnknownParam
 		}
 	}
 	if t.network == "unix" {
@@ -109,8 +114,14 @@ func parseURL(s string) (target, error) {
 	return t, err
 }
 
-// parseDSN parses the Go driver's own notation. It uses only tls of its parameters.
+// parseDSN parses the Go driver's own notation. Of its parameters it takes tls alone: to drop sslmode=required would be to
+// drop the encryption.
 func parseDSN(s string) (target, error) {
+	if _, parameters, found := strings.Cut(s[strings.LastIndexByte(s, '/'):], "?"); found {
+		if name, _, _ := strings.Cut(parameters, "="); name != "tls" || strings.Contains(parameters, "&") {
+			return target{}, errUnknownParam
+		}
+	}
 	cfg, err := mysql.ParseDSN(s)
 	if err != nil { // it may quote the address
 		return target{}, errors.New("the address is malformed: " + howWritten)

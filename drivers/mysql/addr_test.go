@@ -18,7 +18,7 @@ func TestParseTarget(t *testing.T) {
 		"mysql://u@localhost/d?socket=/run/my.s": {network: "unix", addr: "/run/my.s", username: "u", database: "d"},
 		"unix:///run/my.s":                       {network: "unix", addr: "/run/my.s"},
 		"u:p@tcp(h:1)/d":                         {network: "tcp", addr: "h:1", username: "u", password: "p", database: "d"},
-		"u:p@w@unix(/run/my.s)/d?charset=utf8":   {network: "unix", addr: "/run/my.s", username: "u", password: "p@w", database: "d"},
+		"u:p@w@unix(/run/my.s)/d":                {network: "unix", addr: "/run/my.s", username: "u", password: "p@w", database: "d"},
 	} {
 		got, err := parseTarget(addr)
 		if err != nil || got != want {
@@ -51,7 +51,8 @@ func TestParseTargetRefuses(t *testing.T) {
 		"u:sesame@udp(h)/d", "mysql://h/d?sesame=1", "mysql://h/d?tls=sesame", "mysql://h/d?socket=sesame",
 		"mysql://h/d/sesame", "mysql://h/d#sesame",
 		"mysql:///d", "unix://sesame", "unix:///s?sesame", "mysql://h/d?socket=/s&tls=true", "u@unix(/s)/d?tls=true",
-		"mysql://h/d?%zz=sesame",
+		"mysql://h/d?%zz=sesame", "mysql://u:sesame@h/d?sslmode=required", "u:sesame@tcp(h)/d?sslmode=required", "u:sesame@tcp(h)/d?ssl-mode=x&tls=true",
+		"u:sesame@tcp(h)/d?tls=true&timeout=1s", "u:sesame@tcp(h)/d?charset=utf8", "mysql://u:sesame@h/d?tls=true&tls=false", "u:sesame@tcp(h)/d?tls=true&tls=false",
 	} {
 		_, err := parseTarget(addr)
 		if err == nil {
@@ -73,7 +74,7 @@ func TestTargetOf(t *testing.T) {
 // FuzzParseTarget looks for addresses that crash the parser, that parse differently once they are redacted, or whose
 // password shows.
 func FuzzParseTarget(f *testing.F) {
-	for _, addr := range []string{"h", "mysql://u:p%40ss@h:1/d?tls=true", "u:p@tcp(h:1)/d", "u:p@unix(/s)/d?charset=x", "[::1]:3306", "unix:///s",
+	for _, addr := range []string{"h", "mysql://u:p%40ss@h:1/d?tls=true", "u:p@tcp(h:1)/d", "u:p@unix(/s)/d", "[::1]:3306", "unix:///s",
 		"mysql://localhost/d?socket=/s", "mysql://[fe80::1%25eth0]/d"} {
 		f.Add(addr)
 	}
