@@ -317,6 +317,7 @@ func checkFile[T any](file string, others []output[T], inputs []string) error {
 // writeOutputs writes v in all formats, standard output first. What goes wrong with one is said, with the name of the
 // file, and keeps none of the others from being written; the error is an exitCode.
 func writeOutputs[T any](p *program, outputs []output[T], v T) error {
+	p.draining.Store(false) // what was measured is kept, and a pipe may have no reader
 	failed := false
 	for _, out := range outputs {
 		var err error

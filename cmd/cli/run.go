@@ -220,13 +220,12 @@ func (r *runner) run(ctx context.Context, table text.Options) error {
 
 // deploy gets ready to start servers, and for a run that is stopped. What it has begun closeServer ends.
 func (r *runner) deploy() error {
-	r.draining.Store(true)
-	r.out, r.misfit = map[int]bool{}, map[int]bool{}
-
-	deployments, err := deploymentsOf(r.plan)
+	deployments, err := deploymentsOf(r.plan) // a password may come from a pipe to which nobody writes
 	if err != nil {
 		return err
 	}
+	r.draining.Store(true)
+	r.out, r.misfit = map[int]bool{}, map[int]bool{}
 	r.deployments = deployments
 	for _, f := range deployments {
 		r.secrets.Add(string(f.Password))
