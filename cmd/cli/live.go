@@ -81,8 +81,12 @@ func openLive(ctx context.Context, o *options, p plan, version string) (*live, e
 
 // announce prints the address of the metrics.
 func (l *live) announce(w io.Writer) {
-	if l.metrics != nil {
+	switch {
+	case l.metrics == nil:
+	case l.metrics.Local():
 		fmt.Fprintf(w, "lockbench: metrics at %s\n", l.metrics.URL())
+	default:
+		fmt.Fprintf(w, "lockbench: metrics at %s, for whoever reaches this machine (-metrics-addr PORT: for itself alone)\n", l.metrics.URL())
 	}
 }
 

@@ -109,14 +109,38 @@ func Listen(ctx context.Context, addr, version string) (*Metrics, error) {
 	}))
 	mux.Handle("GET /{$}", http.RedirectHandler(metricsPath, http.StatusFound))
 	m.server = http.Server{
-		Handler: mux, ReadHeaderTimeout: 5 * time.Second, WriteTimeout: scrapeTimeout, IdleTimeout: time.Minute,
+		Handler: m.named(addr, mux), ReadHeaderTimeout: 5 * time.Second, WriteTimeout: scrapeTimeout, IdleTimeout: time.Minute,
 	}
 	m.serving.Go(func() { _ = m.server.Serve(listener) })
 	return m, nil
 }
 
+// named refuses requests for another name than this machine's or that in addr, where only this machine may ask: a web page
+// could have its own name lead here (DNS rebinding), and read what a browser then takes for its own.
+func (m *Metrics) named(addr string, next http.Handler) http.Handler {
+	own, _, _ := net.SplitHostPort(addr)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host, _, err := net.SplitHostPort(r.Host)
+		if err != nil {
+			host = strings.Trim(r.Host, "[]")
+		}
+		if m.Local() && net.ParseIP(host) == nil && !strings.EqualFold(host, "localhost") && !strings.EqualFold(host, own) {
+			http.Error(w, "this is not the name of -metrics-addr: ask for 127.0.0.1, or listen for other machines, as with -metrics-addr :9090",
+				http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
 // URL returns the address of the metrics.
 func (m *Metrics) URL() string { return "http://" + m.addr.String() + metricsPath }
+
+// Local reports whether only this machine can ask for them.
+func (m *Metrics) Local() bool {
+	addr, ok := m.addr.(*net.TCPAddr)
+	return ok && addr.IP.IsLoopback()
+}
 
 // Begin begins to show a trial.
 func (m *Metrics) Begin(v workloads.View, t Trial) {

@@ -294,3 +294,37 @@ func TestMetricsEndWithTheRun(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestMetricsAreForThisMachine: a page in a browser can have its own name lead to 127.0.0.1.
+func TestMetricsAreForThisMachine(t *testing.T) {
+	for _, test := range []struct {
+		addr, host string
+		status     int
+	}{
+		{"127.0.0.1:0", "", http.StatusOK}, {"127.0.0.1:0", "localhost:1", http.StatusOK}, {"127.0.0.1:0", "[::1]", http.StatusOK},
+		{"127.0.0.1:0", "evil.example", http.StatusForbidden}, {"127.0.0.1:0", "evil.example:80", http.StatusForbidden},
+		{"localhost:0", "LOCALHOST", http.StatusOK}, {"localhost:0", "evil.example", http.StatusForbidden},
+		{":0", "bench.example:9090", http.StatusOK},
+	} {
+		m, err := Listen(t.Context(), test.addr, "v1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if local := test.addr != ":0"; m.Local() != local {
+			t.Errorf("%s: Local is %v", test.addr, m.Local())
+		}
+		_, port, _ := net.SplitHostPort(m.addr.String())
+		req, _ := http.NewRequest("GET", "http://127.0.0.1:"+port+"/metrics", nil)
+		req.Host = test.host
+		resp, err := http.DefaultTransport.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != test.status {
+			t.Errorf("%s asked as %q: status %d, want %d", test.addr, test.host, resp.StatusCode, test.status)
+		}
+		http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+		m.Close()
+	}
+}
