@@ -11,12 +11,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
 const (
 	dirPrefix = "lockbench-server-" // digits follow
-	newPrefix = "lockbench-new-"    // a directory whose lock is not held yet; sweeps ignore it
+	newPrefix = "lockbench-new-"    // a directory whose lock is not held yet; the number of its process and digits follow
 	lockFile  = "lock"
 	pidFile   = "pid"
 
@@ -39,7 +40,7 @@ type tempDir struct {
 // newTempDir makes a private directory in root. It gets its final name only once its lock is held, so no sweep ever
 // sees a half-made one.
 func newTempDir(root string) (*tempDir, error) {
-	path, err := os.MkdirTemp(root, newPrefix) // mode 0700
+	path, err := os.MkdirTemp(root, fmt.Sprintf("%s%d-", newPrefix, os.Getpid())) // mode 0700
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +52,7 @@ func newTempDir(root string) (*tempDir, error) {
 	if _, err := tryLock(lock); err != nil {
 		return nil, errors.Join(fmt.Errorf("lock %s: %w", lock.Name(), err), d.remove())
 	}
-	final := filepath.Join(root, dirPrefix+strings.TrimPrefix(filepath.Base(path), newPrefix))
+	final := filepath.Join(root, dirPrefix+path[strings.LastIndexByte(path, '-')+1:])
 	if err := os.Rename(path, final); err != nil {
 		return nil, errors.Join(err, d.remove())
 	}
@@ -169,12 +170,16 @@ func sweep(root string) (removed []string, err error) {
 	}
 	var errs []error
 	for _, e := range entries {
+		path := filepath.Join(root, e.Name())
 		digits, ok := strings.CutPrefix(e.Name(), dirPrefix)
+		clear := sweepDir
+		if half, isNew := strings.CutPrefix(e.Name(), newPrefix); isNew && madeByTheDead(half) {
+			digits, ok, clear = half[strings.IndexByte(half, '-')+1:], true, sweepNew
+		}
 		if _, err := strconv.ParseUint(digits, 10, 64); !ok || err != nil || !e.IsDir() {
 			continue
 		}
-		path := filepath.Join(root, e.Name())
-		gone, err := sweepDir(path)
+		gone, err := clear(path)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("servers: sweep: %w", err))
 		}
@@ -183,6 +188,29 @@ func sweep(root string) (removed []string, err error) {
 		}
 	}
 	return removed, errors.Join(errs...)
+}
+
+// madeByTheDead reports whether the process that made a directory, whose name ends so, did not live to lock it.
+func madeByTheDead(name string) bool {
+	number, _, _ := strings.Cut(name, "-")
+	pid, err := strconv.Atoi(number)
+	if err != nil || pid <= 0 {
+		return false
+	}
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return false
+	}
+	defer p.Release()
+	return errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
+}
+
+// sweepNew removes a directory in which there is nothing yet.
+func sweepNew(path string) (removed bool, err error) {
+	if fi, err := os.Lstat(path); err != nil || !ownedByUs(fi) {
+		return false, nil
+	}
+	return removeDir(path)
 }
 
 // sweepDir removes one directory if its lock is free.

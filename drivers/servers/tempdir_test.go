@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -41,18 +42,27 @@ func TestSweepTakesOnlyStaleDirectories(t *testing.T) {
 	}
 	stale := staleDir(t, root)
 	halfRemoved := filepath.Join(root, dirPrefix+"1")
+	dead := exec.Command(os.Args[0], "-test.run=^$")
+	if err := dead.Run(); err != nil {
+		t.Fatal(err)
+	}
+	halfMade := filepath.Join(root, fmt.Sprintf("%s%d-5", newPrefix, dead.Process.Pid))
 	keep := []string{
 		live.path,
-		filepath.Join(root, newPrefix+"2"),               // being made
-		filepath.Join(root, dirPrefix+"notes"),           // not one of lockbench's names
-		filepath.Join(root, dirPrefix+"3"),               // no lock and not empty: unknown owner
-		filepath.Join(root, dirPrefix+"3", "thesis.tex"), //
+		filepath.Join(root, newPrefix+"2"), // an earlier version makes it
+		filepath.Join(root, fmt.Sprintf("%s%d-2", newPrefix, os.Getpid())), // being made
+		filepath.Join(root, dirPrefix+"notes"),                             // not one of lockbench's names
+		filepath.Join(root, dirPrefix+"3"),                                 // no lock and not empty: unknown owner
+		filepath.Join(root, dirPrefix+"3", "thesis.tex"),                   //
 		filepath.Join(root, "lockbench-results"),
 	}
-	for _, dir := range append(keep[1:], halfRemoved) {
+	for _, dir := range append(keep[1:], halfRemoved, halfMade) {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if err := os.WriteFile(filepath.Join(halfMade, lockFile), nil, 0o600); err != nil {
+		t.Fatal(err)
 	}
 	// A link to a stale directory elsewhere must not be followed.
 	elsewhere := staleDir(t, canonical(t.TempDir()))
@@ -74,8 +84,9 @@ func TestSweepTakesOnlyStaleDirectories(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{stale, halfRemoved}
+	want := []string{stale, halfRemoved, halfMade}
 	slices.Sort(want)
+	slices.Sort(removed)
 	if !slices.Equal(removed, want) {
 		t.Errorf("removed %q, want %q", removed, want)
 	}
