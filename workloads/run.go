@@ -406,7 +406,8 @@ func (e *engine) drain() {
 	}
 }
 
-// clean deletes the run's keys, however the run went. A private server that is gone has taken the keys along.
+// clean deletes the run's keys, however the run went. It is patient with a user's server alone: a private one neither restarts
+// nor loads data, and takes the keys along when it is gone.
 func (e *engine) clean() {
 	c, ok := drivers.As[drivers.Cleaner](e.run.Service)
 	if !ok {
@@ -415,11 +416,14 @@ func (e *engine) clean() {
 	e.report(PhaseClean, 0, 0)
 	ctx, cancel := context.WithTimeout(context.Background(), cleanTimeout+time.Duration(len(e.keys))*cleanPerKey)
 	defer cancel()
-	e.cleanError = drivers.RetryCleanup(ctx, func() error {
-		err := caught(func() error { return c.Clean(ctx, e.keys) })
-		if e.run.Plan.Server == matrix.Private && drivers.ClassOf(err) == drivers.ClassConnect {
-			return nil
-		}
-		return err
-	})
+	attempt := func() error { return caught(func() error { return c.Clean(ctx, e.keys) }) }
+	if e.run.Plan.Server != matrix.Private {
+		e.cleanError = drivers.RetryCleanup(ctx, attempt)
+		return
+	}
+	switch err := attempt(); drivers.ClassOf(err) {
+	case drivers.ClassConnect, drivers.ClassClosed, drivers.ClassTimeout:
+	default:
+		e.cleanError = err
+	}
 }

@@ -528,6 +528,9 @@ func TestUncleaned(t *testing.T) {
 		warned bool
 	}{
 		{"private", fails(drivers.ClassConnect, "refused"), -1, 1, false},
+		{"private", fails(drivers.ClassClosed, "broken pipe"), -1, 1, false},
+		{"private", fails(drivers.ClassTimeout, "no reply"), -1, 1, false},
+		{"private", fails(drivers.ClassServer, "CLUSTERDOWN The cluster is down"), -1, 1, true},
 		{"external", fails(drivers.ClassConnect, "refused"), -1, 0, true},
 		{"external", fails(drivers.ClassAuth, "NOPERM"), -1, 1, true},
 		{"external", fails(drivers.ClassConnect, "refused"), 3, 3, false},
