@@ -64,7 +64,7 @@ func (f Failure) String() string { return f.Case + ": " + f.Text }
 // Run tests a driver, each case as a subtest. The case "crowd" takes all processors and is about sessions, not locks: a
 // process runs it once for each driver and kind of session. Cases that wait for leases to expire all run at once, which
 // t.Parallel would not do on a machine with few processors. Several Runs may go on at the same time, each with its own
-// Cut and Mute. With -short it leaves out the crowd, and the cases in which connections break; these have the most to show
+// Cut and Mute. With -short it leaves out the crowd, races, and the cases in which connections break; these have the most to show
 // to the race detector, which gets them all the same.
 func Run(t *testing.T, s Setup) {
 	t.Helper()
@@ -73,7 +73,7 @@ func Run(t *testing.T, s Setup) {
 		t.Fatal(failure.Text)
 	}
 	runs := func(c oneCase) bool {
-		return c.applies(known) && !(testing.Short() && (c.alone || c.timesOut && !race))
+		return c.applies(known) && !(testing.Short() && (c.alone || c.races || c.timesOut && !race))
 	}
 	run := func(t *testing.T, c oneCase) {
 		t.Run(c.name, func(t *testing.T) {

@@ -6,15 +6,13 @@ package drivertest
 import (
 	"context"
 	"math/rand/v2"
-	"testing"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
 )
 
 const (
-	races     = 24              // of each kind; without -short, as many as there is time for
-	raceTime  = 5 * time.Second // for all kinds together
+	races     = 24 // of each kind
 	raceWidth = 300 * time.Microsecond
 	headStart = 2 * time.Millisecond // of the call that is to end
 )
@@ -24,8 +22,7 @@ const (
 func (t *T) racing(kinds int, race func(kind int, late time.Duration) (second bool)) {
 	for kind := range kinds {
 		var late time.Duration
-		until := time.Now().Add(raceTime / time.Duration(kinds))
-		for n := 0; n < races || !testing.Short() && time.Now().Before(until); n++ {
+		for n := range races {
 			step := max(raceWidth/4, 2*time.Millisecond>>n)
 			if race(kind, late+rand.N(2*raceWidth)-raceWidth) {
 				late += step

@@ -36,12 +36,18 @@ func tableName(prefix string) string {
 
 // keepTable makes the table if necessary, and keeps it as long as the connection lives: it holds a shared advisory
 // lock, so that the last service to close knows that it is the last. The server would go on to make the table if ctx ended
-// meanwhile.
+// meanwhile; so that ends keepTable only afterwards.
 func (s *service) keepTable(ctx context.Context, c *conn) error {
 	if s.table == "" {
 		return nil
 	}
-	ctx = context.WithoutCancel(ctx)
+	if err := s.makeTable(context.WithoutCancel(ctx), c); err != nil {
+		return err
+	}
+	return ctx.Err()
+}
+
+func (s *service) makeTable(ctx context.Context, c *conn) error {
 	if err := s.lockTable(ctx, c); err != nil {
 		return err
 	}

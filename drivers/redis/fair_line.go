@@ -137,14 +137,15 @@ func (s *fairSession) forget() {
 }
 
 // Wait implements drivers.Waiter. The first Wait of an acquisition takes a place in line. That is one step with a check
-// of the lock, so it may sleep at once.
+// of the lock, so it may sleep at once. The end of ctx does not cut that request off: the library may send the one of Leave on
+// another connection, ahead of it, and the place would become a lock that nobody knows of.
 func (s *fairSession) Wait(ctx context.Context, l *drivers.Lease) error {
 	if err := ctx.Err(); err != nil || s.left(l) <= 0 {
 		return err
 	}
 	if s.place.owner == "" || s.place.key != l.Key {
 		s.forget()
-		if held, err := s.stand(ctx, opWait, l); held || err != nil {
+		if held, err := s.stand(context.WithoutCancel(ctx), opWait, l); held || err != nil {
 			return err
 		}
 	}
