@@ -39,12 +39,12 @@ func TestFirstSignalEndsAWaitForAPipe(t *testing.T) {
 	writer.Close()
 
 	var reader *os.File
-	code, _, stderr = signalled(t, []string{"-driver", "memory", "-n", "10", "-clients", "1", "-format", "html=" + page}, func(signal func()) {
+	code, _, stderr = signalled(t, []string{"-driver", "memory", "-n", "10", "-warmup", "0s", "-clients", "1,2,3,4,5", "-keys", "1,2,3,4", "-format", "html=" + page}, func(signal func()) {
 		var err error
 		if reader, err = os.Open(page); err != nil { // returns once somebody writes
 			t.Fatal(err)
 		}
-		if _, err := reader.Read(make([]byte, 1)); err != nil { // the rest does not fit into the pipe
+		if _, err := reader.Read(make([]byte, 1)); err != nil { // the rest, some 150 KB, does not fit into the pipe
 			t.Fatal(err)
 		}
 		signal()

@@ -20,11 +20,18 @@ func signalled(t *testing.T, args []string, interrupt func(signal func())) (code
 	t.Helper()
 	var out, errs bytes.Buffer
 	signals := make(chan os.Signal)
-	done := make(chan int)
+	done := make(chan int, 1)
 	go func() {
 		done <- run(args, strings.NewReader(""), &out, &lockedBuffer{b: &errs}, environment(), signals)
 	}()
-	interrupt(func() { signals <- os.Interrupt })
+	interrupt(func() {
+		select {
+		case signals <- os.Interrupt:
+		case code := <-done:
+			t.Errorf("lockbench has ended before the signal, with exit code %d", code)
+			done <- code
+		}
+	})
 	code = <-done
 	return code, out.String(), errs.String()
 }
