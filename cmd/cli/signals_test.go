@@ -18,11 +18,11 @@ import (
 // signalled runs lockbench, and calls interrupt once the trial is under way, with a function that sends a signal.
 func signalled(t *testing.T, args []string, interrupt func(signal func())) (code int, stdout, stderr string) {
 	t.Helper()
-	var out, errs bytes.Buffer
+	var out, errs lockedBuffer // a run that is given up may go on writing
 	signals := make(chan os.Signal)
 	done := make(chan int, 1)
 	go func() {
-		done <- run(args, strings.NewReader(""), &out, &lockedBuffer{b: &errs}, environment(), signals)
+		done <- run(args, strings.NewReader(""), &out, &errs, environment(), signals)
 	}()
 	interrupt(func() {
 		select {
@@ -62,7 +62,7 @@ func TestSecondSignalTellsWhatIsLeft(t *testing.T) {
 	signals, done := make(chan os.Signal), make(chan int)
 	go func() {
 		done <- run([]string{"-addr", proxy.Addr(), "-clients", "1", "-hold", "1ms", "-duration", "1h", "-warmup", "0s", "-io-timeout", "1h"},
-			strings.NewReader(""), &lockedBuffer{b: new(bytes.Buffer)}, io.MultiWriter(stderr, ended), environment(), signals)
+			strings.NewReader(""), new(lockedBuffer), io.MultiWriter(stderr, ended), environment(), signals)
 	}()
 	<-stderr.found
 	restore := proxy.Mute()
@@ -108,7 +108,7 @@ func TestSignalBeforeWork(t *testing.T) {
 	}
 	signals := make(chan os.Signal, 1)
 	signals <- os.Interrupt
-	code := run([]string{"report", "-"}, in, &bytes.Buffer{}, &lockedBuffer{b: new(bytes.Buffer)}, environment(), signals)
+	code := run([]string{"report", "-"}, in, &bytes.Buffer{}, new(lockedBuffer), environment(), signals)
 	if code != exitInterrupted {
 		t.Errorf("exit code %d", code)
 	}
@@ -132,7 +132,13 @@ func readFile(t *testing.T, path string) (recs []*results.Record) {
 // lockedBuffer is a buffer that an abandoned run may still write to.
 type lockedBuffer struct {
 	mu sync.Mutex
-	b  *bytes.Buffer
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
 }
 
 func (l *lockedBuffer) Write(p []byte) (int, error) {
