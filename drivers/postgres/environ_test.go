@@ -10,7 +10,6 @@ import (
 
 // TestPrivateServerInAnyEnvironment: the variables are for a server of the user's own.
 func TestPrivateServerInAnyEnvironment(t *testing.T) {
-	p := servertest.Postgres(t, servers.PostgresOptions{Conns: 20})
 	for name, value := range map[string]string{
 		"PGHOST": "nowhere", "PGPORT": "1", "PGDATABASE": "none", "PGUSER": "nobody", "PGPASSWORD": "wrong", "PGPASSFILE": "/nonexistent",
 		"PGSSLMODE": "verify-full", "PGSSLROOTCERT": "system", "PGSSLCERT": "/nonexistent", "PGSSLKEY": "/nonexistent",
@@ -18,15 +17,14 @@ func TestPrivateServerInAnyEnvironment(t *testing.T) {
 		"PGOPTIONS": "-cnonsense=1", "PGSERVICE": "none", "PGSERVICEFILE": "/nonexistent", "PGTZ": "nowhere",
 		"PGTARGETSESSIONATTRS": "standby", "PGCONNECT_TIMEOUT": "x", "PGMINPROTOCOLVERSION": "9", "PGMAXPROTOCOLVERSION": "1",
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Setenv(name, value)
-			svc, err := driver{}.Open(t.Context(), drivers.Config{Addrs: []string{p.URL()}, Lock: "row-lock", Prefix: "env:"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := svc.Close(); err != nil {
-				t.Error(err)
-			}
-		})
+		t.Setenv(name, value)
+	}
+	p := servertest.Postgres(t, servers.PostgresOptions{Conns: 20})
+	svc, err := driver{}.Open(t.Context(), drivers.Config{Addrs: []string{p.URL()}, Lock: "row-lock", Prefix: "env:"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := svc.Close(); err != nil {
+		t.Error(err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -62,6 +63,14 @@ func startPostgres(ctx context.Context, o PostgresOptions, reserve func() (*port
 // postgresAccount returns the user of servers that refuse to run as root.
 func postgresAccount() (*account, error) { return unprivileged("postgres", "_postgres", "nobody") }
 
+// presets are the variables that would fill in what the address of a private server leaves open, and what it has instead. It has
+// them only then, because programs such as psql refuse parameters that are younger than they are.
+var presets = map[string]struct{ name, value string }{
+	"PGPORT": {"port", "5432"}, "PGSSLMODE": {"sslmode", "disable"}, "PGSSLROOTCERT": {"sslrootcert", ""},
+	"PGSSLNEGOTIATION": {"sslnegotiation", "postgres"}, "PGSSLCERTMODE": {"sslcertmode", "allow"},
+	"PGCHANNELBINDING": {"channel_binding", "disable"}, "PGREQUIREAUTH": {"require_auth", ""},
+}
+
 // newPostgres prepares a server: directory, address, certificates, database cluster.
 func newPostgres(
 	ctx context.Context, binary string, o PostgresOptions, reserve func() (*port, error),
@@ -89,10 +98,13 @@ func newPostgres(
 	}()
 	number := 0
 	address := url.URL{Scheme: "postgres", User: url.User(postgresUser), Path: "/postgres"}
-	address.RawQuery = url.Values{
-		"host": {data}, "port": {"5432"}, "sslmode": {"disable"}, "sslrootcert": {""}, "sslnegotiation": {"postgres"},
-		"sslcertmode": {"allow"}, "channel_binding": {"disable"}, "require_auth": {""},
-	}.Encode() // all that the environment would fill in
+	query := url.Values{"host": {data}}
+	for variable, parameter := range presets {
+		if os.Getenv(variable) != "" {
+			query.Set(parameter.name, parameter.value)
+		}
+	}
+	address.RawQuery = query.Encode()
 	if o.TCP || o.TLS {
 		port, err := p.reserve(reserve)
 		if err != nil {
