@@ -134,8 +134,8 @@ func NewHold(session drivers.Renewer) *Hold {
 func (h *Hold) Lost() <-chan struct{} { return h.told }
 
 // Start makes the scheduler renew l to l.TTL every third of that, counted from began, when the lease began at the earliest:
-// when the Try was sent, or the request that passed the lock on, not when its answer came. Otherwise a hold that is never renewed would be reported lost after its
-// lease had ended. Until Stop has returned, l and the session belong to the scheduler.
+// when the Try was sent, or the request that passed the lock on, not when its answer came. Otherwise a hold that is never
+// renewed would be reported lost after its lease had ended. Until Stop has returned, l and the session belong to the scheduler.
 func (s *Scheduler) Start(h *Hold, l *drivers.Lease, began time.Duration) {
 	every := l.TTL / periods
 	t := Begun(l, began, &s.clock)
