@@ -281,12 +281,17 @@ func (c *conn) row(ctx context.Context, columns int, statement string, parameter
 }
 
 // kill ends abandoned connections of this service, and returns when the server has freed all that they held. Their
-// names are unique, so it cannot hit another connection.
+// names are unique, so it cannot hit another connection. A pooler leaves the name on a connection to the server that
+// nobody uses, until its SET for the next client: that one holds nothing, and is not the service's to end.
 func (c *conn) kill(ctx context.Context, abandoned []string) error {
+	lent := ""
+	if c.svc.pooled {
+		lent = " AND state <> 'idle' AND query NOT ILIKE 'SET %'"
+	}
 	for pause := time.Millisecond; len(abandoned) > 0; pause = min(2*pause, 20*time.Millisecond) {
 		// A backend leaves this view after it has released its locks.
 		left, err := c.query(ctx, "SELECT application_name, pg_terminate_backend(pid) FROM pg_stat_activity "+
-			"WHERE application_name = ANY(string_to_array($1, ','))", strings.Join(abandoned, ","))
+			"WHERE application_name = ANY(string_to_array($1, ','))"+lent, strings.Join(abandoned, ","))
 		if err != nil || len(left) == 0 {
 			return err
 		}
