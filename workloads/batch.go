@@ -36,8 +36,7 @@ type worker struct {
 	e       *engine
 	batch   drivers.Batch
 	clients []virtual
-	running int           // clients whose loop has not ended
-	now     time.Duration // when what it handles has happened to the client: the answer, or what was due
+	running int // clients whose loop has not ended
 
 	wrote time.Duration // when it has last begun to send all that was ready, in one write or several
 	sent  time.Duration // just before the last write
@@ -68,8 +67,8 @@ type virtual struct {
 	stage  stage
 	after  stage // a pause: what comes then
 	ends   holdEnd
-	since  time.Duration // when a pause, a rest or a renewal began, or when what failed before it did
-	wake   time.Duration // when its sleep ends, or its Wait has returned
+	since  time.Duration // see stage
+	wake   time.Duration // see stage
 	tries  wait.Attempt
 	cause  error    // of an acquisition that is undone, or of a Wait
 	line   *lined   // nil: it stands in no local line
@@ -97,7 +96,24 @@ type renewed struct {
 	before time.Time     // the ValidUntil of the lease before the renewal under way
 }
 
-// stage is what a client waits for.
+// stage is what a client waits for. "The hold" is reentering or holding, or its end if it takes no time; "its end" is goingOut,
+// sampling or releasing; "the next cycle" is flushing, thinking, beginning or trying.
+//
+//	stage       since is when              wake is when     next
+//	beginning   its rest began                              trying
+//	trying      the request was ready                       the hold; retrying, awaiting, undoing, pausing, the next cycle
+//	retrying                               it tries again   trying, undoing, pausing, the next cycle
+//	awaiting                               Wait returned    trying, undoing, pausing, the next cycle
+//	undoing     the request was ready                       pausing
+//	reentering  it was ready, then sent                     reentering, holding, its end
+//	holding                                it goes on       renewing, its end
+//	renewing    it was ready, then sent                     holding, its end
+//	goingOut    the request was ready                       goingOut, sampling, releasing
+//	sampling    the hold was over          sampling ends    releasing, or the next cycle if the client has crashed
+//	releasing   the request was ready                       pausing, the next cycle
+//	pausing     what failed began          the pause ends   what after says, or the next cycle
+//	flushing    the request was ready                       flushing, thinking, beginning, trying
+//	thinking    the pause began            the pause ends   beginning, trying
 type stage uint8
 
 const (
@@ -147,7 +163,7 @@ func newWorker(e *engine, batch drivers.Batch, first, n int) *worker {
 		v := &w.clients[len(w.clients)-1]
 		v.equip()
 		if v.class.open {
-			w.takeUp(v)
+			w.takeUp(v, 0)
 		}
 	}
 	w.running = len(w.clients)
@@ -171,71 +187,67 @@ func (v *virtual) equip() {
 func (w *worker) loop() {
 	defer w.over()
 	<-w.e.start
-	w.now = w.e.clock.Now()
+	now := w.e.clock.Now()
 	for i := range w.clients {
 		if v := &w.clients[i]; !v.class.open {
-			v.joined, v.wants = w.now, w.now
-			w.begin(v)
+			v.joined, v.wants = now, now
+			w.begin(v, now)
 		}
 	}
 	for w.running > 0 {
-		w.resume()
+		now := w.resume()
 		switch {
 		case len(w.asking) > 0:
 			w.send()
 		case len(w.refused) == 0 && w.running > 0:
-			w.rest()
+			w.rest(now)
 		}
 	}
 }
 
-// resume goes on with all clients that can.
-func (w *worker) resume() {
-	w.now = w.e.clock.Now()
-	w.refuse()
-	w.expire()
-	w.wakeUp()
+// resume goes on with all clients that can, and returns the time.
+func (w *worker) resume() (now time.Duration) {
+	now = w.e.clock.Now()
+	w.refuse(now)
+	w.expire(now)
+	w.wakeUp(now)
+	return now
 }
 
 // refuse goes on with the clients that their local line has refused.
-func (w *worker) refuse() {
+func (w *worker) refuse(now time.Duration) {
 	refused := w.refused
 	w.refused = nil
 	for _, v := range refused {
 		first := v.firstTry()
 		v.tries.Local++
-		w.goOn(v, first, nil)
+		w.goOn(v, now, first, nil)
 	}
 }
 
 // expire goes on with the clients whose sleep is over; with all, when the run stops.
-func (w *worker) expire() {
-	now, stopped := w.now, w.e.stopping.Err() != nil
+func (w *worker) expire(now time.Duration) {
+	stopped := w.e.stopping.Err() != nil
 	for len(w.sleeping) > 0 && (stopped || w.sleeping[0].wake <= now) {
 		v := heap.Pop(&w.sleeping).(*virtual)
-		w.now = w.at(v.wake, now)
-		w.wake(v)
+		w.wake(v, w.at(v.wake, now))
 	}
-	w.now = now
 }
 
 // wakeUp goes on with the clients whose Wait has returned, or that arrivals have come to.
-func (w *worker) wakeUp() {
+func (w *worker) wakeUp(now time.Duration) {
 	w.mu.Lock()
 	w.awake, w.woken = w.woken[:0], w.awake
 	w.mu.Unlock()
-	now := w.now
 	for _, v := range w.woken {
 		if v.stage == beginning {
-			w.arrived(v)
+			w.arrived(v, now)
 		} else {
 			w.waiting--
 			err := v.cause
 			v.cause = nil
-			w.now = w.at(v.wake, now)
-			w.waited(v, err)
+			w.waited(v, w.at(v.wake, now), err)
 		}
-		w.now = now
 	}
 }
 
@@ -248,10 +260,10 @@ func (w *worker) at(due, now time.Duration) time.Duration {
 }
 
 // rest sleeps until a client wakes up, or an arrival comes.
-func (w *worker) rest() {
+func (w *worker) rest(now time.Duration) {
 	d := time.Hour
 	if len(w.sleeping) > 0 {
-		d = w.sleeping[0].wake - w.now
+		d = w.sleeping[0].wake - now
 	}
 	stop := w.e.stop
 	if w.waiting > 0 && len(w.sleeping) == 0 && w.e.stopping.Err() != nil {

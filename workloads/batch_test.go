@@ -281,9 +281,8 @@ func nulls(t testing.TB, clients int, oracle bool) *worker {
 	p.Wait, p.Clients, p.Keys, p.Oracle, p.Duration = "none", clients, clients, oracle, time.Hour
 	p.KeyDist = spec.Must(spec.ParseKeys("own")) // the lock excludes nobody
 	w := carry(t, p, drivers.InTurn{})
-	w.now = w.e.clock.Now()
 	for i := range w.clients {
-		w.begin(&w.clients[i])
+		w.begin(&w.clients[i], w.e.clock.Now())
 	}
 	return w
 }

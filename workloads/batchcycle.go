@@ -1,5 +1,5 @@
-// The stages of a client that a worker carries, in the order of a cycle. The worker's time (now) is when what is handled has happened
-// to the client.
+// The stages of a client that a worker carries, in the order of a cycle. Each takes the time (now) when what it goes on from has
+// happened to the client: the answer, or what was due.
 
 package workloads
 
@@ -14,27 +14,27 @@ import (
 )
 
 // begin begins a cycle, or lets the client rest until there is an arrival, unless its loop is over.
-func (w *worker) begin(v *virtual) {
+func (w *worker) begin(v *virtual, now time.Duration) {
 	e := w.e
 	switch {
 	case v.class.open:
-		w.takeUp(v)
-	case w.now >= e.until() || e.budget != nil && !v.claim(w.now):
+		w.takeUp(v, now)
+	case now >= e.until() || e.budget != nil && !v.claim(now):
 		if v.wants < e.until() && e.budget == nil {
 			v.counters.longest = max(v.counters.longest, e.until()-v.wants)
 		}
-		w.end(v)
+		w.end(v, now)
 	default:
-		w.acquire(v)
+		w.acquire(v, now)
 	}
 }
 
 // takeUp lets a client serve arrivals: one that had to wait, or else the next one, which Arrive tells of.
-func (w *worker) takeUp(v *virtual) {
+func (w *worker) takeUp(v *virtual, now time.Duration) {
 	for {
-		v.stage, v.since = beginning, w.now
+		v.stage, v.since = beginning, now
 		due, come := v.class.queue.Park(v)
-		if !come || w.serve(v, due, true) {
+		if !come || w.serve(v, now, due, true) {
 			return
 		}
 	}
@@ -47,98 +47,98 @@ func (v *virtual) Arrive(due time.Duration, ok bool) {
 }
 
 // arrived goes on with a client that rested.
-func (w *worker) arrived(v *virtual) {
-	w.now = max(v.since, w.at(v.due, w.now)) // it may have begun to rest after that was due
-	v.counters.idle += w.e.inside(v.since, w.now)
+func (w *worker) arrived(v *virtual, now time.Duration) {
+	now = max(v.since, w.at(v.due, now)) // it may have begun to rest after that was due
+	v.counters.idle += w.e.inside(v.since, now)
 	switch {
 	case v.over:
-		w.end(v)
-	case !w.serve(v, v.due, false):
-		w.takeUp(v)
+		w.end(v, now)
+	case !w.serve(v, now, v.due, false):
+		w.takeUp(v, now)
 	}
 }
 
 // serve lets a client serve an arrival, unless the window has closed.
-func (w *worker) serve(v *virtual, due time.Duration, waited bool) bool {
-	if w.now >= w.e.until() {
+func (w *worker) serve(v *virtual, now time.Duration, due time.Duration, waited bool) bool {
+	if now >= w.e.until() {
 		w.e.turnAway(v.class, due)
 		return false
 	}
 	v.due, v.waited, v.wants, v.claimed = due, waited, due, due >= w.e.from
 	v.tryOnly = v.class.TryOnly > 0 && v.unit() < v.class.TryOnly
-	w.acquire(v)
+	w.acquire(v, now)
 	return true
 }
 
 // end ends a client's loop.
-func (w *worker) end(v *virtual) {
-	v.left = w.now
+func (w *worker) end(v *virtual, now time.Duration) {
+	v.left = now
 	w.running--
 }
 
 // acquire begins an acquisition.
-func (w *worker) acquire(v *virtual) {
-	v.client.begin(w.now)
+func (w *worker) acquire(v *virtual, now time.Duration) {
+	v.client.begin(now)
 	v.tries = wait.Attempt{}
-	w.try(v)
+	w.try(v, now)
 }
 
 // try asks for the key, unless the local line has the answer.
-func (w *worker) try(v *virtual) {
+func (w *worker) try(v *virtual, now time.Duration) {
 	if v.line == nil {
-		w.ask(v, trying)
+		w.ask(v, now, trying)
 		return
 	}
 	switch held, asks := v.line.BeginTry(&v.lease); {
 	case asks:
-		w.ask(v, trying)
+		w.ask(v, now, trying)
 	case held:
-		w.tried(v, true, nil)
+		w.tried(v, now, true, nil)
 	default: // later, because a client that does not wait would try again and again
 		w.refused = append(w.refused, v)
 	}
 }
 
 // ask sends a client's request next, the one that this stage waits for.
-func (w *worker) ask(v *virtual, next stage) {
-	v.stage, v.since = next, w.now
+func (w *worker) ask(v *virtual, now time.Duration, next stage) {
+	v.stage, v.since = next, now
 	w.asking = append(w.asking, v)
 }
 
 // release asks for the end of a hold, or of what may be one.
-func (w *worker) release(v *virtual, next stage) {
+func (w *worker) release(v *virtual, now time.Duration, next stage) {
 	if v.line != nil {
 		v.line.to = v.line.BeginRelease(&v.lease)
 	}
-	w.ask(v, next)
+	w.ask(v, now, next)
 }
 
 // tried goes on after a try.
-func (w *worker) tried(v *virtual, held bool, err error) {
+func (w *worker) tried(v *virtual, now time.Duration, held bool, err error) {
 	first := v.firstTry()
 	v.tries.Answer(held, err, v.client)
-	w.goOn(v, first, err)
+	w.goOn(v, now, first, err)
 }
 
 // firstTry reports whether the acquisition has had no try yet.
 func (v *virtual) firstTry() bool { return v.tries.Tries+v.tries.Local == 0 }
 
 // goOn goes on with an acquisition after a try that is counted.
-func (w *worker) goOn(v *virtual, first bool, err error) {
+func (w *worker) goOn(v *virtual, now time.Duration, first bool, err error) {
 	switch {
 	case v.tries.Held && first:
-		v.answered(w.now)
-		w.hold(v)
+		v.answered(now)
+		w.hold(v, now)
 		return
 	case first:
 		v.unclaim()
 		v.contends(1)
 	}
-	if !v.tries.Held && err == nil && v.waits() && !v.late(w.now) {
-		w.wait(v)
+	if !v.tries.Held && err == nil && v.waits() && !v.late(now) {
+		w.wait(v, now)
 		return
 	}
-	w.acquired(v, err)
+	w.acquired(v, now, err)
 }
 
 // waits reports whether the client waits for the lock in this cycle.
@@ -151,12 +151,12 @@ func (v *virtual) late(now time.Duration) bool {
 }
 
 // wait lets a client wait until it tries again.
-func (w *worker) wait(v *virtual) {
+func (w *worker) wait(v *virtual, now time.Duration) {
 	if v.tries.Waits++; v.tries.Waits == 1 {
-		v.tries.Began = w.now
+		v.tries.Began = now
 	}
 	if d, ok := v.waiter.(stoppable).Waiter.(wait.Delayer); ok {
-		w.sleep(v, retrying, d.Delay(&v.lease))
+		w.sleep(v, now, retrying, d.Delay(&v.lease))
 		return
 	}
 	v.stage = awaiting
@@ -178,59 +178,59 @@ func (w *worker) await(v *virtual) {
 }
 
 // waited goes on after a wait.
-func (w *worker) waited(v *virtual, err error) {
+func (w *worker) waited(v *virtual, now time.Duration, err error) {
 	passed := v.line != nil && v.line.Passed()
 	switch {
 	case err != nil: // mostly, the run has stopped: later than the wait was to end
-		w.now = w.e.clock.Now()
-		w.acquired(v, err)
-	case v.late(w.now) && !passed:
-		w.acquired(v, nil)
+		now = w.e.clock.Now()
+		w.acquired(v, now, err)
+	case v.late(now) && !passed:
+		w.acquired(v, now, nil)
 	default:
 		if !passed {
-			v.tries.Asked = w.now
+			v.tries.Asked = now
 		}
-		w.try(v)
+		w.try(v, now)
 	}
 }
 
 // acquired ends an acquisition that was not granted at once.
-func (w *worker) acquired(v *virtual, err error) {
+func (w *worker) acquired(v *virtual, now time.Duration, err error) {
 	v.contends(-1)
 	if v.waits() {
 		v.tries.Leave = v.waiter.Leave(context.Background(), &v.lease)
 	}
-	v.answered(w.now)
+	v.answered(now)
 	v.contended(&v.tries)
 	switch {
 	case v.tries.Held:
-		w.hold(v)
+		w.hold(v, now)
 	case err == nil:
 		v.refused()
-		w.think(v)
+		w.think(v, now)
 	case v.interrupted(err):
-		w.begin(v)
+		w.begin(v, now)
 	case v.undoes(&v.tries):
 		v.cause = err
-		w.release(v, undoing)
+		w.release(v, now, undoing)
 	default:
 		v.cause = err
-		w.failed(v)
+		w.failed(v, now)
 	}
 }
 
 // failed ends an acquisition by an error.
-func (w *worker) failed(v *virtual) {
+func (w *worker) failed(v *virtual, now time.Duration) {
 	v.fail(&v.tries, v.cause)
 	v.cause = nil
-	w.pause(v, v.start, beginning)
+	w.pause(v, now, v.start, beginning)
 }
 
 // hold begins a hold.
-func (w *worker) hold(v *virtual) {
+func (w *worker) hold(v *virtual, now time.Duration) {
 	v.enter()
 	if !v.class.timedHold && !v.class.managedHold {
-		w.sample(v)
+		w.sample(v, now)
 		return
 	}
 	v.ends, v.lost = endRelease, false
@@ -242,81 +242,83 @@ func (w *worker) hold(v *virtual) {
 	}
 	switch {
 	case v.ends == endOverstay:
-		w.sleep(v, holding, v.overstayFor())
+		w.sleep(v, now, holding, v.overstayFor())
 	case v.inner != nil:
-		w.reenter(v)
+		w.reenter(v, now)
 	default:
-		w.holdFor(v)
+		w.holdFor(v, now)
 	}
 }
 
 // reenter asks for the lock that a client holds.
-func (w *worker) reenter(v *virtual) {
+func (w *worker) reenter(v *virtual, now time.Duration) {
 	v.inner.before = v.lease
 	if v.line != nil {
 		v.line.BeginTry(&v.lease) // a holder asks the server
 	}
-	w.ask(v, reentering)
+	w.ask(v, now, reentering)
 }
 
 // reentered goes on after the answer: with the next re-entry, with the hold itself, or with its end.
-func (w *worker) reentered(v *virtual, held bool, err error) {
+func (w *worker) reentered(v *virtual, now time.Duration, held bool, err error) {
 	switch {
-	case !v.reentered(&v.inner.before, held, err, w.now-v.since):
-		v.sent = w.now
-		w.held(v)
+	case !v.reentered(&v.inner.before, held, err, now-v.since):
+		v.sent = now
+		w.held(v, now)
 	case v.inner.granted+2 < w.e.run.Plan.Reentry:
 		v.inner.granted++
-		w.reenter(v)
+		w.reenter(v, now)
 	default:
 		v.inner.granted++
-		w.holdFor(v)
+		w.holdFor(v, now)
 	}
 }
 
 // holdFor holds for the time that is drawn.
-func (w *worker) holdFor(v *virtual) {
+func (w *worker) holdFor(v *virtual, now time.Duration) {
 	if !v.class.timedHold {
-		w.held(v)
+		w.held(v, now)
 		return
 	}
 	d := v.drawHold()
 	if v.hold == nil {
-		w.sleep(v, holding, d)
+		w.sleep(v, now, holding, d)
 		return
 	}
-	v.hold.Term, v.hold.until = renew.Begun(&v.lease, v.leaseBegan(), &w.e.clock), w.now+d
-	w.holdOn(v)
+	v.hold.Term, v.hold.until = renew.Begun(&v.lease, v.leaseBegan(), &w.e.clock), now+d
+	w.holdOn(v, now)
 }
 
 // holdOn goes on with a hold that is renewed, until it is over or the next renewal is due.
-func (w *worker) holdOn(v *virtual) { w.sleep(v, holding, min(v.hold.until, v.hold.Due)-w.now) }
+func (w *worker) holdOn(v *virtual, now time.Duration) {
+	w.sleep(v, now, holding, min(v.hold.until, v.hold.Due)-now)
+}
 
 // renew asks for a renewal, if the hold is not over or lost.
-func (w *worker) renew(v *virtual) {
-	if v.lost = w.now >= v.hold.Valid; v.lost {
-		w.held(v)
+func (w *worker) renew(v *virtual, now time.Duration) {
+	if v.lost = now >= v.hold.Valid; v.lost {
+		w.held(v, now)
 		return
 	}
 	v.hold.before = v.hold.Asks(&v.lease)
-	w.ask(v, renewing)
+	w.ask(v, now, renewing)
 }
 
 // renewed goes on after the answer.
-func (w *worker) renewed(v *virtual, owned bool, err error) {
-	r := renew.Renewal{Sent: v.since, Answered: w.now, Owned: owned, Err: err}
+func (w *worker) renewed(v *virtual, now time.Duration, owned bool, err error) {
+	r := renew.Renewal{Sent: v.since, Answered: now, Owned: owned, Err: err}
 	v.hold.Answered(&v.lease, v.hold.before, r, &w.e.clock)
 	w.e.renewed(r)
-	v.sent, v.lost = w.now, v.hold.Lost
-	if v.lost || w.now >= v.hold.until {
-		w.held(v)
+	v.sent, v.lost = now, v.hold.Lost
+	if v.lost || now >= v.hold.until {
+		w.held(v, now)
 	} else {
-		w.holdOn(v)
+		w.holdOn(v, now)
 	}
 }
 
 // held goes on when a hold is over.
-func (w *worker) held(v *virtual) {
+func (w *worker) held(v *virtual, now time.Duration) {
 	switch v.ends {
 	case endOverstay:
 		v.overstayed()
@@ -324,7 +326,7 @@ func (w *worker) held(v *virtual) {
 		v.markCrashed()
 	}
 	if v.inner == nil {
-		w.sample(v)
+		w.sample(v, now)
 		return
 	}
 	switch in := v.inner; {
@@ -334,56 +336,54 @@ func (w *worker) held(v *virtual) {
 		v.pendingReleases += int32(in.granted) // the hold has to end at once
 		in.granted = 0
 	}
-	w.goOut(v)
+	w.goOut(v, now)
 }
 
 // goOut releases the re-entries that are left.
-func (w *worker) goOut(v *virtual) {
+func (w *worker) goOut(v *virtual, now time.Duration) {
 	if v.inner.granted > 0 {
-		w.release(v, goingOut)
+		w.release(v, now, goingOut)
 		return
 	}
-	v.sent = w.now
-	w.sample(v)
+	v.sent = now
+	w.sample(v, now)
 }
 
 // sample makes a hold longer until it is watched, if that is due, and ends it.
-func (w *worker) sample(v *virtual) {
+func (w *worker) sample(v *virtual, now time.Duration) {
 	if most := v.sampleFor(); most > 0 {
 		v.since = v.sent
-		w.sleep(v, sampling, most)
+		w.sleep(v, now, sampling, most)
 		return
 	}
-	w.leave(v)
+	w.leave(v, now)
 }
 
 // leave ends a hold by a release, or without one.
-func (w *worker) leave(v *virtual) {
+func (w *worker) leave(v *virtual, now time.Duration) {
 	if !v.crashed {
-		w.release(v, releasing)
+		w.release(v, now, releasing)
 		return
 	}
 	v.leave()
-	now := w.now
-	w.now = v.crash()
+	now = v.crash()
 	v.equip()
-	w.begin(v)
-	w.now = now
+	w.begin(v, now)
 }
 
 // think ends a cycle, when no release is pending.
-func (w *worker) think(v *virtual) {
+func (w *worker) think(v *virtual, now time.Duration) {
 	if v.pendingReleases > 0 {
-		w.release(v, flushing)
+		w.release(v, now, flushing)
 		return
 	}
 	if v.class.thinking {
-		v.since = w.now
-		w.sleep(v, thinking, v.drawThink())
+		v.since = now
+		w.sleep(v, now, thinking, v.drawThink())
 		return
 	}
-	v.ended(w.now)
-	w.begin(v)
+	v.ended(now)
+	w.begin(v, now)
 }
 
 // ended records that a client wants a lock again; one that was refused has wanted it all the time.
@@ -394,43 +394,43 @@ func (v *virtual) ended(now time.Duration) {
 }
 
 // pause lets a client rest after an error of what began at that time.
-func (w *worker) pause(v *virtual, began time.Duration, after stage) {
+func (w *worker) pause(v *virtual, now time.Duration, began time.Duration, after stage) {
 	v.since, v.after = began, after
-	w.sleep(v, pausing, v.drawPause())
+	w.sleep(v, now, pausing, v.drawPause())
 }
 
 // sleep lets a client sleep, and go on after that with what is in that stage.
-func (w *worker) sleep(v *virtual, next stage, d time.Duration) {
-	v.stage, v.wake = next, w.now+max(0, d)
+func (w *worker) sleep(v *virtual, now time.Duration, next stage, d time.Duration) {
+	v.stage, v.wake = next, now+max(0, d)
 	heap.Push(&w.sleeping, v)
 }
 
 // wake goes on with a client whose sleep is over.
-func (w *worker) wake(v *virtual) {
+func (w *worker) wake(v *virtual, now time.Duration) {
 	switch v.stage {
 	case retrying:
-		w.waited(v, w.e.stopping.Err())
+		w.waited(v, now, w.e.stopping.Err())
 	case holding:
-		v.sent = w.now
-		if v.hold != nil && w.now < v.hold.until && w.e.stopping.Err() == nil {
-			w.renew(v)
+		v.sent = now
+		if v.hold != nil && now < v.hold.until && w.e.stopping.Err() == nil {
+			w.renew(v, now)
 		} else {
-			w.held(v)
+			w.held(v, now)
 		}
 	case sampling:
-		v.sent = w.now
+		v.sent = now
 		v.sampled(v.since)
-		w.leave(v)
+		w.leave(v, now)
 	case pausing:
-		v.counters.failing += w.e.inside(v.since, w.now)
+		v.counters.failing += w.e.inside(v.since, now)
 		if v.after == thinking {
-			w.think(v)
+			w.think(v, now)
 		} else {
-			w.begin(v)
+			w.begin(v, now)
 		}
 	case thinking:
-		v.thought(v.since, w.now)
-		v.ended(w.now)
-		w.begin(v)
+		v.thought(v.since, now)
+		v.ended(now)
+		w.begin(v, now)
 	}
 }

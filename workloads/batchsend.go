@@ -44,11 +44,11 @@ func (w *worker) send() {
 		}
 		w.returnShard()
 		w.batch.Do(context.Background(), requests)
-		w.now = w.e.clock.Now()
+		now := w.e.clock.Now()
 		for i, v := range some {
-			w.answer(v, requests[i].Yes, requests[i].Err)
+			w.answer(v, now, requests[i].Yes, requests[i].Err)
 		}
-		w.heard = w.now
+		w.heard = now
 	}
 }
 
@@ -84,43 +84,43 @@ func (w *worker) beforeWrite(v *virtual) {
 }
 
 // answer goes on with a client whose request has been answered.
-func (w *worker) answer(v *virtual, yes bool, err error) {
+func (w *worker) answer(v *virtual, now time.Duration, yes bool, err error) {
 	if v.line != nil {
 		v.tellLine(yes, err)
 	}
 	switch v.stage {
 	case trying:
-		w.tryBegan(v)
-		w.tried(v, yes, err)
+		w.tryBegan(v, now)
+		w.tried(v, now, yes, err)
 	case releasing:
-		v.settle(w.shardOf(v.class), yes, err, w.now)
+		v.settle(w.shardOf(v.class), yes, err, now)
 		if err != nil {
-			w.pause(v, v.sent, thinking)
+			w.pause(v, now, v.sent, thinking)
 		} else {
-			w.think(v)
+			w.think(v, now)
 		}
 	case renewing:
-		w.renewed(v, yes, err)
+		w.renewed(v, now, yes, err)
 	case undoing:
 		v.undone(v.cause, err)
-		w.failed(v)
+		w.failed(v, now)
 	case reentering:
-		w.reentered(v, yes, err)
+		w.reentered(v, now, yes, err)
 	case goingOut:
 		if v.inner.granted--; !v.wentOut(yes, err) {
 			v.inner.granted = 0
 		}
-		w.goOut(v)
+		w.goOut(v, now)
 	case flushing:
 		v.flushed(err)
-		v.counters.failing += w.e.inside(v.since, w.now)
-		w.think(v)
+		v.counters.failing += w.e.inside(v.since, now)
+		w.think(v, now)
 	}
 }
 
 // tryBegan records when a try began that has been answered.
-func (w *worker) tryBegan(v *virtual) {
-	began := min(w.sent, w.now-max(0, w.heard-v.since)) // see the comment at the top
+func (w *worker) tryBegan(v *virtual, now time.Duration) {
+	began := min(w.sent, now-max(0, w.heard-v.since)) // see the comment at the top
 	w.delayed(v, began)
 	if v.firstTry() {
 		w.late.first++
