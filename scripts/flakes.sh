@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Look for flaky tests: make test in RUNS fresh clones of HEAD, one after the other, next to LOAD busy loops. It prints the
-# figures of each run, and in the end which tests have failed and how often.
+# figures of each run, and in the end which tests have failed and how often. The test binaries are built before the loops begin.
 #
 #   scripts/flakes.sh [RUNS [LOAD [PACKAGE…]]]      20 runs of all packages next to 6 loops
 #
@@ -18,13 +18,21 @@ done
 
 out=$(mktemp -d "${TMPDIR:-/tmp}/lockbench-flakes.XXXXXX")
 loops=() group=''
+new_clone() { # at the same place each time, with the test binaries, so that none is linked again
+	git clone -q . "$out/clone"
+	[ ! -d "$out/bin" ] || cp -a "$out/bin" "$out/clone/bin"
+}
 finish() { # ends only processes of this script
 	[ ${#loops[@]} = 0 ] || kill "${loops[@]}" 2>/dev/null || true
 	[ -z "$group" ] || rmdir "$group" || true
-	rm -rf "$out/clone"
+	rm -rf "$out/clone" "$out/bin" "$out/build"
 }
 trap finish EXIT
 trap 'exit 130' INT TERM HUP
+new_clone # the load is for the tests: beside twenty loops the compiler alone takes half an hour
+(cd "$out/clone" && "${GO:-go}" test -c -vet=off -o bin/test/ "${@:-./...}") >"$out/build" 2>&1 || true # the runs tell what fails
+[ ! -d "$out/clone/bin" ] || mv "$out/clone/bin" "$out/bin"
+rm -rf "$out/clone"
 parent=$$
 for ((i = 0; i < load; i++)); do
 	# Each loop checks now and then whether the script is alive, because a killed script cannot end its loops.
@@ -48,7 +56,7 @@ if [ -n "${QUOTA:-}" ]; then
 fi
 
 test_clone() {
-	git clone -q . "$out/clone"
+	new_clone
 	[ -z "$group" ] || echo "$BASHPID" >"$group/cgroup.procs"
 	make -C "$out/clone" test PKGS="${*:-./...}"
 }
@@ -66,6 +74,7 @@ for ((run = 1; run <= runs; run++)); do
 	rm -rf "$out/clone" "$out/time"
 done
 
+rm -rf "$out/bin" "$out/build"
 if [ $failed = 0 ]; then
 	rmdir "$out"
 	echo "flakes: nothing failed in $runs runs next to $load busy loops${QUOTA:+ with $QUOTA processors}" >&2
