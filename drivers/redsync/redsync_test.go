@@ -2,8 +2,10 @@ package redsync
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -161,6 +163,58 @@ func TestDeadNodes(t *testing.T) {
 	}
 	if owned, err := a.Release(t.Context(), l); owned || err == nil {
 		t.Fatalf("Release with 3 of 5 nodes dead: %v, %v", owned, err)
+	}
+}
+
+// A refusal leaves nothing behind, though the end of its context cuts short the library's own undoing.
+func TestCutOffRefusal(t *testing.T) {
+	embedded := func(nodes ...string) drivers.Config {
+		return drivers.Config{Topology: drivers.TopologyRedlock, Embedded: true, Addrs: nodes, Params: patient}
+	}
+	var nodes []string
+	for range 5 {
+		nodes = append(nodes, servertest.Embedded(t).URL())
+	}
+	holder := sessionOf(t, open(t, embedded(nodes[:3]...)), 0)
+	if held, err := holder.Try(t.Context(), lease()); !held || err != nil {
+		t.Fatal(held, err)
+	}
+	between := slices.Clone(nodes)
+	var proxies []*fault.Proxy
+	for i := range nodes[3:] {
+		proxy, err := fault.NewProxy(strings.TrimPrefix(nodes[3+i], "redis://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { proxy.Close() })
+		proxies, between[3+i] = append(proxies, proxy), proxy.Addr()
+	}
+	s := sessionOf(t, open(t, embedded(between...)), 0)
+	connected := &drivers.Lease{Key: "another", TTL: time.Minute}
+	if held, err := s.Try(t.Context(), connected); !held || err != nil {
+		t.Fatal(held, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var granted []*fault.Break
+	for _, p := range proxies {
+		granted = append(granted, p.BreakReply(1))
+	}
+	go func() {
+		for _, g := range granted {
+			<-g.Hit()
+		}
+		cancel()
+		for _, g := range granted {
+			g.Go()
+		}
+	}()
+	held, err := s.Try(ctx, lease())
+	if held || err != nil {
+		t.Fatalf("a try that a majority refused: %v, %v", held, err)
+	}
+	other := sessionOf(t, open(t, embedded(nodes[3:]...)), 0)
+	if held, err := other.Try(t.Context(), lease()); !held || err != nil {
+		t.Errorf("on the two nodes that had granted the lock to the refused client: %v, %v", held, err)
 	}
 }
 

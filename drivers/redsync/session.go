@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/go-redsync/redsync/v4"
 
@@ -72,9 +73,20 @@ func (s *session) confirm(l *drivers.Lease) bool {
 	return true
 }
 
-// failed returns nil if an attempt failed because others hold the lock, which is an answer, or because of the library's own
-// limits, and the nodes confirm that it is undone. If it failed because too few nodes answered, it returns their errors.
+// failed returns nil if an attempt within ctx failed because others hold the lock, which is an answer, or because of the
+// library's own limits, and the nodes confirm that it is undone. If it failed because too few nodes answered, it returns their
+// errors.
 func (s *session) failed(ctx context.Context, l *drivers.Lease, err error) error {
+	err = s.unanswered(ctx, l, err)
+	until, limited := ctx.Deadline() // requests may know of it earlier than ctx.Err
+	if err == nil && s.nodes > 1 && (ctx.Err() != nil || limited && !time.Now().Before(until)) {
+		return s.undo(ctx, l) // ctx may have cut short the release with which the library undoes what a minority has granted
+	}
+	return err
+}
+
+// unanswered is failed without what the end of ctx has left.
+func (s *session) unanswered(ctx context.Context, l *drivers.Lease, err error) error {
 	if taken := (*redsync.ErrTaken)(nil); errors.As(err, &taken) {
 		return nil // by a majority
 	}
@@ -177,10 +189,7 @@ func (s *session) Wait(ctx context.Context, l *drivers.Lease) error {
 		s.won = own
 		return nil
 	}
-	err = s.failed(ctx, &own, err)
-	if err == nil && limited.Err() != nil && s.nodes > 1 {
-		err = s.undo(ctx, &own) // the deadline may have cut short a request, or the release with which the library undoes it
-	}
+	err = s.failed(limited, &own, err)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
