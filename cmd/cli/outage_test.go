@@ -31,7 +31,7 @@ func watched(t *testing.T, p spec.Plan, addrs []string, watch func(s workloads.S
 	}
 	p.Keys, p.Duration, p.IOTimeout, p.Oracle, p.Server = 1, time.Hour, time.Second, true, matrix.External
 	p.BackoffMin, p.BackoffMax = time.Millisecond, 20*time.Millisecond
-	ctx, cancel := context.WithTimeout(t.Context(), 45*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	cfg := matrix.Config(&p, "lockbench:outage:")
 	cfg.Addrs = addrs

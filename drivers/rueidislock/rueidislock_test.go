@@ -50,8 +50,9 @@ func conform(t *testing.T, cfg drivers.Config, url string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { proxy.Close() })
-	// The TTL bounds the cost of a wake-up that the library loses.
-	cfg.Lock, cfg.Addrs, cfg.IOTimeout, cfg.TTL = "library", []string{proxy.Addr()}, time.Second, 2*time.Second
+	// The TTL bounds the cost of a wake-up that the library loses, and half of it is how long the process may be starved before
+	// its locks are lost.
+	cfg.Lock, cfg.Addrs, cfg.IOTimeout, cfg.TTL = "library", []string{proxy.Addr()}, time.Second, 6*time.Second
 	drivertest.Run(t, drivertest.Setup{
 		Driver: driver{}, Config: cfg, SessionTimeout: cfg.TTL, Cut: proxy.Outage, Mute: proxy.Mute, Stall: proxy.Stall,
 	})
