@@ -5,12 +5,14 @@
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 ACTIONLINT  := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
+GREMLINS    := github.com/go-gremlins/gremlins/cmd/gremlins@v0.5.0
 BENCHSTAT   := golang.org/x/perf/cmd/benchstat
 
 GO       ?= go
 # SUITES is the number of packages that are tested at once, after all are built. It may exceed the number of processors,
 # because many packages mostly wait for servers and leases.
 PKGS     ?= ./...
+PKG      ?= ./results/stats
 ARGS     ?= -driver rueidis -clients 512 -keys 10 -duration 5s
 FUZZTIME ?= 5s
 ROUNDS   ?= 6
@@ -24,7 +26,7 @@ BENCH    ?= .
 export GO SUITES STATICCHECK ACTIONLINT GOVULNCHECK BENCHSTAT FUZZTIME ROUNDS BENCH GORACE QUOTA TESTFLAGS
 
 .DEFAULT_GOAL := help
-.PHONY: run test test-all race flakes lint gate fuzz bench golden record tables setup setup-all clean help
+.PHONY: run test test-all race flakes mutants lint gate fuzz bench golden record tables setup setup-all clean help
 
 run: ## one real run: a private redis-server if there is one, else the embedded server (ARGS='…' to change it)
 	$(GO) run ./cmd/lockbench $(ARGS)
@@ -49,6 +51,9 @@ race: setup ## the tests of all packages that start goroutines, under the race d
 
 flakes: setup ## make test in RUNS (20) fresh clones next to LOAD (6) busy loops, and list what failed (QUOTA=0.3 of a processor)
 	./scripts/flakes.sh $(RUNS) $(LOAD) $(PKGS)
+
+mutants: ## the operators of a package that can be flipped without a test that fails: LIVED (PKG=./results/stats)
+	GOFLAGS=-short $(GO) run $(GREMLINS) unleash $(PKG)
 
 lint: ## gofmt, go vet here and for darwin, staticcheck, actionlint, govulncheck if its database is reachable, shellcheck if installed
 	./scripts/lint.sh

@@ -357,11 +357,17 @@ type Usage struct {
 	Commands int64         // commands executed, including those inside scripts
 	BytesIn  int64
 	BytesOut int64
+
+	// What only a Sender tells, or 0: the requests that it has sent, each script being one, and the writes that carried them.
+	Requests, Writes int64
 }
 
 // Plus returns the sum of u and v. A field is unknown if it is unknown in either.
 func (u Usage) Plus(v Usage) Usage {
-	return Usage{both(u.CPU, v.CPU), both(u.Commands, v.Commands), both(u.BytesIn, v.BytesIn), both(u.BytesOut, v.BytesOut)}
+	return Usage{
+		CPU: both(u.CPU, v.CPU), Commands: both(u.Commands, v.Commands), BytesIn: both(u.BytesIn, v.BytesIn), BytesOut: both(u.BytesOut, v.BytesOut),
+		Requests: u.Requests + v.Requests, Writes: u.Writes + v.Writes,
+	}
 }
 
 func both[N ~int64](a, b N) N {

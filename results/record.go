@@ -423,6 +423,8 @@ type Generator struct {
 	GCLongest time.Duration `json:"gc_longest_ns,omitempty"`    // of the pauses; 0 if there was none
 	RunQueue  time.Duration `json:"run_queue_p99_ns,omitempty"` // 99 % of the goroutines that became runnable ran within it (runtime/metrics /sched/latencies); 0: unknown
 
+	PerWrite float64 `json:"requests_per_write,omitempty"` // requests that a write to a connection carried, on average; 0: unknown
+
 	// Quota is how many cores the cgroups of the process allow it; 0: as many as there are, or unknown. Throttled is for how
 	// long that stopped its threads in the window, summed over the cores; CoreWait for how long they were ready to run and
 	// waited for a core, for whatever reason, summed over the threads (Linux's schedstat). Negative: the system does not

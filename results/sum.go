@@ -211,6 +211,7 @@ func sumGenerator(trials []*Record) Generator {
 		GCPauses:  medianOf(trials, 0, unlessNegative(func(r *Record) time.Duration { return r.Generator.GCPauses })),
 		RunQueue:  medianOf(trials, 0, unlessZero(func(r *Record) time.Duration { return r.Generator.RunQueue })),
 		Throttled: medianOf(trials, -1, unlessNegative(func(r *Record) time.Duration { return r.Generator.Throttled })),
+		PerWrite:  medianOf(trials, 0, unlessZero(func(r *Record) float64 { return r.Generator.PerWrite })),
 		CoreWait:  medianOf(trials, -1, unlessNegative(func(r *Record) time.Duration { return r.Generator.CoreWait })),
 	}
 	sum.Quota = trials[0].Generator.Quota

@@ -328,6 +328,28 @@ func (s trafficking) Traffic() drivers.Traffic {
 	return drivers.Traffic{RoundTrips: 7 + 3*locks, Notices: 3 + locks, KeepAlives: 1}
 }
 
+// packing is a service that sends four requests in a write.
+type packing struct {
+	drivers.Service
+	writes *int64
+}
+
+func (s packing) Sent() drivers.Usage {
+	*s.writes += 10
+	return drivers.Usage{CPU: -1, Commands: -1, BytesIn: -1, BytesOut: -1, Requests: 3 + 4**s.writes, Writes: *s.writes}
+}
+
+// TestRequestsPerWrite: the ratio is that of the window, whatever was sent before.
+func TestRequestsPerWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := plan("memory", "mutex")
+		r, err := (&Run{Plan: p, Service: packing{open(t, p), new(int64)}, Prefix: "test:"}).Do(t.Context())
+		if err != nil || r.Generator.PerWrite != 4 {
+			t.Errorf("%v requests a write, want 4; %v", r.Generator.PerWrite, err)
+		}
+	})
+}
+
 // TestTraffic: a driver may count for itself, and the server's process tell its CPU time, where the server does not.
 func TestTraffic(t *testing.T) {
 	unknown := func(_ int, s *drivers.Server, u *drivers.Usage) error {

@@ -66,6 +66,10 @@ func (e *engine) fillGenerator(r *results.Record) {
 		g.CPU = (e.after.cpu - e.before.cpu).Seconds() / wall.Seconds()
 	}
 	g.Machine = machineShare(e.before, e.after)
+	sent, before := e.after.own[0], e.before.own[1]
+	if writes := sent.Writes - before.Writes; writes > 0 {
+		g.PerWrite = float64(sent.Requests-before.Requests) / float64(writes)
+	}
 	g.Memory = e.after.runtime.Memory
 	g.GCLongest = e.after.runtime.Pauses.Since(e.before.runtime.Pauses).Quantile(1)
 	g.Quota, g.Throttled, g.CoreWait = e.after.quota.Quota, e.after.quota.Since(e.before.quota), e.after.delay.Since(e.before.delay)

@@ -172,7 +172,12 @@ func TestBatch(t *testing.T) {
 				requests[i].Lease = requests[i].To
 			}
 			do("releases", func(i int) (bool, bool) { return holder(i), false })
+			before := s.(drivers.Sender).Sent()
 			do("releases again", func(int) (bool, bool) { return false, false })
+			after := s.(drivers.Sender).Sent()
+			if sent, writes := after.Requests-before.Requests, after.Writes-before.Writes; sent < clients || writes < 1 || writes > 3 {
+				t.Errorf("%d releases went as %d requests in %d writes, want one, and two for a new connection at the most", clients, sent, writes)
+			}
 		})
 	}
 }

@@ -273,7 +273,7 @@ func (s *service) withExtraKeys(keys []string) []string {
 // Sent implements drivers.Sender. It includes what client libraries send by themselves.
 func (s *service) Sent() drivers.Usage {
 	n := s.options.sent.Total()
-	usage := drivers.Usage{CPU: -1, Commands: -1, BytesIn: n.Sent, BytesOut: n.Received}
+	usage := drivers.Usage{CPU: -1, Commands: -1, BytesIn: n.Sent, BytesOut: n.Received, Requests: n.Commands, Writes: n.Writes}
 	if calls := s.calls.Load(); calls < manyCalls {
 		usage.Commands = n.Commands + n.Scripts*calls
 	}

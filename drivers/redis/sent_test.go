@@ -39,9 +39,13 @@ func TestSent(t *testing.T) {
 					return drivers.Usage{Commands: usage.Commands - own.Commands, BytesIn: usage.BytesIn - own.BytesIn, BytesOut: usage.BytesOut - own.BytesOut}
 				}
 				const ping = 64 // one that a library sends by itself between the two totals
-				before := others()
+				before, sent := others(), s.(drivers.Sender).Sent()
 				for range 100 {
 					handOver(t, a, "k")
+				}
+				now := s.(drivers.Sender).Sent()
+				if requests, writes := now.Requests-sent.Requests, now.Writes-sent.Writes; requests < 200 || writes < requests-20 || writes > requests {
+					t.Errorf("%s, pipelining %q: %d requests of one client, of which each waits for the one before, in %d writes", name, pipelining, requests, writes)
 				}
 				n := others()
 				if in := n.BytesIn - before.BytesIn; in < -ping || in > ping {

@@ -118,6 +118,10 @@ var table = slices.Concat(
 			of: func(f results.Figures) float64 { return known(f.Generator.CPU >= 0, f.Generator.CPU) },
 		},
 		{
+			Name: "requests/write", Group: Machine, Unit: Ratio, About: "requests that one write to a connection carried, on average",
+			of: func(f results.Figures) float64 { return known(f.Generator.PerWrite > 0, f.Generator.PerWrite) },
+		},
+		{
 			Name: "memory", Group: Machine, Unit: Bytes, Better: Lower, About: "memory of lockbench at the end",
 			of: func(f results.Figures) float64 { return known(f.Generator.Memory > 0, float64(f.Generator.Memory)) },
 		},

@@ -229,6 +229,10 @@ func (p *page) generator(c *results.Cell) {
 	if g.Memory > 0 {
 		memory = metric.Bytes.Format(float64(g.Memory)) + " of memory"
 	}
+	packed := ""
+	if g.PerWrite > 0 {
+		packed = format.Three(g.PerWrite) + " requests a write"
+	}
 	starved := ""
 	switch {
 	case g.Throttled > 0:
@@ -240,7 +244,7 @@ func (p *page) generator(c *results.Cell) {
 	if l := c.Latency[results.Hiccup]; results.Enough(l.Count, 0.99) {
 		ticks = "99 % of its ticks at most " + format.Duration(l.P99) + " late, all at most " + format.Duration(l.Max)
 	}
-	figures := format.Join(format.Three(g.CPU)+" cores", machine, starved, memory, pauses, queue, ticks, late, workers)
+	figures := format.Join(format.Three(g.CPU)+" cores", machine, starved, memory, pauses, queue, ticks, late, workers, packed)
 	if !g.Saturated {
 		verdict := "not the limit"
 		if g.Throttled < 0 && g.CoreWait < 0 {

@@ -21,6 +21,7 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results/stats"
+	"github.com/lockbench/lockbench/workloads/host"
 )
 
 // inOneWrite is how many requests a batch has at most, as in lockbench.
@@ -34,6 +35,7 @@ type load struct {
 	perSecond float64
 	pairs     float64
 	p99       float64 // of the acquisitions, in microseconds
+	cpu       float64 // of the clients for a pair, in microseconds
 }
 
 // stopwatch keeps how long some acquisitions took, in microseconds.
@@ -108,7 +110,7 @@ func compareBatches(ctx context.Context, url string, rounds int, duration time.D
 		{"lockbench, go-redis in batches", lockbench("go-redis", drivers.PipeliningBatch)},
 		{"lockbench, go-redis, auto", lockbench("go-redis", drivers.PipeliningAuto)},
 	}
-	type figures struct{ rates, p99s, cpus []float64 } // one for each round
+	type figures struct{ rates, p99s, own, cpus []float64 } // one for each round
 	of := make([]figures, len(ways))
 	for round := range rounds {
 		for n := range ways {
@@ -127,6 +129,7 @@ func compareBatches(ctx context.Context, url string, rounds int, duration time.D
 			}
 			of[i].rates = append(of[i].rates, made.perSecond)
 			of[i].p99s = append(of[i].p99s, made.p99)
+			of[i].own = append(of[i].own, made.cpu)
 			of[i].cpus = append(of[i].cpus, 1e6*(after-before)/made.pairs)
 		}
 	}
@@ -138,7 +141,7 @@ func compareBatches(ctx context.Context, url string, rounds int, duration time.D
 		}
 		ratio := stats.Of(ratios)
 		list = append(list, way{w.name, stats.Of(of[i].rates).Median, ratio.Median, ratio.Min, ratio.Max,
-			stats.Of(of[i].p99s).Median, stats.Of(of[i].cpus).Median})
+			stats.Of(of[i].p99s).Median, stats.Of(of[i].own).Median, stats.Of(of[i].cpus).Median})
 	}
 	return list, nil
 }
@@ -184,7 +187,7 @@ func throughBatches(ctx context.Context, url string, dial func(context.Context, 
 	var watch stopwatch
 	defer server.close()
 	keys := keyNames("nothing:", clients)
-	began := time.Now()
+	began, before := time.Now(), host.ProcessCPU()
 	workers := 2 * runtime.GOMAXPROCS(0)
 	pairs, errs := make([]int, workers), make([]error, workers)
 	var all sync.WaitGroup
@@ -206,7 +209,7 @@ func throughBatches(ctx context.Context, url string, dial func(context.Context, 
 		}
 		total += pairs[i]
 	}
-	return load{float64(total) / time.Since(began).Seconds(), float64(total), watch.p99()}, nil
+	return load{float64(total) / time.Since(began).Seconds(), float64(total), watch.p99(), spent(before) / float64(total)}, nil
 }
 
 // batches lets clients acquire and release until a moment, and counts the pairs. An acquisition takes as long as its batch.
@@ -342,16 +345,18 @@ func throughRedisBenchmark(ctx context.Context, url string, depth, clients int, 
 	}
 	keys := strconv.Itoa(clients * keysPerClient)
 	n := int(300_000 * duration.Seconds()) // about as long as the others
-	var pair, p99 float64
+	var pair, p99, cpu float64
 	for i, command := range [][]string{
 		{"SET", "nothing:__rand_int__", "owner", "NX", "PX", ttlText},
 		{"EVALSHA", strings.TrimSpace(string(sha)), "1", "nothing:__rand_int__", "owner"},
 	} {
 		args := append([]string{"-s", path, "-q", "--csv", "-c", "50", "-P", strconv.Itoa(depth), "-r", keys, "-n", strconv.Itoa(n)}, command...)
-		out, err := exec.CommandContext(ctx, "redis-benchmark", args...).Output()
+		cmd := exec.CommandContext(ctx, "redis-benchmark", args...)
+		out, err := cmd.Output()
 		if err != nil {
 			return load{}, fmt.Errorf("redis-benchmark: %w", err)
 		}
+		cpu += float64(cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime()) / 1e3 / float64(n)
 		// Its columns are test, rps, then in milliseconds the average, the minimum, p50, p95, p99 and the maximum.
 		lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 		fields := strings.Split(strings.ReplaceAll(lines[len(lines)-1], `"`, ""), ",")
@@ -368,5 +373,5 @@ func throughRedisBenchmark(ctx context.Context, url string, depth, clients int, 
 			p99 = 1000 * slow
 		}
 	}
-	return load{1 / pair, float64(n), p99}, nil
+	return load{1 / pair, float64(n), p99, cpu}, nil
 }

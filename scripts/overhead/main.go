@@ -33,6 +33,7 @@ import (
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/results/stats"
 	"github.com/lockbench/lockbench/workloads"
+	"github.com/lockbench/lockbench/workloads/host"
 	"github.com/lockbench/lockbench/workloads/oracle"
 )
 
@@ -64,6 +65,12 @@ type row struct {
 	High    float64 `json:"ratio_max"`
 	Adapted float64 `json:"ratio_of_driver"` // of a bare loop through lockbench's driver, without measuring
 	Stamped float64 `json:"ratio_of_stamps"` // of a bare loop that only takes stamps, records them and calls the oracle
+
+	// The CPU time of the clients for a pair in microseconds, medians, in the same order.
+	BareCPU    float64 `json:"bare_us_per_pair"`
+	HarnessCPU float64 `json:"lockbench_us_per_pair"`
+	AdaptedCPU float64 `json:"driver_us_per_pair"`
+	StampedCPU float64 `json:"stamps_us_per_pair"`
 }
 
 // report is the output of the command.
@@ -86,6 +93,7 @@ type way struct {
 	Low   float64 `json:"lockbench_to_it_min"`
 	High  float64 `json:"lockbench_to_it_max"`
 	P99   float64 `json:"acquire_p99_us"`     // of an acquisition, the median
+	Own   float64 `json:"client_us_per_pair"` // of CPU time of the clients, the median
 	CPU   float64 `json:"server_us_per_pair"` // of the server's time, the median
 }
 
@@ -117,9 +125,9 @@ func run(rounds int, duration time.Duration, asJSON bool) error {
 			return throughBare(ctx, server.URL(), c.bare, measured(c.clients), c.clients, duration)
 		},
 	}
-	rates := make([][][]float64, len(cells)) // by cell and side, one per round
+	rates, cpus := make([][][]float64, len(cells)), make([][][]float64, len(cells)) // by cell and side, one per round
 	for i := range rates {
-		rates[i] = make([][]float64, len(sides))
+		rates[i], cpus[i] = make([][]float64, len(sides)), make([][]float64, len(sides))
 	}
 	for round := range rounds {
 		for i, c := range cells {
@@ -132,7 +140,7 @@ func run(rounds int, duration time.Duration, asJSON bool) error {
 				if err != nil {
 					return err
 				}
-				rates[i][side] = append(rates[i][side], made.perSecond)
+				rates[i][side], cpus[i][side] = append(rates[i][side], made.perSecond), append(cpus[i][side], made.cpu)
 			}
 		}
 	}
@@ -145,7 +153,8 @@ func run(rounds int, duration time.Duration, asJSON bool) error {
 		}
 		ratio := stats.Of(ratios[1])
 		rep.Rows = append(rep.Rows, row{c.driver, c.clients, stats.Of(rates[i][0]).Median, stats.Of(rates[i][1]).Median,
-			ratio.Median, ratio.Min, ratio.Max, stats.Of(ratios[2]).Median, stats.Of(ratios[3]).Median})
+			ratio.Median, ratio.Min, ratio.Max, stats.Of(ratios[2]).Median, stats.Of(ratios[3]).Median,
+			stats.Of(cpus[i][0]).Median, stats.Of(cpus[i][1]).Median, stats.Of(cpus[i][2]).Median, stats.Of(cpus[i][3]).Median})
 	}
 	if rep.Batches, err = compareBatches(ctx, server.URL(), rounds, duration); err != nil {
 		return err
@@ -165,10 +174,14 @@ func run(rounds int, duration time.Duration, asJSON bool) error {
 		fmt.Printf("%-9s %7d %13.0f %10.0f %6.3f  (%.3f – %.3f)  %11.3f %14.3f\n", r.Driver, r.Clients, r.Bare, r.Harness, r.Ratio, r.Low, r.High,
 			r.Adapted, r.Stamped)
 	}
-	fmt.Printf("\n%-32s %10s %18s  (min – max of %d) %12s %15s\n", "512 clients", "pairs/s", "lockbench to it", rounds, "acquire p99",
-		"server µs/pair")
+	fmt.Printf("\n%-28s %10s %10s  %11s %14s\n", "CPU time of the clients, µs a pair", "bare", "lockbench", "driver only", "measuring only")
+	for _, r := range rep.Rows {
+		fmt.Printf("%-9s %7d %27.2f %10.2f  %11.2f %14.2f\n", r.Driver, r.Clients, r.BareCPU, r.HarnessCPU, r.AdaptedCPU, r.StampedCPU)
+	}
+	fmt.Printf("\n%-33s %10s %18s  (min – max of %d) %12s %15s %15s\n", "512 clients", "pairs/s", "lockbench to it", rounds, "acquire p99",
+		"client µs/pair", "server µs/pair")
 	for _, w := range rep.Batches {
-		fmt.Printf("%-32s %10.0f %18.3f  (%.3f – %.3f) %9.0f µs %15.2f\n", w.Name, w.Pairs, w.Ratio, w.Low, w.High, w.P99, w.CPU)
+		fmt.Printf("%-33s %10.0f %18.3f  (%.3f – %.3f) %9.0f µs %15.2f %15.2f\n", w.Name, w.Pairs, w.Ratio, w.Low, w.High, w.P99, w.Own, w.CPU)
 	}
 	fmt.Printf("\nmemory a client: %.0f bytes at 10,000 clients, and %.0f in batches at 100,000 on 1,000 keys\n", rep.PerClient, rep.PerBatch)
 	return nil
@@ -259,7 +272,7 @@ func throughBare(ctx context.Context, url string, connect bare, do loop, clients
 	var failure atomic.Pointer[error]
 	counts := make([]int64, clients*8) // one cache line each
 	var wg sync.WaitGroup
-	began := time.Now()
+	began, before := time.Now(), host.ProcessCPU()
 	for id := range clients {
 		l, err := client(id)
 		if err != nil {
@@ -281,8 +294,11 @@ func throughBare(ctx context.Context, url string, connect bare, do loop, clients
 	for _, n := range counts {
 		total += n
 	}
-	return load{perSecond: float64(total) / time.Since(began).Seconds(), pairs: float64(total)}, nil
+	return load{perSecond: float64(total) / time.Since(began).Seconds(), pairs: float64(total), cpu: spent(before) / float64(total)}, nil
 }
+
+// spent returns the CPU time of this process since then, in microseconds.
+func spent(before time.Duration) float64 { return float64(host.ProcessCPU()-before) / 1e3 }
 
 // driverOf returns a loop through lockbench's driver.
 func driverOf(name string, clients int) bare {
@@ -403,7 +419,7 @@ func throughLockbench(ctx context.Context, url, driver string, pipelining driver
 	if n := rec.Counts; n.Unknown+n.Refused+n.ReleaseError > 0 {
 		return load{}, fmt.Errorf("%s: %v", driver, n.ErrorSample)
 	}
-	return load{rec.Throughput(), float64(rec.Counts.Acquired), rec.Latency[results.Acquire].Quantile(0.99) / 1e3}, nil
+	return load{rec.Throughput(), float64(rec.Counts.Acquired), rec.Latency[results.Acquire].Quantile(0.99) / 1e3, rec.Cost.ClientCPUUs}, nil
 }
 
 // perClient returns the live heap and the stacks that each of many clients adds.

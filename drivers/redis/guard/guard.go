@@ -32,6 +32,7 @@ type guard struct {
 	left     int64          // the number of the latest unsubscription
 	of       *Sent          // nil: not counted
 	sent     atomic.Int64
+	writes   atomic.Int64
 
 	// Set by writers:
 	asked atomic.Int64 // commands sent
@@ -86,6 +87,7 @@ func (g *guard) Write(b []byte) (int, error) {
 	g.asked.Add(g.commands.scan(b, g.expect))
 	g.ran.Store(g.commands.scripts)
 	g.sent.Add(int64(len(b)))
+	g.writes.Add(1)
 	n, err := g.Conn.Write(b)
 	if n < len(b) {
 		g.sent.Add(int64(n - len(b)))
@@ -100,7 +102,7 @@ func (g *guard) Close() error {
 }
 
 func (g *guard) total() Total {
-	return Total{Sent: g.sent.Load(), Received: g.read.Load(), Commands: g.asked.Load(), Scripts: g.ran.Load()}
+	return Total{Sent: g.sent.Load(), Received: g.read.Load(), Commands: g.asked.Load(), Scripts: g.ran.Load(), Writes: g.writes.Load()}
 }
 
 // received handles each reply, and what the server sends unasked.

@@ -20,6 +20,7 @@ type Total struct {
 	Sent, Received int64 // bytes
 	Commands       int64 // a script is one
 	Scripts        int64 // of the commands
+	Writes         int64 // that carried the commands
 }
 
 func (t *Total) add(u Total) {
@@ -27,6 +28,7 @@ func (t *Total) add(u Total) {
 	t.Received += u.Received
 	t.Commands += u.Commands
 	t.Scripts += u.Scripts
+	t.Writes += u.Writes
 }
 
 // counted is a connection that knows its total.
