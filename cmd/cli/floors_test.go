@@ -134,7 +134,7 @@ var floors = []rule{
 		[]string{"github.com/goccy/go-yaml"}},
 	{"scripts/killed", []string{"cmd/cli", "drivers/all", "drivers/servers"}, nil},
 	{"scripts/limits", []string{"cmd/cli", "drivers/all", "drivers/fault", "drivers/servers", "drivers/spawn", "results", "results/view", "workloads/host"}, nil},
-	{"scripts/overhead", []string{"drivers", "drivers/all", "drivers/servers", "results", "results/spec", "results/stats", "workloads", "workloads/oracle"}, []string{"github.com/redis/go-redis/v9", "github.com/redis/rueidis"}},
+	{"scripts/overhead", []string{"drivers", "drivers/all", "drivers/servers", "results", "results/spec", "results/stats", "workloads", "workloads/host", "workloads/oracle"}, []string{"github.com/redis/go-redis/v9", "github.com/redis/rueidis"}},
 	{"scripts/plans", []string{"cmd/cli", "drivers/all", "results", "results/capacity", "results/format"}, nil},
 	{"scripts/recovery", []string{"drivers", "drivers/all", "drivers/exec", "drivers/servers", "drivers/wait"}, nil},
 	{"scripts/reproduce", []string{"cmd/cli", "drivers/all", "results/format", "results/safety"}, nil},
