@@ -343,6 +343,7 @@ func (s packing) Sent() drivers.Usage {
 func TestRequestsPerWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := plan("memory", "mutex")
+		p.Hold = 10 * ms // nothing else takes time on the fake clock
 		r, err := (&Run{Plan: p, Service: packing{open(t, p), new(int64)}, Prefix: "test:"}).Do(t.Context())
 		if err != nil || r.Generator.PerWrite != 4 {
 			t.Errorf("%v requests a write, want 4; %v", r.Generator.PerWrite, err)
