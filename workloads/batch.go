@@ -111,7 +111,7 @@ type renewed struct {
 //	goingOut    the request was ready                       goingOut, sampling, releasing
 //	sampling    the hold was over          sampling ends    releasing, or the next cycle if the client has crashed
 //	releasing   the request was ready                       pausing, the next cycle
-//	pausing     what failed began          the pause ends   what after says, or the next cycle
+//	pausing     what failed began          the pause ends   the next cycle; after says where in it
 //	flushing    the request was ready                       flushing, thinking, beginning, trying
 //	thinking    the pause began            the pause ends   beginning, trying
 type stage uint8
@@ -195,7 +195,7 @@ func (w *worker) loop() {
 		}
 	}
 	for w.running > 0 {
-		now := w.resume()
+		now = w.resume()
 		switch {
 		case len(w.asking) > 0:
 			w.send()

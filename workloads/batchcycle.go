@@ -59,7 +59,7 @@ func (w *worker) arrived(v *virtual, now time.Duration) {
 }
 
 // serve lets a client serve an arrival, unless the window has closed.
-func (w *worker) serve(v *virtual, now time.Duration, due time.Duration, waited bool) bool {
+func (w *worker) serve(v *virtual, now, due time.Duration, waited bool) bool {
 	if now >= w.e.until() {
 		w.e.turnAway(v.class, due)
 		return false
@@ -394,7 +394,7 @@ func (v *virtual) ended(now time.Duration) {
 }
 
 // pause lets a client rest after an error of what began at that time.
-func (w *worker) pause(v *virtual, now time.Duration, began time.Duration, after stage) {
+func (w *worker) pause(v *virtual, now, began time.Duration, after stage) {
 	v.since, v.after = began, after
 	w.sleep(v, now, pausing, v.drawPause())
 }
