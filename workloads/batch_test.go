@@ -151,8 +151,8 @@ func TestSameLock(t *testing.T) {
 		func(p *spec.Plan) {
 			p.Clients, p.Wait, p.Keys, p.Hold, p.Rate, p.Arrival = 3, "none", 1, 10*ms, spec.Must(spec.ParseRate("130")), "constant"
 		},
-		func(p *spec.Plan) { // more arrivals than the one client can serve
-			p.Wait, p.Hold, p.Rate, p.Arrival, p.MaxQueue = "none", 10*ms, spec.Must(spec.ParseRate("170")), "constant", 5
+		func(p *spec.Plan) { // more arrivals than the one client can serve; none at the instant of a release
+			p.Wait, p.Hold, p.Rate, p.Arrival, p.MaxQueue = "none", 10*ms, spec.Must(spec.ParseRate("171.3")), "constant", 5
 		},
 		func(p *spec.Plan) { p.Hold, p.Overstay, p.TTL, p.Think = 10*ms, 1, 30*ms, 50*ms },
 		func(p *spec.Plan) { p.Wait, p.Clients, p.Keys, p.Hold, p.Think = "pubsub", 2, 1, 9*ms+ms/3, 4*ms },
