@@ -64,7 +64,7 @@ func (g *guard) expect(name, sub string, args, before int64) {
 
 // due returns the expectation of the next reply, or nil. The caller holds the mutex.
 func (g *guard) due() *expectation {
-	if len(g.expected) > 0 && g.expected[0].number == g.answered+1 {
+	if len(g.expected) > 0 && g.expected[0].number == g.replies.answered+1 {
 		return &g.expected[0]
 	}
 	return nil

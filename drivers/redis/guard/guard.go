@@ -17,11 +17,9 @@ import (
 // passes on what came before.
 type guard struct {
 	net.Conn
-	replies  scanner
-	err      error // of the replies; nothing is read after it
-	answered int64
-	known    int64 // replies up to this one need no check and were requested
-	resp3    bool  // arrays are replies, even on a connection with subscriptions
+	replies scanner
+	err     error // of the replies; nothing is read after it
+	resp3   bool  // arrays are replies, even on a connection with subscriptions
 
 	subscribed bool // a subscription was confirmed: the server may send unasked
 	read       atomic.Int64
@@ -120,22 +118,23 @@ func (g *guard) received() error {
 
 // reply handles the answer to a command.
 func (g *guard) reply() error {
-	if g.answered++; g.answered <= g.known {
+	r := &g.replies
+	if r.answered++; r.answered <= r.known {
 		return nil
 	}
 	asked := g.asked.Load() // before next, which is set first
-	if g.answered > asked {
+	if r.answered > asked {
 		return breach("a reply that nothing was asked for")
 	}
 	next := g.next.Load()
-	if next == g.answered {
+	if next == r.answered {
 		if err := g.judge(); err != nil {
 			return err
 		}
 		next = g.next.Load()
 	}
-	if g.known = asked; next != 0 {
-		g.known = min(asked, next-1)
+	if r.known = asked; next != 0 {
+		r.known = min(asked, next-1)
 	}
 	return nil
 }

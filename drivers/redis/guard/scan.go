@@ -25,6 +25,9 @@ type scanner struct {
 	limit int64        // of a reply's weight: its bytes, and elementWeight per element
 	ended func() error // called at the end of each reply
 
+	answered int64 // replies so far that answer a command
+	known    int64 // those up to this one were requested and need no check
+
 	part   []byte // the beginning of an incomplete line
 	rest   int64  // bytes of a string that have not come, including CRLF
 	nested int
@@ -80,6 +83,13 @@ func (s *scanner) scan(b []byte) (int, error) {
 			}
 			continue
 		}
+		if s.answered < s.known && s.nested == 0 && len(s.part) == 0 {
+			if n := short(b[i:]); n > 0 {
+				s.answered++
+				i += n
+				continue
+			}
+		}
 		end := bytes.IndexByte(b[i:], '\n')
 		if end < 0 {
 			s.part = append(s.part, b[i:]...)
@@ -100,6 +110,20 @@ func (s *scanner) scan(b []byte) (int, error) {
 		i += end + 1
 	}
 	return len(b), nil
+}
+
+// short returns the length of the reply at the beginning of b if it is OK, a digit or nil, otherwise 0. Nearly all answers about
+// locks are of this kind, and to pass them at once takes a fifth of the time.
+func short(b []byte) int {
+	switch {
+	case len(b) >= 4 && b[0] == ':' && b[1]-'0' <= 9 && b[2] == '\r' && b[3] == '\n':
+		return 4
+	case len(b) >= 5 && (string(b[:5]) == "+OK\r\n" || string(b[:5]) == "$-1\r\n"):
+		return 5
+	case len(b) >= 3 && string(b[:3]) == "_\r\n":
+		return 3
+	}
+	return 0
 }
 
 // line reads a line, which is a whole value or the head of one.
