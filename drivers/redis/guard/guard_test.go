@@ -118,6 +118,9 @@ func TestGuard(t *testing.T) {
 	}{
 		{"as asked", ping + ping, "+PONG\r\n-ERR\r\n", true},
 		{"one too many", ping, "+PONG\r\n+PONG\r\n", false},
+		{"answers about locks", get + get + get + get, "+OK\r\n:1\r\n_\r\n$-1\r\n", true},
+		{"one such too many", get + get + get, strings.Repeat(":1\r\n", 4), false},
+		{"one such in place of a version", get + get + hello("3") + get, strings.Repeat("+OK\r\n", 4), false},
 		{"one too many for an argument that begins with *", string(encode([]string{"GET", "*\xff"})), "_\r\n_\r\n", false},
 		{"one too many for an argument like a command", string(encode([]string{"GET", ping})), "_\r\n_\r\n", false},
 		{"a push", ping, ">2\r\n+invalidate\r\n_\r\n+PONG\r\n", true},
