@@ -20,7 +20,6 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/lockbench/lockbench/drivers"
-	"github.com/lockbench/lockbench/results/stats"
 	"github.com/lockbench/lockbench/workloads/host"
 )
 
@@ -29,14 +28,6 @@ const inOneWrite = 256
 
 // ttlText is the lease in milliseconds.
 var ttlText = strconv.FormatInt(ttl.Milliseconds(), 10)
-
-// load is what a way has made: pairs of an acquisition and a release.
-type load struct {
-	perSecond float64
-	pairs     float64
-	p99       float64 // of the acquisitions, in microseconds
-	cpu       float64 // of the clients for a pair, in microseconds
-}
 
 // stopwatch keeps how long some acquisitions took, in microseconds.
 type stopwatch struct {
@@ -81,18 +72,18 @@ func (s *stopwatch) of(connect bare) bare {
 // compareBatches compares lockbench's batches over rueidis, the first way, with other ways.
 func compareBatches(ctx context.Context, url string, rounds int, duration time.Duration) ([]way, error) {
 	const clients = 512
-	lockbench := func(driver string, p drivers.Pipelining) func() (load, error) {
+	lockbench := func(driver string, p drivers.Pipelining) side {
 		return func() (load, error) { return throughLockbench(ctx, url, driver, p, clients, duration) }
 	}
-	byHand := func(dial func(context.Context, string) (dialled, error)) func() (load, error) {
+	byHand := func(dial func(context.Context, string) (dialled, error)) side {
 		return func() (load, error) { return throughBatches(ctx, url, dial, clients, duration) }
 	}
-	redisBenchmark := func(depth int) func() (load, error) {
+	redisBenchmark := func(depth int) side {
 		return func() (load, error) { return throughRedisBenchmark(ctx, url, depth, clients, duration) }
 	}
 	ways := []struct {
 		name string
-		run  func() (load, error)
+		run  side
 	}{
 		{"lockbench -pipelining batch", lockbench("rueidis", drivers.PipeliningBatch)},
 		{"the same batches by hand, rueidis", byHand(overRueidis)},
@@ -110,38 +101,31 @@ func compareBatches(ctx context.Context, url string, rounds int, duration time.D
 		{"lockbench, go-redis in batches", lockbench("go-redis", drivers.PipeliningBatch)},
 		{"lockbench, go-redis, auto", lockbench("go-redis", drivers.PipeliningAuto)},
 	}
-	type figures struct{ rates, p99s, own, cpus []float64 } // one for each round
-	of := make([]figures, len(ways))
-	for round := range rounds {
-		for n := range ways {
-			i := (n + round) % len(ways) // none always comes first
+	var sides []side
+	for _, w := range ways {
+		sides = append(sides, func() (load, error) {
 			before, err := serverCPU(ctx, url)
 			if err != nil {
-				return nil, err
+				return load{}, err
 			}
-			made, err := ways[i].run()
+			made, err := w.run()
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", ways[i].name, err)
+				return load{}, fmt.Errorf("%s: %w", w.name, err)
 			}
 			after, err := serverCPU(ctx, url)
-			if err != nil {
-				return nil, err
-			}
-			of[i].rates = append(of[i].rates, made.perSecond)
-			of[i].p99s = append(of[i].p99s, made.p99)
-			of[i].own = append(of[i].own, made.cpu)
-			of[i].cpus = append(of[i].cpus, 1e6*(after-before)/made.pairs)
-		}
+			made.server = 1e6 * (after - before) / made.pairs
+			return made, err
+		})
+	}
+	made, err := interleave(rounds, sides)
+	if err != nil {
+		return nil, err
 	}
 	var list []way
 	for i, w := range ways {
-		var ratios []float64
-		for r := range rounds {
-			ratios = append(ratios, of[0].rates[r]/of[i].rates[r])
-		}
-		ratio := stats.Of(ratios)
-		list = append(list, way{w.name, stats.Of(of[i].rates).Median, ratio.Median, ratio.Min, ratio.Max,
-			stats.Of(of[i].p99s).Median, stats.Of(of[i].own).Median, stats.Of(of[i].cpus).Median})
+		ratio := made[0].to(made[i])
+		list = append(list, way{w.name, made[i].median(rate), ratio.Median, ratio.Min, ratio.Max,
+			made[i].median(p99), made[i].median(cpu), made[i].median(server)})
 	}
 	return list, nil
 }
@@ -209,7 +193,7 @@ func throughBatches(ctx context.Context, url string, dial func(context.Context, 
 		}
 		total += pairs[i]
 	}
-	return load{float64(total) / time.Since(began).Seconds(), float64(total), watch.p99(), spent(before) / float64(total)}, nil
+	return load{perSecond: float64(total) / time.Since(began).Seconds(), pairs: float64(total), p99: watch.p99(), cpu: spent(before) / float64(total)}, nil
 }
 
 // batches lets clients acquire and release until a moment, and counts the pairs. An acquisition takes as long as its batch.
@@ -373,5 +357,5 @@ func throughRedisBenchmark(ctx context.Context, url string, depth, clients int, 
 			p99 = 1000 * slow
 		}
 	}
-	return load{1 / pair, float64(n), p99, cpu}, nil
+	return load{perSecond: 1 / pair, pairs: float64(n), p99: p99, cpu: cpu}, nil
 }

@@ -111,50 +111,25 @@ func run(rounds int, duration time.Duration, asJSON bool) error {
 		bare    bare
 	}
 	cells := []cell{{"rueidis", 64, bareRueidis}, {"rueidis", 512, bareRueidis}, {"go-redis", 64, bareGoRedis}, {"go-redis", 512, bareGoRedis}}
-	sides := []func(c cell) (load, error){
-		func(c cell) (load, error) {
-			return throughBare(ctx, server.URL(), c.bare, plain, c.clients, duration)
-		},
-		func(c cell) (load, error) {
-			return throughLockbench(ctx, server.URL(), c.driver, drivers.PipeliningDefault, c.clients, duration)
-		},
-		func(c cell) (load, error) {
-			return throughBare(ctx, server.URL(), driverOf(c.driver, c.clients), plain, c.clients, duration)
-		},
-		func(c cell) (load, error) {
-			return throughBare(ctx, server.URL(), c.bare, measured(c.clients), c.clients, duration)
-		},
-	}
-	rates, cpus := make([][][]float64, len(cells)), make([][][]float64, len(cells)) // by cell and side, one per round
-	for i := range rates {
-		rates[i], cpus[i] = make([][]float64, len(sides)), make([][]float64, len(sides))
-	}
-	for round := range rounds {
-		for i, c := range cells {
-			for n := range sides {
-				side := (n + round) % len(sides) // no side always comes first
-				if round%2 == 1 {
-					side = len(sides) - 1 - side
-				}
-				made, err := sides[side](c)
-				if err != nil {
-					return err
-				}
-				rates[i][side], cpus[i][side] = append(rates[i][side], made.perSecond), append(cpus[i][side], made.cpu)
-			}
+	for _, c := range cells {
+		through := func(connect bare, do loop) side {
+			return func() (load, error) { return throughBare(ctx, server.URL(), connect, do, c.clients, duration) }
 		}
-	}
-	for i, c := range cells {
-		ratios := make([][]float64, len(sides))
-		for side := range sides {
-			for r := range rounds {
-				ratios[side] = append(ratios[side], rates[i][side][r]/rates[i][0][r])
-			}
+		made, err := interleave(rounds, []side{
+			through(c.bare, plain),
+			func() (load, error) {
+				return throughLockbench(ctx, server.URL(), c.driver, drivers.PipeliningDefault, c.clients, duration)
+			},
+			through(driverOf(c.driver, c.clients), plain),
+			through(c.bare, measured(c.clients)),
+		})
+		if err != nil {
+			return err
 		}
-		ratio := stats.Of(ratios[1])
-		rep.Rows = append(rep.Rows, row{c.driver, c.clients, stats.Of(rates[i][0]).Median, stats.Of(rates[i][1]).Median,
-			ratio.Median, ratio.Min, ratio.Max, stats.Of(ratios[2]).Median, stats.Of(ratios[3]).Median,
-			stats.Of(cpus[i][0]).Median, stats.Of(cpus[i][1]).Median, stats.Of(cpus[i][2]).Median, stats.Of(cpus[i][3]).Median})
+		bare, lockbench, driver, stamps := made[0], made[1], made[2], made[3]
+		ratio := lockbench.to(bare)
+		rep.Rows = append(rep.Rows, row{c.driver, c.clients, bare.median(rate), lockbench.median(rate), ratio.Median, ratio.Min, ratio.Max,
+			driver.to(bare).Median, stamps.to(bare).Median, bare.median(cpu), lockbench.median(cpu), driver.median(cpu), stamps.median(cpu)})
 	}
 	if rep.Batches, err = compareBatches(ctx, server.URL(), rounds, duration); err != nil {
 		return err
@@ -185,6 +160,63 @@ func run(rounds int, duration time.Duration, asJSON bool) error {
 	}
 	fmt.Printf("\nmemory a client: %.0f bytes at 10,000 clients, and %.0f in batches at 100,000 on 1,000 keys\n", rep.PerClient, rep.PerBatch)
 	return nil
+}
+
+// load is what a side has made in one round: pairs of an acquisition and a release.
+type load struct {
+	perSecond float64
+	pairs     float64
+	p99       float64 // of the acquisitions, in microseconds; not all sides have it
+	cpu       float64 // of the clients for a pair, in microseconds
+	server    float64 // of the server for a pair, in microseconds, where it is asked
+}
+
+// side is one of the things compared, for one round.
+type side func() (load, error)
+
+// loads are those of one side, one a round.
+type loads []load
+
+// interleave runs every side once a round. None always comes first, and none always follows the same one.
+func interleave(rounds int, sides []side) ([]loads, error) {
+	made := make([]loads, len(sides))
+	for round := range rounds {
+		for n := range sides {
+			i := (n + round) % len(sides)
+			if round%2 == 1 {
+				i = len(sides) - 1 - i
+			}
+			l, err := sides[i]()
+			if err != nil {
+				return nil, err
+			}
+			made[i] = append(made[i], l)
+		}
+	}
+	return made, nil
+}
+
+func rate(l load) float64   { return l.perSecond }
+func p99(l load) float64    { return l.p99 }
+func cpu(l load) float64    { return l.cpu }
+func server(l load) float64 { return l.server }
+
+// median returns that of a figure over the rounds.
+func (l loads) median(figure func(load) float64) float64 {
+	var values []float64
+	for _, one := range l {
+		values = append(values, figure(one))
+	}
+	return stats.Of(values).Median
+}
+
+// to summarizes the ratios of the rates in the same rounds.
+func (l loads) to(other loads) stats.Estimate {
+	var ratios []float64
+	for i := range l {
+		ratios = append(ratios, l[i].perSecond/other[i].perSecond)
+	}
+	return stats.Of(ratios)
 }
 
 // keyNames returns the keys of a cell, the same for both sides.
@@ -419,7 +451,8 @@ func throughLockbench(ctx context.Context, url, driver string, pipelining driver
 	if n := rec.Counts; n.Unknown+n.Refused+n.ReleaseError > 0 {
 		return load{}, fmt.Errorf("%s: %v", driver, n.ErrorSample)
 	}
-	return load{rec.Throughput(), float64(rec.Counts.Acquired), rec.Latency[results.Acquire].Quantile(0.99) / 1e3, rec.Cost.ClientCPUUs}, nil
+	return load{perSecond: rec.Throughput(), pairs: float64(rec.Counts.Acquired), p99: rec.Latency[results.Acquire].Quantile(0.99) / 1e3,
+		cpu: rec.Cost.ClientCPUUs}, nil
 }
 
 // perClient returns the live heap and the stacks that each of many clients adds.
