@@ -77,38 +77,41 @@ func (s *session) confirm(l *drivers.Lease) bool {
 // library's own limits, and the nodes confirm that it is undone. If it failed because too few nodes answered, it returns their
 // errors.
 func (s *session) failed(ctx context.Context, l *drivers.Lease, err error) error {
-	err = s.unanswered(ctx, l, err)
+	err, late := s.unanswered(err)
 	until, limited := ctx.Deadline() // requests may know of it earlier than ctx.Err
-	if err == nil && s.nodes > 1 && (ctx.Err() != nil || limited && !time.Now().Before(until)) {
+	switch {
+	case late:
+		if s.undo(ctx, l) == nil {
+			return nil
+		}
+	case err == nil && s.nodes > 1 && (ctx.Err() != nil || limited && !time.Now().Before(until)):
 		return s.undo(ctx, l) // ctx may have cut short the release with which the library undoes what a minority has granted
 	}
 	return err
 }
 
-// unanswered is failed without what the end of ctx has left.
-func (s *session) unanswered(ctx context.Context, l *drivers.Lease, err error) error {
+// unanswered returns nil if the nodes have answered, or else the errors of those that have not. It is late if a majority would have,
+// but for the library's limit of a request.
+func (s *session) unanswered(err error) (_ error, late bool) {
 	if taken := (*redsync.ErrTaken)(nil); errors.As(err, &taken) {
-		return nil // by a majority
+		return nil, false // by a majority
 	}
 	if err == redsync.ErrFailed {
-		return nil // granted too late, which the library has undone, or its tries are used up
+		return nil, false // granted too late, which the library has undone, or its tries are used up
 	}
 	failures := failuresOf(err)
 	if len(failures) == 0 {
 		if ofNode := (*redsync.ErrNodeTaken)(nil); errors.As(err, &ofNode) {
-			return nil
+			return nil, false
 		}
-		return err
+		return err, false
 	}
 	if s.quorate(len(failures)) {
-		return nil // the nodes that answered could have granted it
+		return nil, false // the nodes that answered could have granted it
 	}
 	err = errors.Join(failures...)
-	late := func(err error) bool { return err == errLate }
-	if s.quorate(len(slices.DeleteFunc(failures, late))) && s.undo(ctx, l) == nil {
-		return nil
-	}
-	return err
+	failures = slices.DeleteFunc(failures, func(err error) bool { return err == errLate })
+	return err, s.quorate(len(failures))
 }
 
 // quorate reports whether a majority of the nodes has answered if so many have not.
