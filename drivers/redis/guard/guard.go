@@ -69,6 +69,9 @@ func (g *guard) Read(b []byte) (int, error) {
 	}
 	n, err := g.Conn.Read(b)
 	g.read.Add(int64(n))
+	if g.replies.answered == g.replies.known {
+		g.know()
+	}
 	good, breach := g.replies.scan(b[:n])
 	if breach == nil {
 		return n, err
@@ -122,21 +125,24 @@ func (g *guard) reply() error {
 	if r.answered++; r.answered <= r.known {
 		return nil
 	}
-	asked := g.asked.Load() // before next, which is set first
-	if r.answered > asked {
+	if r.answered > g.asked.Load() { // before next, which is set first
 		return breach("a reply that nothing was asked for")
 	}
-	next := g.next.Load()
-	if next == r.answered {
+	if g.next.Load() == r.answered {
 		if err := g.judge(); err != nil {
 			return err
 		}
-		next = g.next.Load()
 	}
-	if r.known = asked; next != 0 {
-		r.known = min(asked, next-1)
-	}
+	g.know()
 	return nil
+}
+
+// know finds the replies that were requested by now and need no check.
+func (g *guard) know() {
+	g.replies.known = g.asked.Load() // before next, which is set first
+	if next := g.next.Load(); next != 0 {
+		g.replies.known = min(g.replies.known, next-1)
+	}
 }
 
 // notified handles a message, or the confirmation of a subscription or an unsubscription.
