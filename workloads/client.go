@@ -499,9 +499,14 @@ func (c *client) sleepFor(d time.Duration) time.Duration { return c.sleepUntil(d
 
 // sleepUntil is sleepFor, but ends early when lost is closed or sent to.
 func (c *client) sleepUntil(d time.Duration, lost <-chan struct{}) time.Duration {
+	c.alarm().Sleep(d, c.e.stop, lost)
+	return c.e.clock.Now()
+}
+
+// alarm returns the client's timer.
+func (c *client) alarm() *alarm.Timer {
 	if c.timer == nil {
 		c.timer = new(alarm.Timer)
 	}
-	c.timer.Sleep(d, c.e.stop, lost)
-	return c.e.clock.Now()
+	return c.timer
 }

@@ -53,14 +53,14 @@ func TestBellRings(t *testing.T) {
 	isSet := func(slot int64) bool { return b.word(slot).Load()&(1<<(slot%64)) != 0 }
 	tick := Timer{timer: time.NewTimer(time.Hour)}
 	for isSet(soon) {
-		tick.wait(time.Millisecond, nil, nil)
+		tick.Doze(time.Millisecond, nil, nil)
 	}
 	lateRung := !isSet(late)
 	if at := slotOf(now()); at < soon || lateRung && at < late {
 		t.Errorf("at slot %d the bell has rung for %d, and %t for %d", at, soon, lateRung, late)
 	}
 	for isSet(late) {
-		tick.wait(time.Millisecond, nil, nil)
+		tick.Doze(time.Millisecond, nil, nil)
 	}
 }
 

@@ -51,12 +51,8 @@ func (t *Timer) Sleep(d time.Duration, stop, wake <-chan struct{}) bool {
 	if d <= 0 {
 		return true
 	}
-	if t.timer == nil {
-		t.timer = time.NewTimer(time.Hour)
-		t.exact = Rings()
-	}
-	if !t.exact || d > horizon {
-		return t.wait(d, stop, wake)
+	if t.make(); !t.exact || d > horizon {
+		return t.Doze(d, stop, wake)
 	}
 	begun := now()
 	to := begun + d
@@ -74,9 +70,18 @@ func (t *Timer) Sleep(d time.Duration, stop, wake <-chan struct{}) bool {
 	return spin(to, stop, wake)
 }
 
-func (t *Timer) wait(d time.Duration, stop, wake <-chan struct{}) bool {
+// Doze is Sleep with a timer of the runtime alone: it may be late, and takes no processor meanwhile.
+func (t *Timer) Doze(d time.Duration, stop, wake <-chan struct{}) bool {
+	t.make()
 	t.timer.Reset(d)
 	return t.await(stop, wake)
+}
+
+func (t *Timer) make() {
+	if t.timer == nil {
+		t.timer = time.NewTimer(time.Hour)
+		t.exact = Rings()
+	}
 }
 
 // await waits for the timer, which is set. Since Go 1.23 no earlier tick can be left in its channel.
