@@ -52,8 +52,9 @@ race: setup ## the tests of all packages that start goroutines, under the race d
 flakes: setup ## make test in RUNS (20) fresh clones next to LOAD (6) busy loops, and list what failed (QUOTA=0.3 of a processor)
 	./scripts/flakes.sh $(RUNS) $(LOAD) $(PKGS)
 
-mutants: ## the operators of a package that can be flipped without a test that fails: LIVED (PKG=./results/stats)
-	GOFLAGS=-short $(GO) run $(GREMLINS) unleash $(PKG)
+# A mutant may take ten times as long as all tests did. Tests that are cached take no time, hence -count=1.
+mutants: ## the operators of a package, and of those below it, that can be flipped without a test that fails: LIVED (PKG=./results/stats)
+	GOFLAGS='-short -count=1' $(GO) run $(GREMLINS) unleash --timeout-coefficient 10 $(PKG)
 
 lint: ## gofmt, go vet here and for darwin, staticcheck, actionlint, govulncheck if its database is reachable, shellcheck if installed
 	./scripts/lint.sh
