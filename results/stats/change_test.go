@@ -31,6 +31,7 @@ func TestCompare(t *testing.T) {
 		ratio, low, high, p float64
 	}{
 		{"apart", []float64{100, 102, 101, 103}, []float64{80, 82, 81, 83}, 81.5 / 101.5, 80. / 103, 83. / 100, 2. / 70},
+		{"below one", []float64{0.25, 0.255, 0.2525, 0.2575}, []float64{0.2, 0.205, 0.2025, 0.2075}, 81.5 / 101.5, 80. / 103, 83. / 100, 2. / 70},
 		{"3 and 5", []float64{1, 2, 3}, []float64{4, 5, 6, 7, 8}, 3, 4. / 3, 8, 2. / 56},
 		{"too few for an interval", []float64{1, 2, 3}, []float64{4, 5, 6}, 2.5, nan, nan, 0.1},
 		{"one each", []float64{4}, []float64{5}, 1.25, nan, nan, 1},
@@ -79,14 +80,14 @@ func TestPublished(t *testing.T) {
 // less than the place of the pair.
 func TestInner(t *testing.T) {
 	for _, c := range []struct{ n, m, critical int }{
-		{3, 3, -1}, {3, 5, 0}, {4, 4, 0}, {2, 8, 0}, {5, 5, 2}, {5, 9, 7}, {8, 8, 13}, {8, 12, 22}, {10, 10, 23}, {15, 15, 64}, {20, 20, 127},
+		{3, 3, -1}, {3, 5, 0}, {4, 4, 0}, {2, 8, 0}, {1, 38, -1}, {1, 39, 0}, {5, 5, 2}, {5, 9, 7}, {8, 8, 13}, {8, 12, 22}, {10, 10, 23}, {15, 15, 64}, {20, 20, 127},
 	} {
 		if got := inner(c.n, c.m); got != c.critical+1 {
 			t.Errorf("%d and %d: %d, want %d", c.n, c.m, got, c.critical+1)
 		}
 	}
 	// Beyond the tables, counted by another program; of those with more than 50 the approximation may miss one pair.
-	for _, c := range []struct{ n, m, want, off int }{{50, 50, 966, 0}, {51, 50, 987, 1}, {60, 60, 1427, 1}, {30, 80, 908, 1}, {100, 100, 4198, 1}} {
+	for _, c := range []struct{ n, m, want, off int }{{10, 50, 152, 0}, {50, 10, 152, 0}, {50, 50, 966, 0}, {51, 50, 987, 1}, {60, 60, 1427, 1}, {30, 80, 908, 1}, {100, 100, 4198, 1}} {
 		if got := inner(c.n, c.m); got > c.want || got < c.want-c.off {
 			t.Errorf("%d and %d: %d, want %d", c.n, c.m, got, c.want)
 		}

@@ -78,11 +78,7 @@ func theilSen(xs, ys []float64) float64 {
 	}
 	pairs := len(xs) * (len(xs) - 1) / 2
 	steepest := slices.Max(ys) - slices.Min(ys)
-	low := smallest((pairs+1)/2, -steepest, steepest, upTo)
-	if pairs%2 == 1 {
-		return low
-	}
-	return (low + smallest(pairs/2+1, -steepest, steepest, upTo)) / 2
+	return (smallest((pairs+1)/2, -steepest, steepest, upTo) + smallest(pairs/2+1, -steepest, steepest, upTo)) / 2
 }
 
 // mannKendall returns the two-sided p of S, the number of pairs that rise less the number that fall.
@@ -104,7 +100,7 @@ func mannKendall(values []float64) float64 {
 		variance -= t * (t - 1) * (2*t + 5)
 		i = j
 	}
-	if variance <= 0 || s == 0 {
+	if s == 0 {
 		return 1
 	}
 	return math.Erfc((math.Abs(s) - 1) / math.Sqrt(variance/18) / math.Sqrt2)

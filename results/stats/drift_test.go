@@ -28,11 +28,38 @@ func TestDrift(t *testing.T) {
 		{"all equal", []float64{5, 5, 5, 5}, 0, 1},
 		{"never anything", []float64{0, 0, 0, 0}, nan, 1},
 		{"places hold", []float64{100, nan, 102, inf, nan, 105}, 1. / 102, p(3, 3*2*11/18.)},
+		{"a median of zero", []float64{-1, 0, 1}, nan, p(3, 3*2*11/18.)},
 		{"no median", []float64{-5, -4, -3, -2}, nan, p(6, 4*3*13/18.)},
 	} {
 		got := Drift(c.values)
 		if !near(got.Slope, c.slope, 1e-9) || !near(got.P, c.p, 1e-9) {
 			t.Errorf("%s: %+v, want %v, p %v", c.name, got, c.slope, c.p)
+		}
+		if math.IsNaN(got.Growth) != math.IsNaN(c.slope) {
+			t.Errorf("%s: growth %v", c.name, got.Growth)
+		}
+	}
+}
+
+func TestGrowth(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		values []float64
+		want   float64
+	}{
+		{"doubles", []float64{100, 200, 400, 800}, 2},
+		{"doubles, below one", []float64{0.01, 0.02, 0.04, 0.08}, 2},
+		{"halves, below one", []float64{0.08, 0.04, 0.02, 0.01}, 0.5},
+		{"all equal", []float64{5, 5, 5}, 1},
+		// In order the factors are 14/15, √(20/15), √(14/10), ∛(20/10), 20/14 and 15/10.
+		{"Gilbert", []float64{10, 15, 14, 20}, math.Sqrt(math.Sqrt(1.4) * math.Cbrt(2))},
+		// A value that is not positive: 1 + Slope.
+		{"from nothing", []float64{0, 1, 2, 3}, 1 + 1/1.5},
+		{"to nothing", []float64{3, 2, 1, 0}, 1 - 1/1.5},
+		{"to less than nothing", []float64{10, 1, -8}, 0}, // a slope of −9, and the median is 1
+	} {
+		if got := Drift(c.values).Growth; !near(got, c.want, 1e-9) {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}
 }

@@ -75,7 +75,7 @@ func logRatios(base, head []float64) (d []float64, ok bool) {
 		d = append(d, math.Log(head[i])-math.Log(base[i])) // the same but for its sign with the sides exchanged
 	}
 	slices.Sort(d)
-	return d, len(d) > 0
+	return d, true
 }
 
 // signedRank returns the two-sided p of differences, those taken as equal that are no farther apart than the tolerance. It is 1 if
@@ -195,23 +195,18 @@ func MinPairsP(pairs int) float64 { return min(1, math.Ldexp(2, -pairs)) }
 // with asymptotically normal distribution, 1948). It is never less than MinPairs, and 0 where TrialsNeeded is, or with
 // fewer than three pairs.
 func PairsNeeded(base, head []float64, effect, alpha, power float64) int {
-	shift := math.Abs(math.Log1p(effect))
-	if !(alpha > 0 && alpha < 1 && power > 0 && power < 1) || !(shift > 0) || math.IsInf(shift, 0) {
-		return 0
-	}
-	d, ok := logRatios(both(base, head))
-	if !ok || len(d) < 3 {
+	shift, ok := logShift(effect, alpha, power)
+	d, fine := logRatios(both(base, head))
+	if !ok || !fine || len(d) < 3 {
 		return 0
 	}
 	// Shifted by the effect, two pairs have gone its way together unless their mean is farther off. The difference of two
 	// changes is distributed as their sum is around the middle, and it does without the middle, which is not known.
 	inside, all := within(d, 2*shift), len(d)*(len(d)-1)/2
-	p := 0.5 + float64(inside)/float64(all)/2
-	if p == 0.5 {
+	if inside == 0 {
 		return 0
 	}
-	q := z(1-alpha/2)*math.Sqrt(1./3) + z(power)*math.Sqrt(min(1./3, 2*p*(1-p)))
-	return max(MinPairs(alpha), int(math.Ceil(q*q/((p-0.5)*(p-0.5)))))
+	return max(MinPairs(alpha), int(math.Ceil(2*noether(inside, all, alpha, power))))
 }
 
 // MinPairs returns how many pairs it takes for MinPairsP to be below alpha. It is 0 if alpha is not positive.

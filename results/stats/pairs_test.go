@@ -30,6 +30,63 @@ func TestSignedRank(t *testing.T) {
 	}
 }
 
+// TestPairsOfZeros has differences of values of which one is zero: no size of the values is too large or too small for them.
+func TestPairsOfZeros(t *testing.T) {
+	const tenth = 0.1
+	for _, c := range []struct {
+		name       string
+		base, head []float64
+		ratio, p   float64
+	}{
+		{"a nanosecond each", []float64{0, 1e-9, 2e-9, 3e-9, 4e-9, 5e-9}, []float64{1e-9, 2e-9, 3e-9, 4e-9, 5e-9, 6e-9}, 3.5 / 2.5, 2. / 64},
+		// Ranks 3 six times, where they are equal, so that one of six that falls has the place of any other: 1 + 6 of 64.
+		{"a tenth of a million", []float64{0, 1e6, 2e6, 3e6, 4e6, 5e6 + tenth}, []float64{tenth, 1e6 + tenth, 2e6 + tenth, 3e6 + tenth, 4e6 + tenth, 5e6}, 1, 2 * 7. / 64},
+		{"from nothing", make([]float64, 6), []float64{1, 2, 3, 4, 5, 6}, math.NaN(), 2. / 64},
+		{"below nothing", []float64{-1, -1, -1, -1, -1, -1}, []float64{1, 2, 3, 4, 5, 6}, math.NaN(), 2. / 64},
+	} {
+		if got := ComparePairs(c.base, c.head); !near(got.Ratio, c.ratio, 1e-6) || !near(got.P, c.p, 1e-12) || !math.IsNaN(got.Low) || !math.IsNaN(got.High) {
+			t.Errorf("%s: %+v, want ratio %v, p %v", c.name, got, c.ratio, c.p)
+		}
+	}
+}
+
+// TestPublishedPairs is the example of Hollander, Wolfe and Chicken (table 3.1), which R has in its help for wilcox.test,
+// too: the depression of nine patients before and after tranquilizers. Its differences are the logarithms of our ratios.
+func TestPublishedPairs(t *testing.T) {
+	before := []float64{1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30}
+	after := []float64{0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29}
+	for _, values := range [][]float64{before, after} {
+		for i, v := range values {
+			values[i] = math.Exp(v)
+		}
+	}
+	for _, c := range []struct {
+		got            Change
+		low, mid, high float64
+	}{{ComparePairs(before, after), -0.786, -0.46, -0.010}, {ComparePairs(after, before), 0.010, 0.46, 0.786}} {
+		low, mid, high := math.Log(c.got.Low), math.Log(c.got.Ratio), math.Log(c.got.High)
+		if !near(low, c.low, 1e-9) || !near(mid, c.mid, 1e-9) || !near(high, c.high, 1e-9) || !near(c.got.P, 2*0.01953, 1e-5) {
+			t.Errorf("%.4f, %.4f to %.4f, p %.4f, want %.3f, %.3f to %.3f", mid, low, high, c.got.P, c.mid, c.low, c.high)
+		}
+	}
+}
+
+// TestInnerPairs has the printed tables of the critical values of the signed-rank test, two-sided 5 % (McCornack, 1965):
+// the largest sum of ranks that is significant, one less than the place of the mean.
+func TestInnerPairs(t *testing.T) {
+	for n, critical := range map[int]int{5: -1, 6: 0, 7: 2, 8: 3, 9: 5, 10: 8, 15: 25, 20: 52, 25: 89, 50: 434, 100: 1955} {
+		if got := innerPairs(n); got != critical+1 {
+			t.Errorf("%d pairs: %d, want %d", n, got, critical+1)
+		}
+	}
+	// Counted by another program; of more than 100 the approximation may miss one.
+	for _, c := range []struct{ n, want, off int }{{101, 1998, 1}, {120, 2882, 0}, {200, 8445, 1}} {
+		if got := innerPairs(c.n); got > c.want || got < c.want-c.off {
+			t.Errorf("%d pairs: %d, want %d", c.n, got, c.want)
+		}
+	}
+}
+
 // TestFewPairs: what a few pairs say is no change of sides most of whose values are not in them.
 func TestFewPairs(t *testing.T) {
 	nan := math.NaN()
@@ -180,12 +237,14 @@ func TestLeastPairs(t *testing.T) {
 	if p := MinPairsP(0); p != 1 {
 		t.Errorf("p %v without any pair", p)
 	}
-	base, head := lognormal(rand.New(rand.NewPCG(1, 1)), 9, 100, 0.01), []float64(nil)
-	for _, v := range base {
-		head = append(head, 2*v)
-	}
-	if p := ComparePairs(base, head).P; p != MinPairsP(9) {
-		t.Errorf("p %v, and the least is %v", p, MinPairsP(9))
+	for _, n := range []int{9, exactPairs} {
+		base, head := lognormal(rand.New(rand.NewPCG(1, 1)), n, 100, 0.01), []float64(nil)
+		for _, v := range base {
+			head = append(head, 2*v)
+		}
+		if p := ComparePairs(base, head).P; p != math.Ldexp(2, -n) || p != MinPairsP(n) {
+			t.Errorf("%d pairs: p %v, and the least is %v", n, p, MinPairsP(n))
+		}
 	}
 }
 
@@ -228,20 +287,25 @@ func TestPairsPower(t *testing.T) {
 
 func TestPairsNeeded(t *testing.T) {
 	even := []float64{100, 100, 100, 100}
+	half := []float64{97, 99, 101, 104}
 	for name, c := range map[string]struct {
-		base, head []float64
-		effect     float64
-		want       int
+		base, head    []float64
+		effect, alpha float64
+		want          int
 	}{
-		"no scatter": {even, even, 0.05, 6},
+		"no scatter":  {even, even, 0.05, 0.05, 6},
+		"three pairs": {even[:3], even[:3], 0.05, 0.05, 6},
 		// Three of the six changes differ by less than twice the effect: p is 3/4, and 2p(1−p) more than 1/3.
-		"some":         {even, []float64{97, 99, 101, 104}, 0.0155, int(math.Ceil(math.Pow(1.9599640+0.8416212, 2) / 3 * 16))},
-		"two pairs":    {even[:2], even[:2], 0.05, 0},
-		"one is zero":  {even, []float64{0, 1, 2, 3}, 0.05, 0},
-		"no effect":    {even, even, 0, 0},
-		"none so near": {even, []float64{1, 10, 1000, 1e9}, 0.05, 0},
+		"some": {even, half, 0.0155, 0.05, int(math.Ceil(math.Pow(1.9599640+0.8416212, 2) / 3 * 16))},
+		// Four of the six do: p is 5/6, and 2p(1−p) is 5/18.
+		"most":         {even, half, 0.022, 0.05, int(math.Ceil(math.Pow(1.9599640*math.Sqrt(1./3)+0.8416212*math.Sqrt(5./18), 2) * 9))},
+		"alpha of one": {even, half, 0.0155, 1, 0},
+		"two pairs":    {even[:2], even[:2], 0.05, 0.05, 0},
+		"one is zero":  {even, []float64{0, 1, 2, 3}, 0.05, 0.05, 0},
+		"no effect":    {even, even, 0, 0.05, 0},
+		"none so near": {even, []float64{1, 10, 1000, 1e9}, 0.05, 0.05, 0},
 	} {
-		if n := PairsNeeded(c.base, c.head, c.effect, 0.05, 0.8); n != c.want {
+		if n := PairsNeeded(c.base, c.head, c.effect, c.alpha, 0.8); n != c.want {
 			t.Errorf("%s: %d, want %d", name, n, c.want)
 		}
 	}

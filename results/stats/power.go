@@ -19,15 +19,12 @@ import (
 // The answer is as uncertain as the scatter of a few trials is: from 10 a side it is within half and twice the right one
 // eight times in ten, and the power that it leads to is 72 to 91 % where 80 % are asked for. It is never less than
 // LeastTrials, and 0 if it cannot be told: values that are not positive, fewer than three on both sides, no pair that is
-// as close as the effect, no effect, or a power or alpha that is not a probability.
+// closer than the effect, no effect, or a power or alpha that is not a probability.
 func TrialsNeeded(base, head []float64, effect, alpha, power float64) int {
-	shift := math.Abs(math.Log1p(effect))
-	if !(alpha > 0 && alpha < 1 && power > 0 && power < 1) || !(shift > 0) || math.IsInf(shift, 0) {
-		return 0
-	}
+	shift, ok := logShift(effect, alpha, power)
 	base, fine := logs(base)
 	head, fineToo := logs(head)
-	if !fine || !fineToo || max(len(base), len(head)) < 3 {
+	if !ok || !fine || !fineToo || max(len(base), len(head)) < 3 {
 		return 0
 	}
 	inside, all := 0, 0
@@ -35,13 +32,25 @@ func TrialsNeeded(base, head []float64, effect, alpha, power float64) int {
 		all += len(side) * (len(side) - 1) / 2
 		inside += within(side, shift)
 	}
-	// A pair of trials of one side differs by d or −d; shifted, the order is as the effect has it if d is smaller.
-	p := 0.5 + float64(inside)/float64(all)/2
-	if p == 0.5 {
+	if inside == 0 {
 		return 0
 	}
+	return max(LeastTrials(alpha), int(math.Ceil(noether(inside, all, alpha, power))))
+}
+
+// logShift returns how far apart the logarithms are of values that differ by the effect. It is not ok if there is no
+// effect, or if power or alpha is not a probability.
+func logShift(effect, alpha, power float64) (_ float64, ok bool) {
+	shift := math.Abs(math.Log1p(effect))
+	return shift, alpha > 0 && alpha < 1 && power > 0 && power < 1 && shift > 0 && !math.IsInf(shift, 0)
+}
+
+// noether returns n as in TrialsNeeded, with p from how many of all pairs are closer than the effect: they differ by d or
+// −d, and shifted they are in the order that the effect makes if d is smaller.
+func noether(inside, all int, alpha, power float64) float64 {
+	p := 0.5 + float64(inside)/float64(all)/2
 	q := z(1-alpha/2)*math.Sqrt(1./6) + z(power)*math.Sqrt(min(1./6, p*(1-p)))
-	return max(LeastTrials(alpha), int(math.Ceil(q*q/((p-0.5)*(p-0.5)))))
+	return q * q / ((p - 0.5) * (p - 0.5))
 }
 
 // logs returns the logarithms of the known values, sorted, if all of them are positive and finite.

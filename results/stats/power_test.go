@@ -59,7 +59,9 @@ func TestNoether(t *testing.T) {
 		{"no effect", calm, calm, 0, 0.05, 0.8, 0},
 		{"less than nothing left", calm, calm, -1, 0.05, 0.8, 0},
 		{"nonsense", calm, calm, -2, 0.05, 0.8, 0},
+		{"just the effect", []float64{100, 105, 1000}, nil, 0.05, 0.05, 0.8, 0}, // not closer than it
 		{"alpha", calm, calm, 0.05, 0, 0.8, 0},
+		{"alpha of one", calm, calm, 0.05, 1, 0.8, 0},
 		{"power", calm, calm, 0.05, 0.05, 1, 0},
 		{"NaN", calm, calm, math.NaN(), 0.05, 0.8, 0},
 	} {

@@ -44,13 +44,13 @@ func Steady(series []results.Interval) results.Steady {
 	return s
 }
 
-// Differ reports whether the halves of s differ by so much that it would matter, be it by chance or not.
+// Differ reports whether the halves of s differ by so much that it would matter, 5 % or more, be it by chance or not.
 func Differ(s results.Steady) bool {
 	return math.Abs(s.SecondRate-s.FirstRate) >= driftEffect*s.FirstRate && s.FirstRate != s.SecondRate
 }
 
-// perSecond returns the rates of the intervals in the measured window. Those that were cut short, at the end of a run that
-// was stopped or had its number of operations, say little and are left out.
+// perSecond returns the rates of the intervals in the measured window. Those that were cut short to half or less, at the
+// end of a run that was stopped or had its number of operations, say little and are left out.
 func perSecond(series []results.Interval) (rates []float64) {
 	longest := int64(0)
 	for _, i := range series {

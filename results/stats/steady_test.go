@@ -21,6 +21,11 @@ func seconds(locks ...int64) (series []results.Interval) {
 func TestSteady(t *testing.T) {
 	cut := seconds(100, 101, 102, 103, 100, 101, 102, 103)
 	cut = append(cut, results.Interval{Length: 100 * time.Millisecond, Acquired: 1}) // its rate would be 10 a second
+	twice := seconds(100, 101, 102, 103, 80, 81, 82, 83)
+	for i := range twice {
+		twice[i].Length *= 2
+	}
+	twice = append(twice, results.Interval{Length: time.Second}) // half an interval is cut short, too
 	for _, c := range []struct {
 		name          string
 		series        []results.Interval
@@ -38,11 +43,23 @@ func TestSteady(t *testing.T) {
 		{"all alike", seconds(9, 9, 9, 9, 9, 9, 9, 9), 9, 9, 1, false},
 		{"nothing at all happens", seconds(0, 0, 0, 0, 0, 0, 0, 0), 0, 0, 1, false},
 		{"comes to life", seconds(0, 0, 0, 0, 5, 6, 7, 8), 0, 6.5, 2. / 70, true},
+		{"of two seconds", twice, 101.5 / 2, 81.5 / 2, 2. / 70, true},
 		{"cut short", cut, 101.5, 101.5, 1, false},
 	} {
 		s := Steady(c.series)
 		if s.FirstRate != c.first || s.SecondRate != c.second || s.Drifts != c.drifts || math.Abs(s.P-c.p) > 0.02 {
 			t.Errorf("%s: %+v, want %v and %v, p %.3f, drifts %t", c.name, s, c.first, c.second, c.p, c.drifts)
+		}
+	}
+}
+
+func TestDiffer(t *testing.T) {
+	for _, c := range []struct {
+		first, second float64
+		want          bool
+	}{{100, 105, true}, {100, 95, true}, {100, 104, false}, {100, 96, false}, {0, 0, false}, {0, 1, true}, {1, 0, true}} {
+		if got := Differ(results.Steady{FirstRate: c.first, SecondRate: c.second}); got != c.want {
+			t.Errorf("%v and %v: %t", c.first, c.second, got)
 		}
 	}
 }

@@ -48,7 +48,12 @@ type Step struct {
 //
 // The answer depends on nothing but values, seed and alpha. Each permutation of n values costs n log n, a segment that has no
 // step is given up after a few, and the whole search is bounded (see stepWork).
-func Steps(values []float64, seed uint64, alpha float64) (steps []Step) {
+func Steps(values []float64, seed uint64, alpha float64) []Step {
+	return search(values, seed, alpha, stepWork)
+}
+
+// search is Steps with that bound on its work.
+func search(values []float64, seed uint64, alpha float64, work int) (steps []Step) {
 	var at []int
 	var levels []float64
 	for i, v := range values {
@@ -62,7 +67,6 @@ func Steps(values []float64, seed uint64, alpha float64) (steps []Step) {
 		}
 	}
 	rng := rand.New(rand.NewPCG(seed, uint64(len(values))))
-	work := stepWork
 	type segment struct{ from, to int } // without a known step
 	todo := []segment{{0, len(levels)}}
 	for len(todo) > 0 {

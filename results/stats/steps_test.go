@@ -174,6 +174,57 @@ func TestBestCut(t *testing.T) {
 	}
 }
 
+// TestBestWindow has cuts that no window sees as well as one of nine values, the last of those of 36, which is 3 times 0
+// and 6 times 6: 3×6/(3+6) × 6² = 72. And of two cuts that are as good as each other it takes the first.
+func TestBestWindow(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		values   []float64
+		at       int
+		distance float64
+	}{
+		{"the last of 36", slices.Concat(slices.Repeat([]float64{3}, 27), make([]float64, 3), slices.Repeat([]float64{6}, 6)), 30, 72},
+		{"up and down alike", []float64{5, 5, 5, 9, 9, 9, 5, 5, 5}, 3, 8}, // 3×6/(3+6) × (5−7)²
+	} {
+		if at, d := bestCut(c.values); at != c.at || !near(d, c.distance, 1e-9) {
+			t.Errorf("%s: %v at %d, want %v at %d", c.name, d, at, c.distance, c.at)
+		}
+	}
+}
+
+// TestStepP has steps that no permutation comes near: their p is that of the series itself, one of all rounds. There are
+// 20/alpha of them for up to 400,000 values looked at, and for more values fewer, down to 5/alpha.
+func TestStepP(t *testing.T) {
+	for _, c := range []struct {
+		n     int
+		alpha float64
+		want  float64
+	}{{100, 0.05, 1. / 400}, {100, 0.01, 1. / 2000}, {2000, 0.05, 1. / 200}, {10_000, 0.05, 1. / 100}} {
+		values := slices.Concat(slices.Repeat([]float64{1}, c.n/2), slices.Repeat([]float64{2}, c.n/2))
+		work := stepWork
+		if at, p := permute(values, c.alpha, rand.New(rand.NewPCG(1, 2)), &work); at != c.n/2 || p != c.want {
+			t.Errorf("%d values, alpha %v: p %v at %d, want %v", c.n, c.alpha, p, at, c.want)
+		}
+	}
+}
+
+// TestStepOfJustAlpha: a step whose p is alpha, no less, is one. It tries generators until a permutation test has it.
+func TestStepOfJustAlpha(t *testing.T) {
+	values := []float64{4, 2, 5, 1, 3, 6, 9, 5, 7, 4, 8, 6}
+	for seed := range uint64(1000) {
+		rng, work := rand.New(rand.NewPCG(seed, uint64(len(values)))), stepWork
+		logs := each(values, math.Log)
+		if _, p := permute(logs, fivePercent, rng, &work); p != fivePercent {
+			continue
+		}
+		if steps := Steps(values, seed, fivePercent); len(steps) != 1 || steps[0].P != fivePercent {
+			t.Errorf("seed %d: %+v", seed, steps)
+		}
+		return
+	}
+	t.Error("no generator has a p of just alpha")
+}
+
 func mean(values []float64) (sum float64) {
 	for _, v := range values {
 		sum += v / float64(len(values))
@@ -187,5 +238,20 @@ func TestStepsAreBounded(t *testing.T) {
 	values := stairs(rand.New(rand.NewPCG(1, 2)), 0.01, 100, 100, 120)
 	if _, p := permute(values, fivePercent, rand.New(rand.NewPCG(1, 2)), &work); p < 1 || work >= 0 || work < -200 {
 		t.Errorf("p %v with %d left", p, work)
+	}
+	// Noise is given up well before all of the 399 permutations.
+	work = stepWork
+	if _, p := permute(lognormal(rand.New(rand.NewPCG(1, 2)), 30, 100, 0.1), fivePercent, rand.New(rand.NewPCG(1, 2)), &work); p < 1 || stepWork-work > 30*200 {
+		t.Errorf("p %v after %d values", p, stepWork-work)
+	}
+	// Half of the work is for the whole; what is left is enough for one of its parts, and the longest is the first.
+	short, long := stairs(rand.New(rand.NewPCG(3, 4)), 0.01, 10, 100, 120), stairs(rand.New(rand.NewPCG(5, 6)), 0.01, 30, 200, 220)
+	for _, c := range []struct {
+		values []float64
+		want   []int
+	}{{slices.Concat(short, long), []int{20, 50}}, {slices.Concat(long, short), []int{30, 60}}} {
+		if got := search(c.values, 1, fivePercent, 80*400+60*600); !slices.Equal(at(got), c.want) {
+			t.Errorf("%+v, want steps at %v", got, c.want)
+		}
 	}
 }
