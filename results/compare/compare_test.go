@@ -123,6 +123,8 @@ func TestVerdicts(t *testing.T) {
 		"a clear fall":            {"locks/s<-5%", series(1e5), series(0.9e5), Regressed, "fell by 10.0 %, and −5 % is the limit"},
 		"a clear rise of p99":     {"acquire.p99>+10%", series(1e5), series(0.8e5), Unchanged, ""}, // p99 depends on the scatter alone
 		"a fall within the limit": {"locks/s<-5%", series(1e5), series(0.97e5), Unchanged, "fell by 3.0 %, which locks/s<-5% allows"},
+		"a rise within the limit": {"acquire.p99>+10%", series(1e5), later(series(1e5), 1.03), Unchanged, "rose by 3.0 %, which acquire.p99>+10% allows"},
+		"earlier":                 {"acquire.p99>+10%", series(1e5), later(series(1e5), 0.9), Improved, ""},
 		"a rise":                  {"locks/s<-5%", series(1e5), series(1.1e5), Improved, ""},
 		"a rise of no interest":   {"locks/s<-5%", series(1e5), series(1.018e5), Unchanged, ""},
 		"alarm at any change":     {"locks/s>+5%", series(1e5), series(1.1e5), Regressed, "rose by 10.0 %, and +5 % is the limit"},
@@ -166,6 +168,16 @@ func TestVerdicts(t *testing.T) {
 			t.Errorf("%s: the whole is %s, want %s", name, got.Verdict, c.verdict)
 		}
 	}
+}
+
+// later returns the trials with a p99 of so many times what it was.
+func later(recs []*results.Record, by float64) []*results.Record {
+	return each(recs, func(r *results.Record) {
+		l := r.Latency[results.Acquire]
+		l.P99 = time.Duration(by * float64(l.P99))
+		l.P999, l.Max = max(l.P999, l.P99), max(l.Max, l.P99)
+		r.Latency[results.Acquire] = l
+	})
 }
 
 func holds(recs []*results.Record, ms int) []*results.Record {

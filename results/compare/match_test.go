@@ -106,6 +106,8 @@ func TestNoMatch(t *testing.T) {
 			cells(clients(8)), cells(of(clients(16), lasting(time.Second)), clients(16)), Options{}},
 		"in clients (8, 16) and duration (10s, 1m): to compare them all the same, -ignore clients,duration": {
 			cells(clients(8)), cells(of(clients(16), lasting(time.Minute))), Options{}},
+		"in clients (8, 32): to compare them all the same, -ignore clients": { // and not that with another kind of server besides
+			cells(clients(8)), cells(of(clients(16), kind("embedded")), clients(32)), Options{}},
 		"in the kind of server (private, embedded): to compare them all the same, -force": {
 			cells(of()), cells(kind("embedded")), Options{}},
 		"in driver (rueidis, go-redis): to compare them all the same, -ignore driver": {
@@ -224,6 +226,9 @@ func TestTurns(t *testing.T) {
 		"one trial of each": {at(series(1e5)[:1], 0, 1), at(series(1e5)[:1], 1, 1), 0},
 		"nights by turns":   {slices.Concat(night(0), night(20)), slices.Concat(night(10), night(30)), 1},
 		"more nights":       {slices.Concat(night(0), night(20), night(40)), slices.Concat(night(10), night(30), night(50)), 1},
+		"two of each":       {at(series(1e5)[:2], 0, 1), at(series(1e5)[:2], 2, 1), 1},
+		"one and two":       {at(series(1e5)[:1], 0, 1), at(series(1e5)[:2], 1, 1), 0},
+		"two and one":       {at(series(1e5)[:2], 0, 1), at(series(1e5)[:1], 2, 1), 0},
 		"there and back":    {slices.Concat(at(series(1e5)[:1], 0, 1), at(series(1e5)[:1], 3, 1)), at(series(1e5)[:2], 1, 1), 0},
 		"two machines":      {at(series(1e5), 0, 1), each(at(series(1e5), 10, 1), machine("B")), 0},
 	} {

@@ -182,6 +182,7 @@ func TestNever(t *testing.T) {
 		{0, []int{10, 10, 4}, 3, []string{"", "", ""}}, // 0.05 is left for the last one
 		{0, []int{4, 10, 4, 3}, 3, []string{"4 trials a side can never show p < 0.025 (0.05 over 2 tests, if the other one is significant)", "",
 			"4 trials a side can never show p < 0.025 (0.05 over 2 tests, if the other one is significant)", "3 trials a side can never show p < 0.05"}},
+		{0.2, []int{3, 3}, 2, []string{"3 trials a side can never show p < 0.1 (0.2 over 2 tests)", "3 trials a side can never show p < 0.1 (0.2 over 2 tests)"}},
 		{0.1, []int{3}, 0, []string{"3 trials a side can never show p < 0.1"}}, // 0.1 is the least, and not below it
 	} {
 		var base, head []*results.Record
@@ -250,6 +251,44 @@ func TestWorse(t *testing.T) {
 	nothing.Change.Ratio = math.NaN()
 	if s := nothing.severity(); !math.IsInf(s, 1) {
 		t.Errorf("from 0: %v", s)
+	}
+}
+
+// TestSeverity: 1 at a percentage and 2 at its square; of an absolute limit it is the logarithm of how many times it is missed.
+func TestSeverity(t *testing.T) {
+	for _, c := range []struct {
+		on                string
+		ratio, head, want float64
+	}{
+		{"locks/s<-20%", 0.8, 1, 1},
+		{"locks/s<-20%", 0.64, 1, 2},
+		{"acquire.p99>+10%", 1.21, 1, 2},
+		{"locks/s<1k", 1, 1000 / math.E, 1},
+		{"locks/s<1k", 1, 1000 / math.E / math.E, 2},
+		{"acquire.p99>1s", 1, 1e9 * math.E, 1},
+		{"errors>5", 1, 6, math.Inf(1)}, // a count
+	} {
+		r := Result{Threshold: &thresholds(t, c.on)[0], Change: stats.Change{Ratio: c.ratio, Head: stats.Estimate{Median: c.head}}}
+		if got := r.severity(); got != c.want && !(math.Abs(got-c.want) < 1e-9) {
+			t.Errorf("%s, %v, %v: %v, want %v", c.on, c.ratio, c.head, got, c.want)
+		}
+	}
+}
+
+// TestWorseWay: a figure that stays is not worse.
+func TestWorseWay(t *testing.T) {
+	for _, c := range []struct {
+		on    string
+		ratio float64
+		want  bool
+	}{
+		{"locks/s<-5%", 0.99, true}, {"locks/s<-5%", 1, false}, {"locks/s<-5%", 1.01, false},
+		{"acquire.p99>+5%", 0.99, false}, {"acquire.p99>+5%", 1, false}, {"acquire.p99>+5%", 1.01, true},
+	} {
+		r := Result{Figure: thresholds(t, c.on)[0].Figure, Change: stats.Change{Ratio: c.ratio}}
+		if got := r.worse(); got != c.want {
+			t.Errorf("%s, %v: %t", c.on, c.ratio, got)
+		}
 	}
 }
 
