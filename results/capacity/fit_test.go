@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/lockbench/lockbench/results/capacity/queue"
 )
 
 func millisecondFit() *Fit {
@@ -43,6 +45,15 @@ func TestFitEmpty(t *testing.T) {
 	}
 }
 
+// TestFitPrior: before the first trial S is lognormal about the guess, with a deviation of 0.7, between a third of it and
+// 12 times it: the quantiles of a normal distribution that is cut off at −1.569 and 3.550, where it has 5.83 % and 0.02 %.
+func TestFitPrior(t *testing.T) {
+	s := millisecondFit().Occupies()
+	within(t, "the lower end", s.Low, 1e6*math.Exp(-0.7*1.3927), 0.02)
+	within(t, "the median", s.Mid, 1e6*math.Exp(0.7*0.0729), 0.02)
+	within(t, "the upper end", s.High, 1e6*math.Exp(0.7*1.9817), 0.02)
+}
+
 func TestFitOrder(t *testing.T) {
 	observations := []Observation{{400, 1200, 0}, {600, 1800, 1}, {760, 2300, 40}, {800, 2400, 10}, {900, 2700, 700}, {820, 2460, 90}}
 	there, back := millisecondFit(), millisecondFit()
@@ -56,6 +67,28 @@ func TestFitOrder(t *testing.T) {
 	if there.Trials() != len(observations) {
 		t.Errorf("%d trials", there.Trials())
 	}
+}
+
+// TestJackknife holds the jackknife to its definition: √((n−1)/n × Σ(θᵢ−θ̄)²), where θᵢ is of a fit that never saw trial i.
+func TestJackknife(t *testing.T) {
+	observations := []Observation{{600, 1800, 1}, {760, 2300, 40}, {800, 2400, 10}, {820, 2460, 90}}
+	all, logs, sum := millisecondFit(), []float64(nil), 0.0
+	for i, o := range observations {
+		all.Add(o)
+		without := millisecondFit()
+		for j, other := range observations {
+			if j != i {
+				without.Add(other)
+			}
+		}
+		logs = append(logs, math.Log(without.Quantile(0.5)))
+		sum += logs[i]
+	}
+	squares := 0.0
+	for _, l := range logs {
+		squares += math.Pow(l-sum/4, 2)
+	}
+	within(t, "the deviation", all.jackknife(), math.Sqrt(3./4*squares), 1e-6)
 }
 
 // TestFitExtremes: trials that say little, or what no shape explains.
@@ -162,6 +195,28 @@ func TestSustainable(t *testing.T) {
 				within(t, "the share at the sustainable rate", g.shares(g.rate[place])[place], 0.01, 0.05)
 			}
 		})
+	}
+}
+
+// TestLateOfBursts has bursts a second apart, with a hundred or so at a key: of a normal number with the mean of the position, the
+// deviation/√(2π) are behind it.
+func TestLateOfBursts(t *testing.T) {
+	root := math.Sqrt(2 * math.Pi)
+	for _, c := range []struct {
+		shares                    []float64
+		rate, service, wait, late float64
+		c2                        float64
+	}{
+		{[]float64{0.5, 0.5}, 1000, 0.001, 0.1, 0.8, 0},   // 500 at each, of whom 100 are in time
+		{[]float64{0.5, 0.5}, 1000, 0.001, 0.1, 0.8, 1},   // however that scatters
+		{[]float64{0.75, 0.25}, 400, 0.001, 0.2, 0.25, 0}, // 300 at one, of whom 200 are in time, and all 100 at the other
+		{[]float64{1}, 100, 0.005, 0.5, 10 / root / 100, 0},
+		{[]float64{1}, 100, 0.005, 0.5, math.Sqrt(200) / root / 100, 1},
+		{[]float64{1}, 1, 0.5, 0.5, (1 - 2/math.E) / root, 0}, // one, unless there are two and more
+		{[]float64{0.5, 0.5}, 1000, 0.004, 0.1, 1, 0},         // overloaded
+	} {
+		b := bursts{poisson{queue.NewKeys(c.shares), c.wait}, 1}
+		within(t, "the share of late ones", b.late(c.rate, c.service, c.c2), c.late, 1e-6)
 	}
 }
 
