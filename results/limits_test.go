@@ -2,6 +2,7 @@ package results
 
 import (
 	"math"
+	"reflect"
 	"testing"
 	"time"
 
@@ -275,6 +276,76 @@ func TestLimit(t *testing.T) {
 		}
 		if sum := l.Held + l.Moving + l.Dead + l.Waited + l.Idle; l.Known && math.Abs(sum-1) > 1e-9 || !l.Known && sum != 0 {
 			t.Errorf("%s: the parts of a key's time add up to %v: %+v", c.name, sum, l)
+		}
+	}
+}
+
+// TestLimitFigures has the shares that a limit is inferred from, by hand: 64 clients have 640 s in 10 s, in which 50,000
+// locks are held for 50 s, their acquisitions take 12.5 s, and their releases 10 s.
+func TestLimitFigures(t *testing.T) {
+	const all = 640.
+	for _, c := range []struct {
+		name   string
+		record func() *Record
+		change func(r *Record)
+		want   Limit // its numbers
+	}{
+		// Each of 100 keys is granted 50 times a second.
+		{"nobody waits", closed, func(*Record) {},
+			Limit{Held: 0.05, Moving: 0.01, Idle: 0.94, Requests: 22.5 / all, Holding: 50 / all, ServerCores: 0.1, CoresOf: 1, Slower: 2}},
+		{"of the busy time in an open loop", opened, func(*Record) {},
+			Limit{Held: 0.05, Moving: 0.01, Idle: 0.94, Requests: 22.5 / 72.5, Holding: 50 / 72.5, ServerCores: 0.1, CoresOf: 1, Slower: 2}},
+		// 14 keys have 8/14 of their time free, with 600/14/10 waiters each: that none is there has the probability of Poisson.
+		{"clients that wait", closed, waiting,
+			Limit{Held: 5. / 14, Moving: 1. / 14, Waited: 8. / 14 * (1 - math.Exp(-60./14)), Idle: 8. / 14 * math.Exp(-60./14),
+				Waiting: 600 / all, Requests: 10 / all, Holding: 50 / all, ServerCores: 0.1, CoresOf: 1, Slower: 2}},
+		// 5,000/14 hand-offs a second take 0.6 ms longer than a release.
+		{"hand-offs that take long", closed, func(r *Record) {
+			waiting(r)
+			r.Bound.Waited = 14 * time.Second
+			r.Latency[Handoff] = of(50_000, 800*time.Microsecond)
+		},
+			Limit{Held: 5. / 14, Moving: 1. / 14, Waited: 3. / 14, Idle: 5. / 14,
+				Waiting: 14 / all, Requests: 10 / all, Holding: 50 / all, ServerCores: 0.1, CoresOf: 1, Slower: 2}},
+		// 18 leases of 2 s are 36 s of the 140 s of the keys. Of 2,000 acquisitions as many came then, and waited for half of a lease.
+		{"dead holders", closed, dying,
+			Limit{Held: 0.2 / 14, Moving: 0.04 / 14, Dead: 3.6 / 14, Waited: 10.16 / 14 * (1 - math.Exp(-(600-7200./14)/140)), Idle: 10.16 / 14 * math.Exp(-(600-7200./14)/140),
+				Waiting: 600 / all, Blocked: 7200. / 14 / all, Requests: 10 / all, Holding: 50 / all, ServerCores: 0.004, CoresOf: 1, Slower: 2}},
+		{"refusals", closed, func(r *Record) {
+			r.Counts.Contended, r.Latency[Refusal] = 2_000_000, of(2_000_000, 200*time.Microsecond)
+		},
+			Limit{Held: 0.05, Moving: 0.01, Waited: 0.94 * (1 - math.Exp(-0.4)), Idle: 0.94 * math.Exp(-0.4),
+				Waiting: 400 / all, Requests: 22.5 / all, Holding: 50 / all, ServerCores: 0.1, CoresOf: 1, Slower: 2}},
+		// An acquisition takes 0.05 ms more than a request, and clients that do nothing else wait for the rest of their time.
+		{"waits that were not measured", closed, func(r *Record) { r.Cost.Wakeups = 1 },
+			Limit{Held: 0.05, Moving: 0.01, Waited: 0.94 * (1 - math.Exp(-0.57)), Idle: 0.94 * math.Exp(-0.57),
+				Waiting: 570 / all, Requests: 10 / all, Holding: 50 / all, ServerCores: 0.1, CoresOf: 1, Slower: 2}},
+		{"waits that were not measured, of clients that think", closed, func(r *Record) { r.Cost.Wakeups, r.Plan.Think = 1, time.Millisecond },
+			Limit{Held: 0.05, Moving: 0.01, Waited: 0.94 * (1 - math.Exp(-0.0025)), Idle: 0.94 * math.Exp(-0.0025),
+				Waiting: 2.5 / all, Requests: 20 / all, Holding: 50 / all, ServerCores: 0.1, CoresOf: 1, Slower: 2}},
+		// 5,000 locks/s of 1.1 ms at one key that gets a share of 1/5.5.
+		{"the hottest key", closed, func(r *Record) {
+			r.Plan.KeyDist, r.Bound.LocksPerS = spec.Must(spec.ParseKeys("zipf:1.1")), 5000
+		}, Limit{Held: 5 / 5.5, Moving: 0.5 / 5.5, Requests: 22.5 / all, Holding: 50 / all, ServerCores: 0.1, CoresOf: 1, Slower: 2}},
+		{"errors", closed, func(r *Record) {
+			r.Counts.Refused, r.Counts.Unknown, r.Counts.TimedOut = 2000, 3000, 5000
+			r.Counts.Errors, r.Bound.Little, r.Bound.Blocked = map[string]int64{"timeout": 5000}, 0.75, 64*time.Second
+		}, Limit{Held: 0.05, Moving: 0.01, Idle: 0.94, Requests: 22.5 / all, Holding: 50 / all, Failing: 0.25, Stuck: 0.1, Lost: 5. / 60,
+			ServerCores: 0.1, CoresOf: 1, Slower: 2}},
+		{"what lockbench left of four cores", closed, func(r *Record) { r.Cost.ServerCPUUs, r.Server.Name, r.Generator.CPU = 400, "postgresql", 1.5 },
+			Limit{Held: 0.05, Moving: 0.01, Idle: 0.94, Requests: 22.5 / all, Holding: 50 / all, ServerCores: 2, CoresOf: 2.5, Slower: 2}},
+		{"four nodes on three cores of their own", closed, func(r *Record) { r.Plan.Nodes = 4; pinned(r); r.Cores.Server = []int{0, 1, 2} },
+			Limit{Held: 0.05, Moving: 0.01, Idle: 0.94, Requests: 22.5 / all, Holding: 50 / all, ServerCores: 0.1, CoresOf: 3, Slower: 2}},
+		{"several keys at once, of which nothing is known", closed, func(r *Record) { r.Traits.Exclusive = false },
+			Limit{Requests: 22.5 / all, Holding: 50 / all, ServerCores: 0.1, CoresOf: 1, Slower: 2}},
+	} {
+		r := c.record()
+		c.change(r)
+		got, want := reflect.ValueOf(r.Limit()), reflect.ValueOf(c.want)
+		for i := range got.NumField() {
+			if got.Field(i).CanFloat() && !(math.Abs(got.Field(i).Float()-want.Field(i).Float()) < 1e-9) {
+				t.Errorf("%s: %s is %v, want %v", c.name, got.Type().Field(i).Name, got.Field(i), want.Field(i))
+			}
 		}
 	}
 }
