@@ -393,7 +393,10 @@ func TestKeptUp(t *testing.T) {
 		{0, 0, 0, true}, {1, 5, time.Second, true}, {0.94, 5, time.Millisecond, false}, {1.06, 5, time.Millisecond, false},
 		{1.11, 1.2, 200 * time.Millisecond, true}, // two slow ones across an edge
 		{0.5, 25, 490 * time.Millisecond, false},
-		{0, 5, 0, false}, {0, 0.9, 0, true}, // nothing was recorded
+		// 3 × √(2 × 25) × 0.49 s / (25 × 2 s) is 0.208, and 3 × √2 × 0.1 s / (0.5 × 2 s) is 0.424: 5 % more is allowed.
+		{1.257, 25, 490 * time.Millisecond, true}, {1.259, 25, 490 * time.Millisecond, false}, {0.741, 25, 490 * time.Millisecond, false},
+		{1.473, 0.5, 100 * time.Millisecond, true}, {1.475, 0.5, 100 * time.Millisecond, false},
+		{0, 5, 0, false}, {0, 1, 0, false}, {0, 0.9, 0, true}, // nothing was recorded
 	} {
 		r := &Record{Elapsed: 2 * time.Second, Bound: Bound{LittleOpen: c.little, InSystem: c.inSystem}}
 		r.Latency = map[Metric]Latency{Response: {P99: c.p99}}
