@@ -290,6 +290,9 @@ func TestOptions(t *testing.T) {
 			t.Errorf("%+v: %v, want %s", o, err, want)
 		}
 	}
+	if _, err := Compare(input("b", series(1e5)), input("h", series(1e5)), Options{Alpha: 0.5}); err != nil {
+		t.Errorf("the highest alpha: %v", err)
+	}
 }
 
 // TestBenchmath: p and medians are those that benchstat would print for the same values.
