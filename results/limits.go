@@ -41,7 +41,7 @@ func (by LimitedBy) Busy() bool { return by == ByGenerator || by == ByMachine }
 //
 // The limits are tried in this order, from what is certain to what is inferred from times that the former would stretch:
 //
-//  1. rate: all clients are open loops, and less than 1 % of the arrivals waited for a client, were dropped, gave up or were
+//  1. rate: all clients are open loops, and no more than 1 % of the arrivals waited for a client, were dropped, gave up or were
 //     lost to an error. A single try that found the lock taken was answered. Nothing else can limit a load that got all it
 //     asked for, on however busy a machine.
 //  2. errors: failed requests took the clients' time, or waits for the keys that they left locked did, so that all other
@@ -175,7 +175,7 @@ func (f Figures) requests() float64 {
 
 // queued reports whether arrivals waited for a client, or were dropped.
 func (f Figures) queued() bool {
-	return f.backlogged() >= backlogWorth || !f.keptUp() || float64(f.Counts.Dropped) > backlogWorth*float64(f.Counts.Offered)
+	return f.backlogged() > backlogWorth || !f.keptUp() || float64(f.Counts.Dropped) > backlogWorth*float64(f.Counts.Offered)
 }
 
 // refused returns the share of the acquisitions that found the lock taken or gave up.

@@ -50,7 +50,7 @@ func sharing(r *Record, server, lockbench float64) {
 	r.Generator.Saturated, r.Generator.CPU, r.Generator.Machine = true, lockbench, 0.99
 }
 
-// dying lets holders die: 18 times in 10 s one of 12 keys stays locked for a lease of 2 s, and most clients wait for those.
+// dying lets holders die: 18 times in 10 s one of 14 keys stays locked for a lease of 2 s, and most clients wait for those.
 func dying(r *Record) {
 	waiting(r)
 	r.Plan.TTL, r.Plan.Crash, r.Counts.Acquired, r.Counts.Crashed = 2*time.Second, 0.01, 2000, 20
@@ -265,6 +265,16 @@ func TestLimit(t *testing.T) {
 		{"a closed class beside an open one", opened, func(r *Record) {
 			r.Plan.Classes = []spec.Class{{Name: "web", Load: r.Plan.Load}, {Name: "batch", Load: spec.Load{Clients: 4}}}
 		}, ByClients},
+		{"nothing granted, of keys that failed requests left locked", closed, func(r *Record) {
+			r.Counts.Acquired, r.Bound.Blocked = 0, 64*time.Second
+		}, ByErrors},
+		{"1 % waited", opened, func(r *Record) {
+			r.Latency[Lag], r.Latency[Backlog] = of(49_500, time.Microsecond), of(500, time.Millisecond)
+		}, ByRate},
+		{"1 % were dropped", opened, func(r *Record) { r.Counts.Dropped = 500 }, ByRate},
+		{"1 % gave up", opened, func(r *Record) { r.Counts.Acquired, r.Counts.TimedOut = 49_500, 500 }, ByRate},
+		{"1 % were lost", opened, func(r *Record) { r.Counts.Acquired, r.Counts.Unknown = 49_500, 500 }, ByRate},
+		{"1 % of nothing but errors", opened, func(r *Record) { r.Counts.Acquired, r.Counts.Contended, r.Counts.Unknown = 0, 49_500, 500 }, ByUnknown},
 		{"nothing granted", closed, func(r *Record) { r.Counts.Acquired = 0 }, ByUnknown},
 		{"no latencies", closed, func(r *Record) { r.Latency = nil }, ByUnknown},
 	} {
@@ -320,9 +330,10 @@ func TestLimitFigures(t *testing.T) {
 		{"waits that were not measured", closed, func(r *Record) { r.Cost.Wakeups = 1 },
 			Limit{Held: 0.05, Moving: 0.01, Waited: 0.94 * (1 - math.Exp(-0.57)), Idle: 0.94 * math.Exp(-0.57),
 				Waiting: 570 / all, Requests: 10 / all, Holding: 50 / all, ServerCores: 0.1, CoresOf: 1, Slower: 2}},
-		{"waits that were not measured, of clients that think", closed, func(r *Record) { r.Cost.Wakeups, r.Plan.Think = 1, time.Millisecond },
-			Limit{Held: 0.05, Moving: 0.01, Waited: 0.94 * (1 - math.Exp(-0.0025)), Idle: 0.94 * math.Exp(-0.0025),
-				Waiting: 2.5 / all, Requests: 20 / all, Holding: 50 / all, ServerCores: 0.1, CoresOf: 1, Slower: 2}},
+		{"waits that were not measured, and refusals, of clients that think", closed, func(r *Record) {
+			r.Cost.Wakeups, r.Plan.Think, r.Counts.Contended, r.Latency[Refusal] = 1, time.Millisecond, 100_000, of(100_000, 200*time.Microsecond)
+		}, Limit{Held: 0.05, Moving: 0.01, Waited: 0.94 * (1 - math.Exp(-0.0225)), Idle: 0.94 * math.Exp(-0.0225),
+			Waiting: 22.5 / all, Requests: 20 / all, Holding: 50 / all, ServerCores: 0.1, CoresOf: 1, Slower: 2}},
 		// 5,000 locks/s of 1.1 ms at one key that gets a share of 1/5.5.
 		{"the hottest key", closed, func(r *Record) {
 			r.Plan.KeyDist, r.Bound.LocksPerS = spec.Must(spec.ParseKeys("zipf:1.1")), 5000
