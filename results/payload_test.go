@@ -72,6 +72,12 @@ func FuzzPayload(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(latencyOf(coarse, 0).HDR)
+	long, err := base64.StdEncoding.DecodeString(latencyOf(newHistogram(), 0).HDR)
+	if err != nil {
+		f.Fatal(err)
+	}
+	binary.BigEndian.PutUint32(long[4:], uint32(len(long))) // eight more than there are
+	f.Add(base64.StdEncoding.EncodeToString(long))
 	f.Fuzz(agreeWithLibrary)
 }
 
