@@ -106,7 +106,7 @@ func TestGroupSums(t *testing.T) {
 		r := trial(i+1, acquired)
 		r.Cost.Commands = []float64{-1, 3, 5}[i]
 		r.Cost.RoundTrips = []float64{-1, 2, 3}[i] // -1: the driver does not count
-		r.Cost.Notices = []float64{9, 0, 0}[i]
+		r.Cost.Notices, r.Cost.KeepAlives = []float64{9, 2, 4}[i], []float64{9, 1, 2}[i]
 		r.Fairness.Jain = []float64{0.5, 0.9, 0.7}[i]
 		r.Fairness.LongestWait = time.Duration(i) * time.Second
 		r.Generator.Saturated = i == 1
@@ -135,7 +135,7 @@ func TestGroupSums(t *testing.T) {
 	if !maps.Equal(recs[0].Counts.Errors, before) {
 		t.Error("grouping changed a record")
 	}
-	if c.Cost.Commands != 4 || c.Cost.Wakeups != -1 || c.Cost.RoundTrips != 2.5 || c.Cost.Notices != 0 {
+	if c.Cost.Commands != 4 || c.Cost.Wakeups != -1 || c.Cost.RoundTrips != 2.5 || c.Cost.Notices != 3 || c.Cost.KeepAlives != 1.5 {
 		t.Errorf("cost %+v", c.Cost)
 	}
 	if c.Fairness.Jain != 0.7 || c.Fairness.LongestWait != 2*time.Second || c.Fairness.OwnerChanges != 240 {
@@ -258,10 +258,11 @@ func TestMediansOfTheKnown(t *testing.T) {
 	}
 	// A round trip that was no sooner under the load is what it was before it, and not unknown.
 	same := func(r *Record) { known(r); r.Bound.LoadRTT = 0 }
+	under := func(r *Record) { known(r); r.Bound.RTT = 0 } // known under the load alone
 	for _, tc := range []struct {
 		c    *Cell
 		want time.Duration
-	}{{of(known, same), 95 * us}, {of(same, same), 0}, {of(known, same, same), 0}} {
+	}{{of(known, same), 95 * us}, {of(same, same), 0}, {of(under), 90 * us}, {of(known, same, same), 0}} {
 		if got := tc.c.Bound.LoadRTT; got != tc.want {
 			t.Errorf("round trip under the load %v, want %v", got, tc.want)
 		}
