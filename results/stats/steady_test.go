@@ -25,7 +25,7 @@ func TestSteady(t *testing.T) {
 	for i := range twice {
 		twice[i].Length *= 2
 	}
-	twice = append(twice, results.Interval{Length: time.Second}) // half an interval is cut short, too
+	twice = append(twice, results.Interval{Length: time.Second, Acquired: 1000}) // half an interval is cut short, too
 	for _, c := range []struct {
 		name          string
 		series        []results.Interval

@@ -174,7 +174,7 @@ func TestBestCut(t *testing.T) {
 	}
 }
 
-// TestBestWindow has cuts that no window sees as well as one of nine values, the last of those of 36, which is 3 times 0
+// TestBestWindow has cuts that no window sees as well as one of nine values, the fifth of those of 36, which is 3 times 0
 // and 6 times 6: 3×6/(3+6) × 6² = 72. And of two cuts that are as good as each other it takes the first.
 func TestBestWindow(t *testing.T) {
 	for _, c := range []struct {
@@ -183,7 +183,7 @@ func TestBestWindow(t *testing.T) {
 		at       int
 		distance float64
 	}{
-		{"the last of 36", slices.Concat(slices.Repeat([]float64{3}, 27), make([]float64, 3), slices.Repeat([]float64{6}, 6)), 30, 72},
+		{"the fifth of 36", slices.Concat(slices.Repeat([]float64{3}, 18), make([]float64, 3), slices.Repeat([]float64{6}, 6), slices.Repeat([]float64{3}, 9)), 21, 72},
 		{"up and down alike", []float64{5, 5, 5, 9, 9, 9, 5, 5, 5}, 3, 8}, // 3×6/(3+6) × (5−7)²
 	} {
 		if at, d := bestCut(c.values); at != c.at || !near(d, c.distance, 1e-9) {
@@ -210,7 +210,7 @@ func TestStepP(t *testing.T) {
 
 // TestStepOfJustAlpha: a step whose p is alpha, no less, is one. It tries generators until a permutation test has it.
 func TestStepOfJustAlpha(t *testing.T) {
-	values := []float64{4, 2, 5, 1, 3, 6, 9, 5, 7, 4, 8, 6}
+	values := []float64{4, 2, 5, 1, 3, 6, 2, 7, 9, 5, 7, 4, 8, 6, 3, 5} // 16, so that a share of alpha by length is not rounded
 	for seed := range uint64(1000) {
 		rng, work := rand.New(rand.NewPCG(seed, uint64(len(values)))), stepWork
 		logs := each(values, math.Log)
@@ -244,13 +244,16 @@ func TestStepsAreBounded(t *testing.T) {
 	if _, p := permute(lognormal(rand.New(rand.NewPCG(1, 2)), 30, 100, 0.1), fivePercent, rand.New(rand.NewPCG(1, 2)), &work); p < 1 || stepWork-work > 30*200 {
 		t.Errorf("p %v after %d values", p, stepWork-work)
 	}
-	// Half of the work is for the whole; what is left is enough for one of its parts, and the longest is the first.
+	// 400 permutations of 80 values, and as many values for each of its parts, which has more permutations: there is work for
+	// two or three of them, and the longest is the first.
 	short, long := stairs(rand.New(rand.NewPCG(3, 4)), 0.01, 10, 100, 120), stairs(rand.New(rand.NewPCG(5, 6)), 0.01, 30, 200, 220)
+	nested := slices.Concat(stairs(rand.New(rand.NewPCG(3, 4)), 0.01, 15, 100, 120, 150, 150), stairs(rand.New(rand.NewPCG(5, 6)), 0.01, 10, 300, 360))
 	for _, c := range []struct {
 		values []float64
+		parts  int
 		want   []int
-	}{{slices.Concat(short, long), []int{20, 50}}, {slices.Concat(long, short), []int{30, 60}}} {
-		if got := search(c.values, 1, fivePercent, 80*400+60*600); !slices.Equal(at(got), c.want) {
+	}{{slices.Concat(short, long), 2, []int{20, 50}}, {slices.Concat(long, short), 2, []int{30, 60}}, {nested, 3, []int{15, 30, 60}}} {
+		if got := search(c.values, 1, fivePercent, c.parts*80*400+8000); !slices.Equal(at(got), c.want) {
 			t.Errorf("%+v, want steps at %v", got, c.want)
 		}
 	}
