@@ -63,6 +63,7 @@ func TestNoether(t *testing.T) {
 		{"alpha", calm, calm, 0.05, 0, 0.8, 0},
 		{"alpha of one", calm, calm, 0.05, 1, 0.8, 0},
 		{"power", calm, calm, 0.05, 0.05, 1, 0},
+		{"no power", calm, calm, 0.05, 0.05, 0, 0},
 		{"NaN", calm, calm, math.NaN(), 0.05, 0.8, 0},
 	} {
 		if got := TrialsNeeded(c.base, c.head, c.effect, c.alpha, c.power); got != c.want {
