@@ -268,7 +268,7 @@ func (o *Oracle) violation(key int, old uint64, me int, asked, now time.Duration
 	if o.cells[key].watch(old) {
 		o.intruded++
 	}
-	if len(o.overstays) > 0 && o.overstayedBy(key, k, now) {
+	if o.overstayedBy(key, k, now) {
 		o.overstayed++
 	}
 	if len(o.events) < maxEvents {

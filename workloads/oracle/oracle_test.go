@@ -171,16 +171,35 @@ func TestManyHolders(t *testing.T) {
 		grants[i] = o.Enter(0, i, 0, 0, time.Duration(i))
 	}
 	for i, g := range grants {
-		o.Exit(0, i, g, clients+time.Duration(i))
+		o.Exit(0, i, g, clients+2*time.Duration(i))
 	}
-	// Each overlaps the one before it until that leaves, clients-1 later than the intruder came.
+	// Client i overlaps the one before it from i until that leaves at clients+2*(i-1).
 	got := o.Report()
-	if got.Violations != clients-1 || got.Longest != clients-1 || got.Overlap != 2*clients-3 || len(o.shared) != 0 {
+	if got.Violations != clients-1 || got.Longest != 2*clients-3 || got.Overlap != 3*clients-5 || len(o.shared) != 0 {
 		t.Errorf("%d violations, longest %v, overlap %v, %d contests left; want %d, %v, %v, none",
-			got.Violations, got.Longest, got.Overlap, len(o.shared), clients-1, time.Duration(clients-1), time.Duration(2*clients-3))
+			got.Violations, got.Longest, got.Overlap, len(o.shared), clients-1, time.Duration(2*clients-3), time.Duration(3*clients-5))
 	}
-	if len(got.Events) != maxEvents || got.Events[maxEvents-1].Overlap != clients-1 {
-		t.Errorf("%d events, the last %+v", len(got.Events), got.Events[len(got.Events)-1])
+	if len(got.Events) != maxEvents {
+		t.Fatalf("%d events are kept, want %d", len(got.Events), maxEvents)
+	}
+	for i, e := range got.Events {
+		if want := time.Duration(clients + i - 1); e.Intruder != i+1 || e.Overlap != want {
+			t.Errorf("event %d: %+v, want an overlap of %v by client %d", i, e, want, i+1)
+		}
+	}
+}
+
+// TestExitMeetsTheOthers has the other holder leave while this one waits for its turn: it leaves like one that is alone.
+func TestExitMeetsTheOthers(t *testing.T) {
+	o := New(1)
+	first := o.Enter(0, 1, 0, 0, 1*ms)
+	second := o.Enter(0, 2, 0, 0, 2*ms)
+	o.Exit(0, 1, first, 3*ms)
+	if !o.exitShared(0, 2, second, 4*ms) { // Exit comes to this if the key was shared when it began
+		t.Error("disturbed by nobody")
+	}
+	if n := count(o.cells[0].word.Load()); n != 0 || len(o.shared) != 0 {
+		t.Errorf("%d holders and %d contests are left", n, len(o.shared))
 	}
 }
 
@@ -194,6 +213,29 @@ func TestFence(t *testing.T) {
 	o.Exit(1, 0, g, 0)
 	if got := o.Report().FenceRegress; got != 2 {
 		t.Errorf("%d fence regressions, want 2 (6 after 6, 4 after 6)", got)
+	}
+}
+
+// TestFenceOfAnIntruder: the fence of a wrong grant counts like any other.
+func TestFenceOfAnIntruder(t *testing.T) {
+	for i, tc := range []struct {
+		first, second, third uint64
+		want                 int64
+	}{
+		{5, 6, 6, 1}, // the second's is the highest
+		{5, 5, 6, 1},
+		{5, 4, 6, 1},
+		{5, 0, 6, 0}, // it has none
+	} {
+		o := New(1)
+		a := o.Enter(0, 1, tc.first, 0, 0)
+		b := o.Enter(0, 2, tc.second, 0, 0)
+		o.Exit(0, 1, a, 0)
+		o.Exit(0, 2, b, 0)
+		o.Enter(0, 3, tc.third, 0, 0)
+		if got := o.Report().FenceRegress; got != tc.want {
+			t.Errorf("case %d: %d fence regressions, want %d", i, got, tc.want)
+		}
 	}
 }
 

@@ -133,10 +133,7 @@ func (o *Oracle) evidenceOf(key int) *evidence {
 }
 
 func keepLast[T any](all []T) []T {
-	if len(all) > maxEvidence {
-		return slices.Delete(all, 0, len(all)-maxEvidence)
-	}
-	return all
+	return slices.Delete(all, 0, max(0, len(all)-maxEvidence))
 }
 
 // Attributed returns how many locks were lost while another client's release, which is not known to be wrong otherwise,

@@ -58,6 +58,7 @@ func TestAttributed(t *testing.T) {
 		{"asked when it was over", loss{client: 2, asked: 40 * ms, gone: 50 * ms}, 0},
 		{"gone before it was sent", loss{client: 2, asked: 20 * ms, gone: 30 * ms}, 0},
 		{"asked before the grant: perhaps lost to it", loss{client: 2, asked: 5 * ms, gone: 50 * ms}, 0},
+		{"asked at the time of the grant, so that the order is unknown", loss{client: 2, asked: 10 * ms, gone: 50 * ms}, 0},
 	} {
 		for _, lossFirst := range []bool{false, true} {
 			o := New(2)
