@@ -174,6 +174,9 @@ func TestSameLock(t *testing.T) {
 		func(p *spec.Plan) { // most give up in line
 			p.Wait, p.Handover, p.Clients, p.Keys, p.Hold, p.Timeout = "queue", "swap", 5, 1, 9*ms+ms/3, 13*ms
 		},
+		func(p *spec.Plan) { // one holds all the time, and the other is refused all the time
+			p.Clients, p.Keys, p.Wait, p.Hold, p.TTL, p.Think = 2, 1, "none", 2*time.Second, 10*time.Second, 5*ms
+		},
 	} {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			var both [2]*results.Record
@@ -207,6 +210,12 @@ func TestSameLock(t *testing.T) {
 				if x, y := a.Latency[m], b.Latency[m]; x.Count != y.Count || (x.Mean-y.Mean).Abs() > x.Mean/100 || x.Max != y.Max {
 					t.Errorf("%s: with goroutines %d times, mean %v, at most %v; in batches %d, %v, %v", m, x.Count, x.Mean, x.Max, y.Count, y.Mean, y.Max)
 				}
+			}
+			if x, y := a.Fairness.LongestWait, b.Fairness.LongestWait; x != y {
+				t.Errorf("longest wait with goroutines %v, in batches %v", x, y)
+			}
+			if x, y := a.Cost.Wakeups, b.Cost.Wakeups; x != y {
+				t.Errorf("wake-ups of a lock with goroutines %v, in batches %v", x, y)
 			}
 			if x, y := a.Bound.Little, b.Bound.Little; x < 0.999 || x > 1.001 || y < 0.999 || y > 1.001 {
 				t.Errorf("recorded times account for %v and %v of the clients' time", x, y)

@@ -3,6 +3,7 @@ package workloads
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
@@ -88,5 +89,62 @@ func TestForeign(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// counter is a service that counts its own requests, and does not know their bytes.
+type counter struct{ drivers.Service }
+
+func (counter) Traffic() drivers.Traffic { return drivers.Traffic{} }
+
+// TestForeignDoubt finds the most that may be the service's own, worked out by hand: 100 locks in 10 s, of one client and a probe.
+// One more is somebody else's.
+func TestForeignDoubt(t *testing.T) {
+	in := func(u *drivers.Usage) *int64 { return &u.BytesIn }
+	out := func(u *drivers.Usage) *int64 { return &u.BytesOut }
+	commands := func(u *drivers.Usage) *int64 { return &u.Commands }
+	for _, tc := range []struct {
+		name     string
+		of       func(*drivers.Usage) *int64
+		ours     int64
+		counts   bool // commands are counted, and bytes are not
+		topology drivers.Topology
+		replicas int
+		most     int64
+	}{
+		{"requests of 400 bytes", in, 40_000, false, "", 0, 200 + 2*400},
+		{"short requests", in, 10_000, false, "", 0, 50 + 2*256},
+		{"long requests", in, 500_000, false, "", 0, 2500 + 2*1024},
+		{"a replica", in, 40_000, false, "", 1, 1000 + 64*11},
+		{"five replicas", in, 40_000, false, "", 5, 1000 + 5*64*11},
+		{"five replicas that each of two tries waits for", in, 40_000, false, drivers.TopologyReplicated, 5, 1000 + 5*64*11 + 5*64*100*2},
+		{"five replicas and sentinels", in, 40_000, false, drivers.TopologySentinel, 5, 1000 + 5*64*11 + 1000*11},
+		{"answers", out, 40_000, false, "", 0, 200 + 2*400},
+		{"commands", commands, 300, false, "", 0, 1 + 2*8},
+		{"commands beside a look, 5 probes and 50 watches", commands, 300, true, "", 0, 1 + 2*8 + 3 + 5*2 + 50*2},
+	} {
+		e := &engine{probe: &probe{idled: 10, cost: drivers.Usage{Commands: 20}}, inspectionCost: drivers.Usage{Commands: 3}}
+		e.run = &Run{Service: sending{}}
+		if tc.counts {
+			e.run.Service = counter{}
+		}
+		r := &results.Record{Cost: results.Cost{Tries: 2, Wakeups: 0.5}}
+		r.Plan.Clients, r.Plan.Topology = 1, string(tc.topology)
+		for _, more := range []int64{tc.most, tc.most + 1} {
+			before, after := reading{at: time.Second, granted: 7, probes: 2}, reading{at: 11 * time.Second, granted: 107, probes: 7}
+			after.server.Replicas = tc.replicas
+			for _, u := range []*drivers.Usage{&before.usage, &before.own[0], &after.usage, &after.own[1]} {
+				*tc.of(u) = 1000
+			}
+			*tc.of(&after.usage) += tc.ours + more
+			*tc.of(&after.own[1]) += tc.ours
+			e.before, e.after = before, after
+			switch s := e.foreign(r); {
+			case more == tc.most && s != nil:
+				t.Errorf("%s: %d are said to be somebody else's, %+v", tc.name, more, *s)
+			case more > tc.most && (s == nil || s.amount != more || s.share != float64(more)/float64(tc.ours+more)):
+				t.Errorf("%s: of %d nothing is somebody else's, or not all: %+v", tc.name, more, s)
+			}
+		}
 	}
 }

@@ -39,6 +39,9 @@ func TestKnownHandoff(t *testing.T) {
 		if r.Bound.Little < 0.999 || r.Bound.Little > 1.001 {
 			t.Errorf("Little's sum is %v", r.Bound.Little)
 		}
+		// It finds the key taken 4, 7 and 10 ms after its release, and free 3 ms later.
+		near(t, "tries", r.Cost.Tries, 4, 0.01)
+		near(t, "wake-ups", r.Cost.Wakeups, 3, 0.01)
 	})
 }
 
