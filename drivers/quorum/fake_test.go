@@ -35,6 +35,9 @@ type fake struct {
 	far    map[int]time.Duration    // the same, before any request of that session
 	hangs  bool                     // requests have no effect and end with their context
 	mute   bool                     // requests have effect and end with their context
+	server drivers.Server           // what it says of itself
+	usage  drivers.Usage            // what it has used, and was sent
+	most   int                      // sessions that it can have; 0 if there is no limit
 
 	calls []string
 	held  map[string]bool // owners granted and not released
@@ -86,6 +89,26 @@ func (s *fakeService) Unwrap() drivers.Service { return s.Service }
 func (s *fakeService) Session(ctx context.Context, id int) (drivers.Session, error) {
 	inner, err := s.Service.Session(ctx, id)
 	return &fakeSession{inner, s.node, id}, err
+}
+
+func (s *fakeService) Traits() drivers.Traits {
+	t := s.Service.Traits()
+	t.MaxSessions = s.node.most
+	return t
+}
+
+// Inspect implements drivers.Inspector.
+func (s *fakeService) Inspect(context.Context) (drivers.Server, drivers.Usage, error) {
+	s.node.mu.Lock()
+	defer s.node.mu.Unlock()
+	return s.node.server, s.node.usage, s.node.down
+}
+
+// Sent implements drivers.Sender.
+func (s *fakeService) Sent() drivers.Usage {
+	s.node.mu.Lock()
+	defer s.node.mu.Unlock()
+	return s.node.usage
 }
 
 // Listen implements drivers.Subscriber.

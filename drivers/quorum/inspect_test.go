@@ -1,0 +1,76 @@
+package quorum_test
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// TestInspect describes five nodes as one: what each of them limits is that of the tightest, what they have used is the sum, and
+// what they do not have in common is mixed.
+func TestInspect(t *testing.T) {
+	used := func(n int64) drivers.Usage {
+		return drivers.Usage{CPU: 1, Commands: n, BytesIn: 2 * n, BytesOut: 3 * n}
+	}
+	unknown := drivers.Usage{CPU: -1, Commands: -1, BytesIn: -1, BytesOut: -1}
+	connected, most := []int{3, 9, 4, 1, 5}, []int{100, 50, 70, 20, 60}
+	for _, tc := range []struct {
+		name   string
+		never  string // nodes that are down from the beginning
+		down   string // nodes that are down later
+		all    drivers.Server
+		usage  drivers.Usage
+		sent   int64
+		failed bool
+	}{
+		{name: "all answer", sent: 11111, usage: drivers.Usage{CPU: 5, Commands: 11111, BytesIn: 22222, BytesOut: 33333},
+			all: drivers.Server{Mode: "redlock, 5 of 5 nodes", RunID: "a+b+c+d+e", Connected: 9, MaxClients: 20, Version: "mixed"}},
+		{name: "two are down", down: "ad", sent: 11111, usage: unknown,
+			all: drivers.Server{Mode: "redlock, 3 of 5 nodes", RunID: "a+b+c+d+e", Connected: 9, MaxClients: 50, Version: "8"}},
+		{name: "two were never there", never: "ad", sent: 10110, usage: drivers.Usage{CPU: 3, Commands: 10110, BytesIn: 20220, BytesOut: 30330},
+			all: drivers.Server{Mode: "redlock, 3 of 5 nodes", RunID: "+b+c++e", Connected: 9, MaxClients: 50, Version: "8"}},
+		{name: "three are down", down: "abc", sent: 11111, failed: true},
+	} {
+		in(t, func(t *testing.T) {
+			f := newFakes(5)
+			for i, name := range names(5) {
+				n := f.nodes[name]
+				n.server = drivers.Server{Name: "fake", Version: "8", RunID: name, Persistence: "none", Connected: connected[i], MaxClients: most[i]}
+				n.usage = used([]int64{1, 10, 100, 1000, 10000}[i])
+			}
+			f.nodes["d"].server.Version = "7"
+			f.each(tc.never, func(n *fake) { n.down = refused })
+			c := start(t, f, drivers.Config{})
+			f.each(tc.down, func(n *fake) { n.down = refused })
+			got, usage, err := c.Service.(drivers.Inspector).Inspect(t.Context())
+			if !tc.failed {
+				tc.all.Name, tc.all.Persistence = "fake", "none"
+			}
+			if !reflect.DeepEqual(got, tc.all) || usage != tc.usage || (err != nil) != tc.failed {
+				t.Errorf("%s: Inspect = %+v, %+v, %v; want %+v, %+v", tc.name, got, usage, err, tc.all, tc.usage)
+			}
+			if sent := c.Service.(drivers.Sender).Sent(); sent.Commands != tc.sent {
+				t.Errorf("%s: %+v were sent, want %d commands", tc.name, sent, tc.sent)
+			}
+		})
+	}
+}
+
+// TestFewestSessions: as many sessions are possible as at the node that can have the fewest.
+func TestFewestSessions(t *testing.T) {
+	for _, tc := range []struct {
+		most [3]int
+		want int
+	}{{[3]int{500, 200, 300}, 200}, {[3]int{0, 300, 0}, 300}, {[3]int{}, 0}} {
+		in(t, func(t *testing.T) {
+			f := newFakes(3)
+			for i, name := range names(3) {
+				f.nodes[name].most = tc.most[i]
+			}
+			if got := start(t, f, drivers.Config{}).Traits().MaxSessions; got != tc.want {
+				t.Errorf("of %v it is %d sessions, want %d", tc.most, got, tc.want)
+			}
+		})
+	}
+}
