@@ -137,10 +137,17 @@ func TestShortHolds(t *testing.T) {
 	bubble(t, 0, func(b *bench) {
 		h, f := b.hold(nil)
 		l := h.lease
+		places := map[time.Duration]bool{}
 		for range 3600 {
 			time.Sleep(sec)
 			b.stop(h, false, false)
 			b.Start(h, l, b.clock.Now())
+			b.mu.Lock()
+			places[h.wake] = true
+			b.mu.Unlock()
+		}
+		if n := len(places); n > 3600/9 { // a start at the time of a look comes before or after it
+			t.Errorf("%d places in the queue in an hour, want one every 9 or 10 s", n)
 		}
 		time.Sleep(15 * sec)
 		b.stop(h, false, false)
@@ -399,6 +406,19 @@ func TestValidUntilIsNear(t *testing.T) {
 	})
 }
 
+// TestAnswerAtTheEnd: a renewal that is answered when its lease ends is too late, also for a Stop that waits for it.
+func TestAnswerAtTheEnd(t *testing.T) {
+	bubble(t, 1, func(b *bench) {
+		h, _ := b.hold(func(_ int, l *drivers.Lease) (bool, error) {
+			time.Sleep(2 * sec)
+			l.ValidUntil = time.Now()
+			return true, nil
+		})
+		time.Sleep(11 * sec)
+		b.stop(h, true, true)
+	})
+}
+
 func TestSlowReplyDelaysNobody(t *testing.T) {
 	bubble(t, 2, func(b *bench) {
 		first, _ := b.hold(slow(8*sec, true, nil))
@@ -422,7 +442,7 @@ func TestOneWakeUpServesMany(t *testing.T) {
 	bubble(t, 4, func(b *bench) {
 		var all []*fake
 		var holds []*Hold
-		for range 101 { // the last one at exactly a hundredth
+		for range 102 { // the last but one at exactly a hundredth, and the last one after it
 			h, f := b.hold(nil)
 			all, holds = append(all, f), append(holds, h)
 			time.Sleep(time.Millisecond)
@@ -430,7 +450,8 @@ func TestOneWakeUpServesMany(t *testing.T) {
 		time.Sleep(14 * sec)
 		for i, h := range holds {
 			b.stop(h, false, false)
-			b.sentAt(all[i], 10*sec-time.Duration(i)*time.Millisecond) // on its own clock; all at the first one's time
+			early := time.Duration(i%101) * time.Millisecond
+			b.sentAt(all[i], 10*sec-early) // on its own clock; all but the last at the first one's time
 		}
 	})
 }
