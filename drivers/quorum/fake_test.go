@@ -37,6 +37,7 @@ type fake struct {
 	mute   bool                     // requests have effect and end with their context
 	server drivers.Server           // what it says of itself
 	usage  drivers.Usage            // what it has used, and was sent
+	stays  bool                     // leases do not end
 	most   int                      // sessions that it can have; 0 if there is no limit
 
 	calls []string
@@ -206,6 +207,9 @@ func (s *fakeSession) Remaining(ctx context.Context, l *drivers.Lease) (left tim
 	_, err = s.request(ctx, "remaining", l, func() (bool, error) {
 		var err error
 		left, err = s.Session.(drivers.Remainer).Remaining(ctx, l)
+		if s.node.stays {
+			left = -1
+		}
 		return false, err
 	})
 	return left, err

@@ -421,6 +421,39 @@ func TestRenewAndRemaining(t *testing.T) {
 	})
 }
 
+// TestRemainingOfSome asks for the rest of a lease when not all nodes know it.
+func TestRemainingOfSome(t *testing.T) {
+	const late = 20 * time.Millisecond
+	in(t, func(t *testing.T) {
+		f := newFakes(5)
+		c := start(t, f, drivers.Config{})
+		s := c.client()
+		remaining := func(what string, want, takes time.Duration) {
+			t.Helper()
+			var rest time.Duration
+			var err error
+			d := took(func() { rest, err = s.(drivers.Remainer).Remaining(t.Context(), &drivers.Lease{Key: "k"}) })
+			if err != nil || rest != want || d != takes {
+				t.Errorf("%s: Remaining = %v, %v after %v; want %v after %v", what, rest, err, d, want, takes)
+			}
+		}
+		remaining("free", 0, 0)
+		f.each("a", func(n *fake) { n.hangs = true })
+		remaining("free at four nodes, and one hangs", 0, 0)
+		time.Sleep(2 * nodeTimeout)
+		f.each("ab", func(n *fake) { n.hangs, n.down = false, refused })
+		f.each("e", func(n *fake) { n.delay["try"] = late })
+		held, err := c.number(1).Try(t.Context(), &drivers.Lease{Key: "k", TTL: ttl})
+		must(t, "Try at c, d and e", held, err, true)
+		remaining("two do not answer, and the last of the others has granted it late", ttl, 0)
+		f.each("a", func(n *fake) { n.down, n.hangs = nil, true })
+		remaining("one is down and one hangs", ttl, nodeTimeout) // as of the answers
+		f.each("cde", func(n *fake) { n.stays = true })
+		f.each("a", func(n *fake) { n.hangs, n.down = false, refused })
+		remaining("it does not end at a majority", -1, 0)
+	})
+}
+
 // TestOpen opens with nodes that are down, which join when they answer, and are not asked too often before.
 func TestOpen(t *testing.T) {
 	in(t, func(t *testing.T) {
