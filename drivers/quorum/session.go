@@ -28,7 +28,7 @@ type session struct {
 	closed   bool
 	crashed  bool            // what has not been sent will not be sent
 	free     *ballot         // for reuse
-	left     []time.Duration // the answer of each node to the last request for the remaining time
+	left     []time.Duration // of the last request for the remaining time: when the lease ends at each node, after the start of the request
 	suspects set             // nodes whose last request has failed
 	pausing  bool            // the session waits for progress
 	progress chan struct{}
@@ -152,6 +152,7 @@ func (c *session) Renew(ctx context.Context, l *drivers.Lease) (bool, error) {
 
 // Remaining implements drivers.Remainer: the time until the key is free at a majority, if it is not released.
 func (c *session) Remaining(ctx context.Context, l *drivers.Lease) (time.Duration, error) {
+	start := time.Now()
 	if outcome, err := c.ask(ctx, request{kind: remaining, key: l.Key}, c.s.nodeTimeout); outcome == failed {
 		return 0, fail("remaining", err)
 	}
@@ -159,7 +160,7 @@ func (c *session) Remaining(ctx context.Context, l *drivers.Lease) (time.Duratio
 	defer c.mu.Unlock()
 	slices.Sort(c.left)
 	if rest := c.left[c.s.majority-1]; rest < never {
-		return rest, nil
+		return max(0, rest-time.Since(start)), nil
 	}
 	return -1, nil
 }
@@ -310,9 +311,11 @@ func (c *session) counts(b *ballot, index int, a answer) {
 		b.yes.add(index)
 	}
 	if b.kind == remaining && b.outcome == open {
-		c.left[index] = a.left
 		if a.left == 0 {
 			b.free.add(index)
+		}
+		if c.left[index] = a.left; a.left < never {
+			c.left[index] += time.Since(b.start)
 		}
 	}
 }

@@ -447,7 +447,7 @@ func TestRemainingOfSome(t *testing.T) {
 		must(t, "Try at c, d and e", held, err, true)
 		remaining("two do not answer, and the last of the others has granted it late", ttl, 0)
 		f.each("a", func(n *fake) { n.down, n.hangs = nil, true })
-		remaining("one is down and one hangs", ttl, nodeTimeout) // as of the answers
+		remaining("one is down and one hangs", ttl-nodeTimeout, nodeTimeout)
 		f.each("cde", func(n *fake) { n.stays = true })
 		f.each("a", func(n *fake) { n.hangs, n.down = false, refused })
 		remaining("it does not end at a majority", -1, 0)
