@@ -51,7 +51,7 @@ func (t *Timer) Sleep(d time.Duration, stop, wake <-chan struct{}) bool {
 	if d <= 0 {
 		return true
 	}
-	if t.make(); !t.exact || d > horizon {
+	if t.prepare(); !t.exact || d > horizon {
 		return t.Doze(d, stop, wake)
 	}
 	begun := now()
@@ -72,12 +72,12 @@ func (t *Timer) Sleep(d time.Duration, stop, wake <-chan struct{}) bool {
 
 // Doze is Sleep with a timer of the runtime alone: it may be late, and takes no processor meanwhile.
 func (t *Timer) Doze(d time.Duration, stop, wake <-chan struct{}) bool {
-	t.make()
+	t.prepare()
 	t.timer.Reset(d)
 	return t.await(stop, wake)
 }
 
-func (t *Timer) make() {
+func (t *Timer) prepare() {
 	if t.timer == nil {
 		t.timer = time.NewTimer(time.Hour)
 		t.exact = Rings()
