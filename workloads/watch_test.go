@@ -120,11 +120,7 @@ func TestSampledHolds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long runs: make test-all")
 	}
-	ways := []string{"none", "pubsub", "poll", "backoff"}
-	if testing.Short() {
-		ways = ways[:2]
-	}
-	for _, way := range ways {
+	for _, way := range []string{"none", "pubsub", "poll", "backoff"} {
 		t.Run(way, func(t *testing.T) {
 			p := contended("memory", "mutex")
 			p.Wait, p.BackoffMax = way, 4*ms
@@ -152,6 +148,20 @@ func TestSampledHolds(t *testing.T) {
 				}
 				near(t, "Little's sum", r.Bound.Little, 1, 0.001)
 			})
+		})
+	}
+}
+
+// TestSampledTimeIsInTheBooks has so short a run that a sampled hold is a twentieth of the clients' time.
+func TestSampledTimeIsInTheBooks(t *testing.T) {
+	for _, pipelining := range []string{"", "batch"} {
+		p := plan("memory", "mutex")
+		p.Clients, p.Keys, p.Wait, p.Think, p.Warmup, p.Duration, p.Pipelining = 2, 1, "none", 3*ms, 0, 10*ms, pipelining
+		bubble(t, p, nil, func(t *testing.T, r *results.Record) {
+			if w := r.Safety.Power; w.SampledTime < ms {
+				t.Errorf("%q: power %+v", pipelining, *w)
+			}
+			near(t, "Little's sum", r.Bound.Little, 1, 0.001)
 		})
 	}
 }
