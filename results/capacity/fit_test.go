@@ -198,8 +198,8 @@ func TestSustainable(t *testing.T) {
 	}
 }
 
-// TestLateOfBursts has bursts a second apart, with a hundred or so at a key: of a normal number with the mean of the position, the
-// deviation/√(2π) are behind it.
+// TestLateOfBursts has bursts a second apart. How many of a burst come to a key is roughly normal; where its mean is just as many as
+// are served in time, the mean number of late ones is its deviation/√(2π).
 func TestLateOfBursts(t *testing.T) {
 	root := math.Sqrt(2 * math.Pi)
 	for _, c := range []struct {
@@ -207,9 +207,9 @@ func TestLateOfBursts(t *testing.T) {
 		rate, service, wait, late float64
 		c2                        float64
 	}{
-		{[]float64{0.5, 0.5}, 1000, 0.001, 0.1, 0.8, 0},   // 500 at each, of whom 100 are in time
+		{[]float64{0.5, 0.5}, 1000, 0.001, 0.1, 0.8, 0},   // 500 at each key, and 100 of them are in time
 		{[]float64{0.5, 0.5}, 1000, 0.001, 0.1, 0.8, 1},   // however that scatters
-		{[]float64{0.75, 0.25}, 400, 0.001, 0.2, 0.25, 0}, // 300 at one, of whom 200 are in time, and all 100 at the other
+		{[]float64{0.75, 0.25}, 400, 0.001, 0.2, 0.25, 0}, // 300 at one key, and 200 of them are in time; and all 100 at the other
 		{[]float64{1}, 100, 0.005, 0.5, 10 / root / 100, 0},
 		{[]float64{1}, 100, 0.005, 0.5, math.Sqrt(200) / root / 100, 1},
 		{[]float64{1}, 1, 0.5, 0.5, (1 - 2/math.E) / root, 0}, // one, unless there are two and more

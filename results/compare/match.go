@@ -227,9 +227,12 @@ func byPlan(base, head side, but map[string]bool, force bool) ([]cellPair, error
 			to.add(kindOf(r)+" "+plan.whole, plan.settings, r)
 		}
 	}
-	pairs, err := alike(exact(&bs, &hs), but, force)
-	if err != nil {
-		return nil, err
+	pairs := exact(&bs, &hs)
+	if len(but) > 0 || force {
+		var err error
+		if pairs, err = alike(pairs, but, force); err != nil {
+			return nil, err
+		}
 	}
 	if !slices.ContainsFunc(pairs, func(c cellPair) bool { return c.base != nil && c.head != nil }) {
 		return nil, noMatch(base, head, bs.list(), hs.list())

@@ -78,7 +78,11 @@ func theilSen(xs, ys []float64) float64 {
 	}
 	pairs := len(xs) * (len(xs) - 1) / 2
 	steepest := slices.Max(ys) - slices.Min(ys)
-	return (smallest((pairs+1)/2, -steepest, steepest, upTo) + smallest(pairs/2+1, -steepest, steepest, upTo)) / 2
+	low := smallest((pairs+1)/2, -steepest, steepest, upTo)
+	if pairs%2 == 1 { // which is the median itself
+		return low
+	}
+	return (low + smallest(pairs/2+1, -steepest, steepest, upTo)) / 2
 }
 
 // mannKendall returns the two-sided p of S, the number of pairs that rise less the number that fall.
