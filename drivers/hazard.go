@@ -37,41 +37,42 @@ const (
 	HazardWaitForever        Hazard = "wait-forever"
 )
 
-// hazards has what happens and, after the colon, how a design loses to it.
+// hazards has what happens and, after the colon, how a design loses to it; and the same as what goes before the loss, in a few words.
 var hazards = []struct {
 	hazard Hazard
 	about  string
+	after  string
 }{
-	{HazardHolderDies, "a holder dies without a release: its lock stays for ever"},
-	{HazardCrashBeforeExpire, "a client dies between the commands of its acquisition: its lock stays for ever"},
-	{HazardOverrun, "a holder keeps the lock beyond its lease, which is not renewed: the next client is let in"},
-	{HazardWrongReleaseChain, "a holder overruns once: its release removes the next holder's lock, and so on"},
-	{HazardGetDelGap, "the lease ends between a release's own check and its delete: it removes the next holder's lock"},
-	{HazardStealByDel, "two waiters find the same expired lock: one deletes what the other has just taken"},
-	{HazardClientClock, "the clock of a client is ahead: it takes a lock that is held"},
-	{HazardReentryNoExtend, "a holder enters again late in its lease: the inner hold outlives it"},
-	{HazardUnlockAfterRefusal, "a client that was refused releases all the same: it removes the holder's lock"},
-	{HazardHolderPauses, "a holder, or what renews its lock, stops for longer than the lease or session: the next client is let in"},
-	{HazardOrphanWatchdog, "a release fails, and its client keeps the lease or the session alive all the same: the lock stays for ever"},
-	{HazardFailover, "a replica that has not heard of a grant becomes the primary: it grants the lock again"},
-	{HazardWaitOne, "a replica that has not heard of a grant becomes the primary, though another has acknowledged it: it grants the lock again"},
-	{HazardRestartEmpty, "the server restarts without what it had in memory: it grants the lock again"},
-	{HazardEviction, "the server is out of memory and evicts the key: it grants the lock again"},
-	{HazardServerClock, "the clock of the server jumps ahead: the lease ends too early"},
-	{HazardQuorumRestart, "one node of a bare majority restarts empty: another majority grants the lock again"},
-	{HazardQuorumPause, "a client pauses between its count of the votes and its work: its majority has expired"},
-	{HazardQuorumNodesGone, "a minority of the nodes is dead or hangs: nobody gets the lock"},
-	{HazardAcquireReplyLost, "the client never hears that it has been granted the lock, and goes away: its lock stays for ever"},
-	{HazardLateGrant, "the grant arrives when its lease is over: the client enters beside the next holder"},
-	{HazardClientRetries, "the client library sends a request again whose reply was lost: it removes the next holder's lock, or the lock counts twice"},
-	{HazardMissedWakeup, "a waiter does not hear of a release, which comes before it listens or when its connection is gone: it sleeps on a free lock"},
-	{HazardSessionLost, "the service ends the session of a holder that it does not hear from: the next client is let in"},
-	{HazardConnectionCut, "the connection of a holder breaks: the next client is let in"},
-	{HazardFenceFailover, "a replica that has not heard of the last grants becomes the primary: it issues their fencing tokens again"},
-	{HazardHalfOpen, "a holder vanishes, and what is between keeps its connection open: its lock stays for ever"},
-	{HazardRenewalReacquires, "a renewal is late, in time or lost: its holder is told that it keeps the lock, which another client has had, or gets"},
-	{HazardPooler, "a pooler lends the connection to others between transactions: the lock is theirs"},
-	{HazardWaitForever, "the new primary has fewer replicas than have to acknowledge: it refuses for ever"},
+	{HazardHolderDies, "a holder dies without a release: its lock stays for ever", "the death of its holder"},
+	{HazardCrashBeforeExpire, "a client dies between the commands of its acquisition: its lock stays for ever", "a crash amid its acquisition"},
+	{HazardOverrun, "a holder keeps the lock beyond its lease, which is not renewed: the next client is let in", "an overrun"},
+	{HazardWrongReleaseChain, "a holder overruns once: its release removes the next holder's lock, and so on", "a release that comes after an overrun"},
+	{HazardGetDelGap, "the lease ends between a release's own check and its delete: it removes the next holder's lock", "a lease that ends amid a release"},
+	{HazardStealByDel, "two waiters find the same expired lock: one deletes what the other has just taken", "two waiters at an expired lock"},
+	{HazardClientClock, "the clock of a client is ahead: it takes a lock that is held", "a clock that is ahead"},
+	{HazardReentryNoExtend, "a holder enters again late in its lease: the inner hold outlives it", "a late re-entry"},
+	{HazardUnlockAfterRefusal, "a client that was refused releases all the same: it removes the holder's lock", "an unlock by a client that was refused"},
+	{HazardHolderPauses, "a holder, or what renews its lock, stops for longer than the lease or session: the next client is let in", "a pause"},
+	{HazardOrphanWatchdog, "a release fails, and its client keeps the lease or the session alive all the same: the lock stays for ever", "a lost release"},
+	{HazardFailover, "a replica that has not heard of a grant becomes the primary: it grants the lock again", "a fail-over"},
+	{HazardWaitOne, "a replica that has not heard of a grant becomes the primary, though another has acknowledged it: it grants the lock again", "a fail-over to the wrong replica"},
+	{HazardRestartEmpty, "the server restarts without what it had in memory: it grants the lock again", "a restart of the server"},
+	{HazardEviction, "the server is out of memory and evicts the key: it grants the lock again", "an eviction"},
+	{HazardServerClock, "the clock of the server jumps ahead: the lease ends too early", "a jump of the server's clock"},
+	{HazardQuorumRestart, "one node of a bare majority restarts empty: another majority grants the lock again", "a restart of one node"},
+	{HazardQuorumPause, "a client pauses between its count of the votes and its work: its majority has expired", "a pause after the votes"},
+	{HazardQuorumNodesGone, "a minority of the nodes is dead or hangs: nobody gets the lock", "the loss of a minority"},
+	{HazardAcquireReplyLost, "the client never hears that it has been granted the lock, and goes away: its lock stays for ever", "a lost grant"},
+	{HazardLateGrant, "the grant arrives when its lease is over: the client enters beside the next holder", "a late grant"},
+	{HazardClientRetries, "the client library sends a request again whose reply was lost: it removes the next holder's lock, or the lock counts twice", "a request that is sent again"},
+	{HazardMissedWakeup, "a waiter does not hear of a release, which comes before it listens or when its connection is gone: it sleeps on a free lock", "a missed wake-up"},
+	{HazardSessionLost, "the service ends the session of a holder that it does not hear from: the next client is let in", "the end of its session"},
+	{HazardConnectionCut, "the connection of a holder breaks: the next client is let in", "a cut connection"},
+	{HazardFenceFailover, "a replica that has not heard of the last grants becomes the primary: it issues their fencing tokens again", "a fail-over after a release"},
+	{HazardHalfOpen, "a holder vanishes, and what is between keeps its connection open: its lock stays for ever", "a half-open connection"},
+	{HazardRenewalReacquires, "a renewal is late, in time or lost: its holder is told that it keeps the lock, which another client has had, or gets", "a late renewal"},
+	{HazardPooler, "a pooler lends the connection to others between transactions: the lock is theirs", "a pooler between"},
+	{HazardWaitForever, "the new primary has fewer replicas than have to acknowledge: it refuses for ever", "a fail-over without replicas"},
 }
 
 // Hazards lists all hazards.
@@ -88,6 +89,16 @@ func (h Hazard) About() string {
 	for _, known := range hazards {
 		if known.hazard == h {
 			return known.about
+		}
+	}
+	return ""
+}
+
+// After returns a hazard as what goes before a loss, in a few words: "an overrun"; empty if h is unknown.
+func (h Hazard) After() string {
+	for _, known := range hazards {
+		if known.hazard == h {
+			return known.after
 		}
 	}
 	return ""

@@ -76,7 +76,7 @@ var floors = []rule{
 	{"drivers/simtest", []string{"drivers", "drivers/renew", "drivers/wait", "workloads/oracle"}, nil},
 	{"drivers/servers/servertest", []string{"drivers/servers"}, []string{"go.uber.org/goleak"}},
 	{"results/plot", []string{"results"}, nil},
-	{"results/safety", []string{"results"}, nil},
+	{"results/safety", []string{"results", "results/format", "results/stats"}, nil},
 	{"results/svg", []string{"results", "results/format", "results/metric", "results/plot", "results/view", "results/spec"}, nil},
 	{"results/html", []string{"results", "results/capacity", "results/safety", "results/plot", "results/format", "results/metric", "results/view", "results/compare", "results/text"}, nil},
 	{"results/stats", []string{"results"}, []string{"golang.org/x/perf/benchmath", "github.com/aclements/go-moremath/stats"}},

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -10,14 +12,15 @@ import (
 
 // TestProofCommands has a command that makes a cell again with all that decides how many attempts it gets.
 func TestProofCommands(t *testing.T) {
+	program := filepath.Base(os.Args[0])
 	for _, tc := range []struct {
 		each    time.Duration
 		verdict safety.Verdict
 		want    string
 	}{
-		{hazards.DefaultEach, safety.Survives, "lockbench prove -hazard pause -driver rueidis -lock set-nx -seed 5 -attempts 30"},
-		{time.Minute, safety.Survives, "lockbench prove -hazard pause -driver rueidis -lock set-nx -seed 5 -attempts 30 -each 1m0s"},
-		{time.Minute, safety.Fails, "lockbench prove -hazard pause -driver rueidis -lock set-nx -seed 7 -attempts 1"},
+		{hazards.DefaultEach, safety.Survives, program + " prove -hazard pause -driver rueidis -lock set-nx -seed 5 -attempts 30 -each 8s"},
+		{time.Minute, safety.Survives, program + " prove -hazard pause -driver rueidis -lock set-nx -seed 5 -attempts 30 -each 1m0s"},
+		{time.Minute, safety.Fails, program + " prove -hazard pause -driver rueidis -lock set-nx -seed 7 -attempts 1"},
 	} {
 		r := proof{options: hazards.Options{Attempts: 30, Seed: 5, Each: tc.each}}
 		c := safety.Cell{Hazard: "pause", Driver: "rueidis", Lock: "set-nx", Verdict: tc.verdict, Seed: 7}

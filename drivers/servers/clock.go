@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"time"
 )
@@ -30,7 +29,7 @@ func FindFaketime() (path string, err error) {
 			return found[0], nil
 		}
 	}
-	return "", fmt.Errorf("a clock of its own: no libfaketime: %w; install the package libfaketime (Linux only)", exec.ErrNotFound)
+	return "", &MissingError{"a clock of its own", "libfaketime", "the package libfaketime (Linux only)"}
 }
 
 // ownClock returns the environment of a server in dir whose clock can be moved.

@@ -27,5 +27,23 @@ func find(server, binary string, names, dirs []string, install string) (string, 
 			}
 		}
 	}
-	return "", fmt.Errorf("%s: no %s: %w; install %s", server, strings.Join(names, " or "), exec.ErrNotFound, install)
+	return "", &MissingError{server, strings.Join(names, " or "), install}
 }
+
+// MissingError says that something is not installed, and wraps exec.ErrNotFound.
+type MissingError struct {
+	Of      string // the server or what it is for
+	What    string // is not there
+	Install string // in words: "the package redis-server"
+}
+
+// Error implements error.
+func (e *MissingError) Error() string {
+	return fmt.Sprintf("%s: no %s: %v; install %s", e.Of, e.What, exec.ErrNotFound, e.Install)
+}
+
+// Unwrap returns exec.ErrNotFound.
+func (e *MissingError) Unwrap() error { return exec.ErrNotFound }
+
+// Missing returns what has to be installed.
+func (e *MissingError) Missing() string { return e.Install }

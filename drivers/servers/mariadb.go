@@ -211,8 +211,7 @@ func besideMySQL(binary string, names ...string) (string, error) {
 			}
 		}
 	}
-	return "", fmt.Errorf("no %s, which makes the server's first files: %w; install the whole package mariadb-server",
-		strings.Join(names, " or "), exec.ErrNotFound)
+	return "", &MissingError{"the server's first files", strings.Join(names, " or "), "the whole package mariadb-server"}
 }
 
 // greeted returns nil if the server with that number accepts clients. The server speaks first: it greets a client with

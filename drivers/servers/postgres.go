@@ -203,8 +203,8 @@ func findPostgres(name string) (string, error) {
 	if newest != "" {
 		return newest, nil
 	}
-	return "", fmt.Errorf("postgres: no postgres with initdb beside it: %w; install the package postgresql (Debian, Ubuntu), "+
-		"postgresql-server (Fedora), postgresql (Arch, Homebrew)", exec.ErrNotFound)
+	return "", &MissingError{"postgres", "postgres with initdb beside it", "the package postgresql (Debian, Ubuntu), " +
+		"postgresql-server (Fedora), postgresql (Arch, Homebrew)"}
 }
 
 // postgresVersion reads the number in a path such as /usr/lib/postgresql/15/bin/postgres.

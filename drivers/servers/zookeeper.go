@@ -255,8 +255,8 @@ func findZooKeeper(java string) (program, classes string, err error) {
 	} else {
 		for _, jar := range zooKeeperJars {
 			if _, err := os.Stat(jar); err != nil {
-				return "", "", fmt.Errorf("zookeeper: no %s: %w; install the package libzookeeper-java (Debian, Ubuntu), or "+
-					"unpack Apache's archive and set ZOOKEEPER_HOME", jar, exec.ErrNotFound)
+				return "", "", &MissingError{"zookeeper", jar, "the package libzookeeper-java (Debian, Ubuntu), or " +
+					"unpack Apache's archive and set ZOOKEEPER_HOME"}
 			}
 		}
 		classes = strings.Join(zooKeeperJars, string(filepath.ListSeparator))
@@ -268,8 +268,7 @@ func findZooKeeper(java string) (program, classes string, err error) {
 		return program, classes, nil
 	}
 	if program, err = exec.LookPath("java"); err != nil {
-		return "", "", fmt.Errorf("zookeeper: no java: %w; install the package default-jre-headless (Debian, Ubuntu) or "+
-			"any other Java from 8 on", exec.ErrNotFound)
+		return "", "", &MissingError{"zookeeper", "java", "the package default-jre-headless (Debian, Ubuntu) or any other Java from 8 on"}
 	}
 	return program, classes, nil
 }

@@ -107,7 +107,7 @@ func writeJUnit(w io.Writer, suite junitSuite, list []judged) error {
 		switch j.outcome {
 		case failed:
 			suite.Failures++
-			one.Failure = &junitFailure{Message: xmlText(j.message), Type: j.verdict, Text: one.Out.Text}
+			one.Failure = &junitFailure{Message: xmlText(j.message), Type: j.verdict, Text: xmlText(strings.Join(j.details, "\n"))}
 			one.Out = nil
 		case skipped:
 			suite.Skipped++

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"reflect"
@@ -26,7 +27,14 @@ func ProofSchema() ([]byte, error) {
 			"partial":                    {"description": "why it ended before its time"},
 			"baseline":                   {"description": "the file of an earlier report that the cells were held against"},
 			"hazards":                    {"description": "that were run, in the order of their numbers"},
+			"asked":                      {"description": "what was named: each has to be exercised"},
+			"hazards[].after":            {"description": "the hazard as what goes before a loss"},
 			"hazards[].control":          {"description": "why nothing that the hazard shows is to be believed; absent if its controls are as they have to be"},
+			"hazards[].wrong":            {"description": "a control has the wrong verdict; otherwise control says why none is known"},
+			"cells[].missing":            {"description": "what has to be installed to exercise it"},
+			"cells[].control":            {"description": "it is there only as a control"},
+			"cells[].doubted":            {"description": "its verdict is not to be believed; control of its hazard says why"},
+			"cells[].more":               {"description": "in which way it fails more than in the baseline"},
 			"cells":                      {"description": "a lock under a hazard each, those of a hazard together"},
 			"cells[].verdict":            {"enum": safety.Verdicts},
 			"cells[].why":                {"description": "in words"},
@@ -50,15 +58,22 @@ func ProofSchema() ([]byte, error) {
 	}.Of(reflect.TypeFor[safety.Report](), nil)
 }
 
-// ProofJUnit writes a test case for each cell that the hazard applies to. A cell that is an alarm fails, and one of
-// which nothing is known is skipped, with the reason, unless that is a change to the baseline. A wrong control is a failure of its own.
+// ProofJUnit writes a test case for each cell that the hazard applies to, but for those that are only controls. A cell that is an
+// alarm fails, and one of which nothing is known is skipped, with the reason, unless that is a change to the baseline. A control that
+// is wrong is a failure of its own, and so is what was named and not tested.
 func ProofJUnit(w io.Writer, r *safety.Report) error {
 	var list []judged
+	fail := func(cell, name, why string) {
+		list = append(list, judged{cell: cell, name: name, outcome: failed, verdict: string(safety.Invalid), message: plain(why), worst: len(list)})
+	}
+	for _, u := range r.Untested() {
+		fail(cmp.Or(u.What, "all"), "tested", "nothing was tested: "+u.Why)
+	}
+	controls := map[string]string{}
 	for _, h := range r.Hazards {
-		if h.Control != "" {
-			list = append(list, judged{
-				cell: h.Name, name: "controls", outcome: failed, verdict: string(safety.Invalid), message: plain(h.Control), worst: len(list),
-			})
+		controls[h.Name] = h.Control
+		if h.Wrong {
+			fail(h.Name, "controls", h.Control)
 		}
 	}
 	for _, c := range r.Cells {
@@ -69,10 +84,12 @@ func ProofJUnit(w io.Writer, r *safety.Report) error {
 			},
 		}
 		switch {
-		case c.Verdict == safety.NotApplicable:
+		case c.Verdict == safety.NotApplicable && !c.Unknown(), c.Control:
 			continue
 		case c.Alarm(), c.Before != "" && c.Unknown():
 			one.outcome = failed
+		case c.Doubted:
+			one.outcome, one.skip = skipped, plain(controls[c.Hazard])
 		case c.Verdict.Open(), c.Verdict == safety.NoServer:
 			one.outcome = skipped
 		}

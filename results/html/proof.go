@@ -72,16 +72,20 @@ func WriteProof(w io.Writer, r *safety.Report) error {
 }
 
 func newProven(r *safety.Report) proven {
-	mark, title := view.ProofVerdict(r)
-	p := proven{Title: format.Line(title), Mark: mark, Marks: view.ProofMarks, Class: map[string]string{"✓": "good", "‼": "bad"}[mark]}
+	words := view.ProofWordsOf(r)
+	p := proven{Title: format.Line(words.Verdict), Mark: words.Mark, Marks: view.ProofMarks, Class: map[string]string{"✓": "good", "‼": "bad"}[words.Mark]}
 	if p.Class == "" {
 		p.Class = "warn"
 	}
-	if r.Partial != "" {
-		p.Facts = append(p.Facts, view.Item{Label: "partial", Lines: []string{format.Line(r.Partial)}})
-	}
-	if lines := view.ProofChanges(r); len(lines) > 0 {
-		p.Facts = append(p.Facts, view.Item{Label: "against " + format.Line(r.Baseline), Lines: lines})
+	for _, fact := range []view.Item{
+		{Label: "what can happen", Lines: words.Answers},
+		{Label: "tested", Lines: []string{words.Effort}},
+		{Label: "against " + format.Line(r.Baseline), Lines: words.Changes},
+		{Label: "what to do", Lines: words.Advice},
+	} {
+		if len(fact.Lines) > 0 {
+			p.Facts = append(p.Facts, fact)
+		}
 	}
 	if r.Env.CPUs > 0 {
 		p.Facts = append(p.Facts, view.Item{Label: "machine", Lines: []string{view.Machine(r.Env)}})
@@ -89,7 +93,7 @@ func newProven(r *safety.Report) proven {
 	p.Facts = append(p.Facts, view.Item{Label: "program", Lines: []string{strings.TrimSpace("lockbench " + format.Line(r.Env.Lockbench))}})
 	links := map[[3]string]string{}
 	for i, h := range r.Hazards {
-		one := provenHazard{Number: h.Number, ID: "hazard-" + strconv.Itoa(i+1), Name: format.Line(h.Name), About: format.Line(h.About), Why: format.Line(h.Control)}
+		one := provenHazard{Number: h.Number, ID: "hazard-" + strconv.Itoa(i+1), Name: format.Line(h.Name), About: format.Line(h.About), Why: format.Line(controlOf(&h))}
 		for j := range r.Cells {
 			c := &r.Cells[j]
 			if c.Hazard != h.Name || len(c.Story) == 0 {
@@ -118,9 +122,19 @@ func newProven(r *safety.Report) proven {
 	return p
 }
 
+// controlOf returns why a hazard shows nothing; empty if it does.
+func controlOf(h *safety.Hazard) string {
+	if h.Control == "" {
+		return ""
+	}
+	return format.Upper(view.ProofControl(h))
+}
+
 // proofClass returns how a cell is drawn.
 func proofClass(c *safety.Cell) string {
 	switch {
+	case c.Doubted:
+		return "warn"
 	case c.Verdict == safety.Fails:
 		return "bad"
 	case c.Verdict == safety.Survives:

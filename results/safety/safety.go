@@ -42,6 +42,8 @@ type Report struct {
 	Spent   time.Duration `json:"spent_ns"`
 	Partial string        `json:"partial,omitempty"` // why it ended before its time
 
+	Asked Asked `json:"asked,omitzero"` // what has to be exercised
+
 	Baseline string `json:"baseline,omitempty"` // the file of an earlier report that its cells were held against
 
 	Hazards []Hazard `json:"hazards"` // that were run, in the order of their numbers
@@ -52,10 +54,13 @@ type Report struct {
 type Hazard struct {
 	Number int    `json:"number"`
 	Name   string `json:"name"`
-	About  string `json:"about"` // one sentence
+	About  string `json:"about"`           // one sentence
+	After  string `json:"after,omitempty"` // as what goes before a loss: "an overrun"
 
-	// Control says why nothing that this hazard shows is to be believed; empty if its controls are as they have to be.
+	// Control says why nothing that this hazard shows is to be believed; empty if its controls are as they have to be. Wrong says
+	// that one of them has the wrong verdict; otherwise none is known.
 	Control string `json:"control,omitempty"`
+	Wrong   bool   `json:"wrong,omitempty"`
 }
 
 // Cell is one lock under one hazard.
@@ -65,9 +70,13 @@ type Cell struct {
 	Lock   string `json:"lock"`
 
 	Verdict Verdict `json:"verdict"`
-	Why     string  `json:"why,omitempty"`    // in words
-	Listed  bool    `json:"listed"`           // the design says that it loses to this hazard
-	Before  Verdict `json:"before,omitempty"` // in the baseline
+	Why     string  `json:"why,omitempty"`     // in words
+	Listed  bool    `json:"listed"`            // the design says that it loses to this hazard
+	Before  Verdict `json:"before,omitempty"`  // in the baseline
+	More    string  `json:"more,omitempty"`    // in which way it fails more than there
+	Missing string  `json:"missing,omitempty"` // what has to be installed; empty if it is not that
+	Control bool    `json:"control,omitempty"` // it is here only as a control
+	Doubted bool    `json:"doubted,omitempty"` // its verdict is not to be believed: Hazard.Control says why
 
 	Attempts int     `json:"attempts"`        // that count
 	Failed   int     `json:"failed"`          // of them

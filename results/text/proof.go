@@ -16,16 +16,20 @@ import (
 // proofColors are how the verdict is drawn, by its mark.
 var proofColors = map[string]string{"✓": green, "‼": red, "?": yellow}
 
-// Proof writes a report for a terminal: the verdict, a matrix of designs and hazards, and for each hazard what was seen.
+// Proof writes a report for a terminal: what can happen to each lock, a matrix of locks and hazards, and for each hazard what was
+// seen.
 func Proof(w io.Writer, r *safety.Report, o Options) error {
 	p := planPage(o)
-	mark, verdict := view.ProofVerdict(r)
-	p.para(proofColors[mark], mark+" ", verdict)
-	if r.Partial != "" {
-		p.para(yellow, "  ", "It is partial: "+r.Partial+".")
+	words := view.ProofWordsOf(r)
+	p.para(proofColors[words.Mark], words.Mark+" ", words.Verdict+".")
+	for _, line := range slices.Concat([]string{words.Effort}, words.Changes, words.Advice) {
+		p.para("", "  ", format.Line(line)+".")
 	}
-	for _, line := range view.ProofChanges(r) {
-		p.para("", "  ", line+".")
+	if len(words.Answers) > 0 {
+		p.blank()
+	}
+	for _, line := range words.Answers {
+		p.para("", "", format.Line(line)+".")
 	}
 	p.blank()
 	p.proofMatrix(r)
@@ -94,7 +98,7 @@ func (p *page) proofMatrix(r *safety.Report) {
 func (p *page) proofHazard(h *safety.Hazard, cells []safety.Cell) {
 	p.para(bold, fmt.Sprintf("%2d  ", h.Number), h.Name+": "+h.About+".")
 	if h.Control != "" {
-		p.para(red, "    ", "Nothing is shown, since a control is wrong: "+h.Control+".")
+		p.para(red, "    ", view.ProofControl(h)+".")
 	}
 	applies := false
 	for _, v := range []safety.Verdict{safety.Fails, safety.Survives, safety.NotExercised, safety.Stalled, safety.Invalid, safety.NoServer} {

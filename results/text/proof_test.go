@@ -2,6 +2,7 @@ package text
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -33,8 +34,8 @@ func proofReport() *safety.Report {
 	return &safety.Report{
 		Schema: safety.Version, Spent: 12340 * time.Millisecond,
 		Hazards: []safety.Hazard{
-			{Number: 1, Name: "holder-dies", About: "the holder dies, and its key stays taken for ever"},
-			{Number: 3, Name: "overrun", About: "the holder works for longer than its lease, and another client is granted the key meanwhile"},
+			{Number: 1, Name: "holder-dies", After: "the death of its holder", About: "the holder dies, and its key stays taken for ever"},
+			{Number: 3, Name: "overrun", After: "an overrun", About: "the holder works for longer than its lease, and another client is granted the key meanwhile"},
 		},
 		Cells: []safety.Cell{
 			dead, free, cell("holder-dies", "planted", "lock", safety.NotApplicable), cell("holder-dies", "mysql", "row-lock", safety.NoServer),
@@ -50,16 +51,30 @@ func TestProof(t *testing.T) {
 		change func(*safety.Report)
 		first  string
 	}{
-		{"unlisted", func(*safety.Report) {}, "‼ 5 designs against 2 hazards in 12.3 s: planted lock by overrun lost what was claimed"},
-		{"open", func(r *safety.Report) { r.Cells[6].Listed = true }, "? 5 designs against 2 hazards in 12.3 s: 2 cells are not known"},
-		{"control", func(r *safety.Report) { r.Hazards[1].Control = "rueidis set-nx has to fail it" }, "? 5 designs against 2 hazards in 12.3 s: a control is wrong, and nothing is shown"},
-		{"sound", func(r *safety.Report) { r.Cells = r.Cells[:6] }, "✓ 4 designs against 2 hazards in 12.3 s: no design loses what it does not admit"},
+		{"unlisted", func(*safety.Report) {}, "‼ Of 5 locks 2 can have two holders at once, 1 can stay taken for ever, and 0 showed neither; 2"},
+		{"open", func(r *safety.Report) { r.Cells[6].Listed = true }, "? Of 5 locks 2 can"},
+		{"control", func(r *safety.Report) {
+			overrun := slices.Clone(r.Cells[4:])
+			h := r.Hazards[1]
+			h.Control, h.Wrong = "rueidis set-nx has to fail it", true
+			r.Hazards, r.Cells = r.Hazards[:1], r.Cells[:4]
+			r.Judge(h, overrun)
+			r.Cells[1].Verdict, r.Cells[1].Never = safety.Fails, true // a real failure of another hazard is not hidden
+		}, "‼ Of 5 locks 0 can have two holders at once, 2 can stay taken"},
+		{"sound", func(r *safety.Report) { r.Cells = r.Cells[:3] }, "✓ Of 3 locks"},
+		{"one", func(r *safety.Report) { r.Cells = []safety.Cell{r.Cells[0], r.Cells[4]} }, "✓ rueidis setnx: no two holders seen; stuck for ever after the death of its holder."},
+		{"missing", func(r *safety.Report) {
+			r.Asked.Hazards = []string{"holder-dies"}
+			r.Cells = []safety.Cell{r.Cells[3], r.Cells[5]}
+			r.Cells[0].Missing = "the package mariadb-server"
+		}, "? Of 2 locks 1 can have two holders"},
+		{"nothing", func(r *safety.Report) { r.Cells = r.Cells[2:4] }, "? Nothing was tested: holder-dies: because"},
 		{"baseline", func(r *safety.Report) {
 			base := proofReport()
 			base.Cells[0].Verdict, base.Cells[5].Verdict, base.Cells[7].Verdict = safety.Survives, safety.Survives, safety.Survives
-			base.Cells[1].Verdict = safety.Fails
+			base.Cells[1].Verdict, base.Cells[6].Failed = safety.Fails, 2
 			r.Against("safety.json", base)
-		}, "‼ 5 designs against 2 hazards in 12.3 s: rueidis setnx by holder-dies and rueidis set-nx by overrun"},
+		}, "‼ Of 5 locks"},
 		{"hostile", func(r *safety.Report) { r.Cells[0].Why, r.Cells[7].Why = "a\x1b[31m\nb", "a\x1b[31m\nb" }, "‼"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -4,19 +4,20 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/safety"
 )
 
 // ProofMarks says what the marks mean.
-const ProofMarks = "✗ fails, as it admits. ‼ fails, and does not admit it. ✓ survives. ○ survives, and says that it may fail. ? not known. · does not apply. – no server here."
+const ProofMarks = "✗ fails, as it admits. ‼ fails, and does not admit it, or fails more than in the baseline. ✓ survives. ○ survives, and says that it may fail. ? not known. · does not apply. – no server here."
 
 // ProofMark returns how a cell is drawn in the matrix.
 func ProofMark(c *safety.Cell) string {
 	switch {
-	case c.Unlisted():
+	case c.Doubted:
+		return "?"
+	case c.Unlisted(), c.Alarm():
 		return "‼"
 	case c.Verdict == safety.Fails:
 		return "✗"
@@ -30,61 +31,6 @@ func ProofMark(c *safety.Cell) string {
 		return "–"
 	}
 	return "?"
-}
-
-// ProofVerdict returns the verdict on all, in a sentence, and its mark.
-func ProofVerdict(r *safety.Report) (mark, text string) {
-	alarms, unknown := r.Select((*safety.Cell).Alarm), r.Select((*safety.Cell).Unknown)
-	effort := fmt.Sprintf("%s against %s in %s", format.Plural(designs(r), "design"), format.Plural(len(r.Hazards), "hazard"),
-		format.Duration(r.Spent.Round(100*time.Millisecond)))
-	switch {
-	case r.Misled():
-		return "?", effort + ": a control is wrong, and nothing is shown"
-	case len(alarms) > 0 && r.Baseline != "":
-		return "‼", effort + ": " + format.Few(cellNames(alarms), 3) + " failed, which did not in " + format.Line(r.Baseline)
-	case len(alarms) > 0:
-		return "‼", effort + ": " + format.Few(cellNames(alarms), 3) + " lost what was claimed"
-	case len(unknown) > 0:
-		return "?", effort + ": " + format.Verb(int64(len(unknown)), "cell is", "cells are") + " not known"
-	case r.Baseline != "":
-		return "✓", effort + ": no design fails that did not in " + format.Line(r.Baseline)
-	}
-	return "✓", effort + ": no design loses what it does not admit"
-}
-
-func cellNames(cells []*safety.Cell) (names []string) {
-	for _, c := range cells {
-		names = append(names, c.Driver+" "+c.Lock+" by "+c.Hazard)
-	}
-	return names
-}
-
-// ProofChanges says what differs from the baseline, a line each.
-func ProofChanges(r *safety.Report) (lines []string) {
-	if r.Baseline == "" {
-		return nil
-	}
-	for _, change := range []struct {
-		is   func(*safety.Cell) bool
-		text string
-	}{
-		{func(c *safety.Cell) bool { return c.Alarm() && c.Before == safety.Survives }, "fails, and survived before: "},
-		{func(c *safety.Cell) bool { return c.Unknown() && c.Before != "" }, "is not known, and was before: "},
-		{(*safety.Cell).Mended, "survives, and failed before: "},
-	} {
-		if names := cellNames(r.Select(change.is)); len(names) > 0 {
-			lines = append(lines, change.text+format.And(names))
-		}
-	}
-	return lines
-}
-
-func designs(r *safety.Report) int {
-	seen := map[[2]string]bool{}
-	for _, c := range r.Cells {
-		seen[[2]string{c.Driver, c.Lock}] = true
-	}
-	return len(seen)
 }
 
 // ProofRow is a design in the matrix, of drivers for which all its marks are the same.

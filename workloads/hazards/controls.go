@@ -1,6 +1,7 @@
 package hazards
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -8,7 +9,31 @@ import (
 	"github.com/lockbench/lockbench/results/safety"
 )
 
-// WithControls returns the locks with the controls of a hazard among them.
+// Judged runs a hazard on locks, with its controls, and adds to a report what was found. If it applies to none of the locks, its
+// controls are not run. An interrupted run adds nothing.
+func Judged(ctx context.Context, r *safety.Report, h *Hazard, locks []Lock, servers Servers, o Options) []safety.Cell {
+	all := locks
+	if slices.ContainsFunc(locks, h.AppliesTo) {
+		all = WithControls(h, locks)
+	}
+	cells := Run(ctx, h, all, servers, o)
+	for i := range cells[len(locks):] {
+		cells[len(locks)+i].Control = true
+	}
+	judged := safety.Hazard{Number: h.Number, Name: string(h.Name), About: h.Tells(), After: cmp.Or(h.After, h.Name.After())}
+	if here := func(c safety.Cell) bool { return c.Attempts+c.Left > 0 }; slices.ContainsFunc(cells[:len(locks)], here) {
+		judged.Control, judged.Wrong = Control(h, cells)
+		if why := Placebo(ctx, h, servers, o); why != "" {
+			judged.Control, judged.Wrong = why, true
+		}
+	}
+	if ctx.Err() != nil {
+		return nil
+	}
+	return r.Judge(judged, cells)
+}
+
+// WithControls returns the locks, and after them those controls of a hazard that are not among them.
 func WithControls(h *Hazard, locks []Lock) []Lock {
 	all := slices.Clone(locks)
 	for _, name := range slices.Concat(h.Fails, h.Sound) {
@@ -31,7 +56,7 @@ func Placebo(ctx context.Context, h *Hazard, servers Servers, o Options) (why st
 		switch {
 		case c.Verdict == safety.NoServer || ctx.Err() != nil:
 			continue
-		case c.Verdict != safety.NotExercised:
+		case c.Verdict != safety.NotExercised && c.Verdict != safety.Stalled:
 			return fmt.Sprintf("without a fault %s has the verdict %q: %s", l.Name(), c.Verdict, c.Why)
 		}
 		return ""
@@ -39,25 +64,42 @@ func Placebo(ctx context.Context, h *Hazard, servers Servers, o Options) (why st
 	return ""
 }
 
-// Control returns why a hazard shows nothing: a control that has to fail did not, or the other way round. It is empty if all
-// controls that could be run are as they have to be.
-func Control(h *Hazard, cells []safety.Cell) (why string) {
-	ran := 0
-	for _, c := range cells {
-		name := c.Driver + " " + c.Lock
-		fails, sound := slices.Contains(h.Fails, name), slices.Contains(h.Sound, name)
-		switch {
-		case !fails && !sound, c.Verdict == safety.NoServer:
-			continue
-		case fails && c.Verdict != safety.Fails:
-			return fmt.Sprintf("%s has to fail it, and its verdict is %q: %s", name, c.Verdict, c.Why)
-		case sound && c.Verdict != safety.Survives:
-			return fmt.Sprintf("%s has to survive it, and its verdict is %q: %s", name, c.Verdict, c.Why)
+// Control returns why a hazard shows nothing, which is empty if it does: each kind of control that is defined, those that have to
+// fail and those that have to survive, has one that did, and no control did the opposite. Wrong says that one did the opposite;
+// otherwise nothing is known of a kind. Controls whose server is not installed are left out, as long as one of the other kind did
+// what it has to.
+func Control(h *Hazard, cells []safety.Cell) (why string, wrong bool) {
+	var right, missing int
+	var install string
+	for _, kind := range []struct {
+		names []string
+		must  safety.Verdict
+		text  string
+	}{{h.Fails, safety.Fails, "fail"}, {h.Sound, safety.Survives, "survive"}} {
+		unsure, ok := "", false
+		for _, c := range cells {
+			name := c.Driver + " " + c.Lock
+			switch {
+			case !slices.Contains(kind.names, name):
+			case c.Verdict == kind.must:
+				ok = true
+			case c.Verdict == safety.NoServer:
+				missing++
+				install = c.Why
+			case c.Verdict.Open():
+				unsure = fmt.Sprintf("%s has to %s, and its verdict is %q: %s", name, kind.text, c.Verdict, c.Why)
+			default:
+				return fmt.Sprintf("%s has to %s, and its verdict is %q: %s", name, kind.text, c.Verdict, c.Why), true
+			}
 		}
-		ran++
+		if ok {
+			right++
+		} else if unsure != "" {
+			why = unsure
+		}
 	}
-	if ran == 0 && len(h.Fails)+len(h.Sound) > 0 {
-		return "none of its controls could be run: install redis-server"
+	if why == "" && right == 0 && missing > 0 {
+		why = "none of its controls is here: " + install
 	}
-	return ""
+	return why, false
 }

@@ -15,6 +15,7 @@ func init() {
 	register(Hazard{
 		Number: 31, Name: everyGapName,
 		About:   "one fault at each request of an acquisition and of a release: the client dies, or the request or its reply is lost or late",
+		After:   "a fault at one of its requests",
 		Applies: needsExclusive,
 		Tell:    everyGap,
 		Stories: []drivers.Hazard{

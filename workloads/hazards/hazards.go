@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/matrix"
 )
@@ -182,6 +183,7 @@ type Hazard struct {
 	Number int // its column
 	Name   drivers.Hazard
 	About  string // what happens and how a lock fails, if the Name does not tell
+	After  string // likewise, as what goes before a loss
 
 	// Stories are the hazards that this one has in it: a design that lists one of them may fail this one.
 	Stories []drivers.Hazard
@@ -288,6 +290,9 @@ func owned(t drivers.Traits) bool     { return t.Owned }
 func fenced(t drivers.Traits) bool    { return t.Fenced }
 func ofSession(t drivers.Traits) bool { return t.Session }
 
+// AppliesTo reports whether a lock may have something to fear of h.
+func (h *Hazard) AppliesTo(l Lock) bool { return h.applies(l, serviceOf(l)) == "" }
+
 // applies returns why a lock has nothing to fear of h; empty if it may.
 func (h *Hazard) applies(l Lock, service string) (why string) {
 	switch why := h.Applies(l.Design.Traits); {
@@ -298,9 +303,9 @@ func (h *Hazard) applies(l Lock, service string) (why string) {
 	case h.OfQuorum && l.Topology != drivers.TopologyRedlock:
 		return "it is on one server"
 	case len(h.Services) > 0 && !slices.Contains(h.Services, service) && h.listed(l.Design):
-		return "it says that it fails, which is shown here on servers of " + strings.Join(h.Services, ", ") + " only"
+		return "it says that it fails, which is shown here on servers of " + format.And(h.Services) + " only"
 	case len(h.Services) > 0 && !slices.Contains(h.Services, service):
-		return "its server is none of " + strings.Join(h.Services, ", ")
+		return "only servers of " + format.And(h.Services) + " have this fault here"
 	case len(h.Drivers) > 0 && !slices.Contains(h.Drivers, l.Driver):
 		return "its library does not do that"
 	case (l.Topology == drivers.TopologyReplicated || l.Topology == drivers.TopologySentinel) && h.Kind != IsPair && !h.Acked:

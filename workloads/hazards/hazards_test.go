@@ -2,10 +2,10 @@ package hazards
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -94,11 +94,16 @@ func hazardOf(t *testing.T, name string) *Hazard {
 type nowhere struct{}
 
 func (nowhere) Shared(context.Context, string, Kind) (Server, error) {
-	return nil, errors.New("install it")
+	return nil, notHere{}
 }
 func (nowhere) Own(context.Context, string, Kind) (Server, error) {
-	return nil, errors.New("install it")
+	return nil, notHere{}
 }
+
+type notHere struct{}
+
+func (notHere) Error() string   { return "install it" }
+func (notHere) Missing() string { return "it" }
 
 // TestVerdicts holds locks in this process against hazards that need no server.
 func TestVerdicts(t *testing.T) {
@@ -151,7 +156,7 @@ func TestNoServer(t *testing.T) {
 	var c safety.Cell
 	g.members = []member{{lockOf(t, "memory"), &c}}
 	g.run(nowhere{})
-	if c.Verdict != safety.NoServer || c.Why != "install it" {
+	if c.Verdict != safety.NoServer || c.Why != "install it" || c.Missing != "it" {
 		t.Errorf("%s: %s", c.Verdict, c.Why)
 	}
 }
@@ -195,25 +200,30 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestControl: a control that is not as it has to be is said, and one whose server is not here is none.
+// TestControl: a control that is not as it has to be is said, one of which nothing is known spoils its kind unless another is right, and
+// one whose server is not here is none.
 func TestControl(t *testing.T) {
-	h := &Hazard{Fails: []string{"d bad"}, Sound: []string{"d good"}}
+	h := &Hazard{Fails: []string{"d bad", "d worse"}, Sound: []string{"d good"}}
 	cell := func(lock string, v safety.Verdict) safety.Cell {
-		return safety.Cell{Driver: "d", Lock: lock, Verdict: v}
+		return safety.Cell{Driver: "d", Lock: lock, Verdict: v, Why: "install it"}
 	}
 	for _, c := range []struct {
 		cells []safety.Cell
+		why   string
 		wrong bool
 	}{
-		{[]safety.Cell{cell("bad", safety.Fails), cell("good", safety.Survives), cell("other", safety.Fails)}, false},
-		{[]safety.Cell{cell("bad", safety.Survives), cell("good", safety.Survives)}, true},
-		{[]safety.Cell{cell("bad", safety.Fails), cell("good", safety.Fails)}, true},
-		{[]safety.Cell{cell("bad", safety.Fails), cell("good", safety.NotExercised)}, true},
-		{[]safety.Cell{cell("bad", safety.Fails), cell("good", safety.NoServer)}, false},
-		{[]safety.Cell{cell("bad", safety.NoServer), cell("good", safety.NoServer)}, true},
+		{[]safety.Cell{cell("bad", safety.Fails), cell("good", safety.Survives), cell("other", safety.Fails)}, "", false},
+		{[]safety.Cell{cell("bad", safety.Survives), cell("good", safety.Survives)}, `d bad has to fail, and its verdict is "survives"`, true},
+		{[]safety.Cell{cell("bad", safety.Fails), cell("good", safety.Fails)}, `d good has to survive, and its verdict is "fails"`, true},
+		{[]safety.Cell{cell("bad", safety.Fails), cell("worse", safety.Survives), cell("good", safety.Survives)}, "d worse has to fail", true},
+		{[]safety.Cell{cell("bad", safety.Fails), cell("good", safety.NotApplicable)}, "d good has to survive", true},
+		{[]safety.Cell{cell("bad", safety.Fails), cell("good", safety.NotExercised)}, "d good has to survive", false},
+		{[]safety.Cell{cell("bad", safety.Stalled), cell("worse", safety.Fails), cell("good", safety.Survives)}, "", false},
+		{[]safety.Cell{cell("bad", safety.Fails), cell("good", safety.NoServer)}, "", false},
+		{[]safety.Cell{cell("bad", safety.NoServer), cell("good", safety.NoServer)}, "none of its controls is here: install it", false},
 	} {
-		if why := Control(h, c.cells); (why != "") != c.wrong {
-			t.Errorf("%+v: %q", c.cells, why)
+		if why, wrong := Control(h, c.cells); !strings.HasPrefix(why, c.why) || (why == "") != (c.why == "") || wrong != c.wrong {
+			t.Errorf("%+v: %q, %v", c.cells, why, wrong)
 		}
 	}
 }

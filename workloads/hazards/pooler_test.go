@@ -183,7 +183,7 @@ func TestPooler(t *testing.T) {
 func TestListedElsewhere(t *testing.T) {
 	l := lockOf(t, "memory")
 	h := hazardOf(t, "pooler")
-	if why := h.applies(l, "mysql"); why != "its server is none of postgres" {
+	if why := h.applies(l, "mysql"); why != "only servers of postgres have this fault here" {
 		t.Errorf("unlisted: %q", why)
 	}
 	l.Design.Loses = []drivers.Hazard{drivers.HazardPooler}

@@ -123,7 +123,7 @@ func (g *group) run(servers Servers) {
 	}
 	if err := g.open(servers); err != nil {
 		for _, m := range g.members {
-			m.cell.Verdict, m.cell.Why = safety.NoServer, err.Error()
+			m.cell.NotStarted(err)
 		}
 		return
 	}

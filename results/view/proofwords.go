@@ -1,0 +1,311 @@
+package view
+
+// What a proof says before its matrix: what can happen to each lock, whether that was known, and what was not tested.
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/safety"
+)
+
+// ProofWords is a proof in words. Each text is a sentence or more without an end.
+type ProofWords struct {
+	Mark    string   // of the verdict: ✓, ‼ or ?
+	Verdict string   // what can happen to the locks, and whether that was known
+	Effort  string   // what was tested, and what was not
+	Changes []string // to the baseline
+	Advice  []string // what is missing, and what to do about it
+	Answers []string // what can happen, a line for each lock; empty if Verdict says it
+}
+
+// ProofWordsOf returns what a report says.
+func ProofWordsOf(r *safety.Report) ProofWords {
+	answers := proofAnswers(r)
+	w := ProofWords{
+		Mark:    map[safety.Outcome]string{safety.Kept: "✓", safety.Lost: "‼", safety.Inconclusive: "?"}[r.Outcome()],
+		Effort:  proofEffort(r, len(answers)),
+		Changes: proofChanges(r),
+		Advice:  proofAdvice(r),
+	}
+	said := proofMerged(answers)
+	if untested := r.Untested(); len(untested) > 0 && untested[0].What == "" {
+		w.Verdict = "Nothing was tested: " + untested[0].Why
+		return w
+	}
+	const most = 2 // that a verdict names one by one
+	if len(said) <= most {
+		w.Verdict = strings.Join(said, ". ")
+	} else {
+		w.Answers, w.Verdict = said, proofCounts(answers)
+	}
+	w.Verdict = strings.Join(append([]string{w.Verdict}, proofKnown(r)...), ". ")
+	return w
+}
+
+// proofAnswer is what can happen to one lock: after which faults.
+type proofAnswer struct {
+	driver, lock             string
+	both, stuck, other, open []string
+	tested                   int
+}
+
+// proofAnswers returns an answer for each lock that is not only a control, in the order of the cells.
+func proofAnswers(r *safety.Report) (list []proofAnswer) {
+	for _, c := range r.Select(func(c *safety.Cell) bool { return !c.Control }) {
+		i := slices.IndexFunc(list, func(a proofAnswer) bool { return a.driver == c.Driver && a.lock == c.Lock })
+		if i < 0 {
+			i = len(list)
+			list = append(list, proofAnswer{driver: c.Driver, lock: c.Lock})
+		}
+		a, after := &list[i], proofAfter(r, c.Hazard)
+		switch {
+		case c.Doubted || c.Verdict.Open():
+			a.open = append(a.open, c.Hazard)
+		case c.Verdict == safety.Fails:
+			a.tested++
+			if c.Longest > 0 {
+				a.both = append(a.both, after)
+			}
+			if c.Never {
+				a.stuck = append(a.stuck, after)
+			}
+			if c.Longest == 0 && !c.Never {
+				a.other = append(a.other, after)
+			}
+		case c.Verdict == safety.Survives:
+			a.tested++
+		}
+	}
+	return list
+}
+
+// proofAfter returns a hazard as what goes before a loss. Reports from before that was kept have its name.
+func proofAfter(r *safety.Report, hazard string) string {
+	i := slices.IndexFunc(r.Hazards, func(h safety.Hazard) bool { return h.Name == hazard })
+	if i < 0 {
+		return hazard
+	}
+	return cmp.Or(r.Hazards[i].After, hazard)
+}
+
+// proofMerged returns answers in words, those of drivers for which they are the same together.
+func proofMerged(answers []proofAnswer) (lines []string) {
+	var texts []string
+	names := map[string][]string{} // by lock and text
+	for _, a := range answers {
+		text := a.lock + ": " + a.String()
+		if names[text] == nil {
+			texts = append(texts, text)
+		}
+		names[text] = append(names[text], a.driver)
+	}
+	for _, text := range texts {
+		lines = append(lines, strings.Join(names[text], ", ")+" "+text)
+	}
+	return lines
+}
+
+func (a proofAnswer) String() string {
+	if a.tested == 0 {
+		return "not tested"
+	}
+	both, stuck := "no two holders seen", "not seen stuck"
+	if len(a.both) > 0 {
+		both = "two holders after " + proofOr(a.both)
+	}
+	if len(a.stuck) > 0 {
+		stuck = "stuck for ever after " + proofOr(a.stuck)
+	}
+	text := both + "; " + stuck
+	if len(a.other) > 0 {
+		text += "; a wrong answer or a long wait after " + proofOr(a.other)
+	}
+	if len(a.open) > 0 {
+		text += "; not known of " + format.And(a.open)
+	}
+	return text
+}
+
+func proofOr(items []string) string {
+	if len(items) < 2 {
+		return strings.Join(items, "")
+	}
+	return strings.Join(items[:len(items)-1], ", ") + " or " + items[len(items)-1]
+}
+
+// proofCounts answers for many locks at once.
+func proofCounts(answers []proofAnswer) string {
+	var both, stuck, neither, untested int
+	for _, a := range answers {
+		switch {
+		case a.tested == 0:
+			untested++
+		case len(a.both)+len(a.stuck) == 0:
+			neither++
+		}
+		both += min(1, len(a.both))
+		stuck += min(1, len(a.stuck))
+	}
+	text := fmt.Sprintf("Of %s %d can have two holders at once, %d can stay taken for ever, and %d showed neither", format.Plural(len(answers), "lock"), both, stuck, neither)
+	if untested > 0 {
+		text += fmt.Sprintf("; %d were not tested", untested)
+	}
+	return text
+}
+
+// proofKnown says whether the losses were known, and what was named and is not known.
+func proofKnown(r *safety.Report) (parts []string) {
+	const most = 3
+	if alarms := r.Select((*safety.Cell).Alarm); len(alarms) > 0 {
+		var names []string
+		for _, c := range alarms {
+			names = append(names, c.Driver+" "+c.Lock+" after "+proofAfter(r, c.Hazard))
+		}
+		text := "Not admitted: "
+		if r.Baseline != "" {
+			text = "Worse than in " + format.Line(r.Baseline) + ": "
+		}
+		parts = append(parts, text+format.Few(names, most))
+	}
+	if list := r.Untested(); len(list) > 0 {
+		var texts []string
+		for _, u := range list {
+			texts = append(texts, u.What+" ("+strings.TrimPrefix(u.Why, u.What+": ")+")")
+		}
+		parts = append(parts, "Not tested: "+format.FewClauses(texts, most))
+	}
+	if unknown := r.Select((*safety.Cell).Unknown); len(unknown) > 0 {
+		parts = append(parts, "Not known: "+format.Few(cellNames(unknown), most))
+	}
+	if len(parts) > 0 {
+		return parts
+	}
+	switch fails := r.Select(func(c *safety.Cell) bool { return c.Verdict == safety.Fails && !c.Control }); {
+	case r.Baseline != "":
+		return []string{"Nothing is worse than in " + format.Line(r.Baseline)}
+	case len(fails) > 0:
+		return []string{"All of that is known and admitted (lockbench list DRIVER)"}
+	}
+	return nil
+}
+
+// proofEffort says what was tested.
+func proofEffort(r *safety.Report, locks int) string {
+	v := r.Coverage()
+	text := fmt.Sprintf("%s against %d of %s", format.Plural(locks, "lock"), len(v.Shown), format.Plural(len(r.Hazards), "hazard"))
+	if spent := r.Spent.Round(100 * time.Millisecond); spent > 0 {
+		text += " in " + format.Duration(spent)
+	}
+	needs := "what is not installed"
+	if only := proofMissing(r); len(only) == 1 {
+		needs, _, _ = strings.Cut(only[0].install, " (") // the names that other systems give it
+	}
+	for _, part := range []struct {
+		names     []string
+		one, many string
+	}{
+		{v.Wrong, "has a wrong control", "have wrong controls"},
+		{v.Unsure, "has no control that could be tested", "have no control that could be tested"},
+		{v.Open, "could not be tested", "could not be tested"},
+		{v.Missing, "needs " + needs, "need " + needs},
+	} {
+		if len(part.names) > 0 {
+			text += "; " + format.Verb(len(part.names), part.one, part.many) + " (" + format.Few(part.names, 3) + ")"
+		}
+	}
+	if len(v.Idle) > 0 {
+		text += "; " + format.Verb(len(v.Idle), "does not apply", "do not apply")
+	}
+	if r.Partial != "" {
+		text += ". It is partial: " + format.Line(r.Partial)
+	}
+	return text
+}
+
+// notInstalled is the cells that need the same to be installed.
+type notInstalled struct {
+	install string
+	cells   []*safety.Cell
+}
+
+func proofMissing(r *safety.Report) (list []notInstalled) {
+	for _, c := range r.Select(func(c *safety.Cell) bool { return c.Missing != "" && !c.Control }) {
+		i := slices.IndexFunc(list, func(m notInstalled) bool { return m.install == c.Missing })
+		if i < 0 {
+			i = len(list)
+			list = append(list, notInstalled{install: c.Missing})
+		}
+		list[i].cells = append(list[i].cells, c)
+	}
+	return list
+}
+
+// proofAdvice says what is missing, and what to do about it.
+func proofAdvice(r *safety.Report) (lines []string) {
+	for _, m := range proofMissing(r) {
+		lines = append(lines, fmt.Sprintf("Install %s for %s more: %s", m.install, format.Plural(len(m.cells), "cell"), format.Few(cellNames(m.cells), 2)))
+	}
+	for _, h := range r.Hazards {
+		if h.Control == "" {
+			continue
+		}
+		line := h.Name + ": " + ProofControl(&h)
+		if h.Wrong {
+			line += ". Try it alone (-hazard " + h.Name + "): if its control is wrong again, this lockbench does not know this server"
+		}
+		lines = append(lines, line)
+	}
+	stalled := func(c *safety.Cell) bool { return c.Verdict == safety.Stalled && !c.Control }
+	if cells := r.Select(stalled); len(cells) > 0 {
+		lines = append(lines, "The machine was too slow for "+format.Plural(len(cells), "cell")+": try -ttl 2s, or fewer at a time (-driver, -hazard)")
+	}
+	admitted := func(c *safety.Cell) bool { return c.Verdict == safety.Fails && c.Listed && !c.Doubted && !c.Control }
+	if r.Baseline == "" && len(r.Select(admitted)) > 0 {
+		lines = append(lines, "Another bug that shows in the same way as an admitted loss (✗) is not told from it. Keep a report (-format json=FILE) and "+
+			"hold later ones against it (-baseline FILE): then more failures than before are an alarm")
+	}
+	return lines
+}
+
+// ProofControl says why a hazard shows nothing; see safety.Hazard.Control.
+func ProofControl(h *safety.Hazard) string {
+	if h.Wrong {
+		return "nothing is shown, since a control is wrong: " + h.Control
+	}
+	return "nothing is shown, since its controls could not be tested: " + h.Control
+}
+
+func cellNames(cells []*safety.Cell) (names []string) {
+	for _, c := range cells {
+		names = append(names, c.Driver+" "+c.Lock+" by "+c.Hazard)
+	}
+	return names
+}
+
+// proofChanges says what differs from the baseline, a line each.
+func proofChanges(r *safety.Report) (lines []string) {
+	if r.Baseline == "" {
+		return nil
+	}
+	for _, change := range []struct {
+		is   func(*safety.Cell) bool
+		text string
+	}{
+		{func(c *safety.Cell) bool { return c.Alarm() && c.Before == safety.Survives }, "fails, and survived before: "},
+		{func(c *safety.Cell) bool { return c.Unknown() && c.Before != "" }, "is not known, and was before: "},
+		{(*safety.Cell).Mended, "survives, and failed before: "},
+	} {
+		if names := cellNames(r.Select(change.is)); len(names) > 0 {
+			lines = append(lines, change.text+format.And(names))
+		}
+	}
+	for _, c := range r.Select(func(c *safety.Cell) bool { return c.More != "" }) {
+		lines = append(lines, "fails more than before: "+cellNames([]*safety.Cell{c})[0]+": "+c.More)
+	}
+	return lines
+}
