@@ -41,6 +41,8 @@ func ProofSchema() ([]byte, error) {
 			"cells[].listed":             {"description": "the design says that it loses to this hazard"},
 			"cells[].before":             {"enum": safety.Verdicts, "description": "its verdict in the baseline; absent if it is not there"},
 			"cells[].attempts":           {"description": "that count"},
+			"cells[].gaps":               {"description": "places at which the fault can strike: attempt n strikes at place n modulo gaps; absent: one"},
+			"cells[].tried":              {"description": "of the gaps, by an attempt that counts"},
 			"cells[].failed":             {"description": "of the attempts that count"},
 			"cells[].left":               {"description": "attempts that do not count: the fault did not strike, or the machine was too slow for the lease"},
 			"cells[].bound":              {"maximum": 1, "description": "share of failures that attempts without one leave possible, with 95 % confidence"},

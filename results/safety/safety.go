@@ -3,6 +3,7 @@
 package safety
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -81,8 +82,8 @@ type Cell struct {
 	Attempts int     `json:"attempts"`        // that count
 	Failed   int     `json:"failed"`          // of them
 	Left     int     `json:"left,omitempty"`  // that do not count: the fault did not strike, or the machine stalled
-	InRow    int     `json:"-"`               // of those, since the last one that counts
-	Gaps     int     `json:"gaps,omitempty"`  // that there are, of every-gap: an attempt each
+	Gaps     int     `json:"gaps,omitempty"`  // that the hazard has for this lock: attempt n is at gap n modulo Gaps; 0: one
+	Tried    int     `json:"tried,omitempty"` // gaps with an attempt that counts, if there are Gaps
 	Bound    float64 `json:"bound,omitempty"` // share of failures that none in Attempts leaves possible, with 95 % confidence
 
 	Longest  time.Duration `json:"longest_overlap_ns,omitempty"` // for which two clients held the key
@@ -93,6 +94,8 @@ type Cell struct {
 	Command string        `json:"command"` // that makes the cell again
 	Seed    int           `json:"seed"`    // the number of the attempt of the story, by which it can be made again alone
 	Story   []Event       `json:"story,omitempty"`
+
+	taken []Attempt // without their events
 }
 
 // Attempt is the outcome of one attempt of a cell.
@@ -105,41 +108,51 @@ type Attempt struct {
 	Overlap  time.Duration // the longest
 	Recovery time.Duration
 	Never    bool
-	Gaps     int
+	Gaps     int           // 0: one, or not known yet
+	TTL      time.Duration // of its leases
 }
 
-// Take adds an attempt. The first that fails tells the story, or else the one that took longest to recover.
+// Take adds an attempt. The story is that of the first on which the judges disagree, or else of the first that fails, or else of
+// the one that took longest to recover.
 func (c *Cell) Take(a Attempt) {
-	tell := func() { c.Story, c.Seed = a.Events, a.Number }
+	tell := func() { c.Story, c.Seed, c.TTL = a.Events, a.Number, cmp.Or(a.TTL, c.TTL) }
+	c.Gaps = max(c.Gaps, a.Gaps)
+	light := a
+	light.Events = nil
+	c.taken = append(c.taken, light)
 	if a.Left != "" {
 		c.Left++
-		c.InRow++
 		if c.Verdict != Invalid && (c.Attempts == 0 || a.Left == Invalid) {
 			c.Verdict, c.Why = a.Left, a.Why
-		}
-		if c.Attempts == 0 {
 			tell()
 		}
 		return
 	}
 	c.Attempts++
-	c.InRow = 0
-	if c.Attempts == 1 || c.Failed == 0 && a.Recovery > c.Recovery {
-		tell()
-	}
 	c.Recovery = max(c.Recovery, a.Recovery)
-	c.Gaps = max(c.Gaps, a.Gaps)
-	if a.Failure == "" {
-		return
+	if a.Failure != "" {
+		c.Failed++
+		c.Never = c.Never || a.Never
+		c.Longest = max(c.Longest, a.Overlap)
 	}
-	if c.Failed++; c.Failed == 1 {
+	switch {
+	case c.Verdict == Invalid:
+	case a.Failure != "" && c.Failed == 1:
 		tell()
-		if c.Verdict != Invalid {
-			c.Why = a.Failure
-		}
+		c.Why = a.Failure
+	case c.Attempts == 1, c.Failed == 0 && a.Recovery > 0 && a.Recovery == c.Recovery:
+		tell()
 	}
-	c.Never = c.Never || a.Never
-	c.Longest = max(c.Longest, a.Overlap)
+}
+
+// ByGap returns the attempts at each gap.
+func (c *Cell) ByGap() [][]Attempt {
+	gaps := make([][]Attempt, max(1, c.Gaps))
+	for _, a := range c.taken {
+		n := a.Number % max(1, cmp.Or(a.Gaps, c.Gaps))
+		gaps[n] = append(gaps[n], a)
+	}
+	return gaps
 }
 
 // Unseen reports whether the design says that it fails a hazard, and no attempt has shown it.

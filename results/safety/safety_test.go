@@ -24,22 +24,26 @@ func TestTake(t *testing.T) {
 	story := func(text string) []Event { return []Event{{Kind: Finding, Text: text}} }
 	var c Cell
 	c.Take(Attempt{Left: Stalled, Why: "slow", Events: story("stalled")})
-	if c.Verdict != Stalled || c.Left != 1 || c.InRow != 1 || c.Attempts != 0 {
+	if c.Verdict != Stalled || c.Left != 1 || c.Attempts != 0 {
 		t.Fatalf("%+v", c)
 	}
 	c.Take(Attempt{Events: story("survived"), Recovery: time.Second})
 	c.Take(Attempt{Events: story("failed"), Failure: "both held it", Overlap: time.Millisecond})
 	c.Take(Attempt{Events: story("failed again"), Failure: "both", Overlap: 3 * time.Millisecond, Never: true})
 	c.Take(Attempt{Left: NotExercised, Why: "no fault"})
-	if c.Attempts != 3 || c.Failed != 2 || c.Left != 2 || c.InRow != 1 || c.Longest != 3*time.Millisecond || !c.Never || c.Recovery != time.Second {
+	if c.Attempts != 3 || c.Failed != 2 || c.Left != 2 || c.Longest != 3*time.Millisecond || !c.Never || c.Recovery != time.Second {
 		t.Errorf("%+v", c)
 	}
 	if c.Why != "both held it" || c.Story[0].Text != "failed" {
 		t.Errorf("why %q, story %v", c.Why, c.Story)
 	}
-	c.Take(Attempt{Left: Invalid, Why: "the judges disagree"})
+	c.Take(Attempt{Left: Invalid, Why: "the judges disagree", Events: story("disagreement")})
 	if c.Verdict != Invalid || c.Why != "the judges disagree" {
 		t.Errorf("%+v", c)
+	}
+	c.Take(Attempt{Events: story("slow"), Recovery: time.Hour})
+	if c.Take(Attempt{Left: Invalid, Events: story("again")}); c.Story[0].Text != "disagreement" {
+		t.Errorf("story %v", c.Story)
 	}
 }
 

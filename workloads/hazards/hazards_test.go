@@ -154,30 +154,78 @@ func TestNoServer(t *testing.T) {
 	h := *hazardOf(t, "overrun")
 	g := group{ctx: t.Context(), hazard: &h, place: place{service: "redis"}, options: Options{Attempts: 1}, until: time.Now().Add(time.Hour)}
 	var c safety.Cell
-	g.members = []member{{lockOf(t, "memory"), &c}}
+	g.members = []*member{{lock: lockOf(t, "memory"), cell: &c}}
 	g.run(nowhere{})
 	if c.Verdict != safety.NoServer || c.Why != "install it" || c.Missing != "it" {
 		t.Errorf("%s: %s", c.Verdict, c.Why)
 	}
 }
 
-// TestWants: after the first one no attempt begins that could not end in time, if it takes as long as the last round.
+// TestWants: one attempt that counts is made at each gap whatever time that takes, and then no more than there is time for.
 func TestWants(t *testing.T) {
+	counts, stalls, other := safety.Attempt{}, safety.Attempt{Left: safety.Stalled}, safety.Attempt{Left: safety.NotExercised}
+	none := safety.Attempt{Left: safety.NotApplicable}
+	gaps := func(a safety.Attempt) safety.Attempt { a.Gaps = 3; return a }
 	for _, c := range []struct {
-		attempt     int
+		name        string
+		attempts    []safety.Attempt // what becomes of one after the other, and the last of all others
 		left, round time.Duration
-		want        bool
+		explicit    int
+		want        []int // their numbers
 	}{
-		{0, -time.Hour, 0, true},
-		{0, time.Hour, 2 * time.Hour, true},
-		{1, time.Hour, 0, true},
-		{1, time.Hour, time.Minute, true},
-		{1, time.Hour, 2 * time.Hour, false},
-		{1, -time.Hour, 0, false},
+		{"no time", []safety.Attempt{counts}, -time.Hour, 0, 0, []int{0}},
+		{"no time for another round", []safety.Attempt{counts}, time.Hour, 2 * time.Hour, 0, []int{0}},
+		{"as many as it is told", []safety.Attempt{counts}, time.Hour, 0, 3, []int{0, 1, 2}},
+		{"no time, one for each gap", []safety.Attempt{gaps(counts)}, -time.Hour, 0, 0, []int{0, 1, 2}},
+		{"no time, fewer than gaps", []safety.Attempt{gaps(counts)}, -time.Hour, 0, 2, []int{0, 1}},
+		{"gaps of an attempt that does not count", []safety.Attempt{gaps(other), counts}, -time.Hour, 0, 0, []int{0, 0, 1, 2}},
+		{"stalls", []safety.Attempt{gaps(stalls)}, -time.Hour, 0, 0, []int{0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2}},
+		{"does not strike", []safety.Attempt{gaps(other)}, -time.Hour, 0, 0, []int{0, 0, 1, 1, 2, 2}},
+		{"does not strike at one gap, with time", []safety.Attempt{gaps(counts), other, other, other, other, other, counts}, time.Hour, 0, 3, []int{0, 1, 1, 1, 1, 1, 2}},
+		{"does not apply", []safety.Attempt{none}, time.Hour, 0, 0, []int{0}},
 	} {
-		g := group{ctx: t.Context(), hazard: &Hazard{}, until: time.Now().Add(c.left), round: c.round}
-		if got := g.wants(member{cell: &safety.Cell{}}, c.attempt); got != c.want {
-			t.Errorf("%+v: %v", c, got)
+		g := group{ctx: t.Context(), hazard: &Hazard{}, until: time.Now().Add(c.left), round: c.round, options: Options{Attempts: c.explicit}}
+		m := &member{cell: &safety.Cell{}}
+		var got []int
+		for g.wants(m) {
+			a := c.attempts[min(len(got), len(c.attempts)-1)]
+			a.Number = m.made
+			got = append(got, a.Number)
+			m.take(a)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// TestJudgeByGap: a cell survives only if an attempt counts at each gap that was tried, and it fails by one at any of them.
+func TestJudgeByGap(t *testing.T) {
+	at := func(number int, left safety.Verdict, failure string) safety.Attempt {
+		return safety.Attempt{Number: number, Left: left, Why: "why", Failure: failure, Gaps: 3}
+	}
+	for _, c := range []struct {
+		name     string
+		attempts []safety.Attempt
+		want     safety.Verdict
+		why      string
+		tried    int
+	}{
+		{"all", []safety.Attempt{at(0, "", ""), at(1, "", ""), at(2, "", "")}, safety.Survives, "", 3},
+		{"the second time", []safety.Attempt{at(0, "", ""), at(1, safety.Stalled, ""), at(1, "", ""), at(5, "", "")}, safety.Survives, "", 3},
+		{"one is left", []safety.Attempt{at(0, "", ""), at(1, safety.NotExercised, ""), at(4, safety.NotExercised, ""), at(2, "", "")},
+			safety.NotExercised, "no attempt counts at gap 2 of 3: why", 2},
+		{"two are left", []safety.Attempt{at(0, safety.Stalled, ""), at(1, safety.Stalled, ""), at(2, "", "")},
+			safety.Stalled, "no attempt counts at gaps 1 and 2 of 3: why", 1},
+		{"one is left, and one fails", []safety.Attempt{at(0, "", ""), at(1, safety.NotExercised, ""), at(2, "", "failed")}, safety.Fails, "failed", 2},
+		{"as many as were wanted", []safety.Attempt{at(0, "", "")}, safety.Survives, "1 of 3 gaps were tried", 1},
+	} {
+		var cell safety.Cell
+		for _, a := range c.attempts {
+			cell.Take(a)
+		}
+		if judge(&cell); cell.Verdict != c.want || cell.Why != c.why || cell.Tried != c.tried {
+			t.Errorf("%s: %s: %s, %d gaps tried", c.name, cell.Verdict, cell.Why, cell.Tried)
 		}
 	}
 }

@@ -7,10 +7,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/safety"
 )
 
@@ -29,7 +31,8 @@ const (
 	DefaultAttempts = 20
 	DefaultEach     = 8 * time.Second
 
-	// maxLeft are attempts in a row that do not count, after which no more are made.
+	// An attempt that does not count is made again: as long as there is time, or else once, or up to maxLeft of them if the
+	// machine was too slow, each with a longer lease.
 	maxLeft = 5
 )
 
@@ -57,7 +60,7 @@ func Run(ctx context.Context, h *Hazard, locks []Lock, servers Servers, o Option
 			cells[i].Verdict, cells[i].Why = safety.NotApplicable, why
 			continue
 		}
-		g.members = append(g.members, member{l, &cells[i]})
+		g.members = append(g.members, &member{lock: l, cell: &cells[i]})
 	}
 	var all sync.WaitGroup
 	for _, g := range groups {
@@ -106,15 +109,32 @@ type group struct {
 	options Options
 	until   time.Time     // when no more attempts begin
 	round   time.Duration // that the last round took; the next one has to end before until
-	members []member
+	members []*member
 	server  Server // nil without one
 }
 
-// member is a lock of a group.
+// member is a lock of a group. It makes attempts by their numbers, which tell their gaps, and each one again that does not count.
 type member struct {
 	lock Lock
 	cell *safety.Cell
+
+	made int            // attempts that have counted or were given up
+	left safety.Verdict // why the last attempt does not count; empty: it does
+	row  int            // of those that do not, of the same number
 }
+
+// take adds an attempt.
+func (m *member) take(a safety.Attempt) {
+	m.cell.Take(a)
+	if m.left = a.Left; m.left == "" {
+		m.next()
+	} else {
+		m.row++
+	}
+}
+
+// next turns to the next number.
+func (m *member) next() { m.made, m.row, m.left = m.made+1, 0, "" }
 
 // run makes the attempts of all members and judges their cells.
 func (g *group) run(servers Servers) {
@@ -154,8 +174,8 @@ func (g *group) apart() {
 	var all sync.WaitGroup
 	for _, m := range g.members {
 		all.Go(func() {
-			for i := 0; g.wants(m, i); i++ {
-				m.cell.Take(g.tell(m.lock, g.options.Seed+i, nil))
+			for g.wants(m) {
+				m.take(g.tell(m, nil))
 			}
 		})
 	}
@@ -171,9 +191,9 @@ func (g *group) together(servers Servers) {
 	}()
 	for i := 0; ; i++ {
 		began := time.Now()
-		var want []member
+		var want []*member
 		for _, m := range g.members {
-			if g.wants(m, i) {
+			if g.wants(m) {
 				want = append(want, m)
 			}
 		}
@@ -182,7 +202,7 @@ func (g *group) together(servers Servers) {
 		}
 		if err := g.ready(servers, i); err != nil {
 			for _, m := range want {
-				m.cell.Take(safety.Attempt{Left: safety.NotExercised, Why: "its server is not ready: " + err.Error()})
+				m.take(safety.Attempt{Number: g.options.Seed + m.made, Left: safety.NotExercised, Why: "its server is not ready: " + err.Error()})
 			}
 			return
 		}
@@ -196,7 +216,7 @@ func (g *group) together(servers Servers) {
 		for _, m := range want {
 			all.Go(func() {
 				defer r.leave()
-				m.cell.Take(g.tell(m.lock, g.options.Seed+i, r))
+				m.take(g.tell(m, r))
 			})
 		}
 		all.Wait()
@@ -219,21 +239,40 @@ func (g *group) ready(servers Servers, i int) error {
 	return g.hazard.Prepare(g.ctx, g.server)
 }
 
-// wants reports whether a member is to have its i-th attempt. A control that has to fail may do so at any gap.
-func (g *group) wants(m member, i int) bool {
+// wants reports whether a member has an attempt to make: of each gap one that counts, whatever time that takes, and more while
+// there is time. A control that has to fail may do so at any gap.
+func (g *group) wants(m *member) bool {
 	c := m.cell
-	want := cmp.Or(g.options.Attempts, max(DefaultAttempts, c.Gaps))
+	gaps := max(1, c.Gaps)
+	want := cmp.Or(g.options.Attempts, max(DefaultAttempts, gaps))
 	if c.Failed == 0 && slices.Contains(g.hazard.Fails, m.lock.Name()) {
-		want = max(want, c.Gaps)
+		want = max(want, gaps)
 	}
-	return g.ctx.Err() == nil && c.Attempts < want && c.InRow < maxLeft && (i < max(1, c.Gaps) || time.Now().Add(g.round).Before(g.until))
+	inTime := time.Now().Add(g.round).Before(g.until)
+	if m.row > 0 && m.row >= g.most(m, inTime) {
+		m.next()
+	}
+	return g.ctx.Err() == nil && m.left != safety.NotApplicable && c.Verdict != safety.Invalid && m.made < want && (m.made < gaps || inTime)
 }
 
-// tell makes one attempt.
-func (g *group) tell(l Lock, number int, r *round) (a safety.Attempt) {
+// most returns how many attempts of one number a member makes if none counts.
+func (g *group) most(m *member, inTime bool) int {
+	switch {
+	case g.options.Placebo: // none is to count
+		return 1
+	case inTime, m.left == safety.Stalled:
+		return maxLeft
+	}
+	return 2
+}
+
+// tell makes the next attempt of a member. One that is made again has a longer lease, and more time for answers.
+func (g *group) tell(m *member, r *round) (a safety.Attempt) {
+	l, number, longer := m.lock, g.options.Seed+m.made, time.Duration(1+m.row)
 	s := &Stage{
-		ctx: g.ctx, lock: l, topology: g.hazard.topology(l), server: g.server, round: r, number: number, placebo: g.options.Placebo, ttl: max(g.hazard.MinTTL, g.options.TTL, ttlOf(l)), prefix: g.options.Prefix,
-		key:     fmt.Sprintf("%s%s:%s:%s:%d", g.options.Prefix, g.hazard.Name, l.Where(), l.Design.Name, number),
+		ctx: g.ctx, lock: l, topology: g.hazard.topology(l), server: g.server, round: r, number: number, placebo: g.options.Placebo, prefix: g.options.Prefix,
+		ttl: max(g.hazard.MinTTL, g.options.TTL, ttlOf(l)) * longer, ioTimeout: ioTimeout * longer, nodeTimeout: nodeTimeout * longer,
+		key:     fmt.Sprintf("%s%s:%s:%s:%d-%d", g.options.Prefix, g.hazard.Name, l.Where(), l.Design.Name, number, m.row),
 		history: &history{clock: drivers.NewClock()},
 	}
 	defer s.close()
@@ -241,7 +280,7 @@ func (g *group) tell(l Lock, number int, r *round) (a safety.Attempt) {
 		end := recover()
 		s.checkFences()
 		a = s.outcome
-		a.Number = number
+		a.Number, a.TTL = number, s.ttl
 		a.Events = s.history.all()
 		a.Overlap = longest(overlaps(a.Events))
 		switch end := end.(type) {
@@ -259,15 +298,51 @@ func (g *group) tell(l Lock, number int, r *round) (a safety.Attempt) {
 	return a
 }
 
-// judge says what became of a cell.
+// judge says what became of a cell. It survives only if an attempt counts at each gap that was tried.
 func judge(c *safety.Cell) {
+	gaps := c.ByGap()
+	blank, tried := blanks(gaps)
+	if c.Gaps > 0 {
+		c.Tried = tried
+	}
 	switch {
 	case c.Attempts == 0 && c.Left == 0:
 		c.Verdict, c.Why = safety.NotExercised, "no attempt was made"
 	case c.Verdict == safety.Invalid, c.Attempts == 0: // as the last attempt left it
 	case c.Failed > 0:
 		c.Verdict = safety.Fails
+	case len(blank) > 0:
+		last := gaps[blank[0]][len(gaps[blank[0]])-1]
+		c.Verdict, c.Why = last.Left, fmt.Sprintf("no attempt counts at %s of %d: %s", gapNames(blank), len(gaps), last.Why)
 	default:
 		c.Verdict, c.Why, c.Bound = safety.Survives, "", safety.Bound(c.Attempts)
+		if tried < len(gaps) {
+			c.Why = fmt.Sprintf("%d of %d gaps were tried", tried, len(gaps))
+		}
 	}
+}
+
+// blanks returns the gaps with attempts none of which counts, and how many have one that does.
+func blanks(gaps [][]safety.Attempt) (blank []int, tried int) {
+	for n, attempts := range gaps {
+		switch {
+		case slices.ContainsFunc(attempts, func(a safety.Attempt) bool { return a.Left == "" }):
+			tried++
+		case len(attempts) > 0:
+			blank = append(blank, n)
+		}
+	}
+	return blank, tried
+}
+
+// gapNames returns "gap 1" or "gaps 1 and 3", counted from 1.
+func gapNames(gaps []int) string {
+	var names []string
+	for _, n := range gaps {
+		names = append(names, strconv.Itoa(n+1))
+	}
+	if len(names) == 1 {
+		return "gap " + names[0]
+	}
+	return "gaps " + format.And(names)
 }

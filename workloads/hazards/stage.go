@@ -26,10 +26,13 @@ type Stage struct {
 	key      string
 	prefix   string
 	ttl      time.Duration
-	history  *history
-	clients  []*Client
-	closers  []func() error
-	inside   drivers.Service // that all clients share, without a server
+
+	ioTimeout, nodeTimeout time.Duration
+
+	history *history
+	clients []*Client
+	closers []func() error
+	inside  drivers.Service // that all clients share, without a server
 
 	outcome safety.Attempt
 }
@@ -202,7 +205,7 @@ var patient = map[string]map[string]string{"rueidislock": {"try-next-after": "50
 // config returns what every client opens the lock with, but for the addresses.
 func (s *Stage) config() drivers.Config {
 	return drivers.Config{
-		Lock: s.lock.Design.Name, Prefix: s.prefix, Clients: 1, TTL: s.ttl, Polls: true, IOTimeout: ioTimeout, NodeTimeout: nodeTimeout,
+		Lock: s.lock.Design.Name, Prefix: s.prefix, Clients: 1, TTL: s.ttl, Polls: true, IOTimeout: s.ioTimeout, NodeTimeout: s.nodeTimeout,
 		Params: patient[s.lock.Driver],
 	}
 }
