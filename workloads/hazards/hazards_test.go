@@ -230,6 +230,20 @@ func TestJudgeByGap(t *testing.T) {
 	}
 }
 
+// TestFailureBeforeStall: what a lock has lost before an attempt ended too soon counts.
+func TestFailureBeforeStall(t *testing.T) {
+	for _, left := range []safety.Verdict{safety.Stalled, safety.NotExercised} {
+		h := Hazard{Tell: func(s *Stage) {
+			s.Fail("lost")
+			s.leave(left, "later")
+		}}
+		g := group{ctx: t.Context(), hazard: &h}
+		if a := g.tell(&member{lock: lockOf(t, "memory")}, nil); a.Left != "" || a.Failure != "lost" {
+			t.Errorf("%s: left %q, failure %q", left, a.Left, a.Failure)
+		}
+	}
+}
+
 // TestNames: a hazard has a number and a name of its own, and its controls are written as locks are.
 func TestNames(t *testing.T) {
 	name := regexp.MustCompile(`^[a-z][a-z0-9-]*$`)

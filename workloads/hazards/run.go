@@ -286,7 +286,9 @@ func (g *group) tell(m *member, r *round) (a safety.Attempt) {
 		switch end := end.(type) {
 		case nil:
 		case over:
-			a.Left, a.Why = end.verdict, end.why
+			if a.Failure == "" { // what was found before counts
+				a.Left, a.Why = end.verdict, end.why
+			}
 		default:
 			panic(end)
 		}
