@@ -17,7 +17,7 @@ var getLock = kind{
 		Wrong: "a broken connection frees its locks under their holder: no fence; " +
 			"a connection for each client; a name locks one server only, whatever is replicated",
 		Loses: []drivers.Hazard{
-			drivers.HazardConnectionCut, drivers.HazardHalfOpen, drivers.HazardPooler, drivers.HazardRestartEmpty,
+			drivers.HazardConnectionCut, drivers.HazardHalfOpen, drivers.HazardMissedWakeup, drivers.HazardPooler, drivers.HazardRestartEmpty,
 			drivers.HazardFailover,
 		},
 	},

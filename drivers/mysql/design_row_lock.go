@@ -18,7 +18,7 @@ var rowLock = kind{
 			"a connection and an open transaction for each lock that is held; " +
 			"InnoDB keeps the locks of all rows of a page in one list and walks it, so that long lines slow each other down",
 		Loses: []drivers.Hazard{
-			drivers.HazardConnectionCut, drivers.HazardHalfOpen, drivers.HazardRestartEmpty, drivers.HazardFailover,
+			drivers.HazardConnectionCut, drivers.HazardHalfOpen, drivers.HazardMissedWakeup, drivers.HazardRestartEmpty, drivers.HazardFailover,
 		},
 	},
 	columns: "k VARBINARY(255) NOT NULL PRIMARY KEY",

@@ -20,7 +20,7 @@ var advisoryDesign = design{
 		Wrong: "a broken connection frees the lock under its holder: no fence; the name is a 64 bit hash, shared with all others who use " +
 			"advisory locks in the database; no pooler in transaction mode",
 		Loses: []drivers.Hazard{
-			drivers.HazardConnectionCut, drivers.HazardHalfOpen, drivers.HazardPooler, drivers.HazardRestartEmpty,
+			drivers.HazardConnectionCut, drivers.HazardHalfOpen, drivers.HazardMissedWakeup, drivers.HazardPooler, drivers.HazardRestartEmpty,
 			drivers.HazardFailover,
 		},
 	},

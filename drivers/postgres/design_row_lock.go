@@ -21,7 +21,7 @@ var rowLockDesign = design{
 		Wrong: "a broken connection frees the lock under its holder: no fence; a transaction stays open as long as the lock is held, " +
 			"which hinders VACUUM; each release waits for the disk",
 		Loses: []drivers.Hazard{
-			drivers.HazardConnectionCut, drivers.HazardHalfOpen, drivers.HazardRestartEmpty, drivers.HazardFailover,
+			drivers.HazardConnectionCut, drivers.HazardHalfOpen, drivers.HazardMissedWakeup, drivers.HazardRestartEmpty, drivers.HazardFailover,
 		},
 	},
 	table: true,

@@ -16,10 +16,10 @@ import (
 )
 
 // planted is a lock in this process with a lease, which any client can release: unless it is told to check the owner.
-type planted struct{ checks bool }
+type planted struct{ checks, endless bool }
 
 func (p planted) Designs() []drivers.Design {
-	return []drivers.Design{{Name: "lock", Traits: drivers.Traits{Exclusive: true, Owned: p.checks, Expires: true}}}
+	return []drivers.Design{{Name: "lock", Traits: drivers.Traits{Exclusive: true, Owned: p.checks, Expires: !p.endless}}}
 }
 
 func (p planted) Open(context.Context, drivers.Config) (drivers.Service, error) {
@@ -50,7 +50,11 @@ func (s *plantedService) Try(_ context.Context, l *drivers.Lease) (bool, error) 
 	if time.Now().Before(s.held[l.Key].ends) {
 		return false, nil
 	}
-	s.held[l.Key] = plantedHold{l.Owner, time.Now().Add(l.TTL)}
+	lease := l.TTL
+	if s.endless {
+		lease = time.Hour
+	}
+	s.held[l.Key] = plantedHold{l.Owner, time.Now().Add(lease)}
 	return true, nil
 }
 
@@ -68,6 +72,7 @@ func (s *plantedService) Release(_ context.Context, l *drivers.Lease) (bool, err
 func init() {
 	drivers.Register("planted-careless", planted{})
 	drivers.Register("planted-careful", planted{checks: true})
+	drivers.Register("planted-endless", planted{checks: true, endless: true})
 }
 
 func lockOf(t *testing.T, driver string) Lock {

@@ -213,15 +213,41 @@ func (s *Stage) awaken(w *waiting, c *Client, moment time.Duration, early bool) 
 	s.Recovered(max(0, w.client.Granted-released))
 }
 
-// asleep fails the attempt if c is granted the key at once, for which a waiter sleeps and has sent some requests.
+// asleep fails the attempt of a waiter that sleeps and has sent some requests: the key is free, and c is granted it at once, or the
+// server has granted the key to the waiter.
 func (s *Stage) asleep(w *waiting, c *Client, slept time.Duration, requests int64) {
 	held, err := c.Try()
-	if !held || err != nil {
-		s.leave(safety.NotExercised, "%s: the key was not free: %s may have been granted it and not have heard", w.way, w.client.name)
+	if err != nil {
+		s.leave(safety.NotExercised, "%s: %s has no answer: %v", w.way, c.name, err)
+	}
+	if !held {
+		s.grantUnheard(w, c)
+		return
 	}
 	if took := c.Granted - c.Asked; took > s.ttl/10 {
 		s.leave(safety.Stalled, "%s: %s was granted the key only after %v", w.way, c.name, took)
 	}
 	s.Fail("%s: %s slept on a free key for %v, in which it sent %s; %s was granted it at once", w.way, w.client.name, slept.Round(time.Millisecond),
 		format.Plural(int(requests), "request"), c.name)
+}
+
+// grantUnheard fails the attempt of a waiter that sleeps though the key, which nobody else can have, is not free: it has been granted
+// it, does not know, and would sleep for ever.
+func (s *Stage) grantUnheard(w *waiting, c *Client) {
+	since := s.Now()
+	free := c.AcquireBy(since + 2*s.TTL() + slack)
+	took := (s.Now() - since).Round(time.Millisecond)
+	select {
+	case <-w.granted:
+		s.leave(safety.Stalled, "%s: %s heard of its grant after all", w.way, w.client.name)
+	default:
+	}
+	switch {
+	case w.failedSince(since), c.unheard > 0:
+		s.leave(safety.NotExercised, "%s: the connection of %s or %s has ended meanwhile", w.way, w.client.name, c.name)
+	case free:
+		s.Fail("%s: %s slept on a key that it had been granted, and that came free after another %v", w.way, w.client.name, took)
+	default:
+		s.Never("%s: the server has granted the key to %s, which has not heard of it and sleeps: it was not free after another %v", w.way, w.client.name, took)
+	}
 }
