@@ -226,6 +226,7 @@ func TestAdminErrors(t *testing.T) {
 		"evicted keys":       func() error { _, err := r.Evicted(ctx); return err },
 		"time":               func() error { _, err := r.Time(ctx); return err },
 		"evict":              func() error { _, err := r.Evict(ctx, "allkeys-lru", "k"); return err },
+		"keys":               func() error { _, err := r.KeysWith(ctx, "k"); return err },
 		"set clock":          func() error { return r.SetClock(ctx, 0) },
 	} {
 		if err := request(); err == nil || !strings.HasPrefix(err.Error(), "redis: "+name+": ") {

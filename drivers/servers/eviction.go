@@ -61,6 +61,14 @@ func (r *Redis) evict(ctx context.Context, policy string, keys []string) (evicte
 	return after - before, err
 }
 
+// KeysWith returns the keys of database 0 whose names contain a part, which has no characters that a pattern would read in
+// another way.
+func (r *Redis) KeysWith(ctx context.Context, part string) ([]string, error) {
+	// KEYS answers with an array; a script makes it a string.
+	text, err := r.command(ctx, "EVAL", `return table.concat(redis.call('KEYS', '*' .. ARGV[1] .. '*'), '\n')`, "0", part)
+	return strings.Fields(text), failed("keys", err)
+}
+
 func (r *Redis) limitMemory(ctx context.Context, limit, policy string) error {
 	return converse(ctx, r.login, func(ask func(...string) (string, error)) error {
 		if _, err := ask("CONFIG", "SET", "maxmemory-policy", policy); err != nil {

@@ -25,6 +25,9 @@ func TestEvict(t *testing.T) {
 			say(t, r, "SET", "lock", "v", "PX", "3600000")
 			say(t, r, "SET", "other", "v", "PX", "7200000")
 			say(t, r, "SET", "lasting", "v")
+			if keys, err := r.KeysWith(t.Context(), "o"); err != nil || len(keys) != 2 {
+				t.Errorf("keys with an o: %q, %v", keys, err)
+			}
 			evicted, err := r.Evict(t.Context(), tt.policy, tt.keys...)
 			if err != nil {
 				t.Fatal(err)

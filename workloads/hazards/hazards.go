@@ -125,6 +125,8 @@ type (
 	Evicter interface {
 		// Evict makes it evict keys until those named are gone, and returns how many went.
 		Evict(ctx context.Context, policy string, keys ...string) (evicted int64, err error)
+		// KeysWith returns the keys whose names contain a part.
+		KeysWith(ctx context.Context, part string) (keys []string, err error)
 	}
 )
 

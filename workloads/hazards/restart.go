@@ -2,11 +2,11 @@ package hazards
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/safety"
 )
 
@@ -27,7 +27,7 @@ func init() {
 	register(Hazard{
 		Number: 15, Name: drivers.HazardEviction,
 		Applies:  needsExclusive,
-		Tell:     serverFails,
+		Tell:     keyEvicted,
 		Server:   true,
 		Services: []string{"redis"},
 		Lone:     true,
@@ -64,12 +64,29 @@ func restart(ctx context.Context, server Server, _ []string) (evidence string, e
 	return fmt.Sprintf("the server's process %d was killed, and %d answers at its address", before, server.PID()), nil
 }
 
-func evict(ctx context.Context, server Server, keys []string) (evidence string, err error) {
-	n, err := server.(Evicter).Evict(ctx, "allkeys-random", keys...)
-	if err == nil && n == 0 {
-		err = errors.New("no key was evicted")
+// evict evicts all keys of the locks, whatever else is in their names. The evidence is that they are gone, and not that some key is.
+func evict(ctx context.Context, server Server, locks []string) (evidence string, err error) {
+	e := server.(Evicter)
+	var keys []string
+	for _, lock := range locks {
+		of, err := e.KeysWith(ctx, lock)
+		if err != nil {
+			return "", err
+		}
+		keys = append(keys, of...)
 	}
-	return fmt.Sprintf("the server was short of memory and evicted %d keys", n), err
+	if _, err := e.Evict(ctx, "allkeys-random", keys...); err != nil {
+		return "", err
+	}
+	for _, lock := range locks {
+		switch left, err := e.KeysWith(ctx, lock); {
+		case err != nil:
+			return "", err
+		case len(left) > 0:
+			return "", fmt.Errorf("the key %s was not evicted", left[0])
+		}
+	}
+	return "the server was short of memory and evicted the keys: " + format.Few(keys, 3), nil
 }
 
 func jump(ctx context.Context, server Server, _ []string) (evidence string, err error) {
@@ -84,6 +101,21 @@ func jump(ctx context.Context, server Server, _ []string) (evidence string, err 
 func serverFails(s *Stage) {
 	a, b := s.Client("A"), s.Client("B")
 	a.Acquire()
+	s.failsUnder(a, b)
+}
+
+// keyEvicted is that story for a fault that is known by the keys of the lock.
+func keyEvicted(s *Stage) {
+	a, b := s.Client("A"), s.Client("B")
+	a.Acquire()
+	if len(ask(s, func(ctx context.Context) ([]string, error) { return s.server.(Evicter).KeysWith(ctx, s.key) })) == 0 {
+		s.leave(safety.NotExercised, "the server has no key with the name of the lock")
+	}
+	s.failsUnder(a, b)
+}
+
+// failsUnder lets the fault of the server strike while A has the key.
+func (s *Stage) failsUnder(a, b *Client) {
 	s.Strike()
 	const patience = 300 * time.Millisecond // of a client that has an answer
 	if !b.AnswerBy(a.Sure()) {
