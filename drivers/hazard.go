@@ -35,6 +35,8 @@ const (
 	HazardRenewalReacquires  Hazard = "renewal-reacquires"
 	HazardPooler             Hazard = "pooler"
 	HazardWaitForever        Hazard = "wait-forever"
+	HazardReentryMiscounted  Hazard = "reentry-miscounted"
+	HazardLongHold           Hazard = "long-hold"
 )
 
 // hazards has what happens and, after the colon, how a design loses to it; and the same as what goes before the loss, in a few words.
@@ -70,9 +72,11 @@ var hazards = []struct {
 	{HazardConnectionCut, "the connection of a holder breaks: the next client is let in", "a cut connection"},
 	{HazardFenceFailover, "a replica that has not heard of the last grants becomes the primary: it issues their fencing tokens again", "a fail-over after a release"},
 	{HazardHalfOpen, "a holder vanishes, and what is between keeps its connection open: its lock stays for ever", "a half-open connection"},
-	{HazardRenewalReacquires, "a renewal is late, in time or lost: its holder is told that it keeps the lock, which another client has had, or gets", "a late renewal"},
+	{HazardRenewalReacquires, "a renewal is late, in time or lost: its holder is told that it keeps the lock, which another client has had, has or gets", "a late renewal"},
 	{HazardPooler, "a pooler lends the connection to others between transactions: the lock is theirs", "a pooler between"},
 	{HazardWaitForever, "the new primary has fewer replicas than have to acknowledge: it refuses for ever", "a fail-over without replicas"},
+	{HazardReentryMiscounted, "a holder enters again and leaves as often: an inner release frees the key, or the last one does not", "nested sections"},
+	{HazardLongHold, "a holder keeps its lock for several leases, which are renewed: the renewals end too early, or go on after its release", "a long hold"},
 }
 
 // Hazards lists all hazards.

@@ -84,8 +84,8 @@ func TestHazards(t *testing.T) {
 	for _, h := range drivers.Hazards() {
 		names[h], lines[h.About()] = true, true
 	}
-	if n := len(drivers.Hazards()); n != 30 || len(names) != n || len(lines) != n || lines[""] {
-		t.Errorf("%d hazards, %d names and %d lines; want 30", n, len(names), len(lines))
+	if n := len(drivers.Hazards()); len(names) != n || len(lines) != n || lines[""] {
+		t.Errorf("%d hazards, %d names and %d lines", n, len(names), len(lines))
 	}
 	if drivers.Hazard("none").About() != "" {
 		t.Error("an unknown hazard has a line")

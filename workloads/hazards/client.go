@@ -6,6 +6,7 @@ import (
 	"context"
 	"net/url"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -31,6 +32,8 @@ type Client struct {
 	offset   time.Duration // of its clock
 	believes atomic.Bool   // it holds the key, as far as it knows
 	renews   atomic.Bool   // Watch renews its lease, and was not told in time that it is lost
+	kept     atomic.Int64  // when the request was sent that last gave Watch the whole lease, in nanoseconds of the attempt
+	unwatch  func()        // ends Watch
 
 	// Asked and Granted are when the last attempt was sent, and when its grant was read.
 	Asked, Granted time.Duration
@@ -249,30 +252,33 @@ func (c *Client) LoseRelease() (evidence int64) {
 	return evidence
 }
 
-// Watch renews the lease of the client until the attempt is over, as lockbench's watchdog does, if the lock can; the service may
+// Watch renews the lease of the client until unwatch or the end of the attempt, as lockbench's watchdog does, if the lock can; the service may
 // have renewals of its own. It returns a function that tells how many were answered.
 func (c *Client) Watch() (renewals func() int64) {
 	var answered atomic.Int64
 	if r, ok := drivers.As[drivers.Renewer](c.session); ok {
 		c.renews.Store(true)
-		last := c.Asked // that was granted, or renewed
+		c.kept.Store(int64(c.Asked))
 		watchdog := renew.New(renew.Options{Clock: c.stage.history.clock, Workers: 1, Renewed: func(r renew.Renewal) {
 			switch {
 			case r.Err != nil:
 			case r.Owned:
-				last = r.Sent
+				c.kept.Store(int64(r.Sent))
 				answered.Add(1)
-			case r.Answered < last+c.stage.ttl:
+			case r.Answered < time.Duration(c.kept.Load())+c.stage.ttl:
 				c.renews.Store(false)
 			}
 		}})
 		hold := renew.NewHold(r)
 		watchdog.Start(hold, &c.lease, c.Asked)
-		c.stage.closers = append(c.stage.closers, func() error {
+		c.unwatch = sync.OnceFunc(func() {
 			if lost, _ := watchdog.Stop(hold); lost {
 				watchdog.Await(hold)
 			}
 			watchdog.Close()
+		})
+		c.stage.closers = append(c.stage.closers, func() error {
+			c.unwatch()
 			return nil
 		})
 	}

@@ -1,7 +1,10 @@
 package hazards
 
 import (
+	"context"
+
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/safety"
 )
 
@@ -13,6 +16,20 @@ func init() {
 		Fails:   []string{"rueidis reentrant-count"},
 		Sound:   []string{"rueidis redisson"},
 	})
+	register(Hazard{
+		Number: 32, Name: drivers.HazardReentryMiscounted,
+		Applies: needsNesting,
+		Tell:    reentryMiscounted,
+		MinTTL:  longLease, // none ends meanwhile
+		Sound:   []string{"rueidis redisson", "rueidis reentrant-count"},
+	})
+}
+
+func needsNesting(t drivers.Traits) string {
+	if !t.Reentrant {
+		return "it cannot be acquired again by its holder"
+	}
+	return needsExclusive(t)
 }
 
 func reentry(s *Stage) {
@@ -31,4 +48,56 @@ func reentry(s *Stage) {
 	}
 	a.Release()
 	s.FailIfBoth(a, b)
+}
+
+// reentryMiscounted lets a holder leave as often as it has entered, the innermost section first.
+func reentryMiscounted(s *Stage) {
+	a, b := s.Client("A"), s.Client("B")
+	const times = 3
+	var sections []drivers.Lease
+	entered := s.Act(func() {
+		for range times {
+			a.Acquire()
+			sections = append(sections, a.lease)
+		}
+	})
+	s.Fault(entered*times, "A has acquired its key %d times", times)
+	for left := range times - 1 {
+		if !a.leaves(&sections[times-1-left]) {
+			s.Fail("A has acquired its key %d times and left it %s: it was told that it did not hold it", times, format.Plural(left+1, "time"))
+			return
+		}
+		granted, err := b.Try()
+		if s.Has(expires) {
+			s.Before(a.Sure(), "the attempt of B")
+		}
+		if err != nil {
+			s.leave(safety.NotExercised, "B has no answer: %v", err)
+		}
+		if granted {
+			s.Fail("A has acquired its key %d times and left it %s: B was granted it", times, format.Plural(left+1, "time"))
+			return
+		}
+	}
+	a.lease = sections[0]
+	if _, err := a.Release(); err != nil {
+		s.leave(safety.NotExercised, "A has no answer to its release: %v", err)
+	}
+	s.failIfTaken(a, b)
+}
+
+// leaves releases a lease of a key of which the client has others, and reports whether the lock has removed one.
+func (c *Client) leaves(l *drivers.Lease) (removed bool) {
+	ctx, cancel := context.WithTimeout(c.stage.ctx, openTimeout)
+	defer cancel()
+	removed, err := c.session.Release(ctx, l)
+	if err != nil {
+		c.stage.leave(safety.NotExercised, "%s has no answer to its release: %v", c.name, err)
+	}
+	kind := safety.Released
+	if !removed {
+		kind = safety.NotThere
+	}
+	c.add(kind, "once, and holds it still")
+	return removed
 }

@@ -1,0 +1,206 @@
+package breakable_test
+
+// Defects of renewals, of nested holds and of watchdogs.
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+func init() {
+	attempts["renewal-reacquires"] = 4
+	defects = append(defects, storyDefects...)
+}
+
+var storyDefects = []struct {
+	hazard drivers.Hazard
+	broken string
+	driver func(sound drivers.Driver) drivers.Driver
+	locks  []string
+	shows  string
+}{
+	{"renewal-reacquires", "renews by the key and not by the owner", in(renewsAnyOwner(true)), []string{
+		"memory mutex", "rueidis set-nx", "go-redis redisson", "rueidis fair", "redislock library", "redsync library", "mysql unique-row",
+	}, "which B holds"},
+	{"renewal-reacquires", "renews by the key, and says no", in(renewsAnyOwner(false)), []string{
+		"memory mutex", "rueidis set-nx", "go-redis fenced", "redislock library", "redsync library", "mysql unique-row",
+	}, "has extended the lease of B"},
+
+	{"reentry-miscounted", "frees the key with the inner section", in(leavesAtOnce), []string{
+		"memory reentrant", "rueidis redisson", "go-redis reentrant-count", "mysql get-lock", "postgres advisory",
+	}, "B was granted it"},
+	{"reentry-miscounted", "counts every entry but one twice", in(entersTwice), []string{
+		"memory reentrant", "rueidis reentrant-count", "go-redis redisson", "mysql get-lock", "postgres advisory",
+	}, "not free"},
+
+	{"long-hold", "renews once", in(renewsOnce), []string{"memory mutex", "rueidis set-nx", "go-redis redisson", "redislock library", "redsync library", "mysql unique-row"}, "at once"},
+	{"long-hold", "lets its session end after a lease", in(keepsAliveOnce), []string{
+		"rueidislock library", "etcd lease", "zookeeper sequential", "mysql get-lock", "postgres row-lock",
+	}, "at once"},
+	{"long-hold", "has a watchdog that outlives the release", after(renewsOn), []string{
+		"memory mutex", "rueidis set-nx", "redislock library", "mysql unique-row",
+	}, "has extended the lease of B"},
+	{"long-hold", "has a watchdog that takes the key again", after(takesAgain), []string{
+		"rueidislock library", "etcd lease", "mysql get-lock", "postgres advisory",
+	}, "not free"},
+}
+
+// recording is a session that others of its key find in holders.
+func recording(s drivers.Session) calls {
+	return calls{Session: s, try: func(ctx context.Context, l *drivers.Lease) (bool, error) {
+		held, err := s.Try(ctx, l)
+		if held {
+			holders.Store(l.Key, &holder{s, *l})
+		}
+		return held, err
+	}}
+}
+
+// renewOf renews whatever lease is on a key, and returns whose that is.
+func renewOf(ctx context.Context, key string) (held bool, owner string, err error) {
+	found, ok := holders.Load(key)
+	if !ok {
+		return false, "", nil
+	}
+	h := found.(*holder)
+	lease := h.lease
+	r, _ := drivers.As[drivers.Renewer](h.session)
+	held, err = r.Renew(ctx, &lease)
+	return held, lease.Owner, err
+}
+
+func renewsAnyOwner(says bool) plant {
+	return func(s drivers.Session) drivers.Session {
+		return renews{recording(s), func(ctx context.Context, l *drivers.Lease) (bool, error) {
+			held, owner, err := renewOf(ctx, l.Key)
+			return held && (says || owner == l.Owner), err
+		}}
+	}
+}
+
+func leavesAtOnce(s drivers.Session) drivers.Session {
+	return calls{Session: s, release: func(ctx context.Context, l *drivers.Lease) (bool, error) {
+		owned, err := s.Release(ctx, l)
+		for more := owned; more && err == nil; {
+			more, err = s.Release(ctx, l)
+		}
+		return owned, err
+	}}
+}
+
+func entersTwice(s drivers.Session) drivers.Session {
+	depth := map[string]int{}
+	return calls{s, func(ctx context.Context, l *drivers.Lease) (bool, error) {
+		held, err := s.Try(ctx, l)
+		if held && depth[l.Key] == 1 {
+			again := *l
+			_, err = s.Try(ctx, &again)
+		}
+		if held {
+			depth[l.Key]++
+		}
+		return held, err
+	}, func(ctx context.Context, l *drivers.Lease) (bool, error) {
+		depth[l.Key] = max(0, depth[l.Key]-1)
+		return s.Release(ctx, l)
+	}}
+}
+
+func renewsOnce(s drivers.Session) drivers.Session {
+	r, _ := drivers.As[drivers.Renewer](s)
+	renewed := map[string]bool{}
+	return renews{s, func(ctx context.Context, l *drivers.Lease) (bool, error) {
+		if renewed[l.Owner] {
+			return true, nil
+		}
+		renewed[l.Owner] = true
+		return r.Renew(ctx, l)
+	}}
+}
+
+func keepsAliveOnce(s drivers.Session) drivers.Session {
+	var mu sync.Mutex // of the session
+	ended := map[string]bool{}
+	return calls{s, func(ctx context.Context, l *drivers.Lease) (bool, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		held, err := s.Try(ctx, l)
+		if held {
+			mine := *l
+			time.AfterFunc(l.TTL*3/2, func() {
+				mu.Lock()
+				defer mu.Unlock()
+				if !ended[mine.Owner] {
+					ended[mine.Owner] = true
+					_, _ = s.Release(context.Background(), &mine)
+				}
+			})
+		}
+		return held, err
+	}, func(ctx context.Context, l *drivers.Lease) (bool, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if ended[l.Owner] {
+			return true, nil
+		}
+		ended[l.Owner] = true
+		return s.Release(ctx, l)
+	}}
+}
+
+// orphans does something in the background after each release, until its service is closed.
+type orphans struct {
+	service
+	ends context.Context
+	end  context.CancelFunc
+	all  *sync.WaitGroup
+}
+
+// after returns a defect that is what do does after each release, a few times in each lease, until it is done.
+func after(do func(context.Context, drivers.Session, *drivers.Lease) (done bool)) func(drivers.Driver) drivers.Driver {
+	return inService(func(s drivers.Service) drivers.Service {
+		o := orphans{all: new(sync.WaitGroup)}
+		o.ends, o.end = context.WithCancel(context.Background())
+		o.service = service{s, func(s drivers.Session) drivers.Session {
+			c := recording(s)
+			c.release = func(ctx context.Context, l *drivers.Lease) (bool, error) {
+				owned, err := s.Release(ctx, l)
+				holders.Delete(l.Key)
+				released := &drivers.Lease{Key: l.Key, TTL: l.TTL}
+				o.all.Go(func() {
+					for o.ends.Err() == nil && !do(o.ends, s, released) {
+						select {
+						case <-time.After(l.TTL / 10):
+						case <-o.ends.Done():
+						}
+					}
+				})
+				return owned, err
+			}
+			return c
+		}}
+		return o
+	})
+}
+
+// Close ends what is done in the background.
+func (o orphans) Close() error {
+	o.end()
+	o.all.Wait()
+	return o.service.Close()
+}
+
+// renewsOn renews whatever lease is on a key that the session has released.
+func renewsOn(ctx context.Context, _ drivers.Session, l *drivers.Lease) (done bool) {
+	_, _, _ = renewOf(ctx, l.Key)
+	return false
+}
+
+// takesAgain acquires whatever the session has released.
+func takesAgain(ctx context.Context, s drivers.Session, l *drivers.Lease) (done bool) {
+	held, _ := s.Try(ctx, l)
+	return held
+}
