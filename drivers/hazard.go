@@ -37,6 +37,7 @@ const (
 	HazardWaitForever        Hazard = "wait-forever"
 	HazardReentryMiscounted  Hazard = "reentry-miscounted"
 	HazardLongHold           Hazard = "long-hold"
+	HazardSharedConnections  Hazard = "shared-connections"
 )
 
 // hazards has what happens and, after the colon, how a design loses to it; and the same as what goes before the loss, in a few words.
@@ -77,6 +78,7 @@ var hazards = []struct {
 	{HazardWaitForever, "the new primary has fewer replicas than have to acknowledge: it refuses for ever", "a fail-over without replicas"},
 	{HazardReentryMiscounted, "a holder enters again and leaves as often: an inner release frees the key, or the last one does not", "nested sections"},
 	{HazardLongHold, "a holder keeps its lock for several leases, which are renewed: the renewals end too early, or go on after its release", "a long hold"},
+	{HazardSharedConnections, "two clients of one process share its connections: the second is let in, as if it were the first", "a second client of its process"},
 }
 
 // Hazards lists all hazards.

@@ -46,6 +46,13 @@ var storyDefects = []struct {
 	{"long-hold", "has a watchdog that takes the key again", after(takesAgain), []string{
 		"rueidislock library", "etcd lease", "mysql get-lock", "postgres advisory",
 	}, "not free"},
+
+	{"shared-connections", "takes the clients of a service for one", inService(isOneClient), []string{
+		"rueidis set-nx", "go-redis redisson", "redislock library", "etcd lease", "zookeeper sequential", "mysql get-lock", "mysql row-lock", "postgres advisory",
+	}, "at once"},
+	{"shared-connections", "lets in whoever asks while an answer is under way", inService(asksTogether), []string{
+		"rueidis set-nx", "redsync library", "etcd lease", "mysql unique-row", "postgres row-lock",
+	}, "at once"},
 }
 
 // recording is a session that others of its key find in holders.
@@ -203,4 +210,70 @@ func renewsOn(ctx context.Context, _ drivers.Session, l *drivers.Lease) (done bo
 func takesAgain(ctx context.Context, s drivers.Session, l *drivers.Lease) (done bool) {
 	held, _ := s.Try(ctx, l)
 	return held
+}
+
+// isOneClient is a service that lets its own clients in again, as a connection does that they share.
+func isOneClient(s drivers.Service) drivers.Service {
+	var mu sync.Mutex
+	holds := map[string]*holder{}
+	return service{s, func(s drivers.Session) drivers.Session {
+		return calls{s, func(ctx context.Context, l *drivers.Lease) (bool, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			if h := holds[l.Key]; h != nil {
+				l.Owner, l.Fence = h.lease.Owner, h.lease.Fence
+				return true, nil
+			}
+			held, err := s.Try(ctx, l)
+			if held {
+				holds[l.Key] = &holder{s, *l}
+			}
+			return held, err
+		}, func(ctx context.Context, l *drivers.Lease) (bool, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			h := holds[l.Key]
+			if h == nil {
+				return false, nil
+			}
+			delete(holds, l.Key)
+			return h.session.Release(ctx, &h.lease)
+		}}
+	}}
+}
+
+// asksTogether is a service whose clients share the answer to an attempt that is under way.
+func asksTogether(s drivers.Service) drivers.Service {
+	var mu sync.Mutex
+	asking := map[string]*attempt{}
+	return service{s, func(s drivers.Session) drivers.Session {
+		return calls{Session: s, try: func(ctx context.Context, l *drivers.Lease) (bool, error) {
+			mu.Lock()
+			a := asking[l.Key]
+			if a != nil {
+				mu.Unlock()
+				<-a.answered
+				l.Owner, l.Fence, l.Aux = a.lease.Owner, a.lease.Fence, nil
+				return a.held, a.err
+			}
+			a = &attempt{answered: make(chan struct{})}
+			asking[l.Key] = a
+			mu.Unlock()
+			a.held, a.err = s.Try(ctx, l)
+			a.lease = *l
+			mu.Lock()
+			delete(asking, l.Key)
+			mu.Unlock()
+			close(a.answered)
+			return a.held, a.err
+		}}
+	}}
+}
+
+// attempt is one whose answer others wait for.
+type attempt struct {
+	answered chan struct{} // closed when there is one
+	held     bool
+	err      error
+	lease    drivers.Lease
 }
