@@ -38,6 +38,8 @@ const (
 	HazardReentryMiscounted  Hazard = "reentry-miscounted"
 	HazardLongHold           Hazard = "long-hold"
 	HazardSharedConnections  Hazard = "shared-connections"
+	HazardWaiterGone         Hazard = "waiter-gone"
+	HazardWaiterSessionLost  Hazard = "waiter-session-lost"
 )
 
 // hazards has what happens and, after the colon, how a design loses to it; and the same as what goes before the loss, in a few words.
@@ -79,6 +81,8 @@ var hazards = []struct {
 	{HazardReentryMiscounted, "a holder enters again and leaves as often: an inner release frees the key, or the last one does not", "nested sections"},
 	{HazardLongHold, "a holder keeps its lock for several leases, which are renewed: the renewals end too early, or go on after its release", "a long hold"},
 	{HazardSharedConnections, "two clients of one process share its connections: the second is let in, as if it were the first", "a second client of its process"},
+	{HazardWaiterGone, "a client that waits before another gives up or dies: the other is let in beside the holder, or never", "the end of a waiter before it"},
+	{HazardWaiterSessionLost, "the session of a client ends while it waits: it takes its turn all the same, beside the next holder", "the end of a waiter's session"},
 }
 
 // Hazards lists all hazards.

@@ -51,6 +51,7 @@ type waiting struct {
 	way     string          // of -wait
 	granted <-chan struct{} // closed once it holds the key, or at the end of the attempt
 	failed  atomic.Int64    // when the last error came, in nanoseconds of the attempt; 0: there was none
+	giveUp  func()          // ends the wait
 }
 
 // Wait begins to wait for the key, which the client has just been refused, and tries again after an error. It ends with the attempt
@@ -58,7 +59,7 @@ type waiting struct {
 func (c *Client) Wait(way wait.Kind) *waiting {
 	c.add(safety.Asks, "again, when it hears of a release")
 	w := &waiting{client: c, way: way.Name}
-	w.granted = c.wait(c.granted, func(err error, again bool) {
+	w.granted, w.giveUp = c.wait(c.granted, func(err error, again bool) {
 		if !again {
 			c.add(safety.Errs, err.Error())
 		}
@@ -102,8 +103,8 @@ func (s *Stage) HitBy(b *fault.Break, moment time.Duration) {
 }
 
 // wait waits for the key, and tries again after an error. It calls failed with each error, which may follow another one, and
-// granted once it holds the key. It closes done after that, or at the end of the attempt.
-func (c *Client) wait(granted func(), failed func(err error, again bool)) (done <-chan struct{}) {
+// granted once it holds the key. It closes done after that, or once it has given up, at the end of the attempt at the latest.
+func (c *Client) wait(granted func(), failed func(err error, again bool)) (done <-chan struct{}, giveUp func()) {
 	ctx, cancel := context.WithCancel(c.stage.ctx)
 	ended := make(chan struct{})
 	go func() {
@@ -129,13 +130,19 @@ func (c *Client) wait(granted func(), failed func(err error, again bool)) (done 
 			}
 			held, err = c.request()
 		}
+		if held || err != nil {
+			_, _ = c.session.Release(c.stage.ctx, &c.lease) // it has given up meanwhile
+		}
 	}()
-	c.stage.closers = append(c.stage.closers, func() error {
+	giveUp = func() {
 		cancel()
 		<-ended
+	}
+	c.stage.closers = append(c.stage.closers, func() error {
+		giveUp()
 		return nil
 	})
-	return ended
+	return ended, giveUp
 }
 
 // rehearseWait waits for another key until its holder releases it, and returns how many requests that takes before the client
@@ -159,7 +166,7 @@ func (c *Client) rehearseWait(holder *Client) (requests int) {
 		}
 		before := c.line().Requests()
 		var granted atomic.Bool
-		done := c.wait(func() { granted.Store(true) }, func(error, bool) {})
+		done, _ := c.wait(func() { granted.Store(true) }, func(error, bool) {})
 		c.calm()
 		requests = min(requests, int(c.line().Requests()-before))
 		holder.mustRelease(holder.session.Release(s.ctx, &holder.lease))

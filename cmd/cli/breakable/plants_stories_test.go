@@ -12,6 +12,7 @@ import (
 
 func init() {
 	attempts["renewal-reacquires"] = 4
+	attempts["waiter-gone"], attempts["waiter-session-lost"] = 2, 3
 	defects = append(defects, storyDefects...)
 }
 
@@ -52,6 +53,19 @@ var storyDefects = []struct {
 	}, "at once"},
 	{"shared-connections", "lets in whoever asks while an answer is under way", inService(asksTogether), []string{
 		"rueidis set-nx", "redsync library", "etcd lease", "mysql unique-row", "postgres row-lock",
+	}, "at once"},
+
+	{"waiter-gone", "enters when the waiter before it gives up", in(entersWhenOneLeaves), []string{
+		"rueidis fair", "rueidislock library", "etcd lease", "zookeeper sequential", "zookeeper herd", "mysql get-lock", "postgres row-lock",
+	}, "at once"},
+	{"waiter-gone", "listens to the waiter before it, and to nobody else once that has given up", in(followsOne), []string{
+		"rueidis fair", "etcd lease", "zookeeper sequential", "mysql row-lock", "postgres advisory",
+	}, "slept on a free key"},
+	{"waiter-session-lost", "takes its turn when the holder lets go, whatever its session", in(entersAtRelease), []string{
+		"rueidis fair", "etcd lease", "zookeeper sequential", "zookeeper herd",
+	}, "at once"},
+	{"waiter-session-lost", "takes the end of its connection for its turn", in(entersAtErrors), []string{
+		"mysql get-lock", "mysql row-lock", "postgres advisory", "postgres row-lock",
 	}, "at once"},
 }
 
@@ -276,4 +290,158 @@ type attempt struct {
 	held     bool
 	err      error
 	lease    drivers.Lease
+}
+
+// waits is a session that waits in another way.
+type waits struct {
+	drivers.Session
+	wait, leave func(context.Context, *drivers.Lease) error
+}
+
+func (w waits) Unwrap() drivers.Session { return w.Session }
+
+func (w waits) Wait(ctx context.Context, l *drivers.Lease) error  { return w.wait(ctx, l) }
+func (w waits) Leave(ctx context.Context, l *drivers.Lease) error { return w.leave(ctx, l) }
+
+// signals tells the sessions of a test process of what happens to a key.
+type signals struct {
+	mu  sync.Mutex
+	key map[string]chan struct{}
+}
+
+// next returns a channel that is closed the next time.
+func (s *signals) next(key string) <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.key == nil {
+		s.key = map[string]chan struct{}{}
+	}
+	if s.key[key] == nil {
+		s.key[key] = make(chan struct{})
+	}
+	return s.key[key]
+}
+
+func (s *signals) happens(key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.key[key] != nil {
+		close(s.key[key])
+		delete(s.key, key)
+	}
+}
+
+var left, released signals
+
+func entersWhenOneLeaves(s drivers.Session) drivers.Session {
+	w := &turns{inner: s, turn: &left}
+	return waits{calls{Session: s, try: w.try}, w.wait, func(ctx context.Context, l *drivers.Lease) error {
+		err := w.leave(ctx, l)
+		if w.waits {
+			w.waits = false
+			left.happens(l.Key)
+		}
+		return err
+	}}
+}
+
+func entersAtRelease(s drivers.Session) drivers.Session {
+	w := &turns{inner: s, turn: &released}
+	return waits{calls{s, w.try, func(ctx context.Context, l *drivers.Lease) (bool, error) {
+		owned, err := s.Release(ctx, l)
+		released.happens(l.Key)
+		return owned, err
+	}}, w.wait, w.leave}
+}
+
+func entersAtErrors(s drivers.Session) drivers.Session {
+	w := &turns{inner: s}
+	waiter, _ := drivers.As[drivers.Waiter](s)
+	return waits{calls{Session: s, try: w.try}, func(ctx context.Context, l *drivers.Lease) error {
+		err := waiter.Wait(ctx, l)
+		w.took = err != nil && ctx.Err() == nil
+		if w.took {
+			return nil
+		}
+		return err
+	}, waiter.Leave}
+}
+
+// turns is a waiter that takes a signal for its turn.
+type turns struct {
+	inner drivers.Session
+	turn  *signals
+	waits bool // it has waited, and was not granted the key
+	took  bool // its turn
+}
+
+func (w *turns) wait(ctx context.Context, l *drivers.Lease) error {
+	w.waits = true
+	turn := w.turn.next(l.Key)
+	inner, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		select {
+		case <-turn:
+			w.took = true
+			cancel()
+		case <-inner.Done():
+		}
+	}()
+	waiter, _ := drivers.As[drivers.Waiter](w.inner)
+	err := waiter.Wait(inner, l)
+	cancel()
+	<-stopped
+	if w.took && ctx.Err() == nil {
+		return nil
+	}
+	return err
+}
+
+func (w *turns) try(ctx context.Context, l *drivers.Lease) (bool, error) {
+	held, err := w.inner.Try(ctx, l)
+	if w.took {
+		w.took, held, err = false, true, nil
+	}
+	w.waits = w.waits && !held
+	return held, err
+}
+
+func (w *turns) leave(ctx context.Context, l *drivers.Lease) error {
+	waiter, _ := drivers.As[drivers.Waiter](w.inner)
+	return waiter.Leave(ctx, l)
+}
+
+// lines has the last waiter of each key, which the next one listens to.
+var lines sync.Map
+
+// followsOne waits until the waiter before it has released the key.
+func followsOne(s drivers.Session) drivers.Session {
+	waiter, _ := drivers.As[drivers.Waiter](s)
+	var mine chan struct{}
+	var before <-chan struct{}
+	return waits{calls{Session: s, release: func(ctx context.Context, l *drivers.Lease) (bool, error) {
+		owned, err := s.Release(ctx, l)
+		if mine != nil {
+			close(mine)
+			mine = nil
+		}
+		return owned, err
+	}}, func(ctx context.Context, l *drivers.Lease) error {
+		if mine == nil {
+			mine = make(chan struct{})
+			last, _ := lines.Swap(l.Key, mine)
+			before, _ = last.(chan struct{})
+		}
+		if before != nil {
+			select {
+			case <-before:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		return waiter.Wait(ctx, l)
+	}, waiter.Leave}
 }
