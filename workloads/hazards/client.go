@@ -4,6 +4,7 @@ package hazards
 
 import (
 	"context"
+	"fmt"
 	"net/url"
 	"slices"
 	"sync"
@@ -97,8 +98,8 @@ func (c *Client) connect(cfg *drivers.Config) {
 	if q, ok := s.server.(Quorum); ok {
 		nodes = q.Nodes()
 	}
-	for _, node := range nodes {
-		at, err := url.Parse(node.URL())
+	for _, server := range nodes {
+		at, err := url.Parse(server.URL())
 		if err != nil || at.Host == "" {
 			s.leave(safety.NotExercised, "its server has no address of a host and a port")
 		}
@@ -107,7 +108,7 @@ func (c *Client) connect(cfg *drivers.Config) {
 			s.leave(safety.NotExercised, "%v", err)
 		}
 		s.closers = append(s.closers, p.Close)
-		c.network.nodes, c.network.placebo = append(c.network.nodes, p), s.placebo
+		c.network.nodes, c.network.placebo = append(c.network.nodes, &node{Proxy: p}), s.placebo
 		at.Host = p.Addr()
 		cfg.Addrs = append(cfg.Addrs, at.String())
 	}
@@ -137,7 +138,12 @@ func (c *Client) request() (held bool, err error) {
 	ctx, cancel := context.WithTimeout(c.stage.ctx, openTimeout)
 	defer cancel()
 	c.lease.Key, c.lease.TTL = c.stage.key, c.stage.ttl
-	return c.session.Try(ctx, &c.lease)
+	asked := time.Now()
+	held, err = c.session.Try(ctx, &c.lease)
+	if !c.suffers() {
+		c.stage.unanswered.note(asked, time.Now())
+	}
+	return held, err
 }
 
 // granted records that the client holds the key from here on.
@@ -160,48 +166,57 @@ func (c *Client) Acquire() {
 	}
 }
 
-// AcquireWhile is AcquireBy for as long as another client surely has its lease. A grant after that ends the attempt, and so does
-// a refusal after a try without an answer: that try may have taken the key. One of the two has to let go before FailIfBoth, which
-// sees no more of their overlap than what is over.
+// AcquireWhile is AcquireBy for as long as another client surely has its lease. A grant after that ends the attempt. One of the two
+// has to let go before FailIfBoth, which sees no more of their overlap than what is over.
 func (c *Client) AcquireWhile(holder *Client, patience time.Duration) (held bool) {
 	end := holder.Sure()
 	held = c.AcquireBy(min(c.stage.Now()+patience, end))
 	if held && c.Granted >= end {
 		c.stage.leave(safety.Stalled, "%s was granted the key after the lease of %s", c.name, holder.name)
 	}
-	if !held && c.unheard > 0 {
-		c.stage.leave(safety.NotExercised, "%s had no answer to %s, and may have the key", c.name, format.Plural(c.unheard, "attempt"))
-	}
 	return held
 }
 
-// AcquireBy tries again and again until the key is granted or a moment has come. Errors are tried again. The history has how
-// many tries were not granted.
+// AcquireBy tries again and again until the key is granted or a moment has come. Errors are tried again. Tries that had no answer may
+// have taken the key: the attempt is over if no grant follows.
 func (c *Client) AcquireBy(moment time.Duration) (held bool) {
-	refused := c.add(safety.Asks, "again and again")
-	tries := 0
+	began := c.add(safety.Asks, "again and again")
+	refused := 0
+	var why error
 	c.unheard = 0
-	defer func() {
-		if tries > 0 {
-			c.stage.history.addAt(refused, safety.Event{Client: c.name, Kind: safety.Refused, Text: format.Plural(tries, "time")})
-		}
-	}()
-	for ; ; tries++ {
+	for {
 		c.Asked = c.stage.Now()
 		held, err := c.request()
 		switch {
-		case err == nil && held:
+		case err != nil:
+			c.unheard, why = c.unheard+1, err
+		case held:
+			c.notGranted(began, refused, why)
 			c.stage.history.addAt(c.Asked, safety.Event{Client: c.name, Kind: safety.Asks})
 			c.granted()
 			return true
-		case err != nil:
-			c.unheard++
+		default:
+			refused++
 		}
-		if c.stage.Now() >= moment {
-			tries++
-			return false
+		if c.stage.Now() < moment {
+			c.stage.Until(c.stage.Now() + tryEvery)
+			continue
 		}
-		c.stage.Until(c.stage.Now() + tryEvery)
+		c.notGranted(began, refused, why)
+		if c.unheard > 0 {
+			c.stage.leave(safety.NotExercised, "%s had no answer to %s, and may have the key: %v", c.name, format.Plural(c.unheard, "attempt"), why)
+		}
+		return false
+	}
+}
+
+// notGranted records how many tries since a moment were refused, and how many had no answer.
+func (c *Client) notGranted(since time.Duration, refused int, why error) {
+	if refused > 0 {
+		c.stage.history.addAt(since, safety.Event{Client: c.name, Kind: safety.Refused, Text: format.Plural(refused, "time")})
+	}
+	if c.unheard > 0 {
+		c.stage.history.addAt(since, safety.Event{Client: c.name, Kind: safety.Errs, Text: fmt.Sprintf("%s, the last: %v", format.Plural(c.unheard, "time"), why)})
 	}
 }
 

@@ -69,8 +69,8 @@ func connectionCut(s *Stage) {
 	if s.Has(expires) {
 		moment = a.Asked + s.TTL()*8/10
 	}
-	if b.AcquireBy(moment) && s.Has(expires) {
-		s.Before(a.Sure(), "the attempt of B")
+	if b.AcquireBy(moment) {
+		s.StillHolds(a, "the attempt of B")
 	}
 	a.Release()
 	s.FailIfBoth(a, b)

@@ -56,7 +56,7 @@ func Placebo(ctx context.Context, h *Hazard, servers Servers, o Options) (why st
 		switch {
 		case c.Verdict == safety.NoServer || ctx.Err() != nil:
 			continue
-		case c.Verdict != safety.NotExercised && c.Verdict != safety.Stalled:
+		case c.Attempts > 0 || c.Verdict == safety.Invalid:
 			return fmt.Sprintf("without a fault %s has the verdict %q: %s", l.Name(), c.Verdict, c.Why)
 		}
 		return ""

@@ -104,9 +104,7 @@ func everyGap(s *Stage) {
 	if !befalls.dies {
 		again, _ = a.Try() // which may not hear an answer
 	}
-	if s.Has(expires) {
-		s.Before(b.Sure(), "the attempts of C and A")
-	}
+	s.StillHolds(b, "the attempts of C and A")
 	if err != nil {
 		s.leave(safety.NotExercised, "C has no answer: %v", err)
 	}
@@ -141,10 +139,8 @@ func (s *Stage) suffer(a, b *Client, at *fault.Break, answer func() (bool, error
 		s.Fail("%v: A was told that it had held the key until then, and B held it", g)
 	case err != nil || yes && a.believes.Load():
 		if !late && err == nil { // it says that it was granted the key all the same
-			if held, _ = b.Try(); held && s.Has(expires) {
-				s.Before(a.Sure(), "the attempt of B")
-			}
-			if held {
+			if held, _ = b.Try(); held {
+				s.StillHolds(a, "the attempt of B")
 				s.FailIfBoth(a, b)
 			}
 		}

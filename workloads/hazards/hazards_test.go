@@ -176,20 +176,22 @@ func TestWants(t *testing.T) {
 		attempts    []safety.Attempt // what becomes of one after the other, and the last of all others
 		left, round time.Duration
 		explicit    int
+		each        time.Duration
 		want        []int // their numbers
 	}{
-		{"no time", []safety.Attempt{counts}, -time.Hour, 0, 0, []int{0}},
-		{"no time for another round", []safety.Attempt{counts}, time.Hour, 2 * time.Hour, 0, []int{0}},
-		{"as many as it is told", []safety.Attempt{counts}, time.Hour, 0, 3, []int{0, 1, 2}},
-		{"no time, one for each gap", []safety.Attempt{gaps(counts)}, -time.Hour, 0, 0, []int{0, 1, 2}},
-		{"no time, fewer than gaps", []safety.Attempt{gaps(counts)}, -time.Hour, 0, 2, []int{0, 1}},
-		{"gaps of an attempt that does not count", []safety.Attempt{gaps(other), counts}, -time.Hour, 0, 0, []int{0, 0, 1, 2}},
-		{"stalls", []safety.Attempt{gaps(stalls)}, -time.Hour, 0, 0, []int{0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2}},
-		{"does not strike", []safety.Attempt{gaps(other)}, -time.Hour, 0, 0, []int{0, 0, 1, 1, 2, 2}},
-		{"does not strike at one gap, with time", []safety.Attempt{gaps(counts), other, other, other, other, other, counts}, time.Hour, 0, 3, []int{0, 1, 1, 1, 1, 1, 2}},
-		{"does not apply", []safety.Attempt{none}, time.Hour, 0, 0, []int{0}},
+		{"no time", []safety.Attempt{counts}, -time.Hour, 0, 0, time.Second, []int{0}},
+		{"no time for another round", []safety.Attempt{counts}, time.Hour, 2 * time.Hour, 0, time.Second, []int{0}},
+		{"as many as it is told", []safety.Attempt{counts}, time.Hour, 0, 3, time.Second, []int{0, 1, 2}},
+		{"no time, one for each gap", []safety.Attempt{gaps(counts)}, -time.Hour, 0, 0, time.Second, []int{0, 1, 2}},
+		{"no time, fewer than gaps", []safety.Attempt{gaps(counts)}, -time.Hour, 0, 2, time.Second, []int{0, 1}},
+		{"gaps of an attempt that does not count", []safety.Attempt{gaps(other), counts}, -time.Hour, 0, 0, time.Second, []int{0, 0, 1, 2}},
+		{"stalls", []safety.Attempt{gaps(stalls)}, -time.Hour, 0, 0, time.Hour, []int{0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2}},
+		{"stalls for too long", []safety.Attempt{gaps(stalls)}, -time.Hour, 0, 0, time.Second, []int{0, 1, 2}},
+		{"does not strike", []safety.Attempt{gaps(other)}, -time.Hour, 0, 0, time.Second, []int{0, 0, 1, 1, 2, 2}},
+		{"does not strike at one gap, with time", []safety.Attempt{gaps(counts), other, other, other, other, other, counts}, time.Hour, 0, 3, time.Second, []int{0, 1, 1, 1, 1, 1, 2}},
+		{"does not apply", []safety.Attempt{none}, time.Hour, 0, 0, time.Second, []int{0}},
 	} {
-		g := group{ctx: t.Context(), hazard: &Hazard{}, until: time.Now().Add(c.left), round: c.round, options: Options{Attempts: c.explicit}}
+		g := group{ctx: t.Context(), hazard: &Hazard{}, until: time.Now().Add(c.left), round: c.round, options: Options{Attempts: c.explicit, Each: c.each}}
 		m := &member{cell: &safety.Cell{}}
 		var got []int
 		for g.wants(m) {

@@ -4,6 +4,8 @@ package hazards
 
 import (
 	"net/url"
+	"slices"
+	"sync/atomic"
 
 	"github.com/lockbench/lockbench/drivers/fault"
 	"github.com/lockbench/lockbench/results/safety"
@@ -12,8 +14,31 @@ import (
 // Network is the way between a client and its servers. Its faults return their evidence, for Stage.Fault. Those of a placebo do
 // nothing.
 type Network struct {
-	nodes   []*fault.Proxy
+	nodes   []*node
 	placebo bool
+}
+
+// node is the way to one server, which knows whether it ever had a fault.
+type node struct {
+	*fault.Proxy
+	faulty atomic.Bool
+}
+
+// Break is that of the proxy.
+func (n *node) Break(request int) *fault.Break {
+	n.faulty.Store(true)
+	return n.Proxy.Break(request)
+}
+
+// BreakReply is that of the proxy.
+func (n *node) BreakReply(request int) *fault.Break {
+	n.faulty.Store(true)
+	return n.Proxy.BreakReply(request)
+}
+
+// suffers reports whether a fault has befallen the client or its way to a server.
+func (c *Client) suffers() bool {
+	return c.process != nil || slices.ContainsFunc(c.network.nodes, func(n *node) bool { return n.faulty.Load() })
 }
 
 // Network returns the client's way to its servers. It ends the attempt if there is none.
@@ -25,7 +50,7 @@ func (c *Client) Network() Network {
 }
 
 // line returns the client's way to its only server. It ends the attempt if there are several.
-func (c *Client) line() *fault.Proxy {
+func (c *Client) line() *node {
 	if len(c.Network().nodes) > 1 {
 		c.stage.leave(safety.NotApplicable, "its requests go to several servers")
 	}
@@ -56,7 +81,8 @@ func (n Network) each(do func(*fault.Proxy)) (links int64) {
 	}
 	for _, p := range n.nodes {
 		links += int64(p.Links())
-		do(p)
+		p.faulty.Store(true)
+		do(p.Proxy)
 	}
 	return links
 }

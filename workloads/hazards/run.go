@@ -31,9 +31,10 @@ const (
 	DefaultAttempts = 20
 	DefaultEach     = 8 * time.Second
 
-	// An attempt that does not count is made again: as long as there is time, or else once, or up to maxLeft of them if the
-	// machine was too slow, each with a longer lease.
-	maxLeft = 5
+	// maxLeft are attempts of one number that do not count, after which no more are made. There are fewer when time is up, but
+	// not for a machine that is too slow, which gets longer leases, and overtime times as long as the hazard may take.
+	maxLeft  = 5
+	overtime = 3
 )
 
 // Run holds locks against a hazard, all of them at once. Cells are in the order of the locks.
@@ -42,6 +43,8 @@ func Run(ctx context.Context, h *Hazard, locks []Lock, servers Servers, o Option
 		o.Each = DefaultEach
 	}
 	began := time.Now()
+	machine := newWitness()
+	defer machine.close()
 	cells := make([]safety.Cell, len(locks))
 	groups := map[place]*group{}
 	for i, l := range locks {
@@ -49,7 +52,7 @@ func Run(ctx context.Context, h *Hazard, locks []Lock, servers Servers, o Option
 		at := place{service, h.kind(l)}
 		g := groups[at]
 		if g == nil {
-			g = &group{ctx: ctx, hazard: h, place: at, options: o, until: began.Add(o.Each)}
+			g = &group{ctx: ctx, hazard: h, place: at, options: o, until: began.Add(o.Each), witness: machine}
 			groups[at] = g
 		}
 		cells[i] = safety.Cell{
@@ -111,6 +114,7 @@ type group struct {
 	round   time.Duration // that the last round took; the next one has to end before until
 	members []*member
 	server  Server // nil without one
+	witness *witness
 }
 
 // member is a lock of a group. It makes attempts by their numbers, which tell their gaps, and each one again that does not count.
@@ -121,6 +125,7 @@ type member struct {
 	made int            // attempts that have counted or were given up
 	left safety.Verdict // why the last attempt does not count; empty: it does
 	row  int            // of those that do not, of the same number
+	slow int            // attempts that the machine was too slow for: the next ones have longer leases
 }
 
 // take adds an attempt.
@@ -130,6 +135,9 @@ func (m *member) take(a safety.Attempt) {
 		m.next()
 	} else {
 		m.row++
+	}
+	if a.Left == safety.Stalled {
+		m.slow = min(m.slow+1, maxLeft-1)
 	}
 }
 
@@ -260,20 +268,22 @@ func (g *group) most(m *member, inTime bool) int {
 	switch {
 	case g.options.Placebo: // none is to count
 		return 1
-	case inTime, m.left == safety.Stalled:
+	case inTime, m.left == safety.Stalled && time.Now().Before(g.until.Add(overtime*g.options.Each)):
 		return maxLeft
+	case m.left == safety.Stalled:
+		return 1
 	}
 	return 2
 }
 
-// tell makes the next attempt of a member. One that is made again has a longer lease, and more time for answers.
+// tell makes the next attempt of a member.
 func (g *group) tell(m *member, r *round) (a safety.Attempt) {
-	l, number, longer := m.lock, g.options.Seed+m.made, time.Duration(1+m.row)
+	l, number, longer := m.lock, g.options.Seed+m.made, time.Duration(1+m.slow)
 	s := &Stage{
 		ctx: g.ctx, lock: l, topology: g.hazard.topology(l), server: g.server, round: r, number: number, placebo: g.options.Placebo, prefix: g.options.Prefix,
 		ttl: max(g.hazard.MinTTL, g.options.TTL, ttlOf(l)) * longer, ioTimeout: ioTimeout * longer, nodeTimeout: nodeTimeout * longer,
 		key:     fmt.Sprintf("%s%s:%s:%s:%d-%d", g.options.Prefix, g.hazard.Name, l.Where(), l.Design.Name, number, m.row),
-		history: &history{clock: drivers.NewClock()},
+		history: &history{clock: drivers.NewClock()}, witness: g.witness,
 	}
 	defer s.close()
 	defer func() {

@@ -34,6 +34,9 @@ type Stage struct {
 	closers []func() error
 	inside  drivers.Service // that all clients share, without a server
 
+	witness    *witness
+	unanswered stalls // of requests of clients that suffer no fault
+
 	outcome safety.Attempt
 }
 
@@ -43,9 +46,13 @@ type over struct {
 	why     string
 }
 
-// leave ends an attempt that does not count.
+// leave ends an attempt that does not count. What did not happen on a machine that stalled is no news of the lock.
 func (s *Stage) leave(v safety.Verdict, format string, args ...any) {
-	panic(over{v, fmt.Sprintf(format, args...)})
+	why := fmt.Sprintf(format, args...)
+	if length := s.stalled(0); v == safety.NotExercised && length > s.ttl/tolerable {
+		v, why = safety.Stalled, fmt.Sprintf("%s (the machine stalled for %v)", why, length.Round(time.Millisecond))
+	}
+	panic(over{v, why})
 }
 
 // TTL returns the lease of the attempt, or the time-out of its sessions.
@@ -105,10 +112,21 @@ func (s *Stage) Fail(format string, args ...any) {
 // Recovered records how long it took from a fault to the next grant.
 func (s *Stage) Recovered(took time.Duration) { s.outcome.Recovery = took }
 
-// Never fails the attempt: the key does not come free.
+// Never fails the attempt: the key does not come free, though there was time for it since the last fault.
 func (s *Stage) Never(format string, args ...any) {
+	s.timely(s.lastFault(), max(unhurried, s.ttl/tolerable), "that the key does not come free")
 	s.outcome.Never = true
 	s.Fail(format, args...)
+}
+
+// lastFault returns when the last fault was recorded.
+func (s *Stage) lastFault() (at time.Duration) {
+	for _, e := range s.history.all() {
+		if e.Kind == safety.Fault {
+			at = e.At
+		}
+	}
+	return at
 }
 
 // checkFences fails the attempt if a fencing token repeats one or falls, whatever the hazard is.
@@ -132,6 +150,9 @@ func (s *Stage) overlap(c *Client) {
 func (s *Stage) FailIfBoth(a, b *Client) {
 	s.overlap(a)
 	if length := between(overlaps(s.history.all()), a.name, b.name); length > 0 {
+		if !s.Has(expires) {
+			s.timely(min(a.Granted, b.Granted), s.ttl/tolerable, "that both held the key")
+		}
 		s.Fail("%s and %s held the key at once, for %s", a.name, b.name, format.Duration(length))
 	}
 }
@@ -143,9 +164,7 @@ func (s *Stage) Intrude(holder, intruder *Client) {
 	if !granted && err == nil { // a library may refuse a free key for a moment
 		granted = intruder.AcquireBy(s.Now() + 2*work)
 	}
-	if s.Has(expires) {
-		s.Before(holder.Sure(), "the attempt of "+intruder.name)
-	}
+	s.StillHolds(holder, "the attempt of "+intruder.name)
 	if err != nil {
 		s.leave(safety.NotExercised, "%s has no answer: %v", intruder.name, err)
 	}
@@ -166,6 +185,7 @@ func (s *Stage) failIfTaken(last, next *Client) {
 		end = min(end, last.Sure()-s.TTL()/10)
 	}
 	if !next.AcquireBy(end) {
+		s.timely(let, s.ttl/tolerable, "that the key is not free")
 		s.Fail("%s has let the key go, and it was not free after %s", last.name, format.Duration(s.Now()-let))
 		return
 	}
