@@ -107,6 +107,9 @@ func (c *Client) connect(cfg *drivers.Config) {
 		if err != nil {
 			s.leave(safety.NotExercised, "%v", err)
 		}
+		if s.watch != nil {
+			p.Watch(s.watch)
+		}
 		s.closers = append(s.closers, p.Close)
 		c.network.nodes, c.network.placebo = append(c.network.nodes, &node{Proxy: p}), s.placebo
 		at.Host = p.Addr()

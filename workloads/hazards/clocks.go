@@ -1,9 +1,13 @@
 package hazards
 
 import (
+	"bytes"
+	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/fault"
 	"github.com/lockbench/lockbench/results/safety"
 )
 
@@ -24,7 +28,6 @@ func init() {
 		Services: []string{"redis"},
 		MinTTL:   longLease,
 		Fails:    []string{"rueidis getset"},
-		Sound:    []string{"rueidis set-nx"},
 	})
 }
 
@@ -80,21 +83,47 @@ func (c *Client) rehearseExpired(other *Client) int {
 	return requests
 }
 
+// clientClock lets a client whose clock is ahead ask for a key that is held. A design that refuses it survives only if a request of
+// that client shows the time of its clock: others have no use for one, or it cannot be set.
 func clientClock(s *Stage) {
 	a := s.Client("A")
 	a.Acquire()
 	const ahead = 2 * longLease
+	var shown atomic.Int64
+	s.watch = func(p fault.Passage) {
+		if p.Direction == fault.Requests {
+			shown.Add(timesAfter(p.Data, p.Came.Add(s.TTL()+ahead/2)))
+		}
+	}
 	b := s.ClientWith("B", func(cfg *drivers.Config) {
 		if !s.placebo {
 			cfg.ClockOffset = ahead
 		}
 	})
-	s.Fault(int64(b.offset), "the clock of B is %v ahead", b.offset)
+	s.watch = nil
 	const patience = 300 * time.Millisecond
-	if b.AcquireBy(min(s.Now()+patience, a.Sure())) {
+	granted := b.AcquireBy(min(s.Now()+patience, a.Sure()))
+	switch {
+	case granted:
 		s.Before(a.Sure(), "the attempt of B")
 		b.Release()
+	case shown.Load() == 0:
+		s.leave(safety.NotApplicable, "none of its requests tells the time of the client: it has no use for a clock, or it cannot be set")
 	}
+	s.Fault(int64(b.offset), "the clock of B is %v ahead; its requests tell %d times of it", b.offset, shown.Load())
 	a.Release()
 	s.FailIfBoth(a, b)
+}
+
+// timesAfter returns how many times after a moment a request tells: in seconds, milliseconds, microseconds or nanoseconds, as text.
+func timesAfter(request []byte, moment time.Time) (n int64) {
+	units := map[int]time.Duration{10: time.Second, 13: time.Millisecond, 16: time.Microsecond, 19: time.Nanosecond}
+	notDigit := func(r rune) bool { return r < '0' || r > '9' }
+	for _, digits := range bytes.FieldsFunc(request, notDigit) {
+		value, err := strconv.ParseInt(string(digits), 10, 64)
+		if unit := units[len(digits)]; err == nil && unit > 0 && value/(int64(time.Second/unit)) > moment.Unix() {
+			n++
+		}
+	}
+	return n
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/fault"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/safety"
 )
@@ -34,6 +35,7 @@ type Stage struct {
 	closers []func() error
 	inside  drivers.Service // that all clients share, without a server
 
+	watch      func(fault.Passage) // sees all that clients send and receive that are opened now; nil: nobody
 	witness    *witness
 	unanswered stalls // of requests of clients that suffer no fault
 
