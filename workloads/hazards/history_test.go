@@ -10,7 +10,7 @@ import (
 
 // told returns a history with an event each millisecond: "A+" is a grant to A, "A-" its release, "A!" its death.
 func told(words ...string) (events []safety.Event) {
-	kinds := map[byte]safety.Kind{'+': safety.Granted, '-': safety.Lets, '!': safety.Dies, '?': safety.Asks, 'x': safety.Refused}
+	kinds := map[byte]safety.Kind{'+': safety.Granted, '-': safety.Lets, '!': safety.Dies, '?': safety.Asks, 'x': safety.Refused, '=': safety.Released, '/': safety.NotThere}
 	for i, w := range words {
 		events = append(events, safety.Event{At: time.Duration(i) * time.Millisecond, Client: w[:1], Kind: kinds[w[1]]})
 	}

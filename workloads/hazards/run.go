@@ -288,7 +288,7 @@ func (g *group) tell(m *member, r *round) (a safety.Attempt) {
 	defer s.close()
 	defer func() {
 		end := recover()
-		s.checkFences()
+		s.checkClaims()
 		a = s.outcome
 		a.Number, a.TTL = number, s.ttl
 		a.Events = s.history.all()

@@ -131,16 +131,6 @@ func (s *Stage) lastFault() (at time.Duration) {
 	return at
 }
 
-// checkFences fails the attempt if a fencing token repeats one or falls, whatever the hazard is.
-func (s *Stage) checkFences() {
-	if !s.Has(fenced) {
-		return
-	}
-	if why := fenceRegress(s.history.all()); why != "" {
-		s.Fail("%s", why)
-	}
-}
-
 // overlap lets a client work for a moment if another one believes that it holds the key as well.
 func (s *Stage) overlap(c *Client) {
 	if c.believes.Load() && slices.ContainsFunc(s.clients, func(other *Client) bool { return other != c && other.believes.Load() }) {
