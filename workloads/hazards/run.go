@@ -279,9 +279,10 @@ func (g *group) most(m *member, inTime bool) int {
 // tell makes the next attempt of a member.
 func (g *group) tell(m *member, r *round) (a safety.Attempt) {
 	l, number, longer := m.lock, g.options.Seed+m.made, time.Duration(1+m.slow)
+	ttl := max(g.hazard.MinTTL, g.options.TTL, ttlOf(l))
 	s := &Stage{
 		ctx: g.ctx, lock: l, topology: g.hazard.topology(l), server: g.server, round: r, number: number, placebo: g.options.Placebo, prefix: g.options.Prefix,
-		ttl: max(g.hazard.MinTTL, g.options.TTL, ttlOf(l)) * longer, ioTimeout: ioTimeout * longer, nodeTimeout: nodeTimeout * longer,
+		ttl: max(ttl, min(ttl*longer, longLease)), ioTimeout: ioTimeout * longer, nodeTimeout: nodeTimeout * longer,
 		key:     fmt.Sprintf("%s%s:%s:%s:%d-%d", g.options.Prefix, g.hazard.Name, l.Where(), l.Design.Name, number, m.row),
 		history: &history{clock: drivers.NewClock()}, witness: g.witness,
 	}
