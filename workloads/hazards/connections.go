@@ -69,8 +69,11 @@ func connectionCut(s *Stage) {
 	if s.Has(expires) {
 		moment = a.Asked + s.TTL()*8/10
 	}
+	cutAt := s.Now()
 	if b.AcquireBy(moment) {
 		s.StillHolds(a, "the attempt of B")
+	} else {
+		s.timely(cutAt, (moment-cutAt)/2, "that B is refused")
 	}
 	a.Release()
 	s.FailIfBoth(a, b)
