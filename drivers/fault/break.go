@@ -73,7 +73,8 @@ func (b *Break) Held() int64 {
 // Go sends the bytes on, also if the client has closed the connection meanwhile. Before the hit it disarms the Break.
 func (b *Break) Go() { b.decide(sendOn) }
 
-// Lose drops the bytes and all that would follow them in their direction: the peer waits in silence.
+// Lose drops the bytes and all that would follow them in their direction, until Resume, which cuts the connection: the peer waits in
+// silence.
 func (b *Break) Lose() { b.decide(loseAll) }
 
 // Cut drops the bytes and cuts their connection at both ends.
@@ -136,7 +137,7 @@ func (b *Break) carryOut() {
 	f.stops = slices.DeleteFunc(f.stops, isThis)
 	switch b.then {
 	case loseAll:
-		f.silent = true
+		f.silent, b.link.broken = true, true
 	case cutLink:
 		p.sever(b.link, reset)
 	}

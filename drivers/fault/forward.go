@@ -15,9 +15,10 @@ const inFlight = 64
 // connection each make hundreds.
 const readSize = 4 << 10
 
-// piece is the result of one read.
+// piece is the result of one read: bytes, or the end of the stream, which waits for a fault to be over like bytes but is never lost.
 type piece struct {
 	data []byte
+	end  error // io.EOF if it is an orderly one
 	read time.Time
 }
 
@@ -28,53 +29,62 @@ func (p *Proxy) forward(l *link, d Direction, from, to net.Conn) {
 	watch := p.watch
 	p.mu.Unlock()
 	line := make(chan piece, inFlight)
-	var end error // of the reading; set before line is closed
-	p.running.Go(func() {
-		defer close(line)
-		end = p.read(l, d, from, line)
-	})
-	for piece := range line {
-		p.arrive(l, d, piece.data)
-		send, ok := p.pass(l, d, piece)
-		if !ok {
-			p.drop(l)
+	p.running.Go(func() { p.read(l, d, from, line) })
+	for {
+		var piece piece
+		select {
+		case piece = <-line:
+		case <-l.cut:
 			return
 		}
-		if !send {
-			continue
+		if piece.end == nil {
+			p.arrive(l, d, piece.data)
 		}
-		if watch != nil {
+		send, ok := p.pass(l, d, piece)
+		switch {
+		case !ok:
+			return
+		case !send:
+			continue
+		case piece.end != nil:
+			if half, ok := to.(interface{ CloseWrite() error }); ok && piece.end == io.EOF && l.ended.Add(1) == 1 {
+				half.CloseWrite()
+				return
+			}
+			p.drop(l)
+			return
+		case watch != nil:
 			watch(Passage{l, d, piece.data, piece.read, time.Now()})
 		}
-		if _, err := to.Write(piece.data); err != nil {
-			p.outlast(l)
+		if _, err := to.Write(piece.data); err != nil { // to is gone, which is news in the other direction
+			p.pass(l, 1-d, ended(err))
 			p.drop(l)
 			return
 		}
 	}
-	p.outlast(l)
-	if half, ok := to.(interface{ CloseWrite() error }); ok && end == io.EOF && l.ended.Add(1) == 1 {
-		half.CloseWrite()
-		return
-	}
-	p.drop(l)
 }
 
-// read fills line until the connection ends or is cut.
-func (p *Proxy) read(l *link, d Direction, from net.Conn, line chan<- piece) error {
+// ended is the end of a stream, now.
+func ended(err error) piece { return piece{end: err, read: time.Now()} }
+
+// read fills line until the stream ends or the link is cut.
+func (p *Proxy) read(l *link, d Direction, from net.Conn, line chan<- piece) {
+	put := func(next piece) {
+		select {
+		case line <- next:
+		case <-l.cut:
+		}
+	}
 	for {
 		buf := make([]byte, readSize)
 		n, err := from.Read(buf)
 		if n > 0 {
 			p.received(l, d, int64(n))
-			select {
-			case line <- piece{buf[:n], time.Now()}:
-			case <-l.cut:
-				return net.ErrClosed
-			}
+			put(piece{data: buf[:n], read: time.Now()})
 		}
 		if err != nil {
-			return err
+			put(ended(err))
+			return
 		}
 	}
 }
@@ -111,7 +121,7 @@ const (
 	isCut
 )
 
-// pass waits until a piece may go on. send is false for a piece that is dropped, ok for a link that was cut.
+// pass waits until a piece may go on. send is false for bytes that are dropped, ok for a link that was cut.
 func (p *Proxy) pass(l *link, d Direction, piece piece) (send, ok bool) {
 	for {
 		verdict, delay, changed := p.judge(l, d, piece)
@@ -140,7 +150,10 @@ func (p *Proxy) judge(l *link, d Direction, piece piece) (v verdict, delay time.
 	case !p.open(l):
 		return isCut, 0, nil
 	case p.hole, f.silent, way.drop:
-		l.broken = l.broken || p.hole || f.silent
+		if piece.end != nil {
+			return waits, 0, p.changed
+		}
+		l.broken = true
 		p.take(l, d, n, &p.bytes[d].Dropped)
 		return isLost, 0, nil
 	case way.hold, len(f.stops) > 0:
@@ -150,21 +163,4 @@ func (p *Proxy) judge(l *link, d Direction, piece piece) (v verdict, delay time.
 	}
 	p.take(l, d, n, &p.bytes[d].Passed)
 	return passes, 0, nil
-}
-
-// outlast waits until an end of a link may be passed on, or the link is cut.
-func (p *Proxy) outlast(l *link) {
-	for {
-		p.mu.Lock()
-		hole, changed := p.hole, p.changed
-		p.mu.Unlock()
-		if !hole {
-			return
-		}
-		select {
-		case <-changed:
-		case <-l.cut:
-			return
-		}
-	}
 }

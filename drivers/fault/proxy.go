@@ -69,13 +69,13 @@ type Bytes struct {
 
 // link is one forwarded connection.
 type link struct {
-	ends  [2]net.Conn   // client, server
+	ends  [2]net.Conn   // client, server; the latter is nil, and guarded by Proxy.mu, until it is connected
 	cut   chan struct{} // closed with the connections
 	ended atomic.Int32  // directions that came to an orderly end
 
 	// The rest is guarded by Proxy.mu.
 	asked  bool // a request has begun, and no reply to it
-	broken bool // a stream has a gap, which only a cut connection can have
+	broken bool // a stream has a gap: it is cut when its faults are over
 	flow   [2]flow
 }
 
@@ -114,33 +114,33 @@ func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 func (p *Proxy) Watch(f func(Passage)) { p.change(func() { p.watch = f }) }
 
 // Hold keeps the bytes of a direction back until Resume; none are lost. hit reports whether it holds any. Wait for that
-// before Resume: bytes that have been sent, and even had their effect, may not have reached the proxy yet.
+// before Resume: bytes that have been sent, and even had their effect, may not have reached the proxy yet. The news that a
+// sender has closed its connection or is gone is held back as well.
 func (p *Proxy) Hold(d Direction) (hit func() bool) {
 	p.change(func() { p.way[d].hold = true })
 	return func() bool { return p.Bytes(d).Held > 0 }
 }
 
-// Drop drops the bytes of a direction. A connection that lost some is useless: cut it. hit reports whether any were lost
-// since. Wait for that before Resume, as with Hold.
+// Drop drops the bytes of a direction, and holds back the news that a sender has closed its connection or is gone. hit reports
+// whether any bytes were lost since. Wait for that before Resume, as with Hold.
 func (p *Proxy) Drop(d Direction) (hit func() bool) {
 	var before int64
 	p.change(func() { p.way[d].drop, before = true, p.bytes[d].Dropped })
 	return func() bool { return p.Bytes(d).Dropped > before }
 }
 
-// Delay makes every byte of a direction arrive that much later. It adds latency but does not reduce bandwidth.
+// Delay makes every byte and every end of a direction arrive that much later. It adds latency but does not reduce bandwidth.
 func (p *Proxy) Delay(d Direction, by time.Duration) { p.change(func() { p.way[d].delay = by }) }
 
 // Refuse resets every new connection as soon as it is made.
 func (p *Proxy) Refuse() { p.change(func() { p.refuse = true }) }
 
-// BlackHole drops the bytes of both directions, and keeps the news that an end has closed its connection or is gone from
-// the other end: both believe in a connection that is half open. New connections are made, and are as silent. The
-// kernel's keep-alive probes are answered, so that an end gives up only by a time-out of its own.
+// BlackHole is Drop of both directions: both ends believe in a connection that is half open. New connections are made, and
+// are as silent. The kernel's keep-alive probes are answered, so that an end gives up only by a time-out of its own.
 func (p *Proxy) BlackHole() { p.change(func() { p.hole = true }) }
 
-// Silence drops what the server sends from now on over the connections that there are, and neither end is told. New ones
-// work: it is as if what is between had forgotten the old ones.
+// Silence is Drop of the replies for the connections that there are. New ones work: it is as if what is between had forgotten
+// the old ones.
 func (p *Proxy) Silence() {
 	p.change(func() {
 		for l := range p.links {
@@ -149,8 +149,8 @@ func (p *Proxy) Silence() {
 	})
 }
 
-// Resume ends every fault, and forgets every Break. Bytes and ends of connections that were held are sent on.
-// Connections that lost bytes to BlackHole, Silence or Break.Lose are cut.
+// Resume ends every fault, and forgets every Break. Bytes and ends of connections that were held are sent on. A connection that
+// has lost bytes is cut: TCP would have sent them again, and no stream goes on behind a gap. All others work as before.
 func (p *Proxy) Resume() {
 	p.change(func() {
 		p.way, p.refuse, p.hole = [2]way{}, false, false
@@ -162,6 +162,7 @@ func (p *Proxy) Resume() {
 			if l.broken {
 				p.sever(l, reset)
 			}
+			l.flow[Replies].silent = false
 		}
 	})
 }
@@ -170,6 +171,11 @@ func (p *Proxy) Resume() {
 func (p *Proxy) Cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.cut()
+}
+
+// cut is Cut. The caller holds p.mu.
+func (p *Proxy) cut() {
 	for l := range p.links {
 		p.sever(l, reset)
 	}
@@ -177,8 +183,10 @@ func (p *Proxy) Cut() {
 
 // Redirect cuts every connection, and makes new ones lead to another address.
 func (p *Proxy) Redirect(to string) {
-	p.change(func() { p.to = targetOf(to) })
-	p.Cut()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.to = targetOf(to)
+	p.cut()
 }
 
 // Bytes returns what has become of the bytes of a direction: it shows that a fault has had an effect.
@@ -190,17 +198,17 @@ func (p *Proxy) Bytes(d Direction) Bytes {
 
 // Outage cuts every connection and refuses new ones until restore is called.
 func (p *Proxy) Outage() (restore func()) {
-	p.Refuse()
-	p.Cut()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.refuse = true
+	p.cut()
 	return p.Resume
 }
 
-// Mute lets requests through and drops the replies, until restore is called. restore cuts the connections, because a
-// request waiting on one of them would take a later reply for its own. It refuses new ones meanwhile: they would lose
-// their first replies without noticing.
+// Mute lets requests through and drops the replies, until restore is called.
 func (p *Proxy) Mute() (restore func()) {
-	_ = p.Drop(Replies) // the connections are cut: no reply comes late
-	return func() { p.Outage()() }
+	_ = p.Drop(Replies) // a request that has lost its reply also loses its connection; one that has not may have it
+	return p.Resume
 }
 
 // Stall holds replies back until restore is called: the server has answered, and its clients do not know yet.
@@ -252,25 +260,32 @@ func (p *Proxy) accept() {
 	}
 }
 
-// serve connects a client with the target.
+// serve connects a client with the target. Whether there is one is news from the server, which a fault may hold back.
 func (p *Proxy) serve(client net.Conn) {
+	l := &link{ends: [2]net.Conn{client}, cut: make(chan struct{})}
 	p.mu.Lock()
-	to := p.to
-	p.mu.Unlock()
-	server, err := net.Dial(to.network, to.address)
-	if err != nil {
-		reset(client)
-		return
-	}
-	l := &link{ends: [2]net.Conn{client, server}, cut: make(chan struct{})}
-	p.mu.Lock()
-	unwanted := p.closed || p.refuse || p.to != to // since the connection was accepted
+	to, unwanted := p.to, p.closed || p.refuse // since the connection was accepted
 	if !unwanted {
 		p.links[l] = struct{}{}
 	}
 	p.mu.Unlock()
 	if unwanted {
 		reset(client)
+		return
+	}
+	server, err := net.Dial(to.network, to.address)
+	if err != nil {
+		if _, ok := p.pass(l, Replies, ended(err)); ok {
+			reset(client)
+			p.drop(l)
+		}
+		return
+	}
+	p.mu.Lock()
+	unwanted = !p.open(l)
+	l.ends[1] = server
+	p.mu.Unlock()
+	if unwanted {
 		reset(server)
 		return
 	}
@@ -294,8 +309,10 @@ func (p *Proxy) sever(l *link, end func(net.Conn)) {
 		p.take(l, Direction(d), l.flow[d].waiting, &p.bytes[d].Dropped)
 	}
 	close(l.cut)
-	end(l.ends[0])
-	end(l.ends[1])
+	end(l.ends[Requests])
+	if l.ends[Replies] != nil {
+		end(l.ends[Replies])
+	}
 }
 
 // drop closes a link that has ended by itself, unless Cut came first. What has been written still arrives.

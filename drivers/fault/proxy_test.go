@@ -209,9 +209,10 @@ func TestProxy(t *testing.T) {
 			testwait.Until(t, "a request is lost", lost)
 			c.expectSilence()
 			p.Resume()
-			c.send("b\n")
-			c.expect("b\n")
-			expectServed(t, got, "b\n")
+			c.expectEnd()
+			if len(got) != 0 {
+				t.Fatal("the server got a lost request")
+			}
 		}},
 		{"drops replies", func(t *testing.T, p *fault.Proxy, got <-chan string) {
 			c := dial(t, p)
@@ -224,8 +225,7 @@ func TestProxy(t *testing.T) {
 			testwait.Until(t, "a reply is lost", lost)
 			c.expectSilence()
 			p.Resume()
-			c.send("b\n")
-			c.expect("b\n")
+			c.expectEnd()
 		}},
 		{"delays without holding up", func(t *testing.T, p *fault.Proxy, got <-chan string) {
 			const delay = 50 * time.Millisecond
