@@ -109,6 +109,32 @@ func (c *child) launch() (*spawn.Process, error) {
 	return r, nil
 }
 
+// prepare runs a program that makes the first files of a server in dir, and logs to the server's log. When ctx or this process ends,
+// so does all that the program has started, at the latest with a sweep.
+func prepare(ctx context.Context, dir *tempDir, cmd *exec.Cmd) error {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	log, err := os.OpenFile(dir.file(logFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	cmd.Env, cmd.Stdout, cmd.Stderr = environ(), log, log
+	making, err := spawn.Start(cmd)
+	if err != nil {
+		return err
+	}
+	stop := context.AfterFunc(ctx, func() { making.KillGroup() })
+	err = errors.Join(dir.record(making.PID()), making.Wait())
+	if !stop() {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("make the first files with %s: %w; its output ends with\n%s", cmd.Path, err, (&child{dir: dir}).logTail())
+	}
+	return nil
+}
+
 // used returns the CPU time of a process that is gone.
 func used(p *spawn.Process) time.Duration { return p.State().UserTime() + p.State().SystemTime() }
 

@@ -41,6 +41,11 @@ func TestMain(m *testing.M) {
 		}
 		fmt.Println(p.PID(), p.child.dir.path)
 		select {}
+	case "parent of mysql":
+		fmt.Println("starting")
+		_, err := StartMySQL(context.Background(), MySQLOptions{})
+		fmt.Println("error:", err)
+		os.Exit(1)
 	case "idler": // waits for its death
 		fmt.Println("ready")
 		select {}

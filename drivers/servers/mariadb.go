@@ -15,8 +15,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-
-	"github.com/lockbench/lockbench/drivers/spawn"
 )
 
 // MySQLUser and MySQLDatabase are for the clients of a private MySQL server. The user has all rights on the database
@@ -165,8 +163,6 @@ func mysqlInit(password string) []byte {
 
 // installMySQL makes the first files: MariaDB needs a script, MySQL does it itself.
 func installMySQL(ctx context.Context, binary string, dir *tempDir) error {
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
-	defer cancel()
 	version, err := exec.CommandContext(ctx, binary, "--no-defaults", "--version").Output()
 	if err != nil {
 		return fmt.Errorf("ask %s for its version: %w", binary, err)
@@ -180,22 +176,9 @@ func installMySQL(ctx context.Context, binary string, dir *tempDir) error {
 		argv = append([]string{script}, mysqlFiles(dir)...)
 		argv = append(argv, "--auth-root-authentication-method=normal", "--skip-test-db")
 	}
-	log, err := os.OpenFile(dir.file(logFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-	if err != nil {
-		return err
-	}
-	defer log.Close()
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir.path, environ(), log, log
-	making, err := spawn.Start(cmd)
-	if err != nil {
-		return err
-	}
-	if err := making.Wait(); err != nil {
-		c := child{dir: dir}
-		return fmt.Errorf("make the first files with %s: %w; its output ends with\n%s", argv[0], err, c.logTail())
-	}
-	return nil
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Dir = dir.path
+	return prepare(ctx, dir, cmd)
 }
 
 // besideMySQL finds a program that comes with the server: in the same installation, or on PATH.

@@ -15,8 +15,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/lockbench/lockbench/drivers/spawn"
 )
 
 const (
@@ -54,25 +52,9 @@ func makeCluster(ctx context.Context, initdb string, dir *tempDir, who *account,
 		defer os.Remove(file)
 		args = append(args, "--auth=scram-sha-256", "--pwfile="+file)
 	}
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
-	defer cancel()
-	log := &strings.Builder{}
 	cmd := exec.Command(initdb, args...)
-	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = data, environ(), log, log, who.attr()
-	making, err := spawn.Start(cmd)
-	if err != nil {
-		return err
-	}
-	stop := context.AfterFunc(ctx, func() { making.Kill() })
-	err = making.Wait()
-	if !stop() {
-		return context.Cause(ctx)
-	}
-	if err != nil {
-		text := strings.ReplaceAll(strings.TrimSpace(log.String()), "\n", "\n\t")
-		return fmt.Errorf("initdb: %w; it says\n\t%s", err, text)
-	}
-	return nil
+	cmd.Dir, cmd.SysProcAttr = data, who.attr()
+	return prepare(ctx, dir, cmd)
 }
 
 // postgresReserved are the settings that callers cannot set, with what to use instead.

@@ -38,6 +38,21 @@ func family(pid int) []int {
 	return list
 }
 
+// members returns the living processes of a group.
+func members(group int) (list []int) {
+	files, _ := filepath.Glob("/proc/[0-9]*")
+	for _, file := range files {
+		pid, err := strconv.Atoi(filepath.Base(file))
+		if err != nil {
+			continue
+		}
+		if fields, err := spawn.Stat(pid); err == nil && string(fields[2]) == strconv.Itoa(group) {
+			list = append(list, pid)
+		}
+	}
+	return list
+}
+
 // ticks adds times that proc_pid_stat(5) counts in sysconf(_SC_CLK_TCK), which Linux shows as 100.
 func ticks(fields [][]byte) time.Duration {
 	var sum int64

@@ -16,6 +16,8 @@ func cpuOf(int) time.Duration { return -1 }
 
 func family(pid int) []int { return []int{pid} }
 
+func members(int) []int { return nil }
+
 func stampOf(int) (string, error) { return "", errors.ErrUnsupported }
 
 func ours(int, string, string) bool { return false }

@@ -252,7 +252,7 @@ func stillAt(f *os.File, path string) bool {
 	return err == nil && os.SameFile(open, named)
 }
 
-// killLeftover kills the server recorded in the directory if it still runs there.
+// killLeftover kills the process recorded in the directory, and what is left of its group, as far as they still run there.
 func killLeftover(path string) error {
 	text, err := os.ReadFile(filepath.Join(path, pidFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -261,30 +261,55 @@ func killLeftover(path string) error {
 	if err != nil {
 		return err
 	}
-	pid, stamp, ok := parseRecord(string(text))
+	leader, stamp, ok := parseRecord(string(text))
 	if !ok {
 		return nil
 	}
+	if now, err := stampOf(leader); err == nil && now != stamp {
+		return nil // the number is another's by now, and so is the group
+	}
+	if _, err := killOurs(leader, stamp, path); err != nil {
+		return err
+	}
+	for again := true; again; { // they may have started others meanwhile
+		again = false
+		for _, pid := range members(leader) {
+			stamp, err := stampOf(pid)
+			if err != nil {
+				continue // it has ended
+			}
+			killed, err := killOurs(pid, stamp, path)
+			if err != nil {
+				return err
+			}
+			again = again || killed
+		}
+	}
+	return nil
+}
+
+// killOurs kills a process if it has the stamp and works in the directory, and returns when it is gone.
+func killOurs(pid int, stamp, path string) (killed bool, err error) {
 	// Take the handle before checking the stamp. Where handles are pidfds, the killed process is then the one that was
 	// checked, even if its number is reused at this moment.
 	p, err := os.FindProcess(pid)
 	if err != nil {
-		return nil
+		return false, nil
 	}
 	defer p.Release()
 	if !ours(pid, stamp, path) {
-		return nil
+		return false, nil
 	}
 	if err := p.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return fmt.Errorf("kill the server left in %s: %w", path, err)
+		return false, fmt.Errorf("kill what is left in %s: %w", path, err)
 	}
 	// A process that is ending has no working directory any more before it is gone: only the stamp tells.
 	for deadline := time.Now().Add(killTimeout); lives(pid, stamp); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			return fmt.Errorf("the server left in %s (process %d) does not die", path, pid)
+			return false, fmt.Errorf("what is left in %s (process %d) does not die", path, pid)
 		}
 	}
-	return nil
+	return true, nil
 }
 
 // lives reports whether the process with that number has the stamp.
