@@ -135,6 +135,14 @@ func prepare(ctx context.Context, dir *tempDir, cmd *exec.Cmd) error {
 	return nil
 }
 
+// said adds to the failure of exec.Cmd.Output what the program has written to its standard error.
+func said(err error) error {
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && len(exit.Stderr) > 0 {
+		return fmt.Errorf("%w: %s", err, strings.TrimSpace(string(exit.Stderr)))
+	}
+	return err
+}
+
 // used returns the CPU time of a process that is gone.
 func used(p *spawn.Process) time.Duration { return p.State().UserTime() + p.State().SystemTime() }
 

@@ -139,7 +139,7 @@ var etcdVersionLine = regexp.MustCompile(`etcd Version: (\d+)\.(\d+)\.`)
 func etcdVersion(ctx context.Context, binary string) (major, minor int, err error) {
 	out, err := exec.CommandContext(ctx, binary, "--version").Output()
 	if err != nil {
-		return 0, 0, fmt.Errorf("%s --version: %w", binary, err)
+		return 0, 0, fmt.Errorf("%s --version: %w", binary, said(err))
 	}
 	v := etcdVersionLine.FindSubmatch(out)
 	if v == nil {

@@ -165,7 +165,7 @@ func mysqlInit(password string) []byte {
 func installMySQL(ctx context.Context, binary string, dir *tempDir) error {
 	version, err := exec.CommandContext(ctx, binary, "--no-defaults", "--version").Output()
 	if err != nil {
-		return fmt.Errorf("ask %s for its version: %w", binary, err)
+		return fmt.Errorf("ask %s for its version: %w", binary, said(err))
 	}
 	argv := append([]string{binary}, append(mysqlFiles(dir), "--initialize-insecure")...)
 	if bytes.Contains(version, []byte("MariaDB")) {

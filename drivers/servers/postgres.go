@@ -54,6 +54,9 @@ func StartPostgres(ctx context.Context, o PostgresOptions) (*Postgres, error) {
 
 func startPostgres(ctx context.Context, o PostgresOptions, reserve func() (*port, error)) (*Postgres, error) {
 	binary, err := findPostgres(o.Binary)
+	if err == nil && !hasInitdb(binary) {
+		err = fmt.Errorf("postgres: no initdb beside %s, which makes the server's first files: %w; install %s", binary, exec.ErrNotFound, postgresPackages)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -177,6 +180,8 @@ var postgresPlaces = []string{
 	"/usr/local/opt/postgresql@*/bin", "/Applications/Postgres.app/Contents/Versions/*/bin",
 }
 
+const postgresPackages = "the package postgresql (Debian, Ubuntu, Arch, Homebrew) or postgresql-server (Fedora)"
+
 func findPostgres(name string) (string, error) {
 	if name != "" {
 		path, err := exec.LookPath(name)
@@ -203,8 +208,7 @@ func findPostgres(name string) (string, error) {
 	if newest != "" {
 		return newest, nil
 	}
-	return "", &MissingError{"postgres", "postgres with initdb beside it", "the package postgresql (Debian, Ubuntu), " +
-		"postgresql-server (Fedora), postgresql (Arch, Homebrew)"}
+	return "", &MissingError{"postgres", "postgres with initdb beside it", postgresPackages}
 }
 
 // postgresVersion reads the number in a path such as /usr/lib/postgresql/15/bin/postgres.

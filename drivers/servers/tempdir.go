@@ -42,7 +42,7 @@ type tempDir struct {
 func newTempDir(root string) (*tempDir, error) {
 	path, err := os.MkdirTemp(root, fmt.Sprintf("%s%d-", newPrefix, os.Getpid())) // mode 0700
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("no directory for its files: %w; TMPDIR names the directory for temporary files, which has to exist and to be writable", err)
 	}
 	lock, err := os.OpenFile(filepath.Join(path, lockFile), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
@@ -134,6 +134,9 @@ func roots() []string {
 // rootFor is tempRoot for a server of the account, which must be able to enter it: a private temp dir of root
 // (pam_namespace, systemd, mktemp -d) is closed to others.
 func rootFor(who *account) (string, error) {
+	if fi, err := os.Stat(tempRoot()); err != nil || !fi.IsDir() {
+		return tempRoot(), nil // newTempDir says what is wrong with it
+	}
 	for _, root := range []string{tempRoot(), plainRoot()} {
 		if who.reaches(root) {
 			return root, nil

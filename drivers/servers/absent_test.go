@@ -1,0 +1,183 @@
+package servers
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// startable is everything that can be started, with what its installation is called.
+var startable = []struct {
+	name    string
+	install string
+	start   func(context.Context) (io.Closer, error)
+}{
+	{"redis", "package redis-server", closer(func(ctx context.Context) (*Redis, error) { return StartRedis(ctx, RedisOptions{}) })},
+	{"redis with a clock", "package libfaketime", closer(func(ctx context.Context) (*Redis, error) {
+		return StartRedis(ctx, RedisOptions{Binary: "/bin/false", Clock: true})
+	})},
+	{"nodes", "package redis-server", closer(func(ctx context.Context) (*Nodes, error) { return StartNodes(ctx, 3, RedisOptions{}) })},
+	{"replicated", "package redis-server", closer(func(ctx context.Context) (*Replicated, error) { return StartReplicated(ctx, 1, RedisOptions{}) })},
+	{"sentinel", "package redis-server", closer(func(ctx context.Context) (*Sentinel, error) { return StartSentinel(ctx, 1, 3, RedisOptions{}) })},
+	{"cluster", "package redis-server", closer(func(ctx context.Context) (*Cluster, error) { return StartCluster(ctx, 3, RedisOptions{}) })},
+	{"etcd", "package etcd-server", closer(func(ctx context.Context) (*Etcds, error) { return StartEtcd(ctx, 1, EtcdOptions{}) })},
+	{"relaxed etcd", "package etcd-server", closer(func(ctx context.Context) (*Etcds, error) { return StartEtcd(ctx, 3, EtcdOptions{Durability: Relaxed}) })},
+	{"zookeeper", "package libzookeeper-java", closer(func(ctx context.Context) (*ZooKeepers, error) { return StartZooKeeper(ctx, 1, ZooKeeperOptions{}) })},
+	{"ensemble", "package libzookeeper-java", closer(func(ctx context.Context) (*ZooKeepers, error) { return StartZooKeeper(ctx, 3, ZooKeeperOptions{}) })},
+	{"mysql", "package mariadb-server", closer(func(ctx context.Context) (*MySQL, error) { return StartMySQL(ctx, MySQLOptions{}) })},
+	{"postgres", "package postgresql", closer(func(ctx context.Context) (*Postgres, error) { return StartPostgres(ctx, PostgresOptions{}) })},
+	{"pgbouncer", "package pgbouncer", closer(func(ctx context.Context) (*PgBouncer, error) {
+		return StartPgBouncer(ctx, PgBouncerOptions{Postgres: &Postgres{url: "postgres://postgres@127.0.0.1:1/postgres"}})
+	})},
+}
+
+func closer[S io.Closer](start func(context.Context) (S, error)) func(context.Context) (io.Closer, error) {
+	return func(ctx context.Context) (io.Closer, error) { return start(ctx) }
+}
+
+// swap sets a variable for the time of a test.
+func swap[T any](t *testing.T, variable *T, value T) {
+	t.Helper()
+	before := *variable
+	t.Cleanup(func() { *variable = before })
+	*variable = value
+}
+
+// nothing makes it look as if no server were installed, and returns the only directory where programs are looked for.
+func nothing(t *testing.T) (bin string) {
+	t.Helper()
+	bin = t.TempDir()
+	if err := os.Chmod(filepath.Dir(bin), 0o755); err != nil { // for the users of servers that refuse to run as root
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin)
+	t.Setenv("ZOOKEEPER_HOME", "")
+	swap(t, &zooKeeperJars, []string{"/nonexistent/zookeeper.jar"})
+	swap(t, &mysqlBinaries, []string{"lockbench-no-such-mysqld"})
+	swap(t, &postgresPlaces, nil)
+	swap(t, &pgbouncerDirs, onPath)
+	swap(t, &faketimeLibraries, nil)
+	return bin
+}
+
+// installed puts programs in place of all servers.
+func installed(t *testing.T, script string) {
+	t.Helper()
+	bin := nothing(t)
+	swap(t, &mysqlBinaries, []string{"mariadbd"})
+	swap(t, &faketimeLibraries, []string{filepath.Join(bin, "redis-server")})
+	for _, name := range []string{"redis-server", "etcd", "java", "mariadbd", "postgres", "initdb", "pgbouncer"} {
+		write(t, filepath.Join(bin, name), script)
+	}
+	t.Setenv("ZOOKEEPER_HOME", bin)
+	write(t, filepath.Join(bin, "lib", "zookeeper-3.9.3.jar"), "")
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// failure returns the error of a start.
+func failure(t *testing.T, start func(context.Context) (io.Closer, error)) error {
+	t.Helper()
+	s, err := start(t.Context())
+	if err == nil {
+		_ = s.Close()
+		t.Fatal("it started")
+	}
+	return err
+}
+
+// What is not installed is an exec.ErrNotFound, which says what to install.
+func TestNotInstalled(t *testing.T) {
+	for _, s := range startable {
+		t.Run(s.name, func(t *testing.T) {
+			nothing(t)
+			if err := failure(t, s.start); !errors.Is(err, exec.ErrNotFound) || !strings.Contains(err.Error(), s.install) {
+				t.Errorf("%v; want that it is not found, and %q", err, s.install)
+			}
+		})
+	}
+	t.Run("java", func(t *testing.T) {
+		bin := nothing(t)
+		t.Setenv("ZOOKEEPER_HOME", bin)
+		write(t, filepath.Join(bin, "lib", "zookeeper-3.9.3.jar"), "")
+		err := failure(t, closer(func(ctx context.Context) (*ZooKeepers, error) { return StartZooKeeper(ctx, 3, ZooKeeperOptions{}) }))
+		if !errors.Is(err, exec.ErrNotFound) || !strings.Contains(err.Error(), "default-jre-headless") {
+			t.Error(err)
+		}
+	})
+	t.Run("mariadb-install-db", func(t *testing.T) {
+		bin := nothing(t)
+		write(t, filepath.Join(bin, "mariadbd"), "#!/bin/sh\necho MariaDB\n")
+		err := failure(t, closer(func(ctx context.Context) (*MySQL, error) { return StartMySQL(ctx, MySQLOptions{Binary: "mariadbd"}) }))
+		if !errors.Is(err, exec.ErrNotFound) || !strings.Contains(err.Error(), "package mariadb-server") {
+			t.Error(err)
+		}
+	})
+	t.Run("initdb", func(t *testing.T) {
+		bin := nothing(t)
+		write(t, filepath.Join(bin, "postgres"), "#!/bin/sh\n")
+		err := failure(t, closer(func(ctx context.Context) (*Postgres, error) {
+			return StartPostgres(ctx, PostgresOptions{Binary: filepath.Join(bin, "postgres")})
+		}))
+		if !errors.Is(err, exec.ErrNotFound) || !strings.Contains(err.Error(), "package postgresql") {
+			t.Error(err)
+		}
+	})
+}
+
+// What is installed and does not start is no exec.ErrNotFound, and the error has the reason.
+func TestInstalledButDoesNotStart(t *testing.T) {
+	const fails = "#!/bin/sh\necho no space left on the device >&2\nexit 3\n"
+	file := filepath.Join(t.TempDir(), "file")
+	write(t, file, "")
+	for _, why := range []struct {
+		name, script, tmpdir string
+		says                 []string
+	}{
+		{"no temporary directory", fails, "/nonexistent", []string{"TMPDIR", "/nonexistent"}},
+		{"temporary directory is none", fails, file, []string{"TMPDIR", file}},
+		{"it exits", fails, "", []string{"exit", "no space left on the device"}},
+		{"no interpreter", "#!/nonexistent/interpreter\n", "", []string{"no such file"}},
+	} {
+		for _, s := range startable {
+			t.Run(why.name+"/"+s.name, func(t *testing.T) {
+				installed(t, why.script)
+				if why.tmpdir != "" {
+					t.Setenv("TMPDIR", why.tmpdir)
+				}
+				if s.name == "redis with a clock" && why.tmpdir == "" || s.name == "relaxed etcd" && why.tmpdir != "" {
+					return // its program says nothing, or is asked for its version first
+				}
+				err := failure(t, s.start)
+				if errors.Is(err, exec.ErrNotFound) {
+					t.Errorf("%v: passes for a server that is not installed", err)
+				}
+				for _, says := range why.says {
+					if !strings.Contains(err.Error(), says) {
+						t.Errorf("%v; want %q", err, says)
+					}
+				}
+			})
+		}
+	}
+}
+
+// Without a user that a server can run as, it is installed all the same.
+func TestNoUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		return // it runs as this one
+	}
+	if _, err := unprivileged("lockbench-no-such-user"); err == nil || errors.Is(err, exec.ErrNotFound) || !strings.Contains(err.Error(), "lockbench-no-such-user") {
+		t.Error(err)
+	}
+}
