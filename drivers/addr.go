@@ -3,7 +3,7 @@ package drivers
 import "strings"
 
 // Addressed is a Driver that can parse the addresses of its service without connecting. Every driver that needs a
-// server is one.
+// server is one: the example of this package shows such a driver as a whole.
 type Addressed interface {
 	// Service returns the kind of server: "redis", "zookeeper", "etcd", "mysql", "postgres". Drivers of one kind
 	// measure the same servers. Package servers describes those that lockbench can start; others need -addr.

@@ -9,10 +9,20 @@ import (
 var registry = map[string]Driver{}
 
 // Register makes a driver available under a name, the value of -driver. It is called from init functions and panics if
-// the name is taken.
+// the name is taken, or if the driver has one method of Addressed without the other: its server would go unnoticed.
 func Register(name string, d Driver) {
 	if _, taken := registry[name]; taken {
 		panic("drivers: Register called twice for " + name)
+	}
+	_, service := d.(interface{ Service() string })
+	_, reads := d.(interface {
+		ReadAddr(addr string) (Addr, error)
+	})
+	switch {
+	case service && !reads:
+		panic("drivers: driver " + name + " has Service and no ReadAddr(addr string) (drivers.Addr, error): a lock on a server needs both; see drivers.Addressed")
+	case reads && !service:
+		panic("drivers: driver " + name + " has ReadAddr and no Service() string: a lock on a server needs both; see drivers.Addressed")
 	}
 	registry[name] = d
 }

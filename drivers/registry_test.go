@@ -51,6 +51,36 @@ func TestRegistry(t *testing.T) {
 	t.Error("Register of a taken name did not panic")
 }
 
+// half has one method of drivers.Addressed.
+type (
+	halfService struct{ fake }
+	halfReader  struct{ fake }
+	oddReader   struct{ halfService }
+)
+
+func (halfService) Service() string                        { return "redis" }
+func (halfReader) ReadAddr(string) (drivers.Addr, error)   { return drivers.Addr{}, nil }
+func (oddReader) ReadAddr(string) (addr string, err error) { return "", nil }
+
+func TestRegisterWantsBothOfAddressed(t *testing.T) {
+	for missing, d := range map[string]drivers.Driver{
+		"half has Service and no ReadAddr(": halfService{}, "half has ReadAddr and no Service()": halfReader{},
+		"has Service and no ReadAddr(addr string) (drivers.Addr, error)": oddReader{},
+	} {
+		func() {
+			defer func() {
+				if r, _ := recover().(string); !strings.Contains(r, missing) {
+					t.Errorf("Register panics with %q, want %q", r, missing)
+				}
+			}()
+			drivers.Register("half", d)
+		}()
+		if _, err := drivers.Lookup("half"); err == nil {
+			t.Fatalf("%s is registered", missing)
+		}
+	}
+}
+
 func TestFindDesign(t *testing.T) {
 	d := fake{"first", "second"}
 	for _, test := range []struct{ name, want, fault string }{

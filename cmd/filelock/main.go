@@ -4,7 +4,8 @@
 //	go run ./cmd/filelock -driver file,memory,rueidis -clients 8 -keys 4 -hold 1ms
 //
 // Package drivers documents what each method must return, and the optional interfaces of a driver: waiting, fencing,
-// renewal, cleaning up, addresses. [drivers/servers.Register] describes a server that lockbench is to find and start.
+// renewal, cleaning up. A lock on a server needs two methods besides, Service and ReadAddr: the example of package drivers
+// is such a lock. [drivers/servers.Register] describes a server that lockbench is to find and start.
 package main
 
 import (

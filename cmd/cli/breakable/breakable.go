@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/lockbench/lockbench/drivers/servers"
@@ -43,12 +44,58 @@ func (b *Servers) Shared(ctx context.Context, service string, k hazards.Kind) (h
 
 // Own implements hazards.Servers.
 func (b *Servers) Own(ctx context.Context, service string, k hazards.Kind) (hazards.Server, error) {
-	start, ok := starts[kind{service, k}]
-	if !ok {
-		return nil, fmt.Errorf("lockbench cannot start a server of %s", service)
+	if start, ok := starts[kind{service, k}]; ok {
+		return start(ctx)
 	}
-	return start(ctx)
+	described := servers.Named(service)
+	switch {
+	case described.Start == nil:
+		var names []string
+		for _, s := range servers.Services() {
+			names = append(names, s.Name)
+		}
+		return nil, fmt.Errorf("lockbench does not know how to start %s: it starts %s, and what servers.Register describes", service, strings.Join(names, ", "))
+	case k != hazards.Single:
+		return nil, fmt.Errorf("lockbench starts a server of %s by itself only", service)
+	}
+	binary, err := described.Locate()
+	if err != nil {
+		return nil, err
+	}
+	running, err := described.Start(ctx, servers.StartOptions{Binary: binary, Nodes: 1})
+	if err != nil {
+		return nil, err
+	}
+	return registered{running, service}, nil
 }
+
+// registered is a server that servers.Register has described, of which no more is known than how to start and stop it.
+type registered struct {
+	*servers.Running
+	service string
+}
+
+// URL implements hazards.Server.
+func (r registered) URL() string { return r.Running.URLs[0] }
+
+// PID implements hazards.Server.
+func (r registered) PID() int {
+	if r.PIDs == nil {
+		return 0
+	}
+	return r.PIDs()[0]
+}
+
+// Kill implements hazards.Server.
+func (r registered) Kill() error {
+	return fmt.Errorf("lockbench does not know how to kill and restart a server of %s", r.service)
+}
+
+// Restart implements hazards.Server.
+func (r registered) Restart(context.Context) error { return r.Kill() }
+
+// Close implements hazards.Server.
+func (r registered) Close() error { return r.Running.Close() }
 
 // Close stops the shared servers.
 func (b *Servers) Close() error {
