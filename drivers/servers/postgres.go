@@ -55,7 +55,7 @@ func StartPostgres(ctx context.Context, o PostgresOptions) (*Postgres, error) {
 func startPostgres(ctx context.Context, o PostgresOptions, reserve func() (*port, error)) (*Postgres, error) {
 	binary, err := findPostgres(o.Binary)
 	if err == nil && !hasInitdb(binary) {
-		err = fmt.Errorf("postgres: no initdb beside %s, which makes the server's first files: %w; install %s", binary, exec.ErrNotFound, postgresPackages)
+		err = &MissingError{"postgres", "initdb beside " + binary + ", which makes the server's first files", postgresPackages}
 	}
 	if err != nil {
 		return nil, err
