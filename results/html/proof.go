@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/safety"
@@ -19,6 +20,7 @@ import (
 type proven struct {
 	Title, Mark, Class string
 	Marks              string // what they mean
+	Once               bool   // a mark is that of one attempt
 	Facts              []view.Item
 	Hazards            []provenHazard
 	Rows               []provenRow
@@ -35,8 +37,8 @@ type provenHazard struct {
 
 // provenRow is a design in the matrix.
 type provenRow struct {
-	Name  string
-	Cells []provenMark
+	Drivers, Lock string
+	Cells         []provenMark
 }
 
 // provenMark is a cell in the matrix, which leads to its story.
@@ -44,10 +46,10 @@ type provenMark struct{ Link, Mark, Class, Says string }
 
 // provenCell is a cell with its story.
 type provenCell struct {
-	ID, Name, Mark, Class, Verdict, Why, Command string
-	Lanes                                        []lane
-	Faults                                       []string // their places, as a share of the width
-	Events                                       []provenEvent
+	ID, Hazard, Name, Mark, Class, Verdict, Why, Command string
+	Lanes                                                []lane
+	Faults                                               []string // their places, as a share of the width
+	Events                                               []provenEvent
 }
 
 // lane is one client of a story, with the times in which it held the key.
@@ -106,13 +108,18 @@ func newProven(r *safety.Report) proven {
 		p.Hazards = append(p.Hazards, one)
 	}
 	for _, row := range view.ProofRows(r) {
-		out := provenRow{Name: format.Line(row.Name())}
+		out := provenRow{Drivers: format.Line(strings.Join(row.Drivers, ", ")), Lock: format.Line(row.Lock)}
 		for i, c := range row.Cells {
 			m := provenMark{}
 			if c != nil {
 				m = provenMark{
 					Link: links[[3]string{c.Hazard, c.Driver, c.Lock}], Mark: view.ProofMark(c), Class: proofClass(c),
-					Says: fmt.Sprintf("%s, %s: %s", out.Name, format.Line(r.Hazards[i].Name), c.Verdict),
+					Says: fmt.Sprintf("%s, %s: %s", format.Line(row.Name()), format.Line(r.Hazards[i].Name), format.Line(view.ProofSeen([]*safety.Cell{c}, true))),
+				}
+				if c.Attempts == 1 {
+					p.Once = true
+					m.Class += " once"
+					m.Says += ", in 1 attempt"
 				}
 			}
 			out.Cells = append(out.Cells, m)
@@ -135,6 +142,8 @@ func proofClass(c *safety.Cell) string {
 	switch {
 	case c.Doubted:
 		return "warn"
+	case c.Alarm(), c.Unlisted():
+		return "bad alarm"
 	case c.Verdict == safety.Fails:
 		return "bad"
 	case c.Verdict == safety.Survives:
@@ -152,15 +161,18 @@ const (
 
 func provenCellOf(c *safety.Cell, id string) provenCell {
 	out := provenCell{
-		ID: id, Name: format.Line(c.Driver + " " + c.Lock), Mark: view.ProofMark(c), Class: proofClass(c), Verdict: view.ProofSeen([]*safety.Cell{c}, true),
+		ID: id, Hazard: format.Line(c.Hazard), Name: format.Line(c.Driver + " " + c.Lock), Mark: view.ProofMark(c), Class: proofClass(c), Verdict: view.ProofSeen([]*safety.Cell{c}, true),
 		Why: format.Line(c.Why), Command: format.Line(c.Command),
 	}
-	last := max(1, c.Story[len(c.Story)-1].At)
-	place := func(share float64) string {
-		return strconv.FormatFloat(lanesLeft+(100-lanesLeft)*min(1, max(0, share)), 'f', 2, 64) + "%"
+	first := c.Story[0].At
+	share := func(t time.Duration) float64 {
+		return min(1, max(0, float64(t)/float64(max(1, c.Story[len(c.Story)-1].At-first))))
 	}
-	width := func(share float64) string {
-		return strconv.FormatFloat((100-lanesLeft)*min(1, max(0.002, share)), 'f', 2, 64) + "%"
+	place := func(at time.Duration) string {
+		return strconv.FormatFloat(lanesLeft+(100-lanesLeft)*share(at-first), 'f', 2, 64) + "%"
+	}
+	width := func(length time.Duration) string {
+		return strconv.FormatFloat((100-lanesLeft)*max(0.002, share(length)), 'f', 2, 64) + "%"
 	}
 	for _, e := range c.Story {
 		text := e.Text
@@ -169,7 +181,7 @@ func provenCellOf(c *safety.Cell, id string) provenCell {
 		}
 		out.Events = append(out.Events, provenEvent{fmt.Sprintf("%.3f ms", float64(e.At)/1e6), format.Line(e.Client), string(e.Kind), format.Line(text)})
 		if e.Kind == safety.Fault {
-			out.Faults = append(out.Faults, place(float64(e.At)/float64(last)))
+			out.Faults = append(out.Faults, place(e.At))
 		}
 	}
 	for _, h := range safety.Holds(c.Story) {
@@ -178,7 +190,7 @@ func provenCellOf(c *safety.Cell, id string) provenCell {
 			i = len(out.Lanes)
 			out.Lanes = append(out.Lanes, lane{Client: format.Line(h.Client), Y: i * laneHeight})
 		}
-		out.Lanes[i].Holds = append(out.Lanes[i].Holds, heldFor{place(float64(h.From) / float64(last)), width(float64(h.To-h.From) / float64(last))})
+		out.Lanes[i].Holds = append(out.Lanes[i].Holds, heldFor{place(h.From), width(h.To - h.From)})
 	}
 	return out
 }

@@ -21,6 +21,7 @@ func TestProof(t *testing.T) {
 				{At: 1 * ms, Client: "A", Kind: safety.Granted, Fence: 7}, {At: 5 * ms, Kind: safety.Fault, Text: "late"},
 				{At: 6 * ms, Client: "B", Kind: safety.Granted}, {At: 8 * ms, Client: "A", Kind: safety.Lets}, {At: 9 * ms, Client: "B", Kind: safety.Lets},
 			}},
+			{Hazard: "overrun", Driver: "etcd", Lock: "lease", Verdict: safety.Survives, Attempts: 1, Bound: safety.Bound(1), Story: []safety.Event{{Client: "A", Kind: safety.Granted}}},
 			{Hazard: "overrun", Driver: "d", Lock: evil, Verdict: safety.NotApplicable, Why: evil},
 			{Hazard: "other", Driver: "d", Lock: evil, Verdict: safety.Stalled, Why: evil, Story: []safety.Event{{Client: evil, Kind: safety.Granted, Text: evil}}},
 		},
@@ -31,13 +32,18 @@ func TestProof(t *testing.T) {
 	}
 	page := out.String()
 	checkAlone(t, page, "summary", "matrix", "hazards")
-	if n := strings.Count(page, `href="#cell-`); n != 2 || strings.Count(page, `id="cell-`) != 2 {
+	if n := strings.Count(page, `href="#cell-`); n != 3 || strings.Count(page, `id="cell-`) != 3 {
 		t.Errorf("%d links to stories", n)
 	}
-	if held, faults := strings.Count(page, `class="held"`), strings.Count(page, `class="fault"`); held != 3 || faults != 1 {
+	if held, faults := strings.Count(page, `class="held"`), strings.Count(page, `class="fault"`); held != 4 || faults != 1 {
 		t.Errorf("%d holds and %d faults are drawn", held, faults)
 	}
-	appear(t, page, "fails all of 2", "fence 7", "lockbench prove")
+	appear(t, page, "wrong controls", "other: ", `class="verdict bad alarm"`,
+		`class="verdict good once"><a href="#cell-2" title="etcd lease, overrun: survives 1 (≤ 95 %), in 1 attempt"`, "In a dashed frame",
+		"fails all of 2", "fence 7", "lockbench prove")
+	if n := strings.Count(page, " once"); n != 1 {
+		t.Errorf("%d cells are of one attempt", n)
+	}
 	if err := WriteProof(&again, r); err != nil || again.String() != page {
 		t.Error("two pages of one report differ")
 	}

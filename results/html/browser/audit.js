@@ -83,6 +83,17 @@
       if (e.scrollWidth > e.clientWidth + 1 && e.className !== "plotbox") fault(`${e.className} overlaps what is beside it: ${e.textContent.slice(0, 40)}`);
     }
   }
+  for (const matrix of document.querySelectorAll("#matrix .scroll")) {
+    if (width >= 1280 && matrix.scrollWidth > matrix.clientWidth) fault(`the matrix is ${matrix.scrollWidth} px wide and has ${matrix.clientWidth}`);
+    const heads = [...matrix.querySelectorAll("thead th > *")].map((e) => [e.textContent, e.getBoundingClientRect(), e.parentElement.getBoundingClientRect()]);
+    for (const [i, [text, a, cell]] of heads.entries()) {
+      if (a.top < cell.top - 1 || a.bottom > cell.bottom + 1) fault(`the head ${text} is cut`);
+      if (i > 0 && heads[i - 1][1].right > a.left + 1) fault(`the heads ${heads[i - 1][0]} and ${text} overlap`);
+    }
+    for (const cell of matrix.querySelectorAll("tbody :is(th, td)")) {
+      if (cell.scrollWidth > cell.clientWidth + 1) { fault(`${cell.textContent} does not fit into its cell`); break; }
+    }
+  }
   for (const sign of document.querySelectorAll("path.sign")) {
     const style = getComputedStyle(sign), box = sign.getBoundingClientRect();
     if (style.stroke === "none" && style.fill === "none") { fault("a mark has no colour"); break; }

@@ -358,11 +358,12 @@ func testLegible(t *testing.T, ctx context.Context, tr *trouble) {
 		url := written(t, func(w io.Writer) error { return html.WritePlan(w, capacitytest.Answer(name), html.Options{}) })
 		legible(t, ctx, tr, "plan of "+name, url, ofPlan)
 	}
-	legible(t, ctx, tr, "proof", proof(t), ofProof)
+	legible(t, ctx, tr, "proof", proof(t, asRecorded), ofProof)
+	legible(t, ctx, tr, "odd proof", proof(t, oddly), ofProof)
 }
 
-// proof writes the recorded page of lockbench prove.
-func proof(t *testing.T) (url string) {
+// proof writes the page of the recorded report of lockbench prove, which it may change.
+func proof(t *testing.T, change func(*safety.Report)) (url string) {
 	t.Helper()
 	f, err := os.Open(filepath.Join("..", "..", "..", "scripts", "recorded", "prove.json.gz"))
 	if err != nil {
@@ -377,14 +378,47 @@ func proof(t *testing.T) (url string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	change(report)
 	return written(t, func(w io.Writer) error { return html.WriteProof(w, report) })
+}
+
+func asRecorded(*safety.Report) {}
+
+// oddly makes it hard for the page: marks of all kinds, cells of one attempt, a wrong control, and more hazards than there are.
+func oddly(r *safety.Report) {
+	r.Hazards[2].Control = "rueidis set-nx survives, which has to fail"
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		switch c.Driver {
+		case "rueidis":
+			c.Attempts, c.Failed = min(c.Attempts, 1), min(c.Failed, 1)
+		case "etcd":
+			c.Listed = false
+		case "mysql":
+			c.Verdict, c.Story = safety.NoServer, nil
+		case "redsync":
+			c.Verdict, c.Why = safety.Stalled, "the attempt of B came too late"
+		}
+	}
+	const more = 12
+	for i, cells := 0, r.Cells; i < more; i++ {
+		h := r.Hazards[i]
+		h.Number, h.Name = len(r.Hazards)+1, fmt.Sprintf("%s-%d", h.Name, i)
+		for _, c := range cells {
+			if c.Hazard == r.Hazards[i].Name {
+				c.Hazard = h.Name
+				r.Cells = append(r.Cells, c)
+			}
+		}
+		r.Hazards = append(r.Hazards, h)
+	}
 }
 
 // testStory follows a mark of the matrix: it leads to its story, which opens.
 func testStory(t *testing.T, ctx context.Context, tr *trouble) {
-	look(t, ctx, proof(t), 1280, "light")
+	look(t, ctx, proof(t, asRecorded), 1280, "light")
 	const follow = `(() => {
-		const mark = [...document.querySelectorAll("#matrix td a")].find((a) => a.textContent === "✗");
+		const mark = [...document.querySelectorAll("#matrix td a")].find((a) => a.title.startsWith("go-redis set-nx, overrun"));
 		mark.click();
 		const story = document.querySelector(mark.getAttribute("href"));
 		const all = [...document.querySelectorAll("details")];
@@ -393,6 +427,14 @@ func testStory(t *testing.T, ctx context.Context, tr *trouble) {
 	})()`
 	if got := evaluate[string](t, ctx, follow); got != "true,true,true,true" {
 		t.Errorf("a mark leads to its story, which alone opens, with events and lanes: %s", got)
+	}
+	const inView = `(() => {
+		scrollBy(0, 200);
+		const name = document.querySelector("details[open] > summary"), box = name.getBoundingClientRect();
+		return name.contains(document.elementFromPoint(box.left + 30, box.top + 10)) ? name.textContent : "";
+	})()`
+	if name := evaluate[string](t, ctx, inView); !strings.HasPrefix(name, "overrun · go-redis set-nx ") {
+		t.Errorf("within the story the hazard and the design that are in view are %q", name)
 	}
 	for _, fault := range tr.take() {
 		t.Error(fault)
@@ -539,5 +581,13 @@ func testAudit(t *testing.T, ctx context.Context) {
 		`document.querySelectorAll("path.sign").forEach((p) => { p.style.stroke = p.style.fill = "none" })`: "no colour",
 	} {
 		harmed(url, ofComparison, harm, want)
+	}
+	url = proof(t, asRecorded)
+	for harm, want := range map[string]string{
+		`document.querySelector(".turned").style.transform = "translateY(-150px)"`: "is cut",
+		`document.querySelectorAll(".turned")[1].style.width = "60px"`:             "overlap",
+		`document.querySelector(".matrix td a").style.width = "90px"`:              "does not fit",
+	} {
+		harmed(url, ofProof, harm, want)
 	}
 }
