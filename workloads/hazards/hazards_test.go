@@ -95,6 +95,21 @@ func hazardOf(t *testing.T, name string) *Hazard {
 	return nil
 }
 
+// TestFaultBegan: a story tells of a fault when it began, and not when there was evidence of it.
+func TestFaultBegan(t *testing.T) {
+	cell := Run(t.Context(), hazardOf(t, "overrun"), []Lock{lockOf(t, "planted-careful")}, nowhere{}, Options{Attempts: 1})[0]
+	at := func(kind safety.Kind) time.Duration {
+		i := slices.IndexFunc(cell.Story, func(e safety.Event) bool { return e.Kind == kind })
+		if i < 0 {
+			t.Fatalf("%s is not in %+v", kind, cell.Story)
+		}
+		return cell.Story[i].At
+	}
+	if lease := at(safety.Fault) - at(safety.Granted); lease != cell.TTL {
+		t.Errorf("the lease of %v was over after %v", cell.TTL, lease)
+	}
+}
+
 // nowhere has no server.
 type nowhere struct{}
 

@@ -121,8 +121,9 @@ func TestInvalid(t *testing.T) {
 
 // TestRound has attempts that are ready for a fault one after another, and one that is over before.
 func TestRound(t *testing.T) {
-	strikes := 0
+	strikes, struck := 0, time.Time{}
 	r := newRound(3, func(keys []string) (string, error) {
+		struck = time.Now()
 		if len(keys) != 2 {
 			t.Errorf("keys %q", keys)
 		}
@@ -132,9 +133,9 @@ func TestRound(t *testing.T) {
 	answers := make(chan string, 2)
 	for range 2 {
 		go func() {
-			text, err := r.wait("key")
-			if err != nil {
-				t.Error(err)
+			began, text, err := r.wait("key")
+			if err != nil || began.IsZero() || began.After(struck) {
+				t.Errorf("began at %v, struck at %v: %v", began, struck, err)
 			}
 			answers <- text
 			r.leave()

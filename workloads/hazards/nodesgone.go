@@ -34,9 +34,9 @@ func quorumNodesGone(s *Stage) {
 func (s *Stage) nodesHang() {
 	a, b := s.Client("A"), s.Client("B")
 	hung := Network{a.Network().nodes[a.network.minority():], s.placebo}
-	links := hung.Hold()
+	began, links := s.Now(), hung.Hold()
 	held, _ := a.Try()
-	s.Fault(links, "%d of %d servers do not answer A", len(hung.nodes), len(a.network.nodes))
+	s.FaultSince(began, links, "%d of %d servers do not answer A", len(hung.nodes), len(a.network.nodes))
 	if held {
 		s.Fail("A was granted the key by a minority")
 		return
@@ -55,9 +55,9 @@ func (s *Stage) nodesDie() {
 	a, b := s.Client("A"), s.Client("B")
 	nodes, minority := a.Network().nodes, a.network.minority()
 	majority := len(nodes) - minority
-	links := Network{nodes[minority:], s.placebo}.Outage()
+	began, links := s.Now(), Network{nodes[minority:], s.placebo}.Outage()
 	held, _ := a.Try()
-	s.Fault(links, "%d of %d servers are dead to A", majority, len(nodes))
+	s.FaultSince(began, links, "%d of %d servers are dead to A", majority, len(nodes))
 	if held {
 		s.Fail("A was granted the key by a minority")
 		return

@@ -29,7 +29,8 @@ func holderPauses(s *Stage) {
 		s.Until(b.Granted + s.TTL()/10) // B works
 	}
 	pause := a.Continue()
-	s.Fault(int64(pause.Length()), "the process of A was stopped (state %s) for %v, its watchdog and all; by its own clock it did not run for %v",
+	s.FaultSince(s.history.clock.Reading(pause.Stopped), int64(pause.Length()),
+		"the process of A was stopped (state %s) for %v, its watchdog and all; by its own clock it did not run for %v",
 		pause.State, pause.Length().Round(time.Millisecond), pause.Gap.Round(time.Millisecond))
 	if !granted {
 		a.Release()

@@ -34,7 +34,7 @@ func acquireReplyLost(s *Stage) {
 	since := s.Now()
 	held, err := answer()
 	a.network.Resume()
-	s.Fault(reply.Held(), "the reply to request %d of %d of A, %d bytes, was lost with its connection", lost, requests, reply.Held())
+	s.FaultSince(since, reply.Held(), "the reply to request %d of %d of A, %d bytes, was lost with its connection", lost, requests, reply.Held())
 	switch {
 	case err == nil && a.heard() == heard:
 		s.Fail("A was told whether it holds the key (%v), and no answer has reached it", held)

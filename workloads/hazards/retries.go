@@ -39,12 +39,13 @@ func (s *Stage) releaseAgain(a *Client) {
 	reply := a.BreakReply(requests)
 	answer := later(a.Release)
 	s.Hit(reply, answer)
+	lost := s.Now()
 	if !b.AcquireBy(s.Now() + slack) {
 		s.leave(safety.NotExercised, "the key was not free after the release of A")
 	}
 	reply.Cut()
 	_, _ = answer()
-	s.Fault(reply.Held(), "the reply to the release of A, %d bytes, was lost: its library sent the request again", reply.Held())
+	s.FaultSince(lost, reply.Held(), "the reply to the release of A, %d bytes, was lost: its library sent the request again", reply.Held())
 	s.Intrude(b, c)
 }
 
@@ -56,9 +57,10 @@ func (s *Stage) acquireAgain(a *Client) {
 	reply := a.BreakReply(requests)
 	answer := later(a.Try)
 	s.Hit(reply, answer)
+	lost := s.Now()
 	reply.Cut()
 	held, _ := answer()
-	s.Fault(reply.Held(), "the reply to the acquisition of A, %d bytes, was lost: its library sent the request again", reply.Held())
+	s.FaultSince(lost, reply.Held(), "the reply to the acquisition of A, %d bytes, was lost: its library sent the request again", reply.Held())
 	if !held {
 		return
 	}

@@ -1,6 +1,9 @@
 package hazards
 
-import "sync"
+import (
+	"sync"
+	"time"
+)
 
 // round is one fault that several attempts suffer together: it strikes once all of them are ready for it or over.
 type round struct {
@@ -12,6 +15,7 @@ type round struct {
 	ready    int // of them
 	keys     []string
 	over     bool
+	began    time.Time // of the fault
 	evidence string
 	err      error
 }
@@ -21,13 +25,13 @@ func newRound(attempts int, strike func([]string) (string, error)) *round {
 }
 
 // wait says that an attempt with that key is ready, and returns after the fault.
-func (r *round) wait(key string) (evidence string, err error) {
+func (r *round) wait(key string) (began time.Time, evidence string, err error) {
 	r.change(func() {
 		r.ready++
 		r.keys = append(r.keys, key)
 	})
 	<-r.struck
-	return r.evidence, r.err
+	return r.began, r.evidence, r.err
 }
 
 // leave says that an attempt is over.
@@ -42,6 +46,7 @@ func (r *round) change(count func()) {
 	if r.over || r.ready == 0 || r.ready < r.present {
 		return
 	}
+	r.began = time.Now()
 	r.evidence, r.err = r.strike(r.keys)
 	r.over = true
 	close(r.struck)

@@ -66,11 +66,16 @@ func (s *Stage) Has(claims func(drivers.Traits) bool) bool { return claims(s.loc
 // Fault records a fault. The evidence is an amount that is more than 0 if it has happened: of bytes, of connections, of time. An
 // attempt without it does not count.
 func (s *Stage) Fault(evidence int64, format string, args ...any) {
+	s.FaultSince(s.Now(), evidence, format, args...)
+}
+
+// FaultSince records a fault that began before there was evidence of it.
+func (s *Stage) FaultSince(began time.Duration, evidence int64, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if evidence <= 0 {
 		s.leave(safety.NotExercised, "there is no evidence that %s", text)
 	}
-	s.history.add(safety.Event{Kind: safety.Fault, Text: text})
+	s.history.addAt(began, safety.Event{Kind: safety.Fault, Text: text})
 }
 
 // Act makes what a client does wrong, unless the attempt is a placebo, and returns how often that was.
@@ -84,11 +89,11 @@ func (s *Stage) Act(do func()) (times int64) {
 
 // Strike makes the fault of the server that the hazard has, for all locks on that server at once.
 func (s *Stage) Strike() {
-	evidence, err := s.round.wait(s.key)
+	began, evidence, err := s.round.wait(s.key)
 	if err != nil {
 		s.leave(safety.NotExercised, "the fault did not strike: %v", err)
 	}
-	s.Fault(int64(len(evidence)), "%s", evidence)
+	s.FaultSince(s.history.clock.Reading(began), int64(len(evidence)), "%s", evidence)
 }
 
 // ask returns what a server answers to a question. It ends the attempt if there is no answer.
@@ -208,7 +213,7 @@ func (s *Stage) Outlast(c *Client) {
 	if !s.placebo {
 		s.Until(c.Ends() + s.ttl/10)
 	}
-	s.Fault(int64(s.Now()-c.Ends()), "%s still works %v after its grant, and its lease was %v", c.name, (s.Now() - c.Granted).Round(time.Millisecond), s.ttl)
+	s.FaultSince(c.Ends(), int64(s.Now()-c.Ends()), "%s still works %v after its grant, and its lease was %v", c.name, (s.Now() - c.Granted).Round(time.Millisecond), s.ttl)
 }
 
 // patient are parameters of libraries that take a late answer for a refusal: on a busy machine 20 ms are not late.

@@ -61,9 +61,9 @@ func missedWakeup(s *Stage) {
 	switch n {
 	case -1:
 		b.calm()
-		cut := b.Network().Outage()
+		began, cut := s.Now(), b.Network().Outage()
 		b.calm() // it may look at once, and has to be refused a connection then
-		s.Fault(cut, "%s: the connections of B, which sleeps, are cut, %d of them, and %d more refused: it cannot connect until A has released",
+		s.FaultSince(began, cut, "%s: the connections of B, which sleeps, are cut, %d of them, and %d more refused: it cannot connect until A has released",
 			way.Name, cut, b.line().Refused())
 	case 0:
 		b.calm()
