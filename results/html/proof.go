@@ -48,7 +48,7 @@ type provenMark struct{ Link, Mark, Class, Says string }
 type provenCell struct {
 	ID, Hazard, Name, Mark, Class, Verdict, Why, Command string
 	Lanes                                                []lane
-	Faults                                               []string // their places, as a share of the width
+	Faults                                               []provenFault
 	Events                                               []provenEvent
 }
 
@@ -61,6 +61,9 @@ type lane struct {
 
 // heldFor is a time as shares of the width.
 type heldFor struct{ X, Width string }
+
+// provenFault is where a fault began, as a share of the width.
+type provenFault struct{ X, Says string }
 
 type provenEvent struct{ At, Client, Kind, Text string }
 
@@ -181,7 +184,7 @@ func provenCellOf(c *safety.Cell, id string) provenCell {
 		}
 		out.Events = append(out.Events, provenEvent{fmt.Sprintf("%.3f ms", float64(e.At)/1e6), format.Line(e.Client), string(e.Kind), format.Line(text)})
 		if e.Kind == safety.Fault {
-			out.Faults = append(out.Faults, place(e.At))
+			out.Faults = append(out.Faults, provenFault{place(e.At), "fault: " + format.Line(text)})
 		}
 	}
 	for _, h := range safety.Holds(c.Story) {
