@@ -19,14 +19,20 @@ import (
 	"github.com/lockbench/lockbench/workloads/hazards"
 )
 
-// defects are what is planted. Each lock, "driver design", survives the hazard without it.
-var defects = []struct {
+// defect is something wrong that is planted in locks, "driver design", each of which survives the hazard without it.
+type defect struct {
 	hazard drivers.Hazard
 	broken string
 	driver func(sound drivers.Driver) drivers.Driver
 	locks  []string
 	shows  string // in what the hazard says of it
-}{
+}
+
+// defects are all that a hazard notices.
+var defects = slices.Concat(inSessions, inCommands, inStatements, inMajorities, inZooKeeper, inEtcd)
+
+// inSessions are what is done wrong above the client library, whatever the service is.
+var inSessions = []defect{
 	{"unlock-after-refusal", "releases by the key and not by the owner", in(releasesAnyOwner), []string{
 		"memory mutex", "rueidis set-nx", "go-redis fenced", "rueidis redisson", "rueidislock library", "redislock library", "redsync library",
 		"etcd lease", "zookeeper sequential", "mysql unique-row", "mysql get-lock", "postgres advisory", "postgres row-lock",
@@ -89,17 +95,11 @@ var defects = []struct {
 	}, "no answer"},
 
 	{"missed-wakeup", "does not try again after its subscription", inService(subscribesLast), []string{"rueidis set-nx", "go-redis redisson"}, "slept on a free key"},
-
-	{"quorum-nodes-gone", "counts a minority as a majority", inRedlock(func(r *redlock) { r.counts = 2 }), []string{"redlock@redlock set-nx"}, "minority"},
-	{"quorum-nodes-gone", "keeps its votes when too few nodes answer", inRedlock(func(r *redlock) { r.keeps = true }), []string{"redlock@redlock set-nx"}, "keeps its votes"},
-	{"late-grant", "does not compare its lease with the time of the votes", inRedlock(func(r *redlock) { r.timeless = true }), []string{
-		"redlock@redlock set-nx",
-	}, "at once"},
 }
 
 // attempts are how many a hazard makes of each lock, if it is not one: one for each of its acts, or each gap of the lock that has
 // the most. A library may refuse a free key for a moment, so that an intruder has a second chance.
-var attempts = map[drivers.Hazard]int{"every-gap": 15, "missed-wakeup": 15, "renewal-reacquires": 3, "quorum-nodes-gone": 2, "unlock-after-refusal": 2}
+var attempts = map[drivers.Hazard]int{"every-gap": 15, "missed-wakeup": 15, "renewal-reacquires": 3, "steal-by-del": 3, "quorum-nodes-gone": 2, "unlock-after-refusal": 2}
 
 // in returns a driver with a defect in its sessions.
 func in(p plant) func(drivers.Driver) drivers.Driver {
@@ -116,15 +116,6 @@ func inService(plant func(drivers.Service) drivers.Service) func(drivers.Driver)
 	}
 }
 
-// inRedlock returns a Redlock with a defect.
-func inRedlock(breaks func(*redlock)) func(drivers.Driver) drivers.Driver {
-	return func(sound drivers.Driver) drivers.Driver {
-		r := sound.(redlock)
-		breaks(&r)
-		return r
-	}
-}
-
 // driverOf returns the driver of a lock.
 func driverOf(lock string) string {
 	where, _, _ := strings.Cut(lock, " ")
@@ -132,15 +123,17 @@ func driverOf(lock string) string {
 	return driver
 }
 
-// broken returns the name of a lock with the n-th defect.
+// broken returns the name of a lock with the n-th defect of all.
 func broken(n int, lock string) string { return fmt.Sprintf("mutant-%d-%s", n, lock) }
 
 // TestMain lets the test binary be a worker, which has the mutants as well.
 func TestMain(m *testing.M) {
 	node := lookup("rueidis")
 	drivers.Register("redlock", redlock{Driver: node, Addressed: node.(drivers.Addressed)})
+	drivers.Register("nodes", nodes{Addressed: lookup("zookeeper").(drivers.Addressed)})
+	drivers.Register("keys", keys{Addressed: lookup("etcd").(drivers.Addressed)})
 	known := map[string]bool{}
-	for i, d := range defects {
+	for i, d := range allDefects() {
 		for _, lock := range d.locks {
 			if name := driverOf(broken(i, lock)); !known[name] {
 				known[name] = true
@@ -189,9 +182,10 @@ func TestDefectsAreCaught(t *testing.T) {
 			t.Error(err)
 		}
 	})
+	ran, of := 0, 0
 	for _, h := range hazards.All() {
 		var all []expected
-		for i, d := range defects {
+		for i, d := range allDefects() {
 			for _, lock := range d.locks {
 				if d.hazard != h.Name {
 					continue
@@ -200,13 +194,45 @@ func TestDefectsAreCaught(t *testing.T) {
 				if !slices.ContainsFunc(all, func(e expected) bool { return e.lock.Name() == lock }) {
 					all = append(all, sound)
 				}
-				all = append(all, expected{lockOf(t, broken(i, lock)), safety.Fails, d.shows})
+				verdict := safety.Fails
+				if i >= len(defects) {
+					verdict = safety.Survives
+				}
+				all = append(all, expected{lockOf(t, broken(i, lock)), verdict, d.shows})
 			}
 		}
 		if len(all) > 0 {
-			t.Run(string(h.Name), func(t *testing.T) { holdAgainst(t, &h, &started, all) })
+			of++
+			t.Run(string(h.Name), func(t *testing.T) {
+				ran++
+				holdAgainst(t, &h, &started, all)
+			})
 		}
 	}
+	idle.Range(func(text, _ any) bool {
+		if ran == of {
+			t.Errorf("no request had %q, which a defect is to change", text)
+		}
+		return true
+	})
+}
+
+// TestManyDefects counts drivers by their defects, however many locks or hazards each is tried with.
+func TestManyDefects(t *testing.T) {
+	const enough = 45
+	caught := map[string]bool{}
+	for _, d := range defects {
+		caught[d.broken] = true
+	}
+	if len(caught) < enough {
+		t.Errorf("%d different defects are caught, want %d", len(caught), enough)
+	}
+	for _, u := range allUnnoticed {
+		if caught[u.broken] || u.why == "" {
+			t.Errorf("%q is not noticed, and why?", u.broken)
+		}
+	}
+	t.Logf("%d different defects are caught, %d are not noticed", len(caught), len(allUnnoticed))
 }
 
 // rounds are how often locks are held against a hazard for which the machine was too slow. Their leases are shorter than what a
@@ -237,7 +263,7 @@ func holdAgainst(t *testing.T, h *hazards.Hazard, started *breakable.Servers, al
 			default:
 				var story strings.Builder
 				_ = safety.WriteStory(&story, &c) // never fails
-				t.Errorf("%s%s: %s, want %s: %s\n%s", e.lock.Name(), defect(e.lock), c.Verdict, e.verdict, e.shows, story.String())
+				t.Errorf("%s%s: %s, want %s: %s\n%s", e.lock.Name(), brokenBy(e.lock), c.Verdict, e.verdict, e.shows, story.String())
 			}
 		}
 		if all = again; len(all) == 0 {
@@ -247,9 +273,9 @@ func holdAgainst(t *testing.T, h *hazards.Hazard, started *breakable.Servers, al
 	}
 }
 
-// defect returns what is broken in a lock, in parentheses; empty for a sound one.
-func defect(l hazards.Lock) string {
-	for i, d := range defects {
+// brokenBy returns what is broken in a lock, in parentheses; empty for a sound one.
+func brokenBy(l hazards.Lock) string {
+	for i, d := range allDefects() {
 		if strings.HasPrefix(l.Name(), broken(i, "")) {
 			return fmt.Sprintf(" (%s)", d.broken)
 		}

@@ -19,6 +19,30 @@ type redlock struct {
 	counts   int  // votes that it counts as a majority; 0: more than half
 	timeless bool // it does not compare the lease with the time that the votes took
 	keeps    bool // it does not give back its votes when too few nodes answer
+	twice    bool // it counts the vote of its first node twice
+	hears    bool // it counts a node that does not answer
+	one      bool // it releases at its first node alone
+	stays    bool // it does not give back its votes when others have the majority
+}
+
+var inMajorities = []defect{
+	{"quorum-nodes-gone", "counts a minority as a majority", inRedlock(func(r *redlock) { r.counts = 2 }), onFive, "minority"},
+	{"quorum-nodes-gone", "keeps its votes when too few nodes answer", inRedlock(func(r *redlock) { r.keeps = true }), onFive, "keeps its votes"},
+	{"quorum-nodes-gone", "counts a node twice", inRedlock(func(r *redlock) { r.twice = true }), onFive, "minority"},
+	{"quorum-nodes-gone", "counts nodes that do not answer", inRedlock(func(r *redlock) { r.hears = true }), onFive, "minority"},
+	{"unlock-after-refusal", "releases at one node alone", inRedlock(func(r *redlock) { r.one = true }), onFive, "not free"},
+	{"late-grant", "does not compare its lease with the time of the votes", inRedlock(func(r *redlock) { r.timeless = true }), onFive, "at once"},
+}
+
+var onFive = []string{"redlock@redlock set-nx"}
+
+// inRedlock returns a Redlock with a defect.
+func inRedlock(breaks func(*redlock)) func(drivers.Driver) drivers.Driver {
+	return func(sound drivers.Driver) drivers.Driver {
+		r := sound.(redlock)
+		breaks(&r)
+		return r
+	}
 }
 
 func (r redlock) Library() drivers.Library {
@@ -100,7 +124,7 @@ func (v *voter) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 		return true, nil
 	}
 	tooFew := yes+no < v.counts
-	if !v.keeps || !tooFew {
+	if tooFew && !v.keeps || !tooFew && !v.stays {
 		v.ask(ctx, l, release)
 	}
 	if tooFew {
@@ -110,6 +134,9 @@ func (v *voter) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 }
 
 func (v *voter) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
+	if v.one {
+		return v.members[0].session.Release(ctx, l)
+	}
 	yes, no := v.ask(ctx, l, release)
 	if yes+no < v.counts {
 		return false, errors.New("too few nodes have answered")
@@ -125,14 +152,18 @@ func release(ctx context.Context, s drivers.Session, l *drivers.Lease) (bool, er
 func (v *voter) ask(ctx context.Context, l *drivers.Lease, do func(context.Context, drivers.Session, *drivers.Lease) (bool, error)) (yes, no int) {
 	ctx, cancel := context.WithTimeout(ctx, v.timeout)
 	defer cancel()
-	answers := make(chan bool, len(v.members)) // of nodes that answer
+	answers := make(chan bool, 1+len(v.members)) // of nodes that answer
 	var all sync.WaitGroup
-	for _, m := range v.members {
+	for i, m := range v.members {
 		one := &drivers.Lease{Key: l.Key, TTL: l.TTL, Owner: l.Owner}
 		all.Go(func() {
 			m.Lock()
 			defer m.Unlock()
-			if vote, err := do(ctx, m.session, one); err == nil {
+			vote, err := do(ctx, m.session, one)
+			if err == nil {
+				answers <- vote
+			}
+			if err == nil && i == 0 && v.twice {
 				answers <- vote
 			}
 		})
@@ -152,6 +183,9 @@ func (v *voter) ask(ctx context.Context, l *drivers.Lease, do func(context.Conte
 		} else {
 			no++
 		}
+	}
+	if v.hears {
+		yes = len(v.members) - no
 	}
 	return yes, no
 }
