@@ -36,6 +36,7 @@ var maySkip = map[string]string{
 	"workloads/observe/log_unix_test.go":       "a file system without named pipes",
 	"cmd/cli/secrets_test.go":                  "ways in that a driver does not have",
 	"cmd/cli/floors_test.go":                   "a source archive has no list of the files in git",
+	"cmd/cli/breakable/table_test.go":          "tells what catches defects, half an hour long, and tests nothing",
 	"results/big_test.go":                      "makes a file of 1 GB for measurements, and tests nothing",
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockbench/lockbench/cmd/cli"
 	"github.com/lockbench/lockbench/cmd/cli/breakable"
 	"github.com/lockbench/lockbench/drivers"
 	_ "github.com/lockbench/lockbench/drivers/all"
@@ -143,6 +144,9 @@ func TestMain(m *testing.M) {
 	}
 	if len(os.Args) == 2 && os.Args[1] == exec.Argument {
 		os.Exit(exec.Main())
+	}
+	if os.Getenv(asLockbench) != "" {
+		cli.Main() // does not return
 	}
 	servertest.Main(m)
 }
