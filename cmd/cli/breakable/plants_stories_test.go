@@ -16,13 +16,7 @@ func init() {
 	defects = append(defects, storyDefects...)
 }
 
-var storyDefects = []struct {
-	hazard drivers.Hazard
-	broken string
-	driver func(sound drivers.Driver) drivers.Driver
-	locks  []string
-	shows  string
-}{
+var storyDefects = []defect{
 	{"renewal-reacquires", "renews by the key and not by the owner", in(renewsAnyOwner(true)), []string{
 		"memory mutex", "rueidis set-nx", "go-redis redisson", "rueidis fair", "redislock library", "redsync library", "mysql unique-row",
 	}, "which B holds"},
