@@ -38,10 +38,10 @@ func TestProof(t *testing.T) {
 	if held, faults := strings.Count(page, `class="held"`), strings.Count(page, `class="fault"`); held != 4 || faults != 1 {
 		t.Errorf("%d holds and %d faults are drawn", held, faults)
 	}
-	appear(t, page, "wrong controls", "other: ", `class="verdict bad alarm"`,
+	appear(t, page, "what to do", "nothing is shown", `class="verdict bad alarm"`,
 		`class="verdict good once"><a href="#cell-2" title="etcd lease, overrun: survives 1 (≤ 95 %), in 1 attempt"`, "In a dashed frame",
 		"fails all of 2", "fence 7", "lockbench prove")
-	if n := strings.Count(page, " once"); n != 1 {
+	if n := strings.Count(page, ` once"`); n != 1 {
 		t.Errorf("%d cells are of one attempt", n)
 	}
 	if err := WriteProof(&again, r); err != nil || again.String() != page {

@@ -67,7 +67,7 @@ func TestProof(t *testing.T) {
 			r.Asked.Hazards = []string{"holder-dies"}
 			r.Cells = []safety.Cell{r.Cells[3], r.Cells[5]}
 			r.Cells[0].Missing = "the package mariadb-server"
-		}, "? Of 2 locks 1 can have two holders"},
+		}, "? mysql row-lock: not tested. rueidis set-nx: two holders"},
 		{"nothing", func(r *safety.Report) { r.Cells = r.Cells[2:4] }, "? Nothing was tested: holder-dies: because"},
 		{"baseline", func(r *safety.Report) {
 			base := proofReport()
