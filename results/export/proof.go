@@ -45,6 +45,7 @@ func ProofSchema() ([]byte, error) {
 			"cells[].tried":              {"description": "of the gaps, by an attempt that counts"},
 			"cells[].failed":             {"description": "of the attempts that count"},
 			"cells[].left":               {"description": "attempts that do not count: the fault did not strike, or the machine was too slow for the lease"},
+			"cells[].lost_at":            {"description": "the gaps at which an attempt failed, from 0"},
 			"cells[].bound":              {"maximum": 1, "description": "share of failures that attempts without one leave possible, with 95 % confidence"},
 			"cells[].longest_overlap_ns": {"description": "for which two clients held the key"},
 			"cells[].recovery_ns":        {"description": "the longest, from the fault to the next grant"},

@@ -63,7 +63,11 @@ func (c *Cell) more(old *Cell) string {
 	if c.Verdict != Fails || old.Verdict != Fails || c.Doubted {
 		return ""
 	}
+	held := func(gap int) bool { return !slices.Contains(old.LostAt, gap) }
+	gap := slices.IndexFunc(c.LostAt, held)
 	switch {
+	case c.Gaps > 0 && c.Gaps == old.Gaps && old.Tried == old.Gaps && gap >= 0:
+		return fmt.Sprintf("it fails at gap %d of %d, and held there before", c.LostAt[gap]+1, c.Gaps)
 	case c.Never && !old.Never:
 		return "it does not come free, and did before"
 	case c.Longest > 0 && old.Longest == 0:

@@ -61,6 +61,8 @@ func TestMore(t *testing.T) {
 		{Cell{Attempts: 20, Failed: 5}, Cell{Attempts: 20, Failed: 9}, ""},
 		{Cell{Attempts: 20, Failed: 3}, Cell{Attempts: 20, Failed: 16}, "16 of 20 attempts fail, and 3 of 20 did before"},
 		{Cell{Attempts: 20, Failed: 16}, Cell{Attempts: 20, Failed: 3}, ""},
+		{Cell{Attempts: 6, Failed: 1, Gaps: 6, Tried: 6, LostAt: []int{3}}, Cell{Attempts: 6, Failed: 2, Gaps: 6, Tried: 6, LostAt: []int{3, 4}}, "it fails at gap 5 of 6"},
+		{Cell{Attempts: 5, Failed: 1, Gaps: 6, Tried: 5, LostAt: []int{3}}, Cell{Attempts: 6, Failed: 2, Gaps: 6, Tried: 6, LostAt: []int{3, 4}}, ""},
 		{Cell{Attempts: 2, Failed: 2}, Cell{Attempts: 2, Failed: 2, Never: true}, "does not come free"},
 		{Cell{Attempts: 2, Failed: 2, Never: true}, Cell{Attempts: 2, Failed: 2, Never: true, Longest: 1}, "two clients hold it"},
 	} {

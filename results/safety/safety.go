@@ -79,12 +79,13 @@ type Cell struct {
 	Control bool    `json:"control,omitempty"` // it is here only as a control
 	Doubted bool    `json:"doubted,omitempty"` // its verdict is not to be believed: Hazard.Control says why
 
-	Attempts int     `json:"attempts"`        // that count
-	Failed   int     `json:"failed"`          // of them
-	Left     int     `json:"left,omitempty"`  // that do not count: the fault did not strike, or the machine stalled
-	Gaps     int     `json:"gaps,omitempty"`  // that the hazard has for this lock: attempt n is at gap n modulo Gaps; 0: one
-	Tried    int     `json:"tried,omitempty"` // gaps with an attempt that counts, if there are Gaps
-	Bound    float64 `json:"bound,omitempty"` // share of failures that none in Attempts leaves possible, with 95 % confidence
+	Attempts int     `json:"attempts"`          // that count
+	Failed   int     `json:"failed"`            // of them
+	Left     int     `json:"left,omitempty"`    // that do not count: the fault did not strike, or the machine stalled
+	Gaps     int     `json:"gaps,omitempty"`    // that the hazard has for this lock: attempt n is at gap n modulo Gaps; 0: one
+	Tried    int     `json:"tried,omitempty"`   // gaps with an attempt that counts, if there are Gaps
+	LostAt   []int   `json:"lost_at,omitempty"` // the gaps at which an attempt failed, from 0, if there are Gaps
+	Bound    float64 `json:"bound,omitempty"`   // share of failures that none in Attempts leaves possible, with 95 % confidence
 
 	Longest  time.Duration `json:"longest_overlap_ns,omitempty"` // for which two clients held the key
 	Recovery time.Duration `json:"recovery_ns,omitempty"`        // longest, from the fault to the next grant

@@ -84,7 +84,7 @@ func ProofKind(c *safety.Cell) string {
 	case safety.Fails:
 		return fmt.Sprint(c.Never, c.Failed == c.Attempts)
 	case safety.Survives:
-		return ""
+		return fmt.Sprint(c.Gaps - c.Tried)
 	}
 	return c.Why
 }
@@ -99,6 +99,9 @@ func ProofSeen(cells []*safety.Cell, whole bool) string {
 	switch {
 	case c.Verdict == safety.Survives:
 		text := fmt.Sprintf("survives %s (≤ %s)", attempts, format.Percent(worst.Bound))
+		if c.Tried < c.Gaps {
+			text += fmt.Sprintf(", at %d of %d gaps only", c.Tried, c.Gaps)
+		}
 		if whole && worst.Recovery > 0 {
 			text += ", next grant after " + format.Duration(worst.Recovery)
 		}

@@ -317,6 +317,11 @@ func judge(c *safety.Cell) {
 	blank, tried := blanks(gaps)
 	if c.Gaps > 0 {
 		c.Tried = tried
+		for n, attempts := range gaps {
+			if slices.ContainsFunc(attempts, func(a safety.Attempt) bool { return a.Failure != "" }) {
+				c.LostAt = append(c.LostAt, n)
+			}
+		}
 	}
 	switch {
 	case c.Attempts == 0 && c.Left == 0:
