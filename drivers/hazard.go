@@ -73,7 +73,7 @@ var hazards = []struct {
 	{HazardMissedWakeup, "a waiter does not hear of a release, which comes before it listens or when its connection is gone or silent: it sleeps on a lock that is free, or its own", "a missed wake-up"},
 	{HazardSessionLost, "the service ends the session of a holder that it does not hear from: the next client is let in", "the end of its session"},
 	{HazardConnectionCut, "the connection of a holder breaks: the next client is let in", "a cut connection"},
-	{HazardFenceFailover, "a replica that has not heard of the last grants becomes the primary: it issues their fencing tokens again", "a fail-over after a release"},
+	{HazardFenceFailover, "a replica that has not heard of the last grants becomes the primary: it issues their fencing tokens again", "a fail-over of its fences"},
 	{HazardHalfOpen, "a holder vanishes, and what is between keeps its connection open: its lock stays for ever", "a half-open connection"},
 	{HazardRenewalReacquires, "a renewal is late, in time or lost: its holder is told that it keeps the lock, which another client has had, has or gets", "a late renewal"},
 	{HazardPooler, "a pooler lends the connection to others between transactions: the lock is theirs", "a pooler between"},
