@@ -51,7 +51,7 @@ type over struct {
 // leave ends an attempt that does not count. What did not happen on a machine that stalled is no news of the lock.
 func (s *Stage) leave(v safety.Verdict, format string, args ...any) {
 	why := fmt.Sprintf(format, args...)
-	if length := s.stalled(0); v == safety.NotExercised && length > s.ttl/tolerable {
+	if length := s.stalled(0); v == safety.NotExercised && length > min(s.ttl/tolerable, s.nodeTimeout/4) {
 		v, why = safety.Stalled, fmt.Sprintf("%s (the machine stalled for %v)", why, length.Round(time.Millisecond))
 	}
 	panic(over{v, why})
@@ -121,7 +121,7 @@ func (s *Stage) Recovered(took time.Duration) { s.outcome.Recovery = took }
 
 // Never fails the attempt: the key does not come free, though there was time for it since the last fault.
 func (s *Stage) Never(format string, args ...any) {
-	s.timely(s.lastFault(), max(unhurried, s.ttl/tolerable), "that the key does not come free")
+	s.timely(s.lastFault(), (2*s.ttl+slack)/unhurried, "that the key does not come free")
 	s.outcome.Never = true
 	s.Fail(format, args...)
 }

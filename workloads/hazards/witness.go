@@ -19,8 +19,9 @@ const (
 	// renewal comes at the half of a lease at the latest, and is about six steps from one process to another.
 	tolerable = 12
 
-	// unhurried is for how long it may stall where a key has to come free within a lease and slack.
-	unhurried = slack / 4
+	// unhurried is the part of a wait, of which a lease is the half at most, for which it may stall without a doubt that a key comes
+	// free in it.
+	unhurried = 4
 )
 
 // stalls are times in which something did not happen that had to happen at once. They are safe for concurrent use.
