@@ -76,7 +76,9 @@ func (s *Stage) ClientWith(name string, set func(*drivers.Config)) *Client {
 		c.connect(&cfg)
 	}
 	if c.service = s.inside; c.service == nil {
+		began := time.Now()
 		if c.service, err = d.Open(ctx, cfg); err != nil {
+			s.unanswered.note(began, time.Now())
 			s.leave(safety.NotExercised, "%s cannot open: %v", name, err)
 		}
 		s.closers = append(s.closers, c.service.Close)

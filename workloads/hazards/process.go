@@ -30,8 +30,10 @@ func (s *Stage) Process(name string) *Client {
 	c.connect(&cfg)
 	ctx, cancel := context.WithTimeout(s.ctx, openTimeout)
 	defer cancel()
+	began := time.Now()
 	w, err := exec.Start(ctx, exec.Options{Driver: s.lock.Driver, Config: cfg, Event: c.process.hear})
 	if err != nil {
+		s.unanswered.note(began, time.Now())
 		s.leave(safety.NotExercised, "%s cannot open: %v", name, err)
 	}
 	s.closers = append(s.closers, w.Close)

@@ -126,3 +126,22 @@ func TestUnheardTries(t *testing.T) {
 		t.Errorf("left %q, failure %q", a.Left, a.Failure)
 	}
 }
+
+// sluggish is a lock whose service does not open, and takes its time to say so.
+type sluggish struct{ lax }
+
+func (sluggish) Open(context.Context, drivers.Config) (drivers.Service, error) {
+	<-time.After(nodeTimeout / 2) // on purpose
+	return nil, errors.New("no answer in time")
+}
+
+func init() { drivers.Register("planted-sluggish", sluggish{}) }
+
+// TestSluggishService: a service that does not answer in time says nothing of a lock, and a control on it is not wrong.
+func TestSluggishService(t *testing.T) {
+	h := Hazard{Tell: func(s *Stage) { s.Client("A") }}
+	g := group{ctx: t.Context(), hazard: &h}
+	if a := g.tell(&member{lock: lockOf(t, "planted-sluggish")}, nil); a.Left != safety.Stalled {
+		t.Errorf("left %q: %s", a.Left, a.Why)
+	}
+}
