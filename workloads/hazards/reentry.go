@@ -68,9 +68,7 @@ func reentryMiscounted(s *Stage) {
 			return
 		}
 		granted, err := b.Try()
-		if s.Has(expires) {
-			s.Before(a.Sure(), "the attempt of B")
-		}
+		s.StillHolds(a, "the attempt of B")
 		if err != nil {
 			s.leave(safety.NotExercised, "B has no answer: %v", err)
 		}

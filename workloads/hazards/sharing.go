@@ -59,9 +59,7 @@ func sharedConnections(s *Stage) {
 
 // failTogether fails the attempt for two clients that were granted the key, and lets all go that hold it.
 func (s *Stage) failTogether(all []*Client, first, second *Client) {
-	if s.Has(expires) {
-		s.Before(first.Sure(), "the attempt of "+second.name)
-	}
+	s.StillHolds(first, "the attempt of "+second.name)
 	for _, c := range all {
 		if c.believes.Load() {
 			c.Release()
