@@ -40,6 +40,7 @@ const (
 	HazardSharedConnections  Hazard = "shared-connections"
 	HazardWaiterGone         Hazard = "waiter-gone"
 	HazardWaiterSessionLost  Hazard = "waiter-session-lost"
+	HazardCleanupLost        Hazard = "cleanup-lost"
 )
 
 // hazards has what happens and, after the colon, how a design loses to it; and the same as what goes before the loss, in a few words.
@@ -54,7 +55,7 @@ var hazards = []struct {
 	{HazardWrongReleaseChain, "a holder overruns once: its release removes the next holder's lock, and so on", "a release that comes after an overrun"},
 	{HazardGetDelGap, "the lease ends between a release's own check and its delete: it removes the next holder's lock", "a lease that ends amid a release"},
 	{HazardStealByDel, "two waiters find the same expired lock: one deletes what the other has just taken", "two waiters at an expired lock"},
-	{HazardClientClock, "the clock of a client is ahead, or that of a holder behind: the client takes a lock that is held", "a wrong clock of a client"},
+	{HazardClientClock, "the clock of a client is ahead: it takes a lock that is held", "a clock that is ahead"},
 	{HazardReentryNoExtend, "a holder enters again late in its lease: the inner hold outlives it", "a late re-entry"},
 	{HazardUnlockAfterRefusal, "a client that was refused releases all the same: it removes the holder's lock", "an unlock by a client that was refused"},
 	{HazardHolderPauses, "a holder, or what renews its lock, stops for longer than the lease or session: the next client is let in", "a pause"},
@@ -83,6 +84,7 @@ var hazards = []struct {
 	{HazardSharedConnections, "two clients of one process share its connections: the second is let in, as if it were the first", "a second client of its process"},
 	{HazardWaiterGone, "a client that waits before another gives up or dies: the other is let in beside the holder, or never", "the end of a waiter before it"},
 	{HazardWaiterSessionLost, "the session of a client ends while it waits: it takes its turn all the same, beside the next holder", "the end of a waiter's session"},
+	{HazardCleanupLost, "a client is refused, or gives up, and what is to remove its place in the queue is lost: the key stays taken", "a lost clean-up"},
 }
 
 // Hazards lists all hazards.

@@ -37,7 +37,7 @@ func init() {
 	})
 	register(Hazard{
 		Number: 16, Name: drivers.HazardServerClock,
-		Applies:  needsEnd,
+		Applies:  needsLease,
 		Tell:     serverFails,
 		Server:   true,
 		Services: []string{"redis"},

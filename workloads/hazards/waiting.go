@@ -154,13 +154,7 @@ func (c *Client) rehearseWait(holder *Client) (requests int) {
 	requests = math.MaxInt
 	for n := range 2 {
 		s.key = fmt.Sprintf("%s:rehearsal-%d", key, n)
-		held, err := holder.request()
-		for patience := s.Now() + slack; !held && err == nil && s.Now() < patience; held, err = holder.request() {
-			s.Until(s.Now() + tryEvery) // a library that gets no answer in time may call that a refusal
-		}
-		if !held || err != nil {
-			s.leave(safety.NotExercised, "%s could not acquire a free key: %v, %v", holder.name, held, err)
-		}
+		holder.takes()
 		if held, err := c.request(); held || err != nil {
 			s.leave(safety.NotExercised, "%s was not refused: %v, %v", c.name, held, err)
 		}

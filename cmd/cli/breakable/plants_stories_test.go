@@ -12,7 +12,7 @@ import (
 
 func init() {
 	attempts["renewal-reacquires"] = 4
-	attempts["waiter-gone"], attempts["waiter-session-lost"] = 2, 3
+	attempts["waiter-gone"], attempts["waiter-session-lost"], attempts["cleanup-lost"] = 2, 3, 10
 	defects = append(defects, storyDefects...)
 }
 
@@ -61,6 +61,9 @@ var storyDefects = []defect{
 	{"waiter-session-lost", "takes the end of its connection for its turn", in(entersAtErrors), []string{
 		"mysql get-lock", "mysql row-lock", "postgres advisory", "postgres row-lock",
 	}, "at once"},
+
+	{"cleanup-lost", "asks behind a gate, which it leaves once", in(leavesGateOnce), []string{"rueidis setnx", "go-redis setnx"}, "not free"},
+	{"cleanup-lost", "gives up its place in line once", inService(leavesLineOnce), []string{"zookeeper sequential"}, "not free"},
 }
 
 // recording is a session that others of its key find in holders.
@@ -438,4 +441,47 @@ func followsOne(s drivers.Session) drivers.Session {
 		}
 		return waiter.Wait(ctx, l)
 	}, waiter.Leave}
+}
+
+// leavesGateOnce lets one client at a time look for the key, and does not look whether its way out was heard.
+func leavesGateOnce(s drivers.Session) drivers.Session {
+	return calls{Session: s, try: func(ctx context.Context, l *drivers.Lease) (bool, error) {
+		gate := drivers.Lease{Key: l.Key + ":gate", TTL: l.TTL}
+		if held, err := s.Try(ctx, &gate); !held || err != nil {
+			l.Reset()
+			return false, err
+		}
+		held, err := s.Try(ctx, l)
+		_, _ = s.Release(ctx, &gate)
+		return held, err
+	}}
+}
+
+// leavesLineOnce is a service whose clients forget a place in line that they could not give up: they go on in another session, and
+// the one that has the place lives on.
+func leavesLineOnce(s drivers.Service) drivers.Service {
+	return service{s, func(inner drivers.Session) drivers.Session { return &forgetful{inner, s} }}
+}
+
+type forgetful struct {
+	drivers.Session
+	service drivers.Service
+}
+
+func (f *forgetful) Unwrap() drivers.Session { return f.Session }
+
+func (f *forgetful) Wait(ctx context.Context, l *drivers.Lease) error {
+	w, _ := drivers.As[drivers.Waiter](f.Session)
+	return w.Wait(ctx, l)
+}
+
+func (f *forgetful) Leave(ctx context.Context, l *drivers.Lease) error {
+	w, _ := drivers.As[drivers.Waiter](f.Session)
+	err := w.Leave(ctx, l)
+	if err != nil {
+		if next, failed := f.service.Session(ctx, 0); failed == nil {
+			f.Session = next
+		}
+	}
+	return err
 }
