@@ -20,7 +20,7 @@ type broken struct {
 func TestBroken(t *testing.T) {
 	var all []broken
 	for _, some := range [][]broken{
-		brokenClaims, brokenHolding, brokenReleasing, brokenLeases, brokenSessions, brokenCrashes, brokenWaiting, brokenBlocking,
+		brokenClaims, brokenHolding, brokenReleasing, brokenLeases, brokenSessions, brokenCrashes, brokenWaiting, brokenQueues, brokenBlocking,
 		brokenListening, brokenOutages, brokenServices, brokenProbes, brokenSweeps,
 	} {
 		all = append(all, some...)

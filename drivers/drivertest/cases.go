@@ -63,6 +63,7 @@ var cases = []oneCase{
 	{name: "leave", when: waits, run: leave},
 	{name: "leave after a wake-up", when: waits, run: leaveAfterWake},
 	{name: "leave as holder", when: waits, run: leaveAsHolder},
+	{name: "wait behind another", timed: true, when: waits, run: waitBehind},
 	{name: "wait ends at a release", timed: true, races: true, when: waits, run: waitEndsAtRelease},
 
 	// Waiting, by listening.
@@ -81,6 +82,8 @@ var cases = []oneCase{
 	{name: "attempt ends at a release", timed: true, races: true, when: exclusive, run: attemptEndsAtRelease},
 	{name: "cut", timesOut: true, when: cuts, run: cutOff},
 	{name: "wait over a cut", timesOut: true, when: cutsWaits, run: waitOverCut},
+	{name: "wait over the end of a session", timesOut: true, when: cutsSession, run: waitOverSession},
+	{name: "leave over a cut", timesOut: true, when: cutsWaits, run: leaveOverCut},
 	{name: "listener after a cut", timesOut: true, when: cutsWakes, run: listenerAfterCut},
 	{name: "probe over a cut", timesOut: true, when: cutsProbes, run: probeOverCut},
 	{name: "reply after a limit", timed: true, when: stalls, run: replyAfterLimit},
@@ -203,6 +206,9 @@ func counts(k known) bool     { return k.traits.Exclusive && k.counter }
 func cuts(k known) bool       { return k.traits.Exclusive && k.Cut != nil }
 func cutsProbes(k known) bool { return cuts(k) && k.prober }
 func cutsWaits(k known) bool  { return cuts(k) && waits(k) }
-func cutsWakes(k known) bool  { return cuts(k) && k.traits.Wakes }
-func stalls(k known) bool     { return k.traits.Exclusive && k.Stall != nil }
-func mutes(k known) bool      { return k.traits.Exclusive && k.Mute != nil }
+func cutsSession(k known) bool {
+	return cutsWaits(k) && k.traits.Session
+}
+func cutsWakes(k known) bool { return cuts(k) && k.traits.Wakes }
+func stalls(k known) bool    { return k.traits.Exclusive && k.Stall != nil }
+func mutes(k known) bool     { return k.traits.Exclusive && k.Mute != nil }
