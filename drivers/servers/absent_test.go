@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
 // startable is everything that can be started, with what its installation is called.
@@ -169,6 +171,37 @@ func TestInstalledButDoesNotStart(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A program that hangs when it is asked for its version does not keep a start that is given up, and nor does what it has started.
+func TestVersionHangs(t *testing.T) {
+	for name, start := range map[string]func(context.Context) (io.Closer, error){
+		"mysql": closer(func(ctx context.Context) (*MySQL, error) { return StartMySQL(ctx, MySQLOptions{}) }),
+		"etcd":  closer(func(ctx context.Context) (*Etcds, error) { return StartEtcd(ctx, 1, EtcdOptions{Durability: Relaxed}) }),
+		"version": closer(func(ctx context.Context) (io.Closer, error) {
+			path, err := FindEtcd()
+			return nil, errors.Join(err, errors.New(ProgramVersion(ctx, path)), ctx.Err())
+		}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked := filepath.Join(t.TempDir(), "asked")
+			installed(t, "#!/bin/sh\n/bin/sleep 600 &\necho > "+asked+"\nwait\n")
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			failed := make(chan error, 1)
+			go func() {
+				_, err := start(ctx)
+				failed <- err
+			}()
+			testwait.Until(t, "the program is asked", func() bool { return exists(asked) })
+			cancel()
+			testwait.Ends(t, "the start", func() {
+				if err := <-failed; !errors.Is(err, context.Canceled) {
+					t.Errorf("the start that was given up fails with %v", err)
+				}
+			})
+		})
 	}
 }
 

@@ -112,33 +112,46 @@ func (c *child) launch() (*spawn.Process, error) {
 // prepare runs a program that makes the first files of a server in dir, and logs to the server's log. When ctx or this process ends,
 // so does all that the program has started, at the latest with a sweep.
 func prepare(ctx context.Context, dir *tempDir, cmd *exec.Cmd) error {
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
-	defer cancel()
 	log, err := os.OpenFile(dir.file(logFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
 	defer log.Close()
 	cmd.Env, cmd.Stdout, cmd.Stderr = environ(), log, log
-	making, err := spawn.Start(cmd)
+	err = run(ctx, startTimeout, cmd, dir.record)
+	if err != nil && context.Cause(ctx) == nil {
+		return fmt.Errorf("make the first files with %s: %w; its output ends with\n%s", cmd.Path, err, (&child{dir: dir}).logTail())
+	}
+	return err
+}
+
+// output runs a program that is asked for its version, and returns what it says. The error has what it says of its failure.
+func output(ctx context.Context, path string, args ...string) (string, error) {
+	var out, problem strings.Builder
+	cmd := exec.Command(path, args...)
+	cmd.Stdout, cmd.Stderr = &out, &problem
+	if err := run(ctx, versionTimeout, cmd, nil); err != nil {
+		return "", fmt.Errorf("%s %s: %w: %s", path, strings.Join(args, " "), err, strings.TrimSpace(problem.String()))
+	}
+	return out.String(), nil
+}
+
+// run runs a program to its end, or until the time is up or ctx is done: then it ends with all that it has started. began, if not nil,
+// is told its number.
+func run(ctx context.Context, limit time.Duration, cmd *exec.Cmd, began func(pid int) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it has not ended after %v", limit))
+	defer cancel()
+	p, err := spawn.Start(cmd)
 	if err != nil {
 		return err
 	}
-	stop := context.AfterFunc(ctx, func() { making.KillGroup() })
-	err = errors.Join(dir.record(making.PID()), making.Wait())
+	stop := context.AfterFunc(ctx, func() { p.KillGroup() })
+	if began != nil {
+		err = began(p.PID())
+	}
+	err = errors.Join(err, p.Wait())
 	if !stop() {
 		return context.Cause(ctx)
-	}
-	if err != nil {
-		return fmt.Errorf("make the first files with %s: %w; its output ends with\n%s", cmd.Path, err, (&child{dir: dir}).logTail())
-	}
-	return nil
-}
-
-// said adds to the failure of exec.Cmd.Output what the program has written to its standard error.
-func said(err error) error {
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && len(exit.Stderr) > 0 {
-		return fmt.Errorf("%w: %s", err, strings.TrimSpace(string(exit.Stderr)))
 	}
 	return err
 }

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
 	"regexp"
 	"strconv"
 	"strings"
@@ -137,16 +136,16 @@ func etcdPlace(ctx context.Context, binary string, n int, d Durability) (etcdMem
 var etcdVersionLine = regexp.MustCompile(`etcd Version: (\d+)\.(\d+)\.`)
 
 func etcdVersion(ctx context.Context, binary string) (major, minor int, err error) {
-	out, err := exec.CommandContext(ctx, binary, "--version").Output()
+	out, err := output(ctx, binary, "--version")
 	if err != nil {
-		return 0, 0, fmt.Errorf("%s --version: %w", binary, said(err))
+		return 0, 0, err
 	}
-	v := etcdVersionLine.FindSubmatch(out)
+	v := etcdVersionLine.FindStringSubmatch(out)
 	if v == nil {
 		return 0, 0, fmt.Errorf("%s --version does not tell the version of an etcd", binary)
 	}
-	major, _ = strconv.Atoi(string(v[1]))
-	minor, _ = strconv.Atoi(string(v[2]))
+	major, _ = strconv.Atoi(v[1])
+	minor, _ = strconv.Atoi(v[2])
 	return major, minor, nil
 }
 

@@ -3,7 +3,6 @@ package servers
 // A private MariaDB or MySQL server. Both are configured alike; only their first files are made differently.
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -163,12 +162,12 @@ func mysqlInit(password string) []byte {
 
 // installMySQL makes the first files: MariaDB needs a script, MySQL does it itself.
 func installMySQL(ctx context.Context, binary string, dir *tempDir) error {
-	version, err := exec.CommandContext(ctx, binary, "--no-defaults", "--version").Output()
+	version, err := output(ctx, binary, "--no-defaults", "--version")
 	if err != nil {
-		return fmt.Errorf("ask %s for its version: %w", binary, said(err))
+		return err
 	}
 	argv := append([]string{binary}, append(mysqlFiles(dir), "--initialize-insecure")...)
-	if bytes.Contains(version, []byte("MariaDB")) {
+	if strings.Contains(version, "MariaDB") {
 		script, err := besideMySQL(binary, "mariadb-install-db", "mysql_install_db")
 		if err != nil {
 			return err

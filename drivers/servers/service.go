@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -141,13 +140,11 @@ func ProgramVersion(ctx context.Context, path string) string {
 	if filepath.Ext(path) == ".jar" {
 		return jarVersion(path)
 	}
-	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
-	defer cancel()
-	out, err := exec.CommandContext(ctx, path, "--version").Output()
+	out, err := output(ctx, path, "--version")
 	if err != nil {
 		return ""
 	}
-	return versionPattern.FindString(string(out))
+	return versionPattern.FindString(out)
 }
 
 // jarVersion takes the version from the name of a Java archive. Debian keeps it only in the name of a link beside the
