@@ -35,7 +35,10 @@ func (lock) ReadAddr(addr string) (drivers.Addr, error) {
 func (lock) Designs() []drivers.Design {
 	return []drivers.Design{{
 		Name: "mine", Traits: traits, Models: "SET NX PX, compare-and-delete", Wrong: "a holder that outlives its lease overlaps the next",
-		Loses: []drivers.Hazard{drivers.HazardOverrun, drivers.HazardHolderPauses}, // lockbench prove says which others
+		Loses: []drivers.Hazard{ // lockbench prove finds out
+			drivers.HazardOverrun, drivers.HazardHolderPauses, drivers.HazardLateGrant, drivers.HazardServerClock,
+			drivers.HazardFailover, drivers.HazardRestartEmpty, drivers.HazardEviction,
+		},
 	}}
 }
 
