@@ -71,7 +71,7 @@ var hazards = []struct {
 	{HazardAcquireReplyLost, "the client never hears that it has been granted the lock, and goes away: its lock stays for ever", "a lost grant"},
 	{HazardLateGrant, "the grant arrives when its lease is over: the client enters beside the next holder", "a late grant"},
 	{HazardClientRetries, "the client library sends a request again whose reply was lost: it removes the next holder's lock, or the lock counts twice", "a request that is sent again"},
-	{HazardMissedWakeup, "a waiter does not hear of a release, which comes before it listens or when its connection is gone or silent: it sleeps on a lock that is free, or its own", "a missed wake-up"},
+	{HazardMissedWakeup, "a waiter does not hear of a release, which comes while it sleeps, before it listens or when its connection is gone or silent: it sleeps on a lock that is free, or its own", "a missed wake-up"},
 	{HazardSessionLost, "the service ends the session of a holder that it does not hear from: the next client is let in", "the end of its session"},
 	{HazardConnectionCut, "the connection of a holder breaks: the next client is let in", "a cut connection"},
 	{HazardFenceFailover, "a replica that has not heard of the last grants becomes the primary: it issues their fencing tokens again", "a fail-over of its fences"},

@@ -45,7 +45,7 @@ func missedWakeup(s *Stage) {
 	way, number := ways[s.number%len(ways)], s.number/len(ways)
 	a, b, c := s.Waiter("A", way), s.Waiter("B", way), s.Waiter("C", way)
 	requests := b.rehearseWait(a)
-	const ofSleeper = 2 // faults: its connections are cut, or silent
+	const ofSleeper = 3 // faults: its connections are cut, or silent; or none, since it may not be told at all
 	s.outcome.Gaps = len(ways) * (ofSleeper + requests)
 	a.Acquire()
 	if held, err := b.Try(); held || err != nil {
@@ -59,6 +59,9 @@ func missedWakeup(s *Stage) {
 	}
 	w := b.Wait(way)
 	switch n {
+	case -2:
+		b.calm()
+		s.Fault(s.Act(func() {}), "%s: B sleeps, and has nothing but A's release to wake it", way.Name)
 	case -1:
 		b.calm()
 		began, cut := s.Now(), b.Network().Outage()
@@ -79,7 +82,7 @@ func missedWakeup(s *Stage) {
 	switch {
 	case n > 0:
 		request.Go()
-	case n < 0:
+	case n == -1:
 		b.Network().Resume()
 	}
 	s.awaken(w, c, patience, n == 0)

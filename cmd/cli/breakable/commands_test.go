@@ -32,7 +32,11 @@ var inCommands = []defect{
 	{"holder-dies", "takes the key, and sets no lease", script("'PEXPIRE', KEYS[1], ARGV[1]", "'PERSIST', KEYS[1]"), []string{"rueidis lua-setnx-expire"}, "no end"},
 	{"steal-by-del", "does not look at what it has overwritten", sends(trustsItsOverwriting), []string{"rueidis getset"}, "at once"},
 
+	{"renewal-reacquires", "renews without a look at the owner", script("~= ARGV[1] then\n\treturn 0\nend\nreturn redis.call('PEXPIRE'", "== '' then\nend\nreturn redis.call('PEXPIRE'"), []string{"rueidis set-nx"}, "which B holds"},
+
 	// Waiting.
+	{"missed-wakeup", "releases without a message", script("redis.call('PUBLISH', KEYS[1] .. ARGV[2], '')", ""), []string{"rueidis set-nx"}, "slept on a free key"},
+	{"missed-wakeup", "sends the message over another channel", script("'PUBLISH', KEYS[1] .. ARGV[2]", "'PUBLISH', KEYS[1] .. ':freed'"), []string{"go-redis set-nx"}, "slept on a free key"},
 	{"missed-wakeup", "releases without a token for a sleeper", script("redis.call('RPUSH', tokens, '1')", ""), []string{"rueidis set-nx"}, "slept on a free key"},
 	{"missed-wakeup", "lets waiters sleep though messages may be lost", inService(sleepsOverLoss), []string{"rueidis set-nx"}, "slept on a free key"},
 
@@ -45,6 +49,10 @@ var inCommands = []defect{
 	{"wrong-release-chain", "takes whoever comes for its holder", script("HEXISTS', KEYS[1], ARGV[2]) == 1", "EXISTS', KEYS[1]) == 1"), []string{"go-redis redisson"}, "at once"},
 	{"unlock-after-refusal", "counts an entry twice", script("'HINCRBY', KEYS[1], ARGV[2], 1", "'HINCRBY', KEYS[1], ARGV[2], 2"), []string{"rueidis redisson"}, "not free"},
 	{"reentry-no-extend", "does not set the lease again when its holder enters again", script("redis.call('PEXPIRE', KEYS[1], ARGV[1])\n\treturn nil", "if redis.call('PTTL', KEYS[1]) < 0 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end\n\treturn nil"), []string{"go-redis redisson"}, "at once"},
+	{"renewal-reacquires", "renews without a look at who is inside", script("redis.call('HEXISTS', KEYS[1], ARGV[2]) == 0", "false"), []string{"go-redis redisson"}, "which B holds"},
+	{"reentry-miscounted", "frees the key with the first of several releases", script("tonumber(times) > 1", "false"), []string{"rueidis redisson"}, "B was granted it"},
+	{"reentry-miscounted", "counts no second entry", script("redis.call('HINCRBY', KEYS[1], ARGV[2], 1)", "redis.call('HSET', KEYS[1], ARGV[2], 1)"), []string{"go-redis redisson"}, "B was granted it"},
+	{"shared-connections", "is one holder in all its threads", sends(oneThread), []string{"rueidis redisson"}, "at once"},
 	{"holder-dies", "enters without a lease", script("redis.call('PEXPIRE', KEYS[1], ARGV[1])\n\treturn nil", "return nil"), []string{"rueidis redisson"}, "dead holder"},
 	{"holder-dies", "sets the holder's lease again with each refusal", script("return redis.call('PTTL', KEYS[1])", "redis.call('PEXPIRE', KEYS[1], ARGV[1])\nreturn redis.call('PTTL', KEYS[1])"), []string{"go-redis redisson"}, "dead holder"},
 
@@ -176,6 +184,15 @@ func trustsItsOverwriting(ctx context.Context, c redis.Conn, args []string, key 
 		return redis.Nil(), err
 	}
 	return reply, err
+}
+
+// oneThread has Redisson's holder be the process alone.
+func oneThread(ctx context.Context, c redis.Conn, args []string, key int) (redis.Reply, error) {
+	last := &args[len(args)-1]
+	if process, thread, ok := strings.Cut(*last, ":"); args[0] == "EVAL" && ok && thread != "" {
+		*last = process + ":1"
+	}
+	return c.Do(ctx, args, key)
 }
 
 // acknowledged is a connection to a primary whose replicas acknowledge everything.

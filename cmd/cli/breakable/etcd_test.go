@@ -34,6 +34,7 @@ var inEtcd = []defect{
 	{"holder-dies", "takes milliseconds for seconds", inKeys(func(k *keys) { k.times = 1000 }), ofKeys, "dead holder"},
 	{"holder-dies", "takes the version of the key for a fencing token", inKeys(func(k *keys) { k.version = true }), ofKeys, "fencing token"},
 	{"overrun", "puts its key over that of another client", inKeys(func(k *keys) { k.puts = true }), ofKeys, "at once"},
+	{"long-hold", "does not keep its lease alive", inKeys(func(k *keys) { k.silent = true }), ofKeys, "not free"},
 	{"overrun", "compares the revision of a key of its own", inKeys(func(k *keys) { k.shared = true }), ofKeys, "at once"},
 	{"unlock-after-refusal", "deletes the key of any owner", inKeys(func(k *keys) { k.removes = true }), ofKeys, "at once"},
 }
@@ -64,13 +65,14 @@ func (k keys) Open(_ context.Context, cfg drivers.Config) (drivers.Service, erro
 	}
 	c, err := clientv3.New(clientv3.Config{Endpoints: []string{at.Host}, Logger: zap.NewNop()})
 	ttl := int64(math.Ceil(cmp.Or(cfg.TTL, time.Minute).Seconds())) * max(1, k.times)
-	return &keyService{k, c, ttl}, err
+	return &keyService{k, c, ttl, cfg.IO()}, err
 }
 
 type keyService struct {
 	keys
 	*clientv3.Client
 	ttl int64 // in seconds
+	io  time.Duration
 }
 
 func (s *keyService) Traits() drivers.Traits { return s.Designs()[0].Traits }
@@ -122,6 +124,8 @@ func (s *keySession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	if s.puts {
 		free = clientv3.Compare(clientv3.CreateRevision(key), ">", -1)
 	}
+	ctx, cancel := context.WithTimeout(ctx, s.io)
+	defer cancel()
 	answer, err := s.Txn(ctx).If(free).Then(put).Commit()
 	if err != nil || !answer.Succeeded {
 		return false, err
@@ -141,6 +145,8 @@ func (s *keySession) Release(ctx context.Context, l *drivers.Lease) (bool, error
 	if s.removes {
 		mine = clientv3.Compare(clientv3.CreateRevision(key), ">", 0)
 	}
+	ctx, cancel := context.WithTimeout(ctx, s.io)
+	defer cancel()
 	answer, err := s.Txn(ctx).If(mine).Then(clientv3.OpDelete(key)).Commit()
 	return err == nil && answer.Succeeded, err
 }

@@ -30,7 +30,7 @@ type defect struct {
 }
 
 // defects are all that a hazard notices.
-var defects = slices.Concat(inSessions, inCommands, inStatements, inMajorities, inZooKeeper, inEtcd)
+var defects = slices.Concat(inSessions, inStories, inCommands, inStatements, inMajorities, inZooKeeper, inEtcd)
 
 // inSessions are what is done wrong above the client library, whatever the service is.
 var inSessions = []defect{
@@ -100,7 +100,10 @@ var inSessions = []defect{
 
 // attempts are how many a hazard makes of each lock, if it is not one: one for each of its acts, or each gap of the lock that has
 // the most. A library may refuse a free key for a moment, so that an intruder has a second chance.
-var attempts = map[drivers.Hazard]int{"every-gap": 15, "missed-wakeup": 15, "renewal-reacquires": 3, "steal-by-del": 3, "quorum-nodes-gone": 2, "unlock-after-refusal": 2}
+var attempts = map[drivers.Hazard]int{
+	"every-gap": 15, "missed-wakeup": 18, "renewal-reacquires": 4, "steal-by-del": 3, "quorum-nodes-gone": 2, "unlock-after-refusal": 2,
+	"waiter-gone": 2, "waiter-session-lost": 3, "cleanup-lost": 10,
+}
 
 // in returns a driver with a defect in its sessions.
 func in(p plant) func(drivers.Driver) drivers.Driver {

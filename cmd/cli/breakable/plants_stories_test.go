@@ -10,13 +10,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-func init() {
-	attempts["renewal-reacquires"] = 4
-	attempts["waiter-gone"], attempts["waiter-session-lost"], attempts["cleanup-lost"] = 2, 3, 10
-	defects = append(defects, storyDefects...)
-}
-
-var storyDefects = []defect{
+var inStories = []defect{
 	{"renewal-reacquires", "renews by the key and not by the owner", in(renewsAnyOwner(true)), []string{
 		"memory mutex", "rueidis set-nx", "go-redis redisson", "rueidis fair", "redislock library", "redsync library", "mysql unique-row",
 	}, "which B holds"},

@@ -197,6 +197,9 @@ type mutant struct {
 	plant func(drivers.Service) drivers.Service
 }
 
+// Library implements drivers.Described.
+func (m mutant) Library() drivers.Library { return drivers.LibraryOf(m.Driver) }
+
 func (m mutant) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, error) {
 	s, err := m.Driver.Open(ctx, cfg)
 	if err != nil {

@@ -3,6 +3,7 @@ package breakable_test
 // A small Redlock, which can be broken where the one of package quorum cannot.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -54,7 +55,7 @@ func (r redlock) Designs() []drivers.Design {
 }
 
 func (r redlock) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, error) {
-	v := &voters{redlock: r, timeout: cfg.NodeTimeout}
+	v := &voters{redlock: r, timeout: cmp.Or(cfg.NodeTimeout, drivers.DefaultNodeTimeout)}
 	if v.counts == 0 {
 		v.counts = len(cfg.Addrs)/2 + 1
 	}

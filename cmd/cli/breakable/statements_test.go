@@ -23,6 +23,8 @@ var inStatements = []defect{
 	{"unlock-after-refusal", "releases another name than it has locked", onWire(`RELEASE_LOCK\((.*)\)`, "RELEASE_LOCK(CONCAT($1, 'x'))"), []string{"mysql get-lock"}, "not free"},
 	{"overrun", "releases each lock at once", onWire(`GET_LOCK\((.*), 0\)`, "GET_LOCK($1, 0) AND RELEASE_LOCK($1)"), []string{"mysql get-lock"}, "at once"},
 
+	{"shared-connections", "has one connection for all clients", inService(oneSession), []string{"mysql get-lock", "postgres advisory"}, "at once"},
+
 	// A row with an owner and an expiry.
 	{"wrong-release-chain", "takes over a row that has not expired", onWire(`IF\(expires <= UTC_TIMESTAMP\(6\)`, "IF(TRUE"), []string{"mysql unique-row"}, "at once"},
 	{"holder-dies", "takes over released rows only", onWire(`expires <= UTC_TIMESTAMP\(6\)`, "expires <= '2000-01-01'"), []string{"mysql unique-row"}, "dead holder"},
@@ -64,6 +66,9 @@ type wired struct {
 	request *regexp.Regexp
 	other   []byte
 }
+
+// Library implements drivers.Described.
+func (w wired) Library() drivers.Library { return drivers.LibraryOf(w.Driver) }
 
 func (w wired) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, error) {
 	at, err := url.Parse(cfg.Addrs[0])
@@ -174,4 +179,34 @@ func (r *rewriter) forward(to io.Writer, from *bufio.Reader) {
 			return
 		}
 	}
+}
+
+// oneSession returns a service whose clients share a session.
+func oneSession(s drivers.Service) drivers.Service { return &shared{Service: s} }
+
+type shared struct {
+	drivers.Service
+	mu  sync.Mutex
+	one drivers.Session
+}
+
+func (s *shared) Unwrap() drivers.Service { return s.Service }
+
+func (s *shared) Session(ctx context.Context, id int) (_ drivers.Session, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.one == nil {
+		if s.one, err = s.Service.Session(ctx, id); err != nil {
+			return nil, err
+		}
+	}
+	return calls{s.one, func(ctx context.Context, l *drivers.Lease) (bool, error) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.one.Try(ctx, l)
+	}, func(ctx context.Context, l *drivers.Lease) (bool, error) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.one.Release(ctx, l)
+	}}, nil
 }

@@ -28,7 +28,7 @@ type nodes struct {
 	clears  bool // a release deletes the nodes of all
 	exists  bool // it looks whether its own node is there, and not whether it is the first
 	keeps   bool // who gives up waiting leaves its node
-	farther bool // a waiter watches the node before the one before its own
+	once    bool // a waiter watches one node, and no other when that is gone
 	anyGone bool // a waiter takes the end of the node that it watches for a grant
 }
 
@@ -37,6 +37,9 @@ var inZooKeeper = []defect{
 	{"unlock-after-refusal", "deletes the nodes of all", inNodes(func(n *nodes) { n.clears = true }), ofNodes, "at once"},
 	{"overrun", "compares the names of nodes, and not their numbers", inNodes(func(n *nodes) { n.byName = true }), ofNodes, "at once"},
 	{"overrun", "looks whether its node is there, and not whether it is the first", inNodes(func(n *nodes) { n.exists = true }), ofNodes, "at once"},
+	{"waiter-gone", "watches one node, and no other when that is gone", inNodes(func(n *nodes) { n.once = true }), ofNodes, "not free"},
+	{"waiter-gone", "takes the end of the node before its own for a grant", inNodes(func(n *nodes) { n.anyGone = true }), ofNodes, "at once"},
+	{"waiter-gone", "leaves its node when it gives up waiting", inNodes(func(n *nodes) { n.keeps = true }), ofNodes, "not free"},
 }
 
 var ofNodes = []string{"nodes sequential"}
@@ -147,8 +150,6 @@ func (s *nodeSession) look(key, node string) (before string, err error) {
 		return "", errors.New("the session has ended, and its node with it")
 	case i == 0 || s.exists:
 		return "", nil
-	case s.farther && i > 1:
-		i--
 	}
 	return lineOf(key) + "/" + names[i-1], nil
 }
@@ -204,7 +205,7 @@ func (s *nodeSession) Wait(ctx context.Context, l *drivers.Lease) (err error) {
 	if !l.Deadline.IsZero() {
 		deadline = time.After(time.Until(l.Deadline))
 	}
-	for {
+	for asleep := false; ; {
 		before, err := s.look(l.Key, s.place.node)
 		if err != nil || before == "" || s.granted {
 			return err
@@ -213,10 +214,14 @@ func (s *nodeSession) Wait(ctx context.Context, l *drivers.Lease) (err error) {
 		if err != nil {
 			return err
 		}
+		if asleep {
+			event = nil
+		}
 		if there {
 			select {
 			case <-event:
 				s.granted = s.anyGone
+				asleep = s.once
 			case <-deadline:
 				return nil
 			case <-ctx.Done():
