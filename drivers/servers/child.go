@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -28,6 +30,7 @@ const (
 
 	logFile      = "server.log"
 	logTailLines = 12
+	logTailReach = 100
 )
 
 var errClosed = errors.New("the server has been closed")
@@ -285,7 +288,11 @@ func (c *child) close() error {
 	return nil
 }
 
-// logTail returns the indented end of the server's log, or "" if there is none.
+// complaint is a line of a log that is likely to have the reason why a program has ended.
+var complaint = regexp.MustCompile(`\b(error|Error|ERROR|fatal|FATAL|panic)\b`)
+
+// logTail returns the indented end of the server's log, or "" if there is none. If that has no complaint, the first of those that are
+// not far above it comes before: a Go program ends with its stack, and mariadb-install-db with advice.
 func (c *child) logTail() string {
 	text, err := os.ReadFile(c.dir.file(logFile))
 	if err != nil {
@@ -295,10 +302,14 @@ func (c *child) logTail() string {
 	for _, secret := range c.secrets {
 		tail = strings.ReplaceAll(tail, secret, "***")
 	}
-	lines := strings.Split(tail, "\n")
-	lines = lines[max(0, len(lines)-logTailLines):]
 	if tail == "" {
 		return ""
+	}
+	all := strings.Split(tail, "\n")
+	lines := all[max(0, len(all)-logTailLines):]
+	near := all[max(0, len(all)-logTailReach):]
+	if first := slices.IndexFunc(near, complaint.MatchString); first >= 0 && first < len(near)-len(lines) && !slices.ContainsFunc(lines, complaint.MatchString) {
+		lines = append([]string{near[first], "…"}, lines...)
 	}
 	return "\t" + strings.Join(lines, "\n\t")
 }
