@@ -150,7 +150,7 @@ func (c *Cell) Take(a Attempt) {
 func (c *Cell) ByGap() [][]Attempt {
 	gaps := make([][]Attempt, max(1, c.Gaps))
 	for _, a := range c.taken {
-		n := a.Number % max(1, cmp.Or(a.Gaps, c.Gaps))
+		n := a.Number % len(gaps)
 		gaps[n] = append(gaps[n], a)
 	}
 	return gaps

@@ -70,25 +70,42 @@ func (s *Stage) suffering(client string) bool {
 }
 
 // holdsOf returns from when to when each client believes that it holds the key. With nested, a client that has acquired it several times
-// holds it until it has let it go as often.
+// holds it until it has let it go as often: an inner section is left by an answer alone.
 func holdsOf(events []safety.Event, nested bool) (list []hold) {
-	asked, depth, open := map[string]time.Duration{}, map[string]int{}, map[string]int{}
+	type state struct {
+		asked time.Duration
+		depth int
+		hold  int  // its place in list
+		lets  bool // and has had no answer
+	}
+	states := map[string]*state{}
 	for _, e := range events {
+		c := states[e.Client]
+		if c == nil {
+			c = &state{}
+			states[e.Client] = c
+		}
 		switch e.Kind {
 		case safety.Asks:
-			asked[e.Client] = e.At
+			c.asked, c.lets = e.At, false
 		case safety.Granted:
-			if depth[e.Client]++; depth[e.Client] == 1 {
-				open[e.Client] = len(list)
-				list = append(list, hold{client: e.Client, asked: asked[e.Client], from: e.At, to: math.MaxInt64})
+			if c.depth++; c.depth == 1 {
+				c.hold = len(list)
+				list = append(list, hold{client: e.Client, asked: c.asked, from: e.At, to: math.MaxInt64})
 			}
 		case safety.Lets, safety.Dies:
-			if depth[e.Client] == 0 {
+			c.lets = true
+			if c.depth == 0 {
 				continue
 			}
-			if depth[e.Client]--; depth[e.Client] == 0 || !nested || e.Kind == safety.Dies {
-				list[open[e.Client]].to, depth[e.Client] = e.At, 0
+			if c.depth--; c.depth == 0 || !nested || e.Kind == safety.Dies {
+				list[c.hold].to, c.depth = e.At, 0
 			}
+		case safety.Released, safety.NotThere:
+			if !c.lets && c.depth > 1 {
+				c.depth--
+			}
+			c.lets = false
 		}
 	}
 	return list

@@ -56,6 +56,8 @@ func TestBothSure(t *testing.T) {
 		{"after the lease", []string{"A?", "A+", "..", "B?", "B+", "A-"}, 4, false, false},
 		{"after an inner release", []string{"A?", "A+", "A?", "A+", "A-", "B?", "B+", "A-"}, 20, true, true},
 		{"after an inner release that lets it go", []string{"A?", "A+", "A?", "A+", "A-", "B?", "B+", "A-"}, 20, false, false},
+		{"after an inner section", []string{"A?", "A+", "A?", "A+", "A=", "B?", "B+", "A-"}, 20, true, true},
+		{"after all sections", []string{"A?", "A+", "A?", "A+", "A=", "A-", "A=", "B?", "B+"}, 20, true, false},
 		{"after both releases", []string{"A?", "A+", "A?", "A+", "A-", "A-", "B?", "B+"}, 20, true, false},
 		{"after a death", []string{"A?", "A+", "A?", "A+", "A!", "B?", "B+"}, 20, true, false},
 	} {

@@ -240,6 +240,7 @@ func TestJudgeByGap(t *testing.T) {
 		{"two are left", []safety.Attempt{at(0, safety.Stalled, ""), at(1, safety.Stalled, ""), at(2, "", "")},
 			safety.Stalled, "no attempt counts at gaps 1 and 2 of 3: why", 1},
 		{"one is left, and one fails", []safety.Attempt{at(0, "", ""), at(1, safety.NotExercised, ""), at(2, "", "failed")}, safety.Fails, "failed", 2},
+		{"fewer gaps of every other one", []safety.Attempt{at(0, "", ""), {Number: 1, Gaps: 2}, at(2, "", ""), {Number: 3, Gaps: 2}}, safety.Survives, "", 3},
 		{"as many as were wanted", []safety.Attempt{at(0, "", "")}, safety.Survives, "1 of 3 gaps were tried", 1},
 	} {
 		var cell safety.Cell
