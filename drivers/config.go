@@ -67,9 +67,10 @@ type Config struct {
 	// one that sentinels name; other drivers reject or ignore them.
 	Retries int
 
-	// ClockOffset is how far the clients' clock is ahead of the true time, as the designs see it that trust it (getset,
-	// setnx-steal). A client with a wrong clock is one of a service of its own. No clock of the harness is changed, and
-	// Lease.ValidUntil is in true time.
+	// ClockOffset is how far the clients' clock is ahead of the true time, or behind it if it is negative. It is in each time that
+	// they tell the server or compare with one of the server's (getset, setnx-steal, rueidislock). Other drivers ignore it: a clock
+	// that is only read to measure how long something takes may be wrong. A client with a wrong clock is one of a service of its
+	// own. No clock of the harness is changed, and Lease.ValidUntil is in true time.
 	ClockOffset time.Duration
 }
 

@@ -83,7 +83,7 @@ type Lease struct {
 	TTL      time.Duration // in: the lease; designs without an expiry ignore it
 	Deadline time.Time     // in: when the caller stops waiting; zero means never
 
-	Owner      string    // out: unique to this acquisition, if Traits.Owned
+	Owner      string    // out: unique to this acquisition, and printable, if Traits.Owned
 	Fence      uint64    // out: the fencing token, if Traits.Fenced: higher for every later acquisition of Key
 	ValidUntil time.Time // out: when the lease ends, as far as the driver knows; zero means "sent + TTL"
 

@@ -55,7 +55,7 @@ var hazards = []struct {
 	{HazardWrongReleaseChain, "a holder overruns once: its release removes the next holder's lock, and so on", "a release that comes after an overrun"},
 	{HazardGetDelGap, "the lease ends between a release's own check and its delete: it removes the next holder's lock", "a lease that ends amid a release"},
 	{HazardStealByDel, "two waiters find the same expired lock: one deletes what the other has just taken", "two waiters at an expired lock"},
-	{HazardClientClock, "the clock of a client is ahead: it takes a lock that is held", "a clock that is ahead"},
+	{HazardClientClock, "the clock of a client is ahead, or that of a holder behind: the client takes a lock that is held", "a wrong clock of a client"},
 	{HazardReentryNoExtend, "a holder enters again late in its lease: the inner hold outlives it", "a late re-entry"},
 	{HazardUnlockAfterRefusal, "a client that was refused releases all the same: it removes the holder's lock", "an unlock by a client that was refused"},
 	{HazardHolderPauses, "a holder, or what renews its lock, stops for longer than the lease or session: the next client is let in", "a pause"},

@@ -72,6 +72,7 @@ var brokenLeases = []broken{
 	{"uses the client's number as owner", tagsBySession(true), "owner"},
 	{"numbers its owners in each process", aliased(func(_ int64, id, n int) string { return fmt.Sprint(id, "-", n) }), "owner"},
 	{"numbers its owners over all sessions alike", aliased(func(service int64, _, n int) string { return fmt.Sprint(service, "-", n) }), "owner"},
+	{"has bytes as owners", aliased(func(service int64, id, n int) string { return fmt.Sprint("\xff", service, "-", id, "-", n) }), "owner"},
 	{"sets the owner only after success", trying(func(l *drivers.Lease, held bool) {
 		if !held {
 			l.Owner = ""

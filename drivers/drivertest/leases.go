@@ -3,12 +3,15 @@ package drivertest
 // Cases about the fields of a lease, and how long it lasts.
 
 import (
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// owner requires a token that is set before anything is sent, so also when the attempt is refused, and that is unique:
+// owner requires a printable token that is set before anything is sent, so also when the attempt is refused, and that is unique:
 // no other acquisition of this session (unless it is Reentrant), of another session or of another process has it.
 func owner(t *T) {
 	svc, other := t.open(2), t.open(2)
@@ -20,6 +23,9 @@ func owner(t *T) {
 	note := func(c *client, l *drivers.Lease, who string) {
 		if l.Owner == "" {
 			t.Fatalf("%s: Owner is empty (Traits.Owned)", who)
+		}
+		if strings.ContainsFunc(l.Owner, func(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }) {
+			t.Fatalf("%s: Owner is %q, which cannot be printed as it is: give its bytes as hex", who, l.Owner)
 		}
 		before, taken := seen[l.Owner]
 		if taken && !(t.traits.Reentrant && sessions[l.Owner] == c) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -163,6 +164,62 @@ func TestDeadNodes(t *testing.T) {
 	}
 	if owned, err := a.Release(t.Context(), l); owned || err == nil {
 		t.Fatalf("Release with 3 of 5 nodes dead: %v, %v", owned, err)
+	}
+}
+
+// A lock is lost only if so many nodes say so that the others are no majority, whatever those say that do not answer.
+func TestLostAtSomeNodes(t *testing.T) {
+	for _, tt := range []struct {
+		nodes, lost, silent int
+		known               bool // that it is lost
+	}{
+		{5, 1, 2, false},
+		{5, 2, 1, false},
+		{5, 2, 2, false},
+		{5, 3, 0, true},
+		{5, 3, 2, true},
+		{3, 1, 1, false},
+		{3, 2, 1, true},
+		{4, 1, 1, false},
+		{4, 2, 1, true},
+		{1, 1, 0, true},
+		{1, 0, 1, false},
+	} {
+		t.Run(fmt.Sprintf("%d of %d lost, %d silent", tt.lost, tt.nodes, tt.silent), func(t *testing.T) {
+			single := drivers.Config{Embedded: true, IOTimeout: time.Second}
+			cfg := single
+			cfg.Topology, cfg.Params = drivers.TopologyRedlock, patient
+			var direct []string
+			var proxies []*fault.Proxy
+			for range tt.nodes {
+				direct = append(direct, servertest.Embedded(t).URL())
+				proxy, err := fault.NewProxy(strings.TrimPrefix(direct[len(direct)-1], "redis://"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { proxy.Close() })
+				proxies, cfg.Addrs = append(proxies, proxy), append(cfg.Addrs, proxy.Addr())
+			}
+			s, l := sessionOf(t, open(t, cfg), 0), lease()
+			if held, err := s.Try(t.Context(), l); !held || err != nil {
+				t.Fatal(held, err)
+			}
+			for _, node := range direct[:tt.lost] {
+				single.Addrs = []string{node}
+				if owned, err := sessionOf(t, open(t, single), 0).Release(t.Context(), &drivers.Lease{Key: l.Key, TTL: l.TTL, Owner: l.Owner}); !owned || err != nil {
+					t.Fatal(owned, err)
+				}
+			}
+			for _, p := range proxies[tt.lost : tt.lost+tt.silent] {
+				p.Outage()
+			}
+			if owned, err := s.Renew(t.Context(), l); owned || (err == nil) != tt.known {
+				t.Errorf("Renew answered %v, %v", owned, err)
+			}
+			if owned, err := s.Release(t.Context(), l); owned || (err == nil) != tt.known {
+				t.Errorf("Release answered %v, %v", owned, err)
+			}
+		})
 	}
 }
 

@@ -114,24 +114,50 @@ func (s *session) unanswered(err error) (_ error, late bool) {
 	return err, s.quorate(len(failures))
 }
 
-// quorate reports whether a majority of the nodes has answered if so many have not.
-func (s *session) quorate(failures int) bool { return s.nodes-failures >= s.nodes/2+1 }
+// quorate reports whether the others are a majority of the nodes.
+func (s *session) quorate(nodes int) bool { return s.nodes-nodes >= s.nodes/2+1 }
 
 // failuresOf returns the errors of the nodes that did not answer, with their classes.
 func failuresOf(err error) (failures []error) {
-	if several, ok := err.(interface{ Unwrap() []error }); ok {
-		for _, e := range several.Unwrap() {
-			failures = append(failures, failuresOf(e)...)
+	for _, e := range leaves(err) {
+		if ofNode, ok := e.(*redsync.RedisError); ok {
+			failures = append(failures, goredis.Translate(ofNode.Err))
 		}
-		return failures
 	}
-	if ofNode, ok := err.(*redsync.RedisError); ok {
-		return []error{goredis.Translate(ofNode.Err)}
-	}
-	return nil
+	return failures
 }
 
-// Release implements drivers.Session. A majority that says the lock is not held decides, whatever the other nodes.
+// without returns how many nodes have answered that they do not have the lock.
+func without(err error) (n int) {
+	for _, e := range leaves(err) {
+		switch e := e.(type) {
+		case *redsync.ErrTaken:
+			n += len(e.Nodes)
+		case *redsync.ErrNodeTaken:
+			n++
+		default:
+			if e == redsync.ErrLockAlreadyExpired {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// leaves returns the errors that the library has joined, which are those of nodes.
+func leaves(err error) (list []error) {
+	several, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return []error{err}
+	}
+	for _, e := range several.Unwrap() {
+		list = append(list, leaves(e)...)
+	}
+	return list
+}
+
+// Release implements drivers.Session. The lock was lost if so many nodes do not have it that the others are no majority, whatever
+// those would say that have not answered.
 func (s *session) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
 	return s.ask("release", ctx, l, (*redsync.Mutex).UnlockContext)
 }
@@ -165,7 +191,7 @@ func (s *session) ask(
 		return true, nil
 	}
 	failures := failuresOf(err)
-	if s.quorate(len(failures)) {
+	if len(failures) == 0 || !s.quorate(without(err)) {
 		return false, nil
 	}
 	return false, fail(op, errors.Join(failures...))

@@ -5,10 +5,12 @@ package rueidislock
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	rueidislib "github.com/redis/rueidis"
 
@@ -18,9 +20,10 @@ import (
 // interceptor wraps the library's client to see its scripts. It passes all else on.
 type interceptor struct {
 	rueidislib.Client
-	holds  sync.Map // token → *hold, from the attempt to the release
-	prefix string   // of the locks' keys
-	keys   int      // of each lock
+	holds  sync.Map      // token → *hold, from the attempt to the release
+	prefix string        // of the locks' keys
+	keys   int           // of each lock
+	ahead  time.Duration // Config.ClockOffset
 	breach atomic.Pointer[error]
 }
 
@@ -77,6 +80,7 @@ func (e *interceptor) Do(ctx context.Context, cmd rueidislib.Completed) rueidisl
 		return e.do(ctx, cmd)
 	}
 	token := args[4] // copied before the client takes args back
+	cmd = e.dated(cmd, args)
 	if h, ok := ctx.Value(holdOf{}).(*hold); ok {
 		e.expect(h, token)
 		return e.do(ctx, cmd)
@@ -86,6 +90,21 @@ func (e *interceptor) Do(ctx context.Context, cmd rueidislib.Completed) rueidisl
 		h.(*hold).released(result)
 	}
 	return result
+}
+
+// dated returns a script as a client sends it whose clock is wrong. The library reads its clock only to say when a lease ends, in
+// milliseconds since 1970; a number that is no such time is a TTL.
+func (e *interceptor) dated(cmd rueidislib.Completed, args []string) rueidislib.Completed {
+	if e.ahead == 0 || len(args) < 6 {
+		return cmd
+	}
+	end, err := strconv.ParseInt(args[5], 10, 64)
+	if err != nil || end < time.Now().UnixMilli()/2 {
+		return cmd
+	}
+	args = slices.Clone(args)
+	args[5] = strconv.FormatInt(end+e.ahead.Milliseconds(), 10)
+	return e.B().Arbitrary(args...).Build()
 }
 
 // do fails if the breach came with the answer: after a refusal the library would wait for a wake-up that has been.

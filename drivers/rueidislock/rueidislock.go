@@ -43,11 +43,10 @@ var design = drivers.Design{
 	Models: "github.com/redis/rueidis/rueidislock: SET key token NX PXAT in a script, renewed by the library, a " +
 		"local queue, client-side caching",
 	Wrong: "a client that hangs keeps the lock, which the library renews for as long as the process lives; " +
-		"one whose process dies keeps it for a TTL; a release has no answer; the local queue may lose a wake-up, and lets the client that has just released barge in",
+		"one whose process dies keeps it for a TTL; a holder whose clock is more than a TTL behind the server's holds nothing; a release has no answer; the local queue may lose a wake-up, and lets the client that has just released barge in",
 	Loses: []drivers.Hazard{
-		drivers.HazardHolderPauses, drivers.HazardServerClock, drivers.HazardFailover, drivers.HazardRestartEmpty,
-		drivers.HazardEviction, drivers.HazardMissedWakeup,
-		drivers.HazardSessionLost,
+		drivers.HazardClientClock, drivers.HazardHolderPauses, drivers.HazardServerClock, drivers.HazardFailover,
+		drivers.HazardRestartEmpty, drivers.HazardEviction, drivers.HazardMissedWakeup, drivers.HazardSessionLost,
 	},
 }
 
@@ -113,7 +112,7 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 	if err != nil {
 		return nil, err
 	}
-	s := &service{Base: base, keys: keys, majority: params.Int("key-majority"), ttl: cfg.TTL}
+	s := &service{Base: base, keys: keys, majority: params.Int("key-majority"), ttl: cfg.TTL, ahead: cfg.ClockOffset}
 	if option.ClientOption, s.connections, err = rueidis.ClientOption(options[0]); err != nil {
 		s.Close()
 		return nil, err
@@ -149,13 +148,13 @@ type service struct {
 	*redis.Base
 	keys        func(name string) []string
 	majority    int
-	ttl         time.Duration
+	ttl, ahead  time.Duration // Config.TTL and Config.ClockOffset
 	lockers     []locker
 	connections *rueidis.Connections // of all lockers
 }
 
 func (s *service) add(option rueidislock.LockerOption) error {
-	e := &interceptor{prefix: option.KeyPrefix, keys: 2*s.majority - 1}
+	e := &interceptor{prefix: option.KeyPrefix, keys: 2*s.majority - 1, ahead: s.ahead}
 	option.ClientBuilder = func(o rueidislib.ClientOption) (client rueidislib.Client, err error) {
 		if o.OnInvalidations != nil {
 			o.OnInvalidations = e.checked(o.OnInvalidations)

@@ -236,7 +236,7 @@ func TestTimeoutOfTheLibrary(t *testing.T) {
 func TestReleaseAfterTheTTL(t *testing.T) {
 	s := sessionOf(t, openWith(t, drivers.Config{Addrs: []string{servertest.Embedded(t).URL()}, Embedded: true, Params: patient("1")}), 0)
 	late := &hold{ctx: t.Context(), end: func() {}, token: "token", err: context.DeadlineExceeded}
-	mustRelease(t, s, &drivers.Lease{Key: "k", Owner: "token", Aux: late}, false)
+	mustRelease(t, s, &drivers.Lease{Key: "k", Owner: text("token"), Aux: late}, false)
 }
 
 func mustRelease(t *testing.T, s *session, l *drivers.Lease, want bool) {

@@ -3,6 +3,7 @@ package rueidislock
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"time"
 
@@ -80,14 +81,14 @@ func (s *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	l.Aux = nil
 	if won := s.won; won != nil && s.key == l.Key && won.ctx.Err() == nil {
 		s.won = nil
-		l.Owner, l.Aux = won.owner(), won
+		l.Owner, l.Aux = text(won.owner()), won
 		return true, nil
 	}
 	if err := ctx.Err(); err != nil {
 		return false, fail("try", err)
 	}
 	h, err := s.acquire(ctx, time.Time{}, l, s.TryWithContext)
-	l.Owner = h.owner()
+	l.Owner = text(h.owner())
 	switch {
 	case err == nil:
 		l.Aux = h
@@ -102,6 +103,17 @@ func (s *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 		}
 	}
 	return false, fail("try", err)
+}
+
+// text returns the library's token, which is bytes, as an owner, and token the reverse. No token is a text that is none.
+func text(token string) (owner string) { return hex.EncodeToString([]byte(token)) }
+
+func token(owner string) string {
+	raw, err := hex.DecodeString(owner)
+	if err != nil {
+		return owner
+	}
+	return string(raw)
 }
 
 // ended reports whether a limit ended an attempt that its caller has not cancelled: try-next-after or the TTL, which are the
@@ -130,7 +142,7 @@ func (s *session) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, fail("release", err)
 	}
-	if h, ok := l.Aux.(*hold); ok && h.owner() == l.Owner {
+	if h, ok := l.Aux.(*hold); ok && text(h.owner()) == l.Owner {
 		l.Aux = nil
 		owned, err := s.giveUp(ctx, l.Key, h)
 		if err != nil {
@@ -138,7 +150,7 @@ func (s *session) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
 		}
 		return owned, nil
 	}
-	removed, err := s.remove(ctx, l.Key, l.Owner)
+	removed, err := s.remove(ctx, l.Key, token(l.Owner))
 	if err != nil {
 		return false, fail("release", err)
 	}

@@ -22,7 +22,7 @@ func init() {
 	})
 	register(Hazard{
 		Number: 7, Name: drivers.HazardClientClock,
-		Applies:  needsLease,
+		Applies:  needsEnd,
 		Tell:     clientClock,
 		Server:   true,
 		Services: []string{"redis"},
@@ -83,45 +83,71 @@ func (c *Client) rehearseExpired(other *Client) int {
 	return requests
 }
 
-// clientClock lets a client whose clock is ahead ask for a key that is held. A design that refuses it survives only if a request of
-// that client shows the time of its clock: others have no use for one, or it cannot be set.
+// clientClock lets a client whose clock is ahead ask for a key that is held; in every second attempt, a client ask for a key whose holder
+// has a clock that is behind. It counts only if a request of the client with the wrong clock shows the time of that clock: others
+// have no use for one, or theirs cannot be set.
 func clientClock(s *Stage) {
-	a := s.Client("A")
-	a.Acquire()
-	const ahead = 2 * longLease
-	var shown atomic.Int64
-	s.watch = func(p fault.Passage) {
-		if p.Direction == fault.Requests {
-			shown.Add(timesAfter(p.Data, p.Came.Add(s.TTL()+ahead/2)))
-		}
+	s.outcome.Gaps = 2
+	off := 2 * s.TTL()
+	name, held := "B", s.number%2 == 1
+	if held {
+		name, off = "A", -off
 	}
-	b := s.ClientWith("B", func(cfg *drivers.Config) {
-		if !s.placebo {
-			cfg.ClockOffset = ahead
+	var shown [2]atomic.Int64 // times of the wrong clock, and of the right one
+	wrong := func() *Client {
+		s.watch = func(p fault.Passage) {
+			if p.Direction == fault.Requests {
+				shown[0].Add(timesAbout(p.Data, p.Came.Add(off), s.TTL()))
+				shown[1].Add(timesAbout(p.Data, p.Came, s.TTL()))
+			}
 		}
-	})
-	s.watch = nil
+		defer func() { s.watch = nil }()
+		c := s.ClientWith(name, func(cfg *drivers.Config) {
+			if !s.placebo {
+				cfg.ClockOffset = off
+			}
+		})
+		c.AnswerBy(s.Now() + slack)
+		switch {
+		case shown[0].Load() > 0 || s.placebo:
+		case shown[1].Load() > 0:
+			s.leave(safety.NotApplicable, "its requests tell the time of the client, whose clock cannot be set: its driver ignores Config.ClockOffset")
+		default:
+			s.leave(safety.NotApplicable, "none of its requests tells the time of the client: it has no use for a clock")
+		}
+		s.Fault(shown[0].Load(), "the clock of %s is %v wrong: its requests tell %d times of it", name, off, shown[0].Load())
+		return c
+	}
+	var a, b *Client
+	if held {
+		a, b = wrong(), s.Client("B")
+		a.Acquire()
+	} else {
+		a = s.Client("A")
+		a.Acquire()
+		b = wrong()
+	}
 	const patience = 300 * time.Millisecond
-	granted := b.AcquireBy(min(s.Now()+patience, a.Sure()))
-	switch {
-	case granted:
-		s.Before(a.Sure(), "the attempt of B")
+	if b.AcquireWhile(a, patience) {
 		b.Release()
-	case shown.Load() == 0:
-		s.leave(safety.NotApplicable, "none of its requests tells the time of the client: it has no use for a clock, or it cannot be set")
 	}
-	s.Fault(int64(b.offset), "the clock of B is %v ahead; its requests tell %d times of it", b.offset, shown.Load())
 	a.Release()
 	s.FailIfBoth(a, b)
 }
 
-// timesAfter returns how many times after a moment a request tells: in seconds, milliseconds, microseconds or nanoseconds, as text.
-func timesAfter(request []byte, moment time.Time) (n int64) {
+// timesAbout returns how many times between a moment and the end of a lease that begins then are told in a request: as text, in
+// seconds, milliseconds, microseconds or nanoseconds. The machine may stall for a moment.
+func timesAbout(request []byte, moment time.Time, lease time.Duration) (n int64) {
 	units := map[int]time.Duration{10: time.Second, 13: time.Millisecond, 16: time.Microsecond, 19: time.Nanosecond}
 	notDigit := func(r rune) bool { return r < '0' || r > '9' }
+	from, to := moment.Add(-lease/4), moment.Add(lease+lease/4)
 	for _, digits := range bytes.FieldsFunc(request, notDigit) {
 		value, err := strconv.ParseInt(string(digits), 10, 64)
-		if unit := units[len(digits)]; err == nil && unit > 0 && value/(int64(time.Second/unit)) > moment.Unix() {
+		unit := units[len(digits)]
+		if err != nil || unit == 0 {
+			continue
+		}
+		if told := time.Unix(0, 0).Add(time.Duration(value) * unit); told.After(from) && told.Before(to) {
 			n++
 		}
 	}

@@ -252,6 +252,14 @@ func needsLease(t drivers.Traits) string {
 	return needsExclusive(t)
 }
 
+// needsEnd is for hazards of a clock by which holds end, those of sessions included.
+func needsEnd(t drivers.Traits) string {
+	if t.Session {
+		return needsExclusive(t)
+	}
+	return needsLease(t)
+}
+
 func needsFence(t drivers.Traits) string {
 	if !t.Fenced {
 		return "its grants have no fencing token"

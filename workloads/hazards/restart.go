@@ -37,7 +37,7 @@ func init() {
 	})
 	register(Hazard{
 		Number: 16, Name: drivers.HazardServerClock,
-		Applies:  needsLease,
+		Applies:  needsEnd,
 		Tell:     serverFails,
 		Server:   true,
 		Services: []string{"redis"},
