@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/go-zookeeper/zk"
@@ -102,7 +103,7 @@ func (s *session) list(ctx context.Context, within int64, key string) ([]string,
 	return names, err
 }
 
-// free deletes the node of an owner, wherever it is in line.
+// free deletes the node of an owner, wherever it is in line. It was the lock if it was the first.
 func (s *sequentialSession) free(ctx context.Context, d leftover) (removed bool, err error) {
 	within, err := s.catchUp(ctx, d.key)
 	if err != nil {
@@ -112,9 +113,11 @@ func (s *sequentialSession) free(ctx context.Context, d leftover) (removed bool,
 	if err != nil {
 		return false, err
 	}
-	for _, name := range names {
+	slices.SortFunc(names, func(a, b string) int { return strings.Compare(number(a), number(b)) })
+	for i, name := range names {
 		if strings.TrimSuffix(name, number(name)) == nameOf(d.owner) {
-			return s.remove(ctx, 0, s.svc.node(d.key)+"/"+name)
+			removed, err = s.remove(ctx, 0, s.svc.node(d.key)+"/"+name)
+			return removed && i == 0, err
 		}
 	}
 	return false, nil

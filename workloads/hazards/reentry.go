@@ -86,6 +86,7 @@ func reentryMiscounted(s *Stage) {
 
 // leaves releases a lease of a key of which the client has others, and reports whether the lock has removed one.
 func (c *Client) leaves(l *drivers.Lease) (removed bool) {
+	c.add(safety.Lets, "once, and holds it still")
 	ctx, cancel := context.WithTimeout(c.stage.ctx, openTimeout)
 	defer cancel()
 	removed, err := c.session.Release(ctx, l)
@@ -96,6 +97,6 @@ func (c *Client) leaves(l *drivers.Lease) (removed bool) {
 	if !removed {
 		kind = safety.NotThere
 	}
-	c.add(kind, "once, and holds it still")
+	c.add(kind, "")
 	return removed
 }
