@@ -34,7 +34,7 @@ var inEtcd = []defect{
 	{"holder-dies", "takes milliseconds for seconds", inKeys(func(k *keys) { k.times = 1000 }), ofKeys, "dead holder"},
 	{"holder-dies", "takes the version of the key for a fencing token", inKeys(func(k *keys) { k.version = true }), ofKeys, "fencing token"},
 	{"overrun", "puts its key over that of another client", inKeys(func(k *keys) { k.puts = true }), ofKeys, "at once"},
-	{"long-hold", "does not keep its lease alive", inKeys(func(k *keys) { k.silent = true }), ofKeys, "not free"},
+	{"long-hold", "does not keep its lease alive", inKeys(func(k *keys) { k.silent = true }), ofKeys, "had not held the key"},
 	{"overrun", "compares the revision of a key of its own", inKeys(func(k *keys) { k.shared = true }), ofKeys, "at once"},
 	{"unlock-after-refusal", "deletes the key of any owner", inKeys(func(k *keys) { k.removes = true }), ofKeys, "at once"},
 }
