@@ -58,7 +58,7 @@ type service struct{ *redis.Client }
 
 func (s service) Traits() drivers.Traits { return traits }
 func (s service) Session(context.Context, int) (drivers.Session, error) {
-	return client{s.Client}, nil
+	return client(s), nil
 }
 
 type client struct{ *redis.Client }
