@@ -23,7 +23,7 @@ type keys struct {
 	unbound bool  // its key has no lease
 	puts    bool  // it puts its key, whatever is there
 	removes bool  // a release deletes the key of any owner
-	silent  bool  // it does not keep its lease alive
+	silent  bool  // it has a lease for each attempt, and does not keep it alive
 	times   int64 // its lease is so many times as long
 	version bool  // its fencing token is the version of the key
 	shared  bool  // it looks for a key of its own only
@@ -34,7 +34,7 @@ var inEtcd = []defect{
 	{"holder-dies", "takes milliseconds for seconds", inKeys(func(k *keys) { k.times = 1000 }), ofKeys, "dead holder"},
 	{"holder-dies", "takes the version of the key for a fencing token", inKeys(func(k *keys) { k.version = true }), ofKeys, "fencing token"},
 	{"overrun", "puts its key over that of another client", inKeys(func(k *keys) { k.puts = true }), ofKeys, "at once"},
-	{"long-hold", "does not keep its lease alive", inKeys(func(k *keys) { k.silent = true }), ofKeys, "had not held the key"},
+	{"long-hold", "does not keep its lease alive", inKeys(func(k *keys) { k.silent = true }), ofKeys, "at once"},
 	{"overrun", "compares the revision of a key of its own", inKeys(func(k *keys) { k.shared = true }), ofKeys, "at once"},
 	{"unlock-after-refusal", "deletes the key of any owner", inKeys(func(k *keys) { k.removes = true }), ofKeys, "at once"},
 }
@@ -112,6 +112,13 @@ func (s *keySession) Close() error {
 func (s *keySession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	l.Reset()
 	l.Owner = s.owners.Next()
+	if s.silent {
+		g, err := s.Grant(ctx, s.ttl)
+		if err != nil {
+			return false, err
+		}
+		s.lease = g.ID
+	}
 	key := l.Key
 	if s.shared {
 		key += "/" + strconv.FormatInt(int64(s.lease), 16)

@@ -32,7 +32,7 @@ var allUnnoticed = []unnoticed{
 	// Databases.
 	{defect{"overrun", "takes an error of GET_LOCK for a grant", onWire(`SELECT GET_LOCK\((.*), 0\)`, "SELECT IFNULL(GET_LOCK($1, 0), 1)"), []string{"mysql get-lock"}, ""},
 		"the server answers NULL only to a client that is killed while it waits"},
-	{defect{"overrun", "has few keys for many names", onWire(`pg_try_advisory_lock\(\$1::int8\)`, "pg_try_advisory_lock(1 + ($$1::int8 & 7))"), []string{"postgres advisory"}, ""},
+	{defect{"overrun", "has few keys for many names", onWire(`(_lock|_unlock)\(\$1::int8\)`, "$1(1 + ($$1::int8 & 7))"), []string{"postgres advisory"}, ""},
 		"a story has one key"},
 }
 
