@@ -351,8 +351,12 @@ func (r *proof) command(c *safety.Cell) string {
 		}
 		words = append(words, "-each", o.Each.String())
 	}
-	if o.TTL > 0 {
-		words = append(words, "-ttl", o.TTL.String())
+	ttl := o.TTL
+	if c.Left > 0 && c.Verdict == safety.Fails { // its lease may be a longer one, of an attempt that was made again
+		ttl = c.TTL
+	}
+	if ttl > 0 {
+		words = append(words, "-ttl", ttl.String())
 	}
 	return strings.Join(words, " ")
 }

@@ -16,14 +16,16 @@ func TestProofCommands(t *testing.T) {
 	for _, tc := range []struct {
 		each    time.Duration
 		verdict safety.Verdict
+		left    int // attempts that were made again
 		want    string
 	}{
-		{hazards.DefaultEach, safety.Survives, program + " prove -hazard pause -driver rueidis -lock set-nx -seed 5 -attempts 30 -each 8s"},
-		{time.Minute, safety.Survives, program + " prove -hazard pause -driver rueidis -lock set-nx -seed 5 -attempts 30 -each 1m0s"},
-		{time.Minute, safety.Fails, program + " prove -hazard pause -driver rueidis -lock set-nx -seed 7 -attempts 1"},
+		{hazards.DefaultEach, safety.Survives, 1, program + " prove -hazard pause -driver rueidis -lock set-nx -seed 5 -attempts 30 -each 8s"},
+		{time.Minute, safety.Survives, 1, program + " prove -hazard pause -driver rueidis -lock set-nx -seed 5 -attempts 30 -each 1m0s"},
+		{time.Minute, safety.Fails, 0, program + " prove -hazard pause -driver rueidis -lock set-nx -seed 7 -attempts 1"},
+		{time.Minute, safety.Fails, 1, program + " prove -hazard pause -driver rueidis -lock set-nx -seed 7 -attempts 1 -ttl 1s"},
 	} {
 		r := proof{options: hazards.Options{Attempts: 30, Seed: 5, Each: tc.each}}
-		c := safety.Cell{Hazard: "pause", Driver: "rueidis", Lock: "set-nx", Verdict: tc.verdict, Seed: 7}
+		c := safety.Cell{Hazard: "pause", Driver: "rueidis", Lock: "set-nx", Verdict: tc.verdict, Seed: 7, TTL: time.Second, Left: tc.left}
 		if got := r.command(&c); got != tc.want {
 			t.Errorf("%v, %s: %s\nwant %s", tc.each, tc.verdict, got, tc.want)
 		}
