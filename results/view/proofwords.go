@@ -172,14 +172,18 @@ func proofKnown(r *safety.Report) (parts []string) {
 		}
 		parts = append(parts, text+format.Few(names, most))
 	}
-	if list := r.Untested(); len(list) > 0 {
+	untested := r.Untested()
+	if len(untested) > 0 {
 		var texts []string
-		for _, u := range list {
+		for _, u := range untested {
 			texts = append(texts, u.What+" ("+strings.TrimPrefix(u.Why, u.What+": ")+")")
 		}
 		parts = append(parts, "Not tested: "+format.FewClauses(texts, most))
 	}
-	if unknown := r.Select((*safety.Cell).Unknown); len(unknown) > 0 {
+	said := func(c *safety.Cell) bool { // that nothing is known of its hazard
+		return !c.Unknown() || slices.ContainsFunc(untested, func(u safety.Reason) bool { return u.What == c.Hazard })
+	}
+	if unknown := slices.DeleteFunc(r.Select((*safety.Cell).Unknown), said); len(unknown) > 0 {
 		parts = append(parts, "Not known: "+format.Few(cellNames(unknown), most))
 	}
 	if len(parts) > 0 {

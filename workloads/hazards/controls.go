@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/lockbench/lockbench/results/safety"
 )
@@ -87,9 +88,9 @@ func Control(h *Hazard, cells []safety.Cell) (why string, wrong bool) {
 				missing++
 				install = c.Why
 			case c.Verdict.Open():
-				unsure = fmt.Sprintf("%s has to %s, and its verdict is %q: %s", name, kind.text, c.Verdict, c.Why)
+				unsure = fmt.Sprintf("%s has to %s, and is %s: %s", name, kind.text, c.Verdict, c.Why)
 			default:
-				return fmt.Sprintf("%s has to %s, and its verdict is %q: %s", name, kind.text, c.Verdict, c.Why), true
+				return strings.TrimSuffix(fmt.Sprintf("%s has to %s, and %s: %s", name, kind.text, c.Verdict, c.Why), ": "), true
 			}
 		}
 		if ok {

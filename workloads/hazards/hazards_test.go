@@ -298,8 +298,8 @@ func TestControl(t *testing.T) {
 		wrong bool
 	}{
 		{[]safety.Cell{cell("bad", safety.Fails), cell("good", safety.Survives), cell("other", safety.Fails)}, "", false},
-		{[]safety.Cell{cell("bad", safety.Survives), cell("good", safety.Survives)}, `d bad has to fail, and its verdict is "survives"`, true},
-		{[]safety.Cell{cell("bad", safety.Fails), cell("good", safety.Fails)}, `d good has to survive, and its verdict is "fails"`, true},
+		{[]safety.Cell{cell("bad", safety.Survives), cell("good", safety.Survives)}, "d bad has to fail, and survives: install it", true},
+		{[]safety.Cell{cell("bad", safety.Fails), cell("good", safety.Fails)}, "d good has to survive, and fails: install it", true},
 		{[]safety.Cell{cell("bad", safety.Fails), cell("worse", safety.Survives), cell("good", safety.Survives)}, "d worse has to fail", true},
 		{[]safety.Cell{cell("bad", safety.Fails), cell("good", safety.NotApplicable)}, "d good has to survive", true},
 		{[]safety.Cell{cell("bad", safety.Fails), cell("good", safety.NotExercised)}, "d good has to survive", false},
