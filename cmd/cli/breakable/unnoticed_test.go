@@ -8,7 +8,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/redis"
 )
 
-// unnoticed is a defect that survives all hazards, that of its name among them.
+// unnoticed is a defect that survives the hazard of its name, which is the nearest to it, and for which no other one is known.
 type unnoticed struct {
 	defect
 	why string
