@@ -218,7 +218,7 @@ func parseTTL(text string) (time.Duration, error) {
 func parseEach(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil || d <= 0 {
-		return 0, fmt.Errorf("must be a time such as 8s")
+		return 0, fmt.Errorf("must be a time such as 7s")
 	}
 	return d, nil
 }

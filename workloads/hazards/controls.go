@@ -14,18 +14,23 @@ import (
 // controls are not run. An interrupted run adds nothing.
 func Judged(ctx context.Context, r *safety.Report, h *Hazard, locks []Lock, servers Servers, o Options) []safety.Cell {
 	all := locks
+	placebo := func() string { return "" }
 	if slices.ContainsFunc(locks, h.AppliesTo) {
 		all = WithControls(h, locks)
+		why := make(chan string, 1)
+		go func() { why <- Placebo(ctx, h, servers, o) }()
+		placebo = func() string { return <-why }
 	}
 	cells := Run(ctx, h, all, servers, o)
 	for i := range cells[len(locks):] {
 		cells[len(locks)+i].Control = true
 	}
+	without := placebo()
 	judged := safety.Hazard{Number: h.Number, Name: string(h.Name), About: h.Tells(), After: cmp.Or(h.After, h.Name.After())}
 	if here := func(c safety.Cell) bool { return c.Attempts+c.Left > 0 }; slices.ContainsFunc(cells[:len(locks)], here) {
 		judged.Control, judged.Wrong = Control(h, cells)
-		if why := Placebo(ctx, h, servers, o); why != "" {
-			judged.Control, judged.Wrong = why, true
+		if without != "" {
+			judged.Control, judged.Wrong = without, true
 		}
 	}
 	if ctx.Err() != nil {
@@ -51,7 +56,7 @@ func WithControls(h *Hazard, locks []Lock) []Lock {
 // Placebo runs a hazard without its fault, on a control whose server is here, and returns why nothing that the hazard shows is to
 // be believed: an attempt without a fault was counted.
 func Placebo(ctx context.Context, h *Hazard, servers Servers, o Options) (why string) {
-	o.Attempts, o.Placebo = 1, true
+	o.Attempts, o.Placebo, o.Prefix = 1, true, o.Prefix+"placebo:"
 	for _, l := range WithControls(h, nil) {
 		c := Run(ctx, h, []Lock{l}, servers, o)[0]
 		switch {

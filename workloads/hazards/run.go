@@ -29,7 +29,7 @@ type Options struct {
 const (
 	// DefaultAttempts without a failure leave a share of 14 % possible, with 95 % confidence.
 	DefaultAttempts = 20
-	DefaultEach     = 8 * time.Second
+	DefaultEach     = 7 * time.Second
 
 	// maxLeft are attempts of one number that do not count, after which no more are made. There are fewer when time is up, but
 	// not for a machine that is too slow, which gets longer leases, and overtime times as long as the hazard may take.
