@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -62,28 +63,42 @@ func (n nodes) Open(_ context.Context, cfg drivers.Config) (drivers.Service, err
 		return nil, err
 	}
 	at, err := url.Parse(cfg.Addrs[0])
-	return nodeService{n, at.Host, cmp.Or(cfg.TTL, 10*time.Second)}, err
+	return &nodeService{nodes: n, host: at.Host, ttl: cmp.Or(cfg.TTL, 10*time.Second)}, err
 }
 
 type nodeService struct {
 	nodes
 	host string
 	ttl  time.Duration
+
+	mu    sync.Mutex
+	conns []*zk.Conn // of its sessions
 }
 
-func (s nodeService) Traits() drivers.Traits { return s.Designs()[0].Traits }
-func (nodeService) Close() error             { return nil }
+func (s *nodeService) Traits() drivers.Traits { return s.Designs()[0].Traits }
 
-func (s nodeService) Session(ctx context.Context, _ int) (drivers.Session, error) {
+// Close ends the sessions, and with them what they hold.
+func (s *nodeService) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.conns {
+		c.Close()
+	}
+	return nil
+}
+
+func (s *nodeService) Session(ctx context.Context, _ int) (drivers.Session, error) {
 	c, _, err := zk.Connect([]string{s.host}, s.ttl, zk.WithLogInfo(false), zk.WithLogger(silent{}))
 	if err != nil {
 		return nil, err
 	}
+	s.mu.Lock()
+	s.conns = append(s.conns, c)
+	s.mu.Unlock()
 	for c.State() != zk.StateHasSession {
 		select {
 		case <-time.After(time.Millisecond):
 		case <-ctx.Done():
-			c.Close()
 			return nil, ctx.Err()
 		}
 	}
@@ -95,7 +110,7 @@ type silent struct{}
 func (silent) Printf(string, ...any) {}
 
 type nodeSession struct {
-	nodeService
+	*nodeService
 	*zk.Conn
 	owners drivers.Owners
 	place  place // in which it waits
