@@ -5,6 +5,7 @@ package breakable_test
 import (
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -246,6 +247,9 @@ func TestManyDefects(t *testing.T) {
 // client waits for an answer that comes when they are over.
 const rounds = 4
 
+// inAnyStory is what every story is judged by besides, which may show a defect first.
+var inAnyStory = regexp.MustCompile(`was told that it had|each within its lease|has the fencing token`)
+
 // holdAgainst checks what becomes of locks. Of an attempt for which the machine was too slow nothing is known: they have another
 // one, with a longer lease.
 func holdAgainst(t *testing.T, h *hazards.Hazard, started *breakable.Servers, all []expected) {
@@ -264,7 +268,7 @@ func holdAgainst(t *testing.T, h *hazards.Hazard, started *breakable.Servers, al
 			switch {
 			case c.Verdict == safety.NoServer && os.Getenv("CI") != "true":
 				t.Logf("%s: %s", e.lock.Name(), c.Why)
-			case c.Verdict == e.verdict && strings.Contains(c.Why, e.shows):
+			case c.Verdict == e.verdict && (strings.Contains(c.Why, e.shows) || inAnyStory.MatchString(c.Why)):
 			case slow && round < rounds-1:
 				again = append(again, e)
 			default:
