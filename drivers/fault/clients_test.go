@@ -161,12 +161,12 @@ func TestClients(t *testing.T) {
 				}
 			}
 			expectPut("first", put("first")) // it is connected now
-			before := p.Requests()
+			before, links := p.Requests(), p.Links()
 			for _, key := range []string{"a", "b", "c", "d", "e"} {
 				expectPut(key, put(key))
 			}
 			if n := p.Requests() - before; n != 5 {
-				t.Errorf("%d requests of five calls", n)
+				t.Errorf("%d requests of five calls, over %d connections and then %d", n, links, p.Links())
 			}
 
 			b := p.Break(1)
