@@ -23,7 +23,7 @@ var (
 // Service names the kind of server. Those of package servers are started by lockbench; others need -addr, or servers.Register.
 func (lock) Service() string { return "redis" }
 
-// ReadAddr takes what Open understands, and keeps a password out of what is printed.
+// ReadAddr parses an address as Open does. Redacted is what may be printed: it has no password.
 func (lock) ReadAddr(addr string) (drivers.Addr, error) {
 	o, err := redis.ParseURL(addr)
 	if err != nil {

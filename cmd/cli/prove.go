@@ -152,7 +152,7 @@ func (p *program) readProof(o *options) (r *proof, err error) {
 	if r.hazards, err = readHazards(o); err != nil {
 		return nil, err
 	}
-	if r.locks, err = readLocks(o); err != nil {
+	if r.locks, r.asked, err = readLocks(o); err != nil {
 		return nil, err
 	}
 	if o.get("hazard").text != "" {
@@ -160,8 +160,6 @@ func (p *program) readProof(o *options) (r *proof, err error) {
 			r.asked.Hazards = append(r.asked.Hazards, string(h.Name))
 		}
 	}
-	r.asked.Drivers, _ = parseList(o.get("driver").text, parseText) // readLocks has read them
-	r.asked.Locks, _ = parseList(o.get("lock").text, parseText)
 	rd := reader{o: o}
 	r.options.Attempts = scalar(&rd, "attempts", numberFrom(1, 100_000))
 	r.options.Seed = scalar(&rd, "seed", numberFrom(0, 1_000_000))
@@ -255,33 +253,29 @@ var quorums = []string{"rueidis@redlock", "redsync@redlock"}
 // nothing about them.
 var underSentinel = []string{"rueidis@sentinel set-nx", "rueidis@sentinel fenced"}
 
-// readLocks reads which designs are proven.
-func readLocks(o *options) (list []hazards.Lock, err error) {
+// readLocks reads which designs are proven, and which drivers and designs were named.
+func readLocks(o *options) (list []hazards.Lock, asked safety.Asked, err error) {
 	names := append(drivers.Names(), quorums...)
 	if opt := o.get("driver"); opt.text != "" {
-		if names, err = parseList(opt.text, parseText); err != nil {
-			return nil, o.complain(opt, "%w", err)
+		if asked.Drivers, err = parseList(opt.text, parseText); err != nil {
+			return nil, asked, o.complain(opt, "%w", err)
 		}
+		names = asked.Drivers
 	}
-	wanted := map[string]bool{}
 	if opt := o.get("lock"); opt.text != "" {
-		locks, err := parseList(opt.text, parseText)
-		if err != nil {
-			return nil, o.complain(opt, "%w", err)
-		}
-		for _, l := range locks {
-			wanted[l] = true
+		if asked.Locks, err = parseList(opt.text, parseText); err != nil {
+			return nil, asked, o.complain(opt, "%w", err)
 		}
 	}
 	var known []hazards.Lock
 	for _, name := range names {
 		locks, err := hazards.Locks(name)
 		if err != nil {
-			return nil, o.complain(o.get("driver"), "%w", err)
+			return nil, asked, o.complain(o.get("driver"), "%w", err)
 		}
 		known = append(known, locks...)
 	}
-	if o.get("driver").text == "" {
+	if len(asked.Drivers) == 0 {
 		for _, name := range underSentinel {
 			if l, ok := hazards.Find(name); ok {
 				known = append(known, l)
@@ -289,16 +283,16 @@ func readLocks(o *options) (list []hazards.Lock, err error) {
 		}
 	}
 	for _, l := range known {
-		if wanted[l.Design.Name] || len(wanted) == 0 && l.Design.Traits.Exclusive {
+		if slices.Contains(asked.Locks, l.Design.Name) || len(asked.Locks) == 0 && l.Design.Traits.Exclusive {
 			list = append(list, l)
 		}
 	}
-	for lock := range wanted {
+	for _, lock := range asked.Locks {
 		if !slices.ContainsFunc(list, func(l hazards.Lock) bool { return l.Design.Name == lock }) {
-			return nil, o.complain(o.get("lock"), "no driver that is proven has a lock %q", lock)
+			return nil, asked, o.complain(o.get("lock"), "no driver that is proven has a lock %q", lock)
 		}
 	}
-	return list, nil
+	return list, asked, nil
 }
 
 // print writes what would be run.

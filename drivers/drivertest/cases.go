@@ -199,16 +199,14 @@ func sweeps(k known) bool {
 	_, ok := k.Driver.(drivers.Sweeper)
 	return ok && k.traits.Exclusive
 }
-func pings(k known) bool      { return k.pinger }
-func probes(k known) bool     { return k.traits.Exclusive && k.prober }
-func inspects(k known) bool   { return k.inspector }
-func counts(k known) bool     { return k.traits.Exclusive && k.counter }
-func cuts(k known) bool       { return k.traits.Exclusive && k.Cut != nil }
-func cutsProbes(k known) bool { return cuts(k) && k.prober }
-func cutsWaits(k known) bool  { return cuts(k) && waits(k) }
-func cutsSession(k known) bool {
-	return cutsWaits(k) && k.traits.Session
-}
-func cutsWakes(k known) bool { return cuts(k) && k.traits.Wakes }
-func stalls(k known) bool    { return k.traits.Exclusive && k.Stall != nil }
-func mutes(k known) bool     { return k.traits.Exclusive && k.Mute != nil }
+func pings(k known) bool       { return k.pinger }
+func probes(k known) bool      { return k.traits.Exclusive && k.prober }
+func inspects(k known) bool    { return k.inspector }
+func counts(k known) bool      { return k.traits.Exclusive && k.counter }
+func cuts(k known) bool        { return k.traits.Exclusive && k.Cut != nil }
+func cutsProbes(k known) bool  { return cuts(k) && k.prober }
+func cutsWaits(k known) bool   { return cuts(k) && waits(k) }
+func cutsSession(k known) bool { return cutsWaits(k) && k.traits.Session }
+func cutsWakes(k known) bool   { return cuts(k) && k.traits.Wakes }
+func stalls(k known) bool      { return k.traits.Exclusive && k.Stall != nil }
+func mutes(k known) bool       { return k.traits.Exclusive && k.Mute != nil }

@@ -61,7 +61,7 @@ var inCommands = []defect{
 	{"holder-dies", "grants a free key without a lease", script("redis.call('SET', KEYS[1], owner, 'PX', lease)", "redis.call('SET', KEYS[1], owner)"), []string{"go-redis fair"}, "dead holder"},
 }
 
-// sends returns a defect of what is sent to Redis. Servers do not know its scripts by their hashes, so that each is sent whole.
+// sends returns a defect that changes what is sent to Redis. The text of each script is sent, never its hash, so that it can be changed.
 func sends(what func(ctx context.Context, c redis.Conn, args []string, key int) (redis.Reply, error)) func(drivers.Driver) drivers.Driver {
 	return inConn(func(c redis.Conn) redis.Conn { return changed{c, what} })
 }
