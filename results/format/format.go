@@ -199,11 +199,16 @@ func Probability(p float64) string {
 }
 
 // And joins items as a sentence does: "a, b and c".
-func And(items []string) string {
+func And(items []string) string { return listed(items, "and") }
+
+// Or joins items as a sentence does: "a, b or c".
+func Or(items []string) string { return listed(items, "or") }
+
+func listed(items []string, last string) string {
 	if len(items) < 2 {
 		return strings.Join(items, "")
 	}
-	return strings.Join(items[:len(items)-1], ", ") + " and " + items[len(items)-1]
+	return strings.Join(items[:len(items)-1], ", ") + " " + last + " " + items[len(items)-1]
 }
 
 // Labelled formats a count with a label before it, or nothing for none.
@@ -235,10 +240,7 @@ func Few(names []string, most int) string {
 	if len(names) > most+1 {
 		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
 	}
-	if len(names) > 1 {
-		return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
-	}
-	return strings.Join(names, "")
+	return And(names)
 }
 
 // FewClauses is Few for texts that have commas of their own.

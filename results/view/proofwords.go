@@ -116,26 +116,19 @@ func (a proofAnswer) String() string {
 	}
 	both, stuck := "no two holders seen", "not seen stuck"
 	if len(a.both) > 0 {
-		both = "two holders after " + proofOr(a.both)
+		both = "two holders after " + format.Or(a.both)
 	}
 	if len(a.stuck) > 0 {
-		stuck = "stuck for ever after " + proofOr(a.stuck)
+		stuck = "stuck for ever after " + format.Or(a.stuck)
 	}
 	text := both + "; " + stuck
 	if len(a.other) > 0 {
-		text += "; a wrong answer or a long wait after " + proofOr(a.other)
+		text += "; a wrong answer or a long wait after " + format.Or(a.other)
 	}
 	if len(a.open) > 0 {
 		text += "; not known of " + format.And(a.open)
 	}
 	return text
-}
-
-func proofOr(items []string) string {
-	if len(items) < 2 {
-		return strings.Join(items, "")
-	}
-	return strings.Join(items[:len(items)-1], ", ") + " or " + items[len(items)-1]
 }
 
 // proofCounts answers for many locks at once.
