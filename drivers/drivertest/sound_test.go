@@ -126,6 +126,26 @@ func pause(ctx context.Context, l *drivers.Lease) error {
 	}
 }
 
+// stalling is a driver whose short attempts stall the first time, once in each session: most of the lease goes by before
+// the server gets the request, and the rest of it before the client gets the answer. Then it refuses.
+func stalling() drivers.Driver {
+	return altered{Driver: faulty(), session: func() func(drivers.Session, int) drivers.Session {
+		return func(s drivers.Session, _ int) drivers.Session {
+			stalled := false
+			return calls{s, func(ctx context.Context, l *drivers.Lease) (bool, error) {
+				if stalled || l.TTL > short {
+					return s.Try(ctx, l)
+				}
+				stalled = true
+				time.Sleep(l.TTL * 3 / 4)
+				_, err := s.Try(ctx, l)
+				time.Sleep(l.TTL / 4)
+				return false, err
+			}, nil}
+		}
+	}}
+}
+
 func over(l *drivers.Lease) bool { return !l.Deadline.IsZero() && !time.Now().Before(l.Deadline) }
 
 func claimWaits(t *drivers.Traits) { t.Waits = true }
@@ -326,6 +346,7 @@ func TestSound(t *testing.T) {
 		{"untagged with expiry", untagged(true)},
 		{"re-entrant", reentrant(false)},
 		{"polling", polling()},
+		{"stalling", stalling()},
 		{"blocking", blocking(false)},
 		{"sleeping", sleeping(1, doze)},
 		{"bound to a session", newBound(nil)},
