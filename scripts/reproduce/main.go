@@ -6,9 +6,9 @@
 //	go run ./cmd/lockbench prove -quiet -format json=proof.json
 //	go run ./scripts/reproduce -n 20 proof.json
 //
-// Or it makes whole runs, and tells which cells have not the same verdict in all of them:
+// With several files it tells which cells have not the same verdict in all of them:
 //
-//	go run ./scripts/reproduce -runs 100 -at-once 2 -- -attempts 1
+//	go run ./scripts/reproduce monday.json tuesday.json
 package main
 
 import (
@@ -39,16 +39,15 @@ func main() {
 	}
 	n := flag.Int("n", 20, "how many cells")
 	seed := flag.Uint64("seed", rand.Uint64()>>32, "of their choice (default: a random one)")
-	runs := flag.Int("runs", 0, "how many whole runs, with the flags of prove that follow --")
-	atOnce := flag.Int("at-once", 1, "how many of them at a time")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := errors.New("name one file of lockbench prove -format json, or -runs N")
-	switch {
-	case *runs > 0:
-		err = repeat(ctx, os.Stdout, *runs, *atOnce, flag.Args())
-	case flag.NArg() == 1:
+	err := errors.New("name a file of lockbench prove -format json, or several")
+	switch flag.NArg() {
+	case 0:
+	case 1:
 		err = run(ctx, os.Stdout, flag.Arg(0), *n, *seed)
+	default:
+		err = differ(os.Stdout, flag.Args())
 	}
 	stop()
 	if err != nil {
@@ -57,16 +56,24 @@ func main() {
 	}
 }
 
-// run runs the commands of n cells of a report.
-func run(ctx context.Context, out io.Writer, file string, n int, seed uint64) error {
+func read(file string) (*safety.Report, error) {
 	f, err := os.Open(file)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer f.Close()
 	report, err := safety.Read(f)
 	if err != nil {
-		return fmt.Errorf("%s: %w", file, err)
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return report, nil
+}
+
+// run runs the commands of n cells of a report.
+func run(ctx context.Context, out io.Writer, file string, n int, seed uint64) error {
+	report, err := read(file)
+	if err != nil {
+		return err
 	}
 	failing := slices.DeleteFunc(report.Cells, func(c safety.Cell) bool { return c.Verdict != safety.Fails })
 	rand.New(rand.NewPCG(seed, 0)).Shuffle(len(failing), func(i, j int) { failing[i], failing[j] = failing[j], failing[i] })
@@ -89,7 +96,7 @@ func run(ctx context.Context, out io.Writer, file string, n int, seed uint64) er
 
 // again runs the command of a cell, and returns what becomes of it.
 func again(ctx context.Context, c safety.Cell) (safety.Cell, error) {
-	report, _, err := prove(ctx, strings.Fields(c.Command)[2:])
+	report, err := prove(ctx, strings.Fields(c.Command)[2:])
 	if err != nil {
 		return c, err
 	}
@@ -102,15 +109,14 @@ func again(ctx context.Context, c safety.Cell) (safety.Cell, error) {
 }
 
 // prove runs lockbench prove with some flags. Its exit code is a verdict if it is 0 or more than 2.
-func prove(ctx context.Context, flags []string) (report *safety.Report, code int, err error) {
+func prove(ctx context.Context, flags []string) (*safety.Report, error) {
 	cmd := exec.CommandContext(ctx, os.Args[0], append([]string{"prove", "-quiet", "-format", "json"}, flags...)...)
 	cmd.Env = append(os.Environ(), asLockbench+"=1")
 	var out, complaint bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &complaint
 	var exit *exec.ExitError
 	if err := cmd.Run(); err != nil && (!errors.As(err, &exit) || exit.ExitCode() < 3) {
-		return nil, 0, fmt.Errorf("%w: %s", err, complaint.String())
+		return nil, fmt.Errorf("%w: %s", err, complaint.String())
 	}
-	report, err = safety.Read(&out)
-	return report, cmd.ProcessState.ExitCode(), err
+	return safety.Read(&out)
 }
