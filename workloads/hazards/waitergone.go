@@ -136,6 +136,9 @@ func (s *Stage) failIfPassedOver(w *waiting, last *Client, does string) {
 		if took := last.Granted - last.Asked; took > s.ttl/10 {
 			s.leave(safety.Stalled, "%s was granted the key only after %v", last.name, took)
 		}
+		if slices.Contains(s.lock.Design.Loses, drivers.HazardMissedWakeup) { // B need not be the reason
+			s.leave(safety.NotExercised, "%s slept on a free key, as any waiter may (%s)", w.client.name, drivers.HazardMissedWakeup)
+		}
 		s.Fail("%s: B, which waited before %s, %s, and %s slept on a free key for %s", w.way, w.client.name, does, w.client.name, format.Duration(s.Now()-since))
 		return
 	case !s.Watches(w.granted, since+2*s.TTL()+slack):

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/results/safety"
 )
 
 // TestAsleep: a waiter sleeps for nothing if the key is free, if it becomes free by the end of a lease, and if the server keeps it for
@@ -35,6 +36,33 @@ func TestAsleep(t *testing.T) {
 			if !strings.Contains(s.outcome.Failure, c.want) || s.outcome.Never != c.never {
 				t.Errorf("%q, never %v", s.outcome.Failure, s.outcome.Never)
 			}
+		})
+	}
+}
+
+// TestPassedOver: a waiter that sleeps on a free key has lost what it would have got, unless it may miss any wake-up.
+func TestPassedOver(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		loses []drivers.Hazard
+		left  any
+	}{
+		{"hears of every release", nil, nil},
+		{"may miss one", []drivers.Hazard{drivers.HazardMissedWakeup}, over{safety.NotExercised, "C slept on a free key, as any waiter may (missed-wakeup)"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			l := lockOf(t, "planted-endless")
+			l.Design.Loses = c.loses
+			s := stageOf(t, l)
+			defer s.close()
+			a, sleeper := s.Client("A"), s.Client("C")
+			defer func() {
+				if left := recover(); left != c.left || (s.outcome.Failure == "") != (left != nil) {
+					t.Errorf("%v, %q; want %v", left, s.outcome.Failure, c.left)
+				}
+			}()
+			s.failIfPassedOver(&waiting{client: sleeper, way: "native", granted: make(chan struct{})}, a, "dies")
 		})
 	}
 }
