@@ -57,6 +57,7 @@ func ProofSchema() ([]byte, error) {
 			"cells[].story[].at_ns":      {"description": "since the attempt began, on one clock for all clients"},
 			"cells[].story[].client":     {"description": "absent of what befalls the server or the way to it"},
 			"cells[].story[].kind":       {"enum": safety.Kinds},
+			"cells[].story[].until_ns":   {"description": "of a grant: until when the lease lasts, as the lock has told its holder"},
 		},
 	}.Of(reflect.TypeFor[safety.Report](), nil)
 }

@@ -169,7 +169,8 @@ type Event struct {
 	Kind   Kind          `json:"kind"`
 	Owner  string        `json:"owner,omitempty"`
 	Fence  uint64        `json:"fence,omitempty"`
-	Text   string        `json:"text,omitempty"` // the rest, in words
+	Until  time.Duration `json:"until_ns,omitempty"` // of a grant: until when the lease lasts, as the lock has told its holder; 0: it has not
+	Text   string        `json:"text,omitempty"`     // the rest, in words
 }
 
 // Kind is the kind of an event.

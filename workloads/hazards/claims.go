@@ -4,6 +4,7 @@ package hazards
 // and fencing tokens grow.
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -42,6 +43,7 @@ func (s *Stage) failFor(why string) {
 type hold struct {
 	client   string
 	asked    time.Duration // for it
+	until    time.Duration // when the lease ends, as the lock has told; 0: it has not
 	from, to time.Duration // from its grant to its release or death, as in safety.Hold
 	ends     time.Duration // when it is sure no longer that the hold lasts, whatever the client believes
 }
@@ -55,7 +57,7 @@ func (s *Stage) sureHolds(events []safety.Event) (list []hold) {
 	nested := s.Has(func(t drivers.Traits) bool { return t.Reentrant }) && !slices.Contains(s.lock.Design.Loses, drivers.HazardReentryNoExtend)
 	for _, h := range holdsOf(events, nested) {
 		if h.ends = math.MaxInt64; s.Has(expires) {
-			h.ends = h.asked + s.ttl
+			h.ends = cmp.Or(h.until, h.asked+s.ttl)
 		} else if s.suffering(h.client) || s.stalled(h.from) > s.ttl/tolerable {
 			continue
 		}
@@ -91,7 +93,7 @@ func holdsOf(events []safety.Event, nested bool) (list []hold) {
 		case safety.Granted:
 			if c.depth++; c.depth == 1 {
 				c.hold = len(list)
-				list = append(list, hold{client: e.Client, asked: c.asked, from: e.At, to: math.MaxInt64})
+				list = append(list, hold{client: e.Client, asked: c.asked, until: e.Until, from: e.At, to: math.MaxInt64})
 			}
 		case safety.Lets, safety.Dies:
 			c.lets = true

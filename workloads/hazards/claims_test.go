@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/results/safety"
 )
 
 // TestReleaseClaims: a release that says what cannot be is found in any story, and one that may be true is not. Events are a
@@ -67,6 +68,20 @@ func TestBothSure(t *testing.T) {
 		}
 		if why := bothSure(sure); (why != "") != c.both {
 			t.Errorf("%s: %q", c.name, why)
+		}
+	}
+}
+
+// TestToldLease: a lease that the server has begun before it was asked for again, as by a hand-over, is over when the lock says so.
+func TestToldLease(t *testing.T) {
+	for until, both := range map[time.Duration]bool{0: true, 250 * time.Millisecond: false, 290 * time.Millisecond: true} {
+		s := stageOf(t, lockOf(t, "planted-careful")) // its leases take 200 ms
+		sure := s.sureHolds([]safety.Event{
+			{At: 100 * time.Millisecond, Client: "A", Kind: safety.Asks}, {At: 110 * time.Millisecond, Client: "A", Kind: safety.Granted, Until: until},
+			{At: 270 * time.Millisecond, Client: "B", Kind: safety.Asks}, {At: 280 * time.Millisecond, Client: "B", Kind: safety.Granted},
+		})
+		if why := bothSure(sure); (why != "") != both {
+			t.Errorf("A was told %v: %q", until, why)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package hazards
 // A client of a story, with a service and connections of its own.
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -38,6 +39,7 @@ type Client struct {
 
 	// Asked and Granted are when the last attempt was sent, and when its grant was read.
 	Asked, Granted time.Duration
+	until          time.Duration // when the lease of the last grant ends, as the lock has told; 0: it has not
 
 	unheard int // tries of the last AcquireBy that had no answer
 }
@@ -154,7 +156,11 @@ func (c *Client) request() (held bool, err error) {
 // granted records that the client holds the key from here on.
 func (c *Client) granted() {
 	c.believes.Store(true)
-	c.Granted = c.stage.history.add(safety.Event{Client: c.name, Kind: safety.Granted, Owner: c.lease.Owner, Fence: c.lease.Fence})
+	c.until = 0
+	if valid := c.lease.ValidUntil; !valid.IsZero() {
+		c.until = c.stage.history.clock.Reading(valid)
+	}
+	c.Granted = c.stage.history.add(safety.Event{Client: c.name, Kind: safety.Granted, Owner: c.lease.Owner, Fence: c.lease.Fence, Until: c.until})
 }
 
 // Acquire acquires the key, which is free. A library that does not wait long for an answer may call a free key taken at first.
@@ -229,8 +235,8 @@ func (c *Client) notGranted(since time.Duration, refused int, why error) {
 // after the answer.
 func (c *Client) Ends() time.Duration { return c.Granted + c.stage.ttl }
 
-// Sure returns until when that lease lasts at the least: a TTL from when it was asked for.
-func (c *Client) Sure() time.Duration { return c.Asked + c.stage.ttl }
+// Sure returns until when that lease lasts at the least: as the lock has told, or else a TTL from when it was asked for.
+func (c *Client) Sure() time.Duration { return cmp.Or(c.until, c.Asked+c.stage.ttl) }
 
 // Release lets the key go.
 func (c *Client) Release() (removed bool, err error) {
