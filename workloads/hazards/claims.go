@@ -58,7 +58,7 @@ func (s *Stage) sureHolds(events []safety.Event) (list []hold) {
 	for _, h := range holdsOf(events, nested) {
 		if h.ends = math.MaxInt64; s.Has(expires) {
 			h.ends = cmp.Or(h.until, h.asked+s.ttl)
-		} else if s.suffering(h.client) || s.stalled(h.from) > s.ttl/tolerable {
+		} else if s.suffering(h.client) || s.stalled(h.asked) > s.ttl/tolerable { // a session may be over before the answer
 			continue
 		}
 		list = append(list, h)

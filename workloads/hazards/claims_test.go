@@ -86,6 +86,23 @@ func TestToldLease(t *testing.T) {
 	}
 }
 
+// TestSlowSession: a session whose grant was long on its way may be over before its client has heard of it.
+func TestSlowSession(t *testing.T) {
+	for _, slow := range []bool{false, true} {
+		s := stageOf(t, lockOf(t, "planted-endless"))
+		const asked, granted = 100 * time.Millisecond, 400 * time.Millisecond
+		if slow {
+			s.unanswered.note(s.history.clock.Time(asked), s.history.clock.Time(granted))
+		}
+		sure := s.sureHolds([]safety.Event{
+			{At: asked, Client: "A", Kind: safety.Asks}, {At: granted, Client: "A", Kind: safety.Granted}, {At: granted, Client: "B", Kind: safety.Asks}, {At: granted + 1, Client: "B", Kind: safety.Granted},
+		})
+		if both := bothSure(sure) != ""; both == slow {
+			t.Errorf("slow %v: both %v", slow, both)
+		}
+	}
+}
+
 // claiming is planted-careless with the claim that only the holder can release, and what it admits.
 type claiming struct {
 	planted

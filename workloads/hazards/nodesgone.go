@@ -5,6 +5,7 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/safety"
 )
 
 func init() {
@@ -61,6 +62,9 @@ func (s *Stage) nodesDie() {
 	if held {
 		s.Fail("A was granted the key by a minority")
 		return
+	}
+	if took := s.Now() - a.Asked; took > s.nodeTimeout { // what the living have not answered in time cannot be given back for sure
+		s.leave(safety.Stalled, "A, to whom only the dead do not answer, had its answer after %v", took.Round(time.Millisecond))
 	}
 	links = Network{b.Network().nodes[majority:], s.placebo}.Outage()
 	s.Fault(links, "%d of %d servers are dead to B", minority, len(nodes))
