@@ -3,6 +3,8 @@
 package cli
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -21,10 +23,10 @@ import (
 	"github.com/lockbench/lockbench/cmd/cli/machine"
 	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/export"
-	"github.com/lockbench/lockbench/results/html"
+	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/results/safety"
-	"github.com/lockbench/lockbench/results/text"
 	"github.com/lockbench/lockbench/workloads/hazards"
 )
 
@@ -71,16 +73,16 @@ func (p *program) proveCommand() *cobra.Command {
 // proven is what prove has to write.
 type proven struct {
 	*safety.Report
-	table text.Options
+	table draw.Options
 }
 
 // proveFormats are those of prove, in the order of the help.
 var proveFormats = []exporter[proven]{
 	{name: tableFormat, about: "designs against hazards, and what was seen of each hazard", write: func(w io.Writer, v proven) error {
-		return text.Proof(w, v.Report, v.table)
+		return draw.Terminal(w, report.Proof(v.Report), v.table)
 	}},
 	{name: "html", about: "one page on which each mark leads to its story; it needs no other file", write: func(w io.Writer, v proven) error {
-		return html.WriteProof(w, v.Report)
+		return draw.Page(w, report.Proof(v.Report))
 	}},
 	{name: "json", about: "all of it, for programs; lockbench schema proof has its schema", write: func(w io.Writer, v proven) error {
 		return export.ProofJSON(w, v.Report)
@@ -99,7 +101,7 @@ type proof struct {
 	baseline *safety.Report // nil: none
 	evidence string
 	outputs  []output[proven]
-	table    text.Options
+	table    draw.Options
 }
 
 // prove runs the hazards that the options name, one after another.
@@ -115,24 +117,24 @@ func (p *program) prove(ctx context.Context, o *options) error {
 		return r.print(p.stdout)
 	}
 	p.draining.Store(true)
-	report := r.run(ctx, func(format string, args ...any) {
+	found := r.run(ctx, func(format string, args ...any) {
 		if !o.on("quiet") {
 			fmt.Fprintf(p.stderr, "lockbench: "+format+"\n", args...)
 		}
 	})
 	if r.baseline != nil {
-		report.Against(o.text("baseline"), r.baseline)
+		found.Against(o.text("baseline"), r.baseline)
 	}
-	if err := r.writeEvidence(report); err != nil {
+	if err := r.writeEvidence(found); err != nil {
 		return err
 	}
-	if err := writeOutputs(p, r.outputs, proven{report, r.table}); err != nil {
+	if err := writeOutputs(p, r.outputs, proven{found, r.table}); err != nil {
 		return err
 	}
 	if ctx.Err() != nil {
 		return exitCode(exitInterrupted)
 	}
-	return exitOfProof(report)
+	return exitOfProof(found)
 }
 
 // exitOfProof returns the exit code as an error; nil for 0.
@@ -144,6 +146,60 @@ func exitOfProof(r *safety.Report) error {
 		return exitCode(exitInconclusive)
 	}
 	return nil
+}
+
+// isProof reports whether a file is a report of prove, by the names that it begins with.
+func (p *program) isProof(name string) (is bool) {
+	const enough = 4 << 10
+	var head []byte
+	look := func(in io.Reader) (err error) {
+		head, err = bufio.NewReaderSize(in, enough).Peek(enough)
+		return err
+	}
+	if name == "-" {
+		in := bufio.NewReaderSize(p.stdin, enough)
+		head, _ = in.Peek(enough)
+		p.stdin = in
+	} else {
+		_ = p.open(name, look) // an error comes again when it is read
+	}
+	return bytes.Contains(head, []byte(`"hazards":`))
+}
+
+// reportProof writes a report of prove again.
+func (p *program) reportProof(o *options, file string) error {
+	if opt := o.get("fail-on"); opt.text != "" {
+		return usageErrorf("%s: there are no figures to judge in what prove has written", opt.written())
+	}
+	table, err := p.drawOptions(o)
+	if err != nil {
+		return err
+	}
+	outputs, err := parseFormats(o, proveFormats, []string{file})
+	if err != nil {
+		return err
+	}
+	found, err := p.readProven(file)
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	if err := writeOutputs(p, outputs, proven{found, table}); err != nil {
+		return err
+	}
+	return exitOfProof(found)
+}
+
+func (p *program) readProven(file string) (found *safety.Report, err error) {
+	err = p.open(file, func(in io.Reader) (err error) {
+		found, err = safety.Read(in)
+		return err
+	})
+	return found, err
+}
+
+func (p *program) drawOptions(o *options) (draw.Options, error) {
+	table, err := p.tableOptions(o)
+	return draw.Options{Width: table.Width, Color: table.Color, Verbose: o.on("verbose")}, err
 }
 
 // readProof reads what is to be proven. What is wrong is a usage error that names the flag.
@@ -169,16 +225,11 @@ func (p *program) readProof(o *options) (r *proof, err error) {
 		return nil, rd.err
 	}
 	r.options.Prefix = "prove:" + newRunID() + ":"
-	if r.table, err = p.tableOptions(o); err != nil {
+	if r.table, err = p.drawOptions(o); err != nil {
 		return nil, err
 	}
-	r.table.Verbose = o.on("verbose")
 	if opt := o.get("baseline"); opt.text != "" {
-		err := p.open(opt.text, func(in io.Reader) (err error) {
-			r.baseline, err = safety.Read(in)
-			return err
-		})
-		if err != nil {
+		if r.baseline, err = p.readProven(opt.text); err != nil {
 			return nil, fmt.Errorf("%s: %w", opt.written(), err)
 		}
 	}
@@ -312,23 +363,23 @@ func (r *proof) print(w io.Writer) error {
 // run runs the hazards.
 func (r *proof) run(ctx context.Context, say func(string, ...any)) *safety.Report {
 	began := time.Now()
-	report := &safety.Report{Schema: safety.Version, Env: machine.Env(), Asked: r.asked}
+	found := &safety.Report{Schema: safety.Version, Env: machine.Env(), Asked: r.asked}
 	var started breakable.Servers
 	defer started.Close()
 	for i := range r.hazards {
 		h := &r.hazards[i]
-		cells := hazards.Judged(ctx, report, h, r.locks, &started, r.options)
+		cells := hazards.Judged(ctx, found, h, r.locks, &started, r.options)
 		if ctx.Err() != nil {
-			report.Partial = fmt.Sprint(context.Cause(ctx))
+			found.Partial = fmt.Sprint(context.Cause(ctx))
 			break
 		}
 		for j := range cells {
 			cells[j].Command = r.command(&cells[j])
 		}
-		say("%d of %d: %s: %s", i+1, len(r.hazards), h.Name, text.ProofTally(cells))
+		say("%d of %d: %s: %s", i+1, len(r.hazards), h.Name, report.ProofTally(cells))
 	}
-	report.Spent = time.Since(began)
-	return report
+	found.Spent = time.Since(began)
+	return found
 }
 
 // command returns the command that makes a cell again, with the program that is running: of one that fails, the attempt of its
@@ -356,12 +407,12 @@ func (r *proof) command(c *safety.Cell) string {
 }
 
 // writeEvidence writes the stories.
-func (r *proof) writeEvidence(report *safety.Report) error {
+func (r *proof) writeEvidence(found *safety.Report) error {
 	if r.evidence == "" {
 		return nil
 	}
 	return files.Into(r.evidence, func(create files.Create) error {
-		for _, c := range report.Cells {
+		for _, c := range found.Cells {
 			if len(c.Story) == 0 {
 				continue
 			}

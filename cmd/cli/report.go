@@ -1,4 +1,4 @@
-// lockbench report: the table of a run, made again from its records.
+// lockbench report: what a command has printed, made again from what it has written.
 
 package cli
 
@@ -18,8 +18,8 @@ func (p *program) reportCommand() *cobra.Command {
 	c, o := p.command(&cobra.Command{
 		Use:   "report FILE…",
 		Short: "Print the table of records that -o has written, or another format",
-		Long: "Prints the table of records that -o has written; - is standard input. Files may be\n" +
-			"compressed (gzip), and a trial that is in several of them counts once.\n\n" +
+		Long: "Prints the table of records that -o has written, or what prove -format json has; - is standard\n" +
+			"input. Files may be compressed (gzip), and a trial that is in several of them counts once.\n\n" +
 			"-format writes other formats, in one go: -format csv prints CSV in place of the table, and\n" +
 			"-format csv=trials.csv,hgrm=curves/ prints the table and writes files, each whole or not at all:\n\n" +
 			aboutFormats(reportFormats) + "\n" +
@@ -32,6 +32,9 @@ func (p *program) reportCommand() *cobra.Command {
 	c.RunE = func(_ *cobra.Command, files []string) error {
 		if err := o.fill(p.env); err != nil {
 			return err
+		}
+		if len(files) == 1 && p.isProof(files[0]) {
+			return p.reportProof(o, files[0])
 		}
 		return p.report(o, files)
 	}

@@ -2,13 +2,10 @@ package export
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"io"
 	"maps"
 	"math"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,28 +16,10 @@ import (
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/metric"
+	"github.com/lockbench/lockbench/results/pagetest"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/results/stats"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s differs (go test -update writes it anew); got:\n%s", path, got)
-	}
-}
 
 // latencies are made once, because compressing histograms takes most of a test's time.
 var latencies = sync.OnceValue(func() map[results.Metric]results.Latency {
@@ -195,7 +174,7 @@ func TestGoldens(t *testing.T) {
 		if err := write(&b); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		golden(t, name, b.String())
+		pagetest.Golden(t, name, b.String())
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/lockbench/lockbench/results/capacity"
 	"github.com/lockbench/lockbench/results/capacity/capacitytest"
+	"github.com/lockbench/lockbench/results/pagetest"
 )
 
 // TestPlanGoldens pins what every format looks like.
@@ -32,7 +33,7 @@ func TestPlanGoldens(t *testing.T) {
 		if err := write(&b); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		golden(t, name, b.String())
+		pagetest.Golden(t, name, b.String())
 	}
 }
 

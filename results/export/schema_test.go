@@ -17,6 +17,7 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/results/pagetest"
 )
 
 func comparisonSchemaOf(t *testing.T) *jsonschema.Schema {
@@ -78,7 +79,7 @@ func published(t *testing.T, path string, schema func() ([]byte, error)) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if *update {
+	if *pagetest.Update {
 		if err := os.WriteFile(path, text, 0o644); err != nil {
 			t.Fatal(err)
 		}

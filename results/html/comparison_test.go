@@ -17,6 +17,7 @@ import (
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/pagetest"
 	"github.com/lockbench/lockbench/results/stats"
 	"github.com/lockbench/lockbench/results/text"
 )
@@ -111,12 +112,12 @@ func TestComparisonNeedsNothingElse(t *testing.T) {
 	for name, c := range comparisons(t) {
 		t.Run(name, func(t *testing.T) {
 			page := writeComparison(t, c)
-			checkAlone(t, page, "summary", "figures", "environment", "commands")
+			pagetest.Alone(t, page, "summary", "figures", "environment", "commands")
 			if again := writeComparison(t, c); again != page {
 				t.Error("two pages of one comparison differ")
 			}
 			if name != "absolute" {
-				checkAlone(t, page, "changes")
+				pagetest.Alone(t, page, "changes")
 			}
 		})
 	}
@@ -300,7 +301,7 @@ func TestManyCells(t *testing.T) {
 	c := &compare.Comparison{Alpha: 0.05, Tests: 4000, Verdict: compare.Regressed, Cells: slices.Concat(
 		cells(compare.Unchanged, 1900), cells(compare.Improved, 40), cells(compare.Regressed, 30), cells(compare.Inconclusive, 30))}
 	page := writeComparison(t, c)
-	checkAlone(t, page, "summary", "changes", "figures", "environment", "commands")
+	pagetest.Alone(t, page, "summary", "changes", "figures", "environment", "commands")
 	if len(page) > 2<<20 {
 		t.Errorf("the page has %d bytes", len(page))
 	}
@@ -374,8 +375,8 @@ func TestHostileComparisonDoesNotRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		page, scripts := out.String(), 0
-		checkAlone(t, page, "summary", "changes", "figures")
-		for _, e := range elements(t, page) {
+		pagetest.Alone(t, page, "summary", "changes", "figures")
+		for _, e := range pagetest.Elements(t, page) {
 			scripts += b2i(e.Name.Local == "script")
 			for _, a := range e.Attr {
 				if strings.HasPrefix(a.Name.Local, "on") {

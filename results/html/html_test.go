@@ -2,19 +2,18 @@ package html
 
 import (
 	"bytes"
-	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/results/pagetest"
 )
 
 // recorded returns the cells of a run that is kept with the scripts.
@@ -41,26 +40,6 @@ func write(t testing.TB, cells []*results.Cell) string {
 	return out.String()
 }
 
-var script = regexp.MustCompile(`(?s)<(script|style)>.*?</(script|style)>`)
-
-// elements returns those of a page, which has to be well-formed. The text of its own style and script is left out.
-func elements(t testing.TB, page string) (all []xml.StartElement) {
-	t.Helper()
-	d := xml.NewDecoder(strings.NewReader(script.ReplaceAllString(page, "<$1></$1>")))
-	for {
-		token, err := d.Token()
-		if err == io.EOF {
-			return all
-		}
-		if err != nil {
-			t.Fatalf("not well-formed: %v", err)
-		}
-		if e, ok := token.(xml.StartElement); ok {
-			all = append(all, e.Copy())
-		}
-	}
-}
-
 // pages are reports of runs of all kinds.
 func pages(t testing.TB) map[string]string {
 	all := map[string]string{}
@@ -70,60 +49,14 @@ func pages(t testing.TB) map[string]string {
 	return all
 }
 
-// checkAlone holds a page to what all have to be: well-formed, without anything from elsewhere, with no link that leads
-// nowhere and no number that is none, and with some sections.
-func checkAlone(t *testing.T, page string, sections ...string) {
-	t.Helper()
-	ids := map[string]bool{}
-	var links []string
-	for _, e := range elements(t, page) {
-		for _, a := range e.Attr {
-			switch a.Name.Local {
-			case "id":
-				if ids[a.Value] {
-					t.Errorf("id %q twice", a.Value)
-				}
-				ids[a.Value] = true
-			case "src", "href", "srcset", "action", "data", "poster":
-				if !strings.HasPrefix(a.Value, "#") && !strings.HasPrefix(a.Value, "data:") {
-					t.Errorf("%s refers to %q", e.Name.Local, a.Value)
-				}
-				links = append(links, a.Value)
-			}
-		}
-		switch e.Name.Local {
-		case "iframe", "object", "embed", "img", "base":
-			t.Errorf("there is a %s", e.Name.Local)
-		}
-	}
-	for _, link := range links {
-		if id, ok := strings.CutPrefix(link, "#"); ok && !ids[id] {
-			t.Errorf("nothing has the id of the link %q", link)
-		}
-	}
-	for _, id := range sections {
-		if !ids[id] {
-			t.Errorf("no section %q", id)
-		}
-	}
-	for _, bad := range []string{"url(", "@import", "NaN", "Inf", "ZgotmplZ", "%!"} {
-		if strings.Contains(script.ReplaceAllString(page, ""), bad) {
-			t.Errorf("page has %q", bad)
-		}
-	}
-}
-
 func TestPageNeedsNothingElse(t *testing.T) {
 	for name, page := range pages(t) {
 		t.Run(name, func(t *testing.T) {
 			if name != "front-door" && name != "ladder" { // which have one cell
-				checkAlone(t, page, "throughput", "latency")
+				pagetest.Alone(t, page, "throughput", "latency")
 			}
-			checkAlone(t, page, "summary", "percentiles", "safety", "fairness", "cost", "details", "environment",
+			pagetest.Alone(t, page, "summary", "percentiles", "safety", "fairness", "cost", "details", "environment",
 				"commands")
-			if style := mustRead("style.css"); strings.Contains(style, "url(") || strings.Contains(style, "@import") {
-				t.Error("the style refers to another file")
-			}
 		})
 	}
 }
@@ -150,27 +83,14 @@ func TestPageShowsWhatThereIs(t *testing.T) {
 // design guarantees and what limits it. A single run begins with its percentiles.
 func TestOrder(t *testing.T) {
 	page := write(t, recorded(t, "services"))
-	appear(t, page, "<h3>64 clients on 10 keys, hold 1 ms, closed loop</h3>", ">rueidis · set-nx · queue</a>", ">expires</span>",
+	pagetest.Appear(t, page, "<h3>64 clients on 10 keys, hold 1 ms, closed loop</h3>", ">rueidis · set-nx · queue</a>", ">expires</span>",
 		"limited by key", ">etcd · lease</a>", "session-bound, fenced, fair", "<h3>64 clients on 10 keys, no hold, closed loop</h3>",
 		"guarantees beyond what all do (exclusive, owned)")
-	appear(t, write(t, recorded(t, "overstays")), `id="throughput"`, ">fenced</a>", ">set-nx-del</a>", `id="latency"`, ">set-nx-del</a>")
+	pagetest.Appear(t, write(t, recorded(t, "overstays")), `id="throughput"`, ">fenced</a>", ">set-nx-del</a>", `id="latency"`, ">set-nx-del</a>")
 	single := write(t, recorded(t, "front-door"))
-	appear(t, single, "Limited by ", `<section id="percentiles">`, `<section id="safety">`)
+	pagetest.Appear(t, single, "Limited by ", `<section id="percentiles">`, `<section id="safety">`)
 	if strings.Contains(single, `<section id="throughput">`) {
 		t.Error("a single trial has a chart of one bar")
-	}
-}
-
-// appear finds texts in a page, each behind the last.
-func appear(t *testing.T, page string, texts ...string) {
-	t.Helper()
-	for _, text := range texts {
-		_, rest, found := strings.Cut(page, text)
-		if !found {
-			t.Errorf("no %q, or not here", text)
-			return
-		}
-		page = rest
 	}
 }
 
@@ -217,7 +137,7 @@ func TestHostileTextDoesNotRun(t *testing.T) {
 	}
 	page := write(t, cells)
 	scripts := 0
-	for _, e := range elements(t, page) {
+	for _, e := range pagetest.Elements(t, page) {
 		switch e.Name.Local {
 		case "script":
 			scripts++
@@ -244,7 +164,7 @@ func TestControlCharactersAreCleaned(t *testing.T) {
 	if page := write(t, cells); strings.ContainsAny(page, "\x00\x1b\u202e\ufffe\uffff") {
 		t.Error("control characters of a record reach the page")
 	}
-	elements(t, write(t, cells))
+	pagetest.Elements(t, write(t, cells))
 }
 
 func TestTrialsWithoutTheirHistograms(t *testing.T) {
@@ -259,7 +179,7 @@ func TestTrialsWithoutTheirHistograms(t *testing.T) {
 		}
 	}
 	page := write(t, cells)
-	elements(t, page)
+	pagetest.Elements(t, page)
 	if !strings.Contains(page, `class="curve s1"`) {
 		t.Error("no curve from the quantiles that are spelt out")
 	}
@@ -271,13 +191,7 @@ func TestCellWithoutAnything(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page := script.ReplaceAllString(write(t, cells), "")
-	elements(t, page)
-	for _, bad := range []string{"NaN", "Inf"} {
-		if strings.Contains(page, bad) {
-			t.Errorf("page has %q", bad)
-		}
-	}
+	pagetest.Alone(t, write(t, cells))
 }
 
 // TestTooFewForAQuantile: steps in which no wait is known have their table, and no chart; a wait that is not known is no finding.
@@ -287,7 +201,7 @@ func TestTooFewForAQuantile(t *testing.T) {
 		cells[0].First().Steps[i].Acquired = 3
 	}
 	page := write(t, cells)
-	checkAlone(t, page, "steps")
+	pagetest.Alone(t, page, "steps")
 	if !strings.Contains(page, "In no step were there grants enough for a quantile") || strings.Contains(page, "The longest p99 of a step") {
 		t.Error("the page does not say that no wait is known")
 	}
@@ -320,12 +234,12 @@ func TestThresholds(t *testing.T) {
 		if err := Write(&out, cells, Options{Check: compare.CheckCells(cells, list, nil)}); err != nil {
 			t.Fatal(err)
 		}
-		checkAlone(t, out.String())
+		pagetest.Alone(t, out.String())
 		return out.String()
 	}
-	appear(t, page("front-door", "errors>1000000,locks/s<1000000,response.p99>1s"), `id="summary"`, `<li class="bad"><span><strong>✗</strong> locks/s`, ", at least 1,000,000",
+	pagetest.Appear(t, page("front-door", "errors>1000000,locks/s<1000000,response.p99>1s"), `id="summary"`, `<li class="bad"><span><strong>✗</strong> locks/s`, ", at least 1,000,000",
 		`<li class="warn"><span><strong>?</strong> response.p99 not measured`, `<li class="good"><span><strong>✓</strong> errors 0`, `<nav `)
-	appear(t, page("libraries", "locks/s<1000000,errors>0"), `id="summary"`, `<strong>✗</strong>`, "more thresholds</summary>", `<strong>✓</strong>`, `<nav `)
+	pagetest.Appear(t, page("libraries", "locks/s<1000000,errors>0"), `id="summary"`, `<strong>✗</strong>`, "more thresholds</summary>", `<strong>✓</strong>`, `<nav `)
 }
 
 func TestPartialIsLabelled(t *testing.T) {

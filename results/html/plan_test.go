@@ -13,6 +13,7 @@ import (
 
 	"github.com/lockbench/lockbench/results/capacity"
 	"github.com/lockbench/lockbench/results/capacity/capacitytest"
+	"github.com/lockbench/lockbench/results/pagetest"
 )
 
 // pagesInto is a directory that gets the pages of all answers, for somebody to look at.
@@ -32,9 +33,9 @@ func TestPlanNeedsNothingElse(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a := capacitytest.Answer(name)
 			page := writePlan(t, a)
-			checkAlone(t, page, "summary", "environment")
+			pagetest.Alone(t, page, "summary", "environment")
 			if len(a.Candidates) > 0 {
-				checkAlone(t, page, "candidates", "details")
+				pagetest.Alone(t, page, "candidates", "details")
 			}
 			if again := writePlan(t, capacitytest.Answer(name)); again != page {
 				t.Error("two pages of one answer differ")
@@ -122,9 +123,9 @@ func TestHostilePlanDoesNotRun(t *testing.T) {
 	}
 	a.Env.Lockbench, a.Env.Libraries, a.Verdict = evil, map[string]string{evil: evil}, evil
 	page := writePlan(t, a)
-	checkAlone(t, page, "summary", "candidates", "details")
+	pagetest.Alone(t, page, "summary", "candidates", "details")
 	scripts := 0
-	for _, e := range elements(t, page) {
+	for _, e := range pagetest.Elements(t, page) {
 		scripts += b2i(e.Name.Local == "script")
 		for _, attr := range e.Attr {
 			if strings.HasPrefix(attr.Name.Local, "on") {
@@ -144,7 +145,7 @@ func TestPlanFolds(t *testing.T) {
 		a.Candidates = append(a.Candidates, a.Candidates[len(a.Candidates)-5])
 	}
 	open, all := 0, 0
-	for _, e := range elements(t, writePlan(t, a)) {
+	for _, e := range pagetest.Elements(t, writePlan(t, a)) {
 		if e.Name.Local != "details" {
 			continue
 		}

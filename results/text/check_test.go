@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/results/pagetest"
 )
 
 // checks returns what is drawn: one cell, several of which one is missing, and more than have a line each.
@@ -44,7 +45,7 @@ func TestCheck(t *testing.T) {
 		if err := Check(&text, c, Options{Width: 80}); err != nil {
 			t.Fatal(err)
 		}
-		checkWidth(t, text.String(), 80)
+		pagetest.Width(t, text.String(), 80)
 		if err := Check(&colored, c, Options{Width: 80, Color: true}); err != nil {
 			t.Fatal(err)
 		}
@@ -60,8 +61,8 @@ func TestCheck(t *testing.T) {
 			}
 			continue
 		}
-		golden(t, "check-"+name+".txt", text.String())
-		golden(t, "check-"+name+".md", markdown.String())
+		pagetest.Golden(t, "check-"+name+".txt", text.String())
+		pagetest.Golden(t, "check-"+name+".md", markdown.String())
 		if strings.Contains(markdown.String(), "<b>") {
 			t.Errorf("%s: HTML in Markdown", name)
 		}

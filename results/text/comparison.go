@@ -124,11 +124,11 @@ const (
 
 // grid returns the table with those parts.
 func (t *comparison) grid(parts int) (g grid) {
-	g.rows = make([][]string, len(t.rows))
+	g.Rows = make([][]string, len(t.rows))
 	add := func(head string, right bool, value func(r figureRow) string) {
-		g.head, g.right = append(g.head, head), append(g.right, right)
+		g.Head, g.Right = append(g.Head, head), append(g.Right, right)
 		for i, r := range t.rows {
-			g.rows[i] = append(g.rows[i], value(r))
+			g.Rows[i] = append(g.Rows[i], value(r))
 		}
 	}
 	add("figure", false, func(r figureRow) string {
@@ -159,10 +159,10 @@ func (t *comparison) grid(parts int) (g grid) {
 // comparison lays the table out, each cell's rows below its name.
 func (p *page) comparison(t *comparison) error {
 	parts := withInterval | withSpread
-	for drop := 1; parts != 0 && t.grid(parts).width() > p.width; drop <<= 1 {
+	for drop := 1; parts != 0 && t.grid(parts).Width() > p.width; drop <<= 1 {
 		parts &^= drop
 	}
-	lines, err := t.grid(parts).text()
+	lines, err := t.grid(parts).Text()
 	if err != nil {
 		return err
 	}

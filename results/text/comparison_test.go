@@ -13,6 +13,7 @@ import (
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
+	"github.com/lockbench/lockbench/results/pagetest"
 )
 
 // side are trials of a cell: rate and p99 scatter by ± 1 %, the cheapest of a record that compare reads.
@@ -93,12 +94,12 @@ func TestComparisons(t *testing.T) {
 			if err := Comparison(&text, c, Options{}); err != nil {
 				t.Fatal(err)
 			}
-			golden(t, "compare-"+name+".txt", text.String())
-			checkWidth(t, text.String(), 100)
+			pagetest.Golden(t, "compare-"+name+".txt", text.String())
+			pagetest.Width(t, text.String(), 100)
 			if err := ComparisonMarkdown(&markdown, c); err != nil {
 				t.Fatal(err)
 			}
-			golden(t, "compare-"+name+".md", markdown.String())
+			pagetest.Golden(t, "compare-"+name+".md", markdown.String())
 			if err := Comparison(&colored, c, Options{Color: true}); err != nil {
 				t.Fatal(err)
 			}

@@ -117,22 +117,22 @@ func (p *page) markdownTable(all *comparison, room int) error {
 	t.rows = t.rows[:min(len(t.rows), max(room, 0)/least)]
 	g := t.grid(withInterval | withSpread)
 	if len(t.Cells) > 1 {
-		g.head, g.right = append([]string{"cell"}, g.head...), append([]bool{false}, g.right...)
+		g.Head, g.Right = append([]string{"cell"}, g.Head...), append([]bool{false}, g.Right...)
 		for i, r := range t.rows {
-			g.rows[i] = append([]string{t.Cells[r.cell].Label}, g.rows[i]...)
+			g.Rows[i] = append([]string{t.Cells[r.cell].Label}, g.Rows[i]...)
 		}
 	}
-	g.head[len(g.head)-1] = "verdict"
+	g.Head[len(g.Head)-1] = "verdict"
 	for i, r := range t.rows {
-		for j := range g.rows[i] {
-			g.rows[i][j] = escapedWithin(g.rows[i][j], longName)
+		for j := range g.Rows[i] {
+			g.Rows[i][j] = escapedWithin(g.Rows[i][j], longName)
 		}
 		if r.Verdict == compare.Regressed {
-			last := len(g.rows[i]) - 1
-			g.rows[i][last] = "**" + g.rows[i][last] + "**"
+			last := len(g.Rows[i]) - 1
+			g.Rows[i][last] = "**" + g.Rows[i][last] + "**"
 		}
 	}
-	lines, err := g.markdown()
+	lines, err := g.Markdown()
 	if err != nil {
 		return err
 	}
@@ -187,7 +187,7 @@ func inert(text string) string {
 
 // inertRows makes all cells of g inert.
 func inertRows(g grid) grid {
-	for _, row := range g.rows {
+	for _, row := range g.Rows {
 		for i := range row {
 			row[i] = inert(strings.ReplaceAll(format.Clean(row[i]), format.Unbroken, " "))
 		}

@@ -154,14 +154,14 @@ func (p *page) steps(c *results.Cell) error {
 	if len(view.Passes(r)) == 2 {
 		return p.ladder(c)
 	}
-	g := grid{head: []string{p.stepHead(c), "locks/s", "p50", "p99", "max", "dropped", "queue at its end"}}
-	g.right = []bool{true, true, true, true, true, true, true}
+	g := grid{Head: []string{p.stepHead(c), "locks/s", "p50", "p99", "max", "dropped", "queue at its end"}}
+	g.Right = []bool{true, true, true, true, true, true, true}
 	for _, s := range r.Steps {
 		longest := format.None
 		if s.Acquired > 0 {
 			longest = format.Duration(s.Max)
 		}
-		g.rows = append(g.rows, []string{
+		g.Rows = append(g.Rows, []string{
 			metric.PerSecond.Format(s.Rate) + "/s", metric.PerSecond.Format(stepRate(s)),
 			metric.Duration.Format(stepQuantile(s, 0.5)), metric.Duration.Format(stepQuantile(s, 0.99)), longest,
 			format.Count(s.Dropped), format.Count(s.Queue),
@@ -187,12 +187,12 @@ func (p *page) ladder(c *results.Cell) error {
 		pairs = append(pairs, pair{all[i], all[len(all)-1-i]})
 	}
 	slices.SortFunc(pairs, func(a, b pair) int { return int(math.Copysign(1, a.first.Rate-b.first.Rate)) })
-	g := grid{head: []string{
+	g := grid{Head: []string{
 		p.stepHead(c), "locks/s", "mirrored", "p50", "mirrored", "p99", "mirrored", "differs", "queue", "mirrored"}}
-	g.right = slices.Repeat([]bool{true}, len(g.head))
+	g.Right = slices.Repeat([]bool{true}, len(g.Head))
 	for _, s := range pairs {
 		a, b := s.first, s.mirror
-		g.rows = append(g.rows, []string{
+		g.Rows = append(g.Rows, []string{
 			metric.PerSecond.Format(a.Rate) + "/s", metric.PerSecond.Format(stepRate(a)), metric.PerSecond.Format(stepRate(b)),
 			metric.Duration.Format(stepQuantile(a, 0.5)), metric.Duration.Format(stepQuantile(b, 0.5)),
 			metric.Duration.Format(stepQuantile(a, 0.99)), metric.Duration.Format(stepQuantile(b, 0.99)),
@@ -200,8 +200,8 @@ func (p *page) ladder(c *results.Cell) error {
 			format.Count(a.Queue), format.Count(b.Queue),
 		})
 	}
-	if g.width()+2 > p.width {
-		g = g.keeping(func(col int) bool { return col != 3 && col != 4 }) // p50
+	if g.Width()+2 > p.width {
+		g = g.Keeping(func(col int) bool { return col != 3 && col != 4 }) // p50
 	}
 	if err := p.block(g); err != nil {
 		return err

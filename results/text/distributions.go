@@ -36,8 +36,8 @@ func rows(c *results.Cell) []results.Metric {
 // latencies writes the distributions that have values, a row each; acquire and release always. Hiccups are lockbench's own and
 // no latency of the lock: see generator.
 func (p *page) latencies(c *results.Cell) error {
-	g := grid{head: []string{"latency", "count", "mean", "p50", "p90", "p99", "p99.9", "max"}}
-	g.right = []bool{false, true, true, true, true, true, true, true}
+	g := grid{Head: []string{"latency", "count", "mean", "p50", "p90", "p99", "p99.9", "max"}}
+	g.Right = []bool{false, true, true, true, true, true, true, true}
 	var overflow []string
 	few, short := false, rows(c)
 	for _, d := range metric.Distributions {
@@ -47,7 +47,7 @@ func (p *page) latencies(c *results.Cell) error {
 			continue
 		}
 		title := titleOf(m, c)
-		g.rows = append(g.rows, append([]string{title}, distribution(l)...))
+		g.Rows = append(g.Rows, append([]string{title}, distribution(l)...))
 		few = few || l.Count > 0 && !results.Enough(l.Count, 0.999)
 		if l.Overflow > 0 {
 			overflow = append(overflow, title+" "+format.Count(l.Overflow))
@@ -88,10 +88,10 @@ func distribution(l results.Latency) []string {
 func (p *page) block(g grid, spare ...int) error {
 	const indent = "  "
 	fits := g
-	for n := 1; n <= len(spare) && fits.width()+len(indent) > p.width; n++ {
-		fits = g.keeping(func(col int) bool { return !slices.Contains(spare[:n], col) })
+	for n := 1; n <= len(spare) && fits.Width()+len(indent) > p.width; n++ {
+		fits = g.Keeping(func(col int) bool { return !slices.Contains(spare[:n], col) })
 	}
-	lines, err := fits.text()
+	lines, err := fits.Text()
 	if err != nil {
 		return err
 	}
@@ -109,12 +109,12 @@ func (p *page) classes(c *results.Cell) error {
 	if len(c.Classes) == 0 {
 		return nil
 	}
-	g := grid{head: []string{"class", "locks/s", "response p50", "p99", "acquire p50", "p99", "Jain", "starved", "not granted"}}
-	g.right = []bool{false, true, true, true, true, true, true, true, true}
+	g := grid{Head: []string{"class", "locks/s", "response p50", "p99", "acquire p50", "p99", "Jain", "starved", "not granted"}}
+	g.Right = []bool{false, true, true, true, true, true, true, true, true}
 	for i := range c.Classes {
 		k := &c.Classes[i]
 		refused := k.Counts.Contended + k.Counts.TimedOut + k.Counts.Dropped
-		g.rows = append(g.rows, []string{
+		g.Rows = append(g.Rows, []string{
 			format.Clean(k.Name), metric.PerSecond.Format(k.Rate.Median),
 			metric.Duration.Format(k.Latency[results.Response].Quantile(0.5)), metric.Duration.Format(k.Latency[results.Response].Quantile(0.99)),
 			metric.Duration.Format(k.Latency[results.Acquire].Quantile(0.5)), metric.Duration.Format(k.Latency[results.Acquire].Quantile(0.99)),
@@ -122,9 +122,9 @@ func (p *page) classes(c *results.Cell) error {
 		})
 	}
 	if !c.Open() {
-		g = g.keeping(func(col int) bool { return col != 2 && col != 3 }) // responses
+		g = g.Keeping(func(col int) bool { return col != 2 && col != 3 }) // responses
 	}
-	last := len(g.head) - 1
+	last := len(g.Head) - 1
 	return p.block(g, last-2, last-1) // Jain, then starved: the fairness of all has both
 }
 
@@ -136,8 +136,8 @@ func (p *page) trials(c *results.Cell) error {
 	if !manyTrials(c) {
 		return nil
 	}
-	g := grid{head: []string{fmt.Sprintf("over %d trials", len(c.Trials)), "median", "95 % low", "high", "min", "max"}}
-	g.right = []bool{false, true, true, true, true, true}
+	g := grid{Head: []string{fmt.Sprintf("over %d trials", len(c.Trials)), "median", "95 % low", "high", "min", "max"}}
+	g.Right = []bool{false, true, true, true, true, true}
 	for _, m := range metric.All() {
 		e := stats.Of(m.Values(c.Trials))
 		if e.N == 0 || !slices.Contains(overTrials, m.Name) {
@@ -147,7 +147,7 @@ func (p *page) trials(c *results.Cell) error {
 		for _, v := range []float64{e.Median, e.Low, e.High, e.Min, e.Max} {
 			row = append(row, m.Unit.Format(v))
 		}
-		g.rows = append(g.rows, row)
+		g.Rows = append(g.Rows, row)
 	}
 	if err := p.block(g); err != nil {
 		return err

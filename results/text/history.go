@@ -90,7 +90,7 @@ func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 func (p *page) historySummary(h *history.History, names []string) error {
 	g, colors := summaryGrid(h, names)
 	foldNames(g, p.width)
-	lines, err := g.text()
+	lines, err := g.Text()
 	if err != nil {
 		return err
 	}
@@ -105,30 +105,30 @@ func (p *page) historySummary(h *history.History, names []string) error {
 // foldNames breaks the names that are too long for the width over the rows of their cells. Headings have them in full.
 func foldNames(g grid, width int) {
 	widest := 0
-	for _, row := range g.rows {
+	for _, row := range g.Rows {
 		widest = max(widest, len([]rune(row[0])))
 	}
-	room := max(widest-max(0, g.width()-width), 20)
-	for i := 0; i < len(g.rows); {
+	room := max(widest-max(0, g.Width()-width), 20)
+	for i := 0; i < len(g.Rows); {
 		to := i + 1
-		for to < len(g.rows) && g.rows[to][0] == "" {
+		for to < len(g.Rows) && g.Rows[to][0] == "" {
 			to++
 		}
-		number, name, _ := strings.Cut(g.rows[i][0], " ")
+		number, name, _ := strings.Cut(g.Rows[i][0], " ")
 		parts := format.Wrap(number+" ", name, room)
 		for j := range min(len(parts), to-i) {
-			g.rows[i+j][0] = parts[j]
+			g.Rows[i+j][0] = parts[j]
 		}
 		if len(parts) > to-i {
-			g.rows[to-1][0] = cut(parts[to-i-1]+" "+strings.TrimSpace(parts[to-i]), room)
+			g.Rows[to-1][0] = cut(parts[to-i-1]+" "+strings.TrimSpace(parts[to-i]), room)
 		}
 		i = to
 	}
 }
 
 func summaryGrid(h *history.History, names []string) (g grid, colors []string) {
-	g.head = []string{"cell", "figure", "points", "latest", "last step", "at", "on", "steps", "drift"}
-	g.right = []bool{false, false, true, true, true, false, false, true, true}
+	g.Head = []string{"cell", "figure", "points", "latest", "last step", "at", "on", "steps", "drift"}
+	g.Right = []bool{false, false, true, true, true, false, false, true, true}
 	for i, s := range h.Series {
 		name := fmt.Sprintf("%d. %s", i+1, names[i])
 		for j := range s.Lines {
@@ -150,17 +150,17 @@ func summaryGrid(h *history.History, names []string) (g grid, colors []string) {
 					color = drift
 				}
 			}
-			g.rows, colors = append(g.rows, row), append(colors, color)
+			g.Rows, colors = append(g.Rows, row), append(colors, color)
 			name = ""
 		}
 		if len(s.Lines) == 0 { // or its number would stand nowhere
-			g.rows, colors = append(g.rows, []string{name, format.None, "0", format.None, format.None, "", "", "0", format.None}), append(colors, "")
+			g.Rows, colors = append(g.Rows, []string{name, format.None, "0", format.None, format.None, "", "", "0", format.None}), append(colors, "")
 		}
 	}
 	told := func(col int) bool {
-		return slices.ContainsFunc(g.rows, func(row []string) bool { return row[col] != "" && row[col] != format.None })
+		return slices.ContainsFunc(g.Rows, func(row []string) bool { return row[col] != "" && row[col] != format.None })
 	}
-	return g.keeping(func(col int) bool { return col < 4 || told(col) }), colors
+	return g.Keeping(func(col int) bool { return col < 4 || told(col) }), colors
 }
 
 // lossColor is red for what got worse, and green for what got better.

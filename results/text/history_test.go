@@ -13,6 +13,7 @@ import (
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/export"
 	"github.com/lockbench/lockbench/results/history"
+	"github.com/lockbench/lockbench/results/pagetest"
 	"github.com/lockbench/lockbench/results/stats"
 )
 
@@ -110,8 +111,8 @@ func TestHistory(t *testing.T) {
 		if err := HistoryMarkdown(&md, h, o); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, name+".txt", text.String())
-		golden(t, name+".md", md.String())
+		pagetest.Golden(t, name+".txt", text.String())
+		pagetest.Golden(t, name+".md", md.String())
 	}
 }
 

@@ -217,7 +217,7 @@ func (p *page) explain(notes []note) {
 	const indent = "  "
 	longest, column := min(30, p.width/3), 2*len(indent)
 	for _, n := range notes {
-		if w := wide(n.mark); n.item && w <= longest {
+		if w := format.Width(n.mark); n.item && w <= longest {
 			column = max(column, len(indent)+w+1)
 		}
 	}
@@ -225,11 +225,11 @@ func (p *page) explain(notes []note) {
 		switch head := indent + n.mark; {
 		case !n.item:
 			p.para("", n.mark, n.text)
-		case wide(n.mark) > longest:
+		case format.Width(n.mark) > longest:
 			p.para("", indent, n.mark)
 			p.para("", strings.Repeat(" ", column), n.text)
 		default:
-			p.para("", head+strings.Repeat(" ", column-wide(head)), n.text)
+			p.para("", head+strings.Repeat(" ", column-format.Width(head)), n.text)
 		}
 	}
 }

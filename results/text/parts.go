@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/view"
 )
@@ -27,10 +28,10 @@ func Full(cells []*results.Cell) Sheet {
 	for i, c := range cells {
 		all.add(i, "", c)
 	}
-	g := t.grid(all.rows).keeping(func(col int) bool { return col > 0 })
-	s := Sheet{Head: g.head, Right: g.right, Rows: g.rows}
+	g := t.grid(all.rows).Keeping(func(col int) bool { return col > 0 })
+	s := Sheet{Head: g.Head, Right: g.Right, Rows: g.Rows}
 	for i := range s.Head {
-		s.Head[i] = oneLine(s.Head[i])
+		s.Head[i] = draw.OneLine(s.Head[i])
 	}
 	for _, r := range s.Rows {
 		for i := range r {

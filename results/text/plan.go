@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/lockbench/lockbench/results/capacity"
+	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/view"
@@ -98,9 +99,9 @@ func (p *page) analysis(a *capacity.Answer) {
 
 // planTable is the ranked table, before it takes a format.
 func planTable(a *capacity.Answer, columns []planColumn, name func(*capacity.CandidateAnswer) string) grid {
-	g := grid{head: []string{"\n"}, right: []bool{false}}
+	g := grid{Head: []string{"\n"}, Right: []bool{false}}
 	for _, col := range columns {
-		g.head, g.right = append(g.head, col.head), append(g.right, true)
+		g.Head, g.Right = append(g.Head, col.head), append(g.Right, true)
 	}
 	for i := range a.Candidates {
 		c := &a.Candidates[i]
@@ -108,7 +109,7 @@ func planTable(a *capacity.Answer, columns []planColumn, name func(*capacity.Can
 		for _, col := range columns {
 			row = append(row, col.text(c))
 		}
-		g.rows = append(g.rows, row)
+		g.Rows = append(g.Rows, row)
 	}
 	return g
 }
@@ -150,18 +151,18 @@ func knownColumns(a *capacity.Answer) []planColumn {
 func (p *page) candidates(a *capacity.Answer, columns []planColumn) error {
 	marked := func(c *capacity.CandidateAnswer) string { return view.PlanMark(c.Verdict) + " " + format.Clean(c.Name) }
 	g := planTable(a, columns, marked)
-	beside := g.width() <= p.width
+	beside := g.Width() <= p.width
 	var left []string
 	for !beside {
 		g = planTable(a, columns, func(*capacity.CandidateAnswer) string { return "  " })
 		worst := slices.IndexFunc(columns, func(col planColumn) bool { return col.drop == mostDropped(columns) })
-		if g.width() <= p.width || columns[worst].drop == 0 {
+		if g.Width() <= p.width || columns[worst].drop == 0 {
 			break
 		}
-		left = append(left, oneLine(columns[worst].head))
+		left = append(left, draw.OneLine(columns[worst].head))
 		columns = slices.Delete(columns, worst, worst+1)
 	}
-	lines, err := g.text()
+	lines, err := g.Text()
 	if err != nil {
 		return err
 	}
@@ -208,7 +209,7 @@ func (p *page) details(c *capacity.CandidateAnswer) string {
 // middleCut cuts what does not fit into the room out of the middle of a name.
 func middleCut(name string, room int) string {
 	whole := []rune(name)
-	for n := len(whole); wide(name) > room && n > 0; n-- {
+	for n := len(whole); format.Width(name) > room && n > 0; n-- {
 		name = string(whole[:n/2]) + "…" + string(whole[len(whole)-(n-1)/2:])
 	}
 	return name
@@ -273,11 +274,11 @@ func (p *page) candidate(c *capacity.CandidateAnswer) error {
 		}
 	}
 	for _, g := range []grid{planResources(c), planPoints(c, p.width-2)} {
-		if len(g.rows) == 0 {
+		if len(g.Rows) == 0 {
 			continue
 		}
 		p.blank()
-		lines, err := g.text()
+		lines, err := g.Text()
 		if err != nil {
 			return err
 		}
@@ -290,21 +291,21 @@ func (p *page) candidate(c *capacity.CandidateAnswer) error {
 
 // planResources is what a lock takes of each resource.
 func planResources(c *capacity.CandidateAnswer) grid {
-	g := grid{head: []string{"resource", "a lock takes", "there are", "used", "full at", "2 ×", "10 ×"}, right: []bool{false, true, true, true, true, true, true}}
+	g := grid{Head: []string{"resource", "a lock takes", "there are", "used", "full at", "2 ×", "10 ×"}, Right: []bool{false, true, true, true, true, true, true}}
 	for _, r := range c.Resources {
 		takes := format.None
 		if r.Demand.Mid > 0 {
 			takes = metric.Duration.Format(r.Demand.Mid * 1e9)
 		}
-		g.rows = append(g.rows, []string{middleCut(format.Clean(r.Name), 14), takes, view.UnitsText(r.Units), view.UsedText(r.Used), view.RateRange(r.Full), view.UsedText(r.Double), view.UsedText(r.Tenfold)})
+		g.Rows = append(g.Rows, []string{middleCut(format.Clean(r.Name), 14), takes, view.UnitsText(r.Units), view.UsedText(r.Used), view.RateRange(r.Full), view.UsedText(r.Double), view.UsedText(r.Tenfold)})
 	}
 	return g
 }
 
 // planPoints is the trials of a candidate, in the order in which they ran. Of why some were left out it has the kind.
 func planPoints(c *capacity.CandidateAnswer, room int) grid {
-	g := grid{head: []string{"stage", "rate", "late", "p99", "arrivals", "left out"}, right: []bool{false, true, true, true, true, false}}
-	last := len(g.head) - 1
+	g := grid{Head: []string{"stage", "rate", "late", "p99", "arrivals", "left out"}, Right: []bool{false, true, true, true, true, false}}
+	last := len(g.Head) - 1
 	left := false
 	for _, pt := range c.Points {
 		p99 := format.None
@@ -313,14 +314,14 @@ func planPoints(c *capacity.CandidateAnswer, room int) grid {
 		}
 		left = left || pt.Left != ""
 		kind, _, _ := strings.Cut(pt.Left, ":")
-		g.rows = append(g.rows, []string{string(pt.Stage), view.PerSecond(pt.Rate), view.ShareRange(pt.Share), p99, format.Count(pt.Arrivals), format.Clean(kind)})
+		g.Rows = append(g.Rows, []string{string(pt.Stage), view.PerSecond(pt.Rate), view.ShareRange(pt.Share), p99, format.Count(pt.Arrivals), format.Clean(kind)})
 	}
 	if !left {
-		return g.keeping(func(col int) bool { return col < last })
+		return g.Keeping(func(col int) bool { return col < last })
 	}
-	if over := g.width() - room; over > 0 {
-		for _, row := range g.rows {
-			row[last] = middleCut(row[last], max(shortestName, g.widest(last)-over))
+	if over := g.Width() - room; over > 0 {
+		for _, row := range g.Rows {
+			row[last] = middleCut(row[last], max(shortestName, g.Widest(last)-over))
 		}
 	}
 	return g

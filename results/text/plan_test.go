@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/lockbench/lockbench/results/capacity/capacitytest"
+	"github.com/lockbench/lockbench/results/pagetest"
 )
 
 // longest is how many lines an answer has at the most in short, by its candidates.
@@ -29,7 +30,7 @@ func TestPlan(t *testing.T) {
 				}
 			}
 			for _, text := range []string{short.String(), whole.String(), paper.String()} {
-				checkWidth(t, text, defaultWidth)
+				pagetest.Width(t, text, defaultWidth)
 			}
 			for _, text := range []string{short.String(), whole.String(), paper.String(), markdown.String()} {
 				if strings.ContainsAny(text, "\x00\x1b\u202e\r\t") {
@@ -52,9 +53,9 @@ func TestPlan(t *testing.T) {
 			if !strings.Contains(short.String(), strings.TrimRight(paper.String(), "\n")) {
 				t.Error("the analysis by itself is another than that of the answer")
 			}
-			golden(t, "plan-"+name+".txt", short.String())
-			golden(t, "plan-"+name+"-v.txt", whole.String())
-			golden(t, "plan-"+name+".md", markdown.String())
+			pagetest.Golden(t, "plan-"+name+".txt", short.String())
+			pagetest.Golden(t, "plan-"+name+"-v.txt", whole.String())
+			pagetest.Golden(t, "plan-"+name+".md", markdown.String())
 		})
 	}
 }
@@ -67,7 +68,7 @@ func TestPlanWidths(t *testing.T) {
 			if err := Plan(&text, capacitytest.Answer(name), Options{Width: width, Verbose: width >= 90}); err != nil {
 				t.Fatal(err)
 			}
-			checkWidth(t, text.String(), width)
+			pagetest.Width(t, text.String(), width)
 		}
 	}
 	var text bytes.Buffer

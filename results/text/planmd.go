@@ -23,15 +23,15 @@ func PlanSheet(a *capacity.Answer) Sheet {
 		return format.None
 	}})
 	g := planTable(a, columns, func(c *capacity.CandidateAnswer) string { return c.Name })
-	g.head[0] = "candidate"
-	g = g.keeping(func(col int) bool {
-		return slices.ContainsFunc(g.rows, func(row []string) bool { return row[col] != format.None })
+	g.Head[0] = "candidate"
+	g = g.Keeping(func(col int) bool {
+		return slices.ContainsFunc(g.Rows, func(row []string) bool { return row[col] != format.None })
 	})
-	s := Sheet{Right: g.right}
-	for _, head := range g.head {
+	s := Sheet{Right: g.Right}
+	for _, head := range g.Head {
 		s.Head = append(s.Head, strings.NewReplacer("-\n", "-", "\n/s", "/s", "\n/", " / ", "\n", " ").Replace(head))
 	}
-	for i, row := range g.rows {
+	for i, row := range g.Rows {
 		for j := range row {
 			row[j] = format.Line(row[j])
 		}
@@ -60,13 +60,13 @@ func PlanMarkdown(w io.Writer, a *capacity.Answer) error {
 	}
 	p.list(items, notesRoom)
 	if s := PlanSheet(a); len(s.Rows) > 0 {
-		g := grid{head: s.Head, right: s.Right, rows: s.Rows}
-		for _, row := range g.rows {
+		g := grid{Head: s.Head, Right: s.Right, Rows: s.Rows}
+		for _, row := range g.Rows {
 			for i := range row {
 				row[i] = escapedWithin(row[i], longName)
 			}
 		}
-		lines, err := g.markdown()
+		lines, err := g.Markdown()
 		if err != nil {
 			return err
 		}

@@ -22,13 +22,13 @@ import (
 func (p *page) points(s *history.Series, last int) error {
 	from := firstShown(s, last)
 	g := pointGrid(s, from, true)
-	if g.width()+2 > p.width { // without the intervals
-		g = g.keeping(func(col int) bool { return g.head[col] != "±" })
+	if g.Width()+2 > p.width { // without the intervals
+		g = g.Keeping(func(col int) bool { return g.Head[col] != "±" })
 	}
-	if g.width()+2 > p.width {
-		g = g.keeping(func(col int) bool { return g.head[col] != "change" })
+	if g.Width()+2 > p.width {
+		g = g.Keeping(func(col int) bool { return g.Head[col] != "change" })
 	}
-	lines, err := g.text()
+	lines, err := g.Text()
 	if err != nil {
 		return err
 	}
@@ -79,11 +79,11 @@ func stepsAt(s *history.Series, at int) (text, color string) {
 // pointGrid returns a row a point. Notes are a column that is there only if a point has one.
 func pointGrid(s *history.Series, from int, notes bool) grid {
 	points := s.Points[from:]
-	g := grid{rows: make([][]string, len(points))}
+	g := grid{Rows: make([][]string, len(points))}
 	add := func(head string, right bool, value func(i int) string) {
-		g.head, g.right = append(g.head, head), append(g.right, right)
+		g.Head, g.Right = append(g.Head, head), append(g.Right, right)
 		for i := range points {
-			g.rows[i] = append(g.rows[i], value(from+i))
+			g.Rows[i] = append(g.Rows[i], value(from+i))
 		}
 	}
 	date := day
@@ -169,7 +169,7 @@ func HistoryMarkdown(w io.Writer, h *history.History, o HistoryOptions) error {
 	plain := func(s string) string { return inert(escapeHTML(format.Line(s))) }
 	p.add("", format.Plural(len(h.Series), "cell")+": "+strings.Join(extent(h), ", ")+". "+plain(common), "")
 	g, _ := summaryGrid(h, names)
-	lines, err := inertRows(g).markdown()
+	lines, err := inertRows(g).Markdown()
 	if err != nil {
 		return err
 	}
@@ -190,7 +190,7 @@ func HistoryMarkdown(w io.Writer, h *history.History, o HistoryOptions) error {
 		}
 		p.blank()
 		points := markSteps(s, firstShown(s, o.Last), pointGrid(s, firstShown(s, o.Last), true))
-		if lines, err = inertRows(points).markdown(); err != nil {
+		if lines, err = inertRows(points).Markdown(); err != nil {
 			return err
 		}
 		p.add("", lines...)
@@ -204,10 +204,10 @@ func HistoryMarkdown(w io.Writer, h *history.History, o HistoryOptions) error {
 
 // markSteps adds a column that says where steps begin.
 func markSteps(s *history.Series, from int, g grid) grid {
-	g.head, g.right = append(g.head, "step"), append(g.right, false)
-	for i := range g.rows {
+	g.Head, g.Right = append(g.Head, "step"), append(g.Right, false)
+	for i := range g.Rows {
 		text, _ := stepsAt(s, from+i)
-		g.rows[i] = append(g.rows[i], strings.Trim(text, "─ "))
+		g.Rows[i] = append(g.Rows[i], strings.Trim(text, "─ "))
 	}
 	return g
 }

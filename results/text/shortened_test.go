@@ -11,6 +11,7 @@ import (
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/metric"
+	"github.com/lockbench/lockbench/results/pagetest"
 	"github.com/lockbench/lockbench/results/stats"
 )
 
@@ -62,8 +63,8 @@ func TestCrowd(t *testing.T) {
 	if err := Comparison(&text, c, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "compare-crowd.txt", text.String())
-	checkWidth(t, text.String(), 100)
+	pagetest.Golden(t, "compare-crowd.txt", text.String())
+	pagetest.Width(t, text.String(), 100)
 	if n := strings.Count(text.String(), "\n"); n > 150 {
 		t.Errorf("%d lines", n)
 	}

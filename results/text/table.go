@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/view"
 )
@@ -88,7 +89,7 @@ const numbersFirst = 2
 func (t *table) fit(width int) {
 	for {
 		g := t.grid(t.rows())
-		over := g.width() - width
+		over := g.Width() - width
 		if over <= 0 {
 			return
 		}
@@ -104,10 +105,10 @@ func (t *table) fit(width int) {
 			t.remark(true)
 			continue
 		case drop == 0:
-			t.clip(max(shortestName, g.widest(0)-over))
+			t.clip(max(shortestName, g.Widest(0)-over))
 			return
 		}
-		t.left = append(t.left, oneLine(t.columns[worst].head()))
+		t.left = append(t.left, draw.OneLine(t.columns[worst].head()))
 		t.columns = slices.Delete(t.columns, worst, worst+1)
 	}
 }
@@ -120,7 +121,7 @@ func (t *table) clip(room int) {
 	for _, b := range t.blocks {
 		for i := range b.rows {
 			name := []rune(b.rows[i].name)
-			for n := len(name); wide(b.rows[i].name) > room; n-- {
+			for n := len(name); format.Width(b.rows[i].name) > room; n-- {
 				b.rows[i].name = string(name[:n/2]) + "…" + string(name[len(name)-(n-1)/2:])
 			}
 		}
@@ -137,11 +138,11 @@ func (t *table) rows() (all []row) {
 
 // grid returns rows with all their values filled in.
 func (t *table) grid(rows []row) grid {
-	g := grid{rows: make([][]string, len(rows))}
+	g := grid{Rows: make([][]string, len(rows))}
 	add := func(head string, right bool, value func(r row) string) {
-		g.head, g.right = append(g.head, head), append(g.right, right)
+		g.Head, g.Right = append(g.Head, head), append(g.Right, right)
 		for i, r := range rows {
-			g.rows[i] = append(g.rows[i], value(r))
+			g.Rows[i] = append(g.Rows[i], value(r))
 		}
 	}
 	add("\n", false, func(r row) string { return r.name })
@@ -169,7 +170,7 @@ func (p *page) table(cells []*results.Cell) error {
 	t := newTable(cells)
 	t.fit(p.width)
 	g := t.grid(t.rows())
-	lines, err := g.text()
+	lines, err := g.Text()
 	if err != nil {
 		return err
 	}
@@ -185,7 +186,7 @@ func (p *page) table(cells []*results.Cell) error {
 		}
 	}
 	lines = lines[head:]
-	width := min(max(g.width(), 40), p.width)
+	width := min(max(g.Width(), 40), p.width)
 	for i, b := range t.blocks {
 		if i > 0 {
 			p.blank()
@@ -206,12 +207,12 @@ func (p *page) table(cells []*results.Cell) error {
 // rule returns a title with a line drawn through its rest, or its lines if it takes several; without a title the line alone.
 func rule(title string, width int) []string {
 	if title == "" {
-		return []string{strings.Repeat(ruled, width)}
+		return []string{strings.Repeat(draw.Ruled, width)}
 	}
-	lines := format.Wrap(ruled+ruled+" ", title, width)
+	lines := format.Wrap(draw.Ruled+draw.Ruled+" ", title, width)
 	last := &lines[len(lines)-1]
-	if rest := width - wide(*last) - 1; rest > 0 {
-		*last += " " + strings.Repeat(ruled, rest)
+	if rest := width - format.Width(*last) - 1; rest > 0 {
+		*last += " " + strings.Repeat(draw.Ruled, rest)
 	}
 	return lines
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/format"
 )
 
 // printed returns the lines of a table.
@@ -30,21 +31,21 @@ func TestWideNames(t *testing.T) {
 		t.Fatalf("no columns viol. and notes:\n%s", strings.Join(lines, "\n"))
 	}
 	before, _, _ := strings.Cut(lines[at], "  notes")
-	end := wide(before)
+	end := format.Width(before)
 	for _, name := range []string{"v1", "版本一二三四五六"} {
 		row := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, "revision "+name+" ") })
 		if row < 0 {
 			t.Fatalf("no row %q:\n%s", name, strings.Join(lines, "\n"))
 		}
-		if line := strings.TrimSuffix(lines[row], "  [1]"); !strings.HasSuffix(line, " 0") || wide(line) != end {
-			t.Errorf("%q does not end with its violations in column %d, but in %d: %q", name, end, wide(line), line)
+		if line := strings.TrimSuffix(lines[row], "  [1]"); !strings.HasSuffix(line, " 0") || format.Width(line) != end {
+			t.Errorf("%q does not end with its violations in column %d, but in %d: %q", name, end, format.Width(line), line)
 		}
 	}
-	if line := lines[at+1]; wide(line) != end+len("  notes") {
-		t.Errorf("the line above the rows takes %d columns, and the table %d: %q", wide(line), end+len("  notes"), line)
+	if line := lines[at+1]; format.Width(line) != end+len("  notes") {
+		t.Errorf("the line above the rows takes %d columns, and the table %d: %q", format.Width(line), end+len("  notes"), line)
 	}
-	if got := rule("四个客户端", 40); len(got) != 1 || wide(got[0]) != 40 {
-		t.Errorf("a rule with a wide title takes %d columns of 40: %q", wide(got[0]), got)
+	if got := rule("四个客户端", 40); len(got) != 1 || format.Width(got[0]) != 40 {
+		t.Errorf("a rule with a wide title takes %d columns of 40: %q", format.Width(got[0]), got)
 	}
 }
 
@@ -65,8 +66,8 @@ func TestLongNames(t *testing.T) {
 	}
 	lines := printed(t, Options{Width: 80}, recs...)
 	for _, line := range lines {
-		if wide(line) > 80 {
-			t.Errorf("%d columns: %s", wide(line), line)
+		if format.Width(line) > 80 {
+			t.Errorf("%d columns: %s", format.Width(line), line)
 		}
 	}
 	for _, end := range []string{"base", "head"} {
@@ -83,8 +84,8 @@ func TestLongNames(t *testing.T) {
 func TestBlocksFit(t *testing.T) {
 	for name, recs := range map[string][]*results.Record{"an open loop": {opened(0)}, "classes": {classedTrial(0)}} {
 		for _, line := range printed(t, Options{Width: 80}, recs...) {
-			if wide(line) > 80 {
-				t.Errorf("%s: %d columns: %s", name, wide(line), line)
+			if format.Width(line) > 80 {
+				t.Errorf("%s: %d columns: %s", name, format.Width(line), line)
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/format"
 )
 
@@ -64,10 +65,10 @@ func Markdown(w io.Writer, cells []*results.Cell) error {
 	p.add("", plain(t.shared()))
 	for _, b := range t.blocks {
 		g := t.grid(b.rows)
-		for i := range g.head {
-			g.head[i] = plain(oneLine(g.head[i]))
+		for i := range g.Head {
+			g.Head[i] = plain(draw.OneLine(g.Head[i]))
 		}
-		lines, err := inertRows(g).markdown()
+		lines, err := inertRows(g).Markdown()
 		if err != nil {
 			return err
 		}

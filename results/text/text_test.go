@@ -2,12 +2,10 @@ package text
 
 import (
 	"bytes"
-	"flag"
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,11 +13,11 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/pagetest"
 	"github.com/lockbench/lockbench/results/spec"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // made keeps the histograms of record, because compressing them takes most of a test's time.
 var made = map[int]map[results.Metric]results.Latency{}
@@ -310,24 +308,6 @@ func violated() results.Safety {
 	}
 }
 
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s differs (go test -update writes it anew); got:\n%s", path, got)
-	}
-}
-
 // longer are runs with a table of their own, of classes or steps, or with more trouble than 25 lines hold.
 var longer = []string{"ladder1", "steps1", "classes1", "classclients1", "classes", "partial"}
 
@@ -343,16 +323,16 @@ func TestGolden(t *testing.T) {
 			if err := Table(&text, group(t, s.recs...), Options{Width: s.width}); err != nil {
 				t.Fatal(err)
 			}
-			golden(t, name+".txt", text.String())
-			checkWidth(t, text.String(), s.width)
+			pagetest.Golden(t, name+".txt", text.String())
+			pagetest.Width(t, text.String(), cmp.Or(s.width, defaultWidth))
 
 			if cells := group(t, s.recs...); len(cells) == 1 || slices.Contains([]string{"services", "loads"}, name) {
 				var whole bytes.Buffer
 				if err := Table(&whole, cells, Options{Width: s.width, Verbose: true}); err != nil {
 					t.Fatal(err)
 				}
-				golden(t, name+"-v.txt", whole.String())
-				checkWidth(t, whole.String(), s.width)
+				pagetest.Golden(t, name+"-v.txt", whole.String())
+				pagetest.Width(t, whole.String(), cmp.Or(s.width, defaultWidth))
 				if lines := strings.Count(text.String(), "\n"); len(cells) == 1 && lines > 25 && !slices.Contains(longer, name) {
 					t.Errorf("%d lines of one run, want 25 at the most:\n%s", lines, text.String())
 				}
@@ -361,7 +341,7 @@ func TestGolden(t *testing.T) {
 			if err := Markdown(&markdown, group(t, s.recs...)); err != nil {
 				t.Fatal(err)
 			}
-			golden(t, name+".md", markdown.String())
+			pagetest.Golden(t, name+".md", markdown.String())
 
 			if err := Table(&colored, group(t, s.recs...), Options{Width: s.width, Color: true}); err != nil {
 				t.Fatal(err)
@@ -379,22 +359,6 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-func checkWidth(t *testing.T, text string, width int) {
-	t.Helper()
-	if width == 0 {
-		width = defaultWidth
-	}
-	for line := range strings.Lines(text) {
-		line = strings.TrimSuffix(line, "\n")
-		if n := wide(line); n > width {
-			t.Errorf("%d columns in a line: %s", n, line)
-		}
-		if strings.TrimRight(line, " ") != line {
-			t.Errorf("blanks at the end of a line: %q", line)
-		}
-	}
-}
-
 // TestWidths renders every scene at many widths: down to the room that the axes need, no line is wider.
 func TestWidths(t *testing.T) {
 	for _, s := range scenes() {
@@ -403,7 +367,7 @@ func TestWidths(t *testing.T) {
 			if err := Table(&text, group(t, s.recs...), Options{Width: width}); err != nil {
 				t.Fatal(err)
 			}
-			checkWidth(t, text.String(), width)
+			pagetest.Width(t, text.String(), width)
 		}
 	}
 }
@@ -413,9 +377,9 @@ func TestDropOrder(t *testing.T) {
 	seen := map[int]string{}
 	for _, c := range columns {
 		if other := seen[c.Drop]; other != "" && c.Drop != 0 {
-			t.Errorf("%s and %s go at the same time", other, oneLine(c.head()))
+			t.Errorf("%s and %s go at the same time", other, draw.OneLine(c.head()))
 		}
-		seen[c.Drop] = oneLine(c.head())
+		seen[c.Drop] = draw.OneLine(c.head())
 	}
 	for i := range len(seen) {
 		if seen[i] == "" {
@@ -433,13 +397,13 @@ func TestWaitStays(t *testing.T) {
 		}
 		tab := newTable(cells)
 		tab.fit(20)
-		heads := tab.grid(tab.rows()).head
+		heads := tab.grid(tab.rows()).Head
 		for _, want := range []string{"\nlocks/s", "wait\np50", "wait\np99", "\nviol."} {
 			if !slices.Contains(heads, want) {
 				t.Errorf("%s: %q is not among %q", name, want, heads)
 			}
 		}
-		if full := newTable(cells).grid(tab.rows()).head; slices.Contains(full, "\nnotes") != slices.Contains(heads, "\nnotes") {
+		if full := newTable(cells).grid(tab.rows()).Head; slices.Contains(full, "\nnotes") != slices.Contains(heads, "\nnotes") {
 			t.Errorf("%s: no notes", name)
 		}
 	}

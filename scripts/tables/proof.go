@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lockbench/lockbench/results/draw"
+	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/results/safety"
-	"github.com/lockbench/lockbench/results/text"
-	"github.com/lockbench/lockbench/results/view"
 )
 
 // proven reads a report, which is compressed.
@@ -35,7 +35,7 @@ func proof(r *safety.Report, words string) ([]byte, error) {
 	if words == "" {
 		const wide = 160 // one line a lock
 		var b bytes.Buffer
-		err := text.ProofMatrix(&b, r, text.Options{Width: wide})
+		err := draw.Terminal(&b, &report.Document{Blocks: report.ProofMatrix(r)}, draw.Options{Width: wide})
 		return fenced(b.Bytes()), err
 	}
 	var names, locks []string
@@ -62,7 +62,7 @@ func proof(r *safety.Report, words string) ([]byte, error) {
 			if err != nil {
 				return nil, err
 			}
-			fmt.Fprintf(b, " %s |", view.ProofMark(c))
+			fmt.Fprintf(b, " %s |", report.ProofMark(c))
 		}
 		b.WriteString("\n")
 	}
@@ -83,7 +83,7 @@ func seen(r *safety.Report, words string) ([]byte, error) {
 	if string(c.Verdict) != w[3] {
 		return nil, fmt.Errorf("%s: the verdict is %q", words, c.Verdict)
 	}
-	return fmt.Appendf(nil, "`-hazard %s -driver %s -lock %s` | %s", w[0], w[1], w[2], view.ProofSeen([]*safety.Cell{c}, false)), nil
+	return fmt.Appendf(nil, "`-hazard %s -driver %s -lock %s` | %s", w[0], w[1], w[2], report.ProofSeen([]*safety.Cell{c}, false)), nil
 }
 
 func cellOf(r *safety.Report, hazard, lock string) (*safety.Cell, error) {

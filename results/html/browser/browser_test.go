@@ -27,7 +27,9 @@ import (
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/capacity/capacitytest"
 	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/html"
+	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/results/safety"
 )
 
@@ -374,12 +376,12 @@ func proof(t *testing.T, change func(*safety.Report)) (url string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := safety.Read(z)
+	found, err := safety.Read(z)
 	if err != nil {
 		t.Fatal(err)
 	}
-	change(report)
-	return written(t, func(w io.Writer) error { return html.WriteProof(w, report) })
+	change(found)
+	return written(t, func(w io.Writer) error { return draw.Page(w, report.Proof(found)) })
 }
 
 func asRecorded(*safety.Report) {}

@@ -1,4 +1,4 @@
-package view
+package report
 
 // What a proof says before its matrix: what can happen to each lock, whether that was known, and what was not tested.
 
@@ -13,8 +13,8 @@ import (
 	"github.com/lockbench/lockbench/results/safety"
 )
 
-// ProofWords is a proof in words. Each text is a sentence or more without an end.
-type ProofWords struct {
+// proofWords is a proof in words. Each text is a sentence or more without an end.
+type proofWords struct {
 	Mark    string   // of the verdict: ✓, ‼ or ?
 	Verdict string   // what can happen to the locks, and whether that was known
 	Effort  string   // what was tested, and what was not
@@ -23,10 +23,10 @@ type ProofWords struct {
 	Answers []string // what can happen, a line for each lock; empty if Verdict says it
 }
 
-// ProofWordsOf returns what a report says.
-func ProofWordsOf(r *safety.Report) ProofWords {
+// proofWordsOf returns what a report says.
+func proofWordsOf(r *safety.Report) proofWords {
 	answers := proofAnswers(r)
-	w := ProofWords{
+	w := proofWords{
 		Mark:    map[safety.Outcome]string{safety.Kept: "✓", safety.Lost: "‼", safety.Inconclusive: "?"}[r.Outcome()],
 		Effort:  proofEffort(r, len(answers)),
 		Changes: proofChanges(r),
@@ -251,7 +251,7 @@ func proofAdvice(r *safety.Report) (lines []string) {
 		if h.Control == "" {
 			continue
 		}
-		line := h.Name + ": " + ProofControl(&h)
+		line := h.Name + ": " + proofControl(&h)
 		if h.Wrong {
 			line += ". Try it alone (-hazard " + h.Name + "): if its control is wrong again, this lockbench does not know this server"
 		}
@@ -269,8 +269,8 @@ func proofAdvice(r *safety.Report) (lines []string) {
 	return lines
 }
 
-// ProofControl says why a hazard shows nothing; see safety.Hazard.Control.
-func ProofControl(h *safety.Hazard) string {
+// proofControl says why a hazard shows nothing; see safety.Hazard.Control.
+func proofControl(h *safety.Hazard) string {
 	if h.Wrong {
 		return "nothing is shown, since a control is wrong: " + h.Control
 	}

@@ -1,4 +1,6 @@
-package view
+package report
+
+// What a proof says of its cells: a mark, and what was seen.
 
 import (
 	"fmt"
@@ -9,8 +11,8 @@ import (
 	"github.com/lockbench/lockbench/results/safety"
 )
 
-// ProofMarks says what the marks mean.
-const ProofMarks = "✗ fails, as it admits. ‼ fails, and does not admit it, or fails more than in the baseline. ✓ survives. ○ survives, and says that it may fail. ? not known. · does not apply. – no server here."
+// proofMarks says what the marks mean.
+const proofMarks = "✗ fails, as it admits. ‼ fails, and does not admit it, or fails more than in the baseline. ✓ survives. ○ survives, and says that it may fail. ? not known. · does not apply. – no server here"
 
 // ProofMark returns how a cell is drawn in the matrix.
 func ProofMark(c *safety.Cell) string {
@@ -33,17 +35,17 @@ func ProofMark(c *safety.Cell) string {
 	return "?"
 }
 
-// ProofRow is a design in the matrix, of drivers for which all its marks are the same.
-type ProofRow struct {
+// proofRow is a design in the matrix, of drivers for which all its marks are the same.
+type proofRow struct {
 	Drivers []string
 	Lock    string
 	Cells   []*safety.Cell // of each hazard, of the first driver; nil where it was not run
 }
 
 // Name returns "driver, driver design".
-func (r ProofRow) Name() string { return strings.Join(r.Drivers, ", ") + " " + r.Lock }
+func (r proofRow) Name() string { return strings.Join(r.Drivers, ", ") + " " + r.Lock }
 
-func (r ProofRow) marks() (all string) {
+func (r proofRow) marks() (all string) {
 	for _, c := range r.Cells {
 		if c != nil {
 			all += ProofMark(c)
@@ -53,22 +55,22 @@ func (r ProofRow) marks() (all string) {
 	return all
 }
 
-// ProofRows returns the matrix of a report, in the order of its cells.
-func ProofRows(r *safety.Report) (rows []ProofRow) {
-	var single []ProofRow
+// proofRows returns the matrix of a report, in the order of its cells.
+func proofRows(r *safety.Report) (rows []proofRow) {
+	var single []proofRow
 	for i := range r.Cells {
 		c := &r.Cells[i]
-		at := slices.IndexFunc(single, func(row ProofRow) bool { return row.Lock == c.Lock && row.Drivers[0] == c.Driver })
+		at := slices.IndexFunc(single, func(row proofRow) bool { return row.Lock == c.Lock && row.Drivers[0] == c.Driver })
 		if at < 0 {
 			at = len(single)
-			single = append(single, ProofRow{[]string{c.Driver}, c.Lock, make([]*safety.Cell, len(r.Hazards))})
+			single = append(single, proofRow{[]string{c.Driver}, c.Lock, make([]*safety.Cell, len(r.Hazards))})
 		}
 		if h := slices.IndexFunc(r.Hazards, func(h safety.Hazard) bool { return h.Name == c.Hazard }); h >= 0 {
 			single[at].Cells[h] = c
 		}
 	}
 	for _, one := range single {
-		i := slices.IndexFunc(rows, func(row ProofRow) bool { return row.Lock == one.Lock && row.marks() == one.marks() })
+		i := slices.IndexFunc(rows, func(row proofRow) bool { return row.Lock == one.Lock && row.marks() == one.marks() })
 		if i < 0 {
 			rows = append(rows, one)
 			continue
@@ -78,8 +80,8 @@ func ProofRows(r *safety.Report) (rows []ProofRow) {
 	return rows
 }
 
-// ProofKind returns what cells of which the same can be said in short have in common.
-func ProofKind(c *safety.Cell) string {
+// proofKind returns what cells of which the same can be said in short have in common.
+func proofKind(c *safety.Cell) string {
 	switch c.Verdict {
 	case safety.Fails:
 		return fmt.Sprint(c.Never, c.Failed == c.Attempts)

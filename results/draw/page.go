@@ -1,0 +1,91 @@
+package draw
+
+// Documents as pages of HTML.
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"html/template"
+	"io"
+	"reflect"
+	"strconv"
+	"time"
+
+	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/report"
+)
+
+// Page writes a document as a page; see Shell. The same document makes the same bytes.
+func Page(w io.Writer, d *report.Document) error {
+	if d == nil {
+		return errors.New("html: no document")
+	}
+	var body bytes.Buffer
+	if err := documents.ExecuteTemplate(&body, "document", d); err != nil {
+		return fmt.Errorf("html: %w", err)
+	}
+	return Shell(w, format.Line(d.Title), template.HTML(body.String()))
+}
+
+var documents = template.Must(template.New("").Funcs(template.FuncMap{
+	"kind":     func(b report.Block) string { return reflect.TypeOf(b).Name() },
+	"class":    func(t report.Tone) string { return [...]string{"same", "good", "warn", "bad", "bad alarm"}[t] },
+	"line":     format.Line,
+	"ofPage":   func(blocks []report.Block) []report.Block { return report.Of(blocks, report.Page) },
+	"summary":  func(d *report.Document) []report.Block { return parts(d, false) },
+	"sections": func(d *report.Document) []report.Block { return parts(d, true) },
+	"marks":    func(t report.Table) int { return len(t.Columns) - 1 },
+	"lanes":    newLanes,
+}).ParseFS(files, "document.html"))
+
+// parts returns the sections of a document, or what belongs to none.
+func parts(d *report.Document, sections bool) (list []report.Block) {
+	for _, b := range report.Of(d.Blocks, report.Page) {
+		if _, is := b.(report.Section); is == sections {
+			list = append(list, b)
+		}
+	}
+	return list
+}
+
+// lanes are Lanes with places, as shares of the width, and pixels from the top.
+type lanes struct {
+	Title   string
+	Height  int
+	Lanes   []lane
+	Moments []moment
+}
+
+type lane struct {
+	Name  string
+	Y     int
+	Spans []span
+}
+
+type span struct{ X, Width string }
+
+type moment struct{ X, Text string }
+
+const (
+	laneHeight = 22 // pixels
+	lanesLeft  = 6  // per cent of the width, for the names
+)
+
+func newLanes(l report.Lanes) lanes {
+	share := func(t time.Duration) float64 { return min(1, max(0, float64(t)/float64(max(1, l.To-l.From)))) }
+	percent := func(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) + "%" }
+	at := func(t time.Duration) string { return percent(lanesLeft + (100-lanesLeft)*share(t-l.From)) }
+	out := lanes{Title: l.Title, Height: len(l.Lanes) * laneHeight}
+	for i, one := range l.Lanes {
+		drawn := lane{Name: one.Name, Y: i * laneHeight}
+		for _, s := range one.Spans {
+			drawn.Spans = append(drawn.Spans, span{at(s.From), percent((100 - lanesLeft) * max(0.002, share(s.To-s.From)))})
+		}
+		out.Lanes = append(out.Lanes, drawn)
+	}
+	for _, m := range l.Moments {
+		out.Moments = append(out.Moments, moment{at(m.At), m.Text})
+	}
+	return out
+}

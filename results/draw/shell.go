@@ -1,0 +1,59 @@
+package draw
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"io"
+	"unicode"
+
+	"github.com/lockbench/lockbench/results/plot"
+)
+
+//go:embed shell.html document.html style.css script.js
+var files embed.FS
+
+var shell = template.Must(template.ParseFS(files, "shell.html"))
+
+// Shell writes a page around its body, with the style of all pages: one file, which needs no other, no network and no script to be
+// read. It fails with the error of w, to which nothing is written until the page is whole.
+func Shell(w io.Writer, title string, body template.HTML) error {
+	script := mustRead("script.js")
+	hash := sha256.Sum256([]byte(script)) // the page forbids itself to run any other
+	var out bytes.Buffer
+	err := shell.Execute(&out, struct {
+		Title  string
+		Style  template.CSS
+		Script template.JS
+		Hash   string
+		Body   template.HTML
+	}{title, template.CSS(plot.Colours + mustRead("style.css")), template.JS(script), base64.StdEncoding.EncodeToString(hash[:]), body})
+	if err != nil {
+		return fmt.Errorf("html: %w", err)
+	}
+	if _, err := w.Write(bytes.Map(harmless, out.Bytes())); err != nil {
+		return fmt.Errorf("html: %w", err)
+	}
+	return nil
+}
+
+// harmless takes out what HTML does not allow in any text, and what turns the direction of the text around it: a record may hold
+// what a server has answered. The page itself has none of them.
+func harmless(r rune) rune {
+	switch {
+	case r != '\n' && r != '\t' && unicode.In(r, unicode.Cc, unicode.Noncharacter_Code_Point), r >= '\u202a' && r <= '\u202e', r >= '\u2066' && r <= '\u2069':
+		return ' '
+	}
+	return r
+}
+
+func mustRead(name string) string {
+	text, err := files.ReadFile(name)
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	return string(text)
+}

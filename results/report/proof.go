@@ -1,0 +1,216 @@
+package report
+
+// The document of a proof: what can happen to each lock, a matrix of locks and hazards, and hazard by hazard what was seen.
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/safety"
+	"github.com/lockbench/lockbench/results/view"
+)
+
+// Proof returns what a report of lockbench prove says.
+func Proof(r *safety.Report) *Document {
+	words := proofWordsOf(r)
+	tones := map[safety.Outcome]Tone{safety.Kept: Good, safety.Lost: Bad, safety.Inconclusive: Warn}
+	d := &Document{Kind: "lockbench prove", Mark: words.Mark, Tone: tones[r.Outcome()], Title: words.Verdict}
+	facts := Facts{{Label: "tested", Lines: []string{words.Effort}}}
+	if len(words.Changes) > 0 {
+		facts = append(facts, Fact{Label: "changed", Lines: words.Changes})
+	}
+	if len(words.Advice) > 0 {
+		facts = append(facts, Fact{Label: "what to do", Lines: words.Advice})
+	}
+	d.Blocks = append(d.Blocks, facts)
+	var answers List
+	for _, line := range words.Answers {
+		answers = append(answers, Item{Text: line})
+	}
+	if answers != nil {
+		d.Blocks = append(d.Blocks, answers)
+	}
+	place := Facts{{Label: "program", Lines: []string{strings.TrimSpace("lockbench " + r.Env.Lockbench)}}}
+	if r.Env.CPUs > 0 {
+		place = append(place, Fact{Label: "machine", Lines: []string{view.Machine(r.Env)}})
+	}
+	hazards := Section{ID: "hazards", Title: "Hazard by hazard"}
+	for i := range r.Hazards {
+		hazards.Blocks = append(hazards.Blocks, proofHazard(r, i))
+	}
+	d.Blocks = append(d.Blocks, At{Page, place},
+		Section{ID: "matrix", Title: "Designs against hazards", Blocks: ProofMatrix(r)}, hazards)
+	return d
+}
+
+// ProofMatrix returns the matrix of a report, and what its marks mean.
+func ProofMatrix(r *safety.Report) []Block {
+	t := Table{Caption: "A mark leads to its story", Matrix: true, Columns: []Column{{Title: "design", Left: true}}}
+	for i, h := range r.Hazards {
+		column := Column{Title: h.Name, Short: strconv.Itoa(h.Number), About: fmt.Sprintf("%d: %s", h.Number, h.About), Link: hazardID(i)}
+		if h.Control != "" {
+			column.Tone, column.About = Warn, column.About+". "+format.Upper(proofControl(&h))
+		}
+		t.Columns = append(t.Columns, column)
+	}
+	told := map[[3]string]string{} // the stories of cells
+	for i, c := range r.Cells {
+		if len(c.Story) > 0 {
+			told[[3]string{c.Hazard, c.Driver, c.Lock}] = cellID(i)
+		}
+	}
+	once := ""
+	for _, row := range proofRows(r) {
+		cells := []Value{{Text: row.Name()}}
+		for i, c := range row.Cells {
+			if c == nil {
+				cells = append(cells, Value{})
+				continue
+			}
+			v := Value{Text: ProofMark(c), Tone: proofTone(c), Link: told[[3]string{c.Hazard, c.Driver, c.Lock}], Once: c.Attempts == 1}
+			v.About = fmt.Sprintf("%s, %s: %s", row.Name(), r.Hazards[i].Name, ProofSeen([]*safety.Cell{c}, true))
+			if v.Once {
+				v.About, once = v.About+", in 1 attempt", ". In a dashed frame: seen in one attempt"
+			}
+			cells = append(cells, v)
+		}
+		t.Rows = append(t.Rows, Row{Cells: cells})
+	}
+	return []Block{t, At{Short | Verbose, Paragraph{Text: proofMarks}}, At{Page, Paragraph{Text: proofMarks + once, Note: true}}}
+}
+
+func hazardID(i int) string { return "hazard-" + strconv.Itoa(i+1) }
+func cellID(i int) string   { return "cell-" + strconv.Itoa(i+1) }
+
+// proofHazard returns all that was seen of a hazard.
+func proofHazard(r *safety.Report, at int) Section {
+	h := &r.Hazards[at]
+	s := Section{ID: hazardID(at), Number: h.Number, Title: h.Name, About: h.About}
+	if h.Control != "" {
+		s.Blocks = append(s.Blocks, Paragraph{Text: format.Upper(proofControl(h)), Tone: Bad})
+	}
+	cells := r.Select(func(c *safety.Cell) bool { return c.Hazard == h.Name })
+	s.Blocks = append(s.Blocks, At{Short | Page, proofGroups(cells, false)}, At{Verbose, proofGroups(cells, true)})
+	for i := range r.Cells {
+		if c := &r.Cells[i]; c.Hazard == h.Name && len(c.Story) > 0 {
+			s.Blocks = append(s.Blocks, At{Page, proofStory(c, cellID(i))})
+		}
+	}
+	return s
+}
+
+// proofGroups returns lines about cells, those of which the same is to be said together: all of it, or in short.
+func proofGroups(cells []*safety.Cell, whole bool) (lines List) {
+	alike := map[string][]*safety.Cell{}
+	var order []string
+	applies := false
+	for _, v := range []safety.Verdict{safety.Fails, safety.Survives, safety.NotExercised, safety.Stalled, safety.Invalid, safety.NoServer, safety.NotApplicable} {
+		for _, c := range cells {
+			if c.Verdict != v || v == safety.NotApplicable && !c.Listed {
+				continue
+			}
+			applies = applies || v != safety.NotApplicable
+			kind := string(v) + " " + proofKind(c)
+			if whole {
+				kind = ProofSeen([]*safety.Cell{c}, true)
+			}
+			if alike[kind] == nil {
+				order = append(order, kind)
+			}
+			alike[kind] = append(alike[kind], c)
+		}
+	}
+	for _, kind := range order {
+		var names []string
+		for _, c := range alike[kind] {
+			names = append(names, c.Driver+" "+c.Lock)
+		}
+		list := format.And(names)
+		if !whole {
+			list = format.Few(names, 6)
+		}
+		lines = append(lines, Item{Mark: cmp.Or(proofSigns[alike[kind][0].Verdict], "?"), Text: ProofSeen(alike[kind], whole) + " – " + list})
+	}
+	if !applies {
+		lines = append(lines, Item{Mark: "·", Text: "it applies to none of these designs"})
+	}
+	return lines
+}
+
+// proofSigns begin the lines about cells with a verdict; the others are not known.
+var proofSigns = map[safety.Verdict]string{safety.Fails: "✗", safety.Survives: "✓", safety.NoServer: "–", safety.NotApplicable: "·"}
+
+// proofStory returns the story of a cell.
+func proofStory(c *safety.Cell, id string) Section {
+	s := Section{
+		ID: id, Title: c.Driver + " " + c.Lock, Folded: true, Within: c.Hazard, Mark: ProofMark(c), Tone: proofTone(c),
+		Status: ProofSeen([]*safety.Cell{c}, true),
+	}
+	if c.Why != "" {
+		s.Blocks = append(s.Blocks, Paragraph{Text: c.Why})
+	}
+	lanes := Lanes{Title: "Who held the key when", From: c.Story[0].At, To: c.Story[len(c.Story)-1].At}
+	events := Table{Caption: "The story of one attempt", Columns: []Column{{Title: "at"}, {Title: "client", Left: true}, {Title: "what", Left: true}, {Left: true}}}
+	for _, e := range c.Story {
+		text := e.Text
+		if e.Fence != 0 {
+			text = strings.TrimSpace(fmt.Sprintf("fence %d %s", e.Fence, text))
+		}
+		events.Rows = append(events.Rows, Row{Cells: []Value{{Text: fmt.Sprintf("%.3f ms", float64(e.At)/1e6)}, {Text: e.Client}, {Text: string(e.Kind)}, {Text: text}}})
+		if e.Kind == safety.Fault {
+			lanes.Moments = append(lanes.Moments, Moment{e.At, "fault: " + text})
+		}
+	}
+	for _, h := range safety.Holds(c.Story) {
+		i := slices.IndexFunc(lanes.Lanes, func(l Lane) bool { return l.Name == h.Client })
+		if i < 0 {
+			i = len(lanes.Lanes)
+			lanes.Lanes = append(lanes.Lanes, Lane{Name: h.Client})
+		}
+		lanes.Lanes[i].Spans = append(lanes.Lanes[i].Spans, Span{h.From, h.To})
+	}
+	if lanes.Lanes != nil {
+		s.Blocks = append(s.Blocks, lanes)
+	}
+	s.Blocks = append(s.Blocks, events)
+	if c.Command != "" {
+		s.Blocks = append(s.Blocks, Command(c.Command))
+	}
+	return s
+}
+
+// proofTone returns how a cell is to be taken.
+func proofTone(c *safety.Cell) Tone {
+	switch {
+	case c.Doubted:
+		return Warn
+	case c.Alarm(), c.Unlisted():
+		return Alarm
+	case c.Verdict == safety.Fails:
+		return Bad
+	case c.Verdict == safety.Survives:
+		return Good
+	case c.Verdict.Open():
+		return Warn
+	}
+	return Plain
+}
+
+// ProofTally says in a few words what became of the cells of a hazard.
+func ProofTally(cells []safety.Cell) string {
+	n := map[safety.Verdict]int{}
+	for _, c := range cells {
+		n[c.Verdict]++
+	}
+	var parts []string
+	for _, v := range safety.Verdicts {
+		if n[v] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n[v], v))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
