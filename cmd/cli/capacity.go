@@ -16,12 +16,11 @@ import (
 	"github.com/lockbench/lockbench/cmd/cli/catalog"
 	"github.com/lockbench/lockbench/cmd/cli/progress"
 	"github.com/lockbench/lockbench/results/capacity"
+	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/export"
 	"github.com/lockbench/lockbench/results/format"
-	"github.com/lockbench/lockbench/results/html"
+	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/results/spec"
-	"github.com/lockbench/lockbench/results/text"
-	"github.com/lockbench/lockbench/results/view"
 )
 
 func (p *program) planCommand() *cobra.Command {
@@ -126,20 +125,20 @@ func planFlagError(err error) error {
 // planned is what plan has to write.
 type planned struct {
 	*capacity.Answer
-	table   text.Options
+	table   draw.Options
 	summary string // as in reported
 }
 
 // planFormats are those of plan, in the order of the help.
 var planFormats = []exporter[planned]{
 	{name: tableFormat, about: "the answer, and a table of the candidates", write: func(w io.Writer, v planned) error {
-		return text.Plan(w, v.Answer, v.table)
+		return draw.Terminal(w, report.Plan(v.Answer), v.table)
 	}},
 	{name: "markdown", about: "the same for a comment", write: func(w io.Writer, v planned) error {
-		return text.PlanMarkdown(w, v.Answer)
+		return draw.Markdown(w, report.Plan(v.Answer))
 	}},
 	{name: "html", about: "one page with charts, which needs no other file", write: func(w io.Writer, v planned) error {
-		return html.WritePlan(w, v.Answer, html.Options{})
+		return draw.Page(w, report.Plan(v.Answer))
 	}},
 	{name: "json", about: "all of it, for programs; lockbench schema plan has its schema", write: func(w io.Writer, v planned) error {
 		return export.PlanJSON(w, v.Answer)
@@ -154,7 +153,7 @@ var planFormats = []exporter[planned]{
 		if err := export.PlanAnnotations(w, v.Answer); err != nil {
 			return err
 		}
-		return addSummary(v.summary, func(w io.Writer) error { return text.PlanMarkdown(w, v.Answer) })
+		return addSummary(v.summary, func(w io.Writer) error { return draw.Markdown(w, report.Plan(v.Answer)) })
 	}},
 }
 
@@ -165,10 +164,9 @@ func (p *program) planCapacity(ctx context.Context, o *options) error {
 		return err
 	}
 	s := newSearch(p, q, o.text("output"))
-	if s.table, err = p.tableOptions(o); err != nil {
+	if s.table, err = p.drawOptions(o); err != nil {
 		return err
 	}
-	s.table.Verbose = o.on("verbose")
 	if s.planOutputs, err = parseFormats(o, planFormats, append(q.files(), o.text("output"))); err != nil {
 		return err
 	}
@@ -187,7 +185,7 @@ func (p *program) planCapacity(ctx context.Context, o *options) error {
 // print writes what is known beforehand, and what would be run.
 func (s *search) print(w io.Writer) error {
 	var b strings.Builder
-	if err := text.PlanAnalysis(&b, s.answer(), s.table); err != nil {
+	if err := draw.Terminal(&b, &report.Document{Blocks: []report.Block{report.PlanAnalysis(s.answer().Known())}}, s.table); err != nil {
 		return err
 	}
 	for _, line := range s.targets.Lines() {
@@ -214,10 +212,10 @@ func (s *search) print(w io.Writer) error {
 	if !more {
 		b.WriteString("nothing would be run\n")
 	} else {
-		fmt.Fprintf(&b, "at most %s of trials, the first one at %s:\n  %s\n", progress.Seconds(s.question.Time()), view.PerSecond(t.Rate), oneLine(s.command(t)))
+		fmt.Fprintf(&b, "at most %s of trials, the first one at %s:\n  %s\n", progress.Seconds(s.question.Time()), report.RateText(t.Rate), oneLine(s.command(t)))
 	}
 	if s.question.MaxRate > 0 {
-		fmt.Fprintf(&b, "no trial offers more than %s\n", view.PerSecond(s.question.MaxRate))
+		fmt.Fprintf(&b, "no trial offers more than %s\n", report.RateText(s.question.MaxRate))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -15,10 +15,10 @@ import (
 	"github.com/lockbench/lockbench/cmd/cli/machine"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/capacity"
+	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/results/spec"
-	"github.com/lockbench/lockbench/results/text"
-	"github.com/lockbench/lockbench/results/view"
 	"github.com/lockbench/lockbench/workloads"
 	"github.com/lockbench/lockbench/workloads/matrix"
 )
@@ -30,7 +30,7 @@ type search struct {
 	known       *capacity.Search
 	trials      [][]*results.Record // of each candidate, in their order
 	planOutputs []output[planned]
-	table       text.Options
+	table       draw.Options
 	partial     string // why it ended before its time
 
 	run func(context.Context, capacity.Trial) *results.Record // one trial
@@ -147,7 +147,7 @@ func (s *search) search(ctx context.Context) error {
 				if an.Rough != "" {
 					most = "roughly "
 				}
-				fmt.Fprintf(s.stderr, "lockbench: on paper %s%s: %s\n", most, view.PerSecond(an.Ceiling), oneLine(an.Load))
+				fmt.Fprintf(s.stderr, "lockbench: on paper %s%s: %s\n", most, report.RateText(an.Ceiling), oneLine(an.Load))
 			}
 		}
 	}
@@ -180,7 +180,7 @@ func (s *search) announcePlan() {
 		say("going on from %s in %s", format.Plural(n, "trial"), s.output)
 	}
 	if most := s.question.MaxRate; most > 0 {
-		say("no trial offers more than %s", view.PerSecond(most))
+		say("no trial offers more than %s", report.RateText(most))
 	}
 }
 
@@ -219,7 +219,7 @@ func (s *search) trial(ctx context.Context, t capacity.Trial) *results.Record {
 	p := t.Plan
 	p.Command = s.command(t)
 	left := max(0, s.question.Time()-s.spent()-p.Warmup-p.Duration)
-	s.progress.Begin(s.resumed()+1, fmt.Sprintf("%s, %s", s.question.Candidates[t.Candidate].Name, view.PerSecond(t.Rate)), p.Duration, left)
+	s.progress.Begin(s.resumed()+1, fmt.Sprintf("%s, %s", s.question.Candidates[t.Candidate].Name, report.RateText(t.Rate)), p.Duration, left)
 	rec, err := s.measure(ctx, at, p, stopGrowing(t))
 	s.progress.End()
 	if err == nil {
@@ -303,7 +303,7 @@ func (s *search) tell(t capacity.Trial) {
 	}
 	c := s.known.Candidate(t.Candidate)
 	last := c.Points[len(c.Points)-1]
-	line := fmt.Sprintf("%d: %s at %s (%s): ", s.resumed(), c.Name, view.PerSecond(t.Rate), t.Stage)
+	line := fmt.Sprintf("%d: %s at %s (%s): ", s.resumed(), c.Name, report.RateText(t.Rate), t.Stage)
 	switch {
 	case last.Left != "":
 		why, _, _ := strings.Cut(last.Left, "; ") // the main reason
@@ -315,9 +315,9 @@ func (s *search) tell(t capacity.Trial) {
 	case c.Verdict == capacity.RulesOut || c.Verdict == capacity.Failed || c.Verdict == capacity.Violated || c.Verdict == capacity.Dropped:
 		line += fmt.Sprintf("; %s: %s", c.Verdict, c.Why)
 	case c.AtLeast && c.Sustains.Low > 0:
-		line += fmt.Sprintf("; sustains %s or more", view.PerSecond(c.Sustains.Low))
+		line += fmt.Sprintf("; sustains %s or more", report.RateText(c.Sustains.Low))
 	case c.Sustains.High > 0:
-		line += fmt.Sprintf("; sustains %s to %s", format.Three(c.Sustains.Low), view.PerSecond(c.Sustains.High))
+		line += fmt.Sprintf("; sustains %s to %s", format.Three(c.Sustains.Low), report.RateText(c.Sustains.High))
 	}
 	fmt.Fprintf(s.stderr, "lockbench: %s\n", oneLine(line))
 }

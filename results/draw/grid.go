@@ -85,7 +85,7 @@ func (g Grid) Text() ([]string, error) {
 
 // OneLine returns a head that was split over two lines.
 func OneLine(head string) string {
-	return strings.TrimSpace(strings.ReplaceAll(strings.ReplaceAll(head, "\n/", "/"), "\n", " "))
+	return strings.TrimSpace(strings.NewReplacer("\n/", "/", "-\n", "-", "\n", " ").Replace(head))
 }
 
 // Markdown lays the grid out as a Markdown table.

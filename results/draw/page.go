@@ -10,6 +10,7 @@ import (
 	"io"
 	"reflect"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/lockbench/lockbench/results/format"
@@ -30,14 +31,37 @@ func Page(w io.Writer, d *report.Document) error {
 
 var documents = template.Must(template.New("").Funcs(template.FuncMap{
 	"kind":     func(b report.Block) string { return reflect.TypeOf(b).Name() },
-	"class":    func(t report.Tone) string { return [...]string{"same", "good", "warn", "bad", "bad alarm"}[t] },
+	"class":    func(t report.Tone) string { return classes[t] },
 	"line":     format.Line,
 	"ofPage":   func(blocks []report.Block) []report.Block { return report.Of(blocks, report.Page) },
 	"summary":  func(d *report.Document) []report.Block { return parts(d, false) },
 	"sections": func(d *report.Document) []report.Block { return parts(d, true) },
 	"marks":    func(t report.Table) int { return len(t.Columns) - 1 },
 	"lanes":    newLanes,
+	"chart":    newChart,
+	"rows":     newIntervals,
+	"column": func(title string) string {
+		return format.Line(strings.ReplaceAll(OneLine(title), " /", format.Unbroken+"/"))
+	},
+	"fold":  fold,
+	"cells": cells,
+	"known": known,
 }).ParseFS(files, "document.html"))
+
+// classes are how tones are drawn.
+var classes = [...]string{"same", "good", "warn", "bad", "bad alarm"}
+
+// fold returns the rows of a table that stand at once, and those that are folded away.
+func fold(rows []report.Row) [2][]report.Row {
+	const shown = 30
+	if len(rows) <= shown+4 {
+		return [2][]report.Row{rows}
+	}
+	return [2][]report.Row{rows[:shown], rows[shown:]}
+}
+
+// known returns a table without the columns that are not meant for a page, and those of which nothing is known.
+func known(t report.Table) report.Table { return columnsOf(t, report.Page, true) }
 
 // parts returns the sections of a document, or what belongs to none.
 func parts(d *report.Document, sections bool) (list []report.Block) {
@@ -88,4 +112,27 @@ func newLanes(l report.Lanes) lanes {
 		out.Moments = append(out.Moments, moment{at(m.At), m.Text})
 	}
 	return out
+}
+
+// cell is a place of a table as the page has it.
+type cell struct {
+	report.Value
+	Head  bool // it names the row
+	Class string
+}
+
+// cells returns those of a row.
+func cells(t report.Table, r report.Row) (all []cell) {
+	for i, v := range r.Cells {
+		c := cell{Value: v, Head: i == 0 && t.Columns[0].Left}
+		if t.Columns[i].Left {
+			c.Class = "left"
+		}
+		if v.Tone != report.Plain {
+			c.Class += " verdict " + classes[v.Tone]
+		}
+		c.Class = strings.TrimSpace(c.Class)
+		all = append(all, c)
+	}
+	return all
 }

@@ -43,7 +43,7 @@ func Terminal(w io.Writer, d *report.Document, o Options) error {
 		t.Width = defaultWidth
 	}
 	if d.Title != "" {
-		t.para(colors[d.Tone], strings.TrimLeft(d.Mark+" ", " "), d.Title+".")
+		t.para(colors[d.Tone], strings.TrimLeft(d.Mark+" ", " "), d.Title)
 	}
 	if err := t.blocks("", d.Blocks); err != nil {
 		return err
@@ -84,10 +84,13 @@ func (t *terminal) apart() {
 
 // blocks draws blocks, with an indent. What is long stands apart.
 func (t *terminal) blocks(indent string, blocks []report.Block) error {
-	for _, b := range report.Of(blocks, t.depth) {
+	for i, b := range report.Of(blocks, t.depth) {
+		if i > 0 && indent == "" && long(b) {
+			t.apart()
+		}
 		switch b := b.(type) {
 		case report.Paragraph:
-			t.para(colors[b.Tone], indent, b.Text+".")
+			t.para(colors[b.Tone], indent, b.Text)
 		case report.Command:
 			t.para("", indent+"$ ", string(b))
 		case report.Facts:
@@ -97,16 +100,16 @@ func (t *terminal) blocks(indent string, blocks []report.Block) error {
 					if i > 0 {
 						label = ""
 					}
-					t.para(colors[f.Tone], indent+fmt.Sprintf("  %-*s", labelWidth-2, label), line+".")
+					t.para(colors[f.Tone], indent+fmt.Sprintf("  %-*s", labelWidth-2, label), line)
 				}
 			}
+		case report.Findings:
+			for _, f := range b {
+				t.para(colors[f.Tone], indent+"  ", strings.TrimSpace(f.Lead+" "+f.Text))
+			}
+			t.apart()
 		case report.List:
-			if indent == "" {
-				t.apart()
-			}
-			for _, item := range b {
-				t.para(colors[item.Tone], indent+cmp.Or(item.Mark, "-")+" ", item.Text+".")
-			}
+			t.list(indent, b)
 		case report.Lanes:
 			for _, l := range b.Lanes {
 				t.para("", indent, l.Name+" "+spans(l))
@@ -126,6 +129,33 @@ func (t *terminal) blocks(indent string, blocks []report.Block) error {
 	return nil
 }
 
+// long reports whether a block stands apart from the one before it.
+func long(b report.Block) bool {
+	switch b.(type) {
+	case report.List, report.Table:
+		return true
+	}
+	return false
+}
+
+// list writes items beside their marks. A mark that is too long for that has a line of its own.
+func (t *terminal) list(indent string, list report.List) {
+	longest, column := min(30, t.Width/3), 2
+	for _, item := range list {
+		if w := format.Width(item.Mark); w <= longest {
+			column = max(column, w+1)
+		}
+	}
+	for _, item := range list {
+		mark := format.Line(cmp.Or(item.Mark, "-"))
+		if format.Width(mark) > longest {
+			t.para(colors[item.Tone], indent, mark)
+			mark = ""
+		}
+		t.para(colors[item.Tone], indent+mark+strings.Repeat(" ", column-format.Width(mark)), item.Text)
+	}
+}
+
 func (t *terminal) section(indent string, s report.Section) error {
 	t.apart()
 	head, title, within := indent, s.Title, indent
@@ -134,7 +164,7 @@ func (t *terminal) section(indent string, s report.Section) error {
 		within += "    "
 	}
 	if s.About != "" {
-		title += ": " + s.About + "."
+		title += ": " + s.About
 	}
 	if s.Folded {
 		title = strings.TrimSpace(fmt.Sprintf("%s: %s %s", title, s.Mark, s.Status))
@@ -150,25 +180,6 @@ func spans(l report.Lane) string {
 		parts = append(parts, format.Duration(s.From)+" to "+format.Duration(s.To))
 	}
 	return strings.Join(parts, ", ")
-}
-
-func (t *terminal) table(indent string, b report.Table) error {
-	g := Grid{}
-	for _, c := range b.Columns {
-		g.Head, g.Right = append(g.Head, format.Line(c.Title)), append(g.Right, !c.Left)
-	}
-	for _, r := range b.Rows {
-		var row []string
-		for _, v := range r.Cells {
-			row = append(row, format.Line(v.Text))
-		}
-		g.Rows = append(g.Rows, row)
-	}
-	lines, err := g.Text()
-	for _, line := range lines {
-		t.add("", indent+line)
-	}
-	return err
 }
 
 // matrix writes a line for each row. Columns for which there is no room make another matrix below.

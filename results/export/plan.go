@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/lockbench/lockbench/results/capacity"
-	"github.com/lockbench/lockbench/results/view"
+	"github.com/lockbench/lockbench/results/report"
 )
 
 // PlanJSON writes an answer with every digit. What is not known is 0 or absent, as it is in the answer.
@@ -89,7 +89,7 @@ func PlanJUnit(w io.Writer, a *capacity.Answer) error {
 // none of a reader's trouble.
 func PlanAnnotations(w io.Writer, a *capacity.Answer) error {
 	a = a.Known()
-	list := []annotation{{levels[planOutcome(a.Verdict)], plain(view.PlanHeadline(a)), plain(a.Advice), ""}}
+	list := []annotation{{levels[planOutcome(a.Verdict)], plain(report.PlanHeadline(a)), plain(a.Advice), ""}}
 	if a.Verdict == capacity.Sustains {
 		list[0].level = levels[improved]
 	}
@@ -119,7 +119,7 @@ func planned(a *capacity.Answer) (list []judged) {
 		if an.Impossible == "" {
 			continue
 		}
-		words := plain(view.PlanAnalysis(an, a.Rate))
+		words := plain(report.AnalysisText(an, a.Rate))
 		list = append(list, judged{
 			cell: "analysis", name: plain(an.Load), outcome: failed, verdict: string(capacity.RulesOut), message: plain(an.Impossible),
 			details: []string{words}, worst: len(list),
@@ -128,10 +128,10 @@ func planned(a *capacity.Answer) (list []judged) {
 	for i := range a.Candidates {
 		c := &a.Candidates[i]
 		one := judged{
-			cell: c.Name, name: view.PlanAsked(a), outcome: planOutcome(c.Verdict), verdict: string(c.Verdict), worst: len(list),
-			message: plain(cmp.Or(c.Why, string(c.Verdict))), skip: plain(view.PlanWhy(c)),
+			cell: c.Name, name: report.PlanAsked(a), outcome: planOutcome(c.Verdict), verdict: string(c.Verdict), worst: len(list),
+			message: plain(cmp.Or(c.Why, string(c.Verdict))), skip: plain(report.PlanWhy(c)),
 		}
-		for _, item := range view.PlanFacts(c) {
+		for _, item := range report.PlanFacts(c) {
 			one.details = append(one.details, plain(item.Label+": "+strings.Join(item.Lines, " ")))
 		}
 		list = append(list, one)

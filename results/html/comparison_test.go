@@ -2,7 +2,6 @@ package html
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"io"
 	"maps"
@@ -22,7 +21,6 @@ import (
 	"github.com/lockbench/lockbench/results/text"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
 
 func b2i(b bool) int {
 	if b {
@@ -71,7 +69,7 @@ func TestComparisonsSay(t *testing.T) {
 		fmt.Fprintf(&b, "== %s\n%s\n", name, first(all[name]))
 	}
 	const path = "testdata/comparisons.txt"
-	if *update {
+	if *pagetest.Update {
 		if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
 			t.Fatal(err)
 		}

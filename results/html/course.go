@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/plot"
@@ -66,9 +67,9 @@ func drawCourse(name string, r *results.Record) course {
 	rates, waits := plot.Linear(most, 4, plot.RateLabel), plot.LogTime(shortest, longest).Thin(4)
 	return course{
 		Name: name, Warmup: t.warm > 0, Quantile: quantile,
-		Rate: lineChart{SVG: t.draw(perSecond, rates, "s1", true).svg("plot", "Locks a second over time, "+name,
+		Rate: lineChart{SVG: t.draw(perSecond, rates, "s1", true).SVG("plot", "Locks a second over time, "+name,
 			fmt.Sprintf("At most %s a second.", format.Three(most)), 22)},
-		Latency: lineChart{SVG: t.draw(func(i results.Interval) float64 { return orNaN(wait(i)) }, waits, "s2", false).svg("plot",
+		Latency: lineChart{SVG: t.draw(func(i results.Interval) float64 { return orNaN(wait(i)) }, waits, "s2", false).SVG("plot",
 			"Latency over time, "+name, fmt.Sprintf("%s, at most %s in a second.", quantile, metric.Duration.Format(longest)), 22)},
 	}
 }
@@ -105,31 +106,31 @@ func newTimes(series []results.Interval) times {
 }
 
 // draw draws a line through a figure of all intervals, with gaps where it is NaN; an area with the violations in it.
-func (t times) draw(figure func(results.Interval) float64, y plot.Scale, class string, area bool) *drawing {
-	d := &drawing{height: courseHeight}
+func (t times) draw(figure func(results.Interval) float64, y plot.Scale, class string, area bool) *draw.Drawing {
+	d := &draw.Drawing{Height: courseHeight}
 	if t.warm > 0 {
-		d.rect("warmup", 0, 0, t.warm, courseHeight)
+		d.Rect("warmup", 0, 0, t.warm, courseHeight)
 	}
-	d.axisY(y)
-	var points []point
-	var runs [][]point // between the gaps
+	d.AxisY(y)
+	var points []draw.Point
+	var runs [][]draw.Point // between the gaps
 	for _, i := range t.series {
 		mid := t.At((i.At + i.Length/2).Seconds())
 		if v := figure(i); !math.IsNaN(v) {
-			points = append(points, point{mid, courseHeight * (1 - y.At(v))})
+			points = append(points, draw.Point{X: mid, Y: courseHeight * (1 - y.At(v))})
 		} else if len(points) > 0 {
 			runs, points = append(runs, points), nil
 		}
 		if area && i.Violations > 0 {
-			d.dot("violation", mid, 6, 4)
+			d.Dot("violation", mid, 6, 4)
 		}
 	}
 	if area {
-		d.path("area "+class, points, true)
+		d.Path("area "+class, points, true)
 	}
-	d.axisX(t.Scale)
+	d.AxisX(t.Scale)
 	for _, points := range append(runs, points) {
-		d.path("curve "+class, points, false)
+		d.Path("curve "+class, points, false)
 	}
 	return d
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/plot"
 	"github.com/lockbench/lockbench/results/view"
@@ -99,7 +100,7 @@ func curvesOf(g view.Group) (chart lineChart, any bool) {
 	for _, c := range curves {
 		s := series{name: c.name, class: c.class}
 		for _, p := range c.at {
-			s.points = append(s.points, point{x.At(p.Nines), y.At(p.Nanoseconds)})
+			s.points = append(s.points, draw.Point{X: x.At(p.Nines), Y: y.At(p.Nanoseconds)})
 		}
 		all = append(all, s)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/plot"
 	"github.com/lockbench/lockbench/results/text"
@@ -118,42 +119,42 @@ func (f *forest) fold(drawn []judged) {
 }
 
 func (t *twoSides) forestRow(r judged, s plot.Scale) (row forestRow, turned bool) {
-	d := drawing{height: rowHeight}
+	d := draw.Drawing{Height: rowHeight}
 	const mid = rowHeight / 2
 	if l := r.Threshold; l != nil {
 		from, to := s.At(1+l.Value), 1.0
 		if l.Less {
 			from, to = 0, s.At(1+l.Value)
 		}
-		d.rect("beyond", from, 0, to, rowHeight)
+		d.Rect("beyond", from, 0, to, rowHeight)
 	}
 	for _, tick := range s.Ticks {
-		d.line("grid", tick.At, 0, tick.At, rowHeight)
+		d.Line("grid", tick.At, 0, tick.At, rowHeight)
 	}
 	if l := r.Threshold; l != nil {
-		d.line("limit", s.At(1+l.Value), 0, s.At(1+l.Value), rowHeight)
+		d.Line("limit", s.At(1+l.Value), 0, s.At(1+l.Value), rowHeight)
 	}
-	d.line("zero", s.At(1), 0, s.At(1), rowHeight)
+	d.Line("zero", s.At(1), 0, s.At(1), rowHeight)
 	look := class(r.Verdict)
 	c := r.Change
 	for _, end := range []float64{c.Low, c.High} {
 		if math.IsNaN(end) {
 			continue
 		}
-		d.line("reach "+look, s.At(c.Ratio), mid, s.At(end), mid)
+		d.Line("reach "+look, s.At(c.Ratio), mid, s.At(end), mid)
 		if end >= s.From && end <= s.To {
-			d.line("reach "+look, s.At(end), mid-4, s.At(end), mid+4)
+			d.Line("reach "+look, s.At(end), mid-4, s.At(end), mid+4)
 			continue
 		}
 		turned = true
-		d.sign("sign arrow "+look, s.At(end), mid, arrow(end > s.To))
+		d.Sign("sign arrow "+look, s.At(end), mid, arrow(end > s.To))
 	}
 	switch {
 	case c.Ratio < s.From || c.Ratio > s.To:
 		turned = true
-		d.sign("sign arrow "+look, s.At(c.Ratio), mid, arrow(c.Ratio > s.To))
+		d.Sign("sign arrow "+look, s.At(c.Ratio), mid, arrow(c.Ratio > s.To))
 	default:
-		d.sign("sign "+look, s.At(c.Ratio), mid, shape(r.Verdict))
+		d.Sign("sign "+look, s.At(c.Ratio), mid, shape(r.Verdict))
 	}
 	row = forestRow{Name: t.name(r), Link: anchor(r), Class: look, Mark: mark(r.Verdict), Verdict: text.Verdict(r.Result),
 		Value: format.Change(c.Ratio - 1)}
@@ -171,7 +172,7 @@ func (t *twoSides) forestRow(r judged, s plot.Scale) (row forestRow, turned bool
 	if row.Beside != "" {
 		text += " (" + row.Beside + ")"
 	}
-	row.Plot = d.svg("rowplot", sentence(row.Name, text, row.Verdict), "", 0)
+	row.Plot = d.SVG("rowplot", sentence(row.Name, text, row.Verdict), "", 0)
 	return row, turned
 }
 

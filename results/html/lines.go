@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"slices"
 
+	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/plot"
 )
@@ -40,7 +41,7 @@ func (c lineChart) spoken() string {
 type series struct {
 	name   string
 	class  string // s1 to s8, and dashed
-	points []point
+	points []draw.Point
 }
 
 // dashed follows the colour of a line that goes with another.
@@ -50,38 +51,38 @@ func colour(i int) string { return fmt.Sprintf("s%d", i%plot.Lines+1) }
 
 // lines draws series whose points lie between 0 and 1 on both axes, the second one upwards.
 func lines(c lineChart, x, y plot.Scale, all []series, height float64) lineChart {
-	d := drawing{height: height}
-	d.axisY(y)
-	d.axisX(x)
+	d := draw.Drawing{Height: height}
+	d.AxisY(y)
+	d.AxisX(x)
 	var ends []series
 	var at []float64 // where they end
 	for _, s := range all {
 		if len(s.points) == 0 {
 			continue
 		}
-		points := make([]point, len(s.points))
+		points := make([]draw.Point, len(s.points))
 		for i, p := range s.points {
-			points[i] = point{p.x, height * (1 - p.y)}
+			points[i] = draw.Point{X: p.X, Y: height * (1 - p.Y)}
 		}
-		d.path("curve "+s.class, points, false)
+		d.Path("curve "+s.class, points, false)
 		if len(points) == 1 {
-			d.dot("lone "+s.class, points[0].x, points[0].y, 3)
+			d.Dot("lone "+s.class, points[0].X, points[0].Y, 3)
 		}
 		c.Legend = append(c.Legend, legend{s.class, s.name})
-		ends, at = append(ends, s), append(at, points[len(points)-1].y)
+		ends, at = append(ends, s), append(at, points[len(points)-1].Y)
 	}
 	if len(ends) < 2 {
 		c.Legend = nil
-		c.SVG = d.svg("plot", c.spoken(), c.Finding, 22)
+		c.SVG = d.SVG("plot", c.spoken(), c.Finding, 22)
 		return c
 	}
 	for i, y := range plot.Spread(at, slices.Repeat([]float64{labelStep}, len(at)), 0, height+labelStep) {
 		e := ends[i]
 		name := shorten(e.name, 30)
 		c.Gutter = max(c.Gutter, 14+format.Width(name)*7)
-		d.text("direct "+e.class, 1, 8, y+4, "start", name)
+		d.Text("direct "+e.class, 1, 8, y+4, "start", name)
 	}
-	c.SVG = d.svg("plot", c.spoken(), c.Finding, 22)
+	c.SVG = d.SVG("plot", c.spoken(), c.Finding, 22)
 	return c
 }
 

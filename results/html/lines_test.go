@@ -5,13 +5,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/plot"
 )
 
 func TestLabelsDoNotCollide(t *testing.T) {
 	var all []series
 	for i := range 6 {
-		all = append(all, series{fmt.Sprint("line ", i), colour(i), []point{{0, 0.1}, {1, 0.02}}})
+		all = append(all, series{fmt.Sprint("line ", i), colour(i), []draw.Point{{X: 0, Y: 0.1}, {X: 1, Y: 0.02}}})
 	}
 	chart := lines(lineChart{}, plot.Tail(3), plot.LogTime(1e3, 1e6), all, chartHeight)
 	svg := string(chart.SVG)

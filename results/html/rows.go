@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/plot"
@@ -105,12 +106,12 @@ func (v content) order(g view.Group, rivals func() []int) []int {
 
 func rateRow(g view.Group, i int, s plot.Scale) chartRow {
 	c := g.Cells[i]
-	d := drawing{height: rowHeight}
+	d := draw.Drawing{Height: rowHeight}
 	for _, t := range s.Ticks {
-		d.line("grid", t.At, 0, t.At, rowHeight)
+		d.Line("grid", t.At, 0, t.At, rowHeight)
 	}
 	e := view.Rate(c)
-	d.rect("bar "+state(c), 0, 10, s.At(c.Rate.Median), rowHeight-10)
+	d.Rect("bar "+state(c), 0, 10, s.At(c.Rate.Median), rowHeight-10)
 	spread := ""
 	low, high := e.Low, e.High
 	if e.Known() {
@@ -119,12 +120,12 @@ func rateRow(g view.Group, i int, s plot.Scale) chartRow {
 		spread = fmt.Sprintf("%s – %s, range of %d trials", format.Three(low), format.Three(high), e.N)
 	}
 	if e.N > 1 {
-		d.line("interval", s.At(low), rowHeight/2, s.At(high), rowHeight/2)
-		d.line("interval", s.At(low), 13, s.At(low), rowHeight-13)
-		d.line("interval", s.At(high), 13, s.At(high), rowHeight-13)
+		d.Line("interval", s.At(low), rowHeight/2, s.At(high), rowHeight/2)
+		d.Line("interval", s.At(low), 13, s.At(low), rowHeight-13)
+		d.Line("interval", s.At(high), 13, s.At(high), rowHeight-13)
 		for n, r := range c.Trials {
 			if n < shownTrials {
-				d.dot("trial", s.At(r.Throughput()), rowHeight/2, 2)
+				d.Dot("trial", s.At(r.Throughput()), rowHeight/2, 2)
 			}
 		}
 	}
@@ -133,7 +134,7 @@ func rateRow(g view.Group, i int, s plot.Scale) chartRow {
 	if by := c.Limit().By; by != "" {
 		row.Limit = "limited by " + string(by)
 	}
-	row.Plot = d.svg("rowplot", sentence(row.Name, value+" locks/s", spread), row.Limit, 0)
+	row.Plot = d.SVG("rowplot", sentence(row.Name, value+" locks/s", spread), row.Limit, 0)
 	return row
 }
 
@@ -146,9 +147,9 @@ func sentence(name, value, more string) string {
 }
 
 func axis(s plot.Scale) template.HTML {
-	d := drawing{height: 0}
-	d.axisX(s)
-	return d.svg("axis", "Scale", "", 20)
+	d := draw.Drawing{Height: 0}
+	d.AxisX(s)
+	return d.SVG("axis", "Scale", "", 20)
 }
 
 // latency draws how long clients waited: the median, p99 and p99.9 on one logarithmic scale for all cells.
@@ -190,27 +191,27 @@ func (v content) latency() rowChart {
 func rangeRow(g view.Group, i int, s plot.Scale) chartRow {
 	c := g.Cells[i]
 	l := c.Latency[view.Waiting(c)]
-	d := drawing{height: rowHeight}
+	d := draw.Drawing{Height: rowHeight}
 	for _, t := range s.Ticks {
-		d.line("grid", t.At, 0, t.At, rowHeight)
+		d.Line("grid", t.At, 0, t.At, rowHeight)
 	}
 	p50, p99, p999 := l.Quantile(0.5), l.Quantile(0.99), l.Quantile(0.999)
 	const mid = rowHeight / 2
 	if !math.IsNaN(p999) {
-		d.line("thin "+state(c), s.At(p99), mid, s.At(p999), mid)
-		d.line("thin "+state(c), s.At(p999), mid-5, s.At(p999), mid+5)
+		d.Line("thin "+state(c), s.At(p99), mid, s.At(p999), mid)
+		d.Line("thin "+state(c), s.At(p999), mid-5, s.At(p999), mid+5)
 	}
 	if !math.IsNaN(p99) {
-		d.rect("range "+state(c), s.At(p50), mid-4, s.At(p99), mid+4)
+		d.Rect("range "+state(c), s.At(p50), mid-4, s.At(p99), mid+4)
 	}
 	if !math.IsNaN(p50) {
-		d.dot("median "+state(c), s.At(p50), mid, 4.5)
+		d.Dot("median "+state(c), s.At(p50), mid, 4.5)
 	}
 	value := "p99 " + metric.Duration.Format(p99)
 	beside := "p50 " + metric.Duration.Format(p50) + " · p99.9 " + metric.Duration.Format(p999)
 	if view.Waiting(c) == results.Response {
 		beside += " · response"
 	}
-	plot := d.svg("rowplot", sentence(g.Short[i], value, beside), "", 0)
+	plot := d.SVG("rowplot", sentence(g.Short[i], value, beside), "", 0)
 	return chartRow{Name: g.Short[i], Badges: badges(c), Plot: plot, Value: value, Beside: beside, Cell: g.Index[i]}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/plot"
@@ -62,7 +63,7 @@ func drawSteps(name string, r *results.Record) rateStep {
 			s := series{name: line.name + suffix, class: line.class + stroke}
 			for _, step := range steps {
 				if t := view.StepQuantile(step, line.q); !math.IsNaN(t) {
-					s.points = append(s.points, point{x.At(step.Rate), y.At(t)})
+					s.points = append(s.points, draw.Point{X: x.At(step.Rate), Y: y.At(t)})
 				}
 			}
 			all = append(all, s)

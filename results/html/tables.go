@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/view"
@@ -85,7 +86,7 @@ func bar(part float64) template.HTML {
 		return ""
 	}
 	return template.HTML(fmt.Sprintf(`<svg class="mini" width="100%%" height="4" aria-hidden="true">`+
-		`<rect class="bar good" width="%s" height="4"/></svg>`, share(math.Min(1, part))))
+		`<rect class="bar good" width="%s" height="4"/></svg>`, draw.Percent(math.Min(1, part))))
 }
 
 // fairness is who got the locks, and how fast a key went from one to the next.

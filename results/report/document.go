@@ -11,7 +11,7 @@ type Document struct {
 	Kind   string // the command that it answers: "lockbench prove"
 	Mark   string // of the verdict: ✓
 	Tone   Tone   // of the verdict
-	Title  string // what came out, as a sentence without its full stop
+	Title  string // what came out
 	Blocks []Block
 }
 
@@ -31,12 +31,14 @@ const (
 type Depth int
 
 const (
-	Short   Depth = 1 << iota // a terminal, or a comment
+	Short   Depth = 1 << iota // a terminal
 	Verbose                   // a terminal, of all that is known
+	Comment                   // Markdown, of which there must not be too much
 	Page                      // a page, which folds and has links
 )
 
-// Block is a part of a document: Paragraph, Facts, List, Table, Lanes, Command, Section, or one of them within At.
+// Block is a part of a document: Paragraph, Findings, Facts, List, Table, Chart, Intervals, Lanes, Command, Section, or one of them
+// within At.
 type Block interface{ block() }
 
 // At is a block that is meant for some depths only.
@@ -45,24 +47,34 @@ type At struct {
 	Block Block
 }
 
-// Paragraph is a text without a full stop, which it gets.
+// Paragraph is a text.
 type Paragraph struct {
 	Text string
 	Tone Tone
 	Note bool // it explains what stands above it
 }
 
+// Findings are what a reader should know first.
+type Findings []Finding
+
+// Finding is one of them.
+type Finding struct {
+	Tone Tone
+	Lead string // what it is about: "Warning:"
+	Text string
+}
+
 // Facts are lines with labels.
 type Facts []Fact
 
-// Fact is what is known of one thing: lines that are sentences without their full stops.
+// Fact is what is known of one thing.
 type Fact struct {
 	Label string
 	Lines []string
 	Tone  Tone
 }
 
-// List is lines, each with a mark or without: sentences without their full stops.
+// List is lines, each with a mark or without.
 type List []Item
 
 // Item is a line of a list.
@@ -82,16 +94,23 @@ type Table struct {
 
 // Column is a column of a table.
 type Column struct {
-	Title string
+	Title string // a line break may split it
 	Short string // what stands for the title in a matrix where there is little room
 	About string
 	Link  string // to a section by its ID
 	Left  bool   // what it holds is aligned left
 	Tone  Tone
+	Depth Depth // 0: all
+	Drop  int   // the greatest goes first where there is no room; 0: it stays
 }
 
 // Row is a row of a table.
-type Row struct{ Cells []Value }
+type Row struct {
+	Cells []Value
+	Mark  string // before its name, where no column has it
+	Tone  Tone
+	Below string // on a terminal a line below it, of what has no column there
+}
 
 // Value is what a table has in one place.
 type Value struct {
@@ -100,6 +119,68 @@ type Value struct {
 	About string // the same in words
 	Link  string // to a section by its ID
 	Once  bool   // it was seen once only
+}
+
+// Unit is that of a number.
+type Unit int
+
+// The units.
+const (
+	PerSecond   Unit = iota
+	Share            // a part of 1
+	Nanoseconds      // as a duration
+)
+
+// Axis is one of a chart.
+type Axis struct {
+	Unit        Unit
+	Log         bool
+	Least, Most float64 // what has to have a place; one that is not logarithmic begins at 0
+}
+
+// Line is a straight line in a chart.
+type Line struct {
+	At   float64
+	Name string
+}
+
+// Point is a value over another one. Low and High are the ends of its interval; both 0: it has none.
+type Point struct{ X, Y, Low, High float64 }
+
+// Chart is values over another one.
+type Chart struct {
+	Title, Finding string
+	Of             string // what it is of, where it is read out
+	X, Y           Axis
+	From, To       float64 // of X, shaded; 0, 0: nothing is
+	Uprights       []Line  // at values of X
+	Levels         []Line  // at values of Y
+	Curve          []Point // with the area between the ends of its intervals
+	Signs          []Signs // single points, by kind
+}
+
+// Signs are points of one kind.
+type Signs struct {
+	Kind   int // how they are drawn
+	Name   string
+	Points []Point
+}
+
+// Intervals are a row each.
+type Intervals struct {
+	Axis  Axis
+	Limit float64 // what lies below it is shaded; 0: there is none
+	Rows  []Interval
+}
+
+// Interval is a value with an interval around it.
+type Interval struct {
+	Name, Link     string
+	Mark, Status   string
+	Tone           Tone
+	Value, Beside  string // in words
+	Low, Mid, High float64
+	AtLeast        bool // Low, and nobody knows how much more
 }
 
 // Lanes show who had something when: a lane for each, one below the other.
@@ -133,11 +214,12 @@ type Section struct {
 	ID     string // unique in the document; empty: nothing leads to it
 	Number int    // 0: none
 	Title  string
-	About  string // what the title means, as a sentence without its full stop
+	About  string // what the title means
 	Blocks []Block
 
 	// Of one that is folded until it is asked for: what it says of its title meanwhile, and of what it is a part.
 	Folded bool
+	Open   bool // it is unfolded at first
 	Mark   string
 	Tone   Tone
 	Status string
@@ -146,7 +228,10 @@ type Section struct {
 
 func (At) block()        {}
 func (Paragraph) block() {}
+func (Findings) block()  {}
 func (Facts) block()     {}
+func (Chart) block()     {}
+func (Intervals) block() {}
 func (List) block()      {}
 func (Table) block()     {}
 func (Lanes) block()     {}
@@ -163,6 +248,16 @@ func Of(blocks []Block, d Depth) (list []Block) {
 		case at.Depth&d != 0:
 			list = append(list, Of([]Block{at.Block}, d)...)
 		}
+	}
+	return list
+}
+
+func (d *Document) add(blocks ...Block) { d.Blocks = append(d.Blocks, blocks...) }
+
+// listOf returns texts as a list.
+func listOf(texts []string) (list List) {
+	for _, text := range texts {
+		list = append(list, Item{Text: text})
 	}
 	return list
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/safety"
 	"github.com/lockbench/lockbench/results/view"
@@ -18,33 +19,44 @@ import (
 func Proof(r *safety.Report) *Document {
 	words := proofWordsOf(r)
 	tones := map[safety.Outcome]Tone{safety.Kept: Good, safety.Lost: Bad, safety.Inconclusive: Warn}
-	d := &Document{Kind: "lockbench prove", Mark: words.Mark, Tone: tones[r.Outcome()], Title: words.Verdict}
-	facts := Facts{{Label: "tested", Lines: []string{words.Effort}}}
+	d := &Document{Kind: "lockbench prove", Mark: words.Mark, Tone: tones[r.Outcome()], Title: words.Verdict + "."}
+	facts := Facts{{Label: "tested", Lines: ended(words.Effort)}}
 	if len(words.Changes) > 0 {
-		facts = append(facts, Fact{Label: "changed", Lines: words.Changes})
+		facts = append(facts, Fact{Label: "changed", Lines: ended(words.Changes...)})
 	}
 	if len(words.Advice) > 0 {
-		facts = append(facts, Fact{Label: "what to do", Lines: words.Advice})
+		facts = append(facts, Fact{Label: "what to do", Lines: ended(words.Advice...)})
 	}
-	d.Blocks = append(d.Blocks, facts)
-	var answers List
-	for _, line := range words.Answers {
-		answers = append(answers, Item{Text: line})
-	}
-	if answers != nil {
-		d.Blocks = append(d.Blocks, answers)
-	}
-	place := Facts{{Label: "program", Lines: []string{strings.TrimSpace("lockbench " + r.Env.Lockbench)}}}
-	if r.Env.CPUs > 0 {
-		place = append(place, Fact{Label: "machine", Lines: []string{view.Machine(r.Env)}})
+	d.add(facts)
+	if len(words.Answers) > 0 {
+		d.add(listOf(ended(words.Answers...)))
 	}
 	hazards := Section{ID: "hazards", Title: "Hazard by hazard"}
 	for i := range r.Hazards {
 		hazards.Blocks = append(hazards.Blocks, proofHazard(r, i))
 	}
-	d.Blocks = append(d.Blocks, At{Page, place},
-		Section{ID: "matrix", Title: "Designs against hazards", Blocks: ProofMatrix(r)}, hazards)
+	d.add(At{Page, environment(r.Env)}, Section{ID: "matrix", Title: "Designs against hazards", Blocks: ProofMatrix(r)}, hazards)
 	return d
+}
+
+// ended returns sentences with their full stops.
+func ended(texts ...string) (all []string) {
+	for _, text := range texts {
+		all = append(all, text+".")
+	}
+	return all
+}
+
+// environment says where something was measured.
+func environment(e results.Env) (facts Facts) {
+	if e.CPUs > 0 {
+		facts = append(facts, Fact{Label: "machine", Lines: []string{view.Machine(e)}})
+	}
+	facts = append(facts, Fact{Label: "program", Lines: []string{strings.TrimSpace("lockbench " + e.Lockbench)}})
+	if libraries := view.Libraries(e); libraries != "" {
+		facts = append(facts, Fact{Label: "libraries", Lines: []string{libraries}})
+	}
+	return facts
 }
 
 // ProofMatrix returns the matrix of a report, and what its marks mean.
@@ -80,7 +92,7 @@ func ProofMatrix(r *safety.Report) []Block {
 		}
 		t.Rows = append(t.Rows, Row{Cells: cells})
 	}
-	return []Block{t, At{Short | Verbose, Paragraph{Text: proofMarks}}, At{Page, Paragraph{Text: proofMarks + once, Note: true}}}
+	return []Block{t, At{Short | Verbose | Comment, Paragraph{Text: proofMarks + "."}}, At{Page, Paragraph{Text: proofMarks + once + ".", Note: true}}}
 }
 
 func hazardID(i int) string { return "hazard-" + strconv.Itoa(i+1) }
@@ -89,12 +101,12 @@ func cellID(i int) string   { return "cell-" + strconv.Itoa(i+1) }
 // proofHazard returns all that was seen of a hazard.
 func proofHazard(r *safety.Report, at int) Section {
 	h := &r.Hazards[at]
-	s := Section{ID: hazardID(at), Number: h.Number, Title: h.Name, About: h.About}
+	s := Section{ID: hazardID(at), Number: h.Number, Title: h.Name, About: h.About + "."}
 	if h.Control != "" {
-		s.Blocks = append(s.Blocks, Paragraph{Text: format.Upper(proofControl(h)), Tone: Bad})
+		s.Blocks = append(s.Blocks, Paragraph{Text: format.Upper(proofControl(h)) + ".", Tone: Bad})
 	}
 	cells := r.Select(func(c *safety.Cell) bool { return c.Hazard == h.Name })
-	s.Blocks = append(s.Blocks, At{Short | Page, proofGroups(cells, false)}, At{Verbose, proofGroups(cells, true)})
+	s.Blocks = append(s.Blocks, At{Short | Comment | Page, proofGroups(cells, false)}, At{Verbose, proofGroups(cells, true)})
 	for i := range r.Cells {
 		if c := &r.Cells[i]; c.Hazard == h.Name && len(c.Story) > 0 {
 			s.Blocks = append(s.Blocks, At{Page, proofStory(c, cellID(i))})
@@ -133,10 +145,10 @@ func proofGroups(cells []*safety.Cell, whole bool) (lines List) {
 		if !whole {
 			list = format.Few(names, 6)
 		}
-		lines = append(lines, Item{Mark: cmp.Or(proofSigns[alike[kind][0].Verdict], "?"), Text: ProofSeen(alike[kind], whole) + " – " + list})
+		lines = append(lines, Item{Mark: cmp.Or(proofSigns[alike[kind][0].Verdict], "?"), Text: ProofSeen(alike[kind], whole) + " – " + list + "."})
 	}
 	if !applies {
-		lines = append(lines, Item{Mark: "·", Text: "it applies to none of these designs"})
+		lines = append(lines, Item{Mark: "·", Text: "it applies to none of these designs."})
 	}
 	return lines
 }
@@ -151,7 +163,7 @@ func proofStory(c *safety.Cell, id string) Section {
 		Status: ProofSeen([]*safety.Cell{c}, true),
 	}
 	if c.Why != "" {
-		s.Blocks = append(s.Blocks, Paragraph{Text: c.Why})
+		s.Blocks = append(s.Blocks, Paragraph{Text: c.Why + "."})
 	}
 	lanes := Lanes{Title: "Who held the key when", From: c.Story[0].At, To: c.Story[len(c.Story)-1].At}
 	events := Table{Caption: "The story of one attempt", Columns: []Column{{Title: "at"}, {Title: "client", Left: true}, {Title: "what", Left: true}, {Left: true}}}

@@ -11,16 +11,13 @@ import (
 	"strings"
 
 	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/stats"
 )
 
 // maxOpenRows is the number of rows of a comment above which those that need no action are folded away.
 const maxOpenRows = 12
-
-// commentRoom is how many bytes a comparison takes in Markdown at the most. GitHub refuses a comment of more than 65,536
-// characters; what is left is for who adds to it.
-const commentRoom = 60_000
 
 // The parts of it that have no length of their own, in bytes as they are written: escaped, & takes five. What is left
 // after them is for the table of all figures; the three sentences at the top and all of these leave something.
@@ -72,8 +69,8 @@ func ComparisonMarkdown(w io.Writer, c *compare.Comparison) error {
 		p.list(notes, notesRoom)
 		p.add("", "", "</details>")
 	}
-	method := "<sub>" + escaped(judged.method()) + "</sub>"
-	if room := commentRoom - p.size() - len(method); len(all.rows) > len(shown.rows) {
+	method := "<sub>" + draw.Escape(judged.method()) + "</sub>"
+	if room := draw.CommentRoom - p.size() - len(method); len(all.rows) > len(shown.rows) {
 		p.add("", "", "<details><summary>All "+format.Plural(len(all.rows), "figure")+"</summary>", "")
 		if err := p.markdownTable(all, room-300); err != nil { // with what stands around it
 			return err
@@ -86,7 +83,7 @@ func ComparisonMarkdown(w io.Writer, c *compare.Comparison) error {
 
 // sentenceOf returns text for Markdown, cut if it is very long.
 func sentenceOf(text string) string {
-	return escapedWithin(strings.ReplaceAll(text, format.Unbroken, " "), longText)
+	return draw.EscapeWithin(strings.ReplaceAll(text, format.Unbroken, " "), longText)
 }
 
 // size returns how many bytes the page has so far.
@@ -125,7 +122,7 @@ func (p *page) markdownTable(all *comparison, room int) error {
 	g.Head[len(g.Head)-1] = "verdict"
 	for i, r := range t.rows {
 		for j := range g.Rows[i] {
-			g.Rows[i][j] = escapedWithin(g.Rows[i][j], longName)
+			g.Rows[i][j] = draw.EscapeWithin(g.Rows[i][j], longName)
 		}
 		if r.Verdict == compare.Regressed {
 			last := len(g.Rows[i]) - 1
@@ -149,32 +146,6 @@ func (p *page) markdownTable(all *comparison, room int) error {
 	}
 	p.blank()
 	return nil
-}
-
-// escapes are of one character each, so that a text can be escaped character by character.
-var escapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`",
-	"[", `\[`, "]", `\]`, "#", `\#`, "~", `\~`, "@", "@\u200b")
-
-// escaped returns text that Markdown takes as it is: names of files and servers must not become markup, or mention a user.
-func escaped(text string) string { return escapes.Replace(format.Clean(text)) }
-
-// escapedWithin is escaped text of at most so many bytes, cut between two characters of the text: half an escape would
-// be another text, or markup.
-func escapedWithin(text string, most int) string {
-	const more = "…"
-	text = format.Clean(text)
-	var b strings.Builder
-	end := 0 // of what leaves room for more
-	for _, r := range text {
-		b.WriteString(escapes.Replace(string(r)))
-		switch n := b.Len(); {
-		case n > most:
-			return b.String()[:end] + more
-		case n <= most-len(more):
-			end = n
-		}
-	}
-	return b.String()
 }
 
 // tags are where HTML begins in Markdown.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/pagetest"
 	"github.com/lockbench/lockbench/results/stats"
@@ -80,7 +81,7 @@ func TestCrowd(t *testing.T) {
 	if err := ComparisonMarkdown(&markdown, c); err != nil {
 		t.Fatal(err)
 	}
-	if n := markdown.Len(); n > commentRoom {
+	if n := markdown.Len(); n > draw.CommentRoom {
 		t.Errorf("%d bytes of Markdown", n)
 	}
 	for _, want := range []string{"**regressed ", "locks/s in 250 cells, ", "mutual exclusion was violated", "<summary>All 1,500 figures</summary>", " rows more, for which"} {
@@ -171,7 +172,7 @@ func TestCommentFits(t *testing.T) {
 			if err := ComparisonMarkdown(&b, c); err != nil {
 				t.Fatal(err)
 			}
-			if b.Len() > commentRoom {
+			if b.Len() > draw.CommentRoom {
 				t.Errorf("%s, %d cells: %d bytes", name, cells, b.Len())
 			}
 			if open, closed := strings.Count(b.String(), "<details>"), strings.Count(b.String(), "</details>"); open != closed || open == 0 {
@@ -200,7 +201,7 @@ func TestEscapedWithin(t *testing.T) {
 		{"", 10, ""}, {"short", 5, "short"}, {"longer", 5, "lo…"}, {"&&", 10, "&amp;&amp;"}, {"&&", 9, "&amp;…"}, {"&&", 8, "&amp;…"}, {"&&", 7, "…"},
 		{"@@", 8, "@\u200b@\u200b"}, {"@@", 7, "@\u200b…"}, {"äää", 6, "äää"}, {"äää", 5, "ä…"}, {`a\\\\`, 9, `a\\\\\\\\`}, {`a\\\\`, 8, `a\\\\…`}, {"a\xff", 2, "a "},
 	} {
-		if got := escapedWithin(c.text, c.most); got != c.want {
+		if got := draw.EscapeWithin(c.text, c.most); got != c.want {
 			t.Errorf("%q within %d bytes: %q, want %q", c.text, c.most, got, c.want)
 		}
 	}

@@ -45,6 +45,8 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/capacity"
+	"github.com/lockbench/lockbench/results/draw"
+	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/results/text"
 )
 
@@ -218,7 +220,7 @@ func plan(path string) ([]byte, error) {
 		return nil, err
 	}
 	b := bytes.NewBufferString("$ " + line + "\n")
-	err = text.Plan(b, &a, text.Options{Width: 110}) // as wide as the command
+	err = draw.Terminal(b, report.Plan(&a), draw.Options{Width: 110}) // as wide as the command
 	return b.Bytes(), err
 }
 

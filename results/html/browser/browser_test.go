@@ -357,7 +357,7 @@ func testLegible(t *testing.T, ctx context.Context, tr *trouble) {
 		legible(t, ctx, tr, "comparison of "+name, writeComparison(t, of(t)), ofComparison)
 	}
 	for _, name := range []string{"five", "one", "atleast", "floor", "crowd", "hostile", "wild"} {
-		url := written(t, func(w io.Writer) error { return html.WritePlan(w, capacitytest.Answer(name), html.Options{}) })
+		url := written(t, func(w io.Writer) error { return draw.Page(w, report.Plan(capacitytest.Answer(name))) })
 		legible(t, ctx, tr, "plan of "+name, url, ofPlan)
 	}
 	legible(t, ctx, tr, "proof", proof(t, asRecorded), ofProof)

@@ -1,0 +1,182 @@
+package draw
+
+// Documents as GitHub-flavoured Markdown, for a comment.
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/report"
+)
+
+// CommentRoom is how many bytes a document takes in Markdown at the most. GitHub refuses a comment of more than 65,536 characters;
+// what is left is for who adds to it.
+const CommentRoom = 60_000
+
+// What parts of a comment take at the most, in bytes as they are written: escaped, & takes five.
+const (
+	tableRoom = 24_000
+	listRoom  = 8_000
+	longText  = 2_000 // of a sentence
+	longName  = 200   // of what a table has in one place
+)
+
+// Markdown writes a document for a comment. What there is no room for is counted. It fails with the error of w, to which it writes
+// once.
+func Markdown(w io.Writer, d *report.Document) error {
+	m := &markdown{room: CommentRoom - longText}
+	if d.Title != "" {
+		m.line("**" + strings.TrimLeft(d.Mark+" ", " ") + sentence(d.Title) + "**")
+	}
+	if err := m.blocks(d.Blocks); err != nil {
+		return err
+	}
+	if m.left > 0 {
+		m.out.WriteString("\n*… and " + format.Plural(m.left, "part") + " more, for which there is no room here.*\n")
+	}
+	if _, err := io.WriteString(w, m.out.String()); err != nil {
+		return fmt.Errorf("text: %w", err)
+	}
+	return nil
+}
+
+// markdown is what is written so far, and how much room is left.
+type markdown struct {
+	out  strings.Builder
+	room int
+	left int // parts for which there was no room
+}
+
+// line writes lines as a part, with a blank line before it, if there is room.
+func (m *markdown) line(lines ...string) {
+	text := strings.Join(lines, "\n") + "\n"
+	if m.out.Len() > 0 {
+		text = "\n" + text
+	}
+	if m.room -= len(text); m.room < 0 {
+		m.left++
+		return
+	}
+	m.out.WriteString(text)
+}
+
+func (m *markdown) blocks(blocks []report.Block) error {
+	for _, b := range report.Of(blocks, report.Comment) {
+		switch b := b.(type) {
+		case report.Paragraph:
+			m.line(sentence(b.Text))
+		case report.Command:
+			m.line("`" + strings.ReplaceAll(format.Line(string(b)), "`", "'") + "`")
+		case report.Findings:
+			for _, f := range b {
+				lead := ""
+				if f.Lead != "" {
+					lead = "**" + sentence(f.Lead) + "** "
+				}
+				m.line(lead + sentence(f.Text))
+			}
+		case report.Facts:
+			var items []string
+			for _, f := range b {
+				for _, line := range f.Lines {
+					items = append(items, format.Upper(f.Label)+": "+line)
+				}
+			}
+			m.list(items)
+		case report.List:
+			var items []string
+			for _, item := range b {
+				items = append(items, strings.TrimSpace(item.Mark+" "+item.Text))
+			}
+			m.list(items)
+		case report.Table:
+			if err := m.table(b); err != nil {
+				return err
+			}
+		case report.Section:
+			title := "**" + sentence(b.Title) + "**"
+			if b.About != "" {
+				title += " " + sentence(b.About)
+			}
+			m.line(title)
+			if err := m.blocks(b.Blocks); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// list writes items, as many as there is room for.
+func (m *markdown) list(items []string) {
+	var lines []string
+	room := min(listRoom, m.room)
+	for i, item := range items {
+		line := "- " + sentence(item)
+		if room -= len(line) + 1; room < 0 {
+			lines = append(lines, "- and "+format.Count(int64(len(items)-i))+" more")
+			break
+		}
+		lines = append(lines, line)
+	}
+	m.line(lines...)
+}
+
+// table writes a table, as many rows as there is room for.
+func (m *markdown) table(t report.Table) error {
+	t = columnsOf(t, report.Comment, !t.Matrix)
+	if t.Matrix {
+		for i := range t.Columns[1:] {
+			t.Columns[i+1].Title = t.Columns[i+1].Short
+		}
+	}
+	g := gridOf(t, func(text string) string {
+		return EscapeWithin(strings.ReplaceAll(text, format.Unbroken, " "), longName)
+	})
+	lines, err := g.Markdown()
+	if err != nil {
+		return err
+	}
+	room := min(tableRoom, m.room)
+	for i, line := range lines {
+		if room -= len(line) + 1; room < 0 {
+			lines = append(lines[:i:i], "", "*… and "+format.Plural(len(lines)-i, "row")+" more, for which there is no room here: JSON has all of them.*")
+			break
+		}
+	}
+	m.line(lines...)
+	return nil
+}
+
+// sentence returns text for Markdown, cut if it is very long.
+func sentence(text string) string {
+	return EscapeWithin(strings.ReplaceAll(text, format.Unbroken, " "), longText)
+}
+
+// escapes are of one character each, so that a text can be escaped character by character.
+var escapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`",
+	"[", `\[`, "]", `\]`, "#", `\#`, "~", `\~`, "@", "@\u200b")
+
+// Escape returns text that Markdown takes as it is: names of files and servers must not become markup, or mention a user.
+func Escape(text string) string { return escapes.Replace(format.Clean(text)) }
+
+// EscapeWithin returns escaped text of at most so many bytes, cut between two characters of the text: half an escape would
+// be another text, or markup.
+func EscapeWithin(text string, most int) string {
+	const more = "…"
+	text = format.Clean(text)
+	var b strings.Builder
+	end := 0 // of what leaves room for more
+	for _, r := range text {
+		b.WriteString(escapes.Replace(string(r)))
+		switch n := b.Len(); {
+		case n > most:
+			return b.String()[:end] + more
+		case n <= most-len(more):
+			end = n
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,147 @@
+package draw
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/report"
+)
+
+// columnsOf returns a table with the columns that are meant for a depth; if told to, without those of which nothing is known.
+func columnsOf(t report.Table, d report.Depth, only bool) report.Table {
+	told := func(col int) bool {
+		return !only || slices.ContainsFunc(t.Rows, func(r report.Row) bool { return r.Cells[col].Text != format.None && r.Cells[col].Text != "" })
+	}
+	out := t
+	out.Columns, out.Rows = nil, slices.Clone(t.Rows)
+	for i := range out.Rows {
+		out.Rows[i].Cells = nil
+	}
+	for col, c := range t.Columns {
+		if c.Depth != 0 && c.Depth&d == 0 || !told(col) {
+			continue
+		}
+		out.Columns = append(out.Columns, c)
+		for i, r := range t.Rows {
+			out.Rows[i].Cells = append(out.Rows[i].Cells, r.Cells[col])
+		}
+	}
+	return out
+}
+
+// gridOf returns a table as texts, which clean makes harmless.
+func gridOf(t report.Table, clean func(string) string) (g Grid) {
+	for _, c := range t.Columns {
+		g.Head, g.Right = append(g.Head, c.Title), append(g.Right, !c.Left)
+	}
+	for _, r := range t.Rows {
+		var row []string
+		for _, v := range r.Cells {
+			row = append(row, clean(v.Text))
+		}
+		g.Rows = append(g.Rows, row)
+	}
+	return g
+}
+
+// middleCut cuts what does not fit into the room out of the middle of a text.
+func middleCut(text string, room int) string {
+	whole := []rune(text)
+	for n := len(whole); format.Width(text) > room && n > 0; n-- {
+		text = string(whole[:n/2]) + "…" + string(whole[len(whole)-(n-1)/2:])
+	}
+	return text
+}
+
+// table writes a table. What is too wide loses first the names beside it, if there are lines for them, then columns, and then the
+// middle of its longest texts.
+func (t *terminal) table(indent string, b report.Table) error {
+	b = columnsOf(b, t.depth, false)
+	room := t.Width - format.Width(indent)
+	below := slices.ContainsFunc(b.Rows, func(r report.Row) bool { return r.Below != "" })
+	named := gridOf(b, format.Line)
+	if below {
+		named.Head[0] = ""
+		for i, r := range b.Rows {
+			named.Rows[i][0] = strings.TrimSpace(r.Mark + " " + named.Rows[i][0])
+		}
+	}
+	g, beside := named, named.Width() <= room
+	var left []string
+	for g.Width() > room {
+		if below && !beside {
+			for i := range g.Rows {
+				g.Rows[i][0] = "  "
+			}
+		}
+		worst := 0
+		for i, c := range b.Columns {
+			if c.Drop > b.Columns[worst].Drop {
+				worst = i
+			}
+		}
+		if g.Width() <= room || b.Columns[worst].Drop == 0 {
+			break
+		}
+		left = append(left, OneLine(g.Head[worst]))
+		g = g.Keeping(func(col int) bool { return col != worst })
+		b.Columns = slices.Delete(slices.Clone(b.Columns), worst, worst+1)
+	}
+	if over := g.Width() - room; over > 0 && !below {
+		g.cut(over)
+	}
+	lines, err := g.Text()
+	if err != nil {
+		return err
+	}
+	head := 2
+	for _, title := range g.Head {
+		head = max(head, 2+strings.Count(title, "\n"))
+	}
+	for i, line := range lines[:head] {
+		if i < head-1 {
+			t.add(bold, indent+line)
+		} else {
+			t.add("", indent+line)
+		}
+	}
+	for i, line := range lines[head:] {
+		r := b.Rows[i]
+		switch {
+		case beside || !below:
+			t.add(colors[r.Tone], indent+line)
+			if r.Below != "" {
+				t.para("", indent+"    ", r.Below)
+			}
+		default:
+			t.para(colors[r.Tone], indent+r.Mark+" ", format.Join(r.Cells[0].Text, r.Below))
+			t.add("", indent+line)
+		}
+	}
+	if len(left) > 0 {
+		t.para("", indent, "Left out for lack of room: "+strings.Join(left, ", ")+".")
+	}
+	return nil
+}
+
+// cut takes so many columns of the terminal out of the texts that are aligned left, the widest first.
+func (g Grid) cut(over int) {
+	const shortest = 14
+	for over > 0 {
+		widest, at := shortest, -1
+		for col := range g.Head {
+			if w := g.Widest(col); !g.Right[col] && w > widest {
+				widest, at = w, col
+			}
+		}
+		if at < 0 {
+			return
+		}
+		room := max(shortest, widest-over)
+		for _, row := range g.Rows {
+			row[at] = middleCut(row[at], room)
+		}
+		over -= widest - room
+	}
+}

@@ -1,0 +1,494 @@
+package report
+
+// The document of a plan: which lock carries the load, and the trials from which that is known.
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/lockbench/lockbench/results/capacity"
+	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/metric"
+)
+
+// Plan returns what an answer of lockbench plan says.
+func Plan(a *capacity.Answer) *Document {
+	a = a.Known()
+	d := &Document{Kind: "lockbench plan", Mark: planMark(a.Verdict), Tone: planTone(a.Verdict), Title: PlanHeadline(a)}
+	d.add(planFindings(a)...)
+	var facts Facts
+	fact := func(label string, lines ...string) {
+		if lines = slices.DeleteFunc(lines, func(line string) bool { return line == "" }); len(lines) > 0 {
+			facts = append(facts, Fact{Label: label, Lines: lines})
+		}
+	}
+	facts = PlanAnalysis(a)
+	fact("measured", planEffort(a))
+	columns := knownColumns(a)
+	if len(columns) == 0 {
+		fact("verdict", planVerdicts(a)...)
+	}
+	fact("breaks", a.Breaks)
+	fact("strictest", planBinding(a))
+	fact("at 2, 10 ×", planScale(a))
+	var scaling []string
+	for _, s := range a.Scaling {
+		scaling = append(scaling, planScaling(s))
+	}
+	fact("scaling", scaling...)
+	fact("unseen", a.Unseen)
+	d.Blocks = append(d.Blocks, facts)
+	if len(a.Skipped) > 0 {
+		short := a.Skipped
+		const few = 2 // are listed one by one
+		if n := len(short); n > few {
+			short = []string{format.Count(n) + " candidates that could not run (-v lists them)"}
+		}
+		d.add(At{Short, Facts{{Label: "skipped", Lines: short, Tone: Warn}}}, At{Verbose | Comment, Facts{{Label: "skipped", Lines: a.Skipped, Tone: Warn}}})
+	}
+	if len(a.Candidates) > 0 {
+		s := planCandidates(a, columns)
+		if len(columns) > 0 {
+			d.add(s)
+		} else {
+			d.add(At{Page, s}) // elsewhere the facts have all of it
+		}
+		d.add(At{Verbose | Page, planDetails(a)})
+	}
+	if len(a.Skipped) > 0 {
+		d.add(At{Page, Section{ID: "skipped", Title: "Skipped", About: "These candidates could not run.", Blocks: []Block{listOf(a.Skipped)}}})
+	}
+	d.add(At{Page, Section{ID: "environment", Title: "Environment", Blocks: []Block{environment(a.Env)}}})
+	return d
+}
+
+// PlanAnalysis returns what is known of the loads of an answer without a server.
+func PlanAnalysis(a *capacity.Answer) Facts {
+	on := Fact{Label: "on paper"}
+	for _, an := range a.Analysis {
+		on.Lines = append(on.Lines, AnalysisText(an, a.Rate))
+		if an.Impossible != "" {
+			on.Tone = Bad
+		}
+	}
+	if on.Lines == nil {
+		return nil
+	}
+	return Facts{on}
+}
+
+func planTone(v capacity.Verdict) Tone {
+	switch v {
+	case capacity.Sustains:
+		return Good
+	case capacity.RulesOut, capacity.Violated, capacity.Failed:
+		return Bad
+	case capacity.Dropped:
+		return Plain
+	}
+	return Warn
+}
+
+// planFindings returns the advice, which locks have failed, and what changes how all is read.
+func planFindings(a *capacity.Answer) []Block {
+	var all Findings
+	if a.Advice != "" {
+		all = append(all, Finding{Tone: planTone(a.Verdict), Text: a.Advice})
+	}
+	for i := range a.Candidates {
+		if c := &a.Candidates[i]; c.Verdict == capacity.Violated {
+			all = append(all, Finding{Tone: Bad, Lead: c.Name + ":", Text: PlanWhy(c)})
+		}
+	}
+	for _, text := range a.Warnings {
+		all = append(all, Finding{Tone: Warn, Lead: "Warning:", Text: text})
+	}
+	if all == nil {
+		return nil
+	}
+	return []Block{all}
+}
+
+// planVerdicts says what became of candidates of which no figure is known, but for those of which the analysis says it.
+func planVerdicts(a *capacity.Answer) (lines []string) {
+	for _, g := range planGroups(a, func(c *capacity.CandidateAnswer) string {
+		if slices.ContainsFunc(a.Analysis, func(an capacity.Analysis) bool { return an.Impossible != "" && an.Impossible == c.Why }) {
+			return ""
+		}
+		return PlanWhy(c)
+	}) {
+		lines = append(lines, format.And(g.Names)+" – "+g.Text)
+	}
+	return lines
+}
+
+// planCandidates is the ranked table, with what a reader needs to see of it at once.
+func planCandidates(a *capacity.Answer, columns []planColumn) Section {
+	s := Section{ID: "candidates", Title: "Candidates"}
+	if overview := planOverview(a); len(overview.Rows) > 0 {
+		s.Blocks = append(s.Blocks, At{Page, overview}, At{Page, Paragraph{Text: overviewHint(a), Note: true}})
+	}
+	s.Blocks = append(s.Blocks, At{Short | Comment, planTable(a, columns, false)}, At{Verbose | Page, planTable(a, columns, true)})
+	if slices.ContainsFunc(a.Candidates, func(c capacity.CandidateAnswer) bool { return len(c.Points) > 0 }) {
+		s.Blocks = append(s.Blocks, At{Page, Paragraph{Note: true, Text: "Head-room: the lower end of the interval by the rate asked for. Late: the share of the arrivals beyond the limit in the " +
+			"confirmation, as the trials before it predicted it and as it was measured. First full: the resource that is used up first, and the rate at " +
+			"which it is (utilisation law)."}})
+	}
+	var why List
+	for i := range a.Candidates {
+		if c := &a.Candidates[i]; c.Verdict != capacity.Sustains && len(columns) > 0 {
+			why = append(why, Item{Text: c.Name + " – " + PlanWhy(c)})
+		}
+	}
+	if why != nil {
+		s.Blocks = append(s.Blocks, At{Comment, why})
+	}
+	if risks := planRisks(a); len(risks) > 0 && len(columns) > 0 {
+		s.Blocks = append(s.Blocks, At{Short | Comment, Section{Title: "What is wrong with each design", Blocks: []Block{risks}}})
+	}
+	return s
+}
+
+// planRisks returns the first of what is wrong with each design that was measured.
+func planRisks(a *capacity.Answer) (list List) {
+	for _, g := range planGroups(a, func(c *capacity.CandidateAnswer) string {
+		first, _, _ := strings.Cut(c.Wrong, ";")
+		return first
+	}) {
+		mark := strings.Join(g.Names, ", ")
+		if n := len(g.Names); n > 1 && n == len(a.Candidates) {
+			mark = "all"
+		}
+		list = append(list, Item{Mark: mark + ":", Text: g.Text})
+	}
+	return list
+}
+
+// planColumn is a figure of the ranked table.
+type planColumn struct {
+	title string
+	drop  int // see Column.Drop
+	text  func(c *capacity.CandidateAnswer) string
+}
+
+// planColumns are those of figures, in their order.
+var planColumns = []planColumn{
+	{"sustains\n/s", 0, func(c *capacity.CandidateAnswer) string {
+		switch {
+		case c.AtLeast && c.Sustains.Low > 0:
+			return "≥ " + format.Three(c.Sustains.Low)
+		case c.Sustains.Mid <= 0:
+			return format.None
+		}
+		return format.Three(c.Sustains.Mid)
+	}},
+	{"95 %\ninterval", 0, func(c *capacity.CandidateAnswer) string {
+		if c.AtLeast {
+			return format.None
+		}
+		return intervalText(c.Sustains, format.Three)
+	}},
+	{"head-\nroom", 0, func(c *capacity.CandidateAnswer) string {
+		if c.Headroom <= 0 {
+			return format.None
+		}
+		return metric.Ratio.Format(c.Headroom)
+	}},
+	{"clients\n/conns", 4, func(c *capacity.CandidateAnswer) string {
+		if c.Clients <= 0 {
+			return format.None
+		}
+		if c.Conns <= 0 {
+			return format.Count(c.Clients)
+		}
+		return format.Count(c.Clients) + " / " + format.Count(c.Conns)
+	}},
+	{"commands\n/lock", 3, func(c *capacity.CandidateAnswer) string { return planCost(c.Cost.Commands, metric.PerLock) }},
+	{"CPU\n/lock", 2, func(c *capacity.CandidateAnswer) string { return planCost(c.Cost.ServerCPUUs, metric.Micros) }},
+	{"late: pred.\n/measured", 1, func(c *capacity.CandidateAnswer) string {
+		switch {
+		case c.Predicted.IsZero() && c.Measured.IsZero():
+			return format.None
+		case c.Predicted.IsZero():
+			return format.None + " / " + format.Percent(c.Measured.Mid)
+		case c.Measured.IsZero():
+			return format.Percent(c.Predicted.Mid) + " / " + format.None
+		}
+		return strings.TrimSuffix(format.Percent(c.Predicted.Mid), " %") + " / " + format.Percent(c.Measured.Mid)
+	}},
+}
+
+// planCost formats an amount of which 0 and less are not known.
+func planCost(v float64, u *metric.Unit) string {
+	if v <= 0 {
+		return format.None
+	}
+	return u.Format(v)
+}
+
+// knownColumns returns those of the ranked table; none if no figure of any candidate is known.
+func knownColumns(a *capacity.Answer) []planColumn {
+	known := func(col planColumn) bool {
+		return slices.ContainsFunc(a.Candidates, func(c capacity.CandidateAnswer) bool { return col.text(&c) != format.None })
+	}
+	if !slices.ContainsFunc(planColumns, known) {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(planColumns), func(col planColumn) bool { return col.drop > 0 && !known(col) })
+}
+
+// planTable is the ranked table. Its reasons are whole, or in short the first of them.
+func planTable(a *capacity.Answer, columns []planColumn, whole bool) Table {
+	const besides = Page | Comment // where a terminal has a line below the row
+	t := Table{Caption: "Candidates, the best first", Columns: []Column{{Title: "candidate", Left: true}, {Title: "verdict", Left: true, Depth: besides}, {Title: "guarantees", Left: true, Depth: besides}}}
+	for _, col := range columns {
+		t.Columns = append(t.Columns, Column{Title: col.title, Drop: col.drop})
+	}
+	t.Columns = append(t.Columns, Column{Title: "first full", Left: true, Depth: besides})
+	for i := range a.Candidates {
+		c := &a.Candidates[i]
+		row := Row{Mark: planMark(c.Verdict), Tone: planTone(c.Verdict), Cells: []Value{
+			{Text: c.Name, Link: candidateID(i)}, {Text: planMark(c.Verdict) + " " + string(c.Verdict), Tone: planTone(c.Verdict)}, {Text: planClaims(c)},
+		}}
+		for _, col := range columns {
+			row.Cells = append(row.Cells, Value{Text: col.text(c)})
+		}
+		first := planFirst(c)
+		row.Cells = append(row.Cells, Value{Text: cmp.Or(first, format.None)})
+		why := ""
+		if c.Verdict != capacity.Sustains {
+			if why = PlanWhy(c); !whole {
+				why, _, _ = strings.Cut(why, ";")
+			}
+		}
+		if first != "" {
+			first = "first full: " + first
+		}
+		row.Below = format.Join(why, planClaims(c), first)
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+func candidateID(i int) string { return fmt.Sprintf("candidate-%d", i+1) }
+
+// planOverview is a row a candidate: its rate with the interval, against the rate asked for. It has none if no rate is known.
+func planOverview(a *capacity.Answer) (chart Intervals) {
+	if !slices.ContainsFunc(a.Candidates, func(c capacity.CandidateAnswer) bool { return c.Sustains.Low > 0 }) {
+		return chart
+	}
+	chart.Axis, chart.Limit = planRates(a), a.Rate
+	for i := range a.Candidates {
+		c := &a.Candidates[i]
+		r := c.Sustains
+		row := Interval{Name: c.Name, Link: candidateID(i), Mark: planMark(c.Verdict), Tone: planTone(c.Verdict), Status: string(c.Verdict), Value: format.None, Low: r.Low, Mid: r.Mid, High: r.High}
+		switch {
+		case c.AtLeast && r.Low > 0:
+			row.AtLeast, row.Value = true, "≥ "+RateText(r.Low)
+		case r.Mid > 0:
+			row.Value, row.Beside = RateText(r.Mid), intervalText(r, format.Three)
+		}
+		chart.Rows = append(chart.Rows, row)
+	}
+	return chart
+}
+
+// planRates spans the rates of all candidates and the one asked for; on a logarithmic scale if they are far apart.
+func planRates(a *capacity.Answer) Axis {
+	x := Axis{Unit: PerSecond, Least: math.Inf(1)}
+	list := []float64{a.Rate}
+	for _, c := range a.Candidates {
+		list = append(list, c.Sustains.Low, c.Sustains.Mid, c.Sustains.High)
+	}
+	for _, v := range list {
+		if v > 0 {
+			x.Least, x.Most = min(x.Least, v), max(x.Most, v)
+		}
+	}
+	const farApart = 20
+	x.Log = x.Most > farApart*x.Least
+	return x
+}
+
+// overviewHint says how to read it.
+func overviewHint(a *capacity.Answer) string {
+	text := "Arrivals a second that each sustains under the SLO, with the 95 % interval"
+	if planRates(a).Log {
+		text += ", on a logarithmic scale"
+	}
+	text += "."
+	if a.Rate > 0 {
+		text += " The broken line is " + RateText(a.Rate) + ", which is asked for; the shaded part lies below it."
+	}
+	if slices.ContainsFunc(a.Candidates, func(c capacity.CandidateAnswer) bool { return c.AtLeast }) {
+		text += " An arrow: at least so many, and lockbench, its machine or the highest rate to be tried was the limit."
+	}
+	return text
+}
+
+// planDetails is all that is known of each candidate.
+func planDetails(a *capacity.Answer) Section {
+	const unfolded = 6
+	s := Section{ID: "details", Title: "One by one"}
+	slo, err := capacity.ParseSLO(a.SLO)
+	if err != nil {
+		slo = capacity.SLO{} // somebody else wrote the file
+	}
+	for i := range a.Candidates {
+		c := &a.Candidates[i]
+		one := Section{ID: candidateID(i), Title: c.Name, Folded: true, Open: i < unfolded, Mark: planMark(c.Verdict), Tone: planTone(c.Verdict), Status: string(c.Verdict)}
+		for _, chart := range planCharts(a, c, slo) {
+			one.Blocks = append(one.Blocks, At{Page, chart})
+		}
+		one.Blocks = append(one.Blocks, PlanFacts(c))
+		if len(c.Resources) > 0 {
+			one.Blocks = append(one.Blocks, planResources(c))
+		}
+		if len(c.Points) > 0 {
+			one.Blocks = append(one.Blocks, planTrials(c))
+		}
+		s.Blocks = append(s.Blocks, one)
+	}
+	return s
+}
+
+// planResources is what a lock takes of each resource.
+func planResources(c *capacity.CandidateAnswer) Table {
+	t := Table{Caption: "What a lock takes of each resource, the first to be used up first", Columns: []Column{
+		{Title: "resource", Left: true}, {Title: "a lock takes"}, {Title: "there are"}, {Title: "used"}, {Title: "full at"}, {Title: "at 2 ×"}, {Title: "at 10 ×"},
+	}}
+	for _, r := range c.Resources {
+		takes := format.None
+		if r.Demand.Mid > 0 {
+			takes = metric.Duration.Format(r.Demand.Mid * 1e9)
+		}
+		row := Row{Cells: []Value{{Text: r.Name}, {Text: takes}, {Text: unitsText(r.Units)}, {Text: usedText(r.Used)}, {Text: rateRange(r.Full)}}}
+		for _, used := range []capacity.Range{r.Double, r.Tenfold} {
+			v := Value{Text: usedText(used)}
+			if used.Mid > 1 {
+				v.Tone = Bad
+			}
+			row.Cells = append(row.Cells, v)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// planTrials is the trials of a candidate, in the order in which they ran.
+func planTrials(c *capacity.CandidateAnswer) Table {
+	t := Table{Caption: "Trials", Columns: []Column{{Title: "stage", Left: true}, {Title: "rate"}, {Title: "late arrivals"}, {Title: "p99"}, {Title: "arrivals"}, {Title: "left out", Left: true}}}
+	for _, pt := range c.Points {
+		p99 := format.None
+		if pt.P99 > 0 {
+			p99 = format.Duration(pt.P99)
+		}
+		t.Rows = append(t.Rows, Row{Cells: []Value{
+			{Text: cmp.Or(string(pt.Stage), format.None)}, {Text: RateText(pt.Rate)}, {Text: shareRange(pt.Share)}, {Text: p99}, {Text: format.Count(pt.Arrivals)}, {Text: pt.Left},
+		}})
+	}
+	return t
+}
+
+// planCharts returns the charts of a candidate over the rate: the share of late arrivals, and the p99 if some trial has one.
+func planCharts(a *capacity.Answer, c *capacity.CandidateAnswer, slo capacity.SLO) (all []Chart) {
+	var points []capacity.Point
+	for _, pt := range c.Points {
+		if pt.Rate > 0 {
+			points = append(points, pt)
+		}
+	}
+	if len(points) == 0 {
+		return nil
+	}
+	most := max(a.Rate, c.Sustains.High)
+	for _, pt := range points {
+		most = max(most, pt.Rate)
+	}
+	most = min(most, 3*max(c.Sustains.High, points[len(points)-1].Rate)) // the rate that was asked for may be far beyond all trials
+	base := Chart{Of: c.Name, X: Axis{Unit: PerSecond, Most: most}}
+	if c.Sustains.High > 0 {
+		base.From, base.To = c.Sustains.Low, c.Sustains.High
+	}
+	if a.Rate > 0 {
+		base.Uprights = []Line{{a.Rate, "asked for"}}
+	}
+	all = append(all, shareChart(base, c, slo, points))
+	if chart := p99Chart(base, slo, points); chart.Y.Most > 0 {
+		all = append(all, chart)
+	}
+	return all
+}
+
+// shareChart is the share of late arrivals over the rate. Trials without any late arrival lie at its lower end.
+func shareChart(chart Chart, c *capacity.CandidateAnswer, slo capacity.SLO, points []capacity.Point) Chart {
+	const lowest = 1e-5
+	chart.Title, chart.Finding = "Late arrivals by rate", "Share of the arrivals beyond the limit, by arrivals a second."
+	chart.Y = Axis{Unit: Share, Log: true, Least: 1}
+	if r := c.Sustains; r.High > 0 {
+		chart.Finding = "The fit crosses the limit at " + format.Glue(rateRange(r)) + ". " + chart.Finding
+	}
+	for _, pt := range points {
+		chart.Y.take(pt.Share.Mid, pt.Share.High)
+	}
+	for _, o := range slo.Objectives {
+		chart.Y.take(o.Allowed()/10, o.Allowed()*3)
+		chart.Levels = append(chart.Levels, Line{o.Allowed(), "SLO " + format.Percent(o.Allowed())})
+	}
+	chart.Y.Least, chart.Y.Most = max(chart.Y.Least, lowest), min(chart.Y.Most, 1)
+	for _, pt := range c.Curve {
+		if pt.Rate > 0 && !pt.Share.IsZero() {
+			chart.Curve = append(chart.Curve, Point{pt.Rate, pt.Share.Mid, pt.Share.Low, pt.Share.High})
+		}
+	}
+	chart.Signs = planSigns(points, func(pt capacity.Point) Point { return Point{pt.Rate, pt.Share.Mid, pt.Share.Low, pt.Share.High} })
+	return chart
+}
+
+// p99Chart is the p99 of the response over the rate.
+func p99Chart(chart Chart, slo capacity.SLO, points []capacity.Point) Chart {
+	chart.Title, chart.Finding = "p99 by rate", "p99 of the response of each trial, by arrivals a second."
+	chart.Y = Axis{Unit: Nanoseconds, Log: true, Least: math.Inf(1)}
+	known := slices.DeleteFunc(slices.Clone(points), func(pt capacity.Point) bool { return pt.P99 <= 0 })
+	for _, pt := range known {
+		chart.Y.take(float64(pt.P99))
+	}
+	const quantile = 0.99
+	for _, o := range slo.Objectives {
+		if o.Quantile == quantile && len(known) > 0 {
+			chart.Y.take(float64(o.Limit))
+			chart.Levels = append(chart.Levels, Line{float64(o.Limit), "SLO " + format.Exact(o.Limit)})
+		}
+	}
+	chart.Signs = planSigns(known, func(pt capacity.Point) Point { return Point{X: pt.Rate, Y: float64(pt.P99)} })
+	return chart
+}
+
+// take makes room for values that are more than 0.
+func (x *Axis) take(values ...float64) {
+	for _, v := range values {
+		if v > 0 {
+			x.Least, x.Most = min(x.Least, v), max(x.Most, v)
+		}
+	}
+}
+
+// planSigns sorts trials by their stages; those that do not count are the last kind.
+func planSigns(points []capacity.Point, place func(capacity.Point) Point) (all []Signs) {
+	for i, stage := range []capacity.Stage{capacity.StagePilot, capacity.StageSearch, capacity.StageConfirm, ""} {
+		s := Signs{Kind: i, Name: cmp.Or(map[capacity.Stage]string{capacity.StageConfirm: "confirmation"}[stage], string(stage), "does not count")}
+		for _, pt := range points {
+			counts := pt.Left == "" && slices.Contains([]capacity.Stage{capacity.StagePilot, capacity.StageSearch, capacity.StageConfirm}, pt.Stage)
+			if counts && pt.Stage == stage || !counts && stage == "" {
+				s.Points = append(s.Points, place(pt))
+			}
+		}
+		if s.Points != nil {
+			all = append(all, s)
+		}
+	}
+	return all
+}

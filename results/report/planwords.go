@@ -1,0 +1,358 @@
+package report
+
+// What a plan says, in words.
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/lockbench/lockbench/results/capacity"
+	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/metric"
+	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/results/view"
+)
+
+// planMark is the sign of a verdict: ✓, ✗ or ?.
+func planMark(v capacity.Verdict) string {
+	switch v {
+	case capacity.Sustains:
+		return "✓"
+	case capacity.RulesOut, capacity.Violated, capacity.Failed:
+		return "✗"
+	}
+	return "?"
+}
+
+// PlanHeadline returns the verdict of the whole on one line.
+func PlanHeadline(a *capacity.Answer) string {
+	a = a.Known()
+	count := func(v capacity.Verdict) (names []string) {
+		for _, c := range a.Candidates {
+			if c.Verdict == v {
+				names = append(names, c.Name)
+			}
+		}
+		return names
+	}
+	good := count(capacity.Sustains)
+	what := ""
+	switch {
+	case a.Verdict == capacity.Sustains && a.Rate <= 0 && len(good) > 0:
+		c := a.Candidates[slices.IndexFunc(a.Candidates, func(c capacity.CandidateAnswer) bool { return c.Verdict == capacity.Sustains })]
+		what = sustained(c) + ", by " + c.Name
+	case a.Verdict == capacity.Sustains:
+		what = "sustained by " + candidates(good, len(a.Candidates))
+	case a.Verdict == capacity.RulesOut && slices.ContainsFunc(a.Analysis, func(an capacity.Analysis) bool { return an.Impossible != "" }) && a.Spent == 0:
+		what = "no lock can do it"
+	case a.Verdict == capacity.RulesOut:
+		what = "ruled out: no candidate sustains it"
+	case a.Verdict == capacity.Violated:
+		what = "MUTUAL EXCLUSION VIOLATED by " + format.Few(count(capacity.Violated), view.NamedCells)
+		if len(good) > 0 {
+			what += "; sustained by " + candidates(good, len(a.Candidates))
+		}
+	case a.Verdict == capacity.Failed:
+		what = "no trial worked"
+	default:
+		what = "undecided"
+	}
+	if a.Partial != "" {
+		what += " (" + a.Partial + ")"
+	}
+	return format.Upper(PlanAsked(a)) + ": " + format.Line(what)
+}
+
+// PlanAsked returns the question: "3,000/s under response.p99<20ms".
+func PlanAsked(a *capacity.Answer) string {
+	switch {
+	case a.SLO == "":
+		return "the load"
+	case a.Rate > 0:
+		return format.Line(RateText(a.Rate) + " under " + a.SLO)
+	}
+	return format.Line("the most under " + a.SLO)
+}
+
+// candidates returns the only name, or how many of all there are.
+func candidates(names []string, of int) string {
+	if len(names) == 1 {
+		return names[0]
+	}
+	return fmt.Sprintf("%d of %s", len(names), format.Plural(of, "candidate"))
+}
+
+// RateText formats a rate; a dash is one that is not known.
+func RateText(rate float64) string {
+	if rate <= 0 {
+		return format.None
+	}
+	return format.Three(rate) + "/s"
+}
+
+// intervalText formats the ends of an estimate, in a form that writes a number with its unit behind a blank or nothing.
+func intervalText(r capacity.Range, write func(float64) string) string {
+	if r.IsZero() || r.High <= 0 {
+		return format.None
+	}
+	low, high := write(r.Low), write(r.High)
+	if low == high {
+		return high
+	}
+	if i := strings.LastIndexByte(high, ' '); i > 0 {
+		low = strings.TrimSuffix(low, high[i:])
+	}
+	return low + "–" + high
+}
+
+// sustained returns the rate of a candidate with its interval: "3,470/s (3,300–3,640)".
+func sustained(c capacity.CandidateAnswer) string {
+	switch {
+	case c.AtLeast && c.Sustains.Low > 0:
+		return "at least " + RateText(c.Sustains.Low)
+	case c.Sustains.Mid <= 0:
+		return "no rate that is known"
+	}
+	return rateRange(c.Sustains)
+}
+
+// rateRange formats a rate with its interval: "3,470/s (3,300–3,640)".
+func rateRange(r capacity.Range) string {
+	return withInterval(RateText(r.Mid), format.Three(r.Mid), intervalText(r, format.Three))
+}
+
+// shareRange formats a share with its interval: "0.6 % (0.4–0.9 %)".
+func shareRange(r capacity.Range) string {
+	if r.IsZero() {
+		return format.None
+	}
+	mid := format.Percent(r.Mid)
+	return withInterval(mid, mid, intervalText(r, format.Percent))
+}
+
+// withInterval adds an interval that says more than its middle.
+func withInterval(text, mid, reach string) string {
+	if reach == format.None || reach == mid {
+		return text
+	}
+	return text + " (" + reach + ")"
+}
+
+// unitsText formats how many units there are of a resource.
+func unitsText(units float64) string {
+	switch {
+	case units <= 0:
+		return format.None
+	case units == math.Trunc(units) && units < 1e15:
+		return format.Count(int64(units))
+	}
+	return format.Three(units)
+}
+
+// AnalysisText returns what is known of a load without a server, in two or three sentences.
+func AnalysisText(an capacity.Analysis, rate float64) string {
+	var all []string
+	if an.Impossible != "" {
+		all = append(all, "Impossible: "+an.Impossible+".")
+	}
+	// A key that is not held has no limit but that of all rates.
+	limited := an.Stable > 0 && an.Stable < spec.MaxRate
+	if an.Impossible == "" && an.Hottest > 0 {
+		text := "The hottest key takes " + format.Percent(an.Hottest) + " of the arrivals"
+		if rate > 0 && an.Busy > 0 {
+			text += " and is busy " + format.Percent(an.Busy) + " of the time at " + RateText(rate)
+		}
+		all = append(all, text+".")
+	}
+	key := "It"
+	if an.Impossible != "" || an.Hottest <= 0 {
+		key = "The hottest key"
+	}
+	if limited {
+		all = append(all, key+" is always busy from "+RateText(an.Stable)+".")
+	}
+	fifo := "free hand-off"
+	if an.RoundTrip > 0 {
+		fifo = "hand-offs of " + format.Duration(an.RoundTrip)
+	}
+	switch {
+	case an.Ceiling > 0 && limited && an.Rough != "":
+		all = append(all, "A FIFO lock with "+fifo+" may meet the SLO up to about "+RateText(an.Ceiling)+", a rough guess, since "+an.Rough+".")
+	case an.Ceiling > 0 && limited:
+		all = append(all, "A FIFO lock with "+fifo+" meets the SLO up to "+RateText(an.Ceiling)+".")
+	case an.Ceiling == 0 && limited:
+		all = append(all, "A FIFO lock with "+fifo+" meets the SLO at no rate.")
+	}
+	text := strings.Join(all, " ")
+	if an.Load != "" {
+		text = strings.TrimSpace(an.Load + ". " + text)
+	}
+	return text
+}
+
+// planClaims returns what a design guarantees.
+func planClaims(c *capacity.CandidateAnswer) string {
+	return cmp.Or(view.Claims(c.Traits), "guarantees nothing")
+}
+
+// planFirst returns the resource that saturates first: "hottest key at 4,270/s"; empty if it is not known.
+func planFirst(c *capacity.CandidateAnswer) string {
+	if len(c.Resources) == 0 {
+		return ""
+	}
+	r := c.Resources[0]
+	if r.Full.Mid <= 0 {
+		return r.Name
+	}
+	return r.Name + " at " + RateText(r.Full.Mid)
+}
+
+// planBinding returns which of several objectives allows the lowest rate: the same one for all candidates, or that of each. It is
+// empty if there is only one.
+func planBinding(a *capacity.Answer) string {
+	groups := planGroups(a, func(c *capacity.CandidateAnswer) string { return c.Binding })
+	var bindings []string
+	for _, g := range groups {
+		text := g.Text
+		if len(groups) > 1 {
+			text += " for " + format.Few(g.Names, view.NamedCells)
+		}
+		bindings = append(bindings, text)
+	}
+	return format.Line(strings.Join(bindings, "; "))
+}
+
+// planGroup is what is said of some candidates.
+type planGroup struct {
+	Text  string
+	Names []string
+}
+
+// planGroups puts the candidates together of which the same is said, in their order, but for those of which it is nothing.
+func planGroups(a *capacity.Answer, say func(*capacity.CandidateAnswer) string) (groups []planGroup) {
+	for i := range a.Candidates {
+		c := &a.Candidates[i]
+		text := say(c)
+		if text == "" {
+			continue
+		}
+		at := slices.IndexFunc(groups, func(g planGroup) bool { return g.Text == text })
+		if at < 0 {
+			at = len(groups)
+			groups = append(groups, planGroup{Text: text})
+		}
+		groups[at].Names = append(groups[at].Names, c.Name)
+	}
+	return groups
+}
+
+// PlanWhy returns the verdict of a candidate with its reason: "ruled out: its upper end is below 3,000/s".
+func PlanWhy(c *capacity.CandidateAnswer) string {
+	text := string(c.Verdict)
+	if c.Why != "" {
+		text += ": " + c.Why
+	}
+	return text
+}
+
+// planScale returns what the best candidate that was measured would use of each resource at 2 and 10 times the rate: "rueidis
+// queue: hottest key 141 % and 703 %, server CPU 23 % and 117 %". It is empty if nothing is known.
+func planScale(a *capacity.Answer) string {
+	best := slices.IndexFunc(a.Candidates, func(c capacity.CandidateAnswer) bool { return len(c.Resources) > 0 })
+	if best < 0 {
+		return ""
+	}
+	var all []string
+	for _, r := range a.Candidates[best].Resources {
+		if r.Double.Mid > 0 && r.Tenfold.Mid > 0 {
+			all = append(all, r.Name+" "+usedText(r.Double)+" and "+usedText(r.Tenfold))
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return a.Candidates[best].Name + ": " + strings.Join(all, ", ")
+}
+
+// planScaling returns what more lockers or nodes do to a lock: "rueidis set-nx queue with 1 to 32 lockers: contention 3 % and
+// coherency 0.05 %; no number of them is shown to be the best; 4,100/s with 64 by the universal scalability law".
+func planScaling(s capacity.Scaling) string {
+	peak := "no number of them is shown to be the best"
+	if s.Peak > 0 {
+		peak = "more than " + format.Three(s.Peak) + " carry less"
+	}
+	return format.Line(fmt.Sprintf("%s with %d to %d %s: contention %s and coherency %s; %s; %s with %d by the universal scalability law",
+		s.Lock, s.Least, s.Most, s.Of, format.Percent(s.Sigma), format.Percent(s.Kappa.Mid), peak, RateText(s.Double), 2*s.Most))
+}
+
+// usedText formats how much of a resource is used; of ten times as much as there is, how many times.
+func usedText(r capacity.Range) string {
+	switch {
+	case r.IsZero():
+		return format.None
+	case r.Mid >= 9.995:
+		return format.Three(r.Mid) + " ×"
+	}
+	return format.Percent(r.Mid)
+}
+
+// planEffort returns how much was measured, on what.
+func planEffort(a *capacity.Answer) string {
+	trials := 0
+	for _, c := range a.Candidates {
+		trials += len(c.Points)
+	}
+	if trials == 0 {
+		return ""
+	}
+	spent := format.Plural(trials, "trial") + " in " + format.Duration(a.Spent)
+	if a.Budget > 0 {
+		spent += " of " + format.Duration(a.Budget)
+	}
+	parts := []string{spent}
+	if a.Load.Lockers > 0 {
+		parts = append(parts, format.Plural(a.Load.Lockers, "locker"))
+	}
+	if a.MaxRate > 0 {
+		parts = append(parts, "no trial beyond "+RateText(a.MaxRate))
+	}
+	if a.Forced {
+		parts = append(parts, "forced")
+	}
+	if a.Env.CPUs > 0 {
+		parts = append(parts, view.CPU(a.Env))
+	}
+	return format.Join(parts...)
+}
+
+// PlanFacts returns what is known of a candidate beside its row and its tables.
+func PlanFacts(c *capacity.CandidateAnswer) (all Facts) {
+	add := func(label, text string) {
+		if text != "" {
+			all = append(all, Fact{Label: label, Lines: []string{format.Line(text)}})
+		}
+	}
+	add("verdict", PlanWhy(c))
+	add("remedy", c.Remedy)
+	if c.Sustains.Mid > 0 || c.AtLeast {
+		add("sustains", sustained(*c))
+	}
+	add("limited by", c.Binding)
+	if c.Floor > 0 {
+		add("floor", format.Percent(c.Floor)+" of the arrivals are late at a low rate already")
+	}
+	if c.Occupies.Mid > 0 {
+		add("occupies", "a key for "+intervalText(c.Occupies, metric.Duration.Format)+" a lock, "+format.Percent(c.Noise)+" scatter between trials")
+	}
+	if !c.Predicted.IsZero() || !c.Measured.IsZero() {
+		add("late", shareRange(c.Predicted)+" predicted, "+shareRange(c.Measured)+" measured")
+	}
+	add("claims", view.TraitWords(c.Traits))
+	add("risk", c.Wrong)
+	add("server", strings.TrimSpace(c.Server.Name+" "+c.Server.Version+" "+c.Server.Kind))
+	add("command", c.Plan.Command)
+	return all
+}
