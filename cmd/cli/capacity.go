@@ -135,7 +135,7 @@ var planFormats = []exporter[planned]{
 		return draw.Terminal(w, report.Plan(v.Answer), v.table)
 	}},
 	{name: "markdown", about: "the same for a comment", write: func(w io.Writer, v planned) error {
-		return draw.Markdown(w, report.Plan(v.Answer))
+		return draw.Markdown(w, report.Plan(v.Answer), draw.CommentRoom)
 	}},
 	{name: "html", about: "one page with charts, which needs no other file", write: func(w io.Writer, v planned) error {
 		return draw.Page(w, report.Plan(v.Answer))
@@ -153,7 +153,7 @@ var planFormats = []exporter[planned]{
 		if err := export.PlanAnnotations(w, v.Answer); err != nil {
 			return err
 		}
-		return addSummary(v.summary, func(w io.Writer) error { return draw.Markdown(w, report.Plan(v.Answer)) })
+		return addSummary(v.summary, func(w io.Writer) error { return draw.Markdown(w, report.Plan(v.Answer), draw.CommentRoom) })
 	}},
 }
 

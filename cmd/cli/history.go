@@ -11,12 +11,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/export"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/history"
 	"github.com/lockbench/lockbench/results/metric"
+	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/results/spec"
-	"github.com/lockbench/lockbench/results/text"
 )
 
 func (p *program) historyCommand() *cobra.Command {
@@ -54,16 +55,20 @@ too, and there will be more: look at what else changed, and measure on a machine
 // past is what history has to write.
 type past struct {
 	*history.History
-	shown text.HistoryOptions
+	table draw.Options
+	last  int // points of each cell; 0: all
 }
 
 // historyFormats are those of history, in the order of the help.
 var historyFormats = []exporter[past]{
 	{name: tableFormat, about: "each cell's course, its steps and its last points", write: func(w io.Writer, v past) error {
-		return text.History(w, v.History, v.shown)
+		return draw.Terminal(w, report.History(v.History, v.last), v.table)
 	}},
 	{name: "markdown", about: "the same for a page or a comment", write: func(w io.Writer, v past) error {
-		return text.HistoryMarkdown(w, v.History, v.shown)
+		return draw.Markdown(w, report.History(v.History, v.last), 0)
+	}},
+	{name: "html", about: "one page with the course of each figure, which needs no other file", write: func(w io.Writer, v past) error {
+		return draw.Page(w, report.History(v.History, v.last))
 	}},
 	{name: "csv", about: "a row a point and figure", write: func(w io.Writer, v past) error {
 		return export.HistoryCSV(w, v.History)
@@ -76,9 +81,13 @@ func (p *program) history(o *options, files []string) error {
 	if err != nil {
 		return err
 	}
-	shown, err := p.historyTable(o)
+	table, err := p.drawOptions(o)
 	if err != nil {
 		return err
+	}
+	last, err := parseLast(o.text("last"))
+	if err != nil {
+		return usageErrorf("%s: %w", o.get("last").written(), err)
 	}
 	outputs, err := parseFormats(o, historyFormats, files)
 	if err != nil {
@@ -100,7 +109,7 @@ func (p *program) history(o *options, files []string) error {
 		return fmt.Errorf("history: no record knows %s", o.text("figures"))
 	}
 	if h.Records > 0 {
-		if err := writeOutputs(p, outputs, past{h, shown}); err != nil {
+		if err := writeOutputs(p, outputs, past{h, table, last}); err != nil {
 			return err
 		}
 	}
@@ -142,18 +151,13 @@ func historyOptions(o *options) (opts history.Options, err error) {
 	return opts, nil
 }
 
-func (p *program) historyTable(o *options) (shown text.HistoryOptions, err error) {
-	if shown.Options, err = p.tableOptions(o); err != nil {
-		return shown, err
+// parseLast reads how many points of each cell are listed.
+func parseLast(text string) (int, error) {
+	n, err := spec.ParseInt(text)
+	if err == nil && n < 0 {
+		err = errors.New("must be 0, for all, or more")
 	}
-	last := o.get("last")
-	if shown.Last, err = spec.ParseInt(last.text); err != nil {
-		return shown, usageErrorf("%s: %w", last.written(), err)
-	}
-	if shown.Last < 0 {
-		return shown, usageErrorf("%s: must be 0, for all, or more", last.written())
-	}
-	return shown, nil
+	return n, err
 }
 
 // parseDate reads a day, which begins at midnight UTC, or a moment.

@@ -23,10 +23,12 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/export"
 	"github.com/lockbench/lockbench/results/history"
 	"github.com/lockbench/lockbench/results/html"
 	"github.com/lockbench/lockbench/results/metric"
+	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/results/text"
 	"github.com/lockbench/lockbench/results/view"
 )
@@ -212,8 +214,9 @@ func checkHistory(t *testing.T, recs []*results.Record) {
 	if h.Records == 0 {
 		return
 	}
-	rendered(t, "history", func(w io.Writer) error { return text.History(w, h, text.HistoryOptions{}) })
-	checkMarkdown(t, rendered(t, "history markdown", func(w io.Writer) error { return text.HistoryMarkdown(w, h, text.HistoryOptions{}) }))
+	rendered(t, "history", func(w io.Writer) error { return draw.Terminal(w, report.History(h, 0), draw.Options{}) })
+	checkMarkdown(t, rendered(t, "history markdown", func(w io.Writer) error { return draw.Markdown(w, report.History(h, 0), 0) }))
+	rendered(t, "history page", func(w io.Writer) error { return draw.Page(w, report.History(h, 0)) })
 	checkCSV(t, rendered(t, "history csv", func(w io.Writer) error { return export.HistoryCSV(w, h) }))
 }
 

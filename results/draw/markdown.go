@@ -5,6 +5,7 @@ package draw
 import (
 	"fmt"
 	"io"
+	"math"
 	"strings"
 
 	"github.com/lockbench/lockbench/results/format"
@@ -23,10 +24,13 @@ const (
 	longName  = 200   // of what a table has in one place
 )
 
-// Markdown writes a document for a comment. What there is no room for is counted. It fails with the error of w, to which it writes
-// once.
-func Markdown(w io.Writer, d *report.Document) error {
-	m := &markdown{room: CommentRoom - longText}
+// Markdown writes a document in so many bytes, CommentRoom for a comment, or 0 for as many as it takes. What there is no room for is
+// counted. It fails with the error of w, to which it writes once.
+func Markdown(w io.Writer, d *report.Document, room int) error {
+	m := &markdown{room: room - longText, each: listRoom, rows: tableRoom}
+	if room <= 0 {
+		m.room, m.each, m.rows = math.MaxInt, math.MaxInt, math.MaxInt
+	}
 	if d.Title != "" {
 		m.line("**" + strings.TrimLeft(d.Mark+" ", " ") + sentence(d.Title) + "**")
 	}
@@ -47,6 +51,8 @@ type markdown struct {
 	out  strings.Builder
 	room int
 	left int // parts for which there was no room
+
+	each, rows int // room for a list, and for a table
 }
 
 // line writes lines as a part, with a blank line before it, if there is room.
@@ -81,7 +87,7 @@ func (m *markdown) blocks(blocks []report.Block) error {
 			var items []string
 			for _, f := range b {
 				for _, line := range f.Lines {
-					items = append(items, format.Upper(f.Label)+": "+line)
+					items = append(items, f.Label+": "+line)
 				}
 			}
 			m.list(items)
@@ -100,9 +106,16 @@ func (m *markdown) blocks(blocks []report.Block) error {
 			if b.About != "" {
 				title += " " + sentence(b.About)
 			}
-			m.line(title)
+			if b.Folded {
+				m.line("<details><summary>" + sentence(strings.TrimSpace(b.Title+" "+b.Mark+" "+b.Status)) + "</summary>")
+			} else {
+				m.line(title)
+			}
 			if err := m.blocks(b.Blocks); err != nil {
 				return err
+			}
+			if b.Folded {
+				m.out.WriteString("\n</details>\n") // there is always room for it
 			}
 		}
 	}
@@ -112,7 +125,7 @@ func (m *markdown) blocks(blocks []report.Block) error {
 // list writes items, as many as there is room for.
 func (m *markdown) list(items []string) {
 	var lines []string
-	room := min(listRoom, m.room)
+	room := min(m.each, m.room)
 	for i, item := range items {
 		line := "- " + sentence(item)
 		if room -= len(line) + 1; room < 0 {
@@ -139,7 +152,7 @@ func (m *markdown) table(t report.Table) error {
 	if err != nil {
 		return err
 	}
-	room := min(tableRoom, m.room)
+	room := min(m.rows, m.room)
 	for i, line := range lines {
 		if room -= len(line) + 1; room < 0 {
 			lines = append(lines[:i:i], "", "*… and "+format.Plural(len(lines)-i, "row")+" more, for which there is no room here: JSON has all of them.*")

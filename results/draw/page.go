@@ -39,6 +39,7 @@ var documents = template.Must(template.New("").Funcs(template.FuncMap{
 	"marks":    func(t report.Table) int { return len(t.Columns) - 1 },
 	"lanes":    newLanes,
 	"chart":    newChart,
+	"course":   drawCourse,
 	"rows":     newIntervals,
 	"column": func(title string) string {
 		return format.Line(strings.ReplaceAll(OneLine(title), " /", format.Unbroken+"/"))

@@ -26,7 +26,7 @@ func TestPlan(t *testing.T) {
 			var short, whole, colored, paper, markdown bytes.Buffer
 			for _, err := range []error{
 				Terminal(&short, report.Plan(a), Options{}), Terminal(&whole, report.Plan(a), Options{Verbose: true}), Terminal(&colored, report.Plan(a), Options{Color: true}),
-				Terminal(&paper, paperOf(a), Options{}), Markdown(&markdown, report.Plan(a)),
+				Terminal(&paper, paperOf(a), Options{}), Markdown(&markdown, report.Plan(a), CommentRoom),
 			} {
 				if err != nil {
 					t.Fatal(err)
@@ -86,7 +86,7 @@ func TestPlanWidths(t *testing.T) {
 // TestPlanMarkdownIsInert: what a record holds must not become HTML, a link or a picture, in any of its fields.
 func TestPlanMarkdownIsInert(t *testing.T) {
 	var text bytes.Buffer
-	if err := Markdown(&text, report.Plan(capacitytest.Answer("hostile"))); err != nil {
+	if err := Markdown(&text, report.Plan(capacitytest.Answer("hostile")), CommentRoom); err != nil {
 		t.Fatal(err)
 	}
 	if bad := regexp.MustCompile("<script|[^\\\\]\\]\\(|[^\\\\]`|::error::").FindString(text.String()); bad != "" {
@@ -107,7 +107,7 @@ func TestPlanCommentFits(t *testing.T) {
 		a.Candidates[i].Wrong = long + strings.Repeat("x", i)
 	}
 	var b bytes.Buffer
-	if err := Markdown(&b, report.Plan(a)); err != nil {
+	if err := Markdown(&b, report.Plan(a), CommentRoom); err != nil {
 		t.Fatal(err)
 	}
 	if b.Len() > CommentRoom || !strings.Contains(b.String(), "more, for which there is no room here") || !strings.Contains(b.String(), "\n- and ") {
@@ -128,7 +128,7 @@ func (full) Write([]byte) (int, error) { return 0, errors.New("disk full") }
 func TestPlanErrors(t *testing.T) {
 	a := capacitytest.Answer("one")
 	for name, err := range map[string]error{
-		"text": Terminal(full{}, report.Plan(a), Options{}), "analysis": Terminal(full{}, paperOf(a), Options{}), "markdown": Markdown(full{}, report.Plan(a)),
+		"text": Terminal(full{}, report.Plan(a), Options{}), "analysis": Terminal(full{}, paperOf(a), Options{}), "markdown": Markdown(full{}, report.Plan(a), CommentRoom),
 	} {
 		if err == nil || err.Error() != "text: disk full" {
 			t.Errorf("%s: full disk: %v", name, err)

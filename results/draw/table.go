@@ -84,9 +84,11 @@ func (t *terminal) table(indent string, b report.Table) error {
 		if g.Width() <= room || b.Columns[worst].Drop == 0 {
 			break
 		}
+		drop := b.Columns[worst].Drop // those that say the same of different things go together
 		left = append(left, OneLine(g.Head[worst]))
-		g = g.Keeping(func(col int) bool { return col != worst })
-		b.Columns = slices.Delete(slices.Clone(b.Columns), worst, worst+1)
+		columns := b.Columns
+		g = g.Keeping(func(col int) bool { return columns[col].Drop != drop })
+		b.Columns = slices.DeleteFunc(slices.Clone(columns), func(c report.Column) bool { return c.Drop == drop })
 	}
 	if over := g.Width() - room; over > 0 && !below {
 		g.cut(over)
@@ -108,6 +110,9 @@ func (t *terminal) table(indent string, b report.Table) error {
 	}
 	for i, line := range lines[head:] {
 		r := b.Rows[i]
+		for _, above := range r.Above {
+			t.para("", indent, above)
+		}
 		switch {
 		case beside || !below:
 			t.add(colors[r.Tone], indent+line)

@@ -72,7 +72,7 @@ func (t *terminal) add(color string, lines ...string) {
 
 // para adds a wrapped paragraph that hangs from head.
 func (t *terminal) para(color, head, text string) {
-	t.add(color, format.Wrap(head, format.Line(text), t.Width)...)
+	t.add(color, format.Wrap(head, format.Clean(text), t.Width)...)
 }
 
 // apart adds a blank line, unless there is one.
@@ -99,6 +99,8 @@ func (t *terminal) blocks(indent string, blocks []report.Block) error {
 					label := f.Label
 					if i > 0 {
 						label = ""
+					} else if f.Course != nil {
+						line = strings.TrimSpace(skyline(f.Course, t.Width-labelWidth-26) + " " + line)
 					}
 					t.para(colors[f.Tone], indent+fmt.Sprintf("  %-*s", labelWidth-2, label), line)
 				}
@@ -166,8 +168,8 @@ func (t *terminal) section(indent string, s report.Section) error {
 	if s.About != "" {
 		title += ": " + s.About
 	}
-	if s.Folded {
-		title = strings.TrimSpace(fmt.Sprintf("%s: %s %s", title, s.Mark, s.Status))
+	if s.Mark+s.Status != "" {
+		title += ": " + strings.TrimSpace(s.Mark+" "+s.Status)
 	}
 	t.para(bold, head, title)
 	return t.blocks(within, s.Blocks)

@@ -21,7 +21,6 @@ import (
 	"github.com/lockbench/lockbench/results/text"
 )
 
-
 func b2i(b bool) int {
 	if b {
 		return 1

@@ -69,9 +69,16 @@ type Facts []Fact
 
 // Fact is what is known of one thing.
 type Fact struct {
-	Label string
-	Lines []string
-	Tone  Tone
+	Label  string
+	Course *Course // before the first line; nil: there is none
+	Lines  []string
+	Tone   Tone
+}
+
+// Course is values one after another; NaN is one that is not known.
+type Course struct {
+	Values []float64
+	Steps  []int // where the values change for good
 }
 
 // List is lines, each with a mark or without.
@@ -109,7 +116,8 @@ type Row struct {
 	Cells []Value
 	Mark  string // before its name, where no column has it
 	Tone  Tone
-	Below string // on a terminal a line below it, of what has no column there
+	Above []string // on a terminal lines above it
+	Below string   // on a terminal a line below it, of what has no column there
 }
 
 // Value is what a table has in one place.

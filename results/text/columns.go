@@ -83,10 +83,10 @@ func waiting(col metric.Column, of func(results.Latency) float64) column {
 // trials than that takes, all of them.
 func scatter(e stats.Estimate) string {
 	if e.N < 2 || e.Known() {
-		return halfWidth(e)
+		return view.HalfWidth(e)
 	}
 	e.Low, e.High = e.Min, e.Max
-	return halfWidth(e)
+	return view.HalfWidth(e)
 }
 
 // columns are all columns, in their order on the page.

@@ -1,4 +1,4 @@
-package text
+package draw
 
 import (
 	"bytes"
@@ -14,8 +14,28 @@ import (
 	"github.com/lockbench/lockbench/results/export"
 	"github.com/lockbench/lockbench/results/history"
 	"github.com/lockbench/lockbench/results/pagetest"
-	"github.com/lockbench/lockbench/results/stats"
+	"github.com/lockbench/lockbench/results/report"
+	"github.com/lockbench/lockbench/results/spec"
 )
+
+// record returns a plausible trial.
+func record() *results.Record {
+	return &results.Record{
+		Schema: results.SchemaVersion,
+		Plan: spec.Plan{Load: spec.Load{Clients: 64, Hold: time.Millisecond, TTL: 30 * time.Second, Timeout: 10 * time.Second},
+			Driver: "rueidis", Lock: "set-nx", Wait: "backoff", Keys: 10,
+			BackoffMin: time.Millisecond, BackoffMax: 1500 * time.Millisecond,
+			Duration: 10 * time.Second, Warmup: time.Second, IOTimeout: 3 * time.Second, Oracle: true, Server: "private",
+		},
+		Traits: results.Traits{Exclusive: true, Owned: true, Expires: true},
+		Env: results.Env{
+			Lockbench: "v0.1.0", Go: "go1.26.8", OS: "linux", Arch: "amd64", Kernel: "6.1.0", CPU: "AMD EPYC 7B13", CPUs: 2,
+			GOMAXPROCS: 2, Libraries: map[string]string{"rueidis": "v1.0.79"},
+		},
+		Server:  results.Server{Kind: "private", Name: "redis", Version: "7.0.15", Mode: "standalone", Persistence: "none", Network: "unix"},
+		Elapsed: 10 * time.Second,
+	}
+}
 
 // years returns a history of three cells: one that has lost 8 % when Redis was renewed, one that creeps, one that is young.
 func years() []*results.Record {
@@ -28,7 +48,7 @@ func years() []*results.Record {
 			}
 			tonight := 1 + 0.01*rng.NormFloat64()
 			for trial := range 7 {
-				r := record(1)
+				r := record()
 				r.ID, r.Run, r.Cell, r.Trial = fmt.Sprintf("%d-%d-%d", night, cell, trial), fmt.Sprintf("run%d", night), cell, trial+1
 				r.Started = time.Date(2026, 3, 1, 2, trial, 0, 0, time.UTC).AddDate(0, 0, night)
 				r.Plan.Clients = clients
@@ -98,18 +118,22 @@ func TestHistory(t *testing.T) {
 		last  int
 	}{"history": {years(), 100, 12}, "historyunknown": {unknown(), 100, 2}, "history1": {one(), 80, 0}, "historynarrow": {one(), 54, 5}, "historymachines": {machines(), 100, 3}} {
 		h := historyOf(t, c.recs)
-		o := HistoryOptions{Options: Options{Width: c.width}, Last: c.last}
-		var text, md bytes.Buffer
-		if err := History(&text, h, o); err != nil {
-			t.Fatal(err)
+		var text, md, page bytes.Buffer
+		for _, err := range []error{
+			Terminal(&text, report.History(h, c.last), Options{Width: c.width}), Markdown(&md, report.History(h, c.last), 0), Page(&page, report.History(h, c.last)),
+		} {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		pagetest.Alone(t, page.String(), "summary", "notes")
+		if n := strings.Count(page.String(), `class="course"`); n == 0 {
+			t.Errorf("%s: no course on the page", name)
 		}
 		for line := range strings.Lines(text.String()) {
 			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > c.width {
 				t.Errorf("%s: %d columns: %s", name, n, line)
 			}
-		}
-		if err := HistoryMarkdown(&md, h, o); err != nil {
-			t.Fatal(err)
 		}
 		pagetest.Golden(t, name+".txt", text.String())
 		pagetest.Golden(t, name+".md", md.String())
@@ -153,29 +177,14 @@ func TestHistoryCSV(t *testing.T) {
 	}
 }
 
-func TestRevisionName(t *testing.T) {
-	for revision, want := range map[string]string{
-		"v1.2.3": "v1.2.3", "v0.0.0-20261121024131-845b4e521210": "845b4e521210", "v0.0.0-20261121024131-845b4e521210+dirty": "845b4e521210+dirty",
-		"4b825dc642cb6eb9a060e54bf8d69288fbee4904": "4b825dc642cb", "4b825dc642cb6eb9a060e54bf8d69288fbee4904+dirty": "4b825dc642cb+dirty",
-		"a-long-name-of-a-branch": "a-long-name-of-a-branch", "": "",
-	} {
-		if got := revisionName(revision); got != want {
-			t.Errorf("%s: %s, want %s", revision, got, want)
-		}
-	}
-}
-
 // TestSkyline draws what varies little as flat, and a step of a tenth from bottom to top.
 func TestSkyline(t *testing.T) {
 	draw := func(most int, step int, values ...float64) string {
-		l := &history.Line{}
-		for _, v := range values {
-			l.Values = append(l.Values, estimate(v))
-		}
+		c := &report.Course{Values: values}
 		if step > 0 {
-			l.Steps = []history.Step{{At: step}}
+			c.Steps = []int{step}
 		}
-		return skyline(l, most)
+		return skyline(c, most)
 	}
 	for _, c := range []struct{ got, want string }{
 		{draw(20, 0, 5), "▅"},
@@ -195,5 +204,3 @@ func TestSkyline(t *testing.T) {
 		}
 	}
 }
-
-func estimate(v float64) stats.Estimate { return stats.Of([]float64{v}) }

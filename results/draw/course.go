@@ -1,0 +1,89 @@
+package draw
+
+import (
+	"html/template"
+	"math"
+	"slices"
+
+	"github.com/lockbench/lockbench/results/report"
+)
+
+// bars are the heights of a skyline; noBar is none.
+var bars = []rune("▁▂▃▄▅▆▇█")
+
+const noBar = '·'
+
+// extremes returns the least and the greatest value of a course. What varies by less than 10 % altogether is drawn as if it varied by
+// that, or noise would look like mountains.
+func extremes(c *report.Course) (least, most float64) {
+	least, most = math.Inf(1), math.Inf(-1)
+	for _, v := range c.Values {
+		if !math.IsNaN(v) {
+			least, most = min(least, v), max(most, v)
+		}
+	}
+	if room := 0.1*(least+most)/2 - (most - least); most > least && room > 0 {
+		least, most = least-room/2, most+room/2
+	}
+	return least, most
+}
+
+// skyline draws a course in that many characters at the most, with a stroke where a step begins. The lowest bar is the least value,
+// not 0: a step of 5 % could not be seen.
+func skyline(c *report.Course, most int) string {
+	least, top := extremes(c)
+	each := max(1, (len(c.Values)+len(c.Steps)+most-1)/max(1, most))
+	var line []rune
+	for from := 0; from < len(c.Values); from += each {
+		to := min(from+each, len(c.Values))
+		if slices.ContainsFunc(c.Steps, func(at int) bool { return from <= at && at < to }) {
+			line = append(line, '|')
+		}
+		line = append(line, bar(c.Values[from:to], least, top))
+	}
+	return string(line)
+}
+
+// bar stands for the mean of values.
+func bar(values []float64, least, top float64) rune {
+	sum, n := 0.0, 0.0
+	for _, v := range values {
+		if !math.IsNaN(v) {
+			sum, n = sum+v, n+1
+		}
+	}
+	switch {
+	case n == 0:
+		return noBar
+	case top <= least:
+		return bars[len(bars)/2]
+	}
+	at := int((sum/n - least) / (top - least) * float64(len(bars)))
+	return bars[max(0, min(at, len(bars)-1))]
+}
+
+// drawCourse draws a course on a page: a line with gaps, and an upright where a step begins.
+func drawCourse(c *report.Course) template.HTML {
+	const height = 42
+	d := Drawing{Height: height}
+	least, most := extremes(c)
+	x := func(i float64) float64 { return (i + 0.5) / float64(max(1, len(c.Values))) }
+	for _, at := range c.Steps {
+		d.Line("asked", x(float64(at)-0.5), 0, x(float64(at)-0.5), height)
+	}
+	var run []Point
+	for i, v := range c.Values {
+		if math.IsNaN(v) {
+			d.Path("curve s1", run, false)
+			run = nil
+			continue
+		}
+		at := 0.5
+		if most > least {
+			at = (v - least) / (most - least)
+		}
+		run = append(run, Point{x(float64(i)), 3 + (height-6)*(1-at)})
+	}
+	d.Path("curve s1", run, false)
+	return d.SVG("course", "Course", "", 0)
+}
