@@ -164,7 +164,7 @@ func (p *program) planCapacity(ctx context.Context, o *options) error {
 		return err
 	}
 	s := newSearch(p, q, o.text("output"))
-	if s.table, err = p.drawOptions(o); err != nil {
+	if s.table, err = p.drawOptions(o, o.on("verbose")); err != nil {
 		return err
 	}
 	if s.planOutputs, err = parseFormats(o, planFormats, append(q.files(), o.text("output"))); err != nil {

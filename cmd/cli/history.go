@@ -81,7 +81,7 @@ func (p *program) history(o *options, files []string) error {
 	if err != nil {
 		return err
 	}
-	table, err := p.drawOptions(o)
+	table, err := p.drawOptions(o, false)
 	if err != nil {
 		return err
 	}

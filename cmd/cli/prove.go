@@ -3,8 +3,6 @@
 package cli
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -148,58 +146,12 @@ func exitOfProof(r *safety.Report) error {
 	return nil
 }
 
-// isProof reports whether a file is a report of prove, by the names that it begins with.
-func (p *program) isProof(name string) (is bool) {
-	const enough = 4 << 10
-	var head []byte
-	look := func(in io.Reader) (err error) {
-		head, err = bufio.NewReaderSize(in, enough).Peek(enough)
-		return err
-	}
-	if name == "-" {
-		in := bufio.NewReaderSize(p.stdin, enough)
-		head, _ = in.Peek(enough)
-		p.stdin = in
-	} else {
-		_ = p.open(name, look) // an error comes again when it is read
-	}
-	return bytes.Contains(head, []byte(`"hazards":`))
-}
-
-// reportProof writes a report of prove again.
-func (p *program) reportProof(o *options, file string) error {
-	if opt := o.get("fail-on"); opt.text != "" {
-		return usageErrorf("%s: there are no figures to judge in what prove has written", opt.written())
-	}
-	table, err := p.drawOptions(o)
-	if err != nil {
-		return err
-	}
-	outputs, err := parseFormats(o, proveFormats, []string{file})
-	if err != nil {
-		return err
-	}
-	found, err := p.readProven(file)
-	if err != nil {
-		return fmt.Errorf("%s: %w", file, err)
-	}
-	if err := writeOutputs(p, outputs, proven{found, table}); err != nil {
-		return err
-	}
-	return exitOfProof(found)
-}
-
 func (p *program) readProven(file string) (found *safety.Report, err error) {
 	err = p.open(file, func(in io.Reader) (err error) {
 		found, err = safety.Read(in)
 		return err
 	})
 	return found, err
-}
-
-func (p *program) drawOptions(o *options) (draw.Options, error) {
-	table, err := p.tableOptions(o)
-	return draw.Options{Width: table.Width, Color: table.Color, Verbose: o.on("verbose")}, err
 }
 
 // readProof reads what is to be proven. What is wrong is a usage error that names the flag.
@@ -225,7 +177,7 @@ func (p *program) readProof(o *options) (r *proof, err error) {
 		return nil, rd.err
 	}
 	r.options.Prefix = "prove:" + newRunID() + ":"
-	if r.table, err = p.drawOptions(o); err != nil {
+	if r.table, err = p.drawOptions(o, o.on("verbose")); err != nil {
 		return nil, err
 	}
 	if opt := o.get("baseline"); opt.text != "" {

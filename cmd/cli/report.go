@@ -18,8 +18,9 @@ func (p *program) reportCommand() *cobra.Command {
 	c, o := p.command(&cobra.Command{
 		Use:   "report FILE…",
 		Short: "Print the table of records that -o has written, or another format",
-		Long: "Prints the table of records that -o has written, or what prove -format json has; - is standard\n" +
-			"input. Files may be compressed (gzip), and a trial that is in several of them counts once.\n\n" +
+		Long: "Prints the table of records that -o has written, or the answer that plan or prove -format json has;\n" +
+			"- is standard input. Files may be compressed (gzip), and a trial that is in several of them counts\n" +
+			"once.\n\n" +
 			"-format writes other formats, in one go: -format csv prints CSV in place of the table, and\n" +
 			"-format csv=trials.csv,hgrm=curves/ prints the table and writes files, each whole or not at all:\n\n" +
 			aboutFormats(reportFormats) + "\n" +
@@ -33,8 +34,10 @@ func (p *program) reportCommand() *cobra.Command {
 		if err := o.fill(p.env); err != nil {
 			return err
 		}
-		if len(files) == 1 && p.isProof(files[0]) {
-			return p.reportProof(o, files[0])
+		if len(files) == 1 {
+			if again := p.again(files[0]); again != nil {
+				return again(p, o, files[0])
+			}
 		}
 		return p.report(o, files)
 	}

@@ -2,7 +2,10 @@ package capacity
 
 import (
 	"cmp"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"reflect"
 	"slices"
@@ -360,4 +363,19 @@ func (t *track) curve(fit *Fit, r Range) (list []Point) {
 		list = append(list, Point{Rate: rate, Share: fit.Share(rate)})
 	}
 	return list
+}
+
+// ReadAnswer reads what lockbench plan -format json has written.
+func ReadAnswer(in io.Reader) (*Answer, error) {
+	var a Answer
+	if err := json.NewDecoder(in).Decode(&a); err != nil {
+		if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+			err = errors.New("it ends too early")
+		}
+		return nil, fmt.Errorf("not an answer of lockbench plan -format json: %w", err)
+	}
+	if a.Schema > AnswerVersion {
+		return nil, fmt.Errorf("schema: %d is of a newer lockbench; this one knows %d", a.Schema, AnswerVersion)
+	}
+	return &a, nil
 }

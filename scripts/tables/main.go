@@ -33,7 +33,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -207,12 +206,13 @@ func (d *document) figure(kind, names, words string) ([]byte, error) {
 
 // plan returns what lockbench prints for the recorded answer of a plan, below its command.
 func plan(path string) ([]byte, error) {
-	answer, err := os.ReadFile(path)
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	var a capacity.Answer
-	if err := json.Unmarshal(answer, &a); err != nil {
+	defer f.Close()
+	a, err := capacity.ReadAnswer(f)
+	if err != nil {
 		return nil, err
 	}
 	line, err := command(path)
@@ -220,7 +220,7 @@ func plan(path string) ([]byte, error) {
 		return nil, err
 	}
 	b := bytes.NewBufferString("$ " + line + "\n")
-	err = draw.Terminal(b, report.Plan(&a), draw.Options{Width: 110}) // as wide as the command
+	err = draw.Terminal(b, report.Plan(a), draw.Options{Width: 110}) // as wide as the command
 	return b.Bytes(), err
 }
 

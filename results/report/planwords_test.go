@@ -1,4 +1,4 @@
-package view
+package report
 
 import (
 	"testing"
@@ -37,7 +37,7 @@ func TestShareRange(t *testing.T) {
 		{capacity.Range{High: 0.002}, "0 % (0–0.2 %)"},
 		{capacity.Range{Mid: 0.5}, "50 %"},
 	} {
-		if got := ShareRange(tt.r); got != tt.want {
+		if got := shareRange(tt.r); got != tt.want {
 			t.Errorf("%v: %q, want %q", tt.r, got, tt.want)
 		}
 	}
@@ -52,7 +52,7 @@ func TestRateRange(t *testing.T) {
 		{capacity.Range{Low: 900, Mid: 1000, High: 1100}, "1,000/s (900–1,100)"},
 		{capacity.Range{Low: 17777.8, Mid: 17777.8, High: 17777.8}, "17,778/s"},
 	} {
-		if got := RateRange(tt.r); got != tt.want {
+		if got := rateRange(tt.r); got != tt.want {
 			t.Errorf("%v: %q, want %q", tt.r, got, tt.want)
 		}
 	}

@@ -1,0 +1,79 @@
+// What other commands have written as JSON, drawn again by lockbench report.
+
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+
+	"github.com/lockbench/lockbench/results/capacity"
+	"github.com/lockbench/lockbench/results/draw"
+	"github.com/lockbench/lockbench/results/safety"
+)
+
+// drawnAgain are the commands, by a name that is among the first in their JSON and in no record.
+var drawnAgain = map[string]func(p *program, o *options, file string) error{
+	`"hazards":`: func(p *program, o *options, file string) error {
+		return drawAgain(p, o, file, "prove", proveFormats, safety.Read, func(r *safety.Report, table draw.Options) proven { return proven{r, table} }, exitOfProof)
+	},
+	`"slo":`: func(p *program, o *options, file string) error {
+		summary, _ := p.env.lookup(summaryVariable)
+		return drawAgain(p, o, file, "plan", planFormats, capacity.ReadAnswer, func(a *capacity.Answer, table draw.Options) planned { return planned{a, table, summary} }, exitOf)
+	},
+}
+
+// again returns what draws a file again; nil if it is one of records.
+func (p *program) again(name string) func(p *program, o *options, file string) error {
+	const enough = 4 << 10
+	var head []byte
+	if name == "-" {
+		in := bufio.NewReaderSize(p.stdin, enough)
+		head, _ = in.Peek(enough)
+		p.stdin = in
+	} else {
+		_ = p.open(name, func(in io.Reader) (err error) { // an error comes again when it is read
+			head, err = bufio.NewReaderSize(in, enough).Peek(enough)
+			return err
+		})
+	}
+	for key, draw := range drawnAgain {
+		if bytes.Contains(head, []byte(key)) {
+			return draw
+		}
+	}
+	return nil
+}
+
+// drawAgain writes what a command has written as JSON in formats of that command, and exits as it did.
+func drawAgain[T, V any](p *program, o *options, file, command string, formats []exporter[V], read func(io.Reader) (T, error), shown func(T, draw.Options) V, exit func(T) error) error {
+	if opt := o.get("fail-on"); opt.text != "" {
+		return usageErrorf("%s: there are no trials to judge in what lockbench %s has written", opt.written(), command)
+	}
+	table, err := p.drawOptions(o, o.on("verbose"))
+	if err != nil {
+		return err
+	}
+	outputs, err := parseFormats(o, formats, []string{file})
+	if err != nil {
+		return err
+	}
+	var found T
+	err = p.open(file, func(in io.Reader) (err error) {
+		found, err = read(in)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	if err := writeOutputs(p, outputs, shown(found, table)); err != nil {
+		return err
+	}
+	return exit(found)
+}
+
+func (p *program) drawOptions(o *options, verbose bool) (draw.Options, error) {
+	table, err := p.tableOptions(o)
+	return draw.Options{Width: table.Width, Color: table.Color, Verbose: verbose}, err
+}
