@@ -78,17 +78,20 @@ var floors = []rule{
 	{"results/plot", []string{"results"}, nil},
 	{"results/safety", []string{"results", "results/format", "results/stats"}, nil},
 	{"results/svg", []string{"results", "results/format", "results/metric", "results/plot", "results/view", "results/spec"}, nil},
-	{"results/html", []string{"results", "results/capacity", "results/safety", "results/plot", "results/format", "results/metric", "results/view", "results/compare", "results/text"}, nil},
+	{"results/html", []string{"results", "results/plot", "results/draw", "results/format", "results/metric", "results/view", "results/compare", "results/text"}, nil},
+	{"results/report", []string{"results", "results/capacity", "results/format", "results/history", "results/metric", "results/safety", "results/spec", "results/stats", "results/view"}, nil},
+	{"results/draw", []string{"results/format", "results/plot", "results/report"}, []string{"github.com/olekukonko/tablewriter"}}, // it knows nothing of locks
+	{"results/pagetest", []string{"results/format"}, nil},
 	{"results/stats", []string{"results"}, []string{"golang.org/x/perf/benchmath", "github.com/aclements/go-moremath/stats"}},
 	{"results/metric", []string{"results", "results/format"}, nil},
-	{"results/view", []string{"results", "results/capacity", "results/safety", "results/format", "results/metric", "results/spec", "results/stats"}, nil},
+	{"results/view", []string{"results", "results/format", "results/metric", "results/spec", "results/stats"}, nil},
 	{"results/compare", []string{"results", "results/format", "results/view", "results/spec", "results/stats", "results/metric"}, nil},
 	{"results/capacity", []string{"results", "results/format", "results/spec", "results/stats", "results/capacity/queue"}, nil},
 	{"results/capacity/queue", nil, nil},
 	{"results/capacity/capacitytest", []string{"results", "results/capacity", "results/spec"}, nil},
 	{"results/history", []string{"results", "results/format", "results/view", "results/spec", "results/stats", "results/metric"}, nil},
-	{"results/text", []string{"results", "results/capacity", "results/format", "results/spec", "results/stats", "results/metric", "results/view", "results/compare", "results/history", "results/safety"}, []string{"github.com/olekukonko/tablewriter"}},
-	{"results/export", []string{"results", "results/capacity", "results/history", "results/format", "results/spec", "results/stats", "results/metric", "results/view", "results/compare", "results/safety", "results/text"}, []string{"golang.org/x/perf/benchfmt", "github.com/HdrHistogram/hdrhistogram-go"}},
+	{"results/text", []string{"results", "results/draw", "results/format", "results/spec", "results/stats", "results/metric", "results/view", "results/compare"}, nil},
+	{"results/export", []string{"results", "results/capacity", "results/history", "results/format", "results/spec", "results/stats", "results/metric", "results/view", "results/compare", "results/report", "results/safety", "results/text"}, []string{"golang.org/x/perf/benchfmt", "github.com/HdrHistogram/hdrhistogram-go"}},
 
 	// 2: the load, which never knows what it loads.
 	// Only workload files know YAML, and nothing of what their words mean.

@@ -72,10 +72,16 @@ func drawCourse(c *report.Course) template.HTML {
 		d.Line("asked", x(float64(at)-0.5), 0, x(float64(at)-0.5), height)
 	}
 	var run []Point
+	end := func() {
+		d.Path("curve s1", run, false)
+		if len(run) == 1 {
+			d.Dot("lone s1", run[0].X, run[0].Y, 3)
+		}
+		run = nil
+	}
 	for i, v := range c.Values {
 		if math.IsNaN(v) {
-			d.Path("curve s1", run, false)
-			run = nil
+			end()
 			continue
 		}
 		at := 0.5
@@ -84,6 +90,6 @@ func drawCourse(c *report.Course) template.HTML {
 		}
 		run = append(run, Point{x(float64(i)), 3 + (height-6)*(1-at)})
 	}
-	d.Path("curve s1", run, false)
+	end()
 	return d.SVG("course", "Course", "", 0)
 }

@@ -42,7 +42,7 @@ var documents = template.Must(template.New("").Funcs(template.FuncMap{
 	"course":   drawCourse,
 	"rows":     newIntervals,
 	"column": func(title string) string {
-		return format.Line(strings.ReplaceAll(OneLine(title), " /", format.Unbroken+"/"))
+		return format.Line(strings.NewReplacer("-\n", "-", "\n", " ").Replace(title)) // which may be broken before a unit
 	},
 	"fold":  fold,
 	"cells": cells,

@@ -29,7 +29,12 @@ func Proof(r *safety.Report) *Document {
 	}
 	d.add(facts)
 	if len(words.Answers) > 0 {
-		d.add(listOf(ended(words.Answers...)))
+		var list List
+		for _, answer := range ended(words.Answers...) {
+			lock, text, _ := strings.Cut(answer, ": ")
+			list = append(list, Item{Mark: lock + ":", Text: text})
+		}
+		d.add(list)
 	}
 	hazards := Section{ID: "hazards", Title: "Hazard by hazard"}
 	for i := range r.Hazards {

@@ -59,7 +59,7 @@
     const ratio = contrast(over(ink, paper), paper);
     if (ratio < 4.5) fault(`contrast ${ratio.toFixed(2)} of ${ink} on ${paper}: ${text.slice(0, 40)}`);
   }
-  if (texts < 100) fault(`only ${texts} pieces of text`);
+  if (texts < 80) fault(`only ${texts} pieces of text`);
 
   for (const svg of document.querySelectorAll("svg[role=img]")) {
     if (!svg.querySelector(":scope > title")?.textContent) fault("a chart has no title");
