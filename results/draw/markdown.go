@@ -55,17 +55,18 @@ type markdown struct {
 	each, rows int // room for a list, and for a table
 }
 
-// line writes lines as a part, with a blank line before it, if there is room.
-func (m *markdown) line(lines ...string) {
+// line writes lines as a part, with a blank line before it, if there is room, and reports whether there was.
+func (m *markdown) line(lines ...string) bool {
 	text := strings.Join(lines, "\n") + "\n"
 	if m.out.Len() > 0 {
 		text = "\n" + text
 	}
 	if m.room -= len(text); m.room < 0 {
 		m.left++
-		return
+		return false
 	}
 	m.out.WriteString(text)
+	return true
 }
 
 func (m *markdown) blocks(blocks []report.Block) error {
@@ -107,15 +108,16 @@ func (m *markdown) blocks(blocks []report.Block) error {
 				title += " " + sentence(b.About)
 			}
 			if b.Folded {
-				m.line("<details><summary>" + sentence(strings.TrimSpace(b.Title+" "+b.Mark+" "+b.Status)) + "</summary>")
-			} else {
-				m.line(title)
+				title = "<details><summary>" + sentence(strings.TrimSpace(b.Title+" "+b.Mark+" "+b.Status)) + "</summary>"
+			}
+			if !m.line(title) {
+				continue
 			}
 			if err := m.blocks(b.Blocks); err != nil {
 				return err
 			}
 			if b.Folded {
-				m.out.WriteString("\n</details>\n") // there is always room for it
+				m.out.WriteString("\n</details>\n") // for which longText has room
 			}
 		}
 	}
