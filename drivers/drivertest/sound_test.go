@@ -146,6 +146,49 @@ func stalling() drivers.Driver {
 	}}
 }
 
+// ghostly is a driver that sends an attempt late, once: when its context has ended, its client has given it back, and another client
+// has used the key. A release of that attempt gives it back.
+func ghostly() drivers.Driver {
+	return altered{Driver: faulty(), session: func() func(drivers.Session, int) drivers.Session {
+		var mu sync.Mutex
+		var of *drivers.Lease // of the attempt
+		var ghost drivers.Lease
+		given, sent := false, false
+		return func(s drivers.Session, _ int) drivers.Session {
+			try := func(ctx context.Context, l *drivers.Lease) (bool, error) {
+				mu.Lock()
+				late := of == nil && ctx.Err() == nil
+				if end, ends := ctx.Deadline(); late && ends && time.Until(end) < time.Second {
+					of, ghost = l, drivers.Lease{Key: l.Key, TTL: l.TTL}
+				} else {
+					late = false
+				}
+				mu.Unlock()
+				if !late {
+					return s.Try(ctx, l)
+				}
+				<-ctx.Done()
+				return false, ctx.Err()
+			}
+			release := func(ctx context.Context, l *drivers.Lease) (bool, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				if l == of {
+					given = true
+					return s.Release(ctx, &ghost)
+				}
+				owned, err := s.Release(ctx, l)
+				if given && l.Key == of.Key && !sent {
+					sent = true
+					_, _ = s.Try(ctx, &ghost)
+				}
+				return owned, err
+			}
+			return calls{s, try, release}
+		}
+	}}
+}
+
 func over(l *drivers.Lease) bool { return !l.Deadline.IsZero() && !time.Now().Before(l.Deadline) }
 
 func claimWaits(t *drivers.Traits) { t.Waits = true }
@@ -347,6 +390,7 @@ func TestSound(t *testing.T) {
 		{"re-entrant", reentrant(false)},
 		{"polling", polling()},
 		{"stalling", stalling()},
+		{"ghostly", ghostly()},
 		{"blocking", blocking(false)},
 		{"sleeping", sleeping(1, doze)},
 		{"bound to a session", newBound(nil)},
