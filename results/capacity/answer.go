@@ -2,8 +2,6 @@ package capacity
 
 import (
 	"cmp"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -368,14 +366,8 @@ func (t *track) curve(fit *Fit, r Range) (list []Point) {
 // ReadAnswer reads what lockbench plan -format json has written.
 func ReadAnswer(in io.Reader) (*Answer, error) {
 	var a Answer
-	if err := json.NewDecoder(in).Decode(&a); err != nil {
-		if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-			err = errors.New("it ends too early")
-		}
-		return nil, fmt.Errorf("not an answer of lockbench plan -format json: %w", err)
-	}
-	if a.Schema > AnswerVersion {
-		return nil, fmt.Errorf("schema: %d is of a newer lockbench; this one knows %d", a.Schema, AnswerVersion)
+	if err := results.ReadForm(in, "an answer of lockbench plan -format json", &a, &a.Schema, AnswerVersion); err != nil {
+		return nil, err
 	}
 	return &a, nil
 }

@@ -1,30 +1,25 @@
 package safety
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 
+	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/stats"
 )
 
 // Read reads a report that lockbench prove -format json has written.
 func Read(in io.Reader) (*Report, error) {
+	const what = "a report of lockbench prove -format json"
 	var r Report
-	if err := json.NewDecoder(in).Decode(&r); err != nil {
-		if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-			err = errors.New("it ends too early")
-		}
-		return nil, fmt.Errorf("not a report of lockbench prove -format json: %w", err)
+	if err := results.ReadForm(in, what, &r, &r.Schema, Version); err != nil {
+		return nil, err
 	}
-	switch {
-	case r.Schema > Version:
-		return nil, fmt.Errorf("schema: %d is of a newer lockbench; this one knows %d", r.Schema, Version)
-	case r.Schema < 1 || len(r.Cells) == 0:
-		return nil, errors.New("not a report of lockbench prove -format json: it has no schema or no cells")
+	if r.Schema < 1 || len(r.Cells) == 0 {
+		return nil, errors.New("not " + what + ": it has no schema or no cells")
 	}
 	for i, c := range r.Cells {
 		if !slices.Contains(Verdicts, c.Verdict) {
