@@ -106,20 +106,7 @@ func TestHostilePlanDoesNotRun(t *testing.T) {
 	a.Env.Lockbench, a.Env.Libraries, a.Verdict = evil, map[string]string{evil: evil}, evil
 	page := writePlan(t, a)
 	pagetest.Alone(t, page, "summary", "candidates", "details")
-	scripts := 0
-	for _, e := range pagetest.Elements(t, page) {
-		if e.Name.Local == "script" {
-			scripts++
-		}
-		for _, attr := range e.Attr {
-			if strings.HasPrefix(attr.Name.Local, "on") {
-				t.Errorf("%s has the handler %s", e.Name.Local, attr.Name.Local)
-			}
-		}
-	}
-	if scripts != 1 || strings.Contains(page, "<script>alert") || strings.ContainsAny(page, "\x00\x1b\u202e") {
-		t.Errorf("%d scripts, or text of a record is not escaped", scripts)
-	}
+	pagetest.Harmless(t, page)
 }
 
 // TestPlanFolds: of many candidates the first are unfolded, and each has a row of the overview, of the table, and a place below.

@@ -45,8 +45,8 @@ func gridOf(t report.Table, clean func(string) string) (g Grid) {
 	return g
 }
 
-// middleCut cuts what does not fit into the room out of the middle of a text.
-func middleCut(text string, room int) string {
+// MiddleCut cuts what does not fit into the room out of the middle of a text.
+func MiddleCut(text string, room int) string {
 	whole := []rune(text)
 	for n := len(whole); format.Width(text) > room && n > 0; n-- {
 		text = string(whole[:n/2]) + "…" + string(whole[len(whole)-(n-1)/2:])
@@ -145,7 +145,7 @@ func (g Grid) cut(over int) {
 		}
 		room := max(shortest, widest-over)
 		for _, row := range g.Rows {
-			row[at] = middleCut(row[at], room)
+			row[at] = MiddleCut(row[at], room)
 		}
 		over -= widest - room
 	}

@@ -371,19 +371,8 @@ func TestHostileComparisonDoesNotRun(t *testing.T) {
 		if err := WriteComparison(&out, c, Options{Title: evil, Command: evil}); err != nil {
 			t.Fatal(err)
 		}
-		page, scripts := out.String(), 0
-		pagetest.Alone(t, page, "summary", "changes", "figures")
-		for _, e := range pagetest.Elements(t, page) {
-			scripts += b2i(e.Name.Local == "script")
-			for _, a := range e.Attr {
-				if strings.HasPrefix(a.Name.Local, "on") {
-					t.Errorf("%s has the handler %s", e.Name.Local, a.Name.Local)
-				}
-			}
-		}
-		if scripts != 1 || strings.Contains(page, "<script>alert") || strings.ContainsAny(page, "\x00\u202e") {
-			t.Errorf("%d scripts, or text of a record is not escaped", scripts)
-		}
+		pagetest.Alone(t, out.String(), "summary", "changes", "figures")
+		pagetest.Harmless(t, out.String())
 	}
 }
 

@@ -136,25 +136,10 @@ func TestHostileTextDoesNotRun(t *testing.T) {
 		c.Generator.Saturated, c.Generator.Why = true, evil
 	}
 	page := write(t, cells)
-	scripts := 0
-	for _, e := range pagetest.Elements(t, page) {
-		switch e.Name.Local {
-		case "script":
-			scripts++
-		case "img":
-			t.Error("text of a record made an image")
-		}
-		for _, a := range e.Attr {
-			if strings.HasPrefix(a.Name.Local, "on") {
-				t.Errorf("%s has the handler %s", e.Name.Local, a.Name.Local)
-			}
-		}
-	}
-	if scripts != 1 {
-		t.Errorf("%d scripts", scripts)
-	}
-	if strings.Contains(page, "<script>alert") || !strings.Contains(page, "&lt;script&gt;alert(1)") {
-		t.Error("text of a record is not escaped, or gone")
+	pagetest.Alone(t, page) // no image either
+	pagetest.Harmless(t, page)
+	if !strings.Contains(page, "&lt;script&gt;alert(1)") {
+		t.Error("text of a record is gone")
 	}
 }
 

@@ -129,3 +129,22 @@ func Appear(t *testing.T, page string, texts ...string) {
 		page = rest
 	}
 }
+
+// Harmless holds a page to run nothing but its own script, whatever texts it has.
+func Harmless(t *testing.T, page string) {
+	t.Helper()
+	scripts := 0
+	for _, e := range Elements(t, page) {
+		if e.Name.Local == "script" {
+			scripts++
+		}
+		for _, a := range e.Attr {
+			if strings.HasPrefix(a.Name.Local, "on") {
+				t.Errorf("%s has the handler %s", e.Name.Local, a.Name.Local)
+			}
+		}
+	}
+	if scripts != 1 || strings.Contains(page, "<script>alert") || strings.ContainsAny(page, "\x00\x1b\u202e") {
+		t.Errorf("%d scripts, or text of a record is not escaped", scripts)
+	}
+}

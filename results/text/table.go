@@ -120,10 +120,7 @@ const shortestName = 20
 func (t *table) clip(room int) {
 	for _, b := range t.blocks {
 		for i := range b.rows {
-			name := []rune(b.rows[i].name)
-			for n := len(name); format.Width(b.rows[i].name) > room; n-- {
-				b.rows[i].name = string(name[:n/2]) + "…" + string(name[len(name)-(n-1)/2:])
-			}
+			b.rows[i].name = draw.MiddleCut(b.rows[i].name, room)
 		}
 	}
 }
