@@ -115,7 +115,7 @@ func TestPlanCommentFits(t *testing.T) {
 	}
 }
 
-// paperOf is the document of what is known without a server.
+// paperOf returns a document of the analysis alone, which takes no server.
 func paperOf(a *capacity.Answer) *report.Document {
 	return &report.Document{Blocks: []report.Block{report.PlanAnalysis(a.Known())}}
 }

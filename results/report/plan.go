@@ -19,13 +19,12 @@ func Plan(a *capacity.Answer) *Document {
 	a = a.Known()
 	d := &Document{Kind: "lockbench plan", Mark: planMark(a.Verdict), Tone: planTone(a.Verdict), Title: PlanHeadline(a)}
 	d.add(planFindings(a)...)
-	var facts Facts
+	facts := PlanAnalysis(a)
 	fact := func(label string, lines ...string) {
 		if lines = slices.DeleteFunc(lines, func(line string) bool { return line == "" }); len(lines) > 0 {
 			facts = append(facts, Fact{Label: label, Lines: lines})
 		}
 	}
-	facts = PlanAnalysis(a)
 	fact("measured", planEffort(a))
 	columns := knownColumns(a)
 	if len(columns) == 0 {
@@ -152,7 +151,7 @@ func planCandidates(a *capacity.Answer, columns []planColumn) Section {
 	return s
 }
 
-// planRisks returns the first of what is wrong with each design that was measured.
+// planRisks returns the main risk of each design that was measured.
 func planRisks(a *capacity.Answer) (list List) {
 	for _, g := range planGroups(a, func(c *capacity.CandidateAnswer) string {
 		first, _, _ := strings.Cut(c.Wrong, ";")

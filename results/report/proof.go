@@ -29,12 +29,7 @@ func Proof(r *safety.Report) *Document {
 	}
 	d.add(facts)
 	if len(words.Answers) > 0 {
-		var list List
-		for _, answer := range ended(words.Answers...) {
-			lock, text, _ := strings.Cut(answer, ": ")
-			list = append(list, Item{Mark: lock + ":", Text: text})
-		}
-		d.add(list)
+		d.add(words.Answers)
 	}
 	hazards := Section{ID: "hazards", Title: "Hazard by hazard"}
 	for i := range r.Hazards {

@@ -20,7 +20,7 @@ type proofWords struct {
 	Effort  string   // what was tested, and what was not
 	Changes []string // to the baseline
 	Advice  []string // what is missing, and what to do about it
-	Answers []string // what can happen, a line for each lock; empty if Verdict says it
+	Answers List     // what can happen, an item for each lock; empty if Verdict says it
 }
 
 // proofWordsOf returns what a report says.
@@ -39,8 +39,15 @@ func proofWordsOf(r *safety.Report) proofWords {
 	}
 	const most = 2 // that a verdict names one by one
 	if len(said) <= most {
-		w.Verdict = strings.Join(said, ". ")
+		var sentences []string
+		for _, one := range said {
+			sentences = append(sentences, one.Mark+" "+one.Text)
+		}
+		w.Verdict = strings.Join(sentences, ". ")
 	} else {
+		for i := range said {
+			said[i].Text += "."
+		}
 		w.Answers, w.Verdict = said, proofCounts(answers)
 	}
 	w.Verdict = strings.Join(append([]string{w.Verdict}, proofKnown(r)...), ". ")
@@ -94,20 +101,21 @@ func proofAfter(r *safety.Report, hazard string) string {
 }
 
 // proofMerged returns answers in words, those of drivers for which they are the same together.
-func proofMerged(answers []proofAnswer) (lines []string) {
-	var texts []string
-	names := map[string][]string{} // by lock and text
+func proofMerged(answers []proofAnswer) (list List) {
+	type answer struct{ lock, text string }
+	var order []answer
+	drivers := map[answer][]string{}
 	for _, a := range answers {
-		text := a.lock + ": " + a.String()
-		if names[text] == nil {
-			texts = append(texts, text)
+		one := answer{a.lock, a.String()}
+		if drivers[one] == nil {
+			order = append(order, one)
 		}
-		names[text] = append(names[text], a.driver)
+		drivers[one] = append(drivers[one], a.driver)
 	}
-	for _, text := range texts {
-		lines = append(lines, strings.Join(names[text], ", ")+" "+text)
+	for _, one := range order {
+		list = append(list, Item{Mark: strings.Join(drivers[one], ", ") + " " + one.lock + ":", Text: one.text})
 	}
-	return lines
+	return list
 }
 
 func (a proofAnswer) String() string {

@@ -64,7 +64,7 @@ func (s *Stage) nodesDie() {
 		return
 	}
 	if took := s.Now() - a.Asked; took > s.nodeTimeout { // what the living have not answered in time cannot be given back for sure
-		s.leave(safety.Stalled, "A, to whom only the dead do not answer, had its answer after %v", took.Round(time.Millisecond))
+		s.leave(safety.Stalled, "A waited %v for the servers that are alive", took.Round(time.Millisecond))
 	}
 	links = Network{b.Network().nodes[majority:], s.placebo}.Outage()
 	s.Fault(links, "%d of %d servers are dead to B", minority, len(nodes))
