@@ -301,7 +301,7 @@ var ErrNoPrefix = errors.New("there is no prefix: give the one of the run")
 // Counter is a Service that counts the messages between its sessions and the server, because the server does not.
 type Counter interface {
 	// Traffic returns the running total over all sessions, including closed ones. It sends no request. What the server's
-	// Usage.Commands is beyond round trips and keep-alives is taken for other clients', but for two messages a wait.
+	// Usage.Commands is beyond round trips and keep-alives is taken for other clients', but for two messages a Wait.
 	Traffic() Traffic
 }
 

@@ -3,7 +3,6 @@ package redis
 
 import (
 	"context"
-	"hash/maphash"
 	"maps"
 	"slices"
 	"sync"
@@ -31,12 +30,10 @@ func (s *service) listen(ctx context.Context, channel func(key string) string, m
 		timeout:  s.cfg.IO(),
 		channel:  channel,
 		message:  message,
+		turns:    map[string]*turn{},
 		channels: map[string]struct{}{},
 		ready:    make(chan struct{}),
 		ended:    make(chan struct{}),
-	}
-	for i := range l.turns {
-		l.turns[i] = make(chan struct{}, 1)
 	}
 	sub, err := l.conn.Subscribe(ctx, l.message)
 	if err != nil {
@@ -64,11 +61,10 @@ type listener struct {
 	ended  chan struct{} // closed when keep has returned
 	closed func()        // tells the service
 
+	mu sync.Mutex
 	// turns keep Add and Remove of one channel in the order in which they changed channels, so that the server and the
-	// map agree in the end. Two channels rarely share one.
-	turns [64]chan struct{}
-
-	mu       sync.Mutex
+	// map agree in the end. An Add may keep its turn for as long as there is no connection.
+	turns    map[string]*turn
 	channels map[string]struct{} // to be subscribed
 	sub      Subscription        // nil if there is none
 	ready    chan struct{}       // closed when there is one
@@ -144,22 +140,44 @@ func (l *listener) Close() error {
 	return nil
 }
 
-// enter waits for the channel's turn, unless broken is closed; the caller must call leave.
-func (l *listener) enter(ctx context.Context, channel string, broken <-chan struct{}) (leave func(), err error) {
-	turn := l.turns[maphash.String(turnSeed, channel)%uint64(len(l.turns))]
-	select {
-	case turn <- struct{}{}:
-		return func() { <-turn }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case <-broken:
-		return nil, Closed
-	case <-l.ctx.Done():
-		return nil, Closed
-	}
+// turn is that of one channel.
+type turn struct {
+	taken chan struct{} // holds an element while somebody has the turn
+	users int           // who have it or wait for it
 }
 
-var turnSeed = maphash.MakeSeed()
+// enter waits for the channel's turn, unless broken is closed; the caller must call leave.
+func (l *listener) enter(ctx context.Context, channel string, broken <-chan struct{}) (leave func(), err error) {
+	l.mu.Lock()
+	t := l.turns[channel]
+	if t == nil {
+		t = &turn{taken: make(chan struct{}, 1)}
+		l.turns[channel] = t
+	}
+	t.users++
+	l.mu.Unlock()
+	select {
+	case t.taken <- struct{}{}:
+		return func() { <-t.taken; l.done(channel, t) }, nil
+	case <-ctx.Done():
+		err = ctx.Err()
+	case <-broken:
+		err = Closed
+	case <-l.ctx.Done():
+		err = Closed
+	}
+	l.done(channel, t)
+	return nil, err
+}
+
+// done drops the turn of a channel that nobody uses any more.
+func (l *listener) done(channel string, t *turn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if t.users--; t.users == 0 {
+		delete(l.turns, channel)
+	}
+}
 
 // current returns the subscription, once there is one.
 func (l *listener) current(ctx context.Context) (Subscription, error) {

@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,6 +39,39 @@ func TestListenBreaksAgain(t *testing.T) {
 		}
 		if second.asked != 2 || third.asked == 0 {
 			t.Errorf("%d requests on the connection that breaks, %d on the next, want 2 and some", second.asked, third.asked)
+		}
+	})
+}
+
+// TestListenRemovesWithoutServer removes channels while another one's Add waits for the next connection.
+func TestListenRemovesWithoutServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		conn := dialled{next: make(chan *fakeSubscription, 1)}
+		s := &service{conn: conn, listeners: map[*listener]struct{}{}}
+		first := newSubscription()
+		conn.next <- first
+		l, err := s.listen(t.Context(), func(key string) string { return key }, nil, func() {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		first.Close()
+		synctest.Wait() // the listener dials
+		added := make(chan error, 1)
+		go func() { added <- l.Add(t.Context(), "key") }()
+		synctest.Wait() // Add waits for the connection
+		for i := range 1000 {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			if l.Remove(ctx, fmt.Sprint("other", i)); ctx.Err() != nil {
+				t.Fatalf("the removal of channel %d waits for the Add of another one", i)
+			}
+			cancel()
+		}
+		if l.Close(); <-added == nil {
+			t.Error("a key was added without a server")
+		}
+		if len(l.turns) != 0 {
+			t.Errorf("%d turns are left", len(l.turns))
 		}
 	})
 }
