@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
 )
@@ -102,7 +103,10 @@ func (e *engine) foreign(r *results.Record) *stranger {
 		b.own[0].Commands, a.own[1].Commands, func(ours float64) float64 {
 			allowed := maxCommands * clients
 			if !e.sends() { // requests of its own that are in no session's traffic
-				allowed += float64(e.inspectionCost.Commands+e.probe.spent(a.probes-b.probes).Commands) + watchMessages*locks*max(0, r.Cost.Wakeups)
+				allowed += float64(e.inspectionCost.Commands + e.probe.spent(a.probes-b.probes).Commands)
+				if r.Plan.Wait == wait.Native { // other waits send nothing but tries, or go by Redis
+					allowed += watchMessages * locks * max(0, r.Cost.Wakeups)
+				}
 			}
 			return allowed
 		})

@@ -105,6 +105,7 @@ func TestForeignDoubt(t *testing.T) {
 	commands := func(u *drivers.Usage) *int64 { return &u.Commands }
 	for _, tc := range []struct {
 		name     string
+		wait     string
 		of       func(*drivers.Usage) *int64
 		ours     int64
 		counts   bool // commands are counted, and bytes are not
@@ -112,16 +113,17 @@ func TestForeignDoubt(t *testing.T) {
 		replicas int
 		most     int64
 	}{
-		{"requests of 400 bytes", in, 40_000, false, "", 0, 200 + 2*400},
-		{"short requests", in, 10_000, false, "", 0, 50 + 2*256},
-		{"long requests", in, 500_000, false, "", 0, 2500 + 2*1024},
-		{"a replica", in, 40_000, false, "", 1, 1000 + 64*11},
-		{"five replicas", in, 40_000, false, "", 5, 1000 + 5*64*11},
-		{"five replicas that each of two tries waits for", in, 40_000, false, drivers.TopologyReplicated, 5, 1000 + 5*64*11 + 5*64*100*2},
-		{"five replicas and sentinels", in, 40_000, false, drivers.TopologySentinel, 5, 1000 + 5*64*11 + 1000*11},
-		{"answers", out, 40_000, false, "", 0, 200 + 2*400},
-		{"commands", commands, 300, false, "", 0, 1 + 2*8},
-		{"commands beside a look, 5 probes and 50 watches", commands, 300, true, "", 0, 1 + 2*8 + 3 + 5*2 + 50*2},
+		{"requests of 400 bytes", "backoff", in, 40_000, false, "", 0, 200 + 2*400},
+		{"short requests", "backoff", in, 10_000, false, "", 0, 50 + 2*256},
+		{"long requests", "backoff", in, 500_000, false, "", 0, 2500 + 2*1024},
+		{"a replica", "backoff", in, 40_000, false, "", 1, 1000 + 64*11},
+		{"five replicas", "backoff", in, 40_000, false, "", 5, 1000 + 5*64*11},
+		{"five replicas that each of two tries waits for", "backoff", in, 40_000, false, drivers.TopologyReplicated, 5, 1000 + 5*64*11 + 5*64*100*2},
+		{"five replicas and sentinels", "backoff", in, 40_000, false, drivers.TopologySentinel, 5, 1000 + 5*64*11 + 1000*11},
+		{"answers", "backoff", out, 40_000, false, "", 0, 200 + 2*400},
+		{"commands", "backoff", commands, 300, false, "", 0, 1 + 2*8},
+		{"commands beside a look, 5 probes and 50 watches", "native", commands, 300, true, "", 0, 1 + 2*8 + 3 + 5*2 + 50*2},
+		{"commands beside a look, 5 probes and 50 sleeps", "backoff", commands, 300, true, "", 0, 1 + 2*8 + 3 + 5*2},
 	} {
 		e := &engine{probe: &probe{idled: 10, cost: drivers.Usage{Commands: 20}}, inspectionCost: drivers.Usage{Commands: 3}}
 		e.run = &Run{Service: sending{}}
@@ -129,7 +131,7 @@ func TestForeignDoubt(t *testing.T) {
 			e.run.Service = counter{}
 		}
 		r := &results.Record{Cost: results.Cost{Tries: 2, Wakeups: 0.5}}
-		r.Plan.Clients, r.Plan.Topology = 1, string(tc.topology)
+		r.Plan.Clients, r.Plan.Topology, r.Plan.Wait = 1, string(tc.topology), tc.wait
 		for _, more := range []int64{tc.most, tc.most + 1} {
 			before, after := reading{at: time.Second, granted: 7, probes: 2}, reading{at: 11 * time.Second, granted: 107, probes: 7}
 			after.server.Replicas = tc.replicas
