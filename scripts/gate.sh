@@ -388,7 +388,7 @@ answer() { # the comparison in every form, and the exit code
 	esac
 	case $code in
 	0)
-		if grep -q '^inconclusive' "$dir/compare.txt"; then say 'passed: inconclusive only because of noise, which is allowed'; else say 'passed'; fi
+		if grep -qiE '^(\? )?inconclusive' "$dir/compare.txt"; then say 'passed: inconclusive only because of noise, which is allowed'; else say 'passed'; fi
 		;;
 	3) die 3 'failed: a threshold is missed' ;;
 	5) die 5 'inconclusive: the reason is above; if it is noise, more rounds (-n) or a quieter machine may help, and -allow-inconclusive lets it pass' ;;

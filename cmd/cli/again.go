@@ -9,7 +9,9 @@ import (
 	"io"
 
 	"github.com/lockbench/lockbench/results/capacity"
+	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/draw"
+	"github.com/lockbench/lockbench/results/export"
 	"github.com/lockbench/lockbench/results/safety"
 )
 
@@ -17,6 +19,17 @@ import (
 var drawnAgain = map[string]func(p *program, o *options, file string) error{
 	`"hazards":`: func(p *program, o *options, file string) error {
 		return drawAgain(p, o, file, "prove", proveFormats, safety.Read, func(r *safety.Report, table draw.Options) proven { return proven{r, table} }, exitOfProof)
+	},
+	`"alpha":`: func(p *program, o *options, file string) error {
+		summary, _ := p.env.lookup(summaryVariable)
+		return drawAgain(p, o, file, "compare", compareFormats, export.ReadComparison, func(c *compare.Comparison, table draw.Options) compared {
+			return compared{Comparison: c, table: table, summary: summary}
+		}, func(c *compare.Comparison) error {
+			if code := verdictCode(c.Verdict); code != exitOK {
+				return exitCode(code)
+			}
+			return nil
+		})
 	},
 	`"slo":`: func(p *program, o *options, file string) error {
 		summary, _ := p.env.lookup(summaryVariable)
@@ -75,5 +88,6 @@ func drawAgain[T, V any](p *program, o *options, file, command string, formats [
 
 func (p *program) drawOptions(o *options, verbose bool) (draw.Options, error) {
 	table, err := p.tableOptions(o)
-	return draw.Options{Width: table.Width, Color: table.Color, Verbose: verbose}, err
+	table.Verbose = verbose
+	return table, err
 }

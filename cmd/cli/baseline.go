@@ -15,7 +15,7 @@ import (
 	"github.com/lockbench/lockbench/cmd/cli/files"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
-	"github.com/lockbench/lockbench/results/text"
+	"github.com/lockbench/lockbench/results/draw"
 )
 
 // comparison is the comparison that a run is to make.
@@ -151,7 +151,7 @@ func (c *comparison) compare(cells []*results.Cell) (*compare.Comparison, error)
 
 // decide prints the comparison that the run was for, below its table. The error is an exit code: that of the verdict; nil
 // without a comparison.
-func (r *runner) decide(cells []*results.Cell, table text.Options) error {
+func (r *runner) decide(cells []*results.Cell, table draw.Options) error {
 	if r.comparison == nil || len(cells) == 0 {
 		return nil
 	}

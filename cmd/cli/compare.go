@@ -14,8 +14,9 @@ import (
 	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/metric"
-	"github.com/lockbench/lockbench/results/text"
+	"github.com/lockbench/lockbench/results/report"
 )
 
 func (p *program) compareCommand() *cobra.Command {
@@ -60,7 +61,6 @@ func (p *program) compareCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		page.Plan = true
 		return p.judge(found, o, compareLine(o, files), page, outputs...)
 	}
 	return c
@@ -220,13 +220,13 @@ func compareLine(o *options, files []string) string {
 
 // judge writes a comparison in all formats, as a table if there are none, and ends with its exit code. The command is empty
 // if the command line does more than compare.
-func (p *program) judge(found *compare.Comparison, o *options, command string, page text.Options, outputs ...output[compared]) error {
-	page.Figures, page.All = o.text("figures") != "", o.on("all-rows")
+func (p *program) judge(found *compare.Comparison, o *options, command string, page draw.Options, outputs ...output[compared]) error {
+	said := report.ComparisonOptions{Figures: o.text("figures") != "", All: o.on("all-rows"), Plan: command != "", Command: command}
 	if len(outputs) == 0 {
 		outputs = []output[compared]{{exporter: compareFormats[0]}}
 	}
 	summary, _ := p.env.lookup(summaryVariable)
-	if err := writeOutputs(p, outputs, compared{found, page, command, summary}); err != nil {
+	if err := writeOutputs(p, outputs, compared{found, said, page, summary}); err != nil {
 		return err
 	}
 	code := verdictCode(found.Verdict)

@@ -14,9 +14,11 @@ import (
 	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/export"
 	"github.com/lockbench/lockbench/results/html"
 	"github.com/lockbench/lockbench/results/metric"
+	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/results/svg"
 	"github.com/lockbench/lockbench/results/text"
 	"github.com/lockbench/lockbench/results/view"
@@ -49,12 +51,12 @@ const tableFormat = "table"
 type reported struct {
 	cells   []*results.Cell
 	check   *compare.Check // of the cells
-	table   text.Options   // of the table alone
+	table   draw.Options   // of the table alone
 	summary string         // file of the summary of a step of GitHub Actions; empty: this is none
 }
 
 // reported returns what report has to write, or a run.
-func (p *program) reported(cells []*results.Cell, check *compare.Check, table text.Options) reported {
+func (p *program) reported(cells []*results.Cell, check *compare.Check, table draw.Options) reported {
 	summary, _ := p.env.lookup(summaryVariable)
 	return reported{cells, check, table, summary}
 }
@@ -62,8 +64,11 @@ func (p *program) reported(cells []*results.Cell, check *compare.Check, table te
 // reportFormats are those of report, in the order of the help.
 var reportFormats = []exporter[reported]{
 	{name: tableFormat, about: "the table, or one cell in detail", write: func(w io.Writer, v reported) error {
-		if err := text.Check(w, v.check, v.table); err != nil {
-			return err
+		if limits := report.Check(v.check); limits != nil {
+			if err := draw.Terminal(w, limits, v.table); err != nil {
+				return err
+			}
+			fmt.Fprintln(w)
 		}
 		return text.Table(w, v.cells, v.table)
 	}},
@@ -105,24 +110,26 @@ var reportFormats = []exporter[reported]{
 // compared is what compare has to write.
 type compared struct {
 	*compare.Comparison
-	table   text.Options // of the table; whether all figures were asked for, of the page too
-	command string       // that makes the comparison again; empty of a run, which is made again by its own
+	said    report.ComparisonOptions
+	table   draw.Options // of the table
 	summary string       // file of the summary of a step of GitHub Actions; empty: this is none
 }
+
+func (v compared) document() *report.Document { return report.Comparison(v.Comparison, v.said) }
 
 // compareFormats are those of compare, in the order of the help.
 var compareFormats = []exporter[compared]{
 	{name: tableFormat, about: "medians, changes and the verdict", write: func(w io.Writer, v compared) error {
-		return text.Comparison(w, v.Comparison, v.table)
+		return draw.Terminal(w, v.document(), v.table)
 	}},
 	{name: "markdown", about: "the same for a comment, the verdict first", write: func(w io.Writer, v compared) error {
-		return text.ComparisonMarkdown(w, v.Comparison)
+		return draw.Markdown(w, v.document(), draw.CommentRoom)
 	}},
 	{name: "csv", about: "a row a cell and figure", write: func(w io.Writer, v compared) error {
 		return export.ComparisonCSV(w, v.Comparison)
 	}},
 	{name: "html", about: "one page with charts, which needs no other file", write: func(w io.Writer, v compared) error {
-		return html.WriteComparison(w, v.Comparison, html.Options{Command: v.command, Figures: v.table.Figures})
+		return draw.Page(w, v.document())
 	}},
 	{name: "json", about: "all of it, for programs; lockbench schema comparison has its schema", write: func(w io.Writer, v compared) error {
 		return export.ComparisonJSON(w, v.Comparison)
@@ -134,7 +141,7 @@ var compareFormats = []exporter[compared]{
 		if err := export.Annotations(w, v.Comparison); err != nil {
 			return err
 		}
-		return addSummary(v.summary, func(w io.Writer) error { return text.ComparisonMarkdown(w, v.Comparison) })
+		return addSummary(v.summary, func(w io.Writer) error { return draw.Markdown(w, v.document(), draw.CommentRoom) })
 	}},
 }
 
@@ -143,8 +150,11 @@ const summaryVariable = "GITHUB_STEP_SUMMARY"
 
 // writeMarkdown writes the table, below what became of the thresholds.
 func writeMarkdown(w io.Writer, v reported) error {
-	if err := text.CheckMarkdown(w, v.check); err != nil {
-		return err
+	if limits := report.Check(v.check); limits != nil {
+		if err := draw.Markdown(w, limits, draw.CommentRoom); err != nil {
+			return err
+		}
+		fmt.Fprintln(w)
 	}
 	return text.Markdown(w, v.cells)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/lockbench/lockbench/cmd/cli/progress"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/spec"
-	"github.com/lockbench/lockbench/results/text"
 )
 
 func (p *program) reportCommand() *cobra.Command {
@@ -95,14 +95,14 @@ func (p *program) cellsOf(files []string) (cells []*results.Cell, failed bool) {
 }
 
 // tableOptions fits the table to the terminal, or to what -width says.
-func (p *program) tableOptions(o *options) (text.Options, error) {
+func (p *program) tableOptions(o *options) (draw.Options, error) {
 	opt := o.get("width")
 	width, err := spec.ParseInt(opt.text)
 	if err != nil {
-		return text.Options{}, usageErrorf("%s: %w", opt.written(), err)
+		return draw.Options{}, usageErrorf("%s: %w", opt.written(), err)
 	}
 	if width != 0 && (width < minWidth || width > maxWidth) {
-		return text.Options{}, usageErrorf("%s: must be 0 or %d to %d", opt.written(), minWidth, maxWidth)
+		return draw.Options{}, usageErrorf("%s: must be 0 or %d to %d", opt.written(), minWidth, maxWidth)
 	}
 	columns, tty := progress.Terminal(p.stdout)
 	switch {
@@ -113,7 +113,7 @@ func (p *program) tableOptions(o *options) (text.Options, error) {
 		width = 100
 	}
 	noColor, _ := p.env.lookup("NO_COLOR") // https://no-color.org
-	return text.Options{Width: width, Color: tty && noColor == ""}, nil
+	return draw.Options{Width: width, Color: tty && noColor == ""}, nil
 }
 
 const (

@@ -20,8 +20,8 @@ import (
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/spec"
-	"github.com/lockbench/lockbench/results/text"
 	"github.com/lockbench/lockbench/workloads"
 	"github.com/lockbench/lockbench/workloads/matrix"
 )
@@ -192,7 +192,7 @@ type runner struct {
 }
 
 // run runs all trials and renders what there is, also after an interruption.
-func (r *runner) run(ctx context.Context, table text.Options) error {
+func (r *runner) run(ctx context.Context, table draw.Options) error {
 	if err := r.deploy(); err != nil {
 		return err
 	}
@@ -242,7 +242,7 @@ func (r *runner) deploy() error {
 }
 
 // finish writes the table, or what -format asks for, and chooses the exit code.
-func (r *runner) finish(ctx context.Context, table text.Options) error {
+func (r *runner) finish(ctx context.Context, table draw.Options) error {
 	r.saveRest()
 	cells := r.records.Cells()
 	if ctx.Err() != nil && len(r.outputs) == 0 { // of a comparison that will not be

@@ -188,7 +188,7 @@ func rendered(t *testing.T, what string, write func(io.Writer) error) string {
 
 func checkCells(t *testing.T, cells []*results.Cell) {
 	t.Helper()
-	rendered(t, "table", func(w io.Writer) error { return text.Table(w, cells, text.Options{Width: 100}) })
+	rendered(t, "table", func(w io.Writer) error { return text.Table(w, cells, draw.Options{Width: 100}) })
 	checkMarkdown(t, rendered(t, "markdown", func(w io.Writer) error { return text.Markdown(w, cells) }))
 	checkHTML(t, rendered(t, "html", func(w io.Writer) error { return html.Write(w, cells, html.Options{}) }))
 	checkCSV(t, rendered(t, "csv", func(w io.Writer) error { return export.CSV(w, cells) }))
@@ -242,9 +242,10 @@ func checkComparison(t *testing.T, recs []*results.Record, planted string, numbe
 	if err != nil {
 		return // nothing to compare
 	}
-	rendered(t, "comparison", func(w io.Writer) error { return text.Comparison(w, c, text.Options{Width: 100}) })
-	checkMarkdown(t, rendered(t, "comparison markdown", func(w io.Writer) error { return text.ComparisonMarkdown(w, c) }))
-	checkHTML(t, rendered(t, "comparison html", func(w io.Writer) error { return html.WriteComparison(w, c, html.Options{}) }))
+	said := report.Comparison(c, report.ComparisonOptions{})
+	rendered(t, "comparison", func(w io.Writer) error { return draw.Terminal(w, said, draw.Options{Width: 100}) })
+	checkMarkdown(t, rendered(t, "comparison markdown", func(w io.Writer) error { return draw.Markdown(w, said, draw.CommentRoom) }))
+	checkHTML(t, rendered(t, "comparison html", func(w io.Writer) error { return draw.Page(w, said) }))
 	checkCSV(t, rendered(t, "comparison csv", func(w io.Writer) error { return export.ComparisonCSV(w, c) }))
 	checkJSON(t, rendered(t, "json", func(w io.Writer) error { return export.ComparisonJSON(w, c) }))
 	checkXML(t, rendered(t, "junit", func(w io.Writer) error { return export.JUnit(w, c) }), nil)

@@ -74,7 +74,7 @@ type Comparison struct {
 	Paired     bool // the trials of both sides took turns in one run, and were compared pair by pair
 	Verdict    Verdict
 
-	broken int // cells of Added whose locks broke the exclusion that they claim
+	Broken     int // cells of Added whose locks broke the exclusion that they claim
 }
 
 // Side is one of the two sets of records.
@@ -89,6 +89,7 @@ type Side struct {
 // Cell is one plan on both sides.
 type Cell struct {
 	Label      string // what tells it from the other cells; empty if there is only one
+	Command    string // that makes the head again; empty: it is not known
 	Base, Head []*results.Record
 	Notes      []string // what holds for this cell alone
 	Figures    []Result // those of the thresholds first
@@ -192,7 +193,7 @@ func (c *Comparison) fill(pairs []cellPair, o Options) {
 				c.Notes = append(c.Notes, fmt.Sprintf("%s, which only the head has: mutual exclusion was violated in %d of %s, though the design claims it",
 					labels[i], n, format.Plural(len(p.head.all()), "trial")))
 				if o.judgesViolations() {
-					c.broken++
+					c.Broken++
 					c.Verdict = Regressed
 				}
 			}
@@ -200,6 +201,9 @@ func (c *Comparison) fill(pairs []cellPair, o Options) {
 		}
 		c.Paired = p.paired
 		d := &draft{cellPair: p, cell: &Cell{Label: labels[i], Base: p.base.whole, Head: p.head.whole, head: p.head.all()}}
+		if len(p.head.whole) > 0 {
+			d.cell.Command = p.head.whole[0].Plan.Command
+		}
 		c.Base.Trials += len(p.base.whole)
 		c.Head.Trials += len(p.head.whole)
 		var notes []string

@@ -143,8 +143,8 @@ func (c *Comparison) Headline() string {
 	if n := len(c.Missing); n > 0 {
 		text += " · " + format.Plural(n, "cell") + " only in the base"
 	}
-	if c.broken > 0 {
-		text += " · mutual exclusion violated in " + format.Plural(c.broken, "cell") + " only in the head"
+	if c.Broken > 0 {
+		text += " · mutual exclusion violated in " + format.Plural(c.Broken, "cell") + " only in the head"
 	}
 	if c.Verdict.passed() && within > 0 {
 		text += " · " + format.Plural(within, "figure") + " worse within the limit"

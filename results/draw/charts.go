@@ -4,6 +4,7 @@ package draw
 
 import (
 	"html/template"
+	"math"
 	"slices"
 	"strings"
 
@@ -116,34 +117,64 @@ type interval struct {
 }
 
 func newIntervals(c report.Intervals) (out intervals) {
-	s := scaleOf(c.Axis)
+	var s plot.Scale
+	if c.Axis.Unit == report.Change {
+		s = changeScale(c.Rows)
+	} else {
+		s = scaleOf(c.Axis)
+	}
 	axis := Drawing{}
 	axis.AxisX(s)
 	out.Axis = axis.SVG("axis", "Scale", "", 20)
 	for _, row := range c.Rows {
 		d := Drawing{Height: rowHeight}
 		const mid = rowHeight / 2
-		if c.Limit > 0 {
-			d.Rect("beyond", 0, 0, s.At(c.Limit), rowHeight)
+		if row.Limit > 0 {
+			from, to := 0.0, s.At(row.Limit)
+			if row.Above {
+				from, to = to, 1
+			}
+			d.Rect("beyond", from, 0, to, rowHeight)
 		}
 		for _, tick := range s.Ticks {
 			d.Line("grid", tick.At, 0, tick.At, rowHeight)
 		}
-		if c.Limit > 0 {
-			d.Line("limit", s.At(c.Limit), 0, s.At(c.Limit), rowHeight)
+		if row.Limit > 0 {
+			d.Line("limit", s.At(row.Limit), 0, s.At(row.Limit), rowHeight)
+		}
+		if c.Axis.Unit == report.Change {
+			d.Line("zero", s.At(1), 0, s.At(1), rowHeight)
 		}
 		look := classes[row.Tone]
+		arrow := func(v float64) { // to what lies beyond the scale
+			path := "M7 -5L0 0L7 5Z"
+			if v > s.To {
+				path = "M-7 -5L0 0L-7 5Z"
+			}
+			d.Sign("sign arrow "+look, s.At(v), mid, path)
+		}
 		switch {
 		case row.AtLeast:
 			d.Line("reach "+look, s.At(row.Low), mid-4, s.At(row.Low), mid+4)
 			d.Line("reach "+look, s.At(row.Low), mid, 1, mid)
-			d.Sign("sign arrow "+look, 1, mid, "M-7 -5L0 0L-7 5Z")
+			arrow(math.Inf(1))
 		case row.Mid > 0:
-			d.Line("reach "+look, s.At(row.Low), mid, s.At(row.High), mid)
 			for _, end := range []float64{row.Low, row.High} {
-				d.Line("reach "+look, s.At(end), mid-4, s.At(end), mid+4)
+				if math.IsNaN(end) {
+					continue
+				}
+				d.Line("reach "+look, s.At(row.Mid), mid, s.At(end), mid)
+				if end < s.From || end > s.To {
+					arrow(end)
+				} else {
+					d.Line("reach "+look, s.At(end), mid-4, s.At(end), mid+4)
+				}
 			}
-			d.Sign("sign "+look, s.At(row.Mid), mid, shapeOf(row.Mark))
+			if row.Mid < s.From || row.Mid > s.To {
+				arrow(row.Mid)
+			} else {
+				d.Sign("sign "+look, s.At(row.Mid), mid, shapeOf(row.Mark))
+			}
 		}
 		title := format.Line(row.Name) + ": " + strings.TrimSpace(row.Value+" "+row.Beside)
 		out.Rows = append(out.Rows, interval{row, d.SVG("rowplot", title+" ("+row.Status+")", "", 0)})
@@ -151,13 +182,17 @@ func newIntervals(c report.Intervals) (out intervals) {
 	return out
 }
 
-// shapeOf returns what a mark looks like in a chart, ten pixels wide: a dot, a cross, or a ring.
+// shapeOf returns what a mark looks like in a chart, ten pixels wide: a dot, a cross, a triangle, a stroke, or a ring.
 func shapeOf(mark string) string {
 	switch mark {
 	case "✓":
 		return "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0Z"
 	case "✗":
 		return "M-5 -5L5 5M-5 5L5 -5"
+	case "▲":
+		return "M0 -6L5.5 4.5L-5.5 4.5Z"
+	case "":
+		return "M0 -5L0 5"
 	}
 	return "M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0Z"
 }

@@ -18,18 +18,19 @@ const CommentRoom = 60_000
 
 // What parts of a comment take at the most, in bytes as they are written: escaped, & takes five.
 const (
-	tableRoom = 24_000
-	listRoom  = 8_000
-	longText  = 2_000 // of a sentence
-	longName  = 200   // of what a table has in one place
+	tableRoom    = 24_000
+	findingsRoom = 14_000
+	listRoom     = 8_000
+	longText     = 2_000 // of a sentence
+	longName     = 200   // of what a table has in one place
 )
 
 // Markdown writes a document in so many bytes, CommentRoom for a comment, or 0 for as many as it takes. What there is no room for is
 // counted. It fails with the error of w, to which it writes once.
 func Markdown(w io.Writer, d *report.Document, room int) error {
-	m := &markdown{room: room - longText, each: listRoom, rows: tableRoom}
+	m := &markdown{room: room - longText, bounded: true}
 	if room <= 0 {
-		m.room, m.each, m.rows = math.MaxInt, math.MaxInt, math.MaxInt
+		m.room, m.bounded = math.MaxInt, false
 	}
 	if d.Title != "" {
 		m.line("**" + strings.TrimLeft(d.Mark+" ", " ") + sentence(d.Title) + "**")
@@ -52,7 +53,7 @@ type markdown struct {
 	room int
 	left int // parts for which there was no room
 
-	each, rows int // room for a list, and for a table
+	bounded bool // no part takes all of it
 }
 
 // line writes lines as a part, with a blank line before it, if there is room, and reports whether there was.
@@ -73,31 +74,37 @@ func (m *markdown) blocks(blocks []report.Block) error {
 	for _, b := range report.Of(blocks, report.Comment) {
 		switch b := b.(type) {
 		case report.Paragraph:
-			m.line(sentence(b.Text))
+			if b.Note {
+				m.line("<sub>" + sentence(b.Text) + "</sub>")
+			} else {
+				m.line(sentence(b.Text))
+			}
 		case report.Command:
 			m.line("`" + strings.ReplaceAll(format.Line(string(b)), "`", "'") + "`")
 		case report.Findings:
+			var items []string
 			for _, f := range b {
 				lead := ""
 				if f.Lead != "" {
 					lead = "**" + sentence(f.Lead) + "** "
 				}
-				m.line(lead + sentence(f.Text))
+				items = append(items, lead+sentence(f.Text))
 			}
+			m.list(items, findingsRoom)
 		case report.Facts:
 			var items []string
 			for _, f := range b {
 				for _, line := range f.Lines {
-					items = append(items, f.Label+": "+line)
+					items = append(items, sentence(f.Label+": "+line))
 				}
 			}
-			m.list(items)
+			m.list(items, listRoom)
 		case report.List:
 			var items []string
 			for _, item := range b {
-				items = append(items, strings.TrimSpace(item.Mark+" "+item.Text))
+				items = append(items, sentence(strings.TrimSpace(item.Mark+" "+item.Text)))
 			}
-			m.list(items)
+			m.list(items, listRoom)
 		case report.Table:
 			if err := m.table(b); err != nil {
 				return err
@@ -124,12 +131,18 @@ func (m *markdown) blocks(blocks []report.Block) error {
 	return nil
 }
 
-// list writes items, as many as there is room for.
-func (m *markdown) list(items []string) {
+// list writes items of Markdown, as many as there is room for.
+func (m *markdown) list(items []string, most int) {
+	if len(items) == 0 {
+		return
+	}
 	var lines []string
-	room := min(m.each, m.room)
+	room := m.room
+	if m.bounded {
+		room = min(room, most)
+	}
 	for i, item := range items {
-		line := "- " + sentence(item)
+		line := "- " + item
 		if room -= len(line) + 1; room < 0 {
 			lines = append(lines, "- and "+format.Count(int64(len(items)-i))+" more")
 			break
@@ -150,11 +163,21 @@ func (m *markdown) table(t report.Table) error {
 	g := gridOf(t, func(text string) string {
 		return EscapeWithin(strings.ReplaceAll(text, format.Unbroken, " "), longName)
 	})
+	for i, r := range t.Rows {
+		for j, v := range r.Cells {
+			if v.Strong {
+				g.Rows[i][j] = "**" + g.Rows[i][j] + "**"
+			}
+		}
+	}
 	lines, err := g.Markdown()
 	if err != nil {
 		return err
 	}
-	room := min(m.rows, m.room)
+	room := m.room - 300 // with what is said of those that have none
+	if m.bounded {
+		room = min(room, tableRoom)
+	}
 	for i, line := range lines {
 		if room -= len(line) + 1; room < 0 {
 			lines = append(lines[:i:i], "", "*… and "+format.Plural(len(lines)-i, "row")+" more, for which there is no room here: JSON has all of them.*")

@@ -44,21 +44,22 @@ var documents = template.Must(template.New("").Funcs(template.FuncMap{
 	"column": func(title string) string {
 		return format.Line(strings.NewReplacer("-\n", "-", "\n", " ").Replace(title)) // which may be broken before a unit
 	},
-	"fold":  fold,
-	"cells": cells,
-	"known": known,
+	"fold":     fold[report.Row],
+	"foldRows": fold[interval],
+	"row":      rowOf,
+	"known":    known,
 }).ParseFS(files, "document.html"))
 
 // classes are how tones are drawn.
 var classes = [...]string{"same", "good", "warn", "bad", "bad alarm"}
 
-// fold returns the rows of a table that stand at once, and those that are folded away.
-func fold(rows []report.Row) [2][]report.Row {
+// fold returns the rows that stand at once, and those that are folded away.
+func fold[Row any](rows []Row) [2][]Row {
 	const shown = 30
 	if len(rows) <= shown+4 {
-		return [2][]report.Row{rows}
+		return [2][]Row{rows}
 	}
-	return [2][]report.Row{rows[:shown], rows[shown:]}
+	return [2][]Row{rows[:shown], rows[shown:]}
 }
 
 // known returns a table without the columns that are not meant for a page, and those of which nothing is known.
@@ -122,8 +123,14 @@ type cell struct {
 	Class string
 }
 
-// cells returns those of a row.
-func cells(t report.Table, r report.Row) (all []cell) {
+// row is one of a table as the page has it.
+type row struct {
+	ID    string
+	Cells []cell
+}
+
+func rowOf(t report.Table, r report.Row) row {
+	all := row{ID: r.ID}
 	for i, v := range r.Cells {
 		c := cell{Value: v, Head: i == 0 && t.Columns[0].Left}
 		if t.Columns[i].Left {
@@ -133,7 +140,7 @@ func cells(t report.Table, r report.Row) (all []cell) {
 			c.Class += " verdict " + classes[v.Tone]
 		}
 		c.Class = strings.TrimSpace(c.Class)
-		all = append(all, c)
+		all.Cells = append(all.Cells, c)
 	}
 	return all
 }

@@ -10,16 +10,22 @@ import (
 
 // columnsOf returns a table with the columns that are meant for a depth; if told to, without those of which nothing is known.
 func columnsOf(t report.Table, d report.Depth, only bool) report.Table {
-	told := func(col int) bool {
-		return !only || slices.ContainsFunc(t.Rows, func(r report.Row) bool { return r.Cells[col].Text != format.None && r.Cells[col].Text != "" })
-	}
+	return keeping(t, func(col int) bool {
+		c := t.Columns[col]
+		return (c.Depth == 0 || c.Depth&d != 0) &&
+			(!only || slices.ContainsFunc(t.Rows, func(r report.Row) bool { return r.Cells[col].Text != format.None && r.Cells[col].Text != "" }))
+	})
+}
+
+// keeping returns a table with those of its columns for which keep holds.
+func keeping(t report.Table, keep func(col int) bool) report.Table {
 	out := t
 	out.Columns, out.Rows = nil, slices.Clone(t.Rows)
 	for i := range out.Rows {
 		out.Rows[i].Cells = nil
 	}
 	for col, c := range t.Columns {
-		if c.Depth != 0 && c.Depth&d == 0 || !told(col) {
+		if !keep(col) {
 			continue
 		}
 		out.Columns = append(out.Columns, c)
@@ -85,10 +91,13 @@ func (t *terminal) table(indent string, b report.Table) error {
 			break
 		}
 		drop := b.Columns[worst].Drop // those that say the same of different things go together
+		if g.brief(b, drop) {
+			continue
+		}
 		left = append(left, OneLine(g.Head[worst]))
 		columns := b.Columns
-		g = g.Keeping(func(col int) bool { return columns[col].Drop != drop })
-		b.Columns = slices.DeleteFunc(slices.Clone(columns), func(c report.Column) bool { return c.Drop == drop })
+		keep := func(col int) bool { return columns[col].Drop != drop }
+		g, b = g.Keeping(keep), keeping(b, keep)
 	}
 	if over := g.Width() - room; over > 0 && !below {
 		g.cut(over)
@@ -111,7 +120,7 @@ func (t *terminal) table(indent string, b report.Table) error {
 	for i, line := range lines[head:] {
 		r := b.Rows[i]
 		for _, above := range r.Above {
-			t.para("", indent, above)
+			t.para(bold, indent, above)
 		}
 		switch {
 		case beside || !below:
@@ -128,6 +137,22 @@ func (t *terminal) table(indent string, b report.Table) error {
 		t.para("", indent, "Left out for lack of room: "+strings.Join(left, ", ")+".")
 	}
 	return nil
+}
+
+// brief puts what stands for texts in their place, in the columns that would go, and reports whether there was any: they stay then.
+func (g Grid) brief(t report.Table, drop int) (some bool) {
+	for col := range t.Columns {
+		c := &t.Columns[col]
+		if c.Drop != drop {
+			continue
+		}
+		for i, r := range t.Rows {
+			if short := format.Line(r.Cells[col].Brief); short != "" {
+				g.Rows[i][col], c.Drop, some = short, 0, true
+			}
+		}
+	}
+	return some
 }
 
 // cut takes so many columns of the terminal out of the texts that are aligned left, the widest first.

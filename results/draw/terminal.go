@@ -42,11 +42,16 @@ func Terminal(w io.Writer, d *report.Document, o Options) error {
 	if t.Width <= 0 {
 		t.Width = defaultWidth
 	}
-	if d.Title != "" {
-		t.para(colors[d.Tone], strings.TrimLeft(d.Mark+" ", " "), d.Title)
+	title := func() { t.para(colors[d.Tone], strings.TrimLeft(d.Mark+" ", " "), d.Title) }
+	if d.Title != "" && !d.Last {
+		title()
 	}
 	if err := t.blocks("", d.Blocks); err != nil {
 		return err
+	}
+	if d.Last {
+		t.apart()
+		title()
 	}
 	if _, err := io.WriteString(w, strings.Join(t.lines, "\n")+"\n"); err != nil {
 		return fmt.Errorf("text: %w", err)
@@ -82,10 +87,11 @@ func (t *terminal) apart() {
 	}
 }
 
-// blocks draws blocks, with an indent. What is long stands apart.
+// blocks draws blocks, with an indent. What is long stands apart from what is before and after it.
 func (t *terminal) blocks(indent string, blocks []report.Block) error {
-	for i, b := range report.Of(blocks, t.depth) {
-		if i > 0 && indent == "" && long(b) {
+	list := report.Of(blocks, t.depth)
+	for i, b := range list {
+		if i > 0 && indent == "" && (long(b) || long(list[i-1])) {
 			t.apart()
 		}
 		switch b := b.(type) {
@@ -131,7 +137,7 @@ func (t *terminal) blocks(indent string, blocks []report.Block) error {
 	return nil
 }
 
-// long reports whether a block stands apart from the one before it.
+// long reports whether a block stands apart from its neighbours.
 func long(b report.Block) bool {
 	switch b.(type) {
 	case report.List, report.Table:

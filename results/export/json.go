@@ -4,11 +4,14 @@ package export
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/stats"
 )
 
@@ -27,6 +30,7 @@ type comparisonJSON struct {
 	Notes   []string   `json:"notes"`
 	Missing []string   `json:"missing"`
 	Added   []string   `json:"added"`
+	Broken  int        `json:"added_violated,omitempty"` // of those that were added, whose locks broke the exclusion that they claim
 	Cells   []cellJSON `json:"cells"`
 }
 
@@ -79,15 +83,12 @@ func ComparisonJSON(w io.Writer, c *compare.Comparison) error {
 	all := comparisonJSON{
 		Schema: comparisonSchema, Verdict: string(c.Verdict), Reasons: words(c.Reasons()), Alpha: c.Alpha, Tests: c.Tests, Paired: c.Paired,
 		Base: sideOf(c.Base), Head: sideOf(c.Head),
-		Notes: listOf(c.Notes), Missing: listOf(c.Missing), Added: listOf(c.Added), Cells: []cellJSON{},
+		Notes: listOf(c.Notes), Missing: listOf(c.Missing), Added: listOf(c.Added), Broken: c.Broken, Cells: []cellJSON{},
 	}
 	for _, cell := range c.Cells {
 		one := cellJSON{
-			Label: cell.Label, Verdict: string(cell.Verdict), Notes: listOf(cell.Notes),
+			Label: cell.Label, Verdict: string(cell.Verdict), Command: cell.Command, Notes: listOf(cell.Notes),
 			Base: ids(cell.Base), Head: ids(cell.Head), Figures: []resultJSON{},
-		}
-		if len(cell.Head) > 0 {
-			one.Command = cell.Head[0].Plan.Command
 		}
 		for _, r := range cell.Figures {
 			one.Figures = append(one.Figures, resultOf(r))
@@ -95,6 +96,64 @@ func ComparisonJSON(w io.Writer, c *compare.Comparison) error {
 		all.Cells = append(all.Cells, one)
 	}
 	return encode(w, all)
+}
+
+// ReadComparison reads what ComparisonJSON has written, which has nothing of the records but their commands.
+func ReadComparison(in io.Reader) (*compare.Comparison, error) {
+	var all comparisonJSON
+	if err := results.ReadForm(in, "a comparison of lockbench compare -format json", &all, &all.Schema, comparisonSchema); err != nil {
+		return nil, err
+	}
+	c := &compare.Comparison{Base: all.Base.side(), Head: all.Head.side(), Notes: all.Notes, Missing: all.Missing, Added: all.Added, Broken: all.Broken,
+		Alpha: all.Alpha, Tests: all.Tests, Paired: all.Paired, Verdict: compare.Verdict(all.Verdict),
+		Lacking: slices.Contains(all.Reasons, string(compare.Missing))}
+	for _, cell := range all.Cells {
+		one := compare.Cell{Label: cell.Label, Command: cell.Command, Verdict: compare.Verdict(cell.Verdict), Notes: cell.Notes}
+		for _, f := range cell.Figures {
+			r, err := f.result()
+			if err != nil {
+				return nil, fmt.Errorf("cells: %s: figures: %w", cell.Label, err)
+			}
+			one.Figures = append(one.Figures, r)
+		}
+		c.Cells = append(c.Cells, one)
+	}
+	return c, nil
+}
+
+func (s sideJSON) side() compare.Side {
+	return compare.Side{Name: s.Name, Trials: s.Trials, Partial: s.Partial, Duplicates: s.Duplicates, Revisions: s.Revisions}
+}
+
+func (f resultJSON) result() (compare.Result, error) {
+	r := compare.Result{
+		Change: stats.Change{Base: f.Base.estimate(), Head: f.Head.estimate(), Ratio: 1 + number(f.Change), Low: 1 + number(f.ChangeLow), High: 1 + number(f.ChangeHigh), P: number(f.P)},
+		P:      number(f.PAdjusted), Verdict: compare.Verdict(f.Verdict), Reason: compare.Reason(f.Reason), Why: f.Why, Needed: f.Needed,
+	}
+	var known bool
+	if r.Figure, known = metric.Named(f.Figure); !known {
+		return r, fmt.Errorf("%q is none that this lockbench knows", f.Figure)
+	}
+	if f.Threshold != "" {
+		list, err := compare.ParseThresholds(f.Threshold)
+		if err != nil {
+			return r, fmt.Errorf("threshold: %w", err)
+		}
+		r.Threshold = &list[0]
+	}
+	return r, nil
+}
+
+func (e estimateJSON) estimate() stats.Estimate {
+	return stats.Estimate{N: e.N, Median: number(e.Median), Low: number(e.Low), High: number(e.High)}
+}
+
+// number returns what known has written.
+func number(v *float64) float64 {
+	if v == nil {
+		return math.NaN()
+	}
+	return *v
 }
 
 // encode writes v indented, and < as it is.

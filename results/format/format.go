@@ -300,3 +300,16 @@ func Excerpt(text string, column int) string {
 	}
 	return fmt.Sprintf("  %s\n  %s^\n", string(line), strings.Repeat(" ", mark))
 }
+
+// Span writes the time from the first time to the last, to the minute.
+func Span(first, last time.Time) string {
+	const minute = "2006-01-02 15:04"
+	a, b := first.UTC().Format(minute), last.UTC().Format(minute)
+	switch {
+	case a == b:
+		return a + " UTC"
+	case a[:10] == b[:10]:
+		return a + " – " + b[11:] + " UTC"
+	}
+	return a + " – " + b + " UTC"
+}

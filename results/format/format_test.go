@@ -45,3 +45,13 @@ func TestWrap(t *testing.T) {
 		}
 	}
 }
+
+func TestChangeText(t *testing.T) {
+	for v, want := range map[float64]string{
+		-0.0823: "−8.2 %", 0.0004: "0.0 %", -0.0004: "0.0 %", 0.5: "+50.0 %", 1.5: "+150 %", -0.9999: "−100 %", 0.0996: "+10.0 %",
+	} {
+		if got := Change(v); got != want {
+			t.Errorf("%v: %q, want %q", v, got, want)
+		}
+	}
+}

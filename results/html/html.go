@@ -1,4 +1,4 @@
-// Package html writes a report of runs or a comparison as one HTML file: no other file, no network and no script are needed to read it.
+// Package html writes a report of runs as one HTML file: no other file, no network and no script are needed to read it.
 //
 // The charts are inline SVG of our own. gonum/plot and other libraries write SVG with fixed colours, fonts and sizes,
 // which cannot follow a dark theme, turns illegible on a telephone, and names nothing for those who do not see it. Here
@@ -22,20 +22,17 @@ import (
 
 // Options are what the records do not say. The zero value will do.
 type Options struct {
-	Title   string // of the page; empty: what was measured, or what came out of the comparison
-	Command string // that made the page of a comparison; empty: it is not known
-	Figures bool   // of a comparison: show those that no threshold judges at once
-
+	Title string         // of the page; empty: what was measured
 	Check *compare.Check // of the cells of a report, whose thresholds stand at the top of the page; nil: there are none
 }
 
-//go:embed parts.html page.html comparison.html
+//go:embed parts.html page.html
 var files embed.FS
 
 // templates are what can be written; parts.html is what they have in common.
 var templates = template.Must(template.New("").
 	Funcs(template.FuncMap{"inc": func(i int) int { return i + 1 }}).
-	ParseFS(files, "parts.html", "page.html", "comparison.html"))
+	ParseFS(files, "parts.html", "page.html"))
 
 // Write writes the report of cells, as results.Group makes them, in their order. The same cells make the same bytes.
 // Trials may have lost their histograms and series: distributions are those of the cells, figures those of the trials, and

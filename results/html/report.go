@@ -13,6 +13,7 @@ import (
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
+	docs "github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/results/text"
 	"github.com/lockbench/lockbench/results/view"
 )
@@ -116,12 +117,13 @@ const shownLimits = 8 // thresholds of cells; more are folded away
 
 // limits says what became of each threshold in each cell.
 func limits(c *compare.Check) (all []view.Finding) {
-	if c == nil {
+	d := docs.Check(c)
+	if d == nil {
 		return nil
 	}
-	kinds := map[compare.Verdict]view.Kind{compare.Inconclusive: view.Warn, compare.Passed: view.Good}
-	for _, l := range text.CheckLines(c) {
-		all = append(all, view.Finding{Kind: cmp.Or(kinds[l.Verdict], view.Bad), Lead: l.Mark, Text: format.Line(l.Text)})
+	kinds := map[docs.Tone]view.Kind{docs.Bad: view.Bad, docs.Warn: view.Warn, docs.Good: view.Good}
+	for _, l := range d.Blocks[0].(docs.List) {
+		all = append(all, view.Finding{Kind: kinds[l.Tone], Lead: l.Mark, Text: format.Line(l.Text)})
 	}
 	return all
 }
@@ -159,20 +161,7 @@ func (v content) when() string {
 			}
 		}
 	}
-	return span(first, last)
-}
-
-// span is from the first time to the last, to the minute.
-func span(first, last time.Time) string {
-	const minute = "2006-01-02 15:04"
-	a, b := first.UTC().Format(minute), last.UTC().Format(minute)
-	switch {
-	case a == b:
-		return a + " UTC"
-	case a[:10] == b[:10]:
-		return a + " – " + b[11:] + " UTC"
-	}
-	return a + " – " + b + " UTC"
+	return format.Span(first, last)
 }
 
 func (v content) key() (all []keyFigure) {

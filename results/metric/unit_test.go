@@ -1,6 +1,7 @@
 package metric
 
 import (
+	"math"
 	"strings"
 	"testing"
 )
@@ -29,6 +30,22 @@ func TestPlain(t *testing.T) {
 		v, ok := c.unit.Parse(c.typed)
 		if got := c.unit.Plain(v); !ok || got != c.out {
 			t.Errorf("%s: %s, want %s", c.typed, got, c.out)
+		}
+	}
+}
+
+func TestValue(t *testing.T) {
+	for _, c := range []struct {
+		unit *Unit
+		v    float64
+		want string
+	}{
+		{PerSecond, 81_196.4, "81,196"}, {Duration, 157e6, "157 ms"}, {Ratio, 0.987, "0.99"}, {Share, 0.8, "80 %"},
+		{PerLock, 2.26, "2.26"}, {Micros, 9.54, "9.54 µs"}, {Count, 1234, "1,234"}, {Bytes, 30e6, "30.0 MB"},
+		{Bytes, math.NaN(), "–"}, {Count, 0, "0"},
+	} {
+		if got := c.unit.Format(c.v); got != c.want {
+			t.Errorf("%v of unit %s: %q, want %q", c.v, c.unit.Word, got, c.want)
 		}
 	}
 }

@@ -12,6 +12,7 @@ type Document struct {
 	Mark   string // of the verdict: ✓
 	Tone   Tone   // of the verdict
 	Title  string // what came out
+	Last   bool   // on a terminal the verdict stands below all else, which may be long
 	Blocks []Block
 }
 
@@ -108,11 +109,12 @@ type Column struct {
 	Left  bool   // what it holds is aligned left
 	Tone  Tone
 	Depth Depth // 0: all
-	Drop  int   // the greatest goes first where there is no room; 0: it stays
+	Drop  int   // the greatest goes first where there is no room, unless its values have a brief form; 0: it stays
 }
 
 // Row is a row of a table.
 type Row struct {
+	ID    string // unique in the document; empty: nothing leads to it
 	Cells []Value
 	Mark  string // before its name, where no column has it
 	Tone  Tone
@@ -122,11 +124,13 @@ type Row struct {
 
 // Value is what a table has in one place.
 type Value struct {
-	Text  string
-	Tone  Tone
-	About string // the same in words
-	Link  string // to a section by its ID
-	Once  bool   // it was seen once only
+	Text   string
+	Brief  string // what stands for the text where there is no room; empty: nothing does
+	Tone   Tone
+	Strong bool   // it is what a reader looks for
+	About  string // the same in words
+	Link   string // to a section by its ID
+	Once   bool   // it was seen once only
 }
 
 // Unit is that of a number.
@@ -137,6 +141,7 @@ const (
 	PerSecond   Unit = iota
 	Share            // a part of 1
 	Nanoseconds      // as a duration
+	Change           // a ratio, drawn around no change
 )
 
 // Axis is one of a chart.
@@ -176,19 +181,20 @@ type Signs struct {
 
 // Intervals are a row each.
 type Intervals struct {
-	Axis  Axis
-	Limit float64 // what lies below it is shaded; 0: there is none
-	Rows  []Interval
+	Axis Axis // one of changes spans the rows by itself
+	Rows []Interval
 }
 
-// Interval is a value with an interval around it.
+// Interval is a value with an interval around it, of which an end is NaN if it is not known.
 type Interval struct {
-	Name, Link     string
+	Name, Link     string // to a section or a row by its ID
 	Mark, Status   string
 	Tone           Tone
 	Value, Beside  string // in words
 	Low, Mid, High float64
-	AtLeast        bool // Low, and nobody knows how much more
+	AtLeast        bool    // Low, and nobody knows how much more
+	Limit          float64 // what lies below it is shaded; 0: there is none
+	Above          bool    // what lies above the limit is
 }
 
 // Lanes show who had something when: a lane for each, one below the other.

@@ -279,11 +279,11 @@ func planOverview(a *capacity.Answer) (chart Intervals) {
 	if !slices.ContainsFunc(a.Candidates, func(c capacity.CandidateAnswer) bool { return c.Sustains.Low > 0 }) {
 		return chart
 	}
-	chart.Axis, chart.Limit = planRates(a), a.Rate
+	chart.Axis = planRates(a)
 	for i := range a.Candidates {
 		c := &a.Candidates[i]
 		r := c.Sustains
-		row := Interval{Name: c.Name, Link: candidateID(i), Mark: planMark(c.Verdict), Tone: planTone(c.Verdict), Status: string(c.Verdict), Value: format.None, Low: r.Low, Mid: r.Mid, High: r.High}
+		row := Interval{Name: c.Name, Link: candidateID(i), Mark: planMark(c.Verdict), Tone: planTone(c.Verdict), Status: string(c.Verdict), Value: format.None, Limit: a.Rate, Low: r.Low, Mid: r.Mid, High: r.High}
 		switch {
 		case c.AtLeast && r.Low > 0:
 			row.AtLeast, row.Value = true, "≥ "+RateText(r.Low)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/spec"
 )
 
@@ -16,7 +17,7 @@ import (
 func detailOf(t *testing.T, r *results.Record, verbose bool) string {
 	t.Helper()
 	var out strings.Builder
-	if err := Table(&out, group(t, r), Options{Verbose: verbose}); err != nil {
+	if err := Table(&out, group(t, r), draw.Options{Verbose: verbose}); err != nil {
 		t.Fatal(err)
 	}
 	return strings.Join(strings.Fields(out.String()), " ")
@@ -38,7 +39,7 @@ func TestPresetsAreShort(t *testing.T) {
 			continue
 		}
 		var out strings.Builder
-		if err := Table(&out, []*results.Cell{c}, Options{}); err != nil {
+		if err := Table(&out, []*results.Cell{c}, draw.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		if lines := strings.Count(out.String(), "\n"); lines > 25 {

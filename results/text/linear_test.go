@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/spec"
 )
 
@@ -36,7 +37,7 @@ func TestLinear(t *testing.T) {
 				t.Fatal(err)
 			}
 			return testing.AllocsPerRun(1, func() {
-				if err := Table(io.Discard, cells, Options{Width: 100}); err != nil {
+				if err := Table(io.Discard, cells, draw.Options{Width: 100}); err != nil {
 					t.Error(err)
 				}
 			})

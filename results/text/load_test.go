@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/spec"
 )
 
@@ -298,7 +299,7 @@ func TestLadderChange(t *testing.T) {
 	}{{2 * time.Millisecond, 3 * time.Millisecond, "+50.0 %"}, {0, time.Millisecond, "–"}, {0, 0, "–"}} {
 		first.P99, mirror.P99 = c.p99, c.mirror
 		var out strings.Builder
-		if err := Table(&out, group(t, r), Options{}); err != nil {
+		if err := Table(&out, group(t, r), draw.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		lines := strings.Split(out.String(), "\n")

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/format"
 )
 
@@ -18,7 +19,7 @@ func TestOutage(t *testing.T) {
 	r.Bound.Little, r.Bound.LittleOpen, r.Bound.InSystem = 0.17, 0.01, 3426
 	r.Steady = results.Steady{FirstRate: 96, SecondRate: 0, P: 0.17}
 	var out strings.Builder
-	if err := Table(&out, group(t, r), Options{Width: 100, Verbose: true}); err != nil {
+	if err := Table(&out, group(t, r), draw.Options{Width: 100, Verbose: true}); err != nil {
 		t.Fatal(err)
 	}
 	text := strings.Join(strings.Fields(out.String()), " ")
@@ -38,7 +39,7 @@ func TestOutage(t *testing.T) {
 
 	r.Steady = results.Steady{P: 0.09}
 	out.Reset()
-	if err := Table(&out, group(t, r), Options{Width: 100, Verbose: true}); err != nil {
+	if err := Table(&out, group(t, r), draw.Options{Width: 100, Verbose: true}); err != nil {
 		t.Fatal(err)
 	}
 	if text := out.String(); !strings.Contains(text, "unclear: nothing was granted in half of the seconds or more (p 0.09)") {

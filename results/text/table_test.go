@@ -7,11 +7,12 @@ import (
 	"testing"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/format"
 )
 
 // printed returns the lines of a table.
-func printed(t *testing.T, o Options, recs ...*results.Record) []string {
+func printed(t *testing.T, o draw.Options, recs ...*results.Record) []string {
 	t.Helper()
 	var out bytes.Buffer
 	if err := Table(&out, group(t, recs...), o); err != nil {
@@ -25,7 +26,7 @@ func TestWideNames(t *testing.T) {
 	plain, chinese := record(0), record(1)
 	plain.Env.Revision, chinese.Env.Revision = "v1", "版本一二三四五六"
 	chinese.Warnings = []string{"the load had not settled"}
-	lines := printed(t, Options{}, plain, chinese)
+	lines := printed(t, draw.Options{}, plain, chinese)
 	at := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, "viol.  notes") })
 	if at < 0 {
 		t.Fatalf("no columns viol. and notes:\n%s", strings.Join(lines, "\n"))
@@ -64,7 +65,7 @@ func TestLongNames(t *testing.T) {
 		r.Env.Revision = strings.Repeat("long-", 30) + []string{"base", "head"}[i]
 		recs = append(recs, r)
 	}
-	lines := printed(t, Options{Width: 80}, recs...)
+	lines := printed(t, draw.Options{Width: 80}, recs...)
 	for _, line := range lines {
 		if format.Width(line) > 80 {
 			t.Errorf("%d columns: %s", format.Width(line), line)
@@ -83,7 +84,7 @@ func TestLongNames(t *testing.T) {
 // TestBlocksFit: the tables of a single cell leave columns out on a narrow page.
 func TestBlocksFit(t *testing.T) {
 	for name, recs := range map[string][]*results.Record{"an open loop": {opened(0)}, "classes": {classedTrial(0)}} {
-		for _, line := range printed(t, Options{Width: 80}, recs...) {
+		for _, line := range printed(t, draw.Options{Width: 80}, recs...) {
 			if format.Width(line) > 80 {
 				t.Errorf("%s: %d columns: %s", name, format.Width(line), line)
 			}
@@ -94,12 +95,12 @@ func TestBlocksFit(t *testing.T) {
 // TestVerboseTable: what does not change how rows are read is said on demand, and a line says what that is.
 func TestVerboseTable(t *testing.T) {
 	hidden := []string{"Designs: ", "Guarantees differ: ", "limited by: ", "Left out at this width: "}
-	lines := printed(t, Options{}, servicesOf()...)
+	lines := printed(t, draw.Options{}, servicesOf()...)
 	want := "-v: the servers, what each design guarantees, what columns mean and the columns left out"
 	if got := lines[len(lines)-1]; got != want {
 		t.Errorf("the last line is %q, want %q", got, want)
 	}
-	whole := printed(t, Options{Verbose: true}, servicesOf()...)
+	whole := printed(t, draw.Options{Verbose: true}, servicesOf()...)
 	for _, lead := range hidden {
 		begins := func(line string) bool { return strings.HasPrefix(line, lead) }
 		if slices.ContainsFunc(lines, begins) {

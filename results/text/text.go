@@ -5,23 +5,13 @@ package text
 import (
 	"errors"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/format"
 )
-
-// Options say what the output goes to. The zero value is a plain file 100 columns wide.
-type Options struct {
-	Width int  // columns; 0 means 100
-	Color bool // whether ANSI escape sequences are welcome
-
-	Figures bool // of a comparison of several cells: show the figures that no threshold judges, too
-	All     bool // of a comparison of many figures: show every row, not the worst of them alone
-	Verbose bool // of a single cell: all that the record says of it; of several: all that explains the table
-	Plan    bool // of a comparison: say what was measured, where no table above it has
-}
 
 const defaultWidth = 100
 
@@ -32,7 +22,7 @@ var errNone = errors.New("text: no records")
 // columns are left out, what a lock costs first, and then long names are cut. Throughput, the median and the p99 of the wait,
 // violations and notes always stay, so a very narrow terminal may still be too narrow. Below the blocks stand what the marks in the
 // rows mean, what is wrong with each design and what changes how the rows are read.
-func Table(w io.Writer, cells []*results.Cell, o Options) (err error) {
+func Table(w io.Writer, cells []*results.Cell, o draw.Options) (err error) {
 	if len(cells) == 0 {
 		return errNone
 	}
@@ -88,4 +78,22 @@ func Markdown(w io.Writer, cells []*results.Cell) error {
 		}
 	}
 	return p.writeTo(w)
+}
+
+// tags are where HTML begins in Markdown.
+var tags = regexp.MustCompile(`<([A-Za-z/!?])`)
+
+// inert returns text of a table in Markdown that has markup of its own: what a record holds must not become HTML, a picture or a link.
+func inert(text string) string {
+	return strings.ReplaceAll(tags.ReplaceAllString(text, "&lt;$1"), "](", `]\(`)
+}
+
+// inertRows makes all cells of g inert.
+func inertRows(g grid) grid {
+	for _, row := range g.Rows {
+		for i := range row {
+			row[i] = inert(strings.ReplaceAll(format.Clean(row[i]), format.Unbroken, " "))
+		}
+	}
+	return g
 }

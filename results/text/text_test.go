@@ -320,7 +320,7 @@ func TestGolden(t *testing.T) {
 				}
 			}
 			var text, markdown, colored bytes.Buffer
-			if err := Table(&text, group(t, s.recs...), Options{Width: s.width}); err != nil {
+			if err := Table(&text, group(t, s.recs...), draw.Options{Width: s.width}); err != nil {
 				t.Fatal(err)
 			}
 			pagetest.Golden(t, name+".txt", text.String())
@@ -328,7 +328,7 @@ func TestGolden(t *testing.T) {
 
 			if cells := group(t, s.recs...); len(cells) == 1 || slices.Contains([]string{"services", "loads"}, name) {
 				var whole bytes.Buffer
-				if err := Table(&whole, cells, Options{Width: s.width, Verbose: true}); err != nil {
+				if err := Table(&whole, cells, draw.Options{Width: s.width, Verbose: true}); err != nil {
 					t.Fatal(err)
 				}
 				pagetest.Golden(t, name+"-v.txt", whole.String())
@@ -343,7 +343,7 @@ func TestGolden(t *testing.T) {
 			}
 			pagetest.Golden(t, name+".md", markdown.String())
 
-			if err := Table(&colored, group(t, s.recs...), Options{Width: s.width, Color: true}); err != nil {
+			if err := Table(&colored, group(t, s.recs...), draw.Options{Width: s.width, Color: true}); err != nil {
 				t.Fatal(err)
 			}
 			if colored.String() == text.String() {
@@ -364,7 +364,7 @@ func TestWidths(t *testing.T) {
 	for _, s := range scenes() {
 		for _, width := range []int{90, 121, 160} {
 			var text bytes.Buffer
-			if err := Table(&text, group(t, s.recs...), Options{Width: width}); err != nil {
+			if err := Table(&text, group(t, s.recs...), draw.Options{Width: width}); err != nil {
 				t.Fatal(err)
 			}
 			pagetest.Width(t, text.String(), width)
@@ -410,13 +410,13 @@ func TestWaitStays(t *testing.T) {
 }
 
 func TestRefuses(t *testing.T) {
-	if err := Table(&bytes.Buffer{}, nil, Options{}); err == nil || err.Error() != "text: no records" {
+	if err := Table(&bytes.Buffer{}, nil, draw.Options{}); err == nil || err.Error() != "text: no records" {
 		t.Errorf("no records: %v", err)
 	}
 	if err := Markdown(&bytes.Buffer{}, nil); err == nil || err.Error() != "text: no records" {
 		t.Errorf("no records as Markdown: %v", err)
 	}
-	if err := Table(full{}, group(t, record(1)), Options{}); err == nil || err.Error() != "text: disk full" {
+	if err := Table(full{}, group(t, record(1)), draw.Options{}); err == nil || err.Error() != "text: disk full" {
 		t.Errorf("full disk: %v", err)
 	}
 }

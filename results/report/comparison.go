@@ -1,0 +1,485 @@
+package report
+
+// The document of a comparison: what became of each figure of each cell from base to head, and by what it was judged.
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/metric"
+	"github.com/lockbench/lockbench/results/plot"
+	"github.com/lockbench/lockbench/results/stats"
+	"github.com/lockbench/lockbench/results/view"
+)
+
+// ComparisonOptions say how much of a comparison is asked for.
+type ComparisonOptions struct {
+	Figures bool   // of several cells, those that no threshold judges too
+	All     bool   // every row and note on a terminal, not the worst alone
+	Plan    bool   // what was measured, on a terminal where no table above it says so
+	Command string // that makes the comparison again; empty: it is not known
+}
+
+// How many rows there are at the most.
+const (
+	fullRows      = 60  // judged, without leaving some out
+	openRows      = 12  // judged, at once in a comment that has those that need no action
+	fullNotes     = 20  // on a terminal and in a comment
+	quietRows     = 200 // in a table of a page, of those that need no action
+	unjudgedRows  = 100 // in a table of a page, of a figure that no threshold judges
+	intervalRows  = 178 // of a chart
+	fewCommands   = 6   // stand at once on a page
+	shownCommands = 60
+)
+
+// Comparison returns what a comparison says. Of many judged figures a terminal has the worst of each kind and a comment those that
+// need a look; a page has all of these, and a few hundred of what has not changed.
+func Comparison(c *compare.Comparison, o ComparisonOptions) *Document {
+	t := newComparison(c)
+	d := &Document{Kind: "lockbench comparison", Mark: verdictMarks[c.Verdict], Tone: verdictTones[c.Verdict], Title: format.Upper(c.Headline()), Last: true}
+	most := fullNotes
+	if o.All {
+		most = math.MaxInt
+	}
+	rows := t.rows(o.Figures)
+	if !o.All {
+		rows = shortened(rows)
+	}
+	d.add(At{Short | Verbose | Comment, Paragraph{Text: t.title()}})
+	if measured := t.measured(); measured != "" {
+		depth := Comment
+		if o.Plan {
+			depth |= Short | Verbose
+		}
+		d.add(At{depth, Paragraph{Text: measured}})
+	}
+	if len(rows) > 0 {
+		d.add(At{Short | Verbose, t.table(rows)})
+	}
+	if text := t.left(rows); text != "" {
+		d.add(At{Short | Verbose, Paragraph{Text: text}})
+	}
+	open := t.needLook()
+	if len(open) > 0 {
+		d.add(At{Comment, t.table(open)})
+	}
+	var findings Findings
+	for _, f := range c.Findings() {
+		findings = append(findings, Finding{Tone: kindTones[f.Kind], Lead: f.Lead, Text: f.Text})
+	}
+	d.add(findings)
+	if notes := t.notes(most); len(notes) > 0 {
+		d.add(At{Short | Verbose, listOf(notes)}, At{Comment, Section{Folded: true, Title: format.Plural(len(notes), "note"), Blocks: []Block{listOf(notes)}}})
+	}
+	all := t.rows(true)
+	d.add(At{Short | Verbose, Paragraph{Text: t.method(rows), Note: true}}, At{Comment, Paragraph{Text: t.method(all), Note: true}})
+	if len(all) > len(open) {
+		d.add(At{Comment, Section{Folded: true, Title: "All " + format.Plural(len(all), "figure"), Blocks: []Block{t.table(all)}}})
+	}
+	d.add(At{Page, t.facts()})
+	for _, s := range t.sections(o) {
+		d.add(At{Page, s})
+	}
+	return d
+}
+
+// verdictMarks and verdictTones are how verdicts are drawn.
+var (
+	verdictMarks = map[compare.Verdict]string{compare.Regressed: "✗", compare.Inconclusive: "?", compare.Improved: "▲", compare.NotWorse: "✓", compare.Unchanged: "✓"}
+	verdictTones = map[compare.Verdict]Tone{compare.Regressed: Bad, compare.Inconclusive: Warn, compare.Improved: Good}
+	kindTones    = map[view.Kind]Tone{view.Bad: Bad, view.Warn: Warn, view.Good: Good}
+)
+
+// comparison is one with the names of its cells.
+type comparison struct {
+	*compare.Comparison
+	names []string // empty of a single cell
+}
+
+func newComparison(c *compare.Comparison) *comparison {
+	t := &comparison{Comparison: c}
+	for _, cell := range c.Cells {
+		t.names = append(t.names, format.Line(cell.Label))
+	}
+	return t
+}
+
+func (t *comparison) single() bool { return len(t.Cells) == 1 }
+
+// rows returns the judged figures of all cells, and those of a single one that no threshold judges, or of all.
+func (t *comparison) rows(all bool) (rows []compare.Judged) {
+	all = all || t.single()
+	for i := range t.Cells {
+		for j := range t.Cells[i].Figures {
+			if r := &t.Cells[i].Figures[j]; all || r.Threshold != nil {
+				rows = append(rows, compare.Judged{Cell: i, Result: r})
+			}
+		}
+	}
+	return rows
+}
+
+// title returns what is compared with what.
+func (t *comparison) title() string {
+	of := func(s compare.Side, other string) string {
+		parts := []string{format.Plural(s.Trials, "trial")}
+		if text := format.Few(s.Revisions, namedSides); text != other {
+			parts = append([]string{text}, parts...)
+		}
+		return strings.TrimPrefix(format.Clean(s.Name)+format.Unbroken, format.Unbroken) + "(" + format.Join(parts...) + ")"
+	}
+	b, h := t.Base, t.Head
+	before := ""
+	if b.Name == h.Name { // both sides of one run
+		before = format.Clean(b.Name) + ": "
+		b.Name, h.Name = "", ""
+	}
+	return before + "base " + of(b, format.Few(h.Revisions, namedSides)) + " → head " + of(h, format.Few(b.Revisions, namedSides))
+}
+
+// table returns rows with all that is known of them. On a terminal the name of a cell stands above its rows.
+func (t *comparison) table(rows []compare.Judged) Table {
+	table := Table{Caption: "Figures", Columns: []Column{
+		{Title: "cell", Left: true, Depth: Comment}, {Title: "figure", Left: true}, {Title: "base", Drop: 2}, {Title: "head", Drop: 2}, {Title: "change"},
+		{Title: "95 % interval", Drop: 1}, {Title: "p"}, {Title: "verdict", Left: true}, {Title: "because", Left: true, Depth: Page},
+	}}
+	last := -1
+	for _, r := range rows {
+		name := r.Figure.Name
+		if r.Threshold != nil {
+			name = r.Threshold.Limit()
+		}
+		row := t.row(r, name)
+		row.Cells = slices.Insert(row.Cells, 0, Value{Text: t.names[r.Cell]})
+		if r.Cell != last && t.names[r.Cell] != "" {
+			row.Above = []string{t.names[r.Cell]}
+		}
+		last = r.Cell
+		table.Rows = append(table.Rows, row)
+	}
+	if t.single() {
+		return table.without(0)
+	}
+	return table
+}
+
+// without returns the table without a column.
+func (t Table) without(col int) Table {
+	t.Columns = slices.Delete(t.Columns, col, col+1)
+	for i := range t.Rows {
+		t.Rows[i].Cells = slices.Delete(t.Rows[i].Cells, col, col+1)
+	}
+	return t
+}
+
+// row returns that of a result under a name.
+func (t *comparison) row(r compare.Judged, name string) Row {
+	tone := verdictTones[r.Verdict]
+	side := func(e stats.Estimate) Value {
+		return Value{Text: spread(r.Figure, e), Brief: r.Figure.Unit.Format(e.Median)}
+	}
+	why := ""
+	if r.Why != "" {
+		why = format.Upper(format.Line(r.Why)) + "."
+	}
+	return Row{ID: t.rowID(r), Tone: tone, Cells: []Value{
+		{Text: name}, side(r.Change.Base), side(r.Change.Head), {Text: format.Change(r.Change.Ratio - 1)}, {Text: changeInterval(r.Change)}, {Text: pOf(r.Result)},
+		{Text: verdictOf(r.Result), Tone: tone, Strong: r.Verdict == compare.Regressed}, {Text: strings.TrimSpace(why + " " + compare.Needs(r.Result))},
+	}}
+}
+
+// rowID returns the place of a result on a page.
+func (t *comparison) rowID(r compare.Judged) string {
+	for j := range t.Cells[r.Cell].Figures {
+		if &t.Cells[r.Cell].Figures[j] == r.Result {
+			return fmt.Sprintf("figure-%d-%d", r.Cell+1, j+1)
+		}
+	}
+	return ""
+}
+
+// changeInterval returns the 95 % interval of a change: "−13.1 to −11.9 %", or a dash where there is none.
+func changeInterval(c stats.Change) string {
+	if math.IsNaN(c.Low) || math.IsNaN(c.High) {
+		return format.None
+	}
+	return strings.TrimSuffix(format.Change(c.Low-1), " %") + " to " + format.Change(c.High-1)
+}
+
+// spread returns a median, with how far its 95 % interval reaches where it has one that says something: "80,000 ± 1 %".
+func spread(f *metric.Metric, e stats.Estimate) string {
+	text := f.Unit.Format(e.Median)
+	if e.Known() && e.Median > 0 && f.Unit != metric.Count {
+		text += " ± " + strconv.FormatFloat(math.Round(100*max(e.High/e.Median-1, 1-e.Low/e.Median)), 'f', 0, 64) + " %"
+	}
+	return text
+}
+
+// pOf returns the p by which a result was judged, in brackets that of one which was not, or a dash.
+func pOf(r *compare.Result) string {
+	switch {
+	case r.Change.Base.N == 0 || r.Change.Head.N == 0:
+		return format.None
+	case !math.IsNaN(r.P):
+		return format.P(r.P)
+	case r.Threshold == nil:
+		return "(" + format.P(r.Change.P) + ")"
+	}
+	return format.None
+}
+
+// verdictOf returns that of a result in words; what is worse within its threshold is not called unchanged. It is empty for one that no
+// threshold judges.
+func verdictOf(r *compare.Result) string {
+	if r.Within() {
+		return "within limit"
+	}
+	return string(r.Verdict)
+}
+
+// method returns how the verdicts of rows came about.
+func (t *comparison) method(rows []compare.Judged) string {
+	change := "The change is that of the medians, its interval by Moses."
+	if t.Paired {
+		change = "The change is the middle of those from each trial of the base to the one of the head that it took turns with, its interval by Hodges and Lehmann."
+	}
+	return strings.TrimSpace(fmt.Sprintf("Medians over trials; ± is a 95 %% interval, which takes %d of them. %s %s", stats.MinTrials, change, t.tested(rows)))
+}
+
+// tested returns what p is; empty if nothing was tested.
+func (t *comparison) tested(rows []compare.Judged) string {
+	if t.Tests == 0 {
+		return ""
+	}
+	text := "p: Mann-Whitney"
+	if t.Paired {
+		text = "p: Wilcoxon's signed ranks, as the sides took turns"
+	}
+	if t.Tests > 1 {
+		text += fmt.Sprintf(", adjusted for %s tests (Holm)", format.Count(t.Tests))
+	}
+	text += fmt.Sprintf("; a regression takes p < %s, so that a comparison in which nothing has changed reports one at most that often.",
+		strconv.FormatFloat(t.Alpha, 'g', 3, 64))
+	if slices.ContainsFunc(rows, func(r compare.Judged) bool { return r.Threshold == nil }) {
+		text += " In brackets: not judged, and not adjusted."
+	}
+	return text
+}
+
+// facts are what a page says of both sides, and by what they were judged.
+func (t *comparison) facts() (facts Facts) {
+	facts = Facts{{Label: "base", Lines: []string{t.about(t.Base, t.trials(0))}}, {Label: "head", Lines: []string{t.about(t.Head, t.trials(1))}}, t.tally()}
+	judged, _ := t.Judgements()
+	var limits []string
+	for _, g := range judged {
+		limits = append(limits, format.Glue(g.Threshold.Limit()))
+	}
+	facts = append(facts, Fact{Label: "must not be", Lines: []string{strings.Join(limits, " · ")}})
+	alpha := fmt.Sprintf("%v", t.Alpha)
+	if t.Tests > 0 {
+		alpha += fmt.Sprintf(": if nothing has changed, at most %s in 100 such comparisons report a regression.", plot.Trim(100*t.Alpha))
+	}
+	facts = append(facts, Fact{Label: "alpha", Lines: []string{alpha}})
+	if text := t.measured(); text != "" {
+		facts = append(facts, Fact{Label: "measured", Lines: []string{text}})
+	}
+	return facts
+}
+
+// tally says how many cells, or figures of a single one, have each verdict.
+func (t *comparison) tally() Fact {
+	counts, what, n := map[compare.Verdict]int{}, "cells", len(t.Cells)
+	for _, c := range t.Cells {
+		counts[c.Verdict]++
+	}
+	if t.single() {
+		judged, _ := t.Judgements()
+		clear(counts)
+		what, n = "judged", len(judged)
+		for _, g := range judged {
+			counts[g.Verdict]++
+		}
+	}
+	var parts []string
+	for _, v := range compare.Verdicts {
+		if of := counts[v]; of > 0 {
+			parts = append(parts, fmt.Sprintf("%s %s %s", verdictMarks[v], format.Count(of), v))
+		}
+	}
+	return Fact{Label: what, Lines: []string{format.Count(n) + ": " + strings.Join(parts, " · ")}}
+}
+
+// sections are those of a page.
+func (t *comparison) sections(o ComparisonOptions) (list []Section) {
+	add := func(id, title string, blocks ...Block) {
+		if len(blocks) > 0 {
+			list = append(list, Section{ID: id, Title: title, Blocks: blocks})
+		}
+	}
+	if notes := t.notes(math.MaxInt); len(notes) > 0 {
+		open := notes[:min(len(notes), fullNotes)]
+		blocks := []Block{listOf(open)}
+		if more := notes[len(open):]; len(more) > 0 {
+			blocks = append(blocks, Section{Folded: true, Title: format.Plural(len(more), "more note"), Blocks: []Block{listOf(more)}})
+		}
+		add("notes", "Notes", blocks...)
+	}
+	add("changes", "Changes", t.charts()...)
+	add("figures", "Figures", append(t.tables(o.Figures), Paragraph{Text: t.method(t.rows(true)), Note: true})...)
+	if places := t.places(); len(places) > 0 {
+		add("environment", "Environment", places)
+	}
+	add("commands", "Commands", t.commands(o.Command)...)
+	return list
+}
+
+// charted reports whether a result has a place in a chart of changes.
+func charted(r compare.Judged) bool {
+	return r.Change.Ratio > 0 && !math.IsInf(r.Change.Ratio, 0) && (r.Threshold == nil || r.Threshold.Relative)
+}
+
+// charts show the changes: one for each threshold over all cells, or one of all figures of a single cell.
+func (t *comparison) charts() (blocks []Block) {
+	judged, shown := t.Judgements()
+	uncharted := 0
+	drawn := func(list ...compare.Judgement) (chart Intervals) {
+		chart.Axis = Axis{Unit: Change, Log: true}
+		for _, g := range list {
+			for _, r := range g.Results {
+				if charted(r) && len(chart.Rows) < intervalRows {
+					chart.Rows = append(chart.Rows, t.interval(r))
+				}
+			}
+		}
+		return chart
+	}
+	for _, g := range judged {
+		for _, r := range g.Results {
+			if !charted(r) {
+				uncharted++
+			}
+		}
+	}
+	if t.single() {
+		if chart := drawn(slices.Concat(judged, shown)...); len(chart.Rows) > 0 {
+			blocks = append(blocks, chart)
+		}
+	} else {
+		for _, g := range judged {
+			chart := drawn(g)
+			if len(chart.Rows) == 0 {
+				continue
+			}
+			section := Section{Title: g.Metric.Name, About: aboutMetric(g.Metric) + ". The limit is " + g.Threshold.Allowed() + ".", Blocks: []Block{chart}}
+			if more := len(g.Results) - len(chart.Rows); more > 0 && len(chart.Rows) == intervalRows {
+				section.Blocks = append(section.Blocks, Paragraph{Text: "The table below has more.", Note: true})
+			}
+			blocks = append(blocks, section)
+		}
+	}
+	if len(blocks) == 0 {
+		return nil
+	}
+	text := "The mark is the change from base to head, the line its 95 % interval; the shaded part lies beyond the limit. " +
+		"✗ regressed: beyond the limit, and significant. ? inconclusive: neither that, nor can it be ruled out. ▲ improved. " +
+		"✓ no change: a change as large as the limit is ruled out. Ratios are drawn on a logarithmic scale; an arrow points at what lies beyond it."
+	if uncharted > 0 {
+		text += fmt.Sprintf(" %s judged by the head's own value, or %s no change in percent: see the tables.",
+			format.Verb(uncharted, "figure is", "figures are"), map[bool]string{true: "has", false: "have"}[uncharted == 1])
+	}
+	return append(blocks, Paragraph{Text: text, Note: true})
+}
+
+// aboutMetric returns what a figure is, and which way it improves.
+func aboutMetric(f *metric.Metric) string {
+	return format.Upper(f.About) + map[metric.Better]string{metric.Higher: "; more is better", metric.Lower: "; less is better"}[f.Better]
+}
+
+func (t *comparison) interval(r compare.Judged) Interval {
+	c := r.Change
+	row := Interval{Name: t.names[r.Cell], Link: t.rowID(r), Mark: verdictMarks[r.Verdict], Tone: verdictTones[r.Verdict],
+		Status: cmp.Or(verdictOf(r.Result), "not judged"), Value: format.Change(c.Ratio - 1), Low: c.Low, Mid: c.Ratio, High: c.High}
+	if l := r.Threshold; l != nil {
+		row.Limit, row.Above = 1+l.Value, !l.Less
+	}
+	if t.single() {
+		row.Name = r.Figure.Name
+		if r.Threshold != nil {
+			row.Name = r.Threshold.Limit()
+		}
+	}
+	var beside []string
+	if !math.IsNaN(c.Low) {
+		beside = append(beside, format.Glue(changeInterval(c)))
+	}
+	if r.Threshold != nil && !math.IsNaN(r.P) {
+		beside = append(beside, format.Glue("p "+pOf(r.Result)))
+	}
+	row.Beside = strings.Join(beside, " · ")
+	return row
+}
+
+// tables are one for each threshold over all cells, and one for each figure that none judges; or one of a single cell.
+func (t *comparison) tables(open bool) (blocks []Block) {
+	if t.single() {
+		return []Block{t.table(t.rows(true))}
+	}
+	judged, shown := t.Judgements()
+	of := func(g compare.Judgement) Section {
+		s := Section{Title: g.Metric.Name, About: aboutMetric(g.Metric) + "."}
+		room, left := unjudgedRows, "Those that moved the most; %s left out here, and in the CSV and JSON of the comparison."
+		if g.Threshold != nil {
+			s.Title, room, left = g.Threshold.Limit(), quietRows, "%s without a change are left out here, and in the CSV and JSON of the comparison."
+		} else {
+			slices.SortStableFunc(g.Results, func(a, b compare.Judged) int { return cmp.Compare(badness(b.Result), badness(a.Result)) })
+		}
+		table := t.table(nil)
+		table.Columns[1].Title = "cell"
+		table.Caption = s.Title
+		for i, r := range g.Results {
+			if r.Threshold == nil || r.Quiet() {
+				if room--; room < 0 {
+					left = fmt.Sprintf(left, format.Plural(len(g.Results)-i, "more row"))
+					break
+				}
+			}
+			row := t.row(r, t.names[r.Cell])
+			row.Cells = slices.Insert(row.Cells, 0, Value{})
+			table.Rows = append(table.Rows, row)
+		}
+		s.Blocks = []Block{table.without(0)}
+		if room < 0 {
+			s.Blocks = append(s.Blocks, Paragraph{Text: left, Note: true})
+		}
+		return s
+	}
+	for _, g := range judged {
+		blocks = append(blocks, of(g))
+	}
+	more := Section{Folded: true, Open: open, Title: "Figures that no threshold judges"}
+	for _, g := range shown {
+		more.Blocks = append(more.Blocks, of(g))
+	}
+	if len(shown) > 0 {
+		blocks = append(blocks, more)
+	}
+	return blocks
+}
+
+// badness returns how far a figure has moved in the bad direction, or in any if none is, as the logarithm of a ratio.
+func badness(r *compare.Result) float64 {
+	moved := math.Log(r.Change.Ratio)
+	switch r.Figure.Better {
+	case metric.Higher:
+		return -moved
+	case metric.Neither:
+		return math.Abs(moved)
+	}
+	return moved
+}

@@ -1,0 +1,261 @@
+package report
+
+// Of a comparison: which rows a reader gets to see of many, the notes, and what each side was.
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/view"
+)
+
+// kind is what rows have in common of which a few stand for all.
+type kind struct {
+	verdict compare.Verdict
+	reason  compare.Reason
+	within  bool // worse, though the limit allows it
+}
+
+// kept returns how many rows of a kind are shown where there are too many for all. Rows that need no action are only counted.
+func (k kind) kept() int {
+	switch k.verdict {
+	case compare.Regressed:
+		return 30
+	case compare.Improved:
+		return 10
+	case compare.Inconclusive:
+		return 4 // for each of its reasons
+	}
+	if k.within {
+		return 10
+	}
+	return 0
+}
+
+// shortened returns the worst rows of each kind, in their order, if too many are judged; and of those that nobody judges, which were
+// asked for, the ones of the cells that are left.
+func shortened(rows []compare.Judged) []compare.Judged {
+	order := slices.DeleteFunc(slices.Clone(rows), func(r compare.Judged) bool { return r.Threshold == nil })
+	if len(order) <= fullRows {
+		return rows
+	}
+	slices.SortStableFunc(order, func(a, b compare.Judged) int { return compare.Worse(a.Result, b.Result) })
+	shown, keep, cells := map[kind]int{}, map[*compare.Result]bool{}, map[int]bool{}
+	for _, r := range order {
+		if k := (kind{r.Verdict, r.Reason, r.Within()}); shown[k] < k.kept() {
+			shown[k]++
+			keep[r.Result], cells[r.Cell] = true, true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(rows), func(r compare.Judged) bool {
+		return !keep[r.Result] && (r.Threshold != nil || !cells[r.Cell])
+	})
+}
+
+// needLook returns the judged rows of which a comment begins with: all if they are few, or those that need a look.
+func (t *comparison) needLook() []compare.Judged {
+	rows := slices.DeleteFunc(t.rows(false), func(r compare.Judged) bool { return r.Threshold == nil })
+	if len(rows) > openRows {
+		rows = slices.DeleteFunc(rows, func(r compare.Judged) bool { return r.Quiet() || r.Verdict == compare.Improved })
+	}
+	return shortened(rows)
+}
+
+// left returns how many judged figures there are, if not all of them are among the rows.
+func (t *comparison) left(rows []compare.Judged) string {
+	shown := len(rows)
+	for _, r := range rows {
+		if r.Threshold == nil {
+			shown--
+		}
+	}
+	all := len(t.Judged())
+	switch shown {
+	case all:
+		return ""
+	case 0:
+		return format.Plural(all, "judged figure") + ", none of which needs a look (-all-rows shows every one)."
+	}
+	return format.Plural(all, "judged figure") + ", the worst of each kind are shown (-all-rows shows every one)."
+}
+
+// namedSides is how many cells or revisions a note or a title names before it counts the rest.
+const namedSides = 3
+
+// notes returns what holds for a cell or for all, and the cells that had no partner. Cells with the same note share it. Of
+// more than most notes those of a cell go first, and those of violations last.
+func (t *comparison) notes(most int) (list []string) {
+	labels := map[string][]string{}
+	var order []string
+	for _, c := range t.Cells {
+		for _, text := range c.Notes {
+			if labels[text] == nil {
+				order = append(order, text)
+			}
+			labels[text] = append(labels[text], c.Label)
+		}
+	}
+	for _, text := range order {
+		if of := format.FewClauses(labels[text], namedSides); of != "" {
+			text = of + ": " + text
+		}
+		list = append(list, text+".")
+	}
+	ofCells := len(list)
+	for _, text := range t.Notes {
+		list = append(list, text+".")
+	}
+	if len(t.Added) > 0 {
+		list = append(list, fmt.Sprintf("Only in the head, and not compared: %s.", format.FewClauses(t.Added, namedSides)))
+	}
+	if len(list) <= most {
+		return list
+	}
+	violation := func(text string) bool { return strings.Contains(text, "mutual exclusion was violated") }
+	var violations, whole, rest []string
+	for i, text := range list {
+		switch {
+		case violation(text):
+			violations = append(violations, text)
+		case i >= ofCells:
+			whole = append(whole, text)
+		default:
+			rest = append(rest, text)
+		}
+	}
+	list = slices.Concat(violations, whole, rest)
+	return append(list[:most], "And "+format.Plural(len(list)-most, "note")+" more.")
+}
+
+// trials returns those of one side, 0 for the base.
+func (t *comparison) trials(side int) (all []*results.Record) {
+	for _, c := range t.Cells {
+		all = append(all, [][]*results.Record{c.Base, c.Head}[side]...)
+	}
+	return all
+}
+
+// measured returns what all trials of both sides have in common.
+func (t *comparison) measured() string {
+	var cells []*results.Cell
+	for _, r := range slices.Concat(t.trials(0), t.trials(1)) {
+		cells = append(cells, &results.Cell{Trials: []*results.Record{r}})
+	}
+	if len(cells) == 0 {
+		return ""
+	}
+	return view.InCommon(cells)
+}
+
+// about returns what a side is, which revisions it was, how many trials it had, what was left out of it and when it ran.
+func (t *comparison) about(s compare.Side, trials []*results.Record) string {
+	var parts []string
+	if s.Name != "" {
+		parts = append(parts, s.Name)
+	}
+	if len(s.Revisions) > 0 {
+		parts = append(parts, format.Few(s.Revisions, view.NamedCells))
+	}
+	parts = append(parts, format.Plural(s.Trials, "trial"))
+	if s.Partial > 0 {
+		parts = append(parts, fmt.Sprintf("%s that ended early left out", format.Count(s.Partial)))
+	}
+	if s.Duplicates > 0 {
+		parts = append(parts, fmt.Sprintf("%s read before left out", format.Plural(s.Duplicates, "record")))
+	}
+	var first, last time.Time
+	for _, r := range trials {
+		if first.IsZero() || r.Started.Before(first) {
+			first = r.Started
+		}
+		if r.Started.After(last) {
+			last = r.Started
+		}
+	}
+	if !first.IsZero() {
+		parts = append(parts, format.Span(first, last))
+	}
+	return strings.Join(parts, " · ")
+}
+
+// places are facts about where the sides ran: one line if it holds for both, else some for each.
+func (t *comparison) places() (facts Facts) {
+	base, head := placesOf(t.trials(0)), placesOf(t.trials(1))
+	for _, label := range []string{"server", "machine", "program", "libraries"} {
+		b, h := base[label], head[label]
+		if len(b)+len(h) == 0 {
+			continue
+		}
+		f := Fact{Label: label, Lines: b}
+		if !slices.Equal(b, h) {
+			f.Lines = nil
+			for _, line := range b {
+				f.Lines = append(f.Lines, "base: "+line)
+			}
+			for _, line := range h {
+				f.Lines = append(f.Lines, "head: "+line)
+			}
+		}
+		facts = append(facts, f)
+	}
+	return facts
+}
+
+// placesOf returns the different facts about where trials ran, in alphabetical order.
+func placesOf(trials []*results.Record) map[string][]string {
+	all := map[string][]string{}
+	for _, r := range trials {
+		for _, item := range view.Place(&results.Cell{Trials: []*results.Record{r}}) {
+			if text := strings.Join(item.Lines, " "); text != "" && !slices.Contains(all[item.Label], text) {
+				all[item.Label] = append(all[item.Label], text)
+			}
+		}
+	}
+	for _, list := range all {
+		slices.Sort(list)
+	}
+	return all
+}
+
+// commands are the one that makes the comparison again, and those that make its cells, each once.
+func (t *comparison) commands(own string) (blocks []Block) {
+	var texts []string
+	names := map[string][]string{}
+	for i, c := range t.Cells {
+		base := ""
+		if len(c.Base) > 0 {
+			base = c.Base[0].Plan.Command
+		}
+		for side, text := range []string{base, c.Command} {
+			if text = strings.TrimSpace(format.Line(text)); text == "" {
+				continue
+			}
+			if names[text] == nil {
+				texts = append(texts, text)
+			}
+			names[text] = append(names[text], strings.TrimSuffix([]string{"base", "head"}[side]+": "+t.names[i], ": "))
+		}
+	}
+	var made []Block
+	for _, text := range texts[:min(len(texts), shownCommands)] {
+		made = append(made, Section{Title: format.Few(names[text], view.NamedCells), Blocks: []Block{Command(text)}})
+	}
+	if left := len(texts) - shownCommands; left > 0 {
+		made = append(made, Paragraph{Text: fmt.Sprintf("The records have %s more.", format.Count(left)), Note: true})
+	}
+	if own != "" {
+		blocks = append(blocks, Section{Title: "This comparison", Blocks: []Block{Command(own)}})
+	}
+	if len(texts) > fewCommands {
+		return append(blocks, Section{Folded: true, Title: format.Plural(len(texts), "command line"), Blocks: made})
+	}
+	if len(texts) == 0 {
+		made = []Block{Paragraph{Text: "The records have no command lines.", Note: true}}
+	}
+	return append(blocks, made...)
+}
