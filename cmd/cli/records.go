@@ -3,9 +3,6 @@
 package cli
 
 import (
-	"bufio"
-	"bytes"
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -62,23 +59,5 @@ func (p *program) open(name string, read func(io.Reader) error) error {
 		defer f.Close()
 		in = f
 	}
-	in, err := inflated(in)
-	if err != nil {
-		return err
-	}
-	return read(in)
-}
-
-// inflated undoes gzip, if that is what in begins with (RFC 1952, section 2.3.1).
-func inflated(in io.Reader) (io.Reader, error) {
-	b := bufio.NewReaderSize(in, 64<<10)
-	magic, err := b.Peek(3)
-	if err != nil || !bytes.Equal(magic, []byte("\x1f\x8b\x08")) {
-		return b, nil // an error comes again when it is read
-	}
-	z, err := gzip.NewReader(b)
-	if err != nil {
-		return nil, fmt.Errorf("gzip: %w", err)
-	}
-	return z, nil
+	return read(results.Inflate(in))
 }
