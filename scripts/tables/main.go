@@ -198,7 +198,7 @@ func (d *document) figure(kind, names, words string) ([]byte, error) {
 		return nil, err
 	}
 	if kind == "output" {
-		err := text.Table(&b, cells, text.Options{})
+		err := text.Table(&b, cells, draw.Options{})
 		return fenced(b.Bytes()), err
 	}
 	return nil, fmt.Errorf("no figure is called %q; there are locks, output, plan, chart, bars, command, proof, seen, text, match and ratio", kind)
