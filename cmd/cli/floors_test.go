@@ -133,14 +133,15 @@ var floors = []rule{
 	{"cmd/filelock", []string{"cmd/cli", "drivers", "drivers/all"}, nil},
 
 	// Beside the house: scripts that measure it and fill its papers in.
-	{"scripts/alarms", []string{"cmd/cli", "drivers", "drivers/all", "results", "results/spec", "results/compare", "results/stats"},
+	{"scripts/lockbench", []string{"cmd/cli", "results"}, nil},
+	{"scripts/alarms", []string{"scripts/lockbench", "drivers", "drivers/all", "results", "results/spec", "results/compare", "results/stats"},
 		[]string{"github.com/goccy/go-yaml"}},
-	{"scripts/killed", []string{"cmd/cli", "drivers/all", "drivers/servers"}, nil},
-	{"scripts/limits", []string{"cmd/cli", "drivers/all", "drivers/fault", "drivers/servers", "drivers/spawn", "results", "results/view", "workloads/host"}, nil},
+	{"scripts/killed", []string{"scripts/lockbench", "drivers/all", "drivers/servers"}, nil},
+	{"scripts/limits", []string{"scripts/lockbench", "drivers/all", "drivers/fault", "drivers/servers", "drivers/spawn", "results", "results/view", "workloads/host"}, nil},
 	{"scripts/overhead", []string{"drivers", "drivers/all", "drivers/servers", "results", "results/spec", "results/stats", "workloads", "workloads/host", "workloads/oracle"}, []string{"github.com/redis/go-redis/v9", "github.com/redis/rueidis"}},
-	{"scripts/plans", []string{"cmd/cli", "drivers/all", "results", "results/capacity", "results/format"}, nil},
+	{"scripts/plans", []string{"scripts/lockbench", "drivers/all", "results", "results/capacity", "results/format"}, nil},
 	{"scripts/recovery", []string{"drivers", "drivers/all", "drivers/exec", "drivers/servers", "drivers/wait"}, nil},
-	{"scripts/reproduce", []string{"cmd/cli", "drivers/all", "results/format", "results/safety"}, nil},
+	{"scripts/reproduce", []string{"scripts/lockbench", "drivers/all", "results/format", "results/safety"}, nil},
 	{"scripts/tables", []string{"drivers", "drivers/all", "results/..."}, nil},
 }
 

@@ -9,8 +9,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +19,7 @@ import (
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/stats"
+	"github.com/lockbench/lockbench/scripts/lockbench"
 )
 
 // gate is a gate as a workflow calls it.
@@ -29,10 +28,6 @@ type gate struct {
 	driver string   // among them
 	rounds int
 	failOn string
-
-	program string // this one
-	dir     string // for the records
-	made    int    // trials
 }
 
 // readGate reads the workflow.
@@ -71,14 +66,13 @@ func readGate(o options) (*gate, error) {
 }
 
 // complete puts the planted driver in the place of the real one.
-func (g *gate) complete() (err error) {
+func (g *gate) complete() error {
 	i := slices.Index(g.args, "-driver")
 	if i < 0 || i+1 == len(g.args) || strings.Contains(g.args[i+1], ",") {
 		return errors.New("the gate must measure one -driver")
 	}
 	g.driver = g.args[i+1]
-	g.program, err = os.Executable()
-	return err
+	return nil
 }
 
 // flags returns those of a trial.
@@ -89,35 +83,21 @@ func (g *gate) flags() []string {
 }
 
 // trial runs one trial, in a process with variables like those of scripts/gate.sh, and returns its record.
-func (g *gate) trial(ctx context.Context, share float64, seed int) (rec *results.Record, err error) {
-	g.made++
-	file := filepath.Join(g.dir, fmt.Sprintf("%d.jsonl", g.made))
-	c := exec.CommandContext(ctx, g.program, g.flags()...)
-	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) } // it stops its server
-	c.WaitDelay = 30 * time.Second
-	c.Env = append(os.Environ(),
-		plantVariable+"="+strconv.FormatFloat(share, 'g', -1, 64), realVariable+"="+g.driver,
-		"LOCKBENCH_OUTPUT="+file, "LOCKBENCH_SEED="+strconv.Itoa(seed), "LOCKBENCH_TRIALS=1", "LOCKBENCH_QUIET=true", "LOCKBENCH_REVISION=alarms")
-	out, err := c.CombinedOutput()
+func (g *gate) trial(ctx context.Context, share float64, seed int) (*results.Record, error) {
+	c := lockbench.Command(ctx, g.flags()...)
+	c.Env = append(c.Env, plantVariable+"="+strconv.FormatFloat(share, 'g', -1, 64), realVariable+"="+g.driver,
+		"LOCKBENCH_SEED="+strconv.Itoa(seed), "LOCKBENCH_TRIALS=1", "LOCKBENCH_REVISION=alarms")
+	recs, err := lockbench.Measure(c)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("a trial: %w: %s", err, out)
-	}
-	f, err := os.Open(file)
-	if err != nil {
 		return nil, err
 	}
-	defer os.Remove(file)
-	defer f.Close()
-	if _, err = results.Read(f, func(r *results.Record) error { rec = r; return nil }); err != nil {
-		return nil, err
+	if recs[0].Partial != "" {
+		return nil, fmt.Errorf("a trial ended early: %s", recs[0].Partial)
 	}
-	if rec.Partial != "" {
-		return nil, fmt.Errorf("a trial ended early: %s", rec.Partial)
-	}
-	return rec, nil
+	return recs[0], nil
 }
 
 // run runs rounds with a trial of each share, in random order, and returns the trials of each.
@@ -161,10 +141,6 @@ func (g *gate) measure(ctx context.Context, o options, rng *rand.Rand, out, prog
 	if err != nil {
 		return err
 	}
-	if g.dir, err = os.MkdirTemp("", "lockbench-alarms"); err != nil {
-		return err
-	}
-	defer os.RemoveAll(g.dir)
 	factor, err := g.calibrate(ctx, o.calibrate, rng)
 	if err != nil {
 		return err

@@ -16,13 +16,13 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"os/signal"
 	"runtime"
 	"strconv"
 	"strings"
 	"time"
 
 	_ "github.com/lockbench/lockbench/drivers/all"
+	"github.com/lockbench/lockbench/scripts/lockbench"
 )
 
 // options are the parameters of the study.
@@ -38,9 +38,14 @@ type options struct {
 }
 
 func main() {
-	if isTrial() {
-		runTrial() // does not return
+	if err := registerPlant(); err != nil {
+		fmt.Fprintln(os.Stderr, "alarms:", err)
+		os.Exit(1)
 	}
+	lockbench.Main("alarms", ask)
+}
+
+func ask(ctx context.Context) (err error) {
 	o := options{}
 	flag.IntVar(&o.comparisons, "n", 15, "comparisons for each loss; one of all takes about three minutes")
 	losses := flag.String("losses", "0,2,5,10,20", "planted losses of locks/s in percent")
@@ -51,16 +56,10 @@ func main() {
 	flag.IntVar(&o.rounds, "rounds", 0, "rounds of a comparison; 0: those of the workflow")
 	flag.Uint64Var(&o.seed, "seed", 1, "seed for the order of the trials")
 	flag.Parse()
-	var err error
-	if o.losses, err = parseLosses(*losses); err == nil {
-		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-		err = study(ctx, o, os.Stdout, os.Stderr)
-		stop()
+	if o.losses, err = parseLosses(*losses); err != nil {
+		return err
 	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "alarms:", err)
-		os.Exit(1)
-	}
+	return study(ctx, o, os.Stdout, os.Stderr)
 }
 
 // parseLosses reads percentages and returns shares.

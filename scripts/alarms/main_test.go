@@ -19,15 +19,17 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/scripts/lockbench"
 )
 
 const shipped = "../../.github/workflows/gate.yml"
 
 // TestMain makes the test a trial when the study starts it as one.
 func TestMain(m *testing.M) {
-	if isTrial() {
-		runTrial()
+	if err := registerPlant(); err != nil {
+		panic(err)
 	}
+	lockbench.Itself()
 	os.Exit(m.Run())
 }
 
@@ -219,7 +221,6 @@ func TestStudy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.dir = t.TempDir()
 	if _, err := g.trial(t.Context(), 0, 1); err == nil || !strings.Contains(err.Error(), "planted has only set-nx") {
 		t.Errorf("a trial that cannot run: %v", err)
 	}

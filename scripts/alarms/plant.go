@@ -9,7 +9,6 @@ import (
 	"os"
 	"strconv"
 
-	"github.com/lockbench/lockbench/cmd/cli"
 	"github.com/lockbench/lockbench/drivers"
 )
 
@@ -71,18 +70,17 @@ const (
 	realVariable  = "ALARMS_DRIVER"
 )
 
-// isTrial reports whether this process is a trial.
-func isTrial() bool { return os.Getenv(plantVariable) != "" }
-
-// runTrial makes this process a lockbench with the planted driver.
-func runTrial() {
-	p, err := newPlant(os.Getenv(realVariable), os.Getenv(plantVariable))
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "alarms:", err)
-		os.Exit(1)
+// registerPlant adds the planted driver to those of this process, if it is a trial.
+func registerPlant() error {
+	share := os.Getenv(plantVariable)
+	if share == "" {
+		return nil
 	}
-	drivers.Register(planted, p)
-	cli.Main()
+	p, err := newPlant(os.Getenv(realVariable), share)
+	if err == nil {
+		drivers.Register(planted, p)
+	}
+	return err
 }
 
 // newPlant returns a plant of a driver.

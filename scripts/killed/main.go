@@ -12,24 +12,17 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strings"
 	"time"
 
-	"github.com/lockbench/lockbench/cmd/cli"
 	_ "github.com/lockbench/lockbench/drivers/all"
 	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/scripts/lockbench"
 )
 
-const (
-	// asLockbench makes this program lockbench itself.
-	asLockbench = "KILLED_LOCKBENCH"
-
-	// patience is how long processes may take to end: the kernel kills them, however busy the machine is.
-	patience = 30 * time.Second
-)
+// patience is how long processes may take to end: the kernel kills them, however busy the machine is.
+const patience = 30 * time.Second
 
 // study is what is asked.
 type study struct {
@@ -41,22 +34,17 @@ type study struct {
 }
 
 func main() {
-	if os.Getenv(asLockbench) != "" {
-		cli.Main() // does not return
-	}
+	lockbench.Main("killed", ask)
+}
+
+func ask(ctx context.Context) error {
 	s := study{out: os.Stdout}
 	flag.IntVar(&s.n, "n", 100, "how often it is killed")
 	flag.DurationVar(&s.within, "within", 15*time.Second, "of its start each is killed")
 	flag.Uint64Var(&s.seed, "seed", rand.Uint64()>>32, "of the moments (default: a random one)")
 	flag.Parse()
 	s.flags = flag.Args()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := s.run(ctx)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "killed:", err)
-		os.Exit(1)
-	}
+	return s.run(ctx)
 }
 
 // run makes the study. The error says what was left.
@@ -117,17 +105,10 @@ func (s study) run(ctx context.Context) (err error) {
 	return nil
 }
 
-// lockbench returns the command of a proof.
-func lockbench(ctx context.Context, flags ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, os.Args[0], append([]string{"prove", "-quiet"}, flags...)...)
-	cmd.Env = append(os.Environ(), asLockbench+"=1")
-	return cmd
-}
-
 // kill starts a proof and kills it after a while. It returns how many processes there were, 0 if it had ended before; how long
 // they took to end; and those that did not.
 func kill(ctx context.Context, tmp string, after time.Duration, flags []string) (had int, took time.Duration, left []string, err error) {
-	cmd := lockbench(ctx, flags...)
+	cmd := lockbench.Command(ctx, append([]string{"prove"}, flags...)...)
 	if err := cmd.Start(); err != nil {
 		return 0, 0, nil, err
 	}
@@ -135,7 +116,7 @@ func kill(ctx context.Context, tmp string, after time.Duration, flags []string) 
 	go func() { ended <- cmd.Wait() }()
 	select {
 	case err := <-ended:
-		return 0, 0, nil, errors.Join(ctx.Err(), notOfProof(err))
+		return 0, 0, nil, errors.Join(ctx.Err(), lockbench.Failure(err))
 	case <-time.After(after):
 	}
 	before, err := processes(tmp)
@@ -159,15 +140,7 @@ func kill(ctx context.Context, tmp string, after time.Duration, flags []string) 
 
 // next runs one more proof to its end, which starts a server.
 func next(ctx context.Context) error {
-	return notOfProof(lockbench(ctx, "-hazard", "overrun", "-driver", "memory", "-attempts", "1").Run())
-}
-
-// notOfProof returns the error of a command, unless it is a proof's verdict.
-func notOfProof(err error) error {
-	var exit *exec.ExitError
-	if errors.As(err, &exit) && exit.ExitCode() >= 3 {
-		return nil
-	}
+	_, err := lockbench.Run(lockbench.Command(ctx, "prove", "-hazard", "overrun", "-driver", "memory", "-attempts", "1"))
 	return err
 }
 

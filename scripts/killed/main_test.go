@@ -7,14 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockbench/lockbench/cmd/cli"
+	"github.com/lockbench/lockbench/scripts/lockbench"
 )
 
 // TestMain lets the test binary be lockbench.
 func TestMain(m *testing.M) {
-	if os.Getenv(asLockbench) != "" {
-		cli.Main() // does not return
-	}
+	lockbench.Itself()
 	os.Exit(m.Run())
 }
 

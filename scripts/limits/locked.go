@@ -11,7 +11,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"net"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -52,7 +51,7 @@ const (
 )
 
 // compareLocked runs each load, and prints for how much of the time its keys were locked.
-func compareLocked(ctx context.Context, out io.Writer, dir string, duration time.Duration) error {
+func compareLocked(ctx context.Context, out io.Writer, duration time.Duration) error {
 	server, err := servers.StartRedis(ctx, servers.RedisOptions{})
 	if err != nil {
 		return err
@@ -61,7 +60,7 @@ func compareLocked(ctx context.Context, out io.Writer, dir string, duration time
 	fmt.Fprintln(out, "locked by the record (held + changing hands) and by EXISTS: difference in points")
 	apart := 0
 	for _, l := range loads {
-		inferred, said, seen, err := l.measure(ctx, server, filepath.Join(dir, "run.jsonl"), duration)
+		inferred, said, seen, err := l.measure(ctx, server, duration)
 		if err != nil {
 			return fmt.Errorf("%s: %w", l.flags, err)
 		}
@@ -79,7 +78,7 @@ func compareLocked(ctx context.Context, out io.Writer, dir string, duration time
 }
 
 // measure returns the share of time that keys were locked, by the record and by samples of the window.
-func (l *load) measure(ctx context.Context, server *servers.Redis, file string, duration time.Duration) (inferred float64, said string, seen float64, err error) {
+func (l *load) measure(ctx context.Context, server *servers.Redis, duration time.Duration) (inferred float64, said string, seen float64, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	w, err := newWitness(strings.TrimPrefix(server.URL(), "unix://"))
@@ -93,7 +92,7 @@ func (l *load) measure(ctx context.Context, server *servers.Redis, file string, 
 		samples <- err
 	}()
 	flags := fmt.Sprintf("%s -keys %d -addr %s", l.flags, l.keys, server.URL())
-	c, err := lockbench(ctx, flags, "", file, duration)
+	c, err := cell(ctx, flags, "", duration)
 	cancel()
 	if err := errors.Join(err, <-samples); err != nil {
 		return 0, "", 0, err

@@ -15,26 +15,22 @@ import (
 	"maps"
 	"os"
 	"os/exec"
-	"os/signal"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/lockbench/lockbench/cmd/cli"
 	_ "github.com/lockbench/lockbench/drivers/all"
 	"github.com/lockbench/lockbench/drivers/fault"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/spawn"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/view"
+	"github.com/lockbench/lockbench/scripts/lockbench"
 	"github.com/lockbench/lockbench/workloads/host"
 )
 
-// role makes this program something else: lockbench itself, or a busy loop.
-const role = "LIMITS_ROLE"
-
-const asLockbench, asBusyLoop = "lockbench", "busy loop"
+// busyLoop is the variable that makes this program a busy loop.
+const busyLoop = "LIMITS_BUSY_LOOP"
 
 // plant is a load with a limit.
 type plant struct {
@@ -70,43 +66,26 @@ var plants = []plant{
 }
 
 func main() {
-	switch os.Getenv(role) {
-	case asLockbench:
-		cli.Main() // does not return
-	case asBusyLoop:
+	if os.Getenv(busyLoop) != "" {
 		for n := 0; ; n++ {
 		}
 	}
+	lockbench.Main("limits", ask)
+}
+
+func ask(ctx context.Context) error {
 	rounds := flag.Int("rounds", 7, "runs of each load")
 	duration := flag.Duration("duration", 2*time.Second, "length of one run, and half of it for the warm-up")
 	locked := flag.Bool("locked", false, "compare for how long keys were locked, by the record and by EXISTS")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := inDir(func(dir string) error {
-		if *locked {
-			return compareLocked(ctx, os.Stdout, dir, *duration)
-		}
-		return run(ctx, os.Stdout, dir, *rounds, *duration)
-	})
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "limits:", err)
-		os.Exit(1)
+	if *locked {
+		return compareLocked(ctx, os.Stdout, *duration)
 	}
-}
-
-// inDir calls f with a directory for its records.
-func inDir(f func(dir string) error) error {
-	dir, err := os.MkdirTemp("", "limits-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	return f(dir)
+	return run(ctx, os.Stdout, *rounds, *duration)
 }
 
 // run goes through all plants in each round.
-func run(ctx context.Context, out io.Writer, dir string, rounds int, duration time.Duration) error {
+func run(ctx context.Context, out io.Writer, rounds int, duration time.Duration) error {
 	for i := range plants {
 		if plants[i].behind == 0 {
 			plants[i].flags += " -server private"
@@ -115,7 +94,7 @@ func run(ctx context.Context, out io.Writer, dir string, rounds int, duration ti
 	cells := make([][]*results.Cell, len(plants))
 	for range rounds {
 		for i := range plants {
-			c, err := plants[i].measure(ctx, filepath.Join(dir, "run.jsonl"), duration)
+			c, err := plants[i].measure(ctx, duration)
 			if err != nil {
 				return fmt.Errorf("%s: %w", plants[i].what, err)
 			}
@@ -158,7 +137,7 @@ func (p *plant) report(out io.Writer, cells []*results.Cell) bool {
 }
 
 // measure makes one run.
-func (p *plant) measure(ctx context.Context, file string, duration time.Duration) (*results.Cell, error) {
+func (p *plant) measure(ctx context.Context, duration time.Duration) (*results.Cell, error) {
 	flags := p.flags
 	if p.behind > 0 {
 		addr, end, err := far(ctx, p.behind)
@@ -180,7 +159,7 @@ func (p *plant) measure(ctx context.Context, file string, duration time.Duration
 		}
 		defer end()
 	}
-	return lockbench(ctx, flags, p.env, file, duration)
+	return cell(ctx, flags, p.env, duration)
 }
 
 // far starts a Redis, and a way to it that takes so long in each direction.
@@ -199,41 +178,24 @@ func far(ctx context.Context, delay time.Duration) (addr string, end func(), err
 	return "redis://" + proxy.Addr(), func() { proxy.Close(); server.Close() }, nil
 }
 
-// lockbench makes a run, and returns its cell.
-func lockbench(ctx context.Context, flags, env, file string, duration time.Duration) (*results.Cell, error) {
-	os.Remove(file)
-	args := append(strings.Fields(flags), "-quiet", "-o", file,
-		"-duration", duration.String(), "-warmup", (duration / 2).String())
-	c := exec.CommandContext(ctx, self(), args...)
-	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) } // it stops its server
-	c.WaitDelay = 30 * time.Second
-	c.Env = append(os.Environ(), role+"="+asLockbench)
+// cell makes a run, and returns its cell.
+func cell(ctx context.Context, flags, env string, duration time.Duration) (*results.Cell, error) {
+	c := lockbench.Command(ctx, append(strings.Fields(flags), "-duration", duration.String(), "-warmup", (duration/2).String())...)
 	if env != "" {
 		c.Env = append(c.Env, env)
 	}
-	if text, err := c.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("%w: %s", err, text)
+	recs, err := lockbench.Measure(c)
+	if err != nil {
+		return nil, err
 	}
-	return cellIn(file)
+	return only(recs)
 }
 
-// cellIn returns the only cell of a file of records.
-func cellIn(file string) (*results.Cell, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	var recs []*results.Record
-	if _, err := results.Read(f, func(r *results.Record) error { recs = append(recs, r); return nil }); err != nil {
-		return nil, err
-	}
+// only returns the one cell of records.
+func only(recs []*results.Record) (*results.Cell, error) {
 	cells, err := results.Group(recs)
-	if err == nil && len(cells) != 1 {
-		err = errors.New("name one cell")
-	}
-	if err != nil {
-		return nil, err
+	if err != nil || len(cells) != 1 {
+		return nil, errors.Join(err, fmt.Errorf("%d cells: name one", len(cells)))
 	}
 	return cells[0], nil
 }
@@ -247,8 +209,8 @@ func busy(cores []int) (end func(), err error) {
 		}
 	}
 	for _, core := range cores {
-		c := exec.Command(self())
-		c.Env = append(os.Environ(), role+"="+asBusyLoop)
+		c := exec.Command(os.Args[0])
+		c.Env = append(os.Environ(), busyLoop+"=1")
 		p, err := spawn.Start(c)
 		if err != nil {
 			end()
@@ -261,13 +223,4 @@ func busy(cores []int) (end func(), err error) {
 		}
 	}
 	return end, nil
-}
-
-// self returns the path of this program.
-func self() string {
-	path, err := os.Executable()
-	if err != nil {
-		return os.Args[0]
-	}
-	return path
 }

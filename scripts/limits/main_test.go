@@ -4,21 +4,18 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/lockbench/lockbench/cmd/cli"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/scripts/lockbench"
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv(role) == asLockbench {
-		cli.Main()
-	}
+	lockbench.Itself()
 	os.Exit(m.Run())
 }
 
@@ -30,8 +27,7 @@ func TestPlants(t *testing.T) {
 		all = append(all, plant{what: l.flags, flags: fmt.Sprintf("%s -keys %d", l.flags, l.keys)})
 	}
 	for _, p := range all {
-		c := exec.Command(self(), append(strings.Fields(p.flags), "-server", "private", "-dry-run")...)
-		c.Env = append(os.Environ(), role+"="+asLockbench)
+		c := lockbench.Command(t.Context(), append(strings.Fields(p.flags), "-server", "private", "-dry-run")...)
 		if out, err := c.CombinedOutput(); err != nil && !strings.Contains(string(out), "need a core each") {
 			t.Errorf("%s: %v: %s", p.what, err, out)
 		}
@@ -41,7 +37,11 @@ func TestPlants(t *testing.T) {
 // TestReport: a limit is found if most of the runs name it, whatever the others say.
 func TestReport(t *testing.T) {
 	p := plant{what: "a lock", flags: "-driver rueidis"}
-	c, err := cellIn(filepath.Join("..", "recorded", "front-door.jsonl"))
+	recs, err := lockbench.Records(filepath.Join("..", "recorded", "front-door.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := only(recs)
 	if err != nil {
 		t.Fatal(err)
 	}

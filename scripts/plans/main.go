@@ -6,45 +6,40 @@
 package main
 
 import (
+	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"os/signal"
-	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
 
-	"github.com/lockbench/lockbench/cmd/cli"
 	_ "github.com/lockbench/lockbench/drivers/all"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/capacity"
 	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/scripts/lockbench"
 )
-
-// asLockbench makes this program lockbench itself.
-const asLockbench = "PLANS_LOCKBENCH"
 
 // above is how far beyond the upper end the second run is.
 const above = 1.15
 
 // study is what is asked.
 type study struct {
-	program, dir string
-	n            int
-	load         []string
-	slo          capacity.SLO
-	budget       time.Duration // of one plan
-	check        time.Duration // of one run
-	out          io.Writer
-	progress     io.Writer
+	n        int
+	load     []string
+	slo      capacity.SLO
+	budget   time.Duration // of one plan
+	check    time.Duration // of one run
+	out      io.Writer
+	progress io.Writer
 }
 
 // candidate is a lock, and what is known of it.
@@ -64,9 +59,10 @@ type planned struct {
 }
 
 func main() {
-	if os.Getenv(asLockbench) != "" {
-		cli.Main() // does not return
-	}
+	lockbench.Main("plans", ask)
+}
+
+func ask(ctx context.Context) error {
 	s := study{out: os.Stdout, progress: os.Stderr}
 	flag.IntVar(&s.n, "n", 3, "plans of each candidate")
 	load := flag.String("load", "-hold 1ms -keys 10", "flags of the load")
@@ -74,13 +70,7 @@ func main() {
 	flag.DurationVar(&s.budget, "budget", 90*time.Second, "of one plan")
 	flag.DurationVar(&s.check, "check", time.Minute, "length of the runs that check the last plan; 0: there are none")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := s.run(ctx, strings.Fields(*load), *slo, flag.Args())
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "plans:", err)
-		os.Exit(1)
-	}
+	return s.run(ctx, strings.Fields(*load), *slo, flag.Args())
 }
 
 func (s *study) run(ctx context.Context, load []string, slo string, args []string) (err error) {
@@ -91,13 +81,6 @@ func (s *study) run(ctx context.Context, load []string, slo string, args []strin
 	if len(args) == 0 || len(s.slo.Objectives) != 1 {
 		return errors.New("give the flags of a candidate in each argument, and one objective")
 	}
-	if s.program, err = os.Executable(); err != nil {
-		return err
-	}
-	if s.dir, err = os.MkdirTemp("", "plans-"); err != nil {
-		return err
-	}
-	defer os.RemoveAll(s.dir)
 	list := make([]candidate, len(args))
 	for i, arg := range args {
 		list[i].flags = strings.Fields(arg)
@@ -177,19 +160,14 @@ func overlap(plans []planned) string {
 
 // plan makes one plan of c.
 func (s *study) plan(ctx context.Context, c *candidate) (p planned, err error) {
-	file := filepath.Join(s.dir, "plan.json")
 	began := time.Now()
-	args := append([]string{"plan", "-slo", s.slo.Text, "-budget", s.budget.String(), "-format", "json=" + file}, c.flags...)
-	if err := s.lockbench(ctx, args); err != nil {
-		return p, err
-	}
-	p.took = time.Since(began)
-	text, err := os.ReadFile(file)
+	text, err := lockbench.Run(s.lockbench(ctx, c, "plan", "-slo", s.slo.Text, "-budget", s.budget.String(), "-format", "json"))
 	if err != nil {
 		return p, err
 	}
-	var a capacity.Answer
-	if err := json.Unmarshal(text, &a); err != nil {
+	p.took = time.Since(began)
+	a, err := capacity.ReadAnswer(bytes.NewReader(text))
+	if err != nil {
 		return p, err
 	}
 	if len(a.Candidates) != 1 {
@@ -206,26 +184,13 @@ func (s *study) verdict(ctx context.Context, c *candidate, rate float64, keeps b
 	if rate == 0 || s.check == 0 {
 		return format.None, nil
 	}
-	file := filepath.Join(s.dir, "run.jsonl")
-	os.Remove(file)
 	clients := max(1, 4*c.plans[len(c.plans)-1].clients)
-	args := append([]string{
-		"-rate", strconv.FormatFloat(rate, 'f', 0, 64), "-arrival", "poisson", "-clients", strconv.Itoa(clients), "-warmup", "2s",
-		"-duration", s.check.String(), "-o", file,
-	}, c.flags...)
-	if err := s.lockbench(ctx, args); err != nil {
-		return "", err
-	}
-	f, err := os.Open(file)
+	recs, err := lockbench.Measure(s.lockbench(ctx, c, "-rate", strconv.FormatFloat(rate, 'f', 0, 64), "-arrival", "poisson",
+		"-clients", strconv.Itoa(clients), "-warmup", "2s", "-duration", s.check.String()))
 	if err != nil {
 		return "", err
 	}
-	defer f.Close()
-	var rec *results.Record
-	if _, err := results.Read(f, func(r *results.Record) error { rec = r; return nil }); err != nil {
-		return "", err
-	}
-	p99, limit := rec.Latency[results.Response].P99, s.slo.Objectives[0].Limit
+	p99, limit := recs[0].Latency[results.Response].P99, s.slo.Objectives[0].Limit
 	text := fmt.Sprintf("%s/s: %s", format.Three(rate), format.Duration(p99))
 	switch {
 	case (p99 < limit) == keeps:
@@ -233,27 +198,14 @@ func (s *study) verdict(ctx context.Context, c *candidate, rate float64, keeps b
 	default:
 		text += " ✗"
 	}
-	if rec.Generator.Saturated {
+	if recs[0].Generator.Saturated {
 		text += " (lockbench was the limit)"
 	}
 	fmt.Fprintf(s.progress, "%s: %s\n", strings.Join(c.flags, " "), text)
 	return text, nil
 }
 
-// lockbench runs this program as lockbench, under the load. Each verdict of a plan is an answer.
-func (s *study) lockbench(ctx context.Context, args []string) error {
-	args = append(args, s.load...)
-	c := exec.CommandContext(ctx, s.program, append(args, "-server", "private", "-quiet")...)
-	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) } // it stops its server
-	c.WaitDelay = 30 * time.Second
-	c.Env = append(os.Environ(), asLockbench+"=1")
-	out, err := c.CombinedOutput()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) && exit.ExitCode() >= 3 && exit.ExitCode() <= 5 {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("lockbench %s: %w: %s", strings.Join(args, " "), err, out)
-	}
-	return nil
+// lockbench returns a process of lockbench for c, under the load.
+func (s *study) lockbench(ctx context.Context, c *candidate, args ...string) *exec.Cmd {
+	return lockbench.Command(ctx, slices.Concat(args, c.flags, s.load, []string{"-server", "private"})...)
 }

@@ -20,44 +20,33 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"os/exec"
-	"os/signal"
 	"slices"
 	"strings"
 
-	"github.com/lockbench/lockbench/cmd/cli"
 	_ "github.com/lockbench/lockbench/drivers/all"
 	"github.com/lockbench/lockbench/results/safety"
+	"github.com/lockbench/lockbench/scripts/lockbench"
 )
 
-// asLockbench makes this program lockbench itself.
-const asLockbench = "REPRODUCE_LOCKBENCH"
-
 func main() {
-	if os.Getenv(asLockbench) != "" {
-		cli.Main() // does not return
-	}
+	lockbench.Main("reproduce", ask)
+}
+
+func ask(ctx context.Context) error {
 	n := flag.Int("n", 20, "how many cells")
 	seed := flag.Uint64("seed", rand.Uint64()>>32, "of their choice (default: a random one)")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := errors.New("name a file of lockbench prove -format json, or several")
 	switch flag.NArg() {
 	case 0:
+		return errors.New("name a file of lockbench prove -format json, or several")
 	case 1:
-		err = run(ctx, os.Stdout, flag.Arg(0), *n, *seed)
-	default:
-		err = differ(os.Stdout, flag.Args())
+		return run(ctx, os.Stdout, flag.Arg(0), *n, *seed)
 	}
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "reproduce:", err)
-		os.Exit(1)
-	}
+	return differ(os.Stdout, flag.Args())
 }
 
 func read(file string) (*safety.Report, error) {
-	f, err := os.Open(file)
+	f, err := lockbench.Open(file)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +85,11 @@ func run(ctx context.Context, out io.Writer, file string, n int, seed uint64) er
 
 // again runs the command of a cell, and returns what becomes of it.
 func again(ctx context.Context, c safety.Cell) (safety.Cell, error) {
-	report, err := prove(ctx, strings.Fields(c.Command)[2:])
+	out, err := lockbench.Run(lockbench.Command(ctx, append(strings.Fields(c.Command)[1:], "-format", "json")...))
+	if err != nil {
+		return c, err
+	}
+	report, err := safety.Read(bytes.NewReader(out))
 	if err != nil {
 		return c, err
 	}
@@ -106,17 +99,4 @@ func again(ctx context.Context, c safety.Cell) (safety.Cell, error) {
 		}
 	}
 	return c, errors.New("it has no such cell")
-}
-
-// prove runs lockbench prove with some flags. Its exit code is a verdict if it is 0 or more than 2.
-func prove(ctx context.Context, flags []string) (*safety.Report, error) {
-	cmd := exec.CommandContext(ctx, os.Args[0], append([]string{"prove", "-quiet", "-format", "json"}, flags...)...)
-	cmd.Env = append(os.Environ(), asLockbench+"=1")
-	var out, complaint bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &complaint
-	var exit *exec.ExitError
-	if err := cmd.Run(); err != nil && (!errors.As(err, &exit) || exit.ExitCode() < 3) {
-		return nil, fmt.Errorf("%w: %s", err, complaint.String())
-	}
-	return safety.Read(&out)
 }
