@@ -70,7 +70,7 @@ func TestJSONSchemaIsPublished(t *testing.T) {
 // TestJSONSchemaTakesRecords holds every record that was ever kept to the schema.
 func TestJSONSchemaTakesRecords(t *testing.T) {
 	s := recordSchema(t)
-	files, err := filepath.Glob("../scripts/recorded/*.jsonl")
+	files, err := filepath.Glob("../scripts/recorded/*.jsonl.gz")
 	if err != nil || len(files) < 20 {
 		t.Fatalf("%d files, %v", len(files), err)
 	}
@@ -80,7 +80,7 @@ func TestJSONSchemaTakesRecords(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer f.Close()
-		lines := bufio.NewScanner(f)
+		lines := bufio.NewScanner(Inflate(f))
 		lines.Buffer(nil, 64<<20)
 		n := 0
 		for ; lines.Scan(); n++ {

@@ -2,7 +2,7 @@
 # Record the runs for BENCHMARKS.md and README.md, on an otherwise idle machine, and fill in tables and charts. That takes
 # about two and a half hours, half an hour of it for the study of the gate. With names it records only those files:
 # scripts/record.sh services.jsonl overhead.txt
-# Raw files go to scripts/recorded; only this script and scripts/tables write there.
+# Records go to scripts/recorded, compressed; only this script, scripts/compress and scripts/tables write there.
 set -euo pipefail
 for name; do
 	case $(<"$0") in
@@ -22,9 +22,13 @@ mkdir -p "$out"
 wanted() { [ "$only" = "  " ] || [[ "$only" = *" $1 "* ]]; }
 bench() { # FILE FLAGS…: record a run again, and its command
 	wanted "$1" || return 0
-	rm -f "$out/$1"
 	measure "$@"
+	keep "$1"
 	note lockbench "$@"
+}
+keep() { # FILE: keep what was measured
+	"$go" run ./scripts/compress "$tmp/$1"
+	mv "$tmp/$1.gz" "$out"
 }
 plan() { # FILE FLAGS…: record the answer of a plan, and its command
 	wanted "$1" || return 0
@@ -32,7 +36,7 @@ plan() { # FILE FLAGS…: record the answer of a plan, and its command
 	note "lockbench plan" "$@"
 }
 measure() { # FILE FLAGS…: append a run; a violation is a result
-	"$tmp/lockbench" -server "${server:-private}" -quiet -o "$out/$1" "${@:2}" >/dev/null || [ $? = 4 ]
+	"$tmp/lockbench" -server "${server:-private}" -quiet -o "$tmp/$1" "${@:2}" >/dev/null || [ $? = 4 ]
 }
 note() { # COMMAND FILE FLAGS…: note the command that made the file
 	{ grep -v "^$2: " "$out/commands.txt" || true; echo "$2: $1 -server ${server:-private} ${*:3}"; } 2>/dev/null |
@@ -82,10 +86,10 @@ bench response.jsonl -driver rueidis -wait queue -handover swap -clients 64 -key
 bench ladder.jsonl -driver rueidis -wait queue -handover swap -clients 64 -keys 10 -hold 1ms -rate ladder:2k:9k:8 \
 	-duration 32s -warmup 2s -max-queue 100k
 if wanted presets.jsonl; then
-	rm -f "$out/presets.jsonl"
 	for preset in workloads/presets/*.yaml; do
 		measure presets.jsonl -driver rueidis -workload "$(basename "$preset" .yaml)" -duration 8s -warmup 2s
 	done
+	keep presets.jsonl
 	note lockbench presets.jsonl -driver rueidis -workload PRESET -duration 8s -warmup 2s
 fi
 bench probe.jsonl -driver rueidis -wait none,backoff,pubsub,queue -handover swap -clients 512 -keys 1 -probe 100 -duration 3s -warmup 1s -trials 3
@@ -106,7 +110,7 @@ text plans.txt "$go" run ./scripts/plans -- '-driver rueidis -lock set-nx -wait 
 
 text prove.txt "$go" run ./cmd/lockbench prove -quiet -format "table,json=$out/prove.json"
 ! wanted prove.txt || gzip -9nf "$out/prove.json"
-text reproduced.txt "gzip -dc $out/prove.json.gz | $go run ./scripts/reproduce -n 300 -seed 11 /dev/stdin"
+text reproduced.txt "$go" run ./scripts/reproduce -n 300 -seed 11 "$out/prove.json.gz"
 if wanted repeated.txt; then
 	"$go" build -o "$tmp/reproduce" ./scripts/reproduce
 	(

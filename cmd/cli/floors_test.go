@@ -134,6 +134,7 @@ var floors = []rule{
 
 	// Beside the house: scripts that measure it and fill its papers in.
 	{"scripts/lockbench", []string{"cmd/cli", "results"}, nil},
+	{"scripts/compress", []string{"results"}, []string{"github.com/HdrHistogram/hdrhistogram-go"}},
 	{"scripts/alarms", []string{"scripts/lockbench", "drivers", "drivers/all", "results", "results/spec", "results/compare", "results/stats"},
 		[]string{"github.com/goccy/go-yaml"}},
 	{"scripts/killed", []string{"scripts/lockbench", "drivers/all", "drivers/servers"}, nil},
@@ -142,7 +143,7 @@ var floors = []rule{
 	{"scripts/plans", []string{"scripts/lockbench", "drivers/all", "results", "results/capacity", "results/format"}, nil},
 	{"scripts/recovery", []string{"drivers", "drivers/all", "drivers/exec", "drivers/servers", "drivers/wait"}, nil},
 	{"scripts/reproduce", []string{"scripts/lockbench", "drivers/all", "results/format", "results/safety"}, nil},
-	{"scripts/tables", []string{"drivers", "drivers/all", "results/..."}, nil},
+	{"scripts/tables", []string{"scripts/lockbench", "drivers", "drivers/all", "results/..."}, nil},
 }
 
 // topLevel is all that the repository holds at its top, files whose name begins with a dot apart.

@@ -5,6 +5,7 @@ import (
 	"encoding"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -59,7 +60,12 @@ func spoil(v reflect.Value) {
 // TestHostileRecords sends a record whose every text is an attack through every format, to standard output, where a
 // terminal or a build server reads it.
 func TestHostileRecords(t *testing.T) {
-	line, err := os.ReadFile("../../scripts/recorded/front-door.jsonl")
+	f, err := os.Open("../../scripts/recorded/front-door.jsonl.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	line, err := io.ReadAll(results.Inflate(f))
 	if err != nil {
 		t.Fatal(err)
 	}

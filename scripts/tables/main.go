@@ -25,7 +25,8 @@
 //	<!-- end -->
 //
 // An output or a chart may have words such as clients=64 lock=set-nx,fenced after its file, and then shows only the cells whose plan
-// has those values. In place of one file there may be several, with commas between them: their records are taken together.
+// has those values. In place of one file there may be several, with commas between them: their records are taken together. Files may
+// be compressed: services.jsonl is kept as services.jsonl.gz.
 //
 // Usage: tables DIR FILE…, with DIR the folder of the recorded files. With -check it writes nothing, and fails if a
 // file is not up to date.
@@ -47,6 +48,7 @@ import (
 	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/results/text"
+	"github.com/lockbench/lockbench/scripts/lockbench"
 )
 
 func main() {
@@ -206,7 +208,7 @@ func (d *document) figure(kind, names, words string) ([]byte, error) {
 
 // plan returns what lockbench prints for the recorded answer of a plan, below its command.
 func plan(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := lockbench.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -271,7 +273,7 @@ func load(path string) ([]*results.Record, error) {
 	if recs, ok := loaded[path]; ok {
 		return recs, nil
 	}
-	recs, err := read(path)
+	recs, err := lockbench.Records(path)
 	if err == nil {
 		loaded[path] = recs
 	}
@@ -279,20 +281,3 @@ func load(path string) ([]*results.Record, error) {
 }
 
 var loaded = map[string][]*results.Record{}
-
-func read(path string) ([]*results.Record, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	var recs []*results.Record
-	report, err := results.Read(f, func(r *results.Record) error {
-		recs = append(recs, r)
-		return nil
-	})
-	if err == nil && report.Damaged > 0 {
-		err = errors.New(report.Damage[0].String())
-	}
-	return recs, err
-}

@@ -17,22 +17,23 @@ import (
 
 // pages returns the page of each recorded file in dir.
 func pages(dir string) (all []made, err error) {
-	runs, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
+	runs, err := filepath.Glob(filepath.Join(dir, "*.jsonl*"))
 	if err != nil {
 		return nil, err
 	}
-	for _, path := range runs {
-		text, err := page(path)
+	for _, file := range runs {
+		path := strings.TrimSuffix(file, ".gz")
+		text, err := page(path, filepath.Base(file))
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
+			return nil, fmt.Errorf("%s: %w", file, err)
 		}
 		all = append(all, made{strings.TrimSuffix(path, ".jsonl") + ".md", text})
 	}
 	return all, nil
 }
 
-// page returns the tables of a file, below the commands that made it.
-func page(path string) ([]byte, error) {
+// page returns the tables of a file, below the commands that made it. The file is kept under the name of kept.
+func page(path, kept string) ([]byte, error) {
 	recs, err := load(path)
 	if err != nil {
 		return nil, err
@@ -43,7 +44,11 @@ func page(path string) ([]byte, error) {
 	}
 	name := filepath.Base(path)
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "# %s\n\nGenerated from [%s](%s). See [BENCHMARKS.md](../../BENCHMARKS.md).\n\n", strings.TrimSuffix(name, ".jsonl"), name, name)
+	source := fmt.Sprintf("[%s](%s)", kept, kept)
+	if kept != name {
+		source += ", whose histograms are thinned by [scripts/compress](../compress/main.go)"
+	}
+	fmt.Fprintf(&b, "# %s\n\nGenerated from %s. See [BENCHMARKS.md](../../BENCHMARKS.md).\n\n", strings.TrimSuffix(name, ".jsonl"), source)
 	if name == "designs.jsonl" {
 		b.Write(designs())
 		b.WriteString("\n")

@@ -4,29 +4,24 @@ package main
 
 import (
 	"bytes"
-	"compress/gzip"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/results/safety"
+	"github.com/lockbench/lockbench/scripts/lockbench"
 )
 
-// proven reads a report, which is compressed.
+// proven reads a report.
 func proven(path string) (*safety.Report, error) {
-	f, err := os.Open(path)
+	f, err := lockbench.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		return nil, err
-	}
-	return safety.Read(z)
+	return safety.Read(f)
 }
 
 // proof returns the matrix of a report: all of it, a row a lock; or, with words such as

@@ -2,7 +2,6 @@
 package browser
 
 import (
-	"compress/gzip"
 	"context"
 	_ "embed"
 	"errors"
@@ -372,11 +371,7 @@ func proof(t *testing.T, change func(*safety.Report)) (url string) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	found, err := safety.Read(z)
+	found, err := safety.Read(results.Inflate(f))
 	if err != nil {
 		t.Fatal(err)
 	}
