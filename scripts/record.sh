@@ -100,8 +100,6 @@ bench safety.jsonl -driver rueidis -clients 64 -keys 10 -duration 30s
 bench overstay.jsonl -driver rueidis -lock set-nx,setnx -clients 16 -keys 1 -hold 30ms -ttl 20ms -duration 5s
 bench overstays.jsonl -driver rueidis -lock set-nx,set-nx-del,fenced -clients 16 -keys 4 -hold 1ms -overstay 1% -ttl 50ms -duration 5s -warmup 1s
 bench natural.jsonl -driver rueidis -lock set-nx-get-del,set-nx -clients 64 -keys 32 -hold uniform:0s:10ms -ttl 10ms -wait poll -poll 200us -duration 20s
-text recovery.txt "$go" run ./scripts/recovery -driver rueidis,zookeeper,etcd,mysql,postgres -ttl 2s -n 5 \
-	-lock set-nx,setnx,sequential,lease,unique-row,row-lock,get-lock,advisory
 
 # Capacity: one plan, and how well plans repeat and hold.
 plan plan.json -driver rueidis,redsync,postgres,etcd -lock set-nx,library,advisory,lease -rate 3k -keys 10 -hold 1ms -slo 'response.p99<20ms'

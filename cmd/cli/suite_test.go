@@ -25,7 +25,6 @@ import (
 var maySkip = map[string]string{
 	"drivers/servers/servertest/servertest.go": "a missing server; CI=true makes it fail",
 	"drivers/servers/main_test.go":             "likewise",
-	"scripts/recovery/main_test.go":            "likewise",
 	"results/html/browser/browser_test.go":     "a missing browser; CI=true makes it fail",
 	"drivers/servers/postgres_test.go":         "only root can give up being root",
 	"drivers/servers/etcd_test.go":             "an operating system without a file system in memory",
