@@ -81,25 +81,22 @@ func compareBatches(ctx context.Context, url string, rounds int, duration time.D
 	redisBenchmark := func(depth int) side {
 		return func() (load, error) { return throughRedisBenchmark(ctx, url, depth, clients, duration) }
 	}
-	ways := []struct {
-		name string
-		run  side
-	}{
-		{"lockbench -pipelining batch", lockbench("rueidis", drivers.PipeliningBatch)},
-		{"the same batches by hand, rueidis", byHand(overRueidis)},
-		{"the same batches, a bare socket", byHand(overSockets)},
-		{"goroutines over rueidis", func() (load, error) {
+	ways := []way{
+		{name: "lockbench -pipelining batch", run: lockbench("rueidis", drivers.PipeliningBatch)},
+		{name: "the same batches by hand, rueidis", run: byHand(overRueidis)},
+		{name: "the same batches, a bare socket", run: byHand(overSockets)},
+		{name: "goroutines over rueidis", run: func() (load, error) {
 			var watch stopwatch
 			made, err := throughBare(ctx, url, watch.of(bareRueidis), plain, clients, duration)
 			made.p99 = watch.p99()
 			return made, err
 		}},
-		{"lockbench with goroutines", lockbench("rueidis", drivers.PipeliningAuto)},
-		{"redis-benchmark -P 16", redisBenchmark(16)},
-		{"redis-benchmark -P 128", redisBenchmark(128)},
-		{"redis-benchmark -P 512", redisBenchmark(512)},
-		{"lockbench, go-redis in batches", lockbench("go-redis", drivers.PipeliningBatch)},
-		{"lockbench, go-redis, auto", lockbench("go-redis", drivers.PipeliningAuto)},
+		{name: "lockbench with goroutines", run: lockbench("rueidis", drivers.PipeliningAuto)},
+		{name: "redis-benchmark -P 16", run: redisBenchmark(16)},
+		{name: "redis-benchmark -P 128", run: redisBenchmark(128)},
+		{name: "redis-benchmark -P 512", run: redisBenchmark(512)},
+		{name: "lockbench, go-redis in batches", run: lockbench("go-redis", drivers.PipeliningBatch)},
+		{name: "lockbench, go-redis, auto", run: lockbench("go-redis", drivers.PipeliningAuto)},
 	}
 	var sides []side
 	for _, w := range ways {
@@ -121,13 +118,10 @@ func compareBatches(ctx context.Context, url string, rounds int, duration time.D
 	if err != nil {
 		return nil, err
 	}
-	var list []way
-	for i, w := range ways {
-		ratio := made[0].to(made[i])
-		list = append(list, way{w.name, made[i].median(rate), ratio.Median, ratio.Min, ratio.Max,
-			made[i].median(p99), made[i].median(cpu), made[i].median(server)})
+	for i := range ways {
+		ways[i].made = made[i]
 	}
-	return list, nil
+	return ways, nil
 }
 
 // serverCPU returns the CPU time of the server's main thread, in seconds.

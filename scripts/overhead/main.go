@@ -9,7 +9,6 @@ package main
 import (
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -46,119 +45,90 @@ const (
 func main() {
 	rounds := flag.Int("rounds", 7, "rounds, each of which runs every cell once")
 	duration := flag.Duration("duration", 2*time.Second, "length of one cell in one round")
-	asJSON := flag.Bool("json", false, "print JSON")
 	flag.Parse()
-	if err := run(*rounds, *duration, *asJSON); err != nil {
+	if err := run(*rounds, *duration); err != nil {
 		fmt.Fprintln(os.Stderr, "overhead:", err)
 		os.Exit(1)
 	}
 }
 
-// row is one comparison.
+// row is one comparison of a client library without lockbench with lockbench, and with two parts of it: its driver, without
+// measuring; and stamps, records and the oracle, without the driver.
 type row struct {
-	Driver  string  `json:"driver"`
-	Clients int     `json:"clients"`
-	Bare    float64 `json:"bare_pairs_per_s"`      // median
-	Harness float64 `json:"lockbench_pairs_per_s"` // median
-	Ratio   float64 `json:"ratio"`                 // median of the rounds' ratios, as for the fields below
-	Low     float64 `json:"ratio_min"`
-	High    float64 `json:"ratio_max"`
-	Adapted float64 `json:"ratio_of_driver"` // of a bare loop through lockbench's driver, without measuring
-	Stamped float64 `json:"ratio_of_stamps"` // of a bare loop that only takes stamps, records them and calls the oracle
-
-	// The CPU time of the clients for a pair in microseconds, medians, in the same order.
-	BareCPU    float64 `json:"bare_us_per_pair"`
-	HarnessCPU float64 `json:"lockbench_us_per_pair"`
-	AdaptedCPU float64 `json:"driver_us_per_pair"`
-	StampedCPU float64 `json:"stamps_us_per_pair"`
-}
-
-// report is the output of the command.
-type report struct {
-	Go        string  `json:"go"`
-	CPUs      int     `json:"cpus"`
-	Rounds    int     `json:"rounds"`
-	Seconds   float64 `json:"seconds"`
-	Rows      []row   `json:"rows"`
-	Batches   []way   `json:"batches"`                   // the ways to load a server from one process, 512 clients
-	PerClient float64 `json:"bytes_per_client"`          // of 10,000, heap and stacks
-	PerBatch  float64 `json:"bytes_per_client_in_batch"` // of 100,000 on 1,000 keys
+	driver                           string
+	clients                          int
+	library                          bare
+	bare, lockbench, adapted, stamps loads
 }
 
 // way is one way to load a server.
 type way struct {
-	Name  string  `json:"name"`
-	Pairs float64 `json:"pairs_per_s"`     // median
-	Ratio float64 `json:"lockbench_to_it"` // of lockbench's batches over rueidis to it, the median of the rounds' ratios
-	Low   float64 `json:"lockbench_to_it_min"`
-	High  float64 `json:"lockbench_to_it_max"`
-	P99   float64 `json:"acquire_p99_us"`     // of an acquisition, the median
-	Own   float64 `json:"client_us_per_pair"` // of CPU time of the clients, the median
-	CPU   float64 `json:"server_us_per_pair"` // of the server's time, the median
+	name string
+	run  side
+	made loads
 }
 
-func run(rounds int, duration time.Duration, asJSON bool) error {
+func run(rounds int, duration time.Duration) error {
 	ctx := context.Background()
 	server, err := servers.StartRedis(ctx, servers.RedisOptions{})
 	if err != nil {
 		return err
 	}
 	defer server.Close()
-	rep := report{Go: runtime.Version(), CPUs: runtime.NumCPU(), Rounds: rounds, Seconds: duration.Seconds()}
-	type cell struct {
-		driver  string
-		clients int
-		bare    bare
+	url := server.URL()
+	rows := []row{
+		{driver: "rueidis", clients: 64, library: bareRueidis}, {driver: "rueidis", clients: 512, library: bareRueidis},
+		{driver: "go-redis", clients: 64, library: bareGoRedis}, {driver: "go-redis", clients: 512, library: bareGoRedis},
 	}
-	cells := []cell{{"rueidis", 64, bareRueidis}, {"rueidis", 512, bareRueidis}, {"go-redis", 64, bareGoRedis}, {"go-redis", 512, bareGoRedis}}
-	for _, c := range cells {
+	for i := range rows {
+		r := &rows[i]
 		through := func(connect bare, do loop) side {
-			return func() (load, error) { return throughBare(ctx, server.URL(), connect, do, c.clients, duration) }
+			return func() (load, error) { return throughBare(ctx, url, connect, do, r.clients, duration) }
 		}
 		made, err := interleave(rounds, []side{
-			through(c.bare, plain),
+			through(r.library, plain),
 			func() (load, error) {
-				return throughLockbench(ctx, server.URL(), c.driver, drivers.PipeliningDefault, c.clients, duration)
+				return throughLockbench(ctx, url, r.driver, drivers.PipeliningDefault, r.clients, duration)
 			},
-			through(driverOf(c.driver, c.clients), plain),
-			through(c.bare, measured(c.clients)),
+			through(driverOf(r.driver, r.clients), plain),
+			through(r.library, measured(r.clients)),
 		})
 		if err != nil {
 			return err
 		}
-		bare, lockbench, driver, stamps := made[0], made[1], made[2], made[3]
-		ratio := lockbench.to(bare)
-		rep.Rows = append(rep.Rows, row{c.driver, c.clients, bare.median(rate), lockbench.median(rate), ratio.Median, ratio.Min, ratio.Max,
-			driver.to(bare).Median, stamps.to(bare).Median, bare.median(cpu), lockbench.median(cpu), driver.median(cpu), stamps.median(cpu)})
+		r.bare, r.lockbench, r.adapted, r.stamps = made[0], made[1], made[2], made[3]
 	}
-	if rep.Batches, err = compareBatches(ctx, server.URL(), rounds, duration); err != nil {
+	ways, err := compareBatches(ctx, url, rounds, duration)
+	if err != nil {
 		return err
 	}
-	if rep.PerClient, err = perClient(ctx, 10_000, parked); err != nil {
+	each, err := perClient(ctx, 10_000, parked)
+	if err != nil {
 		return err
 	}
-	if rep.PerBatch, err = perClient(ctx, 100_000, func(clients int) (drivers.Config, spec.Plan) { return carried(server.URL(), clients) }); err != nil {
+	inBatch, err := perClient(ctx, 100_000, func(clients int) (drivers.Config, spec.Plan) { return carried(url, clients) })
+	if err != nil {
 		return err
-	}
-	if asJSON {
-		return json.NewEncoder(os.Stdout).Encode(rep)
 	}
 	fmt.Printf("%-9s %7s %13s %10s %6s  (min – max of %d)  %11s %14s\n", "driver", "clients", "bare pairs/s", "lockbench", "ratio", rounds,
 		"driver only", "measuring only")
-	for _, r := range rep.Rows {
-		fmt.Printf("%-9s %7d %13.0f %10.0f %6.3f  (%.3f – %.3f)  %11.3f %14.3f\n", r.Driver, r.Clients, r.Bare, r.Harness, r.Ratio, r.Low, r.High,
-			r.Adapted, r.Stamped)
+	for _, r := range rows {
+		ratio := r.lockbench.to(r.bare)
+		fmt.Printf("%-9s %7d %13.0f %10.0f %6.3f  (%.3f – %.3f)  %11.3f %14.3f\n", r.driver, r.clients, r.bare.median(rate), r.lockbench.median(rate),
+			ratio.Median, ratio.Min, ratio.Max, r.adapted.to(r.bare).Median, r.stamps.to(r.bare).Median)
 	}
 	fmt.Printf("\n%-28s %10s %10s  %11s %14s\n", "CPU time of the clients, µs a pair", "bare", "lockbench", "driver only", "measuring only")
-	for _, r := range rep.Rows {
-		fmt.Printf("%-9s %7d %27.2f %10.2f  %11.2f %14.2f\n", r.Driver, r.Clients, r.BareCPU, r.HarnessCPU, r.AdaptedCPU, r.StampedCPU)
+	for _, r := range rows {
+		fmt.Printf("%-9s %7d %27.2f %10.2f  %11.2f %14.2f\n", r.driver, r.clients, r.bare.median(cpu), r.lockbench.median(cpu), r.adapted.median(cpu), r.stamps.median(cpu))
 	}
 	fmt.Printf("\n%-33s %10s %18s  (min – max of %d) %12s %15s %15s\n", "512 clients", "pairs/s", "lockbench to it", rounds, "acquire p99",
 		"client µs/pair", "server µs/pair")
-	for _, w := range rep.Batches {
-		fmt.Printf("%-33s %10.0f %18.3f  (%.3f – %.3f) %9.0f µs %15.2f %15.2f\n", w.Name, w.Pairs, w.Ratio, w.Low, w.High, w.P99, w.Own, w.CPU)
+	for _, w := range ways {
+		ratio := ways[0].made.to(w.made)
+		fmt.Printf("%-33s %10.0f %18.3f  (%.3f – %.3f) %9.0f µs %15.2f %15.2f\n", w.name, w.made.median(rate), ratio.Median, ratio.Min, ratio.Max,
+			w.made.median(p99), w.made.median(cpu), w.made.median(ofServer))
 	}
-	fmt.Printf("\nmemory a client: %.0f bytes at 10,000 clients, and %.0f in batches at 100,000 on 1,000 keys\n", rep.PerClient, rep.PerBatch)
+	fmt.Printf("\nmemory a client: %.0f bytes at 10,000 clients, and %.0f in batches at 100,000 on 1,000 keys\n", each, inBatch)
 	return nil
 }
 
@@ -196,10 +166,10 @@ func interleave(rounds int, sides []side) ([]loads, error) {
 	return made, nil
 }
 
-func rate(l load) float64   { return l.perSecond }
-func p99(l load) float64    { return l.p99 }
-func cpu(l load) float64    { return l.cpu }
-func server(l load) float64 { return l.server }
+func rate(l load) float64     { return l.perSecond }
+func p99(l load) float64      { return l.p99 }
+func cpu(l load) float64      { return l.cpu }
+func ofServer(l load) float64 { return l.server }
 
 // median returns that of a figure over the rounds.
 func (l loads) median(figure func(load) float64) float64 {
