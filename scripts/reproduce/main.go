@@ -5,10 +5,6 @@
 //
 //	go run ./cmd/lockbench prove -quiet -format json=proof.json
 //	go run ./scripts/reproduce -n 20 proof.json
-//
-// With several files it tells which cells have not the same verdict in all of them:
-//
-//	go run ./scripts/reproduce monday.json tuesday.json
 package main
 
 import (
@@ -36,13 +32,10 @@ func ask(ctx context.Context) error {
 	n := flag.Int("n", 20, "how many cells")
 	seed := flag.Uint64("seed", rand.Uint64()>>32, "of their choice (default: a random one)")
 	flag.Parse()
-	switch flag.NArg() {
-	case 0:
-		return errors.New("name a file of lockbench prove -format json, or several")
-	case 1:
-		return run(ctx, os.Stdout, flag.Arg(0), *n, *seed)
+	if flag.NArg() != 1 {
+		return errors.New("name a file of lockbench prove -format json")
 	}
-	return differ(os.Stdout, flag.Args())
+	return run(ctx, os.Stdout, flag.Arg(0), *n, *seed)
 }
 
 func read(file string) (*safety.Report, error) {
