@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/lockbench/lockbench/results/format"
@@ -81,6 +82,12 @@ func (m *markdown) blocks(blocks []report.Block) error {
 			}
 		case report.Command:
 			m.line("`" + strings.ReplaceAll(format.Line(string(b)), "`", "'") + "`")
+		case report.Code:
+			fence := "```"
+			for strings.Contains(string(b), fence) {
+				fence += "`"
+			}
+			m.line(slices.Concat([]string{fence}, codeLines(b), []string{fence})...)
 		case report.Findings:
 			var items []string
 			for _, f := range b {

@@ -33,6 +33,7 @@ var documents = template.Must(template.New("").Funcs(template.FuncMap{
 	"kind":     func(b report.Block) string { return reflect.TypeOf(b).Name() },
 	"class":    func(t report.Tone) string { return classes[t] },
 	"line":     format.Line,
+	"code":     func(c report.Code) string { return strings.Join(codeLines(c), "\n") },
 	"ofPage":   func(blocks []report.Block) []report.Block { return report.Of(blocks, report.Page) },
 	"summary":  func(d *report.Document) []report.Block { return parts(d, false) },
 	"sections": func(d *report.Document) []report.Block { return parts(d, true) },

@@ -100,7 +100,8 @@ func (t *terminal) table(indent string, b report.Table) error {
 		g, b = g.Keeping(keep), keeping(b, keep)
 	}
 	if over := g.Width() - room; over > 0 && !below {
-		g.cut(over)
+		g, b = g.wrap(over, b)
+		g.cut(g.Width() - room)
 	}
 	lines, err := g.Text()
 	if err != nil {
@@ -153,6 +154,29 @@ func (g Grid) brief(t report.Table, drop int) (some bool) {
 		}
 	}
 	return some
+}
+
+// wrap takes so many columns of the terminal out of the texts that may go on below, in rows of their own.
+func (g Grid) wrap(over int, t report.Table) (Grid, report.Table) {
+	const least = 20 // columns of such a text
+	col := slices.IndexFunc(t.Columns, func(c report.Column) bool { return c.Wrap })
+	if col < 0 {
+		return g, t
+	}
+	room := max(least, g.Widest(col)-over)
+	rows, of := g.Rows, t.Rows
+	g.Rows, t.Rows = nil, nil
+	for i, row := range rows {
+		for j, line := range format.Wrap("", row[col], room) {
+			wrapped, source := slices.Clone(row), of[i]
+			if j > 0 {
+				wrapped, source.Above = make([]string, len(row)), nil
+			}
+			wrapped[col] = line
+			g.Rows, t.Rows = append(g.Rows, wrapped), append(t.Rows, source)
+		}
+	}
+	return g, t
 }
 
 // cut takes so many columns of the terminal out of the texts that are aligned left, the widest first.

@@ -99,7 +99,15 @@ func (t *terminal) blocks(indent string, blocks []report.Block) error {
 			t.para(colors[b.Tone], indent, b.Text)
 		case report.Command:
 			t.para("", indent+"$ ", string(b))
+		case report.Code:
+			for _, line := range codeLines(b) {
+				t.add("", indent+line)
+			}
 		case report.Facts:
+			width := labelWidth - 2
+			for _, f := range b {
+				width = max(width, format.Width(f.Label)+2)
+			}
 			for _, f := range b {
 				for i, line := range f.Lines {
 					label := f.Label
@@ -108,7 +116,7 @@ func (t *terminal) blocks(indent string, blocks []report.Block) error {
 					} else if f.Course != nil {
 						line = strings.TrimSpace(skyline(f.Course, t.Width-labelWidth-26) + " " + line)
 					}
-					t.para(colors[f.Tone], indent+fmt.Sprintf("  %-*s", labelWidth-2, label), line)
+					t.para(colors[f.Tone], indent+fmt.Sprintf("  %-*s", width, label), line)
 				}
 			}
 		case report.Findings:
@@ -137,10 +145,18 @@ func (t *terminal) blocks(indent string, blocks []report.Block) error {
 	return nil
 }
 
+// codeLines returns lines as they are, without control characters.
+func codeLines(c report.Code) (lines []string) {
+	for line := range strings.Lines(string(c)) {
+		lines = append(lines, format.Line(strings.TrimRight(line, "\n")))
+	}
+	return lines
+}
+
 // long reports whether a block stands apart from its neighbours.
 func long(b report.Block) bool {
 	switch b.(type) {
-	case report.List, report.Table:
+	case report.List, report.Table, report.Code:
 		return true
 	}
 	return false

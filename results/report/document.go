@@ -38,7 +38,7 @@ const (
 	Page                      // a page, which folds and has links
 )
 
-// Block is a part of a document: Paragraph, Findings, Facts, List, Table, Chart, Intervals, Lanes, Command, Section, or one of them
+// Block is a part of a document: Paragraph, Findings, Facts, List, Table, Chart, Intervals, Lanes, Command, Code, Section, or one of them
 // within At.
 type Block interface{ block() }
 
@@ -107,6 +107,7 @@ type Column struct {
 	About string
 	Link  string // to a section by its ID
 	Left  bool   // what it holds is aligned left
+	Wrap  bool   // on a terminal its texts go on below where there is no room
 	Tone  Tone
 	Depth Depth // 0: all
 	Drop  int   // the greatest goes first where there is no room, unless its values have a brief form; 0: it stays
@@ -223,6 +224,9 @@ type Moment struct {
 // Command is a line for a shell.
 type Command string
 
+// Code is lines as they are, such as a file.
+type Code string
+
 // Section is blocks below a title.
 type Section struct {
 	ID     string // unique in the document; empty: nothing leads to it
@@ -250,6 +254,7 @@ func (List) block()      {}
 func (Table) block()     {}
 func (Lanes) block()     {}
 func (Command) block()   {}
+func (Code) block()      {}
 func (Section) block()   {}
 
 // Of returns the blocks that are meant for a depth.
