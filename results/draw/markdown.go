@@ -211,7 +211,7 @@ func Escape(text string) string { return escapes.Replace(format.Clean(text)) }
 // be another text, or markup.
 func EscapeWithin(text string, most int) string {
 	const more = "…"
-	text = format.Clean(text)
+	text = format.Clean(text[:min(len(text), 4*most+4)]) // no character takes fewer bytes when it is cleaned and escaped
 	var b strings.Builder
 	end := 0 // of what leaves room for more
 	for _, r := range text {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
@@ -52,12 +53,12 @@ func Comparison(c *compare.Comparison, o ComparisonOptions) *Document {
 		rows = shortened(rows)
 	}
 	d.add(At{Short | Verbose | Comment, Paragraph{Text: t.title()}})
-	if measured := t.measured(); measured != "" {
+	if t.measured != "" {
 		depth := Comment
 		if o.Plan {
 			depth |= Short | Verbose
 		}
-		d.add(At{depth, Paragraph{Text: measured}})
+		d.add(At{depth, Paragraph{Text: t.measured}})
 	}
 	if len(rows) > 0 {
 		d.add(At{Short | Verbose, t.table(rows)})
@@ -99,13 +100,21 @@ var (
 // comparison is one with the names of its cells.
 type comparison struct {
 	*compare.Comparison
-	names []string // empty of a single cell
+	names    []string // empty of a single cell
+	measured string   // what all trials of both sides have in common
 }
 
 func newComparison(c *compare.Comparison) *comparison {
 	t := &comparison{Comparison: c}
+	var trials []*results.Cell
 	for _, cell := range c.Cells {
-		t.names = append(t.names, format.Line(cell.Label))
+		for _, r := range slices.Concat(cell.Base, cell.Head) {
+			trials = append(trials, &results.Cell{Trials: []*results.Record{r}})
+		}
+		t.names = append(t.names, cell.Label)
+	}
+	if len(trials) > 0 {
+		t.measured = view.InCommon(trials)
 	}
 	return t
 }
@@ -186,7 +195,7 @@ func (t *comparison) row(r compare.Judged, name string) Row {
 	}
 	why := ""
 	if r.Why != "" {
-		why = format.Upper(format.Line(r.Why)) + "."
+		why = format.Upper(r.Why) + "."
 	}
 	return Row{ID: t.rowID(r), Tone: tone, Cells: []Value{
 		{Text: name}, side(r.Change.Base), side(r.Change.Head), {Text: format.Change(r.Change.Ratio - 1)}, {Text: changeInterval(r.Change)}, {Text: pOf(r.Result)},
@@ -286,8 +295,8 @@ func (t *comparison) facts() (facts Facts) {
 		alpha += fmt.Sprintf(": if nothing has changed, at most %s in 100 such comparisons report a regression.", plot.Trim(100*t.Alpha))
 	}
 	facts = append(facts, Fact{Label: "alpha", Lines: []string{alpha}})
-	if text := t.measured(); text != "" {
-		facts = append(facts, Fact{Label: "measured", Lines: []string{text}})
+	if t.measured != "" {
+		facts = append(facts, Fact{Label: "measured", Lines: []string{t.measured}})
 	}
 	return facts
 }
