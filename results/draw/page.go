@@ -140,6 +140,9 @@ func rowOf(t report.Table, r report.Row) row {
 		if v.Tone != report.Plain {
 			c.Class += " verdict " + classes[v.Tone]
 		}
+		if t.Columns[i].Wrap {
+			c.Class += " wrap"
+		}
 		c.Class = strings.TrimSpace(c.Class)
 		all.Cells = append(all.Cells, c)
 	}

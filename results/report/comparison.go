@@ -156,7 +156,7 @@ func (t *comparison) title() string {
 func (t *comparison) table(rows []compare.Judged) Table {
 	table := Table{Caption: "Figures", Columns: []Column{
 		{Title: "cell", Left: true, Depth: Comment}, {Title: "figure", Left: true}, {Title: "base", Drop: 2}, {Title: "head", Drop: 2}, {Title: "change"},
-		{Title: "95 % interval", Drop: 1}, {Title: "p"}, {Title: "verdict", Left: true}, {Title: "because", Left: true, Depth: Page},
+		{Title: "95 % interval", Drop: 1}, {Title: "p"}, {Title: "verdict", Left: true}, {Title: "because", Left: true, Wrap: true, Depth: Page},
 	}}
 	last := -1
 	for _, r := range rows {
@@ -441,7 +441,7 @@ func (t *comparison) tables(open bool) (blocks []Block) {
 	}
 	judged, shown := t.Judgements()
 	of := func(g compare.Judgement) Section {
-		s := Section{Title: g.Metric.Name, About: aboutMetric(g.Metric) + "."}
+		s := Section{Title: g.Metric.Name}
 		room, left := unjudgedRows, "Those that moved the most; %s left out here, and in the CSV and JSON of the comparison."
 		if g.Threshold != nil {
 			s.Title, room, left = g.Threshold.Limit(), quietRows, "%s without a change are left out here, and in the CSV and JSON of the comparison."
@@ -450,7 +450,7 @@ func (t *comparison) tables(open bool) (blocks []Block) {
 		}
 		table := t.table(nil)
 		table.Columns[1].Title = "cell"
-		table.Caption = s.Title
+		table.Caption = aboutMetric(g.Metric) + "."
 		for i, r := range g.Results {
 			if r.Threshold == nil || r.Quiet() {
 				if room--; room < 0 {

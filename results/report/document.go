@@ -107,7 +107,7 @@ type Column struct {
 	About string
 	Link  string // to a section by its ID
 	Left  bool   // what it holds is aligned left
-	Wrap  bool   // on a terminal its texts go on below where there is no room
+	Wrap  bool   // its texts go on below where there is no room
 	Tone  Tone
 	Depth Depth // 0: all
 	Drop  int   // the greatest goes first where there is no room, unless its values have a brief form; 0: it stays
