@@ -64,6 +64,9 @@ func MiddleCut(text string, room int) string {
 // middle of its longest texts.
 func (t *terminal) table(indent string, b report.Table) error {
 	b = columnsOf(b, t.depth, false)
+	if b.Within {
+		indent += "  "
+	}
 	room := t.Width - format.Width(indent)
 	below := slices.ContainsFunc(b.Rows, func(r report.Row) bool { return r.Below != "" })
 	named := gridOf(b, format.Line)
@@ -111,15 +114,23 @@ func (t *terminal) table(indent string, b report.Table) error {
 	for _, title := range g.Head {
 		head = max(head, 2+strings.Count(title, "\n"))
 	}
-	for i, line := range lines[:head] {
-		if i < head-1 {
+	grouped := len(b.Rows) > 0 && b.Rows[0].Group != ""
+	for _, line := range lines[:head-1] {
+		if line != "" {
 			t.add(bold, indent+line)
-		} else {
-			t.add("", indent+line)
 		}
+	}
+	if !grouped { // or the title of a group is the rule
+		t.add("", indent+lines[head-1])
 	}
 	for i, line := range lines[head:] {
 		r := b.Rows[i]
+		if r.Group != "" {
+			if i > 0 {
+				t.apart()
+			}
+			t.add(bold, rule(indent, r.Group, min(max(g.Width(), 40), room))...)
+		}
 		for _, above := range r.Above {
 			t.para(bold, indent, above)
 		}
@@ -138,6 +149,16 @@ func (t *terminal) table(indent string, b report.Table) error {
 		t.para("", indent, "Left out for lack of room: "+strings.Join(left, ", ")+".")
 	}
 	return nil
+}
+
+// rule returns a title with a line drawn through its rest, or its lines if it takes several.
+func rule(indent, title string, width int) []string {
+	lines := format.Wrap(indent+Ruled+Ruled+" ", format.Clean(title), width)
+	last := &lines[len(lines)-1]
+	if rest := width - format.Width(*last) - 1; rest > 0 {
+		*last += " " + strings.Repeat(Ruled, rest)
+	}
+	return lines
 }
 
 // brief puts what stands for texts in their place, in the columns that would go, and reports whether there was any: they stay then.
@@ -170,7 +191,7 @@ func (g Grid) wrap(over int, t report.Table) (Grid, report.Table) {
 		for j, line := range format.Wrap("", row[col], room) {
 			wrapped, source := slices.Clone(row), of[i]
 			if j > 0 {
-				wrapped, source.Above = make([]string, len(row)), nil
+				wrapped, source.Above, source.Group = make([]string, len(row)), nil, ""
 			}
 			wrapped[col] = line
 			g.Rows, t.Rows = append(g.Rows, wrapped), append(t.Rows, source)

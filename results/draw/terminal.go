@@ -75,6 +75,14 @@ func (t *terminal) add(color string, lines ...string) {
 	}
 }
 
+// color returns that of a tone, or what stands out without one.
+func (t *terminal) color(tone report.Tone, strong bool) string {
+	if strong && tone == report.Plain {
+		return bold
+	}
+	return colors[tone]
+}
+
 // para adds a wrapped paragraph that hangs from head.
 func (t *terminal) para(color, head, text string) {
 	t.add(color, format.Wrap(head, format.Clean(text), t.Width)...)
@@ -91,12 +99,12 @@ func (t *terminal) apart() {
 func (t *terminal) blocks(indent string, blocks []report.Block) error {
 	list := report.Of(blocks, t.depth)
 	for i, b := range list {
-		if i > 0 && indent == "" && (long(b) || long(list[i-1])) {
+		if i > 0 && indent == "" && (long(b) || long(list[i-1]) || isFacts(b) && isFacts(list[i-1])) {
 			t.apart()
 		}
 		switch b := b.(type) {
 		case report.Paragraph:
-			t.para(colors[b.Tone], indent, b.Text)
+			t.para(t.color(b.Tone, b.Strong), indent, b.Text)
 		case report.Command:
 			t.para("", indent+"$ ", string(b))
 		case report.Code:
@@ -104,9 +112,12 @@ func (t *terminal) blocks(indent string, blocks []report.Block) error {
 				t.add("", indent+line)
 			}
 		case report.Facts:
+			b = b.Of(t.depth)
 			width := labelWidth - 2
 			for _, f := range b {
-				width = max(width, format.Width(f.Label)+2)
+				if w := format.Width(f.Label); w >= labelWidth-2 {
+					width = max(width, w+2)
+				}
 			}
 			for _, f := range b {
 				for i, line := range f.Lines {
@@ -116,7 +127,7 @@ func (t *terminal) blocks(indent string, blocks []report.Block) error {
 					} else if f.Course != nil {
 						line = strings.TrimSpace(skyline(f.Course, t.Width-labelWidth-26) + " " + line)
 					}
-					t.para(colors[f.Tone], indent+fmt.Sprintf("  %-*s", width, label), line)
+					t.para(t.color(f.Tone, f.Strong), indent+fmt.Sprintf("  %-*s", width, label), line)
 				}
 			}
 		case report.Findings:
@@ -161,6 +172,8 @@ func long(b report.Block) bool {
 	}
 	return false
 }
+
+func isFacts(b report.Block) bool { _, is := b.(report.Facts); return is }
 
 // list writes items beside their marks. A mark that is too long for that has a line of its own.
 func (t *terminal) list(indent string, list report.List) {

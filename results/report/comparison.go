@@ -14,7 +14,6 @@ import (
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
-	"github.com/lockbench/lockbench/results/plot"
 	"github.com/lockbench/lockbench/results/stats"
 	"github.com/lockbench/lockbench/results/view"
 )
@@ -292,7 +291,7 @@ func (t *comparison) facts() (facts Facts) {
 	facts = append(facts, Fact{Label: "must not be", Lines: []string{strings.Join(limits, " · ")}})
 	alpha := fmt.Sprintf("%v", t.Alpha)
 	if t.Tests > 0 {
-		alpha += fmt.Sprintf(": if nothing has changed, at most %s in 100 such comparisons report a regression.", plot.Trim(100*t.Alpha))
+		alpha += fmt.Sprintf(": if nothing has changed, at most %s of such comparisons report a regression.", format.Percent(t.Alpha))
 	}
 	facts = append(facts, Fact{Label: "alpha", Lines: []string{alpha}})
 	if t.measured != "" {

@@ -46,7 +46,6 @@ import (
 	"github.com/lockbench/lockbench/results/capacity"
 	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/report"
-	"github.com/lockbench/lockbench/results/text"
 )
 
 func main() {
@@ -198,7 +197,7 @@ func (d *document) figure(kind, names, words string) ([]byte, error) {
 		return nil, err
 	}
 	if kind == "output" {
-		err := text.Table(&b, cells, text.Options{})
+		err := draw.Terminal(&b, report.Run(cells), draw.Options{})
 		return fenced(b.Bytes()), err
 	}
 	return nil, fmt.Errorf("no figure is called %q; there are locks, output, plan, chart, bars, command, proof, seen, text, match and ratio", kind)
