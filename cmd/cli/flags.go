@@ -170,7 +170,7 @@ var (
 		widthFlag,
 	}
 
-	listFlags = []flagDef{jsonFlag}
+	listFlags = []flagDef{jsonFlag, formatFlag, widthFlag}
 )
 
 // allFlags is what the spelling of any command line is judged by.

@@ -20,7 +20,6 @@ import (
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/results/svg"
-	"github.com/lockbench/lockbench/results/text"
 	"github.com/lockbench/lockbench/results/view"
 )
 
@@ -70,7 +69,7 @@ var reportFormats = []exporter[reported]{
 			}
 			fmt.Fprintln(w)
 		}
-		return text.Table(w, v.cells, v.table)
+		return draw.Terminal(w, report.Run(v.cells), v.table)
 	}},
 	{name: "markdown", about: "the table with every column", write: writeMarkdown},
 	{name: "csv", about: "a row a trial, every figure that is known", write: func(w io.Writer, v reported) error {
@@ -156,7 +155,7 @@ func writeMarkdown(w io.Writer, v reported) error {
 		}
 		fmt.Fprintln(w)
 	}
-	return text.Markdown(w, v.cells)
+	return draw.Markdown(w, report.Run(v.cells), 0)
 }
 
 // addSummary adds a page of Markdown to the file of a step's summary, as much of it as GitHub takes; to none if there is no file.

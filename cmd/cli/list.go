@@ -4,6 +4,7 @@ package cli
 
 import (
 	"encoding/json"
+	"io"
 	"slices"
 	"strings"
 
@@ -11,6 +12,8 @@ import (
 
 	"github.com/lockbench/lockbench/cmd/cli/catalog"
 	"github.com/lockbench/lockbench/cmd/cli/suggest"
+	"github.com/lockbench/lockbench/results/draw"
+	"github.com/lockbench/lockbench/results/report"
 )
 
 func (p *program) listCommand() *cobra.Command {
@@ -21,7 +24,7 @@ func (p *program) listCommand() *cobra.Command {
 			"With the name of a driver it tells all about that one: its server and address, what each design\n" +
 			"claims, what it imitates, what is wrong with it and what it loses to, how its clients can wait, and\n" +
 			"its options. NAME may also be a lock design, a service, a preset, or one of\n" +
-			strings.Join(catalog.Sections, ", ") + ".",
+			strings.Join(catalog.Sections, ", ") + ".\n\n" + strings.TrimSuffix(aboutFormats(listFormats), "\n"),
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usageErrorf("list: one name at a time")
@@ -46,13 +49,34 @@ func (p *program) listCommand() *cobra.Command {
 		if o.on("json") && len(args) > 0 {
 			return usageErrorf("list: -json prints everything: leave %s out", args[0])
 		}
+		table, err := p.drawOptions(o, false)
+		if err != nil {
+			return err
+		}
+		outputs, err := parseFormats(o, listFormats, nil)
+		if err != nil {
+			return err
+		}
 		l := catalog.New(c.Context())
 		if o.on("json") {
 			out := json.NewEncoder(p.stdout)
 			out.SetIndent("", "  ")
 			return out.Encode(l)
 		}
-		return l.Write(p.stdout, append(args, "")[0])
+		return writeOutputs(p, outputs, listed{l.Document(append(args, "")[0]), table})
 	}
 	return c
+}
+
+// listed is what list has to write.
+type listed struct {
+	*report.Document
+	table draw.Options
+}
+
+// listFormats are those of list, in the order of the help.
+var listFormats = []exporter[listed]{
+	{name: tableFormat, about: "for a terminal", write: func(w io.Writer, v listed) error { return draw.Terminal(w, v.Document, v.table) }},
+	{name: "markdown", about: "the same for a page", write: func(w io.Writer, v listed) error { return draw.Markdown(w, v.Document, 0) }},
+	{name: "html", about: "the same as a page, which needs no other file", write: func(w io.Writer, v listed) error { return draw.Page(w, v.Document) }},
 }

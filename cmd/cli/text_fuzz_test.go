@@ -29,7 +29,6 @@ import (
 	"github.com/lockbench/lockbench/results/html"
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/report"
-	"github.com/lockbench/lockbench/results/text"
 	"github.com/lockbench/lockbench/results/view"
 )
 
@@ -188,8 +187,8 @@ func rendered(t *testing.T, what string, write func(io.Writer) error) string {
 
 func checkCells(t *testing.T, cells []*results.Cell) {
 	t.Helper()
-	rendered(t, "table", func(w io.Writer) error { return text.Table(w, cells, draw.Options{Width: 100}) })
-	checkMarkdown(t, rendered(t, "markdown", func(w io.Writer) error { return text.Markdown(w, cells) }))
+	rendered(t, "table", func(w io.Writer) error { return draw.Terminal(w, report.Run(cells), draw.Options{Width: 100}) })
+	checkMarkdown(t, rendered(t, "markdown", func(w io.Writer) error { return draw.Markdown(w, report.Run(cells), 0) }))
 	checkHTML(t, rendered(t, "html", func(w io.Writer) error { return html.Write(w, cells, html.Options{}) }))
 	checkCSV(t, rendered(t, "csv", func(w io.Writer) error { return export.CSV(w, cells) }))
 	checkBenchfmt(t, rendered(t, "benchfmt", func(w io.Writer) error { return export.Benchfmt(w, cells) }))

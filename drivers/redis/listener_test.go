@@ -13,24 +13,13 @@ import (
 // and waits for the next connection, which must not be late because of that.
 func TestListenBreaksAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		conn := dialled{next: make(chan *fakeSubscription, 1)}
-		s := &service{conn: conn, listeners: map[*listener]struct{}{}}
-		first, second, third := newSubscription(), newSubscription(), newSubscription()
-		second.lasts = 1 // the request of the listener, not that of Add
-		conn.next <- first
-		l, err := s.listen(t.Context(), func(key string) string { return key }, nil, func() {})
-		if err != nil {
-			t.Fatal(err)
-		}
+		l, added, next := adding(t)
 		defer l.Close()
-		first.Close()
-		synctest.Wait() // the listener dials
-		added := make(chan error, 1)
-		go func() { added <- l.Add(t.Context(), "key") }()
-		synctest.Wait() // Add waits for the connection
+		second, third := newSubscription(), newSubscription()
+		second.lasts = 1 // the request of the listener, not that of Add
 		start := time.Now()
-		conn.next <- second
-		conn.next <- third
+		next <- second
+		next <- third
 		if err := <-added; err != nil {
 			t.Error(err)
 		}
@@ -46,20 +35,8 @@ func TestListenBreaksAgain(t *testing.T) {
 // TestListenRemovesWithoutServer removes channels while another one's Add waits for the next connection.
 func TestListenRemovesWithoutServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		conn := dialled{next: make(chan *fakeSubscription, 1)}
-		s := &service{conn: conn, listeners: map[*listener]struct{}{}}
-		first := newSubscription()
-		conn.next <- first
-		l, err := s.listen(t.Context(), func(key string) string { return key }, nil, func() {})
-		if err != nil {
-			t.Fatal(err)
-		}
+		l, added, _ := adding(t)
 		defer l.Close()
-		first.Close()
-		synctest.Wait() // the listener dials
-		added := make(chan error, 1)
-		go func() { added <- l.Add(t.Context(), "key") }()
-		synctest.Wait() // Add waits for the connection
 		for i := range 1000 {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			if l.Remove(ctx, fmt.Sprint("other", i)); ctx.Err() != nil {
@@ -74,6 +51,25 @@ func TestListenRemovesWithoutServer(t *testing.T) {
 			t.Errorf("%d turns are left", len(l.turns))
 		}
 	})
+}
+
+// adding returns a listener that has lost its connection, to which a key is being added, and what takes the next connections.
+func adding(t *testing.T) (l *listener, added chan error, next chan *fakeSubscription) {
+	t.Helper()
+	conn := dialled{next: make(chan *fakeSubscription, 1)}
+	s := &service{conn: conn, listeners: map[*listener]struct{}{}}
+	first := newSubscription()
+	conn.next <- first
+	l, err := s.listen(t.Context(), func(key string) string { return key }, nil, func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first.Close()
+	synctest.Wait() // the listener dials
+	added = make(chan error, 1)
+	go func() { added <- l.Add(t.Context(), "key") }()
+	synctest.Wait() // Add waits for the connection
+	return l, added, conn.next
 }
 
 // dialled is a Conn whose connections come from the test.

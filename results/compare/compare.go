@@ -74,7 +74,7 @@ type Comparison struct {
 	Paired     bool // the trials of both sides took turns in one run, and were compared pair by pair
 	Verdict    Verdict
 
-	Broken     int // cells of Added whose locks broke the exclusion that they claim
+	Broken int // cells of Added whose locks broke the exclusion that they claim
 }
 
 // Side is one of the two sets of records.

@@ -22,14 +22,17 @@ func extremes(c *report.Course) (least, most float64) {
 			least, most = min(least, v), max(most, v)
 		}
 	}
+	if c.FromZero {
+		return 0, most
+	}
 	if room := 0.1*(least+most)/2 - (most - least); most > least && room > 0 {
 		least, most = least-room/2, most+room/2
 	}
 	return least, most
 }
 
-// skyline draws a course in that many characters at the most, with a stroke where a step begins. The lowest bar is the least value,
-// not 0: a step of 5 % could not be seen.
+// skyline draws a course in that many characters at the most, with a stroke where a step begins. Unless it is asked for, the lowest
+// bar is not 0: a step of 5 % could not be seen.
 func skyline(c *report.Course, most int) string {
 	least, top := extremes(c)
 	each := max(1, (len(c.Values)+len(c.Steps)+most-1)/max(1, most))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/lockbench/lockbench/results/format"
@@ -74,13 +75,22 @@ func (m *markdown) blocks(blocks []report.Block) error {
 	for _, b := range report.Of(blocks, report.Comment) {
 		switch b := b.(type) {
 		case report.Paragraph:
-			if b.Note {
-				m.line("<sub>" + sentence(b.Text) + "</sub>")
-			} else {
-				m.line(sentence(b.Text))
+			switch text := sentence(b.Text); {
+			case b.Note:
+				m.line("<sub>" + text + "</sub>")
+			case b.Strong:
+				m.line("**" + text + "**")
+			default:
+				m.line(text)
 			}
 		case report.Command:
 			m.line("`" + strings.ReplaceAll(format.Line(string(b)), "`", "'") + "`")
+		case report.Code:
+			fence := "```"
+			for strings.Contains(string(b), fence) {
+				fence += "`"
+			}
+			m.line(slices.Concat([]string{fence}, codeLines(b), []string{fence})...)
 		case report.Findings:
 			var items []string
 			for _, f := range b {
@@ -93,7 +103,7 @@ func (m *markdown) blocks(blocks []report.Block) error {
 			m.list(items, findingsRoom)
 		case report.Facts:
 			var items []string
-			for _, f := range b {
+			for _, f := range b.Of(report.Comment) {
 				for _, line := range f.Lines {
 					items = append(items, sentence(f.Label+": "+line))
 				}
@@ -152,7 +162,7 @@ func (m *markdown) list(items []string, most int) {
 	m.line(lines...)
 }
 
-// table writes a table, as many rows as there is room for.
+// table writes a table, or one for each group of its rows, as many rows as there is room for.
 func (m *markdown) table(t report.Table) error {
 	t = columnsOf(t, report.Comment, !t.Matrix)
 	if t.Matrix {
@@ -160,6 +170,24 @@ func (m *markdown) table(t report.Table) error {
 			t.Columns[i+1].Title = t.Columns[i+1].Short
 		}
 	}
+	for from := 0; from < len(t.Rows) || from == 0; {
+		to := from + 1
+		for to < len(t.Rows) && t.Rows[to].Group == "" {
+			to++
+		}
+		of := t
+		if of.Rows = t.Rows[from:min(to, len(t.Rows))]; len(of.Rows) > 0 && of.Rows[0].Group != "" {
+			m.line("**" + sentence(of.Rows[0].Group) + "**")
+		}
+		if err := m.group(of); err != nil {
+			return err
+		}
+		from = to
+	}
+	return nil
+}
+
+func (m *markdown) group(t report.Table) error {
 	g := gridOf(t, func(text string) string {
 		return EscapeWithin(strings.ReplaceAll(text, format.Unbroken, " "), longName)
 	})
@@ -204,7 +232,7 @@ func Escape(text string) string { return escapes.Replace(format.Clean(text)) }
 // be another text, or markup.
 func EscapeWithin(text string, most int) string {
 	const more = "…"
-	text = format.Clean(text)
+	text = format.Clean(text[:min(len(text), 4*most+4)]) // no character takes fewer bytes when it is cleaned and escaped
 	var b strings.Builder
 	end := 0 // of what leaves room for more
 	for _, r := range text {

@@ -33,6 +33,8 @@ var documents = template.Must(template.New("").Funcs(template.FuncMap{
 	"kind":     func(b report.Block) string { return reflect.TypeOf(b).Name() },
 	"class":    func(t report.Tone) string { return classes[t] },
 	"line":     format.Line,
+	"facts":    func(f report.Facts) report.Facts { return f.Of(report.Page) },
+	"code":     func(c report.Code) string { return strings.Join(codeLines(c), "\n") },
 	"ofPage":   func(blocks []report.Block) []report.Block { return report.Of(blocks, report.Page) },
 	"summary":  func(d *report.Document) []report.Block { return parts(d, false) },
 	"sections": func(d *report.Document) []report.Block { return parts(d, true) },
@@ -125,12 +127,12 @@ type cell struct {
 
 // row is one of a table as the page has it.
 type row struct {
-	ID    string
-	Cells []cell
+	Group, ID string
+	Cells     []cell
 }
 
 func rowOf(t report.Table, r report.Row) row {
-	all := row{ID: r.ID}
+	all := row{Group: r.Group, ID: r.ID}
 	for i, v := range r.Cells {
 		c := cell{Value: v, Head: i == 0 && t.Columns[0].Left}
 		if t.Columns[i].Left {
@@ -138,6 +140,9 @@ func rowOf(t report.Table, r report.Row) row {
 		}
 		if v.Tone != report.Plain {
 			c.Class += " verdict " + classes[v.Tone]
+		}
+		if t.Columns[i].Wrap {
+			c.Class += " wrap"
 		}
 		c.Class = strings.TrimSpace(c.Class)
 		all.Cells = append(all.Cells, c)

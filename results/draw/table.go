@@ -64,6 +64,9 @@ func MiddleCut(text string, room int) string {
 // middle of its longest texts.
 func (t *terminal) table(indent string, b report.Table) error {
 	b = columnsOf(b, t.depth, false)
+	if b.Within {
+		indent += "  "
+	}
 	room := t.Width - format.Width(indent)
 	below := slices.ContainsFunc(b.Rows, func(r report.Row) bool { return r.Below != "" })
 	named := gridOf(b, format.Line)
@@ -100,7 +103,8 @@ func (t *terminal) table(indent string, b report.Table) error {
 		g, b = g.Keeping(keep), keeping(b, keep)
 	}
 	if over := g.Width() - room; over > 0 && !below {
-		g.cut(over)
+		g, b = g.wrap(over, b)
+		g.cut(g.Width() - room)
 	}
 	lines, err := g.Text()
 	if err != nil {
@@ -110,15 +114,23 @@ func (t *terminal) table(indent string, b report.Table) error {
 	for _, title := range g.Head {
 		head = max(head, 2+strings.Count(title, "\n"))
 	}
-	for i, line := range lines[:head] {
-		if i < head-1 {
+	grouped := len(b.Rows) > 0 && b.Rows[0].Group != ""
+	for _, line := range lines[:head-1] {
+		if line != "" {
 			t.add(bold, indent+line)
-		} else {
-			t.add("", indent+line)
 		}
+	}
+	if !grouped { // or the title of a group is the rule
+		t.add("", indent+lines[head-1])
 	}
 	for i, line := range lines[head:] {
 		r := b.Rows[i]
+		if r.Group != "" {
+			if i > 0 {
+				t.apart()
+			}
+			t.add(bold, rule(indent, r.Group, min(max(g.Width(), 40), room))...)
+		}
 		for _, above := range r.Above {
 			t.para(bold, indent, above)
 		}
@@ -139,6 +151,16 @@ func (t *terminal) table(indent string, b report.Table) error {
 	return nil
 }
 
+// rule returns a title with a line drawn through its rest, or its lines if it takes several.
+func rule(indent, title string, width int) []string {
+	lines := format.Wrap(indent+Ruled+Ruled+" ", format.Clean(title), width)
+	last := &lines[len(lines)-1]
+	if rest := width - format.Width(*last) - 1; rest > 0 {
+		*last += " " + strings.Repeat(Ruled, rest)
+	}
+	return lines
+}
+
 // brief puts what stands for texts in their place, in the columns that would go, and reports whether there was any: they stay then.
 func (g Grid) brief(t report.Table, drop int) (some bool) {
 	for col := range t.Columns {
@@ -153,6 +175,29 @@ func (g Grid) brief(t report.Table, drop int) (some bool) {
 		}
 	}
 	return some
+}
+
+// wrap takes so many columns of the terminal out of the texts that may go on below, in rows of their own.
+func (g Grid) wrap(over int, t report.Table) (Grid, report.Table) {
+	const least = 20 // columns of such a text
+	col := slices.IndexFunc(t.Columns, func(c report.Column) bool { return c.Wrap })
+	if col < 0 {
+		return g, t
+	}
+	room := max(least, g.Widest(col)-over)
+	rows, of := g.Rows, t.Rows
+	g.Rows, t.Rows = nil, nil
+	for i, row := range rows {
+		for j, line := range format.Wrap("", row[col], room) {
+			wrapped, source := slices.Clone(row), of[i]
+			if j > 0 {
+				wrapped, source.Above, source.Group = make([]string, len(row)), nil, ""
+			}
+			wrapped[col] = line
+			g.Rows, t.Rows = append(g.Rows, wrapped), append(t.Rows, source)
+		}
+	}
+	return g, t
 }
 
 // cut takes so many columns of the terminal out of the texts that are aligned left, the widest first.

@@ -75,6 +75,14 @@ func (t *terminal) add(color string, lines ...string) {
 	}
 }
 
+// color returns that of a tone, or what stands out without one.
+func (t *terminal) color(tone report.Tone, strong bool) string {
+	if strong && tone == report.Plain {
+		return bold
+	}
+	return colors[tone]
+}
+
 // para adds a wrapped paragraph that hangs from head.
 func (t *terminal) para(color, head, text string) {
 	t.add(color, format.Wrap(head, format.Clean(text), t.Width)...)
@@ -91,15 +99,26 @@ func (t *terminal) apart() {
 func (t *terminal) blocks(indent string, blocks []report.Block) error {
 	list := report.Of(blocks, t.depth)
 	for i, b := range list {
-		if i > 0 && indent == "" && (long(b) || long(list[i-1])) {
+		if i > 0 && indent == "" && (long(b) || long(list[i-1]) || isFacts(b) && isFacts(list[i-1])) {
 			t.apart()
 		}
 		switch b := b.(type) {
 		case report.Paragraph:
-			t.para(colors[b.Tone], indent, b.Text)
+			t.para(t.color(b.Tone, b.Strong), indent, b.Text)
 		case report.Command:
 			t.para("", indent+"$ ", string(b))
+		case report.Code:
+			for _, line := range codeLines(b) {
+				t.add("", indent+line)
+			}
 		case report.Facts:
+			b = b.Of(t.depth)
+			width := labelWidth - 2
+			for _, f := range b {
+				if w := format.Width(f.Label); w >= labelWidth-2 {
+					width = max(width, w+2)
+				}
+			}
 			for _, f := range b {
 				for i, line := range f.Lines {
 					label := f.Label
@@ -108,7 +127,7 @@ func (t *terminal) blocks(indent string, blocks []report.Block) error {
 					} else if f.Course != nil {
 						line = strings.TrimSpace(skyline(f.Course, t.Width-labelWidth-26) + " " + line)
 					}
-					t.para(colors[f.Tone], indent+fmt.Sprintf("  %-*s", labelWidth-2, label), line)
+					t.para(t.color(f.Tone, f.Strong), indent+fmt.Sprintf("  %-*s", width, label), line)
 				}
 			}
 		case report.Findings:
@@ -137,14 +156,24 @@ func (t *terminal) blocks(indent string, blocks []report.Block) error {
 	return nil
 }
 
+// codeLines returns lines as they are, without control characters.
+func codeLines(c report.Code) (lines []string) {
+	for line := range strings.Lines(string(c)) {
+		lines = append(lines, format.Line(strings.TrimRight(line, "\n")))
+	}
+	return lines
+}
+
 // long reports whether a block stands apart from its neighbours.
 func long(b report.Block) bool {
 	switch b.(type) {
-	case report.List, report.Table:
+	case report.List, report.Table, report.Code:
 		return true
 	}
 	return false
 }
+
+func isFacts(b report.Block) bool { _, is := b.(report.Facts); return is }
 
 // list writes items beside their marks. A mark that is too long for that has a line of its own.
 func (t *terminal) list(indent string, list report.List) {

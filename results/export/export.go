@@ -1,5 +1,5 @@
 // Package export writes records and comparisons for other programs: spreadsheets, benchstat, HdrHistogram's plotter, the
-// test pages of CI servers, GitHub and its benchmark action. What people read on a screen is package text's.
+// test pages of CI servers, GitHub and its benchmark action. What people read is package report's.
 //
 // All of it is made from cells (results.Collector) or from a comparison, and none of it from anything else, so that one file of
 // records gives the same output everywhere. Errors are those of the writer.

@@ -13,7 +13,7 @@ import (
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/plot"
-	"github.com/lockbench/lockbench/results/text"
+	docs "github.com/lockbench/lockbench/results/report"
 )
 
 const (
@@ -42,7 +42,7 @@ func (v content) courses() (shown, folded []course) {
 			}
 			one := drawCourse(v.Names[i], r)
 			one.Badges, one.OfSeveral = badges(c), len(c.Trials) > 1
-			one.Steady = format.Upper(text.Steadiness(c))
+			one.Steady = format.Upper(docs.Steadiness(c))
 			if len(shown) < shownCourses {
 				shown = append(shown, one)
 			} else {

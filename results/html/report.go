@@ -11,10 +11,10 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
 	docs "github.com/lockbench/lockbench/results/report"
-	"github.com/lockbench/lockbench/results/text"
 	"github.com/lockbench/lockbench/results/view"
 )
 
@@ -211,20 +211,56 @@ func (v content) findings() (rate, wait string) {
 }
 
 func (v content) full() fullTable {
-	s := text.Full(v.Cells)
-	t := fullTable{Head: s.Head, Right: s.Right, Notes: s.Notes}
+	table, of, below := docs.Full(v.Cells)
+	t := fullTable{Notes: textsOf(below)}
+	for _, c := range table.Columns {
+		t.Head, t.Right = append(t.Head, draw.OneLine(c.Title)), append(t.Right, !c.Left)
+	}
 	nth := 0 // class of the cell
-	for i, cells := range s.Rows {
-		class := i > 0 && s.Cells[i] == s.Cells[i-1]
-		name := v.Names[s.Cells[i]]
+	for i, row := range table.Rows {
+		class := i > 0 && of[i] == of[i-1]
+		name := v.Names[of[i]]
 		if nth++; !class {
 			nth = -1
 		} else {
-			name = format.Line(v.Cells[s.Cells[i]].Classes[nth].Name)
+			name = format.Line(v.Cells[of[i]].Classes[nth].Name)
 		}
-		t.Rows = append(t.Rows, fullRow{name, cells, state(v.Cells[s.Cells[i]]), class})
+		var cells []string
+		for _, value := range row.Cells {
+			cells = append(cells, format.Line(value.Text))
+		}
+		t.Rows = append(t.Rows, fullRow{name, cells, state(v.Cells[of[i]]), class})
 	}
 	return t
+}
+
+// textsOf returns the texts of blocks.
+func textsOf(blocks []docs.Block) (all []string) {
+	for _, b := range blocks {
+		switch b := b.(type) {
+		case docs.Paragraph:
+			all = append(all, format.Line(b.Text))
+		case docs.List:
+			for _, item := range b {
+				all = append(all, format.Line(item.Mark+" "+item.Text))
+			}
+		case docs.Section:
+			all = append(append(all, format.Line(b.Title)+":"), textsOf(b.Blocks)...)
+		}
+	}
+	return all
+}
+
+// items returns facts as this page has them.
+func items(facts docs.Facts) (all []view.Item) {
+	for _, f := range facts {
+		item := view.Item{Label: f.Label, Alarm: f.Tone >= docs.Warn}
+		for _, line := range f.Lines {
+			item.Lines = append(item.Lines, format.Line(line))
+		}
+		all = append(all, item)
+	}
+	return all
 }
 
 // warnings returns those of the records, each with the cells that have it.
@@ -252,7 +288,7 @@ func (v content) warnings() (all []warning) {
 
 func (v content) details() (all []detail) {
 	for i, c := range v.Cells {
-		d := detail{ID: i + 1, Name: v.Names[i], Badges: badges(c), Facts: text.Facts(c)}
+		d := detail{ID: i + 1, Name: v.Names[i], Badges: badges(c), Facts: items(docs.CellFacts(c))}
 		if len(c.Trials) > 1 {
 			for _, r := range c.Trials {
 				l := r.Latency[view.Waiting(c)]

@@ -39,7 +39,7 @@ var Distributions = []Distribution{
 }
 
 // table is all metrics. What a narrow table drops first is what a lock costs, then the share of the estimated bound, the
-// hand-off, and where in an open loop a wait came from. How long a client waits is a column that package text has of its own,
+// hand-off, and where in an open loop a wait came from. How long a client waits is a column of the table alone (package report),
 // and stays, as do the throughput and whether the lock excluded.
 var table = slices.Concat(
 	[]*Metric{

@@ -10,10 +10,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
-	"github.com/lockbench/lockbench/results/plot"
 	"github.com/lockbench/lockbench/results/stats"
 	"github.com/lockbench/lockbench/results/view"
 )
@@ -52,12 +52,12 @@ func Comparison(c *compare.Comparison, o ComparisonOptions) *Document {
 		rows = shortened(rows)
 	}
 	d.add(At{Short | Verbose | Comment, Paragraph{Text: t.title()}})
-	if measured := t.measured(); measured != "" {
+	if t.measured != "" {
 		depth := Comment
 		if o.Plan {
 			depth |= Short | Verbose
 		}
-		d.add(At{depth, Paragraph{Text: measured}})
+		d.add(At{depth, Paragraph{Text: t.measured}})
 	}
 	if len(rows) > 0 {
 		d.add(At{Short | Verbose, t.table(rows)})
@@ -99,13 +99,21 @@ var (
 // comparison is one with the names of its cells.
 type comparison struct {
 	*compare.Comparison
-	names []string // empty of a single cell
+	names    []string // empty of a single cell
+	measured string   // what all trials of both sides have in common
 }
 
 func newComparison(c *compare.Comparison) *comparison {
 	t := &comparison{Comparison: c}
+	var trials []*results.Cell
 	for _, cell := range c.Cells {
-		t.names = append(t.names, format.Line(cell.Label))
+		for _, r := range slices.Concat(cell.Base, cell.Head) {
+			trials = append(trials, &results.Cell{Trials: []*results.Record{r}})
+		}
+		t.names = append(t.names, cell.Label)
+	}
+	if len(trials) > 0 {
+		t.measured = view.InCommon(trials)
 	}
 	return t
 }
@@ -147,7 +155,7 @@ func (t *comparison) title() string {
 func (t *comparison) table(rows []compare.Judged) Table {
 	table := Table{Caption: "Figures", Columns: []Column{
 		{Title: "cell", Left: true, Depth: Comment}, {Title: "figure", Left: true}, {Title: "base", Drop: 2}, {Title: "head", Drop: 2}, {Title: "change"},
-		{Title: "95 % interval", Drop: 1}, {Title: "p"}, {Title: "verdict", Left: true}, {Title: "because", Left: true, Depth: Page},
+		{Title: "95 % interval", Drop: 1}, {Title: "p"}, {Title: "verdict", Left: true}, {Title: "because", Left: true, Wrap: true, Depth: Page},
 	}}
 	last := -1
 	for _, r := range rows {
@@ -186,7 +194,7 @@ func (t *comparison) row(r compare.Judged, name string) Row {
 	}
 	why := ""
 	if r.Why != "" {
-		why = format.Upper(format.Line(r.Why)) + "."
+		why = format.Upper(r.Why) + "."
 	}
 	return Row{ID: t.rowID(r), Tone: tone, Cells: []Value{
 		{Text: name}, side(r.Change.Base), side(r.Change.Head), {Text: format.Change(r.Change.Ratio - 1)}, {Text: changeInterval(r.Change)}, {Text: pOf(r.Result)},
@@ -283,11 +291,11 @@ func (t *comparison) facts() (facts Facts) {
 	facts = append(facts, Fact{Label: "must not be", Lines: []string{strings.Join(limits, " · ")}})
 	alpha := fmt.Sprintf("%v", t.Alpha)
 	if t.Tests > 0 {
-		alpha += fmt.Sprintf(": if nothing has changed, at most %s in 100 such comparisons report a regression.", plot.Trim(100*t.Alpha))
+		alpha += fmt.Sprintf(": if nothing has changed, at most %s of such comparisons report a regression.", format.Percent(t.Alpha))
 	}
 	facts = append(facts, Fact{Label: "alpha", Lines: []string{alpha}})
-	if text := t.measured(); text != "" {
-		facts = append(facts, Fact{Label: "measured", Lines: []string{text}})
+	if t.measured != "" {
+		facts = append(facts, Fact{Label: "measured", Lines: []string{t.measured}})
 	}
 	return facts
 }
@@ -432,7 +440,7 @@ func (t *comparison) tables(open bool) (blocks []Block) {
 	}
 	judged, shown := t.Judgements()
 	of := func(g compare.Judgement) Section {
-		s := Section{Title: g.Metric.Name, About: aboutMetric(g.Metric) + "."}
+		s := Section{Title: g.Metric.Name}
 		room, left := unjudgedRows, "Those that moved the most; %s left out here, and in the CSV and JSON of the comparison."
 		if g.Threshold != nil {
 			s.Title, room, left = g.Threshold.Limit(), quietRows, "%s without a change are left out here, and in the CSV and JSON of the comparison."
@@ -441,7 +449,7 @@ func (t *comparison) tables(open bool) (blocks []Block) {
 		}
 		table := t.table(nil)
 		table.Columns[1].Title = "cell"
-		table.Caption = s.Title
+		table.Caption = aboutMetric(g.Metric) + "."
 		for i, r := range g.Results {
 			if r.Threshold == nil || r.Quiet() {
 				if room--; room < 0 {

@@ -140,18 +140,6 @@ func (t *comparison) trials(side int) (all []*results.Record) {
 	return all
 }
 
-// measured returns what all trials of both sides have in common.
-func (t *comparison) measured() string {
-	var cells []*results.Cell
-	for _, r := range slices.Concat(t.trials(0), t.trials(1)) {
-		cells = append(cells, &results.Cell{Trials: []*results.Record{r}})
-	}
-	if len(cells) == 0 {
-		return ""
-	}
-	return view.InCommon(cells)
-}
-
 // about returns what a side is, which revisions it was, how many trials it had, what was left out of it and when it ran.
 func (t *comparison) about(s compare.Side, trials []*results.Record) string {
 	var parts []string

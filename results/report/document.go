@@ -38,7 +38,7 @@ const (
 	Page                      // a page, which folds and has links
 )
 
-// Block is a part of a document: Paragraph, Findings, Facts, List, Table, Chart, Intervals, Lanes, Command, Section, or one of them
+// Block is a part of a document: Paragraph, Findings, Facts, List, Table, Chart, Intervals, Lanes, Command, Code, Section, or one of them
 // within At.
 type Block interface{ block() }
 
@@ -50,9 +50,10 @@ type At struct {
 
 // Paragraph is a text.
 type Paragraph struct {
-	Text string
-	Tone Tone
-	Note bool // it explains what stands above it
+	Text   string
+	Tone   Tone
+	Strong bool // it is a title
+	Note   bool // it explains what stands above it
 }
 
 // Findings are what a reader should know first.
@@ -74,12 +75,15 @@ type Fact struct {
 	Course *Course // before the first line; nil: there is none
 	Lines  []string
 	Tone   Tone
+	Strong bool  // it is what a reader looks for
+	Depth  Depth // 0: all
 }
 
 // Course is values one after another; NaN is one that is not known.
 type Course struct {
-	Values []float64
-	Steps  []int // where the values change for good
+	Values   []float64
+	Steps    []int // where the values change for good
+	FromZero bool  // the lowest bar is 0, not the least value
 }
 
 // List is lines, each with a mark or without.
@@ -98,6 +102,7 @@ type Table struct {
 	Columns []Column // the first is that of the names
 	Rows    []Row
 	Matrix  bool // all columns but the first hold a mark each
+	Within  bool // on a terminal it stands as far to the right as the facts around it
 }
 
 // Column is a column of a table.
@@ -107,6 +112,7 @@ type Column struct {
 	About string
 	Link  string // to a section by its ID
 	Left  bool   // what it holds is aligned left
+	Wrap  bool   // its texts go on below where there is no room
 	Tone  Tone
 	Depth Depth // 0: all
 	Drop  int   // the greatest goes first where there is no room, unless its values have a brief form; 0: it stays
@@ -114,6 +120,7 @@ type Column struct {
 
 // Row is a row of a table.
 type Row struct {
+	Group string // what this row and those after it have in common, until there is another; empty: nothing new
 	ID    string // unique in the document; empty: nothing leads to it
 	Cells []Value
 	Mark  string // before its name, where no column has it
@@ -223,6 +230,9 @@ type Moment struct {
 // Command is a line for a shell.
 type Command string
 
+// Code is lines as they are, such as a file.
+type Code string
+
 // Section is blocks below a title.
 type Section struct {
 	ID     string // unique in the document; empty: nothing leads to it
@@ -250,7 +260,18 @@ func (List) block()      {}
 func (Table) block()     {}
 func (Lanes) block()     {}
 func (Command) block()   {}
+func (Code) block()      {}
 func (Section) block()   {}
+
+// Of returns the facts that are meant for a depth.
+func (f Facts) Of(d Depth) (list Facts) {
+	for _, one := range f {
+		if one.Depth == 0 || one.Depth&d != 0 {
+			list = append(list, one)
+		}
+	}
+	return list
+}
 
 // Of returns the blocks that are meant for a depth.
 func Of(blocks []Block, d Depth) (list []Block) {

@@ -39,15 +39,15 @@ func Plan(a *capacity.Answer) *Document {
 	}
 	fact("scaling", scaling...)
 	fact("unseen", a.Unseen)
-	d.Blocks = append(d.Blocks, facts)
 	if len(a.Skipped) > 0 {
 		short := a.Skipped
 		const few = 2 // are listed one by one
 		if n := len(short); n > few {
 			short = []string{format.Count(n) + " candidates that could not run (-v lists them)"}
 		}
-		d.add(At{Short, Facts{{Label: "skipped", Lines: short, Tone: Warn}}}, At{Verbose | Comment, Facts{{Label: "skipped", Lines: a.Skipped, Tone: Warn}}})
+		facts = append(facts, Fact{Label: "skipped", Lines: short, Tone: Warn, Depth: Short}, Fact{Label: "skipped", Lines: a.Skipped, Tone: Warn, Depth: Verbose | Comment})
 	}
+	d.add(facts)
 	if len(a.Candidates) > 0 {
 		s := planCandidates(a, columns)
 		if len(columns) > 0 {

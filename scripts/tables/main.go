@@ -47,7 +47,6 @@ import (
 	"github.com/lockbench/lockbench/results/capacity"
 	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/report"
-	"github.com/lockbench/lockbench/results/text"
 	"github.com/lockbench/lockbench/scripts/lockbench"
 )
 
@@ -200,7 +199,7 @@ func (d *document) figure(kind, names, words string) ([]byte, error) {
 		return nil, err
 	}
 	if kind == "output" {
-		err := text.Table(&b, cells, draw.Options{})
+		err := draw.Terminal(&b, report.Run(cells), draw.Options{})
 		return fenced(b.Bytes()), err
 	}
 	return nil, fmt.Errorf("no figure is called %q; there are locks, output, plan, chart, bars, command, proof, seen, text, match and ratio", kind)

@@ -12,7 +12,8 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
-	"github.com/lockbench/lockbench/results/text"
+	"github.com/lockbench/lockbench/results/draw"
+	"github.com/lockbench/lockbench/results/report"
 )
 
 // pages returns the page of each recorded file in dir.
@@ -59,7 +60,7 @@ func page(path, kept string) ([]byte, error) {
 	}
 	b.Write(fenced([]byte(line)))
 	b.WriteString("\n")
-	err = text.Markdown(&b, cells)
+	err = draw.Markdown(&b, report.Run(cells), 0)
 	return b.Bytes(), err
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/matrix"
 	"github.com/lockbench/lockbench/workloads/presets"
@@ -200,11 +201,11 @@ func (l Listing) locks(driver string) (own []Lock) {
 }
 
 // install returns what brings the servers that are not here, by their services.
-func (l Listing) install() (rows [][2]string) {
+func (l Listing) install() (facts report.Facts) {
 	for _, s := range l.Servers {
 		if s.Server == matrix.Private && !s.Available {
-			rows = append(rows, [2]string{s.Service, cmp.Or(s.Install, s.Text)})
+			facts = append(facts, fact(s.Service, cmp.Or(s.Install, s.Text)))
 		}
 	}
-	return rows
+	return facts
 }

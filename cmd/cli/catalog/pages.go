@@ -1,135 +1,153 @@
-// The pages of lockbench list.
+// The pages of lockbench list, as documents.
 
 package catalog
 
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/workloads/matrix"
 	"github.com/lockbench/lockbench/workloads/presets"
 )
 
-// Write writes the page of a name, and that of all for the empty one.
-func (l Listing) Write(w io.Writer, name string) error {
-	text := ""
+// Document returns the page of a name, and that of all for the empty one.
+func (l Listing) Document(name string) *report.Document {
+	d := &report.Document{Kind: "lockbench list"}
 	switch _, isPreset := presets.Find(name); {
 	case name == "":
-		text = l.overview()
+		d.Blocks = l.overview()
 	case slices.Contains(drivers.Names(), name):
-		text = l.story(name)
+		l.story(d, name)
 	case isPreset:
-		text = presetPage(name)
+		text, _ := presets.Find(name)
+		d.Blocks = []report.Block{report.Code(text), report.Paragraph{Text: format.Glue("Run it: lockbench -workload " + name + " -driver rueidis"), Note: true}}
 	case name == "waits":
-		text = Waits()
+		var facts report.Facts
+		for _, k := range l.Waits {
+			facts = append(facts, fact(k.Wait, k.Text))
+		}
+		d.Blocks = []report.Block{facts}
 	case name == "presets":
-		text = Presets() + "\nlockbench list PRESET prints one; lockbench help workloads says how to change it.\n"
+		var facts report.Facts
+		for _, p := range l.Presets {
+			facts = append(facts, fact(p.Preset, p.About))
+		}
+		d.Blocks = []report.Block{facts, note("lockbench list PRESET prints one; lockbench help workloads says how to change it.")}
 	case name == "servers":
-		text = l.serverPage()
+		d.Blocks = []report.Block{l.servers(), note("lockbench help servers says more about each.")}
 	case name == "hazards":
-		text = l.hazardPage()
+		var facts report.Facts
+		for _, h := range l.Hazards {
+			facts = append(facts, fact(string(h.Hazard), h.About))
+		}
+		d.Blocks = []report.Block{facts, note("What happens, and after the colon how a design loses to it; lockbench list LOCK says which designs do.")}
 	case slices.Contains(matrix.Names("lock"), name):
-		text = l.lockPage(name)
-	default:
-		text = l.servicePage(name)
+		d.Blocks = l.lock(name)
+	default: // a service
+		of := slices.DeleteFunc(slices.Clone(l.Drivers), func(d Driver) bool { return d.Service != name })
+		d.Blocks = []report.Block{l.table(of), note("lockbench list DRIVER tells the whole story of one.")}
 	}
-	_, err := io.WriteString(w, text)
-	return err
+	return d
 }
+
+func fact(label string, lines ...string) report.Fact {
+	return report.Fact{Label: label, Lines: lines}
+}
+
+func note(text string) report.Block { return report.Paragraph{Text: text, Note: true} }
 
 // overview lists all drivers with their designs, and the names of the rest.
-func (l Listing) overview() string {
-	return Lines(func(b *strings.Builder) {
-		l.driverTable(b, l.Drivers)
-		if missing := l.install(); missing != nil {
-			fmt.Fprintf(b, "\nTo install servers that are not here:\n%s", Table(missing))
-		}
-		var waits, names []string
-		for _, k := range l.Waits {
-			waits = append(waits, k.Wait)
-		}
-		for _, p := range l.Presets {
-			names = append(names, p.Preset)
-		}
-		b.WriteByte('\n')
-		for _, r := range [][2]string{{"Ways of waiting (-wait):  ", strings.Join(waits, ", ")}, {"Presets (-workload):      ", strings.Join(names, ", ")}} {
-			b.WriteString(strings.Join(format.Wrap(r[0], r[1], Width), "\n") + "\n")
-		}
-		b.WriteString(`
-lockbench list DRIVER tells the whole story of one: server, address, claims, what is wrong with it.
-lockbench list LOCK, list PRESET, list waits, list presets, list servers and list hazards explain the others.
-`)
-	})
+func (l Listing) overview() []report.Block {
+	blocks := []report.Block{l.table(l.Drivers)}
+	if missing := l.install(); missing != nil {
+		blocks = append(blocks, report.Section{Title: "To install servers that are not here", Blocks: []report.Block{missing}})
+	}
+	var waits, names []string
+	for _, k := range l.Waits {
+		waits = append(waits, k.Wait)
+	}
+	for _, p := range l.Presets {
+		names = append(names, p.Preset)
+	}
+	return append(blocks,
+		report.Section{Title: "Ways of waiting (-wait)", Blocks: []report.Block{report.Paragraph{Text: strings.Join(waits, ", ")}}},
+		report.Section{Title: "Presets (-workload)", Blocks: []report.Block{report.Paragraph{Text: strings.Join(names, ", ")}}},
+		report.Section{Title: "More", Blocks: []report.Block{
+			note("lockbench list DRIVER tells the whole story of one: server, address, claims, what is wrong with it."),
+			note("lockbench list LOCK, list PRESET, list waits, list presets, list servers and list hazards explain the others."),
+		}})
 }
 
-// driverTable writes a row for each of some drivers.
-func (l Listing) driverTable(b *strings.Builder, list []Driver) {
-	widths := [3]int{len("DRIVER"), len("SERVICE"), len("SERVER HERE")}
-	row := func(cells [3]string, designs string) {
-		head := ""
-		for i, c := range cells {
-			head += fmt.Sprintf("%-*s  ", widths[i], c)
-		}
-		b.WriteString(strings.Join(format.Wrap(head, designs, Width), "\n") + "\n")
-	}
-	cells := func(d Driver) [3]string { return [3]string{d.Driver, cmp.Or(d.Service, format.None), d.Text} }
-	for _, d := range list {
-		for i, c := range cells(d) {
-			widths[i] = max(widths[i], len([]rune(c)))
-		}
-	}
-	row([3]string{"DRIVER", "SERVICE", "SERVER HERE"}, "LOCK DESIGNS, THE DEFAULT FIRST")
+// table has a row for each of some drivers.
+func (l Listing) table(list []Driver) report.Table {
+	t := report.Table{Caption: "Drivers", Columns: []report.Column{
+		{Title: "driver", Left: true}, {Title: "service", Left: true}, {Title: "server here", Left: true}, {Title: "lock designs, the default first", Left: true, Wrap: true},
+	}}
 	for _, d := range list {
 		var names []string
 		for _, lock := range l.locks(d.Driver) {
 			names = append(names, lock.Lock)
 		}
-		row(cells(d), strings.Join(names, ", "))
+		t.Rows = append(t.Rows, report.Row{Cells: []report.Value{{Text: d.Driver}, {Text: cmp.Or(d.Service, format.None)}, {Text: d.Text}, {Text: strings.Join(names, ", ")}}})
 	}
+	return t
 }
 
 // story tells all about a driver.
-func (l Listing) story(name string) string {
-	d := l.Drivers[slices.IndexFunc(l.Drivers, func(d Driver) bool { return d.Driver == name })]
+func (l Listing) story(d *report.Document, name string) {
+	of := l.Drivers[slices.IndexFunc(l.Drivers, func(d Driver) bool { return d.Driver == name })]
 	own := l.locks(name)
 	sameConns := !slices.ContainsFunc(own, func(o Lock) bool { return o.Connections != own[0].Connections })
-	return Lines(func(b *strings.Builder) {
-		var rows [][2]string
-		row := func(title, text string) {
-			if text != "" {
-				rows = append(rows, [2]string{title, text})
-			}
+	var facts report.Facts
+	add := func(title, text string) {
+		if text != "" {
+			facts = append(facts, fact(title, text))
 		}
-		row("library", d.Library)
-		if d.Service == "" {
-			fmt.Fprintf(b, "%s: in this process, without a server\n\n", name)
-		} else {
-			fmt.Fprintf(b, "%s: a driver for %s\n\n", name, d.Service)
-			here := d.Text
-			if d.Install != "" {
-				here += "; " + d.Install
-			}
-			row("server here", here)
-			row("address", strings.Join(d.Addresses, " · "))
-			row("topologies", strings.Join(d.Topologies, ", "))
-			if sameConns {
-				row("connections", connections(own[0].Connections, d))
-			}
+	}
+	add("library", of.Library)
+	d.Title = name + ": in this process, without a server"
+	if of.Service != "" {
+		d.Title = name + ": a driver for " + of.Service
+		here := of.Text
+		if of.Install != "" {
+			here += "; " + of.Install
 		}
-		row("first run", firstRun(d))
-		b.WriteString(Table(rows))
-		for _, lock := range own {
-			writeLock(b, lock, d, !sameConns)
+		add("server here", here)
+		add("address", strings.Join(of.Addresses, " · "))
+		add("topologies", strings.Join(of.Topologies, ", "))
+		if sameConns {
+			add("connections", connections(own[0].Connections, of))
 		}
-		l.writeParams(b, name)
-		writeClaims(b, own)
-	})
+	}
+	add("first run", firstRun(of))
+	d.Blocks = []report.Block{facts}
+	for _, lock := range own {
+		title := lock.Lock
+		if lock.Default {
+			title += " (the default)"
+		}
+		s := report.Section{ID: lock.Lock, Title: title, Blocks: []report.Block{factsOf(lock)}}
+		if !sameConns && of.Service != "" {
+			s.Blocks = append(s.Blocks, report.Facts{fact("connections", connections(lock.Connections, of))})
+		}
+		d.Blocks = append(d.Blocks, s)
+	}
+	var params report.Facts
+	for _, v := range l.Params {
+		if v.Driver == name {
+			params = append(params, fact(v.Param+"="+v.Default, v.Text))
+		}
+	}
+	if params != nil {
+		d.Blocks = append(d.Blocks, report.Section{ID: "options", Title: "Options of the library (-param NAME=VALUE), with their defaults", Blocks: []report.Block{params}})
+	}
+	d.Blocks = append(d.Blocks, claims(own)...)
 }
 
 // connections says how many connections the clients open, and what limits them.
@@ -152,123 +170,70 @@ func firstRun(d Driver) string {
 	return format.Glue(text)
 }
 
-// writeLock writes what is known of a design.
-func writeLock(b *strings.Builder, lock Lock, d Driver, conns bool) {
-	fmt.Fprintf(b, "\n%s", lock.Lock)
-	if lock.Default {
-		b.WriteString(" (the default)")
-	}
-	b.WriteByte('\n')
-	rows := [][2]string{{"claims", Claims(lock.Traits)}, {"imitates", lock.Models}}
+// factsOf returns what is known of a design.
+func factsOf(lock Lock) report.Facts {
+	facts := report.Facts{fact("claims", Claims(lock.Traits)), fact("imitates", lock.Models)}
 	if lock.Wrong != "" {
-		rows = append(rows, [2]string{"wrong", lock.Wrong})
+		facts = append(facts, fact("wrong", lock.Wrong))
 	}
 	if lock.Loses != nil {
-		rows = append(rows, [2]string{"loses to", hazardNames(lock.Loses) + " (lockbench list hazards)"})
-	}
-	rows = append(rows, [2]string{"-wait", strings.Join(lock.Waits, ", ")})
-	if conns && d.Service != "" {
-		rows = append(rows, [2]string{"connections", connections(lock.Connections, d)})
-	}
-	b.WriteString(Table(rows))
-}
-
-func hazardNames(hazards []drivers.Hazard) string {
-	names := make([]string, len(hazards))
-	for i, h := range hazards {
-		names[i] = string(h)
-	}
-	return strings.Join(names, ", ")
-}
-
-// writeParams writes the options of a driver's library.
-func (l Listing) writeParams(b *strings.Builder, driver string) {
-	var rows [][2]string
-	for _, v := range l.Params {
-		if v.Driver == driver {
-			rows = append(rows, [2]string{v.Param + "=" + v.Default, v.Text})
+		names := make([]string, len(lock.Loses))
+		for i, h := range lock.Loses {
+			names[i] = string(h)
 		}
+		facts = append(facts, fact("loses to", strings.Join(names, ", ")+" (lockbench list hazards)"))
 	}
-	if rows != nil {
-		fmt.Fprintf(b, "\nOptions of the library (-param NAME=VALUE), with their defaults\n%s", Table(rows))
-	}
+	return append(facts, fact("-wait", strings.Join(lock.Waits, ", ")))
 }
 
-// writeClaims explains the claims of some designs.
-func writeClaims(b *strings.Builder, locks []Lock) {
-	var rows [][2]string
+// claims explains the claims of some designs.
+func claims(locks []Lock) []report.Block {
+	var facts report.Facts
 	for _, c := range Claimed {
 		if slices.ContainsFunc(locks, func(l Lock) bool { return c.Has(l.Traits) }) {
-			rows = append(rows, [2]string{c.Name, c.Means})
+			facts = append(facts, fact(c.Name, c.Means))
 		}
 	}
-	if rows != nil {
-		fmt.Fprintf(b, "\nWhat the claims mean\n%s", Table(rows))
+	if facts == nil {
+		return nil
 	}
+	return []report.Block{report.Section{ID: "claims", Title: "What the claims mean", Blocks: []report.Block{facts}}}
 }
 
-// lockPage tells about a design, for each kind of driver that has it.
-func (l Listing) lockPage(name string) string {
-	return Lines(func(b *strings.Builder) {
-		var all []Lock
-		for _, lock := range l.Locks {
-			if lock.Lock != name {
-				continue
-			}
-			same := slices.IndexFunc(all, func(o Lock) bool { return o.Models == lock.Models })
-			if same < 0 {
-				all = append(all, lock)
-			} else {
-				all[same].Driver += ", " + lock.Driver
-			}
+// lock tells about a design, for each kind of driver that has it.
+func (l Listing) lock(name string) (blocks []report.Block) {
+	var all []Lock
+	for _, lock := range l.Locks {
+		if lock.Lock != name {
+			continue
 		}
-		for i, lock := range all {
-			if i > 0 {
-				b.WriteByte('\n')
-			}
-			fmt.Fprintf(b, "%s of %s", name, lock.Driver)
-			lock.Lock, lock.Default = "", false
-			writeLock(b, lock, Driver{}, false)
+		same := slices.IndexFunc(all, func(o Lock) bool { return o.Models == lock.Models })
+		if same < 0 {
+			all = append(all, lock)
+		} else {
+			all[same].Driver += ", " + lock.Driver
 		}
-		writeClaims(b, all)
-	})
+	}
+	for _, lock := range all {
+		blocks = append(blocks, report.Section{ID: lock.Driver, Title: name + " of " + lock.Driver, Blocks: []report.Block{factsOf(lock)}})
+	}
+	return append(blocks, claims(all)...)
 }
 
-func (l Listing) servicePage(name string) string {
-	return Lines(func(b *strings.Builder) {
-		l.driverTable(b, slices.DeleteFunc(slices.Clone(l.Drivers), func(d Driver) bool { return d.Service != name }))
-		fmt.Fprintf(b, "\nlockbench list DRIVER tells the whole story of one.\n")
-	})
-}
-
-func (l Listing) serverPage() string {
-	var rows [][2]string
+func (l Listing) servers() (facts report.Facts) {
 	for _, s := range l.Servers {
 		text := s.Text
 		if !s.Available {
 			text = "not here: " + text
 		}
-		rows = append(rows, [2]string{s.Server + " " + s.Service, text})
+		facts = append(facts, fact(s.Server+" "+s.Service, text))
 	}
 	for _, s := range servers.Services() {
 		text := "-addr " + s.Example()
 		if s.Variable != "" {
 			text += ", or " + s.Variable
 		}
-		rows = append(rows, [2]string{matrix.External + " " + s.Name, text})
+		facts = append(facts, fact(matrix.External+" "+s.Name, text))
 	}
-	return Table(rows) + "\nlockbench help servers says more about each.\n"
-}
-
-func (l Listing) hazardPage() string {
-	var rows [][2]string
-	for _, h := range l.Hazards {
-		rows = append(rows, [2]string{string(h.Hazard), h.About})
-	}
-	return Table(rows) + "\nWhat happens, and after the colon how a design loses to it; lockbench list LOCK says which designs do.\n"
-}
-
-func presetPage(name string) string {
-	text, _ := presets.Find(name)
-	return fmt.Sprintf("%s\nRun it: lockbench -workload %s -driver rueidis\n", text, name)
+	return facts
 }

@@ -1,0 +1,173 @@
+package report
+
+// How a trial went in the course of time: second by second, and step by step.
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/metric"
+	"github.com/lockbench/lockbench/results/stats"
+	"github.com/lockbench/lockbench/results/view"
+)
+
+// course draws throughput and latency over time, warm-up first, and says whether the window was steady. Of several trials
+// the first is drawn.
+func (p *cellPage) course(c *results.Cell) {
+	r := c.First()
+	var warm, rates []float64
+	var measuredOnes []results.Interval
+	for _, i := range r.Series {
+		rate := float64(i.Acquired) / max(i.Length.Seconds(), 1e-9)
+		if i.Warmup {
+			warm = append(warm, rate)
+			continue
+		}
+		rates, measuredOnes = append(rates, rate), append(measuredOnes, i)
+	}
+	if len(rates) > 1 {
+		course, legend := &Course{Values: slices.Concat(warm, rates), FromZero: true}, "" // one scale: a slow warm-up looks slow
+		if len(warm) > 0 {
+			course.Steps, legend = []int{len(warm)}, "; the warm-up is left of |"
+		}
+		each := " locks/s, each " + format.Exact(measuredOnes[0].Length.Round(10*time.Millisecond))
+		if len(c.Trials) > 1 {
+			each += " of trial 1"
+		}
+		p.item(Plain, "course", format.Glue(metric.PerSecond.Format(slices.Min(rates))+" to "+metric.PerSecond.Format(slices.Max(rates))+each)+legend)
+		p.facts[len(p.facts)-1].Course = course
+		name, values := latencyCourse(measuredOnes)
+		if known := slices.DeleteFunc(slices.Clone(values), math.IsNaN); len(known) > 0 {
+			p.item(Plain, "", format.Glue(name+" "+metric.Duration.Format(slices.Min(known))+" to "+metric.Duration.Format(slices.Max(known))))
+			p.facts[len(p.facts)-1].Course = &Course{Values: values, FromZero: true}
+		}
+	}
+	p.steady(c)
+}
+
+// latencyCourse returns the highest quantile for which all intervals have values enough, or their maxima; NaN for those
+// without a grant.
+func latencyCourse(series []results.Interval) (name string, values []float64) {
+	least := series[0].Acquired
+	for _, i := range series {
+		least = min(least, i.Acquired)
+	}
+	name = "max"
+	if results.Enough(least, 0.99) {
+		name = "p99"
+	}
+	for _, i := range series {
+		v := math.NaN()
+		if i.Acquired > 0 {
+			v = float64(map[string]time.Duration{"max": i.Max, "p99": i.P99}[name])
+		}
+		values = append(values, v)
+	}
+	return name, values
+}
+
+// steady says whether the second half of the window was like the first.
+func (p *cellPage) steady(c *results.Cell) {
+	tone := Plain
+	if c.Drifting > 0 {
+		tone = Warn
+	}
+	text := Steadiness(c)
+	if text != "" {
+		text += fmt.Sprintf(" (p %s)", format.Probability(c.Steady.P))
+	}
+	p.item(tone, "steady", text)
+}
+
+// Steadiness says whether the second half of the window was like the first, by the median second of each; empty if nobody
+// looked.
+func Steadiness(c *results.Cell) string {
+	s := c.Steady
+	if s == (results.Steady{}) {
+		return ""
+	}
+	halves := fmt.Sprintf("typical second %s, then %s", metric.PerSecond.Format(s.FirstRate), metric.PerSecond.Format(s.SecondRate))
+	switch {
+	case c.Drifting > 0 && len(c.Trials) > 1:
+		return fmt.Sprintf("DRIFTS in %d of %d trials: %s", c.Drifting, len(c.Trials), halves)
+	case c.Drifting > 0:
+		return "DRIFTS: " + halves
+	case len(c.Trials) > 1:
+		return "steady in all trials"
+	case s.FirstRate == 0 && s.SecondRate == 0:
+		return "steadiness unclear: nothing was granted in half of the seconds or more"
+	case stats.Differ(s):
+		return "steadiness unclear: " + halves + ", which may be chance"
+	}
+	return "steady: " + halves
+}
+
+// steps writes the steps of a rate: of a ladder, each beside its mirror image, which came later.
+func (p *cellPage) steps(c *results.Cell) {
+	r := c.First()
+	if len(r.Steps) == 0 {
+		return
+	}
+	if len(view.Passes(r)) == 2 {
+		p.ladder(c)
+		return
+	}
+	t := figures("Steps", stepHead(c), "locks/s", "p50", "p99", "max", "dropped", "queue at its end")
+	t.Columns[0].Left = false
+	for _, s := range r.Steps {
+		longest := format.None
+		if s.Acquired > 0 {
+			longest = format.Duration(s.Max)
+		}
+		t.line(
+			metric.PerSecond.Format(s.Rate)+"/s", metric.PerSecond.Format(stepRate(s)),
+			metric.Duration.Format(stepQuantile(s, 0.5)), metric.Duration.Format(stepQuantile(s, 0.99)), longest,
+			format.Count(s.Dropped), format.Count(s.Queue),
+		)
+	}
+	p.add(t)
+}
+
+func stepHead(c *results.Cell) string {
+	if len(c.Trials) > 1 {
+		return "asked (first trial)"
+	}
+	return "asked"
+}
+
+// ladder pairs step i with step n-1-i, and sorts the pairs by their rates.
+func (p *cellPage) ladder(c *results.Cell) {
+	all := c.First().Steps
+	half := len(all) / 2
+	type pair struct{ first, mirror results.Step }
+	var pairs []pair
+	for i := range half {
+		pairs = append(pairs, pair{all[i], all[len(all)-1-i]})
+	}
+	slices.SortFunc(pairs, func(a, b pair) int { return int(math.Copysign(1, a.first.Rate-b.first.Rate)) })
+	t := figures("Steps", stepHead(c), "locks/s", "mirrored", "p50", "mirrored", "p99", "mirrored", "differs", "queue", "mirrored")
+	t.Columns[0].Left, t.Columns[3].Drop, t.Columns[4].Drop = false, 1, 1
+	for _, s := range pairs {
+		a, b := s.first, s.mirror
+		t.line(
+			metric.PerSecond.Format(a.Rate)+"/s", metric.PerSecond.Format(stepRate(a)), metric.PerSecond.Format(stepRate(b)),
+			metric.Duration.Format(stepQuantile(a, 0.5)), metric.Duration.Format(stepQuantile(b, 0.5)),
+			metric.Duration.Format(stepQuantile(a, 0.99)), metric.Duration.Format(stepQuantile(b, 0.99)),
+			format.Change(stepQuantile(b, 0.99)/stepQuantile(a, 0.99)-1),
+			format.Count(a.Queue), format.Count(b.Queue),
+		)
+	}
+	p.add(t)
+	p.item(Plain, "", "The steps came in random order and then in the reverse of it: where a step differs from its mirror image, "+
+		"the system remembers what it went through (hysteresis), or it is noise that one trial cannot tell from it.")
+}
+
+func stepRate(s results.Step) float64 { return float64(s.Acquired) / max(s.Length.Seconds(), 1e-9) }
+
+func stepQuantile(s results.Step, q float64) float64 {
+	return results.Latency{Count: s.Acquired, P50: s.P50, P99: s.P99}.Quantile(q)
+}

@@ -1,0 +1,257 @@
+package report
+
+// How the acquisitions of a cell ended, whether the lock excluded, what a lock cost, and the verdict on lockbench.
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/metric"
+	"github.com/lockbench/lockbench/results/view"
+)
+
+// ends says how the acquisitions and releases ended: in short, those of which not all went well.
+func (p *cellPage) ends(c *results.Cell) {
+	n := c.Counts
+	acquired := []string{"acquired " + format.Count(n.Acquired), format.Labelled("contended", n.Contended), format.Labelled("timed out", n.TimedOut),
+		format.Labelled("cancelled", n.Canceled), format.Labelled("unknown", n.Unknown), format.Labelled("refused", n.Refused),
+		format.Labelled("unfinished", n.Unfinished)}
+	released := []string{"released " + format.Count(n.Released), format.Labelled("lost", n.Lost), format.Labelled("lost to a renewal", n.LostRenewal),
+		format.Labelled("failed", n.ReleaseError), format.Labelled("holder died", n.Crashed)}
+	if p.verbose {
+		p.item(Plain, "outcomes", format.Join(acquired...))
+		p.item(Plain, "releases", format.Join(released...))
+		return
+	}
+	if n.Contended+n.TimedOut+n.Canceled+n.Unknown+n.Refused == 0 {
+		acquired = nil
+	}
+	if n.Lost+n.LostRenewal+n.ReleaseError+n.Crashed == 0 {
+		released = nil
+	}
+	p.item(Plain, "outcomes", format.Join(slices.Concat(acquired, released)...))
+}
+
+// outcomes says how acquisitions and releases ended, and what else came of the plan: in short, what did not go well.
+func (p *cellPage) outcomes(c *results.Cell) {
+	p.ends(c)
+	n := c.Counts
+	if n.Overstayed > 0 {
+		p.item(Plain, "", format.Plural(n.Overstayed, "hold")+" outlasted the lease, as planned")
+	}
+	if n.LostRenewal > 0 {
+		p.item(Warn, "", "lost to a renewal: "+view.Meaning("lost"))
+	}
+	if c.Plan().Renew && (p.verbose || n.RenewError > 0) {
+		p.item(Plain, "renewals", format.Join("answered "+format.Count(n.Renewals-n.RenewError), format.Labelled("failed", n.RenewError)))
+	}
+	if c.Plan().Reentry > 1 && (p.verbose || n.ReentryRefused+n.ReentryError > 0) {
+		p.item(Plain, "re-entries", format.Join("granted "+format.Count(n.Reentries), format.Labelled("refused", n.ReentryRefused), format.Labelled("failed", n.ReentryError)))
+	}
+	if n.SplitVotes+n.LateGrants > 0 && p.verbose {
+		p.item(Plain, "votes", format.Join(format.Labelled("split", n.SplitVotes), format.Labelled("late", n.LateGrants)))
+	}
+	var failed []string
+	for i, count := range n.NodeErrors {
+		if count > 0 {
+			failed = append(failed, fmt.Sprintf("node %d: %s", i+1, format.Count(count)))
+		}
+	}
+	if failed != nil {
+		p.item(Warn, "unanswered", format.Join(failed...))
+	}
+	for _, text := range view.Errors(n) {
+		p.item(Warn, "errors", text)
+	}
+	if n.Unknown > 0 {
+		p.item(Warn, "", view.Meaning("unknown"))
+	}
+}
+
+// fairness says who got the locks.
+func (p *cellPage) fairness(c *results.Cell) {
+	f := c.Fairness
+	if c.Counts.Acquired == 0 {
+		return
+	}
+	jain := fmt.Sprintf("Jain %.2f", f.Jain)
+	if math.IsNaN(c.Figures().Jain()) {
+		jain = "too few grants"
+	}
+	words := []string{jain,
+		fmt.Sprintf("%s to %s grants a client", format.Count(f.MinClient), format.Count(f.MaxClient)),
+		fmt.Sprintf("%s of %s starved", format.Count(f.Starved), format.Count(int64(c.Wanting()))),
+		"longest wait " + format.Duration(f.LongestWait)}
+	if p.verbose {
+		words = append(words, format.Plural(f.OwnerChanges, "owner change"), "longest run "+format.Count(f.LongestRun))
+	}
+	tone := Plain
+	if f.Starved > 0 {
+		tone = Warn
+	}
+	p.item(tone, "fairness", format.Join(words...))
+	if f.Starved > 0 && p.verbose {
+		p.item(Warn, "", view.Meaning("starved"))
+	}
+}
+
+// safety is the oracle's verdict.
+func (p *cellPage) safety(c *results.Cell) {
+	s := c.Safety
+	tone := Plain
+	if c.Breaches() > 0 {
+		tone = alarm(c)
+	}
+	warm := ""
+	if c.Plan().Warmup > 0 {
+		warm = " with warm-up"
+	}
+	p.item(tone, "safety", view.SafetyVerdict(c, warm))
+	if p.verbose {
+		p.item(Plain, "", powerLine(s))
+	}
+	if s.Overstayed > 0 {
+		lost := ""
+		if n := s.LostUpdates - c.LostUpdates(); n > 0 {
+			lost = "; so are " + format.Plural(n, "lost update")
+		}
+		p.item(Plain, "", fmt.Sprintf("%s of them planted: the holder had been made to outlast its lease, "+
+			"which says nothing against the lock%s",
+			format.Count(s.Overstayed), lost))
+	}
+	claim := ""
+	if c.Breaches() > 0 {
+		claim = "the design does not claim mutual exclusion"
+		if c.First().Traits.Exclusive {
+			claim = "" // the first line says so
+		}
+	}
+	overlaps := ""
+	if s.Violations > 0 {
+		overlaps = format.Join("longest overlap "+format.Duration(s.Longest), "in all "+format.Duration(s.Overlap))
+	}
+	p.item(tone, "", format.Join(claim, overlaps))
+	p.item(Bad, "", view.OtherWitnesses(c))
+	shown := 1
+	if p.verbose {
+		shown = 3
+	}
+	for i, v := range s.Events {
+		if i == shown {
+			break
+		}
+		lasted := "lasted " + format.Duration(v.Overlap)
+		if v.Overlap == 0 {
+			lasted = "did not end with the run"
+		}
+		p.item(Plain, "", fmt.Sprintf("at %s client %d was granted key %d, which client %d held; that %s",
+			format.Duration(v.At), v.Intruder, v.Key, v.Holder, lasted))
+	}
+}
+
+// powerLine explains what makes a grant watched, and says that the harness has made holds longer for that.
+func powerLine(s results.Safety) string {
+	if s.Power == nil || s.Power.Watched+s.Power.Sampled == 0 {
+		return ""
+	}
+	text := "watched: a rival's try was answered during the hold"
+	if n := s.Power.Sampled; n > 0 {
+		text = fmt.Sprintf("%s, for which %s made longer, by %s on average", text, format.Verb(n, "hold was", "holds were"),
+			format.Duration(s.Power.SampledTime/time.Duration(n)))
+	}
+	return text
+}
+
+// shortCosts are those of the short form.
+var shortCosts = []string{"tries/lock", "commands/lock", "round-trips/lock", "server-cpu/lock", "client-cpu/lock"}
+
+// costs is what one granted lock cost.
+func (p *cellPage) costs(c *results.Cell) {
+	var costs []string
+	for _, m := range metric.Of(metric.Cost) {
+		if !p.verbose && !slices.Contains(shortCosts, m.Name) {
+			continue
+		}
+		switch v := m.Of(c.Figures()); {
+		case v > 0 && v < 0.01:
+			costs = append(costs, "< 0.01 "+m.Title())
+		case v > 0:
+			costs = append(costs, m.Unit.Format(v)+" "+m.Title())
+		}
+	}
+	p.item(Plain, "per lock", format.Join(costs...))
+}
+
+func connections(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return format.Plural(n, "connection")
+}
+
+// generator is the verdict on lockbench itself: in short, if it was the limit.
+func (p *cellPage) generator(c *results.Cell) {
+	g := c.Generator
+	if !p.verbose {
+		if g.Saturated && !c.Limit().By.Busy() {
+			p.item(Warn, "generator", "SATURATED: latencies have its delays in them: "+g.Why)
+		}
+		return
+	}
+	machine := ""
+	if g.Machine >= 0 {
+		machine = "machine " + format.Percent(g.Machine) + " busy"
+		if c.First().Cores.Pinned() {
+			machine = "its own " + format.Percent(g.Machine) + " busy"
+		}
+	}
+	pauses := "GC pauses " + format.Duration(g.GCPauses)
+	if g.GCLongest > 0 {
+		pauses += ", the longest " + format.Duration(g.GCLongest)
+	}
+	queue := ""
+	if g.RunQueue > 0 {
+		queue = "99 % of wake-ups within " + format.Duration(g.RunQueue)
+	}
+	late := ""
+	if l := c.Latency[results.Lag]; results.Enough(l.Count, 0.99) {
+		late = "99 % of arrivals at most " + format.Duration(l.P99) + " late"
+	}
+	workers := ""
+	if l := c.Latency[results.Worker]; results.Enough(l.Count, 0.99) {
+		workers = "99 % of the requests at most " + format.Duration(l.P99) + " late"
+	}
+	memory := ""
+	if g.Memory > 0 {
+		memory = metric.Bytes.Format(float64(g.Memory)) + " of memory"
+	}
+	packed := ""
+	if g.PerWrite > 0 {
+		packed = format.Three(g.PerWrite) + " requests a write"
+	}
+	starved := ""
+	switch {
+	case g.Throttled > 0:
+		starved = "stopped by its CPU quota for " + format.Duration(g.Throttled)
+	case g.CoreWait > 0:
+		starved = "waited " + format.Duration(g.CoreWait) + " for a core"
+	}
+	ticks := ""
+	if l := c.Latency[results.Hiccup]; results.Enough(l.Count, 0.99) {
+		ticks = "99 % of its ticks at most " + format.Duration(l.P99) + " late, all at most " + format.Duration(l.Max)
+	}
+	figures := format.Join(format.Three(g.CPU)+" cores", machine, starved, memory, pauses, queue, ticks, late, workers, packed)
+	if !g.Saturated {
+		verdict := "not the limit"
+		if g.Throttled < 0 && g.CoreWait < 0 {
+			verdict += " as far as can be told: no cgroup and no schedstat says whether it was starved of CPU time"
+		}
+		p.item(Plain, "generator", format.Join(verdict, figures))
+		return
+	}
+	p.item(Warn, "generator", format.Join("SATURATED: this is not the lock's limit", g.Why, figures))
+}

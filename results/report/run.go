@@ -1,0 +1,178 @@
+package report
+
+// The document of a run, or of the records of several: one cell in detail, or a row a cell, grouped by their loads.
+
+import (
+	"slices"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/view"
+)
+
+// Run returns what cells say, as results.Group makes them. On a terminal a single one is told in detail. Several have a row each, the
+// best of a load first (see view.Group.Best), with a row for each of its classes below it. Below the table stand what the marks in the
+// rows mean, what is wrong with each design and what changes how the rows are read.
+func Run(cells []*results.Cell) *Document {
+	d := &Document{Kind: "lockbench report"}
+	if len(cells) == 0 {
+		return d
+	}
+	t := newCellTable(cells)
+	var findings Findings
+	for _, f := range t.Broken() {
+		findings = append(findings, Finding{Tone: kindTones[f.Kind], Lead: f.Lead, Text: f.Text})
+	}
+	blocks := func(all bool) []Block {
+		return slices.Concat([]Block{findings, Paragraph{Text: t.shared()}, t.table()}, t.below(all))
+	}
+	if len(cells) == 1 {
+		d.at(Short, cellBlocks(cells[0], false))
+		d.at(Verbose, cellBlocks(cells[0], true))
+		d.at(Comment, blocks(true))
+		return d
+	}
+	d.at(Short, blocks(false))
+	d.at(Verbose|Comment, blocks(true))
+	return d
+}
+
+// at adds blocks for a depth.
+func (d *Document) at(depth Depth, blocks []Block) {
+	for _, b := range blocks {
+		d.add(At{depth, b})
+	}
+}
+
+// Full returns the table of cells in their own order, without their names, the place of each row's cell, and what stands below.
+func Full(cells []*results.Cell) (table Table, of []int, below []Block) {
+	t := newCellTable(cells)
+	var all block
+	for i, c := range cells {
+		all.add(i, "", c)
+	}
+	for _, r := range all.rows {
+		of = append(of, r.cell)
+	}
+	t.blocks = []block{all}
+	return t.table().without(0), of, t.below(true)
+}
+
+// cellTable is what a table of cells shows.
+type cellTable struct {
+	*view.Run
+	blocks  []block
+	differ  func(axis string) bool // of the cells
+	columns []column
+	names   map[*results.Cell]string // what the first row of each says
+	labels  map[*results.Cell]string // see labels
+	notes   notes
+	remarks []string // the column of notes, one a cell
+}
+
+// block is the cells of a load.
+type block struct {
+	title string
+	rows  []row
+}
+
+// row is a cell, or one of its classes.
+type row struct {
+	cell  int // in the run
+	name  string
+	class *results.ClassCell // nil for the cell itself
+}
+
+func newCellTable(cells []*results.Cell) *cellTable {
+	t := &cellTable{Run: view.NewRun(cells), differ: view.Differing(cells), names: map[*results.Cell]string{}, labels: labels(cells)}
+	for _, g := range t.Groups {
+		b := block{title: g.Load}
+		order := g.Index
+		if t.Rivals {
+			order = g.Best()
+		}
+		for _, at := range order {
+			b.add(g.Index[at], g.Short[at], g.Cells[at])
+			t.names[g.Cells[at]] = g.Short[at]
+		}
+		t.blocks = append(t.blocks, b)
+	}
+	for _, col := range columns {
+		if col.Only != nil && !slices.ContainsFunc(cells, col.Only) || col.Drop > 0 && !slices.ContainsFunc(cells, col.known) {
+			continue
+		}
+		t.columns = append(t.columns, col)
+	}
+	t.remarks = make([]string, len(cells))
+	for _, r := range t.rows() {
+		if r.class == nil {
+			t.remarks[r.cell] = t.remarkOn(cells[r.cell])
+		}
+	}
+	return t
+}
+
+// add adds the row of a cell, and those of its classes.
+func (b *block) add(at int, name string, c *results.Cell) {
+	b.rows = append(b.rows, row{cell: at, name: name})
+	for i := range c.Classes {
+		b.rows = append(b.rows, row{at, "  " + format.Clean(c.Classes[i].Name), &c.Classes[i]})
+	}
+}
+
+// rows returns those of all blocks.
+func (t *cellTable) rows() (all []row) {
+	for _, b := range t.blocks {
+		all = append(all, b.rows...)
+	}
+	return all
+}
+
+// table returns the rows with all their values.
+func (t *cellTable) table() Table {
+	out := Table{Caption: "Cells", Columns: []Column{{Title: "\n", Left: true}}}
+	for _, col := range t.columns {
+		out.Columns = append(out.Columns, Column{Title: col.head(), Drop: col.Drop})
+	}
+	noted := slices.ContainsFunc(t.remarks, func(s string) bool { return s != "" })
+	if noted {
+		out.Columns = append(out.Columns, Column{Title: "\nnotes", Left: true, Wrap: true})
+	}
+	for _, b := range t.blocks {
+		for i, r := range b.rows {
+			row := Row{Tone: alarm(t.Cells[r.cell]), Cells: []Value{{Text: r.name}}}
+			if i == 0 {
+				row.Group = b.title
+			}
+			for _, col := range t.columns {
+				text := ""
+				if r.class == nil {
+					text = col.text(t.Cells[r.cell])
+				} else if col.class != nil {
+					text = col.class(r.class)
+				}
+				row.Cells = append(row.Cells, Value{Text: text})
+			}
+			switch {
+			case noted && r.class == nil:
+				row.Cells = append(row.Cells, Value{Text: t.remarks[r.cell]})
+			case noted:
+				row.Cells = append(row.Cells, Value{})
+			}
+			out.Rows = append(out.Rows, row)
+		}
+	}
+	return out
+}
+
+// alarm returns the tone of a row: bad for a broken promise, a warning for a figure not to be believed.
+func alarm(c *results.Cell) Tone {
+	switch {
+	case c.Violated():
+		return Bad
+	case c.Partial() != "" || c.Generator.Saturated || c.Safety.Violations > 0 || c.Breaches() > 0,
+		c.Drifting > 0 || view.Unbalanced(c) || !c.KeptUp():
+		return Warn
+	}
+	return Plain
+}

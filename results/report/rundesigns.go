@@ -1,0 +1,191 @@
+package report
+
+// What is true of designs and of servers, and not of single cells: what is wrong with each design, what it guarantees, and what
+// it was measured on.
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/view"
+)
+
+// told are the axes that tables tell in a way of their own: in the titles of their blocks, above or below them.
+var told = []string{"driver", "lock", "wait", "topology", "load", "clients", "keys", "key dist", "hold", "think",
+	"try-only", "crash", "overstay", "re-entry", "claims", "trials", "duration", "warm-up", "ops", "kind", "server", "mode", "persistence", "network", "replicas", "address", "machine", "lockbench", "libraries"}
+
+// shared returns what all cells share, the loads in the titles of the blocks apart: the design, how often and how long each ran,
+// on which server and machine.
+func (t *cellTable) shared() string {
+	c := t.Cells[0]
+	same := func(title string) bool { return !t.differ(title) }
+	parts := []string{design(c, same)}
+	if same("wait") && c.Plan().Wait != "" {
+		parts = append(parts, "wait "+c.Plan().Wait)
+	}
+	parts = append(parts, view.Common(t.Cells, func(a view.Axis) bool {
+		return slices.Contains(told, a.Title) || a.Title == "ttl" && c.Plan().Crash > 0 || slices.ContainsFunc(t.Cells, func(c *results.Cell) bool { return a.Usual(a.Value(c)) })
+	}))
+	if same("trials") && same("duration") && same("ops") {
+		parts = append(parts, format.Plural(len(c.Trials), "trial")+" of "+length(c.Plan()))
+	}
+	server := "servers"
+	if text := view.ServerText(c); !slices.ContainsFunc(t.Cells, func(c *results.Cell) bool { return view.ServerText(c) != text }) {
+		server = cmp.Or(text, server)
+	}
+	switch kind := view.ServerKind(c); {
+	case same("kind") && kind == "in-process":
+		server = kind
+	case same("kind"):
+		server = kind + " " + server
+	}
+	if server != "servers" {
+		parts = append(parts, server)
+	}
+	if same("machine") {
+		parts = append(parts, view.CPU(c.First().Env))
+	}
+	return format.Join(parts...)
+}
+
+// design returns the driver, the lock and the topology of c, as far as in tells.
+func design(c *results.Cell, in func(title string) bool) string {
+	p := c.Plan()
+	var parts []string
+	for _, part := range [][2]string{{"driver", p.Driver}, {"lock", p.Lock}, {"topology", p.Topology}} {
+		if part[1] != "" && in(part[0]) && !slices.Contains(parts, part[1]) {
+			parts = append(parts, part[1])
+		}
+	}
+	return format.Clean(strings.Join(parts, " "))
+}
+
+// labels returns a short name of the design of each cell: its driver if no other design here has that, else what designs differ
+// in.
+func labels(cells []*results.Cell) map[*results.Cell]string {
+	of := map[string][]string{} // the designs of each driver
+	for _, c := range cells {
+		driver, whole := c.Plan().Driver, design(c, anyTitle)
+		if !slices.Contains(of[driver], whole) {
+			of[driver] = append(of[driver], whole)
+		}
+	}
+	all, differ := make(map[*results.Cell]string, len(cells)), view.Differing(cells)
+	for _, c := range cells {
+		if driver := c.Plan().Driver; len(of) > 1 && len(of[driver]) == 1 {
+			all[c] = format.Clean(driver)
+			continue
+		}
+		all[c] = cmp.Or(design(c, differ), design(c, anyTitle))
+	}
+	return all
+}
+
+func anyTitle(string) bool { return true }
+
+// rest returns what the names of the rows leave out of a design, since it follows from what they say: its lock and its way of
+// waiting.
+func (t *cellTable) rest(c *results.Cell) string {
+	p := c.Plan()
+	label, name := t.labels[c], t.names[c]
+	var parts []string
+	if t.differ("lock") && !strings.Contains(label, p.Lock) && !strings.Contains(name, p.Lock) {
+		parts = append(parts, p.Lock)
+	}
+	if p.Wait != "" && t.differ("wait") && !strings.Contains(name, p.Wait) && !slices.ContainsFunc(t.Cells, func(other *results.Cell) bool {
+		return t.labels[other] == label && other.Plan().Wait != p.Wait
+	}) {
+		parts = append(parts, p.Wait)
+	}
+	return format.Clean(strings.Join(parts, ", "))
+}
+
+// listed sorts the designs by a text that is true of each: those of the same text are together, in the order of their first cells.
+func (t *cellTable) listed(of func(*results.Cell) string) (texts []string, labels map[string][]string) {
+	labels = map[string][]string{}
+	for _, c := range t.Cells {
+		text := of(c)
+		if text == "" {
+			continue
+		}
+		if labels[text] == nil {
+			texts = append(texts, text)
+		}
+		if label := t.labels[c]; !slices.Contains(labels[text], label) {
+			labels[text] = append(labels[text], label)
+		}
+	}
+	return texts, labels
+}
+
+// risks returns what is wrong with each design, if the records tell.
+func (t *cellTable) risks() []Block {
+	texts, labels := t.listed(view.Risk)
+	if len(texts) == 1 && len(labels[texts[0]]) == 1 {
+		return []Block{Paragraph{Text: "What is wrong with " + labels[texts[0]][0] + ": " + texts[0]}}
+	}
+	var list List
+	for _, text := range texts {
+		list = append(list, Item{Mark: strings.Join(labels[text], ", ") + ":", Text: text})
+	}
+	if list == nil {
+		return nil
+	}
+	return []Block{Section{Title: "What is wrong with each design", Blocks: []Block{list}}}
+}
+
+// designs returns what the names of the rows leave out of each design, and on which server it was measured if they differ in that.
+func (t *cellTable) designs() []Block {
+	servers := slices.ContainsFunc(t.Cells, func(c *results.Cell) bool { return view.ServerText(c) != view.ServerText(t.Cells[0]) })
+	texts, labels := t.listed(func(c *results.Cell) string {
+		parts := []string{t.rest(c)}
+		if servers || t.differ("kind") {
+			parts = append(parts, view.ServerText(c))
+		}
+		return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
+	})
+	var all []string
+	for _, text := range texts {
+		all = append(all, strings.Join(labels[text], ", ")+format.Unbroken+"– "+text)
+	}
+	return sentence("Designs: ", all, "; ")
+}
+
+// guarantees returns which designs have the guarantees that not all of them have.
+func (t *cellTable) guarantees() []Block {
+	var all []string
+	for _, trait := range view.Guarantees {
+		texts, labels := t.listed(func(c *results.Cell) string {
+			return map[bool]string{true: "yes", false: "no"}[trait.Has(c)]
+		})
+		if len(texts) > 1 {
+			all = append(all, trait.Name+format.Unbroken+"– "+strings.Join(labels["yes"], ", "))
+		}
+	}
+	return sentence("Guarantees differ: ", all, "; ")
+}
+
+// sentence returns a paragraph of some items; none if there are none.
+func sentence(lead string, items []string, between string) []Block {
+	if len(items) == 0 {
+		return nil
+	}
+	return []Block{Paragraph{Text: lead + strings.Join(items, between) + "."}}
+}
+
+// particular returns in what a cell differs from others that has no place in names and titles.
+func (t *cellTable) particular(c *results.Cell) string {
+	var parts []string
+	for _, a := range view.Axes {
+		if v := a.Value(c); a.Wide && v != "" && t.differ(a.Title) && (!slices.Contains(told, a.Title) || a.Title == "lockbench" || a.Title == "libraries") {
+			parts = append(parts, a.Title+" "+v)
+		}
+	}
+	if t.differ("trials") || t.differ("duration") || t.differ("ops") {
+		parts = append(parts, format.Plural(len(c.Trials), "trial")+" of "+length(c.Plan()))
+	}
+	return format.Join(parts...)
+}
