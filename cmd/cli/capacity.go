@@ -24,7 +24,7 @@ import (
 )
 
 func (p *program) planCommand() *cobra.Command {
-	c, o := p.command(&cobra.Command{
+	c := p.command(&cobra.Command{
 		Use:   "plan",
 		Short: "Find the locks that carry a load under an objective",
 		Long: "Finds the lock designs that carry your load under your objective (SLO), says with how much to spare,\n" +
@@ -38,9 +38,8 @@ func (p *program) planCommand() *cobra.Command {
 			"exclusion · 5 undecided, or lockbench was the limit · 1, 2 and 130 as everywhere.\n\n" +
 			"-format writes other formats:\n\n" + strings.TrimRight(aboutFormats(planFormats), "\n"),
 		Args: noArgs,
-	}, planFlags)
+	}, planFlags, func(c *cobra.Command, o *options, _ []string) error { return p.planCapacity(c.Context(), o) })
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return planFlagError(err) })
-	c.RunE = func(c *cobra.Command, _ []string) error { return p.planCapacity(c.Context(), o) }
 	return c
 }
 

@@ -40,12 +40,7 @@ type asked struct {
 
 // readQuestion reads from the options, and from what they name, what is asked.
 func (p *program) readQuestion(o *options) (*question, error) {
-	if err := o.fill(p.env); err != nil {
-		return nil, err
-	}
-	for _, s := range p.env.unknownVars() {
-		fmt.Fprintf(p.stderr, "lockbench: warning: no flag reads the variable %s\n", s)
-	}
+	p.warnUnknownVars()
 	q, err := questionOf(o, p.env, p.stdin, func(s *servers.Service) (string, error) { return s.Locate() })
 	if err == nil {
 		q.teach(&p.secrets)

@@ -200,8 +200,8 @@ func commandNames(root *cobra.Command) []string {
 	return names
 }
 
-// command completes a command whose flags are defs.
-func (p *program) command(c *cobra.Command, defs []flagDef) (*cobra.Command, *options) {
+// command completes a command whose flags are defs. It runs with their values, and with the arguments that no flag has taken.
+func (p *program) command(c *cobra.Command, defs []flagDef, run func(c *cobra.Command, o *options, args []string) error) *cobra.Command {
 	o := newOptions(c.Flags(), defs)
 	for _, opt := range o.list {
 		opt.again = p.completing
@@ -212,7 +212,13 @@ func (p *program) command(c *cobra.Command, defs []flagDef) (*cobra.Command, *op
 	c.Flags().BoolP("help", "", false, helpFlag.usage)
 	c.DisableFlagsInUseLine = true
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(err, defs) })
-	return c, o
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if err := o.fill(p.env); err != nil {
+			return err
+		}
+		return run(c, o, args)
+	}
+	return c
 }
 
 // noArgs refuses arguments that no flag has taken.

@@ -20,7 +20,7 @@ import (
 )
 
 func (p *program) compareCommand() *cobra.Command {
-	c, o := p.command(&cobra.Command{
+	return p.command(&cobra.Command{
 		Use:   "compare BASE HEAD",
 		Short: "Compare the records of two files, or the two sides of a run with -vs",
 		Long:  compareText(),
@@ -36,11 +36,7 @@ func (p *program) compareCommand() *cobra.Command {
 			}
 			return nil
 		},
-	}, compareCommandFlags)
-	c.RunE = func(_ *cobra.Command, files []string) error {
-		if err := o.fill(p.env); err != nil {
-			return err
-		}
+	}, compareCommandFlags, func(_ *cobra.Command, o *options, files []string) error {
 		page, err := p.tableOptions(o)
 		if err != nil {
 			return err
@@ -62,8 +58,7 @@ func (p *program) compareCommand() *cobra.Command {
 			return err
 		}
 		return p.judge(found, o, compareLine(o, files), page, outputs...)
-	}
-	return c
+	})
 }
 
 // compareText returns the help of the command.

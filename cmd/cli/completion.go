@@ -19,7 +19,7 @@ import (
 var shells = []string{"bash", "zsh", "fish", "powershell"}
 
 func (p *program) completionCommand() *cobra.Command {
-	c, _ := p.command(&cobra.Command{
+	return p.command(&cobra.Command{
 		Use:   "completion SHELL",
 		Short: "Print a completion script for bash, zsh, fish or powershell",
 		Long: "Prints a script that makes a shell complete lockbench's commands and flags. For bash:\n\n" +
@@ -32,8 +32,7 @@ func (p *program) completionCommand() *cobra.Command {
 			}
 			return nil
 		},
-	}, nil)
-	c.RunE = func(c *cobra.Command, args []string) error {
+	}, nil, func(c *cobra.Command, _ *options, args []string) error {
 		switch args[0] {
 		case "bash":
 			return c.Root().GenBashCompletionV2(p.stdout, true)
@@ -45,8 +44,7 @@ func (p *program) completionCommand() *cobra.Command {
 			return c.Root().GenPowerShellCompletionWithDesc(p.stdout)
 		}
 		return usageErrorf("completion: unknown shell %q%s; there are %s", args[0], suggest.DidYouMean("", args[0], shells), strings.Join(shells, ", "))
-	}
-	return c
+	})
 }
 
 // completion returns what completes the value of a command's flag; nil completes files.

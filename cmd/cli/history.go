@@ -21,7 +21,7 @@ import (
 )
 
 func (p *program) historyCommand() *cobra.Command {
-	c, o := p.command(&cobra.Command{
+	return p.command(&cobra.Command{
 		Use:   "history FILE…",
 		Short: "Show each cell's figures over revisions, with steps and drifts",
 		Long: `Shows the figures of each cell over revisions, and finds steps and slow drifts in them. The files
@@ -42,14 +42,7 @@ too, and there will be more: look at what else changed, and measure on a machine
 
 ` + strings.TrimSuffix(aboutFormats(historyFormats), "\n"),
 		Args: needFiles,
-	}, historyFlags)
-	c.RunE = func(_ *cobra.Command, files []string) error {
-		if err := o.fill(p.env); err != nil {
-			return err
-		}
-		return p.history(o, files)
-	}
-	return c
+	}, historyFlags, func(_ *cobra.Command, o *options, files []string) error { return p.history(o, files) })
 }
 
 // past is what history has to write.

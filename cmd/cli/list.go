@@ -17,7 +17,7 @@ import (
 )
 
 func (p *program) listCommand() *cobra.Command {
-	c, o := p.command(&cobra.Command{
+	return p.command(&cobra.Command{
 		Use:   "list [NAME]",
 		Short: "Print drivers, lock designs, presets and the servers that are here",
 		Long: "Prints the drivers, where their servers are, their lock designs and the presets.\n\n" +
@@ -41,11 +41,7 @@ func (p *program) listCommand() *cobra.Command {
 			}
 			return catalog.Names(), cobra.ShellCompDirectiveNoFileComp
 		},
-	}, listFlags)
-	c.RunE = func(c *cobra.Command, args []string) error {
-		if err := o.fill(p.env); err != nil {
-			return err
-		}
+	}, listFlags, func(c *cobra.Command, o *options, args []string) error {
 		if o.on("json") && len(args) > 0 {
 			return usageErrorf("list: -json prints everything: leave %s out", args[0])
 		}
@@ -64,8 +60,7 @@ func (p *program) listCommand() *cobra.Command {
 			return out.Encode(l)
 		}
 		return writeOutputs(p, outputs, listed{l.Document(append(args, "")[0]), table})
-	}
-	return c
+	})
 }
 
 // listed is what list has to write.

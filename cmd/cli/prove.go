@@ -49,7 +49,7 @@ var proveFlags = []flagDef{
 }
 
 func (p *program) proveCommand() *cobra.Command {
-	c, o := p.command(&cobra.Command{
+	return p.command(&cobra.Command{
 		Use:   "prove",
 		Short: "Make each lock fail on purpose, and show how it does",
 		Long: "Holds lock designs against hazards, on servers that it starts and breaks: a holder that dies or\n" +
@@ -63,9 +63,7 @@ func (p *program) proveCommand() *cobra.Command {
 			"lockbench help hazards explains them. -format writes other formats:\n\n" +
 			strings.TrimRight(aboutFormats(proveFormats), "\n"),
 		Args: noArgs,
-	}, proveFlags)
-	c.RunE = func(c *cobra.Command, _ []string) error { return p.prove(c.Context(), o) }
-	return c
+	}, proveFlags, func(c *cobra.Command, o *options, _ []string) error { return p.prove(c.Context(), o) })
 }
 
 // proven is what prove has to write.
@@ -104,9 +102,6 @@ type proof struct {
 
 // prove runs the hazards that the options name, one after another.
 func (p *program) prove(ctx context.Context, o *options) error {
-	if err := o.fill(p.env); err != nil {
-		return err
-	}
 	r, err := p.readProof(o)
 	if err != nil {
 		return err

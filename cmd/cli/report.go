@@ -15,7 +15,7 @@ import (
 )
 
 func (p *program) reportCommand() *cobra.Command {
-	c, o := p.command(&cobra.Command{
+	return p.command(&cobra.Command{
 		Use:   "report FILE…",
 		Short: "Print the table of records that -o has written, or another format",
 		Long: "Prints the table of records that -o has written, or the answer that plan or prove -format json has;\n" +
@@ -29,19 +29,14 @@ func (p *program) reportCommand() *cobra.Command {
 			"A damaged line costs that line: it is named on stderr, and the exit code stays 0 as long as every\n" +
 			"file has at least one good record. A file that has none, or that cannot be read, makes it 1.",
 		Args: needFiles,
-	}, reportFlags)
-	c.RunE = func(_ *cobra.Command, files []string) error {
-		if err := o.fill(p.env); err != nil {
-			return err
-		}
+	}, reportFlags, func(_ *cobra.Command, o *options, files []string) error {
 		if len(files) == 1 {
 			if again := p.again(files[0]); again != nil {
 				return again(p, o, files[0])
 			}
 		}
 		return p.report(o, files)
-	}
-	return c
+	})
 }
 
 // needFiles wants at least one file of records.

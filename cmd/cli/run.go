@@ -27,13 +27,11 @@ import (
 )
 
 func (p *program) runCommand() *cobra.Command {
-	c, o := p.command(&cobra.Command{
+	return p.command(&cobra.Command{
 		Use:   "run",
 		Short: "Measure one lock, or a matrix of them (implied by any flag)",
 		Args:  noArgs,
-	}, runFlags)
-	c.RunE = func(c *cobra.Command, _ []string) error { return p.run(c.Context(), o) }
-	return c
+	}, runFlags, func(c *cobra.Command, o *options, _ []string) error { return p.run(c.Context(), o) })
 }
 
 // run does what the options ask for. Everything that can be wrong with them is said before anything is started.
@@ -67,12 +65,7 @@ func (p *program) run(ctx context.Context, o *options) (err error) {
 
 // readPlan reads from the options, and from what they name, what is measured and where.
 func (p *program) readPlan(o *options) (plan, error) {
-	if err := o.fill(p.env); err != nil {
-		return plan{}, err
-	}
-	for _, s := range p.env.unknownVars() {
-		fmt.Fprintf(p.stderr, "lockbench: warning: no flag reads the variable %s\n", s)
-	}
+	p.warnUnknownVars()
 	if err := o.readWorkload(p.stdin); err != nil {
 		return plan{}, err
 	}
