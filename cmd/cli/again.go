@@ -46,9 +46,8 @@ func (p *program) again(name string) func(p *program, o *options, file string) e
 		head, _ = in.Peek(enough)
 		p.stdin = in
 	} else {
-		_ = p.open(name, func(in io.Reader) (err error) { // an error comes again when it is read
-			head, err = bufio.NewReaderSize(in, enough).Peek(enough)
-			return err
+		head, _ = readFrom(p, name, func(in io.Reader) ([]byte, error) { // an error comes again when it is read
+			return bufio.NewReaderSize(in, enough).Peek(enough)
 		})
 	}
 	for key, draw := range drawnAgain {
@@ -72,11 +71,7 @@ func drawAgain[T, V any](p *program, o *options, file, command string, formats [
 	if err != nil {
 		return err
 	}
-	var found T
-	err = p.open(file, func(in io.Reader) (err error) {
-		found, err = read(in)
-		return err
-	})
+	found, err := readFrom(p, file, read)
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}

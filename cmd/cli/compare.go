@@ -88,14 +88,7 @@ func (o *options) comparing() (compare.Options, error) {
 	r := reader{o: o}
 	how.Alpha = scalar(&r, "alpha", compare.ParseAlpha)
 	how.MinEffect = scalar(&r, "min-effect", compare.ParseMinEffect)
-	if opt := o.get("figures"); opt.text != "" {
-		names := list(&r, "figures", parseFigure)
-		for _, name := range names {
-			if f, ok := metric.Named(name); ok {
-				how.Figures = append(how.Figures, f)
-			}
-		}
-	}
+	how.Figures = r.figures()
 	if opt := o.get("ignore"); opt.text != "" {
 		how.Ignore = list(&r, "ignore", parseIgnored)
 	}
@@ -138,11 +131,18 @@ func figureHint(name string) string {
 	return " (lockbench help figures lists them)"
 }
 
-func parseFigure(s string) (string, error) {
-	if _, ok := metric.Named(s); !ok {
-		return "", fmt.Errorf("no figure is called %q%s", s, figureHint(s))
+// figures reads -figures; nil without it.
+func (r *reader) figures() []*metric.Metric {
+	if r.o.text("figures") == "" {
+		return nil
 	}
-	return s, nil
+	return list(r, "figures", func(s string) (*metric.Metric, error) {
+		f, ok := metric.Named(s)
+		if !ok {
+			return nil, fmt.Errorf("no figure is called %q%s", s, figureHint(s))
+		}
+		return f, nil
+	})
 }
 
 func parseIgnored(s string) (string, error) {

@@ -11,11 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/export"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/history"
-	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/results/spec"
 )
@@ -70,32 +70,27 @@ var historyFormats = []exporter[past]{
 
 // history reads all files, says what is wrong with them, and shows the history of what is right.
 func (p *program) history(o *options, files []string) error {
-	opts, err := historyOptions(o)
-	if err != nil {
-		return err
+	r := reader{o: o}
+	opts := history.Options{Figures: r.figures()}
+	if o.text("since") != "" {
+		opts.Since = scalar(&r, "since", parseDate)
+	}
+	last := scalar(&r, "last", parseLast)
+	if r.err != nil {
+		return r.err
 	}
 	table, err := p.drawOptions(o, false)
 	if err != nil {
 		return err
-	}
-	last, err := parseLast(o.text("last"))
-	if err != nil {
-		return usageErrorf("%s: %w", o.get("last").written(), err)
 	}
 	outputs, err := parseFormats(o, historyFormats, files)
 	if err != nil {
 		return err
 	}
 	c := history.NewCollector(opts)
-	failed := false
-	for _, name := range files {
-		if _, err := p.readRecords(name, c.Add); err != nil {
-			failed = true
-			fmt.Fprintf(p.stderr, "lockbench: %s: %s\n", name, oneLine(err.Error()))
-		}
-	}
+	failed := p.readAll(files, func(name string) (results.Report, error) { return p.readRecords(name, c.Add) })
 	h := c.History()
-	if h.Records == 0 && !failed {
+	if h.Records == 0 && failed == nil {
 		return fmt.Errorf("history: nothing to show: %s", leftOut(h))
 	}
 	if h.Records > 0 && len(h.Unknown) > 0 && len(h.Unknown) == len(opts.Figures) {
@@ -106,10 +101,7 @@ func (p *program) history(o *options, files []string) error {
 			return err
 		}
 	}
-	if failed {
-		return exitCode(exitError)
-	}
-	return nil
+	return failed
 }
 
 // leftOut returns why a history has no records.
@@ -122,26 +114,6 @@ func leftOut(h *history.History) string {
 		why = append(why, format.Plural(h.Earlier, "record")+" from before -since")
 	}
 	return strings.Join(why, ", ")
-}
-
-func historyOptions(o *options) (opts history.Options, err error) {
-	if o.text("figures") != "" {
-		r := reader{o: o}
-		for _, name := range list(&r, "figures", parseFigure) {
-			if f, ok := metric.Named(name); ok {
-				opts.Figures = append(opts.Figures, f)
-			}
-		}
-		if r.err != nil {
-			return opts, r.err
-		}
-	}
-	if since := o.get("since"); since.text != "" {
-		if opts.Since, err = parseDate(since.text); err != nil {
-			return opts, usageErrorf("%s: %w", since.written(), err)
-		}
-	}
-	return opts, nil
 }
 
 // parseLast reads how many points of each cell are listed.

@@ -141,14 +141,6 @@ func exitOfProof(r *safety.Report) error {
 	return nil
 }
 
-func (p *program) readProven(file string) (found *safety.Report, err error) {
-	err = p.open(file, func(in io.Reader) (err error) {
-		found, err = safety.Read(in)
-		return err
-	})
-	return found, err
-}
-
 // readProof reads what is to be proven. What is wrong is a usage error that names the flag.
 func (p *program) readProof(o *options) (r *proof, err error) {
 	r = &proof{evidence: o.text("evidence")}
@@ -176,7 +168,7 @@ func (p *program) readProof(o *options) (r *proof, err error) {
 		return nil, err
 	}
 	if opt := o.get("baseline"); opt.text != "" {
-		if r.baseline, err = p.readProven(opt.text); err != nil {
+		if r.baseline, err = readFrom(p, opt.text, safety.Read); err != nil {
 			return nil, fmt.Errorf("%s: %w", opt.written(), err)
 		}
 	}

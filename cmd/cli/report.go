@@ -3,8 +3,6 @@
 package cli
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"github.com/lockbench/lockbench/cmd/cli/progress"
@@ -62,7 +60,9 @@ func (p *program) report(o *options, files []string) error {
 	if err != nil {
 		return err
 	}
-	cells, failed := p.cellsOf(files)
+	var c results.Collector
+	failed := p.readAll(files, func(name string) (results.Report, error) { return p.collect(&c, name) })
+	cells := c.Cells()
 	if len(cells) == 0 {
 		return exitCode(exitError)
 	}
@@ -71,22 +71,10 @@ func (p *program) report(o *options, files []string) error {
 		return err
 	}
 	verdict := p.checked(check, o)
-	if failed && check.Verdict != compare.Violated {
-		return exitCode(exitError)
+	if failed != nil && check.Verdict != compare.Violated {
+		return failed
 	}
 	return verdict
-}
-
-// cellsOf reads files, and says what is wrong with them.
-func (p *program) cellsOf(files []string) (cells []*results.Cell, failed bool) {
-	var c results.Collector
-	for _, name := range files {
-		if _, err := p.collect(&c, name); err != nil {
-			failed = true
-			fmt.Fprintf(p.stderr, "lockbench: %s: %s\n", name, oneLine(err.Error()))
-		}
-	}
-	return c.Cells(), failed
 }
 
 // tableOptions fits the table to the terminal, or to what -width says.
