@@ -15,7 +15,6 @@ import (
 	"github.com/lockbench/lockbench/cmd/cli/files"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
-	"github.com/lockbench/lockbench/results/draw"
 )
 
 // comparison is the comparison that a run is to make.
@@ -151,7 +150,7 @@ func (c *comparison) compare(cells []*results.Cell) (*compare.Comparison, error)
 
 // decide prints the comparison that the run was for, below its table. The error is an exit code: that of the verdict; nil
 // without a comparison.
-func (r *runner) decide(cells []*results.Cell, table draw.Options) error {
+func (r *runner) decide(cells []*results.Cell) error {
 	if r.comparison == nil || len(cells) == 0 {
 		return nil
 	}
@@ -160,10 +159,10 @@ func (r *runner) decide(cells []*results.Cell, table draw.Options) error {
 		fmt.Fprintf(r.stderr, "lockbench: nothing is compared: %s\n", oneLine(err.Error()))
 		return exitCode(exitError)
 	}
-	if len(r.outputs) > 0 { // the table of the run stands above it
+	if len(r.printer.outputs) > 0 { // the table of the run stands above it
 		fmt.Fprintln(r.stdout)
 	}
-	return r.judge(found, r.options, "", table, r.judged...)
+	return r.allow(r.options, r.judged.end(found), found.Scattered(), found.Reasons())
 }
 
 // dropComparison says that a run that was stopped compares nothing: to stop when one has seen enough is to decide when to

@@ -36,7 +36,7 @@ func (p *program) planCommand() *cobra.Command {
 			"their holder alone can release, and that end with their holder. There is one load.\n\n" +
 			"Exit codes: 0 a candidate sustains the load · 3 all are ruled out · 4 a candidate broke mutual\n" +
 			"exclusion · 5 undecided, or lockbench was the limit · 1, 2 and 130 as everywhere.\n\n" +
-			"-format writes other formats:\n\n" + strings.TrimRight(aboutFormats(planFormats), "\n"),
+			"-format writes other formats:\n\n" + strings.TrimRight(answers.about(), "\n"),
 		Args: noArgs,
 	}, planFlags, func(c *cobra.Command, o *options, _ []string) error { return p.planCapacity(c.Context(), o) })
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return planFlagError(err) })
@@ -121,39 +121,20 @@ func planFlagError(err error) error {
 	return flagError(err, planFlags)
 }
 
-// planned is what plan has to write.
-type planned struct {
-	*capacity.Answer
-	table   draw.Options
-	summary string // as in reported
-}
-
-// planFormats are those of plan, in the order of the help.
-var planFormats = []exporter[planned]{
-	{name: tableFormat, about: "the answer, and a table of the candidates", write: func(w io.Writer, v planned) error {
-		return draw.Terminal(w, report.Plan(v.Answer), v.table)
-	}},
-	{name: "markdown", about: "the same for a comment", write: func(w io.Writer, v planned) error {
-		return draw.Markdown(w, report.Plan(v.Answer), draw.CommentRoom)
-	}},
-	{name: "html", about: "one page with charts, which needs no other file", write: func(w io.Writer, v planned) error {
-		return draw.Page(w, report.Plan(v.Answer))
-	}},
-	{name: "json", about: "all of it, for programs; lockbench schema plan has its schema", write: func(w io.Writer, v planned) error {
-		return export.PlanJSON(w, v.Answer)
-	}},
-	{name: "csv", about: "a row a candidate, for spreadsheets", write: func(w io.Writer, v planned) error {
-		return export.PlanCSV(w, v.Answer)
-	}},
-	{name: "junit", about: "a test case a candidate", write: func(w io.Writer, v planned) error {
-		return export.PlanJUnit(w, v.Answer)
-	}},
-	{name: "github", beside: true, about: "annotations, beside the table; the summary of the step, if there is one", write: func(w io.Writer, v planned) error {
-		if err := export.PlanAnnotations(w, v.Answer); err != nil {
-			return err
-		}
-		return addSummary(v.summary, func(w io.Writer) error { return draw.Markdown(w, report.Plan(v.Answer), draw.CommentRoom) })
-	}},
+// answers are what plan writes.
+var answers = kind[*capacity.Answer]{
+	document: report.Plan,
+	room:     draw.CommentRoom,
+	exit:     exitOf,
+	formats: []exporter[*capacity.Answer]{
+		{name: tableFormat, about: "the answer, and a table of the candidates"},
+		{name: markdownFormat, about: "the same for a comment"},
+		{name: htmlFormat, about: "one page with charts, which needs no other file"},
+		{name: "json", about: "all of it, for programs; lockbench schema plan has its schema", write: export.PlanJSON},
+		{name: "csv", about: "a row a candidate, for spreadsheets", write: export.PlanCSV},
+		{name: "junit", about: "a test case a candidate", write: export.PlanJUnit},
+		{name: "github", beside: true, about: "annotations, beside the table; the summary of the step, if there is one", write: export.PlanAnnotations},
+	},
 }
 
 // planCapacity answers the question that the options ask.
@@ -163,10 +144,7 @@ func (p *program) planCapacity(ctx context.Context, o *options) error {
 		return err
 	}
 	s := newSearch(p, q, o.text("output"))
-	if s.table, err = p.drawOptions(o, o.on("verbose")); err != nil {
-		return err
-	}
-	if s.planOutputs, err = parseFormats(o, planFormats, append(q.files(), o.text("output"))); err != nil {
+	if s.printer, err = answers.printer(p, o, append(q.files(), o.text("output"))...); err != nil {
 		return err
 	}
 	if err := s.prepare(o); err != nil {
@@ -184,7 +162,7 @@ func (p *program) planCapacity(ctx context.Context, o *options) error {
 // print writes what is known beforehand, and what would be run.
 func (s *search) print(w io.Writer) error {
 	var b strings.Builder
-	if err := draw.Terminal(&b, &report.Document{Blocks: []report.Block{report.PlanAnalysis(s.answer().Known())}}, s.table); err != nil {
+	if err := draw.Terminal(&b, &report.Document{Blocks: []report.Block{report.PlanAnalysis(s.answer().Known())}}, s.printer.table); err != nil {
 		return err
 	}
 	for _, line := range s.targets.Lines() {
@@ -220,19 +198,13 @@ func (s *search) print(w io.Writer) error {
 	return err
 }
 
-// planExits are the exit codes by the verdict.
-var planExits = map[capacity.Verdict]exitCode{
-	capacity.RulesOut: exitRegressed, capacity.Violated: exitViolated, capacity.Undecided: exitInconclusive, capacity.Failed: exitError,
-}
-
-// exitOf returns the exit code of an answer as an error; nil for 0.
-func exitOf(a *capacity.Answer) error {
+// exitOf returns the exit code of an answer.
+func exitOf(a *capacity.Answer) int {
 	failed := func(c capacity.CandidateAnswer) bool { return c.Verdict == capacity.Failed }
 	if len(a.Candidates) > 0 && !slices.ContainsFunc(a.Candidates, func(c capacity.CandidateAnswer) bool { return !failed(c) }) {
-		return exitCode(exitError)
+		return exitError
 	}
-	if code, ok := planExits[a.Verdict]; ok {
-		return code
-	}
-	return nil
+	return map[capacity.Verdict]int{
+		capacity.RulesOut: exitRegressed, capacity.Violated: exitViolated, capacity.Undecided: exitInconclusive, capacity.Failed: exitError,
+	}[a.Verdict]
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/lockbench/lockbench/cmd/cli/machine"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/capacity"
-	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/results/spec"
@@ -26,12 +25,11 @@ import (
 // search is a plan under way.
 type search struct {
 	runner
-	question    *question
-	known       *capacity.Search
-	trials      [][]*results.Record // of each candidate, in their order
-	planOutputs []output[planned]
-	table       draw.Options
-	partial     string // why it ended before its time
+	question *question
+	known    *capacity.Search
+	trials   [][]*results.Record // of each candidate, in their order
+	printer  printer[*capacity.Answer]
+	partial  string // why it ended before its time
 
 	run func(context.Context, capacity.Trial) *results.Record // one trial
 }
@@ -324,14 +322,5 @@ func (s *search) tell(t capacity.Trial) {
 
 // finish writes the answer, and chooses the exit code.
 func (s *search) finish(ctx context.Context) error {
-	a := s.answer()
-	summary, _ := s.program.env.lookup(summaryVariable)
-	err := writeOutputs(s.program, s.planOutputs, planned{a, s.table, summary})
-	switch {
-	case ctx.Err() != nil:
-		return s.interrupted(ctx, ctx.Err())
-	case err != nil:
-		return err
-	}
-	return exitOf(a)
+	return s.interrupted(ctx, s.printer.end(s.answer()))
 }

@@ -89,32 +89,6 @@ func completeDriver(c *cobra.Command, args []string, word string) ([]cobra.Compl
 	return listCompletion(names)(c, args, word)
 }
 
-// formatsOf returns the names of a command's formats. Those of a run depend on what else it is asked for.
-func formatsOf(command string) []string {
-	switch command {
-	case "report":
-		return formatNames(reportFormats)
-	case "compare":
-		return formatNames(compareFormats)
-	case "history":
-		return formatNames(historyFormats)
-	case "plan":
-		return formatNames(planFormats)
-	case "prove":
-		return formatNames(proveFormats)
-	}
-	names := slices.Concat(formatNames(reportFormats), formatNames(compareFormats))
-	slices.Sort(names)
-	return slices.Compact(names)
-}
-
-func formatNames[T any](formats []exporter[T]) (names []string) {
-	for _, f := range formats {
-		names = append(names, f.name)
-	}
-	return names
-}
-
 // listCompletion completes the last name of a comma list, since a shell compares whole words.
 func listCompletion[S ~string](names []S) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {

@@ -357,11 +357,21 @@ func (o *options) checkSwitches() error {
 
 // get finds an option that the table is known to have.
 func (o *options) get(name string) *option {
-	i := slices.IndexFunc(o.list, func(opt *option) bool { return opt.name == name })
-	if i < 0 {
+	opt := o.find(name)
+	if opt == nil {
 		panic("lockbench: no flag -" + name)
 	}
-	return o.list[i]
+	return opt
+}
+
+// find finds an option; nil if the command has no such flag.
+func (o *options) find(name string) *option {
+	for _, opt := range o.list {
+		if opt.name == name {
+			return opt
+		}
+	}
+	return nil
 }
 
 func (o *options) text(name string) string { return o.get(name).text }

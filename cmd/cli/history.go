@@ -3,16 +3,15 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/export"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/history"
@@ -40,32 +39,22 @@ too, and there will be more: look at what else changed, and measure on a machine
 
 -format writes other formats, each into a file of its own, or one in place of the table:
 
-` + strings.TrimSuffix(aboutFormats(historyFormats), "\n"),
+` + strings.TrimSuffix(histories(0).about(), "\n"),
 		Args: needFiles,
 	}, historyFlags, func(_ *cobra.Command, o *options, files []string) error { return p.history(o, files) })
 }
 
-// past is what history has to write.
-type past struct {
-	*history.History
-	table draw.Options
-	last  int // points of each cell; 0: all
-}
-
-// historyFormats are those of history, in the order of the help.
-var historyFormats = []exporter[past]{
-	{name: tableFormat, about: "each cell's course, its steps and its last points", write: func(w io.Writer, v past) error {
-		return draw.Terminal(w, report.History(v.History, v.last), v.table)
-	}},
-	{name: "markdown", about: "the same for a page or a comment", write: func(w io.Writer, v past) error {
-		return draw.Markdown(w, report.History(v.History, v.last), 0)
-	}},
-	{name: "html", about: "one page with the course of each figure, which needs no other file", write: func(w io.Writer, v past) error {
-		return draw.Page(w, report.History(v.History, v.last))
-	}},
-	{name: "csv", about: "a row a point and figure", write: func(w io.Writer, v past) error {
-		return export.HistoryCSV(w, v.History)
-	}},
+// histories are what history writes, with the last points of each cell; 0 is all.
+func histories(last int) kind[*history.History] {
+	return kind[*history.History]{
+		document: func(h *history.History) *report.Document { return report.History(h, last) },
+		formats: []exporter[*history.History]{
+			{name: tableFormat, about: "each cell's course, its steps and its last points"},
+			{name: markdownFormat, about: "the same for a page or a comment"},
+			{name: htmlFormat, about: "one page with the course of each figure, which needs no other file"},
+			{name: "csv", about: "a row a point and figure", write: export.HistoryCSV},
+		},
+	}
 }
 
 // history reads all files, says what is wrong with them, and shows the history of what is right.
@@ -79,11 +68,7 @@ func (p *program) history(o *options, files []string) error {
 	if r.err != nil {
 		return r.err
 	}
-	table, err := p.drawOptions(o, false)
-	if err != nil {
-		return err
-	}
-	outputs, err := parseFormats(o, historyFormats, files)
+	out, err := histories(last).printer(p, o, files...)
 	if err != nil {
 		return err
 	}
@@ -97,9 +82,7 @@ func (p *program) history(o *options, files []string) error {
 		return fmt.Errorf("history: no record knows %s", o.text("figures"))
 	}
 	if h.Records > 0 {
-		if err := writeOutputs(p, outputs, past{h, table, last}); err != nil {
-			return err
-		}
+		failed = cmp.Or(out.end(h), failed)
 	}
 	return failed
 }

@@ -132,3 +132,25 @@ func (p *plan) services() []*servers.Service {
 	}
 	return deploy.Services(names)
 }
+
+// files returns those that a run reads, or writes other than by -format: what the flags of its sides name, and the times that
+// it replays.
+func (p plan) files() (names []string) {
+	sides := []*options{p.options}
+	for _, s := range p.sides {
+		sides = append(sides, s.plan.options)
+	}
+	for _, o := range sides {
+		for _, opt := range o.list {
+			if opt.namesFile() {
+				names = append(names, opt.text)
+			}
+		}
+	}
+	for _, c := range p.Cells {
+		for _, load := range c.Plan.Groups() {
+			names = append(names, load.HoldDist.Path, load.ThinkDist.Path)
+		}
+	}
+	return names
+}

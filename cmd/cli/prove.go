@@ -21,7 +21,6 @@ import (
 	"github.com/lockbench/lockbench/cmd/cli/machine"
 	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/drivers"
-	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/export"
 	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/results/safety"
@@ -61,31 +60,23 @@ func (p *program) proveCommand() *cobra.Command {
 			"Exit codes: 0 no design loses what it does not admit, or what it kept in the -baseline · 4 one does ·\n" +
 			"5 what was named was not tested, a control is wrong or a cell is not known · 1, 2 and 130 as everywhere.\n\n" +
 			"lockbench help hazards explains them. -format writes other formats:\n\n" +
-			strings.TrimRight(aboutFormats(proveFormats), "\n"),
+			strings.TrimRight(proofs.about(), "\n"),
 		Args: noArgs,
 	}, proveFlags, func(c *cobra.Command, o *options, _ []string) error { return p.prove(c.Context(), o) })
 }
 
-// proven is what prove has to write.
-type proven struct {
-	*safety.Report
-	table draw.Options
-}
-
-// proveFormats are those of prove, in the order of the help.
-var proveFormats = []exporter[proven]{
-	{name: tableFormat, about: "designs against hazards, and what was seen of each hazard", write: func(w io.Writer, v proven) error {
-		return draw.Terminal(w, report.Proof(v.Report), v.table)
-	}},
-	{name: "html", about: "one page on which each mark leads to its story; it needs no other file", write: func(w io.Writer, v proven) error {
-		return draw.Page(w, report.Proof(v.Report))
-	}},
-	{name: "json", about: "all of it, for programs; lockbench schema proof has its schema", write: func(w io.Writer, v proven) error {
-		return export.ProofJSON(w, v.Report)
-	}},
-	{name: "junit", about: "a test case a cell", write: func(w io.Writer, v proven) error {
-		return export.ProofJUnit(w, v.Report)
-	}},
+// proofs are what prove writes.
+var proofs = kind[*safety.Report]{
+	document: report.Proof,
+	exit: func(r *safety.Report) int {
+		return map[safety.Outcome]int{safety.Lost: exitViolated, safety.Inconclusive: exitInconclusive}[r.Outcome()]
+	},
+	formats: []exporter[*safety.Report]{
+		{name: tableFormat, about: "designs against hazards, and what was seen of each hazard"},
+		{name: htmlFormat, about: "one page on which each mark leads to its story; it needs no other file"},
+		{name: "json", about: "all of it, for programs; lockbench schema proof has its schema", write: export.ProofJSON},
+		{name: "junit", about: "a test case a cell", write: export.ProofJUnit},
+	},
 }
 
 // proof is a run of prove.
@@ -96,8 +87,7 @@ type proof struct {
 	options  hazards.Options
 	baseline *safety.Report // nil: none
 	evidence string
-	outputs  []output[proven]
-	table    draw.Options
+	printer  printer[*safety.Report]
 }
 
 // prove runs the hazards that the options name, one after another.
@@ -121,24 +111,13 @@ func (p *program) prove(ctx context.Context, o *options) error {
 	if err := r.writeEvidence(found); err != nil {
 		return err
 	}
-	if err := writeOutputs(p, r.outputs, proven{found, r.table}); err != nil {
+	if err := r.printer.write(found); err != nil {
 		return err
 	}
 	if ctx.Err() != nil {
 		return exitCode(exitInterrupted)
 	}
-	return exitOfProof(found)
-}
-
-// exitOfProof returns the exit code as an error; nil for 0.
-func exitOfProof(r *safety.Report) error {
-	switch r.Outcome() {
-	case safety.Lost:
-		return exitCode(exitViolated)
-	case safety.Inconclusive:
-		return exitCode(exitInconclusive)
-	}
-	return nil
+	return r.printer.code(found)
 }
 
 // readProof reads what is to be proven. What is wrong is a usage error that names the flag.
@@ -164,7 +143,7 @@ func (p *program) readProof(o *options) (r *proof, err error) {
 		return nil, rd.err
 	}
 	r.options.Prefix = "prove:" + newRunID() + ":"
-	if r.table, err = p.drawOptions(o, o.on("verbose")); err != nil {
+	if r.printer, err = proofs.printer(p, o); err != nil {
 		return nil, err
 	}
 	if opt := o.get("baseline"); opt.text != "" {
@@ -177,8 +156,7 @@ func (p *program) readProof(o *options) (r *proof, err error) {
 			return nil, err
 		}
 	}
-	r.outputs, err = parseFormats(o, proveFormats, nil)
-	return r, err
+	return r, nil
 }
 
 // numberFrom reads a number; nothing is 0.

@@ -20,7 +20,6 @@ import (
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
-	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads"
 	"github.com/lockbench/lockbench/workloads/matrix"
@@ -40,11 +39,6 @@ func (p *program) run(ctx context.Context, o *options) (err error) {
 	if err != nil {
 		return err
 	}
-	table, err := p.tableOptions(o)
-	if err != nil {
-		return err
-	}
-	table.Verbose = o.on("verbose")
 	r := runner{program: p, plan: plan, output: o.text("output"), id: newRunID(), limits: machine.ReadLimits()}
 	if err := r.check(); err != nil {
 		return err
@@ -60,7 +54,7 @@ func (p *program) run(ctx context.Context, o *options) (err error) {
 	if !o.on("quiet") {
 		r.progress = progress.New(p.stderr, len(plan.Order))
 	}
-	return r.run(ctx, table)
+	return r.run(ctx)
 }
 
 // readPlan reads from the options, and from what they name, what is measured and where.
@@ -103,7 +97,7 @@ func (r *runner) check() error {
 			return err
 		}
 	}
-	if r.outputs, r.judged, err = r.runOutputs(r.comparison != nil); err != nil {
+	if err := r.readFormats(); err != nil {
 		return err
 	}
 	if err := checkOutput(o.get("output")); err != nil {
@@ -167,8 +161,8 @@ type runner struct {
 	servers     *deploy.Deployments            // of the present trial
 	live        *live
 	comparison  *comparison // nil if nothing is compared
-	outputs     []output[reported]
-	judged      []output[compared]  // of the comparison
+	printer     printer[reported]
+	judged      printer[*compare.Comparison]
 	thresholds  []compare.Threshold // of a run by itself
 	unsaved     []*results.Record   // that could not be written yet
 
@@ -185,7 +179,7 @@ type runner struct {
 }
 
 // run runs all trials and renders what there is, also after an interruption.
-func (r *runner) run(ctx context.Context, table draw.Options) error {
+func (r *runner) run(ctx context.Context) error {
 	if err := r.deploy(); err != nil {
 		return err
 	}
@@ -208,7 +202,7 @@ func (r *runner) run(ctx context.Context, table draw.Options) error {
 			r.leaveOut(t.Cell)
 		}
 	}
-	return r.finish(ctx, table)
+	return r.finish(ctx)
 }
 
 // deploy gets ready to start servers, and for a run that is stopped. What it has begun closeServer ends.
@@ -235,21 +229,22 @@ func (r *runner) deploy() error {
 }
 
 // finish writes the table, or what -format asks for, and chooses the exit code.
-func (r *runner) finish(ctx context.Context, table draw.Options) error {
+func (r *runner) finish(ctx context.Context) error {
 	r.saveRest()
 	cells := r.records.Cells()
-	if ctx.Err() != nil && len(r.outputs) == 0 { // of a comparison that will not be
-		r.outputs = []output[reported]{{exporter: reportFormats[0]}}
+	if ctx.Err() != nil && len(r.printer.outputs) == 0 { // of a comparison that will not be
+		r.printer.outputs = reports.first()
 	}
 	check := compare.CheckCells(cells, r.thresholds, r.missing(cells))
-	if len(cells) > 0 && writeOutputs(r.program, r.outputs, r.reported(cells, check, table)) != nil {
+	found := reported{cells, check, r.printer.table}
+	if len(cells) > 0 && r.printer.write(found) != nil {
 		r.failed = true // it has been said
 	}
 	if ctx.Err() != nil {
 		r.dropComparison(len(cells) > 0)
 		return r.interrupted(ctx, ctx.Err())
 	}
-	verdict := cmp.Or(r.decide(cells, table), r.checked(check, r.options)) // a run has one of the two
+	verdict := cmp.Or(r.decide(cells), r.allow(r.options, r.printer.code(found), false, check.Reasons())) // a run has one of the two
 	switch {
 	case r.violated:
 		return exitCode(exitViolated)
