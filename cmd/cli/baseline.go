@@ -27,7 +27,7 @@ type comparison struct {
 }
 
 // comparisonOf returns what the flags say of a comparison; nil for a run that compares nothing.
-func comparisonOf(o *options, run plan) (*comparison, error) {
+func comparisonOf(o *options, run experiment) (*comparison, error) {
 	baseline, vs := o.get("baseline"), o.get("vs")
 	switch {
 	case baseline.text == "" && !o.versus():
@@ -79,7 +79,7 @@ func checkBaseline(o *options) error {
 
 // readBaseline reads the base of c, if that is a file, and makes sure, before any load, that the run can be compared with
 // it: an hour's run that nothing compares with would be an hour lost.
-func (p *program) readBaseline(c *comparison, o *options, run plan, env results.Env) error {
+func (p *program) readBaseline(c *comparison, o *options, run experiment, env results.Env) error {
 	opt := o.get("baseline")
 	if opt.text == "" {
 		return nil
@@ -107,9 +107,9 @@ func (p *program) readBaseline(c *comparison, o *options, run plan, env results.
 }
 
 // promised returns the run as it will be once it is over, without any figure: enough to find the cells that match it.
-func (p plan) promised(name string, env results.Env) compare.Input {
+func (e experiment) promised(name string, env results.Env) compare.Input {
 	in := compare.Input{Name: name}
-	for i, c := range p.Cells {
+	for i, c := range e.Cells {
 		rec := &results.Record{ID: fmt.Sprintf("promised %d", i), Cell: i, Trial: 1, Plan: c.Plan, Env: env, Server: results.Server{Kind: c.Plan.Server}}
 		in.Cells = append(in.Cells, &results.Cell{Trials: []*results.Record{rec}})
 	}

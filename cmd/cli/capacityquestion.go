@@ -22,10 +22,10 @@ import (
 	"github.com/lockbench/lockbench/workloads/shape"
 )
 
-// question is a question about capacity. Candidate i is the cell i of its plan.
+// question is a question about capacity. Candidate i is its cell i.
 type question struct {
 	capacity.Question
-	plan
+	experiment
 	left     []string // candidates that are none, and why
 	warnings []string
 }
@@ -67,7 +67,7 @@ func questionOf(o *options, env environ, stdin io.Reader, find func(*servers.Ser
 	if err != nil {
 		return nil, err
 	}
-	q.plan = plan{options: a.options, targets: targets}
+	q.experiment = experiment{options: a.options, targets: targets}
 	if err := q.addCells(a); err != nil {
 		return nil, err
 	}

@@ -37,7 +37,7 @@ type search struct {
 // newSearch returns a plan that appends its records to a file; none if its name is empty.
 func newSearch(p *program, q *question, output string) *search {
 	s := &search{
-		runner:   runner{program: p, plan: q.plan, output: output, id: newRunID(), limits: machine.ReadLimits(), live: &live{}},
+		runner:   runner{program: p, experiment: q.experiment, output: output, id: newRunID(), limits: machine.ReadLimits(), live: &live{}},
 		question: q, known: capacity.NewSearch(&q.Question), trials: make([][]*results.Record, len(q.Candidates)),
 	}
 	s.run = s.trial

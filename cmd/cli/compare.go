@@ -183,7 +183,7 @@ func (p *program) side(name string) (compare.Input, error) {
 	return compare.Input{Name: name, Cells: c.Cells()}, nil
 }
 
-// compareSides compares, and says of a plan that has no partner what to do about it in the words of flags.
+// compareSides compares, and says of a cell that has no partner what to do about it in the words of flags.
 func compareSides(base, head compare.Input, how compare.Options) (*compare.Comparison, error) {
 	found, err := compare.Compare(base, head, how)
 	var stranger *compare.IgnoreError

@@ -19,7 +19,7 @@ import (
 	"github.com/lockbench/lockbench/workloads/shape"
 )
 
-// flagDef is one row of the table. All values are kept as text until planOf reads them, so that a complaint can
+// flagDef is one row of the table. All values are kept as text until experimentOn reads them, so that a complaint can
 // show what was written.
 type flagDef struct {
 	name  string // without a dash; also the field in matrix.FieldError

@@ -218,7 +218,7 @@ func parseExample(t *testing.T, words []string) error {
 	if err := o.readWorkload(nil); err != nil {
 		return err
 	}
-	_, err = planAll(o, environment(), nil, server)
+	_, err = experimentOf(o, environment(), nil, server)
 	return err
 }
 

@@ -58,7 +58,7 @@ func checkIntervalLog(path string) error {
 }
 
 // openLive listens and creates the log, for trials of p by that version of lockbench.
-func openLive(ctx context.Context, o *options, p plan, version string) (*live, error) {
+func openLive(ctx context.Context, o *options, e experiment, version string) (*live, error) {
 	l := &live{}
 	if text := o.text("metrics-addr"); text != "" {
 		addr, err := observe.ParseAddr(text)
@@ -71,7 +71,7 @@ func openLive(ctx context.Context, o *options, p plan, version string) (*live, e
 	}
 	if path := o.text("interval-log"); path != "" {
 		var err error
-		if l.log, err = observe.CreateLog(path, len(p.Order) > 1, version); err != nil {
+		if l.log, err = observe.CreateLog(path, len(e.Order) > 1, version); err != nil {
 			l.metrics.Close()
 			return nil, fmt.Errorf("-interval-log: %w", err)
 		}

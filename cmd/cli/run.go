@@ -35,44 +35,44 @@ func (p *program) runCommand() *cobra.Command {
 
 // run does what the options ask for. Everything that can be wrong with them is said before anything is started.
 func (p *program) run(ctx context.Context, o *options) (err error) {
-	plan, err := p.readPlan(o)
+	e, err := p.readExperiment(o)
 	if err != nil {
 		return err
 	}
-	r := runner{program: p, plan: plan, output: o.text("output"), id: newRunID(), limits: machine.ReadLimits()}
+	r := runner{program: p, experiment: e, output: o.text("output"), id: newRunID(), limits: machine.ReadLimits()}
 	if err := r.check(); err != nil {
 		return err
 	}
 	if o.on("dry-run") {
-		return plan.print(p.stdout)
+		return e.print(p.stdout)
 	}
-	if r.live, err = openLive(ctx, o, plan, r.env.Lockbench); err != nil {
+	if r.live, err = openLive(ctx, o, e, r.env.Lockbench); err != nil {
 		return err
 	}
 	defer func() { err = r.live.close(p.stderr, err) }()
 	r.announce()
 	if !o.on("quiet") {
-		r.progress = progress.New(p.stderr, len(plan.Order))
+		r.progress = progress.New(p.stderr, len(e.Order))
 	}
 	return r.run(ctx)
 }
 
-// readPlan reads from the options, and from what they name, what is measured and where.
-func (p *program) readPlan(o *options) (plan, error) {
+// readExperiment reads from the options, and from what they name, what is measured and where.
+func (p *program) readExperiment(o *options) (experiment, error) {
 	p.warnUnknownVars()
 	if err := o.readWorkload(p.stdin); err != nil {
-		return plan{}, err
+		return experiment{}, err
 	}
-	run, err := planAll(o, p.env, p.stdin, func(s *servers.Service) (string, error) { return s.Locate() })
+	run, err := experimentOf(o, p.env, p.stdin, func(s *servers.Service) (string, error) { return s.Locate() })
 	if err != nil {
 		for _, s := range run.Skipped[min(1, len(run.Skipped)):] { // the error has the first
 			fmt.Fprintf(p.stderr, "lockbench: skipped: %v\n", s)
 		}
-		return plan{}, err
+		return experiment{}, err
 	}
 	if slices.ContainsFunc(run.Cells, func(c matrix.Cell) bool { return c.Plan.Pin }) {
 		if err := deploy.CheckPin(); err != nil {
-			return plan{}, usageErrorf("-pin: %w", err)
+			return experiment{}, usageErrorf("-pin: %w", err)
 		}
 	}
 	run.teach(&p.secrets)
@@ -89,7 +89,7 @@ func (r *runner) check() error {
 	if err != nil {
 		return err
 	}
-	if r.comparison, err = comparisonOf(o, r.plan); err != nil {
+	if r.comparison, err = comparisonOf(o, r.experiment); err != nil {
 		return err
 	}
 	if r.comparison == nil {
@@ -109,7 +109,7 @@ func (r *runner) check() error {
 	if r.comparison == nil {
 		return nil
 	}
-	return r.readBaseline(r.comparison, o, r.plan, r.env)
+	return r.readBaseline(r.comparison, o, r.experiment, r.env)
 }
 
 // announce says on stderr what there is to know before the load begins.
@@ -117,7 +117,7 @@ func (r *runner) announce() {
 	for _, line := range r.program.env.ignored(r.services()) {
 		fmt.Fprintf(r.stderr, "lockbench: warning: %s\n", line)
 	}
-	r.plan.announce(r.stderr)
+	r.experiment.announce(r.stderr)
 	r.live.announce(r.stderr)
 	if c := r.comparison; c != nil {
 		if text := c.how.TooFew(c.cells, c.least, r.Trials, r.options.versus(), maxTrials); text != "" {
@@ -127,19 +127,19 @@ func (r *runner) announce() {
 }
 
 // announce says on stderr what is left out and what to expect, each thing once.
-func (p plan) announce(w *progress.Writer) {
+func (e experiment) announce(w *progress.Writer) {
 	var warned []string
-	for i, c := range p.Cells {
-		if t := p.of(i).targets.Of(c.Plan.Driver); t.Fallback && !slices.Contains(warned, t.Why) {
+	for i, c := range e.Cells {
+		if t := e.of(i).targets.Of(c.Plan.Driver); t.Fallback && !slices.Contains(warned, t.Why) {
 			warned = append(warned, t.Why)
 			fmt.Fprintf(w, "lockbench: %s: measuring the embedded server, whose speed says nothing about a real one\n", t.Why)
 		}
 	}
-	for _, s := range p.Skipped {
+	for _, s := range e.Skipped {
 		fmt.Fprintf(w, "lockbench: skipped: %v\n", s)
 	}
-	p.announceSame(w)
-	for _, c := range p.Cells {
+	e.announceSame(w)
+	for _, c := range e.Cells {
 		for _, text := range warnings(c) {
 			if !slices.Contains(warned, text) {
 				warned = append(warned, text)
@@ -152,7 +152,7 @@ func (p plan) announce(w *progress.Writer) {
 // runner is a run under way.
 type runner struct {
 	*program
-	plan
+	experiment
 	output      string
 	env         results.Env
 	limits      machine.Limits
@@ -207,7 +207,7 @@ func (r *runner) run(ctx context.Context) error {
 
 // deploy gets ready to start servers, and for a run that is stopped. What it has begun closeServer ends.
 func (r *runner) deploy() error {
-	deployments, err := deploymentsOf(r.plan) // a password may come from a pipe to which nobody writes
+	deployments, err := deploymentsOf(r.experiment) // a password may come from a pipe to which nobody writes
 	if err != nil {
 		return err
 	}
@@ -275,7 +275,7 @@ func (r *runner) trial(ctx context.Context, t matrix.Trial) error {
 	return r.keep(ctx, rec)
 }
 
-// measure runs one trial, of a plan that its cell has or one like it, and returns the record; stop may be nil.
+// measure runs one trial, of its cell as that is or changed a little, and returns the record; stop may be nil.
 func (r *runner) measure(ctx context.Context, t matrix.Trial, c spec.Plan, stop func(workloads.Snapshot) string) (rec *results.Record, err error) {
 	defer drivers.Catch(&err)
 	r.servers = r.deployments[r.Cells[t.Cell].Side]

@@ -293,11 +293,11 @@ func (o *options) classLoad(c file.Class, top spec.Load) (spec.Load, error) {
 	if r.err != nil {
 		return top, r.err
 	}
-	plans, err := matrix.Expand(spec.Plan{Load: top}, axes, 1)
+	cells, err := matrix.Expand(spec.Plan{Load: top}, axes, 1)
 	if err != nil {
 		return top, usageErrorf("%w", err)
 	}
-	return plans[0].Load, nil
+	return cells[0].Load, nil
 }
 
 // inFile returns a value of the option as a file sets it.

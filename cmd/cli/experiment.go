@@ -1,4 +1,4 @@
-// argv and environment → plan: a pure value that says everything the run will do, and that -dry-run prints.
+// argv and environment → experiment: a pure value that says everything the run will do, and that -dry-run prints.
 
 package cli
 
@@ -10,8 +10,8 @@ import (
 	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
-// plan is all that a run does.
-type plan struct {
+// experiment is all that a run does: the trials of each cell, in their order, and the servers that they meet.
+type experiment struct {
 	matrix.Matrix
 	options *options
 	targets deploy.Targets
@@ -30,53 +30,53 @@ const maxCells = file.MaxItems
 
 const maxTrials = 10_000
 
-// planOf reads the options. Whatever is wrong with them is a usage error that names the flag, its value and what is
+// experimentOn reads the options. Whatever is wrong with them is a usage error that names the flag, its value and what is
 // allowed. It depends on the options and the targets alone, and touches nothing but the files of times that they name.
-func planOf(o *options, t deploy.Targets) (plan, error) {
+func experimentOn(o *options, t deploy.Targets) (experiment, error) {
 	r := reader{o: o}
 	trials := scalar(&r, "trials", spec.ParseInt)
 	seed := scalar(&r, "seed", spec.ParseSeed)
 	if r.err != nil {
-		return plan{}, r.err
+		return experiment{}, r.err
 	}
 	if trials < 1 || trials > maxTrials {
-		return plan{}, o.complain(o.get("trials"), "must be 1 to %d", maxTrials)
+		return experiment{}, o.complain(o.get("trials"), "must be 1 to %d", maxTrials)
 	}
-	p := plan{options: o, targets: t}
+	e := experiment{options: o, targets: t}
 	for _, scenario := range o.scenarios() {
-		if err := p.addScenario(scenario, seed); err != nil {
-			return plan{}, err
+		if err := e.addScenario(scenario, seed); err != nil {
+			return experiment{}, err
 		}
 	}
-	if len(p.Cells) == 0 {
-		return p, usageErrorf("nothing to run: %s", p.Skipped[0])
+	if len(e.Cells) == 0 {
+		return e, usageErrorf("nothing to run: %s", e.Skipped[0])
 	}
-	if err := p.checkRead(); err != nil {
-		return plan{}, err
+	if err := e.checkRead(); err != nil {
+		return experiment{}, err
 	}
 	if o.on("null") {
-		if err := p.AddNull(); err != nil {
-			return plan{}, o.explain(err)
+		if err := e.AddNull(); err != nil {
+			return experiment{}, o.explain(err)
 		}
 	}
-	for i := range p.Cells {
-		p.Cells[i].Plan.Command = commandLine(o, p.Cells[i].Plan, t)
+	for i := range e.Cells {
+		e.Cells[i].Plan.Command = commandLine(o, e.Cells[i].Plan, t)
 	}
-	p.Schedule(trials, seed)
-	return p, nil
+	e.Schedule(trials, seed)
+	return e, nil
 }
 
 // addScenario takes in the matrix of a scenario.
-func (p *plan) addScenario(o *options, seed uint64) error {
+func (e *experiment) addScenario(o *options, seed uint64) error {
 	r := reader{o: o}
-	plans := r.plans(seed)
+	cells := r.cells(seed)
 	if r.err != nil {
 		return r.err
 	}
-	if len(p.Cells)+len(plans) > maxCells {
+	if len(e.Cells)+len(cells) > maxCells {
 		return usageErrorf("%s: its cells make a matrix of more than %d", o.get("workload").written(), maxCells)
 	}
-	for _, one := range plans {
+	for _, one := range cells {
 		if o.workload != nil {
 			one.Workload = o.workload.label
 		}
@@ -85,12 +85,12 @@ func (p *plan) addScenario(o *options, seed uint64) error {
 			return err
 		}
 		one.Classes = classes
-		cell, err := p.Add(one, p.targets.Of(one.Driver).Server())
+		cell, err := e.Add(one, e.targets.Of(one.Driver).Server())
 		if err != nil {
 			return o.explain(err)
 		}
 		if cell >= 0 {
-			p.read = append(p.read, reading{o, cell})
+			e.read = append(e.read, reading{o, cell})
 		}
 	}
 	return nil
@@ -107,27 +107,27 @@ func warnings(c matrix.Cell) []string {
 	return list
 }
 
-// at returns the plan of one trial: it draws anew, and its command line makes it again, as the first trial of its own seed.
-func (p plan) at(t matrix.Trial) spec.Plan {
-	from := p.of(t.Cell)
-	c := p.Cells[t.Cell].Plan
+// at returns the cell of one trial: it draws anew, and its command line makes it again, as the first trial of its own seed.
+func (e experiment) at(t matrix.Trial) spec.Plan {
+	from := e.of(t.Cell)
+	c := e.Cells[t.Cell].Plan
 	c.Seed = spec.SeedOf(c.Seed, t.Trial)
 	c.Command = commandLine(from.options, c, from.targets)
 	return c
 }
 
 // name begins a message about a cell: nothing if it is the only one.
-func (p plan) name(i int) string {
-	if l := p.Label(i); l != "" {
+func (e experiment) name(i int) string {
+	if l := e.Label(i); l != "" {
 		return l + ": "
 	}
 	return ""
 }
 
 // services returns those that the cells need.
-func (p *plan) services() []*servers.Service {
+func (e *experiment) services() []*servers.Service {
 	var names []string
-	for _, c := range p.Cells {
+	for _, c := range e.Cells {
 		names = append(names, c.Plan.Driver)
 	}
 	return deploy.Services(names)
@@ -135,10 +135,10 @@ func (p *plan) services() []*servers.Service {
 
 // files returns those that a run reads, or writes other than by -format: what the flags of its sides name, and the times that
 // it replays.
-func (p plan) files() (names []string) {
-	sides := []*options{p.options}
-	for _, s := range p.sides {
-		sides = append(sides, s.plan.options)
+func (e experiment) files() (names []string) {
+	sides := []*options{e.options}
+	for _, s := range e.sides {
+		sides = append(sides, s.options)
 	}
 	for _, o := range sides {
 		for _, opt := range o.list {
@@ -147,7 +147,7 @@ func (p plan) files() (names []string) {
 			}
 		}
 	}
-	for _, c := range p.Cells {
+	for _, c := range e.Cells {
 		for _, load := range c.Plan.Groups() {
 			names = append(names, load.HoldDist.Path, load.ThinkDist.Path)
 		}

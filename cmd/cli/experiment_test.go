@@ -20,21 +20,21 @@ func missing(s *servers.Service) (string, error) {
 	return "", errors.New(s.Name + " is not here: install the package " + s.Name + "-server")
 }
 
-// planFor returns the plan of a command line on a machine where each service is installed.
-func planFor(t testing.TB, line string, env environ) (plan, error) {
+// experimentFor returns the experiment of a command line on a machine where each service is installed.
+func experimentFor(t testing.TB, line string, env environ) (experiment, error) {
 	t.Helper()
 	o, err := parse(t, line, env)
 	if err != nil {
-		return plan{}, err
+		return experiment{}, err
 	}
-	return planOfOptions(o, env)
+	return experimentOfOptions(o, env)
 }
 
-func planOfOptions(o *options, env environ) (plan, error) {
+func experimentOfOptions(o *options, env environ) (experiment, error) {
 	if err := o.readWorkload(strings.NewReader("")); err != nil {
-		return plan{}, err
+		return experiment{}, err
 	}
-	return planAll(o, env, strings.NewReader(""), found)
+	return experimentOf(o, env, strings.NewReader(""), found)
 }
 
 func TestDryRun(t *testing.T) {
@@ -46,16 +46,16 @@ func TestDryRun(t *testing.T) {
 		"tls":     "-addr rediss://me:s3cret@db.example:6380/2 -tls-ca ca.pem -user me -password-file pw -db 3 -conns 8 -pipelining off",
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := planFor(t, line, environment("LOCKBENCH_PASSWORD", ""))
+			e, err := experimentFor(t, line, environment("LOCKBENCH_PASSWORD", ""))
 			if err != nil {
 				t.Fatal(err)
 			}
 			var b strings.Builder
-			if err := p.print(&b); err != nil {
+			if err := e.print(&b); err != nil {
 				t.Fatal(err)
 			}
 			if strings.Contains(b.String(), "s3cret") {
-				t.Error("the plan shows the password")
+				t.Error("the experiment shows the password")
 			}
 			golden(t, "dry-run-"+name+".golden", "$ lockbench "+line+" -dry-run\n"+b.String())
 		})
@@ -74,14 +74,14 @@ func TestCommandMakesTheCell(t *testing.T) {
 		"-server embedded -driver memory,rueidis",
 		"-server private -driver memory,rueidis -pin=off,on",
 	} {
-		p, err := planFor(t, line, environment())
+		e, err := experimentFor(t, line, environment())
 		if err != nil {
 			t.Fatalf("%s: %v", line, err)
 		}
-		for _, turn := range p.Order {
-			want := p.at(turn)
+		for _, turn := range e.Order {
+			want := e.at(turn)
 			words := strings.ReplaceAll(strings.ReplaceAll(want.Command, `'\''`, `"`), "'", "")
-			again, err := planFor(t, strings.ReplaceAll(strings.TrimPrefix(words, "lockbench"), `"`, "'"), environment())
+			again, err := experimentFor(t, strings.ReplaceAll(strings.TrimPrefix(words, "lockbench"), `"`, "'"), environment())
 			if err != nil {
 				t.Fatalf("%s: %v", want.Command, err)
 			}
@@ -96,17 +96,17 @@ func TestCommandMakesTheCell(t *testing.T) {
 }
 
 func TestPlanDefaults(t *testing.T) {
-	p, err := planFor(t, "", environment())
+	e, err := experimentFor(t, "", environment())
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := p.Cells[0].Plan
-	if len(p.Cells) != 1 || c.Driver != "rueidis" || c.Lock != "set-nx" || c.Wait != wait.Backoff || c.Clients != 64 || c.Keys != 1 ||
+	c := e.Cells[0].Plan
+	if len(e.Cells) != 1 || c.Driver != "rueidis" || c.Lock != "set-nx" || c.Wait != wait.Backoff || c.Clients != 64 || c.Keys != 1 ||
 		c.TTL != 30*time.Second || c.Poll != 0 || c.BackoffMin != wait.DefaultBackoffMin || !c.Oracle || c.Server != "private" {
 		t.Errorf("%+v", c)
 	}
-	if len(warnings(p.Cells[0])) > 0 {
-		t.Errorf("the defaults warn: %q", warnings(p.Cells[0]))
+	if len(warnings(e.Cells[0])) > 0 {
+		t.Errorf("the defaults warn: %q", warnings(e.Cells[0]))
 	}
 }
 
@@ -171,7 +171,7 @@ func TestPlanErrors(t *testing.T) {
 		{"-lock reentrant-count -reentry 1001", "-reentry 1001: must be 1 to 1000"},
 		{"-server embeded", `-server embeded: unknown server "embeded" (did you mean embedded?); there are auto, private, embedded, external`},
 	} {
-		_, err := planFor(t, test.line, environment())
+		_, err := experimentFor(t, test.line, environment())
 		if err == nil || !strings.HasPrefix(err.Error(), test.want) {
 			t.Errorf("%s: %v\nwant: %s", test.line, err, test.want)
 		}
@@ -180,7 +180,7 @@ func TestPlanErrors(t *testing.T) {
 			t.Errorf("%s: %v is no usage error", test.line, err)
 		}
 	}
-	_, err := planFor(t, "", environment("LOCKBENCH_CLIENTS", "0"))
+	_, err := experimentFor(t, "", environment("LOCKBENCH_CLIENTS", "0"))
 	if err == nil || err.Error() != "LOCKBENCH_CLIENTS=0: must be 1 to 1000000" {
 		t.Errorf("a variable's mistake: %v", err)
 	}
@@ -191,21 +191,21 @@ func TestMatrixIsBounded(t *testing.T) {
 	for i := range many {
 		many[i] = fmt.Sprint(i + 1)
 	}
-	_, err := planFor(t, "-clients "+strings.Join(many, ",")+" -keys "+strings.Join(many, ","), environment())
+	_, err := experimentFor(t, "-clients "+strings.Join(many, ",")+" -keys "+strings.Join(many, ","), environment())
 	if err == nil || !strings.Contains(err.Error(), "more than 10000 cells") {
 		t.Error(err)
 	}
 }
 
 func TestSkipsAreSaidOnce(t *testing.T) {
-	p, err := planFor(t, "-driver memory,rueidis -lock set-nx -clients 1,2,3", environment())
-	if err != nil || len(p.Cells) != 3 || len(p.Skipped) != 1 {
-		t.Fatalf("%v, %d cells, %v", err, len(p.Cells), p.Skipped)
+	e, err := experimentFor(t, "-driver memory,rueidis -lock set-nx -clients 1,2,3", environment())
+	if err != nil || len(e.Cells) != 3 || len(e.Skipped) != 1 {
+		t.Fatalf("%v, %d cells, %v", err, len(e.Cells), e.Skipped)
 	}
-	if got, want := p.Skipped[0].String(), "memory -lock set-nx: memory has only mutex, reentrant (3 cells)"; got != want {
+	if got, want := e.Skipped[0].String(), "memory -lock set-nx: memory has only mutex, reentrant (3 cells)"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if got, want := p.Label(1), "clients 2"; got != want {
+	if got, want := e.Label(1), "clients 2"; got != want {
 		t.Errorf("label %q, want %q", got, want)
 	}
 }
@@ -225,8 +225,8 @@ func TestPlanIsLinear(t *testing.T) {
 		least := math.Inf(1) // what other tests have left running allocates as well
 		for range 4 {
 			least = min(least, testing.AllocsPerRun(1, func() {
-				if p, err := planOf(o, deploy.Targets{}); err != nil || len(p.Cells) != cells {
-					t.Fatal(len(p.Cells), err)
+				if e, err := experimentOn(o, deploy.Targets{}); err != nil || len(e.Cells) != cells {
+					t.Fatal(len(e.Cells), err)
 				}
 			}))
 		}
