@@ -38,7 +38,7 @@ func (p *program) planCommand() *cobra.Command {
 			"exclusion · 5 undecided, or lockbench was the limit · 1, 2 and 130 as everywhere.\n\n" +
 			"-format writes other formats:\n\n" + strings.TrimRight(answers.about(), "\n"),
 		Args: noArgs,
-	}, planFlags, func(c *cobra.Command, o *options, _ []string) error { return p.planCapacity(c.Context(), o) })
+	}, planFlags, func(c *cobra.Command, o *options, _ []string) error { return p.plan(c.Context(), o) })
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return planFlagError(err) })
 	return c
 }
@@ -125,7 +125,7 @@ func planFlagError(err error) error {
 var answers = kind[*capacity.Answer]{
 	document: report.Plan,
 	room:     draw.CommentRoom,
-	exit:     exitOf,
+	exit:     exitOfAnswer,
 	formats: []exporter[*capacity.Answer]{
 		{name: tableFormat, about: "the answer, and a table of the candidates"},
 		{name: markdownFormat, about: "the same for a comment"},
@@ -137,8 +137,8 @@ var answers = kind[*capacity.Answer]{
 	},
 }
 
-// planCapacity answers the question that the options ask.
-func (p *program) planCapacity(ctx context.Context, o *options) error {
+// plan answers the question that the options ask.
+func (p *program) plan(ctx context.Context, o *options) error {
 	q, err := p.readQuestion(o)
 	if err != nil {
 		return err
@@ -198,8 +198,8 @@ func (s *search) print(w io.Writer) error {
 	return err
 }
 
-// exitOf returns the exit code of an answer.
-func exitOf(a *capacity.Answer) int {
+// exitOfAnswer returns the exit code of an answer.
+func exitOfAnswer(a *capacity.Answer) int {
 	failed := func(c capacity.CandidateAnswer) bool { return c.Verdict == capacity.Failed }
 	if len(a.Candidates) > 0 && !slices.ContainsFunc(a.Candidates, func(c capacity.CandidateAnswer) bool { return !failed(c) }) {
 		return exitError

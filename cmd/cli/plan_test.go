@@ -216,8 +216,8 @@ func TestPlanFailures(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := s.answer()
-	if a.Verdict != capacity.Sustains || exitOf(a) != exitOK {
-		t.Errorf("verdict %s, exit code %d", a.Verdict, exitOf(a))
+	if a.Verdict != capacity.Sustains || exitOfAnswer(a) != exitOK {
+		t.Errorf("verdict %s, exit code %d", a.Verdict, exitOfAnswer(a))
 	}
 	for _, c := range a.Candidates {
 		if failed := c.Name == "memory reentrant"; failed != (c.Verdict == capacity.Failed) || failed && !strings.Contains(c.Why, "no server") {
