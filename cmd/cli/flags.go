@@ -343,9 +343,10 @@ func (o *options) fill(env environ) error {
 	return o.checkSwitches()
 }
 
+// checkSwitches reads the switches that are no settings, which are read from their table.
 func (o *options) checkSwitches() error {
 	for _, opt := range o.list {
-		if !opt.isSwitch() || opt.axis {
+		if _, setting := spec.Find(opt.name); setting || !opt.isSwitch() {
 			continue
 		}
 		if _, err := spec.ParseSwitch(opt.text); err != nil {
