@@ -9,7 +9,6 @@ package cli
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/lockbench/lockbench/cmd/cli/files"
@@ -102,7 +101,7 @@ func (p *program) readBaseline(c *comparison, o *options, run experiment, env re
 			c.least = n
 		}
 	}
-	c.announceUnmatched(p.stderr, found)
+	c.announceUnmatched(p, found)
 	return nil
 }
 
@@ -117,19 +116,17 @@ func (e experiment) promised(name string, env results.Env) compare.Input {
 }
 
 // announceUnmatched says which cells have no partner, and what makes the comparison worthless from the start.
-func (c *comparison) announceUnmatched(w io.Writer, found *compare.Comparison) {
+func (c *comparison) announceUnmatched(p *program, found *compare.Comparison) {
 	for _, label := range found.Added {
-		fmt.Fprintf(w, "lockbench: the baseline has nothing to compare with: %s\n", label)
+		p.say("the baseline has nothing to compare with: %s", label)
 	}
 	for _, label := range found.Missing {
-		fmt.Fprintf(w, "lockbench: this run has nothing to compare with the baseline's: %s\n", label)
+		p.say("this run has nothing to compare with the baseline's: %s", label)
 	}
-	var warned []string
 	for _, cell := range found.Cells {
 		for _, text := range compare.UnlikeMachines(cell.Base, cell.Head) {
-			if !slices.Contains(warned, text) && !c.how.Force {
-				warned = append(warned, text)
-				fmt.Fprintf(w, "lockbench: warning: the baseline is another machine's, and no change will be judged without -force: %s\n", text)
+			if !c.how.Force {
+				p.sayOnce("warning: the baseline is another machine's, and no change will be judged without -force: %s", text)
 			}
 		}
 	}
@@ -156,7 +153,7 @@ func (r *runner) decide(cells []*results.Cell) error {
 	}
 	found, err := r.comparison.compare(cells)
 	if err != nil {
-		fmt.Fprintf(r.stderr, "lockbench: nothing is compared: %s\n", oneLine(err.Error()))
+		r.say("nothing is compared: %s", err)
 		return exitCode(exitError)
 	}
 	if len(r.printer.outputs) > 0 { // the table of the run stands above it
@@ -171,8 +168,8 @@ func (r *runner) dropComparison(measured bool) {
 	switch {
 	case r.comparison == nil || !measured:
 	case r.output == "":
-		fmt.Fprintln(r.stderr, "lockbench: nothing is compared, since the run was stopped early")
+		r.say("nothing is compared, since the run was stopped early")
 	default:
-		fmt.Fprintf(r.stderr, "lockbench: nothing is compared, since the run was stopped early; the trials that were whole are in %s\n", r.output)
+		r.say("nothing is compared, since the run was stopped early; the trials that were whole are in %s", r.output)
 	}
 }

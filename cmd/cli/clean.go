@@ -88,7 +88,7 @@ func (p *program) clean(ctx context.Context, o *options, files []string) error {
 		for _, cfg := range t.Configs(access) {
 			if err := p.sweep(ctx, t, cfg, o.on("dry-run") || t.Prefix == prefixBegin); err != nil {
 				failed = true
-				fmt.Fprintf(p.stderr, "lockbench: %s\n", oneLine(err.Error()))
+				p.say("%s", err)
 			}
 		}
 	}

@@ -55,6 +55,7 @@ type program struct {
 	stderr *progress.Writer
 	env    environ
 
+	said    []string        // by sayOnce
 	secrets secrets.Secrets // which stderr and records are free of
 
 	completing bool // a shell asks how a command line could go on; nothing runs
@@ -85,11 +86,11 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer, env environ, 
 				if f := p.abandon.Load(); f != nil {
 					(*f)()
 				}
-				fmt.Fprintf(p.stderr, "lockbench: %v\n", &interruption{s})
+				p.say("%v", &interruption{s})
 				return exitInterrupted
 			}
 			cancel(&interruption{s})
-			fmt.Fprintf(p.stderr, "lockbench: %v: draining; once more to stop at once\n", s)
+			p.say("%v: draining; once more to stop at once", s)
 		}
 	}
 }
@@ -112,7 +113,7 @@ func (p *program) execute(ctx context.Context, args []string) int {
 	case errors.As(err, &exit):
 		return int(exit)
 	}
-	fmt.Fprintf(p.stderr, "lockbench: %s\n", oneLine(err.Error()))
+	p.say("%s", err)
 	var fault interface{ Excerpt() string }
 	if errors.As(err, &fault) {
 		fmt.Fprint(p.stderr, p.secrets.ScrubExcerpt(fault.Excerpt()))
@@ -158,6 +159,19 @@ func usageErrorf(format string, args ...any) error { return &usageError{fmt.Erro
 type exitCode int
 
 func (e exitCode) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
+// say prints a message on stderr, on one line.
+func (p *program) say(format string, args ...any) {
+	fmt.Fprintf(p.stderr, "lockbench: %s\n", oneLine(fmt.Sprintf(format, args...)))
+}
+
+// sayOnce prints a message that is true of several cells, but once.
+func (p *program) sayOnce(format string, args ...any) {
+	if line := fmt.Sprintf(format, args...); !slices.Contains(p.said, line) {
+		p.said = append(p.said, line)
+		p.say("%s", line)
+	}
+}
 
 // oneLine keeps an error on one line, as a script that reads stderr expects.
 func oneLine(s string) string {

@@ -244,7 +244,7 @@ func (p *program) allow(o *options, err error, scattered bool, reasons []compare
 		return err
 	}
 	if scattered {
-		fmt.Fprintln(p.stderr, "lockbench: inconclusive, which -allow-inconclusive lets pass: the trials scatter too much to tell, and nothing else is in the way")
+		p.say("inconclusive, which -allow-inconclusive lets pass: the trials scatter too much to tell, and nothing else is in the way")
 		return nil
 	}
 	var why []string
@@ -253,6 +253,6 @@ func (p *program) allow(o *options, err error, scattered bool, reasons []compare
 			why = append(why, fmt.Sprintf("%s (%s)", r.About(), r))
 		}
 	}
-	fmt.Fprintf(p.stderr, "lockbench: inconclusive, and -allow-inconclusive is for noise alone: %s\n", strings.Join(why, "; "))
+	p.say("inconclusive, and -allow-inconclusive is for noise alone: %s", strings.Join(why, "; "))
 	return err
 }

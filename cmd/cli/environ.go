@@ -41,7 +41,7 @@ func (e environ) ignored(services []*servers.Service) (list []string) {
 // warnUnknownVars says which variables look like ours and set nothing.
 func (p *program) warnUnknownVars() {
 	for _, s := range p.env.unknownVars() {
-		fmt.Fprintf(p.stderr, "lockbench: warning: no flag reads the variable %s\n", s)
+		p.say("warning: no flag reads the variable %s", s)
 	}
 }
 

@@ -105,7 +105,7 @@ func (out printer[T]) write(v T) (failed error) {
 		}
 		if err != nil {
 			failed = exitCode(exitError)
-			fmt.Fprintf(out.stderr, "lockbench: %s %s: %s\n", cmp.Or(f.from, "-format"), f.name, oneLine(err.Error()))
+			out.say("%s %s: %s", cmp.Or(f.from, "-format"), f.name, err)
 		}
 	}
 	return failed

@@ -145,7 +145,7 @@ func (s *search) search(ctx context.Context) error {
 				if an.Rough != "" {
 					most = "roughly "
 				}
-				fmt.Fprintf(s.stderr, "lockbench: on paper %s%s: %s\n", most, report.RateText(an.Ceiling), oneLine(an.Load))
+				s.say("on paper %s%s: %s", most, report.RateText(an.Ceiling), an.Load)
 			}
 		}
 	}
@@ -165,20 +165,19 @@ func (s *search) search(ctx context.Context) error {
 
 // announcePlan says on stderr what there is to know of this plan.
 func (s *search) announcePlan() {
-	say := func(format string, args ...any) { fmt.Fprintf(s.stderr, "lockbench: "+format+"\n", args...) }
 	for _, line := range s.question.left {
 		if !slices.ContainsFunc(s.Skipped, func(skip matrix.Skip) bool { return skip.String() == line }) {
-			say("left out: %s", oneLine(line))
+			s.say("left out: %s", line)
 		}
 	}
 	for _, line := range s.question.warnings {
-		say("warning: %s", line)
+		s.say("warning: %s", line)
 	}
 	if n := s.resumed(); n > 0 {
-		say("going on from %s in %s", format.Plural(n, "trial"), s.output)
+		s.say("going on from %s in %s", format.Plural(n, "trial"), s.output)
 	}
 	if most := s.question.MaxRate; most > 0 {
-		say("no trial offers more than %s", report.RateText(most))
+		s.say("no trial offers more than %s", report.RateText(most))
 	}
 }
 
@@ -317,7 +316,7 @@ func (s *search) tell(t capacity.Trial) {
 	case c.Sustains.High > 0:
 		line += fmt.Sprintf("; sustains %s to %s", format.Three(c.Sustains.Low), report.RateText(c.Sustains.High))
 	}
-	fmt.Fprintf(s.stderr, "lockbench: %s\n", oneLine(line))
+	s.say("%s", line)
 }
 
 // finish writes the answer, and chooses the exit code.

@@ -100,11 +100,11 @@ func (p *program) prove(ctx context.Context, o *options) error {
 		return r.print(p.stdout)
 	}
 	p.draining.Store(true)
-	found := r.run(ctx, func(format string, args ...any) {
-		if !o.on("quiet") {
-			fmt.Fprintf(p.stderr, "lockbench: "+format+"\n", args...)
-		}
-	})
+	say := p.say
+	if o.on("quiet") {
+		say = func(string, ...any) {}
+	}
+	found := r.run(ctx, say)
 	if r.baseline != nil {
 		found.Against(o.text("baseline"), r.baseline)
 	}

@@ -21,7 +21,7 @@ func (p *program) collect(c *results.Collector, name string) (results.Report, er
 	before := c.Duplicates()
 	report, err := p.readLines(name, c.Read)
 	if again := c.Duplicates() - before; again > 0 {
-		fmt.Fprintf(p.stderr, "lockbench: %s: %s that had been read before; skipped\n", name, format.Plural(again, "record"))
+		p.say("%s: %s that had been read before; skipped", name, format.Plural(again, "record"))
 	}
 	return report, err
 }
@@ -39,10 +39,10 @@ func (p *program) readLines(name string, read func(io.Reader) (results.Report, e
 		return report, err // which says what the file is like
 	}
 	for _, d := range report.Damage {
-		fmt.Fprintf(p.stderr, "lockbench: %s: %v; skipped\n", name, d)
+		p.say("%s: %v; skipped", name, d)
 	}
 	if more := report.Damaged - len(report.Damage); more > 0 {
-		fmt.Fprintf(p.stderr, "lockbench: %s: %d more damaged lines; skipped\n", name, more)
+		p.say("%s: %d more damaged lines; skipped", name, more)
 	}
 	return report, err
 }
@@ -51,7 +51,7 @@ func (p *program) readLines(name string, read func(io.Reader) (results.Report, e
 func (p *program) readAll(files []string, read func(name string) (results.Report, error)) (err error) {
 	for _, name := range files {
 		if _, fault := read(name); fault != nil {
-			fmt.Fprintf(p.stderr, "lockbench: %s: %s\n", name, oneLine(fault.Error()))
+			p.say("%s: %s", name, fault)
 			err = exitCode(exitError)
 		}
 	}

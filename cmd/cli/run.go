@@ -49,7 +49,7 @@ func (p *program) run(ctx context.Context, o *options) (err error) {
 	if r.live, err = openLive(ctx, o, e, r.env.Lockbench); err != nil {
 		return err
 	}
-	defer func() { err = r.live.close(p.stderr, err) }()
+	defer func() { err = r.live.close(p, err) }()
 	r.announce()
 	if !o.on("quiet") {
 		r.progress = progress.New(p.stderr, len(e.Order))
@@ -66,7 +66,7 @@ func (p *program) readExperiment(o *options) (experiment, error) {
 	run, err := experimentOf(o, p.env, p.stdin, func(s *servers.Service) (string, error) { return s.Locate() })
 	if err != nil {
 		for _, s := range run.Skipped[min(1, len(run.Skipped)):] { // the error has the first
-			fmt.Fprintf(p.stderr, "lockbench: skipped: %v\n", s)
+			p.say("skipped: %v", s)
 		}
 		return experiment{}, err
 	}
@@ -115,36 +115,31 @@ func (r *runner) check() error {
 // announce says on stderr what there is to know before the load begins.
 func (r *runner) announce() {
 	for _, line := range r.program.env.ignored(r.services()) {
-		fmt.Fprintf(r.stderr, "lockbench: warning: %s\n", line)
+		r.say("warning: %s", line)
 	}
-	r.experiment.announce(r.stderr)
-	r.live.announce(r.stderr)
+	r.experiment.announce(r.program)
+	r.live.announce(r.program)
 	if c := r.comparison; c != nil {
 		if text := c.how.TooFew(c.cells, c.least, r.Trials, r.options.versus(), maxTrials); text != "" {
-			fmt.Fprintf(r.stderr, "lockbench: warning: %s\n", text)
+			r.say("warning: %s", text)
 		}
 	}
 }
 
 // announce says on stderr what is left out and what to expect, each thing once.
-func (e experiment) announce(w *progress.Writer) {
-	var warned []string
+func (e experiment) announce(p *program) {
 	for i, c := range e.Cells {
-		if t := e.of(i).targets.Of(c.Plan.Driver); t.Fallback && !slices.Contains(warned, t.Why) {
-			warned = append(warned, t.Why)
-			fmt.Fprintf(w, "lockbench: %s: measuring the embedded server, whose speed says nothing about a real one\n", t.Why)
+		if t := e.of(i).targets.Of(c.Plan.Driver); t.Fallback {
+			p.sayOnce("%s: measuring the embedded server, whose speed says nothing about a real one", t.Why)
 		}
 	}
 	for _, s := range e.Skipped {
-		fmt.Fprintf(w, "lockbench: skipped: %v\n", s)
+		p.say("skipped: %v", s)
 	}
-	e.announceSame(w)
+	e.announceSame(p)
 	for _, c := range e.Cells {
 		for _, text := range warnings(c) {
-			if !slices.Contains(warned, text) {
-				warned = append(warned, text)
-				fmt.Fprintf(w, "lockbench: warning: %s\n", text)
-			}
+			p.sayOnce("warning: %s", text)
 		}
 	}
 }
@@ -171,7 +166,6 @@ type runner struct {
 	hint     atomic.Pointer[string] // what to do if the trial under way is given up; nil if nothing
 	records  results.Collector
 	violated bool         // by a lock that claims to exclude
-	warned   []string     // what needs to be said once, however many cells it is true of
 	out      map[int]bool // cells whose remaining trials are left out: they failed, or make no sense
 	misfit   map[int]bool // those that make no sense
 	failed   bool
@@ -198,7 +192,7 @@ func (r *runner) run(ctx context.Context) error {
 		r.progress.End()
 		if err != nil && (ctx.Err() == nil || drivers.ClassOf(err) != drivers.ClassCanceled) {
 			r.failed = true
-			fmt.Fprintf(r.stderr, "lockbench: %s%s\n", r.name(t.Cell), oneLine(err.Error()))
+			r.say("%s%s", r.name(t.Cell), err)
 			r.leaveOut(t.Cell)
 		}
 	}
@@ -261,7 +255,7 @@ func (r *runner) interrupted(ctx context.Context, err error) error {
 	if ctx.Err() == nil {
 		return err
 	}
-	fmt.Fprintf(r.stderr, "lockbench: %v\n", context.Cause(ctx))
+	r.say("%v", context.Cause(ctx))
 	return exitCode(exitInterrupted)
 }
 
@@ -346,7 +340,7 @@ func (r *runner) leaveOrFail(t matrix.Trial, err error) error {
 	if !ok {
 		return err
 	}
-	r.say("skipped: " + misfit.Error())
+	r.sayOnce("skipped: %v", misfit)
 	r.misfit[t.Cell] = true
 	r.leaveOut(t.Cell)
 	return nil
@@ -357,15 +351,7 @@ func (r *runner) leaveOut(i int) {
 	r.out[i] = true
 	if partner, ok := r.Partner(i); ok && !r.out[partner] {
 		r.out[partner] = true
-		r.say(r.name(partner) + "left out from here on, as there is nothing to compare it with")
-	}
-}
-
-// say writes a line, once.
-func (r *runner) say(line string) {
-	if !slices.Contains(r.warned, line) {
-		r.warned = append(r.warned, line)
-		fmt.Fprintf(r.stderr, "lockbench: %s\n", line)
+		r.sayOnce("%sleft out from here on, as there is nothing to compare it with", r.name(partner))
 	}
 }
 
@@ -422,7 +408,7 @@ func (r *runner) giveUp() {
 func (r *runner) closeServer() {
 	r.abandon.Store(nil)
 	if err := r.stopServers(); err != nil {
-		fmt.Fprintf(r.stderr, "lockbench: stopping the servers: %s\n", oneLine(err.Error()))
+		r.say("stopping the servers: %s", err)
 	}
 }
 

@@ -200,13 +200,13 @@ func (e experiment) same() (same []int, pairs int) {
 }
 
 // announceSame says where a comparison can show nothing but noise, which is a fair wish.
-func (e experiment) announceSame(w io.Writer) {
+func (e experiment) announceSame(p *program) {
 	switch same, pairs := e.same(); {
 	case pairs > 0 && len(same) == pairs:
-		fmt.Fprintln(w, "lockbench: base and head are the same twice: what will differ is this machine's noise")
+		p.say("base and head are the same twice: what will differ is this machine's noise")
 	default:
 		for _, i := range same {
-			fmt.Fprintf(w, "lockbench: %s: the same on both sides\n", e.PairLabel(i))
+			p.say("%s: the same on both sides", e.PairLabel(i))
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lockbench/lockbench/cmd/cli/progress"
 	"github.com/lockbench/lockbench/cmd/cli/shell"
 	"github.com/lockbench/lockbench/results"
 )
@@ -300,7 +301,7 @@ func TestVersusSame(t *testing.T) {
 			t.Fatal(err)
 		}
 		var b strings.Builder
-		e.announceSame(&b)
+		e.announceSame(&program{stderr: &progress.Writer{W: &b}})
 		if b.String() != test.want {
 			t.Errorf("%s -vs %q: %q, want %q", test.line, test.vs, b.String(), test.want)
 		}
