@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lockbench/lockbench/cmd/cli/machine"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/capacity"
 	"github.com/lockbench/lockbench/results/format"
@@ -36,18 +35,13 @@ type search struct {
 
 // newSearch returns a plan that appends its records to a file; none if its name is empty.
 func newSearch(p *program, q *question, output string) *search {
-	s := &search{
-		runner:   runner{program: p, experiment: q.experiment, output: output, id: newRunID(), limits: machine.ReadLimits(), live: &live{}},
-		question: q, known: capacity.NewSearch(&q.Question), trials: make([][]*results.Record, len(q.Candidates)),
-	}
+	s := &search{runner: p.newRunner(q.experiment, output), question: q, known: capacity.NewSearch(&q.Question), trials: make([][]*results.Record, len(q.Candidates))}
 	s.run = s.trial
 	return s
 }
 
 // prepare reads the trials that -o has, and checks what can be checked before a server is started.
 func (s *search) prepare(o *options) error {
-	s.env = machine.Env()
-	s.env.Variables = machine.Variables(s.program.env.lookup, s.secrets.Scrub)
 	if err := checkOutput(o.get("output")); err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ func (p *program) run(ctx context.Context, o *options) (err error) {
 	if err != nil {
 		return err
 	}
-	r := runner{program: p, experiment: e, output: o.text("output"), id: newRunID(), limits: machine.ReadLimits()}
+	r := p.newRunner(e, o.text("output"))
 	if err := r.check(); err != nil {
 		return err
 	}
@@ -103,9 +103,7 @@ func (r *runner) check() error {
 	if err := checkOutput(o.get("output")); err != nil {
 		return err
 	}
-	r.env = machine.Env()
 	r.env.Revision = revision
-	r.env.Variables = machine.Variables(r.program.env.lookup, r.secrets.Scrub)
 	if r.comparison == nil {
 		return nil
 	}
@@ -170,6 +168,13 @@ type runner struct {
 	misfit   map[int]bool // those that make no sense
 	failed   bool
 	ran      bool // some cell was more than skipped
+}
+
+// newRunner returns what runs an experiment, and appends its records to a file; to none if its name is empty.
+func (p *program) newRunner(e experiment, output string) runner {
+	env := machine.Env()
+	env.Variables = machine.Variables(p.env.lookup, p.secrets.Scrub)
+	return runner{program: p, experiment: e, output: output, env: env, id: newRunID(), limits: machine.ReadLimits(), live: &live{}}
 }
 
 // run runs all trials and renders what there is, also after an interruption.
