@@ -109,15 +109,11 @@ func thresholdFault(opt *option, err error) error {
 	if !errors.As(err, &fault) {
 		return usageErrorf("%s: %w", opt.name, err)
 	}
-	name := "-" + opt.name
-	if opt.from == fromVariable {
-		name = opt.variable()
-	}
 	hint := ""
 	if fault.Word != "" {
 		hint = figureHint(fault.Word)
 	}
-	return &usageError{&excerptError{fmt.Errorf("%s: %w%s", name, err, hint), fault.Excerpt()}}
+	return &usageError{&excerptError{fmt.Errorf("%s: %w%s", opt.flagOrVariable(), err, hint), fault.Excerpt()}}
 }
 
 // figureHint names the figure that was probably meant, or where all of them stand.
