@@ -117,7 +117,7 @@ var runOutputFlags = []flagDef{
 	{"revision", "", groupOutput, "TEXT", "", false, "what is under test, for the records: -revision \"$(git rev-parse\n--short HEAD)\""},
 	{"interval-log", "", groupOutput, "FILE", "", false, "write an HdrHistogram interval log, a line a second and metric, in\nplace of an older one"},
 	{"metrics-addr", "", groupOutput, "HOST:PORT", "", false, "serve Prometheus metrics there while it runs, at /metrics; a port\nalone is one of 127.0.0.1"},
-	{"quiet", "", groupOutput, "", "false", false, "no progress"},
+	quietFlag,
 	{"dry-run", "", groupOutput, "", "false", false, "print the plan as a file for -workload, run nothing"},
 	formatFlag,
 	verboseFlag,
@@ -129,6 +129,7 @@ var (
 
 	formatFlag = flagDef{"format", "", groupOutput, "NAME[=FILE]", "", false, "other formats: csv, html=FILE, markdown and more (help formats)\n(a comma list, each into a file; one without a file replaces the table)"}
 
+	quietFlag   = flagDef{"quiet", "", groupOutput, "", "false", false, "no progress"}
 	verboseFlag = flagDef{"verbose", "v", groupOutput, "", "false", false, "all that is known of a single run: server, machine, bound, course,\neach latency and cost; of several the servers, guarantees and columns"}
 	widthFlag   = flagDef{"width", "", groupOutput, "N", "0", false, "columns of the table; 0 is the terminal's, else 100"}
 	jsonFlag    = flagDef{"json", "", groupOutput, "", "false", false, "as JSON"}

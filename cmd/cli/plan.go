@@ -92,7 +92,7 @@ var planFlags = func() (defs []flagDef) {
 	}
 	output := flagDef{"output", "o", groupOutput, "FILE", "", false, "append one JSON line per trial to FILE; if it has some of this plan,\ngo on from them"}
 	return append(defs, output,
-		flagDef{"quiet", "", groupOutput, "", "false", false, "no progress"},
+		quietFlag,
 		flagDef{"dry-run", "", groupOutput, "", "false", false, "print the analysis and the candidates, run nothing"},
 		formatFlag,
 		flagDef{"verbose", "v", groupOutput, "", "false", false, "all that is known of each candidate: resources and trials"},

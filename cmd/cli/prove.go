@@ -40,7 +40,7 @@ var proveFlags = []flagDef{
 	{"each", "", groupProof, "TIME", hazards.DefaultEach.String(), false, "how long a hazard may take, about"},
 	{"baseline", "", groupProof, "FILE", "", false, "an earlier report (-format json=FILE): fails if a design fails that\nsurvived there, or fails more than there"},
 	{"evidence", "", groupOutput, "DIR", "", false, "write the story of each cell into DIR: who held the key when; and\nof each that fails the order of its requests, as far as there is one"},
-	{"quiet", "", groupOutput, "", "false", false, "no progress"},
+	quietFlag,
 	{"dry-run", "", groupOutput, "", "false", false, "print the hazards and the locks, run nothing"},
 	{"format", "", groupOutput, "NAME[=FILE]", "", false, "other formats (a comma list, each into a file; one without a file\nreplaces the table)"},
 	{"verbose", "v", groupOutput, "", "false", false, "all that was seen: each lock by itself, overlaps and recoveries"},
