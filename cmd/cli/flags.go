@@ -344,13 +344,17 @@ func (o *options) fill(env environ) error {
 	return o.checkSwitches()
 }
 
-// checkSwitches reads the switches that are no settings, which are read from their table.
+// checkSwitches reads the switches that take no list, those that are settings as their table says.
 func (o *options) checkSwitches() error {
 	for _, opt := range o.list {
-		if _, setting := spec.Find(opt.name); setting || !opt.isSwitch() {
+		if !opt.isSwitch() || opt.axis {
 			continue
 		}
-		if _, err := spec.ParseSwitch(opt.text); err != nil {
+		_, err := spec.ParseSwitch(opt.text)
+		if s, ok := spec.Find(opt.name); ok {
+			err = s.Set(&spec.Plan{}, opt.text)
+		}
+		if err != nil {
 			return o.complain(opt, "%w", err)
 		}
 	}
