@@ -21,7 +21,7 @@ func findAddrs(o *options, env environ, wanted []*servers.Service) (addrs map[*s
 		return nil, "", usageErrorf("-addr and %s exclude each other: the one names your server, the other asks for one of our own",
 			kind.written())
 	case addr.text != "" && (!own || addr.from > kind.from):
-		why = addrName(addr)
+		why = addr.flagOrVariable()
 		addrs, err = assign(drivers.SplitAddrs(addr.text), why, wanted)
 	case !own:
 		addrs = map[*servers.Service][]string{}
@@ -37,7 +37,7 @@ func findAddrs(o *options, env environ, wanted []*servers.Service) (addrs map[*s
 	for _, s := range wanted {
 		if len(addrs[s]) == 0 {
 			remedy := "drop it"
-			if why != addrName(addr) || addr.from == fromVariable {
+			if why != addr.flagOrVariable() || addr.from == fromVariable {
 				remedy = "give -server private"
 			}
 			return nil, "", usageErrorf("%s names no server of %s, and yours and ours do not compare: "+
@@ -46,13 +46,6 @@ func findAddrs(o *options, env environ, wanted []*servers.Service) (addrs map[*s
 		}
 	}
 	return addrs, why, nil
-}
-
-func addrName(addr *option) string {
-	if addr.from == fromVariable {
-		return addr.variable()
-	}
-	return "-addr"
 }
 
 // assign gives each address to the service of its scheme, and one without to the only service of the run. Nothing of an

@@ -9,13 +9,11 @@ package cli
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/lockbench/lockbench/cmd/cli/files"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
-	"github.com/lockbench/lockbench/results/draw"
 )
 
 // comparison is the comparison that a run is to make.
@@ -28,7 +26,7 @@ type comparison struct {
 }
 
 // comparisonOf returns what the flags say of a comparison; nil for a run that compares nothing.
-func comparisonOf(o *options, run plan) (*comparison, error) {
+func comparisonOf(o *options, run experiment) (*comparison, error) {
 	baseline, vs := o.get("baseline"), o.get("vs")
 	switch {
 	case baseline.text == "" && !o.versus():
@@ -80,7 +78,7 @@ func checkBaseline(o *options) error {
 
 // readBaseline reads the base of c, if that is a file, and makes sure, before any load, that the run can be compared with
 // it: an hour's run that nothing compares with would be an hour lost.
-func (p *program) readBaseline(c *comparison, o *options, run plan, env results.Env) error {
+func (p *program) readBaseline(c *comparison, o *options, run experiment, env results.Env) error {
 	opt := o.get("baseline")
 	if opt.text == "" {
 		return nil
@@ -103,14 +101,14 @@ func (p *program) readBaseline(c *comparison, o *options, run plan, env results.
 			c.least = n
 		}
 	}
-	c.announceUnmatched(p.stderr, found)
+	c.announceUnmatched(p, found)
 	return nil
 }
 
 // promised returns the run as it will be once it is over, without any figure: enough to find the cells that match it.
-func (p plan) promised(name string, env results.Env) compare.Input {
+func (e experiment) promised(name string, env results.Env) compare.Input {
 	in := compare.Input{Name: name}
-	for i, c := range p.Cells {
+	for i, c := range e.Cells {
 		rec := &results.Record{ID: fmt.Sprintf("promised %d", i), Cell: i, Trial: 1, Plan: c.Plan, Env: env, Server: results.Server{Kind: c.Plan.Server}}
 		in.Cells = append(in.Cells, &results.Cell{Trials: []*results.Record{rec}})
 	}
@@ -118,19 +116,17 @@ func (p plan) promised(name string, env results.Env) compare.Input {
 }
 
 // announceUnmatched says which cells have no partner, and what makes the comparison worthless from the start.
-func (c *comparison) announceUnmatched(w io.Writer, found *compare.Comparison) {
+func (c *comparison) announceUnmatched(p *program, found *compare.Comparison) {
 	for _, label := range found.Added {
-		fmt.Fprintf(w, "lockbench: the baseline has nothing to compare with: %s\n", label)
+		p.say("the baseline has nothing to compare with: %s", label)
 	}
 	for _, label := range found.Missing {
-		fmt.Fprintf(w, "lockbench: this run has nothing to compare with the baseline's: %s\n", label)
+		p.say("this run has nothing to compare with the baseline's: %s", label)
 	}
-	var warned []string
 	for _, cell := range found.Cells {
 		for _, text := range compare.UnlikeMachines(cell.Base, cell.Head) {
-			if !slices.Contains(warned, text) && !c.how.Force {
-				warned = append(warned, text)
-				fmt.Fprintf(w, "lockbench: warning: the baseline is another machine's, and no change will be judged without -force: %s\n", text)
+			if !c.how.Force {
+				p.sayOnce("warning: the baseline is another machine's, and no change will be judged without -force: %s", text)
 			}
 		}
 	}
@@ -151,19 +147,19 @@ func (c *comparison) compare(cells []*results.Cell) (*compare.Comparison, error)
 
 // decide prints the comparison that the run was for, below its table. The error is an exit code: that of the verdict; nil
 // without a comparison.
-func (r *runner) decide(cells []*results.Cell, table draw.Options) error {
+func (r *runner) decide(cells []*results.Cell) error {
 	if r.comparison == nil || len(cells) == 0 {
 		return nil
 	}
 	found, err := r.comparison.compare(cells)
 	if err != nil {
-		fmt.Fprintf(r.stderr, "lockbench: nothing is compared: %s\n", oneLine(err.Error()))
+		r.say("nothing is compared: %s", err)
 		return exitCode(exitError)
 	}
-	if len(r.outputs) > 0 { // the table of the run stands above it
+	if len(r.printer.outputs) > 0 { // the table of the run stands above it
 		fmt.Fprintln(r.stdout)
 	}
-	return r.judge(found, r.options, "", table, r.judged...)
+	return r.allow(r.options, r.judged.end(found), found.Scattered(), found.Reasons())
 }
 
 // dropComparison says that a run that was stopped compares nothing: to stop when one has seen enough is to decide when to
@@ -172,8 +168,8 @@ func (r *runner) dropComparison(measured bool) {
 	switch {
 	case r.comparison == nil || !measured:
 	case r.output == "":
-		fmt.Fprintln(r.stderr, "lockbench: nothing is compared, since the run was stopped early")
+		r.say("nothing is compared, since the run was stopped early")
 	default:
-		fmt.Fprintf(r.stderr, "lockbench: nothing is compared, since the run was stopped early; the trials that were whole are in %s\n", r.output)
+		r.say("nothing is compared, since the run was stopped early; the trials that were whole are in %s", r.output)
 	}
 }

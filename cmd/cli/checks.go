@@ -1,4 +1,4 @@
-// What is refused of a plan as a whole: names that nothing has, and values that nothing reads.
+// What is refused of an experiment as a whole: names that nothing has, and values that nothing reads.
 
 package cli
 
@@ -16,33 +16,33 @@ import (
 // checkRead refuses a value that no cell reads, since it would be ignored. Variables may be unused: they are set once
 // for many runs. So may a file's value that is the default, or where a flag or a variable has changed what it depends
 // on.
-func (p *plan) checkRead() error {
+func (e *experiment) checkRead() error {
 	for _, r := range append([]matrix.Reader{matrix.ReadIn("master", drivers.TopologySentinel)}, matrix.Readers...) {
 		read := map[*option]bool{} // whether any cell reads it
-		for _, one := range p.read {
+		for _, one := range e.read {
 			opt := one.from.get(r.Setting)
-			read[opt] = read[opt] || r.ReadBy(&p.Cells[one.cell].Plan)
+			read[opt] = read[opt] || r.ReadBy(&e.Cells[one.cell].Plan)
 		}
-		for _, one := range p.read { // in their order
+		for _, one := range e.read { // in their order
 			if opt := one.from.get(r.Setting); !read[opt] && one.from.mustBeUsed(opt, r.Depends) {
-				return one.from.complain(opt, "%s", r.Why(p.shown(one.from)))
+				return one.from.complain(opt, "%s", r.Why(e.shown(one.from)))
 			}
 		}
 	}
-	if err := p.checkTopology(); err != nil {
+	if err := e.checkTopology(); err != nil {
 		return err
 	}
-	return p.checkClasses()
+	return e.checkClasses()
 }
 
 // checkTopology refuses -topology where every driver names a topology of its own.
-func (p *plan) checkTopology() error {
+func (e *experiment) checkTopology() error {
 	read := map[*option]bool{}
-	for _, one := range p.read {
+	for _, one := range e.read {
 		opt := one.from.get("topology")
 		read[opt] = read[opt] || slices.Contains(one.from.namesTopology(), false)
 	}
-	for _, one := range p.read {
+	for _, one := range e.read {
 		if opt := one.from.get("topology"); !read[opt] && one.from.mustBeUsed(opt, []string{"driver"}) {
 			return one.from.complain(opt, "nothing reads it: each driver of %s names a topology of its own", one.from.text("driver"))
 		}
@@ -60,14 +60,14 @@ func (o *options) namesTopology() (list []bool) {
 }
 
 // shown returns how complaints show what a flag was given; of -topology, what the drivers name counts too.
-func (p *plan) shown(o *options) func(flag string) string {
+func (e *experiment) shown(o *options) func(flag string) string {
 	return func(flag string) string {
 		if flag != "topology" || !slices.Contains(o.namesTopology(), true) {
 			return o.text(flag)
 		}
 		var names []string
-		for _, one := range p.read {
-			if name := cmp.Or(p.Cells[one.cell].Plan.Topology, string(drivers.TopologySingle)); one.from == o && !slices.Contains(names, name) {
+		for _, one := range e.read {
+			if name := cmp.Or(e.Cells[one.cell].Plan.Topology, string(drivers.TopologySingle)); one.from == o && !slices.Contains(names, name) {
 				names = append(names, name)
 			}
 		}
@@ -88,8 +88,8 @@ func (o *options) mustBeUsed(opt *option, decides []string) bool {
 }
 
 // checkClasses refuses what a class sets and does not read, and what the top sets though every class does.
-func (p *plan) checkClasses() error {
-	w := p.options.workload
+func (e *experiment) checkClasses() error {
+	w := e.options.workload
 	if w == nil || len(w.Classes) == 0 {
 		return nil
 	}
@@ -97,18 +97,18 @@ func (p *plan) checkClasses() error {
 		if !w.overridden(flag) {
 			continue
 		}
-		for _, scenario := range append([]*options{p.options}, p.options.scenarios()...) {
+		for _, scenario := range append([]*options{e.options}, e.options.scenarios()...) {
 			if opt := scenario.get(flag); opt.from == fromFile {
 				return scenario.complain(opt, "no class has it from there, since each sets its own")
 			}
 		}
 	}
 	for i, c := range w.Classes {
-		o := p.options.with(c.Settings, c.Name)
+		o := e.options.with(c.Settings, c.Name)
 		for _, r := range matrix.Readers {
 			opt := o.get(r.Setting)
 			read := func(c matrix.Cell) bool { return r.Reads(&c.Plan, c.Plan.Classes[i].Load) }
-			if c.Find(r.Setting) != nil && !opt.same(opt.text) && !slices.ContainsFunc(p.Cells, read) {
+			if c.Find(r.Setting) != nil && !opt.same(opt.text) && !slices.ContainsFunc(e.Cells, read) {
 				return o.complain(opt, "%s", r.Why(o.text))
 			}
 		}
@@ -116,7 +116,7 @@ func (p *plan) checkClasses() error {
 	return nil
 }
 
-// explain turns an error about a plan into a usage error that shows what the user wrote, be it a flag or a variable.
+// explain turns an error about a cell into a usage error that shows what the user wrote, be it a flag or a variable.
 func (o *options) explain(err error) error {
 	field, ok := errors.AsType[*matrix.FieldError](err)
 	if !ok {

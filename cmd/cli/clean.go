@@ -43,7 +43,7 @@ var (
 )
 
 func (p *program) cleanCommand() *cobra.Command {
-	c, o := p.command(&cobra.Command{
+	return p.command(&cobra.Command{
 		Use:   "clean [-addr URL -prefix PREFIX] [FILE…]",
 		Short: "Delete what a run that was killed has left on your server",
 		Long: "Deletes what a run that was killed has left on a server of yours: keys, nodes and tables whose\n" +
@@ -52,15 +52,10 @@ func (p *program) cleanCommand() *cobra.Command {
 			"written. A password is sent only to a server that -addr names as well. Without a prefix it lists\n" +
 			"those that it finds and deletes nothing.\n\n" +
 			"A run that still goes on would lose its locks. Private servers take everything along.",
-	}, cleanFlags)
-	c.RunE = func(c *cobra.Command, files []string) error { return p.clean(c.Context(), o, files) }
-	return c
+	}, cleanFlags, func(c *cobra.Command, o *options, files []string) error { return p.clean(c.Context(), o, files) })
 }
 
 func (p *program) clean(ctx context.Context, o *options, files []string) error {
-	if err := o.fill(p.env); err != nil {
-		return err
-	}
 	list, err := p.tracesOf(o, files)
 	if err != nil {
 		return err
@@ -93,7 +88,7 @@ func (p *program) clean(ctx context.Context, o *options, files []string) error {
 		for _, cfg := range t.Configs(access) {
 			if err := p.sweep(ctx, t, cfg, o.on("dry-run") || t.Prefix == prefixBegin); err != nil {
 				failed = true
-				fmt.Fprintf(p.stderr, "lockbench: %s\n", oneLine(err.Error()))
+				p.say("%s", err)
 			}
 		}
 	}

@@ -55,6 +55,7 @@ type program struct {
 	stderr *progress.Writer
 	env    environ
 
+	said    []string        // by sayOnce
 	secrets secrets.Secrets // which stderr and records are free of
 
 	completing bool // a shell asks how a command line could go on; nothing runs
@@ -85,11 +86,11 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer, env environ, 
 				if f := p.abandon.Load(); f != nil {
 					(*f)()
 				}
-				fmt.Fprintf(p.stderr, "lockbench: %v\n", &interruption{s})
+				p.say("%v", &interruption{s})
 				return exitInterrupted
 			}
 			cancel(&interruption{s})
-			fmt.Fprintf(p.stderr, "lockbench: %v: draining; once more to stop at once\n", s)
+			p.say("%v: draining; once more to stop at once", s)
 		}
 	}
 }
@@ -112,7 +113,7 @@ func (p *program) execute(ctx context.Context, args []string) int {
 	case errors.As(err, &exit):
 		return int(exit)
 	}
-	fmt.Fprintf(p.stderr, "lockbench: %s\n", oneLine(err.Error()))
+	p.say("%s", err)
 	var fault interface{ Excerpt() string }
 	if errors.As(err, &fault) {
 		fmt.Fprint(p.stderr, p.secrets.ScrubExcerpt(fault.Excerpt()))
@@ -159,6 +160,19 @@ type exitCode int
 
 func (e exitCode) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
+// say prints a message on stderr, on one line.
+func (p *program) say(format string, args ...any) {
+	fmt.Fprintf(p.stderr, "lockbench: %s\n", oneLine(fmt.Sprintf(format, args...)))
+}
+
+// sayOnce prints a message that is true of several cells, but once.
+func (p *program) sayOnce(format string, args ...any) {
+	if line := fmt.Sprintf(format, args...); !slices.Contains(p.said, line) {
+		p.said = append(p.said, line)
+		p.say("%s", line)
+	}
+}
+
 // oneLine keeps an error on one line, as a script that reads stderr expects.
 func oneLine(s string) string {
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }), " ")
@@ -200,8 +214,8 @@ func commandNames(root *cobra.Command) []string {
 	return names
 }
 
-// command completes a command whose flags are defs.
-func (p *program) command(c *cobra.Command, defs []flagDef) (*cobra.Command, *options) {
+// command completes a command whose flags are defs. It runs with their values, and with the arguments that no flag has taken.
+func (p *program) command(c *cobra.Command, defs []flagDef, run func(c *cobra.Command, o *options, args []string) error) *cobra.Command {
 	o := newOptions(c.Flags(), defs)
 	for _, opt := range o.list {
 		opt.again = p.completing
@@ -212,7 +226,13 @@ func (p *program) command(c *cobra.Command, defs []flagDef) (*cobra.Command, *op
 	c.Flags().BoolP("help", "", false, helpFlag.usage)
 	c.DisableFlagsInUseLine = true
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(err, defs) })
-	return c, o
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if err := o.fill(p.env); err != nil {
+			return err
+		}
+		return run(c, o, args)
+	}
+	return c
 }
 
 // noArgs refuses arguments that no flag has taken.

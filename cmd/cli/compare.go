@@ -15,12 +15,13 @@ import (
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/draw"
+	"github.com/lockbench/lockbench/results/export"
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/report"
 )
 
 func (p *program) compareCommand() *cobra.Command {
-	c, o := p.command(&cobra.Command{
+	return p.command(&cobra.Command{
 		Use:   "compare BASE HEAD",
 		Short: "Compare the records of two files, or the two sides of a run with -vs",
 		Long:  compareText(),
@@ -36,20 +37,12 @@ func (p *program) compareCommand() *cobra.Command {
 			}
 			return nil
 		},
-	}, compareCommandFlags)
-	c.RunE = func(_ *cobra.Command, files []string) error {
-		if err := o.fill(p.env); err != nil {
-			return err
-		}
-		page, err := p.tableOptions(o)
-		if err != nil {
-			return err
-		}
+	}, compareCommandFlags, func(_ *cobra.Command, o *options, files []string) error {
 		how, err := o.comparing()
 		if err != nil {
 			return err
 		}
-		outputs, err := parseFormats(o, compareFormats, files)
+		out, err := comparisons(o.said(compareLine(o, files))).printer(p, o, files...)
 		if err != nil {
 			return err
 		}
@@ -61,9 +54,8 @@ func (p *program) compareCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return p.judge(found, o, compareLine(o, files), page, outputs...)
-	}
-	return c
+		return p.allow(o, out.end(found), found.Scattered(), found.Reasons())
+	})
 }
 
 // compareText returns the help of the command.
@@ -78,7 +70,7 @@ figures.
 -format writes other formats, in one go: -format junit=tests.xml,github prints the table, and writes
 files, each whole or not at all:
 
-` + aboutFormats(compareFormats) + `
+` + comparisons(report.ComparisonOptions{}).about() + `
 Exit codes: 0 passed · 1 error · 2 usage · 3 a threshold is missed · 5 inconclusive
 (-allow-inconclusive: unless it is noise alone).`
 }
@@ -93,14 +85,7 @@ func (o *options) comparing() (compare.Options, error) {
 	r := reader{o: o}
 	how.Alpha = scalar(&r, "alpha", compare.ParseAlpha)
 	how.MinEffect = scalar(&r, "min-effect", compare.ParseMinEffect)
-	if opt := o.get("figures"); opt.text != "" {
-		names := list(&r, "figures", parseFigure)
-		for _, name := range names {
-			if f, ok := metric.Named(name); ok {
-				how.Figures = append(how.Figures, f)
-			}
-		}
-	}
+	how.Figures = r.figures()
 	if opt := o.get("ignore"); opt.text != "" {
 		how.Ignore = list(&r, "ignore", parseIgnored)
 	}
@@ -124,15 +109,11 @@ func thresholdFault(opt *option, err error) error {
 	if !errors.As(err, &fault) {
 		return usageErrorf("%s: %w", opt.name, err)
 	}
-	name := "-" + opt.name
-	if opt.from == fromVariable {
-		name = opt.variable()
-	}
 	hint := ""
 	if fault.Word != "" {
 		hint = figureHint(fault.Word)
 	}
-	return &usageError{&excerptError{fmt.Errorf("%s: %w%s", name, err, hint), fault.Excerpt()}}
+	return &usageError{&excerptError{fmt.Errorf("%s: %w%s", opt.flagOrVariable(), err, hint), fault.Excerpt()}}
 }
 
 // figureHint names the figure that was probably meant, or where all of them stand.
@@ -143,11 +124,18 @@ func figureHint(name string) string {
 	return " (lockbench help figures lists them)"
 }
 
-func parseFigure(s string) (string, error) {
-	if _, ok := metric.Named(s); !ok {
-		return "", fmt.Errorf("no figure is called %q%s", s, figureHint(s))
+// figures reads -figures; nil without it.
+func (r *reader) figures() []*metric.Metric {
+	if r.o.text("figures") == "" {
+		return nil
 	}
-	return s, nil
+	return list(r, "figures", func(s string) (*metric.Metric, error) {
+		f, ok := metric.Named(s)
+		if !ok {
+			return nil, fmt.Errorf("no figure is called %q%s", s, figureHint(s))
+		}
+		return f, nil
+	})
 }
 
 func parseIgnored(s string) (string, error) {
@@ -191,7 +179,7 @@ func (p *program) side(name string) (compare.Input, error) {
 	return compare.Input{Name: name, Cells: c.Cells()}, nil
 }
 
-// compareSides compares, and says of a plan that has no partner what to do about it in the words of flags.
+// compareSides compares, and says of a cell that has no partner what to do about it in the words of flags.
 func compareSides(base, head compare.Input, how compare.Options) (*compare.Comparison, error) {
 	found, err := compare.Compare(base, head, how)
 	var stranger *compare.IgnoreError
@@ -218,33 +206,42 @@ func compareLine(o *options, files []string) string {
 	return strings.Join(words, " ")
 }
 
-// judge writes a comparison in all formats, as a table if there are none, and ends with its exit code. The command is empty
-// if the command line does more than compare.
-func (p *program) judge(found *compare.Comparison, o *options, command string, page draw.Options, outputs ...output[compared]) error {
-	said := report.ComparisonOptions{Figures: o.text("figures") != "", All: o.on("all-rows"), Plan: command != "", Command: command}
-	if len(outputs) == 0 {
-		outputs = []output[compared]{{exporter: compareFormats[0]}}
-	}
-	summary, _ := p.env.lookup(summaryVariable)
-	if err := writeOutputs(p, outputs, compared{found, said, page, summary}); err != nil {
-		return err
-	}
-	code := verdictCode(found.Verdict)
-	if code == exitInconclusive && o.on("allow-inconclusive") {
-		code = p.allow(found.Scattered(), found.Reasons())
-	}
-	if code != exitOK {
-		return exitCode(code)
-	}
-	return nil
+// said returns what comparisons say besides figures. The command makes the comparison again; it is empty if the command line does
+// more than compare.
+func (o *options) said(command string) report.ComparisonOptions {
+	return report.ComparisonOptions{Figures: o.text("figures") != "", All: o.on("all-rows"), Plan: command != "", Command: command}
 }
 
-// allow lets an inconclusive comparison pass if the scatter of the trials is all that is in its way, and else says what is.
-// A check by absolute thresholds has no scatter: what it cannot tell was not measured.
-func (p *program) allow(scattered bool, reasons []compare.Reason) int {
+// comparisons are what compare writes, and a run that compares.
+func comparisons(said report.ComparisonOptions) kind[*compare.Comparison] {
+	return kind[*compare.Comparison]{
+		document: func(c *compare.Comparison) *report.Document { return report.Comparison(c, said) },
+		room:     draw.CommentRoom,
+		exit: func(c *compare.Comparison) int {
+			return map[compare.Verdict]int{compare.Regressed: exitRegressed, compare.Inconclusive: exitInconclusive}[c.Verdict]
+		},
+		formats: []exporter[*compare.Comparison]{
+			{name: tableFormat, about: "medians, changes and the verdict"},
+			{name: markdownFormat, about: "the same for a comment, the verdict first"},
+			{name: "csv", about: "a row a cell and figure", write: export.ComparisonCSV},
+			{name: htmlFormat, about: "one page with charts, which needs no other file"},
+			{name: "json", about: "all of it, for programs; lockbench schema comparison has its schema", write: export.ComparisonJSON},
+			{name: "junit", about: "a test case for each threshold and cell", write: export.JUnit},
+			{name: "github", beside: true, about: "annotations, beside the table; the summary of the step, if there is one", write: export.Annotations},
+		},
+	}
+}
+
+// allow returns the error of a command, but none for an inconclusive comparison if -allow-inconclusive says so and the scatter of
+// the trials is all that is in its way; else it says what is. A check by absolute thresholds has no scatter: what it cannot tell
+// was not measured.
+func (p *program) allow(o *options, err error, scattered bool, reasons []compare.Reason) error {
+	if err != exitCode(exitInconclusive) || !o.on("allow-inconclusive") {
+		return err
+	}
 	if scattered {
-		fmt.Fprintln(p.stderr, "lockbench: inconclusive, which -allow-inconclusive lets pass: the trials scatter too much to tell, and nothing else is in the way")
-		return exitOK
+		p.say("inconclusive, which -allow-inconclusive lets pass: the trials scatter too much to tell, and nothing else is in the way")
+		return nil
 	}
 	var why []string
 	for _, r := range reasons {
@@ -252,17 +249,6 @@ func (p *program) allow(scattered bool, reasons []compare.Reason) int {
 			why = append(why, fmt.Sprintf("%s (%s)", r.About(), r))
 		}
 	}
-	fmt.Fprintf(p.stderr, "lockbench: inconclusive, and -allow-inconclusive is for noise alone: %s\n", strings.Join(why, "; "))
-	return exitInconclusive
-}
-
-// verdictCode returns the exit code that a verdict stands for.
-func verdictCode(v compare.Verdict) int {
-	switch v {
-	case compare.Regressed:
-		return exitRegressed
-	case compare.Inconclusive:
-		return exitInconclusive
-	}
-	return exitOK
+	p.say("inconclusive, and -allow-inconclusive is for noise alone: %s", strings.Join(why, "; "))
+	return err
 }

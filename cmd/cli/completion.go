@@ -19,7 +19,7 @@ import (
 var shells = []string{"bash", "zsh", "fish", "powershell"}
 
 func (p *program) completionCommand() *cobra.Command {
-	c, _ := p.command(&cobra.Command{
+	return p.command(&cobra.Command{
 		Use:   "completion SHELL",
 		Short: "Print a completion script for bash, zsh, fish or powershell",
 		Long: "Prints a script that makes a shell complete lockbench's commands and flags. For bash:\n\n" +
@@ -32,8 +32,7 @@ func (p *program) completionCommand() *cobra.Command {
 			}
 			return nil
 		},
-	}, nil)
-	c.RunE = func(c *cobra.Command, args []string) error {
+	}, nil, func(c *cobra.Command, _ *options, args []string) error {
 		switch args[0] {
 		case "bash":
 			return c.Root().GenBashCompletionV2(p.stdout, true)
@@ -45,8 +44,7 @@ func (p *program) completionCommand() *cobra.Command {
 			return c.Root().GenPowerShellCompletionWithDesc(p.stdout)
 		}
 		return usageErrorf("completion: unknown shell %q%s; there are %s", args[0], suggest.DidYouMean("", args[0], shells), strings.Join(shells, ", "))
-	}
-	return c
+	})
 }
 
 // completion returns what completes the value of a command's flag; nil completes files.
@@ -89,32 +87,6 @@ func completeDriver(c *cobra.Command, args []string, word string) ([]cobra.Compl
 		}
 	}
 	return listCompletion(names)(c, args, word)
-}
-
-// formatsOf returns the names of a command's formats. Those of a run depend on what else it is asked for.
-func formatsOf(command string) []string {
-	switch command {
-	case "report":
-		return formatNames(reportFormats)
-	case "compare":
-		return formatNames(compareFormats)
-	case "history":
-		return formatNames(historyFormats)
-	case "plan":
-		return formatNames(planFormats)
-	case "prove":
-		return formatNames(proveFormats)
-	}
-	names := slices.Concat(formatNames(reportFormats), formatNames(compareFormats))
-	slices.Sort(names)
-	return slices.Compact(names)
-}
-
-func formatNames[T any](formats []exporter[T]) (names []string) {
-	for _, f := range formats {
-		names = append(names, f.name)
-	}
-	return names
 }
 
 // listCompletion completes the last name of a comma list, since a shell compares whole words.

@@ -1,4 +1,4 @@
-// -dry-run: the plan as a workload that makes it again, with what people want to know beside it as comments.
+// -dry-run: the experiment as a workload that makes it again, with what people want to know beside it as comments.
 
 package cli
 
@@ -20,23 +20,23 @@ import (
 	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
-// print writes the whole plan. What is skipped stands in comments alone, so it is gone when the plan is read again.
-func (p plan) print(w io.Writer) error {
+// print writes the whole experiment. What is skipped stands in comments alone, so it is gone when the workload is read again.
+func (e experiment) print(w io.Writer) error {
 	var b strings.Builder
-	base, head := p, plan{}
-	if len(p.sides) > 0 {
-		base, head = p.sides[0].plan, p.sides[1].plan
+	base, head := e, experiment{}
+	if len(e.sides) > 0 {
+		base, head = e.sides[0].experiment, e.sides[1].experiment
 	}
-	p.printServers(&b)
-	fmt.Fprintf(&b, "# %s, %s of each, at least %s\n", p.size(), format.Plural(p.Trials, "trial"), progress.Seconds(p.Length(0)))
-	if len(p.Order) > 1 {
-		fmt.Fprintf(&b, "# order of the cells: %s\n", p.orderText())
+	e.printServers(&b)
+	fmt.Fprintf(&b, "# %s, %s of each, at least %s\n", e.size(), format.Plural(e.Trials, "trial"), progress.Seconds(e.Length(0)))
+	if len(e.Order) > 1 {
+		fmt.Fprintf(&b, "# order of the cells: %s\n", e.orderText())
 	}
-	for _, s := range p.Skipped {
+	for _, s := range e.Skipped {
 		fmt.Fprintf(&b, "# skipped: %s\n", oneLine(s.String()))
 	}
-	if len(p.sides) > 0 {
-		fmt.Fprintf(&b, "# This is the base; for the head give -vs %s again.\n", oneLine(shell.Quote(p.vsAgain())))
+	if len(e.sides) > 0 {
+		fmt.Fprintf(&b, "# This is the base; for the head give -vs %s again.\n", oneLine(shell.Quote(e.vsAgain())))
 	}
 	b.WriteString("\n")
 	base.printBody(&b, head)
@@ -45,16 +45,16 @@ func (p plan) print(w io.Writer) error {
 }
 
 // printServers writes where the cells run, and if the sides differ in that, which of them where.
-func (p plan) printServers(b *strings.Builder) {
-	lines := p.targets.Lines()
-	if len(p.sides) > 0 {
-		head := p.sides[1].plan.targets.Lines()
+func (e experiment) printServers(b *strings.Builder) {
+	lines := e.targets.Lines()
+	if len(e.sides) > 0 {
+		head := e.sides[1].targets.Lines()
 		if !slices.Equal(lines, head) {
 			for i := range lines {
-				lines[i] = p.sides[0].name + ": " + lines[i]
+				lines[i] = e.sides[0].name + ": " + lines[i]
 			}
 			for _, line := range head {
-				lines = append(lines, p.sides[1].name+": "+line)
+				lines = append(lines, e.sides[1].name+": "+line)
 			}
 		}
 	}
@@ -65,20 +65,20 @@ func (p plan) printServers(b *strings.Builder) {
 
 // vsAgain returns the -vs that makes the head from the workload that is printed, which spells out the base's lock, its way of
 // waiting and its topology: if the head has others of its own accord, that has to be said.
-func (p plan) vsAgain() string {
-	text := p.vsText()
+func (e experiment) vsAgain() string {
+	text := e.vsText()
 	names := []string{"lock", "wait"}
-	if !slices.Contains(p.sides[1].plan.options.namesTopology(), true) {
+	if !slices.Contains(e.sides[1].options.namesTopology(), true) {
 		names = append(names, "topology")
 	}
 	for _, name := range names {
-		opt := p.sides[1].plan.options.get(name)
-		mine, differ := settings(p.Cells[1].Plan)[name], false
-		for i := 0; i < len(p.Cells); i += 2 {
-			if settings(p.Cells[i+1].Plan)[name] != mine {
+		opt := e.sides[1].options.get(name)
+		mine, differ := settings(e.Cells[1].Plan)[name], false
+		for i := 0; i < len(e.Cells); i += 2 {
+			if settings(e.Cells[i+1].Plan)[name] != mine {
 				mine = ""
 			}
-			differ = differ || settings(p.Cells[i].Plan)[name] != mine
+			differ = differ || settings(e.Cells[i].Plan)[name] != mine
 		}
 		if differ && mine != "" && opt.from != fromFlag {
 			text += " " + opt.assign(mine)
@@ -88,54 +88,54 @@ func (p plan) vsAgain() string {
 }
 
 // size returns how many cells there are, or pairs of them.
-func (p plan) size() string {
-	if len(p.sides) > 0 {
-		return format.Plural(int64(len(p.Cells)/2), "pair") + " of cells"
+func (e experiment) size() string {
+	if len(e.sides) > 0 {
+		return format.Plural(int64(len(e.Cells)/2), "pair") + " of cells"
 	}
-	return format.Plural(len(p.Cells), "cell")
+	return format.Plural(len(e.Cells), "cell")
 }
 
 // printBody writes the workload. What the head makes of a cell stands beside it, if there is a head.
-func (p plan) printBody(b *strings.Builder, head plan) {
-	w := p.split()
-	if len(p.Cells) == 1 {
-		for _, line := range p.notes(0, head) {
+func (e experiment) printBody(b *strings.Builder, head experiment) {
+	w := e.split()
+	if len(e.Cells) == 1 {
+		for _, line := range e.notes(0, head) {
 			fmt.Fprintf(b, "# %s\n", line)
 		}
 	} else {
 		for i := range w.Cells {
-			w.Cells[i].Notes = p.notes(i, head)
+			w.Cells[i].Notes = e.notes(i, head)
 		}
 	}
 	b.WriteString(w.String())
 }
 
-// alwaysShown are the fields that a plan shows though they have their default values.
+// alwaysShown are the fields that a workload shows though they have their default values.
 var alwaysShown = []string{"driver", "lock", "wait", "clients", "keys", "hold", "ttl", "duration", "warmup"}
 
 // split returns a workload with the values that all cells have in common at its top, and those of each in its cells. A value may
 // stand at the top though some cells do not read it.
-func (p plan) split() *file.Workload {
+func (e experiment) split() *file.Workload {
 	w := &file.Workload{}
-	if from := p.options.workload; from != nil {
-		w.Name, w.About, w.SLO, w.Classes = from.Name, from.About, from.SLO, p.classes()
+	if from := e.options.workload; from != nil {
+		w.Name, w.About, w.SLO, w.Classes = from.Name, from.About, from.SLO, e.classes()
 	}
-	if len(p.Cells) > 1 {
-		w.Cells = make([]file.Cell, len(p.Cells))
+	if len(e.Cells) > 1 {
+		w.Cells = make([]file.Cell, len(e.Cells))
 	}
-	values := make([]map[string]string, len(p.Cells))
-	for i, c := range p.Cells {
+	values := make([]map[string]string, len(e.Cells))
+	for i, c := range e.Cells {
 		values[i] = settings(c.Plan)
 		values[i]["clients"] = strconv.Itoa(c.Load.Clients)
 	}
-	for _, opt := range p.options.list {
+	for _, opt := range e.options.list {
 		if !opt.inWorkload() || slices.Contains(ofTheRun, opt.name) {
 			continue
 		}
 		text, common := inCommon(values, opt.name)
-		shown := slices.Contains(alwaysShown, opt.name) || !opt.usual(p.Cells[0].Plan, text)
+		shown := slices.Contains(alwaysShown, opt.name) || !opt.usual(e.Cells[0].Plan, text)
 		switch {
-		case p.options.workload.overridden(opt.name):
+		case e.options.workload.overridden(opt.name):
 		case !common:
 			for i, v := range values {
 				if text := v[opt.name]; text != "" {
@@ -146,8 +146,8 @@ func (p plan) split() *file.Workload {
 			w.Top.Add(opt.name, text)
 		}
 	}
-	w.Top.Add("trials", strconv.Itoa(p.Trials))
-	w.Top.Add("seed", strconv.FormatUint(p.Cells[0].Plan.Seed, 10))
+	w.Top.Add("trials", strconv.Itoa(e.Trials))
+	w.Top.Add("seed", strconv.FormatUint(e.Cells[0].Plan.Seed, 10))
 	return w
 }
 
@@ -169,11 +169,11 @@ func inCommon(values []map[string]string, name string) (text string, common bool
 }
 
 // classes returns those of the workload with what each sets for itself, in the canonical spelling.
-func (p plan) classes() (list []file.Class) {
-	for _, c := range p.options.workload.Classes {
-		load, err := p.options.classLoad(c, spec.Load{})
+func (e experiment) classes() (list []file.Class) {
+	for _, c := range e.options.workload.Classes {
+		load, err := e.options.classLoad(c, spec.Load{})
 		if err != nil {
-			continue // planOf has read it
+			continue // experimentOn has read it
 		}
 		values, own := loadSettings(load), file.Class{Name: c.Name}
 		for _, flag := range ofAClass {
@@ -187,12 +187,12 @@ func (p plan) classes() (list []file.Class) {
 }
 
 // notes returns what there is to say about a cell, and about the head's if there is one.
-func (p plan) notes(i int, head plan) []string {
+func (e experiment) notes(i int, head experiment) []string {
 	number := ""
-	if len(p.Cells) > 1 {
+	if len(e.Cells) > 1 {
 		number = fmt.Sprintf("cell %d: ", i+1)
 	}
-	lines := cellNotes(p.Cells[i], number, "  ")
+	lines := cellNotes(e.Cells[i], number, "  ")
 	if i < len(head.Cells) {
 		lines = append(lines, cellNotes(head.Cells[i], "  head: ", "    ")...)
 	}
@@ -239,16 +239,16 @@ func where(c spec.Plan) string {
 }
 
 // orderText writes the cells in the order in which they run, the rounds set apart: 2h is the head of the second pair.
-func (p plan) orderText() string {
+func (e experiment) orderText() string {
 	var rounds []string
-	for first := 0; first < len(p.Order); first += len(p.Cells) {
+	for first := 0; first < len(e.Order); first += len(e.Cells) {
 		var cells []string
-		for _, t := range p.Order[first : first+len(p.Cells)] {
-			if len(p.sides) == 0 {
+		for _, t := range e.Order[first : first+len(e.Cells)] {
+			if len(e.sides) == 0 {
 				cells = append(cells, fmt.Sprint(t.Cell+1))
 				continue
 			}
-			c := p.Cells[t.Cell]
+			c := e.Cells[t.Cell]
 			cells = append(cells, fmt.Sprintf("%d%c", c.Pair+1, c.Side[0]))
 		}
 		rounds = append(rounds, strings.Join(cells, " "))

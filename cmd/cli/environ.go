@@ -38,6 +38,13 @@ func (e environ) ignored(services []*servers.Service) (list []string) {
 	return list
 }
 
+// warnUnknownVars says which variables look like ours and set nothing.
+func (p *program) warnUnknownVars() {
+	for _, s := range p.env.unknownVars() {
+		p.say("warning: no flag reads the variable %s", s)
+	}
+}
+
 // unknownVars returns the variables that begin like ours and are none, each with the nearest that is. They are no error: they
 // may be another version's.
 func (e environ) unknownVars() []string {

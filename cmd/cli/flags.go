@@ -19,7 +19,7 @@ import (
 	"github.com/lockbench/lockbench/workloads/shape"
 )
 
-// flagDef is one row of the table. All values are kept as text until planOf reads them, so that a complaint can
+// flagDef is one row of the table. All values are kept as text until experimentOn reads them, so that a complaint can
 // show what was written.
 type flagDef struct {
 	name  string // without a dash; also the field in matrix.FieldError
@@ -117,7 +117,7 @@ var runOutputFlags = []flagDef{
 	{"revision", "", groupOutput, "TEXT", "", false, "what is under test, for the records: -revision \"$(git rev-parse\n--short HEAD)\""},
 	{"interval-log", "", groupOutput, "FILE", "", false, "write an HdrHistogram interval log, a line a second and metric, in\nplace of an older one"},
 	{"metrics-addr", "", groupOutput, "HOST:PORT", "", false, "serve Prometheus metrics there while it runs, at /metrics; a port\nalone is one of 127.0.0.1"},
-	{"quiet", "", groupOutput, "", "false", false, "no progress"},
+	quietFlag,
 	{"dry-run", "", groupOutput, "", "false", false, "print the plan as a file for -workload, run nothing"},
 	formatFlag,
 	verboseFlag,
@@ -129,6 +129,7 @@ var (
 
 	formatFlag = flagDef{"format", "", groupOutput, "NAME[=FILE]", "", false, "other formats: csv, html=FILE, markdown and more (help formats)\n(a comma list, each into a file; one without a file replaces the table)"}
 
+	quietFlag   = flagDef{"quiet", "", groupOutput, "", "false", false, "no progress"}
 	verboseFlag = flagDef{"verbose", "v", groupOutput, "", "false", false, "all that is known of a single run: server, machine, bound, course,\neach latency and cost; of several the servers, guarantees and columns"}
 	widthFlag   = flagDef{"width", "", groupOutput, "N", "0", false, "columns of the table; 0 is the terminal's, else 100"}
 	jsonFlag    = flagDef{"json", "", groupOutput, "", "false", false, "as JSON"}
@@ -343,12 +344,17 @@ func (o *options) fill(env environ) error {
 	return o.checkSwitches()
 }
 
+// checkSwitches reads the switches that take no list, those that are settings as their table says.
 func (o *options) checkSwitches() error {
 	for _, opt := range o.list {
 		if !opt.isSwitch() || opt.axis {
 			continue
 		}
-		if _, err := spec.ParseSwitch(opt.text); err != nil {
+		_, err := spec.ParseSwitch(opt.text)
+		if s, ok := spec.Find(opt.name); ok {
+			err = s.Set(&spec.Plan{}, opt.text)
+		}
+		if err != nil {
 			return o.complain(opt, "%w", err)
 		}
 	}
@@ -357,11 +363,21 @@ func (o *options) checkSwitches() error {
 
 // get finds an option that the table is known to have.
 func (o *options) get(name string) *option {
-	i := slices.IndexFunc(o.list, func(opt *option) bool { return opt.name == name })
-	if i < 0 {
+	opt := o.find(name)
+	if opt == nil {
 		panic("lockbench: no flag -" + name)
 	}
-	return o.list[i]
+	return opt
+}
+
+// find finds an option; nil if the command has no such flag.
+func (o *options) find(name string) *option {
+	for _, opt := range o.list {
+		if opt.name == name {
+			return opt
+		}
+	}
+	return nil
 }
 
 func (o *options) text(name string) string { return o.get(name).text }

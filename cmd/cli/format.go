@@ -1,4 +1,4 @@
-// -format: in which formats, and into which files, cells or a comparison go.
+// How a command ends: what it has found goes out in the formats that -format names, and decides the exit code.
 
 package cli
 
@@ -11,28 +11,35 @@ import (
 	"strings"
 
 	"github.com/lockbench/lockbench/cmd/cli/files"
+	"github.com/lockbench/lockbench/cmd/cli/progress"
 	"github.com/lockbench/lockbench/cmd/cli/suggest"
-	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/export"
-	"github.com/lockbench/lockbench/results/html"
-	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/report"
-	"github.com/lockbench/lockbench/results/svg"
-	"github.com/lockbench/lockbench/results/view"
+	"github.com/lockbench/lockbench/results/spec"
 )
 
-// exporter is a way to write a T: the cells of report, or the comparison of compare.
+// kind is a kind of result, such as a comparison: how it is written, and what it means for the exit code.
+type kind[T any] struct {
+	formats  []exporter[T]              // in the order of the help; the first is the table
+	document func(v T) *report.Document // for the formats without a write of their own
+	room     int                        // of its Markdown, see draw.Markdown
+	exit     func(v T) int              // nil: 0 whatever it is
+}
+
+// exporter is a format.
 type exporter[T any] struct {
 	name  string
 	about string // for the help
+
+	// write writes v; nil for a format that draws the document.
 	write func(w io.Writer, v T) error
 
 	// dir writes several files into a directory, in place of write.
 	dir func(create files.Create, v T) error
 
-	// beside says that it may share standard output with another format, whose lines cannot be taken for its own.
+	// beside says that it may share standard output with another format, whose lines cannot be taken for its own. The summary of
+	// a step of GitHub Actions then gets the Markdown.
 	beside bool
 }
 
@@ -43,123 +50,117 @@ type output[T any] struct {
 	from string // the flag or the variable that asks for it; empty: nobody has
 }
 
-// tableFormat is what goes to standard output unless -format names another that does.
-const tableFormat = "table"
-
-// reported is what report has to write.
-type reported struct {
-	cells   []*results.Cell
-	check   *compare.Check // of the cells
-	table   draw.Options   // of the table alone
-	summary string         // file of the summary of a step of GitHub Actions; empty: this is none
+// printer writes what a command has found as its options say.
+type printer[T any] struct {
+	*program
+	kind[T]
+	outputs []output[T]
+	table   draw.Options
 }
 
-// reported returns what report has to write, or a run.
-func (p *program) reported(cells []*results.Cell, check *compare.Check, table draw.Options) reported {
-	summary, _ := p.env.lookup(summaryVariable)
-	return reported{cells, check, table, summary}
+// Formats that draw a document.
+const (
+	tableFormat    = "table" // goes to standard output unless -format names another that does
+	markdownFormat = "markdown"
+	htmlFormat     = "html"
+)
+
+// printer reads the options that say how results of the kind are written. Inputs are the files that the command reads, which no
+// format may replace.
+func (k kind[T]) printer(p *program, o *options, inputs ...string) (out printer[T], err error) {
+	out = printer[T]{program: p, kind: k}
+	if out.table, err = p.drawOptions(o); err == nil {
+		out.outputs, err = k.parse(o.get("format"), inputs)
+	}
+	return out, err
 }
 
-// reportFormats are those of report, in the order of the help.
-var reportFormats = []exporter[reported]{
-	{name: tableFormat, about: "the table, or one cell in detail", write: func(w io.Writer, v reported) error {
-		if limits := report.Check(v.check); limits != nil {
-			if err := draw.Terminal(w, limits, v.table); err != nil {
-				return err
-			}
-			fmt.Fprintln(w)
+// end writes v and returns the exit code as an error; nil for 0.
+func (out printer[T]) end(v T) error { return cmp.Or(out.write(v), out.code(v)) }
+
+// code returns the exit code that v stands for as an error; nil for 0.
+func (out printer[T]) code(v T) error {
+	if out.exit != nil {
+		if code := out.exit(v); code != exitOK {
+			return exitCode(code)
 		}
-		return draw.Terminal(w, report.Run(v.cells), v.table)
-	}},
-	{name: "markdown", about: "the table with every column", write: writeMarkdown},
-	{name: "csv", about: "a row a trial, every figure that is known", write: func(w io.Writer, v reported) error {
-		return export.CSV(w, v.cells)
-	}},
-	{name: "benchfmt", about: "Go's benchmark format, for benchstat", write: func(w io.Writer, v reported) error {
-		return export.Benchfmt(w, v.cells)
-	}},
-	{name: "hgrm", about: "percentiles for HdrHistogram's plotter, a file a cell and metric in a directory", dir: func(create files.Create, v reported) error {
-		return export.Hgrm(v.cells, view.Labels(v.cells), create)
-	}},
-	{name: "html", about: "one page with charts, which needs no other file", write: func(w io.Writer, v reported) error {
-		return html.Write(w, v.cells, html.Options{Check: v.check})
-	}},
-	{name: "svg", about: "charts for a README, those that the records make, as .svg files in a directory:\n" +
-		strings.Join(svg.Names, ", "), dir: writeCharts},
-	{name: "json", about: "all of it, for programs; lockbench schema report has its schema", write: func(w io.Writer, v reported) error {
-		return export.CheckJSON(w, v.check)
-	}},
-	{name: "junit", about: "a test case a cell for mutual exclusion, and for each threshold", write: func(w io.Writer, v reported) error {
-		return export.CheckJUnit(w, v.check)
-	}},
-	{name: "github", beside: true, about: "annotations, beside the table; the summary of the step, if there is one", write: func(w io.Writer, v reported) error {
-		if err := export.CheckAnnotations(w, v.check); err != nil {
+	}
+	return nil
+}
+
+// write writes v in all formats, standard output first. What goes wrong with one is said, with the name of the file, and keeps
+// none of the others from being written; the error is an exitCode.
+func (out printer[T]) write(v T) (failed error) {
+	out.draining.Store(false) // what was measured is kept, and a pipe may have no reader
+	for _, f := range out.outputs {
+		write := func(w io.Writer) error { return out.writeAs(w, f.exporter, v) }
+		var err error
+		switch {
+		case f.file == "":
+			err = write(out.stdout)
+		case f.dir != nil:
+			err = files.Into(f.file, func(create files.Create) error { return f.dir(create, v) })
+		default:
+			err = files.Replace(f.file, write)
+		}
+		if err != nil {
+			failed = exitCode(exitError)
+			out.say("%s %s: %s", cmp.Or(f.from, "-format"), f.name, err)
+		}
+	}
+	return failed
+}
+
+// writeAs writes v in one format.
+func (out printer[T]) writeAs(w io.Writer, f exporter[T], v T) error {
+	switch {
+	case f.write != nil:
+		if err := f.write(w, v); err != nil || !f.beside {
 			return err
 		}
-		return addSummary(v.summary, func(w io.Writer) error { return writeMarkdown(w, v) })
-	}},
-	{name: "bigger-is-better", about: "locks/s and the like, for github-action-benchmark", write: func(w io.Writer, v reported) error {
-		return export.Action(w, v.cells, metric.Higher)
-	}},
-	{name: "smaller-is-better", about: "latencies and costs, for github-action-benchmark", write: func(w io.Writer, v reported) error {
-		return export.Action(w, v.cells, metric.Lower)
-	}},
+		markdown, _ := out.find(markdownFormat) // which is among them
+		return out.addSummary(func(w io.Writer) error { return out.writeAs(w, markdown, v) })
+	case f.name == markdownFormat:
+		return draw.Markdown(w, out.document(v), out.room)
+	case f.name == htmlFormat:
+		return draw.Page(w, out.document(v))
+	}
+	return draw.Terminal(w, out.document(v), out.table)
 }
 
-// compared is what compare has to write.
-type compared struct {
-	*compare.Comparison
-	said    report.ComparisonOptions
-	table   draw.Options // of the table
-	summary string       // file of the summary of a step of GitHub Actions; empty: this is none
+// drawOptions fits tables to the terminal, or to what -width says.
+func (p *program) drawOptions(o *options) (draw.Options, error) {
+	opt := o.get("width")
+	width, err := spec.ParseInt(opt.text)
+	if err != nil {
+		return draw.Options{}, usageErrorf("%s: %w", opt.written(), err)
+	}
+	if width != 0 && (width < minWidth || width > maxWidth) {
+		return draw.Options{}, usageErrorf("%s: must be 0 or %d to %d", opt.written(), minWidth, maxWidth)
+	}
+	columns, tty := progress.Terminal(p.stdout)
+	switch {
+	case width > 0:
+	case tty:
+		width = min(max(columns, minWidth), maxWidth)
+	default:
+		width = 100
+	}
+	noColor, _ := p.env.lookup("NO_COLOR") // https://no-color.org
+	return draw.Options{Width: width, Color: tty && noColor == "", Verbose: o.find("verbose") != nil && o.on("verbose")}, nil
 }
 
-func (v compared) document() *report.Document { return report.Comparison(v.Comparison, v.said) }
-
-// compareFormats are those of compare, in the order of the help.
-var compareFormats = []exporter[compared]{
-	{name: tableFormat, about: "medians, changes and the verdict", write: func(w io.Writer, v compared) error {
-		return draw.Terminal(w, v.document(), v.table)
-	}},
-	{name: "markdown", about: "the same for a comment, the verdict first", write: func(w io.Writer, v compared) error {
-		return draw.Markdown(w, v.document(), draw.CommentRoom)
-	}},
-	{name: "csv", about: "a row a cell and figure", write: func(w io.Writer, v compared) error {
-		return export.ComparisonCSV(w, v.Comparison)
-	}},
-	{name: "html", about: "one page with charts, which needs no other file", write: func(w io.Writer, v compared) error {
-		return draw.Page(w, v.document())
-	}},
-	{name: "json", about: "all of it, for programs; lockbench schema comparison has its schema", write: func(w io.Writer, v compared) error {
-		return export.ComparisonJSON(w, v.Comparison)
-	}},
-	{name: "junit", about: "a test case for each threshold and cell", write: func(w io.Writer, v compared) error {
-		return export.JUnit(w, v.Comparison)
-	}},
-	{name: "github", beside: true, about: "annotations, beside the table; the summary of the step, if there is one", write: func(w io.Writer, v compared) error {
-		if err := export.Annotations(w, v.Comparison); err != nil {
-			return err
-		}
-		return addSummary(v.summary, func(w io.Writer) error { return draw.Markdown(w, v.document(), draw.CommentRoom) })
-	}},
-}
+const (
+	minWidth = 40
+	maxWidth = 1000
+)
 
 // summaryVariable names the file that GitHub Actions shows as the summary of a step.
 const summaryVariable = "GITHUB_STEP_SUMMARY"
 
-// writeMarkdown writes the table, below what became of the thresholds.
-func writeMarkdown(w io.Writer, v reported) error {
-	if limits := report.Check(v.check); limits != nil {
-		if err := draw.Markdown(w, limits, draw.CommentRoom); err != nil {
-			return err
-		}
-		fmt.Fprintln(w)
-	}
-	return draw.Markdown(w, report.Run(v.cells), 0)
-}
-
-// addSummary adds a page of Markdown to the file of a step's summary, as much of it as GitHub takes; to none if there is no file.
-func addSummary(name string, write func(io.Writer) error) error {
+// addSummary adds Markdown to the file of a step's summary, as much of it as GitHub takes; to none if there is no file.
+func (p *program) addSummary(write func(io.Writer) error) error {
+	name, _ := p.env.lookup(summaryVariable)
 	if name == "" {
 		return nil
 	}
@@ -182,78 +183,91 @@ func addSummary(name string, write func(io.Writer) error) error {
 	})
 }
 
-// writeCharts writes all charts that the cells have the data for.
-func writeCharts(create files.Create, v reported) error {
-	for _, c := range svg.Charts(v.cells) {
-		err := create(c.Name+".svg", func(w io.Writer) error {
-			_, err := w.Write(c.SVG)
-			return err
-		})
-		if err != nil {
-			return err
-		}
+// readFormats reads -format of a run. Its formats are report's; those of a run that compares are compare's, whose table comes below
+// the run's own, and whose other formats have standard output for themselves.
+func (r *runner) readFormats() (err error) {
+	if r.comparison == nil {
+		r.printer, err = reports.printer(r.program, r.options, r.files()...)
+		return err
 	}
-	return nil
+	r.judged, err = comparisons(r.options.said("")).printer(r.program, r.options, r.files()...)
+	r.printer = printer[reported]{program: r.program, kind: reports, table: r.judged.table}
+	if err == nil && r.judged.outputs[0].name == tableFormat {
+		r.printer.outputs = reports.first()
+	}
+	return err
 }
 
-// runOutputs reads -format of a run. Its formats are report's; those of a run that compares are compare's, whose table
-// comes below the run's own, and whose other formats have standard output for themselves.
-func (p plan) runOutputs(compares bool) (cells []output[reported], found []output[compared], err error) {
-	if !compares {
-		cells, err = parseFormats(p.options, reportFormats, p.files())
-		return cells, nil, err
+// formatted are the commands that have formats, in the order of the help, and what the help calls those that it lists together.
+var formatted = []struct {
+	command, of string
+	formats     interface {
+		about() string
+		names() []string
 	}
-	found, err = parseFormats(p.options, compareFormats, p.files())
-	if err == nil && found[0].name == tableFormat {
-		cells = []output[reported]{{exporter: reportFormats[0]}}
-	}
-	return cells, found, err
+}{
+	{"report", "Of a run and of report", reports},
+	{"compare", "Of compare, and of a run with -vs or -baseline", comparisons(report.ComparisonOptions{})},
+	{"plan", "Of plan", answers},
+	{"prove", "Of prove", proofs},
+	{"history", "Of history", histories(0)},
+	{"list", "", listings},
 }
 
-// files returns those that a run reads, or writes other than by -format: what the flags of its sides name, and the times that
-// it replays.
-func (p plan) files() (names []string) {
-	sides := []*options{p.options}
-	for _, s := range p.sides {
-		sides = append(sides, s.plan.options)
-	}
-	for _, o := range sides {
-		for _, opt := range o.list {
-			if opt.namesFile() {
-				names = append(names, opt.text)
-			}
+// formatList lists all formats for the help.
+func formatList() string {
+	var parts []string
+	for _, f := range formatted {
+		if f.of != "" {
+			parts = append(parts, f.of+":\n"+f.formats.about())
 		}
 	}
-	for _, c := range p.Cells {
-		for _, load := range c.Plan.Groups() {
-			names = append(names, load.HoldDist.Path, load.ThinkDist.Path)
-		}
-	}
-	return names
+	return strings.Join(parts, "\n")
 }
 
-// aboutFormats lists formats for the help.
-func aboutFormats[T any](formats []exporter[T]) string {
+// formatsOf returns the names of a command's formats. Those of a run depend on what else it is asked for.
+func formatsOf(command string) (names []string) {
+	for _, f := range formatted {
+		if f.command == command {
+			return f.formats.names()
+		}
+	}
+	names = append(formatsOf("report"), formatsOf("compare")...)
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// about lists the formats for the help.
+func (k kind[T]) about() string {
 	var b strings.Builder
-	for _, f := range formats {
+	for _, f := range k.formats {
 		fmt.Fprintf(&b, "  %-18s %s\n", f.name, strings.ReplaceAll(f.about, "\n", "\n"+strings.Repeat(" ", 21)))
 	}
 	return b.String()
 }
 
-// parseFormats reads -format: names, each with a file or without, separated by commas. The first output is the one that
+func (k kind[T]) names() (names []string) {
+	for _, f := range k.formats {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// first is the output that there is if -format names none.
+func (k kind[T]) first() []output[T] { return []output[T]{{exporter: k.formats[0]}} }
+
+// parse reads -format: names, each with a file or without, separated by commas. The first output is the one that
 // goes to standard output: what has no file, or else the table. Inputs are the files that are read, which none may
 // replace.
-func parseFormats[T any](o *options, formats []exporter[T], inputs []string) ([]output[T], error) {
-	opt := o.get("format")
-	outputs := []output[T]{{exporter: formats[0]}}
+func (k kind[T]) parse(opt *option, inputs []string) ([]output[T], error) {
+	outputs := k.first()
 	named := ""
 	for part := range strings.SplitSeq(opt.text, ",") {
 		name, file, hasFile := strings.Cut(strings.TrimSpace(part), "=")
 		if name == "" && opt.text == "" {
 			break
 		}
-		f, err := findFormat(formats, name)
+		f, err := k.find(name)
 		if file == "-" {
 			file, hasFile = "", false
 		}
@@ -299,12 +313,11 @@ func (out output[T]) check() error {
 	return files.CheckReplace(out.from, out.file)
 }
 
-func findFormat[T any](formats []exporter[T], name string) (exporter[T], error) {
-	i := slices.IndexFunc(formats, func(f exporter[T]) bool { return f.name == name })
-	if i >= 0 {
-		return formats[i], nil
+func (k kind[T]) find(name string) (exporter[T], error) {
+	names := k.names()
+	if i := slices.Index(names, name); i >= 0 {
+		return k.formats[i], nil
 	}
-	names := formatNames(formats)
 	return exporter[T]{}, fmt.Errorf("unknown format %q%s; there are %s", name, suggest.DidYouMean("", name, names), strings.Join(names, ", "))
 }
 
@@ -319,32 +332,6 @@ func checkFile[T any](file string, others []output[T], inputs []string) error {
 		if files.Same(file, in) {
 			return fmt.Errorf("%s is read or written by this command already, and would be replaced", file)
 		}
-	}
-	return nil
-}
-
-// writeOutputs writes v in all formats, standard output first. What goes wrong with one is said, with the name of the
-// file, and keeps none of the others from being written; the error is an exitCode.
-func writeOutputs[T any](p *program, outputs []output[T], v T) error {
-	p.draining.Store(false) // what was measured is kept, and a pipe may have no reader
-	failed := false
-	for _, out := range outputs {
-		var err error
-		switch {
-		case out.file == "":
-			err = out.write(p.stdout, v)
-		case out.dir != nil:
-			err = files.Into(out.file, func(create files.Create) error { return out.dir(create, v) })
-		default:
-			err = files.Replace(out.file, func(w io.Writer) error { return out.write(w, v) })
-		}
-		if err != nil {
-			failed = true
-			fmt.Fprintf(p.stderr, "lockbench: %s %s: %s\n", cmp.Or(out.from, "-format"), out.name, oneLine(err.Error()))
-		}
-	}
-	if failed {
-		return exitCode(exitError)
 	}
 	return nil
 }

@@ -41,14 +41,17 @@ func (p *program) help(c *cobra.Command) error {
 
 // helpCommand makes lockbench help [COMMAND|TOPIC].
 func (p *program) helpCommand(root *cobra.Command) *cobra.Command {
-	c, _ := p.command(&cobra.Command{Use: "help [COMMAND|TOPIC]", Short: "Print the help of lockbench, of a command or about a topic", Hidden: true}, nil)
-	c.ValidArgsFunction = func(_ *cobra.Command, before []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		if len(before) > 0 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		return slices.Concat([]string{allFlagsPage}, topics, commandNames(root)), cobra.ShellCompDirectiveNoFileComp
-	}
-	c.RunE = func(_ *cobra.Command, args []string) error {
+	return p.command(&cobra.Command{
+		Use:    "help [COMMAND|TOPIC]",
+		Short:  "Print the help of lockbench, of a command or about a topic",
+		Hidden: true,
+		ValidArgsFunction: func(_ *cobra.Command, before []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			if len(before) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return slices.Concat([]string{allFlagsPage}, topics, commandNames(root)), cobra.ShellCompDirectiveNoFileComp
+		},
+	}, nil, func(_ *cobra.Command, _ *options, args []string) error {
 		switch {
 		case len(args) == 0:
 			return p.help(nil)
@@ -64,8 +67,7 @@ func (p *program) helpCommand(root *cobra.Command) *cobra.Command {
 		commands := commandNames(root)
 		return usageErrorf("help: no topic or command is called %q%s; topics: %s, %s; commands: %s", args[0],
 			suggest.DidYouMean("", args[0], slices.Concat(topics, commands)), allFlagsPage, strings.Join(topics, ", "), strings.Join(commands, ", "))
-	}
-	return c
+	})
 }
 
 // usageColumn is where the flags' descriptions begin.

@@ -154,9 +154,9 @@ func TestHelpNames(t *testing.T) {
 		has("marks", strings.Fields(string(l.By))...)
 	}
 	has("drivers", drivers.Names()...)
-	has("formats", formatNames(reportFormats)...)
-	has("formats", formatNames(compareFormats)...)
-	has("formats", formatNames(historyFormats)...)
+	has("formats", formatsOf("report")...)
+	has("formats", formatsOf("compare")...)
+	has("formats", formatsOf("history")...)
 }
 
 // helpExamples are the commands of a page, without what is said of them behind several blanks or a #.
@@ -218,7 +218,7 @@ func parseExample(t *testing.T, words []string) error {
 	if err := o.readWorkload(nil); err != nil {
 		return err
 	}
-	_, err = planAll(o, environment(), nil, server)
+	_, err = experimentOf(o, environment(), nil, server)
 	return err
 }
 

@@ -3,25 +3,24 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/lockbench/lockbench/results/draw"
+	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/export"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/history"
-	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/results/spec"
 )
 
 func (p *program) historyCommand() *cobra.Command {
-	c, o := p.command(&cobra.Command{
+	return p.command(&cobra.Command{
 		Use:   "history FILE…",
 		Short: "Show each cell's figures over revisions, with steps and drifts",
 		Long: `Shows the figures of each cell over revisions, and finds steps and slow drifts in them. The files
@@ -40,83 +39,52 @@ too, and there will be more: look at what else changed, and measure on a machine
 
 -format writes other formats, each into a file of its own, or one in place of the table:
 
-` + strings.TrimSuffix(aboutFormats(historyFormats), "\n"),
+` + strings.TrimSuffix(histories(0).about(), "\n"),
 		Args: needFiles,
-	}, historyFlags)
-	c.RunE = func(_ *cobra.Command, files []string) error {
-		if err := o.fill(p.env); err != nil {
-			return err
-		}
-		return p.history(o, files)
+	}, historyFlags, func(_ *cobra.Command, o *options, files []string) error { return p.history(o, files) })
+}
+
+// histories are what history writes, with the last points of each cell; 0 is all.
+func histories(last int) kind[*history.History] {
+	return kind[*history.History]{
+		document: func(h *history.History) *report.Document { return report.History(h, last) },
+		formats: []exporter[*history.History]{
+			{name: tableFormat, about: "each cell's course, its steps and its last points"},
+			{name: markdownFormat, about: "the same for a page or a comment"},
+			{name: htmlFormat, about: "one page with the course of each figure, which needs no other file"},
+			{name: "csv", about: "a row a point and figure", write: export.HistoryCSV},
+		},
 	}
-	return c
-}
-
-// past is what history has to write.
-type past struct {
-	*history.History
-	table draw.Options
-	last  int // points of each cell; 0: all
-}
-
-// historyFormats are those of history, in the order of the help.
-var historyFormats = []exporter[past]{
-	{name: tableFormat, about: "each cell's course, its steps and its last points", write: func(w io.Writer, v past) error {
-		return draw.Terminal(w, report.History(v.History, v.last), v.table)
-	}},
-	{name: "markdown", about: "the same for a page or a comment", write: func(w io.Writer, v past) error {
-		return draw.Markdown(w, report.History(v.History, v.last), 0)
-	}},
-	{name: "html", about: "one page with the course of each figure, which needs no other file", write: func(w io.Writer, v past) error {
-		return draw.Page(w, report.History(v.History, v.last))
-	}},
-	{name: "csv", about: "a row a point and figure", write: func(w io.Writer, v past) error {
-		return export.HistoryCSV(w, v.History)
-	}},
 }
 
 // history reads all files, says what is wrong with them, and shows the history of what is right.
 func (p *program) history(o *options, files []string) error {
-	opts, err := historyOptions(o)
-	if err != nil {
-		return err
+	r := reader{o: o}
+	opts := history.Options{Figures: r.figures()}
+	if o.text("since") != "" {
+		opts.Since = scalar(&r, "since", parseDate)
 	}
-	table, err := p.drawOptions(o, false)
-	if err != nil {
-		return err
+	last := scalar(&r, "last", parseLast)
+	if r.err != nil {
+		return r.err
 	}
-	last, err := parseLast(o.text("last"))
-	if err != nil {
-		return usageErrorf("%s: %w", o.get("last").written(), err)
-	}
-	outputs, err := parseFormats(o, historyFormats, files)
+	out, err := histories(last).printer(p, o, files...)
 	if err != nil {
 		return err
 	}
 	c := history.NewCollector(opts)
-	failed := false
-	for _, name := range files {
-		if _, err := p.readRecords(name, c.Add); err != nil {
-			failed = true
-			fmt.Fprintf(p.stderr, "lockbench: %s: %s\n", name, oneLine(err.Error()))
-		}
-	}
+	failed := p.readAll(files, func(name string) (results.Report, error) { return p.readRecords(name, c.Add) })
 	h := c.History()
-	if h.Records == 0 && !failed {
+	if h.Records == 0 && failed == nil {
 		return fmt.Errorf("history: nothing to show: %s", leftOut(h))
 	}
 	if h.Records > 0 && len(h.Unknown) > 0 && len(h.Unknown) == len(opts.Figures) {
 		return fmt.Errorf("history: no record knows %s", o.text("figures"))
 	}
 	if h.Records > 0 {
-		if err := writeOutputs(p, outputs, past{h, table, last}); err != nil {
-			return err
-		}
+		failed = cmp.Or(out.end(h), failed)
 	}
-	if failed {
-		return exitCode(exitError)
-	}
-	return nil
+	return failed
 }
 
 // leftOut returns why a history has no records.
@@ -129,26 +97,6 @@ func leftOut(h *history.History) string {
 		why = append(why, format.Plural(h.Earlier, "record")+" from before -since")
 	}
 	return strings.Join(why, ", ")
-}
-
-func historyOptions(o *options) (opts history.Options, err error) {
-	if o.text("figures") != "" {
-		r := reader{o: o}
-		for _, name := range list(&r, "figures", parseFigure) {
-			if f, ok := metric.Named(name); ok {
-				opts.Figures = append(opts.Figures, f)
-			}
-		}
-		if r.err != nil {
-			return opts, r.err
-		}
-	}
-	if since := o.get("since"); since.text != "" {
-		if opts.Since, err = parseDate(since.text); err != nil {
-			return opts, usageErrorf("%s: %w", since.written(), err)
-		}
-	}
-	return opts, nil
 }
 
 // parseLast reads how many points of each cell are listed.

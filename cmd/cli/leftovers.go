@@ -23,15 +23,11 @@ func (r *runner) prefix() string { return prefixBegin + r.id + ":" }
 
 // announcePrefix tells the owner of a server what to do if the run is killed, when it is too late to say anything.
 func (r *runner) announcePrefix() {
-	var warned []string
 	for _, turn := range r.Order {
 		c, t := r.Cells[turn.Cell].Plan, r.of(turn.Cell).targets.Of(r.Cells[turn.Cell].Plan.Driver)
-		line := r.cleanLine(t, c)
-		if t.Kind != matrix.External || slices.Contains(warned, line) {
-			continue
+		if t.Kind == matrix.External {
+			r.sayOnce("names on %s will begin with %s; should this run be killed: %s", t.Redacted, r.prefix(), r.cleanLine(t, c))
 		}
-		warned = append(warned, line)
-		fmt.Fprintf(r.stderr, "lockbench: names on %s will begin with %s; should this run be killed: %s\n", t.Redacted, r.prefix(), line)
 	}
 }
 

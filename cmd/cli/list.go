@@ -4,7 +4,6 @@ package cli
 
 import (
 	"encoding/json"
-	"io"
 	"slices"
 	"strings"
 
@@ -12,19 +11,18 @@ import (
 
 	"github.com/lockbench/lockbench/cmd/cli/catalog"
 	"github.com/lockbench/lockbench/cmd/cli/suggest"
-	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/report"
 )
 
 func (p *program) listCommand() *cobra.Command {
-	c, o := p.command(&cobra.Command{
+	return p.command(&cobra.Command{
 		Use:   "list [NAME]",
 		Short: "Print drivers, lock designs, presets and the servers that are here",
 		Long: "Prints the drivers, where their servers are, their lock designs and the presets.\n\n" +
 			"With the name of a driver it tells all about that one: its server and address, what each design\n" +
 			"claims, what it imitates, what is wrong with it and what it loses to, how its clients can wait, and\n" +
 			"its options. NAME may also be a lock design, a service, a preset, or one of\n" +
-			strings.Join(catalog.Sections, ", ") + ".\n\n" + strings.TrimSuffix(aboutFormats(listFormats), "\n"),
+			strings.Join(catalog.Sections, ", ") + ".\n\n" + strings.TrimSuffix(listings.about(), "\n"),
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usageErrorf("list: one name at a time")
@@ -41,42 +39,30 @@ func (p *program) listCommand() *cobra.Command {
 			}
 			return catalog.Names(), cobra.ShellCompDirectiveNoFileComp
 		},
-	}, listFlags)
-	c.RunE = func(c *cobra.Command, args []string) error {
-		if err := o.fill(p.env); err != nil {
-			return err
-		}
+	}, listFlags, func(c *cobra.Command, o *options, args []string) error {
 		if o.on("json") && len(args) > 0 {
 			return usageErrorf("list: -json prints everything: leave %s out", args[0])
 		}
-		table, err := p.drawOptions(o, false)
-		if err != nil {
-			return err
-		}
-		outputs, err := parseFormats(o, listFormats, nil)
+		out, err := listings.printer(p, o)
 		if err != nil {
 			return err
 		}
 		l := catalog.New(c.Context())
 		if o.on("json") {
-			out := json.NewEncoder(p.stdout)
-			out.SetIndent("", "  ")
-			return out.Encode(l)
+			enc := json.NewEncoder(p.stdout)
+			enc.SetIndent("", "  ")
+			return enc.Encode(l)
 		}
-		return writeOutputs(p, outputs, listed{l.Document(append(args, "")[0]), table})
-	}
-	return c
+		return out.end(l.Document(append(args, "")[0]))
+	})
 }
 
-// listed is what list has to write.
-type listed struct {
-	*report.Document
-	table draw.Options
-}
-
-// listFormats are those of list, in the order of the help.
-var listFormats = []exporter[listed]{
-	{name: tableFormat, about: "for a terminal", write: func(w io.Writer, v listed) error { return draw.Terminal(w, v.Document, v.table) }},
-	{name: "markdown", about: "the same for a page", write: func(w io.Writer, v listed) error { return draw.Markdown(w, v.Document, 0) }},
-	{name: "html", about: "the same as a page, which needs no other file", write: func(w io.Writer, v listed) error { return draw.Page(w, v.Document) }},
+// listings are what list writes.
+var listings = kind[*report.Document]{
+	document: func(d *report.Document) *report.Document { return d },
+	formats: []exporter[*report.Document]{
+		{name: tableFormat, about: "for a terminal"},
+		{name: markdownFormat, about: "the same for a page"},
+		{name: htmlFormat, about: "the same as a page, which needs no other file"},
+	},
 }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 
 	"github.com/lockbench/lockbench/cmd/cli/files"
@@ -58,7 +57,7 @@ func checkIntervalLog(path string) error {
 }
 
 // openLive listens and creates the log, for trials of p by that version of lockbench.
-func openLive(ctx context.Context, o *options, p plan, version string) (*live, error) {
+func openLive(ctx context.Context, o *options, e experiment, version string) (*live, error) {
 	l := &live{}
 	if text := o.text("metrics-addr"); text != "" {
 		addr, err := observe.ParseAddr(text)
@@ -71,7 +70,7 @@ func openLive(ctx context.Context, o *options, p plan, version string) (*live, e
 	}
 	if path := o.text("interval-log"); path != "" {
 		var err error
-		if l.log, err = observe.CreateLog(path, len(p.Order) > 1, version); err != nil {
+		if l.log, err = observe.CreateLog(path, len(e.Order) > 1, version); err != nil {
 			l.metrics.Close()
 			return nil, fmt.Errorf("-interval-log: %w", err)
 		}
@@ -80,13 +79,13 @@ func openLive(ctx context.Context, o *options, p plan, version string) (*live, e
 }
 
 // announce prints the address of the metrics.
-func (l *live) announce(w io.Writer) {
+func (l *live) announce(p *program) {
 	switch {
 	case l.metrics == nil:
 	case l.metrics.Local():
-		fmt.Fprintf(w, "lockbench: metrics at %s\n", l.metrics.URL())
+		p.say("metrics at %s", l.metrics.URL())
 	default:
-		fmt.Fprintf(w, "lockbench: metrics at %s, for whoever reaches this machine (-metrics-addr PORT: for itself alone)\n", l.metrics.URL())
+		p.say("metrics at %s, for whoever reaches this machine (-metrics-addr PORT: for itself alone)", l.metrics.URL())
 	}
 }
 
@@ -105,14 +104,14 @@ func (l *live) follow(run *workloads.Run, t matrix.Trial) {
 func (l *live) end() { l.metrics.End() }
 
 // close closes both. A log of which something is missing is the error of a run that had no other.
-func (l *live) close(w io.Writer, err error) error {
+func (l *live) close(p *program, err error) error {
 	l.metrics.Close()
 	missing := l.log.Close()
 	if missing != nil {
 		missing = fmt.Errorf("-interval-log: %w", missing)
 	}
 	if err != nil && missing != nil {
-		fmt.Fprintf(w, "lockbench: %s\n", oneLine(missing.Error()))
+		p.say("%s", missing)
 		return err
 	}
 	return cmp.Or(err, missing)

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/lockbench/lockbench/cmd/cli/progress"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/workloads"
 	"github.com/lockbench/lockbench/workloads/observe"
@@ -38,7 +39,7 @@ func TestIncompleteLog(t *testing.T) {
 		(<-reader).Close()
 		log.Write(workloads.Interval{Warmup: true, Values: func(results.MetricIndex) (v results.Values) { return v }})
 		var said strings.Builder
-		err = (&live{log: log}).close(&said, of)
+		err = (&live{log: log}).close(&program{stderr: &progress.Writer{W: &said}}, of)
 		if of == nil && (!errors.Is(err, syscall.EPIPE) || !strings.HasPrefix(err.Error(), "-interval-log: ")) {
 			t.Errorf("%v, want a broken pipe", err)
 		}

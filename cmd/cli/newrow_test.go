@@ -5,21 +5,27 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// TestNewSetting builds lockbench with one setting more, a field of the plan and a row of the table, and looks for it wherever
-// settings are read, written or compared.
+// TestNewSetting builds lockbench with two settings more, each a field and a row of the table, and looks for them wherever
+// settings are read, written or compared. One is a switch of the load, of which lockbench plan takes no list.
 func TestNewSetting(t *testing.T) {
 	if testing.Short() {
 		t.Skip("lockbench is built anew: make test-all")
 	}
-	run := changed(t, "results/spec", map[string][2]string{
-		"spec.go": {"type Plan struct {\n", "type Plan struct {\n\tColour string `json:\"colour,omitempty\"`\n"},
+	run := changed(t, "results/spec", map[string][]string{
+		"spec.go": {
+			"type Plan struct {\n", "type Plan struct {\n\tColour string `json:\"colour,omitempty\"`\n",
+			"type Load struct {\n", "type Load struct {\n\tBusy bool `json:\"busy,omitempty\"`\n",
+		},
 		"settings.go": {"var Settings = []Setting{\n", `var Settings = []Setting{
 	{Name: "colour", Group: GroupWhat, Value: "NAME", Default: "none", Zero: "none", Axis: true, Usage: "of the lock",
 		at: func(p *Plan, _ *Load) value { return name(&p.Colour) }},
+	{Name: "busy", Group: GroupLoad, Default: "off", Zero: "off", Axis: true, Class: true, Usage: "or idle",
+		at: func(_ *Plan, l *Load) value { return onOff(&l.Busy) }},
 `},
 	})
 	dir := t.TempDir()
@@ -34,6 +40,8 @@ func TestNewSetting(t *testing.T) {
 		{"completion", "", "__complete run --colo", "--colour"},
 		{"schema", "", "schema", `"colour": {`},
 		{"a plan", "", base + " -colour red -dry-run", "\ncolour: red\n"},
+		{"a switch", "", base + " -busy=off,on -dry-run", "\n  - busy: on\n"},
+		{"a switch of lockbench plan", "", "plan -driver memory -rate 100 -slo response.p99<20ms -busy -dry-run", " -busy -clients "},
 		{"a variable", "LOCKBENCH_COLOUR=red", base + " -dry-run", "\ncolour: red\n"},
 		{"a workload", "", "-workload " + workload + " -dry-run", "\n  - colour: blue\n"},
 		{"the table", "", base + " -colour red,blue,none -output " + records, "colour"},
@@ -69,7 +77,7 @@ func TestNewMetric(t *testing.T) {
 	if testing.Short() {
 		t.Skip("lockbench is built anew: make test-all")
 	}
-	run := changed(t, "results/metric", map[string][2]string{
+	run := changed(t, "results/metric", map[string][]string{
 		"table.go": {"		cost(\"commands/lock\",", `		cost("luck/lock", "luck", "what it takes besides", func(c *results.Cost) float64 { return 7 * c.Tries }).
 			column(Column{Group: "luck", Title: "/lock", Drop: 25}),
 		cost("commands/lock",`},
@@ -100,13 +108,13 @@ func TestNewMetric(t *testing.T) {
 	}
 }
 
-// changed builds lockbench with changes in files of a package, each the first of a text by another, and returns what runs it
-// with a variable, which may be empty, and returns all that it prints.
-func changed(t *testing.T, pkg string, files map[string][2]string) (run func(env, command string) string) {
+// changed builds lockbench with changes in files of a package, each the first of a text by the one after it, and returns what
+// runs it with a variable, which may be empty, and returns all that it prints.
+func changed(t *testing.T, pkg string, files map[string][]string) (run func(env, command string) string) {
 	t.Helper()
 	dir := t.TempDir()
 	overlay := struct{ Replace map[string]string }{map[string]string{}}
-	for file, change := range files {
+	for file, changes := range files {
 		path, err := filepath.Abs(filepath.Join("../..", pkg, file))
 		if err != nil {
 			t.Fatal(err)
@@ -115,9 +123,12 @@ func changed(t *testing.T, pkg string, files map[string][2]string) (run func(env
 		if err != nil {
 			t.Fatal(err)
 		}
-		changed := strings.Replace(string(text), change[0], change[1], 1)
-		if changed == string(text) {
-			t.Fatalf("%s has no %q any more", file, change[0])
+		changed := string(text)
+		for change := range slices.Chunk(changes, 2) {
+			if !strings.Contains(changed, change[0]) {
+				t.Fatalf("%s has no %q any more", file, change[0])
+			}
+			changed = strings.Replace(changed, change[0], change[1], 1)
 		}
 		overlay.Replace[path] = filepath.Join(dir, file)
 		if err := os.WriteFile(overlay.Replace[path], []byte(changed), 0o600); err != nil {

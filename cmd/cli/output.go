@@ -65,7 +65,7 @@ func (r *runner) saveAll() error {
 		if holder == "" {
 			holder = "another process"
 		}
-		fmt.Fprintf(r.stderr, "lockbench: -output %s: waiting up to %v for %s, which has it locked\n", r.output, most, holder)
+		r.say("-output %s: waiting up to %v for %s, which has it locked", r.output, most, holder)
 	}}
 	for len(r.unsaved) > 0 {
 		if err := file.Append(r.unsaved[0]); err != nil {
@@ -82,7 +82,7 @@ func (r *runner) saveRest() {
 		return
 	}
 	if err := r.saveAll(); err != nil {
-		fmt.Fprintf(r.stderr, "lockbench: %s not written to %s: %s\n",
-			format.Plural(len(r.unsaved), "record"), r.output, oneLine(err.Error()))
+		r.say("%s not written to %s: %s",
+			format.Plural(len(r.unsaved), "record"), r.output, err)
 	}
 }

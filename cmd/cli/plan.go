@@ -1,134 +1,210 @@
-// argv and environment → plan: a pure value that says everything the run will do, and that -dry-run prints.
+// lockbench plan: which lock carries a load under an objective, with how much to spare, and what breaks first?
 
 package cli
 
 import (
-	"github.com/lockbench/lockbench/cmd/cli/deploy"
-	"github.com/lockbench/lockbench/drivers/servers"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/lockbench/lockbench/cmd/cli/catalog"
+	"github.com/lockbench/lockbench/cmd/cli/progress"
+	"github.com/lockbench/lockbench/results/capacity"
+	"github.com/lockbench/lockbench/results/draw"
+	"github.com/lockbench/lockbench/results/export"
+	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/results/spec"
-	"github.com/lockbench/lockbench/workloads/file"
-	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
-// plan is all that a run does.
-type plan struct {
-	matrix.Matrix
-	options *options
-	targets deploy.Targets
-	read    []reading
-	sides   []side // base and head, if there are two; the cells are then theirs by turns
-}
-
-// reading is a cell, and options that it came from.
-type reading struct {
-	from *options
-	cell int
-}
-
-// maxCells keeps a slip in a list from making a matrix that nobody has the time for.
-const maxCells = file.MaxItems
-
-const maxTrials = 10_000
-
-// planOf reads the options. Whatever is wrong with them is a usage error that names the flag, its value and what is
-// allowed. It depends on the options and the targets alone, and touches nothing but the files of times that they name.
-func planOf(o *options, t deploy.Targets) (plan, error) {
-	r := reader{o: o}
-	trials := scalar(&r, "trials", spec.ParseInt)
-	seed := scalar(&r, "seed", spec.ParseSeed)
-	if r.err != nil {
-		return plan{}, r.err
-	}
-	if trials < 1 || trials > maxTrials {
-		return plan{}, o.complain(o.get("trials"), "must be 1 to %d", maxTrials)
-	}
-	p := plan{options: o, targets: t}
-	for _, scenario := range o.scenarios() {
-		if err := p.addScenario(scenario, seed); err != nil {
-			return plan{}, err
-		}
-	}
-	if len(p.Cells) == 0 {
-		return p, usageErrorf("nothing to run: %s", p.Skipped[0])
-	}
-	if err := p.checkRead(); err != nil {
-		return plan{}, err
-	}
-	if o.on("null") {
-		if err := p.AddNull(); err != nil {
-			return plan{}, o.explain(err)
-		}
-	}
-	for i := range p.Cells {
-		p.Cells[i].Plan.Command = commandLine(o, p.Cells[i].Plan, t)
-	}
-	p.Schedule(trials, seed)
-	return p, nil
-}
-
-// addScenario takes in the matrix of a scenario.
-func (p *plan) addScenario(o *options, seed uint64) error {
-	r := reader{o: o}
-	plans := r.plans(seed)
-	if r.err != nil {
-		return r.err
-	}
-	if len(p.Cells)+len(plans) > maxCells {
-		return usageErrorf("%s: its cells make a matrix of more than %d", o.get("workload").written(), maxCells)
-	}
-	for _, one := range plans {
-		if o.workload != nil {
-			one.Workload = o.workload.label
-		}
-		classes, err := o.classes(one.Load)
-		if err != nil {
-			return err
-		}
-		one.Classes = classes
-		cell, err := p.Add(one, p.targets.Of(one.Driver).Server())
-		if err != nil {
-			return o.explain(err)
-		}
-		if cell >= 0 {
-			p.read = append(p.read, reading{o, cell})
-		}
-	}
-	return nil
-}
-
-// warnings returns what a reader of a cell's figures should know before he believes them.
-func warnings(c matrix.Cell) []string {
-	list := matrix.Warnings(c.Plan, c.Traits)
-	if s := deploy.Service(c.Plan.Driver); s != nil && s.Note != nil && c.Traits.Session {
-		if text := s.Note(c.Plan.TTL); text != "" {
-			list = append(list, text)
-		}
-	}
-	return list
-}
-
-// at returns the plan of one trial: it draws anew, and its command line makes it again, as the first trial of its own seed.
-func (p plan) at(t matrix.Trial) spec.Plan {
-	from := p.of(t.Cell)
-	c := p.Cells[t.Cell].Plan
-	c.Seed = spec.SeedOf(c.Seed, t.Trial)
-	c.Command = commandLine(from.options, c, from.targets)
+func (p *program) planCommand() *cobra.Command {
+	c := p.command(&cobra.Command{
+		Use:   "plan",
+		Short: "Find the locks that carry a load under an objective",
+		Long: "Finds the lock designs that carry your load under your objective (SLO), says with how much to spare,\n" +
+			"and what breaks first; lockbench help capacity says how.\n\n" +
+			"  lockbench plan -rate 3k -hold 1ms -keys 100 -key-dist zipf:1.1 \\\n" +
+			"    -slo 'response.p99<20ms,errors<0.1%' -driver rueidis,etcd,postgres -o plan.jsonl\n\n" +
+			"Without -rate it finds the most that each carries. Flags with a star take a list, and all\n" +
+			"combinations are candidates. Without -lock these are the designs of each driver that exclude, that\n" +
+			"their holder alone can release, and that end with their holder. There is one load.\n\n" +
+			"Exit codes: 0 a candidate sustains the load · 3 all are ruled out · 4 a candidate broke mutual\n" +
+			"exclusion · 5 undecided, or lockbench was the limit · 1, 2 and 130 as everywhere.\n\n" +
+			"-format writes other formats:\n\n" + strings.TrimRight(answers.about(), "\n"),
+		Args: noArgs,
+	}, planFlags, func(c *cobra.Command, o *options, _ []string) error { return p.plan(c.Context(), o) })
+	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return planFlagError(err) })
 	return c
 }
 
-// name begins a message about a cell: nothing if it is the only one.
-func (p plan) name(i int) string {
-	if l := p.Label(i); l != "" {
-		return l + ": "
-	}
-	return ""
+// notOfAPlan are flags of a run that a plan has none of, each with the reason.
+var notOfAPlan = map[string]string{
+	"think":        "a plan is about arrivals, which come whatever clients do: say how many with -rate",
+	"n":            "a plan chooses the length of each trial: say how long all may take with -budget",
+	"duration":     "a plan chooses the length of each trial: say how long all may take with -budget",
+	"warmup":       "a plan chooses the warm-up of each trial: say how long all may take with -budget",
+	"trials":       "a plan chooses how many trials it needs: say how long all may take with -budget",
+	"null":         "the null driver excludes nobody, and is no candidate",
+	"oracle":       "a plan always checks mutual exclusion",
+	"vs":           "a plan compares all its candidates: give lists, as in -wait backoff,queue",
+	"baseline":     "a plan compares its candidates with one another; lockbench compare compares records",
+	"fail-on":      "-slo says what must be true",
+	"interval-log": "records of -o have the course of each trial",
+	"metrics-addr": "its progress is on stderr",
+	"revision":     "a plan compares candidates, not revisions",
+	"probe":        "a neighbour is no part of the objective",
 }
 
-// services returns those that the cells need.
-func (p *plan) services() []*servers.Service {
-	var names []string
-	for _, c := range p.Cells {
-		names = append(names, c.Plan.Driver)
+// planFlags are those of lockbench plan.
+var planFlags = func() (defs []flagDef) {
+	load := map[string]string{
+		"rate":    "arrivals a second that have to be sustained, of all classes together;\nwithout it, the most is found (5k)",
+		"arrival": "how arrivals follow one another: poisson, or constant, which hides\nthe queue (default poisson)",
+		"clients": "clients that serve the arrivals (default: as many as it takes)",
 	}
-	return deploy.Services(names)
+	defs = []flagDef{
+		sloFlag,
+		{"need", "", groupQuestion, "CLAIMS", "", false, "what a candidate has to claim: " + strings.Join(claimNames(), ", ")},
+		{"budget", "", groupQuestion, "TIME", "", false, "how long it may take (default 90s a candidate, at most 20m)"},
+		{"max-rate", "", groupQuestion, "RATE", "", false, "arrivals a second that no trial exceeds (default: none; for your own\nserver twice -rate)"},
+		{"force", "", groupQuestion, "", "false", false, "measure even if no lock can carry the load"},
+	}
+	for _, f := range measuringFlags {
+		if notOfAPlan[f.name] != "" {
+			continue
+		}
+		if s, ok := spec.Find(f.name); ok && ofTheLoad(s) {
+			f.axis = false
+		}
+		if usage := load[f.name]; usage != "" {
+			f.usage, f.def = usage, ""
+		}
+		if f.name == "arrival" {
+			f.def = spec.Poisson
+		}
+		defs = append(defs, f)
+	}
+	output := flagDef{"output", "o", groupOutput, "FILE", "", false, "append one JSON line per trial to FILE; if it has some of this plan,\ngo on from them"}
+	return append(defs, output,
+		quietFlag,
+		flagDef{"dry-run", "", groupOutput, "", "false", false, "print the analysis and the candidates, run nothing"},
+		formatFlag,
+		flagDef{"verbose", "v", groupOutput, "", "false", false, "all that is known of each candidate: resources and trials"},
+		widthFlag,
+	)
+}()
+
+// ofTheLoad reports whether a setting is part of the load, of which a plan has one.
+func ofTheLoad(s spec.Setting) bool { return s.Class || s.Name == "keys" }
+
+func claimNames() (names []string) {
+	for _, c := range catalog.Claimed {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// planFlagError explains flags that a run has and a plan has not.
+func planFlagError(err error) error {
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) {
+		if why := notOfAPlan[unknown.GetSpecifiedName()]; why != "" {
+			return usageErrorf("-%s: %s", unknown.GetSpecifiedName(), why)
+		}
+	}
+	return flagError(err, planFlags)
+}
+
+// answers are what plan writes.
+var answers = kind[*capacity.Answer]{
+	document: report.Plan,
+	room:     draw.CommentRoom,
+	exit:     exitOfAnswer,
+	formats: []exporter[*capacity.Answer]{
+		{name: tableFormat, about: "the answer, and a table of the candidates"},
+		{name: markdownFormat, about: "the same for a comment"},
+		{name: htmlFormat, about: "one page with charts, which needs no other file"},
+		{name: "json", about: "all of it, for programs; lockbench schema plan has its schema", write: export.PlanJSON},
+		{name: "csv", about: "a row a candidate, for spreadsheets", write: export.PlanCSV},
+		{name: "junit", about: "a test case a candidate", write: export.PlanJUnit},
+		{name: "github", beside: true, about: "annotations, beside the table; the summary of the step, if there is one", write: export.PlanAnnotations},
+	},
+}
+
+// plan answers the question that the options ask.
+func (p *program) plan(ctx context.Context, o *options) error {
+	q, err := p.readQuestion(o)
+	if err != nil {
+		return err
+	}
+	s := newSearch(p, q, o.text("output"))
+	if s.printer, err = answers.printer(p, o, append(q.files(), o.text("output"))...); err != nil {
+		return err
+	}
+	if err := s.prepare(o); err != nil {
+		return err
+	}
+	if o.on("dry-run") {
+		return s.print(p.stdout)
+	}
+	if !o.on("quiet") {
+		s.progress = progress.New(p.stderr, 0)
+	}
+	return s.search(ctx)
+}
+
+// print writes what is known beforehand, and what would be run.
+func (s *search) print(w io.Writer) error {
+	var b strings.Builder
+	if err := draw.Terminal(&b, &report.Document{Blocks: []report.Block{report.PlanAnalysis(s.answer().Known())}}, s.printer.table); err != nil {
+		return err
+	}
+	for _, line := range s.targets.Lines() {
+		fmt.Fprintf(&b, "server: %s\n", oneLine(line))
+	}
+	b.WriteString("\n")
+	for i, c := range s.question.Candidates {
+		fmt.Fprintf(&b, "candidate %d: %s (%s; %s)\n", i+1, c.Name, catalog.Claims(s.Cells[i].Traits), where(c.Plan))
+		for _, text := range warnings(s.Cells[i]) {
+			fmt.Fprintf(&b, "  warning: %s\n", oneLine(text))
+		}
+	}
+	for _, line := range s.question.left {
+		fmt.Fprintf(&b, "left out: %s\n", oneLine(line))
+	}
+	for _, line := range s.question.warnings {
+		fmt.Fprintf(&b, "warning: %s\n", line)
+	}
+	b.WriteString("\n")
+	if n := s.resumed(); n > 0 {
+		fmt.Fprintf(&b, "%s has %s of this plan\n", s.output, format.Plural(n, "trial"))
+	}
+	t, more := s.known.Next()
+	if !more {
+		b.WriteString("nothing would be run\n")
+	} else {
+		fmt.Fprintf(&b, "at most %s of trials, the first one at %s:\n  %s\n", progress.Seconds(s.question.Time()), report.RateText(t.Rate), oneLine(s.command(t)))
+	}
+	if s.question.MaxRate > 0 {
+		fmt.Fprintf(&b, "no trial offers more than %s\n", report.RateText(s.question.MaxRate))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// exitOfAnswer returns the exit code of an answer.
+func exitOfAnswer(a *capacity.Answer) int {
+	failed := func(c capacity.CandidateAnswer) bool { return c.Verdict == capacity.Failed }
+	if len(a.Candidates) > 0 && !slices.ContainsFunc(a.Candidates, func(c capacity.CandidateAnswer) bool { return !failed(c) }) {
+		return exitError
+	}
+	return map[capacity.Verdict]int{
+		capacity.RulesOut: exitRegressed, capacity.Violated: exitViolated, capacity.Undecided: exitInconclusive, capacity.Failed: exitError,
+	}[a.Verdict]
 }

@@ -1,238 +1,275 @@
 package cli
 
 import (
-	"errors"
+	"bytes"
+	"context"
 	"fmt"
-	"math"
-	"reflect"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/lockbench/lockbench/cmd/cli/deploy"
-	"github.com/lockbench/lockbench/drivers/servers"
-	"github.com/lockbench/lockbench/drivers/wait"
+	"github.com/spf13/pflag"
+
+	"github.com/lockbench/lockbench/cmd/cli/progress"
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/capacity"
+	"github.com/lockbench/lockbench/results/export"
+	"github.com/lockbench/lockbench/workloads"
+	"github.com/lockbench/lockbench/workloads/presets"
 )
 
-// found and missing are machines on which each service is installed, and none.
-func found(s *servers.Service) (string, error) { return "/bin/" + s.Name + "-server", nil }
-func missing(s *servers.Service) (string, error) {
-	return "", errors.New(s.Name + " is not here: install the package " + s.Name + "-server")
-}
-
-// planFor returns the plan of a command line on a machine where each service is installed.
-func planFor(t testing.TB, line string, env environ) (plan, error) {
+// inquire reads a question.
+func inquire(t *testing.T, line string) (*question, *options) {
 	t.Helper()
-	o, err := parse(t, line, env)
+	flags := pflag.NewFlagSet("plan", pflag.ContinueOnError)
+	o := newOptions(flags, planFlags)
+	if err := flags.Parse(normalise(strings.Fields(line))); err != nil {
+		t.Fatal(err)
+	}
+	q, err := questionOf(o, environment(), nil, found)
 	if err != nil {
-		return plan{}, err
+		t.Fatalf("%s: %v", line, err)
 	}
-	return planOfOptions(o, env)
+	return q, o
 }
 
-func planOfOptions(o *options, env environ) (plan, error) {
-	if err := o.readWorkload(strings.NewReader("")); err != nil {
-		return plan{}, err
+// fakeSearch returns a plan whose trials take no time; they are those of a line of clients at one key that holds it for a
+// millisecond, the first candidate's a tenth of a millisecond longer.
+func fakeSearch(t *testing.T, line string) (*search, *options) {
+	q, o := inquire(t, line)
+	s := newSearch(&program{stderr: &progress.Writer{W: io.Discard}, env: environment()}, q, o.text("output"))
+	s.run = func(_ context.Context, t capacity.Trial) *results.Record {
+		hold := time.Millisecond + time.Duration(1-t.Candidate)*100*time.Microsecond
+		r := fakeTrial(t, hold)
+		r.Run, r.Cell, r.Env, r.Server = s.id, t.Candidate, s.env, results.Server{Kind: t.Plan.Server, Name: "fake"}
+		return r
 	}
-	return planAll(o, env, strings.NewReader(""), found)
+	return s, o
 }
 
-func TestDryRun(t *testing.T) {
-	for name, line := range map[string]string{
-		"default": "",
-		"matrix":  "-driver go-redis,rueidis,memory,null -lock set-nx,mutex -wait none,pubsub -clients 2,1k -flush-delay 0s,100us -trials 3 -seed 7",
-		"warned":  "-driver memory,null -hold 30s -ttl 20s -timeout 10s -oracle=false -wait poll -poll 20s",
-		"waits":   "-driver rueidis,memory -wait poll,pubsub,queue,block -handover release,swap -lockers 1,8 -handover-max 4",
-		"tls":     "-addr rediss://me:s3cret@db.example:6380/2 -tls-ca ca.pem -user me -password-file pw -db 3 -conns 8 -pipelining off",
+func fakeTrial(t capacity.Trial, hold time.Duration) *results.Record {
+	rng := rand.New(rand.NewPCG(t.Plan.Seed, 0))
+	r := &results.Record{
+		Schema: results.SchemaVersion, ID: fmt.Sprintf("%d-%d", t.Candidate, t.Number), Started: time.Unix(1, 0).UTC(), Trial: t.Number + 1,
+		Plan: t.Plan, Traits: results.Traits{Exclusive: true, Owned: true}, Elapsed: t.Plan.Duration, Cost: results.UnknownCost(),
+		Generator: results.Generator{CPU: 0.5, Machine: 0.5},
+	}
+	recorder := results.NewRecorder(1)
+	shard := recorder.Borrow()
+	free, warmup, end := 0.0, t.Plan.Warmup.Seconds(), (t.Plan.Warmup + t.Plan.Duration).Seconds()
+	for at := rng.ExpFloat64() / t.Rate; at < end; at += rng.ExpFloat64() / t.Rate {
+		grant := max(at, free)
+		free = grant + hold.Seconds()
+		if grant >= warmup && grant < end {
+			r.Counts.Acquired++
+			shard.Record(results.ResponseIndex, time.Duration((grant-at)*1e9))
+			shard.Record(results.HoldIndex, hold)
+		}
+	}
+	recorder.Return(shard)
+	r.Counts.Released, r.Latency = r.Counts.Acquired, recorder.Latencies()
+	return r
+}
+
+// finished runs a plan to its end, after the records that its file has, and returns the answer.
+func finished(t *testing.T, line string) string {
+	t.Helper()
+	s, o := fakeSearch(t, line)
+	if err := s.prepare(o); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.runTrials(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	if err := export.PlanJSON(&b, s.answer()); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+const fakePlan = "-driver memory -rate 300 -hold 1ms -slo response.p99<20ms -budget 60s -server auto -o "
+
+// TestPlanResumes cuts the file of a plan at many places, also within a line: it goes on from what is left to the same answer.
+func TestPlanResumes(t *testing.T) {
+	dir := t.TempDir()
+	whole := filepath.Join(dir, "whole.jsonl")
+	want := finished(t, fakePlan+whole)
+	if !strings.Contains(want, `"verdict": "sustains"`) {
+		t.Errorf("the answer is not what these locks can do:\n%s", want)
+	}
+	text, err := os.ReadFile(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ends := []int{0, 1, 40}
+	for at := range len(text) {
+		if text[at] == '\n' {
+			ends = append(ends, at, at+1, at+2, at+1000)
+		}
+	}
+	rng := rand.New(rand.NewPCG(1, 1))
+	rng.Shuffle(len(ends), func(i, j int) { ends[i], ends[j] = ends[j], ends[i] })
+	for i, end := range append([]int{0, 1, len(text) - 1, len(text)}, ends[:8]...) {
+		cut := filepath.Join(dir, fmt.Sprintf("cut%d.jsonl", i))
+		if err := os.WriteFile(cut, text[:min(end, len(text))], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := finished(t, fakePlan+cut); got != want {
+			t.Errorf("cut at byte %d of %d: the answer is another one", end, len(text))
+		}
+	}
+}
+
+// TestPlanRefusesRecords changes a record in one way each: the plan must not go on from it, and says what differs.
+func TestPlanRefusesRecords(t *testing.T) {
+	dir := t.TempDir()
+	whole := filepath.Join(dir, "whole.jsonl")
+	finished(t, fakePlan+whole)
+	text, err := os.ReadFile(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func([]byte) []byte{
+		"plan.hold_ns": func(b []byte) []byte {
+			return bytes.Replace(b, []byte(`"hold_ns":1000000`), []byte(`"hold_ns":2000000`), 1)
+		},
+		"plan.seed":     func(b []byte) []byte { return bytes.Replace(b, []byte(`"seed":`), []byte(`"seed":1`), 1) },
+		"env.cpus":      func(b []byte) []byte { return bytes.Replace(b, []byte(`"cpus":`), []byte(`"cpus":1`), 1) },
+		"env.lockbench": func(b []byte) []byte { return bytes.Replace(b, []byte(`"lockbench":"`), []byte(`"lockbench":"x`), 1) },
+		"server.name":   func(b []byte) []byte { return bytes.Replace(b, []byte(`"name":"fake"`), []byte(`"name":"mock"`), 1) },
+		"candidate":     func(b []byte) []byte { return b[bytes.IndexByte(b, '\n')+1:] },
+		"plan has ended": func(b []byte) []byte {
+			return append(bytes.Clone(b), bytes.Replace(b, []byte(`"id":"`), []byte(`"id":"x`), -1)...)
+		},
+		"not a JSON obje": func(b []byte) []byte { return []byte("hello\n") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := planFor(t, line, environment("LOCKBENCH_PASSWORD", ""))
-			if err != nil {
+			file := filepath.Join(dir, "changed.jsonl")
+			if err := os.WriteFile(file, change(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			var b strings.Builder
-			if err := p.print(&b); err != nil {
-				t.Fatal(err)
+			s, o := fakeSearch(t, fakePlan+file)
+			if err := s.prepare(o); err == nil || !strings.Contains(err.Error(), name) {
+				t.Errorf("error %v", err)
 			}
-			if strings.Contains(b.String(), "s3cret") {
-				t.Error("the plan shows the password")
-			}
-			golden(t, "dry-run-"+name+".golden", "$ lockbench "+line+" -dry-run\n"+b.String())
 		})
 	}
 }
 
-// TestCommandMakesTheCell parses the command line of each trial: it must make that very trial again.
-func TestCommandMakesTheCell(t *testing.T) {
-	for _, line := range []string{
-		"",
-		"-driver memory,null -clients 1,2k -keys 1,3 -hold 0s,1ms -think 2ms -ttl 1h -timeout 5s -trials 2 -seed 9",
-		"-driver rueidis,go-redis -pipelining auto,off -conns 0,4 -lock set-nx,setnx -wait poll,backoff,none,pubsub -poll 3ms -backoff-min 2ms",
-		"-driver rueidis -wait queue,pubsub,block -handover release,swap -handover-max 3 -lockers 1,2 -clients 2,3",
-		"-driver rueidis -flush-delay 20us,0s -io-timeout 1s -oracle=false -duration 90s -warmup 0s",
-		"-addr redis://me:s3cret@h:1/2 -tls-server-name x -db 1 -user a'b",
-		"-server embedded -driver memory,rueidis",
-		"-server private -driver memory,rueidis -pin=off,on",
-	} {
-		p, err := planFor(t, line, environment())
-		if err != nil {
-			t.Fatalf("%s: %v", line, err)
+// TestPlanServers: a candidate whose server becomes another one ends the plan, and the record is not kept.
+func TestPlanServers(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "p.jsonl")
+	s, _ := fakeSearch(t, fakePlan+file)
+	good := s.run
+	s.run = func(ctx context.Context, t capacity.Trial) *results.Record {
+		r := good(ctx, t)
+		if t.Number == 1 {
+			r.Server.Version = "8"
 		}
-		for _, turn := range p.Order {
-			want := p.at(turn)
-			words := strings.ReplaceAll(strings.ReplaceAll(want.Command, `'\''`, `"`), "'", "")
-			again, err := planFor(t, strings.ReplaceAll(strings.TrimPrefix(words, "lockbench"), `"`, "'"), environment())
-			if err != nil {
-				t.Fatalf("%s: %v", want.Command, err)
-			}
-			if len(again.Cells) != 1 || !reflect.DeepEqual(again.Cells[0].Plan, want) {
-				t.Errorf("%s\nmakes %+v\nwant  %+v", want.Command, again.Cells[0].Plan, want)
-			}
-			if strings.Contains(want.Command, "s3cret") {
-				t.Errorf("%s shows the password", want.Command)
-			}
-		}
+		return r
+	}
+	err := s.runTrials(t.Context())
+	if err == nil || !strings.Contains(err.Error(), ": server.version is not that of the trials before") {
+		t.Errorf("error %v", err)
+	}
+	if text, _ := os.ReadFile(file); bytes.Contains(text, []byte(`"version":"8"`)) {
+		t.Error("the record of the other server was kept")
 	}
 }
 
-func TestPlanDefaults(t *testing.T) {
-	p, err := planFor(t, "", environment())
-	if err != nil {
+// TestPlanStops: what a signal cuts short leaves no record, and the answer says that it is partial.
+func TestPlanStops(t *testing.T) {
+	s, _ := fakeSearch(t, fakePlan+filepath.Join(t.TempDir(), "p.jsonl"))
+	ctx, cancel := context.WithCancelCause(t.Context())
+	good := s.run
+	s.run = func(_ context.Context, t capacity.Trial) *results.Record {
+		if s.resumed() == 5 {
+			cancel(&interruption{os.Interrupt})
+		}
+		return good(ctx, t)
+	}
+	if err := s.runTrials(ctx); err != nil {
 		t.Fatal(err)
 	}
-	c := p.Cells[0].Plan
-	if len(p.Cells) != 1 || c.Driver != "rueidis" || c.Lock != "set-nx" || c.Wait != wait.Backoff || c.Clients != 64 || c.Keys != 1 ||
-		c.TTL != 30*time.Second || c.Poll != 0 || c.BackoffMin != wait.DefaultBackoffMin || !c.Oracle || c.Server != "private" {
-		t.Errorf("%+v", c)
-	}
-	if len(warnings(p.Cells[0])) > 0 {
-		t.Errorf("the defaults warn: %q", warnings(p.Cells[0]))
+	if a := s.answer(); s.resumed() != 5 || a.Partial != "stopped by interrupt" {
+		t.Errorf("%d trials, partial %q", s.resumed(), a.Partial)
 	}
 }
 
-func TestPlanErrors(t *testing.T) {
-	for _, test := range []struct{ line, want string }{
-		{"-clients 0", "-clients 0: must be 1 to 1000000"},
-		{"-clients 5,0", "-clients 0: must be 1 to 1000000"},
-		{"-clients ten", "-clients ten: must be a whole number such as 64, 1_000 or 10k"},
-		{"-clients -1", "-clients -1: must be 1 to 1000000"},
-		{"-keys -1", "-keys -1: must be 1 to 10000000"},
-		{"-hold -1s", "-hold -1s: must be 0s to 24h"},
-		{"-hold 5", "-hold 5: must have a unit, as in 5s or 5ms"},
-		{"-think -1s", "-think -1s: must be 0s to 24h"},
-		{"-ttl 0s", "-ttl 0s: must be 1ms to 24h"},
-		{"-ttl 10us", "-ttl 10µs: must be 1ms to 24h"},
-		{"-timeout -1s", "-timeout -1s: must be 0s to 24h"},
-		{"-duration 0s", "-duration 0s: must be more than 0s and at most 168h"},
-		{"-warmup -1s", "-warmup -1s: must be 0s to 24h"},
-		{"-wait poll -poll 0s", "-poll 0s: must be 1µs to 24h"},
-		{"-poll 1s", "-poll 1s: only -wait poll reads it, and -wait is auto"},
-		{"-wait none -backoff-max 1s", "-backoff-max 1s: only -wait backoff reads it, and -wait is none"},
-		{"-backoff-min 2s", "-backoff-max 100ms: must be at least -backoff-min, which is 2s"},
-		{"-trials 0", "-trials 0: must be 1 to 10000"},
-		{"-seed -1", "-seed -1: must be a number from 0 to 2^64-1"},
-		{"-conns -1", "-conns -1: must be 0 to 100000"},
-		{"-io-timeout 0s", "-io-timeout 0s: must be 1ms to 1h"},
-		{"-flush-delay 2s", "-flush-delay 2s: must be 0s to 1s"},
-		{"-driver rueids", `-driver rueids: unknown driver "rueids" (did you mean rueidis?); there are `},
-		{"-driver=", `-driver "": must not have an empty part`},
-		{"-lock setnxx", `-lock setnxx: unknown lock "setnxx" (did you mean setnx?); there are `},
-		{"-wait pol", `-wait pol: unknown wait "pol" (did you mean poll?); there are auto, none, poll, backoff, pubsub, queue, block, native`},
-		{"-wait queue -handover throw", `-handover throw: unknown handover "throw"; there are release, swap`},
-		{"-handover swap", "-handover swap: only -wait queue reads it, and -wait is auto"},
-		{"-wait pubsub -handover-max 4", "-handover-max 4: only -wait queue reads it, and -wait is pubsub"},
-		{"-wait queue -handover-max 4", "-handover-max 4: only -handover swap reads it, and -handover is release"},
-		{"-wait queue -handover swap -handover-max 0", "-handover-max 0: must be 1 to 1000000"},
-		{"-wait queue -lockers 65", "-lockers 65: must be 1 to -clients, which is 64"},
-		{"-wait queue -lockers -1", "-lockers -1: must be 1 or more"},
-		{"-lockers 8", "nothing to run: rueidis set-nx -wait backoff -lockers 8: clients that wait like this share nothing, whatever their process"},
-		{"-driver memory -wait block", "nothing to run: memory mutex -wait block: its releases wake nobody who sleeps on the server"},
-		{"-pipelining on", `-pipelining on: unknown pipelining "on"; there are default, auto, off, batch`},
-		{"-driver rueidis -lock mutex", "nothing to run: rueidis -lock mutex: rueidis has only set-nx, setnx"},
-		{"-driver null -wait pubsub", "nothing to run: null none -wait pubsub: its releases wake nobody"},
-		{"-flush-delay x", "-flush-delay x: must be a time such as 250us, 1.5ms, 30s or 2m, or auto"},
-		{"-flush-delay auto -pipelining batch -wait none", "nothing to run: rueidis -pipelining batch -flush-delay auto: what is ready is sent at once"},
-		{"-flush-delay auto -driver go-redis -pipelining auto", "nothing to run: go-redis -flush-delay auto: its library collects as it does, or for a fixed time"},
-		{"-flush-delay 1ms -pipelining off", "nothing to run: rueidis -flush-delay 1ms: only a pipelining library collects commands; see -pipelining auto"},
-		{"-driver memory -conns 3", "nothing to run: memory -conns 3: it runs in-process and has no connections"},
-		{"-pipelining batch -wait block", "nothing to run: rueidis set-nx -pipelining batch -wait block: a client in a batch has no goroutine that could wait like this; all others go with it"},
-		{"-pipelining batch -flush-delay 1ms", "nothing to run: rueidis -pipelining batch -flush-delay 1ms: what is ready is sent at once"},
-		{"-pipelining batch -driver etcd", "nothing to run: etcd -pipelining batch: its library leaves no choice"},
-		{"-pipelining batch -driver rueidis@redlock", "nothing to run: rueidis set-nx -pipelining batch -topology redlock: a batch goes to a single server"},
-		{"-driver memory -pipelining auto", "nothing to run: memory -pipelining auto: it runs in-process and has no connections"},
-		{"-driver memory -flush-delay 1ms", "nothing to run: memory -flush-delay 1ms: it runs in-process and has no connections"},
-		{"-driver memory -pin", "-pin on: only a server that lockbench starts can be kept on cores of its own, and this run has none"},
-		{"-server embedded -pin", "-pin on: only a server that lockbench starts can be kept on cores of its own, and this run has none"},
-		{"-addr h:1 -pin", "-pin on: only a server that lockbench starts can be kept on cores of its own, and this run has none"},
-		{"-driver null -renew", "nothing to run: null none -renew: its leases cannot be renewed"},
-		{"-renew=no", "-renew no: must be on, off, or both as in off,on"},
-		{"-reentry 2", "nothing to run: rueidis set-nx -reentry 2: its holder cannot enter it again"},
-		{"-reentry 0", "-reentry 0: must be 1 or more"},
-		{"-lock reentrant-count -reentry 1001", "-reentry 1001: must be 1 to 1000"},
-		{"-server embeded", `-server embeded: unknown server "embeded" (did you mean embedded?); there are auto, private, embedded, external`},
+// TestPlanFailures: a candidate whose trials do not work is left out, and the others are answered.
+func TestPlanFailures(t *testing.T) {
+	s, _ := fakeSearch(t, fakePlan+filepath.Join(t.TempDir(), "p.jsonl"))
+	good := s.run
+	s.run = func(ctx context.Context, t capacity.Trial) *results.Record {
+		r := good(ctx, t)
+		if t.Candidate == 1 {
+			r = &results.Record{Schema: r.Schema, ID: r.ID, Started: r.Started, Trial: r.Trial, Cell: 1, Plan: r.Plan, Cost: r.Cost, Partial: "no server"}
+		}
+		return r
+	}
+	if err := s.runTrials(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	a := s.answer()
+	if a.Verdict != capacity.Sustains || exitOfAnswer(a) != exitOK {
+		t.Errorf("verdict %s, exit code %d", a.Verdict, exitOfAnswer(a))
+	}
+	for _, c := range a.Candidates {
+		if failed := c.Name == "memory reentrant"; failed != (c.Verdict == capacity.Failed) || failed && !strings.Contains(c.Why, "no server") {
+			t.Errorf("%s: %s, %s", c.Name, c.Verdict, c.Why)
+		}
+	}
+}
+
+// TestStopGrowing shows queues to what stops a trial, four a second.
+func TestStopGrowing(t *testing.T) {
+	for name, test := range map[string]struct {
+		line  string
+		queue func(i int) int64
+		stops bool
+	}{
+		"grows":        {"", func(i int) int64 { return int64(100 * i) }, true},
+		"long, steady": {"", func(i int) int64 { return 5000 }, false},
+		"short, grows": {"", func(i int) int64 { return int64(i) }, false},
+		"bursts":       {"-burst 4s", func(i int) int64 { return int64(20000 - 1000*(i%16)) }, false},
 	} {
-		_, err := planFor(t, test.line, environment())
-		if err == nil || !strings.HasPrefix(err.Error(), test.want) {
-			t.Errorf("%s: %v\nwant: %s", test.line, err, test.want)
-		}
-		var usage *usageError
-		if !errors.As(err, &usage) {
-			t.Errorf("%s: %v is no usage error", test.line, err)
-		}
-	}
-	_, err := planFor(t, "", environment("LOCKBENCH_CLIENTS", "0"))
-	if err == nil || err.Error() != "LOCKBENCH_CLIENTS=0: must be 1 to 1000000" {
-		t.Errorf("a variable's mistake: %v", err)
-	}
-}
-
-func TestMatrixIsBounded(t *testing.T) {
-	many := make([]string, 101)
-	for i := range many {
-		many[i] = fmt.Sprint(i + 1)
-	}
-	_, err := planFor(t, "-clients "+strings.Join(many, ",")+" -keys "+strings.Join(many, ","), environment())
-	if err == nil || !strings.Contains(err.Error(), "more than 10000 cells") {
-		t.Error(err)
-	}
-}
-
-func TestSkipsAreSaidOnce(t *testing.T) {
-	p, err := planFor(t, "-driver memory,rueidis -lock set-nx -clients 1,2,3", environment())
-	if err != nil || len(p.Cells) != 3 || len(p.Skipped) != 1 {
-		t.Fatalf("%v, %d cells, %v", err, len(p.Cells), p.Skipped)
-	}
-	if got, want := p.Skipped[0].String(), "memory -lock set-nx: memory has only mutex, reentrant (3 cells)"; got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
-	if got, want := p.Label(1), "clients 2"; got != want {
-		t.Errorf("label %q, want %q", got, want)
-	}
-}
-
-// TestPlanIsLinear counts what planning allocates: four times the cells may take about four times as much. Comparing
-// each cell with all others, which boxes both, took 13 times as much.
-func TestPlanIsLinear(t *testing.T) {
-	allocs := func(cells int) float64 {
-		keys := make([]string, cells)
-		for i := range keys {
-			keys[i] = fmt.Sprint(i + 1)
-		}
-		o, err := parse(t, "-driver memory -keys "+strings.Join(keys, ","), environment())
-		if err != nil {
-			t.Fatal(err)
-		}
-		least := math.Inf(1) // what other tests have left running allocates as well
-		for range 4 {
-			least = min(least, testing.AllocsPerRun(1, func() {
-				if p, err := planOf(o, deploy.Targets{}); err != nil || len(p.Cells) != cells {
-					t.Fatal(len(p.Cells), err)
+		t.Run(name, func(t *testing.T) {
+			q, _ := inquire(t, "-driver memory -lock mutex -hold 1us -slo response.p99<20ms "+test.line)
+			trial, _ := capacity.NewSearch(&q.Question).Next()
+			stop, why := stopGrowing(trial), ""
+			for i := range 60 {
+				if why = stop(workloads.Snapshot{Pending: test.queue(i)}); why != "" {
+					break
 				}
-			}))
-		}
-		return least
+			}
+			if want := map[bool]string{true: capacity.QueueGrew}[test.stops]; why != want {
+				t.Errorf("limit %d: %q", trial.QueueLimit, why)
+			}
+		})
 	}
-	if few, many := allocs(500), allocs(2000); many > 6*few {
-		t.Errorf("%v allocations for 500 cells, %v for 2000", few, many)
+}
+
+// TestPlanOfPresets asks about each preset, which has an objective, and makes the first trial of it.
+func TestPlanOfPresets(t *testing.T) {
+	for _, name := range presets.Names() {
+		t.Run(name, func(t *testing.T) {
+			q, _ := inquire(t, "-driver rueidis -lock set-nx -workload "+name)
+			for i := range q.Candidates {
+				if a := capacity.Analyse(&q.Question, &q.Candidates[i], 0); a.Impossible != "" {
+					t.Error(a.Impossible)
+				}
+			}
+			trial, more := capacity.NewSearch(&q.Question).Next()
+			if !more || trial.Rate <= 0 || trial.Plan.Clients < 1 {
+				t.Fatalf("%+v", trial)
+			}
+			trial.Plan.Command = commandLine(q.options, trial.Plan, q.targets)
+			remake(t, trial.Plan)
+		})
 	}
 }

@@ -21,7 +21,6 @@ import (
 	"github.com/lockbench/lockbench/cmd/cli/machine"
 	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/drivers"
-	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/export"
 	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/results/safety"
@@ -41,7 +40,7 @@ var proveFlags = []flagDef{
 	{"each", "", groupProof, "TIME", hazards.DefaultEach.String(), false, "how long a hazard may take, about"},
 	{"baseline", "", groupProof, "FILE", "", false, "an earlier report (-format json=FILE): fails if a design fails that\nsurvived there, or fails more than there"},
 	{"evidence", "", groupOutput, "DIR", "", false, "write the story of each cell into DIR: who held the key when; and\nof each that fails the order of its requests, as far as there is one"},
-	{"quiet", "", groupOutput, "", "false", false, "no progress"},
+	quietFlag,
 	{"dry-run", "", groupOutput, "", "false", false, "print the hazards and the locks, run nothing"},
 	{"format", "", groupOutput, "NAME[=FILE]", "", false, "other formats (a comma list, each into a file; one without a file\nreplaces the table)"},
 	{"verbose", "v", groupOutput, "", "false", false, "all that was seen: each lock by itself, overlaps and recoveries"},
@@ -49,7 +48,7 @@ var proveFlags = []flagDef{
 }
 
 func (p *program) proveCommand() *cobra.Command {
-	c, o := p.command(&cobra.Command{
+	return p.command(&cobra.Command{
 		Use:   "prove",
 		Short: "Make each lock fail on purpose, and show how it does",
 		Long: "Holds lock designs against hazards, on servers that it starts and breaks: a holder that dies or\n" +
@@ -61,33 +60,23 @@ func (p *program) proveCommand() *cobra.Command {
 			"Exit codes: 0 no design loses what it does not admit, or what it kept in the -baseline · 4 one does ·\n" +
 			"5 what was named was not tested, a control is wrong or a cell is not known · 1, 2 and 130 as everywhere.\n\n" +
 			"lockbench help hazards explains them. -format writes other formats:\n\n" +
-			strings.TrimRight(aboutFormats(proveFormats), "\n"),
+			strings.TrimRight(proofs.about(), "\n"),
 		Args: noArgs,
-	}, proveFlags)
-	c.RunE = func(c *cobra.Command, _ []string) error { return p.prove(c.Context(), o) }
-	return c
+	}, proveFlags, func(c *cobra.Command, o *options, _ []string) error { return p.prove(c.Context(), o) })
 }
 
-// proven is what prove has to write.
-type proven struct {
-	*safety.Report
-	table draw.Options
-}
-
-// proveFormats are those of prove, in the order of the help.
-var proveFormats = []exporter[proven]{
-	{name: tableFormat, about: "designs against hazards, and what was seen of each hazard", write: func(w io.Writer, v proven) error {
-		return draw.Terminal(w, report.Proof(v.Report), v.table)
-	}},
-	{name: "html", about: "one page on which each mark leads to its story; it needs no other file", write: func(w io.Writer, v proven) error {
-		return draw.Page(w, report.Proof(v.Report))
-	}},
-	{name: "json", about: "all of it, for programs; lockbench schema proof has its schema", write: func(w io.Writer, v proven) error {
-		return export.ProofJSON(w, v.Report)
-	}},
-	{name: "junit", about: "a test case a cell", write: func(w io.Writer, v proven) error {
-		return export.ProofJUnit(w, v.Report)
-	}},
+// proofs are what prove writes.
+var proofs = kind[*safety.Report]{
+	document: report.Proof,
+	exit: func(r *safety.Report) int {
+		return map[safety.Outcome]int{safety.Lost: exitViolated, safety.Inconclusive: exitInconclusive}[r.Outcome()]
+	},
+	formats: []exporter[*safety.Report]{
+		{name: tableFormat, about: "designs against hazards, and what was seen of each hazard"},
+		{name: htmlFormat, about: "one page on which each mark leads to its story; it needs no other file"},
+		{name: "json", about: "all of it, for programs; lockbench schema proof has its schema", write: export.ProofJSON},
+		{name: "junit", about: "a test case a cell", write: export.ProofJUnit},
+	},
 }
 
 // proof is a run of prove.
@@ -98,15 +87,11 @@ type proof struct {
 	options  hazards.Options
 	baseline *safety.Report // nil: none
 	evidence string
-	outputs  []output[proven]
-	table    draw.Options
+	printer  printer[*safety.Report]
 }
 
 // prove runs the hazards that the options name, one after another.
 func (p *program) prove(ctx context.Context, o *options) error {
-	if err := o.fill(p.env); err != nil {
-		return err
-	}
 	r, err := p.readProof(o)
 	if err != nil {
 		return err
@@ -115,43 +100,24 @@ func (p *program) prove(ctx context.Context, o *options) error {
 		return r.print(p.stdout)
 	}
 	p.draining.Store(true)
-	found := r.run(ctx, func(format string, args ...any) {
-		if !o.on("quiet") {
-			fmt.Fprintf(p.stderr, "lockbench: "+format+"\n", args...)
-		}
-	})
+	say := p.say
+	if o.on("quiet") {
+		say = func(string, ...any) {}
+	}
+	found := r.run(ctx, say)
 	if r.baseline != nil {
 		found.Against(o.text("baseline"), r.baseline)
 	}
 	if err := r.writeEvidence(found); err != nil {
 		return err
 	}
-	if err := writeOutputs(p, r.outputs, proven{found, r.table}); err != nil {
+	if err := r.printer.write(found); err != nil {
 		return err
 	}
 	if ctx.Err() != nil {
 		return exitCode(exitInterrupted)
 	}
-	return exitOfProof(found)
-}
-
-// exitOfProof returns the exit code as an error; nil for 0.
-func exitOfProof(r *safety.Report) error {
-	switch r.Outcome() {
-	case safety.Lost:
-		return exitCode(exitViolated)
-	case safety.Inconclusive:
-		return exitCode(exitInconclusive)
-	}
-	return nil
-}
-
-func (p *program) readProven(file string) (found *safety.Report, err error) {
-	err = p.open(file, func(in io.Reader) (err error) {
-		found, err = safety.Read(in)
-		return err
-	})
-	return found, err
+	return r.printer.code(found)
 }
 
 // readProof reads what is to be proven. What is wrong is a usage error that names the flag.
@@ -177,11 +143,11 @@ func (p *program) readProof(o *options) (r *proof, err error) {
 		return nil, rd.err
 	}
 	r.options.Prefix = "prove:" + newRunID() + ":"
-	if r.table, err = p.drawOptions(o, o.on("verbose")); err != nil {
+	if r.printer, err = proofs.printer(p, o); err != nil {
 		return nil, err
 	}
 	if opt := o.get("baseline"); opt.text != "" {
-		if r.baseline, err = p.readProven(opt.text); err != nil {
+		if r.baseline, err = readFrom(p, opt.text, safety.Read); err != nil {
 			return nil, fmt.Errorf("%s: %w", opt.written(), err)
 		}
 	}
@@ -190,8 +156,7 @@ func (p *program) readProof(o *options) (r *proof, err error) {
 			return nil, err
 		}
 	}
-	r.outputs, err = parseFormats(o, proveFormats, nil)
-	return r, err
+	return r, nil
 }
 
 // numberFrom reads a number; nothing is 0.

@@ -1,4 +1,4 @@
-// From the text of options to the plans of a matrix.
+// From the text of options to the cells of a matrix.
 
 package cli
 
@@ -34,8 +34,8 @@ func scalar[T any](r *reader, name string, parse func(string) (T, error)) T {
 	return v
 }
 
-// plans returns a plan for every combination of the options' values.
-func (r *reader) plans(seed uint64) []spec.Plan {
+// cells returns one for every combination of the options' values.
+func (r *reader) cells(seed uint64) []spec.Plan {
 	axes := r.axes(func(spec.Setting) bool { return true })
 	if r.err == nil {
 		if err := matrix.CheckNames(axes); err != nil {
@@ -45,16 +45,16 @@ func (r *reader) plans(seed uint64) []spec.Plan {
 	if r.err != nil {
 		return nil
 	}
-	plans, err := matrix.Expand(spec.Plan{Seed: seed}, axes, maxCells)
+	cells, err := matrix.Expand(spec.Plan{Seed: seed}, axes, maxCells)
 	if err != nil {
 		r.err = usageErrorf("%w", err)
 	}
-	for i := range plans {
-		if p := &plans[i]; p.Ops > 0 && r.o.get("duration").from == fromDefault {
-			p.Duration = 0 // it takes as long as it takes
+	for i := range cells {
+		if c := &cells[i]; c.Ops > 0 && r.o.get("duration").from == fromDefault {
+			c.Duration = 0 // it takes as long as it takes
 		}
 	}
-	return plans
+	return cells
 }
 
 // axes reads the values of some settings. A setting that nobody sets and that has no default has none.

@@ -4,7 +4,6 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os"
 
@@ -16,9 +15,9 @@ import (
 // already. The error is what readRecords has.
 func (p *program) collect(c *results.Collector, name string) (results.Report, error) {
 	before := c.Duplicates()
-	report, err := p.readFile(name, c.Read)
+	report, err := p.readLines(name, c.Read)
 	if again := c.Duplicates() - before; again > 0 {
-		fmt.Fprintf(p.stderr, "lockbench: %s: %s that had been read before; skipped\n", name, format.Plural(again, "record"))
+		p.say("%s: %s that had been read before; skipped", name, format.Plural(again, "record"))
 	}
 	return report, err
 }
@@ -27,34 +26,41 @@ func (p *program) collect(c *results.Collector, name string) (results.Report, er
 // names damaged lines on stderr. The error is that of results.Read, or why the file cannot be opened; those who print it
 // put the file's name before it. What was read before it has been handed out, and is counted in the report.
 func (p *program) readRecords(name string, each func(*results.Record) error) (results.Report, error) {
-	return p.readFile(name, func(in io.Reader) (results.Report, error) { return results.Read(in, each) })
+	return p.readLines(name, func(in io.Reader) (results.Report, error) { return results.Read(in, each) })
 }
 
-func (p *program) readFile(name string, read func(io.Reader) (results.Report, error)) (results.Report, error) {
-	var report results.Report
-	err := p.open(name, func(in io.Reader) (err error) {
-		report, err = read(in)
-		return err
-	})
+func (p *program) readLines(name string, read func(io.Reader) (results.Report, error)) (results.Report, error) {
+	report, err := readFrom(p, name, read)
 	if report.Records == 0 {
 		return report, err // which says what the file is like
 	}
 	for _, d := range report.Damage {
-		fmt.Fprintf(p.stderr, "lockbench: %s: %v; skipped\n", name, d)
+		p.say("%s: %v; skipped", name, d)
 	}
 	if more := report.Damaged - len(report.Damage); more > 0 {
-		fmt.Fprintf(p.stderr, "lockbench: %s: %d more damaged lines; skipped\n", name, more)
+		p.say("%s: %d more damaged lines; skipped", name, more)
 	}
 	return report, err
 }
 
-// open reads a file, which may be compressed with gzip; "-" is standard input.
-func (p *program) open(name string, read func(io.Reader) error) error {
+// readAll reads files one by one, and says what is wrong with each. The error is an exit code.
+func (p *program) readAll(files []string, read func(name string) (results.Report, error)) (err error) {
+	for _, name := range files {
+		if _, fault := read(name); fault != nil {
+			p.say("%s: %s", name, fault)
+			err = exitCode(exitError)
+		}
+	}
+	return err
+}
+
+// readFrom reads a file, which may be compressed with gzip; "-" is standard input.
+func readFrom[T any](p *program, name string, read func(io.Reader) (T, error)) (v T, err error) {
 	in := p.stdin
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {
-			return errors.Unwrap(err)
+			return v, errors.Unwrap(err)
 		}
 		defer f.Close()
 		in = f

@@ -4,18 +4,25 @@ package cli
 
 import (
 	"fmt"
+	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/lockbench/lockbench/cmd/cli/progress"
+	"github.com/lockbench/lockbench/cmd/cli/files"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/draw"
-	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/results/export"
+	"github.com/lockbench/lockbench/results/html"
+	"github.com/lockbench/lockbench/results/metric"
+	"github.com/lockbench/lockbench/results/report"
+	"github.com/lockbench/lockbench/results/svg"
+	"github.com/lockbench/lockbench/results/view"
 )
 
 func (p *program) reportCommand() *cobra.Command {
-	c, o := p.command(&cobra.Command{
+	return p.command(&cobra.Command{
 		Use:   "report FILE…",
 		Short: "Print the table of records that -o has written, or another format",
 		Long: "Prints the table of records that -o has written, or the answer that plan or prove -format json has;\n" +
@@ -23,25 +30,20 @@ func (p *program) reportCommand() *cobra.Command {
 			"once.\n\n" +
 			"-format writes other formats, in one go: -format csv prints CSV in place of the table, and\n" +
 			"-format csv=trials.csv,hgrm=curves/ prints the table and writes files, each whole or not at all:\n\n" +
-			aboutFormats(reportFormats) + "\n" +
+			reports.about() + "\n" +
 			"-fail-on 'response.p99>20ms,locks/s<3000' judges each cell, prints a line for each threshold above\n" +
 			"the table, and exits with 3 if one is missed; lockbench help gate says more.\n\n" +
 			"A damaged line costs that line: it is named on stderr, and the exit code stays 0 as long as every\n" +
 			"file has at least one good record. A file that has none, or that cannot be read, makes it 1.",
 		Args: needFiles,
-	}, reportFlags)
-	c.RunE = func(_ *cobra.Command, files []string) error {
-		if err := o.fill(p.env); err != nil {
-			return err
-		}
+	}, reportFlags, func(_ *cobra.Command, o *options, files []string) error {
 		if len(files) == 1 {
 			if again := p.again(files[0]); again != nil {
 				return again(p, o, files[0])
 			}
 		}
 		return p.report(o, files)
-	}
-	return c
+	})
 }
 
 // needFiles wants at least one file of records.
@@ -54,69 +56,109 @@ func needFiles(c *cobra.Command, args []string) error {
 
 // report reads all files, says what is wrong with them, and writes and judges what is right.
 func (p *program) report(o *options, files []string) error {
-	table, err := p.tableOptions(o)
-	if err != nil {
-		return err
-	}
-	table.Verbose = o.on("verbose")
 	limits, err := o.thresholds("lockbench compare does that")
 	if err != nil {
 		return err
 	}
-	outputs, err := parseFormats(o, reportFormats, files)
+	out, err := reports.printer(p, o, files...)
 	if err != nil {
 		return err
 	}
-	cells, failed := p.cellsOf(files)
+	var c results.Collector
+	failed := p.readAll(files, func(name string) (results.Report, error) { return p.collect(&c, name) })
+	cells := c.Cells()
 	if len(cells) == 0 {
 		return exitCode(exitError)
 	}
 	check := compare.CheckCells(cells, limits, nil)
-	if err := writeOutputs(p, outputs, p.reported(cells, check, table)); err != nil {
-		return err
-	}
-	verdict := p.checked(check, o)
-	if failed && check.Verdict != compare.Violated {
-		return exitCode(exitError)
+	verdict := p.allow(o, out.end(reported{cells, check, out.table}), false, check.Reasons())
+	if failed != nil && check.Verdict != compare.Violated {
+		return failed
 	}
 	return verdict
 }
 
-// cellsOf reads files, and says what is wrong with them.
-func (p *program) cellsOf(files []string) (cells []*results.Cell, failed bool) {
-	var c results.Collector
-	for _, name := range files {
-		if _, err := p.collect(&c, name); err != nil {
-			failed = true
-			fmt.Fprintf(p.stderr, "lockbench: %s: %s\n", name, oneLine(err.Error()))
+// reported is what report has to write.
+type reported struct {
+	cells []*results.Cell
+	check *compare.Check // of the cells
+	table draw.Options   // of the table alone
+}
+
+// reports are what report writes, and a run that compares nothing.
+var reports = kind[reported]{exit: exitOfCheck, formats: []exporter[reported]{
+	{name: tableFormat, about: "the table, or one cell in detail", write: func(w io.Writer, v reported) error {
+		if limits := report.Check(v.check); limits != nil {
+			if err := draw.Terminal(w, limits, v.table); err != nil {
+				return err
+			}
+			fmt.Fprintln(w)
+		}
+		return draw.Terminal(w, report.Run(v.cells), v.table)
+	}},
+	{name: markdownFormat, about: "the table with every column", write: writeMarkdown},
+	{name: "csv", about: "a row a trial, every figure that is known", write: func(w io.Writer, v reported) error {
+		return export.CSV(w, v.cells)
+	}},
+	{name: "benchfmt", about: "Go's benchmark format, for benchstat", write: func(w io.Writer, v reported) error {
+		return export.Benchfmt(w, v.cells)
+	}},
+	{name: "hgrm", about: "percentiles for HdrHistogram's plotter, a file a cell and metric in a directory", dir: func(create files.Create, v reported) error {
+		return export.Hgrm(v.cells, view.Labels(v.cells), create)
+	}},
+	{name: htmlFormat, about: "one page with charts, which needs no other file", write: func(w io.Writer, v reported) error {
+		return html.Write(w, v.cells, html.Options{Check: v.check})
+	}},
+	{name: "svg", about: "charts for a README, those that the records make, as .svg files in a directory:\n" +
+		strings.Join(svg.Names, ", "), dir: writeCharts},
+	{name: "json", about: "all of it, for programs; lockbench schema report has its schema", write: func(w io.Writer, v reported) error {
+		return export.CheckJSON(w, v.check)
+	}},
+	{name: "junit", about: "a test case a cell for mutual exclusion, and for each threshold", write: func(w io.Writer, v reported) error {
+		return export.CheckJUnit(w, v.check)
+	}},
+	{name: "github", beside: true, about: "annotations, beside the table; the summary of the step, if there is one", write: func(w io.Writer, v reported) error {
+		return export.CheckAnnotations(w, v.check)
+	}},
+	{name: "bigger-is-better", about: "locks/s and the like, for github-action-benchmark", write: func(w io.Writer, v reported) error {
+		return export.Action(w, v.cells, metric.Higher)
+	}},
+	{name: "smaller-is-better", about: "latencies and costs, for github-action-benchmark", write: func(w io.Writer, v reported) error {
+		return export.Action(w, v.cells, metric.Lower)
+	}},
+}}
+
+// exitOfCheck returns the exit code of thresholds; 0 if there are none.
+func exitOfCheck(v reported) int {
+	if len(v.check.Thresholds) == 0 {
+		return exitOK
+	}
+	return map[compare.Verdict]int{
+		compare.Violated: exitViolated, compare.Missed: exitRegressed, compare.Inconclusive: exitInconclusive, compare.Passed: exitOK,
+	}[v.check.Verdict]
+}
+
+// writeMarkdown writes the table, below what became of the thresholds.
+func writeMarkdown(w io.Writer, v reported) error {
+	if limits := report.Check(v.check); limits != nil {
+		if err := draw.Markdown(w, limits, draw.CommentRoom); err != nil {
+			return err
+		}
+		fmt.Fprintln(w)
+	}
+	return draw.Markdown(w, report.Run(v.cells), 0)
+}
+
+// writeCharts writes all charts that the cells have the data for.
+func writeCharts(create files.Create, v reported) error {
+	for _, c := range svg.Charts(v.cells) {
+		err := create(c.Name+".svg", func(w io.Writer) error {
+			_, err := w.Write(c.SVG)
+			return err
+		})
+		if err != nil {
+			return err
 		}
 	}
-	return c.Cells(), failed
+	return nil
 }
-
-// tableOptions fits the table to the terminal, or to what -width says.
-func (p *program) tableOptions(o *options) (draw.Options, error) {
-	opt := o.get("width")
-	width, err := spec.ParseInt(opt.text)
-	if err != nil {
-		return draw.Options{}, usageErrorf("%s: %w", opt.written(), err)
-	}
-	if width != 0 && (width < minWidth || width > maxWidth) {
-		return draw.Options{}, usageErrorf("%s: must be 0 or %d to %d", opt.written(), minWidth, maxWidth)
-	}
-	columns, tty := progress.Terminal(p.stdout)
-	switch {
-	case width > 0:
-	case tty:
-		width = min(max(columns, minWidth), maxWidth)
-	default:
-		width = 100
-	}
-	noColor, _ := p.env.lookup("NO_COLOR") // https://no-color.org
-	return draw.Options{Width: width, Color: tty && noColor == ""}, nil
-}
-
-const (
-	minWidth = 40
-	maxWidth = 1000
-)

@@ -20,72 +20,59 @@ import (
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
-	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads"
 	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
 func (p *program) runCommand() *cobra.Command {
-	c, o := p.command(&cobra.Command{
+	return p.command(&cobra.Command{
 		Use:   "run",
 		Short: "Measure one lock, or a matrix of them (implied by any flag)",
 		Args:  noArgs,
-	}, runFlags)
-	c.RunE = func(c *cobra.Command, _ []string) error { return p.run(c.Context(), o) }
-	return c
+	}, runFlags, func(c *cobra.Command, o *options, _ []string) error { return p.run(c.Context(), o) })
 }
 
 // run does what the options ask for. Everything that can be wrong with them is said before anything is started.
 func (p *program) run(ctx context.Context, o *options) (err error) {
-	plan, err := p.readPlan(o)
+	e, err := p.readExperiment(o)
 	if err != nil {
 		return err
 	}
-	table, err := p.tableOptions(o)
-	if err != nil {
-		return err
-	}
-	table.Verbose = o.on("verbose")
-	r := runner{program: p, plan: plan, output: o.text("output"), id: newRunID(), limits: machine.ReadLimits()}
+	r := p.newRunner(e, o.text("output"))
 	if err := r.check(); err != nil {
 		return err
 	}
 	if o.on("dry-run") {
-		return plan.print(p.stdout)
+		return e.print(p.stdout)
 	}
-	if r.live, err = openLive(ctx, o, plan, r.env.Lockbench); err != nil {
+	if r.live, err = openLive(ctx, o, e, r.env.Lockbench); err != nil {
 		return err
 	}
-	defer func() { err = r.live.close(p.stderr, err) }()
+	defer func() { err = r.live.close(p, err) }()
 	r.announce()
 	if !o.on("quiet") {
-		r.progress = progress.New(p.stderr, len(plan.Order))
+		r.progress = progress.New(p.stderr, len(e.Order))
 	}
-	return r.run(ctx, table)
+	return r.run(ctx)
 }
 
-// readPlan reads from the options, and from what they name, what is measured and where.
-func (p *program) readPlan(o *options) (plan, error) {
-	if err := o.fill(p.env); err != nil {
-		return plan{}, err
-	}
-	for _, s := range p.env.unknownVars() {
-		fmt.Fprintf(p.stderr, "lockbench: warning: no flag reads the variable %s\n", s)
-	}
+// readExperiment reads from the options, and from what they name, what is measured and where.
+func (p *program) readExperiment(o *options) (experiment, error) {
+	p.warnUnknownVars()
 	if err := o.readWorkload(p.stdin); err != nil {
-		return plan{}, err
+		return experiment{}, err
 	}
-	run, err := planAll(o, p.env, p.stdin, func(s *servers.Service) (string, error) { return s.Locate() })
+	run, err := experimentOf(o, p.env, p.stdin, func(s *servers.Service) (string, error) { return s.Locate() })
 	if err != nil {
 		for _, s := range run.Skipped[min(1, len(run.Skipped)):] { // the error has the first
-			fmt.Fprintf(p.stderr, "lockbench: skipped: %v\n", s)
+			p.say("skipped: %v", s)
 		}
-		return plan{}, err
+		return experiment{}, err
 	}
 	if slices.ContainsFunc(run.Cells, func(c matrix.Cell) bool { return c.Plan.Pin }) {
 		if err := deploy.CheckPin(); err != nil {
-			return plan{}, usageErrorf("-pin: %w", err)
+			return experiment{}, usageErrorf("-pin: %w", err)
 		}
 	}
 	run.teach(&p.secrets)
@@ -102,7 +89,7 @@ func (r *runner) check() error {
 	if err != nil {
 		return err
 	}
-	if r.comparison, err = comparisonOf(o, r.plan); err != nil {
+	if r.comparison, err = comparisonOf(o, r.experiment); err != nil {
 		return err
 	}
 	if r.comparison == nil {
@@ -110,54 +97,47 @@ func (r *runner) check() error {
 			return err
 		}
 	}
-	if r.outputs, r.judged, err = r.runOutputs(r.comparison != nil); err != nil {
+	if err := r.readFormats(); err != nil {
 		return err
 	}
 	if err := checkOutput(o.get("output")); err != nil {
 		return err
 	}
-	r.env = machine.Env()
 	r.env.Revision = revision
-	r.env.Variables = machine.Variables(r.program.env.lookup, r.secrets.Scrub)
 	if r.comparison == nil {
 		return nil
 	}
-	return r.readBaseline(r.comparison, o, r.plan, r.env)
+	return r.readBaseline(r.comparison, o, r.experiment, r.env)
 }
 
 // announce says on stderr what there is to know before the load begins.
 func (r *runner) announce() {
 	for _, line := range r.program.env.ignored(r.services()) {
-		fmt.Fprintf(r.stderr, "lockbench: warning: %s\n", line)
+		r.say("warning: %s", line)
 	}
-	r.plan.announce(r.stderr)
-	r.live.announce(r.stderr)
+	r.experiment.announce(r.program)
+	r.live.announce(r.program)
 	if c := r.comparison; c != nil {
 		if text := c.how.TooFew(c.cells, c.least, r.Trials, r.options.versus(), maxTrials); text != "" {
-			fmt.Fprintf(r.stderr, "lockbench: warning: %s\n", text)
+			r.say("warning: %s", text)
 		}
 	}
 }
 
 // announce says on stderr what is left out and what to expect, each thing once.
-func (p plan) announce(w *progress.Writer) {
-	var warned []string
-	for i, c := range p.Cells {
-		if t := p.of(i).targets.Of(c.Plan.Driver); t.Fallback && !slices.Contains(warned, t.Why) {
-			warned = append(warned, t.Why)
-			fmt.Fprintf(w, "lockbench: %s: measuring the embedded server, whose speed says nothing about a real one\n", t.Why)
+func (e experiment) announce(p *program) {
+	for i, c := range e.Cells {
+		if t := e.of(i).targets.Of(c.Plan.Driver); t.Fallback {
+			p.sayOnce("%s: measuring the embedded server, whose speed says nothing about a real one", t.Why)
 		}
 	}
-	for _, s := range p.Skipped {
-		fmt.Fprintf(w, "lockbench: skipped: %v\n", s)
+	for _, s := range e.Skipped {
+		p.say("skipped: %v", s)
 	}
-	p.announceSame(w)
-	for _, c := range p.Cells {
+	e.announceSame(p)
+	for _, c := range e.Cells {
 		for _, text := range warnings(c) {
-			if !slices.Contains(warned, text) {
-				warned = append(warned, text)
-				fmt.Fprintf(w, "lockbench: warning: %s\n", text)
-			}
+			p.sayOnce("warning: %s", text)
 		}
 	}
 }
@@ -165,7 +145,7 @@ func (p plan) announce(w *progress.Writer) {
 // runner is a run under way.
 type runner struct {
 	*program
-	plan
+	experiment
 	output      string
 	env         results.Env
 	limits      machine.Limits
@@ -174,8 +154,8 @@ type runner struct {
 	servers     *deploy.Deployments            // of the present trial
 	live        *live
 	comparison  *comparison // nil if nothing is compared
-	outputs     []output[reported]
-	judged      []output[compared]  // of the comparison
+	printer     printer[reported]
+	judged      printer[*compare.Comparison]
 	thresholds  []compare.Threshold // of a run by itself
 	unsaved     []*results.Record   // that could not be written yet
 
@@ -184,15 +164,21 @@ type runner struct {
 	hint     atomic.Pointer[string] // what to do if the trial under way is given up; nil if nothing
 	records  results.Collector
 	violated bool         // by a lock that claims to exclude
-	warned   []string     // what needs to be said once, however many cells it is true of
 	out      map[int]bool // cells whose remaining trials are left out: they failed, or make no sense
 	misfit   map[int]bool // those that make no sense
 	failed   bool
 	ran      bool // some cell was more than skipped
 }
 
+// newRunner returns what runs an experiment, and appends its records to a file; to none if its name is empty.
+func (p *program) newRunner(e experiment, output string) runner {
+	env := machine.Env()
+	env.Variables = machine.Variables(p.env.lookup, p.secrets.Scrub)
+	return runner{program: p, experiment: e, output: output, env: env, id: newRunID(), limits: machine.ReadLimits(), live: &live{}}
+}
+
 // run runs all trials and renders what there is, also after an interruption.
-func (r *runner) run(ctx context.Context, table draw.Options) error {
+func (r *runner) run(ctx context.Context) error {
 	if err := r.deploy(); err != nil {
 		return err
 	}
@@ -211,16 +197,16 @@ func (r *runner) run(ctx context.Context, table draw.Options) error {
 		r.progress.End()
 		if err != nil && (ctx.Err() == nil || drivers.ClassOf(err) != drivers.ClassCanceled) {
 			r.failed = true
-			fmt.Fprintf(r.stderr, "lockbench: %s%s\n", r.name(t.Cell), oneLine(err.Error()))
+			r.say("%s%s", r.name(t.Cell), err)
 			r.leaveOut(t.Cell)
 		}
 	}
-	return r.finish(ctx, table)
+	return r.finish(ctx)
 }
 
 // deploy gets ready to start servers, and for a run that is stopped. What it has begun closeServer ends.
 func (r *runner) deploy() error {
-	deployments, err := deploymentsOf(r.plan) // a password may come from a pipe to which nobody writes
+	deployments, err := deploymentsOf(r.experiment) // a password may come from a pipe to which nobody writes
 	if err != nil {
 		return err
 	}
@@ -242,21 +228,22 @@ func (r *runner) deploy() error {
 }
 
 // finish writes the table, or what -format asks for, and chooses the exit code.
-func (r *runner) finish(ctx context.Context, table draw.Options) error {
+func (r *runner) finish(ctx context.Context) error {
 	r.saveRest()
 	cells := r.records.Cells()
-	if ctx.Err() != nil && len(r.outputs) == 0 { // of a comparison that will not be
-		r.outputs = []output[reported]{{exporter: reportFormats[0]}}
+	if ctx.Err() != nil && len(r.printer.outputs) == 0 { // of a comparison that will not be
+		r.printer.outputs = reports.first()
 	}
 	check := compare.CheckCells(cells, r.thresholds, r.missing(cells))
-	if len(cells) > 0 && writeOutputs(r.program, r.outputs, r.reported(cells, check, table)) != nil {
+	found := reported{cells, check, r.printer.table}
+	if len(cells) > 0 && r.printer.write(found) != nil {
 		r.failed = true // it has been said
 	}
 	if ctx.Err() != nil {
 		r.dropComparison(len(cells) > 0)
 		return r.interrupted(ctx, ctx.Err())
 	}
-	verdict := cmp.Or(r.decide(cells, table), r.checked(check, r.options)) // a run has one of the two
+	verdict := cmp.Or(r.decide(cells), r.allow(r.options, r.printer.code(found), false, check.Reasons())) // a run has one of the two
 	switch {
 	case r.violated:
 		return exitCode(exitViolated)
@@ -273,7 +260,7 @@ func (r *runner) interrupted(ctx context.Context, err error) error {
 	if ctx.Err() == nil {
 		return err
 	}
-	fmt.Fprintf(r.stderr, "lockbench: %v\n", context.Cause(ctx))
+	r.say("%v", context.Cause(ctx))
 	return exitCode(exitInterrupted)
 }
 
@@ -287,7 +274,7 @@ func (r *runner) trial(ctx context.Context, t matrix.Trial) error {
 	return r.keep(ctx, rec)
 }
 
-// measure runs one trial, of a plan that its cell has or one like it, and returns the record; stop may be nil.
+// measure runs one trial, of its cell as that is or changed a little, and returns the record; stop may be nil.
 func (r *runner) measure(ctx context.Context, t matrix.Trial, c spec.Plan, stop func(workloads.Snapshot) string) (rec *results.Record, err error) {
 	defer drivers.Catch(&err)
 	r.servers = r.deployments[r.Cells[t.Cell].Side]
@@ -358,7 +345,7 @@ func (r *runner) leaveOrFail(t matrix.Trial, err error) error {
 	if !ok {
 		return err
 	}
-	r.say("skipped: " + misfit.Error())
+	r.sayOnce("skipped: %v", misfit)
 	r.misfit[t.Cell] = true
 	r.leaveOut(t.Cell)
 	return nil
@@ -369,15 +356,7 @@ func (r *runner) leaveOut(i int) {
 	r.out[i] = true
 	if partner, ok := r.Partner(i); ok && !r.out[partner] {
 		r.out[partner] = true
-		r.say(r.name(partner) + "left out from here on, as there is nothing to compare it with")
-	}
-}
-
-// say writes a line, once.
-func (r *runner) say(line string) {
-	if !slices.Contains(r.warned, line) {
-		r.warned = append(r.warned, line)
-		fmt.Fprintf(r.stderr, "lockbench: %s\n", line)
+		r.sayOnce("%sleft out from here on, as there is nothing to compare it with", r.name(partner))
 	}
 }
 
@@ -434,7 +413,7 @@ func (r *runner) giveUp() {
 func (r *runner) closeServer() {
 	r.abandon.Store(nil)
 	if err := r.stopServers(); err != nil {
-		fmt.Fprintf(r.stderr, "lockbench: stopping the servers: %s\n", oneLine(err.Error()))
+		r.say("stopping the servers: %s", err)
 	}
 }
 

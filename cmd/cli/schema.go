@@ -27,7 +27,7 @@ var schemaOf = map[string]func() ([]byte, error){
 }
 
 func (p *program) schemaCommand() *cobra.Command {
-	c, _ := p.command(&cobra.Command{
+	return p.command(&cobra.Command{
 		Use:   "schema [workload|record|report|comparison|plan|proof]",
 		Short: "Print the JSON schema of workload files, records, reports, comparisons, plans or proofs",
 		Long: "Prints a JSON schema (draft 2020-12).\n\n" +
@@ -49,16 +49,14 @@ func (p *program) schemaCommand() *cobra.Command {
 			}
 			return nil
 		},
-	}, nil)
-	c.RunE = func(_ *cobra.Command, args []string) error {
+	}, nil, func(_ *cobra.Command, _ *options, args []string) error {
 		text, err := schemaOf[append(args, schemas[0])[0]]()
 		if err != nil {
 			return err
 		}
 		_, err = p.stdout.Write(text)
 		return err
-	}
-	return c
+	})
 }
 
 // workloadSchema returns the schema of the files that vocabulary describes.

@@ -102,16 +102,16 @@ func TestTakenWorkloads(t *testing.T) {
 		"params":  "-driver redislock -wait native -param retry=linear+retry-min=10ms,retry=exponential -seed 0xff -oracle=false -max-errors 10",
 		"classes": "-workload batch-beside-online -driver null,memory",
 	} {
-		p, err := planFor(t, line, environment())
+		e, err := experimentFor(t, line, environment())
 		if err != nil {
 			t.Fatal(err)
 		}
-		texts[name] = printed(t, p)
+		texts[name] = printed(t, e)
 	}
 	texts["spellings"] = "driver: [rueidis, null]\nclients: 1_000\nkeys: 10k\nhold: 0\nthink: uniform:0:1.5ms\ncrash: 0.1\n" +
 		"slo: response.p99.9 < 1.5s, violations=0,errors< 1%\noverstay: 5 %\nrate: 0\nburst: 0\nrenew: [on, false]\noracle: false\nnull: true\nseed: 0x10\nttl: 1h30m\nflush-delay: 1.5us\n"
 	for name, text := range texts {
-		if _, err := planOfWorkload(t, text, "", environment()); err != nil {
+		if _, err := experimentOfWorkload(t, text, "", environment()); err != nil {
 			t.Errorf("%s: %v\n%s", name, err, text)
 		}
 	}
@@ -153,7 +153,7 @@ func TestRefusedWorkloads(t *testing.T) {
 		"cells: []", "cells: {}", "cells: [3]", "cells: [{}]", "cells: [{trials: 3}]", "cells: [{name: a}]", "cells: [{classes: {a: {}}}]", "cells: [{addr: h}]", "cells: [{clints: 3}]",
 	}
 	for _, text := range texts {
-		if _, err := planOfWorkload(t, text, "", environment()); err == nil {
+		if _, err := experimentOfWorkload(t, text, "", environment()); err == nil {
 			t.Errorf("%q: the program takes it", text)
 		}
 	}

@@ -18,10 +18,10 @@ import (
 )
 
 // teach adds what logs in to the targets of both sides.
-func (p plan) teach(s *secrets.Secrets) {
-	all := []deploy.Targets{p.targets}
-	for _, one := range p.sides {
-		all = append(all, one.plan.targets)
+func (e experiment) teach(s *secrets.Secrets) {
+	all := []deploy.Targets{e.targets}
+	for _, one := range e.sides {
+		all = append(all, one.targets)
 	}
 	for _, t := range all {
 		for _, one := range t.List {
@@ -62,7 +62,7 @@ func decideTargets(o *options, env environ, find func(*servers.Service) (string,
 	names, err := o.driverNames()
 	who := strings.Join(names, ",")
 	if err != nil || slices.ContainsFunc(names, unknownDriver) {
-		return deploy.Targets{Why: "there is no such driver"}, nil // which planOf says better
+		return deploy.Targets{Why: "there is no such driver"}, nil // which experimentOn says better
 	}
 	wanted := deploy.Services(names)
 	if len(wanted) == 0 {

@@ -42,23 +42,6 @@ func (o *options) failOn() ([]compare.Threshold, error) {
 	return list, nil
 }
 
-// checked ends a command with the exit code of a check.
-func (p *program) checked(c *compare.Check, o *options) error {
-	if len(c.Thresholds) == 0 {
-		return nil
-	}
-	code := map[compare.Verdict]int{
-		compare.Violated: exitViolated, compare.Missed: exitRegressed, compare.Inconclusive: exitInconclusive, compare.Passed: exitOK,
-	}[c.Verdict]
-	if code == exitInconclusive && o.on("allow-inconclusive") {
-		code = p.allow(false, c.Reasons())
-	}
-	if code != exitOK {
-		return exitCode(code)
-	}
-	return nil
-}
-
 // missing returns the names of the cells of a run that have no trial, other than those that make no sense.
 func (r *runner) missing(cells []*results.Cell) (labels []string) {
 	have := map[int]bool{}

@@ -121,14 +121,6 @@ func topicLine(name string) string {
 	return fmt.Sprintf("%-13s%s", name, about)
 }
 
-func formatList() string {
-	return "Of a run and of report:\n" + aboutFormats(reportFormats) +
-		"\nOf compare, and of a run with -vs or -baseline:\n" + aboutFormats(compareFormats) +
-		"\nOf plan:\n" + aboutFormats(planFormats) +
-		"\nOf prove:\n" + aboutFormats(proveFormats) +
-		"\nOf history:\n" + aboutFormats(historyFormats)
-}
-
 func variableList() string {
 	rows := [][2]string{
 		{"LOCKBENCH_…", "the default of any flag"},

@@ -14,12 +14,11 @@ import (
 )
 
 func (p *program) versionCommand() *cobra.Command {
-	c, _ := p.command(&cobra.Command{
+	return p.command(&cobra.Command{
 		Use:   "version",
 		Short: "Print the version of lockbench and of its client libraries",
 		Args:  noArgs,
-	}, nil)
-	c.RunE = func(*cobra.Command, []string) error {
+	}, nil, func(*cobra.Command, *options, []string) error {
 		env := machine.Env()
 		text := fmt.Sprintf("lockbench %s\n%s %s/%s\n", env.Lockbench, env.Go, env.OS, env.Arch)
 		for _, module := range slices.Sorted(maps.Keys(env.Libraries)) {
@@ -27,6 +26,5 @@ func (p *program) versionCommand() *cobra.Command {
 		}
 		_, err := io.WriteString(p.stdout, text)
 		return err
-	}
-	return c
+	})
 }

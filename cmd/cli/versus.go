@@ -156,72 +156,72 @@ func checkPartners(base, head *options) error {
 
 // side is one side of a run with two.
 type side struct {
-	name string
-	plan plan // its cells are those that have a partner, in the order of the pairs
+	name       string
+	experiment // its cells are those that have a partner, in the order of the pairs
 }
 
-// pairUp makes one plan of those of both sides.
-func pairUp(base, head plan) (plan, error) {
-	p := plan{Matrix: *matrix.Pair(&base.Matrix, &head.Matrix, base.Cells[0].Plan.Seed), options: base.options, targets: base.targets}
-	if len(p.Cells) == 0 {
-		return p, usageErrorf("nothing to compare: %s", p.Skipped[0])
+// pairUp makes one experiment of those of both sides.
+func pairUp(base, head experiment) (experiment, error) {
+	e := experiment{Matrix: *matrix.Pair(&base.Matrix, &head.Matrix, base.Cells[0].Plan.Seed), options: base.options, targets: base.targets}
+	if len(e.Cells) == 0 {
+		return e, usageErrorf("nothing to compare: %s", e.Skipped[0])
 	}
-	for i, one := range []plan{base, head} {
-		name := p.Cells[i].Side
-		p.sides = append(p.sides, side{name, plan{
-			Matrix: matrix.Matrix{Cells: p.Side(name), Trials: p.Trials}, options: one.options, targets: one.targets,
+	for i, one := range []experiment{base, head} {
+		name := e.Cells[i].Side
+		e.sides = append(e.sides, side{name, experiment{
+			Matrix: matrix.Matrix{Cells: e.Side(name), Trials: e.Trials}, options: one.options, targets: one.targets,
 		}})
 	}
-	return p, nil
+	return e, nil
 }
 
-// of returns the plan of the side that a cell is on, which is p itself if there are no sides.
-func (p plan) of(i int) plan {
-	for _, s := range p.sides {
-		if s.name == p.Cells[i].Side {
-			return s.plan
+// of returns the side that a cell is on, which is e itself if there are no sides.
+func (e experiment) of(i int) experiment {
+	for _, s := range e.sides {
+		if s.name == e.Cells[i].Side {
+			return s.experiment
 		}
 	}
-	return p
+	return e
 }
 
 // same returns the pairs whose sides do not differ in anything, with how many pairs there are.
-func (p plan) same() (same []int, pairs int) {
-	if len(p.sides) == 0 {
+func (e experiment) same() (same []int, pairs int) {
+	if len(e.sides) == 0 {
 		return nil, 0
 	}
-	_, oneFleet := p.sides[0].plan.targets.Join(p.sides[1].plan.targets)
-	for i := 0; i < len(p.Cells); i += 2 {
-		if oneFleet && reflect.DeepEqual(p.Cells[i].Plan, p.Cells[i+1].Plan) {
+	_, oneFleet := e.sides[0].targets.Join(e.sides[1].targets)
+	for i := 0; i < len(e.Cells); i += 2 {
+		if oneFleet && reflect.DeepEqual(e.Cells[i].Plan, e.Cells[i+1].Plan) {
 			same = append(same, i)
 		}
 	}
-	return same, len(p.Cells) / 2
+	return same, len(e.Cells) / 2
 }
 
 // announceSame says where a comparison can show nothing but noise, which is a fair wish.
-func (p plan) announceSame(w io.Writer) {
-	switch same, pairs := p.same(); {
+func (e experiment) announceSame(p *program) {
+	switch same, pairs := e.same(); {
 	case pairs > 0 && len(same) == pairs:
-		fmt.Fprintln(w, "lockbench: base and head are the same twice: what will differ is this machine's noise")
+		p.say("base and head are the same twice: what will differ is this machine's noise")
 	default:
 		for _, i := range same {
-			fmt.Fprintf(w, "lockbench: %s: the same on both sides\n", p.PairLabel(i))
+			p.say("%s: the same on both sides", e.PairLabel(i))
 		}
 	}
 }
 
 // vsText returns what the head has other than the base, without any secret.
-func (p plan) vsText() string {
+func (e experiment) vsText() string {
 	var words []string
-	for _, opt := range p.sides[1].plan.options.list {
+	for _, opt := range e.sides[1].options.list {
 		if opt.from != fromFlag {
 			continue
 		}
 		text := opt.text
 		if opt.name == "addr" {
 			var urls []string
-			for _, t := range p.sides[1].plan.targets.List {
+			for _, t := range e.sides[1].targets.List {
 				urls = append(urls, t.Redacted)
 			}
 			text = strings.Join(urls, ",")
@@ -231,41 +231,41 @@ func (p plan) vsText() string {
 	return strings.Join(words, " ")
 }
 
-// planAll returns the plan of a run, be it of one side or of two.
-func planAll(o *options, env environ, stdin io.Reader, find func(*servers.Service) (string, error)) (plan, error) {
-	base, err := planOfSide(o, env, find)
+// experimentOf returns the experiment of a run, be it of one side or of two.
+func experimentOf(o *options, env environ, stdin io.Reader, find func(*servers.Service) (string, error)) (experiment, error) {
+	base, err := oneSide(o, env, find)
 	if err != nil || !o.versus() {
 		return base, err
 	}
 	if null := o.get("null"); o.on("null") {
-		return plan{}, o.complain(null, "what the harness costs is the same on both sides; to compare with it, give -vs '-driver null'")
+		return experiment{}, o.complain(null, "what the harness costs is the same on both sides; to compare with it, give -vs '-driver null'")
 	}
 	other, err := o.head(stdin)
 	if err != nil {
-		return plan{}, err
+		return experiment{}, err
 	}
-	head, err := planOfSide(other, env, find)
+	head, err := oneSide(other, env, find)
 	if err != nil {
 		return head, o.inVersus(err)
 	}
 	return pairUp(base, head)
 }
 
-func planOfSide(o *options, env environ, find func(*servers.Service) (string, error)) (plan, error) {
+func oneSide(o *options, env environ, find func(*servers.Service) (string, error)) (experiment, error) {
 	t, err := decideTargets(o, env, find)
 	if err != nil {
-		return plan{}, err
+		return experiment{}, err
 	}
-	return planOf(o, t)
+	return experimentOn(o, t)
 }
 
-// deploymentsOf returns those of a plan by side, "" for a run without.
-func deploymentsOf(p plan) (map[string]*deploy.Deployments, error) {
-	if len(p.sides) == 0 {
-		f, err := deploy.New(p.targets, p.Cells)
+// deploymentsOf returns those of an experiment by side, "" for one without.
+func deploymentsOf(e experiment) (map[string]*deploy.Deployments, error) {
+	if len(e.sides) == 0 {
+		f, err := deploy.New(e.targets, e.Cells)
 		return map[string]*deploy.Deployments{"": f}, err
 	}
-	base, head := p.sides[0], p.sides[1]
-	b, h, err := deploy.Both(base.plan.targets, head.plan.targets, base.plan.Cells, head.plan.Cells)
+	base, head := e.sides[0], e.sides[1]
+	b, h, err := deploy.Both(base.targets, head.targets, base.Cells, head.Cells)
 	return map[string]*deploy.Deployments{base.name: b, head.name: h}, err
 }

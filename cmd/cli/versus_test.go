@@ -8,24 +8,25 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lockbench/lockbench/cmd/cli/progress"
 	"github.com/lockbench/lockbench/cmd/cli/shell"
 	"github.com/lockbench/lockbench/results"
 )
 
-// versusFor returns the plan of a command line with -vs, on a machine where each service is installed.
-func versusFor(t testing.TB, line, vs string, env environ) (plan, error) {
+// versusFor returns the experiment of a command line with -vs, on a machine where each service is installed.
+func versusFor(t testing.TB, line, vs string, env environ) (experiment, error) {
 	t.Helper()
 	o, err := parseWords(t, append(strings.Fields(line), "-vs", vs), env)
 	if err != nil {
-		return plan{}, err
+		return experiment{}, err
 	}
-	return planOfOptions(o, env)
+	return experimentOfOptions(o, env)
 }
 
 // sidesOf lists the cells as side, pair and flags that tell them apart.
-func sidesOf(p plan) (list []string) {
-	for i, c := range p.Cells {
-		list = append(list, fmt.Sprintf("%d %s", c.Pair, p.Label(i)))
+func sidesOf(e experiment) (list []string) {
+	for i, c := range e.Cells {
+		list = append(list, fmt.Sprintf("%d %s", c.Pair, e.Label(i)))
 	}
 	return list
 }
@@ -54,7 +55,7 @@ func TestVersusPairs(t *testing.T) {
 		{"the base cannot", "-driver memory,rueidis -lock mutex", "-lock reentrant,mutex", nil, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			p, err := versusFor(t, test.line, test.vs, environment())
+			e, err := versusFor(t, test.line, test.vs, environment())
 			if test.want == nil {
 				var usage *usageError
 				if !errors.As(err, &usage) {
@@ -65,16 +66,16 @@ func TestVersusPairs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := sidesOf(p); !slices.Equal(got, test.want) {
+			if got := sidesOf(e); !slices.Equal(got, test.want) {
 				t.Errorf("%q, want %q", got, test.want)
 			}
 			for i, s := range test.skipped {
-				if i >= len(p.Skipped) || !strings.HasPrefix(p.Skipped[i].String(), s) {
-					t.Errorf("skipped %q, want %q", p.Skipped, test.skipped)
+				if i >= len(e.Skipped) || !strings.HasPrefix(e.Skipped[i].String(), s) {
+					t.Errorf("skipped %q, want %q", e.Skipped, test.skipped)
 				}
 			}
-			if len(test.skipped) != len(p.Skipped) {
-				t.Errorf("skipped %q, want %q", p.Skipped, test.skipped)
+			if len(test.skipped) != len(e.Skipped) {
+				t.Errorf("skipped %q, want %q", e.Skipped, test.skipped)
 			}
 		})
 	}
@@ -83,18 +84,18 @@ func TestVersusPairs(t *testing.T) {
 // TestVersusInherits holds the head to what it takes over from the base, and how much of it.
 func TestVersusInherits(t *testing.T) {
 	env := environment("LOCKBENCH_KEYS", "7", "LOCKBENCH_TTL", "9s")
-	p, err := versusFor(t, "-wait poll -poll 5ms -hold 1ms -seed 5 -trials 2", "-wait queue -ttl 8s", env)
+	e, err := versusFor(t, "-wait poll -poll 5ms -hold 1ms -seed 5 -trials 2", "-wait queue -ttl 8s", env)
 	if err != nil {
 		t.Fatal(err) // the poll that the head does not read is no mistake
 	}
-	base, head := p.Cells[0].Plan, p.Cells[1].Plan
+	base, head := e.Cells[0].Plan, e.Cells[1].Plan
 	if head.Wait != "queue" || head.Poll != 0 || head.Hold != base.Hold || head.Keys != 7 || head.Seed != 5 || head.TTL.String() != "8s" || base.TTL.String() != "9s" {
 		t.Errorf("base %+v\nhead %+v", base, head)
 	}
 
-	p, err = versusFor(t, "-addr redis://a:1", "-server private", env)
-	if err != nil || p.Cells[0].Plan.Server != "external" || p.Cells[1].Plan.Server != "private" {
-		t.Errorf("%v %v", err, p.Cells)
+	e, err = versusFor(t, "-addr redis://a:1", "-server private", env)
+	if err != nil || e.Cells[0].Plan.Server != "external" || e.Cells[1].Plan.Server != "private" {
+		t.Errorf("%v %v", err, e.Cells)
 	}
 }
 
@@ -133,7 +134,7 @@ func TestVersusRefusals(t *testing.T) {
 		}
 		o, err := parseWords(t, append(words, "-vs", test.vs), environment())
 		if err == nil {
-			_, err = planOfOptions(o, environment())
+			_, err = experimentOfOptions(o, environment())
 		}
 		if err == nil || !strings.HasPrefix(err.Error(), test.want) {
 			t.Errorf("%s -vs %q: %v\nwant: %s", test.line, test.vs, err, test.want)
@@ -163,12 +164,12 @@ func TestVersusCommand(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := planOfOptions(o, environment())
+		e, err := experimentOfOptions(o, environment())
 		if err != nil {
 			t.Fatalf("%s -vs %q: %v", test.line, test.vs, err)
 		}
-		for _, turn := range p.Order {
-			want := p.at(turn)
+		for _, turn := range e.Order {
+			want := e.at(turn)
 			if strings.Contains(want.Command, "s3cret") || strings.Contains(want.Command, "-vs") {
 				t.Errorf("the command is %s", want.Command)
 			}
@@ -180,7 +181,7 @@ func TestVersusCommand(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", want.Command, err)
 			}
-			again, err := planOfOptions(o, environment())
+			again, err := experimentOfOptions(o, environment())
 			if err != nil {
 				t.Fatalf("%s: %v", want.Command, err)
 			}
@@ -191,7 +192,7 @@ func TestVersusCommand(t *testing.T) {
 	}
 }
 
-// TestVersusDryRun reads the printed workload again, with the -vs that it asks for: it must make the same plan.
+// TestVersusDryRun reads the printed workload again, with the -vs that it asks for: it must make the same experiment.
 func TestVersusDryRun(t *testing.T) {
 	for name, test := range map[string]struct{ line, vs string }{
 		"same":    {"", ""},
@@ -201,17 +202,17 @@ func TestVersusDryRun(t *testing.T) {
 		"skipped": {"-driver rueidis,etcd", "-durability strict -renew"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := versusFor(t, test.line, test.vs, environment())
+			e, err := versusFor(t, test.line, test.vs, environment())
 			if err != nil {
 				t.Fatal(err)
 			}
 			var b strings.Builder
-			if err := p.print(&b); err != nil {
+			if err := e.print(&b); err != nil {
 				t.Fatal(err)
 			}
 			text := b.String()
 			if strings.Contains(text, "s3cret") {
-				t.Error("the plan shows the password")
+				t.Error("the experiment shows the password")
 			}
 			golden(t, "dry-run-vs-"+name+".golden", "$ lockbench "+test.line+" -vs "+shell.Quote(test.vs)+" -dry-run\n"+text)
 
@@ -228,15 +229,15 @@ func TestVersusDryRun(t *testing.T) {
 			if err := o.readWorkload(strings.NewReader(text)); err != nil {
 				t.Fatal(err)
 			}
-			again, err := planAll(o, environment(), strings.NewReader(""), found)
+			again, err := experimentOf(o, environment(), strings.NewReader(""), found)
 			if err != nil {
 				t.Fatalf("%v\n%s", err, text)
 			}
-			if !slices.Equal(again.Order, p.Order) || len(again.Cells) != len(p.Cells) {
-				t.Fatalf("%d cells became %d:\n%s", len(p.Cells), len(again.Cells), text)
+			if !slices.Equal(again.Order, e.Order) || len(again.Cells) != len(e.Cells) {
+				t.Fatalf("%d cells became %d:\n%s", len(e.Cells), len(again.Cells), text)
 			}
 			for i, c := range again.Cells {
-				want := p.Cells[i]
+				want := e.Cells[i]
 				if c.Plan.Command = want.Plan.Command; !reflect.DeepEqual(c.Plan, want.Plan) || c.Side != want.Side || c.Pair != want.Pair {
 					t.Errorf("cell %d is\n%+v\nwant\n%+v", i, c, want)
 				}
@@ -264,19 +265,19 @@ func TestVersusServers(t *testing.T) {
 		{"-addr redis://a:1", "-server private", false},
 		{"-addr redis://a:1", "-server private -driver etcd", false}, // whose login would be tried there
 	} {
-		p, err := versusFor(t, test.line, test.vs, environment())
+		e, err := versusFor(t, test.line, test.vs, environment())
 		if err != nil {
 			t.Fatalf("%s -vs %q: %v", test.line, test.vs, err)
 		}
-		all, err := deploymentsOf(p)
+		all, err := deploymentsOf(e)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if one := all[results.SideBase] == all[results.SideHead]; one != test.one {
 			t.Errorf("%s -vs %q: in one set: %v", test.line, test.vs, one)
 		}
-		for i, c := range p.Cells {
-			if want := p.of(i).targets.Of(c.Plan.Driver).URLs; !slices.Equal(all[c.Side].Of(c.Plan.Driver).URLs, want) {
+		for i, c := range e.Cells {
+			if want := e.of(i).targets.Of(c.Plan.Driver).URLs; !slices.Equal(all[c.Side].Of(c.Plan.Driver).URLs, want) {
 				t.Errorf("%s -vs %q: %s is at %v", test.line, test.vs, c.Side, want)
 			}
 		}
@@ -295,12 +296,12 @@ func TestVersusSame(t *testing.T) {
 		{"-addr redis://a:1", "-addr redis://b:1", ""}, // which is what is compared
 		{"-clients 8,64", "-clients 8,65", "lockbench: clients 8: the same on both sides\n"},
 	} {
-		p, err := versusFor(t, test.line, test.vs, environment())
+		e, err := versusFor(t, test.line, test.vs, environment())
 		if err != nil {
 			t.Fatal(err)
 		}
 		var b strings.Builder
-		p.announceSame(&b)
+		e.announceSame(&program{stderr: &progress.Writer{W: &b}})
 		if b.String() != test.want {
 			t.Errorf("%s -vs %q: %q, want %q", test.line, test.vs, b.String(), test.want)
 		}

@@ -9,7 +9,7 @@ import (
 )
 
 func (p *program) workerCommand() *cobra.Command {
-	c, _ := p.command(&cobra.Command{
+	return p.command(&cobra.Command{
 		Use:    exec.Argument,
 		Short:  "Serve one lock client to another lockbench",
 		Hidden: true,
@@ -17,7 +17,7 @@ func (p *program) workerCommand() *cobra.Command {
 			"output. lockbench starts it by itself, to kill and to stop a lock's holder for real. The protocol is\n" +
 			"described in package drivers/exec.",
 		Args: noArgs,
-	}, nil)
-	c.RunE = func(c *cobra.Command, _ []string) error { return exec.Serve(c.Context(), p.stdin, p.stdout) }
-	return c
+	}, nil, func(c *cobra.Command, _ *options, _ []string) error {
+		return exec.Serve(c.Context(), p.stdin, p.stdout)
+	})
 }

@@ -217,14 +217,23 @@ func (o *options) checkSettings(settings file.Settings, who string) error {
 
 // with returns o with the settings of a cell or of a class in place.
 func (o *options) with(settings file.Settings, class string) *options {
+	return o.changed(func(opt *option) bool {
+		s := settings.Find(opt.name)
+		if s != nil {
+			opt.take(s)
+			opt.class = class
+		}
+		return s != nil
+	})
+}
+
+// changed returns o with copies in place of the options that change changes, which it reports.
+func (o *options) changed(change func(opt *option) bool) *options {
 	changed := *o
 	changed.list = slices.Clone(o.list)
 	for i, opt := range o.list {
-		if s := settings.Find(opt.name); s != nil {
-			replaced := *opt
-			replaced.take(s)
-			replaced.class = class
-			changed.list[i] = &replaced
+		if one := *opt; change(&one) {
+			changed.list[i] = &one
 		}
 	}
 	return &changed
@@ -293,11 +302,11 @@ func (o *options) classLoad(c file.Class, top spec.Load) (spec.Load, error) {
 	if r.err != nil {
 		return top, r.err
 	}
-	plans, err := matrix.Expand(spec.Plan{Load: top}, axes, 1)
+	cells, err := matrix.Expand(spec.Plan{Load: top}, axes, 1)
 	if err != nil {
 		return top, usageErrorf("%w", err)
 	}
-	return plans[0].Load, nil
+	return cells[0].Load, nil
 }
 
 // inFile returns a value of the option as a file sets it.

@@ -28,22 +28,22 @@ func workloadFile(t testing.TB, text string) string {
 	return name
 }
 
-// planOfWorkload returns the plan of a workload and of a few flags.
-func planOfWorkload(t testing.TB, text, line string, env environ) (plan, error) {
+// experimentOfWorkload returns the experiment of a workload and of a few flags.
+func experimentOfWorkload(t testing.TB, text, line string, env environ) (experiment, error) {
 	t.Helper()
-	return planFor(t, "-workload "+workloadFile(t, text)+" "+line, env)
+	return experimentFor(t, "-workload "+workloadFile(t, text)+" "+line, env)
 }
 
-func printed(t testing.TB, p plan) string {
+func printed(t testing.TB, e experiment) string {
 	t.Helper()
 	var b strings.Builder
-	if err := p.print(&b); err != nil {
+	if err := e.print(&b); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
 }
 
-// withoutSkipped leaves out what a plan says of cells that it does not have, and of servers, which those alone may need.
+// withoutSkipped leaves out what an experiment says of cells that it does not have, and of servers, which those alone may need.
 func withoutSkipped(text string) string {
 	var kept []string
 	for line := range strings.Lines(text) {
@@ -54,11 +54,11 @@ func withoutSkipped(text string) string {
 	return strings.Join(kept, "")
 }
 
-// roundTrip prints a plan, reads it again on the same servers, and wants the same plan and the same text.
-func roundTrip(t testing.TB, p plan, servers string) {
+// roundTrip prints an experiment, reads it again on the same servers, and wants the same one and the same text.
+func roundTrip(t testing.TB, e experiment, servers string) {
 	t.Helper()
-	text := printed(t, p)
-	again, err := planOfWorkload(t, text, servers, environment())
+	text := printed(t, e)
+	again, err := experimentOfWorkload(t, text, servers, environment())
 	if err != nil {
 		t.Errorf("%v\n%s", err, text)
 		return
@@ -66,11 +66,11 @@ func roundTrip(t testing.TB, p plan, servers string) {
 	if got, want := withoutSkipped(printed(t, again)), withoutSkipped(text); got != want {
 		t.Errorf("it is printed as\n%s\nand then as\n%s", want, got)
 	}
-	if len(again.Cells) != len(p.Cells) || !slices.Equal(again.Order, p.Order) {
-		t.Fatalf("%d cells became %d:\n%s", len(p.Cells), len(again.Cells), text)
+	if len(again.Cells) != len(e.Cells) || !slices.Equal(again.Order, e.Order) {
+		t.Fatalf("%d cells became %d:\n%s", len(e.Cells), len(again.Cells), text)
 	}
 	for i, c := range again.Cells {
-		want := p.Cells[i]
+		want := e.Cells[i]
 		c.Plan.Workload, want.Plan.Workload = "", "" // the name of another file
 		c.Load, want.Load = spec.Load{}, spec.Load{} // a flag's value that is read by none is not written down
 		c.Classes, want.Classes = nil, nil
@@ -111,25 +111,25 @@ func TestRoundTrip(t *testing.T) {
 				text := "hold: [1ms, exp:2ms]\nthink: 3ms\narrival: poisson\nmax-queue: 9\nclients: [4, 5]\nnull: true\n" +
 					"classes:\n  a: {rate: 2k, timeout: 5s}\n  b: {clients: 7}\n  c: {burst: 100us, clients: 9, hold: 0s, max-queue: 0}\nwait: [backoff, none]\ndriver: [memory, rueidis]\n"
 				text = strings.Replace(text, "100us", "100ms", 1)
-				p, err := planOfWorkload(t, text, "", environment())
+				e, err := experimentOfWorkload(t, text, "", environment())
 				if err != nil {
 					t.Fatal(err)
 				}
-				roundTrip(t, p, "")
+				roundTrip(t, e, "")
 				return
 			}
-			p, err := planFor(t, test.line+" "+test.servers, environment())
+			e, err := experimentFor(t, test.line+" "+test.servers, environment())
 			if err != nil {
 				t.Fatal(err)
 			}
-			if strings.Contains(printed(t, p), "s3cret") {
-				t.Error("the plan shows the password")
+			if strings.Contains(printed(t, e), "s3cret") {
+				t.Error("the experiment shows the password")
 			}
 			servers := test.servers
 			if name == "external" {
 				servers += " -db 1"
 			}
-			roundTrip(t, p, servers)
+			roundTrip(t, e, servers)
 		})
 	}
 	t.Run("replay", func(t *testing.T) {
@@ -138,20 +138,20 @@ func TestRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		o.get("hold").text = "file:" + times
-		p, err := planOf(o, deploy.Targets{})
+		e, err := experimentOn(o, deploy.Targets{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := p.Cells[0].Plan
+		c := e.Cells[0].Plan
 		if c.Hold != 1750*time.Microsecond || c.HoldDist.Digest == "" || len(o.replays.Of(&c)) != 1 {
 			t.Errorf("%v %q, %v", c.Hold, c.HoldDist, o.replays.Of(&c))
 		}
-		p.targets.Why = "memory needs no server"
-		roundTrip(t, p, "")
+		e.targets.Why = "memory needs no server"
+		roundTrip(t, e, "")
 		if err := os.WriteFile(times, []byte("9\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := planOfWorkload(t, printed(t, p), "", environment()); err == nil || !strings.Contains(err.Error(), "not the content that was meant") {
+		if _, err := experimentOfWorkload(t, printed(t, e), "", environment()); err == nil || !strings.Contains(err.Error(), "not the content that was meant") {
 			t.Errorf("a file that has changed: %v", err)
 		}
 	})
@@ -187,19 +187,19 @@ func randomLine(r *rand.Rand) string {
 	return strings.Join(words, " ")
 }
 
-// FuzzRoundTrip holds random plans, those that make any sense, to be printed and read as what they are.
+// FuzzRoundTrip holds random experiments, those that make any sense, to be printed and read as what they are.
 func FuzzRoundTrip(f *testing.F) {
 	for seed := range uint64(40) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, seed uint64) {
 		line := randomLine(rand.New(rand.NewPCG(seed, 1)))
-		p, err := planFor(t, line, environment())
-		if err != nil || len(p.Cells) > 200 {
+		e, err := experimentFor(t, line, environment())
+		if err != nil || len(e.Cells) > 200 {
 			return
 		}
-		roundTrip(t, p, "")
-		for _, c := range p.Cells {
+		roundTrip(t, e, "")
+		for _, c := range e.Cells {
 			remake(t, c.Plan)
 		}
 		if t.Failed() {
@@ -216,7 +216,7 @@ func remake(t testing.TB, want spec.Plan) {
 		t.Errorf("%s: %v", want.Command, err)
 		return
 	}
-	again, err := planOfOptions(o, environment())
+	again, err := experimentOfOptions(o, environment())
 	if err != nil {
 		t.Errorf("%s: %v", want.Command, err)
 		return
@@ -265,12 +265,12 @@ func TestWorkloadCommands(t *testing.T) {
 		{"driver: memory\nwait: [none, backoff]\ntimeout: 1s\ntry-only: 5%\nmax-queue: 3\nclasses: {a: {burst: 1s}, b: {timeout: 2s}}\n", ""},
 		{"driver: 'null'\nclasses: {a: {}, b: {clients: 2, ttl: 1s}}\n", ""},
 	} {
-		p, err := planOfWorkload(t, test.text, test.line, environment())
+		e, err := experimentOfWorkload(t, test.text, test.line, environment())
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, turn := range p.Order {
-			remake(t, p.at(turn))
+		for _, turn := range e.Order {
+			remake(t, e.at(turn))
 		}
 	}
 }
@@ -278,32 +278,32 @@ func TestWorkloadCommands(t *testing.T) {
 // TestOverride checks who wins: flag, variable, file, default.
 func TestOverride(t *testing.T) {
 	text := "clients: 3\nkeys: 4\nhold: 5ms\ndriver: memory\n"
-	p, err := planOfWorkload(t, text, "-clients 30", environment("LOCKBENCH_CLIENTS", "31", "LOCKBENCH_KEYS", "40"))
+	e, err := experimentOfWorkload(t, text, "-clients 30", environment("LOCKBENCH_CLIENTS", "31", "LOCKBENCH_KEYS", "40"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := p.Cells[0].Plan
+	c := e.Cells[0].Plan
 	if c.Clients != 30 || c.Keys != 40 || c.Hold != 5*time.Millisecond || c.TTL != 30*time.Second || c.Workload != "w" {
 		t.Errorf("%+v", c)
 	}
-	p, err = planOfWorkload(t, "{name: mine, driver: memory, n: 100}", "-duration 1s", environment())
-	if err != nil || p.Cells[0].Plan.Duration != time.Second || p.Cells[0].Plan.Ops != 100 || p.Cells[0].Plan.Workload != "mine" {
-		t.Errorf("%v %+v", err, p.Cells)
+	e, err = experimentOfWorkload(t, "{name: mine, driver: memory, n: 100}", "-duration 1s", environment())
+	if err != nil || e.Cells[0].Plan.Duration != time.Second || e.Cells[0].Plan.Ops != 100 || e.Cells[0].Plan.Workload != "mine" {
+		t.Errorf("%v %+v", err, e.Cells)
 	}
-	p, err = planOfWorkload(t, "driver: memory\nrate: 5k\nmax-queue: 10\narrival: poisson\n", "-rate 0", environment())
-	if err != nil || p.Cells[0].Plan.Open() || p.Cells[0].Plan.MaxQueue != 0 { // what went with the rate is no mistake then
-		t.Errorf("%v %+v", err, p.Cells)
+	e, err = experimentOfWorkload(t, "driver: memory\nrate: 5k\nmax-queue: 10\narrival: poisson\n", "-rate 0", environment())
+	if err != nil || e.Cells[0].Plan.Open() || e.Cells[0].Plan.MaxQueue != 0 { // what went with the rate is no mistake then
+		t.Errorf("%v %+v", err, e.Cells)
 	}
 }
 
 // TestClasses checks what a class has from the top, and what is not for it.
 func TestClasses(t *testing.T) {
 	text := "driver: memory\nclients: 5\nhold: 2ms\nthink: 3ms\narrival: poisson\nclasses:\n  closed: {}\n  open: {rate: 100, hold: exp:1ms, ttl: 9s}\n"
-	p, err := planOfWorkload(t, text, "-clients 6 -timeout 4s", environment())
+	e, err := experimentOfWorkload(t, text, "-clients 6 -timeout 4s", environment())
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := p.Cells[0].Plan
+	c := e.Cells[0].Plan
 	want := []spec.Class{
 		{Name: "closed", Load: spec.Load{Clients: 6, Hold: 2 * time.Millisecond, Think: 3 * time.Millisecond, TTL: 30 * time.Second, Timeout: 4 * time.Second}},
 		{Name: "open", Load: spec.Load{Clients: 6, Hold: time.Millisecond, HoldDist: spec.Must(spec.ParseTimes("exp:1ms")), TTL: 9 * time.Second, Timeout: 4 * time.Second, Rate: spec.Must(spec.ParseRate("100")), Arrival: "poisson"}},
@@ -356,7 +356,7 @@ func TestWorkloadErrors(t *testing.T) {
 		{"key_dist: own", "", `w.yaml:1:1: unknown field "key_dist" (did you mean key-dist?)`},
 		{"driver: memory\nrate: [0, 5]\nn: 3\nthink: 1s", "-dry-run -width 3 -rate ladder:1:5:3", "nothing to run: memory mutex -rate ladder:1:5:3"},
 	} {
-		_, err := planOfWorkload(t, test.text, test.line, environment())
+		_, err := experimentOfWorkload(t, test.text, test.line, environment())
 		if err == nil {
 			t.Errorf("%q %s: no error", test.text, test.line)
 			continue
@@ -380,12 +380,12 @@ func TestWorkloadErrors(t *testing.T) {
 
 // TestNull counts the null driver's cells: one for each load, whatever the locks.
 func TestNull(t *testing.T) {
-	p, err := planFor(t, "-null -driver rueidis,memory -wait backoff,queue -clients 2,3 -hold 0s,exp:1ms", environment())
+	e, err := experimentFor(t, "-null -driver rueidis,memory -wait backoff,queue -clients 2,3 -hold 0s,exp:1ms", environment())
 	if err != nil {
 		t.Fatal(err)
 	}
 	var null []string
-	for _, c := range p.Cells {
+	for _, c := range e.Cells {
 		if c.Plan.Driver == "null" {
 			null = append(null, c.Plan.Command)
 		}
@@ -396,8 +396,8 @@ func TestNull(t *testing.T) {
 		"lockbench -driver null -lock none -wait backoff -clients 3",
 		"lockbench -driver null -lock none -wait backoff -clients 3 -hold exp:1ms",
 	}
-	if !slices.Equal(null, want) || len(p.Cells) != 4*4+4 {
-		t.Errorf("%d cells, and %q", len(p.Cells), null)
+	if !slices.Equal(null, want) || len(e.Cells) != 4*4+4 {
+		t.Errorf("%d cells, and %q", len(e.Cells), null)
 	}
 }
 
@@ -408,21 +408,21 @@ func TestPresets(t *testing.T) {
 	}
 	for _, name := range presets.Names() {
 		t.Run(name, func(t *testing.T) {
-			p, err := planFor(t, "-workload "+name, environment())
+			e, err := experimentFor(t, "-workload "+name, environment())
 			if err != nil {
 				t.Fatal(err)
 			}
-			w := p.options.workload
-			if w.Name != name || w.About == "" || len(w.About) > 110 || len(p.Cells) != 1 || p.Length(0) > 40*time.Second {
-				t.Errorf("name %q, about %q, %d cells, %v", w.Name, w.About, len(p.Cells), p.Length(0))
+			w := e.options.workload
+			if w.Name != name || w.About == "" || len(w.About) > 110 || len(e.Cells) != 1 || e.Length(0) > 40*time.Second {
+				t.Errorf("name %q, about %q, %d cells, %v", w.Name, w.About, len(e.Cells), e.Length(0))
 			}
-			if warned := warnings(p.Cells[0]); len(warned) > 0 {
+			if warned := warnings(e.Cells[0]); len(warned) > 0 {
 				t.Errorf("it warns: %q", warned)
 			}
-			roundTrip(t, p, "")
-			remake(t, p.Cells[0].Plan)
+			roundTrip(t, e, "")
+			remake(t, e.Cells[0].Plan)
 			for _, driver := range []string{"zookeeper", "etcd", "mysql", "postgres", "redislock"} {
-				if _, err := planFor(t, "-workload "+name+" -driver "+driver, environment()); err != nil {
+				if _, err := experimentFor(t, "-workload "+name+" -driver "+driver, environment()); err != nil {
 					t.Errorf("-driver %s: %v", driver, err)
 				}
 			}
@@ -464,15 +464,15 @@ func TestExample(t *testing.T) {
 			t.Errorf("it has no %s", f.Name)
 		}
 	}
-	p, err := planFor(t, "-workload "+name, environment())
+	e, err := experimentFor(t, "-workload "+name, environment())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(p.Skipped) > 0 {
-		t.Errorf("it has cells that cannot run: %v", p.Skipped)
+	if len(e.Skipped) > 0 {
+		t.Errorf("it has cells that cannot run: %v", e.Skipped)
 	}
-	roundTrip(t, p, "")
-	for _, c := range p.Cells {
+	roundTrip(t, e, "")
+	for _, c := range e.Cells {
 		remake(t, c.Plan)
 	}
 }

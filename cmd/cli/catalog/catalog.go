@@ -116,10 +116,10 @@ func New(ctx context.Context) Listing {
 	for _, name := range drivers.Names() {
 		d, _ := drivers.Lookup(name)
 		for i, design := range d.Designs() {
-			plan := spec.Plan{Driver: name, Lock: design.Name, Load: spec.Load{Clients: clients}}
+			cell := spec.Plan{Driver: name, Lock: design.Name, Load: spec.Load{Clients: clients}}
 			l.Locks = append(l.Locks, Lock{
 				name, design.Name, i == 0, design.Traits, design.Models, design.Wrong, design.Loses,
-				matrix.Waits(name, design), matrix.Connections(&plan),
+				matrix.Waits(name, design), matrix.Connections(&cell),
 			})
 		}
 		for _, param := range drivers.ParamsOf(d) {

@@ -22,7 +22,7 @@ func deploymentOf(c spec.Plan) deployment {
 	}
 }
 
-// Deployment describes the servers that a plan needs.
+// Deployment describes the servers that a cell needs.
 func Deployment(p spec.Plan) string { return deploymentOf(p).String() }
 
 func (d deployment) String() string {

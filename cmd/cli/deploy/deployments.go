@@ -62,7 +62,7 @@ func Both(base, head Targets, baseCells, headCells []matrix.Cell) (b, h *Deploym
 	return b, h, err
 }
 
-// Start starts the server of a plan, unless it runs.
+// Start starts the server of a cell, unless it runs.
 func (ds *Deployments) Start(ctx context.Context, p spec.Plan) error {
 	if !matrix.Addressed(p.Driver) {
 		return nil
@@ -71,7 +71,7 @@ func (ds *Deployments) Start(ctx context.Context, p spec.Plan) error {
 	return err
 }
 
-// at returns the server of a plan.
+// at returns the server of a cell.
 func (ds *Deployments) at(ctx context.Context, c spec.Plan) (*server, error) {
 	d := deploymentOf(c)
 	if s := ds.running[d]; s != nil {
@@ -124,7 +124,7 @@ func (ds *Deployments) Close() error {
 	return errors.Join(errs...)
 }
 
-// Open opens the service of a plan.
+// Open opens the service of a cell.
 func (ds *Deployments) Open(ctx context.Context, c spec.Plan, prefix string) (drivers.Service, error) {
 	d, err := matrix.Driver(&c)
 	if err != nil {
@@ -156,7 +156,7 @@ func (n Neighbour) Close() {
 	}
 }
 
-// Neighbour opens the one that sends a plan's probes, if it has any. The error is a *matrix.Misfit if its driver has no such
+// Neighbour opens the one that sends a cell's probes, if it has any. The error is a *matrix.Misfit if its driver has no such
 // request.
 func (ds *Deployments) Neighbour(ctx context.Context, c spec.Plan, prefix string) (n Neighbour, err error) {
 	if c.Probe == 0 {
@@ -175,7 +175,7 @@ func (ds *Deployments) Neighbour(ctx context.Context, c spec.Plan, prefix string
 	return Neighbour{prober, svc}, nil
 }
 
-// Describe returns what the engine cannot know of a plan's server.
+// Describe returns what the engine cannot know of a cell's server.
 func (ds *Deployments) Describe(c spec.Plan) results.Server {
 	s := ds.running[deploymentOf(c)]
 	switch {
@@ -187,7 +187,7 @@ func (ds *Deployments) Describe(c spec.Plan) results.Server {
 	return results.Server{Addr: Redact(s.service, s.URLs), Network: s.Network, Persistence: s.Persistence}
 }
 
-// CPU reads what the servers of a plan have used, if they are ours; else it is nil.
+// CPU reads what the servers of a cell have used, if they are ours; else it is nil.
 func (ds *Deployments) CPU(c spec.Plan) func() time.Duration {
 	if s := ds.running[deploymentOf(c)]; s != nil {
 		return s.CPU
@@ -195,7 +195,7 @@ func (ds *Deployments) CPU(c spec.Plan) func() time.Duration {
 	return nil
 }
 
-// Network returns how a plan reaches its server, "embedded" for both ends in this process, and empty as long as it has
+// Network returns how a cell reaches its server, "embedded" for both ends in this process, and empty as long as it has
 // none.
 func (ds *Deployments) Network(c spec.Plan) string {
 	if c.Server == matrix.Embedded {

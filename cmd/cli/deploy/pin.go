@@ -24,7 +24,7 @@ func CheckPin() error {
 	return nil
 }
 
-// Pin keeps this process and the servers of a plan on cores of their own, if the plan says so, until undo is called. Go runs on
+// Pin keeps this process and the servers of a cell on cores of their own, if the cell says so, until undo is called. Go runs on
 // as many processors as lockbench has cores meanwhile. The servers have been started.
 //
 // It is off by default, because it takes from both the core that the other leaves idle. On two cores that other programs kept
@@ -65,7 +65,7 @@ func move(s *servers.Running, lockbench, server []int) error {
 	return err
 }
 
-// Threads returns the processes of a plan's servers of which the main thread executes all commands; nil if there is none.
+// Threads returns the processes of a cell's servers of which the main thread executes all commands; nil if there is none.
 func (ds *Deployments) Threads(p spec.Plan) func() []int {
 	if s := ds.running[deploymentOf(p)]; s != nil && s.service != nil && s.service.SingleThreaded {
 		return s.PIDs

@@ -12,7 +12,7 @@ import (
 	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
-// CheckRoom compares a plan with what its open service can take.
+// CheckRoom compares a cell with what its open service can take.
 func CheckRoom(c spec.Plan, svc drivers.Service) error {
 	if most := svc.Traits().MaxSessions; most > 0 && c.Clients > most {
 		remedy := "lower -clients"
@@ -25,8 +25,8 @@ func CheckRoom(c spec.Plan, svc drivers.Service) error {
 	return nil
 }
 
-// CheckServer asks the server of a plan what it has room for, over a single connection: a pool that is opened at once fails in
-// ways of its own if it finds no room, and its connections would pass for somebody else's. It returns a warning if the plan's
+// CheckServer asks the server of a cell what it has room for, over a single connection: a pool that is opened at once fails in
+// ways of its own if it finds no room, and its connections would pass for somebody else's. It returns a warning if the cell's
 // may just not fit beside those of others.
 func (ds *Deployments) CheckServer(ctx context.Context, c spec.Plan, prefix string) (warning string, err error) {
 	one := c
@@ -42,7 +42,7 @@ func (ds *Deployments) CheckServer(ctx context.Context, c spec.Plan, prefix stri
 	return checkServer(ctx, c, svc, matrix.Connections(&one))
 }
 
-// checkServer compares a plan with what its server says of itself through svc, which has own connections to it, or
+// checkServer compares a cell with what its server says of itself through svc, which has own connections to it, or
 // to each of its nodes.
 func checkServer(ctx context.Context, c spec.Plan, svc drivers.Service, own int) (warning string, err error) {
 	inspector, ok := drivers.As[drivers.Inspector](svc)

@@ -19,7 +19,7 @@ type Targets struct {
 // Target is the server of one service, or several that make one.
 type Target struct {
 	Service *servers.Service
-	Kind    string // as plans name it
+	Kind    string // as cells name it
 	Why     string // for people: why this one
 	Binary  string // private: the program
 	Missing error  // private: there is no program; it says what to install
@@ -60,7 +60,7 @@ func (t Targets) Of(driver string) Target {
 	return Target{Kind: matrix.InProcess}
 }
 
-// Server returns what plans for the target are resolved with.
+// Server returns what cells for the target are resolved with.
 func (t Target) Server() matrix.Server {
 	if t.Missing == nil && t.Kind == matrix.Embedded && t.Service.Embedded == nil {
 		return matrix.Server{Kind: t.Kind, Flag: "-server embedded",

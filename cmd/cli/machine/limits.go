@@ -18,7 +18,7 @@ type Limits struct {
 // spareFiles are the files that a process has open besides its connections.
 const spareFiles = 64
 
-// Check returns an error about what a plan lacks on this machine, whose server is reached by that network. The runtime has
+// Check returns an error about what a cell lacks on this machine, whose server is reached by that network. The runtime has
 // raised the soft limit on files to the hard one when the program began (https://go.dev/issue/46279), so what is missing here
 // needs the user.
 func (m Limits) Check(p *spec.Plan, network string) error {

@@ -12,10 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lockbench/lockbench/cmd/cli/machine"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/capacity"
-	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/results/spec"
@@ -26,30 +24,24 @@ import (
 // search is a plan under way.
 type search struct {
 	runner
-	question    *question
-	known       *capacity.Search
-	trials      [][]*results.Record // of each candidate, in their order
-	planOutputs []output[planned]
-	table       draw.Options
-	partial     string // why it ended before its time
+	question *question
+	known    *capacity.Search
+	trials   [][]*results.Record // of each candidate, in their order
+	printer  printer[*capacity.Answer]
+	partial  string // why it ended before its time
 
 	run func(context.Context, capacity.Trial) *results.Record // one trial
 }
 
 // newSearch returns a plan that appends its records to a file; none if its name is empty.
 func newSearch(p *program, q *question, output string) *search {
-	s := &search{
-		runner:   runner{program: p, plan: q.plan, output: output, id: newRunID(), limits: machine.ReadLimits(), live: &live{}},
-		question: q, known: capacity.NewSearch(&q.Question), trials: make([][]*results.Record, len(q.Candidates)),
-	}
+	s := &search{runner: p.newRunner(q.experiment, output), question: q, known: capacity.NewSearch(&q.Question), trials: make([][]*results.Record, len(q.Candidates))}
 	s.run = s.trial
 	return s
 }
 
 // prepare reads the trials that -o has, and checks what can be checked before a server is started.
 func (s *search) prepare(o *options) error {
-	s.env = machine.Env()
-	s.env.Variables = machine.Variables(s.program.env.lookup, s.secrets.Scrub)
 	if err := checkOutput(o.get("output")); err != nil {
 		return err
 	}
@@ -147,7 +139,7 @@ func (s *search) search(ctx context.Context) error {
 				if an.Rough != "" {
 					most = "roughly "
 				}
-				fmt.Fprintf(s.stderr, "lockbench: on paper %s%s: %s\n", most, report.RateText(an.Ceiling), oneLine(an.Load))
+				s.say("on paper %s%s: %s", most, report.RateText(an.Ceiling), an.Load)
 			}
 		}
 	}
@@ -167,20 +159,19 @@ func (s *search) search(ctx context.Context) error {
 
 // announcePlan says on stderr what there is to know of this plan.
 func (s *search) announcePlan() {
-	say := func(format string, args ...any) { fmt.Fprintf(s.stderr, "lockbench: "+format+"\n", args...) }
 	for _, line := range s.question.left {
 		if !slices.ContainsFunc(s.Skipped, func(skip matrix.Skip) bool { return skip.String() == line }) {
-			say("left out: %s", oneLine(line))
+			s.say("left out: %s", line)
 		}
 	}
 	for _, line := range s.question.warnings {
-		say("warning: %s", line)
+		s.say("warning: %s", line)
 	}
 	if n := s.resumed(); n > 0 {
-		say("going on from %s in %s", format.Plural(n, "trial"), s.output)
+		s.say("going on from %s in %s", format.Plural(n, "trial"), s.output)
 	}
 	if most := s.question.MaxRate; most > 0 {
-		say("no trial offers more than %s", report.RateText(most))
+		s.say("no trial offers more than %s", report.RateText(most))
 	}
 }
 
@@ -319,19 +310,10 @@ func (s *search) tell(t capacity.Trial) {
 	case c.Sustains.High > 0:
 		line += fmt.Sprintf("; sustains %s to %s", format.Three(c.Sustains.Low), report.RateText(c.Sustains.High))
 	}
-	fmt.Fprintf(s.stderr, "lockbench: %s\n", oneLine(line))
+	s.say("%s", line)
 }
 
 // finish writes the answer, and chooses the exit code.
 func (s *search) finish(ctx context.Context) error {
-	a := s.answer()
-	summary, _ := s.program.env.lookup(summaryVariable)
-	err := writeOutputs(s.program, s.planOutputs, planned{a, s.table, summary})
-	switch {
-	case ctx.Err() != nil:
-		return s.interrupted(ctx, ctx.Err())
-	case err != nil:
-		return err
-	}
-	return exitOf(a)
+	return s.interrupted(ctx, s.printer.end(s.answer()))
 }

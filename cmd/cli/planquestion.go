@@ -22,10 +22,10 @@ import (
 	"github.com/lockbench/lockbench/workloads/shape"
 )
 
-// question is a question about capacity. Candidate i is the cell i of its plan.
+// question is a question about capacity. Candidate i is its cell i.
 type question struct {
 	capacity.Question
-	plan
+	experiment
 	left     []string // candidates that are none, and why
 	warnings []string
 }
@@ -40,12 +40,7 @@ type asked struct {
 
 // readQuestion reads from the options, and from what they name, what is asked.
 func (p *program) readQuestion(o *options) (*question, error) {
-	if err := o.fill(p.env); err != nil {
-		return nil, err
-	}
-	for _, s := range p.env.unknownVars() {
-		fmt.Fprintf(p.stderr, "lockbench: warning: no flag reads the variable %s\n", s)
-	}
+	p.warnUnknownVars()
 	q, err := questionOf(o, p.env, p.stdin, func(s *servers.Service) (string, error) { return s.Locate() })
 	if err == nil {
 		q.teach(&p.secrets)
@@ -72,7 +67,7 @@ func questionOf(o *options, env environ, stdin io.Reader, find func(*servers.Ser
 	if err != nil {
 		return nil, err
 	}
-	q.plan = plan{options: a.options, targets: targets}
+	q.experiment = experiment{options: a.options, targets: targets}
 	if err := q.addCells(a); err != nil {
 		return nil, err
 	}
@@ -86,9 +81,9 @@ func questionOf(o *options, env environ, stdin io.Reader, find func(*servers.Ser
 func (o *options) forRun() *options {
 	run := newOptions(pflag.NewFlagSet("plan", pflag.ContinueOnError), runFlags)
 	for _, opt := range run.list {
-		if i := slices.IndexFunc(o.list, func(mine *option) bool { return mine.name == opt.name }); i >= 0 && opt.group != groupComparing {
-			opt.text, opt.from = o.list[i].text, o.list[i].from
-			if o.list[i].def == "" && opt.from == fromDefault {
+		if mine := o.find(opt.name); mine != nil && opt.group != groupComparing {
+			opt.text, opt.from = mine.text, mine.from
+			if mine.def == "" && mine.from == fromDefault {
 				opt.text = opt.def
 			}
 		}
@@ -246,23 +241,20 @@ func (q *question) byDriver(o *options) (list []*options) {
 			q.left = append(q.left, name+": none of its designs excludes, is released by its holder alone, and ends with it; -lock takes another one")
 			continue
 		}
-		list = append(list, o.changed(map[string]string{"driver": name, "lock": strings.Join(locks, ",")}))
+		list = append(list, o.having(map[string]string{"driver": name, "lock": strings.Join(locks, ",")}))
 	}
 	return list
 }
 
-// changed returns o with other values in place of those that it has, wherever these come from.
-func (o *options) changed(values map[string]string) *options {
-	changed := *o
-	changed.list = slices.Clone(o.list)
-	for i, opt := range o.list {
-		if text, ok := values[opt.name]; ok {
-			replaced := *opt
-			replaced.text = text
-			changed.list[i] = &replaced
+// having returns o with other values in place of those that it has, wherever these come from.
+func (o *options) having(values map[string]string) *options {
+	return o.changed(func(opt *option) bool {
+		text, ok := values[opt.name]
+		if ok {
+			opt.text = text
 		}
-	}
-	return &changed
+		return ok
+	})
 }
 
 // nominalRate stands for whatever rate a trial has while settings are read, some of which only an open loop reads.
@@ -277,7 +269,7 @@ func (o *options) nominal() *options {
 	if o.text("rate") == o.get("rate").def && o.text("burst") == o.get("burst").def {
 		values["rate"] = nominalRate
 	}
-	return o.changed(values)
+	return o.having(values)
 }
 
 // keepClaiming leaves out the cells that do not claim what is needed.

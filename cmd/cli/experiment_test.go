@@ -1,0 +1,238 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockbench/lockbench/cmd/cli/deploy"
+	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/drivers/wait"
+)
+
+// found and missing are machines on which each service is installed, and none.
+func found(s *servers.Service) (string, error) { return "/bin/" + s.Name + "-server", nil }
+func missing(s *servers.Service) (string, error) {
+	return "", errors.New(s.Name + " is not here: install the package " + s.Name + "-server")
+}
+
+// experimentFor returns the experiment of a command line on a machine where each service is installed.
+func experimentFor(t testing.TB, line string, env environ) (experiment, error) {
+	t.Helper()
+	o, err := parse(t, line, env)
+	if err != nil {
+		return experiment{}, err
+	}
+	return experimentOfOptions(o, env)
+}
+
+func experimentOfOptions(o *options, env environ) (experiment, error) {
+	if err := o.readWorkload(strings.NewReader("")); err != nil {
+		return experiment{}, err
+	}
+	return experimentOf(o, env, strings.NewReader(""), found)
+}
+
+func TestDryRun(t *testing.T) {
+	for name, line := range map[string]string{
+		"default": "",
+		"matrix":  "-driver go-redis,rueidis,memory,null -lock set-nx,mutex -wait none,pubsub -clients 2,1k -flush-delay 0s,100us -trials 3 -seed 7",
+		"warned":  "-driver memory,null -hold 30s -ttl 20s -timeout 10s -oracle=false -wait poll -poll 20s",
+		"waits":   "-driver rueidis,memory -wait poll,pubsub,queue,block -handover release,swap -lockers 1,8 -handover-max 4",
+		"tls":     "-addr rediss://me:s3cret@db.example:6380/2 -tls-ca ca.pem -user me -password-file pw -db 3 -conns 8 -pipelining off",
+	} {
+		t.Run(name, func(t *testing.T) {
+			e, err := experimentFor(t, line, environment("LOCKBENCH_PASSWORD", ""))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var b strings.Builder
+			if err := e.print(&b); err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(b.String(), "s3cret") {
+				t.Error("the experiment shows the password")
+			}
+			golden(t, "dry-run-"+name+".golden", "$ lockbench "+line+" -dry-run\n"+b.String())
+		})
+	}
+}
+
+// TestCommandMakesTheCell parses the command line of each trial: it must make that very trial again.
+func TestCommandMakesTheCell(t *testing.T) {
+	for _, line := range []string{
+		"",
+		"-driver memory,null -clients 1,2k -keys 1,3 -hold 0s,1ms -think 2ms -ttl 1h -timeout 5s -trials 2 -seed 9",
+		"-driver rueidis,go-redis -pipelining auto,off -conns 0,4 -lock set-nx,setnx -wait poll,backoff,none,pubsub -poll 3ms -backoff-min 2ms",
+		"-driver rueidis -wait queue,pubsub,block -handover release,swap -handover-max 3 -lockers 1,2 -clients 2,3",
+		"-driver rueidis -flush-delay 20us,0s -io-timeout 1s -oracle=false -duration 90s -warmup 0s",
+		"-addr redis://me:s3cret@h:1/2 -tls-server-name x -db 1 -user a'b",
+		"-server embedded -driver memory,rueidis",
+		"-server private -driver memory,rueidis -pin=off,on",
+	} {
+		e, err := experimentFor(t, line, environment())
+		if err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		for _, turn := range e.Order {
+			want := e.at(turn)
+			words := strings.ReplaceAll(strings.ReplaceAll(want.Command, `'\''`, `"`), "'", "")
+			again, err := experimentFor(t, strings.ReplaceAll(strings.TrimPrefix(words, "lockbench"), `"`, "'"), environment())
+			if err != nil {
+				t.Fatalf("%s: %v", want.Command, err)
+			}
+			if len(again.Cells) != 1 || !reflect.DeepEqual(again.Cells[0].Plan, want) {
+				t.Errorf("%s\nmakes %+v\nwant  %+v", want.Command, again.Cells[0].Plan, want)
+			}
+			if strings.Contains(want.Command, "s3cret") {
+				t.Errorf("%s shows the password", want.Command)
+			}
+		}
+	}
+}
+
+func TestPlanDefaults(t *testing.T) {
+	e, err := experimentFor(t, "", environment())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := e.Cells[0].Plan
+	if len(e.Cells) != 1 || c.Driver != "rueidis" || c.Lock != "set-nx" || c.Wait != wait.Backoff || c.Clients != 64 || c.Keys != 1 ||
+		c.TTL != 30*time.Second || c.Poll != 0 || c.BackoffMin != wait.DefaultBackoffMin || !c.Oracle || c.Server != "private" {
+		t.Errorf("%+v", c)
+	}
+	if len(warnings(e.Cells[0])) > 0 {
+		t.Errorf("the defaults warn: %q", warnings(e.Cells[0]))
+	}
+}
+
+func TestPlanErrors(t *testing.T) {
+	for _, test := range []struct{ line, want string }{
+		{"-clients 0", "-clients 0: must be 1 to 1000000"},
+		{"-clients 5,0", "-clients 0: must be 1 to 1000000"},
+		{"-clients ten", "-clients ten: must be a whole number such as 64, 1_000 or 10k"},
+		{"-clients -1", "-clients -1: must be 1 to 1000000"},
+		{"-keys -1", "-keys -1: must be 1 to 10000000"},
+		{"-hold -1s", "-hold -1s: must be 0s to 24h"},
+		{"-hold 5", "-hold 5: must have a unit, as in 5s or 5ms"},
+		{"-think -1s", "-think -1s: must be 0s to 24h"},
+		{"-ttl 0s", "-ttl 0s: must be 1ms to 24h"},
+		{"-ttl 10us", "-ttl 10µs: must be 1ms to 24h"},
+		{"-timeout -1s", "-timeout -1s: must be 0s to 24h"},
+		{"-duration 0s", "-duration 0s: must be more than 0s and at most 168h"},
+		{"-warmup -1s", "-warmup -1s: must be 0s to 24h"},
+		{"-wait poll -poll 0s", "-poll 0s: must be 1µs to 24h"},
+		{"-poll 1s", "-poll 1s: only -wait poll reads it, and -wait is auto"},
+		{"-wait none -backoff-max 1s", "-backoff-max 1s: only -wait backoff reads it, and -wait is none"},
+		{"-backoff-min 2s", "-backoff-max 100ms: must be at least -backoff-min, which is 2s"},
+		{"-trials 0", "-trials 0: must be 1 to 10000"},
+		{"-seed -1", "-seed -1: must be a number from 0 to 2^64-1"},
+		{"-conns -1", "-conns -1: must be 0 to 100000"},
+		{"-io-timeout 0s", "-io-timeout 0s: must be 1ms to 1h"},
+		{"-flush-delay 2s", "-flush-delay 2s: must be 0s to 1s"},
+		{"-driver rueids", `-driver rueids: unknown driver "rueids" (did you mean rueidis?); there are `},
+		{"-driver=", `-driver "": must not have an empty part`},
+		{"-lock setnxx", `-lock setnxx: unknown lock "setnxx" (did you mean setnx?); there are `},
+		{"-wait pol", `-wait pol: unknown wait "pol" (did you mean poll?); there are auto, none, poll, backoff, pubsub, queue, block, native`},
+		{"-wait queue -handover throw", `-handover throw: unknown handover "throw"; there are release, swap`},
+		{"-handover swap", "-handover swap: only -wait queue reads it, and -wait is auto"},
+		{"-wait pubsub -handover-max 4", "-handover-max 4: only -wait queue reads it, and -wait is pubsub"},
+		{"-wait queue -handover-max 4", "-handover-max 4: only -handover swap reads it, and -handover is release"},
+		{"-wait queue -handover swap -handover-max 0", "-handover-max 0: must be 1 to 1000000"},
+		{"-wait queue -lockers 65", "-lockers 65: must be 1 to -clients, which is 64"},
+		{"-wait queue -lockers -1", "-lockers -1: must be 1 or more"},
+		{"-lockers 8", "nothing to run: rueidis set-nx -wait backoff -lockers 8: clients that wait like this share nothing, whatever their process"},
+		{"-driver memory -wait block", "nothing to run: memory mutex -wait block: its releases wake nobody who sleeps on the server"},
+		{"-pipelining on", `-pipelining on: unknown pipelining "on"; there are default, auto, off, batch`},
+		{"-driver rueidis -lock mutex", "nothing to run: rueidis -lock mutex: rueidis has only set-nx, setnx"},
+		{"-driver null -wait pubsub", "nothing to run: null none -wait pubsub: its releases wake nobody"},
+		{"-flush-delay x", "-flush-delay x: must be a time such as 250us, 1.5ms, 30s or 2m, or auto"},
+		{"-flush-delay auto -pipelining batch -wait none", "nothing to run: rueidis -pipelining batch -flush-delay auto: what is ready is sent at once"},
+		{"-flush-delay auto -driver go-redis -pipelining auto", "nothing to run: go-redis -flush-delay auto: its library collects as it does, or for a fixed time"},
+		{"-flush-delay 1ms -pipelining off", "nothing to run: rueidis -flush-delay 1ms: only a pipelining library collects commands; see -pipelining auto"},
+		{"-driver memory -conns 3", "nothing to run: memory -conns 3: it runs in-process and has no connections"},
+		{"-pipelining batch -wait block", "nothing to run: rueidis set-nx -pipelining batch -wait block: a client in a batch has no goroutine that could wait like this; all others go with it"},
+		{"-pipelining batch -flush-delay 1ms", "nothing to run: rueidis -pipelining batch -flush-delay 1ms: what is ready is sent at once"},
+		{"-pipelining batch -driver etcd", "nothing to run: etcd -pipelining batch: its library leaves no choice"},
+		{"-pipelining batch -driver rueidis@redlock", "nothing to run: rueidis set-nx -pipelining batch -topology redlock: a batch goes to a single server"},
+		{"-driver memory -pipelining auto", "nothing to run: memory -pipelining auto: it runs in-process and has no connections"},
+		{"-driver memory -flush-delay 1ms", "nothing to run: memory -flush-delay 1ms: it runs in-process and has no connections"},
+		{"-driver memory -pin", "-pin on: only a server that lockbench starts can be kept on cores of its own, and this run has none"},
+		{"-server embedded -pin", "-pin on: only a server that lockbench starts can be kept on cores of its own, and this run has none"},
+		{"-addr h:1 -pin", "-pin on: only a server that lockbench starts can be kept on cores of its own, and this run has none"},
+		{"-driver null -renew", "nothing to run: null none -renew: its leases cannot be renewed"},
+		{"-renew=no", "-renew no: must be on, off, or both as in off,on"},
+		{"-reentry 2", "nothing to run: rueidis set-nx -reentry 2: its holder cannot enter it again"},
+		{"-reentry 0", "-reentry 0: must be 1 or more"},
+		{"-lock reentrant-count -reentry 1001", "-reentry 1001: must be 1 to 1000"},
+		{"-server embeded", `-server embeded: unknown server "embeded" (did you mean embedded?); there are auto, private, embedded, external`},
+	} {
+		_, err := experimentFor(t, test.line, environment())
+		if err == nil || !strings.HasPrefix(err.Error(), test.want) {
+			t.Errorf("%s: %v\nwant: %s", test.line, err, test.want)
+		}
+		var usage *usageError
+		if !errors.As(err, &usage) {
+			t.Errorf("%s: %v is no usage error", test.line, err)
+		}
+	}
+	_, err := experimentFor(t, "", environment("LOCKBENCH_CLIENTS", "0"))
+	if err == nil || err.Error() != "LOCKBENCH_CLIENTS=0: must be 1 to 1000000" {
+		t.Errorf("a variable's mistake: %v", err)
+	}
+}
+
+func TestMatrixIsBounded(t *testing.T) {
+	many := make([]string, 101)
+	for i := range many {
+		many[i] = fmt.Sprint(i + 1)
+	}
+	_, err := experimentFor(t, "-clients "+strings.Join(many, ",")+" -keys "+strings.Join(many, ","), environment())
+	if err == nil || !strings.Contains(err.Error(), "more than 10000 cells") {
+		t.Error(err)
+	}
+}
+
+func TestSkipsAreSaidOnce(t *testing.T) {
+	e, err := experimentFor(t, "-driver memory,rueidis -lock set-nx -clients 1,2,3", environment())
+	if err != nil || len(e.Cells) != 3 || len(e.Skipped) != 1 {
+		t.Fatalf("%v, %d cells, %v", err, len(e.Cells), e.Skipped)
+	}
+	if got, want := e.Skipped[0].String(), "memory -lock set-nx: memory has only mutex, reentrant (3 cells)"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if got, want := e.Label(1), "clients 2"; got != want {
+		t.Errorf("label %q, want %q", got, want)
+	}
+}
+
+// TestPlanIsLinear counts what planning allocates: four times the cells may take about four times as much. Comparing
+// each cell with all others, which boxes both, took 13 times as much.
+func TestPlanIsLinear(t *testing.T) {
+	allocs := func(cells int) float64 {
+		keys := make([]string, cells)
+		for i := range keys {
+			keys[i] = fmt.Sprint(i + 1)
+		}
+		o, err := parse(t, "-driver memory -keys "+strings.Join(keys, ","), environment())
+		if err != nil {
+			t.Fatal(err)
+		}
+		least := math.Inf(1) // what other tests have left running allocates as well
+		for range 4 {
+			least = min(least, testing.AllocsPerRun(1, func() {
+				if e, err := experimentOn(o, deploy.Targets{}); err != nil || len(e.Cells) != cells {
+					t.Fatal(len(e.Cells), err)
+				}
+			}))
+		}
+		return least
+	}
+	if few, many := allocs(500), allocs(2000); many > 6*few {
+		t.Errorf("%v allocations for 500 cells, %v for 2000", few, many)
+	}
+}
