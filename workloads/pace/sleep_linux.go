@@ -40,7 +40,7 @@ const nap = 25 * time.Microsecond
 
 // newSleeper falls back on the runtime's timers on a clock that a test has made up, and where there are no timerfds.
 func newSleeper(clock drivers.Clock, stop <-chan struct{}) sleeper {
-	if !alarm.Rings() {
+	if !alarm.Exact() {
 		return newTimer(clock, stop)
 	}
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
