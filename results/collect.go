@@ -34,16 +34,16 @@ type Collector struct {
 	// and that of its classes are empty, and memory does not grow with the cells' distributions.
 	Outline bool
 
-	cells      []*gathering // in the order in which they came
-	byKey      map[string]*gathering
-	byID       map[string]*gathering
+	cells      []*openCell // in the order in which they came
+	byKey      map[string]*openCell
+	byID       map[string]*openCell
 	runs       map[string]int // when each run came first
 	texts      map[string]string
 	duplicates int
 }
 
-// gathering is a cell that trials still come to.
-type gathering struct {
+// openCell is a cell that trials still come to.
+type openCell struct {
 	trials     []kept
 	first      int // of trials: the one that comes first in the end, which keeps its series
 	latency    sums
@@ -90,7 +90,7 @@ func (c *Collector) add(r *Record) error {
 		return err
 	}
 	if c.byID == nil {
-		c.byKey, c.byID, c.runs, c.texts = map[string]*gathering{}, map[string]*gathering{}, map[string]int{}, map[string]string{}
+		c.byKey, c.byID, c.runs, c.texts = map[string]*openCell{}, map[string]*openCell{}, map[string]int{}, map[string]string{}
 	}
 	if g := c.byID[r.ID]; g != nil {
 		g.duplicates++
@@ -99,7 +99,7 @@ func (c *Collector) add(r *Record) error {
 	}
 	g := c.byKey[key]
 	if g == nil {
-		g = new(gathering)
+		g = new(openCell)
 	}
 	if !c.Outline {
 		if err := g.merge(r); err != nil {
@@ -148,7 +148,7 @@ func (c *Collector) Cells() []*Cell {
 }
 
 // keep adds a trial whose histograms have been merged already.
-func (g *gathering) keep(k kept) {
+func (g *openCell) keep(k kept) {
 	room := min(maxEvents-g.events, len(k.Safety.Events))
 	g.events += room
 	k.Safety.Events = slices.Clone(k.Safety.Events[:room])
@@ -172,7 +172,7 @@ func brief(r *Record) *Record {
 }
 
 // merge adds the histograms of r, all of them or, with an error, none.
-func (g *gathering) merge(r *Record) error {
+func (g *openCell) merge(r *Record) error {
 	latency, err := decodeAll(r.Latency)
 	if err != nil {
 		return fmt.Errorf("latency.%w", err)
@@ -198,7 +198,7 @@ func (g *gathering) merge(r *Record) error {
 
 // outline returns a copy of r without its histograms. What it has in common with the trials of its cell, or with any other
 // record, is there once.
-func (c *Collector) outline(r *Record, g *gathering) *Record {
+func (c *Collector) outline(r *Record, g *openCell) *Record {
 	k := *r
 	if len(g.trials) > 0 {
 		k.Plan, k.Traits, k.Env, k.Server = g.trials[0].Plan, g.trials[0].Traits, g.trials[0].Env, g.trials[0].Server

@@ -95,7 +95,7 @@ func (ss sums) latencies() map[Metric]Latency {
 	for m, s := range ss {
 		l := s.Latency
 		if c := s.counts(); c != "" {
-			l = spell(c.histogram(), s.Overflow)
+			l = quantilesOf(c.histogram(), s.Overflow)
 			l.merged = c
 		}
 		all[m] = l

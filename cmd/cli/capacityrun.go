@@ -168,7 +168,7 @@ func (s *search) search(ctx context.Context) error {
 // announcePlan says on stderr what there is to know of this plan.
 func (s *search) announcePlan() {
 	say := func(format string, args ...any) { fmt.Fprintf(s.stderr, "lockbench: "+format+"\n", args...) }
-	for _, line := range s.question.left {
+	for _, line := range s.question.skipped {
 		if !slices.ContainsFunc(s.Skipped, func(skip matrix.Skip) bool { return skip.String() == line }) {
 			say("left out: %s", oneLine(line))
 		}
@@ -291,7 +291,7 @@ func stopGrowing(t capacity.Trial) func(workloads.Snapshot) string {
 // answer returns what is known so far.
 func (s *search) answer() *capacity.Answer {
 	a := s.known.Answer(s.env)
-	a.Skipped, a.Partial = s.question.left, s.partial
+	a.Skipped, a.Partial = s.question.skipped, s.partial
 	a.Warnings = append(a.Warnings, s.question.warnings...)
 	return a
 }

@@ -221,12 +221,12 @@ func compareLine(o *options, files []string) string {
 // judge writes a comparison in all formats, as a table if there are none, and ends with its exit code. The command is empty
 // if the command line does more than compare.
 func (p *program) judge(found *compare.Comparison, o *options, command string, page draw.Options, outputs ...output[compared]) error {
-	said := report.ComparisonOptions{Figures: o.text("figures") != "", All: o.on("all-rows"), Plan: command != "", Command: command}
+	opts := report.ComparisonOptions{Figures: o.text("figures") != "", All: o.on("all-rows"), Plan: command != "", Command: command}
 	if len(outputs) == 0 {
 		outputs = []output[compared]{{exporter: compareFormats[0]}}
 	}
 	summary, _ := p.env.lookup(summaryVariable)
-	if err := writeOutputs(p, outputs, compared{found, said, page, summary}); err != nil {
+	if err := writeOutputs(p, outputs, compared{found, opts, page, summary}); err != nil {
 		return err
 	}
 	code := verdictCode(found.Verdict)

@@ -110,12 +110,12 @@ var reportFormats = []exporter[reported]{
 // compared is what compare has to write.
 type compared struct {
 	*compare.Comparison
-	said    report.ComparisonOptions
+	options report.ComparisonOptions
 	table   draw.Options // of the table
 	summary string       // file of the summary of a step of GitHub Actions; empty: this is none
 }
 
-func (v compared) document() *report.Document { return report.Comparison(v.Comparison, v.said) }
+func (v compared) document() *report.Document { return report.Comparison(v.Comparison, v.options) }
 
 // compareFormats are those of compare, in the order of the help.
 var compareFormats = []exporter[compared]{

@@ -37,13 +37,13 @@ func TestIncompleteLog(t *testing.T) {
 		}
 		(<-reader).Close()
 		log.Write(workloads.Interval{Warmup: true, Values: func(results.MetricIndex) (v results.Values) { return v }})
-		var said strings.Builder
-		err = (&live{log: log}).close(&said, of)
+		var stderr strings.Builder
+		err = (&live{log: log}).close(&stderr, of)
 		if of == nil && (!errors.Is(err, syscall.EPIPE) || !strings.HasPrefix(err.Error(), "-interval-log: ")) {
 			t.Errorf("%v, want a broken pipe", err)
 		}
-		if of != nil && (err != failed || !strings.Contains(said.String(), "broken pipe")) {
-			t.Errorf("%v, and said %q", err, said.String())
+		if of != nil && (err != failed || !strings.Contains(stderr.String(), "broken pipe")) {
+			t.Errorf("%v, and said %q", err, stderr.String())
 		}
 	}
 }

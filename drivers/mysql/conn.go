@@ -340,8 +340,8 @@ func (c *conn) lastWords() error {
 	if c.wire.packets != nil && c.wire.Conn.SetReadDeadline(time.Now().Add(c.io)) == nil { // TLS would hide it
 		n, _ = c.wire.Conn.Read(words[:])
 	}
-	if said := goodbye(words[:n]); said != nil {
-		return said
+	if err := goodbye(words[:n]); err != nil {
+		return err
 	}
 	idle := time.Since(c.used)
 	for _, limit := range c.svc.about.limits {

@@ -202,11 +202,11 @@ func goodbye(words []byte) error {
 		return nil
 	}
 	number := binary.LittleEndian.Uint16(words[4:])
-	said := fmt.Errorf("error %d: %s", number, words[12:])
+	err := fmt.Errorf("error %d: %s", number, words[12:])
 	if number == errForcedClose || number == errIdleClosed {
-		said = fmt.Errorf("%w (wait_timeout)", said)
+		err = fmt.Errorf("%w (wait_timeout)", err)
 	}
-	return said
+	return err
 }
 
 // number parses a number that the server sent; it returns 0 for NULL and anything else.

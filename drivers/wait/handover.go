@@ -26,7 +26,7 @@ func (q *queued) pass(ctx context.Context, l, to *drivers.Lease) (owned bool, er
 	return q.passer.Pass(ctx, l, to)
 }
 
-// BeginRelease implements Lined.
+// BeginRelease implements LineSession.
 func (q *queued) BeginRelease(l *drivers.Lease) (to *drivers.Lease) {
 	if !q.lastRelease(l) {
 		return nil
@@ -38,7 +38,7 @@ func (q *queued) BeginRelease(l *drivers.Lease) (to *drivers.Lease) {
 	return q.heir.lease
 }
 
-// EndRelease implements Lined. Without a hand-over, the next client acquires the lock like a pubsub waiter: only once the
+// EndRelease implements LineSession. Without a hand-over, the next client acquires the lock like a pubsub waiter: only once the
 // release is answered, so not before other processes hear of it.
 func (q *queued) EndRelease(ctx context.Context, l *drivers.Lease, owned bool, err error) {
 	switch {

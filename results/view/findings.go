@@ -156,7 +156,7 @@ func (v *Run) fastest() (all []Finding) {
 		return v.across()
 	}
 	wins := map[string]int{}
-	told, level := 0, 0
+	named, level := 0, 0
 	for _, g := range v.Groups {
 		r := g.rank()
 		switch {
@@ -165,8 +165,8 @@ func (v *Run) fastest() (all []Finding) {
 		case r.text.Text != "":
 			level++
 		}
-		if r.text.Text != "" && told < namedLoads {
-			told++
+		if r.text.Text != "" && named < namedLoads {
+			named++
 			if g.Title != "" {
 				r.text.Lead = g.Title + ": " + lower(r.text.Lead)
 			}
@@ -177,15 +177,16 @@ func (v *Run) fastest() (all []Finding) {
 	if len(v.Groups) <= namedLoads {
 		return all
 	}
-	sum := tally(wins, level, len(v.Groups))
-	if told > 1 && told < len(v.Groups) {
-		sum.Text += fmt.Sprintf(" Here are %d of them:", told)
+	sum := countWins(wins, level, len(v.Groups))
+	if named > 1 && named < len(v.Groups) {
+		sum.Text += fmt.Sprintf(" Here are %d of them:", named)
 	}
 	return append([]Finding{sum}, all...)
 }
 
-// tally counts the loads by what can be said of them; one in which fewer than two rows may be believed is none of the first two.
-func tally(wins map[string]int, level, loads int) Finding {
+// countWins says in how many loads which name was first, in how many the first could not be told from the next, and in how many
+// fewer than two rows are valid.
+func countWins(wins map[string]int, level, loads int) Finding {
 	rest := loads - level
 	var counts, parts []string
 	for _, name := range slices.SortedFunc(maps.Keys(wins), func(a, b string) int {

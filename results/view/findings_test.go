@@ -209,7 +209,7 @@ func TestAnOpenLoopIsRankedByItsWait(t *testing.T) {
 	}
 }
 
-func TestTallyOfManyLoads(t *testing.T) {
+func TestWinsOfManyLoads(t *testing.T) {
 	for _, tt := range []struct {
 		wins  map[string]int
 		level int
@@ -221,7 +221,7 @@ func TestTallyOfManyLoads(t *testing.T) {
 		{map[string]int{"a": 2}, 3, "first by more than the trials scatter came a in 2; in 3 the first row cannot be told " +
 			"from the next; in 7 there are no two rows that may be believed as they stand."},
 	} {
-		if got := tally(tt.wins, tt.level, 12); got.Lead != "Of 12 loads:" || got.Text != tt.want {
+		if got := countWins(tt.wins, tt.level, 12); got.Lead != "Of 12 loads:" || got.Text != tt.want {
 			t.Errorf("%v: %s %s, want %s", tt.wins, got.Lead, got.Text, tt.want)
 		}
 	}
