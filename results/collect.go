@@ -157,15 +157,15 @@ func (g *openCell) keep(k kept) {
 	switch {
 	case last == 0:
 	case k.before(g.trials[g.first]) < 0:
-		g.trials[g.first].Record = brief(g.trials[g.first].Record)
+		g.trials[g.first].Record = withoutSeries(g.trials[g.first].Record)
 		g.first = last
 	default:
-		g.trials[last].Record = brief(k.Record)
+		g.trials[last].Record = withoutSeries(k.Record)
 	}
 }
 
-// brief returns r without its course. It is a copy, since r may be in a cell that somebody has.
-func brief(r *Record) *Record {
+// withoutSeries returns r without Series and Steps. It is a copy, since r may be in a cell that somebody has.
+func withoutSeries(r *Record) *Record {
 	b := *r
 	b.Series, b.Steps = nil, nil
 	return &b
@@ -229,14 +229,14 @@ func (c *Collector) quantiles(all map[Metric]Latency) map[Metric]Latency {
 			filled++
 		}
 	}
-	brief := make(map[Metric]Latency, filled)
+	quantiles := make(map[Metric]Latency, filled)
 	for m, l := range all {
 		if l.Count > 0 {
 			l.HDR, l.merged = "", ""
-			brief[Metric(c.share(string(m)))] = l
+			quantiles[Metric(c.share(string(m)))] = l
 		}
 	}
-	return brief
+	return quantiles
 }
 
 // share returns s, in the one copy that all records have.

@@ -27,7 +27,7 @@ type place struct {
 	key       string // the lock
 	rev       int64  // at which the key was made
 	ahead     string // the key before it
-	born      int64  // the revision at which that was made; a later client may use the same key
+	aheadRev  int64  // the revision at which that was made; a later client may use the same key
 	seen      int64  // a revision at which that existed
 	watch     *watch // of the key ahead; nil: none yet
 	granted   bool   // there is no key before it
@@ -114,9 +114,9 @@ func (p *place) stand(before []*mvccpb.KeyValue) {
 		p.granted = true
 		return
 	}
-	if ahead := before[0]; string(ahead.Key) != p.ahead || ahead.CreateRevision != p.born {
+	if ahead := before[0]; string(ahead.Key) != p.ahead || ahead.CreateRevision != p.aheadRev {
 		p.unwatch()
-		p.ahead, p.born = string(ahead.Key), ahead.CreateRevision
+		p.ahead, p.aheadRev = string(ahead.Key), ahead.CreateRevision
 	}
 }
 
@@ -196,7 +196,7 @@ func (s *session) glance(ctx context.Context, rev int64) error {
 	limited, cancel := s.request(ctx)
 	defer cancel()
 	answer, err := s.conn.Get(limited, p.ahead, clientv3.WithSerializable(), clientv3.WithKeysOnly())
-	if err == nil && len(answer.Kvs) > 0 && answer.Kvs[0].CreateRevision == p.born && answer.Header.Revision >= rev {
+	if err == nil && len(answer.Kvs) > 0 && answer.Kvs[0].CreateRevision == p.aheadRev && answer.Header.Revision >= rev {
 		p.seen = answer.Header.Revision
 	}
 	return err

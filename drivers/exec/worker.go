@@ -96,7 +96,7 @@ func launch(o Options) (w *Worker, err error) {
 	if err != nil {
 		return nil, errors.Join(err, in.Close(), out.Close())
 	}
-	w.conn = newConn(in, o.Event, w.why)
+	w.conn = newConn(in, o.Event, w.explain)
 	w.conn.crash = func() { _, _ = w.Kill() } // it may have ended
 	go func() {
 		w.conn.read(out)
@@ -105,8 +105,8 @@ func launch(o Options) (w *Worker, err error) {
 	return w, nil
 }
 
-// why explains the end of the output, whose last line could not be read if there is a reason.
-func (w *Worker) why(reason error) error {
+// explain explains the end of the output, whose last line could not be read if there is a reason.
+func (w *Worker) explain(reason error) error {
 	failure := &drivers.Error{Class: drivers.ClassProtocol, Op: "worker", Err: reason}
 	var bad *nonsense
 	if errors.As(reason, &bad) {

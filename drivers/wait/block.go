@@ -20,7 +20,7 @@ type blocked struct {
 	server drivers.Blocker
 	lease  drivers.Remainer // nil if leases do not end
 	waited bool
-	owes   bool // it was woken for nothing, or may have been: Leave passes the wake-up on
+	unused bool // it was woken and cannot use it, or may have been: Leave wakes another
 }
 
 func (b *blocked) Wait(ctx context.Context, l *drivers.Lease) error {
@@ -36,7 +36,7 @@ func (b *blocked) Wait(ctx context.Context, l *drivers.Lease) error {
 		return nil
 	}
 	woken, err := b.server.Block(ctx, l, d)
-	b.owes = ctx.Err() != nil || woken && left(l) <= 0
+	b.unused = ctx.Err() != nil || woken && left(l) <= 0
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -68,9 +68,9 @@ func (b *blocked) rest(ctx context.Context, l *drivers.Lease) (time.Duration, er
 // Leave wakes another sleeper if this client was woken and did not use that, or if its lease may end before those who
 // asked about an earlier one wake up.
 func (b *blocked) Leave(ctx context.Context, l *drivers.Lease) error {
-	rouses := b.owes || b.waited && b.lease != nil && l.TTL < MaxSleep
-	b.owes, b.waited = false, false
-	if !rouses {
+	wakes := b.unused || b.waited && b.lease != nil && l.TTL < MaxSleep
+	b.unused, b.waited = false, false
+	if !wakes {
 		return nil
 	}
 	if err := b.server.Rouse(ctx, l); err != nil {

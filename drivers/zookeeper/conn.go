@@ -178,8 +178,8 @@ func (c *conn) stands(session int64) bool {
 	return c.ready && c.session == session
 }
 
-// was reports whether the session is an earlier one.
-func (c *conn) was(session int64) bool {
+// wasSession reports whether the session is an earlier one.
+func (c *conn) wasSession(session int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Contains(c.earlier, session)

@@ -74,7 +74,7 @@ var Settings = settingAxes()
 
 func settingAxes() (all []Axis) {
 	for _, s := range spec.Settings {
-		if slices.Contains(elsewhere, s.Name) {
+		if slices.Contains(covered, s.Name) {
 			continue
 		}
 		all = append(all, AxisOf(s))
@@ -98,8 +98,8 @@ func AxisOf(s spec.Setting) Axis {
 	return a
 }
 
-// elsewhere are the settings that another axis tells: the topology's, and the load's.
-var elsewhere = []string{"nodes", "replicas", "acks", "arrival", "burst"}
+// covered are the settings that another axis shows: the topology's, and the load's.
+var covered = []string{"nodes", "replicas", "acks", "arrival", "burst"}
 
 // unlike is what is particular to a setting's axis.
 var unlike = map[string]func(a *Axis){

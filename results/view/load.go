@@ -208,7 +208,7 @@ func ClassTexts(p *spec.Plan) []string {
 		texts[i] = format.Plural(g.Clients, "client")
 	}
 	for _, s := range spec.Settings {
-		if !s.Class || s.Name == "clients" || slices.Contains(elsewhere, s.Name) {
+		if !s.Class || s.Name == "clients" || slices.Contains(covered, s.Name) {
 			continue
 		}
 		label, get := AxisOf(s).Title+" ", func(l spec.Load) string { return loadText(s, l) }
