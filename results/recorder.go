@@ -13,9 +13,8 @@ import (
 // processors seldom touch the same cache line; a histogram a client would be 264 KiB each and miss the cache on
 // every record. All methods are safe for concurrent use.
 //
-// A shard belongs to a processor and not to a client. Clients wander between processors, and with a shard fixed for each
-// of them records fetched their line from another processor's cache. That cost some per cent of the throughput of 512
-// clients over a pipelined connection, and more shards cost more, since they are more cache lines.
+// A shard belongs to a processor and not to a client, since clients wander between processors: with a shard for each of
+// them, records fetch their line from another processor's cache, which costs some per cent of the throughput.
 type Recorder struct {
 	shards []Shard
 	near   sync.Pool     // of *Shard; it keeps one at hand for each processor
