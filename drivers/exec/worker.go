@@ -141,9 +141,6 @@ func (w *Worker) Session() drivers.Session { return w.conn.client(w.traits) }
 // PID returns the number of the process.
 func (w *Worker) PID() int { return w.process.PID() }
 
-// Done returns a channel that is closed when the process has ended.
-func (w *Worker) Done() <-chan struct{} { return w.process.Done() }
-
 // Death is the evidence of a kill.
 type Death struct {
 	Sent  time.Time // when the signal was sent
