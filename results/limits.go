@@ -113,7 +113,7 @@ const (
 // p99 at most. If nothing was recorded, less than one arrival must have waited on average. A closed loop keeps up.
 func (r *Record) KeptUp() bool { return r.Figures().keptUp() }
 
-// KeptUp returns that of the median trial.
+// KeptUp reports whether the clients kept up, by the figures of the median trial.
 func (c *Cell) KeptUp() bool { return c.Figures().keptUp() }
 
 func (f Figures) keptUp() bool {

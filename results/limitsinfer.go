@@ -157,7 +157,7 @@ func (i *inference) busyCores() LimitedBy {
 	return ByMachine
 }
 
-// mean returns that of a metric, and total the sum of its values.
+// mean returns the mean of a metric, and total the sum of its values.
 func (f Figures) mean(m Metric) float64  { return f.Latency[m].Mean.Seconds() }
 func (f Figures) total(m Metric) float64 { return float64(f.Latency[m].Count) * f.mean(m) }
 

@@ -72,7 +72,6 @@ func (s *sum) count(slot int, n int64) {
 	s.high[slot] += n
 }
 
-// counts returns all of it.
 func (s *sum) counts() counts {
 	if s.low == nil {
 		return s.merged

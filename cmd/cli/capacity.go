@@ -44,7 +44,7 @@ func (p *program) planCommand() *cobra.Command {
 	return c
 }
 
-// notOfAPlan are flags of a run that a plan has none of, each with the reason.
+// notOfAPlan are the flags of a run that a plan refuses, each with the reason.
 var notOfAPlan = map[string]string{
 	"think":        "a plan is about arrivals, which come whatever clients do: say how many with -rate",
 	"n":            "a plan chooses the length of each trial: say how long all may take with -budget",
@@ -62,7 +62,7 @@ var notOfAPlan = map[string]string{
 	"probe":        "a neighbour is no part of the objective",
 }
 
-// planFlags are those of lockbench plan.
+// planFlags are the flags of lockbench plan.
 var planFlags = func() (defs []flagDef) {
 	load := map[string]string{
 		"rate":    "arrivals a second that have to be sustained, of all classes together;\nwithout it, the most is found (5k)",
@@ -129,7 +129,7 @@ type planned struct {
 	summary string // as in reported
 }
 
-// planFormats are those of plan, in the order of the help.
+// planFormats are the formats of plan, in the order of the help.
 var planFormats = []exporter[planned]{
 	{name: tableFormat, about: "the answer, and a table of the candidates", write: func(w io.Writer, v planned) error {
 		return draw.Terminal(w, report.Plan(v.Answer), v.table)

@@ -204,7 +204,7 @@ func (s *search) runTrials(ctx context.Context) error {
 				return err
 			}
 		}
-		s.tell(t)
+		s.report(t)
 		if err := s.question.Check(s.roundTrip()); err != nil {
 			return usageErrorf("%w", err)
 		}
@@ -296,8 +296,8 @@ func (s *search) answer() *capacity.Answer {
 	return a
 }
 
-// tell says on stderr what is known of a candidate after a trial.
-func (s *search) tell(t capacity.Trial) {
+// report writes to stderr what is known of a candidate after a trial.
+func (s *search) report(t capacity.Trial) {
 	if s.progress == nil {
 		return
 	}

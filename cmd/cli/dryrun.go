@@ -64,7 +64,7 @@ func (p plan) printServers(b *strings.Builder) {
 }
 
 // vsAgain returns the -vs that makes the head from the workload that is printed, which spells out the base's lock, its way of
-// waiting and its topology: if the head has others of its own accord, that has to be said.
+// waiting and its topology: if the head chooses others by itself, the output says so.
 func (p plan) vsAgain() string {
 	text := p.vsText()
 	names := []string{"lock", "wait"}

@@ -61,7 +61,7 @@ func (p *program) reported(cells []*results.Cell, check *compare.Check, table dr
 	return reported{cells, check, table, summary}
 }
 
-// reportFormats are those of report, in the order of the help.
+// reportFormats are the formats of report, in the order of the help.
 var reportFormats = []exporter[reported]{
 	{name: tableFormat, about: "the table, or one cell in detail", write: func(w io.Writer, v reported) error {
 		if limits := report.Check(v.check); limits != nil {
@@ -117,7 +117,7 @@ type compared struct {
 
 func (v compared) document() *report.Document { return report.Comparison(v.Comparison, v.options) }
 
-// compareFormats are those of compare, in the order of the help.
+// compareFormats are the formats of compare, in the order of the help.
 var compareFormats = []exporter[compared]{
 	{name: tableFormat, about: "medians, changes and the verdict", write: func(w io.Writer, v compared) error {
 		return draw.Terminal(w, v.document(), v.table)

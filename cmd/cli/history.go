@@ -59,7 +59,7 @@ type past struct {
 	last  int // points of each cell; 0: all
 }
 
-// historyFormats are those of history, in the order of the help.
+// historyFormats are the formats of history, in the order of the help.
 var historyFormats = []exporter[past]{
 	{name: tableFormat, about: "each cell's course, its steps and its last points", write: func(w io.Writer, v past) error {
 		return draw.Terminal(w, report.History(v.History, v.last), v.table)

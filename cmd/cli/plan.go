@@ -124,7 +124,7 @@ func (p plan) name(i int) string {
 	return ""
 }
 
-// services returns those that the cells need.
+// services returns the services that the cells need.
 func (p *plan) services() []*servers.Service {
 	var names []string
 	for _, c := range p.Cells {

@@ -30,7 +30,7 @@ import (
 
 const groupProof = "What is proven"
 
-// proveFlags are those of lockbench prove.
+// proveFlags are the flags of lockbench prove.
 var proveFlags = []flagDef{
 	{"hazard", "", groupProof, "LIST", "", false, "hazards: names or numbers (default: all; -dry-run lists them)"},
 	{"driver", "", groupProof, "LIST", "", false, "drivers whose locks are proven (default: all)"},
@@ -74,7 +74,7 @@ type proven struct {
 	table draw.Options
 }
 
-// proveFormats are those of prove, in the order of the help.
+// proveFormats are the formats of prove, in the order of the help.
 var proveFormats = []exporter[proven]{
 	{name: tableFormat, about: "designs against hazards, and what was seen of each hazard", write: func(w io.Writer, v proven) error {
 		return draw.Terminal(w, report.Proof(v.Report), v.table)

@@ -347,7 +347,7 @@ func (r *runner) measure(ctx context.Context, t matrix.Trial, c spec.Plan, stop 
 	rec, err = run.Do(ctx)
 	r.live.end()
 	if left := run.Left(); left != nil {
-		r.sayLeft(c, left)
+		r.warnLeft(c, left)
 	}
 	return rec, err
 }
@@ -358,7 +358,7 @@ func (r *runner) leaveOrFail(t matrix.Trial, err error) error {
 	if !ok {
 		return err
 	}
-	r.say("skipped: " + misfit.Error())
+	r.warnOnce("skipped: " + misfit.Error())
 	r.misfit[t.Cell] = true
 	r.leaveOut(t.Cell)
 	return nil
@@ -369,12 +369,12 @@ func (r *runner) leaveOut(i int) {
 	r.out[i] = true
 	if partner, ok := r.Partner(i); ok && !r.out[partner] {
 		r.out[partner] = true
-		r.say(r.name(partner) + "left out from here on, as there is nothing to compare it with")
+		r.warnOnce(r.name(partner) + "left out from here on, as there is nothing to compare it with")
 	}
 }
 
-// say writes a line, once.
-func (r *runner) say(line string) {
+// warnOnce writes a line, unless it has been written before.
+func (r *runner) warnOnce(line string) {
 	if !slices.Contains(r.warned, line) {
 		r.warned = append(r.warned, line)
 		fmt.Fprintf(r.stderr, "lockbench: %s\n", line)

@@ -259,7 +259,7 @@ func planOfSide(o *options, env environ, find func(*servers.Service) (string, er
 	return planOf(o, t)
 }
 
-// deploymentsOf returns those of a plan by side, "" for a run without.
+// deploymentsOf returns the deployments of a plan by side, "" for a run without.
 func deploymentsOf(p plan) (map[string]*deploy.Deployments, error) {
 	if len(p.sides) == 0 {
 		f, err := deploy.New(p.targets, p.Cells)

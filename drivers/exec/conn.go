@@ -264,7 +264,6 @@ func (c *conn) answered(l line) error {
 // clockError is by how much a worker's clock may be imprecise.
 const clockError = 20 * time.Millisecond
 
-// eventOf returns the event of a line.
 func (c *conn) eventOf(l line, now time.Duration) (*Event, error) {
 	e := &Event{Kind: Kind(l.Event), Read: c.clock.Time(now), At: l.At}
 	if c.low != math.MinInt64 {

@@ -220,7 +220,6 @@ func (s *service) failing(key string, silent set) {
 	}
 }
 
-// open returns the open listeners.
 func (s *service) open() []*listener {
 	s.mu.Lock()
 	defer s.mu.Unlock()

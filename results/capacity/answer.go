@@ -206,7 +206,7 @@ func (t *track) judge(s *Search) (v Verdict, why, remedy string) {
 
 func atMost(rate float64) string { return "it sustains " + format.Three(rate) + "/s at the most" }
 
-// uncounted is judge for a candidate none of whose trials counts.
+// uncounted is judge for a candidate without a trial that counts.
 func (t *track) uncounted() (v Verdict, why, remedy string) {
 	n := len(t.trials)
 	trials := "its only trial"

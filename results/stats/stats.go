@@ -16,7 +16,7 @@ import (
 	"github.com/lockbench/lockbench/results"
 )
 
-// Confidence is that of all intervals.
+// Confidence is the confidence level of all intervals.
 const Confidence = 0.95
 
 // MinTrials is the least number of trials for which there is an interval of that confidence: the median lies outside the

@@ -11,7 +11,7 @@ import (
 	"github.com/lockbench/lockbench/results/format"
 )
 
-// plainAxes are those whose values say what they are of, unless it is none.
+// plainAxes are the axes whose values need no title beside them, unless the value is "none".
 var plainAxes = []string{"driver", "lock", "wait", "topology", "workload", "load", "kind", "durability", "server"}
 
 // Labels are names for cells that stand side by side: the axes in which they differ, as the table of a run has them. One

@@ -125,7 +125,7 @@ func bothSure(sure []hold) string {
 	return ""
 }
 
-// release is one with its answer.
+// release is a release with its answer.
 type release struct {
 	client   string
 	from, to time.Duration // from when it was sent to its answer

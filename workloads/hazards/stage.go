@@ -208,8 +208,8 @@ func (s *Stage) Until(moment time.Duration) {
 	}
 }
 
-// Outlast waits until the lease of a client is over, which nobody renews.
-func (s *Stage) Outlast(c *Client) {
+// AwaitExpiry waits until the lease of a client is over, which nobody renews.
+func (s *Stage) AwaitExpiry(c *Client) {
 	if !s.placebo {
 		s.Until(c.Ends() + s.ttl/10)
 	}
