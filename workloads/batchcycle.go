@@ -61,7 +61,7 @@ func (w *worker) arrived(v *virtualClient, now time.Duration) {
 // serve lets a client serve an arrival, unless the window has closed.
 func (w *worker) serve(v *virtualClient, now, due time.Duration, waited bool) bool {
 	if now >= w.e.until() {
-		w.e.turnAway(v.class, due)
+		w.e.countUntaken(v.class, due)
 		return false
 	}
 	v.due, v.waited, v.wants, v.claimed = due, waited, due, due >= w.e.from
@@ -210,7 +210,7 @@ func (w *worker) acquired(v *virtualClient, now time.Duration, err error) {
 		w.think(v, now)
 	case v.interrupted(err):
 		w.begin(v, now)
-	case v.undoes(&v.tries):
+	case v.mustUndo(&v.tries):
 		v.cause = err
 		w.release(v, now, undoing)
 	default:

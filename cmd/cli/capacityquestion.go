@@ -48,7 +48,7 @@ func (p *program) readQuestion(o *options) (*question, error) {
 	}
 	q, err := questionOf(o, p.env, p.stdin, func(s *servers.Service) (string, error) { return s.Locate() })
 	if err == nil {
-		q.teach(&p.secrets)
+		q.registerSecrets(&p.secrets)
 	}
 	return q, err
 }

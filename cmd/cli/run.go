@@ -88,7 +88,7 @@ func (p *program) readPlan(o *options) (plan, error) {
 			return plan{}, usageErrorf("-pin: %w", err)
 		}
 	}
-	run.teach(&p.secrets)
+	run.registerSecrets(&p.secrets)
 	return run, nil
 }
 

@@ -17,8 +17,8 @@ import (
 	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
-// teach adds what logs in to the targets of both sides.
-func (p plan) teach(s *secrets.Secrets) {
+// registerSecrets adds what logs in to the targets of both sides.
+func (p plan) registerSecrets(s *secrets.Secrets) {
 	all := []deploy.Targets{p.targets}
 	for _, one := range p.sides {
 		all = append(all, one.plan.targets)

@@ -177,7 +177,7 @@ func (s *session) follow(ctx context.Context, deadline time.Time, e event) error
 	defer cancel()
 	var err error
 	if e.created {
-		err = s.glance(limited, e.rev)
+		err = s.checkAhead(limited, e.rev)
 	}
 	if err == nil && (!e.created || p.seen < e.rev) {
 		err = s.look(limited)
@@ -189,9 +189,9 @@ func (s *session) follow(ctx context.Context, deadline time.Time, e event) error
 	return err
 }
 
-// glance asks one member, which need not ask the others. That is enough to see that the key ahead still exists at or
+// checkAhead asks one member, which need not ask the others. That is enough to see that the key ahead still exists at or
 // after the start of the watch, but not for a grant.
-func (s *session) glance(ctx context.Context, rev int64) error {
+func (s *session) checkAhead(ctx context.Context, rev int64) error {
 	p := s.place
 	limited, cancel := s.request(ctx)
 	defer cancel()

@@ -201,7 +201,7 @@ func (c *conn) line(text []byte) error {
 		e, err = c.take(l, now)
 	}
 	if err != nil {
-		return &nonsense{string(text), err}
+		return &malformedLine{string(text), err}
 	}
 	if e != nil {
 		c.event(*e)
@@ -209,13 +209,13 @@ func (c *conn) line(text []byte) error {
 	return nil
 }
 
-// nonsense is a line that is not of the protocol.
-type nonsense struct {
+// malformedLine is a line that is not of the protocol.
+type malformedLine struct {
 	text string
 	err  error
 }
 
-func (e *nonsense) Error() string {
+func (e *malformedLine) Error() string {
 	const most = 200
 	text := e.text
 	if len(text) > most {

@@ -108,9 +108,9 @@ func launch(o Options) (w *Worker, err error) {
 // explain explains the end of the output, whose last line could not be read if there is a reason.
 func (w *Worker) explain(reason error) error {
 	failure := &drivers.Error{Class: drivers.ClassProtocol, Op: "worker", Err: reason}
-	var bad *nonsense
+	var bad *malformedLine
 	if errors.As(reason, &bad) {
-		reason = &nonsense{w.log.hide(bad.text), bad.err} // before it is cut
+		reason = &malformedLine{w.log.hide(bad.text), bad.err} // before it is cut
 	}
 	if bad != nil || errors.Is(reason, errLongLine) {
 		failure.Err = errors.New(w.log.hide(reason.Error()))

@@ -146,7 +146,7 @@ func (s *service) dial(ctx context.Context, u use) (*conn, error) {
 		return nil, errClosed
 	}
 	if u != forControl {
-		s.rekeep(ctx) // what has broken the session's connection may have broken the keeper's
+		s.keepUnlessBusy(ctx) // what has broken the session's connection may have broken the keeper's
 	}
 	return c, nil
 }

@@ -90,11 +90,11 @@ func (s *subscriber) listen(ctx context.Context, l *drivers.Lease) (reason, erro
 	if s.lease == nil || !s.hub.keep(s) {
 		return s.sleepFor(ctx, l, MaxSleep, s.woken)
 	}
-	rest, err := s.rest(ctx, l)
+	d, err := rest(ctx, PubSub, s.lease, l)
 	if err != nil {
 		return elapsed, err
 	}
-	why, err := s.sleepFor(ctx, l, rest, s.woken)
+	why, err := s.sleepFor(ctx, l, d, s.woken)
 	if err == nil && why == elapsed { // after its deadline, Leave makes another waiter the keeper
 		s.hub.expire(s)
 		why = expired
@@ -127,14 +127,14 @@ func (s *subscriber) confirm(ctx context.Context, l *drivers.Lease) (reason, err
 	return confirmed, nil
 }
 
-// rest returns how long the keeper may sleep if no message comes.
-func (s *subscriber) rest(ctx context.Context, l *drivers.Lease) (time.Duration, error) {
-	d, err := s.lease.Remaining(ctx, l)
+// rest returns how long a waiter may sleep that nothing wakes: until the holder's lease ends, and MaxSleep at most.
+func rest(ctx context.Context, way string, lease drivers.Remainer, l *drivers.Lease) (time.Duration, error) {
+	d, err := lease.Remaining(ctx, l)
 	switch {
 	case ctx.Err() != nil:
 		return 0, ctx.Err()
 	case err != nil:
-		return 0, fmt.Errorf("wait: pubsub: ask for the rest of the holder's lease: %w", err)
+		return 0, fmt.Errorf("wait: %s: ask for the rest of the holder's lease: %w", way, err)
 	case d < 0 || d >= MaxSleep:
 		return MaxSleep, nil
 	case d == 0:

@@ -32,14 +32,14 @@ type queued struct {
 	expires    bool
 	reentrant  bool
 
-	state   state // while it is standing or claimed, others change it under the shard's mutex
-	woken   slot  // they have, or it has to look
-	sleeper sleeper
-	depth   int           // repeated acquisitions of the lock that it holds
-	sent    time.Duration // when the last Try began, or the request that passed it the lock
-	heir    *queued       // the client that its lock is being passed to, nil if it is being released; stale unless releasing
-	shard   *shard        // of the key
-	key     string        // of its line; stale when idle or refused
+	state     state // while it is standing or claimed, others change it under the shard's mutex
+	woken     slot  // they have, or it has to look
+	sleeper   sleeper
+	depth     int           // repeated acquisitions of the lock that it holds
+	sent      time.Duration // when the last Try began, or the request that passed it the lock
+	successor *queued       // the client that its lock is being passed to, nil if it is being released; stale unless releasing
+	shard     *shard        // of the key
+	key       string        // of its line; stale when idle or refused
 
 	// The shard's mutex guards these.
 	line     *line          // at whose front or in which it is; nil if in none, or if its lease ran out and its place was taken

@@ -53,7 +53,7 @@ func (v *Run) Broken() (all []Finding) {
 		switch {
 		case c.Violated():
 			names = append(names, fmt.Sprintf("%s (%s in %s%s)", v.Names[i],
-				format.Plural(c.Broken(), "violation"), format.Plural(c.Safety.Grants, "grant"), invited(c)))
+				format.Plural(c.Broken(), "violation"), format.Plural(c.Safety.Grants, "grant"), endedEarly(c)))
 		case c.Breaches() > 0:
 			free = append(free, v.Names[i])
 		}
@@ -75,9 +75,9 @@ func (v *Run) Broken() (all []Finding) {
 	return all
 }
 
-// invited says what let holds end before their release: their sessions had ended, or the plan let them outlast the lease, for
+// endedEarly says what let holds end before their release: their sessions had ended, or the plan let them outlast the lease, for
 // which the lock is not to blame.
-func invited(c *results.Cell) string {
+func endedEarly(c *results.Cell) string {
 	if text := Ended(c.Safety); text != "" {
 		return "; " + text
 	}

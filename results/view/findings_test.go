@@ -245,11 +245,11 @@ func TestInvited(t *testing.T) {
 		"; its holds of 30ms were meant to outlast its lease of 20ms": {Hold: 30 * time.Millisecond, TTL: 20 * time.Millisecond},
 	} {
 		r := &results.Record{Plan: spec.Plan{Load: load}, Traits: results.Traits{Exclusive: true, Expires: true}}
-		if got := invited(&results.Cell{Trials: []*results.Record{r}}); got != want {
+		if got := endedEarly(&results.Cell{Trials: []*results.Record{r}}); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 		r.Plan.Renew = true
-		if got := invited(&results.Cell{Trials: []*results.Record{r}}); got != "" {
+		if got := endedEarly(&results.Cell{Trials: []*results.Record{r}}); got != "" {
 			t.Errorf("renewed: %q", got)
 		}
 	}

@@ -36,8 +36,8 @@ func (n *node) BreakReply(request int) *fault.Break {
 	return n.Proxy.BreakReply(request)
 }
 
-// suffers reports whether the client or its way to a server has a fault.
-func (c *Client) suffers() bool {
+// hasFault reports whether the client or its way to a server has a fault.
+func (c *Client) hasFault() bool {
 	return c.process != nil || slices.ContainsFunc(c.network.nodes, func(n *node) bool { return n.faulty.Load() })
 }
 

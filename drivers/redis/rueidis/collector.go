@@ -31,10 +31,10 @@ const (
 // the client's: then nobody reads during a write, and the write does not wait.
 type collector struct {
 	net.Conn
-	reading atomic.Bool   // the library waits for answers; kept until apart is true
-	apart   atomic.Bool   // it reads and writes in goroutines of their own
-	waiting atomic.Bool   // the writer waits for answers
-	read    chan struct{} // one slot: the answers that came have gone to their clients
+	reading    atomic.Bool   // the library waits for answers; kept until background is true
+	background atomic.Bool   // it reads and writes in goroutines of their own
+	waiting    atomic.Bool   // the writer waits for answers
+	read       chan struct{} // one slot: the answers that came have gone to their clients
 
 	// The writer's:
 	limit  *time.Timer
@@ -51,7 +51,7 @@ func newCollector(conn net.Conn) *collector {
 
 // Read implements net.Conn. It begins when the answers of the one before have gone to their clients.
 func (c *collector) Read(b []byte) (int, error) {
-	if !c.apart.Load() {
+	if !c.background.Load() {
 		c.reading.Store(true)
 		defer c.reading.Store(false)
 	}
@@ -66,11 +66,11 @@ func (c *collector) Read(b []byte) (int, error) {
 
 // Write implements net.Conn.
 func (c *collector) Write(b []byte) (int, error) {
-	if !c.apart.Load() {
+	if !c.background.Load() {
 		if !c.reading.Load() {
 			return c.Conn.Write(b)
 		}
-		c.apart.Store(true)
+		c.background.Store(true)
 	}
 	if !c.company(len(b)) {
 		return c.Conn.Write(b)
