@@ -15,18 +15,14 @@ const maxEvents = 100
 // Collector sorts records into cells as they come, so that a file larger than the memory can be read. The zero value is
 // ready.
 //
-// Its memory grows with the cells, by their merged histograms, and by some 5 KB for each trial: of a record it keeps all
-// figures, the quantiles of each trial among them, but no histogram (Latency.HDR), and of those after the first trial of a
-// cell neither Series nor Steps. Of the violations it keeps the first hundred of a cell. A cell of a single trial has that
-// trial's histograms as they were recorded.
+// Its memory grows with the cells, by their merged histograms, and by some 5 KB for each trial: it keeps all figures of a
+// record, but no histogram (Latency.HDR), Series and Steps of the first trial of a cell alone, and the first hundred violations
+// of a cell. A cell of a single trial has that trial's histograms as they were recorded.
 //
-// Cells are what Group makes of the same records: run by run in the order in which the runs came, and within a run as its
-// matrix has them, whatever the order in which its trials were interleaved. Two records are trials of one cell if their
-// plans agree in all but the seed and the command line (neither changes what is asked), and so do their traits,
-// environments and servers (but for the address of a server that lockbench started, which is a new one each time).
-// The sides of a comparison are cells of their own, of one run each, even if nothing else tells them apart.
-// A partial record is a cell by itself, because it stopped before its figures were steady. A record whose ID has been seen
-// before, in whichever cell or file, is the same observation twice and is left out.
+// Cells are in the order of their runs, and within a run in that of its matrix. Two records are trials of one cell if their plans
+// agree in all but the seed and the command line, and so do their traits, environments and servers (but for the address of a
+// server that lockbench started). The sides of a comparison are cells of their own, of one run each. A partial record is a cell
+// by itself, because it stopped before its figures were steady. A record whose ID has been seen before is left out.
 //
 // One goroutine uses a Collector at a time.
 type Collector struct {
