@@ -38,7 +38,7 @@ func (e environ) ignored(services []*servers.Service) (list []string) {
 	return list
 }
 
-// unknownVars returns the variables that begin like ours and are none, each with the nearest that is. They are no error: they
+// unknownVars returns the variables that begin like ours and that no flag reads, each with the nearest that is read. They are no error: they
 // may be another version's.
 func (e environ) unknownVars() []string {
 	known := []string{passwordVariable}

@@ -52,7 +52,7 @@ type reported struct {
 	cells   []*results.Cell
 	check   *compare.Check // of the cells
 	table   draw.Options   // of the table alone
-	summary string         // file of the summary of a step of GitHub Actions; empty: this is none
+	summary string         // file of the summary of a step of GitHub Actions; empty: this is not one
 }
 
 // reported returns what report has to write, or a run.
@@ -112,7 +112,7 @@ type compared struct {
 	*compare.Comparison
 	options report.ComparisonOptions
 	table   draw.Options // of the table
-	summary string       // file of the summary of a step of GitHub Actions; empty: this is none
+	summary string       // file of the summary of a step of GitHub Actions; empty: this is not one
 }
 
 func (v compared) document() *report.Document { return report.Comparison(v.Comparison, v.options) }

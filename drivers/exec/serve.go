@@ -95,7 +95,7 @@ type server struct {
 	service drivers.Service
 	using   sync.Mutex // the session: requests, and watchdogs
 	session drivers.Session
-	renewer drivers.Renewer // nil if the session is none
+	renewer drivers.Renewer // nil if the session cannot renew
 	holds   map[int]*hold
 	closed  bool
 }

@@ -27,7 +27,7 @@ type Break struct {
 	held    int64
 }
 
-// outcome is what becomes of the bytes that a Break holds.
+// outcome is what a Break does with the bytes that it holds.
 type outcome int
 
 const (

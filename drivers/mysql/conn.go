@@ -6,6 +6,7 @@ import (
 	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"sync"
@@ -292,7 +293,7 @@ func (c *conn) rowsWithin(
 			return nil, &drivers.Error{Class: drivers.ClassProtocol, Op: "statement", Err: err}
 		}
 	}
-	if closeErr := rows.Close(); isEOF(err) {
+	if closeErr := rows.Close(); errors.Is(err, io.EOF) {
 		err = closeErr
 	}
 	if err != nil {

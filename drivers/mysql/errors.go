@@ -8,7 +8,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -192,8 +191,6 @@ func prefixed(prefix string, err error) error {
 	}
 	return fmt.Errorf("%s%w", prefix, err)
 }
-
-func isEOF(err error) bool { return errors.Is(err, io.EOF) }
 
 // goodbye reads the error with which a server ends a connection unasked, of which alive has read the first byte: the rest of
 // its length, its number, 0xff, the number of the error, its SQL state, and the text. It returns nil for anything else.

@@ -19,7 +19,7 @@ const (
 	maxPilots   = 8
 
 	pilotFirst = 0.5  // of the ceiling
-	pilotLast  = 0.75 // likewise
+	pilotLast  = 0.75 // of the ceiling
 
 	// firstRate is the highest rate of a first trial, unless more is asked for: a ceiling of millions is that of the model
 	// alone. climb and fall are how many times as high the next pilot goes, or how low.

@@ -22,7 +22,7 @@ type Axis struct {
 	Value  func(c *results.Cell) string // "" if it does not apply
 	Absent string                       // what an empty value is written as in a name; empty: it is left out
 	Zero   string                       // what an empty value means, for a name that would be empty too: off
-	Unsaid string                       // goes without saying if it is so in all cells
+	Unsaid string                       // the value that need not be mentioned if all cells have it
 	Some   bool                         // applies to some cells only: that it does not to others is no difference
 	Wide   bool                         // too long for a name
 	Server bool                         // a fact about the server
@@ -31,7 +31,7 @@ type Axis struct {
 	quiet bool
 }
 
-// Usual reports whether a value need not be said of cells that share it: it is none, the default, or follows from another.
+// Usual reports whether a value need not be mentioned of cells that share it: it is empty, the default, or follows from another.
 func (a Axis) Usual(v string) bool { return a.quiet || v == "" || v == a.Unsaid || v == a.usual }
 
 // Axes are all axes, in the order in which names have them.

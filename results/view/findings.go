@@ -75,7 +75,7 @@ func (v *Run) Broken() (all []Finding) {
 	return all
 }
 
-// endedEarly says what let holds end before their release: their sessions had ended, or the plan let them outlast the lease, for
+// endedEarly says what let holds end before their release: their sessions had ended, or the plan let them last longer than the lease, for
 // which the lock is not to blame.
 func endedEarly(c *results.Cell) string {
 	if text := Ended(c.Safety); text != "" {

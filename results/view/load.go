@@ -32,7 +32,7 @@ func LoadLine(p *spec.Plan) string {
 }
 
 // LoadWords returns the load that cells have in common as half a sentence: "64 clients on 10 keys, hold 1 ms". What they differ
-// in is left out, and so is what goes without saying.
+// in is left out, and so is what is usual.
 func LoadWords(cells []*results.Cell) string {
 	var counts, rest []string
 	for _, a := range Axes {

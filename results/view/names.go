@@ -137,7 +137,7 @@ var placed = []string{
 // namingAxes stay in a name even if cells could be told apart without them.
 var namingAxes = []string{"side", "revision", "driver", "lock", "wait", "topology", "release", "renew", "workload", "params"}
 
-// ownWait is the way of waiting of designs that have one of their own, which goes without saying.
+// ownWait is the way of waiting of designs that have one of their own, which need not be mentioned.
 const ownWait = "native"
 
 // shortest are Labels without the axes that tell no two cells apart that are alike otherwise: where each driver has a server
