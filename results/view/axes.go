@@ -1,6 +1,6 @@
 package view
 
-// The axes in which cells can differ: they make the names of cells and the titles of their loads, or are said of all at once.
+// The axes in which cells can differ. They make the names of cells and the titles of loads, or are mentioned once for all cells.
 
 import (
 	"cmp"
@@ -101,7 +101,7 @@ func AxisOf(s spec.Setting) Axis {
 // covered are the settings that another axis shows: the topology's, and the load's.
 var covered = []string{"nodes", "replicas", "acks", "arrival", "burst"}
 
-// unlike is what is particular to a setting's axis.
+// unlike has the settings whose axis differs from what AxisOf makes of a setting.
 var unlike = map[string]func(a *Axis){
 	"topology": func(a *Axis) { a.Value = func(c *results.Cell) string { return topology(c.Plan()) } },
 	"reentry":  func(a *Axis) { a.Title = "re-entry" },
@@ -176,7 +176,7 @@ func pretty(s spec.Setting, typed string) string {
 
 const noLimit = "no limit"
 
-// maxQueue tells a queue without a limit from no queue at all, which a closed loop has.
+// maxQueue returns the limit of the queue. It distinguishes a queue without a limit from a closed loop, which has no queue.
 func maxQueue(c *results.Cell) string {
 	if p := c.Plan(); len(p.Classes) == 0 && p.Open() && p.MaxQueue == 0 {
 		return noLimit
@@ -257,7 +257,7 @@ type Trait struct {
 	has  func(results.Traits) bool
 }
 
-// Has reports whether the design of c claims it.
+// Has reports whether the design of c claims the trait.
 func (t Trait) Has(c *results.Cell) bool { return t.has(c.First().Traits) }
 
 // Guarantees are the traits that make two designs unlike.
@@ -271,7 +271,7 @@ var Guarantees = []Trait{
 	{"reentrant", func(t results.Traits) bool { return t.Reentrant }},
 }
 
-// traits are the guarantees, and mere abilities.
+// traits are the guarantees, and the abilities that guarantee nothing.
 var traits = append(slices.Clone(Guarantees),
 	Trait{"renews", func(t results.Traits) bool { return t.Renews }},
 	Trait{"wakes", func(t results.Traits) bool { return t.Wakes }},

@@ -376,9 +376,8 @@ func figuresOfUnknown(c *results.Cell, l results.Limit) string {
 	return "nothing was granted, or the record lacks holds and releases"
 }
 
-// queue returns the flags of the line within lockbench that c could have and has not; empty if there is nothing left. A lock
-// is in it if its releases wake waiters, as those of all designs on Redis can but the one that queues on the server; and a
-// release can hand over that of the plain designs.
+// queue returns the flags of the line within lockbench that c could have and has not; empty if it has all. It takes a design
+// whose releases wake waiters: all on Redis but the one that queues on the server. Plain designs can hand over as well.
 func queue(c *results.Cell) string {
 	p, flags := c.Plan(), []string{}
 	redis := isRedis(c.First().Server) && p.Wait != "library" && p.Wait != "native"
