@@ -149,17 +149,17 @@ func (a *Appender) lock(f file) error {
 	if patience == 0 {
 		patience = lockPatience
 	}
-	began, told := time.Now(), false
+	began, announced := time.Now(), false
 	for {
 		locked, err := tryLock(f)
 		if locked || err != nil {
 			return err
 		}
 		holder := lockHolder(f)
-		if !told && a.Waiting != nil {
+		if !announced && a.Waiting != nil {
 			a.Waiting(holder, patience)
 		}
-		told = true
+		announced = true
 		if time.Since(began) > patience {
 			if holder == "" {
 				holder = "another process"

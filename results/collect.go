@@ -15,18 +15,14 @@ const maxEvents = 100
 // Collector sorts records into cells as they come, so that a file larger than the memory can be read. The zero value is
 // ready.
 //
-// Its memory grows with the cells, by their merged histograms, and by some 5 KB for each trial: of a record it keeps all
-// figures, the quantiles of each trial among them, but no histogram (Latency.HDR), and of those after the first trial of a
-// cell neither Series nor Steps. Of the violations it keeps the first hundred of a cell. A cell of a single trial has that
-// trial's histograms as they were recorded.
+// Its memory grows with the cells, by their merged histograms, and by some 5 KB for each trial: it keeps all figures of a
+// record, but no histogram (Latency.HDR), Series and Steps of the first trial of a cell alone, and the first hundred violations
+// of a cell. A cell of a single trial has that trial's histograms as they were recorded.
 //
-// Cells are what Group makes of the same records: run by run in the order in which the runs came, and within a run as its
-// matrix has them, whatever the order in which its trials were interleaved. Two records are trials of one cell if their
-// plans agree in all but the seed and the command line (neither changes what is asked), and so do their traits,
-// environments and servers (but for the address of a server that lockbench started, which is a new one each time).
-// The sides of a comparison are cells of their own, of one run each, even if nothing else tells them apart.
-// A partial record is a cell by itself, because it stopped before its figures were steady. A record whose ID has been seen
-// before, in whichever cell or file, is the same observation twice and is left out.
+// Cells are in the order of their runs, and within a run in that of its matrix. Two records are trials of one cell if their plans
+// agree in all but the seed and the command line, and so do their traits, environments and servers (but for the address of a
+// server that lockbench started). The sides of a comparison are cells of their own, of one run each. A partial record is a cell
+// by itself, because it stopped before its figures were steady. A record whose ID has been seen before is left out.
 //
 // One goroutine uses a Collector at a time.
 type Collector struct {
@@ -34,16 +30,16 @@ type Collector struct {
 	// and that of its classes are empty, and memory does not grow with the cells' distributions.
 	Outline bool
 
-	cells      []*gathering // in the order in which they came
-	byKey      map[string]*gathering
-	byID       map[string]*gathering
+	cells      []*openCell // in the order in which they came
+	byKey      map[string]*openCell
+	byID       map[string]*openCell
 	runs       map[string]int // when each run came first
 	texts      map[string]string
 	duplicates int
 }
 
-// gathering is a cell that trials still come to.
-type gathering struct {
+// openCell is a cell that trials still come to.
+type openCell struct {
 	trials     []kept
 	first      int // of trials: the one that comes first in the end, which keeps its series
 	latency    sums
@@ -90,7 +86,7 @@ func (c *Collector) add(r *Record) error {
 		return err
 	}
 	if c.byID == nil {
-		c.byKey, c.byID, c.runs, c.texts = map[string]*gathering{}, map[string]*gathering{}, map[string]int{}, map[string]string{}
+		c.byKey, c.byID, c.runs, c.texts = map[string]*openCell{}, map[string]*openCell{}, map[string]int{}, map[string]string{}
 	}
 	if g := c.byID[r.ID]; g != nil {
 		g.duplicates++
@@ -99,7 +95,7 @@ func (c *Collector) add(r *Record) error {
 	}
 	g := c.byKey[key]
 	if g == nil {
-		g = new(gathering)
+		g = new(openCell)
 	}
 	if !c.Outline {
 		if err := g.merge(r); err != nil {
@@ -148,7 +144,7 @@ func (c *Collector) Cells() []*Cell {
 }
 
 // keep adds a trial whose histograms have been merged already.
-func (g *gathering) keep(k kept) {
+func (g *openCell) keep(k kept) {
 	room := min(maxEvents-g.events, len(k.Safety.Events))
 	g.events += room
 	k.Safety.Events = slices.Clone(k.Safety.Events[:room])
@@ -157,22 +153,22 @@ func (g *gathering) keep(k kept) {
 	switch {
 	case last == 0:
 	case k.before(g.trials[g.first]) < 0:
-		g.trials[g.first].Record = brief(g.trials[g.first].Record)
+		g.trials[g.first].Record = withoutSeries(g.trials[g.first].Record)
 		g.first = last
 	default:
-		g.trials[last].Record = brief(k.Record)
+		g.trials[last].Record = withoutSeries(k.Record)
 	}
 }
 
-// brief returns r without its course. It is a copy, since r may be in a cell that somebody has.
-func brief(r *Record) *Record {
+// withoutSeries returns r without Series and Steps. It is a copy, since r may be in a cell that somebody has.
+func withoutSeries(r *Record) *Record {
 	b := *r
 	b.Series, b.Steps = nil, nil
 	return &b
 }
 
 // merge adds the histograms of r, all of them or, with an error, none.
-func (g *gathering) merge(r *Record) error {
+func (g *openCell) merge(r *Record) error {
 	latency, err := decodeAll(r.Latency)
 	if err != nil {
 		return fmt.Errorf("latency.%w", err)
@@ -198,7 +194,7 @@ func (g *gathering) merge(r *Record) error {
 
 // outline returns a copy of r without its histograms. What it has in common with the trials of its cell, or with any other
 // record, is there once.
-func (c *Collector) outline(r *Record, g *gathering) *Record {
+func (c *Collector) outline(r *Record, g *openCell) *Record {
 	k := *r
 	if len(g.trials) > 0 {
 		k.Plan, k.Traits, k.Env, k.Server = g.trials[0].Plan, g.trials[0].Traits, g.trials[0].Env, g.trials[0].Server
@@ -229,14 +225,14 @@ func (c *Collector) quantiles(all map[Metric]Latency) map[Metric]Latency {
 			filled++
 		}
 	}
-	brief := make(map[Metric]Latency, filled)
+	quantiles := make(map[Metric]Latency, filled)
 	for m, l := range all {
 		if l.Count > 0 {
 			l.HDR, l.merged = "", ""
-			brief[Metric(c.share(string(m)))] = l
+			quantiles[Metric(c.share(string(m)))] = l
 		}
 	}
-	return brief
+	return quantiles
 }
 
 // share returns s, in the one copy that all records have.

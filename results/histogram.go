@@ -48,9 +48,9 @@ func bounds(slot int) (low, high int64) {
 	return low, low + 1<<bucket - 1
 }
 
-// spell spells out the quantiles of h. Mean, minimum and maximum are the histogram's, exact to its three digits:
+// quantilesOf returns h without its payload. Mean, minimum and maximum are the histogram's, exact to its three digits:
 // quantiles and the maximum are the upper end of their slot, the minimum is the lower end.
-func spell(h *hdrhistogram.PackedHistogram, overflow int64) Latency {
+func quantilesOf(h *hdrhistogram.PackedHistogram, overflow int64) Latency {
 	q := h.ValueAtPercentilesSlice([]float64{50, 90, 99, 99.9})
 	return Latency{
 		Count:    h.TotalCount(),
@@ -67,7 +67,7 @@ func spell(h *hdrhistogram.PackedHistogram, overflow int64) Latency {
 
 // latencyOf returns h as a record holds it.
 func latencyOf(h *hdrhistogram.PackedHistogram, overflow int64) Latency {
-	l := spell(h, overflow)
+	l := quantilesOf(h, overflow)
 	// Encoding fails only if writing to memory does. Should it ever, the payload is empty and Validate says so.
 	if payload, err := h.Encode(); err == nil {
 		l.HDR = string(payload)

@@ -9,7 +9,7 @@ import "reflect"
 // SchemaID names the schema; it is no address.
 const SchemaID = "https://github.com/lockbench/lockbench/results/record.schema.json"
 
-// kinds are those of Server.Kind.
+// kinds are the values of Server.Kind.
 var kinds = []string{"private", "embedded", "external", "in-process"}
 
 // recordFields say of fields what their types do not; see Schema.Fields.

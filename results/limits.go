@@ -30,50 +30,37 @@ func (by LimitedBy) Busy() bool { return by == ByGenerator || by == ByMachine }
 // Limit is what limits a throughput, and the shares of time that it is inferred from.
 //
 // A key's time has four parts: a client holds it; it changes hands; it is dead, which is locked by a holder that has died;
-// or it is free. Free time is split by whether a client waits for the key.
-//
-// A key changes hands while it is locked at the server and no client holds it: while the answer to the grant is on its way to
-// the client, and later the request that releases it. The answers to a grant and to a release are alike, so the release that was
-// measured under the load, from its request to its answer, stands for both ways. A design that acquires in several requests
-// is locked for longer than that, after the first of them. Where a service makes the next client in line the holder as it releases
-// (see passes), the key stays locked until that client learns of it: the rest of the hand-off. A key that is passed on within
-// lockbench (Plan.Handover) is locked as well, but for microseconds, and now and then it is released in earnest.
+// or it is free. It changes hands while it is locked at the server and no client holds it: while the answer to the grant is on
+// its way, and later the request that releases it. The mean release, from its request to its answer, stands for both ways. Where
+// a service makes the next client in line the holder as it releases (see passes), so does the rest of the hand-off.
 //
 // The limits are tried in this order, from what is certain to what is inferred from times that the former would stretch:
 //
 //  1. rate: all clients are open loops, and no more than 1 % of the arrivals waited for a client, were dropped, gave up or were
-//     lost to an error. A single try that found the lock taken was answered. Nothing else can limit a load that got all it
-//     asked for, on however busy a machine.
-//  2. errors: failed requests took the clients' time, or waits for the keys that they left locked did, so that all other
-//     times are those of the rest; or arrivals that found free clients were lost to them.
-//  3. key, if it is held for 90 % of the time: no server and no other lock makes that faster. Then what makes the bound
-//     (Bound.By), if the throughput is 90 % of it: keys, connections, or clients that locks do not hold up. That takes round
-//     trips as short as without load, so that nothing else is busy enough to matter.
-//  4. server CPU, if it used 90 % of what it can: Redis and Valkey execute on one core a node, other servers of
-//     lockbench's own on all that lockbench leaves them. Before the generator, which may be busy as well: a faster one
-//     would find the same server. So if the thread that executes the commands of a node ran for 90 % of the time; or ran
-//     or waited for a core, if lockbench cannot be what had that core: it is kept on others (Plan.Pin), or is not busy by
-//     its own verdict.
-//  5. lease, if the clients are held up by locks (Contended) and spend more than half of their waits at dead keys. Leases end
-//     by the clock, on however busy a machine.
-//  6. generator, by its own verdict; or machine, if lockbench and a private server used up the cores that they share, and
-//     the server a third of it at least. All that follows is inferred from times that a busy machine stretches.
+//     lost to an error. Nothing else can limit a load that got all it asked for.
+//  2. errors: failed requests, or waits for the keys that they left locked, took the clients' time; or arrivals that found free
+//     clients were lost to errors.
+//  3. key, if it is held for 90 % of the time. Then what makes the bound (Bound.By), if the throughput is 90 % of it: keys,
+//     clients that locks do not hold up, or connections.
+//  4. server CPU, if the server used 90 % of what it can (Redis and Valkey execute on one core a node), or the thread that
+//     executes the commands ran for 90 % of the time; or ran or waited for a core, if lockbench cannot have had that core. It
+//     comes before the generator, since a faster one would find the same server.
+//  5. lease, if locks hold up the clients (Contended), and more than half of their waits are for dead keys.
+//  6. generator, by its own verdict; or machine, if lockbench and a private server used up the cores that they share, and the
+//     server a third of it at least. What follows is inferred from times that a busy machine stretches.
 //  7. connections: as many requests are under way or wait for a connection as the pool has.
-//  8. key or lock, if the clients are held up by locks: whichever takes the larger part of the key's time, being locked (held or
-//     changing hands) or being free although a client waits. If that is not Known, neither is the
-//     limit.
-//  9. server CPU, generator or machine, if requests take four times as long as a round trip without load: there they queue, at a
-//     server that used more than half of what it can, or on a machine that was 85 % busy. On cores of its own the server
-//     is also the limit if it ran or waited for a core for more than half of the time, and lockbench's cores were less busy. At an external server whose
-//     processors nobody knows, they may.
+//  8. key or lock, if locks hold up the clients: key if it is locked (held or changing hands) for longer than it is free although
+//     a client waits. If that is not Known, neither is the limit.
+//  9. server CPU, generator or machine, if requests take four times as long as a round trip without load, since they queue: at a
+//     server that used more than half of what it can, or whose pinned thread ran or waited for a core for more than half of the
+//     time and more than lockbench's cores were busy; or on a machine that was 85 % busy. At an external server whose processors
+//     nobody knows, the limit is not known.
 //  10. clients: the keys are free, nothing queues, and the clients are busy with requests of their own, holds and pauses.
 //
-// It errs where the record knows averages alone. The waits are not recorded key by key: a key with w waiting clients on
-// average counts as waited for during 1 − e^−w of its free time, as if they came independently, and at least for the
-// recorded hand-offs. Who wants a dead key counts as waiting for half of the time that it is dead, and all clients at the
-// most for all of it; but at least as many wait while a key is dead as at other times. Of
-// skewed keys only the busiest is known, and only if it makes the bound (Bound.By); else Known is false. An external
-// server may share its processor with others. CPU time that is not known rules nothing out: see ServerCores.
+// The record has averages of the waits, and not those of each key, so some shares are estimates. A key with w waiting clients
+// on average counts as waited for during 1 − e^−w of its free time, as if they came independently, and at least for the recorded
+// hand-offs. A client that wants a dead key counts as waiting for half of the time that it is dead; no fewer wait than at other
+// times. Of skewed keys only the busiest is known, and only if it makes the bound. CPU time that is not known rules nothing out.
 type Limit struct {
 	By LimitedBy // empty: several clients held a key at once, and then no throughput means anything
 
@@ -126,7 +113,7 @@ const (
 // p99 at most. If nothing was recorded, less than one arrival must have waited on average. A closed loop keeps up.
 func (r *Record) KeptUp() bool { return r.Figures().keptUp() }
 
-// KeptUp returns that of the median trial.
+// KeptUp reports whether the clients kept up, by the figures of the median trial.
 func (c *Cell) KeptUp() bool { return c.Figures().keptUp() }
 
 func (f Figures) keptUp() bool {

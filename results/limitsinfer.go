@@ -51,9 +51,9 @@ func (f Figures) limit(r *Record, window time.Duration) Limit {
 func (i *inference) limitedBy() LimitedBy {
 	l := i.l
 	switch {
-	case i.roomy() && !i.impatient() && !i.erring(): // 1
+	case i.foundFreeClients() && !i.impatient() && !i.lostToErrors(): // 1
 		return ByRate
-	case i.erring(): // 2
+	case i.lostToErrors(): // 2
 		return ByErrors
 	case l.Held >= nearLimit, i.reaches("keys") && i.r.Traits.Exclusive: // 3
 		return ByKey
@@ -77,18 +77,18 @@ func (i *inference) limitedBy() LimitedBy {
 	return ByClients // 10
 }
 
-// roomy reports whether all arrivals were those of open loops and found free clients.
-func (i *inference) roomy() bool {
+// foundFreeClients reports whether all arrivals were those of open loops and found free clients.
+func (i *inference) foundFreeClients() bool {
 	closed := slices.ContainsFunc(i.r.Plan.Groups(), func(g spec.Class) bool { return !g.Open() })
 	return !closed && !i.queued()
 }
 
 // impatient reports whether arrivals found free clients, and gave up.
-func (i *inference) impatient() bool { return i.roomy() && i.gaveUp() > backlogWorth }
+func (i *inference) impatient() bool { return i.foundFreeClients() && i.gaveUp() > backlogWorth }
 
-// erring reports whether errors took the clients' time, or arrivals that found free clients.
-func (i *inference) erring() bool {
-	return i.l.Failing+i.l.Stuck > 0 || i.roomy() && i.l.Lost > backlogWorth
+// lostToErrors reports whether errors took the clients' time, or arrivals that found free clients.
+func (i *inference) lostToErrors() bool {
+	return i.l.Failing+i.l.Stuck > 0 || i.foundFreeClients() && i.l.Lost > backlogWorth
 }
 
 // reaches reports whether the throughput is near the bound, and that is made by what it says.
@@ -157,7 +157,7 @@ func (i *inference) busyCores() LimitedBy {
 	return ByMachine
 }
 
-// mean returns that of a metric, and total the sum of its values.
+// mean returns the mean of a metric, and total the sum of its values.
 func (f Figures) mean(m Metric) float64  { return f.Latency[m].Mean.Seconds() }
 func (f Figures) total(m Metric) float64 { return float64(f.Latency[m].Count) * f.mean(m) }
 

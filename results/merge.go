@@ -72,7 +72,6 @@ func (s *sum) count(slot int, n int64) {
 	s.high[slot] += n
 }
 
-// counts returns all of it.
 func (s *sum) counts() counts {
 	if s.low == nil {
 		return s.merged
@@ -95,7 +94,7 @@ func (ss sums) latencies() map[Metric]Latency {
 	for m, s := range ss {
 		l := s.Latency
 		if c := s.counts(); c != "" {
-			l = spell(c.histogram(), s.Overflow)
+			l = quantilesOf(c.histogram(), s.Overflow)
 			l.merged = c
 		}
 		all[m] = l

@@ -164,7 +164,7 @@ type Counts struct {
 
 	// These are 0 unless the plan asks for them.
 	Crashed    int64 `json:"crashed,omitempty"`    // holders that died without a release
-	Overstayed int64 `json:"overstayed,omitempty"` // holds that were made to outlast their lease
+	Overstayed int64 `json:"overstayed,omitempty"` // holds that were made longer than their lease
 
 	// The following are 0 unless the plan says Renew or Reentry. Re-entries are those of the Acquired.
 	Renewals       int64 `json:"renewals,omitempty"`        // answered in the window, with an error or without

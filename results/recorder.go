@@ -13,13 +13,12 @@ import (
 // processors seldom touch the same cache line; a histogram a client would be 264 KiB each and miss the cache on
 // every record. All methods are safe for concurrent use.
 //
-// A shard belongs to a processor and not to a client. Clients wander between processors, and with a shard fixed for each
-// of them records fetched their line from another processor's cache. That cost some per cent of the throughput of 512
-// clients over a pipelined connection, and more shards cost more, since they are more cache lines.
+// A shard belongs to a processor and not to a client, since clients wander between processors: with a shard for each of
+// them, records fetch their line from another processor's cache, which costs some per cent of the throughput.
 type Recorder struct {
-	shards []Shard
-	near   sync.Pool     // of *Shard; it keeps one at hand for each processor
-	dealt  atomic.Uint32 // shards that near has been given
+	shards   []Shard
+	near     sync.Pool     // of *Shard; it keeps one at hand for each processor
+	assigned atomic.Uint32 // shards that near has been given
 }
 
 // Shard is a part of a Recorder. Several goroutines may record to the same one.
@@ -53,7 +52,7 @@ func NewRecorder(shards int) *Recorder {
 	}
 	r := &Recorder{shards: make([]Shard, shards)}
 	// The pool may forget a shard, so it deals out the same few in turn, and two borrowers may have the same.
-	r.near.New = func() any { return &r.shards[int(r.dealt.Add(1)-1)%shards] }
+	r.near.New = func() any { return &r.shards[int(r.assigned.Add(1)-1)%shards] }
 	return r
 }
 

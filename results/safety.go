@@ -25,7 +25,7 @@ type Safety struct {
 	Explained string `json:"explained,omitempty"`
 
 	// Overstayed are those of the Violations that the plan has asked for: the client that was intruded upon had been
-	// made to outlast its lease (Load.Overstay). They say nothing against the lock.
+	// made longer than its lease (Load.Overstay). They say nothing against the lock.
 	Overstayed int64 `json:"overstayed,omitempty"`
 
 	// Ended counts the holds that were gone because the service had ended the session of their holder, by the reason that the

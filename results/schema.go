@@ -102,7 +102,7 @@ func (b schemaBuilder) kind(t reflect.Type, path string) jsonObject {
 		return jsonObject{"type": "string"}
 	case reflect.Float64:
 		return b.number("number", path)
-	default: // integers; a kind that is none fails the tests, which hold records to the schema
+	default: // integers; any other kind fails the tests, which hold records to the schema
 		return b.number("integer", path)
 	}
 }

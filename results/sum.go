@@ -43,12 +43,12 @@ func medianOf[T float64 | time.Duration](trials []*Record, unknown T, value func
 	return T(median(known))
 }
 
-// unlessZero is a value of which 0 says that it is not known, and unlessNegative one of which a negative number does.
-func unlessZero[T float64 | time.Duration](of func(*Record) T) func(*Record) (T, bool) {
+// ifNotZero is a value for which 0 means not known, and ifNotNegative one for which a negative number does.
+func ifNotZero[T float64 | time.Duration](of func(*Record) T) func(*Record) (T, bool) {
 	return func(r *Record) (T, bool) { v := of(r); return v, v > 0 }
 }
 
-func unlessNegative[T float64 | time.Duration](of func(*Record) T) func(*Record) (T, bool) {
+func ifNotNegative[T float64 | time.Duration](of func(*Record) T) func(*Record) (T, bool) {
 	return func(r *Record) (T, bool) { v := of(r); return v, v >= 0 }
 }
 
@@ -168,7 +168,7 @@ func sumFairness(trials []*Record) Fairness {
 // medianCost leaves out, amount by amount, the trials that do not know it.
 func medianCost(trials []*Record) (sum Cost) {
 	for i, amount := range sum.amounts() {
-		*amount = medianOf(trials, -1, unlessNegative(func(r *Record) float64 {
+		*amount = medianOf(trials, -1, ifNotNegative(func(r *Record) float64 {
 			c := r.Cost
 			if !c.Trafficked() {
 				c.RoundTrips, c.Notices, c.KeepAlives = -1, -1, -1
@@ -186,13 +186,13 @@ func medianBound(trials []*Record) Bound {
 		return func(r *Record) (float64, bool) { return of(r), r.Bound.LocksPerS > 0 }
 	}
 	sum := Bound{
-		RTT:        medianOf(trials, 0, unlessZero(func(r *Record) time.Duration { return r.Bound.RTT })),
-		LoadRTT:    medianOf(trials, 0, unlessZero(func(r *Record) time.Duration { return r.Bound.RoundTrip() })),
+		RTT:        medianOf(trials, 0, ifNotZero(func(r *Record) time.Duration { return r.Bound.RTT })),
+		LoadRTT:    medianOf(trials, 0, ifNotZero(func(r *Record) time.Duration { return r.Bound.RoundTrip() })),
 		LocksPerS:  medianOf(trials, 0, bounded(func(r *Record) float64 { return r.Bound.LocksPerS })),
 		Efficiency: medianOf(trials, 0, bounded(func(r *Record) float64 { return r.Bound.Efficiency })),
-		Little:     medianOf(trials, 0, unlessZero(func(r *Record) float64 { return r.Bound.Little })),
-		InSystem:   medianOf(trials, 0, unlessZero(func(r *Record) float64 { return r.Bound.InSystem })),
-		LittleOpen: medianOf(trials, 0, unlessZero(func(r *Record) float64 { return r.Bound.LittleOpen })),
+		Little:     medianOf(trials, 0, ifNotZero(func(r *Record) float64 { return r.Bound.Little })),
+		InSystem:   medianOf(trials, 0, ifNotZero(func(r *Record) float64 { return r.Bound.InSystem })),
+		LittleOpen: medianOf(trials, 0, ifNotZero(func(r *Record) float64 { return r.Bound.LittleOpen })),
 		Waited:     sumOf(trials, func(r *Record) time.Duration { return r.Bound.Waited }),
 		Blocked:    sumOf(trials, func(r *Record) time.Duration { return r.Bound.Blocked }),
 		By:         trials[0].Bound.By,
@@ -206,13 +206,13 @@ func medianBound(trials []*Record) Bound {
 
 func sumGenerator(trials []*Record) Generator {
 	sum := Generator{
-		CPU:       medianOf(trials, -1, unlessNegative(func(r *Record) float64 { return r.Generator.CPU })),
-		Machine:   medianOf(trials, -1, unlessNegative(func(r *Record) float64 { return r.Generator.Machine })),
-		GCPauses:  medianOf(trials, 0, unlessNegative(func(r *Record) time.Duration { return r.Generator.GCPauses })),
-		RunQueue:  medianOf(trials, 0, unlessZero(func(r *Record) time.Duration { return r.Generator.RunQueue })),
-		Throttled: medianOf(trials, -1, unlessNegative(func(r *Record) time.Duration { return r.Generator.Throttled })),
-		PerWrite:  medianOf(trials, 0, unlessZero(func(r *Record) float64 { return r.Generator.PerWrite })),
-		CoreWait:  medianOf(trials, -1, unlessNegative(func(r *Record) time.Duration { return r.Generator.CoreWait })),
+		CPU:       medianOf(trials, -1, ifNotNegative(func(r *Record) float64 { return r.Generator.CPU })),
+		Machine:   medianOf(trials, -1, ifNotNegative(func(r *Record) float64 { return r.Generator.Machine })),
+		GCPauses:  medianOf(trials, 0, ifNotNegative(func(r *Record) time.Duration { return r.Generator.GCPauses })),
+		RunQueue:  medianOf(trials, 0, ifNotZero(func(r *Record) time.Duration { return r.Generator.RunQueue })),
+		Throttled: medianOf(trials, -1, ifNotNegative(func(r *Record) time.Duration { return r.Generator.Throttled })),
+		PerWrite:  medianOf(trials, 0, ifNotZero(func(r *Record) float64 { return r.Generator.PerWrite })),
+		CoreWait:  medianOf(trials, -1, ifNotNegative(func(r *Record) time.Duration { return r.Generator.CoreWait })),
 	}
 	sum.Quota = trials[0].Generator.Quota
 	for _, r := range trials {

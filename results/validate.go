@@ -19,10 +19,10 @@ var ErrNewerSchema = errors.New("written by a newer lockbench: read it with that
 // mayBeNegative are the fields in which a negative number says "not known".
 var mayBeNegative = []string{"cost.", "generator.machine", "generator.cpu", "generator.throttled_ns", "generator.core_wait_ns"}
 
-// sides are those of a comparison, and that of a run which compares nothing.
+// sides are the values of Side: "" in a run that compares nothing.
 var sides = []string{"", SideBase, SideHead}
 
-// durabilities are those of a server that lockbench starts, and that of others.
+// durabilities are the values of Server.Durability: "" for a server that lockbench has not started.
 var durabilities = []string{"", "relaxed", "strict"}
 
 // Validate checks that r can be the record of a run. The error names the first field at fault by its path in the

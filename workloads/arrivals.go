@@ -54,7 +54,7 @@ func (e *engine) startArrivals() (stop func()) {
 	}
 }
 
-// schedule returns that of class number i.
+// schedule returns the schedule of class number i.
 func (e *engine) schedule(i int) pace.Schedule {
 	p, l := &e.run.Plan, &e.classes[i].Load
 	window := pace.Window{Warmup: p.Warmup, Duration: p.Duration}
@@ -91,14 +91,14 @@ func (e *engine) closeQueues() {
 	for _, cl := range e.classes {
 		if cl.open {
 			for _, due := range cl.queue.Close() {
-				e.turnAway(cl, due)
+				e.countUntaken(cl, due)
 			}
 		}
 	}
 }
 
-// turnAway counts an arrival that no client took up before the window closed.
-func (e *engine) turnAway(cl *class, due time.Duration) {
+// countUntaken counts an arrival that no client took up before the window closed.
+func (e *engine) countUntaken(cl *class, due time.Duration) {
 	cl.arrivals.left.Add(1)
 	cl.arrivals.inSystem.Add(int64(e.inside(due, e.until())))
 	if due >= e.from {
@@ -120,7 +120,7 @@ func (c *client) serve() {
 		}
 		free = now
 		if now >= e.until() {
-			e.turnAway(cl, due)
+			e.countUntaken(cl, due)
 			continue
 		}
 		c.due, c.waited, c.wants = due, waited, due

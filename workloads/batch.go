@@ -35,7 +35,7 @@ import (
 type worker struct {
 	e       *engine
 	batch   drivers.Batch
-	clients []virtual
+	clients []virtualClient
 	running int // clients whose loop has not ended
 
 	wrote time.Duration // when it has last begun to send all that was ready, in one write or several
@@ -45,23 +45,23 @@ type worker struct {
 	class *class         // that shard is of
 	shard *results.Shard // borrowed until the next write; nil if none is
 
-	asking   []*virtual // whose requests are sent next
-	asked    []*virtual // whose were sent before
+	asking   []*virtualClient // whose requests are sent next
+	asked    []*virtualClient // whose were sent before
 	requests [maxBatch]drivers.Request
 
-	refused  []*virtual // by the local line, without a request
+	refused  []*virtualClient // by the local line, without a request
 	sleeping sleepers
 	timer    alarm.Timer
 	waiting  int // clients in a Wait
 
-	bell  chan struct{} // one slot: some are awake
-	mu    sync.Mutex
-	awake []*virtual // clients whose Wait has returned, or that arrivals have come to; guarded by mu
-	woken []*virtual // those before
+	signal chan struct{} // one slot: some are awake
+	mu     sync.Mutex
+	awake  []*virtualClient // clients whose Wait has returned, or that arrivals have come to; guarded by mu
+	woken  []*virtualClient // those before
 }
 
-// virtual is a client that a worker carries.
-type virtual struct {
+// virtualClient is a client that a worker carries.
+type virtualClient struct {
 	*client
 	worker *worker
 	stage  stage
@@ -70,11 +70,11 @@ type virtual struct {
 	since  time.Duration // see stage
 	wake   time.Duration // see stage
 	tries  wait.Attempt
-	cause  error    // of an acquisition that is undone, or of a Wait
-	line   *lined   // nil: it stands in no local line
-	over   bool     // no arrival will come
-	hold   *renewed // the present hold, if it is renewed; nil if no hold is
-	inner  *inner   // the re-entries of the present hold; nil without any
+	cause  error      // of an acquisition that is undone, or of a Wait
+	line   *linePlace // nil: it stands in no local line
+	over   bool       // no arrival will come
+	hold   *renewed   // the present hold, if it is renewed; nil if no hold is
+	inner  *inner     // the re-entries of the present hold; nil without any
 }
 
 // inner are re-entries.
@@ -83,9 +83,9 @@ type inner struct {
 	before  drivers.Lease // that before the one under way
 }
 
-// lined is a client in a local line.
-type lined struct {
-	wait.Lined
+// linePlace is a client in a local line.
+type linePlace struct {
+	wait.LineSession
 	to *drivers.Lease // that its lock is being passed to; nil if it is being released
 }
 
@@ -96,7 +96,7 @@ type renewed struct {
 	before time.Time     // the ValidUntil of the lease before the renewal under way
 }
 
-// stage is what a client waits for. "The hold" is reentering or holding, or its end if it takes no time; "its end" is goingOut,
+// stage is what a client waits for. "The hold" is reentering or holding, or its end if it takes no time; "its end" is unwinding,
 // sampling or releasing; "the next cycle" is flushing, thinking, beginning or trying.
 //
 //	stage       since is when              wake is when     next
@@ -108,7 +108,7 @@ type renewed struct {
 //	reentering  it was ready, then sent                     reentering, holding, its end
 //	holding                                it goes on       renewing, its end
 //	renewing    it was ready, then sent                     holding, its end
-//	goingOut    the request was ready                       goingOut, sampling, releasing
+//	unwinding   the request was ready                       unwinding, sampling, releasing
 //	sampling    the hold was over          sampling ends    releasing, or the next cycle if the client has crashed
 //	releasing   the request was ready                       pausing, the next cycle
 //	pausing     what failed began          the pause ends   the next cycle; after says where in it
@@ -121,7 +121,7 @@ const (
 	releasing               // an answer
 	undoing                 // the answer to the release after an attempt of unknown outcome
 	reentering              // an answer
-	goingOut                // the answer to the release of a re-entry
+	unwinding               // the answer to the release of a re-entry
 	flushing                // the answer to a pending release
 	retrying                // the time to try again
 	awaiting                // the end of its Wait
@@ -156,10 +156,10 @@ func (e *engine) openBatches(ctx context.Context) error {
 // newWorker returns one that carries every n-th client from first on: each has clients of every class. Those of open loops rest
 // already, because the first arrivals may come before the worker runs.
 func newWorker(e *engine, batch drivers.Batch, first, n int) *worker {
-	w := &worker{e: e, batch: batch, bell: make(chan struct{}, 1)}
-	w.clients = make([]virtual, 0, (len(e.clients)-first+n-1)/n)
+	w := &worker{e: e, batch: batch, signal: make(chan struct{}, 1)}
+	w.clients = make([]virtualClient, 0, (len(e.clients)-first+n-1)/n)
 	for id := first; id < len(e.clients); id += n {
-		w.clients = append(w.clients, virtual{client: &e.clients[id], worker: w})
+		w.clients = append(w.clients, virtualClient{client: &e.clients[id], worker: w})
 		v := &w.clients[len(w.clients)-1]
 		v.equip()
 		if v.class.open {
@@ -171,9 +171,9 @@ func newWorker(e *engine, batch drivers.Batch, first, n int) *worker {
 }
 
 // equip prepares a client for its session.
-func (v *virtual) equip() {
-	if line, ok := v.session.(wait.Lined); ok {
-		v.line = &lined{Lined: line}
+func (v *virtualClient) equip() {
+	if line, ok := v.session.(wait.LineSession); ok {
+		v.line = &linePlace{LineSession: line}
 	}
 	if v.e.run.Plan.Renew {
 		v.hold = new(renewed)
@@ -229,7 +229,7 @@ func (w *worker) refuse(now time.Duration) {
 func (w *worker) expire(now time.Duration) {
 	stopped := w.e.stopping.Err() != nil
 	for len(w.sleeping) > 0 && (stopped || w.sleeping[0].wake <= now) {
-		v := heap.Pop(&w.sleeping).(*virtual)
+		v := heap.Pop(&w.sleeping).(*virtualClient)
 		w.wake(v, w.at(v.wake, now))
 	}
 }
@@ -267,24 +267,19 @@ func (w *worker) rest(now time.Duration) {
 	}
 	stop := w.e.stop
 	if w.waiting > 0 && len(w.sleeping) == 0 && w.e.stopping.Err() != nil {
-		stop = nil // it has rung, and a request of a Wait may take its time
+		stop = nil // it is closed, and a request of a Wait may take its time
 	}
 	w.returnShard()
-	w.timer.Sleep(d, stop, w.bell)
+	w.timer.Sleep(d, stop, w.signal)
 }
 
-// wakes tells the worker that a client has something to go on with.
-func (w *worker) wakes(v *virtual) {
+// wakes tells the worker, which may sleep, that a client has something to go on with.
+func (w *worker) wakes(v *virtualClient) {
 	w.mu.Lock()
 	w.awake = append(w.awake, v)
 	w.mu.Unlock()
-	w.ring()
-}
-
-// ring wakes the worker if it sleeps.
-func (w *worker) ring() {
 	select {
-	case w.bell <- struct{}{}:
+	case w.signal <- struct{}{}:
 	default:
 	}
 }
@@ -300,12 +295,12 @@ func (w *worker) over() {
 }
 
 // sleepers are clients by the time when they wake up, as a heap.
-type sleepers []*virtual
+type sleepers []*virtualClient
 
 func (s sleepers) Len() int           { return len(s) }
 func (s sleepers) Less(i, j int) bool { return s[i].wake < s[j].wake }
 func (s sleepers) Swap(i, j int)      { s[i], s[j] = s[j], s[i] }
-func (s *sleepers) Push(v any)        { *s = append(*s, v.(*virtual)) }
+func (s *sleepers) Push(v any)        { *s = append(*s, v.(*virtualClient)) }
 
 func (s *sleepers) Pop() any {
 	last := len(*s) - 1

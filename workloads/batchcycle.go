@@ -14,7 +14,7 @@ import (
 )
 
 // begin begins a cycle, or lets the client rest until there is an arrival, unless its loop is over.
-func (w *worker) begin(v *virtual, now time.Duration) {
+func (w *worker) begin(v *virtualClient, now time.Duration) {
 	e := w.e
 	switch {
 	case v.class.open:
@@ -30,7 +30,7 @@ func (w *worker) begin(v *virtual, now time.Duration) {
 }
 
 // takeUp lets a client serve arrivals: one that had to wait, or else the next one, which Arrive tells of.
-func (w *worker) takeUp(v *virtual, now time.Duration) {
+func (w *worker) takeUp(v *virtualClient, now time.Duration) {
 	for {
 		v.stage, v.since = beginning, now
 		due, come := v.class.queue.Park(v)
@@ -41,13 +41,13 @@ func (w *worker) takeUp(v *virtual, now time.Duration) {
 }
 
 // Arrive implements pace.Taker.
-func (v *virtual) Arrive(due time.Duration, ok bool) {
+func (v *virtualClient) Arrive(due time.Duration, ok bool) {
 	v.due, v.over = due, !ok
 	v.worker.wakes(v)
 }
 
 // arrived goes on with a client that rested.
-func (w *worker) arrived(v *virtual, now time.Duration) {
+func (w *worker) arrived(v *virtualClient, now time.Duration) {
 	now = max(v.since, w.at(v.due, now)) // it may have begun to rest after that was due
 	v.counters.idle += w.e.inside(v.since, now)
 	switch {
@@ -59,9 +59,9 @@ func (w *worker) arrived(v *virtual, now time.Duration) {
 }
 
 // serve lets a client serve an arrival, unless the window has closed.
-func (w *worker) serve(v *virtual, now, due time.Duration, waited bool) bool {
+func (w *worker) serve(v *virtualClient, now, due time.Duration, waited bool) bool {
 	if now >= w.e.until() {
-		w.e.turnAway(v.class, due)
+		w.e.countUntaken(v.class, due)
 		return false
 	}
 	v.due, v.waited, v.wants, v.claimed = due, waited, due, due >= w.e.from
@@ -71,20 +71,20 @@ func (w *worker) serve(v *virtual, now, due time.Duration, waited bool) bool {
 }
 
 // end ends a client's loop.
-func (w *worker) end(v *virtual, now time.Duration) {
+func (w *worker) end(v *virtualClient, now time.Duration) {
 	v.left = now
 	w.running--
 }
 
 // acquire begins an acquisition.
-func (w *worker) acquire(v *virtual, now time.Duration) {
+func (w *worker) acquire(v *virtualClient, now time.Duration) {
 	v.client.begin(now)
 	v.tries = wait.Attempt{}
 	w.try(v, now)
 }
 
 // try asks for the key, unless the local line has the answer.
-func (w *worker) try(v *virtual, now time.Duration) {
+func (w *worker) try(v *virtualClient, now time.Duration) {
 	if v.line == nil {
 		w.ask(v, now, trying)
 		return
@@ -100,13 +100,13 @@ func (w *worker) try(v *virtual, now time.Duration) {
 }
 
 // ask sends a client's request next, the one that this stage waits for.
-func (w *worker) ask(v *virtual, now time.Duration, next stage) {
+func (w *worker) ask(v *virtualClient, now time.Duration, next stage) {
 	v.stage, v.since = next, now
 	w.asking = append(w.asking, v)
 }
 
 // release asks for the end of a hold, or of what may be one.
-func (w *worker) release(v *virtual, now time.Duration, next stage) {
+func (w *worker) release(v *virtualClient, now time.Duration, next stage) {
 	if v.line != nil {
 		v.line.to = v.line.BeginRelease(&v.lease)
 	}
@@ -114,17 +114,17 @@ func (w *worker) release(v *virtual, now time.Duration, next stage) {
 }
 
 // tried goes on after a try.
-func (w *worker) tried(v *virtual, now time.Duration, held bool, err error) {
+func (w *worker) tried(v *virtualClient, now time.Duration, held bool, err error) {
 	first := v.firstTry()
 	v.tries.Answer(held, err, v.client)
 	w.goOn(v, now, first, err)
 }
 
 // firstTry reports whether the acquisition has had no try yet.
-func (v *virtual) firstTry() bool { return v.tries.Tries+v.tries.Local == 0 }
+func (v *virtualClient) firstTry() bool { return v.tries.Tries+v.tries.Local == 0 }
 
 // goOn goes on with an acquisition after a try that is counted.
-func (w *worker) goOn(v *virtual, now time.Duration, first bool, err error) {
+func (w *worker) goOn(v *virtualClient, now time.Duration, first bool, err error) {
 	switch {
 	case v.tries.Held && first:
 		v.answered(now)
@@ -142,16 +142,16 @@ func (w *worker) goOn(v *virtual, now time.Duration, first bool, err error) {
 }
 
 // waits reports whether the client waits for the lock in this cycle.
-func (v *virtual) waits() bool { return v.currentWaiter() != nil }
+func (v *virtualClient) waits() bool { return v.currentWaiter() != nil }
 
 // late reports whether the time-out of an acquisition has passed.
-func (v *virtual) late(now time.Duration) bool {
+func (v *virtualClient) late(now time.Duration) bool {
 	l := &v.lease
 	return !l.Deadline.IsZero() && !v.e.clock.Time(now).Before(l.Deadline)
 }
 
 // wait lets a client wait until it tries again.
-func (w *worker) wait(v *virtual, now time.Duration) {
+func (w *worker) wait(v *virtualClient, now time.Duration) {
 	if v.tries.Waits++; v.tries.Waits == 1 {
 		v.tries.Began = now
 	}
@@ -165,7 +165,7 @@ func (w *worker) wait(v *virtual, now time.Duration) {
 }
 
 // await waits, in a goroutine of the client's own.
-func (w *worker) await(v *virtual) {
+func (w *worker) await(v *virtualClient) {
 	defer func() {
 		if p := recover(); p != nil {
 			v.cause = drivers.Panicked(p)
@@ -178,7 +178,7 @@ func (w *worker) await(v *virtual) {
 }
 
 // waited goes on after a wait.
-func (w *worker) waited(v *virtual, now time.Duration, err error) {
+func (w *worker) waited(v *virtualClient, now time.Duration, err error) {
 	passed := v.line != nil && v.line.Passed()
 	switch {
 	case err != nil: // mostly, the run has stopped: later than the wait was to end
@@ -195,7 +195,7 @@ func (w *worker) waited(v *virtual, now time.Duration, err error) {
 }
 
 // acquired ends an acquisition that was not granted at once.
-func (w *worker) acquired(v *virtual, now time.Duration, err error) {
+func (w *worker) acquired(v *virtualClient, now time.Duration, err error) {
 	v.contends(-1)
 	if v.waits() {
 		v.tries.Leave = v.waiter.Leave(context.Background(), &v.lease)
@@ -210,7 +210,7 @@ func (w *worker) acquired(v *virtual, now time.Duration, err error) {
 		w.think(v, now)
 	case v.interrupted(err):
 		w.begin(v, now)
-	case v.undoes(&v.tries):
+	case v.mustUndo(&v.tries):
 		v.cause = err
 		w.release(v, now, undoing)
 	default:
@@ -220,14 +220,14 @@ func (w *worker) acquired(v *virtual, now time.Duration, err error) {
 }
 
 // failed ends an acquisition by an error.
-func (w *worker) failed(v *virtual, now time.Duration) {
+func (w *worker) failed(v *virtualClient, now time.Duration) {
 	v.fail(&v.tries, v.cause)
 	v.cause = nil
 	w.pause(v, now, v.start, beginning)
 }
 
 // hold begins a hold.
-func (w *worker) hold(v *virtual, now time.Duration) {
+func (w *worker) hold(v *virtualClient, now time.Duration) {
 	v.enter()
 	if !v.class.timedHold && !v.class.managedHold {
 		w.sample(v, now)
@@ -251,7 +251,7 @@ func (w *worker) hold(v *virtual, now time.Duration) {
 }
 
 // reenter asks for the lock that a client holds.
-func (w *worker) reenter(v *virtual, now time.Duration) {
+func (w *worker) reenter(v *virtualClient, now time.Duration) {
 	v.inner.before = v.lease
 	if v.line != nil {
 		v.line.BeginTry(&v.lease) // a holder asks the server
@@ -260,7 +260,7 @@ func (w *worker) reenter(v *virtual, now time.Duration) {
 }
 
 // reentered goes on after the answer: with the next re-entry, with the hold itself, or with its end.
-func (w *worker) reentered(v *virtual, now time.Duration, held bool, err error) {
+func (w *worker) reentered(v *virtualClient, now time.Duration, held bool, err error) {
 	switch {
 	case !v.reentered(&v.inner.before, held, err, now-v.since):
 		v.sent = now
@@ -275,7 +275,7 @@ func (w *worker) reentered(v *virtual, now time.Duration, held bool, err error) 
 }
 
 // holdFor holds for the time that is drawn.
-func (w *worker) holdFor(v *virtual, now time.Duration) {
+func (w *worker) holdFor(v *virtualClient, now time.Duration) {
 	if !v.class.timedHold {
 		w.held(v, now)
 		return
@@ -290,12 +290,12 @@ func (w *worker) holdFor(v *virtual, now time.Duration) {
 }
 
 // holdOn goes on with a hold that is renewed, until it is over or the next renewal is due.
-func (w *worker) holdOn(v *virtual, now time.Duration) {
+func (w *worker) holdOn(v *virtualClient, now time.Duration) {
 	w.sleep(v, now, holding, min(v.hold.until, v.hold.Due)-now)
 }
 
 // renew asks for a renewal, if the hold is not over or lost.
-func (w *worker) renew(v *virtual, now time.Duration) {
+func (w *worker) renew(v *virtualClient, now time.Duration) {
 	if v.lost = now >= v.hold.Valid; v.lost {
 		w.held(v, now)
 		return
@@ -305,7 +305,7 @@ func (w *worker) renew(v *virtual, now time.Duration) {
 }
 
 // renewed goes on after the answer.
-func (w *worker) renewed(v *virtual, now time.Duration, owned bool, err error) {
+func (w *worker) renewed(v *virtualClient, now time.Duration, owned bool, err error) {
 	r := renew.Renewal{Sent: v.since, Answered: now, Owned: owned, Err: err}
 	v.hold.Answered(&v.lease, v.hold.before, r, &w.e.clock)
 	w.e.renewed(r)
@@ -318,7 +318,7 @@ func (w *worker) renewed(v *virtual, now time.Duration, owned bool, err error) {
 }
 
 // held goes on when a hold is over.
-func (w *worker) held(v *virtual, now time.Duration) {
+func (w *worker) held(v *virtualClient, now time.Duration) {
 	switch v.ends {
 	case endOverstay:
 		v.overstayed()
@@ -336,13 +336,13 @@ func (w *worker) held(v *virtual, now time.Duration) {
 		v.pendingReleases += int32(in.granted) // the hold has to end at once
 		in.granted = 0
 	}
-	w.goOut(v, now)
+	w.unwind(v, now)
 }
 
-// goOut releases the re-entries that are left.
-func (w *worker) goOut(v *virtual, now time.Duration) {
+// unwind releases the re-entries that are left.
+func (w *worker) unwind(v *virtualClient, now time.Duration) {
 	if v.inner.granted > 0 {
-		w.release(v, now, goingOut)
+		w.release(v, now, unwinding)
 		return
 	}
 	v.sent = now
@@ -350,7 +350,7 @@ func (w *worker) goOut(v *virtual, now time.Duration) {
 }
 
 // sample makes a hold longer until it is watched, if that is due, and ends it.
-func (w *worker) sample(v *virtual, now time.Duration) {
+func (w *worker) sample(v *virtualClient, now time.Duration) {
 	if most := v.sampleFor(); most > 0 {
 		v.since = v.sent
 		w.sleep(v, now, sampling, most)
@@ -360,7 +360,7 @@ func (w *worker) sample(v *virtual, now time.Duration) {
 }
 
 // leave ends a hold by a release, or without one.
-func (w *worker) leave(v *virtual, now time.Duration) {
+func (w *worker) leave(v *virtualClient, now time.Duration) {
 	if !v.crashed {
 		w.release(v, now, releasing)
 		return
@@ -372,7 +372,7 @@ func (w *worker) leave(v *virtual, now time.Duration) {
 }
 
 // think ends a cycle, when no release is pending.
-func (w *worker) think(v *virtual, now time.Duration) {
+func (w *worker) think(v *virtualClient, now time.Duration) {
 	if v.pendingReleases > 0 {
 		w.release(v, now, flushing)
 		return
@@ -387,26 +387,26 @@ func (w *worker) think(v *virtual, now time.Duration) {
 }
 
 // ended records that a client wants a lock again; one that was refused has wanted it all the time.
-func (v *virtual) ended(now time.Duration) {
+func (v *virtualClient) ended(now time.Duration) {
 	if v.tries.Held {
 		v.wants = now
 	}
 }
 
 // pause lets a client rest after an error of what began at that time.
-func (w *worker) pause(v *virtual, now, began time.Duration, after stage) {
+func (w *worker) pause(v *virtualClient, now, began time.Duration, after stage) {
 	v.since, v.after = began, after
 	w.sleep(v, now, pausing, v.drawPause())
 }
 
 // sleep lets a client sleep, and go on after that with what is in that stage.
-func (w *worker) sleep(v *virtual, now time.Duration, next stage, d time.Duration) {
+func (w *worker) sleep(v *virtualClient, now time.Duration, next stage, d time.Duration) {
 	v.stage, v.wake = next, now+max(0, d)
 	heap.Push(&w.sleeping, v)
 }
 
 // wake goes on with a client whose sleep is over.
-func (w *worker) wake(v *virtual, now time.Duration) {
+func (w *worker) wake(v *virtualClient, now time.Duration) {
 	switch v.stage {
 	case retrying:
 		w.waited(v, now, w.e.stopping.Err())

@@ -54,7 +54,7 @@ func (w *worker) send() {
 
 // request fills in the one whose answer the client waits for in its stage. In place: to return it and to copy it took a fifth of
 // the null cycle.
-func (v *virtual) request(r *drivers.Request) {
+func (v *virtualClient) request(r *drivers.Request) {
 	r.Session, r.Op, r.Lease, r.To = v.session, drivers.OpRelease, &v.lease, nil
 	if v.line != nil {
 		if r.Session, r.To = v.line.Unwrap(), v.line.to; r.To != nil {
@@ -70,7 +70,7 @@ func (v *virtual) request(r *drivers.Request) {
 }
 
 // beforeWrite records that a request which is no try is handed to the write. A try is recorded when it has its answer, by tryBegan.
-func (w *worker) beforeWrite(v *virtual) {
+func (w *worker) beforeWrite(v *virtualClient) {
 	w.delayed(v, w.sent)
 	switch v.stage {
 	case releasing:
@@ -84,7 +84,7 @@ func (w *worker) beforeWrite(v *virtual) {
 }
 
 // answer goes on with a client whose request has been answered.
-func (w *worker) answer(v *virtual, now time.Duration, yes bool, err error) {
+func (w *worker) answer(v *virtualClient, now time.Duration, yes bool, err error) {
 	if v.line != nil {
 		v.tellLine(yes, err)
 	}
@@ -106,11 +106,11 @@ func (w *worker) answer(v *virtual, now time.Duration, yes bool, err error) {
 		w.failed(v, now)
 	case reentering:
 		w.reentered(v, now, yes, err)
-	case goingOut:
-		if v.inner.granted--; !v.wentOut(yes, err) {
+	case unwinding:
+		if v.inner.granted--; !v.reentryReleased(yes, err) {
 			v.inner.granted = 0
 		}
-		w.goOut(v, now)
+		w.unwind(v, now)
 	case flushing:
 		v.flushed(err)
 		v.counters.failing += w.e.inside(v.since, now)
@@ -119,7 +119,7 @@ func (w *worker) answer(v *virtual, now time.Duration, yes bool, err error) {
 }
 
 // tryBegan records when a try began that has been answered.
-func (w *worker) tryBegan(v *virtual, now time.Duration) {
+func (w *worker) tryBegan(v *virtualClient, now time.Duration) {
 	began := min(w.sent, now-max(0, w.heard-v.since)) // see the comment at the top
 	w.delayed(v, began)
 	if v.firstTry() {
@@ -131,18 +131,18 @@ func (w *worker) tryBegan(v *virtual, now time.Duration) {
 }
 
 // tellLine tells the local line of an answer.
-func (v *virtual) tellLine(yes bool, err error) {
+func (v *virtualClient) tellLine(yes bool, err error) {
 	switch v.stage {
 	case trying, reentering:
 		v.line.EndTry(&v.lease, yes, err)
-	case releasing, undoing, goingOut, flushing:
+	case releasing, undoing, unwinding, flushing:
 		v.line.to = nil
 		v.line.EndRelease(context.Background(), &v.lease, yes, err)
 	}
 }
 
 // delayed counts a request that was ready before its own time began.
-func (w *worker) delayed(v *virtual, began time.Duration) {
+func (w *worker) delayed(v *virtualClient, began time.Duration) {
 	if l := &w.late; l.began != began || l.ready != v.since || l.class != v.class {
 		w.delayedApart(v, began)
 	}
@@ -150,7 +150,7 @@ func (w *worker) delayed(v *virtual, began time.Duration) {
 }
 
 // delayedApart begins to count requests that are not like those before.
-func (w *worker) delayedApart(v *virtual, began time.Duration) {
+func (w *worker) delayedApart(v *virtualClient, began time.Duration) {
 	w.recordDelays()
 	w.late.class, w.late.ready, w.late.began = v.class, v.since, began
 }

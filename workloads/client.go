@@ -433,7 +433,7 @@ func (c *client) failed(a *wait.Attempt, err error) time.Duration {
 	if c.interrupted(err) {
 		return c.granted
 	}
-	if c.undoes(a) {
+	if c.mustUndo(a) {
 		_, undone := c.session.Release(context.Background(), &c.lease)
 		c.undone(err, undone)
 	}
@@ -450,10 +450,10 @@ func (c *client) interrupted(err error) bool {
 	return true
 }
 
-// undoes reports whether to release after an error, best effort: the answer was not heard, and the lock may have been granted.
+// mustUndo reports whether to release after an error, best effort: the answer was not heard, and the lock may have been granted.
 // After the window has closed this is left to the cleaning, since a server that hangs would take another time-out. After an
 // error of Wait nothing is released: another client holds the lock, and the release of a lock without owners would take it away.
-func (c *client) undoes(a *wait.Attempt) bool {
+func (c *client) mustUndo(a *wait.Attempt) bool {
 	return a.Unknown && (!c.e.cleans || c.granted < c.e.until())
 }
 

@@ -81,7 +81,7 @@ func TestForeign(t *testing.T) {
 				if known := c.Commands >= 0 || c.BytesIn >= 0 || c.BytesOut >= 0 || c.ServerCPUUs >= 0; known == tc.found {
 					t.Errorf("costs %+v, known: %v", c, known)
 				}
-				if said := strings.Contains(strings.Join(r.Warnings, "\n"), "other clients"); said != tc.found {
+				if warned := strings.Contains(strings.Join(r.Warnings, "\n"), "other clients"); warned != tc.found {
 					t.Errorf("warnings %q", r.Warnings)
 				}
 				if c.Tries != 1 || c.ClientCPUUs < 0 {

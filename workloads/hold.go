@@ -183,16 +183,16 @@ func (c *client) reentryFailed(op string, err error) {
 // releaseReentries releases n re-entries, as far as there are any.
 func (c *client) releaseReentries(n int) {
 	for range n {
-		if !c.wentOut(c.session.Release(context.Background(), &c.lease)) {
+		if !c.reentryReleased(c.session.Release(context.Background(), &c.lease)) {
 			return
 		}
 	}
 }
 
-// wentOut goes on after the answer to the release of a re-entry, and reports whether to release the next one: not if the server says
+// reentryReleased goes on after the answer to the release of a re-entry, and reports whether to release the next one: not if the server says
 // that there is nothing left, since the last release, which is the one that counts, gets the same answer. A release that failed is
 // pending, whether it had an effect or not.
-func (c *client) wentOut(removed bool, err error) bool {
+func (c *client) reentryReleased(removed bool, err error) bool {
 	if err != nil {
 		c.reentryFailed("release", err)
 		c.pendingReleases++

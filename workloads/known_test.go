@@ -427,7 +427,7 @@ func TestOutage(t *testing.T) {
 				if (r.Partial != "") != tc.partial {
 					t.Errorf("partial %q", r.Partial)
 				}
-				if said := strings.Contains(r.Partial+strings.Join(r.Warnings, "\n"), "of the clients' time"); !said {
+				if warned := strings.Contains(r.Partial+strings.Join(r.Warnings, "\n"), "of the clients' time"); !warned {
 					t.Errorf("warnings %q do not say how long it was away", r.Warnings)
 				}
 				if r.Counts.Acquired < 100 || r.Counts.Unknown != tc.outage {

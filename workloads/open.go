@@ -127,7 +127,6 @@ const (
 	streamArrivals        // of the first class; those of the other classes follow, so that they are not in phase
 )
 
-// seed returns that of a stream.
 func seed(p *spec.Plan, stream int) uint64 {
 	const golden = 0x9e3779b97f4a7c15 // 2^64 / φ: neighbouring streams get seeds far apart
 	return p.Seed + uint64(stream)*golden

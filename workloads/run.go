@@ -352,7 +352,7 @@ func (e *engine) stopped(elapsed time.Duration) bool {
 }
 
 // tolerable reports whether there are few enough errors to go on; if not, it remembers why. It is asked at the end as well: a
-// short run may be over before the first look, and none shall pass for whole by the moment at which its errors came.
+// short run may be over before the first look, and must not pass for whole because of the moment at which its errors came.
 func (e *engine) tolerable() bool {
 	if err := e.panicked.Load(); err != nil {
 		e.why = fmt.Sprintf("a client has crashed: %v", *err)

@@ -198,7 +198,6 @@ func (g *errorLog) close() {
 	}
 }
 
-// firstError returns the first of all.
 func (g *errorLog) firstError() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()

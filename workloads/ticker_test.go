@@ -215,7 +215,7 @@ func TestDroughtWarning(t *testing.T) {
 		name   string
 		length time.Duration
 		change func(r *results.Record)
-		said   bool
+		warned bool
 	}{
 		{"an outage", 1500 * ms, func(*results.Record) {}, true},
 		{"less than a second", 900 * ms, func(*results.Record) {}, false},
@@ -227,7 +227,7 @@ func TestDroughtWarning(t *testing.T) {
 	} {
 		r := healthy()
 		c.change(r)
-		if got := grantGapWarning(r, results.Pause{At: time.Second, Length: c.length}); (got != "") != c.said {
+		if got := grantGapWarning(r, results.Pause{At: time.Second, Length: c.length}); (got != "") != c.warned {
 			t.Errorf("%s: %q", c.name, got)
 		}
 	}

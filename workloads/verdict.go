@@ -21,11 +21,10 @@ const (
 	// busyShare is the same for the whole machine, or with -pin for the cores of lockbench: beyond it, those that share them
 	// take time from each other.
 	busyShare = 0.97
-	// pausedShare is the share of the window that the garbage collector may stop lockbench for. Beyond 1 % a request that
-	// comes at random meets a pause more often than one in a hundred does, and p99 is the collector's. go-redis, which
-	// allocates most, came to 0.3 to 0.7 % with 1 to 512 clients on two busy cores; 12 % where neighbours had them.
+	// pausedShare is the share of the window that the garbage collector may stop lockbench for. Beyond 1 % p99 is the
+	// collector's. go-redis, which allocates most, comes to 0.3 to 0.7 % on two busy cores.
 	pausedShare = 0.01
-	// longPause is one that no healthy program has, whatever it allocates.
+	// longPause is a pause that no healthy program has, whatever it allocates.
 	longPause = 10 * time.Millisecond
 	// lateLag is the lag of an open loop (p99) that is beyond what timers and wake-ups cost on a healthy machine; the
 	// pacer alone stays below a tenth of it. It matters if it is also more than lagShare of the median response, of which
@@ -36,20 +35,16 @@ const (
 	// shortfall is the share of the arrivals that may be missing before the machine is said not to reach the rate.
 	shortfall = 0.01
 	// longQueue is the wait for a processor (p99 over all goroutines) that counts, if the median acquisition takes no
-	// longer. The second condition keeps quiet about clients of a pipelined connection, which are woken together, a batch
-	// of answers at a time, and the last of them waits for all the others: 512 over rueidis on two cores waited 1.8 ms
-	// where an acquisition took 2.4 ms, 64 of them 0.2 of 0.3 ms, 8 of them 0.03 of 0.04 ms, and 512 over go-redis 0.1 of
-	// 5.3 ms, all of it on a machine that others used as well. With 4,096 over rueidis it was 34 of 33 ms, and with 512
-	// clients of a lock in memory 134 ms of 1 µs: there the processors are what is waited for. The first condition keeps
-	// quiet about locks in memory whose clients sleep.
+	// longer: clients of a pipelined connection are woken a batch at a time, and the last of them waits for the others (512
+	// over rueidis 1.8 ms, where an acquisition takes 2.4 ms). It is more with 4,096 clients (34 of 33 ms), and with 512 of a
+	// lock in memory (134 ms of 1 µs): there the processors are what is waited for.
 	longQueue = time.Millisecond
 	// throttledShare is the share of the window for which a quota may stop lockbench, for the same reason as pausedShare.
 	throttledShare = 0.01
 	// starvedRatio is how many times as long as its threads ran they may have waited for a core, and starvedShare the share
-	// of the window that this must come to before it counts. Threads wait for each other and for the server as well: 64 to
-	// 4,096 clients that shared two cores with their server waited 0.5 to 1.7 times as long as they ran, one client 0.3
-	// times. One client pinned to a core with three busy loops waited 15 times as long and more, one below a quota of half
-	// a core 5 times, and 8 to 512 on two cores at a load of 30 3 to 10 times.
+	// of the window that this must come to before it counts. Clients that share two cores with their server wait up to 1.7
+	// times as long as they run, since threads wait for each other as well; below a quota of half a core, or at a load of 30,
+	// they wait 3 to 10 times as long.
 	starvedRatio = 2
 	starvedShare = 0.05
 )

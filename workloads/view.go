@@ -70,7 +70,7 @@ func (cl *class) grants() results.Source {
 	return results.Source{Recorder: cl.recorder, Metric: results.AcquireIndex}
 }
 
-// violations returns those that the oracle has seen, if there is one.
+// violations returns the violations that the oracle has seen, if there is an oracle.
 func (e *engine) violations() int64 {
 	if e.oracle == nil {
 		return 0

@@ -48,7 +48,7 @@ func settings(c spec.Plan) map[string]string {
 	return values
 }
 
-// loadSettings returns those of the flags that a class can have for itself.
+// loadSettings returns the settings of the flags that a class can have for itself.
 func loadSettings(l spec.Load) map[string]string {
 	values := map[string]string{}
 	for _, s := range spec.Settings {

@@ -151,7 +151,7 @@ func (e experiment) split() *file.Workload {
 	return w
 }
 
-// inCommon returns the value that a field has wherever it is read. That there is none at all is a value of -param, and of
+// inCommon returns the value that a field has wherever it is read. The lack of one is a value of -param, and of
 // -duration where -n stands for it.
 func inCommon(values []map[string]string, name string) (text string, common bool) {
 	found := false

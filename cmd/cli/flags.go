@@ -214,7 +214,7 @@ func normalise(args []string) []string {
 	return out
 }
 
-// flagName returns the name in an argument that is a flag. A lone dash and a number are none.
+// flagName returns the name in an argument that is a flag. A lone dash and a number are not.
 func flagName(arg string) (string, bool) {
 	name := strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-")
 	if len(name) == len(arg) || name == "" || name[0] == '-' || name[0] == '=' || '0' <= name[0] && name[0] <= '9' {

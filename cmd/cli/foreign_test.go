@@ -73,8 +73,8 @@ func TestStrangers(t *testing.T) {
 				if begun {
 					<-stopped
 				}
-				said := strings.Contains(strings.Join(r.Warnings, "\n"), c.says)
-				if known := r.Cost.Commands >= 0; said != disturbed || known == disturbed {
+				warned := strings.Contains(strings.Join(r.Warnings, "\n"), c.says)
+				if known := r.Cost.Commands >= 0; warned != disturbed || known == disturbed {
 					t.Errorf("disturbed %v: costs %+v, warnings %q", disturbed, r.Cost, r.Warnings)
 				}
 			}

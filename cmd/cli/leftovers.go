@@ -54,8 +54,8 @@ func (r *runner) leftLine(c spec.Plan, why string) string {
 		r.prefix(), t.Redacted, why, r.cleanLine(t, c))
 }
 
-// sayLeft says it at once.
-func (r *runner) sayLeft(c spec.Plan, err error) {
+// warnLeft writes what may be left on a server.
+func (r *runner) warnLeft(c spec.Plan, err error) {
 	fmt.Fprint(r.stderr, r.leftLine(c, oneLine(err.Error())))
 }
 
@@ -75,7 +75,7 @@ func (r *runner) sweepLeft(c spec.Plan) {
 	left := deploy.Traces{Service: t.Service, Addrs: t.URLs, Topology: asOneService(c), Prefix: r.prefix()}
 	for _, cfg := range left.Configs(r.servers.Access) {
 		if err := deploy.SweepPatiently(deploy.Sweeper(t.Service), cfg); err != nil {
-			r.sayLeft(c, err)
+			r.warnLeft(c, err)
 			return
 		}
 	}

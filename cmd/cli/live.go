@@ -15,7 +15,7 @@ import (
 	"github.com/lockbench/lockbench/workloads/observe"
 )
 
-// live shows the trials of a run to observers. A nil metrics or log is none.
+// live shows the trials of a run to observers. A nil metrics or log shows nothing.
 type live struct {
 	metrics *observe.Metrics
 	log     *observe.Log

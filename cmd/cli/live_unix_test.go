@@ -43,8 +43,8 @@ func TestIncompleteLog(t *testing.T) {
 		if of == nil && (!errors.Is(err, syscall.EPIPE) || !strings.HasPrefix(err.Error(), "-interval-log: ")) {
 			t.Errorf("%v, want a broken pipe", err)
 		}
-		if of != nil && (err != failed || !strings.Contains(said.String(), "broken pipe")) {
-			t.Errorf("%v, and said %q", err, said.String())
+		if of != nil && (err != failed || !strings.Contains(stderr.String(), "broken pipe")) {
+			t.Errorf("%v, and said %q", err, stderr.String())
 		}
 	}
 }

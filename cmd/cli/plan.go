@@ -175,7 +175,7 @@ func (s *search) print(w io.Writer) error {
 			fmt.Fprintf(&b, "  warning: %s\n", oneLine(text))
 		}
 	}
-	for _, line := range s.question.left {
+	for _, line := range s.question.skipped {
 		fmt.Fprintf(&b, "left out: %s\n", oneLine(line))
 	}
 	for _, line := range s.question.warnings {

@@ -26,7 +26,7 @@ import (
 type question struct {
 	capacity.Question
 	experiment
-	left     []string // candidates that are none, and why
+	skipped  []string // names and designs that are no candidates, each with the reason
 	warnings []string
 }
 
@@ -43,7 +43,7 @@ func (p *program) readQuestion(o *options) (*question, error) {
 	p.warnUnknownVars()
 	q, err := questionOf(o, p.env, p.stdin, func(s *servers.Service) (string, error) { return s.Locate() })
 	if err == nil {
-		q.teach(&p.secrets)
+		q.registerSecrets(&p.secrets)
 	}
 	return q, err
 }
@@ -210,7 +210,7 @@ func (q *question) addCells(a *asked) error {
 	case len(q.Cells) == 0 && len(q.Skipped) > 0:
 		return usageErrorf("there is no candidate: %s", q.Skipped[0])
 	case len(q.Cells) == 0:
-		return usageErrorf("there is no candidate: %s", q.left[0])
+		return usageErrorf("there is no candidate: %s", q.skipped[0])
 	}
 	return q.checkRead()
 }
@@ -238,7 +238,7 @@ func (q *question) byDriver(o *options) (list []*options) {
 			}
 		}
 		if len(locks) == 0 {
-			q.left = append(q.left, name+": none of its designs excludes, is released by its holder alone, and ends with it; -lock takes another one")
+			q.skipped = append(q.skipped, name+": none of its designs excludes, is released by its holder alone, and ends with it; -lock takes another one")
 			continue
 		}
 		list = append(list, o.having(map[string]string{"driver": name, "lock": strings.Join(locks, ",")}))
@@ -275,7 +275,7 @@ func (o *options) nominal() *options {
 // keepClaiming leaves out the cells that do not claim what is needed.
 func (q *question) keepClaiming(need []string, opt *option) error {
 	for _, s := range q.Skipped {
-		q.left = append(q.left, s.String())
+		q.skipped = append(q.skipped, s.String())
 	}
 	q.Schedule(1, q.Cells[0].Plan.Seed)
 	var keep []matrix.Cell
@@ -290,7 +290,7 @@ func (q *question) keepClaiming(need []string, opt *option) error {
 	if len(keep) == 0 {
 		return usageErrorf("%s: no candidate claims all of that: %s", opt.written(), strings.Join(lacks, "; "))
 	}
-	q.left = append(q.left, lacks...)
+	q.skipped = append(q.skipped, lacks...)
 	q.Cells = keep
 	q.Schedule(1, q.Cells[0].Plan.Seed)
 	return nil

@@ -159,7 +159,7 @@ func (s *search) search(ctx context.Context) error {
 
 // announcePlan says on stderr what there is to know of this plan.
 func (s *search) announcePlan() {
-	for _, line := range s.question.left {
+	for _, line := range s.question.skipped {
 		if !slices.ContainsFunc(s.Skipped, func(skip matrix.Skip) bool { return skip.String() == line }) {
 			s.say("left out: %s", line)
 		}
@@ -195,7 +195,7 @@ func (s *search) runTrials(ctx context.Context) error {
 				return err
 			}
 		}
-		s.tell(t)
+		s.report(t)
 		if err := s.question.Check(s.roundTrip()); err != nil {
 			return usageErrorf("%w", err)
 		}
@@ -282,13 +282,13 @@ func stopGrowing(t capacity.Trial) func(workloads.Snapshot) string {
 // answer returns what is known so far.
 func (s *search) answer() *capacity.Answer {
 	a := s.known.Answer(s.env)
-	a.Skipped, a.Partial = s.question.left, s.partial
+	a.Skipped, a.Partial = s.question.skipped, s.partial
 	a.Warnings = append(a.Warnings, s.question.warnings...)
 	return a
 }
 
-// tell says on stderr what is known of a candidate after a trial.
-func (s *search) tell(t capacity.Trial) {
+// report writes to stderr what is known of a candidate after a trial.
+func (s *search) report(t capacity.Trial) {
 	if s.progress == nil {
 		return
 	}

@@ -29,7 +29,7 @@ import (
 
 const groupProof = "What is proven"
 
-// proveFlags are those of lockbench prove.
+// proveFlags are the flags of lockbench prove.
 var proveFlags = []flagDef{
 	{"hazard", "", groupProof, "LIST", "", false, "hazards: names or numbers (default: all; -dry-run lists them)"},
 	{"driver", "", groupProof, "LIST", "", false, "drivers whose locks are proven (default: all)"},

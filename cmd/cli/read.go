@@ -57,7 +57,7 @@ func (r *reader) cells(seed uint64) []spec.Plan {
 	return cells
 }
 
-// axes reads the values of some settings. A setting that nobody sets and that has no default has none.
+// axes reads the values of some settings. A setting that nobody sets and that has no default has no values.
 func (r *reader) axes(wanted func(spec.Setting) bool) (axes []matrix.Axis) {
 	for _, s := range spec.Settings {
 		if opt := r.o.get(s.Name); wanted(s) && (opt.text != "" || opt.from != fromDefault) {

@@ -75,7 +75,7 @@ func (p *program) readExperiment(o *options) (experiment, error) {
 			return experiment{}, usageErrorf("-pin: %w", err)
 		}
 	}
-	run.teach(&p.secrets)
+	run.registerSecrets(&p.secrets)
 	return run, nil
 }
 
@@ -334,7 +334,7 @@ func (r *runner) measure(ctx context.Context, t matrix.Trial, c spec.Plan, stop 
 	rec, err = run.Do(ctx)
 	r.live.end()
 	if left := run.Left(); left != nil {
-		r.sayLeft(c, left)
+		r.warnLeft(c, left)
 	}
 	return rec, err
 }

@@ -203,8 +203,8 @@ func cmdInterrupt(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	ts.Check(os.WriteFile(ts.MkAbs("stdout"), stdout.Bytes(), 0o600))
 	ts.Check(os.WriteFile(ts.MkAbs("stderr"), []byte(seen.String()), 0o600))
-	if said := regexp.MustCompile("begin with (lockbench:[^;]*);").FindStringSubmatch(seen.String()); said != nil {
-		ts.Setenv("PREFIX", said[1])
+	if match := regexp.MustCompile("begin with (lockbench:[^;]*);").FindStringSubmatch(seen.String()); match != nil {
+		ts.Setenv("PREFIX", match[1])
 	}
 	ts.Check(os.WriteFile(ts.MkAbs("code"), []byte(strconv.Itoa(cmd.ProcessState.ExitCode())+"\n"), 0o600))
 }

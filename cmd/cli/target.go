@@ -17,8 +17,8 @@ import (
 	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
-// teach adds what logs in to the targets of both sides.
-func (e experiment) teach(s *secrets.Secrets) {
+// registerSecrets adds what logs in to the targets of both sides.
+func (e experiment) registerSecrets(s *secrets.Secrets) {
 	all := []deploy.Targets{e.targets}
 	for _, one := range e.sides {
 		all = append(all, one.targets)

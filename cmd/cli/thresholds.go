@@ -1,4 +1,4 @@
-// -fail-on of a run that is compared with nothing, and of report: absolute thresholds, and what becomes of them.
+// -fail-on of a run that is compared with nothing, and of report: absolute thresholds and their results.
 
 package cli
 

@@ -25,7 +25,7 @@ const (
 	allFlagsPage = "all"
 )
 
-// topics are those of the help in the order in which they are listed.
+// topics are the topics of the help in the order in which they are listed.
 var topics = []string{
 	"drivers", "waiting", "topologies", "durability", "leases", "loads", "workloads", "trials",
 	"servers", "figures", "marks", "safety", "hazards", "capacity", "comparing", "gate", "formats", "own", "environment",
@@ -75,7 +75,7 @@ var helpParts = template.FuncMap{
 	"variables": variableList,
 }
 
-// exitCodes are those of all commands.
+// exitCodes are the exit codes of all commands.
 const exitCodes = `Exit codes: 0 success · 1 error · 2 mistake in flags or a file · 3 a threshold was missed · 4 mutual
 exclusion was violated by a design that claims it · 5 inconclusive · 130 interrupted, results kept.
 `

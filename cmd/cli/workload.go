@@ -32,7 +32,7 @@ func (f flagDef) inWorkload() bool {
 	return f.group != groupServer && f.group != groupComparing && f.group != groupOutput && f.name != "workload"
 }
 
-// ofTheRun are those that hold for all cells together.
+// ofTheRun are the settings that hold for all cells together.
 var ofTheRun = []string{"trials", "seed", "null"}
 
 // ofAClass are the flags that a class of clients may have for itself.
@@ -251,7 +251,7 @@ func (o *options) scenarios() []*options {
 	return list
 }
 
-// driverNames returns those of all scenarios, each once.
+// driverNames returns the drivers of all scenarios, each once.
 func (o *options) driverNames() ([]string, error) {
 	var names []string
 	for _, scenario := range o.scenarios() {

@@ -6,26 +6,19 @@
 // they are hardly late. So a hold of 200 µs lasts 0.2 to 1 ms, depending on how busy the client library keeps the
 // process, and two libraries do not get the same load.
 //
-// A Timer is a timer of the runtime with two additions. A bell wakes the poller when the timer is due; see
-// bell_linux.go. And the timer is set early by the usual lateness of timers, and the goroutine spins for the rest,
-// unless others wait for the processor; see aim.go. On systems other than Linux, and on the fake clock of package
+// A Timer is a timer of the runtime with two additions. A timerfd wakes the poller when the timer is due; see
+// waker_linux.go. And the timer is set early by the usual lateness of timers, and the goroutine spins for the rest,
+// unless others wait for the processor; see lateness.go. On systems other than Linux, and on the fake clock of package
 // testing/synctest, a Timer is a plain timer of the runtime.
 //
-// Medians of a hold of 50 µs, 200 µs, 900 µs and 2.1 ms over rueidis, on two cores that others used as well, at real-time
-// priority: with one client 1,061, 1,063, 1,067 and 3,109 µs before and 51, 205, 913 and 2,122 µs with a Timer, on
-// 0.56 and 0.91 cores for 200 µs, 0.25 and 0.23 for 2.1 ms. With 64 clients on keys of their own, which keep both cores
-// busy, 57, 226, 1,236 and 2,658 µs and 57, 241, 938 and 2,144 µs: what is left is the wait for a processor.
+// A hold of 200 µs of one client over rueidis lasts 205 µs (median) instead of 1,063, on 0.91 cores instead of 0.56;
+// with 64 clients that keep both cores busy it lasts 241 µs, most of which is the wait for a processor. BenchmarkSleep
+// measures both.
 //
-// What did not work as well:
-//
-//   - A bell that each client sets itself, from a heap of all timers, when it falls asleep and wakes: a system call and
-//     a lock per sleep. 64 clients that held for 50 µs made 36,000 locks/s instead of 87,000.
-//   - A bell alone, without spinning: as late as an idle processor wakes up, which is 17 µs on a quiet machine and 35 to
-//     80 µs on this one, so that a hold of 200 µs lasted 280 µs.
-//   - A bell that always rings, and spinning whatever else runs: see bell and aim.busy.
-//   - The same for the delays of poll and back-off. 512 clients that contended for 10 keys without a hold used 44 µs of
-//     CPU time per lock instead of 33, and made fewer. There are many waiters, and exact delays wake each of them alone,
-//     while the poller's milliseconds wake them together. They sleep like any Go program.
+// What did not help: a timerfd that each client sets itself, which costs a system call and a lock per sleep (36,000
+// instead of 87,000 locks/s); a timerfd without spinning, as late as an idle processor wakes up (17 to 80 µs); and exact
+// delays of poll and back-off (44 instead of 33 µs of CPU time per lock with 512 clients on 10 keys), since they wake
+// each of many waiters alone, while the poller's milliseconds wake them together.
 package alarm
 
 import "time"
@@ -57,20 +50,20 @@ func (t *Timer) Sleep(d time.Duration, stop, wake <-chan struct{}) bool {
 	begun := now()
 	to := begun + d
 	if left := process.until(d); left > 0 {
-		t.timer.Reset(left) // before the bell, which must not ring before the timer is due
-		slot := poller.ringAt(begun + left)
-		rang := t.await(stop, wake)
-		poller.forget(slot)
-		if !rang {
+		t.timer.Reset(left) // first: the poller must not wake before the timer is due
+		slot := poller.wakeAt(begun + left)
+		expired := t.await(stop, wake)
+		poller.cancel(slot)
+		if !expired {
 			return false
 		}
 		at := now()
-		process.woke(at, at-begun-left)
+		process.record(at, at-begun-left)
 	}
 	return spin(to, stop, wake)
 }
 
-// Doze is Sleep with a timer of the runtime alone: it may be late, and takes no processor meanwhile.
+// Doze is Sleep with a timer of the runtime alone. It may be late, and does not spin.
 func (t *Timer) Doze(d time.Duration, stop, wake <-chan struct{}) bool {
 	t.prepare()
 	t.timer.Reset(d)
@@ -80,7 +73,7 @@ func (t *Timer) Doze(d time.Duration, stop, wake <-chan struct{}) bool {
 func (t *Timer) prepare() {
 	if t.timer == nil {
 		t.timer = time.NewTimer(time.Hour)
-		t.exact = Rings()
+		t.exact = Exact()
 	}
 }
 

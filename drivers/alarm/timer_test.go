@@ -9,7 +9,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// The bell's goroutine ends by itself when there are no sleepers any more.
+// The waker's goroutine ends by itself when there are no sleepers any more.
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // On a test's fake clock a timer is exact by itself. It must not spin there, because that time only passes while all
@@ -61,7 +61,7 @@ func TestSpinEnds(t *testing.T) {
 	}
 }
 
-// Many timers share one bell, and none ends early.
+// Many timers share one timerfd, and none ends early.
 func TestNeverEarly(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 200 {

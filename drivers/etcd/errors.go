@@ -35,17 +35,17 @@ func classOf(err error) drivers.Class {
 	case errors.As(err, &server):
 		return serverClass(server)
 	}
-	said, ok := status.FromError(err)
+	st, ok := status.FromError(err)
 	if !ok {
 		return drivers.ClassOf(err)
 	}
-	switch said.Code() {
+	switch st.Code() {
 	case codes.Unavailable:
 		// gRPC has no type for this. Only a connection attempt is called dialing; a request on it was never sent.
-		if strings.Contains(said.Message(), "Error while dialing") {
+		if strings.Contains(st.Message(), "Error while dialing") {
 			return drivers.ClassConnect
 		}
-		if strings.Contains(said.Message(), "PROTOCOL_ERROR") { // HTTP/2's, also for headers beyond maxHeaders
+		if strings.Contains(st.Message(), "PROTOCOL_ERROR") { // HTTP/2's, also for headers beyond maxHeaders
 			return drivers.ClassProtocol
 		}
 		return drivers.ClassClosed
@@ -57,7 +57,7 @@ func classOf(err error) drivers.Class {
 		return drivers.ClassAuth
 	case codes.Unknown:
 		// A member that has lost its majority may answer with the text of its own context's error.
-		if said.Message() == context.DeadlineExceeded.Error() || said.Message() == context.Canceled.Error() {
+		if st.Message() == context.DeadlineExceeded.Error() || st.Message() == context.Canceled.Error() {
 			return drivers.ClassTimeout
 		}
 	}
@@ -67,9 +67,9 @@ func classOf(err error) drivers.Class {
 // outOfTime reports whether the deadline of a request has passed, here or at the server, which may answer with the text
 // of its own context's error.
 func outOfTime(err error) bool {
-	said, ok := status.FromError(err)
-	return errors.Is(err, context.DeadlineExceeded) || ok && (said.Code() == codes.DeadlineExceeded ||
-		said.Code() == codes.Unknown && said.Message() == context.DeadlineExceeded.Error())
+	st, ok := status.FromError(err)
+	return errors.Is(err, context.DeadlineExceeded) || ok && (st.Code() == codes.DeadlineExceeded ||
+		st.Code() == codes.Unknown && st.Message() == context.DeadlineExceeded.Error())
 }
 
 // serverClass returns the class of etcd's own errors.

@@ -26,7 +26,6 @@ func line(key string) string {
 	return key + "/"
 }
 
-// keyOf returns the key of an owner.
 func keyOf(lock, owner string) string {
 	name, _, _ := strings.Cut(owner, ":")
 	return line(lock) + name

@@ -25,7 +25,7 @@ func (d driver) Sweep(ctx context.Context, cfg drivers.Config, dry bool) ([]stri
 		return nil, fmt.Errorf("etcd: sweep: %w", err)
 	}
 	defer s.Close()
-	prefix := escaped(cfg.Prefix)
+	prefix := strings.TrimSuffix(line(cfg.Prefix), "/") // of the keys of all locks with these names
 	names, err := s.list(ctx, prefix)
 	if err == nil && len(names) > 0 && !dry {
 		err = s.limited(ctx, func(ctx context.Context) error {
@@ -69,6 +69,3 @@ func (s *service) limited(ctx context.Context, request func(ctx context.Context)
 	defer cancel()
 	return request(ctx)
 }
-
-// escaped returns the common prefix of the keys of all locks whose names begin with prefix.
-func escaped(prefix string) string { return strings.TrimSuffix(line(prefix), "/") }

@@ -27,7 +27,7 @@ type place struct {
 	key       string // the lock
 	rev       int64  // at which the key was made
 	ahead     string // the key before it
-	born      int64  // the revision at which that was made; a later client may use the same key
+	aheadRev  int64  // the revision at which that was made; a later client may use the same key
 	seen      int64  // a revision at which that existed
 	watch     *watch // of the key ahead; nil: none yet
 	granted   bool   // there is no key before it
@@ -114,9 +114,9 @@ func (p *place) stand(before []*mvccpb.KeyValue) {
 		p.granted = true
 		return
 	}
-	if ahead := before[0]; string(ahead.Key) != p.ahead || ahead.CreateRevision != p.born {
+	if ahead := before[0]; string(ahead.Key) != p.ahead || ahead.CreateRevision != p.aheadRev {
 		p.unwatch()
-		p.ahead, p.born = string(ahead.Key), ahead.CreateRevision
+		p.ahead, p.aheadRev = string(ahead.Key), ahead.CreateRevision
 	}
 }
 
@@ -177,7 +177,7 @@ func (s *session) follow(ctx context.Context, deadline time.Time, e event) error
 	defer cancel()
 	var err error
 	if e.created {
-		err = s.glance(limited, e.rev)
+		err = s.checkAhead(limited, e.rev)
 	}
 	if err == nil && (!e.created || p.seen < e.rev) {
 		err = s.look(limited)
@@ -189,14 +189,14 @@ func (s *session) follow(ctx context.Context, deadline time.Time, e event) error
 	return err
 }
 
-// glance asks one member, which need not ask the others. That is enough to see that the key ahead still exists at or
+// checkAhead asks one member, which need not ask the others. That is enough to see that the key ahead still exists at or
 // after the start of the watch, but not for a grant.
-func (s *session) glance(ctx context.Context, rev int64) error {
+func (s *session) checkAhead(ctx context.Context, rev int64) error {
 	p := s.place
 	limited, cancel := s.request(ctx)
 	defer cancel()
 	answer, err := s.conn.Get(limited, p.ahead, clientv3.WithSerializable(), clientv3.WithKeysOnly())
-	if err == nil && len(answer.Kvs) > 0 && answer.Kvs[0].CreateRevision == p.born && answer.Header.Revision >= rev {
+	if err == nil && len(answer.Kvs) > 0 && answer.Kvs[0].CreateRevision == p.aheadRev && answer.Header.Revision >= rev {
 		p.seen = answer.Header.Revision
 	}
 	return err

@@ -104,7 +104,7 @@ func TestGlanceIsNotFromBefore(t *testing.T) {
 		rev  int64
 		want int64
 	}{{seen + 3, seen}, {seen + 1, seen + 2}} {
-		if err := b.glance(t.Context(), tt.rev); err != nil || b.place.seen != tt.want {
+		if err := b.checkAhead(t.Context(), tt.rev); err != nil || b.place.seen != tt.want {
 			t.Errorf("the line was seen at %d, %v; want %d", b.place.seen, err, tt.want)
 		}
 	}

@@ -45,11 +45,11 @@ type Event struct {
 
 // conn is the connection to a worker. It is safe for concurrent use.
 type conn struct {
-	in    io.WriteCloser
-	clock drivers.Clock
-	event func(Event)              // called by the goroutine that reads
-	why   func(reason error) error // explains the end of the worker's output
-	crash func()                   // ends the worker
+	in      io.WriteCloser
+	clock   drivers.Clock
+	event   func(Event)              // called by the goroutine that reads
+	explain func(reason error) error // explains the end of the worker's output
+	crash   func()                   // ends the worker
 
 	writing sync.Mutex
 
@@ -79,12 +79,12 @@ type named struct{ key, owner string }
 // gap is the length and the end, by the worker's clock, of a gap between its ticks.
 type gap struct{ length, end time.Duration }
 
-func newConn(in io.WriteCloser, event func(Event), why func(error) error) *conn {
+func newConn(in io.WriteCloser, event func(Event), explain func(error) error) *conn {
 	if event == nil {
 		event = func(Event) {}
 	}
 	return &conn{
-		in: in, clock: drivers.NewClock(), event: event, why: why, pending: map[int64]pending{},
+		in: in, clock: drivers.NewClock(), event: event, explain: explain, pending: map[int64]pending{},
 		low: math.MinInt64, high: math.MaxInt64, gapped: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 }
@@ -157,7 +157,7 @@ func (c *conn) send(ctx context.Context, r request, p pending) error {
 	select {
 	case <-c.done:
 		return c.over
-	case <-time.After(2 * outputTimeout): // twice, because that is also how long c.why may take
+	case <-time.After(2 * outputTimeout): // twice, because that is also how long c.explain may take
 		return &drivers.Error{Class: drivers.ClassClosed, Op: "worker: " + r.head().Op, Err: err}
 	}
 }
@@ -184,7 +184,7 @@ func (c *conn) write(ctx context.Context, text []byte) (int, error) {
 // read reads until the worker's output ends or makes no sense.
 func (c *conn) read(out io.Reader) {
 	err := readLines(out, c.line)
-	err = c.why(err)
+	err = c.explain(err)
 	c.mu.Lock()
 	c.over = err
 	c.mu.Unlock()
@@ -201,7 +201,7 @@ func (c *conn) line(text []byte) error {
 		e, err = c.take(l, now)
 	}
 	if err != nil {
-		return &nonsense{string(text), err}
+		return &malformedLine{string(text), err}
 	}
 	if e != nil {
 		c.event(*e)
@@ -209,13 +209,13 @@ func (c *conn) line(text []byte) error {
 	return nil
 }
 
-// nonsense is a line that is not of the protocol.
-type nonsense struct {
+// malformedLine is a line that is not of the protocol.
+type malformedLine struct {
 	text string
 	err  error
 }
 
-func (e *nonsense) Error() string {
+func (e *malformedLine) Error() string {
 	const most = 200
 	text := e.text
 	if len(text) > most {
@@ -239,7 +239,7 @@ func (c *conn) take(l line, now time.Duration) (*Event, error) {
 	case l.ID != 0:
 		return nil, c.answered(l)
 	case l.Event != "":
-		return c.told(l, now)
+		return c.eventOf(l, now)
 	case l.Error != nil:
 		return nil, &refusal{"", "the worker has not understood a request: " + l.Error.Text}
 	}
@@ -264,8 +264,7 @@ func (c *conn) answered(l line) error {
 // clockError is by how much a worker's clock may be imprecise.
 const clockError = 20 * time.Millisecond
 
-// told returns the event of a line.
-func (c *conn) told(l line, now time.Duration) (*Event, error) {
+func (c *conn) eventOf(l line, now time.Duration) (*Event, error) {
 	e := &Event{Kind: Kind(l.Event), Read: c.clock.Time(now), At: l.At}
 	if c.low != math.MinInt64 {
 		e.After = c.clock.Time(l.At + min(c.low, c.high))

@@ -200,7 +200,7 @@ func (s *server) renewed(number int, r renew.Renewal) {
 	} else {
 		l.Owned = &r.Owned
 	}
-	s.tell(l)
+	s.send(l)
 }
 
 // guard tells of the loss of a lease, after the write that is under way then.
@@ -218,7 +218,7 @@ func (s *server) guard(h *hold, d *watchdog) {
 	if w != nil {
 		<-w.done
 	}
-	s.tell(line{Event: eventLost, Lease: h.number})
+	s.send(line{Event: eventLost, Lease: h.number})
 }
 
 func (s *server) write(_ context.Context, text []byte) (answer line, err error) {
@@ -261,7 +261,7 @@ func (s *server) work(w *writer, number int, fence uint64, lost <-chan struct{},
 		case <-w.stop:
 			return
 		}
-		s.tell(line{Event: eventWrite, Lease: number, Count: count, Fence: fence})
+		s.send(line{Event: eventWrite, Lease: number, Count: count, Fence: fence})
 	}
 }
 

@@ -95,7 +95,7 @@ type server struct {
 	service drivers.Service
 	using   sync.Mutex // the session: requests, and watchdogs
 	session drivers.Session
-	renewer drivers.Renewer // nil if the session is none
+	renewer drivers.Renewer // nil if the session cannot renew
 	holds   map[int]*hold
 	closed  bool
 }
@@ -123,7 +123,7 @@ func (s *server) answer(ctx context.Context, text []byte) {
 	if answer.ID = h.ID; err != nil {
 		answer.Error = failureOf(err)
 	}
-	s.tell(answer)
+	s.send(answer)
 }
 
 // parse reads the header, whatever else there is.
@@ -161,8 +161,8 @@ func (s *server) silence() {
 	s.out = io.Discard
 }
 
-// tell writes a line.
-func (s *server) tell(l line) {
+// send writes a line.
+func (s *server) send(l line) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	l.At = s.clock.Now()
@@ -234,7 +234,7 @@ func (s *server) tick(ctx context.Context) {
 		}
 		now := s.clock.Now()
 		if gap := now - last; gap >= minGap {
-			s.tell(line{Event: eventGap, Gap: gap})
+			s.send(line{Event: eventGap, Gap: gap})
 		}
 		last = now
 	}

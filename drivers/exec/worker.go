@@ -96,7 +96,7 @@ func launch(o Options) (w *Worker, err error) {
 	if err != nil {
 		return nil, errors.Join(err, in.Close(), out.Close())
 	}
-	w.conn = newConn(in, o.Event, w.why)
+	w.conn = newConn(in, o.Event, w.explain)
 	w.conn.crash = func() { _, _ = w.Kill() } // it may have ended
 	go func() {
 		w.conn.read(out)
@@ -105,12 +105,12 @@ func launch(o Options) (w *Worker, err error) {
 	return w, nil
 }
 
-// why explains the end of the output, whose last line could not be read if there is a reason.
-func (w *Worker) why(reason error) error {
+// explain explains the end of the output, whose last line could not be read if there is a reason.
+func (w *Worker) explain(reason error) error {
 	failure := &drivers.Error{Class: drivers.ClassProtocol, Op: "worker", Err: reason}
-	var bad *nonsense
+	var bad *malformedLine
 	if errors.As(reason, &bad) {
-		reason = &nonsense{w.log.hide(bad.text), bad.err} // before it is cut
+		reason = &malformedLine{w.log.hide(bad.text), bad.err} // before it is cut
 	}
 	if bad != nil || errors.Is(reason, errLongLine) {
 		failure.Err = errors.New(w.log.hide(reason.Error()))
@@ -140,9 +140,6 @@ func (w *Worker) Session() drivers.Session { return w.conn.client(w.traits) }
 
 // PID returns the number of the process.
 func (w *Worker) PID() int { return w.process.PID() }
-
-// Done returns a channel that is closed when the process has ended.
-func (w *Worker) Done() <-chan struct{} { return w.process.Done() }
 
 // Death is the evidence of a kill.
 type Death struct {

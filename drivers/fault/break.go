@@ -27,7 +27,7 @@ type Break struct {
 	held    int64
 }
 
-// outcome is what becomes of the bytes that a Break holds.
+// outcome is what a Break does with the bytes that it holds.
 type outcome int
 
 const (
@@ -87,7 +87,7 @@ func (b *Break) decide(then outcome) {
 		}
 		b.then = then
 		if b.stopped || then == sendOn {
-			b.carryOut()
+			b.finish()
 		}
 	})
 }
@@ -122,12 +122,12 @@ func (b *Break) stop() {
 	b.stopped, b.held = true, f.waiting
 	close(b.hit)
 	if b.then != undecided {
-		b.carryOut()
+		b.finish()
 	}
 }
 
-// carryOut ends the Break as it was decided. The caller holds Proxy.mu.
-func (b *Break) carryOut() {
+// finish ends the Break as it was decided. The caller holds Proxy.mu.
+func (b *Break) finish() {
 	p, isThis := b.proxy, func(other *Break) bool { return other == b }
 	p.breaks = slices.DeleteFunc(p.breaks, isThis)
 	if !b.stopped {
@@ -139,6 +139,6 @@ func (b *Break) carryOut() {
 	case loseAll:
 		f.silent, b.link.broken = true, true
 	case cutLink:
-		p.sever(b.link, reset)
+		p.closeLink(b.link, reset)
 	}
 }

@@ -156,11 +156,11 @@ func (p *Proxy) Resume() {
 		p.way, p.refuse, p.hole = [2]way{}, false, false
 		for _, b := range slices.Clone(p.breaks) {
 			b.then = sendOn
-			b.carryOut()
+			b.finish()
 		}
 		for l := range p.links {
 			if l.broken {
-				p.sever(l, reset)
+				p.closeLink(l, reset)
 			}
 			l.flow[Replies].silent = false
 		}
@@ -177,7 +177,7 @@ func (p *Proxy) Cut() {
 // cut is Cut. The caller holds p.mu.
 func (p *Proxy) cut() {
 	for l := range p.links {
-		p.sever(l, reset)
+		p.closeLink(l, reset)
 	}
 }
 
@@ -301,8 +301,8 @@ func reset(conn net.Conn) {
 	conn.Close()
 }
 
-// sever closes a link, with end for each of its connections. The caller holds p.mu.
-func (p *Proxy) sever(l *link, end func(net.Conn)) {
+// closeLink closes a link, with end for each of its connections. The caller holds p.mu.
+func (p *Proxy) closeLink(l *link, end func(net.Conn)) {
 	delete(p.links, l)
 	p.breaks = slices.DeleteFunc(p.breaks, func(b *Break) bool { return b.link == l })
 	for d := range l.flow {
@@ -320,7 +320,7 @@ func (p *Proxy) drop(l *link) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.open(l) {
-		p.sever(l, func(conn net.Conn) { conn.Close() })
+		p.closeLink(l, func(conn net.Conn) { conn.Close() })
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"sync"
@@ -146,7 +147,7 @@ func (s *service) dial(ctx context.Context, u use) (*conn, error) {
 		return nil, errClosed
 	}
 	if u != forControl {
-		s.rekeep(ctx) // what has broken the session's connection may have broken the keeper's
+		s.keepUnlessBusy(ctx) // what has broken the session's connection may have broken the keeper's
 	}
 	return c, nil
 }
@@ -292,7 +293,7 @@ func (c *conn) rowsWithin(
 			return nil, &drivers.Error{Class: drivers.ClassProtocol, Op: "statement", Err: err}
 		}
 	}
-	if closeErr := rows.Close(); isEOF(err) {
+	if closeErr := rows.Close(); errors.Is(err, io.EOF) {
 		err = closeErr
 	}
 	if err != nil {
@@ -340,8 +341,8 @@ func (c *conn) lastWords() error {
 	if c.wire.packets != nil && c.wire.Conn.SetReadDeadline(time.Now().Add(c.io)) == nil { // TLS would hide it
 		n, _ = c.wire.Conn.Read(words[:])
 	}
-	if said := goodbye(words[:n]); said != nil {
-		return said
+	if err := goodbye(words[:n]); err != nil {
+		return err
 	}
 	idle := time.Since(c.used)
 	for _, limit := range c.svc.about.limits {

@@ -8,7 +8,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -193,8 +192,6 @@ func prefixed(prefix string, err error) error {
 	return fmt.Errorf("%s%w", prefix, err)
 }
 
-func isEOF(err error) bool { return errors.Is(err, io.EOF) }
-
 // goodbye reads the error with which a server ends a connection unasked, of which alive has read the first byte: the rest of
 // its length, its number, 0xff, the number of the error, its SQL state, and the text. It returns nil for anything else.
 func goodbye(words []byte) error {
@@ -202,11 +199,11 @@ func goodbye(words []byte) error {
 		return nil
 	}
 	number := binary.LittleEndian.Uint16(words[4:])
-	said := fmt.Errorf("error %d: %s", number, words[12:])
+	err := fmt.Errorf("error %d: %s", number, words[12:])
 	if number == errForcedClose || number == errIdleClosed {
-		said = fmt.Errorf("%w (wait_timeout)", said)
+		err = fmt.Errorf("%w (wait_timeout)", err)
 	}
-	return said
+	return err
 }
 
 // number parses a number that the server sent; it returns 0 for NULL and anything else.

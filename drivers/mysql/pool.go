@@ -49,7 +49,6 @@ func (p *pool) get(ctx context.Context) (*conn, error) {
 	return c, err
 }
 
-// waitSlot waits for a slot.
 func (p *pool) waitSlot(ctx context.Context) error {
 	timer := time.NewTimer(p.timeout)
 	defer timer.Stop()

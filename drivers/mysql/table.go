@@ -83,9 +83,9 @@ func (s *service) keep(ctx context.Context, name string) error {
 	return nil
 }
 
-// rekeep is keep for a caller that needs something else: it leaves the work to the next caller if another one is at it,
+// keepUnlessBusy is keep for a caller that needs something else: it leaves the work to the next caller if another one is at it,
 // or if it fails.
-func (s *service) rekeep(ctx context.Context) {
+func (s *service) keepUnlessBusy(ctx context.Context) {
 	if s.keeper.TryLock() {
 		defer s.keeper.Unlock()
 		if s.keeper.conn != nil {

@@ -75,7 +75,7 @@ var (
 
 // judge returns the outcome of the votes so far.
 func (b *ballot) judge(nodes, majority int, suspects set) outcome {
-	yes, no, pending := b.yes.size(), b.no(), nodes-b.heard().size()
+	yes, no, pending := b.yes.size(), b.no(), nodes-b.counted().size()
 	canWin := yes+pending >= majority
 	veto := nodes - majority + 1 // as many nodes without a yes rule out a majority
 	if b.all && pending > 0 {
@@ -95,7 +95,7 @@ func (b *ballot) judge(nodes, majority int, suspects set) outcome {
 			return won
 		case b.failed.size() >= veto:
 			return failed
-		case !canWin && yes+no >= majority && b.heard().with(suspects) == allNodes(nodes):
+		case !canWin && yes+no >= majority && b.counted().with(suspects) == allNodes(nodes):
 			return lost
 		}
 	default: // what the nodes that have failed have done is unknown
@@ -111,9 +111,9 @@ func (b *ballot) judge(nodes, majority int, suspects set) outcome {
 	return open
 }
 
-// heard returns the nodes that are counted, and no how many of them have refused.
-func (b *ballot) heard() set { return b.answered.with(b.failed) }
-func (b *ballot) no() int    { return b.answered.size() - b.yes.size() }
+// counted returns the nodes that have answered or failed, and no how many of them have refused.
+func (b *ballot) counted() set { return b.answered.with(b.failed) }
+func (b *ballot) no() int      { return b.answered.size() - b.yes.size() }
 
 // blame records the error that explains a failure: the first that leaves the outcome unknown, otherwise the first.
 func (b *ballot) blame(index int, err error) {
@@ -162,7 +162,7 @@ func (c *session) collect(b *ballot, why error) (outcome, error) {
 	b.waits = false
 	if b.outcome == open {
 		for i := range c.members {
-			if !b.heard().has(i) {
+			if !b.counted().has(i) {
 				c.fails(b, i, why)
 			}
 		}

@@ -58,7 +58,7 @@ func (l *listener) open(ctx context.Context, n *node, svc drivers.Service) error
 	if !ok {
 		return errors.ErrUnsupported
 	}
-	inner, err := sub.Listen(ctx, func(key string) { l.heard(n, key) })
+	inner, err := sub.Listen(ctx, func(key string) { l.announced(n, key) })
 	if err != nil {
 		return err
 	}
@@ -82,8 +82,8 @@ func (l *listener) open(ctx context.Context, n *node, svc drivers.Service) error
 	return err
 }
 
-// heard is called by the node's listener.
-func (l *listener) heard(n *node, key string) {
+// announced is called by the node's listener.
+func (l *listener) announced(n *node, key string) {
 	if key == "" {
 		l.wake("")
 		return
@@ -120,7 +120,7 @@ func (l *listener) Add(ctx context.Context, key string) error {
 	err := l.s.ask(ctx, l.s.cfg.IO(), l.s.majority, func(ctx context.Context, n *node, _ drivers.Service) error {
 		registered, err := l.settle(ctx, n, key)
 		if registered && returned.Load() {
-			l.heard(n, key)
+			l.announced(n, key)
 		}
 		return err
 	})
@@ -138,7 +138,7 @@ func (l *listener) Remove(ctx context.Context, key string) error {
 	err := l.s.ask(ctx, l.s.cfg.IO(), l.s.majority, func(ctx context.Context, n *node, _ drivers.Service) error {
 		registered, err := l.settle(ctx, n, key)
 		if registered { // it was added again meanwhile, and this may have come after that
-			l.heard(n, key)
+			l.announced(n, key)
 		}
 		return err
 	})
@@ -220,7 +220,6 @@ func (s *service) failing(key string, silent set) {
 	}
 }
 
-// open returns the open listeners.
 func (s *service) open() []*listener {
 	s.mu.Lock()
 	defer s.mu.Unlock()

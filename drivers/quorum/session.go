@@ -281,7 +281,7 @@ func (c *session) answer(b *ballot, m *member, a answer, err error) {
 	if a.yes && (b.outcome == lost || b.outcome == failed) {
 		b.late++
 	}
-	if !b.heard().has(m.index) {
+	if !b.counted().has(m.index) {
 		if err != nil {
 			c.fails(b, m.index, err)
 		} else {

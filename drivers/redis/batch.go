@@ -99,7 +99,6 @@ func (b *batch) Do(ctx context.Context, requests []drivers.Request) {
 	}
 }
 
-// command returns that of a request.
 func command(r *drivers.Request) ([]string, error) {
 	if r.Op == drivers.OpPass {
 		return r.Session.(swapper).swap(r.Lease, r.To)

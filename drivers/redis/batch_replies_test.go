@@ -91,7 +91,7 @@ func TestBatchReplies(t *testing.T) {
 }
 
 // ask makes each request of a design once, and says what it returned.
-func ask(t *testing.T, greeter *miniredis.Miniredis, design string, answers parrot, batched bool) (said []string) {
+func ask(t *testing.T, greeter *miniredis.Miniredis, design string, answers parrot, batched bool) (got []string) {
 	t.Helper()
 	cfg := drivers.Config{Lock: design, Addrs: []string{"redis:6379"}, Prefix: "p:"}
 	if batched {
@@ -131,7 +131,7 @@ func ask(t *testing.T, greeter *miniredis.Miniredis, design string, answers parr
 			Lease: &drivers.Lease{Key: "p:0", TTL: time.Second, Owner: "me"}, To: &drivers.Lease{Key: "p:0", TTL: time.Second},
 		}}
 		batch.Do(t.Context(), r)
-		said = append(said, fmt.Sprint(op, ": ", r[0].Yes, ", ", r[0].Err, ", effect ", !drivers.NoEffect(r[0].Err), ", commands ", conn.sent))
+		got = append(got, fmt.Sprint(op, ": ", r[0].Yes, ", ", r[0].Err, ", effect ", !drivers.NoEffect(r[0].Err), ", commands ", conn.sent))
 	}
-	return said
+	return got
 }

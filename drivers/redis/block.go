@@ -97,9 +97,9 @@ func (s *tagged) compareLeavingToken(l *drivers.Lease) []string {
 	return args
 }
 
-// rouses reports whether releases can wake sleepers: they must be scripts, and clients must reach the token, which
+// wakesSleepers reports whether releases can wake sleepers: they must be scripts, and clients must reach the token, which
 // takes a single server.
-func (s *service) rouses() bool {
+func (s *service) wakesSleepers() bool {
 	several := s.cfg.Topology == drivers.TopologySentinel || s.cfg.Topology == drivers.TopologyCluster
 	return !several && s.cfg.Release == drivers.ReleaseLua
 }

@@ -21,7 +21,7 @@ type clusterConn struct {
 
 	mu     sync.Mutex
 	nodes  map[string]Conn // by address; made when needed
-	lent   map[string]Conn // likewise, with the configured number of connections
+	lent   map[string]Conn // like nodes, with the configured number of connections
 	ranges []slotRange     // as last heard
 	closed bool
 }

@@ -42,17 +42,17 @@ var fair = design{
 	extraKeys: []string{lineKind},
 	prepare:   openInbox,
 	session: func(s session) drivers.Session {
-		return &fairSession{tagged: tagged{s}, bell: make(chan struct{}, 1)}
+		return &fairSession{tagged: tagged{s}, signal: make(chan struct{}, 1)}
 	},
 }
 
 type fairSession struct {
 	tagged
-	line  extraKeyCache
-	place place         // in the line, if it stands in one
-	bell  chan struct{} // rings when the place may have become the lock
-	timer *time.Timer
-	heard int64 // when the place became the lock, by the server's clock, or 0; guarded by the inbox's mutex
+	line   extraKeyCache
+	place  place         // in the line, if it stands in one
+	signal chan struct{} // when the place may have become the lock
+	timer  *time.Timer
+	heard  int64 // when the place became the lock, by the server's clock, or 0; guarded by the inbox's mutex
 }
 
 // Try implements drivers.Session. A client that is not in line takes the lock if it is free and no client waits;

@@ -131,7 +131,7 @@ func (s *fairSession) forget() {
 		s.place = place{}
 	}
 	select {
-	case <-s.bell:
+	case <-s.signal:
 	default:
 	}
 }
@@ -160,7 +160,7 @@ func (s *fairSession) Wait(ctx context.Context, l *drivers.Lease) error {
 	}
 	defer s.timer.Stop()
 	select {
-	case <-s.bell:
+	case <-s.signal:
 	case <-s.timer.C:
 	case <-ctx.Done():
 		return ctx.Err()

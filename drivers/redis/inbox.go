@@ -40,7 +40,7 @@ func (in *inbox) deliver(_, message string) {
 	defer in.mu.Unlock()
 	if s := in.waiting[owner]; s != nil {
 		s.heard = ms
-		s.ring()
+		s.notify()
 	}
 }
 
@@ -49,13 +49,13 @@ func (in *inbox) lost() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	for _, s := range in.waiting {
-		s.ring()
+		s.notify()
 	}
 }
 
-func (s *fairSession) ring() {
+func (s *fairSession) notify() {
 	select {
-	case s.bell <- struct{}{}:
+	case s.signal <- struct{}{}:
 	default:
 	}
 }

@@ -140,7 +140,7 @@ func (l *listener) Close() error {
 	return nil
 }
 
-// turn is that of one channel.
+// turn is the turn of one channel.
 type turn struct {
 	taken chan struct{} // holds an element while somebody has the turn
 	users int           // who have it or wait for it

@@ -103,7 +103,7 @@ func (d Driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 		}
 	}
 	s.traits.Wakes = chosen.Traits.Wakes && cfg.Wakes
-	s.traits.Blocks = chosen.Traits.Blocks && cfg.Blocks && s.rouses()
+	s.traits.Blocks = chosen.Traits.Blocks && cfg.Blocks && s.wakesSleepers()
 	if s.traits.Wakes {
 		return wakingService{s}, nil
 	}

@@ -49,7 +49,7 @@ var crcTable = func() (table [256]uint16) {
 const shardedMark = "!"
 
 // shardChannel returns the name of a key's channel for sharded publications: one in the key's slot, because scripts may
-// publish nowhere else. Keys with a } and without a hash tag have none; lockbench makes no such keys.
+// publish nowhere else. Keys with a } and without a hash tag have no such channel; lockbench makes no such keys.
 func shardChannel(channel string) string {
 	if _, tagged := hashTag(channel); tagged {
 		return channel

@@ -105,7 +105,8 @@ func (s *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	return false, fail("try", err)
 }
 
-// text returns the library's token, which is bytes, as an owner, and token the reverse. No token is a text that is none.
+// text returns the library's token, which is bytes, as an owner, and token the reverse. An owner that is not in
+// hexadecimal stays as it is.
 func text(token string) (owner string) { return hex.EncodeToString([]byte(token)) }
 
 func token(owner string) string {

@@ -263,7 +263,7 @@ func (e *Etcd) CAFile() string { return e.ca }
 // which is also the result of Strict if the temp dir is in memory.
 func (e *Etcd) Persistence() string { return e.persistence }
 
-// Persistence returns that of every member.
+// Persistence returns the persistence of every member.
 func (e *Etcds) Persistence() string { return e.Nodes[0].Persistence() }
 
 // CAFile returns the PEM file of the private CA that signed all certificates; "" without TLS.

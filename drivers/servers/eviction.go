@@ -47,7 +47,7 @@ func (r *Redis) evict(ctx context.Context, policy string, keys []string) (evicte
 		return 0, err
 	}
 	defer func() {
-		err = errors.Join(err, r.unfill(context.WithoutCancel(ctx), memory["maxmemory"], memory["maxmemory_policy"]))
+		err = errors.Join(err, r.restoreMemory(context.WithoutCancel(ctx), memory["maxmemory"], memory["maxmemory_policy"]))
 	}()
 	if err := r.limitMemory(ctx, strconv.FormatInt(used+fillerRoom, 10), policy); err != nil {
 		return 0, err
@@ -105,8 +105,8 @@ func (r *Redis) fill(ctx context.Context, filler string, keys []string) (more bo
 	return more, err
 }
 
-// unfill deletes the fillers and restores the limit.
-func (r *Redis) unfill(ctx context.Context, limit, policy string) error {
+// restoreMemory deletes the fillers and restores the limit.
+func (r *Redis) restoreMemory(ctx context.Context, limit, policy string) error {
 	err := converse(ctx, r.login, func(ask func(...string) (string, error)) error {
 		if _, err := ask("SELECT", fillerDatabase); err != nil {
 			return err

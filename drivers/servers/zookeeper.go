@@ -199,7 +199,7 @@ func (z *ZooKeeper) Persistence() string {
 	return "fsync off"
 }
 
-// Persistence returns that of each member.
+// Persistence returns the persistence of each member.
 func (z *ZooKeepers) Persistence() string { return z.Nodes[0].Persistence() }
 
 // roleTimeout bounds one question for the role. A server that starts may take a connection and never answer on it.

@@ -50,7 +50,7 @@ type client struct {
 	service   drivers.Service
 	session   drivers.Session
 	waiter    drivers.Waiter
-	dog       *renew.Hold
+	watched   *renew.Hold
 	overtaken int // by clients that came later
 }
 
@@ -86,7 +86,7 @@ func (c *client) open() (err error) {
 	c.session = paced{c.session, c.Actor}
 	if c.Watchdog != nil {
 		renewer, _ := drivers.As[drivers.Renewer](c.session)
-		c.dog = renew.NewHold(renewer)
+		c.watched = renew.NewHold(renewer)
 	}
 	if c.Room != nil {
 		c.session, c.waiter, err = c.Room.Client(c.session, c.id)
@@ -134,7 +134,7 @@ func (c *client) round() {
 		c.Tell("releases: %v%s", owned, brief(err))
 	}
 	if a.Held && c.Orphans {
-		c.Watchdog.Stop(c.dog)
+		c.Watchdog.Stop(c.watched)
 	}
 }
 
@@ -208,7 +208,7 @@ func (c *client) hold(l *drivers.Lease, asked, d time.Duration) {
 		if c.Late {
 			asked = now
 		}
-		c.Watchdog.Start(c.dog, l, asked)
+		c.Watchdog.Start(c.watched, l, asked)
 		c.guarded(end)
 	case c.Overstays:
 		c.SleepUntil(end)
@@ -218,9 +218,9 @@ func (c *client) hold(l *drivers.Lease, asked, d time.Duration) {
 	c.w.judge.Exit(0, c.id, grant, c.w.Now())
 	c.Tell("holds no longer")
 	if c.Watchdog != nil && !c.Orphans {
-		lost, waited := c.Watchdog.Stop(c.dog)
+		lost, waited := c.Watchdog.Stop(c.watched)
 		if lost {
-			c.Watchdog.Await(c.dog)
+			c.Watchdog.Await(c.watched)
 		}
 		if waited {
 			c.w.Count("stops during a renewal")
@@ -239,7 +239,7 @@ func (c *client) guarded(end time.Duration) {
 		if end-now > c.TTL {
 			c.w.Count("long holds")
 		}
-	case <-c.dog.Lost():
+	case <-c.watched.Lost():
 		c.w.Count("losses")
 		c.Tell("is told that the lock is lost")
 	}

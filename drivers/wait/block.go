@@ -5,7 +5,6 @@ package wait
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/lockbench/lockbench/drivers"
 )
@@ -20,23 +19,26 @@ type blocked struct {
 	server drivers.Blocker
 	lease  drivers.Remainer // nil if leases do not end
 	waited bool
-	owes   bool // it was woken for nothing, or may have been: Leave passes the wake-up on
+	unused bool // it was woken and cannot use it, or may have been: Leave wakes another
 }
 
 func (b *blocked) Wait(ctx context.Context, l *drivers.Lease) error {
 	if err := ctx.Err(); err != nil || left(l) <= 0 {
 		return err
 	}
-	d, err := b.rest(ctx, l)
-	if err != nil {
-		return err
+	d := MaxSleep
+	if b.lease != nil {
+		var err error
+		if d, err = rest(ctx, Block, b.lease, l); err != nil {
+			return err
+		}
 	}
 	b.waited = true
 	if d = min(d, left(l)); d <= 0 {
 		return nil
 	}
 	woken, err := b.server.Block(ctx, l, d)
-	b.owes = ctx.Err() != nil || woken && left(l) <= 0
+	b.unused = ctx.Err() != nil || woken && left(l) <= 0
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -46,31 +48,12 @@ func (b *blocked) Wait(ctx context.Context, l *drivers.Lease) error {
 	return nil
 }
 
-// rest returns how long it may sleep.
-func (b *blocked) rest(ctx context.Context, l *drivers.Lease) (time.Duration, error) {
-	if b.lease == nil {
-		return MaxSleep, nil
-	}
-	d, err := b.lease.Remaining(ctx, l)
-	switch {
-	case ctx.Err() != nil:
-		return 0, ctx.Err()
-	case err != nil:
-		return 0, fmt.Errorf("wait: block: ask for the rest of the holder's lease: %w", err)
-	case d < 0 || d >= MaxSleep:
-		return MaxSleep, nil
-	case d == 0:
-		return 0, nil // free by now
-	}
-	return d + Grace, nil
-}
-
 // Leave wakes another sleeper if this client was woken and did not use that, or if its lease may end before those who
 // asked about an earlier one wake up.
 func (b *blocked) Leave(ctx context.Context, l *drivers.Lease) error {
-	rouses := b.owes || b.waited && b.lease != nil && l.TTL < MaxSleep
-	b.owes, b.waited = false, false
-	if !rouses {
+	wakes := b.unused || b.waited && b.lease != nil && l.TTL < MaxSleep
+	b.unused, b.waited = false, false
+	if !wakes {
 		return nil
 	}
 	if err := b.server.Rouse(ctx, l); err != nil {

@@ -20,30 +20,30 @@ func (q *queued) Release(ctx context.Context, l *drivers.Lease) (owned bool, err
 	return owned && err == nil, err
 }
 
-// pass passes the lock on. A panic of the driver counts as no answer, so that the heir does not wait for one.
+// pass passes the lock on. A panic of the driver counts as no answer, so that the successor does not wait for one.
 func (q *queued) pass(ctx context.Context, l, to *drivers.Lease) (owned bool, err error) {
 	defer drivers.Catch(&err)
 	return q.passer.Pass(ctx, l, to)
 }
 
-// BeginRelease implements Lined.
+// BeginRelease implements LineSession.
 func (q *queued) BeginRelease(l *drivers.Lease) (to *drivers.Lease) {
 	if !q.lastRelease(l) {
 		return nil
 	}
 	q.on(release)
-	if q.heir = q.claim(); q.heir == nil {
+	if q.successor = q.claim(); q.successor == nil {
 		return nil
 	}
-	return q.heir.lease
+	return q.successor.lease
 }
 
-// EndRelease implements Lined. Without a hand-over, the next client acquires the lock like a pubsub waiter: only once the
+// EndRelease implements LineSession. Without a hand-over, the next client acquires the lock like a pubsub waiter: only once the
 // release is answered, so not before other processes hear of it.
 func (q *queued) EndRelease(ctx context.Context, l *drivers.Lease, owned bool, err error) {
 	switch {
 	case q.state != releasing:
-	case q.heir == nil:
+	case q.successor == nil:
 		q.depart(quit)
 	case err != nil:
 		q.failed(ctx, l)
@@ -90,14 +90,14 @@ func (q *queued) claim() *queued {
 	return nil
 }
 
-// passed records that the lock is the heir's, or that it was lost before; then the heir has to contend for it. If the
-// lease seemed over meanwhile and another client has taken the front, the heir holds beside it, or is next in line.
+// passed records that the lock is the successor's, or that it was lost before; then the successor has to contend for it. If the
+// lease seemed over meanwhile and another client has taken the front, the successor holds beside it, or is next in line.
 //
 //go:noinline
 func (q *queued) passed(owned bool) {
 	q.shard.mu.Lock()
 	defer q.shard.mu.Unlock()
-	next := q.heir
+	next := q.successor
 	if owned {
 		next.on(pass)
 		l := next.lease
@@ -119,10 +119,10 @@ func (q *queued) passed(owned bool) {
 	next.woken.fill()
 }
 
-// failed handles a Pass without an answer, which is rare: this client may still have the lock, or the heir, or neither.
-// The heir must not believe that it has it. Both owners are released, best effort, while it contends.
+// failed handles a Pass without an answer, which is rare: this client may still have the lock, or the successor, or neither.
+// The successor must not believe that it has it. Both owners are released, best effort, while it contends.
 func (q *queued) failed(ctx context.Context, l *drivers.Lease) {
-	lost := *q.heir.lease // the heir sets its own from now on
+	lost := *q.successor.lease // the successor sets its own from now on
 	q.passed(false)
 	ctx, cancel := outlive(ctx)
 	defer cancel()

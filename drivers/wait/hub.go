@@ -164,11 +164,9 @@ func (h *hub) tooEarly(s *subscriber) bool {
 // it does not, a round trip later. The halving is for listeners that want nothing at present: they make everybody too
 // early, and those who have waited longer still go first, at the price of at most log₂ listeners round trips a turn.
 //
-// Jain's index, medians of 7 or more rounds that took turns with the former code, 512 clients on one key over rueidis, on
-// a busy machine: 0.98 to 0.99 at 8 and 32 processes, for 0.96 to 0.99 of the locks/s at 8, and 0.83, 1.13 and 1.18 of
-// them at 32 in three series. What did not help: asking once whatever the turns had a Jain index of 0.91 with 32
-// processes (3 rounds), some of which lost their turn to whoever asked quickest; and a pause of a millisecond for those
-// more than half a circle away, which saves their requests, made 0.91 of the locks/s where this made 1.13.
+// With it Jain's index is 0.98 to 0.99 at 8 and 32 processes (512 clients on one key over rueidis), for 0.96 to 0.99 of the
+// locks/s at 8. What did not help: asking once whatever the turns (0.91 at 32 processes, some of which lost their turn to
+// whoever asked quickest); and a pause of a millisecond for those more than half a circle away (fewer locks/s).
 func asks(turns, listeners int) (n int) {
 	for t := max(turns, 1); t < listeners; t *= 2 {
 		n++

@@ -32,14 +32,14 @@ type queued struct {
 	expires    bool
 	reentrant  bool
 
-	state   state // while it is standing or claimed, others change it under the shard's mutex
-	woken   slot  // they have, or it has to look
-	sleeper sleeper
-	depth   int           // repeated acquisitions of the lock that it holds
-	sent    time.Duration // when the last Try began, or the request that passed it the lock
-	heir    *queued       // the client that its lock is being passed to, nil if it is being released; stale unless releasing
-	shard   *shard        // of the key
-	key     string        // of its line; stale when idle or refused
+	state     state // while it is standing or claimed, others change it under the shard's mutex
+	woken     slot  // they have, or it has to look
+	sleeper   sleeper
+	depth     int           // repeated acquisitions of the lock that it holds
+	sent      time.Duration // when the last Try began, or the request that passed it the lock
+	successor *queued       // the client that its lock is being passed to, nil if it is being released; stale unless releasing
+	shard     *shard        // of the key
+	key       string        // of its line; stale when idle or refused
 
 	// The shard's mutex guards these.
 	line     *line          // at whose front or in which it is; nil if in none, or if its lease ran out and its place was taken
@@ -109,9 +109,9 @@ func (q *queued) on(e event) {
 // Unwrap finds the session's other capabilities.
 func (q *queued) Unwrap() drivers.Session { return q.Session }
 
-// Lined is the session of a client that stands in a local line (Queue), for a harness that sends its requests by other means than
+// LineSession is the session of a client that stands in a local line (Queue), for a harness that sends its requests by other means than
 // its methods: in a batch, with the session that Unwrap returns. The harness calls a method before, and one after the answer.
-type Lined interface {
+type LineSession interface {
 	Unwrap() drivers.Session
 
 	// Passed reports whether the last Wait ended because the lock was passed to the client, which then holds it whatever the
@@ -128,7 +128,7 @@ type Lined interface {
 	EndRelease(ctx context.Context, l *drivers.Lease, owned bool, err error)
 }
 
-// Passed implements Lined.
+// Passed implements LineSession.
 func (q *queued) Passed() bool { return q.state == granted }
 
 func (q *queued) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
@@ -141,7 +141,7 @@ func (q *queued) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	return held, err
 }
 
-// BeginTry implements Lined.
+// BeginTry implements LineSession.
 func (q *queued) BeginTry(l *drivers.Lease) (held, asks bool) {
 	if q.state == granted {
 		q.on(grant)
@@ -175,7 +175,7 @@ func (q *queued) enter(l *drivers.Lease) bool {
 	return true
 }
 
-// EndTry implements Lined. A first try that was refused gives up the place at the front, because a Wait need not follow; if it
+// EndTry implements LineSession. A first try that was refused gives up the place at the front, because a Wait need not follow; if it
 // does, it goes back to the head of the line.
 //
 //go:noinline

@@ -171,15 +171,15 @@ type entry struct {
 	changed    <-chan struct{}
 }
 
-// stands reports whether the session is the present one, and connected, as far as known.
-func (c *conn) stands(session int64) bool {
+// isCurrent reports whether the session is the present one, and connected, as far as known.
+func (c *conn) isCurrent(session int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.ready && c.session == session
 }
 
-// was reports whether the session is an earlier one.
-func (c *conn) was(session int64) bool {
+// wasSession reports whether the session is an earlier one.
+func (c *conn) wasSession(session int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Contains(c.earlier, session)

@@ -33,7 +33,7 @@ func (s *herdSession) free(ctx context.Context, d leftover) (removed bool, err e
 	switch {
 	case errors.Is(err, zk.ErrNoNode):
 		return false, nil
-	case err != nil || found.owner != d.owner || s.c.was(found.session):
+	case err != nil || found.owner != d.owner || s.c.wasSession(found.session):
 		return false, err
 	}
 	if found.session != s.last.session {

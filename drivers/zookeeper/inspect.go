@@ -79,7 +79,7 @@ func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, e
 	server := drivers.Server{Name: "zookeeper", MaxClients: s.limit, Session: s.to.lasts()}
 	usage := drivers.Usage{CPU: -1, BytesIn: -1, BytesOut: -1}
 	for i, address := range s.to.servers {
-		fields, err := s.say(ctx, address, "srvr", ": ")
+		fields, err := s.command(ctx, address, "srvr", ": ")
 		if err != nil && len(s.to.servers) == 1 {
 			return drivers.Server{}, drivers.Usage{}, opInspect.fail(err)
 		}
@@ -116,7 +116,7 @@ func (s *service) connections(ctx context.Context) int {
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.to.io)
 	defer cancel()
-	fields, err := s.say(ctx, s.to.servers[0], "conf", "=")
+	fields, err := s.command(ctx, s.to.servers[0], "conf", "=")
 	if err != nil {
 		return 0
 	}
@@ -129,9 +129,9 @@ func (s *service) connections(ctx context.Context) int {
 	return limit
 }
 
-// say sends a server one of its four-letter commands and parses the lines of the answer. A server that refuses to
+// command sends a server one of its four-letter commands and parses the lines of the answer. A server that refuses to
 // answer says so in a line without the separator.
-func (s *service) say(ctx context.Context, address, command, separator string) (map[string]string, error) {
+func (s *service) command(ctx context.Context, address, command, separator string) (map[string]string, error) {
 	conn, err := s.to.dial(ctx, address)
 	if err != nil {
 		return nil, err

@@ -134,7 +134,7 @@ func (s *sequentialSession) tidy(ctx context.Context) error {
 // confirm reports whether the place has become the lock. Wait knows that already, unless the connection has been lost
 // since, perhaps with the session.
 func (s *sequentialSession) confirm(ctx context.Context, l *drivers.Lease) (held bool, err error) {
-	if !s.place.first || !s.c.stands(s.place.session) {
+	if !s.place.first || !s.c.isCurrent(s.place.session) {
 		if _, err = s.catchUp(ctx, s.place.key); err == nil {
 			_, err = s.look(ctx)
 		}

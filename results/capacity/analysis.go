@@ -98,7 +98,6 @@ func (m model) ceiling(slo SLO) float64 {
 	return most
 }
 
-// meets reports whether the rate meets the SLO.
 func (m model) meets(slo SLO, rate float64) bool {
 	if m.burst > 0 {
 		return rate <= m.ceiling(slo)

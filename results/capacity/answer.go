@@ -19,13 +19,7 @@ import (
 // alpha is how likely it may be that any candidate is said to sustain the rate and does not, by its interval.
 const alpha = 0.025
 
-// AnswerOf returns what is known of q by the records of each candidate's trials, which are those that Next has asked for. A
-// plan that was stopped has an answer too.
-func AnswerOf(q *Question, trials [][]*results.Record, env results.Env) *Answer {
-	return replay(q, trials).Answer(env)
-}
-
-// Answer returns what is known so far.
+// Answer returns what is known so far. A plan that was stopped has an answer too.
 func (s *Search) Answer(env results.Env) *Answer {
 	q := s.q
 	a := &Answer{
@@ -212,7 +206,7 @@ func (t *track) judge(s *Search) (v Verdict, why, remedy string) {
 
 func atMost(rate float64) string { return "it sustains " + format.Three(rate) + "/s at the most" }
 
-// uncounted is judge for a candidate none of whose trials counts.
+// uncounted is judge for a candidate without a trial that counts.
 func (t *track) uncounted() (v Verdict, why, remedy string) {
 	n := len(t.trials)
 	trials := "its only trial"

@@ -117,7 +117,7 @@ func TestWords(t *testing.T) {
 	if _, err := json.Marshal(a); err != nil {
 		t.Error(err)
 	}
-	empty := AnswerOf(q, nil, results.Env{})
+	empty := replay(q, nil).Answer(results.Env{})
 	if empty.Verdict != Undecided || empty.Candidates[0].Why != "it was not tried" || empty.Unseen != "" {
 		t.Errorf("%+v", empty)
 	}

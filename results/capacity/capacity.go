@@ -1,8 +1,8 @@
 // Package capacity answers the question that comes before a lock is chosen: which design carries a load under a
 // service-level objective, with how much head-room, and what breaks first?
 //
-// It is pure. It is given a Question and the records of the trials so far, and says what to run next (Next) or what is
-// known (Answer): both depend on their arguments alone, so that a plan that was stopped goes on from its records, and a
+// It is pure. A Search is given a Question and the records of the trials so far, and says what to run next (Next) or what is
+// known (Answer). Both depend on nothing else, so that a plan that was stopped goes on from its records, and a
 // record made elsewhere gives the same answer. It goes through four stages:
 //
 //  1. Analysis, without a server: no lock serves a key faster than its holds follow one another.

@@ -1,6 +1,6 @@
 package capacity
 
-// What the trials of a candidate say together: its rate, how long a lock occupies its key, and whether fresh trials bear that out.
+// The result of all trials of a candidate: its rate, how long a lock occupies its key, and whether fresh trials confirm that.
 
 import (
 	"cmp"
@@ -158,7 +158,7 @@ func (t *track) binding() int {
 	return least
 }
 
-// trip returns the least round trip that the records tell; 0 if they tell none.
+// trip returns the shortest round trip of the records; 0 if they have none.
 func (t *track) trip() (least time.Duration) {
 	for _, o := range t.trials {
 		if trip := o.record.Bound.RoundTrip(); trip > 0 && (least == 0 || trip < least) {
@@ -179,7 +179,7 @@ func taken(r *results.Record) float64 {
 }
 
 // stable returns the arrivals a second from which the hottest key would always be taken, by the trial in which a lock took it
-// for the least time: whatever a fit says, no queue is shorter than endless beyond that. It is spec.MaxRate if nobody waits
+// for the least time: beyond that every queue grows without end, whatever a fit says. It is spec.MaxRate if nobody waits
 // for a key, or if several may hold one.
 func (t *track) stable() float64 {
 	limit, least := float64(spec.MaxRate), math.Inf(1)

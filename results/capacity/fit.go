@@ -68,22 +68,19 @@ func (f *Fit) Add(o Observation) {
 	f.weight = nil
 }
 
-// Trials returns the number of observations.
-func (f *Fit) Trials() int { return len(f.trials) }
-
 // Quantile returns the posterior quantile q of the sustainable rate, in arrivals a second.
 func (f *Fit) Quantile(q float64) float64 {
 	return f.grid.rateQuantile(f.posterior(), q)
 }
 
-// aims are the quantiles at which trials are placed in turn. In simulation it hardly matters which: all trials at 0.5, at
+// trialQuantiles are the quantiles at which trials are placed in turn. In simulation it hardly matters which: all trials at 0.5, at
 // 0.7 or at 0.9, or in turn at 0.6 and 0.9, end as close to the truth. All at 0.3 end a fifth further off, with intervals
 // that are a quarter wider. Low ones are worth their place when the shape does not hold: they show the share where it is
 // the allowed one, and not only beyond.
-var aims = []float64{0.4, 0.7, 0.25, 0.55}
+var trialQuantiles = []float64{0.4, 0.7, 0.25, 0.55}
 
 // NextRate returns the rate for the i-th trial of the search, from 0, in arrivals a second.
-func (f *Fit) NextRate(i int) float64 { return f.Quantile(aims[i%len(aims)]) }
+func (f *Fit) NextRate(i int) float64 { return f.Quantile(trialQuantiles[i%len(trialQuantiles)]) }
 
 // Interval returns the sustainable rate with its 95 % interval, in arrivals a second: the wider of the posterior's and of
 // a jackknife's with a trial as its block, since the posterior is only as good as the shape that it assumes. Then it is

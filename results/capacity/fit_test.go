@@ -64,8 +64,8 @@ func TestFitOrder(t *testing.T) {
 	if a, b := there.Interval(), back.Interval(); math.Abs(a.Low/b.Low-1)+math.Abs(a.High/b.High-1) > 1e-6 {
 		t.Errorf("in the other order %+v is %+v", a, b)
 	}
-	if there.Trials() != len(observations) {
-		t.Errorf("%d trials", there.Trials())
+	if len(there.trials) != len(observations) {
+		t.Errorf("%d trials", len(there.trials))
 	}
 }
 

@@ -1,6 +1,7 @@
 package capacity
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -70,13 +71,7 @@ func newGrid(s shape, guess, allowed float64) *grid {
 		g.byRate[i] = int32(i)
 	}
 	slices.SortFunc(g.byRate, func(a, b int32) int {
-		switch d := g.rate[a] - g.rate[b]; {
-		case d < 0:
-			return -1
-		case d > 0:
-			return 1
-		}
-		return int(a - b)
+		return cmp.Or(cmp.Compare(g.rate[a], g.rate[b]), cmp.Compare(a, b))
 	})
 	return g
 }
@@ -340,15 +335,7 @@ func (g *grid) weigh(places, values []float64) Range {
 			order = append(order, int32(i))
 		}
 	}
-	slices.SortFunc(order, func(a, b int32) int {
-		switch {
-		case values[a] < values[b]:
-			return -1
-		case values[a] > values[b]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(values[a], values[b]) })
 	return Range{
 		quantile(places, values, order, 0.025), quantile(places, values, order, 0.5), quantile(places, values, order, 0.975),
 	}

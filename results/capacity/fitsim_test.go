@@ -199,8 +199,8 @@ func (m *machine) search(trials int) *Fit {
 	ceiling := f.Quantile(0.5)
 	f.Add(m.trial(0.5 * ceiling))
 	f.Add(m.trial(0.75 * ceiling))
-	for f.Trials() < trials {
-		f.Add(m.trial(f.NextRate(f.Trials() - 2)))
+	for len(f.trials) < trials {
+		f.Add(m.trial(f.NextRate(len(f.trials) - 2)))
 	}
 	return f
 }

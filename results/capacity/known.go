@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Known returns a copy of a without numbers that are none: an estimate that came out as NaN or as infinite is not known, which
+// Known returns a copy of a without NaN and infinite numbers: an estimate that came out as NaN or as infinite is not known, which
 // is 0 everywhere in an Answer. Lists that may not be absent are empty where they were nil. Whatever writes an Answer begins
 // with it: JSON has no NaN, and people do not read it.
 func (a *Answer) Known() *Answer {

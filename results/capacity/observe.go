@@ -1,6 +1,6 @@
 package capacity
 
-// What a record says of the rate of its trial: how many arrivals were late, or why it does not count.
+// The result of one trial: how many arrivals were late, or why the trial does not count.
 
 import (
 	"fmt"
@@ -12,8 +12,8 @@ import (
 	"github.com/lockbench/lockbench/results/spec"
 )
 
-// QueueGrew is the Partial of a record whose trial was stopped since it broke Trial.QueueLimit. It counts: as one with more
-// late arrivals than any objective allows.
+// QueueGrew is the Partial of a record whose trial was stopped since it broke Trial.QueueLimit. It counts as one
+// with more late arrivals than any objective allows.
 const QueueGrew = "stopped: more arrivals waited than the objective allows, and their number grew"
 
 const (

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// trialOverhead is what a trial takes beside its warm-up and window, about: to set up, to wait for the last answers, and
+	// trialOverhead is about what a trial takes beside its warm-up and window: to set up, to wait for the last answers, and
 	// to write the record. It is a constant since what comes next depends on records alone.
 	trialOverhead = 500 * time.Millisecond
 

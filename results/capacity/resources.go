@@ -1,6 +1,6 @@
 package capacity
 
-// What a lock takes of things there are only so many of.
+// The limited resources that a lock uses.
 
 import (
 	"cmp"
@@ -11,11 +11,11 @@ import (
 	"github.com/lockbench/lockbench/results/stats"
 )
 
-// demand is what one arrival takes of a resource, by one record with so many arrivals a second, in seconds of one unit, and how
-// many units there are. The demand is 0 if the record does not tell. An arrival that is refused takes its part, too.
+// demand returns what one arrival uses of a resource, in seconds of one unit, by a record at a rate in arrivals a second, and how
+// many units there are. It is 0 if the record does not tell. An arrival that is refused uses its part as well.
 type demand func(r *results.Record, arrivals float64) (seconds, units float64)
 
-// resources returns what the arrivals of t take, at a rate, the first to be used up first.
+// resources returns what the arrivals of t use at a rate, in the order in which the resources are used up.
 func (t *track) resources(occupies Range, rate float64) (list []Resource) {
 	share := t.keys.Hottest() / 1e9 // of nanoseconds
 	hottest := Range{share * occupies.Low, share * occupies.Mid, share * occupies.High}

@@ -10,8 +10,8 @@ import (
 	"github.com/lockbench/lockbench/results/spec"
 )
 
-// Scaling is the universal scalability law (see queue.USL) of candidates that differ in one number alone. There is none for
-// fewer than six of them.
+// Scaling is the universal scalability law (see queue.USL) of candidates that differ in one number alone. It takes six of
+// them.
 type Scaling struct {
 	Of     string  `json:"of"`   // lockers or nodes
 	Lock   string  `json:"lock"` // driver, design and way of waiting

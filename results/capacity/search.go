@@ -29,13 +29,6 @@ const (
 // Talwalkar, Non-stochastic best arm identification, AISTATS 2016).
 var halvings = []int{4, 8, 16}
 
-// Next returns the next trial to run, given the records of each candidate's trials in their order, and false if there is none:
-// the budget is used up, or nothing more is to be learnt. It depends on its arguments alone. Records have to be those of the
-// trials that it asked for (see Trial.Matches), each with its histogram of the response.
-func Next(q *Question, trials [][]*results.Record) (Trial, bool) {
-	return replay(q, trials).Next()
-}
-
 // phase is what a plan does with its time.
 //
 //	phase       trials                                         becomes
@@ -51,8 +44,7 @@ const (
 	done
 )
 
-// Search is a plan under way. It is what Next and AnswerOf go through from the beginning, for those that run one trial after
-// another. It is used by one goroutine at a time.
+// Search is a plan under way. It depends on its question and on the records alone, and is used by one goroutine at a time.
 type Search struct {
 	q      *Question
 	tracks []*track
@@ -73,7 +65,7 @@ func NewSearch(q *Question) *Search {
 	return s
 }
 
-// Next returns the next trial to run, and false if there is none; see the function.
+// Next returns the next trial to run, and false if there is none: the budget is used up, or nothing more is to be learnt.
 func (s *Search) Next() (Trial, bool) {
 	if s.phase == done {
 		return Trial{}, false
@@ -81,20 +73,7 @@ func (s *Search) Next() (Trial, bool) {
 	return s.turn[0].trial(), true
 }
 
-// replay returns the search after the records.
-func replay(q *Question, trials [][]*results.Record) *Search {
-	s := NewSearch(q)
-	for s.phase != done {
-		t := s.turn[0]
-		if t.index >= len(trials) || len(t.trials) >= len(trials[t.index]) {
-			break
-		}
-		s.Add(trials[t.index][len(t.trials)])
-	}
-	return s
-}
-
-// Add takes in the record of the trial that Next has returned.
+// Add takes in the record of the trial that Next has returned (see Trial.Matches), with its histogram of the response.
 func (s *Search) Add(r *results.Record) {
 	s.spent += r.Plan.Warmup + r.Plan.Duration + trialOverhead
 	if again := s.turn[0].add(r); !again {

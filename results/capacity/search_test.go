@@ -43,7 +43,7 @@ func TestOneCandidate(t *testing.T) {
 	if stages[StagePilot] != 2 || stages[StageConfirm] != confirmTrials || last.Stage != StageConfirm || last.Rate < c.Sustains.Low {
 		t.Errorf("stages %v, and the last trial is %+v", stages, last)
 	}
-	if _, more := Next(q, trials); more {
+	if _, more := replay(q, trials).Next(); more {
 		t.Error("a plan that is over goes on")
 	}
 }
@@ -131,7 +131,7 @@ func TestTooRare(t *testing.T) {
 	if q.Budget, err = time.ParseDuration(strings.ReplaceAll(needs, " ", "")); err != nil {
 		t.Fatal(err)
 	}
-	if _, more := Next(q, make([][]*results.Record, 1)); !more {
+	if _, more := replay(q, make([][]*results.Record, 1)).Next(); !more {
 		t.Errorf("a budget of %s is too short", needs)
 	}
 }
@@ -395,10 +395,23 @@ func TestPartialTrials(t *testing.T) {
 		t.Errorf("%s: %q", a.Verdict, c.Points[4].Left)
 	}
 	broken := trials[0][4]
-	a = AnswerOf(asked(p99Under20ms, 400, 1), [][]*results.Record{{broken, broken, broken}}, results.Env{})
+	a = replay(asked(p99Under20ms, 400, 1), [][]*results.Record{{broken, broken, broken}}).Answer(results.Env{})
 	if c := a.Candidates[0]; a.Verdict != Undecided || c.Verdict != Failed {
 		t.Errorf("three in a row: %s, %s", a.Verdict, c.Verdict)
 	}
+}
+
+// replay returns the search after the records of each candidate's trials.
+func replay(q *Question, trials [][]*results.Record) *Search {
+	s := NewSearch(q)
+	for s.phase != done {
+		t := s.turn[0]
+		if t.index >= len(trials) || len(t.trials) >= len(trials[t.index]) {
+			break
+		}
+		s.Add(trials[t.index][len(t.trials)])
+	}
+	return s
 }
 
 // TestResume cuts the records of a plan after each trial: what comes next is what came next, and the answer in the end is
@@ -426,18 +439,18 @@ func TestResume(t *testing.T) {
 			cut = append(cut, trials[t.index][:len(t.trials)])
 		}
 		if n%5 == 0 {
-			if got, more := Next(q, cut); !more || got.Number != next.Number || got.Matches(trials[next.Candidate][next.Number]) != nil {
+			if got, more := replay(q, cut).Next(); !more || got.Number != next.Number || got.Matches(trials[next.Candidate][next.Number]) != nil {
 				t.Fatalf("after %d trials: %+v, want %+v", n, got, next)
 			}
 		}
 		s.Add(trials[next.Candidate][next.Number])
 	}
-	if got, err := json.Marshal(AnswerOf(q, trials, results.Env{CPUs: 2})); err != nil || !bytes.Equal(got, want) {
+	if got, err := json.Marshal(replay(q, trials).Answer(results.Env{CPUs: 2})); err != nil || !bytes.Equal(got, want) {
 		t.Errorf("%v: %s\nwant %s", err, got, want)
 	}
 	other := *q
 	other.Seed++
-	if next, _ := Next(&other, nil); next.Matches(trials[next.Candidate][0]) == nil {
+	if next, _ := replay(&other, nil).Next(); next.Matches(trials[next.Candidate][0]) == nil {
 		t.Error("a record of another seed is taken")
 	}
 }

@@ -19,7 +19,7 @@ const (
 	maxPilots   = 8
 
 	pilotFirst = 0.5  // of the ceiling
-	pilotLast  = 0.75 // likewise
+	pilotLast  = 0.75 // of the ceiling
 
 	// firstRate is the highest rate of a first trial, unless more is asked for: a ceiling of millions is that of the model
 	// alone. climb and fall are how many times as high the next pilot goes, or how low.
@@ -84,7 +84,7 @@ const (
 	over
 )
 
-// stages are those of the next trial; none for a candidate that gets no more.
+// stages are the stages of the next trial; empty for a candidate that gets no more.
 var stages = map[state]Stage{piloting: StagePilot, searching: StageSearch, confirming: StageConfirm}
 
 // track is what is known of a candidate.
@@ -150,7 +150,7 @@ func (t *track) end(v Verdict, why string) { t.state, t.verdict, t.why = over, v
 
 func (t *track) inPlay() bool { return t.state != over }
 
-// stage returns that of the next trial; empty if there is none.
+// stage returns the stage of the next trial; empty if there is none.
 func (t *track) stage() Stage { return stages[t.state] }
 
 // counted returns the trials that count.

@@ -59,7 +59,7 @@ func each(values []float64, f func(float64) float64) []float64 {
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// median returns that of at least one value.
+// median returns the median of at least one value.
 func median(values []float64) float64 {
 	values = slices.Sorted(slices.Values(values))
 	n := len(values)

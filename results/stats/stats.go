@@ -2,9 +2,8 @@
 // distribution has enough values for a quantile, and whether a trial was steady. And it says what became of a figure: from
 // base to head, with how many trials it takes to see it, and over a history, with its steps and its drift.
 //
-// A trial is one observation. The latencies inside of it follow one another and depend on one another (a queue that is
-// long stays long for a while), so an error that was reckoned as if they were independent would be too small by any
-// factor. There is none here for a figure of a single trial: what varies is seen from trial to trial or not at all.
+// A trial is one observation. The latencies inside of it depend on one another (a queue that is long stays long for a while),
+// so there is no error here for a figure of a single trial: what varies is seen from trial to trial or not at all.
 package stats
 
 import (
@@ -16,7 +15,7 @@ import (
 	"github.com/lockbench/lockbench/results"
 )
 
-// Confidence is that of all intervals.
+// Confidence is the confidence level of all intervals.
 const Confidence = 0.95
 
 // MinTrials is the least number of trials for which there is an interval of that confidence: the median lies outside the

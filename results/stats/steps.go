@@ -37,17 +37,13 @@ type Step struct {
 // Segments are tested one by one, and each is allowed its share by length of alpha: the chance of any false step stays at
 // alpha whatever the number of true ones, and one noisy stretch does not hide the steps of a calm one.
 //
-// With alpha at 5 %, a step in the middle of 30 values has to be twice the scatter to be seen nine times in ten, of 100 values
-// once; five values after it, it has to be two and a half times as large. Steps that follow each other by less than ten values
-// are seen in part.
+// With alpha at 5 %, a step in the middle of 30 values is seen nine times in ten if it is twice the scatter, and of 100 values if
+// it is once; five values after it, it has to be two and a half times as large.
 //
-// Permutations take values that are independent of one another. Where neighbours are alike, as on a machine whose speed
-// wanders for longer than it takes from one value to the next, its wanderings are steps, too: with an autocorrelation of
-// 0.3 one is seen in a quarter of the histories of 30 values. That it is smaller than anybody cares for is then the only thing
-// that tells such a step: ask for a least ratio.
+// Permutations take values that are independent of one another. On a machine whose speed wanders, the wanderings are steps as
+// well (with an autocorrelation of 0.3 in a quarter of the histories of 30 values): ask for a least ratio.
 //
-// The answer depends on nothing but values, seed and alpha. Each permutation of n values costs n log n, a segment that has no
-// step is given up after a few, and the whole search is bounded (see stepWork).
+// The answer depends on values, seed and alpha alone. The search is bounded (see stepWork).
 func Steps(values []float64, seed uint64, alpha float64) []Step {
 	return search(values, seed, alpha, stepWork)
 }

@@ -1,6 +1,6 @@
 package view
 
-// The axes in which cells can differ: they make the names of cells and the titles of their loads, or are said of all at once.
+// The axes in which cells can differ. They make the names of cells and the titles of loads, or are mentioned once for all cells.
 
 import (
 	"cmp"
@@ -22,7 +22,7 @@ type Axis struct {
 	Value  func(c *results.Cell) string // "" if it does not apply
 	Absent string                       // what an empty value is written as in a name; empty: it is left out
 	Zero   string                       // what an empty value means, for a name that would be empty too: off
-	Unsaid string                       // goes without saying if it is so in all cells
+	Unsaid string                       // the value that need not be mentioned if all cells have it
 	Some   bool                         // applies to some cells only: that it does not to others is no difference
 	Wide   bool                         // too long for a name
 	Server bool                         // a fact about the server
@@ -31,7 +31,7 @@ type Axis struct {
 	quiet bool
 }
 
-// Usual reports whether a value need not be said of cells that share it: it is none, the default, or follows from another.
+// Usual reports whether a value need not be mentioned of cells that share it: it is empty, the default, or follows from another.
 func (a Axis) Usual(v string) bool { return a.quiet || v == "" || v == a.Unsaid || v == a.usual }
 
 // Axes are all axes, in the order in which names have them.
@@ -74,7 +74,7 @@ var Settings = settingAxes()
 
 func settingAxes() (all []Axis) {
 	for _, s := range spec.Settings {
-		if slices.Contains(elsewhere, s.Name) {
+		if slices.Contains(covered, s.Name) {
 			continue
 		}
 		all = append(all, AxisOf(s))
@@ -98,10 +98,10 @@ func AxisOf(s spec.Setting) Axis {
 	return a
 }
 
-// elsewhere are the settings that another axis tells: the topology's, and the load's.
-var elsewhere = []string{"nodes", "replicas", "acks", "arrival", "burst"}
+// covered are the settings that another axis shows: the topology's, and the load's.
+var covered = []string{"nodes", "replicas", "acks", "arrival", "burst"}
 
-// unlike is what is particular to a setting's axis.
+// unlike has the settings whose axis differs from what AxisOf makes of a setting.
 var unlike = map[string]func(a *Axis){
 	"topology": func(a *Axis) { a.Value = func(c *results.Cell) string { return topology(c.Plan()) } },
 	"reentry":  func(a *Axis) { a.Title = "re-entry" },
@@ -176,7 +176,7 @@ func pretty(s spec.Setting, typed string) string {
 
 const noLimit = "no limit"
 
-// maxQueue tells a queue without a limit from no queue at all, which a closed loop has.
+// maxQueue returns the limit of the queue. It distinguishes a queue without a limit from a closed loop, which has no queue.
 func maxQueue(c *results.Cell) string {
 	if p := c.Plan(); len(p.Classes) == 0 && p.Open() && p.MaxQueue == 0 {
 		return noLimit
@@ -257,7 +257,7 @@ type Trait struct {
 	has  func(results.Traits) bool
 }
 
-// Has reports whether the design of c claims it.
+// Has reports whether the design of c claims the trait.
 func (t Trait) Has(c *results.Cell) bool { return t.has(c.First().Traits) }
 
 // Guarantees are the traits that make two designs unlike.
@@ -271,7 +271,7 @@ var Guarantees = []Trait{
 	{"reentrant", func(t results.Traits) bool { return t.Reentrant }},
 }
 
-// traits are the guarantees, and mere abilities.
+// traits are the guarantees, and the abilities that guarantee nothing.
 var traits = append(slices.Clone(Guarantees),
 	Trait{"renews", func(t results.Traits) bool { return t.Renews }},
 	Trait{"wakes", func(t results.Traits) bool { return t.Wakes }},

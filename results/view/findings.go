@@ -53,7 +53,7 @@ func (v *Run) Broken() (all []Finding) {
 		switch {
 		case c.Violated():
 			names = append(names, fmt.Sprintf("%s (%s in %s%s)", v.Names[i],
-				format.Plural(c.Broken(), "violation"), format.Plural(c.Safety.Grants, "grant"), invited(c)))
+				format.Plural(c.Broken(), "violation"), format.Plural(c.Safety.Grants, "grant"), endedEarly(c)))
 		case c.Breaches() > 0:
 			free = append(free, v.Names[i])
 		}
@@ -75,9 +75,9 @@ func (v *Run) Broken() (all []Finding) {
 	return all
 }
 
-// invited says what let holds end before their release: their sessions had ended, or the plan let them outlast the lease, for
+// endedEarly says what let holds end before their release: their sessions had ended, or the plan let them last longer than the lease, for
 // which the lock is not to blame.
-func invited(c *results.Cell) string {
+func endedEarly(c *results.Cell) string {
 	if text := Ended(c.Safety); text != "" {
 		return "; " + text
 	}
@@ -93,7 +93,7 @@ func invited(c *results.Cell) string {
 	return ""
 }
 
-// exclusion returns what it is worth that no violation was seen.
+// exclusion returns how much the absence of violations proves.
 func (v *Run) exclusion() []Finding {
 	var grants, watched int64
 	clean, blind, unchecked := 0, 0, 0
@@ -156,7 +156,7 @@ func (v *Run) fastest() (all []Finding) {
 		return v.across()
 	}
 	wins := map[string]int{}
-	told, level := 0, 0
+	named, level := 0, 0
 	for _, g := range v.Groups {
 		r := g.rank()
 		switch {
@@ -165,8 +165,8 @@ func (v *Run) fastest() (all []Finding) {
 		case r.text.Text != "":
 			level++
 		}
-		if r.text.Text != "" && told < namedLoads {
-			told++
+		if r.text.Text != "" && named < namedLoads {
+			named++
 			if g.Title != "" {
 				r.text.Lead = g.Title + ": " + lower(r.text.Lead)
 			}
@@ -177,15 +177,16 @@ func (v *Run) fastest() (all []Finding) {
 	if len(v.Groups) <= namedLoads {
 		return all
 	}
-	sum := tally(wins, level, len(v.Groups))
-	if told > 1 && told < len(v.Groups) {
-		sum.Text += fmt.Sprintf(" Here are %d of them:", told)
+	sum := countWins(wins, level, len(v.Groups))
+	if named > 1 && named < len(v.Groups) {
+		sum.Text += fmt.Sprintf(" Here are %d of them:", named)
 	}
 	return append([]Finding{sum}, all...)
 }
 
-// tally counts the loads by what can be said of them; one in which fewer than two rows may be believed is none of the first two.
-func tally(wins map[string]int, level, loads int) Finding {
+// countWins says in how many loads which name was first, in how many the first could not be told from the next, and in how many
+// fewer than two rows are valid.
+func countWins(wins map[string]int, level, loads int) Finding {
 	rest := loads - level
 	var counts, parts []string
 	for _, name := range slices.SortedFunc(maps.Keys(wins), func(a, b string) int {
@@ -236,7 +237,7 @@ func (v *Run) single() []Finding {
 	return []Finding{{Note, format.Three(c.Rate.Median) + " locks a second" + text + ".", waited + bound}}
 }
 
-// across spans rows whose loads differ, which are no rivals.
+// across returns the span of the rows, whose loads differ, so that they are not compared.
 func (v *Run) across() []Finding {
 	order := Group{Cells: v.Cells}.Sorted(func(c *results.Cell) float64 { return c.Rate.Median })
 	top, low := order[0], order[len(order)-1]
@@ -245,14 +246,13 @@ func (v *Run) across() []Finding {
 			format.Three(v.Cells[low].Rate.Median), v.Names[low], format.Three(v.Cells[top].Rate.Median), v.Names[top])}}
 }
 
-// ranking is what can be said about the rows of one load.
+// ranking is the order of the rows of one load.
 type ranking struct {
 	winner int // -1 if none can be told from the next
 	text   Finding
 }
 
-// rank compares rows that may be believed. In a closed loop the lock sets the rate; where arrivals set it, what tells is how
-// long they waited.
+// rank compares the valid rows: by throughput in a closed loop, where the lock sets the rate, and by waits where arrivals set it.
 func (g Group) rank() ranking {
 	figure, estimate := func(c *results.Cell) float64 { return c.Rate.Median }, Rate
 	byWait := slices.ContainsFunc(g.Cells, (*results.Cell).Open)
@@ -280,7 +280,7 @@ func (g Group) rank() ranking {
 	return ranking{fit[0], text}
 }
 
-// level says that the first row cannot be told from those of the same, and how that is known.
+// level returns that the first row and the others named do not differ by more than their scatter, and how that is known.
 func (g Group) level(first int, same []int, byWait bool, how string) Finding {
 	what := fmt.Sprintf("%s had the most, %s locks/s", g.Names[first], format.Three(g.Cells[first].Rate.Median))
 	if byWait {
@@ -294,8 +294,8 @@ func (g Group) level(first int, same []int, byWait bool, how string) Finding {
 		fmt.Sprintf("%s, but %s cannot be told apart from it: %s", what, format.Few(names, NamedCells), how)}
 }
 
-// won says by how much the first of the rows that may be believed is ahead of the next, and how that is known. Without an interval
-// of both it came first, which is less.
+// won returns by how much the first of the valid rows is ahead of the next, and how that is known. Without an interval of both it
+// "came first", which claims less.
 func (g Group) won(fit []int, byWait, known bool, how string) Finding {
 	first, next, name := g.Cells[fit[0]], g.Cells[fit[1]], g.Names[fit[1]]
 	lead, text := " was fastest:", ""
@@ -318,7 +318,7 @@ func (g Group) won(fit []int, byWait, known bool, how string) Finding {
 	return Finding{Good, g.Names[fit[0]] + lead, text}
 }
 
-// leftOut names the rows that would have come first if they could be believed.
+// leftOut names the rows that would have come first if they were valid.
 func (g Group) leftOut(first int, figure func(*results.Cell) float64) string {
 	var names []string
 	for i, c := range g.Cells {
@@ -337,7 +337,7 @@ func (g Group) leftOut(first int, figure func(*results.Cell) float64) string {
 	return ". Left out, though its figure was better: " + format.Few(names, NamedCells)
 }
 
-// wait holds the p99 of the fastest row against the lowest.
+// wait compares the p99 of the fastest row with the lowest.
 func (g Group) wait(fit []int) string {
 	lowest := slices.MaxFunc(fit, func(a, b int) int { return cmp.Compare(-P99(g.Cells[a]), -P99(g.Cells[b])) }) // NaN is least
 	mine, best := P99(g.Cells[fit[0]]), P99(g.Cells[lowest])
@@ -374,7 +374,7 @@ func apart(a, b stats.Estimate) (how string, sure bool) {
 	return "their trials overlap", false
 }
 
-// faster is by how much: in per cent, or how many times if that is more than double.
+// faster returns by how much a is above b: in per cent, or as a factor from double on.
 func faster(a, b float64) string {
 	if b <= 0 {
 		return "more than"
@@ -385,7 +385,7 @@ func faster(a, b float64) string {
 	return fmt.Sprintf("%.1f %% above", 100*(a/b-1))
 }
 
-// reservations say which rows are not to be believed as they stand, and why.
+// reservations returns which rows are not valid as they stand, and why.
 func (v *Run) reservations() (all []Finding) {
 	type doubt struct {
 		means string
@@ -420,22 +420,13 @@ func (v *Run) reservations() (all []Finding) {
 		}
 		all = append(all, Finding{Warn, format.Upper(key) + ":", where + " – " + d.means})
 	}
-	if n := v.FewTrials(); n > 0 {
+	few := slices.DeleteFunc(slices.Clone(v.Cells), func(c *results.Cell) bool { return len(c.Trials) >= stats.MinTrials })
+	if n := len(few); n > 0 {
 		all = append(all, Finding{Warn, "Few trials:", fmt.Sprintf("%s had fewer than the %d trials that a 95 %% interval takes.",
 			format.Upper(rows(n, len(v.Cells))), stats.MinTrials)})
 	}
 	return all
 }
 
-// lower is for the word that begins a sentence, and leaves names as they are.
+// lower turns a heading into the middle of a sentence; names keep their capitals.
 func lower(s string) string { return strings.Replace(s, "No fastest", "no fastest", 1) }
-
-// FewTrials returns how many cells have fewer trials than an interval takes.
-func (v *Run) FewTrials() (n int) {
-	for _, c := range v.Cells {
-		if len(c.Trials) < stats.MinTrials {
-			n++
-		}
-	}
-	return n
-}

@@ -209,7 +209,7 @@ func TestAnOpenLoopIsRankedByItsWait(t *testing.T) {
 	}
 }
 
-func TestTallyOfManyLoads(t *testing.T) {
+func TestWinsOfManyLoads(t *testing.T) {
 	for _, tt := range []struct {
 		wins  map[string]int
 		level int
@@ -221,7 +221,7 @@ func TestTallyOfManyLoads(t *testing.T) {
 		{map[string]int{"a": 2}, 3, "first by more than the trials scatter came a in 2; in 3 the first row cannot be told " +
 			"from the next; in 7 there are no two rows that may be believed as they stand."},
 	} {
-		if got := tally(tt.wins, tt.level, 12); got.Lead != "Of 12 loads:" || got.Text != tt.want {
+		if got := countWins(tt.wins, tt.level, 12); got.Lead != "Of 12 loads:" || got.Text != tt.want {
 			t.Errorf("%v: %s %s, want %s", tt.wins, got.Lead, got.Text, tt.want)
 		}
 	}
@@ -245,11 +245,11 @@ func TestInvited(t *testing.T) {
 		"; its holds of 30ms were meant to outlast its lease of 20ms": {Hold: 30 * time.Millisecond, TTL: 20 * time.Millisecond},
 	} {
 		r := &results.Record{Plan: spec.Plan{Load: load}, Traits: results.Traits{Exclusive: true, Expires: true}}
-		if got := invited(&results.Cell{Trials: []*results.Record{r}}); got != want {
+		if got := endedEarly(&results.Cell{Trials: []*results.Record{r}}); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 		r.Plan.Renew = true
-		if got := invited(&results.Cell{Trials: []*results.Record{r}}); got != "" {
+		if got := endedEarly(&results.Cell{Trials: []*results.Record{r}}); got != "" {
 			t.Errorf("renewed: %q", got)
 		}
 	}

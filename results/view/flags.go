@@ -15,7 +15,7 @@ type Flag struct {
 	Name  string
 	Word  string // with a count, if there is one: "drifts 2/5"
 	Means string // what it says of the figures, as a clause
-	Doubt bool   // the figures are not to be believed as they stand
+	Doubt bool   // the figures are not valid as they stand
 }
 
 // flag is a row of the table of flags.
@@ -76,7 +76,7 @@ func Meaning(name string) string {
 	return flags[slices.IndexFunc(flags, func(f flag) bool { return f.name == name })].means
 }
 
-// Doubts returns why the figures of c are not to be believed as they stand, in a word each.
+// Doubts returns why the figures of c are not valid as they stand, in a word each.
 func Doubts(c *results.Cell) (words []string) {
 	if c.Partial() != "" {
 		words = append(words, "partial")

@@ -18,23 +18,23 @@ type Limiting struct {
 	By    results.LimitedBy
 	Means string // a clause
 
-	say  func(*results.Cell, results.Limit) string // the figures that say so
-	next func(*results.Cell, results.Limit) string // what to try; nil: nothing is known to help
+	figures func(*results.Cell, results.Limit) string // the figures that say so
+	next    func(*results.Cell, results.Limit) string // what to try; nil: nothing is known to help
 }
 
 // Limits are what can limit a throughput, in the order of legends.
 var Limits = []Limiting{
-	{results.ByKey, "keys were held, or changed hands, for most of the time", sayKeys, nextOfKey},
-	{results.ByLock, "keys stood free though clients waited for them", sayKeys, nextOfLock},
-	{results.ByLease, "clients waited for keys whose holders had died, until their leases ended", sayLease, nextOfLease},
-	{results.ByServerCPU, "the server had no processor time left", sayServer, nextOfServer},
-	{results.ByGenerator, "lockbench or its machine was busy, so that it is not the lock's limit", sayGenerator, nextOfGenerator},
-	{results.ByMachine, "lockbench and the server used up the cores that they share, so that it is not the lock's limit", sayMachine, nextOfGenerator},
-	{results.ByConnections, "requests waited for one of a pool", sayConnections, nextOfConnections},
-	{results.ByClients, "there were too few to keep the keys busy", sayClients, nextOfClients},
-	{results.ByRate, "all arrivals were answered in time", sayRate, nextOfRate},
-	{results.ByErrors, "requests that failed took the clients' time, or arrivals with them", sayErrors, nextOfErrors},
-	{results.ByUnknown, "the records do not tell", sayUnknown, nil},
+	{results.ByKey, "keys were held, or changed hands, for most of the time", figuresOfKeys, nextOfKey},
+	{results.ByLock, "keys stood free though clients waited for them", figuresOfKeys, nextOfLock},
+	{results.ByLease, "clients waited for keys whose holders had died, until their leases ended", figuresOfLease, nextOfLease},
+	{results.ByServerCPU, "the server had no processor time left", figuresOfServer, nextOfServer},
+	{results.ByGenerator, "lockbench or its machine was busy, so that it is not the lock's limit", figuresOfGenerator, nextOfGenerator},
+	{results.ByMachine, "lockbench and the server used up the cores that they share, so that it is not the lock's limit", figuresOfMachine, nextOfGenerator},
+	{results.ByConnections, "requests waited for one of a pool", figuresOfConnections, nextOfConnections},
+	{results.ByClients, "there were too few to keep the keys busy", figuresOfClients, nextOfClients},
+	{results.ByRate, "all arrivals were answered in time", figuresOfRate, nextOfRate},
+	{results.ByErrors, "requests that failed took the clients' time, or arrivals with them", figuresOfErrors, nextOfErrors},
+	{results.ByUnknown, "the records do not tell", figuresOfUnknown, nil},
 }
 
 // LimitLegend says what the limits of cells mean, each once.
@@ -55,7 +55,7 @@ func Limit(c *results.Cell) string {
 	if l.By == "" {
 		return ""
 	}
-	return string(l.By) + ": " + limitingOf(l.By).say(c, l)
+	return string(l.By) + ": " + limitingOf(l.By).figures(c, l)
 }
 
 // Next returns what to try next, given what limits c: a flag to change, and why; empty if nothing is known to help.
@@ -83,7 +83,7 @@ func limitingOf(by results.LimitedBy) Limiting {
 	return Limiting{}
 }
 
-func sayRate(c *results.Cell, _ results.Limit) string {
+func figuresOfRate(c *results.Cell, _ results.Limit) string {
 	text := "all arrivals were answered in time"
 	if n := c.Counts; n.Contended > 0 {
 		text += fmt.Sprintf(", %s of them with a refusal", format.Percent(float64(n.Contended)/float64(n.Acquired+n.Contended+n.TimedOut)))
@@ -103,7 +103,7 @@ func nextOfRate(c *results.Cell, _ results.Limit) string {
 	return "raise -rate until arrivals have to wait: that is the capacity"
 }
 
-func sayErrors(c *results.Cell, l results.Limit) string {
+func figuresOfErrors(c *results.Cell, l results.Limit) string {
 	failed := format.Plural(c.Counts.Failed(), "request") + " failed"
 	if l.Stuck > l.Failing {
 		return fmt.Sprintf("requests that failed left %s locked, and clients asked for those for %s of their time",
@@ -119,7 +119,7 @@ func nextOfErrors(*results.Cell, results.Limit) string {
 	return "see the errors: the figures are those of the requests that were left"
 }
 
-func sayServer(c *results.Cell, l results.Limit) string {
+func figuresOfServer(c *results.Cell, l results.Limit) string {
 	can := ""
 	switch {
 	case c.First().Cores.Pinned() && !isRedis(c.First().Server):
@@ -166,7 +166,7 @@ func nextOfServer(c *results.Cell, l results.Limit) string {
 	return "a server with more processors, or a machine of its own (-addr)"
 }
 
-func sayGenerator(c *results.Cell, l results.Limit) string {
+func figuresOfGenerator(c *results.Cell, l results.Limit) string {
 	if c.Generator.Saturated {
 		return c.Generator.Why
 	}
@@ -178,7 +178,7 @@ func sayGenerator(c *results.Cell, l results.Limit) string {
 		format.Three(l.Slower), what, format.Percent(c.Generator.Machine), format.Three(c.Generator.CPU), n)
 }
 
-func sayMachine(c *results.Cell, l results.Limit) string {
+func figuresOfMachine(c *results.Cell, l results.Limit) string {
 	return fmt.Sprintf("shared with the server: of its %d cores the server used %s and lockbench %s",
 		c.First().Env.CPUs, format.Three(l.ServerCores), format.Three(c.Generator.CPU))
 }
@@ -209,7 +209,7 @@ func sameInBatches(c *results.Cell, l results.Limit) bool {
 	return !l.Contended && !slices.ContainsFunc(c.Plan().Groups(), differs)
 }
 
-func sayConnections(c *results.Cell, _ results.Limit) string {
+func figuresOfConnections(c *results.Cell, _ results.Limit) string {
 	return fmt.Sprintf("%s requests at a time were under way or waited for one of %s",
 		format.Three(c.Requests()), format.Plural(c.Bound.Pool, "connection"))
 }
@@ -229,8 +229,8 @@ func keyWords(c *results.Cell, l results.Limit) (keys, were string) {
 	return "keys", "were"
 }
 
-// sayKeys says how keys spent their time, the larger part first.
-func sayKeys(c *results.Cell, l results.Limit) string {
+// figuresOfKeys says how keys spent their time, the larger part first.
+func figuresOfKeys(c *results.Cell, l results.Limit) string {
 	keys, were := keyWords(c, l)
 	ofTime := " of the time" // said once
 	lasted := func(what string, share float64, detail string) string {
@@ -300,7 +300,7 @@ func nextOfLock(c *results.Cell, _ results.Limit) string {
 	return "another design (lockbench list): " + why
 }
 
-func sayLease(c *results.Cell, l results.Limit) string {
+func figuresOfLease(c *results.Cell, l results.Limit) string {
 	keys, were := keyWords(c, l)
 	return fmt.Sprintf("%s %s locked by dead holders for %s of the time, and clients waited for that for about %s of theirs",
 		keys, were, format.Percent(l.Dead), format.Percent(l.Blocked))
@@ -314,7 +314,7 @@ func nextOfLease(c *results.Cell, _ results.Limit) string {
 	return flags + ": the key of a dead holder stays locked until its lease ends"
 }
 
-func sayClients(c *results.Cell, l results.Limit) string {
+func figuresOfClients(c *results.Cell, l results.Limit) string {
 	if c.Open() && c.Queued() {
 		return fmt.Sprintf("%s of the arrivals found all %s busy, which waited for locks for %s of that time",
 			format.Percent(c.Backlogged()), format.Plural(c.Plan().Clients, "client"), format.Percent(l.Waiting))
@@ -361,7 +361,7 @@ func nextOfClients(c *results.Cell, l results.Limit) string {
 	return "more clients, and a -key-dist with keys for them" + why
 }
 
-func sayUnknown(c *results.Cell, l results.Limit) string {
+func figuresOfUnknown(c *results.Cell, l results.Limit) string {
 	switch {
 	case l.Contended:
 		why := "of skewed keys the record does not say how busy the hottest was"
@@ -376,9 +376,8 @@ func sayUnknown(c *results.Cell, l results.Limit) string {
 	return "nothing was granted, or the record lacks holds and releases"
 }
 
-// queue returns the flags of the line within lockbench that c could have and has not; empty if there is nothing left. A lock
-// is in it if its releases wake waiters, as those of all designs on Redis can but the one that queues on the server; and a
-// release can hand over that of the plain designs.
+// queue returns the flags of the line within lockbench that c could have and has not; empty if it has all. It takes a design
+// whose releases wake waiters: all on Redis but the one that queues on the server. Plain designs can hand over as well.
 func queue(c *results.Cell) string {
 	p, flags := c.Plan(), []string{}
 	redis := isRedis(c.First().Server) && p.Wait != "library" && p.Wait != "native"

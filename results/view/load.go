@@ -1,6 +1,6 @@
 package view
 
-// What was asked of the clients, in words.
+// The load that the clients were asked for, in words.
 
 import (
 	"cmp"
@@ -32,7 +32,7 @@ func LoadLine(p *spec.Plan) string {
 }
 
 // LoadWords returns the load that cells have in common as half a sentence: "64 clients on 10 keys, hold 1 ms". What they differ
-// in is left out, and so is what goes without saying.
+// in is left out, and so is what is usual.
 func LoadWords(cells []*results.Cell) string {
 	var counts, rest []string
 	for _, a := range Axes {
@@ -125,8 +125,8 @@ func loadShort(p *spec.Plan) string {
 // ByClass stands for a setting in which classes differ.
 const ByClass = "by class"
 
-// rateText writes a rate out that the plan has as in package pace: "5000", "1000:50000:10s", "steps:1000:50000:10",
-// "ladder:1000:50000:10". One that it does not know stays as it is.
+// rateText writes out a rate that the plan has in the form of package pace: "5000", "1000:50000:10s", "steps:1000:50000:10",
+// "ladder:1000:50000:10". Another form stays as it is.
 func rateText(rate string) string {
 	parts := strings.Split(rate, ":")
 	switch {
@@ -201,14 +201,14 @@ func classList(p *spec.Plan) string {
 	return strings.Join(all, "; ")
 }
 
-// ClassTexts returns what each class does, as far as not all of the plan's classes do the same.
+// ClassTexts returns what each class does, without what all classes of the plan do.
 func ClassTexts(p *spec.Plan) []string {
 	texts := make([]string, len(p.Classes))
 	for i, g := range p.Classes {
 		texts[i] = format.Plural(g.Clients, "client")
 	}
 	for _, s := range spec.Settings {
-		if !s.Class || s.Name == "clients" || slices.Contains(elsewhere, s.Name) {
+		if !s.Class || s.Name == "clients" || slices.Contains(covered, s.Name) {
 			continue
 		}
 		label, get := AxisOf(s).Title+" ", func(l spec.Load) string { return loadText(s, l) }
@@ -230,7 +230,7 @@ func ClassTexts(p *spec.Plan) []string {
 	return texts
 }
 
-// loadText returns a setting of a class, also if it is not set.
+// loadText returns a setting of a class in words: "endless" for a limit that is not set.
 func loadText(s spec.Setting, l spec.Load) string {
 	switch s.Name {
 	case "hold":

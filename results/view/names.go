@@ -1,6 +1,6 @@
 package view
 
-// Labels: what a cell is called where it has no row with columns.
+// Labels: the name of a cell where it has no row with columns.
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 	"github.com/lockbench/lockbench/results/format"
 )
 
-// plainAxes are those whose values say what they are of, unless it is none.
+// plainAxes are the axes whose values need no title beside them, unless the value is "none".
 var plainAxes = []string{"driver", "lock", "wait", "topology", "workload", "load", "kind", "durability", "server"}
 
 // Labels are names for cells that stand side by side: the axes in which they differ, as the table of a run has them. One
@@ -65,7 +65,7 @@ func usual(axes []Axis) (name string) {
 	return name
 }
 
-// names reports whether a is short enough for the name of a cell, and tells what was asked or where.
+// names reports whether a is short enough for the name of a cell, and is about what was asked or where.
 func (a Axis) names() bool { return !a.Wide && a.Title != "trials" && a.Title != "claims" }
 
 // joined returns the label with the value of one more axis.
@@ -103,8 +103,8 @@ func Names(cells []*results.Cell) (names []string, common string) {
 	}))
 }
 
-// NamesBut are the names of cells without the axis of one title, such as those of lines over it. Where nothing else tells two
-// cells apart it is said all the same.
+// NamesBut are the names of cells without the axis of one title, such as those of lines over it, unless nothing else
+// distinguishes two cells.
 func NamesBut(cells []*results.Cell, title string) []string {
 	axes := slices.DeleteFunc(differing(cells), func(a Axis) bool { return a.Title == title })
 	names := shortened(cells, axes, namingAxes, allDistinct)
@@ -137,7 +137,7 @@ var placed = []string{
 // namingAxes stay in a name even if cells could be told apart without them.
 var namingAxes = []string{"side", "revision", "driver", "lock", "wait", "topology", "release", "renew", "workload", "params"}
 
-// ownWait is the way of waiting of designs that have one of their own, which goes without saying.
+// ownWait is the way of waiting of designs that have one of their own, which need not be mentioned.
 const ownWait = "native"
 
 // shortest are Labels without the axes that tell no two cells apart that are alike otherwise: where each driver has a server
@@ -152,8 +152,8 @@ func shortest(cells []*results.Cell) []string {
 
 func allDistinct(names []string) bool { return distinct(names) == len(names) }
 
-// shortened returns names by those of the axes that it takes to tell cells apart, which apart reports of names, and by those that
-// stay anyway; nil if all of the axes do not.
+// shortened returns names by the axes that are necessary to distinguish cells, as apart reports, and by those that stay anyway;
+// nil if all of the axes do not suffice.
 func shortened(cells []*results.Cell, axes []Axis, stay []string, apart func(names []string) bool) []string {
 	kept := slices.DeleteFunc(axes, func(a Axis) bool { return !a.names() })
 	names := namesBy(kept, cells)
@@ -216,8 +216,7 @@ func distinct(names []string) int {
 	return len(slices.Compact(names))
 }
 
-// loadAxes are what is asked of a lock, where all the others are what answers: cells that differ in one of these are no
-// rivals.
+// loadAxes are the axes of what is asked of a lock. Cells that differ in one of them are not compared with each other.
 var loadAxes = []string{"workload", "load", "max queue", "classes", "clients", "keys", "key dist", "hold", "think", "ttl",
 	"timeout", "try-only", "crash", "overstay", "re-entry", "ops", "probe", "kind", "durability", "machine"}
 

@@ -155,7 +155,7 @@ func Waiting(c *results.Cell) results.Metric {
 	return results.Acquire
 }
 
-// P99 returns that of what a cell's clients feel.
+// P99 returns the p99 of what a cell's clients feel.
 func P99(c *results.Cell) float64 { return c.Latency[Waiting(c)].Quantile(0.99) }
 
 // Rate returns the throughput over the trials.

@@ -52,7 +52,7 @@ func (r *reader) bounded(tokens token.Tokens) error {
 	return nil
 }
 
-// collections are those that are open, the outermost first.
+// collections are the open collections, the outermost first.
 type collections []collection
 
 // entry counts one more field or item of the block collection at a column, which ends those that are further to the

@@ -11,7 +11,7 @@ type object = map[string]any
 // schemaID names the schema; it is no address.
 const schemaID = "https://github.com/lockbench/lockbench/workloads/workload.schema.json"
 
-// namePattern is that of checkName.
+// namePattern is what checkName accepts.
 const namePattern = `^[A-Za-z0-9_.][A-Za-z0-9_.-]{0,63}$`
 
 // JSONSchema returns the schema of workloads. value returns that of one value of a field. Maps come out sorted, so that it is the

@@ -26,10 +26,10 @@ func (s *Stage) checkClaims() {
 	if s.Has(fenced) {
 		s.failFor(fenceRegress(events))
 	}
-	sure := s.sureHolds(events)
-	s.failFor(bothSure(sure))
+	sure := s.certainHolds(events)
+	s.failFor(doubleHold(sure))
 	if s.Has(owned) && !slices.ContainsFunc(foreign, func(h drivers.Hazard) bool { return slices.Contains(s.lock.Design.Loses, h) }) {
-		s.failFor(wrongRelease(events, sure, s.Has(expires), s.ttl, s.suffering))
+		s.failFor(wrongRelease(events, sure, s.Has(expires), s.ttl, s.clientHasFault))
 	}
 }
 
@@ -48,9 +48,9 @@ type hold struct {
 	ends     time.Duration // when it is sure no longer that the hold lasts, whatever the client believes
 }
 
-// sureHolds returns the holds of an attempt that are sure for a while, if the lock is what it claims. A fault of the server leaves none,
+// certainHolds returns the holds of an attempt that are sure for a while, if the lock is what it claims. A fault of the server leaves none,
 // one of a client or of the machine none of its session.
-func (s *Stage) sureHolds(events []safety.Event) (list []hold) {
+func (s *Stage) certainHolds(events []safety.Event) (list []hold) {
 	if s.round != nil {
 		return nil
 	}
@@ -58,7 +58,7 @@ func (s *Stage) sureHolds(events []safety.Event) (list []hold) {
 	for _, h := range holdsOf(events, nested) {
 		if h.ends = math.MaxInt64; s.Has(expires) {
 			h.ends = cmp.Or(h.until, h.asked+s.ttl)
-		} else if s.suffering(h.client) || s.stalled(h.asked) > s.ttl/tolerable { // a session may be over before the answer
+		} else if s.clientHasFault(h.client) || s.stalled(h.asked) > s.ttl/tolerable { // a session may be over before the answer
 			continue
 		}
 		list = append(list, h)
@@ -66,9 +66,9 @@ func (s *Stage) sureHolds(events []safety.Event) (list []hold) {
 	return list
 }
 
-// suffering reports whether a client suffers a fault.
-func (s *Stage) suffering(client string) bool {
-	return slices.ContainsFunc(s.clients, func(c *Client) bool { return c.name == client && c.suffers() })
+// clientHasFault reports whether a client has a fault.
+func (s *Stage) clientHasFault(client string) bool {
+	return slices.ContainsFunc(s.clients, func(c *Client) bool { return c.name == client && c.hasFault() })
 }
 
 // holdsOf returns from when to when each client believes that it holds the key. With nested, a client that has acquired it several times
@@ -113,8 +113,8 @@ func holdsOf(events []safety.Event, nested bool) (list []hold) {
 	return list
 }
 
-// bothSure returns that two clients hold the key at once, each for sure; empty if there are none.
-func bothSure(sure []hold) string {
+// doubleHold returns that two clients hold the key at once, each for sure; empty if there are none.
+func doubleHold(sure []hold) string {
 	for i, a := range sure {
 		for _, b := range sure[i+1:] {
 			if a.client != b.client && max(a.from, b.from) < min(a.to, a.ends, b.to, b.ends) {
@@ -125,7 +125,7 @@ func bothSure(sure []hold) string {
 	return ""
 }
 
-// release is one with its answer.
+// release is a release with its answer.
 type release struct {
 	client   string
 	from, to time.Duration // from when it was sent to its answer
@@ -153,7 +153,7 @@ func releasesOf(events []safety.Event) (list []release) {
 
 // wrongRelease returns that a client was told that it had held the key until its release, or that it had not, and that this is not so:
 // another one held it all the while, or it held the key itself. Each holds it for sure. It is empty if there is none.
-func wrongRelease(events []safety.Event, sure []hold, leases bool, ttl time.Duration, suffers func(client string) bool) string {
+func wrongRelease(events []safety.Event, sure []hold, leases bool, ttl time.Duration, hasFault func(client string) bool) string {
 	for _, r := range releasesOf(events) {
 		own := slices.ContainsFunc(holdsOf(events, false), func(h hold) bool {
 			return h.client == r.client && h.from < r.from && h.to >= r.from && (!leases || h.from+ttl > r.from)
@@ -162,7 +162,7 @@ func wrongRelease(events []safety.Event, sure []hold, leases bool, ttl time.Dura
 			switch {
 			case h.client != r.client && r.removed && !own && h.from < r.from && r.to < min(h.to, h.ends):
 				return fmt.Sprintf("%s was told that it had held the key until its release, and %s held it", r.client, h.client)
-			case h.client == r.client && !r.removed && h.to == r.from && r.to < h.ends && !suffers(r.client):
+			case h.client == r.client && !r.removed && h.to == r.from && r.to < h.ends && !hasFault(r.client):
 				return fmt.Sprintf("%s was told that it had not held the key, which it had acquired and not let go", r.client)
 			}
 		}

@@ -66,7 +66,7 @@ func TestBothSure(t *testing.T) {
 		for i := range sure {
 			sure[i].ends = sure[i].asked + c.lease*time.Millisecond
 		}
-		if why := bothSure(sure); (why != "") != c.both {
+		if why := doubleHold(sure); (why != "") != c.both {
 			t.Errorf("%s: %q", c.name, why)
 		}
 	}
@@ -76,11 +76,11 @@ func TestBothSure(t *testing.T) {
 func TestToldLease(t *testing.T) {
 	for until, both := range map[time.Duration]bool{0: true, 250 * time.Millisecond: false, 290 * time.Millisecond: true} {
 		s := stageOf(t, lockOf(t, "planted-careful")) // its leases take 200 ms
-		sure := s.sureHolds([]safety.Event{
+		sure := s.certainHolds([]safety.Event{
 			{At: 100 * time.Millisecond, Client: "A", Kind: safety.Asks}, {At: 110 * time.Millisecond, Client: "A", Kind: safety.Granted, Until: until},
 			{At: 270 * time.Millisecond, Client: "B", Kind: safety.Asks}, {At: 280 * time.Millisecond, Client: "B", Kind: safety.Granted},
 		})
-		if why := bothSure(sure); (why != "") != both {
+		if why := doubleHold(sure); (why != "") != both {
 			t.Errorf("A was told %v: %q", until, why)
 		}
 	}
@@ -94,10 +94,10 @@ func TestSlowSession(t *testing.T) {
 		if slow {
 			s.unanswered.note(s.history.clock.Time(asked), s.history.clock.Time(granted))
 		}
-		sure := s.sureHolds([]safety.Event{
+		sure := s.certainHolds([]safety.Event{
 			{At: asked, Client: "A", Kind: safety.Asks}, {At: granted, Client: "A", Kind: safety.Granted}, {At: granted, Client: "B", Kind: safety.Asks}, {At: granted + 1, Client: "B", Kind: safety.Granted},
 		})
-		if both := bothSure(sure) != ""; both == slow {
+		if both := doubleHold(sure) != ""; both == slow {
 			t.Errorf("slow %v: both %v", slow, both)
 		}
 	}

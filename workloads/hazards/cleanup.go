@@ -96,9 +96,9 @@ func cleanupLost(s *Stage) {
 func (c *Client) rehearseRefusal(holder *Client) int {
 	var requests []int
 	for n := range 3 {
-		c.stage.aside(fmt.Sprintf("refusal-%d", n), func() {
+		c.stage.withOtherKey(fmt.Sprintf("refusal-%d", n), func() {
 			c.AnswerBy(c.stage.Now() + slack)
-			holder.takes()
+			holder.acquireUnseen()
 			before := c.line().Requests()
 			if held, err := c.request(); held || err != nil {
 				c.stage.leave(safety.NotExercised, "%s was not refused: %v, %v", c.name, held, err)
@@ -115,13 +115,13 @@ func (c *Client) rehearseRefusal(holder *Client) int {
 func (c *Client) rehearseLeaving(holder *Client) (requests int) {
 	requests = math.MaxInt
 	for n := range 2 {
-		c.stage.aside(fmt.Sprintf("leaving-%d", n), func() {
-			holder.takes()
+		c.stage.withOtherKey(fmt.Sprintf("leaving-%d", n), func() {
+			holder.acquireUnseen()
 			if held, err := c.request(); held || err != nil {
 				c.stage.leave(safety.NotExercised, "%s was not refused: %v, %v", c.name, held, err)
 			}
 			_, giveUp := c.wait(func() {}, func(error, bool) {})
-			c.calm()
+			c.awaitQuiet()
 			before := c.line().Requests()
 			giveUp()
 			requests = min(requests, int(c.line().Requests()-before))
@@ -131,16 +131,16 @@ func (c *Client) rehearseLeaving(holder *Client) (requests int) {
 	return requests
 }
 
-// aside does something with another key.
-func (s *Stage) aside(suffix string, do func()) {
+// withOtherKey does something with another key.
+func (s *Stage) withOtherKey(suffix string, do func()) {
 	key := s.key
 	defer func() { s.key = key }()
 	s.key += ":" + suffix
 	do()
 }
 
-// takes acquires the key, which is free, and tells the history nothing.
-func (c *Client) takes() {
+// acquireUnseen acquires the key, which is free, and tells the history nothing.
+func (c *Client) acquireUnseen() {
 	s := c.stage
 	held, err := c.request()
 	for patience := s.Now() + slack; !held && err == nil && s.Now() < patience; held, err = c.request() {

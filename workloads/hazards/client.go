@@ -147,7 +147,7 @@ func (c *Client) request() (held bool, err error) {
 	c.lease.Key, c.lease.TTL = c.stage.key, c.stage.ttl
 	asked := time.Now()
 	held, err = c.session.Try(ctx, &c.lease)
-	if !c.suffers() {
+	if !c.hasFault() {
 		c.stage.unanswered.note(asked, time.Now())
 	}
 	return held, err

@@ -73,7 +73,7 @@ func connectionCut(s *Stage) {
 	if b.AcquireBy(moment) {
 		s.StillHolds(a, "the attempt of B")
 	} else {
-		s.timely(cutAt, (moment-cutAt)/2, "that B is refused")
+		s.endIfStalled(cutAt, (moment-cutAt)/2, "that B is refused")
 	}
 	a.Release()
 	s.FailIfBoth(a, b)

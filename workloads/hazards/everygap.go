@@ -27,20 +27,20 @@ func init() {
 	})
 }
 
-// everyGapName is no hazard that designs list, but one that has others in it.
+// everyGapName is not a hazard that designs list: it consists of others.
 const everyGapName = "every-gap"
 
-// gap is one request of an operation, and what befalls it.
+// gap is one request of an operation, and its fault.
 type gap struct {
 	release bool // of the release; otherwise of the acquisition
 	request int  // from 1
 	fault   int  // of gapFaults
 }
 
-// gapFaults are what may befall a request. Those that are late come when the lease is over.
+// gapFaults are the faults of a request. A late one comes when the lease is over.
 var gapFaults = []struct {
 	about string
-	reply bool // it befalls the reply
+	reply bool // the fault is the reply's
 	late  bool // it is held until another client holds the key
 	dies  bool // the client ends with it
 }{
@@ -51,7 +51,6 @@ var gapFaults = []struct {
 	{about: "its reply is late", reply: true, late: true},
 }
 
-// gapOf returns the n-th gap of all.
 func gapOf(n, try, release int) (g gap, of int) {
 	of = (try + release) * len(gapFaults)
 	n %= of
@@ -83,9 +82,9 @@ func everyGap(s *Stage) {
 		a.Acquire()
 		do = a.Release
 	}
-	befalls := gapFaults[g.fault]
+	planted := gapFaults[g.fault]
 	stop := a.Break
-	if befalls.reply {
+	if planted.reply {
 		stop = a.BreakReply
 	}
 	at := stop(g.request)
@@ -101,7 +100,7 @@ func everyGap(s *Stage) {
 	s.Recovered(b.Granted - began)
 	granted, err := c.Try()
 	again := false
-	if !befalls.dies {
+	if !planted.dies {
 		again, _ = a.Try() // which may not hear an answer
 	}
 	s.StillHolds(b, "the attempts of C and A")

@@ -69,7 +69,7 @@ func Locks(where string) (list []Lock, err error) {
 	}
 	for _, l.Design = range d.Designs() {
 		if l.Topology == drivers.TopologyReplicated {
-			l.Design.Loses = slices.DeleteFunc(slices.Clone(l.Design.Loses), outlived)
+			l.Design.Loses = slices.DeleteFunc(slices.Clone(l.Design.Loses), survives)
 		}
 		list = append(list, l)
 	}
@@ -86,8 +86,8 @@ func Find(name string) (l Lock, ok bool) {
 	return Lock{}, false
 }
 
-// outlived reports whether a grant that replicas have acknowledged survives a hazard: one of them becomes the primary.
-func outlived(h drivers.Hazard) bool {
+// survives reports whether a grant that replicas have acknowledged survives a hazard: one of them becomes the primary.
+func survives(h drivers.Hazard) bool {
 	return h == drivers.HazardFailover || h == drivers.HazardFenceFailover
 }
 
@@ -342,7 +342,7 @@ func (h *Hazard) topology(l Lock) drivers.Topology {
 	return l.Topology
 }
 
-// kind returns that of the server of a lock.
+// kind returns the kind of a lock's server.
 func (h *Hazard) kind(l Lock) Kind {
 	if l.Topology != "" {
 		return kinds[l.Topology]

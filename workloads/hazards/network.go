@@ -24,20 +24,20 @@ type node struct {
 	faulty atomic.Bool
 }
 
-// Break is that of the proxy.
+// Break calls the proxy's Break, and makes the node faulty.
 func (n *node) Break(request int) *fault.Break {
 	n.faulty.Store(true)
 	return n.Proxy.Break(request)
 }
 
-// BreakReply is that of the proxy.
+// BreakReply calls the proxy's BreakReply, and makes the node faulty.
 func (n *node) BreakReply(request int) *fault.Break {
 	n.faulty.Store(true)
 	return n.Proxy.BreakReply(request)
 }
 
-// suffers reports whether a fault has befallen the client or its way to a server.
-func (c *Client) suffers() bool {
+// hasFault reports whether the client or its way to a server has a fault.
+func (c *Client) hasFault() bool {
 	return c.process != nil || slices.ContainsFunc(c.network.nodes, func(n *node) bool { return n.faulty.Load() })
 }
 

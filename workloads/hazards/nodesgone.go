@@ -71,7 +71,7 @@ func (s *Stage) nodesDie() {
 	s.Before(a.Sure()-s.TTL()/2, "the refusal of A")
 	asked := s.Now()
 	if !b.AcquireBy(a.Sure() - s.TTL()/10) {
-		s.timely(asked, s.ttl/tolerable, "that B is refused")
+		s.endIfStalled(asked, s.ttl/tolerable, "that B is refused")
 		s.Fail("A was not granted the key and keeps its votes: %d servers do not grant it to B after %s", majority, format.Duration(s.Now()-asked))
 	}
 }

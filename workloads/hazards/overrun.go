@@ -27,7 +27,7 @@ func overrun(s *Stage) {
 	a.Acquire()
 	renewed := !s.Has(expires) && !s.placebo
 	granted := renewed && b.AcquireBy(a.Ends()+s.TTL()/10) // whose tries show that the server and the machine keep up
-	s.Outlast(a)
+	s.AwaitExpiry(a)
 	granted = granted || b.AcquireBy(a.Ends()+s.TTL()/2)
 	if !granted && s.Has(expires) {
 		s.leave(safety.Stalled, "the key of A was not free after its lease")
@@ -42,7 +42,7 @@ func overrun(s *Stage) {
 func wrongReleaseChain(s *Stage) {
 	a, b, c := s.Client("A"), s.Client("B"), s.Client("C")
 	a.Acquire()
-	s.Outlast(a)
+	s.AwaitExpiry(a)
 	if !b.AcquireBy(a.Ends() + s.TTL()/2) {
 		s.leave(safety.NotExercised, "the key of A was not free after its lease")
 	}

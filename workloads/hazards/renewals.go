@@ -32,7 +32,7 @@ func renewalReacquires(s *Stage) {
 func renewsLate(s *Stage) {
 	a, b := s.Client("A"), s.Client("B")
 	a.Acquire()
-	s.Outlast(a)
+	s.AwaitExpiry(a)
 	if !b.AcquireBy(a.Ends() + s.TTL() + slack) {
 		s.leave(safety.NotExercised, "the key of A was not free after its lease")
 	}
@@ -70,7 +70,7 @@ func renewsInTime(s *Stage) {
 func renewsBesideNext(s *Stage) {
 	a, b, c := s.Client("A"), s.Client("B"), s.Client("C")
 	a.Acquire()
-	s.Outlast(a)
+	s.AwaitExpiry(a)
 	if !b.AcquireBy(a.Ends() + s.TTL() + slack) {
 		s.leave(safety.NotExercised, "the key of A was not free after its lease")
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/lockbench/lockbench/results/safety"
 )
 
-// longLease is one that no fault of a server outlasts.
+// longLease is longer than any fault of a server.
 const longLease = 30 * time.Second
 
 func init() {

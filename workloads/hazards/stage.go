@@ -121,7 +121,7 @@ func (s *Stage) Recovered(took time.Duration) { s.outcome.Recovery = took }
 
 // Never fails the attempt: the key does not come free, though there was time for it since the last fault.
 func (s *Stage) Never(format string, args ...any) {
-	s.timely(s.lastFault(), (2*s.ttl+slack)/unhurried, "that the key does not come free")
+	s.endIfStalled(s.lastFault(), (2*s.ttl+slack)/unhurried, "that the key does not come free")
 	s.outcome.Never = true
 	s.Fail(format, args...)
 }
@@ -148,7 +148,7 @@ func (s *Stage) FailIfBoth(a, b *Client) {
 	s.overlap(a)
 	if length := between(overlaps(s.history.all()), a.name, b.name); length > 0 {
 		if !s.Has(expires) {
-			s.timely(min(a.Granted, b.Granted), s.ttl/tolerable, "that both held the key")
+			s.endIfStalled(min(a.Granted, b.Granted), s.ttl/tolerable, "that both held the key")
 		}
 		s.Fail("%s and %s held the key at once, for %s", a.name, b.name, format.Duration(length))
 	}
@@ -182,7 +182,7 @@ func (s *Stage) failIfTaken(last, next *Client) {
 		end = min(end, last.Sure()-s.TTL()/10)
 	}
 	if !next.AcquireBy(end) {
-		s.timely(let, s.ttl/tolerable, "that the key is not free")
+		s.endIfStalled(let, s.ttl/tolerable, "that the key is not free")
 		s.Fail("%s has let the key go, and it was not free after %s", last.name, format.Duration(s.Now()-let))
 		return
 	}
@@ -208,8 +208,8 @@ func (s *Stage) Until(moment time.Duration) {
 	}
 }
 
-// Outlast waits until the lease of a client is over, which nobody renews.
-func (s *Stage) Outlast(c *Client) {
+// AwaitExpiry waits until the lease of a client is over, which nobody renews.
+func (s *Stage) AwaitExpiry(c *Client) {
 	if !s.placebo {
 		s.Until(c.Ends() + s.ttl/10)
 	}

@@ -56,7 +56,7 @@ func (c *Client) waits(way wait.Kind) *waiting {
 		c.stage.leave(safety.NotExercised, "%s was not refused", c.name)
 	}
 	w := c.Wait(way)
-	c.calm()
+	c.awaitQuiet()
 	return w
 }
 
@@ -194,7 +194,7 @@ func waiterSessionLost(s *Stage) {
 	if l.early {
 		s.Until(s.Now() + 2*s.TTL())
 		b.Network().Resume()
-		b.calm()
+		b.awaitQuiet()
 	}
 	if _, err := a.Release(); err != nil {
 		s.leave(safety.NotExercised, "A has no answer to its release: %v", err)

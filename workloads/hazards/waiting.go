@@ -154,14 +154,14 @@ func (c *Client) rehearseWait(holder *Client) (requests int) {
 	requests = math.MaxInt
 	for n := range 2 {
 		s.key = fmt.Sprintf("%s:rehearsal-%d", key, n)
-		holder.takes()
+		holder.acquireUnseen()
 		if held, err := c.request(); held || err != nil {
 			s.leave(safety.NotExercised, "%s was not refused: %v, %v", c.name, held, err)
 		}
 		before := c.line().Requests()
 		var granted atomic.Bool
 		done, _ := c.wait(func() { granted.Store(true) }, func(error, bool) {})
-		c.calm()
+		c.awaitQuiet()
 		requests = min(requests, int(c.line().Requests()-before))
 		holder.mustRelease(holder.session.Release(s.ctx, &holder.lease))
 		s.Watches(done, s.Now()+s.TTL())
@@ -180,9 +180,9 @@ func (c *Client) mustRelease(removed bool, err error) {
 	}
 }
 
-// calm waits until the client has asked for nothing for some time, neither for a connection nor over one: it sleeps. It waits
+// awaitQuiet waits until the client has asked for nothing for some time, neither for a connection nor over one: it sleeps. It waits
 // for a quarter of the lease at most.
-func (c *Client) calm() {
+func (c *Client) awaitQuiet() {
 	const silence = 50 * time.Millisecond
 	asked := func() int64 { return c.line().Requests() + c.line().Refused() }
 	last, since := asked(), c.stage.Now()

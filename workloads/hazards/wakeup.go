@@ -60,16 +60,16 @@ func missedWakeup(s *Stage) {
 	w := b.Wait(way)
 	switch n {
 	case -2:
-		b.calm()
+		b.awaitQuiet()
 		s.Fault(s.Act(func() {}), "%s: B sleeps, and has nothing but A's release to wake it", way.Name)
 	case -1:
-		b.calm()
+		b.awaitQuiet()
 		began, cut := s.Now(), b.Network().Outage()
-		b.calm() // it may look at once, and has to be refused a connection then
+		b.awaitQuiet() // it may look at once, and has to be refused a connection then
 		s.FaultSince(began, cut, "%s: the connections of B, which sleeps, are cut, %d of them, and %d more refused: it cannot connect until A has released",
 			way.Name, cut, b.line().Refused())
 	case 0:
-		b.calm()
+		b.awaitQuiet()
 		silent := b.Network().Silence()
 		s.Fault(silent, "%s: the connections of B, which sleeps, fall silent, %d of them: it is not told", way.Name, silent)
 		patience = a.Sure() + s.TTL()

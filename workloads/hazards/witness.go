@@ -99,8 +99,8 @@ func (s *Stage) stalled(since time.Duration) time.Duration {
 	return max(s.witness.longest(from), s.unanswered.longest(from))
 }
 
-// timely ends the attempt if the machine has stalled for longer than that since a moment.
-func (s *Stage) timely(since, most time.Duration, what string) {
+// endIfStalled ends the attempt if the machine has stalled for longer than that since a moment.
+func (s *Stage) endIfStalled(since, most time.Duration, what string) {
 	if length := s.stalled(since); length > most {
 		s.leave(safety.Stalled, "%s: the machine, which stalled for %v, may be the cause", what, length.Round(time.Millisecond))
 	}
@@ -112,6 +112,6 @@ func (s *Stage) StillHolds(c *Client, what string) {
 	if s.Has(expires) {
 		s.Before(c.Sure(), what)
 	} else {
-		s.timely(c.Granted, s.ttl/tolerable, what)
+		s.endIfStalled(c.Granted, s.ttl/tolerable, what)
 	}
 }

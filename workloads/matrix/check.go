@@ -118,7 +118,7 @@ const (
 	InProcess = "in-process" // none: the driver needs no server
 )
 
-// servers are those kinds.
+// servers are the kinds of servers.
 var servers = []string{Private, Embedded, External, InProcess}
 
 // checkWait looks at the way of waiting and at those times that only it reads.

@@ -27,7 +27,7 @@ func misfit(p *spec.Plan, why, format string, args ...any) *Misfit {
 	return &Misfit{What: p.Driver + " " + fmt.Sprintf(format, args...), Why: why}
 }
 
-// ofClass returns one about a design, a class if it has a name, and what follows.
+// ofClass returns a Misfit about a design, a class if it has a name, and what follows.
 func ofClass(p *spec.Plan, class, why, format string, args ...any) *Misfit {
 	if class != "" {
 		class = " class " + class

@@ -69,7 +69,7 @@ func Resolve(p *spec.Plan, s Server) (drivers.Design, error) {
 	return design, Check(*p, design.Traits)
 }
 
-// Topologies returns those that a driver knows.
+// Topologies returns the topologies that a driver knows.
 func Topologies(driver string) []string {
 	names := []string{string(drivers.TopologySingle)}
 	for _, t := range Library(driver).Topologies {

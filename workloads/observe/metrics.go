@@ -222,7 +222,7 @@ var phases = []string{
 	string(workloads.PhaseWarmup), string(workloads.PhaseMeasure), string(workloads.PhaseDrain), string(workloads.PhaseClean), phaseDone,
 }
 
-// outcomes are those acquisitions that were not granted.
+// outcomes are the outcomes of acquisitions that were not granted.
 var outcomes = []struct {
 	label string
 	index results.Outcome

@@ -21,7 +21,7 @@ func Run(clock drivers.Clock, stop <-chan struct{}, lanes ...Lane) {
 			return
 		default:
 		}
-		due, ok := m.letGo(clock.Now())
+		due, ok := m.dispatch(clock.Now())
 		if !ok {
 			return
 		}
@@ -54,9 +54,9 @@ func merge(lanes []Lane) *merged {
 	return m
 }
 
-// letGo lets a batch of arrivals go that are due at now, and tells when the next one is; false if there is none. There
+// dispatch hands out a batch of arrivals that are due at now, and returns when the next one is; false if there is none. There
 // are few lanes: the earliest is found by looking at all.
-func (m *merged) letGo(now time.Duration) (due time.Duration, ok bool) {
+func (m *merged) dispatch(now time.Duration) (due time.Duration, ok bool) {
 	for range batch {
 		i := m.earliest()
 		if i < 0 {

@@ -12,7 +12,7 @@ var files embed.FS
 
 const extension = ".yaml"
 
-// Names returns those of all presets, in alphabetical order.
+// Names returns the names of all presets, in alphabetical order.
 func Names() []string {
 	entries, err := files.ReadDir(".")
 	if err != nil {

@@ -58,7 +58,7 @@ func open(t spec.Times) (Times, error) {
 	return Load(t, file)
 }
 
-// Of returns those that a plan replays.
+// Of returns the files that a plan replays.
 func (f *Files) Of(p *spec.Plan) map[spec.Times]Times {
 	used := map[spec.Times]Times{}
 	for _, c := range p.Groups() {

@@ -33,7 +33,6 @@ func Shares(shares []float64, parts []spec.KeyPart, clients int, weight float64)
 	}
 }
 
-// shareOf returns the share of one part.
 func shareOf(p spec.KeyPart, key, keys, clients int) float64 {
 	first, size := p.Span(keys)
 	in := inSpan(key, first, size)
@@ -80,7 +79,7 @@ func Peaks(parts []spec.KeyPart, keys int) []int {
 // neglected term is below the last bit there.
 const exactTerms = 1000
 
-// sum returns that of all weights, the generalised harmonic number.
+// sum returns the sum of all weights, the generalised harmonic number.
 func (z *zipf) sum() (sum float64) {
 	n := min(z.n, exactTerms)
 	for k := n; k >= 1; k-- { // the small ones first

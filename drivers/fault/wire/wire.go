@@ -47,7 +47,7 @@ func New(p *fault.Proxy) *Log {
 	return l
 }
 
-// Requests returns those that have been answered, in the order of their answers.
+// Requests returns the requests that have been answered, in the order of their answers.
 func (l *Log) Requests() []Request {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -3,11 +3,10 @@
 // On a shared connection that has never carried two commands at once, the library (v1.0.79, pipe.go) sends a command
 // and reads its reply in the caller's goroutine. If that command exceeds its deadline, the library closes the
 // connection and fails all commands waiting behind it with the same error. So a command with a deadline goes to the
-// library's background goroutines, which abandon it alone; see noDeadline. The library's AlwaysPipelining does that for
-// every command, but a single client, which the direct way is made for, pays for it: 0.83 of the throughput, 1.20 times
-// the median latency and 1.35 times the CPU time per command (SET over a Unix socket, medians of the ratios of 41
-// interleaved pairs on two busy cores). From 8 clients on, all commands use the background goroutines anyway: 0.98,
-// 0.95 and 0.88 of the throughput with 8, 64 and 512 clients, within the scatter of the pairs.
+// library's background goroutines, which abandon it alone; see noDeadline.
+//
+// What did not help: the library's AlwaysPipelining, which does that for every command, and costs a single client 0.83 of
+// the throughput. From 8 clients on it makes no difference.
 package rueidis
 
 import (
