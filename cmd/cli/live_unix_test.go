@@ -38,8 +38,8 @@ func TestIncompleteLog(t *testing.T) {
 		}
 		(<-reader).Close()
 		log.Write(workloads.Interval{Warmup: true, Values: func(results.MetricIndex) (v results.Values) { return v }})
-		var said strings.Builder
-		err = (&live{log: log}).close(&program{stderr: &progress.Writer{W: &said}}, of)
+		var stderr strings.Builder
+		err = (&live{log: log}).close(&program{stderr: &progress.Writer{W: &stderr}}, of)
 		if of == nil && (!errors.Is(err, syscall.EPIPE) || !strings.HasPrefix(err.Error(), "-interval-log: ")) {
 			t.Errorf("%v, want a broken pipe", err)
 		}
