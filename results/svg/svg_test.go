@@ -280,13 +280,13 @@ func TestOverlapIsSeen(t *testing.T) {
 // recorded returns the cells of a run that is kept with the scripts.
 func recorded(t testing.TB, name string) []*results.Cell {
 	t.Helper()
-	f, err := os.Open(filepath.Join("..", "..", "scripts", "recorded", name+".jsonl"))
+	f, err := os.Open(filepath.Join("..", "..", "scripts", "recorded", name+".jsonl.gz"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
 	var all results.Collector
-	if _, err := results.Read(f, all.Add); err != nil {
+	if _, err := results.Read(results.Inflate(f), all.Add); err != nil {
 		t.Fatal(err)
 	}
 	return all.Cells()

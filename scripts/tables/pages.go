@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/draw"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/report"
 )
 
