@@ -135,7 +135,7 @@ func comparison(t *testing.T, label, why string) *compare.Comparison {
 		Cells: []compare.Cell{
 			{
 				Label: label, Base: []*results.Record{record(0)}, Head: []*results.Record{record(1)},
-				Notes: []string{"1 trial of the head drifts"}, Verdict: compare.Regressed,
+				Command: "lockbench -clients 64 -keys 10 -hold 1ms", Notes: []string{"1 trial of the head drifts"}, Verdict: compare.Regressed,
 				Figures: []compare.Result{
 					{Figure: rate, Threshold: slower, Change: fell, P: 0.0004, Verdict: compare.Regressed, Why: why},
 					{Figure: p99, Threshold: later, Change: rose, P: 0.4, Verdict: compare.Inconclusive, Reason: compare.TooFew, Why: "3 trials a side can't tell", Needed: 12},
@@ -304,5 +304,30 @@ func TestNothing(t *testing.T) {
 	if err := Annotations(&b, &compare.Comparison{Verdict: compare.Inconclusive, Notes: []string{"no trials"}}); err != nil ||
 		b.String() != "::warning title=inconclusive::no trials\n" {
 		t.Errorf("%q, %v", b.String(), err)
+	}
+}
+
+// TestComparisonReadsBack: what is read of a comparison's JSON makes the same JSON, but for the IDs of the trials.
+func TestComparisonReadsBack(t *testing.T) {
+	c := comparison(t, "label", "why")
+	for i := range c.Cells {
+		c.Cells[i].Base, c.Cells[i].Head = nil, nil
+	}
+	c.Lacking = slices.Contains(c.Reasons(), compare.Missing)
+	var first, again bytes.Buffer
+	if err := ComparisonJSON(&first, c); err != nil {
+		t.Fatal(err)
+	}
+	read, err := ReadComparison(bytes.NewReader(first.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := ComparisonJSON(&again, read); err != nil || again.String() != first.String() {
+		t.Errorf("%v; it was\n%s\nand is\n%s", err, &first, &again)
+	}
+	for text, want := range map[string]string{`{"alpha":`: "it ends too early", `{"schema": 99}`: "newer lockbench", `{"schema": 1, "cells": [{"label": "x", "figures": [{"figure": "nonsense"}]}]}`: "nonsense"} {
+		if _, err := ReadComparison(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
 	}
 }
