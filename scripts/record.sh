@@ -109,6 +109,14 @@ text plans.txt "$go" run ./scripts/plans -- '-driver rueidis -lock set-nx -wait 
 text prove.txt "$go" run ./cmd/lockbench prove -quiet -format "table,json=$out/prove.json"
 ! wanted prove.txt || gzip -9nf "$out/prove.json"
 text reproduced.txt "$go" run ./scripts/reproduce -n 300 -seed 11 "$out/prove.json.gz"
+if wanted repeated.txt; then
+	"$go" build -o "$tmp/reproduce" ./scripts/reproduce
+	(
+		out=$PWD/$out PATH=$PATH:$tmp
+		cd "$tmp" && set +e # an alarm is a result
+		text repeated.txt 'for i in {1..3}; do lockbench prove -quiet -format json=$i.json; done; reproduce *.json'
+	)
+fi
 text killed.txt "$go" run ./scripts/killed -n 100 -within 10s -seed 7
 
 text overhead.txt "$go" run ./scripts/overhead -rounds 9 -duration 1500ms

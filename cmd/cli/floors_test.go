@@ -141,7 +141,7 @@ var floors = []rule{
 	{"scripts/limits", []string{"scripts/lockbench", "drivers/all", "drivers/fault", "drivers/servers", "drivers/spawn", "results", "results/view", "workloads/host"}, nil},
 	{"scripts/overhead", []string{"drivers", "drivers/all", "drivers/servers", "results", "results/spec", "results/stats", "workloads", "workloads/host", "workloads/oracle"}, []string{"github.com/redis/go-redis/v9", "github.com/redis/rueidis"}},
 	{"scripts/plans", []string{"scripts/lockbench", "drivers/all", "results", "results/capacity", "results/format"}, nil},
-	{"scripts/reproduce", []string{"scripts/lockbench", "drivers/all", "results/safety"}, nil},
+	{"scripts/reproduce", []string{"scripts/lockbench", "drivers/all", "results/format", "results/safety"}, nil},
 	{"scripts/tables", []string{"scripts/lockbench", "drivers", "drivers/all", "results/..."}, nil},
 }
 

@@ -5,6 +5,10 @@
 //
 //	go run ./cmd/lockbench prove -quiet -format json=proof.json
 //	go run ./scripts/reproduce -n 20 proof.json
+//
+// With several files it tells which cells have not the same verdict in all of them:
+//
+//	go run ./scripts/reproduce monday.json tuesday.json
 package main
 
 import (
@@ -32,10 +36,13 @@ func ask(ctx context.Context) error {
 	n := flag.Int("n", 20, "how many cells")
 	seed := flag.Uint64("seed", rand.Uint64()>>32, "of their choice (default: a random one)")
 	flag.Parse()
-	if flag.NArg() != 1 {
-		return errors.New("name a file of lockbench prove -format json")
+	switch flag.NArg() {
+	case 0:
+		return errors.New("name a file of lockbench prove -format json, or several")
+	case 1:
+		return run(ctx, os.Stdout, flag.Arg(0), *n, *seed)
 	}
-	return run(ctx, os.Stdout, flag.Arg(0), *n, *seed)
+	return differ(os.Stdout, flag.Args())
 }
 
 func read(file string) (*safety.Report, error) {

@@ -42,6 +42,30 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// TestDiffer has a cell that is the same throughout, one without a verdict once, and one that fails and survives.
+func TestDiffer(t *testing.T) {
+	var files []string
+	for run, verdicts := range [][3]safety.Verdict{{"fails", "stalled", "fails"}, {"fails", "fails", "survives"}} {
+		r := safety.Report{Schema: safety.Version, Hazards: []safety.Hazard{{Name: "b", Control: []string{"", "mutex did not fail"}[run]}}}
+		for i, v := range verdicts {
+			r.Cells = append(r.Cells, safety.Cell{Hazard: string(rune('a' + i)), Driver: "d", Lock: "l", Verdict: v, Listed: i < 2})
+		}
+		files = append(files, write(t, r))
+	}
+	var out strings.Builder
+	if err := differ(&out, files); err != nil {
+		t.Fatal(err)
+	}
+	const want = "b d l: fails (1 time) stalled (1 time)\nc d l: fails (1 time) survives (1 time)\n" +
+		"2 runs of 3 cells: 1 alarm, 1 wrong control; 1 differ, 1 time without a verdict\n"
+	if out.String() != want {
+		t.Errorf("%s, want %s", out.String(), want)
+	}
+	if err := differ(&out, []string{files[0], "no such file"}); err == nil {
+		t.Error("a file is missing, and it does not say so")
+	}
+}
+
 // write writes a report into a file.
 func write(t *testing.T, r safety.Report) string {
 	text, err := json.Marshal(r)
