@@ -34,7 +34,7 @@ func Markdown(w io.Writer, d *report.Document, room int) error {
 		m.room, m.bounded = math.MaxInt, false
 	}
 	if d.Title != "" {
-		m.line("**" + strings.TrimLeft(d.Mark+" ", " ") + sentence(d.Title) + "**")
+		m.line("**" + strings.TrimLeft(d.Mark+" ", " ") + m.sentence(d.Title) + "**")
 	}
 	if err := m.blocks(d.Blocks); err != nil {
 		return err
@@ -55,6 +55,7 @@ type markdown struct {
 	left int // parts for which there was no room
 
 	bounded bool // no part takes all of it
+	folded  bool // what is written now is folded away, and may take what is left
 }
 
 // line writes lines as a part, with a blank line before it, if there is room, and reports whether there was.
@@ -75,7 +76,7 @@ func (m *markdown) blocks(blocks []report.Block) error {
 	for _, b := range report.Of(blocks, report.Comment) {
 		switch b := b.(type) {
 		case report.Paragraph:
-			switch text := sentence(b.Text); {
+			switch text := m.sentence(b.Text); {
 			case b.Note:
 				m.line("<sub>" + text + "</sub>")
 			case b.Strong:
@@ -96,23 +97,23 @@ func (m *markdown) blocks(blocks []report.Block) error {
 			for _, f := range b {
 				lead := ""
 				if f.Lead != "" {
-					lead = "**" + sentence(f.Lead) + "** "
+					lead = "**" + m.sentence(f.Lead) + "** "
 				}
-				items = append(items, lead+sentence(f.Text))
+				items = append(items, lead+m.sentence(f.Text))
 			}
 			m.list(items, findingsRoom)
 		case report.Facts:
 			var items []string
 			for _, f := range b.Of(report.Comment) {
 				for _, line := range f.Lines {
-					items = append(items, sentence(f.Label+": "+line))
+					items = append(items, m.sentence(f.Label+": "+line))
 				}
 			}
 			m.list(items, listRoom)
 		case report.List:
 			var items []string
 			for _, item := range b {
-				items = append(items, sentence(strings.TrimSpace(item.Mark+" "+item.Text)))
+				items = append(items, m.sentence(strings.TrimSpace(item.Mark+" "+item.Text)))
 			}
 			m.list(items, listRoom)
 		case report.Table:
@@ -120,17 +121,20 @@ func (m *markdown) blocks(blocks []report.Block) error {
 				return err
 			}
 		case report.Section:
-			title := "**" + sentence(b.Title) + "**"
+			title := "**" + m.sentence(b.Title) + "**"
 			if b.About != "" {
-				title += " " + sentence(b.About)
+				title += " " + m.sentence(b.About)
 			}
 			if b.Folded {
-				title = "<details><summary>" + sentence(strings.TrimSpace(b.Title+" "+b.Mark+" "+b.Status)) + "</summary>"
+				title = "<details><summary>" + m.sentence(strings.TrimSpace(b.Title+" "+b.Mark+" "+b.Status)) + "</summary>"
 			}
 			if !m.line(title) {
 				continue
 			}
-			if err := m.blocks(b.Blocks); err != nil {
+			outer := m.folded
+			m.folded = outer || b.Folded
+			err := m.blocks(b.Blocks)
+			if m.folded = outer; err != nil {
 				return err
 			}
 			if b.Folded {
@@ -177,7 +181,7 @@ func (m *markdown) table(t report.Table) error {
 		}
 		of := t
 		if of.Rows = t.Rows[from:min(to, len(t.Rows))]; len(of.Rows) > 0 && of.Rows[0].Group != "" {
-			m.line("**" + sentence(of.Rows[0].Group) + "**")
+			m.line("**" + m.sentence(of.Rows[0].Group) + "**")
 		}
 		if err := m.group(of); err != nil {
 			return err
@@ -189,7 +193,7 @@ func (m *markdown) table(t report.Table) error {
 
 func (m *markdown) group(t report.Table) error {
 	g := gridOf(t, func(text string) string {
-		return EscapeWithin(strings.ReplaceAll(text, format.Unbroken, " "), longName)
+		return m.escape(text, longName)
 	})
 	for i, r := range t.Rows {
 		for j, v := range r.Cells {
@@ -203,12 +207,12 @@ func (m *markdown) group(t report.Table) error {
 		return err
 	}
 	room := m.room - 300 // with what is said of those that have none
-	if m.bounded {
+	if m.bounded && !m.folded {
 		room = min(room, tableRoom)
 	}
 	for i, line := range lines {
 		if room -= len(line) + 1; room < 0 {
-			lines = append(lines[:i:i], "", "*… and "+format.Plural(len(lines)-i, "row")+" more, for which there is no room here: JSON has all of them.*")
+			lines = append(lines[:i:i], "", "*… and "+format.Plural(len(lines)-i, "row")+" more, for which there is no room here: other formats have all of them.*")
 			break
 		}
 	}
@@ -216,9 +220,14 @@ func (m *markdown) group(t report.Table) error {
 	return nil
 }
 
-// sentence returns text for Markdown, cut if it is very long.
-func sentence(text string) string {
-	return EscapeWithin(strings.ReplaceAll(text, format.Unbroken, " "), longText)
+// sentence returns text for Markdown, cut if it is very long and there is not room for all.
+func (m *markdown) sentence(text string) string { return m.escape(text, longText) }
+
+func (m *markdown) escape(text string, most int) string {
+	if text = strings.ReplaceAll(text, format.Unbroken, " "); !m.bounded {
+		return Escape(text)
+	}
+	return EscapeWithin(text, most)
 }
 
 // escapes are of one character each, so that a text can be escaped character by character.

@@ -90,7 +90,7 @@ func (t *terminal) table(indent string, b report.Table) error {
 				worst = i
 			}
 		}
-		if g.Width() <= room || b.Columns[worst].Drop == 0 {
+		if g.Width() <= room || b.Columns[worst].Drop == 0 || b.Columns[worst].Drop <= wrapFirst && g.wrapped(b) <= room {
 			break
 		}
 		drop := b.Columns[worst].Drop // those that say the same of different things go together
@@ -104,7 +104,9 @@ func (t *terminal) table(indent string, b report.Table) error {
 	}
 	if over := g.Width() - room; over > 0 && !below {
 		g, b = g.wrap(over, b)
-		g.cut(g.Width() - room)
+		for _, shortest := range []int{20, 14} { // names that are shorter can hardly be told apart
+			g.cut(g.Width()-room, shortest, b)
+		}
 	}
 	lines, err := g.Text()
 	if err != nil {
@@ -146,6 +148,10 @@ func (t *terminal) table(indent string, b report.Table) error {
 		}
 	}
 	if len(left) > 0 {
+		const few = 4
+		if more := len(left) - few; more > 0 && t.depth == report.Short {
+			left = append(left[:few:few], "and "+format.Count(more)+" more")
+		}
 		t.para("", indent, "Left out for lack of room: "+strings.Join(left, ", ")+".")
 	}
 	return nil
@@ -177,10 +183,35 @@ func (g Grid) brief(t report.Table, drop int) (some bool) {
 	return some
 }
 
+// wrapFirst is the greatest Drop of the columns that stay if texts that may go on below make room enough.
+const wrapFirst = 2
+
+// wrapping returns the column whose texts may go on below, and how narrow it may be: no word is cut. Without one it is negative.
+func wrapping(g Grid, t report.Table) (col, least int) {
+	col = slices.IndexFunc(t.Columns, func(c report.Column) bool { return c.Wrap })
+	if col < 0 {
+		return col, 0
+	}
+	for _, row := range g.Rows {
+		for _, word := range strings.Fields(row[col]) {
+			least = max(least, format.Width(word))
+		}
+	}
+	return col, max(least, format.Width(OneLine(g.Head[col])))
+}
+
+// wrapped returns how wide the grid is if texts go on below where they may.
+func (g Grid) wrapped(t report.Table) int {
+	col, least := wrapping(g, t)
+	if col < 0 {
+		return g.Width()
+	}
+	return g.Width() - g.Widest(col) + least
+}
+
 // wrap takes so many columns of the terminal out of the texts that may go on below, in rows of their own.
 func (g Grid) wrap(over int, t report.Table) (Grid, report.Table) {
-	const least = 20 // columns of such a text
-	col := slices.IndexFunc(t.Columns, func(c report.Column) bool { return c.Wrap })
+	col, least := wrapping(g, t)
 	if col < 0 {
 		return g, t
 	}
@@ -188,7 +219,7 @@ func (g Grid) wrap(over int, t report.Table) (Grid, report.Table) {
 	rows, of := g.Rows, t.Rows
 	g.Rows, t.Rows = nil, nil
 	for i, row := range rows {
-		for j, line := range format.Wrap("", row[col], room) {
+		for j, line := range linesOf(row[col], room) {
 			wrapped, source := slices.Clone(row), of[i]
 			if j > 0 {
 				wrapped, source.Above, source.Group = make([]string, len(row)), nil, ""
@@ -200,13 +231,29 @@ func (g Grid) wrap(over int, t report.Table) (Grid, report.Table) {
 	return g, t
 }
 
-// cut takes so many columns of the terminal out of the texts that are aligned left, the widest first.
-func (g Grid) cut(over int) {
-	const shortest = 14
+// linesOf breaks a text between words, into lines that are no wider than room where that can be.
+func linesOf(text string, room int) []string {
+	lines := []string{""}
+	for _, word := range strings.Fields(text) {
+		switch last := &lines[len(lines)-1]; {
+		case *last == "":
+			*last = word
+		case format.Width(*last)+1+format.Width(word) <= room:
+			*last += " " + word
+		default:
+			lines = append(lines, word)
+		}
+	}
+	return lines
+}
+
+// cut takes so many columns of the terminal out of the texts that are aligned left and do not go on below, the widest first and
+// none below the shortest.
+func (g Grid) cut(over, shortest int, t report.Table) {
 	for over > 0 {
 		widest, at := shortest, -1
 		for col := range g.Head {
-			if w := g.Widest(col); !g.Right[col] && w > widest {
+			if w := g.Widest(col); !g.Right[col] && !t.Columns[col].Wrap && w > widest {
 				widest, at = w, col
 			}
 		}

@@ -99,7 +99,7 @@ func (t *terminal) apart() {
 func (t *terminal) blocks(indent string, blocks []report.Block) error {
 	list := report.Of(blocks, t.depth)
 	for i, b := range list {
-		if i > 0 && indent == "" && (long(b) || long(list[i-1]) || isFacts(b) && isFacts(list[i-1])) {
+		if i > 0 && indent == "" && apart(list[i-1], b) {
 			t.apart()
 		}
 		switch b := b.(type) {
@@ -164,6 +164,18 @@ func codeLines(c report.Code) (lines []string) {
 	return lines
 }
 
+// apart reports whether a blank line stands between two blocks.
+func apart(before, after report.Block) bool {
+	facts, is := after.(report.Facts)
+	if is && len(facts) > 0 && facts[0].Label == "" { // which go on with what is before them
+		return false
+	}
+	_, section := before.(report.Section)
+	_, alike := before.(report.Facts)
+	note, says := after.(report.Paragraph)
+	return section || long(before) || long(after) || alike && (is || says && note.Note)
+}
+
 // long reports whether a block stands apart from its neighbours.
 func long(b report.Block) bool {
 	switch b.(type) {
@@ -172,8 +184,6 @@ func long(b report.Block) bool {
 	}
 	return false
 }
-
-func isFacts(b report.Block) bool { _, is := b.(report.Facts); return is }
 
 // list writes items beside their marks. A mark that is too long for that has a line of its own.
 func (t *terminal) list(indent string, list report.List) {

@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"strings"
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
@@ -54,8 +53,3 @@ func writePage(w io.Writer, name string, content interface{ title() string }) er
 	}
 	return draw.Shell(w, content.title(), template.HTML(body.String()))
 }
-
-const unbroken = "\u00a0"
-
-// glued returns text that stays on one line.
-func glued(s string) string { return strings.ReplaceAll(s, " ", unbroken) }

@@ -154,8 +154,8 @@ func (t *comparison) title() string {
 // table returns rows with all that is known of them. On a terminal the name of a cell stands above its rows.
 func (t *comparison) table(rows []compare.Judged) Table {
 	table := Table{Caption: "Figures", Columns: []Column{
-		{Title: "cell", Left: true, Depth: Comment}, {Title: "figure", Left: true}, {Title: "base", Drop: 2}, {Title: "head", Drop: 2}, {Title: "change"},
-		{Title: "95 % interval", Drop: 1}, {Title: "p"}, {Title: "verdict", Left: true}, {Title: "because", Left: true, Wrap: true, Depth: Page},
+		{Title: "cell", Left: true, Depth: Comment}, {Title: "figure", Left: true}, {Title: "base", Drop: 3}, {Title: "head", Drop: 3}, {Title: "change"},
+		{Title: "95 % interval", Drop: 2}, {Title: "p", Drop: 1}, {Title: "verdict", Left: true}, {Title: "because", Left: true, Wrap: true, Depth: Page},
 	}}
 	last := -1
 	for _, r := range rows {
@@ -198,18 +198,23 @@ func (t *comparison) row(r compare.Judged, name string) Row {
 	}
 	return Row{ID: t.rowID(r), Tone: tone, Cells: []Value{
 		{Text: name}, side(r.Change.Base), side(r.Change.Head), {Text: format.Change(r.Change.Ratio - 1)}, {Text: changeInterval(r.Change)}, {Text: pOf(r.Result)},
-		{Text: verdictOf(r.Result), Tone: tone, Strong: r.Verdict == compare.Regressed}, {Text: strings.TrimSpace(why + " " + compare.Needs(r.Result))},
+		{Text: strings.TrimSpace(verdictMarks[r.Verdict] + " " + verdictOf(r.Result)), Tone: tone, Strong: r.Verdict == compare.Regressed}, {Text: strings.TrimSpace(why + " " + compare.Needs(r.Result))},
 	}}
 }
 
-// rowID returns the place of a result on a page.
+// rowID returns the place of a result on a page, which other limits do not change.
 func (t *comparison) rowID(r compare.Judged) string {
-	for j := range t.Cells[r.Cell].Figures {
-		if &t.Cells[r.Cell].Figures[j] == r.Result {
-			return fmt.Sprintf("figure-%d-%d", r.Cell+1, j+1)
-		}
+	what := r.Figure.Name
+	if r.Threshold != nil {
+		what = r.Threshold.String()
 	}
-	return ""
+	what = strings.NewReplacer("<", "-below-", ">", "-above-", "%", "-percent").Replace(what)
+	return fmt.Sprintf("cell-%d-%s", r.Cell+1, strings.Map(func(c rune) rune {
+		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '.' {
+			return c
+		}
+		return '-'
+	}, what))
 }
 
 // changeInterval returns the 95 % interval of a change: "−13.1 to −11.9 %", or a dash where there is none.
@@ -395,8 +400,8 @@ func (t *comparison) charts() (blocks []Block) {
 		return nil
 	}
 	text := "The mark is the change from base to head, the line its 95 % interval; the shaded part lies beyond the limit. " +
-		"✗ regressed: beyond the limit, and significant. ? inconclusive: neither that, nor can it be ruled out. ▲ improved. " +
-		"✓ no change: a change as large as the limit is ruled out. Ratios are drawn on a logarithmic scale; an arrow points at what lies beyond it."
+		"A cross has regressed: it is beyond the limit, and significant. A ring is inconclusive: neither that, nor can it be ruled out. A triangle has improved. " +
+		"Of a dot a change as large as the limit is ruled out. Ratios are drawn on a logarithmic scale; an arrow points at what lies beyond it."
 	if uncharted > 0 {
 		text += fmt.Sprintf(" %s judged by the head's own value, or %s no change in percent: see the tables.",
 			format.Verb(uncharted, "figure is", "figures are"), map[bool]string{true: "has", false: "have"}[uncharted == 1])

@@ -3,6 +3,7 @@ package report
 // Of a comparison: which rows a reader gets to see of many, the notes, and what each side was.
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/view"
 )
 
@@ -87,9 +89,15 @@ func (t *comparison) left(rows []compare.Judged) string {
 // namedSides is how many cells or revisions a note or a title names before it counts the rest.
 const namedSides = 3
 
-// notes returns what holds for a cell or for all, and the cells that had no partner. Cells with the same note share it. Of
-// more than most notes those of a cell go first, and those of violations last.
+// notes returns what holds for all, the cells that had no partner, and what holds for a cell. Cells with the same note share it. Of
+// more than most notes those of violations come first, and the last ones go.
 func (t *comparison) notes(most int) (list []string) {
+	for _, text := range t.Notes {
+		list = append(list, sentenceOf(text))
+	}
+	if len(t.Added) > 0 {
+		list = append(list, fmt.Sprintf("Only in the head, and not compared: %s.", format.FewClauses(t.Added, namedSides)))
+	}
 	labels := map[string][]string{}
 	var order []string
 	for _, c := range t.Cells {
@@ -102,34 +110,34 @@ func (t *comparison) notes(most int) (list []string) {
 	}
 	for _, text := range order {
 		if of := format.FewClauses(labels[text], namedSides); of != "" {
-			text = of + ": " + text
+			text = of + ": " + text + "."
+		} else {
+			text = sentenceOf(text)
 		}
-		list = append(list, text+".")
-	}
-	ofCells := len(list)
-	for _, text := range t.Notes {
-		list = append(list, text+".")
-	}
-	if len(t.Added) > 0 {
-		list = append(list, fmt.Sprintf("Only in the head, and not compared: %s.", format.FewClauses(t.Added, namedSides)))
+		list = append(list, text)
 	}
 	if len(list) <= most {
 		return list
 	}
-	violation := func(text string) bool { return strings.Contains(text, "mutual exclusion was violated") }
-	var violations, whole, rest []string
-	for i, text := range list {
-		switch {
-		case violation(text):
-			violations = append(violations, text)
-		case i >= ofCells:
-			whole = append(whole, text)
-		default:
-			rest = append(rest, text)
-		}
-	}
-	list = slices.Concat(violations, whole, rest)
+	slices.SortStableFunc(list, func(a, b string) int { return cmp.Compare(quiet(a), quiet(b)) })
 	return append(list[:most], "And "+format.Plural(len(list)-most, "note")+" more.")
+}
+
+// sentenceOf returns a clause as a sentence, with its first letter in upper case, unless that is the name of a figure or a flag.
+func sentenceOf(clause string) string {
+	word, _, _ := strings.Cut(clause, " ")
+	if _, figure := metric.Named(word); !figure && !strings.ContainsAny(word, "./-") {
+		clause = format.Upper(clause)
+	}
+	return clause + "."
+}
+
+// quiet is 0 for a note of a violation.
+func quiet(note string) int {
+	if strings.Contains(note, "mutual exclusion was violated") {
+		return 0
+	}
+	return 1
 }
 
 // trials returns those of one side, 0 for the base.

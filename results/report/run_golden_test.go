@@ -357,7 +357,6 @@ func Markdown(w io.Writer, cells []*results.Cell) error {
 const defaultWidth = 100
 
 var (
-	record    = report.TrialOf
-	group     = report.CellsOf
-	latencies = report.LatenciesOf
+	record = report.TrialOf
+	group  = report.CellsOf
 )

@@ -137,7 +137,7 @@ func TestDropOrder(t *testing.T) {
 	}
 }
 
-func LatenciesOf(n int) map[results.Metric]results.Latency {
+func latencies(n int) map[results.Metric]results.Latency {
 	if l := made[n]; l != nil {
 		return maps.Clone(l)
 	}
@@ -176,7 +176,7 @@ func TrialOf(n int) *results.Record {
 		},
 		Elapsed: 10 * time.Second,
 		Counts:  results.Counts{Acquired: int64(81_000 + 911*n), Tries: 91_234, Released: int64(81_000 + 911*n), Unfinished: 54},
-		Latency: LatenciesOf(n),
+		Latency: latencies(n),
 		Fairness: results.Fairness{
 			Jain: 0.97, MinClient: 1201, MaxClient: 1388, LongestWait: 86 * time.Millisecond, OwnerChanges: 80_100, LongestRun: 3,
 		},

@@ -174,7 +174,7 @@ func (t *cellTable) below(all bool) []Block {
 
 // marks returns the numbered notes, and what the words in the rows mean.
 func (t *cellTable) marks() []Block {
-	var list List
+	var list, words List
 	for i, text := range t.notes.texts {
 		list = append(list, Item{Mark: "[" + strconv.Itoa(i+1) + "]", Text: text})
 	}
@@ -182,13 +182,10 @@ func (t *cellTable) marks() []Block {
 		if t.any(func(c *results.Cell) bool {
 			return slices.ContainsFunc(flags(c), func(of view.Flag) bool { return of.Name == f.Name })
 		}) {
-			list = append(list, Item{Mark: f.Name + ":", Text: f.Means + "."})
+			words = append(words, Item{Mark: f.Name + ":", Text: f.Means + "."})
 		}
 	}
-	if list == nil {
-		return nil
-	}
-	return []Block{list}
+	return slices.DeleteFunc([]Block{list, words}, func(b Block) bool { return len(b.(List)) == 0 })
 }
 
 // unlikeHolds names the holds that did not last as long as they were asked to, in one cell or in several that should be alike.

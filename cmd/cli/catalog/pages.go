@@ -21,37 +21,38 @@ func (l Listing) Document(name string) *report.Document {
 	d := &report.Document{Kind: "lockbench list"}
 	switch _, isPreset := presets.Find(name); {
 	case name == "":
-		d.Blocks = l.overview()
+		d.Title, d.Blocks = "Drivers and their locks", l.overview()
 	case slices.Contains(drivers.Names(), name):
 		l.story(d, name)
 	case isPreset:
 		text, _ := presets.Find(name)
+		d.Title = "The preset " + name
 		d.Blocks = []report.Block{report.Code(text), report.Paragraph{Text: format.Glue("Run it: lockbench -workload " + name + " -driver rueidis"), Note: true}}
 	case name == "waits":
 		var facts report.Facts
 		for _, k := range l.Waits {
 			facts = append(facts, fact(k.Wait, k.Text))
 		}
-		d.Blocks = []report.Block{facts}
+		d.Title, d.Blocks = "Ways of waiting", []report.Block{facts}
 	case name == "presets":
 		var facts report.Facts
 		for _, p := range l.Presets {
 			facts = append(facts, fact(p.Preset, p.About))
 		}
-		d.Blocks = []report.Block{facts, note("lockbench list PRESET prints one; lockbench help workloads says how to change it.")}
+		d.Title, d.Blocks = "Presets", []report.Block{facts, note("lockbench list PRESET prints one; lockbench help workloads says how to change it.")}
 	case name == "servers":
-		d.Blocks = []report.Block{l.servers(), note("lockbench help servers says more about each.")}
+		d.Title, d.Blocks = "Servers", []report.Block{l.servers(), note("lockbench help servers says more about each.")}
 	case name == "hazards":
 		var facts report.Facts
 		for _, h := range l.Hazards {
 			facts = append(facts, fact(string(h.Hazard), h.About))
 		}
-		d.Blocks = []report.Block{facts, note("What happens, and after the colon how a design loses to it; lockbench list LOCK says which designs do.")}
+		d.Title, d.Blocks = "Hazards", []report.Block{facts, note("What happens, and after the colon how a design loses to it; lockbench list LOCK says which designs do.")}
 	case slices.Contains(matrix.Names("lock"), name):
-		d.Blocks = l.lock(name)
+		d.Title, d.Blocks = "The lock design "+name, l.lock(name)
 	default: // a service
 		of := slices.DeleteFunc(slices.Clone(l.Drivers), func(d Driver) bool { return d.Service != name })
-		d.Blocks = []report.Block{l.table(of), note("lockbench list DRIVER tells the whole story of one.")}
+		d.Title, d.Blocks = "Drivers for "+name, []report.Block{l.table(of), note("lockbench list DRIVER tells the whole story of one.")}
 	}
 	return d
 }
@@ -78,10 +79,8 @@ func (l Listing) overview() []report.Block {
 	return append(blocks,
 		report.Section{Title: "Ways of waiting (-wait)", Blocks: []report.Block{report.Paragraph{Text: strings.Join(waits, ", ")}}},
 		report.Section{Title: "Presets (-workload)", Blocks: []report.Block{report.Paragraph{Text: strings.Join(names, ", ")}}},
-		report.Section{Title: "More", Blocks: []report.Block{
-			note("lockbench list DRIVER tells the whole story of one: server, address, claims, what is wrong with it."),
-			note("lockbench list LOCK, list PRESET, list waits, list presets, list servers and list hazards explain the others."),
-		}})
+		note("lockbench list DRIVER tells the whole story of one: server, address, claims, what is wrong with it."),
+		note("lockbench list LOCK, list PRESET, list waits, list presets, list servers and list hazards explain the others."))
 }
 
 // table has a row for each of some drivers.
