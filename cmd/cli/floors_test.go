@@ -133,16 +133,16 @@ var floors = []rule{
 	{"cmd/filelock", []string{"cmd/cli", "drivers", "drivers/all"}, nil},
 
 	// Beside the house: scripts that measure it and fill its papers in.
-	{"scripts/lockbench", []string{"cmd/cli", "results"}, nil},
+	{"scripts/bench", []string{"cmd/cli", "results"}, nil},
 	{"scripts/compress", []string{"results"}, []string{"github.com/HdrHistogram/hdrhistogram-go"}},
-	{"scripts/alarms", []string{"scripts/lockbench", "drivers", "drivers/all", "results", "results/spec", "results/compare", "results/stats"},
+	{"scripts/alarms", []string{"scripts/bench", "drivers", "drivers/all", "results", "results/spec", "results/compare", "results/stats"},
 		[]string{"github.com/goccy/go-yaml"}},
-	{"scripts/killed", []string{"scripts/lockbench", "drivers/all", "drivers/servers"}, nil},
-	{"scripts/limits", []string{"scripts/lockbench", "drivers/all", "drivers/fault", "drivers/servers", "drivers/spawn", "results", "results/view", "workloads/host"}, nil},
+	{"scripts/killed", []string{"scripts/bench", "drivers/all", "drivers/servers"}, nil},
+	{"scripts/limits", []string{"scripts/bench", "drivers/all", "drivers/fault", "drivers/servers", "drivers/spawn", "results", "results/view", "workloads/host"}, nil},
 	{"scripts/overhead", []string{"drivers", "drivers/all", "drivers/servers", "results", "results/spec", "results/stats", "workloads", "workloads/host", "workloads/oracle"}, []string{"github.com/redis/go-redis/v9", "github.com/redis/rueidis"}},
-	{"scripts/plans", []string{"scripts/lockbench", "drivers/all", "results", "results/capacity", "results/format"}, nil},
-	{"scripts/reproduce", []string{"scripts/lockbench", "drivers/all", "results/format", "results/safety"}, nil},
-	{"scripts/tables", []string{"scripts/lockbench", "drivers", "drivers/all", "results/..."}, nil},
+	{"scripts/plans", []string{"scripts/bench", "drivers/all", "results", "results/capacity", "results/format"}, nil},
+	{"scripts/reproduce", []string{"scripts/bench", "drivers/all", "results/format", "results/safety"}, nil},
+	{"scripts/tables", []string{"scripts/bench", "drivers", "drivers/all", "results/..."}, nil},
 }
 
 // topLevel is all that the repository holds at its top, files whose name begins with a dot apart.

@@ -19,7 +19,7 @@ import (
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/stats"
-	"github.com/lockbench/lockbench/scripts/lockbench"
+	"github.com/lockbench/lockbench/scripts/bench"
 )
 
 // gate is a gate as a workflow calls it.
@@ -84,10 +84,10 @@ func (g *gate) flags() []string {
 
 // trial runs one trial, in a process with variables like those of scripts/gate.sh, and returns its record.
 func (g *gate) trial(ctx context.Context, share float64, seed int) (*results.Record, error) {
-	c := lockbench.Command(ctx, g.flags()...)
+	c := bench.Command(ctx, g.flags()...)
 	c.Env = append(c.Env, plantVariable+"="+strconv.FormatFloat(share, 'g', -1, 64), realVariable+"="+g.driver,
 		"LOCKBENCH_SEED="+strconv.Itoa(seed), "LOCKBENCH_TRIALS=1", "LOCKBENCH_REVISION=alarms")
-	recs, err := lockbench.Measure(c)
+	recs, err := bench.Measure(c)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}

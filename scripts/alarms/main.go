@@ -22,7 +22,7 @@ import (
 	"time"
 
 	_ "github.com/lockbench/lockbench/drivers/all"
-	"github.com/lockbench/lockbench/scripts/lockbench"
+	"github.com/lockbench/lockbench/scripts/bench"
 )
 
 // options are the parameters of the study.
@@ -42,7 +42,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "alarms:", err)
 		os.Exit(1)
 	}
-	lockbench.Main("alarms", ask)
+	bench.Main("alarms", ask)
 }
 
 func ask(ctx context.Context) (err error) {

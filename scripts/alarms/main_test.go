@@ -19,7 +19,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
-	"github.com/lockbench/lockbench/scripts/lockbench"
+	"github.com/lockbench/lockbench/scripts/bench"
 )
 
 const shipped = "../../.github/workflows/gate.yml"
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	if err := registerPlant(); err != nil {
 		panic(err)
 	}
-	lockbench.Itself()
+	bench.Itself()
 	os.Exit(m.Run())
 }
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/spec"
-	"github.com/lockbench/lockbench/scripts/lockbench"
+	"github.com/lockbench/lockbench/scripts/bench"
 )
 
 // TestCompress: what is kept of the trials of a cell has the same figures, in a fraction of the size.
@@ -71,7 +71,7 @@ func TestCompress(t *testing.T) {
 // cell returns the only cell of a file, and the size of the file.
 func cell(t *testing.T, file string) (*results.Cell, int64) {
 	t.Helper()
-	recs, err := lockbench.Records(file)
+	recs, err := bench.Records(file)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ import (
 
 	_ "github.com/lockbench/lockbench/drivers/all"
 	"github.com/lockbench/lockbench/drivers/servers"
-	"github.com/lockbench/lockbench/scripts/lockbench"
+	"github.com/lockbench/lockbench/scripts/bench"
 )
 
 // patience is how long processes may take to end: the kernel kills them, however busy the machine is.
@@ -34,7 +34,7 @@ type study struct {
 }
 
 func main() {
-	lockbench.Main("killed", ask)
+	bench.Main("killed", ask)
 }
 
 func ask(ctx context.Context) error {
@@ -108,7 +108,7 @@ func (s study) run(ctx context.Context) (err error) {
 // kill starts a proof and kills it after a while. It returns how many processes there were, 0 if it had ended before; how long
 // they took to end; and those that did not.
 func kill(ctx context.Context, tmp string, after time.Duration, flags []string) (had int, took time.Duration, left []string, err error) {
-	cmd := lockbench.Command(ctx, append([]string{"prove"}, flags...)...)
+	cmd := bench.Command(ctx, append([]string{"prove"}, flags...)...)
 	if err := cmd.Start(); err != nil {
 		return 0, 0, nil, err
 	}
@@ -116,7 +116,7 @@ func kill(ctx context.Context, tmp string, after time.Duration, flags []string) 
 	go func() { ended <- cmd.Wait() }()
 	select {
 	case err := <-ended:
-		return 0, 0, nil, errors.Join(ctx.Err(), lockbench.Failure(err))
+		return 0, 0, nil, errors.Join(ctx.Err(), bench.Failure(err))
 	case <-time.After(after):
 	}
 	before, err := processes(tmp)
@@ -140,7 +140,7 @@ func kill(ctx context.Context, tmp string, after time.Duration, flags []string) 
 
 // next runs one more proof to its end, which starts a server.
 func next(ctx context.Context) error {
-	_, err := lockbench.Run(lockbench.Command(ctx, "prove", "-hazard", "overrun", "-driver", "memory", "-attempts", "1"))
+	_, err := bench.Run(bench.Command(ctx, "prove", "-hazard", "overrun", "-driver", "memory", "-attempts", "1"))
 	return err
 }
 

@@ -7,12 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockbench/lockbench/scripts/lockbench"
+	"github.com/lockbench/lockbench/scripts/bench"
 )
 
 // TestMain lets the test binary be lockbench.
 func TestMain(m *testing.M) {
-	lockbench.Itself()
+	bench.Itself()
 	os.Exit(m.Run())
 }
 

@@ -25,7 +25,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/spawn"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/view"
-	"github.com/lockbench/lockbench/scripts/lockbench"
+	"github.com/lockbench/lockbench/scripts/bench"
 	"github.com/lockbench/lockbench/workloads/host"
 )
 
@@ -70,7 +70,7 @@ func main() {
 		for n := 0; ; n++ {
 		}
 	}
-	lockbench.Main("limits", ask)
+	bench.Main("limits", ask)
 }
 
 func ask(ctx context.Context) error {
@@ -180,11 +180,11 @@ func far(ctx context.Context, delay time.Duration) (addr string, end func(), err
 
 // cell makes a run, and returns its cell.
 func cell(ctx context.Context, flags, env string, duration time.Duration) (*results.Cell, error) {
-	c := lockbench.Command(ctx, append(strings.Fields(flags), "-duration", duration.String(), "-warmup", (duration/2).String())...)
+	c := bench.Command(ctx, append(strings.Fields(flags), "-duration", duration.String(), "-warmup", (duration/2).String())...)
 	if env != "" {
 		c.Env = append(c.Env, env)
 	}
-	recs, err := lockbench.Measure(c)
+	recs, err := bench.Measure(c)
 	if err != nil {
 		return nil, err
 	}

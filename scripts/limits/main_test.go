@@ -11,11 +11,11 @@ import (
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/scripts/lockbench"
+	"github.com/lockbench/lockbench/scripts/bench"
 )
 
 func TestMain(m *testing.M) {
-	lockbench.Itself()
+	bench.Itself()
 	os.Exit(m.Run())
 }
 
@@ -27,7 +27,7 @@ func TestPlants(t *testing.T) {
 		all = append(all, plant{what: l.flags, flags: fmt.Sprintf("%s -keys %d", l.flags, l.keys)})
 	}
 	for _, p := range all {
-		c := lockbench.Command(t.Context(), append(strings.Fields(p.flags), "-server", "private", "-dry-run")...)
+		c := bench.Command(t.Context(), append(strings.Fields(p.flags), "-server", "private", "-dry-run")...)
 		if out, err := c.CombinedOutput(); err != nil && !strings.Contains(string(out), "need a core each") {
 			t.Errorf("%s: %v: %s", p.what, err, out)
 		}
@@ -37,7 +37,7 @@ func TestPlants(t *testing.T) {
 // TestReport: a limit is found if most of the runs name it, whatever the others say.
 func TestReport(t *testing.T) {
 	p := plant{what: "a lock", flags: "-driver rueidis"}
-	recs, err := lockbench.Records(filepath.Join("..", "recorded", "front-door.jsonl"))
+	recs, err := bench.Records(filepath.Join("..", "recorded", "front-door.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ import (
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/capacity"
 	"github.com/lockbench/lockbench/results/format"
-	"github.com/lockbench/lockbench/scripts/lockbench"
+	"github.com/lockbench/lockbench/scripts/bench"
 )
 
 // above is how far beyond the upper end the second run is.
@@ -59,7 +59,7 @@ type planned struct {
 }
 
 func main() {
-	lockbench.Main("plans", ask)
+	bench.Main("plans", ask)
 }
 
 func ask(ctx context.Context) error {
@@ -161,7 +161,7 @@ func overlap(plans []planned) string {
 // plan makes one plan of c.
 func (s *study) plan(ctx context.Context, c *candidate) (p planned, err error) {
 	began := time.Now()
-	text, err := lockbench.Run(s.lockbench(ctx, c, "plan", "-slo", s.slo.Text, "-budget", s.budget.String(), "-format", "json"))
+	text, err := bench.Run(s.lockbench(ctx, c, "plan", "-slo", s.slo.Text, "-budget", s.budget.String(), "-format", "json"))
 	if err != nil {
 		return p, err
 	}
@@ -185,7 +185,7 @@ func (s *study) verdict(ctx context.Context, c *candidate, rate float64, keeps b
 		return format.None, nil
 	}
 	clients := max(1, 4*c.plans[len(c.plans)-1].clients)
-	recs, err := lockbench.Measure(s.lockbench(ctx, c, "-rate", strconv.FormatFloat(rate, 'f', 0, 64), "-arrival", "poisson",
+	recs, err := bench.Measure(s.lockbench(ctx, c, "-rate", strconv.FormatFloat(rate, 'f', 0, 64), "-arrival", "poisson",
 		"-clients", strconv.Itoa(clients), "-warmup", "2s", "-duration", s.check.String()))
 	if err != nil {
 		return "", err
@@ -207,5 +207,5 @@ func (s *study) verdict(ctx context.Context, c *candidate, rate float64, keeps b
 
 // lockbench returns a process of lockbench for c, under the load.
 func (s *study) lockbench(ctx context.Context, c *candidate, args ...string) *exec.Cmd {
-	return lockbench.Command(ctx, slices.Concat(args, c.flags, s.load, []string{"-server", "private"})...)
+	return bench.Command(ctx, slices.Concat(args, c.flags, s.load, []string{"-server", "private"})...)
 }

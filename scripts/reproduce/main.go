@@ -25,11 +25,11 @@ import (
 
 	_ "github.com/lockbench/lockbench/drivers/all"
 	"github.com/lockbench/lockbench/results/safety"
-	"github.com/lockbench/lockbench/scripts/lockbench"
+	"github.com/lockbench/lockbench/scripts/bench"
 )
 
 func main() {
-	lockbench.Main("reproduce", ask)
+	bench.Main("reproduce", ask)
 }
 
 func ask(ctx context.Context) error {
@@ -46,7 +46,7 @@ func ask(ctx context.Context) error {
 }
 
 func read(file string) (*safety.Report, error) {
-	f, err := lockbench.Open(file)
+	f, err := bench.Open(file)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func run(ctx context.Context, out io.Writer, file string, n int, seed uint64) er
 
 // again runs the command of a cell, and returns what becomes of it.
 func again(ctx context.Context, c safety.Cell) (safety.Cell, error) {
-	out, err := lockbench.Run(lockbench.Command(ctx, append(strings.Fields(c.Command)[1:], "-format", "json")...))
+	out, err := bench.Run(bench.Command(ctx, append(strings.Fields(c.Command)[1:], "-format", "json")...))
 	if err != nil {
 		return c, err
 	}

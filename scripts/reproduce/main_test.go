@@ -8,12 +8,12 @@ import (
 	"testing"
 
 	"github.com/lockbench/lockbench/results/safety"
-	"github.com/lockbench/lockbench/scripts/lockbench"
+	"github.com/lockbench/lockbench/scripts/bench"
 )
 
 // TestMain lets the test binary be lockbench.
 func TestMain(m *testing.M) {
-	lockbench.Itself()
+	bench.Itself()
 	os.Exit(m.Run())
 }
 

@@ -47,7 +47,7 @@ import (
 	"github.com/lockbench/lockbench/results/capacity"
 	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/report"
-	"github.com/lockbench/lockbench/scripts/lockbench"
+	"github.com/lockbench/lockbench/scripts/bench"
 )
 
 func main() {
@@ -207,7 +207,7 @@ func (d *document) figure(kind, names, words string) ([]byte, error) {
 
 // plan returns what lockbench prints for the recorded answer of a plan, below its command.
 func plan(path string) ([]byte, error) {
-	f, err := lockbench.Open(path)
+	f, err := bench.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -272,7 +272,7 @@ func load(path string) ([]*results.Record, error) {
 	if recs, ok := loaded[path]; ok {
 		return recs, nil
 	}
-	recs, err := lockbench.Records(path)
+	recs, err := bench.Records(path)
 	if err == nil {
 		loaded[path] = recs
 	}

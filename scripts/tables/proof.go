@@ -11,12 +11,12 @@ import (
 	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/results/safety"
-	"github.com/lockbench/lockbench/scripts/lockbench"
+	"github.com/lockbench/lockbench/scripts/bench"
 )
 
 // proven reads a report.
 func proven(path string) (*safety.Report, error) {
-	f, err := lockbench.Open(path)
+	f, err := bench.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,6 @@
-// Package lockbench is what the scripts beside it have in common: they run lockbench, read its record, and say a line. A script is
+// Package bench is what the scripts beside it have in common: they run lockbench, read its record, and say a line. A script is
 // lockbench itself, with the locks that the script has linked in, in the processes that Command starts.
-package lockbench
+package bench
 
 import (
 	"context"

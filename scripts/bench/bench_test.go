@@ -1,4 +1,4 @@
-package lockbench
+package bench
 
 import (
 	"compress/gzip"
