@@ -43,7 +43,7 @@ func Markdown(w io.Writer, d *report.Document, room int) error {
 		m.out.WriteString("\n*… and " + format.Plural(m.left, "part") + " more, for which there is no room here.*\n")
 	}
 	if _, err := io.WriteString(w, m.out.String()); err != nil {
-		return fmt.Errorf("text: %w", err)
+		return fmt.Errorf("draw: %w", err)
 	}
 	return nil
 }

@@ -20,11 +20,11 @@ import (
 // Page writes a document as a page; see Shell. The same document makes the same bytes.
 func Page(w io.Writer, d *report.Document) error {
 	if d == nil {
-		return errors.New("html: no document")
+		return errors.New("draw: no document")
 	}
 	var body bytes.Buffer
 	if err := documents.ExecuteTemplate(&body, "document", d); err != nil {
-		return fmt.Errorf("html: %w", err)
+		return fmt.Errorf("draw: %w", err)
 	}
 	return Shell(w, format.Line(d.Title), template.HTML(body.String()))
 }

@@ -135,7 +135,7 @@ func TestPlanErrors(t *testing.T) {
 	for name, err := range map[string]error{
 		"text": Terminal(full{}, report.Plan(a), Options{}), "analysis": Terminal(full{}, paperOf(a), Options{}), "markdown": Markdown(full{}, report.Plan(a), CommentRoom),
 	} {
-		if err == nil || err.Error() != "text: disk full" {
+		if err == nil || err.Error() != "draw: disk full" {
 			t.Errorf("%s: full disk: %v", name, err)
 		}
 	}

@@ -32,10 +32,10 @@ func Shell(w io.Writer, title string, body template.HTML) error {
 		Body   template.HTML
 	}{title, template.CSS(plot.Colours + mustRead("style.css")), template.JS(script), base64.StdEncoding.EncodeToString(hash[:]), body})
 	if err != nil {
-		return fmt.Errorf("html: %w", err)
+		return fmt.Errorf("draw: %w", err)
 	}
 	if _, err := w.Write(bytes.Map(harmless, out.Bytes())); err != nil {
-		return fmt.Errorf("html: %w", err)
+		return fmt.Errorf("draw: %w", err)
 	}
 	return nil
 }

@@ -54,7 +54,7 @@ func Terminal(w io.Writer, d *report.Document, o Options) error {
 		title()
 	}
 	if _, err := io.WriteString(w, strings.Join(t.lines, "\n")+"\n"); err != nil {
-		return fmt.Errorf("text: %w", err)
+		return fmt.Errorf("draw: %w", err)
 	}
 	return nil
 }

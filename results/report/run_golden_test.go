@@ -336,7 +336,7 @@ func TestWaitStays(t *testing.T) {
 }
 
 func TestRefuses(t *testing.T) {
-	if err := Table(full{}, group(t, record(1)), draw.Options{}); err == nil || err.Error() != "text: disk full" {
+	if err := Table(full{}, group(t, record(1)), draw.Options{}); err == nil || err.Error() != "draw: disk full" {
 		t.Errorf("full disk: %v", err)
 	}
 }
