@@ -101,10 +101,13 @@ type comparison struct {
 	*compare.Comparison
 	names    []string // empty of a single cell
 	measured string   // what all trials of both sides have in common
+
+	judged, shown []compare.Judgement // see compare.Comparison.Judgements
 }
 
 func newComparison(c *compare.Comparison) *comparison {
 	t := &comparison{Comparison: c}
+	t.judged, t.shown = c.Judgements()
 	var trials []*results.Cell
 	for _, cell := range c.Cells {
 		for _, r := range slices.Concat(cell.Base, cell.Head) {
@@ -288,9 +291,8 @@ func (t *comparison) tested(rows []compare.Judged) string {
 // facts are what a page says of both sides, and by what they were judged.
 func (t *comparison) facts() (facts Facts) {
 	facts = Facts{{Label: "base", Lines: []string{t.about(t.Base, t.trials(0))}}, {Label: "head", Lines: []string{t.about(t.Head, t.trials(1))}}, t.tally()}
-	judged, _ := t.Judgements()
 	var limits []string
-	for _, g := range judged {
+	for _, g := range t.judged {
 		limits = append(limits, format.Glue(g.Threshold.Limit()))
 	}
 	facts = append(facts, Fact{Label: "must not be", Lines: []string{strings.Join(limits, " · ")}})
@@ -312,10 +314,9 @@ func (t *comparison) tally() Fact {
 		counts[c.Verdict]++
 	}
 	if t.single() {
-		judged, _ := t.Judgements()
 		clear(counts)
-		what, n = "judged", len(judged)
-		for _, g := range judged {
+		what, n = "judged", len(t.judged)
+		for _, g := range t.judged {
 			counts[g.Verdict]++
 		}
 	}
@@ -359,7 +360,6 @@ func charted(r compare.Judged) bool {
 
 // charts show the changes: one for each threshold over all cells, or one of all figures of a single cell.
 func (t *comparison) charts() (blocks []Block) {
-	judged, shown := t.Judgements()
 	uncharted := 0
 	drawn := func(list ...compare.Judgement) (chart Intervals) {
 		chart.Axis = Axis{Unit: Change, Log: true}
@@ -372,7 +372,7 @@ func (t *comparison) charts() (blocks []Block) {
 		}
 		return chart
 	}
-	for _, g := range judged {
+	for _, g := range t.judged {
 		for _, r := range g.Results {
 			if !charted(r) {
 				uncharted++
@@ -380,11 +380,11 @@ func (t *comparison) charts() (blocks []Block) {
 		}
 	}
 	if t.single() {
-		if chart := drawn(slices.Concat(judged, shown)...); len(chart.Rows) > 0 {
+		if chart := drawn(slices.Concat(t.judged, t.shown)...); len(chart.Rows) > 0 {
 			blocks = append(blocks, chart)
 		}
 	} else {
-		for _, g := range judged {
+		for _, g := range t.judged {
 			chart := drawn(g)
 			if len(chart.Rows) == 0 {
 				continue
@@ -443,7 +443,6 @@ func (t *comparison) tables(open bool) (blocks []Block) {
 	if t.single() {
 		return []Block{t.table(t.rows(true))}
 	}
-	judged, shown := t.Judgements()
 	of := func(g compare.Judgement) Section {
 		s := Section{Title: g.Metric.Name}
 		room, left := unjudgedRows, "Those that moved the most; %s left out here, and in the CSV and JSON of the comparison."
@@ -472,14 +471,14 @@ func (t *comparison) tables(open bool) (blocks []Block) {
 		}
 		return s
 	}
-	for _, g := range judged {
+	for _, g := range t.judged {
 		blocks = append(blocks, of(g))
 	}
 	more := Section{Folded: true, Open: open, Title: "Figures that no threshold judges"}
-	for _, g := range shown {
+	for _, g := range t.shown {
 		more.Blocks = append(more.Blocks, of(g))
 	}
-	if len(shown) > 0 {
+	if len(t.shown) > 0 {
 		blocks = append(blocks, more)
 	}
 	return blocks

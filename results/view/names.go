@@ -216,7 +216,7 @@ func distinct(names []string) int {
 	return len(slices.Compact(names))
 }
 
-// loadAxes are the axes of what is asked of a lock. Cells that differ in one of them are not compared with each other.
+// loadAxes are the settings of the load. Cells of different loads are not compared.
 var loadAxes = []string{"workload", "load", "max queue", "classes", "clients", "keys", "key dist", "hold", "think", "ttl",
 	"timeout", "try-only", "crash", "overstay", "re-entry", "ops", "probe", "kind", "durability", "machine"}
 
