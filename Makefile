@@ -38,7 +38,7 @@ test: setup ## whether this checkout works: every package, service and design on
 test-all: setup-all ## all tests: also every combination, outages, ensembles, pages in a browser
 	./scripts/test.sh $(TESTFLAGS) $(PKGS)
 ifeq ($(PKGS),./...)
-	cd results/html/browser && $(GO) test $(TESTFLAGS) ./...
+	cd results/draw/browser && $(GO) test $(TESTFLAGS) ./...
 endif
 
 # A test checks that RACEPKGS has all packages that start goroutines. The race detector makes tests five to ten times as

@@ -18,7 +18,7 @@ GOOS=darwin "$go" vet ./...
 "$go" run "${ACTIONLINT:?run it through make lint}" .github/workflows/*.yml
 
 # A module within this one, which ./... does not include.
-(cd results/html/browser && "$go" vet ./... && "$go" run "$STATICCHECK" ./...)
+(cd results/draw/browser && "$go" vet ./... && "$go" run "$STATICCHECK" ./...)
 
 if command -v shellcheck >/dev/null; then
 	shellcheck scripts/*.sh .github/actions/*/*.sh .ci/run

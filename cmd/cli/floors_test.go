@@ -75,12 +75,9 @@ var floors = []rule{
 	{"drivers/exec", []string{"drivers", "drivers/quorum", "drivers/renew", "drivers/spawn"}, nil},
 	{"drivers/simtest", []string{"drivers", "drivers/renew", "drivers/wait", "workloads/oracle"}, nil},
 	{"drivers/servers/servertest", []string{"drivers/servers"}, []string{"go.uber.org/goleak"}},
-	{"results/plot", []string{"results"}, nil},
 	{"results/safety", []string{"results", "results/format", "results/stats"}, nil},
-	{"results/svg", []string{"results", "results/format", "results/metric", "results/plot", "results/view", "results/spec"}, nil},
-	{"results/html", []string{"results", "results/plot", "results/draw", "results/format", "results/metric", "results/view", "results/compare", "results/report"}, nil},
 	{"results/report", []string{"results", "results/capacity", "results/compare", "results/format", "results/history", "results/metric", "results/safety", "results/spec", "results/stats", "results/view"}, nil},
-	{"results/draw", []string{"results/format", "results/plot", "results/report"}, []string{"github.com/olekukonko/tablewriter"}}, // it knows nothing of locks
+	{"results/draw", []string{"results/format", "results/report"}, []string{"github.com/olekukonko/tablewriter"}}, // it knows nothing of locks
 	{"results/pagetest", []string{"results/format"}, nil},
 	{"results/stats", []string{"results"}, []string{"golang.org/x/perf/benchmath", "github.com/aclements/go-moremath/stats"}},
 	{"results/metric", []string{"results", "results/format"}, nil},

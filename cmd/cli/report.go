@@ -14,10 +14,8 @@ import (
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/export"
-	"github.com/lockbench/lockbench/results/html"
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/report"
-	"github.com/lockbench/lockbench/results/svg"
 	"github.com/lockbench/lockbench/results/view"
 )
 
@@ -107,10 +105,10 @@ var reports = kind[reported]{exit: exitOfCheck, formats: []exporter[reported]{
 		return export.Hgrm(v.cells, view.Labels(v.cells), create)
 	}},
 	{name: htmlFormat, about: "one page with charts, which needs no other file", write: func(w io.Writer, v reported) error {
-		return html.Write(w, v.cells, html.Options{Check: v.check})
+		return draw.Page(w, report.RunPage(v.cells, v.check))
 	}},
 	{name: "svg", about: "charts for a README, those that the records make, as .svg files in a directory:\n" +
-		strings.Join(svg.Names, ", "), dir: writeCharts},
+		strings.Join(report.PictureNames, ", "), dir: writeCharts},
 	{name: "json", about: "all of it, for programs; lockbench schema report has its schema", write: func(w io.Writer, v reported) error {
 		return export.CheckJSON(w, v.check)
 	}},
@@ -151,12 +149,8 @@ func writeMarkdown(w io.Writer, v reported) error {
 
 // writeCharts writes all charts that the cells have the data for.
 func writeCharts(create files.Create, v reported) error {
-	for _, c := range svg.Charts(v.cells) {
-		err := create(c.Name+".svg", func(w io.Writer) error {
-			_, err := w.Write(c.SVG)
-			return err
-		})
-		if err != nil {
+	for _, p := range report.Pictures(v.cells) {
+		if err := create(p.Name+".svg", func(w io.Writer) error { return draw.SVG(w, p) }); err != nil {
 			return err
 		}
 	}

@@ -25,7 +25,7 @@ import (
 var maySkip = map[string]string{
 	"drivers/servers/servertest/servertest.go": "a missing server; CI=true makes it fail",
 	"drivers/servers/main_test.go":             "likewise",
-	"results/html/browser/browser_test.go":     "a missing browser; CI=true makes it fail",
+	"results/draw/browser/browser_test.go":     "a missing browser; CI=true makes it fail",
 	"drivers/servers/postgres_test.go":         "only root can give up being root",
 	"drivers/servers/etcd_test.go":             "an operating system without a file system in memory",
 	"drivers/servers/system_linux_test.go":     "a kernel without schedstat",
@@ -158,7 +158,7 @@ func recipe(t *testing.T, target string) []string {
 
 // raceless are the packages that start goroutines and that make race leaves out, and why.
 var raceless = map[string]string{
-	"results/html/browser": "its goroutines are chromedp's and a page's",
+	"results/draw/browser": "its goroutines are chromedp's and a page's",
 }
 
 // TestGoroutinesRace holds RACEPKGS in the Makefile to the packages whose code or tests start goroutines.

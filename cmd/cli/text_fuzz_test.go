@@ -26,7 +26,6 @@ import (
 	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/export"
 	"github.com/lockbench/lockbench/results/history"
-	"github.com/lockbench/lockbench/results/html"
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/results/view"
@@ -189,7 +188,7 @@ func checkCells(t *testing.T, cells []*results.Cell) {
 	t.Helper()
 	rendered(t, "table", func(w io.Writer) error { return draw.Terminal(w, report.Run(cells), draw.Options{Width: 100}) })
 	checkMarkdown(t, rendered(t, "markdown", func(w io.Writer) error { return draw.Markdown(w, report.Run(cells), 0) }))
-	checkHTML(t, rendered(t, "html", func(w io.Writer) error { return html.Write(w, cells, html.Options{}) }))
+	checkHTML(t, rendered(t, "html", func(w io.Writer) error { return draw.Page(w, report.RunPage(cells, nil)) }))
 	checkCSV(t, rendered(t, "csv", func(w io.Writer) error { return export.CSV(w, cells) }))
 	checkBenchfmt(t, rendered(t, "benchfmt", func(w io.Writer) error { return export.Benchfmt(w, cells) }))
 	for _, better := range []metric.Better{metric.Higher, metric.Lower} {

@@ -5,7 +5,6 @@ package draw
 import (
 	"math"
 
-	"github.com/lockbench/lockbench/results/plot"
 	"github.com/lockbench/lockbench/results/report"
 )
 
@@ -14,7 +13,7 @@ import (
 const farthest = 2.0
 
 // changeScale spans the changes, their intervals and the limits, with no change always among them.
-func changeScale(rows []report.Interval) plot.Scale {
+func changeScale(rows []report.Interval) scale {
 	least, most, room := 0.0, 0.0, math.Log(farthest)
 	take := func(ratio float64) {
 		if l := math.Log(ratio); !math.IsNaN(l) && !math.IsInf(l, 0) {
@@ -35,35 +34,35 @@ func changeScale(rows []report.Interval) plot.Scale {
 		least, most = least-0.01, most+0.01
 	}
 	pad := 0.06 * (most - least)
-	s := plot.Scale{From: math.Exp(least - pad), To: math.Exp(most + pad), Log: true}
-	s.Ticks = changeTicks(s)
+	s := scale{from: math.Exp(least - pad), to: math.Exp(most + pad), log: true}
+	s.ticks = changeTicks(s)
 	return s
 }
 
 // changeTicks go outward from no change, in round percentages and as many as there is room for on a telephone.
-func changeTicks(s plot.Scale) []plot.Tick {
+func changeTicks(s scale) []tick {
 	const apart = 0.16 // of the width
-	zero := s.At(1)
-	var below, above []plot.Tick
+	zero := s.at(1)
+	var below, above []tick
 	for _, step := range []float64{0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 25, 50, 100} {
-		if s.At(1+step/100)-zero < apart && s.At(1+2*step/100) < 0.97 || zero-s.At(1-step/100) < apart && s.At(1-2*step/100) > 0.03 {
+		if s.at(1+step/100)-zero < apart && s.at(1+2*step/100) < 0.97 || zero-s.at(1-step/100) < apart && s.at(1-2*step/100) > 0.03 {
 			continue // there would be more of them than there is room for
 		}
 		last := zero
-		for v := step; 1+v/100 < s.To && len(above) < 20; v += step {
-			if at := s.At(1 + v/100); at-last >= apart && at < 0.97 {
-				above, last = append(above, plot.Tick{At: at, Label: changeLabel(v)}), at
+		for v := step; 1+v/100 < s.to && len(above) < 20; v += step {
+			if at := s.at(1 + v/100); at-last >= apart && at < 0.97 {
+				above, last = append(above, tick{at: at, label: changeLabel(v)}), at
 			}
 		}
 		last = zero
-		for v := step; v < 100 && 1-v/100 > s.From; v += step {
-			if at := s.At(1 - v/100); last-at >= apart && at > 0.03 {
-				below, last = append([]plot.Tick{{At: at, Label: changeLabel(-v)}}, below...), at
+		for v := step; v < 100 && 1-v/100 > s.from; v += step {
+			if at := s.at(1 - v/100); last-at >= apart && at > 0.03 {
+				below, last = append([]tick{{at: at, label: changeLabel(-v)}}, below...), at
 			}
 		}
 		break
 	}
-	return append(append(below, plot.Tick{At: zero, Label: "0"}), above...)
+	return append(append(below, tick{at: zero, label: "0"}), above...)
 }
 
 func changeLabel(percent float64) string {
@@ -71,5 +70,5 @@ func changeLabel(percent float64) string {
 	if percent < 0 {
 		sign = "−"
 	}
-	return sign + plot.Trim(math.Abs(percent)) + " %"
+	return sign + trim(math.Abs(percent)) + " %"
 }

@@ -1,36 +1,23 @@
 package draw
 
-// Charts of a page.
+// Charts: lines and signs over an axis.
 
 import (
+	"cmp"
+	"fmt"
 	"html/template"
-	"math"
 	"slices"
-	"strings"
 
 	"github.com/lockbench/lockbench/results/format"
-	"github.com/lockbench/lockbench/results/plot"
 	"github.com/lockbench/lockbench/results/report"
 )
 
 const (
-	chartHeight = 220 // pixels
-	rowHeight   = 30
+	chartHeight  = 240 // pixels, of a panel
+	panelHeight  = 84  // of one of several
+	colours      = 8   // of lines
+	markedPoints = 12  // of a line; of one that has more they are not marked
 )
-
-// labels write the ticks of an axis, by its unit.
-var labels = map[report.Unit]func(float64) string{
-	report.PerSecond:   plot.RateLabel,
-	report.Share:       func(v float64) string { return plot.Trim(100*v) + " %" },
-	report.Nanoseconds: plot.TimeLabel,
-}
-
-func scaleOf(x report.Axis) plot.Scale {
-	if x.Log {
-		return plot.Log(x.Least, x.Most, labels[x.Unit])
-	}
-	return plot.Linear(x.Most, 5, labels[x.Unit])
-}
 
 // signs are how points are drawn, by their kind.
 var signs = [...]struct {
@@ -41,158 +28,180 @@ var signs = [...]struct {
 	{"sign second", "M-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0Z"},
 	{"sign third", "M0 -6L6 0L0 6L-6 0Z"},
 	{"sign cross", "M-4 -4L4 4M-4 4L4 -4"},
+	{"sign violation", "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0Z"},
+}
+
+// plot draws a panel. It returns the series that have points, and how far from the top each ends.
+func (d *drawing) plot(c report.Chart, p report.Panel, x, y scale) (drawn []report.Series, ends []float64) {
+	up := func(v float64) float64 { return d.height * (1 - y.at(v)) }
+	if c.To > 0 {
+		d.rect("band", x.at(c.From), 0, x.at(c.To), d.height)
+	}
+	d.axisY(y)
+	d.axisX(x)
+	for _, l := range c.Uprights {
+		at, beside, anchor := x.at(l.At), 5.0, start
+		if l.At > x.to {
+			continue
+		}
+		if at > 0.5 {
+			beside, anchor = -5, end
+		}
+		d.line("asked", at, 0, at, d.height)
+		d.text("tick", at, beside, 12, anchor, l.Name)
+	}
+	for _, s := range p.Series {
+		if last, any := d.series(s, x, up); any {
+			drawn, ends = append(drawn, s), append(ends, last)
+		}
+	}
+	for _, l := range p.Levels {
+		d.line("limit", 0, up(l.At), 1, up(l.At))
+		d.text("tick", 0, 6, up(l.At)-5, start, l.Name)
+	}
+	for _, s := range p.Signs {
+		look := signs[s.Kind%len(signs)]
+		for _, p := range s.Points {
+			if p.High > 0 {
+				d.line("whisker", x.at(p.X), up(p.Low), x.at(p.X), up(p.High))
+			}
+			d.sign(look.class, x.at(p.X), up(p.Y), string(look.path))
+		}
+	}
+	return drawn, ends
+}
+
+// series draws a line through the points that are known, and returns how far from the top it ends.
+func (d *drawing) series(s report.Series, x scale, up func(float64) float64) (last float64, any bool) {
+	class := classOf(s)
+	var run, upper, lower []point
+	end := func() {
+		if s.Area {
+			d.path("area "+class, run, true)
+		}
+		if len(run) > 1 {
+			d.path("curve "+class, run, false)
+		}
+		for _, p := range run {
+			if len(run) == 1 || !s.Band && !s.Area && len(s.Points) <= markedPoints {
+				d.dot("mark "+class, p.x, p.y, 3)
+			}
+		}
+		run = nil
+	}
+	for _, p := range s.Points {
+		if !known(p.Y) {
+			end()
+			continue
+		}
+		at := point{x.at(p.X), up(p.Y)}
+		run, last, any = append(run, at), at.y, true
+		switch {
+		case s.Band:
+			upper, lower = append(upper, point{at.x, up(p.High)}), append(lower, point{at.x, up(p.Low)})
+		case p.Low < p.High:
+			d.line("whisker "+class, at.x, up(p.Low), at.x, up(p.High))
+		}
+	}
+	if len(upper) > 1 {
+		slices.Reverse(lower)
+		d.path("area "+class, append(upper, lower...), false)
+	}
+	if !s.Band || len(run) > 1 {
+		end()
+	}
+	return last, any
+}
+
+// classOf returns how a line is drawn.
+func classOf(s report.Series) string {
+	class := fmt.Sprintf("s%d", s.Colour%colours+1)
+	if s.Tone == report.Bad {
+		class = classes[s.Tone]
+	}
+	if s.Dashed {
+		class += " dashed"
+	}
+	return class
 }
 
 // chart is a Chart as the page has it.
 type chart struct {
-	Title, Finding string
-	SVG            template.HTML
-	Legend         []legend
+	report.Chart
+	Panels []panel
+	Legend []legend
+	Gutter int // pixels on the right for names, where there is room
+}
+
+type panel struct {
+	Head string
+	SVG  template.HTML
 }
 
 type legend struct {
 	Class string
-	Path  template.HTMLAttr
+	Path  template.HTMLAttr // of a sign; empty of a line
 	Name  string
 }
 
+const (
+	nameStep    = 15  // pixels between two names on a page
+	longestName = 30  // characters of one beside a chart
+	telephone   = 300 // pixels that a chart has on a telephone
+)
+
 func newChart(c report.Chart) chart {
-	x, y := scaleOf(c.X), scaleOf(c.Y)
-	d := Drawing{Height: chartHeight}
-	up := func(v float64) float64 { return chartHeight * (1 - y.At(v)) }
-	if c.To > 0 {
-		d.Rect("band", x.At(c.From), 0, x.At(c.To), chartHeight)
+	out := chart{Chart: c}
+	x := scaleOf(c.X, 5)
+	if c.X.Ticks != nil {
+		x.ticks = ticksApart(x, telephone, 8)
 	}
-	d.AxisY(y)
-	d.AxisX(x)
-	for _, l := range c.Uprights {
-		at := x.At(l.At)
-		if l.At > x.To {
-			continue
+	for i, p := range c.Panels {
+		d, y := drawing{height: chartHeight}, scaleOf(p.Y, 5)
+		if len(c.Panels) > 1 {
+			d.height, y = panelHeight, scaleOf(p.Y, 4).thin(4)
 		}
-		d.Line("asked", at, 0, at, chartHeight)
-		if at > 0.5 {
-			d.Text("tick", at, -5, 12, "end", l.Name)
-		} else {
-			d.Text("tick", at, 5, 12, "start", l.Name)
+		drawn, ends := d.plot(c, p, x, y)
+		if len(drawn) > 1 {
+			out.name(&d, drawn, ends, i == 0)
 		}
-	}
-	var line, upper, lower []Point
-	for _, p := range c.Curve {
-		line, upper, lower = append(line, Point{x.At(p.X), up(p.Y)}), append(upper, Point{x.At(p.X), up(p.High)}), append(lower, Point{x.At(p.X), up(p.Low)})
-	}
-	if len(line) > 1 {
-		slices.Reverse(lower)
-		d.Path("area s1", append(upper, lower...), false)
-		d.Path("curve s1", line, false)
-	}
-	for _, l := range c.Levels {
-		d.Line("limit", 0, up(l.At), 1, up(l.At))
-		d.Text("tick", 0, 6, up(l.At)-5, "start", l.Name)
-	}
-	out := chart{Title: c.Title, Finding: c.Finding}
-	for _, s := range c.Signs {
-		drawn := signs[s.Kind%len(signs)]
-		out.Legend = append(out.Legend, legend{drawn.class, drawn.path, s.Name})
-		for _, p := range s.Points {
-			if p.High > 0 {
-				d.Line("whisker", x.At(p.X), up(p.Low), x.At(p.X), up(p.High))
-			}
-			d.Sign(drawn.class, x.At(p.X), up(p.Y), string(drawn.path))
-		}
-	}
-	out.SVG = d.SVG("plot", c.Title+" of "+format.Line(c.Of), c.Finding, 22)
-	return out
-}
-
-// intervals are Intervals as the page has them.
-type intervals struct {
-	Rows []interval
-	Axis template.HTML
-}
-
-type interval struct {
-	report.Interval
-	Plot template.HTML
-}
-
-func newIntervals(c report.Intervals) (out intervals) {
-	var s plot.Scale
-	if c.Axis.Unit == report.Change {
-		s = changeScale(c.Rows)
-	} else {
-		s = scaleOf(c.Axis)
-	}
-	axis := Drawing{}
-	axis.AxisX(s)
-	out.Axis = axis.SVG("axis", "Scale", "", 20)
-	for _, row := range c.Rows {
-		d := Drawing{Height: rowHeight}
-		const mid = rowHeight / 2
-		if row.Limit > 0 {
-			from, to := 0.0, s.At(row.Limit)
-			if row.Above {
-				from, to = to, 1
-			}
-			d.Rect("beyond", from, 0, to, rowHeight)
-		}
-		for _, tick := range s.Ticks {
-			d.Line("grid", tick.At, 0, tick.At, rowHeight)
-		}
-		if row.Limit > 0 {
-			d.Line("limit", s.At(row.Limit), 0, s.At(row.Limit), rowHeight)
-		}
-		if c.Axis.Unit == report.Change {
-			d.Line("zero", s.At(1), 0, s.At(1), rowHeight)
-		}
-		look := classes[row.Tone]
-		arrow := func(v float64) { // to what lies beyond the scale
-			path := "M7 -5L0 0L7 5Z"
-			if v > s.To {
-				path = "M-7 -5L0 0L-7 5Z"
-			}
-			d.Sign("sign arrow "+look, s.At(v), mid, path)
-		}
-		switch {
-		case row.AtLeast:
-			d.Line("reach "+look, s.At(row.Low), mid-4, s.At(row.Low), mid+4)
-			d.Line("reach "+look, s.At(row.Low), mid, 1, mid)
-			arrow(math.Inf(1))
-		case row.Mid > 0:
-			for _, end := range []float64{row.Low, row.High} {
-				if math.IsNaN(end) {
-					continue
-				}
-				d.Line("reach "+look, s.At(row.Mid), mid, s.At(end), mid)
-				if end < s.From || end > s.To {
-					arrow(end)
-				} else {
-					d.Line("reach "+look, s.At(end), mid-4, s.At(end), mid+4)
-				}
-			}
-			if row.Mid < s.From || row.Mid > s.To {
-				arrow(row.Mid)
-			} else {
-				d.Sign("sign "+look, s.At(row.Mid), mid, shapeOf(row.Mark))
+		for _, s := range p.Signs {
+			if look := signs[s.Kind%len(signs)]; s.Name != "" {
+				out.Legend = append(out.Legend, legend{look.class, look.path, s.Name})
 			}
 		}
-		title := format.Line(row.Name) + ": " + strings.TrimSpace(row.Value+" "+row.Beside)
-		out.Rows = append(out.Rows, interval{row, d.SVG("rowplot", title+" ("+row.Status+")", "", 0)})
+		out.Panels = append(out.Panels, panel{p.Head, d.svg("plot", titleOf(c, p), c.Finding, 22)})
 	}
 	return out
 }
 
-// shapeOf returns what a mark looks like in a chart, ten pixels wide: a dot, a cross, a triangle, a stroke, or a ring.
-func shapeOf(mark string) string {
-	switch mark {
-	case "✓":
-		return "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0Z"
-	case "✗":
-		return "M-5 -5L5 5M-5 5L5 -5"
-	case "▲":
-		return "M0 -6L5.5 4.5L-5.5 4.5Z"
-	case "":
-		return "M0 -5L0 5"
+// titleOf is what a panel is called where it is read out.
+func titleOf(c report.Chart, p report.Panel) string {
+	title := cmp.Or(c.Title, c.Across)
+	if c.Of != "" {
+		title += " of " + c.Of
 	}
-	return "M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0Z"
+	if p.Head != "" && title != "" {
+		title = ": " + title
+	}
+	return cmp.Or(p.Head+title, c.Finding, "Chart")
+}
+
+// name writes the names of lines at their ends, and into the legend once.
+func (c *chart) name(d *drawing, drawn []report.Series, ends []float64, first bool) {
+	for i, y := range spread(ends, slices.Repeat([]float64{nameStep}, len(ends)), 0, d.height+nameStep) {
+		name := shortName(drawn[i].Name)
+		c.Gutter = max(c.Gutter, 14+format.Width(name)*7)
+		d.text("direct "+classOf(drawn[i]), 1, 8, y+4, start, name)
+		if first {
+			c.Legend = append(c.Legend, legend{Class: "curve " + classOf(drawn[i]), Name: drawn[i].Name})
+		}
+	}
+}
+
+func shortName(s string) string {
+	if r := []rune(s); len(r) > longestName {
+		return string(r[:longestName-1]) + "…"
+	}
+	return s
 }

@@ -358,7 +358,7 @@ func TestChangesDrawn(t *testing.T) {
 				t.Errorf("%s: an interval of %d lines", r.Name, ends)
 			}
 			for _, text := range []string{r.Value, r.Status, r.Beside} {
-				if !strings.Contains(plot, text) {
+				if !strings.Contains(plot, format.Line(text)) {
 					t.Errorf("%s: %q is not read out in %s", r.Name, text, plot)
 				}
 			}
@@ -378,29 +378,29 @@ func TestChangeScale(t *testing.T) {
 		"infinite": {row(0, math.Inf(1), math.Inf(1), 0.1)},
 	} {
 		s := changeScale(list)
-		if !(s.From < 1 && s.To > 1) || math.IsInf(s.To, 0) || !(s.From > 0) {
-			t.Errorf("%s: from %v to %v", name, s.From, s.To)
+		if !(s.from < 1 && s.to > 1) || math.IsInf(s.to, 0) || !(s.from > 0) {
+			t.Errorf("%s: from %v to %v", name, s.from, s.to)
 		}
 		zeros, last := 0, -1.0
-		for _, tick := range s.Ticks {
-			if tick.At < 0 || tick.At > 1 || tick.At-last < 0.1 {
-				t.Errorf("%s: ticks at %v and %v of %q", name, last, tick.At, tick.Label)
+		for _, tick := range s.ticks {
+			if tick.at < 0 || tick.at > 1 || tick.at-last < 0.1 {
+				t.Errorf("%s: ticks at %v and %v of %q", name, last, tick.at, tick.label)
 			}
-			if last = tick.At; tick.Label == "0" {
+			if last = tick.at; tick.label == "0" {
 				zeros++
 			}
 		}
-		if zeros != 1 || len(s.Ticks) < 2 && name != "none" || len(s.Ticks) > 9 {
-			t.Errorf("%s: %v", name, s.Ticks)
+		if zeros != 1 || len(s.ticks) < 2 && name != "none" || len(s.ticks) > 9 {
+			t.Errorf("%s: %v", name, s.ticks)
 		}
 		for _, r := range list {
-			if r.Limit < s.From || r.Limit > s.To {
-				t.Errorf("%s: the limit %v is beyond %v to %v", name, r.Limit, s.From, s.To)
+			if r.Limit < s.from || r.Limit > s.to {
+				t.Errorf("%s: the limit %v is beyond %v to %v", name, r.Limit, s.from, s.to)
 			}
 		}
 	}
-	if s := changeScale([]report.Interval{row(90, 100, 110, 0.1)}); s.To > 2.2 {
-		t.Errorf("one change of a hundred times makes a scale to %v", s.To)
+	if s := changeScale([]report.Interval{row(90, 100, 110, 0.1)}); s.to > 2.2 {
+		t.Errorf("one change of a hundred times makes a scale to %v", s.to)
 	}
 }
 

@@ -67,32 +67,22 @@ func bar(values []float64, least, top float64) rune {
 
 // drawCourse draws a course on a page: a line with gaps, and an upright where a step begins.
 func drawCourse(c *report.Course) template.HTML {
-	const height = 42
-	d := Drawing{Height: height}
 	least, most := extremes(c)
+	line := report.Series{}
+	for i, v := range c.Values {
+		if most <= least && !math.IsNaN(v) {
+			v = 0.5
+		} else {
+			v = (v - least) / (most - least)
+		}
+		line.Points = append(line.Points, report.Point{X: float64(i), Y: v})
+	}
+	d := drawing{height: 42}
 	x := func(i float64) float64 { return (i + 0.5) / float64(max(1, len(c.Values))) }
 	for _, at := range c.Steps {
-		d.Line("asked", x(float64(at)-0.5), 0, x(float64(at)-0.5), height)
+		d.line("asked", x(float64(at)-0.5), 0, x(float64(at)-0.5), d.height)
 	}
-	var run []Point
-	end := func() {
-		d.Path("curve s1", run, false)
-		if len(run) == 1 {
-			d.Dot("lone s1", run[0].X, run[0].Y, 3)
-		}
-		run = nil
-	}
-	for i, v := range c.Values {
-		if math.IsNaN(v) {
-			end()
-			continue
-		}
-		at := 0.5
-		if most > least {
-			at = (v - least) / (most - least)
-		}
-		run = append(run, Point{x(float64(i)), 3 + (height-6)*(1-at)})
-	}
-	end()
-	return d.SVG("course", "Course", "", 0)
+	places := scale{from: -0.5, to: float64(len(c.Values)) - 0.5}
+	d.series(line, places, func(v float64) float64 { return 3 + (d.height-6)*(1-v) })
+	return d.svg("course", "Course", "", 0)
 }

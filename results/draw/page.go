@@ -44,12 +44,14 @@ var documents = template.Must(template.New("").Funcs(template.FuncMap{
 	"course":   drawCourse,
 	"rows":     newIntervals,
 	"column": func(title string) string {
-		return format.Line(strings.NewReplacer("-\n", "-", "\n", " ").Replace(title)) // which may be broken before a unit
+		return strings.TrimSpace(format.Line(strings.NewReplacer("-\n", "-", "\n", " ").Replace(title))) // which may be broken before a unit
 	},
-	"fold":     fold[report.Row],
+	"fold":     foldTable,
 	"foldRows": fold[interval],
 	"row":      rowOf,
-	"known":    known,
+	"join":     func(texts []string) string { return strings.Join(texts, " ") },
+	"known":    func(t report.Table) report.Table { return columnsOf(t, report.Page, true) },
+	"percent":  percent,
 }).ParseFS(files, "document.html"))
 
 // classes are how tones are drawn.
@@ -64,13 +66,24 @@ func fold[Row any](rows []Row) [2][]Row {
 	return [2][]Row{rows[:shown], rows[shown:]}
 }
 
-// known returns a table without the columns that are not meant for a page, and those of which nothing is known.
-func known(t report.Table) report.Table { return columnsOf(t, report.Page, true) }
+// foldTable folds the rows of a table, those of a group together if that is possible.
+func foldTable(t report.Table) [2][]report.Row {
+	folded := fold(t.Rows)
+	if t.Whole || folded[1] == nil {
+		return [2][]report.Row{t.Rows}
+	}
+	for at := len(folded[0]) + 4; at > 0; at-- {
+		if t.Rows[at].Group != "" {
+			return [2][]report.Row{t.Rows[:at], t.Rows[at:]}
+		}
+	}
+	return folded
+}
 
-// parts returns the sections of a document, or what belongs to none.
+// parts returns the sections of a document to which its summary leads, or what belongs to none.
 func parts(d *report.Document, sections bool) (list []report.Block) {
 	for _, b := range report.Of(d.Blocks, report.Page) {
-		if _, is := b.(report.Section); is == sections {
+		if s, is := b.(report.Section); (is && s.ID != "") == sections {
 			list = append(list, b)
 		}
 	}
@@ -121,20 +134,30 @@ func newLanes(l report.Lanes) lanes {
 // cell is a place of a table as the page has it.
 type cell struct {
 	report.Value
-	Head  bool // it names the row
-	Class string
+	Head   bool // it names the row
+	Class  string
+	Badges []report.Badge
 }
 
 // row is one of a table as the page has it.
 type row struct {
-	Group, ID string
-	Cells     []cell
+	Group, ID, Class string
+	Cells            []cell
 }
 
 func rowOf(t report.Table, r report.Row) row {
 	all := row{Group: r.Group, ID: r.ID}
+	if r.Tone != report.Plain {
+		all.Class = classes[r.Tone]
+	}
+	if r.Part {
+		all.Class = strings.TrimSpace(all.Class + " part")
+	}
 	for i, v := range r.Cells {
 		c := cell{Value: v, Head: i == 0 && t.Columns[0].Left}
+		if i == 0 {
+			c.Badges = r.Badges
+		}
 		if t.Columns[i].Left {
 			c.Class = "left"
 		}

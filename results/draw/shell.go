@@ -9,11 +9,9 @@ import (
 	"html/template"
 	"io"
 	"unicode"
-
-	"github.com/lockbench/lockbench/results/plot"
 )
 
-//go:embed shell.html document.html style.css script.js
+//go:embed shell.html document.html style.css colours.css charts.css file.css script.js
 var files embed.FS
 
 var shell = template.Must(template.ParseFS(files, "shell.html"))
@@ -30,7 +28,7 @@ func Shell(w io.Writer, title string, body template.HTML) error {
 		Script template.JS
 		Hash   string
 		Body   template.HTML
-	}{title, template.CSS(plot.Colours + mustRead("style.css")), template.JS(script), base64.StdEncoding.EncodeToString(hash[:]), body})
+	}{title, template.CSS(mustRead("colours.css") + mustRead("charts.css") + mustRead("style.css")), template.JS(script), base64.StdEncoding.EncodeToString(hash[:]), body})
 	if err != nil {
 		return fmt.Errorf("draw: %w", err)
 	}

@@ -125,7 +125,7 @@ func (p *cellPage) steps(c *results.Cell) {
 		}
 		t.line(
 			metric.PerSecond.Format(s.Rate)+"/s", metric.PerSecond.Format(stepRate(s)),
-			metric.Duration.Format(stepQuantile(s, 0.5)), metric.Duration.Format(stepQuantile(s, 0.99)), longest,
+			metric.Duration.Format(view.StepQuantile(s, 0.5)), metric.Duration.Format(view.StepQuantile(s, 0.99)), longest,
 			format.Count(s.Dropped), format.Count(s.Queue),
 		)
 	}
@@ -155,9 +155,9 @@ func (p *cellPage) ladder(c *results.Cell) {
 		a, b := s.first, s.mirror
 		t.line(
 			metric.PerSecond.Format(a.Rate)+"/s", metric.PerSecond.Format(stepRate(a)), metric.PerSecond.Format(stepRate(b)),
-			metric.Duration.Format(stepQuantile(a, 0.5)), metric.Duration.Format(stepQuantile(b, 0.5)),
-			metric.Duration.Format(stepQuantile(a, 0.99)), metric.Duration.Format(stepQuantile(b, 0.99)),
-			format.Change(stepQuantile(b, 0.99)/stepQuantile(a, 0.99)-1),
+			metric.Duration.Format(view.StepQuantile(a, 0.5)), metric.Duration.Format(view.StepQuantile(b, 0.5)),
+			metric.Duration.Format(view.StepQuantile(a, 0.99)), metric.Duration.Format(view.StepQuantile(b, 0.99)),
+			format.Change(view.StepQuantile(b, 0.99)/view.StepQuantile(a, 0.99)-1),
 			format.Count(a.Queue), format.Count(b.Queue),
 		)
 	}
@@ -167,7 +167,3 @@ func (p *cellPage) ladder(c *results.Cell) {
 }
 
 func stepRate(s results.Step) float64 { return float64(s.Acquired) / max(s.Length.Seconds(), 1e-9) }
-
-func stepQuantile(s results.Step, q float64) float64 {
-	return results.Latency{Count: s.Acquired, P50: s.P50, P99: s.P99}.Quantile(q)
-}

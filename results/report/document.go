@@ -12,9 +12,14 @@ type Document struct {
 	Mark   string // of the verdict: ✓
 	Tone   Tone   // of the verdict
 	Title  string // what came out
-	Last   bool   // on a terminal the verdict stands below all else, which may be long
+	When   string // it was measured; a page has it below the title
+	Key    []Figure
+	Last   bool // on a terminal the verdict stands below all else, which may be long
 	Blocks []Block
 }
+
+// Figure is a number that a page has below its title.
+type Figure struct{ Value, Unit string }
 
 // Tone is how a text is to be taken.
 type Tone int
@@ -38,8 +43,8 @@ const (
 	Page                      // a page, which folds and has links
 )
 
-// Block is a part of a document: Paragraph, Findings, Facts, List, Table, Chart, Intervals, Lanes, Command, Code, Section, or one of them
-// within At.
+// Block is a part of a document: Paragraph, Findings, Facts, List, Table, Charts, Intervals, Picture, Lanes, Command, Code, Section, or
+// one of them within At.
 type Block interface{ block() }
 
 // At is a block that is meant for some depths only.
@@ -103,6 +108,7 @@ type Table struct {
 	Rows    []Row
 	Matrix  bool // all columns but the first hold a mark each
 	Within  bool // on a terminal it stands as far to the right as the facts around it
+	Whole   bool // on a page no row of it is folded away
 }
 
 // Column is a column of a table.
@@ -120,13 +126,15 @@ type Column struct {
 
 // Row is a row of a table.
 type Row struct {
-	Group string // what this row and those after it have in common, until there is another; empty: nothing new
-	ID    string // unique in the document; empty: nothing leads to it
-	Cells []Value
-	Mark  string // before its name, where no column has it
-	Tone  Tone
-	Above []string // on a terminal lines above it
-	Below string   // on a terminal a line below it, of what has no column there
+	Group  string // what this row and those after it have in common, until there is another; empty: nothing new
+	ID     string // unique in the document; empty: nothing leads to it
+	Cells  []Value
+	Mark   string // before its name, where no column has it
+	Badges []Badge
+	Part   bool // of the row above
+	Tone   Tone
+	Above  []string // on a terminal lines above it
+	Below  string   // on a terminal a line below it, of what has no column there
 }
 
 // Value is what a table has in one place.
@@ -134,10 +142,18 @@ type Value struct {
 	Text   string
 	Brief  string // what stands for the text where there is no room; empty: nothing does
 	Tone   Tone
-	Strong bool   // it is what a reader looks for
-	About  string // the same in words
-	Link   string // to a section by its ID
-	Once   bool   // it was seen once only
+	Strong bool    // it is what a reader looks for
+	About  string  // the same in words
+	Link   string  // to a section by its ID
+	Once   bool    // it was seen once only
+	Bar    float64 // a share that is drawn below the text; 0: none is
+}
+
+// Badge is a word beside a name.
+type Badge struct {
+	Text  string
+	Tone  Tone
+	About string // what the word means, in a sentence
 }
 
 // Unit is that of a number.
@@ -149,6 +165,7 @@ const (
 	Share            // a part of 1
 	Nanoseconds      // as a duration
 	Change           // a ratio, drawn around no change
+	Nines            // of a share: 2 is 99 %
 )
 
 // Axis is one of a chart.
@@ -156,6 +173,7 @@ type Axis struct {
 	Unit        Unit
 	Log         bool
 	Least, Most float64 // what has to have a place; one that is not logarithmic begins at 0
+	Ticks       []Line  // where the axis has them, which then goes from Least to Most, with their values where they have no name; nil: at round values
 }
 
 // Line is a straight line in a chart.
@@ -167,16 +185,39 @@ type Line struct {
 // Point is a value over another one. Low and High are the ends of its interval; both 0: it has none.
 type Point struct{ X, Y, Low, High float64 }
 
-// Chart is values over another one.
+// Charts stand beside one another where there is room.
+type Charts []Chart
+
+// Chart is values over another one, in one panel or in several below one another.
 type Chart struct {
 	Title, Finding string
+	Badges         []Badge
 	Of             string // what it is of, where it is read out
-	X, Y           Axis
+	X              Axis
+	Across         string  // what X is; empty: the text beside the chart says so
 	From, To       float64 // of X, shaded; 0, 0: nothing is
 	Uprights       []Line  // at values of X
-	Levels         []Line  // at values of Y
-	Curve          []Point // with the area between the ends of its intervals
-	Signs          []Signs // single points, by kind
+	Panels         []Panel
+}
+
+// Panel is a part of a chart, over the X of all.
+type Panel struct {
+	Head   string // what Y is; empty: the text beside the chart says so
+	Y      Axis
+	Levels []Line // at values of Y
+	Series []Series
+	Signs  []Signs
+}
+
+// Series is a line through points, with a gap where Y is NaN.
+type Series struct {
+	Name   string
+	Colour int // of those of lines, from 0
+	Tone   Tone
+	Dashed bool
+	Area   bool // between the line and the bottom
+	Band   bool // the intervals of the points make an area
+	Points []Point
 }
 
 // Signs are points of one kind.
@@ -186,22 +227,52 @@ type Signs struct {
 	Points []Point
 }
 
+// Picture is a chart with all that is necessary to read it: a part of a page, or a file of its own.
+type Picture struct {
+	Name  string // of the file, without its ending
+	Title string
+	About []string    // above the chart
+	Rows  []Intervals // two that have the same names stand beside each other in a file
+	Chart Chart       // in place of Rows
+	Notes []string    // below the chart
+	Alt   string      // what it shows
+}
+
+// Look is how intervals are drawn.
+type Look int
+
+// The looks of an interval.
+const (
+	Estimate Look = iota // Mid as a sign, and a line from Low to High
+	Bars                 // a bar from 0 to Mid, and a line from Low to High
+	Spans                // a line from Low to Mid, and a thin one on to High
+)
+
 // Intervals are a row each.
 type Intervals struct {
-	Axis Axis // one of changes spans the rows by itself
-	Rows []Interval
+	Title   string
+	Look    Look
+	Axis    Axis // one of changes spans the rows by itself
+	Rows    []Interval
+	Ends    [2]string // what Low and Mid of spans are, where the file says so; empty: it does not
+	Upright Line      // across all rows; without a name there is none
 }
 
 // Interval is a value with an interval around it, of which an end is NaN if it is not known.
 type Interval struct {
 	Name, Link     string // to a section or a row by its ID
+	Badges         []Badge
+	Under          string // the name, in small letters
 	Mark, Status   string
 	Tone           Tone
-	Value, Beside  string // in words
+	Value, Beside  string    // in words
+	Ends           [2]string // in words, of a span; the second of a bar
 	Low, Mid, High float64
+	Trials         []float64
 	AtLeast        bool    // Low, and nobody knows how much more
 	Limit          float64 // what lies below it is shaded; 0: there is none
 	Above          bool    // what lies above the limit is
+	Bound          float64 // what could be reached at the most; 0: it is not known
 }
 
 // Lanes show who had something when: a lane for each, one below the other.
@@ -254,8 +325,9 @@ func (At) block()        {}
 func (Paragraph) block() {}
 func (Findings) block()  {}
 func (Facts) block()     {}
-func (Chart) block()     {}
+func (Charts) block()    {}
 func (Intervals) block() {}
+func (Picture) block()   {}
 func (List) block()      {}
 func (Table) block()     {}
 func (Lanes) block()     {}

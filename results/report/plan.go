@@ -303,7 +303,7 @@ func planRates(a *capacity.Answer) Axis {
 		list = append(list, c.Sustains.Low, c.Sustains.Mid, c.Sustains.High)
 	}
 	for _, v := range list {
-		if v > 0 {
+		if v > 0 && !math.IsInf(v, 0) {
 			x.Least, x.Most = min(x.Least, v), max(x.Most, v)
 		}
 	}
@@ -340,7 +340,7 @@ func planDetails(a *capacity.Answer) Section {
 		c := &a.Candidates[i]
 		one := Section{ID: candidateID(i), Title: c.Name, Folded: true, Open: i < unfolded, Mark: planMark(c.Verdict), Tone: planTone(c.Verdict), Status: string(c.Verdict)}
 		for _, chart := range planCharts(a, c, slo) {
-			one.Blocks = append(one.Blocks, At{Page, chart})
+			one.Blocks = append(one.Blocks, At{Page, Charts{chart}})
 		}
 		one.Blocks = append(one.Blocks, PlanFacts(c))
 		if len(c.Resources) > 0 {
@@ -416,7 +416,7 @@ func planCharts(a *capacity.Answer, c *capacity.CandidateAnswer, slo capacity.SL
 		base.Uprights = []Line{{a.Rate, "asked for"}}
 	}
 	all = append(all, shareChart(base, c, slo, points))
-	if chart := p99Chart(base, slo, points); chart.Y.Most > 0 {
+	if chart := p99Chart(base, slo, points); chart.Panels[0].Y.Most > 0 {
 		all = append(all, chart)
 	}
 	return all
@@ -426,50 +426,54 @@ func planCharts(a *capacity.Answer, c *capacity.CandidateAnswer, slo capacity.SL
 func shareChart(chart Chart, c *capacity.CandidateAnswer, slo capacity.SLO, points []capacity.Point) Chart {
 	const lowest = 1e-5
 	chart.Title, chart.Finding = "Late arrivals by rate", "Share of the arrivals beyond the limit, by arrivals a second."
-	chart.Y = Axis{Unit: Share, Log: true, Least: 1}
 	if r := c.Sustains; r.High > 0 {
 		chart.Finding = "The fit crosses the limit at " + format.Glue(rateRange(r)) + ". " + chart.Finding
 	}
+	p := Panel{Y: Axis{Unit: Share, Log: true, Least: 1}}
 	for _, pt := range points {
-		chart.Y.take(pt.Share.Mid, pt.Share.High)
+		p.Y.take(pt.Share.Mid, pt.Share.High)
 	}
 	for _, o := range slo.Objectives {
-		chart.Y.take(o.Allowed()/10, o.Allowed()*3)
-		chart.Levels = append(chart.Levels, Line{o.Allowed(), "SLO " + format.Percent(o.Allowed())})
+		p.Y.take(o.Allowed()/10, o.Allowed()*3)
+		p.Levels = append(p.Levels, Line{o.Allowed(), "SLO " + format.Percent(o.Allowed())})
 	}
-	chart.Y.Least, chart.Y.Most = max(chart.Y.Least, lowest), min(chart.Y.Most, 1)
+	p.Y.Least, p.Y.Most = max(p.Y.Least, lowest), min(p.Y.Most, 1)
+	fit := Series{Band: true}
 	for _, pt := range c.Curve {
 		if pt.Rate > 0 && !pt.Share.IsZero() {
-			chart.Curve = append(chart.Curve, Point{pt.Rate, pt.Share.Mid, pt.Share.Low, pt.Share.High})
+			fit.Points = append(fit.Points, Point{pt.Rate, pt.Share.Mid, pt.Share.Low, pt.Share.High})
 		}
 	}
-	chart.Signs = planSigns(points, func(pt capacity.Point) Point { return Point{pt.Rate, pt.Share.Mid, pt.Share.Low, pt.Share.High} })
+	p.Series = []Series{fit}
+	p.Signs = planSigns(points, func(pt capacity.Point) Point { return Point{pt.Rate, pt.Share.Mid, pt.Share.Low, pt.Share.High} })
+	chart.Panels = []Panel{p}
 	return chart
 }
 
 // p99Chart is the p99 of the response over the rate.
 func p99Chart(chart Chart, slo capacity.SLO, points []capacity.Point) Chart {
 	chart.Title, chart.Finding = "p99 by rate", "p99 of the response of each trial, by arrivals a second."
-	chart.Y = Axis{Unit: Nanoseconds, Log: true, Least: math.Inf(1)}
+	p := Panel{Y: Axis{Unit: Nanoseconds, Log: true, Least: math.Inf(1)}}
 	known := slices.DeleteFunc(slices.Clone(points), func(pt capacity.Point) bool { return pt.P99 <= 0 })
 	for _, pt := range known {
-		chart.Y.take(float64(pt.P99))
+		p.Y.take(float64(pt.P99))
 	}
 	const quantile = 0.99
 	for _, o := range slo.Objectives {
 		if o.Quantile == quantile && len(known) > 0 {
-			chart.Y.take(float64(o.Limit))
-			chart.Levels = append(chart.Levels, Line{float64(o.Limit), "SLO " + format.Exact(o.Limit)})
+			p.Y.take(float64(o.Limit))
+			p.Levels = append(p.Levels, Line{float64(o.Limit), "SLO " + format.Exact(o.Limit)})
 		}
 	}
-	chart.Signs = planSigns(known, func(pt capacity.Point) Point { return Point{X: pt.Rate, Y: float64(pt.P99)} })
+	p.Signs = planSigns(known, func(pt capacity.Point) Point { return Point{X: pt.Rate, Y: float64(pt.P99)} })
+	chart.Panels = []Panel{p}
 	return chart
 }
 
-// take makes room for values that are more than 0.
+// take makes room for values that are more than 0 and finite.
 func (x *Axis) take(values ...float64) {
 	for _, v := range values {
-		if v > 0 {
+		if v > 0 && !math.IsInf(v, 0) {
 			x.Least, x.Most = min(x.Least, v), max(x.Most, v)
 		}
 	}

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -14,7 +15,8 @@ import (
 	"strings"
 
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/svg"
+	"github.com/lockbench/lockbench/results/draw"
+	"github.com/lockbench/lockbench/results/report"
 )
 
 // chart returns the image of a chart of some records, and notes the file that it shows: charts/services-overview-keys10.svg for
@@ -32,13 +34,13 @@ func (d *document) chart(recs []*results.Record, names, words string) ([]byte, e
 	if err != nil {
 		return nil, err
 	}
-	c, err := svg.Find(cells, fields[0])
+	p, err := report.FindPicture(cells, fields[0])
 	if err != nil {
 		return nil, err
 	}
 	stem := strings.NewReplacer(".jsonl", "", ",", "-").Replace(names)
 	file := strings.NewReplacer("=", "", ",", "-", "/", "-").Replace(strings.Join(append([]string{stem}, fields...), "-"))
-	return d.image(file, c)
+	return d.image(file, p)
 }
 
 // row is one of a table in a file of text: a name, two spaces or more, and a figure.
@@ -57,7 +59,7 @@ func (d *document) bars(name, words string) ([]byte, error) {
 	}
 	heading, table, _ := strings.Cut(table, "\n")
 	unit := strings.Fields(heading + " ?")[0]
-	var all []svg.Bar
+	var all []report.Interval
 	for line := range strings.SplitSeq(table, "\n") {
 		m := row.FindStringSubmatch(line)
 		if m == nil {
@@ -67,21 +69,25 @@ func (d *document) bars(name, words string) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, svg.Bar{Name: m[1], Value: value})
+		all = append(all, report.Interval{Name: m[1], Mid: value})
 	}
-	slices.SortStableFunc(all, func(a, b svg.Bar) int { return cmp.Compare(b.Value, a.Value) })
+	slices.SortStableFunc(all, func(a, b report.Interval) int { return cmp.Compare(b.Mid, a.Mid) })
 	file := strings.TrimSuffix(name, ".txt") + "-" + strings.ReplaceAll(words, " ", "-")
-	return d.image(file, svg.Bars(file, unit, words, all))
+	return d.image(file, report.BarsOf(file, unit, words, all))
 }
 
 // image notes the file of a chart, and returns what shows it.
-func (d *document) image(file string, c svg.Chart) ([]byte, error) {
-	d.charts = append(d.charts, made{filepath.Join(d.dir, "charts", file+".svg"), c.SVG})
+func (d *document) image(file string, p *report.Picture) ([]byte, error) {
+	var svg bytes.Buffer
+	if err := draw.SVG(&svg, p); err != nil {
+		return nil, err
+	}
+	d.charts = append(d.charts, made{filepath.Join(d.dir, "charts", file+".svg"), svg.Bytes()})
 	link, err := d.link(d.charts[len(d.charts)-1].file)
 	if err != nil {
 		return nil, err
 	}
-	alt := strings.NewReplacer("[", "(", "]", ")", "\\", "").Replace(c.Alt)
+	alt := strings.NewReplacer("[", "(", "]", ")", "\\", "").Replace(p.Alt)
 	return fmt.Appendf(nil, "![%s](%s)\n", alt, link), nil
 }
 

@@ -1,0 +1,625 @@
+package report
+
+// The page of runs: charts, tables and details, section by section.
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/metric"
+	"github.com/lockbench/lockbench/results/view"
+)
+
+// How much a page shows at once; the rest is folded away.
+const (
+	shownLimits   = 8 // thresholds of cells
+	shownPageRows = 24
+	shownCharts   = 6
+	shownCourses  = 12
+	shownEvents   = 10
+)
+
+// RunPage returns what a page says of cells, as results.Group makes them, in their order. Trials may have lost their histograms and
+// series: distributions are those of the cells, figures those of the trials, and the course in time is that of the first trial that
+// has one. Check is what became of thresholds; nil: there are none.
+func RunPage(cells []*results.Cell, check *compare.Check) *Document {
+	d := &Document{Kind: "lockbench report"}
+	if len(cells) == 0 {
+		return d
+	}
+	v := newRunPage(cells)
+	d.Title, d.When, d.Key = v.title(), v.when(), v.key()
+	d.add(limits(check)...)
+	d.add(v.findings())
+	if v.Common != "" {
+		text := v.Common
+		if v.several() {
+			text = "All rows have in common: " + text
+		}
+		d.add(Paragraph{Text: text, Note: true})
+	}
+	ranges := []Block{v.throughput(), v.latency()}
+	if v.several() {
+		d.add(ranges...)
+	}
+	d.add(v.percentiles())
+	if !v.several() && len(cells[0].Trials) > 1 {
+		d.add(ranges...)
+	}
+	for _, s := range slices.Concat(v.overSettings(), v.courses(), v.steps(), v.classes(), []Section{v.safety(), v.fairness(), v.costs()},
+		v.full(), v.warnings(), []Section{v.details(), v.environment(), v.commands()}) {
+		d.add(s)
+	}
+	return d
+}
+
+// runPage is what the parts of the page are made of.
+type runPage struct {
+	*view.Run
+	shared []string // guarantees that all cells claim
+}
+
+func newRunPage(cells []*results.Cell) runPage {
+	v := runPage{view.NewRun(cells), claimsOf(cells[0])}
+	for _, c := range cells[1:] {
+		its := claimsOf(c)
+		v.shared = slices.DeleteFunc(v.shared, func(claim string) bool { return !slices.Contains(its, claim) })
+	}
+	return v
+}
+
+func (v runPage) several() bool { return len(v.Cells) > 1 }
+
+// claimsOf returns the guarantees that the design of a cell claims.
+func claimsOf(c *results.Cell) []string {
+	return strings.FieldsFunc(view.Claims(c.First().Traits), func(r rune) bool { return r == ',' || r == ' ' })
+}
+
+// ownClaims returns those that not all cells have.
+func (v runPage) ownClaims(c *results.Cell) string {
+	return strings.Join(slices.DeleteFunc(claimsOf(c), func(claim string) bool { return slices.Contains(v.shared, claim) }), ", ")
+}
+
+// limits says what became of each threshold in each cell.
+func limits(c *compare.Check) []Block {
+	d := Check(c)
+	if d == nil {
+		return nil
+	}
+	var all Findings
+	for _, l := range d.Blocks[0].(List) {
+		all = append(all, Finding{Tone: l.Tone, Lead: l.Mark, Text: l.Text})
+	}
+	if len(all) <= shownLimits {
+		return []Block{all}
+	}
+	rest := all[shownLimits:]
+	return []Block{all[:shownLimits], Section{Folded: true, Title: format.Plural(len(rest), "more threshold"), Blocks: []Block{rest}}}
+}
+
+// title returns what was measured: the drivers, if they are few, and what they had to do.
+func (v runPage) title() string {
+	var drivers []string
+	load, several := "", false
+	for i, c := range v.Cells {
+		p := c.First().Plan
+		if !slices.Contains(drivers, p.Driver) {
+			drivers = append(drivers, p.Driver)
+		}
+		its := format.Plural(p.Clients, "client") + " on " + format.Plural(p.Keys, "key")
+		several = several || i > 0 && its != load
+		load = its
+	}
+	title := "Locks with " + format.Few(drivers, 5)
+	if several {
+		return title
+	}
+	return title + ": " + load
+}
+
+// when is from the first trial to the last.
+func (v runPage) when() string {
+	first, last := v.Cells[0].First().Started, v.Cells[0].First().Started
+	for _, c := range v.Cells {
+		for _, r := range c.Trials {
+			if r.Started.Before(first) {
+				first = r.Started
+			}
+			if r.Started.After(last) {
+				last = r.Started
+			}
+		}
+	}
+	return format.Span(first, last)
+}
+
+func (v runPage) key() (all []Figure) {
+	trials := 0
+	var grants int64
+	for _, c := range v.Cells {
+		trials += len(c.Trials)
+		grants += c.Counts.Acquired
+	}
+	if v.several() {
+		all = append(all, Figure{format.Count(len(v.Cells)), "rows"})
+	}
+	count, noun, _ := strings.Cut(format.Plural(trials, "trial"), " ")
+	all = append(all, Figure{count, noun}, Figure{format.Count(grants), "locks granted"})
+	if !v.several() {
+		c := v.Cells[0]
+		all = append(all, Figure{format.Three(c.Rate.Median), "locks/s"},
+			Figure{metric.Duration.Format(waitOf(c, 0.5)), "p50"}, Figure{metric.Duration.Format(view.P99(c)), "p99"})
+	}
+	return all
+}
+
+func (v runPage) findings() (all Findings) {
+	for _, f := range v.Findings() {
+		all = append(all, Finding{Tone: kindTones[f.Kind], Lead: f.Lead, Text: f.Text})
+	}
+	if by, why, known := strings.Cut(format.Line(view.Limit(v.Cells[0])), ": "); known && !v.several() {
+		all = slices.Insert(all, min(1, len(all)), Finding{Lead: "Limited by " + by + ":", Text: why + "."})
+	}
+	return all
+}
+
+// rowCharts are charts with a row a cell, load by load; those for which there is no room at once are folded away.
+func (v runPage) rowCharts(rows func(view.Group) Intervals, order func(view.Group) []int) (blocks []Block) {
+	room := shownPageRows
+	var folded []Block
+	more := 0
+	for i, g := range v.Groups {
+		group := picked(g, order(g))
+		if g.Title != "" {
+			group.Title = g.Load
+		}
+		its := rows(group)
+		if i > 0 && len(its.Rows) > room || folded != nil {
+			folded, more = append(folded, its), more+len(its.Rows)
+			continue
+		}
+		room -= len(its.Rows)
+		blocks = append(blocks, its)
+	}
+	if folded == nil {
+		return blocks
+	}
+	loads := "another load"
+	if len(folded) > 1 {
+		loads = fmt.Sprintf("%d other loads", len(folded))
+	}
+	return append(blocks, Section{Folded: true, Title: fmt.Sprintf("%s of %s", format.Plural(more, "more row"), loads), Blocks: folded})
+}
+
+func (v runPage) throughput() Section {
+	s := Section{ID: "throughput", Title: "Throughput"}
+	text := "Granted locks a second."
+	if c := v.Cells[0]; !v.several() {
+		text += " " + format.Three(c.Rate.Median) + " locks/s."
+	} else if len(v.Groups) == 1 { // figures of different loads have no common range
+		order := v.Sorted(func(c *results.Cell) float64 { return c.Rate.Median })
+		text += v.fromTo("From %s (%s) to %s (%s).", order, func(c *results.Cell) string { return format.Three(c.Rate.Median) + " locks/s" })
+	}
+	s.Blocks = append(s.Blocks, Paragraph{Text: text, Note: true})
+	blocks := v.rowCharts(func(g view.Group) Intervals {
+		rows := rateRows(g)
+		for i, c := range g.Cells {
+			rows.Rows[i].Under = v.ownClaims(c)
+		}
+		return rows
+	}, best(v.Run))
+	hint := "A bar ends at the median over the trials; dots are trials; the whisker is the 95 % confidence interval of that median, or, of " +
+		"fewer trials than that takes, their range. Dotted is the most that hold and round trip allow. "
+	if len(blocks) < len(v.Groups) {
+		hint += "Each load has a scale of its own. "
+	}
+	hint += "Rows with a mark beside their name are not to be believed as they stand, and are drawn in its colour."
+	if slices.ContainsFunc(v.Cells, func(c *results.Cell) bool { return v.ownClaims(c) != "" }) {
+		hint += " Below a name stands what its design guarantees beyond what all do (" + cmp.Or(strings.Join(v.shared, ", "), "nothing") + ")."
+	}
+	s.Blocks = append(append(s.Blocks, blocks...), Paragraph{Text: hint, Note: true})
+	return s
+}
+
+// fromTo says from which cell to which a figure goes.
+func (v runPage) fromTo(text string, order []int, write func(*results.Cell) string) string {
+	if len(order) == 0 {
+		return ""
+	}
+	top, low := order[0], order[len(order)-1]
+	return " " + fmt.Sprintf(text, write(v.Cells[low]), v.Names[low], write(v.Cells[top]), v.Names[top])
+}
+
+func (v runPage) latency() Section {
+	s := Section{ID: "latency", Title: "Latency"}
+	text := "How long a client waited for its lock."
+	if p99 := view.P99(v.Cells[0]); !v.several() && p99 > 0 {
+		text += " 99 % of the grants took " + metric.Duration.Format(p99) + " at the most."
+	} else if v.several() && len(v.Groups) == 1 {
+		order := slices.DeleteFunc(v.Sorted(view.P99), func(i int) bool { return !(view.P99(v.Cells[i]) > 0) })
+		text += v.fromTo("The p99 goes from %s (%s) to %s (%s).", order, func(c *results.Cell) string { return metric.Duration.Format(view.P99(c)) })
+	}
+	s.Blocks = []Block{Paragraph{Text: text, Note: true}}
+	if axis := waitAxis(v.Cells, 0.5, 0.99, 0.999); axis.Most > 0 {
+		s.Blocks = append(s.Blocks, v.rowCharts(func(g view.Group) Intervals { return waitRows(g, axis) }, shortest(v.Run, view.P99))...)
+	}
+	hint := "From the median (ring) to p99 (dot) and p99.9 (line), on a logarithmic scale."
+	if slices.ContainsFunc(v.Cells, (*results.Cell).Open) {
+		hint += " In an open loop it is the response, from when an arrival was due to its grant, with the queue before it."
+	}
+	s.Blocks = append(s.Blocks, Paragraph{Text: hint + " A quantile for which there are too few values is left out.", Note: true})
+	return s
+}
+
+// foldedCharts returns charts; those beyond the first few are folded away.
+func foldedCharts(all Charts, most int, what string) []Block {
+	switch {
+	case all == nil:
+		return nil
+	case len(all) <= most:
+		return []Block{all}
+	}
+	rest := all[most:]
+	return []Block{all[:most], Section{Folded: true, Title: format.Plural(len(rest), what), Blocks: []Block{rest}}}
+}
+
+// percentiles are curves of the wait of all cells, a few in each chart.
+func (v runPage) percentiles() Section {
+	var all Charts
+	acquire := false
+	for _, g := range v.Groups {
+		for from := 0; from < len(g.Cells); from += mostCurves {
+			to := min(from+mostCurves, len(g.Cells))
+			part := view.Group{Cells: g.Cells[from:to], Short: g.Short[from:to], Index: g.Index[from:to]}
+			if g.Title != "" {
+				part.Title = g.Load
+			}
+			if len(g.Cells) > mostCurves {
+				part.Title = joined(part.Title, fmt.Sprintf("rows %d to %d of %d", from+1, to, len(g.Cells)))
+			}
+			if chart, any := curvesOf(part); any {
+				all = append(all, chart)
+				acquire = acquire || slices.ContainsFunc(chart.Panels[0].Series, func(s Series) bool { return s.Dashed })
+			}
+		}
+	}
+	hint := "Across: the share of the grants that took no longer. Each further nine has the same room, which shows the tail. Up: how long, on a " +
+		"logarithmic scale. A line ends where there are too few values to go on."
+	if acquire {
+		hint += " A line named acquire is the acquisition alone, without the wait for a free client."
+	}
+	return Section{ID: "percentiles", Title: "Percentiles", Blocks: append(foldedCharts(all, shownCharts, "more chart"), Paragraph{Text: hint, Note: true})}
+}
+
+func curvesOf(g view.Group) (c Chart, any bool) {
+	const both = 3 // cells of an open loop that have both of their curves
+	named := g
+	if len(g.Cells) == 1 {
+		named.Short = []string{""}
+	}
+	all, most := curveSeries(named, len(g.Cells) <= both)
+	if len(all) == 0 {
+		return c, false
+	}
+	c = Chart{Title: g.Title, X: Axis{Unit: Nines, Most: most}, Panels: []Panel{{Y: timesAxis(all), Series: all}}}
+	worst, longest := "", 0.0
+	for i, cell := range g.Cells {
+		if t := view.P99(cell); t > longest {
+			worst, longest = g.Short[i], t
+		}
+	}
+	if worst != "" {
+		c.Finding = fmt.Sprintf("Wait by percentile. The highest p99 is that of %s, %s.", worst, metric.Duration.Format(longest))
+	}
+	return c, true
+}
+
+// overSettings are the pictures of files that no other section has.
+func (v runPage) overSettings() (all []Section) {
+	var blocks []Block
+	for _, p := range append([]*Picture{recovery(v.Run)}, overSettings(v.Run)...) {
+		if p != nil && !(p.Name == "rate" && len(v.Cells) == 1) { // of which there is a section
+			blocks = append(blocks, *p)
+		}
+	}
+	if blocks == nil {
+		return nil
+	}
+	return []Section{{ID: "settings", Title: "Over settings", Blocks: blocks}}
+}
+
+// courses are the cells that have a series, second by second.
+func (v runPage) courses() []Section {
+	var all Charts
+	for i, c := range v.Cells {
+		at := slices.IndexFunc(c.Trials, func(r *results.Record) bool { return len(r.Series) > 1 })
+		if at < 0 {
+			continue
+		}
+		chart := secondsOf(c.Trials[at])
+		chart.Title, chart.Badges, chart.Finding = v.Names[i], badges(c), format.Upper(Steadiness(c))
+		if len(c.Trials) > 1 && chart.Finding != "" {
+			chart.Finding = "The first trial is drawn. " + chart.Finding
+		}
+		all = append(all, chart)
+	}
+	if all == nil {
+		return nil
+	}
+	return []Section{{ID: "course", Title: "Over time", Blocks: append(foldedCharts(all, shownCourses, "more row"),
+		Paragraph{Text: "The warm-up is shaded; it is in no other figure. Each chart has a scale of its own.", Note: true})}}
+}
+
+// secondsOf draws throughput and latency of a trial over time.
+func secondsOf(r *results.Record) Chart {
+	wait, quantile := courseWait(r.Series)
+	last := r.Series[len(r.Series)-1]
+	end := last.At + last.Length
+	rates := Panel{Head: "locks/s", Y: Axis{Unit: PerSecond}}
+	waits := Panel{Head: quantile + " of the wait", Y: Axis{Unit: Nanoseconds, Log: true, Least: math.Inf(1)}}
+	rate, times := Series{Area: true}, Series{Colour: 1}
+	violations := Signs{Kind: 4}
+	c := Chart{X: Axis{Unit: Nanoseconds, Most: float64(end) / 1.04}}
+	for _, i := range r.Series {
+		mid := float64(i.At + i.Length/2)
+		its := float64(i.Acquired) / math.Max(i.Length.Seconds(), 1e-9)
+		rates.Y.Most = max(rates.Y.Most, its)
+		rate.Points = append(rate.Points, Point{X: mid, Y: its})
+		y := math.NaN()
+		if t := wait(i); t > 0 {
+			y = float64(t)
+			waits.Y.take(y)
+		}
+		times.Points = append(times.Points, Point{X: mid, Y: y})
+		if i.Warmup {
+			c.To = max(c.To, float64(i.At+i.Length))
+		}
+		if i.Violations > 0 {
+			violations.Points = append(violations.Points, Point{X: mid, Y: its})
+		}
+	}
+	rates.Series, waits.Series, rates.Signs = []Series{rate}, []Series{times}, []Signs{violations}
+	c.Panels = []Panel{rates, waits}
+	return c
+}
+
+// courseWait returns the highest quantile for which all intervals after the warm-up have values enough, or their longest waits.
+func courseWait(series []results.Interval) (of func(results.Interval) time.Duration, name string) {
+	for _, i := range series {
+		if !i.Warmup && !results.Enough(i.Acquired, 0.99) {
+			return func(i results.Interval) time.Duration { return i.Max }, "longest"
+		}
+	}
+	return func(i results.Interval) time.Duration { return i.P99 }, "p99"
+}
+
+// steps are the cells whose rate goes in steps: what each took, and whether it took the same the second time.
+func (v runPage) steps() []Section {
+	s := Section{ID: "steps", Title: "Steps of the rate"}
+	for i, c := range v.Cells {
+		if at := slices.IndexFunc(c.Trials, func(r *results.Record) bool { return len(r.Steps) > 0 }); at >= 0 {
+			s.Blocks = append(s.Blocks, stepsOf(v.Names[i], c.Trials[at])...)
+		}
+	}
+	if s.Blocks == nil {
+		return nil
+	}
+	return []Section{s}
+}
+
+func stepsOf(name string, r *results.Record) (blocks []Block) {
+	passes := view.Passes(r)
+	twice := len(passes) == 2
+	t := figures("Steps of "+name, "asked/s", "pass", "granted/s", "p50", "p99", "longest", "dropped", "queue at its end")
+	most, worst := 0.0, 0.0
+	for pass, steps := range passes {
+		for _, s := range steps {
+			which := ""
+			if twice {
+				which = [2]string{"there", "back"}[pass]
+			}
+			p99 := view.StepQuantile(s, 0.99)
+			if most = max(most, s.Rate); p99 > worst {
+				worst = p99
+			}
+			t.line(format.Three(s.Rate), which, format.Three(float64(s.Acquired)/math.Max(s.Length.Seconds(), 1e-9)),
+				metric.Duration.Format(view.StepQuantile(s, 0.5)), metric.Duration.Format(p99), format.Duration(s.Max),
+				format.Count(s.Dropped), format.Count(s.Queue))
+		}
+	}
+	lines := stepSeries(r, ", back")
+	hint := "In no step were there grants enough for a quantile."
+	if axis := timesAxis(lines); axis.Most > 0 {
+		c := Chart{Title: "Response by arrivals a second, " + name, X: Axis{Most: most}, Panels: []Panel{{Y: axis, Series: lines}}}
+		if worst > 0 {
+			c.Finding = "The longest p99 of a step is " + metric.Duration.Format(worst) + "."
+		}
+		hint = "Across: arrivals a second. Up: the wait."
+		blocks = append(blocks, Charts{c})
+	} else {
+		blocks = append(blocks, Paragraph{Text: name, Strong: true})
+	}
+	if twice {
+		hint += " Every step was made twice, in random order and then in the reverse of it: where the way back differs from the way there, the " +
+			"system remembers what it went through, or it is noise that one trial cannot tell from it."
+	}
+	return append(blocks, Paragraph{Text: hint, Note: true}, t)
+}
+
+// full is the table of everything.
+func (v runPage) full() []Section {
+	if !v.several() {
+		return nil
+	}
+	t, of, below := Full(v.Cells)
+	t.Caption, t.Whole = "All figures, a row a cell", true
+	t.Columns = append([]Column{{Title: "cell", Left: true}}, t.Columns...)
+	class := 0
+	for i := range t.Rows {
+		r := &t.Rows[i]
+		c := v.Cells[of[i]]
+		name := v.Names[of[i]]
+		if r.Part = i > 0 && of[i] == of[i-1]; r.Part {
+			name = c.Classes[class].Name
+			class++
+		} else {
+			class = 0
+		}
+		r.Cells, r.Tone = append([]Value{{Text: name}}, r.Cells...), stateOf(c)
+	}
+	return []Section{{ID: "table", Title: "All figures", Blocks: append([]Block{t}, asNotes(below)...)}}
+}
+
+// asNotes returns blocks in small letters.
+func asNotes(blocks []Block) (all []Block) {
+	for _, b := range blocks {
+		switch b := b.(type) {
+		case Paragraph:
+			all = append(all, Paragraph{Text: b.Text, Note: true})
+		case List:
+			for _, item := range b {
+				all = append(all, Paragraph{Text: item.Mark + " " + item.Text, Note: true})
+			}
+		case Section:
+			all = append(append(all, Paragraph{Text: b.Title + ":", Note: true}), asNotes(b.Blocks)...)
+		}
+	}
+	return all
+}
+
+// named is a text with the cells of which it is true.
+type named struct {
+	text  string
+	names []string
+}
+
+// byText collects the cells that have the same text, in the order of the texts.
+func (v runPage) byText(texts func(c *results.Cell) []string) (all []named) {
+	at := map[string]int{}
+	for i, c := range v.Cells {
+		for _, text := range texts(c) {
+			n, is := at[text]
+			if !is {
+				n = len(all)
+				at[text], all = n, append(all, named{text: text})
+			}
+			all[n].names = append(all[n].names, v.Names[i])
+		}
+	}
+	return all
+}
+
+// warnings returns those of the records, each with the cells that have it.
+func (v runPage) warnings() []Section {
+	var list List
+	for _, w := range v.byText(func(c *results.Cell) []string { return c.Warnings }) {
+		text := w.text
+		if len(w.names) < len(v.Cells) {
+			text += " (" + format.Few(w.names, view.NamedCells) + ")"
+		}
+		list = append(list, Item{Tone: Warn, Text: text})
+	}
+	if list == nil {
+		return nil
+	}
+	return []Section{{ID: "warnings", Title: "Warnings", Blocks: []Block{list}}}
+}
+
+// details is a section for each cell with all that is known of it.
+func (v runPage) details() Section {
+	s := Section{ID: "details", Title: "Details"}
+	if v.several() {
+		s.Title = "Row by row"
+	}
+	for i, c := range v.Cells {
+		one := Section{ID: detailsOf(i), Title: v.Names[i], Folded: true, Open: !v.several(), Blocks: []Block{CellFacts(c)}}
+		for _, b := range badges(c) {
+			one.Status, one.Tone = strings.TrimPrefix(one.Status+", "+b.Text, ", "), max(one.Tone, b.Tone)
+		}
+		if len(c.Trials) > 1 {
+			t := figures("Trials", "trial", "locks/s", "p50", "p99", "started (UTC)", "record")
+			for _, r := range c.Trials {
+				l := r.Latency[view.Waiting(c)]
+				t.line(fmt.Sprint(r.Trial), format.Three(r.Throughput()), metric.Duration.Format(l.Quantile(0.5)),
+					metric.Duration.Format(l.Quantile(0.99)), r.Started.UTC().Format(time.DateTime), r.ID)
+			}
+			one.Blocks = append(one.Blocks, t)
+		}
+		s.Blocks = append(s.Blocks, one)
+	}
+	return s
+}
+
+// environment returns where the cells ran: what is true of all once, and what differs with the designs of which it is true.
+func (v runPage) environment() Section {
+	type fact struct{ label, text string }
+	var facts []fact
+	names, count := map[fact][]string{}, map[fact]int{}
+	for _, g := range v.Groups {
+		for i, c := range g.Cells {
+			for _, item := range view.Place(c) {
+				f := fact{item.Label, strings.Join(item.Lines, " ")}
+				if f.text == "" {
+					continue
+				}
+				if count[f]++; count[f] == 1 {
+					facts = append(facts, f)
+				}
+				if !slices.Contains(names[f], g.Names[i]) {
+					names[f] = append(names[f], g.Names[i])
+				}
+			}
+		}
+	}
+	labels := []string{"server", "machine", "program", "libraries"}
+	slices.SortStableFunc(facts, func(a, b fact) int { return slices.Index(labels, a.label) - slices.Index(labels, b.label) })
+	var all Facts
+	for _, f := range facts {
+		lines := []string{f.text}
+		if count[f] < len(v.Cells) {
+			lines = append(lines, "("+format.Few(names[f], 2*view.NamedCells)+")")
+		}
+		all = append(all, Fact{Label: f.label, Lines: lines})
+	}
+	return Section{ID: "environment", Title: "Environment", Blocks: []Block{all}}
+}
+
+// commands returns the command lines that make the cells again, each once.
+func (v runPage) commands() Section {
+	s := Section{ID: "commands", Title: "Commands"}
+	all := v.byText(func(c *results.Cell) []string {
+		text := strings.TrimSpace(c.First().Plan.Command)
+		if text == "" {
+			return nil
+		}
+		return []string{text}
+	})
+	if all == nil {
+		s.Blocks = []Block{Paragraph{Text: "The records have no command lines.", Note: true}}
+		return s
+	}
+	what := "this run"
+	if v.several() {
+		what = "each row"
+	}
+	s.Blocks = []Block{Paragraph{Text: "What makes " + what + " again, secrets left out.", Note: true}}
+	var lines []Block
+	for _, c := range all {
+		if v.several() {
+			lines = append(lines, Paragraph{Text: format.Few(c.names, view.NamedCells), Note: true})
+		}
+		lines = append(lines, Command(c.text))
+	}
+	if len(all) > fewCommands {
+		lines = []Block{Section{Folded: true, Title: format.Plural(len(all), "command line"), Blocks: lines}}
+	}
+	s.Blocks = append(s.Blocks, lines...)
+	return s
+}
