@@ -46,7 +46,7 @@ type client struct {
 	tryOnly         bool  // the arrival gets one try and does not wait
 	superseded      bool  // another client was granted the key since, and asked for it later; see oracle.Superseded
 	lost            bool  // the watchdog has reported the hold as lost
-	crashed         bool  // the client has died while it held the lock; see faults.go
+	crashed         bool  // the client has died while it held the lock; see crash
 	pendingReleases int32 // to send after the one that counts; see flush
 	counters        counters
 
