@@ -35,7 +35,7 @@ func (e *engine) record() *results.Record {
 	e.fillBound(r, t)
 	e.fillGenerator(r)
 	e.fillThread(r)
-	r.Series, r.Steps = e.timeseries.series(), e.timeseries.steps.series()
+	r.Series, r.Steps = e.timeseries.series(), e.timeseries.steps.list
 	e.fillSteady(r)
 	e.warn(r, t)
 	return r

@@ -41,7 +41,7 @@ type timeseries struct {
 
 	warmup, window *results.Follower
 	all            []*results.Follower // by metric, for Run.Interval; nil without it
-	steps          *rateSteps          // nil if the rate has none
+	steps          *rateSteps
 
 	list               []interval
 	length             time.Duration // of an interval in the list
@@ -220,7 +220,7 @@ func (s *timeseries) series() (list []results.Interval) {
 // settlingPart is the part of a step that is left out, a tenth: the system is still settling after the step before.
 const settlingPart = 10
 
-// rateSteps measures the steps of the first class whose rate goes in steps. A nil *rateSteps measures nothing.
+// rateSteps measures the steps of the first class whose rate goes in steps; its zero value measures none.
 type rateSteps struct {
 	from     time.Duration // start of the window
 	todo     []spec.Step
@@ -235,7 +235,7 @@ type rateSteps struct {
 	list   []results.Step
 }
 
-// newRateSteps returns nil if no class has a rate that goes in steps.
+// newRateSteps returns one without steps if no class has a rate that goes in steps.
 func newRateSteps(e *engine) *rateSteps {
 	p := &e.run.Plan
 	for i, cl := range e.classes {
@@ -246,13 +246,13 @@ func newRateSteps(e *engine) *rateSteps {
 			}
 		}
 	}
-	return nil
+	return &rateSteps{}
 }
 
 // next returns when the next step begins to count, or the present one ends. The last one ends with the window.
 func (s *rateSteps) next() time.Duration {
 	switch {
-	case s == nil || len(s.todo) == 0:
+	case len(s.todo) == 0:
 		return never
 	case !s.inside:
 		return s.from + s.todo[0].From + (s.todo[0].To-s.todo[0].From)/settlingPart
@@ -286,15 +286,7 @@ func (s *rateSteps) end(now time.Duration, queue int) {
 // finish ends the last step. It leaves out a step that was cut short before it counted. The queue itself is empty by now:
 // clients drain it when the window closes, and do not serve what they take.
 func (s *rateSteps) finish(end time.Duration) {
-	if s != nil && s.inside && end > s.at {
+	if s.inside && end > s.at {
 		s.end(end, int(s.left()))
 	}
-}
-
-// series returns the steps for the record.
-func (s *rateSteps) series() []results.Step {
-	if s == nil {
-		return nil
-	}
-	return s.list
 }
