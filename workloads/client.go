@@ -46,7 +46,7 @@ type client struct {
 	tryOnly         bool  // the arrival gets one try and does not wait
 	superseded      bool  // another client was granted the key since, and asked for it later; see oracle.Superseded
 	lost            bool  // the watchdog has reported the hold as lost
-	crashed         bool  // the client has died while it held the lock; see faults.go
+	crashed         bool  // the client has died while it held the lock; see crash
 	pendingReleases int32 // to send after the one that counts; see flush
 	counters        counters
 
@@ -117,9 +117,7 @@ func (c *client) repeat() {
 // deadline for each would cost four allocations, and its Done channel a select in the client library.
 //
 // Only this small frame lies between the loop and the driver; the functions that it calls are kept out of it. Two requests
-// a cycle block here, and with hundreds of clients a stack has left the cache when the answer comes. What did not help:
-// another offset for each client's stack, so that their hot lines fall into different sets of the cache; a prefetch of the
-// oracle's cell for writing; cells of half a line.
+// a cycle block here, and with hundreds of clients a stack has left the cache when the answer comes.
 func (c *client) cycle(start time.Duration) time.Duration {
 	c.begin(start)
 	held, err := c.session.Try(context.Background(), &c.lease)

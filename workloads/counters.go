@@ -153,7 +153,9 @@ func (e *engine) sum(r *results.Record) counters {
 	}
 	n := &r.Counts
 	n.Renewals, n.RenewError = e.watchdog.renewals.Load(), e.watchdog.errors.Load()
-	n.Errors, n.EarlyErrors, n.ErrorSample = e.errors.copy()
+	n.Errors = e.errors.byClass(func(c *errorClass) int64 { return c.counted })
+	n.EarlyErrors = e.errors.byClass(func(c *errorClass) int64 { return c.early })
+	n.ErrorSample = e.errors.samples()
 	n.StuckKeys = e.stuck.number(e)
 	if len(r.Plan.Classes) > 0 {
 		for _, cl := range e.classes {

@@ -25,11 +25,9 @@ const (
 // that they had waited by then. All others are measured from when they were sent: the server is not to blame for a timer
 // that is late, by most of a millisecond where the program is idle. Failed probes are in no distribution: they are counted
 // as errors of class "probe".
-//
-// A nil *probe does nothing.
 type probe struct {
 	e     *engine
-	to    drivers.Prober
+	to    drivers.Prober // nil: there are no probes
 	every time.Duration
 
 	idled   int64         // idle probes that were sent
@@ -42,19 +40,17 @@ type probe struct {
 }
 
 func newProbe(e *engine) *probe {
-	if e.run.Plan.Probe <= 0 || e.run.Neighbour == nil {
-		return nil
+	p := &probe{e: e, stopped: make(chan struct{})}
+	if rate := e.run.Plan.Probe; rate > 0 && e.run.Neighbour != nil {
+		p.to, p.every = e.run.Neighbour, time.Duration(min(float64(time.Second)/rate, float64(matrix.MaxDuration)))
 	}
-	return &probe{
-		e: e, to: e.run.Neighbour, stopped: make(chan struct{}),
-		every: time.Duration(min(float64(time.Second)/e.run.Plan.Probe, float64(matrix.MaxDuration))),
-	}
+	return p
 }
 
 // idle probes the server before there is any load, at the rate of the plan or, if that would take too long, faster. It also
 // measures what a probe costs the server.
 func (p *probe) idle(ctx context.Context) {
-	if p == nil {
+	if p.to == nil {
 		return
 	}
 	_, before, failed := p.e.inspect(ctx)
@@ -82,24 +78,16 @@ func (p *probe) idle(ctx context.Context) {
 
 // begin starts to probe. The clock must run.
 func (p *probe) begin() {
-	if p != nil {
+	if p.to != nil {
 		p.sending.Go(p.run)
 	}
 }
 
 // close ends it when the window closes.
-func (p *probe) close() {
-	if p != nil {
-		close(p.stopped)
-	}
-}
+func (p *probe) close() { close(p.stopped) }
 
 // finish waits for the request that is under way, which the driver's IO time-out bounds.
-func (p *probe) finish() {
-	if p != nil {
-		p.sending.Wait()
-	}
-}
+func (p *probe) finish() { p.sending.Wait() }
 
 // run sends probes until the window closes. Those of the warm-up are sent and not recorded.
 func (p *probe) run() {
@@ -171,16 +159,11 @@ func (p *probe) sleep(d time.Duration) bool {
 }
 
 // probes returns how many were sent since the load began.
-func (p *probe) probes() int64 {
-	if p == nil {
-		return 0
-	}
-	return p.sent.Load()
-}
+func (p *probe) probes() int64 { return p.sent.Load() }
 
 // spent returns about what n probes have cost the server.
 func (p *probe) spent(n int64) drivers.Usage {
-	if p == nil || p.idled == 0 {
+	if p.idled == 0 {
 		return drivers.Usage{}
 	}
 	share := func(cost int64) int64 { return int64(float64(cost) * float64(n) / float64(p.idled)) }
@@ -194,7 +177,7 @@ func (p *probe) spent(n int64) drivers.Usage {
 
 // warning returns what a reader of the probe's figures has to know; empty if there is nothing.
 func (p *probe) warning() string {
-	if p == nil || p.failed == 0 {
+	if p.failed == 0 {
 		return ""
 	}
 	return fmt.Sprintf("%d of %d probes failed: the probe's latency is that of the others", p.failed, p.tried)

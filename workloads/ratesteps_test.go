@@ -74,7 +74,7 @@ func TestQueueAtTheEnd(t *testing.T) {
 		e.closeQueues()
 		e.finished.Wait()
 		e.timeseries.finish()
-		if s := e.timeseries.steps.series(); len(s) != 2 || s[0].Queue != 0 || s[1].Queue != 5 {
+		if s := e.timeseries.steps.list; len(s) != 2 || s[0].Queue != 0 || s[1].Queue != 5 {
 			t.Errorf("%+v: want 5 arrivals in the queue in the end", s)
 		}
 	})

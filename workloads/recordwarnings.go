@@ -5,6 +5,7 @@ package workloads
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
@@ -37,13 +38,10 @@ func (e *engine) warn(r *results.Record, t counters) {
 	case r.Partial == "" && stuck != "":
 		add("%s: the figures are those of the others", stuck)
 	}
-	for _, text := range []string{
-		matrix.SessionWarning(*p, e.after.server.Session), pauseWarning(r), grantGapWarning(r, e.ticker.grantGap),
-	} {
-		if text != "" {
-			add("%s", text)
-		}
+	addAll := func(texts ...string) {
+		r.Warnings = append(r.Warnings, slices.DeleteFunc(texts, func(text string) bool { return text == "" })...)
 	}
+	addAll(matrix.SessionWarning(*p, e.after.server.Session), pauseWarning(r), grantGapWarning(r, e.ticker.grantGap))
 	if !readable(e.before.err) && r.Elapsed > 0 {
 		add("the server did not answer when the window opened: what a lock costs it is unknown: %v", e.before.err)
 	}
@@ -59,12 +57,7 @@ func (e *engine) warn(r *results.Record, t counters) {
 			add("node %d of %d did not answer %s, the first of all because: %v", i+1, len(r.Counts.NodeErrors), format.Plural(n, "request"), err)
 		}
 	}
-	if text := e.foreignWarning(r); text != "" {
-		add("%s", text)
-	}
-	if text := e.probe.warning(); text != "" {
-		add("%s", text)
-	}
+	addAll(e.foreignWarning(r), e.probe.warning())
 	if p.Server == "embedded" {
 		add("the server ran inside lockbench: client CPU and allocations include it, and its speed says nothing about a real server")
 	}

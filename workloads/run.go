@@ -3,12 +3,12 @@
 //
 // A trial goes through five phases. Open: one session and one way of waiting a client. Warm-up: the load runs and
 // nothing is recorded. Measure: it goes on, and what ends inside this window is recorded; the window has a length, or a
-// number of operations (budget.go). Drain: clients stop waiting, finish the request that is under way and release what
+// number of operations (budget, arrivals.go). Drain: clients stop waiting, finish the request that is under way and release what
 // they hold. Clean: the keys are deleted by name.
 //
 // Clients come in classes (class.go), each a closed loop, where the next cycle begins when the last one is over, or an
 // open one, where clients serve arrivals that come by themselves (arrivals.go). What goes wrong with holders in
-// production can be planted (faults.go).
+// production can be planted (hold.go).
 package workloads
 
 import (

@@ -6,9 +6,6 @@ import (
 	"cmp"
 	"crypto/rand"
 	"errors"
-	"maps"
-	"strings"
-	"sync"
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
@@ -38,7 +35,7 @@ func (e *engine) record() *results.Record {
 	e.fillBound(r, t)
 	e.fillGenerator(r)
 	e.fillThread(r)
-	r.Series, r.Steps = e.timeseries.series(), e.timeseries.steps.series()
+	r.Series, r.Steps = e.timeseries.series(), e.timeseries.steps.list
 	e.fillSteady(r)
 	e.warn(r, t)
 	return r
@@ -130,94 +127,4 @@ func (e *engine) fillCost(r *results.Record, t counters) {
 		c.ClientCPUUs = float64(a.cpu-b.cpu) / 1e3 / locks
 	}
 	c.Allocs = float64(a.runtime.Allocs-b.runtime.Allocs) / locks
-}
-
-// errorLog counts those errors by class that belong to the measured window, and keeps the first of each class, whenever
-// it came. Errors are rare (clients pause after each), so one
-// lock serves all.
-type errorLog struct {
-	mu     sync.Mutex
-	n      int64 // all of them
-	first  string
-	all    map[string]int64 // by class
-	counts map[string]int64 // those of the measured window
-	early  map[string]int64 // those before its end that are not: of what began in the warm-up
-	sample map[string]string
-}
-
-func (g *errorLog) add(op string, err error, recorded bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.n++
-	g.count(string(drivers.ClassOf(err)), op, err, recorded)
-}
-
-// note counts an error that is not the lock's: it is in no total.
-func (g *errorLog) note(class string, err error, recorded bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.count(class, class, err, recorded)
-}
-
-func (g *errorLog) count(class, op string, err error, recorded bool) {
-	text := shortened(op + ": " + err.Error())
-	if g.all == nil {
-		g.first = text
-		g.all, g.counts, g.sample = map[string]int64{}, map[string]int64{}, map[string]string{}
-	}
-	if _, have := g.sample[class]; !have {
-		g.sample[class] = text
-	}
-	if recorded {
-		g.counts[class]++
-	}
-	g.all[class]++
-}
-
-// maxErrorText is how much of an error is kept, in bytes: a server may send any amount of text.
-const maxErrorText = 1000
-
-func shortened(text string) string {
-	if len(text) <= maxErrorText {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxErrorText], "") + "…"
-}
-
-// close ends the window.
-func (g *errorLog) close() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for class, n := range g.all {
-		if early := n - g.counts[class]; early > 0 {
-			if g.early == nil {
-				g.early = map[string]int64{}
-			}
-			g.early[class] = early
-		}
-	}
-}
-
-func (g *errorLog) firstError() string {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.first
-}
-
-func (g *errorLog) total() int64 {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.n
-}
-
-func (g *errorLog) byClass() map[string]int64 {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return maps.Clone(g.all)
-}
-
-func (g *errorLog) copy() (counts, early map[string]int64, sample map[string]string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return maps.Clone(g.counts), maps.Clone(g.early), maps.Clone(g.sample)
 }

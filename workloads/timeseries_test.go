@@ -307,7 +307,7 @@ func TestStairs(t *testing.T) {
 		{At: 1100 * ms, Length: 900 * ms, Rate: 50, Acquired: 90, Dropped: 180, Queue: 200},
 		{At: 2100 * ms, Length: 900 * ms, Rate: 10, Acquired: 90, Dropped: 180, Queue: 300},
 	}
-	for i, got := range s.series() {
+	for i, got := range s.list {
 		for _, q := range []time.Duration{got.P50, got.P99, got.Max} {
 			near(t, "latency", float64(q), float64(i+1)*float64(ms), 0.001)
 		}
@@ -316,12 +316,12 @@ func TestStairs(t *testing.T) {
 			t.Errorf("step %+v\nwant %+v", got, want[i])
 		}
 	}
-	if len(s.series()) != len(want) {
-		t.Errorf("%d steps, want %d", len(s.series()), len(want))
+	if len(s.list) != len(want) {
+		t.Errorf("%d steps, want %d", len(s.list), len(want))
 	}
-	var none *rateSteps
+	none := &rateSteps{}
 	none.finish(0)
-	if none.next() != never || none.series() != nil {
+	if none.next() != never || none.list != nil {
 		t.Error("no rate has steps")
 	}
 }
@@ -340,7 +340,7 @@ func TestStairsCutShort(t *testing.T) {
 			s.advance(s.next())
 		}
 		s.finish(test.until)
-		if got := s.series(); len(got) != test.steps || test.steps == 2 && got[1].Length != 400*ms {
+		if got := s.list; len(got) != test.steps || test.steps == 2 && got[1].Length != 400*ms {
 			t.Errorf("stopped at %v: %+v", test.until, got)
 		}
 	}

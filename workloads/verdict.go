@@ -35,16 +35,13 @@ const (
 	// shortfall is the share of the arrivals that may be missing before the machine is said not to reach the rate.
 	shortfall = 0.01
 	// longQueue is the wait for a processor (p99 over all goroutines) that counts, if the median acquisition takes no
-	// longer: clients of a pipelined connection are woken a batch at a time, and the last of them waits for the others (512
-	// over rueidis 1.8 ms, where an acquisition takes 2.4 ms). It is more with 4,096 clients (34 of 33 ms), and with 512 of a
-	// lock in memory (134 ms of 1 µs): there the processors are what is waited for.
+	// longer: clients of a pipelined connection are woken a batch at a time, and the last of them waits for the others.
 	longQueue = time.Millisecond
 	// throttledShare is the share of the window for which a quota may stop lockbench, for the same reason as pausedShare.
 	throttledShare = 0.01
 	// starvedRatio is how many times as long as its threads ran they may have waited for a core, and starvedShare the share
 	// of the window that this must come to before it counts. Clients that share two cores with their server wait up to 1.7
-	// times as long as they run, since threads wait for each other as well; below a quota of half a core, or at a load of 30,
-	// they wait 3 to 10 times as long.
+	// times as long as they run, since threads wait for each other as well.
 	starvedRatio = 2
 	starvedShare = 0.05
 )

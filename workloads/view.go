@@ -37,7 +37,9 @@ func (v View) Ended(o results.Outcome) int64 {
 }
 
 // Errors returns all errors by class since the load began, warm-up included.
-func (v View) Errors() map[string]int64 { return v.e.errors.byClass() }
+func (v View) Errors() map[string]int64 {
+	return v.e.errors.byClass(func(c *errorClass) int64 { return c.all })
+}
 
 // recorders returns all recorders of the trial.
 func (e *engine) recorders() (list []*results.Recorder) {

@@ -35,7 +35,7 @@ type Client struct {
 	believes atomic.Bool   // it holds the key, as far as it knows
 	renews   atomic.Bool   // Watch renews its lease, and was not told in time that it is lost
 	kept     atomic.Int64  // when the request was sent that last gave Watch the whole lease, in nanoseconds of the attempt
-	unwatch  func()        // ends Watch
+	unwatch  func()        // ends Watch, which has been called
 
 	// Asked and Granted are when the last attempt was sent, and when its grant was read.
 	Asked, Granted time.Duration
@@ -128,16 +128,23 @@ func (c *Client) add(kind safety.Kind, text string) time.Duration {
 // Try makes one attempt to acquire the key. The error is that the answer was not heard.
 func (c *Client) Try() (held bool, err error) {
 	c.Asked = c.add(safety.Asks, "")
-	held, err = c.request()
-	switch {
-	case err != nil:
-		c.add(safety.Errs, string(drivers.ClassOf(err))+": "+err.Error())
-	case held:
+	if held, err = c.request(); held && err == nil {
 		c.granted()
-	default:
-		c.add(safety.Refused, "")
+	} else {
+		c.hears(false, err, "", safety.Refused)
 	}
 	return held, err
+}
+
+// hears records the answer to a request, or that there was none, and returns when.
+func (c *Client) hears(yes bool, err error, ifYes, ifNo safety.Kind) time.Duration {
+	switch {
+	case err != nil:
+		return c.add(safety.Errs, string(drivers.ClassOf(err))+": "+err.Error())
+	case yes:
+		return c.add(ifYes, "")
+	}
+	return c.add(ifNo, "")
 }
 
 // request asks for the key once.
@@ -246,15 +253,22 @@ func (c *Client) Release() (removed bool, err error) {
 	ctx, cancel := context.WithTimeout(c.stage.ctx, openTimeout)
 	defer cancel()
 	removed, err = c.session.Release(ctx, &c.lease)
-	switch {
-	case err != nil:
-		c.add(safety.Errs, string(drivers.ClassOf(err))+": "+err.Error())
-	case removed:
-		c.add(safety.Released, "")
-	default:
-		c.add(safety.NotThere, "")
-	}
+	c.hears(removed, err, safety.Released, safety.NotThere)
 	return removed, err
+}
+
+// letGo is Release of a client that has to hear an answer.
+func (c *Client) letGo() {
+	if _, err := c.Release(); err != nil {
+		c.stage.leave(safety.NotExercised, "%s has no answer to its release: %v", c.name, err)
+	}
+}
+
+// mustBeRefused ends the attempt unless a request for the key was refused.
+func (c *Client) mustBeRefused(held bool, err error) {
+	if held || err != nil {
+		c.stage.leave(safety.NotExercised, "%s was not refused: %v, %v", c.name, held, err)
+	}
 }
 
 // LoseRelease lets the client release the key, and loses the request: no server receives it. It returns the evidence.
@@ -282,6 +296,7 @@ func (c *Client) LoseRelease() (evidence int64) {
 // have renewals of its own. It returns a function that tells how many were answered.
 func (c *Client) Watch() (renewals func() int64) {
 	var answered atomic.Int64
+	c.unwatch = func() {}
 	if r, ok := drivers.As[drivers.Renewer](c.session); ok {
 		c.renews.Store(true)
 		c.kept.Store(int64(c.Asked))
@@ -322,13 +337,8 @@ func (c *Client) Renew() (held bool, err error) {
 	defer cancel()
 	asked := c.stage.Now()
 	held, err = r.Renew(ctx, &c.lease)
-	switch {
-	case err != nil:
-		c.add(safety.Errs, string(drivers.ClassOf(err))+": "+err.Error())
-	case held:
-		c.Asked, c.Granted = asked, c.add(safety.Renewed, "")
-	default:
-		c.add(safety.NotThere, "")
+	if answered := c.hears(held, err, safety.Renewed, safety.NotThere); held && err == nil {
+		c.Asked, c.Granted = asked, answered
 	}
 	return held, err
 }
@@ -336,21 +346,22 @@ func (c *Client) Renew() (held bool, err error) {
 // Vanish ends the client as if its machine had lost its power: the server does not even hear that its connections are gone.
 func (c *Client) Vanish() (links int64) {
 	links = c.Network().BlackHole()
-	if crasher, ok := drivers.As[drivers.Crasher](c.session); ok {
-		crasher.Crash()
-	}
-	c.died()
+	c.crash()
 	return links
 }
 
 // Die ends the client as if its process had died: it says nothing to the server, and its connections break. It returns how many.
 func (c *Client) Die() (links int64) {
 	links = c.network.Outage()
+	c.crash()
+	return links
+}
+
+func (c *Client) crash() {
 	if crasher, ok := drivers.As[drivers.Crasher](c.session); ok {
 		crasher.Crash()
 	}
 	c.died()
-	return links
 }
 
 // died records the end of a client.

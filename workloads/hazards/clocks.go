@@ -16,7 +16,6 @@ func init() {
 		Number: 6, Name: drivers.HazardStealByDel,
 		Applies: needsLease,
 		Tell:    stealByDel,
-		Server:  true,
 		Fails:   []string{"rueidis setnx-steal"},
 		Sound:   []string{"rueidis getset", "rueidis set-nx"},
 	})
@@ -24,7 +23,6 @@ func init() {
 		Number: 7, Name: drivers.HazardClientClock,
 		Applies:  needsEnd,
 		Tell:     clientClock,
-		Server:   true,
 		Services: []string{"redis"},
 		MinTTL:   longLease,
 		Fails:    []string{"rueidis getset"},
@@ -61,25 +59,20 @@ func stealByDel(s *Stage) {
 }
 
 // rehearseExpired returns how many requests it takes to acquire a key whose lease, of another client, is over.
-func (c *Client) rehearseExpired(other *Client) int {
+func (c *Client) rehearseExpired(other *Client) (requests int) {
 	s := c.stage
-	key := s.key
-	defer func() { s.key = key }()
-	s.key += ":expired"
-	c.Rehearse()
-	held, err := other.request()
-	granted := s.Now()
-	if err != nil || !held {
-		s.leave(safety.NotExercised, "%s could not acquire a free key: %v", other.name, err)
-	}
-	s.Until(granted + s.TTL() + s.TTL()/10)
-	before := c.line().Requests()
-	held, err = c.request()
-	requests := int(c.line().Requests() - before)
-	if err != nil || !held || requests < 1 {
-		s.leave(safety.NotExercised, "%s could not acquire an expired lock: %v, %v", c.name, held, err)
-	}
-	_, _ = c.session.Release(s.ctx, &c.lease) // of a key that nobody uses again
+	s.withOtherKey("expired", func() {
+		c.Rehearse()
+		other.acquireUnseen()
+		s.Until(s.Now() + s.TTL() + s.TTL()/10)
+		before := c.line().Requests()
+		held, err := c.request()
+		requests = int(c.line().Requests() - before)
+		if err != nil || !held || requests < 1 {
+			s.leave(safety.NotExercised, "%s could not acquire an expired lock: %v, %v", c.name, held, err)
+		}
+		_, _ = c.session.Release(s.ctx, &c.lease) // of a key that nobody uses again
+	})
 	return requests
 }
 

@@ -1,8 +1,8 @@
 // Package hazards makes locks fail on purpose, one hazard after another, and tells what was seen.
 //
-// A hazard is a story of a few clients and a fault (Hazard.Tell), one in each file. The order of its events is forced, by
+// A hazard is a story of a few clients and a fault (Hazard.Tell), in a file with its relatives. The order of its events is forced, by
 // answers that are waited for and by faults of the connection, and not by sleeps: a lease is the only clock in it. All that
-// happens goes into a history (history.go), from which independent judges tell who held the key when. An attempt counts only
+// happens goes into a history (judges.go), from which independent judges tell who held the key when. An attempt counts only
 // if there is evidence that the fault struck, and if the machine was fast enough for the lease.
 //
 // It knows the contract in package drivers and no implementation of it. Servers that it may break are given to it (Servers).
@@ -190,7 +190,7 @@ type Hazard struct {
 	// Stories are the hazards that this one has in it: a design that lists one of them may fail this one.
 	Stories []drivers.Hazard
 
-	// Applies returns why a design has nothing to fear of it; empty if it may.
+	// Applies returns why a design has nothing to fear of it; empty if it may. nil: needsExclusive.
 	Applies func(drivers.Traits) (why string)
 
 	// Tell makes one attempt. What it does not say by way of Stage's methods has not happened.
@@ -217,8 +217,8 @@ type Hazard struct {
 	// MinTTL is the least lease that leaves time for the fault; 0: none takes long.
 	MinTTL time.Duration
 
-	// Server says that the fault is one of the server or of the way to it: locks within this process have nothing to fear.
-	Server bool
+	// Local says that locks within this process may suffer it too: the fault is neither one of the server nor of the way to it.
+	Local bool
 
 	// Fails and Sound are designs, as "driver design", that have to fail and to survive, or else the hazard shows nothing.
 	// Those whose server is not here are left out. Where no design survives by its nature, Sound is empty.
@@ -234,7 +234,12 @@ func All() []Hazard {
 
 var registered []Hazard
 
-func register(h Hazard) { registered = append(registered, h) }
+func register(h Hazard) {
+	if h.Applies == nil {
+		h.Applies = needsExclusive
+	}
+	registered = append(registered, h)
+}
 
 // What a hazard needs of a design.
 
@@ -245,60 +250,33 @@ func needsExclusive(t drivers.Traits) string {
 	return ""
 }
 
-func needsLease(t drivers.Traits) string {
-	if !t.Expires {
-		return "its holds do not expire"
+// needs returns a Hazard.Applies: a design that lacks something has nothing to fear, for that reason. Others need the rest.
+func needs(has func(drivers.Traits) bool, why string, rest func(drivers.Traits) string) func(drivers.Traits) string {
+	return func(t drivers.Traits) string {
+		if !has(t) {
+			return why
+		}
+		return rest(t)
 	}
-	return needsExclusive(t)
 }
 
-// needsEnd is for hazards of a clock by which holds end, those of sessions included.
-func needsEnd(t drivers.Traits) string {
-	if t.Session {
-		return needsExclusive(t)
-	}
-	return needsLease(t)
-}
-
-func needsFence(t drivers.Traits) string {
-	if !t.Fenced {
-		return "its grants have no fencing token"
-	}
-	return needsExclusive(t)
-}
-
-func needsReentry(t drivers.Traits) string {
-	if !t.Reentrant {
-		return "it cannot be acquired again by its holder"
-	}
-	return needsLease(t)
-}
-
-func needsRenewer(t drivers.Traits) string {
-	if !t.Renews {
-		return "its leases are not renewed"
-	}
-	return needsLease(t)
-}
-
-func needsRenewal(t drivers.Traits) string {
-	if !t.Renews && !t.Session {
-		return "nothing renews its holds"
-	}
-	return needsExclusive(t)
-}
-
-func needsSession(t drivers.Traits) string {
-	if !t.Session {
-		return "its holds belong to no session"
-	}
-	return needsExclusive(t)
-}
+var (
+	needsLease   = needs(expires, "its holds do not expire", needsExclusive)
+	needsFence   = needs(fenced, "its grants have no fencing token", needsExclusive)
+	needsSession = needs(ofSession, "its holds belong to no session", needsExclusive)
+	needsRenewer = needs(renews, "its leases are not renewed", needsLease)
+	needsRenewal = needs(renewable, "nothing renews its holds", needsExclusive)
+	needsEnd     = needs(ends, "its holds do not expire", needsExclusive) // by a clock, as those of sessions do
+)
 
 func expires(t drivers.Traits) bool   { return t.Expires }
 func owned(t drivers.Traits) bool     { return t.Owned }
 func fenced(t drivers.Traits) bool    { return t.Fenced }
 func ofSession(t drivers.Traits) bool { return t.Session }
+func renews(t drivers.Traits) bool    { return t.Renews }
+func reentrant(t drivers.Traits) bool { return t.Reentrant }
+func renewable(t drivers.Traits) bool { return t.Renews || t.Session }
+func ends(t drivers.Traits) bool      { return t.Expires || t.Session }
 
 // AppliesTo reports whether a lock may have something to fear of h.
 func (h *Hazard) AppliesTo(l Lock) bool { return h.applies(l, serviceOf(l)) == "" }
@@ -308,7 +286,7 @@ func (h *Hazard) applies(l Lock, service string) (why string) {
 	switch why := h.Applies(l.Design.Traits); {
 	case why != "":
 		return why
-	case h.Server && service == "":
+	case !h.Local && service == "":
 		return "it has no server"
 	case h.OfQuorum && l.Topology != drivers.TopologyRedlock:
 		return "it is on one server"

@@ -126,6 +126,22 @@ func (s *Stage) Never(format string, args ...any) {
 	s.Fail(format, args...)
 }
 
+// comesFree reports whether a client is granted the key, which nobody holds, in that many leases since a moment, and some slack. It
+// records how long that took; otherwise it fails the attempt for a key that never comes free, and puts that time into the format.
+func (s *Stage) comesFree(c *Client, since, leases time.Duration, format string) bool {
+	if !c.AcquireBy(since + leases*s.ttl + slack) {
+		s.Never(format, s.elapsed(since))
+		return false
+	}
+	s.Recovered(c.Granted - since)
+	return true
+}
+
+// elapsed returns the time since a moment, as texts have it.
+func (s *Stage) elapsed(since time.Duration) time.Duration {
+	return (s.Now() - since).Round(time.Millisecond)
+}
+
 // lastFault returns when the last fault was recorded.
 func (s *Stage) lastFault() (at time.Duration) {
 	for _, e := range s.history.all() {
@@ -191,8 +207,8 @@ func (s *Stage) failIfTaken(last, next *Client) {
 
 // Before ends the attempt if the machine has stalled: what was to happen before a moment has happened after it.
 func (s *Stage) Before(moment time.Duration, what string) {
-	if now := s.history.clock.Now(); now >= moment {
-		s.leave(safety.Stalled, "%s came %v too late for the lease", what, (now - moment).Round(time.Millisecond))
+	if s.Now() >= moment {
+		s.leave(safety.Stalled, "%s came %v too late for the lease", what, s.elapsed(moment))
 	}
 }
 
@@ -213,7 +229,7 @@ func (s *Stage) AwaitExpiry(c *Client) {
 	if !s.placebo {
 		s.Until(c.Ends() + s.ttl/10)
 	}
-	s.FaultSince(c.Ends(), int64(s.Now()-c.Ends()), "%s still works %v after its grant, and its lease was %v", c.name, (s.Now() - c.Granted).Round(time.Millisecond), s.ttl)
+	s.FaultSince(c.Ends(), int64(s.Now()-c.Ends()), "%s still works %v after its grant, and its lease was %v", c.name, s.elapsed(c.Granted), s.ttl)
 }
 
 // patient are parameters of libraries that take a late answer for a refusal: on a busy machine 20 ms are not late.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/alarm"
 )
 
 // sleeper sleeps for one goroutine.
@@ -15,33 +16,25 @@ type sleeper interface {
 	close()
 }
 
-// timer sleeps on a timer of the runtime, which keeps time as well as the system's poller does (to about a
-// millisecond), ends at once when stop is closed, and knows the fake clock of package testing/synctest.
+// timer sleeps on a timer of the runtime, which keeps time as well as the system's poller does (to about a millisecond), ends at
+// once when stop is closed, and knows the fake clock of package testing/synctest.
 type timer struct {
 	clock drivers.Clock
 	stop  <-chan struct{}
-	timer *time.Timer
+	timer alarm.Timer
 }
 
 func newTimer(clock drivers.Clock, stop <-chan struct{}) *timer {
-	t := time.NewTimer(time.Hour)
-	t.Stop()
-	return &timer{clock, stop, t}
+	return &timer{clock: clock, stop: stop}
 }
 
 func (t *timer) sleep(to time.Duration) bool {
-	for {
-		left := to - t.clock.Now()
-		if left <= 0 {
-			return true
-		}
-		t.timer.Reset(left)
-		select {
-		case <-t.stop:
+	for left := to - t.clock.Now(); left > 0; left = to - t.clock.Now() {
+		if !t.timer.Doze(left, t.stop, nil) {
 			return false
-		case <-t.timer.C:
 		}
 	}
+	return true
 }
 
-func (t *timer) close() { t.timer.Stop() }
+func (t *timer) close() {}

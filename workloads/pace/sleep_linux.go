@@ -19,11 +19,7 @@ import (
 // up 17 µs late (p99 37 µs) at 1,000 arrivals a second, and 15 µs (p99 38 µs) at 50,000; with time.Sleep it is 500 µs
 // (p99 1 ms). A command costs more beside it than beside a pacer in a system call: a PING to Redis took 46 to 50 µs
 // instead of 33 to 39. The tail (p99.9) is the machine's: a bare thread has it too, see scripts/recorded/pace.txt.
-//
-// What did not help: clock_nanosleep, which wakes the client on another thread, or keeps a processor until sysmon takes
-// it away up to 10 ms later; spinning at the end of a sleep, which takes the clients' time; leaving out runtime.Gosched
-// after arrivals; and against the tail GOMAXPROCS=1, no garbage collection, SCHED_IDLE loops that keep the cores awake,
-// and a shorter slice (sched_setattr).
+// Neither clock_nanosleep, nor spinning at the end of a sleep, nor leaving out runtime.Gosched after arrivals did better.
 type timerfd struct {
 	clock drivers.Clock
 	file  *os.File

@@ -12,10 +12,7 @@ import (
 // TOMACS 6(3), 1996. It inverts the integral H of the continuous density x^-s, rounds to the nearest rank, and rejects
 // what the rounding has got too much of. It is exact, keeps a few numbers however many keys there are, and draws again
 // in one case of fifty at the most, whatever n and s are.
-//
-// Not used: rand.Zipf has the same idea and wants s > 1, where the usual loads have 0.6 to 1.2. The generator of Gray
-// et al. (SIGMOD 1994), which YCSB made popular, is not exact beyond the second rank, wants s < 1, and sums n terms
-// before it draws the first. A table (alias method) takes 16 bytes a key, and its look-ups miss the cache.
+// rand.Zipf has the same idea and wants s > 1, where the usual loads have 0.6 to 1.2.
 type zipf struct {
 	n         float64
 	s         float64

@@ -1,4 +1,4 @@
-// Times from a file: what was measured in production, replayed.
+// Drawing times, and replaying those of files: what was measured in production.
 
 package shape
 
@@ -10,8 +10,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"math/bits"
+	"math/rand/v2"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +22,67 @@ import (
 
 	"github.com/lockbench/lockbench/results/spec"
 )
+
+// TimeSampler draws times for one client.
+type TimeSampler struct {
+	source *timeSource // the same for all clients
+	at     int         // file: the next one
+}
+
+// timeSource is a distribution, made ready to draw from.
+type timeSource struct {
+	kind      spec.TimeKind
+	from      time.Duration // fixed: the time
+	span      uint64        // uniform: how many times there are to choose from
+	mean      float64       // exponential
+	mu, sigma float64       // log-normal
+	replay    []time.Duration
+}
+
+// Samplers returns those of that many clients, client i's at i. Clients replay a file, which has to be loaded, from places
+// of their own, spread evenly over it, round and round.
+func (t Times) Samplers(clients int) []TimeSampler {
+	source := &timeSource{kind: t.Kind, from: t.A, span: uint64(t.B-t.A) + 1, mean: float64(t.A), replay: t.replay}
+	if t.Kind == spec.TimesLognormal {
+		source.mu, source.sigma = t.Normal()
+	}
+	samplers := make([]TimeSampler, clients)
+	for i := range samplers {
+		samplers[i] = TimeSampler{source, spread(i, clients, len(t.replay))}
+	}
+	return samplers
+}
+
+// Next draws a time. Random ones are made by inverting the distribution function, so that each takes one random
+// number: the exponential one by a logarithm, the log-normal one by the inverse of the error function, which is exact
+// to the last digits (M. Wichura, Algorithm AS 241, Applied Statistics 37, 1988).
+func (s *TimeSampler) Next(rng *rand.PCG) time.Duration {
+	t := s.source
+	switch t.kind {
+	case spec.TimesUniform:
+		return t.from + time.Duration(below(rng, t.span))
+	case spec.TimesExp:
+		return cut(-t.mean * math.Log(unit(rng)))
+	case spec.TimesLognormal:
+		z := math.Sqrt2 * math.Erfinv(2*unit(rng)-1)
+		return cut(math.Exp(t.mu + t.sigma*z))
+	case spec.TimesFile:
+		d := t.replay[s.at]
+		if s.at++; s.at == len(t.replay) {
+			s.at = 0
+		}
+		return d
+	}
+	return t.from
+}
+
+// cut rounds nanoseconds to whole ones, spec.MaxTime at the most.
+func cut(ns float64) time.Duration {
+	if ns >= float64(spec.MaxTime) {
+		return spec.MaxTime
+	}
+	return time.Duration(ns + 0.5)
+}
 
 const (
 	maxLines = 10_000_000 // 80 MB of times
@@ -140,4 +204,66 @@ func mean(times []time.Duration) time.Duration {
 	}
 	quotient, _ := bits.Div64(high, low, uint64(len(times)))
 	return time.Duration(quotient)
+}
+
+// Files are the files of times that loads replay, each read once. The zero value has read none. It is for one goroutine.
+type Files struct {
+	written map[spec.Times]Times // by what was written
+	loaded  map[spec.Times]Times // by what plans hold
+}
+
+// Fill reads the files that a load replays. The load then holds their digests, so that a plan refuses a file that has changed.
+// The caller puts the path before the error.
+func (f *Files) Fill(l *spec.Load) error {
+	if err := f.fill(&l.Hold, &l.HoldDist); err != nil {
+		return err
+	}
+	return f.fill(&l.Think, &l.ThinkDist)
+}
+
+func (f *Files) fill(mean *time.Duration, dist *spec.Times) error {
+	if dist.Kind != spec.TimesFile {
+		return nil
+	}
+	t, known := f.loaded[*dist]
+	if !known {
+		t, known = f.written[*dist]
+	}
+	if !known {
+		var err error
+		if t, err = open(*dist); err != nil {
+			return err
+		}
+		if f.loaded == nil {
+			f.written, f.loaded = map[spec.Times]Times{}, map[spec.Times]Times{}
+		}
+		f.written[*dist], f.loaded[t.Times] = t, t
+	}
+	*mean, *dist = t.Mean(), t.Times
+	return nil
+}
+
+func open(t spec.Times) (Times, error) {
+	file, err := os.Open(t.Path)
+	if fault, ok := errors.AsType[*fs.PathError](err); ok {
+		return Times{}, fault.Err
+	}
+	if err != nil {
+		return Times{}, err
+	}
+	defer file.Close()
+	return Load(t, file)
+}
+
+// Of returns the files that a plan replays.
+func (f *Files) Of(p *spec.Plan) map[spec.Times]Times {
+	used := map[spec.Times]Times{}
+	for _, c := range p.Groups() {
+		for _, dist := range []spec.Times{c.HoldDist, c.ThinkDist} {
+			if t, ok := f.loaded[dist]; ok {
+				used[dist] = t
+			}
+		}
+	}
+	return used
 }

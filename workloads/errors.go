@@ -1,0 +1,217 @@
+// The errors of a trial: which were counted, when they are too many, and the keys that they left locked.
+
+package workloads
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/spec"
+)
+
+// errorLog counts errors by class, and keeps the first of each. Errors are rare (clients pause after each), so one lock serves all.
+type errorLog struct {
+	mu      sync.Mutex
+	n       int64 // all but the notes
+	first   string
+	classes map[string]*errorClass
+}
+
+// errorClass is the errors of a class.
+type errorClass struct {
+	all, counted int64  // counted: those of the measured window
+	early        int64  // those before its end that are not: of what began in the warm-up
+	sample       string // the first, whenever it came
+}
+
+func (g *errorLog) add(op string, err error, recorded bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.n++
+	g.count(string(drivers.ClassOf(err)), op, err, recorded)
+}
+
+// note counts an error that is not the lock's: it is in no total.
+func (g *errorLog) note(class string, err error, recorded bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.count(class, class, err, recorded)
+}
+
+func (g *errorLog) count(class, op string, err error, recorded bool) {
+	c := g.classes[class]
+	if c == nil {
+		c = &errorClass{sample: shortened(op + ": " + err.Error())}
+		if g.classes == nil {
+			g.classes, g.first = map[string]*errorClass{}, c.sample
+		}
+		g.classes[class] = c
+	}
+	c.all++
+	if recorded {
+		c.counted++
+	}
+}
+
+// maxErrorText is how much of an error is kept, in bytes: a server may send any amount of text.
+const maxErrorText = 1000
+
+func shortened(text string) string {
+	if len(text) <= maxErrorText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxErrorText], "") + "…"
+}
+
+// close ends the window.
+func (g *errorLog) close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, c := range g.classes {
+		c.early = c.all - c.counted
+	}
+}
+
+func (g *errorLog) firstError() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.first
+}
+
+func (g *errorLog) total() int64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.n
+}
+
+// byClass returns a number of each class, without those that have none.
+func (g *errorLog) byClass(of func(*errorClass) int64) map[string]int64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var numbers map[string]int64
+	for class, c := range g.classes {
+		if n := of(c); n > 0 {
+			if numbers == nil {
+				numbers = map[string]int64{}
+			}
+			numbers[class] = n
+		}
+	}
+	return numbers
+}
+
+func (g *errorLog) samples() map[string]string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var samples map[string]string
+	for class, c := range g.classes {
+		if samples == nil {
+			samples = map[string]string{}
+		}
+		samples[class] = c.sample
+	}
+	return samples
+}
+
+// stuckShare is the share of the window for which a key has to stay locked before it counts: the next client is granted a key at
+// once if the request that failed had freed it.
+const stuckShare = 0.01
+
+// stuck are the keys that failed requests have left locked.
+type stuck struct {
+	some atomic.Bool // a request has failed so
+
+	mu    sync.Mutex
+	keys  map[int32]*stuckKey
+	first string // the error that left the first of them
+}
+
+// stuckKey is a key that failed requests have left locked, perhaps several times.
+type stuckKey struct {
+	locked bool          // and not granted since
+	since  time.Duration // if it is locked
+	lasted time.Duration // the times before this one, as far as they fell into the window
+}
+
+// leave records that a request of a client for its key failed, that it may have left the key locked, and since when.
+func (s *stuck) leave(c *client, op string, err error, since time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.keys == nil {
+		s.keys, s.first = map[int32]*stuckKey{}, shortened(op+": "+err.Error())
+	}
+	k := s.keys[c.key]
+	if k == nil {
+		k = new(stuckKey)
+		s.keys[c.key] = k
+	}
+	if !k.locked {
+		k.locked, k.since = true, since
+	}
+	s.some.Store(true)
+}
+
+// waited returns for how long of its acquisition, which is over, a client asked for a key that was left locked.
+func (s *stuck) waited(c *client) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if k := s.keys[c.key]; k != nil && k.locked {
+		return c.e.inside(max(k.since, c.start), c.granted)
+	}
+	return 0
+}
+
+// granted records that a client was granted its key, which is free of former holders then.
+func (s *stuck) granted(c *client) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if k := s.keys[c.key]; k != nil && k.locked {
+		k.locked = false
+		k.lasted += c.e.inside(k.since, c.granted)
+	}
+}
+
+// number returns how many keys were left locked for long enough to count.
+func (s *stuck) number(e *engine) (n int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, k := range s.keys {
+		lasted := k.lasted
+		if k.locked {
+			lasted += e.inside(k.since, e.until())
+		}
+		if float64(lasted) > stuckShare*float64(e.until()-e.from) {
+			n++
+		}
+	}
+	return n
+}
+
+// stuckText says which keys of r were left locked, and by what; empty if none were.
+func (e *engine) stuckText(r *results.Record) string {
+	n := r.Counts.StuckKeys
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("requests that failed left %d of %s locked (the first: %s)", n, format.Plural(r.Plan.Keys, "key"), e.stuck.first)
+}
+
+// enoughAttempts is how many acquisitions there have to be before a share of them says anything.
+const enoughAttempts = 20
+
+// exceeded returns why a run with that many errors stops, and nothing if it goes on.
+func exceeded(m spec.MaxErrors, failed, attempts int64) string {
+	switch {
+	case m.Count > 0 && failed >= m.Count:
+		return fmt.Sprintf("stopped: %s of %s; -max-errors %s is reached", format.Plural(failed, "error"), format.Plural(attempts, "acquisition"), m)
+	case m.Share > 0 && attempts >= enoughAttempts && float64(failed) > m.Share*float64(attempts):
+		return fmt.Sprintf("stopped: %s of %s are over -max-errors %s", format.Plural(failed, "error"), format.Plural(attempts, "acquisition"), m)
+	}
+	return ""
+}
