@@ -266,8 +266,11 @@ func (c *Client) letGo() {
 
 // mustBeRefused ends the attempt unless a request for the key was refused.
 func (c *Client) mustBeRefused(held bool, err error) {
-	if held || err != nil {
-		c.stage.leave(safety.NotExercised, "%s was not refused: %v, %v", c.name, held, err)
+	switch {
+	case err != nil:
+		c.stage.leave(safety.NotExercised, "%s has no answer: %v", c.name, err)
+	case held:
+		c.stage.leave(safety.NotExercised, "%s was not refused", c.name)
 	}
 }
 
