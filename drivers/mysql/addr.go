@@ -2,6 +2,7 @@
 package mysql
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"net"
@@ -199,15 +200,9 @@ func targetOf(cfg drivers.Config) (target, error) {
 	if err != nil {
 		return target{}, err
 	}
-	if cfg.Username != "" {
-		t.username = cfg.Username
-	}
-	if cfg.Password != "" {
-		t.password = cfg.Password
-	}
-	if cfg.Database != "" {
-		t.database = cfg.Database
-	}
+	t.username = cmp.Or(cfg.Username, t.username)
+	t.password = cmp.Or(cfg.Password, t.password)
+	t.database = cmp.Or(cfg.Database, t.database)
 	if cfg.TLS != nil {
 		t.tls = cfg.TLS.Clone()
 		if t.tls.ServerName == "" {
@@ -219,14 +214,14 @@ func targetOf(cfg drivers.Config) (target, error) {
 
 // config returns the target in the client library's form. Reconnecting and retrying are not part of it, because
 // database/sql does those; time limits are set on the wire.
-func (t target) config() (*mysql.Config, error) {
+func (t target) config() *mysql.Config {
 	cfg := mysql.NewConfig()
 	cfg.Net, cfg.Addr, cfg.DBName = t.network, t.addr, t.database
 	cfg.User, cfg.Passwd, cfg.TLS = t.username, string(t.password), t.tls
 	cfg.InterpolateParams = true // otherwise each statement takes two round trips, and a third one to forget it
 	cfg.MaxAllowedPacket = 1 << 20
 	cfg.Logger = &mysql.NopLogger{}
-	return cfg, nil
+	return cfg
 }
 
 // redacted returns the target as an address that parseTarget accepts, without user and password.
