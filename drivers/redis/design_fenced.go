@@ -63,20 +63,9 @@ func fence(o op, l *drivers.Lease, reply Reply, err error) (bool, error) {
 	return token > 0, nil
 }
 
-// ask implements asker.
-func (s *fencedSession) ask(o op, l *drivers.Lease) ([]string, error) {
-	if o == opTry {
-		return s.set(l)
-	}
-	return s.tagged.ask(o, l)
-}
-
-// hear implements asker.
-func (s *fencedSession) hear(o op, l *drivers.Lease, reply Reply, err error) (bool, error) {
-	if o == opTry {
-		return fence(o, l, reply, err)
-	}
-	return s.tagged.hear(o, l, reply, err)
+// heard implements asker.
+func (s *fencedSession) heard(l *drivers.Lease, reply Reply, err error) (bool, error) {
+	return fence(opTry, l, reply, err)
 }
 
 // set returns the command of Try.

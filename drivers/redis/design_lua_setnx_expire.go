@@ -47,11 +47,3 @@ func (s *luaSetnxExpireSession) set(l *drivers.Lease) ([]string, error) {
 	l.Reset()
 	return append(s.call(setnxExpireScript, l.Key), ttl), nil
 }
-
-// ask implements asker.
-func (s *luaSetnxExpireSession) ask(o op, l *drivers.Lease) ([]string, error) {
-	if o == opTry {
-		return s.set(l)
-	}
-	return s.untagged.ask(o, l)
-}

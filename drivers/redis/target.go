@@ -2,6 +2,7 @@
 package redis
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -57,7 +58,8 @@ func ParseTarget(s string) (Target, error) {
 	}
 	var t Target
 	if i := strings.LastIndexByte(authority, '@'); i >= 0 {
-		if err := t.parseUser(authority[:i]); err != nil {
+		var err error
+		if t.Username, t.Password, err = drivers.ParseLogin(authority[:i]); err != nil {
 			return Target{}, err
 		}
 		authority = authority[i+1:]
@@ -92,18 +94,6 @@ func parseHostPort(s string) (Target, error) {
 		return Target{}, err
 	}
 	return t, nil
-}
-
-func (t *Target) parseUser(s string) error {
-	user, password, _ := strings.Cut(s, ":")
-	var err1, err2 error
-	t.Username, err1 = url.PathUnescape(user)
-	password, err2 = url.PathUnescape(password)
-	if err1 != nil || err2 != nil {
-		return errors.New("the user or password of the address has a % that is not followed by two hexadecimal digits: write % as %25")
-	}
-	t.Password = drivers.Secret(password)
-	return nil
 }
 
 func (t *Target) parseTCP(addr, path string, secure bool) error {
@@ -231,12 +221,8 @@ func targetOf(cfg drivers.Config, addr string) (Target, error) {
 	if err != nil {
 		return Target{}, err
 	}
-	if cfg.Username != "" {
-		t.Username = cfg.Username
-	}
-	if cfg.Password != "" {
-		t.Password = cfg.Password
-	}
+	t.Username = cmp.Or(cfg.Username, t.Username)
+	t.Password = cmp.Or(cfg.Password, t.Password)
 	if cfg.Database != "" {
 		if t.Database, err = parseDatabase(cfg.Database); err != nil {
 			return Target{}, err
@@ -294,3 +280,18 @@ func (t Target) Redacted() string {
 
 // String returns Redacted, so that no password is printed by mistake.
 func (t Target) String() string { return t.Redacted() }
+
+// Addresses implements drivers.Addressed. Every driver of a Redis client library embeds it.
+type Addresses struct{}
+
+// Service returns "redis".
+func (Addresses) Service() string { return "redis" }
+
+// ReadAddr parses what ParseTarget parses.
+func (Addresses) ReadAddr(addr string) (drivers.Addr, error) {
+	t, err := ParseTarget(addr)
+	if err != nil {
+		return drivers.Addr{}, err
+	}
+	return drivers.Addr{Redacted: t.Redacted(), Network: t.Network(), Password: t.Password}, nil
+}
