@@ -2,6 +2,7 @@
 package etcd
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -52,15 +53,11 @@ func parseTarget(addr string) (target, error) {
 		return t, errors.New("the address has a scheme other than etcd://, etcds://, http:// and https://")
 	}
 	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
-		user, password, _ := strings.Cut(rest[:at], ":")
-		var err1, err2 error
-		t.username, err1 = url.PathUnescape(user)
-		password, err2 = url.PathUnescape(password)
-		if err1 != nil || err2 != nil {
-			return target{}, errors.New("the user or password of the address has a % that is not followed by two " +
-				"hexadecimal digits: write % as %25")
+		var err error
+		if t.username, t.password, err = drivers.ParseLogin(rest[:at]); err != nil {
+			return target{}, err
 		}
-		t.password, rest = drivers.Secret(password), rest[at+1:]
+		rest = rest[at+1:]
 	}
 	rest = strings.TrimSuffix(rest, "/")
 	if strings.ContainsAny(rest, "/?#") {
@@ -115,12 +112,8 @@ func targetsOf(cfg drivers.Config) ([]target, error) {
 		if err != nil {
 			return nil, err
 		}
-		if cfg.Username != "" {
-			t.username = cfg.Username
-		}
-		if cfg.Password != "" {
-			t.password = cfg.Password
-		}
+		t.username = cmp.Or(cfg.Username, t.username)
+		t.password = cmp.Or(cfg.Password, t.password)
 		if cfg.TLS != nil {
 			t.tls = cfg.TLS.Clone()
 		}

@@ -1,4 +1,5 @@
-// A pool of connections of a fixed size: if all are in use, callers wait.
+// A pool of connections of a fixed size: if all are in use, callers wait; and how sessions use it that have no connection of
+// their own.
 package mysql
 
 import (

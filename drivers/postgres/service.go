@@ -1,6 +1,6 @@
 package postgres
 
-// The service: what all its sessions have in common.
+// The service: what all its sessions have in common, and what the server reports about itself.
 
 import (
 	"context"

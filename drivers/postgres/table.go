@@ -1,6 +1,6 @@
 package postgres
 
-// The table that holds the rows of the design row-lock.
+// The table that holds the rows of the design row-lock, and finding those that a run has left.
 
 import (
 	"context"

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/url"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -61,19 +60,14 @@ func parseTarget(s string) (target, error) {
 		return target{}, errors.New("the address has an @ in the wrong place: inside a password write / as %2F and @ as %40")
 	}
 	if i := strings.LastIndexByte(authority, '@'); i >= 0 {
-		user, password, ok := strings.Cut(authority[:i], ":")
-		var err1, err2 error
-		t.user, err1 = url.PathUnescape(user)
-		password, err2 = url.PathUnescape(password)
-		if err1 != nil || err2 != nil {
-			return target{}, errors.New("the user or password of the address has a % that is not followed by two " +
-				"hexadecimal digits: write % as %25")
+		var err error
+		if t.user, t.password, err = drivers.ParseLogin(authority[:i]); err != nil {
+			return target{}, err
 		}
-		if !ok || t.user == "" {
+		if !strings.Contains(authority[:i], ":") || t.user == "" {
 			return target{}, errors.New("the address has a user without a password, or the other way round: write " +
 				"zookeeper://user:password@host:port")
 		}
-		t.password = drivers.Secret(password)
 		authority = authority[i+1:]
 	}
 	var err error
@@ -197,23 +191,16 @@ func endpointOf(cfg drivers.Config) (to *endpoint, chroot string, err error) {
 	return to, all.chroot, nil
 }
 
-// dialer connects, with TLS unless conf is nil.
+// dialer connects, with TLS unless conf is nil. It checks the certificate for the host of the address.
 func dialer(conf *tls.Config) func(ctx context.Context, address string) (net.Conn, error) {
-	if conf == nil {
-		return func(ctx context.Context, address string) (net.Conn, error) {
+	return func(ctx context.Context, address string) (net.Conn, error) {
+		if conf == nil {
 			return new(net.Dialer).DialContext(ctx, "tcp", address)
 		}
+		own := conf.Clone()
+		if own.ServerName == "" {
+			own.ServerName, _, _ = net.SplitHostPort(address)
+		}
+		return (&tls.Dialer{Config: own}).DialContext(ctx, "tcp", address)
 	}
-	return (&tlsDialer{conf}).dial
-}
-
-type tlsDialer struct{ conf *tls.Config }
-
-// dial checks the certificate for the host of the address.
-func (d *tlsDialer) dial(ctx context.Context, address string) (net.Conn, error) {
-	conf := d.conf.Clone()
-	if conf.ServerName == "" {
-		conf.ServerName, _, _ = net.SplitHostPort(address)
-	}
-	return (&tls.Dialer{Config: conf}).DialContext(ctx, "tcp", address)
 }
