@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // Config is what Open needs to know. In every field but Lock the zero value means "the usual".
@@ -227,6 +230,45 @@ func ParseLogin(s string) (user string, password Secret, err error) {
 		return "", "", errors.New("the user or password of the address has a % that is not followed by two hexadecimal digits: write % as %25")
 	}
 	return user, Secret(plain), nil
+}
+
+// ParseHost parses "host:port", where the host is a name or an address, with brackets if it is one of IPv6. Without a port it is the
+// usual one.
+func ParseHost(s string, usual int) (host string, port int, err error) {
+	host, number := s, ""
+	switch {
+	case strings.HasPrefix(s, "["):
+		end := strings.IndexByte(s, ']')
+		if end < 0 {
+			return "", 0, fmt.Errorf("the host of the address has a [ without a ]: write an IPv6 address as [::1]:%d", usual)
+		}
+		host, number = s[1:end], s[end+1:]
+		if ip, err := netip.ParseAddr(host); err != nil || !ip.Is6() {
+			return "", 0, errors.New("the host of the address has brackets around something that is not an IPv6 address")
+		}
+	case strings.Count(s, ":") > 1:
+		return "", 0, fmt.Errorf("the address has more than one colon: write an IPv6 address in brackets, as [::1]:%d", usual)
+	default:
+		if i := strings.IndexByte(s, ':'); i >= 0 {
+			host, number = s[:i], s[i:]
+		}
+	}
+	if host == "" {
+		return "", 0, fmt.Errorf("the address has no host: write localhost:%d", usual)
+	}
+	for _, c := range host {
+		if c <= ' ' || c == 0x7f || c == utf8.RuneError || strings.ContainsRune(`[]?#@/\"<>^{|}`+"`", c) || c == '%' && !strings.Contains(host, ":") {
+			return "", 0, errors.New("the host of the address has a character that no host name has")
+		}
+	}
+	if number == "" {
+		return host, usual, nil
+	}
+	n, err := strconv.ParseUint(strings.TrimPrefix(number, ":"), 10, 16)
+	if err != nil || n == 0 || number[0] != ':' {
+		return "", 0, errors.New("the port of the address is not a number from 1 to 65535")
+	}
+	return host, int(n), nil
 }
 
 // SplitAddrs splits a comma-separated list of addresses. A comma in a password does not split: there, an @ follows

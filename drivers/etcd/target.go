@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -15,7 +14,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-const defaultPort = "2379"
+const defaultPort = 2379
 
 // target is one member, and how to log in.
 type target struct {
@@ -64,34 +63,9 @@ func parseTarget(addr string) (target, error) {
 		return target{}, errors.New("the address has a /, ? or #: an etcd has no databases and takes no parameters; " +
 			"inside a password write / as %2F, ? as %3F and # as %23")
 	}
-	var err error
-	t.host, t.port, err = hostPort(rest)
+	host, port, err := drivers.ParseHost(rest, defaultPort)
+	t.host, t.port = host, strconv.Itoa(port)
 	return t, err
-}
-
-func hostPort(s string) (host, port string, err error) {
-	host, port = s, defaultPort
-	if inner, ok := strings.CutPrefix(s, "["); ok && strings.HasSuffix(inner, "]") {
-		host = strings.TrimSuffix(inner, "]")
-	} else if strings.Contains(s, ":") {
-		if host, port, err = net.SplitHostPort(s); err != nil {
-			return "", "", errors.New("the address is not host:port: write an IPv6 address in brackets, as [::1]:2379")
-		}
-	}
-	v6 := strings.Contains(host, ":")
-	if _, err := netip.ParseAddr(host); v6 && err != nil {
-		return "", "", errors.New("the address has brackets around something that is not an IPv6 address")
-	}
-	if host == "" || strings.ContainsFunc(host, func(c rune) bool {
-		return c <= ' ' || c >= 0x7f || strings.ContainsRune("[]\\\"'<>^{|}`%", c) && !(v6 && c == '%')
-	}) {
-		return "", "", errors.New("the address has no host, or one with a character that no host name has: " +
-			"write localhost:2379")
-	}
-	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-		return "", "", errors.New("the port of the address is not a number from 1 to 65535")
-	}
-	return host, port, nil
 }
 
 // targetsOf returns the members that cfg names. They have the same login.

@@ -5,7 +5,6 @@ package redis
 import (
 	"bufio"
 	"context"
-	_ "embed"
 	"net"
 	"strconv"
 	"sync"
@@ -14,15 +13,9 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-//go:embed lua/release_token.lua
-var releaseTokenSource string
-
-//go:embed lua/rouse.lua
-var rouseSource string
-
 var (
-	releaseTokenScript = NewScript(releaseTokenSource) // compare the owner, leave a token, publish, then delete
-	rouseScript        = NewScript(rouseSource)        // leave a token
+	releaseTokenScript = loadScript("release_token") // compare the owner, leave a token, publish, then delete
+	rouseScript        = loadScript("rouse")         // leave a token
 )
 
 const (

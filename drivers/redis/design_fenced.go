@@ -4,16 +4,12 @@ package redis
 
 import (
 	"context"
-	_ "embed"
 	"slices"
 
 	"github.com/lockbench/lockbench/drivers"
 )
 
-//go:embed lua/fenced_try.lua
-var fencedTrySource string
-
-var fencedTryScript = NewScript(fencedTrySource)
+var fencedTryScript = loadScript("fenced_try")
 
 // fenceKind is the kind of key for a lock's counter. Each grant keeps it for a day longer than the lease, so that no
 // crashed run leaves it for ever. After a day without a grant the tokens begin at 1 again: a holder that has renewed

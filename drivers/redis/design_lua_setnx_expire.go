@@ -4,16 +4,12 @@ package redis
 
 import (
 	"context"
-	_ "embed"
 	"slices"
 
 	"github.com/lockbench/lockbench/drivers"
 )
 
-//go:embed lua/setnx_expire.lua
-var setnxExpireSource string
-
-var setnxExpireScript = NewScript(setnxExpireSource)
+var setnxExpireScript = loadScript("setnx_expire")
 
 var luaSetnxExpire = design{
 	Design: drivers.Design{

@@ -3,7 +3,6 @@ package redis
 
 import (
 	"context"
-	_ "embed"
 	"strconv"
 	"strings"
 	"sync"
@@ -12,15 +11,9 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-//go:embed lua/fair_wait.lua
-var fairWaitSource string
-
-//go:embed lua/fair_leave.lua
-var fairLeaveSource string
-
 var (
-	fairWaitScript  = NewScript(fairLineSource + fairWaitSource)
-	fairLeaveScript = NewScript(fairLineSource + fairLeaveSource + fairReleaseSource)
+	fairWaitScript  = loadScript("fair_line", "fair_wait")
+	fairLeaveScript = loadScript("fair_line", "fair_leave", "fair_release")
 )
 
 // A place is kept for this time, or until the waiter's deadline if that comes first, and renewed after half of it; so a

@@ -4,7 +4,6 @@ package redis
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"slices"
@@ -266,15 +265,9 @@ func (s *service) needs(ctx context.Context, command, who string) error {
 		" needs: " + who + "; lua and watch work with every server")
 }
 
-//go:embed lua/pass.lua
-var passSource string
-
-//go:embed lua/pass_fenced.lua
-var passFencedSource string
-
 var (
-	passScript       = NewScript(passSource)       // compare the owner, then set the next one and its lease
-	passFencedScript = NewScript(passFencedSource) // the same, and count
+	passScript       = loadScript("pass")        // compare the owner, then set the next one and its lease
+	passFencedScript = loadScript("pass_fenced") // the same, and count
 )
 
 // setNXPasser is a client of the design set-nx. It is a type of its own because others build on setNXSession whose

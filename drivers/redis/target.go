@@ -90,65 +90,24 @@ func parseHostPort(s string) (Target, error) {
 	case strings.Contains(s, "/"):
 		return t, errors.New("the address looks like a path: write unix:///path/to.sock for a socket, or redis://host:port/database")
 	}
-	if err := t.parseAddr(s); err != nil {
-		return Target{}, err
-	}
-	return t, nil
+	var err error
+	t.Host, t.Port, err = drivers.ParseHost(s, DefaultPort)
+	return t, err
 }
 
 func (t *Target) parseTCP(addr, path string, secure bool) error {
-	if err := t.parseAddr(addr); err != nil {
+	var err error
+	if t.Host, t.Port, err = drivers.ParseHost(addr, DefaultPort); err != nil {
 		return err
 	}
 	if path = strings.TrimPrefix(path, "/"); path != "" {
-		n, err := parseDatabase(path)
-		if err != nil {
+		if t.Database, err = parseDatabase(path); err != nil {
 			return err
 		}
-		t.Database = n
 	}
 	if secure {
 		t.TLS = &tls.Config{ServerName: t.Host}
 	}
-	return nil
-}
-
-func (t *Target) parseAddr(s string) error {
-	host, port := s, ""
-	switch {
-	case strings.HasPrefix(s, "["):
-		end := strings.IndexByte(s, ']')
-		if end < 0 {
-			return errors.New("the host of the address has a [ without a ]: write an IPv6 address as [::1]:6379")
-		}
-		host, port = s[1:end], s[end+1:]
-		if ip := net.ParseIP(strings.SplitN(host, "%", 2)[0]); ip == nil || !strings.Contains(host, ":") {
-			return errors.New("the host of the address has brackets around something that is not an IPv6 address")
-		}
-	case strings.Count(s, ":") > 1:
-		return errors.New("the address has more than one colon: write an IPv6 address in brackets, as [::1]:6379")
-	default:
-		if i := strings.IndexByte(s, ':'); i >= 0 {
-			host, port = s[:i], s[i:]
-		}
-	}
-	if host == "" {
-		return errors.New("the address has no host: write localhost:6379")
-	}
-	for _, c := range host {
-		if c <= ' ' || c == 0x7f || strings.ContainsRune(`[]?#@/\"<>^{|}`+"`", c) || c == '%' && !strings.Contains(host, ":") {
-			return errors.New("the host of the address has a character that no host name has")
-		}
-	}
-	t.Host, t.Port = host, DefaultPort
-	if port == "" {
-		return nil
-	}
-	n, err := strconv.ParseUint(strings.TrimPrefix(port, ":"), 10, 16)
-	if err != nil || n == 0 || port[0] != ':' {
-		return errors.New("the port of the address is not a number from 1 to 65535")
-	}
-	t.Port = int(n)
 	return nil
 }
 

@@ -201,7 +201,10 @@ func (r *Room) Client(s drivers.Session, id int) (drivers.Session, drivers.Waite
 		return s, b, nil
 	case PubSub:
 		sub, err := r.subscriber(s, id)
-		return s, &sub, err
+		if err != nil {
+			return nil, nil, err
+		}
+		return s, &sub, nil
 	case Queue:
 		q, err := r.queued(s, id)
 		if err != nil {

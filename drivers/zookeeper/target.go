@@ -35,7 +35,7 @@ const howAddresses = "write host:port or zookeeper://host:port/chroot"
 // with special characters of user and password percent-encoded. Errors quote nothing, because in a malformed URL the
 // password may be anywhere.
 func parseTarget(s string) (target, error) {
-	t := target{port: strconv.Itoa(zk.DefaultPort)}
+	var t target
 	scheme, rest, isURL := strings.Cut(s, "://")
 	if !isURL {
 		scheme, rest = "zookeeper", s
@@ -74,32 +74,12 @@ func parseTarget(s string) (target, error) {
 	if t.chroot, err = parseChroot(path); err != nil {
 		return target{}, err
 	}
-	return t, t.parseHost(authority)
-}
-
-func (t *target) parseHost(s string) error {
-	t.host = s
-	bracketed := strings.HasPrefix(s, "[")
-	if strings.Count(s, ":") > 1 && !bracketed {
-		return errors.New("the host of the address has more than one colon: write an IPv6 address in brackets, as [::1]:2181")
+	host, port, err := drivers.ParseHost(authority, zk.DefaultPort)
+	if err != nil {
+		return target{}, fmt.Errorf("%w; %s", err, howAddresses)
 	}
-	if bracketed && strings.HasSuffix(s, "]") {
-		t.host = s[1 : len(s)-1]
-	} else if strings.Contains(s, ":") {
-		host, port, err := net.SplitHostPort(s)
-		n, errPort := strconv.ParseUint(port, 10, 16)
-		if err != nil || errPort != nil || n == 0 {
-			return errors.New("the port of the address is not a number from 1 to 65535: " + howAddresses)
-		}
-		t.host, t.port = host, port
-	}
-	if bracketed && net.ParseIP(strings.SplitN(t.host, "%", 2)[0]) == nil {
-		return errors.New("the host of the address has brackets around something that is not an IPv6 address")
-	}
-	if t.host == "" || strings.ContainsAny(t.host, "@/\\\"<>^`{|}[]") || !bracketed && strings.Contains(t.host, "%") {
-		return errors.New("the address has no host, or one with a character that no host name has: " + howAddresses)
-	}
-	return nil
+	t.host, t.port = host, strconv.Itoa(port)
+	return t, nil
 }
 
 func parseChroot(path string) (string, error) {
