@@ -211,6 +211,9 @@ func (t *T) guard(f func()) {
 	f()
 }
 
+// goes calls f in a goroutine of all.
+func (t *T) goes(all *sync.WaitGroup, f func()) { all.Go(func() { t.guard(f) }) }
+
 // Errorf records a failure. Any goroutine of the case may call it.
 func (t *T) Errorf(format string, args ...any) {
 	t.mu.Lock()

@@ -114,25 +114,23 @@ func concurrency(t *T) {
 	var all sync.WaitGroup
 	for i := range clients {
 		c, k := t.client(svc), i%2
-		all.Go(func() {
-			t.guard(func() {
-				l := lease(keys[k], long)
-				for range rounds {
-					for !c.try(l) {
-						c.leave(l)
-						if t.failed() || t.ctx.Err() != nil {
-							return
-						}
-						time.Sleep(100 * time.Microsecond)
+		t.goes(&all, func() {
+			l := lease(keys[k], long)
+			for range rounds {
+				for !c.try(l) {
+					c.leave(l)
+					if t.failed() || t.ctx.Err() != nil {
+						return
 					}
-					if n := inside[k].Add(1); n > 1 {
-						t.Fatalf("%d clients hold the key at once", n)
-					}
-					runtime.Gosched()
-					inside[k].Add(-1)
-					c.release(l, true, "the client held the key")
+					time.Sleep(100 * time.Microsecond)
 				}
-			})
+				if n := inside[k].Add(1); n > 1 {
+					t.Fatalf("%d clients hold the key at once", n)
+				}
+				runtime.Gosched()
+				inside[k].Add(-1)
+				c.release(l, true, "the client held the key")
+			}
 		})
 	}
 	all.Wait()
@@ -167,8 +165,7 @@ func independentKeys(t *T) {
 func anotherProcess(t *T) {
 	a := t.client(t.open(1))
 	key := t.key()
-	l, next := lease(key, long), lease(key, long)
-	a.hold(l, "the key is free")
+	l, next := a.takes(key, long), lease(key, long)
 	ours := len(t.cleanups)
 	b := t.client(t.open(1))
 	b.refused(next, "a client of another service with the same prefix holds the key")
@@ -210,8 +207,7 @@ func contention(t *T) {
 func reentry(t *T) {
 	a, b := t.two()
 	key := t.key()
-	outer, inner := lease(key, long), lease(key, long)
-	a.hold(outer, "the key is free")
+	outer, inner := a.takes(key, long), lease(key, long)
 	if !t.traits.Reentrant {
 		a.refused(inner, "its own client holds the key and the design does not claim Reentrant")
 		a.release(outer, true, "the client held the key and has only failed to enter again")
@@ -303,8 +299,7 @@ func lateRelease(t *T) {
 			continue // that would be the same hold, entered again
 		}
 		key := t.key()
-		old, fresh := lease(key, short), lease(key, long)
-		a.hold(old, "the key is free")
+		old, fresh := a.takes(key, short), lease(key, long)
 		t.holdWhenFree(next.client, fresh)
 		if !t.traits.Owned {
 			// Another client shows that a design is not Owned. A late holder may still know by its own clock that it is

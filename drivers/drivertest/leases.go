@@ -152,9 +152,8 @@ func leaseFields(t *T) {
 // asking; without the claim the key must stay taken.
 func expiry(t *T) {
 	dead, other := t.two()
-	l := lease(t.key(), short)
 	sent := time.Now()
-	dead.hold(l, "the key is free")
+	l := dead.takes(t.key(), short)
 	if !t.traits.Expires {
 		time.Sleep(max(2*short, t.SessionTimeout*3/2)) // a live session is kept alive (Traits.Session)
 		other.refused(lease(l.Key, short), "its holder has not released it and the design does not claim Expires")
@@ -173,9 +172,8 @@ func expiryAfterRelease(t *T) {
 	var key string
 	for owned := false; !owned; { // repeat if the machine has stalled until the lease was over
 		key = t.key()
-		first := lease(key, short)
 		sent := time.Now()
-		a.hold(first, "the key is free")
+		first := a.takes(key, short)
 		var err error
 		if owned, err = a.Release(t.ctx, first); err != nil || !owned && time.Since(sent) < short-early {
 			t.Fatalf("Release returned %v, %v although the client held the key", owned, err)
@@ -197,9 +195,8 @@ func renewal(t *T) {
 	}
 	const renewals, runs = 4, 10
 	for range runs { // repeat if the machine stalls
-		l := lease(t.key(), short)
 		sent := time.Now()
-		a.hold(l, "the key is free")
+		l := a.takes(t.key(), short)
 		renewed := 0
 		for ; renewed < renewals; renewed++ {
 			time.Sleep(short / 2)
@@ -271,9 +268,8 @@ func remaining(t *T) {
 	if left, err := fresh.Remaining(t.ctx, lease(key, long)); err != nil || left != 0 {
 		t.Fatalf("Remaining returned %v, %v for a free key; want 0", left, err)
 	}
-	l := lease(key, long)
 	sent := time.Now()
-	a.hold(l, "the key is free")
+	a.takes(key, long)
 	refused := lease(key, short)
 	b.refused(refused, "another client holds the key")
 	left, err := remainer.Remaining(t.ctx, refused)

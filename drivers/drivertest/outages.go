@@ -168,11 +168,9 @@ func lostReply(t *T) {
 		defer restore()
 		var both sync.WaitGroup // each takes as long as the driver waits for a reply
 		defer both.Wait()
-		both.Go(func() {
-			t.guard(func() {
-				answer, err := other.Release(patient, held)
-				t.mustFail("Release without a reply", answer, err)
-			})
+		t.goes(&both, func() {
+			answer, err := other.Release(patient, held)
+			t.mustFail("Release without a reply", answer, err)
 		})
 		var answer bool
 		answer, err = c.Try(patient, l)

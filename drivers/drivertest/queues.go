@@ -33,9 +33,8 @@ func waitBehind(t *T) {
 // waitBehind ends the first of two waiters.
 func (t *T) waitBehind(svc drivers.Service, does string, end func(*client, *drivers.Lease)) {
 	holder, first, second := t.client(svc), t.client(svc), t.client(svc)
-	key := t.key()
-	held, l, next := lease(key, long), lease(key, short), lease(key, long) // the dead one may be handed the lock for a lease
-	holder.hold(held, "the key is free")
+	held := holder.takes(t.key(), long)
+	l, next := lease(held.Key, short), lease(held.Key, long) // the dead one may be handed the lock for a lease
 	limit := t.silence() + waitTime
 	l.Deadline = time.Now().Add(2 * limit)
 	next.Deadline = l.Deadline
@@ -212,8 +211,7 @@ func (t *T) arriveInOrder(holder *client, clients []*client, held *drivers.Lease
 			t.Fatalf("%s (Traits.Fair)", wrong)
 		}
 		pause *= 4
-		held = lease(t.key(), long)
-		holder.hold(held, "the key is free")
+		held = holder.takes(t.key(), long)
 	}
 }
 
@@ -224,19 +222,17 @@ func (t *T) arriveAndWait(holder *client, clients []*client, held *drivers.Lease
 	var served []int
 	var all sync.WaitGroup
 	for i, c := range clients {
-		all.Go(func() {
-			t.guard(func() {
-				l := lease(held.Key, long)
-				l.Deadline = time.Now().Add(2 * slack)
-				if !c.acquire(t.ctx, l) {
-					t.Errorf("client %d was never served", i)
-					return
-				}
-				mu.Lock()
-				served = append(served, i)
-				mu.Unlock()
-				c.release(l, true, "the client held the key")
-			})
+		t.goes(&all, func() {
+			l := lease(held.Key, long)
+			l.Deadline = time.Now().Add(2 * slack)
+			if !c.acquire(t.ctx, l) {
+				t.Errorf("client %d was never served", i)
+				return
+			}
+			mu.Lock()
+			served = append(served, i)
+			mu.Unlock()
+			c.release(l, true, "the client held the key")
 		})
 		time.Sleep(pause)
 	}

@@ -38,8 +38,7 @@ func waitEndsAtRelease(t *T) {
 	holder, w, other := t.three()
 	key := t.key()
 	t.racing(2, func(kind int, late time.Duration) (won bool) {
-		held, l, next := lease(key, long), lease(key, long), lease(key, long)
-		holder.hold(held, "the key is free")
+		held, l, next := holder.takes(key, long), lease(key, long), lease(key, long)
 		ctx, cancel := context.WithCancel(t.ctx)
 		defer cancel()
 		end := time.Now().Add(headStart)

@@ -237,12 +237,10 @@ func crowd(t *T) {
 	}
 	var all sync.WaitGroup
 	for w := range workers {
-		all.Go(func() {
-			t.guard(func() {
-				for i := w; i < size; i += workers {
-					clients[i].cycle(keys[i])
-				}
-			})
+		t.goes(&all, func() {
+			for i := w; i < size; i += workers {
+				clients[i].cycle(keys[i])
+			}
 		})
 	}
 	all.Wait()

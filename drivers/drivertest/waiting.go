@@ -192,16 +192,14 @@ func (t *T) allGetThrough(svc drivers.Service, waiting int, equip func(*client))
 		var all sync.WaitGroup
 		deadline := time.Now().Add(limit + slack) // a client that is only served when another one gives up is too late
 		for _, c := range line {
-			all.Go(func() {
-				t.guard(func() {
-					l := lease(key, long)
-					l.Deadline = deadline
-					if c.acquire(ctx, l) {
-						served.Add(1)
-						time.Sleep(time.Millisecond) // so that all others are refused and wait again
-						c.release(l, true, "the client held the key")
-					}
-				})
+			t.goes(&all, func() {
+				l := lease(key, long)
+				l.Deadline = deadline
+				if c.acquire(ctx, l) {
+					served.Add(1)
+					time.Sleep(time.Millisecond) // so that all others are refused and wait again
+					c.release(l, true, "the client held the key")
+				}
 			})
 		}
 		all.Wait()
