@@ -5,9 +5,10 @@ import (
 	"cmp"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"net"
-	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/go-sql-driver/mysql"
@@ -16,7 +17,7 @@ import (
 )
 
 const (
-	defaultPort = "3306"
+	defaultPort = 3306
 	knownParams = "socket=/path and tls=true are known"
 	howWritten  = "write host:port, mysql://user:password@host:port/database, " +
 		"mysql://user:password@localhost/database?socket=/path, unix:///path, or user:password@tcp(host:port)/database"
@@ -172,26 +173,11 @@ func (t *target) check() error {
 
 // hostPort adds the default port to an address without one.
 func hostPort(s string) (string, error) {
-	host, port, err := net.SplitHostPort(s)
+	host, port, err := drivers.ParseHost(s, defaultPort)
 	if err != nil {
-		host, port = strings.Trim(s, "[]"), defaultPort
-		if strings.Contains(host, ":") && !strings.HasPrefix(s, "[") {
-			return "", errors.New("the address has too many colons: " + howWritten + ", and an IPv6 host as [::1]:3306")
-		}
+		return "", fmt.Errorf("%w; %s", err, howWritten)
 	}
-	if host == "" || port == "" {
-		return "", errors.New("the address lacks a host or a port: " + howWritten)
-	}
-	bare, zone, scoped := strings.Cut(host, "%") // of an IPv6 address
-	odd := func(c rune) bool { return c <= ' ' || c >= 0x7f || strings.ContainsRune("[]:@/?#\\\"'<>^{|}`%", c) }
-	_, err = netip.ParseAddr(host)
-	if err != nil && (scoped || strings.ContainsFunc(bare, odd)) || strings.ContainsFunc(zone, odd) {
-		return "", errors.New("the host of the address has a character that no host name has")
-	}
-	if n, err := net.LookupPort("tcp", port); err != nil || n == 0 {
-		return "", errors.New("the port of the address is not a number from 1 to 65535")
-	}
-	return net.JoinHostPort(host, port), nil
+	return net.JoinHostPort(host, strconv.Itoa(port)), nil
 }
 
 // targetOf returns the target that cfg names.
