@@ -2,10 +2,15 @@ package drivers
 
 import (
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
+	"net/netip"
+	"net/url"
+	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // Config is what Open needs to know. In every field but Lock the zero value means "the usual".
@@ -195,3 +200,92 @@ func (s Secret) Format(f fmt.State, verb rune) {
 
 // MarshalText hides the secret from JSON and YAML.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// Addressed is a Driver that can parse the addresses of its service without connecting. Every driver that needs a
+// server is one: the example of this package shows such a driver as a whole.
+type Addressed interface {
+	// Service returns the kind of server: "redis", "zookeeper", "etcd", "mysql", "postgres". Drivers of one kind
+	// measure the same servers. Package servers describes those that lockbench can start; others need -addr.
+	Service() string
+
+	// ReadAddr parses one of Config.Addrs. The error says what is wrong with it and how to write it, and quotes nothing
+	// of it, because in a malformed address the password may be anywhere.
+	ReadAddr(addr string) (Addr, error)
+}
+
+// Addr is what is known of an address without using it.
+type Addr struct {
+	Redacted string // the address without user and password
+	User     string // of a database, if the address names one
+	Network  string // "unix", "tcp" or "tls"
+	Password Secret // the password that it logs in with, wherever the driver takes it from, to be kept out of errors
+}
+
+// ParseLogin parses the part of an address before its @, "user:password", in which special characters are percent-encoded.
+func ParseLogin(s string) (user string, password Secret, err error) {
+	user, plain, _ := strings.Cut(s, ":")
+	user, err1 := url.PathUnescape(user)
+	plain, err2 := url.PathUnescape(plain)
+	if err1 != nil || err2 != nil {
+		return "", "", errors.New("the user or password of the address has a % that is not followed by two hexadecimal digits: write % as %25")
+	}
+	return user, Secret(plain), nil
+}
+
+// ParseHost parses "host:port", where the host is a name or an address, with brackets if it is one of IPv6. Without a port it is the
+// usual one.
+func ParseHost(s string, usual int) (host string, port int, err error) {
+	host, number := s, ""
+	switch {
+	case strings.HasPrefix(s, "["):
+		end := strings.IndexByte(s, ']')
+		if end < 0 {
+			return "", 0, fmt.Errorf("the host of the address has a [ without a ]: write an IPv6 address as [::1]:%d", usual)
+		}
+		host, number = s[1:end], s[end+1:]
+		if ip, err := netip.ParseAddr(host); err != nil || !ip.Is6() {
+			return "", 0, errors.New("the host of the address has brackets around something that is not an IPv6 address")
+		}
+	case strings.Count(s, ":") > 1:
+		return "", 0, fmt.Errorf("the address has more than one colon: write an IPv6 address in brackets, as [::1]:%d", usual)
+	default:
+		if i := strings.IndexByte(s, ':'); i >= 0 {
+			host, number = s[:i], s[i:]
+		}
+	}
+	if host == "" {
+		return "", 0, fmt.Errorf("the address has no host: write localhost:%d", usual)
+	}
+	for _, c := range host {
+		if c <= ' ' || c == 0x7f || c == utf8.RuneError || strings.ContainsRune(`[]?#@/\"<>^{|}`+"`", c) || c == '%' && !strings.Contains(host, ":") {
+			return "", 0, errors.New("the host of the address has a character that no host name has")
+		}
+	}
+	if number == "" {
+		return host, usual, nil
+	}
+	n, err := strconv.ParseUint(strings.TrimPrefix(number, ":"), 10, 16)
+	if err != nil || n == 0 || number[0] != ':' {
+		return "", 0, errors.New("the port of the address is not a number from 1 to 65535")
+	}
+	return host, int(n), nil
+}
+
+// SplitAddrs splits a comma-separated list of addresses. A comma in a password does not split: there, an @ follows
+// before the next address begins.
+func SplitAddrs(list string) []string {
+	var addrs []string
+	start := 0
+	for i := range len(list) {
+		if list[i] != ',' {
+			continue
+		}
+		at, scheme := strings.Index(list[i:], "@"), strings.Index(list[i:], "://")
+		if at >= 0 && (scheme < 0 || at < scheme) {
+			continue
+		}
+		addrs = append(addrs, strings.TrimSpace(list[start:i]))
+		start = i + 1
+	}
+	return append(addrs, strings.TrimSpace(list[start:]))
+}

@@ -7,7 +7,10 @@ import (
 	"io"
 	"net"
 	"os"
+	"runtime"
+	"strings"
 	"syscall"
+	"time"
 )
 
 // Class sorts errors into the few kinds that a reader of a report can act on.
@@ -44,12 +47,12 @@ func Malformed(format string, args ...any) error {
 // ClassOf returns the class of err: that of the Error in its chain, if any, else the one that fits the standard
 // library's errors.
 func ClassOf(err error) Class {
-	var e *Error
+	known, ok := errors.AsType[*Error](err)
 	var op *net.OpError
 	var ne net.Error
 	switch {
-	case errors.As(err, &e):
-		return e.Class
+	case ok:
+		return known.Class
 	case errors.Is(err, context.Canceled):
 		return ClassCanceled
 	case errors.As(err, &op) && op.Op == "dial", errors.Is(err, syscall.ECONNREFUSED):
@@ -72,4 +75,80 @@ func NoEffect(err error) bool {
 		return true
 	}
 	return false
+}
+
+const (
+	cleanupPause    = 50 * time.Millisecond // before the second attempt; it doubles before each further one
+	maxCleanupPause = 2 * time.Second
+	cleanupTimeouts = 2 // attempts in a row that may time out
+)
+
+// RetryCleanup calls attempt, which deletes what a run has made, until it succeeds or ctx is done, because a server
+// that restarts or loads its data soon answers again. It gives up earlier if the server rejects the login, or hangs,
+// that is, two attempts in a row time out. It returns the error of the last attempt that failed before ctx was done.
+func RetryCleanup(ctx context.Context, attempt func() error) error {
+	var reason error
+	timeouts := 0
+	for pause := cleanupPause; ; pause = min(2*pause, maxCleanupPause) {
+		err := attempt()
+		if err == nil {
+			return nil
+		}
+		if reason == nil || ctx.Err() == nil { // otherwise err only says that ctx is done
+			reason = err
+		}
+		if timeouts++; !TimedOut(err) {
+			timeouts = 0
+		}
+		if timeouts == cleanupTimeouts || ClassOf(err) == ClassAuth {
+			return reason
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return reason
+		}
+	}
+}
+
+// TimedOut reports whether a request or a connection attempt timed out. The class of the latter is connect.
+func TimedOut(err error) bool {
+	var timeout interface{ Timeout() bool }
+	return ClassOf(err) == ClassTimeout || errors.As(err, &timeout) && timeout.Timeout()
+}
+
+// Catch turns a panic into an error of class panic:
+//
+//	defer drivers.Catch(&err)
+//
+// It must be deferred, and does not see panics in goroutines that a client library has started.
+func Catch(err *error) {
+	if v := recover(); v != nil {
+		*err = Panicked(v)
+	}
+}
+
+// Panicked returns the error of class panic for a value returned by recover. It names the innermost functions that were
+// running. Only the deferred function itself, or a function that it calls, may call it.
+func Panicked(v any) error {
+	return &Error{Class: ClassPanic, Op: "panic", Err: fmt.Errorf("%v, in %s", v, strings.Join(panicking(3), " < "))}
+}
+
+// panicking returns the n innermost functions that a panic ended, innermost first, with their files.
+func panicking(n int) (list []string) {
+	var pcs [64]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(0, pcs[:])])
+	panicked := false
+	for {
+		frame, more := frames.Next()
+		inRuntime := strings.HasPrefix(frame.Function, "runtime.")
+		panicked = panicked || frame.Function == "runtime.gopanic" // what lies above it is recovering
+		if panicked && !inRuntime {
+			file := frame.File[strings.LastIndexByte(frame.File, '/')+1:]
+			list = append(list, fmt.Sprintf("%s (%s:%d)", frame.Function, file, frame.Line))
+		}
+		if !more || len(list) == n {
+			return list
+		}
+	}
 }

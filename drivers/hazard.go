@@ -98,20 +98,21 @@ func Hazards() []Hazard {
 
 // About returns one line that says what happens and, after a colon, how a design loses to it; empty if h is unknown.
 func (h Hazard) About() string {
-	for _, known := range hazards {
-		if known.hazard == h {
-			return known.about
-		}
-	}
-	return ""
+	about, _ := h.texts()
+	return about
 }
 
 // After returns a hazard as what goes before a loss, in a few words: "an overrun"; empty if h is unknown.
 func (h Hazard) After() string {
+	_, after := h.texts()
+	return after
+}
+
+func (h Hazard) texts() (about, after string) {
 	for _, known := range hazards {
 		if known.hazard == h {
-			return known.after
+			return known.about, known.after
 		}
 	}
-	return ""
+	return "", ""
 }

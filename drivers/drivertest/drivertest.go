@@ -211,6 +211,9 @@ func (t *T) guard(f func()) {
 	f()
 }
 
+// goes calls f in a goroutine of all.
+func (t *T) goes(all *sync.WaitGroup, f func()) { all.Go(func() { t.guard(f) }) }
+
 // Errorf records a failure. Any goroutine of the case may call it.
 func (t *T) Errorf(format string, args ...any) {
 	t.mu.Lock()
@@ -250,11 +253,7 @@ func (t *T) open(clients int) drivers.Service {
 }
 
 func (t *T) openWith(cfg drivers.Config) drivers.Service {
-	svc, err := t.Driver.Open(t.ctx, cfg)
-	if err != nil {
-		t.Fatalf("Open: %v", err)
-	}
-	t.clients = 0
+	svc := t.openOnly(cfg)
 	t.cleanup(func() {
 		if err := svc.Close(); err != nil {
 			t.Errorf("Close: %v", err)
@@ -262,6 +261,27 @@ func (t *T) openWith(cfg drivers.Config) drivers.Service {
 	})
 	t.cleanup(func() { t.clean(svc) }) // before that
 	return svc
+}
+
+// openOnly opens a service that the case closes.
+func (t *T) openOnly(cfg drivers.Config) drivers.Service {
+	svc, err := t.Driver.Open(t.ctx, cfg)
+	if err != nil {
+		t.Fatalf("Open: %v", err)
+	}
+	t.clients = 0
+	return svc
+}
+
+// two opens a service for two clients, and three one for three.
+func (t *T) two() (a, b *client) {
+	svc := t.open(2)
+	return t.client(svc), t.client(svc)
+}
+
+func (t *T) three() (a, b, c *client) {
+	svc := t.open(3)
+	return t.client(svc), t.client(svc), t.client(svc)
 }
 
 // clean deletes the keys of the case. The case may have cut a connection that the service has not restored yet, so
@@ -364,6 +384,20 @@ func (c *client) hold(l *drivers.Lease, why string) {
 	c.t.eventually("Try was refused although "+why, func() bool { return c.tries(l) })
 }
 
+// takes holds a free key.
+func (c *client) takes(key string, ttl time.Duration) *drivers.Lease {
+	l := lease(key, ttl)
+	c.hold(l, "the key is free")
+	return l
+}
+
+// lineUp makes an attempt that must not be granted, because another client holds the key, and stays in line.
+func (c *client) lineUp(l *drivers.Lease) {
+	if c.try(l) {
+		c.t.Fatalf("Try was granted although another client holds the key")
+	}
+}
+
 // refused makes an attempt that must not be granted, and leaves.
 func (c *client) refused(l *drivers.Lease, why string) {
 	if c.try(l) {
@@ -388,6 +422,32 @@ func (c *client) release(l *drivers.Lease, want bool, why string) {
 	}
 	if owned != want {
 		c.t.Fatalf("Release returned %v although %s", owned, why)
+	}
+}
+
+// releases tries to release a lease, in the end without an error, but perhaps when there is a connection again.
+func (c *client) releases(l *drivers.Lease, orElse string) {
+	c.t.eventually(orElse, func() bool {
+		_, err := c.Release(c.t.ctx, l)
+		return err == nil
+	})
+}
+
+// getsThrough waits, with a lease for the key, until it is granted, and releases it. Meanwhile it runs the other functions. orElse
+// says what is wrong if that has not ended within the limit.
+func (c *client) getsThrough(limit time.Duration, orElse string, l *drivers.Lease, meanwhile ...func()) {
+	l.Deadline = time.Now().Add(waitTime)
+	got := false
+	if !c.t.within(limit, func(ctx context.Context) { got = c.acquire(ctx, l) }, meanwhile...) || !got {
+		c.t.Fatalf(orElse, limit)
+	}
+	c.release(l, true, "the client held the key")
+}
+
+// ends is within for what must end before the limit, which orElse is formatted with.
+func (t *T) ends(limit time.Duration, orElse string, f func(ctx context.Context), meanwhile ...func()) {
+	if !t.within(limit, f, meanwhile...) {
+		t.Fatalf(orElse, limit)
 	}
 }
 

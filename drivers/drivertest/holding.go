@@ -1,6 +1,6 @@
 package drivertest
 
-// Cases about who may hold a key.
+// Cases about who may hold a key, and who may release it.
 
 import (
 	"context"
@@ -114,25 +114,23 @@ func concurrency(t *T) {
 	var all sync.WaitGroup
 	for i := range clients {
 		c, k := t.client(svc), i%2
-		all.Go(func() {
-			t.guard(func() {
-				l := lease(keys[k], long)
-				for range rounds {
-					for !c.try(l) {
-						c.leave(l)
-						if t.failed() || t.ctx.Err() != nil {
-							return
-						}
-						time.Sleep(100 * time.Microsecond)
+		t.goes(&all, func() {
+			l := lease(keys[k], long)
+			for range rounds {
+				for !c.try(l) {
+					c.leave(l)
+					if t.failed() || t.ctx.Err() != nil {
+						return
 					}
-					if n := inside[k].Add(1); n > 1 {
-						t.Fatalf("%d clients hold the key at once", n)
-					}
-					runtime.Gosched()
-					inside[k].Add(-1)
-					c.release(l, true, "the client held the key")
+					time.Sleep(100 * time.Microsecond)
 				}
-			})
+				if n := inside[k].Add(1); n > 1 {
+					t.Fatalf("%d clients hold the key at once", n)
+				}
+				runtime.Gosched()
+				inside[k].Add(-1)
+				c.release(l, true, "the client held the key")
+			}
 		})
 	}
 	all.Wait()
@@ -140,8 +138,7 @@ func concurrency(t *T) {
 
 // independentKeys holds keys with names that careless drivers confuse, one after the other.
 func independentKeys(t *T) {
-	svc := t.open(2)
-	a, b := t.client(svc), t.client(svc)
+	a, b := t.two()
 	stem := strings.Repeat("long-", 20)
 	var held []*drivers.Lease
 	for _, ending := range []string{
@@ -168,8 +165,7 @@ func independentKeys(t *T) {
 func anotherProcess(t *T) {
 	a := t.client(t.open(1))
 	key := t.key()
-	l, next := lease(key, long), lease(key, long)
-	a.hold(l, "the key is free")
+	l, next := a.takes(key, long), lease(key, long)
 	ours := len(t.cleanups)
 	b := t.client(t.open(1))
 	b.refused(next, "a client of another service with the same prefix holds the key")
@@ -190,16 +186,13 @@ func contention(t *T) {
 	svc := t.open(4)
 	holder := t.client(svc)
 	key := t.key()
-	l := lease(key, long)
-	holder.hold(l, "the key is free")
+	l := holder.takes(key, long)
 	others := []*client{t.client(svc), t.client(svc), t.client(svc)}
-	if !t.within(slack, func(ctx context.Context) {
+	t.ends(slack, "Try has waited for more than %v, another client holding the key", func(ctx context.Context) {
 		if held, err := others[0].Try(ctx, lease(key, long)); held || err != nil {
 			t.Errorf("Try of a held key returned %v, %v", held, err)
 		}
-	}) {
-		t.Fatalf("Try has waited for more than %v, another client holding the key", slack)
-	}
+	})
 	others[0].leave(lease(key, long))
 	for range 50 {
 		for _, c := range others {
@@ -212,11 +205,9 @@ func contention(t *T) {
 
 // reentry must work for designs that claim it, and be refused by all others.
 func reentry(t *T) {
-	svc := t.open(2)
-	a, b := t.client(svc), t.client(svc)
+	a, b := t.two()
 	key := t.key()
-	outer, inner := lease(key, long), lease(key, long)
-	a.hold(outer, "the key is free")
+	outer, inner := a.takes(key, long), lease(key, long)
 	if !t.traits.Reentrant {
 		a.refused(inner, "its own client holds the key and the design does not claim Reentrant")
 		a.release(outer, true, "the client held the key and has only failed to enter again")
@@ -234,8 +225,7 @@ func reentry(t *T) {
 // that belongs to a lease or to the whole session, or that is left over.
 func reentryInDepth(t *T) {
 	const depth = 3
-	svc := t.open(2)
-	a, b := t.client(svc), t.client(svc)
+	a, b := t.two()
 	keys := []string{t.key(), t.key()}
 	for range 2 {
 		var leases [2][depth]*drivers.Lease
@@ -256,4 +246,88 @@ func reentryInDepth(t *T) {
 			b.release(l, true, "the client held the key")
 		}
 	}
+}
+
+// releaseOfNothing releases keys that are not held: nothing is removed, and that is not an error.
+func releaseOfNothing(t *T) {
+	a, b := t.two()
+	l := lease(t.key(), long)
+	a.release(l, false, "the key was never held")
+	a.hold(l, "the key is free")
+	a.release(l, true, "the client held the key")
+	a.release(l, false, "the client had released the key already")
+	b.release(lease(l.Key, long), false, "the key is not held")
+	b.hold(lease(l.Key, long), "the key is free, having been released more often than held")
+}
+
+// releaseByOther makes a client release what another one holds. If the design does not claim Owned, the lock must
+// really be gone.
+func releaseByOther(t *T) {
+	holder, nonHolder, third := t.three()
+	key := t.key()
+	l := holder.takes(key, long)
+
+	tried := lease(key, long) // the classic mistake: unlock in a finally block although the lock was not acquired
+	nonHolder.refused(tried, "another client holds the key")
+	if !t.traits.Owned {
+		nonHolder.release(tried, true, "the design lets every client release (Traits.Owned is understated)")
+		third.hold(lease(key, long), "another client has released the key (Traits.Owned is understated)")
+		return
+	}
+	nonHolder.release(tried, false, "another client holds the key (Traits.Owned)")
+	third.refused(lease(key, long), "only a client that does not hold the key has released it (Traits.Owned)")
+	nonHolder.release(lease(key, long), false, "another client holds the key and this one never tried (Traits.Owned)")
+	third.refused(lease(key, long), "only a client that does not hold the key has released it (Traits.Owned)")
+
+	holder.release(l, true, "the client held the key")
+	next := lease(key, long)
+	third.hold(next, "the key was released")
+	holder.release(l, false, "the client had released its lease; the key is the next holder's now (Traits.Owned)")
+	nonHolder.refused(lease(key, long), "only a former holder has released the key (Traits.Owned)")
+	third.release(next, true, "the client held the key")
+}
+
+// lateRelease makes a holder release after its lease has ended and the key has been granted again: to another client,
+// and to the same one.
+func lateRelease(t *T) {
+	a, b, third := t.three()
+	for _, next := range []struct {
+		client *client
+		who    string
+	}{{b, "another client"}, {a, "a later acquisition of the same client"}} {
+		if next.client == a && t.traits.Reentrant {
+			continue // that would be the same hold, entered again
+		}
+		key := t.key()
+		old, fresh := a.takes(key, short), lease(key, long)
+		t.holdWhenFree(next.client, fresh)
+		if !t.traits.Owned {
+			// Another client shows that a design is not Owned. A late holder may still know by its own clock that it is
+			// late.
+			owned, err := a.Release(t.ctx, old)
+			switch {
+			case err != nil:
+				t.Fatalf("Release: %v", err)
+			case owned:
+				third.hold(lease(key, long), "a late release has said that it freed the key")
+			default:
+				third.refused(lease(key, long), "a late release has said that it freed nothing; "+next.who+" holds the key")
+			}
+			continue
+		}
+		a.release(old, false, "the lease had ended, and "+next.who+" holds the key (Traits.Owned)")
+		third.refused(lease(key, long), next.who+" than the one that has released late holds the key (Traits.Owned)")
+		next.client.release(fresh, true, "its client held the key; only a late release of an earlier lease came between")
+	}
+
+	if t.traits.Owned {
+		l := a.takes(t.key(), short)
+		time.Sleep(2 * short)
+		a.release(l, false, "the lease had ended, though the key was not taken since (Traits.Owned)")
+	}
+}
+
+// holdWhenFree tries until the present lease has ended.
+func (t *T) holdWhenFree(c *client, l *drivers.Lease) {
+	t.eventually("a lease of "+short.String()+" did not end", func() bool { return c.tries(l) })
 }

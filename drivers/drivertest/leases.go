@@ -33,8 +33,7 @@ func owner(t *T) {
 		}
 		seen[l.Owner], sessions[l.Owner] = who, c
 	}
-	l := lease(t.key(), long)
-	first.hold(l, "the key is free")
+	l := first.takes(t.key(), long)
 	note(first, l, "the first acquisition in another service")
 	first.release(l, true, "the client held the key")
 	for range 40 {
@@ -56,8 +55,7 @@ func owner(t *T) {
 // adoptedOwner chooses the owner of an acquisition: that one has it, the next one does not, and any client that knows
 // it can release.
 func adoptedOwner(t *T) {
-	svc := t.open(2)
-	a, b := t.client(svc), t.client(svc)
+	a, b := t.two()
 	adopter, _ := drivers.As[drivers.Adopter](a.Session)
 	var unique drivers.Owners
 	for range 2 {
@@ -69,8 +67,7 @@ func adoptedOwner(t *T) {
 		}
 		refused := lease(l.Key, long)
 		b.refused(refused, "another client holds the key with an adopted owner")
-		next := lease(t.key(), long)
-		a.hold(next, "the key is free")
+		next := a.takes(t.key(), long)
 		if next.Owner == owner {
 			t.Fatalf("an owner that was adopted for one Try is that of the next one too")
 		}
@@ -119,10 +116,8 @@ func fence(t *T) {
 
 // leaseIsTheCallers moves a lease in memory between its calls, which a caller may do.
 func leaseIsTheCallers(t *T) {
-	svc := t.open(2)
-	a, b := t.client(svc), t.client(svc)
-	first := lease(t.key(), long)
-	a.hold(first, "the key is free")
+	a, b := t.two()
+	first := a.takes(t.key(), long)
 	second := *first
 	*first = drivers.Lease{Key: t.key(), Owner: "nobody"}
 	a.release(&second, true, "the client held the key (a driver must not keep a pointer to the lease)")
@@ -131,8 +126,7 @@ func leaseIsTheCallers(t *T) {
 
 // leaseFields checks that in-fields are only read and out-fields only written, and checks ValidUntil.
 func leaseFields(t *T) {
-	svc := t.open(2)
-	a, b := t.client(svc), t.client(svc)
+	a, b := t.two()
 	deadline := time.Now().Add(time.Hour)
 	l := &drivers.Lease{Owner: "left over", Fence: 1 << 40, ValidUntil: time.Now().Add(-time.Hour)}
 	for range 3 {
@@ -157,11 +151,9 @@ func leaseFields(t *T) {
 // expiry requires the key of a dead holder to become free after its TTL and not before, although another client keeps
 // asking; without the claim the key must stay taken.
 func expiry(t *T) {
-	svc := t.open(2)
-	dead, other := t.client(svc), t.client(svc)
-	l := lease(t.key(), short)
+	dead, other := t.two()
 	sent := time.Now()
-	dead.hold(l, "the key is free")
+	l := dead.takes(t.key(), short)
 	if !t.traits.Expires {
 		time.Sleep(max(2*short, t.SessionTimeout*3/2)) // a live session is kept alive (Traits.Session)
 		other.refused(lease(l.Key, short), "its holder has not released it and the design does not claim Expires")
@@ -176,14 +168,12 @@ func expiry(t *T) {
 
 // expiryAfterRelease looks for a lease that still ends after it was released, and takes the next one with it.
 func expiryAfterRelease(t *T) {
-	svc := t.open(2)
-	a, b := t.client(svc), t.client(svc)
+	a, b := t.two()
 	var key string
 	for owned := false; !owned; { // repeat if the machine has stalled until the lease was over
 		key = t.key()
-		first := lease(key, short)
 		sent := time.Now()
-		a.hold(first, "the key is free")
+		first := a.takes(key, short)
 		var err error
 		if owned, err = a.Release(t.ctx, first); err != nil || !owned && time.Since(sent) < short-early {
 			t.Fatalf("Release returned %v, %v although the client held the key", owned, err)
@@ -198,17 +188,15 @@ func expiryAfterRelease(t *T) {
 
 // renewal must extend a lease to the full TTL from then, as often as requested, and no further.
 func renewal(t *T) {
-	svc := t.open(2)
-	a, b := t.client(svc), t.client(svc)
+	a, b := t.two()
 	renewer, ok := drivers.As[drivers.Renewer](a.Session)
 	if !ok {
 		return // "capabilities" says so
 	}
 	const renewals, runs = 4, 10
 	for range runs { // repeat if the machine stalls
-		l := lease(t.key(), short)
 		sent := time.Now()
-		a.hold(l, "the key is free")
+		l := a.takes(t.key(), short)
 		renewed := 0
 		for ; renewed < renewals; renewed++ {
 			time.Sleep(short / 2)
@@ -241,8 +229,7 @@ func renewal(t *T) {
 
 // renewalOfLost must return false, restore nothing, and not touch the next holder's lease.
 func renewalOfLost(t *T) {
-	svc := t.open(3)
-	a, b, third := t.client(svc), t.client(svc), t.client(svc)
+	a, b, third := t.three()
 	renewer, ok := drivers.As[drivers.Renewer](a.Session)
 	if !ok {
 		return // "capabilities" says so
@@ -256,14 +243,12 @@ func renewalOfLost(t *T) {
 			t.Fatalf("Renew returned true although %s", why)
 		}
 	}
-	released := lease(t.key(), long)
-	a.hold(released, "the key is free")
+	released := a.takes(t.key(), long)
 	a.release(released, true, "the client held the key")
 	lost(released, "the lease was released")
 	b.hold(lease(released.Key, long), "it was released; only a renewal came after that")
 
-	expired := lease(t.key(), short)
-	a.hold(expired, "the key is free")
+	expired := a.takes(t.key(), short)
 	// An attempt would hide the problem: a lease that is over and has no successor yet.
 	time.Sleep(2 * short)
 	lost(expired, "the lease has ended")
@@ -276,17 +261,15 @@ func renewalOfLost(t *T) {
 
 // remaining checks the answers of a Remainer.
 func remaining(t *T) {
-	svc := t.open(3)
-	a, b, third := t.client(svc), t.client(svc), t.client(svc)
+	a, b, third := t.three()
 	remainer, _ := drivers.As[drivers.Remainer](b.Session)
 	key := t.key()
 	fresh, _ := drivers.As[drivers.Remainer](third.Session)
 	if left, err := fresh.Remaining(t.ctx, lease(key, long)); err != nil || left != 0 {
 		t.Fatalf("Remaining returned %v, %v for a free key; want 0", left, err)
 	}
-	l := lease(key, long)
 	sent := time.Now()
-	a.hold(l, "the key is free")
+	a.takes(key, long)
 	refused := lease(key, short)
 	b.refused(refused, "another client holds the key")
 	left, err := remainer.Remaining(t.ctx, refused)

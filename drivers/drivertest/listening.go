@@ -1,9 +1,11 @@
 package drivertest
 
-// Cases about listeners: every listener hears every added key, and nothing else is promised.
+// Cases about being woken. Every listener hears every added key, and nothing else is promised; a release wakes one client that
+// sleeps on the server (Traits.Blocks).
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -88,9 +90,7 @@ func (e *recorder) hears(key, when string) {
 
 // cycle acquires and releases a key.
 func (c *client) cycle(key string) {
-	l := lease(key, long)
-	c.hold(l, "the key is free")
-	c.release(l, true, "the client held the key")
+	c.release(c.takes(key, long), true, "the client held the key")
 }
 
 // wakeUp releases keys as soon as Add has returned, which a subscription that is not confirmed yet would miss, and then
@@ -103,8 +103,7 @@ func wakeUp(t *T) {
 	}
 	for range 10 {
 		key := t.key()
-		l := lease(key, long)
-		c.hold(l, "the key is free")
+		l := c.takes(key, long)
 		e.add(key)
 		c.release(l, true, "the client held the key")
 		e.hears(key, "the first release, as soon as Add had returned")
@@ -186,28 +185,23 @@ func wakesAsConfigured(t *T) {
 
 // wakesOrNot compares the claim with whether a release wakes.
 func (t *T) wakesOrNot(svc drivers.Service, claim bool) {
-	c := t.client(svc)
-	s, ok := drivers.As[drivers.Subscriber](svc)
-	if !ok {
-		if claim {
-			t.Fatalf("Traits.Wakes is true but the service is not a Subscriber")
-		}
-		return
-	}
+	c, key := t.client(svc), t.key()
 	e := &recorder{t: t, heard: map[string]bool{}}
-	l, err := s.Listen(t.ctx, e.wake)
-	if err != nil {
-		if claim {
-			t.Fatalf("Traits.Wakes is true but Listen failed: %v", err)
+	why := ""
+	if s, ok := drivers.As[drivers.Subscriber](svc); !ok {
+		why = "the service is not a Subscriber"
+	} else if l, err := s.Listen(t.ctx, e.wake); err != nil {
+		why = "Listen failed: " + err.Error()
+	} else {
+		defer l.Close()
+		if err := l.Add(t.ctx, key); err != nil {
+			why = "Add failed: " + err.Error()
 		}
-		return
 	}
-	defer l.Close()
-	key := t.key()
-	if err := l.Add(t.ctx, key); err != nil {
-		if claim {
-			t.Fatalf("Traits.Wakes is true but Add failed: %v", err)
-		}
+	switch {
+	case why != "" && claim:
+		t.Fatalf("Traits.Wakes is true but %s", why)
+	case why != "":
 		return
 	}
 	c.cycle(key)
@@ -265,3 +259,100 @@ func (s *sleeper) Wait(ctx context.Context, l *drivers.Lease) error {
 }
 
 func (s *sleeper) Leave(context.Context, *drivers.Lease) error { return nil }
+
+// blocks opens the service with Config.Blocks, and checks the claim in both directions.
+func blocks(t *T) {
+	svc := t.openBlocking(2)
+	c := t.client(svc)
+	_, ok := drivers.As[drivers.Blocker](c.Session)
+	switch claim := svc.Traits().Blocks; {
+	case claim != t.traits.Blocks:
+		t.Fatalf("the service, opened with Config.Blocks, says Traits.Blocks %v, its design claims %v", claim, t.traits.Blocks)
+	case claim != ok:
+		t.Fatalf("Traits.Blocks is %v, and that the session is a Blocker is %v", claim, ok)
+	case claim:
+		t.sleepsAndWakes(svc)
+	}
+}
+
+func (t *T) openBlocking(clients int) drivers.Service {
+	cfg := t.Config
+	cfg.Clients, cfg.Blocks = clients, true
+	return t.openWith(cfg)
+}
+
+// sleepsAndWakes releases before a sleep and during one; each release must wake one sleeper.
+func (t *T) sleepsAndWakes(svc drivers.Service) {
+	holder, a, b := t.client(svc), t.client(svc), t.client(svc)
+	key := t.key()
+	held := lease(key, long)
+	block := func(ctx context.Context, c *client, d time.Duration) (bool, error) {
+		server, _ := drivers.As[drivers.Blocker](c.Session)
+		return server.Block(ctx, lease(key, long), d)
+	}
+	mustWake := func(ctx context.Context, c *client, what string) {
+		if woken, err := block(ctx, c, waitTime); !woken || err != nil {
+			t.Errorf("Block returned %v, %v although %s", woken, err, what)
+		}
+	}
+	mustSleep := func(c *client, what string) {
+		if woken, err := block(t.ctx, c, short); woken || err != nil {
+			t.Errorf("Block returned %v, %v although %s", woken, err, what)
+		}
+	}
+	holder.hold(held, "the key is free")
+	mustSleep(a, "there was no release")
+	holder.release(held, true, "the client held the key")
+	t.ends(slack, "a release just before Block has not ended it within %v", func(ctx context.Context) { mustWake(ctx, a, "the key was released just before") })
+	mustSleep(b, "the release has woken another one")
+
+	holder.hold(held, "the key is free")
+	t.ends(slack, "a release has not woken a sleeper within %v", func(ctx context.Context) { mustWake(ctx, a, "the key was released meanwhile") }, func() {
+		time.Sleep(settleTime)
+		holder.release(held, true, "the client held the key")
+	})
+	mustSleep(b, "the release has woken another one")
+
+	server, _ := drivers.As[drivers.Blocker](a.Session)
+	if err := server.Rouse(t.ctx, held); err != nil {
+		t.Fatalf("Rouse: %v", err)
+	}
+	t.ends(slack, "Rouse has not ended a sleep within %v", func(ctx context.Context) { mustWake(ctx, b, "the wake-up was passed on") })
+}
+
+// blockCancelled ends the context of a sleep; then the client must be able to sleep again.
+func blockCancelled(t *T) {
+	svc := t.openBlocking(2)
+	holder, c := t.client(svc), t.client(svc)
+	server, ok := drivers.As[drivers.Blocker](c.Session)
+	if !ok {
+		return // "blocks" says so
+	}
+	held := holder.takes(t.key(), long)
+	outer, cancel := context.WithCancel(t.ctx)
+	defer cancel()
+	t.ends(slack, "Block has not returned %v after its context was cancelled", func(context.Context) {
+		if woken, err := server.Block(outer, held, waitTime); woken || !errors.Is(err, context.Canceled) {
+			t.Errorf("Block returned %v, %v after its context was cancelled; want context.Canceled", woken, err)
+		}
+	}, func() {
+		time.Sleep(settleTime)
+		cancel()
+	})
+	holder.release(held, true, "the client held the key")
+	t.ends(slack, "a client that was cancelled in its sleep has not been woken again within %v", func(ctx context.Context) {
+		for { // the token may still be on its way to the closed connection
+			woken, err := server.Block(ctx, held, short)
+			if err != nil {
+				t.Errorf("Block, after one that was cancelled: %v", err)
+			}
+			if woken || err != nil {
+				return
+			}
+			if err := server.Rouse(ctx, held); err != nil {
+				t.Errorf("Rouse: %v", err)
+				return
+			}
+		}
+	})
+}

@@ -51,10 +51,11 @@ func (t *T) recovered(clients ...*client) {
 		for _, key := range keys {
 			for _, c := range clients {
 				l := lease(key, long)
-				if _, err := c.Try(t.ctx, l); err != nil {
-					return false
+				_, err := c.Try(t.ctx, l)
+				if err == nil {
+					_, err = c.Release(t.ctx, l) // it may use another connection
 				}
-				if _, err := c.Release(t.ctx, l); err != nil { // it may use another connection
+				if err != nil {
 					return false
 				}
 				succeeded = time.Now()
@@ -73,8 +74,7 @@ func (t *T) recovered(clients ...*client) {
 
 // cancelled makes calls with contexts that are over.
 func cancelled(t *T) {
-	svc := t.open(2)
-	c, other := t.client(svc), t.client(svc)
+	c, other := t.two()
 	ended, cancel := context.WithCancel(t.ctx)
 	cancel()
 	expired, cancelExpired := context.WithDeadline(t.ctx, time.Now().Add(-time.Second))
@@ -105,10 +105,8 @@ func cancelled(t *T) {
 
 // cutOff takes the service away and gives it back.
 func cutOff(t *T) {
-	svc := t.open(2)
-	c, other := t.client(svc), t.client(svc)
-	held, tried := lease(t.key(), long), lease(t.key(), long)
-	c.hold(held, "the key is free")
+	c, other := t.two()
+	held, tried := c.takes(t.key(), long), lease(t.key(), long)
 	other.cycle(t.key())
 	restore := t.Cut()
 	func() {
@@ -161,8 +159,7 @@ func lostReply(t *T) {
 	}
 	other := t.client(svc)
 	c.cycle(t.key()) // makes the connection
-	l, held := lease(t.key(), long), lease(t.key(), long)
-	other.hold(held, "the key is free")
+	l, held := lease(t.key(), long), other.takes(t.key(), long)
 	patient, cancel := context.WithTimeout(t.ctx, slack)
 	defer cancel()
 	var err error
@@ -171,11 +168,9 @@ func lostReply(t *T) {
 		defer restore()
 		var both sync.WaitGroup // each takes as long as the driver waits for a reply
 		defer both.Wait()
-		both.Go(func() {
-			t.guard(func() {
-				answer, err := other.Release(patient, held)
-				t.mustFail("Release without a reply", answer, err)
-			})
+		t.goes(&both, func() {
+			answer, err := other.Release(patient, held)
+			t.mustFail("Release without a reply", answer, err)
 		})
 		var answer bool
 		answer, err = c.Try(patient, l)
@@ -195,11 +190,9 @@ func lostReply(t *T) {
 // waitOverCut cuts a waiter off for a moment, after which the holder releases. What the waiter had registered is lost,
 // or blocks the waiter itself; when its wait has failed it starts again, like every caller.
 func waitOverCut(t *T) {
-	svc := t.open(3)
-	holder, w, other := t.client(svc), t.client(svc), t.client(svc)
-	key := t.key()
-	held, l := lease(key, long), lease(key, time.Second) // a place that was not withdrawn may be kept this long
-	holder.hold(held, "the key is free")
+	holder, w, other := t.three()
+	held := holder.takes(t.key(), long)
+	l := lease(held.Key, time.Second) // a place that was not withdrawn may be kept this long
 	got := false
 	limit := waitTime + t.SessionTimeout
 	if !t.within(limit+slack, func(ctx context.Context) { got = w.persist(ctx, l, limit) }, func() {
@@ -208,20 +201,14 @@ func waitOverCut(t *T) {
 		time.Sleep(settleTime)
 		restore()
 		time.Sleep(settleTime) // it may wait again
-		t.eventually("Release of what was held before a cut went on to fail", func() bool {
-			_, err := holder.Release(t.ctx, held)
-			return err == nil
-		})
+		holder.releases(held, "Release of what was held before a cut went on to fail")
 	}) || !got {
 		t.Fatalf("a waiter that was cut off for a moment has not been granted the key %v after its holder was heard again", limit)
 	}
-	t.eventually("Release went on to fail after a cut", func() bool {
-		_, err := w.Release(t.ctx, l)
-		return err == nil
-	})
+	w.releases(l, "Release went on to fail after a cut")
 	t.recovered(other)
 	t.eventuallyIn(limit, "the key did not come free after a waiter, who was cut off, was granted it and released it",
-		func() bool { return other.tries(lease(key, long)) })
+		func() bool { return other.tries(lease(held.Key, long)) })
 }
 
 // persist acquires like a client that goes on after errors. It reports whether the key was granted.
@@ -250,10 +237,8 @@ func (c *client) persist(ctx context.Context, l *drivers.Lease, limit time.Durat
 // replyAfterLimit holds replies back until the TTL or the deadline has passed, by which drivers and their libraries bound
 // what they do. The end of their patience is a refusal: the server has answered, so nothing is unknown.
 func replyAfterLimit(t *T) {
-	svc := t.open(3)
-	holder, c, other := t.client(svc), t.client(svc), t.client(svc)
-	held := lease(t.key(), long)
-	holder.hold(held, "the key is free")
+	holder, c, other := t.three()
+	held := holder.takes(t.key(), long)
 	c.refused(lease(held.Key, long), "another client holds the key") // makes the connection
 	t.stalled(func(context.Context) {
 		if got, err := c.Try(context.WithoutCancel(t.ctx), lease(held.Key, short)); got || err != nil {

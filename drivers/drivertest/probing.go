@@ -14,8 +14,7 @@ func probe(t *T) {
 	svc := t.open(2)
 	prober, _ := drivers.As[drivers.Prober](svc)
 	a, b := t.client(svc), t.client(svc)
-	l := lease(t.key(), long)
-	a.hold(l, "the key is free")
+	l := a.takes(t.key(), long)
 	for range 3 {
 		if err := prober.Probe(t.ctx); err != nil {
 			t.Fatalf("Probe: %v", err)
@@ -43,13 +42,11 @@ func probeOverCut(t *T) {
 		defer t.Cut()()
 		for range 2 { // on the broken connection, and without one
 			start := time.Now()
-			if !t.within(limit, func(ctx context.Context) {
+			t.ends(limit, "Probe has not failed %v after the connection was cut", func(ctx context.Context) {
 				if prober.Probe(ctx) == nil {
 					t.Fatalf("Probe has no error without a connection")
 				}
-			}) {
-				t.Fatalf("Probe has not failed %v after the connection was cut", limit)
-			}
+			})
 			if time.Since(start) >= t.Config.IO() {
 				break // it has waited for a connection already
 			}

@@ -1,9 +1,13 @@
 package drivertest
 
-// Cases about clients that wait behind, or as, one that gives up, dies or loses its session.
+// Cases about clients that wait behind, or as, one that gives up, dies or loses its session, and about the order in which
+// waiters are served.
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -29,9 +33,8 @@ func waitBehind(t *T) {
 // waitBehind ends the first of two waiters.
 func (t *T) waitBehind(svc drivers.Service, does string, end func(*client, *drivers.Lease)) {
 	holder, first, second := t.client(svc), t.client(svc), t.client(svc)
-	key := t.key()
-	held, l, next := lease(key, long), lease(key, short), lease(key, long) // the dead one may be handed the lock for a lease
-	holder.hold(held, "the key is free")
+	held := holder.takes(t.key(), long)
+	l, next := lease(held.Key, short), lease(held.Key, long) // the dead one may be handed the lock for a lease
 	limit := t.silence() + waitTime
 	l.Deadline = time.Now().Add(2 * limit)
 	next.Deadline = l.Deadline
@@ -78,8 +81,7 @@ func (t *T) waits(c *client, l *drivers.Lease) (giveUp func() (unknown bool)) {
 // waitOverSession ends the sessions of a holder and of a waiter. The waiter may be granted the key then, or another client, and not
 // both. The waiter goes on after errors, like every caller.
 func waitOverSession(t *T) {
-	svc := t.open(3)
-	holder, w, other := t.client(svc), t.client(svc), t.client(svc)
+	holder, w, other := t.three()
 	key := t.key()
 	l, next := lease(key, long), lease(key, long)
 	holder.hold(lease(key, long), "the key is free")
@@ -118,7 +120,7 @@ func waitOverSession(t *T) {
 // persists is tries of a client whose connection may be broken.
 func (c *client) persists(l *drivers.Lease) bool {
 	held, err := c.Try(c.t.ctx, l)
-	if err == nil && !held {
+	if err == nil && !held && c.waiter != nil {
 		_ = c.waiter.Leave(c.t.ctx, l) // best effort
 	}
 	return err == nil && held
@@ -126,11 +128,9 @@ func (c *client) persists(l *drivers.Lease) bool {
 
 // leaveOverCut lets a client give up its wait while it has no connection, and then go on with other keys.
 func leaveOverCut(t *T) {
-	svc := t.open(3)
-	holder, w, other := t.client(svc), t.client(svc), t.client(svc)
-	key := t.key()
-	held, l := lease(key, long), lease(key, time.Second) // a place that was not withdrawn may be kept this long
-	holder.hold(held, "the key is free")
+	holder, w, other := t.three()
+	held := holder.takes(t.key(), long)
+	l := lease(held.Key, time.Second) // a place that was not withdrawn may be kept this long
 	l.Deadline = time.Now().Add(waitTime)
 	giveUp := t.waits(w, l)
 	time.Sleep(settleTime)
@@ -146,10 +146,131 @@ func leaveOverCut(t *T) {
 			t.Fatalf("Release of an unknown outcome: %v", err)
 		}
 	}
-	t.eventually("Release fails after the connection was restored", func() bool { // a library may have tried it over the cut already
-		_, err := holder.Release(t.ctx, held)
-		return err == nil
-	})
+	holder.releases(held, "Release fails after the connection was restored") // a library may have tried it over the cut already
 	t.eventually("the key did not come free after its only waiter had left without a connection, and has gone on with others",
-		func() bool { return other.tries(lease(key, long)) })
+		func() bool { return other.tries(lease(held.Key, long)) })
+}
+
+// order makes clients queue for a key and compares the order of the grants with that of the arrivals. For a design that
+// is not Fair, only a line that would form in Try can be excluded: there the last client must be able to go first.
+func order(t *T) {
+	const queue = 6
+	svc := t.open(1 + queue)
+	holder := t.client(svc)
+	key := t.key()
+	held := holder.takes(key, long)
+	clients := make([]*client, queue)
+	for i := range clients {
+		clients[i] = t.client(svc)
+	}
+	switch {
+	case t.traits.Fair && clients[0].waiter != nil:
+		t.arriveInOrder(holder, clients, held)
+	case t.traits.Fair:
+		for _, c := range clients {
+			if c.try(lease(key, long)) {
+				t.Fatalf("Try was granted although another client holds the key")
+			}
+		}
+		holder.release(held, true, "the client held the key")
+		for i := range clients {
+			l := lease(key, long)
+			for last := queue - 1; last > i; last-- {
+				if clients[last].try(l) {
+					t.Fatalf("client %d was served before client %d, who came first (Traits.Fair)", last, i)
+				}
+			}
+			clients[i].hold(l, "the client is the first in line (Traits.Fair)")
+			clients[i].release(l, true, "the client held the key")
+		}
+	default:
+		first, last := lease(key, long), lease(key, long)
+		if clients[0].try(first) || clients[1].try(last) {
+			t.Fatalf("Try was granted although another client holds the key")
+		}
+		holder.release(held, true, "the client held the key")
+		clients[1].hold(last, "the key is free and the design does not claim Fair")
+		clients[1].release(last, true, "the client held the key")
+		clients[0].leave(first)
+		clients[1].leave(last)
+	}
+}
+
+// arriveInOrder makes clients arrive one well after the other. How long that must be can only be guessed, because a
+// machine may stall: a wrong order is checked again with longer pauses. A design without any order does not pass by
+// that: it would have to hit one of 720.
+func (t *T) arriveInOrder(holder *client, clients []*client, held *drivers.Lease) {
+	const attempts = 3
+	pause := settleTime
+	for attempt := 1; ; attempt++ {
+		wrong := t.arriveAndWait(holder, clients, held, pause)
+		if wrong == "" || t.failed() {
+			return
+		}
+		if attempt == attempts {
+			t.Fatalf("%s (Traits.Fair)", wrong)
+		}
+		pause *= 4
+		held = holder.takes(t.key(), long)
+	}
+}
+
+// arriveAndWait makes the clients wait for the holder's key, and then releases that. It returns what was wrong with the
+// order in which they were served.
+func (t *T) arriveAndWait(holder *client, clients []*client, held *drivers.Lease, pause time.Duration) (wrong string) {
+	var mu sync.Mutex
+	var served []int
+	var all sync.WaitGroup
+	for i, c := range clients {
+		t.goes(&all, func() {
+			l := lease(held.Key, long)
+			l.Deadline = time.Now().Add(2 * slack)
+			if !c.acquire(t.ctx, l) {
+				t.Errorf("client %d was never served", i)
+				return
+			}
+			mu.Lock()
+			served = append(served, i)
+			mu.Unlock()
+			c.release(l, true, "the client held the key")
+		})
+		time.Sleep(pause)
+	}
+	holder.release(held, true, "the client held the key")
+	barge := lease(held.Key, long)
+	if holder.try(barge) { // it was not asked to stand in line
+		mu.Lock()
+		n := len(served)
+		mu.Unlock()
+		if n < len(clients) {
+			wrong = fmt.Sprintf("the client that had just released went before %d who were waiting", len(clients)-n)
+		}
+		holder.release(barge, true, "the client held the key")
+	} else {
+		holder.leave(barge)
+	}
+	all.Wait()
+	if wrong == "" && !slices.IsSorted(served) {
+		wrong = fmt.Sprintf("clients were served in the order %v, not in that of their arrival", served)
+	}
+	return wrong
+}
+
+// acquire is the loop of every user of a Waiter. It reports whether the key was granted before the deadline.
+func (c *client) acquire(ctx context.Context, l *drivers.Lease) bool {
+	defer c.leave(l)
+	for {
+		if c.try(l) {
+			return true
+		}
+		if !time.Now().Before(l.Deadline) {
+			return false
+		}
+		if err := c.waiter.Wait(ctx, l); err != nil {
+			if ctx.Err() == nil { // otherwise the wait took too long, which is reported elsewhere
+				c.t.Errorf("Wait: %v", err)
+			}
+			return false
+		}
+	}
 }

@@ -35,12 +35,10 @@ func (t *T) racing(kinds int, race func(kind int, late time.Duration) (second bo
 
 // waitEndsAtRelease ends waits, by their contexts and by their deadlines, just as the key is released.
 func waitEndsAtRelease(t *T) {
-	svc := t.open(3)
-	holder, w, other := t.client(svc), t.client(svc), t.client(svc)
+	holder, w, other := t.three()
 	key := t.key()
 	t.racing(2, func(kind int, late time.Duration) (won bool) {
-		held, l, next := lease(key, long), lease(key, long), lease(key, long)
-		holder.hold(held, "the key is free")
+		held, l, next := holder.takes(key, long), lease(key, long), lease(key, long)
 		ctx, cancel := context.WithCancel(t.ctx)
 		defer cancel()
 		end := time.Now().Add(headStart)
@@ -49,7 +47,7 @@ func waitEndsAtRelease(t *T) {
 			l.Deadline = end.Add(waitTime)
 			defer time.AfterFunc(headStart, cancel).Stop()
 		}
-		if !t.within(slack, func(context.Context) {
+		t.ends(slack, "a wait has not ended within %v, though the key was released and the wait's time was over", func(context.Context) {
 			for won = w.try(l); !won && ctx.Err() == nil && time.Now().Before(l.Deadline); won = w.try(l) {
 				if w.waiter.Wait(ctx, l) != nil {
 					return
@@ -58,9 +56,7 @@ func waitEndsAtRelease(t *T) {
 		}, func() {
 			time.Sleep(time.Until(end.Add(late)))
 			holder.release(held, true, "the client held the key; another one waited")
-		}) {
-			t.Fatalf("a wait has not ended within %v, though the key was released and the wait's time was over", slack)
-		}
+		})
 		w.leave(l)
 		if won {
 			w.release(l, true, "the client held the key")
@@ -75,8 +71,7 @@ func waitEndsAtRelease(t *T) {
 // attemptEndsAtRelease ends the contexts of attempts just as the key is released. Only an error that says so excludes a
 // grant.
 func attemptEndsAtRelease(t *T) {
-	svc := t.open(3)
-	holder, c, other := t.client(svc), t.client(svc), t.client(svc)
+	holder, c, other := t.three()
 	t.recovered(holder) // some pools connect within the attempt that needs it, for all who wait for that connection
 	key := t.key()
 	var unknown *drivers.Lease // of the last attempt, which a stalled library may still send
@@ -100,15 +95,13 @@ func attemptEndsAtRelease(t *T) {
 		defer cancel()
 		var got bool
 		var err error
-		if !t.within(slack, func(context.Context) {
+		t.ends(slack, "Try has not returned %v after its context ended", func(context.Context) {
 			time.Sleep(time.Until(start))
 			got, err = c.Try(ctx, l)
 		}, func() {
 			time.Sleep(time.Until(start.Add(rand.N(2*raceWidth) - raceWidth)))
 			holder.release(held, true, "the client held the key; another one tried")
-		}) {
-			t.Fatalf("Try has not returned %v after its context ended", slack)
-		}
+		})
 		if got || err != nil && !drivers.NoEffect(err) {
 			unknown = l
 		}

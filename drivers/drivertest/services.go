@@ -35,7 +35,7 @@ func design(t *T) {
 	}
 	got := t.open(1).Traits()
 	got.MaxSessions = 0
-	got.Blocks = t.traits.Blocks // Config.Blocks was not set; see blocking.go
+	got.Blocks = t.traits.Blocks // Config.Blocks was not set; see the case "blocks"
 	if got != t.traits {
 		t.Fatalf("the service has the traits %+v, its design claims %+v", got, t.traits)
 	}
@@ -68,8 +68,7 @@ func capabilities(t *T) {
 		t.Errorf("Traits.Renews is true but the session is not a Renewer")
 	}
 	if !t.traits.Renews && ok {
-		l := lease(t.key(), long)
-		c.hold(l, "the key is free")
+		l := c.takes(t.key(), long)
 		if owned, err := renewer.Renew(t.ctx, l); owned && err == nil {
 			t.Errorf("Renew works (Traits.Renews is understated)")
 		}
@@ -86,8 +85,7 @@ func clean(t *T) {
 	svc := t.open(2)
 	a, b := t.client(svc), t.client(svc)
 	cleaner, _ := drivers.As[drivers.Cleaner](svc)
-	other := lease(t.key(), long)
-	a.hold(other, "the key is free")
+	other := a.takes(t.key(), long)
 	const many = 300
 	keys := make([]string, many)
 	for i := range keys {
@@ -239,12 +237,10 @@ func crowd(t *T) {
 	}
 	var all sync.WaitGroup
 	for w := range workers {
-		all.Go(func() {
-			t.guard(func() {
-				for i := w; i < size; i += workers {
-					clients[i].cycle(keys[i])
-				}
-			})
+		t.goes(&all, func() {
+			for i := w; i < size; i += workers {
+				clients[i].cycle(keys[i])
+			}
 		})
 	}
 	all.Wait()
@@ -291,11 +287,7 @@ func opening(t *T) {
 func closing(t *T) {
 	cfg := t.Config
 	cfg.Clients, cfg.Wakes = 1, true
-	svc, err := t.Driver.Open(t.ctx, cfg)
-	if err != nil {
-		t.Fatalf("Open: %v", err)
-	}
-	t.clients = 0
+	svc := t.openOnly(cfg)
 	s, err := svc.Session(t.ctx, 0)
 	if err != nil {
 		t.Fatalf("Session: %v", err)
@@ -313,14 +305,12 @@ func closing(t *T) {
 	if !t.traits.Exclusive {
 		return // a design without exclusion may work when closed
 	}
-	if !t.within(slack, func(ctx context.Context) {
+	t.ends(slack, "calls on a closed service have not returned after %v", func(ctx context.Context) {
 		answer, err := s.Try(ctx, l)
 		t.mustFail("Try on a closed service", answer, err)
 		answer, err = s.Release(ctx, l)
 		t.mustFail("Release on a closed service", answer, err)
-	}) {
-		t.Fatalf("calls on a closed service have not returned after %v", slack)
-	}
+	})
 }
 
 // goroutines uses everything that a service has and looks for goroutines that outlive it.
@@ -352,8 +342,7 @@ func useEverything(t, inner *T) {
 				l.Add(t.ctx, key)
 			}
 		}
-		l := lease(key, long)
-		a.hold(l, "the key is free")
+		l := a.takes(key, long)
 		if b.waiter != nil && t.traits.Exclusive {
 			next := lease(key, long)
 			next.Deadline = time.Now().Add(settleTime)

@@ -1,10 +1,16 @@
 package drivertest
 
-// Cases about holds that end with their holder's session, and about those that do not (Traits.Session).
+// Cases about holders that die, and about holds that end with their holder's session (Traits.Session) and that do not.
 
 import (
 	"context"
+	"fmt"
+	"runtime/pprof"
+	"strconv"
+	"strings"
 	"time"
+
+	"github.com/lockbench/lockbench/drivers"
 )
 
 // silence returns the duration of a cut that certainly ends a session. The service may count from before the cut, and
@@ -17,8 +23,7 @@ func (t *T) silence() time.Duration { return t.SessionTimeout*5/4 + 2*short }
 // On a machine that stalls the next holder's session may end as well, so that a third client is granted the key. That is
 // tried again; a release by the former holder that frees the key does so each time.
 func sessionEnds(t *T) {
-	svc := t.open(3)
-	a, b, c := t.client(svc), t.client(svc), t.client(svc)
+	a, b, c := t.three()
 	const attempts = 3
 	for range attempts {
 		if t.sessionEnds(a, b, c) {
@@ -30,9 +35,8 @@ func sessionEnds(t *T) {
 
 // sessionEnds reports whether the key was kept for b when a came back.
 func (t *T) sessionEnds(a, b, c *client) bool {
-	key := t.key()
-	l, next, third := lease(key, long), lease(key, long), lease(key, long)
-	a.hold(l, "the key is free")
+	l := a.takes(t.key(), long)
+	next, third := lease(l.Key, long), lease(l.Key, long)
 	b.cycle(t.key())
 	func() {
 		defer t.Cut()()
@@ -45,13 +49,7 @@ func (t *T) sessionEnds(a, b, c *client) bool {
 		return true
 	}
 	t.eventually("the key did not come free after its holder was cut off for "+t.silence().String()+" (Traits.Session)",
-		func() bool {
-			held, err := b.Try(t.ctx, next) // it was cut off, too
-			if err == nil && !held {
-				b.leave(next)
-			}
-			return err == nil && held
-		})
+		func() bool { return b.persists(next) }) // it was cut off, too
 	t.eventually("Release after the end of a session went on to fail", func() bool {
 		owned, err := a.Release(t.ctx, l)
 		if owned {
@@ -82,8 +80,7 @@ func closedSession(t *T) {
 			func() bool { return other.tries(next) })
 		return
 	}
-	svc := t.open(2)
-	a, b := t.client(svc), t.client(svc)
+	a, b := t.two()
 	a.hold(lease(key, long), "the key is free")
 	a.close()
 	if !t.traits.Session {
@@ -99,10 +96,7 @@ func closedSession(t *T) {
 func (t *T) closeHolding(key string) {
 	cfg := t.Config
 	cfg.Clients, cfg.Wakes = 1, true
-	svc, err := t.Driver.Open(t.ctx, cfg)
-	if err != nil {
-		t.Fatalf("Open: %v", err)
-	}
+	svc := t.openOnly(cfg)
 	s, err := svc.Session(t.ctx, 0)
 	if err == nil {
 		var held bool
@@ -120,18 +114,133 @@ func (t *T) closeHolding(key string) {
 
 // waitForSession ends the holder's session while another client waits.
 func waitForSession(t *T) {
-	svc := t.open(2)
-	holder, w := t.client(svc), t.client(svc)
-	key := t.key()
-	holder.hold(lease(key, long), "the key is free")
-	l := lease(key, long)
-	l.Deadline = time.Now().Add(waitTime)
-	got := false
-	if !t.within(slack, func(ctx context.Context) { got = w.acquire(ctx, l) }, func() {
-		time.Sleep(settleTime)
-		holder.close()
-	}) || !got {
-		t.Fatalf("the waiter has not been granted the key %v after its holder's session was closed (Traits.Session)", slack)
+	holder, w := t.two()
+	held := holder.takes(t.key(), long)
+	w.getsThrough(slack, "the waiter has not been granted the key %v after its holder's session was closed (Traits.Session)",
+		lease(held.Key, long), func() {
+			time.Sleep(settleTime)
+			holder.close()
+		})
+}
+
+// crash ends a session like the death of its process. One that is not a Crasher is dropped.
+func (c *client) crash() {
+	if crasher, ok := drivers.As[drivers.Crasher](c.Session); ok {
+		crasher.Crash()
 	}
-	w.release(l, true, "the client held the key")
+}
+
+// crash makes a holder die. Its key must become free as the traits say, not earlier or later. Everything else that was
+// held must stay held, and a new client with the dead one's number is a different client.
+//
+// Under Traits.Session, a service that ends a session with its connection cannot be told from one that was told of the
+// end, so only the others are compared with the time that they have to take.
+func crash(t *T) {
+	svc := t.open(2)
+	dead, other := t.client(svc), t.client(svc)
+	kept, l := lease(t.key(), long), lease(t.key(), long)
+	if t.traits.Expires {
+		l.TTL = short
+	}
+	other.hold(kept, "the key is free")
+	sent := time.Now()
+	dead.hold(l, "the key is free")
+	dead.crash()
+	if t.crasher && t.traits.Session {
+		t.unusable(dead, l)
+	}
+	sameID := t.numbered(svc, 0)
+	sameID.cycle(t.key())
+	next := lease(l.Key, long)
+	from, until := t.freeTimes()
+	if until == 0 {
+		other.refused(next, "its holder has died, and the design claims neither Expires nor Session")
+		sameID.refused(next, "its holder has died, and this client only has its number")
+		other.release(kept, true, "the client held the key; only another client has died")
+		return
+	}
+	successor, third := other, sameID
+	t.eventuallyIn(until, "the key of a dead holder did not come free", func() bool {
+		successor, third = third, successor
+		return successor.tries(next)
+	})
+	if after := time.Since(sent); after < from {
+		t.Fatalf("another client was granted the key %v after a holder who has died had asked for it; "+
+			"it has to stay taken for %v", after, from)
+	}
+	if t.crasher && t.traits.Session {
+		t.unusable(dead, l)
+		third.refused(lease(l.Key, long), "another client holds the key; only a dead holder has released it")
+	}
+	successor.release(next, true, "the client was granted the key after the death of its last holder")
+	other.release(kept, true, "the client held the key; only another client has died")
+}
+
+// freeTimes returns how long the key of a dead holder must stay taken after the grant, and when it must be free.
+// Clients give signs of life several times per session time-out, so most of it is left after the last one. Both are 0
+// for a hold that lasts for ever.
+func (t *T) freeTimes() (from, until time.Duration) {
+	switch {
+	case t.traits.Expires:
+		return short / 2, short + slack // the case "expiry" is more precise
+	case t.traits.Session:
+		return t.SessionTimeout / 3, t.silence() + slack
+	}
+	return 0, 0
+}
+
+// unusable checks that a crashed session, which its holds belong to, can neither hold nor free anything.
+func (t *T) unusable(dead *client, held *drivers.Lease) {
+	t.ends(slack, "calls on a session that has crashed have not returned after %v", func(ctx context.Context) {
+		l := lease(t.key(), long)
+		if granted, _ := dead.Try(ctx, l); granted {
+			t.Fatalf("Try was granted to a session that has crashed")
+		}
+		if owned, _ := dead.Release(ctx, held); owned {
+			t.Fatalf("Release by a session that has crashed returned true")
+		}
+	})
+}
+
+// crashes is how many holders die one after the other; more than the number of goroutines that sessions may share.
+const crashes = 32
+
+// crashesLeaveNothing makes many holders die while the service stays open, and looks for goroutines of theirs.
+func crashesLeaveNothing(t *T) {
+	const label = "drivertest-crash"
+	svc := t.open(2)
+	t.client(svc).cycle(t.key()) // starts what sessions share
+	pprof.Do(t.ctx, pprof.Labels(label, t.prefix), func(context.Context) {
+		for range crashes {
+			c := t.numbered(svc, 1)
+			c.hold(lease(t.key(), long), "the key is free")
+			c.crash()
+			c.closed = true // it need not be closed
+		}
+	})
+	var left []string
+	count := 0
+	for start := time.Now(); time.Since(start) < slack; time.Sleep(5 * time.Millisecond) {
+		if left, count = labelled(label, t.prefix); count < crashes {
+			return
+		}
+	}
+	t.Errorf("of %d sessions that have crashed %d goroutines are left:\n%s", crashes, count, strings.Join(left, "\n"))
+}
+
+// labelled returns the stacks of the goroutines with a profiler label, which goroutines inherit, and their number.
+func labelled(label, value string) (stacks []string, goroutines int) {
+	mark := fmt.Sprintf("# labels: {%q:%q}", label, value)
+	var profile strings.Builder
+	pprof.Lookup("goroutine").WriteTo(&profile, 1)
+	for _, stack := range strings.Split(profile.String(), "\n\n") {
+		if !strings.Contains(stack, mark) {
+			continue
+		}
+		stacks = append(stacks, stack)
+		count, _, _ := strings.Cut(stack, " @")
+		n, _ := strconv.Atoi(count[strings.LastIndexByte(count, '\n')+1:])
+		goroutines += max(n, 1)
+	}
+	return stacks, goroutines
 }

@@ -19,16 +19,12 @@ const waitTime = 2 * slack
 // waitAfterRelease frees the key between the failed attempt and the wait. A waiter that only then begins to listen, and
 // sleeps, has missed that.
 func waitAfterRelease(t *T) {
-	svc := t.open(2)
-	holder, w := t.client(svc), t.client(svc)
+	holder, w := t.two()
 	for range 3 {
-		key := t.key()
-		held, l := lease(key, long), lease(key, long)
-		holder.hold(held, "the key is free")
+		held := holder.takes(t.key(), long)
+		l := lease(held.Key, long)
 		l.Deadline = time.Now().Add(waitTime)
-		if w.try(l) {
-			t.Fatalf("Try was granted although another client holds the key")
-		}
+		w.lineUp(l)
 		holder.release(held, true, "the client held the key")
 		got := false
 		if !t.within(slack, func(ctx context.Context) {
@@ -45,12 +41,10 @@ func waitAfterRelease(t *T) {
 
 // waitDeadline makes the waiter's deadline pass while the key is held, and before the wait begins.
 func waitDeadline(t *T) {
-	svc := t.open(2)
-	holder, w := t.client(svc), t.client(svc)
-	key := t.key()
-	holder.hold(lease(key, long), "the key is free")
+	holder, w := t.two()
+	held := holder.takes(t.key(), long)
 	for _, wait := range []time.Duration{short, -short} {
-		l := lease(key, long)
+		l := lease(held.Key, long)
 		l.Deadline = time.Now().Add(wait)
 		if !t.within(max(wait, 0)+slack, func(ctx context.Context) {
 			if w.acquire(ctx, l) {
@@ -64,19 +58,14 @@ func waitDeadline(t *T) {
 
 // waitContext cancels a wait.
 func waitContext(t *T) {
-	svc := t.open(2)
-	holder, w := t.client(svc), t.client(svc)
-	key := t.key()
-	held := lease(key, long)
-	holder.hold(held, "the key is free")
-	l := lease(key, long)
+	holder, w := t.two()
+	held := holder.takes(t.key(), long)
+	l := lease(held.Key, long)
 	l.Deadline = time.Now().Add(waitTime)
-	if w.try(l) {
-		t.Fatalf("Try was granted although another client holds the key")
-	}
+	w.lineUp(l)
 	outer, cancel := context.WithCancel(t.ctx)
 	defer cancel()
-	if !t.within(slack, func(context.Context) {
+	t.ends(slack, "Wait has not returned %v after its context was cancelled", func(context.Context) {
 		var err error
 		for last := false; err == nil && !last; {
 			last = outer.Err() != nil // a wake-up may have come first, but only once
@@ -90,57 +79,42 @@ func waitContext(t *T) {
 	}, func() {
 		time.Sleep(settleTime)
 		cancel()
-	}) {
-		t.Fatalf("Wait has not returned %v after its context was cancelled", slack)
-	}
+	})
 	w.leave(l)
 	holder.release(held, true, "the client held the key; the only waiter had left when its context was cancelled")
 }
 
 // waitForExpiry makes the holder die: nothing announces the end of a lease.
 func waitForExpiry(t *T) {
-	svc := t.open(2)
-	dead, w := t.client(svc), t.client(svc)
-	key := t.key()
-	dead.hold(lease(key, short), "the key is free")
-	l := lease(key, long)
-	l.Deadline = time.Now().Add(waitTime)
-	got := false
-	if !t.within(short+slack, func(ctx context.Context) { got = w.acquire(ctx, l) }) || !got {
-		t.Fatalf("the waiter has not been granted the key %v after a lease of %v began", short+slack, short)
-	}
+	dead, w := t.two()
+	held := dead.takes(t.key(), short)
+	w.getsThrough(short+slack, "the waiter has not been granted the key %v after a lease of "+short.String()+" began",
+		lease(held.Key, long))
 }
 
 // leave makes a waiter leave: it must not block others, nor be granted the key afterwards.
 func leave(t *T) {
-	svc := t.open(3)
-	holder, w, other := t.client(svc), t.client(svc), t.client(svc)
-	key := t.key()
-	held := lease(key, long)
-	holder.hold(held, "the key is free")
-	l := lease(key, long)
+	holder, w, other := t.three()
+	held := holder.takes(t.key(), long)
+	l := lease(held.Key, long)
 	l.Deadline = time.Now().Add(short)
 	if !t.within(short+slack, func(ctx context.Context) { w.acquire(ctx, l) }) {
 		return // "wait ends at the deadline" says so
 	}
-	other.refused(lease(key, long), "another client holds the key; a waiter has left")
+	other.refused(lease(held.Key, long), "another client holds the key; a waiter has left")
 	holder.release(held, true, "the client held the key")
-	next := lease(key, long)
+	next := lease(held.Key, long)
 	other.hold(next, "the key was released and its only waiter had left")
 	other.release(next, true, "the client held the key; the only waiter had left")
 }
 
 // leaveAfterWake leaves just when the wait has succeeded. A Wait that acquires on the server must release that.
 func leaveAfterWake(t *T) {
-	svc := t.open(3)
-	holder, w, other := t.client(svc), t.client(svc), t.client(svc)
-	key := t.key()
-	held, l := lease(key, long), lease(key, long)
-	holder.hold(held, "the key is free")
+	holder, w, other := t.three()
+	held := holder.takes(t.key(), long)
+	l := lease(held.Key, long)
 	l.Deadline = time.Now().Add(waitTime)
-	if w.try(l) {
-		t.Fatalf("Try was granted although another client holds the key")
-	}
+	w.lineUp(l)
 	var released atomic.Bool
 	granted := false
 	if !t.within(slack, func(ctx context.Context) {
@@ -166,7 +140,7 @@ func leaveAfterWake(t *T) {
 		w.release(l, true, "the client held the key")
 	}
 	w.leave(l)
-	next := lease(key, long)
+	next := lease(held.Key, long)
 	t.eventually("the key did not come free after its only waiter had left", func() bool { return other.try(next) })
 	other.release(next, true, "the client held the key; the only waiter had left")
 }
@@ -174,8 +148,7 @@ func leaveAfterWake(t *T) {
 // leaveAsHolder checks that Leave, which follows every wait, does not release the key, and that it does no harm without
 // a wait.
 func leaveAsHolder(t *T) {
-	svc := t.open(2)
-	a, b := t.client(svc), t.client(svc)
+	a, b := t.two()
 	l := lease(t.key(), long)
 	a.leave(l)
 	a.hold(l, "the key is free")
@@ -207,8 +180,7 @@ func clients(crowds []int) (n int) {
 func (t *T) allGetThrough(svc drivers.Service, waiting int, equip func(*client)) {
 	holder := t.client(svc)
 	key := t.key()
-	held := lease(key, long)
-	holder.hold(held, "the key is free")
+	held := holder.takes(key, long)
 	line := make([]*client, waiting)
 	for i := range line {
 		line[i] = t.client(svc)
@@ -220,16 +192,14 @@ func (t *T) allGetThrough(svc drivers.Service, waiting int, equip func(*client))
 		var all sync.WaitGroup
 		deadline := time.Now().Add(limit + slack) // a client that is only served when another one gives up is too late
 		for _, c := range line {
-			all.Go(func() {
-				t.guard(func() {
-					l := lease(key, long)
-					l.Deadline = deadline
-					if c.acquire(ctx, l) {
-						served.Add(1)
-						time.Sleep(time.Millisecond) // so that all others are refused and wait again
-						c.release(l, true, "the client held the key")
-					}
-				})
+			t.goes(&all, func() {
+				l := lease(key, long)
+				l.Deadline = deadline
+				if c.acquire(ctx, l) {
+					served.Add(1)
+					time.Sleep(time.Millisecond) // so that all others are refused and wait again
+					c.release(l, true, "the client held the key")
+				}
 			})
 		}
 		all.Wait()

@@ -17,7 +17,11 @@ import (
 
 var errClosed = &drivers.Error{Class: drivers.ClassClosed, Op: "service", Err: net.ErrClosed}
 
+// fail wraps err with the operation and a class; nil stays nil.
 func fail(op string, err error) error {
+	if err == nil {
+		return nil
+	}
 	return &drivers.Error{Class: classOf(err), Op: "etcd: " + op, Err: err}
 }
 

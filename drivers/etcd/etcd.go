@@ -13,6 +13,7 @@
 package etcd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -100,7 +101,7 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (*service, error) 
 	}
 	s := &service{
 		prefix: cfg.Prefix, io: cfg.IO(), targets: targets, done: make(chan struct{}),
-		ttl: int64(math.Ceil(orDefault(cfg.TTL, defaultTTL).Seconds())), leases: map[clientv3.LeaseID]struct{}{},
+		ttl: int64(math.Ceil(cmp.Or(max(cfg.TTL, 0), defaultTTL).Seconds())), leases: map[clientv3.LeaseID]struct{}{},
 	}
 	s.absentKey = drivers.Absent(cfg.Prefix)
 	names := make([]string, len(targets))
@@ -120,13 +121,6 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (*service, error) 
 		return nil, advise(strings.Join(names, ", "), err)
 	}
 	return s, nil
-}
-
-func orDefault(d, usual time.Duration) time.Duration {
-	if d > 0 {
-		return d
-	}
-	return usual
 }
 
 // conn is a connection to each of the servers, with what sessions share on it.
@@ -224,10 +218,11 @@ func (s *service) Traits() drivers.Traits { return design.Traits }
 // Session implements drivers.Service. It grants the session's lease, so that no acquisition takes the time for it.
 func (s *service) Session(ctx context.Context, id int) (drivers.Session, error) {
 	c := &session{service: s, conn: s.conns[id%len(s.conns)]}
-	if err := c.usable(ctx); err != nil {
-		return nil, fail("session", err)
+	err := c.usable(ctx)
+	if err == nil {
+		_, err = c.lease(ctx)
 	}
-	if _, err := c.lease(ctx); err != nil {
+	if err != nil {
 		return nil, fail("session", err)
 	}
 	s.mu.Lock()
@@ -256,10 +251,8 @@ func (s *service) Traffic() drivers.Traffic {
 func (s *service) Ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.io)
 	defer cancel()
-	if _, err := s.conns[0].Get(ctx, s.prefix+"ping", clientv3.WithSerializable(), clientv3.WithCountOnly()); err != nil {
-		return fail("ping", err)
-	}
-	return nil
+	_, err := s.conns[0].Get(ctx, s.prefix+"ping", clientv3.WithSerializable(), clientv3.WithCountOnly())
+	return fail("ping", err)
 }
 
 // Probe implements drivers.Prober: it reads a key that does not exist, in the default way, in which the members make
@@ -267,10 +260,8 @@ func (s *service) Ping(ctx context.Context) error {
 func (s *service) Probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.io)
 	defer cancel()
-	if _, err := s.conns[0].Get(ctx, s.absentKey); err != nil {
-		return fail("probe", err)
-	}
-	return nil
+	_, err := s.conns[0].Get(ctx, s.absentKey)
+	return fail("probe", err)
 }
 
 // cleanBatch is the number of deletions per request; servers accept 128 by default.

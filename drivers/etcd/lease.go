@@ -62,10 +62,7 @@ func (s *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 			s.retire(g)
 			continue
 		}
-		if err != nil {
-			return false, fail("try", err)
-		}
-		return held, nil
+		return held, fail("try", err)
 	}
 }
 
@@ -106,10 +103,7 @@ func (s *session) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
 		h = nil
 	}
 	owned, err := s.remove(ctx, l.Key, l.Owner, h)
-	if err != nil {
-		return false, fail("release", err)
-	}
-	return owned, nil
+	return owned, fail("release", err)
 }
 
 // remove deletes an owner's key and updates its lease.

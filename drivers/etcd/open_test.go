@@ -67,7 +67,7 @@ func TestReadAddr(t *testing.T) {
 		"secret:65536":            "the port",
 		"secret:":                 "the port",
 		"::1":                     "in brackets",
-		"[secret]:1:2":            "in brackets",
+		"[secret]:1:2":            "brackets",
 		"etcd://u:se@cret@h:port": "the port",
 	} {
 		_, err := driver{}.ReadAddr(addr)

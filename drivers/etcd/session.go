@@ -193,10 +193,7 @@ func (s *session) revoke(ctx context.Context, g *grant) error {
 // Close ends the session, which frees whatever it holds and leaves its line.
 func (s *session) Close() error {
 	defer s.service.forget(s)
-	if s.place != nil {
-		s.place.unwatch()
-		s.place = nil
-	}
+	s.leavePlace()
 	if s.live != nil {
 		s.retire(s.live)
 	}
@@ -209,20 +206,14 @@ func (s *session) Close() error {
 		}
 	}
 	s.old = nil
-	if err := errors.Join(errs...); err != nil {
-		return fail("close of a session", err)
-	}
-	return nil
+	return fail("close of a session", errors.Join(errs...))
 }
 
 // Crash implements drivers.Crasher. The lease, which belongs to this client alone, is no longer kept alive, and
 // expires. Closing the service does not revoke it either. The connection stays, because others share it.
 func (s *session) Crash() {
 	s.service.forget(s)
-	if s.place != nil {
-		s.place.unwatch()
-		s.place = nil
-	}
+	s.leavePlace()
 	grants := s.old
 	if s.live != nil {
 		grants = append(grants, s.live)

@@ -2,11 +2,11 @@
 package etcd
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
-	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -14,7 +14,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-const defaultPort = "2379"
+const defaultPort = 2379
 
 // target is one member, and how to log in.
 type target struct {
@@ -52,49 +52,20 @@ func parseTarget(addr string) (target, error) {
 		return t, errors.New("the address has a scheme other than etcd://, etcds://, http:// and https://")
 	}
 	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
-		user, password, _ := strings.Cut(rest[:at], ":")
-		var err1, err2 error
-		t.username, err1 = url.PathUnescape(user)
-		password, err2 = url.PathUnescape(password)
-		if err1 != nil || err2 != nil {
-			return target{}, errors.New("the user or password of the address has a % that is not followed by two " +
-				"hexadecimal digits: write % as %25")
+		var err error
+		if t.username, t.password, err = drivers.ParseLogin(rest[:at]); err != nil {
+			return target{}, err
 		}
-		t.password, rest = drivers.Secret(password), rest[at+1:]
+		rest = rest[at+1:]
 	}
 	rest = strings.TrimSuffix(rest, "/")
 	if strings.ContainsAny(rest, "/?#") {
 		return target{}, errors.New("the address has a /, ? or #: an etcd has no databases and takes no parameters; " +
 			"inside a password write / as %2F, ? as %3F and # as %23")
 	}
-	var err error
-	t.host, t.port, err = hostPort(rest)
+	host, port, err := drivers.ParseHost(rest, defaultPort)
+	t.host, t.port = host, strconv.Itoa(port)
 	return t, err
-}
-
-func hostPort(s string) (host, port string, err error) {
-	host, port = s, defaultPort
-	if inner, ok := strings.CutPrefix(s, "["); ok && strings.HasSuffix(inner, "]") {
-		host = strings.TrimSuffix(inner, "]")
-	} else if strings.Contains(s, ":") {
-		if host, port, err = net.SplitHostPort(s); err != nil {
-			return "", "", errors.New("the address is not host:port: write an IPv6 address in brackets, as [::1]:2379")
-		}
-	}
-	v6 := strings.Contains(host, ":")
-	if _, err := netip.ParseAddr(host); v6 && err != nil {
-		return "", "", errors.New("the address has brackets around something that is not an IPv6 address")
-	}
-	if host == "" || strings.ContainsFunc(host, func(c rune) bool {
-		return c <= ' ' || c >= 0x7f || strings.ContainsRune("[]\\\"'<>^{|}`%", c) && !(v6 && c == '%')
-	}) {
-		return "", "", errors.New("the address has no host, or one with a character that no host name has: " +
-			"write localhost:2379")
-	}
-	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-		return "", "", errors.New("the port of the address is not a number from 1 to 65535")
-	}
-	return host, port, nil
 }
 
 // targetsOf returns the members that cfg names. They have the same login.
@@ -115,12 +86,8 @@ func targetsOf(cfg drivers.Config) ([]target, error) {
 		if err != nil {
 			return nil, err
 		}
-		if cfg.Username != "" {
-			t.username = cfg.Username
-		}
-		if cfg.Password != "" {
-			t.password = cfg.Password
-		}
+		t.username = cmp.Or(cfg.Username, t.username)
+		t.password = cmp.Or(cfg.Password, t.password)
 		if cfg.TLS != nil {
 			t.tls = cfg.TLS.Clone()
 		}

@@ -34,6 +34,15 @@ type place struct {
 	uncertain bool   // it is unknown whether the key was made
 }
 
+// leavePlace ends the watch of the client's place, if it has one, and forgets the place.
+func (s *session) leavePlace() *place {
+	p := s.place
+	if s.place = nil; p != nil {
+		p.unwatch()
+	}
+	return p
+}
+
 func (p *place) unwatch() {
 	if p.watch != nil {
 		p.watch.end()
@@ -266,26 +275,19 @@ func (s *session) Leave(ctx context.Context, l *drivers.Lease) error {
 	if s.place == nil || s.place.key != l.Key {
 		return nil
 	}
-	if err := s.withdraw(ctx); err != nil {
-		return fail("leave", err)
-	}
-	return nil
+	return fail("leave", s.withdraw(ctx))
 }
 
 // withdraw removes the client from its line.
 func (s *session) withdraw(ctx context.Context) error {
-	p := s.place
-	p.unwatch()
-	s.place = nil
+	p := s.leavePlace()
 	_, err := s.remove(ctx, p.key, p.owner, &p.hold)
 	return err
 }
 
 // leaveLine records that the client's place is gone, and its lease with it.
 func (s *session) leaveLine() {
-	p := s.place
-	p.unwatch()
-	s.place = nil
+	p := s.leavePlace()
 	if p.counted {
 		p.counted = false
 		p.grant.holds--

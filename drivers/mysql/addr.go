@@ -2,11 +2,13 @@
 package mysql
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"net"
-	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/go-sql-driver/mysql"
@@ -15,7 +17,7 @@ import (
 )
 
 const (
-	defaultPort = "3306"
+	defaultPort = 3306
 	knownParams = "socket=/path and tls=true are known"
 	howWritten  = "write host:port, mysql://user:password@host:port/database, " +
 		"mysql://user:password@localhost/database?socket=/path, unix:///path, or user:password@tcp(host:port)/database"
@@ -171,26 +173,11 @@ func (t *target) check() error {
 
 // hostPort adds the default port to an address without one.
 func hostPort(s string) (string, error) {
-	host, port, err := net.SplitHostPort(s)
+	host, port, err := drivers.ParseHost(s, defaultPort)
 	if err != nil {
-		host, port = strings.Trim(s, "[]"), defaultPort
-		if strings.Contains(host, ":") && !strings.HasPrefix(s, "[") {
-			return "", errors.New("the address has too many colons: " + howWritten + ", and an IPv6 host as [::1]:3306")
-		}
+		return "", fmt.Errorf("%w; %s", err, howWritten)
 	}
-	if host == "" || port == "" {
-		return "", errors.New("the address lacks a host or a port: " + howWritten)
-	}
-	bare, zone, scoped := strings.Cut(host, "%") // of an IPv6 address
-	odd := func(c rune) bool { return c <= ' ' || c >= 0x7f || strings.ContainsRune("[]:@/?#\\\"'<>^{|}`%", c) }
-	_, err = netip.ParseAddr(host)
-	if err != nil && (scoped || strings.ContainsFunc(bare, odd)) || strings.ContainsFunc(zone, odd) {
-		return "", errors.New("the host of the address has a character that no host name has")
-	}
-	if n, err := net.LookupPort("tcp", port); err != nil || n == 0 {
-		return "", errors.New("the port of the address is not a number from 1 to 65535")
-	}
-	return net.JoinHostPort(host, port), nil
+	return net.JoinHostPort(host, strconv.Itoa(port)), nil
 }
 
 // targetOf returns the target that cfg names.
@@ -199,15 +186,9 @@ func targetOf(cfg drivers.Config) (target, error) {
 	if err != nil {
 		return target{}, err
 	}
-	if cfg.Username != "" {
-		t.username = cfg.Username
-	}
-	if cfg.Password != "" {
-		t.password = cfg.Password
-	}
-	if cfg.Database != "" {
-		t.database = cfg.Database
-	}
+	t.username = cmp.Or(cfg.Username, t.username)
+	t.password = cmp.Or(cfg.Password, t.password)
+	t.database = cmp.Or(cfg.Database, t.database)
 	if cfg.TLS != nil {
 		t.tls = cfg.TLS.Clone()
 		if t.tls.ServerName == "" {
@@ -219,14 +200,14 @@ func targetOf(cfg drivers.Config) (target, error) {
 
 // config returns the target in the client library's form. Reconnecting and retrying are not part of it, because
 // database/sql does those; time limits are set on the wire.
-func (t target) config() (*mysql.Config, error) {
+func (t target) config() *mysql.Config {
 	cfg := mysql.NewConfig()
 	cfg.Net, cfg.Addr, cfg.DBName = t.network, t.addr, t.database
 	cfg.User, cfg.Passwd, cfg.TLS = t.username, string(t.password), t.tls
 	cfg.InterpolateParams = true // otherwise each statement takes two round trips, and a third one to forget it
 	cfg.MaxAllowedPacket = 1 << 20
 	cfg.Logger = &mysql.NopLogger{}
-	return cfg, nil
+	return cfg
 }
 
 // redacted returns the target as an address that parseTarget accepts, without user and password.

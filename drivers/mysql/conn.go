@@ -101,10 +101,7 @@ func (s *service) dial(ctx context.Context, u use) (*conn, error) {
 	defer cancel()
 	c := &conn{svc: s, use: u, io: s.cfg.IO()}
 	c.mark = fmt.Sprintf("lockbench-conn:%016x%016x", rand.Uint64(), rand.Uint64())
-	cfg, err := s.target.config()
-	if err != nil {
-		return nil, err
-	}
+	cfg := s.target.config()
 	cfg.Params = map[string]string{"autocommit": "1"} // a server's default may differ
 	if u == forTransactions {
 		cfg.Params["autocommit"] = "0"
@@ -198,34 +195,44 @@ func (c *conn) begin(ctx context.Context, extra time.Duration) error {
 // forever is an extra without end; interrupt ends such a statement.
 const forever = -1
 
-// exec runs a statement without rows.
-func (c *conn) exec(ctx context.Context, query string, args ...any) (affected, insertID int64, err error) {
+// request makes one request, which may wait for extra.
+func (c *conn) request(ctx context.Context, extra time.Duration, send func() error) (err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer c.caught(&err)
-	if err := c.begin(ctx, 0); err != nil {
-		return 0, 0, err
+	if err := c.begin(ctx, extra); err != nil {
+		return err
 	}
-	run := c.raw.(sqldriver.ExecerContext).ExecContext
-	if c.use == forStatements && len(args) > 0 {
-		stmt, err := c.prepare(ctx, query)
-		switch {
-		case numberOf(err) == errTooManyStmts: // others have them: as text it is slower, but works
-		case err != nil:
-			return 0, 0, c.failed(ctx, err)
-		default:
-			run = func(ctx context.Context, _ string, args []sqldriver.NamedValue) (sqldriver.Result, error) {
-				return stmt.ExecContext(ctx, args)
+	if err := send(); err != nil {
+		return c.failed(ctx, err)
+	}
+	return nil
+}
+
+// exec runs a statement without rows.
+func (c *conn) exec(ctx context.Context, query string, args ...any) (affected, insertID int64, err error) {
+	err = c.request(ctx, 0, func() error {
+		run := c.raw.(sqldriver.ExecerContext).ExecContext
+		if c.use == forStatements && len(args) > 0 {
+			stmt, err := c.prepare(ctx, query)
+			switch {
+			case numberOf(err) == errTooManyStmts: // others have them: as text it is slower, but works
+			case err != nil:
+				return err
+			default:
+				run = func(ctx context.Context, _ string, args []sqldriver.NamedValue) (sqldriver.Result, error) {
+					return stmt.ExecContext(ctx, args)
+				}
 			}
 		}
-	}
-	result, err := run(ctx, query, named(args))
-	if err != nil {
-		return 0, 0, c.failed(ctx, err)
-	}
-	affected, _ = result.RowsAffected()
-	insertID, _ = result.LastInsertId()
-	return affected, insertID, nil
+		result, err := run(ctx, query, named(args))
+		if err == nil {
+			affected, _ = result.RowsAffected()
+			insertID, _ = result.LastInsertId()
+		}
+		return err
+	})
+	return affected, insertID, err
 }
 
 // prepare makes the server parse a statement once. There are few of them; each is then sent as a number with its
@@ -267,53 +274,40 @@ func (c *conn) rowWithin(
 func (c *conn) rowsWithin(
 	ctx context.Context, extra time.Duration, query string, args ...any,
 ) (all [][]sqldriver.Value, err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	defer c.caught(&err)
-	if err := c.begin(ctx, extra); err != nil {
-		return nil, err
-	}
-	rows, err := c.raw.(sqldriver.QueryerContext).QueryContext(ctx, query, named(args))
-	if err != nil {
-		return nil, c.failed(ctx, err)
-	}
-	for {
-		row := make([]sqldriver.Value, len(rows.Columns()))
-		if err = rows.Next(row); err != nil {
-			break
+	err = c.request(ctx, extra, func() error {
+		rows, err := c.raw.(sqldriver.QueryerContext).QueryContext(ctx, query, named(args))
+		if err != nil {
+			return err
 		}
-		for i, v := range row { // the library reuses its buffer
-			if b, ok := v.([]byte); ok {
-				row[i] = string(b)
+		for {
+			row := make([]sqldriver.Value, len(rows.Columns()))
+			if err = rows.Next(row); err != nil {
+				break
+			}
+			for i, v := range row { // the library reuses its buffer
+				if b, ok := v.([]byte); ok {
+					row[i] = string(b)
+				}
+			}
+			if all = append(all, row); len(all) > maxRows {
+				err := fmt.Errorf("the server answers with more than %d rows", maxRows)
+				return &drivers.Error{Class: drivers.ClassProtocol, Op: "statement", Err: err}
 			}
 		}
-		if all = append(all, row); len(all) > maxRows {
-			c.broken.Store(true)
-			err := fmt.Errorf("the server answers with more than %d rows", maxRows)
-			return nil, &drivers.Error{Class: drivers.ClassProtocol, Op: "statement", Err: err}
+		if closeErr := rows.Close(); errors.Is(err, io.EOF) {
+			err = closeErr
 		}
-	}
-	if closeErr := rows.Close(); errors.Is(err, io.EOF) {
-		err = closeErr
-	}
+		return err
+	})
 	if err != nil {
-		return nil, c.failed(ctx, err)
+		return nil, err
 	}
 	return all, nil
 }
 
 // ping sends COM_PING.
-func (c *conn) ping(ctx context.Context) (err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	defer c.caught(&err)
-	if err := c.begin(ctx, 0); err != nil {
-		return err
-	}
-	if err := c.raw.(sqldriver.Pinger).Ping(ctx); err != nil {
-		return c.failed(ctx, err)
-	}
-	return nil
+func (c *conn) ping(ctx context.Context) error {
+	return c.request(ctx, 0, func() error { return c.raw.(sqldriver.Pinger).Ping(ctx) })
 }
 
 // alive checks, without asking the server, whether it has hung up. If it has, whatever the connection held is lost for

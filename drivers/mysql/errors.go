@@ -48,8 +48,7 @@ const moreConns = "use fewer -clients, end other users' connections, or raise th
 
 // numberOf returns the server's number of an error, or 0 if the server did not send it.
 func numberOf(err error) uint16 {
-	var e *mysql.MySQLError
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*mysql.MySQLError](err); ok {
 		return e.Number
 	}
 	return 0
@@ -108,6 +107,8 @@ func (c *conn) unheard(ctx context.Context, err error) error {
 		return &drivers.Error{Class: drivers.ClassTimeout, Op: "statement", Err: fmt.Errorf("no answer within %v", c.io)}
 	case drivers.ClassOf(below) == drivers.ClassProtocol:
 		return below
+	case drivers.ClassOf(err) == drivers.ClassProtocol:
+		return err
 	case below != nil:
 		err = below
 	}
@@ -116,12 +117,15 @@ func (c *conn) unheard(ctx context.Context, err error) error {
 
 // noConnection returns why there is no connection. It does not repeat what the server says about users.
 func (c *conn) noConnection(ctx context.Context, err error) error {
-	t := c.svc.target
+	t, fault := c.svc.target, err
+	if c.wire != nil && c.wire.fault != nil {
+		fault = c.wire.fault
+	}
 	say := func(class drivers.Class, text string, err error) error {
 		return &drivers.Error{Class: class, Op: "connect to " + t.redacted(), Err: fmt.Errorf("%s: %w", text, err)}
 	}
-	var unknown x509.UnknownAuthorityError
-	var host x509.HostnameError
+	_, unknown := errors.AsType[x509.UnknownAuthorityError](err)
+	_, otherHost := errors.AsType[x509.HostnameError](err)
 	switch n := numberOf(err); {
 	case n == errAccessDenied, n == errAccessNoPassword:
 		return &drivers.Error{Class: drivers.ClassAuth, Op: "connect to " + t.redacted(),
@@ -133,26 +137,22 @@ func (c *conn) noConnection(ctx context.Context, err error) error {
 		return say(drivers.ClassServer, "create the database or name another", err)
 	case n == errTooManyConns, n == errUserConns, n == errUserLimit:
 		return say(drivers.ClassConnect, moreConns, err)
-	case c.wire != nil && drivers.ClassOf(c.wire.fault) == drivers.ClassProtocol:
-		return say(drivers.ClassProtocol, "what answers there is not MySQL or MariaDB, or is broken", c.wire.fault)
-	case drivers.ClassOf(err) == drivers.ClassProtocol:
-		return say(drivers.ClassProtocol, "what answers there is not MySQL or MariaDB, or is broken", err)
+	case drivers.ClassOf(fault) == drivers.ClassProtocol, drivers.ClassOf(err) == drivers.ClassProtocol:
+		return say(drivers.ClassProtocol, "what answers there is not MySQL or MariaDB, or is broken", fault)
 	case n != 0:
 		return say(drivers.ClassConnect, "the server refuses", err)
 	case errors.Is(ctx.Err(), context.Canceled):
 		return ctx.Err()
 	case ctx.Err() != nil:
 		return say(drivers.ClassConnect, "no answer in time", ctx.Err())
-	case errors.As(err, &unknown):
+	case unknown:
 		return say(drivers.ClassConnect, "give the CA that has signed the server's certificate (-tls-ca)", err)
-	case errors.As(err, &host):
+	case otherHost:
 		return say(drivers.ClassConnect, "the certificate is for another name: give that as the address", err)
 	case errors.Is(err, mysql.ErrNoTLS):
 		return say(drivers.ClassConnect, "drop TLS or have the server offer it", err)
-	case c.wire != nil && c.wire.fault != nil:
-		return say(drivers.ClassConnect, "the server was reached and did not let in", c.wire.fault)
 	case c.wire != nil:
-		return say(drivers.ClassConnect, "the server was reached and did not let in", err)
+		return say(drivers.ClassConnect, "the server was reached and did not let in", fault)
 	}
 	return say(drivers.ClassConnect, "is a server there?", err)
 }

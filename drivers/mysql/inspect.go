@@ -90,20 +90,13 @@ func (s *service) limit(ctx context.Context) (list []drivers.Limit, err error) {
 func (a *about) status(ctx context.Context, c *conn) (uptime int64, err error) {
 	status, err := c.rowsWithin(ctx, 0, "SHOW GLOBAL STATUS WHERE Variable_name IN "+
 		"('Questions', 'Bytes_received', 'Bytes_sent', 'Threads_connected', 'Uptime')")
+	values := map[string]int64{}
 	for _, row := range status {
-		switch name, _ := row[0].(string); strings.ToLower(name) {
-		case "questions":
-			a.questions = number(row[1])
-		case "bytes_received":
-			a.in = number(row[1])
-		case "bytes_sent":
-			a.out = number(row[1])
-		case "threads_connected":
-			a.connected = number(row[1])
-		case "uptime":
-			uptime = number(row[1])
-		}
+		name, _ := row[0].(string)
+		values[strings.ToLower(name)] = number(row[1])
 	}
+	a.questions, a.in, a.out = values["questions"], values["bytes_received"], values["bytes_sent"]
+	a.connected, uptime = values["threads_connected"], values["uptime"]
 	return uptime, err
 }
 

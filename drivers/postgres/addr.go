@@ -143,17 +143,18 @@ func describe(cfg *pgconn.Config) drivers.Addr {
 			query.Set(name, value)
 		}
 	}
+	a := drivers.Addr{Network: "tcp", Password: drivers.Secret(cfg.Password)}
 	if network, _ := pgconn.NetworkAddress(cfg.Host, cfg.Port); network == "unix" {
+		a.Network = network
 		query.Set("host", cfg.Host)
 		query.Set("port", port)
-		u.RawQuery = query.Encode()
-		return drivers.Addr{Redacted: u.String(), Network: "unix", Password: drivers.Secret(cfg.Password)}
+	} else {
+		u.Host = net.JoinHostPort(cfg.Host, port)
 	}
-	u.RawQuery = query.Encode()
-	u.Host = net.JoinHostPort(cfg.Host, port)
-	a := drivers.Addr{Redacted: u.String(), Network: "tcp", Password: drivers.Secret(cfg.Password)}
-	if cfg.TLSConfig != nil {
+	if cfg.TLSConfig != nil && a.Network == "tcp" {
 		a.Network = "tls"
 	}
+	u.RawQuery = query.Encode()
+	a.Redacted = u.String()
 	return a
 }

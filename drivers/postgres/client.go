@@ -5,13 +5,10 @@ package postgres
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
-
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/lockbench/lockbench/drivers"
 )
@@ -42,8 +39,7 @@ func (s *client) dial(ctx context.Context) (*conn, error) {
 		return s.svc.dial(ctx, &s.count, s.svc.design.statements(s.svc.table), s.abandoned)
 	}
 	c, err := dial()
-	var pg *pgconn.PgError
-	if errors.As(err, &pg) && pg.Code == "42P01" {
+	if stateOf(err) == "42P01" {
 		// The table is gone: the server has come back empty. The service's own connection, which makes the table, broke
 		// as well.
 		if err = s.svc.use(ctx, func(*conn) error { return nil }); err == nil {
@@ -126,13 +122,10 @@ func (r *reply) cancelled() bool {
 
 // waited returns the result of a Wait that has ended with err: the error of the caller's own context comes first.
 func waited(ctx context.Context, err error) error {
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return ctx.Err()
-	case err != nil:
-		return fail("wait", err)
 	}
-	return nil
+	return fail("wait", err)
 }
 
 // left ends a Leave: it kills connections abandoned meanwhile, unless the service closes, which does that too.

@@ -4,7 +4,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -345,6 +344,5 @@ func (c *conn) lastWords() error {
 
 // dead reports whether err means that the server itself had ended the connection before it read the last packet.
 func dead(err error) bool {
-	var pg *pgconn.PgError
-	return errors.As(err, &pg) && slices.Contains([]string{"57P01", "57P02", "57P05", "25P03", "25P04"}, pg.Code)
+	return slices.Contains([]string{"57P01", "57P02", "57P05", "25P03", "25P04"}, stateOf(err))
 }

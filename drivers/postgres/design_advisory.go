@@ -67,10 +67,7 @@ func (s *advisory) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 // Release implements drivers.Session.
 func (s *advisory) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
 	owned, err := s.release(ctx, l)
-	if err != nil {
-		return false, fail("release", err)
-	}
-	return owned, nil
+	return owned, fail("release", err)
 }
 
 func (s *advisory) release(ctx context.Context, l *drivers.Lease) (bool, error) {

@@ -79,8 +79,5 @@ func (s *rowLock) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 // Release implements drivers.Session.
 func (s *rowLock) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
 	owned, err := s.release(ctx, l)
-	if err != nil {
-		return false, fail("release", err)
-	}
-	return owned, nil
+	return owned, fail("release", err)
 }

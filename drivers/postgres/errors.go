@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"syscall"
@@ -15,33 +16,44 @@ import (
 
 var errClosed = &drivers.Error{Class: drivers.ClassClosed, Op: "service", Err: errors.New("it has been closed")}
 
-// fail wraps err with the operation and a class.
+// fail wraps err with the operation and a class; nil stays nil.
 func fail(op string, err error) error {
+	if err == nil {
+		return nil
+	}
 	return &drivers.Error{Class: classOf(err), Op: "postgres: " + op, Err: err}
 }
 
 // cause returns ctx's own error if that has ended, because it is the reason for err, and err otherwise.
 func cause(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
+	if err != nil && ctx.Err() != nil {
 		return ctx.Err()
 	}
 	return err
 }
 
+// stateOf returns the SQLSTATE of an error, or "" if the server did not send it.
+func stateOf(err error) string {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return pg.Code
+	}
+	return ""
+}
+
 // classOf returns the class of an error by its SQLSTATE. A cancelled statement may have been executed.
 func classOf(err error) drivers.Class {
-	var known *drivers.Error
-	var pg *pgconn.PgError
+	state := stateOf(err)
+	known, ok := errors.AsType[*drivers.Error](err)
 	switch {
-	case errors.As(err, &known):
+	case ok:
 		return known.Class
-	case !errors.As(err, &pg):
+	case state == "":
 		return drivers.ClassOf(err)
-	case pg.Code == "57014":
+	case state == "57014":
 		return drivers.ClassTimeout
-	case strings.HasPrefix(pg.Code, "57P"), dead(err):
+	case strings.HasPrefix(state, "57P"), dead(err):
 		return drivers.ClassClosed
-	case strings.HasPrefix(pg.Code, "28"), pg.Code == "42501":
+	case strings.HasPrefix(state, "28"), state == "42501":
 		return drivers.ClassAuth
 	}
 	return drivers.ClassServer
@@ -49,8 +61,7 @@ func classOf(err error) drivers.Class {
 
 // connectError turns an error of pgx, which begins with the user's name, into one that says how to correct it.
 func (s *service) connectError(ctx context.Context, err error) error {
-	var whole *pgconn.ConnectError
-	if errors.As(err, &whole) {
+	if whole, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 		err = whole.Unwrap()
 	}
 	if errors.Is(err, errClosed) || s.closing.Err() != nil && errors.Is(ctx.Err(), context.Canceled) {
@@ -81,7 +92,7 @@ func (s *service) connectError(ctx context.Context, err error) error {
 		hint = "the server has no TLS: give sslmode=disable"
 	}
 	if hint != "" {
-		err = &hinted{err, hint}
+		err = fmt.Errorf("%w; %s", err, hint)
 	}
 	return &drivers.Error{Class: class, Op: "connect", Err: err}
 }
@@ -103,12 +114,3 @@ func hintAt(pg *pgconn.PgError) (drivers.Class, string) {
 	}
 	return classOf(pg), ""
 }
-
-// hinted is an error that says how to correct it.
-type hinted struct {
-	err  error
-	hint string
-}
-
-func (h *hinted) Error() string { return h.err.Error() + "; " + h.hint }
-func (h *hinted) Unwrap() error { return h.err }

@@ -1,12 +1,13 @@
 package postgres
 
-// The service: what all its sessions have in common.
+// The service: what all its sessions have in common, and what the server reports about itself.
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -60,17 +61,25 @@ func (s *service) use(ctx context.Context, f func(c *conn) error) error {
 		if err == nil {
 			err = f(s.control.conn)
 		}
-		var pg *pgconn.PgError
-		if err == nil || errors.As(err, &pg) && !dead(err) {
+		if err == nil || stateOf(err) != "" && !dead(err) {
 			return err
 		}
 		if s.control.conn != nil {
 			s.loseControl(s.control.conn)
 		}
-		if !again || pg == nil || pg.Code != "57P05" {
+		if !again || stateOf(err) != "57P05" {
 			return err
 		}
 	}
+}
+
+// controlled is use for a request of the caller's, which is not made if ctx is over.
+func (s *service) controlled(ctx context.Context, op string, f func(c *conn) error) error {
+	err := ctx.Err()
+	if err == nil {
+		err = s.use(ctx, f)
+	}
+	return fail(op, cause(ctx, err))
 }
 
 // connectControl makes sure that the service has its own connection.
@@ -168,8 +177,7 @@ func (s *service) Session(ctx context.Context, id int) (drivers.Session, error) 
 // tooManyConns reports whether the server has refused a connection because it has too many, some of which may belong to
 // crashed sessions: it takes a moment to notice their end.
 func (s *service) tooManyConns(err error) bool {
-	var pg *pgconn.PgError
-	return errors.As(err, &pg) && pg.Code == "53300" && s.crashes.Load() > 0
+	return stateOf(err) == "53300" && s.crashes.Load() > 0
 }
 
 // forget removes a closed session and keeps its traffic.
@@ -236,8 +244,58 @@ func (s *service) Close() error {
 		}
 	}
 	s.control.keeper, s.control.conn = nil, nil
-	if err != nil {
-		return fail("close", err)
+	return fail("close", err)
+}
+
+// Ping implements drivers.Pinger with an empty packet, on the service's own connection.
+func (s *service) Ping(ctx context.Context) error {
+	return s.controlled(ctx, "ping", func(c *conn) error { return c.must(c.ask(ctx, c.soon())) })
+}
+
+// Probe implements drivers.Prober with SELECT 1. The server parses and runs it; but it reads no row, because every
+// table belongs to an application.
+func (s *service) Probe(ctx context.Context) error {
+	return s.controlled(ctx, "probe", func(c *conn) error {
+		_, err := c.query(ctx, "SELECT 1")
+		return err
+	})
+}
+
+// Inspect implements drivers.Inspector. Without an extension (pg_stat_statements) the server counts transactions, not
+// statements, and reports those a second late; it knows neither bytes nor its CPU time.
+func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, error) {
+	usage := drivers.Usage{CPU: -1, Commands: -1, BytesIn: -1, BytesOut: -1}
+	var server drivers.Server
+	err := s.controlled(ctx, "inspect", func(c *conn) error {
+		row, err := c.row(ctx, 8, `SELECT current_setting('server_version'), pg_is_in_recovery(),
+			extract(epoch FROM pg_postmaster_start_time()), current_setting('fsync'), current_setting('synchronous_commit'),
+			current_setting('max_connections'), (`+countClients+`),
+			(SELECT string_agg(name || '=' || setting, ',' ORDER BY name) FROM pg_settings WHERE name = ANY(string_to_array($1, ',')))`,
+			strings.Join(s.design.limits, ","))
+		if err != nil {
+			return err
+		}
+		version, _, _ := strings.Cut(row[0], " ") // "15.13 (Debian 15.13-0+deb12u1)"
+		server = drivers.Server{Name: "postgres", Version: version, Mode: "standalone", RunID: row[2],
+			Persistence: s.design.persists(row[3] == "on", row[4] == "off")}
+		if row[1] == "t" {
+			server.Mode = "stand-by"
+		}
+		server.MaxClients, _ = strconv.Atoi(row[5])
+		server.Connected, _ = strconv.Atoi(row[6])
+		server.Limits = limits(row[7])
+		return nil
+	})
+	return server, usage, err
+}
+
+// limits reads "NAME=MILLISECONDS,…", of which 0 is no limit. Servers lack those that are newer than they are.
+func limits(text string) (list []drivers.Limit) {
+	for setting := range strings.SplitSeq(text, ",") {
+		name, value, _ := strings.Cut(setting, "=")
+		if ms, err := strconv.Atoi(value); err == nil && ms > 0 {
+			list = append(list, drivers.Limit{Name: name, Of: time.Duration(ms) * time.Millisecond})
+		}
 	}
-	return nil
+	return list
 }

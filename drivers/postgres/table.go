@@ -1,6 +1,6 @@
 package postgres
 
-// The table that holds the rows of the design row-lock.
+// The table that holds the rows of the design row-lock, and finding those that a run has left.
 
 import (
 	"context"
@@ -9,8 +9,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/lockbench/lockbench/drivers"
 )
@@ -54,24 +52,22 @@ func (s *service) makeTable(ctx context.Context, c *conn) error {
 	c.add("CREATE TABLE " + s.table + ` (name text COLLATE "C" PRIMARY KEY)`)
 	c.add("COMMENT ON TABLE " + s.table + " IS '" + tableComment(s.cfg.Prefix) + "'")
 	err := c.must(c.ask(ctx, c.soon()))
-	var pg *pgconn.PgError
-	if errors.As(err, &pg) && (pg.Code == "42P07" || pg.Code == "42710" || pg.Code == "23505") {
-		// It exists, or another service has just made it.
-		err, pg = s.checkTable(ctx, c), nil
-	}
-	if pg == nil {
-		s.control.made = err == nil
-		return err
-	}
-	switch pg.Code {
+	state := stateOf(err)
+	switch state {
+	case "42P07", "42710", "23505": // it exists, or another service has just made it
+		err, state = s.checkTable(ctx, c), ""
 	case "42501", "3F000":
-		return &drivers.Error{Class: drivers.ClassAuth, Op: "make the table " + s.table, Err: &hinted{err,
-			"GRANT CREATE ON SCHEMA public to the user, or name a database of its own"}}
+		return &drivers.Error{Class: drivers.ClassAuth, Op: "make the table " + s.table,
+			Err: fmt.Errorf("%w; GRANT CREATE ON SCHEMA public to the user, or name a database of its own", err)}
 	case "25006":
-		return &drivers.Error{Class: drivers.ClassServer, Op: "make the table " + s.table, Err: &hinted{err,
-			"this is a stand-by: give the address of the primary"}}
+		return &drivers.Error{Class: drivers.ClassServer, Op: "make the table " + s.table,
+			Err: fmt.Errorf("%w; this is a stand-by: give the address of the primary", err)}
 	}
-	return fmt.Errorf("make the table %s: %w", s.table, err)
+	if state != "" {
+		return fmt.Errorf("make the table %s: %w", s.table, err)
+	}
+	s.control.made = err == nil
+	return err
 }
 
 // lockTable takes the shared lock. Behind a pooler that is one of a transaction, on a connection of its own: the
@@ -152,3 +148,39 @@ func (s *service) dropTable() error {
 }
 
 func (s *service) tableKey() string { return strconv.FormatInt(int64(keyOf(s.table)), 10) }
+
+// Sweep implements drivers.Sweeper. A run can only leave tables of the database, on the search path: the other locks
+// end with their connections.
+func (d driver) Sweep(ctx context.Context, cfg drivers.Config, dry bool) (names []string, err error) {
+	if cfg.Prefix == "" {
+		return nil, fail("sweep", drivers.ErrNoPrefix)
+	}
+	cfg.Lock, cfg.Clients, cfg.Conns, cfg.Topology = advisoryDesign.Name, 1, 0, "" // advisory has no table
+	opened, err := d.Open(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	defer opened.Close()
+	err = opened.(*service).controlled(ctx, "sweep", func(c *conn) error {
+		rows, err := c.query(ctx, "SELECT oid::regclass::text, obj_description(oid, 'pg_class') FROM pg_class "+
+			"WHERE relkind = 'r' AND pg_table_is_visible(oid) AND left(obj_description(oid, 'pg_class'), $1::int) = $2 ORDER BY 1",
+			fmt.Sprint(len(tableMark)), tableMark)
+		if err != nil {
+			return err
+		}
+		for _, row := range rows {
+			if len(row) != 2 || !strings.HasPrefix(row[1], tableComment(cfg.Prefix)) {
+				continue
+			}
+			names = append(names, row[0]) // quoted where necessary
+			if dry {
+				continue
+			}
+			if _, err := c.query(ctx, "DROP TABLE IF EXISTS "+row[0]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return names, err
+}

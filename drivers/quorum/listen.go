@@ -20,9 +20,7 @@ func (s wakingService) Listen(ctx context.Context, wake func(key string)) (drive
 	}
 	s.listeners[l] = struct{}{}
 	s.mu.Unlock()
-	err := s.ask(ctx, s.cfg.IO(), len(s.nodes), func(ctx context.Context, n *node, svc drivers.Service) error {
-		return l.open(ctx, n, svc)
-	})
+	err := s.ask(ctx, s.cfg.IO(), len(s.nodes), l.open)
 	l.mu.Lock()
 	open := len(l.nodes)
 	l.mu.Unlock()
@@ -142,10 +140,7 @@ func (l *listener) Remove(ctx context.Context, key string) error {
 		}
 		return err
 	})
-	if err != nil {
-		return fail("unlisten", err)
-	}
-	return nil
+	return fail("unlisten", err)
 }
 
 // settle makes a node register a key that is added, and forget one that is not. Requests of several calls may overtake each

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -176,19 +177,22 @@ func (s *service) ask(ctx context.Context, limit time.Duration, enough int, f fu
 	return errors.Join(errs...)
 }
 
-// Ping implements drivers.Pinger: the round trip to a majority.
-func (s *service) Ping(ctx context.Context) error {
-	err := s.ask(ctx, s.nodeTimeout, s.majority, func(ctx context.Context, _ *node, svc drivers.Service) error {
-		p, ok := drivers.As[drivers.Pinger](svc)
+// askAs is ask for what the services of the nodes can do as a C.
+func askAs[C any](ctx context.Context, s *service, limit time.Duration, enough int, f func(ctx context.Context, n *node, c C) error) error {
+	return s.ask(ctx, limit, enough, func(ctx context.Context, n *node, svc drivers.Service) error {
+		c, ok := drivers.As[C](svc)
 		if !ok {
 			return errors.ErrUnsupported
 		}
-		return p.Ping(ctx)
+		return f(ctx, n, c)
 	})
-	if err != nil {
-		return fail("ping", err)
-	}
-	return nil
+}
+
+// Ping implements drivers.Pinger: the round trip to a majority.
+func (s *service) Ping(ctx context.Context) error {
+	return fail("ping", askAs(ctx, s, s.nodeTimeout, s.majority, func(ctx context.Context, _ *node, p drivers.Pinger) error {
+		return p.Ping(ctx)
+	}))
 }
 
 // Probe implements drivers.Prober. Another application has its data on one node. Nodes are alike, so the first one
@@ -209,20 +213,115 @@ func (s *service) Probe(ctx context.Context) error {
 // Clean implements drivers.Cleaner on every node that has been open. A node that does not answer is an error, because
 // its keys are still there.
 func (s *service) Clean(ctx context.Context, keys []string) error {
-	err := s.ask(ctx, time.Hour, s.alive(), func(ctx context.Context, _ *node, svc drivers.Service) error {
-		c, ok := drivers.As[drivers.Cleaner](svc)
-		if !ok {
-			return errors.ErrUnsupported
-		}
+	return fail("clean", askAs(ctx, s, time.Hour, s.alive(), func(ctx context.Context, _ *node, c drivers.Cleaner) error {
 		return c.Clean(ctx, keys)
-	})
-	if err != nil {
-		return fail("clean", err)
-	}
-	return nil
+	}))
 }
 
-// fail wraps err with the operation and keeps its class.
+// fail wraps err with the operation and keeps its class; nil stays nil.
 func fail(op string, err error) error {
+	if err == nil {
+		return nil
+	}
 	return &drivers.Error{Class: drivers.ClassOf(err), Op: "quorum: " + op, Err: err}
+}
+
+// Inspect implements drivers.Inspector. The server is the first node that answers, with the number of those that do.
+// Usage is the sum; it is unknown if one of the open nodes does not tell.
+func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, error) {
+	var mu sync.Mutex
+	usages := make([]*drivers.Usage, len(s.nodes))
+	err := askAs(ctx, s, s.cfg.IO(), s.alive(), func(ctx context.Context, n *node, i drivers.Inspector) error {
+		server, usage, err := i.Inspect(ctx)
+		if err != nil {
+			return err
+		}
+		n.mu.Lock()
+		n.server = server
+		n.mu.Unlock()
+		mu.Lock()
+		usages[n.number-1] = &usage
+		mu.Unlock()
+		return nil
+	})
+	mu.Lock()
+	defer mu.Unlock()
+	answered := 0
+	var all drivers.Usage
+	for i, u := range usages {
+		switch {
+		case u != nil:
+			answered++
+			all = all.Plus(*u)
+		case s.nodes[i].svc.Load() != nil:
+			all = unknownUsage
+		}
+	}
+	if answered < s.majority {
+		return drivers.Server{}, drivers.Usage{}, fail("inspect", err)
+	}
+	return s.server(usages, answered), all, nil
+}
+
+// Sent implements drivers.Sender: to all nodes. It is unknown if that is unknown for one of them.
+func (s *service) Sent() (all drivers.Usage) {
+	for _, n := range s.nodes {
+		svc := n.svc.Load()
+		if svc == nil {
+			continue
+		}
+		sender, ok := drivers.As[drivers.Sender](*svc)
+		if !ok {
+			return unknownUsage
+		}
+		all = all.Plus(sender.Sent())
+	}
+	return all
+}
+
+var unknownUsage = drivers.Usage{CPU: -1, Commands: -1, BytesIn: -1, BytesOut: -1}
+
+// alive returns the number of open nodes.
+func (s *service) alive() (n int) {
+	for i := range s.nodes {
+		if s.nodes[i].svc.Load() != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// server describes all nodes as one. Its run id changes with that of any node.
+func (s *service) server(usages []*drivers.Usage, answered int) (all drivers.Server) {
+	var runs []string
+	first := true
+	for i, n := range s.nodes {
+		n.mu.Lock()
+		one := n.server // when it was last seen
+		n.mu.Unlock()
+		runs = append(runs, one.RunID)
+		if usages[i] == nil {
+			continue
+		}
+		if first {
+			all, first = one, false
+		} else {
+			all.Connected = max(all.Connected, one.Connected) // connections are limited per node
+			all.MaxClients = min(all.MaxClients, one.MaxClients)
+			all.Persistence = same(all.Persistence, one.Persistence)
+			all.Version = same(all.Version, one.Version)
+		}
+	}
+	all.Mode = fmt.Sprintf("redlock, %d of %d nodes", answered, len(s.nodes))
+	if all.RunID = strings.Join(runs, "+"); strings.Trim(all.RunID, "+") == "" {
+		all.RunID = ""
+	}
+	return all
+}
+
+func same(a, b string) string {
+	if a == b {
+		return a
+	}
+	return "mixed"
 }

@@ -130,10 +130,7 @@ func (c *session) giveUp(ctx context.Context, r request, late bool, err error) e
 // although the key is free (TestStragglers).
 func (c *session) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
 	outcome, err := c.ask(ctx, request{kind: release, key: l.Key, owner: l.Owner}, c.s.nodeTimeout)
-	if outcome == failed {
-		return false, fail("release", err)
-	}
-	return outcome == won, nil
+	return outcome == won, fail("release", err)
 }
 
 // Renew implements drivers.Renewer. A lease that no majority renews is lost.
@@ -141,13 +138,10 @@ func (c *session) Renew(ctx context.Context, l *drivers.Lease) (bool, error) {
 	start := time.Now()
 	valid := l.TTL - drift(l.TTL)
 	outcome, err := c.ask(ctx, request{kind: renew, key: l.Key, owner: l.Owner, ttl: l.TTL}, c.s.nodeTimeout)
-	if outcome == failed {
-		return false, fail("renew", err)
-	}
 	if outcome == won {
 		l.ValidUntil = start.Add(valid)
 	}
-	return outcome == won, nil
+	return outcome == won, fail("renew", err)
 }
 
 // Remaining implements drivers.Remainer: the time until the key is free at a majority, if it is not released.

@@ -1,10 +1,11 @@
-// Batches: the requests of many sessions in one write (-pipelining batch).
+// Batches: the requests of many sessions in one write (-pipelining batch), of one command each or in steps.
 package redis
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 
 	"github.com/lockbench/lockbench/drivers"
 )
@@ -15,10 +16,12 @@ type asker interface {
 	lend(args []string, owners *drivers.Owners)
 	giveBack(owners *drivers.Owners)
 
-	// ask returns the command of a request, in a slice that is valid until the next one.
-	ask(o op, l *drivers.Lease) ([]string, error)
+	// set returns the command of Try, in a slice that is valid until the next one, and heard what Try returns, from the answer.
+	set(l *drivers.Lease) ([]string, error)
+	heard(l *drivers.Lease, reply Reply, err error) (bool, error)
 
-	// hear returns what the request returns, from the answer to its command.
+	// ask and hear do the same for Release and Renew.
+	ask(o op, l *drivers.Lease) ([]string, error)
 	hear(o op, l *drivers.Lease, reply Reply, err error) (bool, error)
 }
 
@@ -91,16 +94,22 @@ func (b *batch) Do(ctx context.Context, requests []drivers.Request) {
 	b.rerun(ctx)
 	for n := range b.commands {
 		r, c := &requests[b.of[n]], &b.commands[n]
-		if r.Op == drivers.OpPass {
+		switch r.Op {
+		case drivers.OpTry:
+			r.Yes, r.Err = r.Session.(asker).heard(r.Lease, c.Reply, c.Err)
+		case drivers.OpPass:
 			r.Yes, r.Err = r.Session.(swapper).swapped(r.To, c.Reply, c.Err)
-		} else {
+		default:
 			r.Yes, r.Err = r.Session.(asker).hear(ops[r.Op], r.Lease, c.Reply, c.Err)
 		}
 	}
 }
 
 func command(r *drivers.Request) ([]string, error) {
-	if r.Op == drivers.OpPass {
+	switch r.Op {
+	case drivers.OpTry:
+		return r.Session.(asker).set(r.Lease)
+	case drivers.OpPass:
 		return r.Session.(swapper).swap(r.Lease, r.To)
 	}
 	return r.Session.(asker).ask(ops[r.Op], r.Lease)
@@ -145,5 +154,63 @@ func (b *batch) rerun(ctx context.Context) {
 	for n, i := range of {
 		b.commands[i] = again.commands[n]
 		b.commands[i].Err = unknown[n].denied(b.commands[i].Err)
+	}
+}
+
+// steps runs each request as a coroutine that stops at a command until it is answered. So it sends the first commands of all
+// requests in one write, then the second ones of those that have one, and so on.
+type steps struct {
+	sender
+	running []step
+}
+
+// step is a request under way.
+type step struct {
+	conn *stepConn
+	next func() (_ struct{}, more bool) // goes on to its next command
+}
+
+// stepConn is the Conn of a session whose requests go through steps.
+type stepConn struct {
+	Conn
+	yield   func(struct{}) bool // ends the turn of the request under way; nil if there is none
+	command Command             // of that request
+}
+
+// Do implements Conn.
+func (c *stepConn) Do(ctx context.Context, args []string, key int) (Reply, error) {
+	if c.yield == nil {
+		return c.Conn.Do(ctx, args, key)
+	}
+	c.command = Command{Args: args}
+	c.yield(struct{}{})
+	return c.command.Reply, c.command.Err
+}
+
+// Do implements drivers.Batch.
+func (b *steps) Do(ctx context.Context, requests []drivers.Request) {
+	for i := range requests {
+		r := &requests[i]
+		conn := r.Session.(interface{ stepConn() *stepConn }).stepConn()
+		next, _ := iter.Pull(func(yield func(struct{}) bool) {
+			conn.yield = yield
+			defer func() { conn.yield = nil }()
+			r.Call(ctx)
+		})
+		b.running = append(b.running, step{conn, next})
+	}
+	for len(b.running) > 0 {
+		b.commands = b.commands[:0]
+		left := b.running[:0]
+		for _, s := range b.running {
+			if _, more := s.next(); more {
+				left, b.commands = append(left, s), append(b.commands, s.conn.command)
+			}
+		}
+		b.running = left
+		b.send(ctx)
+		for i, s := range left {
+			s.conn.command = b.commands[i]
+		}
 	}
 }

@@ -1,25 +1,21 @@
 // Sleeping on the server: a client that waits for a release blocks in BLPOP, and each release leaves one token.
+// The client does that on a bare connection of its own.
 package redis
 
 import (
+	"bufio"
 	"context"
-	_ "embed"
-	"fmt"
+	"net"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
 )
 
-//go:embed lua/release_token.lua
-var releaseTokenSource string
-
-//go:embed lua/rouse.lua
-var rouseSource string
-
 var (
-	releaseTokenScript = NewScript(releaseTokenSource) // compare the owner, leave a token, publish, then delete
-	rouseScript        = NewScript(rouseSource)        // leave a token
+	releaseTokenScript = loadScript("release_token") // compare the owner, leave a token, publish, then delete
+	rouseScript        = loadScript("rouse")         // leave a token
 )
 
 const (
@@ -65,10 +61,8 @@ func (s *sleeper) Block(ctx context.Context, l *drivers.Lease, d time.Duration) 
 // Rouse implements drivers.Blocker.
 func (s *sleeper) Rouse(ctx context.Context, l *drivers.Lease) error {
 	args := append(s.commands.call(rouseScript, l.Key), tokensSuffix, tokenLife)
-	if _, err := s.commands.run(ctx, rouseScript, args); err != nil {
-		return fail("rouse", err)
-	}
-	return nil
+	_, err := s.commands.run(ctx, rouseScript, args)
+	return fail("rouse", err)
 }
 
 // Close ends the session's own connection.
@@ -120,7 +114,114 @@ func (s *service) sleeping(inner drivers.Session) (drivers.Session, error) {
 func withTokens(keys []string) []string {
 	all := make([]string, 0, 2*len(keys))
 	for _, key := range keys {
-		all = append(all, key, fmt.Sprint(key, tokensSuffix))
+		all = append(all, key, key+tokensSuffix)
 	}
 	return all
+}
+
+// popper is a connection of one client, made when it is first needed and again after it broke. One goroutine at a time
+// uses pop, any goroutine close.
+type popper struct {
+	options Options
+
+	mu     sync.Mutex
+	conn   net.Conn
+	closed bool
+
+	reader *bufio.Reader
+}
+
+// longAgo is a deadline that ends a read under way.
+var longAgo = time.Unix(1, 0)
+
+// pop sends a command that takes an element from a list, waiting for at most d, and reports whether there was one. If
+// the server does not answer within the I/O time-out after that, pop drops the connection.
+func (p *popper) pop(ctx context.Context, command []string, d time.Duration) (bool, error) {
+	conn, err := p.connect(ctx)
+	if err != nil {
+		return false, err
+	}
+	conn.SetDeadline(time.Now().Add(d + p.options.IO()))
+	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(longAgo) })
+	reply, err := (&link{conn: conn, r: p.reader}).ask(command...)
+	if !stop() || err != nil { // it may be in the middle of a reply
+		if _, refused := asServerError(err); !refused || ctx.Err() != nil {
+			p.drop(conn)
+		}
+	}
+	switch {
+	case err != nil:
+		return false, p.explain(err)
+	case reply.kind == nil:
+		return false, nil
+	}
+	pair, err := reply.AsArray()
+	if err == nil && len(pair) != 2 {
+		err = reply.unexpected("a list and an element")
+	}
+	return err == nil, err
+}
+
+// connect returns the connection, a new one if there is none.
+func (p *popper) connect(ctx context.Context) (net.Conn, error) {
+	p.mu.Lock()
+	conn, closed := p.conn, p.closed
+	p.mu.Unlock()
+	if closed {
+		return nil, Closed
+	}
+	if conn != nil {
+		return conn, nil
+	}
+	conn, err := p.options.Dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if p.reader == nil {
+		p.reader = bufio.NewReaderSize(conn, 512) // replies have a hundred bytes, and there are thousands of connections
+	} else {
+		p.reader.Reset(conn)
+	}
+	l := &link{conn: conn, r: p.reader}
+	if err := p.options.introduce(ctx, p.options.Target, l, func(*link) error { return nil }); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		conn.Close()
+		return nil, Closed
+	}
+	p.conn = conn
+	return conn, nil
+}
+
+// explain returns Closed after close, because the connection's own error differs.
+func (p *popper) explain(err error) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return Closed
+	}
+	return err
+}
+
+// drop closes a broken connection.
+func (p *popper) drop(conn net.Conn) {
+	conn.Close()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.conn == conn {
+		p.conn = nil
+	}
+}
+
+func (p *popper) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	if p.conn != nil {
+		p.conn.Close()
+	}
 }

@@ -1,4 +1,4 @@
-// The interface between the designs and a client library.
+// The interface between the designs and a client library, and its errors.
 package redis
 
 import (
@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
+	"sync"
 
 	"github.com/lockbench/lockbench/drivers"
 )
@@ -134,4 +136,92 @@ func (r Reply) unexpected(want string) error {
 // Unexpected returns the error for a reply that makes no sense.
 func Unexpected(what string) error {
 	return &drivers.Error{Class: drivers.ClassProtocol, Op: "reply", Err: errors.New(what)}
+}
+
+// ServerError is the text of an error reply, including its leading code: "NOAUTH Authentication required.".
+//
+// An error reply means that the request had no effect. That includes replies from inside a script, because scripts
+// change a lock with their last command; see Script.
+type ServerError string
+
+// NewServerError returns the error for an error reply. A server that does not know a command quotes its arguments, and
+// those of AUTH and HELLO are passwords, so the quotation is cut off.
+func NewServerError(text string) ServerError {
+	text, _, _ = strings.Cut(text, ", with args beginning with")
+	return ServerError(text)
+}
+
+func (e ServerError) Error() string { return string(e) }
+
+// Code returns the first word of the error: "ERR", "NOSCRIPT", "WRONGPASS", …
+func (e ServerError) Code() string {
+	code, _, _ := strings.Cut(string(e), " ")
+	return code
+}
+
+// Class returns ClassAuth for wrong or missing credentials and permissions, and ClassServer for everything else.
+func (e ServerError) Class() drivers.Class {
+	switch e.Code() {
+	case "NOAUTH", "WRONGPASS", "NOPERM":
+		return drivers.ClassAuth
+	case "ERR":
+		// Before Redis 6.2 a wrong password had no code of its own; what a script must not do still has none.
+		for _, text := range []string{"ERR invalid password", "ERR The user executing the script can't ", "ERR ACL failure in script"} {
+			if strings.HasPrefix(string(e), text) {
+				return drivers.ClassAuth
+			}
+		}
+	}
+	return drivers.ClassServer
+}
+
+// fail wraps err with the operation and a class; nil stays nil.
+func fail(op string, err error) error { return Fail("redis: "+op, err) }
+
+// Fail wraps err with the operation, of a lock library or of this package, and a class; nil stays nil. A client library's own
+// errors must be translated before.
+func Fail(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &drivers.Error{Class: classOf(err), Op: op, Err: err}
+}
+
+func classOf(err error) drivers.Class {
+	if e, ok := asServerError(err); ok {
+		return e.Class()
+	}
+	return drivers.ClassOf(err)
+}
+
+// Leaving counts the channels that a sharded subscription was told to leave. The server also removes them itself, with
+// the same message, when their slot moves to another node. The zero value is ready; it is safe for concurrent use.
+type Leaving struct {
+	mu     sync.Mutex
+	counts map[string]int
+}
+
+// Expect must be called before the channels are left.
+func (l *Leaving) Expect(channels []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.counts == nil {
+		l.counts = map[string]int{}
+	}
+	for _, channel := range channels {
+		l.counts[channel]++
+	}
+}
+
+// Expected records the server's message and reports whether it was requested.
+func (l *Leaving) Expected(channel string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.counts[channel] == 0 {
+		return false
+	}
+	if l.counts[channel]--; l.counts[channel] == 0 {
+		delete(l.counts, channel)
+	}
+	return true
 }

@@ -6,25 +6,15 @@ package redis
 
 import (
 	"context"
-	_ "embed"
 	"slices"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
 )
 
-//go:embed lua/fair_line.lua
-var fairLineSource string
-
-//go:embed lua/fair_try.lua
-var fairTrySource string
-
-//go:embed lua/fair_release.lua
-var fairReleaseSource string
-
 var (
-	fairTryScript     = NewScript(fairLineSource + fairTrySource)
-	fairReleaseScript = NewScript(fairLineSource + fairReleaseSource)
+	fairTryScript     = loadScript("fair_line", "fair_try")
+	fairReleaseScript = loadScript("fair_line", "fair_release")
 )
 
 // lineKind is the kind of key for a lock's line.

@@ -4,16 +4,12 @@ package redis
 
 import (
 	"context"
-	_ "embed"
 	"slices"
 
 	"github.com/lockbench/lockbench/drivers"
 )
 
-//go:embed lua/fenced_try.lua
-var fencedTrySource string
-
-var fencedTryScript = NewScript(fencedTrySource)
+var fencedTryScript = loadScript("fenced_try")
 
 // fenceKind is the kind of key for a lock's counter. Each grant keeps it for a day longer than the lease, so that no
 // crashed run leaves it for ever. After a day without a grant the tokens begin at 1 again: a holder that has renewed
@@ -63,20 +59,9 @@ func fence(o op, l *drivers.Lease, reply Reply, err error) (bool, error) {
 	return token > 0, nil
 }
 
-// ask implements asker.
-func (s *fencedSession) ask(o op, l *drivers.Lease) ([]string, error) {
-	if o == opTry {
-		return s.set(l)
-	}
-	return s.tagged.ask(o, l)
-}
-
-// hear implements asker.
-func (s *fencedSession) hear(o op, l *drivers.Lease, reply Reply, err error) (bool, error) {
-	if o == opTry {
-		return fence(o, l, reply, err)
-	}
-	return s.tagged.hear(o, l, reply, err)
+// heard implements asker.
+func (s *fencedSession) heard(l *drivers.Lease, reply Reply, err error) (bool, error) {
+	return fence(opTry, l, reply, err)
 }
 
 // set returns the command of Try.

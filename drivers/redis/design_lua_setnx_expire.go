@@ -4,16 +4,12 @@ package redis
 
 import (
 	"context"
-	_ "embed"
 	"slices"
 
 	"github.com/lockbench/lockbench/drivers"
 )
 
-//go:embed lua/setnx_expire.lua
-var setnxExpireSource string
-
-var setnxExpireScript = NewScript(setnxExpireSource)
+var setnxExpireScript = loadScript("setnx_expire")
 
 var luaSetnxExpire = design{
 	Design: drivers.Design{
@@ -46,12 +42,4 @@ func (s *luaSetnxExpireSession) set(l *drivers.Lease) ([]string, error) {
 	}
 	l.Reset()
 	return append(s.call(setnxExpireScript, l.Key), ttl), nil
-}
-
-// ask implements asker.
-func (s *luaSetnxExpireSession) ask(o op, l *drivers.Lease) ([]string, error) {
-	if o == opTry {
-		return s.set(l)
-	}
-	return s.untagged.ask(o, l)
 }

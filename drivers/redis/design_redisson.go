@@ -58,6 +58,13 @@ func (s *redissonSession) request(ctx context.Context, o op, script *Script, l *
 	return s.hear(o, l, reply, err)
 }
 
+// set and heard implement asker.
+func (s *redissonSession) set(l *drivers.Lease) ([]string, error) { return s.ask(opTry, l) }
+
+func (s *redissonSession) heard(l *drivers.Lease, reply Reply, err error) (bool, error) {
+	return s.hear(opTry, l, reply, err)
+}
+
 // ask implements asker.
 func (s *redissonSession) ask(o op, l *drivers.Lease) ([]string, error) {
 	ttl, err := s.millis(l.TTL)

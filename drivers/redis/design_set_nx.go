@@ -35,18 +35,7 @@ func (s *setNXSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) 
 	return opTry.granted(s.do(ctx, args))
 }
 
-// ask implements asker.
-func (s *setNXSession) ask(o op, l *drivers.Lease) ([]string, error) {
-	if o == opTry {
-		return s.set(l)
-	}
-	return s.tagged.ask(o, l)
-}
-
-// hear implements asker.
-func (s *setNXSession) hear(o op, l *drivers.Lease, reply Reply, err error) (bool, error) {
-	if o == opTry {
-		return o.granted(reply, err)
-	}
-	return s.tagged.hear(o, l, reply, err)
+// heard implements asker.
+func (s *setNXSession) heard(_ *drivers.Lease, reply Reply, err error) (bool, error) {
+	return opTry.granted(reply, err)
 }

@@ -42,18 +42,7 @@ func (s *setNXDelSession) set(l *drivers.Lease) ([]string, error) {
 	return append(s.args[:0], "SET", l.Key, "1", "NX", "PX", ttl), nil
 }
 
-// ask implements asker.
-func (s *setNXDelSession) ask(o op, l *drivers.Lease) ([]string, error) {
-	if o == opTry {
-		return s.set(l)
-	}
-	return s.untagged.ask(o, l)
-}
-
-// hear implements asker.
-func (s *setNXDelSession) hear(o op, l *drivers.Lease, reply Reply, err error) (bool, error) {
-	if o == opTry {
-		return o.granted(reply, err)
-	}
-	return s.untagged.hear(o, l, reply, err)
+// heard implements asker.
+func (s *setNXDelSession) heard(_ *drivers.Lease, reply Reply, err error) (bool, error) {
+	return opTry.granted(reply, err)
 }

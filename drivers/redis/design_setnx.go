@@ -27,19 +27,12 @@ type plainSETNXSession struct{ untagged }
 
 // Try implements drivers.Session with SETNX key 1.
 func (s *plainSETNXSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
-	return opTry.count(s.do(ctx, s.set(l)))
+	args, _ := s.set(l)
+	return opTry.count(s.do(ctx, args))
 }
 
-// set returns the command of Try.
-func (s *plainSETNXSession) set(l *drivers.Lease) []string {
+// set implements asker.
+func (s *plainSETNXSession) set(l *drivers.Lease) ([]string, error) {
 	l.Reset()
-	return append(s.args[:0], "SETNX", l.Key, "1")
-}
-
-// ask implements asker.
-func (s *plainSETNXSession) ask(o op, l *drivers.Lease) ([]string, error) {
-	if o == opTry {
-		return s.set(l), nil
-	}
-	return s.untagged.ask(o, l)
+	return append(s.args[:0], "SETNX", l.Key, "1"), nil
 }

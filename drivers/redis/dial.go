@@ -1,4 +1,5 @@
-// Dialling, for both client libraries, and a first greeting that checks the server.
+// Dialling, for both client libraries, and a first greeting that checks the server; and where servers may be that
+// other servers name.
 package redis
 
 import (
@@ -11,8 +12,12 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
+	"syscall"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
@@ -106,12 +111,12 @@ func unconnected(ctx context.Context, err error) error {
 }
 
 func explainTLS(err error) error {
-	var record tls.RecordHeaderError
-	var unknown x509.UnknownAuthorityError
+	_, unknown := errors.AsType[x509.UnknownAuthorityError](err)
+	_, noTLS := errors.AsType[tls.RecordHeaderError](err)
 	switch {
-	case errors.As(err, &unknown):
+	case unknown:
 		return fmt.Errorf("TLS handshake: %w: give the certificate of the authority that signed the server's (-tls-ca)", err)
-	case errors.As(err, &record), errors.Is(err, io.EOF):
+	case noTLS, errors.Is(err, io.EOF):
 		return fmt.Errorf("the port does not speak TLS (%w): give a port that does, or redis:// in place of rediss://", err)
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
 		return fmt.Errorf("no answer to the TLS handshake (%w): if the port does not speak TLS, write redis:// in place of rediss://", err)
@@ -224,4 +229,54 @@ func encode(command []string) []byte {
 		b = fmt.Appendf(b, "$%d\r\n%s\r\n", len(arg), arg)
 	}
 	return b
+}
+
+// given reports whether the user has named the target.
+func (o Options) given(t Target) bool {
+	return len(o.Given) == 0 || t.Path != "" ||
+		slices.ContainsFunc(o.Given, func(g Target) bool { return g.Host == t.Host && g.Port == t.Port })
+}
+
+// stayWithin is a net.Dialer's ControlContext: it is called with the resolved address, before anything is sent there. A
+// server may direct lockbench, and with it the password, only to addresses of a kind that the user has named. To allow
+// others, the user names one of them.
+func (o Options) stayWithin(ctx context.Context, _, address string, _ syscall.RawConn) error {
+	to, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return err
+	}
+	var kinds []string
+	for _, t := range o.Given {
+		addrs, err := net.DefaultResolver.LookupNetIP(ctx, "ip", t.Host)
+		if err != nil {
+			continue // it does not resolve now
+		}
+		for _, a := range addrs {
+			kinds = append(kinds, network(a))
+		}
+	}
+	if kind := network(to.Addr()); !slices.Contains(kinds, kind) {
+		slices.Sort(kinds)
+		return fmt.Errorf("the server leads to %s, which is a %s address, and -addr names %s ones only: "+
+			"if that is right, add an address of that network to -addr", to, kind, strings.Join(slices.Compact(kinds), " and "))
+	}
+	return nil
+}
+
+// carrierGrade are the addresses of RFC 6598, which clouds use as private ones.
+var carrierGrade = netip.MustParsePrefix("100.64.0.0/10")
+
+// network returns the kind of network that an address belongs to.
+func network(a netip.Addr) string {
+	switch a = a.Unmap(); {
+	case a.IsLoopback():
+		return "loopback"
+	case a.IsLinkLocalUnicast(): // where clouds serve a machine's secrets
+		return "link-local"
+	case a.IsPrivate(), carrierGrade.Contains(a):
+		return "private"
+	case a.IsGlobalUnicast():
+		return "public"
+	}
+	return "special" // multicast, unspecified
 }

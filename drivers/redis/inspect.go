@@ -1,10 +1,16 @@
-// Asking the server what it is and what it has used.
+// Asking the server what it is and what it has used, and finding what a run has left.
 package redis
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"maps"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/lockbench/lockbench/drivers"
 )
@@ -25,21 +31,13 @@ func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, e
 
 // inspectAll inspects the server, the current primary, or all primaries of a cluster.
 func (s *service) inspectAll(ctx context.Context) (drivers.Server, drivers.Usage, error) {
-	cluster, ok := s.conn.(*clusterConn)
-	if !ok {
-		return s.inspect(ctx, s.conn)
-	}
-	addrs, err := cluster.primaries(ctx)
+	conns, err := s.primaries(ctx)
 	if err != nil {
 		return drivers.Server{}, drivers.Usage{}, err
 	}
 	var all clusterReport
-	for _, addr := range addrs {
-		node, err := cluster.node(ctx, addr)
-		if err != nil {
-			return drivers.Server{}, drivers.Usage{}, err
-		}
-		server, usage, err := s.inspect(ctx, node)
+	for _, conn := range conns {
+		server, usage, err := s.inspect(ctx, conn)
 		if err != nil {
 			return drivers.Server{}, drivers.Usage{}, err
 		}
@@ -136,3 +134,190 @@ func askConfig(ctx context.Context, conn Conn, name string) (value string, known
 	value, err = pair[1].AsText()
 	return value, err == nil, err
 }
+
+// parseInfo parses the reply to INFO: lines "field:value", comments with # and empty lines.
+func parseInfo(text string) (map[string]string, error) {
+	fields := map[string]string{}
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		field, value, ok := strings.Cut(line, ":")
+		if !ok || field == "" {
+			return nil, Unexpected(fmt.Sprintf("INFO has a line that is no field: %.40q", line))
+		}
+		fields[field] = value
+	}
+	return fields, nil
+}
+
+// info has the fields of an INFO reply. Fields that are missing or make no sense are unknown.
+type info map[string]string
+
+// number returns a count, or unknown.
+func (f info) number(field string, unknown int64) int64 {
+	n, err := strconv.ParseInt(f[field], 10, 64)
+	if err != nil || n < 0 {
+		return unknown
+	}
+	return n
+}
+
+func (f info) server() drivers.Server {
+	s := drivers.Server{
+		Mode:       cmp.Or(f["redis_mode"], f["server_mode"]), // Valkey has renamed it
+		RunID:      f["run_id"],
+		Replicas:   int(min(f.number("connected_slaves", 0), math.MaxInt32)),
+		MaxClients: int(min(f.number("maxclients", 0), math.MaxInt32)),
+		Connected:  int(min(f.number("connected_clients", 0), math.MaxInt32)),
+	}
+	// Forks keep a redis_version for compatibility and add their own.
+	for _, name := range []string{"valkey", "dragonfly", "kvrocks", "redis"} {
+		if version, ok := f[name+"_version"]; ok {
+			s.Name, s.Version = name, version
+			break
+		}
+	}
+	return s
+}
+
+// usage returns the running total. total_commands_processed includes commands inside scripts: on 7.0.15 ten EVALs of
+// two GETs each raise it by thirty, like the sum of commandstats.
+func (f info) usage() drivers.Usage {
+	return drivers.Usage{
+		CPU:      f.cpu(),
+		Commands: f.number("total_commands_processed", -1),
+		BytesIn:  f.number("total_net_input_bytes", -1),
+		BytesOut: f.number("total_net_output_bytes", -1),
+	}
+}
+
+func (f info) cpu() time.Duration {
+	var total time.Duration
+	for _, field := range []string{"used_cpu_user", "used_cpu_sys"} {
+		// Twelve decimal places at most: time.ParseDuration is exact, a float is not.
+		d, err := time.ParseDuration(f[field] + "s")
+		if err != nil || d < 0 || total+d < total {
+			return -1
+		}
+		total += d
+	}
+	return total
+}
+
+// persistence says what the server writes to disk. save is its configuration of snapshots and fsync that of the
+// append-only file; known reports whether the server allowed asking for them.
+func (f info) persistence(save, fsync string, known bool) string {
+	var parts []string
+	if known && save != "" {
+		parts = append(parts, "rdb")
+	}
+	switch aof := f["aof_enabled"]; {
+	case aof == "1" && fsync != "":
+		parts = append(parts, "aof "+fsync)
+	case aof == "1":
+		parts = append(parts, "aof")
+	case aof != "0" || !known:
+		return ""
+	}
+	if len(parts) == 0 {
+		return "none"
+	}
+	return strings.Join(parts, " + ")
+}
+
+// scanCount is the number of keys that one SCAN looks at: few enough not to delay other users of the server.
+const scanCount = "1000"
+
+// Sweep implements drivers.Sweeper with SCAN and DEL, on every primary of a cluster.
+func (d Driver) Sweep(ctx context.Context, cfg drivers.Config, dry bool) ([]string, error) {
+	if cfg.Prefix == "" {
+		return nil, fail("sweep", drivers.ErrNoPrefix)
+	}
+	if cfg.Topology == drivers.TopologyReplicated { // replicas need not answer
+		cfg.Topology = drivers.TopologySingle
+	}
+	cfg.Lock, cfg.Clients, cfg.Conns, cfg.Wakes, cfg.Blocks = setNX.Name, 1, 1, false, false
+	opened, err := d.Open(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	defer opened.Close()
+	s := opened.(*service)
+	conns, err := s.primaries(ctx)
+	if err != nil {
+		return nil, fail("sweep", err)
+	}
+	found := map[string]bool{} // SCAN may return a key twice
+	for _, conn := range conns {
+		err := scan(ctx, conn, cfg.Prefix, func(keys []string) error {
+			for _, key := range keys {
+				found[key] = true
+			}
+			if dry {
+				return nil
+			}
+			return s.remove(ctx, keys)
+		})
+		if err != nil {
+			return slices.Sorted(maps.Keys(found)), fail("sweep", err)
+		}
+	}
+	return slices.Sorted(maps.Keys(found)), nil
+}
+
+// primaries returns connections to all servers that have keys.
+func (s *service) primaries(ctx context.Context) ([]Conn, error) {
+	cluster, ok := s.conn.(*clusterConn)
+	if !ok {
+		return []Conn{s.conn}, nil
+	}
+	addrs, err := cluster.primaries(ctx)
+	if err != nil {
+		return nil, err
+	}
+	conns := make([]Conn, len(addrs))
+	for i, addr := range addrs {
+		if conns[i], err = cluster.node(ctx, addr); err != nil {
+			return nil, err
+		}
+	}
+	return conns, nil
+}
+
+// scan calls each with the keys of one server that begin with the prefix, in batches.
+func scan(ctx context.Context, conn Conn, prefix string, each func(keys []string) error) error {
+	for cursor := "0"; ; {
+		reply, err := conn.Do(ctx, []string{"SCAN", cursor, "MATCH", literal.Replace(prefix) + "*", "COUNT", scanCount}, 0)
+		if err != nil {
+			return err
+		}
+		parts, err := reply.AsArray()
+		if err != nil {
+			return err
+		}
+		if len(parts) != 2 {
+			return Unexpected("SCAN answers a cursor and keys")
+		}
+		items, err := parts[1].AsArray()
+		if err != nil {
+			return err
+		}
+		var keys []string
+		for _, item := range items {
+			if key, _ := item.AsText(); strings.HasPrefix(key, prefix) { // not trusting the server's matching
+				keys = append(keys, key)
+			}
+		}
+		if err := each(keys); err != nil {
+			return err
+		}
+		if cursor, err = parts[0].AsText(); err != nil || cursor == "0" {
+			return err
+		}
+	}
+}
+
+// literal escapes the special characters of Redis's patterns.
+var literal = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`)

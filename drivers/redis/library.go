@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
@@ -16,6 +17,7 @@ import (
 type Base struct {
 	nodes []baseService
 	names func(key string) []string
+	owned []io.Closer
 }
 
 // base is the part of this package's service that does not depend on the lock.
@@ -115,19 +117,54 @@ func (b *Base) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, erro
 	return server, total, nil
 }
 
+// Owns makes Close close a client of the library, too.
+func (b *Base) Owns(c io.Closer) { b.owned = append(b.owned, c) }
+
 // Close closes the connections.
 func (b *Base) Close() error {
 	var errs []error
 	for _, n := range b.nodes {
 		errs = append(errs, n.Close())
 	}
+	for _, c := range b.owned {
+		errs = append(errs, c.Close())
+	}
 	return errors.Join(errs...)
 }
 
-// Fail wraps err with the operation of a lock library and a class. A client library's own errors must be translated
-// before.
-func Fail(op string, err error) error {
-	return &drivers.Error{Class: classOf(err), Op: op, Err: err}
+// Prize is a lease that a Wait has won, for the next Try to confirm or Leave to give back. The zero value is none.
+type Prize struct{ won drivers.Lease }
+
+// Win keeps what was won, which has a Key.
+func (p *Prize) Win(l drivers.Lease) { p.won = l }
+
+// Confirm returns in l what was won, if that is l's key.
+func (p *Prize) Confirm(l *drivers.Lease) bool {
+	if p.won.Key != l.Key || l.Key == "" {
+		return false
+	}
+	l.Reset()
+	l.Owner, l.ValidUntil, l.Aux = p.won.Owner, p.won.ValidUntil, p.won.Aux
+	p.won = drivers.Lease{}
+	return true
+}
+
+// GiveBack releases what was won.
+func (p *Prize) GiveBack(ctx context.Context, s drivers.Session) error {
+	won := p.won
+	if p.won = (drivers.Lease{}); won.Key == "" {
+		return nil
+	}
+	_, err := s.Release(ctx, &won)
+	return err
+}
+
+// Undo releases what may or may not be held, also when ctx is done. It returns an error if that is not answered.
+func Undo(ctx context.Context, s drivers.Session, l *drivers.Lease) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drivers.DefaultIOTimeout)
+	defer cancel()
+	_, err := s.Release(ctx, l)
+	return err
 }
 
 // A library bounds its calls by limits of its own: the TTL, a share of it, the deadline that UntilDeadline gives it. Such a

@@ -81,7 +81,11 @@ func (d Driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 		return nil, fail("open "+names, err)
 	}
 	o.Sharded = o.Sharded && !design.Traits.Fair // its channels belong to a process, not to a key
-	conn, err := d.dial(ctx, o)
+	dial := d.Dial
+	if o.Topology == drivers.TopologyCluster { // the client library is not enough for everything there
+		dial = func(ctx context.Context, o Options) (Conn, error) { return dialCluster(ctx, d.Dial, o) }
+	}
+	conn, err := dial(ctx, o)
 	if err != nil {
 		return nil, fail("open "+names, err)
 	}
@@ -96,26 +100,12 @@ func (d Driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 		s.Close()
 		return nil, fail("open "+names, err)
 	}
-	if cfg.Topology == drivers.TopologyReplicated {
-		if err := s.replicate(ctx); err != nil {
-			s.Close()
-			return nil, fail("open "+names, err)
-		}
-	}
 	s.traits.Wakes = chosen.Traits.Wakes && cfg.Wakes
 	s.traits.Blocks = chosen.Traits.Blocks && cfg.Blocks && s.wakesSleepers()
 	if s.traits.Wakes {
 		return wakingService{s}, nil
 	}
 	return s, nil
-}
-
-// dial opens the client library. In a cluster it is not enough for everything.
-func (d Driver) dial(ctx context.Context, o Options) (Conn, error) {
-	if o.Topology == drivers.TopologyCluster {
-		return dialCluster(ctx, d.Dial, o)
-	}
-	return d.Dial(ctx, o)
 }
 
 // service is one design on one server, or on several that appear as one.
@@ -138,12 +128,16 @@ type service struct {
 	poppers   map[*popper]struct{}   // likewise
 }
 
-// prepare opens what the design needs before its first session.
+// prepare opens what the design and the topology need before the first session.
 func (s *service) prepare(ctx context.Context) error {
-	if err := s.chooseRelease(ctx); err != nil || s.design.prepare == nil {
-		return err
+	err := s.chooseRelease(ctx)
+	if err == nil && s.design.prepare != nil {
+		err = s.design.prepare(ctx, s)
 	}
-	return s.design.prepare(ctx, s)
+	if err == nil && s.cfg.Topology == drivers.TopologyReplicated {
+		err = s.replicate(ctx)
+	}
+	return err
 }
 
 // wakingService is a service whose releases are published.
@@ -180,10 +174,7 @@ func (s *service) Close() error {
 	for l := range listeners {
 		l.Close()
 	}
-	if err := s.conn.Close(); err != nil {
-		return fail("close", err)
-	}
-	return nil
+	return fail("close", s.conn.Close())
 }
 
 // remember records a listener for Close. It returns false if Close was called before.
@@ -205,10 +196,8 @@ func (s *service) forget(l *listener) {
 
 // Ping implements drivers.Pinger with PING.
 func (s *service) Ping(ctx context.Context) error {
-	if _, err := s.conn.Do(ctx, []string{"PING"}, 0); err != nil {
-		return fail("ping", err)
-	}
-	return nil
+	_, err := s.conn.Do(ctx, []string{"PING"}, 0)
+	return fail("ping", err)
 }
 
 // Probe implements drivers.Prober with GET of a key that does not exist: on the server, on the current primary, or on
@@ -218,10 +207,7 @@ func (s *service) Probe(ctx context.Context) error {
 	if err == nil && reply.kind != nil {
 		err = reply.unexpected("nil")
 	}
-	if err != nil {
-		return fail("probe", err)
-	}
-	return nil
+	return fail("probe", err)
 }
 
 // cleanBatch is the number of keys that one DEL deletes: few enough not to delay other users of the server.
@@ -233,10 +219,7 @@ func (s *service) Clean(ctx context.Context, keys []string) error {
 	if s.traits.Blocks {
 		keys = withTokens(keys)
 	}
-	if err := s.remove(ctx, keys); err != nil {
-		return fail("clean", err)
-	}
-	return nil
+	return fail("clean", s.remove(ctx, keys))
 }
 
 // remove deletes keys; in a cluster, one slot at a time.

@@ -3,24 +3,14 @@ package redis
 
 import (
 	"crypto/rand"
-	_ "embed"
 	"fmt"
 	"strings"
 )
 
-//go:embed lua/redisson_try.lua
-var redissonTrySource string
-
-//go:embed lua/redisson_release.lua
-var redissonReleaseSource string
-
-//go:embed lua/redisson_renew.lua
-var redissonRenewSource string
-
 var (
-	redissonTryScript     = NewScript(redissonTrySource)
-	redissonReleaseScript = NewScript(redissonReleaseSource)
-	redissonRenewScript   = NewScript(redissonRenewSource)
+	redissonTryScript     = loadScript("redisson_try")
+	redissonReleaseScript = loadScript("redisson_release")
+	redissonRenewScript   = loadScript("redisson_renew")
 )
 
 // redissonChannels are Redisson's, and the only names that do not begin with the run's prefix, because Redisson's

@@ -4,7 +4,7 @@ package redis
 import (
 	"context"
 	"crypto/sha1"
-	_ "embed"
+	"embed"
 	"encoding/hex"
 	"fmt"
 	"regexp"
@@ -13,19 +13,10 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-//go:embed lua/release.lua
-var releaseSource string
-
-//go:embed lua/renew.lua
-var renewSource string
-
-//go:embed lua/delete.lua
-var deleteSource string
-
 var (
-	releaseScript = NewScript(releaseSource) // compare the owner, then delete
-	renewScript   = NewScript(renewSource)   // compare the owner, then set the expiry
-	deleteScript  = NewScript(deleteSource)  // delete and publish
+	releaseScript = loadScript("release") // compare the owner, then delete
+	renewScript   = loadScript("renew")   // compare the owner, then set the expiry
+	deleteScript  = loadScript("delete")  // delete and publish
 )
 
 // Script is a Lua script that runs atomically on the server.
@@ -75,6 +66,22 @@ func NewScript(source string) *Script {
 		script.sharded = NewScript(shardPublish + strings.ReplaceAll(source, plainPublish, "publish("))
 	}
 	return script
+}
+
+//go:embed lua
+var luaFiles embed.FS
+
+// loadScript returns the Script whose source is in the files lua/NAME.lua, one after the other.
+func loadScript(names ...string) *Script {
+	source := ""
+	for _, name := range names {
+		text, err := luaFiles.ReadFile("lua/" + name + ".lua")
+		if err != nil {
+			panic(err)
+		}
+		source += string(text)
+	}
+	return NewScript(source)
 }
 
 // plainPublish is the beginning of a script's publish call.

@@ -2,6 +2,7 @@
 package redis
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -57,7 +58,8 @@ func ParseTarget(s string) (Target, error) {
 	}
 	var t Target
 	if i := strings.LastIndexByte(authority, '@'); i >= 0 {
-		if err := t.parseUser(authority[:i]); err != nil {
+		var err error
+		if t.Username, t.Password, err = drivers.ParseLogin(authority[:i]); err != nil {
 			return Target{}, err
 		}
 		authority = authority[i+1:]
@@ -88,77 +90,24 @@ func parseHostPort(s string) (Target, error) {
 	case strings.Contains(s, "/"):
 		return t, errors.New("the address looks like a path: write unix:///path/to.sock for a socket, or redis://host:port/database")
 	}
-	if err := t.parseAddr(s); err != nil {
-		return Target{}, err
-	}
-	return t, nil
-}
-
-func (t *Target) parseUser(s string) error {
-	user, password, _ := strings.Cut(s, ":")
-	var err1, err2 error
-	t.Username, err1 = url.PathUnescape(user)
-	password, err2 = url.PathUnescape(password)
-	if err1 != nil || err2 != nil {
-		return errors.New("the user or password of the address has a % that is not followed by two hexadecimal digits: write % as %25")
-	}
-	t.Password = drivers.Secret(password)
-	return nil
+	var err error
+	t.Host, t.Port, err = drivers.ParseHost(s, DefaultPort)
+	return t, err
 }
 
 func (t *Target) parseTCP(addr, path string, secure bool) error {
-	if err := t.parseAddr(addr); err != nil {
+	var err error
+	if t.Host, t.Port, err = drivers.ParseHost(addr, DefaultPort); err != nil {
 		return err
 	}
 	if path = strings.TrimPrefix(path, "/"); path != "" {
-		n, err := parseDatabase(path)
-		if err != nil {
+		if t.Database, err = parseDatabase(path); err != nil {
 			return err
 		}
-		t.Database = n
 	}
 	if secure {
 		t.TLS = &tls.Config{ServerName: t.Host}
 	}
-	return nil
-}
-
-func (t *Target) parseAddr(s string) error {
-	host, port := s, ""
-	switch {
-	case strings.HasPrefix(s, "["):
-		end := strings.IndexByte(s, ']')
-		if end < 0 {
-			return errors.New("the host of the address has a [ without a ]: write an IPv6 address as [::1]:6379")
-		}
-		host, port = s[1:end], s[end+1:]
-		if ip := net.ParseIP(strings.SplitN(host, "%", 2)[0]); ip == nil || !strings.Contains(host, ":") {
-			return errors.New("the host of the address has brackets around something that is not an IPv6 address")
-		}
-	case strings.Count(s, ":") > 1:
-		return errors.New("the address has more than one colon: write an IPv6 address in brackets, as [::1]:6379")
-	default:
-		if i := strings.IndexByte(s, ':'); i >= 0 {
-			host, port = s[:i], s[i:]
-		}
-	}
-	if host == "" {
-		return errors.New("the address has no host: write localhost:6379")
-	}
-	for _, c := range host {
-		if c <= ' ' || c == 0x7f || strings.ContainsRune(`[]?#@/\"<>^{|}`+"`", c) || c == '%' && !strings.Contains(host, ":") {
-			return errors.New("the host of the address has a character that no host name has")
-		}
-	}
-	t.Host, t.Port = host, DefaultPort
-	if port == "" {
-		return nil
-	}
-	n, err := strconv.ParseUint(strings.TrimPrefix(port, ":"), 10, 16)
-	if err != nil || n == 0 || port[0] != ':' {
-		return errors.New("the port of the address is not a number from 1 to 65535")
-	}
-	t.Port = int(n)
 	return nil
 }
 
@@ -231,12 +180,8 @@ func targetOf(cfg drivers.Config, addr string) (Target, error) {
 	if err != nil {
 		return Target{}, err
 	}
-	if cfg.Username != "" {
-		t.Username = cfg.Username
-	}
-	if cfg.Password != "" {
-		t.Password = cfg.Password
-	}
+	t.Username = cmp.Or(cfg.Username, t.Username)
+	t.Password = cmp.Or(cfg.Password, t.Password)
 	if cfg.Database != "" {
 		if t.Database, err = parseDatabase(cfg.Database); err != nil {
 			return Target{}, err
@@ -294,3 +239,18 @@ func (t Target) Redacted() string {
 
 // String returns Redacted, so that no password is printed by mistake.
 func (t Target) String() string { return t.Redacted() }
+
+// Addresses implements drivers.Addressed. Every driver of a Redis client library embeds it.
+type Addresses struct{}
+
+// Service returns "redis".
+func (Addresses) Service() string { return "redis" }
+
+// ReadAddr parses what ParseTarget parses.
+func (Addresses) ReadAddr(addr string) (drivers.Addr, error) {
+	t, err := ParseTarget(addr)
+	if err != nil {
+		return drivers.Addr{}, err
+	}
+	return drivers.Addr{Redacted: t.Redacted(), Network: t.Network(), Password: t.Password}, nil
+}

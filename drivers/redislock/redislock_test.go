@@ -126,7 +126,7 @@ func TestWaitTellsTheLease(t *testing.T) {
 func TestLockers(t *testing.T) {
 	svc := openWith(t, drivers.Config{Lockers: 2})
 	a, b, c := sessionOf(t, svc, 0).(*waiter), sessionOf(t, svc, 1).(*waiter), sessionOf(t, svc, 2).(*waiter)
-	if a.Client == b.Client || a.Client != c.Client || len(svc.(*service).clients) != 2 {
+	if a.Client == b.Client || a.Client != c.Client || len(svc.(*service).lockers) != 2 {
 		t.Error("sessions 0 and 2 share the first of two lockers, session 1 has the second")
 	}
 }

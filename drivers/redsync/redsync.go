@@ -16,7 +16,6 @@ import (
 	"github.com/go-redsync/redsync/v4"
 	redsyncredis "github.com/go-redsync/redsync/v4/redis"
 	redsyncpool "github.com/go-redsync/redsync/v4/redis/goredis/v9"
-	goredislib "github.com/redis/go-redis/v9"
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/redis"
@@ -118,7 +117,7 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 				s.Close()
 				return nil, err
 			}
-			s.clients = append(s.clients, client)
+			s.Owns(client)
 			pools = append(pools, pool{redsyncpool.NewPool(client), len(nodes) == 1})
 		}
 		s.lockers = append(s.lockers, redsync.New(pools...))
@@ -156,7 +155,6 @@ type service struct {
 	*redis.Base
 	options []redsync.Option
 	nodes   int
-	clients []*goredislib.Client
 	lockers []*redsync.Redsync // one per process
 }
 
@@ -169,16 +167,7 @@ func (s *service) Session(_ context.Context, id int) (drivers.Session, error) {
 func (s *service) Traits() drivers.Traits { return library.Traits }
 
 // Close implements drivers.Service.
-func (s *service) Close() error {
-	errs := []error{s.Base.Close()}
-	for _, c := range s.clients {
-		errs = append(errs, c.Close())
-	}
-	if err := errors.Join(errs...); err != nil {
-		return fail("close", err)
-	}
-	return nil
-}
+func (s *service) Close() error { return fail("close", s.Base.Close()) }
 
 func fail(op string, err error) error { return redis.Fail("redsync: "+op, goredis.Translate(err)) }
 

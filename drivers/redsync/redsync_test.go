@@ -300,8 +300,8 @@ func TestLockers(t *testing.T) {
 	if a.locker == b.locker || a.locker != c.locker {
 		t.Error("sessions 0 and 2 share the first of two lockers, session 1 has the second")
 	}
-	if n := len(svc.(*service).clients); n != 2 {
-		t.Errorf("%d clients for 2 lockers", n)
+	if n := len(svc.(*service).lockers); n != 2 {
+		t.Errorf("%d lockers, want 2", n)
 	}
 }
 

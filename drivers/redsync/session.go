@@ -19,7 +19,7 @@ type session struct {
 	options []redsync.Option
 	nodes   int
 	owners  drivers.Owners
-	won     drivers.Lease // won by Wait, for the next Try to confirm; its Key is empty if there is none
+	redis.Prize
 }
 
 // mutex returns the library's Mutex for a lease. The token is the lease's Owner, so it is known before anything is
@@ -42,8 +42,8 @@ func (s *session) mutex(l *drivers.Lease) (*redsync.Mutex, error) {
 
 // Try implements drivers.Session with one attempt of the library.
 func (s *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
-	if s.won.Key == l.Key && l.Key != "" {
-		return s.confirm(l), nil
+	if s.Confirm(l) {
+		return true, nil
 	}
 	l.Reset()
 	l.Aux = nil
@@ -59,18 +59,7 @@ func (s *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 		l.Aux, l.ValidUntil = m, m.Until()
 		return true, nil
 	}
-	if err = s.failed(ctx, l, err); err != nil {
-		return false, fail("try", err)
-	}
-	return false, nil
-}
-
-// confirm returns in l what Wait has won.
-func (s *session) confirm(l *drivers.Lease) bool {
-	l.Reset()
-	l.Owner, l.ValidUntil, l.Aux = s.won.Owner, s.won.ValidUntil, s.won.Aux
-	s.won = drivers.Lease{}
-	return true
+	return false, fail("try", s.failed(ctx, l, err))
 }
 
 // failed returns nil if an attempt within ctx failed because others hold the lock, which is an answer, or because of the
@@ -81,11 +70,11 @@ func (s *session) failed(ctx context.Context, l *drivers.Lease, err error) error
 	until, limited := ctx.Deadline() // requests may know of it earlier than ctx.Err
 	switch {
 	case late:
-		if s.undo(ctx, l) == nil {
+		if redis.Undo(ctx, s, l) == nil {
 			return nil
 		}
 	case err == nil && s.nodes > 1 && (ctx.Err() != nil || limited && !time.Now().Before(until)):
-		return s.undo(ctx, l) // ctx may have cut short the release with which the library undoes what a minority has granted
+		return redis.Undo(ctx, s, l) // ctx may have cut short the release with which the library undoes what a minority has granted
 	}
 	return err
 }
@@ -93,7 +82,7 @@ func (s *session) failed(ctx context.Context, l *drivers.Lease, err error) error
 // unanswered returns nil if the nodes have answered, or else the errors of those that have not. It is late if a majority would have,
 // but for the library's limit of a request.
 func (s *session) unanswered(err error) (_ error, late bool) {
-	if taken := (*redsync.ErrTaken)(nil); errors.As(err, &taken) {
+	if _, taken := errors.AsType[*redsync.ErrTaken](err); taken {
 		return nil, false // by a majority
 	}
 	if err == redsync.ErrFailed {
@@ -101,7 +90,7 @@ func (s *session) unanswered(err error) (_ error, late bool) {
 	}
 	failures := failuresOf(err)
 	if len(failures) == 0 {
-		if ofNode := (*redsync.ErrNodeTaken)(nil); errors.As(err, &ofNode) {
+		if _, ofNode := errors.AsType[*redsync.ErrNodeTaken](err); ofNode {
 			return nil, false
 		}
 		return err, false
@@ -215,34 +204,15 @@ func (s *session) Wait(ctx context.Context, l *drivers.Lease) error {
 	err = m.LockContext(limited)
 	if err == nil {
 		own.Aux, own.ValidUntil = m, m.Until()
-		s.won = own
+		s.Win(own)
 		return nil
 	}
 	err = s.failed(limited, &own, err)
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return ctx.Err()
-	case err != nil:
-		return fail("wait", err)
 	}
-	return nil
-}
-
-// undo releases what may or may not be held, and returns an error if that is not answered.
-func (s *session) undo(ctx context.Context, l *drivers.Lease) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drivers.DefaultIOTimeout)
-	defer cancel()
-	_, err := s.Release(ctx, l)
-	return err
+	return fail("wait", err)
 }
 
 // Leave implements drivers.Waiter: it releases what Wait has won and no Try has confirmed.
-func (s *session) Leave(ctx context.Context, l *drivers.Lease) error {
-	if s.won.Key == "" {
-		return nil
-	}
-	won := s.won
-	s.won = drivers.Lease{}
-	_, err := s.Release(ctx, &won)
-	return err
-}
+func (s *session) Leave(ctx context.Context, _ *drivers.Lease) error { return s.GiveBack(ctx, s) }

@@ -160,16 +160,9 @@ func (h *hold) owner() string {
 	return h.token
 }
 
-// undone reports whether the server has confirmed that nothing is left of the attempt.
-func (h *hold) undone() bool {
+// answer returns the result of the releases that the server has answered.
+func (h *hold) answer() (heard, removed int, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.heard > 0 && h.err == nil
-}
-
-// answer returns the result of the releases.
-func (h *hold) answer() (removed int, err error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.removed, h.err
+	return h.heard, h.removed, h.err
 }

@@ -187,10 +187,7 @@ func (s *service) Close() error {
 		l.Close()
 	}
 	s.connections.Close()
-	if err := s.Base.Close(); err != nil {
-		return fail("close", err)
-	}
-	return nil
+	return fail("close", s.Base.Close())
 }
 
 func fail(op string, err error) error {

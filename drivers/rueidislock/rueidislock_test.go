@@ -298,7 +298,7 @@ func TestEarExpectsTheLastToken(t *testing.T) {
 	if _, known := e.holds.Load("first"); known || h.owner() != "second" {
 		t.Errorf("it expects %q, and still listens for the first token: %t", h.owner(), known)
 	}
-	if removed, err := h.answer(); removed != 0 || err != nil {
+	if _, removed, err := h.answer(); removed != 0 || err != nil {
 		t.Errorf("the second attempt begins with the answer to the first: %d, %v", removed, err)
 	}
 }

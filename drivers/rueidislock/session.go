@@ -61,7 +61,7 @@ func (s *session) giveUp(ctx context.Context, key string, h *hold) (owned bool, 
 	lost := h.ctx.Err() != nil
 	h.end()
 	s.interceptor.forget(h)
-	removed, err := h.answer()
+	_, removed, err := h.answer()
 	if ended(err) && removed < s.service.majority {
 		var more int
 		more, err = s.remove(ctx, key, h.owner())
@@ -125,7 +125,7 @@ func ended(err error) bool {
 
 // undo makes sure that nothing is left of an attempt that a limit has ended.
 func (s *session) undo(ctx context.Context, name string, h *hold) error {
-	if h.undone() {
+	if heard, _, err := h.answer(); heard > 0 && err == nil { // the server has confirmed it
 		return nil
 	}
 	_, err := s.remove(ctx, name, h.owner())
@@ -146,16 +146,10 @@ func (s *session) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
 	if h, ok := l.Aux.(*hold); ok && text(h.owner()) == l.Owner {
 		l.Aux = nil
 		owned, err := s.giveUp(ctx, l.Key, h)
-		if err != nil {
-			return false, fail("release", err)
-		}
-		return owned, nil
+		return owned && err == nil, fail("release", err)
 	}
 	removed, err := s.remove(ctx, l.Key, token(l.Owner))
-	if err != nil {
-		return false, fail("release", err)
-	}
-	return removed >= s.service.majority, nil
+	return removed >= s.service.majority && err == nil, fail("release", err)
 }
 
 // remove deletes what is left of an attempt or a hold, and returns the number of keys.
@@ -192,7 +186,7 @@ func (s *session) Wait(ctx context.Context, l *drivers.Lease) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case ended(err):
-		if _, unheard := h.answer(); unheard == nil { // the last attempt was refused, or undone
+		if _, _, unheard := h.answer(); unheard == nil { // the last attempt was refused, or undone
 			return nil
 		}
 		if err = s.undo(ctx, l.Key, h); err == nil {
@@ -209,8 +203,6 @@ func (s *session) Leave(ctx context.Context, _ *drivers.Lease) error {
 		return nil
 	}
 	s.won = nil
-	if _, err := s.giveUp(ctx, s.key, won); err != nil {
-		return fail("leave", err)
-	}
-	return nil
+	_, err := s.giveUp(ctx, s.key, won)
+	return fail("leave", err)
 }

@@ -1,8 +1,12 @@
 package simtest
 
-// The network: what happens to a message between a client and a node.
+// The network: what happens to a message between a client and a node, and to the bytes of a client library.
 
-import "time"
+import (
+	"fmt"
+	"net"
+	"time"
+)
 
 // Network is how messages travel.
 type Network struct {
@@ -86,5 +90,57 @@ func (c *conn) cutFor(d time.Duration) {
 		k.mu.Lock()
 		k.cut = k.w.Now() + d
 		k.mu.Unlock()
+	}
+}
+
+// Connect returns the end of a client's connection to a server, whose own end is server. What is written at one end
+// arrives at the other in the same order, after a delay. Nothing is lost.
+func (w *World) Connect(id int, server net.Conn) net.Conn {
+	near, far := net.Pipe()
+	name := fmt.Sprintf("c%d", id)
+	out := &link{Actor: newActor(w, 2*id, "%s>server", name)}
+	back := &link{Actor: newActor(w, 2*id+1, "server>%s", name)}
+	go out.stream(far, server)
+	go back.stream(server, far)
+	return near
+}
+
+// chunk is what was written at once.
+type chunk struct {
+	at    time.Duration // when it arrives
+	bytes []byte        // empty at the end
+}
+
+// stream carries bytes until one of the ends is closed.
+func (k *link) stream(from, to net.Conn) {
+	flight := make(chan chunk, 1024)
+	go func() {
+		for c := range flight {
+			time.Sleep(c.at - k.w.Now())
+			if len(c.bytes) == 0 {
+				break
+			}
+			k.Log("%d bytes", len(c.bytes))
+			if _, err := to.Write(c.bytes); err != nil {
+				break
+			}
+		}
+		to.Close()
+		from.Close()
+		for range flight { // until the other goroutine has noticed
+		}
+	}()
+	defer close(flight)
+	buffer := make([]byte, 4096)
+	for {
+		n, err := from.Read(buffer)
+		k.mu.Lock()
+		at := k.instant(max(k.w.Now()+k.delay(), k.last) + 1)
+		k.last = at
+		k.mu.Unlock()
+		flight <- chunk{at, append([]byte(nil), buffer[:n]...)}
+		if err != nil {
+			return
+		}
 	}
 }

@@ -159,14 +159,10 @@ func (h *hub) tooEarly(s *subscriber) bool {
 // turn since its own, once if half of them have, and once more for each further halving.
 //
 // A server sends each message to its subscribers in the same order, and without this rule the first of them win all the
-// races: with 8 processes on one key Jain's index was 0.55, with 32 it was 0.15. Among processes that want the lock all
-// the time, exactly one is not too early, so they take turns in a circle. Others that wait after it take the lock only if
-// it does not, a round trip later. The halving is for listeners that want nothing at present: they make everybody too
+// races. Among processes that want the lock all the time, exactly one is not too early, so they take turns in a circle.
+// Others that wait after it take the lock only if it does not, a round trip later. The halving is for listeners that want nothing at present: they make everybody too
 // early, and those who have waited longer still go first, at the price of at most log₂ listeners round trips a turn.
-//
-// With it Jain's index is 0.98 to 0.99 at 8 and 32 processes (512 clients on one key over rueidis), for 0.96 to 0.99 of the
-// locks/s at 8. What did not help: asking once whatever the turns (0.91 at 32 processes, some of which lost their turn to
-// whoever asked quickest); and a pause of a millisecond for those more than half a circle away (fewer locks/s).
+// With it Jain's index is 0.98 to 0.99 at 8 and 32 processes, for 0.96 to 0.99 of the locks/s.
 func asks(turns, listeners int) (n int) {
 	for t := max(turns, 1); t < listeners; t *= 2 {
 		n++

@@ -32,8 +32,7 @@ const (
 // Where several nodes vote, the waiters that one message wakes would each get the votes of a few nodes, give them back,
 // and be woken by that again, for seconds on end. So each of them first waits for a random delay, as the algorithm asks
 // ("in order to try to desynchronize multiple clients", S. Sanfilippo, Distributed Locks with Redis). Its bound doubles
-// with each unsuccessful wake-up, from DefaultBackoffMin to DefaultBackoffMax: 526 instead of 29 locks/s with 20 clients
-// on one key of five nodes. A bound of 16 ms is too short for 128 clients.
+// with each unsuccessful wake-up, from DefaultBackoffMin to DefaultBackoffMax.
 //
 // The deadline does not cut off a Remaining under way, as it does not cut off a Try: both end by the driver's own I/O
 // time-out. Waiting for a subscription to be confirmed does end at the deadline.

@@ -18,7 +18,7 @@ import (
 // A Try while a client of the same room holds or contends for the key is refused here. Nothing announces the end of a
 // lease, so the next client in line watches the holder's lease and contends once it is over.
 //
-// A lock that is passed to a waiter (see handover.go) is held when Wait returns, and the next Try confirms it. A waiter
+// A lock that is passed to a waiter (see line.go) is held when Wait returns, and the next Try confirms it. A waiter
 // that was claimed before its deadline learns only afterwards whether it got the lock. If it did, that is a grant, as
 // with a Try whose answer comes late; if it leaves nevertheless, Leave releases the lock.
 type queued struct {

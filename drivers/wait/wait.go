@@ -78,21 +78,18 @@ func Find(name string) (Kind, error) {
 }
 
 const (
-	// DefaultPoll is the interval between two tries of a polling client. Existing libraries are slower (redis-objects
-	// sleeps 0.1 s): then a client that releases and returns at once nearly always wins, and others starve. 1 ms is
-	// fairer, but makes 512 waiters ask 512,000 times a second, more than one server answers. With 10 ms they make
-	// 51,200 tries a second, which leaves the server room for the locks themselves.
+	// DefaultPoll is the interval between two tries of a polling client. With a longer one, as in existing libraries, a
+	// client that releases and returns at once nearly always wins; with 1 ms, 512 waiters ask more often than one server
+	// answers.
 	DefaultPoll = 10 * time.Millisecond
 
 	// DefaultBackoffMin bounds the first delay of a client that backs off. The article's own simulator starts at half
-	// of its one-way network delay; for a server that answers within a fraction of a millisecond that would be less
-	// than the Go runtime can sleep, which is whole milliseconds on an otherwise idle process.
+	// of its one-way network delay, which here would be less than the Go runtime can sleep.
 	DefaultBackoffMin = time.Millisecond
 
 	// DefaultBackoffMax bounds every delay of a client that backs off. The article's simulator goes up to 2 s, for
 	// requests that are served once; a client that wants a lock over and over starves on such delays. 100 ms is the
-	// fixed interval of common polling libraries, so the most patient client still asks, on average, twice as often as
-	// those.
+	// fixed interval of common polling libraries.
 	DefaultBackoffMax = 100 * time.Millisecond
 
 	// DefaultHandoverMax is how many times in a row a lock is swapped before it is released, and clients of other

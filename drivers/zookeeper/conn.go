@@ -248,3 +248,103 @@ func (e *unconnected) Error() string {
 	return "there is no connection: " + e.reason.Error()
 }
 func (e *unconnected) Unwrap() error { return e.reason }
+
+// caller makes one request at a time. Several callers may share a conn.
+type caller struct {
+	c      *conn
+	counts *counts
+	timer  *time.Timer
+	last   entry         // the last request
+	busy   chan struct{} // closed when the library is done with it; nil before the first
+}
+
+// result is the result of a request.
+type result[T any] struct {
+	value T
+	err   error
+}
+
+// ask makes a request. It returns when that is answered, after the endpoint's time limit, or when ctx is done,
+// whichever comes first. The caller's next request waits until the library is done with this one, so that it sees its
+// effect. within, unless 0, is the session for the request: it is not made in another one.
+func ask[T any](ctx context.Context, k *caller, within int64, request func(*zk.Conn) (T, error)) (T, error) {
+	var none T
+	if err := ctx.Err(); err != nil {
+		return none, err
+	}
+	if k.timer == nil {
+		k.timer = time.NewTimer(k.c.to.io)
+	} else {
+		k.timer.Reset(k.c.to.io)
+	}
+	defer k.timer.Stop()
+	if err := k.waitIdle(ctx); err != nil {
+		return none, err
+	}
+	e, err := k.c.await(ctx, k.timer, within)
+	if err != nil {
+		return none, err
+	}
+	k.last, k.busy = e, make(chan struct{})
+	k.counts.roundTrips.Add(1)
+	r, done := &result[T]{}, k.busy
+	go func() {
+		r.value, r.err = request(k.c.zk)
+		k.c.done(e)
+		close(done)
+	}()
+	select {
+	case <-done:
+		return r.value, r.err
+	case <-k.timer.C:
+		k.c.cut(e.generation)
+		return none, errNoReply
+	case <-ctx.Done():
+		return none, ctx.Err()
+	}
+}
+
+// exists, children, delete and multi are the requests that need nothing else of their answers. within is that of ask.
+func (k *caller) exists(ctx context.Context, node string) (bool, error) {
+	return ask(ctx, k, 0, func(z *zk.Conn) (bool, error) {
+		found, _, err := z.Exists(node)
+		return found, err
+	})
+}
+
+func (k *caller) children(ctx context.Context, within int64, node string) ([]string, error) {
+	return ask(ctx, k, within, func(z *zk.Conn) ([]string, error) {
+		names, _, err := z.Children(node)
+		return names, err
+	})
+}
+
+func (k *caller) delete(ctx context.Context, within int64, node string) error {
+	_, err := ask(ctx, k, within, func(z *zk.Conn) (bool, error) { return true, z.Delete(node, -1) })
+	return err
+}
+
+func (k *caller) multi(ctx context.Context, ops ...any) ([]zk.MultiResponse, error) {
+	return ask(ctx, k, 0, func(z *zk.Conn) ([]zk.MultiResponse, error) { return z.Multi(ops...) })
+}
+
+// waitIdle waits until the library is done with the last request, which may have been given up.
+func (k *caller) waitIdle(ctx context.Context) error {
+	if k.busy == nil {
+		return nil
+	}
+	select {
+	case <-k.busy:
+		return nil
+	default:
+	}
+	select {
+	case <-k.busy:
+		return nil
+	case <-k.timer.C:
+		k.c.cut(k.last.generation)
+		return errEarlier
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

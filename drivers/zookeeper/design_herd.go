@@ -34,10 +34,8 @@ func (s *herdSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 		return false, opTry.fail(err)
 	}
 	node, owner := s.svc.node(l.Key), []byte(l.Owner)
-	answers, err := ask(ctx, &s.caller, 0, func(z *zk.Conn) ([]zk.MultiResponse, error) {
-		return z.Multi(&zk.CreateRequest{Path: node, Data: owner, Acl: s.svc.to.acl, Flags: zk.FlagEphemeral},
-			&zk.SetDataRequest{Path: node, Data: owner, Version: -1})
-	})
+	answers, err := s.multi(ctx, &zk.CreateRequest{Path: node, Data: owner, Acl: s.svc.to.acl, Flags: zk.FlagEphemeral},
+		&zk.SetDataRequest{Path: node, Data: owner, Version: -1})
 	switch {
 	case errors.Is(err, zk.ErrNodeExists):
 		return false, nil

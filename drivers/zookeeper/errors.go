@@ -30,8 +30,7 @@ func (o op) fail(err error) error {
 	if err == nil {
 		return nil
 	}
-	var known *drivers.Error
-	if errors.As(err, &known) {
+	if _, known := errors.AsType[*drivers.Error](err); known {
 		return err
 	}
 	return &drivers.Error{Class: classOf(err), Op: "zookeeper: " + string(o), Err: err}

@@ -6,33 +6,30 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/go-zookeeper/zk"
+
 	"github.com/lockbench/lockbench/drivers"
 )
 
+// control returns a caller for a request that belongs to no session.
+func (s *service) control() *caller { return &caller{c: s.controlConn, counts: new(counts)} }
+
 // Ping implements drivers.Pinger with a read, answered by the connected server.
 func (s *service) Ping(ctx context.Context) error {
-	root := s.root()
-	k := &caller{c: s.controlConn, counts: new(counts)}
-	_, err := ask(ctx, k, 0, func(z *zk.Conn) (bool, error) {
-		found, _, err := z.Exists(root)
-		return found, err
-	})
+	_, err := s.control().exists(ctx, s.root())
 	return opAsk.fail(err)
 }
 
 // Probe implements drivers.Prober: it looks for a node that does not exist. The connected server answers from memory,
 // like all reads.
 func (s *service) Probe(ctx context.Context) error {
-	k := &caller{c: s.controlConn, counts: new(counts)}
-	_, err := ask(ctx, k, 0, func(z *zk.Conn) (bool, error) {
-		found, _, err := z.Exists(s.absentNode)
-		return found, err
-	})
+	_, err := s.control().exists(ctx, s.absentNode)
 	return opAsk.fail(err)
 }
 
@@ -45,7 +42,7 @@ func (s *service) Clean(ctx context.Context, keys []string) error {
 	errs := make([]error, cleaners)
 	for i := range errs {
 		all.Go(func() {
-			k := &caller{c: s.controlConn, counts: new(counts)}
+			k := s.control()
 			for at := i; at < len(keys) && errs[i] == nil; at += cleaners {
 				err := s.design.clean(ctx, k, s.node(keys[at]))
 				if !errors.Is(err, zk.ErrNoNode) {
@@ -65,8 +62,7 @@ func (s *service) Clean(ctx context.Context, keys []string) error {
 
 // remove deletes a node, whoever made it.
 func remove(ctx context.Context, k *caller, node string) error {
-	_, err := ask(ctx, k, 0, func(z *zk.Conn) (bool, error) { return true, z.Delete(node, -1) })
-	return err
+	return k.delete(ctx, 0, node)
 }
 
 // Inspect implements drivers.Inspector with the command srvr, which servers answer unless configured otherwise
@@ -152,4 +148,47 @@ func (s *service) command(ctx context.Context, address, command, separator strin
 		return nil, ctx.Err()
 	}
 	return fields, lines.Err()
+}
+
+// Sweep implements drivers.Sweeper. It looks below the chroot of the address. What a run leaves also vanishes by
+// itself: its nodes with their sessions, and some time later the containers, which are empty then.
+func (d driver) Sweep(ctx context.Context, cfg drivers.Config, dry bool) ([]string, error) {
+	if cfg.Prefix == "" {
+		return nil, opSweep.fail(drivers.ErrNoPrefix)
+	}
+	cfg.Lock, cfg.Clients, cfg.Conns = sequential.Name, 1, 0
+	s, err := d.open(ctx, cfg)
+	if err != nil {
+		return nil, opSweep.fail(err)
+	}
+	defer s.Close()
+	k, root := s.control(), s.root()
+	children, err := k.children(ctx, 0, root)
+	if err != nil {
+		return nil, opSweep.fail(err)
+	}
+	slices.Sort(children)
+	var names []string
+	for _, name := range children {
+		if !strings.HasPrefix(name, url.PathEscape(cfg.Prefix)) {
+			continue
+		}
+		node := strings.TrimSuffix(root, "/") + "/" + name
+		names = append(names, node)
+		if dry {
+			continue
+		}
+		if err := cleanLine(ctx, k, node); err != nil && !errors.Is(err, zk.ErrNoNode) {
+			return names, opSweep.fail(err)
+		}
+	}
+	return names, nil
+}
+
+// root returns the parent node of all nodes of locks.
+func (s *service) root() string {
+	if s.chroot != "" {
+		return s.chroot
+	}
+	return "/"
 }

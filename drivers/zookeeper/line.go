@@ -32,9 +32,7 @@ func (s *session) enter(ctx context.Context, key, owner string) (place, error) {
 	parent := s.svc.node(key)
 	create := &zk.CreateRequest{Path: parent + "/" + nameOf(owner), Acl: s.svc.to.acl, Flags: zk.FlagEphemeralSequential}
 	for {
-		answers, err := ask(ctx, &s.caller, 0, func(z *zk.Conn) ([]zk.MultiResponse, error) {
-			return z.Multi(create, &zk.SetDataRequest{Path: parent, Version: -1})
-		})
+		answers, err := s.multi(ctx, create, &zk.SetDataRequest{Path: parent, Version: -1})
 		if errors.Is(err, zk.ErrNoNode) {
 			if err := s.makeLine(ctx, parent); err != nil {
 				return p, err
@@ -92,11 +90,7 @@ func (s *session) inLine(ctx context.Context, key string) (int32, error) {
 
 // list returns the names of the nodes in line, unordered. within, unless 0, is the session in which it asks.
 func (s *session) list(ctx context.Context, within int64, key string) ([]string, error) {
-	parent := s.svc.node(key)
-	names, err := ask(ctx, &s.caller, within, func(z *zk.Conn) ([]string, error) {
-		names, _, err := z.Children(parent)
-		return names, err
-	})
+	names, err := s.children(ctx, within, s.svc.node(key))
 	if errors.Is(err, zk.ErrNoNode) {
 		return nil, nil
 	}
@@ -242,10 +236,7 @@ func (s *sequentialSession) Close() error { return s.end(s.tidy) }
 // cleanLine deletes a container with all its nodes.
 func cleanLine(ctx context.Context, k *caller, parent string) error {
 	for {
-		names, err := ask(ctx, k, 0, func(z *zk.Conn) ([]string, error) {
-			names, _, err := z.Children(parent)
-			return names, err
-		})
+		names, err := k.children(ctx, 0, parent)
 		if err != nil {
 			return err
 		}

@@ -92,7 +92,7 @@ func (s *session) deleteLeftovers(ctx context.Context, free freeing) error {
 // remove deletes a node that was made in the session within; if that session has ended, the node has gone with it. 0
 // means any.
 func (s *session) remove(ctx context.Context, within int64, node string) (removed bool, err error) {
-	removed, err = ask(ctx, &s.caller, within, func(z *zk.Conn) (bool, error) { return true, z.Delete(node, -1) })
+	err = s.delete(ctx, within, node)
 	switch {
 	case errors.Is(err, zk.ErrNoNode):
 		s.ended = nil
@@ -100,10 +100,8 @@ func (s *session) remove(ctx context.Context, within int64, node string) (remove
 	case errors.Is(err, errExpired):
 		s.ended = fmt.Errorf("ZooKeeper has ended the session 0x%x: it had not heard of it for %v, or was told to", within, s.c.to.lasts())
 		return false, nil
-	case err != nil:
-		return false, err
 	}
-	return removed, nil
+	return err == nil, err
 }
 
 // catchUp makes later reads return the latest state, if they are made in the session that it returns; 0 means any. A
@@ -115,10 +113,7 @@ func (s *session) catchUp(ctx context.Context, key string) (within int64, err er
 	if !s.svc.ensemble() {
 		return 0, nil
 	}
-	node := s.svc.node(key)
-	_, err = ask(ctx, &s.caller, 0, func(z *zk.Conn) ([]zk.MultiResponse, error) {
-		return z.Multi(&zk.CheckVersionRequest{Path: node, Version: -1})
-	})
+	_, err = s.multi(ctx, &zk.CheckVersionRequest{Path: s.svc.node(key), Version: -1})
 	if errors.Is(err, zk.ErrNoNode) {
 		err = nil
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/url"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -36,7 +35,7 @@ const howAddresses = "write host:port or zookeeper://host:port/chroot"
 // with special characters of user and password percent-encoded. Errors quote nothing, because in a malformed URL the
 // password may be anywhere.
 func parseTarget(s string) (target, error) {
-	t := target{port: strconv.Itoa(zk.DefaultPort)}
+	var t target
 	scheme, rest, isURL := strings.Cut(s, "://")
 	if !isURL {
 		scheme, rest = "zookeeper", s
@@ -61,51 +60,26 @@ func parseTarget(s string) (target, error) {
 		return target{}, errors.New("the address has an @ in the wrong place: inside a password write / as %2F and @ as %40")
 	}
 	if i := strings.LastIndexByte(authority, '@'); i >= 0 {
-		user, password, ok := strings.Cut(authority[:i], ":")
-		var err1, err2 error
-		t.user, err1 = url.PathUnescape(user)
-		password, err2 = url.PathUnescape(password)
-		if err1 != nil || err2 != nil {
-			return target{}, errors.New("the user or password of the address has a % that is not followed by two " +
-				"hexadecimal digits: write % as %25")
+		var err error
+		if t.user, t.password, err = drivers.ParseLogin(authority[:i]); err != nil {
+			return target{}, err
 		}
-		if !ok || t.user == "" {
+		if !strings.Contains(authority[:i], ":") || t.user == "" {
 			return target{}, errors.New("the address has a user without a password, or the other way round: write " +
 				"zookeeper://user:password@host:port")
 		}
-		t.password = drivers.Secret(password)
 		authority = authority[i+1:]
 	}
 	var err error
 	if t.chroot, err = parseChroot(path); err != nil {
 		return target{}, err
 	}
-	return t, t.parseHost(authority)
-}
-
-func (t *target) parseHost(s string) error {
-	t.host = s
-	bracketed := strings.HasPrefix(s, "[")
-	if strings.Count(s, ":") > 1 && !bracketed {
-		return errors.New("the host of the address has more than one colon: write an IPv6 address in brackets, as [::1]:2181")
+	host, port, err := drivers.ParseHost(authority, zk.DefaultPort)
+	if err != nil {
+		return target{}, fmt.Errorf("%w; %s", err, howAddresses)
 	}
-	if bracketed && strings.HasSuffix(s, "]") {
-		t.host = s[1 : len(s)-1]
-	} else if strings.Contains(s, ":") {
-		host, port, err := net.SplitHostPort(s)
-		n, errPort := strconv.ParseUint(port, 10, 16)
-		if err != nil || errPort != nil || n == 0 {
-			return errors.New("the port of the address is not a number from 1 to 65535: " + howAddresses)
-		}
-		t.host, t.port = host, port
-	}
-	if bracketed && net.ParseIP(strings.SplitN(t.host, "%", 2)[0]) == nil {
-		return errors.New("the host of the address has brackets around something that is not an IPv6 address")
-	}
-	if t.host == "" || strings.ContainsAny(t.host, "@/\\\"<>^`{|}[]") || !bracketed && strings.Contains(t.host, "%") {
-		return errors.New("the address has no host, or one with a character that no host name has: " + howAddresses)
-	}
-	return nil
+	t.host, t.port = host, strconv.Itoa(port)
+	return t, nil
 }
 
 func parseChroot(path string) (string, error) {
@@ -197,23 +171,16 @@ func endpointOf(cfg drivers.Config) (to *endpoint, chroot string, err error) {
 	return to, all.chroot, nil
 }
 
-// dialer connects, with TLS unless conf is nil.
+// dialer connects, with TLS unless conf is nil. It checks the certificate for the host of the address.
 func dialer(conf *tls.Config) func(ctx context.Context, address string) (net.Conn, error) {
-	if conf == nil {
-		return func(ctx context.Context, address string) (net.Conn, error) {
+	return func(ctx context.Context, address string) (net.Conn, error) {
+		if conf == nil {
 			return new(net.Dialer).DialContext(ctx, "tcp", address)
 		}
+		own := conf.Clone()
+		if own.ServerName == "" {
+			own.ServerName, _, _ = net.SplitHostPort(address)
+		}
+		return (&tls.Dialer{Config: own}).DialContext(ctx, "tcp", address)
 	}
-	return (&tlsDialer{conf}).dial
-}
-
-type tlsDialer struct{ conf *tls.Config }
-
-// dial checks the certificate for the host of the address.
-func (d *tlsDialer) dial(ctx context.Context, address string) (net.Conn, error) {
-	conf := d.conf.Clone()
-	if conf.ServerName == "" {
-		conf.ServerName, _, _ = net.SplitHostPort(address)
-	}
-	return (&tls.Dialer{Config: conf}).DialContext(ctx, "tcp", address)
 }

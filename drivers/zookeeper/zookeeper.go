@@ -157,11 +157,8 @@ func (s *service) reach(ctx context.Context) error {
 // probe checks that locks can be made at the chroot, and leaves nothing there.
 func (s *service) probe(ctx context.Context) error {
 	root := s.root()
-	k := &caller{c: s.controlConn, counts: new(counts)}
-	found, err := ask(ctx, k, 0, func(z *zk.Conn) (bool, error) {
-		found, _, err := z.Exists(root)
-		return found, err
-	})
+	k := s.control()
+	found, err := k.exists(ctx, root)
 	if err == nil && !found {
 		return fmt.Errorf("there is no node %s, the chroot of the address: create it, or drop it from the address", root)
 	}
@@ -170,10 +167,8 @@ func (s *service) probe(ctx context.Context) error {
 	}
 	var unique drivers.Owners
 	node := s.node(s.cfg.Prefix + unique.Next())
-	_, err = ask(ctx, k, 0, func(z *zk.Conn) ([]zk.MultiResponse, error) {
-		return z.Multi(&zk.CreateRequest{Path: node, Acl: s.to.acl, Flags: zk.FlagEphemeral},
-			&zk.DeleteRequest{Path: node, Version: -1})
-	})
+	_, err = k.multi(ctx, &zk.CreateRequest{Path: node, Acl: s.to.acl, Flags: zk.FlagEphemeral},
+		&zk.DeleteRequest{Path: node, Version: -1})
 	if errors.Is(err, zk.ErrNoAuth) || errors.Is(err, zk.ErrInvalidACL) {
 		return fmt.Errorf("this user may not create and delete nodes below %s: give the user and password of one who may "+
 			"(zookeeper://user:password@…), or another chroot: %w", root, err)

@@ -175,14 +175,19 @@ func (c *conn) DoWait(ctx context.Context, args []string, key int, wait []string
 	pipe.Process(ctx, acks)
 	pipe.Exec(ctx) // each command has its own error
 	acked, waitErr = acks.Result()
-	switch err = cmd.Err(); {
-	case err == goredis.Nil:
-		return redis.Nil(), nil, acked, translate(waitErr)
-	case err != nil:
-		return redis.Reply{}, translate(err), acked, translate(waitErr)
-	}
-	answer, err = reply(cmd.Val())
+	answer, err = result(cmd)
 	return answer, err, acked, translate(waitErr)
+}
+
+// result returns the reply to a command of a pipeline, or its own error.
+func result(cmd *goredis.Cmd) (redis.Reply, error) {
+	switch err := cmd.Err(); {
+	case err == goredis.Nil:
+		return redis.Nil(), nil
+	case err != nil:
+		return redis.Reply{}, translate(err)
+	}
+	return reply(cmd.Val())
 }
 
 func reply(value any) (redis.Reply, error) {
@@ -209,25 +214,21 @@ func reply(value any) (redis.Reply, error) {
 			if err != nil {
 				return redis.Reply{}, err
 			}
-			items = append(items, pairOf(pair)...)
+			both, _ := pair.AsArray()
+			items = append(items, both...)
 		}
 		return redis.Array(items...), nil
 	}
 	return redis.Reply{}, redis.Unexpected(fmt.Sprintf("no lock command answers with a %T", value))
 }
 
-func pairOf(r redis.Reply) []redis.Reply {
-	items, _ := r.AsArray()
-	return items
-}
-
 // translate gives the library's own errors their class.
 func translate(err error) error {
-	var server goredis.Error
+	server, answered := errors.AsType[goredis.Error](err)
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &server):
+	case answered:
 		return redis.NewServerError(server.Error())
 	case errors.Is(err, goredis.ErrClosed):
 		return redis.Closed
@@ -273,15 +274,7 @@ func (l link) Do(ctx context.Context, commands []redis.Command) {
 	}
 	pipe.Exec(ctx) // each command has its own error
 	for i, cmd := range sent {
-		c := &commands[i]
-		switch err := cmd.Err(); {
-		case err == goredis.Nil:
-			c.Reply, c.Err = redis.Nil(), nil
-		case err != nil:
-			c.Reply, c.Err = redis.Reply{}, translate(err)
-		default:
-			c.Reply, c.Err = reply(cmd.Val())
-		}
+		commands[i].Reply, commands[i].Err = result(cmd)
 	}
 }
 
@@ -396,7 +389,7 @@ func (s *subscription) receive() {
 	asked := false
 	for {
 		event, err := s.pubsub.ReceiveTimeout(s.ctx, s.io)
-		var server goredis.Error
+		server, answered := errors.AsType[goredis.Error](err)
 		switch {
 		case err == nil:
 			asked = false
@@ -406,7 +399,7 @@ func (s *subscription) receive() {
 			}
 			asked = true
 			continue
-		case errors.As(err, &server):
+		case answered:
 			s.refuse(redis.NewServerError(server.Error()))
 			continue
 		default:

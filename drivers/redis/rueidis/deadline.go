@@ -3,10 +3,8 @@
 // On a shared connection that has never carried two commands at once, the library (v1.0.79, pipe.go) sends a command
 // and reads its reply in the caller's goroutine. If that command exceeds its deadline, the library closes the
 // connection and fails all commands waiting behind it with the same error. So a command with a deadline goes to the
-// library's background goroutines, which abandon it alone; see noDeadline.
-//
-// What did not help: the library's AlwaysPipelining, which does that for every command, and costs a single client 0.83 of
-// the throughput. From 8 clients on it makes no difference.
+// library's background goroutines, which abandon it alone; see noDeadline. AlwaysPipelining would do that for every
+// command, and slow down a single client.
 package rueidis
 
 import (

@@ -174,9 +174,7 @@ func (c *conn) Do(ctx context.Context, args []string, key int) (redis.Reply, err
 }
 
 // DoWait implements redis.Waiter. Both commands use the connection of the first one's key. If that is shared, WAIT
-// delays the commands behind it until the replicas have answered. That costs less than it seems, because one
-// acknowledgement serves all WAITs before it: from 8 to 512 clients it was as fast as a connection of the library's
-// blocking pool for each client, and had the shorter tail.
+// delays the commands behind it until the replicas have answered; but one acknowledgement serves all WAITs before it.
 func (c *conn) DoWait(ctx context.Context, args []string, key int, wait []string) (reply redis.Reply, err error, acked int64, waitErr error) {
 	results := c.client.DoMulti(c.hideDeadline(ctx), c.command(args, key), c.command(wait, 0))
 	reply, err = c.answer(results[0])
@@ -206,9 +204,6 @@ func (c *conn) answer(result rueidis.RedisResult) (redis.Reply, error) {
 
 // command returns the library's form of a command. It includes the key even where there are no slots: commands without
 // one all use the first of the shared connections, which with 64 clients means 0.92 of the locks/s of two.
-//
-// What was no faster with 512 clients: the library's own builders of SET and EVALSHA, and args from a pool to which Do gives them
-// back before it waits (0.995 and 1.01 of the pairs/s, where rounds scatter by 0.1).
 func (c *conn) command(args []string, key int) rueidis.Completed {
 	if key == 0 {
 		return c.client.B().Arbitrary(args...).Build()
@@ -271,11 +266,11 @@ func pairs(m *rueidis.RedisMessage) (redis.Reply, error) {
 
 // translate gives the library's own errors their class.
 func translate(err error) error {
-	var server *rueidis.RedisError
+	server, answered := errors.AsType[*rueidis.RedisError](err)
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &server):
+	case answered:
 		return redis.NewServerError(withCode(server.Error()))
 	case errors.Is(err, rueidis.ErrClosing), errors.Is(err, rueidis.ErrDedicatedClientRecycled):
 		return redis.Closed
