@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -34,13 +33,13 @@ var choices = []struct{ name, words string }{
 
 // locks returns the table, the highest throughput first. Words name the file of a run in which holders die, and may choose
 // among the cells of both.
-func locks(path, words string) ([]byte, error) {
+func (d *document) locks(names, words string) ([]byte, error) {
 	name, words, _ := strings.Cut(words, " ")
-	recs, err := load(path)
+	recs, err := loadAll(d.dir, names)
 	if err != nil {
 		return nil, err
 	}
-	dying, err := load(filepath.Join(filepath.Dir(path), name))
+	dying, err := loadAll(d.dir, name)
 	if err != nil {
 		return nil, err
 	}
