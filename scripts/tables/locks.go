@@ -54,12 +54,9 @@ func (d *document) locks(names, words string) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		recovery := format.None
-		if d, err := cell(dying, choice.words+" "+words); err == nil {
+		recovery := "not measured"
+		if d, err := cell(dying, choice.words+" "+words); err == nil && formatted(d, "recovery.p50") != format.None {
 			recovery = formatted(d, "recovery.p50")
-		}
-		if recovery == format.None {
-			recovery = "not measured"
 		}
 		token, mark := "no", ""
 		if c.First().Traits.Fenced {

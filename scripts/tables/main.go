@@ -151,14 +151,10 @@ func (d *document) fill(text []byte) ([]byte, error) {
 }
 
 // figures are the kinds of figures. Each is made of the files that a comment names, and of the words after them.
-var figures map[string]func(d *document, names, words string) ([]byte, error)
-
-func init() {
-	figures = map[string]func(d *document, names, words string) ([]byte, error){
-		"bars": (*document).bars, "chart": (*document).chart, "command": (*document).command, "locks": (*document).locks,
-		"match": (*document).match, "output": (*document).output, "plan": (*document).plan, "proof": (*document).proof,
-		"ratio": (*document).ratio, "seen": (*document).seen, "text": (*document).text,
-	}
+var figures = map[string]func(d *document, names, words string) ([]byte, error){
+	"bars": (*document).bars, "chart": (*document).chart, "command": (*document).command, "locks": (*document).locks,
+	"match": (*document).match, "output": (*document).output, "plan": (*document).plan, "proof": (*document).proof,
+	"ratio": (*document).ratio, "seen": (*document).seen, "text": (*document).text,
 }
 
 // figure returns one figure.
