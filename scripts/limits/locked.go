@@ -3,17 +3,18 @@ package main
 // For how long keys are locked: what lockbench infers from its record, and what a connection of its own sees in the server.
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"math/rand/v2"
+	"net"
 	"regexp"
-	"slices"
+	"strconv"
+	"strings"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results/view"
@@ -80,13 +81,16 @@ func compareLocked(ctx context.Context, out io.Writer, duration time.Duration) e
 func (l *load) measure(ctx context.Context, server *servers.Redis, duration time.Duration) (inferred float64, said string, seen float64, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	w, err := newWitness(server.URL())
+	w, err := newWitness(strings.TrimPrefix(server.URL(), "unix://"))
 	if err != nil {
 		return 0, "", 0, err
 	}
 	defer w.Close()
 	samples := make(chan error, 1)
-	go func() { samples <- w.watch(ctx, l.keys, duration/2, duration) }()
+	go func() {
+		err := w.watch(ctx, l.keys, duration/2, duration)
+		samples <- err
+	}()
 	flags := fmt.Sprintf("%s -keys %d -addr %s", l.flags, l.keys, server.URL())
 	c, err := cell(ctx, flags, "", duration)
 	cancel()
@@ -99,16 +103,17 @@ func (l *load) measure(ctx context.Context, server *servers.Redis, duration time
 
 // witness looks at the keys in the server. It knows nothing of lockbench but how it names them.
 type witness struct {
-	*redis.Client
-	looked, held int64
+	net.Conn
+	replies      *bufio.Reader
+	looked, held int
 }
 
-func newWitness(url string) (*witness, error) {
-	o, err := redis.ParseURL(url)
+func newWitness(socket string) (*witness, error) {
+	c, err := net.Dial("unix", socket)
 	if err != nil {
 		return nil, err
 	}
-	return &witness{Client: redis.NewClient(o)}, nil
+	return &witness{Conn: c, replies: bufio.NewReader(c)}, nil
 }
 
 // named is the name of a lock's key; rueidislock puts a number and a colon before it, as its own prefix.
@@ -117,34 +122,36 @@ var named = regexp.MustCompile(`^lockbench:[A-Z2-7]+:[0-9]+:([0-9]+:lockbench:[A
 // watch waits until each of the n keys has been locked once, and after warmup asks for all of them again and again, until duration
 // has passed or ctx ends. The pauses between are random, as no period of the load is.
 func (w *witness) watch(ctx context.Context, n int, warmup, duration time.Duration) error {
-	asking := context.WithoutCancel(ctx)
-	var keys []string
+	keys := map[string]bool{}
 	var from time.Time
 	for len(keys) < n || time.Since(from) < warmup {
 		if ctx.Err() != nil {
 			return errors.New("the run ended before each key was seen")
 		}
-		names, err := w.Keys(asking, "lockbench:*").Result()
+		names, err := w.names()
 		if err != nil {
 			return err
 		}
 		for _, k := range names {
-			if !named.MatchString(k) || slices.Contains(keys, k) {
-				continue
+			if named.MatchString(k) {
+				if len(keys) == 0 {
+					from = time.Now()
+				}
+				keys[k] = true
 			}
-			if len(keys) == 0 {
-				from = time.Now()
-			}
-			keys = append(keys, k)
 		}
-		pause()
+		w.pause()
 	}
-	for until := from.Add(warmup + duration); time.Now().Before(until) && ctx.Err() == nil; pause() {
-		held, err := w.Exists(asking, keys...).Result()
+	ask := "EXISTS"
+	for k := range keys {
+		ask += " " + k
+	}
+	for until := from.Add(warmup + duration); time.Now().Before(until) && ctx.Err() == nil; w.pause() {
+		held, err := w.number(ask, ":")
 		if err != nil {
 			return err
 		}
-		w.looked += int64(n)
+		w.looked += n
 		w.held += held
 	}
 	return nil
@@ -152,4 +159,39 @@ func (w *witness) watch(ctx context.Context, n int, warmup, duration time.Durati
 
 func (w *witness) share() float64 { return float64(w.held) / float64(w.looked) }
 
-func pause() { time.Sleep(time.Duration(rand.ExpFloat64() * float64(lookEvery))) }
+func (w *witness) pause() { time.Sleep(time.Duration(rand.ExpFloat64() * float64(lookEvery))) }
+
+// names returns all keys of the server.
+func (w *witness) names() (names []string, err error) {
+	n, err := w.number("KEYS lockbench:*", "*")
+	for range n {
+		if err == nil {
+			_, err = w.line("$")
+		}
+		name, failed := w.line("")
+		names, err = append(names, name), errors.Join(err, failed)
+	}
+	return names, err
+}
+
+// number sends a command and returns the number that its reply begins with.
+func (w *witness) number(command, kind string) (int, error) {
+	if _, err := fmt.Fprintf(w, "%s\r\n", command); err != nil {
+		return 0, err
+	}
+	text, err := w.line(kind)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(text)
+}
+
+// line reads one line that begins with kind.
+func (w *witness) line(kind string) (string, error) {
+	line, err := w.replies.ReadString('\n')
+	text, ok := strings.CutPrefix(strings.TrimSuffix(line, "\r\n"), kind)
+	if err == nil && !ok {
+		err = fmt.Errorf("the server answered %q", line)
+	}
+	return text, err
+}
