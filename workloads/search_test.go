@@ -24,7 +24,7 @@ func TestSearch(t *testing.T) {
 		tail queue.Tail
 		want float64 // arrivals a second
 	}
-	mm1 := known{"exp:1ms", 1, "response.p99<20ms", queue.MM1, 782}
+	mm1 := known{"exp:1ms", 1, "response.p99<20ms", queue.Kingman(1), 782}
 	md1 := known{"1160us", 10, "response.p99<10ms", queue.MD1, 6593}
 	searches := []known{mm1, md1, mm1, md1, mm1}
 	if testing.Short() {

@@ -226,8 +226,8 @@ func comparisons(said report.ComparisonOptions) kind[*compare.Comparison] {
 			{name: "csv", about: "a row a cell and figure", write: export.ComparisonCSV},
 			{name: htmlFormat, about: "one page with charts, which needs no other file"},
 			{name: "json", about: "all of it, for programs; lockbench schema comparison has its schema", write: export.ComparisonJSON},
-			{name: "junit", about: "a test case for each threshold and cell", write: export.JUnit},
-			{name: "github", beside: true, about: "annotations, beside the table; the summary of the step, if there is one", write: export.Annotations},
+			{name: junitFormat, about: "a test case for each threshold and cell"},
+			{name: githubFormat, about: "annotations, beside the table; the summary of the step, if there is one"},
 		},
 	}
 }

@@ -37,10 +37,6 @@ type exporter[T any] struct {
 
 	// dir writes several files into a directory, in place of write.
 	dir func(create files.Create, v T) error
-
-	// beside says that it may share standard output with another format, whose lines cannot be taken for its own. The summary of
-	// a step of GitHub Actions then gets the Markdown.
-	beside bool
 }
 
 // output is one format of -format and where it goes.
@@ -63,6 +59,8 @@ const (
 	tableFormat    = "table" // goes to standard output unless -format names another that does
 	markdownFormat = "markdown"
 	htmlFormat     = "html"
+	junitFormat    = "junit"
+	githubFormat   = "github" // shares standard output with another, whose lines cannot be taken for its own
 )
 
 // printer reads the options that say how results of the kind are written. Inputs are the files that the command reads, which no
@@ -115,15 +113,19 @@ func (out printer[T]) write(v T) (failed error) {
 func (out printer[T]) writeAs(w io.Writer, f exporter[T], v T) error {
 	switch {
 	case f.write != nil:
-		if err := f.write(w, v); err != nil || !f.beside {
-			return err
-		}
-		markdown, _ := out.find(markdownFormat) // which is among them
-		return out.addSummary(func(w io.Writer) error { return out.writeAs(w, markdown, v) })
+		return f.write(w, v)
 	case f.name == markdownFormat:
 		return draw.Markdown(w, out.document(v), out.room)
 	case f.name == htmlFormat:
 		return draw.Page(w, out.document(v))
+	case f.name == junitFormat:
+		return export.JUnit(w, out.document(v).Judged)
+	case f.name == githubFormat:
+		if err := export.Annotations(w, out.document(v).Judged); err != nil {
+			return err
+		}
+		markdown, _ := out.find(markdownFormat) // which is among them
+		return out.addSummary(func(w io.Writer) error { return out.writeAs(w, markdown, v) })
 	}
 	return draw.Terminal(w, out.document(v), out.table)
 }
@@ -277,7 +279,7 @@ func (k kind[T]) parse(opt *option, inputs []string) ([]output[T], error) {
 			err = fmt.Errorf("%s= names no file", name)
 		case f.dir != nil && !hasFile:
 			err = fmt.Errorf("%s makes several files: name a directory, as in %s=DIR", name, name)
-		case !hasFile && f.beside:
+		case !hasFile && name == githubFormat:
 			if slices.ContainsFunc(outputs[1:], func(other output[T]) bool { return other.name == name && other.file == "" }) {
 				err = fmt.Errorf("%s is given twice", name)
 			}

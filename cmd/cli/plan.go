@@ -132,8 +132,8 @@ var answers = kind[*capacity.Answer]{
 		{name: htmlFormat, about: "one page with charts, which needs no other file"},
 		{name: "json", about: "all of it, for programs; lockbench schema plan has its schema", write: export.PlanJSON},
 		{name: "csv", about: "a row a candidate, for spreadsheets", write: export.PlanCSV},
-		{name: "junit", about: "a test case a candidate", write: export.PlanJUnit},
-		{name: "github", beside: true, about: "annotations, beside the table; the summary of the step, if there is one", write: export.PlanAnnotations},
+		{name: junitFormat, about: "a test case a candidate"},
+		{name: githubFormat, about: "annotations, beside the table; the summary of the step, if there is one"},
 	},
 }
 

@@ -84,7 +84,7 @@ type reported struct {
 }
 
 // reports are what report writes, and a run that compares nothing.
-var reports = kind[reported]{exit: exitOfCheck, formats: []exporter[reported]{
+var reports = kind[reported]{exit: exitOfCheck, document: pageOf, formats: []exporter[reported]{
 	{name: tableFormat, about: "the table, or one cell in detail", write: func(w io.Writer, v reported) error {
 		if limits := report.Check(v.check); limits != nil {
 			if err := draw.Terminal(w, limits, v.table); err != nil {
@@ -104,20 +104,14 @@ var reports = kind[reported]{exit: exitOfCheck, formats: []exporter[reported]{
 	{name: "hgrm", about: "percentiles for HdrHistogram's plotter, a file a cell and metric in a directory", dir: func(create files.Create, v reported) error {
 		return export.Hgrm(v.cells, view.Labels(v.cells), create)
 	}},
-	{name: htmlFormat, about: "one page with charts, which needs no other file", write: func(w io.Writer, v reported) error {
-		return draw.Page(w, report.RunPage(v.cells, v.check))
-	}},
+	{name: htmlFormat, about: "one page with charts, which needs no other file"},
 	{name: "svg", about: "charts for a README, those that the records make, as .svg files in a directory:\n" +
 		strings.Join(report.PictureNames, ", "), dir: writeCharts},
 	{name: "json", about: "all of it, for programs; lockbench schema report has its schema", write: func(w io.Writer, v reported) error {
 		return export.CheckJSON(w, v.check)
 	}},
-	{name: "junit", about: "a test case a cell for mutual exclusion, and for each threshold", write: func(w io.Writer, v reported) error {
-		return export.CheckJUnit(w, v.check)
-	}},
-	{name: "github", beside: true, about: "annotations, beside the table; the summary of the step, if there is one", write: func(w io.Writer, v reported) error {
-		return export.CheckAnnotations(w, v.check)
-	}},
+	{name: junitFormat, about: "a test case a cell for mutual exclusion, and for each threshold"},
+	{name: githubFormat, about: "annotations, beside the table; the summary of the step, if there is one"},
 	{name: "bigger-is-better", about: "locks/s and the like, for github-action-benchmark", write: func(w io.Writer, v reported) error {
 		return export.Action(w, v.cells, metric.Higher)
 	}},
@@ -125,6 +119,8 @@ var reports = kind[reported]{exit: exitOfCheck, formats: []exporter[reported]{
 		return export.Action(w, v.cells, metric.Lower)
 	}},
 }}
+
+func pageOf(v reported) *report.Document { return report.RunPage(v.cells, v.check) }
 
 // exitOfCheck returns the exit code of thresholds; 0 if there are none.
 func exitOfCheck(v reported) int {

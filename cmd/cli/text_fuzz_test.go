@@ -246,8 +246,12 @@ func checkComparison(t *testing.T, recs []*results.Record, planted string, numbe
 	checkHTML(t, rendered(t, "comparison html", func(w io.Writer) error { return draw.Page(w, doc) }))
 	checkCSV(t, rendered(t, "comparison csv", func(w io.Writer) error { return export.ComparisonCSV(w, c) }))
 	checkJSON(t, rendered(t, "json", func(w io.Writer) error { return export.ComparisonJSON(w, c) }))
-	checkXML(t, rendered(t, "junit", func(w io.Writer) error { return export.JUnit(w, c) }), nil)
-	for line := range strings.Lines(rendered(t, "github", func(w io.Writer) error { return export.Annotations(w, c) })) {
+	checkXML(t, rendered(t, "junit", func(w io.Writer) error {
+		return export.JUnit(w, report.Comparison(c, report.ComparisonOptions{}).Judged)
+	}), nil)
+	for line := range strings.Lines(rendered(t, "github", func(w io.Writer) error {
+		return export.Annotations(w, report.Comparison(c, report.ComparisonOptions{}).Judged)
+	})) {
 		if !regexp.MustCompile(`^::(error|warning|notice) title=[^:,]*::.`).MatchString(line) {
 			t.Errorf("github: %q", line)
 		}

@@ -46,22 +46,10 @@ func common(candidates []Candidate) (p spec.Plan) {
 	}
 	p = candidates[0].Plan
 	for _, c := range candidates[1:] {
-		intersect(reflect.ValueOf(&p).Elem(), reflect.ValueOf(c.Plan))
+		eachDifferent(reflect.ValueOf(&p).Elem(), reflect.ValueOf(c.Plan), func(_ reflect.StructField, field reflect.Value) { field.SetZero() })
 	}
 	p.Command, p.Seed = "", 0
 	return p
-}
-
-// intersect zeroes the fields of a struct that differ from another's.
-func intersect(a, b reflect.Value) {
-	for i := range a.NumField() {
-		switch field := a.Field(i); {
-		case a.Type().Field(i).Anonymous:
-			intersect(field, b.Field(i))
-		case !reflect.DeepEqual(field.Interface(), b.Field(i).Interface()):
-			field.SetZero()
-		}
-	}
 }
 
 // analyses returns the analysis of each load among the candidates, with the least round trip that was measured with it.

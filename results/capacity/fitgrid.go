@@ -361,11 +361,7 @@ func (g *grid) shares(rate float64) []float64 {
 
 // services returns S for each place, in seconds.
 func (g *grid) services() []float64 {
-	out := make([]float64, 0, len(g.rate))
-	for range len(gridC2) * len(gridNoise) {
-		out = append(out, g.service[g.margin:g.margin+g.places()]...)
-	}
-	return out
+	return slices.Repeat(g.service[g.margin:g.margin+g.places()], len(gridC2)*len(gridNoise))
 }
 
 // noise returns the mean of the noise.
@@ -379,13 +375,9 @@ func (g *grid) noise(places []float64) float64 {
 
 // noises returns the noise of each place.
 func (g *grid) noises() []float64 {
-	out := make([]float64, 0, len(g.rate))
-	for range gridC2 {
-		for _, noise := range gridNoise {
-			for range g.places() {
-				out = append(out, noise)
-			}
-		}
+	var each []float64
+	for _, noise := range gridNoise {
+		each = append(each, slices.Repeat([]float64{noise}, g.places())...)
 	}
-	return out
+	return slices.Repeat(each, len(gridC2))
 }

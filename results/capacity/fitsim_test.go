@@ -140,7 +140,7 @@ func (m *machine) share(rate float64) float64 {
 	if m.every > 0 || m.random {
 		return m.simulated(rate)
 	}
-	tail := queue.Tail(queue.MM1)
+	tail := queue.Kingman(1)
 	if m.fixed {
 		tail = queue.MD1
 	}

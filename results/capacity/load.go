@@ -134,23 +134,18 @@ func rateOf(rate float64) spec.Rate {
 	return spec.Must(spec.ParseRate(strconv.FormatFloat(rate, 'f', -1, 64)))
 }
 
-// rounded returns a rate with three significant digits, for people to read.
-func rounded(rate float64) float64 { return threeDigits(rate, math.Round) }
-
-// roundedDown is rounded for a rate that must not become higher.
-func roundedDown(rate float64) float64 { return threeDigits(rate, math.Floor) }
-
-func threeDigits(rate float64, to func(float64) float64) float64 {
+// threeDigits returns a rate with three significant digits, for people to read, of which the function rounds the last one.
+func threeDigits(rate float64, round func(float64) float64) float64 {
 	if rate <= 0 {
 		return 0
 	}
 	places := 2 - int(math.Floor(math.Log10(rate)))
 	if places < 0 {
 		unit := math.Pow10(-places)
-		return to(rate/unit) * unit
+		return round(rate/unit) * unit
 	}
 	unit := math.Pow10(places)
-	return to(rate*unit) / unit // a division by a whole number is exact to the last digit
+	return round(rate*unit) / unit // a division by a whole number is exact to the last digit
 }
 
 // Offered returns the arrivals a second that a plan asks for; 0 if all of its clients are in closed loops.

@@ -116,7 +116,7 @@ func TestRounded(t *testing.T) {
 	for _, c := range []struct{ rate, near, down float64 }{
 		{0, 0, 0}, {0.12345, 0.123, 0.123}, {1.2355, 1.24, 1.23}, {99.95, 100, 99.9}, {582.7, 583, 582}, {12_345, 12_300, 12_300}, {1e6, 1e6, 1e6},
 	} {
-		if near, down := rounded(c.rate), roundedDown(c.rate); near != c.near || down != c.down || rounded(near) != near {
+		if near, down := threeDigits(c.rate, math.Round), threeDigits(c.rate, math.Floor); near != c.near || down != c.down || threeDigits(near, math.Round) != near {
 			t.Errorf("%v: %v and %v, want %v and %v", c.rate, near, down, c.near, c.down)
 		}
 	}

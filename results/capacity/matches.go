@@ -21,20 +21,25 @@ func (t *Trial) Matches(r *results.Record) error {
 }
 
 // differing returns the path of the first field, by its name in JSON, in which two structs differ; empty if there is none.
-func differing(path string, a, b reflect.Value) string {
+func differing(path string, a, b reflect.Value) (first string) {
+	eachDifferent(a, b, func(of reflect.StructField, _ reflect.Value) {
+		if name, _, _ := strings.Cut(of.Tag.Get("json"), ","); first == "" {
+			first = path + "." + name
+		}
+	})
+	return first
+}
+
+// eachDifferent calls do for each field of a, and of the structs that it embeds, that has another value in b.
+func eachDifferent(a, b reflect.Value, do func(of reflect.StructField, field reflect.Value)) {
 	for i := range a.NumField() {
-		field := a.Type().Field(i)
-		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		switch {
-		case field.Anonymous:
-			if in := differing(path, a.Field(i), b.Field(i)); in != "" {
-				return in
-			}
-		case !reflect.DeepEqual(a.Field(i).Interface(), b.Field(i).Interface()):
-			return path + "." + name
+		switch of, field := a.Type().Field(i), a.Field(i); {
+		case of.Anonymous:
+			eachDifferent(field, b.Field(i), do)
+		case !reflect.DeepEqual(field.Interface(), b.Field(i).Interface()):
+			do(of, field)
 		}
 	}
-	return ""
 }
 
 // DifferingEnv returns the first field, by its path in the JSON form, in which the machines or programs of two records differ;

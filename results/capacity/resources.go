@@ -29,11 +29,8 @@ func (t *track) resources(occupies Range, rate float64) (list []Resource) {
 		var values []float64
 		units := 0.0
 		for _, o := range t.trials {
-			if o.left != "" || !t.keeps(&o) {
+			if o.left != "" || o.arrivals == 0 || o.record.Elapsed <= 0 || !t.keeps(&o) {
 				continue // an overloaded queue distorts them
-			}
-			if o.arrivals == 0 || o.record.Elapsed <= 0 {
-				continue
 			}
 			if d, n := of.demand(o.record, float64(o.arrivals)/o.record.Elapsed.Seconds()); d > 0 {
 				values, units = append(values, d), max(units, n)

@@ -13,7 +13,7 @@ import (
 	"github.com/lockbench/lockbench/results/spec"
 )
 
-// mm1 is a lock of which the truth is known: with p99 < 20 ms it sustains truth arrivals a second (queue.MM1Rate).
+// mm1 is a lock of which the truth is known: with p99 < 20 ms it sustains truth arrivals a second (queue.Rate).
 var mm1 = meter{hold: 900 * time.Microsecond, handoff: 100 * time.Microsecond, exponential: true}
 
 const (
@@ -237,7 +237,7 @@ func TestFloor(t *testing.T) {
 // so that a short one would show an endless queue as none.
 func TestLongLimit(t *testing.T) {
 	const limit, hold = 5 * time.Second, 500 * time.Millisecond
-	truth := queue.Rate(queue.MM1, queue.NewKeys([]float64{1}), hold.Seconds(), limit.Seconds(), 0.1)
+	truth := queue.Rate(queue.Kingman(1), queue.NewKeys([]float64{1}), hold.Seconds(), limit.Seconds(), 0.1)
 	plans := 10
 	if testing.Short() {
 		plans = 2

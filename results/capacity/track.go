@@ -4,6 +4,7 @@ package capacity
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -270,10 +271,10 @@ func (t *track) tidy(rate, most float64) float64 {
 	if given, is := t.given(rate); is {
 		return given
 	}
-	if near := rounded(rate); near <= most {
+	if near := threeDigits(rate, math.Round); near <= most {
 		return near
 	}
-	return roundedDown(rate)
+	return threeDigits(rate, math.Floor)
 }
 
 // keeps reports whether the trial met all objectives.

@@ -4,8 +4,6 @@ package export
 
 import (
 	"io"
-	"strconv"
-	"strings"
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
@@ -14,36 +12,6 @@ import (
 	"github.com/lockbench/lockbench/results/stats"
 	"github.com/lockbench/lockbench/results/view"
 )
-
-// CheckJUnit writes a run with a test case a cell for mutual exclusion, and one for each threshold and cell. What is missed
-// fails; what was not measured is skipped, with the reason.
-func CheckJUnit(w io.Writer, c *compare.Check) error {
-	var trials []*results.Record
-	for _, cell := range c.Cells {
-		trials = append(trials, cell.Trials...)
-	}
-	return writeJUnit(w, junitSuite{
-		Name: "lockbench run", Timestamp: lastStart(trials),
-		Properties: []junitProperty{
-			{"verdict", string(c.Verdict)},
-			{"reasons", strings.Join(words(c.Reasons()), ", ")},
-			{"trials", strconv.Itoa(len(trials))},
-			{"revisions", plain(strings.Join(compare.Revisions(trials), ", "))},
-		},
-	}, judgedIn(c))
-}
-
-// CheckAnnotations writes an error for every threshold that is missed and for violations of mutual exclusion, and a warning
-// for every threshold of which nothing can be told.
-func CheckAnnotations(w io.Writer, c *compare.Check) error {
-	var list []judged
-	for _, j := range judgedIn(c) {
-		if j.counts {
-			list = append(list, j)
-		}
-	}
-	return writeAnnotations(w, annotationsOf(list))
-}
 
 // reportSchema is the version of what CheckJSON writes. Fields may be added to it; it rises when one changes its meaning.
 const reportSchema = 1

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"fmt"
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/report"
 	"io"
 	"maps"
 	"strings"
@@ -99,7 +101,7 @@ func TestWeirdReport(t *testing.T) {
 		}
 		c := compare.CheckCells(cells(t, r), list, []string{s})
 		var b bytes.Buffer
-		if err := CheckJUnit(&b, c); err != nil {
+		if err := JUnit(&b, judgedOf(c)); err != nil {
 			t.Fatal(err)
 		}
 		var back junitSuites
@@ -110,7 +112,7 @@ func TestWeirdReport(t *testing.T) {
 			t.Errorf("%q: %d tests, %d failures, %d skipped", s, u.Tests, u.Failures, u.Skipped)
 		}
 		b.Reset()
-		if err := CheckAnnotations(&b, c); err != nil {
+		if err := Annotations(&b, judgedOf(c)); err != nil {
 			t.Fatal(err)
 		}
 		if lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n"); len(lines) != 5 {
@@ -121,4 +123,18 @@ func TestWeirdReport(t *testing.T) {
 			t.Errorf("%q: %v", s, err)
 		}
 	}
+}
+
+// judgedOf returns what was judged of a run by itself.
+func judgedOf(c *compare.Check) *report.Judged {
+	var cells []*results.Cell
+	for _, cell := range c.Cells {
+		cells = append(cells, cell.Cell)
+	}
+	return report.RunPage(cells, c).Judged
+}
+
+// judgedIn returns what was judged of a comparison.
+func judgedIn(c *compare.Comparison) *report.Judged {
+	return report.Comparison(c, report.ComparisonOptions{}).Judged
 }

@@ -163,12 +163,12 @@ func TestGoldens(t *testing.T) {
 		"acquire.hgrm":            func(w io.Writer) error { return WriteHgrm(w, all[0].Latency[results.Acquire]) },
 		"comparison.csv":          func(w io.Writer) error { return ComparisonCSV(w, c) },
 		"comparison.json":         func(w io.Writer) error { return ComparisonJSON(w, c) },
-		"comparison.junit.xml":    func(w io.Writer) error { return JUnit(w, c) },
-		"comparison.commands.txt": func(w io.Writer) error { return Annotations(w, c) },
+		"comparison.junit.xml":    func(w io.Writer) error { return JUnit(w, judgedIn(c)) },
+		"comparison.commands.txt": func(w io.Writer) error { return Annotations(w, judgedIn(c)) },
 		"report.json":             func(w io.Writer) error { return CheckJSON(w, checked(t, onAll)) },
-		"report.junit.xml":        func(w io.Writer) error { return CheckJUnit(w, checked(t, onAll)) },
-		"report.safety.junit.xml": func(w io.Writer) error { return CheckJUnit(w, checked(t, "")) },
-		"report.commands.txt":     func(w io.Writer) error { return CheckAnnotations(w, checked(t, onAll)) },
+		"report.junit.xml":        func(w io.Writer) error { return JUnit(w, judgedOf(checked(t, onAll))) },
+		"report.safety.junit.xml": func(w io.Writer) error { return JUnit(w, judgedOf(checked(t, ""))) },
+		"report.commands.txt":     func(w io.Writer) error { return Annotations(w, judgedOf(checked(t, onAll))) },
 	} {
 		var b bytes.Buffer
 		if err := write(&b); err != nil {
@@ -201,7 +201,7 @@ func TestWorstFirst(t *testing.T) {
 		c.Cells = append(c.Cells, cell)
 	}
 	var b bytes.Buffer
-	if err := Annotations(&b, c); err != nil {
+	if err := Annotations(&b, judgedIn(c)); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(b.String(), "\n")
@@ -238,7 +238,7 @@ func TestAnnotationsOfEachReason(t *testing.T) {
 		}
 	}
 	var b bytes.Buffer
-	if err := Annotations(&b, c); err != nil {
+	if err := Annotations(&b, judgedIn(c)); err != nil {
 		t.Fatal(err)
 	}
 	got := regexp.MustCompile(` in [0-9-]+::|=\d+ more::`).FindAllString(b.String(), -1)
@@ -263,9 +263,9 @@ func TestErrors(t *testing.T) {
 			return Hgrm(all, nil, func(_ string, write func(io.Writer) error) error { return write(full{}) })
 		},
 		"comparison csv": func() error { return ComparisonCSV(full{}, c) }, "json": func() error { return ComparisonJSON(full{}, c) },
-		"junit": func() error { return JUnit(full{}, c) }, "github": func() error { return Annotations(full{}, c) },
-		"report json": func() error { return CheckJSON(full{}, checked(t, onAll)) }, "report junit": func() error { return CheckJUnit(full{}, checked(t, onAll)) },
-		"report github": func() error { return CheckAnnotations(full{}, checked(t, onAll)) },
+		"junit": func() error { return JUnit(full{}, judgedIn(c)) }, "github": func() error { return Annotations(full{}, judgedIn(c)) },
+		"report json": func() error { return CheckJSON(full{}, checked(t, onAll)) }, "report junit": func() error { return JUnit(full{}, judgedOf(checked(t, onAll))) },
+		"report github": func() error { return Annotations(full{}, judgedOf(checked(t, onAll))) },
 	} {
 		if err := write(); err != io.ErrShortWrite {
 			t.Errorf("%s: %v", name, err)
@@ -301,7 +301,7 @@ func TestNothing(t *testing.T) {
 		t.Errorf("%q, %v", b.String(), err)
 	}
 	b.Reset()
-	if err := Annotations(&b, &compare.Comparison{Verdict: compare.Inconclusive, Notes: []string{"no trials"}}); err != nil ||
+	if err := Annotations(&b, judgedIn(&compare.Comparison{Verdict: compare.Inconclusive, Notes: []string{"no trials"}})); err != nil ||
 		b.String() != "::warning title=inconclusive::no trials\n" {
 		t.Errorf("%q, %v", b.String(), err)
 	}

@@ -4,76 +4,42 @@ package export
 // https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 
-	"github.com/lockbench/lockbench/results/compare"
-	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/report"
 )
 
 // annotationsShown is how many annotations of a level GitHub shows of one step; what comes after them is lost without a word.
 const annotationsShown = 10
 
-// annotation is one workflow command.
-type annotation struct {
-	level, title, message string
-	reason                compare.Reason // of a warning
-}
+// levels are those of annotations, in the order in which they are written.
+var levels = []struct {
+	tone report.Tone
+	name string
+}{{report.Bad, "error"}, {report.Warn, "warning"}, {report.Good, "notice"}}
 
-// levels are those of annotations, by what became of a threshold; those that pass have none.
-var levels = map[outcome]string{failed: "error", skipped: "warning", improved: "notice"}
-
-// Annotations writes an error for every threshold that is missed, a warning for every one of which nothing can be told,
-// and a notice for every improvement, of each the worst first (compare.Worse). If there are more of a level than GitHub
-// shows, there are some for each of its reasons, and the last one says how many there are besides.
-func Annotations(w io.Writer, c *compare.Comparison) error {
-	var list []annotation
-	if c.Lacking {
-		title := fmt.Sprintf("inconclusive: %s only in the base", format.Plural(len(c.Missing), "cell"))
-		list = append(list, annotation{"warning", title, plain(format.FewClauses(c.Missing, annotationsShown)), compare.Missing})
-	}
-	list = append(list, annotationsOf(judgedOf(c))...)
-	level := map[compare.Verdict]string{compare.Regressed: "error", compare.Inconclusive: "warning", compare.Improved: "notice"}[c.Verdict]
-	if level != "" && !slices.ContainsFunc(list, func(a annotation) bool { return a.level == level }) {
-		// Nothing was compared, or there is a reason beyond the figures.
-		list = append(list, annotation{level, string(c.Verdict), plain(strings.Join(c.Notes, "; ")), ""})
-	}
-	return writeAnnotations(w, list)
-}
-
-// annotationsOf returns those of judged results, the worst first.
-func annotationsOf(list []judged) (all []annotation) {
-	list = slices.Clone(list)
-	slices.SortStableFunc(list, func(a, b judged) int { return cmp.Compare(a.worst, b.worst) })
-	for _, j := range list {
-		if levels[j.outcome] == "" {
-			continue
-		}
-		title, text := j.verdict+": "+j.name, j.message
-		if j.cell != "" {
-			title += " in " + j.cell
-		}
-		if j.p != "" {
-			text += " p " + j.p + "." // which has no column here
-		}
-		all = append(all, annotation{levels[j.outcome], plain(title), text, j.reason})
-	}
-	return all
-}
-
-// writeAnnotations writes errors, then warnings, then notices, as many of each as GitHub shows.
-func writeAnnotations(w io.Writer, all []annotation) error {
-	for _, level := range []string{"error", "warning", "notice"} {
-		list := slices.DeleteFunc(slices.Clone(all), func(a annotation) bool { return a.level != level })
+// Annotations writes an error for every alert that has failed, a warning for every one of which nothing can be told, and a notice for
+// every improvement, of each the worst first. If there are more of a level than GitHub shows, there are some for each of its reasons,
+// and the last one says how many there are besides.
+func Annotations(w io.Writer, j *report.Judged) error {
+	for _, level := range levels {
+		list := slices.DeleteFunc(slices.Clone(j.Alerts), func(c report.Case) bool { return c.Tone != level.tone })
 		if more := len(list) - annotationsShown; more > 0 {
-			rest := annotation{level, fmt.Sprintf("%d more", more+1), "GitHub shows no more than ten: see the summary of the step", ""}
+			rest := report.Case{Name: fmt.Sprintf("%d more", more+1), Text: "GitHub shows no more than ten: see the summary of the step"}
 			list = append(some(list, annotationsShown-1), rest)
 		}
-		for _, a := range list {
-			if _, err := fmt.Fprintf(w, "::%s title=%s::%s\n", a.level, property(a.title), message(a.message)); err != nil {
+		for _, c := range list {
+			title := c.Name
+			if c.Verdict != "" {
+				title = c.Verdict + ": " + title
+			}
+			if c.Within != "" {
+				title += " in " + c.Within
+			}
+			if _, err := fmt.Fprintf(w, "::%s title=%s::%s\n", level.name, property(plain(title)), message(plain(c.Text))); err != nil {
 				return err
 			}
 		}
@@ -82,12 +48,12 @@ func writeAnnotations(w io.Writer, all []annotation) error {
 }
 
 // some returns so many of list, in its order: the first of each reason, then the second of each, and so on.
-func some(list []annotation, most int) (kept []annotation) {
+func some(list []report.Case, most int) (kept []report.Case) {
 	turns := make([]int, len(list)) // in which turn of its reason each would be taken
-	seen := map[compare.Reason]int{}
-	for i, a := range list {
-		turns[i] = seen[a.reason]
-		seen[a.reason]++
+	seen := map[string]int{}
+	for i, c := range list {
+		turns[i] = seen[c.Reason]
+		seen[c.Reason]++
 	}
 	keep := make([]bool, len(list))
 	for turn := 0; most > 0 && turn < len(list); turn++ {
@@ -98,9 +64,9 @@ func some(list []annotation, most int) (kept []annotation) {
 			}
 		}
 	}
-	for i, a := range list {
+	for i, c := range list {
 		if keep[i] {
-			kept = append(kept, a)
+			kept = append(kept, c)
 		}
 	}
 	return kept

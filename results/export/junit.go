@@ -5,16 +5,12 @@ package export
 
 import (
 	"encoding/xml"
-	"fmt"
 	"io"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
 
-	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/results/report"
 )
 
 type junitSuites struct {
@@ -73,45 +69,24 @@ type junitFailure struct {
 	Text    string `xml:",cdata"`
 }
 
-// JUnit writes a comparison. A threshold that is missed fails; one of which nothing can be told is skipped, with the reason;
-// the medians, their change and p stand below either, and below those that pass.
-func JUnit(w io.Writer, c *compare.Comparison) error {
-	var trials []*results.Record
-	for _, cell := range c.Cells {
-		trials = slices.Concat(trials, cell.Base, cell.Head)
+// JUnit writes what was judged. A case that has failed fails; one of which nothing can be told is skipped, with the reason; the details
+// stand below either, and below those that pass.
+func JUnit(w io.Writer, j *report.Judged) error {
+	suite := junitSuite{Name: xmlText(j.Name), Time: "0", Timestamp: timestamp(j.Last), Host: "localhost", Out: textOf(strings.Join(plains(j.Notes), "\n"))}
+	for _, p := range j.Properties {
+		suite.Properties = append(suite.Properties, junitProperty{p[0], plain(p[1])})
 	}
-	cases := judgedOf(c)
-	for _, label := range c.Missing {
-		cases = append(cases, judged{cell: label, name: "all", outcome: skipped, skip: "only in the base, and not compared"})
-	}
-	return writeJUnit(w, junitSuite{
-		Name: fmt.Sprintf("lockbench compare %s → %s", c.Base.Name, c.Head.Name), Timestamp: lastStart(trials), Out: textOf(strings.Join(plains(c.Notes), "\n")),
-		Properties: []junitProperty{
-			{"verdict", string(c.Verdict)},
-			{"reasons", strings.Join(words(c.Reasons()), ", ")},
-			{"alpha", digits(c.Alpha)},
-			{"tests", strconv.Itoa(c.Tests)},
-			{"base.trials", strconv.Itoa(c.Base.Trials)},
-			{"head.trials", strconv.Itoa(c.Head.Trials)},
-			{"base.revisions", plain(strings.Join(c.Base.Revisions, ", "))},
-			{"head.revisions", plain(strings.Join(c.Head.Revisions, ", "))},
-		},
-	}, cases)
-}
-
-// writeJUnit writes a suite with a test case for each judged result.
-func writeJUnit(w io.Writer, suite junitSuite, list []judged) error {
-	suite.Name, suite.Time, suite.Host = xmlText(suite.Name), "0", "localhost"
-	for _, j := range list {
-		one := junitCase{Class: xmlText(className(j.cell)), Name: plain(j.name), Time: "0", Out: textOf(strings.Join(j.details, "\n"))}
-		switch j.outcome {
-		case failed:
+	for _, c := range j.Cases {
+		details := strings.Join(plains(c.Details), "\n")
+		one := junitCase{Class: xmlText(className(c.Within)), Name: plain(c.Name), Time: "0", Out: textOf(details)}
+		switch c.Tone {
+		case report.Bad:
 			suite.Failures++
-			one.Failure = &junitFailure{Message: xmlText(j.message), Type: j.verdict, Text: xmlText(strings.Join(j.details, "\n"))}
+			one.Failure = &junitFailure{Message: plain(c.Text), Type: c.Verdict, Text: xmlText(details)}
 			one.Out = nil
-		case skipped:
+		case report.Warn:
 			suite.Skipped++
-			one.Skipped = &junitSkipped{plain(j.skip)}
+			one.Skipped = &junitSkipped{plain(c.Skip)}
 		}
 		suite.Tests++
 		suite.Cases = append(suite.Cases, one)
@@ -136,18 +111,12 @@ func className(label string) string {
 	return strings.ReplaceAll(plain(label), ".", "·")
 }
 
-// lastStart returns when the youngest trial began, in the form without a zone that the schemas ask for; it is UTC.
-func lastStart(trials []*results.Record) string {
-	var last time.Time
-	for _, r := range trials {
-		if r.Started.After(last) {
-			last = r.Started
-		}
-	}
-	if last.IsZero() {
+// timestamp writes a time in the form without a zone that the schemas ask for; it is UTC.
+func timestamp(t time.Time) string {
+	if t.IsZero() {
 		return ""
 	}
-	return last.UTC().Format("2006-01-02T15:04:05")
+	return t.UTC().Format("2006-01-02T15:04:05")
 }
 
 // xmlText leaves out what XML has no way to write, not even escaped, and the colours of a server's answers.

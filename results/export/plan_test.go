@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"encoding/xml"
+	"github.com/lockbench/lockbench/results/report"
 	"io"
 	"reflect"
 	"strings"
@@ -22,12 +23,12 @@ func TestPlanGoldens(t *testing.T) {
 	for name, write := range map[string]func(io.Writer) error{
 		"plan.json":                  func(w io.Writer) error { return PlanJSON(w, capacitytest.Answer("partial")) },
 		"plan.csv":                   func(w io.Writer) error { return PlanCSV(w, five) },
-		"plan.junit.xml":             func(w io.Writer) error { return PlanJUnit(w, five) },
-		"plan.paper.junit.xml":       func(w io.Writer) error { return PlanJUnit(w, paper) },
-		"plan.violated.junit.xml":    func(w io.Writer) error { return PlanJUnit(w, violated) },
-		"plan.commands.txt":          func(w io.Writer) error { return PlanAnnotations(w, five) },
-		"plan.paper.commands.txt":    func(w io.Writer) error { return PlanAnnotations(w, paper) },
-		"plan.violated.commands.txt": func(w io.Writer) error { return PlanAnnotations(w, violated) },
+		"plan.junit.xml":             func(w io.Writer) error { return JUnit(w, report.Plan(five).Judged) },
+		"plan.paper.junit.xml":       func(w io.Writer) error { return JUnit(w, report.Plan(paper).Judged) },
+		"plan.violated.junit.xml":    func(w io.Writer) error { return JUnit(w, report.Plan(violated).Judged) },
+		"plan.commands.txt":          func(w io.Writer) error { return Annotations(w, report.Plan(five).Judged) },
+		"plan.paper.commands.txt":    func(w io.Writer) error { return Annotations(w, report.Plan(paper).Judged) },
+		"plan.violated.commands.txt": func(w io.Writer) error { return Annotations(w, report.Plan(violated).Judged) },
 	} {
 		var b bytes.Buffer
 		if err := write(&b); err != nil {
@@ -112,7 +113,7 @@ func TestPlanJUnit(t *testing.T) {
 		"crowd": {12, 0, 10}, "hostile": {3, 2, 1}, "wild": {1, 0, 0}, "nothing": {0, 0, 0},
 	} {
 		var b bytes.Buffer
-		if err := PlanJUnit(&b, capacitytest.Answer(name)); err != nil {
+		if err := JUnit(&b, report.Plan(capacitytest.Answer(name)).Judged); err != nil {
 			t.Fatal(err)
 		}
 		var back junitSuites
@@ -138,7 +139,7 @@ func TestPlanAnnotations(t *testing.T) {
 		"failed": {"warning", "warning", "warning"}, "hostile": {"error", "error", "warning", "warning"}, "nothing": {"warning"},
 	} {
 		var b bytes.Buffer
-		if err := PlanAnnotations(&b, capacitytest.Answer(name)); err != nil {
+		if err := Annotations(&b, report.Plan(capacitytest.Answer(name)).Judged); err != nil {
 			t.Fatal(err)
 		}
 		var got []string

@@ -1,13 +1,10 @@
 package export
 
 import (
-	"cmp"
-	"fmt"
 	"io"
 	"reflect"
 
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/safety"
 )
 
@@ -60,44 +57,4 @@ func ProofSchema() ([]byte, error) {
 			"cells[].story[].until_ns":   {"description": "of a grant: until when the lease lasts, as the lock has told its holder"},
 		},
 	}.Of(reflect.TypeFor[safety.Report](), nil)
-}
-
-// ProofJUnit writes a test case for each cell that the hazard applies to, but for those that are only controls. A cell that is an
-// alarm fails, and one of which nothing is known is skipped, with the reason, unless that is a change to the baseline. A control that
-// is wrong is a failure of its own, and so is what was named and not tested.
-func ProofJUnit(w io.Writer, r *safety.Report) error {
-	var list []judged
-	fail := func(cell, name, why string) {
-		list = append(list, judged{cell: cell, name: name, outcome: failed, verdict: string(safety.Invalid), message: plain(why), worst: len(list)})
-	}
-	for _, u := range r.Untested() {
-		fail(cmp.Or(u.What, "all"), "tested", "nothing was tested: "+u.Why)
-	}
-	controls := map[string]string{}
-	for _, h := range r.Hazards {
-		controls[h.Name] = h.Control
-		if h.Wrong {
-			fail(h.Name, "controls", h.Control)
-		}
-	}
-	for _, c := range r.Cells {
-		one := judged{
-			cell: c.Hazard, name: plain(c.Driver + " " + c.Lock), verdict: string(c.Verdict), message: plain(c.Why), skip: plain(c.Why), worst: len(list),
-			details: []string{
-				fmt.Sprintf("%d of %s failed", c.Failed, format.Plural(c.Attempts, "attempt")), plain(c.Command),
-			},
-		}
-		switch {
-		case c.Verdict == safety.NotApplicable && !c.Unknown(), c.Control:
-			continue
-		case c.Alarm(), c.Before != "" && c.Unknown():
-			one.outcome = failed
-		case c.Doubted:
-			one.outcome, one.skip = skipped, plain(controls[c.Hazard])
-		case c.Verdict.Open(), c.Verdict == safety.NoServer:
-			one.outcome = skipped
-		}
-		list = append(list, one)
-	}
-	return writeJUnit(w, junitSuite{Name: "lockbench prove"}, list)
 }

@@ -2,6 +2,7 @@ package export
 
 import (
 	"bytes"
+	"github.com/lockbench/lockbench/results/report"
 	"strings"
 	"testing"
 
@@ -21,7 +22,7 @@ func TestProofJUnit(t *testing.T) {
 	})
 	r.Judge(safety.Hazard{Name: "pooler"}, []safety.Cell{{Hazard: "pooler", Driver: "mine", Lock: "lock", Verdict: safety.NotApplicable, Why: "it has no server"}})
 	var b bytes.Buffer
-	if err := ProofJUnit(&b, &r); err != nil {
+	if err := JUnit(&b, report.Proof(&r).Judged); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{

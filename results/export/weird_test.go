@@ -91,7 +91,7 @@ func TestWeirdComparison(t *testing.T) {
 func checkXML(t *testing.T, s string, c *compare.Comparison) {
 	t.Helper()
 	var b bytes.Buffer
-	if err := JUnit(&b, c); err != nil {
+	if err := JUnit(&b, judgedIn(c)); err != nil {
 		t.Fatal(err)
 	}
 	var back struct {
@@ -139,7 +139,7 @@ func checkCommands(t *testing.T, s string, c *compare.Comparison) {
 	var b bytes.Buffer
 	lacks := *c
 	lacks.Missing = []string{"etcd", s}
-	if err := Annotations(&b, &lacks); err != nil {
+	if err := Annotations(&b, judgedIn(&lacks)); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
@@ -227,7 +227,7 @@ func TestAnnotationsAreFew(t *testing.T) {
 		c.Cells = append(c.Cells, cell)
 	}
 	var b bytes.Buffer
-	if err := Annotations(&b, c); err != nil {
+	if err := Annotations(&b, judgedIn(c)); err != nil {
 		t.Fatal(err)
 	}
 	for level, more := range map[string]string{"error": "22", "warning": "23"} { // among the warnings is the cell that the head lacks

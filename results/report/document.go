@@ -16,6 +16,7 @@ type Document struct {
 	Key    []Figure
 	Last   bool // on a terminal the verdict stands below all else, which may be long
 	Blocks []Block
+	Judged *Judged // nil: nothing was
 }
 
 // Figure is a number that a page has below its title.

@@ -17,7 +17,7 @@ import (
 // Plan returns what an answer of lockbench plan says.
 func Plan(a *capacity.Answer) *Document {
 	a = a.Known()
-	d := &Document{Kind: "lockbench plan", Mark: planMark(a.Verdict), Tone: planTone(a.Verdict), Title: PlanHeadline(a)}
+	d := &Document{Kind: "lockbench plan", Mark: planMark(a.Verdict), Tone: planTone(a.Verdict), Title: planHeadline(a), Judged: judgedPlan(a)}
 	d.add(planFindings(a)...)
 	facts := PlanAnalysis(a)
 	fact := func(label string, lines ...string) {
@@ -68,7 +68,7 @@ func Plan(a *capacity.Answer) *Document {
 func PlanAnalysis(a *capacity.Answer) Facts {
 	on := Fact{Label: "on paper"}
 	for _, an := range a.Analysis {
-		on.Lines = append(on.Lines, AnalysisText(an, a.Rate))
+		on.Lines = append(on.Lines, analysisText(an, a.Rate))
 		if an.Impossible != "" {
 			on.Tone = Bad
 		}
@@ -99,7 +99,7 @@ func planFindings(a *capacity.Answer) []Block {
 	}
 	for i := range a.Candidates {
 		if c := &a.Candidates[i]; c.Verdict == capacity.Violated {
-			all = append(all, Finding{Tone: Bad, Lead: c.Name + ":", Text: PlanWhy(c)})
+			all = append(all, Finding{Tone: Bad, Lead: c.Name + ":", Text: planWhy(c)})
 		}
 	}
 	for _, text := range a.Warnings {
@@ -117,7 +117,7 @@ func planVerdicts(a *capacity.Answer) (lines []string) {
 		if slices.ContainsFunc(a.Analysis, func(an capacity.Analysis) bool { return an.Impossible != "" && an.Impossible == c.Why }) {
 			return ""
 		}
-		return PlanWhy(c)
+		return planWhy(c)
 	}) {
 		lines = append(lines, format.And(g.Names)+" – "+g.Text)
 	}
@@ -139,7 +139,7 @@ func planCandidates(a *capacity.Answer, columns []planColumn) Section {
 	var why List
 	for i := range a.Candidates {
 		if c := &a.Candidates[i]; c.Verdict != capacity.Sustains && len(columns) > 0 {
-			why = append(why, Item{Text: c.Name + " – " + PlanWhy(c)})
+			why = append(why, Item{Text: c.Name + " – " + planWhy(c)})
 		}
 	}
 	if why != nil {
@@ -259,7 +259,7 @@ func planTable(a *capacity.Answer, columns []planColumn, whole bool) Table {
 		row.Cells = append(row.Cells, Value{Text: cmp.Or(first, format.None)})
 		why := ""
 		if c.Verdict != capacity.Sustains {
-			if why = PlanWhy(c); !whole {
+			if why = planWhy(c); !whole {
 				why, _, _ = strings.Cut(why, ";")
 			}
 		}
@@ -342,7 +342,7 @@ func planDetails(a *capacity.Answer) Section {
 		for _, chart := range planCharts(a, c, slo) {
 			one.Blocks = append(one.Blocks, At{Page, Charts{chart}})
 		}
-		one.Blocks = append(one.Blocks, PlanFacts(c))
+		one.Blocks = append(one.Blocks, planFacts(c))
 		if len(c.Resources) > 0 {
 			one.Blocks = append(one.Blocks, planResources(c))
 		}

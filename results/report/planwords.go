@@ -27,8 +27,8 @@ func planMark(v capacity.Verdict) string {
 	return "?"
 }
 
-// PlanHeadline returns the verdict of the whole on one line.
-func PlanHeadline(a *capacity.Answer) string {
+// planHeadline returns the verdict of the whole on one line.
+func planHeadline(a *capacity.Answer) string {
 	a = a.Known()
 	count := func(v capacity.Verdict) (names []string) {
 		for _, c := range a.Candidates {
@@ -63,11 +63,11 @@ func PlanHeadline(a *capacity.Answer) string {
 	if a.Partial != "" {
 		what += " (" + a.Partial + ")"
 	}
-	return format.Upper(PlanAsked(a)) + ": " + format.Line(what)
+	return format.Upper(planAsked(a)) + ": " + format.Line(what)
 }
 
-// PlanAsked returns the question: "3,000/s under response.p99<20ms".
-func PlanAsked(a *capacity.Answer) string {
+// planAsked returns the question: "3,000/s under response.p99<20ms".
+func planAsked(a *capacity.Answer) string {
 	switch {
 	case a.SLO == "":
 		return "the load"
@@ -152,8 +152,8 @@ func unitsText(units float64) string {
 	return format.Three(units)
 }
 
-// AnalysisText returns what is known of a load without a server, in two or three sentences.
-func AnalysisText(an capacity.Analysis, rate float64) string {
+// analysisText returns what is known of a load without a server, in two or three sentences.
+func analysisText(an capacity.Analysis, rate float64) string {
 	var all []string
 	if an.Impossible != "" {
 		all = append(all, "Impossible: "+an.Impossible+".")
@@ -249,8 +249,8 @@ func planGroups(a *capacity.Answer, say func(*capacity.CandidateAnswer) string) 
 	return groups
 }
 
-// PlanWhy returns the verdict of a candidate with its reason: "ruled out: its upper end is below 3,000/s".
-func PlanWhy(c *capacity.CandidateAnswer) string {
+// planWhy returns the verdict of a candidate with its reason: "ruled out: its upper end is below 3,000/s".
+func planWhy(c *capacity.CandidateAnswer) string {
 	text := string(c.Verdict)
 	if c.Why != "" {
 		text += ": " + c.Why
@@ -328,14 +328,14 @@ func planEffort(a *capacity.Answer) string {
 	return format.Join(parts...)
 }
 
-// PlanFacts returns what is known of a candidate beside its row and its tables.
-func PlanFacts(c *capacity.CandidateAnswer) (all Facts) {
+// planFacts returns what is known of a candidate beside its row and its tables.
+func planFacts(c *capacity.CandidateAnswer) (all Facts) {
 	add := func(label, text string) {
 		if text != "" {
 			all = append(all, Fact{Label: label, Lines: []string{format.Line(text)}})
 		}
 	}
-	add("verdict", PlanWhy(c))
+	add("verdict", planWhy(c))
 	add("remedy", c.Remedy)
 	if c.Sustains.Mid > 0 || c.AtLeast {
 		add("sustains", sustained(*c))

@@ -20,7 +20,7 @@ func TestPlanHeadline(t *testing.T) {
 		"undecided": "3,000/s under response.p99<20ms,errors<0.1%: undecided",
 		"nothing":   "The load: undecided",
 	} {
-		if got := PlanHeadline(capacitytest.Answer(name)); got != want {
+		if got := planHeadline(capacitytest.Answer(name)); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}

@@ -19,7 +19,7 @@ import (
 func Proof(r *safety.Report) *Document {
 	words := proofWordsOf(r)
 	tones := map[safety.Outcome]Tone{safety.Kept: Good, safety.Lost: Bad, safety.Inconclusive: Warn}
-	d := &Document{Kind: "lockbench prove", Mark: words.Mark, Tone: tones[r.Outcome()], Title: words.Verdict + "."}
+	d := &Document{Kind: "lockbench prove", Mark: words.Mark, Tone: tones[r.Outcome()], Title: words.Verdict + ".", Judged: judgedProof(r)}
 	facts := Facts{{Label: "tested", Lines: ended(words.Effort)}}
 	if len(words.Changes) > 0 {
 		facts = append(facts, Fact{Label: "changed", Lines: ended(words.Changes...)})

@@ -75,17 +75,13 @@ func ParseRate(text string) (Rate, error) {
 		return parseSteps(ladder, word, parts[1:])
 	case len(parts) == 1:
 		perSecond, err := parseNumber(text)
-		return Rate{form: constant, from: perSecond, to: perSecond}.unless(err)
+		if err != nil {
+			return Rate{}, err
+		}
+		return Rate{form: constant, from: perSecond, to: perSecond}, nil
 	default:
 		return parseRamp(parts)
 	}
-}
-
-func (r Rate) unless(err error) (Rate, error) {
-	if err != nil {
-		return Rate{}, err
-	}
-	return r, nil
 }
 
 func parseRamp(parts []string) (Rate, error) {

@@ -97,30 +97,25 @@ func Measure(c *exec.Cmd) ([]*results.Record, error) {
 }
 
 // Records reads a recorded file, which must not be damaged.
-func Records(file string) (recs []*results.Record, err error) {
-	in, err := Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer in.Close()
-	report, err := results.Read(in, func(r *results.Record) error { recs = append(recs, r); return nil })
-	if err == nil && report.Damaged > 0 {
-		err = errors.New(report.Damage[0].String())
-	}
-	return recs, err
+func Records(file string) ([]*results.Record, error) {
+	return Read(file, func(in io.Reader) (recs []*results.Record, err error) {
+		report, err := results.Read(in, func(r *results.Record) error { recs = append(recs, r); return nil })
+		if err == nil && report.Damaged > 0 {
+			err = errors.New(report.Damage[0].String())
+		}
+		return recs, err
+	})
 }
 
-// Open opens a recorded file, which may be compressed: front-door.jsonl is kept as front-door.jsonl.gz.
-func Open(file string) (io.ReadCloser, error) {
+// Read reads a file of any kind, which may be compressed: front-door.jsonl is kept as front-door.jsonl.gz.
+func Read[T any](file string, read func(io.Reader) (T, error)) (v T, err error) {
 	f, err := os.Open(file)
 	if errors.Is(err, os.ErrNotExist) {
 		f, err = os.Open(file + ".gz")
 	}
 	if err != nil {
-		return nil, err
+		return v, err
 	}
-	return struct {
-		io.Reader
-		io.Closer
-	}{results.Inflate(f), f}, nil
+	defer f.Close()
+	return read(results.Inflate(f))
 }

@@ -34,17 +34,15 @@ type study struct {
 }
 
 func main() {
-	bench.Main("killed", ask)
-}
-
-func ask(ctx context.Context) error {
-	s := study{out: os.Stdout}
-	flag.IntVar(&s.n, "n", 100, "how often it is killed")
-	flag.DurationVar(&s.within, "within", 15*time.Second, "of its start each is killed")
-	flag.Uint64Var(&s.seed, "seed", rand.Uint64()>>32, "of the moments (default: a random one)")
-	flag.Parse()
-	s.flags = flag.Args()
-	return s.run(ctx)
+	bench.Main("killed", func(ctx context.Context) error {
+		s := study{out: os.Stdout}
+		flag.IntVar(&s.n, "n", 100, "how often it is killed")
+		flag.DurationVar(&s.within, "within", 15*time.Second, "of its start each is killed")
+		flag.Uint64Var(&s.seed, "seed", rand.Uint64()>>32, "of the moments (default: a random one)")
+		flag.Parse()
+		s.flags = flag.Args()
+		return s.run(ctx)
+	})
 }
 
 // run makes the study. The error says what was left.
@@ -54,10 +52,8 @@ func (s study) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
-	if err := os.Chmod(tmp, 0o711); err != nil { // servers of another user pass through
-		return err
-	}
-	if err := os.Setenv("TMPDIR", tmp); err != nil {
+	// Servers of another user pass through.
+	if err := errors.Join(os.Chmod(tmp, 0o711), os.Setenv("TMPDIR", tmp)); err != nil {
 		return err
 	}
 	random := rand.New(rand.NewPCG(s.seed, 0))
@@ -82,15 +78,13 @@ func (s study) run(ctx context.Context) (err error) {
 		}
 		dirs = max(dirs, len(now))
 	}
-	if err := next(ctx); err != nil {
+	// One more proof, which starts a server and runs to its end.
+	if _, err := bench.Run(bench.Command(ctx, "prove", "-hazard", "overrun", "-driver", "memory", "-attempts", "1")); err != nil {
 		return err
 	}
-	swept, err := servers.Sweep() // what the next start has overlooked
-	if err != nil {
-		return err
-	}
-	remains, err := os.ReadDir(tmp)
-	if err != nil {
+	swept, err := servers.Sweep() // what that start has overlooked
+	remains, err2 := os.ReadDir(tmp)
+	if err := errors.Join(err, err2); err != nil {
 		return err
 	}
 	fmt.Fprintf(s.out, "seed %d: lockbench prove was killed %d times of %d within %v of its start, with %d processes in all; %d of them were left, the last one was gone after %v\n",
@@ -138,22 +132,12 @@ func kill(ctx context.Context, tmp string, after time.Duration, flags []string) 
 	}
 }
 
-// next runs one more proof to its end, which starts a server.
-func next(ctx context.Context) error {
-	_, err := bench.Run(bench.Command(ctx, "prove", "-hazard", "overrun", "-driver", "memory", "-attempts", "1"))
-	return err
-}
-
 // processes returns what runs in a directory for temporary files, or was told to: some programs write over their environment,
 // and others work elsewhere. This program is none of it.
 func processes(tmp string) (list []string, err error) {
 	all, err := filepath.Glob("/proc/[0-9]*")
-	if err != nil {
-		return nil, err
-	}
-	self := fmt.Sprintf("/proc/%d", os.Getpid())
 	for _, process := range all {
-		if process == self {
+		if process == fmt.Sprintf("/proc/%d", os.Getpid()) {
 			continue
 		}
 		// What cannot be read is of another user, or has ended.
@@ -164,5 +148,5 @@ func processes(tmp string) (list []string, err error) {
 			list = append(list, process+" "+strings.ReplaceAll(string(command), "\x00", " "))
 		}
 	}
-	return list, nil
+	return list, err
 }

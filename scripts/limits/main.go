@@ -70,18 +70,16 @@ func main() {
 		for n := 0; ; n++ {
 		}
 	}
-	bench.Main("limits", ask)
-}
-
-func ask(ctx context.Context) error {
-	rounds := flag.Int("rounds", 7, "runs of each load")
-	duration := flag.Duration("duration", 2*time.Second, "length of one run, and half of it for the warm-up")
-	locked := flag.Bool("locked", false, "compare for how long keys were locked, by the record and by EXISTS")
-	flag.Parse()
-	if *locked {
-		return compareLocked(ctx, os.Stdout, *duration)
-	}
-	return run(ctx, os.Stdout, *rounds, *duration)
+	bench.Main("limits", func(ctx context.Context) error {
+		rounds := flag.Int("rounds", 7, "runs of each load")
+		duration := flag.Duration("duration", 2*time.Second, "length of one run, and half of it for the warm-up")
+		locked := flag.Bool("locked", false, "compare for how long keys were locked, by the record and by EXISTS")
+		flag.Parse()
+		if *locked {
+			return compareLocked(ctx, os.Stdout, *duration)
+		}
+		return run(ctx, os.Stdout, *rounds, *duration)
+	})
 }
 
 // run goes through all plants in each round.

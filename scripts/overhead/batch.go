@@ -11,16 +11,16 @@ import (
 	"net"
 	"os/exec"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
+	goredis "github.com/redis/go-redis/v9"
 	"github.com/redis/rueidis"
 
 	"github.com/lockbench/lockbench/drivers"
-	"github.com/lockbench/lockbench/workloads/host"
+	"github.com/lockbench/lockbench/results"
 )
 
 // inOneWrite is how many requests a batch has at most, as in lockbench.
@@ -29,28 +29,8 @@ const inOneWrite = 256
 // ttlText is the lease in milliseconds.
 var ttlText = strconv.FormatInt(ttl.Milliseconds(), 10)
 
-// stopwatch keeps how long some acquisitions took, in microseconds.
-type stopwatch struct {
-	mu   sync.Mutex
-	took []float64
-}
-
-func (s *stopwatch) add(d time.Duration) {
-	s.mu.Lock()
-	s.took = append(s.took, float64(d)/1e3)
-	s.mu.Unlock()
-}
-
-func (s *stopwatch) p99() float64 {
-	if len(s.took) == 0 {
-		return 0
-	}
-	slices.Sort(s.took)
-	return s.took[(len(s.took)*99+99)/100-1]
-}
-
-// of lets each client take the time of one acquisition in 16.
-func (s *stopwatch) of(connect bare) bare {
+// watched records how long each client takes for one acquisition in 16.
+func watched(connect connect[lock], recorder *results.Recorder) connect[lock] {
 	return func(ctx context.Context, url string) (func(id int) (lock, error), func(), error) {
 		client, closeAll, err := connect(ctx, url)
 		return func(id int) (lock, error) {
@@ -61,12 +41,25 @@ func (s *stopwatch) of(connect bare) bare {
 					return try(key)
 				}
 				sent := time.Now()
-				defer func() { s.add(time.Since(sent)) }()
+				defer func() { record(recorder, time.Since(sent)) }()
 				return try(key)
 			}
 			return l, err
 		}, closeAll, err
 	}
+}
+
+func record(r *results.Recorder, took time.Duration) {
+	shard := r.Borrow()
+	shard.Record(results.AcquireIndex, took)
+	r.Return(shard)
+}
+
+// way is one way to load a server.
+type way struct {
+	name string
+	run  side
+	made loads
 }
 
 // compareBatches compares lockbench's batches over rueidis, the first way, with other ways.
@@ -75,8 +68,19 @@ func compareBatches(ctx context.Context, url string, rounds int, duration time.D
 	lockbench := func(driver string, p drivers.Pipelining) side {
 		return func() (load, error) { return throughLockbench(ctx, url, driver, p, clients, duration) }
 	}
-	byHand := func(dial func(context.Context, string) (dialled, error)) side {
-		return func() (load, error) { return throughBatches(ctx, url, dial, clients, duration) }
+	timed := func(run func(*results.Recorder) (load, error)) side {
+		return func() (load, error) {
+			recorder := results.NewRecorder(0)
+			made, err := run(recorder)
+			made.p99 = microseconds(recorder.Latencies()[results.Acquire].P99)
+			return made, err
+		}
+	}
+	byHand := func(connect connect[pipe]) side {
+		return timed(func(r *results.Recorder) (load, error) {
+			workers := 2 * runtime.GOMAXPROCS(0) // as many as lockbench has, with a connection each
+			return drive(ctx, url, connect, workers, duration, batches(clients, workers, r))
+		})
 	}
 	redisBenchmark := func(depth int) side {
 		return func() (load, error) { return throughRedisBenchmark(ctx, url, depth, clients, duration) }
@@ -85,12 +89,9 @@ func compareBatches(ctx context.Context, url string, rounds int, duration time.D
 		{name: "lockbench -pipelining batch", run: lockbench("rueidis", drivers.PipeliningBatch)},
 		{name: "the same batches by hand, rueidis", run: byHand(overRueidis)},
 		{name: "the same batches, a bare socket", run: byHand(overSockets)},
-		{name: "goroutines over rueidis", run: func() (load, error) {
-			var watch stopwatch
-			made, err := throughBare(ctx, url, watch.of(bareRueidis), plain, clients, duration)
-			made.p99 = watch.p99()
-			return made, err
-		}},
+		{name: "goroutines over rueidis", run: timed(func(r *results.Recorder) (load, error) {
+			return drive(ctx, url, watched(bareRueidis, r), clients, duration, plain(clients))
+		})},
 		{name: "lockbench with goroutines", run: lockbench("rueidis", drivers.PipeliningAuto)},
 		{name: "redis-benchmark -P 16", run: redisBenchmark(16)},
 		{name: "redis-benchmark -P 128", run: redisBenchmark(128)},
@@ -98,10 +99,15 @@ func compareBatches(ctx context.Context, url string, rounds int, duration time.D
 		{name: "lockbench, go-redis in batches", run: lockbench("go-redis", drivers.PipeliningBatch)},
 		{name: "lockbench, go-redis, auto", run: lockbench("go-redis", drivers.PipeliningAuto)},
 	}
+	server, _, err := dialGoRedis(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	defer server.Close()
 	var sides []side
 	for _, w := range ways {
 		sides = append(sides, func() (load, error) {
-			before, err := serverCPU(ctx, url)
+			before, err := serverCPU(ctx, server)
 			if err != nil {
 				return load{}, err
 			}
@@ -109,7 +115,7 @@ func compareBatches(ctx context.Context, url string, rounds int, duration time.D
 			if err != nil {
 				return load{}, fmt.Errorf("%s: %w", w.name, err)
 			}
-			after, err := serverCPU(ctx, url)
+			after, err := serverCPU(ctx, server)
 			made.server = 1e6 * (after - before) / made.pairs
 			return made, err
 		})
@@ -125,96 +131,49 @@ func compareBatches(ctx context.Context, url string, rounds int, duration time.D
 }
 
 // serverCPU returns the CPU time of the server's main thread, in seconds.
-func serverCPU(ctx context.Context, url string) (seconds float64, err error) {
-	out, err := exec.CommandContext(ctx, "redis-cli", "-s", strings.TrimPrefix(url, "unix://"), "INFO", "cpu").Output()
-	if err != nil {
-		return 0, fmt.Errorf("redis-cli: %w", err)
-	}
-	for line := range strings.Lines(string(out)) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
-		if name == "used_cpu_user_main_thread" || name == "used_cpu_sys_main_thread" {
-			f, err := strconv.ParseFloat(value, 64)
-			if err != nil {
-				return 0, fmt.Errorf("redis-cli INFO: %q", line)
-			}
-			seconds += f
-		}
-	}
-	return seconds, nil
+func serverCPU(ctx context.Context, server *goredis.Client) (float64, error) {
+	info := server.InfoMap(ctx, "cpu")
+	user, err := strconv.ParseFloat(info.Item("CPU", "used_cpu_user_main_thread"), 64)
+	sys, err2 := strconv.ParseFloat(info.Item("CPU", "used_cpu_sys_main_thread"), 64)
+	return user + sys, errors.Join(info.Err(), err, err2)
 }
 
 // pipe is a connection that sends the commands given to it in one write.
 type pipe interface {
 	acquire(key, owner string)
 	release(key, owner string)
-	flush(ctx context.Context, refused func(n int)) error // calls refused for each acquisition that was
+	flush(refused func(n int)) error // calls refused for each acquisition that was
 }
 
-// dialled makes connections.
-type dialled struct {
-	pipe  func() (pipe, func(), error)
-	close func()
-}
-
-// throughBatches carries the clients in as many goroutines as lockbench does, with a connection each.
-func throughBatches(ctx context.Context, url string, dial func(context.Context, string) (dialled, error), clients int, duration time.Duration) (load, error) {
-	server, err := dial(ctx, url)
-	if err != nil {
-		return load{}, err
-	}
-	var watch stopwatch
-	defer server.close()
-	keys := keyNames("nothing:", clients)
-	began, before := time.Now(), host.ProcessCPU()
-	workers := 2 * runtime.GOMAXPROCS(0)
-	pairs, errs := make([]int, workers), make([]error, workers)
-	var all sync.WaitGroup
-	for i := range workers {
-		all.Go(func() {
-			p, end, err := server.pipe()
-			if errs[i] = err; err != nil {
-				return
-			}
-			defer end()
-			pairs[i], errs[i] = batches(ctx, p, keys, clients/workers, uint64(i), began.Add(duration), &watch)
-		})
-	}
-	all.Wait()
-	total := 0
-	for i := range pairs {
-		if errs[i] != nil {
-			return load{}, errs[i]
-		}
-		total += pairs[i]
-	}
-	return load{perSecond: float64(total) / time.Since(began).Seconds(), pairs: float64(total), p99: watch.p99(), cpu: spent(before) / float64(total)}, nil
-}
-
-// batches lets clients acquire and release until a moment, and counts the pairs. An acquisition takes as long as its batch.
-func batches(ctx context.Context, p pipe, keys []string, clients int, seed uint64, end time.Time, watch *stopwatch) (pairs int, err error) {
-	rng := rand.New(rand.NewPCG(seed, 0))
-	var tokens drivers.Owners
-	held, owners := make([]string, clients), make([]string, clients) // the key of each client that holds one
-	for time.Now().Before(end) {
-		for from := 0; from < clients; from += inOneWrite {
-			for i := from; i < min(from+inOneWrite, clients); i++ {
-				if held[i] != "" {
-					p.release(held[i], owners[i])
-					held[i] = ""
-					pairs++
-					continue
+// batches lets a worker's part of the clients acquire and release. An acquisition takes as long as its batch.
+func batches(clients, workers int, recorder *results.Recorder) work[pipe] {
+	keys := keyNames(clients)
+	clients /= workers
+	return func(p pipe, id int, stop *atomic.Bool) (pairs int64, err error) {
+		rng := rand.New(rand.NewPCG(uint64(id), 0))
+		var tokens drivers.Owners
+		held, owners := make([]string, clients), make([]string, clients) // the key of each client that holds one
+		for !stop.Load() {
+			for from := 0; from < clients; from += inOneWrite {
+				for i := from; i < min(from+inOneWrite, clients); i++ {
+					if held[i] != "" {
+						p.release(held[i], owners[i])
+						held[i] = ""
+						pairs++
+						continue
+					}
+					held[i], owners[i] = keys[rng.IntN(len(keys))], tokens.Next()
+					p.acquire(held[i], owners[i])
 				}
-				held[i], owners[i] = keys[rng.IntN(len(keys))], tokens.Next()
-				p.acquire(held[i], owners[i])
+				sent := time.Now()
+				if err := p.flush(func(n int) { held[from+n] = "" }); err != nil {
+					return pairs, err
+				}
+				record(recorder, time.Since(sent))
 			}
-			sent := time.Now()
-			if err := p.flush(ctx, func(n int) { held[from+n] = "" }); err != nil {
-				return 0, err
-			}
-			watch.add(time.Since(sent))
 		}
+		return pairs, nil
 	}
-	return pairs, nil
 }
 
 // library is a pipe of rueidis.
@@ -224,15 +183,15 @@ type library struct {
 	commands []rueidis.Completed
 }
 
-func overRueidis(ctx context.Context, url string) (dialled, error) {
+func overRueidis(ctx context.Context, url string) (func(id int) (pipe, error), func(), error) {
 	client, sha, err := dialRueidis(ctx, url)
 	if err != nil {
-		return dialled{}, err
+		return nil, nil, err
 	}
-	return dialled{func() (pipe, func(), error) {
-		conn, back := client.Dedicate()
-		return &library{conn: conn, sha: sha}, back, nil
-	}, client.Close}, nil
+	return func(int) (pipe, error) {
+		conn, _ := client.Dedicate()
+		return &library{conn: conn, sha: sha}, nil
+	}, client.Close, nil
 }
 
 func (l *library) acquire(key, owner string) {
@@ -243,9 +202,9 @@ func (l *library) release(key, owner string) {
 	l.commands = append(l.commands, l.conn.B().Evalsha().Sha1(l.sha).Numkeys(1).Key(key).Arg(owner).Build())
 }
 
-func (l *library) flush(ctx context.Context, refused func(n int)) error {
+func (l *library) flush(refused func(n int)) error {
 	defer func() { l.commands = l.commands[:0] }()
-	for n, result := range l.conn.DoMulti(ctx, l.commands...) {
+	for n, result := range l.conn.DoMulti(context.Background(), l.commands...) {
 		if err := result.Error(); rueidis.IsRedisNil(err) {
 			refused(n)
 		} else if err != nil {
@@ -264,18 +223,21 @@ type socket struct {
 	n       int // commands in out
 }
 
-func overSockets(ctx context.Context, url string) (dialled, error) {
+func overSockets(ctx context.Context, url string) (func(id int) (pipe, error), func(), error) {
 	client, sha, err := dialRueidis(ctx, url) // loads the script
 	if err != nil {
-		return dialled{}, err
+		return nil, nil, err
 	}
-	return dialled{func() (pipe, func(), error) {
+	closeAll := client.Close
+	return func(int) (pipe, error) {
 		conn, err := net.Dial("unix", strings.TrimPrefix(url, "unix://"))
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		return &socket{conn: conn, answers: bufio.NewReaderSize(conn, 64<<10), sha: sha}, func() { conn.Close() }, nil
-	}, client.Close}, nil
+		before := closeAll
+		closeAll = func() { conn.Close(); before() }
+		return &socket{conn: conn, answers: bufio.NewReaderSize(conn, 64<<10), sha: sha}, nil
+	}, func() { closeAll() }, nil
 }
 
 func (s *socket) add(words ...string) {
@@ -293,7 +255,7 @@ func (s *socket) acquire(key, owner string) {
 
 func (s *socket) release(key, owner string) { s.add("EVALSHA", s.sha, "1", key, owner) }
 
-func (s *socket) flush(_ context.Context, refused func(n int)) error {
+func (s *socket) flush(refused func(n int)) error {
 	if _, err := s.conn.Write(s.out); err != nil {
 		return err
 	}
@@ -317,16 +279,17 @@ func (s *socket) flush(_ context.Context, refused func(n int)) error {
 // the SETs find their key, and most of the EVALSHAs find none.
 func throughRedisBenchmark(ctx context.Context, url string, depth, clients int, duration time.Duration) (load, error) {
 	path := strings.TrimPrefix(url, "unix://")
-	sha, err := exec.CommandContext(ctx, "redis-cli", "-s", path, "SCRIPT", "LOAD", release).Output()
+	client, sha, err := dialGoRedis(ctx, url) // loads the script
 	if err != nil {
-		return load{}, fmt.Errorf("redis-cli: %w", err)
+		return load{}, err
 	}
+	client.Close()
 	keys := strconv.Itoa(clients * keysPerClient)
 	n := int(300_000 * duration.Seconds()) // about as long as the others
 	var pair, p99, cpu float64
 	for i, command := range [][]string{
 		{"SET", "nothing:__rand_int__", "owner", "NX", "PX", ttlText},
-		{"EVALSHA", strings.TrimSpace(string(sha)), "1", "nothing:__rand_int__", "owner"},
+		{"EVALSHA", sha, "1", "nothing:__rand_int__", "owner"},
 	} {
 		args := append([]string{"-s", path, "-q", "--csv", "-c", "50", "-P", strconv.Itoa(depth), "-r", keys, "-n", strconv.Itoa(n)}, command...)
 		cmd := exec.CommandContext(ctx, "redis-benchmark", args...)

@@ -9,6 +9,7 @@ package main
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -46,57 +47,22 @@ func main() {
 	rounds := flag.Int("rounds", 7, "rounds, each of which runs every cell once")
 	duration := flag.Duration("duration", 2*time.Second, "length of one cell in one round")
 	flag.Parse()
-	if err := run(*rounds, *duration); err != nil {
+	if err := run(context.Background(), *rounds, *duration); err != nil {
 		fmt.Fprintln(os.Stderr, "overhead:", err)
 		os.Exit(1)
 	}
 }
 
-// row is one comparison of a client library without lockbench with lockbench, and with two parts of it: its driver, without
-// measuring; and stamps, records and the oracle, without the driver.
-type row struct {
-	driver                           string
-	clients                          int
-	library                          bare
-	bare, lockbench, adapted, stamps loads
-}
-
-// way is one way to load a server.
-type way struct {
-	name string
-	run  side
-	made loads
-}
-
-func run(rounds int, duration time.Duration) error {
-	ctx := context.Background()
+func run(ctx context.Context, rounds int, duration time.Duration) error {
 	server, err := servers.StartRedis(ctx, servers.RedisOptions{})
 	if err != nil {
 		return err
 	}
 	defer server.Close()
 	url := server.URL()
-	rows := []row{
-		{driver: "rueidis", clients: 64, library: bareRueidis}, {driver: "rueidis", clients: 512, library: bareRueidis},
-		{driver: "go-redis", clients: 64, library: bareGoRedis}, {driver: "go-redis", clients: 512, library: bareGoRedis},
-	}
-	for i := range rows {
-		r := &rows[i]
-		through := func(connect bare, do loop) side {
-			return func() (load, error) { return throughBare(ctx, url, connect, do, r.clients, duration) }
-		}
-		made, err := interleave(rounds, []side{
-			through(r.library, plain),
-			func() (load, error) {
-				return throughLockbench(ctx, url, r.driver, drivers.PipeliningDefault, r.clients, duration)
-			},
-			through(driverOf(r.driver, r.clients), plain),
-			through(r.library, measured(r.clients)),
-		})
-		if err != nil {
-			return err
-		}
-		r.bare, r.lockbench, r.adapted, r.stamps = made[0], made[1], made[2], made[3]
+	rows, err := compareLibraries(ctx, url, rounds, duration)
+	if err != nil {
+		return err
 	}
 	ways, err := compareBatches(ctx, url, rounds, duration)
 	if err != nil {
@@ -130,6 +96,40 @@ func run(rounds int, duration time.Duration) error {
 	}
 	fmt.Printf("\nmemory a client: %.0f bytes at 10,000 clients, and %.0f in batches at 100,000 on 1,000 keys\n", each, inBatch)
 	return nil
+}
+
+// row is one comparison of a client library without lockbench with lockbench, and with two parts of it: its driver, without
+// measuring; and stamps, records and the oracle, without the driver.
+type row struct {
+	driver                           string
+	clients                          int
+	bare, lockbench, adapted, stamps loads
+}
+
+func compareLibraries(ctx context.Context, url string, rounds int, duration time.Duration) (rows []row, err error) {
+	for _, library := range []struct {
+		driver  string
+		connect connect[lock]
+	}{{"rueidis", bareRueidis}, {"go-redis", bareGoRedis}} {
+		for _, clients := range []int{64, 512} {
+			through := func(c connect[lock], do work[lock]) side {
+				return func() (load, error) { return drive(ctx, url, c, clients, duration, do) }
+			}
+			made, err := interleave(rounds, []side{
+				through(library.connect, plain(clients)),
+				func() (load, error) {
+					return throughLockbench(ctx, url, library.driver, drivers.PipeliningDefault, clients, duration)
+				},
+				through(driverOf(library.driver, clients), plain(clients)),
+				through(library.connect, measured(clients)),
+			})
+			if err != nil {
+				return nil, err
+			}
+			rows = append(rows, row{library.driver, clients, made[0], made[1], made[2], made[3]})
+		}
+	}
+	return rows, nil
 }
 
 // load is what a side has made in one round: pairs of an acquisition and a release.
@@ -189,17 +189,51 @@ func (l loads) to(other loads) stats.Estimate {
 	return stats.Of(ratios)
 }
 
-// keyNames returns the keys of a cell, the same for both sides.
-func keyNames(prefix string, clients int) []string {
+// keyNames returns the keys of a cell, the same for all sides.
+func keyNames(clients int) []string {
 	keys := make([]string, clients*keysPerClient)
 	for i := range keys {
-		keys[i] = prefix + strconv.Itoa(i)
+		keys[i] = "nothing:" + strconv.Itoa(i)
 	}
 	return keys
 }
 
-// bare connects a client library, and returns a function that makes the lock of one client.
-type bare func(ctx context.Context, url string) (client func(id int) (lock, error), closeAll func(), err error)
+// connect connects a client library, and returns a function that makes the client of one goroutine.
+type connect[T any] func(ctx context.Context, url string) (client func(id int) (T, error), closeAll func(), err error)
+
+// work runs a client until stop is set, and counts its acquire-release pairs.
+type work[T any] func(client T, id int, stop *atomic.Bool) (pairs int64, err error)
+
+// drive lets each of some goroutines work with a client of its own.
+func drive[T any](ctx context.Context, url string, connect connect[T], goroutines int, duration time.Duration, do work[T]) (load, error) {
+	client, closeAll, err := connect(ctx, url)
+	if err != nil {
+		return load{}, err
+	}
+	defer closeAll()
+	pairs, errs := make([]int64, goroutines), make([]error, goroutines)
+	var stop atomic.Bool
+	var all sync.WaitGroup
+	began, before := time.Now(), host.ProcessCPU()
+	for id := range goroutines {
+		c, err := client(id)
+		if err != nil {
+			return load{}, err
+		}
+		all.Go(func() { pairs[id], errs[id] = do(c, id, &stop) })
+	}
+	time.Sleep(duration)
+	stop.Store(true)
+	all.Wait()
+	total := 0.0
+	for _, n := range pairs {
+		total += float64(n)
+	}
+	spent := microseconds(host.ProcessCPU() - before)
+	return load{perSecond: total / time.Since(began).Seconds(), pairs: total, cpu: spent / total}, errors.Join(errs...)
+}
+
+func microseconds(d time.Duration) float64 { return float64(d) / 1e3 }
 
 // lock acquires and releases keys for one goroutine. It is the same lock as lockbench's, with the same owner tokens,
 // but without the harness.
@@ -208,37 +242,38 @@ type lock struct {
 	release func(key string) error
 }
 
-// loop runs a client until stop is set, and counts its acquire-release pairs.
-type loop func(l lock, id int, keys []string, stop *atomic.Bool, pairs *int64) error
-
 // plain only acquires and releases.
-func plain(l lock, id int, keys []string, stop *atomic.Bool, pairs *int64) error {
-	rng := rand.New(rand.NewPCG(1, uint64(id)))
-	for !stop.Load() {
-		key := keys[rng.IntN(len(keys))]
-		got, err := l.try(key)
-		if err == nil && got {
-			err = l.release(key)
-			*pairs++
+func plain(clients int) work[lock] {
+	keys := keyNames(clients)
+	return func(l lock, id int, stop *atomic.Bool) (pairs int64, err error) {
+		rng := rand.New(rand.NewPCG(1, uint64(id)))
+		for !stop.Load() {
+			key := keys[rng.IntN(len(keys))]
+			got, err := l.try(key)
+			if err == nil && got {
+				err = l.release(key)
+				pairs++
+			}
+			if err != nil {
+				return pairs, err
+			}
 		}
-		if err != nil {
-			return err
-		}
+		return pairs, nil
 	}
-	return nil
 }
 
 // measured also does what every lock benchmark needs, but keeps none of lockbench's other counters: two stamps, two
 // records and the oracle.
-func measured(clients int) loop {
-	clock, recorder, witness := drivers.NewClock(), results.NewRecorder(0), oracle.New(clients*keysPerClient)
-	return func(l lock, id int, keys []string, stop *atomic.Bool, pairs *int64) error {
+func measured(clients int) work[lock] {
+	keys := keyNames(clients)
+	clock, recorder, witness := drivers.NewClock(), results.NewRecorder(0), oracle.New(len(keys))
+	return func(l lock, id int, stop *atomic.Bool) (pairs int64, err error) {
 		rng := rand.New(rand.NewPCG(1, uint64(id)))
 		for start := clock.Now(); !stop.Load(); {
 			n := rng.IntN(len(keys))
 			got, err := l.try(keys[n])
 			if err != nil {
-				return err
+				return pairs, err
 			}
 			if !got {
 				start = clock.Now()
@@ -248,9 +283,9 @@ func measured(clients int) loop {
 			grant := witness.Enter(n, id, 0, 0, granted)
 			witness.Exit(n, id, grant, granted)
 			if err := l.release(keys[n]); err != nil {
-				return err
+				return pairs, err
 			}
-			*pairs++
+			pairs++
 			end := clock.Now()
 			shard := recorder.Borrow()
 			shard.Record(results.AcquireIndex, granted-start)
@@ -258,52 +293,12 @@ func measured(clients int) loop {
 			recorder.Return(shard)
 			start = end
 		}
-		return nil
+		return pairs, nil
 	}
 }
-
-// throughBare runs do in one goroutine per client.
-func throughBare(ctx context.Context, url string, connect bare, do loop, clients int, duration time.Duration) (load, error) {
-	client, closeAll, err := connect(ctx, url)
-	if err != nil {
-		return load{}, err
-	}
-	defer closeAll()
-	keys := keyNames("nothing:", clients)
-	var stop atomic.Bool
-	var failure atomic.Pointer[error]
-	counts := make([]int64, clients*8) // one cache line each
-	var wg sync.WaitGroup
-	began, before := time.Now(), host.ProcessCPU()
-	for id := range clients {
-		l, err := client(id)
-		if err != nil {
-			return load{}, err
-		}
-		wg.Go(func() {
-			if err := do(l, id, keys, &stop, &counts[id*8]); err != nil {
-				failure.Store(&err)
-			}
-		})
-	}
-	time.Sleep(duration)
-	stop.Store(true)
-	wg.Wait()
-	if err := failure.Load(); err != nil {
-		return load{}, *err
-	}
-	total := int64(0)
-	for _, n := range counts {
-		total += n
-	}
-	return load{perSecond: float64(total) / time.Since(began).Seconds(), pairs: float64(total), cpu: spent(before) / float64(total)}, nil
-}
-
-// spent returns the CPU time of this process since then, in microseconds.
-func spent(before time.Duration) float64 { return float64(host.ProcessCPU()-before) / 1e3 }
 
 // driverOf returns a loop through lockbench's driver.
-func driverOf(name string, clients int) bare {
+func driverOf(name string, clients int) connect[lock] {
 	return func(ctx context.Context, url string) (func(id int) (lock, error), func(), error) {
 		svc, err := open(ctx, url, name, drivers.PipeliningDefault, clients)
 		if err != nil {
@@ -372,15 +367,21 @@ func bareRueidis(ctx context.Context, url string) (func(id int) (lock, error), f
 	}, client.Close, nil
 }
 
-func bareGoRedis(ctx context.Context, url string) (func(id int) (lock, error), func(), error) {
+// dialGoRedis does the same with the other library.
+func dialGoRedis(ctx context.Context, url string) (client *goredis.Client, sha string, err error) {
 	o, err := goredis.ParseURL(url)
 	if err != nil {
-		return nil, nil, err
+		return nil, "", err
 	}
 	o.MaxRetries, o.ContextTimeoutEnabled, o.DisableIdentity = -1, true, true
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	client := goredis.NewClient(o)
-	sha, err := client.ScriptLoad(ctx, release).Result()
+	client = goredis.NewClient(o)
+	sha, err = client.ScriptLoad(ctx, release).Result()
+	return client, sha, err
+}
+
+func bareGoRedis(ctx context.Context, url string) (func(id int) (lock, error), func(), error) {
+	client, sha, err := dialGoRedis(ctx, url)
 	if err != nil {
 		return nil, nil, err
 	}

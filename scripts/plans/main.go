@@ -11,7 +11,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
+	"math"
 	"os"
 	"os/exec"
 	"runtime"
@@ -33,48 +33,40 @@ const above = 1.15
 
 // study is what is asked.
 type study struct {
-	n        int
-	load     []string
-	slo      capacity.SLO
-	budget   time.Duration // of one plan
-	check    time.Duration // of one run
-	out      io.Writer
-	progress io.Writer
+	n      int
+	load   []string
+	slo    capacity.SLO
+	budget time.Duration // of one plan
+	check  time.Duration // of one run
 }
 
 // candidate is a lock, and what is known of it.
 type candidate struct {
-	flags []string
+	name  string // its flags
 	plans []planned
 }
 
 // planned is the answer of one plan.
 type planned struct {
-	verdict  capacity.Verdict
-	sustains capacity.Range
-	atLeast  bool
-	clients  int
-	trials   int
-	took     time.Duration
+	capacity.CandidateAnswer
+	took time.Duration
 }
 
 func main() {
-	bench.Main("plans", ask)
+	bench.Main("plans", func(ctx context.Context) error {
+		var s study
+		flag.IntVar(&s.n, "n", 3, "plans of each candidate")
+		load := flag.String("load", "-hold 1ms -keys 10", "flags of the load")
+		slo := flag.String("slo", "response.p99<20ms", "the objective: one")
+		flag.DurationVar(&s.budget, "budget", 90*time.Second, "of one plan")
+		flag.DurationVar(&s.check, "check", time.Minute, "length of the runs that check the last plan; 0: there are none")
+		flag.Parse()
+		s.load = strings.Fields(*load)
+		return s.run(ctx, *slo, flag.Args())
+	})
 }
 
-func ask(ctx context.Context) error {
-	s := study{out: os.Stdout, progress: os.Stderr}
-	flag.IntVar(&s.n, "n", 3, "plans of each candidate")
-	load := flag.String("load", "-hold 1ms -keys 10", "flags of the load")
-	slo := flag.String("slo", "response.p99<20ms", "the objective: one")
-	flag.DurationVar(&s.budget, "budget", 90*time.Second, "of one plan")
-	flag.DurationVar(&s.check, "check", time.Minute, "length of the runs that check the last plan; 0: there are none")
-	flag.Parse()
-	return s.run(ctx, strings.Fields(*load), *slo, flag.Args())
-}
-
-func (s *study) run(ctx context.Context, load []string, slo string, args []string) (err error) {
-	s.load = load
+func (s *study) run(ctx context.Context, slo string, args []string) (err error) {
 	if s.slo, err = capacity.ParseSLO(slo); err != nil {
 		return err
 	}
@@ -83,7 +75,7 @@ func (s *study) run(ctx context.Context, load []string, slo string, args []strin
 	}
 	list := make([]candidate, len(args))
 	for i, arg := range args {
-		list[i].flags = strings.Fields(arg)
+		list[i].name = strings.Join(strings.Fields(arg), " ")
 	}
 	for range s.n { // the plans of a candidate are some minutes apart
 		for i := range list {
@@ -99,12 +91,12 @@ func (s *study) run(ctx context.Context, load []string, slo string, args []strin
 
 // table prints the plans, makes the long runs, and prints what they say of the last plans.
 func (s *study) table(ctx context.Context, list []candidate) error {
-	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "candidate\tplan\tsustains/s\ttrials\ttook")
 	for _, c := range list {
-		name := strings.Join(c.flags, " ")
+		name := c.name
 		for i, p := range c.plans {
-			fmt.Fprintf(w, "%s\t%d\t%s\t%d\t%.0f s\n", name, i+1, p, p.trials, p.took.Seconds())
+			fmt.Fprintf(w, "%s\t%d\t%s\t%d\t%.0f s\n", name, i+1, p, len(p.Points), p.took.Seconds())
 			name = ""
 		}
 	}
@@ -112,45 +104,43 @@ func (s *study) table(ctx context.Context, list []candidate) error {
 	fmt.Fprintf(w, "\ncandidate\toverlap\tp99 of %v at the lower end\tat %v × the upper end\n", s.check, above)
 	for _, c := range list {
 		last := c.plans[len(c.plans)-1]
-		low, err := s.verdict(ctx, &c, last.sustains.Low, true)
+		low, err := s.verdict(ctx, &c, last.Sustains.Low, true)
 		if err != nil {
 			return err
 		}
-		high, err := s.verdict(ctx, &c, above*last.sustains.High, false)
+		high, err := s.verdict(ctx, &c, above*last.Sustains.High, false)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", strings.Join(c.flags, " "), overlap(c.plans), low, high)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", c.name, overlap(c.plans), low, high)
 	}
 	fmt.Fprintf(w, "\n%s, %s; %d CPUs, %s.\n", strings.Join(s.load, " "), s.slo, runtime.NumCPU(), runtime.Version())
 	return w.Flush()
 }
 
 func (p planned) String() string {
+	r := p.Sustains
 	switch {
-	case p.sustains.Low == 0:
-		return string(p.verdict)
-	case p.atLeast:
-		return "≥ " + format.Three(p.sustains.Low)
+	case r.Low == 0:
+		return string(p.Verdict)
+	case p.AtLeast:
+		return "≥ " + format.Three(r.Low)
 	}
-	text := fmt.Sprintf("%s (%s–%s)", format.Three(p.sustains.Mid), format.Three(p.sustains.Low), format.Three(p.sustains.High))
-	if p.verdict != capacity.Sustains {
-		text += " " + string(p.verdict)
+	text := fmt.Sprintf("%s (%s–%s)", format.Three(r.Mid), format.Three(r.Low), format.Three(r.High))
+	if p.Verdict != capacity.Sustains {
+		text += " " + string(p.Verdict)
 	}
 	return text
 }
 
 // overlap says whether all intervals have a rate in common.
 func overlap(plans []planned) string {
-	low, high := 0.0, 0.0
-	for i, p := range plans {
-		if p.sustains.High == 0 {
+	low, high := 0.0, math.Inf(1)
+	for _, p := range plans {
+		if p.Sustains.High == 0 {
 			return format.None
 		}
-		low = max(low, p.sustains.Low)
-		if high = min(high, p.sustains.High); i == 0 {
-			high = p.sustains.High
-		}
+		low, high = max(low, p.Sustains.Low), min(high, p.Sustains.High)
 	}
 	if low > high {
 		return "no"
@@ -171,11 +161,10 @@ func (s *study) plan(ctx context.Context, c *candidate) (p planned, err error) {
 		return p, err
 	}
 	if len(a.Candidates) != 1 {
-		return p, fmt.Errorf("%q is %d candidates: name one lock and one way of waiting", c.flags, len(a.Candidates))
+		return p, fmt.Errorf("%q is %d candidates: name one lock and one way of waiting", c.name, len(a.Candidates))
 	}
-	one := a.Candidates[0]
-	p.verdict, p.sustains, p.atLeast, p.clients, p.trials = one.Verdict, one.Sustains, one.AtLeast, one.Clients, len(one.Points)
-	fmt.Fprintf(s.progress, "%s: %s after %d trials in %.0f s %s\n", strings.Join(c.flags, " "), p, p.trials, p.took.Seconds(), one.Why)
+	p.CandidateAnswer = a.Candidates[0]
+	fmt.Fprintf(os.Stderr, "%s: %s after %d trials in %.0f s %s\n", c.name, p, len(p.Points), p.took.Seconds(), p.Why)
 	return p, nil
 }
 
@@ -184,28 +173,25 @@ func (s *study) verdict(ctx context.Context, c *candidate, rate float64, keeps b
 	if rate == 0 || s.check == 0 {
 		return format.None, nil
 	}
-	clients := max(1, 4*c.plans[len(c.plans)-1].clients)
+	clients := max(1, 4*c.plans[len(c.plans)-1].Clients)
 	recs, err := bench.Measure(s.lockbench(ctx, c, "-rate", strconv.FormatFloat(rate, 'f', 0, 64), "-arrival", "poisson",
 		"-clients", strconv.Itoa(clients), "-warmup", "2s", "-duration", s.check.String()))
 	if err != nil {
 		return "", err
 	}
-	p99, limit := recs[0].Latency[results.Response].P99, s.slo.Objectives[0].Limit
-	text := fmt.Sprintf("%s/s: %s", format.Three(rate), format.Duration(p99))
-	switch {
-	case (p99 < limit) == keeps:
-		text += " ✓"
-	default:
-		text += " ✗"
+	p99, mark := recs[0].Latency[results.Response].P99, "✗"
+	if (p99 < s.slo.Objectives[0].Limit) == keeps {
+		mark = "✓"
 	}
+	text := fmt.Sprintf("%s/s: %s %s", format.Three(rate), format.Duration(p99), mark)
 	if recs[0].Generator.Saturated {
 		text += " (lockbench was the limit)"
 	}
-	fmt.Fprintf(s.progress, "%s: %s\n", strings.Join(c.flags, " "), text)
+	fmt.Fprintf(os.Stderr, "%s: %s\n", c.name, text)
 	return text, nil
 }
 
 // lockbench returns a process of lockbench for c, under the load.
 func (s *study) lockbench(ctx context.Context, c *candidate, args ...string) *exec.Cmd {
-	return bench.Command(ctx, slices.Concat(args, c.flags, s.load, []string{"-server", "private"})...)
+	return bench.Command(ctx, slices.Concat(args, strings.Fields(c.name), s.load, []string{"-server", "private"})...)
 }

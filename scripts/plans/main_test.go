@@ -11,7 +11,7 @@ import (
 func TestOverlap(t *testing.T) {
 	of := func(ends ...float64) (list []planned) {
 		for i := 0; i < len(ends); i += 2 {
-			list = append(list, planned{sustains: capacity.Range{Low: ends[i], Mid: (ends[i] + ends[i+1]) / 2, High: ends[i+1]}})
+			list = append(list, planned{CandidateAnswer: capacity.CandidateAnswer{Sustains: capacity.Range{Low: ends[i], Mid: (ends[i] + ends[i+1]) / 2, High: ends[i+1]}}})
 		}
 		return list
 	}
@@ -31,15 +31,15 @@ func TestOverlap(t *testing.T) {
 
 func TestPlanned(t *testing.T) {
 	for _, tt := range []struct {
-		p    planned
+		p    capacity.CandidateAnswer
 		want string
 	}{
-		{planned{verdict: capacity.Sustains, sustains: capacity.Range{Low: 900, Mid: 1000, High: 1100}}, "1,000 (900–1,100)"},
-		{planned{verdict: capacity.Undecided, sustains: capacity.Range{Low: 900}, atLeast: true}, "≥ 900"},
-		{planned{verdict: capacity.Undecided, sustains: capacity.Range{Low: 900, Mid: 1000, High: 1100}}, "1,000 (900–1,100) undecided"},
-		{planned{verdict: capacity.Failed}, "failed"},
+		{capacity.CandidateAnswer{Verdict: capacity.Sustains, Sustains: capacity.Range{Low: 900, Mid: 1000, High: 1100}}, "1,000 (900–1,100)"},
+		{capacity.CandidateAnswer{Verdict: capacity.Undecided, Sustains: capacity.Range{Low: 900}, AtLeast: true}, "≥ 900"},
+		{capacity.CandidateAnswer{Verdict: capacity.Undecided, Sustains: capacity.Range{Low: 900, Mid: 1000, High: 1100}}, "1,000 (900–1,100) undecided"},
+		{capacity.CandidateAnswer{Verdict: capacity.Failed}, "failed"},
 	} {
-		if got := tt.p.String(); got != tt.want {
+		if got := (planned{CandidateAnswer: tt.p}).String(); got != tt.want {
 			t.Errorf("%+v: %q, want %q", tt.p, got, tt.want)
 		}
 	}
@@ -49,7 +49,7 @@ func TestPlanned(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	for _, tt := range [][]string{{"response.p99<20ms"}, {"response.p99<20ms,response.p50<5ms", "-driver null"}, {"p99", "-driver null"}} {
 		s := study{n: 1}
-		if err := s.run(context.Background(), nil, tt[0], tt[1:]); err == nil || !strings.ContainsAny(err.Error(), " ") {
+		if err := s.run(context.Background(), tt[0], tt[1:]); err == nil || !strings.ContainsAny(err.Error(), " ") {
 			t.Errorf("%q: %v", tt, err)
 		}
 	}

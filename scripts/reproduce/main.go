@@ -18,40 +18,35 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
 
 	_ "github.com/lockbench/lockbench/drivers/all"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/safety"
 	"github.com/lockbench/lockbench/scripts/bench"
 )
 
 func main() {
-	bench.Main("reproduce", ask)
-}
-
-func ask(ctx context.Context) error {
-	n := flag.Int("n", 20, "how many cells")
-	seed := flag.Uint64("seed", rand.Uint64()>>32, "of their choice (default: a random one)")
-	flag.Parse()
-	switch flag.NArg() {
-	case 0:
-		return errors.New("name a file of lockbench prove -format json, or several")
-	case 1:
-		return run(ctx, os.Stdout, flag.Arg(0), *n, *seed)
-	}
-	return differ(os.Stdout, flag.Args())
+	bench.Main("reproduce", func(ctx context.Context) error {
+		n := flag.Int("n", 20, "how many cells")
+		seed := flag.Uint64("seed", rand.Uint64()>>32, "of their choice (default: a random one)")
+		flag.Parse()
+		switch flag.NArg() {
+		case 0:
+			return errors.New("name a file of lockbench prove -format json, or several")
+		case 1:
+			return run(ctx, os.Stdout, flag.Arg(0), *n, *seed)
+		}
+		return differ(os.Stdout, flag.Args())
+	})
 }
 
 func read(file string) (*safety.Report, error) {
-	f, err := bench.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	report, err := safety.Read(f)
+	report, err := bench.Read(file, safety.Read)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
@@ -93,10 +88,58 @@ func again(ctx context.Context, c safety.Cell) (safety.Cell, error) {
 	if err != nil {
 		return c, err
 	}
-	for _, now := range report.Cells {
-		if now.Hazard == c.Hazard && now.Driver == c.Driver && now.Lock == c.Lock {
-			return now, nil
+	i := slices.IndexFunc(report.Cells, func(now safety.Cell) bool { return name(now) == name(c) })
+	if i < 0 {
+		return c, errors.New("it has no such cell")
+	}
+	return report.Cells[i], nil
+}
+
+func name(c safety.Cell) string { return c.Hazard + " " + c.Driver + " " + c.Lock }
+
+// differ tells which cells have more than one verdict in several reports, and how many alarms and wrong controls the
+// reports have.
+func differ(out io.Writer, files []string) error {
+	cells := map[string]map[safety.Verdict]int{}
+	alarms, wrong := 0, 0
+	for _, file := range files {
+		report, err := read(file)
+		if err != nil {
+			return err
+		}
+		for _, c := range report.Cells {
+			if cells[name(c)] == nil {
+				cells[name(c)] = map[safety.Verdict]int{}
+			}
+			cells[name(c)][c.Verdict]++
+		}
+		alarms += len(report.Select((*safety.Cell).Alarm))
+		for _, h := range report.Hazards {
+			if h.Control != "" {
+				wrong++
+			}
 		}
 	}
-	return c, errors.New("it has no such cell")
+	differ, open := 0, 0
+	for _, name := range slices.Sorted(maps.Keys(cells)) {
+		known, counts := 0, ""
+		for _, v := range slices.Sorted(maps.Keys(cells[name])) {
+			n := cells[name][v]
+			counts += fmt.Sprintf(" %s (%s)", v, format.Plural(n, "time"))
+			if v.Open() {
+				open += n
+			} else {
+				known++
+			}
+		}
+		if known > 1 {
+			differ++
+		}
+		if len(cells[name]) > 1 {
+			fmt.Fprintf(out, "%s:%s\n", name, counts)
+		}
+	}
+	fmt.Fprintf(out, "%s of %s: %s, %s; %d differ, %s without a verdict\n", format.Plural(len(files), "run"), format.Plural(len(cells), "cell"),
+		format.Plural(alarms, "alarm"), format.Plural(wrong, "wrong control"), differ, format.Plural(open, "time"))
+	return nil
 }

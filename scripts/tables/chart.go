@@ -14,23 +14,22 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/report"
 )
 
 // chart returns the image of a chart of some records, and notes the file that it shows: charts/services-overview-keys10.svg for
 // the words "overview keys=10" of services.jsonl. The text of the image is what the chart shows.
-func (d *document) chart(recs []*results.Record, names, words string) ([]byte, error) {
+func (d *document) chart(names, words string) ([]byte, error) {
+	recs, err := loadAll(d.dir, names)
+	if err != nil {
+		return nil, err
+	}
 	fields := strings.Fields(words)
 	if len(fields) == 0 {
 		return nil, errors.New("which chart? write its name after the file")
 	}
-	recs, err := having(recs, fields[1:])
-	if err != nil {
-		return nil, err
-	}
-	cells, err := results.Group(recs)
+	cells, err := chosen(recs, fields[1:])
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +48,7 @@ var row = regexp.MustCompile(`^(\S.*?) {2,}(\d+) `)
 // bars returns the image of the first figures of a table of text whose heading begins with these words, and then says of what they
 // are.
 func (d *document) bars(name, words string) ([]byte, error) {
-	text, err := os.ReadFile(filepath.Join(d.dir, name))
+	text, err := os.ReadFile(d.path(name))
 	if err != nil {
 		return nil, err
 	}
@@ -78,29 +77,18 @@ func (d *document) bars(name, words string) ([]byte, error) {
 
 // image notes the file of a chart, and returns what shows it.
 func (d *document) image(file string, p *report.Picture) ([]byte, error) {
+	file = d.path("charts/" + file + ".svg")
 	var svg bytes.Buffer
 	if err := draw.SVG(&svg, p); err != nil {
 		return nil, err
 	}
-	d.charts = append(d.charts, made{filepath.Join(d.dir, "charts", file+".svg"), svg.Bytes()})
-	link, err := d.link(d.charts[len(d.charts)-1].file)
-	if err != nil {
+	d.charts = append(d.charts, made{file, svg.Bytes()})
+	from, err := filepath.Abs(d.beside) // without which Rel cannot leave a ..
+	to, err2 := filepath.Abs(file)
+	link, err3 := filepath.Rel(from, to)
+	if err := errors.Join(err, err2, err3); err != nil {
 		return nil, err
 	}
 	alt := strings.NewReplacer("[", "(", "]", ")", "\\", "").Replace(p.Alt)
-	return fmt.Appendf(nil, "![%s](%s)\n", alt, link), nil
-}
-
-// link returns the path of a file from the document.
-func (d *document) link(file string) (string, error) {
-	from, err := filepath.Abs(d.beside) // without which Rel cannot leave a ..
-	if err != nil {
-		return "", err
-	}
-	to, err := filepath.Abs(file)
-	if err != nil {
-		return "", err
-	}
-	path, err := filepath.Rel(from, to)
-	return filepath.ToSlash(path), err
+	return fmt.Appendf(nil, "![%s](%s)\n", alt, filepath.ToSlash(link)), nil
 }

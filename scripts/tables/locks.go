@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -34,13 +33,13 @@ var choices = []struct{ name, words string }{
 
 // locks returns the table, the highest throughput first. Words name the file of a run in which holders die, and may choose
 // among the cells of both.
-func locks(path, words string) ([]byte, error) {
+func (d *document) locks(names, words string) ([]byte, error) {
 	name, words, _ := strings.Cut(words, " ")
-	recs, err := load(path)
+	recs, err := loadAll(d.dir, names)
 	if err != nil {
 		return nil, err
 	}
-	dying, err := load(filepath.Join(filepath.Dir(path), name))
+	dying, err := loadAll(d.dir, name)
 	if err != nil {
 		return nil, err
 	}
@@ -55,12 +54,9 @@ func locks(path, words string) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		recovery := format.None
-		if d, err := cell(dying, choice.words+" "+words); err == nil {
+		recovery := "not measured"
+		if d, err := cell(dying, choice.words+" "+words); err == nil && formatted(d, "recovery.p50") != format.None {
 			recovery = formatted(d, "recovery.p50")
-		}
-		if recovery == format.None {
-			recovery = "not measured"
 		}
 		token, mark := "no", ""
 		if c.First().Traits.Fenced {

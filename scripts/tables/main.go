@@ -37,15 +37,16 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/capacity"
 	"github.com/lockbench/lockbench/results/draw"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/scripts/bench"
 )
@@ -149,89 +150,80 @@ func (d *document) fill(text []byte) ([]byte, error) {
 	return filled, failed
 }
 
-// figure returns one figure of a file, or of several. The words are those after the names of the files.
+// figures are the kinds of figures. Each is made of the files that a comment names, and of the words after them.
+var figures = map[string]func(d *document, names, words string) ([]byte, error){
+	"bars": (*document).bars, "chart": (*document).chart, "command": (*document).command, "locks": (*document).locks,
+	"match": (*document).match, "output": (*document).output, "plan": (*document).plan, "proof": (*document).proof,
+	"ratio": (*document).ratio, "seen": (*document).seen, "text": (*document).text,
+}
+
+// figure returns one figure.
 func (d *document) figure(kind, names, words string) ([]byte, error) {
-	var b bytes.Buffer
-	switch kind {
-	case "text":
-		text, err := os.ReadFile(filepath.Join(d.dir, names))
-		if err == nil && words != "" {
-			text, err = from(text, words)
-		}
-		return fenced(text), err
-	case "proof", "seen":
-		report, err := proven(filepath.Join(d.dir, names))
-		if err != nil {
-			return nil, err
-		}
-		if kind == "seen" {
-			return seen(report, words)
-		}
-		return proof(report, words)
-	case "bars":
-		return d.bars(names, words)
-	case "match":
-		return match(filepath.Join(d.dir, names), words)
-	case "locks":
-		return locks(filepath.Join(d.dir, names), words)
-	case "plan":
-		text, err := plan(filepath.Join(d.dir, names))
-		return fenced(text), err
-	case "command":
-		line, err := command(filepath.Join(d.dir, names))
-		return fenced([]byte(line)), err
+	if figure, ok := figures[kind]; ok {
+		return figure(d, names, words)
 	}
+	return nil, fmt.Errorf("no figure is called %q; there are %s", kind, format.And(slices.Sorted(maps.Keys(figures))))
+}
+
+// path returns where a recorded file is.
+func (d *document) path(name string) string { return filepath.Join(d.dir, name) }
+
+// output returns what lockbench prints for the cells that words choose.
+func (d *document) output(names, words string) ([]byte, error) {
 	recs, err := loadAll(d.dir, names)
 	if err != nil {
 		return nil, err
 	}
-	switch kind {
-	case "ratio":
-		return ratio(recs, words)
-	case "chart":
-		return d.chart(recs, names, words)
-	}
-	if recs, err = having(recs, strings.Fields(words)); err != nil {
-		return nil, err
-	}
-	cells, err := results.Group(recs)
+	cells, err := chosen(recs, strings.Fields(words))
 	if err != nil {
 		return nil, err
 	}
-	if kind == "output" {
-		err := draw.Terminal(&b, report.Run(cells), draw.Options{})
-		return fenced(b.Bytes()), err
-	}
-	return nil, fmt.Errorf("no figure is called %q; there are locks, output, plan, chart, bars, command, proof, seen, text, match and ratio", kind)
+	var b bytes.Buffer
+	err = draw.Terminal(&b, report.Run(cells), draw.Options{})
+	return fenced(b.Bytes()), err
+}
+
+func (d *document) command(name, _ string) ([]byte, error) {
+	line, err := command(d.path(name))
+	return fenced([]byte(line)), err
 }
 
 // plan returns what lockbench prints for the recorded answer of a plan, below its command.
-func plan(path string) ([]byte, error) {
-	f, err := bench.Open(path)
+func (d *document) plan(name, _ string) ([]byte, error) {
+	a, err := bench.Read(d.path(name), capacity.ReadAnswer)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	a, err := capacity.ReadAnswer(f)
-	if err != nil {
-		return nil, err
-	}
-	line, err := command(path)
+	line, err := command(d.path(name))
 	if err != nil {
 		return nil, err
 	}
 	b := bytes.NewBufferString("$ " + line + "\n")
 	err = draw.Terminal(b, report.Plan(a), draw.Options{Width: 110}) // as wide as the command
-	return b.Bytes(), err
+	return fenced(b.Bytes()), err
+}
+
+// text returns a file of text; with words its first line, which is the command, and the rest from the line that equals words.
+func (d *document) text(name, words string) ([]byte, error) {
+	text, err := os.ReadFile(d.path(name))
+	if err != nil || words == "" {
+		return fenced(text), err
+	}
+	command, _, _ := bytes.Cut(text, []byte("\n"))
+	at := bytes.Index(text, []byte("\n"+words+"\n"))
+	if at < 0 {
+		return nil, fmt.Errorf("no line is %q", words)
+	}
+	return fenced(slices.Concat(command, []byte("\n…\n"), text[at+1:])), nil
 }
 
 // match returns what the only group of a regular expression matches in a file of text, which must match once.
-func match(file, expr string) ([]byte, error) {
+func (d *document) match(name, expr string) ([]byte, error) {
 	re, err := regexp.Compile("(?m)" + expr)
 	if err != nil {
 		return nil, err
 	}
-	text, err := os.ReadFile(file)
+	text, err := os.ReadFile(d.path(name))
 	if err != nil {
 		return nil, err
 	}
@@ -241,42 +233,6 @@ func match(file, expr string) ([]byte, error) {
 	return nil, fmt.Errorf("%s must match once, and have a group", expr)
 }
 
-// from returns the first line of text, which is the command, and the rest from the line that equals words.
-func from(text []byte, words string) ([]byte, error) {
-	command, _, _ := bytes.Cut(text, []byte("\n"))
-	at := bytes.Index(text, []byte("\n"+words+"\n"))
-	if at < 0 {
-		return nil, fmt.Errorf("no line is %q", words)
-	}
-	return slices.Concat(command, []byte("\n…\n"), text[at+1:]), nil
-}
-
 func fenced(text []byte) []byte {
 	return slices.Concat([]byte("```\n"), bytes.TrimRight(text, "\n"), []byte("\n```\n"))
 }
-
-// loadAll reads files whose names have commas between them.
-func loadAll(dir, names string) (all []*results.Record, err error) {
-	for name := range strings.SplitSeq(names, ",") {
-		recs, err := load(filepath.Join(dir, name))
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, recs...)
-	}
-	return all, nil
-}
-
-// load reads a file once, because many figures come from the same one.
-func load(path string) ([]*results.Record, error) {
-	if recs, ok := loaded[path]; ok {
-		return recs, nil
-	}
-	recs, err := bench.Records(path)
-	if err == nil {
-		loaded[path] = recs
-	}
-	return recs, err
-}
-
-var loaded = map[string][]*results.Record{}

@@ -31,10 +31,7 @@ func TestRatio(t *testing.T) {
 	dir := t.TempDir()
 	record(t, dir, func(r *results.Record) {})
 	record(t, dir, func(r *results.Record) { r.ID, r.Plan.Clients, r.Elapsed = "b", 2, 2*time.Second })
-	recs, err := load(filepath.Join(dir, "run.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := document{dir: dir}
 	for _, test := range []struct{ words, want, err string }{
 		{"locks/s clients=1", "30", ""},
 		{"locks/s clients=1 / clients=2", "2", ""},
@@ -48,7 +45,7 @@ func TestRatio(t *testing.T) {
 		{"locks/s clients", "", "write name=value"},
 		{"speed clients=1", "", "no metric"},
 	} {
-		got, err := ratio(recs, test.words)
+		got, err := d.ratio("run.jsonl", test.words)
 		if test.err != "" {
 			if err == nil || !strings.Contains(err.Error(), test.err) {
 				t.Errorf("%s: %v; want %s", test.words, err, test.err)
@@ -222,7 +219,7 @@ func TestLocks(t *testing.T) {
 			})
 		}
 	}
-	text, err := locks(filepath.Join(dir, "run.jsonl"), "run.jsonl")
+	text, err := (&document{dir: dir}).locks("run.jsonl", "run.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,26 +253,30 @@ func TestFillRefuses(t *testing.T) {
 }
 
 func TestMatch(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "study.txt")
+	d := document{dir: t.TempDir()}
+	file := filepath.Join(d.dir, "study.txt")
 	if err := os.WriteFile(file, []byte("planted  regressed\n0 %      0/12\n-10.0 %  9/12\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := match(file, `^0 % .*?(\d+/\d+)`); err != nil || string(got) != "0/12" {
+	if got, err := d.match("study.txt", `^0 % .*?(\d+/\d+)`); err != nil || string(got) != "0/12" {
 		t.Errorf("%q, %v", got, err)
 	}
 	for _, expr := range []string{`(\d+/\d+)`, `^-5 %.*(\d+)`, `^-10.*`, `(`} {
-		if got, err := match(file, expr); err == nil {
+		if got, err := d.match("study.txt", expr); err == nil {
 			t.Errorf("%s: %q, and no error", expr, got)
 		}
 	}
 }
 
-func TestFrom(t *testing.T) {
-	text := []byte("$ make it\nfirst\n\nsecond\nbelow\n")
-	if got, err := from(text, "second"); err != nil || string(got) != "$ make it\n…\nsecond\nbelow\n" {
+func TestText(t *testing.T) {
+	d := document{dir: t.TempDir()}
+	if err := os.WriteFile(filepath.Join(d.dir, "study.txt"), []byte("$ make it\nfirst\n\nsecond\nbelow\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := d.text("study.txt", "second"); err != nil || string(got) != "```\n$ make it\n…\nsecond\nbelow\n```\n" {
 		t.Errorf("%q, %v", got, err)
 	}
-	if _, err := from(text, "seco"); err == nil {
+	if _, err := d.text("study.txt", "seco"); err == nil {
 		t.Error("a part of a line matches")
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/report"
@@ -39,7 +38,7 @@ func page(path, kept string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	cells, err := results.Group(recs)
+	cells, err := chosen(recs, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -14,19 +14,13 @@ import (
 	"github.com/lockbench/lockbench/scripts/bench"
 )
 
-// proven reads a report.
-func proven(path string) (*safety.Report, error) {
-	f, err := bench.Open(path)
+// proof returns the matrix of a report: all of it, a row a lock; or, with words such as
+// "hazards=overrun,failover locks=rueidis/set-nx,etcd/lease", a table with a row a hazard and a column a lock.
+func (d *document) proof(name, words string) ([]byte, error) {
+	r, err := bench.Read(d.path(name), safety.Read)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	return safety.Read(f)
-}
-
-// proof returns the matrix of a report: all of it, a row a lock; or, with words such as
-// "hazards=overrun,failover locks=rueidis/set-nx,etcd/lease", a table with a row a hazard and a column a lock.
-func proof(r *safety.Report, words string) ([]byte, error) {
 	if words == "" {
 		const wide = 160 // one line a lock
 		var b bytes.Buffer
@@ -66,7 +60,11 @@ func proof(r *safety.Report, words string) ([]byte, error) {
 
 // seen reads "HAZARD DRIVER LOCK VERDICT" and returns the command of that cell and what was seen. It is an error if the verdict is
 // another one, since the text around it is no longer true then.
-func seen(r *safety.Report, words string) ([]byte, error) {
+func (d *document) seen(name, words string) ([]byte, error) {
+	r, err := bench.Read(d.path(name), safety.Read)
+	if err != nil {
+		return nil, err
+	}
 	w := strings.Fields(words)
 	if len(w) != 4 {
 		return nil, fmt.Errorf("%q: want HAZARD DRIVER LOCK VERDICT", words)

@@ -3,11 +3,12 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/stats"
+	"github.com/lockbench/lockbench/scripts/bench"
 )
 
 // others are quotable figures that are not metrics.
@@ -52,7 +54,11 @@ func named(name string) (func(*results.Cell) float64, error) {
 // ratio reads "METRIC A / B; COMMON", where A, B and COMMON are words such as wait=queue that choose one cell each.
 // Without B it returns the figure of A. A last "; at least 2.5" or "; at most 0.2" makes it an error if the text around
 // the figure is no longer true.
-func ratio(recs []*results.Record, words string) ([]byte, error) {
+func (d *document) ratio(names, words string) ([]byte, error) {
+	recs, err := loadAll(d.dir, names)
+	if err != nil {
+		return nil, err
+	}
 	parts := strings.Split(words, ";")
 	name, choice, _ := strings.Cut(strings.TrimSpace(parts[0]), " ")
 	get, err := named(name)
@@ -63,17 +69,17 @@ func ratio(recs []*results.Record, words string) ([]byte, error) {
 	if len(parts) > 1 {
 		common = parts[1]
 	}
-	a, b, divided := strings.Cut(choice, "/")
-	value, err := of(recs, a+" "+common, get)
-	if err != nil {
-		return nil, err
-	}
-	if divided {
-		by, err := of(recs, b+" "+common, get)
+	value := 1.0
+	for i, words := range strings.SplitN(choice, "/", 2) {
+		c, err := cell(recs, words+" "+common)
 		if err != nil {
 			return nil, err
 		}
-		value /= by
+		if i == 0 {
+			value = get(c)
+		} else {
+			value /= get(c)
+		}
 	}
 	for _, limit := range parts[min(2, len(parts)):] {
 		if err := holds(value, strings.Fields(limit)); err != nil {
@@ -110,103 +116,85 @@ func short(v float64) string {
 	return format.Count(int64(math.Round(v)))
 }
 
-// of returns the figure of the one cell that words choose.
-func of(recs []*results.Record, words string, get func(*results.Cell) float64) (float64, error) {
-	c, err := cell(recs, words)
-	if err != nil {
-		return 0, err
-	}
-	return get(c), nil
-}
-
 // cell returns the one cell that words choose.
-func cell(recs []*results.Record, words string) (*results.Cell, error) {
-	chosen, err := having(recs, strings.Fields(words))
+func cell(recs []recorded, words string) (*results.Cell, error) {
+	cells, err := chosen(recs, strings.Fields(words))
+	if err == nil && len(cells) != 1 {
+		err = fmt.Errorf("%q chooses %d cells, and one is needed", strings.TrimSpace(words), len(cells))
+	}
 	if err != nil {
 		return nil, err
 	}
-	cells, ok := grouped[chosen[0]]
-	if !ok || !slices.Equal(cells.of, chosen) {
-		if cells.list, err = results.Group(chosen); err != nil {
-			return nil, err
-		}
-		cells.of = chosen
-		grouped[chosen[0]] = cells
-	}
-	if len(cells.list) != 1 {
-		return nil, fmt.Errorf("%q chooses %d cells, and one is needed", strings.TrimSpace(words), len(cells.list))
-	}
-	return cells.list[0], nil
+	return cells[0], nil
 }
 
-// grouped caches the cells of records by the first record: several figures of a sentence come from the same records,
-// and merging their histograms takes time.
-var grouped = map[*results.Record]struct {
-	of   []*results.Record
-	list []*results.Cell
-}{}
-
-// having returns the records whose plans have all values of words, such as clients=64, hold=1ms or lock=set-nx,fenced (one of the
-// two). A name is that in the plan's JSON, without its unit; a field that the plan omits because it has its default has the
-// empty value: topology=
-func having(recs []*results.Record, words []string) ([]*results.Record, error) {
-	if len(words) == 0 {
-		return recs, nil
-	}
-	var chosen []*results.Record
+// chosen returns the cells of the records whose plans have all values of words, such as clients=64, hold=1ms or lock=set-nx,fenced
+// (one of the two). A name is that in the plan's JSON, without its unit; a field that the plan omits because it has its default
+// has the empty value: topology=
+func chosen(recs []recorded, words []string) ([]*results.Cell, error) {
+	var list []*results.Record
 	for _, r := range recs {
-		fields, known := fieldsOf[r]
-		if !known {
-			var err error
-			if fields, err = planFields(r); err != nil {
-				return nil, err
-			}
-			fieldsOf[r] = fields
-		}
 		all := true
 		for _, word := range words {
 			name, value, ok := strings.Cut(word, "=")
 			if !ok {
 				return nil, fmt.Errorf("%q: write name=value", word)
 			}
-			all = all && slices.Contains(strings.Split(value, ","), fields[name])
+			all = all && slices.Contains(strings.Split(value, ","), r.plan[name])
 		}
 		if all {
-			chosen = append(chosen, r)
+			list = append(list, r.Record)
 		}
 	}
-	if chosen == nil {
+	if list == nil {
 		return nil, fmt.Errorf("no record has %s", strings.Join(words, " "))
 	}
-	return chosen, nil
+	return results.Group(list)
 }
 
-// fieldsOf caches planFields.
-var fieldsOf = map[*results.Record]map[string]string{}
+// recorded is a record, and the fields of its plan as text; the name of a time loses its "_ns" and the value is written as 1ms.
+type recorded struct {
+	*results.Record
+	plan map[string]string
+}
 
-// planFields returns the fields of a plan as text; the name of a time loses its "_ns" and the value is written as 1ms.
-func planFields(r *results.Record) (map[string]string, error) {
-	text, err := json.Marshal(r.Plan)
-	if err != nil {
-		return nil, err
-	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	var raw map[string]any
-	if err := d.Decode(&raw); err != nil {
-		return nil, err
-	}
-	fields := map[string]string{}
-	for name, value := range raw {
-		text := fmt.Sprint(value)
-		if short, isTime := strings.CutSuffix(name, "_ns"); isTime {
-			ns, err := value.(json.Number).Int64()
-			if err != nil {
-				return nil, err
-			}
-			name, text = short, time.Duration(ns).String()
+// loadAll reads files whose names have commas between them.
+func loadAll(dir, names string) (all []recorded, err error) {
+	for name := range strings.SplitSeq(names, ",") {
+		recs, err := load(filepath.Join(dir, name))
+		if err != nil {
+			return nil, err
 		}
-		fields[name] = text
+		all = append(all, recs...)
 	}
-	return fields, nil
+	return all, nil
 }
+
+// load reads a file once, because many figures come from the same one.
+func load(path string) ([]recorded, error) {
+	if list, ok := loaded[path]; ok {
+		return list, nil
+	}
+	recs, err := bench.Records(path)
+	list := make([]recorded, len(recs))
+	for i, r := range recs {
+		list[i] = recorded{r, map[string]string{}}
+		text, marshalErr := json.Marshal(r.Plan)
+		var fields map[string]json.RawMessage
+		err = errors.Join(err, marshalErr, json.Unmarshal(text, &fields))
+		for name, value := range fields {
+			text := strings.Trim(string(value), `"`)
+			if short, isTime := strings.CutSuffix(name, "_ns"); isTime {
+				ns, _ := strconv.ParseInt(text, 10, 64)
+				name, text = short, time.Duration(ns).String()
+			}
+			list[i].plan[name] = text
+		}
+	}
+	if err == nil {
+		loaded[path] = list
+	}
+	return list, err
+}
+
+var loaded = map[string][]recorded{}

@@ -46,11 +46,11 @@ func Parse(source string, text []byte, v Vocabulary) (*Workload, error) {
 	if err != nil {
 		return nil, r.syntax(err)
 	}
-	body, err := r.body(tree)
+	entries, err := r.body(tree)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.top(body); err != nil {
+	if err := r.top(entries); err != nil {
 		return nil, err
 	}
 	return w, nil
@@ -120,8 +120,8 @@ var hints = []struct{ says, means string }{
 	{"reserved character", ": put quotes around the text"},
 }
 
-// body returns the mapping that the file is made of.
-func (r *reader) body(tree *ast.File) (*ast.MappingNode, error) {
+// body returns the fields that the file is made of.
+func (r *reader) body(tree *ast.File) ([]entry, error) {
 	var bodies []ast.Node
 	for _, doc := range tree.Docs {
 		if doc.Body != nil && doc.Body.Type() == ast.DirectiveType {
@@ -137,21 +137,7 @@ func (r *reader) body(tree *ast.File) (*ast.MappingNode, error) {
 	case len(bodies) > 1:
 		return nil, r.Fault(first(bodies[1]), "a second document: a file is one workload")
 	}
-	return r.mapping(bodies[0], "a workload")
-}
-
-// mapping wants fields with values.
-func (r *reader) mapping(n ast.Node, what string) (*ast.MappingNode, error) {
-	switch n := n.(type) {
-	case *ast.MappingNode:
-		return n, nil
-	case *ast.MappingValueNode:
-		return &ast.MappingNode{BaseNode: &ast.BaseNode{}, Start: n.Start, Values: []*ast.MappingValueNode{n}}, nil
-	}
-	if err := r.plain(n); err != nil {
-		return nil, err
-	}
-	return nil, r.Fault(first(n), "%s is made of fields, as in clients: 64, and this is %s", what, kind(n))
+	return r.entries(bodies[0], "a workload")
 }
 
 // plain refuses what YAML has and no workload needs. An alias may stand for any amount of text.
@@ -172,10 +158,21 @@ type entry struct {
 	value ast.Node
 }
 
-// entries returns the fields of a mapping, each once.
-func (r *reader) entries(m *ast.MappingNode) ([]entry, error) {
-	var list []entry
-	for _, pair := range m.Values {
+// entries returns the fields of a mapping, each once; what says what else is no mapping.
+func (r *reader) entries(n ast.Node, what string) (list []entry, err error) {
+	var pairs []*ast.MappingValueNode
+	switch n := n.(type) {
+	case *ast.MappingNode:
+		pairs = n.Values
+	case *ast.MappingValueNode:
+		pairs = []*ast.MappingValueNode{n}
+	default:
+		if err := r.plain(n); err != nil {
+			return nil, err
+		}
+		return nil, r.Fault(first(n), "%s is made of fields, as in clients: 64, and this is %s", what, kind(n))
+	}
+	for _, pair := range pairs {
 		at := first(pair.Key)
 		if pair.Key.IsMergeKey() {
 			return nil, r.Fault(at, "anchors and aliases are not read here: write the values out")

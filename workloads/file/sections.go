@@ -22,11 +22,7 @@ const (
 var ofTheTop = []string{fieldName, fieldAbout, fieldSLO, fieldClasses, fieldCells}
 
 // top reads the whole file.
-func (r *reader) top(m *ast.MappingNode) error {
-	entries, err := r.entries(m)
-	if err != nil {
-		return err
-	}
+func (r *reader) top(entries []entry) (err error) {
 	for _, e := range entries {
 		switch e.name {
 		case fieldName:
@@ -134,11 +130,7 @@ func (r *reader) classes(e entry) error {
 			}
 		}
 	} else {
-		m, err := r.mapping(e.value, "classes")
-		if err != nil {
-			return err
-		}
-		entries, err := r.entries(m)
+		entries, err := r.entries(e.value, "classes")
 		if err != nil {
 			return err
 		}
@@ -146,7 +138,7 @@ func (r *reader) classes(e entry) error {
 			if err := checkName(named.name); err != nil {
 				return r.Fault(named.at, "name %q of a class: %v", named.name, err)
 			}
-			if err := r.class(named.name, named.at, named.value, nil); err != nil {
+			if err := r.class(named.name, named.at, named.value, ""); err != nil {
 				return err
 			}
 		}
@@ -159,11 +151,7 @@ func (r *reader) classes(e entry) error {
 
 // listedClass returns a class with its name inside.
 func (r *reader) listedClass(n ast.Node) error {
-	m, err := r.mapping(n, "a class")
-	if err != nil {
-		return err
-	}
-	entries, err := r.entries(m)
+	entries, err := r.entries(n, "a class")
 	if err != nil {
 		return err
 	}
@@ -175,11 +163,11 @@ func (r *reader) listedClass(n ast.Node) error {
 	if err != nil {
 		return err
 	}
-	return r.class(name, entries[i].at, n, func(e entry) bool { return e.name == fieldName })
+	return r.class(name, entries[i].at, n, fieldName)
 }
 
-// class reads the fields of a class but for those to leave out.
-func (r *reader) class(name string, at Pos, n ast.Node, without func(entry) bool) error {
+// class reads the fields of a class but for one of that name.
+func (r *reader) class(name string, at Pos, n ast.Node, without string) error {
 	if i := slices.IndexFunc(r.Classes, func(c Class) bool { return c.Name == name }); i >= 0 {
 		return r.Fault(at, "class %s is given twice, first on line %d", name, r.Classes[i].At.Line)
 	}
@@ -197,7 +185,7 @@ func (r *reader) cells(e entry) error {
 		return r.Fault(first(e.value), "cells: must be a list of mappings, and this is %s", kind(e.value))
 	}
 	for _, n := range list.Values {
-		settings, err := r.settings(n, "a cell", inCell, nil)
+		settings, err := r.settings(n, "a cell", inCell, "")
 		if err != nil {
 			return err
 		}
@@ -212,19 +200,14 @@ func (r *reader) cells(e entry) error {
 	return nil
 }
 
-// settings reads a mapping of fields.
-func (r *reader) settings(n ast.Node, what string, in place, without func(entry) bool) (Settings, error) {
-	m, err := r.mapping(n, what)
+// settings reads a mapping of fields but for one of that name.
+func (r *reader) settings(n ast.Node, what string, in place, without string) (list Settings, err error) {
+	entries, err := r.entries(n, what)
 	if err != nil {
 		return nil, err
 	}
-	entries, err := r.entries(m)
-	if err != nil {
-		return nil, err
-	}
-	var list Settings
 	for _, e := range entries {
-		if without != nil && without(e) {
+		if without != "" && e.name == without {
 			continue
 		}
 		s, err := r.setting(e, in)

@@ -17,35 +17,37 @@ import (
 const Auto = "auto"
 
 // Choices returns the values of a setting that has a fixed set of them, the usual one first, and nil for the others.
-func Choices(setting string) (names []string) {
+func Choices(setting string) []string {
 	switch setting {
 	case "wait":
-		names = []string{Auto}
+		names := []string{Auto}
 		for _, k := range wait.Kinds() {
 			names = append(names, k.Name)
 		}
+		return names
 	case "handover":
-		names = wait.Handovers()
+		return wait.Handovers()
 	case "pipelining":
-		names = []string{"default", string(drivers.PipeliningAuto), string(drivers.PipeliningOff), string(drivers.PipeliningBatch)}
+		return texts("default", drivers.PipeliningAuto, drivers.PipeliningOff, drivers.PipeliningBatch)
 	case "topology":
-		for _, t := range []drivers.Topology{
-			drivers.TopologySingle, drivers.TopologyRedlock, drivers.TopologyReplicated,
-			drivers.TopologySentinel, drivers.TopologyCluster, drivers.TopologyEnsemble,
-		} {
-			names = append(names, string(t))
-		}
+		return texts(drivers.TopologySingle, drivers.TopologyRedlock, drivers.TopologyReplicated,
+			drivers.TopologySentinel, drivers.TopologyCluster, drivers.TopologyEnsemble)
 	case "durability":
-		names = []string{"relaxed", "strict"}
+		return []string{"relaxed", "strict"}
 	case "release":
-		names = []string{"default"}
-		for _, r := range []drivers.Release{drivers.ReleaseLua, drivers.ReleaseWatch, drivers.ReleaseDelIfEq, drivers.ReleaseDelEx} {
-			names = append(names, string(r))
-		}
+		return texts("default", drivers.ReleaseLua, drivers.ReleaseWatch, drivers.ReleaseDelIfEq, drivers.ReleaseDelEx)
 	case "arrival":
-		names = []string{spec.Constant, spec.Poisson}
+		return []string{spec.Constant, spec.Poisson}
 	}
-	return names
+	return nil
+}
+
+// texts returns names of a type as plans write them.
+func texts[T ~string](names ...T) (list []string) {
+	for _, name := range names {
+		list = append(list, string(name))
+	}
+	return list
 }
 
 // Names returns the values of a setting that is chosen by a name, and nil for the others. Those of drivers and their locks

@@ -86,12 +86,8 @@ func readBy(setting, way string) Reader {
 
 // ReadIn returns a setting of some topologies.
 func ReadIn(setting string, topologies ...drivers.Topology) Reader {
-	var names []string
-	for _, t := range topologies {
-		names = append(names, string(t))
-	}
 	return Reader{
-		Setting: setting, Depends: []string{"topology"}, Shown: "topology", why: "only -topology " + format.And(names) + " reads it",
+		Setting: setting, Depends: []string{"topology"}, Shown: "topology", why: "only -topology " + format.And(texts(topologies...)) + " reads it",
 		plan: func(p *spec.Plan) bool { return slices.Contains(topologies, drivers.Topology(p.Topology)) },
 	}
 }

@@ -71,11 +71,7 @@ func Resolve(p *spec.Plan, s Server) (drivers.Design, error) {
 
 // Topologies returns the topologies that a driver knows.
 func Topologies(driver string) []string {
-	names := []string{string(drivers.TopologySingle)}
-	for _, t := range Library(driver).Topologies {
-		names = append(names, string(t))
-	}
-	return names
+	return texts(append([]drivers.Topology{drivers.TopologySingle}, Library(driver).Topologies...)...)
 }
 
 // clearUnread clears what p does not read, and counts the clients of its classes. What classes have in common is kept for those

@@ -19,12 +19,8 @@ func Warnings(p spec.Plan, t drivers.Traits) []string {
 	add := func(format string, args ...any) { w = append(w, fmt.Sprintf(format, args...)) }
 
 	for _, g := range p.Groups() {
-		of := ""
-		if g.Name != "" {
-			of = "class " + g.Name + ": "
-		}
 		for _, text := range append(leaseWarnings(p, g.Load, t), loadWarnings(p, g.Load, t)...) {
-			w = append(w, of+text)
+			w = append(w, classOf(g)+text)
 		}
 	}
 	if !t.Exclusive {
@@ -40,6 +36,14 @@ func Warnings(p spec.Plan, t drivers.Traits) []string {
 		add("%d clients and %d keys take about %.1f GiB of memory", p.Clients, p.Keys, float64(need)/(1<<30))
 	}
 	return w
+}
+
+// classOf returns what stands before a warning about a class that has a name.
+func classOf(c spec.Class) string {
+	if c.Name == "" {
+		return ""
+	}
+	return "class " + c.Name + ": "
 }
 
 // memory returns about what a run takes, in bytes: a client its stack, its counters and its session (scripts/overhead measures
@@ -119,11 +123,8 @@ func LimitWarnings(p spec.Plan, limits []drivers.Limit) (w []string) {
 				text = fmt.Sprintf("a hold of %v leaves %v of %s: a pause of that length ends the session and with it the hold",
 					l.Hold, limit.Of-l.Hold, what)
 			}
-			switch {
-			case text != "" && g.Name != "":
-				w = append(w, "class "+g.Name+": "+text)
-			case text != "":
-				w = append(w, text)
+			if text != "" {
+				w = append(w, classOf(g)+text)
 			}
 		}
 	}

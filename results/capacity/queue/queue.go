@@ -12,14 +12,9 @@ import "math"
 // key and each occupies it for service seconds on average. It is 1 if the key cannot keep up.
 type Tail func(rate, service, t float64) float64
 
-// MM1 is the Tail for exponential times of service: P(W>t) = ρ·exp(−(μ−λ)t) (Kleinrock, Queueing Systems I, 1975, §5.12).
-func MM1(rate, service, t float64) float64 {
-	return Kingman(1)(rate, service, t)
-}
-
 // Kingman returns the Tail for times of service, and times between arrivals, of any distribution:
 // P(W>t) ≈ ρ·exp(−(1−ρ)t/(c2·S)), where c2 is the mean of the squared coefficients of variation of both (Kingman 1962, On
-// queues in heavy traffic). It is exact for M/M/1, where c2 = 1, and in the limit of ρ = 1. With Poisson arrivals and a
+// queues in heavy traffic). It is exact for M/M/1, where c2 = 1 (Kleinrock, Queueing Systems I, 1975, §5.12), and in the limit of ρ = 1. With Poisson arrivals and a
 // fixed time of service c2 is 0.5.
 func Kingman(c2 float64) Tail {
 	return func(rate, service, t float64) float64 {
@@ -29,23 +24,6 @@ func Kingman(c2 float64) Tail {
 		}
 		return rho * math.Exp(-(1-rho)*t/(c2*service))
 	}
-}
-
-// MG1Mean returns the mean wait for times of service with the squared coefficient of variation scv: ρS(1+scv)/(2(1−ρ))
-// (Pollaczek 1930, Khinchine 1932). It is infinite if the key cannot keep up. With scv 0 it is that of M/D/1, and with
-// scv 1 that of M/M/1.
-func MG1Mean(rate, service, scv float64) float64 {
-	rho := rate * service
-	if rho >= 1 {
-		return math.Inf(1)
-	}
-	return rho * service * (1 + scv) / (2 * (1 - rho))
-}
-
-// MM1Rate returns the rate at which a share late of the arrivals waits for longer than t: λ in ln(ρ/late) = (μ−λ)t. It is
-// the inverse of MM1.
-func MM1Rate(service, t, late float64) float64 {
-	return Rate(MM1, Keys{{Share: 1, Count: 1}}, service, t, late)
 }
 
 // Utilisation returns the share of the time for which the hottest key is occupied, when hottest is its share of all
@@ -58,10 +36,4 @@ func Utilisation(rate, hottest, service float64) float64 {
 // that is keys/service.
 func Capacity(hottest, service float64) float64 {
 	return 1 / (hottest * service)
-}
-
-// StallFloor returns the share of the arrivals that wait for longer than t at any rate, however low, because nothing
-// moves for stall seconds in every period of the length every: those that come in its first stall−t seconds.
-func StallFloor(stall, every, t float64) float64 {
-	return math.Max(0, stall-t) / every
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"math"
 	"slices"
+
+	"github.com/aclements/go-moremath/stats"
 )
 
 // USL is the universal scalability law, C(N) = γN/(1+σ(N−1)+κN(N−1)): what N nodes or lockers do together, when they wait
@@ -41,7 +43,7 @@ func FitUSL(n, c []float64) (USL, error) {
 	if !ok || b[0] <= 0 {
 		return USL{}, errors.New("queue: universal scalability law: the points do not follow it")
 	}
-	t := studentQuantile(0.975, len(n)-3)
+	t := stats.InvCDF(stats.TDist{V: float64(len(n) - 3)})(0.975)
 	u := USL{KappaLow: (b[2] - t*deviation) / b[0], KappaHigh: (b[2] + t*deviation) / b[0], most: slices.Max(n)}
 	if b[2] < 0 {
 		b, _, _ = uslSolve(n, c, [3]bool{true, true, false})
@@ -141,20 +143,4 @@ func uslSolve(n, c []float64, use [3]bool) (b [3]float64, deviation float64, ok 
 		}
 	}
 	return b, math.Sqrt(squares/float64(free)*m[2][6]) / scale[2], true
-}
-
-// studentQuantile returns the quantile q > 0.5 of Student's t with the given degrees of freedom, by integration of its
-// density in the angle a = atan(t/√free), where it is a power of the cosine.
-func studentQuantile(q float64, free int) float64 {
-	const steps = 20_000
-	density := func(a float64) float64 { return math.Pow(math.Cos(a), float64(free-1)) }
-	half, width := 0.0, math.Pi/2/steps
-	for i := range steps {
-		half += density((float64(i) + 0.5) * width)
-	}
-	sum, i := 0.0, 0
-	for ; sum < (2*q-1)*half; i++ {
-		sum += density((float64(i) + 0.5) * width)
-	}
-	return math.Sqrt(float64(free)) * math.Tan(float64(i)*width)
 }
