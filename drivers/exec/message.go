@@ -33,6 +33,7 @@ type openRequest struct {
 	header
 	Protocol int    `json:"protocol"`
 	Driver   string `json:"driver"`
+	Password string `json:"password,omitempty"`
 	settings
 }
 

@@ -208,7 +208,7 @@ func TestSettings(t *testing.T) {
 			t.Errorf("Config.%s is of a kind that this test does not know", name)
 		}
 	}
-	s, err := settingsOf(c)
+	s, err := openRequestOf("a driver", c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +216,7 @@ func TestSettings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got settings
+	var got openRequest
 	if err := decode(text, &got); err != nil || !reflect.DeepEqual(got.config(), c) {
 		t.Errorf("%v: got %#v, want %#v", err, got.config(), c)
 	}

@@ -125,11 +125,11 @@ func (w *Worker) Write(ctx context.Context, l *drivers.Lease, every time.Duratio
 
 // open opens the lock client of a worker.
 func (c *conn) open(ctx context.Context, driver string, cfg drivers.Config) (drivers.Traits, error) {
-	set, err := settingsOf(cfg)
+	request, err := openRequestOf(driver, cfg)
 	if err != nil {
 		return drivers.Traits{}, err
 	}
-	answer, err := c.ask(ctx, &openRequest{header{Op: "open"}, Version, driver, set})
+	answer, err := c.ask(ctx, request)
 	switch {
 	case err != nil:
 		return drivers.Traits{}, err

@@ -196,6 +196,20 @@ func (p *Proxy) Bytes(d Direction) Bytes {
 	return p.bytes[d]
 }
 
+// Links returns the number of connections that the proxy forwards now.
+func (p *Proxy) Links() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.links)
+}
+
+// Refused returns the number of connections that Refuse and Outage have refused so far.
+func (p *Proxy) Refused() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.refused
+}
+
 // Outage cuts every connection and refuses new ones until restore is called.
 func (p *Proxy) Outage() (restore func()) {
 	p.mu.Lock()

@@ -34,7 +34,7 @@ var startable = []struct {
 	{"mysql", "package mariadb-server", closer(func(ctx context.Context) (*MySQL, error) { return StartMySQL(ctx, MySQLOptions{}) })},
 	{"postgres", "package postgresql", closer(func(ctx context.Context) (*Postgres, error) { return StartPostgres(ctx, PostgresOptions{}) })},
 	{"pgbouncer", "package pgbouncer", closer(func(ctx context.Context) (*PgBouncer, error) {
-		return StartPgBouncer(ctx, PgBouncerOptions{Postgres: &Postgres{url: "postgres://postgres@127.0.0.1:1/postgres"}})
+		return StartPgBouncer(ctx, PgBouncerOptions{Postgres: &Postgres{process{url: "postgres://postgres@127.0.0.1:1/postgres"}}})
 	})},
 }
 

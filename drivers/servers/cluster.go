@@ -87,6 +87,3 @@ func (c *Cluster) up(ctx context.Context) error {
 	}
 	return nil
 }
-
-// CAFile returns the PEM file of the private CA that signed all certificates; "" without TLS.
-func (c *Cluster) CAFile() string { return c.Nodes[0].CAFile() }

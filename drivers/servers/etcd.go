@@ -41,12 +41,7 @@ type EtcdOptions struct {
 
 // Etcd is one member. Its methods are safe for concurrent use. Restart returns when the member answers, which takes a
 // majority of its ensemble: after several were killed, restart that many at once.
-type Etcd struct {
-	process
-	url         string
-	ca          string
-	persistence string
-}
+type Etcd struct{ process }
 
 // Etcds are the members of one ensemble, or a single etcd.
 type Etcds struct {
@@ -242,7 +237,7 @@ func etcdHealth(ctx context.Context, client *http.Client, url string) error {
 	return nil
 }
 
-// etcdPersistence says what is on disk when a change is answered.
+// etcdPersistence says what is on disk when a change is answered. It is memory also with Strict if the temp dir is in memory.
 func etcdPersistence(dir string, fsync bool) string {
 	switch {
 	case inMemory(dir):
@@ -252,22 +247,6 @@ func etcdPersistence(dir string, fsync bool) string {
 	}
 	return "no fsync"
 }
-
-// URL returns the member's address for clients: http://127.0.0.1:port, or https://…
-func (e *Etcd) URL() string { return e.url }
-
-// CAFile returns the PEM file of the private CA that signed the member's certificate; "" without TLS.
-func (e *Etcd) CAFile() string { return e.ca }
-
-// Persistence returns what is on disk when a change is answered: "fsync each commit", "no fsync", or "memory (tmpfs)",
-// which is also the result of Strict if the temp dir is in memory.
-func (e *Etcd) Persistence() string { return e.persistence }
-
-// Persistence returns the persistence of every member.
-func (e *Etcds) Persistence() string { return e.Nodes[0].Persistence() }
-
-// CAFile returns the PEM file of the private CA that signed all certificates; "" without TLS.
-func (e *Etcds) CAFile() string { return e.Nodes[0].CAFile() }
 
 // Close stops all members for good and removes their directories. It may be called more than once.
 func (e *Etcds) Close() error {

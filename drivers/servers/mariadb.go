@@ -43,8 +43,7 @@ type MySQLOptions struct {
 // MySQL is a private server. Its methods are safe for concurrent use.
 type MySQL struct {
 	process
-	url, socket, ca string
-	durability      Durability
+	socket string
 }
 
 // StartMySQL starts a private server and returns when it answers. ctx bounds the start, which fails after two minutes
@@ -70,7 +69,7 @@ func newMySQL(ctx context.Context, binary string, o MySQLOptions) (_ *MySQL, err
 	if err != nil {
 		return nil, err
 	}
-	s := &MySQL{process: process{child: &child{name: "mysql", dir: dir}}, durability: o.Durability}
+	s := &MySQL{process: process{child: &child{name: "mysql", dir: dir}, persistence: o.Durability.or("fsync each second")}}
 	s.socket = dir.file("mysql.sock")
 	defer func() {
 		if err != nil {
@@ -223,23 +222,8 @@ func greeted(ctx context.Context, socket, pidFile string, pid int) error {
 	return nil
 }
 
-// URL returns the server's address as a client gives it: mysql://lockbench@localhost/lockbench?socket=…, or
-// mysql://lockbench@127.0.0.1:port/lockbench, with ?tls=true under TLS. It has no password.
-func (s *MySQL) URL() string { return s.url }
-
-// CAFile returns the PEM file of the private CA that signed the server's certificate; "" without TLS.
-func (s *MySQL) CAFile() string { return s.ca }
-
 // Socket returns the path of the server's unix socket, which always exists.
 func (s *MySQL) Socket() string { return s.socket }
-
-// Persistence returns what is on disk when a commit is answered.
-func (s *MySQL) Persistence() string {
-	if s.durability == Strict {
-		return "fsync each commit"
-	}
-	return "fsync each second"
-}
 
 // FindMySQL returns the path of the server that StartMySQL runs by default. The error wraps exec.ErrNotFound and says
 // what to install.

@@ -28,9 +28,6 @@ func StartNodes(ctx context.Context, n int, o RedisOptions) (*Nodes, error) {
 	return &Nodes{Group[*Redis]{nodes}}, nil
 }
 
-// CAFile returns the PEM file of the private CA that signed all their certificates; "" without TLS.
-func (n *Nodes) CAFile() string { return n.Nodes[0].CAFile() }
-
 // grouped returns o for the members of a group, which share a certificate authority.
 func (o RedisOptions) grouped() (RedisOptions, error) {
 	if !o.TLS || o.ca != nil {

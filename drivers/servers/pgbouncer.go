@@ -29,10 +29,7 @@ const poolSize = 20
 // PgBouncer is a private pooler in transaction mode: it lends a client one of its connections to the server for each
 // transaction. Each database has a pool, from which the connection that came back last is lent first. Its methods are
 // safe for concurrent use.
-type PgBouncer struct {
-	process
-	url string
-}
+type PgBouncer struct{ process }
 
 // StartPgBouncer starts a private PgBouncer, and returns when it answers. ctx bounds the start, not the life of the
 // pooler. The caller closes it. PgBouncer refuses to run as root: then it runs as the user of StartPostgres.
@@ -115,9 +112,6 @@ func newPgBouncer(binary string, o PgBouncerOptions, reserve func() (*port, erro
 	}
 	return b, nil
 }
-
-// URL returns the pooler's address, like that of the server: postgres://postgres@127.0.0.1:port/postgres.
-func (b *PgBouncer) URL() string { return b.url }
 
 // Begin begins a transaction as a client of the pool of a database, and returns the server process that serves it. Until
 // the caller ends it, nobody else is lent that connection.

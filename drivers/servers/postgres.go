@@ -38,12 +38,7 @@ type PostgresOptions struct {
 }
 
 // Postgres is a private server. Its methods are safe for concurrent use.
-type Postgres struct {
-	process
-	durability Durability
-	url        string
-	ca         string
-}
+type Postgres struct{ process }
 
 // StartPostgres makes a database cluster, starts a private PostgreSQL server on it, and returns when it answers. ctx
 // bounds the start, which fails after two minutes at the latest, not the life of the server. The caller closes the
@@ -93,7 +88,8 @@ func newPostgres(
 	data := dir.file(postgresData)
 	c := &child{name: "postgres", dir: dir, account: who, quit: syscall.SIGQUIT}
 	c.tidy = func() error { return tidyPostgres(data) }
-	p := &Postgres{process: process{child: c}, durability: o.Durability}
+	// Relaxed leaves synchronous_commit on: a commit does the same work without the disk, and survives the server's processes.
+	p := &Postgres{process: process{child: c, persistence: o.Durability.or("fsync off")}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.Close())
@@ -151,23 +147,6 @@ func (p *Postgres) makeCerts(data string, who *account) error {
 	}
 	p.url, p.ca = p.url+"?sslmode=verify-full", dir.file(caFile)
 	return nil
-}
-
-// URL returns the server's address with the user (postgres) and without a password:
-// postgres://postgres@/postgres?host=/directory, or postgres://postgres@127.0.0.1:port/postgres.
-func (p *Postgres) URL() string { return p.url }
-
-// CAFile returns the PEM file of the private CA that signed the server's certificate; "" without TLS.
-func (p *Postgres) CAFile() string { return p.ca }
-
-// Persistence returns what is on disk when a commit is answered. Relaxed switches fsync off and leaves
-// synchronous_commit on: a commit does the same work without the disk, and what was answered survives the server's
-// processes, though not the machine. (synchronous_commit alone would lose the last commits with the processes.)
-func (p *Postgres) Persistence() string {
-	if p.durability == Strict {
-		return "fsync each commit"
-	}
-	return "fsync off"
 }
 
 // FindPostgres returns the path of the server that StartPostgres runs by default: on PATH, or else the newest one where

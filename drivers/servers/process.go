@@ -26,8 +26,11 @@ var errPortTaken = errors.New("the port is taken")
 
 // process is a server process and its reserved ports. Its methods are safe for concurrent use; every server embeds it.
 type process struct {
-	child *child
-	ports []*port
+	child       *child
+	ports       []*port
+	url         string
+	ca          string // a file; "" without TLS
+	persistence string
 
 	closing sync.Once
 	closed  error
@@ -41,6 +44,15 @@ func (p *process) reserve(reserve func() (*port, error)) (*port, error) {
 	}
 	return port, err
 }
+
+// URL returns the server's address as a client gives it, without a password.
+func (p *process) URL() string { return p.url }
+
+// CAFile returns the PEM file of the private CA that signed the server's certificate; "" without TLS.
+func (p *process) CAFile() string { return p.ca }
+
+// Persistence returns what is on disk when a change is answered; "" of a server that tells it itself.
+func (p *process) Persistence() string { return p.persistence }
 
 // PID returns the number of the server's process, or 0 if there is none.
 func (p *process) PID() int { return p.child.pid() }
@@ -89,6 +101,8 @@ func (p *process) base() *process { return p }
 // Server is a private server of one process.
 type Server interface {
 	URL() string
+	CAFile() string
+	Persistence() string
 	PID() int
 	PIDs() []int
 	CPU() time.Duration
@@ -112,6 +126,12 @@ func (g *Group[S]) URLs() []string {
 	}
 	return urls
 }
+
+// CAFile returns the PEM file of the private CA that signed all their certificates; "" without TLS.
+func (g *Group[S]) CAFile() string { return g.Nodes[0].CAFile() }
+
+// Persistence returns the persistence of each server.
+func (g *Group[S]) Persistence() string { return g.Nodes[0].Persistence() }
 
 // PIDs returns the numbers of all their processes; see Server.
 func (g *Group[S]) PIDs() (list []int) {
@@ -157,6 +177,14 @@ const (
 	// Strict means the change itself: it is fsynced before the answer, on every server that has to agree.
 	Strict Durability = "strict"
 )
+
+// or returns what is on disk when a server confirms a change, if it is relaxed in that way.
+func (d Durability) or(relaxed string) (persistence string) {
+	if d == Strict {
+		return "fsync each commit"
+	}
+	return relaxed
+}
 
 var sweepOnce sync.Once
 

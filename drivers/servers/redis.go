@@ -55,8 +55,6 @@ type Redis struct {
 	port  *port // nil for a unix socket
 	bus   *port // for a cluster node; nil otherwise
 	login login
-	url   string
-	ca    string
 }
 
 // StartRedis starts a private Redis server and returns when it answers. ctx bounds the start, which fails after two
@@ -132,12 +130,6 @@ func newRedis(binary string, o RedisOptions, reserve func() (*port, error)) (_ *
 	r.child.ready = func(ctx context.Context, pid int) error { return ping(ctx, l, pid) }
 	return r, nil
 }
-
-// URL returns the server's address (unix:///…, redis://127.0.0.1:port or rediss://…), without credentials.
-func (r *Redis) URL() string { return r.url }
-
-// CAFile returns the PEM file of the private CA that signed the server's certificate; "" without TLS.
-func (r *Redis) CAFile() string { return r.ca }
 
 // FindRedis returns the path of the server that StartRedis runs by default. The error wraps exec.ErrNotFound and says
 // what to install.

@@ -163,29 +163,21 @@ func jarVersion(path string) string {
 	return ""
 }
 
-// one is a private server of one process, ensemble one of several.
-type (
-	one interface {
-		URL() string
-		Persistence() string
-		CPU() time.Duration
-		PIDs() []int
-		Close() error
-	}
-	ensemble interface {
-		URLs() []string
-		Persistence() string
-		CPU() time.Duration
-		PIDs() []int
-		Close() error
-	}
-)
-
-func runningOne(s one, err error) (*Running, error) {
+// runningOne describes a server of one process.
+func runningOne[S Server](s S, err error) (*Running, error) {
 	if err != nil {
 		return nil, err
 	}
 	return &Running{URLs: []string{s.URL()}, Network: "unix", Persistence: s.Persistence(), CPU: s.CPU, PIDs: s.PIDs, Close: s.Close}, nil
+}
+
+// ensemble is a private server of several processes.
+type ensemble interface {
+	URLs() []string
+	Persistence() string
+	CPU() time.Duration
+	PIDs() []int
+	Close() error
 }
 
 func runningEnsemble(s ensemble, err error) (*Running, error) {

@@ -24,8 +24,7 @@ type ZooKeeperOptions struct {
 // ZooKeeper is one private server. Its methods are safe for concurrent use.
 type ZooKeeper struct {
 	process
-	addr   string
-	strict bool
+	addr string
 }
 
 // ZooKeepers are the members of one ensemble, or one server by itself.
@@ -98,13 +97,14 @@ func newZooKeepers(n int, o ZooKeeperOptions, java, classes string,
 		if err != nil {
 			return list, err
 		}
-		z := &ZooKeeper{process: process{child: &child{name: "zookeeper", dir: dir}}, strict: o.Durability == Strict}
+		z := &ZooKeeper{process: process{child: &child{name: "zookeeper", dir: dir}, persistence: o.Durability.or("fsync off")}}
 		list = append(list, z)
 		client, err := z.reserve(reserve)
 		if err != nil {
 			return list, err
 		}
 		z.addr = client.addr()
+		z.url = "zookeeper://" + z.addr
 		z.child.ready = func(ctx context.Context, _ int) error { return serves(ctx, z.addr) }
 		if n == 1 {
 			break
@@ -120,7 +120,7 @@ func newZooKeepers(n int, o ZooKeeperOptions, java, classes string,
 		peers += fmt.Sprintf("server.%d=127.0.0.1:%d:%d\n", i+1, quorum.number, election.number)
 	}
 	for i, z := range list {
-		if err := z.configure(i+1, peers, java, classes); err != nil {
+		if err := z.configure(i+1, peers, java, classes, o.Durability); err != nil {
 			return list, err
 		}
 	}
@@ -128,9 +128,9 @@ func newZooKeepers(n int, o ZooKeeperOptions, java, classes string,
 }
 
 // configure writes the server's files and sets its command line.
-func (z *ZooKeeper) configure(id int, peers, java, classes string) error {
+func (z *ZooKeeper) configure(id int, peers, java, classes string, d Durability) error {
 	dir, forceSync, class := z.child.dir, "no", "org.apache.zookeeper.server.ZooKeeperServerMain"
-	if z.strict {
+	if d == Strict {
 		forceSync = "yes"
 	}
 	if peers != "" {
@@ -187,20 +187,6 @@ const logback = `<configuration>
 <root level="WARN"><appender-ref ref="CONSOLE"/></root>
 </configuration>
 `
-
-// URL returns the server's address: zookeeper://127.0.0.1:port.
-func (z *ZooKeeper) URL() string { return "zookeeper://" + z.addr }
-
-// Persistence returns what is on disk when a change is answered.
-func (z *ZooKeeper) Persistence() string {
-	if z.strict {
-		return "fsync each commit"
-	}
-	return "fsync off"
-}
-
-// Persistence returns the persistence of each member.
-func (z *ZooKeepers) Persistence() string { return z.Nodes[0].Persistence() }
 
 // roleTimeout bounds one question for the role. A server that starts may take a connection and never answer on it.
 const roleTimeout = 2 * time.Second

@@ -2,30 +2,6 @@
 
 package spawn
 
-// The BSDs send no signal when a parent dies, and do not tell when a process has stopped.
-
-import (
-	"os"
-	"os/exec"
-	"syscall"
-)
+import "syscall"
 
 func tie(attr *syscall.SysProcAttr) { attr.Setpgid = true }
-
-func start(cmd *exec.Cmd) error { return cmd.Start() }
-
-func reaped() {}
-
-func isStop(os.Signal) bool { return false }
-
-func threadsStopped(int) bool { return true }
-
-func groupStopped(int) bool { return true }
-
-// Letter returns "": the system does not tell.
-func (p *Process) Letter() string { return "" }
-
-// Stopped returns false: likewise.
-func (p *Process) Stopped() (stopped, known bool) { return false, false }
-
-func endGroup(int) {}

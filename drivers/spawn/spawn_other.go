@@ -5,27 +5,10 @@ package spawn
 import (
 	"errors"
 	"os"
-	"os/exec"
 	"syscall"
 )
 
 func tie(*syscall.SysProcAttr) {}
-
-func start(cmd *exec.Cmd) error { return cmd.Start() }
-
-func reaped() {}
-
-func isStop(os.Signal) bool { return false }
-
-func threadsStopped(int) bool { return true }
-
-func groupStopped(int) bool { return true }
-
-// Letter returns "": the system does not tell.
-func (p *Process) Letter() string { return "" }
-
-// Stopped returns false: likewise.
-func (p *Process) Stopped() (stopped, known bool) { return false, false }
 
 const stopSignal, continueSignal = syscall.Signal(-1), syscall.Signal(-2) // there are none
 
@@ -40,5 +23,3 @@ func signalGroup(pid int, sig os.Signal) error {
 	}
 	return process.Kill()
 }
-
-func endGroup(int) {}

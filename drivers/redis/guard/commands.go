@@ -1,92 +1,37 @@
 package guard
 
-// The commands in a stream to a server, and those whose replies a guard has to check.
+// The commands in a stream to a server, which are arrays of strings, and those whose replies a guard has to check. Each has to
+// be found: a guard that counts too few rejects a valid reply, and one that counts too many passes an invalid one on.
 
-import "bytes"
+import (
+	"bytes"
+	"strings"
+)
 
-// commandScanner follows a stream of commands, which are arrays of strings. It must find each one: a guard that counts
-// too few rejects a valid reply, and one that counts too many passes an invalid one on.
-type commandScanner struct {
-	head    byte  // the first byte of the current head, or 0
-	n       int64 // its number so far
-	args    int64 // of the current command
-	left    int64 // arguments of it that have not begun
-	rest    int64 // bytes of the current argument that have not come, including CRLF
-	judged  bool  // the command's name is in judged
-	scripts int64 // commands that run a script, so far
-	size    int   // of name, so far
-	name    [16]byte
-	subSize int // of sub
-	sub     [32]byte
+// command handles each command whose arguments are scanned one by one.
+func (g *guard) command() error {
+	s := &g.commands
+	s.answered++
+	name, sub := s.elements[0].bytes(), ""
+	if s.count > 1 {
+		sub = string(s.elements[1].bytes())
+	}
+	if runs(name) {
+		g.scripts++
+	}
+	if judged(name) {
+		g.expect(strings.ToUpper(string(name)), sub, int64(s.count))
+	}
+	return nil
 }
 
-// scan reads the next piece of the stream and returns the number of commands that it completes. A command is complete
-// when its name is, or its second word if the reply is to be judged. For the latter, scan calls found with both words,
-// the number of arguments, and the number of commands before it in the piece.
-func (s *commandScanner) scan(b []byte, found func(name, sub string, args, before int64)) (commands int64) {
-	for i := 0; i < len(b); {
-		if s.left == 0 && s.rest == 0 && s.head == 0 {
-			if n, script := unjudged(b[i:]); n > 0 {
-				commands++
-				if script {
-					s.scripts++
-				}
-				i += n
-				continue
-			}
-		}
-		if s.rest > 0 {
-			n := int(min(s.rest, int64(len(b)-i)))
-			first, second := s.left == s.args-1, s.judged && s.left == s.args-2
-			if first {
-				s.size += copy(s.name[s.size:], b[i:i+n])
-			} else if second {
-				s.subSize += copy(s.sub[s.subSize:], b[i:i+n])
-			}
-			i += n
-			if s.rest -= int64(n); s.rest > 0 || !first && !second {
-				continue
-			}
-			if first {
-				s.judged, s.subSize = judged(word(s.name[:s.size])), 0
-				if runs(word(s.name[:s.size])) {
-					s.scripts++
-				}
-			}
-			if !s.judged || second || s.args == 1 {
-				if s.judged {
-					found(string(word(s.name[:s.size])), string(word(s.sub[:s.subSize])), s.args, commands)
-				}
-				commands++
-			}
-			continue
-		}
-		if s.head == 0 {
-			s.head, s.n = b[i], 0
-			i++
-		}
-		n := s.n
-		for ; i < len(b) && b[i] != '\n'; i++ {
-			if b[i] != '\r' {
-				n = 10*n + int64(b[i]-'0')
-			}
-		}
-		if s.n = n; i == len(b) {
-			break
-		}
-		i++
-		if s.head == '*' {
-			s.args, s.left, s.judged = n, n, false
-		} else {
-			s.left--
-			s.rest = n + int64(len("\r\n"))
-			if s.left == s.args-1 {
-				s.size = 0
-			}
-		}
-		s.head = 0
+// plain is the length of the command at the beginning of b if it is whole and its reply needs no check, otherwise 0.
+func (g *guard) plain(b []byte) int {
+	n, script := unjudged(b)
+	if script {
+		g.scripts++
 	}
-	return commands
+	return n
 }
 
 // unjudged returns the length of the command at the beginning of b if it is whole and its reply needs no check,
@@ -126,9 +71,6 @@ func length(b []byte, i int) (n, next int) {
 	}
 	return 0, len(b) + 1
 }
-
-// word returns an argument without its CRLF.
-func word(b []byte) []byte { return bytes.TrimSuffix(b, []byte("\r\n")) }
 
 // judged reports whether the guard has to check the reply to the command.
 func judged(name []byte) bool {

@@ -28,11 +28,10 @@ const (
 	primary
 )
 
-// expect records a command whose reply is to be checked, before it is sent. before is the number of commands sent with
-// it that are not counted yet.
-func (g *guard) expect(name, sub string, args, before int64) {
-	x := expectation{number: g.asked.Load() + before + 1}
-	switch name = strings.ToUpper(name); {
+// expect records the latest command, whose reply is to be checked, before it is sent. name is in capitals.
+func (g *guard) expect(name, sub string, args int64) {
+	x := expectation{number: g.commands.answered}
+	switch {
 	case name == "PING":
 		x.form = pong
 		if g.left > 0 && x.number == g.left+1 {

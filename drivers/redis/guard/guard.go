@@ -7,6 +7,7 @@
 package guard
 
 import (
+	"math"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -26,9 +27,10 @@ type guard struct {
 
 	_ [128]byte // writers are on another processor
 
-	commands commandScanner // of the writers, which take turns
-	left     int64          // the number of the latest unsubscription
-	of       *Sent          // nil: not counted
+	commands scanner // of the writers, which take turns
+	scripts  int64   // commands so far that run a script
+	left     int64   // the number of the latest unsubscription
+	of       *Sent   // nil: not counted
 	sent     atomic.Int64
 	writes   atomic.Int64
 
@@ -46,7 +48,8 @@ type guard struct {
 func New(conn net.Conn, sent *Sent, cluster bool) net.Conn {
 	g := &guard{Conn: conn, of: sent}
 	sent.start(g)
-	g.replies = scanner{limit: maxWeight, ended: g.received}
+	g.commands = scanner{limit: math.MaxInt64, ended: g.command, short: g.plain, known: math.MaxInt64}
+	g.replies = scanner{limit: maxWeight, ended: g.received, short: short}
 	if cluster {
 		g.replies.limit = maxWeightCluster
 	}
@@ -85,8 +88,9 @@ func (g *guard) Read(b []byte) (int, error) {
 // Write implements net.Conn. It counts the commands and the bytes before the server can answer them. It counts the
 // bytes itself because a sender below it would cost 0.06 µs per command.
 func (g *guard) Write(b []byte) (int, error) {
-	g.asked.Add(g.commands.scan(b, g.expect))
-	g.ran.Store(g.commands.scripts)
+	_, _ = g.commands.scan(b) // the client library writes valid commands
+	g.asked.Store(g.commands.answered)
+	g.ran.Store(g.scripts)
 	g.sent.Add(int64(len(b)))
 	g.writes.Add(1)
 	n, err := g.Conn.Write(b)

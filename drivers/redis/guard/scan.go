@@ -1,6 +1,6 @@
 package guard
 
-// Where each reply in a stream ends, and whether a client library may get it.
+// Where each reply or command in a stream ends, and whether a client library may get it.
 
 import (
 	"bytes"
@@ -19,13 +19,14 @@ const (
 	maxLine          = 16 << 10 // longer than any error message
 )
 
-// scanner follows a stream of replies. It is strict: the scanner and the library behind it must agree on where a value
-// ends, so anything ambiguous is an error.
+// scanner follows a stream of replies, or of commands. It is strict: the scanner and the library behind it must agree on where
+// a value ends, so anything ambiguous is an error.
 type scanner struct {
-	limit int64        // of a reply's weight: its bytes, and elementWeight per element
-	ended func() error // called at the end of each reply
+	limit int64              // of a reply's weight: its bytes, and elementWeight per element
+	ended func() error       // called at the end of each reply
+	short func(b []byte) int // the length of a known reply at the beginning of b that need not be read in parts, or 0
 
-	answered int64 // replies so far that answer a command
+	answered int64 // replies so far that answer a command; or commands
 	known    int64 // those up to this one were requested and need no check
 
 	part   []byte // the beginning of an incomplete line
@@ -48,15 +49,16 @@ type element struct {
 	kind   byte // as scanner.kind
 	spaces int  // in a string
 	size   int  // of text
-	text   [24]byte
+	text   [32]byte
 }
 
 func (e *element) isString() bool { return e.kind == '$' || e.kind == '+' }
 
-// is reports whether the element is the string text, which is shorter than 23 bytes.
-func (e *element) is(text string) bool {
-	return e.isString() && string(bytes.TrimRight(e.text[:e.size], "\r\n")) == text
-}
+// bytes returns the beginning of a string.
+func (e *element) bytes() []byte { return bytes.TrimRight(e.text[:e.size], "\r\n") }
+
+// is reports whether the element is the string text, which is shorter than 31 bytes.
+func (e *element) is(text string) bool { return e.isString() && string(e.bytes()) == text }
 
 // add appends the next piece of a string.
 func (e *element) add(piece []byte) {
@@ -84,7 +86,7 @@ func (s *scanner) scan(b []byte) (int, error) {
 			continue
 		}
 		if s.answered < s.known && s.nested == 0 && len(s.part) == 0 {
-			if n := short(b[i:]); n > 0 {
+			if n := s.short(b[i:]); n > 0 {
 				s.answered++
 				i += n
 				continue

@@ -53,6 +53,27 @@ func Cluster(t testing.TB, primaries int, o servers.RedisOptions) *servers.Clust
 	return start(t, func() (*servers.Cluster, error) { return servers.StartCluster(t.Context(), primaries, o) })
 }
 
+// Etcd is like Redis for an etcd of n members.
+func Etcd(t testing.TB, n int, o servers.EtcdOptions) *servers.Etcds {
+	t.Helper()
+	if n > 1 {
+		several(t)
+	}
+	return start(t, func() (*servers.Etcds, error) { return servers.StartEtcd(t.Context(), n, o) })
+}
+
+// MySQL is like Redis for MariaDB or MySQL.
+func MySQL(t testing.TB, o servers.MySQLOptions) *servers.MySQL {
+	t.Helper()
+	return start(t, func() (*servers.MySQL, error) { return servers.StartMySQL(t.Context(), o) })
+}
+
+// Postgres is like Redis for PostgreSQL.
+func Postgres(t testing.TB, o servers.PostgresOptions) *servers.Postgres {
+	t.Helper()
+	return start(t, func() (*servers.Postgres, error) { return servers.StartPostgres(t.Context(), o) })
+}
+
 func start[S interface{ Close() error }](t testing.TB, start func() (S, error)) S {
 	t.Helper()
 	s, err := start()
