@@ -3,6 +3,7 @@ package results
 // The rules by which the trials of a cell become one figure each.
 
 import (
+	"reflect"
 	"slices"
 	"time"
 )
@@ -95,37 +96,18 @@ func sumClasses(trials []*Record, merged []sums) (classes []ClassCell) {
 
 // add adds the outcomes of another trial; the first sample of an error stays.
 func (c *Counts) add(o Counts) {
-	c.Acquired += o.Acquired
-	c.Contended += o.Contended
-	c.TimedOut += o.TimedOut
-	c.Canceled += o.Canceled
-	c.Unknown += o.Unknown
-	c.Refused += o.Refused
-	c.Unfinished += o.Unfinished
-	c.Tries += o.Tries
-	c.LocalRefusals += o.LocalRefusals
-	c.Released += o.Released
-	c.Lost += o.Lost
-	c.LostRenewal += o.LostRenewal
-	c.ReleaseError += o.ReleaseError
-	c.Offered += o.Offered
-	c.Dropped += o.Dropped
-	c.Crashed += o.Crashed
-	c.Overstayed += o.Overstayed
-	c.SplitVotes += o.SplitVotes
-	c.LateGrants += o.LateGrants
+	sum, more := reflect.ValueOf(c).Elem(), reflect.ValueOf(o)
+	for i := range sum.NumField() {
+		if n := sum.Field(i); n.CanInt() {
+			n.SetInt(n.Int() + more.Field(i).Int())
+		}
+	}
 	if more := len(o.NodeErrors) - len(c.NodeErrors); more > 0 {
 		c.NodeErrors = append(slices.Clip(c.NodeErrors), make([]int64, more)...)
 	}
 	for i, n := range o.NodeErrors {
 		c.NodeErrors[i] += n
 	}
-	c.Renewals += o.Renewals
-	c.RenewError += o.RenewError
-	c.Reentries += o.Reentries
-	c.ReentryRefused += o.ReentryRefused
-	c.ReentryError += o.ReentryError
-	c.StuckKeys += o.StuckKeys
 	addByClass(&c.Errors, o.Errors)
 	addByClass(&c.EarlyErrors, o.EarlyErrors)
 	for class, text := range o.ErrorSample {

@@ -85,6 +85,21 @@ func unlike(base, head []*results.Record) (notes, machines []string) {
 	return notes, machines
 }
 
+// UnlikeMachines says in what the machines differ that two sets of records were made on, as far as their changes cannot be
+// judged for it; nothing if they are alike.
+func UnlikeMachines(base, head []*results.Record) (differences []string) {
+	for _, f := range facts {
+		if !f.machine {
+			continue
+		}
+		b, h := distinct(base, f.of), distinct(head, f.of)
+		if !slices.Equal(slices.Sorted(slices.Values(b)), slices.Sorted(slices.Values(h))) {
+			differences = append(differences, f.name+": "+listed(b)+" in the base, "+listed(h)+" in the head")
+		}
+	}
+	return differences
+}
+
 // inProportion reports whether each value is as frequent on one side as on the other. If one machine has more of the head
 // and the other more of the base, what looks like a change may be what the machines differ by (Simpson's paradox).
 func inProportion(base, head []*results.Record, of func(*results.Record) string) bool {
@@ -204,7 +219,7 @@ func doubts(c cellPair) (notes []string) {
 	all := (*group).all
 	say((*results.Record).Violated, all, "mutual exclusion was violated, which the design claims")
 	say(func(r *results.Record) bool { return r.Partial != "" }, all, "left out, since they ended early ("+
-		strings.Join(distinct(slices.Concat(c.base.partial, c.head.partial), why), "; ")+")")
+		strings.Join(distinct(slices.Concat(c.base.partial, c.head.partial), func(r *results.Record) string { return r.Partial }), "; ")+")")
 	return notes
 }
 
@@ -246,8 +261,6 @@ func inTurn(base, head []*results.Record) []string {
 	return []string{"the sides did not take turns, one ran after the other: if the machine is faster or slower by now, " +
 		"that looks like a change (run -vs and scripts/gate.sh let them take turns)"}
 }
-
-func why(r *results.Record) string { return r.Partial }
 
 func number[T any](of []T, is func(T) bool) (n int) {
 	for _, one := range of {

@@ -5,6 +5,7 @@ package history
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -144,12 +145,7 @@ func (c *Collector) conditionsOf(r *results.Record) *conditions {
 	add("network", r.Server.Network)
 	add("Go", r.Env.Go)
 	add("kernel", r.Env.Kernel)
-	libraries := make([]string, 0, len(r.Env.Libraries))
-	for name := range r.Env.Libraries {
-		libraries = append(libraries, name)
-	}
-	slices.Sort(libraries)
-	for _, name := range libraries {
+	for _, name := range slices.Sorted(maps.Keys(r.Env.Libraries)) {
 		add(name, r.Env.Libraries[name])
 	}
 	key := fmt.Sprintf("%q", is)

@@ -123,7 +123,14 @@ var unlike = map[string]func(a *Axis){
 	"n":          func(a *Axis) { a.Title = "ops" },
 	"warmup":     func(a *Axis) { a.Title = "warm-up" },
 	"max-errors": func(a *Axis) { a.Wide, a.Absent = true, "never" },
-	"oracle":     func(a *Axis) { a.Wide, a.Value = true, onlyIf(func(p *spec.Plan) bool { return !p.Oracle }, spec.Off) },
+	"oracle": func(a *Axis) {
+		a.Wide, a.Value = true, func(c *results.Cell) string {
+			if c.Plan().Oracle {
+				return ""
+			}
+			return spec.Off
+		}
+	},
 	"probe": func(a *Axis) {
 		text := a.Value
 		a.Absent, a.Value = "off", func(c *results.Cell) string {
@@ -133,15 +140,6 @@ var unlike = map[string]func(a *Axis){
 			return ""
 		}
 	},
-}
-
-func onlyIf(holds func(*spec.Plan) bool, text string) func(*results.Cell) string {
-	return func(c *results.Cell) string {
-		if holds(c.Plan()) {
-			return text
-		}
-		return ""
-	}
 }
 
 // settingText returns a setting's value in a cell; of a setting of classes ByClass if they do not agree.

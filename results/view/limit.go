@@ -319,26 +319,15 @@ func figuresOfClients(c *results.Cell, l results.Limit) string {
 		return fmt.Sprintf("%s of the arrivals found all %s busy, which waited for locks for %s of that time",
 			format.Percent(c.Backlogged()), format.Plural(c.Plan().Clients, "client"), format.Percent(l.Waiting))
 	}
-	rest := ""
+	parts := []string{fmt.Sprintf("spent %s of the time in requests", format.Percent(l.Requests)), "held locks for " + format.Percent(l.Holding)}
 	if other := 1 - l.Requests - l.Holding - l.Waiting; other >= 0.05 {
-		rest = "thought or paused for " + format.Percent(other)
+		parts = append(parts, "thought or paused for "+format.Percent(other))
 	}
-	text := format.Plural(c.Plan().Clients, "client") + " " + format.And(nonEmpty([]string{
-		fmt.Sprintf("spent %s of the time in requests", format.Percent(l.Requests)), "held locks for " + format.Percent(l.Holding), rest,
-		"waited for " + format.Percent(l.Waiting)}))
+	text := format.Plural(c.Plan().Clients, "client") + " " + format.And(append(parts, "waited for "+format.Percent(l.Waiting)))
 	if l.Known {
 		text += "; keys were free for " + format.Percent(l.Waited+l.Idle)
 	}
 	return text
-}
-
-func nonEmpty(parts []string) (kept []string) {
-	for _, p := range parts {
-		if p != "" {
-			kept = append(kept, p)
-		}
-	}
-	return kept
 }
 
 func nextOfClients(c *results.Cell, l results.Limit) string {

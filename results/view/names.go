@@ -98,7 +98,7 @@ func counts(list []string) map[string]int {
 // but for what Place says. A single cell goes by its driver, lock and way of waiting, and a partial one is called so. No
 // two names are alike.
 func Names(cells []*results.Cell) (names []string, common string) {
-	return whole(shortest(cells), cells), format.Line(Common(cells, func(a Axis) bool {
+	return whole(shortest(cells, differing(cells)), cells), format.Line(Common(cells, func(a Axis) bool {
 		return slices.Contains(placed, a.Title) || a.Title == "claims" && a.Value(cells[0]) == ""
 	}))
 }
@@ -107,11 +107,7 @@ func Names(cells []*results.Cell) (names []string, common string) {
 // distinguishes two cells.
 func NamesBut(cells []*results.Cell, title string) []string {
 	axes := slices.DeleteFunc(differing(cells), func(a Axis) bool { return a.Title == title })
-	names := shortened(cells, axes, namingAxes, allDistinct)
-	if names == nil {
-		names = Labels(cells)
-	}
-	return whole(names, cells)
+	return whole(shortest(cells, axes), cells)
 }
 
 // whole names the cells that have nothing particular by their design, and calls partial ones so.
@@ -140,10 +136,10 @@ var namingAxes = []string{"side", "revision", "driver", "lock", "wait", "topolog
 // ownWait is the way of waiting of designs that have one of their own, which need not be mentioned.
 const ownWait = "native"
 
-// shortest are Labels without the axes that tell no two cells apart that are alike otherwise: where each driver has a server
+// shortest are names by axes, or else Labels, without the axes that tell no two cells apart that are alike otherwise: where each driver has a server
 // of its own, the server's version only makes names longer.
-func shortest(cells []*results.Cell) []string {
-	names := shortened(cells, differing(cells), namingAxes, allDistinct)
+func shortest(cells []*results.Cell, axes []Axis) []string {
+	names := shortened(cells, axes, namingAxes, allDistinct)
 	if names == nil {
 		return Labels(cells)
 	}

@@ -5,10 +5,12 @@ package view
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/stats"
 )
 
@@ -166,4 +168,12 @@ func Rate(c *results.Cell) stats.Estimate {
 // Tail returns the p99 over the trials, each one's own.
 func Tail(c *results.Cell) stats.Estimate {
 	return stats.Trials(c.Trials, func(r *results.Record) float64 { return r.Latency[Waiting(c)].Quantile(0.99) })
+}
+
+// HalfWidth returns how far the interval reaches from the median at the most.
+func HalfWidth(e stats.Estimate) string {
+	if !(e.Low <= e.High) || e.Median <= 0 {
+		return format.None
+	}
+	return strings.TrimPrefix(format.Change(max(e.High/e.Median-1, 1-e.Low/e.Median)), "+")
 }
