@@ -12,6 +12,7 @@ import (
 
 	"github.com/lockbench/lockbench/cmd/cli/catalog"
 	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/results/report"
 )
 
 // helpFiles has a template for each page. The first line of a topic's says in a few words what it is about.
@@ -122,23 +123,20 @@ func topicLine(name string) string {
 }
 
 func variableList() string {
-	rows := [][2]string{
-		{"LOCKBENCH_…", "the default of any flag"},
-		{passwordVariable, "the password at -addr; no flag takes it, because every user can read arguments"},
+	var rows report.Facts
+	add := func(variable, means string) {
+		if variable != "" {
+			rows = append(rows, report.Fact{Label: variable, Lines: []string{means}})
+		}
 	}
+	add("LOCKBENCH_…", "the default of any flag")
+	add(passwordVariable, "the password at -addr; no flag takes it, because every user can read arguments")
 	for _, s := range servers.Services() {
-		if s.Variable != "" {
-			rows = append(rows, [2]string{s.Variable, "the address of your " + s.Name + ", unless -addr or -server says otherwise"})
-		}
-		if s.PasswordVariable != "" {
-			rows = append(rows, [2]string{s.PasswordVariable, "the password at your " + s.Name})
-		}
-		if s.OtherVariables != "" {
-			rows = append(rows, [2]string{s.OtherVariables, "what else -addr leaves open of your " + s.Name})
-		}
-		if s.Home != "" {
-			rows = append(rows, [2]string{s.Home, "the unpacked archive of " + s.Name + " whose server lockbench starts"})
-		}
+		add(s.Variable, "the address of your "+s.Name+", unless -addr or -server says otherwise")
+		add(s.PasswordVariable, "the password at your "+s.Name)
+		add(s.OtherVariables, "what else -addr leaves open of your "+s.Name)
+		add(s.Home, "the unpacked archive of "+s.Name+" whose server lockbench starts")
 	}
-	return catalog.Table(append(rows, [2]string{"NO_COLOR", "if set, no colours"}))
+	add("NO_COLOR", "if set, no colours")
+	return catalog.Table(rows)
 }

@@ -86,14 +86,15 @@ type Wait struct {
 	Text string `json:"text"`
 }
 
-// autoWait says what the default way of waiting is.
-const autoWait = "native if the design has a way of its own, else backoff: the default"
+func (w Wait) fact() report.Fact { return fact(w.Wait, w.Text) }
 
 // Preset is a value of -workload.
 type Preset struct {
 	Preset string `json:"preset"`
 	About  string `json:"about"`
 }
+
+func (p Preset) fact() report.Fact { return fact(p.Preset, p.About) }
 
 type Server struct {
 	Server    string `json:"server"`
@@ -111,8 +112,10 @@ type Hazard struct {
 	About  string         `json:"about"`
 }
 
+func (h Hazard) fact() report.Fact { return fact(string(h.Hazard), h.About) }
+
 func New(ctx context.Context) Listing {
-	var l Listing
+	l := Listing{Waits: waits(), Presets: allPresets()}
 	for _, name := range drivers.Names() {
 		d, _ := drivers.Lookup(name)
 		for i, design := range d.Designs() {
@@ -125,13 +128,6 @@ func New(ctx context.Context) Listing {
 		for _, param := range drivers.ParamsOf(d) {
 			l.Params = append(l.Params, Param{name, param.Name, param.Default, param.Text})
 		}
-	}
-	l.Waits = []Wait{{matrix.Auto, autoWait}}
-	for _, k := range wait.Kinds() {
-		l.Waits = append(l.Waits, Wait{k.Name, k.Text})
-	}
-	for _, name := range presets.Names() {
-		l.Presets = append(l.Presets, Preset{name, presets.About(name)})
 	}
 	for _, s := range servers.Services() {
 		l.Servers = append(l.Servers, look(ctx, s))
@@ -147,6 +143,22 @@ func New(ctx context.Context) Listing {
 		l.Drivers = append(l.Drivers, l.driver(name))
 	}
 	return l
+}
+
+// waits returns all ways of waiting, the default first.
+func waits() []Wait {
+	list := []Wait{{matrix.Auto, "native if the design has a way of its own, else backoff: the default"}}
+	for _, k := range wait.Kinds() {
+		list = append(list, Wait{k.Name, k.Text})
+	}
+	return list
+}
+
+func allPresets() (list []Preset) {
+	for _, name := range presets.Names() {
+		list = append(list, Preset{name, presets.About(name)})
+	}
+	return list
 }
 
 // look returns whether a server of a service can be started here.

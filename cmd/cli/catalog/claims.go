@@ -4,13 +4,19 @@ import (
 	"strings"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/results/report"
 )
 
-// Claimed are the claims of designs.
-var Claimed = []struct {
+// Claim is something that a design may claim.
+type Claim struct {
 	Name, Means string
 	Has         func(drivers.Traits) bool
-}{
+}
+
+func (c Claim) fact() report.Fact { return fact(c.Name, c.Means) }
+
+// Claimed are all claims.
+var Claimed = []Claim{
 	{"exclusive", "one client at a time, as long as each hold ends within its lease or session", func(t drivers.Traits) bool { return t.Exclusive }},
 	{"owned", "only the holder can release it: a late release changes nothing", func(t drivers.Traits) bool { return t.Owned }},
 	{"expires", "a hold ends by itself -ttl after its grant or renewal", func(t drivers.Traits) bool { return t.Expires }},
@@ -39,10 +45,4 @@ func Claims(t drivers.Traits) string {
 }
 
 // ClaimList explains all claims.
-func ClaimList() string {
-	var rows [][2]string
-	for _, c := range Claimed {
-		rows = append(rows, [2]string{c.Name, c.Means})
-	}
-	return Table(rows)
-}
+func ClaimList() string { return Table(factsOf(Claimed)) }

@@ -29,25 +29,13 @@ func (l Listing) Document(name string) *report.Document {
 		d.Title = "The preset " + name
 		d.Blocks = []report.Block{report.Code(text), report.Paragraph{Text: format.Glue("Run it: lockbench -workload " + name + " -driver rueidis"), Note: true}}
 	case name == "waits":
-		var facts report.Facts
-		for _, k := range l.Waits {
-			facts = append(facts, fact(k.Wait, k.Text))
-		}
-		d.Title, d.Blocks = "Ways of waiting", []report.Block{facts}
+		d.Title, d.Blocks = "Ways of waiting", []report.Block{factsOf(l.Waits)}
 	case name == "presets":
-		var facts report.Facts
-		for _, p := range l.Presets {
-			facts = append(facts, fact(p.Preset, p.About))
-		}
-		d.Title, d.Blocks = "Presets", []report.Block{facts, note("lockbench list PRESET prints one; lockbench help workloads says how to change it.")}
+		d.Title, d.Blocks = "Presets", []report.Block{factsOf(l.Presets), note("lockbench list PRESET prints one; lockbench help workloads says how to change it.")}
 	case name == "servers":
 		d.Title, d.Blocks = "Servers", []report.Block{l.servers(), note("lockbench help servers says more about each.")}
 	case name == "hazards":
-		var facts report.Facts
-		for _, h := range l.Hazards {
-			facts = append(facts, fact(string(h.Hazard), h.About))
-		}
-		d.Title, d.Blocks = "Hazards", []report.Block{facts, note("What happens, and after the colon how a design loses to it; lockbench list LOCK says which designs do.")}
+		d.Title, d.Blocks = "Hazards", []report.Block{factsOf(l.Hazards), note("What happens, and after the colon how a design loses to it; lockbench list LOCK says which designs do.")}
 	case slices.Contains(matrix.Names("lock"), name):
 		d.Title, d.Blocks = "The lock design "+name, l.lock(name)
 	default: // a service
@@ -57,8 +45,14 @@ func (l Listing) Document(name string) *report.Document {
 	return d
 }
 
-func fact(label string, lines ...string) report.Fact {
-	return report.Fact{Label: label, Lines: lines}
+func fact(label, text string) report.Fact { return report.Fact{Label: label, Lines: []string{text}} }
+
+// factsOf returns entries, each with its name as the label.
+func factsOf[T interface{ fact() report.Fact }](entries []T) (facts report.Facts) {
+	for _, e := range entries {
+		facts = append(facts, e.fact())
+	}
+	return facts
 }
 
 func note(text string) report.Block { return report.Paragraph{Text: text, Note: true} }
@@ -69,16 +63,9 @@ func (l Listing) overview() []report.Block {
 	if missing := l.install(); missing != nil {
 		blocks = append(blocks, report.Section{Title: "To install servers that are not here", Blocks: []report.Block{missing}})
 	}
-	var waits, names []string
-	for _, k := range l.Waits {
-		waits = append(waits, k.Wait)
-	}
-	for _, p := range l.Presets {
-		names = append(names, p.Preset)
-	}
 	return append(blocks,
-		report.Section{Title: "Ways of waiting (-wait)", Blocks: []report.Block{report.Paragraph{Text: strings.Join(waits, ", ")}}},
-		report.Section{Title: "Presets (-workload)", Blocks: []report.Block{report.Paragraph{Text: strings.Join(names, ", ")}}},
+		report.Section{Title: "Ways of waiting (-wait)", Blocks: []report.Block{report.Paragraph{Text: strings.Join(matrix.Choices("wait"), ", ")}}},
+		report.Section{Title: "Presets (-workload)", Blocks: []report.Block{report.Paragraph{Text: strings.Join(presets.Names(), ", ")}}},
 		note("lockbench list DRIVER tells the whole story of one: server, address, claims, what is wrong with it."),
 		note("lockbench list LOCK, list PRESET, list waits, list presets, list servers and list hazards explain the others."))
 }
@@ -131,7 +118,7 @@ func (l Listing) story(d *report.Document, name string) {
 		if lock.Default {
 			title += " (the default)"
 		}
-		s := report.Section{ID: lock.Lock, Title: title, Blocks: []report.Block{factsOf(lock)}}
+		s := report.Section{ID: lock.Lock, Title: title, Blocks: []report.Block{designFacts(lock)}}
 		if !sameConns && of.Service != "" {
 			s.Blocks = append(s.Blocks, report.Facts{fact("connections", connections(lock.Connections, of))})
 		}
@@ -169,8 +156,8 @@ func firstRun(d Driver) string {
 	return format.Glue(text)
 }
 
-// factsOf returns what is known of a design.
-func factsOf(lock Lock) report.Facts {
+// designFacts returns what is known of a design.
+func designFacts(lock Lock) report.Facts {
 	facts := report.Facts{fact("claims", Claims(lock.Traits)), fact("imitates", lock.Models)}
 	if lock.Wrong != "" {
 		facts = append(facts, fact("wrong", lock.Wrong))
@@ -187,16 +174,13 @@ func factsOf(lock Lock) report.Facts {
 
 // claims explains the claims of some designs.
 func claims(locks []Lock) []report.Block {
-	var facts report.Facts
-	for _, c := range Claimed {
-		if slices.ContainsFunc(locks, func(l Lock) bool { return c.Has(l.Traits) }) {
-			facts = append(facts, fact(c.Name, c.Means))
-		}
-	}
-	if facts == nil {
+	claimed := slices.DeleteFunc(slices.Clone(Claimed), func(c Claim) bool {
+		return !slices.ContainsFunc(locks, func(l Lock) bool { return c.Has(l.Traits) })
+	})
+	if len(claimed) == 0 {
 		return nil
 	}
-	return []report.Block{report.Section{ID: "claims", Title: "What the claims mean", Blocks: []report.Block{facts}}}
+	return []report.Block{report.Section{ID: "claims", Title: "What the claims mean", Blocks: []report.Block{factsOf(claimed)}}}
 }
 
 // lock tells about a design, for each kind of driver that has it.
@@ -214,7 +198,7 @@ func (l Listing) lock(name string) (blocks []report.Block) {
 		}
 	}
 	for _, lock := range all {
-		blocks = append(blocks, report.Section{ID: lock.Driver, Title: name + " of " + lock.Driver, Blocks: []report.Block{factsOf(lock)}})
+		blocks = append(blocks, report.Section{ID: lock.Driver, Title: name + " of " + lock.Driver, Blocks: []report.Block{designFacts(lock)}})
 	}
 	return append(blocks, claims(all)...)
 }

@@ -10,12 +10,11 @@ import (
 	"github.com/lockbench/lockbench/cmd/cli/deploy"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
-	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
+	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/results/view"
 	"github.com/lockbench/lockbench/workloads/matrix"
-	"github.com/lockbench/lockbench/workloads/presets"
 )
 
 // Width is how many columns a page has.
@@ -28,37 +27,35 @@ func Lines(write func(b *strings.Builder)) string {
 	return b.String()
 }
 
-// Table returns rows of a name and a text, which is wrapped.
-func Table(rows [][2]string) string {
+// Table returns a row for each label with its text, which is wrapped.
+func Table(rows report.Facts) string {
 	width := 0
 	for _, r := range rows {
-		width = max(width, utf8.RuneCountInString(r[0]))
+		width = max(width, utf8.RuneCountInString(r.Label))
 	}
 	return Lines(func(b *strings.Builder) {
 		for _, r := range rows {
-			head := fmt.Sprintf("  %-*s  ", width, r[0])
-			b.WriteString(strings.Join(format.Wrap(head, r[1], Width), "\n") + "\n")
+			head := fmt.Sprintf("  %-*s  ", width, r.Label)
+			b.WriteString(strings.Join(format.Wrap(head, strings.Join(r.Lines, " "), Width), "\n") + "\n")
 		}
 	})
 }
 
 // Addresses returns the forms of the addresses of all services.
 func Addresses() string {
-	var rows [][2]string
+	var rows report.Facts
 	for _, s := range servers.Services() {
-		forms := strings.Join(s.Forms, "\n")
-		if forms == "" {
-			forms = s.Example()
-		}
-		for i, form := range strings.Split(forms, "\n") {
-			name := s.Name
-			if i > 0 {
-				name = ""
-			}
-			rows = append(rows, [2]string{name, form})
+		forms := slices.Clone(s.Forms)
+		if len(forms) == 0 {
+			forms = []string{s.Example()}
 		}
 		if s.Variable != "" {
-			rows = append(rows, [2]string{"", "or the variable " + s.Variable})
+			forms = append(forms, "or the variable "+s.Variable)
+		}
+		name := s.Name
+		for _, form := range forms {
+			rows = append(rows, fact(name, form))
+			name = "" // in the first row alone
 		}
 	}
 	return Table(rows)
@@ -66,34 +63,22 @@ func Addresses() string {
 
 // DriverList returns all drivers and their client libraries.
 func DriverList() string {
-	var rows [][2]string
+	var rows report.Facts
 	for _, name := range drivers.Names() {
 		about := "in this process: no server"
 		if s := deploy.Service(name); s != nil {
 			about = cmp.Or(matrix.Library(name).Module, "for "+s.Name)
 		}
-		rows = append(rows, [2]string{name, about})
+		rows = append(rows, fact(name, about))
 	}
 	return Table(rows)
 }
 
 // Waits returns all ways of waiting.
-func Waits() string {
-	rows := [][2]string{{matrix.Auto, autoWait}}
-	for _, k := range wait.Kinds() {
-		rows = append(rows, [2]string{k.Name, k.Text})
-	}
-	return Table(rows)
-}
+func Waits() string { return Table(factsOf(waits())) }
 
 // Presets returns all presets.
-func Presets() string {
-	var rows [][2]string
-	for _, name := range presets.Names() {
-		rows = append(rows, [2]string{name, presets.About(name)})
-	}
-	return Table(rows)
-}
+func Presets() string { return Table(factsOf(allPresets())) }
 
 // groupTitles are the questions that the groups of metrics answer.
 var groupTitles = []struct {
@@ -147,22 +132,22 @@ func quantileNames() (names []string) {
 
 // Marks returns the marks of rows.
 func Marks() string {
-	var rows [][2]string
+	var rows report.Facts
 	for _, f := range view.AllFlags() {
 		name := f.Name
 		if f.Doubt {
 			name += " !"
 		}
-		rows = append(rows, [2]string{name, f.Means})
+		rows = append(rows, fact(name, f.Means))
 	}
 	return Table(rows)
 }
 
 // Limits returns what can limit a throughput.
 func Limits() string {
-	var rows [][2]string
+	var rows report.Facts
 	for _, l := range view.Limits {
-		rows = append(rows, [2]string{string(l.By), l.Means})
+		rows = append(rows, fact(string(l.By), l.Means))
 	}
 	return Table(rows)
 }

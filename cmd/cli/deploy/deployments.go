@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -14,6 +16,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads/host"
 	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
@@ -178,19 +181,23 @@ func (ds *Deployments) Neighbour(ctx context.Context, c spec.Plan, prefix string
 // Describe returns what the engine cannot know of a cell's server.
 func (ds *Deployments) Describe(c spec.Plan) results.Server {
 	s := ds.running[deploymentOf(c)]
-	switch {
-	case s == nil:
+	if s == nil {
 		return results.Server{}
-	case c.Server == matrix.External:
-		return results.Server{Addr: ds.Of(c.Driver).Redacted, Network: s.Network, Persistence: s.Persistence}
 	}
-	return results.Server{Addr: Redact(s.service, s.URLs), Network: s.Network, Persistence: s.Persistence}
+	addr := Redact(s.service, s.URLs)
+	if c.Server == matrix.External {
+		addr = ds.Of(c.Driver).Redacted
+	}
+	return results.Server{Addr: addr, Network: s.Network, Persistence: s.Persistence}
 }
 
 // CPU reads what the servers of a cell have used, if they are ours; else it is nil.
-func (ds *Deployments) CPU(c spec.Plan) func() time.Duration {
-	if s := ds.running[deploymentOf(c)]; s != nil {
-		return s.CPU
+func (ds *Deployments) CPU(c spec.Plan) func() time.Duration { return ds.of(c).CPU }
+
+// Threads returns the processes of a cell's servers of which the main thread executes all commands; nil if there is none.
+func (ds *Deployments) Threads(c spec.Plan) func() []int {
+	if s := ds.of(c); s.service != nil && s.service.SingleThreaded {
+		return s.PIDs
 	}
 	return nil
 }
@@ -201,8 +208,96 @@ func (ds *Deployments) Network(c spec.Plan) string {
 	if c.Server == matrix.Embedded {
 		return matrix.Embedded
 	}
+	return ds.of(c).Network
+}
+
+// of returns the server of a cell, and one of which nothing is known as long as it has none.
+func (ds *Deployments) of(c spec.Plan) *server {
 	if s := ds.running[deploymentOf(c)]; s != nil {
-		return s.Network
+		return s
 	}
-	return ""
+	return &server{Running: &servers.Running{}}
+}
+
+// CheckPin returns why this process cannot be kept apart from a server, and nil if it can.
+func CheckPin() error {
+	cores, err := host.Cores()
+	if err != nil {
+		return err
+	}
+	if lockbench, _ := host.Split(cores, 1); lockbench == nil {
+		return fmt.Errorf("lockbench and its server need a core each, and they may use core %d alone", cores[0])
+	}
+	return nil
+}
+
+// Pin keeps this process and the servers of a cell on cores of their own, if the cell says so, until undo is called. Go runs on
+// as many processors as lockbench has cores meanwhile. The servers have been started.
+// It is off by default, because it takes from both the core that the other leaves idle.
+func (ds *Deployments) Pin(p spec.Plan) (pinned results.Cores, undo func() error, err error) {
+	s := ds.of(p)
+	if !p.Pin || s.PIDs == nil {
+		return pinned, func() error { return nil }, nil
+	}
+	all, err := host.Cores()
+	if err != nil {
+		return pinned, nil, err
+	}
+	pids, want := s.PIDs(), len(all)
+	if s.service.SingleThreaded {
+		want = len(pids)
+	}
+	pinned.Lockbench, pinned.Server = host.Split(all, want)
+	procs := runtime.GOMAXPROCS(0)
+	undo = func() error {
+		runtime.GOMAXPROCS(procs)
+		return move(s.Running, all, all)
+	}
+	runtime.GOMAXPROCS(min(procs, len(pinned.Lockbench)))
+	if err := move(s.Running, pinned.Lockbench, pinned.Server); err != nil {
+		return results.Cores{}, nil, errors.Join(err, undo())
+	}
+	return pinned, undo, nil
+}
+
+// move lets this process run on the first cores and its servers on the second.
+func move(s *servers.Running, lockbench, server []int) error {
+	err := host.Move(os.Getpid(), lockbench)
+	for _, pid := range s.PIDs() {
+		err = errors.Join(err, host.Move(pid, server))
+	}
+	return err
+}
+
+// deployment names the servers that a cell needs; cells with the same one share them.
+type deployment struct {
+	service         *servers.Service
+	durability      servers.Durability
+	topology        drivers.Topology
+	nodes, replicas int
+}
+
+func deploymentOf(c spec.Plan) deployment {
+	return deployment{
+		Service(c.Driver), servers.Durability(c.Durability), drivers.Topology(c.Topology), c.Nodes, c.Replicas,
+	}
+}
+
+// Deployment describes the servers that a cell needs.
+func Deployment(p spec.Plan) string { return deploymentOf(p).String() }
+
+func (d deployment) String() string {
+	switch d.topology {
+	case drivers.TopologyRedlock:
+		return fmt.Sprintf("%d independent servers", d.nodes)
+	case drivers.TopologyReplicated:
+		return fmt.Sprintf("a primary with %d replicas", d.replicas)
+	case drivers.TopologySentinel:
+		return fmt.Sprintf("a primary with %d replicas and %d sentinels", d.replicas, servers.Sentinels)
+	case drivers.TopologyCluster:
+		return fmt.Sprintf("a cluster of %d primaries", d.nodes)
+	case drivers.TopologyEnsemble:
+		return fmt.Sprintf("an ensemble of %d", d.nodes)
+	}
+	return "one server"
 }
