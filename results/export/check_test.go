@@ -5,12 +5,13 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"fmt"
-	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/report"
 	"io"
 	"maps"
 	"strings"
 	"testing"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/report"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 

@@ -78,9 +78,6 @@ func plains(lines []string) []string {
 	return all
 }
 
-// sentence returns a judged result on one line: "locks/s: 80,000 → 70,000 (−12.5 %). The limit is −5 %."
-func sentence(r *compare.Result) string { return plain(r.Figure.Name + ": " + r.Sentence()) }
-
 // words returns reasons as programs read them.
 func words(reasons []compare.Reason) []string {
 	list := []string{}

@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"encoding/xml"
-	"github.com/lockbench/lockbench/results/report"
 	"io"
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/lockbench/lockbench/results/report"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 

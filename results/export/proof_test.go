@@ -2,9 +2,10 @@ package export
 
 import (
 	"bytes"
-	"github.com/lockbench/lockbench/results/report"
 	"strings"
 	"testing"
+
+	"github.com/lockbench/lockbench/results/report"
 
 	"github.com/lockbench/lockbench/results/safety"
 )
