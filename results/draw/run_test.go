@@ -49,7 +49,8 @@ func TestPageNeedsNothingElse(t *testing.T) {
 func TestPageShowsWhatThereIs(t *testing.T) {
 	for name, sections := range map[string][]string{
 		"front-door": {`id="course"`}, "ladder": {`id="steps"`, `id="course"`}, "presets": {`id="classes"`, `id="table"`},
-		"overstays": {`<b>Evidence</b>`, "was granted key"}, "response": {"dashed", "response"},
+		"overstays": {`<b>Evidence</b>`, "was granted key"}, "response": {"dashed", "response", `id="settings"`, "The wait that the acquisition does not show"},
+		"crash": {`id="settings"`, "From the death of a holder to the next grant"},
 	} {
 		page := runPage(t, recorded(t, name))
 		for _, want := range sections {

@@ -205,7 +205,7 @@ func (v runPage) throughput() Section {
 		text += " " + format.Three(c.Rate.Median) + " locks/s."
 	} else if len(v.Groups) == 1 { // figures of different loads have no common range
 		order := v.Sorted(func(c *results.Cell) float64 { return c.Rate.Median })
-		text += v.fromTo("From %s (%s) to %s (%s).", order, func(c *results.Cell) string { return format.Three(c.Rate.Median) + " locks/s" })
+		text += v.extremes("From %s (%s) to %s (%s).", order, func(c *results.Cell) string { return format.Three(c.Rate.Median) + " locks/s" })
 	}
 	s.Blocks = append(s.Blocks, Paragraph{Text: text, Note: true})
 	blocks := v.rowCharts(func(g view.Group) Intervals {
@@ -228,8 +228,8 @@ func (v runPage) throughput() Section {
 	return s
 }
 
-// fromTo says from which cell to which a figure goes.
-func (v runPage) fromTo(text string, order []int, write func(*results.Cell) string) string {
+// extremes says from which cell to which a figure goes.
+func (v runPage) extremes(text string, order []int, write func(*results.Cell) string) string {
 	if len(order) == 0 {
 		return ""
 	}
@@ -244,7 +244,7 @@ func (v runPage) latency() Section {
 		text += " 99 % of the grants took " + metric.Duration.Format(p99) + " at the most."
 	} else if v.several() && len(v.Groups) == 1 {
 		order := slices.DeleteFunc(v.Sorted(view.P99), func(i int) bool { return !(view.P99(v.Cells[i]) > 0) })
-		text += v.fromTo("The p99 goes from %s (%s) to %s (%s).", order, func(c *results.Cell) string { return metric.Duration.Format(view.P99(c)) })
+		text += v.extremes("The p99 goes from %s (%s) to %s (%s).", order, func(c *results.Cell) string { return metric.Duration.Format(view.P99(c)) })
 	}
 	s.Blocks = []Block{Paragraph{Text: text, Note: true}}
 	if axis := waitAxis(v.Cells, 0.5, 0.99, 0.999); axis.Most > 0 {
