@@ -132,14 +132,14 @@ func (b *Base) Close() error {
 	return errors.Join(errs...)
 }
 
-// Prize is a lease that a Wait has won, for the next Try to confirm or Leave to give back. The zero value is none.
-type Prize struct{ won drivers.Lease }
+// WonLease is a lease that a Wait has won, for the next Try to confirm or Leave to give back. The zero value is none.
+type WonLease struct{ won drivers.Lease }
 
 // Win keeps what was won, which has a Key.
-func (p *Prize) Win(l drivers.Lease) { p.won = l }
+func (p *WonLease) Win(l drivers.Lease) { p.won = l }
 
 // Confirm returns in l what was won, if that is l's key.
-func (p *Prize) Confirm(l *drivers.Lease) bool {
+func (p *WonLease) Confirm(l *drivers.Lease) bool {
 	if p.won.Key != l.Key || l.Key == "" {
 		return false
 	}
@@ -150,7 +150,7 @@ func (p *Prize) Confirm(l *drivers.Lease) bool {
 }
 
 // GiveBack releases what was won.
-func (p *Prize) GiveBack(ctx context.Context, s drivers.Session) error {
+func (p *WonLease) GiveBack(ctx context.Context, s drivers.Session) error {
 	won := p.won
 	if p.won = (drivers.Lease{}); won.Key == "" {
 		return nil

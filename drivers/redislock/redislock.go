@@ -267,7 +267,7 @@ func (s *session) Renew(ctx context.Context, l *drivers.Lease) (bool, error) {
 type waiter struct {
 	*session
 	retry func() redislock.RetryStrategy
-	redis.Prize
+	redis.WonLease
 }
 
 // Wait implements drivers.Waiter with one Obtain that retries for as long as the library does: until the strategy gives

@@ -19,7 +19,7 @@ type session struct {
 	options []redsync.Option
 	nodes   int
 	owners  drivers.Owners
-	redis.Prize
+	redis.WonLease
 }
 
 // mutex returns the library's Mutex for a lease. The token is the lease's Owner, so it is known before anything is
