@@ -14,7 +14,7 @@ import (
 
 const (
 	chartHeight  = 240 // pixels, of a panel
-	panelHeight  = 84  // of one of several
+	panelHeight  = 110 // of one of several
 	colours      = 8   // of lines
 	markedPoints = 12  // of a line; of one that has more they are not marked
 )

@@ -18,9 +18,9 @@ const (
 
 // intervals are Intervals as the page has them.
 type intervals struct {
-	Title string
-	Rows  []interval
-	Axis  template.HTML
+	Title, Legend string
+	Rows          []interval
+	Axis          template.HTML
 }
 
 type interval struct {
@@ -33,6 +33,12 @@ func newIntervals(c report.Intervals) intervals {
 	axis := drawing{}
 	axis.axisX(s)
 	out := intervals{Title: c.Title, Axis: axis.svg("axis", "Scale", "", 20)}
+	if c.Ends[0] != "" {
+		out.Legend = "Ring: " + c.Ends[0] + "; dot: " + c.Ends[1] + "."
+	}
+	if c.Upright.Name != "" {
+		out.Legend += " Dotted: " + c.Upright.Name + "."
+	}
 	for _, row := range c.Rows {
 		d := drawing{height: rowHeight}
 		for _, t := range s.ticks {

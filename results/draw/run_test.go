@@ -50,7 +50,7 @@ func TestPageShowsWhatThereIs(t *testing.T) {
 	for name, sections := range map[string][]string{
 		"front-door": {`id="course"`}, "ladder": {`id="steps"`, `id="course"`}, "presets": {`id="classes"`, `id="table"`},
 		"overstays": {`<b>Evidence</b>`, "was granted key"}, "response": {"dashed", "response", `id="settings"`, "The wait that the acquisition does not show"},
-		"crash": {`id="settings"`, "From the death of a holder to the next grant"},
+		"crash": {`id="settings"`, "From the death of a holder to the next grant", "Ring: median; dot: longest. Dotted: TTL 2 s."},
 	} {
 		page := runPage(t, recorded(t, name))
 		for _, want := range sections {
