@@ -23,6 +23,7 @@ import (
 type kind[T any] struct {
 	formats  []exporter[T]              // in the order of the help; the first is the table
 	document func(v T) *report.Document // for the formats without a write of their own
+	judged   func(v T) *report.Judged   // nil: as the document says
 	room     int                        // of its Markdown, see draw.Markdown
 	exit     func(v T) int              // nil: 0 whatever it is
 }
@@ -119,15 +120,23 @@ func (out printer[T]) writeAs(w io.Writer, f exporter[T], v T) error {
 	case f.name == htmlFormat:
 		return draw.Page(w, out.document(v))
 	case f.name == junitFormat:
-		return export.JUnit(w, out.document(v).Judged)
+		return export.JUnit(w, out.judgedOf(v))
 	case f.name == githubFormat:
-		if err := export.Annotations(w, out.document(v).Judged); err != nil {
+		if err := export.Annotations(w, out.judgedOf(v)); err != nil {
 			return err
 		}
 		markdown, _ := out.find(markdownFormat) // which is among them
 		return out.addSummary(func(w io.Writer) error { return out.writeAs(w, markdown, v) })
 	}
 	return draw.Terminal(w, out.document(v), out.table)
+}
+
+// judgedOf returns what was judged of v.
+func (out printer[T]) judgedOf(v T) *report.Judged {
+	if out.judged != nil {
+		return out.judged(v)
+	}
+	return out.document(v).Judged
 }
 
 // drawOptions fits tables to the terminal, or to what -width says.

@@ -84,7 +84,7 @@ type reported struct {
 }
 
 // reports are what report writes, and a run that compares nothing.
-var reports = kind[reported]{exit: exitOfCheck, document: pageOf, formats: []exporter[reported]{
+var reports = kind[reported]{exit: exitOfCheck, document: pageOf, judged: judgedOf, formats: []exporter[reported]{
 	{name: tableFormat, about: "the table, or one cell in detail", write: func(w io.Writer, v reported) error {
 		if limits := report.Check(v.check); limits != nil {
 			if err := draw.Terminal(w, limits, v.table); err != nil {
@@ -119,6 +119,8 @@ var reports = kind[reported]{exit: exitOfCheck, document: pageOf, formats: []exp
 		return export.Action(w, v.cells, metric.Lower)
 	}},
 }}
+
+func judgedOf(v reported) *report.Judged { return report.JudgedCheck(v.check) }
 
 func pageOf(v reported) *report.Document { return report.RunPage(v.cells, v.check) }
 

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/report"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -102,7 +101,7 @@ func TestWeirdReport(t *testing.T) {
 		}
 		c := compare.CheckCells(cells(t, r), list, []string{s})
 		var b bytes.Buffer
-		if err := JUnit(&b, judgedOf(c)); err != nil {
+		if err := JUnit(&b, report.JudgedCheck(c)); err != nil {
 			t.Fatal(err)
 		}
 		var back junitSuites
@@ -113,7 +112,7 @@ func TestWeirdReport(t *testing.T) {
 			t.Errorf("%q: %d tests, %d failures, %d skipped", s, u.Tests, u.Failures, u.Skipped)
 		}
 		b.Reset()
-		if err := Annotations(&b, judgedOf(c)); err != nil {
+		if err := Annotations(&b, report.JudgedCheck(c)); err != nil {
 			t.Fatal(err)
 		}
 		if lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n"); len(lines) != 5 {
@@ -124,15 +123,6 @@ func TestWeirdReport(t *testing.T) {
 			t.Errorf("%q: %v", s, err)
 		}
 	}
-}
-
-// judgedOf returns what was judged of a run by itself.
-func judgedOf(c *compare.Check) *report.Judged {
-	var cells []*results.Cell
-	for _, cell := range c.Cells {
-		cells = append(cells, cell.Cell)
-	}
-	return report.RunPage(cells, c).Judged
 }
 
 // judgedIn returns what was judged of a comparison.

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockbench/lockbench/results/report"
+
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/metric"
@@ -166,9 +168,9 @@ func TestGoldens(t *testing.T) {
 		"comparison.junit.xml":    func(w io.Writer) error { return JUnit(w, judgedIn(c)) },
 		"comparison.commands.txt": func(w io.Writer) error { return Annotations(w, judgedIn(c)) },
 		"report.json":             func(w io.Writer) error { return CheckJSON(w, checked(t, onAll)) },
-		"report.junit.xml":        func(w io.Writer) error { return JUnit(w, judgedOf(checked(t, onAll))) },
-		"report.safety.junit.xml": func(w io.Writer) error { return JUnit(w, judgedOf(checked(t, ""))) },
-		"report.commands.txt":     func(w io.Writer) error { return Annotations(w, judgedOf(checked(t, onAll))) },
+		"report.junit.xml":        func(w io.Writer) error { return JUnit(w, report.JudgedCheck(checked(t, onAll))) },
+		"report.safety.junit.xml": func(w io.Writer) error { return JUnit(w, report.JudgedCheck(checked(t, ""))) },
+		"report.commands.txt":     func(w io.Writer) error { return Annotations(w, report.JudgedCheck(checked(t, onAll))) },
 	} {
 		var b bytes.Buffer
 		if err := write(&b); err != nil {
@@ -264,8 +266,8 @@ func TestErrors(t *testing.T) {
 		},
 		"comparison csv": func() error { return ComparisonCSV(full{}, c) }, "json": func() error { return ComparisonJSON(full{}, c) },
 		"junit": func() error { return JUnit(full{}, judgedIn(c)) }, "github": func() error { return Annotations(full{}, judgedIn(c)) },
-		"report json": func() error { return CheckJSON(full{}, checked(t, onAll)) }, "report junit": func() error { return JUnit(full{}, judgedOf(checked(t, onAll))) },
-		"report github": func() error { return Annotations(full{}, judgedOf(checked(t, onAll))) },
+		"report json": func() error { return CheckJSON(full{}, checked(t, onAll)) }, "report junit": func() error { return JUnit(full{}, report.JudgedCheck(checked(t, onAll))) },
+		"report github": func() error { return Annotations(full{}, report.JudgedCheck(checked(t, onAll))) },
 	} {
 		if err := write(); err != io.ErrShortWrite {
 			t.Errorf("%s: %v", name, err)

@@ -142,8 +142,8 @@ func changeDetails(r *compare.Result) []string {
 	return lines
 }
 
-// judgedCheck has mutual exclusion and each threshold of each cell of a run by itself; nil if there is no check.
-func judgedCheck(c *compare.Check) *Judged {
+// JudgedCheck has mutual exclusion and each threshold of each cell of a run by itself; nil if there is no check.
+func JudgedCheck(c *compare.Check) *Judged {
 	if c == nil {
 		return nil
 	}

@@ -184,6 +184,9 @@ func joined(name, word string) string { return strings.TrimPrefix(name+" · "+wo
 
 // overNumbers draws locks a second, and the p99 of the wait below, over at least three values of a setting.
 func overNumbers(v *view.Run, s spec.Setting) *Picture {
+	if !severalValues(v, s) {
+		return nil
+	}
 	all, left := linesOver(v, s, settingOf(s))
 	x, distinct := across(all, settingLabel(s))
 	all = slices.DeleteFunc(all, func(l line) bool { return len(l.cells) < 2 })
@@ -191,6 +194,17 @@ func overNumbers(v *view.Run, s spec.Setting) *Picture {
 		return nil
 	}
 	return rateAndWait(v, s, all, left, x, strings.ReplaceAll(s.Name, "-", " "), settingLabel(s))
+}
+
+// severalValues reports whether cells have enough values of a setting for a line over them.
+func severalValues(v *view.Run, s spec.Setting) bool {
+	value, seen := settingOf(s), map[float64]bool{}
+	for _, c := range v.Cells {
+		if n, ok := value(c); ok {
+			seen[n] = true
+		}
+	}
+	return len(seen) > 2
 }
 
 func rateAndWait(v *view.Run, s spec.Setting, all []line, left int, x Axis, word string, label func(float64) string) *Picture {
@@ -242,6 +256,9 @@ func rateAndWait(v *view.Run, s spec.Setting, all []line, left int, x Axis, word
 // overRate draws the response, from when an arrival was due, against the acquisition, from when a client took it up, over the
 // rate of arrivals: what the second leaves out is the wait for a free client.
 func overRate(v *view.Run, s spec.Setting) *Picture {
+	if !severalValues(v, s) {
+		return overSteps(v)
+	}
 	all, left := linesOver(v, s, settingOf(s))
 	x, distinct := across(all, asRate)
 	if distinct < 3 {

@@ -18,7 +18,7 @@ func Run(cells []*results.Cell) *Document {
 	if len(cells) == 0 {
 		return d
 	}
-	t := newCellTable(cells)
+	t := newCellTable(view.NewRun(cells))
 	var findings Findings
 	for _, f := range t.Broken() {
 		findings = append(findings, Finding{Tone: kindTones[f.Kind], Lead: f.Lead, Text: f.Text})
@@ -44,11 +44,11 @@ func (d *Document) at(depth Depth, blocks []Block) {
 	}
 }
 
-// Full returns the table of cells in their own order, without their names, the place of each row's cell, and what stands below.
-func Full(cells []*results.Cell) (table Table, of []int, below []Block) {
-	t := newCellTable(cells)
+// full returns the table of cells in their own order, without their names, the place of each row's cell, and what stands below.
+func full(v *view.Run) (table Table, of []int, below []Block) {
+	t := newCellTable(v)
 	var all block
-	for i, c := range cells {
+	for i, c := range v.Cells {
 		all.add(i, "", c)
 	}
 	for _, r := range all.rows {
@@ -83,8 +83,9 @@ type row struct {
 	class *results.ClassCell // nil for the cell itself
 }
 
-func newCellTable(cells []*results.Cell) *cellTable {
-	t := &cellTable{Run: view.NewRun(cells), differ: view.Differing(cells), names: map[*results.Cell]string{}, labels: labels(cells)}
+func newCellTable(v *view.Run) *cellTable {
+	cells := v.Cells
+	t := &cellTable{Run: v, differ: view.Differing(cells), names: map[*results.Cell]string{}, labels: labels(cells)}
 	for _, g := range t.Groups {
 		b := block{title: g.Load}
 		order := g.Index

@@ -2,13 +2,14 @@ package report
 
 import (
 	"fmt"
-	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/spec"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // made keeps the histograms of record, because compressing them takes most of a test's time.

@@ -30,7 +30,7 @@ const (
 // series: distributions are those of the cells, figures those of the trials, and the course in time is that of the first trial that
 // has one. Check is what became of thresholds; nil: there are none.
 func RunPage(cells []*results.Cell, check *compare.Check) *Document {
-	d := &Document{Kind: "lockbench report", Judged: judgedCheck(check)}
+	d := &Document{Kind: "lockbench report", Judged: JudgedCheck(check)}
 	if len(cells) == 0 {
 		return d
 	}
@@ -458,7 +458,7 @@ func (v runPage) full() []Section {
 	if !v.several() {
 		return nil
 	}
-	t, of, below := Full(v.Cells)
+	t, of, below := full(v.Run)
 	t.Caption, t.Whole = "All figures, a row a cell", true
 	t.Columns = append([]Column{{Title: "cell", Left: true}}, t.Columns...)
 	class := 0
