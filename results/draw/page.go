@@ -43,9 +43,7 @@ var documents = template.Must(template.New("").Funcs(template.FuncMap{
 	"chart":    newChart,
 	"course":   drawCourse,
 	"rows":     newIntervals,
-	"column": func(title string) string {
-		return strings.TrimSpace(format.Line(strings.NewReplacer("-\n", "-", "\n", " ").Replace(title))) // which may be broken before a unit
-	},
+	"column":   func(title string) string { return format.Line(OneLine(title)) },
 	"fold":     foldTable,
 	"foldRows": fold[interval],
 	"row":      rowOf,

@@ -22,7 +22,7 @@ func (p *cellPage) course(c *results.Cell) {
 	var warm, rates []float64
 	var measuredOnes []results.Interval
 	for _, i := range r.Series {
-		rate := float64(i.Acquired) / max(i.Length.Seconds(), 1e-9)
+		rate := perSecond(i.Acquired, i.Length)
 		if i.Warmup {
 			warm = append(warm, rate)
 			continue
@@ -49,25 +49,35 @@ func (p *cellPage) course(c *results.Cell) {
 	p.steady(c)
 }
 
-// latencyCourse returns the highest quantile for which all intervals have values enough, or their maxima; NaN for those
-// without a grant.
+// latencyCourse returns the latencies of intervals as courseWait chooses them, and what they are; NaN for those without a grant.
 func latencyCourse(series []results.Interval) (name string, values []float64) {
-	least := series[0].Acquired
-	for _, i := range series {
-		least = min(least, i.Acquired)
-	}
-	name = "max"
-	if results.Enough(least, 0.99) {
-		name = "p99"
-	}
+	wait := courseWait(series)
 	for _, i := range series {
 		v := math.NaN()
 		if i.Acquired > 0 {
-			v = float64(map[string]time.Duration{"max": i.Max, "p99": i.P99}[name])
+			v = float64(wait.of(i))
 		}
 		values = append(values, v)
 	}
-	return name, values
+	if wait.p99 {
+		return "p99", values
+	}
+	return "max", values
+}
+
+// intervalWait is what is shown of the waits of intervals: the p99, or the longest.
+type intervalWait struct{ p99 bool }
+
+// courseWait returns the p99 if all intervals have values enough for it.
+func courseWait(series []results.Interval) intervalWait {
+	return intervalWait{!slices.ContainsFunc(series, func(i results.Interval) bool { return !results.Enough(i.Acquired, 0.99) })}
+}
+
+func (w intervalWait) of(i results.Interval) time.Duration {
+	if w.p99 {
+		return i.P99
+	}
+	return i.Max
 }
 
 // steady says whether the second half of the window was like the first.
@@ -124,7 +134,7 @@ func (p *cellPage) steps(c *results.Cell) {
 			longest = format.Duration(s.Max)
 		}
 		t.line(
-			metric.PerSecond.Format(s.Rate)+"/s", metric.PerSecond.Format(stepRate(s)),
+			metric.PerSecond.Format(s.Rate)+"/s", metric.PerSecond.Format(perSecond(s.Acquired, s.Length)),
 			metric.Duration.Format(view.StepQuantile(s, 0.5)), metric.Duration.Format(view.StepQuantile(s, 0.99)), longest,
 			format.Count(s.Dropped), format.Count(s.Queue),
 		)
@@ -154,7 +164,7 @@ func (p *cellPage) ladder(c *results.Cell) {
 	for _, s := range pairs {
 		a, b := s.first, s.mirror
 		t.line(
-			metric.PerSecond.Format(a.Rate)+"/s", metric.PerSecond.Format(stepRate(a)), metric.PerSecond.Format(stepRate(b)),
+			metric.PerSecond.Format(a.Rate)+"/s", metric.PerSecond.Format(perSecond(a.Acquired, a.Length)), metric.PerSecond.Format(perSecond(b.Acquired, b.Length)),
 			metric.Duration.Format(view.StepQuantile(a, 0.5)), metric.Duration.Format(view.StepQuantile(b, 0.5)),
 			metric.Duration.Format(view.StepQuantile(a, 0.99)), metric.Duration.Format(view.StepQuantile(b, 0.99)),
 			format.Change(view.StepQuantile(b, 0.99)/view.StepQuantile(a, 0.99)-1),
@@ -166,4 +176,6 @@ func (p *cellPage) ladder(c *results.Cell) {
 		"the system remembers what it went through (hysteresis), or it is noise that one trial cannot tell from it.")
 }
 
-func stepRate(s results.Step) float64 { return float64(s.Acquired) / max(s.Length.Seconds(), 1e-9) }
+func perSecond(n int64, length time.Duration) float64 {
+	return float64(n) / max(length.Seconds(), 1e-9)
+}

@@ -70,10 +70,7 @@ func Comparison(c *compare.Comparison, o ComparisonOptions) *Document {
 	if len(open) > 0 {
 		d.add(At{Comment, t.table(open)})
 	}
-	var findings Findings
-	for _, f := range c.Findings() {
-		findings = append(findings, Finding{Tone: kindTones[f.Kind], Lead: f.Lead, Text: f.Text})
-	}
+	findings := findingsOf(c.Findings())
 	d.add(findings)
 	if notes := t.notes(most); len(notes) > 0 {
 		d.add(At{Short | Verbose, listOf(notes)}, At{Comment, Section{Folded: true, Title: format.Plural(len(notes), "note"), Blocks: []Block{listOf(notes)}}})
@@ -96,6 +93,14 @@ var (
 	verdictTones = map[compare.Verdict]Tone{compare.Regressed: Bad, compare.Inconclusive: Warn, compare.Improved: Good}
 	kindTones    = map[view.Kind]Tone{view.Bad: Bad, view.Warn: Warn, view.Good: Good}
 )
+
+// findingsOf returns findings of package view as a block.
+func findingsOf(list []view.Finding) (all Findings) {
+	for _, f := range list {
+		all = append(all, Finding{Tone: kindTones[f.Kind], Lead: f.Lead, Text: f.Text})
+	}
+	return all
+}
 
 // comparison is one with the names of its cells.
 type comparison struct {

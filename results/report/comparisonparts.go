@@ -220,26 +220,21 @@ func placesOf(trials []*results.Record) map[string][]string {
 
 // commands are the one that makes the comparison again, and those that make its cells, each once.
 func (t *comparison) commands(own string) (blocks []Block) {
-	var texts []string
-	names := map[string][]string{}
+	var texts namedTexts
 	for i, c := range t.Cells {
 		base := ""
 		if len(c.Base) > 0 {
 			base = c.Base[0].Plan.Command
 		}
 		for side, text := range []string{base, c.Command} {
-			if text = strings.TrimSpace(format.Line(text)); text == "" {
-				continue
+			if text = strings.TrimSpace(format.Line(text)); text != "" {
+				texts.add(text, strings.TrimSuffix([]string{"base", "head"}[side]+": "+t.names[i], ": "))
 			}
-			if names[text] == nil {
-				texts = append(texts, text)
-			}
-			names[text] = append(names[text], strings.TrimSuffix([]string{"base", "head"}[side]+": "+t.names[i], ": "))
 		}
 	}
 	var made []Block
 	for _, text := range texts[:min(len(texts), shownCommands)] {
-		made = append(made, Section{Title: format.Few(names[text], view.NamedCells), Blocks: []Block{Command(text)}})
+		made = append(made, Section{Title: format.Few(text.names, view.NamedCells), Blocks: []Block{Command(text.text)}})
 	}
 	if left := len(texts) - shownCommands; left > 0 {
 		made = append(made, Paragraph{Text: fmt.Sprintf("The records have %s more.", format.Count(left)), Note: true})
@@ -247,11 +242,33 @@ func (t *comparison) commands(own string) (blocks []Block) {
 	if own != "" {
 		blocks = append(blocks, Section{Title: "This comparison", Blocks: []Block{Command(own)}})
 	}
-	if len(texts) > fewCommands {
-		return append(blocks, Section{Folded: true, Title: format.Plural(len(texts), "command line"), Blocks: made})
+	return append(blocks, commandLines(len(texts), made)...)
+}
+
+// commandLines returns the blocks of so many command lines, folded away if they are many.
+func commandLines(n int, lines []Block) []Block {
+	switch {
+	case n == 0:
+		return []Block{Paragraph{Text: "The records have no command lines.", Note: true}}
+	case n > fewCommands:
+		return []Block{Section{Folded: true, Title: format.Plural(n, "command line"), Blocks: lines}}
 	}
-	if len(texts) == 0 {
-		made = []Block{Paragraph{Text: "The records have no command lines.", Note: true}}
+	return lines
+}
+
+// named is a text with the names of what it is true of.
+type named struct {
+	text  string
+	names []string
+}
+
+// namedTexts are in the order in which they were added first.
+type namedTexts []named
+
+func (all *namedTexts) add(text, name string) {
+	i := slices.IndexFunc(*all, func(n named) bool { return n.text == text })
+	if i < 0 {
+		i, *all = len(*all), append(*all, named{text: text})
 	}
-	return append(blocks, made...)
+	(*all)[i].names = append((*all)[i].names, name)
 }

@@ -19,10 +19,7 @@ func Run(cells []*results.Cell) *Document {
 		return d
 	}
 	t := newCellTable(view.NewRun(cells))
-	var findings Findings
-	for _, f := range t.Broken() {
-		findings = append(findings, Finding{Tone: kindTones[f.Kind], Lead: f.Lead, Text: f.Text})
-	}
+	findings := findingsOf(t.Broken())
 	blocks := func(all bool) []Block {
 		return slices.Concat([]Block{findings, Paragraph{Text: t.shared()}, t.table()}, t.below(all))
 	}

@@ -160,10 +160,8 @@ func (v runPage) key() (all []Figure) {
 	return all
 }
 
-func (v runPage) findings() (all Findings) {
-	for _, f := range v.Findings() {
-		all = append(all, Finding{Tone: kindTones[f.Kind], Lead: f.Lead, Text: f.Text})
-	}
+func (v runPage) findings() Findings {
+	all := findingsOf(v.Findings())
 	if by, why, known := strings.Cut(format.Line(view.Limit(v.Cells[0])), ": "); known && !v.several() {
 		all = slices.Insert(all, min(1, len(all)), Finding{Lead: "Limited by " + by + ":", Text: why + "."})
 	}
@@ -359,7 +357,10 @@ func (v runPage) courses() []Section {
 
 // secondsOf draws throughput and latency of a trial over time.
 func secondsOf(r *results.Record) Chart {
-	wait, quantile := courseWait(r.Series)
+	wait, quantile := courseWait(slices.DeleteFunc(slices.Clone(r.Series), func(i results.Interval) bool { return i.Warmup })), "longest"
+	if wait.p99 {
+		quantile = "p99"
+	}
 	last := r.Series[len(r.Series)-1]
 	end := last.At + last.Length
 	rates := Panel{Head: "locks/s", Y: Axis{Unit: PerSecond}}
@@ -369,11 +370,11 @@ func secondsOf(r *results.Record) Chart {
 	c := Chart{X: Axis{Unit: Nanoseconds, Most: float64(end) / 1.04}}
 	for _, i := range r.Series {
 		mid := float64(i.At + i.Length/2)
-		its := float64(i.Acquired) / math.Max(i.Length.Seconds(), 1e-9)
+		its := perSecond(i.Acquired, i.Length)
 		rates.Y.Most = max(rates.Y.Most, its)
 		rate.Points = append(rate.Points, Point{X: mid, Y: its})
 		y := math.NaN()
-		if t := wait(i); t > 0 {
+		if t := wait.of(i); t > 0 {
 			y = float64(t)
 			waits.Y.take(y)
 		}
@@ -388,16 +389,6 @@ func secondsOf(r *results.Record) Chart {
 	rates.Series, waits.Series, rates.Signs = []Series{rate}, []Series{times}, []Signs{violations}
 	c.Panels = []Panel{rates, waits}
 	return c
-}
-
-// courseWait returns the highest quantile for which all intervals after the warm-up have values enough, or their longest waits.
-func courseWait(series []results.Interval) (of func(results.Interval) time.Duration, name string) {
-	for _, i := range series {
-		if !i.Warmup && !results.Enough(i.Acquired, 0.99) {
-			return func(i results.Interval) time.Duration { return i.Max }, "longest"
-		}
-	}
-	return func(i results.Interval) time.Duration { return i.P99 }, "p99"
 }
 
 // steps are the cells whose rate goes in steps: what each took, and whether it took the same the second time.
@@ -429,7 +420,7 @@ func stepsOf(name string, r *results.Record) (blocks []Block) {
 			if most = max(most, s.Rate); p99 > worst {
 				worst = p99
 			}
-			t.line(format.Three(s.Rate), which, format.Three(float64(s.Acquired)/math.Max(s.Length.Seconds(), 1e-9)),
+			t.line(format.Three(s.Rate), which, format.Three(perSecond(s.Acquired, s.Length)),
 				metric.Duration.Format(view.StepQuantile(s, 0.5)), metric.Duration.Format(p99), format.Duration(s.Max),
 				format.Count(s.Dropped), format.Count(s.Queue))
 		}
@@ -494,23 +485,11 @@ func asNotes(blocks []Block) (all []Block) {
 	return all
 }
 
-// named is a text with the cells of which it is true.
-type named struct {
-	text  string
-	names []string
-}
-
 // byText collects the cells that have the same text, in the order of the texts.
-func (v runPage) byText(texts func(c *results.Cell) []string) (all []named) {
-	at := map[string]int{}
+func (v runPage) byText(texts func(c *results.Cell) []string) (all namedTexts) {
 	for i, c := range v.Cells {
 		for _, text := range texts(c) {
-			n, is := at[text]
-			if !is {
-				n = len(all)
-				at[text], all = n, append(all, named{text: text})
-			}
-			all[n].names = append(all[n].names, v.Names[i])
+			all.add(text, v.Names[i])
 		}
 	}
 	return all
@@ -601,15 +580,13 @@ func (v runPage) commands() Section {
 		}
 		return []string{text}
 	})
-	if all == nil {
-		s.Blocks = []Block{Paragraph{Text: "The records have no command lines.", Note: true}}
-		return s
+	if all != nil {
+		what := "this run"
+		if v.several() {
+			what = "each row"
+		}
+		s.Blocks = []Block{Paragraph{Text: "What makes " + what + " again, secrets left out.", Note: true}}
 	}
-	what := "this run"
-	if v.several() {
-		what = "each row"
-	}
-	s.Blocks = []Block{Paragraph{Text: "What makes " + what + " again, secrets left out.", Note: true}}
 	var lines []Block
 	for _, c := range all {
 		if v.several() {
@@ -617,9 +594,6 @@ func (v runPage) commands() Section {
 		}
 		lines = append(lines, Command(c.text))
 	}
-	if len(all) > fewCommands {
-		lines = []Block{Section{Folded: true, Title: format.Plural(len(all), "command line"), Blocks: lines}}
-	}
-	s.Blocks = append(s.Blocks, lines...)
+	s.Blocks = append(s.Blocks, commandLines(len(all), lines)...)
 	return s
 }
