@@ -3,7 +3,6 @@
 package cli
 
 import (
-	"fmt"
 	"io"
 	"strings"
 
@@ -86,15 +85,11 @@ type reported struct {
 // reports are what report writes, and a run that compares nothing.
 var reports = kind[reported]{exit: exitOfCheck, document: pageOf, judged: judgedOf, formats: []exporter[reported]{
 	{name: tableFormat, about: "the table, or one cell in detail", write: func(w io.Writer, v reported) error {
-		if limits := report.Check(v.check); limits != nil {
-			if err := draw.Terminal(w, limits, v.table); err != nil {
-				return err
-			}
-			fmt.Fprintln(w)
-		}
-		return draw.Terminal(w, report.Run(v.cells), v.table)
+		return draw.Terminal(w, report.Run(v.cells, v.check), v.table)
 	}},
-	{name: markdownFormat, about: "the table with every column", write: writeMarkdown},
+	{name: markdownFormat, about: "the table with every column", write: func(w io.Writer, v reported) error {
+		return draw.Markdown(w, report.Run(v.cells, v.check), 0)
+	}},
 	{name: "csv", about: "a row a trial, every figure that is known", write: func(w io.Writer, v reported) error {
 		return export.CSV(w, v.cells)
 	}},
@@ -132,17 +127,6 @@ func exitOfCheck(v reported) int {
 	return map[compare.Verdict]int{
 		compare.Violated: exitViolated, compare.Missed: exitRegressed, compare.Inconclusive: exitInconclusive, compare.Passed: exitOK,
 	}[v.check.Verdict]
-}
-
-// writeMarkdown writes the table, below what became of the thresholds.
-func writeMarkdown(w io.Writer, v reported) error {
-	if limits := report.Check(v.check); limits != nil {
-		if err := draw.Markdown(w, limits, draw.CommentRoom); err != nil {
-			return err
-		}
-		fmt.Fprintln(w)
-	}
-	return draw.Markdown(w, report.Run(v.cells), 0)
 }
 
 // writeCharts writes all charts that the cells have the data for.

@@ -186,8 +186,8 @@ func rendered(t *testing.T, what string, write func(io.Writer) error) string {
 
 func checkCells(t *testing.T, cells []*results.Cell) {
 	t.Helper()
-	rendered(t, "table", func(w io.Writer) error { return draw.Terminal(w, report.Run(cells), draw.Options{Width: 100}) })
-	checkMarkdown(t, rendered(t, "markdown", func(w io.Writer) error { return draw.Markdown(w, report.Run(cells), 0) }))
+	rendered(t, "table", func(w io.Writer) error { return draw.Terminal(w, report.Run(cells, nil), draw.Options{Width: 100}) })
+	checkMarkdown(t, rendered(t, "markdown", func(w io.Writer) error { return draw.Markdown(w, report.Run(cells, nil), 0) }))
 	checkHTML(t, rendered(t, "html", func(w io.Writer) error { return draw.Page(w, report.RunPage(cells, nil)) }))
 	checkCSV(t, rendered(t, "csv", func(w io.Writer) error { return export.CSV(w, cells) }))
 	checkBenchfmt(t, rendered(t, "benchfmt", func(w io.Writer) error { return export.Benchfmt(w, cells) }))

@@ -20,6 +20,7 @@ import (
 // cellPage collects what is said of one cell.
 type cellPage struct {
 	verbose bool
+	missed  bool  // a threshold
 	facts   Facts // since the last block
 	blocks  []Block
 }
@@ -42,9 +43,8 @@ func (p *cellPage) item(tone Tone, label, text string) {
 
 // cellBlocks returns what is said of one cell. The short form has what a reader needs to believe the figure and to go on from it;
 // the verbose one adds to each part what else the record holds.
-func cellBlocks(c *results.Cell, verbose bool) []Block {
-	p := &cellPage{verbose: verbose}
-	p.violation(c)
+func cellBlocks(c *results.Cell, verbose, missed bool) []Block {
+	p := &cellPage{verbose: verbose, missed: missed}
 	p.settings(c)
 	p.add()
 	p.throughput(c)
@@ -62,14 +62,17 @@ func cellBlocks(c *results.Cell, verbose bool) []Block {
 	p.claims(c)
 	p.generator(c)
 	p.notes(c)
-	p.item(Plain, "next", view.Next(c))
+	p.item(Plain, "next", view.Next(c, p.missed))
+	if !verbose {
+		p.item(Plain, "more", "-v: all percentiles, hand-offs, fairness, the cost of a lock, what the design claims")
+	}
 	p.add()
 	return p.blocks
 }
 
-// CellFacts returns all facts of a cell, those apart that a page has a table or a chart for. What has no label goes on with the one
+// CellFacts returns all facts of a cell, of which a threshold may have been missed, those apart that a page has a table or a chart for. What has no label goes on with the one
 // before it.
-func CellFacts(c *results.Cell) Facts {
+func CellFacts(c *results.Cell, missed bool) Facts {
 	p := &cellPage{verbose: true}
 	p.settings(c)
 	p.throughput(c)
@@ -79,7 +82,7 @@ func CellFacts(c *results.Cell) Facts {
 	p.costs(c)
 	p.claims(c)
 	p.generator(c)
-	p.item(Plain, "next", view.Next(c))
+	p.item(Plain, "next", view.Next(c, missed))
 	var facts Facts
 	for _, f := range p.facts {
 		switch last := len(facts) - 1; {
@@ -93,24 +96,9 @@ func CellFacts(c *results.Cell) Facts {
 	return facts
 }
 
-// violation says in the first line that the lock has failed.
-func (p *cellPage) violation(c *results.Cell) {
-	if !c.Violated() {
-		return
-	}
-	what := view.OtherWitnesses(c)
-	if n := c.Safety.Violations - c.Safety.Overstayed; n > 0 {
-		what = fmt.Sprintf("%s of %s came while another client held the lock", format.Count(n), format.Plural(c.Safety.Grants, "grant"))
-	}
-	if ended := view.Ended(c.Safety); ended != "" && !strings.Contains(what, ended) {
-		what += "; " + ended
-	}
-	p.add(Paragraph{Text: "MUTUAL EXCLUSION VIOLATED: " + what, Tone: Alarm})
-}
-
 // claims says what the design promises, and what is wrong with it.
 func (p *cellPage) claims(c *results.Cell) {
-	p.item(Plain, "claims", view.TraitWords(c.First().Traits))
+	p.full("claims", view.TraitWords(c.First().Traits))
 	risk := view.Risk(c)
 	if p.verbose {
 		risk = c.First().Wrong
@@ -197,17 +185,21 @@ func (p *cellPage) settings(c *results.Cell) {
 	case name != "":
 		title += " (" + name + ")"
 	}
-	p.add(Paragraph{Text: title, Strong: true})
-	if why := c.Partial(); why != "" {
-		p.item(Warn, "PARTIAL", fmt.Sprintf("%s, after %s of %s", why, format.Duration(r.Elapsed), length(&r.Plan)))
-	}
 	for _, a := range view.Settings {
 		v := a.Value(c)
 		said := v == "" || v == view.ByClass || v == a.Unsaid || slices.Contains(toldOtherwise, a.Title)
-		if said || !p.verbose && a.Usual(v) && a.Title != "hold" {
+		switch {
+		case said || !p.verbose && a.Usual(v) && a.Title != "hold":
+			continue
+		case !p.verbose && a.Title == "hold":
+			title += ", hold " + v + lastedInstead(c, "hold")
 			continue
 		}
 		wanted = append(wanted, a.Title+" "+v+lastedInstead(c, a.Title))
+	}
+	p.add(Paragraph{Text: title, Strong: true})
+	if why := c.Partial(); why != "" {
+		p.item(Warn, "PARTIAL", fmt.Sprintf("%s, after %s of %s", why, format.Duration(r.Elapsed), length(&r.Plan)))
 	}
 	p.item(Plain, "settings", format.Join(wanted...))
 	texts := view.ClassTexts(&r.Plan)
@@ -290,18 +282,17 @@ func (p *cellPage) throughput(c *results.Cell) {
 		p.little(c)
 		p.course(c)
 	} else {
-		tone := Plain
+		tone, drift := Plain, ""
 		if c.Drifting > 0 {
-			tone = Warn
+			tone, drift = Warn, Steadiness(c)
 		}
-		bound := ""
-		if e := c.Figures().Efficiency(); e > 0 && !c.Beaten() {
-			bound = format.Percent(e) + " of the bound"
-		}
-		p.item(tone, "throughput", format.Join(rate, bound, Steadiness(c)))
+		p.item(tone, "throughput", format.Join(rate, drift))
 		p.facts[len(p.facts)-1].Strong = true
 	}
 	p.arrivals(c)
+	if !p.verbose {
+		p.waits(c)
+	}
 	p.item(Plain, "limited by", view.Limit(c))
 }
 

@@ -75,7 +75,7 @@ func (p *cellPage) outcomes(c *results.Cell) {
 // fairness says who got the locks.
 func (p *cellPage) fairness(c *results.Cell) {
 	f := c.Fairness
-	if c.Counts.Acquired == 0 {
+	if c.Counts.Acquired == 0 || f.Starved == 0 && !p.verbose {
 		return
 	}
 	jain := fmt.Sprintf("Jain %.2f", f.Jain)
@@ -110,7 +110,11 @@ func (p *cellPage) safety(c *results.Cell) {
 	if c.Plan().Warmup > 0 {
 		warm = " with warm-up"
 	}
-	p.item(tone, "safety", view.SafetyVerdict(c, warm))
+	verdict := view.SafetyVerdict(c, warm)
+	if !p.verbose {
+		verdict = view.SafetyWords(c)
+	}
+	p.item(tone, "safety", verdict)
 	if p.verbose {
 		p.item(Plain, "", powerLine(s))
 	}
@@ -166,16 +170,10 @@ func powerLine(s results.Safety) string {
 	return text
 }
 
-// shortCosts are those of the short form.
-var shortCosts = []string{"tries/lock", "commands/lock", "round-trips/lock", "server-cpu/lock", "client-cpu/lock"}
-
 // costs is what one granted lock cost.
 func (p *cellPage) costs(c *results.Cell) {
 	var costs []string
 	for _, m := range metric.Of(metric.Cost) {
-		if !p.verbose && !slices.Contains(shortCosts, m.Name) {
-			continue
-		}
 		switch v := m.Of(c.Figures()); {
 		case v > 0 && v < 0.01:
 			costs = append(costs, "< 0.01 "+m.Title())
@@ -183,7 +181,7 @@ func (p *cellPage) costs(c *results.Cell) {
 			costs = append(costs, m.Unit.Format(v)+" "+m.Title())
 		}
 	}
-	p.item(Plain, "per lock", format.Join(costs...))
+	p.full("per lock", format.Join(costs...))
 }
 
 func connections(n int) string {

@@ -4,6 +4,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/stats"
+	"github.com/lockbench/lockbench/results/view"
 )
 
 // titleOf returns a metric as the table names it. Beside a response, what an acquisition takes is the service.
@@ -21,16 +23,33 @@ func titleOf(m results.Metric, c *results.Cell) string {
 	return metric.Latency(m).Title
 }
 
-// rows are the latencies of the short form, three of them.
-func rows(c *results.Cell) []results.Metric {
-	if c.Latency[results.Response].Count > 0 {
-		return []results.Metric{results.Response, results.Acquire, results.Release}
+// waits says how long clients waited: the short form of the latencies, in the words of an objective.
+func (p *cellPage) waits(c *results.Cell) {
+	label := "waits"
+	if view.Waiting(c) == results.Response {
+		label = "answers"
 	}
-	last := results.Release
+	p.within(label, c.Latency[view.Waiting(c)])
 	if c.Counts.Crashed > 0 {
-		last = results.Recovery
+		p.within("after a death", c.Latency[results.Recovery])
 	}
-	return []results.Metric{results.Acquire, results.Handoff, last}
+}
+
+// within says within which times parts of the values lie.
+func (p *cellPage) within(label string, l results.Latency) {
+	if l.Count == 0 {
+		return
+	}
+	var words []string
+	for _, q := range []struct {
+		of   float64
+		name string
+	}{{0.5, "half"}, {0.99, "99 %"}, {0.999, "99.9 %"}} {
+		if t := l.Quantile(q.of); !math.IsNaN(t) {
+			words = append(words, q.name+" within "+metric.Duration.Format(t))
+		}
+	}
+	p.item(Plain, label, format.Join(append(words, "the longest "+format.Duration(l.Max))...))
 }
 
 // latencies writes the distributions that have values, a row each; acquire and release always. Hiccups are lockbench's own and
@@ -39,11 +58,11 @@ func (p *cellPage) latencies(c *results.Cell) {
 	t := figures("Latencies", "latency", "count", "mean", "p50", "p90", "p99", "p99.9", "max")
 	t.Columns[4].Drop, t.Columns[2].Drop = 2, 1 // p90, then the mean
 	var overflow []string
-	few, short := false, rows(c)
+	few := false
 	for _, d := range metric.Distributions {
 		m := d.Metric
 		l := c.Latency[m]
-		if m == results.Hiccup || l.Count == 0 && m != results.Acquire && m != results.Release || !p.verbose && !slices.Contains(short, m) {
+		if m == results.Hiccup || l.Count == 0 && m != results.Acquire && m != results.Release {
 			continue
 		}
 		title := titleOf(m, c)
@@ -53,7 +72,9 @@ func (p *cellPage) latencies(c *results.Cell) {
 			overflow = append(overflow, title+" "+format.Count(l.Overflow))
 		}
 	}
-	p.add(t)
+	if p.verbose {
+		p.add(t)
+	}
 	if few && p.verbose {
 		p.item(Plain, "", tooFew)
 	}

@@ -1,6 +1,6 @@
 package report
 
-// The document of a check: what became of the thresholds of a run.
+// What became of the thresholds of a run.
 
 import (
 	"cmp"
@@ -14,16 +14,20 @@ import (
 // passesShown is how many thresholds that passed have a line each; more of them are counted.
 const passesShown = 20
 
-// Check returns a line for each threshold and cell, the worst first; nil if no threshold was asked for.
-func Check(c *compare.Check) *Document {
+// How verdicts of a check are drawn; the others are bad.
+var (
+	checkTones = map[compare.Verdict]Tone{compare.Inconclusive: Warn, compare.Passed: Good}
+	checkMarks = map[compare.Verdict]string{compare.Inconclusive: "?", compare.Passed: "✓"}
+)
+
+// thresholds returns a line for each threshold and cell, the worst first; nil if no threshold was asked for.
+func thresholds(c *compare.Check) List {
 	if c == nil || len(c.Thresholds) == 0 {
 		return nil
 	}
-	tones := map[compare.Verdict]Tone{compare.Inconclusive: Warn, compare.Passed: Good}
-	marks := map[compare.Verdict]string{compare.Inconclusive: "?", compare.Passed: "✓"}
-	var lines []Item
+	var lines List
 	add := func(v compare.Verdict, text string) {
-		lines = append(lines, Item{Mark: cmp.Or(marks[v], "✗"), Tone: cmp.Or(tones[v], Bad), Text: text})
+		lines = append(lines, Item{Mark: cmp.Or(checkMarks[v], "✗"), Tone: cmp.Or(checkTones[v], Bad), Text: text})
 	}
 	for _, label := range c.Missing {
 		add(compare.Inconclusive, label+": "+compare.NotRun.About())
@@ -45,5 +49,5 @@ func Check(c *compare.Check) *Document {
 		add(compare.Passed, fmt.Sprintf("%s more passed", format.Count(more)))
 	}
 	slices.SortStableFunc(lines, func(a, b Item) int { return cmp.Compare(b.Tone, a.Tone) })
-	return &Document{Kind: "lockbench report", Blocks: []Block{List(lines)}}
+	return lines
 }

@@ -3,29 +3,40 @@ package report
 // The document of a run, or of the records of several: one cell in detail, or a row a cell, grouped by their loads.
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/view"
 )
 
-// Run returns what cells say, as results.Group makes them. On a terminal a single one is told in detail. Several have a row each, the
-// best of a load first (see view.Group.Best), with a row for each of its classes below it. Below the table stand what the marks in the
-// rows mean, what is wrong with each design and what changes how the rows are read.
-func Run(cells []*results.Cell) *Document {
+// Run returns what cells say, as results.Group makes them, and what became of thresholds; nil: there are none. The verdict comes
+// first. On a terminal a single cell is told in detail. Several have a row each, the best of a load first (see view.Group.Best), with a
+// row for each of its classes below it. Below the table stand what the marks in the rows mean, what is wrong with each design and what
+// changes how the rows are read.
+func Run(cells []*results.Cell, check *compare.Check) *Document {
 	d := &Document{Kind: "lockbench report"}
 	if len(cells) == 0 {
 		return d
 	}
 	t := newCellTable(view.NewRun(cells))
-	findings := findingsOf(t.Broken())
+	d.verdict(t.Verdict(), check)
+	if list := thresholds(check); list != nil {
+		d.add(list)
+	}
+	broken := t.Broken()
+	if len(broken) > 0 && broken[0].Kind == view.Bad {
+		broken = broken[1:] // the verdict says it
+	}
+	findings := findingsOf(broken)
 	blocks := func(all bool) []Block {
 		return slices.Concat([]Block{findings, Paragraph{Text: t.shared()}, t.table()}, t.below(all))
 	}
 	if len(cells) == 1 {
-		d.at(Short, cellBlocks(cells[0], false))
-		d.at(Verbose, cellBlocks(cells[0], true))
+		d.at(Short, cellBlocks(cells[0], false, missed(check)))
+		d.at(Verbose, cellBlocks(cells[0], true, missed(check)))
 		d.at(Comment, blocks(true))
 		return d
 	}
@@ -33,6 +44,21 @@ func Run(cells []*results.Cell) *Document {
 	d.at(Verbose|Comment, blocks(true))
 	return d
 }
+
+// verdict puts the sentence first, with the mark of the check, if there is one.
+func (d *Document) verdict(f view.Finding, check *compare.Check) {
+	d.Title, d.Tone = f.Text, kindTones[f.Kind]
+	if f.Kind == view.Bad {
+		d.Tone = Alarm
+	}
+	if check != nil && len(check.Thresholds) > 0 {
+		d.Mark = cmp.Or(checkMarks[check.Verdict], "✗")
+		d.Tone = max(d.Tone, cmp.Or(checkTones[check.Verdict], Bad))
+	}
+}
+
+// missed reports whether a threshold was missed.
+func missed(check *compare.Check) bool { return check != nil && check.Verdict == compare.Missed }
 
 // at adds blocks for a depth.
 func (d *Document) at(depth Depth, blocks []Block) {

@@ -347,11 +347,11 @@ func (full) Write([]byte) (int, error) { return 0, fmt.Errorf("disk full") }
 
 // Table and Markdown draw what is said of cells.
 func Table(w io.Writer, cells []*results.Cell, o draw.Options) error {
-	return draw.Terminal(w, report.Run(cells), o)
+	return draw.Terminal(w, report.Run(cells, nil), o)
 }
 
 func Markdown(w io.Writer, cells []*results.Cell) error {
-	return draw.Markdown(w, report.Run(cells), 0)
+	return draw.Markdown(w, report.Run(cells, nil), 0)
 }
 
 const defaultWidth = 100

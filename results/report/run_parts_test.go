@@ -18,7 +18,7 @@ func TestCellFacts(t *testing.T) {
 		t.Fatal(err)
 	}
 	facts := map[string]Fact{}
-	for _, f := range CellFacts(cells[0]) {
+	for _, f := range CellFacts(cells[0], false) {
 		facts[f.Label] = f
 	}
 	for label, want := range map[string]string{

@@ -35,7 +35,9 @@ func RunPage(cells []*results.Cell, check *compare.Check) *Document {
 		return d
 	}
 	v := newRunPage(cells)
-	d.Title, d.When, d.Key = v.title(), v.when(), v.key()
+	v.missed = missed(check)
+	d.verdict(v.Verdict(), check)
+	d.When, d.Key = format.Join(v.title(), v.when()), v.key()
 	d.add(limits(check)...)
 	d.add(v.findings())
 	if v.Common != "" {
@@ -64,10 +66,11 @@ func RunPage(cells []*results.Cell, check *compare.Check) *Document {
 type runPage struct {
 	*view.Run
 	shared []string // guarantees that all cells claim
+	missed bool     // a threshold
 }
 
 func newRunPage(cells []*results.Cell) runPage {
-	v := runPage{view.NewRun(cells), claimsOf(cells[0])}
+	v := runPage{Run: view.NewRun(cells), shared: claimsOf(cells[0])}
 	for _, c := range cells[1:] {
 		its := claimsOf(c)
 		v.shared = slices.DeleteFunc(v.shared, func(claim string) bool { return !slices.Contains(its, claim) })
@@ -89,12 +92,12 @@ func (v runPage) ownClaims(c *results.Cell) string {
 
 // limits says what became of each threshold in each cell.
 func limits(c *compare.Check) []Block {
-	d := Check(c)
-	if d == nil {
+	list := thresholds(c)
+	if list == nil {
 		return nil
 	}
 	var all Findings
-	for _, l := range d.Blocks[0].(List) {
+	for _, l := range list {
 		all = append(all, Finding{Tone: l.Tone, Lead: l.Mark, Text: l.Text})
 	}
 	if len(all) <= shownLimits {
@@ -518,7 +521,7 @@ func (v runPage) details() Section {
 		s.Title = "Row by row"
 	}
 	for i, c := range v.Cells {
-		one := Section{ID: detailsOf(i), Title: v.Names[i], Folded: true, Open: !v.several(), Blocks: []Block{CellFacts(c)}}
+		one := Section{ID: detailsOf(i), Title: v.Names[i], Folded: true, Open: !v.several(), Blocks: []Block{CellFacts(c, v.missed)}}
 		for _, b := range badges(c) {
 			one.Status, one.Tone = strings.TrimPrefix(one.Status+", "+b.Text, ", "), max(one.Tone, b.Tone)
 		}

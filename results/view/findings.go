@@ -150,13 +150,25 @@ func rows(n, of int) string {
 // fastest returns which cell of each load was fastest, as far as that can be told.
 func (v *Run) fastest() (all []Finding) {
 	if len(v.Cells) == 1 {
-		return v.single()
+		return nil // see Verdict
 	}
 	if !v.Rivals {
 		return v.across()
 	}
+	all, sum := v.ranks()
+	if len(v.Groups) <= namedLoads {
+		return all
+	}
+	if named := len(all); named > 1 && named < len(v.Groups) {
+		sum.Text += fmt.Sprintf(" Here are %d of them:", named)
+	}
+	return append([]Finding{sum}, all...)
+}
+
+// ranks returns which cell of each load was fastest, of as many loads as a summary names, and how often which was.
+func (v *Run) ranks() (all []Finding, sum Finding) {
 	wins := map[string]int{}
-	named, level := 0, 0
+	level := 0
 	for _, g := range v.Groups {
 		r := g.rank()
 		switch {
@@ -165,8 +177,7 @@ func (v *Run) fastest() (all []Finding) {
 		case r.text.Text != "":
 			level++
 		}
-		if r.text.Text != "" && named < namedLoads {
-			named++
+		if r.text.Text != "" && len(all) < namedLoads {
 			if g.Title != "" {
 				r.text.Lead = g.Title + ": " + lower(r.text.Lead)
 			}
@@ -174,14 +185,7 @@ func (v *Run) fastest() (all []Finding) {
 			all = append(all, r.text)
 		}
 	}
-	if len(v.Groups) <= namedLoads {
-		return all
-	}
-	sum := countWins(wins, level, len(v.Groups))
-	if named > 1 && named < len(v.Groups) {
-		sum.Text += fmt.Sprintf(" Here are %d of them:", named)
-	}
-	return append([]Finding{sum}, all...)
+	return all, countWins(wins, level, len(v.Groups))
 }
 
 // countWins says in how many loads which name was first, in how many the first could not be told from the next, and in how many
@@ -205,36 +209,6 @@ func countWins(wins map[string]int, level, loads int) Finding {
 		parts = append(parts, fmt.Sprintf("in %d there are no two rows that may be believed as they stand", rest))
 	}
 	return Finding{Note, fmt.Sprintf("Of %d loads:", loads), strings.Join(parts, "; ") + "."}
-}
-
-// single returns the one cell of a run.
-func (v *Run) single() []Finding {
-	c := v.Cells[0]
-	e := Rate(c)
-	text := ""
-	switch {
-	case e.Known():
-		text = fmt.Sprintf(" (%s – %s with 95 %% confidence, %d trials)", format.Three(e.Low), format.Three(e.High), e.N)
-	case e.N > 1:
-		text = fmt.Sprintf(" (%s – %s in %d trials)", format.Three(e.Min), format.Three(e.Max), e.N)
-	}
-	l := c.Latency[Waiting(c)]
-	waited := ""
-	if t := l.Quantile(0.5); !math.IsNaN(t) {
-		waited = fmt.Sprintf("Half of the grants took less than %s", metric.Duration.Format(t))
-		if t := l.Quantile(0.99); !math.IsNaN(t) {
-			waited += fmt.Sprintf(", 99 %% less than %s", metric.Duration.Format(t))
-		}
-		waited += "."
-	}
-	bound := ""
-	if e := c.Figures().Efficiency(); !math.IsNaN(e) {
-		bound = fmt.Sprintf(" That is %s of an estimate of what any lock could reach here.", format.Percent(e))
-	}
-	if c.Beaten() {
-		bound += " The estimate was too low."
-	}
-	return []Finding{{Note, format.Three(c.Rate.Median) + " locks a second" + text + ".", waited + bound}}
 }
 
 // across returns the span of the rows, whose loads differ, so that they are not compared.
@@ -291,7 +265,7 @@ func (g Group) level(first int, same []int, byWait bool, how string) Finding {
 		names = append(names, g.Names[i])
 	}
 	return Finding{Note, "No fastest row.",
-		fmt.Sprintf("%s, but %s cannot be told apart from it: %s", what, format.Few(names, NamedCells), how)}
+		fmt.Sprintf("%s, but %s cannot be told apart from it; %s", what, format.Few(names, NamedCells), how)}
 }
 
 // won returns by how much the first of the valid rows is ahead of the next, and how that is known. Without an interval of both it

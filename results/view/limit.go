@@ -58,8 +58,9 @@ func Limit(c *results.Cell) string {
 	return string(l.By) + ": " + limitingOf(l.By).figures(c, l)
 }
 
-// Next returns what to try next, given what limits c: a flag to change, and why; empty if nothing is known to help.
-func Next(c *results.Cell) string {
+// Next returns what to try next, given what limits c and whether it missed a threshold: a flag to change, and why; empty if nothing
+// is known to help.
+func Next(c *results.Cell, missed bool) string {
 	if c.Violated() {
 		if p := c.Plan(); p.TTL > 0 && p.Hold >= p.TTL && !p.Renew {
 			return fmt.Sprintf("-renew, or a longer -ttl than %s: holds outlast the lease", format.Exact(p.TTL))
@@ -70,6 +71,9 @@ func Next(c *results.Cell) string {
 		return "another design (lockbench list): whatever this one's speed, it does not exclude"
 	}
 	l := c.Limit()
+	if missed && l.By == results.ByRate {
+		return "a lower rate, or another design: lockbench plan finds the highest rate that meets an objective (-slo)"
+	}
 	if next := limitingOf(l.By).next; next != nil {
 		return next(c, l)
 	}

@@ -110,7 +110,7 @@ func TestNext(t *testing.T) {
 		if got := Limit(cell); !strings.HasPrefix(got, c.limit) || c.limit == "" && got != "" {
 			t.Errorf("%s: limited by %q, want %q", c.name, got, c.limit)
 		}
-		if got := Next(cell); !strings.HasPrefix(got, c.next) || c.next == "" && got != "" {
+		if got := Next(cell, false); !strings.HasPrefix(got, c.next) || c.next == "" && got != "" {
 			t.Errorf("%s: next %q, want %q", c.name, got, c.next)
 		}
 	}

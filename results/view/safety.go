@@ -96,6 +96,16 @@ func SafetyVerdict(c *results.Cell, ofGrants string) string {
 	return none + ", only " + watched + " watched: too few to tell anything"
 }
 
+// SafetyWords returns the verdict without the figures that it rests on.
+func SafetyWords(c *results.Cell) string {
+	rate, bounded := c.Figures().MaxRate()
+	if !bounded || c.Breaches() > 0 {
+		return SafetyVerdict(c, "")
+	}
+	return fmt.Sprintf("no violation in %s: fewer than 1 in %s has one (95 %% confidence)",
+		format.Plural(c.Safety.Grants, "grant"), format.Count(int64(1/rate)))
+}
+
 // Risk returns what is most wrong with the design of c: the first clause of Record.Wrong. Records from before that was kept say "".
 func Risk(c *results.Cell) string {
 	first, _, _ := strings.Cut(c.First().Wrong, ";")

@@ -179,7 +179,7 @@ func (d *document) output(names, words string) ([]byte, error) {
 		return nil, err
 	}
 	var b bytes.Buffer
-	err = draw.Terminal(&b, report.Run(cells), draw.Options{})
+	err = draw.Terminal(&b, report.Run(cells, nil), draw.Options{})
 	return fenced(b.Bytes()), err
 }
 

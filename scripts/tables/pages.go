@@ -59,7 +59,7 @@ func page(path, kept string) ([]byte, error) {
 	}
 	b.Write(fenced([]byte(line)))
 	b.WriteString("\n")
-	err = draw.Markdown(&b, report.Run(cells), 0)
+	err = draw.Markdown(&b, report.Run(cells, nil), 0)
 	return b.Bytes(), err
 }
 

@@ -1,0 +1,137 @@
+package view
+
+// The verdict on a run: one sentence that can be quoted, or that says why it cannot.
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/metric"
+)
+
+// Verdict returns the sentence that comes first. Its kind says how it is to be taken: bad if a lock has failed, a warning if figures
+// are not to be quoted.
+func (v *Run) Verdict() Finding {
+	switch broken := v.Broken(); {
+	case len(broken) > 0 && broken[0].Kind == Bad && len(v.Cells) == 1:
+		return Finding{Kind: Bad, Text: "MUTUAL EXCLUSION VIOLATED: " + violation(v.Cells[0])}
+	case len(broken) > 0 && broken[0].Kind == Bad:
+		return Finding{Kind: Bad, Text: broken[0].Lead + " " + strings.TrimSuffix(broken[0].Text, ".")}
+	case len(v.Cells) == 1:
+		return verdictOn(v.Cells[0])
+	}
+	kind, text := Note, v.first()
+	doubtful, why := 0, []string(nil)
+	for _, c := range v.Cells {
+		words := Doubts(c)
+		if len(words) > 0 {
+			doubtful++
+		}
+		for _, word := range words {
+			if !slices.Contains(why, word) {
+				why = append(why, word)
+			}
+		}
+	}
+	if doubtful > 0 {
+		kind = Warn
+		text += fmt.Sprintf("; don't quote %s (%s)", rows(doubtful, len(v.Cells)), strings.Join(why, ", "))
+	}
+	return Finding{Kind: kind, Text: text}
+}
+
+// first says which row came first; of many loads, which name how often.
+func (v *Run) first() string {
+	const most = 2 // loads that are named
+	all, sum := v.fastest(), Finding{}
+	if v.Rivals && len(v.Groups) > most {
+		if all, sum = v.ranks(); len(all) > 0 {
+			return strings.TrimSuffix(sum.Lead+" "+sum.Text, ".")
+		}
+	}
+	if len(all) == 0 {
+		return "No two rows can be ranked"
+	}
+	var parts []string
+	for _, f := range all {
+		text, _, _ := strings.Cut(strings.TrimSuffix(f.Lead+" "+f.Text, "."), "; ")
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, ". ")
+}
+
+// violation says what has happened in a cell whose lock claims to exclude.
+func violation(c *results.Cell) string {
+	what := OtherWitnesses(c)
+	if n := c.Safety.Violations - c.Safety.Overstayed; n > 0 {
+		what = fmt.Sprintf("%s of %s came while another client held the lock", format.Count(n), format.Plural(c.Safety.Grants, "grant"))
+	}
+	if ended := Ended(c.Safety); ended != "" && !strings.Contains(what, ended) {
+		what += "; " + ended
+	}
+	return what
+}
+
+// verdictOn returns the verdict on one cell: how many locks a second, how long the slowest wait, whether it excluded, and why that
+// is not to be quoted.
+func verdictOn(c *results.Cell) Finding {
+	if c.Counts.Acquired == 0 {
+		return Finding{Kind: Warn, Text: strings.TrimPrefix(c.Partial()+": no lock was granted", ": ")}
+	}
+	parts := []string{metric.PerSecond.Format(c.Rate.Median) + " locks/s"}
+	l := c.Latency[Waiting(c)]
+	if t := l.Quantile(0.99); !math.IsNaN(t) {
+		parts = append(parts, fmt.Sprintf("1 %s in 100 takes over %s", waitNoun(c), metric.Duration.Format(t)))
+	} else {
+		parts = append(parts, fmt.Sprintf("the longest %s took %s", waitNoun(c), format.Duration(l.Max)))
+	}
+	if _, bounded := c.Figures().MaxRate(); bounded && c.Breaches() == 0 {
+		parts = append(parts, "no violation was seen")
+	} else if c.Breaches() > 0 {
+		parts = append(parts, "two clients at a time held a lock, and its design does not rule that out")
+	}
+	kind, why := Note, Unquotable(c)
+	if why != "" {
+		kind, parts = Warn, append(parts, why)
+	}
+	return Finding{Kind: kind, Text: strings.Join(parts, "; ")}
+}
+
+// waitNoun is what a client of a cell waits for.
+func waitNoun(c *results.Cell) string {
+	switch {
+	case Waiting(c) == results.Response:
+		return "answer"
+	case c.Plan().Wait == "none":
+		return "grant"
+	}
+	return "wait"
+}
+
+// Unquotable returns why the figures of a cell are not to be quoted as those of its lock, most important first; empty if they are.
+func Unquotable(c *results.Cell) string {
+	by := c.Limit().By
+	switch doubts := Doubts(c); {
+	case c.Partial() != "":
+		return "it ended early: don't quote it"
+	case slices.Contains(doubts, "embedded"):
+		return "the embedded server's speed says nothing of a real one: don't quote it"
+	case c.Generator.Saturated, by == results.ByGenerator, by == results.ByMachine:
+		return "lockbench's machine was the limit: don't quote it"
+	case slices.Contains(doubts, "paused"):
+		return "lockbench itself stood still for a while: don't quote the waits"
+	case Unbalanced(c):
+		return "its figures contradict each other: don't quote them"
+	case !c.KeptUp():
+		return "it did not keep up with the arrivals: don't quote the waits, they grow with time"
+	case c.Drifting > 0:
+		return "it had not settled: don't quote it"
+	case len(doubts) > 0:
+		return "keys stayed locked after errors: don't quote it"
+	}
+	return ""
+}
