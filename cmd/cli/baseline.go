@@ -145,7 +145,7 @@ func (c *comparison) compare(cells []*results.Cell) (*compare.Comparison, error)
 	return compareSides(base, head, c.how)
 }
 
-// decide prints the comparison that the run was for, below its table. The error is an exit code: that of the verdict; nil
+// decide prints the comparison that the run was for, above its table. The error is an exit code: that of the verdict; nil
 // without a comparison.
 func (r *runner) decide(cells []*results.Cell) error {
 	if r.comparison == nil || len(cells) == 0 {
@@ -156,10 +156,11 @@ func (r *runner) decide(cells []*results.Cell) error {
 		r.say("nothing is compared: %s", err)
 		return exitCode(exitError)
 	}
-	if len(r.printer.outputs) > 0 { // the table of the run stands above it
+	verdict := r.judged.end(found)
+	if len(r.printer.outputs) > 0 { // the table of the run stands below it
 		fmt.Fprintln(r.stdout)
 	}
-	return r.allow(r.options, r.judged.end(found), found.Scattered(), found.Reasons())
+	return r.allow(r.options, verdict, found.Scattered(), found.Reasons())
 }
 
 // dropComparison says that a run that was stopped compares nothing: to stop when one has seen enough is to decide when to

@@ -236,6 +236,10 @@ func (r *runner) finish(ctx context.Context) error {
 	}
 	check := compare.CheckCells(cells, r.thresholds, r.missing(cells))
 	found := reported{cells, check, r.printer.table}
+	var compared error
+	if ctx.Err() == nil {
+		compared = r.decide(cells)
+	}
 	if len(cells) > 0 && r.printer.write(found) != nil {
 		r.failed = true // it has been said
 	}
@@ -243,7 +247,7 @@ func (r *runner) finish(ctx context.Context) error {
 		r.dropComparison(len(cells) > 0)
 		return r.interrupted(ctx, ctx.Err())
 	}
-	verdict := cmp.Or(r.decide(cells), r.allow(r.options, r.printer.code(found), false, check.Reasons())) // a run has one of the two
+	verdict := cmp.Or(compared, r.allow(r.options, r.printer.code(found), false, check.Reasons())) // a run has one of the two
 	switch {
 	case r.violated:
 		return exitCode(exitViolated)

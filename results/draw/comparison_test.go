@@ -141,7 +141,7 @@ func TestCrowdWithin(t *testing.T) {
 			"  ✓ within limit\n": 10, "\nclients 299\n": 1, "\nclients 290\n": 1, "\nclients 289\n": 0,
 			"\njain": rows, "needs a look": 0, "1,200 judged figures, the worst of each kind are shown (": 1,
 			"locks/s is worse within the limit in 50 of 300 cells: clients 299, ": 1,
-			"\n✓ No change in 300 cells · 50 figures worse within the limit\n":    1,
+			"✓ No change in 300 cells · 50 figures worse within the limit\n":      1,
 		} {
 			if got := strings.Count(text, want); got != n {
 				t.Errorf("figures %t: %q is there %d times, want %d", figures, want, got, n)

@@ -42,16 +42,11 @@ func Terminal(w io.Writer, d *report.Document, o Options) error {
 	if t.Width <= 0 {
 		t.Width = defaultWidth
 	}
-	title := func() { t.para(colors[d.Tone], strings.TrimLeft(d.Mark+" ", " "), d.Title) }
-	if d.Title != "" && !d.Last {
-		title()
+	if d.Title != "" {
+		t.para(colors[d.Tone], strings.TrimLeft(d.Mark+" ", " "), d.Title)
 	}
 	if err := t.blocks("", d.Blocks); err != nil {
 		return err
-	}
-	if d.Last {
-		t.apart()
-		title()
 	}
 	if _, err := io.WriteString(w, strings.Join(t.lines, "\n")+"\n"); err != nil {
 		return fmt.Errorf("draw: %w", err)

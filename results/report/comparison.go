@@ -42,7 +42,7 @@ const (
 // need a look; a page has all of these, and a few hundred of what has not changed.
 func Comparison(c *compare.Comparison, o ComparisonOptions) *Document {
 	t := newComparison(c)
-	d := &Document{Kind: "lockbench comparison", Mark: verdictMarks[c.Verdict], Tone: verdictTones[c.Verdict], Title: format.Upper(c.Headline()), Last: true,
+	d := &Document{Kind: "lockbench comparison", Mark: verdictMarks[c.Verdict], Tone: verdictTones[c.Verdict], Title: format.Upper(c.Headline()),
 		Judged: judgedComparison(c)}
 	most := fullNotes
 	if o.All {

@@ -14,7 +14,6 @@ type Document struct {
 	Title  string // what came out
 	When   string // it was measured; a page has it below the title
 	Key    []Figure
-	Last   bool // on a terminal the verdict stands below all else, which may be long
 	Blocks []Block
 	Judged *Judged // nil: nothing was
 }
