@@ -22,7 +22,8 @@ import (
 // and its latest points, so many or for 0 all. Steps and courses are of all points.
 func History(h *history.History, last int) *Document {
 	names, common := h.Names()
-	d := &Document{Kind: "lockbench history", Title: format.Plural(len(h.Series), "cell") + ": " + strings.Join(extent(h), ", ") + "."}
+	d := &Document{Kind: "lockbench history", Title: historyVerdict(h, names)}
+	d.add(Paragraph{Text: format.Plural(len(h.Series), "cell") + ": " + strings.Join(extent(h), ", ") + "."})
 	if common != "" {
 		d.add(Paragraph{Text: common})
 	}
@@ -48,6 +49,36 @@ func History(h *history.History, last int) *Document {
 		d.add(s)
 	}
 	return d
+}
+
+// historyVerdict says how many figures are worse since their last step, and where the worst of them fell.
+func historyVerdict(h *history.History, names []string) string {
+	worse, told, loss, worst := 0, 0, 0.0, ""
+	for i, s := range h.Series {
+		for j := range s.Lines {
+			l := &s.Lines[j]
+			if l.Missing == 0 {
+				told++
+			}
+			step := l.LastStep()
+			if step == nil || lossTone(l, step.Ratio) != Bad {
+				continue
+			}
+			worse++
+			if its := l.Loss(step.Ratio); its > loss {
+				point := s.Points[step.At]
+				loss, worst = its, fmt.Sprintf("%s of %s, %s at %s on %s", l.Figure.Name, names[i], change(step.Ratio),
+					cut(revisionName(point.Revision), 24), day(point.Started))
+			}
+		}
+	}
+	switch {
+	case told == 0:
+		return "Too few points to tell whether a figure has changed"
+	case worse == 0:
+		return "No figure got worse at its last step"
+	}
+	return fmt.Sprintf("%s got worse at the last step, most of all %s", format.Plural(worse, "figure"), worst)
 }
 
 func seriesID(i int) string { return "cell-" + strconv.Itoa(i+1) }
