@@ -214,16 +214,13 @@ func readHazards(o *options) (list []hazards.Hazard, err error) {
 	return list, nil
 }
 
-// quorums are on several servers, and proven beside all drivers.
-var quorums = []string{"rueidis@redlock", "redsync@redlock"}
-
 // underSentinel are proven as well. They stand for all designs there: that a sentinel promotes the replica changes
 // nothing about them.
 var underSentinel = []string{"rueidis@sentinel set-nx", "rueidis@sentinel fenced"}
 
 // readLocks reads which designs are proven, and which drivers and designs were named.
 func readLocks(o *options) (list []hazards.Lock, asked safety.Asked, err error) {
-	names := append(drivers.Names(), quorums...)
+	names := append(drivers.Names(), catalog.Quorums...)
 	if opt := o.get("driver"); opt.text != "" {
 		if asked.Drivers, err = parseList(opt.text, parseText); err != nil {
 			return nil, asked, o.complain(opt, "%w", err)
