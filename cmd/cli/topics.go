@@ -28,8 +28,9 @@ const (
 
 // topics are the topics of the help in the order in which they are listed.
 var topics = []string{
-	"drivers", "waiting", "topologies", "durability", "leases", "loads", "workloads", "trials",
+	"choose", "drivers", "waiting", "topologies", "durability", "leases", "loads", "workloads", "trials",
 	"servers", "figures", "marks", "safety", "hazards", "capacity", "comparing", "gate", "formats", "own", "environment",
+	"glossary",
 }
 
 // page returns a page of the help.
@@ -68,6 +69,7 @@ var helpParts = template.FuncMap{
 	"drivers":   catalog.DriverList,
 	"claims":    catalog.ClaimList,
 	"waits":     catalog.Waits,
+	"terms":     catalog.Terms,
 	"presets":   catalog.Presets,
 	"metrics":   catalog.Metrics,
 	"marks":     catalog.Marks,
