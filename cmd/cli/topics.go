@@ -58,7 +58,7 @@ func helpText(name string) string {
 	return string(text)
 }
 
-// helpParts is what the templates may ask for. Each returns whole lines.
+// helpParts is what the templates may ask for. Each returns whole lines, but for means.
 var helpParts = template.FuncMap{
 	"all":       func() string { return catalog.Lines(func(b *strings.Builder) { writeGroups(b, runFlags) }) },
 	"flags":     topicFlags,
@@ -70,6 +70,7 @@ var helpParts = template.FuncMap{
 	"claims":    catalog.ClaimList,
 	"waits":     catalog.Waits,
 	"terms":     catalog.Terms,
+	"means":     report.Meaning,
 	"presets":   catalog.Presets,
 	"metrics":   catalog.Metrics,
 	"marks":     catalog.Marks,

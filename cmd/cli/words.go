@@ -71,6 +71,7 @@ var words = []word{
 
 	{"spin spinlock polling retry", "how a client waits", []string{"-wait poll", "-wait backoff"}, "waiting"},
 	{"heartbeat keepalive extend autorenew", "a watchdog renews a lease while its holder is at work", []string{"-renew -ttl 1s -hold 3s"}, "leases"},
+	{"sessionbound", "session-bound is the claim session", nil, "leases"},
 	{"fsync disk aof wal", "what is on disk after a grant", []string{"-durability strict"}, "durability"},
 	{"tls ssl acl auth connect docker", "how to reach your own server", []string{"-addr rediss://host"}, "servers"},
 	{"ci githubaction pullrequest regression", "fail a pull request that is slower", nil, "gate"},

@@ -85,8 +85,11 @@ func died(c *results.Cell, who string) string {
 		return ""
 	}
 	text := format.Plural(c.Counts.Crashed, who) + " died"
-	if l := c.Latency[results.Recovery]; l.Count > 0 {
+	switch l := c.Latency[results.Recovery]; {
+	case l.Count > 1:
 		text += ", and the next had the lock " + format.Duration(l.P50) + " later (median), " + format.Duration(l.Max) + " at the latest"
+	case l.Count == 1:
+		text += ", and the next had the lock " + format.Duration(l.Max) + " later"
 	}
 	return text
 }
