@@ -58,7 +58,7 @@ var hazards = []struct {
 	{HazardClientClock, "the clock of a client is ahead, or that of a holder behind: the client takes a lock that is held", "a wrong clock of a client"},
 	{HazardReentryNoExtend, "a holder enters again late in its lease: the inner hold outlives it", "a late re-entry"},
 	{HazardUnlockAfterRefusal, "a client that was refused releases all the same: it removes the holder's lock", "an unlock by a client that was refused"},
-	{HazardHolderPauses, "a holder, or what renews its lock, stops for longer than the lease or session: the next client is let in", "a pause"},
+	{HazardHolderPauses, "a holder, or what renews its lock, stops for longer than the lease or session, as in a GC pause: the next client is let in", "a pause"},
 	{HazardOrphanWatchdog, "a release fails, and its client keeps the lease or the session alive all the same: the lock stays for ever", "a lost release"},
 	{HazardFailover, "a replica that has not heard of a grant becomes the primary: it grants the lock again", "a fail-over"},
 	{HazardWaitOne, "a replica that has not heard of a grant becomes the primary, though another has acknowledged it: it grants the lock again", "a fail-over to the wrong replica"},

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/workloads/matrix"
 )
@@ -122,7 +121,7 @@ func (o *options) explain(err error) error {
 	if !ok {
 		return usageErrorf("%w", err)
 	}
-	if near := suggest.DidYouMean("", field.Value, field.Known); near != "" {
+	if near := meant(field.Value, field.Known); near != "" {
 		field.Problem = strings.Replace(field.Problem, ";", near+";", 1)
 	}
 	from := o

@@ -185,7 +185,13 @@ func (p *program) root() *cobra.Command {
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
-		RunE:              func(*cobra.Command, []string) error { return p.help(nil) },
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return p.help(nil)
+			}
+			_, err := io.WriteString(p.stdout, page(args[0]))
+			return err
+		},
 	}
 	root.SetIn(p.stdin)
 	root.SetOut(p.stdout)
@@ -195,11 +201,15 @@ func (p *program) root() *cobra.Command {
 		p.listCommand(), p.schemaCommand(), p.versionCommand(), p.completionCommand(), p.workerCommand())
 	root.SetHelpCommand(p.helpCommand(root))
 	root.Args = func(_ *cobra.Command, args []string) error {
-		if len(args) == 0 {
+		if len(args) == 0 || len(args) == 1 && slices.Contains(topics, args[0]) { // the topic's page: lockbench choose
 			return nil
 		}
 		names := commandNames(root)
-		return usageErrorf("unknown command %q%s; there are %s", args[0], suggest.DidYouMean("", args[0], names), strings.Join(names, ", "))
+		hint := suggest.DidYouMean("", args[0], names)
+		if _, ok := lookUp(args[0], helpOrder); ok {
+			hint = " (lockbench help " + args[0] + " says what it is)"
+		}
+		return usageErrorf("unknown command %q%s; there are %s", args[0], hint, strings.Join(names, ", "))
 	}
 	return root
 }

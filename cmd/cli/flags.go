@@ -4,6 +4,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -398,7 +399,7 @@ func flagError(err error, defs []flagDef) error {
 			return usageErrorf("-%s: a password in the arguments can be read by every user of the machine: "+
 				"set LOCKBENCH_PASSWORD, or use -password-file FILE", name)
 		}
-		return usageErrorf("unknown flag -%s%s", name, suggest.DidYouMean("-", name, flagNames(defs)))
+		return usageErrorf("unknown flag -%s%s", name, cmp.Or(suggest.DidYouMean("-", name, flagNames(defs)), meant(name, nil)))
 	case errors.As(err, &missing):
 		return usageErrorf("-%s needs a value (%s)", missing.GetSpecifiedName(), missing.GetFlag().Value.Type())
 	case errors.As(err, &invalid):

@@ -121,7 +121,7 @@ var floors = []rule{
 	{"cmd/cli/breakable", []string{"drivers/fault", "drivers/servers", "workloads/hazards"}, nil},
 	{"cmd/cli/deploy", []string{"drivers", "drivers/servers", "drivers/wait", "results", "results/spec", "workloads/host", "workloads/matrix"}, nil},
 	{"cmd/cli/machine", []string{"drivers", "results", "results/spec", "workloads/matrix"}, []string{"golang.org/x/sys"}},
-	{"cmd/cli/catalog", []string{"cmd/cli/deploy", "drivers", "drivers/servers", "drivers/wait", "results/format", "results/metric", "results/report", "results/spec", "results/view", "workloads/matrix", "workloads/presets"}, nil},
+	{"cmd/cli/catalog", []string{"cmd/cli/deploy", "drivers", "drivers/servers", "drivers/wait", "results/format", "results/metric", "results/report", "results/spec", "results/view", "workloads/hazards", "workloads/matrix", "workloads/presets"}, nil},
 	{"cmd/cli/secrets", []string{"drivers", "results"}, nil},
 	{"cmd/cli/files", nil, nil},
 	{"cmd/cli/shell", nil, nil},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/lockbench/lockbench/cmd/cli/catalog"
 	"github.com/lockbench/lockbench/cmd/cli/suggest"
+	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/format"
 )
 
@@ -39,11 +40,11 @@ func (p *program) help(c *cobra.Command) error {
 	return err
 }
 
-// helpCommand makes lockbench help [COMMAND|TOPIC].
+// helpCommand makes lockbench help [COMMAND|TOPIC|WORD].
 func (p *program) helpCommand(root *cobra.Command) *cobra.Command {
 	return p.command(&cobra.Command{
-		Use:    "help [COMMAND|TOPIC]",
-		Short:  "Print the help of lockbench, of a command or about a topic",
+		Use:    "help [COMMAND|TOPIC|WORD]",
+		Short:  "Print the help of lockbench, of a command or about a topic or a word",
 		Hidden: true,
 		ValidArgsFunction: func(_ *cobra.Command, before []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			if len(before) > 0 {
@@ -51,21 +52,25 @@ func (p *program) helpCommand(root *cobra.Command) *cobra.Command {
 			}
 			return slices.Concat([]string{allFlagsPage}, topics, commandNames(root)), cobra.ShellCompDirectiveNoFileComp
 		},
-	}, nil, func(_ *cobra.Command, _ *options, args []string) error {
+	}, nil, func(c *cobra.Command, _ *options, args []string) error {
 		switch {
 		case len(args) == 0:
 			return p.help(nil)
-		case len(args) > 1:
-			return usageErrorf("help: one at a time: lockbench help %s", args[0])
-		case slices.Contains(topics, args[0]), args[0] == allFlagsPage:
+		case len(args) == 1 && (slices.Contains(topics, args[0]) || args[0] == allFlagsPage):
 			_, err := io.WriteString(p.stdout, page(args[0]))
 			return err
 		}
-		if found, _, err := root.Find(args); err == nil && found != root {
+		if found, rest, err := root.Find(args); err == nil && found != root && len(rest) == 0 {
 			return p.help(found)
 		}
+		if found, ok := lookUp(strings.Join(args, " "), helpOrder); ok {
+			return draw.Terminal(p.stdout, found.document(c.Context()), draw.Options{Width: catalog.Width})
+		}
+		if len(args) > 1 {
+			return usageErrorf("help: one at a time: lockbench help %s", args[0])
+		}
 		commands := commandNames(root)
-		return usageErrorf("help: no topic or command is called %q%s; topics: %s, %s; commands: %s", args[0],
+		return usageErrorf("help: nothing is called %q%s; topics: %s, %s; commands: %s", args[0],
 			suggest.DidYouMean("", args[0], slices.Concat(topics, commands)), allFlagsPage, strings.Join(topics, ", "), strings.Join(commands, ", "))
 	})
 }

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"os"
 	"regexp"
 	"slices"
@@ -200,6 +202,22 @@ func parseExample(t *testing.T, words []string) error {
 		}
 		_, err := questionOf(o, environment(), nil, server)
 		return err
+	}
+	if args[0] == "prove" {
+		flags := pflag.NewFlagSet("prove", pflag.ContinueOnError)
+		o := newOptions(flags, proveFlags)
+		if err := flags.Parse(args[1:]); err != nil {
+			return err
+		}
+		_, err := readHazards(o)
+		_, _, err2 := readLocks(o)
+		return errors.Join(err, err2)
+	}
+	if args[0] == "help" {
+		if _, ok := lookUp(args[1], helpOrder); !ok {
+			return fmt.Errorf("help does not know %s", args[1])
+		}
+		return nil
 	}
 	if args[0] != "run" {
 		c, rest, err := (&program{}).root().Find(args)

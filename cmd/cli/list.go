@@ -4,7 +4,6 @@ package cli
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,14 +20,17 @@ func (p *program) listCommand() *cobra.Command {
 		Long: "Prints the drivers, where their servers are, their lock designs and the presets.\n\n" +
 			"With the name of a driver it tells all about that one: its server and address, what each design\n" +
 			"claims, what it imitates, what is wrong with it and what it loses to, how its clients can wait, and\n" +
-			"its options. NAME may also be a lock design, a service, a preset, or one of\n" +
-			strings.Join(catalog.Sections, ", ") + ".\n\n" + strings.TrimSuffix(listings.about(), "\n"),
+			"its options. NAME may also be a lock design, a service, a preset, a hazard, one of\n" +
+			strings.Join(catalog.Sections, ", ") + ", or what you call it.\n\n" + strings.TrimSuffix(listings.about(), "\n"),
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usageErrorf("list: one name at a time")
 			}
-			if len(args) == 1 && !slices.Contains(catalog.Names(), args[0]) {
-				return usageErrorf("list: there is no driver, lock, service or preset %q%s; lockbench list has all names",
+			if len(args) == 0 {
+				return nil
+			}
+			if _, ok := lookUp(args[0], listOrder); !ok {
+				return usageErrorf("list: there is no driver, lock, service, preset or hazard %q%s; lockbench list has all names",
 					args[0], suggest.DidYouMean("", args[0], catalog.Names()))
 			}
 			return nil
@@ -47,13 +49,17 @@ func (p *program) listCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if len(args) > 0 {
+			found, _ := lookUp(args[0], listOrder)
+			return out.end(found.document(c.Context()))
+		}
 		l := catalog.New(c.Context())
 		if o.on("json") {
 			enc := json.NewEncoder(p.stdout)
 			enc.SetIndent("", "  ")
 			return enc.Encode(l)
 		}
-		return out.end(l.Document(append(args, "")[0]))
+		return out.end(l.Document(""))
 	})
 }
 

@@ -19,12 +19,12 @@ import (
 	"github.com/lockbench/lockbench/cmd/cli/catalog"
 	"github.com/lockbench/lockbench/cmd/cli/files"
 	"github.com/lockbench/lockbench/cmd/cli/machine"
-	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results/export"
 	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/results/safety"
 	"github.com/lockbench/lockbench/workloads/hazards"
+	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
 const groupProof = "What is proven"
@@ -204,7 +204,7 @@ func readHazards(o *options) (list []hazards.Hazard, err error) {
 		name := strings.TrimSpace(part)
 		i := slices.IndexFunc(all, func(h hazards.Hazard) bool { return string(h.Name) == name || strconv.Itoa(h.Number) == name })
 		if i < 0 {
-			return nil, o.complain(opt, "there is no hazard %q%s; lockbench prove -dry-run has all", name, suggest.DidYouMean("", name, names))
+			return nil, o.complain(opt, "there is no hazard %q%s; lockbench prove -dry-run has all", name, meant(name, names))
 		}
 		if !slices.ContainsFunc(list, func(h hazards.Hazard) bool { return h.Name == all[i].Name }) {
 			list = append(list, all[i])
@@ -214,16 +214,13 @@ func readHazards(o *options) (list []hazards.Hazard, err error) {
 	return list, nil
 }
 
-// quorums are on several servers, and proven beside all drivers.
-var quorums = []string{"rueidis@redlock", "redsync@redlock"}
-
 // underSentinel are proven as well. They stand for all designs there: that a sentinel promotes the replica changes
 // nothing about them.
 var underSentinel = []string{"rueidis@sentinel set-nx", "rueidis@sentinel fenced"}
 
 // readLocks reads which designs are proven, and which drivers and designs were named.
 func readLocks(o *options) (list []hazards.Lock, asked safety.Asked, err error) {
-	names := append(drivers.Names(), quorums...)
+	names := append(drivers.Names(), catalog.Quorums...)
 	if opt := o.get("driver"); opt.text != "" {
 		if asked.Drivers, err = parseList(opt.text, parseText); err != nil {
 			return nil, asked, o.complain(opt, "%w", err)
@@ -239,7 +236,11 @@ func readLocks(o *options) (list []hazards.Lock, asked safety.Asked, err error) 
 	for _, name := range names {
 		locks, err := hazards.Locks(name)
 		if err != nil {
-			return nil, asked, o.complain(o.get("driver"), "%w", err)
+			hint := ""
+			if driver, _, _ := matrix.CutTopology(name); !slices.Contains(drivers.Names(), driver) {
+				hint = meant(driver, drivers.Names())
+			}
+			return nil, asked, o.complain(o.get("driver"), "%w%s", err, hint)
 		}
 		known = append(known, locks...)
 	}
@@ -257,7 +258,7 @@ func readLocks(o *options) (list []hazards.Lock, asked safety.Asked, err error) 
 	}
 	for _, lock := range asked.Locks {
 		if !slices.ContainsFunc(list, func(l hazards.Lock) bool { return l.Design.Name == lock }) {
-			return nil, asked, o.complain(o.get("lock"), "no driver that is proven has a lock %q", lock)
+			return nil, asked, o.complain(o.get("lock"), "no driver that is proven has a lock %q%s", lock, meant(lock, matrix.Names("lock")))
 		}
 	}
 	return list, asked, nil

@@ -28,8 +28,9 @@ const (
 
 // topics are the topics of the help in the order in which they are listed.
 var topics = []string{
-	"drivers", "waiting", "topologies", "durability", "leases", "loads", "workloads", "trials",
+	"choose", "drivers", "waiting", "topologies", "durability", "leases", "loads", "workloads", "trials",
 	"servers", "figures", "marks", "safety", "hazards", "capacity", "comparing", "gate", "formats", "own", "environment",
+	"glossary",
 }
 
 // page returns a page of the help.
@@ -57,7 +58,7 @@ func helpText(name string) string {
 	return string(text)
 }
 
-// helpParts is what the templates may ask for. Each returns whole lines.
+// helpParts is what the templates may ask for. Each returns whole lines, but for means.
 var helpParts = template.FuncMap{
 	"all":       func() string { return catalog.Lines(func(b *strings.Builder) { writeGroups(b, runFlags) }) },
 	"flags":     topicFlags,
@@ -68,6 +69,8 @@ var helpParts = template.FuncMap{
 	"drivers":   catalog.DriverList,
 	"claims":    catalog.ClaimList,
 	"waits":     catalog.Waits,
+	"terms":     catalog.Terms,
+	"means":     report.Meaning,
 	"presets":   catalog.Presets,
 	"metrics":   catalog.Metrics,
 	"marks":     catalog.Marks,

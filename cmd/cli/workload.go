@@ -169,7 +169,7 @@ func openWorkload(opt *option, stdin io.Reader) (source string, text []byte, err
 		return name, text, nil
 	case errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(name, "/.\\"):
 		return "", nil, usageErrorf("%s: no such preset%s, nor a file; there are %s", opt.written(),
-			suggest.DidYouMean("", name, presets.Names()), strings.Join(presets.Names(), ", "))
+			meant(name, presets.Names()), strings.Join(presets.Names(), ", "))
 	case errors.As(err, &fault):
 		return "", nil, usageErrorf("%s: %w", opt.written(), fault.Err)
 	}

@@ -50,7 +50,18 @@ var documents = template.Must(template.New("").Funcs(template.FuncMap{
 	"join":     func(texts []string) string { return strings.Join(texts, " ") },
 	"known":    func(t report.Table) report.Table { return columnsOf(t, report.Page, true) },
 	"percent":  percent,
+	"means":    means,
 }).ParseFS(files, "document.html"))
+
+// means returns what a label or the head of a column means, by one of its lines; empty if the glossary has none of them.
+func means(title string) string {
+	for name := range strings.Lines(title) {
+		if text := report.Meaning(strings.TrimSpace(name)); text != "" {
+			return text
+		}
+	}
+	return ""
+}
 
 // classes are how tones are drawn.
 var classes = [...]string{"same", "good", "warn", "bad", "bad alarm"}

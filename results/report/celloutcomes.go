@@ -30,6 +30,9 @@ func (p *cellPage) ends(c *results.Cell) {
 	if n.Contended+n.TimedOut+n.Canceled+n.Unknown+n.Refused == 0 {
 		acquired = nil
 	}
+	if n.Canceled+n.Unknown+n.Refused+n.Lost+n.LostRenewal+n.ReleaseError == 0 && task(c) != "" {
+		return // it has the other counts
+	}
 	if n.Lost+n.LostRenewal+n.ReleaseError+n.Crashed == 0 {
 		released = nil
 	}

@@ -290,7 +290,7 @@ func (h *Hazard) applies(l Lock, service string) (why string) {
 		return "it has no server"
 	case h.OfQuorum && l.Topology != drivers.TopologyRedlock:
 		return "it is on one server"
-	case len(h.Services) > 0 && !slices.Contains(h.Services, service) && h.listed(l.Design):
+	case len(h.Services) > 0 && !slices.Contains(h.Services, service) && h.Admits(l.Design):
 		return "it says that it fails, which is shown here on servers of " + format.And(h.Services) + " only"
 	case len(h.Services) > 0 && !slices.Contains(h.Services, service):
 		return "only servers of " + format.And(h.Services) + " have this fault here"
@@ -328,8 +328,8 @@ func (h *Hazard) kind(l Lock) Kind {
 	return h.Kind
 }
 
-// listed reports whether a design says that it loses to h.
-func (h *Hazard) listed(d drivers.Design) bool {
+// Admits reports whether a design says that it loses to h.
+func (h *Hazard) Admits(d drivers.Design) bool {
 	return slices.ContainsFunc(d.Loses, func(lost drivers.Hazard) bool { return lost == h.Name || slices.Contains(h.Stories, lost) })
 }
 

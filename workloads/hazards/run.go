@@ -57,7 +57,7 @@ func Run(ctx context.Context, h *Hazard, locks []Lock, servers Servers, o Option
 		}
 		cells[i] = safety.Cell{
 			Hazard: string(h.Name), Driver: l.Where(), Lock: l.Design.Name, TTL: max(h.MinTTL, o.TTL, ttlOf(l)),
-			Listed: h.listed(l.Design),
+			Listed: h.Admits(l.Design),
 		}
 		if why := h.applies(l, service); why != "" {
 			cells[i].Verdict, cells[i].Why = safety.NotApplicable, why

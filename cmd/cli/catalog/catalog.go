@@ -16,9 +16,13 @@ import (
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads/hazards"
 	"github.com/lockbench/lockbench/workloads/matrix"
 	"github.com/lockbench/lockbench/workloads/presets"
 )
+
+// Quorums are drivers on several servers, of which prove and the pages of hazards tell beside all drivers.
+var Quorums = []string{"rueidis@redlock", "redsync@redlock"}
 
 // Sections are the parts of the list that have a page.
 var Sections = []string{"waits", "presets", "servers", "hazards"}
@@ -26,6 +30,9 @@ var Sections = []string{"waits", "presets", "servers", "hazards"}
 // Names returns all that list can tell about.
 func Names() []string {
 	names := slices.Concat(drivers.Names(), matrix.Names("lock"), presets.Names(), Sections)
+	for _, h := range hazards.All() {
+		names = append(names, string(h.Name))
+	}
 	for _, s := range servers.Services() {
 		names = append(names, s.Name)
 	}
@@ -136,8 +143,8 @@ func New(ctx context.Context) Listing {
 				Server{Server: matrix.Embedded, Service: s.Name, Available: true, Text: "miniredis, in-process"})
 		}
 	}
-	for _, h := range drivers.Hazards() {
-		l.Hazards = append(l.Hazards, Hazard{h, h.About()})
+	for _, h := range hazards.All() {
+		l.Hazards = append(l.Hazards, Hazard{h.Name, h.Tells()})
 	}
 	for _, name := range drivers.Names() {
 		l.Drivers = append(l.Drivers, l.driver(name))

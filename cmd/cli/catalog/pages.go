@@ -19,7 +19,9 @@ import (
 // Document returns the page of a name, and that of all for the empty one.
 func (l Listing) Document(name string) *report.Document {
 	d := &report.Document{Kind: "lockbench list"}
-	switch _, isPreset := presets.Find(name); {
+	_, isPreset := presets.Find(name)
+	hazard := slices.IndexFunc(l.Hazards, func(h Hazard) bool { return string(h.Hazard) == name })
+	switch {
 	case name == "":
 		d.Title, d.Blocks = "Drivers and their locks", l.overview()
 	case slices.Contains(drivers.Names(), name):
@@ -35,7 +37,9 @@ func (l Listing) Document(name string) *report.Document {
 	case name == "servers":
 		d.Title, d.Blocks = "Servers", []report.Block{l.servers(), note("lockbench help servers says more about each.")}
 	case name == "hazards":
-		d.Title, d.Blocks = "Hazards", []report.Block{factsOf(l.Hazards), note("What happens, and after the colon how a design loses to it; lockbench list LOCK says which designs do.")}
+		d.Title, d.Blocks = "Hazards", []report.Block{factsOf(l.Hazards), note("What happens, and after the colon how a design loses to it; lockbench list HAZARD says which designs do.")}
+	case hazard >= 0:
+		d.Title, d.Blocks = "The hazard "+name, l.Hazards[hazard].page()
 	case slices.Contains(matrix.Names("lock"), name):
 		d.Title, d.Blocks = "The lock design "+name, l.lock(name)
 	default: // a service
@@ -67,7 +71,7 @@ func (l Listing) overview() []report.Block {
 		report.Section{Title: "Ways of waiting (-wait)", Blocks: []report.Block{report.Paragraph{Text: strings.Join(matrix.Choices("wait"), ", ")}}},
 		report.Section{Title: "Presets (-workload)", Blocks: []report.Block{report.Paragraph{Text: strings.Join(presets.Names(), ", ")}}},
 		note("lockbench list DRIVER tells the whole story of one: server, address, claims, what is wrong with it."),
-		note("lockbench list LOCK, list PRESET, list waits, list presets, list servers and list hazards explain the others."))
+		note("lockbench list LOCK, list PRESET, list HAZARD, list waits, list presets, list servers and list hazards explain the others."))
 }
 
 // table has a row for each of some drivers.
@@ -167,7 +171,7 @@ func designFacts(lock Lock) report.Facts {
 		for i, h := range lock.Loses {
 			names[i] = string(h)
 		}
-		facts = append(facts, fact("loses to", strings.Join(names, ", ")+" (lockbench list hazards)"))
+		facts = append(facts, fact("loses to", strings.Join(names, ", ")+" (lockbench list HAZARD)"))
 	}
 	return append(facts, fact("-wait", strings.Join(lock.Waits, ", ")))
 }

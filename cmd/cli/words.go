@@ -1,0 +1,272 @@
+// What people type for something that lockbench calls otherwise, and how a word is looked up: help and list do that, and so do
+// errors about a name that nothing has.
+
+package cli
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/lockbench/lockbench/cmd/cli/catalog"
+	"github.com/lockbench/lockbench/cmd/cli/suggest"
+	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/metric"
+	"github.com/lockbench/lockbench/results/report"
+	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/results/view"
+	"github.com/lockbench/lockbench/workloads/matrix"
+)
+
+// word leads from what people type to a page.
+type word struct {
+	typed string   // words, separated by blanks; case, and what is neither letter nor digit, do not matter
+	means string   // what it is here
+	try   []string // commands, or flags of a run
+	page  string   // a topic, or what list has a page of
+}
+
+// words has no name of a page: those are found without it.
+var words = []word{
+	{"topics", "the topics of the help are at its end", nil, frontPage},
+	{"commands start", "the commands of lockbench", nil, frontPage},
+	{"flag option", "all flags of a run", nil, allFlagsPage},
+
+	{"redlock quorum", "Redlock is a topology, several servers that grant a lock by majority", []string{"-driver rueidis@redlock", "-topology redlock"}, "topologies"},
+	{"topology majority replication", "servers that form one service", []string{"-topology redlock", "-topology replicated"}, "topologies"},
+	{"shedlock", "ShedLock takes a row that expires, as the design unique-row does", []string{"-driver mysql -lock unique-row"}, "unique-row"},
+	{"curator interprocessmutex", "Curator's InterProcessMutex is the design sequential", []string{"-driver zookeeper -lock sequential"}, "sequential"},
+	{"rlock", "Redisson's RLock is the design redisson", []string{"-driver rueidis -lock redisson"}, "redisson"},
+	{"advisorylock pgadvisorylock pgtryadvisorylock", "PostgreSQL's advisory locks are the design advisory", []string{"-driver postgres -lock advisory"}, "advisory"},
+	{"selectforupdate forupdate rowlevel", "SELECT … FOR UPDATE is the design row-lock", []string{"-driver postgres -lock row-lock", "-driver mysql -lock row-lock"}, "row-lock"},
+	{"setnxpx setnxex", "SET with NX and PX is the design set-nx", []string{"-driver rueidis -lock set-nx"}, "set-nx"},
+	{"fencing fencingtoken", "each grant of the design fenced has a fencing token", []string{"-driver rueidis -lock fenced"}, "fenced"},
+	{"mariadb", "MariaDB is a server of the service mysql", []string{"-driver mysql"}, "mysql"},
+	{"postgresql pg", "PostgreSQL is the service postgres", []string{"-driver postgres"}, "postgres"},
+	{"valkey keydb dragonfly", "it speaks the protocol of the service redis", []string{"-driver rueidis -addr redis://host"}, "redis"},
+	{"zk", "ZooKeeper is the service zookeeper", []string{"-driver zookeeper"}, "zookeeper"},
+	{"semaphore rwlock readwrite readlock", "lockbench has locks with one holder only: no semaphores, no locks for readers", nil, "drivers"},
+
+	{"pause gcpause gc stoptheworld stall freeze", "a GC pause, or any other stop of the holder, is the hazard holder-pauses",
+		[]string{"lockbench prove -hazard holder-pauses"}, "holder-pauses"},
+	{"die death dead killed kill9 crashed", "the death of a holder is the hazard holder-dies; -crash measures how long its lock stays",
+		[]string{"lockbench prove -hazard holder-dies", "-crash 1% -ttl 2s -hold 5ms"}, "holder-dies"},
+	{"promotion splitbrain partition", "a replica that takes over without a grant is the hazard failover",
+		[]string{"lockbench prove -hazard failover -driver rueidis"}, "failover"},
+	{"restart persistence", "a server that forgets its grants is the hazard restart-empty", []string{"lockbench prove -hazard restart-empty -driver rueidis"}, "restart-empty"},
+	{"clock clockskew clockdrift ntp", "wrong clocks are the hazards client-clock and server-clock", []string{"lockbench prove -hazard client-clock,server-clock"}, "hazards"},
+	{"expired timeoutexpired longerthanlease", "a hold that outlasts its lease is the hazard overrun", []string{"lockbench prove -hazard overrun"}, "overrun"},
+	{"notification lostwakeup", "a waiter that sleeps on a free lock is the hazard missed-wakeup", []string{"lockbench prove -hazard missed-wakeup"}, "missed-wakeup"},
+
+	{"which decide decision recommend best usecase", "from the task to a lock, and to what shows its risk", nil, "choose"},
+	{"cron crontab cronjob scheduler scheduled", "cron on many machines is the preset cron-herd", []string{"-workload cron-herd"}, "choose"},
+	{"leader election elect", "leader election is the preset leader-election", []string{"-workload leader-election"}, "choose"},
+	{"worker job jobqueue sidekiq celery dedupe duplicate idempotent", "workers of a queue are the preset job-dedupe", []string{"-workload job-dedupe"}, "choose"},
+	{"stock sale oversell", "stock in a shop is the presets inventory and flash-sale", []string{"-workload inventory", "-workload flash-sale"}, "choose"},
+	{"ratelimit limiter throttle", "a rate limit is the preset rate-limiter", []string{"-workload rate-limiter"}, "choose"},
+	{"longrunning import migration", "long jobs are the preset long-jobs", []string{"-workload long-jobs"}, "choose"},
+	{"cache cacherebuild stampede dogpile thunderingherd", "the rebuild of a cache is a load of one hot key", []string{"-workload hot-key"}, "choose"},
+
+	{"spin spinlock polling retry", "how a client waits", []string{"-wait poll", "-wait backoff"}, "waiting"},
+	{"heartbeat keepalive extend autorenew", "a watchdog renews a lease while its holder is at work", []string{"-renew -ttl 1s -hold 3s"}, "leases"},
+	{"sessionbound", "session-bound is the claim session", nil, "leases"},
+	{"fsync disk aof wal", "what is on disk after a grant", []string{"-durability strict"}, "durability"},
+	{"tls ssl acl auth connect docker", "how to reach your own server", []string{"-addr rediss://host"}, "servers"},
+	{"ci githubaction pullrequest regression", "fail a pull request that is slower", nil, "gate"},
+	{"benchstat abtest significance", "what changed, and whether it is real", []string{"-vs '-wait queue' -trials 10"}, "comparing"},
+	{"html csv json junit prometheus grafana", "what is written, and where", nil, "formats"},
+	{"percentile latency throughput p50 p999", "the figures of a run", nil, "figures"},
+	{"scenario yaml", "loads that are met in production, and how to write your own", []string{"-workload cron-herd -dry-run"}, "workloads"},
+	{"sizing slo", "which lock carries a load", nil, "capacity"},
+}
+
+// lead returns what the word is here and what to type, as a clause.
+func (w word) lead() string {
+	if w.try == nil {
+		return w.means
+	}
+	return w.means + ": " + strings.Join(w.try, ", or ")
+}
+
+// plain returns a word without what people vary: case, hyphens and the s of a plural.
+func plain(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, text)
+	return strings.TrimSuffix(text, "s")
+}
+
+// among returns the name that a word is, whatever its spelling.
+func among(text string, names []string) (name string, ok bool) {
+	i := slices.IndexFunc(names, func(n string) bool { return strings.EqualFold(n, text) }) // SETNX is setnx before set-nx
+	if i < 0 && plain(text) != "" {
+		i = slices.IndexFunc(names, func(n string) bool { return plain(n) == plain(text) })
+	}
+	if i < 0 {
+		return "", false
+	}
+	return names[i], true
+}
+
+// findWord finds what has a row in words.
+func findWord(text string) (word, bool) {
+	i := slices.IndexFunc(words, func(w word) bool {
+		_, ok := among(text, strings.Fields(w.typed))
+		return ok
+	})
+	if i < 0 {
+		return word{}, false
+	}
+	return words[i], true
+}
+
+// about is the answer to a word.
+type about struct {
+	lead   string // what it is here; empty if the page says so by itself
+	topic  string // the page of the help; empty: none
+	listed string // what list has a page of; empty: none
+}
+
+// The ways to find a word, each among names of one kind.
+
+func aboutTopic(text string) (about, bool) {
+	topic, ok := among(text, append([]string{allFlagsPage}, topics...))
+	return about{topic: topic}, ok
+}
+
+func aboutListed(text string) (about, bool) {
+	name, ok := among(text, catalog.Names())
+	return about{listed: name}, ok
+}
+
+func aboutWord(text string) (about, bool) {
+	w, ok := findWord(text)
+	if !ok {
+		return about{}, false
+	}
+	a, listed := aboutListed(w.page)
+	if !listed {
+		a.topic = w.page
+	}
+	a.lead = format.Upper(w.lead()) + "."
+	return a, true
+}
+
+func aboutTerm(text string) (about, bool) {
+	for _, t := range catalog.Glossary() {
+		if _, ok := among(text, []string{t.Name}); ok {
+			return about{lead: t.Name + ": " + t.Means + ". All words: " + format.Glue("lockbench help glossary")}, true
+		}
+	}
+	return about{}, false
+}
+
+// valued returns the flag that takes a word, with that value.
+func valued(text string) (s spec.Setting, flag string) {
+	for _, s := range spec.Settings {
+		if value, ok := among(text, matrix.Choices(s.Name)); ok && value != s.Zero {
+			return s, "-" + s.Name + " " + value
+		}
+	}
+	return s, ""
+}
+
+func aboutValue(text string) (about, bool) {
+	s, flag := valued(text)
+	if flag == "" {
+		return about{}, false
+	}
+	f, _ := findFlag(s.Name)
+	return about{flag + ": " + strings.ReplaceAll(f.usage, "\n", " "), topicOf(s.Group), ""}, true
+}
+
+func aboutFlag(text string) (about, bool) {
+	name, ok := among(text, flagNames(runFlags))
+	if !ok {
+		return about{}, false
+	}
+	f, _ := findFlag(name)
+	return about{strings.TrimSpace(f.left()[2:]) + ": " + strings.ReplaceAll(f.usage, "\n", " "), topicOf(f.group), ""}, true
+}
+
+func aboutFigure(text string) (about, bool) {
+	for _, f := range view.AllFlags() {
+		if _, ok := among(text, []string{f.Name}); ok {
+			return about{f.Name + ": " + f.Means, "marks", ""}, true
+		}
+	}
+	name, ok := among(text, metric.Names())
+	if !ok {
+		return about{}, false
+	}
+	m, _ := metric.Named(name)
+	return about{m.Name + ": " + m.About, "figures", ""}, true
+}
+
+// topicOf returns the topic that explains the flags of a group.
+func topicOf(group string) string {
+	i := slices.IndexFunc(topics, func(topic string) bool {
+		for line := range strings.Lines(helpText(topic)) {
+			if strings.HasPrefix(line, "{{flags ") && strings.Contains(line, strconv.Quote(group)) {
+				return true
+			}
+		}
+		return false
+	})
+	return topics[i]
+}
+
+// The orders in which help and list look for a word.
+var (
+	helpOrder = []func(string) (about, bool){aboutTopic, aboutListed, aboutWord, aboutTerm, aboutValue, aboutFlag, aboutFigure}
+	listOrder = []func(string) (about, bool){aboutListed, aboutWord, aboutTerm, aboutValue, aboutTopic, aboutFlag, aboutFigure}
+)
+
+// lookUp finds a word.
+func lookUp(text string, order []func(string) (about, bool)) (about, bool) {
+	for _, find := range order {
+		if a, ok := find(text); ok {
+			return a, true
+		}
+	}
+	return about{}, false
+}
+
+// document returns the answer.
+func (a about) document(ctx context.Context) *report.Document {
+	d := &report.Document{Kind: "lockbench"}
+	switch {
+	case a.listed != "":
+		d = catalog.New(ctx).Document(a.listed)
+	case a.topic != "":
+		d.Blocks = []report.Block{report.Code(page(a.topic))}
+	}
+	if a.lead != "" {
+		d.Blocks = slices.Insert(d.Blocks, 0, report.Block(report.Paragraph{Text: a.lead}))
+	}
+	return d
+}
+
+// meant says in brackets what a name was probably meant to be that is none of names; empty if it is like nothing.
+func meant(text string, names []string) string {
+	name, ok := among(text, names)
+	w, known := findWord(text)
+	if !ok && known {
+		name, ok = among(w.page, names)
+	}
+	_, flag := valued(text)
+	switch {
+	case ok:
+		return " (did you mean " + name + "?)"
+	case known:
+		return " (" + w.lead() + ")"
+	case flag != "":
+		return " (did you mean " + flag + "?)"
+	}
+	return suggest.DidYouMean("", text, names)
+}

@@ -1,0 +1,75 @@
+package report
+
+// What the words mean: the one place that says it. Help prints them, and pages show them beside the words.
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/metric"
+	"github.com/lockbench/lockbench/results/view"
+)
+
+var watched, _ = metric.Named("watched")
+
+// Term is a word and what it means, as a clause.
+type Term struct{ Name, Means string }
+
+// Glossary has the words of runs, tables and help in alphabetical order; those apart that name a claim, a mark, a metric or a hazard,
+// whose own tables say what they mean. A few of them are here too, by what those tables say.
+var Glossary = []Term{
+	{"acquire", "the time from the start of an acquisition to its grant; waits that ended without a grant are in no acquire"},
+	{"arrival", "a request for a lock in an open loop, which comes when it is due"},
+	{"bound", "an estimate of the most that any lock could reach: a key needs at least a hold and a round trip per grant, a client " +
+		"at least a hold, its think time and two round trips. The round trip is that of pings before the load, or of fast releases " +
+		"under it if those were faster"},
+	{"cell", "one combination of settings, measured by a trial or more: a row of the table"},
+	{"claims", "what a design promises; each claim is tested both ways"},
+	{"closed loop", "each client waits for its lock before it asks for the next, so a slow lock gets fewer requests and its " +
+		"latencies look better than in production; -rate makes an open loop"},
+	{"design", "how a lock is made of what its service can do: the value of -lock"},
+	{"fail-over", "a replica takes the place of a server that is gone; grants of which it had not heard are lost"},
+	{"fence", "a fencing token, a number that grows with each grant: by it a store can reject a holder that comes too late"},
+	{"GC pause", "a process stands still, for garbage collection, on a busy machine or while it is suspended; its lease may end " +
+		"meanwhile, and it goes on unaware"},
+	{"generator", "lockbench and its machine, which make the load: whether they were the limit. A ticker shows pauses of lockbench"},
+	{"grant", "the answer that makes a client the holder of a lock"},
+	{"hand-off", "the time from a release to the next grant of that key, if the next client was already waiting at the release"},
+	{"hazard", "something that happens to a lock, and by which some designs fail"},
+	{"herd", "many waiters that one release wakes, of which one gets the lock"},
+	{"hold", "the time from a grant to its release, exact to a few microseconds on Linux as long as a processor is free; a warning " +
+		"says if it is off by more than 10 %"},
+	{"Jain", "Jain's index of fairness: 1 if all clients got the same number of locks, 1/n if one got them all, unknown below five " +
+		"locks a client. An unfair lock has high throughput: look at both, and at the longest wait"},
+	{"lease", "a hold that ends by itself when its TTL (time to live, -ttl) is over, even if its holder is still at work"},
+	{"limited by", "what kept the throughput from being higher"},
+	{"open loop", "arrivals come when they are due (-rate, -burst), whether or not a client is free, as in production"},
+	{"oracle", "what checks mutual exclusion at every grant, beside the lock and without using it"},
+	{"owner changes", "how often a key moved to another client"},
+	{"p99", "the value that 99 % do not exceed, by the nearest rank: of 500 values in order p99 is the 495th, and p99.9 the 500th, " +
+		"rounded up to three digits, as in all tools of HdrHistogram"},
+	{"per lock", "what a granted lock costs: requests, commands on the server (those in scripts too), bytes, CPU time on both sides; " +
+		"if other clients use the server meanwhile, its own figures are left out, with a warning (PostgreSQL does not tell)"},
+	{"quorum", "a majority of several servers, which has to grant a lock together, as in Redlock"},
+	{"recovery", metric.Latency(results.Recovery).About},
+	{"response", "the time from when an arrival was due to its grant, so that it has the wait for a free client in it"},
+	{"risk", "what can go wrong with a design, the main thing first"},
+	{"saturated", view.Meaning("saturated")},
+	{"starved", view.Meaning("starved")},
+	{"steady", "the second half of the window was as fast as the first, as far as chance allows; if it was not, the run drifts, and a " +
+		"longer -warmup may help"},
+	{"token", "see fence"},
+	{"violation", "a grant of a key that another client still held"},
+	{"watchdog", "what renews a lease while its holder is at work (-renew)"},
+	{"watched", watched.About},
+}
+
+// Meaning returns what a word of the glossary means; empty if it has none of that name.
+func Meaning(name string) string {
+	i := slices.IndexFunc(Glossary, func(t Term) bool { return strings.EqualFold(t.Name, name) })
+	if i < 0 {
+		return ""
+	}
+	return Glossary[i].Means
+}

@@ -1,0 +1,105 @@
+package report
+
+// What a run of a preset is about, in the words of its task: a sentence from the counts that every record has.
+
+import (
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/format"
+)
+
+// tellings say what came of the presets, by their names. A preset whose task no count of a record tells has none.
+var tellings = map[string]func(c *results.Cell) string{
+	"batch-beside-online": func(c *results.Cell) string {
+		online, batch := classOf(c, "online"), classOf(c, "batch")
+		return format.Join(outOf(online.Acquired, finished(online), "online request")+" got the lock", gaveUp(online, "user"),
+			format.Plural(batch.Acquired, "batch job")+" beside them")
+	},
+	"cron-herd": func(c *results.Cell) string {
+		n, plan := c.Counts, c.Plan()
+		jobs := finished(n) / int64(plan.Clients) * int64(plan.Keys)
+		ran := "each of " + format.Plural(jobs, "job") + " ran exactly once"
+		switch {
+		case n.Acquired > jobs:
+			ran = format.Plural(jobs, "job") + " ran " + format.Count(n.Acquired) + " times: some of them twice"
+		case n.Acquired < jobs || c.Safety.Violations > 0:
+			ran = format.Plural(n.Acquired, "run") + " of " + format.Plural(jobs, "job")
+		}
+		return format.Join(ran, outOf(n.Contended, finished(n), "host")+" skipped theirs")
+	},
+	"flash-sale": func(c *results.Cell) string {
+		return format.Join(outOf(c.Counts.Acquired, finished(c.Counts), "buyer")+" reserved the article", gaveUp(c.Counts, "buyer"))
+	},
+	"inventory": func(c *results.Cell) string {
+		orders, counted := classOf(c, "orders"), classOf(c, "stocktaking")
+		return format.Join(outOf(orders.Acquired, finished(orders), "order")+" reserved stock", gaveUp(orders, "order"),
+			format.Plural(counted.Acquired, "article")+" counted meanwhile")
+	},
+	"job-dedupe": func(c *results.Cell) string {
+		return format.Join(format.Plural(c.Counts.Acquired-c.Counts.Crashed, "job")+" done", format.Plural(c.Counts.Contended, "duplicate")+" dropped while the job was under way",
+			died(c, "worker"))
+	},
+	"leader-election": func(c *results.Cell) string {
+		return format.Join(format.Plural(c.Counts.Acquired, "term"), died(c, "leader"))
+	},
+	"long-jobs": func(c *results.Cell) string {
+		return format.Join(format.Plural(c.Counts.Acquired-c.Counts.Crashed, "job")+" done", died(c, "worker"))
+	},
+	"rate-limiter": func(c *results.Cell) string {
+		n := c.Counts
+		return format.Join(outOf(n.Acquired, finished(n), "request")+" counted", format.Labelled("let through uncounted", n.TimedOut+n.Dropped))
+	},
+	"session-store": func(c *results.Cell) string {
+		return format.Join(outOf(c.Counts.Acquired, finished(c.Counts), "page")+" got the session", gaveUp(c.Counts, "page"))
+	},
+}
+
+// preset says what came of the preset that ran, if one did.
+func (p *cellPage) preset(c *results.Cell) { p.item(Plain, "task", task(c)) }
+
+func task(c *results.Cell) string {
+	if tell := tellings[c.Plan().Workload]; tell != nil {
+		return tell(c)
+	}
+	return ""
+}
+
+// finished returns how many acquisitions had an end in the window.
+func finished(n results.Counts) int64 { return n.Wanted() - n.Unfinished }
+
+// outOf returns a part of things: "16 of 20 hosts".
+func outOf(part, all int64, thing string) string {
+	return format.Count(part) + " of " + format.Plural(all, thing)
+}
+
+// gaveUp returns how many ran out of patience; empty if none did.
+func gaveUp(n results.Counts, who string) string {
+	if n.TimedOut == 0 {
+		return ""
+	}
+	return format.Plural(n.TimedOut, who) + " ran out of patience"
+}
+
+// died returns how many holders died, and how long their keys stayed locked; empty if none did.
+func died(c *results.Cell, who string) string {
+	if c.Counts.Crashed == 0 {
+		return ""
+	}
+	text := format.Plural(c.Counts.Crashed, who) + " died"
+	switch l := c.Latency[results.Recovery]; {
+	case l.Count > 1:
+		text += ", and the next had the lock " + format.Duration(l.P50) + " later (median), " + format.Duration(l.Max) + " at the latest"
+	case l.Count == 1:
+		text += ", and the next had the lock " + format.Duration(l.Max) + " later"
+	}
+	return text
+}
+
+// classOf returns the counts of a class; none if the cell has no class of that name.
+func classOf(c *results.Cell, name string) results.Counts {
+	for _, class := range c.Classes {
+		if class.Name == name {
+			return class.Counts
+		}
+	}
+	return results.Counts{}
+}
