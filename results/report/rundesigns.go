@@ -149,7 +149,8 @@ func (t *cellTable) designs() []Block {
 	return sentence("Designs: ", all, "; ")
 }
 
-// persistence returns what is on disk when the lock of each design is granted. Where many keep nothing, those that do are named.
+// persistence returns what is on disk when the lock of each design is granted. Where many keep nothing, those that do are
+// named.
 func (t *cellTable) persistence() string {
 	texts, labels := t.listed(func(c *results.Cell) string {
 		text := format.Clean(view.Persistence(c))

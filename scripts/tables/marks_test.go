@@ -83,7 +83,8 @@ func (m marks) number(word string) (n int) {
 	return n
 }
 
-// read adds the marks of the charts and of the details of a page. A cell that is marked differently in two places has both.
+// read adds the marks of the charts and of the details of a page. A cell that is marked differently in two places has
+// both.
 func (m marks) read(blocks []report.Block) {
 	add := func(link string, words []string) {
 		if its, seen := m[link]; seen && !slices.Equal(its, doubts(words)) {
