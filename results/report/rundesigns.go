@@ -86,21 +86,16 @@ func labels(cells []*results.Cell) map[*results.Cell]string {
 
 func anyTitle(string) bool { return true }
 
-// rest returns what the names of the rows leave out of a design, since it follows from what they say: its lock and its way of
-// waiting.
+// rest returns the way of waiting of a design, if the names of the rows leave it out since it follows from what they say.
 func (t *cellTable) rest(c *results.Cell) string {
 	p := c.Plan()
 	label, name := t.labels[c], t.names[c]
-	var parts []string
-	if t.differ("lock") && !strings.Contains(label, p.Lock) && !strings.Contains(name, p.Lock) {
-		parts = append(parts, p.Lock)
-	}
 	if p.Wait != "" && t.differ("wait") && !strings.Contains(name, p.Wait) && !slices.ContainsFunc(t.Cells, func(other *results.Cell) bool {
 		return t.labels[other] == label && other.Plan().Wait != p.Wait
 	}) {
-		parts = append(parts, p.Wait)
+		return format.Clean(p.Wait)
 	}
-	return format.Clean(strings.Join(parts, ", "))
+	return ""
 }
 
 // listed sorts the designs by a text that is true of each: those of the same text are together, in the order of their first cells.
@@ -152,6 +147,31 @@ func (t *cellTable) designs() []Block {
 		all = append(all, strings.Join(labels[text], ", ")+format.Unbroken+"– "+text)
 	}
 	return sentence("Designs: ", all, "; ")
+}
+
+// persistence returns what is on disk when the lock of each design is granted. Where many keep nothing, those that do are
+// named.
+func (t *cellTable) persistence() string {
+	texts, labels := t.listed(func(c *results.Cell) string {
+		text := format.Clean(view.Persistence(c))
+		if durability := c.Plan().Durability; text != "" && durability != "" && t.differ("durability") {
+			text += " (" + durability + ")"
+		}
+		return text
+	})
+	var all []string
+	others := ""
+	for _, text := range texts {
+		if text == "none" && len(texts) > 1 && len(labels[text]) > view.NamedCells {
+			others = "all others" + format.Unbroken + "– none"
+			continue
+		}
+		all = append(all, strings.Join(labels[text], ", ")+format.Unbroken+"– "+text)
+	}
+	if others != "" {
+		all = append(all, others)
+	}
+	return strings.Join(all, "; ")
 }
 
 // guarantees returns which designs have the guarantees that not all of them have.

@@ -26,7 +26,7 @@ func (t *cellTable) caveats() (all []Block) {
 		say("Servers differ in kind: rows of different kinds do not compare.")
 	}
 	if t.differ("persistence") {
-		say("Persistence differs: locks that survive a crash of the server cost more.")
+		say("Persistence differs: %s. Locks that survive a crash of the server cost more.", t.persistence())
 	}
 	if t.differ("durability") {
 		say("Durability differs: strict answers once a change is on disk, except where persistence is none.")

@@ -65,7 +65,7 @@ func (t *cellTable) remarkOn(c *results.Cell) string {
 		words = append(words, "partial")
 		ref("partial: " + why + ", after " + format.Duration(c.First().Elapsed))
 	}
-	for _, f := range flags(c) {
+	for _, f := range view.Flags(c) {
 		words = append(words, f.Word)
 	}
 	if text := view.OtherWitnesses(c); text != "" {
@@ -86,13 +86,6 @@ func (t *cellTable) remarkOn(c *results.Cell) string {
 		words = append(words, "["+ranges(refs)+"]")
 	}
 	return strings.Join(words, " ")
-}
-
-// flags returns those of c that no column says.
-func flags(c *results.Cell) []view.Flag {
-	return slices.DeleteFunc(view.Flags(c), func(f view.Flag) bool {
-		return f.Name == "saturated" && c.Limit().By.Busy()
-	})
 }
 
 // amount is a number in a text: 12, 0.003, 1,204.
@@ -180,7 +173,7 @@ func (t *cellTable) marks() []Block {
 	}
 	for _, f := range view.AllFlags() {
 		if t.any(func(c *results.Cell) bool {
-			return slices.ContainsFunc(flags(c), func(of view.Flag) bool { return of.Name == f.Name })
+			return slices.ContainsFunc(view.Flags(c), func(of view.Flag) bool { return of.Name == f.Name })
 		}) {
 			words = append(words, Item{Mark: f.Name + ":", Text: f.Means + "."})
 		}

@@ -48,7 +48,7 @@ var Axes = slices.Concat(
 		{Title: "kind", Value: func(c *results.Cell) string { return ServerKind(c) }},
 		{Title: "server", Some: true, Server: true, Value: ofServer(func(s results.Server) string { return strings.TrimSpace(s.Name + " " + s.Version) })},
 		{Title: "mode", Some: true, Wide: true, Server: true, Value: ofServer(func(s results.Server) string { return s.Mode })},
-		{Title: "persistence", Some: true, Server: true, Value: ofServer(func(s results.Server) string { return s.Persistence })},
+		{Title: "persistence", Some: true, Server: true, Value: Persistence},
 		{Title: "replicas", Wide: true, Server: true, Value: func(c *results.Cell) string {
 			if n := c.First().Server.Replicas; n > 0 {
 				return strconv.Itoa(n)
@@ -205,6 +205,9 @@ func ofServer(get func(results.Server) string) func(*results.Cell) string {
 		return cmp.Or(get(c.First().Server), "unknown")
 	}
 }
+
+// Persistence returns what is on disk when the lock of a cell is granted; empty of one that has no server.
+var Persistence = ofServer(func(s results.Server) string { return s.Persistence })
 
 // ServerKind returns what was measured, or what was asked for if the record does not say.
 func ServerKind(c *results.Cell) string {

@@ -172,7 +172,7 @@ func TestRun(t *testing.T) {
 		if best := g.Best(); !slices.Equal(best, want.best) {
 			t.Errorf("%s: order %v, want %v", g.Load, best, want.best)
 		}
-		if !slices.Equal(g.Short, []string{"x", "y", "z"}) {
+		if !slices.Equal(g.Short, []string{"x · m", "y · n", "z · o"}) {
 			t.Errorf("%s: short names %q", g.Load, g.Short)
 		}
 	}

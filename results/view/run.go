@@ -28,7 +28,7 @@ type Group struct {
 	Load  string // what all of them were asked for, in plain words
 	Cells []*results.Cell
 	Names []string // by what tells each from the others of the group
-	Short []string // the same without what follows from the driver; a cell has the same one under each load, if that suffices
+	Short []string // the same without a way of waiting that follows from the design; a cell has the same one under each load, if that suffices
 	Index []int    // places in the run
 }
 
@@ -80,7 +80,7 @@ func Contention(a, b *results.Cell) int {
 // shortNames returns names by what tells cells from the others of their load; nil if it takes more for some of them.
 func shortNames(cells []*results.Cell, members [][]int) []string {
 	axes := slices.DeleteFunc(differing(cells), func(a Axis) bool { return slices.Contains(loadAxes, a.Title) })
-	stay := slices.DeleteFunc(slices.Clone(namingAxes), func(title string) bool { return title == "lock" || title == "wait" })
+	stay := slices.DeleteFunc(slices.Clone(namingAxes), func(title string) bool { return title == "wait" })
 	names := shortened(cells, axes, stay, func(names []string) bool {
 		return !slices.ContainsFunc(members, func(group []int) bool {
 			var those []string
