@@ -37,7 +37,7 @@ func TestMarksAgree(t *testing.T) {
 		}
 		page := marks{}
 		page.read(report.RunPage(cells, nil).Blocks)
-		for _, b := range report.Run(cells).Blocks {
+		for _, b := range report.Run(cells, nil).Blocks {
 			at := b.(report.At)
 			table, ok := at.Block.(report.Table)
 			if !ok || table.Caption != "Cells" {
