@@ -45,6 +45,36 @@ type action struct {
 	Runs struct{ Steps []step }
 }
 
+// last returns the step that calls the gate.
+func (a action) last() step { return a.Runs.Steps[len(a.Runs.Steps)-1] }
+
+// call runs the last step of the action, which is in the lockbench at ours, in a directory as GitHub does.
+func (a action) call(t *testing.T, ours, where, temp string, inputs map[string]string) (string, error) {
+	t.Helper()
+	c := exec.Command("bash", "-c", a.last().Run)
+	c.Dir = where
+	c.Env = append(os.Environ(), "RUNNER_TEMP="+temp, "GITHUB_OUTPUT="+filepath.Join(temp, "output"))
+	for name, value := range a.last().Env {
+		value = strings.ReplaceAll(value, "${{ github.action_path }}", filepath.Join(ours, ".github", "actions", "gate"))
+		token := map[string]string{"true": "token"}[inputs["comment"]]
+		value = strings.ReplaceAll(value, "${{ inputs.comment == 'true' && github.token || '' }}", token)
+		value = regexp.MustCompile(`\$\{\{ inputs\.([a-z-]+) \}\}`).ReplaceAllStringFunc(value, func(s string) string {
+			name := s[len("${{ inputs.") : len(s)-len(" }}")]
+			in, ok := a.Inputs[name]
+			if !ok {
+				t.Errorf("there is no input %s", name)
+			}
+			if given, ok := inputs[name]; ok {
+				return given
+			}
+			return in.Default
+		})
+		c.Env = append(c.Env, name+"="+value)
+	}
+	out, err := c.CombinedOutput()
+	return string(out), err
+}
+
 const gateAction = "./.github/actions/gate"
 
 func readYAML(t *testing.T, name string, v any) {
@@ -174,33 +204,11 @@ func TestGateAction(t *testing.T) {
 	write("scripts/gate.sh", "#!/bin/sh\nprintf '[%s]' \"$@\"\nprintf '%s' \"$GITHUB_TOKEN\"\n")
 	write("cmd/lockbench/main.go", "")
 
-	step := gate.Runs.Steps[len(gate.Runs.Steps)-1]
-	if step.Env["GOTOOLCHAIN"] != "auto" {
+	if gate.last().Env["GOTOOLCHAIN"] != "auto" {
 		t.Error("go cannot fetch the version that a library or lockbench needs")
 	}
 	call := func(where string, inputs map[string]string) (string, error) {
-		c := exec.Command("bash", "-c", step.Run)
-		c.Dir = where
-		c.Env = append(os.Environ(), "RUNNER_TEMP="+dir, "GITHUB_OUTPUT="+filepath.Join(dir, "output"))
-		for name, value := range step.Env {
-			value = strings.ReplaceAll(value, "${{ github.action_path }}", filepath.Join(ours, ".github", "actions", "gate"))
-			token := map[string]string{"true": "token"}[inputs["comment"]]
-			value = strings.ReplaceAll(value, "${{ inputs.comment == 'true' && github.token || '' }}", token)
-			value = regexp.MustCompile(`\$\{\{ inputs\.([a-z-]+) \}\}`).ReplaceAllStringFunc(value, func(s string) string {
-				name := s[len("${{ inputs.") : len(s)-len(" }}")]
-				in, ok := gate.Inputs[name]
-				if !ok {
-					t.Errorf("there is no input %s", name)
-				}
-				if given, ok := inputs[name]; ok {
-					return given
-				}
-				return in.Default
-			})
-			c.Env = append(c.Env, name+"="+value)
-		}
-		out, err := c.CombinedOutput()
-		return string(out), err
+		return gate.call(t, ours, where, dir, inputs)
 	}
 	usual := "[-base][HEAD^1][-n][10][-fail-on][" + compare.DefaultThresholds + "][-name][lockbench][-o][" + dir + "/lockbench-gate-lockbench]"
 	for _, test := range []struct {

@@ -29,7 +29,7 @@ const (
 // topics are the topics of the help in the order in which they are listed.
 var topics = []string{
 	"choose", "drivers", "waiting", "topologies", "durability", "leases", "loads", "workloads", "trials",
-	"servers", "figures", "marks", "safety", "hazards", "capacity", "comparing", "gate", "formats", "own", "environment",
+	"servers", "figures", "marks", "safety", "hazards", "capacity", "comparing", "gate", "recipes", "formats", "own", "environment",
 	"glossary",
 }
 

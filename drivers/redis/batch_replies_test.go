@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,9 +23,19 @@ type parrot struct {
 	sent  int // commands
 }
 
-func (p *parrot) Do(context.Context, []string, int) (redis.Reply, error) {
+func (p *parrot) Do(_ context.Context, args []string, _ int) (redis.Reply, error) {
+	if asksForScripts(args) {
+		return redis.Reply{}, errNoScript
+	}
 	p.sent++
 	return p.reply, p.err
+}
+
+var errNoScript = redis.NewServerError("NOSCRIPT No matching script. Please use EVAL.")
+
+// asksForScripts reports whether a command is Open's, which runs a script that does not exist.
+func asksForScripts(args []string) bool {
+	return args[0] == "EVALSHA" && strings.Trim(args[1], "0") == ""
 }
 
 func (p *parrot) Dedicated(_ context.Context, _ string, f func(redis.Link) error) error {
@@ -61,7 +72,7 @@ func (p parrotLink) Do(_ context.Context, commands []redis.Command) {
 // returns, with as many commands.
 func TestBatchReplies(t *testing.T) {
 	replies := map[string]parrot{
-		"an unknown script":  {err: redis.NewServerError("NOSCRIPT No matching script. Please use EVAL.")},
+		"an unknown script":  {err: errNoScript},
 		"a denied command":   {err: redis.NewServerError("NOPERM this user has no permissions to run the 'evalsha' command")},
 		"an error":           {err: redis.NewServerError("OOM command not allowed when used memory > 'maxmemory'.")},
 		"an empty error":     {err: redis.NewServerError("")},

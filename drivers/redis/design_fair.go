@@ -29,6 +29,7 @@ var fair = design{
 			"a waiter that dies in line may cost the others one TTL" + andLost,
 		Loses: slices.Concat(onePrimary, expiring, []drivers.Hazard{drivers.HazardOrphanWatchdog}),
 	},
+	scripted:  true,
 	extraKeys: []string{lineKind},
 	prepare:   openInbox,
 	session: func(s session) drivers.Session {

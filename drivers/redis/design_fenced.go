@@ -26,6 +26,7 @@ var fenced = design{
 		Releases: compareAndDelete,
 		Loses:    slices.Concat(renewable, []drivers.Hazard{drivers.HazardFenceFailover}),
 	},
+	scripted:  true,
 	extraKeys: []string{fenceKind},
 	single:    true,
 	session:   func(s session) drivers.Session { return &fencedSession{tagged: tagged{s}} },

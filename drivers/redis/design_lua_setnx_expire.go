@@ -19,8 +19,9 @@ var luaSetnxExpire = design{
 		Wrong:  "anyone can release it, and a late release frees the next holder's lock",
 		Loses:  slices.Concat(replicable, expiring, ownerless, []drivers.Hazard{drivers.HazardWrongReleaseChain}),
 	},
-	single:  true,
-	session: func(s session) drivers.Session { return &luaSetnxExpireSession{untagged{s}} },
+	scripted: true,
+	single:   true,
+	session:  func(s session) drivers.Session { return &luaSetnxExpireSession{untagged{s}} },
 }
 
 type luaSetnxExpireSession struct{ untagged }

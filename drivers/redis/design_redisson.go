@@ -22,8 +22,9 @@ var redisson = design{
 			"the same thread has acquired since, and a retried request counts twice" + andLost,
 		Loses: append(slices.Clip(renewable), drivers.HazardClientRetries),
 	},
-	channel: &redissonChannels,
-	single:  true,
+	scripted: true,
+	channel:  &redissonChannels,
+	single:   true,
 	prepare: func(_ context.Context, s *service) error {
 		s.process = uuid()
 		return nil

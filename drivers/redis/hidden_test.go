@@ -3,6 +3,7 @@ package redis_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 	"syscall"
 	"testing"
@@ -89,6 +90,40 @@ func TestScriptNotPermitted(t *testing.T) {
 			if drivers.ClassOf(err) != drivers.ClassAuth || !strings.Contains(err.Error(), "EVALSHA, EVAL and what the script calls: GET, PUBLISH, DEL") {
 				t.Errorf("%s: %v (%s), want class auth and what is needed", command, err, drivers.ClassOf(err))
 			}
+		}
+	})
+}
+
+// TestScriptsRefused: a lock that cannot do without scripts is not opened, and any other does without.
+func TestScriptsRefused(t *testing.T) {
+	forBoth(t, func(t *testing.T, driver string) {
+		server := startRedis(t, servers.RedisOptions{})
+		restrict(t, server, "-@scripting")
+		opened := map[string]int{}
+		for _, design := range designs(t) {
+			for _, how := range []drivers.Config{{}, {Wakes: true}, {Release: drivers.ReleaseWatch}, {Release: drivers.ReleaseWatch, Wakes: true}} {
+				if how.Release != "" && len(design.Releases) == 0 {
+					continue
+				}
+				how.Lock, how.Addrs = design.Name, []string{server.URL()}
+				s, err := lookup(t, driver).Open(t.Context(), how)
+				if err != nil {
+					if drivers.ClassOf(err) != drivers.ClassAuth || !strings.Contains(err.Error(), "-lock set-nx -release watch runs none") {
+						t.Errorf("%+v: %v, want the remedy", how, err)
+					}
+					continue
+				}
+				opened[design.Name]++
+				l := drivers.Lease{Key: "k", TTL: time.Minute}
+				a := session(t, s, 0)
+				try(t, a, &l, true)
+				release(t, a, &l, true)
+				s.Close()
+			}
+		}
+		want := map[string]int{"setnx": 1, "setnx-expire": 1, "set-nx-del": 1, "set-nx-get-del": 1, "getset": 1, "setnx-steal": 1, "set-nx": 2, "reentrant-count": 2}
+		if !maps.Equal(opened, want) {
+			t.Errorf("without scripts there are %v, want %v", opened, want)
 		}
 	})
 }

@@ -239,6 +239,7 @@ func (d Driver) Sweep(ctx context.Context, cfg drivers.Config, dry bool) ([]stri
 		cfg.Topology = drivers.TopologySingle
 	}
 	cfg.Lock, cfg.Clients, cfg.Conns, cfg.Wakes, cfg.Blocks = setNX.Name, 1, 1, false, false
+	cfg.Release = drivers.ReleaseWatch // it needs no permission for scripts
 	opened, err := d.Open(ctx, cfg)
 	if err != nil {
 		return nil, err

@@ -131,6 +131,9 @@ type service struct {
 // prepare opens what the design and the topology need before the first session.
 func (s *service) prepare(ctx context.Context) error {
 	err := s.chooseRelease(ctx)
+	if err == nil && s.runsScripts() {
+		err = s.permitsScripts(ctx)
+	}
 	if err == nil && s.design.prepare != nil {
 		err = s.design.prepare(ctx, s)
 	}

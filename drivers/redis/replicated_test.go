@@ -147,8 +147,11 @@ type primary struct {
 }
 
 func (c *primary) Do(_ context.Context, args []string, _ int) (redis.Reply, error) {
-	if args[0] == "INFO" {
+	switch {
+	case args[0] == "INFO":
 		return redis.Text("role:master\r\nconnected_slaves:2\r\n"), nil
+	case asksForScripts(args):
+		return redis.Reply{}, errNoScript
 	}
 	c.others = append(c.others, args[0])
 	return redis.Int(1), c.releaseErr

@@ -141,3 +141,25 @@ func (s *Script) denied(err error) error {
 	}
 	return fmt.Errorf("%w: a user of this lock must be permitted EVALSHA, EVAL and what the script calls: %s", err, s.needs)
 }
+
+// noScript is the hash of no script.
+var noScript = strings.Repeat("0", 2*sha1.Size)
+
+// runsScripts reports whether a lock cannot do without scripts. A renewal and a swap of owners are scripts as well.
+func (s *service) runsScripts() bool {
+	t := s.design.Traits
+	return s.design.scripted || s.cfg.Release == drivers.ReleaseLua || s.cfg.Blocks && t.Blocks ||
+		s.cfg.Wakes && t.Wakes && len(s.design.Releases) == 0 // its release publishes and deletes at once
+}
+
+// permitsScripts returns an error if the server refuses scripts: the locks of the run could not be released. It asks for
+// a script that does not exist, which changes nothing. Any other answer says nothing here.
+func (s *service) permitsScripts(ctx context.Context) error {
+	_, err := s.conn.Do(ctx, []string{"EVALSHA", noScript, "1", s.absentKey}, 3)
+	e, refused := asServerError(err)
+	if !refused || isUnknownScript(err) || !strings.Contains(strings.ToLower(string(e)), "evalsha") {
+		return nil
+	}
+	return fmt.Errorf("the server refuses scripts: %w: -driver rueidis -lock set-nx -release watch runs none, unless "+
+		"-wait is block; or permit this user EVALSHA and EVAL", err)
+}

@@ -18,7 +18,8 @@ type design struct {
 	drivers.Design
 	session func(session) drivers.Session
 
-	single bool // its sessions are askers; see service.stepwise
+	single   bool // its sessions are askers; see service.stepwise
+	scripted bool // an attempt is a script
 
 	// What only some designs have; nil if they do not.
 	extraKeys []string                                    // kinds of further keys for each lock; see extraKey
