@@ -209,9 +209,9 @@ func parseExample(t *testing.T, words []string) error {
 		if err := flags.Parse(args[1:]); err != nil {
 			return err
 		}
-		_, err := readHazards(o)
-		_, _, err2 := readLocks(o)
-		return errors.Join(err, err2)
+		_, ofHazards := readHazards(o)
+		_, _, ofLocks := readLocks(o)
+		return errors.Join(ofHazards, ofLocks)
 	}
 	if args[0] == "help" {
 		if _, ok := lookUp(args[1], helpOrder); !ok {
