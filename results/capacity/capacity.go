@@ -143,11 +143,12 @@ type CandidateAnswer struct {
 	Why     string         `json:"why,omitempty"`    // of a verdict other than Sustains, in words
 	Remedy  string         `json:"remedy,omitempty"` // what would decide it, in words
 
-	Sustains Range   `json:"sustains"`           // arrivals a second under the SLO
-	AtLeast  bool    `json:"at_least,omitempty"` // lockbench, its machine or MaxRate was the limit: Low is all that is known
-	Headroom float64 `json:"headroom,omitempty"` // Sustains.Low by the rate asked for
-	Binding  string  `json:"binding,omitempty"`  // the objective that allows the lowest rate, of several
-	Floor    float64 `json:"floor,omitempty"`    // share of late arrivals at a low rate, if that alone breaks the SLO
+	Sustains Range           `json:"sustains"`              // arrivals a second under the SLO
+	AtLeast  bool            `json:"at_least,omitempty"`    // lockbench, its machine or MaxRate was the limit: Low is all that is known
+	Headroom float64         `json:"headroom,omitempty"`    // Sustains.Low by the rate asked for
+	Response []time.Duration `json:"response_ns,omitempty"` // at the rate asked for, at the quantile of each objective
+	Binding  string          `json:"binding,omitempty"`     // the objective that allows the lowest rate, of several
+	Floor    float64         `json:"floor,omitempty"`       // share of late arrivals at a low rate, if that alone breaks the SLO
 
 	Occupies Range   `json:"occupies_ns"` // for how long a lock occupies its key: hold and hand-off
 	Noise    float64 `json:"noise"`       // relative scatter of Occupies between trials
