@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockbench/lockbench/cmd/cli/progress"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/capacity"
 	"github.com/lockbench/lockbench/results/format"
@@ -157,6 +158,15 @@ func (s *search) search(ctx context.Context) error {
 	return s.finish(ctx)
 }
 
+// beforehand says how long all takes, and what comes first.
+func (s *search) beforehand() string {
+	text := fmt.Sprintf("%s, %s of trials in all at the most", format.Plural(len(s.question.Candidates), "design"), progress.Seconds(s.question.Time()-s.answer().Spent))
+	if rate := s.question.Rate; rate > 0 {
+		text += "; each is tried at " + report.RateText(rate) + " before more is tried"
+	}
+	return text
+}
+
 // announcePlan says on stderr what there is to know of this plan.
 func (s *search) announcePlan() {
 	for _, line := range s.question.skipped {
@@ -167,6 +177,7 @@ func (s *search) announcePlan() {
 	for _, line := range s.question.warnings {
 		s.say("warning: %s", line)
 	}
+	s.say("%s", s.beforehand())
 	if n := s.resumed(); n > 0 {
 		s.say("going on from %s in %s", format.Plural(n, "trial"), s.output)
 	}

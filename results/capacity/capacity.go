@@ -108,7 +108,7 @@ type Answer struct {
 
 	Scaling []Scaling `json:"scaling,omitempty"` // over lockers or nodes, where there are enough candidates
 
-	Advice   string   `json:"advice"`             // one sentence
+	Advice   string   `json:"advice"`             // the answer in one sentence, or why there is none
 	Breaks   string   `json:"breaks"`             // what breaks first, and at what rate
 	Unseen   string   `json:"unseen"`             // what cannot have been seen
 	Warnings []string `json:"warnings,omitempty"` // what changes how the figures are read

@@ -330,24 +330,41 @@ func (t *track) pilotRate() float64 {
 		return min(pilotFirst*t.ceiling, first)
 	}
 	last := pilots[len(pilots)-1]
-	if t.falling() {
+	switch {
+	case t.falling():
 		return last.rate / fall
+	case t.asked > 0 && len(pilots) == 1: // far from what is asked for is where something is learnt
+		return min(pilotLast*t.ceiling, max(first, climb*last.rate))
 	}
-	return min(pilotLast*t.ceiling, max(first, climb*last.rate))
+	return min(pilotLast*t.ceiling, climb*last.rate)
+}
+
+// broken returns the lowest rate of a trial that broke the SLO; infinite if none did.
+func (t *track) broken() float64 {
+	lowest := math.Inf(1)
+	for _, o := range t.counted() {
+		if !t.keeps(&o) {
+			lowest = min(lowest, o.rate)
+		}
+	}
+	return lowest
 }
 
 // judgePilot ends the pilot when it has a rate that keeps the SLO, and one that does not or that is near the ceiling.
 func (t *track) judgePilot() {
 	pilots := t.counted()
 	last := pilots[len(pilots)-1]
-	broken := slices.ContainsFunc(pilots, func(o observed) bool { return !t.keeps(&o) })
+	most := min(pilotLast*t.ceiling, t.cap)
+	if t.asked > 0 {
+		most = min(most, t.broken()/climb)
+	}
 	switch {
 	case t.falling() && t.atFloor():
 		if t.ruleOut(&last); t.inPlay() {
 			t.startFit() // by chance, perhaps
 		}
 	case t.falling(), len(pilots) < pilotTrials && last.rate < 0.99*t.cap,
-		!broken && last.rate < 0.99*min(pilotLast*t.ceiling, t.cap) && len(pilots) < maxPilots: // one more
+		t.keeps(&last) && last.rate < 0.99*most && len(pilots) < maxPilots: // one more
 	default:
 		t.startFit()
 	}

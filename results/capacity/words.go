@@ -22,37 +22,42 @@ func verdict(a *Answer) string {
 		return "no answer: there was nothing to compare"
 	}
 	best := &a.Candidates[0]
-	violated := ""
+	text := ""
 	if n := slices.IndexFunc(a.Candidates, func(c CandidateAnswer) bool { return c.Verdict == Violated }); n >= 0 {
-		violated = fmt.Sprintf("; do not use %s, which let two clients hold a key at once", a.Candidates[n].Name)
+		text = fmt.Sprintf("do not use %s: two clients held a key at once", a.Candidates[n].Name)
+		if len(a.Candidates) == 1 {
+			return text
+		}
+		text += "; "
 	}
 	switch {
 	case best.Verdict == Sustains && a.Rate > 0:
-		return fmt.Sprintf("%s carries %s/s with %s%s", best.Name, format.Three(a.Rate), a.response(best), upTo(a, best)) + violated
+		return text + fmt.Sprintf("%s carries %s/s with %s%s", best.Name, format.Three(a.Rate), a.response(best), upTo(a, best))
 	case best.Verdict == Sustains:
-		return fmt.Sprintf("%s carries the most under %s: %s", best.Name, a.SLO, sustained(best)) + violated
-	case a.Verdict == Violated && len(a.Candidates) == 1:
-		return "do not use " + best.Name + ": two clients held a key at once"
+		return text + fmt.Sprintf("%s carries the most under %s: %s", best.Name, a.SLO, sustained(best))
 	case a.Verdict == RulesOut:
 		return a.ruledOut(best)
 	case best.Verdict == Failed:
-		return "no answer: no trial of " + best.Name + " worked: " + best.Why
+		return text + "no answer: no trial of " + best.Name + " worked: " + best.Why
 	}
-	text := fmt.Sprintf("no answer to whether %s/s are carried under %s", format.Three(a.Rate), a.SLO)
-	if a.Rate == 0 {
-		text = "no answer to what is carried under " + a.SLO
+	if a.Rate > 0 {
+		text += fmt.Sprintf("no answer to whether %s/s are carried under %s", format.Three(a.Rate), a.SLO)
+	} else {
+		text += "no answer to what is carried under " + a.SLO
 	}
-	if len(a.Candidates) > 1 {
-		text += "; of the best, " + best.Name
+	name := best.Name
+	if n := len(a.Candidates); n > 1 {
+		name = fmt.Sprintf("the best of %d designs, %s,", n, name)
 	}
-	text += ": " + best.Why
 	if best.missed(a.SLO) {
-		text += fmt.Sprintf("; %s/s had %s", format.Three(a.Rate), a.response(best))
+		text += fmt.Sprintf(": %s; %s had %s at %s/s", best.Why, name, a.response(best), format.Three(a.Rate))
+	} else {
+		text += fmt.Sprintf(": of %s %s", name, best.Why)
 	}
 	if best.Remedy != "" {
 		text += "; " + best.Remedy
 	}
-	return text + violated
+	return text
 }
 
 // response returns the response of a candidate at the rate that is asked for, by each objective.
@@ -199,12 +204,8 @@ func (s *Search) warnings(a *Answer) (list []string) {
 	if who := names(func(t *track) bool { return t.shares(func(k string) bool { return k == "private" || k == "embedded" }) }); who != "" {
 		say("the server ran on the same %s as lockbench: rates are those of both together", format.Plural(a.Env.CPUs, "core"))
 	}
-	crowded := map[string]bool{}
-	for _, t := range s.tracks {
-		if text := t.crowded(); text != "" && !crowded[text] {
-			crowded[text] = true
-			say("%s in the trials of %s: rates are those beside them", text, t.c.Name)
-		}
+	if who := names(func(t *track) bool { return t.crowded() != "" }); who != "" {
+		say("other programs kept this machine busy in the trials of %s: rates are those beside them", who)
 	}
 	if who := names((*track).localLine); who != "" {
 		say("%s: clients of one process stand in a local line, and there were lines for %s (-lockers): more processes contend more",
