@@ -309,7 +309,11 @@ func (s *search) report(t capacity.Trial) {
 	switch {
 	case last.Left != "":
 		why, _, _ := strings.Cut(last.Left, "; ") // the main reason
-		line += "does not count: " + why
+		if last.Arrivals > 0 {
+			line += format.Percent(last.Share.Mid) + " late, but " + why
+		} else {
+			line += "does not count: " + why
+		}
 	default:
 		line += format.Percent(last.Share.Mid) + " late"
 	}

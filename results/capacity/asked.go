@@ -3,13 +3,12 @@ package capacity
 // The rate that is asked for: whether a candidate carries it, and what kept that from being known.
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
@@ -37,25 +36,31 @@ func (t *track) worked(low, high float64) []observed {
 }
 
 // atAsked returns those at the rate that is asked for.
-func (t *track) atAsked() []observed { return t.worked(t.asked, t.asked) }
+func (t *track) atAsked() []observed {
+	if t.asked == 0 {
+		return nil
+	}
+	return t.worked(t.asked, t.asked)
+}
 
-// carries reports whether enough trials at the rate that is asked for, or up to a higher one, kept the objectives together. Where
-// the fit does not claim the rate, since the machine was the limit, they have to do so beyond chance.
+// carries reports whether enough trials at the rate that is asked for, or with those of a confirmation above it, kept the
+// objectives together. Where the fit does not claim the rate, since the machine was the limit, they have to do so beyond chance.
 func (t *track) carries() bool {
 	if t.asked == 0 {
 		return t.state == confirmed
 	}
-	return slices.ContainsFunc(t.trials, func(to observed) bool {
-		all := t.worked(t.asked, to.rate)
-		if len(all) < confirmTrials {
-			return false
-		}
-		sum := pool(all)
-		if t.claim() >= t.asked || equal(t.claim(), t.asked) {
-			return t.keeps(&sum)
-		}
-		return slices.ContainsFunc(all, func(o observed) bool { return o.saturated() }) && t.madeArrivals(all) && t.keepsBeyondChance(all)
-	})
+	all := t.atAsked()
+	if len(all) < confirmTrials && t.state == confirmed {
+		all = t.worked(t.asked, t.confirm.rate)
+	}
+	if len(all) < confirmTrials {
+		return false
+	}
+	if sum := pool(all); !above(t.asked, t.claim()) {
+		return t.keeps(&sum)
+	}
+	return slices.ContainsFunc(all, func(o observed) bool { return o.saturated() }) && t.madeArrivals(all) &&
+		t.keepsBeyondChance(all)
 }
 
 // madeArrivals reports whether trials had as many arrivals as the rate that is asked for makes, but for chance.
@@ -102,18 +107,19 @@ func pool(all []observed) (sum observed) {
 // responses returns the response of all trials at the rate that is asked for, at the quantile of each objective; nil if there
 // was none.
 func (t *track) responses() (list []time.Duration) {
-	var sum *hdrhistogram.PackedHistogram
-	for _, o := range t.atAsked() {
-		switch h, err := o.record.Latency[results.Response].Histogram(); {
-		case err != nil: // then the trial does not count either
-		case sum == nil:
-			sum = h
-		default:
+	all := t.atAsked()
+	if len(all) == 0 {
+		return nil
+	}
+	sum, err := all[0].record.Latency[results.Response].Histogram()
+	for _, o := range all[1:] {
+		h, wrong := o.record.Latency[results.Response].Histogram()
+		if err = cmp.Or(err, wrong); err == nil {
 			sum.Merge(h)
 		}
 	}
-	if sum == nil || t.asked == 0 {
-		return nil
+	if err != nil {
+		return nil // never: a trial whose histogram cannot be read is partial
 	}
 	for _, objective := range t.q.SLO.Objectives {
 		list = append(list, time.Duration(sum.ValueAtPercentile(100*objective.Quantile)))
@@ -184,9 +190,14 @@ func (t *track) cores() int {
 	const full = 0.9 // beyond it, what shares the cores takes time from each other
 	each := math.Inf(1)
 	for _, o := range t.trials {
-		if d := o.record.Generator.CPU; d > 0 && o.arrivals > 0 && o.record.Elapsed > 0 {
-			each = min(each, (d+max(0, o.record.Limit().ServerCores))*o.record.Elapsed.Seconds()/float64(o.arrivals))
+		used := o.record.Generator.CPU
+		if used <= 0 || o.arrivals == 0 || o.record.Elapsed <= 0 {
+			continue
 		}
+		if o.record.Server.Kind == "private" {
+			used += o.record.Limit().ServerCores
+		}
+		each = min(each, used*o.record.Elapsed.Seconds()/float64(o.arrivals))
 	}
 	if math.IsInf(each, 1) || t.q.Rate == 0 {
 		return 0

@@ -6,9 +6,11 @@
 // record made elsewhere gives the same answer. It goes through four stages:
 //
 //  1. Analysis, without a server: no lock serves a key faster than its holds follow one another.
-//  2. A pilot at half and three quarters of that ceiling, which measures how long a lock occupies its key.
-//  3. A search. Each trial is a run of its own at a rate that a fit of the share of late arrivals over the rate (Fit)
-//     chooses. Candidates take turns, and the worse half of them is left out after each round of turns.
+//  2. A pilot at the rate that is asked for, or at half of that ceiling, and at three quarters of it, which measures how
+//     long a lock occupies its key.
+//  3. A search. Each trial is a run of its own: a few at the rate that is asked for, then at rates that a fit of the share
+//     of late arrivals over the rate (Fit) chooses. Candidates take turns, and the worse half of them is left out after
+//     each round of turns.
 //  4. A confirmation by fresh trials at the lower end of the interval, since the best of several estimates is an
 //     overestimate (the winner's curse).
 package capacity
@@ -71,7 +73,9 @@ type Trial struct {
 type Verdict string
 
 const (
-	Sustains  Verdict = "sustains"  // the lower end of its rate is at least what is asked for; without Rate: it is known
+	// Sustains: trials at the rate asked for kept the SLO, and the lower end of its own is no less, or the machine was the
+	// limit of them; without Rate: its own is known.
+	Sustains  Verdict = "sustains"
 	RulesOut  Verdict = "ruled out" // the upper end is below it, or no lock can carry the load
 	Undecided Verdict = "undecided" // the interval holds it, the budget was too small, or lockbench was the limit
 	Violated  Verdict = "violated"  // two clients held a key at once

@@ -196,7 +196,9 @@ func TestDisturbed(t *testing.T) {
 	if a, _ = run(t, asked(p99Under20ms, 500, 1), m); a.Verdict != Sustains || !a.Candidates[0].AtLeast || a.Candidates[0].Sustains.Low != 500 {
 		t.Errorf("%s: %+v", a.Verdict, a.Candidates[0])
 	}
-	if !slices.ContainsFunc(a.Warnings, func(text string) bool { return strings.HasPrefix(text, "other programs kept this machine busy in the trials of lock 1") }) {
+	if !slices.ContainsFunc(a.Warnings, func(text string) bool {
+		return strings.HasPrefix(text, "other programs kept this machine busy in the trials of lock 1")
+	}) {
 		t.Errorf("warnings %q", a.Warnings)
 	}
 }

@@ -210,7 +210,10 @@ func (t *track) leave(o *observed) (again bool) {
 		t.more = maxMore
 		t.limit(o.rate)
 	case t.isAsked(o) && t.keeps(o): // a slower machine than the lock deserves, and fast enough so far
-		if len(t.counted()) == 0 && (t.carries() || len(t.trials) >= maxPilots) {
+		switch done := t.carries(); {
+		case t.state == confirming && done:
+			t.state = confirmed
+		case len(t.counted()) == 0 && (done || len(t.trials) >= maxPilots):
 			t.state = settled
 		}
 	case disturbed(o.record): // a lower rate would not help

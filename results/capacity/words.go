@@ -32,7 +32,11 @@ func verdict(a *Answer) string {
 	}
 	switch {
 	case best.Verdict == Sustains && a.Rate > 0:
-		return text + fmt.Sprintf("%s carries %s/s with %s%s", best.Name, format.Three(a.Rate), a.response(best), upTo(a, best))
+		response := a.response(best)
+		if best.missed(a.SLO) { // at that very rate by chance, and not in the trials above it
+			response = a.SLO
+		}
+		return text + fmt.Sprintf("%s carries %s/s with %s%s", best.Name, format.Three(a.Rate), response, upTo(a, best))
 	case best.Verdict == Sustains:
 		return text + fmt.Sprintf("%s carries the most under %s: %s", best.Name, a.SLO, sustained(best))
 	case a.Verdict == RulesOut:
@@ -217,7 +221,9 @@ func (s *Search) warnings(a *Answer) (list []string) {
 	left := map[string]int{}
 	for _, t := range s.tracks {
 		for _, o := range t.trials {
-			left[o.leftOf()]++
+			if !(t.isAsked(&o) && o.saturated() && t.keeps(&o)) { // which says that the rate is carried at the least
+				left[o.leftOf()]++
+			}
 		}
 	}
 	delete(left, "")
