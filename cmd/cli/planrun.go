@@ -158,11 +158,12 @@ func (s *search) search(ctx context.Context) error {
 	return s.finish(ctx)
 }
 
-// beforehand says how long all takes, and what comes first.
+// beforehand says how long all takes, and which rate is tried first.
 func (s *search) beforehand() string {
-	text := fmt.Sprintf("%s, %s of trials in all at the most", format.Plural(len(s.question.Candidates), "design"), progress.Seconds(s.question.Time()-s.answer().Spent))
+	designs, left := format.Plural(len(s.question.Candidates), "design"), s.question.Time()-s.answer().Spent
+	text := fmt.Sprintf("%s, %s of trials in all at the most", designs, progress.Seconds(left))
 	if rate := s.question.Rate; rate > 0 {
-		text += "; each is tried at " + report.RateText(rate) + " before more is tried"
+		text += ", " + report.RateText(rate) + " first"
 	}
 	return text
 }
