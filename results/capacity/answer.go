@@ -347,10 +347,14 @@ func (t *track) points(packed float64) (list []Point) {
 		i = t.binding()
 	}
 	for _, o := range t.trials {
-		list = append(list, Point{
+		p := Point{
 			Rate: o.rate, Share: interval(o.late[i], o.arrivals, packed), P99: o.record.Latency[results.Response].P99,
-			Arrivals: o.arrivals, Stage: o.stage, Left: o.left,
-		})
+			Arrivals: o.arrivals, Stage: o.stage,
+		}
+		if !t.shows(&o) {
+			p.Left = o.left
+		}
+		list = append(list, p)
 	}
 	return list
 }

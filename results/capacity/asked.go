@@ -27,6 +27,12 @@ func (t *track) isAsked(o *observed) bool { return t.asked > 0 && equal(o.rate, 
 // saturated reports whether lockbench or its machine was the limit of a trial.
 func (o *observed) saturated() bool { return strings.HasPrefix(o.left, leftSaturated) }
 
+// shows reports whether a trial counts, or shows that the rate that is asked for is carried at the least: though the machine was the
+// limit, it kept the SLO.
+func (t *track) shows(o *observed) bool {
+	return o.left == "" || t.isAsked(o) && o.saturated() && t.keeps(o)
+}
+
 // worked returns the trials at rates from low to high that made their arrivals, also those in which the machine was the limit:
 // a lock that keeps its objectives there carries the rate at the least.
 func (t *track) worked(low, high float64) []observed {

@@ -112,6 +112,41 @@ func TestAskedFirst(t *testing.T) {
 	}
 }
 
+// TestDesigns asks for 3,000/s of three designs, of which two carry it, on machines that carry any rate, 5,000/s and 2,800/s.
+func TestDesigns(t *testing.T) {
+	for _, c := range []struct {
+		saturated float64
+		want      []Verdict
+		advice    string
+	}{
+		{0, []Verdict{Sustains, Sustains, RulesOut}, "lock 1 carries 3,000/s with response p99 "},
+		{5000, []Verdict{Sustains, Sustains, RulesOut}, "lock 1 carries 3,000/s with response p99 "},
+		{2800, []Verdict{Undecided, Undecided, RulesOut}, "no answer to whether 3,000/s are carried under response.p99<20ms: " +
+			"this machine is too small for the question: with its 2 cores it carried 1,500/s; the best of 3 designs, lock 1, had response p99 "},
+	} {
+		q := asked(p99Under20ms, 3000, 3)
+		var meters []meter
+		for i, handoff := range []time.Duration{100, 400, 4000} {
+			q.Candidates[i].Plan.Keys, q.Candidates[i].Shares = 10, slices.Repeat([]float64{0.1}, 10)
+			meters = append(meters, meter{
+				hold: time.Millisecond, handoff: handoff * time.Microsecond, noise: 0.03, serverCPU: 20 * time.Microsecond,
+				saturated: c.saturated, cores: 2, slower: 3,
+			})
+		}
+		a, _ := run(t, q, meters...)
+		var got []Verdict
+		for _, one := range a.Candidates {
+			got = append(got, one.Verdict)
+			if one.Verdict == Sustains && (one.Sustains.Low < q.Rate || one.AtLeast != (c.saturated > 0) || one.AtLeast && one.Sustains.Low > c.saturated) {
+				t.Errorf("on a machine for %v/s: %s %+v", c.saturated, one.Name, one.Sustains)
+			}
+		}
+		if !slices.Equal(got, c.want) || !strings.HasPrefix(a.Advice, c.advice) {
+			t.Errorf("on a machine for %v/s: %v, %q, want %v, %q", c.saturated, got, a.Advice, c.want, c.advice)
+		}
+	}
+}
+
 // TestNobodyCarries: the sentence names how many designs there are, and the best of them.
 func TestNobodyCarries(t *testing.T) {
 	slow := mm1

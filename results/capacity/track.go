@@ -209,7 +209,7 @@ func (t *track) leave(o *observed) (again bool) {
 		}
 		t.more = maxMore
 		t.limit(o.rate)
-	case t.isAsked(o) && t.keeps(o): // a slower machine than the lock deserves, and fast enough so far
+	case t.shows(o): // and nothing is known of higher rates
 		switch done := t.carries(); {
 		case t.state == confirming && done:
 			t.state = confirmed
@@ -272,13 +272,26 @@ func (t *track) nextRate() (rate, arrivals float64) {
 		}
 	case t.state == confirming:
 		rate = t.confirm.rate
-	case t.asked > 0 && t.estimate().High >= t.asked && len(t.atAsked()) < confirmTrials:
+	case t.wantsAsked():
 		rate, arrivals = t.asked, arrivals/confirmTrials
 	default:
 		searched := slices.DeleteFunc(slices.Clone(t.trials), func(o observed) bool { return o.stage != StageSearch })
 		rate = t.fits[t.binding()].NextRate(len(searched))
 	}
 	return t.tidy(max(minRate, min(rate, t.cap)), t.cap), arrivals
+}
+
+// wantsAsked reports whether more trials at the rate that is asked for may show that it is carried.
+func (t *track) wantsAsked() bool {
+	all := t.atAsked()
+	if t.asked == 0 || len(all) >= confirmTrials || t.estimate().High < t.asked {
+		return false
+	}
+	if len(all) == 0 || t.claim() >= t.asked {
+		return true
+	}
+	sum := pool(all)
+	return t.keeps(&sum)
 }
 
 // given returns the rate that the user gave, which is not rounded, if rate is that.

@@ -221,7 +221,7 @@ func (s *Search) warnings(a *Answer) (list []string) {
 	left := map[string]int{}
 	for _, t := range s.tracks {
 		for _, o := range t.trials {
-			if !(t.isAsked(&o) && o.saturated() && t.keeps(&o)) { // which says that the rate is carried at the least
+			if !t.shows(&o) {
 				left[o.leftOf()]++
 			}
 		}
