@@ -209,7 +209,7 @@ func (t *track) leave(o *observed) (again bool) {
 		}
 		t.more = maxMore
 		t.limit(o.rate)
-	case t.shows(o): // and nothing is known of higher rates
+	case t.shows(o): // what is asked for is carried so far, which is no limit
 		switch done := t.carries(); {
 		case t.state == confirming && done:
 			t.state = confirmed
