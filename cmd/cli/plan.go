@@ -189,7 +189,7 @@ func (s *search) print(w io.Writer) error {
 	if !more {
 		b.WriteString("nothing would be run\n")
 	} else {
-		fmt.Fprintf(&b, "at most %s of trials, the first one at %s:\n  %s\n", progress.Seconds(s.question.Time()), report.RateText(t.Rate), oneLine(s.command(t)))
+		fmt.Fprintf(&b, "%s:\n  %s\n", s.beforehand(), oneLine(s.command(t)))
 	}
 	if s.question.MaxRate > 0 {
 		fmt.Fprintf(&b, "no trial offers more than %s\n", report.RateText(s.question.MaxRate))

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockbench/lockbench/cmd/cli/progress"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/capacity"
 	"github.com/lockbench/lockbench/results/format"
@@ -157,6 +158,16 @@ func (s *search) search(ctx context.Context) error {
 	return s.finish(ctx)
 }
 
+// beforehand says how long all takes, and which rate is tried first.
+func (s *search) beforehand() string {
+	designs, left := format.Plural(len(s.question.Candidates), "design"), s.question.Time()-s.answer().Spent
+	text := fmt.Sprintf("%s, %s of trials in all at the most", designs, progress.Seconds(left))
+	if rate := s.question.Rate; rate > 0 {
+		text += ", " + report.RateText(rate) + " first"
+	}
+	return text
+}
+
 // announcePlan says on stderr what there is to know of this plan.
 func (s *search) announcePlan() {
 	for _, line := range s.question.skipped {
@@ -167,6 +178,7 @@ func (s *search) announcePlan() {
 	for _, line := range s.question.warnings {
 		s.say("warning: %s", line)
 	}
+	s.say("%s", s.beforehand())
 	if n := s.resumed(); n > 0 {
 		s.say("going on from %s in %s", format.Plural(n, "trial"), s.output)
 	}
@@ -298,7 +310,11 @@ func (s *search) report(t capacity.Trial) {
 	switch {
 	case last.Left != "":
 		why, _, _ := strings.Cut(last.Left, "; ") // the main reason
-		line += "does not count: " + why
+		if last.Arrivals > 0 {
+			line += format.Percent(last.Share.Mid) + " late, but " + why
+		} else {
+			line += "does not count: " + why
+		}
 	default:
 		line += format.Percent(last.Share.Mid) + " late"
 	}

@@ -35,7 +35,7 @@ func (s *Search) Answer(env results.Env) *Answer {
 	a.Warnings = s.warnings(a)
 	slices.SortStableFunc(a.Candidates, better)
 	a.Verdict = overall(a.Candidates)
-	a.Advice, a.Breaks, a.Unseen = advice(a), breaks(a), unseen(a)
+	a.Advice, a.Breaks, a.Unseen = verdict(a), breaks(a), unseen(a)
 	return a
 }
 
@@ -97,17 +97,17 @@ func (t *track) answer(s *Search) CandidateAnswer {
 	a.AtLeast = t.limited() && a.Verdict != RulesOut // which the upper end is enough for
 	unproved := false                                // by trials that count
 	if a.Verdict != Violated {
-		a.Sustains = t.sustains(a.AtLeast)
+		a.Sustains, a.Response = t.sustains(a.AtLeast), t.responses()
 		if least := t.least(); a.Verdict == Undecided && a.AtLeast && least > a.Sustains.Low {
 			a.Sustains.Low, unproved = least, true
 		}
 	}
+	if t.q.Rate > 0 && !unproved {
+		a.Headroom = a.Sustains.Low / t.q.Rate
+	}
 	if t.fits == nil || a.Verdict == Violated {
 		a.Points = t.points(1)
 		return a
-	}
-	if t.q.Rate > 0 && !unproved {
-		a.Headroom = a.Sustains.Low / t.q.Rate
 	}
 	fit := t.fits[t.binding()]
 	if len(t.fits) > 1 {
@@ -132,20 +132,28 @@ func (t *track) answer(s *Search) CandidateAnswer {
 // confirmed it.
 func (t *track) sustains(atLeast bool) Range {
 	r := t.estimate()
-	if r.Low = t.claim(); t.state == confirmed {
+	r.Low = t.claim()
+	switch {
+	case t.state == confirmed:
 		r.Low = min(r.Low, t.confirm.rate)
+	case t.state == refuted && t.asked > 0:
+		r.Low = min(r.Low, t.q.Rate)
+	}
+	if t.asked > 0 && t.carries() {
+		r.Low = max(r.Low, t.q.Rate)
 	}
 	if atLeast {
 		return Range{Low: r.Low}
 	}
+	r.Mid, r.High = max(r.Low, r.Mid), max(r.Low, r.High)
 	return r
 }
 
-// least returns the highest rate of a trial in which lockbench was the limit and that kept the SLO beyond chance: the lock
-// carries that at the least.
+// least returns the highest rate of a trial below what is asked for in which lockbench was the limit and that kept the SLO
+// beyond chance: the lock carries that at the least.
 func (t *track) least() (rate float64) {
 	for _, o := range t.trials {
-		kept := strings.HasPrefix(o.left, leftSaturated)
+		kept := o.saturated() && (t.asked == 0 || o.rate < t.asked)
 		for i, objective := range t.q.SLO.Objectives {
 			kept = kept && interval(o.late[i], o.arrivals, 1).High <= objective.Allowed()
 		}
@@ -158,61 +166,79 @@ func (t *track) least() (rate float64) {
 
 // What would decide a candidate of which too little is known.
 const (
-	moreBudget   = "give it a larger budget"
-	quieter      = "let nothing else run on this machine meanwhile"
-	moreMachine  = "make the load on a larger machine"
-	lessOrBudget = "ask for less, or give it a larger budget"
+	moreBudget = "give it a larger budget"
+	quieter    = "let nothing else run on this machine meanwhile"
 )
 
 // judge returns the verdict on t, why it is not Sustains, and what would decide it.
 func (t *track) judge(s *Search) (v Verdict, why, remedy string) {
-	rate := t.q.Rate
-	switch r := t.estimate(); {
+	switch {
 	case t.state == over:
 		return t.verdict, t.why, ""
 	case len(t.trials) == 0:
 		return Undecided, "it was not tried", moreBudget
-	case len(t.counted()) == 0:
-		return t.uncounted()
-	case t.fits == nil:
-		return Undecided, "its pilot did not come to an end", moreBudget
-	case r.High < rate:
-		return RulesOut, atMost(r.High), ""
-	case t.claim() < rate && t.limited():
-		return Undecided, "trials that count show " + format.Three(t.claim()) + "/s, and beyond that lockbench or its machine was the limit", moreMachine
-	case t.claim() < rate:
-		return Undecided, "the interval of its rate, " + between(r) + ", holds what is asked for", moreBudget
-	case t.state == confirmed:
+	case t.excluded():
+		return RulesOut, t.atMost(), ""
+	case t.carries():
 		return Sustains, "", ""
-	case t.state == refuted:
-		return Undecided, "fresh trials at the lower end of its rate broke the objective", lessOrBudget
-	case s.broke:
-		return Undecided, "the budget was used up before fresh trials could confirm its rate", moreBudget
 	}
-	return Undecided, "no fresh trials have confirmed its rate", moreBudget
+	if crowded := t.crowded(); crowded != "" {
+		return Undecided, crowded, quieter
+	}
+	why, remedy = t.open(s)
+	return Undecided, why, remedy
 }
 
-func atMost(rate float64) string { return "it sustains " + format.Three(rate) + "/s at the most" }
+// excluded reports whether t cannot carry what is asked for, whoever else uses the machine: by the fit, or since its server was
+// used up.
+func (t *track) excluded() bool {
+	if t.q.Rate == 0 || len(t.counted()) == 0 {
+		return false
+	}
+	full := t.fullServer() != ""
+	if t.fits == nil {
+		return full && t.falling()
+	}
+	return t.estimate().High < t.q.Rate && (full || t.crowded() == "")
+}
 
-// uncounted is judge for a candidate without a trial that counts.
-func (t *track) uncounted() (v Verdict, why, remedy string) {
-	n := len(t.trials)
-	trials := "its only trial"
-	if n > 1 {
-		trials = fmt.Sprintf("all of its %d trials", n)
+// atMost says which rate t carries at the most, and what keeps it from more if that is its server.
+func (t *track) atMost() string {
+	most := t.estimate().High
+	if _, broken := t.errorRates(); t.q.SLO.HasErrors && broken > 0 && broken <= t.asked {
+		all := pool(t.worked(broken, t.asked))
+		return fmt.Sprintf("%s of the arrivals fail, and %s may", format.Percent(share(all.failed, all.arrivals)), format.Percent(t.q.SLO.Errors))
 	}
-	all := func(is func(o *observed) bool) bool {
-		return !slices.ContainsFunc(t.trials, func(o observed) bool { return !is(&o) })
+	if t.fits == nil {
+		for _, o := range t.counted() {
+			most = max(most, float64(o.record.Counts.Acquired)/o.record.Elapsed.Seconds())
+		}
 	}
-	saturated := func(o *observed) bool { return strings.HasPrefix(o.left, leftSaturated) }
-	switch {
-	case all(func(o *observed) bool { return saturated(o) && disturbed(o.record) }):
-		return Undecided, "other programs kept the machine busy in " + trials, quieter
-	case all(saturated):
-		return Undecided, "lockbench or its machine was the limit in " + trials, moreMachine
+	text := "it sustains " + format.Three(most) + "/s at the most"
+	if full := t.fullServer(); full != "" {
+		text += "; " + full
 	}
-	why, _, _ = strings.Cut(t.trials[n-1].left, "; ") // the main reason
-	return Undecided, "no trial counts; the last one: " + why, moreBudget
+	return text
+}
+
+// open returns why t is not decided on a machine that nobody else uses, and what would decide it.
+func (t *track) open(s *Search) (why, remedy string) {
+	switch r, rate := t.estimate(), t.q.Rate; {
+	case len(t.counted()) == 0 && !slices.ContainsFunc(t.trials, func(o observed) bool { return o.saturated() }):
+		why, _, _ = strings.Cut(t.trials[len(t.trials)-1].left, "; ") // the main reason
+		return "no trial counts; the last one: " + why, moreBudget
+	case len(t.counted()) == 0, t.limited() && t.claim() < rate && t.cap != t.q.MaxRate:
+		return t.tooSmall()
+	case t.fits == nil:
+		return "its pilot did not come to an end", moreBudget
+	case t.claim() < rate:
+		return "the interval of its rate, " + between(r) + ", holds what is asked for", moreBudget
+	case t.state == refuted:
+		return "fresh trials at the lower end of its rate broke the objective", moreBudget
+	case s.broke:
+		return "the budget was used up before fresh trials could confirm its rate", moreBudget
+	}
+	return "no fresh trials have confirmed its rate", moreBudget
 }
 
 func between(r Range) string { return format.Three(r.Low) + " to " + format.Three(r.High) + "/s" }
@@ -245,7 +271,8 @@ func (s *Search) holm(list []CandidateAnswer) {
 var ranks = []Verdict{Sustains, Undecided, Dropped, RulesOut, Failed, Violated}
 
 func better(a, b CandidateAnswer) int {
-	return cmp.Or(cmp.Compare(slices.Index(ranks, a.Verdict), slices.Index(ranks, b.Verdict)), cmp.Compare(b.Sustains.Low, a.Sustains.Low))
+	return cmp.Or(cmp.Compare(slices.Index(ranks, a.Verdict), slices.Index(ranks, b.Verdict)), cmp.Compare(b.Sustains.Low, a.Sustains.Low),
+		slices.Compare(a.Response, b.Response))
 }
 
 // overall returns the verdict on the whole question. A violation comes before all else: some candidate is not a lock, and
@@ -320,10 +347,14 @@ func (t *track) points(packed float64) (list []Point) {
 		i = t.binding()
 	}
 	for _, o := range t.trials {
-		list = append(list, Point{
+		p := Point{
 			Rate: o.rate, Share: interval(o.late[i], o.arrivals, packed), P99: o.record.Latency[results.Response].P99,
-			Arrivals: o.arrivals, Stage: o.stage, Left: o.left,
-		})
+			Arrivals: o.arrivals, Stage: o.stage,
+		}
+		if !t.shows(&o) {
+			p.Left = o.left
+		}
+		list = append(list, p)
 	}
 	return list
 }

@@ -111,7 +111,7 @@ func TestWords(t *testing.T) {
 		}
 	}
 	best := a.Candidates[0]
-	if !strings.HasPrefix(a.Advice, "Use "+best.Name) || strings.Count(a.Advice, ". ") > 0 || !strings.Contains(a.Unseen, "nothing rarer than once in") {
+	if !strings.HasPrefix(a.Advice, best.Name+" carries 100/s with response p99 ") || strings.Count(a.Advice, ". ") > 0 || !strings.Contains(a.Unseen, "nothing rarer than once in") {
 		t.Errorf("%s\n%s", a.Advice, a.Unseen)
 	}
 	if _, err := json.Marshal(a); err != nil {

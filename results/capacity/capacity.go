@@ -6,9 +6,11 @@
 // record made elsewhere gives the same answer. It goes through four stages:
 //
 //  1. Analysis, without a server: no lock serves a key faster than its holds follow one another.
-//  2. A pilot at half and three quarters of that ceiling, which measures how long a lock occupies its key.
-//  3. A search. Each trial is a run of its own at a rate that a fit of the share of late arrivals over the rate (Fit)
-//     chooses. Candidates take turns, and the worse half of them is left out after each round of turns.
+//  2. A pilot at the rate that is asked for, or at half of that ceiling, and at three quarters of it, which measures how
+//     long a lock occupies its key.
+//  3. A search. Each trial is a run of its own: a few at the rate that is asked for, then at rates that a fit of the share
+//     of late arrivals over the rate (Fit) chooses. Candidates take turns, and the worse half of them is left out after
+//     each round of turns.
 //  4. A confirmation by fresh trials at the lower end of the interval, since the best of several estimates is an
 //     overestimate (the winner's curse).
 package capacity
@@ -71,7 +73,9 @@ type Trial struct {
 type Verdict string
 
 const (
-	Sustains  Verdict = "sustains"  // the lower end of its rate is at least what is asked for; without Rate: it is known
+	// Sustains: trials at the rate asked for kept the SLO, and the lower end of its own is no less, or the machine was the
+	// limit of them; without Rate: its own is known.
+	Sustains  Verdict = "sustains"
 	RulesOut  Verdict = "ruled out" // the upper end is below it, or no lock can carry the load
 	Undecided Verdict = "undecided" // the interval holds it, the budget was too small, or lockbench was the limit
 	Violated  Verdict = "violated"  // two clients held a key at once
@@ -108,7 +112,7 @@ type Answer struct {
 
 	Scaling []Scaling `json:"scaling,omitempty"` // over lockers or nodes, where there are enough candidates
 
-	Advice   string   `json:"advice"`             // one sentence
+	Advice   string   `json:"advice"`             // the answer in one sentence, or why there is none
 	Breaks   string   `json:"breaks"`             // what breaks first, and at what rate
 	Unseen   string   `json:"unseen"`             // what cannot have been seen
 	Warnings []string `json:"warnings,omitempty"` // what changes how the figures are read
@@ -143,11 +147,12 @@ type CandidateAnswer struct {
 	Why     string         `json:"why,omitempty"`    // of a verdict other than Sustains, in words
 	Remedy  string         `json:"remedy,omitempty"` // what would decide it, in words
 
-	Sustains Range   `json:"sustains"`           // arrivals a second under the SLO
-	AtLeast  bool    `json:"at_least,omitempty"` // lockbench, its machine or MaxRate was the limit: Low is all that is known
-	Headroom float64 `json:"headroom,omitempty"` // Sustains.Low by the rate asked for
-	Binding  string  `json:"binding,omitempty"`  // the objective that allows the lowest rate, of several
-	Floor    float64 `json:"floor,omitempty"`    // share of late arrivals at a low rate, if that alone breaks the SLO
+	Sustains Range           `json:"sustains"`              // arrivals a second under the SLO
+	AtLeast  bool            `json:"at_least,omitempty"`    // lockbench, its machine or MaxRate was the limit: Low is all that is known
+	Headroom float64         `json:"headroom,omitempty"`    // Sustains.Low by the rate asked for
+	Response []time.Duration `json:"response_ns,omitempty"` // at the rate asked for, at the quantile of each objective
+	Binding  string          `json:"binding,omitempty"`     // the objective that allows the lowest rate, of several
+	Floor    float64         `json:"floor,omitempty"`       // share of late arrivals at a low rate, if that alone breaks the SLO
 
 	Occupies Range   `json:"occupies_ns"` // for how long a lock occupies its key: hold and hand-off
 	Noise    float64 `json:"noise"`       // relative scatter of Occupies between trials

@@ -3,7 +3,6 @@ package capacity
 // The result of all trials of a candidate: its rate, how long a lock occupies its key, and whether fresh trials confirm that.
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -42,15 +41,17 @@ func (t *track) startConfirmation() {
 	}
 }
 
-// confirmable returns the rate of trials that confirm one: below it, or if that is not enough the least that is.
+// confirmable returns the rate of trials that confirm one: below it, or if that is not enough the one that is asked for.
 func (t *track) confirmable(rate float64) float64 {
-	rate = max(t.q.Rate, t.tidy(rate, rate))
-	p := t.c.at(rate, t.q.SLO.Strictest().Limit, 1, math.Floor)
-	if above(t.leastClaim(), Offered(&p)) {
-		p = t.c.at(rate, t.q.SLO.Strictest().Limit, 1, math.Ceil)
-	}
-	if bursts := Offered(&p); !equal(bursts, rate) {
-		return bursts
+	rate = t.tidy(rate, rate)
+	return max(t.asked, t.made(rate, math.Floor))
+}
+
+// made returns the rate that trials make of one, since bursts have whole clients.
+func (t *track) made(rate float64, whole func(float64) float64) float64 {
+	p := t.c.at(rate, t.q.SLO.Strictest().Limit, 1, whole)
+	if offered := Offered(&p); !equal(offered, rate) {
+		return offered
 	}
 	return rate
 }
@@ -107,7 +108,7 @@ func (t *track) combine() Range {
 	}
 	if t.q.SLO.HasErrors {
 		if clean, broken := t.errorRates(); broken > 0 {
-			r.High = min(r.High, broken)
+			r.High = min(r.High, math.Nextafter(broken, 0))
 			r.Low = min(r.Low, clean)
 			r.Mid = min(r.Mid, (clean+broken)/2)
 		}
@@ -119,15 +120,17 @@ func (t *track) combine() Range {
 // errorRates returns the lowest rate with more errors than the SLO allows, beyond chance, and the highest one below it that
 // was tried; 0 if there is none.
 func (t *track) errorRates() (clean, broken float64) {
-	byRate := t.counted()
-	slices.SortFunc(byRate, func(a, b observed) int { return cmp.Compare(a.rate, b.rate) })
-	for _, o := range byRate {
-		if interval(o.failed, o.arrivals, 1).Low > t.q.SLO.Errors {
-			return clean, o.rate
+	for _, o := range t.counted() {
+		if interval(o.failed, o.arrivals, 1).Low > t.q.SLO.Errors && (broken == 0 || o.rate < broken) {
+			broken = o.rate
 		}
-		clean = o.rate
 	}
-	return clean, 0
+	for _, o := range t.counted() {
+		if broken == 0 || o.rate < broken {
+			clean = max(clean, o.rate)
+		}
+	}
+	return clean, broken
 }
 
 // claim returns the rate that the trials so far show to be sustained: the lower end of the interval, but none above the
@@ -144,7 +147,7 @@ func (t *track) claim() float64 {
 
 // limited reports whether lockbench, its machine or Question.MaxRate keeps the rate from being known.
 func (t *track) limited() bool {
-	return len(t.trials) > 0 && len(t.counted()) == 0 || t.fits != nil && t.cap <= t.estimate().Mid
+	return len(t.trials) > 0 && len(t.counted()) == 0 || t.fits != nil && (t.cap <= t.estimate().Mid || t.carries() && t.claim() < t.asked)
 }
 
 // binding returns the place of the objective that allows the lowest rate.

@@ -1,6 +1,7 @@
 package capacity
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -22,6 +23,9 @@ type meter struct {
 	stall, every time.Duration // nothing moves for so long, every so often
 	saturated    float64       // rate from which lockbench is the limit, with so many cores in use; 0: never
 	cores        float64
+	kind         string        // of the server; empty: private
+	slower       float64       // times as long as its locks then take; 0: once
+	others       float64       // cores that other programs use
 	delayed      bool          // for that reason alone
 	lag          time.Duration // of 1 % of the arrivals, at these rates
 	violated     int           // trial whose record has a violation, from 1; 0: none
@@ -39,13 +43,16 @@ func (m meter) run(t Trial, shares []float64) *results.Record {
 	rng := rand.New(rand.NewPCG(t.Plan.Seed, 0))
 	r := &results.Record{
 		Schema: results.SchemaVersion, ID: fmt.Sprintf("%d-%d", t.Candidate, t.Number), Started: time.Unix(1, 0).UTC(), Trial: t.Number + 1, Plan: t.Plan,
-		Traits: results.Traits{Exclusive: true, Owned: true}, Server: results.Server{Kind: "private", Name: "redis"},
+		Traits: results.Traits{Exclusive: true, Owned: true}, Server: results.Server{Kind: cmp.Or(m.kind, "private"), Name: "redis"},
 		Env: results.Env{CPUs: 2, GOMAXPROCS: 2}, Elapsed: t.Plan.Duration, Latency: map[results.Metric]results.Latency{},
-		Cost: results.UnknownCost(), Generator: results.Generator{CPU: 0.5, Machine: 0.5},
+		Cost: results.UnknownCost(), Generator: results.Generator{CPU: 0.5, Machine: 0.25 + m.others/2},
 	}
 	rec := results.NewRecorder(1)
 	shard := rec.Borrow()
 	slow := math.Exp(m.noise * rng.NormFloat64())
+	if m.saturated > 0 && t.Rate >= m.saturated {
+		slow *= max(1, m.slower)
+	}
 	free := make([]float64, len(shares)) // when a key is free
 	end := (t.Plan.Warmup + t.Plan.Duration).Seconds()
 	for at, n := 0.0, 0; ; n++ {
@@ -106,7 +113,7 @@ func (m meter) awake(at float64) float64 {
 // spoil plants what keeps a record from being a good one.
 func (m meter) spoil(t Trial, r *results.Record) {
 	if m.saturated > 0 && t.Rate >= m.saturated {
-		r.Generator = results.Generator{CPU: m.cores, Machine: 1, Saturated: true, Why: "the machine was 100 % busy", Delayed: m.delayed}
+		r.Generator = results.Generator{CPU: m.cores - m.others, Machine: 1, Saturated: true, Why: "the machine was 100 % busy", Delayed: m.delayed}
 		r.Latency[results.Lag] = results.Latency{Count: r.Counts.Acquired, P99: m.lag}
 	}
 	if m.violated == t.Number+1 {

@@ -126,6 +126,7 @@ func leftOut(slo SLO, c *Candidate, o *observed) string {
 		return leftPartial + ": no arrival was answered"
 	case !c.FixedClients && r.Backlogged() >= backlogShare && o.share(last) < censored(slo.Strictest().Allowed()) && r.Plan.Clients < maxClients:
 		return fmt.Sprintf("%s: %s of the arrivals found all %s busy", leftClients, format.Percent(r.Backlogged()), format.Count(r.Plan.Clients))
+	case serverFull(r): // whatever else was busy
 	case r.Generator.Saturated && !(longestBurst(&r.Plan) > 0 && r.Generator.Delayed && r.Generator.RunQueue <= tolerable):
 		return leftSaturated + ": " + r.Generator.Why
 	case lag > tolerable:

@@ -194,10 +194,12 @@ func (s *Search) halve() {
 		low = min(low, t.estimate().Low)
 	}
 	for _, t := range in[keep:] {
-		switch high := t.estimate().High; {
-		case t.fits == nil || high >= low:
-		case high < s.q.Rate:
-			t.end(RulesOut, atMost(high))
+		switch {
+		case t.fits == nil || t.estimate().High >= low:
+		case t.asked > 0 && t.carries():
+			t.state = settled
+		case t.excluded():
+			t.end(RulesOut, t.atMost())
 		default:
 			t.end(Dropped, fmt.Sprintf("after %d trials it was behind the best", len(t.trials)))
 		}

@@ -22,8 +22,8 @@ const (
 	pilotFirst = 0.5  // of the ceiling
 	pilotLast  = 0.75 // of the ceiling
 
-	// firstRate is the highest rate of a first trial, unless more is asked for: a ceiling of millions is that of the model
-	// alone. climb and fall are how many times as high the next pilot goes, or how low.
+	// firstRate is the highest rate of a first trial if none is asked for: a ceiling of millions is that of the model alone.
+	// climb and fall are how many times as high the next pilot goes, or how low.
 	firstRate = 5000
 	climb     = 2.5
 	fall      = 4
@@ -38,11 +38,11 @@ const (
 	// it was at a rate that is fall times as high, it has another cause.
 	floorShare = 0.5
 
-	belowSaturated = 0.8 // part of a rate at which lockbench was the limit that is tried instead
-	belowFirst     = 0.5 // the same while no trial has counted
+	belowFirst = 0.5 // part of a rate at which lockbench was the limit that is tried instead while no trial has counted
+	nearlyMade = 1.1 // times a rate that lockbench made: nothing is learnt between them
 
-	// neighbourShare is the part of the cores from which a lower rate might leave lockbench enough of them.
-	neighbourShare = 0.5
+	// neighbourShare is the part of the cores that makes other programs the reason for a busy machine.
+	neighbourShare = 0.2
 
 	// guessedOccupied is how long a lock occupies its key, in seconds, if nothing is known: that of a server on this machine.
 	guessedOccupied = 50e-6
@@ -95,6 +95,7 @@ type track struct {
 	index   int
 	keys    queue.Keys
 	ceiling float64 // by the model, before a round trip is known
+	asked   float64 // the lowest rate of a trial that is no less than the one asked for; 0: none is
 
 	state   state
 	trials  []observed
@@ -119,6 +120,11 @@ func newTrack(q *Question, index int) *track {
 	c := &q.Candidates[index]
 	t := &track{q: q, c: c, index: index, keys: queue.NewKeys(c.queues()), more: 1, cap: spec.MaxRate}
 	t.ceiling = modelOf(c, 0).ceiling(q.SLO)
+	if q.Rate > 0 {
+		if t.asked = t.made(q.Rate, math.Floor); above(q.Rate, t.asked) {
+			t.asked = t.made(q.Rate, math.Ceil)
+		}
+	}
 	t.cost, t.most = q.minTrial(c), q.minTrial(c)
 	if q.MaxRate > 0 {
 		t.cap = q.MaxRate
@@ -203,8 +209,15 @@ func (t *track) leave(o *observed) (again bool) {
 		}
 		t.more = maxMore
 		t.limit(o.rate)
+	case t.shows(o): // what is asked for is carried so far, which is no limit
+		switch done := t.carries(); {
+		case t.state == confirming && done:
+			t.state = confirmed
+		case len(t.counted()) == 0 && (done || len(t.trials) >= maxPilots):
+			t.state = settled
+		}
 	case disturbed(o.record): // a lower rate would not help
-		if len(t.counted()) == 0 && len(t.trials) >= maxDisturbed {
+		if t.state == piloting && len(t.trials)-len(t.counted()) >= maxDisturbed {
 			t.state = settled
 		}
 	case t.suspect == 0:
@@ -216,24 +229,32 @@ func (t *track) leave(o *observed) (again bool) {
 	return false
 }
 
-// disturbed reports whether lockbench and its server left most of the machine to others, which kept it busy. Bursts use the
-// whole machine for a moment and nothing of it between, so that their mean tells nothing.
-func disturbed(r *results.Record) bool {
-	used := r.Generator.CPU + max(0, r.Limit().ServerCores)
-	return r.Generator.CPU >= 0 && used < neighbourShare*float64(r.Env.GOMAXPROCS) && longestBurst(&r.Plan) == 0
-}
-
-// limit keeps trials below a rate that lockbench could not make.
+// limit keeps trials below a rate that lockbench could not make: halfway to the highest one that it made, or that is asked for
+// and was not tried.
 func (t *track) limit(rate float64) {
-	part := belowSaturated
-	if len(t.counted()) == 0 {
-		part = belowFirst
-		if len(t.trials) >= maxPilots {
-			t.state = settled
+	made := 0.0
+	for _, o := range t.counted() {
+		if o.rate < rate {
+			made = max(made, o.rate)
 		}
 	}
-	t.cap = min(t.cap, part*rate)
-	if t.state == confirming {
+	if t.asked < rate {
+		made = max(made, t.asked)
+	}
+	next := math.Sqrt(made * rate)
+	switch {
+	case made == 0:
+		next = belowFirst * rate
+	case next < nearlyMade*made:
+		next = made
+	}
+	t.cap = min(t.cap, next)
+	switch n := len(t.counted()); {
+	case t.state == piloting && len(t.trials)-n >= maxPilots:
+		t.state = settled
+	case n > 0 && t.state == piloting && !t.falling():
+		t.startFit()
+	case t.state == confirming:
 		t.startConfirmation()
 	}
 }
@@ -241,14 +262,18 @@ func (t *track) limit(rate float64) {
 // nextRate returns the rate of the next trial, and how many arrivals it is to have.
 func (t *track) nextRate() (rate, arrivals float64) {
 	arrivals = windowArrivals
-	switch t.state {
-	case piloting:
-		rate = t.pilotRate()
+	switch {
+	case t.state == piloting:
+		if rate = t.pilotRate(); equal(rate, t.asked) {
+			arrivals /= confirmTrials
+		}
 		if t.falling() {
 			arrivals = lowArrivals
 		}
-	case confirming:
+	case t.state == confirming:
 		rate = t.confirm.rate
+	case t.wantsAsked():
+		rate, arrivals = t.asked, arrivals/confirmTrials
 	default:
 		searched := slices.DeleteFunc(slices.Clone(t.trials), func(o observed) bool { return o.stage != StageSearch })
 		rate = t.fits[t.binding()].NextRate(len(searched))
@@ -256,9 +281,22 @@ func (t *track) nextRate() (rate, arrivals float64) {
 	return t.tidy(max(minRate, min(rate, t.cap)), t.cap), arrivals
 }
 
+// wantsAsked reports whether more trials at the rate that is asked for may show that it is carried.
+func (t *track) wantsAsked() bool {
+	all := t.atAsked()
+	if t.asked == 0 || len(all) >= confirmTrials || t.estimate().High < t.asked {
+		return false
+	}
+	if len(all) == 0 || t.claim() >= t.asked {
+		return true
+	}
+	sum := pool(all)
+	return t.keeps(&sum)
+}
+
 // given returns the rate that the user gave, which is not rounded, if rate is that.
 func (t *track) given(rate float64) (given float64, is bool) {
-	for _, given := range []float64{t.q.Rate, t.q.MaxRate} {
+	for _, given := range []float64{t.q.Rate, t.q.MaxRate, t.asked} {
 		if equal(rate, given) {
 			return given, true
 		}
@@ -293,35 +331,56 @@ func (t *track) falling() bool {
 	return len(pilots) > 0 && !slices.ContainsFunc(pilots, func(o observed) bool { return t.keeps(&o) })
 }
 
-// pilotRate returns half of the ceiling and then three quarters of it, with steps between if the ceiling is far above what
-// locks do; or lower and lower rates while none keeps the SLO.
+// pilotRate returns the rate that is asked for, or half of the ceiling; and then three quarters of the ceiling, with steps
+// between if that is far above what locks do; or lower and lower rates while none keeps the SLO.
 func (t *track) pilotRate() float64 {
 	pilots := t.counted()
-	if len(pilots) == 0 {
-		first := float64(firstRate)
-		if burst := longestBurst(&t.c.Plan); burst > 0 {
-			first = firstBurst / burst.Seconds()
-		}
-		return min(pilotFirst*t.ceiling, max(t.q.Rate, first))
+	first := float64(firstRate)
+	if burst := longestBurst(&t.c.Plan); burst > 0 {
+		first = firstBurst / burst.Seconds()
+	}
+	switch {
+	case len(pilots) == 0 && t.asked > 0:
+		return t.asked
+	case len(pilots) == 0:
+		return min(pilotFirst*t.ceiling, first)
 	}
 	last := pilots[len(pilots)-1]
-	if t.falling() {
+	switch {
+	case t.falling():
 		return last.rate / fall
+	case t.asked > 0 && len(pilots) == 1: // far from what is asked for is where something is learnt
+		return min(pilotLast*t.ceiling, max(first, climb*last.rate))
 	}
 	return min(pilotLast*t.ceiling, climb*last.rate)
+}
+
+// broken returns the lowest rate of a trial that broke the SLO; infinite if none did.
+func (t *track) broken() float64 {
+	lowest := math.Inf(1)
+	for _, o := range t.counted() {
+		if !t.keeps(&o) {
+			lowest = min(lowest, o.rate)
+		}
+	}
+	return lowest
 }
 
 // judgePilot ends the pilot when it has a rate that keeps the SLO, and one that does not or that is near the ceiling.
 func (t *track) judgePilot() {
 	pilots := t.counted()
 	last := pilots[len(pilots)-1]
+	most := min(pilotLast*t.ceiling, t.cap)
+	if t.asked > 0 {
+		most = min(most, t.broken()/climb)
+	}
 	switch {
 	case t.falling() && t.atFloor():
 		if t.ruleOut(&last); t.inPlay() {
 			t.startFit() // by chance, perhaps
 		}
 	case t.falling(), len(pilots) < pilotTrials && last.rate < 0.99*t.cap,
-		t.keeps(&last) && last.rate < 0.99*min(pilotLast*t.ceiling, t.cap) && len(pilots) < maxPilots: // one more
+		t.keeps(&last) && last.rate < 0.99*most && len(pilots) < maxPilots: // one more
 	default:
 		t.startFit()
 	}
@@ -351,6 +410,9 @@ func (o *observed) beyond(i int, of Objective) bool {
 
 // ruleOut rules t out if a trial at a low rate breaks the SLO beyond chance.
 func (t *track) ruleOut(o *observed) {
+	if t.crowded() != "" {
+		return
+	}
 	at := "floor: at " + format.Three(o.rate) + "/s "
 	slo := t.q.SLO
 	switch i, of := t.worst(o); {

@@ -16,37 +16,88 @@ import (
 // noisy is the scatter between trials from which the intervals are said to be wide because of it.
 const noisy = 0.08
 
-// advice returns what to do, in one sentence.
-func advice(a *Answer) string {
+// verdict returns the answer in one sentence that can be quoted, or why there is none.
+func verdict(a *Answer) string {
 	if len(a.Candidates) == 0 {
-		return "There was nothing to compare."
+		return "no answer: there was nothing to compare"
 	}
 	best := &a.Candidates[0]
-	violated := ""
+	text := ""
 	if n := slices.IndexFunc(a.Candidates, func(c CandidateAnswer) bool { return c.Verdict == Violated }); n >= 0 {
-		violated = fmt.Sprintf("; do not use %s, which let two clients hold a key at once", a.Candidates[n].Name)
+		text = fmt.Sprintf("do not use %s: two clients held a key at once", a.Candidates[n].Name)
+		if len(a.Candidates) == 1 {
+			return text
+		}
+		text += "; "
 	}
 	switch {
-	case best.Verdict == Sustains && a.Rate > 0 && best.AtLeast:
-		return fmt.Sprintf("Use %s: it sustains %s, which is %s times what is asked for%s.",
-			best.Name, sustained(best), format.Three(best.Headroom), violated)
 	case best.Verdict == Sustains && a.Rate > 0:
-		return fmt.Sprintf("Use %s: it sustains %s, and %s/s at the least is %s times what is asked for%s.",
-			best.Name, sustained(best), format.Three(best.Sustains.Low), format.Three(best.Headroom), violated)
+		response := a.response(best)
+		if best.missed(a.SLO) { // at that very rate by chance, and not in the trials above it
+			response = a.SLO
+		}
+		return text + fmt.Sprintf("%s carries %s/s with %s%s", best.Name, format.Three(a.Rate), response, upTo(a, best))
 	case best.Verdict == Sustains:
-		return fmt.Sprintf("Use %s, which sustains the most: %s%s.", best.Name, sustained(best), violated)
-	case a.Verdict == Violated && len(a.Candidates) == 1:
-		return fmt.Sprintf("Do not use %s: two clients held a key at once.", best.Name)
+		return text + fmt.Sprintf("%s carries the most under %s: %s", best.Name, a.SLO, sustained(best))
 	case a.Verdict == RulesOut:
-		return "Ask for less, or for a looser objective: " + lessFirst(a)
+		return a.ruledOut(best)
 	case best.Verdict == Failed:
-		return fmt.Sprintf("No trial of %s worked: %s.", best.Name, best.Why)
+		return text + "no answer: no trial of " + best.Name + " worked: " + best.Why
 	}
-	text := fmt.Sprintf("Nothing is decided yet: of %s, %s", best.Name, best.Why)
+	if a.Rate > 0 {
+		text += fmt.Sprintf("no answer to whether %s/s are carried under %s", format.Three(a.Rate), a.SLO)
+	} else {
+		text += "no answer to what is carried under " + a.SLO
+	}
+	name := best.Name
+	if n := len(a.Candidates); n > 1 {
+		name = fmt.Sprintf("the best of %d designs, %s,", n, name)
+	}
+	if best.missed(a.SLO) {
+		text += fmt.Sprintf(": %s; %s had %s at %s/s", best.Why, name, a.response(best), format.Three(a.Rate))
+	} else {
+		text += fmt.Sprintf(": of %s %s", name, best.Why)
+	}
 	if best.Remedy != "" {
 		text += "; " + best.Remedy
 	}
-	return text + violated + "."
+	return text
+}
+
+// response returns the response of a candidate at the rate that is asked for, by each objective.
+func (a *Answer) response(c *CandidateAnswer) string {
+	slo, err := ParseSLO(a.SLO)
+	if err != nil || len(c.Response) != len(slo.Objectives) {
+		return a.SLO
+	}
+	var list []string
+	for i, o := range slo.Objectives {
+		name, _, _ := strings.Cut(o.String(), "<")
+		list = append(list, fmt.Sprintf("%s %s (%s allowed)", strings.Replace(name, ".", " ", 1), format.Duration(c.Response[i]), format.Exact(o.Limit)))
+	}
+	return format.And(list)
+}
+
+// missed reports whether the responses at the rate that is asked for broke an objective.
+func (c *CandidateAnswer) missed(objectives string) bool {
+	slo, err := ParseSLO(objectives)
+	for i, took := range c.Response {
+		if err == nil && i < len(slo.Objectives) && took > slo.Objectives[i].Limit {
+			return true
+		}
+	}
+	return false
+}
+
+// upTo says how far beyond the rate that is asked for a candidate goes, as far as that is known.
+func upTo(a *Answer, c *CandidateAnswer) string {
+	switch {
+	case !c.AtLeast:
+		return ", up to " + sustained(c)
+	case c.Sustains.Low > a.Rate:
+		return ", and " + sustained(c)
+	}
+	return ""
 }
 
 // sustained returns the rate of c in words.
@@ -57,8 +108,12 @@ func sustained(c *CandidateAnswer) string {
 	return fmt.Sprintf("%s/s (%s)", format.Three(c.Sustains.Mid), between(c.Sustains))
 }
 
-// lessFirst says what would be possible.
-func lessFirst(a *Answer) string {
+// ruledOut says that no candidate carries the load, and what would be possible.
+func (a *Answer) ruledOut(best *CandidateAnswer) string {
+	asked := "the load"
+	if a.Rate > 0 {
+		asked = format.Three(a.Rate) + "/s under " + a.SLO
+	}
 	for _, n := range a.Analysis {
 		if n.Impossible == "" {
 			continue
@@ -73,13 +128,16 @@ func lessFirst(a *Answer) string {
 		if n.FitsShare > 0 && n.FitsShare < n.Hottest {
 			fits = append(fits, fmt.Sprintf("no more than %s of the arrivals on one key", format.Percent(n.FitsShare)))
 		}
+		text := "no lock carries " + asked
 		if len(fits) == 0 {
-			return n.Impossible + "."
+			return text + ": " + n.Impossible
 		}
-		return "what fits on paper is " + strings.Join(fits, ", or ") + "."
+		return text + "; what fits on paper is " + strings.Join(fits, ", or ")
 	}
-	best := &a.Candidates[0]
-	return fmt.Sprintf("of the best, %s, %s.", best.Name, best.Why)
+	if len(a.Candidates) == 1 {
+		return fmt.Sprintf("%s does not carry %s: %s", best.Name, asked, best.Why)
+	}
+	return fmt.Sprintf("none of %d designs carries %s: of the best, %s, %s", len(a.Candidates), asked, best.Name, best.Why)
 }
 
 // breaks returns what breaks first if the load of the best candidate grows.
@@ -150,6 +208,9 @@ func (s *Search) warnings(a *Answer) (list []string) {
 	if who := names(func(t *track) bool { return t.shares(func(k string) bool { return k == "private" || k == "embedded" }) }); who != "" {
 		say("the server ran on the same %s as lockbench: rates are those of both together", format.Plural(a.Env.CPUs, "core"))
 	}
+	if who := names(func(t *track) bool { return t.crowded() != "" }); who != "" {
+		say("other programs kept this machine busy in the trials of %s: rates are those beside them", who)
+	}
 	if who := names((*track).localLine); who != "" {
 		say("%s: clients of one process stand in a local line, and there were lines for %s (-lockers): more processes contend more",
 			who, s.lockers())
@@ -160,7 +221,9 @@ func (s *Search) warnings(a *Answer) (list []string) {
 	left := map[string]int{}
 	for _, t := range s.tracks {
 		for _, o := range t.trials {
-			left[o.leftOf()]++
+			if !t.shows(&o) {
+				left[o.leftOf()]++
+			}
 		}
 	}
 	delete(left, "")

@@ -89,7 +89,7 @@ func TestPlanSchemaRefusesDamage(t *testing.T) {
 	a.Candidates = []capacity.CandidateAnswer{c}
 	refusesDamage(t, planSchemaOf(t), planOf(t, a),
 		`^\.(rate|max_rate|partial|forced|warnings|skipped|scaling)$|\.(rtt_ns|utilisation|impossible|fits_hold_ns|fits_share)$|`+
-			`\.(wrong|why|remedy|binding|at_least|headroom|floor|resources|connections|points|curve|peak)$|\.(p99_ns|arrivals|stage|left_out)$`,
+			`\.(wrong|why|remedy|binding|at_least|headroom|floor|resources|connections|points|curve|peak|response_ns)$|\.(p99_ns|arrivals|stage|left_out)$`,
 		`\.(plan|load|env|server|traits|cost)$`)
 }
 

@@ -189,14 +189,14 @@ func limitCase(cell compare.CheckedCell, l *compare.Limit) Case {
 }
 
 // judgedPlan has the loads that no lock can carry, and each candidate: one that sustains the rate passes, one that is ruled out or has
-// broken mutual exclusion fails. The alerts are the verdict of the whole, with the advice; candidates that broke mutual exclusion; and,
+// broken mutual exclusion fails. The alerts are the verdict of the whole; candidates that broke mutual exclusion; and,
 // if no other sustains the rate, what became of them.
 func judgedPlan(a *capacity.Answer) *Judged {
 	j := &Judged{Name: "lockbench plan", Notes: a.Warnings, Properties: [][2]string{
 		{"verdict", string(a.Verdict)},
 		{"slo", a.SLO},
 		{"rate", strconv.FormatFloat(a.Rate, 'f', -1, 64)},
-		{"advice", a.Advice},
+		{"advice", planSentence(a)},
 	}}
 	for _, an := range a.Analysis {
 		if an.Impossible != "" {
@@ -217,7 +217,7 @@ func judgedPlan(a *capacity.Answer) *Judged {
 		}
 		j.Cases = append(j.Cases, one)
 	}
-	whole := Case{Name: planHeadline(a), Tone: judgedTone(a.Verdict), Text: a.Advice}
+	whole := Case{Name: planAsked(a), Tone: judgedTone(a.Verdict), Verdict: string(a.Verdict), Text: planSentence(a)}
 	if a.Verdict == capacity.Sustains {
 		whole.Tone = Good
 	}

@@ -17,7 +17,7 @@ import (
 // Plan returns what an answer of lockbench plan says.
 func Plan(a *capacity.Answer) *Document {
 	a = a.Known()
-	d := &Document{Kind: "lockbench plan", Mark: planMark(a.Verdict), Tone: planTone(a.Verdict), Title: planHeadline(a), Judged: judgedPlan(a)}
+	d := &Document{Kind: "lockbench plan", Mark: planMark(a.Verdict), Tone: planTone(a.Verdict), Title: planSentence(a), Judged: judgedPlan(a)}
 	d.add(planFindings(a)...)
 	facts := PlanAnalysis(a)
 	fact := func(label string, lines ...string) {
@@ -91,12 +91,9 @@ func planTone(v capacity.Verdict) Tone {
 	return Warn
 }
 
-// planFindings returns the advice, which locks have failed, and what changes how all is read.
+// planFindings returns which locks have failed, and what changes how all is read.
 func planFindings(a *capacity.Answer) []Block {
 	var all Findings
-	if a.Advice != "" {
-		all = append(all, Finding{Tone: planTone(a.Verdict), Text: a.Advice})
-	}
 	for i := range a.Candidates {
 		if c := &a.Candidates[i]; c.Verdict == capacity.Violated {
 			all = append(all, Finding{Tone: Bad, Lead: c.Name + ":", Text: planWhy(c)})
@@ -132,9 +129,8 @@ func planCandidates(a *capacity.Answer, columns []planColumn) Section {
 	}
 	s.Blocks = append(s.Blocks, At{Short | Comment, planTable(a, columns, false)}, At{Verbose | Page, planTable(a, columns, true)})
 	if slices.ContainsFunc(a.Candidates, func(c capacity.CandidateAnswer) bool { return len(c.Points) > 0 }) {
-		s.Blocks = append(s.Blocks, At{Page, Paragraph{Note: true, Text: "Head-room: the lower end of the interval by the rate asked for. Late: the share of the arrivals beyond the limit in the " +
-			"confirmation, as the trials before it predicted it and as it was measured. First full: the resource that is used up first, and the rate at " +
-			"which it is (utilisation law)."}})
+		s.Blocks = append(s.Blocks, At{Page, Paragraph{Note: true, Text: "Head-room: the lower end of the interval by the rate asked for. Response: at that rate, at the quantile of the " +
+			"objective. First full: the resource that is used up first, and the rate at which it is (utilisation law)."}})
 	}
 	var why List
 	for i := range a.Candidates {
@@ -196,6 +192,7 @@ var planColumns = []planColumn{
 		}
 		return metric.Ratio.Format(c.Headroom)
 	}},
+	{"response\nat rate", 1, func(c *capacity.CandidateAnswer) string { return cmp.Or(planResponse(c), format.None) }},
 	{"clients\n/conns", 4, func(c *capacity.CandidateAnswer) string {
 		if c.Clients <= 0 {
 			return format.None
@@ -207,17 +204,6 @@ var planColumns = []planColumn{
 	}},
 	{"commands\n/lock", 3, func(c *capacity.CandidateAnswer) string { return planCost(c.Cost.Commands, metric.PerLock) }},
 	{"CPU\n/lock", 2, func(c *capacity.CandidateAnswer) string { return planCost(c.Cost.ServerCPUUs, metric.Micros) }},
-	{"late: pred.\n/measured", 1, func(c *capacity.CandidateAnswer) string {
-		switch {
-		case c.Predicted.IsZero() && c.Measured.IsZero():
-			return format.None
-		case c.Predicted.IsZero():
-			return format.None + " / " + format.Percent(c.Measured.Mid)
-		case c.Measured.IsZero():
-			return format.Percent(c.Predicted.Mid) + " / " + format.None
-		}
-		return strings.TrimSuffix(format.Percent(c.Predicted.Mid), " %") + " / " + format.Percent(c.Measured.Mid)
-	}},
 }
 
 // planCost formats an amount of which 0 and less are not known.

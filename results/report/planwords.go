@@ -27,43 +27,17 @@ func planMark(v capacity.Verdict) string {
 	return "?"
 }
 
-// planHeadline returns the verdict of the whole on one line.
-func planHeadline(a *capacity.Answer) string {
+// planSentence returns the verdict of the whole in one sentence.
+func planSentence(a *capacity.Answer) string {
 	a = a.Known()
-	count := func(v capacity.Verdict) (names []string) {
-		for _, c := range a.Candidates {
-			if c.Verdict == v {
-				names = append(names, c.Name)
-			}
-		}
-		return names
-	}
-	good := count(capacity.Sustains)
-	what := ""
-	switch {
-	case a.Verdict == capacity.Sustains && a.Rate <= 0 && len(good) > 0:
-		c := a.Candidates[slices.IndexFunc(a.Candidates, func(c capacity.CandidateAnswer) bool { return c.Verdict == capacity.Sustains })]
-		what = sustained(c) + ", by " + c.Name
-	case a.Verdict == capacity.Sustains:
-		what = "sustained by " + candidates(good, len(a.Candidates))
-	case a.Verdict == capacity.RulesOut && slices.ContainsFunc(a.Analysis, func(an capacity.Analysis) bool { return an.Impossible != "" }) && a.Spent == 0:
-		what = "no lock can do it"
-	case a.Verdict == capacity.RulesOut:
-		what = "ruled out: no candidate sustains it"
-	case a.Verdict == capacity.Violated:
-		what = "MUTUAL EXCLUSION VIOLATED by " + format.Few(count(capacity.Violated), view.NamedCells)
-		if len(good) > 0 {
-			what += "; sustained by " + candidates(good, len(a.Candidates))
-		}
-	case a.Verdict == capacity.Failed:
-		what = "no trial worked"
-	default:
-		what = "undecided"
+	text := strings.TrimSuffix(a.Advice, ".")
+	if text == "" {
+		text = format.Upper(planAsked(a)) + ": " + cmp.Or(string(a.Verdict), string(capacity.Undecided))
 	}
 	if a.Partial != "" {
-		what += " (" + a.Partial + ")"
+		text += " (" + a.Partial + ")"
 	}
-	return format.Upper(planAsked(a)) + ": " + format.Line(what)
+	return format.Line(text)
 }
 
 // planAsked returns the question: "3,000/s under response.p99<20ms".
@@ -75,14 +49,6 @@ func planAsked(a *capacity.Answer) string {
 		return format.Line(RateText(a.Rate) + " under " + a.SLO)
 	}
 	return format.Line("the most under " + a.SLO)
-}
-
-// candidates returns the only name, or how many of all there are.
-func candidates(names []string, of int) string {
-	if len(names) == 1 {
-		return names[0]
-	}
-	return fmt.Sprintf("%d of %s", len(names), format.Plural(of, "candidate"))
 }
 
 // RateText formats a rate; a dash is one that is not known.
@@ -328,6 +294,15 @@ func planEffort(a *capacity.Answer) string {
 	return format.Join(parts...)
 }
 
+// planResponse returns the response at the rate that is asked for, by each objective.
+func planResponse(c *capacity.CandidateAnswer) string {
+	var list []string
+	for _, took := range c.Response {
+		list = append(list, format.Duration(took))
+	}
+	return strings.Join(list, ", ")
+}
+
 // planFacts returns what is known of a candidate beside its row and its tables.
 func planFacts(c *capacity.CandidateAnswer) (all Facts) {
 	add := func(label, text string) {
@@ -340,6 +315,7 @@ func planFacts(c *capacity.CandidateAnswer) (all Facts) {
 	if c.Sustains.Mid > 0 || c.AtLeast {
 		add("sustains", sustained(*c))
 	}
+	add("response", planResponse(c))
 	add("limited by", c.Binding)
 	if c.Floor > 0 {
 		add("floor", format.Percent(c.Floor)+" of the arrivals are late at a low rate already")

@@ -291,7 +291,7 @@ func TestPlan(t *testing.T) {
 	}
 	d := document{dir: dir}
 	page, err := d.fill([]byte("<!-- plan plan.json -->\n<!-- end -->\n"))
-	if err != nil || !strings.Contains(string(page), "\n$ lockbench plan -rate 3k\n✓ 3,000/s under ") || !strings.Contains(string(page), "sustained by rueidis queue") {
+	if err != nil || !strings.Contains(string(page), "\n$ lockbench plan -rate 3k\n") || !strings.Contains(string(page), "\n✓ rueidis queue carries 3,000/s with ") {
 		t.Errorf("%v: %s", err, page)
 	}
 }
