@@ -15,20 +15,20 @@ import (
 	"github.com/lockbench/lockbench/results/view"
 )
 
-// choices are the rows, and the words that choose the cell of each.
-var choices = []struct{ name, words string }{
-	{"Redis `set-nx`, local queue", "driver=rueidis lock=set-nx wait=queue topology="},
-	{"Redis `set-nx`, back-off", "driver=rueidis lock=set-nx wait=backoff topology="},
-	{"Redis `fenced`, local queue", "driver=rueidis lock=fenced wait=queue topology="},
-	{"Redlock on 5 servers, back-off", "driver=rueidis lock=set-nx wait=backoff topology=redlock"},
-	{"redsync", "driver=redsync topology="},
-	{"redsync on 5 servers", "driver=redsync topology=redlock"},
-	{"redislock", "driver=redislock"},
-	{"rueidislock", "driver=rueidislock"},
-	{"PostgreSQL `advisory`", "driver=postgres lock=advisory"},
-	{"MariaDB `get-lock`", "driver=mysql lock=get-lock"},
-	{"ZooKeeper `sequential`", "driver=zookeeper lock=sequential"},
-	{"etcd `lease`", "driver=etcd lock=lease"},
+// choices are the words that choose the cell of each row.
+var choices = []string{
+	"driver=rueidis lock=set-nx wait=queue topology=",
+	"driver=rueidis lock=set-nx wait=backoff topology=",
+	"driver=rueidis lock=fenced wait=queue topology=",
+	"driver=rueidis lock=set-nx wait=backoff topology=redlock",
+	"driver=redsync topology=",
+	"driver=redsync topology=redlock",
+	"driver=redislock",
+	"driver=rueidislock",
+	"driver=postgres lock=advisory",
+	"driver=mysql lock=get-lock",
+	"driver=zookeeper lock=sequential",
+	"driver=etcd lock=lease",
 }
 
 // locks returns the table, the highest throughput first. Words name the file of a run in which holders die, and may choose
@@ -50,12 +50,12 @@ func (d *document) locks(names, words string) ([]byte, error) {
 	var rows []row
 	var cells []*results.Cell
 	for _, choice := range choices {
-		c, err := cell(recs, choice.words+" "+words)
+		c, err := cell(recs, choice+" "+words)
 		if err != nil {
 			return nil, err
 		}
 		recovery := "not measured"
-		if d, err := cell(dying, choice.words+" "+words); err == nil && formatted(d, "recovery.p50") != format.None {
+		if d, err := cell(dying, choice+" "+words); err == nil && formatted(d, "recovery.p50") != format.None {
 			recovery = formatted(d, "recovery.p50")
 		}
 		token, mark := "no", ""
@@ -66,8 +66,12 @@ func (d *document) locks(names, words string) ([]byte, error) {
 			mark = "*"
 		}
 		cells = append(cells, c)
-		rows = append(rows, row{c, fmt.Sprintf("| %s | %s%s | %s | %s | %s | %s | %s |\n", choice.name,
+		rows = append(rows, row{c, fmt.Sprintf("%s%s | %s | %s | %s | %s | %s |\n",
 			formatted(c, "locks/s"), mark, formatted(c, "acquire.p50"), formatted(c, "acquire.p99"), recovery, token, view.Risk(c))})
+	}
+	chosen := view.NewRun(cells)
+	for i := range rows {
+		rows[i].text = "| " + chosen.Names[i] + " | " + rows[i].text
 	}
 	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(b.Rate.Median, a.Rate.Median) })
 	var b bytes.Buffer
