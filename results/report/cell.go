@@ -267,7 +267,7 @@ func length(p *spec.Plan) string {
 
 // throughput says how fast, how steadily, and what limits it.
 func (p *cellPage) throughput(c *results.Cell) {
-	p.preset(c)
+	p.full("task", task(c))
 	rate := metric.PerSecond.Format(c.Rate.Median) + " locks/s"
 	if e := stats.Trials(c.Trials, (*results.Record).Throughput); e.Known() {
 		rate += fmt.Sprintf(", the median of %d trials (%s – %s with 95 %% confidence)",

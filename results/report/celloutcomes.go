@@ -78,7 +78,8 @@ func (p *cellPage) outcomes(c *results.Cell) {
 // fairness says who got the locks.
 func (p *cellPage) fairness(c *results.Cell) {
 	f := c.Fairness
-	if c.Counts.Acquired == 0 || f.Starved == 0 && !p.verbose {
+	skips := c.Plan().TryOnly == 1 || c.Plan().Wait == "none" // nobody waits for a turn
+	if c.Counts.Acquired == 0 || !p.verbose && (f.Starved == 0 || skips) {
 		return
 	}
 	jain := fmt.Sprintf("Jain %.2f", f.Jain)

@@ -3,8 +3,11 @@ package report
 // What a run of a preset is about, in the words of its task: a sentence from the counts that every record has.
 
 import (
+	"strings"
+
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/view"
 )
 
 // tellings say what came of the presets, by their names. A preset whose task no count of a record tells has none.
@@ -53,9 +56,16 @@ var tellings = map[string]func(c *results.Cell) string{
 	},
 }
 
-// preset says what came of the preset that ran, if one did.
-func (p *cellPage) preset(c *results.Cell) { p.item(Plain, "task", task(c)) }
+// verdict returns the sentence that comes first: of a run of one preset, what came of its task before all else.
+func verdict(v *view.Run) view.Finding {
+	f := v.Verdict()
+	if text := task(v.Cells[0]); text != "" && len(v.Cells) == 1 && f.Kind != view.Bad {
+		f.Text = format.Upper(strings.ReplaceAll(format.Line(text), " · ", ", ")) + "; " + f.Text
+	}
+	return f
+}
 
+// task says what came of the preset that ran; empty if none did.
 func task(c *results.Cell) string {
 	if tell := tellings[c.Plan().Workload]; tell != nil {
 		return tell(c)

@@ -5,7 +5,9 @@ import (
 	"testing"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/results/view"
 )
 
 // TestCronTold: that each job ran once is said only if the counts say so.
@@ -20,13 +22,16 @@ func TestCronTold(t *testing.T) {
 		{results.Counts{Acquired: 18, Contended: 970, Refused: 12}, 0, "18 runs of 20 jobs · 970 of 1,000 hosts skipped theirs"},
 		{results.Counts{Acquired: 20, Contended: 980}, 1, "20 runs of 20 jobs · 980 of 1,000 hosts skipped theirs"},
 	} {
-		r := &results.Record{Plan: spec.Plan{Workload: "cron-herd", Keys: 4, Load: spec.Load{Clients: 200}}}
+		r := &results.Record{Traits: results.Traits{Exclusive: true}, Plan: spec.Plan{Workload: "cron-herd", Keys: 4, Load: spec.Load{Clients: 200}}}
 		c := &results.Cell{Trials: []*results.Record{r}, Counts: test.counts}
-		c.Safety.Violations = test.violations
-		p := &cellPage{}
-		p.preset(c)
-		if len(p.facts) != 1 || strings.ReplaceAll(p.facts[0].Lines[0], "\u00a0", " ") != test.want {
-			t.Errorf("%+v: %+v, want %q", test.counts, p.facts, test.want)
+		r.Safety.Violations, c.Safety.Violations = test.violations, test.violations
+		if got := strings.ReplaceAll(task(c), "\u00a0", " "); got != test.want {
+			t.Errorf("%+v: %q, want %q", test.counts, got, test.want)
+		}
+		first := strings.ReplaceAll(verdict(view.NewRun([]*results.Cell{c})).Text, "\u00a0", " ")
+		want := format.Upper(strings.ReplaceAll(test.want, " · ", ", "))
+		if strings.HasPrefix(first, want+"; ") != (test.violations == 0) {
+			t.Errorf("%+v: the run begins with %q", test.counts, first)
 		}
 	}
 }

@@ -22,7 +22,7 @@ func Run(cells []*results.Cell, check *compare.Check) *Document {
 		return d
 	}
 	t := newCellTable(view.NewRun(cells))
-	d.verdict(t.Verdict(), check)
+	d.verdict(verdict(t.Run), check)
 	if list := thresholds(check); list != nil {
 		d.add(list)
 	}

@@ -36,7 +36,7 @@ func RunPage(cells []*results.Cell, check *compare.Check) *Document {
 	}
 	v := newRunPage(cells)
 	v.missed = missed(check)
-	d.verdict(v.Verdict(), check)
+	d.verdict(verdict(v.Run), check)
 	d.When, d.Key = format.Join(v.title(), v.when()), v.key()
 	d.add(limits(check)...)
 	d.add(v.findings())
