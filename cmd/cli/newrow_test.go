@@ -48,7 +48,7 @@ func TestNewSetting(t *testing.T) {
 		{"the table again", "", base + " -colour red,blue,none -output " + again, "colour"},
 		{"CSV", "", "report -format csv " + records, "colour,"},
 		{"benchfmt", "", "report -format benchfmt " + records, "colour=red"},
-		{"a single run", "", base + " -colour red", "colour red · hold"},
+		{"a single run", "", base + " -colour red", "  settings     colour red "},
 		{"a column", "", "report " + records, "\ncolour red "},
 		{"Markdown", "", "report -format markdown " + records, "| colour red "},
 		{"HTML", "", "report -format html " + records, ">colour blue<"},

@@ -197,7 +197,10 @@ func (t *track) excluded() bool {
 	}
 	full := t.fullServer() != ""
 	if t.fits == nil {
-		return full && t.falling()
+		pilots := t.counted()
+		last := &pilots[len(pilots)-1]
+		i, of := t.worst(last)
+		return full && t.falling() && last.beyond(i, of)
 	}
 	return t.estimate().High < t.q.Rate && (full || t.crowded() == "")
 }
@@ -215,6 +218,9 @@ func (t *track) atMost() string {
 		}
 	}
 	text := "it sustains " + format.Three(most) + "/s at the most"
+	if most >= t.q.Rate { // by what came through in all, late or not
+		text = "it does not sustain " + format.Three(t.q.Rate) + "/s"
+	}
 	if full := t.fullServer(); full != "" {
 		text += "; " + full
 	}

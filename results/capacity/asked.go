@@ -65,9 +65,14 @@ func (t *track) carries() bool {
 	if sum := pool(all); !above(t.asked, t.claim()) {
 		return t.keeps(&sum)
 	}
+	all = all[:min(looks, len(all)/confirmTrials)*confirmTrials]
 	return slices.ContainsFunc(all, func(o observed) bool { return o.saturated() }) && t.madeArrivals(all) &&
 		t.keepsBeyondChance(all)
 }
+
+// looks is how often saturated trials are judged: when there are enough of them for the first time, and with twice as many. Who looks
+// after each trial finds what he wants by chance.
+const looks = 2
 
 // madeArrivals reports whether trials had as many arrivals as the rate that is asked for makes, but for chance.
 func (t *track) madeArrivals(all []observed) bool {
@@ -79,10 +84,16 @@ func (t *track) madeArrivals(all []observed) bool {
 	return float64(pool(all).arrivals) >= (1-mayLack)*due-3*math.Sqrt(due)
 }
 
-// keepsBeyondChance reports whether the shares of late arrivals that the objectives allow are above the intervals of those in
-// several trials together, between which they scatter.
+// keepsBeyondChance reports whether the shares of late arrivals and of errors that the objectives allow are above the intervals of those
+// in several trials together, between which they scatter. The intervals are as wide as so many candidates and looks ask for
+// (Bonferroni), so that a plan claims too much once in 40 at the most.
 func (t *track) keepsBeyondChance(all []observed) bool {
 	sum := pool(all)
+	z := math.Sqrt2 * math.Erfinv(1-0.05/float64(looks*max(1, len(t.q.Candidates))))
+	wider := z * z / (1.96 * 1.96)
+	if slo := t.q.SLO; slo.HasErrors && sum.failed > 0 && interval(sum.failed, sum.arrivals, wider).High > slo.Errors {
+		return false
+	}
 	for i, objective := range t.q.SLO.Objectives {
 		p, scatter := sum.share(i), 0.0
 		for _, o := range all {
@@ -90,7 +101,7 @@ func (t *track) keepsBeyondChance(all []observed) bool {
 			scatter += off * off / max(1e-9, p*(1-p)*float64(o.arrivals))
 		}
 		of := float64(len(all) - 1)
-		if interval(sum.late[i], sum.arrivals, max(1, scatter/of)*(1+fewTrials/of)).High > objective.Allowed() {
+		if interval(sum.late[i], sum.arrivals, wider*max(1, scatter/of)*(1+fewTrials/of)).High > objective.Allowed() {
 			return false
 		}
 	}
@@ -142,7 +153,7 @@ func neighbours(r *results.Record) float64 {
 	if r.Cores.Pinned() {
 		return max(0, g.Machine*float64(len(r.Cores.Lockbench))-g.CPU)
 	}
-	return max(0, g.Machine*float64(r.Env.CPUs)-g.CPU-r.Limit().ServerCores) // of a server elsewhere that is too little
+	return max(0, g.Machine*float64(r.Env.CPUs)-g.CPU-max(0, r.Limit().ServerCores)) // of a server elsewhere that is too little
 }
 
 // disturbed reports whether other programs kept the machine busy. Bursts use all of it for a moment and nothing between.

@@ -147,7 +147,7 @@ func (t *track) claim() float64 {
 
 // limited reports whether lockbench, its machine or Question.MaxRate keeps the rate from being known.
 func (t *track) limited() bool {
-	return len(t.trials) > 0 && len(t.counted()) == 0 || t.fits != nil && (t.cap <= t.estimate().Mid || t.carries() && t.claim() < t.asked)
+	return len(t.trials) > 0 && len(t.counted()) == 0 || t.fits != nil && t.cap <= t.estimate().Mid || t.carries() && t.claim() < t.asked
 }
 
 // binding returns the place of the objective that allows the lowest rate.

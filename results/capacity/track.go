@@ -392,11 +392,11 @@ func (t *track) atFloor() bool {
 	pilots := t.counted()
 	n := len(pilots)
 	last := &pilots[n-1]
+	if n < 2 { // one may be chance
+		return false
+	}
 	if n >= maxPilots || last.rate/fall < t.lowest() {
 		return true
-	}
-	if n < 2 {
-		return false
 	}
 	i, of := t.worst(last)
 	before := &pilots[n-2]

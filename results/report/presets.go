@@ -19,9 +19,12 @@ var tellings = map[string]func(c *results.Cell) string{
 	},
 	"cron-herd": func(c *results.Cell) string {
 		n, plan := c.Counts, c.Plan()
-		jobs := finished(n) / int64(plan.Clients) * int64(plan.Keys)
+		clients := int64(max(1, plan.Clients))
+		jobs := finished(n) / clients * int64(plan.Keys)
 		ran := "each of " + format.Plural(jobs, "job") + " ran exactly once"
 		switch {
+		case finished(n)%clients != 0, n.Unknown > 0: // how many jobs there were, or how many ran, is not known
+			ran = format.Plural(n.Acquired, "run")
 		case n.Acquired > jobs:
 			ran = format.Plural(jobs, "job") + " ran " + format.Count(n.Acquired) + " times: some of them twice"
 		case n.Acquired < jobs || c.Safety.Violations > 0:

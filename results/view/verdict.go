@@ -58,7 +58,10 @@ func (v *Run) first() string {
 	}
 	var parts []string
 	for _, f := range all {
-		text, _, _ := strings.Cut(strings.TrimSuffix(f.Lead+" "+f.Text, "."), "; ")
+		text, how, _ := strings.Cut(strings.TrimSuffix(f.Lead+" "+f.Text, "."), "; ")
+		if _, differ, found := strings.Cut(how, ". Their guarantees differ"); found {
+			text += "; their guarantees differ" + differ
+		}
 		parts = append(parts, text)
 	}
 	return strings.Join(parts, ". ")
@@ -94,6 +97,15 @@ func verdictOn(c *results.Cell) Finding {
 	} else if c.Breaches() > 0 {
 		parts = append(parts, "two clients at a time held a lock, and its design does not rule that out")
 	}
+	n := c.Counts
+	for _, lost := range []struct {
+		n    int64
+		what string
+	}{{n.Contended, "were refused"}, {n.TimedOut, "gave up"}, {n.Failed(), "failed"}} {
+		if part := float64(lost.n) / float64(lost.n+n.Acquired); part >= 0.01 {
+			parts = append(parts, format.Percent(part)+" "+lost.what)
+		}
+	}
 	kind, why := Note, Unquotable(c)
 	if why != "" {
 		kind, parts = Warn, append(parts, why)
@@ -128,6 +140,8 @@ func Unquotable(c *results.Cell) string {
 		return "its figures contradict each other: don't quote them"
 	case !c.KeptUp():
 		return "it did not keep up with the arrivals: don't quote the waits, they grow with time"
+	case by == results.ByErrors:
+		return "requests that failed were the limit: don't quote it"
 	case c.Drifting > 0:
 		return "it had not settled: don't quote it"
 	case len(doubts) > 0:
