@@ -189,8 +189,7 @@ func (p *program) root() *cobra.Command {
 			if len(args) == 0 {
 				return p.help(nil)
 			}
-			_, err := io.WriteString(p.stdout, page(args[0]))
-			return err
+			return p.topic(args[0])
 		},
 	}
 	root.SetIn(p.stdin)

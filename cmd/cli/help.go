@@ -40,6 +40,12 @@ func (p *program) help(c *cobra.Command) error {
 	return err
 }
 
+// topic prints a page of the help.
+func (p *program) topic(name string) error {
+	_, err := io.WriteString(p.stdout, page(name))
+	return err
+}
+
 // helpCommand makes lockbench help [COMMAND|TOPIC|WORD].
 func (p *program) helpCommand(root *cobra.Command) *cobra.Command {
 	return p.command(&cobra.Command{
@@ -57,8 +63,7 @@ func (p *program) helpCommand(root *cobra.Command) *cobra.Command {
 		case len(args) == 0:
 			return p.help(nil)
 		case len(args) == 1 && (slices.Contains(topics, args[0]) || args[0] == allFlagsPage):
-			_, err := io.WriteString(p.stdout, page(args[0]))
-			return err
+			return p.topic(args[0])
 		}
 		if found, rest, err := root.Find(args); err == nil && found != root && len(rest) == 0 {
 			return p.help(found)

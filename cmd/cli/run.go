@@ -231,19 +231,20 @@ func (r *runner) deploy() error {
 func (r *runner) finish(ctx context.Context) error {
 	r.saveRest()
 	cells := r.records.Cells()
-	if ctx.Err() != nil && len(r.printer.outputs) == 0 { // of a comparison that will not be
+	stopped := ctx.Err() != nil                 // asked once: a signal from now on comes too late to drop a comparison
+	if stopped && len(r.printer.outputs) == 0 { // of a comparison that will not be
 		r.printer.outputs = reports.first()
 	}
 	check := compare.CheckCells(cells, r.thresholds, r.missing(cells))
 	found := reported{cells, check, r.printer.table}
 	var compared error
-	if ctx.Err() == nil {
+	if !stopped {
 		compared = r.decide(cells)
 	}
 	if len(cells) > 0 && r.printer.write(found) != nil {
 		r.failed = true // it has been said
 	}
-	if ctx.Err() != nil {
+	if stopped {
 		r.dropComparison(len(cells) > 0)
 		return r.interrupted(ctx, ctx.Err())
 	}

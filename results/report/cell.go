@@ -70,8 +70,8 @@ func cellBlocks(c *results.Cell, verbose, missed bool) []Block {
 	return p.blocks
 }
 
-// CellFacts returns all facts of a cell, of which a threshold may have been missed, those apart that a page has a table or a chart for. What has no label goes on with the one
-// before it.
+// CellFacts returns all facts of a cell, of which a threshold may have been missed, those apart that a page has a table or a chart for.
+// What has no label goes on with the one before it.
 func CellFacts(c *results.Cell, missed bool) Facts {
 	p := &cellPage{verbose: true}
 	p.settings(c)

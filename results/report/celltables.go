@@ -74,9 +74,9 @@ func (p *cellPage) latencies(c *results.Cell) {
 	}
 	if p.verbose {
 		p.add(t)
-	}
-	if few && p.verbose {
-		p.item(Plain, "", tooFew)
+		if few {
+			p.item(Plain, "", tooFew)
+		}
 	}
 	if overflow != nil {
 		p.item(Warn, "", "above one hour, counted as one hour: "+strings.Join(overflow, ", "))

@@ -47,11 +47,14 @@ func (v *Run) Verdict() Finding {
 // first says which row came first; of many loads, which name how often.
 func (v *Run) first() string {
 	const most = 2 // loads that are named
-	all, sum := v.fastest(), Finding{}
-	if v.Rivals && len(v.Groups) > most {
-		if all, sum = v.ranks(); len(all) > 0 {
+	var all []Finding
+	if v.Rivals {
+		var sum Finding
+		if all, sum = v.ranks(); len(v.Groups) > most && len(all) > 0 {
 			return strings.TrimSuffix(sum.Lead+" "+sum.Text, ".")
 		}
+	} else {
+		all = v.across()
 	}
 	if len(all) == 0 {
 		return "No two rows can be ranked"
@@ -106,7 +109,7 @@ func verdictOn(c *results.Cell) Finding {
 			parts = append(parts, format.Percent(part)+" "+lost.what)
 		}
 	}
-	kind, why := Note, Unquotable(c)
+	kind, why := Note, unquotable(c)
 	if why != "" {
 		kind, parts = Warn, append(parts, why)
 	}
@@ -124,8 +127,8 @@ func waitNoun(c *results.Cell) string {
 	return "wait"
 }
 
-// Unquotable returns why the figures of a cell are not to be quoted as those of its lock, most important first; empty if they are.
-func Unquotable(c *results.Cell) string {
+// unquotable returns why the figures of a cell are not to be quoted as those of its lock, most important first; empty if they are.
+func unquotable(c *results.Cell) string {
 	by := c.Limit().By
 	switch doubts := Doubts(c); {
 	case c.Partial() != "":
