@@ -33,7 +33,8 @@ func (p *program) planCommand() *cobra.Command {
 			"    -slo 'response.p99<20ms,errors<0.1%' -driver rueidis,etcd,postgres -o plan.jsonl\n\n" +
 			"Without -rate it finds the most that each carries. Flags with a star take a list, and all\n" +
 			"combinations are candidates. Without -lock these are the designs of each driver that exclude, that\n" +
-			"their holder alone can release, and that end with their holder. There is one load.\n\n" +
+			"their holder alone can release, and that end with their holder, unless another one claims as much\n" +
+			"and loses to fewer hazards. There is one load.\n\n" +
 			"Exit codes: 0 a candidate sustains the load · 3 all are ruled out · 4 a candidate broke mutual\n" +
 			"exclusion · 5 undecided, or lockbench was the limit · 1, 2 and 130 as everywhere.\n\n" +
 			"-format writes other formats:\n\n" + strings.TrimRight(answers.about(), "\n"),
@@ -66,12 +67,13 @@ var planFlags = func() (defs []flagDef) {
 	load := map[string]string{
 		"rate":    "arrivals a second that have to be sustained, of all classes together;\nwithout it, the most is found (5k)",
 		"arrival": "how arrivals follow one another: poisson, or constant, which hides\nthe queue (default poisson)",
+		"lock":    "lock design (default: the best of each driver, see above)",
 		"clients": "clients that serve the arrivals (default: as many as it takes)",
 	}
 	defs = []flagDef{
 		sloFlag,
 		{"need", "", groupQuestion, "CLAIMS", "", false, "what a candidate has to claim: " + strings.Join(claimNames(), ", ")},
-		{"budget", "", groupQuestion, "TIME", "", false, "how long it may take (default 90s a candidate, at most 20m)"},
+		{"budget", "", groupQuestion, "TIME", "", false, "how long it may take (default 60s a candidate, 90s without -rate,\nat most 20m)"},
 		{"max-rate", "", groupQuestion, "RATE", "", false, "arrivals a second that no trial exceeds (default: none; for your own\nserver twice -rate)"},
 		{"force", "", groupQuestion, "", "false", false, "measure even if no lock can carry the load"},
 	}

@@ -161,6 +161,25 @@ func TestPlanRefusesRecords(t *testing.T) {
 	}
 }
 
+// TestPlanDesigns: without -lock the candidates are the designs that are worth a choice.
+func TestPlanDesigns(t *testing.T) {
+	for line, want := range map[string]string{
+		"-driver rueidis,zookeeper,postgres": "set-nx fenced fair sequential advisory row-lock",
+		"-driver rueidis -reentry 2":         "reentrant-count redisson",
+		"-driver rueidis -need reentrant":    "reentrant-count redisson",
+		"-driver mysql -need fenced":         "unique-row",
+	} {
+		s, _ := fakeSearch(t, "-rate 300 -hold 1ms -slo response.p99<20ms "+line)
+		var got []string
+		for _, c := range s.question.Candidates {
+			got = append(got, c.Plan.Lock)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %s, want %s", line, got, want)
+		}
+	}
+}
+
 // TestPlanServers: a candidate whose server becomes another one ends the plan, and the record is not kept.
 func TestPlanServers(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "p.jsonl")

@@ -15,7 +15,9 @@ import (
 	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results/capacity"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads"
 	"github.com/lockbench/lockbench/workloads/matrix"
@@ -35,6 +37,7 @@ type asked struct {
 	*options          // of a run with the same load, so that whatever is done with a run's can be done with them
 	own      *options // those of the command line
 	rate     float64  // 0: as the workload says
+	need     []string // the claims that a candidate has to have
 	warnings []string
 }
 
@@ -59,8 +62,7 @@ func questionOf(o *options, env environ, stdin io.Reader, find func(*servers.Ser
 	if q.SLO, err = a.readSLO(); err != nil {
 		return nil, err
 	}
-	need, err := a.readNeed()
-	if err != nil {
+	if a.need, err = a.readNeed(); err != nil {
 		return nil, err
 	}
 	targets, err := decideTargets(a.options, env, find)
@@ -71,7 +73,7 @@ func questionOf(o *options, env environ, stdin io.Reader, find func(*servers.Ser
 	if err := q.addCells(a); err != nil {
 		return nil, err
 	}
-	if err := q.keepClaiming(need, a.own.get("need")); err != nil {
+	if err := q.keepClaiming(a.need, a.own.get("need")); err != nil {
 		return nil, err
 	}
 	return q, q.ask(a)
@@ -199,7 +201,7 @@ func (q *question) addCells(a *asked) error {
 		return r.err
 	}
 	for _, scenario := range a.scenarios() {
-		for _, one := range q.byDriver(scenario) {
+		for _, one := range q.byDriver(scenario, slices.Contains(a.need, "reentrant")) {
 			one = one.nominal()
 			if err := q.addScenario(one, seed); err != nil {
 				return err
@@ -217,10 +219,11 @@ func (q *question) addCells(a *asked) error {
 
 // byDriver returns the options of each driver of a scenario with the designs that are candidates by default; or the scenario
 // alone, if it names the locks.
-func (q *question) byDriver(o *options) (list []*options) {
+func (q *question) byDriver(o *options, reentrant bool) (list []*options) {
 	if o.get("lock").text != "" {
 		return []*options{o}
 	}
+	reentrant = reentrant || o.text("reentry") != o.get("reentry").def
 	names, err := parseList(o.text("driver"), parseText)
 	if err != nil {
 		return []*options{o} // which addScenario says better
@@ -231,11 +234,21 @@ func (q *question) byDriver(o *options) (list []*options) {
 		if err != nil {
 			return []*options{o}
 		}
-		var locks []string
-		for _, design := range d.Designs() {
-			if t := design.Traits; t.Exclusive && t.Owned && (t.Expires || t.Session) {
-				locks = append(locks, design.Name)
+		var locks, worse, better []string
+		sound := slices.DeleteFunc(slices.Clone(d.Designs()), func(d drivers.Design) bool {
+			return !d.Traits.Exclusive || !d.Traits.Owned || !d.Traits.Expires && !d.Traits.Session
+		})
+		for _, design := range sound {
+			if other := dominating(sound, design, reentrant); other != "" {
+				worse, better = append(worse, design.Name), append(better, other)
+				continue
 			}
+			locks = append(locks, design.Name)
+		}
+		if len(worse) > 0 {
+			slices.Sort(better)
+			q.skipped = append(q.skipped, fmt.Sprintf("%s %s: %s claims as much and loses to fewer hazards; -lock takes any",
+				name, format.And(worse), strings.Join(slices.Compact(better), " or ")))
 		}
 		if len(locks) == 0 {
 			q.skipped = append(q.skipped, name+": none of its designs excludes, is released by its holder alone, and ends with it; -lock takes another one")
@@ -244,6 +257,26 @@ func (q *question) byDriver(o *options) (list []*options) {
 		list = append(list, o.having(map[string]string{"driver": name, "lock": strings.Join(locks, ",")}))
 	}
 	return list
+}
+
+// dominating returns the first design that claims all that one claims and loses to nothing that this one does not lose to, but not in
+// turn; empty if there is none. That a design is reentrant matters only where it is asked for.
+func dominating(list []drivers.Design, one drivers.Design, reentrant bool) string {
+	dominates := func(a, b drivers.Design) bool {
+		a.Traits.Reentrant = a.Traits.Reentrant || !reentrant
+		for _, c := range catalog.Claimed {
+			if c.Has(b.Traits) && !c.Has(a.Traits) {
+				return false
+			}
+		}
+		return !slices.ContainsFunc(a.Loses, func(h drivers.Hazard) bool { return !slices.Contains(b.Loses, h) })
+	}
+	for _, other := range list {
+		if dominates(other, one) && !dominates(one, other) {
+			return other.Name
+		}
+	}
+	return ""
 }
 
 // having returns o with other values in place of those that it has, wherever these come from.
@@ -293,6 +326,11 @@ func (q *question) keepClaiming(need []string, opt *option) error {
 	q.skipped = append(q.skipped, lacks...)
 	q.Cells = keep
 	q.Schedule(1, q.Cells[0].Plan.Seed)
+	if opt := q.options.get("wait"); opt.from == fromDefault && slices.ContainsFunc(q.Cells, func(c matrix.Cell) bool {
+		return c.Traits.Wakes && c.Plan.Wait == wait.Backoff
+	}) {
+		q.skipped = append(q.skipped, "-wait queue, in which the clients of one process line up for a key: -wait auto,queue tries that, too")
+	}
 	return nil
 }
 
@@ -370,7 +408,8 @@ func (q *question) bound(a *asked) (err error) {
 		return nil
 	}
 	if q.Rate == 0 {
-		return usageErrorf("-max-rate: how many arrivals a second may your server be offered? a plan without -rate goes on until it is too much")
+		return usageErrorf("-max-rate: how many arrivals a second may your server be offered? a plan without -rate goes on until it is too much: " +
+			"give what its other users can spare, such as -max-rate 2k, or if it has none -max-rate 100k")
 	}
 	q.MaxRate = 2 * q.Rate
 	return nil

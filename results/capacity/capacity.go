@@ -28,7 +28,7 @@ type Question struct {
 	Rate       float64 // arrivals a second that have to be sustained; 0: the most is wanted
 	Candidates []Candidate
 	MaxRate    float64       // arrivals a second that no trial exceeds; 0: no limit
-	Budget     time.Duration // of measuring, warm-ups and the time around a trial included; 0: DefaultBudget
+	Budget     time.Duration // of measuring, warm-ups and the time around a trial included; 0: by default, see Time
 	Seed       uint64
 	Force      bool // measure also what no lock can do
 }

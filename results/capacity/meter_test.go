@@ -34,6 +34,7 @@ type meter struct {
 	errorsFrom   float64
 	serverCPU    time.Duration // of one lock
 	clientCPU    time.Duration // likewise
+	lost         float64       // share of the arrivals that never hear of their grant, and hold nothing
 	refused      float64       // share of the arrivals that find their key taken, and go
 	partial      int           // trial that is interrupted, from 1
 }
@@ -72,6 +73,8 @@ func (m meter) run(t Trial, shares []float64) *results.Record {
 		grant := m.awake(max(at, free[k]))
 		free[k] = grant + slow*service
 		switch {
+		case m.lost > 0 && rng.Float64() < m.lost:
+			r.Counts.Unfinished++
 		case grant < t.Plan.Warmup.Seconds():
 		case grant > end:
 			r.Counts.Unfinished++

@@ -9,7 +9,6 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
-	"github.com/lockbench/lockbench/results/spec"
 )
 
 // QueueGrew is the Partial of a record whose trial was stopped since it broke Trial.QueueLimit. It counts as one
@@ -60,7 +59,7 @@ func observe(slo SLO, c *Candidate, stage Stage, r *results.Record) observed {
 	}
 	unanswered := make([]int64, len(o.late))
 	for i, objective := range slo.Objectives {
-		unanswered[i] = max(0, counts.Unfinished-underWay(&r.Plan, o.rate, objective.Limit))
+		unanswered[i] = max(0, counts.Unfinished-underWay(r, o.rate, objective.Limit))
 		o.late[i] = o.failed + unanswered[i]
 	}
 	o.fast = time.Duration(hist.ValueAtPercentile(10))
@@ -79,12 +78,17 @@ func observe(slo SLO, c *Candidate, stage Stage, r *results.Record) observed {
 	return o
 }
 
-// underWay returns how many arrivals may have no answer when a window closes without one being late: those of the time that
-// an answer may take, with what chance adds, or those of a burst.
-func underWay(p *spec.Plan, rate float64, limit time.Duration) (most int64) {
-	mean := rate * limit.Seconds()
-	most = int64(mean + 3*math.Sqrt(mean) + 1)
-	for _, g := range p.Groups() {
+// underWay returns how many arrivals may have no answer when a window closes without one being late: by Little's law as many as come
+// in the time of a mean response, with what chance adds, and those of a burst. They are no more than come in the time that an answer
+// may take.
+func underWay(r *results.Record, rate float64, limit time.Duration) (most int64) {
+	of := func(d time.Duration) float64 {
+		mean := rate * d.Seconds()
+		return mean + 3*math.Sqrt(mean) + 1
+	}
+	// The number in an M/M/1 queue deviates by about its mean, which comes to three deviations more.
+	most = int64(min(of(limit), of(4*r.Latency[results.Response].Mean)))
+	for _, g := range r.Plan.Groups() {
 		if g.Burst > 0 {
 			most += int64(g.Clients)
 		}
@@ -127,7 +131,7 @@ func leftOut(slo SLO, c *Candidate, o *observed) string {
 	case !c.FixedClients && r.Backlogged() >= backlogShare && o.share(last) < censored(slo.Strictest().Allowed()) && r.Plan.Clients < maxClients:
 		return fmt.Sprintf("%s: %s of the arrivals found all %s busy", leftClients, format.Percent(r.Backlogged()), format.Count(r.Plan.Clients))
 	case serverFull(r): // whatever else was busy
-	case r.Generator.Saturated && !(longestBurst(&r.Plan) > 0 && r.Generator.Delayed && r.Generator.RunQueue <= tolerable):
+	case r.Generator.Saturated && !(r.Generator.Delayed && max(r.Generator.RunQueue, r.Latency[results.Worker].P99) <= tolerable):
 		return leftSaturated + ": " + r.Generator.Why
 	case lag > tolerable:
 		return fmt.Sprintf("%s: 1 %% of the arrivals began %s late or more though a client was free", leftSaturated, format.Duration(lag))

@@ -18,8 +18,9 @@ const (
 	// to write the record. It is a constant since what comes next depends on records alone.
 	trialOverhead = 500 * time.Millisecond
 
-	budgetEach = 90 * time.Second // that one candidate has by default
-	budgetAll  = 20 * time.Minute // and all together
+	budgetEach  = 90 * time.Second // that one candidate has by default
+	budgetAsked = 60 * time.Second // the same if it only has to carry a rate
+	budgetAll   = 20 * time.Minute // of all together
 
 	minWindow = 3 * time.Second
 	minWarmup = 500 * time.Millisecond
@@ -43,17 +44,16 @@ const (
 	turns = 12
 )
 
-// DefaultBudget returns how much time to measure that many candidates.
-func DefaultBudget(candidates int) time.Duration {
-	return min(budgetAll, time.Duration(candidates)*budgetEach)
-}
-
 // Time returns how long all trials may take.
 func (q *Question) Time() time.Duration {
-	if q.Budget > 0 {
+	each := budgetEach
+	switch {
+	case q.Budget > 0:
 		return q.Budget
+	case q.Rate > 0:
+		each = budgetAsked
 	}
-	return max(DefaultBudget(len(q.Candidates)), 3*q.minBudget()) // which is more if bursts are rare or limits long
+	return max(min(budgetAll, time.Duration(len(q.Candidates))*each), 3*q.minBudget()) // which is more if bursts are rare or limits long
 }
 
 // Check returns what makes q impossible to answer, with the remedy. It is not about what no lock can do, which Analyse tells. rtt

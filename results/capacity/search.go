@@ -22,7 +22,8 @@ const (
 	confirmations = 2 // at most: the second at the rate that the first one leaves
 	fewest        = 3 // candidates that are confirmed, if there are as many
 	precise       = 0.05
-	catchUp       = 0.6 // of the width of the widest interval
+	roughly       = 0.15 // the same of one that carries the rate that is asked for: of that only the head-room is open
+	catchUp       = 0.6  // of the width of the widest interval
 )
 
 // halvings are the rounds after which the worse half of the candidates is left out (successive halving; Jamieson and
@@ -207,12 +208,15 @@ func (s *Search) halve() {
 }
 
 // choose picks the candidates whose rate is confirmed: the best of those that may carry what is asked for, as many as there
-// is time for. It reports whether there is one.
+// is time for. It reports whether there is one. What is asked for is carried without that, so that only the best is confirmed then.
 func (s *Search) choose() bool {
 	in := s.those(func(t *track) bool { return t.inPlay() && t.fits != nil && t.claim() >= t.leastClaim() })
 	slices.SortStableFunc(in, func(a, b *track) int { return cmp.Compare(b.claim(), a.claim()) })
 	left := s.q.Time() - s.spent
 	for i, t := range in {
+		if i > 0 && t.carries() {
+			continue
+		}
 		if left -= confirmTrials * t.most; left < 0 && i > 0 {
 			break
 		}

@@ -470,7 +470,11 @@ func (t *track) startFit() {
 // settle ends the search of a candidate if more trials would change nothing.
 func (t *track) settle() {
 	const few, every = 8, 4
-	if n := len(t.counted()); n < few || n%every != 0 {
+	n := len(t.counted())
+	if t.asked > 0 && n > confirmTrials && t.width() <= 2*roughly && t.carries() {
+		t.state = settled
+	}
+	if n < few || n%every != 0 {
 		return
 	}
 	if r := t.estimate(); r.High < t.q.Rate || t.width() <= 2*precise || r.Low >= (1-precise)*t.cap {
