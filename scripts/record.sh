@@ -102,7 +102,7 @@ bench overstays.jsonl -driver rueidis -lock set-nx,set-nx-del,fenced -clients 16
 bench natural.jsonl -driver rueidis -lock set-nx-get-del,set-nx -clients 64 -keys 32 -hold uniform:0s:10ms -ttl 10ms -wait poll -poll 200us -duration 20s
 
 # Capacity: one plan, and how well plans repeat and hold.
-plan plan.json -driver rueidis,redsync,postgres,etcd -lock set-nx,library,advisory,lease -rate 3k -keys 10 -hold 1ms -slo 'response.p99<20ms'
+plan plan.json -rate 3k -keys 10 -hold 1ms -slo 'response.p99<20ms' -driver rueidis,postgres,etcd
 text plans.txt "$go" run ./scripts/plans -- '-driver rueidis -lock set-nx -wait queue -handover swap' '-driver rueidis -lock set-nx -wait backoff' \
 	'-driver postgres -lock advisory' '-driver etcd -lock lease'
 

@@ -188,7 +188,7 @@ func (d *document) command(name, _ string) ([]byte, error) {
 	return fenced([]byte(line)), err
 }
 
-// plan returns what lockbench prints for the recorded answer of a plan, below its command.
+// plan returns the first sentence of the recorded answer of a plan, below its command.
 func (d *document) plan(name, _ string) ([]byte, error) {
 	a, err := bench.Read(d.path(name), capacity.ReadAnswer)
 	if err != nil {
@@ -198,9 +198,11 @@ func (d *document) plan(name, _ string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := bytes.NewBufferString("$ " + line + "\n")
-	err = draw.Terminal(b, report.Plan(a), draw.Options{Width: 110}) // as wide as the command
-	return fenced(b.Bytes()), err
+	var b bytes.Buffer
+	err = draw.Terminal(&b, report.Plan(a), draw.Options{Width: 110}) // as wide as the command
+	answer, _, _ := bytes.Cut(b.Bytes(), []byte("\n\n"))
+	answer, _, _ = bytes.Cut(answer, []byte("\n  Warning: ")) // which Method says of all figures
+	return fenced(slices.Concat([]byte("$ "+line+"\n"), answer, []byte("\n"))), err
 }
 
 // text returns a file of text; with words its first line, which is the command, and the rest from the line that equals words.
