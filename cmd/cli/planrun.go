@@ -162,7 +162,7 @@ func (s *search) search(ctx context.Context) error {
 func (s *search) beforehand() string {
 	designs, left := format.Plural(len(s.question.Candidates), "design"), s.question.Time()-s.answer().Spent
 	text := fmt.Sprintf("%s, %s of trials in all at the most", designs, progress.Seconds(left))
-	if rate := s.question.Rate; rate > 0 {
+	if rate := s.question.Rate; rate > 0 && s.resumed() == 0 {
 		text += ", " + report.RateText(rate) + " first"
 	}
 	return text
