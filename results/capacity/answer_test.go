@@ -98,7 +98,7 @@ func TestCommon(t *testing.T) {
 func TestWords(t *testing.T) {
 	noisyLock := mm1
 	noisyLock.noise, noisyLock.partial = 0.25, 2
-	q := asked(p99Under20ms, 100, 2)
+	q := asked(p99Under20ms, 500, 2)
 	q.Candidates[1].LocalLine = true
 	a, _ := run(t, q, noisyLock, mm1)
 	all := strings.Join(a.Warnings, "\n")
@@ -111,7 +111,7 @@ func TestWords(t *testing.T) {
 		}
 	}
 	best := a.Candidates[0]
-	if !strings.HasPrefix(a.Advice, best.Name+" carries 100/s with response p99 ") || strings.Count(a.Advice, ". ") > 0 || !strings.Contains(a.Unseen, "nothing rarer than once in") {
+	if !strings.HasPrefix(a.Advice, best.Name+" carries 500/s with response p99 ") || strings.Count(a.Advice, ". ") > 0 || !strings.Contains(a.Unseen, "nothing rarer than once in") {
 		t.Errorf("%s\n%s", a.Advice, a.Unseen)
 	}
 	if _, err := json.Marshal(a); err != nil {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	moremath "github.com/aclements/go-moremath/stats"
+
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/stats"
@@ -17,9 +19,6 @@ import (
 
 // mayLack is the share of the arrivals that a trial may lack and still be one at its rate.
 const mayLack = 0.02
-
-// fewTrials is by how much Student's t widens an interval of few trials, about: (t/1.96)² is 1 + fewTrials/(n−1).
-const fewTrials = 5
 
 // isAsked reports whether a trial was at the rate that is asked for.
 func (t *track) isAsked(o *observed) bool { return t.asked > 0 && equal(o.rate, t.asked) }
@@ -85,23 +84,25 @@ func (t *track) madeArrivals(all []observed) bool {
 }
 
 // keepsBeyondChance reports whether the shares of late arrivals and of errors that the objectives allow are above the intervals of those
-// in several trials together, between which they scatter. The intervals are as wide as so many candidates and looks ask for
-// (Bonferroni), so that a plan claims too much once in 40 at the most.
+// in several trials together. Late arrivals come together, while a queue is long: as far apart as the trials scatter, and at least as if
+// all came at once that come in a relaxation time, since few trials show no scatter if the long queues are rare. The intervals are as
+// wide as so many candidates and looks ask for (Bonferroni), so that a plan claims too much once in 40 at the most.
 func (t *track) keepsBeyondChance(all []observed) bool {
-	sum := pool(all)
-	z := math.Sqrt2 * math.Erfinv(1-0.05/float64(looks*max(1, len(t.q.Candidates))))
-	wider := z * z / (1.96 * 1.96)
-	if slo := t.q.SLO; slo.HasErrors && sum.failed > 0 && interval(sum.failed, sum.arrivals, wider).High > slo.Errors {
+	sum, of := pool(all), float64(len(all)-1)
+	chance := 0.05 / float64(looks*max(1, len(t.q.Candidates)))
+	wider := func(quantile float64) float64 { return quantile * quantile / (1.96 * 1.96) }
+	normal, student := wider(math.Sqrt2*math.Erfinv(1-chance)), wider(moremath.InvCDF(moremath.TDist{V: of})(1-chance/2))
+	if slo := t.q.SLO; slo.HasErrors && sum.failed > 0 && interval(sum.failed, sum.arrivals, normal).High > slo.Errors {
 		return false
 	}
+	together := max(1, t.asked*t.c.Shares[0]*t.c.relaxation(t.asked, t.occupied()))
 	for i, objective := range t.q.SLO.Objectives {
 		p, scatter := sum.share(i), 0.0
 		for _, o := range all {
 			off := float64(o.late[i]) - p*float64(o.arrivals)
-			scatter += off * off / max(1e-9, p*(1-p)*float64(o.arrivals))
+			scatter += off * off / max(1e-9, p*(1-p)*float64(o.arrivals)) / of
 		}
-		of := float64(len(all) - 1)
-		if interval(sum.late[i], sum.arrivals, wider*max(1, scatter/of)*(1+fewTrials/of)).High > objective.Allowed() {
+		if interval(sum.late[i], sum.arrivals, max(normal*together, student*max(1, scatter))).High > objective.Allowed() {
 			return false
 		}
 	}

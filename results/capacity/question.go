@@ -169,13 +169,18 @@ func (q *Question) shortestWindow(c *Candidate) time.Duration {
 // enough for late arrivals to be counted and for a queue to forget its past, as far as the budget allows.
 func (q *Question) windows(c *Candidate, rate, occupied, arrivals float64) (warmup, window time.Duration) {
 	each := q.Time()/time.Duration(turns*len(q.Candidates)) - trialOverhead
-	// The relaxation time of M/M/1 (Cohen, The Single Server Queue, 1982, III.7.3); of an overloaded queue it means nothing.
-	busy := min(0.95, rate*c.Shares[0]*occupied)
-	free := 1 - math.Sqrt(busy)
-	relaxation := occupied / (free * free)
+	relaxation := c.relaxation(rate, occupied)
 	warmup = clamp(q.shortestWarmup(), nanoseconds(warmupRelaxations*relaxation), each/4)
 	window = clamp(q.shortestWindow(c), max(nanoseconds(arrivals/rate), nanoseconds(windowRelaxations*relaxation)), each-warmup)
 	return warmup.Round(time.Millisecond), window.Round(time.Millisecond)
+}
+
+// relaxation returns the seconds in which the queue of the hottest key forgets its past, where a lock occupies it for so many: the
+// relaxation time of M/M/1 (Cohen, The Single Server Queue, 1982, III.7.3); of an overloaded queue it means nothing.
+func (c *Candidate) relaxation(rate, occupied float64) float64 {
+	busy := min(0.95, rate*c.Shares[0]*occupied)
+	free := 1 - math.Sqrt(busy)
+	return occupied / (free * free)
 }
 
 // clamp returns a time that is wanted, or the longest one if that is shorter, but never less than the shortest.

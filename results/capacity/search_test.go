@@ -205,8 +205,8 @@ func TestSaturatedCarries(t *testing.T) {
 			}
 		}
 	}
-	if claims > 2 {
-		t.Errorf("%d of 40 plans claim a rate that is not sustained", claims)
+	if claims > 0 {
+		t.Errorf("%d of 40 plans claim a rate that is not sustained, or just so", claims)
 	}
 }
 
