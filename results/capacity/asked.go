@@ -6,6 +6,8 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -154,7 +156,21 @@ func neighbours(r *results.Record) float64 {
 	if r.Cores.Pinned() {
 		return max(0, g.Machine*float64(len(r.Cores.Lockbench))-g.CPU)
 	}
-	return max(0, g.Machine*float64(r.Env.CPUs)-g.CPU-max(0, r.Limit().ServerCores)) // of a server elsewhere that is too little
+	server := max(0, r.Limit().ServerCores)
+	if elsewhere(r.Server) {
+		server = 0
+	}
+	return max(0, g.Machine*float64(r.Env.CPUs)-g.CPU-server)
+}
+
+// elsewhere reports whether a server is on another machine, as far as its address tells.
+func elsewhere(s results.Server) bool {
+	u, err := url.Parse(s.Addr)
+	if err != nil || s.Kind != "external" || s.Network == "unix" {
+		return false // of several addresses nothing is known
+	}
+	ip, err := netip.ParseAddr(u.Hostname())
+	return u.Hostname() != "" && u.Hostname() != "localhost" && (err != nil || !ip.IsLoopback())
 }
 
 // disturbed reports whether other programs kept the machine busy. Bursts use all of it for a moment and nothing between.

@@ -24,6 +24,7 @@ type meter struct {
 	saturated    float64       // rate from which lockbench is the limit, with so many cores in use; 0: never
 	cores        float64
 	kind         string        // of the server; empty: private
+	addr         string        // of the server
 	slower       float64       // times as long as its locks then take; 0: once
 	others       float64       // cores that other programs use
 	delayed      bool          // for that reason alone
@@ -44,7 +45,7 @@ func (m meter) run(t Trial, shares []float64) *results.Record {
 	rng := rand.New(rand.NewPCG(t.Plan.Seed, 0))
 	r := &results.Record{
 		Schema: results.SchemaVersion, ID: fmt.Sprintf("%d-%d", t.Candidate, t.Number), Started: time.Unix(1, 0).UTC(), Trial: t.Number + 1, Plan: t.Plan,
-		Traits: results.Traits{Exclusive: true, Owned: true}, Server: results.Server{Kind: cmp.Or(m.kind, "private"), Name: "redis"},
+		Traits: results.Traits{Exclusive: true, Owned: true}, Server: results.Server{Kind: cmp.Or(m.kind, "private"), Name: "redis", Addr: m.addr},
 		Env: results.Env{CPUs: 2, GOMAXPROCS: 2}, Elapsed: t.Plan.Duration, Latency: map[results.Metric]results.Latency{},
 		Cost: results.UnknownCost(), Generator: results.Generator{CPU: 0.5, Machine: 0.25 + m.others/2},
 	}

@@ -249,6 +249,22 @@ func TestUnquiet(t *testing.T) {
 	}
 }
 
+// TestElsewhere has a machine that others use as much as lockbench does, and a server that needs a core of a machine: of its own, or of
+// this one.
+func TestElsewhere(t *testing.T) {
+	m := mm1
+	m.kind, m.saturated, m.cores, m.others, m.slower, m.serverCPU = "external", 0.001, 2, 1, 10, 7*time.Millisecond
+	for addr, want := range map[string]string{
+		"redis://10.0.0.2:6379": "other programs used 1.00 of", "redis://db.example": "other programs used 1.00 of",
+		"redis://127.0.0.1:6379": "this machine is too small", "redis://localhost": "this machine is too small",
+	} {
+		m.addr = addr
+		if a, _ := run(t, asked(p99Under20ms, 500, 1), m); !strings.HasPrefix(a.Candidates[0].Why, want) {
+			t.Errorf("%s: %s, want %s …", addr, a.Candidates[0].Why, want)
+		}
+	}
+}
+
 // TestServerFull has a server that uses up its core, on a machine that others share or on one of its own. It is the limit, and named.
 func TestServerFull(t *testing.T) {
 	for _, kind := range []string{"private", "external"} {
