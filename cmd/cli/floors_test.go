@@ -84,7 +84,7 @@ var floors = []rule{
 	{"results/view", []string{"results", "results/format", "results/metric", "results/spec", "results/stats"}, nil},
 	{"results/compare", []string{"results", "results/format", "results/view", "results/spec", "results/stats", "results/metric"}, nil},
 	{"results/compare/comparetest", []string{"results", "results/compare", "results/metric", "results/spec", "results/stats"}, nil},
-	{"results/capacity", []string{"results", "results/format", "results/spec", "results/stats", "results/capacity/queue"}, nil},
+	{"results/capacity", []string{"results", "results/format", "results/spec", "results/stats", "results/capacity/queue"}, []string{"github.com/aclements/go-moremath/stats"}},
 	{"results/capacity/queue", nil, []string{"github.com/aclements/go-moremath/stats"}},
 	{"results/capacity/capacitytest", []string{"results", "results/capacity", "results/spec"}, nil},
 	{"results/history", []string{"results", "results/format", "results/view", "results/spec", "results/stats", "results/metric"}, nil},
