@@ -79,7 +79,9 @@ var words = []word{
 	{"html csv json junit prometheus grafana", "what is written, and where", nil, "formats"},
 	{"percentile latency throughput p50 p999", "the figures of a run", nil, "figures"},
 	{"scenario yaml", "loads that are met in production, and how to write your own", []string{"-workload cron-herd -dry-run"}, "workloads"},
-	{"sizing slo", "which lock carries a load", nil, "capacity"},
+	{"sizing", "which lock carries a load", nil, "capacity"},
+	{"slo objective", "-slo of lockbench plan says what must be true of a load; a run is judged by what must not happen",
+		[]string{"-fail-on 'response.p99>20ms'"}, "gate"},
 }
 
 // lead returns what the word is here and what to type, as a clause.

@@ -116,7 +116,7 @@ func (l *Limit) Name() string {
 	return l.Threshold.Text
 }
 
-// Sentence returns what became of l: "response.p99 12.3 ms, at most 20 ms".
+// Sentence returns what became of l: "response.p99 12.3 ms, fails above 20 ms".
 func (l *Limit) Sentence() string {
 	if l.Threshold == nil {
 		if l.Why == "" {
@@ -125,9 +125,9 @@ func (l *Limit) Sentence() string {
 		return l.exclusion + ": " + l.Why
 	}
 	t, unit := l.Threshold, l.Threshold.Figure.Unit
-	value, bound := unit.Format(l.Value), "at most "
+	value, bound := unit.Format(l.Value), "fails above "
 	if t.Less {
-		bound = "at least "
+		bound = "fails below "
 	}
 	if math.IsNaN(l.Value) {
 		value = "not measured"
