@@ -261,7 +261,7 @@ func limitOf(t *Threshold, c *results.Cell, partial []*results.Record) Limit {
 		l.cannot(Unmeasured, unmeasured(t.Figure, c))
 	case t.missedBy(l.Value):
 		l.Verdict, l.Why = Missed, early
-		if n > 0 && rated(t.Figure) {
+		if n > 0 && t.saturationMisses() {
 			l.Why = strings.TrimPrefix(l.Why+"; "+saturation(n, c)+", which may be why", "; ")
 		}
 	case early != "":
@@ -284,6 +284,14 @@ func saturation(n int, c *results.Cell) string {
 		return "lockbench was saturated"
 	}
 	return fmt.Sprintf("lockbench was saturated in %d of %s", n, format.Plural(len(c.Trials), "trial"))
+}
+
+// saturationMisses reports whether a figure can miss t because lockbench was saturated, which makes rates lower and times longer.
+func (t *Threshold) saturationMisses() bool {
+	if t.Less {
+		return t.Figure.Unit == metric.PerSecond || t.Figure.Unit == metric.Share
+	}
+	return t.Figure.Unit == metric.Duration
 }
 
 // standsSaturated reports whether a figure that keeps to t on a saturated machine would do so on a faster one.

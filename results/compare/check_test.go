@@ -81,6 +81,9 @@ func TestCheck(t *testing.T) {
 
 		{"saturated and fast enough", all(saturated), "locks/s<3k", "passed", ""},
 		{"saturated and too slow", all(saturated), "locks/s<5k", "missed", "saturated in 3 of 3 trials, which may be why"},
+		{"saturated and too late", all(saturated), "acquire.p99>9ms", "missed", "fails above 9 ms: lockbench was saturated in 3 of 3 trials, which may be why"},
+		{"saturated and too fast all the same", all(saturated), "locks/s>2k", "missed", "fails above 2,000$"},
+		{"saturated and too early all the same", all(saturated), "acquire.p99<20ms", "missed", "fails below 20 ms$"},
 		{"saturated and early enough", all(saturated), "acquire.p99>20ms", "inconclusive saturated", "the load was not the one that was asked for"},
 		{"saturated and not too fast", all(saturated), "locks/s>5k", "inconclusive saturated", ""},
 		{"saturated in one trial", some(saturated), "acquire.p99>20ms", "passed", ""},
@@ -96,7 +99,7 @@ func TestCheck(t *testing.T) {
 		{"nothing could have been seen", all(blind), "violations>0", "passed", "none could have been seen"},
 	} {
 		l, got := checked(t, c.recs, c.on)
-		if got != c.want || !strings.Contains(l.Sentence(), c.text) || strings.Contains(l.Why, "saturated") && !strings.HasPrefix(c.name, "saturated") {
+		if got != c.want || !strings.Contains(l.Sentence()+"$", c.text) || strings.Contains(l.Why, "saturated") && !strings.HasPrefix(c.name, "saturated") {
 			t.Errorf("%s: %s: %s; want %s: …%s…", c.name, got, l.Sentence(), c.want, c.text)
 		}
 	}
