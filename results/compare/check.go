@@ -269,7 +269,7 @@ func limitOf(t *Threshold, c *results.Cell, partial []*results.Record) Limit {
 	case 2*l.Trials.N <= len(trials):
 		l.cannot(Unmeasured, fmt.Sprintf("known of %d of %s only, which may be the lucky ones", l.Trials.N, format.Plural(len(trials), "trial")))
 	case n > 0 && rated(t.Figure) && !t.standsSaturated():
-		l.cannot(Saturated, saturation(n, c)+", so that the load was not the one that was asked for (fewer clients, or a -rate)")
+		l.cannot(Saturated, saturation(n, c)+", so that the load was not the one that was asked for ("+view.Lighter(c)+")")
 	case t.Figure.Name == "violations" && !slices.ContainsFunc(trials, sighted):
 		l.Why = "none could have been seen, since no rival was refused while a key was held"
 	}

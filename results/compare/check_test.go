@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // checked returns what becomes of one threshold in one cell, and its verdict with the reason: "inconclusive partial".
@@ -85,6 +86,11 @@ func TestCheck(t *testing.T) {
 		{"saturated and too fast all the same", all(saturated), "locks/s>2k", "missed", "fails above 2,000$"},
 		{"saturated and too early all the same", all(saturated), "acquire.p99<20ms", "missed", "fails below 20 ms$"},
 		{"saturated and early enough", all(saturated), "acquire.p99>20ms", "inconclusive saturated", "the load was not the one that was asked for"},
+		{"saturated and early enough, in a closed loop", all(saturated), "acquire.p99>20ms", "inconclusive saturated", "(fewer clients or a -rate)"},
+		{"saturated and early enough, in an open loop", all(func(r *results.Record) {
+			saturated(r)
+			r.Plan.Rate = spec.Must(spec.ParseRate("5000"))
+		}), "acquire.p99>20ms", "inconclusive saturated", "(a lower -rate)"},
 		{"saturated and not too fast", all(saturated), "locks/s>5k", "inconclusive saturated", ""},
 		{"saturated in one trial", some(saturated), "acquire.p99>20ms", "passed", ""},
 		{"saturated, and counted all the same", all(saturated), "errors>0", "passed", ""},

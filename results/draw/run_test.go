@@ -222,7 +222,7 @@ func TestThresholds(t *testing.T) {
 		pagetest.Alone(t, out.String())
 		return out.String()
 	}
-	pagetest.Appear(t, page("front-door", "errors>1000000,locks/s<1000000,response.p99>1s"), `id="summary"`, `<li class="bad"><span><strong>✗</strong> locks/s`, ", at least 1,000,000",
+	pagetest.Appear(t, page("front-door", "errors>1000000,locks/s<1000000,response.p99>1s"), `id="summary"`, `<li class="bad"><span><strong>✗</strong> locks/s`, ", fails below 1,000,000",
 		`<li class="warn"><span><strong>?</strong> response.p99 not measured`, `<li class="good"><span><strong>✓</strong> errors 0`, `<nav `)
 	pagetest.Appear(t, page("libraries", "locks/s<1000000,errors>0"), `id="summary"`, `<strong>✗</strong>`, "more thresholds</b>", `<strong>✓</strong>`, `<nav `)
 }

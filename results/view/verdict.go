@@ -135,6 +135,8 @@ func unquotable(c *results.Cell) string {
 		return "it ended early: don't quote it"
 	case slices.Contains(doubts, "embedded"):
 		return "the embedded server's speed says nothing of a real one: don't quote it"
+	case c.Generator.Saturated && by == results.ByRate:
+		return "lockbench's machine delayed it: don't quote the waits"
 	case c.Generator.Saturated, by == results.ByGenerator, by == results.ByMachine:
 		return "lockbench's machine was the limit: don't quote it"
 	case slices.Contains(doubts, "paused"):
