@@ -394,12 +394,14 @@ func figuresOfUnknown(c *results.Cell, l results.Limit) string {
 	return "nothing was granted, or the record lacks holds and releases"
 }
 
-// queue returns the flags of the line within lockbench that c could have and has not; empty if it has all. It takes a design
+// queue returns the flags of the line within lockbench that c could have and has not; empty if it has all, or nobody waits. It takes a design
 // whose releases wake waiters: all on Redis but the one that queues on the server. Plain designs can hand over as well.
 func queue(c *results.Cell) string {
 	p, flags := c.Plan(), []string{}
 	redis := isRedis(c.First().Server) && p.Wait != "library" && p.Wait != "native"
 	switch {
+	case triesOnce(p):
+		return ""
 	case p.Wait == "queue":
 	case c.First().Traits.Wakes, redis && p.Lock != "fair":
 		flags = append(flags, "-wait queue")
