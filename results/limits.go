@@ -11,7 +11,7 @@ import (
 type LimitedBy string
 
 const (
-	ByRate        LimitedBy = "rate"        // an open loop whose arrivals were all answered in time
+	ByRate        LimitedBy = "rate"        // an open loop whose clients kept up with all arrivals
 	ByErrors      LimitedBy = "errors"      // requests that failed, and the pauses after them, took the clients' time or lost arrivals
 	ByKey         LimitedBy = "key"         // keys are locked for most of the time: held, or changing hands
 	ByServerCPU   LimitedBy = "server CPU"  // the server has no processor time left

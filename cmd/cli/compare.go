@@ -46,6 +46,7 @@ func (p *program) compareCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		p.warnMistakable(how.Thresholds)
 		base, head, err := p.sides(files)
 		if err != nil {
 			return err

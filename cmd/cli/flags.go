@@ -151,7 +151,7 @@ var comparingFlags = []flagDef{
 }
 
 var (
-	failOnFlag = flagDef{"fail-on", "", groupComparing, "LIST", "", false, "what must not happen: figure, < or >, and an amount (locks/s<3000)\n" +
+	failOnFlag = flagDef{"fail-on", "", groupComparing, "LIST", "", false, "fail if this comes true: a figure, < or >, an amount (locks/s<3000)\n" +
 		"or, with something to compare with, a change (locks/s<-5%, default\n" + compare.DefaultThresholds + ",\nin an open loop with response.p99)"}
 	allowFlag = flagDef{"allow-inconclusive", "", groupComparing, "", "false", false, "exit with 0 where only noise prevents an answer; what was not\nmeasured is no pass"}
 )

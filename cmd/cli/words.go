@@ -23,7 +23,7 @@ import (
 // word leads from what people type to a page.
 type word struct {
 	typed string   // words, separated by blanks; case, and what is neither letter nor digit, do not matter
-	means string   // what it is here
+	means string   // what it is here, in a sentence or more
 	try   []string // commands, or flags of a run
 	page  string   // a topic, or what list has a page of
 }
@@ -34,7 +34,13 @@ var words = []word{
 	{"commands start", "the commands of lockbench", nil, frontPage},
 	{"flag option", "all flags of a run", nil, allFlagsPage},
 
-	{"redlock quorum", "Redlock is a topology, several servers that grant a lock by majority", []string{"-driver rueidis@redlock", "-topology redlock"}, "topologies"},
+	{"redlock quorum", "Redlock is a topology, several servers that grant a lock by majority. It is safe only as long as clocks and pauses stay within " +
+		"bounds that nothing enforces and no server forgets a grant, and it has no fencing token; to see it fail: " +
+		"lockbench prove -driver rueidis@redlock -hazard holder-pauses,quorum-pause,quorum-restart",
+		[]string{"-driver rueidis@redlock", "-topology redlock"}, "topologies"},
+	{"sentinel", "Sentinel is a topology, a primary of Redis that a replica replaces if it fails. Replicas hear of grants later, so that a fail-over " +
+		"can grant a lock twice; to see it: lockbench prove -driver rueidis@sentinel -hazard failover",
+		[]string{"-driver rueidis@sentinel", "-topology sentinel"}, "topologies"},
 	{"topology majority replication", "servers that form one service", []string{"-topology redlock", "-topology replicated"}, "topologies"},
 	{"shedlock", "ShedLock takes a row that expires, as the design unique-row does", []string{"-driver mysql -lock unique-row"}, "unique-row"},
 	{"curator interprocessmutex", "Curator's InterProcessMutex is the design sequential", []string{"-driver zookeeper -lock sequential"}, "sequential"},
@@ -79,15 +85,18 @@ var words = []word{
 	{"html csv json junit prometheus grafana", "what is written, and where", nil, "formats"},
 	{"percentile latency throughput p50 p999", "the figures of a run", nil, "figures"},
 	{"scenario yaml", "loads that are met in production, and how to write your own", []string{"-workload cron-herd -dry-run"}, "workloads"},
-	{"sizing slo", "which lock carries a load", nil, "capacity"},
+	{"sizing", "which lock carries a load", nil, "capacity"},
+	{"slo objective", "-slo of lockbench plan says what must be true of a load; a run is judged by what must not happen",
+		[]string{"-fail-on 'response.p99>20ms'"}, "gate"},
 }
 
-// lead returns what the word is here and what to type, as a clause.
-func (w word) lead() string {
-	if w.try == nil {
-		return w.means
+// lead returns what the word is here and what to type, as a clause, and what else a page says of it.
+func (w word) lead() (clause, more string) {
+	clause, more, _ = strings.Cut(w.means, ". ")
+	if w.try != nil {
+		clause += ": " + strings.Join(w.try, ", or ")
 	}
-	return w.means + ": " + strings.Join(w.try, ", or ")
+	return clause, more
 }
 
 // plain returns a word without what people vary: case, hyphens and the s of a plural.
@@ -153,7 +162,10 @@ func aboutWord(text string) (about, bool) {
 	if !listed {
 		a.topic = w.page
 	}
-	a.lead = format.Upper(w.lead()) + "."
+	clause, more := w.lead()
+	if a.lead = format.Upper(clause) + "."; more != "" {
+		a.lead += " " + more + "."
+	}
 	return a, true
 }
 
@@ -264,7 +276,8 @@ func meant(text string, names []string) string {
 	case ok:
 		return " (did you mean " + name + "?)"
 	case known:
-		return " (" + w.lead() + ")"
+		clause, _ := w.lead()
+		return " (" + clause + ")"
 	case flag != "":
 		return " (did you mean " + flag + "?)"
 	}

@@ -50,7 +50,7 @@ func TestLookUp(t *testing.T) {
 		{"topology", "Servers that form one service: ", "topologies"},
 		{"redlock", "Redlock is a topology", "topologies"},
 		{"RedLock", "Redlock is a topology", "topologies"},
-		{"sentinel", "-topology sentinel: ", "topologies"},
+		{"sentinel", "Sentinel is a topology, a primary of Redis that a replica replaces", "topologies"},
 		{"Redisson", "", "redisson"},
 		{"SETNX", "", "setnx"},
 		{"set nx", "", "set-nx"},
@@ -86,6 +86,15 @@ func TestLookUp(t *testing.T) {
 	for _, name := range []string{"lease", "servers", "hazards"} {
 		if a, _ := lookUp(name, listOrder); a.listed != name {
 			t.Errorf("list %s leads to %+v", name, a)
+		}
+	}
+}
+
+// TestLeadsWarn: a page says first whether Redlock and Sentinel are safe.
+func TestLeadsWarn(t *testing.T) {
+	for text, want := range map[string]string{"redlock": "safe only as long as clocks and pauses", "sentinel": "can grant a lock twice"} {
+		if a, _ := lookUp(text, helpOrder); !strings.Contains(a.lead, want) || !strings.Contains(a.lead, "lockbench prove -driver rueidis@"+text) {
+			t.Errorf("%s: %s", text, a.lead)
 		}
 	}
 }

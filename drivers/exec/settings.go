@@ -28,6 +28,8 @@ type settings struct {
 	Wakes       bool               `json:"wakes,omitempty"`
 	Blocks      bool               `json:"blocks,omitempty"`
 	Polls       bool               `json:"polls,omitempty"`
+	Renews      bool               `json:"renews,omitempty"`
+	Passes      bool               `json:"passes,omitempty"`
 	TTL         time.Duration      `json:"ttl_ns,omitempty"`
 	Lockers     int                `json:"-"`
 	Params      map[string]string  `json:"params,omitempty"`

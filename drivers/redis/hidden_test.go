@@ -101,7 +101,8 @@ func TestScriptsRefused(t *testing.T) {
 		restrict(t, server, "-@scripting")
 		opened := map[string]int{}
 		for _, design := range designs(t) {
-			for _, how := range []drivers.Config{{}, {Wakes: true}, {Release: drivers.ReleaseWatch}, {Release: drivers.ReleaseWatch, Wakes: true}} {
+			for _, how := range []drivers.Config{{}, {Wakes: true}, {Release: drivers.ReleaseWatch}, {Release: drivers.ReleaseWatch, Wakes: true},
+				{Release: drivers.ReleaseWatch, Renews: true}, {Release: drivers.ReleaseWatch, Passes: true}} {
 				if how.Release != "" && len(design.Releases) == 0 {
 					continue
 				}

@@ -145,10 +145,10 @@ func (s *Script) denied(err error) error {
 // noScript is the hash of no script.
 var noScript = strings.Repeat("0", 2*sha1.Size)
 
-// runsScripts reports whether a lock cannot do without scripts. A renewal and a swap of owners are scripts as well.
+// runsScripts reports whether a lock cannot do without scripts.
 func (s *service) runsScripts() bool {
 	t := s.design.Traits
-	return s.design.scripted || s.cfg.Release == drivers.ReleaseLua || s.cfg.Blocks && t.Blocks ||
+	return s.design.scripted || s.cfg.Renews || s.cfg.Passes || s.cfg.Release == drivers.ReleaseLua || s.cfg.Blocks && t.Blocks ||
 		s.cfg.Wakes && t.Wakes && len(s.design.Releases) == 0 // its release publishes and deletes at once
 }
 
@@ -160,6 +160,6 @@ func (s *service) permitsScripts(ctx context.Context) error {
 	if !refused || isUnknownScript(err) || !strings.Contains(strings.ToLower(string(e)), "evalsha") {
 		return nil
 	}
-	return fmt.Errorf("the server refuses scripts: %w: -driver rueidis -lock set-nx -release watch runs none, unless "+
-		"-wait is block; or permit this user EVALSHA and EVAL", err)
+	return fmt.Errorf("the server refuses scripts: %w: -driver rueidis -lock set-nx -release watch runs none without "+
+		"-wait block, -renew and -handover swap; or permit this user EVALSHA and EVAL", err)
 }

@@ -116,7 +116,7 @@ func (l *Limit) Name() string {
 	return l.Threshold.Text
 }
 
-// Sentence returns what became of l: "response.p99 12.3 ms, at most 20 ms".
+// Sentence returns what became of l: "response.p99 12.3 ms, fails above 20 ms".
 func (l *Limit) Sentence() string {
 	if l.Threshold == nil {
 		if l.Why == "" {
@@ -125,9 +125,9 @@ func (l *Limit) Sentence() string {
 		return l.exclusion + ": " + l.Why
 	}
 	t, unit := l.Threshold, l.Threshold.Figure.Unit
-	value, bound := unit.Format(l.Value), "at most "
+	value, bound := unit.Format(l.Value), "fails above "
 	if t.Less {
-		bound = "at least "
+		bound = "fails below "
 	}
 	if math.IsNaN(l.Value) {
 		value = "not measured"
@@ -261,7 +261,7 @@ func limitOf(t *Threshold, c *results.Cell, partial []*results.Record) Limit {
 		l.cannot(Unmeasured, unmeasured(t.Figure, c))
 	case t.missedBy(l.Value):
 		l.Verdict, l.Why = Missed, early
-		if n > 0 && rated(t.Figure) {
+		if n > 0 && t.saturationMisses() {
 			l.Why = strings.TrimPrefix(l.Why+"; "+saturation(n, c)+", which may be why", "; ")
 		}
 	case early != "":
@@ -269,7 +269,7 @@ func limitOf(t *Threshold, c *results.Cell, partial []*results.Record) Limit {
 	case 2*l.Trials.N <= len(trials):
 		l.cannot(Unmeasured, fmt.Sprintf("known of %d of %s only, which may be the lucky ones", l.Trials.N, format.Plural(len(trials), "trial")))
 	case n > 0 && rated(t.Figure) && !t.standsSaturated():
-		l.cannot(Saturated, saturation(n, c)+", so that the load was not the one that was asked for (fewer clients, or a -rate)")
+		l.cannot(Saturated, saturation(n, c)+", so that the load was not the one that was asked for ("+view.Lighter(c)+")")
 	case t.Figure.Name == "violations" && !slices.ContainsFunc(trials, sighted):
 		l.Why = "none could have been seen, since no rival was refused while a key was held"
 	}
@@ -284,6 +284,14 @@ func saturation(n int, c *results.Cell) string {
 		return "lockbench was saturated"
 	}
 	return fmt.Sprintf("lockbench was saturated in %d of %s", n, format.Plural(len(c.Trials), "trial"))
+}
+
+// saturationMisses reports whether a figure can miss t because lockbench was saturated, which makes rates lower and times longer.
+func (t *Threshold) saturationMisses() bool {
+	if t.Less {
+		return t.Figure.Unit == metric.PerSecond || t.Figure.Unit == metric.Share
+	}
+	return t.Figure.Unit == metric.Duration
 }
 
 // standsSaturated reports whether a figure that keeps to t on a saturated machine would do so on a faster one.

@@ -11,6 +11,7 @@ import (
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
+	"github.com/lockbench/lockbench/results/view"
 )
 
 // Reason is why a figure is Inconclusive. Result.Why says the same in words, with the numbers of the case.
@@ -92,7 +93,7 @@ func (d *draft) hidden(r *Result, force bool) {
 	}
 	r.Needed = 0 // trials would tell of lockbench
 	r.cannot(Saturated, fmt.Sprintf("%d of %s of the base are saturated, so that lockbench or its machine was measured and a loss "+
-		"of the lock need not show (fewer clients, or a -rate; -force: judge all the same)", n, format.Plural(len(d.cell.Base), "trial")))
+		"of the lock need not show (%s; -force: judge all the same)", n, format.Plural(len(d.cell.Base), "trial"), view.Lighter(&results.Cell{Trials: d.cell.Base})))
 }
 
 // rated reports whether a figure is a rate or a time, which are lockbench's own where it is saturated. What was counted has

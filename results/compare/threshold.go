@@ -108,7 +108,7 @@ func parseThreshold(text string) (Threshold, *ThresholdError) {
 	}
 	name, from := s.until("<>=")
 	if name == "" {
-		return Threshold{}, s.fault(from, "here belongs a condition such as locks/s<-5%%: a figure, < or >, and a value")
+		return Threshold{}, s.fault(from, "here belongs a condition that must not come true, such as locks/s<-5%%: a figure, < or >, and a value")
 	}
 	f, known := metric.Named(name)
 	if !known {
@@ -123,12 +123,12 @@ func parseThreshold(text string) (Threshold, *ThresholdError) {
 		return Threshold{}, s.fault(s.at, "after %s belongs < or >, and a value", name)
 	}
 	if text[s.at] == '=' {
-		return Threshold{}, s.fault(s.at, "conditions are written with < or >")
+		return Threshold{}, s.fault(s.at, "conditions that must not come true are written with < or >")
 	}
 	t := Threshold{Figure: f, Less: text[s.at] == '<', Text: strings.TrimSpace(strings.NewReplacer("\n", " ", "\t", " ", "\r", " ").Replace(text))}
 	s.at++
 	if s.at < len(text) && strings.IndexByte("<>=", text[s.at]) >= 0 {
-		return Threshold{}, s.fault(s.at, "conditions are written with < or > alone")
+		return Threshold{}, s.fault(s.at, "conditions that must not come true are written with < or > alone")
 	}
 	value, from := s.until("")
 	if value == "" {
@@ -197,6 +197,30 @@ func (t *Threshold) read(value string) (what string) {
 // allowed returns what may stand for a value of m.
 func allowed(m *metric.Metric) string {
 	return "a change such as -5% or +10%, or an amount such as " + m.Unit.Example
+}
+
+// Mistakable returns the conditions that fail what is better and let pass what is worse: response.p99<20ms alone, which looks like
+// an objective that must be true. Beside its opposite it is one end of a band.
+func Mistakable(list []Threshold) []Threshold {
+	return slices.DeleteFunc(slices.Clone(list), func(t Threshold) bool {
+		return t.Less != (t.Figure.Better == metric.Lower) || t.Figure.Better == metric.Neither ||
+			slices.ContainsFunc(list, func(o Threshold) bool { return o.Figure == t.Figure && o.Less != t.Less })
+	})
+}
+
+// Opposite returns the condition that fails where t does not: locks/s<50k of locks/s>50k, errors>0 of errors<1; of a change the
+// one in the other direction.
+func (t Threshold) Opposite() Threshold {
+	t.Less = !t.Less
+	switch {
+	case t.Relative:
+		t.Value = -t.Value
+	case t.Figure.Unit == metric.Count && t.Less:
+		t.Value++
+	case t.Figure.Unit == metric.Count:
+		t.Value--
+	}
+	return t
 }
 
 // String writes t as ParseThresholds reads it.

@@ -56,6 +56,34 @@ func TestParseThresholds(t *testing.T) {
 	}
 }
 
+// TestMistakable finds the conditions that fail what is better, unless a band has them, with what was probably meant.
+func TestMistakable(t *testing.T) {
+	for text, want := range map[string]string{
+		"response.p99>20ms,locks/s<3000,violations>0,watched<1000": "",
+		"response.p99<20ms":                 "response.p99>20ms",
+		"locks/s>1.9k":                      "locks/s<1.9k",
+		"locks/s>+5%":                       "locks/s<-5%",
+		"errors<1":                          "errors>0",
+		"watched>999":                       "watched<1k",
+		"locks/s<1.9k,locks/s>2.1k":         "",
+		"locks/s<-5%,locks/s>+5%":           "",
+		"locks/s<1.9k,efficiency>80%":       "efficiency<80%",
+		"hold.p50<1ms,hold.p99>+5%,cores<1": "", // neither is better
+	} {
+		list, err := ParseThresholds(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, m := range Mistakable(list) {
+			got = append(got, m.Opposite().String())
+		}
+		if got := strings.Join(got, ","); got != want {
+			t.Errorf("%s: mistakable for %q, want %q", text, got, want)
+		}
+	}
+}
+
 // blank makes one blank of each character that counts as one.
 func blank(r rune) rune {
 	if strings.ContainsRune(blanks, r) {
@@ -76,7 +104,7 @@ func TestThresholdErrors(t *testing.T) {
 		column int
 		what   string
 	}{
-		"":                            {1, "here belongs a condition such as locks/s<-5%: a figure, < or >, and a value"},
+		"":                            {1, "here belongs a condition that must not come true, such as locks/s<-5%: a figure, < or >, and a value"},
 		"  ":                          {3, "here belongs a condition"},
 		"locks/s<-5%,":                {13, "here belongs a condition"},
 		"locks/s<-5%,,jain<1":         {13, "here belongs a condition"},
@@ -85,9 +113,9 @@ func TestThresholdErrors(t *testing.T) {
 		"locks<-5%":                   {1, `no figure is called "locks"`},
 		"locks/s":                     {8, "after locks/s belongs < or >, and a value"},
 		"locks/s -5%":                 {1, `no figure is called "locks/s -5%"`},
-		"locks/s=-5%":                 {8, "conditions are written with < or >"},
-		"locks/s<=-5%":                {9, "conditions are written with < or > alone"},
-		"locks/s<>5%":                 {9, "conditions are written with < or > alone"},
+		"locks/s=-5%":                 {8, "conditions that must not come true are written with < or >"},
+		"locks/s<=-5%":                {9, "conditions that must not come true are written with < or > alone"},
+		"locks/s<>5%":                 {9, "conditions that must not come true are written with < or > alone"},
 		"locks/s<":                    {9, "after < belongs a value: a change such as -5% or +10%, or an amount such as 50k"},
 		"locks/s<5%":                  {9, "a percentage has a sign here: +5% for a rise, -5% for a fall"},
 		"locks/s<-5":                  {9, "a sign belongs to a change in percent"},

@@ -102,7 +102,7 @@ func (c *canvas) notes(p *report.Picture) {
 }
 
 // badgeSigns stand for the badges of a file behind the figures.
-var badgeSigns = []string{"*", "†", "‡", "§", "¶", "‖", "#", "◊"}
+var badgeSigns = []string{"*", "†", "‡", "§", "¶", "‖", "#", "◊", "△"}
 
 // badgesOf returns the badges of rows that are told by a sign: those that are bad have their word below the name.
 func badgesOf(groups []report.Intervals) (all []report.Badge) {

@@ -85,7 +85,7 @@ func TestPageShowsWhatThereIs(t *testing.T) {
 func TestOrder(t *testing.T) {
 	page := runPage(t, recorded(t, "services"))
 	pagetest.Appear(t, page, "<h3>64 clients on 10 keys, hold 1 ms, closed loop</h3>", ">rueidis · set-nx · queue</a>", ">expires</span>",
-		"limited by key", ">etcd · lease</a>", "session-bound, fenced, fair", "<h3>64 clients on 10 keys, no hold, closed loop</h3>",
+		"limited by key", ">etcd · lease</a>", "session, fenced, fair", "<h3>64 clients on 10 keys, no hold, closed loop</h3>",
 		"guarantees beyond what all do (exclusive, owned)")
 	pagetest.Appear(t, runPage(t, recorded(t, "overstays")), `id="throughput"`, ">fenced</a>", ">set-nx-del</a>", `id="latency"`, ">set-nx-del</a>")
 	single := runPage(t, recorded(t, "front-door"))
@@ -222,7 +222,7 @@ func TestThresholds(t *testing.T) {
 		pagetest.Alone(t, out.String())
 		return out.String()
 	}
-	pagetest.Appear(t, page("front-door", "errors>1000000,locks/s<1000000,response.p99>1s"), `id="summary"`, `<li class="bad"><span><strong>✗</strong> locks/s`, ", at least 1,000,000",
+	pagetest.Appear(t, page("front-door", "errors>1000000,locks/s<1000000,response.p99>1s"), `id="summary"`, `<li class="bad"><span><strong>✗</strong> locks/s`, ", fails below 1,000,000",
 		`<li class="warn"><span><strong>?</strong> response.p99 not measured`, `<li class="good"><span><strong>✓</strong> errors 0`, `<nav `)
 	pagetest.Appear(t, page("libraries", "locks/s<1000000,errors>0"), `id="summary"`, `<strong>✗</strong>`, "more thresholds</b>", `<strong>✓</strong>`, `<nav `)
 }
@@ -232,7 +232,7 @@ func TestPartialIsLabelled(t *testing.T) {
 	cells[0].First().Partial = "interrupted"
 	page := runPage(t, cells)
 	for _, want := range []string{
-		"· partial", `<span class="badge warn" title="partial: the trial ended early.">partial</span>`, "it ended before its time (interrupted)",
+		"· partial", `<span class="badge warn" title="partial: it ended before its time, so its figures are no whole trial&#39;s.">partial</span>`, "interrupted, after",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q", want)

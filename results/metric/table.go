@@ -66,7 +66,7 @@ var table = slices.Concat(
 			of: func(f results.Figures) float64 { return known(f.Wanted(), float64(f.Fairness.LongestWait)) },
 		},
 		{
-			Name: "starved", Group: Fairness, Unit: Count, Better: Lower, About: "clients that wanted locks and got none",
+			Name: "starved", Group: Fairness, Unit: Count, Better: Lower, About: "clients that wanted locks in the window and got none",
 			of: func(f results.Figures) float64 { return float64(f.Fairness.Starved) },
 		},
 		{

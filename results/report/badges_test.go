@@ -40,3 +40,19 @@ func TestBadgesOfTheGenerator(t *testing.T) {
 		t.Error("the page does not say that the estimate was too low")
 	}
 }
+
+// TestAlarms: a row has the colour of a warning for whatever its figures are not to be quoted for.
+func TestAlarms(t *testing.T) {
+	for name, change := range map[string]func(c *results.Cell){
+		"":       func(*results.Cell) {},
+		"paused": func(c *results.Cell) { c.Generator.Pauses = []results.Pause{{Length: time.Second}} },
+		"stuck":  func(c *results.Cell) { c.Counts.StuckKeys = 1 },
+		"drifts": func(c *results.Cell) { c.Drifting = 1 },
+	} {
+		c := &results.Cell{Trials: []*results.Record{{}}}
+		change(c)
+		if got := alarm(c); (got == Warn) != (name != "") {
+			t.Errorf("a row that is %q has the tone %v", name, got)
+		}
+	}
+}

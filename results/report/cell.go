@@ -174,8 +174,8 @@ var toldOtherwise = []string{"driver", "lock", "wait", "load", "clients", "keys"
 func (p *cellPage) settings(c *results.Cell) {
 	r := c.First()
 	title := r.Plan.Driver + " " + r.Plan.Lock
-	if r.Plan.Wait != "" {
-		title += ", wait " + r.Plan.Wait
+	if waits := view.Waits(&r.Plan); waits != "" {
+		title += ", " + waits
 	}
 	title += ": " + format.Plural(r.Plan.Clients, "client") + " on " + format.Plural(r.Plan.Keys, "key") + ", " + view.LoadLine(&r.Plan)
 	var wanted []string

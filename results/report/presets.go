@@ -10,7 +10,7 @@ import (
 	"github.com/lockbench/lockbench/results/view"
 )
 
-// tellings say what came of the presets, by their names. A preset whose task no count of a record tells has none.
+// tellings say what came of the presets, by their names.
 var tellings = map[string]func(c *results.Cell) string{
 	"batch-beside-online": func(c *results.Cell) string {
 		online, batch := classOf(c, "online"), classOf(c, "batch")
@@ -34,6 +34,14 @@ var tellings = map[string]func(c *results.Cell) string{
 	},
 	"flash-sale": func(c *results.Cell) string {
 		return format.Join(outOf(c.Counts.Acquired, finished(c.Counts), "buyer")+" reserved the article", gaveUp(c.Counts, "buyer"))
+	},
+	"hot-key": func(c *results.Cell) string {
+		wait := c.Latency[view.Waiting(c)]
+		text := format.Plural(c.Counts.Acquired, "request") + " had their account to themselves"
+		if wait.Count > 0 {
+			text += ", half of them within " + format.Duration(wait.P50) + ", all within " + format.Duration(wait.Max)
+		}
+		return format.Join(text, gaveUp(c.Counts, "request"))
 	},
 	"inventory": func(c *results.Cell) string {
 		orders, counted := classOf(c, "orders"), classOf(c, "stocktaking")
@@ -66,6 +74,24 @@ func verdict(v *view.Run) view.Finding {
 		f.Text = format.Upper(strings.ReplaceAll(format.Line(text), " · ", ", ")) + "; " + f.Text
 	}
 	return f
+}
+
+// tasks says of each cell what came of its preset, if there are several cells; the verdict says it of one.
+func (t *cellTable) tasks() []Block {
+	var list List
+	for _, r := range t.rows() {
+		if text := task(t.Cells[r.cell]); text != "" && r.class == nil && len(t.Cells) > 1 {
+			name := t.Names[r.cell]
+			if len(t.blocks) == 1 {
+				name = r.name
+			}
+			list = append(list, Item{Mark: name + ":", Text: text})
+		}
+	}
+	if list == nil {
+		return nil
+	}
+	return []Block{Section{Title: "What came of each task", Blocks: []Block{list}}}
 }
 
 // task says what came of the preset that ran; empty if none did.

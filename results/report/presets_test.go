@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -8,7 +9,27 @@ import (
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/results/view"
+	"github.com/lockbench/lockbench/workloads/presets"
 )
+
+// TestTold: each preset has a sentence, and a table of several has that of each.
+func TestTold(t *testing.T) {
+	var cells []*results.Cell
+	for _, name := range presets.Names() {
+		r := &results.Record{Plan: spec.Plan{Driver: "rueidis", Wait: "backoff", Workload: name, Keys: 4, Load: spec.Load{Clients: 20, TryOnly: 1}}}
+		cells = append(cells, &results.Cell{Trials: []*results.Record{r}, Counts: results.Counts{Acquired: 20}})
+	}
+	d := Run(cells, nil)
+	text := strings.ReplaceAll(fmt.Sprint(d.Blocks), "\u00a0", " ")
+	for _, c := range cells {
+		if told := strings.ReplaceAll(task(c), "\u00a0", " "); told == "" || !strings.Contains(text, told) {
+			t.Errorf("%s: %q, and the table says nothing of it", c.Plan().Workload, told)
+		}
+	}
+	if !strings.Contains(text, "each tries once") || strings.Contains(text, "wait backoff") {
+		t.Error("nobody waits, and the table says otherwise")
+	}
+}
 
 // TestCronTold: that each job ran once is said only if the counts say so.
 func TestCronTold(t *testing.T) {

@@ -86,13 +86,17 @@ func ProofMatrix(r *safety.Report) []Block {
 			v := Value{Text: ProofMark(c), Tone: proofTone(c), Link: told[[3]string{c.Hazard, c.Driver, c.Lock}], Once: c.Attempts == 1}
 			v.About = fmt.Sprintf("%s, %s: %s", row.Name(), r.Hazards[i].Name, ProofSeen([]*safety.Cell{c}, true))
 			if v.Once {
-				v.About, once = v.About+", in 1 attempt", ". In a dashed frame: seen in one attempt"
+				v.About, once = v.About+", in 1 attempt", " In a dashed frame: seen in one attempt."
 			}
 			cells = append(cells, v)
 		}
 		t.Rows = append(t.Rows, Row{Cells: cells})
 	}
-	return []Block{t, At{Short | Verbose | Comment, Paragraph{Text: proofMarks + "."}}, At{Page, Paragraph{Text: proofMarks + once + ".", Note: true}}}
+	marks := proofMarks + "."
+	if len(r.Select(func(c *safety.Cell) bool { return c.Control })) > 0 {
+		marks += " A control shows that the hazard happens, and that a lock can survive it."
+	}
+	return []Block{t, At{Short | Verbose | Comment, Paragraph{Text: marks}}, At{Page, Paragraph{Text: marks + once, Note: true}}}
 }
 
 func hazardID(i int) string { return "hazard-" + strconv.Itoa(i+1) }
@@ -139,7 +143,7 @@ func proofGroups(cells []*safety.Cell, whole bool) (lines List) {
 	for _, kind := range order {
 		var names []string
 		for _, c := range alike[kind] {
-			names = append(names, c.Driver+" "+c.Lock)
+			names = append(names, proofName(c))
 		}
 		list := format.And(names)
 		if !whole {
@@ -154,16 +158,23 @@ func proofGroups(cells []*safety.Cell, whole bool) (lines List) {
 }
 
 // proofSigns begin the lines about cells with a verdict; the others are not known.
-var proofSigns = map[safety.Verdict]string{safety.Fails: "✗", safety.Survives: "✓", safety.NoServer: "–", safety.NotApplicable: "·"}
+var proofSigns = map[safety.Verdict]string{safety.Fails: "✗", safety.Survives: "✓", safety.NoServer: "–", safety.NotApplicable: "□"}
 
 // proofStory returns the story of a cell.
 func proofStory(c *safety.Cell, id string) Section {
 	s := Section{
-		ID: id, Title: c.Driver + " " + c.Lock, Folded: true, Within: c.Hazard, Mark: ProofMark(c), Tone: proofTone(c),
+		ID: id, Title: proofName(c), Folded: true, Within: c.Hazard, Mark: ProofMark(c), Tone: proofTone(c),
 		Status: ProofSeen([]*safety.Cell{c}, true),
 	}
+	var texts []string
 	if c.Why != "" {
-		s.Blocks = append(s.Blocks, Paragraph{Text: c.Why + "."})
+		texts = append(texts, c.Why+".")
+	}
+	if c.TTL > 0 {
+		texts = append(texts, "The TTL is "+format.Exact(c.TTL)+".")
+	}
+	if texts != nil {
+		s.Blocks = append(s.Blocks, Paragraph{Text: strings.Join(texts, " ")})
 	}
 	lanes := Lanes{Title: "Who held the key when", From: c.Story[0].At, To: c.Story[len(c.Story)-1].At}
 	events := Table{Caption: "The story of one attempt", Columns: []Column{{Title: "at"}, {Title: "client", Left: true}, {Title: "what", Left: true}, {Left: true}}}

@@ -12,7 +12,10 @@ import (
 )
 
 // proofMarks says what the marks mean.
-const proofMarks = "✗ fails, as it admits. ‼ fails, and does not admit it, or fails more than in the baseline. ✓ survives. ○ survives, and says that it may fail. ? not known. · does not apply. – no server here"
+const proofMarks = "✗ fails, as it admits. ‼ fails, and does not admit it, or fails more than in the baseline. ✓ survives. ○ survives, and says that it may fail. ? not known. □ admits that it fails, which cannot be tested here. · does not apply. – no server here"
+
+// controlMark stands behind the names of locks that were not asked for.
+const controlMark = " (control)"
 
 // ProofMark returns how a cell is drawn in the matrix.
 func ProofMark(c *safety.Cell) string {
@@ -27,6 +30,8 @@ func ProofMark(c *safety.Cell) string {
 		return "○"
 	case c.Verdict == safety.Survives:
 		return "✓"
+	case c.Verdict == safety.NotApplicable && c.Listed:
+		return "□"
 	case c.Verdict == safety.NotApplicable:
 		return "·"
 	case c.Verdict == safety.NoServer:
@@ -39,11 +44,23 @@ func ProofMark(c *safety.Cell) string {
 type proofRow struct {
 	Drivers []string
 	Lock    string
+	Control bool           // it was not asked for
 	Cells   []*safety.Cell // of each hazard, of the first driver; nil where it was not run
 }
 
 // Name returns "driver, driver design".
-func (r proofRow) Name() string { return strings.Join(r.Drivers, ", ") + " " + r.Lock }
+func (r proofRow) Name() string {
+	name := strings.Join(r.Drivers, ", ") + " " + r.Lock
+	if r.Control {
+		name += controlMark
+	}
+	return name
+}
+
+// proofName returns the name of a cell's lock.
+func proofName(c *safety.Cell) string {
+	return proofRow{Drivers: []string{c.Driver}, Lock: c.Lock, Control: c.Control}.Name()
+}
 
 func (r proofRow) marks() (all string) {
 	for _, c := range r.Cells {
@@ -63,14 +80,17 @@ func proofRows(r *safety.Report) (rows []proofRow) {
 		at := slices.IndexFunc(single, func(row proofRow) bool { return row.Lock == c.Lock && row.Drivers[0] == c.Driver })
 		if at < 0 {
 			at = len(single)
-			single = append(single, proofRow{[]string{c.Driver}, c.Lock, make([]*safety.Cell, len(r.Hazards))})
+			single = append(single, proofRow{[]string{c.Driver}, c.Lock, true, make([]*safety.Cell, len(r.Hazards))})
 		}
+		single[at].Control = single[at].Control && c.Control
 		if h := slices.IndexFunc(r.Hazards, func(h safety.Hazard) bool { return h.Name == c.Hazard }); h >= 0 {
 			single[at].Cells[h] = c
 		}
 	}
 	for _, one := range single {
-		i := slices.IndexFunc(rows, func(row proofRow) bool { return row.Lock == one.Lock && row.marks() == one.marks() })
+		i := slices.IndexFunc(rows, func(row proofRow) bool {
+			return row.Lock == one.Lock && row.Control == one.Control && row.marks() == one.marks()
+		})
 		if i < 0 {
 			rows = append(rows, one)
 			continue

@@ -194,8 +194,7 @@ func alarm(c *results.Cell) Tone {
 	switch {
 	case c.Violated():
 		return Bad
-	case c.Partial() != "" || c.Generator.Saturated || c.Safety.Violations > 0 || c.Breaches() > 0,
-		c.Drifting > 0 || view.Unbalanced(c) || !c.KeptUp():
+	case len(view.Doubts(c)) > 0, c.Safety.Violations > 0, c.Breaches() > 0:
 		return Warn
 	}
 	return Plain

@@ -23,8 +23,9 @@ func (t *cellTable) shared() string {
 	c := t.Cells[0]
 	same := func(title string) bool { return !t.differ(title) }
 	parts := []string{design(c, same)}
-	if same("wait") && c.Plan().Wait != "" {
-		parts = append(parts, "wait "+c.Plan().Wait)
+	waits := view.Waits(c.Plan())
+	if !slices.ContainsFunc(t.Cells, func(c *results.Cell) bool { return view.Waits(c.Plan()) != waits }) {
+		parts = append(parts, waits)
 	}
 	parts = append(parts, view.Common(t.Cells, func(a view.Axis) bool {
 		return slices.Contains(told, a.Title) || a.Title == "ttl" && c.Plan().Crash > 0 || slices.ContainsFunc(t.Cells, func(c *results.Cell) bool { return a.Usual(a.Value(c)) })

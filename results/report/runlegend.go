@@ -48,7 +48,7 @@ func (t *cellTable) caveats() (all []Block) {
 		say("±: %s; latencies are of all trials together.", of)
 	}
 	if t.any(func(c *results.Cell) bool { return c.Safety.Violations > 0 }) {
-		say("viol.: grants of a key that another client still held.")
+		say("viol.: each is %s.", Meaning("violation"))
 	}
 	if t.any(func(c *results.Cell) bool { return c.Safety.Overstayed > 0 }) {
 		say("planted: of holds that the plan made outlast their lease, which says nothing against the lock.")

@@ -138,15 +138,21 @@ func size(amount string) float64 {
 	return v
 }
 
-// below explains the table: the marks in the rows, what is wrong with each design, and what changes how the rows are
+// below explains the table: what came of the presets, the marks in the rows, what is wrong with each design, and what changes how the rows are
 // read. What else is true of the designs and the columns comes last, if all is asked for, or a line that says what that would be.
 func (t *cellTable) below(all bool) []Block {
-	blocks := slices.Concat(t.marks(), t.risks(), t.caveats())
+	const mostTasks = 8 // that come first
+	tasks, later := t.tasks(), []Block(nil)
+	if len(t.Cells) > mostTasks {
+		tasks, later = nil, tasks
+	}
+	blocks := slices.Concat(tasks, t.marks(), t.risks(), t.caveats())
 	var more []string
 	for _, also := range []struct {
 		what   string
 		blocks []Block
 	}{
+		{"what came of each task", later},
 		{"the servers", t.designs()},
 		{"what each design guarantees", t.guarantees()},
 		{"what columns mean", t.meanings()},

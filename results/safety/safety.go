@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/format"
 )
 
 // Version is the version of Report that this program writes.
@@ -241,7 +242,11 @@ func WriteStory(w io.Writer, c *Cell) error {
 	if c.Why != "" {
 		fmt.Fprintf(&b, ": %s", c.Why)
 	}
-	fmt.Fprintf(&b, "\n%s\n\n", c.Command)
+	fmt.Fprintf(&b, "\n%s\n", c.Command)
+	if c.TTL > 0 {
+		fmt.Fprintf(&b, "TTL %s\n", format.Exact(c.TTL))
+	}
+	b.WriteByte('\n')
 	for _, e := range c.Story {
 		fmt.Fprintf(&b, "%10.3f ms  %-6s %s", float64(e.At)/1e6, e.Client, e.Kind)
 		if e.Fence != 0 {

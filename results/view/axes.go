@@ -266,7 +266,7 @@ var Guarantees = []Trait{
 	{"exclusive", func(t results.Traits) bool { return t.Exclusive }},
 	{"owned", func(t results.Traits) bool { return t.Owned }},
 	{"expires", func(t results.Traits) bool { return t.Expires }},
-	{"session-bound", func(t results.Traits) bool { return t.Session }},
+	{"session", func(t results.Traits) bool { return t.Session }},
 	{"fenced", func(t results.Traits) bool { return t.Fenced }},
 	{"fair", func(t results.Traits) bool { return t.Fair }},
 	{"reentrant", func(t results.Traits) bool { return t.Reentrant }},

@@ -153,9 +153,9 @@ func (v *Run) fastest() (all []Finding) {
 		return nil // see Verdict
 	}
 	if !v.Rivals {
-		return v.across()
+		return []Finding{v.across()}
 	}
-	all, sum := v.ranks()
+	all, _, sum := v.ranks()
 	if len(v.Groups) <= namedLoads {
 		return all
 	}
@@ -165,8 +165,9 @@ func (v *Run) fastest() (all []Finding) {
 	return append([]Finding{sum}, all...)
 }
 
-// ranks returns which cell of each load was fastest, of as many loads as a summary names, and how often which was.
-func (v *Run) ranks() (all []Finding, sum Finding) {
+// ranks returns which cell of each load was fastest, of as many loads as a summary names, in full and in brief, and how often which
+// was.
+func (v *Run) ranks() (all []Finding, brief []string, sum Finding) {
 	wins := map[string]int{}
 	level := 0
 	for _, g := range v.Groups {
@@ -182,10 +183,10 @@ func (v *Run) ranks() (all []Finding, sum Finding) {
 				r.text.Lead = g.Title + ": " + lower(r.text.Lead)
 			}
 			r.text.Text += "."
-			all = append(all, r.text)
+			all, brief = append(all, r.text), append(brief, r.text.Lead+" "+r.brief)
 		}
 	}
-	return all, countWins(wins, level, len(v.Groups))
+	return all, brief, countWins(wins, level, len(v.Groups))
 }
 
 // countWins says in how many loads which name was first, in how many the first could not be told from the next, and in how many
@@ -212,18 +213,19 @@ func countWins(wins map[string]int, level, loads int) Finding {
 }
 
 // across returns the span of the rows, whose loads differ, so that they are not compared.
-func (v *Run) across() []Finding {
+func (v *Run) across() Finding {
 	order := Group{Cells: v.Cells}.Sorted(func(c *results.Cell) float64 { return c.Rate.Median })
 	top, low := order[0], order[len(order)-1]
-	return []Finding{{Note, "The rows had different loads, so they are no ranking:",
+	return Finding{Note, "The rows had different loads, so they are no ranking:",
 		fmt.Sprintf("from %s locks/s (%s) to %s locks/s (%s).",
-			format.Three(v.Cells[low].Rate.Median), v.Names[low], format.Three(v.Cells[top].Rate.Median), v.Names[top])}}
+			format.Three(v.Cells[low].Rate.Median), v.Names[low], format.Three(v.Cells[top].Rate.Median), v.Names[top])}
 }
 
 // ranking is the order of the rows of one load.
 type ranking struct {
 	winner int // -1 if none can be told from the next
 	text   Finding
+	brief  string // the text without how it is known
 }
 
 // rank compares the valid rows: by throughput in a closed loop, where the lock sets the rate, and by waits where arrivals set it.
@@ -247,15 +249,16 @@ func (g Group) rank() ranking {
 			_, sure := apart(first, estimate(g.Cells[i]))
 			return sure
 		})
-		return ranking{-1, g.level(fit[0], level, byWait, how)}
+		text, brief := g.level(fit[0], level, byWait, how)
+		return ranking{-1, text, brief}
 	}
-	text := g.won(fit, byWait, first.Known() && next.Known(), how)
+	text, brief := g.won(fit, byWait, first.Known() && next.Known(), how)
 	text.Text += g.leftOut(fit[0], figure)
-	return ranking{fit[0], text}
+	return ranking{fit[0], text, brief}
 }
 
 // level returns that the first row and the others named do not differ by more than their scatter, and how that is known.
-func (g Group) level(first int, same []int, byWait bool, how string) Finding {
+func (g Group) level(first int, same []int, byWait bool, how string) (text Finding, brief string) {
 	what := fmt.Sprintf("%s had the most, %s locks/s", g.Names[first], format.Three(g.Cells[first].Rate.Median))
 	if byWait {
 		what = fmt.Sprintf("%s had the lowest P99, %s", g.Names[first], metric.Duration.Format(P99(g.Cells[first])))
@@ -264,32 +267,33 @@ func (g Group) level(first int, same []int, byWait bool, how string) Finding {
 	for _, i := range same {
 		names = append(names, g.Names[i])
 	}
-	return Finding{Note, "No fastest row.",
-		fmt.Sprintf("%s, but %s cannot be told apart from it; %s", what, format.Few(names, NamedCells), how)}
+	brief = fmt.Sprintf("%s, but %s cannot be told apart from it", what, format.Few(names, NamedCells))
+	return Finding{Note, "No fastest row.", brief + "; " + how}, brief
 }
 
 // won returns by how much the first of the valid rows is ahead of the next, and how that is known. Without an interval of both it
 // "came first", which claims less.
-func (g Group) won(fit []int, byWait, known bool, how string) Finding {
+func (g Group) won(fit []int, byWait, known bool, how string) (text Finding, brief string) {
 	first, next, name := g.Cells[fit[0]], g.Cells[fit[1]], g.Names[fit[1]]
-	lead, text := " was fastest:", ""
+	lead, wait := " was fastest:", ""
 	switch {
 	case byWait:
 		lead = " answered soonest:"
-		text = fmt.Sprintf("a p99 of %s, against %s of the next, %s; %s",
-			metric.Duration.Format(P99(first)), metric.Duration.Format(P99(next)), name, how)
+		brief = fmt.Sprintf("a p99 of %s, against %s of the next, %s", metric.Duration.Format(P99(first)), metric.Duration.Format(P99(next)), name)
 	default:
 		if !known {
 			lead = " came first:"
 		}
-		text = fmt.Sprintf("%s locks/s, %s the next, %s; %s%s",
-			format.Three(first.Rate.Median), faster(first.Rate.Median, next.Rate.Median), name, how, g.wait(fit))
+		brief = fmt.Sprintf("%s locks/s, %s the next, %s", format.Three(first.Rate.Median), faster(first.Rate.Median, next.Rate.Median), name)
+		wait = g.wait(fit)
 	}
+	text = Finding{Good, g.Names[fit[0]] + lead, brief + "; " + how + wait}
 	claims := func(c *results.Cell) string { return cmp.Or(Claims(c.First().Traits), "nothing") }
 	if a, b := claims(first), claims(next); a != b {
-		text += fmt.Sprintf(". Their guarantees differ (%s, against %s), so they are no equals", a, b)
+		differ := fmt.Sprintf("heir guarantees differ (%s, against %s), so they are no equals", a, b)
+		text.Text, brief = text.Text+". T"+differ, brief+"; t"+differ
 	}
-	return Finding{Good, g.Names[fit[0]] + lead, text}
+	return text, brief
 }
 
 // leftOut names the rows that would have come first if they were valid.
@@ -375,15 +379,10 @@ func (v *Run) reservations() (all []Finding) {
 		found[key].names = append(found[key].names, name)
 	}
 	for i, c := range v.Cells {
-		if why := c.Partial(); why != "" {
-			note("partial", "it ended before its time ("+format.Line(why)+"), so its figures are no whole trial's.", v.Names[i])
-		}
-		if c.First().Server.Kind == "embedded" {
-			note("embedded",
-				"measured on a stand-in inside lockbench, which says nothing about a real server's speed.", v.Names[i])
-		}
-		for _, f := range Flags(c) {
-			note(f.Name, f.Means+".", v.Names[i])
+		for _, f := range slices.Concat(origins, flags) {
+			if f.word(c) != "" {
+				note(f.name, f.means+".", v.Names[i])
+			}
 		}
 	}
 	for _, key := range order {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/metric"
 )
 
 // Flag is a word that marks the figures of a cell. It follows from the figures alone; whatever else a record has to say is in
@@ -21,43 +22,61 @@ type Flag struct {
 // flag is a row of the table of flags.
 type flag struct {
 	name  string
-	doubt bool
+	quote string                       // why not to quote the figures; empty: they are valid as they stand
 	word  func(c *results.Cell) string // "" if it does not apply
 	means string
 }
 
+// origins are why figures are not valid that follow from how they came about: what a cell is called by, and no flags of it.
+var origins = []flag{
+	when("partial", "it ended early: don't quote it", func(c *results.Cell) bool { return c.Partial() != "" },
+		"it ended before its time, so its figures are no whole trial's"),
+	when("embedded", "the embedded server's speed says nothing of a real one: don't quote it",
+		func(c *results.Cell) bool { return c.First().Server.Kind == "embedded" },
+		"measured on a stand-in inside lockbench, which says nothing about a real server's speed"),
+}
+
+// flags are in the order of their weight.
 var flags = []flag{
-	when("saturated", true, func(c *results.Cell) bool { return c.Generator.Saturated },
+	when("saturated", "lockbench's machine was the limit: don't quote it", func(c *results.Cell) bool { return c.Generator.Saturated },
 		"lockbench or its machine was the bottleneck, so this is not the lock's limit"),
-	when("paused", true, func(c *results.Cell) bool { return len(c.Generator.Pauses) > 0 },
+	when("paused", "lockbench itself stood still for a while: don't quote the waits", func(c *results.Cell) bool { return len(c.Generator.Pauses) > 0 },
 		"lockbench itself did not run for a while, which the latencies have in them, and leases may have ended meanwhile"),
-	{"drifts", true, drifting, "the second half of the window was faster or slower than the first, by 5 % at least and not by chance " +
-		"(Mann-Whitney, p < 0.05): the load had not settled, so the figures depend on how long it ran"},
-	when("unbalanced", false, Unbalanced, "by Little's law, figures contradict each other"),
-	when("beaten", false, (*results.Cell).Beaten,
-		"the bound is an estimate and was too low: round trips under the load were shorter than the one that it is from, "+
-			"locks changed hands without one, or arrivals from before the window were served in it"),
-	when("behind", true, func(c *results.Cell) bool { return !c.KeptUp() },
+	when("unbalanced", "its figures contradict each other: don't quote them", Unbalanced, "by Little's law, figures contradict each other"),
+	when("behind", "it did not keep up with the arrivals: don't quote the waits, they grow with time",
+		func(c *results.Cell) bool { return !c.KeptUp() },
 		"by Little's law the clients did not keep up with the arrivals, "+
 			"or still worked off those of the warm-up; the times of arrivals that still waited at the end are in no latency"),
+	{"drifts", "it had not settled: don't quote it", drifting, "the second half of the window was faster or slower than the first, by 5 % at least " +
+		"and not by chance (Mann-Whitney, p < 0.05): the load had not settled, so the figures depend on how long it ran"},
+	{"stuck", "keys stayed locked after errors: don't quote it",
+		func(c *results.Cell) string { return format.Labelled("stuck", c.Counts.StuckKeys) },
+		"keys that stayed locked for more than 1 % of the window since a request failed, there or in the warm-up"},
+	when("beaten", "", (*results.Cell).Beaten,
+		"the bound is an estimate and was too low: round trips under the load were shorter than the one that it is from, "+
+			"locks changed hands without one, or arrivals from before the window were served in it"),
 	counted("overflow", Overflows, "latencies above one hour, counted as one hour"),
 	counted("starved", func(c *results.Cell) int64 { return int64(c.Fairness.Starved) },
-		"clients that were never granted a lock in the window; acquire latencies cannot show their waits"),
+		about("starved")+"; acquire latencies cannot show their waits"),
 	counted("errors", func(c *results.Cell) int64 { return c.Counts.Failed() },
 		"requests whose answer was not heard, or was a refusal; the record has the first of each class"),
-	{"stuck", true, func(c *results.Cell) string { return format.Labelled("stuck", c.Counts.StuckKeys) },
-		"keys that stayed locked for more than 1 % of the window since a request failed, there or in the warm-up"},
 	counted("lost", func(c *results.Cell) int64 { return c.Counts.LostRenewal },
 		"holds cut short, since a renewal said \"not yours\" or none was confirmed in the lease's time"),
 	counted("unknown", func(c *results.Cell) int64 { return c.Counts.Unknown },
 		"an unknown outcome may have left a lock behind until its TTL, or the end of its session"),
 }
 
+// about returns what a metric is.
+func about(name string) string {
+	m, _ := metric.Named(name)
+	return m.About
+}
+
 // Flags returns the flags of c.
 func Flags(c *results.Cell) (all []Flag) {
 	for _, f := range flags {
 		if word := f.word(c); word != "" {
-			all = append(all, Flag{f.name, word, f.means, f.doubt})
+			all = append(all, Flag{f.name, word, f.means, f.quote != ""})
 		}
 	}
 	return all
@@ -66,34 +85,32 @@ func Flags(c *results.Cell) (all []Flag) {
 // AllFlags returns every flag that a cell can have.
 func AllFlags() (all []Flag) {
 	for _, f := range flags {
-		all = append(all, Flag{f.name, f.name, f.means, f.doubt})
+		all = append(all, Flag{f.name, f.name, f.means, f.quote != ""})
 	}
 	return all
 }
 
 // Meaning returns what a flag says of the figures, as a clause.
 func Meaning(name string) string {
-	return flags[slices.IndexFunc(flags, func(f flag) bool { return f.name == name })].means
+	all := slices.Concat(origins, flags)
+	return all[slices.IndexFunc(all, func(f flag) bool { return f.name == name })].means
 }
 
-// Doubts returns why the figures of c are not valid as they stand, in a word each.
+// doubts returns why the figures of c are not valid as they stand, what weighs most first.
+func doubts(c *results.Cell) []flag {
+	return slices.DeleteFunc(slices.Concat(origins, flags), func(f flag) bool { return f.quote == "" || f.word(c) == "" })
+}
+
+// Doubts returns the names of those.
 func Doubts(c *results.Cell) (words []string) {
-	if c.Partial() != "" {
-		words = append(words, "partial")
-	}
-	for _, f := range Flags(c) {
-		if f.Doubt {
-			words = append(words, f.Name)
-		}
-	}
-	if c.First().Server.Kind == "embedded" {
-		words = append(words, "embedded")
+	for _, f := range doubts(c) {
+		words = append(words, f.name)
 	}
 	return words
 }
 
-func when(name string, doubt bool, is func(*results.Cell) bool, means string) flag {
-	return flag{name, doubt, func(c *results.Cell) string {
+func when(name, quote string, is func(*results.Cell) bool, means string) flag {
+	return flag{name, quote, func(c *results.Cell) string {
 		if is(c) {
 			return name
 		}
@@ -102,7 +119,7 @@ func when(name string, doubt bool, is func(*results.Cell) bool, means string) fl
 }
 
 func counted(name string, of func(*results.Cell) int64, means string) flag {
-	return flag{name, false, func(c *results.Cell) string { return format.Labelled(name, of(c)) }, means}
+	return flag{name, "", func(c *results.Cell) string { return format.Labelled(name, of(c)) }, means}
 }
 
 // Unbalanced reports whether the figures of c contradict each other by Little's law, where no errors explain it.

@@ -32,7 +32,7 @@ var Limits = []Limiting{
 	{results.ByMachine, "lockbench and the server used up the cores that they share, so that it is not the lock's limit", figuresOfMachine, nextOfGenerator},
 	{results.ByConnections, "requests waited for one of a pool", figuresOfConnections, nextOfConnections},
 	{results.ByClients, "there were too few to keep the keys busy", figuresOfClients, nextOfClients},
-	{results.ByRate, "all arrivals were answered in time", figuresOfRate, nextOfRate},
+	{results.ByRate, "the clients kept up with all arrivals", figuresOfRate, nextOfRate},
 	{results.ByErrors, "requests that failed took the clients' time, or arrivals with them", figuresOfErrors, nextOfErrors},
 	{results.ByUnknown, "the records do not tell", figuresOfUnknown, nil},
 }
@@ -72,7 +72,11 @@ func Next(c *results.Cell, missed bool) string {
 	}
 	l := c.Limit()
 	if missed && l.By == results.ByRate {
-		return "a lower rate, or another design: lockbench plan finds the highest rate that meets an objective (-slo)"
+		advice := format.Or(lighter(c)) + ", or another design"
+		if c.Plan().Burst == 0 {
+			advice += ": lockbench plan finds the highest rate that meets an objective (-slo)"
+		}
+		return advice
 	}
 	if next := limitingOf(l.By).next; next != nil {
 		return next(c, l)
@@ -88,9 +92,9 @@ func limitingOf(by results.LimitedBy) Limiting {
 }
 
 func figuresOfRate(c *results.Cell, _ results.Limit) string {
-	text := "all arrivals were answered in time"
+	text := "the clients kept up with all arrivals"
 	if n := c.Counts; n.Contended > 0 {
-		text += fmt.Sprintf(", %s of them with a refusal", format.Percent(float64(n.Contended)/float64(n.Acquired+n.Contended+n.TimedOut)))
+		text += fmt.Sprintf(", %s of which were refused", format.Percent(float64(n.Contended)/float64(n.Acquired+n.Contended+n.TimedOut)))
 	}
 	return text
 }
@@ -100,9 +104,9 @@ func nextOfRate(c *results.Cell, _ results.Limit) string {
 	case len(p.Classes) > 0:
 		return "raise the rates of its classes until arrivals have to wait: that is the capacity"
 	case p.Burst > 0:
-		return fmt.Sprintf("-burst %s: see whether twice the arrivals are answered in time as well", spec.Brief(p.Burst/2))
+		return moreClients(p, 2) + ": see whether as many again can come at once"
 	case !p.Rate.Changes():
-		return fmt.Sprintf("-rate %s: see whether twice the rate is answered in time as well", strconv.FormatFloat(2*p.Rate.First(), 'f', -1, 64))
+		return fmt.Sprintf("-rate %s: see whether the clients keep up with twice the rate as well", strconv.FormatFloat(2*p.Rate.First(), 'f', -1, 64))
 	}
 	return "raise -rate until arrivals have to wait: that is the capacity"
 }
@@ -189,7 +193,7 @@ func figuresOfMachine(c *results.Cell, l results.Limit) string {
 
 func nextOfGenerator(c *results.Cell, l results.Limit) string {
 	if k := c.First().Server.Kind; k == "in-process" || k == "embedded" {
-		return "fewer clients, or a machine with more processors: the lock runs within lockbench"
+		return format.Or(append(lighter(c), "a machine with more processors")) + ": the lock runs within lockbench"
 	}
 	p := c.Plan()
 	if p.Pipelining == "batch" && c.Generator.Delayed {
@@ -343,16 +347,37 @@ func nextOfClients(c *results.Cell, l results.Limit) string {
 	if len(p.Classes) > 0 {
 		return "raise the clients of its classes" + why
 	}
-	clients := 4 * max(1, p.Clients)
+	return moreClients(p, 4) + why
+}
+
+// moreClients returns the flags that multiply the clients of p.
+func moreClients(p *spec.Plan, times int) string {
+	clients := times * max(1, p.Clients)
 	keys := max(p.Keys, clients)
 	switch flags := fmt.Sprintf("-clients %d", clients); {
 	case p.KeyDist.Check(p.Keys, clients) == nil:
-		return flags + why
+		return flags
 	case p.KeyDist.Check(keys, clients) == nil: // each has a key of its own
-		return fmt.Sprintf("%s -keys %d", flags, keys) + why
+		return fmt.Sprintf("%s -keys %d", flags, keys)
 	}
-	return "more clients, and a -key-dist with keys for them" + why
+	return "more clients, and a -key-dist with keys for them"
 }
+
+// lighter returns what makes the load of c lighter, given what makes it.
+func lighter(c *results.Cell) []string {
+	switch p := c.Plan(); {
+	case len(p.Classes) > 0:
+		return []string{"less load of its classes"}
+	case p.Burst > 0:
+		return []string{"fewer clients"} // all of them come at once
+	case p.Open():
+		return []string{"a lower -rate"}
+	}
+	return []string{"fewer clients", "a -rate"}
+}
+
+// Lighter says what makes the load of c lighter.
+func Lighter(c *results.Cell) string { return format.Or(lighter(c)) }
 
 func figuresOfUnknown(c *results.Cell, l results.Limit) string {
 	switch {
@@ -369,12 +394,14 @@ func figuresOfUnknown(c *results.Cell, l results.Limit) string {
 	return "nothing was granted, or the record lacks holds and releases"
 }
 
-// queue returns the flags of the line within lockbench that c could have and has not; empty if it has all. It takes a design
+// queue returns the flags of the line within lockbench that c could have and has not; empty if it has all, or nobody waits. It takes a design
 // whose releases wake waiters: all on Redis but the one that queues on the server. Plain designs can hand over as well.
 func queue(c *results.Cell) string {
 	p, flags := c.Plan(), []string{}
 	redis := isRedis(c.First().Server) && p.Wait != "library" && p.Wait != "native"
 	switch {
+	case triesOnce(p):
+		return ""
 	case p.Wait == "queue":
 	case c.First().Traits.Wakes, redis && p.Lock != "fair":
 		flags = append(flags, "-wait queue")

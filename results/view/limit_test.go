@@ -9,9 +9,26 @@ import (
 	"github.com/lockbench/lockbench/results/spec"
 )
 
+func of(n int64, mean time.Duration) results.Latency { return results.Latency{Count: n, Mean: mean} }
+
+// measured returns a cell of 8 clients that hold 100 keys for a millisecond each, with a change.
+func measured(change func(r *results.Record)) *results.Cell {
+	r := &results.Record{
+		Plan: spec.Plan{Load: spec.Load{Clients: 8, Hold: time.Millisecond}, Lock: "set-nx", Wait: "backoff", Keys: 100}, Elapsed: 10 * time.Second,
+		Traits: results.Traits{Exclusive: true}, Server: results.Server{Kind: "private", Name: "redis"}, Env: results.Env{CPUs: 4},
+		Counts: results.Counts{Acquired: 50_000}, Bound: results.Bound{RTT: 100 * time.Microsecond},
+		Cost: results.Cost{Tries: 1, RoundTrips: -1, ServerCPUUs: 20},
+		Latency: map[results.Metric]results.Latency{
+			results.Acquire: of(50_000, 100*time.Microsecond), results.Hold: of(50_000, time.Millisecond), results.Release: of(50_000, 200*time.Microsecond),
+		},
+	}
+	change(r)
+	return &results.Cell{Trials: []*results.Record{r}, Counts: r.Counts, Latency: r.Latency, Safety: r.Safety, Cost: r.Cost, Bound: r.Bound,
+		Rate: results.Spread{Median: r.Throughput()}, Generator: r.Generator}
+}
+
 // TestNext: what limits a cell is said with its short name first, and what follows from it.
 func TestNext(t *testing.T) {
-	of := func(n int64, mean time.Duration) results.Latency { return results.Latency{Count: n, Mean: mean} }
 	for _, c := range []struct {
 		name        string
 		change      func(r *results.Record)
@@ -67,9 +84,9 @@ func TestNext(t *testing.T) {
 		{"an open loop", func(r *results.Record) { r.Plan.Rate = spec.Must(spec.ParseRate("5000")) }, "rate: ", "-rate 10000: "},
 		{"a slow open loop", func(r *results.Record) { r.Plan.Rate = spec.Must(spec.ParseRate("0.2")) }, "rate: ", "-rate 0.4: "},
 		{"a rate that rises", func(r *results.Record) { r.Plan.Rate = spec.Must(spec.ParseRate("1k:5k:10s")) }, "rate: ", "raise -rate "},
-		{"bursts", func(r *results.Record) { r.Plan.Burst = 10 * time.Second }, "rate: ", "-burst 5s: "},
+		{"bursts", func(r *results.Record) { r.Plan.Burst = 10 * time.Second }, "rate: ", "-clients 16: "},
 		{"single tries", func(r *results.Record) { r.Plan.Rate, r.Counts.Contended = spec.Must(spec.ParseRate("5000")), 5000 },
-			"rate: all arrivals were answered in time, 9.1 % of them with a refusal", "-rate 10000: "},
+			"rate: the clients kept up with all arrivals, 9.1 % of which were refused", "-rate 10000: "},
 		{"arrivals lost to errors", func(r *results.Record) {
 			r.Plan.Rate, r.Counts.Refused, r.Counts.Errors = spec.Must(spec.ParseRate("5000")), 5000, map[string]int64{"timeout": 5000}
 		}, "errors: 5,000 requests failed, and 9.1 % of the acquisitions with them", "see the errors: "},
@@ -88,6 +105,12 @@ func TestNext(t *testing.T) {
 		{"late workers", func(r *results.Record) {
 			r.Generator.Saturated, r.Generator.Delayed, r.Plan.Pipelining = true, true, "batch"
 		}, "generator: ", "-pipelining auto: "},
+		{"a lock within lockbench", func(r *results.Record) { r.Generator.Saturated, r.Server.Kind = true, "in-process" },
+			"generator: ", "fewer clients, a -rate or a machine with more processors: "},
+		{"a lock within lockbench, an open loop", func(r *results.Record) {
+			r.Generator.Saturated, r.Server.Kind = true, "in-process"
+			r.Plan.Rate, r.Latency[results.Backlog] = spec.Must(spec.ParseRate("5000")), of(5000, time.Millisecond)
+		}, "generator: ", "a lower -rate or a machine with more processors: "},
 		{"several holders", func(r *results.Record) { r.Safety.Violations = 9 }, "", "another design "},
 		{"several holders, as the design allows", func(r *results.Record) { r.Safety.Violations, r.Traits.Exclusive = 9, false }, "", ""},
 		{"several holders beyond the lease", func(r *results.Record) {
@@ -95,23 +118,32 @@ func TestNext(t *testing.T) {
 		}, "", "-renew, or a longer -ttl than 1 s"},
 		{"nothing", func(r *results.Record) { r.Counts.Acquired = 0 }, "not known: ", ""},
 	} {
-		r := &results.Record{
-			Plan: spec.Plan{Load: spec.Load{Clients: 8, Hold: time.Millisecond}, Lock: "set-nx", Wait: "backoff", Keys: 100}, Elapsed: 10 * time.Second,
-			Traits: results.Traits{Exclusive: true}, Server: results.Server{Kind: "private", Name: "redis"}, Env: results.Env{CPUs: 4},
-			Counts: results.Counts{Acquired: 50_000}, Bound: results.Bound{RTT: 100 * time.Microsecond},
-			Cost: results.Cost{Tries: 1, RoundTrips: -1, ServerCPUUs: 20},
-			Latency: map[results.Metric]results.Latency{
-				results.Acquire: of(50_000, 100*time.Microsecond), results.Hold: of(50_000, time.Millisecond), results.Release: of(50_000, 200*time.Microsecond),
-			},
-		}
-		c.change(r)
-		cell := &results.Cell{Trials: []*results.Record{r}, Counts: r.Counts, Latency: r.Latency, Safety: r.Safety, Cost: r.Cost, Bound: r.Bound,
-			Rate: results.Spread{Median: r.Throughput()}, Generator: r.Generator}
+		cell := measured(c.change)
 		if got := Limit(cell); !strings.HasPrefix(got, c.limit) || c.limit == "" && got != "" {
 			t.Errorf("%s: limited by %q, want %q", c.name, got, c.limit)
 		}
 		if got := Next(cell, false); !strings.HasPrefix(got, c.next) || c.next == "" && got != "" {
 			t.Errorf("%s: next %q, want %q", c.name, got, c.next)
+		}
+	}
+}
+
+// TestNextOfAMissedThreshold: advice is about what makes the load, and says nothing against the threshold.
+func TestNextOfAMissedThreshold(t *testing.T) {
+	for next, change := range map[string]func(p *spec.Plan){
+		"a lower -rate, or another design: ":                     func(p *spec.Plan) { p.Rate = spec.Must(spec.ParseRate("5000")) },
+		"fewer clients, or another design":                       func(p *spec.Plan) { p.Burst = time.Second },
+		"less load of its classes, or another design: lockbench": func(p *spec.Plan) { p.Classes = []spec.Class{{Load: spec.Load{Clients: 8, Burst: time.Second}}} },
+	} {
+		c := measured(func(r *results.Record) { change(&r.Plan) })
+		if l := c.Limit(); l.By != results.ByRate {
+			t.Fatalf("%s: limited by %s", next, l.By)
+		}
+		if got := Next(c, true); !strings.HasPrefix(got, next) {
+			t.Errorf("next %q, want %q", got, next)
+		}
+		if limit := Limit(c); strings.Contains(limit, "in time") {
+			t.Errorf("beside a threshold that was missed: %s", limit)
 		}
 	}
 }

@@ -31,6 +31,22 @@ func LoadLine(p *spec.Plan) string {
 	return lines[0]
 }
 
+// Waits returns how the clients of a plan wait, as titles have it; empty if the plan does not say.
+func Waits(p *spec.Plan) string {
+	switch {
+	case triesOnce(p):
+		return "each tries once"
+	case p.Wait != "":
+		return "wait " + p.Wait
+	}
+	return ""
+}
+
+// triesOnce reports whether no client of a plan ever waits, whatever its way of waiting.
+func triesOnce(p *spec.Plan) bool {
+	return !slices.ContainsFunc(p.Groups(), func(g spec.Class) bool { return g.TryOnly < 1 })
+}
+
 // LoadWords returns the load that cells have in common as half a sentence: "64 clients on 10 keys, hold 1 ms". What they differ
 // in is left out, and so is what is usual.
 func LoadWords(cells []*results.Cell) string {

@@ -47,27 +47,20 @@ func (v *Run) Verdict() Finding {
 // first says which row came first; of many loads, which name how often.
 func (v *Run) first() string {
 	const most = 2 // loads that are named
-	var all []Finding
+	var brief []string
 	if v.Rivals {
 		var sum Finding
-		if all, sum = v.ranks(); len(v.Groups) > most && len(all) > 0 {
+		if _, brief, sum = v.ranks(); len(v.Groups) > most && len(brief) > 0 {
 			return strings.TrimSuffix(sum.Lead+" "+sum.Text, ".")
 		}
 	} else {
-		all = v.across()
+		f := v.across()
+		brief = []string{strings.TrimSuffix(f.Lead+" "+f.Text, ".")}
 	}
-	if len(all) == 0 {
+	if len(brief) == 0 {
 		return "No two rows can be ranked"
 	}
-	var parts []string
-	for _, f := range all {
-		text, how, _ := strings.Cut(strings.TrimSuffix(f.Lead+" "+f.Text, "."), "; ")
-		if _, differ, found := strings.Cut(how, ". Their guarantees differ"); found {
-			text += "; their guarantees differ" + differ
-		}
-		parts = append(parts, text)
-	}
-	return strings.Join(parts, ". ")
+	return strings.Join(brief, ". ")
 }
 
 // violation says what has happened in a cell whose lock claims to exclude.
@@ -127,28 +120,20 @@ func waitNoun(c *results.Cell) string {
 	return "wait"
 }
 
-// unquotable returns why the figures of a cell are not to be quoted as those of its lock, most important first; empty if they are.
+// unquotable returns why the figures of a cell are not to be quoted as those of its lock: what weighs most; empty if they are.
 func unquotable(c *results.Cell) string {
 	by := c.Limit().By
-	switch doubts := Doubts(c); {
-	case c.Partial() != "":
-		return "it ended early: don't quote it"
-	case slices.Contains(doubts, "embedded"):
-		return "the embedded server's speed says nothing of a real one: don't quote it"
-	case c.Generator.Saturated, by == results.ByGenerator, by == results.ByMachine:
+	if all := doubts(c); len(all) > 0 {
+		if all[0].name == "saturated" && by == results.ByRate {
+			return "lockbench's machine delayed it: don't quote the waits"
+		}
+		return all[0].quote
+	}
+	switch {
+	case by.Busy():
 		return "lockbench's machine was the limit: don't quote it"
-	case slices.Contains(doubts, "paused"):
-		return "lockbench itself stood still for a while: don't quote the waits"
-	case Unbalanced(c):
-		return "its figures contradict each other: don't quote them"
-	case !c.KeptUp():
-		return "it did not keep up with the arrivals: don't quote the waits, they grow with time"
 	case by == results.ByErrors:
 		return "requests that failed were the limit: don't quote it"
-	case c.Drifting > 0:
-		return "it had not settled: don't quote it"
-	case len(doubts) > 0:
-		return "keys stayed locked after errors: don't quote it"
 	}
 	return ""
 }

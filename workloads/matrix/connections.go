@@ -34,6 +34,7 @@ func Config(p *spec.Plan, prefix string) drivers.Config {
 	return drivers.Config{
 		Lock: p.Lock, Prefix: prefix, Clients: p.Clients, TTL: p.TTL, Lockers: p.Lockers, Params: p.ParamMap(),
 		Wakes: kind.Wakes, Blocks: kind.Blocks, Polls: p.Wait == wait.Poll || p.Wait == wait.Backoff,
+		Renews: p.Renew, Passes: p.Handover == wait.HandoverSwap,
 		Conns: p.Conns, Pipelining: drivers.Pipelining(p.Pipelining), FlushDelay: flush, IOTimeout: p.IOTimeout,
 		Topology: drivers.Topology(p.Topology), Acks: p.Acks, NodeTimeout: p.NodeTimeout, Release: drivers.Release(p.Release),
 		Embedded: p.Server == Embedded,

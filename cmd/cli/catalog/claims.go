@@ -20,7 +20,7 @@ var Claimed = []Claim{
 	{"exclusive", "one client at a time, as long as each hold ends within its lease or session", func(t drivers.Traits) bool { return t.Exclusive }},
 	{"owned", "only the holder can release it: a late release changes nothing", func(t drivers.Traits) bool { return t.Owned }},
 	{"expires", "a hold ends by itself -ttl after its grant or renewal", func(t drivers.Traits) bool { return t.Expires }},
-	{"session", "a hold ends with its holder's session, whose time-out is -ttl", func(t drivers.Traits) bool { return t.Session }},
+	{"session", "a hold ends with its holder's session: -ttl after the service last heard of it, or, in a database, when its connection breaks", func(t drivers.Traits) bool { return t.Session }},
 	{"fenced", "each grant has a token that grows, which a resource can check", func(t drivers.Traits) bool { return t.Fenced }},
 	{"fair", "waiters are served in the order of their arrival", func(t drivers.Traits) bool { return t.Fair }},
 	{"reentrant", "the holder may acquire it again (-reentry)", func(t drivers.Traits) bool { return t.Reentrant }},

@@ -121,7 +121,7 @@ func (p *Line) line(s workloads.Snapshot, since time.Duration) string {
 		add(phase, phase, 0)
 	}
 	rates := p.rates(s, since)
-	add(rates, rates, 0)
+	add(rates, strings.Replace(rates, " arrivals/s", "/s", 1), 1)
 	if s.P99 > 0 {
 		text := "p99 " + threeDigits(s.P99)
 		add(text, text, 0)
@@ -130,12 +130,12 @@ func (p *Line) line(s workloads.Snapshot, since time.Duration) string {
 		fault(int64(s.Queue), "queue "+format.Count(s.Queue), 5)
 	}
 	if s.Dropped > 0 {
-		add(format.Count(s.Dropped)+" dropped", "", 3)
+		add(format.Count(s.Dropped)+" dropped", "", 1)
 	}
 	fault(s.Violations, format.Plural(s.Violations, "violation"), 2)
 	fault(s.Errors, format.Plural(s.Errors, "error"), 6)
 	if left := p.left(s); left > 0 {
-		add(Seconds(left)+" left", "", 1)
+		add(Seconds(left)+" left", "", 3)
 	}
 	return p.fit(parts)
 }
@@ -150,7 +150,7 @@ func (p *Line) rates(s workloads.Snapshot, since time.Duration) string {
 	}
 	acquired := rate(s.Acquired, p.last.Acquired)
 	if s.Open {
-		return fmt.Sprintf("%s of %s locks/s", acquired, rate(s.Offered, p.last.Offered))
+		return fmt.Sprintf("%s of %s arrivals/s", acquired, rate(s.Offered, p.last.Offered))
 	}
 	return acquired + " locks/s"
 }
