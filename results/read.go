@@ -5,10 +5,13 @@ package results
 import (
 	"bufio"
 	"bytes"
+	"compress/flate"
+	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"unicode/utf8"
 )
 
@@ -239,4 +242,132 @@ func (l *lineReader) next() ([]byte, error) {
 		}
 		return bytes.TrimSuffix(l.buf, []byte("\n")), nil
 	}
+}
+
+// Reading ahead: lines are parsed while others are read, and handed out in order all the same.
+
+const (
+	maxAhead     = 256 << 10 // a longer line is parsed while there is no other: a hostile one takes fifty times as much
+	maxInFlight  = 16        // lines that are parsed at once
+	perProcessor = 2         // of these; those that are done wait until those before them are
+)
+
+// entry is a line that is being parsed.
+type entry struct {
+	at     lineReader // as it was then
+	parsed chan struct{}
+
+	rec *Record
+	bad error // why there is no record
+}
+
+// parsed calls each with all lines but blank ones, in order and from this goroutine, until it returns an error. It
+// reads some lines further than that. Only this goroutine reads, so that nobody reads on when parsed has returned.
+func (l *lineReader) parsed(each func(*entry) error) error {
+	var ahead []*entry
+	handOut := func(keep int) error {
+		for len(ahead) > keep {
+			e := ahead[0]
+			ahead = ahead[1:]
+			<-e.parsed
+			if err := each(e); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for {
+		line, ended := l.next()
+		if ended == nil && len(bytes.TrimSpace(line)) == 0 && !l.tooLong {
+			continue
+		}
+		alone := len(line) > maxAhead
+		if ended != nil || alone {
+			if err := handOut(0); err != nil {
+				return err
+			}
+		}
+		switch {
+		case ended == io.EOF:
+			return nil
+		case ended != nil:
+			return fmt.Errorf("results: read: line %d: %w", l.number, ended)
+		}
+		e := &entry{at: *l, parsed: make(chan struct{})}
+		keep := 0
+		if !alone {
+			line = bytes.Clone(line) // the reader reads on
+			keep = min(perProcessor*runtime.GOMAXPROCS(0), maxInFlight) - 1
+		}
+		go func() {
+			e.rec, e.bad = e.at.record(line)
+			close(e.parsed)
+		}()
+		ahead = append(ahead, e)
+		if err := handOut(keep); err != nil {
+			return err
+		}
+	}
+}
+
+// Inflate returns a reader of in that undoes gzip, if that is what in begins with (RFC 1952, section 2.3.1). It holds a few
+// kilobytes, however much a small input says it unpacks to; how much of that is kept is up to the limits of Read and ReadForm.
+func Inflate(in io.Reader) io.Reader {
+	return &inflater{in: bufio.NewReaderSize(in, 64<<10)}
+}
+
+type inflater struct {
+	in    *bufio.Reader
+	plain io.Reader // nil before the first Read
+}
+
+func (r *inflater) Read(p []byte) (int, error) {
+	if r.plain == nil {
+		magic, err := r.in.Peek(3)
+		if err != nil || !bytes.Equal(magic, []byte("\x1f\x8b\x08")) {
+			r.plain = r.in // an error comes again when it is read
+			return r.in.Read(p)
+		}
+		z, err := gzip.NewReader(r.in)
+		if err != nil {
+			return 0, spoiled(err)
+		}
+		r.plain = z
+	}
+	n, err := r.plain.Read(p)
+	if r.plain != r.in {
+		err = spoiled(err)
+	}
+	return n, err
+}
+
+// spoiled says of an error of gzip what is wrong with the file.
+func spoiled(err error) error {
+	var corrupt flate.CorruptInputError
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("gzip: the file ends too early: %w", err)
+	case errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader), errors.As(err, &corrupt):
+		return fmt.Errorf("the file is damaged: %w", err)
+	}
+	return err
+}
+
+// ReadForm reads what a command has written as JSON into form, which has the version of it in schema. What names it in errors: "a
+// report of lockbench prove -format json". It fails if that is something else, ends too early, is longer than a line of records
+// may be, or is of a newer lockbench.
+func ReadForm(in io.Reader, what string, form any, schema *int, newest int) error {
+	limited := io.LimitedReader{R: in, N: maxLine}
+	err := json.NewDecoder(&limited).Decode(form)
+	switch {
+	case err != nil && limited.N == 0:
+		return fmt.Errorf("not %s: it is longer than %d MiB", what, maxLine>>20)
+	case err == io.ErrUnexpectedEOF, err == io.EOF: // and not that of a compressed file, which says more
+		return fmt.Errorf("not %s: it ends too early", what)
+	case err != nil:
+		return fmt.Errorf("not %s: %w", what, err)
+	case *schema > newest:
+		return fmt.Errorf("schema: %d is of a newer lockbench; this one knows %d", *schema, newest)
+	}
+	return nil
 }

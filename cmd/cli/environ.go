@@ -1,4 +1,4 @@
-// The environment variables that stand in for flags, and those that only look like it.
+// The environment variables that stand in for flags, those that only look like it, and the passwords in them.
 
 package cli
 
@@ -60,4 +60,21 @@ func (e environ) unknownVars() []string {
 		}
 	}
 	return list
+}
+
+// learnSecrets learns the passwords that are known before anything is read: those in arguments and environment.
+func (p *program) learnSecrets(args []string) {
+	for _, arg := range args {
+		p.secrets.Learn(arg)
+	}
+	all := servers.Services()
+	for _, pair := range p.env {
+		name, value, _ := strings.Cut(pair, "=")
+		switch {
+		case name == passwordVariable, slices.ContainsFunc(all, func(s *servers.Service) bool { return name == s.PasswordVariable }):
+			p.secrets.Add(value)
+		case strings.HasPrefix(name, "LOCKBENCH_"), slices.ContainsFunc(all, func(s *servers.Service) bool { return name == s.Variable }):
+			p.secrets.Learn(value)
+		}
+	}
 }

@@ -1,4 +1,4 @@
-// Observers of a trial under way: Prometheus, by -metrics-addr, and readers of the interval log, by -interval-log.
+// What else a run is asked for: observers of its trials, by -metrics-addr and -interval-log, and -revision.
 
 package cli
 
@@ -8,6 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/lockbench/lockbench/cmd/cli/files"
 	"github.com/lockbench/lockbench/workloads"
@@ -115,4 +118,22 @@ func (l *live) close(p *program, err error) error {
 		return err
 	}
 	return cmp.Or(err, missing)
+}
+
+// maxRevision is how long it may be, in characters: a hash of git's has 40 or 64, and tables have little room.
+const maxRevision = 80
+
+// readRevision reads what goes into the records. Blanks around it are no part of it, since the output of a command has
+// a line break at its end now and then.
+func readRevision(o *options) (string, error) {
+	opt := o.get("revision")
+	text := strings.TrimSpace(opt.text)
+	printable := func(r rune) bool { return unicode.IsPrint(r) && r != utf8.RuneError }
+	switch {
+	case utf8.RuneCountInString(text) > maxRevision:
+		return "", usageErrorf("%s: must have %d characters at most, and has %d", opt.flagOrVariable(), maxRevision, utf8.RuneCountInString(text))
+	case strings.IndexFunc(text, func(r rune) bool { return !printable(r) }) >= 0:
+		return "", usageErrorf("%s: must be one line of printable characters", opt.flagOrVariable())
+	}
+	return text, nil
 }

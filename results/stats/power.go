@@ -3,6 +3,7 @@ package stats
 // How many trials it takes to see a change.
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -76,4 +77,73 @@ func within(values []float64, by float64) (pairs int) {
 		pairs += j - i
 	}
 	return pairs
+}
+
+// Holm adjusts p-values for their number (Holm, 1979): those at most alpha afterwards hold one false alarm or more with
+// probability alpha at the most, however the figures that they are of depend on each other. They are returned in the
+// order given. NaN, a test that was not made, stays NaN and does not count.
+func Holm(ps []float64) []float64 {
+	order := make([]int, 0, len(ps))
+	adjusted := make([]float64, len(ps))
+	for i, p := range ps {
+		adjusted[i] = math.NaN()
+		if !math.IsNaN(p) {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(ps[i], ps[j]) })
+	least := 0.0
+	for rank, i := range order {
+		least = max(least, min(1, float64(len(order)-rank)*ps[i]))
+		adjusted[i] = least
+	}
+	return adjusted
+}
+
+// MinP returns the smallest two-sided p of the test of Mann and Whitney that so many trials can have: that of sides which do
+// not overlap, 2/C(base+head, base). It is 1 without any trial.
+func MinP(base, head int) float64 {
+	if base < 1 || head < 1 {
+		return 1
+	}
+	ways := 1.0 // whole at every step, so that a p of 0.1 is no less than that
+	for i := range min(base, head) {
+		ways = ways * float64(max(base, head)+i+1) / float64(i+1)
+	}
+	return min(1, 2/ways)
+}
+
+// LeastTrials returns how many trials a side it takes for MinP to be below alpha: with fewer no difference is ever
+// significant. It is 0 if alpha is not positive, as no number will do.
+func LeastTrials(alpha float64) int {
+	if !(alpha > 0) {
+		return 0
+	}
+	n := 1
+	for MinP(n, n) >= alpha {
+		n++
+	}
+	return n
+}
+
+// Fisher returns the probability that chance alone makes at least as many of n attempts fail as did, if m others, of which some
+// failed, are of the same kind: Fisher's exact test, one-sided (Fisher 1935), the upper tail of the hypergeometric distribution.
+// It is 1 if there is nothing to compare.
+func Fisher(failed, n, failedOfOthers, m int) (p float64) {
+	fails := failed + failedOfOthers
+	for k := failed; k <= min(n, fails); k++ {
+		if fails-k <= m {
+			p += math.Exp(choices(n, k) + choices(m, fails-k) - choices(n+m, fails))
+		}
+	}
+	return min(1, p)
+}
+
+// choices returns the logarithm of the number of ways to choose k of n.
+func choices(n, k int) float64 {
+	log := func(n int) float64 {
+		l, _ := math.Lgamma(float64(n + 1))
+		return l
+	}
+	return log(n) - log(k) - log(n-k)
 }

@@ -8,7 +8,7 @@
 //	<!-- plan plan.json -->          the command of a plan, and what it prints
 //	<!-- locks services.jsonl crash.jsonl hold=1ms -->
 //	                                 which lock to choose: the throughput and waits of the first file, the recovery
-//	                                 of the second; see locks.go
+//	                                 of the second
 //	<!-- proof prove.json.gz hazards=overrun locks=rueidis/set-nx,etcd/lease -->
 //	                                 which lock fails which hazard: those named, or all; see proof.go
 //	<!-- seen prove.json.gz overrun rueidis set-nx fails -->

@@ -1,0 +1,258 @@
+// The small commands: list, schema, completion, version and worker. Each of the others has a file of its own.
+
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lockbench/lockbench/cmd/cli/catalog"
+	"github.com/lockbench/lockbench/cmd/cli/machine"
+	"github.com/lockbench/lockbench/cmd/cli/suggest"
+	"github.com/lockbench/lockbench/drivers/exec"
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/results/export"
+	"github.com/lockbench/lockbench/results/metric"
+	"github.com/lockbench/lockbench/results/report"
+	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads/matrix"
+	"github.com/lockbench/lockbench/workloads/presets"
+)
+
+func (p *program) listCommand() *cobra.Command {
+	return p.command(&cobra.Command{
+		Use:   "list [NAME]",
+		Short: "Print drivers, lock designs, presets and the servers that are here",
+		Long: "Prints the drivers, where their servers are, their lock designs and the presets.\n\n" +
+			"With the name of a driver it tells all about that one: its server and address, what each design\n" +
+			"claims, what it imitates, what is wrong with it and what it loses to, how its clients can wait, and\n" +
+			"its options. NAME may also be a lock design, a service, a preset, a hazard, one of\n" +
+			strings.Join(catalog.Sections, ", ") + ", or what you call it.\n\n" + strings.TrimSuffix(listings.about(), "\n"),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usageErrorf("list: one name at a time")
+			}
+			if len(args) == 0 {
+				return nil
+			}
+			if _, ok := lookUp(args[0], listOrder); !ok {
+				return usageErrorf("list: there is no driver, lock, service, preset or hazard %q%s; lockbench list has all names",
+					args[0], suggest.DidYouMean("", args[0], catalog.Names()))
+			}
+			return nil
+		},
+		ValidArgsFunction: func(_ *cobra.Command, before []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			if len(before) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return catalog.Names(), cobra.ShellCompDirectiveNoFileComp
+		},
+	}, listFlags, func(c *cobra.Command, o *options, args []string) error {
+		if o.on("json") && len(args) > 0 {
+			return usageErrorf("list: -json prints everything: leave %s out", args[0])
+		}
+		out, err := listings.printer(p, o)
+		if err != nil {
+			return err
+		}
+		if len(args) > 0 {
+			found, _ := lookUp(args[0], listOrder)
+			return out.end(found.document(c.Context()))
+		}
+		l := catalog.New(c.Context())
+		if o.on("json") {
+			enc := json.NewEncoder(p.stdout)
+			enc.SetIndent("", "  ")
+			return enc.Encode(l)
+		}
+		return out.end(l.Document(""))
+	})
+}
+
+// listings are what list writes.
+var listings = kind[*report.Document]{
+	document: func(d *report.Document) *report.Document { return d },
+	formats: []exporter[*report.Document]{
+		{name: tableFormat, about: "for a terminal"},
+		{name: markdownFormat, about: "the same for a page"},
+		{name: htmlFormat, about: "the same as a page, which needs no other file"},
+	},
+}
+
+// schemas are what has one, the default first.
+var schemas = []string{"workload", "record", "report", "comparison", "plan", "proof"}
+
+// schemaOf makes one of them.
+var schemaOf = map[string]func() ([]byte, error){
+	"workload": workloadSchema, "record": results.JSONSchema, "report": export.ReportSchema, "comparison": export.ComparisonSchema,
+	"plan": export.PlanSchema, "proof": export.ProofSchema,
+}
+
+func (p *program) schemaCommand() *cobra.Command {
+	return p.command(&cobra.Command{
+		Use:   "schema [workload|record|report|comparison|plan|proof]",
+		Short: "Print the JSON schema of workload files, records, reports, comparisons, plans or proofs",
+		Long: "Prints a JSON schema (draft 2020-12).\n\n" +
+			"workload, the default, is that of the files that -workload takes. An editor that knows it\n" +
+			"completes their fields and marks mistakes. What depends on other values, lockbench alone tells:\n" +
+			"see -dry-run.\n\n" +
+			"record is that of a line of the files that -o writes, report that of what -format json writes of a\n" +
+			"run, comparison that of what compare -format json writes, plan and proof those of what plan and\n" +
+			"prove -format json write, for programs that read them. They have to expect fields that it does not\n" +
+			"name: later versions add some.",
+		ValidArgs: schemas,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usageErrorf("schema: one at a time: %s", strings.Join(schemas, ", "))
+			}
+			if len(args) == 1 && !slices.Contains(schemas, args[0]) {
+				return usageErrorf("schema: no schema is called %q%s; there are %s",
+					args[0], suggest.DidYouMean("", args[0], schemas), strings.Join(schemas, ", "))
+			}
+			return nil
+		},
+	}, nil, func(_ *cobra.Command, _ *options, args []string) error {
+		text, err := schemaOf[append(args, schemas[0])[0]]()
+		if err != nil {
+			return err
+		}
+		_, err = p.stdout.Write(text)
+		return err
+	})
+}
+
+// workloadSchema returns the schema of the files that vocabulary describes.
+func workloadSchema() ([]byte, error) {
+	return vocabulary().JSONSchema(func(field string) map[string]any {
+		if field == sloFlag.name {
+			return matrix.Schema(spec.Setting{Name: sloFlag.name, Value: sloFlag.value, Usage: sloFlag.usage})
+		}
+		f, _ := findFlag(field)
+		if f.name == "seed" {
+			f.value = "SEED"
+		}
+		return matrix.Schema(spec.Setting{Name: f.name, Value: f.value, Axis: f.axis, Default: f.def, Usage: f.usage})
+	})
+}
+
+var shells = []string{"bash", "zsh", "fish", "powershell"}
+
+func (p *program) completionCommand() *cobra.Command {
+	return p.command(&cobra.Command{
+		Use:   "completion SHELL",
+		Short: "Print a completion script for bash, zsh, fish or powershell",
+		Long: "Prints a script that makes a shell complete lockbench's commands and flags. For bash:\n\n" +
+			"  source <(lockbench completion bash)\n\n" +
+			"Shells are bash, zsh, fish and powershell. Flags are completed in their spelling with two dashes.",
+		ValidArgs: shells,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usageErrorf("completion: for which shell? there are %s", strings.Join(shells, ", "))
+			}
+			return nil
+		},
+	}, nil, func(c *cobra.Command, _ *options, args []string) error {
+		switch args[0] {
+		case "bash":
+			return c.Root().GenBashCompletionV2(p.stdout, true)
+		case "zsh":
+			return c.Root().GenZshCompletion(p.stdout)
+		case "fish":
+			return c.Root().GenFishCompletion(p.stdout, true)
+		case "powershell":
+			return c.Root().GenPowerShellCompletionWithDesc(p.stdout)
+		}
+		return usageErrorf("completion: unknown shell %q%s; there are %s", args[0], suggest.DidYouMean("", args[0], shells), strings.Join(shells, ", "))
+	})
+}
+
+// completion returns what completes the value of a command's flag; nil completes files.
+func completion(command string, f flagDef) cobra.CompletionFunc {
+	known := matrix.Names(f.name)
+	switch {
+	case f.name == "driver":
+		return completeDriver
+	case f.name == "topology" && command == "clean":
+		return listCompletion(asOne)
+	case known != nil:
+		return listCompletion(known)
+	case f.name == "server":
+		return listCompletion(serverChoices)
+	case f.name == "workload": // a file will do as well
+		return cobra.FixedCompletions(presets.Names(), cobra.ShellCompDirectiveDefault)
+	case f.name == "format":
+		return listCompletion(formatsOf(command))
+	case f.name == "figures", f.name == "fail-on":
+		return listCompletion(metric.Names())
+	case f.name == "need":
+		return listCompletion(claimNames())
+	case f.name == "ignore":
+		return listCompletion(compare.Ignorable())
+	case f.axis && f.isSwitch():
+		return listCompletion([]string{spec.Off, spec.On})
+	case f.namesFile():
+		return nil
+	}
+	return cobra.NoFileCompletions
+}
+
+// completeDriver completes drivers, and behind an @ the topologies that a driver knows.
+func completeDriver(c *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	names := matrix.Names("driver")
+	if driver, _, named := matrix.CutTopology(word[strings.LastIndexByte(word, ',')+1:]); named && slices.Contains(names, driver) {
+		names = matrix.Topologies(driver)
+		for i := range names {
+			names[i] = driver + "@" + names[i]
+		}
+	}
+	return listCompletion(names)(c, args, word)
+}
+
+// listCompletion completes the last name of a comma list, since a shell compares whole words.
+func listCompletion[S ~string](names []S) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		before := word[:strings.LastIndexByte(word, ',')+1]
+		var all []cobra.Completion
+		for _, name := range names {
+			all = append(all, before+string(name))
+		}
+		return all, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+func (p *program) versionCommand() *cobra.Command {
+	return p.command(&cobra.Command{
+		Use:   "version",
+		Short: "Print the version of lockbench and of its client libraries",
+		Args:  noArgs,
+	}, nil, func(*cobra.Command, *options, []string) error {
+		env := machine.Env()
+		text := fmt.Sprintf("lockbench %s\n%s %s/%s\n", env.Lockbench, env.Go, env.OS, env.Arch)
+		for _, module := range slices.Sorted(maps.Keys(env.Libraries)) {
+			text += fmt.Sprintf("%s %s\n", module, env.Libraries[module])
+		}
+		_, err := io.WriteString(p.stdout, text)
+		return err
+	})
+}
+
+func (p *program) workerCommand() *cobra.Command {
+	return p.command(&cobra.Command{
+		Use:    exec.Argument,
+		Short:  "Serve one lock client to another lockbench",
+		Hidden: true,
+		Long: "Serves one lock client to the process that has started it, by lines of JSON on the standard input and\n" +
+			"output. lockbench starts it by itself, to kill and to stop a lock's holder for real. The protocol is\n" +
+			"described in package drivers/exec.",
+		Args: noArgs,
+	}, nil, func(c *cobra.Command, _ *options, _ []string) error {
+		return exec.Serve(c.Context(), p.stdin, p.stdout)
+	})
+}
