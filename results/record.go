@@ -274,24 +274,9 @@ const (
 
 // Metrics are all metrics; a MetricIndex is a place in this list.
 var Metrics = []Metric{
-	AcquireIndex: Acquire,
-	RefusalIndex: Refusal,
-	HandoffIndex: Handoff,
-	ReentryIndex: Reentry,
-	HoldIndex:    Hold,
-	RenewIndex:   Renew,
-	ReleaseIndex: Release,
-
-	AcquireAllIndex: AcquireAll,
-
-	ResponseIndex:  Response,
-	LagIndex:       Lag,
-	BacklogIndex:   Backlog,
-	RecoveryIndex:  Recovery,
-	ProbeIndex:     Probe,
-	ProbeIdleIndex: ProbeIdle,
-	HiccupIndex:    Hiccup,
-	WorkerIndex:    Worker,
+	AcquireIndex: Acquire, RefusalIndex: Refusal, HandoffIndex: Handoff, ReentryIndex: Reentry, HoldIndex: Hold, RenewIndex: Renew,
+	ReleaseIndex: Release, AcquireAllIndex: AcquireAll, ResponseIndex: Response, LagIndex: Lag, BacklogIndex: Backlog,
+	RecoveryIndex: Recovery, ProbeIndex: Probe, ProbeIdleIndex: ProbeIdle, HiccupIndex: Hiccup, WorkerIndex: Worker,
 }
 
 // Latency is one distribution, with its usual quantiles spelt out and the whole histogram beside them. As in all tools of
@@ -326,23 +311,23 @@ type Fairness struct {
 	LongestRun   int64         `json:"longest_run"`     // most grants of a key to one client in a row, also 0 without the oracle
 }
 
-// Cost is what one granted lock cost. Negative values mean "not known". RoundTrips, Notices and KeepAlives are what the
+// Cost is what one granted lock cost. Negative values mean "not known", as in all fields with that tag. RoundTrips, Notices and KeepAlives are what the
 // driver counts itself; records from before they were there have 0 round trips, which no lock has: see Trafficked.
 type Cost struct {
-	Tries       float64 `json:"tries"`    // requests for the lock; see Counts.Tries
-	Commands    float64 `json:"commands"` // on the server, those inside scripts included
-	BytesIn     float64 `json:"bytes_in"` // to the server
-	BytesOut    float64 `json:"bytes_out"`
-	ServerCPUUs float64 `json:"server_cpu_us"`
-	ClientCPUUs float64 `json:"client_cpu_us"`
-	Wakeups     float64 `json:"wakeups"` // returns from Wait
-	Allocs      float64 `json:"allocs"`  // heap allocations of the whole process, client library included
+	Tries       float64 `json:"tries" negative:"unknown"`    // requests for the lock; see Counts.Tries
+	Commands    float64 `json:"commands" negative:"unknown"` // on the server, those inside scripts included
+	BytesIn     float64 `json:"bytes_in" negative:"unknown"` // to the server
+	BytesOut    float64 `json:"bytes_out" negative:"unknown"`
+	ServerCPUUs float64 `json:"server_cpu_us" negative:"unknown"`
+	ClientCPUUs float64 `json:"client_cpu_us" negative:"unknown"`
+	Wakeups     float64 `json:"wakeups" negative:"unknown"` // returns from Wait
+	Allocs      float64 `json:"allocs" negative:"unknown"`  // heap allocations of the whole process, client library included
 
-	LocalRefusals float64 `json:"local_refusals,omitempty"` // see Counts.LocalRefusals; 0 as well if there is no local line
+	LocalRefusals float64 `json:"local_refusals,omitempty" negative:"unknown"` // see Counts.LocalRefusals; 0 as well if there is no local line
 
-	RoundTrips float64 `json:"round_trips,omitempty"` // requests whose answer was waited for
-	Notices    float64 `json:"notices,omitempty"`     // messages that the server sent unasked: watch events, notifications
-	KeepAlives float64 `json:"keep_alives,omitempty"` // requests that only kept a session alive
+	RoundTrips float64 `json:"round_trips,omitempty" negative:"unknown"` // requests whose answer was waited for
+	Notices    float64 `json:"notices,omitempty" negative:"unknown"`     // messages that the server sent unasked: watch events, notifications
+	KeepAlives float64 `json:"keep_alives,omitempty" negative:"unknown"` // requests that only kept a session alive
 }
 
 // amounts returns pointers to all amounts of c.
@@ -416,8 +401,8 @@ type Bound struct {
 
 // Generator is the verdict on lockbench itself.
 type Generator struct {
-	CPU       float64       `json:"cpu"`     // cores that the process used (an embedded server included); negative if unknown
-	Machine   float64       `json:"machine"` // share of the machine's cores, or of Cores.Lockbench, that were busy, 0 to 1; negative if unknown
+	CPU       float64       `json:"cpu" negative:"unknown"`     // cores that the process used (an embedded server included); negative if unknown
+	Machine   float64       `json:"machine" negative:"unknown"` // share of the machine's cores, or of Cores.Lockbench, that were busy, 0 to 1; negative if unknown
 	GCPauses  time.Duration `json:"gc_pauses_ns"`
 	Memory    int64         `json:"memory_bytes,omitempty"`     // that the process had of the system at the end of the window; 0: unknown
 	GCLongest time.Duration `json:"gc_longest_ns,omitempty"`    // of the pauses; 0 if there was none
@@ -430,8 +415,8 @@ type Generator struct {
 	// waited for a core, for whatever reason, summed over the threads (Linux's schedstat). Negative: the system does not
 	// tell.
 	Quota     float64       `json:"quota_cores,omitempty"`
-	Throttled time.Duration `json:"throttled_ns,omitempty"`
-	CoreWait  time.Duration `json:"core_wait_ns,omitempty"`
+	Throttled time.Duration `json:"throttled_ns,omitempty" negative:"unknown"`
+	CoreWait  time.Duration `json:"core_wait_ns,omitempty" negative:"unknown"`
 
 	// Pauses are the times in which lockbench itself did not run for 100 ms or longer, warm-up included; Paused is how much of
 	// the window that was, those left out in which it was starved.

@@ -11,23 +11,21 @@ import (
 	"time"
 )
 
-// Schema says of a type what the type itself does not: the names of its values, their ranges, and how it is called.
+// Schema says of a type what the type itself does not: the names of its values, their ranges, and how it is called. The tags of a
+// field say what it is (about), and that a number may be below 0 (negative).
 type Schema struct {
-	ID, Title, Description string // the ID is no address
+	Name               string // of what is written, by which the ID is made; that is no address
+	Title, Description string
 
 	// Fields has constraints of fields, by their paths with [] for the elements of a list and {} for the values of a map. A
 	// "*" stands for everything before a field that means the same wherever it is.
 	Fields map[string]map[string]any
 
-	// Shared are types that occur more than once, with the names of their definitions and the paths under which Fields has
-	// theirs.
-	Shared map[reflect.Type][2]string
+	// Shared are types that occur more than once, with the names of their definitions. Fields has theirs under a "*" and that.
+	Shared map[reflect.Type]string
 
 	// Keys are those that the maps with a type of key may have; later versions may know more of them.
 	Keys map[reflect.Type][]string
-
-	// Negative tells whether the number at a path may be below 0; nil: none may.
-	Negative func(path string) bool
 }
 
 type jsonObject = map[string]any
@@ -39,13 +37,18 @@ func (s Schema) Of(t reflect.Type, more map[string]any) ([]byte, error) {
 	b := schemaBuilder{s, jsonObject{}}
 	schema := b.object(t, "")
 	schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-	schema["$id"], schema["title"], schema["description"] = s.ID, s.Title, s.Description
+	schema["$id"], schema["title"], schema["description"] = SchemaID(s.Name), s.Title, s.Description
 	maps.Copy(schema, more)
 	if len(b.defs) > 0 {
 		schema["$defs"] = b.defs
 	}
 	text, err := json.MarshalIndent(schema, "", "  ")
 	return append(text, '\n'), err
+}
+
+// SchemaID returns what names the schema of that name.
+func SchemaID(name string) string {
+	return "https://github.com/lockbench/lockbench/results/" + name + ".schema.json"
 }
 
 // schemaBuilder collects the types that occur more than once.
@@ -55,61 +58,60 @@ type schemaBuilder struct {
 }
 
 // value returns the schema of a field of that type at path.
-func (b schemaBuilder) value(t reflect.Type, path string) jsonObject {
+func (b schemaBuilder) value(t reflect.Type, path string, tag reflect.StructTag) jsonObject {
 	s := jsonObject{}
 	shared, isShared := b.Shared[t]
 	switch {
 	case t == reflect.TypeFor[time.Time]():
 		s["type"], s["format"] = "string", "date-time"
 	case isShared:
-		if name := shared[0]; b.defs[name] == nil {
-			b.defs[name] = b.object(t, shared[1])
+		if b.defs[shared] == nil {
+			b.defs[shared] = b.object(t, "*"+shared)
 		}
-		return jsonObject{"$ref": "#/$defs/" + shared[0]}
+		return jsonObject{"$ref": "#/$defs/" + shared}
 	case t.Implements(reflect.TypeFor[encoding.TextMarshaler]()):
 		s["type"] = "string"
 	default:
-		s = b.kind(t, path)
+		s = b.kind(t, path, tag)
+	}
+	if about := tag.Get("about"); about != "" {
+		s["description"] = about
 	}
 	maps.Copy(s, b.Fields[path])
 	return s
 }
 
 // kind returns the schema of what has no name of its own.
-func (b schemaBuilder) kind(t reflect.Type, path string) jsonObject {
+func (b schemaBuilder) kind(t reflect.Type, path string, tag reflect.StructTag) jsonObject {
 	switch t.Kind() {
 	case reflect.Struct:
 		return b.object(t, path)
 	case reflect.Map:
-		s := jsonObject{"type": "object", "additionalProperties": b.value(t.Elem(), path+"{}")}
+		s := jsonObject{"type": "object", "additionalProperties": b.value(t.Elem(), path+"{}", "")}
 		if keys := b.Keys[t.Key()]; keys != nil {
 			named := jsonObject{}
 			for _, key := range keys {
-				named[key] = b.value(t.Elem(), path+"{}")
+				named[key] = b.value(t.Elem(), path+"{}", "")
 			}
 			s["properties"] = named
 		}
 		return s
 	case reflect.Pointer:
-		s := b.kind(t.Elem(), path)
+		s := b.kind(t.Elem(), path, tag)
 		s["type"] = []any{s["type"], "null"}
 		return s
 	case reflect.Slice:
-		return jsonObject{"type": "array", "items": b.value(t.Elem(), path+"[]")}
+		return jsonObject{"type": "array", "items": b.value(t.Elem(), path+"[]", "")}
 	case reflect.Bool:
 		return jsonObject{"type": "boolean"}
 	case reflect.String:
 		return jsonObject{"type": "string"}
-	case reflect.Float64:
-		return b.number("number", path)
-	default: // integers; any other kind fails the tests, which hold records to the schema
-		return b.number("integer", path)
 	}
-}
-
-func (b schemaBuilder) number(kind, path string) jsonObject {
-	s := jsonObject{"type": kind}
-	if b.Negative == nil || !b.Negative(path) {
+	s := jsonObject{"type": "integer"} // any other kind fails the tests, which hold records to the schema
+	if t.Kind() == reflect.Float64 {
+		s["type"] = "number"
+	}
+	if tag.Get("negative") == "" {
 		s["minimum"] = 0
 	}
 	return s
@@ -138,7 +140,11 @@ func (b schemaBuilder) fields(t reflect.Type, path string, properties jsonObject
 		case name == "-" || !f.IsExported():
 			continue
 		}
-		properties[name] = b.value(f.Type, join(path, name))
+		at := name
+		if path != "" {
+			at = path + "." + name
+		}
+		properties[name] = b.value(f.Type, at, f.Tag)
 		if !strings.Contains(options, "omitempty") && !strings.Contains(options, "omitzero") {
 			*required = append(*required, name)
 		}
@@ -148,9 +154,6 @@ func (b schemaBuilder) fields(t reflect.Type, path string, properties jsonObject
 // The JSON schema of a record. What its type does not say (which names there are, and what a number can be) stands here and
 // is what Validate asks for, as far as a schema can: that quantiles rise, or that counts do not contradict each other,
 // Validate alone sees.
-
-// SchemaID names the schema; it is no address.
-const SchemaID = "https://github.com/lockbench/lockbench/results/record.schema.json"
 
 // kinds are the values of Server.Kind.
 var kinds = []string{"private", "embedded", "external", "in-process"}
@@ -186,8 +189,8 @@ var recordFields = map[string]jsonObject{
 	"generator.machine":      {"maximum": 1},
 	"bound.by":               {"enum": []string{"", "keys", "clients", "connections", "rate"}},
 	"cost":                   {"description": "of one granted lock; a negative number is not known"},
-	"*latency{}.hdr":         {"contentEncoding": "base64", "description": "HdrHistogram V2, deflated; values in ns"},
-	"*latency{}.overflow":    {"description": "values beyond the range, counted at its end"},
+	"*latency.hdr":           {"contentEncoding": "base64", "description": "HdrHistogram V2, deflated; values in ns"},
+	"*latency.overflow":      {"description": "values beyond the range, counted at its end"},
 	"plan.classes[].name":    {"minLength": 1},
 	"classes[].name":         {"minLength": 1},
 	"plan.arrival":           {"enum": []string{"", "constant", "poisson"}},
@@ -201,15 +204,11 @@ func JSONSchema() ([]byte, error) {
 		metrics = append(metrics, string(m))
 	}
 	return Schema{
-		ID: SchemaID, Title: "lockbench record",
+		Name: "record", Title: "lockbench record",
 		Description: "One trial of one cell, a line of what lockbench -o writes. Names say the units: _ns, _us, _bytes, _per_s.",
 		Fields:      recordFields,
-		Shared: map[reflect.Type][2]string{
-			reflect.TypeFor[Latency](): {"latency", "*latency{}"},
-			reflect.TypeFor[Counts]():  {"counts", "*counts"},
-		},
-		Keys:     map[reflect.Type][]string{reflect.TypeFor[Metric](): metrics},
-		Negative: negativeAllowed,
+		Shared:      map[reflect.Type]string{reflect.TypeFor[Latency](): "latency", reflect.TypeFor[Counts](): "counts"},
+		Keys:        map[reflect.Type][]string{reflect.TypeFor[Metric](): metrics},
 	}.Of(reflect.TypeFor[Record](), jsonObject{
 		// A whole trial takes time; one that was stopped at once may have taken none.
 		"anyOf": []any{

@@ -16,9 +16,6 @@ import (
 // ErrNewerSchema is wrapped by errors about records that a later version of lockbench has written.
 var ErrNewerSchema = errors.New("written by a newer lockbench: read it with that one, or update this one")
 
-// mayBeNegative are the fields in which a negative number says "not known".
-var mayBeNegative = []string{"cost.", "generator.machine", "generator.cpu", "generator.throttled_ns", "generator.core_wait_ns"}
-
 // sides are the values of Side: "" in a run that compares nothing.
 var sides = []string{"", SideBase, SideHead}
 
@@ -55,7 +52,7 @@ func (r *Record) validate(payloads bool) error {
 	case !slices.Contains(durabilities, r.Server.Durability):
 		return fmt.Errorf("server.durability: %q is none", r.Server.Durability)
 	}
-	if err := new(numbers).check(reflect.ValueOf(r).Elem()); err != nil {
+	if err := implausible(reflect.ValueOf(r).Elem(), false); err != nil {
 		return err
 	}
 	if err := r.checkElapsed(); err != nil {
@@ -93,7 +90,9 @@ func validateAll(all map[Metric]Latency, payloads bool) error {
 	for name, l := range all {
 		err := l.validate()
 		if err == nil && payloads {
-			err = l.decodes()
+			if _, err = l.decode(); err != nil {
+				err = fmt.Errorf("hdr: %w", err)
+			}
 		}
 		if err != nil {
 			return fmt.Errorf("latency.%s.%w", name, err)
@@ -166,118 +165,85 @@ func (l Latency) validate() error {
 	return nil
 }
 
-// decodes checks the histogram.
-func (l Latency) decodes() error {
-	if _, err := l.decode(); err != nil {
-		return fmt.Errorf("hdr: %w", err)
-	}
-	return nil
-}
+// numberError is the fault of a number at a path in the record's JSON form.
+type numberError struct{ path, what string }
 
-// numbers walks a record and finds numbers that none of its fields can have: negative ones, and floats that are no
-// number. Fields added later are covered without a word here.
-type numbers struct {
-	path []step // which is spelt out only if something is wrong there
-}
+func (e *numberError) Error() string { return e.path + ": " + e.what }
 
-// step is a name, or the place of an element of a list.
-type step struct {
-	name  string
-	place int // from 1
-}
-
-func (n *numbers) check(v reflect.Value) error {
+// implausible walks a record and finds a number that none of its fields can have: a negative one, unless the tag of the field
+// says what it means, or a float that is no number. Fields added later are covered without a word here.
+func implausible(v reflect.Value, negative bool) *numberError {
 	switch v.Kind() {
 	case reflect.Int, reflect.Int64:
-		if v.Int() < 0 && !negativeAllowed(n.at()) {
-			return fmt.Errorf("%s: %d is negative", n.at(), v.Int())
+		if v.Int() < 0 && !negative {
+			return &numberError{what: fmt.Sprintf("%d is negative", v.Int())}
 		}
 	case reflect.Float64:
-		f := v.Float()
-		if math.IsNaN(f) || math.IsInf(f, 0) {
-			return fmt.Errorf("%s: %v is no number", n.at(), f)
-		}
-		if f < 0 && !negativeAllowed(n.at()) {
-			return fmt.Errorf("%s: %v is negative", n.at(), f)
+		switch f := v.Float(); {
+		case math.IsNaN(f) || math.IsInf(f, 0):
+			return &numberError{what: fmt.Sprintf("%v is no number", f)}
+		case f < 0 && !negative:
+			return &numberError{what: fmt.Sprintf("%v is negative", f)}
 		}
 	case reflect.Pointer:
 		if !v.IsNil() {
-			return n.check(v.Elem())
+			return implausible(v.Elem(), negative)
 		}
 	case reflect.Struct:
 		if v.Type() == reflect.TypeFor[time.Time]() {
 			return nil
 		}
-		for i, name := range fieldNames(v.Type()) {
-			var err error
-			if name == "" { // an embedded struct, whose fields are its owner's
-				err = n.check(v.Field(i))
-			} else {
-				err = n.below(step{name: name}, v.Field(i))
-			}
-			if err != nil {
+		for i, f := range fieldsOf(v.Type()) {
+			if err := implausible(v.Field(i), f.negative).in(f.name); err != nil {
 				return err
 			}
 		}
 	case reflect.Map:
 		for it := v.MapRange(); it.Next(); {
-			if err := n.below(step{name: it.Key().String()}, it.Value()); err != nil {
-				return err
+			if err := implausible(it.Value(), false); err != nil {
+				return err.in(it.Key().String())
 			}
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
-			if err := n.below(step{place: 1 + i}, v.Index(i)); err != nil {
-				return err
+			if err := implausible(v.Index(i), false); err != nil {
+				return err.in(fmt.Sprintf("[%d]", i))
 			}
 		}
 	}
 	return nil
 }
 
-func (n *numbers) below(s step, v reflect.Value) error {
-	n.path = append(n.path, s)
-	err := n.check(v)
-	n.path = n.path[:len(n.path)-1]
-	return err
+// in puts the name of what the number is in before the path; that of an embedded struct is empty.
+func (e *numberError) in(name string) *numberError {
+	switch {
+	case e == nil:
+	case name == "" || e.path == "" || e.path[0] == '[':
+		e.path = name + e.path
+	default:
+		e.path = name + "." + e.path
+	}
+	return e
 }
 
-// at returns the path in the record's JSON form.
-func (n *numbers) at() string {
-	path := ""
-	for _, s := range n.path {
-		if s.place > 0 {
-			path = fmt.Sprintf("%s[%d]", path, s.place-1)
-		} else {
-			path = join(path, s.name)
-		}
-	}
-	return path
+// field is what the tags of a struct's field say.
+type field struct {
+	name     string // in JSON; empty: that of an embedded struct
+	negative bool   // is a value
 }
 
-// names are the names that the fields of a struct have in JSON, by its type. An embedded struct has none.
-var names sync.Map
+// known has the fields of structs, by their types.
+var known sync.Map
 
-func fieldNames(t reflect.Type) []string {
-	if known, ok := names.Load(t); ok {
-		return known.([]string)
+func fieldsOf(t reflect.Type) []field {
+	if known, ok := known.Load(t); ok {
+		return known.([]field)
 	}
-	var all []string
+	var all []field
 	for i := range t.NumField() {
 		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		all = append(all, name)
+		all = append(all, field{name, t.Field(i).Tag.Get("negative") != ""})
 	}
-	names.Store(t, all)
+	known.Store(t, all)
 	return all
-}
-
-func join(path, name string) string {
-	if path == "" {
-		return name
-	}
-	return path + "." + name
-}
-
-func negativeAllowed(path string) bool {
-	return slices.ContainsFunc(mayBeNegative, func(prefix string) bool { return strings.HasPrefix(path, prefix) })
 }

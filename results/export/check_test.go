@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/report"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -40,7 +41,7 @@ func checked(t *testing.T, on string) *compare.Check {
 
 func reportSchemaOf(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	return compiled(t, ReportSchemaID, ReportSchema)
+	return compiled(t, results.SchemaID("report"), ReportSchema)
 }
 
 func reportOf(t *testing.T, c *compare.Check) any {

@@ -61,9 +61,9 @@ type resultJSON struct {
 	Better     string       `json:"better,omitempty"` // higher or lower; empty: neither
 	Base       estimateJSON `json:"base"`
 	Head       estimateJSON `json:"head"`
-	Change     *float64     `json:"change"`
-	ChangeLow  *float64     `json:"change_low"`
-	ChangeHigh *float64     `json:"change_high"`
+	Change     *float64     `json:"change" negative:"a loss"`
+	ChangeLow  *float64     `json:"change_low" negative:"a loss"`
+	ChangeHigh *float64     `json:"change_high" negative:"a loss"`
 	P          *float64     `json:"p"`
 	PAdjusted  *float64     `json:"p_adjusted"`
 	Threshold  string       `json:"threshold,omitempty"` // empty: it is shown, and judged by none

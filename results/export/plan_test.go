@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/report"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -41,7 +42,7 @@ func TestPlanGoldens(t *testing.T) {
 
 func planSchemaOf(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	return compiled(t, PlanSchemaID, PlanSchema)
+	return compiled(t, results.SchemaID("plan"), PlanSchema)
 }
 
 func planOf(t *testing.T, a *capacity.Answer) any {

@@ -6,7 +6,6 @@ import (
 	"io"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/capacity"
@@ -16,15 +15,12 @@ import (
 	"github.com/lockbench/lockbench/results/spec"
 )
 
-// ComparisonSchemaID names the schema; it is no address.
-const ComparisonSchemaID = "https://github.com/lockbench/lockbench/results/comparison.schema.json"
-
 // ComparisonSchema returns the schema (draft 2020-12) of what ComparisonJSON writes. Programs that read comparisons have to expect
 // fields that it does not name: later versions add some. The error is that of encoding/json, and none in fact.
 func ComparisonSchema() ([]byte, error) {
 	unjudged := "absent of a figure that is shown, and judged by no threshold"
 	return results.Schema{
-		ID: ComparisonSchemaID, Title: "lockbench comparison",
+		Name: "comparison", Title: "lockbench comparison",
 		Description: "What lockbench compare -format json writes. Figures are in their base units; null is not known.",
 		Fields: map[string]map[string]any{
 			"schema":          {"minimum": 1, "maximum": comparisonSchema, "description": "version of this form"},
@@ -74,22 +70,18 @@ func ComparisonSchema() ([]byte, error) {
 			"*estimate.low":    {"description": "of its 95 % interval"},
 			"*estimate.high":   {"description": "of its 95 % interval"},
 		},
-		Shared: map[reflect.Type][2]string{
-			reflect.TypeFor[sideJSON]():     {"side", "*side"},
-			reflect.TypeFor[estimateJSON](): {"estimate", "*estimate"},
+		Shared: map[reflect.Type]string{
+			reflect.TypeFor[sideJSON]():     "side",
+			reflect.TypeFor[estimateJSON](): "estimate",
 		},
-		Negative: func(path string) bool { return strings.HasPrefix(path, "cells[].figures[].change") },
 	}.Of(reflect.TypeFor[comparisonJSON](), nil)
 }
-
-// ReportSchemaID names the schema; it is no address.
-const ReportSchemaID = "https://github.com/lockbench/lockbench/results/report.schema.json"
 
 // ReportSchema returns the schema (draft 2020-12) of what CheckJSON writes; see ComparisonSchema.
 func ReportSchema() ([]byte, error) {
 	reason := map[string]any{"enum": compare.CheckReasons, "description": "of inconclusive, and absent from all others"}
 	return results.Schema{
-		ID: ReportSchemaID, Title: "lockbench report",
+		Name: "report", Title: "lockbench report",
 		Description: "What lockbench run -format json and report -format json write. Figures are in their base units; null is not known.",
 		Fields: map[string]map[string]any{
 			"schema":                   {"minimum": 1, "maximum": reportSchema, "description": "version of this form"},
@@ -142,15 +134,12 @@ func units() (list []string) {
 	return list
 }
 
-// PlanSchemaID names the schema; it is no address.
-const PlanSchemaID = "https://github.com/lockbench/lockbench/results/plan.schema.json"
-
 // PlanSchema returns the schema (draft 2020-12) of what PlanJSON writes; see ComparisonSchema.
 func PlanSchema() ([]byte, error) {
 	verdicts := []capacity.Verdict{capacity.Sustains, capacity.RulesOut, capacity.Undecided, capacity.Violated, capacity.Dropped, capacity.Failed}
 	share := map[string]any{"maximum": 1}
 	return results.Schema{
-		ID: PlanSchemaID, Title: "lockbench plan",
+		Name: "plan", Title: "lockbench plan",
 		Description: "What lockbench plan -format json writes. Names say the units: _ns; rates are a second, shares from 0 to 1. 0 is not known.",
 		Fields: map[string]map[string]any{
 			"schema":           {"minimum": 1, "maximum": capacity.AnswerVersion, "description": "version of this form"},
@@ -224,25 +213,21 @@ func PlanSchema() ([]byte, error) {
 			"*range.low":  {"description": "of the 95 % interval"},
 			"*range.high": {"description": "of the 95 % interval"},
 		},
-		Shared: map[reflect.Type][2]string{
-			reflect.TypeFor[capacity.Range](): {"range", "*range"},
-			reflect.TypeFor[capacity.Point](): {"point", "*point"},
-			reflect.TypeFor[spec.Plan]():      {"plan", "*plan"},
+		Shared: map[reflect.Type]string{
+			reflect.TypeFor[capacity.Range](): "range",
+			reflect.TypeFor[capacity.Point](): "point",
+			reflect.TypeFor[spec.Plan]():      "plan",
 		},
-		Negative: func(path string) bool { return strings.HasPrefix(path, "candidates[].cost.") },
 	}.Of(reflect.TypeFor[capacity.Answer](), nil)
 }
 
 // ProofJSON writes a report of lockbench prove.
 func ProofJSON(w io.Writer, r *safety.Report) error { return encode(w, r) }
 
-// ProofSchemaID names the schema; it is no address.
-const ProofSchemaID = "https://github.com/lockbench/lockbench/results/proof.schema.json"
-
 // ProofSchema returns the schema (draft 2020-12) of what ProofJSON writes; see ComparisonSchema.
 func ProofSchema() ([]byte, error) {
 	return results.Schema{
-		ID: ProofSchemaID, Title: "lockbench prove",
+		Name: "proof", Title: "lockbench prove",
 		Description: "What lockbench prove -format json writes. Names say the units: _ns are nanoseconds. Absent is not known.",
 		Fields: map[string]map[string]any{
 			"schema":                     {"minimum": 1, "maximum": safety.Version, "description": "version of this form"},

@@ -22,7 +22,7 @@ import (
 
 func comparisonSchemaOf(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	return compiled(t, ComparisonSchemaID, ComparisonSchema)
+	return compiled(t, results.SchemaID("comparison"), ComparisonSchema)
 }
 
 func compiled(t *testing.T, id string, schema func() ([]byte, error)) *jsonschema.Schema {
