@@ -16,11 +16,11 @@ const SchemaVersion = 1
 // Record is one trial of one cell: what was asked, where it ran, and what was measured. All durations are
 // nanoseconds, and field names carry other units.
 type Record struct {
-	Schema  int       `json:"schema"`
-	ID      string    `json:"id"` // unique to the record
+	Schema  int       `json:"schema" about:"version of the record"`
+	ID      string    `json:"id" about:"unique to the record"`
 	Started time.Time `json:"started"`
-	Run     string    `json:"run"`   // the invocation of lockbench that it belongs to
-	Cell    int       `json:"cell"`  // its place in that run's matrix, from 0
+	Run     string    `json:"run" about:"the invocation of lockbench that it belongs to"`
+	Cell    int       `json:"cell" about:"its place in that run's matrix, from 0"`
 	Trial   int       `json:"trial"` // from 1
 
 	// Prefix begins all names that the run has made on a server of the user's: keys, nodes, tables. It is what lockbench
@@ -33,21 +33,21 @@ type Record struct {
 	Side string `json:"side,omitempty"`
 	Pair int    `json:"pair,omitempty"`
 
-	Partial string `json:"partial,omitempty"` // why this is less than a whole trial: interrupted, or the server was gone; empty for a whole one
+	Partial string `json:"partial,omitempty" about:"why this is less than a whole trial; absent from a whole one"`
 
 	Plan   spec.Plan `json:"plan"`
 	Traits Traits    `json:"traits"`
 	Wrong  string    `json:"wrong,omitempty"` // what is wrong with the design, the main risk first; see drivers.Design
 	Env    Env       `json:"env"`
 	Server Server    `json:"server"`
-	Cores  Cores     `json:"cores,omitzero"` // with Plan.Pin
+	Cores  Cores     `json:"cores,omitzero" about:"the logical processors that lockbench and a private server were kept on (-pin); absent if they were not"`
 
-	Elapsed   time.Duration      `json:"elapsed_ns"` // the measured window, warm-up excluded
+	Elapsed   time.Duration      `json:"elapsed_ns" about:"the measured window, warm-up excluded"`
 	Counts    Counts             `json:"counts"`
-	Latency   map[Metric]Latency `json:"latency"`
+	Latency   map[Metric]Latency `json:"latency" about:"by metric; later versions may know more of them"`
 	Fairness  Fairness           `json:"fairness"`
 	Safety    Safety             `json:"safety"`
-	Cost      Cost               `json:"cost"`
+	Cost      Cost               `json:"cost" about:"of one granted lock; a negative number is not known"`
 	Bound     Bound              `json:"bound"`
 	Generator Generator          `json:"generator"`
 	Thread    Thread             `json:"server_thread,omitzero"` // of a private Redis or Valkey on Linux
