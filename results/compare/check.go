@@ -5,7 +5,6 @@ package compare
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -91,14 +90,14 @@ func CheckCells(cells []*results.Cell, thresholds []Threshold, missing []string)
 		for _, l := range one.Limits {
 			if l.Counts() {
 				judged++
-				one.Verdict = worstCheck(one.Verdict, l.Verdict)
+				one.Verdict = worse(one.Verdict, l.Verdict)
 			}
 		}
 		c.Cells = append(c.Cells, one)
-		c.Verdict = worstCheck(c.Verdict, one.Verdict)
+		c.Verdict = worse(c.Verdict, one.Verdict)
 	}
 	if len(thresholds) > 0 && (judged == 0 || len(missing) > 0) {
-		c.Verdict = worstCheck(c.Verdict, Inconclusive)
+		c.Verdict = worse(c.Verdict, Inconclusive)
 	}
 	return c
 }
@@ -156,30 +155,21 @@ func (c *Check) Limits() (list []CheckedLimit) {
 			}
 		}
 	}
-	slices.SortStableFunc(list, func(a, b CheckedLimit) int {
-		return cmp.Compare(slices.Index(CheckVerdicts, a.Verdict), slices.Index(CheckVerdicts, b.Verdict))
-	})
+	slices.SortStableFunc(list, func(a, b CheckedLimit) int { return cmp.Compare(rank(a.Verdict), rank(b.Verdict)) })
 	return list
 }
 
 // Reasons returns those for which anything in c that counts is inconclusive, in the order of the list of all.
 func (c *Check) Reasons() []Reason {
-	have := map[Reason]bool{NotRun: len(c.Missing) > 0}
+	have := reasonSet{NotRun: len(c.Missing) > 0}
 	for _, l := range c.Limits() {
 		have[l.Reason] = have[l.Reason] || l.Counts()
 	}
-	if c.Verdict == Inconclusive && !slices.Contains(slices.Collect(maps.Values(have)), true) {
-		have[Unclaimed] = true
+	list := have.in(CheckReasons)
+	if c.Verdict == Inconclusive && len(list) == 0 {
+		return []Reason{Unclaimed}
 	}
-	return slices.DeleteFunc(slices.Clone(CheckReasons), func(r Reason) bool { return !have[r] })
-}
-
-// worstCheck returns the worse of two verdicts; a is empty if there is none yet.
-func worstCheck(a, b Verdict) Verdict {
-	if a == "" || b != "" && slices.Index(CheckVerdicts, b) < slices.Index(CheckVerdicts, a) {
-		return b
-	}
-	return a
+	return list
 }
 
 // whole leaves out the records that ended early where there are whole trials of the same plan, of the same revision and build,

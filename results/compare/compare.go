@@ -79,11 +79,11 @@ type Comparison struct {
 
 // Side is one of the two sets of records.
 type Side struct {
-	Name       string   // a file, or what the flags of the side were
-	Trials     int      // that were compared
-	Partial    int      // records that ended early, and were left out
-	Duplicates int      // records that were there already
-	Revisions  []string // what was under test, in the user's words; else the builds of lockbench
+	Name       string   `json:"name"` // a file, or what the flags of the side were
+	Trials     int      `json:"trials" about:"that were compared"`
+	Partial    int      `json:"partial" about:"records that ended early, and were left out"`
+	Duplicates int      `json:"duplicates"` // records that were there already
+	Revisions  []string `json:"revisions" about:"what was under test; else the builds of lockbench"`
 }
 
 // Cell is one plan on both sides.

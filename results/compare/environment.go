@@ -57,6 +57,15 @@ func distinct(records []*results.Record, of func(*results.Record) string) (value
 	return values
 }
 
+// differ returns the values of a fact on both sides, and what to say if they are not the same.
+func (f fact) differ(base, head []*results.Record) (b []string, text string) {
+	b, h := distinct(base, f.of), distinct(head, f.of)
+	if !slices.Equal(slices.Sorted(slices.Values(b)), slices.Sorted(slices.Values(h))) {
+		text = fmt.Sprintf("%s: %s in the base, %s in the head", f.name, listed(b), listed(h))
+	}
+	return b, text
+}
+
 // unlike returns how the environments of a pair's sides differ, and which of it makes two machines of them.
 func unlike(base, head []*results.Record) (notes, machines []string) {
 	if len(base) == 0 || len(head) == 0 {
@@ -67,19 +76,19 @@ func unlike(base, head []*results.Record) (notes, machines []string) {
 		all = append(all, fact{name, false, func(r *results.Record) string { return r.Env.Libraries[name] }})
 	}
 	for _, f := range all {
-		b, h := distinct(base, f.of), distinct(head, f.of)
-		switch same := slices.Equal(slices.Sorted(slices.Values(b)), slices.Sorted(slices.Values(h))); {
-		case same && len(b) == 1:
-		case same && f.machine && !inProportion(base, head, f.of):
-			notes = append(notes, fmt.Sprintf("%s: the sides have other shares of them, %s in the base, %s in the head", f.name, shares(base, f.of), shares(head, f.of)))
+		values, text := f.differ(base, head)
+		switch {
+		case text == "" && len(values) == 1:
+			continue
+		case text == "" && f.machine && !inProportion(base, head, f.of):
+			text = fmt.Sprintf("%s: the sides have other shares of them, %s in the base, %s in the head", f.name, shares(base, f.of), shares(head, f.of))
+		case text == "":
+			notes = append(notes, fmt.Sprintf("%s: both sides have trials of several, which count together: %s", f.name, strings.Join(values, "; ")))
+			continue
+		}
+		notes = append(notes, text)
+		if f.machine {
 			machines = append(machines, f.name)
-		case same:
-			notes = append(notes, fmt.Sprintf("%s: both sides have trials of several, which count together: %s", f.name, strings.Join(b, "; ")))
-		default:
-			notes = append(notes, fmt.Sprintf("%s: %s in the base, %s in the head", f.name, listed(b), listed(h)))
-			if f.machine {
-				machines = append(machines, f.name)
-			}
 		}
 	}
 	return notes, machines
@@ -89,12 +98,8 @@ func unlike(base, head []*results.Record) (notes, machines []string) {
 // judged for it; nothing if they are alike.
 func UnlikeMachines(base, head []*results.Record) (differences []string) {
 	for _, f := range facts {
-		if !f.machine {
-			continue
-		}
-		b, h := distinct(base, f.of), distinct(head, f.of)
-		if !slices.Equal(slices.Sorted(slices.Values(b)), slices.Sorted(slices.Values(h))) {
-			differences = append(differences, f.name+": "+listed(b)+" in the base, "+listed(h)+" in the head")
+		if _, text := f.differ(base, head); f.machine && text != "" {
+			differences = append(differences, text)
 		}
 	}
 	return differences
@@ -124,19 +129,18 @@ func shares(records []*results.Record, of func(*results.Record) string) string {
 
 // libraries returns the names of all client libraries that the records know.
 func libraries(sides ...[]*results.Record) []string {
-	all := map[string]bool{}
+	var all []string
 	for _, r := range slices.Concat(sides...) {
-		for name := range r.Env.Libraries {
-			all[name] = true
-		}
+		all = slices.AppendSeq(all, maps.Keys(r.Env.Libraries))
 	}
-	return slices.Sorted(maps.Keys(all))
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 func listed(values []string) string {
-	named := make([]string, len(values))
-	for i, v := range values {
-		named[i] = orNone(v)
+	var named []string
+	for _, v := range values {
+		named = append(named, orNone(v))
 	}
 	return strings.Join(named, " and ")
 }
@@ -236,11 +240,8 @@ func inTurn(base, head []*results.Record) []string {
 		head bool
 	}
 	var starts []start
-	for _, r := range base {
-		starts = append(starts, start{r.Started, false})
-	}
-	for _, r := range head {
-		starts = append(starts, start{r.Started, true})
+	for i, r := range slices.Concat(base, head) {
+		starts = append(starts, start{r.Started, i >= len(base)})
 	}
 	slices.SortStableFunc(starts, func(a, b start) int { return a.at.Compare(b.at) })
 	blocks := 1
@@ -250,9 +251,8 @@ func inTurn(base, head []*results.Record) []string {
 		}
 	}
 	switch last := len(starts) - 1; {
-	case starts[0].at.Equal(starts[last].at): // nobody knows
-		return nil
-	case blocks > 2 && 2*blocks > min(len(base), len(head)):
+	case starts[0].at.Equal(starts[last].at), // nobody knows
+		blocks > 2 && 2*blocks > min(len(base), len(head)):
 		return nil
 	case blocks > 2:
 		return []string{fmt.Sprintf("the sides hardly took turns, their trials came in %d blocks: those of a block are alike for what the machine "+

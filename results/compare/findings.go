@@ -33,70 +33,71 @@ type Judgement struct {
 // Judgements returns what thresholds judge, the worst first, and what is shown only. A lock that does not exclude is worse
 // than one that is slow.
 func (c *Comparison) Judgements() (judged, shown []Judgement) {
-	at := map[string]*Judgement{}
-	var order []*Judgement
-	for i := range c.Cells {
-		for j := range c.Cells[i].Figures {
-			r := &c.Cells[i].Figures[j]
-			key := r.Figure.Name
-			if r.Threshold != nil {
-				key = r.Threshold.String()
-			}
-			g := at[key]
-			if g == nil {
-				g = &Judgement{Metric: r.Figure, Threshold: r.Threshold, Verdict: r.Verdict}
-				at[key] = g
-				order = append(order, g)
-			}
-			if rank(r.Verdict) < rank(g.Verdict) {
-				g.Verdict = r.Verdict
-			}
-			g.Results = append(g.Results, Judged{i, r})
+	var all []Judgement
+	for _, r := range c.results() {
+		i := slices.IndexFunc(all, func(g Judgement) bool { return g.Results[0].key() == r.key() })
+		if i < 0 {
+			i, all = len(all), append(all, Judgement{Metric: r.Figure, Threshold: r.Threshold, Verdict: r.Verdict})
 		}
+		all[i].Verdict = worse(all[i].Verdict, r.Verdict)
+		all[i].Results = append(all[i].Results, r)
 	}
-	for _, g := range order {
-		slices.SortStableFunc(g.Results, func(a, b Judged) int { return Worse(a.Result, b.Result) })
+	for _, g := range all {
+		sortWorst(g.Results)
 		if g.Threshold == nil {
-			shown = append(shown, *g)
+			shown = append(shown, g)
 		} else {
-			judged = append(judged, *g)
+			judged = append(judged, g)
 		}
 	}
 	slices.SortStableFunc(judged, func(a, b Judgement) int {
-		switch order := cmp.Compare(rank(a.Verdict), rank(b.Verdict)); {
-		case order != 0 || a.violated() == b.violated():
-			return order
-		case a.violated():
-			return -1
-		}
-		return 1
+		return cmp.Or(cmp.Compare(rank(a.Verdict), rank(b.Verdict)), trueFirst(a.violated(), b.violated()))
 	})
 	return judged, shown
 }
 
-// Judged returns all judged results, the worst first.
-func (c *Comparison) Judged() (list []Judged) {
+// results returns those of all cells.
+func (c *Comparison) results() (list []Judged) {
 	for i := range c.Cells {
 		for j := range c.Cells[i].Figures {
-			if r := &c.Cells[i].Figures[j]; r.Threshold != nil {
-				list = append(list, Judged{i, r})
-			}
+			list = append(list, Judged{i, &c.Cells[i].Figures[j]})
 		}
 	}
+	return list
+}
+
+// key is equal for results of one threshold, or of one metric that none judges.
+func (r *Result) key() string {
+	if r.Threshold == nil {
+		return r.Figure.Name
+	}
+	return r.Threshold.String()
+}
+
+func sortWorst(list []Judged) {
 	slices.SortStableFunc(list, func(a, b Judged) int { return Worse(a.Result, b.Result) })
+}
+
+// trueFirst orders what is so before what is not.
+func trueFirst(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}
+
+// Judged returns all judged results, the worst first.
+func (c *Comparison) Judged() []Judged {
+	list := slices.DeleteFunc(c.results(), func(r Judged) bool { return r.Threshold == nil })
+	sortWorst(list)
 	return list
 }
 
 // violated reports whether exclusion was violated.
 func (g Judgement) violated() bool { return g.Metric.Name == "violations" && g.Verdict == Regressed }
-
-// rank returns the place of a verdict among all of them, the worst first.
-func rank(v Verdict) int {
-	if i := slices.Index(Verdicts, v); i >= 0 {
-		return i
-	}
-	return len(Verdicts)
-}
 
 // Within reports whether a metric is worse, significantly, though its threshold allows that.
 func (r *Result) Within() bool { return r.Verdict.passed() && r.Why != "" }

@@ -270,12 +270,23 @@ func (d *draft) judge(o Options, of tests) {
 	d.cell.Figures = d.results
 }
 
-// worse returns the worse of two verdicts.
+// worse returns the worse of two verdicts; one that is empty is better than any.
 func worse(a, b Verdict) Verdict {
-	if slices.Index(Verdicts, b) < slices.Index(Verdicts, a) {
+	if rank(b) < rank(a) {
 		return b
 	}
 	return a
+}
+
+// ranks are the verdicts of comparisons and checks, the worst first.
+var ranks = slices.Concat([]Verdict{Violated, Missed}, Verdicts, []Verdict{Passed})
+
+// rank returns the place of a verdict among all of them; the last for none.
+func rank(v Verdict) int {
+	if i := slices.Index(ranks, v); i >= 0 {
+		return i
+	}
+	return len(ranks)
 }
 
 // moved returns what became of a figure: "fell by 8.2 %".

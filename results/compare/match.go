@@ -98,35 +98,30 @@ func shared(base, head side) error {
 	return nil
 }
 
-// groups sorts records by key, in the order in which they were read.
+// groups are those of one side by key, in the order in which they were read.
 type groups struct {
 	at    map[string]*group
 	order []string
 }
 
-func (bs *groups) add(key string, s settings, r *results.Record) {
-	if bs.at == nil {
-		bs.at = map[string]*group{}
+// groupsOf sorts records by key.
+func groupsOf(records []*results.Record, planOf map[*results.Record]known, key func(*results.Record) string) groups {
+	gs := groups{at: map[string]*group{}}
+	for _, r := range records {
+		k := key(r)
+		g := gs.at[k]
+		if g == nil {
+			g = &group{settings: planOf[r].settings, kind: kindOf(r)}
+			gs.at[k] = g
+			gs.order = append(gs.order, k)
+		}
+		if r.Partial != "" {
+			g.partial = append(g.partial, r)
+		} else {
+			g.whole = append(g.whole, r)
+		}
 	}
-	b := bs.at[key]
-	if b == nil {
-		b = &group{settings: s, kind: kindOf(r)}
-		bs.at[key] = b
-		bs.order = append(bs.order, key)
-	}
-	if r.Partial != "" {
-		b.partial = append(b.partial, r)
-	} else {
-		b.whole = append(b.whole, r)
-	}
-}
-
-// list returns the groups in order.
-func (bs *groups) list() (list []*group) {
-	for _, key := range bs.order {
-		list = append(list, bs.at[key])
-	}
-	return list
+	return gs
 }
 
 // cellPair is a group of the base and the one of the head that belongs to it; one of them is nil if it has no partner.
@@ -143,21 +138,58 @@ type slot struct {
 
 func slotOf(r *results.Record) slot { return slot{r.Run, r.Pair, r.Trial} }
 
-// match finds the pairs, those of the base in their order first.
+// match finds the pairs, those of the base in their order first: groups that agree in everything and then, of those that are left,
+// in all that is not ignored. The plans of runs that compared two configurations differ, that is what they are for: there the
+// places in the runs decide, and runs with the same two plans count together.
 func match(base, head side, o Options) ([]cellPair, error) {
 	but, err := ignored(o.Ignore)
 	if err != nil {
 		return nil, err
 	}
+	planOf, seen := map[*results.Record]known{}, plans{}
 	for _, s := range []side{base, head} {
 		if !slices.ContainsFunc(s.records, func(r *results.Record) bool { return r.Partial == "" }) {
 			return nil, fmt.Errorf("%s has no whole trial%s", s.name, ofPartial(len(s.records)))
 		}
+		for _, r := range s.records {
+			if planOf[r], err = seen.read(r.Plan); err != nil {
+				return nil, err
+			}
+		}
 	}
-	if sided(base.records, results.SideBase) && sided(head.records, results.SideHead) {
-		return byPair(base, head)
+	key := func(r *results.Record) string { return kindOf(r) + " " + planOf[r].whole }
+	paired := sided(base.records, results.SideBase) && sided(head.records, results.SideHead)
+	if paired {
+		of := map[slot][2]string{} // the keys of the plans of both sides
+		for i, s := range []side{base, head} {
+			for _, r := range s.records {
+				keys := of[slot{run: r.Run, pair: r.Pair}]
+				keys[i] = kindOf(r) + " " + planOf[r].whole
+				of[slot{run: r.Run, pair: r.Pair}] = keys
+			}
+		}
+		key = func(r *results.Record) string {
+			keys := of[slot{run: r.Run, pair: r.Pair}]
+			return strings.Join(keys[:], "\n")
+		}
 	}
-	return byPlan(base, head, but, o.Force)
+	bs, hs := groupsOf(base.records, planOf, key), groupsOf(head.records, planOf, key)
+	pairs := exact(bs, hs)
+	for i := range pairs {
+		pairs[i].paired = paired
+	}
+	if !paired && (len(but) > 0 || o.Force) {
+		if pairs, err = alike(pairs, but, o.Force); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case slices.ContainsFunc(pairs, func(c cellPair) bool { return c.base != nil && c.head != nil }):
+		return pairs, nil
+	case paired:
+		return nil, errors.New("no cell of the base was run together with one of the head")
+	}
+	return nil, noMatch(base, head, bs, hs)
 }
 
 func ofPartial(n int) string {
@@ -171,77 +203,8 @@ func sided(records []*results.Record, is string) bool {
 	return !slices.ContainsFunc(records, func(r *results.Record) bool { return r.Side != is })
 }
 
-// byPair matches the sides of runs that compared two configurations: their plans differ, that is what they are for. Runs
-// with the same two plans count together.
-func byPair(base, head side) ([]cellPair, error) {
-	type place struct {
-		run  string
-		pair int
-	}
-	of := map[place][2]string{} // the keys of the plans of both sides
-	planOf := map[*results.Record]settings{}
-	seen := plans{}
-	for i, s := range []side{base, head} {
-		for _, r := range s.records {
-			plan, err := seen.read(r.Plan)
-			if err != nil {
-				return nil, err
-			}
-			planOf[r] = plan.settings
-			at := place{r.Run, r.Pair}
-			keys := of[at]
-			keys[i] = kindOf(r) + " " + plan.whole
-			of[at] = keys
-		}
-	}
-	var bs, hs groups
-	for i, s := range []side{base, head} {
-		to := []*groups{&bs, &hs}[i]
-		for _, r := range s.records {
-			keys := of[place{r.Run, r.Pair}]
-			to.add(strings.Join(keys[:], "\n"), planOf[r], r)
-		}
-	}
-	pairs := exact(&bs, &hs)
-	for i := range pairs {
-		pairs[i].paired = true
-	}
-	if !slices.ContainsFunc(pairs, func(c cellPair) bool { return c.base != nil && c.head != nil }) {
-		return nil, errors.New("no cell of the base was run together with one of the head")
-	}
-	return pairs, nil
-}
-
-// byPlan matches plan by plan: first those that agree in everything, then, of those that are left, those that agree in
-// all that is not ignored.
-func byPlan(base, head side, but map[string]bool, force bool) ([]cellPair, error) {
-	var bs, hs groups
-	seen := plans{}
-	for i, s := range []side{base, head} {
-		to := []*groups{&bs, &hs}[i]
-		for _, r := range s.records {
-			plan, err := seen.read(r.Plan)
-			if err != nil {
-				return nil, err
-			}
-			to.add(kindOf(r)+" "+plan.whole, plan.settings, r)
-		}
-	}
-	pairs := exact(&bs, &hs)
-	if len(but) > 0 || force {
-		var err error
-		if pairs, err = alike(pairs, but, force); err != nil {
-			return nil, err
-		}
-	}
-	if !slices.ContainsFunc(pairs, func(c cellPair) bool { return c.base != nil && c.head != nil }) {
-		return nil, noMatch(base, head, bs.list(), hs.list())
-	}
-	return pairs, nil
-}
-
 // exact makes pairs of the groups with the same key, and lone ones of the others.
-func exact(bs, hs *groups) (pairs []cellPair) {
+func exact(bs, hs groups) (pairs []cellPair) {
 	for _, key := range bs.order {
 		pairs = append(pairs, cellPair{base: bs.at[key], head: hs.at[key]})
 	}
@@ -271,28 +234,18 @@ func alike(pairs []cellPair, but map[string]bool, force bool) ([]cellPair, error
 			heads[key(c.head)] = append(heads[key(c.head)], i)
 		}
 	}
-	gone := map[int]bool{}
 	for i, c := range pairs {
-		if c.base == nil || c.head != nil {
+		if c.base == nil || c.head != nil || len(heads[key(c.base)]) == 0 {
 			continue
 		}
-		k := key(c.base)
-		if len(heads[k]) == 0 {
-			continue
+		b, h := bases[key(c.base)], heads[key(c.base)]
+		if len(b) > 1 || len(h) > 1 {
+			return nil, ambiguous(pairs, b, h)
 		}
-		if len(bases[k]) > 1 || len(heads[k]) > 1 {
-			return nil, ambiguous(pairs, bases[k], heads[k])
-		}
-		pairs[i].head = pairs[heads[k][0]].head
-		gone[heads[k][0]] = true
+		pairs[i].head = pairs[h[0]].head
+		pairs[h[0]] = cellPair{}
 	}
-	var left []cellPair
-	for i, c := range pairs {
-		if !gone[i] {
-			left = append(left, c)
-		}
-	}
-	return left, nil
+	return slices.DeleteFunc(pairs, func(c cellPair) bool { return c == cellPair{} }), nil
 }
 
 func ambiguous(pairs []cellPair, bases, heads []int) error {
@@ -316,11 +269,12 @@ func ambiguous(pairs []cellPair, bases, heads []int) error {
 }
 
 // noMatch says in what the nearest two cells differ, and what would match them.
-func noMatch(base, head side, bs, hs []*group) error {
+func noMatch(base, head side, bs, hs groups) error {
 	var nearest []string
 	var near cellPair
-	for _, b := range bs {
-		for _, h := range hs {
+	for _, key := range bs.order {
+		for _, other := range hs.order {
+			b, h := bs.at[key], hs.at[other]
 			names := differing([]settings{b.settings, h.settings})
 			if near.base == nil || cost(names, b, h) < cost(nearest, near.base, near.head) {
 				near, nearest = cellPair{base: b, head: h}, names

@@ -56,13 +56,21 @@ func (r *Result) cannot(reason Reason, why string) {
 
 // Reasons returns those for which anything in c is inconclusive, in the order of the list of all.
 func (c *Comparison) Reasons() (list []Reason) {
-	have := map[Reason]bool{Missing: c.Lacking}
+	have := reasonSet{Missing: c.Lacking}
 	for _, cell := range c.Cells {
 		for _, r := range cell.Figures {
 			have[r.Reason] = true
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(Reasons), func(r Reason) bool { return !have[r] })
+	return have.in(Reasons)
+}
+
+// reasonSet is a set of reasons.
+type reasonSet map[Reason]bool
+
+// in returns the reasons of a list that are in the set.
+func (rs reasonSet) in(list []Reason) []Reason {
+	return slices.DeleteFunc(slices.Clone(list), func(r Reason) bool { return !rs[r] })
 }
 
 // Scattered reports whether nothing stands in the way of an answer but the scatter of the trials: all cells and figures were
@@ -127,9 +135,9 @@ func (r *Result) severity() float64 {
 // negative if a comes before b.
 func Worse(a, b *Result) int {
 	if a.Threshold == nil || b.Threshold == nil {
-		return cmp.Compare(judged(b), judged(a))
+		return trueFirst(a.Threshold != nil, b.Threshold != nil)
 	}
-	if order := cmp.Compare(slices.Index(Verdicts, a.Verdict), slices.Index(Verdicts, b.Verdict)); order != 0 {
+	if order := cmp.Compare(rank(a.Verdict), rank(b.Verdict)); order != 0 {
 		return order
 	}
 	switch a.Verdict {
@@ -140,14 +148,11 @@ func Worse(a, b *Result) int {
 			return order
 		}
 	case NotWorse, Unchanged:
-		if within := a.Why != ""; within != (b.Why != "") {
-			return map[bool]int{true: -1, false: 1}[within]
+		if order := trueFirst(a.Why != "", b.Why != ""); order != 0 {
+			return order
 		}
 	}
-	if order := cmp.Compare(slices.Index(Reasons, a.Reason), slices.Index(Reasons, b.Reason)); order != 0 {
-		return order
-	}
-	return cmp.Compare(b.severity(), a.severity())
+	return cmp.Or(cmp.Compare(slices.Index(Reasons, a.Reason), slices.Index(Reasons, b.Reason)), cmp.Compare(b.severity(), a.severity()))
 }
 
 // beyond returns how much speaks for a change beyond the threshold: 2 if all of its interval lies there, 1 if its median
@@ -164,13 +169,6 @@ func (r *Result) beyond() int {
 		return 1
 	}
 	return 0
-}
-
-func judged(r *Result) int {
-	if r.Threshold == nil {
-		return 0
-	}
-	return 1
 }
 
 // TooFew returns why a comparison of that many cells can show no regression, however large it is, with so many trials of a
