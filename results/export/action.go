@@ -40,7 +40,7 @@ func chartName(r *results.Record) string {
 	name := planName(r)
 	for _, s := range settings {
 		if v := s.Text(&r.Plan, &r.Plan.Load); s.Constant && s.Axis && v != "" && v != s.Default {
-			name += "/" + s.Name + "=" + word(v)
+			name += "/" + s.Name + "=" + oneWord(v)
 		}
 	}
 	return strings.ReplaceAll(name, "/", " ")

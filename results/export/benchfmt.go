@@ -118,18 +118,18 @@ func benchmarkName(r *results.Record) string {
 func planName(r *results.Record) string {
 	var parts []string
 	if r.Side != "" {
-		parts = append(parts, "side="+word(r.Side))
+		parts = append(parts, "side="+oneWord(r.Side))
 	}
 	for _, s := range settings {
 		if v := s.Text(&r.Plan, &r.Plan.Load); v != "" && !s.Constant {
-			parts = append(parts, s.Name+"="+word(v))
+			parts = append(parts, s.Name+"="+oneWord(v))
 		}
 	}
 	return strings.Join(parts, "/")
 }
 
-// word makes one word of v, which a slash must not divide either.
-func word(v string) string {
+// oneWord makes one word of v, which a slash must not divide either.
+func oneWord(v string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '/' || unicode.IsSpace(r) || !unicode.IsPrint(r) {
 			return '_'

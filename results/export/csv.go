@@ -5,7 +5,6 @@ package export
 import (
 	"encoding/csv"
 	"io"
-	"iter"
 	"math"
 	"slices"
 	"strconv"
@@ -23,15 +22,11 @@ import (
 // figure that any trial knows. Units stand in the header; an empty field is a figure that this trial does not know, or a
 // flag that was not set. Partial trials are among them, and say why in their column.
 func CSV(w io.Writer, cells []*results.Cell) error {
-	return writeCSV(w, trialColumns(cells), func(yield func(*results.Record) bool) {
-		for _, cell := range cells {
-			for _, r := range cell.Trials {
-				if !yield(r) {
-					return
-				}
-			}
-		}
-	})
+	var trials []*results.Record
+	for _, c := range cells {
+		trials = append(trials, c.Trials...)
+	}
+	return writeCSV(w, trialColumns(cells), trials)
 }
 
 // csvColumn is a column of rows that are made of a T each.
@@ -41,18 +36,11 @@ type csvColumn[T any] struct {
 }
 
 // writeCSV writes the names of the columns, and a row for each T.
-func writeCSV[T any](w io.Writer, columns []csvColumn[T], rows iter.Seq[T]) error {
+func writeCSV[T any](w io.Writer, columns []csvColumn[T], rows []T) error {
 	out := csv.NewWriter(w)
-	row := make([]string, len(columns))
-	for i, c := range columns {
-		row[i] = c.name
-	}
-	_ = out.Write(row) // errors are kept for Flush
-	for r := range rows {
-		for i, c := range columns {
-			row[i] = c.value(r)
-		}
-		_ = out.Write(row)
+	_ = out.Write(each(columns, func(c csvColumn[T]) string { return c.name })) // errors are kept for Flush
+	for _, r := range rows {
+		_ = out.Write(each(columns, func(c csvColumn[T]) string { return c.value(r) }))
 	}
 	out.Flush()
 	return out.Error()
@@ -175,38 +163,32 @@ func PlanJSON(w io.Writer, a *capacity.Answer) error { return encode(w, a.Known(
 
 // PlanCSV writes a row a candidate, the best first, with every digit. An empty field is a figure that is not known.
 func PlanCSV(w io.Writer, a *capacity.Answer) error {
-	return writeCSV(w, planColumns, func(yield func(*capacity.CandidateAnswer) bool) {
-		for _, c := range a.Known().Candidates {
-			if !yield(&c) {
-				return
-			}
-		}
-	})
+	return writeCSV(w, planColumns, a.Known().Candidates)
 }
 
 // planColumns are those of PlanCSV. Rates are arrivals a second.
-var planColumns = []csvColumn[*capacity.CandidateAnswer]{
-	{"candidate", func(c *capacity.CandidateAnswer) string { return field(c.Name) }},
-	{"driver", func(c *capacity.CandidateAnswer) string { return field(c.Plan.Driver) }},
-	{"lock", func(c *capacity.CandidateAnswer) string { return field(c.Plan.Lock) }},
-	{"wait", func(c *capacity.CandidateAnswer) string { return field(c.Plan.Wait) }},
-	{"verdict", func(c *capacity.CandidateAnswer) string { return string(c.Verdict) }},
-	{"why", func(c *capacity.CandidateAnswer) string { return field(c.Why) }},
-	{"sustains/s", func(c *capacity.CandidateAnswer) string { return positive(c.Sustains.Mid) }},
-	{"low/s", func(c *capacity.CandidateAnswer) string { return positive(c.Sustains.Low) }},
-	{"high/s", func(c *capacity.CandidateAnswer) string { return positive(c.Sustains.High) }},
-	{"at-least", func(c *capacity.CandidateAnswer) string { return strconv.FormatBool(c.AtLeast) }},
-	{"headroom", func(c *capacity.CandidateAnswer) string { return positive(c.Headroom) }},
-	{"binding", func(c *capacity.CandidateAnswer) string { return field(c.Binding) }},
-	{"floor", func(c *capacity.CandidateAnswer) string { return positive(c.Floor) }},
-	{"occupies (ns)", func(c *capacity.CandidateAnswer) string { return positive(c.Occupies.Mid) }},
-	{"clients", func(c *capacity.CandidateAnswer) string { return positive(float64(c.Clients)) }},
-	{"connections", func(c *capacity.CandidateAnswer) string { return positive(float64(c.Conns)) }},
-	{"commands/lock", func(c *capacity.CandidateAnswer) string { return positive(c.Cost.Commands) }},
-	{"server CPU/lock (us)", func(c *capacity.CandidateAnswer) string { return positive(c.Cost.ServerCPUUs) }},
-	{"first full", func(c *capacity.CandidateAnswer) string { return field(first(c).Name) }},
-	{"full at/s", func(c *capacity.CandidateAnswer) string { return positive(first(c).Full.Mid) }},
-	{"trials", func(c *capacity.CandidateAnswer) string { return strconv.Itoa(len(c.Points)) }},
+var planColumns = []csvColumn[capacity.CandidateAnswer]{
+	{"candidate", func(c capacity.CandidateAnswer) string { return field(c.Name) }},
+	{"driver", func(c capacity.CandidateAnswer) string { return field(c.Plan.Driver) }},
+	{"lock", func(c capacity.CandidateAnswer) string { return field(c.Plan.Lock) }},
+	{"wait", func(c capacity.CandidateAnswer) string { return field(c.Plan.Wait) }},
+	{"verdict", func(c capacity.CandidateAnswer) string { return string(c.Verdict) }},
+	{"why", func(c capacity.CandidateAnswer) string { return field(c.Why) }},
+	{"sustains/s", func(c capacity.CandidateAnswer) string { return positive(c.Sustains.Mid) }},
+	{"low/s", func(c capacity.CandidateAnswer) string { return positive(c.Sustains.Low) }},
+	{"high/s", func(c capacity.CandidateAnswer) string { return positive(c.Sustains.High) }},
+	{"at-least", func(c capacity.CandidateAnswer) string { return strconv.FormatBool(c.AtLeast) }},
+	{"headroom", func(c capacity.CandidateAnswer) string { return positive(c.Headroom) }},
+	{"binding", func(c capacity.CandidateAnswer) string { return field(c.Binding) }},
+	{"floor", func(c capacity.CandidateAnswer) string { return positive(c.Floor) }},
+	{"occupies (ns)", func(c capacity.CandidateAnswer) string { return positive(c.Occupies.Mid) }},
+	{"clients", func(c capacity.CandidateAnswer) string { return positive(float64(c.Clients)) }},
+	{"connections", func(c capacity.CandidateAnswer) string { return positive(float64(c.Conns)) }},
+	{"commands/lock", func(c capacity.CandidateAnswer) string { return positive(c.Cost.Commands) }},
+	{"server CPU/lock (us)", func(c capacity.CandidateAnswer) string { return positive(c.Cost.ServerCPUUs) }},
+	{"first full", func(c capacity.CandidateAnswer) string { return field(first(c).Name) }},
+	{"full at/s", func(c capacity.CandidateAnswer) string { return positive(first(c).Full.Mid) }},
+	{"trials", func(c capacity.CandidateAnswer) string { return strconv.Itoa(len(c.Points)) }},
 }
 
 // positive formats a figure of which 0 and less are not known.
@@ -218,7 +200,7 @@ func positive(v float64) string {
 }
 
 // first returns the resource that saturates first.
-func first(c *capacity.CandidateAnswer) (r capacity.Resource) {
+func first(c capacity.CandidateAnswer) (r capacity.Resource) {
 	if len(c.Resources) > 0 {
 		r = c.Resources[0]
 	}

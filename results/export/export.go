@@ -64,37 +64,24 @@ func knownTo(cells []*results.Cell) []*metric.Metric {
 
 // direction returns which way a figure improves: "higher", "lower", or nothing.
 func direction(f *metric.Metric) string {
-	switch f.Better {
-	case metric.Higher:
-		return "higher"
-	case metric.Lower:
-		return "lower"
-	}
-	return ""
+	return map[metric.Better]string{metric.Higher: "higher", metric.Lower: "lower"}[f.Better]
 }
 
-// plains is plain of each.
-func plains(lines []string) []string {
-	var all []string
-	for _, s := range lines {
-		all = append(all, plain(s))
+// each returns what f makes of each element; the list is never nil.
+func each[T, U any](list []T, f func(T) U) []U {
+	all := make([]U, len(list))
+	for i, v := range list {
+		all[i] = f(v)
 	}
 	return all
 }
 
-// words returns reasons as programs read them.
-func words(reasons []compare.Reason) []string {
-	list := []string{}
-	for _, r := range reasons {
-		list = append(list, string(r))
-	}
-	return list
-}
+func word(r compare.Reason) string { return string(r) }
 
-// What was asked for, by the names of the flags: for formats that machines read, in which a name must mean the same thing
-// next year and in every file.
+func id(r *results.Record) string { return r.ID }
 
-// settings are those of a plan, and its classes.
+// settings are those of a plan, and its classes, by the names of the flags: machines read them, and a name must mean the same
+// thing next year and in every file.
 var settings = append(slices.Clone(spec.Settings), spec.Derived("classes", typedClasses))
 
 // typedClasses names the classes and what they have, in short: what a class is stands in its record alone, and four digits
@@ -103,10 +90,7 @@ func typedClasses(p *spec.Plan) string {
 	if len(p.Classes) == 0 {
 		return ""
 	}
-	names := make([]string, len(p.Classes))
-	for i, c := range p.Classes {
-		names[i] = fmt.Sprintf("%s:%d", c.Name, c.Clients)
-	}
+	names := each(p.Classes, func(c spec.Class) string { return fmt.Sprintf("%s:%d", c.Name, c.Clients) })
 	hash := sha256.New()
 	_ = json.NewEncoder(hash).Encode(p.Classes) // which fails for numbers that no valid record has
 	return strings.Join(names, "+") + "~" + hex.EncodeToString(hash.Sum(nil)[:2])

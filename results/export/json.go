@@ -21,27 +21,19 @@ import (
 const comparisonSchema = 1
 
 type comparisonJSON struct {
-	Schema  int        `json:"schema" about:"version of this form"`
-	Verdict string     `json:"verdict" about:"of the whole: the worst of all, and of cells that the head lacks"`
-	Reasons []string   `json:"reasons" about:"of all that is inconclusive, each once"`
-	Alpha   float64    `json:"alpha" about:"how often a comparison may report a regression if nothing has changed"`
-	Tests   int        `json:"tests" about:"for which p_adjusted is corrected (Holm)"`
-	Paired  bool       `json:"paired" about:"the trials of both sides took turns in one run, and were compared pair by pair"`
-	Base    sideJSON   `json:"base"`
-	Head    sideJSON   `json:"head"`
-	Notes   []string   `json:"notes" about:"what a reader must know of the whole, in words"`
-	Missing []string   `json:"missing" about:"cells of the base that the head does not have"`
-	Added   []string   `json:"added" about:"cells of the head that the base does not have"`
-	Broken  int        `json:"added_violated,omitempty"` // of those that were added, whose locks broke the exclusion that they claim
-	Cells   []cellJSON `json:"cells"`
-}
-
-type sideJSON struct {
-	Name       string   `json:"name"`
-	Trials     int      `json:"trials" about:"that were compared"`
-	Partial    int      `json:"partial" about:"records that ended early, and were left out"`
-	Duplicates int      `json:"duplicates"`
-	Revisions  []string `json:"revisions" about:"what was under test; else the builds of lockbench"`
+	Schema  int          `json:"schema" about:"version of this form"`
+	Verdict string       `json:"verdict" about:"of the whole: the worst of all, and of cells that the head lacks"`
+	Reasons []string     `json:"reasons" about:"of all that is inconclusive, each once"`
+	Alpha   float64      `json:"alpha" about:"how often a comparison may report a regression if nothing has changed"`
+	Tests   int          `json:"tests" about:"for which p_adjusted is corrected (Holm)"`
+	Paired  bool         `json:"paired" about:"the trials of both sides took turns in one run, and were compared pair by pair"`
+	Base    compare.Side `json:"base"`
+	Head    compare.Side `json:"head"`
+	Notes   []string     `json:"notes" about:"what a reader must know of the whole, in words"`
+	Missing []string     `json:"missing" about:"cells of the base that the head does not have"`
+	Added   []string     `json:"added" about:"cells of the head that the base does not have"`
+	Broken  int          `json:"added_violated,omitempty"` // of those that were added, whose locks broke the exclusion that they claim
+	Cells   []cellJSON   `json:"cells"`
 }
 
 type cellJSON struct {
@@ -83,20 +75,16 @@ type estimateJSON struct {
 // ComparisonJSON writes a comparison with every digit, in the base units of its figures.
 func ComparisonJSON(w io.Writer, c *compare.Comparison) error {
 	all := comparisonJSON{
-		Schema: comparisonSchema, Verdict: string(c.Verdict), Reasons: words(c.Reasons()), Alpha: c.Alpha, Tests: c.Tests, Paired: c.Paired,
-		Base: sideOf(c.Base), Head: sideOf(c.Head),
-		Notes: listOf(c.Notes), Missing: listOf(c.Missing), Added: listOf(c.Added), Broken: c.Broken, Cells: []cellJSON{},
+		Schema: comparisonSchema, Verdict: string(c.Verdict), Reasons: each(c.Reasons(), word), Alpha: c.Alpha, Tests: c.Tests, Paired: c.Paired,
+		Base: c.Base, Head: c.Head, Notes: listOf(c.Notes), Missing: listOf(c.Missing), Added: listOf(c.Added), Broken: c.Broken,
+		Cells: each(c.Cells, func(cell compare.Cell) cellJSON {
+			return cellJSON{
+				Label: cell.Label, Verdict: string(cell.Verdict), Command: cell.Command, Notes: listOf(cell.Notes),
+				Base: each(cell.Base, id), Head: each(cell.Head, id), Figures: each(cell.Figures, resultOf),
+			}
+		}),
 	}
-	for _, cell := range c.Cells {
-		one := cellJSON{
-			Label: cell.Label, Verdict: string(cell.Verdict), Command: cell.Command, Notes: listOf(cell.Notes),
-			Base: ids(cell.Base), Head: ids(cell.Head), Figures: []resultJSON{},
-		}
-		for _, r := range cell.Figures {
-			one.Figures = append(one.Figures, resultOf(r))
-		}
-		all.Cells = append(all.Cells, one)
-	}
+	all.Base.Revisions, all.Head.Revisions = listOf(c.Base.Revisions), listOf(c.Head.Revisions)
 	return encode(w, all)
 }
 
@@ -106,7 +94,7 @@ func ReadComparison(in io.Reader) (*compare.Comparison, error) {
 	if err := results.ReadForm(in, "a comparison of lockbench compare -format json", &all, &all.Schema, comparisonSchema); err != nil {
 		return nil, err
 	}
-	c := &compare.Comparison{Base: all.Base.side(), Head: all.Head.side(), Notes: all.Notes, Missing: all.Missing, Added: all.Added, Broken: all.Broken,
+	c := &compare.Comparison{Base: all.Base, Head: all.Head, Notes: all.Notes, Missing: all.Missing, Added: all.Added, Broken: all.Broken,
 		Alpha: all.Alpha, Tests: all.Tests, Paired: all.Paired, Verdict: compare.Verdict(all.Verdict),
 		Lacking: slices.Contains(all.Reasons, string(compare.Missing))}
 	for _, cell := range all.Cells {
@@ -121,10 +109,6 @@ func ReadComparison(in io.Reader) (*compare.Comparison, error) {
 		c.Cells = append(c.Cells, one)
 	}
 	return c, nil
-}
-
-func (s sideJSON) side() compare.Side {
-	return compare.Side{Name: s.Name, Trials: s.Trials, Partial: s.Partial, Duplicates: s.Duplicates, Revisions: s.Revisions}
 }
 
 func (f resultJSON) result() (compare.Result, error) {
@@ -180,10 +164,6 @@ func resultOf(r compare.Result) resultJSON {
 	return one
 }
 
-func sideOf(s compare.Side) sideJSON {
-	return sideJSON{s.Name, s.Trials, s.Partial, s.Duplicates, listOf(s.Revisions)}
-}
-
 func estimateOf(e stats.Estimate) estimateJSON {
 	return estimateJSON{e.N, known(e.Median), known(e.Low), known(e.High)}
 }
@@ -198,14 +178,6 @@ func known(v float64) *float64 {
 
 // listOf returns a list that is never null.
 func listOf(list []string) []string { return append([]string{}, list...) }
-
-func ids(trials []*results.Record) []string {
-	list := []string{}
-	for _, r := range trials {
-		list = append(list, r.ID)
-	}
-	return list
-}
 
 // A run by itself, judged by absolute thresholds, for CI servers and for programs.
 
@@ -276,14 +248,8 @@ type limitJSON struct {
 // CheckJSON writes a run with every digit, in the base units of its figures.
 func CheckJSON(w io.Writer, c *compare.Check) error {
 	all := reportJSON{
-		Schema: reportSchema, Verdict: string(c.Verdict), Reasons: words(c.Reasons()), Thresholds: []string{},
-		Missing: listOf(c.Missing), Cells: []reportCellJSON{},
-	}
-	for _, t := range c.Thresholds {
-		all.Thresholds = append(all.Thresholds, t.Text)
-	}
-	for _, cell := range c.Cells {
-		all.Cells = append(all.Cells, reportCellOf(cell))
+		Schema: reportSchema, Verdict: string(c.Verdict), Reasons: each(c.Reasons(), word), Missing: listOf(c.Missing),
+		Thresholds: each(c.Thresholds, func(t compare.Threshold) string { return t.Text }), Cells: each(c.Cells, reportCellOf),
 	}
 	return encode(w, all)
 }
@@ -292,11 +258,9 @@ func reportCellOf(c compare.CheckedCell) reportCellJSON {
 	first := c.First()
 	one := reportCellJSON{
 		Label: c.Label, Verdict: string(c.Verdict), Command: first.Plan.Command, Plan: first.Plan, Server: first.Server, Traits: first.Traits,
-		Trials: ids(c.Trials), Partial: c.Partial(), LimitedBy: string(c.Limit().By), Flags: []flagJSON{}, Warnings: listOf(c.Warnings),
+		Trials: each(c.Trials, id), Partial: c.Partial(), LimitedBy: string(c.Limit().By), Warnings: listOf(c.Warnings),
+		Flags:   each(view.Flags(c.Cell), func(f view.Flag) flagJSON { return flagJSON{f.Name, f.Word, f.Means, f.Doubt} }),
 		Figures: map[string]figureJSON{}, Limits: []limitJSON{},
-	}
-	for _, f := range view.Flags(c.Cell) {
-		one.Flags = append(one.Flags, flagJSON{f.Name, f.Word, f.Means, f.Doubt})
 	}
 	for _, m := range metric.All() {
 		if e := stats.Of(m.Values(c.Trials)); e.N > 0 {

@@ -72,12 +72,12 @@ type junitFailure struct {
 // JUnit writes what was judged. A case that has failed fails; one of which nothing can be told is skipped, with the reason; the details
 // stand below either, and below those that pass.
 func JUnit(w io.Writer, j *report.Judged) error {
-	suite := junitSuite{Name: xmlText(j.Name), Time: "0", Timestamp: timestamp(j.Last), Host: "localhost", Out: textOf(strings.Join(plains(j.Notes), "\n"))}
+	suite := junitSuite{Name: xmlText(j.Name), Time: "0", Timestamp: timestamp(j.Last), Host: "localhost", Out: textOf(strings.Join(each(j.Notes, plain), "\n"))}
 	for _, p := range j.Properties {
 		suite.Properties = append(suite.Properties, junitProperty{p[0], plain(p[1])})
 	}
 	for _, c := range j.Cases {
-		details := strings.Join(plains(c.Details), "\n")
+		details := strings.Join(each(c.Details, plain), "\n")
 		one := junitCase{Class: xmlText(className(c.Within)), Name: plain(c.Name), Time: "0", Out: textOf(details)}
 		switch c.Tone {
 		case report.Bad:

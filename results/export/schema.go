@@ -49,7 +49,7 @@ func ComparisonSchema() ([]byte, error) {
 			"cells[].figures[].reason":      {"enum": compare.Reasons},
 		},
 		Shared: map[reflect.Type]string{
-			reflect.TypeFor[sideJSON]():     "side",
+			reflect.TypeFor[compare.Side](): "side",
 			reflect.TypeFor[estimateJSON](): "estimate",
 		},
 	}.Of(reflect.TypeFor[comparisonJSON](), nil)
