@@ -85,11 +85,9 @@ func (l *Line) findSteps(alpha float64, points []Point) {
 	if len(found) == 0 || creeps(values, found) {
 		return
 	}
+	from := 0
 	for i, f := range found {
-		from, to := 0, len(values)
-		if i > 0 {
-			from = found[i-1].At
-		}
+		to := len(values)
 		if i+1 < len(found) {
 			to = found[i+1].At
 		}
@@ -104,6 +102,7 @@ func (l *Line) findSteps(alpha float64, points []Point) {
 		}
 		s.Also = points[s.Last].conditions.changes(points[s.At].conditions)
 		l.Steps = append(l.Steps, s)
+		from = f.At
 	}
 }
 
@@ -122,31 +121,25 @@ func creeps(values []float64, steps []stats.Step) bool {
 	if math.IsNaN(slope) {
 		return false
 	}
-	fromLevels, at := 0.0, 0
-	for i := 0; i <= len(steps); i++ {
-		to := len(values)
-		if i < len(steps) {
-			to = steps[i].At
-		}
-		level := stats.Of(values[at:to]).Median
-		for _, v := range values[at:to] {
+	apart := func(values []float64) (sum float64) { // from their median
+		middle := stats.Of(values).Median
+		for _, v := range values {
 			if !math.IsNaN(v) {
-				fromLevels += math.Abs(v - level)
+				sum += math.Abs(v - middle)
 			}
 		}
-		at = to
+		return sum
+	}
+	fromLevels, at := 0.0, 0
+	for _, s := range append(slices.Clip(steps), stats.Step{At: len(values)}) {
+		fromLevels += apart(values[at:s.At])
+		at = s.At
 	}
 	rest := make([]float64, len(values))
 	for i, v := range values {
 		rest[i] = v - slope*float64(i)
 	}
-	middle, fromLine := stats.Of(rest).Median, 0.0
-	for _, v := range rest {
-		if !math.IsNaN(v) {
-			fromLine += math.Abs(v - middle)
-		}
-	}
-	return fromLine < fromLevels
+	return apart(rest) < fromLevels
 }
 
 // findDrift looks for a slow change since the last step: a step is a trend too, so what came before it does not count.

@@ -62,23 +62,22 @@ func NewCollector(o Options) *Collector {
 
 // Add takes a record that is valid (see results.Record.Validate), and keeps no pointer into it.
 func (c *Collector) Add(r *results.Record) error {
-	switch {
-	case c.seen[r.ID]:
+	if c.seen[r.ID] {
 		c.history.Duplicates++
 		return nil
+	}
+	c.seen[r.ID] = true
+	switch {
 	case r.Partial != "":
 		c.history.Partial++
 		if r.Violated() {
 			c.history.Violated++
 		}
-		c.seen[r.ID] = true
 		return nil
 	case r.Started.Before(c.options.Since):
 		c.history.Earlier++
-		c.seen[r.ID] = true
 		return nil
 	}
-	c.seen[r.ID] = true
 	if c.last.Sub(r.Started) > pause { // less is the order in which trials end, or a clock that was set right
 		c.history.Backwards++
 	}
@@ -123,17 +122,9 @@ func common(r *results.Record) *results.Record {
 	return s
 }
 
-// Revision returns what the user calls that which is under test, or else the build of lockbench.
-func Revision(e results.Env) string {
-	if e.Revision != "" {
-		return e.Revision
-	}
-	return e.Lockbench
-}
-
 // conditionsOf keeps each set of conditions once.
 func (c *Collector) conditionsOf(r *results.Record) *conditions {
-	is := conditions{revision: Revision(r.Env)}
+	is := conditions{revision: cmp.Or(r.Env.Revision, r.Env.Lockbench)}
 	add := func(what, value string) {
 		if value != "" {
 			is.list = append(is.list, condition{what, value})
@@ -161,16 +152,11 @@ func (c *Collector) conditionsOf(r *results.Record) *conditions {
 
 // changes returns what differs from one set of conditions to another, the revision left out.
 func (c *conditions) changes(to *conditions) (all []Change) {
-	value := func(list []condition, what string) string {
-		i := slices.IndexFunc(list, func(c condition) bool { return c.what == what })
-		if i < 0 {
-			return ""
-		}
-		return list[i].value
-	}
 	for _, is := range to.list {
-		if was := value(c.list, is.what); was != "" && was != is.value {
-			all = append(all, Change{is.what, was, is.value})
+		for _, was := range c.list {
+			if was.what == is.what && was.value != is.value {
+				all = append(all, Change{is.what, was.value, is.value})
+			}
 		}
 	}
 	return all
@@ -181,15 +167,9 @@ func defaultFigures(r *results.Record) []*metric.Metric {
 	if slices.ContainsFunc(r.Plan.Groups(), func(g spec.Class) bool { return g.Open() }) {
 		latency = "response.p99"
 	}
-	var list []*metric.Metric
-	for _, name := range []string{"locks/s", latency} {
-		f, ok := metric.Named(name)
-		if !ok {
-			panic("history: no figure " + name)
-		}
-		list = append(list, f)
-	}
-	return list
+	rate, _ := metric.Named("locks/s")
+	wait, _ := metric.Named(latency)
+	return []*metric.Metric{rate, wait}
 }
 
 // machines counts those of the series.

@@ -210,12 +210,4 @@ func PairsNeeded(base, head []float64, effect, alpha, power float64) int {
 }
 
 // MinPairs returns how many pairs it takes for MinPairsP to be below alpha. It is 0 if alpha is not positive.
-func MinPairs(alpha float64) (n int) {
-	if !(alpha > 0) {
-		return 0
-	}
-	for MinPairsP(n) >= alpha {
-		n++
-	}
-	return n
-}
+func MinPairs(alpha float64) int { return leastBelow(alpha, 0, MinPairsP) }

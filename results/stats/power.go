@@ -61,10 +61,7 @@ func logs(values []float64) (_ []float64, ok bool) {
 	if len(values) > 0 && !positive(values) {
 		return nil, false
 	}
-	for i, v := range values {
-		values[i] = math.Log(v)
-	}
-	return values, true
+	return each(values, math.Log), true
 }
 
 // within counts the pairs of sorted logarithms that differ by less than by.
@@ -116,11 +113,15 @@ func MinP(base, head int) float64 {
 // LeastTrials returns how many trials a side it takes for MinP to be below alpha: with fewer no difference is ever
 // significant. It is 0 if alpha is not positive, as no number will do.
 func LeastTrials(alpha float64) int {
+	return leastBelow(alpha, 1, func(n int) float64 { return MinP(n, n) })
+}
+
+// leastBelow returns the first number from n on whose p is below alpha.
+func leastBelow(alpha float64, n int, p func(n int) float64) int {
 	if !(alpha > 0) {
 		return 0
 	}
-	n := 1
-	for MinP(n, n) >= alpha {
+	for p(n) >= alpha {
 		n++
 	}
 	return n

@@ -37,7 +37,7 @@ func (e Estimate) Known() bool { return e.N >= MinTrials }
 
 // Of estimates from the values of trials; NaN values are left out. Without any, all of it is NaN.
 func Of(values []float64) Estimate {
-	values = slices.DeleteFunc(slices.Clone(values), math.IsNaN)
+	values = known(values)
 	e := Estimate{N: len(values), Median: math.NaN(), Low: math.NaN(), High: math.NaN(), Min: math.NaN(), Max: math.NaN()}
 	if e.N == 0 {
 		return e

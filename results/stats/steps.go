@@ -58,9 +58,7 @@ func search(values []float64, seed uint64, alpha float64, work int) (steps []Ste
 		}
 	}
 	if len(levels) > 0 && slices.Min(levels) > 0 {
-		for i, v := range levels {
-			levels[i] = math.Log(v)
-		}
+		levels = each(levels, math.Log)
 	}
 	rng := rand.New(rand.NewPCG(seed, uint64(len(values))))
 	type segment struct{ from, to int } // without a known step
