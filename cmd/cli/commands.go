@@ -48,12 +48,7 @@ func (p *program) listCommand() *cobra.Command {
 			}
 			return nil
 		},
-		ValidArgsFunction: func(_ *cobra.Command, before []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			if len(before) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			return catalog.Names(), cobra.ShellCompDirectiveNoFileComp
-		},
+		ValidArgsFunction: oneOf(catalog.Names),
 	}, listFlags, func(c *cobra.Command, o *options, args []string) error {
 		if o.on("json") && len(args) > 0 {
 			return usageErrorf("list: -json prints everything: leave %s out", args[0])
@@ -67,12 +62,12 @@ func (p *program) listCommand() *cobra.Command {
 			return out.end(found.document(c.Context()))
 		}
 		l := catalog.New(c.Context())
-		if o.on("json") {
-			enc := json.NewEncoder(p.stdout)
-			enc.SetIndent("", "  ")
-			return enc.Encode(l)
+		if !o.on("json") {
+			return out.end(l.Document(""))
 		}
-		return out.end(l.Document(""))
+		enc := json.NewEncoder(p.stdout)
+		enc.SetIndent("", "  ")
+		return enc.Encode(l)
 	})
 }
 
@@ -89,7 +84,6 @@ var listings = kind[*report.Document]{
 // schemas are what has one, the default first.
 var schemas = []string{"workload", "record", "report", "comparison", "plan", "proof"}
 
-// schemaOf makes one of them.
 var schemaOf = map[string]func() ([]byte, error){
 	"workload": workloadSchema, "record": results.JSONSchema, "report": export.ReportSchema, "comparison": export.ComparisonSchema,
 	"plan": export.PlanSchema, "proof": export.ProofSchema,
@@ -159,18 +153,29 @@ func (p *program) completionCommand() *cobra.Command {
 			return nil
 		},
 	}, nil, func(c *cobra.Command, _ *options, args []string) error {
+		root := c.Root()
 		switch args[0] {
 		case "bash":
-			return c.Root().GenBashCompletionV2(p.stdout, true)
+			return root.GenBashCompletionV2(p.stdout, true)
 		case "zsh":
-			return c.Root().GenZshCompletion(p.stdout)
+			return root.GenZshCompletion(p.stdout)
 		case "fish":
-			return c.Root().GenFishCompletion(p.stdout, true)
+			return root.GenFishCompletion(p.stdout, true)
 		case "powershell":
-			return c.Root().GenPowerShellCompletionWithDesc(p.stdout)
+			return root.GenPowerShellCompletionWithDesc(p.stdout)
 		}
 		return usageErrorf("completion: unknown shell %q%s; there are %s", args[0], suggest.DidYouMean("", args[0], shells), strings.Join(shells, ", "))
 	})
+}
+
+// oneOf completes a lone argument.
+func oneOf(names func() []string) cobra.CompletionFunc {
+	return func(_ *cobra.Command, before []string, _ string) (list []cobra.Completion, _ cobra.ShellCompDirective) {
+		if len(before) == 0 {
+			list = names()
+		}
+		return list, cobra.ShellCompDirectiveNoFileComp
+	}
 }
 
 // completion returns what completes the value of a command's flag; nil completes files.

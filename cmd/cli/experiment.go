@@ -167,33 +167,30 @@ func (e experiment) files() (names []string) {
 // on.
 func (e *experiment) checkRead() error {
 	for _, r := range append([]matrix.Reader{matrix.ReadIn("master", drivers.TopologySentinel)}, matrix.Readers...) {
-		read := map[*option]bool{} // whether any cell reads it
-		for _, one := range e.read {
-			opt := one.from.get(r.Setting)
-			read[opt] = read[opt] || r.ReadBy(&e.Cells[one.cell].Plan)
-		}
-		for _, one := range e.read { // in their order
-			if opt := one.from.get(r.Setting); !read[opt] && one.from.mustBeUsed(opt, r.Depends) {
-				return one.from.complain(opt, "%s", r.Why(e.shown(one.from)))
-			}
+		reads := func(one reading) bool { return r.ReadBy(&e.Cells[one.cell].Plan) }
+		if err := e.unread(r.Setting, r.Depends, reads, func(o *options) string { return r.Why(e.shown(o)) }); err != nil {
+			return err
 		}
 	}
-	if err := e.checkTopology(); err != nil {
+	names := func(one reading) bool { return slices.Contains(one.from.namesTopology(), false) }
+	if err := e.unread("topology", []string{"driver"}, names, func(o *options) string {
+		return "nothing reads it: each driver of " + o.text("driver") + " names a topology of its own"
+	}); err != nil {
 		return err
 	}
 	return e.checkClasses()
 }
 
-// checkTopology refuses -topology where every driver names a topology of its own.
-func (e *experiment) checkTopology() error {
-	read := map[*option]bool{}
+// unread refuses the values of a setting that must be used, and that no cell reads.
+func (e *experiment) unread(setting string, decides []string, reads func(reading) bool, why func(*options) string) error {
+	read := map[*option]bool{} // whether any cell reads it
 	for _, one := range e.read {
-		opt := one.from.get("topology")
-		read[opt] = read[opt] || slices.Contains(one.from.namesTopology(), false)
+		opt := one.from.get(setting)
+		read[opt] = read[opt] || reads(one)
 	}
-	for _, one := range e.read {
-		if opt := one.from.get("topology"); !read[opt] && one.from.mustBeUsed(opt, []string{"driver"}) {
-			return one.from.complain(opt, "nothing reads it: each driver of %s names a topology of its own", one.from.text("driver"))
+	for _, one := range e.read { // in their order
+		if opt := one.from.get(setting); !read[opt] && one.from.mustBeUsed(opt, decides) {
+			return one.from.complain(opt, "%s", why(one.from))
 		}
 	}
 	return nil

@@ -282,16 +282,15 @@ func (o *option) Type() string   { return o.value }
 // written returns the option as its user wrote it: "-clients 0", "LOCKBENCH_CLIENTS=0", or "clients 0" in a file, whose place
 // complain adds.
 func (o *option) written() string {
-	if o.from == fromFile {
+	switch {
+	case o.from == fromFile:
 		return o.inFile(o.text)
+	case o.from == fromVariable:
+		return o.variable() + "=" + o.text
+	case o.text == "":
+		return "-" + o.name + ` ""`
 	}
-	if o.from == fromVariable {
-		return fmt.Sprintf("%s=%s", o.variable(), o.text)
-	}
-	if o.text == "" {
-		return fmt.Sprintf("-%s %q", o.name, "")
-	}
-	return fmt.Sprintf("-%s %s", o.name, o.text)
+	return "-" + o.name + " " + o.text
 }
 
 // options are all flags of one command line.
@@ -387,25 +386,20 @@ func (o *options) on(name string) bool     { return o.get(name).text == "true" }
 // flagError rewords pflag's complaints: flags are shown with one dash, the nearest known one is suggested, and no
 // value is repeated where it might be a password.
 func flagError(err error, defs []flagDef) error {
-	var unknown *pflag.NotExistError
-	var missing *pflag.ValueRequiredError
-	var invalid *pflag.InvalidValueError
-	var syntax *pflag.InvalidSyntaxError
-	switch {
-	case errors.As(err, &unknown):
-		name := unknown.GetSpecifiedName()
-		switch name {
-		case "password", "pass", "a":
+	switch err := err.(type) {
+	case *pflag.NotExistError:
+		name := err.GetSpecifiedName()
+		if slices.Contains([]string{"password", "pass", "a"}, name) {
 			return usageErrorf("-%s: a password in the arguments can be read by every user of the machine: "+
 				"set LOCKBENCH_PASSWORD, or use -password-file FILE", name)
 		}
 		return usageErrorf("unknown flag -%s%s", name, cmp.Or(suggest.DidYouMean("-", name, flagNames(defs)), meant(name, nil)))
-	case errors.As(err, &missing):
-		return usageErrorf("-%s needs a value (%s)", missing.GetSpecifiedName(), missing.GetFlag().Value.Type())
-	case errors.As(err, &invalid):
-		return usageErrorf("-%s %w", invalid.GetFlag().Name, invalid.Unwrap())
-	case errors.As(err, &syntax):
-		return usageErrorf("%.20q is no flag", syntax.GetSpecifiedFlag())
+	case *pflag.ValueRequiredError:
+		return usageErrorf("-%s needs a value (%s)", err.GetSpecifiedName(), err.GetFlag().Value.Type())
+	case *pflag.InvalidValueError:
+		return usageErrorf("-%s %w", err.GetFlag().Name, err.Unwrap())
+	case *pflag.InvalidSyntaxError:
+		return usageErrorf("%.20q is no flag", err.GetSpecifiedFlag())
 	}
 	return usageErrorf("%w", err)
 }

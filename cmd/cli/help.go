@@ -53,15 +53,10 @@ func (p *program) topic(name string) error {
 // helpCommand makes lockbench help [COMMAND|TOPIC|WORD].
 func (p *program) helpCommand(root *cobra.Command) *cobra.Command {
 	return p.command(&cobra.Command{
-		Use:    "help [COMMAND|TOPIC|WORD]",
-		Short:  "Print the help of lockbench, of a command or about a topic or a word",
-		Hidden: true,
-		ValidArgsFunction: func(_ *cobra.Command, before []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			if len(before) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			return slices.Concat([]string{allFlagsPage}, topics, commandNames(root)), cobra.ShellCompDirectiveNoFileComp
-		},
+		Use:               "help [COMMAND|TOPIC|WORD]",
+		Short:             "Print the help of lockbench, of a command or about a topic or a word",
+		Hidden:            true,
+		ValidArgsFunction: oneOf(func() []string { return slices.Concat([]string{allFlagsPage}, topics, commandNames(root)) }),
 	}, nil, func(c *cobra.Command, _ *options, args []string) error {
 		switch {
 		case len(args) == 0:

@@ -41,14 +41,13 @@ func checkLive(o *options) error {
 // checkIntervalLog makes sure, before the load, that a log can be written to path, and that what is there already is an
 // older log if anything: that one will be replaced. It leaves nothing behind.
 func checkIntervalLog(path string) error {
-	if path == "" {
+	switch path {
+	case "":
 		return nil
-	}
-	if path == "-" {
+	case "-":
 		return usageErrorf("-interval-log -: the log goes into a file")
 	}
-	err := observe.CheckLog(path)
-	switch {
+	switch err := observe.CheckLog(path); {
 	case errors.Is(err, os.ErrNotExist):
 		return files.CheckCreate("-interval-log", path)
 	case errors.Is(err, observe.ErrNoLog):
@@ -110,12 +109,12 @@ func (l *live) end() { l.metrics.End() }
 func (l *live) close(p *program, err error) error {
 	l.metrics.Close()
 	missing := l.log.Close()
-	if missing != nil {
-		missing = fmt.Errorf("-interval-log: %w", missing)
-	}
-	if err != nil && missing != nil {
-		p.say("%s", missing)
+	if missing == nil {
 		return err
+	}
+	missing = fmt.Errorf("-interval-log: %w", missing)
+	if err != nil {
+		p.say("%s", missing)
 	}
 	return cmp.Or(err, missing)
 }

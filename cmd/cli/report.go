@@ -89,41 +89,40 @@ type reported struct {
 }
 
 // reports are what report writes, and a run that compares nothing.
-var reports = kind[reported]{exit: exitOfCheck, document: pageOf, judged: judgedOf, formats: []exporter[reported]{
-	{name: tableFormat, about: "the table, or one cell in detail", write: func(w io.Writer, v reported) error {
-		return draw.Terminal(w, report.Run(v.cells, v.check), v.table)
-	}},
-	{name: markdownFormat, about: "the table with every column", write: func(w io.Writer, v reported) error {
-		return draw.Markdown(w, report.Run(v.cells, v.check), 0)
-	}},
-	{name: "csv", about: "a row a trial, every figure that is known", write: func(w io.Writer, v reported) error {
-		return export.CSV(w, v.cells)
-	}},
-	{name: "benchfmt", about: "Go's benchmark format, for benchstat", write: func(w io.Writer, v reported) error {
-		return export.Benchfmt(w, v.cells)
-	}},
-	{name: "hgrm", about: "percentiles for HdrHistogram's plotter, a file a cell and metric in a directory", dir: func(create files.Create, v reported) error {
-		return export.Hgrm(v.cells, view.Labels(v.cells), create)
-	}},
-	{name: htmlFormat, about: "one page with charts, which needs no other file"},
-	{name: "svg", about: "charts for a README, those that the records make, as .svg files in a directory:\n" +
-		strings.Join(report.PictureNames, ", "), dir: writeCharts},
-	{name: "json", about: "all of it, for programs; lockbench schema report has its schema", write: func(w io.Writer, v reported) error {
-		return export.CheckJSON(w, v.check)
-	}},
-	{name: junitFormat, about: "a test case a cell for mutual exclusion, and for each threshold"},
-	{name: githubFormat, about: "annotations, beside the table; the summary of the step, if there is one"},
-	{name: "bigger-is-better", about: "locks/s and the like, for github-action-benchmark", write: func(w io.Writer, v reported) error {
-		return export.Action(w, v.cells, metric.Higher)
-	}},
-	{name: "smaller-is-better", about: "latencies and costs, for github-action-benchmark", write: func(w io.Writer, v reported) error {
-		return export.Action(w, v.cells, metric.Lower)
-	}},
-}}
-
-func judgedOf(v reported) *report.Judged { return report.JudgedCheck(v.check) }
-
-func pageOf(v reported) *report.Document { return report.RunPage(v.cells, v.check) }
+var reports = kind[reported]{
+	document: func(v reported) *report.Document { return report.RunPage(v.cells, v.check) },
+	judged:   func(v reported) *report.Judged { return report.JudgedCheck(v.check) },
+	exit:     exitOfCheck, formats: []exporter[reported]{
+		{name: tableFormat, about: "the table, or one cell in detail", write: func(w io.Writer, v reported) error {
+			return draw.Terminal(w, report.Run(v.cells, v.check), v.table)
+		}},
+		{name: markdownFormat, about: "the table with every column", write: func(w io.Writer, v reported) error {
+			return draw.Markdown(w, report.Run(v.cells, v.check), 0)
+		}},
+		{name: "csv", about: "a row a trial, every figure that is known", write: func(w io.Writer, v reported) error {
+			return export.CSV(w, v.cells)
+		}},
+		{name: "benchfmt", about: "Go's benchmark format, for benchstat", write: func(w io.Writer, v reported) error {
+			return export.Benchfmt(w, v.cells)
+		}},
+		{name: "hgrm", about: "percentiles for HdrHistogram's plotter, a file a cell and metric in a directory", dir: func(create files.Create, v reported) error {
+			return export.Hgrm(v.cells, view.Labels(v.cells), create)
+		}},
+		{name: htmlFormat, about: "one page with charts, which needs no other file"},
+		{name: "svg", about: "charts for a README, those that the records make, as .svg files in a directory:\n" +
+			strings.Join(report.PictureNames, ", "), dir: writeCharts},
+		{name: "json", about: "all of it, for programs; lockbench schema report has its schema", write: func(w io.Writer, v reported) error {
+			return export.CheckJSON(w, v.check)
+		}},
+		{name: junitFormat, about: "a test case a cell for mutual exclusion, and for each threshold"},
+		{name: githubFormat, about: "annotations, beside the table; the summary of the step, if there is one"},
+		{name: "bigger-is-better", about: "locks/s and the like, for github-action-benchmark", write: func(w io.Writer, v reported) error {
+			return export.Action(w, v.cells, metric.Higher)
+		}},
+		{name: "smaller-is-better", about: "latencies and costs, for github-action-benchmark", write: func(w io.Writer, v reported) error {
+			return export.Action(w, v.cells, metric.Lower)
+		}},
+	}}
 
 // exitOfCheck returns the exit code of thresholds; 0 if there are none.
 func exitOfCheck(v reported) int {

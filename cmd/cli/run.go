@@ -426,9 +426,9 @@ func (r *runner) closeServer() {
 
 // stopServers stops them on both sides; what is both's has nothing to stop the second time.
 func (r *runner) stopServers() error {
-	var errs []error
+	var err error
 	for _, f := range r.deployments {
-		errs = append(errs, f.Close())
+		err = errors.Join(err, f.Close())
 	}
-	return errors.Join(errs...)
+	return err
 }

@@ -46,7 +46,7 @@ func flagsOf(t deploy.Target) map[string]string {
 }
 
 // externalFlags make sense for a user's own server only.
-var externalFlags = []string{"master", "user", "password-file", "db", "tls-ca", "tls-cert", "tls-key", "tls-server-name"}
+var externalFlags = flagNames(serverFlags[2:]) // but -server and -addr
 
 // serverChoices are the values of -server.
 var serverChoices = []string{"auto", matrix.Private, matrix.Embedded, matrix.External}

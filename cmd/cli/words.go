@@ -4,6 +4,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -110,31 +111,28 @@ func plain(text string) string {
 	return strings.TrimSuffix(text, "s")
 }
 
-// among returns the name that a word is, whatever its spelling.
-func among(text string, names []string) (name string, ok bool) {
+// among returns the name that a word is, whatever its spelling; empty if it is none.
+func among(text string, names []string) string {
 	i := slices.IndexFunc(names, func(n string) bool { return strings.EqualFold(n, text) }) // SETNX is setnx before set-nx
 	if i < 0 && plain(text) != "" {
 		i = slices.IndexFunc(names, func(n string) bool { return plain(n) == plain(text) })
 	}
 	if i < 0 {
-		return "", false
+		return ""
 	}
-	return names[i], true
+	return names[i]
 }
 
 // findWord finds what has a row in words.
-func findWord(text string) (word, bool) {
-	i := slices.IndexFunc(words, func(w word) bool {
-		_, ok := among(text, strings.Fields(w.typed))
-		return ok
-	})
+func findWord(text string) (w word, ok bool) {
+	i := slices.IndexFunc(words, func(w word) bool { return among(text, strings.Fields(w.typed)) != "" })
 	if i < 0 {
-		return word{}, false
+		return w, false
 	}
 	return words[i], true
 }
 
-// about is the answer to a word.
+// about is the answer to a word; the zero value is none.
 type about struct {
 	lead   string // what it is here; empty if the page says so by itself
 	topic  string // the page of the help; empty: none
@@ -143,81 +141,77 @@ type about struct {
 
 // The ways to find a word, each among names of one kind.
 
-func aboutTopic(text string) (about, bool) {
-	topic, ok := among(text, append([]string{allFlagsPage}, topics...))
-	return about{topic: topic}, ok
+func aboutTopic(text string) about {
+	return about{topic: among(text, append([]string{allFlagsPage}, topics...))}
 }
 
-func aboutListed(text string) (about, bool) {
-	name, ok := among(text, catalog.Names())
-	return about{listed: name}, ok
-}
+func aboutListed(text string) about { return about{listed: among(text, catalog.Names())} }
 
-func aboutWord(text string) (about, bool) {
+func aboutWord(text string) (a about) {
 	w, ok := findWord(text)
 	if !ok {
-		return about{}, false
+		return a
 	}
-	a, listed := aboutListed(w.page)
-	if !listed {
+	if a = aboutListed(w.page); a.listed == "" {
 		a.topic = w.page
 	}
 	clause, more := w.lead()
 	if a.lead = format.Upper(clause) + "."; more != "" {
 		a.lead += " " + more + "."
 	}
-	return a, true
+	return a
 }
 
-func aboutTerm(text string) (about, bool) {
+func aboutTerm(text string) (a about) {
 	for _, t := range catalog.Glossary() {
-		if _, ok := among(text, []string{t.Name}); ok {
-			return about{lead: t.Name + ": " + t.Means + ". All words: " + format.Glue("lockbench help glossary")}, true
+		if a.lead == "" && among(text, []string{t.Name}) != "" {
+			a.lead = t.Name + ": " + t.Means + ". All words: " + format.Glue("lockbench help glossary")
 		}
 	}
-	return about{}, false
+	return a
 }
 
 // valued returns the flag that takes a word, with that value.
 func valued(text string) (s spec.Setting, flag string) {
 	for _, s := range spec.Settings {
-		if value, ok := among(text, matrix.Choices(s.Name)); ok && value != s.Zero {
+		if value := among(text, matrix.Choices(s.Name)); value != "" && value != s.Zero {
 			return s, "-" + s.Name + " " + value
 		}
 	}
 	return s, ""
 }
 
-func aboutValue(text string) (about, bool) {
-	s, flag := valued(text)
-	if flag == "" {
-		return about{}, false
+func aboutValue(text string) (a about) {
+	if s, flag := valued(text); flag != "" {
+		f, _ := findFlag(s.Name)
+		a = f.about(flag)
 	}
-	f, _ := findFlag(s.Name)
-	return about{flag + ": " + strings.ReplaceAll(f.usage, "\n", " "), topicOf(s.Group), ""}, true
+	return a
 }
 
-func aboutFlag(text string) (about, bool) {
-	name, ok := among(text, flagNames(runFlags))
-	if !ok {
-		return about{}, false
+func aboutFlag(text string) (a about) {
+	if name := among(text, flagNames(runFlags)); name != "" {
+		f, _ := findFlag(name)
+		a = f.about(strings.TrimSpace(f.left()[2:]))
 	}
-	f, _ := findFlag(name)
-	return about{strings.TrimSpace(f.left()[2:]) + ": " + strings.ReplaceAll(f.usage, "\n", " "), topicOf(f.group), ""}, true
+	return a
 }
 
-func aboutFigure(text string) (about, bool) {
+// about returns the answer to what is typed as that.
+func (f flagDef) about(typed string) about {
+	return about{lead: typed + ": " + strings.ReplaceAll(f.usage, "\n", " "), topic: topicOf(f.group)}
+}
+
+func aboutFigure(text string) (a about) {
 	for _, f := range view.AllFlags() {
-		if _, ok := among(text, []string{f.Name}); ok {
-			return about{f.Name + ": " + f.Means, "marks", ""}, true
+		if among(text, []string{f.Name}) != "" {
+			return about{lead: f.Name + ": " + f.Means, topic: "marks"}
 		}
 	}
-	name, ok := among(text, metric.Names())
-	if !ok {
-		return about{}, false
+	if m, ok := metric.Named(among(text, metric.Names())); ok {
+		a = about{lead: m.Name + ": " + m.About, topic: "figures"}
 	}
-	m, _ := metric.Named(name)
-	return about{m.Name + ": " + m.About, "figures", ""}, true
+	return a
 }
 
 // topicOf returns the topic that explains the flags of a group.
@@ -235,18 +229,18 @@ func topicOf(group string) string {
 
 // The orders in which help and list look for a word.
 var (
-	helpOrder = []func(string) (about, bool){aboutTopic, aboutListed, aboutWord, aboutTerm, aboutValue, aboutFlag, aboutFigure}
-	listOrder = []func(string) (about, bool){aboutListed, aboutWord, aboutTerm, aboutValue, aboutTopic, aboutFlag, aboutFigure}
+	helpOrder = []func(string) about{aboutTopic, aboutListed, aboutWord, aboutTerm, aboutValue, aboutFlag, aboutFigure}
+	listOrder = []func(string) about{aboutListed, aboutWord, aboutTerm, aboutValue, aboutTopic, aboutFlag, aboutFigure}
 )
 
 // lookUp finds a word.
-func lookUp(text string, order []func(string) (about, bool)) (about, bool) {
+func lookUp(text string, order []func(string) about) (a about, ok bool) {
 	for _, find := range order {
-		if a, ok := find(text); ok {
+		if a = find(text); a != (about{}) {
 			return a, true
 		}
 	}
-	return about{}, false
+	return a, false
 }
 
 // document returns the answer.
@@ -266,14 +260,11 @@ func (a about) document(ctx context.Context) *report.Document {
 
 // meant says in brackets what a name was probably meant to be that is none of names; empty if it is like nothing.
 func meant(text string, names []string) string {
-	name, ok := among(text, names)
 	w, known := findWord(text)
-	if !ok && known {
-		name, ok = among(w.page, names)
-	}
+	name := cmp.Or(among(text, names), among(w.page, names))
 	_, flag := valued(text)
 	switch {
-	case ok:
+	case name != "":
 		return " (did you mean " + name + "?)"
 	case known:
 		clause, _ := w.lead()

@@ -14,14 +14,14 @@ import (
 	"github.com/lockbench/lockbench/workloads/hazards"
 )
 
-// Servers starts servers for hazards, which reach them over a port of this machine. It is safe for concurrent use.
+// Servers starts servers for hazards, which reach them over a port of this machine. It is a hazards.Servers, and safe for
+// concurrent use.
 type Servers struct {
 	mu     sync.Mutex
 	shared map[kind]func() (hazards.Server, error)
 	all    []hazards.Server
 }
 
-// Shared implements hazards.Servers.
 func (b *Servers) Shared(ctx context.Context, service string, k hazards.Kind) (hazards.Server, error) {
 	b.mu.Lock()
 	start := b.shared[kind{service, k}]
@@ -44,7 +44,6 @@ func (b *Servers) Shared(ctx context.Context, service string, k hazards.Kind) (h
 	return start()
 }
 
-// Own implements hazards.Servers.
 func (b *Servers) Own(ctx context.Context, service string, k hazards.Kind) (hazards.Server, error) {
 	if start, ok := starts[kind{service, k}]; ok {
 		return start(ctx)
@@ -77,10 +76,8 @@ type registered struct {
 	service string
 }
 
-// URL implements hazards.Server.
 func (r registered) URL() string { return r.Running.URLs[0] }
 
-// PID implements hazards.Server.
 func (r registered) PID() int {
 	if r.PIDs == nil {
 		return 0
@@ -88,27 +85,28 @@ func (r registered) PID() int {
 	return r.PIDs()[0]
 }
 
-// Kill implements hazards.Server.
 func (r registered) Kill() error {
 	return fmt.Errorf("lockbench does not know how to kill and restart a server of %s", r.service)
 }
 
-// Restart implements hazards.Server.
 func (r registered) Restart(context.Context) error { return r.Kill() }
 
-// Close implements hazards.Server.
 func (r registered) Close() error { return r.Running.Close() }
 
 // Close stops the shared servers.
 func (b *Servers) Close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	var errs []error
-	for _, s := range b.all {
-		errs = append(errs, s.Close())
-	}
+	all := b.all
 	b.all = nil
-	return errors.Join(errs...)
+	return closeAll(all)
+}
+
+func closeAll[S interface{ Close() error }](all []S) (err error) {
+	for _, s := range all {
+		err = errors.Join(err, s.Close())
+	}
+	return err
 }
 
 // kind is what to start.
@@ -194,17 +192,10 @@ func startQuorum(ctx context.Context) (hazards.Server, error) {
 	return q, nil
 }
 
-// Nodes implements hazards.Quorum.
 func (q *quorum) Nodes() []hazards.Server { return q.nodes }
 
 // Close stops all of them.
-func (q *quorum) Close() error {
-	var errs []error
-	for _, s := range q.nodes {
-		errs = append(errs, s.Close())
-	}
-	return errors.Join(errs...)
-}
+func (q *quorum) Close() error { return closeAll(q.nodes) }
 
 // pooled is a PostgreSQL server and a PgBouncer before it.
 type pooled struct {
@@ -240,7 +231,6 @@ type pool struct {
 	borrowed []func() error
 }
 
-// Pool implements hazards.Pooler.
 func (p *pooled) Pool(ctx context.Context, straight bool) (hazards.Pool, error) {
 	one := &pool{pooled: p, database: fmt.Sprintf("pool_%d", p.pools.Add(1)), url: p.pooler.URL(), begin: p.pooler.Begin}
 	if straight {
@@ -255,20 +245,16 @@ func (p *pooled) Pool(ctx context.Context, straight bool) (hazards.Pool, error) 
 	return one, p.CreateDatabase(ctx, one.database)
 }
 
-// URL implements hazards.Server.
 func (p *pool) URL() string { return p.url }
 
-// Clients implements hazards.Pool.
 func (p *pool) Clients(ctx context.Context) (map[int]string, error) {
 	return p.Postgres.Clients(ctx, p.database)
 }
 
-// Holders implements hazards.Pool.
 func (p *pool) Holders(ctx context.Context) ([]int, error) {
 	return p.AdvisoryHolders(ctx, p.database)
 }
 
-// Borrow implements hazards.Pool.
 func (p *pool) Borrow(ctx context.Context) (pid int, err error) {
 	pid, end, err := p.begin(ctx, p.database)
 	if err == nil {
@@ -279,9 +265,9 @@ func (p *pool) Borrow(ctx context.Context) (pid int, err error) {
 
 // Close drops the database.
 func (p *pool) Close() error {
-	var errs []error
+	var err error
 	for _, end := range p.borrowed {
-		errs = append(errs, end())
+		err = errors.Join(err, end())
 	}
-	return errors.Join(append(errs, p.DropDatabase(context.Background(), p.database))...)
+	return errors.Join(err, p.DropDatabase(context.Background(), p.database))
 }

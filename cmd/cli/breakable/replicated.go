@@ -25,14 +25,6 @@ func (l *links) add(primary string) (addr string, err error) {
 	return p.Addr(), nil
 }
 
-func (l links) close() error {
-	var errs []error
-	for _, p := range l {
-		errs = append(errs, p.Close())
-	}
-	return errors.Join(errs...)
-}
-
 // replicated is a primary with replicas and, if there is one, the sentinel that watches them.
 type replicated struct {
 	*servers.Redis // the primary
@@ -52,7 +44,7 @@ func startReplicated(ctx context.Context, replicas int) (*replicated, error) {
 		TCP: true, Link: r.links.add, Config: map[string]string{"repl-diskless-sync": "no"},
 	})
 	if err != nil {
-		return nil, errors.Join(err, r.links.close())
+		return nil, errors.Join(err, closeAll(r.links))
 	}
 	r.Redis, r.replicas, r.stop = all.Primary, all.Replicas, all.Close
 	return r, nil
@@ -65,7 +57,7 @@ func startSentinel(ctx context.Context) (*replicated, error) {
 	r := &replicated{}
 	all, err := servers.StartSentinel(ctx, 1, 1, servers.RedisOptions{TCP: true, Link: r.links.add})
 	if err != nil {
-		return nil, errors.Join(err, r.links.close())
+		return nil, errors.Join(err, closeAll(r.links))
 	}
 	r.Redis, r.replicas, r.sentinel, r.stop = all.Nodes[0], all.Nodes[1:], all, all.Close
 	return r, nil
@@ -80,9 +72,8 @@ func (r *replicated) URL() string {
 }
 
 // Close stops all of them.
-func (r *replicated) Close() error { return errors.Join(r.links.close(), r.stop()) }
+func (r *replicated) Close() error { return errors.Join(closeAll(r.links), r.stop()) }
 
-// HoldLink implements hazards.Replicated.
 func (r *replicated) HoldLink(ctx context.Context) (err error) {
 	_ = r.links[0].Hold(fault.Replies) // the offsets show what it has kept: the primary answers the replica's request for changes
 	r.held = true
@@ -90,7 +81,6 @@ func (r *replicated) HoldLink(ctx context.Context) (err error) {
 	return err
 }
 
-// FailOver implements hazards.Replicated.
 func (r *replicated) FailOver(ctx context.Context, f hazards.FailOver) (evidence string, err error) {
 	wrote, err := r.ReplicationOffset(ctx)
 	if err != nil {

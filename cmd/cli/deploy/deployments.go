@@ -66,11 +66,10 @@ func Both(base, head Targets, baseCells, headCells []matrix.Cell) (b, h *Deploym
 }
 
 // Start starts the server of a cell, unless it runs.
-func (ds *Deployments) Start(ctx context.Context, p spec.Plan) error {
-	if !matrix.Addressed(p.Driver) {
-		return nil
+func (ds *Deployments) Start(ctx context.Context, p spec.Plan) (err error) {
+	if matrix.Addressed(p.Driver) {
+		_, err = ds.at(ctx, p)
 	}
-	_, err := ds.at(ctx, p)
 	return err
 }
 
@@ -120,11 +119,11 @@ func (ds *Deployments) Close() error {
 		return nil
 	}
 	ds.closed = true
-	var errs []error
+	var err error
 	for _, s := range ds.running {
-		errs = append(errs, s.Close())
+		err = errors.Join(err, s.Close())
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 // Open opens the service of a cell.
