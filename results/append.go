@@ -3,6 +3,7 @@ package results
 // Writing: one record, one line, one write.
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,9 +18,8 @@ import (
 const lockPatience = time.Minute
 
 // Appender adds records to the JSON Lines file at Path, which it creates if need be. Several processes may append to one
-// file at once: each line is written by a single call under an exclusive lock on the file. If the last line is torn,
-// because a process was killed or a disk was full, the next record starts a line of its own, so that only the torn one
-// is lost.
+// file at once: each line is written by a single call under an exclusive lock on the file. After a torn line, of a process that
+// was killed or a disk that was full, the next record starts a line of its own.
 type Appender struct {
 	Path string
 
@@ -44,14 +44,15 @@ type file interface {
 // Append checks r, adds it to the file, and returns once the line is on the disk. After an error the line may be there in
 // part, in whole or not at all; to append r again is safe, since readers take a record with the same ID once.
 func (a *Appender) Append(r *Record) error {
-	if err := r.Validate(); err != nil {
-		return fmt.Errorf("results: append: %w", err)
+	err := r.Validate()
+	var line []byte
+	if err == nil {
+		line, err = json.Marshal(r)
 	}
-	line, err := json.Marshal(r)
+	if err == nil {
+		err = a.append(line)
+	}
 	if err != nil {
-		return fmt.Errorf("results: append: %w", err)
-	}
-	if err := a.append(line); err != nil {
 		return fmt.Errorf("results: append: %w", err)
 	}
 	return nil
@@ -63,21 +64,14 @@ func (a *Appender) append(line []byte) error {
 	}
 	open := a.open
 	if open == nil {
-		open = openFile
+		open = func(path string) (file, error) { return os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o666) }
 	}
 	f, err := open(a.Path)
 	if err != nil {
 		return err
 	}
 	err = a.appendLine(f, line)
-	if closing := f.Close(); err == nil {
-		err = closing
-	}
-	return err
-}
-
-func openFile(path string) (file, error) {
-	return os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o666)
+	return cmp.Or(err, f.Close())
 }
 
 // CheckAppendable refuses what is there at path if it would lose records: the reader of a named pipe sees its end after
@@ -145,10 +139,7 @@ func (a *Appender) appendLine(f file, line []byte) error {
 
 // lock waits for the lock on f, but not for ever: somebody may have stopped while holding it.
 func (a *Appender) lock(f file) error {
-	patience := a.patience
-	if patience == 0 {
-		patience = lockPatience
-	}
+	patience := cmp.Or(a.patience, lockPatience)
 	began, announced := time.Now(), false
 	for {
 		locked, err := tryLock(f)
@@ -161,10 +152,7 @@ func (a *Appender) lock(f file) error {
 		}
 		announced = true
 		if time.Since(began) > patience {
-			if holder == "" {
-				holder = "another process"
-			}
-			return fmt.Errorf("%s has held it for %v: end that process, or write to another file", holder, patience)
+			return fmt.Errorf("%s has held it for %v: end that process, or write to another file", cmp.Or(holder, "another process"), patience)
 		}
 		time.Sleep(lockPoll)
 	}

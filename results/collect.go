@@ -16,18 +16,14 @@ import (
 const maxEvents = 100
 
 // Collector sorts records into cells as they come, so that a file larger than the memory can be read. The zero value is
-// ready.
+// ready; one goroutine uses it at a time.
 //
 // Its memory grows with the cells, by their merged histograms, and by some 5 KB for each trial: it keeps all figures of a
 // record, but no histogram (Latency.HDR), Series and Steps of the first trial of a cell alone, and the first hundred violations
 // of a cell. A cell of a single trial has that trial's histograms as they were recorded.
 //
-// Cells are in the order of their runs, and within a run in that of its matrix. Two records are trials of one cell if their plans
-// agree in all but the seed and the command line, and so do their traits, environments and servers (but for the address of a
-// server that lockbench started). The sides of a comparison are cells of their own, of one run each. A partial record is a cell
-// by itself, because it stopped before its figures were steady. A record whose ID has been seen before is left out.
-//
-// One goroutine uses a Collector at a time.
+// Cells are in the order of their runs, and within a run in that of its matrix; see cellKey for what is a trial of the same one. A
+// record whose ID has been seen before is left out.
 type Collector struct {
 	// Outline leaves the merged histograms out, for those who need no more than each trial's own figures: Cell.Latency
 	// and that of its classes are empty, and memory does not grow with the cells' distributions.
@@ -256,11 +252,11 @@ type Cell struct {
 	Rate      Spread // granted locks a second
 	Counts    Counts
 	Latency   map[Metric]Latency // quantiles of all trials together, Values and Histogram too; HDR only of a single trial
-	Fairness  Fairness           // Jain: median; Clients: the most; the rest: the worst trial, but OwnerChanges: sum
-	Safety    Safety             // sums; Longest: the longest; Checked: in all trials; Events: the first hundred
+	Fairness  Fairness           // the most, but as the tags say; Jain: median
+	Safety    Safety             // sums, but as the tags say; Checked: in all trials; Events: the first hundred
 	Cost      Cost               // medians of the trials that know, negative if none does
-	Bound     Bound              // medians of the trials that know, but of Waited and Blocked the sums
-	Generator Generator          // medians of the trials that know, but GCLongest, Memory, Paused: the most; Pauses: all; Saturated and Why: the first saturated trial's
+	Bound     Bound              // medians of the trials that know, but as the tags say
+	Generator Generator          // likewise; Pauses: all; Saturated and Why: the first saturated trial's
 	Thread    Thread             // medians of the trials that know
 	Classes   []ClassCell
 	Steady    Steady   // the first trial's that drifts, else the first trial's
@@ -299,7 +295,9 @@ func Group(recs []*Record) ([]*Cell, error) {
 	return c.Cells(), nil
 }
 
-// cellKey is equal for records that belong together.
+// cellKey is equal for trials of one cell: their plans agree in all but the seed, the command line and the workload's name, and so
+// do their traits, environments and servers (but for the address of a server that lockbench started). The sides of a comparison
+// are cells of their own, of one run each, and so is a partial record, which stopped before its figures were steady.
 func cellKey(r *Record) (string, error) {
 	same := struct {
 		Plan    spec.Plan
@@ -338,7 +336,10 @@ func (c *Cell) sum(classes []sums) {
 			}
 		}
 	}
-	rates := valuesOf(c.Trials, (*Record).Throughput)
+	var rates []float64
+	for _, r := range c.Trials {
+		rates = append(rates, r.Throughput())
+	}
 	c.Rate = Spread{median(rates), slices.Min(rates), slices.Max(rates)}
 	c.Fairness = sumFairness(c.Trials)
 	c.Safety = sumSafety(c.Trials)

@@ -105,7 +105,7 @@ func (c *Cell) Disturbance() float64 {
 
 // Enough reports whether count values have a q-quantile that is worth printing: the largest of them must lie above it with
 // 97.5 %, the upper end of a 95 % interval. The chance that all lie below is qⁿ, so it takes 6 values for a median, 36
-// for p90, 368 for p99 and 3,688 for p99.9. The values of a trial are not independent, so these are the least.
+// for p90, 368 for p99 and 3,688 for p99.9, and more if they are not independent.
 func Enough(count int64, q float64) bool {
 	const above = 0.975
 	return math.Pow(q, float64(count)) <= 1-above

@@ -25,9 +25,8 @@ const (
 	digits       = 3
 )
 
-// The slots that HdrHistogram derives from that range. 2 × 10³ values need unit resolution, so there are 2,048
-// sub-buckets, and every further bucket of half as many slots covers one more power of two (Gil Tene,
-// AbstractHistogram.java: establishSize, countsArrayIndex).
+// The slots that HdrHistogram derives from that range: 2 × 10³ values need unit resolution, and every further bucket of half as
+// many slots covers one more power of two (Gil Tene, AbstractHistogram.java: establishSize, countsArrayIndex).
 const (
 	subBucketBits = 11 // 2^11 is the first power of two that is not below 2 × 10^digits
 	subBucketMask = 1<<subBucketBits - 1
@@ -92,9 +91,8 @@ func (l Latency) Histogram() (*hdrhistogram.PackedHistogram, error) {
 	return c.histogram(), nil
 }
 
-// Payloads: the histograms of a record, decoded and added up. With hdrhistogram.DecodePacked, which takes eight times as
-// long for each, a large file took five times as long to read. zlib is klauspost's, since most of the time goes into it, and
-// the standard library's takes a third more.
+// Payloads: the histograms of a record, decoded and added up. hdrhistogram.DecodePacked takes eight times as long, and the zlib
+// of the standard library a third more than klauspost's.
 
 // counts is a distribution as HdrHistogram's V2 encoding has it before it is deflated, in one to two bytes a slot: ZigZag
 // LEB128 numbers of how often a slot was hit or, negative, of how many slots were not. It is a string so that copies may

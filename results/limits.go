@@ -29,25 +29,23 @@ func (by LimitedBy) Busy() bool { return by == ByGenerator || by == ByMachine }
 
 // Limit is what limits a throughput, and the shares of time that it is inferred from.
 //
-// A key's time has four parts: a client holds it; it changes hands; it is dead, which is locked by a holder that has died;
-// or it is free. It changes hands while it is locked at the server and no client holds it: while the answer to the grant is on
-// its way, and later the request that releases it. The mean release, from its request to its answer, stands for both ways. Where
-// a service makes the next client in line the holder as it releases (see passes), so does the rest of the hand-off.
+// A key's time has four parts: a client holds it; it changes hands; it is locked by a holder that has died; or it is free. It
+// changes hands while the answer to a grant is on its way, and later the request that releases it: the mean release, from its
+// request to its answer, stands for both. Where a service makes the next client in line the holder as it releases (see passes),
+// so does the rest of the hand-off.
 //
 // The limits are tried in this order, from what is certain to what is inferred from times that the former would stretch:
 //
-//  1. rate: all clients are open loops, and no more than 1 % of the arrivals waited for a client, were dropped, gave up or were
-//     lost to an error. Nothing else can limit a load that got all it asked for.
+//  1. rate: all clients are open loops, and no more than 1 % of the arrivals waited, were dropped, gave up or were lost.
 //  2. errors: failed requests, or waits for the keys that they left locked, took the clients' time; or arrivals that found free
 //     clients were lost to errors.
 //  3. key, if it is held for 90 % of the time. Then what makes the bound (Bound.By), if the throughput is 90 % of it: keys,
 //     clients that locks do not hold up, or connections.
 //  4. server CPU, if the server used 90 % of what it can (Redis and Valkey execute on one core a node), or the thread that
-//     executes the commands ran for 90 % of the time; or ran or waited for a core, if lockbench cannot have had that core. It
-//     comes before the generator, since a faster one would find the same server.
+//     executes the commands ran for 90 % of the time; or ran or waited for a core that lockbench cannot have had.
 //  5. lease, if locks hold up the clients (Contended), and more than half of their waits are for dead keys.
 //  6. generator, by its own verdict; or machine, if lockbench and a private server used up the cores that they share, and the
-//     server a third of it at least. What follows is inferred from times that a busy machine stretches.
+//     server a third of it at least.
 //  7. connections: as many requests are under way or wait for a connection as the pool has.
 //  8. key or lock, if locks hold up the clients: key if it is locked (held or changing hands) for longer than it is free although
 //     a client waits. If that is not Known, neither is the limit.

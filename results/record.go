@@ -301,14 +301,14 @@ type Latency struct {
 // to the next. In a closed loop all want locks all the time; in an open one those that arrivals came to, and of a number of
 // operations those that there were any left for.
 type Fairness struct {
-	Clients      int           `json:"clients,omitempty"` // those that wanted locks; 0 in records from before they were counted
-	Jain         float64       `json:"jain,omitzero"`     // (Σx)² / (n Σx²) over the grants of those n clients: 1 is even, 1/n is one client only
-	MinClient    int64         `json:"min_client"`
+	Clients      int           `json:"clients,omitempty"`        // those that wanted locks; 0 in records from before they were counted
+	Jain         float64       `json:"jain,omitzero" trials:"-"` // (Σx)² / (n Σx²) over the grants of those n clients: 1 is even, 1/n is one client only
+	MinClient    int64         `json:"min_client" trials:"min"`
 	MaxClient    int64         `json:"max_client"`
-	Starved      int           `json:"starved"`         // of those clients, the ones that got none
-	LongestWait  time.Duration `json:"longest_wait_ns"` // longest time a client went without a grant while it wanted one, unfinished waits included
-	OwnerChanges int64         `json:"owner_changes"`   // grants of a key to another client than its last; 0 without the oracle
-	LongestRun   int64         `json:"longest_run"`     // most grants of a key to one client in a row, also 0 without the oracle
+	Starved      int           `json:"starved"`                    // of those clients, the ones that got none
+	LongestWait  time.Duration `json:"longest_wait_ns"`            // longest time a client went without a grant while it wanted one, unfinished waits included
+	OwnerChanges int64         `json:"owner_changes" trials:"sum"` // grants of a key to another client than its last; 0 without the oracle
+	LongestRun   int64         `json:"longest_run"`                // most grants of a key to one client in a row, also 0 without the oracle
 }
 
 // Cost is what one granted lock cost. Negative values mean "not known", as in all fields with that tag. RoundTrips, Notices and KeepAlives are what the
@@ -330,21 +330,12 @@ type Cost struct {
 	KeepAlives float64 `json:"keep_alives,omitempty" negative:"unknown"` // requests that only kept a session alive
 }
 
-// amounts returns pointers to all amounts of c.
-func (c *Cost) amounts() []*float64 {
-	return []*float64{
-		&c.Tries, &c.Commands, &c.BytesIn, &c.BytesOut, &c.ServerCPUUs, &c.ClientCPUUs, &c.Wakeups, &c.Allocs,
-		&c.LocalRefusals, &c.RoundTrips, &c.Notices, &c.KeepAlives,
-	}
-}
-
 // UnknownCost returns a cost of which nothing is known.
-func UnknownCost() (c Cost) {
-	for _, amount := range c.amounts() {
-		*amount = -1
+func UnknownCost() Cost {
+	return Cost{
+		Tries: -1, Commands: -1, BytesIn: -1, BytesOut: -1, ServerCPUUs: -1, ClientCPUUs: -1, Wakeups: -1, Allocs: -1,
+		RoundTrips: -1, Notices: -1, KeepAlives: -1,
 	}
-	c.LocalRefusals = 0
-	return c
 }
 
 // Trafficked reports whether RoundTrips, Notices and KeepAlives are known.
@@ -365,7 +356,7 @@ func (c Cost) Trafficked() bool { return c.RoundTrips > 0 }
 type Bound struct {
 	RTT        time.Duration `json:"rtt_ns"` // median of bare round trips before the load
 	LocksPerS  float64       `json:"locks_per_s"`
-	Efficiency float64       `json:"efficiency"` // throughput / LocksPerS
+	Efficiency float64       `json:"efficiency" trials:"known"` // throughput / LocksPerS
 	// LoadRTT is what a fast release took under the load (its first decile), if that is less than RTT: cores that have
 	// work answer sooner than those that are woken for each request. 0: it was not, or was not measured.
 	LoadRTT time.Duration `json:"load_rtt_ns,omitempty"`
@@ -384,19 +375,19 @@ type Bound struct {
 	// Waited is how much of the window clients waited for locks, from when a first try was refused to the end of that
 	// acquisition, summed over the clients; waits that outlasted the window are in it. 0 in records from before it was
 	// measured.
-	Waited time.Duration `json:"waited_ns,omitempty"`
+	Waited time.Duration `json:"waited_ns,omitempty" trials:"sum"`
 
 	// Blocked is how much of the window acquisitions took of keys that failed requests had left locked, summed over the
 	// clients; see Counts.StuckKeys.
-	Blocked time.Duration `json:"blocked_ns,omitempty"`
+	Blocked time.Duration `json:"blocked_ns,omitempty" trials:"sum"`
 
 	// By is what makes the bound: "keys", "clients", "connections" (fewer of them than clients, each taken for a whole
 	// round trip), or "rate" (an open loop that asks for no more). Empty if there is no bound.
-	By string `json:"by,omitempty"`
+	By string `json:"by,omitempty" trials:"first"`
 
 	// Pool is how many connections the clients shared of which a request takes one for as long as it lasts; 0 if there is
 	// no such pool.
-	Pool int `json:"pool,omitempty"`
+	Pool int `json:"pool,omitempty" trials:"first"`
 }
 
 // Generator is the verdict on lockbench itself.
@@ -404,31 +395,31 @@ type Generator struct {
 	CPU       float64       `json:"cpu" negative:"unknown"`     // cores that the process used (an embedded server included); negative if unknown
 	Machine   float64       `json:"machine" negative:"unknown"` // share of the machine's cores, or of Cores.Lockbench, that were busy, 0 to 1; negative if unknown
 	GCPauses  time.Duration `json:"gc_pauses_ns"`
-	Memory    int64         `json:"memory_bytes,omitempty"`     // that the process had of the system at the end of the window; 0: unknown
-	GCLongest time.Duration `json:"gc_longest_ns,omitempty"`    // of the pauses; 0 if there was none
-	RunQueue  time.Duration `json:"run_queue_p99_ns,omitempty"` // 99 % of the goroutines that became runnable ran within it (runtime/metrics /sched/latencies); 0: unknown
+	Memory    int64         `json:"memory_bytes,omitempty" trials:"max"`          // that the process had of the system at the end of the window; 0: unknown
+	GCLongest time.Duration `json:"gc_longest_ns,omitempty" trials:"max"`         // of the pauses; 0 if there was none
+	RunQueue  time.Duration `json:"run_queue_p99_ns,omitempty" trials:"positive"` // 99 % of the goroutines that became runnable ran within it (runtime/metrics /sched/latencies); 0: unknown
 
-	PerWrite float64 `json:"requests_per_write,omitempty"` // requests that a write to a connection carried, on average; 0: unknown
+	PerWrite float64 `json:"requests_per_write,omitempty" trials:"positive"` // requests that a write to a connection carried, on average; 0: unknown
 
 	// Quota is how many cores the cgroups of the process allow it; 0: as many as there are, or unknown. Throttled is for how
 	// long that stopped its threads in the window, summed over the cores; CoreWait for how long they were ready to run and
 	// waited for a core, for whatever reason, summed over the threads (Linux's schedstat). Negative: the system does not
 	// tell.
-	Quota     float64       `json:"quota_cores,omitempty"`
+	Quota     float64       `json:"quota_cores,omitempty" trials:"first"`
 	Throttled time.Duration `json:"throttled_ns,omitempty" negative:"unknown"`
 	CoreWait  time.Duration `json:"core_wait_ns,omitempty" negative:"unknown"`
 
 	// Pauses are the times in which lockbench itself did not run for 100 ms or longer, warm-up included; Paused is how much of
 	// the window that was, those left out in which it was starved.
-	Pauses []Pause       `json:"pauses,omitempty"`
-	Paused time.Duration `json:"paused_ns,omitempty"`
+	Pauses []Pause       `json:"pauses,omitempty" trials:"-"`
+	Paused time.Duration `json:"paused_ns,omitempty" trials:"max"`
 
-	Saturated bool   `json:"saturated"` // the figure is lockbench's own limit or the machine's, not the lock's
-	Why       string `json:"why,omitempty"`
+	Saturated bool   `json:"saturated" trials:"-"` // the figure is lockbench's own limit or the machine's, not the lock's
+	Why       string `json:"why,omitempty" trials:"-"`
 
 	// Delayed tells that all that Saturated rests on are delays of arrivals and wake-ups, which are part of each response. A
 	// burst of hundreds of clients has them on the best machine.
-	Delayed bool `json:"delayed,omitempty"`
+	Delayed bool `json:"delayed,omitempty" trials:"-"`
 }
 
 // Pause is a time in which lockbench itself did not run.

@@ -14,11 +14,8 @@ import (
 )
 
 // Recorder collects the latencies of one measured window. It is split into shards so that goroutines on different
-// processors seldom touch the same cache line; a histogram a client would be 264 KiB each and miss the cache on
-// every record. All methods are safe for concurrent use.
-//
-// A shard belongs to a processor and not to a client, since clients wander between processors: with a shard for each of
-// them, records fetch their line from another processor's cache, which costs some per cent of the throughput.
+// processors seldom touch the same cache line. A shard belongs to a processor and not to a client, since clients wander between
+// processors, and a histogram a client would be 264 KiB each. All methods are safe for concurrent use.
 type Recorder struct {
 	shards   []Shard
 	near     sync.Pool     // of *Shard; it keeps one at hand for each processor
@@ -43,10 +40,8 @@ type slots struct {
 }
 
 // spare is how many shards there may be for each processor. A goroutine that loses its processor between Borrow and Return
-// keeps its shard away from it, and the next one there is dealt another. Were there no more than processors, that one would
-// be somebody else's, and two processors might share it for the rest of the run: beside a scrape and a line of log a second,
-// the null driver lost 7 % to that. Those that nobody needs any more cost nothing: each processor takes the same one over
-// and over.
+// keeps its shard away from it, and the next one there is dealt another. Were there no more than processors, two of them might
+// share one for the rest of the run, which cost the null driver up to 7 %.
 const spare = 8
 
 // NewRecorder makes a recorder with that many shards; 0 takes as many as it needs.

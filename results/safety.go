@@ -6,23 +6,23 @@ import "time"
 
 // Safety is the oracle's report; Checked false means that it was off.
 type Safety struct {
-	Checked       bool          `json:"checked"`
+	Checked       bool          `json:"checked" trials:"-"`
 	Grants        int64         `json:"grants"`     // acquisitions that the oracle saw, warm-up included
 	Violations    int64         `json:"violations"` // grants of a key that another client still held
-	Longest       time.Duration `json:"longest_overlap_ns"`
-	Overlap       time.Duration `json:"total_overlap_ns"` // time during which a key had two holders or more, summed over keys
-	LostUpdates   int64         `json:"lost_updates"`     // by the second witness, an unprotected counter a key
-	WrongReleases int64         `json:"wrong_releases"`   // releases that removed another client's lock; package oracle says when one is called that
-	FenceRegress  int64         `json:"fence_regress"`    // fencing tokens not above the highest one seen, of grants whose lease cannot have ended
+	Longest       time.Duration `json:"longest_overlap_ns" trials:"max"`
+	Overlap       time.Duration `json:"total_overlap_ns"`         // time during which a key had two holders or more, summed over keys
+	LostUpdates   int64         `json:"lost_updates"`             // by the second witness, an unprotected counter a key
+	WrongReleases int64         `json:"wrong_releases"`           // releases that removed another client's lock; package oracle says when one is called that
+	FenceRegress  int64         `json:"fence_regress" trials:"-"` // fencing tokens not above the highest one seen, of grants whose lease cannot have ended
 
 	// LostEarly are releases that found nothing to release although the lease cannot have ended: the lock was taken from
 	// its holder, or the holder never had it. It is counted for locks that do not belong to a session with the service,
 	// whose end nobody announces.
-	LostEarly int64 `json:"lost_early,omitempty"`
+	LostEarly int64 `json:"lost_early,omitempty" trials:"-"`
 
 	// Explained says why LostEarly and FenceRegress prove nothing in this trial: the server was restarted, or a request
 	// failed whose effect may have come late. Empty if nothing explains them.
-	Explained string `json:"explained,omitempty"`
+	Explained string `json:"explained,omitempty" trials:"-"`
 
 	// Overstayed are those of the Violations that the plan has asked for: the client that was intruded upon had been
 	// made longer than its lease (Load.Overstay). They say nothing against the lock.
@@ -30,12 +30,12 @@ type Safety struct {
 
 	// Ended counts the holds that were gone because the service had ended the session of their holder, by the reason that the
 	// driver has heard. Only locks that belong to a session have any.
-	Ended map[string]int64 `json:"ended,omitempty"`
+	Ended map[string]int64 `json:"ended,omitempty" trials:"-"`
 
 	// Power is what the oracle could have seen; nil in records from before that was counted.
-	Power *Power `json:"power,omitempty"`
+	Power *Power `json:"power,omitempty" trials:"-"`
 
-	Events []Violation `json:"events,omitempty"` // the first few
+	Events []Violation `json:"events,omitempty" trials:"-"` // the first few
 }
 
 // Power tells how many grants of a trial could have shown a violation. A hold is watched if another client's attempt on
@@ -122,26 +122,18 @@ func (c *Cell) LostUpdates() int64 {
 }
 
 func sumSafety(trials []*Record) Safety {
-	sum := Safety{Checked: true}
+	sum := overTrials(trials, "sum", func(r *Record) Safety { return r.Safety })
+	sum.Checked = true
+	var powerful []*Record
 	explained, broken := "", false
 	for _, r := range trials {
 		s := r.Safety
 		sum.Checked = sum.Checked && s.Checked
-		sum.Grants += s.Grants
-		sum.Violations += s.Violations
-		sum.Longest = max(sum.Longest, s.Longest)
-		sum.Overlap += s.Overlap
-		sum.LostUpdates += s.LostUpdates
-		sum.WrongReleases += s.WrongReleases
-		sum.Overstayed += s.Overstayed
 		sum.Events = append(sum.Events, s.Events...)
-		for reason, n := range s.Ended {
-			if sum.Ended == nil {
-				sum.Ended = map[string]int64{}
-			}
-			sum.Ended[reason] += n
+		addCounts(&sum.Ended, s.Ended)
+		if s.Power != nil {
+			powerful = append(powerful, r)
 		}
-		sum.Power = sum.Power.plus(s.Power)
 		switch {
 		case s.LostEarly+s.FenceRegress == 0:
 		case s.Explained == "":
@@ -159,21 +151,11 @@ func sumSafety(trials []*Record) Safety {
 	if !broken {
 		sum.Explained = explained
 	}
+	if len(powerful) > 0 {
+		power := overTrials(powerful, "sum", func(r *Record) Power { return *r.Safety.Power })
+		sum.Power = &power
+	}
 	return sum
-}
-
-// plus adds what is known.
-func (p *Power) plus(q *Power) *Power {
-	switch {
-	case q == nil:
-		return p
-	case p == nil:
-		p = &Power{}
-	}
-	return &Power{
-		Watched: p.Watched + q.Watched, Refusals: p.Refusals + q.Refusals,
-		Sampled: p.Sampled + q.Sampled, SampledTime: p.SampledTime + q.SampledTime,
-	}
 }
 
 // onlyPlanted reports whether there were violations, and all were such as the plan had asked for (-overstay).

@@ -3,6 +3,7 @@ package results
 // The rules by which the trials of a cell become one figure each.
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -22,36 +23,47 @@ func median(vs []float64) float64 {
 	return vs[mid-1] + (vs[mid]-vs[mid-1])/2
 }
 
-func valuesOf(trials []*Record, value func(*Record) float64) []float64 {
-	vs := make([]float64, len(trials))
+// overTrials returns what a part of each trial says of all of them, field by field by the rule in the field's tag, or else by that
+// of the struct: the sum, the most (max) or the least (min) of them, or the first one; or the median of those that are known,
+// which are not negative (known: -1 if there is none) or above 0 (positive: 0 if there is none).
+func overTrials[T any](trials []*Record, rule string, of func(*Record) T) (all T) {
+	parts := make([]reflect.Value, len(trials))
 	for i, r := range trials {
-		vs[i] = value(r)
+		parts[i] = reflect.ValueOf(of(r))
 	}
-	return vs
-}
-
-// medianOf returns the median over the trials that know the value, and unknown if none does; a duration comes out in whole
-// nanoseconds.
-func medianOf[T float64 | time.Duration](trials []*Record, unknown T, value func(*Record) (v T, known bool)) T {
-	var known []float64
-	for _, r := range trials {
-		if v, is := value(r); is {
-			known = append(known, float64(v))
+	number := func(v reflect.Value) float64 {
+		if v.CanInt() {
+			return float64(v.Int())
+		}
+		return v.Float()
+	}
+	for i, sum := range reflect.ValueOf(&all).Elem().Fields() {
+		rule := cmp.Or(i.Tag.Get("trials"), rule)
+		var known []float64
+		for n, part := range parts {
+			v := part.FieldByIndex(i.Index)
+			switch {
+			case rule == "sum":
+				sum.SetInt(sum.Int() + v.Int())
+			case rule == "first" && n == 0, rule == "max" && number(v) > number(sum), rule == "min" && (n == 0 || number(v) < number(sum)):
+				sum.Set(v)
+			case rule == "known" && number(v) >= 0, rule == "positive" && number(v) > 0:
+				known = append(known, number(v))
+			}
+		}
+		switch {
+		case rule != "known" && rule != "positive":
+			continue
+		case rule == "known" && len(known) == 0:
+			known = []float64{-1}
+		}
+		if sum.CanInt() {
+			sum.SetInt(int64(median(known)))
+		} else {
+			sum.SetFloat(median(known))
 		}
 	}
-	if len(known) == 0 {
-		return unknown
-	}
-	return T(median(known))
-}
-
-// ifNotZero is a value for which 0 means not known, and ifNotNegative one for which a negative number does.
-func ifNotZero[T float64 | time.Duration](of func(*Record) T) func(*Record) (T, bool) {
-	return func(r *Record) (T, bool) { v := of(r); return v, v > 0 }
-}
-
-func ifNotNegative[T float64 | time.Duration](of func(*Record) T) func(*Record) (T, bool) {
-	return func(r *Record) (T, bool) { v := of(r); return v, v >= 0 }
+	return all
 }
 
 // sumOf returns the sum over the trials.
@@ -109,8 +121,8 @@ func (c *Counts) add(o Counts) {
 	for i, n := range o.NodeErrors {
 		c.NodeErrors[i] += n
 	}
-	addByClass(&c.Errors, o.Errors)
-	addByClass(&c.EarlyErrors, o.EarlyErrors)
+	addCounts(&c.Errors, o.Errors)
+	addCounts(&c.EarlyErrors, o.EarlyErrors)
 	for class, text := range o.ErrorSample {
 		if c.ErrorSample == nil {
 			c.ErrorSample = map[string]string{}
@@ -121,7 +133,7 @@ func (c *Counts) add(o Counts) {
 	}
 }
 
-func addByClass(sum *map[string]int64, of map[string]int64) {
+func addCounts(sum *map[string]int64, of map[string]int64) {
 	for class, n := range of {
 		if *sum == nil {
 			*sum = map[string]int64{}
@@ -131,56 +143,42 @@ func addByClass(sum *map[string]int64, of map[string]int64) {
 }
 
 func sumFairness(trials []*Record) Fairness {
-	sum := trials[0].Fairness
-	for _, r := range trials[1:] {
-		f := r.Fairness
-		sum.Clients = max(sum.Clients, f.Clients)
-		sum.MinClient = min(sum.MinClient, f.MinClient)
-		sum.MaxClient = max(sum.MaxClient, f.MaxClient)
-		sum.Starved = max(sum.Starved, f.Starved)
-		sum.LongestWait = max(sum.LongestWait, f.LongestWait)
-		sum.LongestRun = max(sum.LongestRun, f.LongestRun)
-		sum.OwnerChanges += f.OwnerChanges
+	sum := overTrials(trials, "max", func(r *Record) Fairness { return r.Fairness })
+	sum.Jain = trials[0].Fairness.Jain
+	var jains []float64
+	for _, r := range trials {
+		if enoughGrants(r.Counts.Acquired, r.wanting()) {
+			jains = append(jains, r.Fairness.Jain)
+		}
 	}
-	sum.Jain = medianOf(trials, sum.Jain, func(r *Record) (float64, bool) {
-		return r.Fairness.Jain, enoughGrants(r.Counts.Acquired, r.wanting())
-	})
+	if len(jains) > 0 {
+		sum.Jain = median(jains)
+	}
 	return sum
 }
 
 // medianCost leaves out, amount by amount, the trials that do not know it.
-func medianCost(trials []*Record) (sum Cost) {
-	for i, amount := range sum.amounts() {
-		*amount = medianOf(trials, -1, ifNotNegative(func(r *Record) float64 {
-			c := r.Cost
-			if !c.Trafficked() {
-				c.RoundTrips, c.Notices, c.KeepAlives = -1, -1, -1
-			}
-			return *c.amounts()[i]
-		}))
-	}
-	return sum
+func medianCost(trials []*Record) Cost {
+	return overTrials(trials, "known", func(r *Record) Cost {
+		c := r.Cost
+		if !c.Trafficked() {
+			c.RoundTrips, c.Notices, c.KeepAlives = -1, -1, -1
+		}
+		return c
+	})
 }
 
 // medianBound sets what a round trip took under the load against what it took before it: a trial in which it was no sooner says
 // the same of both.
 func medianBound(trials []*Record) Bound {
-	bounded := func(of func(*Record) float64) func(*Record) (float64, bool) {
-		return func(r *Record) (float64, bool) { return of(r), r.Bound.LocksPerS > 0 }
-	}
-	sum := Bound{
-		RTT:        medianOf(trials, 0, ifNotZero(func(r *Record) time.Duration { return r.Bound.RTT })),
-		LoadRTT:    medianOf(trials, 0, ifNotZero(func(r *Record) time.Duration { return r.Bound.RoundTrip() })),
-		LocksPerS:  medianOf(trials, 0, bounded(func(r *Record) float64 { return r.Bound.LocksPerS })),
-		Efficiency: medianOf(trials, 0, bounded(func(r *Record) float64 { return r.Bound.Efficiency })),
-		Little:     medianOf(trials, 0, ifNotZero(func(r *Record) float64 { return r.Bound.Little })),
-		InSystem:   medianOf(trials, 0, ifNotZero(func(r *Record) float64 { return r.Bound.InSystem })),
-		LittleOpen: medianOf(trials, 0, ifNotZero(func(r *Record) float64 { return r.Bound.LittleOpen })),
-		Waited:     sumOf(trials, func(r *Record) time.Duration { return r.Bound.Waited }),
-		Blocked:    sumOf(trials, func(r *Record) time.Duration { return r.Bound.Blocked }),
-		By:         trials[0].Bound.By,
-		Pool:       trials[0].Bound.Pool,
-	}
+	sum := overTrials(trials, "positive", func(r *Record) Bound {
+		b := r.Bound
+		if b.LoadRTT = b.RoundTrip(); b.LocksPerS <= 0 {
+			b.Efficiency = -1
+		}
+		return b
+	})
+	sum.Efficiency = max(0, sum.Efficiency)
 	if sum.LoadRTT >= sum.RTT && sum.RTT > 0 {
 		sum.LoadRTT = 0
 	}
@@ -188,21 +186,9 @@ func medianBound(trials []*Record) Bound {
 }
 
 func sumGenerator(trials []*Record) Generator {
-	sum := Generator{
-		CPU:       medianOf(trials, -1, ifNotNegative(func(r *Record) float64 { return r.Generator.CPU })),
-		Machine:   medianOf(trials, -1, ifNotNegative(func(r *Record) float64 { return r.Generator.Machine })),
-		GCPauses:  medianOf(trials, 0, ifNotNegative(func(r *Record) time.Duration { return r.Generator.GCPauses })),
-		RunQueue:  medianOf(trials, 0, ifNotZero(func(r *Record) time.Duration { return r.Generator.RunQueue })),
-		Throttled: medianOf(trials, -1, ifNotNegative(func(r *Record) time.Duration { return r.Generator.Throttled })),
-		PerWrite:  medianOf(trials, 0, ifNotZero(func(r *Record) float64 { return r.Generator.PerWrite })),
-		CoreWait:  medianOf(trials, -1, ifNotNegative(func(r *Record) time.Duration { return r.Generator.CoreWait })),
-	}
-	sum.Quota = trials[0].Generator.Quota
+	sum := overTrials(trials, "known", func(r *Record) Generator { return r.Generator })
 	for _, r := range trials {
-		sum.Memory = max(sum.Memory, r.Generator.Memory)
-		sum.Paused = max(sum.Paused, r.Generator.Paused)
 		sum.Pauses = append(sum.Pauses, r.Generator.Pauses...)
-		sum.GCLongest = max(sum.GCLongest, r.Generator.GCLongest)
 		if r.Generator.Saturated && !sum.Saturated {
 			sum.Saturated, sum.Why = true, r.Generator.Why
 		}
@@ -211,10 +197,13 @@ func sumGenerator(trials []*Record) Generator {
 }
 
 func medianThread(trials []*Record) Thread {
-	part := func(of func(Thread) float64) float64 {
-		return medianOf(trials, 0, func(r *Record) (float64, bool) { return of(r.Thread), r.Thread.Busy() > 0 })
-	}
-	return Thread{Ran: part(func(t Thread) float64 { return t.Ran }), Waited: part(func(t Thread) float64 { return t.Waited })}
+	sum := overTrials(trials, "known", func(r *Record) Thread {
+		if r.Thread.Busy() <= 0 {
+			return Thread{-1, -1}
+		}
+		return r.Thread
+	})
+	return Thread{max(0, sum.Ran), max(0, sum.Waited)}
 }
 
 // Merging: the distributions of several trials become one.
@@ -226,8 +215,7 @@ type sums map[Metric]*sum
 type sum struct {
 	Latency // while there is one trial, as that recorded it; then count and overflow of all
 
-	// It takes longer to add to what a hundred trials have filled, as counts, than a trial takes to decode. So what is long
-	// has two bytes a slot, and what they cannot hold is in high.
+	// What is long has two bytes a slot, so that adding takes no longer than decoding; what they cannot hold is in high.
 	low  []uint16
 	high map[int]int64
 }

@@ -121,18 +121,16 @@ func (r Result) Guessed() bool {
 // Compare matches the cells of both sides and judges what became of their figures.
 //
 // Cells belong together if their plans agree in all but the seed, the command line, the workload's name and what Ignore
-// names, and if they ran on the same kind of server; or, where the records of both sides are those of runs that compared
-// two configurations (results.Record.Side), by their place in those runs. There the trials of both sides took turns, and are
-// compared pair by pair (stats.ComparePairs); else each side is taken as a whole (stats.Compare). A cell that only the base has makes the
-// whole inconclusive, as a head that fails to run it would pass otherwise; one that only the head has is not judged, but for
-// violations, which need no base. The error says what is wrong with the Options, or, if no cell has a partner, in what the nearest two differ.
+// names, and if they ran on the same kind of server; or, in runs that compared two configurations (results.Record.Side), by
+// their place in those runs. There trials took turns, and are compared pair by pair (stats.ComparePairs); else each side is
+// taken as a whole (stats.Compare). A cell that only the base has makes the whole inconclusive, as a head that fails to run it
+// would pass otherwise; one that only the head has is not judged, but for violations. The error says what is wrong with the
+// Options, or, if no cell has a partner, in what the nearest two differ.
 //
 // What Alpha promises: if nothing has become of any figure from base to head, the whole comparison reports a regression
-// against its relative thresholds with probability Alpha at the most, however many cells and thresholds there are. It is
-// less in fact, since a change must be in the bad direction and beyond its threshold besides. It promises nothing of
-// absolute thresholds, which are not tested; nothing of trials that are not observations of one thing, such as those of a
-// base from last night on a machine that is busier today (trials that take turns are the remedy); and nothing to those
-// who compare again and again until the answer suits them.
+// against its relative thresholds with probability Alpha at the most, however many cells and thresholds there are. It promises
+// nothing of absolute thresholds, which are not tested; of trials that are not observations of one thing, such as those of a
+// base from last night on a machine that is busier today; or to those who compare again until the answer suits them.
 func Compare(base, head Input, o Options) (*Comparison, error) {
 	if err := o.applyDefaults(); err != nil {
 		return nil, fmt.Errorf("compare: %w", err)
