@@ -341,7 +341,7 @@ func UnknownCost() Cost {
 // Trafficked reports whether RoundTrips, Notices and KeepAlives are known.
 func (c Cost) Trafficked() bool { return c.RoundTrips > 0 }
 
-// Bound is an estimate of what the load could reach with any lock, which the throughput is measured against: the least of
+// Bound is an estimate of what the load could reach with any lock: the least of
 //
 //	keys         1 / (s × (hold + round trip)), with the share s of all locks that the most wanted key has; that is
 //	             keys / (hold + round trip) if all keys are alike, or if more than 1 % of the acquisitions were refused

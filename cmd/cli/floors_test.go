@@ -133,7 +133,7 @@ var floors = []rule{
 	{"scripts/bench", []string{"cmd/cli", "results"}, nil},
 	{"scripts/compress", []string{"results"}, []string{"github.com/HdrHistogram/hdrhistogram-go"}},
 	{"scripts/alarms", []string{"scripts/bench", "drivers", "drivers/all", "results", "results/spec", "results/compare", "results/stats"},
-		[]string{"github.com/goccy/go-yaml"}},
+		[]string{"github.com/aclements/go-moremath", "github.com/goccy/go-yaml"}},
 	{"scripts/killed", []string{"scripts/bench", "drivers/all", "drivers/servers"}, nil},
 	{"scripts/limits", []string{"scripts/bench", "drivers/all", "drivers/fault", "drivers/servers", "drivers/spawn", "results", "results/view", "workloads/host"}, nil},
 	{"scripts/overhead", []string{"drivers", "drivers/all", "drivers/servers", "results", "results/spec", "results/stats", "workloads", "workloads/host", "workloads/oracle"}, []string{"github.com/redis/go-redis/v9", "github.com/redis/rueidis"}},

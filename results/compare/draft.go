@@ -84,9 +84,8 @@ func (d *draft) open() bool {
 	return is(d.base) || is(d.head)
 }
 
-// thresholds returns those that the cell is judged by. Those that somebody has asked for are all of them, also if nothing is
-// known of the figure: then the answer is that it is not. Of the default ones a cell has those that it can have, and what
-// is left out is said.
+// thresholds returns those that the cell is judged by: all that somebody has asked for, and of the default ones those that it can
+// have; what is left out is said.
 func (d *draft) thresholds(o Options) []Threshold {
 	if len(o.Thresholds) > 0 {
 		return o.Thresholds

@@ -227,10 +227,9 @@ func doubts(c cellPair) (notes []string) {
 	return notes
 }
 
-// inTurn reports whether the trials of one side were all over before those of the other began, or if they came in a few blocks,
-// such as those of a night: the trials of a block are alike for what the machine was like then, and not as many
-// observations as they look. By turns there is a block a trial or so; in random order with ten trials
-// a side there are five or fewer once in 200 times. It is said of the same machine only; of two it goes without saying.
+// inTurn says if the trials of one side were all over before those of the other began, or came in a few blocks, such as those of a
+// night: the trials of a block are alike for what the machine was like then. In random order with ten trials a side there are
+// five blocks or fewer once in 200 times.
 func inTurn(base, head []*results.Record) []string {
 	if len(base) < 2 || len(head) < 2 {
 		return nil

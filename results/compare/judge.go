@@ -131,8 +131,7 @@ func (d *draft) noteSaturated() {
 	}
 }
 
-// undecided says why nothing can be told, and what it would take. That is reckoned for all tests that are wanted, as those
-// for which there are too few trials now will be made once there are enough.
+// undecided says why nothing can be told, and what it would take, reckoned for all tests that are wanted.
 func (d *draft) undecided(r *Result, beyond bool, o Options, of tests) {
 	c, t := r.Change, r.Threshold
 	each := o.Alpha / float64(max(1, of.wanted)) // what Holm leaves to the smallest p
@@ -164,9 +163,8 @@ func (d *draft) undecided(r *Result, beyond bool, o Options, of tests) {
 // zeros returns how many trials have 0 of a figure.
 func zeros(values []float64) int { return number(values, func(v float64) bool { return v == 0 }) }
 
-// never returns what p the trials of a figure would have to have, and cannot. Alone a figure would have to be below alpha,
-// and of those that are tested the first has to be below alpha over the number of tests; but each that is significant
-// leaves more to the next (Holm), so what counts is how many are left when all have gone that can.
+// never returns what p the trials of a figure would have to have, and cannot: below alpha over the number of tests that are left
+// when all have gone that can be significant (Holm).
 func never(r *Result, alpha float64, of tests) string {
 	left := of.made - of.first
 	if math.IsNaN(r.least) || left < 2 {
@@ -184,8 +182,7 @@ func never(r *Result, alpha float64, of tests) string {
 }
 
 // fromZero judges a figure whose median is 0 in the base, where there is no ratio: nothing falls below that, and if it
-// rises significantly it is beyond any percentage. A base that got no lock at all is none: that its head gets none either
-// says that something is broken, not that nothing has changed.
+// rises significantly it is beyond any percentage. A base that got no lock at all is none.
 func fromZero(r *Result, alpha float64) {
 	c, less, higher := r.Change, r.Threshold.Less, r.Figure.Better == metric.Higher
 	rose := r.P < alpha && c.Head.Median > 0

@@ -90,11 +90,9 @@ func saturated(records []*results.Record) int {
 	return n
 }
 
-// hidden takes back what is said of a figure whose base is saturated. The base's lock may be better than lockbench could
-// show, by any amount, and the head may have lost just that: "no change" would be one of the generator, and so would be
-// "improved". A regression stays one, since what both sides hide is a difference. So it does if the head alone is saturated:
-// it may be its machine that was busy, which is said, or the head that makes its clients work harder, which a gate is for.
-// Absolute thresholds stay as well: the lock is as good as its figure at the least.
+// hidden takes back what is said of a figure whose base is saturated: the base's lock may be better than lockbench could show, by
+// any amount, and the head may have lost just that. A regression stays one, since what both sides hide is a difference; so it
+// does if the head alone is saturated, which is said.
 func (d *draft) hidden(r *Result, force bool) {
 	n := saturated(d.cell.Base)
 	if n == 0 || !rated(r.Figure) || force || r.Verdict == Regressed || r.Reason == Zero {

@@ -25,15 +25,10 @@ import (
 //	lockbench report -format benchfmt=head.txt head.jsonl
 //	benchstat -filter '.unit:(locks/s OR acquire-p99-sec)' base.txt head.txt
 //
-// finds the pairs. What must be alike for a comparison to mean anything (machine, server, times that are seldom set) are
-// file configuration keys, by which benchstat makes separate tables. The version of lockbench and of the libraries are
-// comments: they may be what is compared, and benchstat would keep them apart. Trials that ended early are left out, and
-// a comment says so.
-//
-// In a file of a run with two sides (-vs) the name has the side as well, and -col /side makes the columns.
-//
-// Durations are in seconds rather than the usual ns, because benchstat takes 0 ns for another unit than 0 s
-// (benchfmt.Reader tidies only values that change by it).
+// finds the pairs; in a file of a run with two sides (-vs) it has the side as well, and -col /side makes the columns. What must be
+// alike for a comparison to mean anything (machine, server, times that are seldom set) are file configuration keys, by which
+// benchstat makes separate tables. Versions are comments, since they may be what is compared, and so are trials that ended
+// early. Durations are in seconds: benchstat takes 0 ns for another unit than 0 s.
 func Benchfmt(w io.Writer, cells []*results.Cell) error {
 	out := benchfmt.NewWriter(w)
 	figures := knownTo(cells)

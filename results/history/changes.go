@@ -11,10 +11,9 @@ import (
 	"github.com/lockbench/lockbench/results/stats"
 )
 
-// judge looks for steps and drifts in all lines. One history has as many tests as lines, and at 5 % each one in twenty
-// would show a step that nobody made. So each gets its share of Alpha (Bonferroni; Holm's method, which package compare
-// uses, wants the p-values of tests that are all made to the end, and a search for steps gives up where there is none).
-// Lines that are too short are not looked at, and cost the others nothing.
+// judge looks for steps and drifts in all lines. Each gets its share of Alpha (Bonferroni: Holm's method, which package compare
+// uses, wants tests that are all made to the end, and a search for steps gives up where there is none). Lines that are too short
+// are not looked at, and cost the others nothing.
 func (h *History) judge() {
 	var lines []*Line
 	var of []*Series

@@ -1,9 +1,8 @@
 // Package history follows the figures of each cell over revisions: what a cell gave at each of them, at which its level
 // changed, and whether it creeps. Pairs of revisions hide what is slow: five losses of 2 % each pass every gate.
 //
-// What is compared are points, and a point is a revision measured at one time: the median of its trials. Trials
-// themselves would be the wrong values for a test of change, since those of one run share what the machine was like in
-// that hour. They are more alike than trials of two runs of the same revision, and every run would look like a step.
+// What is compared are points, and a point is a revision measured at one time: the median of its trials. Trials of one run share
+// what the machine was like in that hour, and with them every run would look like a step.
 package history
 
 import (

@@ -177,20 +177,17 @@ func parseKeyPart(word part) (p KeyPart, err error) {
 
 func parseKeyForm(form part) (p KeyPart, err error) {
 	name, args, given := form.cut(":")
-	p.Kind = KeyKind(name.text)
-	switch p.Kind {
+	switch p.Kind = KeyKind(name.text); p.Kind {
 	case KeysZipf, KeysHot:
 		if !given {
 			return p, form.must("be written with its figures, as in %s", keyExamples[p.Kind])
 		}
-	}
-	switch p.Kind {
-	case KeysZipf:
+		if p.Kind == KeysHot {
+			share, n, _ := args.cut(":")
+			return parseHot(p, share, n)
+		}
 		p.Exponent, err = parseExponent(args)
 		return p, err
-	case KeysHot:
-		share, n, _ := args.cut(":")
-		return parseHot(p, share, n)
 	case KeysUniform, KeysSequential, KeysOwn:
 		if given {
 			err = form.must("be %s alone: there is nothing to set", p.Kind)
@@ -251,10 +248,8 @@ func (p KeyPart) String() string {
 // String returns the canonical spelling; empty for uniform.
 func (k Keys) String() string { return k.text }
 
-// MarshalText implements encoding.TextMarshaler.
 func (k Keys) MarshalText() ([]byte, error) { return []byte(k.text), nil }
 
-// UnmarshalText implements encoding.TextUnmarshaler.
 func (k *Keys) UnmarshalText(text []byte) (err error) {
 	*k, err = ParseKeys(string(text))
 	return unread(err, "key_dist must be "+keyForms)

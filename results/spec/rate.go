@@ -73,15 +73,14 @@ func ParseRate(text string) (Rate, error) {
 		return parseSteps(steps, word, parts[1:])
 	case word == "ladder":
 		return parseSteps(ladder, word, parts[1:])
-	case len(parts) == 1:
-		perSecond, err := parseNumber(text)
-		if err != nil {
-			return Rate{}, err
-		}
-		return Rate{form: constant, from: perSecond, to: perSecond}, nil
-	default:
+	case len(parts) > 1:
 		return parseRamp(parts)
 	}
+	perSecond, err := parseNumber(text)
+	if err != nil {
+		return Rate{}, err
+	}
+	return Rate{form: constant, from: perSecond, to: perSecond}, nil
 }
 
 func parseRamp(parts []string) (Rate, error) {
@@ -181,18 +180,14 @@ func (r Rate) String() string {
 		return from
 	case ramp:
 		return from + ":" + to + ":" + Brief(r.over)
-	case steps:
-		return "steps:" + from + ":" + to + ":" + strconv.Itoa(r.steps)
-	case ladder:
-		return "ladder:" + from + ":" + to + ":" + strconv.Itoa(r.steps)
+	case steps, ladder:
+		return map[form]string{steps: "steps:", ladder: "ladder:"}[r.form] + from + ":" + to + ":" + strconv.Itoa(r.steps)
 	}
 	return ""
 }
 
-// MarshalText implements encoding.TextMarshaler.
 func (r Rate) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// UnmarshalText implements encoding.TextUnmarshaler; the empty text is none.
 func (r *Rate) UnmarshalText(text []byte) (err error) {
 	if *r = (Rate{}); len(text) > 0 {
 		*r, err = ParseRate(string(text))
@@ -235,9 +230,8 @@ func (r Rate) Mean(window time.Duration) float64 {
 	case r.form == ramp && window > 0:
 		rising := min(r.over, window).Seconds()
 		return ((r.from+r.At(window))/2*rising + r.to*(window.Seconds()-rising)) / window.Seconds()
-	default:
-		return r.to
 	}
+	return r.to
 }
 
 // Step is one step of a rate that goes in steps; times are since the measured window opened.

@@ -3,6 +3,7 @@
 package spec
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -174,26 +175,12 @@ func FormatShare(share float64) string {
 // works on the digits, so that nothing is rounded.
 func shift(number string, places int) string {
 	before, after, _ := strings.Cut(number, ".")
-	for ; places > 0; places-- {
-		if after == "" {
-			after = "0"
-		}
-		before, after = before+after[:1], after[1:]
+	before, after = strings.Repeat("0", max(0, -places))+before, after+strings.Repeat("0", max(0, places))
+	if point := len(before) + places; places > 0 {
+		before, after = before+after[:places], after[places:]
+	} else {
+		before, after = before[:point], before[point:]+after
 	}
-	for ; places < 0; places++ {
-		if before == "" {
-			before = "0"
-		}
-		last := len(before) - 1
-		before, after = before[:last], before[last:]+after
-	}
-	before = strings.TrimLeft(before, "0")
-	after = strings.TrimRight(after, "0")
-	if before == "" {
-		before = "0"
-	}
-	if after == "" {
-		return before
-	}
-	return before + "." + after
+	number = cmp.Or(strings.TrimLeft(before, "0"), "0") + "." + strings.TrimRight(after, "0")
+	return strings.TrimSuffix(number, ".")
 }

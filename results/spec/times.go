@@ -150,10 +150,8 @@ func (t Times) String() string {
 	return string(t.Kind) + ":" + t.A.String() + ":" + t.B.String()
 }
 
-// MarshalText implements encoding.TextMarshaler.
 func (t Times) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
-// UnmarshalText implements encoding.TextUnmarshaler.
 func (t *Times) UnmarshalText(text []byte) (err error) {
 	*t, err = ParseTimes(string(text))
 	return unread(err, "hold_dist and think_dist must be "+timeForms)

@@ -65,16 +65,14 @@ func fromOne(of *int) value {
 }
 
 func parseFromOne(text string) (int, error) {
-	switch n, err := ParseInt(text); {
-	case err != nil:
-		return 0, err
-	case n < 1:
-		return 0, errors.New("must be 1 or more")
+	n, err := ParseInt(text)
+	switch {
+	case err == nil && n < 1:
+		err = errors.New("must be 1 or more")
 	case n == 1:
-		return 0, nil
-	default:
-		return n, nil
+		n = 0
 	}
+	return n, err
 }
 
 // share is 10% or 0.1.
@@ -254,12 +252,14 @@ func (v times) Set(text string) error {
 // ParseInt reads a whole number, which may be grouped (1_000) and carry k or M for thousands and millions (10k). The error
 // says what would be right, without the setting's name.
 func ParseInt(text string) (int, error) {
-	digits, factor := text, 1
-	switch {
-	case strings.HasSuffix(text, "k"), strings.HasSuffix(text, "K"):
-		digits, factor = text[:len(text)-1], 1_000
-	case strings.HasSuffix(text, "M"):
-		digits, factor = text[:len(text)-1], 1_000_000
+	digits, factor := strings.TrimRight(text, "kKM"), 1
+	switch text[len(digits):] {
+	case "k", "K":
+		factor = 1_000
+	case "M":
+		factor = 1_000_000
+	default:
+		digits = text // whose letters, if there are any, are no number
 	}
 	plain, ok := ungroup(digits)
 	n, err := strconv.Atoi(plain)
@@ -346,10 +346,8 @@ func (m MaxErrors) String() string {
 	return ""
 }
 
-// MarshalText implements encoding.TextMarshaler.
 func (m MaxErrors) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
 
-// UnmarshalText implements encoding.TextUnmarshaler.
 func (m *MaxErrors) UnmarshalText(text []byte) (err error) {
 	*m, err = ParseMaxErrors(string(text))
 	return unread(err, "max_errors must be a number of errors from 1, or a share such as 5%")

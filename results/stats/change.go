@@ -13,10 +13,9 @@ import (
 // Change is what became of a figure from base to head; each value is one trial's. What follows holds for Compare; see
 // ComparePairs for what is otherwise in pairs.
 //
-// Ratio and the interval answer slightly different questions. Ratio sets the medians of both sides against each other, as
-// benchstat does; Low and High enclose the factor by which the trials of base have to be multiplied to look like those of
-// head, whose best guess is the median of the ratios of all pairs (Hodges and Lehmann, 1963). Where only the location
-// differs they estimate the same; now and then Ratio lies outside of Low and High.
+// Ratio sets the medians of both sides against each other, as benchstat does; Low and High enclose the factor by which the trials
+// of base have to be multiplied to look like those of head, whose best guess is the median of the ratios of all pairs (Hodges and
+// Lehmann, 1963). Now and then Ratio lies outside of them.
 type Change struct {
 	Base, Head Estimate
 
@@ -36,11 +35,10 @@ type Change struct {
 
 // Compare sets the trials of head against those of base; NaN values are left out.
 //
-// P is what benchstat prints for the same values: exact up to 50 trials a side, or 25 where values are equal, and by the
-// normal approximation with corrections for continuity and ties above. There is one exception, see lower. Low and High invert the test on the ratios of all
-// pairs (Moses; Hollander, Wolfe and Chicken, Nonparametric Statistical Methods, 2014, section 4.3): the interval does
-// without 1 just where P is at most 5 %, unless values are equal. Ties make the interval wider than it needs to be, never
-// narrower, as the distribution without ties is used for it.
+// P is what benchstat prints for the same values (but for one exception, see lower): exact up to 50 trials a side, or 25 where
+// values are equal, and by the normal approximation with corrections for continuity and ties above. Low and High invert the test
+// on the ratios of all pairs (Moses; Hollander, Wolfe and Chicken, Nonparametric Statistical Methods, 2014, section 4.3): the
+// interval does without 1 just where P is at most 5 %; ties make it wider than it needs to be.
 func Compare(base, head []float64) Change {
 	base, head = known(base), known(head)
 	c := Change{Base: Of(base), Head: Of(head), Ratio: math.NaN(), P: 1}

@@ -23,8 +23,7 @@ const exactPairs = 100
 // P is that of the signed-rank test (Wilcoxon, Individual comparisons by ranking methods, 1945) on the logarithms of the
 // ratios, or on the differences where a value is not positive. Equal ones share the mean of their ranks, and those that are
 // zero are ranked with the others before they are left out (Pratt, Remarks on zeros and ties in the Wilcoxon signed rank
-// procedures, 1959). Up to 100 pairs the distribution is exact, ties and zeros included: that of the ranks at hand if
-// each sign is a toss of a coin. Above it is the normal approximation with the corrections for continuity and ties.
+// procedures, 1959). It is exact up to 100 pairs, and above by the normal approximation, corrected for continuity and ties.
 //
 // Ratio is the median of the geometric means of the ratios of any two pairs, a pair and itself among them (Hodges and
 // Lehmann, 1963). Low and High are the k-th smallest and the k-th largest of these means, which inverts the test (Tukey;

@@ -17,10 +17,9 @@ import (
 // pairs of each side (Noether, Sample size determination for some common nonparametric tests, 1987; Noether has 1/6 in both
 // places, which asks for too much where the sides hardly overlap: the variance is at most p(1−p)/n, van Dantzig, 1951).
 //
-// The answer is as uncertain as the scatter of a few trials is: from 10 a side it is within half and twice the right one
-// eight times in ten, and the power that it leads to is 72 to 91 % where 80 % are asked for. It is never less than
-// LeastTrials, and 0 if it cannot be told: values that are not positive, fewer than three on both sides, no pair that is
-// closer than the effect, no effect, or a power or alpha that is not a probability.
+// From 10 trials a side it is within half and twice the right answer eight times in ten. It is never less than LeastTrials, and 0
+// if it cannot be told: values that are not positive, fewer than three on both sides, no pair that is closer than the effect, no
+// effect, or a power or alpha that is not a probability.
 func TrialsNeeded(base, head []float64, effect, alpha, power float64) int {
 	shift, ok := logShift(effect, alpha, power)
 	base, fine := logs(base)

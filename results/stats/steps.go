@@ -35,15 +35,11 @@ type Step struct {
 // doubles has changed as much as one that halves.
 //
 // Segments are tested one by one, and each is allowed its share by length of alpha: the chance of any false step stays at
-// alpha whatever the number of true ones, and one noisy stretch does not hide the steps of a calm one.
+// alpha whatever the number of true ones. With alpha at 5 %, a step in the middle of 30 values is seen nine times in ten if it is
+// twice the scatter, and of 100 values if it is once.
 //
-// With alpha at 5 %, a step in the middle of 30 values is seen nine times in ten if it is twice the scatter, and of 100 values if
-// it is once; five values after it, it has to be two and a half times as large.
-//
-// Permutations take values that are independent of one another. On a machine whose speed wanders, the wanderings are steps as
-// well (with an autocorrelation of 0.3 in a quarter of the histories of 30 values): ask for a least ratio.
-//
-// The answer depends on values, seed and alpha alone. The search is bounded (see stepWork).
+// Permutations take values that are independent of one another: on a machine whose speed wanders, the wanderings are steps as
+// well. The answer depends on values, seed and alpha alone. The search is bounded (see stepWork).
 func Steps(values []float64, seed uint64, alpha float64) []Step {
 	return search(values, seed, alpha, stepWork)
 }
@@ -86,8 +82,8 @@ func search(values []float64, seed uint64, alpha float64, work int) (steps []Ste
 // permute finds the best cut of values, which it shuffles, and how likely it is that there is none. It gives up with 1 as
 // soon as p cannot get to alpha any more.
 //
-// The test is exact with however few permutations, but p must be able to get well below alpha, or steps that are there are
-// missed: 20 times that far where it is cheap, 5 times where it is not.
+// The test is exact with however few permutations, but p must be able to get well below alpha, or steps are missed: 20 times that
+// far where it is cheap, 5 times where it is not.
 func permute(values []float64, alpha float64, rng *rand.Rand, work *int) (at int, p float64) {
 	const cheap = 400_000 // values to be looked at
 	n := len(values)
@@ -160,8 +156,7 @@ type Trend struct {
 
 // Drift looks for a slow change in one direction. Values that are NaN or infinite are left out, but keep their place. P is
 // by the normal approximation with the corrections for ties and continuity (Gilbert, Statistical Methods for Environmental
-// Pollution Monitoring, 1987, section 16.4). It takes values that are independent of one another: a machine whose speed
-// wanders shows trends that mean nothing. A step is a trend, too: look for steps first. n values cost n log n.
+// Pollution Monitoring, 1987, section 16.4), and takes values that are independent. A step is a trend, too: look for steps first.
 func Drift(values []float64) Trend {
 	var at, ys []float64
 	for i, v := range values {

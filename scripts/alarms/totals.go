@@ -10,6 +10,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	moremath "github.com/aclements/go-moremath/stats"
+
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/spec"
@@ -113,6 +115,7 @@ func rate(k, n int) string {
 // more are seen with a probability of 2.5 %, and with the upper bound k or fewer.
 func bounds(k, n int) (low, high float64) {
 	tail := (1 - stats.Confidence) / 2
+	atMost := func(k int, p float64) float64 { return moremath.BinomialDist{N: n, P: p}.CDF(float64(k)) }
 	search := func(up func(p float64) bool) float64 {
 		low, high := 0.0, 1.0
 		for range 60 {
@@ -126,24 +129,12 @@ func bounds(k, n int) (low, high float64) {
 	}
 	low, high = 0, 1
 	if k > 0 {
-		low = search(func(p float64) bool { return 1-atMost(k-1, n, p) < tail })
+		low = search(func(p float64) bool { return 1-atMost(k-1, p) < tail })
 	}
 	if k < n {
-		high = search(func(p float64) bool { return atMost(k, n, p) > tail })
+		high = search(func(p float64) bool { return atMost(k, p) > tail })
 	}
 	return low, high
-}
-
-// atMost returns the probability of k successes or fewer in n trials.
-func atMost(k, n int, p float64) float64 {
-	sum := 0.0
-	for i := 0; i <= k; i++ {
-		ln, _ := math.Lgamma(float64(n + 1))
-		a, _ := math.Lgamma(float64(i + 1))
-		b, _ := math.Lgamma(float64(n - i + 1))
-		sum += math.Exp(ln - a - b + float64(i)*math.Log(p) + float64(n-i)*math.Log1p(-p))
-	}
-	return min(sum, 1)
 }
 
 // Made-up trials on a machine that gets faster or slower: is it better to compare trials that took turns pair by
