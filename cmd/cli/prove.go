@@ -4,8 +4,10 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -123,10 +125,10 @@ func (p *program) prove(ctx context.Context, o *options) error {
 // readProof reads what is to be proven. What is wrong is a usage error that names the flag.
 func (p *program) readProof(o *options) (r *proof, err error) {
 	r = &proof{evidence: o.text("evidence")}
-	if r.hazards, err = readHazards(o); err != nil {
-		return nil, err
+	if r.hazards, err = readHazards(o); err == nil {
+		r.locks, r.asked, err = readLocks(o)
 	}
-	if r.locks, r.asked, err = readLocks(o); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	if o.get("hazard").text != "" {
@@ -137,8 +139,8 @@ func (p *program) readProof(o *options) (r *proof, err error) {
 	rd := reader{o: o}
 	r.options.Attempts = scalar(&rd, "attempts", numberFrom(1, 100_000))
 	r.options.Seed = scalar(&rd, "seed", numberFrom(0, 1_000_000))
-	r.options.Each = scalar(&rd, "each", parseEach)
-	r.options.TTL = scalar(&rd, "ttl", parseTTL)
+	r.options.Each = scalar(&rd, "each", timeFrom(1, math.MaxInt64, "must be a time such as 7s"))
+	r.options.TTL = scalar(&rd, "ttl", timeFrom(0, time.Minute, "must be a time up to 1m, such as 1s"))
 	if rd.err != nil {
 		return nil, rd.err
 	}
@@ -173,20 +175,15 @@ func numberFrom(least, most int) func(text string) (int, error) {
 	}
 }
 
-func parseTTL(text string) (time.Duration, error) {
-	d, err := time.ParseDuration(text)
-	if err != nil || d < 0 || d > time.Minute {
-		return 0, fmt.Errorf("must be a time up to 1m, such as 1s")
+// timeFrom reads a time.
+func timeFrom(least, most time.Duration, must string) func(text string) (time.Duration, error) {
+	return func(text string) (time.Duration, error) {
+		d, err := time.ParseDuration(text)
+		if err != nil || d < least || d > most {
+			err = errors.New(must)
+		}
+		return d, err
 	}
-	return d, nil
-}
-
-func parseEach(text string) (time.Duration, error) {
-	d, err := time.ParseDuration(text)
-	if err != nil || d <= 0 {
-		return 0, fmt.Errorf("must be a time such as 7s")
-	}
-	return d, nil
 }
 
 // readHazards reads names and numbers.
@@ -200,8 +197,8 @@ func readHazards(o *options) (list []hazards.Hazard, err error) {
 	for _, h := range all {
 		names = append(names, string(h.Name))
 	}
-	for part := range strings.SplitSeq(opt.text, ",") {
-		name := strings.TrimSpace(part)
+	for name := range strings.SplitSeq(opt.text, ",") {
+		name = strings.TrimSpace(name)
 		i := slices.IndexFunc(all, func(h hazards.Hazard) bool { return string(h.Name) == name || strconv.Itoa(h.Number) == name })
 		if i < 0 {
 			return nil, o.complain(opt, "there is no hazard %q%s; lockbench prove -dry-run has all", name, meant(name, names))

@@ -177,23 +177,29 @@ func partOf(n, all int) string {
 
 // Findings returns what came out, the worst first.
 func (c *Comparison) Findings() (all []view.Finding) {
+	say := func(kind view.Kind, lead, text string) {
+		if text != "" {
+			all = append(all, view.Finding{Kind: kind, Lead: lead, Text: text})
+		}
+	}
 	judged, _ := c.Judgements()
-	all = c.violated(judged)
-	for _, v := range []Verdict{Regressed, Inconclusive} {
+	say(view.Bad, "Mutual exclusion was violated", c.violated(judged))
+	for _, v := range []Verdict{Regressed, Inconclusive, Improved} {
 		for _, g := range judged {
-			all = append(all, c.ofVerdict(g, v)...)
+			lead, text := c.ofVerdict(g, v)
+			say(kinds[v], lead, text)
 		}
 		if v == Inconclusive && len(c.Missing) > 0 {
 			all = append(all, c.missing())
 		}
 	}
 	for _, g := range judged {
-		all = append(all, c.ofVerdict(g, Improved)...)
+		lead, text := c.within(g)
+		say(view.Note, lead, text)
 	}
-	for _, g := range judged {
-		all = append(all, c.within(g)...)
-	}
-	return append(all, c.unchanged(judged)...)
+	lead, text := c.unchanged(judged)
+	say(view.Note, lead, text)
+	return all
 }
 
 func (c *Comparison) single() bool { return len(c.Cells) == 1 }
@@ -210,9 +216,9 @@ func (c *Comparison) missing() view.Finding {
 }
 
 // violated returns what no verdict does if violations are not among what is judged.
-func (c *Comparison) violated(judged []Judgement) []view.Finding {
+func (c *Comparison) violated(judged []Judgement) string {
 	if slices.ContainsFunc(judged, Judgement.violated) {
-		return nil
+		return ""
 	}
 	n, trials := 0, 0
 	for _, cell := range c.Cells {
@@ -220,48 +226,45 @@ func (c *Comparison) violated(judged []Judgement) []view.Finding {
 		n += number(cell.head, (*results.Record).Violated)
 	}
 	if n == 0 {
-		return nil
+		return ""
 	}
-	return []view.Finding{{Kind: view.Bad, Lead: "Mutual exclusion was violated", Text: fmt.Sprintf("in %s of %s of the head, "+
-		"though the design claims it. No threshold judges that here (-fail-on 'violations>0').", format.Count(n), format.Plural(trials, "trial"))}}
+	return fmt.Sprintf("in %s of %s of the head, though the design claims it. No threshold judges that here (-fail-on 'violations>0').",
+		format.Count(n), format.Plural(trials, "trial"))
 }
 
-// of returns the results with a verdict.
-func (g Judgement) of(v Verdict) []Judged {
-	return slices.DeleteFunc(slices.Clone(g.Results), func(r Judged) bool { return r.Verdict != v })
+// of returns the results that are so.
+func (g Judgement) of(is func(Judged) bool) []Judged {
+	return slices.DeleteFunc(slices.Clone(g.Results), func(r Judged) bool { return !is(r) })
 }
 
 // kinds are how findings of verdicts are drawn.
 var kinds = map[Verdict]view.Kind{Regressed: view.Bad, Inconclusive: view.Warn, Improved: view.Good, NotWorse: view.Note, Unchanged: view.Note}
 
 // ofVerdict returns which results of a judgement have a verdict, the worst of them by name.
-func (c *Comparison) ofVerdict(g Judgement, v Verdict) []view.Finding {
-	list := g.of(v)
+func (c *Comparison) ofVerdict(g Judgement, v Verdict) (lead, text string) {
+	list := g.of(func(r Judged) bool { return r.Verdict == v })
 	if len(list) == 0 {
-		return nil
+		return "", ""
 	}
-	lead := g.Metric.Name + " " + map[Verdict]string{Regressed: "regressed", Improved: "improved", Inconclusive: "is inconclusive"}[v]
+	lead = g.Metric.Name + " " + map[Verdict]string{Regressed: "regressed", Improved: "improved", Inconclusive: "is inconclusive"}[v]
 	if v == Regressed && g.violated() {
 		lead = "Mutual exclusion was violated"
 	}
-	f := view.Finding{Kind: kinds[v]}
 	switch {
 	case c.single():
-		f.Lead, f.Text = lead+":", list[0].Sentence()
-		return []view.Finding{f}
+		return lead + ":", list[0].Sentence()
 	case v == Inconclusive:
-		f.Text = c.doubts(list)
+		text = c.doubts(list)
 	default:
-		f.Text = c.moves(list)
+		text = c.moves(list)
 	}
-	f.Lead = lead + " in " + partOf(len(list), len(c.Cells)) + ":"
 	switch {
 	case g.violated() && v == Regressed:
-		f.Text += " Two clients held the same lock at once."
+		text += " Two clients held the same lock at once."
 	case v == Regressed:
-		f.Text += " The limit is " + g.Threshold.Allowed() + "."
+		text += " The limit is " + g.Threshold.Allowed() + "."
 	}
-	return []view.Finding{f}
+	return lead + " in " + partOf(len(list), len(c.Cells)) + ":", text
 }
 
 // moves returns what became of a metric in some cells.
@@ -349,16 +352,16 @@ func (c *Comparison) doubt(list []Judged) string {
 }
 
 // within says in which cells a metric is worse, though its limit allows it.
-func (c *Comparison) within(g Judgement) []view.Finding {
-	list := slices.DeleteFunc(slices.Clone(g.Results), func(r Judged) bool { return !r.Within() })
+func (c *Comparison) within(g Judgement) (lead, text string) {
+	list := g.of(func(r Judged) bool { return r.Within() })
 	if len(list) == 0 {
-		return nil
+		return "", ""
 	}
-	lead, text := g.Metric.Name+" is worse within the limit", list[0].moved()+"."
+	lead, text = g.Metric.Name+" is worse within the limit", list[0].moved()+"."
 	if !c.single() {
 		lead, text = lead+" in "+partOf(len(list), len(c.Cells)), c.moves(list)
 	}
-	return []view.Finding{{Kind: view.Note, Lead: lead + ":", Text: text + " The limit is " + g.Threshold.Allowed() + "."}}
+	return lead + ":", text + " The limit is " + g.Threshold.Allowed() + "."
 }
 
 // Quiet reports whether there is nothing to say of a judged result.
@@ -366,16 +369,11 @@ func (r *Result) Quiet() bool { return r.Verdict.passed() && !r.Within() }
 
 // unchanged returns what the rest is: nothing to worry about, and why that may be said. It may have changed all the same,
 // by less than the limit or for the better, with no more than chance behind it as far as anybody can tell.
-func (c *Comparison) unchanged(judged []Judgement) []view.Finding {
-	lead := "No loss beyond the limit:"
+func (c *Comparison) unchanged(judged []Judgement) (lead, text string) {
+	lead = "No loss beyond the limit:"
 	var changes, values []string // judged by their change, and by the head's own value
 	for _, g := range judged {
-		n := 0
-		for _, r := range g.Results {
-			if r.Quiet() {
-				n++
-			}
-		}
+		n := number(g.Results, func(r Judged) bool { return r.Quiet() })
 		if n == 0 {
 			continue
 		}
@@ -396,18 +394,19 @@ func (c *Comparison) unchanged(judged []Judgement) []view.Finding {
 	if len(values) > 0 {
 		parts = append(parts, format.Few(values, 2*named))
 	}
-	switch len(changes) {
-	case 0:
+	each := "ruled out with 95 % confidence"
+	if len(changes) > 1 {
+		each = "each " + each
+	}
+	if len(changes) > 0 {
+		parts = append(parts, format.Few(changes, 2*named)+", "+each)
+	} else {
 		lead = "Nothing beyond the limit:"
-	case 1:
-		parts = append(parts, changes[0]+", ruled out with 95 % confidence")
-	default:
-		parts = append(parts, format.Few(changes, 2*named)+", each ruled out with 95 % confidence")
 	}
 	if len(parts) == 0 {
-		return nil
+		return "", ""
 	}
-	return []view.Finding{{Kind: view.Note, Lead: lead, Text: strings.Join(parts, "; ") + "."}}
+	return lead, strings.Join(parts, "; ") + "."
 }
 
 // Needs says in a sentence how many trials would tell of inconclusive results of one metric, from the least that one of them
