@@ -99,12 +99,8 @@ var reports = kind[reported]{
 		{name: markdownFormat, about: "the table with every column", write: func(w io.Writer, v reported) error {
 			return draw.Markdown(w, report.Run(v.cells, v.check), 0)
 		}},
-		{name: "csv", about: "a row a trial, every figure that is known", write: func(w io.Writer, v reported) error {
-			return export.CSV(w, v.cells)
-		}},
-		{name: "benchfmt", about: "Go's benchmark format, for benchstat", write: func(w io.Writer, v reported) error {
-			return export.Benchfmt(w, v.cells)
-		}},
+		{name: "csv", about: "a row a trial, every figure that is known", write: ofCells(export.CSV)},
+		{name: "benchfmt", about: "Go's benchmark format, for benchstat", write: ofCells(export.Benchfmt)},
 		{name: "hgrm", about: "percentiles for HdrHistogram's plotter, a file a cell and metric in a directory", dir: func(create files.Create, v reported) error {
 			return export.Hgrm(v.cells, view.Labels(v.cells), create)
 		}},
@@ -116,13 +112,18 @@ var reports = kind[reported]{
 		}},
 		{name: junitFormat, about: "a test case a cell for mutual exclusion, and for each threshold"},
 		{name: githubFormat, about: "annotations, beside the table; the summary of the step, if there is one"},
-		{name: "bigger-is-better", about: "locks/s and the like, for github-action-benchmark", write: func(w io.Writer, v reported) error {
-			return export.Action(w, v.cells, metric.Higher)
-		}},
-		{name: "smaller-is-better", about: "latencies and costs, for github-action-benchmark", write: func(w io.Writer, v reported) error {
-			return export.Action(w, v.cells, metric.Lower)
-		}},
+		{name: "bigger-is-better", about: "locks/s and the like, for github-action-benchmark", write: actionOf(metric.Higher)},
+		{name: "smaller-is-better", about: "latencies and costs, for github-action-benchmark", write: actionOf(metric.Lower)},
 	}}
+
+// ofCells writes cells that are judged by nothing.
+func ofCells(write func(io.Writer, []*results.Cell) error) func(io.Writer, reported) error {
+	return func(w io.Writer, v reported) error { return write(w, v.cells) }
+}
+
+func actionOf(better metric.Better) func(io.Writer, reported) error {
+	return ofCells(func(w io.Writer, cells []*results.Cell) error { return export.Action(w, cells, better) })
+}
 
 // exitOfCheck returns the exit code of thresholds; 0 if there are none.
 func exitOfCheck(v reported) int {

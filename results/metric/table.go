@@ -43,47 +43,30 @@ var Distributions = []Distribution{
 // and stays, as do the throughput and whether the lock excluded.
 var table = slices.Concat(
 	[]*Metric{
-		{
-			Name: "locks/s", Unit: PerSecond, Better: Higher, About: "granted locks a second",
-			Column: &Column{Title: "locks/s", Classes: true},
-			of:     func(f results.Figures) float64 { return f.Rate },
-		},
-		{
-			Name: "efficiency", Unit: Share, Better: Higher, About: "throughput as a share of the estimated bound; unknown if two clients held a key at once",
-			Column: &Column{Group: "of", Title: "bound", Drop: 12},
-			of:     results.Figures.Efficiency,
-		},
+		{Name: "locks/s", Unit: PerSecond, Better: Higher, About: "granted locks a second",
+			Column: &Column{Title: "locks/s", Classes: true}, of: func(f results.Figures) float64 { return f.Rate }},
+		{Name: "efficiency", Unit: Share, Better: Higher, About: "throughput as a share of the estimated bound; unknown if two clients held a key at once",
+			Column: &Column{Group: "of", Title: "bound", Drop: 12}, of: results.Figures.Efficiency},
 	},
 	distributions(),
 	[]*Metric{
-		{
-			Name: "jain", Group: Fairness, Unit: Ratio, Better: Higher, About: "Jain's index of the grants of the clients, if they had five each on average", Label: "Jain",
-			Column: &Column{Title: "Jain", Drop: 1, Classes: true},
-			of:     results.Figures.Jain,
-		},
-		{
-			Name: "longest-wait", Group: Fairness, Unit: Duration, Better: Lower, About: "longest time that a client wanted a lock without a grant",
-			of: func(f results.Figures) float64 { return known(f.Wanted(), float64(f.Fairness.LongestWait)) },
-		},
-		{
-			Name: "starved", Group: Fairness, Unit: Count, Better: Lower, About: "clients that wanted locks in the window and got none",
-			of: func(f results.Figures) float64 { return float64(f.Fairness.Starved) },
-		},
-		{
-			Name: "violations", Group: Safety, Unit: Count, Better: Lower,
+		{Name: "jain", Group: Fairness, Unit: Ratio, Better: Higher, About: "Jain's index of the grants of the clients, if they had five each on average", Label: "Jain",
+			Column: &Column{Title: "Jain", Drop: 1, Classes: true}, of: results.Figures.Jain},
+		{Name: "longest-wait", Group: Fairness, Unit: Duration, Better: Lower, About: "longest time that a client wanted a lock without a grant",
+			of: func(f results.Figures) float64 { return known(f.Wanted(), float64(f.Fairness.LongestWait)) }},
+		{Name: "starved", Group: Fairness, Unit: Count, Better: Lower, About: "clients that wanted locks in the window and got none",
+			of: func(f results.Figures) float64 { return float64(f.Fairness.Starved) }},
+		{Name: "violations", Group: Safety, Unit: Count, Better: Lower,
 			About: "times that two clients held a key at once, without those that -overstay plans",
-			of:    func(f results.Figures) float64 { return known(f.Safety.Checked, float64(f.Breaches)) },
-		},
-		{
-			Name: "watched", Group: Safety, Unit: Count, Better: Higher,
+			of:    func(f results.Figures) float64 { return known(f.Safety.Checked, float64(f.Breaches)) }},
+		{Name: "watched", Group: Safety, Unit: Count, Better: Higher,
 			About: "grants during whose hold a rival was refused, which alone could show a violation",
 			of: func(f results.Figures) float64 {
 				if f.Safety.Power == nil {
 					return math.NaN()
 				}
 				return float64(f.Safety.Power.Watched)
-			},
-		},
+			}},
 		checked("lost-early", "lost early", "releases that found the lock gone before its lease can have ended",
 			func(s *results.Safety) int64 { return s.LostEarly }),
 		checked("lost-updates", "lost updates", "lost updates of a counter that each holder raises", func(s *results.Safety) int64 { return s.LostUpdates }),
@@ -113,18 +96,12 @@ var table = slices.Concat(
 			column(Column{Group: "client", Title: "µs/lock", Unit: PerLock, Drop: 17}),
 		cost("wakeups/lock", "wake-ups", "returns from waiting", func(c *results.Cost) float64 { return c.Wakeups }),
 		cost("allocs/lock", "allocations", "heap allocations of lockbench", func(c *results.Cost) float64 { return c.Allocs }),
-		{
-			Name: "cores", Group: Machine, Unit: Ratio, About: "cores that lockbench used",
-			of: func(f results.Figures) float64 { return known(f.Generator.CPU >= 0, f.Generator.CPU) },
-		},
-		{
-			Name: "requests/write", Group: Machine, Unit: Ratio, About: "requests that one write to a connection carried, on average",
-			of: func(f results.Figures) float64 { return known(f.Generator.PerWrite > 0, f.Generator.PerWrite) },
-		},
-		{
-			Name: "memory", Group: Machine, Unit: Bytes, Better: Lower, About: "memory of lockbench at the end",
-			of: func(f results.Figures) float64 { return known(f.Generator.Memory > 0, float64(f.Generator.Memory)) },
-		},
+		{Name: "cores", Group: Machine, Unit: Ratio, About: "cores that lockbench used",
+			of: func(f results.Figures) float64 { return known(f.Generator.CPU >= 0, f.Generator.CPU) }},
+		{Name: "requests/write", Group: Machine, Unit: Ratio, About: "requests that one write to a connection carried, on average",
+			of: func(f results.Figures) float64 { return known(f.Generator.PerWrite > 0, f.Generator.PerWrite) }},
+		{Name: "memory", Group: Machine, Unit: Bytes, Better: Lower, About: "memory of lockbench at the end",
+			of: func(f results.Figures) float64 { return known(f.Generator.Memory > 0, float64(f.Generator.Memory)) }},
 	},
 )
 

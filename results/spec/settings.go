@@ -71,9 +71,8 @@ var Settings = []Setting{
 		at: func(p *Plan, _ *Load) value { return name(&p.Topology) }},
 	{Name: "nodes", Group: GroupServers, Value: "N", Default: "0", Axis: true,
 		Usage: "servers of -topology redlock (default 5; an even number\n" +
-			"tolerates no more failures than the odd one below it) and\n" +
-			"ensemble (1 or 3, default 3), primaries of -topology cluster\n" +
-			"(default 3)",
+			"tolerates no more failures than the odd one below it) and ensemble (1 or 3, default 3), primaries of " +
+			"-topology cluster (default 3)",
 		at: func(p *Plan, _ *Load) value { return number(&p.Nodes) }},
 	{Name: "replicas", Group: GroupServers, Value: "N", Default: "0", Axis: true,
 		Usage: "replicas of the primary of -topology replicated (default: as\n" +
@@ -89,8 +88,7 @@ var Settings = []Setting{
 		at: func(p *Plan, _ *Load) value { return period(&p.NodeTimeout) }},
 	{Name: "durability", Group: GroupDurability, Value: "NAME", Default: "relaxed", Axis: true, Speaks: true,
 		Usage: "disk durability of servers that lockbench starts: relaxed, the\n" +
-			"least that can be set, or strict, on disk before it answers\n" +
-			"(default relaxed)",
+			"least that can be set, or strict, on disk before it answers (default relaxed)",
 		at: func(p *Plan, _ *Load) value { return name(&p.Durability) }},
 	{Name: "release", Group: GroupWhat, Value: "NAME", Default: "default", Zero: "default", Axis: true,
 		Usage: "how set-nx and its variants compare and delete: lua, watch,\n" +
@@ -109,12 +107,10 @@ var Settings = []Setting{
 			"(each asks again after its release, unless -rate or -burst is given)",
 		at: func(_ *Plan, l *Load) value { return number(&l.Clients) }},
 	{Name: "keys", Group: GroupLoad, Value: "N", Default: "1", Zero: "0", Axis: true,
-		Usage: "locks that they compete for",
-		at:    func(p *Plan, _ *Load) value { return number(&p.Keys) }},
+		Usage: "locks that they compete for", at: func(p *Plan, _ *Load) value { return number(&p.Keys) }},
 	{Name: "key-dist", Group: GroupLoad, Value: "KEYS", Default: "uniform", Zero: "uniform", Axis: true, Class: true,
 		Usage: "which of them: uniform, zipf:1.1, hot:80%:10 (of the traffic, keys),\n" +
-			"sequential, own, uniform@0-9 (a part), 70%*zipf:1+30%*own (a mix)\n" +
-			"(default uniform)",
+			"sequential, own, uniform@0-9 (a part), 70%*zipf:1+30%*own (a mix) (default uniform)",
 		at: func(_ *Plan, l *Load) value { return keys(&l.KeyDist) }},
 	{Name: "hold", Group: GroupLoad, Value: "TIMES", Default: "0s", Zero: "0s", Axis: true, Class: true,
 		Usage: "how long a lock is held: 5ms, exp:5ms (mean),\n" +
@@ -158,8 +154,7 @@ var Settings = []Setting{
 			"counted; 0 is no limit",
 		at: func(_ *Plan, l *Load) value { return number(&l.MaxQueue) }},
 	{Name: "poll", Group: GroupWaiting, Value: "TIME", Constant: true,
-		Usage: "interval of -wait poll",
-		at:    func(p *Plan, _ *Load) value { return period(&p.Poll) }},
+		Usage: "interval of -wait poll", at: func(p *Plan, _ *Load) value { return period(&p.Poll) }},
 	{Name: "backoff-min", Group: GroupWaiting, Value: "TIME", Constant: true,
 		Usage: "bound of the first pause of -wait backoff",
 		at:    func(p *Plan, _ *Load) value { return period(&p.BackoffMin) }},
@@ -169,8 +164,7 @@ var Settings = []Setting{
 	{Name: "handover", Group: GroupWaiting, Value: "NAME", Axis: true,
 		Implies: []string{"handover-max"},
 		Usage: "how -wait queue gives a lock to the next client in line: release,\n" +
-			"which lets that client acquire it, or swap the owner at the\n" +
-			"server in one step",
+			"which lets that client acquire it, or swap the owner at the server in one step",
 		at: func(p *Plan, _ *Load) value { return name(&p.Handover) }},
 	{Name: "handover-max", Group: GroupWaiting, Value: "N", Constant: true,
 		Usage: "swaps in a row before a release gives other lockers a turn",
@@ -211,8 +205,7 @@ var Settings = []Setting{
 		Usage:   "end a trial after so many acquisitions (default: after -duration)",
 		at:      func(p *Plan, _ *Load) value { return count(&p.Ops) }},
 	{Name: "warmup", Group: GroupTrial, Value: "TIME", Default: "2s", Zero: "0s", Constant: true,
-		Usage: "time before it that is not measured",
-		at:    func(p *Plan, _ *Load) value { return period(&p.Warmup) }},
+		Usage: "time before it that is not measured", at: func(p *Plan, _ *Load) value { return period(&p.Warmup) }},
 	{Name: "max-errors", Group: GroupTrial, Value: "N|SHARE", Default: "never", Zero: "never", Constant: true,
 		Usage: "stop a trial at so many errors: 100, or 5% of all acquisitions\n" +
 			"(default never)",
