@@ -36,10 +36,9 @@ type Damage struct {
 
 func (d Damage) String() string { return fmt.Sprintf("line %d: %s", d.Line, d.Why) }
 
-// Read calls each with every record of a JSON Lines file in turn. Lines that hold no valid record are skipped and
-// reported. It parses some lines ahead of the one that each is called with, so that all processors have work; each is
-// called in order, by the goroutine that calls Read. Of lines it keeps 4 MiB in memory, or a single longer one, and none
-// of more than 64 MiB.
+// Read calls each with every record of a JSON Lines file in turn. Lines that hold no valid record are skipped and reported. It
+// parses some lines ahead of the one that each is called with, so that all processors have work; each is called in order, by
+// the goroutine that calls Read. Of lines it keeps 4 MiB in memory, or a single longer one, and none of more than 64 MiB.
 //
 // Read fails if the input cannot be read, if it holds no record at all (the error says what it looks like instead),
 // or if a record has a newer schema (ErrNewerSchema): skipping those would hide the latest runs. An error of each
@@ -312,9 +311,7 @@ func (l *lineReader) parsed(each func(*entry) error) error {
 
 // Inflate returns a reader of in that undoes gzip, if that is what in begins with (RFC 1952, section 2.3.1). It holds a few
 // kilobytes, however much a small input says it unpacks to; how much of that is kept is up to the limits of Read and ReadForm.
-func Inflate(in io.Reader) io.Reader {
-	return &inflater{in: bufio.NewReaderSize(in, 64<<10)}
-}
+func Inflate(in io.Reader) io.Reader { return &inflater{in: bufio.NewReaderSize(in, 64<<10)} }
 
 type inflater struct {
 	in    *bufio.Reader

@@ -130,10 +130,9 @@ type Thread struct {
 // Busy returns the share in which it had something to do.
 func (t Thread) Busy() float64 { return t.Ran + t.Waited }
 
-// Counts are the outcomes of all acquisitions that ended inside the measured window or were under way when it closed,
-// and of the releases of those acquired in it, whenever they came. They add up: the acquisitions are Acquired + Contended
-// + TimedOut + Unknown + Refused + Canceled + Unfinished; and Acquired = Released + Lost + LostRenewal + ReleaseError +
-// Crashed.
+// Counts are the outcomes of all acquisitions that ended inside the measured window or were under way when it closed, and of
+// the releases of those acquired in it, whenever they came. They add up: the acquisitions are Acquired + Contended + TimedOut +
+// Unknown + Refused + Canceled + Unfinished; and Acquired = Released + Lost + LostRenewal + ReleaseError + Crashed.
 //
 // A lock is lost in two ways, which are kept apart: LostRenewal counts the holders that the watchdog told, which stopped
 // at once; Lost counts those that worked on to the end, and heard it from their own release.
@@ -155,10 +154,9 @@ type Counts struct {
 	// lock or contended for it (-wait queue). They are not among Tries.
 	LocalRefusals int64 `json:"local_refusals,omitempty"`
 
-	// The following are 0 in a closed loop. Offered = those that a client has taken up in time to begin before the
-	// window closed + Dropped + those of Unfinished (of Canceled, in a run that was stopped) that no client has taken up.
-	// What a client has taken up counts where it ended, as all acquisitions do: some that were due in the warm-up end in
-	// the window.
+	// The following are 0 in a closed loop. Offered = those that a client has taken up in time to begin before the window
+	// closed + Dropped + those of Unfinished (of Canceled, in a run that was stopped) that no client has taken up. What a
+	// client has taken up counts where it ended, as all acquisitions do: some that were due in the warm-up end in the window.
 	Offered int64 `json:"offered,omitempty"` // arrivals that were due in the window
 	Dropped int64 `json:"dropped,omitempty"` // of those, the ones that found the queue full (Load.MaxQueue)
 
@@ -210,11 +208,10 @@ const (
 	// The client has gone on long before; what it waits for is in Acquire.
 	AcquireAll Metric = "acquire_all"
 
-	// In an open loop an acquisition has two starts: the intended one, when it was due, and the actual one, when a client
-	// sent its first request. Response is from the intended start to the grant: what a user of the system would have
-	// waited. Acquire is from the actual one, the service time, which leaves out what the queue before it took
-	// (coordinated omission). Intended to actual start is Lag if a client was free, for then it is the generator that was
-	// late, and Backlog if all were busy.
+	// In an open loop an acquisition has two starts: the intended one, when it was due, and the actual one, when a client sent
+	// its first request. Response is from the intended start to the grant: what a user of the system would have waited. Acquire
+	// is from the actual one, the service time, which leaves out what the queue before it took (coordinated omission). Intended
+	// to actual start is Lag if a client was free, for then it is the generator that was late, and Backlog if all were busy.
 	Response Metric = "response"
 	Lag      Metric = "lag"
 	Backlog  Metric = "backlog"
@@ -403,8 +400,7 @@ type Generator struct {
 
 	// Quota is how many cores the cgroups of the process allow it; 0: as many as there are, or unknown. Throttled is for how
 	// long that stopped its threads in the window, summed over the cores; CoreWait for how long they were ready to run and
-	// waited for a core, for whatever reason, summed over the threads (Linux's schedstat). Negative: the system does not
-	// tell.
+	// waited for a core, for whatever reason, summed over the threads (Linux's schedstat). Negative: the system does not tell.
 	Quota     float64       `json:"quota_cores,omitempty" trials:"first"`
 	Throttled time.Duration `json:"throttled_ns,omitempty" negative:"unknown"`
 	CoreWait  time.Duration `json:"core_wait_ns,omitempty" negative:"unknown"`

@@ -33,8 +33,7 @@ type Step struct {
 	Max      time.Duration `json:"max_ns,omitzero"`
 }
 
-// ClassResult is what one class of a plan had of the whole. Its latencies are Acquire, Refusal, Hold, Response and
-// Backlog.
+// ClassResult is what one class of a plan had of the whole. Its latencies are Acquire, Refusal, Hold, Response and Backlog.
 type ClassResult struct {
 	Name    string             `json:"name"`
 	Counts  Counts             `json:"counts"` // without errors by class

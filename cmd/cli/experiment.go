@@ -162,9 +162,8 @@ func (e experiment) files() (names []string) {
 	return names
 }
 
-// checkRead refuses a value that no cell reads, since it would be ignored. Variables may be unused: they are set once
-// for many runs. So may a file's value that is the default, or where a flag or a variable has changed what it depends
-// on.
+// checkRead refuses a value that no cell reads, since it would be ignored. Variables may be unused: they are set once for many
+// runs. So may a file's value that is the default, or where a flag or a variable has changed what it depends on.
 func (e *experiment) checkRead() error {
 	for _, r := range append([]matrix.Reader{matrix.ReadIn("master", drivers.TopologySentinel)}, matrix.Readers...) {
 		reads := func(one reading) bool { return r.ReadBy(&e.Cells[one.cell].Plan) }

@@ -1,5 +1,4 @@
-// The flags: one table that says everything about each, the variables that stand in for them, and the spelling
-// with one dash.
+// The flags: one table that says everything about each, the variables that stand in for them, and the spelling with one dash.
 
 package cli
 

@@ -267,9 +267,8 @@ func (k kind[T]) names() (names []string) {
 // first is the output that there is if -format names none.
 func (k kind[T]) first() []output[T] { return []output[T]{{exporter: k.formats[0]}} }
 
-// parse reads -format: names, each with a file or without, separated by commas. The first output is the one that
-// goes to standard output: what has no file, or else the table. Inputs are the files that are read, which none may
-// replace.
+// parse reads -format: names, each with a file or without, separated by commas. The first output is the one that goes to
+// standard output: what has no file, or else the table. Inputs are the files that are read, which none may replace.
 func (k kind[T]) parse(opt *option, inputs []string) ([]output[T], error) {
 	outputs := k.first()
 	named := ""

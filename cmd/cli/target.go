@@ -208,8 +208,7 @@ func checkDB(db *option, wanted []*servers.Service) error {
 	return nil
 }
 
-// refuse complains about the first of those flags that is on the command line. Variables pass: they are set once
-// for many runs.
+// refuse complains about the first of those flags that is on the command line. Variables pass: they are set once for many runs.
 func (o *options) refuse(flags []string, why string) error {
 	for _, name := range flags {
 		if o.get(name).from == fromFlag {

@@ -79,8 +79,7 @@ func rejectHint(name string) string {
 	return "is no part of a workload: give -" + f.name
 }
 
-// readWorkload reads what -workload names, and gives its values to the options that neither a flag nor a variable has
-// set.
+// readWorkload reads what -workload names, and gives its values to the options that neither a flag nor a variable has set.
 func (o *options) readWorkload(stdin io.Reader) error {
 	opt := o.get("workload")
 	if opt.text == "" {

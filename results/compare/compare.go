@@ -114,9 +114,7 @@ type Result struct {
 
 // Guessed reports whether Needed comes from so few trials that it is a guess: from three a side it is a third of the right
 // number once in ten times, twice of it once more, and what happens seldom has not been seen yet.
-func (r Result) Guessed() bool {
-	return min(r.Change.Base.N, r.Change.Head.N) < stats.MinTrials
-}
+func (r Result) Guessed() bool { return min(r.Change.Base.N, r.Change.Head.N) < stats.MinTrials }
 
 // Compare matches the cells of both sides and judges what became of their figures.
 //

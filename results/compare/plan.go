@@ -38,9 +38,7 @@ func Ignorable() []string {
 // IgnoreError says that Options.Ignore names no flag of a plan.
 type IgnoreError struct{ Name string }
 
-func (e *IgnoreError) Error() string {
-	return fmt.Sprintf("no flag of a plan is called %q", e.Name)
-}
+func (e *IgnoreError) Error() string { return fmt.Sprintf("no flag of a plan is called %q", e.Name) }
 
 // ignored returns the flags of names, and those that they imply.
 func ignored(names []string) (map[string]bool, error) {

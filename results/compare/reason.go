@@ -153,8 +153,7 @@ func Worse(a, b *Result) int {
 	return cmp.Or(cmp.Compare(slices.Index(Reasons, a.Reason), slices.Index(Reasons, b.Reason)), cmp.Compare(b.severity(), a.severity()))
 }
 
-// beyond returns how much speaks for a change beyond the threshold: 2 if all of its interval lies there, 1 if its median
-// does.
+// beyond returns how much speaks for a change beyond the threshold: 2 if all of its interval lies there, 1 if its median does.
 func (r *Result) beyond() int {
 	t, c := r.Threshold, r.Change
 	bound := 1 + t.Value

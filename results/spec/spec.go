@@ -13,8 +13,7 @@ type Plan struct {
 	Renew    bool   `json:"renew,omitempty"`
 	Reentry  int    `json:"reentry,omitempty"` // acquisitions of a lock before it is given up, the first one included; 0: one
 
-	// Load is what the clients do. If there are Classes it is what those had in common to begin with, and Clients is
-	// their sum.
+	// Load is what the clients do. If there are Classes it is what those had in common to begin with, and Clients is their sum.
 	Load
 	Classes []Class `json:"classes,omitempty"` // none: all clients are of one kind
 
@@ -49,8 +48,7 @@ type Plan struct {
 	Command     string        `json:"command,omitempty"`    // the command line that makes this cell, secrets left out
 }
 
-// Load is what a group of clients does. Distributions and rates are text in JSON, in their canonical
-// spelling.
+// Load is what a group of clients does. Distributions and rates are text in JSON, in their canonical spelling.
 type Load struct {
 	Clients   int           `json:"clients"`
 	KeyDist   Keys          `json:"key_dist,omitzero"`

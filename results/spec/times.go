@@ -133,8 +133,7 @@ func (t Times) parseMean(args part) (Times, error) {
 	return t, nil
 }
 
-// String returns the canonical spelling; a fixed time is written as Go writes it, and a file with its digest if that is
-// known.
+// String returns the canonical spelling; a fixed time is written as Go writes it, and a file with its digest if that is known.
 func (t Times) String() string {
 	switch t.Kind {
 	case TimesFixed:

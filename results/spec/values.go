@@ -187,9 +187,7 @@ func maxErrors(of *MaxErrors) value {
 }
 
 // params are options of a library.
-func params(of *string) value {
-	return field[string]{of: of, parse: parseParams, format: same}
-}
+func params(of *string) value { return field[string]{of: of, parse: parseParams, format: same} }
 
 // parseParams reads NAME=VALUE+NAME=VALUE: a plus sign joins, because commas separate the values of a list and a semicolon
 // would end the shell's command. It returns them in alphabetical order, so that a set has one spelling.

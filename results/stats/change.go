@@ -57,9 +57,7 @@ func Compare(base, head []float64) Change {
 }
 
 // known returns a copy without NaN.
-func known(values []float64) []float64 {
-	return slices.DeleteFunc(slices.Clone(values), math.IsNaN)
-}
+func known(values []float64) []float64 { return slices.DeleteFunc(slices.Clone(values), math.IsNaN) }
 
 // positive reports whether values, which are sorted, are all positive and finite. There is none in an empty slice.
 func positive(values []float64) bool {

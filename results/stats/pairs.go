@@ -159,8 +159,7 @@ func walsh(d []float64) (low, mid, high float64) {
 }
 
 // innerPairs returns the largest k for which the interval from the k-th smallest to the k-th largest of the means has the
-// confidence: P(W ≤ k−1) ≤ 2.5 %, where W is the sum of the ranks of n differences that are positive. It is 0 if there is
-// none.
+// confidence: P(W ≤ k−1) ≤ 2.5 %, where W is the sum of the ranks of n differences that are positive. It is 0 if there is none.
 func innerPairs(n int) (k int) {
 	const tail = (1 - Confidence) / 2
 	if n > exactPairs {

@@ -64,9 +64,8 @@ const (
 	// fewer nothing could ever be told at 5 %.
 	minHalf = 4
 
-	// driftAlpha and driftEffect must both be passed before a trial is called unsteady. One second depends on the one
-	// before it, so p is too small by itself; and over some minutes a difference of 1 % is as significant as it is
-	// without interest.
+	// driftAlpha and driftEffect must both be passed before a trial is called unsteady. One second depends on the one before
+	// it, so p is too small by itself; and over some minutes a difference of 1 % is as significant as it is without interest.
 	driftAlpha  = 0.05
 	driftEffect = 0.05 // share of the first half's rate
 )

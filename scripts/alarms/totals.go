@@ -137,8 +137,7 @@ func bounds(k, n int) (low, high float64) {
 	return low, high
 }
 
-// Made-up trials on a machine that gets faster or slower: is it better to compare trials that took turns pair by
-// pair?
+// Made-up trials on a machine that gets faster or slower: is it better to compare trials that took turns pair by pair?
 
 // scatter is the standard deviation of the logarithms of the trials' rates, without the drift.
 const scatter = 0.02
@@ -156,9 +155,8 @@ func simulated(id int, rate float64) *results.Record {
 	}
 }
 
-// turns returns the trials of a comparison in which the sides take turns as with -vs: pair by pair, in random order
-// within a pair. From the first trial to the last the machine gets faster or slower by drift, and the head is also
-// slower by slower.
+// turns returns the trials of a comparison in which the sides take turns as with -vs: pair by pair, in random order within a
+// pair. From the first trial to the last the machine gets faster or slower by drift, and the head is also slower by slower.
 func turns(rng *rand.Rand, trials int, drift, slower float64) (base, head []*results.Record) {
 	slope := math.Log1p(drift) / float64(2*trials-1)
 	if rng.IntN(2) == 0 {

@@ -130,9 +130,7 @@ var starts = map[kind]func(context.Context) (hazards.Server, error){
 	{"redis", hazards.IsReplicated}: func(ctx context.Context) (hazards.Server, error) {
 		return orNil(startReplicated(ctx, 2))
 	},
-	{"redis", hazards.IsSentinel}: func(ctx context.Context) (hazards.Server, error) {
-		return orNil(startSentinel(ctx))
-	},
+	{"redis", hazards.IsSentinel}: func(ctx context.Context) (hazards.Server, error) { return orNil(startSentinel(ctx)) },
 	{"etcd", hazards.Single}: func(ctx context.Context) (hazards.Server, error) {
 		e, err := servers.StartEtcd(ctx, 1, servers.EtcdOptions{})
 		if err != nil {
@@ -251,9 +249,7 @@ func (p *pool) Clients(ctx context.Context) (map[int]string, error) {
 	return p.Postgres.Clients(ctx, p.database)
 }
 
-func (p *pool) Holders(ctx context.Context) ([]int, error) {
-	return p.AdvisoryHolders(ctx, p.database)
-}
+func (p *pool) Holders(ctx context.Context) ([]int, error) { return p.AdvisoryHolders(ctx, p.database) }
 
 func (p *pool) Borrow(ctx context.Context) (pid int, err error) {
 	pid, end, err := p.begin(ctx, p.database)

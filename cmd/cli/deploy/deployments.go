@@ -201,8 +201,7 @@ func (ds *Deployments) Threads(c spec.Plan) func() []int {
 	return nil
 }
 
-// Network returns how a cell reaches its server, "embedded" for both ends in this process, and empty as long as it has
-// none.
+// Network returns how a cell reaches its server, "embedded" for both ends in this process, and empty as long as it has none.
 func (ds *Deployments) Network(c spec.Plan) string {
 	if c.Server == matrix.Embedded {
 		return matrix.Embedded

@@ -67,9 +67,7 @@ func Into(dir string, all func(Create) error) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
-	return all(func(path string, write func(io.Writer) error) error {
-		return Replace(filepath.Join(dir, path), write)
-	})
+	return all(func(path string, write func(io.Writer) error) error { return Replace(filepath.Join(dir, path), write) })
 }
 
 // Write writes and reports what writing, flushing or closing f went wrong.

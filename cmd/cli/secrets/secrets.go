@@ -169,8 +169,7 @@ func (s *Secrets) ScrubExcerpt(text string) string {
 	return passwordField.ReplaceAllString(s.Scrub(text), "${1}"+Hidden)
 }
 
-// ScrubRecord hides the secrets in what a record quotes of servers. The plan keeps its text, except for passwords in
-// addresses.
+// ScrubRecord hides the secrets in what a record quotes of servers. The plan keeps its text, except for passwords in addresses.
 func (s *Secrets) ScrubRecord(r *results.Record) {
 	for _, text := range []*string{
 		&r.Partial, &r.Server.Version, &r.Server.Mode, &r.Server.Persistence,
