@@ -4,6 +4,7 @@ package draw
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"html/template"
@@ -45,11 +46,12 @@ var documents = template.Must(template.New("").Funcs(template.FuncMap{
 	"rows":     newIntervals,
 	"column":   func(title string) string { return format.Line(OneLine(title)) },
 	"fold":     foldTable,
-	"foldRows": fold[interval],
+	"foldRows": func(c intervals) [2][]interval { return fold(c.Rows, cmp.Or(c.Most, shownRows)) },
 	"row":      rowOf,
 	"join":     func(texts []string) string { return strings.Join(texts, " ") },
 	"known":    func(t report.Table) report.Table { return columnsOf(t, report.Page, true) },
 	"percent":  percent,
+	"long":     func(title string) bool { return len(title) > 100 },
 	"means":    means,
 }).ParseFS(files, "document.html"))
 
@@ -66,9 +68,11 @@ func means(title string) string {
 // classes are how tones are drawn.
 var classes = [...]string{"same", "good", "warn", "bad", "bad alarm"}
 
+// shownRows is how many rows stand at once.
+const shownRows = 30
+
 // fold returns the rows that stand at once, and those that are folded away.
-func fold[Row any](rows []Row) [2][]Row {
-	const shown = 30
+func fold[Row any](rows []Row, shown int) [2][]Row {
 	if len(rows) <= shown+4 {
 		return [2][]Row{rows}
 	}
@@ -77,7 +81,7 @@ func fold[Row any](rows []Row) [2][]Row {
 
 // foldTable folds the rows of a table, those of a group together if that is possible.
 func foldTable(t report.Table) [2][]report.Row {
-	folded := fold(t.Rows)
+	folded := fold(t.Rows, shownRows)
 	if t.Whole || folded[1] == nil {
 		return [2][]report.Row{t.Rows}
 	}
