@@ -51,9 +51,22 @@ var documents = template.Must(template.New("").Funcs(template.FuncMap{
 	"join":     func(texts []string) string { return strings.Join(texts, " ") },
 	"known":    func(t report.Table) report.Table { return columnsOf(t, report.Page, true) },
 	"percent":  percent,
-	"long":     func(title string) bool { return len(title) > 100 },
+	"heading":  heading,
 	"means":    means,
 }).ParseFS(files, "document.html"))
+
+// heading returns how a title without a mark is drawn: that of a lock that failed as an alarm, and a long one in smaller letters.
+func heading(d *report.Document) string {
+	switch {
+	case d.Mark != "":
+		return ""
+	case d.Tone == report.Alarm:
+		return "long alarm"
+	case len(d.Title) > 100:
+		return "long"
+	}
+	return ""
+}
 
 // means returns what a label or the head of a column means, by one of its lines; empty if the glossary has none of them.
 func means(title string) string {

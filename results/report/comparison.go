@@ -82,7 +82,8 @@ func Comparison(c *compare.Comparison, o ComparisonOptions) *Document {
 	}
 	d.add(At{Page, t.facts()})
 	charts := t.charts()
-	d.Picture, d.Means = t.picture(charts), []Block{t.means()}
+	d.Picture = t.picture(charts)
+	d.mean(t.means())
 	for _, s := range t.sections(o, charts[min(1, len(charts)):]) {
 		d.add(At{Page, s})
 	}

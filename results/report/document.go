@@ -380,6 +380,13 @@ func howToRead(text string) Section {
 	return Section{Folded: true, Title: "How to read it", Blocks: []Block{Paragraph{Text: text, Note: true}}}
 }
 
+// mean sets what a document means, of which some may be nothing.
+func (d *Document) mean(facts Facts, before ...Block) {
+	if d.Means = before; len(facts) > 0 {
+		d.Means = append(d.Means, facts)
+	}
+}
+
 func (d *Document) add(blocks ...Block) { d.Blocks = append(d.Blocks, blocks...) }
 
 // listOf returns texts as a list.

@@ -45,10 +45,15 @@ func Plan(a *capacity.Answer) *Document {
 	add(0, "scaling", scaling...)
 	add(besides, "unseen", a.Unseen)
 	d.Picture = planPicture(a)
-	if len(failed) > 0 {
-		d.Means = []Block{failed}
+	means := planMeans(a)
+	if len(means) == 0 && len(facts) > 0 && len(a.Analysis) > 0 { // of a load that was refused on paper
+		means, facts[0].Depth = Facts{facts[0]}, besides
 	}
-	d.Means = append(d.Means, planMeans(a))
+	if len(failed) > 0 {
+		d.mean(means, failed)
+	} else {
+		d.mean(means)
+	}
 	if len(a.Skipped) > 0 {
 		short := a.Skipped
 		const few = 2 // are listed one by one

@@ -29,7 +29,8 @@ func Proof(r *safety.Report) *Document {
 		facts = append(facts, Fact{Label: "what to do", Lines: ended(words.Advice...)})
 	}
 	matrix := Section{ID: "matrix", Title: "Designs against hazards", Blocks: ProofMatrix(r)}
-	d.Picture, d.Means = matrix, []Block{append(proofMeans(r), facts...)}
+	d.Picture = matrix
+	d.mean(append(proofMeans(r), facts...))
 	d.add(At{Short | Verbose | Comment, facts})
 	if len(words.Answers) > 0 {
 		d.add(At{Short | Verbose | Comment, words.Answers}, At{Page, Section{ID: "locks", Title: "Lock by lock", Blocks: []Block{words.Answers}}})
@@ -55,7 +56,7 @@ func proofMeans(r *safety.Report) Facts {
 	for _, a := range tested[:min(len(tested), named)] {
 		least = append(least, fmt.Sprintf("%s %s (%d of %d faults)", a.driver, a.lock, len(a.both), a.tested))
 	}
-	choose := "Least often two holders had " + format.And(least) + "."
+	choose := "The fewest ways to two holders: " + format.And(least) + "."
 	most := func(what string, after func(proofAnswer) []string) string {
 		n := map[string]int{}
 		for _, a := range answers {

@@ -41,7 +41,8 @@ func RunPage(cells []*results.Cell, check *compare.Check) *Document {
 	f := verdict(v.Run)
 	d.verdict(f, check)
 	d.When, d.Key = format.Join(v.title(), v.when()), v.key()
-	d.Picture, d.Means = v.picture(f), append(limits(check), v.means(f))
+	d.Picture = v.picture(f)
+	d.mean(v.means(f), limits(check)...)
 	d.add(v.findings(f)...)
 	if v.Common != "" {
 		text := v.Common
