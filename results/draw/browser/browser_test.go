@@ -310,6 +310,7 @@ func TestBrowser(t *testing.T) {
 	t.Run("charts", func(t *testing.T) { testCharts(t, ctx, tr) })
 	t.Run("story", func(t *testing.T) { testStory(t, ctx, tr) })
 	t.Run("audit", func(t *testing.T) { testAudit(t, ctx) })
+	t.Run("screens", func(t *testing.T) { testScreens(t, ctx) })
 }
 
 type screen struct {
