@@ -109,6 +109,9 @@ func foldTable(t report.Table) [2][]report.Row {
 // parts returns the sections of a document to which its summary leads, or what belongs to none.
 func parts(d *report.Document, sections bool) (list []report.Block) {
 	for _, b := range report.Of(d.Blocks, report.Page) {
+		if f, is := b.(report.Facts); is && len(f.Of(report.Page)) == 0 {
+			continue
+		}
 		if s, is := b.(report.Section); (is && s.ID != "") == sections {
 			list = append(list, b)
 		}
