@@ -26,7 +26,7 @@ BENCH    ?= .
 export GO SUITES STATICCHECK ACTIONLINT GOVULNCHECK BENCHSTAT FUZZTIME ROUNDS BENCH GORACE QUOTA TESTFLAGS
 
 .DEFAULT_GOAL := help
-.PHONY: run test test-all race flakes mutants lint gate fuzz bench golden record tables setup setup-all clean help
+.PHONY: run test test-all race flakes mutants lint gate fuzz bench golden record tables screens setup setup-all clean help
 
 run: ## one real run: a private redis-server if there is one, else the embedded server (ARGS='…' to change it)
 	$(GO) run ./cmd/lockbench $(ARGS)
@@ -76,6 +76,9 @@ record: ## measure the figures of README.md and BENCHMARKS.md, on an otherwise i
 
 tables: ## fill in README.md and BENCHMARKS.md from the recorded runs
 	$(GO) run ./scripts/tables scripts/recorded README.md BENCHMARKS.md
+
+screens: setup-all ## take the pictures of pages in README.md anew, in a browser
+	cd results/draw/browser && CI=true $(GO) test -count=1 -run TestBrowser/screens . -update
 
 setup: ## install the servers for make test, if that is allowed
 	@./scripts/setup.sh

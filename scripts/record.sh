@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Record the runs for BENCHMARKS.md and README.md, on an otherwise idle machine, and fill in tables and charts. That takes
-# about two and a half hours, half an hour of it for the study of the gate. With names it records only those files:
-# scripts/record.sh services.jsonl overhead.txt
-# Records go to scripts/recorded, compressed; only this script, scripts/compress and scripts/tables write there.
+# Record the runs for BENCHMARKS.md and README.md, on an otherwise idle machine, and fill in tables, charts and pictures.
+# That takes about two and a half hours, half an hour of it for the study of the gate. With names it records only those
+# files: scripts/record.sh services.jsonl overhead.txt
+# Records go to scripts/recorded, compressed; only this script, scripts/compress, scripts/tables and make screens write
+# there.
 set -euo pipefail
 for name; do
 	case $(<"$0") in
@@ -130,4 +131,4 @@ text null-cycle.txt "$go" test -run '^$' -bench 'Null|StampsAndRecords' -count 7
 # What the gate detects, and its false alarms, with the settings of .github/workflows/gate.yml. It takes more than half
 # an hour: twelve comparisons for each loss.
 text alarms.txt "$go" run ./scripts/alarms -n 12 -drifting 500
-make tables
+make tables screens

@@ -248,6 +248,9 @@ func TestHeadlineNamesEveryFigure(t *testing.T) {
 	}
 }
 
+// pageOf returns the blocks of a page.
+func pageOf(d *report.Document) []report.Block { return append([]report.Block{d.Picture}, d.Blocks...) }
+
 // blocksOf returns all blocks of a type that a page has.
 func blocksOf[B report.Block](blocks []report.Block) (all []B) {
 	for _, b := range report.Of(blocks, report.Page) {
@@ -272,7 +275,7 @@ func TestEveryVerdictHasItsRow(t *testing.T) {
 				rows[r.ID] = r
 			}
 		}
-		for _, chart := range blocksOf[report.Intervals](d.Blocks) {
+		for _, chart := range blocksOf[report.Intervals](pageOf(d)) {
 			for _, r := range chart.Rows {
 				links[r.Link] = r
 			}
@@ -314,7 +317,7 @@ func sided(id string, l *compare.Threshold) bool {
 // TestWorstFirst: rows go from regressed to no change, what is worse within the limit before that, and of each from
 // what has gone farthest in the bad direction, which is down for one figure and up for the other.
 func TestWorstFirst(t *testing.T) {
-	charts := blocksOf[report.Intervals](report.Comparison(comparetest.All()["forty"], report.ComparisonOptions{}).Blocks)
+	charts := blocksOf[report.Intervals](pageOf(report.Comparison(comparetest.All()["forty"], report.ComparisonOptions{})))
 	order := []string{"regressed", "inconclusive", "improved", "within limit", "no change"}
 	for i, sign := range []float64{-1, 1} {
 		last, lastChange := 0, math.Inf(1)
@@ -336,7 +339,7 @@ func TestWorstFirst(t *testing.T) {
 
 // TestChangesDrawn reads a chart's rows back: the limit's side, the mark's place and form, and the ends of its interval.
 func TestChangesDrawn(t *testing.T) {
-	charts := blocksOf[report.Intervals](report.Comparison(comparetest.All()["eight"], report.ComparisonOptions{}).Blocks)
+	charts := blocksOf[report.Intervals](pageOf(report.Comparison(comparetest.All()["eight"], report.ComparisonOptions{})))
 	forms := map[string]string{"regressed": "M-5 -5L5", "inconclusive": "M-4.5 0a", "improved": "M0 -6L", "no change": "M-4 0a", "within limit": "M-4 0a"}
 	for i, beyond := range []string{`class="beyond" x="0.00%"`, `class="beyond" x="`} {
 		for _, r := range newIntervals(charts[i]).Rows {
@@ -486,7 +489,7 @@ func TestManyWithin(t *testing.T) {
 		c.Cells = append(c.Cells, cell)
 	}
 	d := report.Comparison(c, report.ComparisonOptions{})
-	table, chart := blocksOf[report.Table](d.Blocks)[0], blocksOf[report.Intervals](d.Blocks)[0]
+	table, chart := blocksOf[report.Table](d.Blocks)[0], blocksOf[report.Intervals](pageOf(d))[0]
 	if len(table.Rows) != 300 || len(chart.Rows) != 178 {
 		t.Errorf("%d rows of the table and %d of the chart", len(table.Rows), len(chart.Rows))
 	}

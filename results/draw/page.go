@@ -4,6 +4,7 @@ package draw
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"html/template"
@@ -45,13 +46,27 @@ var documents = template.Must(template.New("").Funcs(template.FuncMap{
 	"rows":     newIntervals,
 	"column":   func(title string) string { return format.Line(OneLine(title)) },
 	"fold":     foldTable,
-	"foldRows": fold[interval],
+	"foldRows": func(c intervals) [2][]interval { return fold(c.Rows, cmp.Or(c.Most, shownRows)) },
 	"row":      rowOf,
 	"join":     func(texts []string) string { return strings.Join(texts, " ") },
 	"known":    func(t report.Table) report.Table { return columnsOf(t, report.Page, true) },
 	"percent":  percent,
+	"heading":  heading,
 	"means":    means,
 }).ParseFS(files, "document.html"))
+
+// heading returns how a title without a mark is drawn: that of a lock that failed as an alarm, and a long one in smaller letters.
+func heading(d *report.Document) string {
+	switch {
+	case d.Mark != "":
+		return ""
+	case d.Tone == report.Alarm:
+		return "long alarm"
+	case len(d.Title) > 100:
+		return "long"
+	}
+	return ""
+}
 
 // means returns what a label or the head of a column means, by one of its lines; empty if the glossary has none of them.
 func means(title string) string {
@@ -66,9 +81,11 @@ func means(title string) string {
 // classes are how tones are drawn.
 var classes = [...]string{"same", "good", "warn", "bad", "bad alarm"}
 
+// shownRows is how many rows stand at once.
+const shownRows = 30
+
 // fold returns the rows that stand at once, and those that are folded away.
-func fold[Row any](rows []Row) [2][]Row {
-	const shown = 30
+func fold[Row any](rows []Row, shown int) [2][]Row {
 	if len(rows) <= shown+4 {
 		return [2][]Row{rows}
 	}
@@ -77,7 +94,7 @@ func fold[Row any](rows []Row) [2][]Row {
 
 // foldTable folds the rows of a table, those of a group together if that is possible.
 func foldTable(t report.Table) [2][]report.Row {
-	folded := fold(t.Rows)
+	folded := fold(t.Rows, shownRows)
 	if t.Whole || folded[1] == nil {
 		return [2][]report.Row{t.Rows}
 	}
@@ -92,6 +109,9 @@ func foldTable(t report.Table) [2][]report.Row {
 // parts returns the sections of a document to which its summary leads, or what belongs to none.
 func parts(d *report.Document, sections bool) (list []report.Block) {
 	for _, b := range report.Of(d.Blocks, report.Page) {
+		if f, is := b.(report.Facts); is && len(f.Of(report.Page)) == 0 {
+			continue
+		}
 		if s, is := b.(report.Section); (is && s.ID != "") == sections {
 			list = append(list, b)
 		}

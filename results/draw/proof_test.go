@@ -127,16 +127,16 @@ func TestProofPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := out.String()
-	pagetest.Alone(t, page, "summary", "matrix", "hazards")
+	pagetest.Alone(t, page, "matrix", "means", "summary", "hazards")
 	if n := strings.Count(page, `href="#cell-`); n != 3 || strings.Count(page, `id="cell-`) != 3 {
 		t.Errorf("%d links to stories", n)
 	}
 	if held, faults := strings.Count(page, `class="held"`), strings.Count(page, `class="fault"`); held != 4 || faults != 1 {
 		t.Errorf("%d holds and %d faults are drawn", held, faults)
 	}
-	pagetest.Appear(t, page, "what to do", "nothing is shown", `class="verdict bad alarm"`,
+	pagetest.Appear(t, page, `class="verdict bad alarm"`,
 		`class="verdict good once"><a href="#cell-2" title="etcd lease, overrun: survives 1 (≤ 95 %), in 1 attempt"`, "In a dashed frame",
-		"fails all of 2", "fence 7", "lockbench prove")
+		`<section id="means">`, "what to do", "nothing is shown", "fails all of 2", "fence 7", "lockbench prove")
 	if n := strings.Count(page, ` once"`); n != 1 {
 		t.Errorf("%d cells are of one attempt", n)
 	}

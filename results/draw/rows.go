@@ -19,6 +19,7 @@ const (
 // intervals are Intervals as the page has them.
 type intervals struct {
 	Title, Legend string
+	Most          int
 	Rows          []interval
 	Axis          template.HTML
 }
@@ -32,7 +33,7 @@ func newIntervals(c report.Intervals) intervals {
 	s := rowScale(c)
 	axis := drawing{}
 	axis.axisX(s)
-	out := intervals{Title: c.Title, Axis: axis.svg("axis", "Scale", "", 20)}
+	out := intervals{Title: c.Title, Most: c.Most, Axis: axis.svg("axis", "Scale", "", 20)}
 	if c.Ends[0] != "" {
 		out.Legend = "Ring: " + c.Ends[0] + "; dot: " + c.Ends[1] + "."
 	}

@@ -89,7 +89,10 @@ func TestOrder(t *testing.T) {
 		"guarantees beyond what all do (exclusive, owned)")
 	pagetest.Appear(t, runPage(t, recorded(t, "overstays")), `id="throughput"`, ">fenced</a>", ">set-nx-del</a>", `id="latency"`, ">set-nx-del</a>")
 	single := runPage(t, recorded(t, "front-door"))
-	pagetest.Appear(t, single, "Limited by ", `<section id="percentiles">`, `<section id="safety">`)
+	pagetest.Appear(t, single, `<section id="percentiles">`, `<section id="means">`, ">limited by</dt>", ">next</dt>", `<section id="summary">`, `<section id="safety">`)
+	if strings.Count(single, ">next</dt>") != 1 || strings.Count(single, ">limited by</dt>") != 1 {
+		t.Error("the page says twice what it means")
+	}
 	if strings.Contains(single, `<section id="throughput">`) {
 		t.Error("a single trial has a chart of one bar")
 	}
@@ -222,9 +225,9 @@ func TestThresholds(t *testing.T) {
 		pagetest.Alone(t, out.String())
 		return out.String()
 	}
-	pagetest.Appear(t, page("front-door", "errors>1000000,locks/s<1000000,response.p99>1s"), `id="summary"`, `<li class="bad"><span><strong>✗</strong> locks/s`, ", fails below 1,000,000",
+	pagetest.Appear(t, page("front-door", "errors>1000000,locks/s<1000000,response.p99>1s"), `id="means"`, `<li class="bad"><span><strong>✗</strong> locks/s`, ", fails below 1,000,000",
 		`<li class="warn"><span><strong>?</strong> response.p99 not measured`, `<li class="good"><span><strong>✓</strong> errors 0`, `<nav `)
-	pagetest.Appear(t, page("libraries", "locks/s<1000000,errors>0"), `id="summary"`, `<strong>✗</strong>`, "more thresholds</b>", `<strong>✓</strong>`, `<nav `)
+	pagetest.Appear(t, page("libraries", "locks/s<1000000,errors>0"), `id="means"`, `<strong>✗</strong>`, "more thresholds</b>", `<strong>✓</strong>`, `<nav `)
 }
 
 func TestPartialIsLabelled(t *testing.T) {

@@ -81,7 +81,10 @@ func Comparison(c *compare.Comparison, o ComparisonOptions) *Document {
 		d.add(At{Comment, Section{Folded: true, Title: "All " + format.Plural(len(all), "figure"), Blocks: []Block{t.table(all)}}})
 	}
 	d.add(At{Page, t.facts()})
-	for _, s := range t.sections(o) {
+	charts := t.charts()
+	d.Picture = t.picture(charts)
+	d.mean(t.means())
+	for _, s := range t.sections(o, charts[min(1, len(charts)):]) {
 		d.add(At{Page, s})
 	}
 	return d
@@ -302,11 +305,6 @@ func (t *comparison) facts() (facts Facts) {
 		limits = append(limits, format.Glue(g.Threshold.Limit()))
 	}
 	facts = append(facts, Fact{Label: "must not be", Lines: []string{strings.Join(limits, " · ")}})
-	alpha := fmt.Sprintf("%v", t.Alpha)
-	if t.Tests > 0 {
-		alpha += fmt.Sprintf(": if nothing has changed, at most %s of such comparisons report a regression.", format.Percent(t.Alpha))
-	}
-	facts = append(facts, Fact{Label: "alpha", Lines: []string{alpha}})
 	if t.measured != "" {
 		facts = append(facts, Fact{Label: "measured", Lines: []string{t.measured}})
 	}
@@ -335,8 +333,8 @@ func (t *comparison) tally() Fact {
 	return Fact{Label: what, Lines: []string{format.Count(n) + ": " + strings.Join(parts, " · ")}}
 }
 
-// sections are those of a page.
-func (t *comparison) sections(o ComparisonOptions) (list []Section) {
+// sections are those of a page, with the charts that are not its picture.
+func (t *comparison) sections(o ComparisonOptions, charts []Block) (list []Section) {
 	add := func(id, title string, blocks ...Block) {
 		if len(blocks) > 0 {
 			list = append(list, Section{ID: id, Title: title, Blocks: blocks})
@@ -350,7 +348,7 @@ func (t *comparison) sections(o ComparisonOptions) (list []Section) {
 		}
 		add("notes", "Notes", blocks...)
 	}
-	add("changes", "Changes", t.charts()...)
+	add("more-changes", "More changes", charts...)
 	add("figures", "Figures", append(t.tables(o.Figures), Paragraph{Text: t.method(t.rows(true)), Note: true})...)
 	if places := t.places(); len(places) > 0 {
 		add("environment", "Environment", places)
@@ -364,9 +362,8 @@ func charted(r compare.Judged) bool {
 	return r.Change.Ratio > 0 && !math.IsInf(r.Change.Ratio, 0) && (r.Threshold == nil || r.Threshold.Relative)
 }
 
-// charts show the changes: one for each threshold over all cells, or one of all figures of a single cell.
+// charts show the changes: one for each threshold over all cells, the worst first, or one of all figures of a single cell.
 func (t *comparison) charts() (blocks []Block) {
-	uncharted := 0
 	drawn := func(list ...compare.Judgement) (chart Intervals) {
 		chart.Axis = Axis{Unit: Change, Log: true}
 		for _, g := range list {
@@ -378,13 +375,6 @@ func (t *comparison) charts() (blocks []Block) {
 		}
 		return chart
 	}
-	for _, g := range t.judged {
-		for _, r := range g.Results {
-			if !charted(r) {
-				uncharted++
-			}
-		}
-	}
 	if t.single() {
 		if chart := drawn(slices.Concat(t.judged, t.shown)...); len(chart.Rows) > 0 {
 			blocks = append(blocks, chart)
@@ -395,6 +385,9 @@ func (t *comparison) charts() (blocks []Block) {
 			if len(chart.Rows) == 0 {
 				continue
 			}
+			if len(blocks) == 0 {
+				chart.Most = shownFirst
+			}
 			section := Section{Title: g.Metric.Name, About: aboutMetric(g.Metric) + ". The limit is " + g.Threshold.Allowed() + ".", Blocks: []Block{chart}}
 			if more := len(g.Results) - len(chart.Rows); more > 0 && len(chart.Rows) == intervalRows {
 				section.Blocks = append(section.Blocks, Paragraph{Text: "The table below has more.", Note: true})
@@ -402,8 +395,21 @@ func (t *comparison) charts() (blocks []Block) {
 			blocks = append(blocks, section)
 		}
 	}
-	if len(blocks) == 0 {
-		return nil
+	return blocks
+}
+
+// picture is the first of the charts.
+func (t *comparison) picture(charts []Block) Section {
+	if len(charts) == 0 {
+		return Section{}
+	}
+	uncharted := 0
+	for _, g := range t.judged {
+		for _, r := range g.Results {
+			if !charted(r) {
+				uncharted++
+			}
+		}
 	}
 	text := "The mark is the change from base to head, the line its 95 % interval; the shaded part lies beyond the limit. " +
 		"A cross has regressed: it is beyond the limit, and significant. A ring is inconclusive: neither that, nor can it be ruled out. A triangle has improved. " +
@@ -412,7 +418,7 @@ func (t *comparison) charts() (blocks []Block) {
 		text += fmt.Sprintf(" %s judged by the head's own value, or %s no change in percent: see the tables.",
 			format.Verb(uncharted, "figure is", "figures are"), map[bool]string{true: "has", false: "have"}[uncharted == 1])
 	}
-	return append(blocks, Paragraph{Text: text, Note: true})
+	return Section{ID: "changes", Title: "Changes", Blocks: []Block{charts[0], howToRead(text)}}
 }
 
 // aboutMetric returns what a figure is, and which way it improves.

@@ -148,6 +148,27 @@ func (t *comparison) trials(side int) (all []*results.Record) {
 	return all
 }
 
+// means says what to do about the verdict, and how far to trust it.
+func (t *comparison) means() Facts {
+	do, next, alpha := "the head passes: a loss beyond a limit is ruled out, or the limits allow what got worse", "", ""
+	switch t.Verdict {
+	case compare.Regressed:
+		do = "the head fails: mend what regressed, or allow it (-fail-on)"
+		next = "lockbench report -v FILE, of each side: where its time went"
+	case compare.Inconclusive:
+		do = "the head neither passes nor fails: do not take that for a pass"
+		var judged []*compare.Result
+		for _, r := range t.Judged() {
+			judged = append(judged, r.Result)
+		}
+		next = compare.Needs(judged...)
+	}
+	if t.Tests > 0 {
+		alpha = fmt.Sprintf("if nothing has changed, at most %s of such comparisons report a regression (-alpha)", format.Percent(t.Alpha))
+	}
+	return filled(fact("what to do", do), fact("trust", alpha, reach(append(t.trials(0), t.trials(1)...))), fact("next", next))
+}
+
 // about returns what a side is, which revisions it was, how many trials it had, what was left out of it and when it ran.
 func (t *comparison) about(s compare.Side, trials []*results.Record) string {
 	var parts []string

@@ -4,18 +4,23 @@
 // Texts may hold what a server has answered: whoever draws them takes out control characters.
 package report
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Document is what is said of one result.
 type Document struct {
-	Kind   string // the command that it answers: "lockbench prove"
-	Mark   string // of the verdict: ✓
-	Tone   Tone   // of the verdict
-	Title  string // what came out
-	When   string // it was measured; a page has it below the title
-	Key    []Figure
-	Blocks []Block
-	Judged *Judged // nil: nothing was
+	Kind    string // the command that it answers: "lockbench prove"
+	Mark    string // of the verdict: ✓
+	Tone    Tone   // of the verdict
+	Title   string // what came out
+	When    string // it was measured; a page has it below the title
+	Key     []Figure
+	Picture Section // what the title rests on; a page has it next, unless it has no blocks
+	Means   []Block // what a page has then: what to do, what can go wrong, how far the figures go, and what to try next
+	Blocks  []Block
+	Judged  *Judged // nil: nothing was
 }
 
 // Figure is a number that a page has below its title.
@@ -254,6 +259,7 @@ type Intervals struct {
 	Look    Look
 	Axis    Axis // one of changes spans the rows by itself
 	Rows    []Interval
+	Most    int       // rows that a page shows at once; 0: as many as of a table
 	Ends    [2]string // what Low and Mid of spans are, where the file says so; empty: it does not
 	Upright Line      // across all rows; without a name there is none
 }
@@ -357,6 +363,28 @@ func Of(blocks []Block, d Depth) (list []Block) {
 		}
 	}
 	return list
+}
+
+// fact returns what is known of one thing, without lines that are empty.
+func fact(label string, lines ...string) Fact {
+	return Fact{Label: label, Lines: slices.DeleteFunc(lines, func(line string) bool { return line == "" })}
+}
+
+// filled returns the facts of which something is known.
+func filled(facts ...Fact) Facts {
+	return slices.DeleteFunc(facts, func(f Fact) bool { return len(f.Lines) == 0 })
+}
+
+// howToRead returns what explains a chart, folded away.
+func howToRead(text string) Section {
+	return Section{Folded: true, Title: "How to read it", Blocks: []Block{Paragraph{Text: text, Note: true}}}
+}
+
+// mean sets what a document means, of which some may be nothing.
+func (d *Document) mean(facts Facts, before ...Block) {
+	if d.Means = before; len(facts) > 0 {
+		d.Means = append(d.Means, facts)
+	}
 }
 
 func (d *Document) add(blocks ...Block) { d.Blocks = append(d.Blocks, blocks...) }

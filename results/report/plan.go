@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/capacity"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
@@ -18,27 +19,41 @@ import (
 func Plan(a *capacity.Answer) *Document {
 	a = a.Known()
 	d := &Document{Kind: "lockbench plan", Mark: planMark(a.Verdict), Tone: planTone(a.Verdict), Title: planSentence(a), Judged: judgedPlan(a)}
-	d.add(planFindings(a)...)
-	facts := PlanAnalysis(a)
-	fact := func(label string, lines ...string) {
-		if lines = slices.DeleteFunc(lines, func(line string) bool { return line == "" }); len(lines) > 0 {
-			facts = append(facts, Fact{Label: label, Lines: lines})
-		}
+	failed, warnings := planFindings(a)
+	if all := append(failed, warnings...); all != nil {
+		d.add(At{Short | Verbose | Comment, all})
 	}
-	fact("measured", planEffort(a))
+	facts := PlanAnalysis(a)
+	add := func(depth Depth, label string, lines ...string) {
+		f := fact(label, lines...)
+		f.Depth = depth
+		facts = append(facts, filled(f)...)
+	}
+	const besides = Short | Verbose | Comment // a page has it further up
+	add(0, "measured", planEffort(a))
 	columns := knownColumns(a)
 	if len(columns) == 0 {
-		fact("verdict", planVerdicts(a)...)
+		add(0, "verdict", planVerdicts(a)...)
 	}
-	fact("breaks", a.Breaks)
-	fact("strictest", planBinding(a))
-	fact("at 2, 10 ×", planScale(a))
+	add(besides, "breaks", a.Breaks)
+	add(0, "strictest", planBinding(a))
+	add(0, "at 2, 10 ×", planScale(a))
 	var scaling []string
 	for _, s := range a.Scaling {
 		scaling = append(scaling, planScaling(s))
 	}
-	fact("scaling", scaling...)
-	fact("unseen", a.Unseen)
+	add(0, "scaling", scaling...)
+	add(besides, "unseen", a.Unseen)
+	d.Picture = planPicture(a)
+	means := planMeans(a)
+	if len(means) == 0 && len(facts) > 0 && len(a.Analysis) > 0 { // of a load that was refused on paper
+		means, facts[0].Depth = Facts{facts[0]}, besides
+	}
+	if len(failed) > 0 {
+		d.mean(means, failed)
+	} else {
+		d.mean(means)
+	}
 	if len(a.Skipped) > 0 {
 		short := a.Skipped
 		const few = 2 // are listed one by one
@@ -92,20 +107,41 @@ func planTone(v capacity.Verdict) Tone {
 }
 
 // planFindings returns which locks have failed, and what changes how all is read.
-func planFindings(a *capacity.Answer) []Block {
-	var all Findings
+func planFindings(a *capacity.Answer) (failed, warnings Findings) {
 	for i := range a.Candidates {
 		if c := &a.Candidates[i]; c.Verdict == capacity.Violated {
-			all = append(all, Finding{Tone: Bad, Lead: c.Name + ":", Text: planWhy(c)})
+			failed = append(failed, Finding{Tone: Bad, Lead: c.Name + ":", Text: planWhy(c)})
 		}
 	}
 	for _, text := range a.Warnings {
-		all = append(all, Finding{Tone: Warn, Lead: "Warning:", Text: text})
+		warnings = append(warnings, Finding{Tone: Warn, Lead: "Warning:", Text: text})
 	}
-	if all == nil {
-		return nil
+	return failed, warnings
+}
+
+// planMeans says what can go wrong with the best candidate, what breaks, how far the figures go, and what to try next.
+func planMeans(a *capacity.Answer) Facts {
+	risk, next := "", ""
+	if len(a.Candidates) > 0 {
+		c := &a.Candidates[0]
+		next = c.Remedy
+		if c.Verdict == capacity.Sustains {
+			if risk, _, _ = strings.Cut(c.Wrong, ";"); risk != "" {
+				risk = c.Name + ": " + risk
+			}
+			next = proveIt(&results.Cell{Trials: []*results.Record{{Plan: c.Plan, Traits: c.Traits}}})
+		}
 	}
-	return []Block{all}
+	return filled(fact("risk", risk), fact("breaks", a.Breaks), fact("trust", append(slices.Clone(a.Warnings), a.Unseen)...), fact("next", next))
+}
+
+// planPicture is the rate that each candidate sustains.
+func planPicture(a *capacity.Answer) Section {
+	overview := planOverview(a)
+	if len(overview.Rows) == 0 {
+		return Section{}
+	}
+	return Section{ID: "rates", Title: "What each sustains", Blocks: []Block{overview, Paragraph{Text: overviewHint(a), Note: true}}}
 }
 
 // planVerdicts says what became of candidates of which no figure is known, but for those of which the analysis says it.
@@ -124,9 +160,6 @@ func planVerdicts(a *capacity.Answer) (lines []string) {
 // planCandidates is the ranked table, with what a reader needs to see of it at once.
 func planCandidates(a *capacity.Answer, columns []planColumn) Section {
 	s := Section{ID: "candidates", Title: "Candidates"}
-	if overview := planOverview(a); len(overview.Rows) > 0 {
-		s.Blocks = append(s.Blocks, At{Page, overview}, At{Page, Paragraph{Text: overviewHint(a), Note: true}})
-	}
 	s.Blocks = append(s.Blocks, At{Short | Comment, planTable(a, columns, false)}, At{Verbose | Page, planTable(a, columns, true)})
 	if slices.ContainsFunc(a.Candidates, func(c capacity.CandidateAnswer) bool { return len(c.Points) > 0 }) {
 		s.Blocks = append(s.Blocks, At{Page, Paragraph{Note: true, Text: "Head-room: the lower end of the interval by the rate asked for. Response: at that rate, at the quantile of the " +
@@ -265,7 +298,7 @@ func planOverview(a *capacity.Answer) (chart Intervals) {
 	if !slices.ContainsFunc(a.Candidates, func(c capacity.CandidateAnswer) bool { return c.Sustains.Low > 0 }) {
 		return chart
 	}
-	chart.Axis = planRates(a)
+	chart.Axis, chart.Most = planRates(a), shownFirst
 	for i := range a.Candidates {
 		c := &a.Candidates[i]
 		r := c.Sustains

@@ -77,13 +77,13 @@ func TestPlantedPage(t *testing.T) {
 			t.Errorf("the %v quantile is %v ms, want %v", q, got, want)
 		}
 	}
-	if text := v.latency().Blocks[0].(Paragraph).Text; !strings.Contains(text, ms(13)) {
+	if text := v.latency(shownPageRows).Blocks[0].(Paragraph).Text; !strings.Contains(text, ms(13)) {
 		t.Errorf("the finding on the wait is %q, want %s", text, ms(13))
 	}
 	if key := v.key(); key[len(key)-1].Unit != "p99" || key[len(key)-1].Value != ms(13) {
 		t.Errorf("the key figures are %+v", key)
 	}
-	row := v.latency().Blocks[1].(Intervals).Rows[0]
+	row := v.latency(shownPageRows).Blocks[1].(Intervals).Rows[0]
 	if row.Value != "p99 "+ms(13) || !strings.HasPrefix(row.Beside, "p50 "+ms(11)+" · p99.9 "+ms(14)) {
 		t.Errorf("the row of the latency is %q beside %q", row.Value, row.Beside)
 	}

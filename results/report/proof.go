@@ -5,6 +5,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,16 +28,53 @@ func Proof(r *safety.Report) *Document {
 	if len(words.Advice) > 0 {
 		facts = append(facts, Fact{Label: "what to do", Lines: ended(words.Advice...)})
 	}
-	d.add(facts)
+	matrix := Section{ID: "matrix", Title: "Designs against hazards", Blocks: ProofMatrix(r)}
+	d.Picture = matrix
+	d.mean(append(proofMeans(r), facts...))
+	d.add(At{Short | Verbose | Comment, facts})
 	if len(words.Answers) > 0 {
-		d.add(words.Answers)
+		d.add(At{Short | Verbose | Comment, words.Answers}, At{Page, Section{ID: "locks", Title: "Lock by lock", Blocks: []Block{words.Answers}}})
 	}
 	hazards := Section{ID: "hazards", Title: "Hazard by hazard"}
 	for i := range r.Hazards {
 		hazards.Blocks = append(hazards.Blocks, proofHazard(r, i))
 	}
-	d.add(At{Page, environment(r.Env)}, Section{ID: "matrix", Title: "Designs against hazards", Blocks: ProofMatrix(r)}, hazards)
+	d.add(At{Page, environment(r.Env)}, At{Short | Verbose | Comment, matrix}, hazards)
 	return d
+}
+
+// proofMeans says of many locks which to prefer, and what goes wrong most often; of a few the verdict says it.
+func proofMeans(r *safety.Report) Facts {
+	const few, named = 2, 3
+	answers := proofAnswers(r)
+	if len(proofMerged(answers)) <= few {
+		return nil
+	}
+	tested := slices.DeleteFunc(slices.Clone(answers), func(a proofAnswer) bool { return a.tested == 0 })
+	slices.SortStableFunc(tested, func(a, b proofAnswer) int { return cmp.Compare(len(a.both)*b.tested, len(b.both)*a.tested) })
+	var least []string
+	for _, a := range tested[:min(len(tested), named)] {
+		least = append(least, fmt.Sprintf("%s %s (%d of %d faults)", a.driver, a.lock, len(a.both), a.tested))
+	}
+	choose := "The fewest ways to two holders: " + format.And(least) + "."
+	most := func(what string, after func(proofAnswer) []string) string {
+		n := map[string]int{}
+		for _, a := range answers {
+			for _, fault := range after(a) {
+				n[fault]++
+			}
+		}
+		faults := slices.SortedFunc(maps.Keys(n), func(a, b string) int { return cmp.Or(cmp.Compare(n[b], n[a]), cmp.Compare(a, b)) })
+		for i := range faults {
+			faults[i] = fmt.Sprintf("%s (%d)", faults[i], n[faults[i]])
+		}
+		if len(faults) == 0 {
+			return ""
+		}
+		return what + " most often after " + format.And(faults[:min(len(faults), named)]) + "."
+	}
+	return filled(fact("choose", choose), fact("risk",
+		most("Two holders", func(a proofAnswer) []string { return a.both }), most("Stuck for ever", func(a proofAnswer) []string { return a.stuck })))
 }
 
 // ended returns sentences with their full stops.

@@ -24,6 +24,8 @@ const (
 	shownCharts   = 6
 	shownCourses  = 12
 	shownEvents   = 10
+	shownFirst    = 8 // rows of the picture below the title
+	shownFindings = 6
 )
 
 // RunPage returns what a page says of cells, as results.Group makes them, in their order. Trials may have lost their histograms and
@@ -36,10 +38,12 @@ func RunPage(cells []*results.Cell, check *compare.Check) *Document {
 	}
 	v := newRunPage(cells)
 	v.missed = missed(check)
-	d.verdict(verdict(v.Run), check)
+	f := verdict(v.Run)
+	d.verdict(f, check)
 	d.When, d.Key = format.Join(v.title(), v.when()), v.key()
-	d.add(limits(check)...)
-	d.add(v.findings())
+	d.Picture = v.picture(f)
+	d.mean(v.means(f), limits(check)...)
+	d.add(v.findings(f)...)
 	if v.Common != "" {
 		text := v.Common
 		if v.several() {
@@ -47,17 +51,15 @@ func RunPage(cells []*results.Cell, check *compare.Check) *Document {
 		}
 		d.add(Paragraph{Text: text, Note: true})
 	}
-	ranges := []Block{v.throughput(), v.latency()}
-	if v.several() {
-		d.add(ranges...)
+	first := []Section{v.throughput(shownPageRows), v.latency(shownPageRows), v.percentiles()}
+	if len(cells) == 1 && len(cells[0].Trials) == 1 {
+		first = first[2:]
 	}
-	d.add(v.percentiles())
-	if !v.several() && len(cells[0].Trials) > 1 {
-		d.add(ranges...)
-	}
-	for _, s := range slices.Concat(v.overSettings(), v.courses(), v.steps(), v.classes(), []Section{v.safety(), v.fairness(), v.costs()},
+	for _, s := range slices.Concat(first, v.overSettings(), v.courses(), v.steps(), v.classes(), []Section{v.safety(), v.fairness(), v.costs()},
 		v.full(), v.warnings(), []Section{v.details(), v.environment(), v.commands()}) {
-		d.add(s)
+		if s.ID != d.Picture.ID {
+			d.add(s)
+		}
 	}
 	return d
 }
@@ -100,11 +102,7 @@ func limits(c *compare.Check) []Block {
 	for _, l := range list {
 		all = append(all, Finding{Tone: l.Tone, Lead: l.Mark, Text: l.Text})
 	}
-	if len(all) <= shownLimits {
-		return []Block{all}
-	}
-	rest := all[shownLimits:]
-	return []Block{all[:shownLimits], Section{Folded: true, Title: format.Plural(len(rest), "more threshold"), Blocks: []Block{rest}}}
+	return foldedFindings(all, shownLimits, "more threshold")
 }
 
 // title returns what was measured: the drivers, if they are few, and what they had to do.
@@ -163,17 +161,31 @@ func (v runPage) key() (all []Figure) {
 	return all
 }
 
-func (v runPage) findings() Findings {
-	all := findingsOf(v.Findings())
-	if by, why, known := strings.Cut(format.Line(view.Limit(v.Cells[0])), ": "); known && !v.several() {
-		all = slices.Insert(all, min(1, len(all)), Finding{Lead: "Limited by " + by + ":", Text: why + "."})
+// findings are those that neither the verdict says nor what is said of its meaning, warnings first; of many the rest is folded away.
+func (v runPage) findings(verdict view.Finding) []Block {
+	list := v.Findings()
+	if !v.several() {
+		list = v.Broken()
 	}
-	return all
+	all := findingsOf(slices.DeleteFunc(list, func(f view.Finding) bool {
+		return f.Kind == view.Bad || strings.HasPrefix(verdict.Text, strings.TrimSuffix(f.Lead+" "+f.Text, "."))
+	}))
+	slices.SortStableFunc(all, func(a, b Finding) int { return cmp.Compare(max(b.Tone, Good), max(a.Tone, Good)) })
+	return foldedFindings(all, shownFindings, "more finding")
+}
+
+// foldedFindings returns findings; those beyond the first few are folded away.
+func foldedFindings(all Findings, most int, what string) []Block {
+	if len(all) <= most {
+		return []Block{all}
+	}
+	rest := all[most:]
+	return []Block{all[:most], Section{Folded: true, Title: format.Plural(len(rest), what), Blocks: []Block{rest}}}
 }
 
 // rowCharts are charts with a row a cell, load by load; those for which there is no room at once are folded away.
-func (v runPage) rowCharts(rows func(view.Group) Intervals, order func(view.Group) []int) (blocks []Block) {
-	room := shownPageRows
+func (v runPage) rowCharts(room int, rows func(view.Group) Intervals, order func(view.Group) []int) (blocks []Block) {
+	most := room
 	var folded []Block
 	more := 0
 	for i, g := range v.Groups {
@@ -182,6 +194,7 @@ func (v runPage) rowCharts(rows func(view.Group) Intervals, order func(view.Grou
 			group.Title = g.Load
 		}
 		its := rows(group)
+		its.Most = most
 		if i > 0 && len(its.Rows) > room || folded != nil {
 			folded, more = append(folded, its), more+len(its.Rows)
 			continue
@@ -199,17 +212,17 @@ func (v runPage) rowCharts(rows func(view.Group) Intervals, order func(view.Grou
 	return append(blocks, Section{Folded: true, Title: fmt.Sprintf("%s of %s", format.Plural(more, "more row"), loads), Blocks: folded})
 }
 
-func (v runPage) throughput() Section {
+func (v runPage) throughput(room int) Section {
 	s := Section{ID: "throughput", Title: "Throughput"}
 	text := "Granted locks a second."
 	if c := v.Cells[0]; !v.several() {
 		text += " " + format.Three(c.Rate.Median) + " locks/s."
-	} else if len(v.Groups) == 1 { // figures of different loads have no common range
+	} else if v.Rivals && len(v.Groups) == 1 { // figures of different loads have no common range, but for what the verdict says
 		order := v.Sorted(func(c *results.Cell) float64 { return c.Rate.Median })
 		text += v.extremes("From %s (%s) to %s (%s).", order, func(c *results.Cell) string { return format.Three(c.Rate.Median) + " locks/s" })
 	}
 	s.Blocks = append(s.Blocks, Paragraph{Text: text, Note: true})
-	blocks := v.rowCharts(func(g view.Group) Intervals {
+	blocks := v.rowCharts(room, func(g view.Group) Intervals {
 		rows := rateRows(g)
 		for i, c := range g.Cells {
 			rows.Rows[i].Under = v.ownClaims(c)
@@ -225,7 +238,7 @@ func (v runPage) throughput() Section {
 	if slices.ContainsFunc(v.Cells, func(c *results.Cell) bool { return v.ownClaims(c) != "" }) {
 		hint += " Below a name stands what its design guarantees beyond what all do (" + cmp.Or(strings.Join(v.shared, ", "), "nothing") + ")."
 	}
-	s.Blocks = append(append(s.Blocks, blocks...), Paragraph{Text: hint, Note: true})
+	s.Blocks = append(append(s.Blocks, blocks...), howToRead(hint))
 	return s
 }
 
@@ -238,7 +251,7 @@ func (v runPage) extremes(text string, order []int, write func(*results.Cell) st
 	return " " + fmt.Sprintf(text, write(v.Cells[low]), v.Names[low], write(v.Cells[top]), v.Names[top])
 }
 
-func (v runPage) latency() Section {
+func (v runPage) latency(room int) Section {
 	s := Section{ID: "latency", Title: "Latency"}
 	text := "How long a client waited for its lock."
 	if p99 := view.P99(v.Cells[0]); !v.several() && p99 > 0 {
@@ -249,13 +262,13 @@ func (v runPage) latency() Section {
 	}
 	s.Blocks = []Block{Paragraph{Text: text, Note: true}}
 	if axis := waitAxis(v.Cells, 0.5, 0.99, 0.999); axis.Most > 0 {
-		s.Blocks = append(s.Blocks, v.rowCharts(func(g view.Group) Intervals { return waitRows(g, axis) }, shortest(v.Run, view.P99))...)
+		s.Blocks = append(s.Blocks, v.rowCharts(room, func(g view.Group) Intervals { return waitRows(g, axis) }, shortest(v.Run, view.P99))...)
 	}
 	hint := "From the median (ring) to p99 (dot) and p99.9 (line), on a logarithmic scale."
 	if slices.ContainsFunc(v.Cells, (*results.Cell).Open) {
 		hint += " In an open loop it is the response, from when an arrival was due to its grant, with the queue before it."
 	}
-	s.Blocks = append(s.Blocks, Paragraph{Text: hint + " A quantile for which there are too few values is left out.", Note: true})
+	s.Blocks = append(s.Blocks, howToRead(hint+" A quantile for which there are too few values is left out."))
 	return s
 }
 
@@ -296,7 +309,7 @@ func (v runPage) percentiles() Section {
 	if acquire {
 		hint += " A line named acquire is the acquisition alone, without the wait for a free client."
 	}
-	return Section{ID: "percentiles", Title: "Percentiles", Blocks: append(foldedCharts(all, shownCharts, "more chart"), Paragraph{Text: hint, Note: true})}
+	return Section{ID: "percentiles", Title: "Percentiles", Blocks: append(foldedCharts(all, shownCharts, "more chart"), howToRead(hint))}
 }
 
 func curvesOf(g view.Group) (c Chart, any bool) {
@@ -316,7 +329,12 @@ func curvesOf(g view.Group) (c Chart, any bool) {
 			worst, longest = g.Short[i], t
 		}
 	}
-	if worst != "" {
+	switch {
+	case worst == "":
+	case len(g.Cells) == 1:
+		c.Finding = "Wait by percentile: 99 % within " + metric.Duration.Format(longest) + "."
+		c.Uprights = []Line{{At: -math.Log10(1 - 0.99)}}
+	default:
 		c.Finding = fmt.Sprintf("Wait by percentile. The highest p99 is that of %s, %s.", worst, metric.Duration.Format(longest))
 	}
 	return c, true
@@ -521,7 +539,11 @@ func (v runPage) details() Section {
 		s.Title = "Row by row"
 	}
 	for i, c := range v.Cells {
-		one := Section{ID: detailsOf(i), Title: v.Names[i], Folded: true, Open: !v.several(), Blocks: []Block{CellFacts(c, v.missed)}}
+		facts := CellFacts(c, v.missed)
+		if !v.several() {
+			facts = slices.DeleteFunc(facts, func(f Fact) bool { return f.Label == "limited by" || f.Label == "next" }) // see means
+		}
+		one := Section{ID: detailsOf(i), Title: v.Names[i], Folded: true, Open: !v.several(), Blocks: []Block{facts}}
 		for _, b := range badges(c) {
 			one.Status, one.Tone = strings.TrimPrefix(one.Status+", "+b.Text, ", "), max(one.Tone, b.Tone)
 		}

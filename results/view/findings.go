@@ -42,7 +42,7 @@ func (v *Run) Findings() (all []Finding) {
 	all = append(all, v.Broken()...)
 	all = append(all, v.fastest()...)
 	all = append(all, v.exclusion()...)
-	return append(all, v.reservations()...)
+	return append(all, v.Reservations()...)
 }
 
 // Broken returns where two clients held the same lock at once, which is what matters most.
@@ -363,8 +363,8 @@ func faster(a, b float64) string {
 	return fmt.Sprintf("%.1f %% above", 100*(a/b-1))
 }
 
-// reservations returns which rows are not valid as they stand, and why.
-func (v *Run) reservations() (all []Finding) {
+// Reservations returns which rows are not valid as they stand, and why.
+func (v *Run) Reservations() (all []Finding) {
 	type doubt struct {
 		means string
 		names []string

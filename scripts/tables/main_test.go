@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -24,6 +25,26 @@ func TestDocsAreCurrent(t *testing.T) {
 	}
 	if err := run(true, []string{"../recorded", "../../README.md", "../../BENCHMARKS.md"}); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestImages: the pictures that the documents show exist. Whether those of pages are up to date tests results/draw/browser.
+func TestImages(t *testing.T) {
+	image := regexp.MustCompile(`(?:\]\(|src=")([^)"]+\.(?:svg|png))[)"]`)
+	for name, least := range map[string]int{"README.md": 3, "BENCHMARKS.md": 5} {
+		text, err := os.ReadFile(filepath.Join("../..", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := image.FindAllStringSubmatch(string(text), -1)
+		for _, m := range all {
+			if _, err := os.Stat(filepath.Join("../..", m[1])); err != nil {
+				t.Errorf("%s shows %v", name, err)
+			}
+		}
+		if len(all) < least {
+			t.Errorf("%s shows %d pictures, want %d", name, len(all), least)
+		}
 	}
 }
 

@@ -36,7 +36,8 @@ func TestMarksAgree(t *testing.T) {
 			t.Fatal(err)
 		}
 		page := marks{}
-		page.read(report.RunPage(cells, nil).Blocks)
+		d := report.RunPage(cells, nil)
+		page.read(append([]report.Block{d.Picture}, d.Blocks...))
 		for _, b := range report.Run(cells, nil).Blocks {
 			at := b.(report.At)
 			table, ok := at.Block.(report.Table)

@@ -16,6 +16,15 @@
     if (!e || e.getBoundingClientRect().height < 20) fault(`section ${id} is not to be seen`);
   }
 
+  const parts = [...document.querySelectorAll("main > section")].map((e) => [e.id, e.getBoundingClientRect()]);
+  for (const [i, [id, box]] of parts.entries()) {
+    if (i > 0 && box.top < parts[i - 1][1].bottom - 1) fault(`section ${id} overlaps ${parts[i - 1][0]}`);
+  }
+  if (sections.includes("means") && parts.slice(0, 2).every(([id]) => id !== "means")) fault("what it means does not stand at the top");
+  for (const line of document.querySelectorAll("#means :is(dt, dd, li)")) {
+    if (line.scrollWidth > line.clientWidth + 1) fault(`what it means is cut: ${line.textContent.slice(0, 40)}`);
+  }
+
   // Colours as [r, g, b, alpha].
   const rgb = (s) => { const n = (s.match(/[\d.]+/g) || []).map(Number); return n.length < 3 ? [0, 0, 0, 0] : [n[0], n[1], n[2], n[3] ?? 1]; };
   const over = (top, below) => [0, 1, 2].map((i) => top[i] * top[3] + below[i] * (1 - top[3])).concat(1);

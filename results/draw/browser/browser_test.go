@@ -310,6 +310,7 @@ func TestBrowser(t *testing.T) {
 	t.Run("charts", func(t *testing.T) { testCharts(t, ctx, tr) })
 	t.Run("story", func(t *testing.T) { testStory(t, ctx, tr) })
 	t.Run("audit", func(t *testing.T) { testAudit(t, ctx) })
+	t.Run("screens", func(t *testing.T) { testScreens(t, ctx) })
 }
 
 type screen struct {
@@ -325,11 +326,11 @@ var large = map[string]screen{
 
 // The sections that a page has to show.
 const (
-	ofReport     = `["summary", "throughput", "latency", "percentiles", "safety", "fairness", "cost", "details", "environment", "commands"]`
-	ofTrial      = `["summary", "percentiles", "safety", "fairness", "cost", "details", "environment", "commands"]`
-	ofComparison = `["summary", "changes", "notes", "figures", "environment", "commands"]`
-	ofProof      = `["summary", "matrix", "hazards"]`
-	ofPlan       = `["summary", "candidates", "details", "environment"]`
+	ofReport     = `["throughput", "means", "summary", "latency", "percentiles", "safety", "fairness", "cost", "details", "environment", "commands"]`
+	ofTrial      = `["percentiles", "means", "summary", "safety", "fairness", "cost", "details", "environment", "commands"]`
+	ofComparison = `["changes", "means", "summary", "notes", "figures", "environment", "commands"]`
+	ofProof      = `["matrix", "means", "summary", "hazards"]`
+	ofPlan       = `["means", "summary", "candidates", "details", "environment"]`
 )
 
 // faults returns what the audit finds.
@@ -557,6 +558,9 @@ func testAudit(t *testing.T, ctx context.Context) {
 	for harm, want := range map[string]string{
 		`document.querySelector("h1").style.width = "900px"`:                                           "the page is",
 		`document.documentElement.style.setProperty("--soft", "#ccc")`:                                 "contrast",
+		`document.querySelector("#means").style.marginTop = "-300px"`:                                  "section means overlaps",
+		`document.querySelector("main").append(document.querySelector("#means"))`:                      "at the top",
+		`document.querySelector("#means dd").style.cssText = "width: 90px; white-space: nowrap"`:       "is cut",
 		`document.querySelector("#cost").remove()`:                                                     "section cost",
 		`document.querySelector(".hint").style.fontSize = "9px"`:                                       "text of 9.0 px",
 		`document.querySelector("svg.plot").setAttribute("viewBox", "0 0 2000 2000")`:                  "text of",
