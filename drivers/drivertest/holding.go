@@ -101,9 +101,7 @@ func (w *walk) finish() {
 	}
 }
 
-func (w *walk) story() string {
-	return strings.Join(w.history[max(0, len(w.history)-8):], ", ")
-}
+func (w *walk) story() string { return strings.Join(w.history[max(0, len(w.history)-8):], ", ") }
 
 // concurrency makes clients contend for two keys, with a counter per key to detect overlaps.
 func concurrency(t *T) {

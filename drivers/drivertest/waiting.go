@@ -47,9 +47,7 @@ func waitDeadline(t *T) {
 		l := lease(held.Key, long)
 		l.Deadline = time.Now().Add(wait)
 		if !t.within(max(wait, 0)+slack, func(ctx context.Context) {
-			if w.acquire(ctx, l) {
-				t.Fatalf("Try was granted although another client holds the key")
-			}
+			t.fatalIf(w.acquire(ctx, l), "Try was granted although another client holds the key")
 		}) {
 			t.Fatalf("Wait has exceeded a deadline %v from the start by %v", wait, slack)
 		}
@@ -73,9 +71,8 @@ func waitContext(t *T) {
 				t.Fatalf("Try was granted although another client holds the key")
 			}
 		}
-		if !errors.Is(err, context.Canceled) {
-			t.Errorf("Wait returned %v after its context was cancelled; want context.Canceled", err)
-		}
+		t.errorIf(!errors.Is(err, context.Canceled),
+			"Wait returned %v after its context was cancelled; want context.Canceled", err)
 	}, func() {
 		time.Sleep(settleTime)
 		cancel()
@@ -120,9 +117,7 @@ func leaveAfterWake(t *T) {
 	if !t.within(slack, func(ctx context.Context) {
 		for !released.Load() && !granted {
 			if err := w.waiter.Wait(ctx, l); err != nil {
-				if ctx.Err() == nil {
-					t.Errorf("Wait: %v", err)
-				}
+				t.errorIf(ctx.Err() == nil, "Wait: %v", err)
 				return
 			}
 			if !released.Load() {

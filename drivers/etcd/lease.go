@@ -111,8 +111,7 @@ func (s *session) remove(ctx context.Context, lock, owner string, h *hold) (bool
 	key := keyOf(lock, owner)
 	limited, cancel := s.request(ctx)
 	defer cancel()
-	answer, err := s.conn.Txn(limited).
-		If(clientv3.Compare(clientv3.Value(key), "=", owner)).
+	answer, err := s.conn.Txn(limited).If(clientv3.Compare(clientv3.Value(key), "=", owner)).
 		Then(clientv3.OpDelete(key)).
 		Commit()
 	if h != nil && h.counted {

@@ -2,6 +2,7 @@
 package quorum
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,9 +45,7 @@ func newService(d Driver, cfg drivers.Config, design drivers.Design) *service {
 		sessions: map[*session]struct{}{}, listeners: map[*listener]struct{}{},
 	}
 	s.traits.Wakes = s.traits.Wakes && cfg.Wakes
-	if s.nodeTimeout == 0 {
-		s.nodeTimeout = drivers.DefaultNodeTimeout
-	}
+	s.nodeTimeout = cmp.Or(s.nodeTimeout, drivers.DefaultNodeTimeout)
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	for i, addr := range cfg.Addrs {
 		one := cfg

@@ -61,9 +61,7 @@ func (s *service) Clean(ctx context.Context, keys []string) error {
 }
 
 // remove deletes a node, whoever made it.
-func remove(ctx context.Context, k *caller, node string) error {
-	return k.delete(ctx, 0, node)
-}
+func remove(ctx context.Context, k *caller, node string) error { return k.delete(ctx, 0, node) }
 
 // Inspect implements drivers.Inspector with the command srvr, which servers answer unless configured otherwise
 // (4lw.commands.whitelist), on a connection that ends with the answer. What a server does not tell is unknown. Commands

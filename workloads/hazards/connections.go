@@ -13,36 +13,24 @@ import (
 
 func init() {
 	register(Hazard{
-		Number: 24, Name: drivers.HazardSessionLost,
-		Applies: needsSession,
-		Tell:    sessionLost,
+		Number: 24, Name: drivers.HazardSessionLost, Applies: needsSession, Tell: sessionLost,
 	})
 	register(Hazard{
-		Number: 25, Name: drivers.HazardConnectionCut,
-		Tell:  connectionCut,
-		Fails: []string{"mysql get-lock", "postgres advisory"},
-		Sound: []string{"rueidis set-nx", "mysql unique-row"},
+		Number: 25, Name: drivers.HazardConnectionCut, Tell: connectionCut,
+		Fails: []string{"mysql get-lock", "postgres advisory"}, Sound: []string{"rueidis set-nx", "mysql unique-row"},
 	})
 	register(Hazard{
-		Number: 27, Name: drivers.HazardHalfOpen,
-		Tell:  halfOpen,
-		Fails: []string{"mysql get-lock", "postgres advisory"},
-		Sound: []string{"rueidis set-nx"},
+		Number: 27, Name: drivers.HazardHalfOpen, Tell: halfOpen,
+		Fails: []string{"mysql get-lock", "postgres advisory"}, Sound: []string{"rueidis set-nx"},
 	})
 	register(Hazard{
-		Number: 34, Name: drivers.HazardSharedConnections,
-		Tell:   sharedConnections,
-		Local:  true,
+		Number: 34, Name: drivers.HazardSharedConnections, Tell: sharedConnections, Local: true,
 		MinTTL: longLease, // none ends meanwhile
 		Sound:  []string{"rueidis set-nx", "mysql get-lock"},
 	})
 	register(Hazard{
-		Number: 29, Name: drivers.HazardPooler,
-		Tell:     pooler,
-		Services: []string{"postgres"},
-		Kind:     HasPooler,
-		Fails:    []string{"postgres advisory"},
-		Sound:    []string{"postgres row-lock"},
+		Number: 29, Name: drivers.HazardPooler, Tell: pooler, Services: []string{"postgres"}, Kind: HasPooler,
+		Fails: []string{"postgres advisory"}, Sound: []string{"postgres row-lock"},
 	})
 }
 
@@ -220,9 +208,7 @@ func pooler(s *Stage) {
 		return
 	}
 	holders := ask(s, pool.Holders)
-	if len(holders) == 0 {
-		s.leave(safety.NotExercised, "B was refused a key that no server process holds")
-	}
+	s.leaveIf(len(holders) == 0, safety.NotExercised, "B was refused a key that no server process holds")
 	s.Never("the key was let go, and server process %d holds it for as long as the pooler keeps the connection", holders[0])
 }
 
@@ -236,8 +222,6 @@ func (s *Stage) pool() Pool {
 // answered is Try of a client that has to hear an answer.
 func answered(c *Client) (held bool) {
 	held, err := c.Try()
-	if err != nil {
-		c.stage.leave(safety.NotExercised, "%s has no answer: %v", c.name, err)
-	}
+	c.stage.leaveIf(err != nil, safety.NotExercised, "%s has no answer: %v", c.name, err)
 	return held
 }

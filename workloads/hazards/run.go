@@ -39,9 +39,7 @@ const (
 
 // Run holds locks against a hazard, all of them at once. Cells are in the order of the locks.
 func Run(ctx context.Context, h *Hazard, locks []Lock, servers Servers, o Options) []safety.Cell {
-	if o.Each == 0 {
-		o.Each = DefaultEach
-	}
+	o.Each = cmp.Or(o.Each, DefaultEach)
 	began := time.Now()
 	machine := newWitness()
 	defer machine.close()
@@ -395,9 +393,7 @@ func (r *round) wait(key string) (began time.Time, evidence string, err error) {
 }
 
 // leave says that an attempt is over.
-func (r *round) leave() {
-	r.change(func() { r.present-- })
-}
+func (r *round) leave() { r.change(func() { r.present-- }) }
 
 func (r *round) change(count func()) {
 	r.mu.Lock()

@@ -58,10 +58,8 @@ func Dial(_ context.Context, o redis.Options) (redis.Conn, error) {
 func poolOptions(o redis.Options) *goredis.Options {
 	io := o.IO()
 	options := &goredis.Options{
-		Addr: o.Target.Addr(),
-		Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return o.Dial(ctx)
-		},
+		Addr:     o.Target.Addr(),
+		Dialer:   func(ctx context.Context, _, _ string) (net.Conn, error) { return o.Dial(ctx) },
 		Username: o.Target.Username,
 		Password: string(o.Target.Password),
 		DB:       o.Target.Database,
