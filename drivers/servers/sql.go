@@ -103,5 +103,4 @@ func askSQL(ctx context.Context, address, database, statement string) (rows [][]
 	return c.ask(statement)
 }
 
-// quoteSQL returns text as a constant of SQL.
 func quoteSQL(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
