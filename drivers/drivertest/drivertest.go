@@ -254,7 +254,6 @@ func (t *T) cleanup(f func()) { t.cleanups = append(t.cleanups, f) }
 // key returns a new name for a lock, which no other case or earlier run has used.
 func (t *T) key() string { return t.named(fmt.Sprint(len(t.keys))) }
 
-// named returns a key with the given ending.
 func (t *T) named(ending string) string {
 	key := t.prefix + ending
 	t.keys = append(t.keys, key)
@@ -329,7 +328,6 @@ func (t *T) client(svc drivers.Service) *client {
 	return c
 }
 
-// numbered opens a session with the given number.
 func (t *T) numbered(svc drivers.Service, id int) *client {
 	s, err := svc.Session(t.ctx, id)
 	t.fatalIf(err != nil, "Session(%d): %v", id, err)

@@ -239,7 +239,6 @@ func renewalOfLost(t *T) {
 	t.holdWhenFree(third, lease(expired.Key, long)) // a's renewal has not extended b's lease
 }
 
-// remaining checks the answers of a Remainer.
 func remaining(t *T) {
 	a, b, third := t.three()
 	remainer, _ := drivers.As[drivers.Remainer](b.Session)

@@ -77,12 +77,10 @@ func (e *recorder) remove(key string) {
 	e.t.must("Remove", e.Remove(e.t.ctx, key))
 }
 
-// hears waits for a key to be woken.
 func (e *recorder) hears(key, when string) {
 	e.t.eventually("no wake-up after "+when, func() bool { return e.take(key) })
 }
 
-// cycle acquires and releases a key.
 func (c *client) cycle(key string) { c.release(c.takes(key, long), true, "the client held the key") }
 
 // wakeUp releases keys as soon as Add has returned, which a subscription that is not confirmed yet would miss, and then

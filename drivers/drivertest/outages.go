@@ -71,7 +71,6 @@ func (t *T) recovered(clients ...*client) {
 	time.Sleep(pause) // a majority of nodes has answered: the others, which have failed and are not waited for, may be behind
 }
 
-// cancelled makes calls with contexts that are over.
 func cancelled(t *T) {
 	c, other := t.two()
 	ended, cancel := context.WithCancel(t.ctx)
@@ -216,8 +215,7 @@ func (c *client) persist(ctx context.Context, l *drivers.Lease, limit time.Durat
 			}
 		}
 		_ = c.waiter.Leave(ctx, l) // the server may not be reachable
-		late := !time.Now().Before(end)
-		if held && !late {
+		if late := !time.Now().Before(end); held && !late {
 			return true
 		}
 		if held || err != nil && !drivers.NoEffect(err) {

@@ -97,7 +97,6 @@ func clean(t *T) {
 	a.release(other, true, "the client held the key")
 }
 
-// ping checks Ping.
 func ping(t *T) {
 	pinger, _ := drivers.As[drivers.Pinger](t.open(1))
 	t.must("Ping", pinger.Ping(t.ctx))

@@ -54,7 +54,6 @@ func waitDeadline(t *T) {
 	}
 }
 
-// waitContext cancels a wait.
 func waitContext(t *T) {
 	holder, w := t.two()
 	held := holder.takes(t.key(), long)

@@ -66,7 +66,6 @@ func (s *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	}
 }
 
-// try makes one attempt.
 func (s *session) try(ctx context.Context, l *drivers.Lease, g *grant) (bool, error) {
 	keys := line(l.Key)
 	limited, cancel := s.request(ctx)

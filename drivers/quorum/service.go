@@ -152,8 +152,7 @@ func (s *service) ask(ctx context.Context, limit time.Duration, enough int, f fu
 			defer s.background.Done()
 			ctx, cancel := context.WithTimeout(ctx, limit)
 			defer cancel()
-			svc := n.service()
-			if svc == nil {
+			if svc := n.service(); svc == nil {
 				answers <- fmt.Errorf("node %d: %w", n.number, errNotOpen)
 			} else if err := f(ctx, n, svc); err != nil {
 				answers <- fmt.Errorf("node %d: %w", n.number, err)

@@ -21,7 +21,6 @@ const (
 
 var ofTheTop = []string{fieldName, fieldAbout, fieldSLO, fieldClasses, fieldCells}
 
-// top reads the whole file.
 func (r *reader) top(entries []entry) (err error) {
 	for _, e := range entries {
 		switch e.name {
@@ -260,7 +259,6 @@ func (r *reader) setting(e entry, in place) (Setting, error) {
 	return s, nil
 }
 
-// value returns one value of a field.
 func (r *reader) value(e entry, n ast.Node) (Value, error) {
 	text, err := r.scalar(n)
 	switch {

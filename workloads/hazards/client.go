@@ -141,7 +141,6 @@ func (c *Client) hears(yes bool, err error, ifYes, ifNo safety.Kind) time.Durati
 	return c.add(ifNo, "")
 }
 
-// request asks for the key once.
 func (c *Client) request() (held bool, err error) {
 	ctx, cancel := context.WithTimeout(c.stage.ctx, openTimeout)
 	defer cancel()
@@ -356,7 +355,6 @@ func (c *Client) crash() {
 	c.died()
 }
 
-// died records the end of a client.
 func (c *Client) died() {
 	c.believes.Store(false)
 	c.add(safety.Dies, "")

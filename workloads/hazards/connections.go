@@ -4,6 +4,7 @@ package hazards
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/lockbench/lockbench/drivers"
@@ -117,10 +118,8 @@ func sharedConnections(s *Stage) {
 // failTogether fails the attempt for two clients that were granted the key, and lets all go that hold it.
 func (s *Stage) failTogether(all []*Client, first, second *Client) {
 	s.StillHolds(first, "the attempt of "+second.name)
-	for _, c := range all {
-		if c.believes.Load() {
-			c.Release()
-		}
+	for _, c := range believers(all) {
+		c.Release()
 	}
 	s.FailIfBoth(first, second)
 }
@@ -163,18 +162,18 @@ func (s *Stage) pins() bool {
 }
 
 // atOnce lets clients try at the same time, and returns those that were granted the key.
-func atOnce(clients ...*Client) (held []*Client) {
+func atOnce(clients ...*Client) []*Client {
 	var all sync.WaitGroup
 	for _, c := range clients {
 		all.Go(func() { _, _ = c.Try() }) // no answer is no grant
 	}
 	all.Wait()
-	for _, c := range clients {
-		if c.believes.Load() {
-			held = append(held, c)
-		}
-	}
-	return held
+	return believers(clients)
+}
+
+// believers returns those clients that believe that they hold the key.
+func believers(clients []*Client) []*Client {
+	return slices.DeleteFunc(slices.Clone(clients), func(c *Client) bool { return !c.believes.Load() })
 }
 
 // pooler lets B ask for the key of A on the connection that A was lent, and another client have that when A lets go. The pool

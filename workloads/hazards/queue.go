@@ -90,12 +90,7 @@ func waiterGone(s *Stage) {
 
 // enteredBeside fails the attempt for a client that was granted the key while another one held it.
 func (s *Stage) enteredBeside(holder *Client, others ...*Client) {
-	var entered []*Client
-	for _, c := range others {
-		if c.believes.Load() {
-			entered = append(entered, c)
-		}
-	}
+	entered := believers(others)
 	s.leaveIf(len(entered) == 0, safety.NotExercised, "a wait has ended without a grant")
 	if s.Has(expires) && entered[0].Granted >= holder.Sure() {
 		s.leave(safety.Stalled, "%s was granted the key after the lease of %s", entered[0].name, holder.name)

@@ -264,8 +264,7 @@ func everyGap(s *Stage) {
 	s.Hit(at, answer)
 	s.Fault(at.Held(), "%v (%d bytes)", g, at.Held())
 	began := s.Now()
-	held := s.suffer(a, b, at, answer, g)
-	if !held && !b.AcquireBy(began+2*s.TTL()+2*slack) {
+	if held := s.suffer(a, b, at, answer, g); !held && !b.AcquireBy(began+2*s.TTL()+2*slack) {
 		s.Never("%v: the key was not free after %v", g, s.elapsed(began))
 		return
 	}

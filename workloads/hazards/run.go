@@ -126,7 +126,6 @@ type member struct {
 	slow int            // attempts that the machine was too slow for: the next ones have longer leases
 }
 
-// take adds an attempt.
 func (m *member) take(a safety.Attempt) {
 	m.cell.Take(a)
 	if m.left = a.Left; m.left == "" {
@@ -139,7 +138,6 @@ func (m *member) take(a safety.Attempt) {
 	}
 }
 
-// next turns to the next number.
 func (m *member) next() { m.made, m.row, m.left = m.made+1, 0, "" }
 
 // run makes the attempts of all members and judges their cells.

@@ -142,7 +142,6 @@ func (s *Stage) elapsed(since time.Duration) time.Duration {
 	return (s.Now() - since).Round(time.Millisecond)
 }
 
-// lastFault returns when the last fault was recorded.
 func (s *Stage) lastFault() (at time.Duration) {
 	for _, e := range s.history.all() {
 		if e.Kind == safety.Fault {
