@@ -126,15 +126,14 @@ func (s *Stage) Never(format string, args ...any) {
 	s.Fail(format, args...)
 }
 
-// comesFree reports whether a client is granted the key, which nobody holds, in that many leases since a moment, and some slack. It
+// comesFree lets a client ask for the key, which nobody holds, for that many leases since a moment, and some slack. It
 // records how long that took; otherwise it fails the attempt for a key that never comes free, and puts that time into the format.
-func (s *Stage) comesFree(c *Client, since, leases time.Duration, format string) bool {
-	if !c.AcquireBy(since + leases*s.ttl + slack) {
+func (s *Stage) comesFree(c *Client, since, leases time.Duration, format string) {
+	if c.AcquireBy(since + leases*s.ttl + slack) {
+		s.Recovered(c.Granted - since)
+	} else {
 		s.Never(format, s.elapsed(since))
-		return false
 	}
-	s.Recovered(c.Granted - since)
-	return true
 }
 
 // elapsed returns the time since a moment, as texts have it.
