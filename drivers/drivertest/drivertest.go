@@ -382,9 +382,8 @@ func (c *client) hold(l *drivers.Lease, why string) {
 	if c.tries(l) {
 		return
 	}
-	if late := time.Since(sent) >= l.TTL*9/10; !late && !c.t.Straggles {
-		c.t.Fatalf("Try was refused although %s", why)
-	}
+	late := time.Since(sent) >= l.TTL*9/10
+	c.t.fatalIf(!late && !c.t.Straggles, "Try was refused although %s", why)
 	c.t.eventually("Try was refused although "+why, func() bool { return c.tries(l) })
 }
 

@@ -137,9 +137,8 @@ func leaveOverCut(t *T) {
 	}()
 	t.recovered(holder, w, other)
 	if unknown {
-		if _, err := w.Release(t.ctx, l); err != nil {
-			t.Fatalf("Release of an unknown outcome: %v", err)
-		}
+		_, err := w.Release(t.ctx, l)
+		t.fatalIf(err != nil, "Release of an unknown outcome: %v", err)
 	}
 	holder.releases(held, "Release fails after the connection was restored") // a library may have tried it over the cut already
 	t.eventually("the key did not come free after its only waiter had left without a connection, and has gone on with others",

@@ -57,14 +57,12 @@ func capabilities(t *T) {
 	t.errorIf(t.traits.Renews && !ok, "Traits.Renews is true but the session is not a Renewer")
 	if !t.traits.Renews && ok {
 		l := c.takes(t.key(), long)
-		if owned, err := renewer.Renew(t.ctx, l); owned && err == nil {
-			t.Errorf("Renew works (Traits.Renews is understated)")
-		}
+		owned, err := renewer.Renew(t.ctx, l)
+		t.errorIf(owned && err == nil, "Renew works (Traits.Renews is understated)")
 		c.release(l, true, "the client held the key")
 	}
-	if claim := t.traits.Waits; claim != (c.waiter != nil) {
-		t.Errorf("Traits.Waits is %v, and that the session is a Waiter is %v", claim, !claim)
-	}
+	claim := t.traits.Waits
+	t.errorIf(claim != (c.waiter != nil), "Traits.Waits is %v, and that the session is a Waiter is %v", claim, !claim)
 	t.wakesOrNot(svc, t.traits.Wakes)
 }
 
@@ -83,9 +81,8 @@ func clean(t *T) {
 		}
 	}
 	for _, names := range [][]string{nil, keys, keys} {
-		if err := cleaner.Clean(t.ctx, names); err != nil {
-			t.Fatalf("Clean of %d keys: %v", len(names), err)
-		}
+		err := cleaner.Clean(t.ctx, names)
+		t.fatalIf(err != nil, "Clean of %d keys: %v", len(names), err)
 	}
 	for i, key := range keys {
 		l := lease(key, long)

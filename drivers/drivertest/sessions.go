@@ -187,12 +187,10 @@ func (t *T) freeTimes() (from, until time.Duration) {
 func (t *T) unusable(dead *client, held *drivers.Lease) {
 	t.ends(slack, "calls on a session that has crashed have not returned after %v", func(ctx context.Context) {
 		l := lease(t.key(), long)
-		if granted, _ := dead.Try(ctx, l); granted {
-			t.Fatalf("Try was granted to a session that has crashed")
-		}
-		if owned, _ := dead.Release(ctx, held); owned {
-			t.Fatalf("Release by a session that has crashed returned true")
-		}
+		granted, _ := dead.Try(ctx, l)
+		t.fatalIf(granted, "Try was granted to a session that has crashed")
+		owned, _ := dead.Release(ctx, held)
+		t.fatalIf(owned, "Release by a session that has crashed returned true")
 	})
 }
 

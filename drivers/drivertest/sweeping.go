@@ -57,9 +57,8 @@ func sweep(t *T) {
 		}
 	}
 	t.errorIf(t.traits.Expires && len(found) > 0, "Sweep has not deleted %q, which it had found when it was dry", found)
-	if left := t.sweep(sweeper, ours, true); len(left) > 0 {
-		t.Errorf("Sweep has left %q", left)
-	}
+	left := t.sweep(sweeper, ours, true)
+	t.errorIf(len(left) > 0, "Sweep has left %q", left)
 	if !t.traits.Expires { // it was in a table that is gone, or in a session
 		successor = t.client(t.openWith(ours))
 	}

@@ -28,9 +28,8 @@ func waitAfterRelease(t *T) {
 		holder.release(held, true, "the client held the key")
 		got := false
 		if !t.within(slack, func(ctx context.Context) {
-			if err := w.waiter.Wait(ctx, l); err != nil && ctx.Err() == nil {
-				t.Errorf("Wait: %v", err)
-			}
+			err := w.waiter.Wait(ctx, l)
+			t.errorIf(err != nil && ctx.Err() == nil, "Wait: %v", err)
 			got = w.acquire(ctx, l)
 		}) || !got {
 			t.Fatalf("a client that began to wait just after the release has not been granted the key within %v", slack)
