@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net"
 	"os"
 	"runtime"
@@ -109,6 +110,15 @@ func RetryCleanup(ctx context.Context, attempt func() error) error {
 			return reason
 		}
 	}
+}
+
+// CloseAll closes all of them, and joins their errors.
+func CloseAll[C io.Closer](all iter.Seq[C]) error {
+	var errs []error
+	for c := range all {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // TimedOut reports whether a request or a connection attempt timed out. The class of the latter is connect.

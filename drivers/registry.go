@@ -29,9 +29,7 @@ func Register(name string, d Driver) {
 }
 
 // Names lists the registered drivers in alphabetical order.
-func Names() []string {
-	return slices.Sorted(maps.Keys(registry))
-}
+func Names() []string { return slices.Sorted(maps.Keys(registry)) }
 
 // Lookup returns the registered driver with that name.
 func Lookup(name string) (Driver, error) {

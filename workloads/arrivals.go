@@ -54,7 +54,6 @@ func (e *engine) startArrivals() (stop func()) {
 	}
 }
 
-// schedule returns the schedule of class number i.
 func (e *engine) schedule(i int) pace.Schedule {
 	p, l := &e.run.Plan, &e.classes[i].Load
 	window := pace.Window{Warmup: p.Warmup, Duration: p.Duration}

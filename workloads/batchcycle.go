@@ -33,8 +33,7 @@ func (w *worker) begin(v *virtualClient, now time.Duration) {
 func (w *worker) takeUp(v *virtualClient, now time.Duration) {
 	for {
 		v.stage, v.since = beginning, now
-		due, come := v.class.queue.Park(v)
-		if !come || w.serve(v, now, due, true) {
+		if due, come := v.class.queue.Park(v); !come || w.serve(v, now, due, true) {
 			return
 		}
 	}
@@ -70,13 +69,11 @@ func (w *worker) serve(v *virtualClient, now, due time.Duration, waited bool) bo
 	return true
 }
 
-// end ends a client's loop.
 func (w *worker) end(v *virtualClient, now time.Duration) {
 	v.left = now
 	w.running--
 }
 
-// acquire begins an acquisition.
 func (w *worker) acquire(v *virtualClient, now time.Duration) {
 	v.client.begin(now)
 	v.tries = wait.Attempt{}
@@ -113,7 +110,6 @@ func (w *worker) release(v *virtualClient, now time.Duration, next stage) {
 	w.ask(v, now, next)
 }
 
-// tried goes on after a try.
 func (w *worker) tried(v *virtualClient, now time.Duration, held bool, err error) {
 	first := v.firstTry()
 	v.tries.Answer(held, err, v.client)
@@ -177,7 +173,6 @@ func (w *worker) await(v *virtualClient) {
 	v.cause = v.waiter.Wait(context.Background(), &v.lease)
 }
 
-// waited goes on after a wait.
 func (w *worker) waited(v *virtualClient, now time.Duration, err error) {
 	passed := v.line != nil && v.line.Passed()
 	switch {
@@ -219,14 +214,12 @@ func (w *worker) acquired(v *virtualClient, now time.Duration, err error) {
 	}
 }
 
-// failed ends an acquisition by an error.
 func (w *worker) failed(v *virtualClient, now time.Duration) {
 	v.fail(&v.tries, v.cause)
 	v.cause = nil
 	w.pause(v, now, v.start, beginning)
 }
 
-// hold begins a hold.
 func (w *worker) hold(v *virtualClient, now time.Duration) {
 	v.enter()
 	if !v.class.timedHold && !v.class.managedHold {
@@ -304,7 +297,6 @@ func (w *worker) renew(v *virtualClient, now time.Duration) {
 	w.ask(v, now, renewing)
 }
 
-// renewed goes on after the answer.
 func (w *worker) renewed(v *virtualClient, now time.Duration, owned bool, err error) {
 	r := renew.Renewal{Sent: v.since, Answered: now, Owned: owned, Err: err}
 	v.hold.Answered(&v.lease, v.hold.before, r, &w.e.clock)
@@ -317,7 +309,6 @@ func (w *worker) renewed(v *virtualClient, now time.Duration, owned bool, err er
 	}
 }
 
-// held goes on when a hold is over.
 func (w *worker) held(v *virtualClient, now time.Duration) {
 	switch v.ends {
 	case endOverstay:

@@ -97,10 +97,8 @@ func (c *class) tries(id int) bool {
 	return float64(id-c.first) < math.Ceil(c.TryOnly*float64(c.Clients)-rounding)
 }
 
-// pick chooses the next key of a client.
 func (c *client) pick() int32 {
-	cl := c.class
-	if cl.keys != nil {
+	if cl := c.class; cl.keys != nil {
 		return int32(cl.keys[int(c.id)-cl.first].Next(&c.rng))
 	}
 	n := uint64(len(c.e.keys))
@@ -113,7 +111,6 @@ func (c *client) pick() int32 {
 // unit returns a random number from 0 to less than 1.
 func (c *client) unit() float64 { return float64(c.rng.Uint64()>>11) / (1 << 53) }
 
-// drawHold returns how long the next hold takes.
 func (c *client) drawHold() time.Duration {
 	cl := c.class
 	if cl.holds == nil {

@@ -244,7 +244,6 @@ func (c *client) hold() {
 	c.leave()
 }
 
-// enter begins a hold.
 func (c *client) enter() {
 	e := c.e
 	if e.stuck.some.Load() {
@@ -369,7 +368,6 @@ func (c *client) think(now time.Duration) time.Duration {
 	return woke
 }
 
-// thought counts a think pause.
 func (c *client) thought(now, woke time.Duration) {
 	recorded := woke >= c.e.from && woke < c.e.until()
 	if recorded {
@@ -501,7 +499,6 @@ func (c *client) sleepUntil(d time.Duration, lost <-chan struct{}) time.Duration
 	return c.e.clock.Now()
 }
 
-// alarm returns the client's timer.
 func (c *client) alarm() *alarm.Timer {
 	if c.timer == nil {
 		c.timer = new(alarm.Timer)

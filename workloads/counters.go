@@ -199,7 +199,6 @@ func (e *engine) addArrivals(n *results.Counts, cl *class) {
 	}
 }
 
-// latencies returns the distributions of all classes together.
 func (e *engine) latencies() map[results.Metric]results.Latency {
 	all := map[results.Metric]results.Latency{}
 	for m, name := range results.Metrics {

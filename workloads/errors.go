@@ -69,7 +69,6 @@ func shortened(text string) string {
 	return strings.ToValidUTF8(text[:maxErrorText], "") + "…"
 }
 
-// close ends the window.
 func (g *errorLog) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

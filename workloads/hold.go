@@ -38,7 +38,6 @@ func (e *engine) stopWatchdog() {
 	}
 }
 
-// renewed records one renewal.
 func (e *engine) renewed(r renew.Renewal) {
 	recorded := r.Answered >= e.from && r.Answered < e.until()
 	if r.Err != nil {
@@ -271,7 +270,6 @@ func (c *client) overstayFor() time.Duration {
 	return ttl + max(c.drawHold(), ttl/10)
 }
 
-// overstayed counts such a hold.
 func (c *client) overstayed() {
 	if c.recorded && c.sent-c.granted >= c.lease.TTL { // else the run has stopped before
 		c.counters.overstayed++

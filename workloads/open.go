@@ -4,9 +4,9 @@ package workloads
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -132,13 +132,7 @@ func seed(p *spec.Plan, stream int) uint64 {
 	return p.Seed + uint64(stream)*golden
 }
 
-func closeRooms(rooms []*wait.Room) error {
-	var errs []error
-	for _, room := range rooms {
-		errs = append(errs, room.Close())
-	}
-	return errors.Join(errs...)
-}
+func closeRooms(rooms []*wait.Room) error { return drivers.CloseAll(slices.Values(rooms)) }
 
 // open makes the client number id of an engine, which is of that class.
 func (c *client) open(ctx context.Context, e *engine, cl *class, id int) (err error) {

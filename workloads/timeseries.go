@@ -209,7 +209,6 @@ func (s *interval) join(t interval) {
 	*s = interval{whole, values}
 }
 
-// series returns the series for the record.
 func (s *timeseries) series() (list []results.Interval) {
 	for _, i := range s.list {
 		list = append(list, i.Interval)

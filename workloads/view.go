@@ -41,7 +41,6 @@ func (v View) Errors() map[string]int64 {
 	return v.e.errors.byClass(func(c *errorClass) int64 { return c.all })
 }
 
-// recorders returns all recorders of the trial.
 func (e *engine) recorders() (list []*results.Recorder) {
 	for _, cl := range e.classes {
 		list = append(list, cl.recorder)

@@ -194,8 +194,7 @@ func (c *client) checkRelease(removed bool, now time.Duration) {
 		return
 	}
 	mayBeOver := e.traits.Expires && !leased
-	wrong := c.superseded && (!e.traits.Owned || c.overdue())
-	if wrong || mayBeOver {
+	if wrong := c.superseded && (!e.traits.Owned || c.overdue()); wrong || mayBeOver {
 		e.oracle.Removed(key, me, c.granted, c.sent, now, wrong)
 	}
 	if mayBeOver && !e.traits.Owned {

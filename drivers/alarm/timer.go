@@ -11,14 +11,8 @@
 // unless others wait for the processor; see lateness.go. On systems other than Linux, and on the fake clock of package
 // testing/synctest, a Timer is a plain timer of the runtime.
 //
-// A hold of 200 µs of one client over rueidis lasts 205 µs (median) instead of 1,063, on 0.91 cores instead of 0.56;
-// with 64 clients that keep both cores busy it lasts 241 µs, most of which is the wait for a processor. BenchmarkSleep
-// measures both.
-//
-// What did not help: a timerfd that each client sets itself, which costs a system call and a lock per sleep (36,000
-// instead of 87,000 locks/s); a timerfd without spinning, as late as an idle processor wakes up (17 to 80 µs); and exact
-// delays of poll and back-off (44 instead of 33 µs of CPU time per lock with 512 clients on 10 keys), since they wake
-// each of many waiters alone, while the poller's milliseconds wake them together.
+// BenchmarkSleep measures it. A timerfd for each client costs a system call and a lock per sleep; one without spinning
+// is as late as an idle processor wakes up; and exact delays of poll and back-off wake each of many waiters alone.
 package alarm
 
 import "time"

@@ -34,8 +34,8 @@ const (
 // goroutine sets to the next bit; that goroutine runs from the first sleep until there was none for some 100 ms.
 //
 // Where goroutines wait for a processor, due timers are noticed between any two of them, and the timerfd would only wake
-// processors for nothing (126,000 instead of 149,000 locks/s with 512 clients and holds of 200 µs). If its bit is clear
-// when it expires, it was not needed; then it pauses, twice as long each time, and half as long when it was needed.
+// processors for nothing. If its bit is clear when it expires, it was not needed; then it pauses, twice as long each
+// time, and half as long when it was needed.
 type waker struct {
 	set      [slots / 64]atomic.Uint64 // bit i is for all slots that are i modulo slots
 	armed    atomic.Int64              // the slot that the timerfd is set to; never if there is none
@@ -158,8 +158,7 @@ func (w *waker) run(conn syscall.RawConn, last int64) {
 func (w *waker) clear(first, last int64) (any bool) {
 	for first <= last {
 		n := min(64-first%64, last-first+1) // slots in this word
-		mask := ^uint64(0) >> (64 - n) << (first % 64)
-		if w.word(first).Load()&mask != 0 {
+		if mask := ^uint64(0) >> (64 - n) << (first % 64); w.word(first).Load()&mask != 0 {
 			w.word(first).And(^mask)
 			any = true
 		}

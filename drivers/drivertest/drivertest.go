@@ -227,6 +227,22 @@ func (t *T) Fatalf(format string, args ...any) {
 	panic(stop{})
 }
 
+func (t *T) errorIf(wrong bool, format string, args ...any) {
+	if wrong {
+		t.Errorf(format, args...)
+	}
+}
+
+func (t *T) fatalIf(wrong bool, format string, args ...any) {
+	if wrong {
+		t.Fatalf(format, args...)
+	}
+}
+
+// should records the error of a call, and must ends the case for it.
+func (t *T) should(call string, err error) { t.errorIf(err != nil, "%s: %v", call, err) }
+func (t *T) must(call string, err error)   { t.fatalIf(err != nil, "%s: %v", call, err) }
+
 func (t *T) failed() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -238,7 +254,6 @@ func (t *T) cleanup(f func()) { t.cleanups = append(t.cleanups, f) }
 // key returns a new name for a lock, which no other case or earlier run has used.
 func (t *T) key() string { return t.named(fmt.Sprint(len(t.keys))) }
 
-// named returns a key with the given ending.
 func (t *T) named(ending string) string {
 	key := t.prefix + ending
 	t.keys = append(t.keys, key)
@@ -255,9 +270,7 @@ func (t *T) open(clients int) drivers.Service {
 func (t *T) openWith(cfg drivers.Config) drivers.Service {
 	svc := t.openOnly(cfg)
 	t.cleanup(func() {
-		if err := svc.Close(); err != nil {
-			t.Errorf("Close: %v", err)
-		}
+		t.should("Close", svc.Close())
 	})
 	t.cleanup(func() { t.clean(svc) }) // before that
 	return svc
@@ -266,9 +279,7 @@ func (t *T) openWith(cfg drivers.Config) drivers.Service {
 // openOnly opens a service that the case closes.
 func (t *T) openOnly(cfg drivers.Config) drivers.Service {
 	svc, err := t.Driver.Open(t.ctx, cfg)
-	if err != nil {
-		t.Fatalf("Open: %v", err)
-	}
+	t.must("Open", err)
 	t.clients = 0
 	return svc
 }
@@ -299,9 +310,7 @@ func (t *T) clean(svc drivers.Service) {
 		class := drivers.ClassOf(err)
 		return class != drivers.ClassClosed && class != drivers.ClassConnect
 	})
-	if err != nil {
-		t.Errorf("Clean after the case: %v", err)
-	}
+	t.should("Clean after the case", err)
 }
 
 // client is a session together with its own way of waiting, if any.
@@ -319,12 +328,9 @@ func (t *T) client(svc drivers.Service) *client {
 	return c
 }
 
-// numbered opens a session with the given number.
 func (t *T) numbered(svc drivers.Service, id int) *client {
 	s, err := svc.Session(t.ctx, id)
-	if err != nil {
-		t.Fatalf("Session(%d): %v", id, err)
-	}
+	t.fatalIf(err != nil, "Session(%d): %v", id, err)
 	w, _ := drivers.As[drivers.Waiter](s)
 	c := &client{Session: s, t: t, waiter: w}
 	t.cleanup(c.close)
@@ -335,9 +341,7 @@ func (t *T) numbered(svc drivers.Service, id int) *client {
 func (c *client) close() {
 	if closer, ok := drivers.As[io.Closer](c.Session); ok && !c.closed {
 		c.closed = true
-		if err := closer.Close(); err != nil {
-			c.t.Errorf("Close of a session: %v", err)
-		}
+		c.t.should("Close of a session", closer.Close())
 	}
 }
 
@@ -378,9 +382,8 @@ func (c *client) hold(l *drivers.Lease, why string) {
 	if c.tries(l) {
 		return
 	}
-	if late := time.Since(sent) >= l.TTL*9/10; !late && !c.t.Straggles {
-		c.t.Fatalf("Try was refused although %s", why)
-	}
+	late := time.Since(sent) >= l.TTL*9/10
+	c.t.fatalIf(!late && !c.t.Straggles, "Try was refused although %s", why)
 	c.t.eventually("Try was refused although "+why, func() bool { return c.tries(l) })
 }
 
@@ -393,36 +396,26 @@ func (c *client) takes(key string, ttl time.Duration) *drivers.Lease {
 
 // lineUp makes an attempt that must not be granted, because another client holds the key, and stays in line.
 func (c *client) lineUp(l *drivers.Lease) {
-	if c.try(l) {
-		c.t.Fatalf("Try was granted although another client holds the key")
-	}
+	c.t.fatalIf(c.try(l), "Try was granted although another client holds the key")
 }
 
 // refused makes an attempt that must not be granted, and leaves.
 func (c *client) refused(l *drivers.Lease, why string) {
-	if c.try(l) {
-		c.t.Fatalf("Try was granted although %s", why)
-	}
+	c.t.fatalIf(c.try(l), "Try was granted although %s", why)
 	c.leave(l)
 }
 
 func (c *client) leave(l *drivers.Lease) {
 	if c.waiter != nil {
-		if err := c.waiter.Leave(c.t.ctx, l); err != nil {
-			c.t.Fatalf("Leave: %v", err)
-		}
+		c.t.must("Leave", c.waiter.Leave(c.t.ctx, l))
 	}
 }
 
 // release releases a lease, which must not fail, and checks the result.
 func (c *client) release(l *drivers.Lease, want bool, why string) {
 	owned, err := c.Release(c.t.ctx, l)
-	if err != nil {
-		c.t.Fatalf("Release: %v", err)
-	}
-	if owned != want {
-		c.t.Fatalf("Release returned %v although %s", owned, why)
-	}
+	c.t.must("Release", err)
+	c.t.fatalIf(owned != want, "Release returned %v although %s", owned, why)
 }
 
 // releases tries to release a lease, in the end without an error, but perhaps when there is a connection again.
@@ -438,17 +431,14 @@ func (c *client) releases(l *drivers.Lease, orElse string) {
 func (c *client) getsThrough(limit time.Duration, orElse string, l *drivers.Lease, meanwhile ...func()) {
 	l.Deadline = time.Now().Add(waitTime)
 	got := false
-	if !c.t.within(limit, func(ctx context.Context) { got = c.acquire(ctx, l) }, meanwhile...) || !got {
-		c.t.Fatalf(orElse, limit)
-	}
+	c.t.fatalIf(!c.t.within(limit, func(ctx context.Context) { got = c.acquire(ctx, l) }, meanwhile...) || !got,
+		orElse, limit)
 	c.release(l, true, "the client held the key")
 }
 
 // ends is within for what must end before the limit, which orElse is formatted with.
 func (t *T) ends(limit time.Duration, orElse string, f func(ctx context.Context), meanwhile ...func()) {
-	if !t.within(limit, f, meanwhile...) {
-		t.Fatalf(orElse, limit)
-	}
+	t.fatalIf(!t.within(limit, f, meanwhile...), orElse, limit)
 }
 
 // within runs f, which should end before the limit, and meanwhile the other functions. It reports whether f was in
@@ -486,8 +476,6 @@ func (t *T) eventually(what string, f func() bool) { t.eventuallyIn(slack, what,
 
 func (t *T) eventuallyIn(limit time.Duration, what string, f func() bool) {
 	for start := time.Now(); !f(); time.Sleep(5 * time.Millisecond) {
-		if time.Since(start) > limit || t.ctx.Err() != nil {
-			t.Fatalf("%s within %v", what, limit)
-		}
+		t.fatalIf(time.Since(start) > limit || t.ctx.Err() != nil, "%s within %v", what, limit)
 	}
 }

@@ -101,9 +101,7 @@ func (w *walk) finish() {
 	}
 }
 
-func (w *walk) story() string {
-	return strings.Join(w.history[max(0, len(w.history)-8):], ", ")
-}
+func (w *walk) story() string { return strings.Join(w.history[max(0, len(w.history)-8):], ", ") }
 
 // concurrency makes clients contend for two keys, with a counter per key to detect overlaps.
 func concurrency(t *T) {
@@ -124,9 +122,8 @@ func concurrency(t *T) {
 					}
 					time.Sleep(100 * time.Microsecond)
 				}
-				if n := inside[k].Add(1); n > 1 {
-					t.Fatalf("%d clients hold the key at once", n)
-				}
+				n := inside[k].Add(1)
+				t.fatalIf(n > 1, "%d clients hold the key at once", n)
 				runtime.Gosched()
 				inside[k].Add(-1)
 				c.release(l, true, "the client held the key")
@@ -189,9 +186,8 @@ func contention(t *T) {
 	l := holder.takes(key, long)
 	others := []*client{t.client(svc), t.client(svc), t.client(svc)}
 	t.ends(slack, "Try has waited for more than %v, another client holding the key", func(ctx context.Context) {
-		if held, err := others[0].Try(ctx, lease(key, long)); held || err != nil {
-			t.Errorf("Try of a held key returned %v, %v", held, err)
-		}
+		held, err := others[0].Try(ctx, lease(key, long))
+		t.errorIf(held || err != nil, "Try of a held key returned %v, %v", held, err)
 	})
 	others[0].leave(lease(key, long))
 	for range 50 {

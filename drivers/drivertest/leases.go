@@ -21,16 +21,12 @@ func owner(t *T) {
 	seen := map[string]string{}
 	sessions := map[string]*client{}
 	note := func(c *client, l *drivers.Lease, who string) {
-		if l.Owner == "" {
-			t.Fatalf("%s: Owner is empty (Traits.Owned)", who)
-		}
+		t.fatalIf(l.Owner == "", "%s: Owner is empty (Traits.Owned)", who)
 		if strings.ContainsFunc(l.Owner, func(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }) {
 			t.Fatalf("%s: Owner is %q, which cannot be printed as it is: give its bytes as hex", who, l.Owner)
 		}
 		before, taken := seen[l.Owner]
-		if taken && !(t.traits.Reentrant && sessions[l.Owner] == c) {
-			t.Fatalf("%s has the same Owner as %s", who, before)
-		}
+		t.fatalIf(taken && !(t.traits.Reentrant && sessions[l.Owner] == c), "%s has the same Owner as %s", who, before)
 		seen[l.Owner], sessions[l.Owner] = who, c
 	}
 	l := first.takes(t.key(), long)
@@ -62,15 +58,11 @@ func adoptedOwner(t *T) {
 		l, owner := lease(t.key(), long), unique.Next()
 		adopter.Adopt(owner)
 		a.hold(l, "the key is free")
-		if l.Owner != owner {
-			t.Fatalf("the owner %q was adopted, and the lease has %q", owner, l.Owner)
-		}
+		t.fatalIf(l.Owner != owner, "the owner %q was adopted, and the lease has %q", owner, l.Owner)
 		refused := lease(l.Key, long)
 		b.refused(refused, "another client holds the key with an adopted owner")
 		next := a.takes(t.key(), long)
-		if next.Owner == owner {
-			t.Fatalf("an owner that was adopted for one Try is that of the next one too")
-		}
+		t.fatalIf(next.Owner == owner, "an owner that was adopted for one Try is that of the next one too")
 		b.release(&drivers.Lease{Key: l.Key, Owner: owner}, true, "it knows the owner that was adopted")
 		a.release(next, true, "the client held the key")
 	}
@@ -98,9 +90,8 @@ func fence(t *T) {
 			} else {
 				c.hold(l, "the key is free")
 			}
-			if t.traits.Fenced && l.Fence <= last {
-				t.Fatalf("grant %d has fence %d after %d (Traits.Fenced)", i+1, l.Fence, last)
-			}
+			t.fatalIf(t.traits.Fenced && l.Fence <= last,
+				"grant %d has fence %d after %d (Traits.Fenced)", i+1, l.Fence, last)
 			grew = grew && l.Fence > last
 			last = l.Fence
 			if !expire {
@@ -108,9 +99,8 @@ func fence(t *T) {
 				c.release(l, true, "the client held the key")
 			}
 		}
-		if grew && !t.traits.Fenced {
-			t.Fatalf("every grant has a higher fence than the one before, up to %d (Traits.Fenced is understated)", last)
-		}
+		t.fatalIf(grew && !t.traits.Fenced,
+			"every grant has a higher fence than the one before, up to %d (Traits.Fenced is understated)", last)
 	}
 }
 
@@ -134,17 +124,14 @@ func leaseFields(t *T) {
 		l.Key, l.TTL, l.Deadline = key, long, deadline
 		sent := time.Now()
 		a.hold(l, "the key is free; its lease was used before, for another key")
-		if !l.ValidUntil.IsZero() && (l.ValidUntil.Before(sent) || l.ValidUntil.After(time.Now().Add(long))) {
-			t.Fatalf("ValidUntil is %v after Try was sent, for a TTL of %v", l.ValidUntil.Sub(sent), long)
-		}
+		t.fatalIf(!l.ValidUntil.IsZero() && (l.ValidUntil.Before(sent) || l.ValidUntil.After(time.Now().Add(long))),
+			"ValidUntil is %v after Try was sent, for a TTL of %v", l.ValidUntil.Sub(sent), long)
 		b.refused(lease(key, long), "another client holds the key")
-		if l.Key != key || l.TTL != long || !l.Deadline.Equal(deadline) {
-			t.Fatalf("Try changed the in-fields of the lease to %q, %v, %v", l.Key, l.TTL, l.Deadline)
-		}
+		t.fatalIf(l.Key != key || l.TTL != long || !l.Deadline.Equal(deadline),
+			"Try changed the in-fields of the lease to %q, %v, %v", l.Key, l.TTL, l.Deadline)
 		a.release(l, true, "the client held the key")
-		if l.Key != key || l.TTL != long || !l.Deadline.Equal(deadline) {
-			t.Fatalf("Release changed the in-fields of the lease to %q, %v, %v", l.Key, l.TTL, l.Deadline)
-		}
+		t.fatalIf(l.Key != key || l.TTL != long || !l.Deadline.Equal(deadline),
+			"Release changed the in-fields of the lease to %q, %v, %v", l.Key, l.TTL, l.Deadline)
 	}
 }
 
@@ -202,12 +189,9 @@ func renewal(t *T) {
 			time.Sleep(short / 2)
 			before, kept := time.Now(), *l
 			owned, err := renewer.Renew(t.ctx, l)
-			if err != nil {
-				t.Fatalf("Renew: %v", err)
-			}
-			if l.Key != kept.Key || l.TTL != kept.TTL || l.Owner != kept.Owner || l.Fence != kept.Fence {
-				t.Fatalf("Renew made %+v of %+v; ValidUntil is all that it may change", *l, kept)
-			}
+			t.must("Renew", err)
+			t.fatalIf(l.Key != kept.Key || l.TTL != kept.TTL || l.Owner != kept.Owner || l.Fence != kept.Fence,
+				"Renew made %+v of %+v; ValidUntil is all that it may change", *l, kept)
 			if !owned {
 				if since := time.Since(sent); since < short-early {
 					t.Fatalf("Renew returned false %v after the lease began or was renewed, for %v", since, short)
@@ -236,12 +220,8 @@ func renewalOfLost(t *T) {
 	}
 	lost := func(l *drivers.Lease, why string) {
 		owned, err := renewer.Renew(t.ctx, l)
-		if err != nil {
-			t.Fatalf("Renew: %v", err)
-		}
-		if owned {
-			t.Fatalf("Renew returned true although %s", why)
-		}
+		t.must("Renew", err)
+		t.fatalIf(owned, "Renew returned true although %s", why)
 	}
 	released := a.takes(t.key(), long)
 	a.release(released, true, "the client held the key")
@@ -259,7 +239,6 @@ func renewalOfLost(t *T) {
 	t.holdWhenFree(third, lease(expired.Key, long)) // a's renewal has not extended b's lease
 }
 
-// remaining checks the answers of a Remainer.
 func remaining(t *T) {
 	a, b, third := t.three()
 	remainer, _ := drivers.As[drivers.Remainer](b.Session)

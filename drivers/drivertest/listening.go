@@ -64,34 +64,24 @@ func (t *T) listen(svc drivers.Service) *recorder {
 		t.Fatalf("Listen: %v", err)
 	}
 	t.cleanup(func() {
-		if err := e.Close(); err != nil {
-			t.Errorf("Close of a listener: %v", err)
-		}
+		t.should("Close of a listener", e.Close())
 	})
 	return e
 }
 
 func (e *recorder) add(key string) {
-	if err := e.Add(e.t.ctx, key); err != nil {
-		e.t.Fatalf("Add: %v", err)
-	}
+	e.t.must("Add", e.Add(e.t.ctx, key))
 }
 
 func (e *recorder) remove(key string) {
-	if err := e.Remove(e.t.ctx, key); err != nil {
-		e.t.Fatalf("Remove: %v", err)
-	}
+	e.t.must("Remove", e.Remove(e.t.ctx, key))
 }
 
-// hears waits for a key to be woken.
 func (e *recorder) hears(key, when string) {
 	e.t.eventually("no wake-up after "+when, func() bool { return e.take(key) })
 }
 
-// cycle acquires and releases a key.
-func (c *client) cycle(key string) {
-	c.release(c.takes(key, long), true, "the client held the key")
-}
+func (c *client) cycle(key string) { c.release(c.takes(key, long), true, "the client held the key") }
 
 // wakeUp releases keys as soon as Add has returned, which a subscription that is not confirmed yet would miss, and then
 // once more.
@@ -128,9 +118,7 @@ func wakeUpOfTwo(t *T) {
 	two.hears(key, "a release that two listeners had added")
 	third := t.listen(svc)
 	third.add(key)
-	if err := third.Listener.Close(); err != nil {
-		t.Fatalf("Close of a listener: %v", err)
-	}
+	t.must("Close of a listener", third.Listener.Close())
 	third.Listener = closedListener{third.Listener}
 	one.take(key)
 	two.take(key)
@@ -177,9 +165,7 @@ func wakesAsConfigured(t *T) {
 	cfg.Clients = 1
 	svc := t.openWith(cfg)
 	claim := svc.Traits().Wakes
-	if claim && !t.traits.Wakes {
-		t.Fatalf("Traits.Wakes is true without Config.Wakes and false with it")
-	}
+	t.fatalIf(claim && !t.traits.Wakes, "Traits.Wakes is true without Config.Wakes and false with it")
 	t.wakesOrNot(svc, claim)
 }
 
@@ -210,9 +196,7 @@ func (t *T) wakesOrNot(svc drivers.Service, claim bool) {
 		return
 	}
 	time.Sleep(2 * settleTime)
-	if e.take(key) {
-		t.Fatalf("a release wakes (Traits.Wakes is understated)")
-	}
+	t.fatalIf(e.take(key), "a release wakes (Traits.Wakes is understated)")
 }
 
 // waitByListening makes one client sleep until a listener wakes it, and then many.
@@ -314,9 +298,7 @@ func (t *T) sleepsAndWakes(svc drivers.Service) {
 	mustSleep(b, "the release has woken another one")
 
 	server, _ := drivers.As[drivers.Blocker](a.Session)
-	if err := server.Rouse(t.ctx, held); err != nil {
-		t.Fatalf("Rouse: %v", err)
-	}
+	t.must("Rouse", server.Rouse(t.ctx, held))
 	t.ends(slack, "Rouse has not ended a sleep within %v", func(ctx context.Context) { mustWake(ctx, b, "the wake-up was passed on") })
 }
 
@@ -343,9 +325,7 @@ func blockCancelled(t *T) {
 	t.ends(slack, "a client that was cancelled in its sleep has not been woken again within %v", func(ctx context.Context) {
 		for { // the token may still be on its way to the closed connection
 			woken, err := server.Block(ctx, held, short)
-			if err != nil {
-				t.Errorf("Block, after one that was cancelled: %v", err)
-			}
+			t.should("Block, after one that was cancelled", err)
 			if woken || err != nil {
 				return
 			}

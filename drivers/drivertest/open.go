@@ -3,6 +3,7 @@ package drivertest
 // What a driver's own tests need besides the suite: services and sessions that end with the test.
 
 import (
+	"cmp"
 	"testing"
 
 	"github.com/lockbench/lockbench/drivers"
@@ -13,9 +14,7 @@ import (
 // Config.IOTimeout may be short for a later fault. By default it is long.
 func Open(t testing.TB, d drivers.Driver, cfg drivers.Config) drivers.Service {
 	t.Helper()
-	if cfg.IOTimeout == 0 {
-		cfg.IOTimeout = ioTime
-	}
+	cfg.IOTimeout = cmp.Or(cfg.IOTimeout, ioTime)
 	var svc drivers.Service
 	testwait.Until(t, "the service opens within its time-out", func() bool {
 		var err error

@@ -65,14 +65,12 @@ func (t *T) recovered(clients ...*client) {
 	}
 	const pause = 5 * time.Millisecond
 	for start := time.Now(); !through(); time.Sleep(pause) {
-		if time.Since(succeeded) > slack || time.Since(start) > 4*slack || t.ctx.Err() != nil {
-			t.Fatalf("requests did not get through again: none within %v, or not all within %v", slack, 4*slack)
-		}
+		t.fatalIf(time.Since(succeeded) > slack || time.Since(start) > 4*slack || t.ctx.Err() != nil,
+			"requests did not get through again: none within %v, or not all within %v", slack, 4*slack)
 	}
 	time.Sleep(pause) // a majority of nodes has answered: the others, which have failed and are not waited for, may be behind
 }
 
-// cancelled makes calls with contexts that are over.
 func cancelled(t *T) {
 	c, other := t.two()
 	ended, cancel := context.WithCancel(t.ctx)
@@ -87,9 +85,8 @@ func cancelled(t *T) {
 		l := lease(t.key(), long)
 		prompt := func(what string, f func(ctx context.Context) (bool, error)) {
 			var answer bool
-			if !t.within(slack, func(context.Context) { answer, err = f(over.ctx) }) {
-				t.Fatalf("%s took more than %v with a context that was over", what, slack)
-			}
+			t.fatalIf(!t.within(slack, func(context.Context) { answer, err = f(over.ctx) }),
+				"%s took more than %v with a context that was over", what, slack)
 			t.mustFail(what+" with a context that is over", answer, err)
 			if class := drivers.ClassOf(err); class != over.class {
 				t.Fatalf("%s returned %q, which is of class %q; want %q", what, err, class, over.class)
@@ -175,12 +172,8 @@ func lostReply(t *T) {
 		var answer bool
 		answer, err = c.Try(patient, l)
 		t.mustFail("Try without a reply", answer, err)
-		if drivers.NoEffect(err) {
-			t.Fatalf("Try had effect but says that it had none: %v", err)
-		}
-		if t.traits.Owned && l.Owner == "" {
-			t.Fatalf("Try has set no Owner before it failed")
-		}
+		t.fatalIf(drivers.NoEffect(err), "Try had effect but says that it had none: %v", err)
+		t.fatalIf(t.traits.Owned && l.Owner == "", "Try has set no Owner before it failed")
 	}()
 	t.recovered(c, other)
 	t.afterUnknown(c, other, l, err)
@@ -222,8 +215,7 @@ func (c *client) persist(ctx context.Context, l *drivers.Lease, limit time.Durat
 			}
 		}
 		_ = c.waiter.Leave(ctx, l) // the server may not be reachable
-		late := !time.Now().Before(end)
-		if held && !late {
+		if late := !time.Now().Before(end); held && !late {
 			return true
 		}
 		if held || err != nil && !drivers.NoEffect(err) {

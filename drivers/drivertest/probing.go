@@ -16,17 +16,13 @@ func probe(t *T) {
 	a, b := t.client(svc), t.client(svc)
 	l := a.takes(t.key(), long)
 	for range 3 {
-		if err := prober.Probe(t.ctx); err != nil {
-			t.Fatalf("Probe: %v", err)
-		}
+		t.must("Probe", prober.Probe(t.ctx))
 	}
 	b.refused(lease(l.Key, long), "another client holds the key; the service was only probed")
 	a.release(l, true, "the client held the key; the service was only probed")
 	over, cancel := context.WithCancel(t.ctx)
 	cancel()
-	if prober.Probe(over) == nil {
-		t.Fatalf("Probe succeeds although its context is over")
-	}
+	t.fatalIf(prober.Probe(over) == nil, "Probe succeeds although its context is over")
 }
 
 // probeOverCut takes the service away and gives it back. A probe must fail meanwhile, and not take longer than any
@@ -34,18 +30,14 @@ func probe(t *T) {
 func probeOverCut(t *T) {
 	svc := t.open(1)
 	prober, _ := drivers.As[drivers.Prober](svc)
-	if err := prober.Probe(t.ctx); err != nil {
-		t.Fatalf("Probe: %v", err)
-	}
+	t.must("Probe", prober.Probe(t.ctx))
 	limit := t.Config.IO() + slack
 	func() {
 		defer t.Cut()()
 		for range 2 { // on the broken connection, and without one
 			start := time.Now()
 			t.ends(limit, "Probe has not failed %v after the connection was cut", func(ctx context.Context) {
-				if prober.Probe(ctx) == nil {
-					t.Fatalf("Probe has no error without a connection")
-				}
+				t.fatalIf(prober.Probe(ctx) == nil, "Probe has no error without a connection")
 			})
 			if time.Since(start) >= t.Config.IO() {
 				break // it has waited for a connection already

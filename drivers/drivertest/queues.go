@@ -46,9 +46,7 @@ func (t *T) waitBehind(svc drivers.Service, does string, end func(*client, *driv
 		giveUp()
 		end(first, l)
 		time.Sleep(settleTime)
-		if got.Load() {
-			t.Errorf("Try was granted although another client holds the key; one that waited longer %s", does)
-		}
+		t.errorIf(got.Load(), "Try was granted although another client holds the key; one that waited longer %s", does)
 		holder.release(held, true, "the client held the key; of two that waited one "+does)
 	}) || !got.Load() {
 		t.Fatalf("a waiter has not been granted the key %v after its holder released it; one that waited longer %s", limit, does)
@@ -66,9 +64,7 @@ func (t *T) waits(c *client, l *drivers.Lease) (giveUp func() (unknown bool)) {
 		for err == nil && !held && ctx.Err() == nil && c.waiter.Wait(ctx, l) == nil {
 			held, err = c.Try(t.ctx, l)
 		}
-		if held {
-			t.Errorf("Try was granted although another client holds the key")
-		}
+		t.errorIf(held, "Try was granted although another client holds the key")
 		ended <- err
 	}()
 	return func() bool {
@@ -105,9 +101,8 @@ func waitOverSession(t *T) {
 		} else {
 			time.Sleep(settleTime)
 		}
-		if held && got.Load() {
-			t.Errorf("Try was granted to a waiter, whose session had ended, and to another client at once")
-		}
+		t.errorIf(held && got.Load(),
+			"Try was granted to a waiter, whose session had ended, and to another client at once")
 		if held {
 			other.release(next, true, "the client held the key")
 		}
@@ -142,9 +137,8 @@ func leaveOverCut(t *T) {
 	}()
 	t.recovered(holder, w, other)
 	if unknown {
-		if _, err := w.Release(t.ctx, l); err != nil {
-			t.Fatalf("Release of an unknown outcome: %v", err)
-		}
+		_, err := w.Release(t.ctx, l)
+		t.fatalIf(err != nil, "Release of an unknown outcome: %v", err)
 	}
 	holder.releases(held, "Release fails after the connection was restored") // a library may have tried it over the cut already
 	t.eventually("the key did not come free after its only waiter had left without a connection, and has gone on with others",
@@ -168,26 +162,22 @@ func order(t *T) {
 		t.arriveInOrder(holder, clients, held)
 	case t.traits.Fair:
 		for _, c := range clients {
-			if c.try(lease(key, long)) {
-				t.Fatalf("Try was granted although another client holds the key")
-			}
+			t.fatalIf(c.try(lease(key, long)), "Try was granted although another client holds the key")
 		}
 		holder.release(held, true, "the client held the key")
 		for i := range clients {
 			l := lease(key, long)
 			for last := queue - 1; last > i; last-- {
-				if clients[last].try(l) {
-					t.Fatalf("client %d was served before client %d, who came first (Traits.Fair)", last, i)
-				}
+				t.fatalIf(clients[last].try(l),
+					"client %d was served before client %d, who came first (Traits.Fair)", last, i)
 			}
 			clients[i].hold(l, "the client is the first in line (Traits.Fair)")
 			clients[i].release(l, true, "the client held the key")
 		}
 	default:
 		first, last := lease(key, long), lease(key, long)
-		if clients[0].try(first) || clients[1].try(last) {
-			t.Fatalf("Try was granted although another client holds the key")
-		}
+		t.fatalIf(clients[0].try(first) || clients[1].try(last),
+			"Try was granted although another client holds the key")
 		holder.release(held, true, "the client held the key")
 		clients[1].hold(last, "the key is free and the design does not claim Fair")
 		clients[1].release(last, true, "the client held the key")
@@ -207,9 +197,7 @@ func (t *T) arriveInOrder(holder *client, clients []*client, held *drivers.Lease
 		if wrong == "" || t.failed() {
 			return
 		}
-		if attempt == attempts {
-			t.Fatalf("%s (Traits.Fair)", wrong)
-		}
+		t.fatalIf(attempt == attempts, "%s (Traits.Fair)", wrong)
 		pause *= 4
 		held = holder.takes(t.key(), long)
 	}

@@ -19,26 +19,19 @@ import (
 func design(t *T) {
 	names := map[string]bool{}
 	for _, d := range t.Driver.Designs() {
-		if d.Name == "" || names[d.Name] {
-			t.Fatalf("the design name %q is empty or listed twice", d.Name)
-		}
+		t.fatalIf(d.Name == "" || names[d.Name], "the design name %q is empty or listed twice", d.Name)
 		names[d.Name] = true
-		if d.Models == "" {
-			t.Errorf("the design %q does not say what it models", d.Name)
-		}
+		t.errorIf(d.Models == "", "the design %q does not say what it models", d.Name)
 		if d.Traits.Session && d.Traits.Expires {
 			t.Errorf("the design %q claims both Session and Expires: a hold that is kept alive does not end after its TTL", d.Name)
 		}
-		if d.Traits.MaxSessions != 0 {
-			t.Errorf("the design %q claims MaxSessions, which only an open service can know", d.Name)
-		}
+		t.errorIf(d.Traits.MaxSessions != 0,
+			"the design %q claims MaxSessions, which only an open service can know", d.Name)
 	}
 	got := t.open(1).Traits()
 	got.MaxSessions = 0
 	got.Blocks = t.traits.Blocks // Config.Blocks was not set; see the case "blocks"
-	if got != t.traits {
-		t.Fatalf("the service has the traits %+v, its design claims %+v", got, t.traits)
-	}
+	t.fatalIf(got != t.traits, "the service has the traits %+v, its design claims %+v", got, t.traits)
 }
 
 // unknownLock opens a design that does not exist, with a password that must not show.
@@ -51,12 +44,9 @@ func unknownLock(t *T) {
 		svc.Close()
 		t.Fatalf("Open accepts the lock %q", cfg.Lock)
 	}
-	if strings.Contains(err.Error(), password) {
-		t.Fatalf("an error of Open contains the password")
-	}
-	if !strings.Contains(err.Error(), cfg.Lock) {
-		t.Fatalf("Open does not say what is wrong with the lock %q: %v", cfg.Lock, err)
-	}
+	t.fatalIf(strings.Contains(err.Error(), password), "an error of Open contains the password")
+	t.fatalIf(!strings.Contains(err.Error(), cfg.Lock),
+		"Open does not say what is wrong with the lock %q: %v", cfg.Lock, err)
 }
 
 // capabilities compares the claims with what the types can do.
@@ -64,19 +54,15 @@ func capabilities(t *T) {
 	svc := t.open(2)
 	c := t.client(svc)
 	renewer, ok := drivers.As[drivers.Renewer](c.Session)
-	if t.traits.Renews && !ok {
-		t.Errorf("Traits.Renews is true but the session is not a Renewer")
-	}
+	t.errorIf(t.traits.Renews && !ok, "Traits.Renews is true but the session is not a Renewer")
 	if !t.traits.Renews && ok {
 		l := c.takes(t.key(), long)
-		if owned, err := renewer.Renew(t.ctx, l); owned && err == nil {
-			t.Errorf("Renew works (Traits.Renews is understated)")
-		}
+		owned, err := renewer.Renew(t.ctx, l)
+		t.errorIf(owned && err == nil, "Renew works (Traits.Renews is understated)")
 		c.release(l, true, "the client held the key")
 	}
-	if claim := t.traits.Waits; claim != (c.waiter != nil) {
-		t.Errorf("Traits.Waits is %v, and that the session is a Waiter is %v", claim, !claim)
-	}
+	claim := t.traits.Waits
+	t.errorIf(claim != (c.waiter != nil), "Traits.Waits is %v, and that the session is a Waiter is %v", claim, !claim)
 	t.wakesOrNot(svc, t.traits.Wakes)
 }
 
@@ -95,9 +81,8 @@ func clean(t *T) {
 		}
 	}
 	for _, names := range [][]string{nil, keys, keys} {
-		if err := cleaner.Clean(t.ctx, names); err != nil {
-			t.Fatalf("Clean of %d keys: %v", len(names), err)
-		}
+		err := cleaner.Clean(t.ctx, names)
+		t.fatalIf(err != nil, "Clean of %d keys: %v", len(names), err)
 	}
 	for i, key := range keys {
 		l := lease(key, long)
@@ -109,17 +94,12 @@ func clean(t *T) {
 	a.release(other, true, "the client held the key")
 }
 
-// ping checks Ping.
 func ping(t *T) {
 	pinger, _ := drivers.As[drivers.Pinger](t.open(1))
-	if err := pinger.Ping(t.ctx); err != nil {
-		t.Fatalf("Ping: %v", err)
-	}
+	t.must("Ping", pinger.Ping(t.ctx))
 	ctx, cancel := context.WithCancel(t.ctx)
 	cancel()
-	if pinger.Ping(ctx) == nil {
-		t.Fatalf("Ping succeeds although its context is over")
-	}
+	t.fatalIf(pinger.Ping(ctx) == nil, "Ping succeeds although its context is over")
 }
 
 // inspect checks that the server is identified, and that its usage grows.
@@ -128,24 +108,19 @@ func inspect(t *T) {
 	inspector, _ := drivers.As[drivers.Inspector](svc)
 	look := func() (drivers.Server, drivers.Usage) {
 		server, usage, err := inspector.Inspect(t.ctx)
-		if err != nil {
-			t.Fatalf("Inspect: %v", err)
-		}
+		t.must("Inspect", err)
 		return server, usage
 	}
 	server, before := look()
-	if server.Name == "" {
-		t.Fatalf("Inspect does not name the server")
-	}
+	t.fatalIf(server.Name == "", "Inspect does not name the server")
 	c, key := t.client(svc), t.key()
 	const cycles = 10
 	for range cycles {
 		c.cycle(key)
 	}
 	again, after := look()
-	if again.Name != server.Name || again.RunID != server.RunID {
-		t.Fatalf("Inspect says %q, run %q after %q, run %q", again.Name, again.RunID, server.Name, server.RunID)
-	}
+	t.fatalIf(again.Name != server.Name || again.RunID != server.RunID,
+		"Inspect says %q, run %q after %q, run %q", again.Name, again.RunID, server.Name, server.RunID)
 	for _, total := range []struct {
 		name          string
 		before, after int64
@@ -184,9 +159,8 @@ func traffic(t *T) {
 		counter.Traffic()
 	}
 	again := counter.Traffic()
-	if again.RoundTrips != after.RoundTrips {
-		t.Errorf("counting has cost %d round trips", again.RoundTrips-after.RoundTrips)
-	}
+	t.errorIf(again.RoundTrips != after.RoundTrips,
+		"counting has cost %d round trips", again.RoundTrips-after.RoundTrips)
 	c.close()
 	end := counter.Traffic()
 	for _, total := range []struct {
@@ -197,9 +171,8 @@ func traffic(t *T) {
 		{"Notices", []int64{0, before.Notices, after.Notices, again.Notices, end.Notices}},
 		{"KeepAlives", []int64{0, before.KeepAlives, after.KeepAlives, again.KeepAlives, end.KeepAlives}},
 	} {
-		if !slices.IsSorted(total.totals) {
-			t.Errorf("Traffic.%s is no total: it was %v, the last after the end of a session", total.name, total.totals[1:])
-		}
+		t.errorIf(!slices.IsSorted(total.totals),
+			"Traffic.%s is no total: it was %v, the last after the end of a session", total.name, total.totals[1:])
 	}
 }
 
@@ -289,9 +262,7 @@ func closing(t *T) {
 	cfg.Clients, cfg.Wakes = 1, true
 	svc := t.openOnly(cfg)
 	s, err := svc.Session(t.ctx, 0)
-	if err != nil {
-		t.Fatalf("Session: %v", err)
-	}
+	t.must("Session", err)
 	l := lease(t.key(), long)
 	if held, err := s.Try(t.ctx, l); !held || err != nil {
 		t.Fatalf("Try of a free key returned %v, %v", held, err)
@@ -299,9 +270,7 @@ func closing(t *T) {
 	if _, err := s.Release(t.ctx, l); err != nil {
 		t.Fatalf("Release: %v", err)
 	}
-	if err := svc.Close(); err != nil {
-		t.Fatalf("Close: %v", err)
-	}
+	t.must("Close", svc.Close())
 	if !t.traits.Exclusive {
 		return // a design without exclusion may work when closed
 	}

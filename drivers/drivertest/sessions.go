@@ -52,9 +52,7 @@ func (t *T) sessionEnds(a, b, c *client) bool {
 		func() bool { return b.persists(next) }) // it was cut off, too
 	t.eventually("Release after the end of a session went on to fail", func() bool {
 		owned, err := a.Release(t.ctx, l)
-		if owned {
-			t.Fatalf("Release returned true although the session had ended that held the key (Traits.Session)")
-		}
+		t.fatalIf(owned, "Release returned true although the session had ended that held the key (Traits.Session)")
 		return err == nil
 	})
 	t.recovered(a, b, c)
@@ -104,12 +102,8 @@ func (t *T) closeHolding(key string) {
 			t.Errorf("Try was refused although the key is free")
 		}
 	}
-	if err != nil {
-		t.Errorf("holding the key: %v", err)
-	}
-	if err := svc.Close(); err != nil {
-		t.Fatalf("Close: %v", err)
-	}
+	t.should("holding the key", err)
+	t.must("Close", svc.Close())
 }
 
 // waitForSession ends the holder's session while another client waits.
@@ -193,12 +187,10 @@ func (t *T) freeTimes() (from, until time.Duration) {
 func (t *T) unusable(dead *client, held *drivers.Lease) {
 	t.ends(slack, "calls on a session that has crashed have not returned after %v", func(ctx context.Context) {
 		l := lease(t.key(), long)
-		if granted, _ := dead.Try(ctx, l); granted {
-			t.Fatalf("Try was granted to a session that has crashed")
-		}
-		if owned, _ := dead.Release(ctx, held); owned {
-			t.Fatalf("Release by a session that has crashed returned true")
-		}
+		granted, _ := dead.Try(ctx, l)
+		t.fatalIf(granted, "Try was granted to a session that has crashed")
+		owned, _ := dead.Release(ctx, held)
+		t.fatalIf(owned, "Release by a session that has crashed returned true")
 	})
 }
 

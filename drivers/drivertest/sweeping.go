@@ -56,12 +56,9 @@ func sweep(t *T) {
 			found = slices.Delete(found, i, i+1)
 		}
 	}
-	if t.traits.Expires && len(found) > 0 {
-		t.Errorf("Sweep has not deleted %q, which it had found when it was dry", found)
-	}
-	if left := t.sweep(sweeper, ours, true); len(left) > 0 {
-		t.Errorf("Sweep has left %q", left)
-	}
+	t.errorIf(t.traits.Expires && len(found) > 0, "Sweep has not deleted %q, which it had found when it was dry", found)
+	left := t.sweep(sweeper, ours, true)
+	t.errorIf(len(left) > 0, "Sweep has left %q", left)
 	if !t.traits.Expires { // it was in a table that is gone, or in a session
 		successor = t.client(t.openWith(ours))
 	}
@@ -75,8 +72,6 @@ func sweep(t *T) {
 
 func (t *T) sweep(s drivers.Sweeper, cfg drivers.Config, dry bool) []string {
 	names, err := s.Sweep(t.ctx, cfg, dry)
-	if err != nil {
-		t.Fatalf("Sweep: %v", err)
-	}
+	t.must("Sweep", err)
 	return names
 }

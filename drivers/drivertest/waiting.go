@@ -28,9 +28,8 @@ func waitAfterRelease(t *T) {
 		holder.release(held, true, "the client held the key")
 		got := false
 		if !t.within(slack, func(ctx context.Context) {
-			if err := w.waiter.Wait(ctx, l); err != nil && ctx.Err() == nil {
-				t.Errorf("Wait: %v", err)
-			}
+			err := w.waiter.Wait(ctx, l)
+			t.errorIf(err != nil && ctx.Err() == nil, "Wait: %v", err)
 			got = w.acquire(ctx, l)
 		}) || !got {
 			t.Fatalf("a client that began to wait just after the release has not been granted the key within %v", slack)
@@ -47,16 +46,13 @@ func waitDeadline(t *T) {
 		l := lease(held.Key, long)
 		l.Deadline = time.Now().Add(wait)
 		if !t.within(max(wait, 0)+slack, func(ctx context.Context) {
-			if w.acquire(ctx, l) {
-				t.Fatalf("Try was granted although another client holds the key")
-			}
+			t.fatalIf(w.acquire(ctx, l), "Try was granted although another client holds the key")
 		}) {
 			t.Fatalf("Wait has exceeded a deadline %v from the start by %v", wait, slack)
 		}
 	}
 }
 
-// waitContext cancels a wait.
 func waitContext(t *T) {
 	holder, w := t.two()
 	held := holder.takes(t.key(), long)
@@ -73,9 +69,8 @@ func waitContext(t *T) {
 				t.Fatalf("Try was granted although another client holds the key")
 			}
 		}
-		if !errors.Is(err, context.Canceled) {
-			t.Errorf("Wait returned %v after its context was cancelled; want context.Canceled", err)
-		}
+		t.errorIf(!errors.Is(err, context.Canceled),
+			"Wait returned %v after its context was cancelled; want context.Canceled", err)
 	}, func() {
 		time.Sleep(settleTime)
 		cancel()
@@ -120,9 +115,7 @@ func leaveAfterWake(t *T) {
 	if !t.within(slack, func(ctx context.Context) {
 		for !released.Load() && !granted {
 			if err := w.waiter.Wait(ctx, l); err != nil {
-				if ctx.Err() == nil {
-					t.Errorf("Wait: %v", err)
-				}
+				t.errorIf(ctx.Err() == nil, "Wait: %v", err)
 				return
 			}
 			if !released.Load() {

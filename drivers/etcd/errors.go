@@ -76,7 +76,6 @@ func outOfTime(err error) bool {
 		st.Code() == codes.Unknown && st.Message() == context.DeadlineExceeded.Error())
 }
 
-// serverClass returns the class of etcd's own errors.
 func serverClass(err rpctypes.EtcdError) drivers.Class {
 	switch err.Code() {
 	case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled:

@@ -66,7 +66,6 @@ func (s *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	}
 }
 
-// try makes one attempt.
 func (s *session) try(ctx context.Context, l *drivers.Lease, g *grant) (bool, error) {
 	keys := line(l.Key)
 	limited, cancel := s.request(ctx)
@@ -111,8 +110,7 @@ func (s *session) remove(ctx context.Context, lock, owner string, h *hold) (bool
 	key := keyOf(lock, owner)
 	limited, cancel := s.request(ctx)
 	defer cancel()
-	answer, err := s.conn.Txn(limited).
-		If(clientv3.Compare(clientv3.Value(key), "=", owner)).
+	answer, err := s.conn.Txn(limited).If(clientv3.Compare(clientv3.Value(key), "=", owner)).
 		Then(clientv3.OpDelete(key)).
 		Commit()
 	if h != nil && h.counted {

@@ -224,8 +224,7 @@ func (s *session) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	mine := answer.Responses[0].GetResponseRange().Kvs
-	if len(mine) == 0 || mine[0].CreateRevision != p.rev {
+	if mine := answer.Responses[0].GetResponseRange().Kvs; len(mine) == 0 || mine[0].CreateRevision != p.rev {
 		s.leaveLine()
 		return nil
 	}

@@ -75,7 +75,6 @@ func (w *watch) creation() *pb.WatchRequest {
 	}}}
 }
 
-// send queues a request.
 func (w *watcher) send(r *pb.WatchRequest) {
 	w.queue = append(w.queue, r)
 	select {

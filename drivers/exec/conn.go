@@ -127,7 +127,6 @@ func (l line) checked(op string) (line, error) {
 	return l, nil
 }
 
-// send writes a request.
 func (c *conn) send(ctx context.Context, r request, p pending) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
@@ -191,7 +190,6 @@ func (c *conn) read(out io.Reader) {
 	close(c.done)
 }
 
-// line takes one line of the worker.
 func (c *conn) line(text []byte) error {
 	now := c.clock.Now()
 	var l line
@@ -246,7 +244,6 @@ func (c *conn) take(l line, now time.Duration) (*Event, error) {
 	return nil, &refusal{"id", "is missing, and so is event"}
 }
 
-// answered delivers an answer.
 func (c *conn) answered(l line) error {
 	p, ok := c.pending[l.ID]
 	if !ok {

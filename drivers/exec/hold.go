@@ -192,7 +192,6 @@ func (o oneAtATime) Renew(ctx context.Context, l *drivers.Lease) (bool, error) {
 	return o.s.renewer.Renew(ctx, l)
 }
 
-// renewed tells of a renewal.
 func (s *server) renewed(number int, r renew.Renewal) {
 	l := line{Event: eventRenewed, Lease: number, Sent: r.Sent}
 	if r.Err != nil {

@@ -58,7 +58,6 @@ func (w *Worker) Continue(ctx context.Context) (Pause, error) {
 	return p, nil
 }
 
-// resume sends the signal.
 func (w *Worker) resume() (Pause, error) {
 	w.control.Lock()
 	defer w.control.Unlock()
@@ -74,7 +73,6 @@ func (w *Worker) resume() (Pause, error) {
 	return p, nil
 }
 
-// forgetGaps forgets the gaps so far.
 func (c *conn) forgetGaps() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

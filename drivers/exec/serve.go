@@ -107,7 +107,6 @@ var ops = map[string]func(s *server, ctx context.Context, text []byte) (line, er
 	"watch": (*server).watch, "write": (*server).write,
 }
 
-// answer answers one request.
 func (s *server) answer(ctx context.Context, text []byte) {
 	var h header
 	var answer line
@@ -161,7 +160,6 @@ func (s *server) silence() {
 	s.out = io.Discard
 }
 
-// send writes a line.
 func (s *server) send(l line) {
 	s.writing.Lock()
 	defer s.writing.Unlock()

@@ -69,7 +69,6 @@ func Start(ctx context.Context, o Options) (*Worker, error) {
 	return w, nil
 }
 
-// launch starts the process.
 func launch(o Options) (w *Worker, err error) {
 	argv := o.Argv
 	if argv == nil {
@@ -264,7 +263,6 @@ func (t *tail) hide(text string) string {
 	return text
 }
 
-// secretsOf returns the passwords in the options.
 func secretsOf(o Options) (list []string) {
 	defer func() { // one may contain another
 		slices.SortFunc(list, func(a, b string) int { return len(b) - len(a) })

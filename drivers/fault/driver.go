@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/lockbench/lockbench/drivers"
@@ -71,11 +73,7 @@ func (d *Driver) state() (down, mute bool) {
 func (d *Driver) open() []*listener {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	all := make([]*listener, 0, len(d.listeners))
-	for l := range d.listeners {
-		all = append(all, l)
-	}
-	return all
+	return slices.Collect(maps.Keys(d.listeners))
 }
 
 // Open opens the wrapped driver's service.

@@ -89,7 +89,6 @@ func (p *Proxy) read(l *link, d Direction, from net.Conn, line chan<- piece) {
 	}
 }
 
-// received counts bytes that were read.
 func (p *Proxy) received(l *link, d Direction, n int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

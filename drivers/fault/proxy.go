@@ -253,7 +253,6 @@ func (p *Proxy) change(set func()) {
 	p.changed = make(chan struct{})
 }
 
-// accept serves until the listener is closed.
 func (p *Proxy) accept() {
 	for {
 		client, err := p.listener.Accept()

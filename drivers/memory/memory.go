@@ -98,16 +98,12 @@ type entry struct {
 	listeners []*listener   // grown or replaced, elements never change: Release reads them outside the mutex
 }
 
-func (e *entry) held(now time.Duration) bool {
-	return e.owner != "" && (e.until == 0 || now < e.until)
-}
+func (e *entry) held(now time.Duration) bool { return e.owner != "" && (e.until == 0 || now < e.until) }
 
 // blank reports whether forgetting the entry loses nothing.
 func (e *entry) blank() bool { return e.owner == "" && e.fence == 0 && len(e.listeners) == 0 }
 
-func (s *service) shard(key string) *shard {
-	return &s.shards[maphash.String(s.seed, key)%shardCount]
-}
+func (s *service) shard(key string) *shard { return &s.shards[maphash.String(s.seed, key)%shardCount] }
 
 // entry finds or makes the entry of a key. The caller holds the mutex.
 func (sh *shard) entry(key string) *entry {

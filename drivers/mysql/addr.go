@@ -180,7 +180,6 @@ func hostPort(s string) (string, error) {
 	return net.JoinHostPort(host, strconv.Itoa(port)), nil
 }
 
-// targetOf returns the target that cfg names.
 func targetOf(cfg drivers.Config) (target, error) {
 	t, err := parseTarget(cfg.Addrs[0])
 	if err != nil {

@@ -305,7 +305,6 @@ func (c *conn) rowsWithin(
 	return all, nil
 }
 
-// ping sends COM_PING.
 func (c *conn) ping(ctx context.Context) error {
 	return c.request(ctx, 0, func() error { return c.raw.(sqldriver.Pinger).Ping(ctx) })
 }

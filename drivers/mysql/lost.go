@@ -108,7 +108,6 @@ func (s *session) lose(c *conn) {
 	s.abandon(c)
 }
 
-// abandon gives up a connection.
 func (s *session) abandon(c *conn) {
 	c.close()
 	s.lost = append(s.lost, c)

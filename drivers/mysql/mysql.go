@@ -230,7 +230,6 @@ func (s *service) controlled(ctx context.Context, op string, f func(*conn) error
 	return fail(op, err)
 }
 
-// closed reports whether Close was called.
 func (s *service) closed() bool {
 	select {
 	case <-s.closing:

@@ -13,7 +13,6 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// connect makes the session's connection.
 func (s *nameSession) connect(ctx context.Context) error {
 	_, err := s.take(ctx)
 	return err

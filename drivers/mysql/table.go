@@ -204,7 +204,6 @@ func (s *service) dropTable(ctx context.Context) error {
 	})
 }
 
-// drop drops a table, if it exists.
 func (c *conn) drop(ctx context.Context, table string) error {
 	// By default, it waits a day for a transaction that has seen the table, and later clients wait for it.
 	if _, _, err := c.exec(ctx, "SET SESSION lock_wait_timeout = ?", int64(max(1, c.io/time.Second/2))); err != nil {
@@ -237,8 +236,7 @@ func (d driver) Sweep(ctx context.Context, cfg drivers.Config, dry bool) (names 
 			return err
 		}
 		for _, row := range rows {
-			comment, _ := row[1].(string)
-			if !strings.HasPrefix(comment, tableComment(cfg.Prefix)) {
+			if comment, _ := row[1].(string); !strings.HasPrefix(comment, tableComment(cfg.Prefix)) {
 				continue
 			}
 			name := fmt.Sprint(row[0])

@@ -153,5 +153,4 @@ func keepAlive(params map[string]string, ttl time.Duration) {
 	params["tcp_keepalives_count"] = "2"
 }
 
-// quote returns name as a quoted SQL identifier.
 func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

@@ -4,6 +4,8 @@ package quorum
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -65,9 +67,7 @@ func (l *listener) open(ctx context.Context, n *node, svc drivers.Service) error
 	late := l.closed || l.nodes[n] != nil
 	if !late {
 		l.nodes[n] = inner
-		for key := range l.keys {
-			keys = append(keys, key)
-		}
+		keys = slices.Collect(maps.Keys(l.keys))
 	}
 	l.mu.Unlock()
 	if late {
@@ -187,11 +187,7 @@ func (l *listener) Close() error {
 	l.s.mu.Lock()
 	delete(l.s.listeners, l)
 	l.s.mu.Unlock()
-	var errs []error
-	for _, inner := range nodes {
-		errs = append(errs, inner.Close())
-	}
-	return errors.Join(errs...)
+	return drivers.CloseAll(maps.Values(nodes))
 }
 
 // join makes every listener subscribe at a node that was down until now. Then all waiters have to look.
@@ -218,9 +214,5 @@ func (s *service) failing(key string, silent set) {
 func (s *service) open() []*listener {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := make([]*listener, 0, len(s.listeners))
-	for l := range s.listeners {
-		all = append(all, l)
-	}
-	return all
+	return slices.Collect(maps.Keys(s.listeners))
 }

@@ -35,7 +35,6 @@ type member struct {
 	deadline  *deadline
 }
 
-// open makes the node's session.
 func (m *member) open(ctx context.Context) error {
 	svc := m.node.service()
 	if svc == nil {
@@ -130,7 +129,6 @@ func (m *member) do(b *ballot) (a answer, err error) {
 	return a, err
 }
 
-// send calls the node's session.
 func (m *member) send(ctx context.Context, b *ballot) (a answer, err error) {
 	switch {
 	case b.kind == try && m.adopter != nil:
@@ -236,8 +234,7 @@ func (n *node) service() drivers.Service {
 		return *svc
 	}
 	n.mu.Lock()
-	due := !n.opening && !time.Now().Before(n.next)
-	if due && n.s.begin() {
+	if due := !n.opening && !time.Now().Before(n.next); due && n.s.begin() {
 		n.opening = true
 		go n.reopen()
 	}

@@ -2,6 +2,7 @@
 package quorum
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,9 +45,7 @@ func newService(d Driver, cfg drivers.Config, design drivers.Design) *service {
 		sessions: map[*session]struct{}{}, listeners: map[*listener]struct{}{},
 	}
 	s.traits.Wakes = s.traits.Wakes && cfg.Wakes
-	if s.nodeTimeout == 0 {
-		s.nodeTimeout = drivers.DefaultNodeTimeout
-	}
+	s.nodeTimeout = cmp.Or(s.nodeTimeout, drivers.DefaultNodeTimeout)
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	for i, addr := range cfg.Addrs {
 		one := cfg
@@ -153,8 +152,7 @@ func (s *service) ask(ctx context.Context, limit time.Duration, enough int, f fu
 			defer s.background.Done()
 			ctx, cancel := context.WithTimeout(ctx, limit)
 			defer cancel()
-			svc := n.service()
-			if svc == nil {
+			if svc := n.service(); svc == nil {
 				answers <- fmt.Errorf("node %d: %w", n.number, errNotOpen)
 			} else if err := f(ctx, n, svc); err != nil {
 				answers <- fmt.Errorf("node %d: %w", n.number, err)

@@ -255,7 +255,6 @@ func (c *session) pause(room int, limit time.Duration) {
 	}
 }
 
-// answer records a node's answer.
 func (c *session) answer(b *ballot, m *member, a answer, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -340,7 +339,6 @@ func (c *session) Crash() {
 	c.Close()
 }
 
-// died reports whether the session has crashed.
 func (c *session) died() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

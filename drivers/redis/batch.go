@@ -115,7 +115,6 @@ func command(r *drivers.Request) ([]string, error) {
 	return r.Session.(asker).ask(ops[r.Op], r.Lease)
 }
 
-// send sends all commands.
 func (b *sender) send(ctx context.Context) {
 	err := b.conn.Dedicated(ctx, "", func(l Link) error {
 		l.Do(ctx, b.commands)

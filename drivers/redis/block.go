@@ -207,7 +207,6 @@ func (p *popper) explain(err error) error {
 	return err
 }
 
-// drop closes a broken connection.
 func (p *popper) drop(conn net.Conn) {
 	conn.Close()
 	p.mu.Lock()

@@ -4,6 +4,7 @@ package redis
 import (
 	"context"
 	"errors"
+	"maps"
 	"net"
 	"slices"
 	"strconv"
@@ -133,13 +134,8 @@ func (c *clusterConn) Close() error {
 	c.mu.Lock()
 	c.closed = true
 	c.mu.Unlock()
-	errs := []error{c.Conn.Close()}
-	for _, conns := range []map[string]Conn{c.nodes, c.lent} { // to which nothing is added any more
-		for _, conn := range conns {
-			errs = append(errs, conn.Close())
-		}
-	}
-	return errors.Join(errs...)
+	// Nothing is added to the two any more.
+	return errors.Join(c.Conn.Close(), drivers.CloseAll(maps.Values(c.nodes)), drivers.CloseAll(maps.Values(c.lent)))
 }
 
 // slotRange is a range of slots and the primary that serves it.
@@ -317,12 +313,7 @@ func (s *clusterSubscription) Close() error {
 	return err
 }
 
-func (s *clusterSubscription) closeAll() error {
-	var errs []error
-	s.closing.Do(func() {
-		for _, sub := range s.subs {
-			errs = append(errs, sub.Close())
-		}
-	})
-	return errors.Join(errs...)
+func (s *clusterSubscription) closeAll() (err error) {
+	s.closing.Do(func() { err = drivers.CloseAll(maps.Values(s.subs)) })
+	return err
 }

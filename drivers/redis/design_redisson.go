@@ -49,7 +49,6 @@ func (s *redissonSession) Try(ctx context.Context, l *drivers.Lease) (bool, erro
 	return s.request(ctx, opTry, redissonTryScript, l)
 }
 
-// request runs a script.
 func (s *redissonSession) request(ctx context.Context, o op, script *Script, l *drivers.Lease) (bool, error) {
 	args, err := s.ask(o, l)
 	if err != nil {

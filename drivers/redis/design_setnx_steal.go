@@ -19,9 +19,7 @@ var setnxSteal = design{
 			"release it whose own stamp is not past",
 		Loses: slices.Concat(getset.Loses, []drivers.Hazard{drivers.HazardStealByDel}),
 	},
-	session: func(s session) drivers.Session {
-		return &setnxStealSession{getsetSession{untagged: untagged{s}}}
-	},
+	session: func(s session) drivers.Session { return &setnxStealSession{getsetSession{untagged: untagged{s}}} },
 }
 
 type setnxStealSession struct{ getsetSession }

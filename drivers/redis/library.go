@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
@@ -122,14 +123,7 @@ func (b *Base) Owns(c io.Closer) { b.owned = append(b.owned, c) }
 
 // Close closes the connections.
 func (b *Base) Close() error {
-	var errs []error
-	for _, n := range b.nodes {
-		errs = append(errs, n.Close())
-	}
-	for _, c := range b.owned {
-		errs = append(errs, c.Close())
-	}
-	return errors.Join(errs...)
+	return errors.Join(drivers.CloseAll(slices.Values(b.nodes)), drivers.CloseAll(slices.Values(b.owned)))
 }
 
 // WonLease is a lease that a Wait has won, for the next Try to confirm or Leave to give back. The zero value is none.

@@ -214,9 +214,7 @@ func (o op) granted(reply Reply, err error) (bool, error) {
 	return false, o.fail(reply.unexpected("OK or nil"))
 }
 
-func asServerError(err error) (ServerError, bool) {
-	return errors.AsType[ServerError](err)
-}
+func asServerError(err error) (ServerError, bool) { return errors.AsType[ServerError](err) }
 
 var (
 	// onePrimary is for every lock that one primary keeps.

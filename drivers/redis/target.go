@@ -192,9 +192,7 @@ func targetOf(cfg drivers.Config, addr string) (Target, error) {
 			return Target{}, errors.New("TLS was asked for on a unix socket, which has none: drop it or give host:port")
 		}
 		t.TLS = cfg.TLS.Clone()
-		if t.TLS.ServerName == "" {
-			t.TLS.ServerName = t.Host
-		}
+		t.TLS.ServerName = cmp.Or(t.TLS.ServerName, t.Host)
 	}
 	return t, nil
 }

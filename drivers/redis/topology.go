@@ -161,8 +161,7 @@ func (o *Options) meetCluster(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			server := fields.server()
-			if server.Mode == "sentinel" {
+			if server := fields.server(); server.Mode == "sentinel" {
 				return errors.New("the server is a sentinel: choose topology sentinel")
 			}
 			reply, err := l.ask("CLUSTER", "INFO")

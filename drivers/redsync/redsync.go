@@ -146,9 +146,7 @@ func optionsOf(p drivers.ParamValues) ([]redsync.Option, error) {
 	case p["retry-delay-min"] == "50ms" && p["retry-delay-max"] == "250ms":
 		return options, nil // the library's own function
 	}
-	return append(options, redsync.WithRetryDelayFunc(func(int) time.Duration {
-		return low + rand.N(high-low)
-	})), nil
+	return append(options, redsync.WithRetryDelayFunc(func(int) time.Duration { return low + rand.N(high-low) })), nil
 }
 
 type service struct {

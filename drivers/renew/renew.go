@@ -159,8 +159,7 @@ func (s *Scheduler) Start(h *Hold, l *drivers.Lease, began time.Duration) {
 // It does not wait if the hold is lost, because the holder must know that at once; then call Await before using the
 // session or the lease again.
 func (s *Scheduler) Stop(h *Hold) (isLost, waited bool) {
-	old := h.state.Load()
-	if old&(active|claimed|lost) == active && h.state.CompareAndSwap(old, queued) {
+	if old := h.state.Load(); old&(active|claimed|lost) == active && h.state.CompareAndSwap(old, queued) {
 		return false, false
 	}
 	return s.halt(h)

@@ -146,7 +146,6 @@ func (h *hold) released(result rueidislib.RedisResult) {
 	h.removed += int(n)
 }
 
-// forget drops the hold.
 func (e *interceptor) forget(h *hold) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -6,6 +6,7 @@
 package rueidislock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -104,9 +105,7 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 		FallbackSETPX:  params.On("fallback-setpx"),
 		NoLoopTracking: params.On("no-loop-tracking"),
 	}
-	if option.KeyPrefix == "" {
-		option.KeyPrefix = "rueidislock"
-	}
+	option.KeyPrefix = cmp.Or(option.KeyPrefix, "rueidislock")
 	keys := keysOf(option.KeyPrefix, params.Int("key-majority"))
 	base, options, err := redis.OpenBase(ctx, rueidis.Driver, cfg, keys)
 	if err != nil {

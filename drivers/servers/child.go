@@ -74,7 +74,6 @@ func (c *child) start(ctx context.Context) error {
 	return nil
 }
 
-// launch starts the process.
 func (c *child) launch() (*spawn.Process, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -17,8 +17,7 @@ var passedOn = []string{
 // environ returns the environment of a private server and of the programs that prepare it.
 func environ() (list []string) {
 	for _, pair := range os.Environ() {
-		name, _, _ := strings.Cut(pair, "=")
-		if slices.Contains(passedOn, name) || strings.HasPrefix(name, "LC_") {
+		if name, _, _ := strings.Cut(pair, "="); slices.Contains(passedOn, name) || strings.HasPrefix(name, "LC_") {
 			list = append(list, pair)
 		}
 	}

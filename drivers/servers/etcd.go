@@ -83,11 +83,7 @@ func StartEtcd(ctx context.Context, n int, o EtcdOptions) (_ *Etcds, err error) 
 		}
 	}
 	e := &Etcds{}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, e.Close())
-		}
-	}()
+	defer closeAfter(&err, e)
 	for range n {
 		p, err := reservePort()
 		if err != nil {
@@ -152,11 +148,7 @@ func newEtcd(binary string, m etcdMember) (_ *Etcd, err error) {
 	}
 	conf := dir.file("etcd.json")
 	e := &Etcd{process: process{child: &child{name: "etcd", argv: []string{binary, "--config-file", conf}, dir: dir}}}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, e.Close())
-		}
-	}()
+	defer closeAfter(&err, e)
 	p, err := e.reserve(reservePort)
 	if err != nil {
 		return nil, err

@@ -105,7 +105,6 @@ func (r *Redis) fill(ctx context.Context, filler string, keys []string) (more bo
 	return more, err
 }
 
-// restoreMemory deletes the fillers and restores the limit.
 func (r *Redis) restoreMemory(ctx context.Context, limit, policy string) error {
 	err := converse(ctx, r.login, func(ask func(...string) (string, error)) error {
 		if _, err := ask("SELECT", fillerDatabase); err != nil {

@@ -4,7 +4,6 @@ package servers
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -71,11 +70,7 @@ func newMySQL(ctx context.Context, binary string, o MySQLOptions) (_ *MySQL, err
 	}
 	s := &MySQL{process: process{child: &child{name: "mysql", dir: dir}, persistence: o.Durability.or("fsync each second")}}
 	s.socket = dir.file("mysql.sock")
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, s.Close())
-		}
-	}()
+	defer closeAfter(&err, s)
 	if o.Password != "" {
 		s.child.secrets = []string{o.Password}
 	}

@@ -72,11 +72,7 @@ func newPgBouncer(binary string, o PgBouncerOptions, reserve func() (*port, erro
 	}
 	file := dir.file("pgbouncer.ini")
 	b := &PgBouncer{process: process{child: &child{name: "pgbouncer", dir: dir, account: who, argv: []string{binary, file}}}}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, b.Close())
-		}
-	}()
+	defer closeAfter(&err, b)
 	port, err := b.reserve(reserve)
 	if err != nil {
 		return nil, err

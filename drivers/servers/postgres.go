@@ -4,7 +4,6 @@ package servers
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -90,11 +89,7 @@ func newPostgres(
 	c.tidy = func() error { return tidyPostgres(data) }
 	// Relaxed leaves synchronous_commit on: a commit does the same work without the disk, and survives the server's processes.
 	p := &Postgres{process: process{child: c, persistence: o.Durability.or("fsync off")}}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, p.Close())
-		}
-	}()
+	defer closeAfter(&err, p)
 	number := 0
 	address := url.URL{Scheme: "postgres", User: url.User(postgresUser), Path: "/postgres"}
 	query := url.Values{"host": {data}}

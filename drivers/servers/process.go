@@ -36,7 +36,6 @@ type process struct {
 	closed  error
 }
 
-// reserve reserves one more port.
 func (p *process) reserve(reserve func() (*port, error)) (*port, error) {
 	port, err := reserve()
 	if err == nil {
@@ -241,6 +240,13 @@ func startAll[S Server](ctx context.Context, n int, start func(ctx context.Conte
 		return nil, err
 	}
 	return list, nil
+}
+
+// closeAfter closes what an error has left half-made.
+func closeAfter(err *error, c io.Closer) {
+	if *err != nil {
+		*err = errors.Join(*err, c.Close())
+	}
 }
 
 // closeAll stops all servers of the list.

@@ -81,11 +81,7 @@ func newRedis(binary string, o RedisOptions, reserve func() (*port, error)) (_ *
 		return nil, err
 	}
 	r := &Redis{process: process{child: &child{name: "redis", argv: append([]string{binary, dir.file("redis.conf")}, o.args...), dir: dir, secrets: redisSecrets(o)}}}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, r.Close())
-		}
-	}()
+	defer closeAfter(&err, r)
 	if o.Clock {
 		if r.child.env, err = ownClock(dir); err != nil {
 			return nil, err
@@ -149,37 +145,27 @@ func init() {
 }
 
 // runRedis leaves CPU nil, because INFO tells the CPU time.
-func runRedis(ctx context.Context, o StartOptions) (*Running, error) {
+func runRedis(ctx context.Context, o StartOptions) (s *Running, err error) {
 	redis := RedisOptions{Binary: o.Binary, Durability: o.Durability}
-	var s interface {
-		URLs() []string
-		PIDs() []int
-		Close() error
-	}
-	var err error
-	network, master := "tcp", ""
 	switch o.Topology {
 	case "redlock":
-		network = "unix"
-		s, err = StartNodes(ctx, o.Nodes, redis)
-	case "replicated":
-		s, err = StartReplicated(ctx, o.Replicas, redis)
-	case "sentinel":
-		master = SentinelMaster
-		s, err = StartSentinel(ctx, o.Replicas, Sentinels, redis)
-	case "cluster":
-		s, err = StartCluster(ctx, o.Nodes, redis)
-	default:
-		r, err := StartRedis(ctx, redis)
-		if err != nil {
-			return nil, err
+		if s, err = runningEnsemble(StartNodes(ctx, o.Nodes, redis)); err == nil {
+			s.Network = "unix"
 		}
-		return &Running{URLs: []string{r.URL()}, Network: "unix", PIDs: r.PIDs, Close: r.Close}, nil
+	case "replicated":
+		s, err = runningEnsemble(StartReplicated(ctx, o.Replicas, redis))
+	case "sentinel":
+		s, err = runningEnsemble(StartSentinel(ctx, o.Replicas, Sentinels, redis))
+	case "cluster":
+		s, err = runningEnsemble(StartCluster(ctx, o.Nodes, redis))
+	default:
+		s, err = runningOne(StartRedis(ctx, redis))
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &Running{URLs: s.URLs(), Network: network, Master: master, PIDs: s.PIDs, Close: s.Close}, nil
+	s.CPU, s.Master = nil, map[string]string{"sentinel": SentinelMaster}[o.Topology]
+	return s, nil
 }
 
 func runEmbedded(n int) (*Running, error) {

@@ -94,9 +94,7 @@ func redisConf(o RedisOptions, dir string, p *port) ([]byte, error) {
 }
 
 // notInDirective reports whether r cannot be in the name of a directive.
-func notInDirective(r rune) bool {
-	return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-'
-}
+func notInDirective(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' }
 
 // redisUsers returns the lines that make the users. They have only the password's hash, so that neither the file nor
 // what the server prints about an invalid line can reveal it.
@@ -118,9 +116,7 @@ func redisUsers(o RedisOptions) (string, error) {
 }
 
 // notInUser reports whether r cannot be in a private server's user name; Redis itself allows more.
-func notInUser(r rune) bool {
-	return notInDirective(r) && (r < 'A' || r > 'Z') && r != '.' && r != '_'
-}
+func notInUser(r rune) bool { return notInDirective(r) && (r < 'A' || r > 'Z') && r != '.' && r != '_' }
 
 // redisSecrets returns the values in the file that must not show in the server's log: Redis prints the whole line of
 // its configuration that it cannot read.

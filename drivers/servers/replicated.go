@@ -16,8 +16,9 @@ var replicationDefaults = map[string]string{"repl-diskless-sync-delay": "0"}
 // Replicated is a primary and its replicas. No replica is promoted when the primary dies; see Redis.Promote and
 // Sentinel.
 type Replicated struct {
-	Primary  *Redis
-	Replicas []*Redis
+	Group[*Redis] // the primary first
+	Primary       *Redis
+	Replicas      []*Redis
 }
 
 // StartReplicated starts a primary and its replicas, and returns when the replicas are in sync, so that WAIT counts all
@@ -35,7 +36,7 @@ func StartReplicated(ctx context.Context, replicas int, o RedisOptions) (*Replic
 	if err != nil {
 		return nil, err
 	}
-	r := &Replicated{Primary: primary}
+	r := &Replicated{Group: Group[*Redis]{[]*Redis{primary}}, Primary: primary}
 	lines, err := replicaLines(replicas, primary.port.addr(), o.Link)
 	if err == nil {
 		r.Replicas, err = startAll(ctx, replicas, func(ctx context.Context, i int) (*Redis, error) {
@@ -43,6 +44,7 @@ func StartReplicated(ctx context.Context, replicas int, o RedisOptions) (*Replic
 		})
 	}
 	if err == nil {
+		r.Nodes = append(r.Nodes, r.Replicas...)
 		err = await(ctx, "redis: start: the replicas are not in sync", r.inSync)
 	}
 	if err != nil {
@@ -88,14 +90,3 @@ func (r *Replicated) inSync(ctx context.Context) error {
 
 // URLs returns the address of the primary.
 func (r *Replicated) URLs() []string { return []string{r.Primary.URL()} }
-
-// PIDs returns the numbers of all their processes.
-func (r *Replicated) PIDs() []int {
-	return (&Group[*Redis]{append([]*Redis{r.Primary}, r.Replicas...)}).PIDs()
-}
-
-// CAFile returns the PEM file of the private CA that signed all certificates; "" without TLS.
-func (r *Replicated) CAFile() string { return r.Primary.CAFile() }
-
-// Close stops all servers. It may be called more than once.
-func (r *Replicated) Close() error { return closeAll(append([]*Redis{r.Primary}, r.Replicas...)) }

@@ -28,7 +28,6 @@ func (s segment) users(uid uint32) (int, error) {
 	return int(desc.Nattch), nil
 }
 
-// remove deletes the segment.
 func (s segment) remove() error {
 	_, err := unix.SysvShmCtl(s.id, unix.IPC_RMID, nil)
 	return err

@@ -18,8 +18,8 @@ const Sentinels = 3
 
 // Sentinel is a primary, its replicas and their sentinels.
 type Sentinel struct {
-	Nodes     []*Redis // the first primary, then its replicas; which one is primary changes
-	Sentinels []*Redis
+	Group[*Redis] // the first primary, then its replicas; which one is primary changes
+	Sentinels     []*Redis
 }
 
 // StartSentinel starts a primary, its replicas, and sentinels that declare the primary dead after one second without an
@@ -38,7 +38,7 @@ func StartSentinel(ctx context.Context, replicas, sentinels int, o RedisOptions)
 	if err != nil {
 		return nil, err
 	}
-	s := &Sentinel{Nodes: append([]*Redis{data.Primary}, data.Replicas...)}
+	s := &Sentinel{Group: data.Group}
 	o.TCP, o.Config, o.Clock = true, nil, false // the servers' configuration need not fit sentinels
 	o = o.with(nil, sentinelLines(o, data.Primary.port.number, sentinels/2+1)...)
 	o.args = []string{"--sentinel"}
@@ -150,8 +150,5 @@ func (s *Sentinel) URLs() []string { return (&Group[*Redis]{s.Sentinels}).URLs()
 // PIDs returns the numbers of all their processes.
 func (s *Sentinel) PIDs() []int { return (&Group[*Redis]{slices.Concat(s.Nodes, s.Sentinels)}).PIDs() }
 
-// CAFile returns the PEM file of the private CA that signed all certificates; "" without TLS.
-func (s *Sentinel) CAFile() string { return s.Sentinels[0].CAFile() }
-
 // Close stops all servers, the sentinels first. It may be called more than once.
-func (s *Sentinel) Close() error { return errors.Join(closeAll(s.Sentinels), closeAll(s.Nodes)) }
+func (s *Sentinel) Close() error { return errors.Join(closeAll(s.Sentinels), s.Group.Close()) }

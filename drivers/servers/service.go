@@ -94,8 +94,7 @@ func Services() []*Service { return slices.Clone(services) }
 // Named returns the service of that name, always the same one. An unregistered service can be addressed but not
 // started, and is not among Services.
 func Named(name string) *Service {
-	i := slices.IndexFunc(services, func(s *Service) bool { return s.Name == name })
-	if i >= 0 {
+	if i := slices.IndexFunc(services, func(s *Service) bool { return s.Name == name }); i >= 0 {
 		return services[i]
 	}
 	s, _ := undescribed.LoadOrStore(name, &Service{Name: name})
@@ -163,15 +162,7 @@ func jarVersion(path string) string {
 	return ""
 }
 
-// runningOne describes a server of one process.
-func runningOne[S Server](s S, err error) (*Running, error) {
-	if err != nil {
-		return nil, err
-	}
-	return &Running{URLs: []string{s.URL()}, Network: "unix", Persistence: s.Persistence(), CPU: s.CPU, PIDs: s.PIDs, Close: s.Close}, nil
-}
-
-// ensemble is a private server of several processes.
+// ensemble is a private server of one or several processes.
 type ensemble interface {
 	URLs() []string
 	Persistence() string
@@ -180,12 +171,20 @@ type ensemble interface {
 	Close() error
 }
 
-func runningEnsemble(s ensemble, err error) (*Running, error) {
+// running describes a private server.
+func running(s ensemble, network string, err error) (*Running, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Running{URLs: s.URLs(), Network: "tcp", Persistence: s.Persistence(), CPU: s.CPU, PIDs: s.PIDs, Close: s.Close}, nil
+	return &Running{URLs: s.URLs(), Network: network, Persistence: s.Persistence(), CPU: s.CPU, PIDs: s.PIDs, Close: s.Close}, nil
 }
+
+// runningOne describes a server of one process.
+func runningOne[S Server](s S, err error) (*Running, error) {
+	return running(&Group[S]{[]S{s}}, "unix", err)
+}
+
+func runningEnsemble(s ensemble, err error) (*Running, error) { return running(s, "tcp", err) }
 
 // room returns the connection limit for a database: conns, plus a few for inspecting it and for cleaning up after an
 // outage. Up to the default limit it returns 0.

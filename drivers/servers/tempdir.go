@@ -72,7 +72,6 @@ func (d *tempDir) record(pid int) error {
 	return os.WriteFile(d.file(pidFile), fmt.Appendf(nil, "%d %s\n", pid, stamp), 0o600)
 }
 
-// remove deletes the directory and releases its lock.
 func (d *tempDir) remove() error {
 	_, err := removeDir(d.path)
 	return errors.Join(err, d.lock.Close())

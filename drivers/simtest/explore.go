@@ -67,7 +67,6 @@ func Explore(t *testing.T, n int, s Scenario) *Search {
 	return found
 }
 
-// run runs one schedule.
 func run(t *testing.T, s Scenario, seed uint64) (w *World) {
 	defer func() {
 		if p := recover(); p != nil {

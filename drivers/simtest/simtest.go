@@ -249,6 +249,4 @@ func (w *World) render(keep func(line) bool) string {
 // stamp is a time or a duration, to the nanosecond.
 type stamp time.Duration
 
-func (s stamp) String() string {
-	return fmt.Sprintf("%d.%06d ms", s/1e6, s%1e6)
-}
+func (s stamp) String() string { return fmt.Sprintf("%d.%06d ms", s/1e6, s%1e6) }

@@ -97,8 +97,7 @@ func (p *Process) Stopped() (stopped, known bool) { return groupStopped(p.PID())
 func threadsStopped(pid int) bool {
 	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 	for _, thread := range threads {
-		fields, err := readStat(thread)
-		if err == nil && !bytes.ContainsAny(fields[0], "TtZX") {
+		if fields, err := readStat(thread); err == nil && !bytes.ContainsAny(fields[0], "TtZX") {
 			return false
 		}
 	}
@@ -109,8 +108,7 @@ func threadsStopped(pid int) bool {
 func groupStopped(leader int) bool { return descendantsStopped(leader, leader) }
 
 func descendantsStopped(pid, group int) bool {
-	fields, err := Stat(pid)
-	if err != nil || string(fields[2]) != strconv.Itoa(group) {
+	if fields, err := Stat(pid); err != nil || string(fields[2]) != strconv.Itoa(group) {
 		return true
 	}
 	if !threadsStopped(pid) {

@@ -122,9 +122,7 @@ func (o Options) complete() (Options, error) {
 		if *f.value < 0 {
 			return o, fmt.Errorf("wait: %s %v is negative", f.name, *f.value)
 		}
-		if *f.value == 0 {
-			*f.value = f.usual
-		}
+		*f.value = cmp.Or(*f.value, f.usual)
 	}
 	if o.BackoffMin > o.BackoffMax {
 		return o, fmt.Errorf("wait: least back-off %v is above the greatest, %v", o.BackoffMin, o.BackoffMax)

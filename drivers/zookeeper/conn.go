@@ -185,7 +185,6 @@ func (c *conn) wasSession(session int64) bool {
 	return slices.Contains(c.earlier, session)
 }
 
-// done ends a request.
 func (c *conn) done(e entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -44,8 +44,7 @@ func (s *service) Clean(ctx context.Context, keys []string) error {
 		all.Go(func() {
 			k := s.control()
 			for at := i; at < len(keys) && errs[i] == nil; at += cleaners {
-				err := s.design.clean(ctx, k, s.node(keys[at]))
-				if !errors.Is(err, zk.ErrNoNode) {
+				if err := s.design.clean(ctx, k, s.node(keys[at])); !errors.Is(err, zk.ErrNoNode) {
 					errs[i] = err
 				}
 			}
@@ -60,10 +59,7 @@ func (s *service) Clean(ctx context.Context, keys []string) error {
 	return nil
 }
 
-// remove deletes a node, whoever made it.
-func remove(ctx context.Context, k *caller, node string) error {
-	return k.delete(ctx, 0, node)
-}
+func remove(ctx context.Context, k *caller, node string) error { return k.delete(ctx, 0, node) }
 
 // Inspect implements drivers.Inspector with the command srvr, which servers answer unless configured otherwise
 // (4lw.commands.whitelist), on a connection that ends with the answer. What a server does not tell is unknown. Commands

@@ -15,6 +15,7 @@
 package zookeeper
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -90,9 +91,7 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (*service, error) 
 	if cfg.Release != drivers.ReleaseDefault {
 		return nil, fmt.Errorf("lock %s releases in one way only: drop -release %s", chosen.Name, cfg.Release)
 	}
-	if cfg.TTL == 0 {
-		cfg.TTL = defaultTimeout
-	}
+	cfg.TTL = cmp.Or(cfg.TTL, defaultTimeout)
 	to, chroot, err := endpointOf(cfg)
 	if err != nil {
 		return nil, err

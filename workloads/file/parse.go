@@ -3,6 +3,7 @@
 package file
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -31,10 +32,11 @@ const (
 )
 
 // Parse reads a workload; source is its name in errors, which are all of type *Error.
-func Parse(source string, text []byte, v Vocabulary) (*Workload, error) {
+func Parse(source string, text []byte, v Vocabulary) (_ *Workload, err error) {
 	clean := strings.ReplaceAll(strings.TrimPrefix(string(text), "\ufeff"), "\r\n", "\n")
 	w := &Workload{Source: source, lines: strings.Split(clean, "\n")}
 	r := &reader{Workload: w, v: v}
+	defer r.stopped(&err)
 	if err := r.check(clean); err != nil {
 		return nil, err
 	}
@@ -46,20 +48,26 @@ func Parse(source string, text []byte, v Vocabulary) (*Workload, error) {
 	if err != nil {
 		return nil, r.syntax(err)
 	}
-	entries, err := r.body(tree)
-	if err != nil {
-		return nil, err
-	}
-	if err := r.top(entries); err != nil {
-		return nil, err
-	}
+	r.top(r.body(tree))
 	return w, nil
 }
 
-// reader fills a workload.
+// reader fills a workload. What it calls with the tree ends by a panic at the first fault, which Parse returns.
 type reader struct {
 	*Workload
 	v Vocabulary
+}
+
+func (r *reader) stop(at Pos, format string, args ...any) { panic(r.Fault(at, format, args...)) }
+
+func (r *reader) stopped(err *error) {
+	switch fault := recover().(type) {
+	case nil:
+	case *Error:
+		*err = fault
+	default:
+		panic(fault)
+	}
 }
 
 // check looks at what would be costly, or wrong, to hand on.
@@ -121,11 +129,11 @@ var hints = []struct{ says, means string }{
 }
 
 // body returns the fields that the file is made of.
-func (r *reader) body(tree *ast.File) ([]entry, error) {
+func (r *reader) body(tree *ast.File) []entry {
 	var bodies []ast.Node
 	for _, doc := range tree.Docs {
 		if doc.Body != nil && doc.Body.Type() == ast.DirectiveType {
-			return nil, r.Fault(first(doc.Body), "a directive, which no workload needs")
+			r.stop(first(doc.Body), "a directive, which no workload needs")
 		}
 		if doc.Body != nil && doc.Body.Type() != ast.CommentGroupType {
 			bodies = append(bodies, doc.Body)
@@ -133,22 +141,22 @@ func (r *reader) body(tree *ast.File) ([]entry, error) {
 	}
 	switch {
 	case len(bodies) == 0:
-		return nil, r.Fault(Pos{1, 1}, "is empty: a workload sets at least one field")
+		r.stop(Pos{1, 1}, "is empty: a workload sets at least one field")
 	case len(bodies) > 1:
-		return nil, r.Fault(first(bodies[1]), "a second document: a file is one workload")
+		r.stop(first(bodies[1]), "a second document: a file is one workload")
 	}
 	return r.entries(bodies[0], "a workload")
 }
 
-// plain refuses what YAML has and no workload needs. An alias may stand for any amount of text.
-func (r *reader) plain(n ast.Node) error {
+// extra returns what is wrong with a node that YAML has and no workload needs. An alias may stand for any amount of text.
+func extra(n ast.Node) (wrong string) {
 	switch n.(type) {
 	case *ast.AnchorNode, *ast.AliasNode, *ast.MergeKeyNode:
-		return r.Fault(first(n), "anchors and aliases are not read here: write the value out")
+		return "anchors and aliases are not read here: write the value out"
 	case *ast.TagNode:
-		return r.Fault(first(n), "tags are not read here: write the value alone")
+		return "tags are not read here: write the value alone"
 	}
-	return nil
+	return ""
 }
 
 // entry is one field of a mapping.
@@ -159,7 +167,7 @@ type entry struct {
 }
 
 // entries returns the fields of a mapping, each once; what says what else is no mapping.
-func (r *reader) entries(n ast.Node, what string) (list []entry, err error) {
+func (r *reader) entries(n ast.Node, what string) (list []entry) {
 	var pairs []*ast.MappingValueNode
 	switch n := n.(type) {
 	case *ast.MappingNode:
@@ -167,48 +175,54 @@ func (r *reader) entries(n ast.Node, what string) (list []entry, err error) {
 	case *ast.MappingValueNode:
 		pairs = []*ast.MappingValueNode{n}
 	default:
-		if err := r.plain(n); err != nil {
-			return nil, err
+		if wrong := extra(n); wrong != "" {
+			r.stop(first(n), "%s", wrong)
 		}
-		return nil, r.Fault(first(n), "%s is made of fields, as in clients: 64, and this is %s", what, kind(n))
+		r.stop(first(n), "%s is made of fields, as in clients: 64, and this is %s", what, kind(n))
 	}
 	for _, pair := range pairs {
 		at := first(pair.Key)
 		if pair.Key.IsMergeKey() {
-			return nil, r.Fault(at, "anchors and aliases are not read here: write the values out")
+			r.stop(at, "anchors and aliases are not read here: write the values out")
 		}
-		if err := r.plain(pair.Key); err != nil {
-			return nil, err
+		if wrong := extra(pair.Key); wrong != "" {
+			r.stop(at, "%s", wrong)
 		}
-		name, err := r.scalar(pair.Key)
-		if err != nil {
-			return nil, r.Fault(at, "a field's name must be a word, and this is %s", kind(pair.Key))
+		name, wrong := textOf(pair.Key)
+		if wrong != "" {
+			r.stop(at, "a field's name must be a word, and this is %s", kind(pair.Key))
 		}
 		if i := slices.IndexFunc(list, func(e entry) bool { return e.name == name }); i >= 0 {
-			return nil, r.Fault(at, "%s is given twice, first on line %d", name, list[i].at.Line)
+			r.stop(at, "%s is given twice, first on line %d", name, list[i].at.Line)
 		}
 		list = append(list, entry{name, at, pair.Value})
 	}
-	return list, nil
+	return list
 }
 
-// scalar returns the text of a value that is neither list nor mapping, as it was written.
-func (r *reader) scalar(n ast.Node) (string, error) {
+// text returns the text of a field's value.
+func (r *reader) text(field string, n ast.Node) string {
+	text, wrong := textOf(n)
+	if wrong != "" {
+		r.stop(first(n), "%s: %s", field, wrong)
+	}
+	return text
+}
+
+// textOf returns the text of a value that is neither list nor mapping, as it was written, or what is wrong with it.
+func textOf(n ast.Node) (text, wrong string) {
 	switch n := n.(type) {
 	case *ast.StringNode:
-		return n.Value, nil
+		return n.Value, ""
 	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
-		return n.GetToken().Value, nil
+		return n.GetToken().Value, ""
 	case *ast.NullNode:
 		if tk := n.GetToken(); tk.Type == token.NullType && tk.Value == "null" { // the name of a driver
-			return tk.Value, nil
+			return tk.Value, ""
 		}
-		return "", r.Fault(first(n), "has no value")
+		return "", "has no value"
 	}
-	if err := r.plain(n); err != nil {
-		return "", err
-	}
-	return "", r.Fault(first(n), "must be one value, and this is %s", kind(n))
+	return "", cmp.Or(extra(n), "must be one value, and this is "+kind(n))
 }
 
 // kind returns what a node is, in a sentence.

@@ -66,7 +66,6 @@ func (s *Stage) certainHolds(events []safety.Event) (list []hold) {
 	return list
 }
 
-// clientHasFault reports whether a client has a fault.
 func (s *Stage) clientHasFault(client string) bool {
 	return slices.ContainsFunc(s.clients, func(c *Client) bool { return c.name == client && c.hasFault() })
 }

@@ -62,9 +62,7 @@ func (s *Stage) ClientWith(name string, set func(*drivers.Config)) *Client {
 	c := &Client{stage: s, name: name}
 	s.clients = append(s.clients, c)
 	d, err := s.lock.driver()
-	if err != nil {
-		s.leave(safety.NotExercised, "%v", err)
-	}
+	s.leaveIf(err != nil, safety.NotExercised, "%v", err)
 	cfg := s.config()
 	set(&cfg)
 	c.offset = cfg.ClockOffset
@@ -104,13 +102,9 @@ func (c *Client) connect(cfg *drivers.Config) {
 	}
 	for _, server := range nodes {
 		at, err := url.Parse(server.URL())
-		if err != nil || at.Host == "" {
-			s.leave(safety.NotExercised, "its server has no address of a host and a port")
-		}
+		s.leaveIf(err != nil || at.Host == "", safety.NotExercised, "its server has no address of a host and a port")
 		p, err := fault.NewProxy(at.Host)
-		if err != nil {
-			s.leave(safety.NotExercised, "%v", err)
-		}
+		s.leaveIf(err != nil, safety.NotExercised, "%v", err)
 		if s.watch != nil {
 			p.Watch(s.watch)
 		}
@@ -147,7 +141,6 @@ func (c *Client) hears(yes bool, err error, ifYes, ifNo safety.Kind) time.Durati
 	return c.add(ifNo, "")
 }
 
-// request asks for the key once.
 func (c *Client) request() (held bool, err error) {
 	ctx, cancel := context.WithTimeout(c.stage.ctx, openTimeout)
 	defer cancel()
@@ -189,9 +182,8 @@ func (c *Client) Acquire() {
 func (c *Client) AcquireWhile(holder *Client, patience time.Duration) (held bool) {
 	end := holder.Sure()
 	held = c.AcquireBy(min(c.stage.Now()+patience, end))
-	if held && c.Granted >= end {
-		c.stage.leave(safety.Stalled, "%s was granted the key after the lease of %s", c.name, holder.name)
-	}
+	c.stage.leaveIf(held && c.Granted >= end,
+		safety.Stalled, "%s was granted the key after the lease of %s", c.name, holder.name)
 	return held
 }
 
@@ -289,9 +281,7 @@ func (c *Client) LoseRelease() (evidence int64) {
 	}
 	_, err := answer()
 	c.network.Resume()
-	if err == nil {
-		c.stage.leave(safety.NotExercised, "the release of %s was answered", c.name)
-	}
+	c.stage.leaveIf(err == nil, safety.NotExercised, "the release of %s was answered", c.name)
 	return evidence
 }
 
@@ -333,9 +323,7 @@ func (c *Client) Watch() (renewals func() int64) {
 // Ends and Sure.
 func (c *Client) Renew() (held bool, err error) {
 	r, ok := drivers.As[drivers.Renewer](c.session)
-	if !ok {
-		c.stage.leave(safety.NotApplicable, "its leases are not renewed")
-	}
+	c.stage.leaveIf(!ok, safety.NotApplicable, "its leases are not renewed")
 	ctx, cancel := context.WithTimeout(c.stage.ctx, openTimeout)
 	defer cancel()
 	asked := c.stage.Now()
@@ -367,7 +355,6 @@ func (c *Client) crash() {
 	c.died()
 }
 
-// died records the end of a client.
 func (c *Client) died() {
 	c.believes.Store(false)
 	c.add(safety.Dies, "")
@@ -418,9 +405,8 @@ func (c *Client) Rehearse() (try, release int) {
 			c.stage.Until(c.stage.Now() + tryEvery)
 			continue
 		}
-		if err != nil || !held {
-			c.stage.leave(safety.NotExercised, "%s could not acquire a free key: %v, %v", c.name, held, err)
-		}
+		c.stage.leaveIf(err != nil || !held,
+			safety.NotExercised, "%s could not acquire a free key: %v, %v", c.name, held, err)
 		if _, err := c.session.Release(ctx, &l); err != nil {
 			c.stage.leave(safety.NotExercised, "%s could not let a key go: %v", c.name, err)
 		}

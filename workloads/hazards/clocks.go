@@ -13,19 +13,12 @@ import (
 
 func init() {
 	register(Hazard{
-		Number: 6, Name: drivers.HazardStealByDel,
-		Applies: needsLease,
-		Tell:    stealByDel,
-		Fails:   []string{"rueidis setnx-steal"},
-		Sound:   []string{"rueidis getset", "rueidis set-nx"},
+		Number: 6, Name: drivers.HazardStealByDel, Applies: needsLease, Tell: stealByDel,
+		Fails: []string{"rueidis setnx-steal"}, Sound: []string{"rueidis getset", "rueidis set-nx"},
 	})
 	register(Hazard{
-		Number: 7, Name: drivers.HazardClientClock,
-		Applies:  needsEnd,
-		Tell:     clientClock,
-		Services: []string{"redis"},
-		MinTTL:   longLease,
-		Fails:    []string{"rueidis getset"},
+		Number: 7, Name: drivers.HazardClientClock, Applies: needsEnd, Tell: clientClock, Services: []string{"redis"},
+		MinTTL: longLease, Fails: []string{"rueidis getset"},
 	})
 }
 

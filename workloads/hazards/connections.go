@@ -4,6 +4,7 @@ package hazards
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/lockbench/lockbench/drivers"
@@ -13,36 +14,24 @@ import (
 
 func init() {
 	register(Hazard{
-		Number: 24, Name: drivers.HazardSessionLost,
-		Applies: needsSession,
-		Tell:    sessionLost,
+		Number: 24, Name: drivers.HazardSessionLost, Applies: needsSession, Tell: sessionLost,
 	})
 	register(Hazard{
-		Number: 25, Name: drivers.HazardConnectionCut,
-		Tell:  connectionCut,
-		Fails: []string{"mysql get-lock", "postgres advisory"},
-		Sound: []string{"rueidis set-nx", "mysql unique-row"},
+		Number: 25, Name: drivers.HazardConnectionCut, Tell: connectionCut,
+		Fails: []string{"mysql get-lock", "postgres advisory"}, Sound: []string{"rueidis set-nx", "mysql unique-row"},
 	})
 	register(Hazard{
-		Number: 27, Name: drivers.HazardHalfOpen,
-		Tell:  halfOpen,
-		Fails: []string{"mysql get-lock", "postgres advisory"},
-		Sound: []string{"rueidis set-nx"},
+		Number: 27, Name: drivers.HazardHalfOpen, Tell: halfOpen,
+		Fails: []string{"mysql get-lock", "postgres advisory"}, Sound: []string{"rueidis set-nx"},
 	})
 	register(Hazard{
-		Number: 34, Name: drivers.HazardSharedConnections,
-		Tell:   sharedConnections,
-		Local:  true,
+		Number: 34, Name: drivers.HazardSharedConnections, Tell: sharedConnections, Local: true,
 		MinTTL: longLease, // none ends meanwhile
 		Sound:  []string{"rueidis set-nx", "mysql get-lock"},
 	})
 	register(Hazard{
-		Number: 29, Name: drivers.HazardPooler,
-		Tell:     pooler,
-		Services: []string{"postgres"},
-		Kind:     HasPooler,
-		Fails:    []string{"postgres advisory"},
-		Sound:    []string{"postgres row-lock"},
+		Number: 29, Name: drivers.HazardPooler, Tell: pooler, Services: []string{"postgres"}, Kind: HasPooler,
+		Fails: []string{"postgres advisory"}, Sound: []string{"postgres row-lock"},
 	})
 }
 
@@ -129,10 +118,8 @@ func sharedConnections(s *Stage) {
 // failTogether fails the attempt for two clients that were granted the key, and lets all go that hold it.
 func (s *Stage) failTogether(all []*Client, first, second *Client) {
 	s.StillHolds(first, "the attempt of "+second.name)
-	for _, c := range all {
-		if c.believes.Load() {
-			c.Release()
-		}
+	for _, c := range believers(all) {
+		c.Release()
 	}
 	s.FailIfBoth(first, second)
 }
@@ -175,18 +162,18 @@ func (s *Stage) pins() bool {
 }
 
 // atOnce lets clients try at the same time, and returns those that were granted the key.
-func atOnce(clients ...*Client) (held []*Client) {
+func atOnce(clients ...*Client) []*Client {
 	var all sync.WaitGroup
 	for _, c := range clients {
 		all.Go(func() { _, _ = c.Try() }) // no answer is no grant
 	}
 	all.Wait()
-	for _, c := range clients {
-		if c.believes.Load() {
-			held = append(held, c)
-		}
-	}
-	return held
+	return believers(clients)
+}
+
+// believers returns those clients that believe that they hold the key.
+func believers(clients []*Client) []*Client {
+	return slices.DeleteFunc(slices.Clone(clients), func(c *Client) bool { return !c.believes.Load() })
 }
 
 // pooler lets B ask for the key of A on the connection that A was lent, and another client have that when A lets go. The pool
@@ -220,9 +207,7 @@ func pooler(s *Stage) {
 		return
 	}
 	holders := ask(s, pool.Holders)
-	if len(holders) == 0 {
-		s.leave(safety.NotExercised, "B was refused a key that no server process holds")
-	}
+	s.leaveIf(len(holders) == 0, safety.NotExercised, "B was refused a key that no server process holds")
 	s.Never("the key was let go, and server process %d holds it for as long as the pooler keeps the connection", holders[0])
 }
 
@@ -236,8 +221,6 @@ func (s *Stage) pool() Pool {
 // answered is Try of a client that has to hear an answer.
 func answered(c *Client) (held bool) {
 	held, err := c.Try()
-	if err != nil {
-		c.stage.leave(safety.NotExercised, "%s has no answer: %v", c.name, err)
-	}
+	c.stage.leaveIf(err != nil, safety.NotExercised, "%s has no answer: %v", c.name, err)
 	return held
 }

@@ -40,7 +40,6 @@ func (l Lock) Where() string {
 	return l.Driver + "@" + string(l.Topology)
 }
 
-// driver returns what opens the lock.
 func (l Lock) driver() (drivers.Driver, error) {
 	return matrix.Driver(&spec.Plan{Driver: l.Driver, Topology: string(l.Topology)})
 }
@@ -320,7 +319,6 @@ func (h *Hazard) topology(l Lock) drivers.Topology {
 	return l.Topology
 }
 
-// kind returns the kind of a lock's server.
 func (h *Hazard) kind(l Lock) Kind {
 	if l.Topology != "" {
 		return kinds[l.Topology]

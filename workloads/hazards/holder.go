@@ -13,55 +13,34 @@ import (
 
 func init() {
 	register(Hazard{
-		Number: 1, Name: drivers.HazardHolderDies,
-		Tell:  holderDies,
-		Fails: []string{"rueidis setnx"},
+		Number: 1, Name: drivers.HazardHolderDies, Tell: holderDies, Fails: []string{"rueidis setnx"},
 		Sound: []string{"rueidis set-nx", "postgres advisory"},
 	})
 	register(Hazard{
-		Number: 10, Name: drivers.HazardHolderPauses,
-		Tell:  holderPauses,
-		Fails: []string{"rueidis set-nx"},
+		Number: 10, Name: drivers.HazardHolderPauses, Tell: holderPauses, Fails: []string{"rueidis set-nx"},
 		Sound: []string{"rueidis setnx"},
 	})
 	register(Hazard{
-		Number: 3, Name: drivers.HazardOverrun,
-		Tell:  overrun,
-		Local: true,
-		Fails: []string{"rueidis set-nx"},
+		Number: 3, Name: drivers.HazardOverrun, Tell: overrun, Local: true, Fails: []string{"rueidis set-nx"},
 		Sound: []string{"rueidislock library", "postgres advisory"},
 	})
 	register(Hazard{
-		Number: 4, Name: drivers.HazardWrongReleaseChain,
-		Applies: needsLease,
-		Tell:    wrongReleaseChain,
-		Local:   true,
-		Fails:   []string{"rueidis set-nx-del"},
-		Sound:   []string{"rueidis set-nx"},
+		Number: 4, Name: drivers.HazardWrongReleaseChain, Applies: needsLease, Tell: wrongReleaseChain, Local: true,
+		Fails: []string{"rueidis set-nx-del"}, Sound: []string{"rueidis set-nx"},
 	})
 	register(Hazard{
-		Number: 9, Name: drivers.HazardUnlockAfterRefusal,
-		Tell:   unlockAfterRefusal,
-		Local:  true,
+		Number: 9, Name: drivers.HazardUnlockAfterRefusal, Tell: unlockAfterRefusal, Local: true,
 		MinTTL: longLease, // none ends meanwhile
-		Fails:  []string{"rueidis set-nx-del"},
-		Sound:  []string{"rueidis set-nx"},
+		Fails:  []string{"rueidis set-nx-del"}, Sound: []string{"rueidis set-nx"},
 	})
 	register(Hazard{
-		Number: 8, Name: drivers.HazardReentryNoExtend,
-		Applies: needs(reentrant, notReentrant, needsLease),
-		Tell:    reentry,
-		Local:   true,
-		Fails:   []string{"rueidis reentrant-count"},
-		Sound:   []string{"rueidis redisson"},
+		Number: 8, Name: drivers.HazardReentryNoExtend, Applies: needs(reentrant, notReentrant, needsLease),
+		Tell: reentry, Local: true, Fails: []string{"rueidis reentrant-count"}, Sound: []string{"rueidis redisson"},
 	})
 	register(Hazard{
-		Number: 32, Name: drivers.HazardReentryMiscounted,
-		Applies: needs(reentrant, notReentrant, needsExclusive),
-		Tell:    reentryMiscounted,
-		Local:   true,
-		MinTTL:  longLease, // none ends meanwhile
-		Sound:   []string{"rueidis redisson", "rueidis reentrant-count"},
+		Number: 32, Name: drivers.HazardReentryMiscounted, Applies: needs(reentrant, notReentrant, needsExclusive),
+		Tell: reentryMiscounted, Local: true, MinTTL: longLease, // none ends meanwhile
+		Sound: []string{"rueidis redisson", "rueidis reentrant-count"},
 	})
 }
 
@@ -133,9 +112,7 @@ func overrun(s *Stage) {
 	granted := renewed && b.AcquireBy(a.Ends()+s.TTL()/10) // whose tries show that the server and the machine keep up
 	s.AwaitExpiry(a)
 	granted = granted || b.AcquireBy(a.Ends()+s.TTL()/2)
-	if !granted && s.Has(expires) {
-		s.leave(safety.Stalled, "the key of A was not free after its lease")
-	}
+	s.leaveIf(!granted && s.Has(expires), safety.Stalled, "the key of A was not free after its lease")
 	a.Release()
 	if granted {
 		b.Release()
@@ -147,9 +124,7 @@ func wrongReleaseChain(s *Stage) {
 	a, b, c := s.Client("A"), s.Client("B"), s.Client("C")
 	a.Acquire()
 	s.AwaitExpiry(a)
-	if !b.AcquireBy(a.Ends() + s.TTL()/2) {
-		s.leave(safety.NotExercised, "the key of A was not free after its lease")
-	}
+	s.leaveIf(!b.AcquireBy(a.Ends()+s.TTL()/2), safety.NotExercised, "the key of A was not free after its lease")
 	a.Release()
 	s.Intrude(b, c)
 }
@@ -175,9 +150,7 @@ func reentry(s *Stage) {
 	})
 	s.Fault(again, "A acquired its key again when %v of its lease were left", first-a.Granted)
 	granted := b.AcquireBy(min(first+s.TTL()/10, a.Sure()))
-	if granted && b.Granted >= a.Sure() {
-		s.leave(safety.Stalled, "B was granted the key after the second lease")
-	}
+	s.leaveIf(granted && b.Granted >= a.Sure(), safety.Stalled, "B was granted the key after the second lease")
 	a.Release()
 	s.FailIfBoth(a, b)
 }
@@ -201,9 +174,7 @@ func reentryMiscounted(s *Stage) {
 		}
 		granted, err := b.Try()
 		s.StillHolds(a, "the attempt of B")
-		if err != nil {
-			s.leave(safety.NotExercised, "B has no answer: %v", err)
-		}
+		s.leaveIf(err != nil, safety.NotExercised, "B has no answer: %v", err)
 		if granted {
 			s.Fail("A has acquired its key %d times and left it %s: B was granted it", times, format.Plural(left+1, "time"))
 			return
@@ -220,9 +191,7 @@ func (c *Client) leaves(l *drivers.Lease) (removed bool) {
 	ctx, cancel := context.WithTimeout(c.stage.ctx, openTimeout)
 	defer cancel()
 	removed, err := c.session.Release(ctx, l)
-	if err != nil {
-		c.stage.leave(safety.NotExercised, "%s has no answer to its release: %v", c.name, err)
-	}
+	c.stage.leaveIf(err != nil, safety.NotExercised, "%s has no answer to its release: %v", c.name, err)
 	kind := safety.Released
 	if !removed {
 		kind = safety.NotThere

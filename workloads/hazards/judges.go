@@ -223,7 +223,6 @@ func operations(events []safety.Event) (list []porcupine.Operation) {
 	return list
 }
 
-// linearizable reports whether a mutex explains the events.
 func linearizable(events []safety.Event) bool {
 	return porcupine.CheckOperations(mutex, operations(events))
 }

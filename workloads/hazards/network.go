@@ -43,17 +43,13 @@ func (c *Client) hasFault() bool {
 
 // Network returns the client's way to its servers. It ends the attempt if there is none.
 func (c *Client) Network() Network {
-	if len(c.network.nodes) == 0 {
-		c.stage.leave(safety.NotApplicable, "it has no connection that could break")
-	}
+	c.stage.leaveIf(len(c.network.nodes) == 0, safety.NotApplicable, "it has no connection that could break")
 	return c.network
 }
 
 // line returns the client's way to its only server. It ends the attempt if there are several.
 func (c *Client) line() *node {
-	if len(c.Network().nodes) > 1 {
-		c.stage.leave(safety.NotApplicable, "its requests go to several servers")
-	}
+	c.stage.leaveIf(len(c.Network().nodes) > 1, safety.NotApplicable, "its requests go to several servers")
 	return c.network.nodes[0]
 }
 
@@ -101,9 +97,7 @@ func (n Network) Silence() int64 { return n.each((*fault.Proxy).Silence) }
 
 // Hold keeps everything back until Resume, and returns on how many connections.
 func (n Network) Hold() int64 {
-	return n.each(func(p *fault.Proxy) {
-		_, _ = p.Hold(fault.Requests), p.Hold(fault.Replies)
-	})
+	return n.each(func(p *fault.Proxy) { _, _ = p.Hold(fault.Requests), p.Hold(fault.Replies) })
 }
 
 // Lead makes the way lead to another server, to which the clients have to connect anew.

@@ -101,9 +101,7 @@ func (c *Client) Continue() (p exec.Pause) {
 	ctx, cancel := context.WithTimeout(c.stage.ctx, openTimeout)
 	defer cancel()
 	p, err := c.process.worker.Continue(ctx)
-	if err != nil {
-		c.stage.leave(safety.NotExercised, "%s does not go on: %v", c.name, err)
-	}
+	c.stage.leaveIf(err != nil, safety.NotExercised, "%s does not go on: %v", c.name, err)
 	return p
 }
 
@@ -113,9 +111,7 @@ func (c *Client) Kill() (status string) {
 		return ""
 	}
 	death, err := c.process.worker.Kill()
-	if err != nil {
-		c.stage.leave(safety.NotExercised, "%s was not killed: %v", c.name, err)
-	}
+	c.stage.leaveIf(err != nil, safety.NotExercised, "%s was not killed: %v", c.name, err)
 	c.died()
 	return death.State
 }

@@ -18,26 +18,19 @@ import (
 func init() {
 	register(Hazard{
 		Number: 35, Name: drivers.HazardWaiterGone,
-		Applies: needs(queues, "its waiters do not queue at the server", needsExclusive),
-		Tell:    waiterGone,
-		Lone:    true,
-		MinTTL:  1500 * time.Millisecond,
-		Sound:   []string{"rueidis fair", "zookeeper sequential", "etcd lease"},
+		Applies: needs(queues, "its waiters do not queue at the server", needsExclusive), Tell: waiterGone,
+		Lone: true, MinTTL: 1500 * time.Millisecond,
+		Sound: []string{"rueidis fair", "zookeeper sequential", "etcd lease"},
 	})
 	register(Hazard{
 		Number: 36, Name: drivers.HazardWaiterSessionLost,
 		Applies: needs(hasPlace, "its waiters have nothing at the server that could end", needsExclusive),
-		Tell:    waiterSessionLost,
-		Lone:    true,
-		MinTTL:  1500 * time.Millisecond,
-		Sound:   []string{"rueidis fair", "zookeeper sequential", "etcd lease"},
+		Tell:    waiterSessionLost, Lone: true, MinTTL: 1500 * time.Millisecond,
+		Sound: []string{"rueidis fair", "zookeeper sequential", "etcd lease"},
 	})
 	register(Hazard{
-		Number: 37, Name: drivers.HazardCleanupLost,
-		Tell:   cleanupLost,
-		Lone:   true,
-		MinTTL: 2 * time.Second,
-		Sound:  []string{"rueidis fair", "zookeeper sequential", "etcd lease"},
+		Number: 37, Name: drivers.HazardCleanupLost, Tell: cleanupLost, Lone: true, MinTTL: 2 * time.Second,
+		Sound: []string{"rueidis fair", "zookeeper sequential", "etcd lease"},
 	})
 }
 
@@ -97,15 +90,8 @@ func waiterGone(s *Stage) {
 
 // enteredBeside fails the attempt for a client that was granted the key while another one held it.
 func (s *Stage) enteredBeside(holder *Client, others ...*Client) {
-	var entered []*Client
-	for _, c := range others {
-		if c.believes.Load() {
-			entered = append(entered, c)
-		}
-	}
-	if len(entered) == 0 {
-		s.leave(safety.NotExercised, "a wait has ended without a grant")
-	}
+	entered := believers(others)
+	s.leaveIf(len(entered) == 0, safety.NotExercised, "a wait has ended without a grant")
 	if s.Has(expires) && entered[0].Granted >= holder.Sure() {
 		s.leave(safety.Stalled, "%s was granted the key after the lease of %s", entered[0].name, holder.name)
 	}
@@ -261,9 +247,7 @@ func cleanupLost(s *Stage) {
 	if err != nil {
 		b.Release()
 	}
-	if !b.AnswerBy(s.Now() + 2*slack) {
-		s.leave(safety.NotExercised, "B has no answer any more")
-	}
+	s.leaveIf(!b.AnswerBy(s.Now()+2*slack), safety.NotExercised, "B has no answer any more")
 	if s.Has(expires) {
 		s.Before(a.Sure(), "the release of A")
 	}
@@ -327,7 +311,5 @@ func (c *Client) acquireUnseen() {
 	for patience := s.Now() + slack; !held && err == nil && s.Now() < patience; held, err = c.request() {
 		s.Until(s.Now() + tryEvery) // a library that gets no answer in time may call that a refusal
 	}
-	if !held || err != nil {
-		s.leave(safety.NotExercised, "%s could not acquire a free key: %v, %v", c.name, held, err)
-	}
+	s.leaveIf(!held || err != nil, safety.NotExercised, "%s could not acquire a free key: %v, %v", c.name, held, err)
 }

@@ -12,27 +12,18 @@ import (
 
 func init() {
 	register(Hazard{
-		Number: 11, Name: drivers.HazardOrphanWatchdog,
-		Applies: needsRenewal,
-		Tell:    orphanWatchdog,
-		Fails:   []string{"rueidis set-nx"},
-		Sound:   []string{"postgres advisory"},
+		Number: 11, Name: drivers.HazardOrphanWatchdog, Applies: needsRenewal, Tell: orphanWatchdog,
+		Fails: []string{"rueidis set-nx"}, Sound: []string{"postgres advisory"},
 	})
 	register(Hazard{
-		Number: 28, Name: drivers.HazardRenewalReacquires,
-		Applies: needsRenewer,
-		Tell:    renewalReacquires,
-		Local:   true,
-		Fails:   []string{"redsync set-nx-on-extend"},
-		Sound:   []string{"rueidis set-nx", "redsync library"},
+		Number: 28, Name: drivers.HazardRenewalReacquires, Applies: needsRenewer, Tell: renewalReacquires,
+		Local: true, Fails: []string{"redsync set-nx-on-extend"},
+		Sound: []string{"rueidis set-nx", "redsync library"},
 	})
 	register(Hazard{
-		Number: 33, Name: drivers.HazardLongHold,
-		Applies: needsRenewal,
-		Tell:    longHold,
-		Local:   true,
-		MinTTL:  time.Second, // a watchdog that is a third of it late is not too late
-		Sound:   []string{"rueidis set-nx", "postgres advisory"},
+		Number: 33, Name: drivers.HazardLongHold, Applies: needsRenewal, Tell: longHold, Local: true,
+		MinTTL: time.Second, // a watchdog that is a third of it late is not too late
+		Sound:  []string{"rueidis set-nx", "postgres advisory"},
 	})
 }
 
@@ -43,9 +34,7 @@ func orphanWatchdog(s *Stage) {
 	failed := s.Now()
 	renewals := a.Watch()
 	if b.AcquireBy(failed + 2*s.TTL() + slack) {
-		if a.renews.Load() {
-			s.leave(safety.Stalled, "the lease of A was over before its renewal")
-		}
+		s.leaveIf(a.renews.Load(), safety.Stalled, "the lease of A was over before its renewal")
 		s.Recovered(b.Granted - failed)
 		return
 	}
@@ -83,15 +72,11 @@ func renewsInTime(s *Stage) {
 		s.Until(a.Granted + s.TTL()*6/10)
 		held, err := a.Renew()
 		s.Before(first, "the renewal")
-		if !held {
-			s.leave(safety.NotExercised, "A has not renewed its lease: %v", err)
-		}
+		s.leaveIf(!held, safety.NotExercised, "A has not renewed its lease: %v", err)
 	})
 	s.Fault(renewed, "A renewed its lease when %v of it were left", (first - a.Granted).Round(time.Millisecond))
 	granted := b.AcquireBy(min(first+s.TTL()/10, a.Sure()))
-	if granted && b.Granted >= a.Sure() {
-		s.leave(safety.Stalled, "B was granted the key after the renewed lease")
-	}
+	s.leaveIf(granted && b.Granted >= a.Sure(), safety.Stalled, "B was granted the key after the renewed lease")
 	a.Release()
 	s.FailIfBoth(a, b)
 }
@@ -210,8 +195,6 @@ func (c *Client) acquireAfter(holder *Client) {
 // toldOfRenewal is Renew of a client that has to hear an answer.
 func (c *Client) toldOfRenewal() (held bool) {
 	held, err := c.Renew()
-	if err != nil {
-		c.stage.leave(safety.NotExercised, "%s has no answer to its renewal: %v", c.name, err)
-	}
+	c.stage.leaveIf(err != nil, safety.NotExercised, "%s has no answer to its renewal: %v", c.name, err)
 	return held
 }

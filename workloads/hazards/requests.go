@@ -12,38 +12,26 @@ import (
 
 func init() {
 	register(Hazard{
-		Number: 2, Name: drivers.HazardCrashBeforeExpire,
-		Tell:  crashBeforeExpire,
+		Number: 2, Name: drivers.HazardCrashBeforeExpire, Tell: crashBeforeExpire,
 		Fails: []string{"rueidis setnx-expire"},
 	})
 	register(Hazard{
-		Number: 5, Name: drivers.HazardGetDelGap,
-		Applies: needsLease,
-		Tell:    getDelGap,
+		Number: 5, Name: drivers.HazardGetDelGap, Applies: needsLease, Tell: getDelGap,
 		Stories: []drivers.Hazard{drivers.HazardWrongReleaseChain}, // whose only request comes late
-		Fails:   []string{"rueidis set-nx-get-del"},
-		Sound:   []string{"rueidis set-nx"},
+		Fails:   []string{"rueidis set-nx-get-del"}, Sound: []string{"rueidis set-nx"},
 	})
 	register(Hazard{
-		Number: 20, Name: drivers.HazardAcquireReplyLost,
-		Tell:  acquireReplyLost,
-		Fails: []string{"rueidis setnx"},
+		Number: 20, Name: drivers.HazardAcquireReplyLost, Tell: acquireReplyLost, Fails: []string{"rueidis setnx"},
 		Sound: []string{"rueidis set-nx"},
 	})
 	register(Hazard{
-		Number: 21, Name: drivers.HazardLateGrant,
-		Applies: needsLease,
-		Tell:    lateGrant,
-		Fails:   []string{"rueidis set-nx"},
-		Sound:   []string{"rueidis@redlock set-nx"},
+		Number: 21, Name: drivers.HazardLateGrant, Applies: needsLease, Tell: lateGrant,
+		Fails: []string{"rueidis set-nx"}, Sound: []string{"rueidis@redlock set-nx"},
 	})
 	register(Hazard{
-		Number: 22, Name: drivers.HazardClientRetries,
-		Tell:    clientRetries,
-		Drivers: []string{"go-redis"},
-		MinTTL:  longLease,
-		Fails:   []string{"go-redis set-nx-del", "go-redis redisson"},
-		Sound:   []string{"go-redis set-nx"},
+		Number: 22, Name: drivers.HazardClientRetries, Tell: clientRetries, Drivers: []string{"go-redis"},
+		MinTTL: longLease, Fails: []string{"go-redis set-nx-del", "go-redis redisson"},
+		Sound: []string{"go-redis set-nx"},
 	})
 	register(Hazard{
 		Number: 31, Name: everyGapName,
@@ -61,9 +49,7 @@ func init() {
 func crashBeforeExpire(s *Stage) {
 	a, b := s.Client("A"), s.Client("B")
 	requests, _ := a.Rehearse()
-	if requests < 2 {
-		s.leave(safety.NotApplicable, "its acquisition is one request")
-	}
+	s.leaveIf(requests < 2, safety.NotApplicable, "its acquisition is one request")
 	last := a.Break(requests)
 	answer := later(a.Try)
 	s.Hit(last, answer)
@@ -82,9 +68,8 @@ func getDelGap(s *Stage) {
 	answer := later(a.Release)
 	s.Hit(last, answer)
 	s.Fault(last.Held(), "the last request of A's release, %d bytes, is held back", last.Held())
-	if !b.AcquireBy(a.Ends() + s.TTL() + slack) {
-		s.leave(safety.NotExercised, "the key was not free after the lease of A")
-	}
+	s.leaveIf(!b.AcquireBy(a.Ends()+s.TTL()+slack),
+		safety.NotExercised, "the key was not free after the lease of A")
 	last.Go()
 	_, _ = answer()
 	s.Intrude(b, c)
@@ -134,9 +119,8 @@ func lateGrant(s *Stage) {
 	if held, _ := b.Try(); held {
 		s.leave(safety.NotExercised, "B was granted the key, which A was to have")
 	}
-	if !b.AcquireBy(s.Now() + 2*s.TTL() + slack) {
-		s.leave(safety.NotExercised, "the key was not free after the lease of A")
-	}
+	s.leaveIf(!b.AcquireBy(s.Now()+2*s.TTL()+slack),
+		safety.NotExercised, "the key was not free after the lease of A")
 	for _, r := range replies {
 		r.Go()
 	}
@@ -188,9 +172,7 @@ func (s *Stage) releaseAgain(a *Client) {
 	answer := later(a.Release)
 	s.Hit(reply, answer)
 	lost := s.Now()
-	if !b.AcquireBy(s.Now() + slack) {
-		s.leave(safety.NotExercised, "the key was not free after the release of A")
-	}
+	s.leaveIf(!b.AcquireBy(s.Now()+slack), safety.NotExercised, "the key was not free after the release of A")
 	reply.Cut()
 	_, _ = answer()
 	s.FaultSince(lost, reply.Held(), "the reply to the release of A, %d bytes, was lost: its library sent the request again", reply.Held())
@@ -264,9 +246,7 @@ func (g gap) String() string {
 func everyGap(s *Stage) {
 	a, b, c := s.Client("A"), s.Client("B"), s.Client("C")
 	try, release := a.Rehearse()
-	if try+release == 0 {
-		s.leave(safety.NotExercised, "it sends no request")
-	}
+	s.leaveIf(try+release == 0, safety.NotExercised, "it sends no request")
 	var g gap
 	g, s.outcome.Gaps = gapOf(s.number, try, release)
 	do := a.Try
@@ -284,8 +264,7 @@ func everyGap(s *Stage) {
 	s.Hit(at, answer)
 	s.Fault(at.Held(), "%v (%d bytes)", g, at.Held())
 	began := s.Now()
-	held := s.suffer(a, b, at, answer, g)
-	if !held && !b.AcquireBy(began+2*s.TTL()+2*slack) {
+	if held := s.suffer(a, b, at, answer, g); !held && !b.AcquireBy(began+2*s.TTL()+2*slack) {
 		s.Never("%v: the key was not free after %v", g, s.elapsed(began))
 		return
 	}
@@ -296,9 +275,7 @@ func everyGap(s *Stage) {
 		again, _ = a.Try() // which may not hear an answer
 	}
 	s.StillHolds(b, "the attempts of C and A")
-	if err != nil {
-		s.leave(safety.NotExercised, "C has no answer: %v", err)
-	}
+	s.leaveIf(err != nil, safety.NotExercised, "C has no answer: %v", err)
 	b.Release()
 	if granted {
 		c.Release()

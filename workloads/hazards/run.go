@@ -39,9 +39,7 @@ const (
 
 // Run holds locks against a hazard, all of them at once. Cells are in the order of the locks.
 func Run(ctx context.Context, h *Hazard, locks []Lock, servers Servers, o Options) []safety.Cell {
-	if o.Each == 0 {
-		o.Each = DefaultEach
-	}
+	o.Each = cmp.Or(o.Each, DefaultEach)
 	began := time.Now()
 	machine := newWitness()
 	defer machine.close()
@@ -128,7 +126,6 @@ type member struct {
 	slow int            // attempts that the machine was too slow for: the next ones have longer leases
 }
 
-// take adds an attempt.
 func (m *member) take(a safety.Attempt) {
 	m.cell.Take(a)
 	if m.left = a.Left; m.left == "" {
@@ -141,7 +138,6 @@ func (m *member) take(a safety.Attempt) {
 	}
 }
 
-// next turns to the next number.
 func (m *member) next() { m.made, m.row, m.left = m.made+1, 0, "" }
 
 // run makes the attempts of all members and judges their cells.
@@ -395,9 +391,7 @@ func (r *round) wait(key string) (began time.Time, evidence string, err error) {
 }
 
 // leave says that an attempt is over.
-func (r *round) leave() {
-	r.change(func() { r.present-- })
-}
+func (r *round) leave() { r.change(func() { r.present-- }) }
 
 func (r *round) change(count func()) {
 	r.mu.Lock()

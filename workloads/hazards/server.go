@@ -14,102 +14,51 @@ import (
 
 func init() {
 	register(Hazard{
-		Number: 14, Name: drivers.HazardRestartEmpty,
-		Tell:   serverFails,
-		Strike: restart,
+		Number: 14, Name: drivers.HazardRestartEmpty, Tell: serverFails, Strike: restart, MinTTL: longLease,
+		Fails: []string{"rueidis set-nx"}, Sound: []string{"etcd lease", "mysql unique-row"},
+	})
+	register(Hazard{
+		Number: 15, Name: drivers.HazardEviction, Tell: keyEvicted, Services: []string{"redis"}, Lone: true,
+		Strike: evict, MinTTL: longLease, Fails: []string{"rueidis set-nx"},
+	})
+	register(Hazard{
+		Number: 16, Name: drivers.HazardServerClock, Applies: needsEnd, Tell: serverFails,
+		Services: []string{"redis"}, Kind: HasClock, Fresh: true, Strike: jump, MinTTL: longLease,
+		Fails: []string{"rueidis set-nx"},
+	})
+	register(Hazard{
+		Number: 12, Name: drivers.HazardFailover, Tell: failOver, Services: []string{"redis"}, Kind: IsPair,
+		Fresh: true, Prepare: holdLink, Strike: failsOver(FailOver{}), MinTTL: longLease,
+		Fails: []string{"rueidis set-nx"},
+		Sound: []string{"rueidis@replicated set-nx"}, // the replica that has acknowledged it becomes the primary
+	})
+	register(Hazard{
+		Number: 26, Name: drivers.HazardFenceFailover, Applies: needsFence, Tell: fenceFailOver,
+		Services: []string{"redis"}, Kind: IsPair, Fresh: true, Prepare: holdLink, Strike: failsOver(FailOver{}),
+		MinTTL: longLease, Fails: []string{"rueidis fenced"}, Sound: []string{"rueidis@replicated fenced"},
+	})
+	register(Hazard{
+		Number: 13, Name: drivers.HazardWaitOne, Tell: failOver, Services: []string{"redis"}, Kind: IsReplicated,
+		Fresh: true, Acked: true, OnlyAcked: true, Prepare: holdLink, Strike: failsOver(FailOver{Behind: true}),
 		MinTTL: longLease,
-		Fails:  []string{"rueidis set-nx"},
-		Sound:  []string{"etcd lease", "mysql unique-row"},
+		Fails:  []string{"rueidis set-nx"}, // it survives hazard 12 on such servers, where the other replica is promoted
 	})
 	register(Hazard{
-		Number: 15, Name: drivers.HazardEviction,
-		Tell:     keyEvicted,
-		Services: []string{"redis"},
-		Lone:     true,
-		Strike:   evict,
-		MinTTL:   longLease,
-		Fails:    []string{"rueidis set-nx"},
+		Number: 30, Name: drivers.HazardWaitForever, Tell: waitForever, Services: []string{"redis"},
+		Kind: IsReplicated, Fresh: true, Acked: true, Strike: failsOver(FailOver{Alone: true}),
+		Fails: []string{"rueidis set-nx"}, Sound: []string{"rueidis fair"}, // which no replica has to acknowledge
 	})
 	register(Hazard{
-		Number: 16, Name: drivers.HazardServerClock,
-		Applies:  needsEnd,
-		Tell:     serverFails,
-		Services: []string{"redis"},
-		Kind:     HasClock,
-		Fresh:    true,
-		Strike:   jump,
-		MinTTL:   longLease,
-		Fails:    []string{"rueidis set-nx"},
+		Number: 17, Name: drivers.HazardQuorumRestart, Tell: quorumRestart, OfQuorum: true, Strike: restart,
+		MinTTL: longLease, Fails: []string{"rueidis@redlock set-nx"},
 	})
 	register(Hazard{
-		Number: 12, Name: drivers.HazardFailover,
-		Tell:     failOver,
-		Services: []string{"redis"},
-		Kind:     IsPair,
-		Fresh:    true,
-		Prepare:  holdLink,
-		Strike:   failsOver(FailOver{}),
-		MinTTL:   longLease,
-		Fails:    []string{"rueidis set-nx"},
-		Sound:    []string{"rueidis@replicated set-nx"}, // the replica that has acknowledged it becomes the primary
+		Number: 18, Name: drivers.HazardQuorumPause, Tell: overrun, // whose holder works on as if nothing were
+		Local: true, OfQuorum: true, Fails: []string{"rueidis@redlock set-nx"},
 	})
 	register(Hazard{
-		Number: 26, Name: drivers.HazardFenceFailover,
-		Applies:  needsFence,
-		Tell:     fenceFailOver,
-		Services: []string{"redis"},
-		Kind:     IsPair,
-		Fresh:    true,
-		Prepare:  holdLink,
-		Strike:   failsOver(FailOver{}),
-		MinTTL:   longLease,
-		Fails:    []string{"rueidis fenced"},
-		Sound:    []string{"rueidis@replicated fenced"},
-	})
-	register(Hazard{
-		Number: 13, Name: drivers.HazardWaitOne,
-		Tell:      failOver,
-		Services:  []string{"redis"},
-		Kind:      IsReplicated,
-		Fresh:     true,
-		Acked:     true,
-		OnlyAcked: true,
-		Prepare:   holdLink,
-		Strike:    failsOver(FailOver{Behind: true}),
-		MinTTL:    longLease,
-		Fails:     []string{"rueidis set-nx"}, // it survives hazard 12 on such servers, where the other replica is promoted
-	})
-	register(Hazard{
-		Number: 30, Name: drivers.HazardWaitForever,
-		Tell:     waitForever,
-		Services: []string{"redis"},
-		Kind:     IsReplicated,
-		Fresh:    true,
-		Acked:    true,
-		Strike:   failsOver(FailOver{Alone: true}),
-		Fails:    []string{"rueidis set-nx"},
-		Sound:    []string{"rueidis fair"}, // which no replica has to acknowledge
-	})
-	register(Hazard{
-		Number: 17, Name: drivers.HazardQuorumRestart,
-		Tell:     quorumRestart,
-		OfQuorum: true,
-		Strike:   restart,
-		MinTTL:   longLease,
-		Fails:    []string{"rueidis@redlock set-nx"},
-	})
-	register(Hazard{
-		Number: 18, Name: drivers.HazardQuorumPause,
-		Tell:     overrun, // whose holder works on as if nothing were
-		Local:    true,
-		OfQuorum: true,
-		Fails:    []string{"rueidis@redlock set-nx"},
-	})
-	register(Hazard{
-		Number: 19, Name: drivers.HazardQuorumNodesGone,
-		Tell:     quorumNodesGone,
-		OfQuorum: true,
-		Sound:    []string{"rueidis@redlock set-nx"},
+		Number: 19, Name: drivers.HazardQuorumNodesGone, Tell: quorumNodesGone, OfQuorum: true,
+		Sound: []string{"rueidis@redlock set-nx"},
 	})
 }
 
@@ -185,9 +134,7 @@ func keyEvicted(s *Stage) {
 func (s *Stage) failsUnder(a, b *Client) {
 	s.Strike()
 	const patience = 300 * time.Millisecond // of a client that has an answer
-	if !b.AnswerBy(a.Sure()) {
-		s.leave(safety.NotExercised, "the server does not answer B")
-	}
+	s.leaveIf(!b.AnswerBy(a.Sure()), safety.NotExercised, "the server does not answer B")
 	b.AcquireWhile(a, patience)
 	a.Release()
 	s.FailIfBoth(a, b)
@@ -207,9 +154,7 @@ func failOver(s *Stage) {
 	a.Acquire()
 	s.Strike()
 	b := s.Client("B")
-	if !b.AnswerBy(a.Sure()) {
-		s.leave(safety.NotExercised, "the new primary grants B no other key")
-	}
+	s.leaveIf(!b.AnswerBy(a.Sure()), safety.NotExercised, "the new primary grants B no other key")
 	const patience = 300 * time.Millisecond
 	if b.AcquireWhile(a, patience) {
 		b.Release()
@@ -224,9 +169,7 @@ func fenceFailOver(s *Stage) {
 	a.Release()
 	s.Strike()
 	b := s.Client("B")
-	if !b.AcquireBy(a.Sure()) {
-		s.leave(safety.NotExercised, "B was not granted the key")
-	}
+	s.leaveIf(!b.AcquireBy(a.Sure()), safety.NotExercised, "B was not granted the key")
 }
 
 // waitForever needs a client that lives through the fail-over: a lock that needs more replicas than there are cannot be opened.

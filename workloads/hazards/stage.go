@@ -3,6 +3,7 @@ package hazards
 // The stage of one attempt: its faults and findings, and its time.
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -57,6 +58,13 @@ func (s *Stage) leave(v safety.Verdict, format string, args ...any) {
 	panic(over{v, why})
 }
 
+// leaveIf is leave, if something is so.
+func (s *Stage) leaveIf(so bool, v safety.Verdict, format string, args ...any) {
+	if so {
+		s.leave(v, format, args...)
+	}
+}
+
 // TTL returns the lease of the attempt, or the time-out of its sessions.
 func (s *Stage) TTL() time.Duration { return s.ttl }
 
@@ -72,9 +80,7 @@ func (s *Stage) Fault(evidence int64, format string, args ...any) {
 // FaultSince records a fault that began before there was evidence of it.
 func (s *Stage) FaultSince(began time.Duration, evidence int64, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
-	if evidence <= 0 {
-		s.leave(safety.NotExercised, "there is no evidence that %s", text)
-	}
+	s.leaveIf(evidence <= 0, safety.NotExercised, "there is no evidence that %s", text)
 	s.history.addAt(began, safety.Event{Kind: safety.Fault, Text: text})
 }
 
@@ -90,9 +96,7 @@ func (s *Stage) Act(do func()) (times int64) {
 // Strike makes the fault of the server that the hazard has, for all locks on that server at once.
 func (s *Stage) Strike() {
 	began, evidence, err := s.round.wait(s.key)
-	if err != nil {
-		s.leave(safety.NotExercised, "the fault did not strike: %v", err)
-	}
+	s.leaveIf(err != nil, safety.NotExercised, "the fault did not strike: %v", err)
 	s.FaultSince(s.history.clock.Reading(began), int64(len(evidence)), "%s", evidence)
 }
 
@@ -101,9 +105,7 @@ func ask[T any](s *Stage, question func(context.Context) (T, error)) T {
 	ctx, cancel := context.WithTimeout(s.ctx, openTimeout)
 	defer cancel()
 	answer, err := question(ctx)
-	if err != nil {
-		s.leave(safety.NotExercised, "the server has no answer: %v", err)
-	}
+	s.leaveIf(err != nil, safety.NotExercised, "the server has no answer: %v", err)
 	return answer
 }
 
@@ -111,9 +113,7 @@ func ask[T any](s *Stage, question func(context.Context) (T, error)) T {
 func (s *Stage) Fail(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	s.history.add(safety.Event{Kind: safety.Finding, Text: text})
-	if s.outcome.Failure == "" {
-		s.outcome.Failure = text
-	}
+	s.outcome.Failure = cmp.Or(s.outcome.Failure, text)
 }
 
 // Recovered records how long it took from a fault to the next grant.
@@ -126,15 +126,14 @@ func (s *Stage) Never(format string, args ...any) {
 	s.Fail(format, args...)
 }
 
-// comesFree reports whether a client is granted the key, which nobody holds, in that many leases since a moment, and some slack. It
+// comesFree lets a client ask for the key, which nobody holds, for that many leases since a moment, and some slack. It
 // records how long that took; otherwise it fails the attempt for a key that never comes free, and puts that time into the format.
-func (s *Stage) comesFree(c *Client, since, leases time.Duration, format string) bool {
-	if !c.AcquireBy(since + leases*s.ttl + slack) {
+func (s *Stage) comesFree(c *Client, since, leases time.Duration, format string) {
+	if c.AcquireBy(since + leases*s.ttl + slack) {
+		s.Recovered(c.Granted - since)
+	} else {
 		s.Never(format, s.elapsed(since))
-		return false
 	}
-	s.Recovered(c.Granted - since)
-	return true
 }
 
 // elapsed returns the time since a moment, as texts have it.
@@ -142,7 +141,6 @@ func (s *Stage) elapsed(since time.Duration) time.Duration {
 	return (s.Now() - since).Round(time.Millisecond)
 }
 
-// lastFault returns when the last fault was recorded.
 func (s *Stage) lastFault() (at time.Duration) {
 	for _, e := range s.history.all() {
 		if e.Kind == safety.Fault {
@@ -178,9 +176,7 @@ func (s *Stage) Intrude(holder, intruder *Client) {
 		granted = intruder.AcquireBy(s.Now() + 2*work)
 	}
 	s.StillHolds(holder, "the attempt of "+intruder.name)
-	if err != nil {
-		s.leave(safety.NotExercised, "%s has no answer: %v", intruder.name, err)
-	}
+	s.leaveIf(err != nil, safety.NotExercised, "%s has no answer: %v", intruder.name, err)
 	if _, err = holder.Release(); granted {
 		intruder.Release()
 		s.FailIfBoth(holder, intruder)
@@ -207,9 +203,7 @@ func (s *Stage) failIfTaken(last, next *Client) {
 
 // Before ends the attempt if the machine has stalled: what was to happen before a moment has happened after it.
 func (s *Stage) Before(moment time.Duration, what string) {
-	if s.Now() >= moment {
-		s.leave(safety.Stalled, "%s came %v too late for the lease", what, s.elapsed(moment))
-	}
+	s.leaveIf(s.Now() >= moment, safety.Stalled, "%s came %v too late for the lease", what, s.elapsed(moment))
 }
 
 // Now returns the time of the attempt.

@@ -21,11 +21,9 @@ func init() {
 	register(Hazard{
 		Number: 23, Name: drivers.HazardMissedWakeup,
 		Applies: needs(registers, "its waiters register for nothing: they ask again and again", needsExclusive),
-		Tell:    missedWakeup,
-		Lone:    true,
-		MinTTL:  1500 * time.Millisecond, // a waiter that hears of a release has more than a third of it to act
-		Fails:   []string{"rueidislock library"},
-		Sound:   []string{"rueidis set-nx"},
+		Tell:    missedWakeup, Lone: true,
+		MinTTL: 1500 * time.Millisecond, // a waiter that hears of a release has more than a third of it to act
+		Fails:  []string{"rueidislock library"}, Sound: []string{"rueidis set-nx"},
 	})
 }
 
@@ -40,9 +38,8 @@ func registers(t drivers.Traits) bool { return t.Wakes || t.Blocks || t.Waits }
 // is left. Nobody can hear over a connection that falls silent without an end: then it has another TTL, in which its I/O time-out (a
 // quarter of a TTL) or that of its session (a TTL) has to end its wait, if only by an error.
 func missedWakeup(s *Stage) {
-	if slices.Contains(polling, s.lock.Driver) {
-		s.leave(safety.NotApplicable, "its waiters ask again and again: they register for nothing")
-	}
+	s.leaveIf(slices.Contains(polling, s.lock.Driver),
+		safety.NotApplicable, "its waiters ask again and again: they register for nothing")
 	ways := s.ways()
 	way, number := ways[s.number%len(ways)], s.number/len(ways)
 	a, b, c := s.Waiter("A", way), s.Waiter("B", way), s.Waiter("C", way)
@@ -107,9 +104,7 @@ func (s *Stage) Waiter(name string, way wait.Kind) *Client {
 	ctx, cancel := context.WithTimeout(s.ctx, openTimeout)
 	defer cancel()
 	room, err := wait.NewRoom(ctx, way.Name, c.service, wait.Options{})
-	if err != nil {
-		s.leave(safety.NotExercised, "%s cannot wait: %v", name, err)
-	}
+	s.leaveIf(err != nil, safety.NotExercised, "%s cannot wait: %v", name, err)
 	s.closers = append(s.closers, room.Close)
 	if c.session, c.waiter, err = room.Client(c.session, 0); err != nil {
 		s.leave(safety.NotExercised, "%s cannot wait: %v", name, err)
@@ -169,9 +164,7 @@ func (s *Stage) Watches(done <-chan struct{}, moment time.Duration) (closed bool
 
 // HitBy waits until a breakpoint holds what it is for, or ends the attempt when a moment has come.
 func (s *Stage) HitBy(b *fault.Break, moment time.Duration) {
-	if !s.Watches(b.Hit(), moment) {
-		s.leave(safety.NotExercised, "the request that was to be stopped was not sent")
-	}
+	s.leaveIf(!s.Watches(b.Hit(), moment), safety.NotExercised, "the request that was to be stopped was not sent")
 }
 
 // wait waits for the key, and tries again after an error. It calls failed with each error, which may follow another one, and
@@ -233,9 +226,7 @@ func (c *Client) rehearseWait(holder *Client) (requests int) {
 			requests = min(requests, int(c.line().Requests()-before))
 			holder.mustRelease(holder.session.Release(s.ctx, &holder.lease))
 			s.Watches(done, s.Now()+s.TTL())
-			if !granted.Load() {
-				s.leave(safety.NotExercised, "%s was not granted another key, without a fault", c.name)
-			}
+			s.leaveIf(!granted.Load(), safety.NotExercised, "%s was not granted another key, without a fault", c.name)
 			c.mustRelease(c.session.Release(s.ctx, &c.lease))
 		})
 	}
@@ -244,9 +235,8 @@ func (c *Client) rehearseWait(holder *Client) (requests int) {
 
 // mustRelease ends the attempt unless a release has removed the lock.
 func (c *Client) mustRelease(removed bool, err error) {
-	if !removed || err != nil {
-		c.stage.leave(safety.NotExercised, "%s could not let its key go: %v, %v", c.name, removed, err)
-	}
+	c.stage.leaveIf(!removed || err != nil,
+		safety.NotExercised, "%s could not let its key go: %v, %v", c.name, removed, err)
 }
 
 // awaitQuiet waits until the client has asked for nothing for some time, neither for a connection nor over one: it sleeps. It waits
@@ -287,9 +277,7 @@ func (s *Stage) awaken(w *waiting, c *Client, moment time.Duration, early bool) 
 // server has granted the key to the waiter.
 func (s *Stage) asleep(w *waiting, c *Client, slept time.Duration, requests int64) {
 	held, err := c.Try()
-	if err != nil {
-		s.leave(safety.NotExercised, "%s: %s has no answer: %v", w.way, c.name, err)
-	}
+	s.leaveIf(err != nil, safety.NotExercised, "%s: %s has no answer: %v", w.way, c.name, err)
 	if !held {
 		s.grantUnheard(w, c)
 		return

@@ -43,8 +43,7 @@ func Move(pid int, cores []int) error {
 		want.Set(c)
 	}
 	for range moveAttempts {
-		moved, err := moveThreads(pid, &want)
-		if err != nil || !moved {
+		if moved, err := moveThreads(pid, &want); err != nil || !moved {
 			return err
 		}
 	}

@@ -81,7 +81,7 @@ func Check(p spec.Plan, t drivers.Traits) error {
 	if m := fit(&p, t); m != nil {
 		return m
 	}
-	return first(
+	return cmp.Or(
 		checkWait(p),
 		checkTopology(p),
 		checkClasses(p),
@@ -98,16 +98,6 @@ func Check(p spec.Plan, t drivers.Traits) error {
 		checkName("server", p.Server, servers),
 		checkPin(p),
 	)
-}
-
-// first returns the first error of a list.
-func first(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // The kinds of servers, as plans name them.
@@ -164,7 +154,7 @@ func checkNames(p spec.Plan, settings ...string) error {
 
 // checkTopology looks at what the topology of p reads; the rest is zero.
 func checkTopology(p spec.Plan) error {
-	if err := first(
+	if err := cmp.Or(
 		checkInt("nodes", p.Nodes, 0, drivers.MaxNodes),
 		checkInt("replicas", p.Replicas, 0, drivers.MaxNodes),
 		checkInt("acks", p.Acks, 0, drivers.MaxNodes),
@@ -245,7 +235,7 @@ func checkClasses(p spec.Plan) error {
 }
 
 func checkLoad(l spec.Load) error {
-	if err := first(
+	if err := cmp.Or(
 		checkInt("clients", l.Clients, 1, MaxClients),
 		checkTime("hold", l.Hold, 0, maxTime),
 		checkTime("think", l.Think, 0, maxTime),

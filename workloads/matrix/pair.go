@@ -90,9 +90,7 @@ func orderPairs(pairs, trials int, seed uint64) []Trial {
 		for trial := range trials {
 			headFirst[i] = append(headFirst[i], (trial+odd)%2 == 0)
 		}
-		random.Shuffle(trials, func(a, b int) {
-			headFirst[i][a], headFirst[i][b] = headFirst[i][b], headFirst[i][a]
-		})
+		random.Shuffle(trials, func(a, b int) { headFirst[i][a], headFirst[i][b] = headFirst[i][b], headFirst[i][a] })
 	}
 	all := make([]Trial, 0, 2*pairs*trials)
 	for _, t := range order(pairs, trials, seed) {

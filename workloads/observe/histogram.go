@@ -75,6 +75,4 @@ const zeroThreshold = prometheus.DefNativeHistogramZeroThreshold
 
 // bucket returns the number of the native bucket in which a value falls: number i reaches from base^(i-1), exclusive, to base^i,
 // where base is 2^(2^-schema).
-func bucket(seconds float64) int {
-	return int(math.Ceil(math.Log2(seconds) * (1 << schema)))
-}
+func bucket(seconds float64) int { return int(math.Ceil(math.Log2(seconds) * (1 << schema))) }

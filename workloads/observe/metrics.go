@@ -231,7 +231,6 @@ var outcomes = []struct {
 	{"unknown", results.OutcomeUnknown}, {"refused", results.OutcomeRefused},
 }
 
-// make makes all metrics of the trial.
 func (x *exporter) make(phase string) (list []prometheus.Metric) {
 	add := func(kind prometheus.ValueType, name, help string, value float64, more ...string) {
 		names, values := trialLabels, x.labels

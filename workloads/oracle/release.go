@@ -132,9 +132,7 @@ func (o *Oracle) evidenceOf(key int) *evidence {
 	return e
 }
 
-func keepLast[T any](all []T) []T {
-	return slices.Delete(all, 0, max(0, len(all)-maxEvidence))
-}
+func keepLast[T any](all []T) []T { return slices.Delete(all, 0, max(0, len(all)-maxEvidence)) }
 
 // Attributed returns how many locks were lost while another client's release, which is not known to be wrong otherwise,
 // removed one.

@@ -130,9 +130,7 @@ func (q *Queue) park() *parked {
 }
 
 // unuse keeps what was parked for the next one. The caller holds q.mu.
-func (q *Queue) unuse(p *parked) {
-	p.taker, p.next, q.unused = nil, q.unused, p
-}
+func (q *Queue) unuse(p *parked) { p.taker, p.next, q.unused = nil, q.unused, p }
 
 // Close ends the queue and wakes all who are parked. It returns when the arrivals that still waited had been due, in
 // their order, also if it is called again.

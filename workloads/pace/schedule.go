@@ -70,8 +70,7 @@ func Arrivals(r spec.Rate, kind string, w Window, seed uint64) Schedule {
 // window.
 func (a *arrivals) Next() (due time.Duration, ok bool) {
 	for len(a.pieces) > 0 {
-		p := &a.pieces[0]
-		if a.target-p.before < p.count() {
+		if p := &a.pieces[0]; a.target-p.before < p.count() {
 			t := p.when(a.target) * float64(time.Second)
 			if t >= float64(a.end) {
 				break

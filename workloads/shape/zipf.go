@@ -34,8 +34,7 @@ func (z *zipf) next(rng *rand.PCG) int {
 		u := z.high + unit(rng)*(z.low-z.high)
 		x := z.inverse(u)
 		// At the ends, rounding errors of H and its inverse may lead over the edge by a hair.
-		k := max(1, min(math.Floor(x+0.5), z.n))
-		if k-x <= z.sure || u >= z.integral(k+0.5)-z.weight(k) {
+		if k := max(1, min(math.Floor(x+0.5), z.n)); k-x <= z.sure || u >= z.integral(k+0.5)-z.weight(k) {
 			return int(k) - 1
 		}
 	}

@@ -30,7 +30,7 @@ type limit struct {
 
 // dialAuto opens a client that uses the automatic pipeliner. It uses the deferred calls, because the blocking ones do
 // not honour a context once a command is queued.
-func dialAuto(o redis.Options, options *goredis.Options) (redis.Conn, error) {
+func dialAuto(o redis.Options, options *goredis.UniversalOptions) (redis.Conn, error) {
 	auto := goredis.DefaultBlockingAutoPipelineOptions()
 	auto.MaxFlushDelay = o.FlushDelay
 	if o.Conns > 1 {

@@ -3,10 +3,8 @@
 package goredis
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"net"
 	"runtime"
 
 	goredis "github.com/redis/go-redis/v9"
@@ -42,41 +40,22 @@ func NewClient(o redis.Options) (*goredis.Client, error) {
 	case o.Pipelining != drivers.PipeliningDefault && o.Pipelining != drivers.PipeliningOff:
 		return nil, fmt.Errorf("pipelining %q is not possible: the library sends one command at a time on a connection", o.Pipelining)
 	}
-	return goredis.NewClient(poolOptions(o)), nil
+	return goredis.NewClient(poolOptions(o).Simple()), nil
 }
 
 // Translate gives the library's own errors their class.
 func Translate(err error) error { return translate(err) }
 
 // newClient returns the client for one server, or for the one that sentinels name.
-func newClient(o redis.Options, options *goredis.Options) *goredis.Client {
+func newClient(o redis.Options, options *goredis.UniversalOptions) *goredis.Client {
 	if o.Topology != drivers.TopologySentinel {
-		return goredis.NewClient(options)
+		return goredis.NewClient(options.Simple())
 	}
-	failover := &goredis.FailoverOptions{
-		MasterName:    o.Master,
-		SentinelAddrs: addrs(o),
-		Dialer:        dialer(o),
-		Username:      options.Username,
-		Password:      options.Password,
-		DB:            options.DB,
-
-		MaxRetries:            options.MaxRetries,
-		DialerRetries:         options.DialerRetries,
-		ContextTimeoutEnabled: options.ContextTimeoutEnabled,
-		DialTimeout:           options.DialTimeout,
-		ReadTimeout:           options.ReadTimeout,
-		WriteTimeout:          options.WriteTimeout,
-		PoolTimeout:           options.PoolTimeout,
-		PoolSize:              options.PoolSize,
-		MinIdleConns:          options.MinIdleConns,
-		PipelinePoolSize:      options.PipelinePoolSize,
-		DisableIdentity:       options.DisableIdentity,
-	}
+	options.MasterName = o.Master
 	if o.SentinelAuth {
-		failover.SentinelUsername, failover.SentinelPassword = options.Username, options.Password
+		options.SentinelUsername, options.SentinelPassword = options.Username, options.Password
 	}
-	return goredis.NewFailoverClient(failover)
+	return goredis.NewFailoverClient(options.Failover())
 }
 
 // redirects is how often a command may be sent on to another node. That is not a retry: MOVED and ASK mean that it was
@@ -94,28 +73,10 @@ func dialCluster(o redis.Options) (redis.Conn, error) {
 	if o.Retries != 0 {
 		return nil, errors.New("retries are not possible in a cluster, where each command is sent once: drop them")
 	}
-	options := poolOptions(o)
-	client := goredis.NewClusterClient(&goredis.ClusterOptions{
-		Addrs:    addrs(o),
-		Dialer:   dialer(o),
-		Username: options.Username,
-		Password: options.Password,
-
-		MaxRedirects:             redirects,
-		MaxRetries:               options.MaxRetries,
-		DialerRetries:            options.DialerRetries,
-		ContextTimeoutEnabled:    options.ContextTimeoutEnabled,
-		DialTimeout:              options.DialTimeout,
-		ReadTimeout:              options.ReadTimeout,
-		WriteTimeout:             options.WriteTimeout,
-		PoolTimeout:              options.PoolTimeout,
-		PoolSize:                 options.PoolSize,
-		MinIdleConns:             options.MinIdleConns,
-		DisableIdentity:          options.DisableIdentity,
-		MaintNotificationsConfig: options.MaintNotificationsConfig,
-		DisableRoutingPolicies:   true, // a command goes to the node of its key, or to any one
-	})
-	return &conn{client: client, io: o.IO(), cluster: true}, nil
+	options := poolOptions(o).Cluster()
+	options.MaxRedirects = redirects
+	options.DisableRoutingPolicies = true // a command goes to the node of its key, or to any one
+	return &conn{client: goredis.NewClusterClient(options), io: o.IO(), cluster: true}, nil
 }
 
 // once is a command that is not sent again. The cluster client uses its number of redirections for retries too,
@@ -123,16 +84,3 @@ func dialCluster(o redis.Options) (redis.Conn, error) {
 type once struct{ *goredis.Cmd }
 
 func (once) NoRetry() bool { return true }
-
-func addrs(o redis.Options) []string {
-	list := make([]string, len(o.Targets))
-	for i, t := range o.Targets {
-		list[i] = t.Addr()
-	}
-	return list
-}
-
-// dialer dials the address that a server names.
-func dialer(o redis.Options) func(ctx context.Context, network, addr string) (net.Conn, error) {
-	return func(ctx context.Context, _, addr string) (net.Conn, error) { return o.DialTo(ctx, addr) }
-}

@@ -55,13 +55,11 @@ func Dial(_ context.Context, o redis.Options) (redis.Conn, error) {
 	return nil, fmt.Errorf("pipelining %q is unknown: go-redis has auto, off and batch", o.Pipelining)
 }
 
-func poolOptions(o redis.Options) *goredis.Options {
+func poolOptions(o redis.Options) *goredis.UniversalOptions {
 	io := o.IO()
-	options := &goredis.Options{
-		Addr: o.Target.Addr(),
-		Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return o.Dial(ctx)
-		},
+	options := &goredis.UniversalOptions{
+		Addrs:    []string{o.Target.Addr()},
+		Dialer:   func(ctx context.Context, _, _ string) (net.Conn, error) { return o.Dial(ctx) },
 		Username: o.Target.Username,
 		Password: string(o.Target.Password),
 		DB:       o.Target.Database,
@@ -78,6 +76,13 @@ func poolOptions(o redis.Options) *goredis.Options {
 		// This saves two commands on each new connection, which servers before 7.2 do not know anyway.
 		DisableIdentity:          true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	}
+	if o.Topology == drivers.TopologySentinel || o.Topology == drivers.TopologyCluster {
+		options.Addrs = nil
+		for _, t := range o.Targets {
+			options.Addrs = append(options.Addrs, t.Addr())
+		}
+		options.Dialer = func(ctx context.Context, _, addr string) (net.Conn, error) { return o.DialTo(ctx, addr) }
 	}
 	if o.Conns > 0 && o.Clients > 0 {
 		// Connect in advance, so that a run with a given number of connections has them from the start.
@@ -156,13 +161,7 @@ func (c *conn) Do(ctx context.Context, args []string, key int) (redis.Reply, err
 	} else {
 		err = c.auto.do(ctx, cmd)
 	}
-	if err != nil {
-		if err == goredis.Nil {
-			return redis.Nil(), nil
-		}
-		return redis.Reply{}, translate(err)
-	}
-	return reply(cmd.Val())
+	return result(cmd, err)
 }
 
 // DoWait implements redis.Waiter with a pipeline, which has its own connection even if others are shared.
@@ -175,13 +174,13 @@ func (c *conn) DoWait(ctx context.Context, args []string, key int, wait []string
 	pipe.Process(ctx, acks)
 	pipe.Exec(ctx) // each command has its own error
 	acked, waitErr = acks.Result()
-	answer, err = result(cmd)
+	answer, err = result(cmd, cmd.Err())
 	return answer, err, acked, translate(waitErr)
 }
 
-// result returns the reply to a command of a pipeline, or its own error.
-func result(cmd *goredis.Cmd) (redis.Reply, error) {
-	switch err := cmd.Err(); {
+// result returns the reply to a command that has been sent.
+func result(cmd *goredis.Cmd, err error) (redis.Reply, error) {
+	switch {
 	case err == goredis.Nil:
 		return redis.Nil(), nil
 	case err != nil:
@@ -274,7 +273,7 @@ func (l link) Do(ctx context.Context, commands []redis.Command) {
 	}
 	pipe.Exec(ctx) // each command has its own error
 	for i, cmd := range sent {
-		commands[i].Reply, commands[i].Err = result(cmd)
+		commands[i].Reply, commands[i].Err = result(cmd, cmd.Err())
 	}
 }
 

@@ -161,8 +161,7 @@ func (g *guard) notified() error {
 	switch {
 	case g.replies.confirms():
 		g.subscribed = true
-		whole, err := g.confirmed()
-		if err != nil || !whole {
+		if whole, err := g.confirmed(); err != nil || !whole {
 			return err
 		}
 		return g.reply()

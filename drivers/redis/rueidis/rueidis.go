@@ -284,8 +284,7 @@ func translate(err error) error {
 
 // withCode restores an error's code: the library removes a leading "ERR ".
 func withCode(text string) string {
-	code, _, _ := strings.Cut(text, " ")
-	if strings.ToUpper(code) != code {
+	if code, _, _ := strings.Cut(text, " "); strings.ToUpper(code) != code {
 		return "ERR " + text
 	}
 	return text
