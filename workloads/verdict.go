@@ -81,10 +81,10 @@ func saturationReasons(r *results.Record, wall time.Duration, procs int) (why []
 	case g.CPU >= saturatedShare*float64(procs):
 		say("lockbench used %.2f of its %d cores: this is its limit, not the lock's", g.CPU, procs)
 	case g.Machine >= busyShare && r.Cores.Pinned():
-		say("its own cores were %.0f %% busy, and it used %.2f of the %d: what shares them shares the limit",
+		say("its own cores were %.0f %% busy, and it used %.2f of the %d: other programs used the rest",
 			100*g.Machine, g.CPU, len(r.Cores.Lockbench))
 	case g.Machine >= busyShare:
-		say("the machine was %.0f %% busy, lockbench with %.2f of its %d cores: what shares the machine shares the limit",
+		say("the machine was %.0f %% busy, lockbench with %.2f of its %d cores: its server, if that is here, and other programs used the rest",
 			100*g.Machine, g.CPU, procs)
 	}
 	switch ran := time.Duration(g.CPU * float64(wall)); {

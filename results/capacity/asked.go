@@ -51,7 +51,7 @@ func (t *track) atAsked() []observed {
 }
 
 // carries reports whether enough trials at the rate that is asked for, or with those of a confirmation above it, kept the
-// objectives together. Where the fit does not claim the rate, since the machine was the limit, they have to do so beyond chance.
+// objectives together. Where no fit claims the rate, since the machine was the limit, they have to do so beyond chance.
 func (t *track) carries() bool {
 	if t.asked == 0 {
 		return t.state == confirmed
@@ -67,8 +67,7 @@ func (t *track) carries() bool {
 		return t.keeps(&sum)
 	}
 	all = all[:min(looks, len(all)/confirmTrials)*confirmTrials]
-	return slices.ContainsFunc(all, func(o observed) bool { return o.saturated() }) && t.madeArrivals(all) &&
-		t.keepsBeyondChance(all)
+	return t.madeArrivals(all) && t.keepsBeyondChance(all)
 }
 
 // looks is how often saturated trials are judged: when there are enough of them for the first time, and with twice as many. Who looks

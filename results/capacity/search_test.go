@@ -122,7 +122,7 @@ func TestDesigns(t *testing.T) {
 		{0, []Verdict{Sustains, Sustains, RulesOut}, "lock 1 carries 3,000/s with response p99 "},
 		{5000, []Verdict{Sustains, Sustains, RulesOut}, "lock 1 carries 3,000/s with response p99 "},
 		{2800, []Verdict{Undecided, Undecided, RulesOut}, "no answer to whether 3,000/s are carried under response.p99<20ms: " +
-			"this machine is too small for the question: with its 2 cores it carried 1,500/s; the best of 3 designs, lock 1, had response p99 "},
+			"this machine is too small for the question: with its 2 cores it carried 1,500/s; of 3 designs lock 1 came closest, with response p99 "},
 	} {
 		q := asked(p99Under20ms, 3000, 3)
 		var meters []meter

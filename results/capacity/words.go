@@ -49,14 +49,24 @@ func verdict(a *Answer) string {
 	} else {
 		text += "no answer to what is carried under " + a.SLO
 	}
-	name := best.Name
-	if n := len(a.Candidates); n > 1 {
-		name = fmt.Sprintf("the best of %d designs, %s,", n, name)
+	closest := best
+	for i := range a.Candidates {
+		if c := &a.Candidates[i]; len(c.Response) > 0 && (len(closest.Response) == 0 || slices.Compare(c.Response, closest.Response) < 0) {
+			closest = c
+		}
 	}
-	if best.missed(a.SLO) {
-		text += fmt.Sprintf(": %s; %s had %s at %s/s", best.Why, name, a.response(best), format.Three(a.Rate))
-	} else {
-		text += fmt.Sprintf(": of %s %s", name, best.Why)
+	switch n := len(a.Candidates); {
+	case len(closest.Response) > 0 && n > 1:
+		text += fmt.Sprintf(": %s; of %d designs %s came closest, with %s at %s/s", best.Why, n, closest.Name, a.response(closest), format.Three(a.Rate))
+	case len(closest.Response) > 0:
+		text += fmt.Sprintf(": %s; %s had %s at %s/s", best.Why, best.Name, a.response(best), format.Three(a.Rate))
+	case n > 1:
+		text += fmt.Sprintf(": of the best of %d designs, %s, %s", n, best.Name, best.Why)
+	default:
+		text += ": of " + best.Name + " " + best.Why
+	}
+	if best.AtLeast && best.Sustains.Low > 0 && !strings.Contains(best.Why, " carried ") {
+		text += fmt.Sprintf("; %s carried %s all the same", best.Name, sustained(best))
 	}
 	if best.Remedy != "" {
 		text += "; " + best.Remedy

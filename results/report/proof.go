@@ -20,7 +20,11 @@ import (
 func Proof(r *safety.Report) *Document {
 	words := proofWordsOf(r)
 	tones := map[safety.Outcome]Tone{safety.Kept: Good, safety.Lost: Bad, safety.Inconclusive: Warn}
-	d := &Document{Kind: "lockbench prove", Mark: words.Mark, Tone: tones[r.Outcome()], Title: words.Verdict + ".", Judged: judgedProof(r)}
+	tone := tones[r.Outcome()]
+	if words.Mark == "✗" {
+		tone = Warn
+	}
+	d := &Document{Kind: "lockbench prove", Mark: words.Mark, Tone: tone, Title: words.Verdict + ".", Judged: judgedProof(r)}
 	facts := Facts{{Label: "tested", Lines: ended(words.Effort)}}
 	if len(words.Changes) > 0 {
 		facts = append(facts, Fact{Label: "changed", Lines: ended(words.Changes...)})

@@ -15,7 +15,7 @@ import (
 
 // proofWords is a proof in words. Each text is a sentence or more without an end.
 type proofWords struct {
-	Mark    string   // of the verdict: ✓, ‼ or ?
+	Mark    string   // of the verdict: ✓, ✗, ‼ or ?
 	Verdict string   // what can happen to the locks, and whether that was known
 	Effort  string   // what was tested, and what was not
 	Changes []string // to the baseline
@@ -53,6 +53,9 @@ func proofWordsOf(r *safety.Report) proofWords {
 	sentences := append([]string{w.Verdict}, proofKnown(r)...)
 	if kept := proofKept(r, len(answers)); kept != "" && len(sentences) == 1 {
 		sentences = []string{kept, w.Verdict}
+		if r.Baseline == "" { // what fails is not safe, though it was known
+			w.Mark = "✗"
+		}
 	}
 	w.Verdict = strings.Join(sentences, ". ")
 	return w

@@ -102,7 +102,7 @@ func SafetyWords(c *results.Cell) string {
 	if !bounded || c.Breaches() > 0 {
 		return SafetyVerdict(c, "")
 	}
-	return fmt.Sprintf("no violation in %s; one in %s would have shown (95 %% confidence)",
+	return fmt.Sprintf("no violation in %s: they are rarer than one in %s (95 %% confidence)",
 		format.Plural(c.Safety.Grants, "grant"), format.Count(int64(1/rate)))
 }
 

@@ -290,7 +290,7 @@ func (h *Hazard) applies(l Lock, service string) (why string) {
 	case h.OfQuorum && l.Topology != drivers.TopologyRedlock:
 		return "it is on one server"
 	case len(h.Services) > 0 && !slices.Contains(h.Services, service) && h.Admits(l.Design):
-		return "it says that it fails, which is shown here on servers of " + format.And(h.Services) + " only"
+		return "it admits that it fails, which lockbench can only show on servers of " + format.And(h.Services)
 	case len(h.Services) > 0 && !slices.Contains(h.Services, service):
 		return "only servers of " + format.And(h.Services) + " have this fault here"
 	case len(h.Drivers) > 0 && !slices.Contains(h.Drivers, l.Driver):

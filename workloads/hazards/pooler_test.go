@@ -187,7 +187,7 @@ func TestListedElsewhere(t *testing.T) {
 		t.Errorf("unlisted: %q", why)
 	}
 	l.Design.Loses = []drivers.Hazard{drivers.HazardPooler}
-	if why := h.applies(l, "mysql"); why != "it says that it fails, which is shown here on servers of postgres only" {
+	if why := h.applies(l, "mysql"); why != "it admits that it fails, which lockbench can only show on servers of postgres" {
 		t.Errorf("listed: %q", why)
 	}
 }
