@@ -79,6 +79,12 @@ func hostileRedis(t *testing.T, payload string, endless bool) (addr string) {
 				reply = "+OK\r\n"
 			case "PING":
 				reply = "+PONG\r\n"
+			case "EVALSHA":
+				if strings.Trim(args[1], "0") == "" { // whether scripts are permitted is asked before the run
+					reply = "-NOSCRIPT\r\n"
+					break
+				}
+				fallthrough
 			default:
 				for endless {
 					if _, err := io.WriteString(conn, payload); err != nil {
