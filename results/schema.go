@@ -14,7 +14,7 @@ import (
 // Schema says of a type what the type itself does not: the names of its values, their ranges, and how it is called. The tags of a
 // field say what it is (about), and that a number may be below 0 (negative).
 type Schema struct {
-	Name               string // of what is written, by which the ID is made; that is no address
+	Name               string // of the form; the ID is made from it, and is not an address
 	Title, Description string
 
 	// Fields has constraints of fields, by their paths with [] for the elements of a list and {} for the values of a map. A

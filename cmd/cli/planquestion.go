@@ -259,8 +259,8 @@ func (q *question) byDriver(o *options, reentrant bool) (list []*options) {
 	return list
 }
 
-// dominating returns the first design that claims all that one claims and loses to nothing that this one does not lose to, but not in
-// turn; empty if there is none. That a design is reentrant matters only where it is asked for.
+// dominating returns the first design that claims all that one claims, and loses only to what that loses to as well, if the reverse is not
+// true; empty if there is none. Reentrancy counts only if it is asked for.
 func dominating(list []drivers.Design, one drivers.Design, reentrant bool) string {
 	dominates := func(a, b drivers.Design) bool {
 		a.Traits.Reentrant = a.Traits.Reentrant || !reentrant
@@ -326,11 +326,6 @@ func (q *question) keepClaiming(need []string, opt *option) error {
 	q.skipped = append(q.skipped, lacks...)
 	q.Cells = keep
 	q.Schedule(1, q.Cells[0].Plan.Seed)
-	if opt := q.options.get("wait"); opt.from == fromDefault && slices.ContainsFunc(q.Cells, func(c matrix.Cell) bool {
-		return c.Traits.Wakes && c.Plan.Wait == wait.Backoff
-	}) {
-		q.skipped = append(q.skipped, "-wait queue, in which the clients of one process line up for a key: -wait auto,queue tries that, too")
-	}
 	return nil
 }
 
@@ -339,6 +334,11 @@ func (q *question) ask(a *asked) error {
 	q.Seed, q.Force = q.Cells[0].Plan.Seed, a.own.on("force")
 	q.warnings = a.warnings
 	q.Rate = a.rate
+	if opt := q.options.get("wait"); opt.from == fromDefault && slices.ContainsFunc(q.Cells, func(c matrix.Cell) bool {
+		return c.Traits.Wakes && c.Plan.Wait == wait.Backoff
+	}) {
+		q.skipped = append(q.skipped, "-wait queue, in which the clients of one process line up for a key: -wait auto,queue tries that, too")
+	}
 	for i := range q.Cells {
 		c, err := q.candidate(i, a)
 		if err != nil {
