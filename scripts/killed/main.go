@@ -91,6 +91,8 @@ func (s study) run(ctx context.Context) (err error) {
 		s.seed, killed, s.n, s.within, processes, len(left), longest.Round(time.Millisecond))
 	fmt.Fprintf(s.out, "directories: at most %d after a kill; %d after the next start\n", dirs, len(remains)+len(swept))
 	switch {
+	case killed == 0:
+		return errors.New("no process of a proof was seen before it ended: use a shorter -within")
 	case len(left) > 0:
 		return fmt.Errorf("processes are left: %s", strings.Join(left, "; "))
 	case len(remains)+len(swept) > 0:
@@ -108,17 +110,22 @@ func kill(ctx context.Context, tmp string, after time.Duration, flags []string) 
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	select {
-	case err := <-ended:
-		return 0, 0, nil, errors.Join(ctx.Err(), bench.Failure(err))
-	case <-time.After(after):
-	}
-	before, err := processes(tmp)
-	if err == nil && len(before) == 0 {
-		err = errors.New("there is no process of it: /proc does not tell")
+	moment := time.After(after)
+	var before []string
+	for len(before) == 0 {
+		select {
+		case err := <-ended:
+			return 0, 0, nil, errors.Join(ctx.Err(), bench.Failure(err))
+		case <-moment:
+			// A process that the kernel is about to execute has no environment yet.
+			moment = time.After(time.Millisecond)
+		}
+		if before, err = processes(tmp); err != nil {
+			return 0, 0, nil, errors.Join(err, cmd.Process.Kill())
+		}
 	}
 	killed := time.Now()
-	if err := errors.Join(err, cmd.Process.Kill()); err != nil {
+	if err := cmd.Process.Kill(); err != nil {
 		return 0, 0, nil, err
 	}
 	<-ended

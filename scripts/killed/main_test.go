@@ -39,10 +39,22 @@ func TestProcesses(t *testing.T) {
 	cmd := exec.Command("cat") // until its input ends
 	cmd.Env = append(os.Environ(), "TMPDIR="+tmp)
 	in, err := cmd.StdinPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
 	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	// Its environment cannot be read before it executes, which Start does not wait for.
+	said := make([]byte, 1)
+	if _, err := in.Write(said); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := out.Read(said); err != nil {
 		t.Fatal(err)
 	}
 	if list, err := processes(tmp); len(list) != 1 || err != nil {
