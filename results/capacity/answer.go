@@ -114,6 +114,9 @@ func (t *track) answer(s *Search) CandidateAnswer {
 		a.Binding = t.q.SLO.Objectives[t.binding()].String()
 	}
 	a.Occupies, a.Noise = fit.Occupies(), fit.Noise().Mid
+	if key := 1e9 * t.occupied(); t.oneLine {
+		a.Occupies = Range{key, key, key}
+	}
 	packed := t.packed()
 	a.Points, a.Curve = t.points(packed), t.curve(fit, a.Sustains)
 	if best := t.best(); best != nil {

@@ -18,6 +18,7 @@ type meter struct {
 	exponential bool
 	handoff     time.Duration
 	holders     float64 // that a key has at once, though its locks claim to exclude; 0: one
+	through     time.Duration // the server, which serves one request after another; fixed
 	noise       float64 // standard deviation of ln(hold and hand-off) between trials
 
 	stall, every time.Duration // nothing moves for so long, every so often
@@ -55,7 +56,7 @@ func (m meter) run(t Trial, shares []float64) *results.Record {
 	if m.saturated > 0 && t.Rate >= m.saturated {
 		slow *= max(1, m.slower)
 	}
-	free := make([]float64, len(shares)) // when a key is free
+	free, server := make([]float64, len(shares)), 0.0 // when a key is free, and the server
 	end := (t.Plan.Warmup + t.Plan.Duration).Seconds()
 	for at, n := 0.0, 0; ; n++ {
 		if burst := t.Plan.Burst.Seconds(); burst > 0 {
@@ -71,7 +72,8 @@ func (m meter) run(t Trial, shares []float64) *results.Record {
 		if m.exponential {
 			service *= rng.ExpFloat64()
 		}
-		grant := m.awake(max(at, free[k]))
+		server = max(at, server) + m.through.Seconds()
+		grant := m.awake(max(server, free[k]))
 		free[k] = grant + slow*service
 		switch {
 		case m.lost > 0 && rng.Float64() < m.lost:

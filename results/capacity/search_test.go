@@ -283,6 +283,27 @@ func TestServerFull(t *testing.T) {
 	}
 }
 
+// TestServerLine has so many keys that none has a queue, and a server that serves one request after another, in turn: nothing is claimed
+// beyond what it carries, whatever rate is asked for, and the server is named.
+func TestServerLine(t *testing.T) {
+	m := meter{through: 200 * time.Microsecond, handoff: 10 * time.Microsecond, noise: 0.02, kind: "external", serverCPU: 200 * time.Microsecond}
+	truth := queue.Rate(queue.MD1, queue.NewKeys([]float64{1}), m.through.Seconds(), 0.02, 0.01)
+	for _, rate := range []float64{0, 3000, 8000, 20000} {
+		q := asked(p99Under20ms, rate, 1)
+		c := &q.Candidates[0]
+		q.MaxRate = 30_000
+		c.Plan.Hold, c.Plan.Keys, c.Shares = 0, 1000, slices.Repeat([]float64{1e-3}, 1000)
+		a, _ := run(t, q, m)
+		got := a.Candidates[0]
+		if want := rate < truth; (a.Verdict == Sustains) != want || got.Sustains.Low > truth || got.Sustains.Low < 0.6*truth || got.Sustains.High < truth || got.Sustains.High > 1.5*truth {
+			t.Errorf("%v/s: %s, %+v, the truth is %.0f: %s", rate, a.Verdict, got.Sustains, truth, a.Advice)
+		}
+		if rate > truth && (a.Verdict != RulesOut || !strings.HasSuffix(got.Why, " of the 1 core that it can use")) {
+			t.Errorf("%v/s: %s: %s", rate, a.Verdict, got.Why)
+		}
+	}
+}
+
 // TestTooRare has a hold that is longer than an arrival may wait: the rates that meet the objective are too low to be measured.
 func TestTooRare(t *testing.T) {
 	q := asked(p99Under20ms, 0, 1)

@@ -100,6 +100,7 @@ type track struct {
 	state   state
 	trials  []observed
 	fits    []*Fit        // one for each objective; nil during the pilot
+	oneLine bool          // the fits are to one queue for all arrivals, and not to those for the keys
 	more    int           // times the usual clients
 	cap     float64       // arrivals a second that no trial exceeds
 	cost    time.Duration // of the last trial
@@ -449,22 +450,57 @@ func (t *track) worst(o *observed) (index int, of Objective) {
 
 // startFit begins the search with what the pilot has measured.
 func (t *track) startFit() {
-	pilots := t.counted()
-	fixed := pilots[0].fast
-	for _, o := range pilots {
-		fixed = min(fixed, o.fast)
-	}
-	for _, o := range t.q.SLO.Objectives {
-		prior := FitPrior{
-			Occupies: nanoseconds(t.occupied()), Fixed: min(fixed, time.Duration(maxFixed*float64(o.Limit))), Burst: t.c.Plan.Burst,
-		}
-		t.fits = append(t.fits, NewFit(o, t.c.queues(), prior))
-	}
-	for _, o := range pilots {
-		t.fit(&o)
-	}
+	t.newFits(t.c.queues(), t.occupied())
+	t.checkLine()
 	t.state = searching
 	t.settle()
+}
+
+// newFits fits the trials so far to queues with these shares of the arrivals, each of which takes so many seconds.
+func (t *track) newFits(shares []float64, occupies float64) {
+	counted := t.counted()
+	fixed := counted[0].fast
+	for _, o := range counted {
+		fixed = min(fixed, o.fast)
+	}
+	t.fits, t.estimated = nil, 0
+	for i, of := range t.q.SLO.Objectives {
+		prior := FitPrior{
+			Occupies: nanoseconds(occupies), Fixed: min(fixed, time.Duration(maxFixed*float64(of.Limit))), Burst: t.c.Plan.Burst,
+		}
+		f := NewFit(of, shares, prior)
+		for _, o := range counted {
+			f.Add(Observation{Rate: o.rate, Arrivals: o.arrivals, Late: o.late[i]})
+		}
+		t.fits = append(t.fits, f)
+	}
+}
+
+// checkLine has all arrivals in one line, as of a server or its connections, if they are late at rates at which no key can have a queue.
+// A fit to the keys takes such trials for impossible, and sees no limit in them.
+func (t *track) checkLine() {
+	kept, broken := t.kept(), math.Inf(1)
+	for _, o := range t.counted() {
+		for i, of := range t.q.SLO.Objectives {
+			if o.rate > kept && o.beyond(i, of) && o.rate < t.fits[i].Least() {
+				broken = min(broken, o.rate)
+			}
+		}
+	}
+	if !t.oneLine && !math.IsInf(broken, 1) {
+		t.oneLine = true
+		t.newFits([]float64{1}, 1/math.Sqrt(max(kept, broken/fall)*broken))
+	}
+}
+
+// kept returns the highest rate of a trial that counts and kept the SLO; 0 if none did.
+func (t *track) kept() (rate float64) {
+	for _, o := range t.counted() {
+		if t.keeps(&o) {
+			rate = max(rate, o.rate)
+		}
+	}
+	return rate
 }
 
 // settle ends the search of a candidate if more trials would change nothing.
@@ -486,4 +522,5 @@ func (t *track) fit(o *observed) {
 	for i, f := range t.fits {
 		f.Add(Observation{Rate: o.rate, Arrivals: o.arrivals, Late: o.late[i]})
 	}
+	t.checkLine()
 }
