@@ -113,7 +113,7 @@ const mostNotes = 3
 func (p *cellPage) notes(c *results.Cell) {
 	var notes []string
 	for _, f := range view.Flags(c) {
-		if slices.Contains([]string{"paused", "unbalanced", "beaten", "behind", "overflow"}, f.Name) && !p.verbose {
+		if slices.Contains([]string{"paused", "unbalanced", "behind", "overflow"}, f.Name) && !p.verbose {
 			notes = append(notes, f.Word+": "+f.Means)
 		}
 	}
@@ -342,6 +342,9 @@ func (p *cellPage) arrivals(c *results.Cell) {
 	}
 	if n.Offered > 0 {
 		granted = share(served, n.Offered) + " granted"
+		if served > n.Offered {
+			granted += ", with arrivals of the warm-up"
+		}
 	}
 	tone := Plain
 	if n.Dropped > 0 {

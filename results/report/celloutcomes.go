@@ -78,8 +78,8 @@ func (p *cellPage) outcomes(c *results.Cell) {
 // fairness says who got the locks.
 func (p *cellPage) fairness(c *results.Cell) {
 	f := c.Fairness
-	skips := c.Plan().TryOnly == 1 || c.Plan().Wait == "none" // nobody waits for a turn
-	if c.Counts.Acquired == 0 || !p.verbose && (f.Starved == 0 || skips) {
+	starved := view.Starved(c)
+	if c.Counts.Acquired == 0 || !p.verbose && starved == 0 {
 		return
 	}
 	jain := fmt.Sprintf("Jain %.2f", f.Jain)
@@ -94,11 +94,11 @@ func (p *cellPage) fairness(c *results.Cell) {
 		words = append(words, format.Plural(f.OwnerChanges, "owner change"), "longest run "+format.Count(f.LongestRun))
 	}
 	tone := Plain
-	if f.Starved > 0 {
+	if starved > 0 {
 		tone = Warn
 	}
 	p.item(tone, "fairness", format.Join(words...))
-	if f.Starved > 0 && p.verbose {
+	if starved > 0 && p.verbose {
 		p.item(Warn, "", view.Meaning("starved"))
 	}
 }
@@ -110,11 +110,7 @@ func (p *cellPage) safety(c *results.Cell) {
 	if c.Breaches() > 0 {
 		tone = alarm(c)
 	}
-	warm := ""
-	if c.Plan().Warmup > 0 {
-		warm = " with warm-up"
-	}
-	verdict := view.SafetyVerdict(c, warm)
+	verdict := view.SafetyVerdict(c)
 	if !p.verbose {
 		verdict = view.SafetyWords(c)
 	}

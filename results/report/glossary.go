@@ -23,13 +23,14 @@ var Glossary = []Term{
 	{"arrival", "a request for a lock in an open loop, which comes when it is due"},
 	{"bound", "an estimate of the most that any lock could reach: a key needs at least a hold and a round trip per grant, a client " +
 		"at least a hold, its think time and two round trips. The round trip is that of pings before the load, or of fast releases " +
-		"under it if those were faster"},
+		"under it if those were faster. Of violations, how rare they must be"},
 	{"cell", "one combination of settings, measured by a trial or more: a row of the table"},
 	{"claims", "what a design promises; each claim is tested both ways"},
 	{"closed loop", "each client waits for its lock before it asks for the next, so a slow lock gets fewer requests and its " +
 		"latencies look better than in production; -rate makes an open loop"},
 	{"control", "a lock that a proof tests beside those that were asked for: one that must fail, or one that must not"},
 	{"design", "how a lock is made of what its service can do: the value of -lock"},
+	{"exactly once", "what no lock alone ensures: the work of a holder may outlive its lease, and one that fails half-way is repeated"},
 	{"fail-over", "a replica takes the place of a server that is gone; grants of which it had not heard are lost"},
 	{"fence", "a fencing token, a number that grows with each grant: by it a store can reject a holder that comes too late"},
 	{"GC pause", "a process stands still, for garbage collection, on a busy machine or while it is suspended; its lease may end " +
@@ -50,6 +51,7 @@ var Glossary = []Term{
 	{"lease", "a hold that ends by itself when its TTL (time to live, -ttl) is over, even if its holder is still at work"},
 	{"limited by", "what kept the throughput from being higher"},
 	{"on paper", "what follows from the load alone, before a server is asked: holds of a key cannot overlap, and its queue may not grow too long"},
+	{"Little's law", "the clients in a system are as many as come in the time that each stays; figures that differ from it contradict each other"},
 	{"open loop", "arrivals come when they are due (-rate, -burst), whether or not a client is free, as in production"},
 	{"oracle", "what checks mutual exclusion at every grant, beside the lock and without using it"},
 	{"owner changes", "how often a key moved to another client"},

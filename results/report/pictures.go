@@ -255,7 +255,7 @@ func badges(c *results.Cell) (all []Badge) {
 // waitBadges returns the words beside a cell's wait, in which that of clients without a lock is not.
 func waitBadges(c *results.Cell) []Badge {
 	all := badges(c)
-	if c.Fairness.Starved > 0 {
+	if view.Starved(c) > 0 {
 		all = append(all, doubt("starved"))
 	}
 	return all

@@ -117,7 +117,7 @@ func ProofMatrix(r *safety.Report) []Block {
 			told[[3]string{c.Hazard, c.Driver, c.Lock}] = cellID(i)
 		}
 	}
-	once := ""
+	asked, once := t, ""
 	for _, row := range proofRows(r) {
 		cells := []Value{{Text: row.Name()}}
 		for i, c := range row.Cells {
@@ -133,12 +133,17 @@ func ProofMatrix(r *safety.Report) []Block {
 			cells = append(cells, v)
 		}
 		t.Rows = append(t.Rows, Row{Cells: cells})
+		if !row.Control {
+			asked.Rows = append(asked.Rows, Row{Cells: cells})
+		}
 	}
-	marks := proofMarks + "."
-	if len(r.Select(func(c *safety.Cell) bool { return c.Control })) > 0 {
+	marks, short := proofMarks+".", proofMarks+"."
+	if controls := len(t.Rows) - len(asked.Rows); controls > 0 {
 		marks += " A control shows that the hazard happens, and that a lock can survive it."
+		short += " -v: and " + format.Plural(controls, "control") + ", which show that a hazard happens, and that a lock can survive it."
 	}
-	return []Block{t, At{Short | Verbose | Comment, Paragraph{Text: marks}}, At{Page, Paragraph{Text: marks + once, Note: true}}}
+	return []Block{At{Short | Comment, asked}, At{Verbose | Page, t},
+		At{Short | Comment, Paragraph{Text: short}}, At{Verbose, Paragraph{Text: marks}}, At{Page, Paragraph{Text: marks + once, Note: true}}}
 }
 
 func hazardID(i int) string { return "hazard-" + strconv.Itoa(i+1) }

@@ -90,8 +90,10 @@ func TestNoLimitOfABrokenLock(t *testing.T) {
 func TestBeatenHasNoShare(t *testing.T) {
 	r := record(2)
 	r.Bound.Efficiency, r.Bound.LocksPerS = 4156, 19
-	if text := detailOf(t, r, false); strings.Contains(text, "415") || !strings.Contains(text, "note beaten: ") {
-		t.Error(text)
+	for _, verbose := range []bool{false, true} {
+		if text := detailOf(t, r, verbose); strings.Contains(text, "415") != verbose || strings.Contains(text, "BEATEN: ") != verbose {
+			t.Error(text)
+		}
 	}
 }
 

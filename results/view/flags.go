@@ -56,7 +56,7 @@ var flags = []flag{
 		"the bound is an estimate and was too low: round trips under the load were shorter than the one that it is from, "+
 			"locks changed hands without one, or arrivals from before the window were served in it"),
 	counted("overflow", Overflows, "latencies above one hour, counted as one hour"),
-	counted("starved", func(c *results.Cell) int64 { return int64(c.Fairness.Starved) },
+	counted("starved", Starved,
 		about("starved")+"; acquire latencies cannot show their waits"),
 	counted("errors", func(c *results.Cell) int64 { return c.Counts.Failed() },
 		"requests whose answer was not heard, or was a refusal; the record has the first of each class"),
@@ -144,6 +144,14 @@ func Overflows(c *results.Cell) (n int64) {
 		n += l.Overflow
 	}
 	return n
+}
+
+// Starved returns how many clients wanted locks and got none. One that tries once and goes without waits for no turn.
+func Starved(c *results.Cell) int64 {
+	if TriesOnce(c.Plan()) {
+		return 0
+	}
+	return int64(c.Fairness.Starved)
 }
 
 // Errors says how many requests failed in the window and in the warm-up, class by class, and what the first of each said.

@@ -400,7 +400,7 @@ func queue(c *results.Cell) string {
 	p, flags := c.Plan(), []string{}
 	redis := isRedis(c.First().Server) && p.Wait != "library" && p.Wait != "native"
 	switch {
-	case triesOnce(p):
+	case TriesOnce(p):
 		return ""
 	case p.Wait == "queue":
 	case c.First().Traits.Wakes, redis && p.Lock != "fair":

@@ -34,7 +34,7 @@ func LoadLine(p *spec.Plan) string {
 // Waits returns how the clients of a plan wait, as titles have it; empty if the plan does not say.
 func Waits(p *spec.Plan) string {
 	switch {
-	case triesOnce(p):
+	case TriesOnce(p):
 		return "each tries once"
 	case p.Wait != "":
 		return "wait " + p.Wait
@@ -42,9 +42,9 @@ func Waits(p *spec.Plan) string {
 	return ""
 }
 
-// triesOnce reports whether no client of a plan ever waits, whatever its way of waiting.
-func triesOnce(p *spec.Plan) bool {
-	return !slices.ContainsFunc(p.Groups(), func(g spec.Class) bool { return g.TryOnly < 1 })
+// TriesOnce reports whether no client of a plan ever waits.
+func TriesOnce(p *spec.Plan) bool {
+	return p.Wait == "none" || !slices.ContainsFunc(p.Groups(), func(g spec.Class) bool { return g.TryOnly < 1 })
 }
 
 // LoadWords returns the load that cells have in common as half a sentence: "64 clients on 10 keys, hold 1 ms". What they differ

@@ -60,13 +60,16 @@ func Ended(s results.Safety) string {
 }
 
 // SafetyLine is SafetyVerdict with its subject, for where no label says it.
-func SafetyLine(c *results.Cell) string { return "mutual exclusion: " + SafetyVerdict(c, "") }
+func SafetyLine(c *results.Cell) string { return "mutual exclusion: " + SafetyVerdict(c) }
 
 // SafetyVerdict returns how many violations there were and, if none, how rare they may still be (results.Figures.MaxRate), or
-// that none could have been seen. What is said of the grants stands behind their number.
-func SafetyVerdict(c *results.Cell, ofGrants string) string {
+// that none could have been seen.
+func SafetyVerdict(c *results.Cell) string {
 	s := c.Safety
-	grants := format.Plural(s.Grants, "grant") + ofGrants
+	grants := format.Plural(s.Grants, "grant")
+	if c.Plan().Warmup > 0 {
+		grants += " with warm-up"
+	}
 	switch {
 	case !s.Checked:
 		return "not checked, the oracle was off"
@@ -100,7 +103,7 @@ func SafetyVerdict(c *results.Cell, ofGrants string) string {
 func SafetyWords(c *results.Cell) string {
 	rate, bounded := c.Figures().MaxRate()
 	if !bounded || c.Breaches() > 0 {
-		return SafetyVerdict(c, "")
+		return SafetyVerdict(c)
 	}
 	return fmt.Sprintf("no violation in %s: they are rarer than one in %s (95 %% confidence)",
 		format.Plural(c.Safety.Grants, "grant"), format.Count(int64(1/rate)))

@@ -114,7 +114,7 @@ func waitNoun(c *results.Cell) string {
 	switch {
 	case Waiting(c) == results.Response:
 		return "answer"
-	case c.Plan().Wait == "none":
+	case TriesOnce(c.Plan()):
 		return "grant"
 	}
 	return "wait"
