@@ -135,7 +135,7 @@ func (t *track) errorRates() (clean, broken float64) {
 
 // claim returns the rate that the trials so far show to be sustained: the lower end of the interval, but none above the
 // highest at which a trial kept the SLO without lockbench being the limit.
-func (t *track) claim() float64 { return min(t.estimate().Low, t.kept(), t.cap) }
+func (t *track) claim() float64 { return min(t.estimate().Low, t.kept()) }
 
 // limited reports whether lockbench, its machine or Question.MaxRate keeps the rate from being known.
 func (t *track) limited() bool {

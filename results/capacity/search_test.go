@@ -210,6 +210,30 @@ func TestSaturatedCarries(t *testing.T) {
 	}
 }
 
+// TestMadeStays has lockbench as the limit in two trials of three. What the lock has carried at a rate in the others stays true, and no
+// trial is at a lower one.
+func TestMadeStays(t *testing.T) {
+	q := asked(p99Under20ms, 500, 1)
+	s := NewSearch(q)
+	for n := 0; ; n++ {
+		trial, more := s.Next()
+		if !more {
+			break
+		}
+		m := mm1
+		if n%3 > 0 {
+			m.saturated, m.cores, m.slower, m.serverCPU = 0.001, 2, 10, time.Microsecond
+		}
+		if trial.Rate < q.Rate {
+			t.Errorf("trial %d is at %v/s", n, trial.Rate)
+		}
+		s.Add(m.run(trial, q.Candidates[0].Shares))
+	}
+	if a := s.Answer(results.Env{CPUs: 2}); a.Candidates[0].Sustains.Low < q.Rate {
+		t.Errorf("%s: %+v", a.Advice, a.Candidates[0].Sustains)
+	}
+}
+
 // TestDisturbed has a neighbour that keeps the machine busy: it is named, and nothing is decided where the lock is too slow beside
 // it. The rate is not lowered for that.
 func TestDisturbed(t *testing.T) {

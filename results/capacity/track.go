@@ -231,13 +231,11 @@ func (t *track) leave(o *observed) (again bool) {
 }
 
 // limit keeps trials below a rate that lockbench could not make: halfway to the highest one that it made, or that is asked for
-// and was not tried.
+// and was not tried. A rate that it made in another trial stays.
 func (t *track) limit(rate float64) {
 	made := 0.0
 	for _, o := range t.counted() {
-		if o.rate < rate {
-			made = max(made, o.rate)
-		}
+		made = max(made, o.rate)
 	}
 	if t.asked < rate {
 		made = max(made, t.asked)

@@ -88,7 +88,7 @@ func (p *cellPage) fairness(c *results.Cell) {
 	}
 	words := []string{jain,
 		fmt.Sprintf("%s to %s grants a client", format.Count(f.MinClient), format.Count(f.MaxClient)),
-		fmt.Sprintf("%s of %s starved", format.Count(f.Starved), format.Count(int64(c.Wanting()))),
+		fmt.Sprintf("%s of %s %s", format.Count(f.Starved), format.Count(int64(c.Wanting())), map[bool]string{true: "got none", false: "starved"}[view.TriesOnce(c.Plan())]),
 		"longest wait " + format.Duration(f.LongestWait)}
 	if p.verbose {
 		words = append(words, format.Plural(f.OwnerChanges, "owner change"), "longest run "+format.Count(f.LongestRun))

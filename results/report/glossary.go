@@ -39,7 +39,7 @@ var Glossary = []Term{
 	{"grant", "the answer that makes a client the holder of a lock"},
 	{"hand-off", "the time from a release to the next grant of that key, if the next client was already waiting at the release"},
 	{"hazard", "something that happens to a lock, and by which some designs fail"},
-	{"head-room", "how many times the rate that is asked for a lock sustains"},
+	{"head-room", "the lower end of what a lock sustains, over the rate that is asked for: at 1.00 nothing is to spare"},
 	{"herd", "many waiters that one release wakes, of which one gets the lock"},
 	{"hold", "the time from a grant to its release, exact to a few microseconds on Linux as long as a processor is free; a warning " +
 		"says if it is off by more than 10 %"},

@@ -58,7 +58,11 @@ func proofMeans(r *safety.Report) Facts {
 	slices.SortStableFunc(tested, func(a, b proofAnswer) int { return cmp.Compare(len(a.both)*b.tested, len(b.both)*a.tested) })
 	var least []string
 	for _, a := range tested[:min(len(tested), named)] {
-		least = append(least, fmt.Sprintf("%s %s (%d of %d faults)", a.driver, a.lock, len(a.both), a.tested))
+		untested := ""
+		if a.admitted > 0 {
+			untested = fmt.Sprintf(", and admits %d that were not tested", a.admitted)
+		}
+		least = append(least, fmt.Sprintf("%s %s (%d of %d faults%s)", a.driver, a.lock, len(a.both), a.tested, untested))
 	}
 	choose := "The fewest ways to two holders: " + format.And(least) + "."
 	most := func(what string, after func(proofAnswer) []string) string {

@@ -66,6 +66,7 @@ type proofAnswer struct {
 	driver, lock             string
 	both, stuck, other, open []string
 	tested                   int
+	admitted                 int // faults that cannot be tested
 }
 
 // proofAnswers returns an answer for each lock that is not only a control, in the order of the cells.
@@ -93,6 +94,8 @@ func proofAnswers(r *safety.Report) (list []proofAnswer) {
 			}
 		case c.Verdict == safety.Survives:
 			a.tested++
+		case c.Verdict == safety.NotApplicable && c.Listed:
+			a.admitted++
 		}
 	}
 	return list
@@ -139,6 +142,9 @@ func (a proofAnswer) String() string {
 	text := both + "; " + stuck
 	if len(a.other) > 0 {
 		text += "; a wrong answer or a long wait after " + format.Or(a.other)
+	}
+	if a.admitted > 0 {
+		text += "; admits " + format.Count(a.admitted) + " more, not tested"
 	}
 	if len(a.open) > 0 {
 		text += "; not known of " + format.And(a.open)
