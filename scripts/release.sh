@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Build the release of the commit that is checked out into dist/: archives for Linux and macOS, packages of Debian and of
-# RPM, a container image, the modules that are inside (SBOM), and SHA-256 sums. Equal commits and an equal Go make equal
+# Build the release of the commit that is checked out into dist/: archives for Linux and macOS, packages (.deb, .rpm),
+# a container image, the modules that are inside (SBOM), and SHA-256 sums. Equal commits and an equal Go make equal
 # bytes, wherever they are built. It needs git and GNU tar; NFPM and CYCLONEDX come from the Makefile.
 #
 #   TARGETS="linux/amd64 darwin/arm64" scripts/release.sh      some of the targets; this machine's has to be among them
@@ -71,8 +71,8 @@ for target in $targets; do
 	done
 done
 
-# The image, as the specification of OCI image layouts has it: blobs are named after their digests, and a descriptor says of
-# which type and size one is. It holds lockbench and a directory for temporary files, and no root's rights.
+# The image, as the specification of OCI image layouts has it: blobs are named after their digests, and a descriptor
+# says of which type and size one is. It holds lockbench and a directory for temporary files, and no root's rights.
 layout=$work/image
 mkdir -p "$layout/blobs/sha256"
 blob() { # TYPE FILE: moves the file among the blobs and prints its descriptor, without the braces

@@ -1,6 +1,6 @@
 package release
 
-// Whether scripts/release.sh makes what a stranger can install, run and remove. It builds for two targets, which have both
+// Whether scripts/release.sh makes what a stranger can install, run and remove. It builds for two targets, with both
 // systems and both architectures between them; of Debian it needs dpkg, and rights to chroot.
 
 import (
