@@ -6,6 +6,8 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 ACTIONLINT  := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 GREMLINS    := github.com/go-gremlins/gremlins/cmd/gremlins@v0.5.0
+NFPM        := github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.2
+CYCLONEDX   := github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0
 BENCHSTAT   := golang.org/x/perf/cmd/benchstat
 
 GO       ?= go
@@ -23,10 +25,10 @@ SUITES   ?= 4
 GORACE   ?= atexit_sleep_ms=0
 BENCH    ?= .
 
-export GO SUITES STATICCHECK ACTIONLINT GOVULNCHECK BENCHSTAT FUZZTIME ROUNDS BENCH GORACE QUOTA TESTFLAGS
+export GO SUITES STATICCHECK ACTIONLINT GOVULNCHECK BENCHSTAT NFPM CYCLONEDX FUZZTIME ROUNDS BENCH GORACE QUOTA TESTFLAGS
 
 .DEFAULT_GOAL := help
-.PHONY: run test test-all race flakes mutants lint gate fuzz bench golden record tables screens setup setup-all clean help
+.PHONY: run test test-all race flakes mutants lint gate fuzz bench golden record tables screens release setup setup-all clean help
 
 run: ## one real run: a private redis-server if there is one, else the embedded server (ARGS='…' to change it)
 	$(GO) run ./cmd/lockbench $(ARGS)
@@ -34,11 +36,12 @@ run: ## one real run: a private redis-server if there is one, else the embedded 
 test: setup ## whether this checkout works: every package, service and design once (PKGS=./drivers/... for a part)
 	./scripts/test.sh -short $(TESTFLAGS) $(PKGS)
 
-# The browser module is not among the packages: it is tested only with all of them.
-test-all: setup-all ## all tests: also every combination, outages, ensembles, pages in a browser
+# The modules of the browser and of the release are not among the packages: they are tested only with all of them.
+test-all: setup-all ## all tests: also every combination, outages, ensembles, pages in a browser, a release
 	./scripts/test.sh $(TESTFLAGS) $(PKGS)
 ifeq ($(PKGS),./...)
 	cd results/draw/browser && $(GO) test $(TESTFLAGS) ./...
+	cd scripts/release && $(GO) test $(TESTFLAGS) .
 endif
 
 # A test checks that RACEPKGS has all packages that start goroutines. The race detector makes tests five to ten times as
@@ -80,6 +83,9 @@ tables: ## fill in README.md and BENCHMARKS.md from the recorded runs
 screens: setup-all ## take the pictures of pages in README.md anew, in a browser
 	cd results/draw/browser && CI=true $(GO) test -count=1 -run TestBrowser/screens . -update
 
+release: ## build the release of this commit into dist/: archives, packages, an image, sums (TARGETS="linux/amd64" for a part)
+	./scripts/release.sh
+
 setup: ## install the servers for make test, if that is allowed
 	@./scripts/setup.sh
 
@@ -87,7 +93,7 @@ setup-all: # also what only make test-all needs
 	@./scripts/setup.sh all
 
 clean: ## remove what the other targets have built
-	rm -rf bin lockbench bench.out
+	rm -rf bin dist lockbench bench.out
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r t d; do printf '%-8s %s\n' "$$t" "$$d"; done

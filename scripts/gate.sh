@@ -20,7 +20,7 @@
 #                         nothing that is built or measured inherits
 #   -name TEXT            of this gate, if a pull request has several (lockbench)
 #   -source VERSION|DIR   of lockbench, when this is the repository of a Go library that lockbench measures: each side is a
-#                         lockbench of that version (v0.3.0) or that directory, built with that side's library
+#                         lockbench of that version (v0.1.0) or that directory, built with that side's library
 #   -build CMD            builds a revision in another way: sh runs it in $TREE, and it makes the program $OUT
 #                         (go build -trimpath -o "$OUT" ./cmd/lockbench)
 #   -lockbench PROGRAM    the one that compares (that of the head; with -head-cmd: lockbench)
@@ -148,7 +148,7 @@ check_source() { # make a directory absolute; a version is fixed, so that both s
 	'' | v[0-9]*.[0-9]*.[0-9]*) ;;
 	*)
 		if [ "$(module_of "$source/go.mod")" != "$lockbench" ]; then
-			usage "-source $source: must be a version such as v0.3.0, or a directory with the source of lockbench"
+			usage "-source $source: must be a version such as v0.1.0, or a directory with the source of lockbench"
 		fi
 		source=$(cd "$source" && pwd)
 		;;

@@ -12,13 +12,15 @@ if [ -n "$unformatted" ]; then
 fi
 
 "$go" vet ./...
-# Code for macOS must at least compile.
-GOOS=darwin "$go" vet ./...
+# Code for macOS must at least compile. The test of the release builds it too, with what this has compiled.
+GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 GOFLAGS=-trimpath "$go" vet ./...
 "$go" run "${STATICCHECK:?run it through make lint}" ./...
 "$go" run "${ACTIONLINT:?run it through make lint}" .github/workflows/*.yml
 
-# A module within this one, which ./... does not include.
-(cd results/draw/browser && "$go" vet ./... && "$go" run "$STATICCHECK" ./...)
+# Modules within this one, which ./... does not include.
+for module in results/draw/browser scripts/release; do
+	(cd "$module" && "$go" vet ./... && "$go" run "$STATICCHECK" ./...)
+done
 
 if command -v shellcheck >/dev/null; then
 	shellcheck scripts/*.sh .github/actions/*/*.sh .ci/run

@@ -17,6 +17,8 @@ postgres|/usr/lib/postgresql/*/bin/postgres  postgresql  test  PostgreSQL
 pgbouncer|/usr/sbin/pgbouncer  pgbouncer  test  PgBouncer
 chromium|chromium-browser|google-chrome|google-chrome-stable|headless-shell  chromium  test-all  HTML reports in a browser
 /usr/lib/*/faketime/libfaketime.so.1|/usr/lib64/faketime/libfaketime.so.1|/usr/lib/faketime/libfaketime.so.1  libfaketime  test-all  Redis with a clock that jumps
+bsdtar  libarchive-tools  test-all  .rpm packages
+man  man-db  test-all  man pages
 "
 
 only=" $* "

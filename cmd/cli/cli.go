@@ -197,7 +197,7 @@ func (p *program) root() *cobra.Command {
 	root.SetErr(p.stderr)
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) { _ = p.help(c) })
 	root.AddCommand(p.runCommand(), p.planCommand(), p.proveCommand(), p.reportCommand(), p.compareCommand(), p.historyCommand(), p.cleanCommand(),
-		p.listCommand(), p.schemaCommand(), p.versionCommand(), p.completionCommand(), p.workerCommand())
+		p.listCommand(), p.schemaCommand(), p.versionCommand(), p.completionCommand(), p.manCommand(root), p.workerCommand())
 	root.SetHelpCommand(p.helpCommand(root))
 	root.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) == 0 || len(args) == 1 && slices.Contains(topics, args[0]) { // the topic's page: lockbench choose

@@ -157,6 +157,20 @@ func TestGateWorkflow(t *testing.T) {
 	}
 }
 
+// TestReleaseWorkflow: a tag builds what make release builds, with no more rights than it takes to publish it.
+func TestReleaseWorkflow(t *testing.T) {
+	var flow workflow
+	readYAML(t, ".github/workflows/release.yml", &flow)
+	job := flow.Jobs["release"]
+	checkPinned(t, job.Steps)
+	if flow.Permissions == nil || len(flow.Permissions) > 0 || len(job.Permissions) != 1 || job.Timeout == 0 {
+		t.Errorf("permissions %v and %v, time-out %d", flow.Permissions, job.Permissions, job.Timeout)
+	}
+	if !slices.ContainsFunc(job.Steps, func(s step) bool { return s.Run == "make release" }) {
+		t.Errorf("it builds something else: %+v", job.Steps)
+	}
+}
+
 // checkPackage holds what the workflow has installed to the table of scripts/setup.sh.
 func checkPackage(t *testing.T, line string) {
 	t.Helper()

@@ -32,16 +32,21 @@ func (p *program) help(c *cobra.Command) error {
 			text = c.Short + "."
 		}
 		fmt.Fprintf(&b, "%s\n\nUsage:\n  lockbench %s\n", text, c.Use)
-		var defs []flagDef
-		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			if opt, ok := f.Value.(*option); ok { // of this command: another's of that name may mean something else
-				defs = append(defs, opt.flagDef)
-			}
-		})
-		writeGroups(&b, defs)
+		b.WriteString(flagText(c))
 	}
 	_, err := io.WriteString(p.stdout, b.String())
 	return err
+}
+
+// flagText returns the help on a command's flags.
+func flagText(c *cobra.Command) string {
+	var defs []flagDef
+	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if opt, ok := f.Value.(*option); ok { // of this command: another's of that name may mean something else
+			defs = append(defs, opt.flagDef)
+		}
+	})
+	return catalog.Lines(func(b *strings.Builder) { writeGroups(b, defs) })
 }
 
 // topic prints a page of the help.

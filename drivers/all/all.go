@@ -1,4 +1,7 @@
 // Package all registers every driver. Only programs import it.
+//
+// None is left out for the size of a program. The largest is etcd, whose client brings gRPC: 4 of the 49 MB of a
+// release. A build from nothing takes as long without it.
 package all
 
 import (
