@@ -340,7 +340,15 @@ func (s *search) report(t capacity.Trial) {
 func (s *search) drawLive() {
 	s.live.page.soFar(func() *report.Document {
 		a := s.answer()
-		a.Partial = "the search goes on"
+		const goesOn = "the search goes on"
+		if a.Partial = goesOn; a.Verdict == capacity.Undecided {
+			a.Advice = "" // which would be what to do next time
+		}
+		for i := range a.Candidates {
+			if c := &a.Candidates[i]; c.Verdict == capacity.Undecided {
+				c.Why, c.Remedy = goesOn, ""
+			}
+		}
 		return report.Plan(a)
 	})
 }

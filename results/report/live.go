@@ -132,7 +132,7 @@ func (t *LiveTrial) chart() Chart {
 		queue, dropped := Series{Area: true, Colour: 3}, Series{Area: true, Tone: Bad}
 		longest, most := 0.0, 0.0
 		for i, w := range t.Waiting {
-			its := 0.0
+			its := perSecond(w.Dropped, w.At)
 			if i > 0 {
 				its = perSecond(w.Dropped-t.Waiting[i-1].Dropped, w.At-t.Waiting[i-1].At)
 			}
