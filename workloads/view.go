@@ -27,6 +27,9 @@ func (v View) Snapshot() Snapshot {
 // Values returns what has been recorded of a metric in the measured window so far.
 func (v View) Values(m results.MetricIndex) results.Values { return results.Total(v.e.sources(m)...) }
 
+// Series returns the trial second by second.
+func (v View) Series() []results.Interval { return v.e.timeseries.series() }
+
 // Record returns what is known so far of the trial: its series and, of the measured window, what clients share and this machine
 // tells. What each client counts for itself is left out, and so is what only the server knows, which is not asked. Call it from
 // Run.Progress.
@@ -35,7 +38,7 @@ func (v View) Record() *results.Record {
 	whole := e.run.Record
 	r := &whole
 	r.Plan, r.Traits, r.Cost = e.run.Plan, Recorded(e.traits), results.UnknownCost()
-	r.Server.Kind, r.Series = r.Plan.Server, e.timeseries.series()
+	r.Server.Kind, r.Series = r.Plan.Server, v.Series()
 	r.Safety.Violations = e.violations()
 	if e.before.at == 0 { // the warm-up
 		return r

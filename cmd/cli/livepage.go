@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/cmd/cli/progress"
+	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/report"
@@ -17,6 +18,7 @@ import (
 
 const (
 	liveEvery  = 900 * time.Millisecond // so that snapshots four times a second make a drawing a second
+	knownEvery = 5 * time.Second        // which takes ten times as long as a drawing
 	maxWaiting = 600                    // seconds that are kept; of more than that every other is left out, and so on
 )
 
@@ -30,6 +32,7 @@ type livePage struct {
 	after time.Duration // planned for what comes after it
 	view  workloads.View
 	drawn time.Time
+	known time.Time // when the record of the trial was made
 	ended bool
 }
 
@@ -49,7 +52,7 @@ func (l *livePage) begin(doing string, over, step float64, after time.Duration) 
 	}
 	l.state.Doing, l.state.Share, l.state.Trial = l.scrub(doing), over, nil
 	l.over, l.step, l.after, l.drawn = over, step, after, time.Time{}
-	l.Send("status", []byte(format.Upper(l.state.Doing)))
+	l.Send("status", []byte(format.Line(format.Upper(l.state.Doing))))
 	l.draw()
 }
 
@@ -59,7 +62,7 @@ func (l *livePage) update(s workloads.Snapshot) {
 		return
 	}
 	l.drawn = time.Now()
-	r := l.view.Record()
+	r := l.record()
 	t := &report.LiveTrial{Record: r, Errors: s.Errors, Violations: s.Violations, Open: s.Open, Length: r.Plan.Warmup + r.Plan.Duration}
 	done := t.Length
 	switch s.Phase {
@@ -91,6 +94,17 @@ func (l *livePage) update(s workloads.Snapshot) {
 	l.draw()
 }
 
+// record returns what is known of the trial, of its window as it was knownEvery ago or later.
+func (l *livePage) record() *results.Record {
+	if t := l.state.Trial; t != nil && t.Record.Elapsed > 0 && time.Since(l.known) < knownEvery {
+		r := *t.Record
+		r.Series = l.view.Series()
+		return &r
+	}
+	l.known = time.Now()
+	return l.view.Record()
+}
+
 func (l *livePage) draw() {
 	if head, trial, err := draw.LiveNow(l.state.Document()); err == nil {
 		l.Send(draw.LiveHead, head)
@@ -114,7 +128,7 @@ func (l *livePage) end(status string, d func() *report.Document) {
 		return
 	}
 	l.ended = true
-	l.Send("status", []byte(l.scrub(oneLine(status))))
+	l.Send("status", []byte(l.scrub(format.Line(status))))
 	var page bytes.Buffer
 	if d != nil && draw.Page(&page, d()) == nil {
 		l.Send("report", page.Bytes())

@@ -5,13 +5,15 @@
   const say = (text) => { if (status.textContent !== text) status.textContent = text; };
   const drawn = (part) => part.dispatchEvent(new Event("drawn", { bubbles: true }));
   const show = (part, html) => { // what was unfolded stays so, and the focus where it was
-    const open = new Set([...part.querySelectorAll("details[open] > summary")].map((s) => s.textContent));
-    const places = () => [...part.querySelectorAll("a, button, summary, [tabindex]")];
-    const at = places().indexOf(document.activeElement);
+    const name = (e) => e.closest("[id]").id + " " + e.tagName + e.textContent;
+    const open = new Set([...part.querySelectorAll("details[open] > summary")].map(name));
+    const at = part.contains(document.activeElement) && name(document.activeElement);
     part.innerHTML = html;
     drawn(part);
-    for (const s of part.querySelectorAll("summary")) if (open.has(s.textContent)) s.parentElement.open = true;
-    if (at >= 0) places()[at]?.focus({ preventScroll: true });
+    for (const e of part.querySelectorAll("a, button, summary, [tabindex]")) {
+      if (open.has(name(e))) e.parentElement.open = true;
+      if (at === name(e)) e.focus({ preventScroll: true });
+    }
   };
   const connect = () => {
     const events = new EventSource(location.pathname);

@@ -11,9 +11,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
 // program builds lockbench.
@@ -54,11 +55,7 @@ func start(t *testing.T, path string, args ...string) (url string, cmd *exec.Cmd
 // await waits until a condition is true of the page.
 func await(t *testing.T, ctx context.Context, condition string) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); !evaluate[bool](t, ctx, condition); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s is not true of the page: %s", condition, evaluate[string](t, ctx, "document.body.innerText"))
-		}
-	}
+	testwait.Until(t, condition, func() bool { return evaluate[bool](t, ctx, condition) })
 }
 
 // testLive reads the page of a run as it goes on, through a reload and trials that end, until the run is stopped; of another one it
@@ -93,12 +90,11 @@ func testLive(t *testing.T, ctx context.Context, tr *trouble) {
 	}
 
 	// What is known so far is drawn again when a trial ends: what was unfolded stays so, and the focus where it was.
-	await(t, ctx, `document.querySelector("#live-so-far details") !== null`)
-	evaluate[chromedp.Void](t, ctx, `(() => { const all = [...document.querySelectorAll("#live-so-far details")], one = all[all.length - 1];
-		for (const d of all) d.open = false;
-		one.open = true; one.querySelector("summary").focus(); document.querySelector("#live-so-far section").id = "old" })()`)
+	await(t, ctx, `document.querySelector("#percentiles summary") !== null`)
+	evaluate[chromedp.Void](t, ctx, `(() => { const one = document.querySelector("#percentiles summary");
+		one.parentElement.open = true; one.focus(); document.querySelector("#live-so-far section").id = "old" })()`)
 	await(t, ctx, `document.getElementById("old") === null`)
-	if !evaluate[bool](t, ctx, `document.activeElement.tagName === "SUMMARY" && document.activeElement.parentElement.open && document.querySelectorAll("#live-so-far details[open]").length === 1`) {
+	if !evaluate[bool](t, ctx, `document.activeElement === document.querySelector("#percentiles summary") && document.activeElement.parentElement.open`) {
 		t.Error("a new drawing has folded what was open, or has lost the focus")
 	}
 
