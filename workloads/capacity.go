@@ -24,6 +24,15 @@ const minReleases = 100
 
 // fillBound finds the least of all limits, and how much time the recorded latencies account for.
 func (e *engine) fillBound(r *results.Record, t counters) {
+	e.fillLimit(r, t)
+	if r.Elapsed > 0 {
+		r.Bound.Little = max(0, float64(accounted(r, t))/float64(r.Elapsed)/float64(r.Plan.Clients))
+		e.countArrivals(r, t)
+	}
+}
+
+// fillLimit finds the least of all limits.
+func (e *engine) fillLimit(r *results.Record, t counters) {
 	b := &r.Bound
 	b.RTT, b.LoadRTT = e.rtt, loadedRTT(e.rtt, r.Latency[results.Release])
 	b.Pool = e.run.Pool
@@ -31,10 +40,6 @@ func (e *engine) fillBound(r *results.Record, t counters) {
 	b.By, b.LocksPerS = minLimit(r, kindsOf(r, t))
 	if b.LocksPerS > 0 {
 		b.Efficiency = r.Throughput() / b.LocksPerS
-	}
-	if r.Elapsed > 0 {
-		b.Little = max(0, float64(accounted(r, t))/float64(r.Elapsed)/float64(r.Plan.Clients))
-		e.countArrivals(r, t)
 	}
 }
 

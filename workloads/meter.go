@@ -27,6 +27,7 @@ type reading struct {
 	counted  bool             // the driver counts its traffic
 	own      [2]drivers.Usage // what this process has had of usage before the server was asked, and when it had answered
 	cpu      time.Duration    // user and system time of this process; negative if unknown
+	process  time.Duration    // that of the server's process, see Run.ServerCPU; negative if unknown
 	busy     float64          // seconds that the cores together were busy, and…
 	capacity float64          // …could have been; 0 if unknown
 	pauses   time.Duration    // in which the garbage collector stopped the program
@@ -40,16 +41,25 @@ type reading struct {
 
 // read takes a reading. It outlives a cancelled ctx, since the last reading of an interrupted run counts as well.
 func (e *engine) read(ctx context.Context) reading {
-	var r reading
-	r.own[0] = e.ownUsage()
-	r.server, r.usage, r.err = e.inspect(context.WithoutCancel(ctx))
-	r.own[1] = e.ownUsage()
-	r.at, r.granted = e.clock.Now(), e.granted()
+	own := e.ownUsage()
+	server, usage, err := e.inspect(context.WithoutCancel(ctx))
+	r := e.readHere()
+	r.own[0], r.server, r.usage, r.err = own, server, usage, err
 	r.nodes, r.probes = e.nodes(), e.probe.probes()
 	if c, ok := drivers.As[drivers.Counter](e.run.Service); ok {
 		r.traffic, r.counted = c.Traffic(), true
 	}
-	r.cpu = host.ProcessCPU()
+	return r
+}
+
+// readHere takes the part of a reading for which the server is not asked.
+func (e *engine) readHere() (r reading) {
+	r.own[1] = e.ownUsage()
+	r.at, r.granted = e.clock.Now(), e.granted()
+	r.cpu, r.process = host.ProcessCPU(), -1
+	if e.run.ServerCPU != nil {
+		r.process = e.run.ServerCPU()
+	}
 	r.busy, r.capacity = host.MachineCPU(e.root, e.run.Record.Cores.Lockbench)
 	var gc debug.GCStats
 	debug.ReadGCStats(&gc)

@@ -34,7 +34,7 @@ func (e *engine) record() *results.Record {
 	e.fillCost(r, t)
 	e.fillBound(r, t)
 	e.fillGenerator(r)
-	e.fillThread(r)
+	fillThread(r, &e.before, &e.after)
 	r.Series, r.Steps = e.timeseries.series(), e.timeseries.steps.list
 	e.fillSteady(r)
 	e.warn(r, t)
@@ -54,12 +54,12 @@ func (e *engine) fillServer(r *results.Record) {
 }
 
 // fillThread says what the busiest thread of the server did between the two readings.
-func (e *engine) fillThread(r *results.Record) {
-	wall := float64(e.after.at - e.before.at)
+func fillThread(r *results.Record, before, after *reading) {
+	wall := float64(after.at - before.at)
 	if wall <= 0 {
 		return
 	}
-	busiest := e.after.threads.Busiest(e.before.threads)
+	busiest := after.threads.Busiest(before.threads)
 	r.Thread = results.Thread{Ran: min(1, float64(busiest.Ran)/wall), Waited: min(1, float64(busiest.Waited)/wall)}
 }
 

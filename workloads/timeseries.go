@@ -43,6 +43,7 @@ type timeseries struct {
 	all            []*results.Follower // by metric, for Run.Interval; nil without it
 	steps          *rateSteps
 
+	mu                 sync.Mutex // of list, for View
 	list               []interval
 	length             time.Duration // of an interval in the list
 	at                 time.Duration // time of the last sample
@@ -173,6 +174,8 @@ func (s *timeseries) take(now time.Duration) {
 
 // add appends an interval to the series, or joins it to the last one if either is too short to stand alone.
 func (s *timeseries) add(i interval) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if n := len(s.list); n > 0 {
 		last := &s.list[n-1]
 		open := last.Length+sampleEvery/2 <= s.length
@@ -210,6 +213,8 @@ func (s *interval) join(t interval) {
 }
 
 func (s *timeseries) series() (list []results.Interval) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, i := range s.list {
 		list = append(list, i.Interval)
 	}

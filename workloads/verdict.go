@@ -48,25 +48,32 @@ const (
 
 // fillGenerator is the verdict on lockbench itself.
 func (e *engine) fillGenerator(r *results.Record) {
+	judgeGenerator(r, &e.before, &e.after)
+	if e.after.at > e.before.at {
+		r.Generator.Pauses, r.Generator.Paused = e.ticker.pauses, e.ticker.paused
+	}
+}
+
+// judgeGenerator is what two readings say of it.
+func judgeGenerator(r *results.Record, before, after *reading) {
 	g := &r.Generator
-	*g = results.Generator{CPU: -1, Machine: -1, Throttled: -1, CoreWait: -1, GCPauses: e.after.pauses - e.before.pauses}
-	wall := e.after.at - e.before.at
+	*g = results.Generator{CPU: -1, Machine: -1, Throttled: -1, CoreWait: -1, GCPauses: after.pauses - before.pauses}
+	wall := after.at - before.at
 	if wall <= 0 {
 		return
 	}
-	if e.before.cpu >= 0 {
-		g.CPU = (e.after.cpu - e.before.cpu).Seconds() / wall.Seconds()
+	if before.cpu >= 0 {
+		g.CPU = (after.cpu - before.cpu).Seconds() / wall.Seconds()
 	}
-	g.Machine = machineShare(e.before, e.after)
-	sent, before := e.after.own[0], e.before.own[1]
-	if writes := sent.Writes - before.Writes; writes > 0 {
-		g.PerWrite = float64(sent.Requests-before.Requests) / float64(writes)
+	g.Machine = machineShare(*before, *after)
+	sent, already := after.own[0], before.own[1]
+	if writes := sent.Writes - already.Writes; writes > 0 {
+		g.PerWrite = float64(sent.Requests-already.Requests) / float64(writes)
 	}
-	g.Memory = e.after.runtime.Memory
-	g.GCLongest = e.after.runtime.Pauses.Since(e.before.runtime.Pauses).Quantile(1)
-	g.Quota, g.Throttled, g.CoreWait = e.after.quota.Quota, e.after.quota.Since(e.before.quota), e.after.delay.Since(e.before.delay)
-	g.RunQueue = e.after.runtime.Queue.Since(e.before.runtime.Queue).Quantile(0.99)
-	g.Pauses, g.Paused = e.ticker.pauses, e.ticker.paused
+	g.Memory = after.runtime.Memory
+	g.GCLongest = after.runtime.Pauses.Since(before.runtime.Pauses).Quantile(1)
+	g.Quota, g.Throttled, g.CoreWait = after.quota.Quota, after.quota.Since(before.quota), after.delay.Since(before.delay)
+	g.RunQueue = after.runtime.Queue.Since(before.runtime.Queue).Quantile(0.99)
 	limits, delays := saturationReasons(r, wall, runtime.GOMAXPROCS(0)), delayReasons(r)
 	why := append(limits, delays...)
 	g.Saturated, g.Why, g.Delayed = len(why) > 0, strings.Join(why, "; "), len(limits) == 0 && len(delays) > 0

@@ -116,7 +116,8 @@ var runOutputFlags = []flagDef{
 	{"output", "o", groupOutput, "FILE", "", false, "append one JSON line per trial to FILE"},
 	{"revision", "", groupOutput, "TEXT", "", false, "what is under test, for the records: -revision \"$(git rev-parse\n--short HEAD)\""},
 	{"interval-log", "", groupOutput, "FILE", "", false, "write an HdrHistogram interval log, a line a second and metric, in\nplace of an older one"},
-	{"metrics-addr", "", groupOutput, "HOST:PORT", "", false, "serve Prometheus metrics there while it runs, at /metrics; a port\nalone is one of 127.0.0.1"},
+	metricsFlag,
+	liveFlag,
 	quietFlag,
 	{"dry-run", "", groupOutput, "", "false", false, "print the plan as a file for -workload, run nothing"},
 	formatFlag,
@@ -128,6 +129,9 @@ var (
 	sloFlag = flagDef{"slo", "", groupQuestion, "SLO", "", false, "what must be true of the arrivals: quantiles of the response and a\nshare of errors, response.p99<20ms,errors<0.1%"}
 
 	formatFlag = flagDef{"format", "", groupOutput, "NAME[=FILE]", "", false, "other formats: csv, html=FILE, markdown and more (help formats)\n(a comma list, each into a file; one without a file replaces the table)"}
+
+	metricsFlag = flagDef{"metrics-addr", "", groupOutput, "HOST:PORT", "", false, "serve Prometheus metrics there while it runs, at /metrics; a port\nalone is one of 127.0.0.1"}
+	liveFlag    = flagDef{"live", "", groupOutput, "", "false", false, "serve a page to watch it, at -metrics-addr or else at a free port of\n127.0.0.1; at its end it shows the report"}
 
 	quietFlag   = flagDef{"quiet", "", groupOutput, "", "false", false, "no progress"}
 	verboseFlag = flagDef{"verbose", "v", groupOutput, "", "false", false, "all that is known of a single run: server, machine, bound, course,\neach latency and cost; of several the servers, guarantees and columns"}

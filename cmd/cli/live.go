@@ -18,24 +18,33 @@ import (
 	"github.com/lockbench/lockbench/workloads/observe"
 )
 
-// live shows the trials of a run to observers. A nil metrics or log shows nothing.
+// live shows the trials of a run to observers. A nil metrics, log or page shows nothing.
 type live struct {
 	metrics *observe.Metrics
 	log     *observe.Log
+	page    *livePage
+	alone   bool // nobody has asked for metrics
 }
 
 // checkLive checks what can be checked before anything is opened. It leaves nothing behind.
 func checkLive(o *options) error {
-	if text := o.text("metrics-addr"); text != "" {
-		if _, err := observe.ParseAddr(text); err != nil {
-			return usageErrorf("-metrics-addr %s: %w", text, err)
-		}
+	if err := checkAddr(o); err != nil {
+		return err
 	}
 	log, output := o.text("interval-log"), o.text("output")
 	if files.Same(log, output) {
 		return usageErrorf("-interval-log %s: the records of -output go into that file", log)
 	}
 	return checkIntervalLog(log)
+}
+
+func checkAddr(o *options) error {
+	if text := o.text("metrics-addr"); text != "" {
+		if _, err := observe.ParseAddr(text); err != nil {
+			return usageErrorf("-metrics-addr %s: %w", text, err)
+		}
+	}
+	return nil
 }
 
 // checkIntervalLog makes sure, before the load, that a log can be written to path, and that what is there already is an
@@ -58,36 +67,59 @@ func checkIntervalLog(path string) error {
 	return nil
 }
 
-// openLive listens and creates the log, for trials of p by that version of lockbench.
-func openLive(ctx context.Context, o *options, e experiment, version string) (*live, error) {
-	l := &live{}
-	if text := o.text("metrics-addr"); text != "" {
-		addr, err := observe.ParseAddr(text)
-		if err == nil {
-			l.metrics, err = observe.Listen(ctx, addr, version)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("-metrics-addr %s: %w", text, err)
+// openLive listens for readers of what a command measures with that version of lockbench.
+func openLive(ctx context.Context, p *program, o *options, command, version string) (*live, error) {
+	l := &live{page: newLivePage(p, o, command)}
+	flag, text := "-metrics-addr", ""
+	if opt := o.find("metrics-addr"); opt != nil {
+		text = opt.text
+	}
+	var page *observe.Page
+	if l.page != nil {
+		page = l.page.Page
+		if l.alone = text == ""; l.alone {
+			flag, text = "-live", "0"
 		}
 	}
-	if path := o.text("interval-log"); path != "" {
-		var err error
-		if l.log, err = observe.CreateLog(path, len(e.Order) > 1, version); err != nil {
-			l.metrics.Close()
-			return nil, fmt.Errorf("-interval-log: %w", err)
-		}
+	if text == "" {
+		return l, nil
+	}
+	addr, err := observe.ParseAddr(text)
+	if err == nil {
+		l.metrics, err = observe.Listen(ctx, addr, version, page)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", flag, text, err)
 	}
 	return l, nil
 }
 
-// announce prints the address of the metrics.
+// openLog creates the log, of several trials or of one.
+func (l *live) openLog(o *options, several bool, version string) error {
+	if path := o.text("interval-log"); path != "" {
+		var err error
+		if l.log, err = observe.CreateLog(path, several, version); err != nil {
+			l.metrics.Close()
+			return fmt.Errorf("-interval-log: %w", err)
+		}
+	}
+	return nil
+}
+
+// announce prints the addresses of the page and of the metrics.
 func (l *live) announce(p *program) {
-	switch {
-	case l.metrics == nil:
-	case l.metrics.Local():
-		p.say("metrics at %s", l.metrics.URL())
-	default:
-		p.say("metrics at %s, for whoever reaches this machine (-metrics-addr PORT: for itself alone)", l.metrics.URL())
+	if l.metrics == nil {
+		return
+	}
+	who := ""
+	if !l.metrics.Local() {
+		who = ", for whoever reaches this machine (-metrics-addr PORT: for itself alone)"
+	}
+	if l.page != nil {
+		p.say("live at %s%s", l.metrics.PageURL(), who)
+	}
+	if !l.alone {
+		p.say("metrics at %s%s", l.metrics.URL(), who)
 	}
 }
 
@@ -96,6 +128,9 @@ func (l *live) follow(run *workloads.Run, t matrix.Trial) {
 	run.Watch = func(v workloads.View) {
 		l.metrics.Begin(v, observe.Trial{Cell: t.Cell, Trial: t.Trial})
 		l.log.Begin(v, observe.Trial{Cell: t.Cell, Trial: t.Trial})
+		if l.page != nil {
+			l.page.view = v
+		}
 	}
 	if l.log != nil {
 		run.Interval = l.log.Write
@@ -105,8 +140,9 @@ func (l *live) follow(run *workloads.Run, t matrix.Trial) {
 // end ends the trial.
 func (l *live) end() { l.metrics.End() }
 
-// close closes both. A log of which something is missing is the error of a run that had no other.
+// close closes all. A log of which something is missing is the error of a run that had no other.
 func (l *live) close(p *program, err error) error {
+	l.page.end("It has ended without a report: the terminal says why.", nil)
 	l.metrics.Close()
 	missing := l.log.Close()
 	if missing == nil {

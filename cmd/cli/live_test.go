@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"bufio"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -40,5 +42,65 @@ func TestIntervalLogReplaces(t *testing.T) {
 		if now, err := os.ReadFile(path); err != nil || string(now) != test.text {
 			t.Errorf("%q has become %q (%v)", test.text, now, err)
 		}
+	}
+}
+
+// TestLivePage reads the page of a run until its end: what it shows then is what -format html writes.
+func TestLivePage(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "report.html")
+	out, in := io.Pipe()
+	code := make(chan int, 1)
+	go func() {
+		code <- run([]string{"-driver", "memory", "-clients", "1,2", "-duration", "1500ms", "-warmup", "100ms", "-quiet", "-live", "-format", "html=" + file},
+			nil, io.Discard, in, nil, nil)
+		in.Close()
+	}()
+	lines := bufio.NewScanner(out)
+	lines.Scan()
+	_, url, found := strings.Cut(lines.Text(), "lockbench: live at ")
+	if !found {
+		t.Fatalf("no address in %q", lines.Text())
+	}
+	go func() { _, _ = io.Copy(io.Discard, out) }()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Accept", "text/event-stream")
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	answer, err := client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	events, last := map[string]int{}, map[string]string{}
+	for all := bufio.NewReader(answer.Body); ; {
+		event, err := all.ReadString('\n')
+		if err != nil {
+			break
+		}
+		name, data := strings.TrimSpace(strings.TrimPrefix(event, "event: ")), ""
+		for {
+			line, _ := all.ReadString('\n')
+			if line == "\n" || line == "" {
+				break
+			}
+			data += strings.TrimPrefix(line, "data: ")
+		}
+		events[name]++
+		last[name] = strings.TrimSuffix(data, "\n")
+		if name == "live-trial" && strings.Contains(data, "<svg") {
+			events["chart"]++
+		}
+	}
+	page, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := <-code; c != exitOK || last["report"] != string(page) {
+		t.Errorf("exit code %d, and the last page is that of -format html: %t", c, last["report"] == string(page))
+	}
+	if events["live-so-far"] != 1 || events["live-trial"] < 3 || events["chart"] == 0 || events["end"] != 1 || !strings.Contains(last["live-so-far"], "So far: ") {
+		t.Errorf("events %v, status %q", events, last["status"])
 	}
 }

@@ -57,7 +57,6 @@ var notOfAPlan = map[string]string{
 	"baseline":     "a plan compares its candidates with one another; lockbench compare compares records",
 	"fail-on":      "-slo says what must be true",
 	"interval-log": "records of -o have the course of each trial",
-	"metrics-addr": "its progress is on stderr",
 	"revision":     "a plan compares candidates, not revisions",
 	"probe":        "a neighbour is no part of the objective",
 }
@@ -94,6 +93,8 @@ var planFlags = func() (defs []flagDef) {
 	}
 	output := flagDef{"output", "o", groupOutput, "FILE", "", false, "append one JSON line per trial to FILE; if it has some of this plan,\ngo on from them"}
 	return append(defs, output,
+		metricsFlag,
+		liveFlag,
 		quietFlag,
 		flagDef{"dry-run", "", groupOutput, "", "false", false, "print the analysis and the candidates, run nothing"},
 		formatFlag,
@@ -140,8 +141,11 @@ var answers = kind[*capacity.Answer]{
 }
 
 // plan answers the question that the options ask.
-func (p *program) plan(ctx context.Context, o *options) error {
+func (p *program) plan(ctx context.Context, o *options) (err error) {
 	q, err := p.readQuestion(o)
+	if err == nil {
+		err = checkAddr(o)
+	}
 	if err != nil {
 		return err
 	}
@@ -155,6 +159,10 @@ func (p *program) plan(ctx context.Context, o *options) error {
 	if o.on("dry-run") {
 		return s.print(p.stdout)
 	}
+	if s.live, err = openLive(ctx, p, o, "lockbench plan", s.env.Lockbench); err != nil {
+		return err
+	}
+	defer func() { err = s.live.close(p, err) }()
 	if !o.on("quiet") {
 		s.progress = progress.New(p.stderr, 0)
 	}

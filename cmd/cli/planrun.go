@@ -145,7 +145,9 @@ func (s *search) search(ctx context.Context) error {
 		}
 	}
 	s.announce()
+	s.live.announce(s.program)
 	s.announcePlan()
+	s.drawLive()
 	if err := s.deploy(); err != nil {
 		return err
 	}
@@ -208,6 +210,7 @@ func (s *search) runTrials(ctx context.Context) error {
 			}
 		}
 		s.report(t)
+		s.drawLive()
 		if err := s.question.Check(s.roundTrip()); err != nil {
 			return usageErrorf("%w", err)
 		}
@@ -222,7 +225,11 @@ func (s *search) trial(ctx context.Context, t capacity.Trial) *results.Record {
 	p := t.Plan
 	p.Command = s.command(t)
 	left := max(0, s.question.Time()-s.spent()-p.Warmup-p.Duration)
-	s.progress.Begin(s.resumed()+1, fmt.Sprintf("%s, %s", s.question.Candidates[t.Candidate].Name, report.RateText(t.Rate)), p.Duration, left)
+	label := fmt.Sprintf("%s, %s", s.question.Candidates[t.Candidate].Name, report.RateText(t.Rate))
+	s.progress.Begin(s.resumed()+1, label, p.Duration, left)
+	whole := s.question.Time().Seconds()
+	s.live.page.begin(format.Join(fmt.Sprintf("trial %d", s.resumed()+1), label, string(t.Stage)), s.spent().Seconds()/whole,
+		(p.Warmup+p.Duration).Seconds()/whole, left)
 	rec, err := s.measure(ctx, at, p, stopGrowing(t))
 	s.progress.End()
 	if err == nil {
@@ -329,7 +336,27 @@ func (s *search) report(t capacity.Trial) {
 	s.say("%s", line)
 }
 
+// drawLive shows what is known so far.
+func (s *search) drawLive() {
+	s.live.page.soFar(func() *report.Document {
+		a := s.answer()
+		const goesOn = "the search goes on"
+		if a.Partial = goesOn; a.Verdict == capacity.Undecided {
+			a.Advice = "" // which would be what to do next time
+		}
+		for i := range a.Candidates {
+			if c := &a.Candidates[i]; c.Verdict == capacity.Undecided {
+				c.Why, c.Remedy = goesOn, ""
+			}
+		}
+		return report.Plan(a)
+	})
+}
+
 // finish writes the answer, and chooses the exit code.
 func (s *search) finish(ctx context.Context) error {
-	return s.interrupted(ctx, s.printer.end(s.answer()))
+	a := s.answer()
+	err := s.printer.end(a)
+	s.live.page.endWith(context.Cause(ctx), func() *report.Document { return report.Plan(a) })
+	return s.interrupted(ctx, err)
 }

@@ -42,6 +42,7 @@ var proveFlags = []flagDef{
 	{"each", "", groupProof, "TIME", hazards.DefaultEach.String(), false, "how long a hazard may take, about"},
 	{"baseline", "", groupProof, "FILE", "", false, "an earlier report (-format json=FILE): fails if a design fails that\nsurvived there, or fails more than there"},
 	{"evidence", "", groupOutput, "DIR", "", false, "write the story of each cell into DIR: who held the key when; and\nof each that fails the order of its requests, as far as there is one"},
+	liveFlag,
 	quietFlag,
 	{"dry-run", "", groupOutput, "", "false", false, "print the hazards and the locks, run nothing"},
 	{"format", "", groupOutput, "NAME[=FILE]", "", false, "other formats (a comma list, each into a file; one without a file\nreplaces the table)"},
@@ -93,7 +94,7 @@ type proof struct {
 }
 
 // prove runs the hazards that the options name, one after another.
-func (p *program) prove(ctx context.Context, o *options) error {
+func (p *program) prove(ctx context.Context, o *options) (err error) {
 	r, err := p.readProof(o)
 	if err != nil {
 		return err
@@ -101,12 +102,18 @@ func (p *program) prove(ctx context.Context, o *options) error {
 	if o.on("dry-run") {
 		return r.print(p.stdout)
 	}
+	live, err := openLive(ctx, p, o, "lockbench prove", machine.Env().Lockbench)
+	if err != nil {
+		return err
+	}
+	defer func() { err = live.close(p, err) }()
+	live.announce(p)
 	p.draining.Store(true)
 	say := p.say
 	if o.on("quiet") {
 		say = func(string, ...any) {}
 	}
-	found := r.run(ctx, say)
+	found := r.run(ctx, say, live.page)
 	if r.baseline != nil {
 		found.Against(o.text("baseline"), r.baseline)
 	}
@@ -116,6 +123,7 @@ func (p *program) prove(ctx context.Context, o *options) error {
 	if err := r.printer.write(found); err != nil {
 		return err
 	}
+	live.page.endWith(context.Cause(ctx), func() *report.Document { return report.Proof(found) })
 	if ctx.Err() != nil {
 		return exitCode(exitInterrupted)
 	}
@@ -275,14 +283,15 @@ func (r *proof) print(w io.Writer) error {
 	return err
 }
 
-// run runs the hazards.
-func (r *proof) run(ctx context.Context, say func(string, ...any)) *safety.Report {
+// run runs the hazards, and draws what is known after each.
+func (r *proof) run(ctx context.Context, say func(string, ...any), page *livePage) *safety.Report {
 	began := time.Now()
 	found := &safety.Report{Schema: safety.Version, Env: machine.Env(), Asked: r.asked}
 	var started breakable.Servers
 	defer started.Close()
 	for i := range r.hazards {
-		h := &r.hazards[i]
+		h, all := &r.hazards[i], float64(len(r.hazards))
+		page.begin(fmt.Sprintf("hazard %d of %d: %s", i+1, len(r.hazards), h.Name), float64(i)/all, 1/all, 0)
 		cells := hazards.Judged(ctx, found, h, r.locks, &started, r.options)
 		if ctx.Err() != nil {
 			found.Partial = fmt.Sprint(context.Cause(ctx))
@@ -292,6 +301,11 @@ func (r *proof) run(ctx context.Context, say func(string, ...any)) *safety.Repor
 			cells[j].Command = r.command(&cells[j])
 		}
 		say("%d of %d: %s: %s", i+1, len(r.hazards), h.Name, report.ProofTally(cells))
+		page.soFar(func() *report.Document {
+			known := *found
+			known.Partial, known.Spent = "it goes on", time.Since(began)
+			return report.Proof(&known)
+		})
 	}
 	found.Spent = time.Since(began)
 	return found

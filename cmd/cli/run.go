@@ -20,6 +20,8 @@ import (
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads"
 	"github.com/lockbench/lockbench/workloads/matrix"
@@ -46,10 +48,13 @@ func (p *program) run(ctx context.Context, o *options) (err error) {
 	if o.on("dry-run") {
 		return e.print(p.stdout)
 	}
-	if r.live, err = openLive(ctx, o, e, r.env.Lockbench); err != nil {
+	if r.live, err = openLive(ctx, p, o, "lockbench run", r.env.Lockbench); err != nil {
 		return err
 	}
 	defer func() { err = r.live.close(p, err) }()
+	if err := r.live.openLog(o, len(e.Order) > 1, r.env.Lockbench); err != nil {
+		return err
+	}
 	r.announce()
 	if !o.on("quiet") {
 		r.progress = progress.New(p.stderr, len(e.Order))
@@ -194,13 +199,18 @@ func (r *runner) run(ctx context.Context) error {
 			continue
 		}
 		c := r.Cells[t.Cell].Plan
-		r.progress.Begin(i+1, r.Label(t.Cell), c.Duration, r.Length(i+1))
+		label, all := r.Label(t.Cell), float64(len(r.Order))
+		r.progress.Begin(i+1, label, c.Duration, r.Length(i+1))
+		r.live.page.begin(format.Join(fmt.Sprintf("trial %d of %d", i+1, len(r.Order)), label), float64(i)/all, 1/all, r.Length(i+1))
 		err := r.trial(ctx, t)
 		r.progress.End()
 		if err != nil && (ctx.Err() == nil || drivers.ClassOf(err) != drivers.ClassCanceled) {
 			r.failed = true
 			r.say("%s%s", r.name(t.Cell), err)
 			r.leaveOut(t.Cell)
+		}
+		if i+1 < len(r.Order) && r.ran {
+			r.live.page.soFar(func() *report.Document { return report.RunPage(r.records.Cells(), nil) })
 		}
 	}
 	return r.finish(ctx)
@@ -245,6 +255,9 @@ func (r *runner) finish(ctx context.Context) error {
 	}
 	if len(cells) > 0 && r.printer.write(found) != nil {
 		r.failed = true // it has been said
+	}
+	if len(cells) > 0 {
+		r.live.page.endWith(context.Cause(ctx), func() *report.Document { return reports.document(found) })
 	}
 	if stopped {
 		r.dropComparison(len(cells) > 0)
@@ -334,8 +347,11 @@ func (r *runner) measure(ctx context.Context, t matrix.Trial, c spec.Plan, stop 
 		Neighbour: beside.Prober, Record: r.begin(t, c, warning), Stop: stop,
 	}
 	run.Record.Cores = cores
-	if r.progress != nil {
-		run.Progress = r.progress.Update
+	if r.progress != nil || r.live.page != nil {
+		run.Progress = func(s workloads.Snapshot) {
+			r.progress.Update(s)
+			r.live.page.update(s)
+		}
 	}
 	r.live.follow(&run, t)
 	rec, err = run.Do(ctx)

@@ -51,6 +51,7 @@ var documents = template.Must(template.New("").Funcs(template.FuncMap{
 	"join":     func(texts []string) string { return strings.Join(texts, " ") },
 	"known":    func(t report.Table) report.Table { return columnsOf(t, report.Page, true) },
 	"percent":  percent,
+	"hundred":  func(share float64) int { return int(100*min(1, max(0, share)) + 0.5) },
 	"heading":  heading,
 	"means":    means,
 }).ParseFS(files, "document.html"))

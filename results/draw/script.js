@@ -12,37 +12,41 @@
     if (isNaN(x) && isNaN(y)) return a.localeCompare(b);
     return isNaN(x) ? 1 : isNaN(y) ? -1 : x - y;
   };
-  for (const table of document.querySelectorAll("table.sortable")) {
-    if (table.querySelector("tr.part, tr.group")) continue; // rows that belong to others stay below them
-    table.querySelectorAll("thead th").forEach((th, col) => {
+  const dress = (root) => {
+    for (const table of root.querySelectorAll("table.sortable")) {
+      if (table.querySelector("tr.part, tr.group")) continue; // rows that belong to others stay below them
+      table.querySelectorAll("thead th").forEach((th, col) => {
+        const button = document.createElement("button");
+        button.type = "button";
+        button.textContent = th.textContent;
+        th.replaceChildren(button);
+        button.addEventListener("click", () => {
+          const up = th.getAttribute("aria-sort") !== "ascending";
+          table.querySelectorAll("th[aria-sort]").forEach((other) => other.removeAttribute("aria-sort"));
+          th.setAttribute("aria-sort", up ? "ascending" : "descending");
+          const rows = [...table.tBodies[0].rows];
+          rows.sort((a, b) => compare(a.cells[col].textContent, b.cells[col].textContent) * (up ? 1 : -1));
+          table.tBodies[0].append(...rows);
+        });
+      });
+    }
+    for (const pre of root.querySelectorAll("pre.command")) {
+      if (!navigator.clipboard) break;
+      const text = pre.textContent;
       const button = document.createElement("button");
       button.type = "button";
-      button.textContent = th.textContent;
-      th.replaceChildren(button);
-      button.addEventListener("click", () => {
-        const up = th.getAttribute("aria-sort") !== "ascending";
-        table.querySelectorAll("th[aria-sort]").forEach((other) => other.removeAttribute("aria-sort"));
-        th.setAttribute("aria-sort", up ? "ascending" : "descending");
-        const rows = [...table.tBodies[0].rows];
-        rows.sort((a, b) => compare(a.cells[col].textContent, b.cells[col].textContent) * (up ? 1 : -1));
-        table.tBodies[0].append(...rows);
+      button.className = "copy";
+      button.textContent = "Copy";
+      button.addEventListener("click", async () => {
+        await navigator.clipboard.writeText(text);
+        button.textContent = "Copied";
+        setTimeout(() => { button.textContent = "Copy"; }, 1500);
       });
-    });
-  }
-  for (const pre of document.querySelectorAll("pre.command")) {
-    if (!navigator.clipboard) break;
-    const text = pre.textContent;
-    const button = document.createElement("button");
-    button.type = "button";
-    button.className = "copy";
-    button.textContent = "Copy";
-    button.addEventListener("click", async () => {
-      await navigator.clipboard.writeText(text);
-      button.textContent = "Copied";
-      setTimeout(() => { button.textContent = "Copy"; }, 1500);
-    });
-    pre.prepend(button);
-  }
+      pre.prepend(button);
+    }
+  };
+  dress(document);
+  addEventListener("drawn", (event) => dress(event.target)); // a part of a page that changes
   const unfold = () => {
     let at = document.getElementById(location.hash.slice(1));
     for (const target = at; at; at = at.parentElement) {

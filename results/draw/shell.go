@@ -11,7 +11,7 @@ import (
 	"unicode"
 )
 
-//go:embed shell.html document.html style.css colours.css charts.css file.css script.js
+//go:embed shell.html document.html style.css colours.css charts.css file.css script.js live.js
 var files embed.FS
 
 var shell = template.Must(template.ParseFS(files, "shell.html"))
@@ -19,16 +19,20 @@ var shell = template.Must(template.ParseFS(files, "shell.html"))
 // Shell writes a page around its body, with the style of all pages: one file, which needs no other, no network and no script to be
 // read. It fails with the error of w, to which nothing is written until the page is whole.
 func Shell(w io.Writer, title string, body template.HTML) error {
+	return writeShell(w, title, body, "")
+}
+
+// writeShell writes a page, which may have a second script.
+func writeShell(w io.Writer, title string, body template.HTML, live string) error {
 	script := mustRead("script.js")
-	hash := sha256.Sum256([]byte(script)) // the page forbids itself to run any other
 	var out bytes.Buffer
 	err := shell.Execute(&out, struct {
-		Title  string
-		Style  template.CSS
-		Script template.JS
-		Hash   string
-		Body   template.HTML
-	}{title, template.CSS(mustRead("colours.css") + mustRead("charts.css") + mustRead("style.css")), template.JS(script), base64.StdEncoding.EncodeToString(hash[:]), body})
+		Title        string
+		Style        template.CSS
+		Script, Live template.JS
+		Hash         string
+		Body         template.HTML
+	}{title, template.CSS(pageStyle()), template.JS(script), template.JS(live), hashOf(script), body}) // it forbids itself to run any other
 	if err != nil {
 		return fmt.Errorf("draw: %w", err)
 	}
@@ -36,6 +40,16 @@ func Shell(w io.Writer, title string, body template.HTML) error {
 		return fmt.Errorf("draw: %w", err)
 	}
 	return nil
+}
+
+func pageStyle() string {
+	return mustRead("colours.css") + mustRead("charts.css") + mustRead("style.css")
+}
+
+// hashOf returns what a policy calls a script or a style.
+func hashOf(text string) string {
+	hash := sha256.Sum256([]byte(text))
+	return base64.StdEncoding.EncodeToString(hash[:])
 }
 
 // harmless takes out what HTML does not allow in any text, and what turns the direction of the text around it: a record may hold

@@ -170,14 +170,19 @@ func lastedInstead(c *results.Cell, title string) string {
 // toldOtherwise are the settings that a run tells in its first line, with its window or with its server.
 var toldOtherwise = []string{"driver", "lock", "wait", "load", "clients", "keys", "duration", "warm-up", "durability"}
 
+// trialTitle says what a trial measures.
+func trialTitle(p *spec.Plan) string {
+	title := p.Driver + " " + p.Lock
+	if waits := view.Waits(p); waits != "" {
+		title += ", " + waits
+	}
+	return title + ": " + format.Plural(p.Clients, "client") + " on " + format.Plural(p.Keys, "key") + ", " + view.LoadLine(p)
+}
+
 // settings says what ran and where: in short, what is not as usual.
 func (p *cellPage) settings(c *results.Cell) {
 	r := c.First()
-	title := r.Plan.Driver + " " + r.Plan.Lock
-	if waits := view.Waits(&r.Plan); waits != "" {
-		title += ", " + waits
-	}
-	title += ": " + format.Plural(r.Plan.Clients, "client") + " on " + format.Plural(r.Plan.Keys, "key") + ", " + view.LoadLine(&r.Plan)
+	title := trialTitle(&r.Plan)
 	var wanted []string
 	switch name := r.Plan.Workload; {
 	case p.verbose && name != "":

@@ -48,8 +48,8 @@ const (
 	Page                      // a page, which folds and has links
 )
 
-// Block is a part of a document: Paragraph, Findings, Facts, List, Table, Charts, Intervals, Picture, Lanes, Command, Code, Section, or
-// one of them within At.
+// Block is a part of a document: Paragraph, Findings, Facts, List, Table, Charts, Intervals, Picture, Lanes, Progress, Command, Code,
+// Section, or one of them within At.
 type Block interface{ block() }
 
 // At is a block that is meant for some depths only.
@@ -304,6 +304,13 @@ type Moment struct {
 	Text string
 }
 
+// Progress is how much of something is over; pages alone have it.
+type Progress struct {
+	Name  string // of what
+	Share float64
+	Text  string // the same in words
+}
+
 // Command is a line for a shell.
 type Command string
 
@@ -337,6 +344,7 @@ func (Picture) block()   {}
 func (List) block()      {}
 func (Table) block()     {}
 func (Lanes) block()     {}
+func (Progress) block()  {}
 func (Command) block()   {}
 func (Code) block()      {}
 func (Section) block()   {}

@@ -386,7 +386,7 @@ func secondsOf(r *results.Record) Chart {
 	end := last.At + last.Length
 	rates := Panel{Head: "locks/s", Y: Axis{Unit: PerSecond}}
 	waits := Panel{Head: quantile + " of the wait", Y: Axis{Unit: Nanoseconds, Log: true, Least: math.Inf(1)}}
-	rate, times := Series{Area: true}, Series{Colour: 1}
+	rate, times := Series{Area: true}, Series{Name: quantile, Colour: 1}
 	violations := Signs{Kind: 4}
 	c := Chart{X: Axis{Unit: Nanoseconds, Most: float64(end) / 1.04}}
 	for _, i := range r.Series {

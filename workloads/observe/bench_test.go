@@ -114,7 +114,7 @@ func trialOf(b *testing.B, p spec.Plan, addrs []string, watched bool) *results.R
 	defer svc.Close()
 	run := workloads.Run{Plan: p, Service: svc, Prefix: "lockbench:live:"}
 	if watched {
-		metrics, err := Listen(b.Context(), "127.0.0.1:0", "test")
+		metrics, err := Listen(b.Context(), "127.0.0.1:0", "test", nil)
 		if err != nil {
 			b.Fatal(err)
 		}

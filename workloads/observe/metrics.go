@@ -90,8 +90,8 @@ type Metrics struct {
 	serving  sync.WaitGroup
 }
 
-// Listen serves metrics at addr, which ParseAddr returned, for that version of lockbench.
-func Listen(ctx context.Context, addr, version string) (*Metrics, error) {
+// Listen serves metrics at addr, which ParseAddr returned, for that version of lockbench, and a page if there is one.
+func Listen(ctx context.Context, addr, version string, page *Page) (*Metrics, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	if err != nil {
 		var op *net.OpError
@@ -107,7 +107,11 @@ func Listen(ctx context.Context, addr, version string) (*Metrics, error) {
 	mux.Handle("GET "+metricsPath, promhttp.HandlerFor(newSharedGatherer(registry), promhttp.HandlerOpts{
 		EnableOpenMetrics: true, MaxRequestsInFlight: maxScrapes,
 	}))
-	mux.Handle("GET /{$}", http.RedirectHandler(metricsPath, http.StatusFound))
+	if page != nil {
+		mux.Handle("GET /{$}", page)
+	} else {
+		mux.Handle("GET /{$}", http.RedirectHandler(metricsPath, http.StatusFound))
+	}
 	m.server = http.Server{
 		Handler: m.named(addr, mux), ReadHeaderTimeout: 5 * time.Second, WriteTimeout: scrapeTimeout, IdleTimeout: time.Minute,
 	}
@@ -133,8 +137,9 @@ func (m *Metrics) named(addr string, next http.Handler) http.Handler {
 	})
 }
 
-// URL returns the address of the metrics.
-func (m *Metrics) URL() string { return "http://" + m.addr.String() + metricsPath }
+// URL returns the address of the metrics, and PageURL that of the page.
+func (m *Metrics) URL() string     { return "http://" + m.addr.String() + metricsPath }
+func (m *Metrics) PageURL() string { return "http://" + m.addr.String() + "/" }
 
 // Local reports whether only this machine can ask for them.
 func (m *Metrics) Local() bool {

@@ -146,7 +146,7 @@ func checkHistogram(t *testing.T, name string, h *dto.Histogram, want results.La
 
 // TestMetrics scrapes a trial under way, and compares what is left of it afterwards with its record.
 func TestMetrics(t *testing.T) {
-	server, err := Listen(t.Context(), "127.0.0.1:0", "test")
+	server, err := Listen(t.Context(), "127.0.0.1:0", "test", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,7 +278,7 @@ func TestBucket(t *testing.T) {
 
 // TestMetricsEndWithTheRun: nobody listens any longer.
 func TestMetricsEndWithTheRun(t *testing.T) {
-	server, err := Listen(t.Context(), "localhost:0", "test")
+	server, err := Listen(t.Context(), "localhost:0", "test", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -306,7 +306,7 @@ func TestMetricsAreForThisMachine(t *testing.T) {
 		{"localhost:0", "LOCALHOST", http.StatusOK}, {"localhost:0", "evil.example", http.StatusForbidden},
 		{":0", "bench.example:9090", http.StatusOK},
 	} {
-		m, err := Listen(t.Context(), test.addr, "v1")
+		m, err := Listen(t.Context(), test.addr, "v1", nil)
 		if err != nil {
 			t.Fatal(err)
 		}

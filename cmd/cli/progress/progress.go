@@ -69,6 +69,9 @@ func (p *Line) Begin(trial int, label string, measured, after time.Duration) {
 // Update shows a snapshot; the engine calls it about four times a second, from one goroutine. The first one of the load is
 // shown everywhere, so that a log says what is under way.
 func (p *Line) Update(s workloads.Snapshot) {
+	if p == nil {
+		return
+	}
 	now := p.now()
 	since := now.Sub(p.shown)
 	begun := s.Phase == workloads.PhaseWarmup || s.Phase == workloads.PhaseMeasure
@@ -114,9 +117,10 @@ func (p *Line) line(s workloads.Snapshot, since time.Duration) string {
 			add(text, text, 0)
 		}
 	}
-	phase := fmt.Sprintf("%s %s", s.Phase, Seconds(s.Elapsed))
-	if s.Total > 0 {
-		add(phase+" of "+Seconds(s.Total), phase, 4)
+	phase := Phase(s)
+	short, _, long := strings.Cut(phase, " of ")
+	if long {
+		add(phase, short, 4)
 	} else {
 		add(phase, phase, 0)
 	}
@@ -134,7 +138,7 @@ func (p *Line) line(s workloads.Snapshot, since time.Duration) string {
 	}
 	fault(s.Violations, format.Plural(s.Violations, "violation"), 2)
 	fault(s.Errors, format.Plural(s.Errors, "error"), 6)
-	if left := p.left(s); left > 0 {
+	if left := Left(s, p.measured, p.after); left > 0 {
 		add(Seconds(left)+" left", "", 3)
 	}
 	return p.fit(parts)
@@ -209,11 +213,20 @@ func threeDigits(d time.Duration) string {
 	return strings.Replace(d.Round(unit).String(), "\u00b5", "u", 1)
 }
 
-// left returns the planned time that remains, of this trial and all later ones.
-func (p *Line) left(s workloads.Snapshot) time.Duration {
-	left := p.after + max(0, s.Total-s.Elapsed)
+// Phase says what a trial does, and for how long.
+func Phase(s workloads.Snapshot) string {
+	text := fmt.Sprintf("%s %s", s.Phase, Seconds(s.Elapsed))
+	if s.Total > 0 {
+		text += " of " + Seconds(s.Total)
+	}
+	return text
+}
+
+// Left returns the planned time that remains, of a trial with a window of that length and of all after it.
+func Left(s workloads.Snapshot, measured, after time.Duration) time.Duration {
+	left := after + max(0, s.Total-s.Elapsed)
 	if s.Phase == workloads.PhaseWarmup {
-		left += p.measured
+		left += measured
 	}
 	return left
 }

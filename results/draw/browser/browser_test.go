@@ -220,6 +220,8 @@ func written(t *testing.T, page func(w io.Writer) error) string {
 
 // trouble collects what the browser complains of.
 type trouble struct {
+	own string // an address that may be asked, besides files
+
 	mu   sync.Mutex
 	list []string
 }
@@ -252,7 +254,7 @@ func watch(t *testing.T, ctx context.Context) *trouble {
 		case *cdplog.EventEntryAdded:
 			tr.add("log: %s %s", ev.Entry.Level, ev.Entry.Text)
 		case *network.EventRequestWillBeSent:
-			if url := ev.Request.URL; !strings.HasSuffix(url, "/report.html") && !strings.HasPrefix(url, "data:") {
+			if url := ev.Request.URL; !strings.HasSuffix(url, "/report.html") && !strings.HasPrefix(url, "data:") && url != tr.own {
 				tr.add("request: %s", url)
 			}
 		case *page.EventJavascriptDialogOpening:
@@ -310,6 +312,7 @@ func TestBrowser(t *testing.T) {
 	t.Run("charts", func(t *testing.T) { testCharts(t, ctx, tr) })
 	t.Run("story", func(t *testing.T) { testStory(t, ctx, tr) })
 	t.Run("audit", func(t *testing.T) { testAudit(t, ctx) })
+	t.Run("live", func(t *testing.T) { testLive(t, ctx, tr) })
 	t.Run("screens", func(t *testing.T) { testScreens(t, ctx) })
 }
 
