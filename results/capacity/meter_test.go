@@ -17,9 +17,9 @@ type meter struct {
 	hold        time.Duration // fixed, unless exponential
 	exponential bool
 	handoff     time.Duration
-	holders     float64 // that a key has at once, though its locks claim to exclude; 0: one
+	holders     float64       // that a key has at once, though its locks claim to exclude; 0: one
 	through     time.Duration // the server, which serves one request after another; fixed
-	noise       float64 // standard deviation of ln(hold and hand-off) between trials
+	noise       float64       // standard deviation of ln(hold and hand-off) between trials
 
 	stall, every time.Duration // nothing moves for so long, every so often
 	saturated    float64       // rate from which lockbench is the limit, with so many cores in use; 0: never
