@@ -60,7 +60,7 @@ func proofMeans(r *safety.Report) Facts {
 	for _, a := range tested[:min(len(tested), named)] {
 		untested := ""
 		if a.admitted > 0 {
-			untested = fmt.Sprintf(", and admits %d that were not tested", a.admitted)
+			untested = fmt.Sprintf("; admits %d untested", a.admitted)
 		}
 		least = append(least, fmt.Sprintf("%s %s (%d of %d faults%s)", a.driver, a.lock, len(a.both), a.tested, untested))
 	}
