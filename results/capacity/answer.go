@@ -120,8 +120,9 @@ func (t *track) answer(s *Search) CandidateAnswer {
 	packed := t.packed()
 	a.Points, a.Curve = t.points(packed), t.curve(fit, a.Sustains)
 	if best := t.best(); best != nil {
-		a.Plan, a.Cost = best.Plan, best.Cost
-		a.Clients, a.Conns = best.Plan.Clients, cmp.Or(best.Bound.Pool, best.Server.Connections)
+		r := best.record
+		a.Plan, a.Cost = r.Plan, r.Cost
+		a.Clients, a.Conns = r.Plan.Clients, cmp.Or(r.Bound.Pool, r.Server.Connections)
 	}
 	a.Resources = t.resources(a.Occupies, cmp.Or(t.q.Rate, a.Sustains.Low))
 	if c := t.confirm; c != nil && c.trials > 0 {
@@ -302,18 +303,14 @@ func overall(list []CandidateAnswer) Verdict {
 	return Undecided
 }
 
-// best returns the record of the highest rate that kept the SLO; nil if none did.
-func (t *track) best() *results.Record {
-	var best *observed
+// best returns the trial at the highest rate that counts and kept the SLO; nil if none did.
+func (t *track) best() (best *observed) {
 	for i := range t.trials {
 		if o := &t.trials[i]; o.left == "" && t.keeps(o) && (best == nil || o.rate > best.rate) {
 			best = o
 		}
 	}
-	if best == nil {
-		return nil
-	}
-	return best.record
+	return best
 }
 
 // packed returns how many times the variance of the late arrivals in a trial is that of independent ones: they come

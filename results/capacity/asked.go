@@ -85,9 +85,10 @@ func (t *track) madeArrivals(all []observed) bool {
 }
 
 // keepsBeyondChance reports whether the shares of late arrivals and of errors that the objectives allow are above the intervals of those
-// in several trials together. Late arrivals come together, while a queue is long. So the intervals are as wide as the scatter of the trials asks for, and at least
-// as if the arrivals of one relaxation time were all late or all in time: few trials show no scatter if long queues are rare. They are
-// widened for the number of candidates and looks (Bonferroni), so that at most one plan in 40 claims too much.
+// in several trials together. Late arrivals come together, while a queue is long. So the intervals are as wide as the scatter of the
+// trials asks for, and at least as if the arrivals of one relaxation time were all late or all in time: few trials show no scatter if
+// long queues are rare. They are widened for the number of candidates and looks (Bonferroni), so that at most one plan in 40 claims
+// too much.
 func (t *track) keepsBeyondChance(all []observed) bool {
 	sum, of := pool(all), float64(len(all)-1)
 	chance := 0.05 / float64(looks*max(1, len(t.q.Candidates)))

@@ -477,6 +477,9 @@ func (t *track) newFits(shares []float64, occupies float64) {
 // checkLine has all arrivals in one line, as of a server or its connections, if they are late at rates at which no key can have a queue.
 // A fit to the keys takes such trials for impossible, and sees no limit in them.
 func (t *track) checkLine() {
+	if t.oneLine {
+		return
+	}
 	kept, broken := t.kept(), math.Inf(1)
 	for _, o := range t.counted() {
 		for i, of := range t.q.SLO.Objectives {
@@ -485,20 +488,18 @@ func (t *track) checkLine() {
 			}
 		}
 	}
-	if !t.oneLine && !math.IsInf(broken, 1) {
+	if !math.IsInf(broken, 1) {
 		t.oneLine = true
 		t.newFits([]float64{1}, 1/math.Sqrt(max(kept, broken/fall)*broken))
 	}
 }
 
 // kept returns the highest rate of a trial that counts and kept the SLO; 0 if none did.
-func (t *track) kept() (rate float64) {
-	for _, o := range t.counted() {
-		if t.keeps(&o) {
-			rate = max(rate, o.rate)
-		}
+func (t *track) kept() float64 {
+	if best := t.best(); best != nil {
+		return best.rate
 	}
-	return rate
+	return 0
 }
 
 // settle ends the search of a candidate if more trials would change nothing.

@@ -1,6 +1,6 @@
 package draw
 
-// The page of what is under way.
+// The page of a command in progress.
 
 import (
 	"bytes"

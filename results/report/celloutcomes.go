@@ -86,9 +86,13 @@ func (p *cellPage) fairness(c *results.Cell) {
 	if math.IsNaN(c.Figures().Jain()) {
 		jain = "too few grants"
 	}
+	without := "starved"
+	if view.TriesOnce(c.Plan()) {
+		without = "got none"
+	}
 	words := []string{jain,
 		fmt.Sprintf("%s to %s grants a client", format.Count(f.MinClient), format.Count(f.MaxClient)),
-		fmt.Sprintf("%s of %s %s", format.Count(f.Starved), format.Count(int64(c.Wanting())), map[bool]string{true: "got none", false: "starved"}[view.TriesOnce(c.Plan())]),
+		fmt.Sprintf("%s of %s %s", format.Count(f.Starved), format.Count(int64(c.Wanting())), without),
 		"longest wait " + format.Duration(f.LongestWait)}
 	if p.verbose {
 		words = append(words, format.Plural(f.OwnerChanges, "owner change"), "longest run "+format.Count(f.LongestRun))

@@ -1,6 +1,6 @@
 package report
 
-// The document of what is under way: how far it is, and how its present trial goes.
+// The document of a command in progress: how far it is, and how its present trial goes.
 
 import (
 	"fmt"

@@ -107,7 +107,7 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// enter counts readers, of whom there may be so many.
+// enter adds n to the number of readers, and reports whether there may be as many.
 func (p *Page) enter(n int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
