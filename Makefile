@@ -31,6 +31,7 @@ export GO SUITES STATICCHECK ACTIONLINT GOVULNCHECK BENCHSTAT NFPM CYCLONEDX FUZ
 .PHONY: run test test-all race flakes mutants lint gate fuzz bench golden record tables screens release setup setup-all clean help
 
 run: ## one real run: a private redis-server if there is one, else the embedded server (ARGS='…' to change it)
+	@echo "make run: compiling, which takes a minute or two the first time" >&2
 	$(GO) run ./cmd/lockbench $(ARGS)
 
 test: setup ## whether this checkout works: every package, service and design once (PKGS=./drivers/... for a part)

@@ -129,7 +129,6 @@ func (p *program) execute(ctx context.Context, args []string) int {
 func withCommand(args []string) []string {
 	switch {
 	case len(args) == 0:
-		return []string{"help"}
 	case args[0] == "--help":
 		return append([]string{"help"}, args[1:]...)
 	case args[0] == "--version":
@@ -186,10 +185,12 @@ func (p *program) root() *cobra.Command {
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		RunE: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return p.help(nil)
+			if len(args) > 0 {
+				return p.topic(args[0])
 			}
-			return p.topic(args[0])
+			start, _, _ := strings.Cut(page(frontPage), "\n\nFlags ")
+			_, err := fmt.Fprintf(p.stdout, "%s\n  %-66s%s\n", start, "lockbench help, or lockbench help choose", "all flags; which lock for which task?")
+			return err
 		},
 	}
 	root.SetIn(p.stdin)

@@ -135,7 +135,7 @@ func (r *runner) announce() {
 func (e experiment) announce(p *program) {
 	for i, c := range e.Cells {
 		if t := e.of(i).targets.Of(c.Plan.Driver); t.Fallback {
-			p.sayOnce("%s: measuring the embedded server, whose speed says nothing about a real one", t.Why)
+			p.sayOnce("%s (install the package %s): measuring the embedded server, whose speed says nothing about a real one", t.Why, t.Service.Packages)
 		}
 	}
 	for _, s := range e.Skipped {
