@@ -5,44 +5,65 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"html/template"
 	"image"
 	"image/color"
-	"image/draw"
+	imagedraw "image/draw"
 	"image/png"
+	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
+	"github.com/lockbench/lockbench/results/capacity"
+	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/pagetest"
+	"github.com/lockbench/lockbench/results/report"
 )
 
-// screens are the pictures of the README: the top of pages of recorded files, down to what they mean.
-var screens = map[string]func(*testing.T) (url string){
-	"report": func(t *testing.T) string { return write(t, recorded(t, "front-door")) },
-	"proof":  func(t *testing.T) string { return proof(t, asRecorded) },
+// screens are the pictures of the README: pages from their top down to the end of a part, and what a terminal shows.
+var screens = map[string]struct {
+	url   func(*testing.T) string
+	parts string // of the page, as selectors; the last ends the picture
+}{
+	"report": {func(t *testing.T) string { return write(t, recorded(t, "front-door")) }, topOfPage},
+	"proof":  {func(t *testing.T) string { return proof(t, asRecorded) }, topOfPage},
+	"plan":   {func(t *testing.T) string { return written(t, answerInTerminal) }, "pre"},
+	"live":   {nil, "#status, #live-head, #trial"}, // of a run of its own
 }
 
-// testScreens holds the text of the pages to the one of which the pictures were made. With -update it makes both anew.
+const topOfPage = "header, main > section:first-child, #means"
+
+// testScreens holds the text of the pages to the one of which the pictures were made. With -update it makes all anew.
 func testScreens(t *testing.T, ctx context.Context) {
 	const (
 		most  = 120 << 10 // bytes
 		width = 1280
-		text  = `["header", "main > section:first-child", "#means"].map((s) => document.querySelector(s).innerText.replace(/\s+/g, " ")).join("\n") + "\n"`
-		end   = `document.querySelector("#means").getBoundingClientRect().bottom + 24`
 	)
-	for name, url := range screens {
+	for name, screen := range screens {
 		t.Run(name, func(t *testing.T) {
-			look(t, ctx, url(t), width, "light")
-			pagetest.Golden(t, "screen-"+name+".txt", evaluate[string](t, ctx, text))
+			parts := fmt.Sprintf("[...document.querySelectorAll(%q)]", screen.parts)
+			switch {
+			case screen.url != nil:
+				look(t, ctx, screen.url(t), width, "light")
+				pagetest.Golden(t, "screen-"+name+".txt", evaluate[string](t, ctx, parts+`.map((s) => s.innerText.replace(/\s+/g, " ")).join("\n") + "\n"`))
+			case *pagetest.Update:
+				url, _ := start(t, program(t), "-driver", "rueidis", "-clients", "512", "-keys", "10", "-duration", "20s")
+				look(t, ctx, url, width, "light")
+				await(t, ctx, `document.querySelector("#trial progress:last-of-type")?.value > 80`)
+			}
 			file := filepath.Join("..", "..", "..", "scripts", "recorded", "screens", name+".png")
 			if *pagetest.Update {
-				clip := page.Viewport{Width: width, Height: evaluate[float64](t, ctx, end), Scale: 1}
+				clip := page.Viewport{Width: width, Height: evaluate[float64](t, ctx, parts+`.at(-1).getBoundingClientRect().bottom + 24`), Scale: 1}
 				if err := os.WriteFile(file, fewColours(t, screenshot(t, ctx, clip)), 0o644); err != nil {
 					t.Fatal(err)
 				}
@@ -55,6 +76,35 @@ func testScreens(t *testing.T, ctx context.Context) {
 			}
 		})
 	}
+}
+
+// answerInTerminal writes a page that looks as a terminal in which the recorded plan was asked for.
+func answerInTerminal(w io.Writer) error {
+	dir := os.DirFS(filepath.Join("..", "..", "..", "scripts", "recorded"))
+	text, err := fs.ReadFile(dir, "plan.json")
+	if err != nil {
+		return err
+	}
+	commands, err := fs.ReadFile(dir, "commands.txt")
+	if err != nil {
+		return err
+	}
+	answer, err := capacity.ReadAnswer(bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	_, after, _ := strings.Cut(string(commands), "plan.json: ")
+	command, _, _ := strings.Cut(after, "\n")
+	shown := bytes.NewBufferString("$ " + strings.ReplaceAll(command, "response.p99<20ms", "'response.p99<20ms'") + "\n")
+	if err := draw.Terminal(shown, report.Plan(answer), draw.Options{Color: true}); err != nil {
+		return err
+	}
+	code := regexp.MustCompile("\x1b\\[(\\d+)m")
+	_, err = fmt.Fprintf(w, `<!doctype html><meta charset="utf-8"><style>body { margin: 0; background: #14171c }
+pre { margin: 24px; font: 20px/1.35 monospace; color: #d5dae1 } .is1 { font-weight: bold; color: #fff }
+.is31 { color: #ff8a80 } .is32 { color: #4cc79a } .is33 { color: #e5b454 }</style><pre><span>%s</span></pre>`,
+		code.ReplaceAllString(template.HTMLEscapeString(shown.String()), `</span><span class="is$1">`))
+	return err
 }
 
 func screenshot(t *testing.T, ctx context.Context, clip page.Viewport) image.Image {
@@ -81,7 +131,7 @@ func screenshot(t *testing.T, ctx context.Context, clip page.Viewport) image.Ima
 // fewColours returns a picture as PNG in its most frequent colours, which takes a third of the bytes.
 func fewColours(t *testing.T, picture image.Image) []byte {
 	t.Helper()
-	const most = 256
+	const most = 64
 	count := map[color.RGBA]int{}
 	size := picture.Bounds()
 	for y := range size.Dy() {
@@ -97,7 +147,7 @@ func fewColours(t *testing.T, picture image.Image) []byte {
 		palette = append(palette, c)
 	}
 	reduced := image.NewPaletted(size, palette)
-	draw.Draw(reduced, size, picture, size.Min, draw.Src)
+	imagedraw.Draw(reduced, size, picture, size.Min, imagedraw.Src)
 	var out bytes.Buffer
 	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&out, reduced); err != nil {
 		t.Fatal(err)
