@@ -58,7 +58,7 @@ func TestPlan(t *testing.T) {
 			if plain := regexp.MustCompile("\x1b\\[[0-9]*m").ReplaceAllString(colored.String(), ""); plain != short.String() {
 				t.Error("the coloured output is not the plain one with colours")
 			}
-			if !strings.Contains(short.String(), strings.TrimRight(paper.String(), "\n")) {
+			if !strings.Contains(whole.String(), strings.TrimRight(paper.String(), "\n")) {
 				t.Error("the analysis by itself is another than that of the answer")
 			}
 			pagetest.Golden(t, "plan-"+name+".txt", short.String())

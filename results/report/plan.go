@@ -23,21 +23,25 @@ func Plan(a *capacity.Answer) *Document {
 	if all := append(failed, warnings...); all != nil {
 		d.add(At{Short | Verbose | Comment, all})
 	}
-	facts := PlanAnalysis(a)
+	facts, columns := PlanAnalysis(a), knownColumns(a)
+	const more, besides = Verbose | Comment | Page, Short | Verbose | Comment // a page has those of besides further up
+	if len(columns) > 0 {
+		for i := range facts {
+			facts[i].Depth = more // lockbench plan says it before it measures
+		}
+	}
 	add := func(depth Depth, label string, lines ...string) {
 		f := fact(label, lines...)
 		f.Depth = depth
 		facts = append(facts, filled(f)...)
 	}
-	const besides = Short | Verbose | Comment // a page has it further up
 	add(0, "measured", planEffort(a))
-	columns := knownColumns(a)
 	if len(columns) == 0 {
 		add(0, "verdict", planVerdicts(a)...)
 	}
 	add(besides, "breaks", a.Breaks)
 	add(0, "strictest", planBinding(a))
-	add(0, "at 2, 10 ×", planScale(a))
+	add(more, "at 2, 10 ×", planScale(a))
 	var scaling []string
 	for _, s := range a.Scaling {
 		scaling = append(scaling, planScaling(s))
@@ -126,7 +130,7 @@ func planMeans(a *capacity.Answer) Facts {
 		c := &a.Candidates[0]
 		next = c.Remedy
 		if c.Verdict == capacity.Sustains {
-			if risk, _, _ = strings.Cut(c.Wrong, ";"); risk != "" {
+			if risk = c.Wrong; risk != "" {
 				risk = c.Name + ": " + risk
 			}
 			next = proveIt(&results.Cell{Trials: []*results.Record{{Plan: c.Plan, Traits: c.Traits}}})
@@ -180,9 +184,12 @@ func planCandidates(a *capacity.Answer, columns []planColumn) Section {
 	return s
 }
 
-// planRisks returns the main risk of each design that was measured.
+// planRisks returns what is wrong with the design that is recommended, and the main risk of each of the others.
 func planRisks(a *capacity.Answer) (list List) {
 	for _, g := range planGroups(a, func(c *capacity.CandidateAnswer) string {
+		if c.Wrong == a.Candidates[0].Wrong {
+			return c.Wrong
+		}
 		first, _, _ := strings.Cut(c.Wrong, ";")
 		return first
 	}) {

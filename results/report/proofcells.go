@@ -120,7 +120,7 @@ func ProofSeen(cells []*safety.Cell, whole bool) string {
 	}
 	switch {
 	case c.Verdict == safety.Survives:
-		text := fmt.Sprintf("survives %s (≤ %s may fail)", attempts, format.Percent(worst.Bound))
+		text := fmt.Sprintf("survives %s (up to %s may fail unseen)", attempts, format.Percent(worst.Bound))
 		if c.Tried < c.Gaps {
 			text += fmt.Sprintf(", at %d of %d gaps only", c.Tried, c.Gaps)
 		}

@@ -24,8 +24,8 @@ func TestProofTellsApart(t *testing.T) {
 		cell("set-nx", safety.Fails, true, false), cell("setnx", safety.Fails, true, true),
 	}}
 	d := Proof(r)
-	if !strings.HasPrefix(d.Title, "Fails no more than its design admits (lockbench list rueidis). rueidis set-nx: two holders") {
-		t.Errorf("it begins with %q", d.Title)
+	if d.Title != "rueidis set-nx: two holders after failover; not seen stuck. It fails no more than its design admits (lockbench list rueidis)." {
+		t.Errorf("the title is %q", d.Title)
 	}
 	text := strings.ReplaceAll(fmt.Sprint(d.Blocks), "\u00a0", " ")
 	for _, want := range []string{"rueidis set-nx and rueidis setnx (control)", "{rueidis setnx (control) ", "The TTL is 300 ms."} {

@@ -54,7 +54,7 @@ func proofWordsOf(r *safety.Report) proofWords {
 	if kept := proofKept(r, len(answers)); kept != "" && len(sentences) == 1 {
 		sentences = []string{kept, w.Verdict}
 		if r.Baseline == "" { // what fails is not safe, though it was known
-			w.Mark = "✗"
+			w.Mark, sentences = "✗", []string{w.Verdict, kept}
 		}
 	}
 	w.Verdict = strings.Join(sentences, ". ")
@@ -167,7 +167,7 @@ func proofCounts(answers []proofAnswer) string {
 	}
 	text := fmt.Sprintf("Of %s %d can have two holders at once, %d can stay taken for ever, and %d showed neither", format.Plural(len(answers), "lock"), both, stuck, neither)
 	if untested > 0 {
-		text += fmt.Sprintf("; %d were not tested", untested)
+		text += fmt.Sprintf("; not tested: %d", untested)
 	}
 	return text
 }
@@ -178,7 +178,7 @@ func proofKept(r *safety.Report, locks int) string {
 	case r.Baseline != "":
 		return "Nothing is worse than in " + format.Line(r.Baseline)
 	case len(fails) > 0 && locks == 1:
-		return "Fails no more than its design admits (lockbench list " + fails[0].Driver + ")"
+		return "It fails no more than its design admits (lockbench list " + fails[0].Driver + ")"
 	case len(fails) > 0:
 		return "None fails more than its design admits (lockbench list DRIVER)"
 	}
