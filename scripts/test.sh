@@ -56,7 +56,8 @@ one() { # IMPORT-PATH DIR OUTPUT: tests a package, and writes what go test would
 }
 
 for ((i = 0; i < ${SUITES:-4}; i++)); do echo >&3; done
-for i in "${!tested[@]}"; do
+# Those with the most tests take longest, and begin first.
+for i in $(for i in "${!tested[@]}"; do echo "$(cat "${tested[i]#* }"/*_test.go | wc -c) $i"; done | sort -rn | cut -d ' ' -f 2); do
 	read -r path dir <<<"${tested[i]}"
 	{
 		read -r -u 3
