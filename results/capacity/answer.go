@@ -98,6 +98,9 @@ func (t *track) answer(s *Search) CandidateAnswer {
 	unproved := false                                // by trials that count
 	if a.Verdict != Violated {
 		a.Sustains, a.Response = t.sustains(a.AtLeast), t.responses()
+		if a.Verdict == Undecided && a.AtLeast && t.q.Rate > 0 && a.Sustains.Low >= t.q.Rate {
+			a.Sustains.Low = 0 // "at least" what is not decided
+		}
 		if least := t.least(); a.Verdict == Undecided && a.AtLeast && least > a.Sustains.Low {
 			a.Sustains.Low, unproved = least, true
 		}

@@ -229,8 +229,12 @@ func TestMadeStays(t *testing.T) {
 		}
 		s.Add(m.run(trial, q.Candidates[0].Shares))
 	}
-	if a := s.Answer(results.Env{CPUs: 2}); a.Candidates[0].Sustains.Low < q.Rate {
-		t.Errorf("%s: %+v", a.Advice, a.Candidates[0].Sustains)
+	a := s.Answer(results.Env{CPUs: 2})
+	if claim := s.tracks[0].claim(); claim < q.Rate {
+		t.Errorf("%s: %v", a.Advice, claim)
+	}
+	if c := a.Candidates[0]; c.Verdict != Undecided || !c.AtLeast || c.Sustains.Low != 0 || c.Headroom != 0 {
+		t.Errorf("%s: at least %+v with head-room %v of what is not decided", c.Verdict, c.Sustains, c.Headroom)
 	}
 }
 
