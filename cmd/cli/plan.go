@@ -25,7 +25,7 @@ import (
 
 func (p *program) planCommand() *cobra.Command {
 	c := p.command(&cobra.Command{
-		Use:   "plan",
+		Use:   "plan FLAGS",
 		Short: "Find the locks that carry a load under an objective",
 		Long: "Finds the lock designs that carry your load under your objective (SLO), says with how much to spare,\n" +
 			"and what breaks first; lockbench help capacity says how.\n\n" +

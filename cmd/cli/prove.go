@@ -52,7 +52,7 @@ var proveFlags = []flagDef{
 
 func (p *program) proveCommand() *cobra.Command {
 	return p.command(&cobra.Command{
-		Use:   "prove",
+		Use:   "prove [FLAGS]",
 		Short: "Make each lock fail on purpose, and show how it does",
 		Long: "Holds lock designs against hazards, on servers that it starts and breaks: a holder that dies or\n" +
 			"outlives its lease, an answer that is lost or late, a server that comes back empty.\n\n" +
