@@ -240,7 +240,7 @@ func (t *track) open(s *Search) (why, remedy string) {
 	case len(t.counted()) == 0 && !slices.ContainsFunc(t.trials, func(o observed) bool { return o.saturated() }):
 		why, _, _ = strings.Cut(t.trials[len(t.trials)-1].left, "; ") // the main reason
 		return "no trial counts; the last one: " + why, moreBudget
-	case len(t.counted()) == 0, t.limited() && t.claim() < rate && t.cap != t.q.MaxRate:
+	case len(t.counted()) == 0, t.limited() && (t.claim() < rate || rate > 0 && t.state == refuted) && t.cap != t.q.MaxRate:
 		return t.tooSmall()
 	case t.fits == nil:
 		return "its pilot did not come to an end", moreBudget

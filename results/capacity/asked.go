@@ -204,10 +204,13 @@ func (t *track) tooSmall() (why, remedy string) {
 	} else {
 		why += ": it carried "
 	}
-	if least := max(t.claim(), t.least()); least > 0 {
-		why += format.Three(least) + "/s"
-	} else {
+	switch least := max(t.claim(), t.least()); {
+	case least <= 0:
 		why += "no rate that was tried"
+	case least < t.q.Rate:
+		why += format.Three(least) + "/s"
+	default:
+		why += format.Three(t.q.Rate) + "/s in some trials only"
 	}
 	if n := t.cores(); n > 0 {
 		remedy = "use " + format.Plural(n, "core")

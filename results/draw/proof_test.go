@@ -53,8 +53,8 @@ func TestProof(t *testing.T) {
 		change func(*safety.Report)
 		first  string
 	}{
-		{"unlisted", func(*safety.Report) {}, "‼ Of 5 locks 2 can have two holders at once, 1 can stay taken for ever, and 0 showed neither; not"},
-		{"open", func(r *safety.Report) { r.Cells[6].Listed = true }, "? Of 5 locks 2 can"},
+		{"unlisted", func(*safety.Report) {}, "‼ Against holder-dies and overrun, of 5 locks 2 can have two holders at once, 1 can stay"},
+		{"open", func(r *safety.Report) { r.Cells[6].Listed = true }, "? Against holder-dies and overrun, of 5 locks 2 can"},
 		{"control", func(r *safety.Report) {
 			overrun := slices.Clone(r.Cells[4:])
 			h := r.Hazards[1]
@@ -62,8 +62,8 @@ func TestProof(t *testing.T) {
 			r.Hazards, r.Cells = r.Hazards[:1], r.Cells[:4]
 			r.Judge(h, overrun)
 			r.Cells[1].Verdict, r.Cells[1].Never = safety.Fails, true // a real failure of another hazard is not hidden
-		}, "‼ Of 5 locks 0 can have two holders at once, 2 can stay taken"},
-		{"sound", func(r *safety.Report) { r.Cells = r.Cells[:3] }, "✗ Of 3 locks 0 can have two holders at once, 1 can stay"},
+		}, "‼ Against holder-dies, of 5 locks 0 can have two holders at once, 2 can stay taken"},
+		{"sound", func(r *safety.Report) { r.Cells = r.Cells[:3] }, "✗ Against holder-dies, of 3 locks 0 can have two holders at once, 1 can stay"},
 		{"one", func(r *safety.Report) { r.Cells = []safety.Cell{r.Cells[0], r.Cells[4]} }, "✗ rueidis setnx: no two holders seen; stuck for ever after the death"},
 		{"missing", func(r *safety.Report) {
 			r.Asked.Hazards = []string{"holder-dies"}
@@ -76,7 +76,7 @@ func TestProof(t *testing.T) {
 			base.Cells[0].Verdict, base.Cells[5].Verdict, base.Cells[7].Verdict = safety.Survives, safety.Survives, safety.Survives
 			base.Cells[1].Verdict, base.Cells[6].Failed = safety.Fails, 2
 			r.Against("safety.json", base)
-		}, "‼ Of 5 locks"},
+		}, "‼ Against holder-dies and overrun, of 5 locks"},
 		{"hostile", func(r *safety.Report) { r.Cells[0].Why, r.Cells[7].Why = "a\x1b[31m\nb", "a\x1b[31m\nb" }, "‼"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

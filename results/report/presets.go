@@ -21,8 +21,10 @@ var tellings = map[string]func(c *results.Cell) string{
 		n, plan := c.Counts, c.Plan()
 		clients := int64(max(1, plan.Clients))
 		jobs := finished(n) / clients * int64(plan.Keys)
-		ran := "each of " + format.Plural(jobs, "job") + " ran exactly once; hosts with late clocks were not among them"
-		switch {
+		ran := "each of " + format.Plural(jobs, "job") + " ran exactly once; the clocks of all hosts agreed"
+		switch outlived := n.Lost + n.LostRenewal; {
+		case outlived > 0:
+			ran = outOf(outlived, n.Acquired, "job") + " outlived the lease: another host that comes then runs the job again"
 		case finished(n)%clients != 0, n.Unknown > 0: // how many jobs there were, or how many ran, is not known
 			ran = format.Plural(n.Acquired, "run")
 		case n.Acquired > jobs:

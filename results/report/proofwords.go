@@ -48,7 +48,7 @@ func proofWordsOf(r *safety.Report) proofWords {
 		for i := range said {
 			said[i].Text += "."
 		}
-		w.Answers, w.Verdict = said, proofCounts(answers)
+		w.Answers, w.Verdict = said, proofCounts(r, answers)
 	}
 	sentences := append([]string{w.Verdict}, proofKnown(r)...)
 	if kept := proofKept(r, len(answers)); kept != "" && len(sentences) == 1 {
@@ -153,7 +153,7 @@ func (a proofAnswer) String() string {
 }
 
 // proofCounts answers for many locks at once.
-func proofCounts(answers []proofAnswer) string {
+func proofCounts(r *safety.Report, answers []proofAnswer) string {
 	var both, stuck, neither, untested int
 	for _, a := range answers {
 		switch {
@@ -165,7 +165,11 @@ func proofCounts(answers []proofAnswer) string {
 		both += min(1, len(a.both))
 		stuck += min(1, len(a.stuck))
 	}
-	text := fmt.Sprintf("Of %s %d can have two holders at once, %d can stay taken for ever, and %d showed neither", format.Plural(len(answers), "lock"), both, stuck, neither)
+	against := format.And(r.Coverage().Shown)
+	if n := len(r.Coverage().Shown); n > 2 {
+		against = format.Plural(n, "hazard")
+	}
+	text := fmt.Sprintf("Against %s, of %s %d can have two holders at once, %d can stay taken for ever, and %d showed neither", against, format.Plural(len(answers), "lock"), both, stuck, neither)
 	if untested > 0 {
 		text += fmt.Sprintf("; not tested: %d", untested)
 	}

@@ -105,8 +105,8 @@ func SafetyWords(c *results.Cell) string {
 	if !bounded || c.Breaches() > 0 {
 		return SafetyVerdict(c)
 	}
-	return fmt.Sprintf("no violation in %s: they are rarer than one in %s (95 %% confidence)",
-		format.Plural(c.Safety.Grants, "grant"), format.Count(int64(1/rate)))
+	return fmt.Sprintf("no violation in %s, %s of them watched: rarer than one in %s (95 %%)",
+		format.Plural(c.Safety.Grants, "grant"), format.Count(c.Safety.Power.Watched), format.Count(int64(1/rate)))
 }
 
 // Risk returns what is most wrong with the design of c: the first clause of Record.Wrong. Records from before that was kept say "".
