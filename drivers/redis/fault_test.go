@@ -281,6 +281,8 @@ func dropper(t *testing.T, sets *atomic.Int64) string {
 				conn.Write([]byte("-ERR unknown command 'HELLO'\r\n"))
 			case "INFO":
 				conn.Write([]byte("-NOPERM not for you\r\n"))
+			case "EVALSHA":
+				conn.Write([]byte("-NOSCRIPT No matching script.\r\n"))
 			case "CLUSTER": // the one and only node
 				cluster = true
 			case "SLOTS":
