@@ -2,13 +2,10 @@ package redis_test
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -80,14 +77,8 @@ func refusedAddr(t *testing.T) string {
 func TestTLS(t *testing.T) {
 	server := startRedis(t, servers.RedisOptions{TLS: true})
 	addr := server.address()
-	ca, err := os.ReadFile(server.CAFile())
-	if err != nil {
-		t.Fatal(err)
-	}
-	trusted := x509.NewCertPool()
-	trusted.AppendCertsFromPEM(ca)
 	forBoth(t, func(t *testing.T, driver string) {
-		s := open(t, driver, drivers.Config{Addrs: []string{addr}, TLS: &tls.Config{RootCAs: trusted}, Wakes: true})
+		s := open(t, driver, drivers.Config{Addrs: []string{addr}, TLS: trusting(t, server.CAFile(), ""), Wakes: true})
 		var w woken
 		add(t, listen(t, s, &w), "k")
 		handOver(t, session(t, s, 0), "k")

@@ -39,12 +39,11 @@ var Topologies = []drivers.Topology{
 // Options are the settings for a client library: the Config given to Open, and the servers that it names.
 type Options struct {
 	drivers.Config
-	Target  Target   // the server, or the first of the Targets, which all have the same login
-	Targets []Target // the given sentinels, or nodes of the cluster
+	Target  Target   // the server, or the first of the Targets; its login is that of all servers that keep data
+	Targets []Target // the given sentinels, with the login that they want, or nodes of the cluster
 	Given   []Target // what the user has named: servers that these name must be in the same networks
 
-	SentinelAuth bool // the sentinels require the servers' credentials; otherwise none
-	Sharded      bool // subscriptions use SSUBSCRIBE
+	Sharded bool // subscriptions use SSUBSCRIBE
 
 	connect func(ctx context.Context, network, addr string) (net.Conn, error) // nil: the system's
 	sent    *guard.Sent                                                       // by all connections made with these options; nil: not counted
@@ -71,6 +70,9 @@ func (d Driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 	}
 	design := designs[slices.IndexFunc(designs, func(d design) bool { return d.Name == chosen.Name })]
 	o := Options{Config: cfg, Target: targets[0], Targets: targets, Given: targets, connect: d.Connect, sent: guard.NewSent()}
+	if o.Target.apart {
+		o.Target.Username, o.Target.Password = cfg.Username, cfg.Password
+	}
 	o.Addrs = nil
 	for _, t := range targets {
 		o.Addrs = append(o.Addrs, t.Redacted()) // without the password, because cfg may be printed

@@ -3,6 +3,9 @@ package redis_test
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -108,4 +111,16 @@ func within(t *testing.T, d time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	t.Cleanup(cancel)
 	return ctx
+}
+
+// trusting returns a TLS configuration that trusts an authority, and expects a name in its certificates, or that of the address.
+func trusting(t *testing.T, file, name string) *tls.Config {
+	t.Helper()
+	ca, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trusted := x509.NewCertPool()
+	trusted.AppendCertsFromPEM(ca)
+	return &tls.Config{RootCAs: trusted, ServerName: name}
 }

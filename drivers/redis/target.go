@@ -23,6 +23,8 @@ type Target struct {
 	Password drivers.Secret
 	Database int
 	TLS      *tls.Config // nil: no TLS
+
+	apart bool // a sentinel with a login of its own, which is not that of the servers that it names
 }
 
 // DefaultPort is the port of an address without one.
@@ -140,7 +142,8 @@ func parseDatabase(s string) (int, error) {
 }
 
 // targetsOf returns the targets that cfg names: one server, or the sentinels or nodes by which to find the others.
-// These need the same login as the servers that they name.
+// These have the same login as the servers that they name, except for sentinels whose addresses have a password where cfg has one
+// too.
 func targetsOf(cfg drivers.Config) ([]Target, error) {
 	many := cfg.Topology == drivers.TopologySentinel || cfg.Topology == drivers.TopologyCluster
 	switch n := len(cfg.Addrs); {
@@ -180,8 +183,10 @@ func targetOf(cfg drivers.Config, addr string) (Target, error) {
 	if err != nil {
 		return Target{}, err
 	}
-	t.Username = cmp.Or(cfg.Username, t.Username)
-	t.Password = cmp.Or(cfg.Password, t.Password)
+	if t.apart = cfg.Topology == drivers.TopologySentinel && cfg.Password != "" && t.Password != ""; !t.apart {
+		t.Username = cmp.Or(cfg.Username, t.Username)
+		t.Password = cmp.Or(cfg.Password, t.Password)
+	}
 	if cfg.Database != "" {
 		if t.Database, err = parseDatabase(cfg.Database); err != nil {
 			return Target{}, err

@@ -42,12 +42,12 @@ func (o *Options) meet(ctx context.Context) error {
 }
 
 // meetAll greets each target. One that answers is enough, as for the client libraries; but each that answers must be
-// the right one, otherwise an address is wrong. Those that answer become the first ones.
-func (o *Options) meetAll(meet func(t Target) error) error {
+// the right one, otherwise an address is wrong. Those that answer become the first ones, as meet leaves them.
+func (o *Options) meetAll(meet func(t *Target) error) error {
 	var present, missing []Target
 	var absent []error
 	for _, t := range o.Targets {
-		err := meet(t)
+		err := meet(&t)
 		switch classOf(err) {
 		case drivers.ClassConnect, drivers.ClassTimeout, drivers.ClassClosed:
 			missing, absent = append(missing, t), append(absent, fmt.Errorf("%s: %w", t.Addr(), err))
@@ -62,7 +62,9 @@ func (o *Options) meetAll(meet func(t Target) error) error {
 		return &joined{absent}
 	}
 	o.Targets = append(present, missing...)
+	login := o.Target
 	o.Target = o.Targets[0]
+	o.Target.Username, o.Target.Password, o.Target.Database = login.Username, login.Password, login.Database
 	return nil
 }
 
@@ -80,9 +82,9 @@ func (j *joined) Error() string {
 
 func (o *Options) meetSentinels(ctx context.Context) error {
 	primary := ""
-	err := o.meetAll(func(t Target) error {
-		bare := t
-		bare.Username, bare.Password, bare.Database = "", "", 0
+	err := o.meetAll(func(t *Target) error {
+		own := *t
+		t.Username, t.Password, t.Database = "", "", 0
 		ask := func(l *link) (err error) {
 			fields, err := l.info("server")
 			if err != nil {
@@ -95,12 +97,14 @@ func (o *Options) meetSentinels(ctx context.Context) error {
 			return err
 		}
 		// Without a password of its own, a sentinel rejects any that it is given.
-		err := o.greet(ctx, bare, ask)
-		if e, ok := asServerError(err); ok && e.Code() == "NOAUTH" && t.Password != "" {
-			bare.Username, bare.Password = t.Username, t.Password
-			if err = o.greet(ctx, bare, ask); err == nil {
-				o.SentinelAuth = true
-			}
+		err := o.greet(ctx, *t, ask)
+		if e, ok := asServerError(err); ok && e.Code() == "NOAUTH" && own.Password != "" {
+			t.Username, t.Password = own.Username, own.Password
+			err = o.greet(ctx, *t, ask)
+		}
+		if classOf(err) == drivers.ClassAuth {
+			return fmt.Errorf("the sentinel: %w: its user and password stand in -addr if they are not the primary's, "+
+				"which are those of -user and LOCKBENCH_PASSWORD", err)
 		}
 		return err
 	})
@@ -155,8 +159,8 @@ func list(names []string) string {
 }
 
 func (o *Options) meetCluster(ctx context.Context) error {
-	return o.meetAll(func(t Target) error {
-		return o.greet(ctx, t, func(l *link) error {
+	return o.meetAll(func(t *Target) error {
+		return o.greet(ctx, *t, func(l *link) error {
 			fields, err := l.info("server")
 			if err != nil {
 				return err

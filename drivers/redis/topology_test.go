@@ -2,10 +2,7 @@ package redis_test
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"fmt"
-	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -121,14 +118,8 @@ func TestTopologyLogin(t *testing.T) {
 		drivers.Config
 		ca string
 	}{{sentinelConfig(trio), trio.CAFile()}, {clusterConfig(cluster), cluster.CAFile()}} {
-		ca, err := os.ReadFile(topology.ca)
-		if err != nil {
-			t.Fatal(err)
-		}
-		trusted := x509.NewCertPool()
-		trusted.AppendCertsFromPEM(ca)
 		cfg := topology.Config
-		cfg.Username, cfg.Password, cfg.TLS, cfg.Wakes = "alice", "secret", &tls.Config{RootCAs: trusted}, true
+		cfg.Username, cfg.Password, cfg.TLS, cfg.Wakes = "alice", "secret", trusting(t, topology.ca, ""), true
 		forBoth(t, func(t *testing.T, driver string) {
 			s := open(t, driver, cfg)
 			var w woken
@@ -333,6 +324,37 @@ func TestNoRetryInCluster(t *testing.T) {
 		}
 		if n := sets.Load(); n != 1 {
 			t.Errorf("sent %d times", n)
+		}
+	})
+}
+
+// TestSentinelsOwnLogin: the addresses have the login of the sentinels, and the configuration that of the primary.
+func TestSentinelsOwnLogin(t *testing.T) {
+	trio := servertest.Sentinel(t, 1, 1, servers.RedisOptions{Username: "alice", Password: "primary's"})
+	cfg := sentinelConfig(trio)
+	for i, url := range cfg.Addrs {
+		addr := strings.TrimPrefix(url, "redis://")
+		admin := goredis.NewClient(&goredis.Options{Addr: addr, Username: "alice", Password: "primary's", DisableIdentity: true})
+		for _, user := range [][]any{{"watcher", "on", ">sentinel's", "+@all"}, {"alice", "off"}} {
+			if err := admin.Do(t.Context(), append([]any{"ACL", "SETUSER"}, user...)...).Err(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		admin.Close()
+		cfg.Addrs[i] = "redis://watcher:sentinel's@" + addr
+	}
+	cfg.Username, cfg.Password, cfg.Wakes = "alice", "primary's", true
+	forBoth(t, func(t *testing.T, driver string) {
+		handOver(t, session(t, open(t, driver, cfg), 0), "k")
+		for want, wrong := range map[string]drivers.Config{
+			"the sentinel: the server rejects the user or the password": {Addrs: []string{strings.Replace(cfg.Addrs[0], "sentinel's", "geheim", 1)}, Password: "primary's"},
+			"the sentinels say that the primary is":                     {Addrs: cfg.Addrs, Password: "geheim"},
+		} {
+			wrong.Topology, wrong.Username = cfg.Topology, "alice"
+			_, err := lookup(t, driver).Open(t.Context(), wrong)
+			if drivers.ClassOf(err) != drivers.ClassAuth || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "geheim") {
+				t.Errorf("%v (%s), want %q", err, drivers.ClassOf(err), want)
+			}
 		}
 	})
 }

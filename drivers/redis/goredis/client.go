@@ -52,9 +52,7 @@ func newClient(o redis.Options, options *goredis.UniversalOptions) *goredis.Clie
 		return goredis.NewClient(options.Simple())
 	}
 	options.MasterName = o.Master
-	if o.SentinelAuth {
-		options.SentinelUsername, options.SentinelPassword = options.Username, options.Password
-	}
+	options.SentinelUsername, options.SentinelPassword = o.Targets[0].Username, string(o.Targets[0].Password)
 	return goredis.NewFailoverClient(options.Failover())
 }
 

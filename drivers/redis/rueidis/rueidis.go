@@ -85,9 +85,9 @@ func setTopology(option *rueidis.ClientOption, o redis.Options) {
 		option.ClusterOption.MaxMovedRedirections = redirects
 		return
 	}
-	option.Sentinel = rueidis.SentinelOption{MasterSet: o.Master, Dialer: option.Dialer, TopologyRefreshInterval: refresh}
-	if o.SentinelAuth {
-		option.Sentinel.Username, option.Sentinel.Password = option.Username, option.Password
+	option.Sentinel = rueidis.SentinelOption{
+		MasterSet: o.Master, Dialer: option.Dialer, TopologyRefreshInterval: refresh,
+		Username: o.Targets[0].Username, Password: string(o.Targets[0].Password),
 	}
 }
 
