@@ -2,6 +2,7 @@ package drivers
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -66,6 +67,32 @@ func ClassOf(err error) Class {
 		return ClassClosed
 	}
 	return ClassOther
+}
+
+// CertificateHint returns which flag helps against an error of a TLS connection that is about a certificate, the server's or ours. It
+// is empty for any other error.
+func CertificateHint(err error) string {
+	_, authority := errors.AsType[x509.UnknownAuthorityError](err)
+	_, name := errors.AsType[x509.HostnameError](err)
+	switch text := err.Error(); {
+	case authority:
+		return "give the certificate of the authority that has signed the server's (-tls-ca)"
+	case name:
+		return "give a name that the server's certificate has (-tls-server-name)"
+	case strings.Contains(text, "x509:"):
+		return "replace the server's certificate, or do without verification (-tls-skip-verify)"
+	case strings.Contains(text, "remote error: tls:") && strings.Contains(text, "certificate"):
+		return "the server wants a certificate from us: give one that it accepts (-tls-cert, -tls-key)"
+	}
+	return ""
+}
+
+// CertificateError returns an error with that hint and the server's address, or nil if there is none.
+func CertificateError(addr string, err error) error {
+	if hint := CertificateHint(err); hint != "" {
+		return fmt.Errorf("TLS with %s: %w: %s", addr, err, hint)
+	}
+	return nil
 }
 
 // NoEffect reports whether err says for certain that the request had no effect: the server refused or undid it, or

@@ -98,7 +98,7 @@ func serverClass(err rpctypes.EtcdError) drivers.Class {
 }
 
 // advise adds to an error of opening how to correct it.
-func advise(names string, err error) error {
+func (s *service) advise(ctx context.Context, names string, err error) error {
 	class := classOf(err)
 	text := err.Error()
 	hint := ""
@@ -109,9 +109,14 @@ func advise(names string, err error) error {
 		hint = "; the server wants a user and a password: give them"
 	case errors.Is(err, rpctypes.ErrAuthFailed):
 		hint = "; check the user and the password"
-	case strings.Contains(text, "x509:"):
-		hint = "; the server's certificate is not trusted: give the CA that has signed it (-tls-ca)"
 	case strings.Contains(text, "handshake failed"):
+		ctx, cancel := context.WithTimeout(ctx, s.io)
+		defer cancel()
+		for _, t := range s.targets { // gRPC does not say which one it was
+			if refused := t.refuseTLS(ctx); refused != nil {
+				return &drivers.Error{Class: drivers.ClassConnect, Op: names, Err: refused}
+			}
+		}
 		hint = "; does the server speak TLS? If not, write etcd:// in place of etcds://, and ask for no TLS"
 	case class == drivers.ClassConnect:
 		hint = "; is an etcd running there?"

@@ -18,6 +18,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -28,6 +29,7 @@ import (
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials"
 
 	"github.com/lockbench/lockbench/drivers"
 )
@@ -112,13 +114,13 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (*service, error) 
 		c, err := s.dial(ctx)
 		if err != nil {
 			s.Close()
-			return nil, advise(strings.Join(names, ", "), err)
+			return nil, s.advise(ctx, strings.Join(names, ", "), err)
 		}
 		s.conns = append(s.conns, c)
 	}
 	if err := s.check(ctx); err != nil {
 		s.Close()
-		return nil, advise(strings.Join(names, ", "), err)
+		return nil, s.advise(ctx, strings.Join(names, ", "), err)
 	}
 	return s, nil
 }
@@ -141,17 +143,20 @@ func (s *service) dial(ctx context.Context) (*conn, error) {
 	if deadline, ok := ctx.Deadline(); ok {
 		timeout = max(min(timeout, time.Until(deadline)), time.Millisecond)
 	}
+	options := []grpc.DialOption{
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: reconnects, MinConnectTimeout: s.io}),
+		grpc.WithMaxHeaderListSize(maxHeaders),
+		grpc.WithChainUnaryInterceptor(request),
+		grpc.WithChainStreamInterceptor(s.countKeepAlives),
+		grpc.WithNoProxy(), // HTTPS_PROXY would make lockbench measure the proxy
+	}
+	if first.tls != nil && first.tls.ServerName != "" {
+		options = append(options, grpc.WithTransportCredentials(named{credentials.NewTLS(first.tls), first.tls.ServerName}))
+	}
 	c, err := clientv3.New(clientv3.Config{
 		Endpoints: endpoints, TLS: first.tls, Username: first.username, Password: string(first.password),
 		DialTimeout: timeout, DialKeepAliveTime: probeAfter, DialKeepAliveTimeout: s.io,
-		MaxUnaryRetries: 1, MaxCallRecvMsgSize: maxMessage, Logger: zap.NewNop(),
-		DialOptions: []grpc.DialOption{
-			grpc.WithConnectParams(grpc.ConnectParams{Backoff: reconnects, MinConnectTimeout: s.io}),
-			grpc.WithMaxHeaderListSize(maxHeaders),
-			grpc.WithChainUnaryInterceptor(request),
-			grpc.WithChainStreamInterceptor(s.countKeepAlives),
-			grpc.WithNoProxy(), // HTTPS_PROXY would make lockbench measure the proxy
-		},
+		MaxUnaryRetries: 1, MaxCallRecvMsgSize: maxMessage, Logger: zap.NewNop(), DialOptions: options,
 	})
 	if err != nil {
 		return nil, err
@@ -159,6 +164,18 @@ func (s *service) dial(ctx context.Context) (*conn, error) {
 	grpc := c.ActiveConnection()
 	return &conn{c, pb.NewLeaseClient(grpc), newWatcher(pb.NewWatchClient(grpc))}, nil
 }
+
+// named expects a name in the certificates of all members, where gRPC would expect the host of each address.
+type named struct {
+	credentials.TransportCredentials
+	name string
+}
+
+func (n named) ClientHandshake(ctx context.Context, _ string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	return n.TransportCredentials.ClientHandshake(ctx, n.name, conn)
+}
+
+func (n named) Clone() credentials.TransportCredentials { return named{n.TransportCredentials.Clone(), n.name} }
 
 // check makes a request that needs a majority and the permission to read.
 func (s *service) check(ctx context.Context) error {

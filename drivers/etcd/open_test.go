@@ -169,8 +169,11 @@ func TestTLS(t *testing.T) {
 		cfg  drivers.Config
 		want string
 	}{
-		"the system's CAs": {drivers.Config{Addrs: e.URLs()}, "give the CA that has signed it"},
-		"no TLS":           {drivers.Config{Addrs: []string{plain.Host}}, "or wants TLS"},
+		"the system's CAs": {drivers.Config{Addrs: e.URLs()}, "TLS with " + plain.Host + ": tls: failed to verify certificate"},
+		"the flag":         {drivers.Config{Addrs: e.URLs()}, "(-tls-ca)"},
+		"another name": {drivers.Config{Addrs: e.URLs(), TLS: &tls.Config{RootCAs: good.TLS.RootCAs, ServerName: "elsewhere"}},
+			"(-tls-server-name)"},
+		"no TLS": {drivers.Config{Addrs: []string{plain.Host}}, "or wants TLS"},
 	} {
 		if s, err := (driver{}).Open(t.Context(), tt.cfg); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v; want %q", name, err, tt.want)

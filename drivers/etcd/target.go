@@ -3,6 +3,7 @@ package etcd
 
 import (
 	"cmp"
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -117,6 +118,20 @@ func (t target) endpoint() string {
 		u.Scheme = "https"
 	}
 	return u.String()
+}
+
+// refuseTLS returns an error that says which flag helps if the certificates of the member and of this client do not fit.
+func (t target) refuseTLS(ctx context.Context) error {
+	if t.tls == nil {
+		return nil
+	}
+	own := t.tls.Clone()
+	own.ServerName = cmp.Or(own.ServerName, t.host)
+	conn, err := (&tls.Dialer{Config: own}).DialContext(ctx, "tcp", t.address())
+	if err == nil {
+		return conn.Close()
+	}
+	return drivers.CertificateError(t.address(), err)
 }
 
 // redacted returns the target as a URL without user and password.

@@ -3,7 +3,6 @@ package mysql
 
 import (
 	"context"
-	"crypto/x509"
 	sqldriver "database/sql/driver"
 	"encoding/binary"
 	"errors"
@@ -124,8 +123,7 @@ func (c *conn) noConnection(ctx context.Context, err error) error {
 	say := func(class drivers.Class, text string, err error) error {
 		return &drivers.Error{Class: class, Op: "connect to " + t.redacted(), Err: fmt.Errorf("%s: %w", text, err)}
 	}
-	_, unknown := errors.AsType[x509.UnknownAuthorityError](err)
-	_, otherHost := errors.AsType[x509.HostnameError](err)
+	certificate := drivers.CertificateHint(err)
 	switch n := numberOf(err); {
 	case n == errAccessDenied, n == errAccessNoPassword:
 		return &drivers.Error{Class: drivers.ClassAuth, Op: "connect to " + t.redacted(),
@@ -145,10 +143,8 @@ func (c *conn) noConnection(ctx context.Context, err error) error {
 		return ctx.Err()
 	case ctx.Err() != nil:
 		return say(drivers.ClassConnect, "no answer in time", ctx.Err())
-	case unknown:
-		return say(drivers.ClassConnect, "give the CA that has signed the server's certificate (-tls-ca)", err)
-	case otherHost:
-		return say(drivers.ClassConnect, "the certificate is for another name: give that as the address", err)
+	case certificate != "":
+		return say(drivers.ClassConnect, certificate, err)
 	case errors.Is(err, mysql.ErrNoTLS):
 		return say(drivers.ClassConnect, "drop TLS or have the server offer it", err)
 	case c.wire != nil:

@@ -83,8 +83,8 @@ func (s *service) connectError(ctx context.Context, err error) error {
 		class, hint = hintAt(pg)
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, os.ErrNotExist):
 		hint = "no server listens there: check host and port, or start it"
-	case strings.Contains(err.Error(), "x509:"):
-		hint = "trust the CA that has signed the server's certificate (-tls-ca, or sslrootcert), and use a host name that it contains"
+	case drivers.CertificateHint(err) != "":
+		hint = drivers.CertificateHint(err)
 	case strings.Contains(err.Error(), "unexpected message"), strings.Contains(err.Error(), "unknown message type"),
 		strings.Contains(err.Error(), "failed to receive message: timeout"):
 		hint = "what listens there does not answer like PostgreSQL"

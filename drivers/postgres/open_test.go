@@ -83,7 +83,8 @@ func TestLogins(t *testing.T) {
 		{name: "no password", cfg: drivers.Config{Addrs: []string{plain}}, want: "password", class: drivers.ClassAuth},
 		{name: "unknown user", cfg: drivers.Config{Addrs: []string{full}, Username: "nobody"}, want: "check user, password", class: drivers.ClassAuth},
 		{name: "unknown database", cfg: drivers.Config{Addrs: []string{full}, Database: "nowhere"}, want: "name a database that exists", class: drivers.ClassServer},
-		{name: "unknown CA", cfg: drivers.Config{Addrs: []string{full}, TLS: &tls.Config{}}, want: "trust the CA", class: drivers.ClassConnect},
+		{name: "unknown CA", cfg: drivers.Config{Addrs: []string{full}, TLS: &tls.Config{}}, want: "(-tls-ca)", class: drivers.ClassConnect},
+		{name: "another name", cfg: drivers.Config{Addrs: []string{full}, TLS: &tls.Config{RootCAs: roots, ServerName: "elsewhere"}}, want: "(-tls-server-name)", class: drivers.ClassConnect},
 	} {
 		for _, lock := range []string{"advisory", "row-lock"} {
 			tt.cfg.Lock = lock

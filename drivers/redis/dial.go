@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -96,7 +95,7 @@ func (o Options) dial(ctx context.Context, t Target) (net.Conn, error) {
 	secure := tls.Client(conn, t.TLS)
 	if err := secure.HandshakeContext(ctx); err != nil {
 		conn.Close()
-		return nil, unconnected(ctx, explainTLS(err))
+		return nil, unconnected(ctx, explainTLS(t.Addr(), err))
 	}
 	return secure, nil
 }
@@ -110,18 +109,18 @@ func unconnected(ctx context.Context, err error) error {
 	return &drivers.Error{Class: class, Op: "connect", Err: err}
 }
 
-func explainTLS(err error) error {
-	_, unknown := errors.AsType[x509.UnknownAuthorityError](err)
+func explainTLS(addr string, err error) error {
 	_, noTLS := errors.AsType[tls.RecordHeaderError](err)
+	certificate := drivers.CertificateError(addr, err)
 	switch {
-	case unknown:
-		return fmt.Errorf("TLS handshake: %w: give the certificate of the authority that signed the server's (-tls-ca)", err)
+	case certificate != nil:
+		return certificate
 	case noTLS, errors.Is(err, io.EOF):
 		return fmt.Errorf("the port does not speak TLS (%w): give a port that does, or redis:// in place of rediss://", err)
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
 		return fmt.Errorf("no answer to the TLS handshake (%w): if the port does not speak TLS, write redis:// in place of rediss://", err)
 	}
-	return fmt.Errorf("TLS handshake: %w", err)
+	return fmt.Errorf("TLS handshake with %s: %w", addr, err)
 }
 
 // greet checks that there is a Redis server at the target that accepts the login and answers; then it calls more. It
@@ -199,6 +198,9 @@ func notRedis(why string) error {
 func explainGreeting(ctx context.Context, t Target, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
+	}
+	if certificate := drivers.CertificateError(t.Addr(), err); certificate != nil { // the server may say so after the handshake
+		return certificate
 	}
 	hint := ""
 	if t.TLS == nil && t.Path == "" {

@@ -249,7 +249,11 @@ func TestTLS(t *testing.T) {
 		t.Error("a certificate of an unknown authority is accepted")
 	} else if !strings.Contains(err.Error(), "-tls-ca") {
 		t.Errorf("%v does not speak of the certificate", err)
+	} else if !strings.Contains(err.Error(), "TLS with "+front) {
+		t.Errorf("%v does not name the server", err)
 	}
+	s = client(t, open(t, drivers.Config{Addrs: []string{front}, TLS: &tls.Config{InsecureSkipVerify: true}, Clients: 1}), 0)
+	free(t, s, hold(t, s, "test:tls"))
 }
 
 // What a server reports about itself, and one that refuses.

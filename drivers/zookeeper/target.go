@@ -2,6 +2,7 @@
 package zookeeper
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -181,6 +182,10 @@ func dialer(conf *tls.Config) func(ctx context.Context, address string) (net.Con
 		if own.ServerName == "" {
 			own.ServerName, _, _ = net.SplitHostPort(address)
 		}
-		return (&tls.Dialer{Config: own}).DialContext(ctx, "tcp", address)
+		conn, err := (&tls.Dialer{Config: own}).DialContext(ctx, "tcp", address)
+		if err != nil {
+			return nil, cmp.Or(drivers.CertificateError(address, err), err)
+		}
+		return conn, nil
 	}
 }

@@ -141,15 +141,15 @@ func (s *service) reach(ctx context.Context) error {
 		}
 		reason = err // it names the address
 	}
-	hint := "is the server running there?"
+	hint := ": is the server running there?"
 	switch text := reason.Error(); {
-	case strings.Contains(text, "x509:"):
-		hint = "give the CA that has signed the server's certificate (-tls-ca)"
+	case drivers.CertificateHint(reason) != "":
+		hint = "" // it has one
 	case strings.Contains(text, "EOF"), strings.Contains(text, "tls:"):
-		hint = "does that port speak TLS? ZooKeeper has one of its own for it (secureClientPort)"
+		hint = ": does that port speak TLS? ZooKeeper has one of its own for it (secureClientPort)"
 	}
 	return &drivers.Error{
-		Class: drivers.ClassConnect, Op: "zookeeper: open", Err: fmt.Errorf("%w: %s", reason, hint),
+		Class: drivers.ClassConnect, Op: "zookeeper: open", Err: fmt.Errorf("%w%s", reason, hint),
 	}
 }
 
