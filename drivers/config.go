@@ -222,6 +222,8 @@ type Addr struct {
 	User     string // of a database, if the address names one
 	Network  string // "unix", "tcp" or "tls"
 	Password Secret // the password that it logs in with, wherever the driver takes it from, to be kept out of errors
+
+	Unverified bool // the address asks for TLS with whatever certificate the server has
 }
 
 // ParseLogin parses the part of an address before its @, "user:password", in which special characters are percent-encoded.

@@ -94,6 +94,9 @@ type Env struct {
 	Variables  map[string]string `json:"variables,omitempty"` // environment variable that changes what is measured → value
 }
 
+// Unverified is the Server.Network of a TLS connection on which the server's certificate was not verified.
+const Unverified = "tls not verified"
+
 // Server is what was measured.
 type Server struct {
 	Kind        string `json:"kind"` // "private": a child of lockbench; "embedded": a stand-in inside it; "external": the user's; "in-process": none
@@ -103,7 +106,7 @@ type Server struct {
 	Persistence string `json:"persistence,omitempty"`
 	Replicas    int    `json:"replicas"`
 	Addr        string `json:"addr"`                 // credentials left out
-	Network     string `json:"network,omitempty"`    // "unix", "tcp", "tls"
+	Network     string `json:"network,omitempty"`    // "unix", "tcp", "tls", Unverified
 	Durability  string `json:"durability,omitempty"` // how a server of lockbench's own was set up: "relaxed" or "strict"; empty: not by lockbench
 
 	// Connections are those that the server had at the end of the window, the one that asked included: ours alone, if

@@ -102,6 +102,7 @@ var serverFlags = []flagDef{
 	{"tls-cert", "", groupServer, "FILE", "", false, "our certificate (PEM), if the server asks for one"},
 	{"tls-key", "", groupServer, "FILE", "", false, "its key (PEM)"},
 	{"tls-server-name", "", groupServer, "NAME", "", false, "name in the server's certificate, if not the address's"},
+	{"tls-skip-verify", "", groupServer, "", "false", false, "TLS with whatever certificate the server has (the records say so)"},
 }
 
 // sideFlags say what a run is compared with.

@@ -134,8 +134,11 @@ func (r *runner) announce() {
 // announce says on stderr what is left out and what to expect, each thing once.
 func (e experiment) announce(p *program) {
 	for i, c := range e.Cells {
-		if t := e.of(i).targets.Of(c.Plan.Driver); t.Fallback {
+		switch t := e.of(i).targets.Of(c.Plan.Driver); {
+		case t.Fallback:
 			p.sayOnce("%s (install the package %s): measuring the embedded server, whose speed says nothing about a real one", t.Why, t.Service.Packages)
+		case t.Network == results.Unverified:
+			p.sayOnce("warning: %s: %s", t.Redacted, unverified)
 		}
 	}
 	for _, s := range e.Skipped {
@@ -148,6 +151,9 @@ func (e experiment) announce(p *program) {
 		}
 	}
 }
+
+// unverified is what there is to say of results.Unverified.
+const unverified = "TLS not verified: whoever answers there is measured, and can read the password"
 
 // runner is a run under way.
 type runner struct {
@@ -394,6 +400,9 @@ func (r *runner) begin(t matrix.Trial, c spec.Plan, warning string) results.Reco
 	}
 	if warning != "" {
 		rec.Warnings = []string{warning}
+	}
+	if rec.Server.Network == results.Unverified {
+		rec.Warnings = append(rec.Warnings, unverified)
 	}
 	return rec
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/matrix"
 )
@@ -38,10 +39,15 @@ func flagsOf(t deploy.Target) map[string]string {
 	if t.Kind != matrix.External {
 		return map[string]string{"server": string(t.Kind)}
 	}
+	skip := ""
+	if t.TLS.SkipVerify {
+		skip = "true"
+	}
 	return map[string]string{
 		"addr":   t.Redacted,
 		"master": t.Master, "user": cmp.Or(t.User, t.AddrUser), "password-file": t.PasswordFile, "db": t.DB,
 		"tls-ca": t.TLS.CA, "tls-cert": t.TLS.Cert, "tls-key": t.TLS.Key, "tls-server-name": t.TLS.ServerName,
+		"tls-skip-verify": skip,
 	}
 }
 
@@ -136,6 +142,7 @@ func describe(addrs map[*servers.Service][]string, why string, o *options, env e
 			t.DB = ""
 		}
 		var redacted []string
+		unverified := false
 		for i, addr := range t.URLs {
 			read, err := deploy.ReadAddr(s, addr)
 			if err != nil {
@@ -147,11 +154,14 @@ func describe(addrs map[*servers.Service][]string, why string, o *options, env e
 				return all, usageErrorf("%s: %s is reached otherwise than %s: all servers must be reached alike",
 					why, redacted[i], redacted[0])
 			}
-			t.Network = read.Network
+			t.Network, unverified = read.Network, unverified || read.Unverified
 		}
 		t.Redacted = strings.Join(redacted, ",")
 		if t.TLS != (deploy.TLSFiles{}) {
-			t.Network = "tls"
+			t.Network, unverified = "tls", t.TLS.SkipVerify
+		}
+		if unverified {
+			t.Network = results.Unverified
 		}
 		all.List = append(all.List, t)
 	}
@@ -166,6 +176,7 @@ func readLogin(o *options, env environ, wanted []*servers.Service) (deploy.Login
 		PasswordFile: o.text("password-file"), DB: o.text("db"),
 		TLS: deploy.TLSFiles{
 			CA: o.text("tls-ca"), Cert: o.text("tls-cert"), Key: o.text("tls-key"), ServerName: o.text("tls-server-name"),
+			SkipVerify: o.on("tls-skip-verify"),
 		},
 	}
 	if err := checkDB(o.get("db"), wanted); err != nil {
@@ -174,6 +185,8 @@ func readLogin(o *options, env environ, wanted []*servers.Service) (deploy.Login
 	switch {
 	case (l.TLS.Cert == "") != (l.TLS.Key == ""):
 		return l, usageErrorf("-tls-cert and -tls-key belong together: give both")
+	case l.TLS.SkipVerify && (l.TLS.CA != "" || l.TLS.ServerName != ""):
+		return l, usageErrorf("-tls-skip-verify: -tls-ca and -tls-server-name say how to verify the certificate: drop the one or the others")
 	case l.PasswordFile != "" && l.Password != "":
 		if o.get("password-file").from != fromFlag {
 			return l, usageErrorf("LOCKBENCH_PASSWORD and LOCKBENCH_PASSWORD_FILE are both set: keep one")

@@ -182,6 +182,8 @@ func TestTLS(t *testing.T) {
 			}
 		}
 	}
+	unverified := client(t, open(t, drivers.Config{Addrs: e.URLs(), TLS: &tls.Config{InsecureSkipVerify: true}}), 0)
+	release(t, unverified, try(t, unverified, "k", true), true)
 	other := relaxed(t, 1)
 	_, err = driver{}.Open(t.Context(), drivers.Config{Addrs: other.URLs(), TLS: good.TLS})
 	if err == nil || !strings.Contains(err.Error(), "write etcd://") {

@@ -46,7 +46,10 @@ func (driver) ReadAddr(addr string) (drivers.Addr, error) {
 	if t.tls != nil {
 		network = "tls"
 	}
-	return drivers.Addr{Redacted: t.redacted(), User: t.username, Network: network, Password: t.password}, nil
+	return drivers.Addr{
+		Redacted: t.redacted(), User: t.username, Network: network, Password: t.password,
+		Unverified: t.tls != nil && t.tls.InsecureSkipVerify,
+	}, nil
 }
 
 // parseTarget parses an address written as howWritten says, with special characters of user, password and path

@@ -153,6 +153,7 @@ func describe(cfg *pgconn.Config) drivers.Addr {
 	}
 	if cfg.TLSConfig != nil && a.Network == "tcp" {
 		a.Network = "tls"
+		a.Unverified = cfg.TLSConfig.InsecureSkipVerify && cfg.TLSConfig.VerifyPeerCertificate == nil
 	}
 	u.RawQuery = query.Encode()
 	a.Redacted = u.String()

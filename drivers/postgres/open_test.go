@@ -85,6 +85,7 @@ func TestLogins(t *testing.T) {
 		{name: "unknown database", cfg: drivers.Config{Addrs: []string{full}, Database: "nowhere"}, want: "name a database that exists", class: drivers.ClassServer},
 		{name: "unknown CA", cfg: drivers.Config{Addrs: []string{full}, TLS: &tls.Config{}}, want: "(-tls-ca)", class: drivers.ClassConnect},
 		{name: "another name", cfg: drivers.Config{Addrs: []string{full}, TLS: &tls.Config{RootCAs: roots, ServerName: "elsewhere"}}, want: "(-tls-server-name)", class: drivers.ClassConnect},
+		{name: "not verified", cfg: drivers.Config{Addrs: []string{full}, TLS: &tls.Config{InsecureSkipVerify: true}}},
 	} {
 		for _, lock := range []string{"advisory", "row-lock"} {
 			tt.cfg.Lock = lock

@@ -52,6 +52,8 @@ var flags = []flag{
 	{"stuck", "keys stayed locked after errors: don't quote it",
 		func(c *results.Cell) string { return format.Labelled("stuck", c.Counts.StuckKeys) },
 		"keys that stayed locked for more than 1 % of the window since a request failed, there or in the warm-up"},
+	when("unverified", "", func(c *results.Cell) bool { return c.First().Server.Network == results.Unverified },
+		"the server's certificate was not verified, so it may have been any server that answered, and read the password"),
 	when("beaten", "", (*results.Cell).Beaten,
 		"the bound is an estimate and was too low: round trips under the load were shorter than the one that it is from, "+
 			"locks changed hands without one, or arrivals from before the window were served in it"),

@@ -38,7 +38,7 @@ type Target struct {
 	URLs     []string         // may carry passwords: never printed
 	Redacted string           // without users and passwords, a comma list
 	AddrUser string           // of a database, that the addresses name
-	Network  string           // "unix", "tcp", "tls"
+	Network  string           // as results.Server has it
 	Secrets  []drivers.Secret // that the drivers find in the addresses, or where those send them
 	Login
 }
@@ -54,7 +54,10 @@ type Login struct {
 }
 
 // TLSFiles names what a TLS connection is verified with.
-type TLSFiles struct{ CA, Cert, Key, ServerName string }
+type TLSFiles struct {
+	CA, Cert, Key, ServerName string
+	SkipVerify                bool // with nothing
+}
 
 // Of returns the target that cells of a driver run on. Drivers without a service have none, which is one too.
 func (t Targets) Of(driver string) Target {
@@ -182,12 +185,12 @@ func readPassword(path string) (drivers.Secret, error) {
 	return drivers.Secret(password), nil
 }
 
-// config makes a TLS configuration that verifies, or nil if nothing asks for TLS.
+// config makes a TLS configuration, or nil if nothing asks for TLS.
 func (f TLSFiles) config() (*tls.Config, error) {
 	if f == (TLSFiles{}) {
 		return nil, nil
 	}
-	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: f.ServerName}
+	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: f.ServerName, InsecureSkipVerify: f.SkipVerify}
 	if f.CA != "" {
 		pem, err := os.ReadFile(f.CA)
 		if err != nil {
