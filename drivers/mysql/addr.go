@@ -18,7 +18,7 @@ import (
 
 const (
 	defaultPort = 3306
-	knownParams = "socket=/path and tls=true are known"
+	knownParams = "socket=/path, tls=true, ssl-mode=REQUIRED and sslaccept=strict are known"
 	howWritten  = "write host:port, mysql://user:password@host:port/database, " +
 		"mysql://user:password@localhost/database?socket=/path, unix:///path, or user:password@tcp(host:port)/database"
 )
@@ -54,7 +54,7 @@ func (driver) ReadAddr(addr string) (drivers.Addr, error) {
 
 // parseTarget parses an address written as howWritten says, with special characters of user, password and path
 // percent-encoded in URLs. mariadb:// means the same as mysql://, and tls=true, tls=skip-verify or tls=false may follow
-// a question mark.
+// a question mark, as may what providers write in its place; see setParams.
 func parseTarget(s string) (target, error) {
 	if s == "" {
 		return target{}, errors.New("the address is empty: " + howWritten)
@@ -97,20 +97,8 @@ func parseURL(s string) (target, error) {
 	if err != nil {
 		return target{}, errors.New("the address has malformed parameters after the question mark: " + knownParams)
 	}
-	for name, values := range query {
-		if len(values) > 1 {
-			return target{}, errors.New("the address has a parameter twice after the question mark")
-		}
-		switch name {
-		case "socket":
-			t.network, t.addr = "unix", values[0]
-		case "tls":
-			if err := t.setTLS(values[0], u.Hostname()); err != nil {
-				return target{}, err
-			}
-		default:
-			return target{}, errUnknownParam
-		}
+	if err := t.setParams(query, u.Hostname()); err != nil {
+		return target{}, err
 	}
 	if t.network == "unix" {
 		return t, t.check()
@@ -119,15 +107,78 @@ func parseURL(s string) (target, error) {
 	return t, err
 }
 
-// parseDSN parses the Go driver's own notation. Of its parameters it takes tls alone: to drop sslmode=required would be to
-// drop the encryption.
-func parseDSN(s string) (target, error) {
-	if _, parameters, found := strings.Cut(s[strings.LastIndexByte(s, '/'):], "?"); found {
-		if name, _, _ := strings.Cut(parameters, "="); name != "tls" || strings.Contains(parameters, "&") {
-			return target{}, errUnknownParam
+// setParams reads the parameters of an address. The spellings of TLS are those of providers: ssl-mode of DigitalOcean and Aiven,
+// sslaccept of Prisma, ssl of PlanetScale. None is dropped that is not understood: with sslmode=required that would be the
+// encryption.
+func (t *target) setParams(query url.Values, host string) error {
+	for name, values := range query {
+		if len(values) > 1 {
+			return errors.New("the address has a parameter twice after the question mark")
+		}
+		how := ""
+		switch name {
+		case "socket":
+			t.network, t.addr = "unix", values[0]
+			continue
+		case "tls":
+			how = values[0]
+		case "ssl-mode", "ssl_mode", "sslmode", "sslMode":
+			how = map[string]string{
+				"DISABLED": "false", "REQUIRE": "skip-verify", "REQUIRED": "skip-verify", "VERIFY_CA": "true", "VERIFY_IDENTITY": "true",
+			}[strings.ToUpper(values[0])]
+		case "sslaccept":
+			how = map[string]string{"strict": "true", "accept_invalid_certs": "skip-verify"}[values[0]]
+		case "ssl":
+			how = map[string]string{
+				"true": "true", "false": "false", `{"rejectUnauthorized":true}`: "true", `{"rejectUnauthorized":false}`: "skip-verify",
+			}[values[0]]
+		default:
+			if remedy := foreign[name]; remedy != "" {
+				return fmt.Errorf("the address has the parameter %s of another client: %s", name, remedy)
+			}
+			return errUnknownParam
+		}
+		switch how {
+		case "true":
+			t.tls = &tls.Config{ServerName: host}
+		case "skip-verify":
+			t.tls = &tls.Config{ServerName: host, InsecureSkipVerify: true}
+		case "false":
+			t.tls = nil
+		default:
+			return fmt.Errorf("the parameter %s of the address has an unknown value, or one that leaves it to the server whether the connection "+
+				"is encrypted: write tls=true, tls=skip-verify or tls=false", name)
 		}
 	}
-	cfg, err := mysql.ParseDSN(s)
+	return nil
+}
+
+const (
+	noEffect  = "drop it, it changes nothing here"
+	noTimeout = "drop it, lockbench bounds each request itself"
+	noPool    = "drop it, -conns and -clients say how many connections there are"
+)
+
+// foreign are parameters of other clients, and what to do instead.
+var foreign = map[string]string{
+	"connection_limit": noPool, "connectionLimit": noPool, "pool_timeout": noPool, "pool_size": noPool, "pool": noPool,
+	"connect_timeout": noTimeout, "socket_timeout": noTimeout, "timeout": noTimeout, "readTimeout": noTimeout, "writeTimeout": noTimeout,
+	"charset": noEffect, "collation": noEffect, "parseTime": noEffect, "loc": noEffect, "serverTimezone": noEffect, "reconnect": noEffect,
+	"autoReconnect": noEffect, "allowPublicKeyRetrieval": noEffect, "useUnicode": noEffect, "characterEncoding": noEffect,
+	"useSSL": "write tls=true", "requireSSL": "write tls=true", "schema": "write the database after the slash",
+	"ssl-ca": "give the file by -tls-ca", "ssl_ca": "give the file by -tls-ca", "sslcert": "give the file by -tls-ca",
+	"sslidentity": "give the files by -tls-cert and -tls-key",
+}
+
+// parseDSN parses the Go driver's own notation, but for its parameters, which are those of setParams.
+func parseDSN(s string) (target, error) {
+	slash := strings.LastIndexByte(s, '/')
+	name, parameters, _ := strings.Cut(s[slash:], "?")
+	query, err := url.ParseQuery(parameters)
+	if err != nil {
+		return target{}, errUnknownParam
+	}
+	cfg, err := mysql.ParseDSN(s[:slash] + name)
 	if err != nil { // it may quote the address
 		return target{}, errors.New("the address is malformed: " + howWritten)
 	}
@@ -141,27 +192,11 @@ func parseDSN(s string) (target, error) {
 			return target{}, err
 		}
 	}
-	if cfg.TLSConfig != "" {
-		host, _, _ := net.SplitHostPort(cfg.Addr)
-		if err := t.setTLS(cfg.TLSConfig, host); err != nil {
-			return target{}, err
-		}
+	host, _, _ := net.SplitHostPort(cfg.Addr)
+	if err := t.setParams(query, host); err != nil {
+		return target{}, err
 	}
 	return t, t.check()
-}
-
-func (t *target) setTLS(how, host string) error {
-	switch how {
-	case "true":
-		t.tls = &tls.Config{ServerName: host}
-	case "skip-verify":
-		t.tls = &tls.Config{ServerName: host, InsecureSkipVerify: true}
-	case "false":
-		t.tls = nil
-	default:
-		return errors.New("the parameter tls of the address is unknown: true, skip-verify and false are known")
-	}
-	return nil
 }
 
 func (t *target) check() error {

@@ -33,11 +33,16 @@ func TestParseTarget(t *testing.T) {
 	for _, tt := range []struct{ addr, network, redacted string }{
 		{"mysql://alice:sesame@h/d?tls=true", "tls", "mysql://h:3306/d?tls=true"},
 		{"alice:sesame@tcp(h:1)/d?tls=skip-verify", "tls", "mysql://h:1/d?tls=skip-verify"},
+		{"mysql://alice:sesame@h/d?ssl-mode=REQUIRED", "tls", "mysql://h:3306/d?tls=skip-verify"},
+		{"mysql://alice:sesame@h/d?sslMode=VERIFY_IDENTITY", "tls", "mysql://h:3306/d?tls=true"},
+		{"mysql://alice:sesame@h/d?sslaccept=strict", "tls", "mysql://h:3306/d?tls=true"},
+		{"mysql://alice:sesame@h/d?ssl=%7B%22rejectUnauthorized%22:true%7D", "tls", "mysql://h:3306/d?tls=true"},
+		{"alice:sesame@tcp(h)/d?sslmode=disabled", "tcp", "mysql://h:3306/d"},
 		{"alice:sesame@unix(/s)/d", "unix", "mysql://localhost/d?socket=/s"},
 		{"alice:sesame@tcp(h:1)/", "tcp", "mysql://h:1"},
 	} {
 		got, err := Driver.(drivers.Addressed).ReadAddr(tt.addr)
-		if err != nil || got.Network != tt.network || got.Redacted != tt.redacted {
+		if err != nil || got.Network != tt.network || got.Redacted != tt.redacted || got.Unverified != strings.Contains(tt.redacted, "skip-verify") {
 			t.Errorf("%q: %+v, %v", tt.addr, got, err)
 		}
 	}
@@ -51,7 +56,7 @@ func TestParseTargetRefuses(t *testing.T) {
 		"u:sesame@udp(h)/d", "mysql://h/d?sesame=1", "mysql://h/d?tls=sesame", "mysql://h/d?socket=sesame",
 		"mysql://h/d/sesame", "mysql://h/d#sesame",
 		"mysql:///d", "unix://sesame", "unix:///s?sesame", "mysql://h/d?socket=/s&tls=true", "u@unix(/s)/d?tls=true",
-		"mysql://h/d?%zz=sesame", "mysql://u:sesame@h/d?sslmode=required", "u:sesame@tcp(h)/d?sslmode=required", "u:sesame@tcp(h)/d?ssl-mode=x&tls=true",
+		"mysql://h/d?%zz=sesame", "mysql://u:sesame@h/d?sslmode=preferred", "u:sesame@tcp(h)/d?sslmode=sesame", "u:sesame@tcp(h)/d?ssl-mode=x&tls=true",
 		"u:sesame@tcp(h)/d?tls=true&timeout=1s", "u:sesame@tcp(h)/d?charset=utf8", "mysql://u:sesame@h/d?tls=true&tls=false", "u:sesame@tcp(h)/d?tls=true&tls=false",
 	} {
 		_, err := parseTarget(addr)
@@ -59,6 +64,22 @@ func TestParseTargetRefuses(t *testing.T) {
 			t.Errorf("%q is an address", addr)
 		} else if strings.Contains(err.Error(), "sesame") {
 			t.Errorf("%q: the error quotes it: %v", addr, err)
+		}
+	}
+}
+
+// What providers write for other clients is named, with what to do instead.
+func TestForeignParameters(t *testing.T) {
+	for addr, want := range map[string]string{
+		"mysql://u:sesame@h/d?connection_limit=sesame":    "connection_limit of another client: drop it",
+		"mysql://u:sesame@h/d?ssl-mode=PREFERRED":         "ssl-mode of the address has an unknown value, or one that leaves it to the server",
+		"mysql://u:sesame@h/d?reconnect=true":             "it changes nothing here",
+		"mysql://u:sesame@h/d?ssl_ca=/sesame":             "-tls-ca",
+		"u:sesame@tcp(h)/d?parseTime=true":                "it changes nothing here",
+		"mysql://u:sesame@h/d?sslaccept=strict&useSSL=no": "write tls=true",
+	} {
+		if _, err := parseTarget(addr); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "sesame") {
+			t.Errorf("%s: %v, want %q", addr, err, want)
 		}
 	}
 }

@@ -389,4 +389,8 @@ func TestTLS(t *testing.T) {
 	if _, err := Driver.Open(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "(-tls-server-name)") {
 		t.Errorf("a certificate for another name: %v", err)
 	}
+	for _, mode := range []string{"ssl-mode=REQUIRED", "sslaccept=accept_invalid_certs"} {
+		s := sessionOf(t, open(t, drivers.Config{Addrs: []string{strings.Replace(server.URL(), "tls=true", mode, 1)}}))
+		release(t, s, holding(t, s, "k"), true)
+	}
 }

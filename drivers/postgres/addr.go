@@ -4,6 +4,7 @@ package postgres
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"net"
 	"net/url"
@@ -38,6 +39,9 @@ var socketHost = regexp.MustCompile(`(?:^|[\s?&])host\s*=\s*'?(?:/|%2F)`)
 
 var sslmode = regexp.MustCompile(`(?:^|[\s?&])sslmode\s*=\s*'?([a-z-]*)`)
 
+// otherModes are the spellings of an sslmode by which node-postgres, JDBC and providers that follow them ask for TLS.
+var otherModes = regexp.MustCompile(`((?:^|[\s?&]))(?:ssl=(true|false|no-verify)|sslmode=no-verify)\b`)
+
 func readAddr(text string) (*pgconn.Config, drivers.Addr, error) {
 	text = strings.TrimSpace(text)
 	scheme, rest, isURL := strings.Cut(text, "://")
@@ -62,6 +66,13 @@ func readAddr(text string) (*pgconn.Config, drivers.Addr, error) {
 	if socketHost.MatchString(text) {
 		mode = ""
 	}
+	text = otherModes.ReplaceAllStringFunc(text, func(match string) string {
+		m := otherModes.FindStringSubmatch(match)
+		if m[2] == "false" {
+			return m[1] + "sslmode=disable"
+		}
+		return m[1] + "sslmode=require"
+	})
 	if m := sslmode.FindStringSubmatch(text); m != nil {
 		mode = m[1]
 	} else if mode == "" {
@@ -80,6 +91,9 @@ func readAddr(text string) (*pgconn.Config, drivers.Addr, error) {
 		return nil, drivers.Addr{}, errors.New("cannot be read: " + addrForms)
 	case len(cfg.Fallbacks) > 0:
 		return nil, drivers.Addr{}, errors.New("has more than one host: the locks live on one server, name that")
+	}
+	if err := understand(cfg); err != nil {
+		return nil, drivers.Addr{}, err
 	}
 	if mode, set := cfg.RuntimeParams[execMode]; set && mode != "exec" {
 		return nil, drivers.Addr{}, errors.New("has a " + execMode + " that this driver does not have: give exec, which prepares no statements, or none")
@@ -130,8 +144,51 @@ func withoutTLS(text string, isURL bool) string {
 // the next statement to a connection that may not know what was prepared. It is not for the server.
 const execMode = "default_query_exec_mode"
 
+// understand reads the parameters of other clients that providers write into addresses. The others are the server's, which names
+// those that it does not know.
+func understand(cfg *pgconn.Config) error {
+	params := cfg.RuntimeParams
+	for name, value := range params {
+		switch name {
+		case "pgbouncer", "prefer_simple_protocol": // Prisma, gorm
+			if value == "true" {
+				params[execMode] = "exec"
+			}
+		case "statement_cache_size", "prepareThreshold": // Prisma, JDBC
+			if value == "0" {
+				params[execMode] = "exec"
+			}
+		case "prepared_statements": // Rails
+			if value == "false" {
+				params[execMode] = "exec"
+			}
+		case "schema", "currentSchema": // Prisma, JDBC
+			if value != "public" { // where tables are made anyway
+				params["search_path"] = quote(value)
+			}
+		case "sslaccept": // Prisma
+			switch {
+			case value != "strict":
+			case cfg.TLSConfig == nil:
+				return errors.New("has sslaccept=strict without TLS: give sslmode=verify-full")
+			default:
+				cfg.TLSConfig.InsecureSkipVerify, cfg.TLSConfig.ServerName = false, cfg.Host
+			}
+		case "supa", "workaround", "uselibpqcompat", "gssencmode": // they mean nothing to a server
+		case "connection_limit", "pool_timeout", "pool_size", "socket_timeout":
+			return fmt.Errorf("has the parameter %s of another client: drop it, each client of -clients has a connection", name)
+		case "sslidentity":
+			return errors.New("has the parameter sslidentity of another client: give the files by -tls-cert and -tls-key")
+		default:
+			continue
+		}
+		delete(params, name)
+	}
+	return nil
+}
+
 // shown are the parameters of a session that change what is measured. Others may be anything, even a misspelt password.
-var shown = []string{execMode, "options", "synchronous_commit", "default_transaction_isolation", "statement_timeout", "lock_timeout"}
+var shown = []string{execMode, "search_path", "options", "synchronous_commit", "default_transaction_isolation", "statement_timeout", "lock_timeout"}
 
 // describe returns the address without its secrets.
 func describe(cfg *pgconn.Config) drivers.Addr {
@@ -153,7 +210,12 @@ func describe(cfg *pgconn.Config) drivers.Addr {
 	}
 	if cfg.TLSConfig != nil && a.Network == "tcp" {
 		a.Network = "tls"
-		a.Unverified = cfg.TLSConfig.InsecureSkipVerify && cfg.TLSConfig.VerifyPeerCertificate == nil
+		query.Set("sslmode", "verify-full")
+		if a.Unverified = cfg.TLSConfig.InsecureSkipVerify && cfg.TLSConfig.VerifyPeerCertificate == nil; a.Unverified {
+			query.Set("sslmode", "require")
+		} else if cfg.TLSConfig.InsecureSkipVerify {
+			query.Set("sslmode", "verify-ca")
+		}
 	}
 	u.RawQuery = query.Encode()
 	a.Redacted = u.String()

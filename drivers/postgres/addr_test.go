@@ -23,16 +23,21 @@ func TestReadAddr(t *testing.T) {
 		{"postgresql://al:s3cret@db.example/app", "tcp", "postgres://db.example:5432/app"},
 		{"db.example:5433", "tcp", "postgres://db.example:5433/"},
 		{"al:s3cret@[::1]:5433/app", "tcp", "postgres://[::1]:5433/app"},
-		{"postgres://al:s3cret@db.example/app?sslmode=verify-full", "tls", "postgres://db.example:5432/app"},
+		{"postgres://al:s3cret@db.example/app?sslmode=verify-full", "tls", "postgres://db.example:5432/app?sslmode=verify-full"},
+		{"postgres://al:s3cret@db.example/app?ssl=true", "tls", "postgres://db.example:5432/app?sslmode=require"},
+		{"postgres://al:s3cret@db.example/app?ssl=false&schema=mine", "tcp", "postgres://db.example:5432/app?search_path=%22mine%22"},
+		{"postgres://al:s3cret@db.example/app?sslmode=require&sslaccept=strict&pgbouncer=true&supa=x", "tls",
+			"postgres://db.example:5432/app?default_query_exec_mode=exec&sslmode=verify-full"},
+		{"postgres://al:s3cret@db.example/app?prepareThreshold=0&statement_cache_size=0", "tcp", "postgres://db.example:5432/app?default_query_exec_mode=exec"},
 		{"postgres://al:s3cret@db.example/app?sslmode=disable&connect_timeout=3", "tcp", "postgres://db.example:5432/app"},
 		{"host=db.example password='s3 cret' dbname=app", "tcp", "postgres://db.example:5432/app"},
-		{"host=db.example password=s3cret sslmode = 'require'", "tls", "postgres://db.example:5432/"},
+		{"host=db.example password=s3cret sslmode = 'require'", "tls", "postgres://db.example:5432/?sslmode=require"},
 		{"postgres://al:s3cret@/app?host=/run/pg", "unix", "postgres:///app?host=%2Frun%2Fpg&port=5432"},
 		{"unix:///run/pg", "unix", "postgres:///?host=%2Frun%2Fpg&port=5432"},
 		{"unix:///run/pg/.s.PGSQL.5433", "unix", "postgres:///?host=%2Frun%2Fpg&port=5433"},
 	} {
 		got, err := driver{}.ReadAddr(tt.addr)
-		want := drivers.Addr{Redacted: tt.redacted, Network: tt.network}
+		want := drivers.Addr{Redacted: tt.redacted, Network: tt.network, Unverified: strings.Contains(tt.redacted, "sslmode=require")}
 		if strings.Contains(tt.addr, "al:") {
 			want.User = "al"
 		}
@@ -47,14 +52,17 @@ func TestReadAddr(t *testing.T) {
 		}
 	}
 	for addr, want := range map[string]string{
-		"":                                        "is empty",
-		"redis://al:s3cret@db.example":            "another service",
-		"postgres://al:s3cret@db:port/app":        "cannot be read",
-		"postgres://al:s3cret%zz@db/app":          "cannot be read",
-		"postgres://al:s3cret@a,b/app":            "more than one host",
-		"postgres://al:s3cret@db/?sslmode=prefer": "sslmode disable",
-		"postgres://al:s3cret@db/?sslmode=s3cret": "cannot be read",
-		"host=db password=s3cret' x":              "cannot be read",
+		"":                                             "is empty",
+		"redis://al:s3cret@db.example":                 "another service",
+		"postgres://al:s3cret@db:port/app":             "cannot be read",
+		"postgres://al:s3cret%zz@db/app":               "cannot be read",
+		"postgres://al:s3cret@a,b/app":                 "more than one host",
+		"postgres://al:s3cret@db/?sslmode=prefer":      "sslmode disable",
+		"postgres://al:s3cret@db/?sslmode=s3cret":      "cannot be read",
+		"postgres://al:s3cret@db/?connection_limit=1":  "the parameter connection_limit of another client: drop it",
+		"postgres://al:s3cret@db/?sslaccept=strict":    "give sslmode=verify-full",
+		"postgres://al:s3cret@db/?sslidentity=/s3cret": "-tls-cert",
+		"host=db password=s3cret' x":                   "cannot be read",
 		"postgres://al:s3cret@db/?sslmode=verify-ca&sslrootcert=/nonexistent/s3cret": "cannot be read",
 	} {
 		_, err := driver{}.ReadAddr(addr)

@@ -103,6 +103,8 @@ func hintAt(pg *pgconn.PgError) (drivers.Class, string) {
 		return drivers.ClassConnect, "the server has no connection left (max_connections): run fewer clients, or raise it"
 	case pg.Code == "08P01" && strings.Contains(pg.Message, "startup parameter"):
 		return drivers.ClassServer, "a pooler such as PgBouncer rejects what a server accepts: " + poolerHint
+	case pg.Code == "42704" && strings.Contains(pg.Message, "configuration parameter"):
+		return drivers.ClassServer, "it stands in the address: drop it"
 	case pg.Code == "3D000":
 		return drivers.ClassServer, "name a database that exists: postgres://host/database"
 	case pg.Code == "28000" && strings.Contains(pg.Message, "no encryption"):

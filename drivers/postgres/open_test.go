@@ -86,6 +86,10 @@ func TestLogins(t *testing.T) {
 		{name: "unknown CA", cfg: drivers.Config{Addrs: []string{full}, TLS: &tls.Config{}}, want: "(-tls-ca)", class: drivers.ClassConnect},
 		{name: "another name", cfg: drivers.Config{Addrs: []string{full}, TLS: &tls.Config{RootCAs: roots, ServerName: "elsewhere"}}, want: "(-tls-server-name)", class: drivers.ClassConnect},
 		{name: "not verified", cfg: drivers.Config{Addrs: []string{full}, TLS: &tls.Config{InsecureSkipVerify: true}}},
+		{name: "of a provider", cfg: drivers.Config{Addrs: []string{full + "?ssl=true&schema=public&supa=base-pooler.x&channel_binding=prefer"}}},
+		{name: "of node-postgres", cfg: drivers.Config{Addrs: []string{full + "?sslmode=no-verify&uselibpqcompat=true"}}},
+		{name: "of Prisma", cfg: drivers.Config{Addrs: []string{full + "?sslmode=require&sslaccept=strict"}}, want: "(-tls-ca)", class: drivers.ClassConnect},
+		{name: "of no server", cfg: drivers.Config{Addrs: []string{full + "?sslmode=require&nosuch=1"}}, want: `"nosuch" (SQLSTATE 42704); it stands in the address`, class: drivers.ClassServer},
 	} {
 		for _, lock := range []string{"advisory", "row-lock"} {
 			tt.cfg.Lock = lock

@@ -72,7 +72,7 @@ func TestRowLockBehindPooler(t *testing.T) {
 		t.Skip("a pooler: make test-all")
 	}
 	p := sharedPooler.Get(t)
-	cfg := drivers.Config{Lock: "row-lock", Addrs: []string{p.URL() + "?default_query_exec_mode=exec"}, Prefix: "pooled:"}
+	cfg := drivers.Config{Lock: "row-lock", Addrs: []string{p.URL() + "?pgbouncer=true&schema=public"}, Prefix: "pooled:"}
 	first, second := open(t, cfg), open(t, cfg)
 	a, b := newSession(t, first), newSession(t, second)
 	l := &drivers.Lease{Key: "k"}
