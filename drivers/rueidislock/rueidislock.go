@@ -64,6 +64,7 @@ func (driver) Params() []drivers.Param {
 			"keys that make a lock, of twice as many less one (the library's own default is 2, for several nodes)"),
 		drivers.SwitchParam("fallback-setpx", "false", "SET PX in place of PXAT, for servers before 6.2"),
 		drivers.SwitchParam("no-loop-tracking", "false", "no invalidations for own writes, for servers from 7.0.5 on"),
+		drivers.SwitchParam("disable-cache", "false", "no client-side caching, for servers that refuse CLIENT TRACKING"),
 	}
 }
 
@@ -116,7 +117,7 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 		s.Close()
 		return nil, err
 	}
-	option.ClientOption.DisableCache = cfg.Embedded // miniredis has no CLIENT TRACKING
+	option.ClientOption.DisableCache = cfg.Embedded || params.On("disable-cache") // miniredis has no CLIENT TRACKING
 	for range max(1, cfg.Lockers) {
 		if err := s.add(option); err != nil {
 			s.Close()
@@ -164,6 +165,11 @@ func (s *service) add(option rueidislock.LockerOption) error {
 		return e, nil
 	}
 	l, err := rueidislock.NewLocker(option)
+	if errors.Is(err, rueidislib.ErrNoCache) || drivers.ClassOf(err) == drivers.ClassClosed { // a proxy hangs up
+		what, _, _ := strings.Cut(err.Error(), "\n")
+		return &drivers.Error{Class: drivers.ClassServer, Op: "open", Err: fmt.Errorf("%s: without client-side caching the library "+
+			"works with -param disable-cache=true; its waiters then look again each try-next-after", what)}
+	}
 	if err != nil {
 		return rueidis.Translate(err)
 	}

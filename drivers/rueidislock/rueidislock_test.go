@@ -371,3 +371,34 @@ func (a announcing) Do(ctx context.Context, cmd rueidislib.Completed) rueidislib
 	a.before()
 	return a.Client.Do(ctx, cmd)
 }
+
+// TestTrackingRefused: without client-side caching the library works if it is told so, and its waiters look again.
+func TestTrackingRefused(t *testing.T) {
+	server := servertest.Redis(t, servers.RedisOptions{})
+	cfg := drivers.Config{Prefix: "test:", TTL: time.Minute, Addrs: []string{server.URL()}, Lock: "library"}
+	admin := openWith(t, cfg).(*service).lockers[0].interceptor.Client
+	if err := admin.Do(t.Context(), admin.B().Arbitrary("ACL", "SETUSER", "default", "-client|tracking").Build()).Error(); err != nil {
+		t.Fatal(err)
+	}
+	svc, err := driver{}.Open(t.Context(), cfg)
+	if err == nil {
+		svc.Close()
+	}
+	if drivers.ClassOf(err) != drivers.ClassServer || !strings.Contains(err.Error(), "client|tracking") || !strings.Contains(err.Error(), "-param disable-cache=true") {
+		t.Errorf("a server without CLIENT TRACKING: %v", err)
+	}
+	cfg.Params, cfg.Lockers = map[string]string{"disable-cache": "true"}, 2 // which no local queue wakes
+	svc = openWith(t, cfg)
+	a, b := sessionOf(t, svc, 0), sessionOf(t, svc, 1)
+	l, next := &drivers.Lease{Key: "k", TTL: time.Minute}, &drivers.Lease{Key: "k", TTL: time.Minute}
+	mustTry(t, a, l, true)
+	won := make(chan error, 1)
+	go func() { won <- b.Wait(t.Context(), next) }()
+	if owned, err := a.Release(t.Context(), l); !owned || err != nil {
+		t.Errorf("Release: %v, %v", owned, err)
+	}
+	if err := <-won; err != nil {
+		t.Fatal(err)
+	}
+	mustTry(t, b, next, true)
+}
