@@ -15,6 +15,7 @@ etcd  etcd-server  test  etcd
 mariadbd|mysqld|/usr/sbin/mariadbd|/usr/libexec/mariadbd  mariadb-server  test  MySQL
 postgres|/usr/lib/postgresql/*/bin/postgres  postgresql  test  PostgreSQL
 pgbouncer|/usr/sbin/pgbouncer  pgbouncer  test  PgBouncer
+nutcracker|/usr/sbin/nutcracker  nutcracker  test-all  Redis behind twemproxy
 chromium|chromium-browser|google-chrome|google-chrome-stable|headless-shell  chromium  test-all  HTML reports in a browser
 /usr/lib/*/faketime/libfaketime.so.1|/usr/lib64/faketime/libfaketime.so.1|/usr/lib/faketime/libfaketime.so.1  libfaketime  test-all  Redis with a clock that jumps
 bsdtar  libarchive-tools  test-all  .rpm packages

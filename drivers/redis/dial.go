@@ -49,7 +49,11 @@ func (o Options) dialGuarded(ctx context.Context, t Target) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return guard.New(conn, o.sent, o.Topology == drivers.TopologyCluster), nil
+	conn = guard.New(conn, o.sent, o.Topology == drivers.TopologyCluster)
+	if o.Proxy {
+		conn = &helloless{Conn: conn}
+	}
+	return conn, nil
 }
 
 // at returns a target for an address named by a server, with the same login as the given one.
@@ -155,7 +159,10 @@ func (o Options) introduce(ctx context.Context, t Target, l *link, more func(*li
 			return explainGreeting(ctx, t, err)
 		}
 	}
-	if err := more(l); err != nil {
+	if err := more(l); drivers.ClassOf(err) == drivers.ClassClosed && ctx.Err() == nil {
+		err = fmt.Errorf("the server answers PING and hangs up on what follows (%w): if it is a proxy, that is one server: choose topology single", err)
+		return &drivers.Error{Class: drivers.ClassConnect, Op: "ask", Err: err}
+	} else if err != nil {
 		return explainGreeting(ctx, t, err)
 	}
 	return l.conn.SetDeadline(time.Time{})

@@ -78,6 +78,9 @@ func both(a, b string) string {
 
 // inspect inspects the server that conn leads to.
 func (s *service) inspect(ctx context.Context, conn Conn) (drivers.Server, drivers.Usage, error) {
+	if s.options.Proxy {
+		return info(nil).server(), info(nil).usage(), nil
+	}
 	fields, err := askInfo(ctx, conn)
 	if err != nil {
 		return drivers.Server{}, drivers.Usage{}, err
@@ -238,8 +241,8 @@ func (d Driver) Sweep(ctx context.Context, cfg drivers.Config, dry bool) ([]stri
 	if cfg.Topology == drivers.TopologyReplicated { // replicas need not answer
 		cfg.Topology = drivers.TopologySingle
 	}
-	cfg.Lock, cfg.Clients, cfg.Conns, cfg.Wakes, cfg.Blocks = setNX.Name, 1, 1, false, false
-	cfg.Release = drivers.ReleaseWatch // it needs no permission for scripts
+	cfg.Lock, cfg.Release = setNXDel.Name, drivers.ReleaseDefault // it needs no scripts
+	cfg.Clients, cfg.Conns, cfg.Wakes, cfg.Blocks = 1, 1, false, false
 	opened, err := d.Open(ctx, cfg)
 	if err != nil {
 		return nil, err
@@ -261,6 +264,9 @@ func (d Driver) Sweep(ctx context.Context, cfg drivers.Config, dry bool) ([]stri
 			}
 			return s.remove(ctx, keys)
 		})
+		if s.options.Proxy && classOf(err) == drivers.ClassClosed {
+			err = hungUp("SCAN: give the address of a server behind it")
+		}
 		if err != nil {
 			return slices.Sorted(maps.Keys(found)), fail("sweep", err)
 		}

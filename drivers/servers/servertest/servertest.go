@@ -53,6 +53,13 @@ func Cluster(t testing.TB, primaries int, o servers.RedisOptions) *servers.Clust
 	return start(t, func() (*servers.Cluster, error) { return servers.StartCluster(t.Context(), primaries, o) })
 }
 
+// Twemproxy is like Redis for a twemproxy before other servers.
+func Twemproxy(t testing.TB, behind ...*servers.Redis) *servers.Twemproxy {
+	t.Helper()
+	several(t)
+	return start(t, func() (*servers.Twemproxy, error) { return servers.StartTwemproxy(t.Context(), behind...) })
+}
+
 // Etcd is like Redis for an etcd of n members.
 func Etcd(t testing.TB, n int, o servers.EtcdOptions) *servers.Etcds {
 	t.Helper()
