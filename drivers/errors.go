@@ -69,6 +69,9 @@ func ClassOf(err error) Class {
 	return ClassOther
 }
 
+// PrefixRemedy is the remedy if a user may not use the names of keys and channels of a run.
+const PrefixRemedy = "permit them, or name a beginning that this user may use (-prefix)"
+
 // CertificateHint returns which flag helps against an error of a TLS connection that is about a certificate, the server's or ours. It
 // is empty for any other error.
 func CertificateHint(err error) string {

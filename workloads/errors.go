@@ -17,6 +17,8 @@ import (
 
 // errorLog counts errors by class, and keeps the first of each. Errors are rare (clients pause after each), so one lock serves all.
 type errorLog struct {
+	prefix string // of the run's names
+
 	mu      sync.Mutex
 	n       int64 // all but the notes
 	first   string
@@ -47,7 +49,7 @@ func (g *errorLog) note(class string, err error, recorded bool) {
 func (g *errorLog) count(class, op string, err error, recorded bool) {
 	c := g.classes[class]
 	if c == nil {
-		c = &errorClass{sample: shortened(op + ": " + err.Error())}
+		c = &errorClass{sample: sample(op, err, g.prefix)}
 		if g.classes == nil {
 			g.classes, g.first = map[string]*errorClass{}, c.sample
 		}
@@ -61,6 +63,15 @@ func (g *errorLog) count(class, op string, err error, recorded bool) {
 
 // maxErrorText is how much of an error is kept, in bytes: a server may send any amount of text.
 const maxErrorText = 1000
+
+// sample is the text of an error. Where the remedy is a prefix, it says what the run's is.
+func sample(op string, err error, prefix string) string {
+	text := op + ": " + err.Error()
+	if strings.Contains(text, drivers.PrefixRemedy) {
+		text += fmt.Sprintf("; this run's begin with %q", prefix)
+	}
+	return shortened(text)
+}
 
 func shortened(text string) string {
 	if len(text) <= maxErrorText {
@@ -143,7 +154,7 @@ func (s *stuck) leave(c *client, op string, err error, since time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.keys == nil {
-		s.keys, s.first = map[int32]*stuckKey{}, shortened(op+": "+err.Error())
+		s.keys, s.first = map[int32]*stuckKey{}, sample(op, err, c.e.run.Prefix)
 	}
 	k := s.keys[c.key]
 	if k == nil {

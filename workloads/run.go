@@ -213,6 +213,7 @@ func newEngine(r *Run) (*engine, error) {
 		classes:  classes,
 		clients:  make([]client, r.Plan.Clients),
 		recorder: classes[0].recorder,
+		errors:   errorLog{prefix: r.Prefix},
 		start:    make(chan struct{}),
 	}
 	_, e.cleans = drivers.As[drivers.Cleaner](r.Service)

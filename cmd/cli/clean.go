@@ -25,20 +25,20 @@ import (
 // cleanFlags are the flags of run that lead to a server, and what to do there.
 var cleanFlags = slices.Concat(
 	[]flagDef{
-		{"prefix", "", spec.GroupWhat, "PREFIX", "", false, "what the names begin with, as the run has printed it (default: list\nthose that are there)"},
+		{"prefix", "", spec.GroupWhat, "PREFIX", "", false, "what the names begin with, as the run has printed it (default: list\nthose that are there; app:lockbench: lists those of -prefix app:)"},
 		{"dry-run", "", spec.GroupWhat, "", "false", false, "print the names, delete nothing"},
 		{"driver", "", groupServer, "NAME", "", false, "whose server it is, where the address does not say it"},
 		{"topology", "", groupServer, "NAME", "", false, "sentinel, cluster or ensemble, if the servers are one service;\nothers are cleaned one by one"},
 	},
-	slices.DeleteFunc(slices.Clone(measuringFlags), func(f flagDef) bool { return f.group != groupServer || f.name == "server" }),
+	slices.DeleteFunc(slices.Clone(measuringFlags), func(f flagDef) bool { return f.group != groupServer || f.name == "server" || f.name == "prefix" }),
 )
 
-// All names of a run begin with its prefix, "lockbench:", the run's id and a colon, and those of a trial with that, a
-// number and a colon. Runs of earlier versions have longer ids, the earliest a prefix of that form for each trial.
+// All names of a run begin with its prefix, that of -prefix, "lockbench:", the run's id and a colon, and those of a trial with
+// that, a number and a colon. Runs of earlier versions have longer ids, the earliest a prefix of that form for each trial.
 const prefixBegin = "lockbench:"
 
 var (
-	prefixPattern = regexp.MustCompile(`^` + prefixBegin + `[A-Z2-7]{16,26}:([0-9]+:)?$`)
+	prefixPattern = regexp.MustCompile(`^(` + keyPrefixes + `)?` + prefixBegin + `[A-Z2-7]{16,26}:([0-9]+:)?$`)
 
 	// tracePattern finds the id of the run in a name, also in that of a table of MySQL.
 	tracePattern = regexp.MustCompile(`(?i)lockbench[:_]([A-Z2-7]{16,26})[:_]`)
@@ -88,7 +88,7 @@ func (p *program) clean(ctx context.Context, o *options, files []string) error {
 			}
 		}
 		for _, cfg := range t.Configs(access) {
-			if err := p.sweep(ctx, t, cfg, o.on("dry-run") || t.Prefix == prefixBegin); err != nil {
+			if err := p.sweep(ctx, t, cfg, o.on("dry-run") || listing(t.Prefix)); err != nil {
 				failed = true
 				p.say("%s", err)
 			}
@@ -122,7 +122,7 @@ func withholdPassword(t deploy.Traces, l deploy.Login) error {
 // tracesOf reads from the flags, or from the records in files, where to look and for what.
 func (p *program) tracesOf(o *options, files []string) ([]deploy.Traces, error) {
 	prefix, addr := o.get("prefix"), o.get("addr")
-	if prefix.text != "" && !prefixPattern.MatchString(prefix.text) {
+	if prefix.text != "" && !listing(prefix.text) && !prefixPattern.MatchString(prefix.text) {
 		return nil, usageErrorf("%s: no run of lockbench has that prefix: it is %s, 16 to 26 letters and digits, and a colon; "+
 			"give it as the run has printed it, or leave it out to list those that are there", prefix.written(), prefixBegin)
 	}
@@ -235,8 +235,9 @@ func (p *program) sweep(ctx context.Context, t deploy.Traces, cfg drivers.Config
 	where := deploy.Redact(t.Service, cfg.Addrs)
 	names, err := deploy.Sweeper(t.Service).Sweep(ctx, cfg, dry)
 	switch {
-	case cfg.Prefix == prefixBegin:
-		p.listPrefixes(where, names)
+	case err != nil && len(names) == 0:
+	case listing(cfg.Prefix):
+		p.listPrefixes(where, cfg.Prefix, names)
 	case dry:
 		for _, name := range names {
 			fmt.Fprintln(p.stdout, p.secrets.Scrub(name))
@@ -251,8 +252,14 @@ func (p *program) sweep(ctx context.Context, t deploy.Traces, cfg drivers.Config
 	return nil
 }
 
+// listing reports whether a prefix is that of all runs, which are listed.
+func listing(prefix string) bool {
+	before, is := strings.CutSuffix(prefix, prefixBegin)
+	return is && (before == "" || keyPrefix.MatchString(before))
+}
+
 // listPrefixes sums up the names of each run.
-func (p *program) listPrefixes(where string, names []string) {
+func (p *program) listPrefixes(where, begin string, names []string) {
 	counts := map[string]int64{}
 	var prefixes []string
 	for _, name := range names {
@@ -260,7 +267,7 @@ func (p *program) listPrefixes(where string, names []string) {
 		if found == nil {
 			continue
 		}
-		prefix := prefixBegin + strings.ToUpper(found[1]) + ":"
+		prefix := begin + strings.ToUpper(found[1]) + ":"
 		if counts[prefix]++; counts[prefix] == 1 {
 			prefixes = append(prefixes, prefix)
 		}
@@ -278,15 +285,15 @@ func (p *program) listPrefixes(where string, names []string) {
 // cost 3 % more CPU time a lock with 512 clients on 10 keys over rueidis.
 func newRunID() string { return rand.Text()[:16] }
 
-// prefix begins all names that the run makes on any server. A trial's prefix adds a number.
-func (r *runner) prefix() string { return prefixBegin + r.id + ":" }
+// prefix begins all names that the run makes on a server. A trial's prefix adds a number.
+func (r *runner) prefix(t deploy.Target) string { return t.Prefix + prefixBegin + r.id + ":" }
 
 // announcePrefix tells the owner of a server what to do if the run is killed, when it is too late to say anything.
 func (r *runner) announcePrefix() {
 	for _, turn := range r.Order {
 		c, t := r.Cells[turn.Cell].Plan, r.of(turn.Cell).targets.Of(r.Cells[turn.Cell].Plan.Driver)
 		if t.Kind == matrix.External {
-			r.sayOnce("names on %s will begin with %s; should this run be killed: %s", t.Redacted, r.prefix(), r.cleanLine(t, c))
+			r.sayOnce("names on %s will begin with %s; should this run be killed: %s", t.Redacted, r.prefix(t), r.cleanLine(t, c))
 		}
 	}
 }
@@ -294,7 +301,7 @@ func (r *runner) announcePrefix() {
 // cleanLine returns the command that deletes what a cell may leave.
 func (r *runner) cleanLine(t deploy.Target, c spec.Plan) string {
 	values := flagsOf(t)
-	values["prefix"], values["topology"] = r.prefix(), string(asOneService(c))
+	values["prefix"], values["topology"] = r.prefix(t), string(asOneService(c))
 	words := []string{"lockbench clean"}
 	for _, f := range cleanFlags {
 		if v := values[f.name]; v != "" {
@@ -311,7 +318,7 @@ func (r *runner) leftLine(c spec.Plan, why string) string {
 		return ""
 	}
 	return fmt.Sprintf("lockbench: names that begin with %s may be left on %s (%s); to delete them: %s\n",
-		r.prefix(), t.Redacted, why, r.cleanLine(t, c))
+		r.prefix(t), t.Redacted, why, r.cleanLine(t, c))
 }
 
 // warnLeft writes what may be left on a server.
@@ -332,7 +339,7 @@ func (r *runner) sweepLeft(c spec.Plan) {
 	if t.Kind != matrix.External {
 		return
 	}
-	left := deploy.Traces{Service: t.Service, Addrs: t.URLs, Topology: asOneService(c), Prefix: r.prefix()}
+	left := deploy.Traces{Service: t.Service, Addrs: t.URLs, Topology: asOneService(c), Prefix: r.prefix(t)}
 	for _, cfg := range left.Configs(r.servers.Access) {
 		if err := deploy.SweepPatiently(deploy.Sweeper(t.Service), cfg); err != nil {
 			r.warnLeft(c, err)

@@ -98,6 +98,7 @@ var serverFlags = []flagDef{
 	{"user", "", groupServer, "NAME", "", false, "user name there"},
 	{"password-file", "", groupServer, "FILE", "", false, "file with the password (or set LOCKBENCH_PASSWORD)"},
 	{"db", "", groupServer, "N", "", false, "database: a number (Redis) or a name (MySQL, PostgreSQL)"},
+	{"prefix", "", groupServer, "TEXT", "", false, "what keys begin with that the user may use (Redis, etcd): -prefix app:\ngives lockbench's names app:lockbench:…"},
 	{"tls-ca", "", groupServer, "FILE", "", false, "certificates (PEM) that sign the server's; turns TLS on"},
 	{"tls-cert", "", groupServer, "FILE", "", false, "our certificate (PEM), if the server asks for one"},
 	{"tls-key", "", groupServer, "FILE", "", false, "its key (PEM)"},

@@ -305,7 +305,7 @@ func (r *runner) measure(ctx context.Context, t matrix.Trial, c spec.Plan, stop 
 	defer drivers.Catch(&err)
 	r.servers = r.deployments[r.Cells[t.Cell].Side]
 	r.opened++
-	prefix := fmt.Sprintf("%s%d:", r.prefix(), r.opened)
+	prefix := fmt.Sprintf("%s%d:", r.prefix(r.servers.Of(c.Driver)), r.opened)
 	if err := r.servers.Start(ctx, c); err != nil {
 		return nil, err
 	}
@@ -396,7 +396,7 @@ func (r *runner) begin(t matrix.Trial, c spec.Plan, warning string) results.Reco
 		Wrong: r.Cells[t.Cell].Wrong, Env: r.env, Server: r.servers.Describe(c),
 	}
 	if c.Server == matrix.External {
-		rec.Prefix = r.prefix()
+		rec.Prefix = r.prefix(r.servers.Of(c.Driver))
 	}
 	if warning != "" {
 		rec.Warnings = []string{warning}

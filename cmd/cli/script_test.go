@@ -66,7 +66,7 @@ func TestScripts(t *testing.T) {
 			return err == nil, nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"redis": cmdRedis, "private": cmdPrivate, "interrupt": cmdInterrupt, "keys": cmdKeys, "set": cmdSet, "code": cmdCode, "webserver": cmdWebserver,
+			"redis": cmdRedis, "private": cmdPrivate, "interrupt": cmdInterrupt, "keys": cmdKeys, "set": cmdSet, "ask": cmdAsk, "code": cmdCode, "webserver": cmdWebserver,
 			"nights":  cmdNights,
 			"records": cmdRecords,
 			"valid":   cmdValid,
@@ -134,6 +134,9 @@ func cmdSet(ts *testscript.TestScript, _ bool, args []string) {
 		ask(ts, "SET "+key+" 1")
 	}
 }
+
+// cmdAsk sends the plain server at ADDR a command: ask ACL SETUSER bench on.
+func cmdAsk(ts *testscript.TestScript, _ bool, args []string) { ask(ts, strings.Join(args, " ")) }
 
 // ask sends the plain server at ADDR a command.
 func ask(ts *testscript.TestScript, command string) (reply string) {

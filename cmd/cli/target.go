@@ -5,6 +5,7 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -45,7 +46,7 @@ func flagsOf(t deploy.Target) map[string]string {
 	}
 	return map[string]string{
 		"addr":   t.Redacted,
-		"master": t.Master, "user": cmp.Or(t.User, t.AddrUser), "password-file": t.PasswordFile, "db": t.DB,
+		"master": t.Master, "user": cmp.Or(t.User, t.AddrUser), "password-file": t.PasswordFile, "db": t.DB, "prefix": t.Prefix,
 		"tls-ca": t.TLS.CA, "tls-cert": t.TLS.Cert, "tls-key": t.TLS.Key, "tls-server-name": t.TLS.ServerName,
 		"tls-skip-verify": skip,
 	}
@@ -133,6 +134,9 @@ func pickOwn(kind *option, s *servers.Service, find func(*servers.Service) (stri
 func describe(addrs map[*servers.Service][]string, why string, o *options, env environ, wanted []*servers.Service) (deploy.Targets, error) {
 	var all deploy.Targets
 	l, err := readLogin(o, env, wanted)
+	if err == nil {
+		l.Prefix, err = readPrefix(o.get("prefix"), wanted)
+	}
 	if err != nil {
 		return all, err
 	}
@@ -140,6 +144,9 @@ func describe(addrs map[*servers.Service][]string, why string, o *options, env e
 		t := deploy.Target{Service: s, Kind: matrix.External, Why: why, URLs: addrs[s], Login: l}
 		if s.Database == servers.DatabaseNone {
 			t.DB = ""
+		}
+		if !s.Prefixes {
+			t.Prefix = ""
 		}
 		var redacted []string
 		unverified := false
@@ -220,6 +227,24 @@ func checkDB(db *option, wanted []*servers.Service) error {
 	}
 	return nil
 }
+
+// readPrefix reads what the names of a run are to begin with.
+func readPrefix(prefix *option, wanted []*servers.Service) (string, error) {
+	switch {
+	case prefix.text == "":
+	case !keyPrefix.MatchString(prefix.text):
+		return "", usageErrorf("%s: must be up to 64 letters, digits and : . _ / - as %s has them", prefix.written(), "app:locks:")
+	case !slices.ContainsFunc(wanted, func(s *servers.Service) bool { return s.Prefixes }):
+		return "", usageErrorf("%s: is for the keys of Redis and etcd; a user of ZooKeeper may be kept to a chroot, one of a database "+
+			"to a database, which stand in -addr", prefix.written())
+	}
+	return prefix.text, nil
+}
+
+// keyPrefixes leaves out what has a meaning in a cluster (braces), in patterns, or in a shell.
+const keyPrefixes = `[A-Za-z0-9:._/-]{1,64}`
+
+var keyPrefix = regexp.MustCompile(`^` + keyPrefixes + `$`)
 
 // refuse complains about the first of those flags that is on the command line. Variables pass: they are set once for many runs.
 func (o *options) refuse(flags []string, why string) error {

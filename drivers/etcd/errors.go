@@ -22,7 +22,11 @@ func fail(op string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return &drivers.Error{Class: classOf(err), Op: "etcd: " + op, Err: err}
+	class := classOf(err)
+	if errors.Is(err, rpctypes.ErrPermissionDenied) {
+		err = fmt.Errorf("%w: its role lacks the keys: %s", err, drivers.PrefixRemedy)
+	}
+	return &drivers.Error{Class: class, Op: "etcd: " + op, Err: err}
 }
 
 // gone reports whether a lease does not exist (any more).
@@ -104,7 +108,7 @@ func (s *service) advise(ctx context.Context, names string, err error) error {
 	hint := ""
 	switch {
 	case errors.Is(err, rpctypes.ErrPermissionDenied):
-		hint = "; the user may not read keys under the prefix of the run: grant it readwrite on them"
+		hint = fmt.Sprintf("; the user may not use keys that begin with %q: %s", s.prefix, drivers.PrefixRemedy)
 	case errors.Is(err, rpctypes.ErrUserEmpty):
 		hint = "; the server wants a user and a password: give them"
 	case errors.Is(err, rpctypes.ErrAuthFailed):

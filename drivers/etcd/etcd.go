@@ -175,7 +175,9 @@ func (n named) ClientHandshake(ctx context.Context, _ string, conn net.Conn) (ne
 	return n.TransportCredentials.ClientHandshake(ctx, n.name, conn)
 }
 
-func (n named) Clone() credentials.TransportCredentials { return named{n.TransportCredentials.Clone(), n.name} }
+func (n named) Clone() credentials.TransportCredentials {
+	return named{n.TransportCredentials.Clone(), n.name}
+}
 
 // check makes a request that needs a majority and the permission to read.
 func (s *service) check(ctx context.Context) error {

@@ -229,7 +229,7 @@ func TestAuth(t *testing.T) {
 		t.Errorf("Inspect: %+v, %v", server, err)
 	}
 	_, err := a.Try(ctx, &drivers.Lease{Key: "elsewhere"})
-	if drivers.ClassOf(err) != drivers.ClassAuth || !drivers.NoEffect(err) {
+	if drivers.ClassOf(err) != drivers.ClassAuth || !drivers.NoEffect(err) || !strings.Contains(err.Error(), "(-prefix)") {
 		t.Errorf("Try of a key that the user has no right to: %v", err)
 	}
 	for name, tt := range map[string]struct {
@@ -238,7 +238,7 @@ func TestAuth(t *testing.T) {
 	}{
 		"no user":        {func(c *drivers.Config) { c.Addrs = []string{addr} }, "give them"},
 		"wrong password": {func(c *drivers.Config) { c.Password = "wrong-" + secret }, "check the user and the password"},
-		"wrong prefix":   {func(c *drivers.Config) { c.Prefix = "elsewhere:" }, "grant it readwrite"},
+		"wrong prefix":   {func(c *drivers.Config) { c.Prefix = "elsewhere:" }, "that begin with \"elsewhere:\": permit them, or"},
 	} {
 		cfg := alice
 		cfg.Prefix = "test:"

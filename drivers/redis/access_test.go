@@ -78,6 +78,40 @@ func TestTwemproxyLogin(t *testing.T) {
 	})
 }
 
+// TestPrefixRefused: a user who may use other names hears so, and of the flag: before the run if scripts are asked for anyway,
+// otherwise where it happens.
+func TestPrefixRefused(t *testing.T) {
+	forBoth(t, func(t *testing.T, driver string) {
+		server := startRedis(t, servers.RedisOptions{})
+		refused := func(err error, want string) {
+			t.Helper()
+			if drivers.ClassOf(err) != drivers.ClassAuth || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "(-prefix)") {
+				t.Errorf("%v (%s), want %s", err, drivers.ClassOf(err), want)
+			}
+		}
+		restrict(t, server, "resetkeys", "~app:*", "resetchannels", "&app:*")
+		cfg := drivers.Config{Addrs: []string{server.URL()}, Prefix: "app:", Wakes: true}
+		permitted := open(t, driver, cfg)
+		handOver(t, session(t, permitted, 0), "app:k")
+		for _, prefix := range []string{"test:", "app"} {
+			cfg.Prefix = prefix
+			_, err := lookup(t, driver).Open(t.Context(), cfg)
+			refused(err, fmt.Sprintf("the user default may not use names that begin with %q", prefix))
+		}
+		l := &drivers.Lease{Key: "test:k", TTL: time.Minute}
+		_, err := session(t, open(t, driver, drivers.Config{Addrs: cfg.Addrs, Lock: "set-nx-del"}), 0).Try(t.Context(), l)
+		refused(err, "key")
+		restrict(t, server, "resetchannels")
+		l.Key = "app:k"
+		a := session(t, permitted, 0)
+		try(t, a, l, true)
+		_, err = a.Release(t.Context(), l)
+		refused(err, "channel")
+		var w woken
+		refused(listen(t, permitted, &w).Add(t.Context(), "app:k"), "channel")
+	})
+}
+
 // TestCertificateErrors names the node, and the flag that helps.
 func TestCertificateErrors(t *testing.T) {
 	server := startRedis(t, servers.RedisOptions{TLS: true})

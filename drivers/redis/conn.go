@@ -144,10 +144,13 @@ func Unexpected(what string) error {
 // change a lock with their last command; see Script.
 type ServerError string
 
-// NewServerError returns the error for an error reply. A server that does not know a command quotes its arguments, and
+// NewServerError returns the error for an error reply, with the remedy if it is about a name. A server that does not know a command quotes its arguments, and
 // those of AUTH and HELLO are passwords, so the quotation is cut off.
 func NewServerError(text string) ServerError {
 	text, _, _ = strings.Cut(text, ", with args beginning with")
+	if ServerError(text).refusesName() {
+		text += ": " + drivers.PrefixRemedy
+	}
 	return ServerError(text)
 }
 
@@ -173,6 +176,11 @@ func (e ServerError) Class() drivers.Class {
 		}
 	}
 	return drivers.ClassServer
+}
+
+// refusesName reports whether the user may use the command, but not the key or the channel.
+func (e ServerError) refusesName() bool {
+	return e.Class() == drivers.ClassAuth && (strings.Contains(string(e), " key") || strings.Contains(string(e), " channel"))
 }
 
 // fail wraps err with the operation and a class; nil stays nil.

@@ -3,6 +3,7 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -104,6 +105,9 @@ func (d Driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 	}
 	if err := s.prepare(ctx); err != nil {
 		s.Close()
+		if e, ok := asServerError(err); ok && e.refusesName() {
+			err = fmt.Errorf("the user %s may not use names that begin with %q: %w", cmp.Or(o.Target.Username, "default"), cfg.Prefix, err)
+		}
 		return nil, fail("open "+names, err)
 	}
 	s.traits.Wakes = chosen.Traits.Wakes && cfg.Wakes

@@ -136,7 +136,7 @@ func isUnknownScript(err error) bool {
 // denied returns err with what it takes to run the script, if the user may not: the server does not say which command of a script
 // it rejects.
 func (s *Script) denied(err error) error {
-	if err == nil || classOf(err) != drivers.ClassAuth {
+	if e, ok := asServerError(err); !ok || e.Class() != drivers.ClassAuth || e.refusesName() {
 		return err
 	}
 	return fmt.Errorf("%w: a user of this lock must be permitted EVALSHA, EVAL and what the script calls: %s", err, s.needs)
@@ -157,6 +157,9 @@ func (s *service) runsScripts() bool {
 func (s *service) permitsScripts(ctx context.Context) error {
 	_, err := s.conn.Do(ctx, []string{"EVALSHA", noScript, "1", s.absentKey}, 3)
 	e, refused := asServerError(err)
+	if refused && e.refusesName() {
+		return err
+	}
 	if !refused || isUnknownScript(err) || !strings.Contains(strings.ToLower(string(e)), "evalsha") {
 		return nil
 	}

@@ -264,7 +264,7 @@ func init() {
 	Register(&Service{
 		Name: "etcd", Schemes: []string{"etcd", "etcds", "http", "https"},
 		Forms:    []string{"etcd://user:pass@host:2379", "etcds://host:2379 (TLS)"},
-		Packages: "etcd-server", Limit: "ulimit -n", Note: wholeSeconds,
+		Packages: "etcd-server", Limit: "ulimit -n", Prefixes: true, Note: wholeSeconds,
 		Ignored: map[string]string{
 			"HTTP_PROXY": "to measure a proxy, name it in -addr", "HTTPS_PROXY": "to measure a proxy, name it in -addr",
 		},

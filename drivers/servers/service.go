@@ -33,6 +33,9 @@ type Service struct {
 	Limit    string // its own name for the maximum number of connections
 	Database Database
 
+	// Prefixes says that a user may be permitted keys with one prefix only, in a space that all users share.
+	Prefixes bool
+
 	// SingleThreaded says that the main thread of each process executes all commands, however many cores there are.
 	SingleThreaded bool
 

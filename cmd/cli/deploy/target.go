@@ -50,6 +50,7 @@ type Login struct {
 	Password     drivers.Secret
 	PasswordFile string
 	DB           string
+	Prefix       string // before that of the run, of services with Prefixes
 	TLS          TLSFiles
 }
 
