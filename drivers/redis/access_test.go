@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net/http/httptest"
+	"os/exec"
 	"reflect"
 	"strings"
 	"testing"
@@ -131,6 +132,28 @@ func TestCertificateErrors(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), "TLS with "+cfg.Addrs[0]) || !strings.Contains(err.Error(), flag) {
 				t.Errorf("%v, want %s", err, flag)
 			}
+		}
+	})
+}
+
+// TestValkey locks on a Valkey, where one is installed.
+func TestValkey(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a second kind of server: make test-all")
+	}
+	binary, err := exec.LookPath("valkey-server")
+	if err != nil {
+		t.Skip("no valkey-server is installed: Debian has the package valkey-server from release 13 on")
+	}
+	server := startRedis(t, servers.RedisOptions{Binary: binary, TCP: true})
+	forBoth(t, func(t *testing.T, driver string) {
+		d := lookup(t, driver)
+		about, _, err := open(t, driver, drivers.Config{Addrs: []string{server.URL()}}).(drivers.Inspector).Inspect(t.Context())
+		if err != nil || about.Name != "valkey" || about.Persistence != "none" {
+			t.Errorf("Inspect: %+v, %v", about, err)
+		}
+		for _, cell := range cells(d, 0) {
+			t.Run(cell.name, func(t *testing.T) { conform(t, d, cell.Config, server.URL()) })
 		}
 	})
 }
