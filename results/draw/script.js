@@ -16,6 +16,7 @@
     for (const table of root.querySelectorAll("table.sortable")) {
       if (table.querySelector("tr.part, tr.group")) continue; // rows that belong to others stay below them
       table.querySelectorAll("thead th").forEach((th, col) => {
+        if (!th.textContent.trim()) return; // a column of marks
         const button = document.createElement("button");
         button.type = "button";
         button.textContent = th.textContent;

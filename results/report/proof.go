@@ -64,7 +64,7 @@ func proofMeans(r *safety.Report) Facts {
 		}
 		least = append(least, fmt.Sprintf("%s %s (%d of %d faults%s)", a.driver, a.lock, len(a.both), a.tested, untested))
 	}
-	choose := "The fewest ways to two holders: " + format.And(least) + "."
+	choose := "The fewest ways to two holders: " + format.And(least) + ". They do no harm to a store that checks a fencing token (lockbench help fence)."
 	most := func(what string, after func(proofAnswer) []string) string {
 		n := map[string]int{}
 		for _, a := range answers {

@@ -82,6 +82,10 @@
     }
     if (svg.getBoundingClientRect().width < 80) fault(`a chart is ${svg.getBoundingClientRect().width} px wide`);
   }
+  for (const e of document.querySelectorAll("a[href], button, summary, progress, [tabindex], [role=img]")) { // what a screen reader says of it
+    const name = document.getElementById(e.getAttribute("aria-labelledby"))?.textContent ?? e.ariaLabel ?? e.querySelector(":scope > title")?.textContent ?? e.textContent;
+    if (!name.trim()) fault(`a ${e.tagName.toLowerCase()} has no name`);
+  }
   for (const row of document.querySelectorAll(".row")) {
     const boxes = [...row.children].map((e) => [e, e.getBoundingClientRect()]).filter(([, b]) => b.width > 0 && b.height > 0);
     for (const [i, [e, a]] of boxes.entries()) {

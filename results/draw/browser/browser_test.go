@@ -570,6 +570,7 @@ func testAudit(t *testing.T, ctx context.Context) {
 		`document.querySelectorAll("svg.plot .tick").forEach((t) => { t.setAttribute("x", 0) })`:       "labels overlap",
 		`document.querySelectorAll("svg.plot > .tick").forEach((t) => { t.setAttribute("dx", 2000) })`: "off the screen",
 		`document.querySelectorAll("svg.plot > title").forEach((t) => t.remove())`:                     "no title",
+		`document.querySelector("summary").textContent = " "`:                                          "a summary has no name",
 		`document.querySelectorAll("path.curve").forEach((p) => { p.style.stroke = "none" })`:          "no colour",
 	} {
 		harmed(url, ofReport, harm, want)
