@@ -286,5 +286,9 @@ func ProofTally(cells []safety.Cell) string {
 			parts = append(parts, fmt.Sprintf("%d %s", n[v], v))
 		}
 	}
-	return strings.Join(parts, ", ")
+	of := format.Plural(len(cells), "lock")
+	if slices.ContainsFunc(cells, func(c safety.Cell) bool { return c.Control }) {
+		of += " with controls"
+	}
+	return of + ": " + strings.Join(parts, ", ")
 }
