@@ -274,11 +274,10 @@ func planEffort(a *capacity.Answer) string {
 	if trials == 0 {
 		return ""
 	}
-	spent := format.Plural(trials, "trial") + " in " + format.Duration(a.Spent)
-	if a.Budget > 0 {
-		spent += " of " + format.Duration(a.Budget)
+	parts := []string{format.Plural(trials, "trial")}
+	if a.Budget > 0 { // which counts a fixed time between trials
+		parts = append(parts, format.Duration(a.Spent)+" of the budget of "+format.Duration(a.Budget))
 	}
-	parts := []string{spent}
 	if a.Load.Lockers > 0 {
 		parts = append(parts, format.Plural(a.Load.Lockers, "locker"))
 	}
