@@ -39,3 +39,11 @@ func TestProofTellsApart(t *testing.T) {
 		}
 	}
 }
+
+// TestProofCounts says against what, if anything was shown.
+func TestProofCounts(t *testing.T) {
+	answers := []proofAnswer{{tested: 1, both: []string{"a pause"}}, {}}
+	if got := proofCounts(&safety.Report{}, answers); !strings.HasPrefix(got, "Of 2 locks 1 can") || !strings.HasSuffix(got, "; not tested: 1") {
+		t.Errorf("without a hazard that was shown: %s", got)
+	}
+}

@@ -169,11 +169,14 @@ func proofCounts(r *safety.Report, answers []proofAnswer) string {
 	if n := len(r.Coverage().Shown); n > 2 {
 		against = format.Plural(n, "hazard")
 	}
-	text := fmt.Sprintf("Against %s, of %s %d can have two holders at once, %d can stay taken for ever, and %d showed neither", against, format.Plural(len(answers), "lock"), both, stuck, neither)
+	if against != "" { // no control has failed as it should
+		against = "against " + against + ", "
+	}
+	text := fmt.Sprintf("%sof %s %d can have two holders at once, %d can stay taken for ever, and %d showed neither", against, format.Plural(len(answers), "lock"), both, stuck, neither)
 	if untested > 0 {
 		text += fmt.Sprintf("; not tested: %d", untested)
 	}
-	return text
+	return format.Upper(text)
 }
 
 // proofKept says that no lock loses more than was known, which is not that it is safe; empty if none loses anything.
