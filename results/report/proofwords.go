@@ -169,7 +169,7 @@ func proofCounts(r *safety.Report, answers []proofAnswer) string {
 	if n := len(r.Coverage().Shown); n > 2 {
 		against = format.Plural(n, "hazard")
 	}
-	if against != "" { // no control has failed as it should
+	if against != "" { // or no control has failed as it should
 		against = "against " + against + ", "
 	}
 	text := fmt.Sprintf("%sof %s %d can have two holders at once, %d can stay taken for ever, and %d showed neither", against, format.Plural(len(answers), "lock"), both, stuck, neither)

@@ -30,6 +30,9 @@ func (h Hazard) page() []report.Block {
 			case !story.AppliesTo(l):
 				spared = append(spared, l)
 			default:
+				if slices.Contains(l.Design.Loses, drivers.HazardHolderDies) { // a lock that is never free again survives much
+					l.Design.Name += " (taken for ever once its holder dies)"
+				}
 				survive = append(survive, l)
 			}
 		}
