@@ -144,8 +144,8 @@ func Unexpected(what string) error {
 // change a lock with their last command; see Script.
 type ServerError string
 
-// NewServerError returns the error for an error reply, with the remedy if it is about a name. A server that does not know a command quotes its arguments, and
-// those of AUTH and HELLO are passwords, so the quotation is cut off.
+// NewServerError returns the error for an error reply, with the remedy if it is about a name. A server that does not know a
+// command quotes its arguments, and those of AUTH and HELLO are passwords, so the quotation is cut off.
 func NewServerError(text string) ServerError {
 	text, _, _ = strings.Cut(text, ", with args beginning with")
 	if ServerError(text).refusesName() {

@@ -95,17 +95,17 @@ func (t *track) answer(s *Search) CandidateAnswer {
 		a.Server, a.Traits = last.Server, last.Traits
 	}
 	a.AtLeast = t.limited() && a.Verdict != RulesOut // which the upper end is enough for
-	unproved := false                                // by trials that count
+	limited := a.AtLeast && a.Verdict == Undecided   // so that what was measured at the rate is lockbench's or its machine's
 	if a.Verdict != Violated {
 		a.Sustains, a.Response = t.sustains(a.AtLeast), t.responses()
-		if a.Verdict == Undecided && a.AtLeast && t.q.Rate > 0 && a.Sustains.Low >= t.q.Rate {
-			a.Sustains.Low = 0 // "at least" what is not decided
-		}
-		if least := t.least(); a.Verdict == Undecided && a.AtLeast && least > a.Sustains.Low {
-			a.Sustains.Low, unproved = least, true
+		if limited {
+			if t.q.Rate > 0 && a.Sustains.Low >= t.q.Rate {
+				a.Sustains.Low = 0 // "at least" what is not decided
+			}
+			a.Sustains.Low = max(a.Sustains.Low, t.least())
 		}
 	}
-	if t.q.Rate > 0 && !unproved {
+	if t.q.Rate > 0 && !limited {
 		a.Headroom = a.Sustains.Low / t.q.Rate
 	}
 	if t.fits == nil || a.Verdict == Violated {

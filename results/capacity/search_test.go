@@ -234,7 +234,7 @@ func TestMadeStays(t *testing.T) {
 		t.Errorf("%s: %v", a.Advice, claim)
 	}
 	if c := a.Candidates[0]; c.Verdict != Undecided || !c.AtLeast || c.Sustains.Low != 0 || c.Headroom != 0 {
-		t.Errorf("%s: at least %+v with head-room %v of what is not decided", c.Verdict, c.Sustains, c.Headroom)
+		t.Errorf("the verdict is %s, with a rate of %+v and a head-room of %v; want undecided, and neither", c.Verdict, c.Sustains, c.Headroom)
 	}
 }
 

@@ -227,13 +227,13 @@ var planColumns = []planColumn{
 		return intervalText(c.Sustains, format.Three)
 	}},
 	{"head-\nroom", 0, func(c *capacity.CandidateAnswer) string {
-		if c.Headroom <= 0 || machineLimited(c) {
+		if c.Headroom <= 0 {
 			return format.None
 		}
 		return metric.Ratio.Format(c.Headroom)
 	}},
 	{"response\nat rate", 1, func(c *capacity.CandidateAnswer) string {
-		if machineLimited(c) {
+		if c.AtLeast && c.Verdict == capacity.Undecided { // it is lockbench's, or its machine's
 			return format.None
 		}
 		return cmp.Or(planResponse(c), format.None)
@@ -249,12 +249,6 @@ var planColumns = []planColumn{
 	}},
 	{"commands\n/lock", 3, func(c *capacity.CandidateAnswer) string { return planCost(c.Cost.Commands, metric.PerLock) }},
 	{"CPU\n/lock", 2, func(c *capacity.CandidateAnswer) string { return planCost(c.Cost.ServerCPUUs, metric.Micros) }},
-}
-
-// machineLimited reports whether nothing is decided of a candidate since lockbench or its machine was the limit: what was measured at the
-// rate is theirs.
-func machineLimited(c *capacity.CandidateAnswer) bool {
-	return c.AtLeast && c.Verdict == capacity.Undecided
 }
 
 // planCost formats an amount of which 0 and less are not known.
