@@ -75,7 +75,7 @@ var hazards = []struct {
 	{HazardSessionLost, "the service ends the session of a holder that it does not hear from: the next client is let in", "the end of its session"},
 	{HazardConnectionCut, "the connection of a holder breaks: the next client is let in", "a cut connection"},
 	{HazardFenceFailover, "a replica that has not heard of the last grants becomes the primary: it issues their fencing tokens again", "a fail-over of its fences"},
-	{HazardHalfOpen, "a holder vanishes, and what is between keeps its connection open: its lock stays for ever", "a half-open connection"},
+	{HazardHalfOpen, "a holder vanishes, and what is between keeps its connection open: its lock stays until the server gives that up, which may take hours", "a half-open connection"},
 	{HazardRenewalReacquires, "a renewal is late, in time or lost: its holder is told that it keeps the lock, which another client has had, has or gets", "a late renewal"},
 	{HazardPooler, "a pooler lends the connection to others between transactions: the lock is theirs", "a pooler between"},
 	{HazardWaitForever, "the new primary has fewer replicas than have to acknowledge: it refuses for ever", "a fail-over that leaves too few replicas"},

@@ -254,6 +254,7 @@ func (r *runner) finish(ctx context.Context) error {
 		r.printer.outputs = reports.first()
 	}
 	check := compare.CheckCells(cells, r.thresholds, r.missing(cells))
+	check.Objective = r.options.objective(cells)
 	found := reported{cells, check, r.printer.table}
 	var compared error
 	if !stopped {

@@ -103,8 +103,8 @@ func (o *options) readWorkload(stdin io.Reader) error {
 	return o.adopt(o.workload)
 }
 
-// checkSLO reads what a workload says must be true of the arrivals, which lockbench plan alone makes use of: a run measures at
-// the rates that it is given, and -fail-on judges it.
+// checkSLO reads what a workload says must be true of the arrivals, which lockbench plan looks for. A run measures at the
+// rates that it is given, and only says what became of it: -fail-on judges.
 func checkSLO(w *file.Workload) error {
 	if w.SLO == nil {
 		return nil

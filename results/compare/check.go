@@ -43,6 +43,7 @@ type Check struct {
 	Cells      []CheckedCell
 	Missing    []string // cells that were asked for and have no trial
 	Verdict    Verdict  // the worst; empty if no threshold was asked for and exclusion was not violated
+	Objective  *Check   // by what the workload wants to be true (slo), which decides nothing; nil if nothing can be told of that
 }
 
 // CheckedCell is a cell of a Check.

@@ -64,9 +64,9 @@ func TestMatching(t *testing.T) {
 			Options{Ignore: []string{"wait"}}, []string{""}, nil, nil},
 		"another kind of server, forced": {cells(kind("embedded")), cells(kind("private")), Options{Force: true}, []string{""}, nil, nil},
 		"kinds apart":                    {cells(kind("embedded"), kind("private")), cells(kind("private"), kind("embedded")), Options{Force: true}, []string{"embedded", "private"}, nil, nil},
-		"what follows from another flag is not in the name": {cells(of(), queued), cells(queued, of()), Options{}, []string{"backoff", "queue"}, nil, nil},
+		"what follows from another flag is not in the name": {cells(of(), queued), cells(queued, of()), Options{}, []string{"wait backoff", "wait queue"}, nil, nil},
 		"unless it tells cells apart": {cells(of(), queued, swapped), cells(queued, of(), swapped), Options{},
-			[]string{"backoff", "queue · handover release", "queue · handover swap"}, nil, nil},
+			[]string{"wait backoff", "wait queue · handover release", "wait queue · handover swap"}, nil, nil},
 		"classes": {cells(classes(1), classes(2)), cells(classes(2), classes(3)), Options{}, []string{"classes a (0 clients, hold 0); b (0 clients, hold 2 ms)"}, []string{"classes a (0 clients, hold 0); b (0 clients, hold 1 ms)"}, []string{"classes a (0 clients, hold 0); b (0 clients, hold 3 ms)"}},
 	} {
 		got := compared(t, c.base, c.head, c.o)

@@ -271,12 +271,12 @@ func TestAlt(t *testing.T) {
 		cells      []*results.Cell
 		name, want string
 	}{
-		{locks(t), "throughput", "hold 0: rueidis · set-nx · queue 32,400; rueidis · set-nx · backoff 21,600; zookeeper · sequential 2,160 (saturated); " +
-			"rueidis · set-nx-del · backoff 40,000 (mutual exclusion violated)"},
+		{locks(t), "throughput", "hold 0: rueidis · set-nx · wait queue 32,400; rueidis · set-nx · wait backoff 21,600; zookeeper · sequential 2,160 (saturated); " +
+			"rueidis · set-nx-del · wait backoff 40,000 (mutual exclusion violated)"},
 		{rates(t), "rate", "At 8,000 arrivals per second the p99 is 800 ms by response and 5.00 ms by acquire"},
 		{crashes(t), "recovery", "advisory 999 µs; set-nx 2.00 s; fenced 2.10 s. The TTL is 2 s."},
 		{durability(t), "durability", "set-nx 80,000 → 25,000 (69 % fewer); advisory 27,000 → 27,100 (no difference); sequential 2,000 → 4,500 (2.2 times as many)"},
-		{clients(t), "clients", "queue: 34,500 locks/s and p99 8.00 ms with 8"},
+		{clients(t), "clients", "wait queue: 34,500 locks/s and p99 8.00 ms with 8"},
 	} {
 		if c := find(t, test.cells, test.name); !strings.Contains(c.Alt, test.want) {
 			t.Errorf("%s: %s\nwant %s", test.name, c.Alt, test.want)

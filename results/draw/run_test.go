@@ -84,7 +84,7 @@ func TestPageShowsWhatThereIs(t *testing.T) {
 // design guarantees and what limits it. A single run begins with its percentiles.
 func TestOrder(t *testing.T) {
 	page := runPage(t, recorded(t, "services"))
-	pagetest.Appear(t, page, "<h3>64 clients on 10 keys, hold 1 ms, closed loop</h3>", ">rueidis · set-nx · queue</a>", ">expires</span>",
+	pagetest.Appear(t, page, "<h3>64 clients on 10 keys, hold 1 ms, closed loop</h3>", ">rueidis · set-nx · wait queue</a>", ">expires</span>",
 		"limited by key", ">etcd · lease</a>", "session, fenced, fair", "<h3>64 clients on 10 keys, no hold, closed loop</h3>",
 		"guarantees beyond what all do (exclusive, owned)")
 	pagetest.Appear(t, runPage(t, recorded(t, "overstays")), `id="throughput"`, ">fenced</a>", ">set-nx-del</a>", `id="latency"`, ">set-nx-del</a>")

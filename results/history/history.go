@@ -79,7 +79,7 @@ func (h *History) Names() (names []string, common string) {
 	names = view.Labels(cells)
 	if len(cells) == 1 {
 		p := cells[0].Plan()
-		names[0] = format.Line(strings.Join([]string{p.Driver, p.Lock, p.Wait}, " · "))
+		names[0] = format.Line(strings.Join([]string{p.Driver, p.Lock, view.Waits(p)}, " · "))
 	}
 	return names, view.InCommon(cells)
 }

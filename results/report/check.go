@@ -20,12 +20,19 @@ var (
 	checkMarks = map[compare.Verdict]string{compare.Inconclusive: "?", compare.Passed: "✓"}
 )
 
-// thresholds returns a line for each threshold and cell, the worst first; nil if no threshold was asked for.
-func thresholds(c *compare.Check) List {
-	if c == nil || len(c.Thresholds) == 0 {
+// thresholds returns a line for each threshold and cell, the worst first, and then for the objective of the workload; nil if there are
+// none.
+func thresholds(c *compare.Check) (lines List) {
+	if c == nil {
 		return nil
 	}
-	var lines List
+	for _, l := range thresholds(c.Objective) {
+		l.Text = "slo: " + l.Text
+		lines = append(lines, l)
+	}
+	if len(c.Thresholds) == 0 {
+		return lines
+	}
 	add := func(v compare.Verdict, text string) {
 		lines = append(lines, Item{Mark: cmp.Or(checkMarks[v], "✗"), Tone: cmp.Or(checkTones[v], Bad), Text: text})
 	}

@@ -51,6 +51,7 @@ var Glossary = []Term{
 	{"lease", "a hold that ends by itself when its TTL (time to live, -ttl) is over, even if its holder is still at work"},
 	{"limited by", "what kept the throughput from being higher"},
 	{"Little's law", "the clients in a system are as many as come in the time that each stays; figures that differ from it contradict each other"},
+	{"native", "a way of waiting (-wait): the lock's own. Its server or library keeps the waiters in line, or wakes them"},
 	{"on paper", "what follows from the load alone, before a server is asked: holds of a key cannot overlap, and its queue may not grow too long"},
 	{"open loop", "arrivals come when they are due (-rate, -burst), whether or not a client is free, as in production"},
 	{"oracle", "what checks mutual exclusion at every grant, beside the lock and without using it"},
@@ -69,6 +70,7 @@ var Glossary = []Term{
 	{"starved", view.Meaning("starved")},
 	{"steady", "the second half of the window was as fast as the first, as far as chance allows; if it was not, the run drifts, and a " +
 		"longer -warmup may help"},
+	{"stuck", "of a lock in a proof: it did not come free in two leases (-ttl) or more; its server may free it later, after hours"},
 	{"sustains", "the highest rate at which a lock keeps the objective, with its 95 % interval"},
 	{"token", "see fence"},
 	{"violation", "a grant of a key that another client still held"},

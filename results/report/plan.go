@@ -165,9 +165,11 @@ func planVerdicts(a *capacity.Answer) (lines []string) {
 func planCandidates(a *capacity.Answer, columns []planColumn) Section {
 	s := Section{ID: "candidates", Title: "Candidates"}
 	s.Blocks = append(s.Blocks, At{Short | Comment, planTable(a, columns, false)}, At{Verbose | Page, planTable(a, columns, true)})
+	if slices.ContainsFunc(a.Candidates, func(c capacity.CandidateAnswer) bool { return c.Headroom > 0 }) {
+		s.Blocks = append(s.Blocks, Paragraph{Note: true, Text: "Head-room: the lower end of the interval, divided by the rate asked for."})
+	}
 	if slices.ContainsFunc(a.Candidates, func(c capacity.CandidateAnswer) bool { return len(c.Points) > 0 }) {
-		s.Blocks = append(s.Blocks, At{Page, Paragraph{Note: true, Text: "Head-room: the lower end of the interval by the rate asked for. Response: at that rate, at the quantile of the " +
-			"objective. First full: the resource that is used up first, and the rate at which it is (utilisation law)."}})
+		s.Blocks = append(s.Blocks, At{Page, Paragraph{Note: true, Text: "Response: at the rate asked for, at the quantile of the objective. First full: the resource that is used up first, and the rate at which it is (utilisation law)."}})
 	}
 	var why List
 	for i := range a.Candidates {

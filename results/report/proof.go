@@ -32,7 +32,7 @@ func Proof(r *safety.Report) *Document {
 	if len(words.Advice) > 0 {
 		facts = append(facts, Fact{Label: "what to do", Lines: ended(words.Advice...)})
 	}
-	matrix := Section{ID: "matrix", Title: "Designs against hazards", Blocks: ProofMatrix(r)}
+	matrix := Section{ID: "matrix", Title: "Designs against hazards, which are numbered as below", Blocks: ProofMatrix(r)}
 	d.Picture = matrix
 	d.mean(append(proofMeans(r), facts...))
 	d.add(At{Short | Verbose | Comment, facts})
@@ -82,7 +82,7 @@ func proofMeans(r *safety.Report) Facts {
 		return what + " most often after " + format.And(faults[:min(len(faults), named)]) + "."
 	}
 	return filled(fact("choose", choose), fact("risk",
-		most("Two holders", func(a proofAnswer) []string { return a.both }), most("Stuck for ever", func(a proofAnswer) []string { return a.stuck })))
+		most("Two holders", func(a proofAnswer) []string { return a.both }), most("Stuck", func(a proofAnswer) []string { return a.stuck })))
 }
 
 // ended returns sentences with their full stops.
@@ -132,7 +132,7 @@ func ProofMatrix(r *safety.Report) []Block {
 			v := Value{Text: ProofMark(c), Tone: proofTone(c), Link: told[[3]string{c.Hazard, c.Driver, c.Lock}], Once: c.Attempts == 1}
 			v.About = fmt.Sprintf("%s, %s: %s", row.Name(), r.Hazards[i].Name, ProofSeen([]*safety.Cell{c}, true))
 			if v.Once {
-				v.About, once = v.About+", in 1 attempt", " In a dashed frame: seen in one attempt."
+				once = " In a dashed frame: seen in one attempt."
 			}
 			cells = append(cells, v)
 		}

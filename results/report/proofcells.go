@@ -12,7 +12,7 @@ import (
 )
 
 // proofMarks says what the marks mean.
-const proofMarks = "✗ fails, as it admits. ‼ fails, and does not admit it, or fails more than in the baseline. ✓ survives. ○ survives, and says that it may fail. ? not known. □ admits that it fails, which cannot be tested here. · does not apply. – no server here"
+const proofMarks = "✗ fails, as it admits. ‼ fails, and does not admit it, or fails more than in the baseline. ✓ survives its attempts (-attempts N: more of them). ○ survives, and says that it may fail. ? not known. □ admits that it fails, which cannot be tested here. · does not apply. – no server here"
 
 // controlMark stands behind the names of locks that were not asked for.
 const controlMark = " (control)"
@@ -118,9 +118,13 @@ func ProofSeen(cells []*safety.Cell, whole bool) string {
 		attempts.add(c.Attempts)
 		worst.Bound, worst.Longest, worst.Recovery = max(worst.Bound, c.Bound), max(worst.Longest, c.Longest), max(worst.Recovery, c.Recovery)
 	}
+	tried := attempts.String() + " attempts"
+	if attempts.most == 1 {
+		tried = "1 attempt"
+	}
 	switch {
 	case c.Verdict == safety.Survives:
-		text := fmt.Sprintf("survives %s (up to %s may fail unseen)", attempts, format.Percent(worst.Bound))
+		text := fmt.Sprintf("survives %s (a fault in fewer than %s of them could be missed)", tried, format.Percent(worst.Bound))
 		if c.Tried < c.Gaps {
 			text += fmt.Sprintf(", at %d of %d gaps only", c.Tried, c.Gaps)
 		}
@@ -131,17 +135,17 @@ func ProofSeen(cells []*safety.Cell, whole bool) string {
 	case c.Verdict != safety.Fails:
 		return string(c.Verdict) + ": " + c.Why
 	}
-	text := "fails all of " + attempts.String()
+	text := "fails all of " + tried
 	if c.Failed < c.Attempts {
 		failed := span{}
 		for _, c := range cells {
 			failed.add(c.Failed)
 		}
-		text = "fails " + failed.String() + " of " + attempts.String()
+		text = "fails " + failed.String() + " of " + tried
 	}
 	switch {
 	case c.Never:
-		text += ", for ever"
+		text += ", not free again in the test"
 	case whole && worst.Longest > 0:
 		text += ", both for " + format.Duration(worst.Longest) + " at most"
 	}

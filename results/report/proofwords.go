@@ -137,7 +137,7 @@ func (a proofAnswer) String() string {
 		both = "two holders after " + format.Or(a.both)
 	}
 	if len(a.stuck) > 0 {
-		stuck = "stuck for ever after " + format.Or(a.stuck)
+		stuck = "stuck after " + format.Or(a.stuck)
 	}
 	text := both + "; " + stuck
 	if len(a.other) > 0 {
@@ -172,7 +172,7 @@ func proofCounts(r *safety.Report, answers []proofAnswer) string {
 	if against != "" { // or no control has failed as it should
 		against = "against " + against + ", "
 	}
-	text := fmt.Sprintf("%sof %s %d can have two holders at once, %d can stay taken for ever, and %d showed neither", against, format.Plural(len(answers), "lock"), both, stuck, neither)
+	text := fmt.Sprintf("%sof %s %d can have two holders at once, %d can get stuck (not free again in the test), and %d showed neither", against, format.Plural(len(answers), "lock"), both, stuck, neither)
 	if untested > 0 {
 		text += fmt.Sprintf("; not tested: %d", untested)
 	}

@@ -59,7 +59,7 @@ var Settings = []Setting{
 	{Name: "lock", Group: GroupWhat, Value: "NAME", Axis: true, Speaks: true,
 		Usage: "lock design (default: the driver's first, set-nx for Redis)",
 		at:    func(p *Plan, _ *Load) value { return name(&p.Lock) }},
-	{Name: "wait", Group: GroupWaiting, Value: "NAME", Default: "auto", Axis: true, Speaks: true,
+	{Name: "wait", Group: GroupWaiting, Value: "NAME", Default: "auto", Axis: true,
 		Implies: []string{"poll", "backoff-min", "backoff-max", "handover", "handover-max"},
 		Usage: "how a client waits for a lock that is taken\n" +
 			"(default auto: native if the design has a way of its own, else backoff)",

@@ -12,7 +12,7 @@ import (
 )
 
 // plainAxes are the axes whose values need no title beside them, unless the value is "none".
-var plainAxes = []string{"driver", "lock", "wait", "topology", "workload", "load", "kind", "durability", "server"}
+var plainAxes = []string{"driver", "lock", "topology", "workload", "load", "kind", "durability", "server"}
 
 // Labels are names for cells that stand side by side: the axes in which they differ, as the table of a run has them. One
 // cell alone has none (""). No two are alike: the server, and then what is too long for a name, is said if nothing else
@@ -115,7 +115,7 @@ func whole(names []string, cells []*results.Cell) []string {
 	for i, c := range cells {
 		if names[i] == "" {
 			p := c.Plan()
-			parts := slices.DeleteFunc([]string{p.Driver, p.Lock, p.Wait}, func(s string) bool { return s == "" || s == ownWait })
+			parts := slices.DeleteFunc([]string{p.Driver, p.Lock, Waits(p)}, func(s string) bool { return s == "" || s == "wait "+ownWait })
 			names[i] = format.Clean(strings.Join(parts, " · "))
 		}
 		if c.Partial() != "" {

@@ -51,7 +51,7 @@ func TestLabels(t *testing.T) {
 		},
 		"waiting or not": {
 			[]*results.Cell{cell(same), cell(func(r *results.Record) { r.Plan.Wait = "none" })},
-			[]string{"backoff", "wait none"},
+			[]string{"wait backoff", "wait none"},
 		},
 		"a preset or none": {
 			[]*results.Cell{cell(same), cell(func(r *results.Record) { r.Plan.Workload = "flash-sale" })},
@@ -105,7 +105,7 @@ func TestNames(t *testing.T) {
 		change func(i int, r *results.Record)
 		want   string
 	}{
-		"one cell": {1, func(int, *results.Record) {}, "d · l · w"},
+		"one cell": {1, func(int, *results.Record) {}, "d · l · wait w"},
 		"counts":   {2, func(i int, r *results.Record) { r.Plan.Clients = 1 + i }, "1 client; 2 clients"},
 		"two axes": {2, func(i int, r *results.Record) { r.Plan.Lock, r.Plan.Clients = string(rune('m'+i)), 4+i }, "m; n"},
 		"what follows": {2, func(i int, r *results.Record) {
@@ -115,9 +115,9 @@ func TestNames(t *testing.T) {
 			"side base · 4 clients; side head · 5 clients"},
 		"own ways of waiting": {3, func(i int, r *results.Record) {
 			r.Plan.Lock, r.Plan.Wait = string(rune('m'+i/2)), []string{"poll", "queue", "native"}[i]
-		}, "m · poll; m · queue; n"},
-		"native or not":    {2, func(i int, r *results.Record) { r.Plan.Wait = []string{"native", "poll"}[i] }, "native; poll"},
-		"partial":          {1, func(_ int, r *results.Record) { r.Partial = "interrupted" }, "d · l · w · partial"},
+		}, "m · wait poll; m · wait queue; n"},
+		"native or not":    {2, func(i int, r *results.Record) { r.Plan.Wait = []string{"native", "poll"}[i] }, "wait native; wait poll"},
+		"partial":          {1, func(_ int, r *results.Record) { r.Partial = "interrupted" }, "d · l · wait w · partial"},
 		"too long to name": {2, func(i int, r *results.Record) { r.Env.CPU = strings.Repeat("c", 1+i) }, ""},
 	} {
 		names, common := Names(planned(t, tt.n, tt.change))

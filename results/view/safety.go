@@ -62,14 +62,19 @@ func Ended(s results.Safety) string {
 // SafetyLine is SafetyVerdict with its subject, for where no label says it.
 func SafetyLine(c *results.Cell) string { return "mutual exclusion: " + SafetyVerdict(c) }
 
+// grants returns how many grants were checked, which are more than those of the window.
+func grants(c *results.Cell) string {
+	text := format.Plural(c.Safety.Grants, "grant")
+	if c.Plan().Warmup > 0 {
+		text += " with warm-up"
+	}
+	return text
+}
+
 // SafetyVerdict returns how many violations there were and, if none, how rare they may still be (results.Figures.MaxRate), or
 // that none could have been seen.
 func SafetyVerdict(c *results.Cell) string {
-	s := c.Safety
-	grants := format.Plural(s.Grants, "grant")
-	if c.Plan().Warmup > 0 {
-		grants += " with warm-up"
-	}
+	s, grants := c.Safety, grants(c)
 	switch {
 	case !s.Checked:
 		return "not checked, the oracle was off"
@@ -105,8 +110,8 @@ func SafetyWords(c *results.Cell) string {
 	if !bounded || c.Breaches() > 0 {
 		return SafetyVerdict(c)
 	}
-	return fmt.Sprintf("no violation in %s, %s of them watched: rarer than one in %s (95 %%)",
-		format.Plural(c.Safety.Grants, "grant"), format.Count(c.Safety.Power.Watched), format.Count(int64(1/rate)))
+	return fmt.Sprintf("no violation in %s, %s watched: at most 1 in %s (95 %%)",
+		grants(c), format.Count(c.Safety.Power.Watched), format.Count(int64(1/rate)))
 }
 
 // Risk returns what is most wrong with the design of c: the first clause of Record.Wrong. Records from before that was kept say "".

@@ -26,11 +26,14 @@ func (m *Matrix) Label(i int) string {
 	return m.label(i, m.Cells[i].Side, func(spec.Setting) bool { return true })
 }
 
-// Name returns the driver and the lock of a cell, and in what else the cells differ.
+// Name returns the driver and the lock of a cell, and in what else the cells differ: "rueidis set-nx (wait queue, ttl 2s)".
 func (m *Matrix) Name(i int) string {
 	p := &m.Cells[i].Plan
-	more := m.label(i, "", func(s spec.Setting) bool { return s.Name != "driver" && s.Name != "lock" })
-	return strings.TrimSpace(p.Driver + " " + p.Lock + " " + more)
+	name := strings.TrimSpace(p.Driver + " " + p.Lock)
+	if more := m.parts(i, func(s spec.Setting) bool { return s.Name != "driver" && s.Name != "lock" }); more != nil {
+		name += " (" + strings.Join(more, ", ") + ")"
+	}
+	return name
 }
 
 // PairLabel tells the pair of a cell from the others, by the settings in which both of its cells agree.
@@ -40,10 +43,11 @@ func (m *Matrix) PairLabel(i int) string {
 }
 
 func (m *Matrix) label(i int, side string, shown func(spec.Setting) bool) string {
-	var parts []string
-	if side != "" {
-		parts = append(parts, side)
-	}
+	return strings.TrimSpace(side + " " + strings.Join(m.parts(i, shown), " "))
+}
+
+// parts are the settings in which cells differ, with their values.
+func (m *Matrix) parts(i int, shown func(spec.Setting) bool) (parts []string) {
 	for _, s := range m.differ {
 		value := m.Cells[i].typed(s)
 		switch {
@@ -54,5 +58,5 @@ func (m *Matrix) label(i int, side string, shown func(spec.Setting) bool) string
 			parts = append(parts, s.Name+" "+value)
 		}
 	}
-	return strings.Join(parts, " ")
+	return parts
 }

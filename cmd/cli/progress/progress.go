@@ -154,7 +154,7 @@ func (p *Line) rates(s workloads.Snapshot, since time.Duration) string {
 	}
 	acquired := rate(s.Acquired, p.last.Acquired)
 	if s.Open {
-		return fmt.Sprintf("%s of %s arrivals/s", acquired, rate(s.Offered, p.last.Offered))
+		return fmt.Sprintf("%s arrivals/s, %s granted", rate(s.Offered, p.last.Offered), acquired)
 	}
 	return acquired + " locks/s"
 }

@@ -63,8 +63,8 @@ func TestOpenLoopProgress(t *testing.T) {
 		tick(5 * time.Second)
 		p.Update(s)
 	}
-	want := "measure 0s of 1m | 0 of 0 arrivals/s | p99 850us | queue 0 | 0 violations | 0 errors | 1m left\n" +
-		"measure 5s | 4,800 of 6,000 arrivals/s | p99 2s | queue 5,960 | 40 dropped | 0 violations\n"
+	want := "measure 0s of 1m | 0 arrivals/s, 0 granted | p99 850us | queue 0 | 0 violations | 1m left\n" +
+		"measure 5s | 6,000 arrivals/s, 4,800 granted | p99 2s | queue 5,960 | 40 dropped | 0 violations\n"
 	if out.String() != want {
 		t.Errorf("%q\nwant %q", out, want)
 	}

@@ -38,8 +38,8 @@ func Answer(name string) *capacity.Answer {
 		a.Verdict = capacity.Sustains
 		a.Candidates = []capacity.CandidateAnswer{
 			best,
-			candidate("rueidis set-nx pubsub", capacity.Sustains, 0.92),
-			candidate("go-redis set-nx backoff", capacity.Undecided, 0.88),
+			candidate("rueidis set-nx (wait pubsub)", capacity.Sustains, 0.92),
+			candidate("go-redis set-nx (wait backoff)", capacity.Undecided, 0.88),
 			candidate("etcd", capacity.RulesOut, 0.21),
 			candidate("postgres advisory", capacity.Dropped, 0.5),
 		}
@@ -138,19 +138,19 @@ func Answer(name string) *capacity.Answer {
 		a.Candidates = []capacity.CandidateAnswer{untried("etcd", capacity.Failed, "etcd: acquire: context deadline exceeded"), untried("redsync", capacity.Undecided, "it was not tried")}
 	case "crowd":
 		for i, lock := range []string{"set-nx", "set-nx-get-del", "reentrant-count", "redisson", "fenced", "fair"} {
-			for j, wait := range []string{"backoff", "queue handover release"} {
+			for j, wait := range []string{"backoff", "queue, handover release"} {
 				v := capacity.Sustains
 				if i > 0 {
 					v = capacity.Dropped
 				}
-				c := candidate("rueidis "+lock+" "+wait, v, 1.5-0.2*float64(i)-0.1*float64(j))
+				c := candidate("rueidis "+lock+" (wait "+wait+")", v, 1.5-0.2*float64(i)-0.1*float64(j))
 				if i > 0 {
 					c.Why = "others did better after 4 trials"
 				}
 				a.Candidates = append(a.Candidates, c)
 			}
 		}
-		a.Verdict, a.Advice = capacity.Sustains, "Use rueidis set-nx backoff."
+		a.Verdict, a.Advice = capacity.Sustains, "Use rueidis set-nx (wait backoff)."
 	case "hostile":
 		const evil = "`x`](http://e.example)|**b**<script>alert(1)</script>\"'&\x00\x1b[31m\u202e::error::y\nz"
 		c, long := candidate(evil, capacity.Undecided, 1), candidate(strings.Repeat("very-long-name-", 20), capacity.RulesOut, 0.5)
