@@ -13,6 +13,7 @@ import (
 	"github.com/lockbench/lockbench/results/capacity"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
+	"github.com/lockbench/lockbench/results/view"
 )
 
 // Plan returns what an answer of lockbench plan says.
@@ -299,7 +300,7 @@ func planTable(a *capacity.Answer, columns []planColumn, whole bool) Table {
 		if first != "" {
 			first = "first full: " + first
 		}
-		row.Below = format.Join(why, planClaims(c), first)
+		row.Below = format.Join(why, view.Waits(&c.Plan), planClaims(c), first)
 		t.Rows = append(t.Rows, row)
 	}
 	return t

@@ -325,6 +325,7 @@ func planFacts(c *capacity.CandidateAnswer) (all Facts) {
 	if !c.Predicted.IsZero() || !c.Measured.IsZero() {
 		add("late", shareRange(c.Predicted)+" predicted, "+shareRange(c.Measured)+" measured")
 	}
+	add("waiting", c.Plan.Wait)
 	add("claims", view.TraitWords(c.Traits))
 	add("risk", c.Wrong)
 	add("server", strings.TrimSpace(c.Server.Name+" "+c.Server.Version+" "+c.Server.Kind))

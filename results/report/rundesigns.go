@@ -94,7 +94,7 @@ func (t *cellTable) rest(c *results.Cell) string {
 	if p.Wait != "" && t.differ("wait") && !strings.Contains(name, p.Wait) && !slices.ContainsFunc(t.Cells, func(other *results.Cell) bool {
 		return t.labels[other] == label && other.Plan().Wait != p.Wait
 	}) {
-		return format.Clean(p.Wait)
+		return format.Clean(view.Waits(p))
 	}
 	return ""
 }

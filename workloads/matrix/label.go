@@ -26,11 +26,17 @@ func (m *Matrix) Label(i int) string {
 	return m.label(i, m.Cells[i].Side, func(spec.Setting) bool { return true })
 }
 
-// Name returns the driver and the lock of a cell, and in what else the cells differ: "rueidis set-nx (wait queue, ttl 2s)".
+// Name returns the driver and the lock of a cell, and in what else the cells differ: "rueidis set-nx (wait queue, ttl 2s)". The way
+// of waiting is left out where no other cell of that lock has another.
 func (m *Matrix) Name(i int) string {
 	p := &m.Cells[i].Plan
 	name := strings.TrimSpace(p.Driver + " " + p.Lock)
-	if more := m.parts(i, func(s spec.Setting) bool { return s.Name != "driver" && s.Name != "lock" }); more != nil {
+	waits := slices.ContainsFunc(m.Cells, func(c Cell) bool {
+		return c.Plan.Driver == p.Driver && c.Plan.Lock == p.Lock && c.Plan.Wait != p.Wait
+	})
+	if more := m.parts(i, func(s spec.Setting) bool {
+		return s.Name != "driver" && s.Name != "lock" && (waits || s.Name != "wait")
+	}); more != nil {
 		name += " (" + strings.Join(more, ", ") + ")"
 	}
 	return name
