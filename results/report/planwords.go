@@ -276,7 +276,7 @@ func planEffort(a *capacity.Answer) string {
 	}
 	parts := []string{format.Plural(trials, "trial")}
 	if a.Budget > 0 { // which counts a fixed time between trials
-		parts = append(parts, format.Duration(a.Spent)+" of the budget of "+format.Duration(a.Budget))
+		parts = append(parts, "planned to take "+format.Duration(a.Spent)+" of the budget of "+format.Duration(a.Budget))
 	}
 	if a.Load.Lockers > 0 {
 		parts = append(parts, format.Plural(a.Load.Lockers, "locker"))

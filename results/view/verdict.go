@@ -109,13 +109,14 @@ func verdictOn(c *results.Cell) Finding {
 	return Finding{Kind: kind, Text: strings.Join(parts, "; ")}
 }
 
-// waitNoun is what a client of a cell waits for.
+// waitNoun is what a client of a cell waits for. Where many are refused it is a grant: their waits are not among these.
 func waitNoun(c *results.Cell) string {
-	switch {
+	n := c.Counts
+	switch refused := n.Contended + n.TimedOut; {
+	case TriesOnce(c.Plan()), refused > 0 && 100*refused >= n.Acquired:
+		return "grant"
 	case Waiting(c) == results.Response:
 		return "answer"
-	case TriesOnce(c.Plan()):
-		return "grant"
 	}
 	return "wait"
 }
