@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/drivertest"
+	"github.com/lockbench/lockbench/drivers/lines"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
 )
@@ -93,7 +94,7 @@ func (s *pipedService) Session(ctx context.Context, _ int) (drivers.Session, err
 	}()
 	c := newConn(in, nil, func(err error) error { return errors.Join(errEnded, err) })
 	go func() {
-		c.read(out)
+		c.Read(out)
 		out.Close()
 	}()
 	traits, err := c.open(ctx, s.name, s.cfg)
@@ -130,9 +131,9 @@ func (s *pipedSession) Unwrap() drivers.Session { return s.Session }
 
 func (s *pipedSession) Close() error {
 	s.once.Do(func() {
-		_, err := s.conn.ask(context.Background(), &closeRequest{header{Op: "close"}})
-		s.err = errors.Join(err, s.conn.in.Close())
-		<-s.conn.done
+		_, err := s.conn.ask(context.Background(), &closeRequest{lines.RequestHeader{Op: "close"}})
+		s.err = errors.Join(err, s.conn.Close())
+		<-s.conn.Done()
 	})
 	return s.err
 }

@@ -1,61 +1,61 @@
 package exec
 
 import (
+	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"testing"
 	"time"
+
+	"github.com/lockbench/lockbench/drivers/lines"
 )
 
-type discard struct{ io.Writer }
-
-func (discard) Close() error { return nil }
-
-// The parent knows between which times of its own clock a line was written, from the requests before it and from when
-// it was read.
-func TestBounds(t *testing.T) {
+// A gap is evidence of a pause that it covers, and the parent knows between which times of its own clock it was told.
+func TestGaps(t *testing.T) {
 	const ms = time.Millisecond
-	c := newConn(discard{io.Discard}, nil, func(err error) error { return err })
-	sent := func(id int64, at time.Duration) { c.pending[id] = pending{sent: at, answer: make(chan line, 1)} }
-	event := func(at, read time.Duration) *Event {
-		t.Helper()
-		e, err := c.take(line{Event: eventGap, At: at, Gap: 60 * ms}, read)
-		if err != nil {
+	requests, in := io.Pipe()
+	out, answers := io.Pipe()
+	events := make(chan Event, 3)
+	c := newConn(in, func(e Event) { events <- e }, func(err error) error { return errors.Join(errEnded, err) })
+	go c.Read(out)
+	say := func(format string, args ...any) {
+		if _, err := fmt.Fprintf(answers, format+"\n", args...); err != nil {
 			t.Fatal(err)
 		}
-		return e
 	}
-	// The worker's clock is 1000 ms behind the parent's.
-	if e := event(1*ms, 1003*ms); !e.After.IsZero() {
-		t.Errorf("before any answer, it is known to be after %v", e.After)
+	say(`{"event":"gap","at_ns":1,"gap_ns":60000000}`)
+	if e := <-events; !e.After.IsZero() || e.Gap != 60*ms {
+		t.Errorf("before any answer: %+v", e)
 	}
-	sent(1, 1009*ms)
-	if _, err := c.take(line{ID: 1, At: 10 * ms}, 1015*ms); err != nil {
+	go func() {
+		_, _ = bufio.NewReader(requests).ReadString('\n')
+		say(`{"id":1,"at_ns":10}`)
+	}()
+	if _, err := c.ask(t.Context(), &closeRequest{lines.RequestHeader{Op: "close"}}); err != nil {
 		t.Fatal(err)
 	}
-	if e := event(500*ms, 1900*ms); c.clock.Reading(e.After) != 1499*ms || c.clock.Reading(e.Read) != 1900*ms {
-		t.Errorf("between %v and %v", c.clock.Reading(e.After), c.clock.Reading(e.Read))
+	c.forgetGaps()
+	say(`{"event":"gap","at_ns":500000000,"gap_ns":60000000}`)
+	e := <-events
+	low, high := c.Bounds()
+	if c.Clock.Reading(e.After) != 500*ms+low || c.Clock.Reading(e.Read) > high+500*ms {
+		t.Errorf("between %v and %v, with bounds of %v and %v", e.After, e.Read, low, high)
 	}
-	// The first line was read 2 ms after it was written, so nothing takes longer to be written than that.
-	written := c.clock.Time(1502 * ms)
-	c.gaps = []gap{{60 * ms, 500 * ms}}
+	written := c.Clock.Time(500*ms + high) // or earlier
 	for _, tt := range []struct {
-		stopped, continued time.Duration
+		stopped, continued time.Duration // after written
 		found              bool
 	}{
-		{1430 * ms, 1490 * ms, true},
-		{1300 * ms, 1490 * ms, false}, // the pause was longer
-		{1600 * ms, 1660 * ms, false}, // the gap had ended before
+		{-72 * ms, -12 * ms, true},
+		{-202 * ms, -12 * ms, false}, // the pause was longer
+		{98 * ms, 158 * ms, false},   // the gap had ended before
 	} {
-		p := Pause{Stopped: c.clock.Time(tt.stopped), Continued: c.clock.Time(tt.continued)}
+		p := Pause{Stopped: written.Add(tt.stopped), Continued: written.Add(tt.continued)}
 		if got := c.findGap(p); (got > 0) != tt.found {
-			t.Errorf("a gap that ended by %v is evidence of a pause from %v to %v: %v", written, tt.stopped, tt.continued, got)
+			t.Errorf("a gap is evidence of a pause from %v to %v after it: %v", tt.stopped, tt.continued, got)
 		}
 	}
-	// A request was sent after the worker had, by its clock, written the answer.
-	sent(2, 1800*ms)
-	var bad *refusal
-	if _, err := c.take(line{ID: 2, At: 500 * ms}, 1900*ms); !errors.As(err, &bad) || bad.field != "at_ns" {
-		t.Errorf("a clock that stands still: %v", err)
-	}
+	answers.Close()
+	<-c.Done()
 }

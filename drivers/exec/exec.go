@@ -89,7 +89,4 @@ const (
 	// ticks, because a busy machine delays any of them.
 	tickInterval = 10 * time.Millisecond
 	minGap       = 50 * time.Millisecond
-
-	// maxLine is the length of the longest line.
-	maxLine = 1 << 20
 )

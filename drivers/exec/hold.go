@@ -4,11 +4,11 @@ package exec
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/lines"
 	"github.com/lockbench/lockbench/drivers/renew"
 )
 
@@ -45,8 +45,8 @@ type watchdog struct {
 }
 
 func (s *server) try(ctx context.Context, text []byte) (answer line, err error) {
-	var r tryRequest
-	if err := decode(text, &r); err != nil {
+	r, err := lines.Decode[tryRequest](text)
+	if err != nil {
 		return answer, err
 	}
 	if err := r.check(); err != nil {
@@ -58,12 +58,12 @@ func (s *server) try(ctx context.Context, text []byte) (answer line, err error) 
 		h = &hold{number: r.Lease}
 		s.holds[r.Lease] = h
 	case h.watchdog != nil || h.writer != nil:
-		return answer, &refusal{"lease", fmt.Sprintf("%d is watched or written under: release it first", r.Lease)}
+		return answer, lines.Refuse("lease", "%d is watched or written under: release it first", r.Lease)
 	}
 	h.lease.Key, h.lease.TTL = r.Key, r.TTL
 	s.using.Lock()
 	defer s.using.Unlock()
-	h.began = s.clock.Now()
+	h.began = s.Clock.Now()
 	held, err := s.session.Try(ctx, &h.lease)
 	if h.held = held && err == nil; h.held {
 		h.lost = make(chan struct{})
@@ -75,11 +75,11 @@ func (s *server) try(ctx context.Context, text []byte) (answer line, err error) 
 func (r *tryRequest) check() error {
 	switch {
 	case r.Lease < 1:
-		return &refusal{"lease", "is missing, or below 1"}
+		return lines.Refuse("lease", "is missing, or below 1")
 	case r.Key == "":
-		return &refusal{"key", "is missing"}
+		return lines.Refuse("key", "is missing")
 	case r.TTL < 0:
-		return &refusal{"ttl_ns", "must not be negative"}
+		return lines.Refuse("ttl_ns", "must not be negative")
 	}
 	return nil
 }
@@ -89,7 +89,7 @@ func (s *server) valid(until time.Time, from time.Duration) time.Duration {
 	if until.IsZero() {
 		return 0
 	}
-	return s.clock.Reading(until) - from
+	return s.Clock.Reading(until) - from
 }
 
 func (s *server) release(ctx context.Context, text []byte) (answer line, err error) {
@@ -105,18 +105,18 @@ func (s *server) release(ctx context.Context, text []byte) (answer line, err err
 
 func (s *server) renew(ctx context.Context, text []byte) (answer line, err error) {
 	if s.renewer == nil {
-		return answer, &refusal{"op", "the lock does not renew"}
+		return answer, lines.Refuse("op", "the lock does not renew")
 	}
 	h, l, err := s.given(text, nil)
 	if err != nil {
 		return answer, err
 	}
 	if h != nil && h.watchdog != nil {
-		return answer, &refusal{"lease", fmt.Sprintf("%d is watched, which renews it", h.number)}
+		return answer, lines.Refuse("lease", "%d is watched, which renews it", h.number)
 	}
 	s.using.Lock()
 	defer s.using.Unlock()
-	began := s.clock.Now()
+	began := s.Clock.Now()
 	owned, err := s.renewer.Renew(ctx, l)
 	return line{Owned: &owned, Valid: s.valid(l.ValidUntil, began)}, err
 }
@@ -124,8 +124,8 @@ func (s *server) renew(ctx context.Context, text []byte) (answer line, err error
 // given returns the lease of a release or a renew. Unless it is the present one of its number, for which prepare is
 // called, it is made of what the request says.
 func (s *server) given(text []byte, prepare func(*hold)) (*hold, *drivers.Lease, error) {
-	var r leaseRequest
-	if err := decode(text, &r); err != nil {
+	r, err := lines.Decode[leaseRequest](text)
+	if err != nil {
 		return nil, nil, err
 	}
 	if err := r.check(); err != nil {
@@ -145,35 +145,35 @@ func (s *server) given(text []byte, prepare func(*hold)) (*hold, *drivers.Lease,
 func (s *server) present(number int) (*hold, error) {
 	h := s.holds[number]
 	if h == nil || !h.held {
-		return nil, &refusal{"lease", fmt.Sprintf("%d is not held", number)}
+		return nil, lines.Refuse("lease", "%d is not held", number)
 	}
 	select {
 	case <-h.lost:
-		return nil, &refusal{"lease", fmt.Sprintf("%d is lost", number)}
+		return nil, lines.Refuse("lease", "%d is lost", number)
 	default:
 		return h, nil
 	}
 }
 
 func (s *server) watch(_ context.Context, text []byte) (answer line, err error) {
-	var r watchRequest
-	if err := decode(text, &r); err != nil {
+	r, err := lines.Decode[watchRequest](text)
+	if err != nil {
 		return answer, err
 	}
 	if s.renewer == nil {
-		return answer, &refusal{"op", "the lock does not renew"}
+		return answer, lines.Refuse("op", "the lock does not renew")
 	}
 	h, err := s.present(r.Lease)
 	switch {
 	case err != nil:
 		return answer, err
 	case h.watchdog != nil:
-		return answer, &refusal{"lease", fmt.Sprintf("%d is watched already", r.Lease)}
+		return answer, lines.Refuse("lease", "%d is watched already", r.Lease)
 	case h.lease.TTL == 0:
-		return answer, &refusal{"lease", fmt.Sprintf("%d was tried without ttl_ns", r.Lease)}
+		return answer, lines.Refuse("lease", "%d was tried without ttl_ns", r.Lease)
 	}
 	d := &watchdog{
-		scheduler: renew.New(renew.Options{Clock: s.clock, Workers: 1, Renewed: func(r renew.Renewal) { s.renewed(h.number, r) }}),
+		scheduler: renew.New(renew.Options{Clock: s.Clock, Workers: 1, Renewed: func(r renew.Renewal) { s.renewed(h.number, r) }}),
 		renewals:  renew.NewHold(oneAtATime{s}),
 		stop:      make(chan struct{}), done: make(chan struct{}),
 	}
@@ -193,13 +193,13 @@ func (o oneAtATime) Renew(ctx context.Context, l *drivers.Lease) (bool, error) {
 }
 
 func (s *server) renewed(number int, r renew.Renewal) {
-	l := line{Event: eventRenewed, Lease: number, Sent: r.Sent}
+	l := &line{LineHeader: lines.LineHeader{Event: eventRenewed}, Lease: number, Begun: r.Sent}
 	if r.Err != nil {
-		l.Error = failureOf(r.Err)
+		l.Error = lines.FailureOf(r.Err)
 	} else {
 		l.Owned = &r.Owned
 	}
-	s.send(l)
+	s.Send(l)
 }
 
 // guard tells of the loss of a lease, after the write that is under way then.
@@ -217,16 +217,16 @@ func (s *server) guard(h *hold, d *watchdog) {
 	if w != nil {
 		<-w.done
 	}
-	s.send(line{Event: eventLost, Lease: h.number})
+	s.Send(&line{LineHeader: lines.LineHeader{Event: eventLost}, Lease: h.number})
 }
 
 func (s *server) write(_ context.Context, text []byte) (answer line, err error) {
-	var r writeRequest
-	if err := decode(text, &r); err != nil {
+	r, err := lines.Decode[writeRequest](text)
+	if err != nil {
 		return answer, err
 	}
 	if r.Every <= 0 {
-		return answer, &refusal{"every_ns", "must be positive"}
+		return answer, lines.Refuse("every_ns", "must be positive")
 	}
 	h, err := s.present(r.Lease)
 	if err != nil {
@@ -235,7 +235,7 @@ func (s *server) write(_ context.Context, text []byte) (answer line, err error) 
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.writer != nil {
-		return answer, &refusal{"lease", fmt.Sprintf("%d is written under already", r.Lease)}
+		return answer, lines.Refuse("lease", "%d is written under already", r.Lease)
 	}
 	h.writer = &writer{make(chan struct{}), make(chan struct{})}
 	go s.work(h.writer, h.number, h.lease.Fence, h.lost, r.Every)
@@ -260,7 +260,7 @@ func (s *server) work(w *writer, number int, fence uint64, lost <-chan struct{},
 		case <-w.stop:
 			return
 		}
-		s.send(line{Event: eventWrite, Lease: number, Count: count, Fence: fence})
+		s.Send(&line{LineHeader: lines.LineHeader{Event: eventWrite}, Lease: number, Count: count, Fence: fence})
 	}
 }
 

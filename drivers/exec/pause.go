@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/lockbench/lockbench/drivers/lines"
 )
 
 // Pause is the evidence that a worker was stopped. It did not run from Stopped to Continued.
@@ -49,7 +51,7 @@ func (w *Worker) Continue(ctx context.Context) (Pause, error) {
 	if err != nil {
 		return p, fmt.Errorf("worker: continue: %w", err)
 	}
-	if p.Length() < minGap+clockError {
+	if p.Length() < minGap+lines.ClockError {
 		return p, nil
 	}
 	if p.Gap, err = w.conn.gapOver(ctx, p); err != nil {
@@ -89,18 +91,19 @@ func (c *conn) gapOver(ctx context.Context, p Pause) (time.Duration, error) {
 		case <-c.gapped:
 		case <-ctx.Done():
 			return 0, ctx.Err()
-		case <-c.done:
-			return 0, c.over
+		case <-c.Done():
+			return 0, c.Err()
 		}
 	}
 }
 
 func (c *conn) findGap(p Pause) time.Duration {
+	_, high := c.Bounds()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, g := range c.gaps {
-		ended := c.clock.Time(g.end + c.high) // or earlier
-		if g.length >= p.Length()-clockError && !ended.Before(p.Continued.Add(-clockError)) {
+		ended := c.Clock.Time(g.end + high) // or earlier
+		if g.length >= p.Length()-lines.ClockError && !ended.Before(p.Continued.Add(-lines.ClockError)) {
 			return g.length
 		}
 	}

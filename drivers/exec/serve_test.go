@@ -3,7 +3,6 @@ package exec
 import (
 	"bytes"
 	"encoding/json"
-	"io"
 	"reflect"
 	"regexp"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/lines"
 )
 
 // served returns the answers to some requests, without what depends on the time.
@@ -84,20 +84,10 @@ func compare(t *testing.T, got, want []string) {
 // Requests that make no sense are refused, with the field at fault, and harm nothing.
 func TestRefusals(t *testing.T) {
 	for _, tt := range []struct{ request, field, text string }{
-		{`{`, "", "the line is no JSON: unexpected end of JSON input"},
-		{`nonsense`, "", "the line is no JSON: invalid character"},
-		{`[]`, "", "the line is a JSON array, and must be an object"},
-		{`{}`, "id", "id: is missing, or below 1"},
-		{`{"id":-1,"op":"try"}`, "id", "id: is missing, or below 1"},
-		{`{"id":"2","op":"try"}`, "id", "id: is a string, and must be a whole number"},
 		{`{"id":2}`, "op", `op: "" is unknown`},
 		{`{"id":2,"op":"acquire"}`, "op", `op: "acquire" is unknown`},
-		{`{"id":2,"op":"close"} {}`, "", "the line is no JSON: invalid character"},
-		{`{"id":2,"op":"try","lease":1,"key":"k","timeout_ns":-1}`, "timeout_ns", "timeout_ns: must not be negative"},
 		{`{"id":2,"op":"try","lease":0,"key":"k"}`, "lease", "lease: is missing, or below 1"},
 		{`{"id":2,"op":"try","lease":1}`, "key", "key: is missing"},
-		{`{"id":2,"op":"try","lease":1,"key":7}`, "key", "key: is a number, and must be a string"},
-		{`{"id":2,"op":"try","lease":1.5,"key":"k"}`, "lease", "lease: is a number, and must be a whole number"},
 		{`{"id":2,"op":"try","lease":1,"key":"k","ttl_ns":-1}`, "ttl_ns", "ttl_ns: must not be negative"},
 		{`{"id":2,"op":"try","lease":1,"key":"k","tll_ns":1}`, "tll_ns", "tll_ns: is unknown"},
 		{`{"id":2,"op":"try","lease":1,"key":"k","owner":"o"}`, "owner", "owner: is unknown"},
@@ -133,7 +123,7 @@ func TestRefusals(t *testing.T) {
 }
 
 // refused returns the error in the last answer to some requests. A good one follows them and is answered.
-func refused(t *testing.T, requests string) failure {
+func refused(t *testing.T, requests string) lines.Failure {
 	t.Helper()
 	answers := served(t, requests+`{"id":99,"op":"close"}`+"\n")
 	if n := len(answers); n < 2 || answers[n-1] != `{"id":99,}` {
@@ -161,26 +151,6 @@ func TestOneUseOfALease(t *testing.T) {
 	} {
 		if got := refused(t, tt.requests+"\n"); got.Field != "lease" || got.Text != tt.text {
 			t.Errorf("%s\nis answered by %+v", tt.requests, got)
-		}
-	}
-}
-
-// A worker whose input ends stops, and says if it ended in the middle of a line.
-func TestEndOfInput(t *testing.T) {
-	for text, want := range map[string]string{
-		"":                         "<nil>",
-		opening:                    "<nil>",
-		opening + `{"id":`:         errHalfLine.Error(),
-		strings.Repeat("x", 2<<20): "a line is longer than 1048576 bytes",
-	} {
-		err := Serve(t.Context(), strings.NewReader(text), io.Discard)
-		if got := "<nil>"; err != nil {
-			got = err.Error()
-			if got != want {
-				t.Errorf("%.40q: %s, want %s", text, got, want)
-			}
-		} else if want != got {
-			t.Errorf("%.40q: no error, want %s", text, want)
 		}
 	}
 }
@@ -216,23 +186,8 @@ func TestSettings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got openRequest
-	if err := decode(text, &got); err != nil || !reflect.DeepEqual(got.config(), c) {
+	got, err := lines.Decode[openRequest](text)
+	if err != nil || !reflect.DeepEqual(got.config(), c) {
 		t.Errorf("%v: got %#v, want %#v", err, got.config(), c)
 	}
-}
-
-// The parser of lines does not panic, whatever it reads, and what it accepts is one object.
-func FuzzDecode(f *testing.F) {
-	for _, seed := range []string{opening, `{"id":1,"at_ns":5,"held":true}`, `{"event":"gap","at_ns":1,"gap_ns":2}`, `{} {}`, `[`, "null"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		var l line
-		var r openRequest
-		if err := decode([]byte(text), &l); err == nil && !json.Valid([]byte(text)) {
-			t.Errorf("%q is no JSON, and was accepted", text)
-		}
-		_ = decode([]byte(text), &r)
-	})
 }

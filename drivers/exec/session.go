@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/lines"
 )
 
 // numbered is the Aux of a lease that was tried in a worker.
@@ -35,8 +36,7 @@ type session struct{ c *conn }
 
 func (s session) Try(ctx context.Context, l *drivers.Lease) (held bool, err error) {
 	l.Reset()
-	r := &tryRequest{header{Op: "try"}, s.c.number(l), l.Key, l.TTL}
-	sent := time.Now()
+	r := &tryRequest{lines.RequestHeader{Op: "try"}, s.c.number(l), l.Key, l.TTL}
 	answer, err := s.c.ask(ctx, r)
 	l.Owner = answer.Owner
 	s.c.name(r.Lease, l)
@@ -48,7 +48,7 @@ func (s session) Try(ctx context.Context, l *drivers.Lease) (held bool, err erro
 	}
 	if *answer.Held {
 		l.Fence = answer.Fence
-		setValid(l, sent, answer)
+		s.c.setValid(l, answer)
 	}
 	return *answer.Held, nil
 }
@@ -60,10 +60,10 @@ func (c *conn) name(number int, l *drivers.Lease) {
 	c.leases[number-1] = named{l.Key, l.Owner}
 }
 
-// setValid sets when a lease ends. The worker has counted from when it read the request, which is later than sent.
-func setValid(l *drivers.Lease, sent time.Time, answer line) {
+// setValid sets when a lease ends. The worker has counted from when it read the request, after that was sent.
+func (c *conn) setValid(l *drivers.Lease, answer line) {
 	if answer.Valid != 0 {
-		l.ValidUntil = sent.Add(answer.Valid)
+		l.ValidUntil = c.Clock.Time(answer.Sent + answer.Valid)
 	}
 }
 
@@ -74,7 +74,7 @@ func (s session) Release(ctx context.Context, l *drivers.Lease) (owned bool, err
 
 // about returns a request about a lease.
 func (c *conn) about(op string, l *drivers.Lease) *leaseRequest {
-	return &leaseRequest{tryRequest{header{Op: op}, c.number(l), l.Key, l.TTL}, l.Owner}
+	return &leaseRequest{tryRequest{lines.RequestHeader{Op: op}, c.number(l), l.Key, l.TTL}, l.Owner}
 }
 
 func decided(op string, answer line, err error) (bool, error) {
@@ -100,11 +100,10 @@ func (s session) Crash() { s.c.crash() }
 type renewing struct{ session }
 
 func (s renewing) Renew(ctx context.Context, l *drivers.Lease) (owned bool, err error) {
-	sent := time.Now()
 	answer, err := s.c.ask(ctx, s.c.about("renew", l))
 	owned, err = decided("renew", answer, err)
 	if owned {
-		setValid(l, sent, answer)
+		s.c.setValid(l, answer)
 	}
 	return owned, err
 }
@@ -112,14 +111,14 @@ func (s renewing) Renew(ctx context.Context, l *drivers.Lease) (owned bool, err 
 // Watch starts a watchdog in the worker, which renews a held lease until its release, or until it is lost. Each renewal
 // is an event.
 func (w *Worker) Watch(ctx context.Context, l *drivers.Lease) error {
-	_, err := w.conn.ask(ctx, &watchRequest{header{Op: "watch"}, w.conn.number(l)})
+	_, err := w.conn.ask(ctx, &watchRequest{lines.RequestHeader{Op: "watch"}, w.conn.number(l)})
 	return err
 }
 
 // Write makes the worker write, every so often, until it releases the lease or knows that it is lost. Each write is an
 // event; see the package's doc for what the worker knows when it writes.
 func (w *Worker) Write(ctx context.Context, l *drivers.Lease, every time.Duration) error {
-	_, err := w.conn.ask(ctx, &writeRequest{watchRequest{header{Op: "write"}, w.conn.number(l)}, every})
+	_, err := w.conn.ask(ctx, &writeRequest{watchRequest{lines.RequestHeader{Op: "write"}, w.conn.number(l)}, every})
 	return err
 }
 

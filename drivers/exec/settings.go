@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/lines"
 )
 
 // settings are a drivers.Config as open has it: one converts to the other, field by field. It says nothing of Clients and
@@ -47,7 +48,7 @@ func openRequestOf(driver string, c drivers.Config) (*openRequest, error) {
 		return nil, errors.New("a TLS configuration cannot be passed to a worker: " +
 			"give an address whose scheme asks for TLS, with a certificate that the system trusts")
 	}
-	return &openRequest{header{Op: "open"}, Version, driver, string(c.Password), settings(c)}, nil
+	return &openRequest{lines.RequestHeader{Op: "open"}, Version, driver, string(c.Password), settings(c)}, nil
 }
 
 // config returns the settings of a worker's only client.

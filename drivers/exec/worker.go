@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/lines"
 	"github.com/lockbench/lockbench/drivers/spawn"
 )
 
@@ -47,7 +48,7 @@ type Worker struct {
 	conn    *conn
 	process *spawn.Process
 	output  *os.File
-	log     *tail
+	log     *spawn.Tail
 	traits  drivers.Traits
 
 	control sync.Mutex
@@ -64,7 +65,7 @@ func Start(ctx context.Context, o Options) (*Worker, error) {
 		return nil, fmt.Errorf("worker: start: %w", err)
 	}
 	if w.traits, err = w.conn.open(ctx, o.Driver, o.Config); err != nil {
-		return nil, errors.Join(fmt.Errorf("%w%s", err, w.log.quoted(err)), w.kill())
+		return nil, errors.Join(fmt.Errorf("%w%s", err, w.said(err)), w.kill())
 	}
 	return w, nil
 }
@@ -78,27 +79,20 @@ func launch(o Options) (w *Worker, err error) {
 		}
 		argv = []string{self, Argument}
 	}
-	requests, in, err := os.Pipe()
+	secrets := secretsOf(o)
+	w = &Worker{log: &spawn.Tail{Hide: func(text string) string { return hide(text, secrets) }}}
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Stderr = w.log
+	cmd.WaitDelay = outputTimeout // if a process that it has started keeps standard error
+	process, in, out, err := spawn.StartPiped(cmd)
 	if err != nil {
 		return nil, err
 	}
-	out, lines, err := os.Pipe()
-	if err != nil {
-		return nil, errors.Join(err, requests.Close(), in.Close())
-	}
-	w = &Worker{output: out, log: &tail{secrets: secretsOf(o)}}
-	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = requests, lines, w.log
-	cmd.WaitDelay = outputTimeout // if a process that it has started keeps standard error
-	w.process, err = spawn.Start(cmd)
-	_, _ = requests.Close(), lines.Close()
-	if err != nil {
-		return nil, errors.Join(err, in.Close(), out.Close())
-	}
+	w.process, w.output = process, out
 	w.conn = newConn(in, o.Event, w.explain)
 	w.conn.crash = func() { _, _ = w.Kill() } // it may have ended
 	go func() {
-		w.conn.read(out)
+		w.conn.Read(out)
 		out.Close()
 	}()
 	return w, nil
@@ -107,12 +101,9 @@ func launch(o Options) (w *Worker, err error) {
 // explain explains the end of the output, whose last line could not be read if there is a reason.
 func (w *Worker) explain(reason error) error {
 	failure := &drivers.Error{Class: drivers.ClassProtocol, Op: "worker", Err: reason}
-	var bad *malformedLine
-	if errors.As(reason, &bad) {
-		reason = &malformedLine{w.log.hide(bad.text), bad.err} // before it is cut
-	}
-	if bad != nil || errors.Is(reason, errLongLine) {
-		failure.Err = errors.New(w.log.hide(reason.Error()))
+	if bad, ok := errors.AsType[*lines.Malformed](reason); ok {
+		bad.Text = w.log.Hide(bad.Text) // before it is cut
+		failure.Err = errors.New(w.log.Hide(bad.Error()))
 		return failure
 	}
 	failure.Class = drivers.ClassClosed
@@ -123,10 +114,10 @@ func (w *Worker) explain(reason error) error {
 		return failure
 	}
 	failure.Err = fmt.Errorf("%w: %v", errEnded, w.process.State())
-	if errors.Is(reason, errHalfLine) {
+	if errors.Is(reason, lines.ErrHalfLine) {
 		failure.Err = fmt.Errorf("%w, in the middle of a line", failure.Err)
 	}
-	failure.Err = fmt.Errorf("%w%s", failure.Err, w.log.quoted(nil))
+	failure.Err = fmt.Errorf("%w%s", failure.Err, w.said(nil))
 	return failure
 }
 
@@ -177,9 +168,9 @@ func (w *Worker) kill() error {
 
 // drain reads the rest of the output of a process that is gone.
 func (w *Worker) drain() {
-	_ = w.conn.in.Close()
+	_ = w.conn.Close()
 	_ = w.output.SetReadDeadline(time.Now().Add(outputTimeout)) // if a process that it has started keeps the output
-	<-w.conn.done
+	<-w.conn.Done()
 	w.pause = nil
 }
 
@@ -197,7 +188,7 @@ func (w *Worker) Close() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
-	if _, err := w.conn.ask(ctx, &closeRequest{header{Op: "close"}}); err != nil {
+	if _, err := w.conn.ask(ctx, &closeRequest{lines.RequestHeader{Op: "close"}}); err != nil {
 		return errors.Join(err, w.kill())
 	}
 	select {
@@ -207,48 +198,14 @@ func (w *Worker) Close() error {
 	}
 	w.drain()
 	if !w.process.State().Success() {
-		return fmt.Errorf("worker: close: %v%s", w.process.State(), w.log.quoted(nil))
+		return fmt.Errorf("worker: close: %v%s", w.process.State(), w.said(nil))
 	}
 	return nil
 }
 
-// tail keeps the end of a worker's standard error.
-type tail struct {
-	mu      sync.Mutex
-	text    []byte
-	cut     bool // before text, perhaps in the middle of a secret
-	secrets []string
-}
-
-const maxTail = 2 << 10
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.text = append(t.text, p...)
-	if excess := len(t.text) - maxTail - t.longest(); excess > 0 {
-		t.text, t.cut = t.text[excess:], true
-	}
-	return len(p), nil
-}
-
-// longest returns the length of the longest secret: what is left of one that was cut is shorter.
-func (t *tail) longest() int {
-	if len(t.secrets) == 0 {
-		return 0
-	}
-	return len(t.secrets[0])
-}
-
-// quoted returns what an error ends with, unless it has quoted that already: nothing if there is nothing.
-func (t *tail) quoted(err error) string {
-	t.mu.Lock()
-	text := t.hide(string(t.text))
-	if t.cut {
-		text = text[min(len(text), t.longest()):]
-	}
-	t.mu.Unlock()
-	text = strings.TrimSpace(strings.ToValidUTF8(text, ""))
+// said returns what an error ends with, unless it has quoted that already: nothing if there is nothing.
+func (w *Worker) said(err error) string {
+	text := w.log.String()
 	if text == "" || errors.Is(err, errEnded) {
 		return ""
 	}
@@ -256,8 +213,8 @@ func (t *tail) quoted(err error) string {
 }
 
 // hide hides the passwords that the worker was given.
-func (t *tail) hide(text string) string {
-	for _, secret := range t.secrets {
+func hide(text string, secrets []string) string {
+	for _, secret := range secrets {
 		text = strings.ReplaceAll(text, secret, "***")
 	}
 	return text
