@@ -9,6 +9,9 @@ type Clock struct{ base time.Time }
 // NewClock starts a clock at zero.
 func NewClock() Clock { return Clock{time.Now()} }
 
+// ClockAt returns a clock that is zero at that time, which may lie ahead.
+func ClockAt(zero time.Time) Clock { return Clock{zero} }
+
 // Now returns the time since the clock was started.
 func (c Clock) Now() time.Duration { return time.Since(c.base) }
 
