@@ -210,8 +210,8 @@ func TestEveryCountIsAdded(t *testing.T) {
 			f.SetInt(int64(i + 1))
 		}
 	}
-	sum.add(one)
-	sum.add(one)
+	sum.Add(one)
+	sum.Add(one)
 	for i, s := 0, reflect.ValueOf(sum); i < s.NumField(); i++ {
 		if f := s.Field(i); f.CanInt() && f.Int() != int64(2*(i+1)) {
 			t.Errorf("%s is %d, want %d", s.Type().Field(i).Name, f.Int(), 2*(i+1))
@@ -274,8 +274,8 @@ func TestManyNodes(t *testing.T) {
 	of := Counts{NodeErrors: slices.Repeat([]int64{1}, 10_000)}
 	allocs := testing.AllocsPerRun(1, func() {
 		var sum Counts
-		sum.add(of)
-		sum.add(of)
+		sum.Add(of)
+		sum.Add(of)
 		if n := len(sum.NodeErrors); n != 10_000 || sum.NodeErrors[n-1] != 2 {
 			t.Errorf("%d nodes", n)
 		}

@@ -50,6 +50,7 @@ type Record struct {
 	Cost      Cost               `json:"cost" about:"of one granted lock; a negative number is not known"`
 	Bound     Bound              `json:"bound"`
 	Generator Generator          `json:"generator"`
+	Ranks     []Rank             `json:"ranks,omitempty" trials:"-" about:"the processes that made the load together; absent if there was one"`
 	Thread    Thread             `json:"server_thread,omitzero"` // of a private Redis or Valkey on Linux
 	Series    []Interval         `json:"series,omitempty"`       // second by second, warm-up included
 	Steps     []Step             `json:"steps,omitempty"`        // of a rate that goes in steps, in the order in which they ran
@@ -122,6 +123,21 @@ type Cores struct {
 
 // Pinned reports whether lockbench and its servers were kept on cores of their own.
 func (c Cores) Pinned() bool { return len(c.Server) > 0 }
+
+// Rank is one of several processes that made the load together.
+type Rank struct {
+	Rank      int           `json:"rank"`
+	Host      string        `json:"host"`
+	PID       int           `json:"pid"`
+	CPUs      int           `json:"cpus"`
+	Clients   int           `json:"clients"`
+	Acquired  int64         `json:"acquired"`
+	RTT       time.Duration `json:"rtt_ns"`                            // to the server; see Bound
+	Offset    time.Duration `json:"clock_offset_ns" negative:"behind"` // its wall clock minus that of rank 0; 0 on the same host
+	Bound     time.Duration `json:"clock_bound_ns"`                    // how far its clock may be from where it was taken to be, at the most
+	Late      time.Duration `json:"start_late_ns"`                     // by how much its load began after the common start, by its own clock
+	Generator Generator     `json:"generator"`
+}
 
 // Thread is the busiest of the threads that execute all commands of a server, or one of each node: what it did in the window,
 // as shares of it. The rest of the time it slept. Both are 0 if that is not known.
@@ -444,6 +460,17 @@ func (b Bound) RoundTrip() time.Duration {
 
 // Balanced reports whether recorded latencies and throughput account for the clients' time, as Little's law wants.
 func (b Bound) Balanced() bool { return math.Abs(b.Little-1) <= littleSlack }
+
+// Made returns how many clients the figures are of: those of the plan, without those of ranks that were lost.
+func (r *Record) Made() (clients int) {
+	if len(r.Ranks) == 0 {
+		return r.Plan.Clients
+	}
+	for _, of := range r.Ranks {
+		clients += of.Clients
+	}
+	return clients
+}
 
 // Throughput is granted locks a second over the measured window.
 func (r *Record) Throughput() float64 {

@@ -81,9 +81,15 @@ const (
 	outcomeCount
 )
 
+// Outcomes are all of them.
+var Outcomes = []Outcome{OutcomeContended, OutcomeTimedOut, OutcomeUnknown, OutcomeRefused}
+
 // End counts an acquisition that was not granted, whether its latency is recorded or not. Only the paths that are rare
 // or slow anyhow come here.
-func (s *Shard) End(o Outcome) { s.ended[o].Add(1) }
+func (s *Shard) End(o Outcome) { s.EndN(o, 1) }
+
+// EndN counts n of them.
+func (s *Shard) EndN(o Outcome, n int64) { s.ended[o].Add(n) }
 
 // Ended returns the sum of what the shards have counted of one outcome.
 func (r *Recorder) Ended(o Outcome) (n int64) {
@@ -117,6 +123,29 @@ func (s *Shard) RecordN(m MetricIndex, d time.Duration, n int64) {
 		d = c.clamp(d, n)
 	}
 	c.count[slot(int64(d))].Add(n)
+}
+
+// Add adds the values of a distribution, which another recorder has recorded; its quantiles are those of one recorder of both.
+// The error is that of a histogram that does not decode, or of more values than any run has.
+func (s *Shard) Add(m MetricIndex, l Latency) error {
+	c, err := l.decode()
+	if err != nil || c == "" {
+		return err
+	}
+	to := s.metrics[m].Load()
+	if to == nil {
+		to = s.first(m)
+	}
+	c.each(func(slot int, n int64) { to.count[slot].Add(n) })
+	to.overflow.Add(l.Overflow)
+	return nil
+}
+
+// Forget drops what was recorded of a metric. Nobody records it meanwhile.
+func (r *Recorder) Forget(m MetricIndex) {
+	for i := range r.shards {
+		r.shards[i].metrics[m].Store(nil)
+	}
 }
 
 // first makes room for a metric; if two goroutines come at once, both use the slots of the one that won.
@@ -192,6 +221,15 @@ func (v Values) Plus(w Values) Values {
 	sum := v.Histogram().Clone()
 	sum.Merge(w.Histogram())
 	return Values{sum, v.overflow + w.overflow}
+}
+
+// Latency returns v as a record holds it, and Values what it holds.
+func (v Values) Latency() Latency { return latencyOf(v.Histogram(), v.overflow) }
+
+// Values returns the values of l, without error for what Latency has returned.
+func (l Latency) Values() (Values, error) {
+	h, err := l.Histogram()
+	return Values{h, l.Overflow}, err
 }
 
 // Source is one metric of one recorder.

@@ -28,6 +28,12 @@ type Safety struct {
 	// made longer than its lease (Load.Overstay). They say nothing against the lock.
 	Overstayed int64 `json:"overstayed,omitempty"`
 
+	// Possible are the grants of a key that a client of another host may still have held, or not: their clocks are compared with a
+	// doubt of up to Blind. They are in no other figure, and an overlap that takes longer than Blind is never among them. Both are 0
+	// if one host made the load.
+	Possible int64         `json:"possible,omitempty"`
+	Blind    time.Duration `json:"blind_ns,omitempty" trials:"max"`
+
 	// Ended counts the holds that were gone because the service had ended the session of their holder, by the reason that the
 	// driver has heard. Only locks that belong to a session have any.
 	Ended map[string]int64 `json:"ended,omitempty" trials:"-"`

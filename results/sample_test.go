@@ -37,7 +37,7 @@ func sample() *Record {
 
 			Workload: "hot-key", Ops: 1_000_000, MaxErrors: spec.Must(spec.ParseMaxErrors("5%")), Probe: 50,
 			Driver: "rueidis", Lock: "set-nx", Wait: "backoff", Keys: 10,
-			Topology: "replicated", Release: "lua", Renew: true, Reentry: 2, Lockers: 8, Handover: "swap", HandoverMax: 16,
+			Topology: "replicated", Release: "lua", Renew: true, Reentry: 2, Lockers: 8, Handover: "swap", HandoverMax: 16, Processes: 2,
 			Nodes: 5, Replicas: 2, Acks: 1, NodeTimeout: 50 * time.Millisecond, Params: "tries=3",
 
 			Poll: 2 * time.Millisecond, BackoffMin: time.Millisecond, BackoffMax: time.Second,
@@ -73,6 +73,7 @@ func sample() *Record {
 		Safety: Safety{
 			Checked: true, Grants: 120, Violations: 1, Longest: time.Millisecond, Overlap: time.Millisecond,
 			LostUpdates: 1, WrongReleases: 2, FenceRegress: 3, Overstayed: 1,
+			Possible: 1, Blind: time.Microsecond,
 			LostEarly: 2, Explained: "the server was restarted",
 			Ended:  map[string]int64{"FATAL: terminating connection due to idle-session timeout (SQLSTATE 57P05)": 2},
 			Power:  &Power{Watched: 40, Refusals: 60, Sampled: 20, SampledTime: time.Millisecond},
@@ -83,6 +84,10 @@ func sample() *Record {
 		Generator: Generator{CPU: 0.7, Machine: 0.8, GCPauses: time.Millisecond, GCLongest: time.Microsecond, Memory: 1 << 26, RunQueue: time.Millisecond, PerWrite: 12.5,
 			Quota: 0.5, Throttled: time.Second, CoreWait: time.Second, Pauses: []Pause{{At: time.Second, Length: time.Second}}, Paused: time.Second,
 			Saturated: true, Why: "the machine was busy", Delayed: true},
+		Ranks: []Rank{{
+			Rank: 1, Host: "n1", PID: 7, CPUs: 2, Clients: 32, Acquired: 50, RTT: 55 * time.Microsecond, Offset: -time.Second, Bound: time.Microsecond,
+			Late: time.Millisecond, Generator: Generator{CPU: 0.3},
+		}},
 		Thread: Thread{Ran: 0.6, Waited: 0.1},
 		Series: []Interval{{At: time.Second, Length: time.Second, Warmup: true, Acquired: 25, P50: 1000, P99: 2000, Max: 3000, Errors: 1, Violations: 1}},
 		Steps:  []Step{{At: time.Second, Length: time.Second, Rate: 100, Acquired: 90, Dropped: 1, Queue: 2, P50: 1000, P99: 2000, Max: 3000}},
@@ -101,6 +106,7 @@ func firstSample() *Record {
 	r := sample()
 	p, n := &r.Plan, &r.Counts
 	p.Topology, p.Release, p.Renew, p.Reentry, p.Lockers, p.Handover, p.HandoverMax = "", "", false, 0, 0, "", 0
+	p.Processes, r.Ranks, r.Safety.Possible, r.Safety.Blind = 0, nil, 0, 0
 	p.Nodes, p.Replicas, p.Acks, p.NodeTimeout, p.Params = 0, 0, 0, 0, ""
 	n.LostRenewal, n.Renewals, n.RenewError, n.Reentries, n.ReentryRefused, n.ReentryError = 0, 0, 0, 0, 0, 0
 	n.SplitVotes, n.LateGrants, n.NodeErrors = 0, 0, nil

@@ -85,7 +85,7 @@ func sumClasses(trials []*Record, merged []sums) (classes []ClassCell) {
 				continue
 			}
 			c := r.Classes[i]
-			sum.Counts.add(c.Counts)
+			sum.Counts.Add(c.Counts)
 			sum.Starved = max(sum.Starved, c.Starved)
 			sum.Clients += c.Clients
 			if enoughGrants(c.Counts.Acquired, c.Clients) {
@@ -107,8 +107,8 @@ func sumClasses(trials []*Record, merged []sums) (classes []ClassCell) {
 	return classes
 }
 
-// add adds the outcomes of another trial; the first sample of an error stays.
-func (c *Counts) add(o Counts) {
+// Add adds the outcomes of another trial, or of another process; the first sample of an error stays.
+func (c *Counts) Add(o Counts) {
 	sum, more := reflect.ValueOf(c).Elem(), reflect.ValueOf(o)
 	for i := range sum.NumField() {
 		if n := sum.Field(i); n.CanInt() {

@@ -60,7 +60,8 @@ func (e *engine) schedule(i int) pace.Schedule {
 	if l.Burst > 0 {
 		return pace.Bursts(l.Clients, l.Burst, window)
 	}
-	return pace.Arrivals(l.Rate, l.Arrival, window, seed(p, streamArrivals+i))
+	all := pace.Arrivals(l.Rate, l.Arrival, window, seed(p, streamArrivals+i))
+	return pace.Each(all, e.run.Share.Rank, e.run.Share.Ranks)
 }
 
 // arrive queues an arrival for the clients. Only the pacer's goroutine calls it, and it does not block.

@@ -112,7 +112,7 @@ func TestTakenTooLate(t *testing.T) {
 		synctest.Wait()
 		c.e.closeQueues()
 		c.e.finished.Wait()
-		if n := sumOf(c.e.clients).counts; n.Tries+n.Unfinished != 0 || c.class.arrivals.untaken.Load() != 1 || c.counters.idle != 5*ms {
+		if n := sumOf(c.e.clients).Counts; n.Tries+n.Unfinished != 0 || c.class.arrivals.untaken.Load() != 1 || c.counters.idle != 5*ms {
 			t.Errorf("counts %+v, idle for %v", n, c.counters.idle)
 		}
 	})

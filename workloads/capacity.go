@@ -23,20 +23,20 @@ const (
 const minReleases = 100
 
 // fillBound finds the least of all limits, and how much time the recorded latencies account for.
-func (e *engine) fillBound(r *results.Record, t counters) {
+func (e *engine) fillBound(r *results.Record, t rest) {
 	e.fillLimit(r, t)
 	if r.Elapsed > 0 {
-		r.Bound.Little = max(0, float64(accounted(r, t))/float64(r.Elapsed)/float64(r.Plan.Clients))
+		r.Bound.Little = max(0, float64(accounted(r, t))/float64(r.Elapsed)/float64(r.Made()))
 		e.countArrivals(r, t)
 	}
 }
 
 // fillLimit finds the least of all limits.
-func (e *engine) fillLimit(r *results.Record, t counters) {
+func (e *engine) fillLimit(r *results.Record, t rest) {
 	b := &r.Bound
 	b.RTT, b.LoadRTT = e.rtt, loadedRTT(e.rtt, r.Latency[results.Release])
 	b.Pool = e.run.Pool
-	b.Waited, b.Blocked = t.waited, t.blocked
+	b.Waited, b.Blocked = t.Waited, t.Blocked
 	b.By, b.LocksPerS = minLimit(r, kindsOf(r, t))
 	if b.LocksPerS > 0 {
 		b.Efficiency = r.Throughput() / b.LocksPerS
@@ -64,8 +64,8 @@ func loadedRTT(idle time.Duration, releases results.Latency) time.Duration {
 
 // countArrivals applies Little's law to an open loop: L, the mean number of arrivals that were due and not answered, from
 // the integral over the window; and λW, their rate times the recorded time of each from when it was due.
-func (e *engine) countArrivals(r *results.Record, t counters) {
-	stayed, recorded := t.inSystem, time.Duration(0)
+func (e *engine) countArrivals(r *results.Record, t rest) {
+	stayed, recorded := t.InSystem, time.Duration(0)
 	for _, cl := range e.classes {
 		if !cl.open {
 			continue
@@ -85,8 +85,8 @@ func (e *engine) countArrivals(r *results.Record, t counters) {
 
 // accounted returns the recorded time of the clients: in acquisitions, granted or not, holds, releases and pauses, and in
 // waiting for arrivals, corrected at the edges of the window.
-func accounted(r *results.Record, t counters) time.Duration {
-	sum := t.thought + t.sampled + t.edges + t.idle
+func accounted(r *results.Record, t rest) time.Duration {
+	sum := t.Thought + t.Sampled + t.Edges + t.Idle
 	// The other metrics are parts of these, or no client's time.
 	for _, m := range []results.Metric{results.Acquire, results.Refusal, results.Hold, results.Release} {
 		l := r.Latency[m]
@@ -104,12 +104,12 @@ type kind struct {
 }
 
 // kindsOf returns the classes with their measured shares of all locks. A plan without classes has one kind.
-func kindsOf(r *results.Record, t counters) []kind {
+func kindsOf(r *results.Record, t rest) []kind {
 	var kinds []kind
 	for i, g := range r.Plan.Groups() {
 		k := kind{Load: g.Load, keys: g.KeyDist.Parts(), share: 1, hold: r.Latency[results.Hold].Mean, think: g.Think}
-		if t.thoughts > 0 && len(r.Plan.Classes) == 0 {
-			k.think = t.thought / time.Duration(t.thoughts)
+		if t.Thoughts > 0 && len(r.Plan.Classes) == 0 {
+			k.think = t.Thought / time.Duration(t.Thoughts)
 		}
 		if i < len(r.Classes) {
 			c := r.Classes[i]

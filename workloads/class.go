@@ -20,6 +20,7 @@ type class struct {
 
 	number      int                 // among the classes
 	first       int                 // the number of its first client; the others follow
+	before      int                 // clients of the whole load before that one, less first: those of other processes
 	keys        []shape.KeySampler  // client first+i's at i; nil: keys are drawn uniformly
 	holds       []shape.TimeSampler // nil: each takes Hold
 	thinks      []shape.TimeSampler
@@ -28,6 +29,7 @@ type class struct {
 	managedHold bool // there is more to a hold than a sleep; see hold.go
 	open        bool // its clients serve arrivals
 	recorder    *results.Recorder
+	tryers      int         // its first clients, which try once and never wait
 	queue       *pace.Queue // of arrivals; nil in a closed loop
 	arrivals    *arrivals
 	name        string
@@ -36,23 +38,33 @@ type class struct {
 // newClasses resolves the classes of a plan that Check has passed.
 func newClasses(r *Run) ([]*class, error) {
 	var all []*class
-	first := 0
+	first, before := 0, 0
 	for _, g := range r.Plan.Groups() {
 		c, err := newClass(r, g.Load)
 		if err != nil {
 			return nil, err
 		}
-		c.name, c.number, c.first = g.Name, len(all), first
-		first += g.Clients
+		low, _ := r.Share.Range(g.Clients)
+		c.name, c.number, c.first, c.before = g.Name, len(all), first, before+low-first
+		first += c.Clients
+		before += g.Clients
 		all = append(all, c)
 	}
 	return all, nil
 }
 
+// newClass resolves the part of a class that this process has.
 func newClass(r *Run, l spec.Load) (*class, error) {
+	low, high := r.Share.Range(l.Clients)
 	c := &class{Load: l, open: l.Open(), recorder: results.NewRecorder(0)}
+	c.Clients = high - low
+	const rounding = 1e-9 // 10 % of 30 clients are a little more than 3 in floating point
+	c.tryers = r.Share.Of(int(math.Ceil(l.TryOnly*float64(l.Clients) - rounding)))
+	if l.MaxQueue > 0 {
+		c.MaxQueue = max(1, r.Share.Of(l.MaxQueue))
+	}
 	if !l.KeyDist.Uniform() {
-		c.keys = shape.KeySamplers(l.KeyDist, r.Plan.Keys, l.Clients)
+		c.keys = shape.KeySamplers(l.KeyDist, r.Plan.Keys, l.Clients)[low:high]
 	}
 	var err error
 	if c.holds, err = r.times("hold", l.HoldDist, l.Clients); err != nil {
@@ -76,13 +88,19 @@ func (r *Run) times(flag string, t spec.Times, clients int) ([]shape.TimeSampler
 		return nil, nil
 	}
 	if t.Kind != spec.TimesFile {
-		return shape.Times{Times: t}.Samplers(clients), nil
+		return r.part(shape.Times{Times: t}.Samplers(clients)), nil
 	}
 	loaded, ok := r.Replays[t]
 	if !ok {
 		return nil, fmt.Errorf("-%s %v: the file was not read", flag, t)
 	}
-	return loaded.Samplers(clients), nil
+	return r.part(loaded.Samplers(clients)), nil
+}
+
+// part returns those of this process, of the samplers of all clients of a class.
+func (r *Run) part(all []shape.TimeSampler) []shape.TimeSampler {
+	low, high := r.Share.Range(len(all))
+	return all[low:high]
 }
 
 // tries reports whether a client of the class tries once and never waits. These clients come first in the class, so that
@@ -93,8 +111,7 @@ func (c *class) tries(id int) bool {
 	if c.open {
 		return false
 	}
-	const rounding = 1e-9 // 10 % of 30 clients are a little more than 3 in floating point
-	return float64(id-c.first) < math.Ceil(c.TryOnly*float64(c.Clients)-rounding)
+	return id-c.first < c.tryers
 }
 
 func (c *client) pick() int32 {

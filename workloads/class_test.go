@@ -162,7 +162,12 @@ func TestTryOnly(t *testing.T) {
 		near(t, "share of the arrivals in a hurry", float64(r.Counts.Contended)/float64(r.Counts.Contended+1000), 0.2, 0.15)
 	})
 	for share, want := range map[float64]int{0: 0, 0.1: 3, 0.101: 4, 1: 30} {
-		cl, n := class{Load: spec.Load{Clients: 30, TryOnly: share}, first: 7}, 0
+		cl, err := newClass(&Run{}, spec.Load{Clients: 30, TryOnly: share})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		cl.first = 7
 		for id := 7; id < 37; id++ {
 			if cl.tries(id) {
 				n++

@@ -63,42 +63,43 @@ func (t *counters) release(removed bool, err error, lost bool) {
 	}
 }
 
-// totals are the sums over some clients.
+// totals are the sums over some clients. Those of several processes are added to one another.
 type totals struct {
-	counts   results.Counts
-	fairness results.Fairness
-	clients  int      // that wanted locks
-	squares  float64  // of the clients' grants
-	rest     counters // what no field of a record holds
+	Counts   results.Counts
+	Fairness results.Fairness // Jain comes last, when all are added
+	Squares  float64          // of the clients' grants
+	Rest     rest
+}
+
+// rest is what no field of a record holds of the clients' counters; see there.
+type rest struct {
+	Waits, Thoughts                                                   int64
+	Thought, Waited, Sampled, Failing, Blocked, Edges, Idle, InSystem time.Duration
 }
 
 func sumOf(clients []client) totals {
 	var b totals
 	for i := range clients {
 		c := &clients[i]
-		b.add(&c.counters)
-		b.rest.idle += c.e.inside(0, c.joined) + c.e.inside(c.left, c.e.until())
+		b.count(&c.counters)
+		b.Rest.Idle += c.e.inside(0, c.joined) + c.e.inside(c.left, c.e.until())
 		if !c.wanted() {
 			continue
 		}
-		got := c.counters.acquired
-		if b.clients++; b.clients == 1 || got < b.fairness.MinClient {
-			b.fairness.MinClient = got
+		f, got := &b.Fairness, c.counters.acquired
+		if f.Clients++; f.Clients == 1 || got < f.MinClient {
+			f.MinClient = got
 		}
 		if got == 0 {
-			b.fairness.Starved++
+			f.Starved++
 		}
-	}
-	b.fairness.Clients = b.clients
-	if b.squares > 0 { // Jain, Chiu, Hawe 1984
-		sum := float64(b.counts.Acquired)
-		b.fairness.Jain = sum * sum / (float64(b.clients) * b.squares)
 	}
 	return b
 }
 
-func (b *totals) add(t *counters) {
-	n, f, r := &b.counts, &b.fairness, &b.rest
+// count adds what one client counted.
+func (b *totals) count(t *counters) {
+	n, f, r := &b.Counts, &b.Fairness, &b.Rest
 	n.Acquired += t.acquired
 	n.Contended += t.contended
 	n.TimedOut += t.timedOut
@@ -117,21 +118,58 @@ func (b *totals) add(t *counters) {
 	n.Reentries += t.reentries
 	n.ReentryRefused += t.reentryRefused
 	n.ReentryError += t.reentryError
-	r.waits += t.waits
-	r.thoughts += t.thoughts
-	r.thought += t.thought
-	r.waited += t.waited
-	r.sampled += t.sampled
-	r.failing += t.failing
-	r.blocked += t.blocked
-	r.edges += t.edges
-	r.idle += t.idle
-	r.inSystem += t.inSystem
-	b.squares += float64(t.acquired) * float64(t.acquired)
+	r.Waits += t.waits
+	r.Thoughts += t.thoughts
+	r.Thought += t.thought
+	r.Waited += t.waited
+	r.Sampled += t.sampled
+	r.Failing += t.failing
+	r.Blocked += t.blocked
+	r.Edges += t.edges
+	r.Idle += t.idle
+	r.InSystem += t.inSystem
+	b.Squares += float64(t.acquired) * float64(t.acquired)
 	f.MaxClient = max(f.MaxClient, t.acquired)
 	f.LongestWait = max(f.LongestWait, t.longest)
 	f.LongestRun = max(f.LongestRun, t.longestRun)
 	f.OwnerChanges += t.changes
+}
+
+// add adds the totals of other clients.
+func (b *totals) add(o totals) {
+	f, of := &b.Fairness, &o.Fairness
+	switch {
+	case f.Clients == 0:
+		f.MinClient = of.MinClient
+	case of.Clients > 0:
+		f.MinClient = min(f.MinClient, of.MinClient)
+	}
+	f.Clients += of.Clients
+	f.MaxClient, f.Starved = max(f.MaxClient, of.MaxClient), f.Starved+of.Starved
+	f.LongestWait, f.LongestRun = max(f.LongestWait, of.LongestWait), max(f.LongestRun, of.LongestRun)
+	f.OwnerChanges += of.OwnerChanges
+	b.Counts.Add(o.Counts)
+	b.Squares += o.Squares
+	r, or := &b.Rest, &o.Rest
+	r.Waits += or.Waits
+	r.Thoughts += or.Thoughts
+	r.Thought += or.Thought
+	r.Waited += or.Waited
+	r.Sampled += or.Sampled
+	r.Failing += or.Failing
+	r.Blocked += or.Blocked
+	r.Edges += or.Edges
+	r.Idle += or.Idle
+	r.InSystem += or.InSystem
+}
+
+// jain returns the index of fairness (Jain, Chiu, Hawe 1984).
+func (b *totals) jain() float64 {
+	if b.Squares == 0 {
+		return 0
+	}
+	sum := float64(b.Counts.Acquired)
+	return sum * sum / (float64(b.Fairness.Clients) * b.Squares)
 }
 
 // wanted reports whether the client wanted a lock in the window. In an open loop it wants none without an arrival, and of
@@ -141,20 +179,33 @@ func (c *client) wanted() bool {
 	return !c.class.open && c.e.budget == nil || t.attempts()+t.unfinished+t.canceled > 0
 }
 
-// sum fills in what follows from the clients alone, and returns the totals that have no field in r.
-func (e *engine) sum(r *results.Record) counters {
+// totals are those of this process.
+func (e *engine) totals() totals {
 	all := sumOf(e.clients)
 	for _, w := range e.workers {
-		all.rest.idle += w.late.acquiring
+		all.Rest.Idle += w.late.acquiring
 	}
-	r.Counts, r.Fairness = all.counts, all.fairness
+	return all
+}
+
+// sum fills in what follows from the clients alone, and returns the totals that have no field in r.
+func (e *engine) sum(r *results.Record) rest {
+	all := e.totals()
+	for _, p := range e.parts {
+		all.add(p.Totals)
+	}
+	r.Counts, r.Fairness = all.Counts, all.Fairness
+	r.Fairness.Jain = all.jain()
+	if e.ranks != nil {
+		r.Fairness.OwnerChanges, r.Fairness.LongestRun = e.swept.Changes, e.swept.LongestRun
+	}
 	for _, cl := range e.classes {
 		e.addArrivals(&r.Counts, cl)
 	}
 	n := &r.Counts
 	n.Renewals, n.RenewError = e.watchdog.renewals.Load(), e.watchdog.errors.Load()
-	n.Errors = e.errors.byClass(func(c *errorClass) int64 { return c.counted })
-	n.EarlyErrors = e.errors.byClass(func(c *errorClass) int64 { return c.early })
+	n.Errors = e.errors.byClass(func(c *errorClass) int64 { return c.Counted })
+	n.EarlyErrors = e.errors.byClass(func(c *errorClass) int64 { return c.Early })
 	n.ErrorSample = e.errors.samples()
 	n.StuckKeys = e.stuck.number(e)
 	if len(r.Plan.Classes) > 0 {
@@ -162,7 +213,7 @@ func (e *engine) sum(r *results.Record) counters {
 			r.Classes = append(r.Classes, e.result(cl))
 		}
 	}
-	return all.rest
+	return all.Rest
 }
 
 // classMetrics are the distributions that a class has of its own.
@@ -173,7 +224,10 @@ var classMetrics = []results.MetricIndex{
 // result returns what a class had of the whole.
 func (e *engine) result(cl *class) results.ClassResult {
 	b := sumOf(e.clients[cl.first : cl.first+cl.Clients])
-	e.addArrivals(&b.counts, cl)
+	for _, p := range e.parts {
+		b.add(p.Classes[cl.number].Totals)
+	}
+	e.addArrivals(&b.Counts, cl)
 	latency := map[results.Metric]results.Latency{}
 	for _, m := range classMetrics {
 		if l := cl.recorder.Latency(m); l.Count > 0 {
@@ -181,7 +235,7 @@ func (e *engine) result(cl *class) results.ClassResult {
 		}
 	}
 	return results.ClassResult{
-		Name: cl.name, Counts: b.counts, Latency: latency, Clients: b.clients, Starved: b.fairness.Starved, Jain: b.fairness.Jain,
+		Name: cl.name, Counts: b.Counts, Latency: latency, Clients: b.Fairness.Clients, Starved: b.Fairness.Starved, Jain: b.jain(),
 	}
 }
 

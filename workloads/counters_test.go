@@ -33,7 +33,9 @@ func TestJainOfTheStarved(t *testing.T) {
 				clients[i].counters.timedOut = 1
 			}
 		}
-		if got := sumOf(clients).fairness; got != c.want {
+		sum := sumOf(clients)
+		got := sum.Fairness
+		if got.Jain = sum.jain(); got != c.want {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
 		}
 	}

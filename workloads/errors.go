@@ -27,9 +27,9 @@ type errorLog struct {
 
 // errorClass is the errors of a class.
 type errorClass struct {
-	all, counted int64  // counted: those of the measured window
-	early        int64  // those before its end that are not: of what began in the warm-up
-	sample       string // the first, whenever it came
+	All, Counted int64  // Counted: those of the measured window
+	Early        int64  // those before its end that are not: of what began in the warm-up
+	Sample       string // the first, whenever it came
 }
 
 func (g *errorLog) add(op string, err error, recorded bool) {
@@ -49,15 +49,15 @@ func (g *errorLog) note(class string, err error, recorded bool) {
 func (g *errorLog) count(class, op string, err error, recorded bool) {
 	c := g.classes[class]
 	if c == nil {
-		c = &errorClass{sample: sample(op, err, g.prefix)}
+		c = &errorClass{Sample: sample(op, err, g.prefix)}
 		if g.classes == nil {
-			g.classes, g.first = map[string]*errorClass{}, c.sample
+			g.classes, g.first = map[string]*errorClass{}, c.Sample
 		}
 		g.classes[class] = c
 	}
-	c.all++
+	c.All++
 	if recorded {
-		c.counted++
+		c.Counted++
 	}
 }
 
@@ -84,7 +84,7 @@ func (g *errorLog) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, c := range g.classes {
-		c.early = c.all - c.counted
+		c.Early = c.All - c.Counted
 	}
 }
 
@@ -124,7 +124,7 @@ func (g *errorLog) samples() map[string]string {
 		if samples == nil {
 			samples = map[string]string{}
 		}
-		samples[class] = c.sample
+		samples[class] = c.Sample
 	}
 	return samples
 }
@@ -144,9 +144,9 @@ type stuck struct {
 
 // stuckKey is a key that failed requests have left locked, perhaps several times.
 type stuckKey struct {
-	locked bool          // and not granted since
-	since  time.Duration // if it is locked
-	lasted time.Duration // the times before this one, as far as they fell into the window
+	Locked bool          // and not granted since
+	Since  time.Duration // if it is locked
+	Lasted time.Duration // the times before this one, as far as they fell into the window
 }
 
 // leave records that a request of a client for its key failed, that it may have left the key locked, and since when.
@@ -161,8 +161,8 @@ func (s *stuck) leave(c *client, op string, err error, since time.Duration) {
 		k = new(stuckKey)
 		s.keys[c.key] = k
 	}
-	if !k.locked {
-		k.locked, k.since = true, since
+	if !k.Locked {
+		k.Locked, k.Since = true, since
 	}
 	s.some.Store(true)
 }
@@ -171,8 +171,8 @@ func (s *stuck) leave(c *client, op string, err error, since time.Duration) {
 func (s *stuck) waited(c *client) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if k := s.keys[c.key]; k != nil && k.locked {
-		return c.e.inside(max(k.since, c.start), c.granted)
+	if k := s.keys[c.key]; k != nil && k.Locked {
+		return c.e.inside(max(k.Since, c.start), c.granted)
 	}
 	return 0
 }
@@ -181,9 +181,9 @@ func (s *stuck) waited(c *client) time.Duration {
 func (s *stuck) granted(c *client) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if k := s.keys[c.key]; k != nil && k.locked {
-		k.locked = false
-		k.lasted += c.e.inside(k.since, c.granted)
+	if k := s.keys[c.key]; k != nil && k.Locked {
+		k.Locked = false
+		k.Lasted += c.e.inside(k.Since, c.granted)
 	}
 }
 
@@ -192,9 +192,9 @@ func (s *stuck) number(e *engine) (n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, k := range s.keys {
-		lasted := k.lasted
-		if k.locked {
-			lasted += e.inside(k.since, e.until())
+		lasted := k.Lasted
+		if k.Locked {
+			lasted += e.inside(k.Since, e.until())
 		}
 		if float64(lasted) > stuckShare*float64(e.until()-e.from) {
 			n++

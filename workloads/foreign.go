@@ -64,7 +64,7 @@ type stranger struct {
 // asked for, but for the requests that were under way then.
 func (e *engine) foreign(r *results.Record) *stranger {
 	b, a := &e.before, &e.after
-	if b.err != nil || !e.comparable() {
+	if b.err != nil || !e.comparable() || e.lacksRanks() {
 		return nil
 	}
 	locks := float64(max(1, a.granted-b.granted))

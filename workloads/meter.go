@@ -42,7 +42,10 @@ type reading struct {
 // read takes a reading. It outlives a cancelled ctx, since the last reading of an interrupted run counts as well.
 func (e *engine) read(ctx context.Context) reading {
 	own := e.ownUsage()
-	server, usage, err := e.inspect(context.WithoutCancel(ctx))
+	server, usage, err := drivers.Server{}, drivers.Usage{}, errNoInspector
+	if e.run.Share.Rank == 0 { // which asks for all
+		server, usage, err = e.inspect(context.WithoutCancel(ctx))
+	}
 	r := e.readHere()
 	r.own[0], r.server, r.usage, r.err = own, server, usage, err
 	r.nodes, r.probes = e.nodes(), e.probe.probes()
@@ -173,11 +176,17 @@ func (e *engine) nodes() []drivers.Node {
 func (e *engine) fillVotes(r *results.Record) {
 	n := &r.Counts
 	n.SplitVotes, n.LateGrants = e.votes.split.Load(), e.votes.late.Load()
+	n.NodeErrors = e.nodesFailed()
+}
+
+// nodesFailed returns how many requests failed between the two readings, by node.
+func (e *engine) nodesFailed() (list []int64) {
 	for i, node := range e.after.nodes {
 		failed := node.Failed
 		if i < len(e.before.nodes) {
 			failed -= e.before.nodes[i].Failed
 		}
-		n.NodeErrors = append(n.NodeErrors, failed)
+		list = append(list, failed)
 	}
+	return list
 }

@@ -138,7 +138,7 @@ func closeRooms(rooms []*wait.Room) error { return drivers.CloseAll(slices.Value
 func (c *client) open(ctx context.Context, e *engine, cl *class, id int) (err error) {
 	defer drivers.Catch(&err)
 	c.e, c.class, c.id = e, cl, int32(id)
-	c.rng.Seed(seed(&e.run.Plan, streamDraws), uint64(id))
+	c.rng.Seed(seed(&e.run.Plan, streamDraws), uint64(id+cl.before))
 	c.lease.TTL = cl.TTL
 	c.pause = minErrorPause
 	if !matrix.Batched(&e.run.Plan) { // a worker does not sleep on it
@@ -146,6 +146,9 @@ func (c *client) open(ctx context.Context, e *engine, cl *class, id int) (err er
 	}
 	if e.oracle == nil {
 		c.resume = never
+	}
+	if e.holds != nil {
+		c.holds = e.holds.Of(id)
 	}
 	return c.connect(ctx)
 }
@@ -162,7 +165,7 @@ func (c *client) connect(ctx context.Context) (err error) {
 	p := &e.run.Plan
 	if err = matrix.CheckSession(p, spec.Class{Name: c.class.name, Load: c.class.Load}, e.traits, c.session); err == nil {
 		c.newHold()
-		waiting, w, err = e.rooms[id%len(e.rooms)].Client(c.session, id)
+		waiting, w, err = e.rooms[id%len(e.rooms)].Client(c.session, id+c.class.before)
 	}
 	if err != nil {
 		c.close()

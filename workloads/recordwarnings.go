@@ -25,7 +25,7 @@ const (
 )
 
 // warn fills in the warnings of r, and why it is partial if it is.
-func (e *engine) warn(r *results.Record, t counters) {
+func (e *engine) warn(r *results.Record, t rest) {
 	p := &r.Plan
 	known := r.Warnings
 	r.Warnings = append(matrix.Warnings(*p, e.traits), matrix.LimitWarnings(*p, e.opened.Limits)...)
@@ -57,12 +57,12 @@ func (e *engine) warn(r *results.Record, t counters) {
 			add("node %d of %d did not answer %s, the first of all because: %v", i+1, len(r.Counts.NodeErrors), format.Plural(n, "request"), err)
 		}
 	}
-	addAll(e.foreignWarning(r), e.probe.warning())
+	addAll(e.foreignWarning(r), e.probe.warning(), e.unswept)
 	if p.Server == "embedded" {
 		add("the server ran inside lockbench: client CPU and allocations include it, and its speed says nothing about a real server")
 	}
-	if len(p.Classes) == 0 && t.thoughts >= fewThoughts {
-		if took := t.thought / time.Duration(t.thoughts); results.Apart(p.Think, took) {
+	if len(p.Classes) == 0 && t.Thoughts >= fewThoughts {
+		if took := t.Thought / time.Duration(t.Thoughts); results.Apart(p.Think, took) {
 			add("think times of %s took %s (mean): the figures are those of such pauses", round(p.Think), round(took))
 		}
 	}
@@ -79,7 +79,7 @@ func (e *engine) warn(r *results.Record, t counters) {
 }
 
 // partial returns why r is less than a whole trial; empty for a whole one.
-func (e *engine) partial(r *results.Record, t counters) string {
+func (e *engine) partial(r *results.Record, t rest) string {
 	paused := r.Generator.Paused
 	switch {
 	case e.cut.Load():
@@ -97,7 +97,7 @@ func (e *engine) partial(r *results.Record, t counters) string {
 }
 
 // nothingText says that nothing was granted in the window of r, and why.
-func (e *engine) nothingText(r *results.Record, t counters) string {
+func (e *engine) nothingText(r *results.Record, t rest) string {
 	text := "nothing was granted in the window"
 	if e.granted() == 0 {
 		text = "nothing was granted"
@@ -112,15 +112,15 @@ func (e *engine) nothingText(r *results.Record, t counters) string {
 }
 
 // failingShare returns the share of the clients' time that failed requests took, with what came of them.
-func failingShare(r *results.Record, t counters) float64 {
+func failingShare(r *results.Record, t rest) float64 {
 	if r.Elapsed <= 0 {
 		return 0
 	}
-	return min(1, float64(t.failing+t.blocked)/float64(r.Elapsed)/float64(r.Plan.Clients)) // an attempt may fail on a key that was left locked
+	return min(1, float64(t.Failing+t.Blocked)/float64(r.Elapsed)/float64(r.Made())) // an attempt may fail on a key that was left locked
 }
 
 // failingText says what failed requests took of the clients' time, and which keys they left locked; empty if it is not worth a warning.
-func (e *engine) failingText(r *results.Record, t counters) string {
+func (e *engine) failingText(r *results.Record, t rest) string {
 	share, stuck := failingShare(r, t), e.stuckText(r)
 	switch {
 	case share <= reportShare:

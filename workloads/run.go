@@ -12,6 +12,7 @@
 package workloads
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,6 +39,7 @@ type Run struct {
 	Plan    spec.Plan
 	Service drivers.Service // opened for this plan: design, clients, wakes
 	Prefix  string          // run-unique; keys are Prefix + "0", Prefix + "1", …
+	Share   spec.Share      // the part of the plan's load that this process makes; all of it without a Fleet
 
 	// Record is what the caller alone knows of the trial, which its record begins with: Run, Cell, Trial, Prefix, Side, Pair,
 	// Env, Warnings, and the Server's Addr, Network and, if the server does not tell, Name and Persistence.
@@ -74,6 +76,9 @@ type Run struct {
 	// goroutine at a time.
 	Interval func(Interval)
 
+	// Fleet, if set, are the other processes that make the load of the plan with this one, whose record is of all.
+	Fleet Fleet
+
 	left error // see Left
 }
 
@@ -85,6 +90,8 @@ type Snapshot struct {
 	Acquired   int64         // since the run began
 	Errors     int64
 	Violations int64
+	Attempts   int64         // acquisitions that are over
+	Lost       string        // which of several processes are lost, and why; empty if none is
 	P99        time.Duration // of what was granted in the last second: the response in an open loop, else the acquisition; 0 if nothing was
 
 	// What follows is that of clients in an open loop.
@@ -119,6 +126,20 @@ const (
 // Do runs the trial and returns its whole record. When ctx is cancelled it drains: clients stop waiting, release what they
 // hold, and the record is complete but for being Partial. An error means that there is nothing worth recording.
 func (r *Run) Do(ctx context.Context) (*results.Record, error) {
+	e, err := r.load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if r.Fleet != nil {
+		e.gather()
+	}
+	e.clean()
+	r.left = e.cleanError
+	return e.record(), nil
+}
+
+// load makes the load, to the end of its last request.
+func (r *Run) load(ctx context.Context) (*engine, error) {
 	if err := matrix.Check(r.Plan, r.Service.Traits()); err != nil {
 		return nil, err
 	}
@@ -132,19 +153,36 @@ func (r *Run) Do(ctx context.Context) (*results.Record, error) {
 		if misfit, ok := errors.AsType[*matrix.Misfit](err); ok {
 			return nil, misfit // what the plan asks of the sessions, all of them are without
 		}
-		return nil, fmt.Errorf("opening %d clients: %w", r.Plan.Clients, err)
+		return nil, fmt.Errorf("opening %d clients: %w", len(e.clients), err)
 	}
 	e.rtt = e.ping(ctx)
 	e.sampled = sampleLimit(e.rtt)
-	e.inspectionCost = e.measureInspection(ctx)
-	e.probe.idle(ctx)
-	e.measure(ctx)
+	if r.Share.Rank == 0 { // one process asks the server for all
+		e.inspectionCost = e.measureInspection(ctx)
+		e.probe.idle(ctx)
+	}
+	start := time.Now()
+	if r.Fleet != nil {
+		if start, err = r.Fleet.Meet(ctx); err != nil {
+			e.abandon()
+			return nil, err
+		}
+	}
+	e.measure(ctx, start)
 	e.drain()
 	e.probe.finish()
 	e.timeseries.finish()
-	e.clean()
-	r.left = e.cleanError
-	return e.record(), nil
+	return e, nil
+}
+
+// abandon ends the clients of a load that does not begin.
+func (e *engine) abandon() {
+	e.begin(time.Now())
+	e.closeAt(0)
+	close(e.start)
+	e.closeQueues()
+	e.stopWaiting()
+	e.drain()
 }
 
 // Left returns why keys of the trial that Do has run are still on the server; nil if they were deleted.
@@ -183,6 +221,13 @@ type engine struct {
 	probe      *probe
 	ticker     *ticker
 
+	holds          *oracle.Logs   // of several processes; else nil
+	skew           time.Duration  // by how much the load began too late
+	parts          []*Part        // of the other processes, and what follows from theirs and this one's:
+	ranks          []results.Rank // nil without others
+	seen           witnessed
+	swept          oracle.Swept
+	unswept        string // what the sweep has left out; empty if nothing
 	rtt            time.Duration
 	sampled        time.Duration  // how long a sampled hold may be
 	opened         drivers.Server // as it was before the load; empty if it did not tell
@@ -211,7 +256,7 @@ func newEngine(r *Run) (*engine, error) {
 		traits:   r.Service.Traits(),
 		keys:     make([]string, r.Plan.Keys),
 		classes:  classes,
-		clients:  make([]client, r.Plan.Clients),
+		clients:  make([]client, classes[len(classes)-1].first+classes[len(classes)-1].Clients),
 		recorder: classes[0].recorder,
 		errors:   errorLog{prefix: r.Prefix},
 		start:    make(chan struct{}),
@@ -220,9 +265,13 @@ func newEngine(r *Run) (*engine, error) {
 	nameKeys(e.keys, r.Prefix)
 	if r.Plan.Oracle {
 		e.oracle = oracle.New(r.Plan.Keys)
+		if !r.Share.Whole() {
+			e.holds = oracle.NewLogs(len(e.clients), MaxLogs)
+		}
 	}
 	if r.Plan.Ops > 0 {
-		e.budget = newBudget(e, r.Plan.Ops)
+		low, high := r.Share.Range(int(r.Plan.Ops))
+		e.budget = newBudget(e, int64(high-low))
 	}
 	e.stopping, e.stopWaiting = context.WithCancel(context.Background())
 	e.stop = e.stopping.Done()
@@ -270,17 +319,24 @@ func (e *engine) ping(ctx context.Context) time.Duration {
 	return trips[len(trips)/2]
 }
 
-// measure lets the clients go and watches them until the window closes or ctx is done.
-func (e *engine) measure(ctx context.Context) {
+// begin sets the clock to zero at the start of the load.
+func (e *engine) begin(start time.Time) {
 	p := &e.run.Plan
-	e.began = time.Now()
-	e.clock = drivers.NewClock()
+	e.began = start
+	e.clock = drivers.ClockAt(start)
 	e.startWatchdog()
 	e.from = p.Warmup
 	e.end.Store(math.MaxInt64)
 	if p.Duration > 0 {
 		e.end.Store(int64(p.Warmup + p.Duration))
 	}
+}
+
+// measure lets the clients go at the start and watches them until the window closes or ctx is done.
+func (e *engine) measure(ctx context.Context, start time.Time) {
+	e.begin(start)
+	time.Sleep(-e.clock.Now())
+	e.skew = e.clock.Now()
 	close(e.start)
 	if e.run.Watch != nil {
 		e.run.Watch(View{e})
@@ -297,6 +353,9 @@ func (e *engine) measure(ctx context.Context) {
 	if !whole {
 		e.cut.Store(true)
 		e.closeAt(e.clock.Now())
+		if e.run.Fleet != nil {
+			e.run.Fleet.Stop(e.why)
+		}
 	}
 	e.probe.close()
 	e.ticker.close()
@@ -359,7 +418,13 @@ func (e *engine) tolerable() bool {
 		e.why = fmt.Sprintf("a client has crashed: %v", *err)
 		return false
 	}
-	e.why = exceeded(e.run.Plan.MaxErrors, e.errors.total(), e.attempts())
+	if e.run.Share.Rank == 0 { // it judges for all
+		var others Snapshot
+		if e.run.Fleet != nil {
+			others = e.run.Fleet.Others()
+		}
+		e.why = cmp.Or(others.Lost, exceeded(e.run.Plan.MaxErrors, e.errors.total()+others.Errors, e.attempts()+others.Attempts))
+	}
 	return e.why == ""
 }
 

@@ -28,6 +28,7 @@ func (e *engine) record() *results.Record {
 	r.Plan, r.Traits = e.run.Plan, Recorded(e.traits)
 	r.Elapsed, r.Latency = max(0, e.until()-e.from), e.latencies()
 	t := e.sum(r)
+	r.Ranks = e.ranks
 	e.fillVotes(r)
 	e.fillServer(r)
 	r.Safety = e.fillSafety()
@@ -90,13 +91,13 @@ func (e *engine) countersReset() bool {
 // fillCost divides what was spent between the two readings by the locks granted between them. That window is not
 // quite the measured one, but numerator and denominator have the same. The first reading is spent in it as well, and
 // so are the probes; both are taken off.
-func (e *engine) fillCost(r *results.Record, t counters) {
+func (e *engine) fillCost(r *results.Record, t rest) {
 	c := &r.Cost
 	*c = results.UnknownCost()
 	if n := r.Counts; n.Acquired > 0 {
 		c.Tries = float64(n.Tries) / float64(n.Acquired)
 		c.LocalRefusals = float64(n.LocalRefusals) / float64(n.Acquired)
-		c.Wakeups = float64(t.waits) / float64(n.Acquired)
+		c.Wakeups = float64(t.Waits) / float64(n.Acquired)
 	}
 	b, a := &e.before, &e.after
 	locks := float64(a.granted - b.granted)
@@ -109,7 +110,7 @@ func (e *engine) fillCost(r *results.Record, t counters) {
 		}
 		return max(0, float64(after-before-look)/locks)
 	}
-	if e.foreign(r) == nil && e.comparable() {
+	if e.foreign(r) == nil && e.comparable() && !e.lacksRanks() {
 		other := e.inspectionCost.Plus(e.probe.spent(a.probes - b.probes))
 		c.Commands = per(a.usage.Commands, b.usage.Commands, other.Commands)
 		c.BytesIn = per(a.usage.BytesIn, b.usage.BytesIn, other.BytesIn)

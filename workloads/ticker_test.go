@@ -79,7 +79,7 @@ func TestTickerFindsPauses(t *testing.T) {
 	r := &results.Record{Plan: tk.e.run.Plan, Elapsed: 4 * time.Second}
 	tk.e.after.at = 4 * time.Second
 	tk.e.fillGenerator(r)
-	tk.e.warn(r, counters{})
+	tk.e.warn(r, rest{})
 	if g := r.Generator; !slices.Equal(g.Pauses, want) || g.Paused != tk.paused {
 		t.Errorf("recorded %v, %v", g.Pauses, g.Paused)
 	}

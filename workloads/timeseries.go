@@ -205,8 +205,14 @@ func (s *timeseries) add(i interval) {
 
 // join lengthens s by t, which follows it.
 func (s *interval) join(t interval) {
+	s.Length += t.Length
+	s.include(t)
+}
+
+// include adds what another process measured in that time.
+func (s *interval) include(t interval) {
 	values := s.values.Plus(t.values)
-	whole := values.Interval(s.At, s.Length+t.Length)
+	whole := values.Interval(s.At, s.Length)
 	whole.Warmup = s.Warmup
 	whole.Errors, whole.Violations = s.Errors+t.Errors, s.Violations+t.Violations
 	*s = interval{whole, values}
@@ -237,6 +243,7 @@ type rateSteps struct {
 	at     time.Duration // since then,
 	drops  int64         // and so many arrivals had been dropped by then
 	list   []results.Step
+	values []results.Values // of each
 }
 
 // newRateSteps returns one without steps if no class has a rate that goes in steps.
@@ -284,7 +291,17 @@ func (s *rateSteps) end(now time.Duration, queue int) {
 		At: i.At, Length: i.Length, Rate: s.todo[0].Rate, Acquired: i.Acquired, P50: i.P50, P99: i.P99, Max: i.Max,
 		Dropped: s.dropped() - s.drops, Queue: queue,
 	})
+	s.values = append(s.values, v)
 	s.todo, s.inside = s.todo[1:], false
+}
+
+// include adds what another process measured of a step.
+func (s *rateSteps) include(step int, of results.Step, values results.Values) {
+	t := &s.list[step]
+	s.values[step] = s.values[step].Plus(values)
+	i := s.values[step].Interval(t.At, t.Length)
+	t.Acquired, t.P50, t.P99, t.Max = i.Acquired, i.P50, i.P99, i.Max
+	t.Dropped, t.Queue = t.Dropped+of.Dropped, t.Queue+of.Queue
 }
 
 // finish ends the last step. It leaves out a step that was cut short before it counted. The queue itself is empty by now:

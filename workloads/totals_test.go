@@ -299,11 +299,11 @@ func TestLateStart(t *testing.T) {
 	clients := []client{
 		{e: e, class: cl, joined: 4 * ms, left: 10 * ms}, {e: e, class: cl, joined: 12 * ms, left: 12 * ms}, {e: e, class: cl, left: 7 * ms},
 	}
-	if idle := sumOf(clients).rest.idle; idle != (4+10+3)*ms {
+	if idle := sumOf(clients).Rest.Idle; idle != (4+10+3)*ms {
 		t.Errorf("the clients were idle for %v", idle)
 	}
 	e.from = 5 * ms
-	if idle := sumOf(clients).rest.idle; idle != (0+5+3)*ms {
+	if idle := sumOf(clients).Rest.Idle; idle != (0+5+3)*ms {
 		t.Errorf("with a warm-up the clients were idle for %v", idle)
 	}
 }

@@ -48,6 +48,10 @@ const (
 
 // fillGenerator is the verdict on lockbench itself.
 func (e *engine) fillGenerator(r *results.Record) {
+	if e.ranks != nil {
+		r.Generator = together(e.ranks)
+		return
+	}
 	judgeGenerator(r, &e.before, &e.after)
 	if e.after.at > e.before.at {
 		r.Generator.Pauses, r.Generator.Paused = e.ticker.pauses, e.ticker.paused

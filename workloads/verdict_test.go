@@ -245,7 +245,7 @@ func TestBounds(t *testing.T) {
 			Latency: map[results.Metric]results.Latency{results.Hold: of(1000, 9*ms, 9*ms)},
 		}
 		c.change(r)
-		by, locks := minLimit(r, kindsOf(r, counters{}))
+		by, locks := minLimit(r, kindsOf(r, rest{}))
 		if by != c.by || math.Abs(locks-c.locks) > 1e-6*c.locks {
 			t.Errorf("%s: %v locks a second by %s, want %v by %s", c.name, locks, by, c.locks, c.by)
 		}

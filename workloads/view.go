@@ -60,7 +60,7 @@ func (v View) Record() *results.Record {
 		r.Cost.ServerCPUUs = float64(now.process-e.before.process) / 1e3 / float64(locks)
 	}
 	acquire, release := r.Latency[results.Acquire], r.Latency[results.Release] // which stands for a request without a wait
-	e.fillLimit(r, counters{waited: max(0, time.Duration(acquire.Count)*(acquire.Mean-release.Mean))})
+	e.fillLimit(r, rest{Waited: max(0, time.Duration(acquire.Count)*(acquire.Mean-release.Mean))})
 	judgeGenerator(r, &e.before, &now)
 	fillThread(r, &e.before, &now)
 	return r
@@ -77,7 +77,7 @@ func (v View) Ended(o results.Outcome) int64 {
 
 // Errors returns all errors by class since the load began, warm-up included.
 func (v View) Errors() map[string]int64 {
-	return v.e.errors.byClass(func(c *errorClass) int64 { return c.all })
+	return v.e.errors.byClass(func(c *errorClass) int64 { return c.All })
 }
 
 func (e *engine) recorders() (list []*results.Recorder) {
@@ -130,7 +130,7 @@ func (e *engine) attempts() (n int64) {
 func (e *engine) snapshot(phase Phase, elapsed, total time.Duration) Snapshot {
 	s := Snapshot{
 		Phase: phase, Elapsed: elapsed, Total: total,
-		Acquired: e.granted(), Errors: e.errors.total(), Violations: e.violations(),
+		Acquired: e.granted(), Errors: e.errors.total(), Violations: e.violations(), Attempts: e.attempts(),
 		P99: time.Duration(e.timeseries.p99.Load()),
 	}
 	for _, cl := range e.classes {
@@ -143,5 +143,18 @@ func (e *engine) snapshot(phase Phase, elapsed, total time.Duration) Snapshot {
 			s.Pending += cl.queue.Offered() - cl.recorder.Attempts()
 		}
 	}
+	if e.run.Fleet != nil {
+		s.Add(e.run.Fleet.Others())
+	}
 	return s
+}
+
+// Add adds where other processes stand.
+func (s *Snapshot) Add(o Snapshot) {
+	s.Acquired, s.Errors, s.Violations, s.Attempts = s.Acquired+o.Acquired, s.Errors+o.Errors, s.Violations+o.Violations, s.Attempts+o.Attempts
+	s.P99 = max(s.P99, o.P99)
+	s.Offered, s.Dropped, s.Queue, s.Pending = s.Offered+o.Offered, s.Dropped+o.Dropped, s.Queue+o.Queue, s.Pending+o.Pending
+	if s.Lost == "" {
+		s.Lost = o.Lost
+	}
 }

@@ -215,16 +215,19 @@ func (g *endings) add(err error) {
 	if err == nil {
 		return
 	}
+	g.addN(shortened(err.Error()), 1)
+}
+
+func (g *endings) addN(reason string, n int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.by == nil {
 		g.by = map[string]int64{}
 	}
-	reason := shortened(err.Error())
 	if _, known := g.by[reason]; !known && len(g.by) == mostReasons {
 		reason = "other reasons"
 	}
-	g.by[reason]++
+	g.by[reason] += n
 }
 
 func (g *endings) copy() map[string]int64 {
@@ -233,29 +236,75 @@ func (g *endings) copy() map[string]int64 {
 	return maps.Clone(g.by)
 }
 
-// fillSafety returns what the oracle and the clients have seen.
+// witnessed is what the oracle and the clients have seen, before anything is made of it.
+type witnessed struct {
+	results.Safety
+	Attributed int64 // see oracle.Oracle
+	Late       int64 // see evidence
+}
+
+// witness returns what those of this process have seen. It knows clients by their numbers among all.
+func (e *engine) witness() (w witnessed) {
+	if e.oracle == nil {
+		return w
+	}
+	w.Safety, w.Attributed = e.oracle.Report(), e.oracle.Attributed()
+	for i := range w.Events {
+		v := &w.Events[i]
+		v.Holder, v.Intruder = v.Holder+e.classOf(v.Holder).before, v.Intruder+e.classOf(v.Intruder).before
+	}
+	for _, cl := range e.classes {
+		for i := range e.clients[cl.first : cl.first+cl.Clients] {
+			of := &e.clients[cl.first+i].evidence
+			w.Power.Watched += of.power.Watched
+			w.Power.Refusals += of.power.Refusals
+			w.Power.Sampled += of.power.Sampled
+			w.Power.SampledTime += of.power.SampledTime
+			w.LostEarly += of.lostEarly
+			w.Late += of.late
+		}
+	}
+	w.Grants = e.granted()
+	w.LostUpdates = w.Grants - e.oracle.Updates()
+	return w
+}
+
+// add adds what another process has seen, of its own keys and holds.
+func (w *witnessed) add(o witnessed) {
+	w.Grants += o.Grants
+	w.LostUpdates += o.LostUpdates
+	w.Violations += o.Violations
+	w.Overstayed += o.Overstayed
+	w.Longest, w.Overlap = max(w.Longest, o.Longest), w.Overlap+o.Overlap
+	w.WrongReleases += o.WrongReleases
+	w.FenceRegress += o.FenceRegress
+	w.LostEarly += o.LostEarly
+	w.Attributed += o.Attributed
+	w.Late += o.Late
+	w.Events = append(w.Events, o.Events...)
+	if o.Power != nil {
+		w.Power.Watched += o.Power.Watched
+		w.Power.Refusals += o.Power.Refusals
+		w.Power.Sampled += o.Power.Sampled
+		w.Power.SampledTime += o.Power.SampledTime
+	}
+}
+
+// fillSafety returns what all have seen, and what it proves.
 func (e *engine) fillSafety() (s results.Safety) {
 	if e.oracle == nil {
 		return s
 	}
-	s = e.oracle.Report()
-	s.Grants = e.granted()
-	s.LostUpdates = s.Grants - e.oracle.Updates()
-	late := int64(0)
-	for i := range e.clients {
-		w := &e.clients[i].evidence
-		s.Power.Watched += w.power.Watched
-		s.Power.Refusals += w.power.Refusals
-		s.Power.Sampled += w.power.Sampled
-		s.Power.SampledTime += w.power.SampledTime
-		s.LostEarly += w.lostEarly
-		late += w.late
+	w := e.seen
+	if e.ranks == nil {
+		w = e.witness()
 	}
+	s = w.Safety
 	s.Ended = e.ended.copy()
 	s.Explained = e.explain(s.LostEarly + s.FenceRegress)
 	if s.Explained == "" {
-		s.WrongReleases += e.oracle.Attributed()
-		if late > 0 {
+		s.WrongReleases += w.Attributed
+		if w.Late > 0 {
 			s.Explained = "holds may have outlasted their leases, and their releases remove any lock"
 		}
 	}

@@ -55,6 +55,7 @@ func cellBlocks(c *results.Cell, verbose, missed bool) []Block {
 	p.steps(c)
 	if verbose {
 		p.trials(c)
+		p.ranks(c)
 	}
 	p.add()
 	p.outcomes(c)

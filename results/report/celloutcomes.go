@@ -121,6 +121,9 @@ func (p *cellPage) safety(c *results.Cell) {
 	p.item(tone, "safety", verdict)
 	if p.verbose {
 		p.item(Plain, "", powerLine(s))
+		if s.Blind > 0 {
+			p.item(Plain, "", fmt.Sprintf("across %d processes, whose clocks are known to agree within %s", len(c.First().Ranks), format.Duration(s.Blind)))
+		}
 	}
 	if s.Overstayed > 0 {
 		lost := ""

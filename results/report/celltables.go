@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/lockbench/lockbench/results"
@@ -164,4 +165,26 @@ func (p *cellPage) trials(c *results.Cell) {
 	}
 	p.add(t)
 	p.item(Plain, "", "a trial is one observation; a quantile is each trial's own here, and of all values together above")
+}
+
+// ranks says who made the load together, in the first trial: each by its own clock and as a generator of its own.
+func (p *cellPage) ranks(c *results.Cell) {
+	ranks := c.First().Ranks
+	if len(ranks) == 0 {
+		return
+	}
+	caption := "Processes"
+	if manyTrials(c) {
+		caption = "Processes, in the first trial"
+	}
+	t := figures(caption, "rank", "host", "clients", "locks/s", "cores", "round trip", "clock ±", "began late")
+	for _, r := range ranks {
+		rate := 0.0
+		if e := c.First().Elapsed; e > 0 {
+			rate = float64(r.Acquired) / e.Seconds()
+		}
+		t.line(strconv.Itoa(r.Rank), r.Host, format.Count(int64(r.Clients)), metric.PerSecond.Format(rate), format.Three(r.Generator.CPU),
+			format.Duration(r.RTT), format.Duration(r.Bound), format.Duration(r.Late))
+	}
+	p.add(t)
 }

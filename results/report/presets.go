@@ -21,7 +21,7 @@ var tellings = map[string]func(c *results.Cell) string{
 		n, plan := c.Counts, c.Plan()
 		clients := int64(max(1, plan.Clients))
 		jobs := finished(n) / clients * int64(plan.Keys)
-		ran := "each of " + format.Plural(jobs, "job") + " ran exactly once; the clocks of all hosts agreed"
+		ran := "each of " + format.Plural(jobs, "job") + " ran exactly once, with one clock for all hosts"
 		switch outlived := n.Lost + n.LostRenewal; {
 		case outlived > 0:
 			ran = outOf(outlived, n.Acquired, "job") + " outlived the lease: another host that comes then runs the job again"

@@ -38,7 +38,7 @@ func TestCronTold(t *testing.T) {
 		violations int64
 		want       string
 	}{
-		{results.Counts{Acquired: 20, Contended: 980}, 0, "each of 20 jobs ran exactly once; the clocks of all hosts agreed · 980 of 1,000 hosts skipped theirs"},
+		{results.Counts{Acquired: 20, Contended: 980}, 0, "each of 20 jobs ran exactly once, with one clock for all hosts · 980 of 1,000 hosts skipped theirs"},
 		{results.Counts{Acquired: 23, Contended: 977}, 0, "20 jobs ran 23 times: some of them twice · 977 of 1,000 hosts skipped theirs"},
 		{results.Counts{Acquired: 18, Contended: 970, Refused: 12}, 0, "18 runs of 20 jobs · 970 of 1,000 hosts skipped theirs"},
 		{results.Counts{Acquired: 23, Contended: 1030}, 0, "23 runs · 1,030 of 1,053 hosts skipped theirs"},

@@ -173,6 +173,9 @@ var Settings = []Setting{
 		Usage: "share the clients out among N local queues and subscriptions,\n" +
 			"as N processes would have",
 		at: func(p *Plan, _ *Load) value { return fromOne(&p.Lockers) }},
+	{Name: "processes", Group: GroupLoad, Value: "N", Default: "1", Zero: "1", Axis: true,
+		Usage: "share the clients out among N processes of this machine, or as many as\nthe ranks of a fleet (help processes)",
+		at:    func(p *Plan, _ *Load) value { return fromOne(&p.Processes) }},
 	{Name: "conns", Group: GroupClient, Value: "N", Default: "0", Zero: "0", Axis: true,
 		Usage: "connections of the pool, or of batches; 0 is the library's default, or two\nfor each processor",
 		at:    func(p *Plan, _ *Load) value { return number(&p.Conns) }},

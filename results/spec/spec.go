@@ -19,7 +19,8 @@ type Plan struct {
 
 	Workload    string        `json:"workload,omitempty"` // the preset or the file that it came from: a name, not a setting
 	Keys        int           `json:"keys"`
-	Lockers     int           `json:"lockers,omitempty"` // processes' worth of local queues and subscriptions; 0: one
+	Lockers     int           `json:"lockers,omitempty"`   // processes' worth of local queues and subscriptions; 0: one
+	Processes   int           `json:"processes,omitempty"` // that share the clients; 0: one
 	Poll        time.Duration `json:"poll_ns,omitempty"`
 	BackoffMin  time.Duration `json:"backoff_min_ns,omitempty"`
 	BackoffMax  time.Duration `json:"backoff_max_ns,omitempty"`

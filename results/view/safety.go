@@ -27,6 +27,10 @@ func OtherWitnesses(c *results.Cell) string {
 	if s.LostEarly > 0 {
 		parts = append(parts, format.Verb(s.LostEarly, "release", "releases")+" found the lock gone before its lease can have ended")
 	}
+	if s.Possible > 0 {
+		parts = append(parts, fmt.Sprintf("%s of a key that a client of another host may still have held: their clocks are known to agree within %s",
+			format.Plural(s.Possible, "grant"), format.Duration(s.Blind)))
+	}
 	text := strings.Join(parts, ", ")
 	if s.Explained != "" && s.LostEarly+s.FenceRegress > 0 {
 		text += ", which proves nothing here: " + s.Explained

@@ -87,6 +87,7 @@ func Check(p spec.Plan, t drivers.Traits) error {
 		checkClasses(p),
 		checkInt("clients", p.Clients, 1, MaxClients),
 		checkLockers(p),
+		checkProcesses(p),
 		checkInt("keys", p.Keys, 1, MaxKeys),
 		checkInt("reentry", cmp.Or(p.Reentry, 1), 1, MaxReentry),
 		checkLength(p),
@@ -177,6 +178,25 @@ func checkTopology(p spec.Plan) error {
 func checkLockers(p spec.Plan) error {
 	if p.Lockers < 0 || p.Lockers > max(p.Clients, 1) {
 		return refuse("lockers", strconv.Itoa(p.Lockers), fmt.Sprintf("1 to -clients, which is %d", p.Clients))
+	}
+	return nil
+}
+
+// MaxProcesses is how many processes a plan may have.
+const MaxProcesses = 4096
+
+// checkProcesses wants at least one client of each class in a process.
+func checkProcesses(p spec.Plan) error {
+	if p.Processes <= 1 {
+		return checkInt("processes", p.Processes, 0, MaxProcesses)
+	}
+	for _, g := range p.Groups() {
+		if p.Processes > min(g.Clients, MaxProcesses) {
+			return inClass(g.Name, refuse("processes", strconv.Itoa(p.Processes), fmt.Sprintf("1 to -clients, which is %d", g.Clients)))
+		}
+	}
+	if p.Pin {
+		return refuse("pin", "on", "off with -processes")
 	}
 	return nil
 }

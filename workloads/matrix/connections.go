@@ -49,6 +49,9 @@ func Pipelined(p *spec.Plan) bool {
 // Pool returns how many connections the clients share of which each request takes one for as long as it lasts (of a cluster,
 // on all its nodes together); 0 if they share them otherwise, or each has its own.
 func Pool(p *spec.Plan) int {
+	if p.Processes > 1 {
+		return sharedOut(p, Pool)
+	}
 	lib := Library(p.Driver)
 	if !Addressed(p.Driver) || lib.Multiplexes || lib.Pinned(p.Lock) || Pipelined(p) {
 		return 0
@@ -78,6 +81,9 @@ func Connections(p *spec.Plan) int {
 	if !Addressed(p.Driver) {
 		return 0
 	}
+	if p.Processes > 1 {
+		return sharedOut(p, Connections)
+	}
 	lib, n := Library(p.Driver), p.Conns
 	switch {
 	case Batched(p):
@@ -104,4 +110,17 @@ func Connections(p *spec.Plan) int {
 		n++ // the neighbour's
 	}
 	return n
+}
+
+// sharedOut returns the sum of what the processes of p have each; 0 if one of them has none.
+func sharedOut(p *spec.Plan, of func(*spec.Plan) int) (sum int) {
+	for rank := range p.Processes {
+		one := spec.ShareOf(p, rank).Plan(*p)
+		n := of(&one)
+		if n == 0 {
+			return 0
+		}
+		sum += n
+	}
+	return sum
 }

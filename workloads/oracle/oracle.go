@@ -98,7 +98,8 @@ type Grant struct {
 	// Crashes is set by a holder that is about to Exit without sending a release.
 	Crashes bool
 
-	overstays bool // see Overstay
+	// Overstays is set by Overstay.
+	Overstays bool
 
 	word uint64 // the cell's word while this holder is alone and was granted the key last
 	seen int64  // the counter when the hold began
@@ -195,7 +196,7 @@ func (o *Oracle) checkFence(c *cell, fence uint64) {
 // of the key after that, while no other client holds it, is the fault of this hold: such violations are counted, and counted
 // apart as well (results.Safety.Overstayed).
 func (o *Oracle) Overstay(key, me int, g *Grant, ends time.Duration) {
-	g.overstays = true
+	g.Overstays = true
 	o.mu.Lock()
 	o.overstays[hold{key, me}] = ends
 	o.mu.Unlock()
@@ -212,7 +213,7 @@ func (o *Oracle) Exit(key, me int, g Grant, now time.Duration) (exclusive bool) 
 		c.released.Store(int64(now))
 	}
 	exclusive = c.word.CompareAndSwap(g.word, g.word-1) || o.exitShared(key, me, g, now)
-	if g.overstays {
+	if g.Overstays {
 		o.mu.Lock()
 		delete(o.overstays, hold{key, me})
 		o.mu.Unlock()

@@ -48,6 +48,31 @@ func (p *piece) when(target float64) float64 {
 	return p.from + min(x, p.length)
 }
 
+// Each returns every n-th arrival of a schedule, from number first of 0 to n-1: n processes with those of one schedule have
+// together what one process would have. With n up to 1 it is the whole.
+func Each(of Schedule, first, n int) Schedule {
+	if n <= 1 {
+		return of
+	}
+	return &each{of, first, n - 1}
+}
+
+// each is a part of a schedule.
+type each struct {
+	Schedule
+	skip, others int // arrivals of others before the next, and between two
+}
+
+func (e *each) Next() (due time.Duration, ok bool) {
+	for range e.skip {
+		if due, ok = e.Schedule.Next(); !ok {
+			return due, false
+		}
+	}
+	e.skip = e.others
+	return e.Schedule.Next()
+}
+
 // Arrivals returns a schedule of that rate and kind (all that is not spec.Poisson is spec.Constant). Equal seeds make equal schedules.
 // No rate has no arrivals, and a rate that goes in steps stays at the first one if the window has no end.
 func Arrivals(r spec.Rate, kind string, w Window, seed uint64) Schedule {

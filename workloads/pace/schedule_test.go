@@ -294,3 +294,26 @@ func BenchmarkNext(b *testing.B) {
 		}
 	}
 }
+
+// TestEach: the parts of a schedule are the whole, of whatever kind.
+func TestEach(t *testing.T) {
+	rate, _ := spec.ParseRate("1000")
+	for _, kind := range []string{spec.Constant, spec.Poisson} {
+		whole := func() pace.Schedule { return pace.Arrivals(rate, kind, pace.Window{Duration: time.Second}, 7) }
+		want := all(t, whole())
+		for _, n := range []int{1, 2, 7} {
+			var got []time.Duration
+			for i := range n {
+				part := all(t, pace.Each(whole(), i, n))
+				if len(part) < len(want)/n || len(part) > len(want)/n+1 {
+					t.Errorf("%s: part %d of %d has %d of %d arrivals", kind, i, n, len(part), len(want))
+				}
+				got = append(got, part...)
+			}
+			slices.Sort(got)
+			if !slices.Equal(got, want) {
+				t.Errorf("%s: %d parts are not the whole", kind, n)
+			}
+		}
+	}
+}
