@@ -18,7 +18,7 @@ GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 GOFLAGS=-trimpath "$go" vet ./...
 "$go" run "${ACTIONLINT:?run it through make lint}" .github/workflows/*.yml
 
 # Modules within this one, which ./... does not include.
-for module in results/draw/browser scripts/release; do
+for module in results/draw/browser scripts/manifest scripts/release; do
 	(cd "$module" && "$go" vet ./... && "$go" run "$STATICCHECK" ./...)
 done
 

@@ -20,6 +20,12 @@ chromium|chromium-browser|google-chrome|google-chrome-stable|headless-shell  chr
 /usr/lib/*/faketime/libfaketime.so.1|/usr/lib64/faketime/libfaketime.so.1|/usr/lib/faketime/libfaketime.so.1  libfaketime  test-all  Redis with a clock that jumps
 bsdtar  libarchive-tools  test-all  .rpm packages
 man  man-db  test-all  man pages
+munged|/usr/sbin/munged  munge  test-all  fleets started by Slurm
+slurmctld|/usr/sbin/slurmctld  slurmctld  test-all  fleets started by Slurm
+slurmd|/usr/sbin/slurmd  slurmd  test-all  fleets started by Slurm
+srun  slurm-client  test-all  fleets started by Slurm
+mpirun.openmpi  openmpi-bin  test-all  fleets started by Open MPI
+ip|/usr/sbin/ip  iproute2  test-all  fleets of hosts that are namespaces
 "
 
 only=" $* "

@@ -50,6 +50,7 @@ func Main() {
 
 // program is one invocation: everything that a command may touch of the world around it.
 type program struct {
+	args   []string
 	stdin  io.Reader
 	stdout io.Writer
 	stderr *progress.Writer
@@ -69,7 +70,7 @@ type program struct {
 // run returns the whole program: it returns the exit code and never exits. The first signal cancels what is under way; a
 // command that drains is waited for, until a second signal comes.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer, env environ, signals <-chan os.Signal) int {
-	p := &program{stdin: stdin, stdout: stdout, env: env}
+	p := &program{args: args, stdin: stdin, stdout: stdout, env: env}
 	p.stderr = &progress.Writer{W: stderr, Scrub: p.secrets.Scrub}
 	p.learnSecrets(args)
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -198,7 +199,7 @@ func (p *program) root() *cobra.Command {
 	root.SetErr(p.stderr)
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) { _ = p.help(c) })
 	root.AddCommand(p.runCommand(), p.planCommand(), p.proveCommand(), p.reportCommand(), p.compareCommand(), p.historyCommand(), p.cleanCommand(),
-		p.listCommand(), p.schemaCommand(), p.versionCommand(), p.completionCommand(), p.manCommand(root), p.workerCommand())
+		p.listCommand(), p.schemaCommand(), p.versionCommand(), p.completionCommand(), p.fleetCommand(), p.manCommand(root), p.workerCommand())
 	root.SetHelpCommand(p.helpCommand(root))
 	root.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) == 0 || len(args) == 1 && slices.Contains(topics, args[0]) { // the topic's page: lockbench choose

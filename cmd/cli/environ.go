@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/workloads/fleet"
 )
 
 // environ is the environment, as os.Environ has it.
@@ -48,7 +49,7 @@ func (p *program) warnUnknownVars() {
 // unknownVars returns the variables that begin like ours and are none, each with the nearest that is. They are no error: they
 // may be another version's.
 func (e environ) unknownVars() []string {
-	known := []string{passwordVariable}
+	known := []string{passwordVariable, fleet.TokenVariable, childVariable}
 	for _, f := range allFlags {
 		known = append(known, f.variable())
 	}
@@ -71,7 +72,7 @@ func (p *program) learnSecrets(args []string) {
 	for _, pair := range p.env {
 		name, value, _ := strings.Cut(pair, "=")
 		switch {
-		case name == passwordVariable, slices.ContainsFunc(all, func(s *servers.Service) bool { return name == s.PasswordVariable }):
+		case name == passwordVariable, name == fleet.TokenVariable, slices.ContainsFunc(all, func(s *servers.Service) bool { return name == s.PasswordVariable }):
 			p.secrets.Add(value)
 		case strings.HasPrefix(name, "LOCKBENCH_"), slices.ContainsFunc(all, func(s *servers.Service) bool { return name == s.Variable }):
 			p.secrets.Learn(value)

@@ -14,6 +14,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/file"
+	"github.com/lockbench/lockbench/workloads/fleet"
 	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
@@ -23,7 +24,8 @@ type experiment struct {
 	options *options
 	targets deploy.Targets
 	read    []reading
-	sides   []side // base and head, if there are two; the cells are then theirs by turns
+	place   fleet.Place // of this process among those of the run
+	sides   []side      // base and head, if there are two; the cells are then theirs by turns
 }
 
 // reading is a cell, and options that it came from.

@@ -58,6 +58,7 @@ const (
 	groupServer    = "Server"
 	groupComparing = "Comparing"
 	groupQuestion  = "The question"
+	groupFleet     = "The fleet"
 	groupOutput    = "Output"
 )
 
@@ -80,7 +81,7 @@ var measuringFlags = func() (defs []flagDef) {
 			}
 		}
 	}
-	return append(defs, serverFlags...)
+	return slices.Concat(defs, serverFlags, fleetFlags)
 }()
 
 var (
@@ -181,7 +182,7 @@ var (
 )
 
 // allFlags is what the spelling of any command line is judged by.
-var allFlags = slices.Concat(runFlags, planFlags, proveFlags, historyFlags, cleanFlags, []flagDef{jsonFlag, helpFlag})
+var allFlags = slices.Concat(runFlags, planFlags, proveFlags, historyFlags, cleanFlags, manifestFlags, []flagDef{jsonFlag, helpFlag})
 
 func flagNames(defs []flagDef) []string {
 	var names []string

@@ -72,7 +72,8 @@ var floors = []rule{
 	{"drivers/drivertest", []string{"drivers", "drivers/testwait", "drivers/wait"}, []string{"go.uber.org/goleak"}},
 	{"drivers/spawn", nil, nil},
 	{"drivers/servers", []string{"drivers/spawn"}, []string{"github.com/alicebob/miniredis/v2", "github.com/jackc/pgx/v5/pgproto3", "golang.org/x/sys"}},
-	{"drivers/exec", []string{"drivers", "drivers/quorum", "drivers/renew", "drivers/spawn"}, nil},
+	{"drivers/lines", []string{"drivers"}, nil},
+	{"drivers/exec", []string{"drivers", "drivers/lines", "drivers/quorum", "drivers/renew", "drivers/spawn"}, nil},
 	{"drivers/simtest", []string{"drivers", "drivers/renew", "drivers/wait", "workloads/oracle"}, nil},
 	{"drivers/servers/servertest", []string{"drivers/servers"}, []string{"go.uber.org/goleak"}},
 	{"results/safety", []string{"results", "results/format", "results/stats"}, nil},
@@ -103,6 +104,10 @@ var floors = []rule{
 	{
 		"workloads/hazards", []string{"drivers", "drivers/exec", "drivers/fault", "drivers/renew", "drivers/wait", "results/format", "results/safety", "results/spec", "workloads/matrix"},
 		[]string{"github.com/anishathalye/porcupine"},
+	},
+	{
+		"workloads/fleet", []string{"drivers", "drivers/lines", "drivers/spawn", "results", "results/spec", "workloads", "workloads/oracle"},
+		[]string{"golang.org/x/sys"},
 	},
 	{"workloads/...", []string{"drivers", "drivers/alarm", "drivers/wait", "drivers/renew", "results", "results/format", "results/spec", "results/stats", "workloads/..."}, []string{"golang.org/x/sys"}},
 

@@ -156,6 +156,12 @@ func (p *program) plan(ctx context.Context, o *options) (err error) {
 	if err := s.prepare(o); err != nil {
 		return err
 	}
+	if err := s.checkProcesses(); err != nil {
+		return err
+	}
+	if s.place.Rank > 0 {
+		return s.follow(ctx)
+	}
 	if o.on("dry-run") {
 		return s.print(p.stdout)
 	}

@@ -44,8 +44,13 @@ type asked struct {
 // readQuestion reads from the options, and from what they name, what is asked.
 func (p *program) readQuestion(o *options) (*question, error) {
 	p.warnUnknownVars()
+	place, err := p.findPlace(o)
+	if err != nil {
+		return nil, err
+	}
 	q, err := questionOf(o, p.env, p.stdin, func(s *servers.Service) (string, error) { return s.Locate() })
 	if err == nil {
+		q.place = place
 		q.registerSecrets(&p.secrets)
 	}
 	return q, err

@@ -152,6 +152,10 @@ func (s *search) search(ctx context.Context) error {
 		return err
 	}
 	defer s.closeServer()
+	if err := s.assemble(ctx); err != nil {
+		return s.interrupted(ctx, err)
+	}
+	defer s.disperse()
 	err := s.runTrials(ctx)
 	s.saveRest()
 	if err != nil {
@@ -192,6 +196,9 @@ func (s *search) announcePlan() {
 // runTrials runs what is to run. The error has stopped the plan.
 func (s *search) runTrials(ctx context.Context) error {
 	for ctx.Err() == nil {
+		if err := s.leader.Err(); err != nil {
+			return err
+		}
 		t, more := s.known.Next()
 		if !more {
 			return nil

@@ -24,6 +24,7 @@ import (
 	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads"
+	"github.com/lockbench/lockbench/workloads/fleet"
 	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
@@ -44,6 +45,9 @@ func (p *program) run(ctx context.Context, o *options) (err error) {
 	r := p.newRunner(e, o.text("output"))
 	if err := r.check(); err != nil {
 		return err
+	}
+	if r.place.Rank > 0 {
+		return r.follow(ctx)
 	}
 	if o.on("dry-run") {
 		return e.print(p.stdout)
@@ -68,6 +72,10 @@ func (p *program) readExperiment(o *options) (experiment, error) {
 	if err := o.readWorkload(p.stdin); err != nil {
 		return experiment{}, err
 	}
+	place, err := p.findPlace(o)
+	if err != nil {
+		return experiment{}, err
+	}
 	run, err := experimentOf(o, p.env, p.stdin, func(s *servers.Service) (string, error) { return s.Locate() })
 	if err != nil {
 		for _, s := range run.Skipped[min(1, len(run.Skipped)):] { // the error has the first
@@ -80,6 +88,7 @@ func (p *program) readExperiment(o *options) (experiment, error) {
 			return experiment{}, usageErrorf("-pin: %w", err)
 		}
 	}
+	run.place = place
 	run.registerSecrets(&p.secrets)
 	return run, nil
 }
@@ -87,7 +96,7 @@ func (p *program) readExperiment(o *options) (experiment, error) {
 // check reads what else the options say of a run, and looks at the files that they name. It leaves nothing behind.
 func (r *runner) check() error {
 	o := r.options
-	if err := checkLive(o); err != nil {
+	if err := cmp.Or(checkLive(o), r.checkProcesses()); err != nil {
 		return err
 	}
 	revision, err := readRevision(o)
@@ -166,6 +175,8 @@ type runner struct {
 	deployments map[string]*deploy.Deployments // by side
 	servers     *deploy.Deployments            // of the present trial
 	live        *live
+	leader      *fleet.Leader // of several processes; nil of one
+	rendezvous  *fleet.Rendezvous
 	comparison  *comparison // nil if nothing is compared
 	printer     printer[reported]
 	judged      printer[*compare.Comparison]
@@ -196,9 +207,18 @@ func (r *runner) run(ctx context.Context) error {
 		return err
 	}
 	defer r.closeServer()
+	if err := r.assemble(ctx); err != nil {
+		return r.interrupted(ctx, err)
+	}
+	defer r.disperse()
 
 	for i, t := range r.Order {
 		if ctx.Err() != nil {
+			break
+		}
+		if err := r.leader.Err(); err != nil {
+			r.failed = true
+			r.say("the remaining trials are left out: %v", err)
 			break
 		}
 		if r.out[t.Cell] {
@@ -310,7 +330,8 @@ func (r *runner) measure(ctx context.Context, t matrix.Trial, c spec.Plan, stop 
 	if err := r.servers.Start(ctx, c); err != nil {
 		return nil, err
 	}
-	if err := r.limits.Check(&c, r.servers.Network(c)); err != nil {
+	local := spec.ShareOf(&c, 0).Plan(c) // what this process makes of it
+	if err := r.limits.Check(&local, r.servers.Network(c)); err != nil {
 		return nil, err
 	}
 	hint := r.leftLine(c, "stopped at once")
@@ -335,7 +356,7 @@ func (r *runner) measure(ctx context.Context, t matrix.Trial, c spec.Plan, stop 
 			err = errors.Join(err, failed)
 		}
 	}()
-	svc, err := r.servers.Open(ctx, c, prefix)
+	svc, err := r.servers.Open(ctx, local, prefix)
 	if err != nil {
 		return nil, err
 	}
@@ -345,7 +366,7 @@ func (r *runner) measure(ctx context.Context, t matrix.Trial, c spec.Plan, stop 
 		return nil, err
 	}
 	defer beside.Close()
-	if err := deploy.CheckRoom(c, svc); err != nil {
+	if err := deploy.CheckRoom(local, svc); err != nil {
 		return nil, err
 	}
 	run := workloads.Run{
@@ -360,6 +381,7 @@ func (r *runner) measure(ctx context.Context, t matrix.Trial, c spec.Plan, stop 
 			r.live.page.update(s)
 		}
 	}
+	defer r.share(&run, t.Cell, c)()
 	r.live.follow(&run, t)
 	rec, err = run.Do(ctx)
 	r.live.end()

@@ -19,18 +19,21 @@ import (
 	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
-// registerSecrets adds what logs in to the targets of both sides.
-func (e experiment) registerSecrets(s *secrets.Secrets) {
-	all := []deploy.Targets{e.targets}
+// allTargets returns those of both sides.
+func (e experiment) allTargets() []deploy.Target {
+	all := slices.Clone(e.targets.List)
 	for _, one := range e.sides {
-		all = append(all, one.targets)
+		all = append(all, one.targets.List...)
 	}
-	for _, t := range all {
-		for _, one := range t.List {
-			s.Add(string(one.Password))
-			for _, secret := range one.Secrets {
-				s.Add(string(secret))
-			}
+	return all
+}
+
+// registerSecrets adds what logs in to the targets.
+func (e experiment) registerSecrets(s *secrets.Secrets) {
+	for _, t := range e.allTargets() {
+		s.Add(string(t.Password))
+		for _, secret := range t.Secrets {
+			s.Add(string(secret))
 		}
 	}
 }

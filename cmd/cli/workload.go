@@ -29,7 +29,7 @@ type workload struct {
 // inWorkload reports whether a flag may stand in a workload: what the load is, how it is measured, and which lock it
 // meets. Where that lock is, who may see it and where the figures go is up to the user who runs it.
 func (f flagDef) inWorkload() bool {
-	return f.group != groupServer && f.group != groupComparing && f.group != groupOutput && f.name != "workload"
+	return f.group != groupServer && f.group != groupComparing && f.group != groupOutput && f.group != groupFleet && f.name != "workload"
 }
 
 // ofTheRun are the settings that hold for all cells together.

@@ -65,6 +65,21 @@ func Both(base, head Targets, baseCells, headCells []matrix.Cell) (b, h *Deploym
 	return b, h, err
 }
 
+// Adopt takes a server that another process has started for that of a cell.
+func (ds *Deployments) Adopt(c spec.Plan, s *servers.Running) {
+	s.Close = func() error { return nil }
+	d := deploymentOf(c)
+	ds.running[d] = &server{s, d.service}
+}
+
+// Running returns the server of a cell; nil as long as it has none.
+func (ds *Deployments) Running(c spec.Plan) *servers.Running {
+	if s := ds.running[deploymentOf(c)]; s != nil {
+		return s.Running
+	}
+	return nil
+}
+
 // Start starts the server of a cell, unless it runs.
 func (ds *Deployments) Start(ctx context.Context, p spec.Plan) (err error) {
 	if matrix.Addressed(p.Driver) {

@@ -1,0 +1,174 @@
+// lockbench fleet manifest: a run of many pods, for kubectl.
+
+package cli
+
+import (
+	"bytes"
+	"crypto/rand"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"net"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"text/template"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/lockbench/lockbench/cmd/cli/deploy"
+	"github.com/lockbench/lockbench/cmd/cli/secrets"
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads/fleet"
+	"github.com/lockbench/lockbench/workloads/matrix"
+)
+
+var manifestFlags = []flagDef{
+	ranksFlag,
+	{"image", "", groupFleet, "IMAGE", "", false, "their image, with lockbench as its entry point"},
+	{"name", "", groupFleet, "NAME", "lockbench", false, "of Job, Service and Secret"},
+}
+
+// manifest has the place of what manifestValues holds.
+//
+//go:embed fleet.yaml
+var manifest string
+
+type manifestValues struct {
+	Name, Image, Token, Rendezvous                  string
+	Ranks, Port                                     int
+	Args                                            []string
+	TokenVariable, PasswordVariable, PasswordSecret string
+}
+
+// manifestPort is that of rank 0. A pod has all ports for itself.
+const manifestPort = 7000
+
+func (p *program) fleetCommand() *cobra.Command {
+	c := p.command(&cobra.Command{
+		Use:   "fleet manifest -ranks N -image IMAGE [-name NAME] -- FLAGS",
+		Short: "Print what makes a run of many pods in Kubernetes",
+		Long: "Prints what makes a run with FLAGS of N pods: an Indexed Job, the headless Service that leads to\n" +
+			"its rank 0, and a Secret with a random token, which a rank has to know. Rank 0 collects:\n\n" +
+			"  lockbench fleet manifest -ranks 4 -image registry.example/lockbench \\\n" +
+			"      -- -addr redis://redis:6379 -clients 64 -keys 10 > fleet.yaml\n" +
+			"  kubectl apply -f fleet.yaml\n" +
+			"  kubectl logs --follow -l batch.kubernetes.io/job-completion-index=0,job-name=lockbench\n\n" +
+			"A password goes into a Secret of its own, NAME-password:\n\n" +
+			"  kubectl create secret generic lockbench-password --from-literal=password=sesame\n\n" +
+			"Kubernetes 1.24 or later, with the logs by that label 1.28. Whoever may read secrets there can join.",
+		ValidArgs: []string{"manifest"},
+		Args: func(c *cobra.Command, args []string) error {
+			dash := c.ArgsLenAtDash()
+			switch {
+			case len(args) == 0 || dash == 0:
+				return usageErrorf("fleet: there is one thing to do: lockbench fleet manifest -ranks N -image IMAGE -- FLAGS")
+			case args[0] != "manifest":
+				return usageErrorf("fleet: there is no %q: lockbench fleet manifest", args[0])
+			case dash < 0 || dash == len(args):
+				return usageErrorf("fleet manifest: what do the ranks run? Add the flags of a run after two dashes: " +
+					"-- -addr redis://redis:6379 -clients 64")
+			case dash > 1:
+				return usageErrorf("fleet manifest: unexpected argument %q: the flags of the run follow two dashes", args[1])
+			}
+			return nil
+		},
+	}, manifestFlags, func(_ *cobra.Command, o *options, args []string) error {
+		v, err := p.readManifest(o, args[1:])
+		if err != nil {
+			return err
+		}
+		t := template.Must(template.New("manifest").Funcs(template.FuncMap{"json": jsonText}).Parse(manifest))
+		return t.Execute(p.stdout, v)
+	})
+	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && slices.Contains(flagNames(runFlags), unknown.GetSpecifiedName()) {
+			return usageErrorf("fleet manifest: -%s: the flags of the run follow two dashes: -- -%[1]s …", unknown.GetSpecifiedName())
+		}
+		return flagError(err, manifestFlags)
+	})
+	return c
+}
+
+var labelPattern = regexp.MustCompile(`^[a-z]([a-z0-9-]*[a-z0-9])?$`) // RFC 1035, as a Service's name must be
+
+func (p *program) readManifest(o *options, args []string) (v manifestValues, err error) {
+	ranks, name, image := o.get("ranks"), o.get("name"), o.get("image")
+	n, err := spec.ParseInt(ranks.text)
+	switch last := len(strconv.Itoa(max(n, 1) - 1)); {
+	case ranks.text == "":
+		return v, usageErrorf("fleet manifest: how many processes? Add -ranks N")
+	case err != nil:
+		return v, o.complain(ranks, "%w", err)
+	case n < 2:
+		return v, o.complain(ranks, "a fleet has two ranks or more; lockbench help recipes has the Job of one process")
+	case image.text == "":
+		return v, usageErrorf("fleet manifest: which image? Add -image IMAGE; lockbench help recipes builds one")
+	case !labelPattern.MatchString(name.text) || len(name.text)+1+last > 63: // the pods are hosts NAME-RANK
+		return v, o.complain(name, "is no name of a Service and its pods: use at most %d lower-case letters, digits and "+
+			"dashes, a letter first and no dash at the end", 62-last)
+	}
+	if err := p.checkRankFlags(args); err != nil {
+		return v, err
+	}
+	v = manifestValues{
+		Name: name.text, Image: image.text, Token: rand.Text(), Ranks: n, Port: manifestPort,
+		TokenVariable: fleet.TokenVariable, PasswordVariable: passwordVariable, PasswordSecret: name.text + "-password",
+		Rendezvous: net.JoinHostPort(name.text+"-0."+name.text, strconv.Itoa(manifestPort)),
+	}
+	for _, arg := range args {
+		v.Args = append(v.Args, strings.ReplaceAll(arg, "$", "$$")) // Kubernetes expands $(NAME)
+	}
+	return v, nil
+}
+
+// checkRankFlags holds args to what a run accepts, without the variables of this machine, and to what ranks need.
+func (p *program) checkRankFlags(args []string) error {
+	alone := &program{stdin: p.stdin, stdout: p.stdout, stderr: p.stderr}
+	c := alone.command(&cobra.Command{Use: "run", Args: noArgs, SilenceErrors: true, SilenceUsage: true}, runFlags,
+		func(_ *cobra.Command, o *options, _ []string) error {
+			if err := o.refuse([]string{"rank", "ranks", "rendezvous", "processes"}, "the Job says so to each pod: leave it out"); err != nil {
+				return err
+			}
+			if err := o.readWorkload(p.stdin); err != nil {
+				return err
+			}
+			e, err := experimentOf(o, nil, p.stdin, func(s *servers.Service) (string, error) { return s.Name, nil })
+			if err != nil {
+				return err
+			}
+			all := e.allTargets()
+			if len(all) == 0 || slices.ContainsFunc(all, func(t deploy.Target) bool { return t.Kind != matrix.External }) {
+				return errors.New("-addr: where is the server? Give an address that all ranks reach; without it each has its own")
+			}
+			masked := slices.ContainsFunc(args, func(arg string) bool { return secrets.Mask(arg) != arg })
+			if masked && slices.ContainsFunc(all, hasPassword) {
+				return errors.New("-addr: whoever may see the Job could read the password: leave it out; lockbench help fleet " +
+					"says where it goes")
+			}
+			return nil
+		})
+	c.SetArgs(normalise(args))
+	if err := c.Execute(); err != nil {
+		return usageErrorf("fleet manifest: %w", err)
+	}
+	return nil
+}
+
+// hasPassword reports whether a password is part of an address, or stands where the driver looks for it.
+func hasPassword(t deploy.Target) bool {
+	return slices.ContainsFunc(t.Secrets, func(s drivers.Secret) bool { return s != "" })
+}
+
+// jsonText returns a string of JSON, which YAML reads as well.
+func jsonText(s string) (string, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(s)
+	return strings.TrimSuffix(b.String(), "\n"), err
+}

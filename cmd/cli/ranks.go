@@ -1,0 +1,281 @@
+// The processes of a run, of -processes or of an engine: rank 0 runs it, and the others make their share of each load.
+
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lockbench/lockbench/cmd/cli/deploy"
+	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads"
+	"github.com/lockbench/lockbench/workloads/fleet"
+	"github.com/lockbench/lockbench/workloads/matrix"
+)
+
+// fleetFlags say where a process stands among others; an engine that starts them says it by itself.
+var fleetFlags = []flagDef{
+	{"rank", "", groupFleet, "N", "", false, "number of this process among those of a fleet, from 0, which leads\n(default: as srun, mpirun or an Indexed Job says)"},
+	ranksFlag,
+	{"rendezvous", "", groupFleet, "HOST:PORT", "", false, "where rank 0 waits for the others (default: as the engine says)"},
+	{"fleet-token-file", "", groupFleet, "FILE", "", false, "file with the secret of the fleet (or set LOCKBENCH_FLEET_TOKEN)"},
+	{"join-timeout", "", groupFleet, "TIME", "5m", false, "how long to wait until all processes have come"},
+}
+
+var ranksFlag = flagDef{"ranks", "", groupFleet, "N", "", false, "how many processes there are; 1 runs alone whatever has started it"}
+
+// childVariable tells a process that another one has started for -processes which rank it is: "2/4".
+const childVariable = "LOCKBENCH_CHILD"
+
+// findPlace returns where this process stands, and gives the plans as many processes as there are.
+func (p *program) findPlace(o *options) (fleet.Place, error) {
+	if child, ok := p.env.lookup(childVariable); ok {
+		var at fleet.Place
+		_, err := fmt.Sscanf(child, "%d/%d", &at.Rank, &at.Ranks)
+		return at, err
+	}
+	flags, err := readPlace(o)
+	if err != nil {
+		return flags, err
+	}
+	at, err := fleet.Discover(flags, p.env.lookup)
+	if err != nil || !at.Fleet() {
+		return at, asUsage(err)
+	}
+	processes := o.get("processes")
+	if processes.from != fromDefault {
+		return at, usageErrorf("%s: %s has started %s of them: leave it out", processes.written(), at.Engine, format.Plural(at.Ranks, "process"))
+	}
+	processes.text, processes.from = strconv.Itoa(at.Ranks), fromVariable
+	return at, nil
+}
+
+func asUsage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &usageError{err}
+}
+
+// readPlace reads the flags of a fleet.
+func readPlace(o *options) (fleet.Place, error) {
+	at := fleet.Place{Rank: -1, Rendezvous: o.text("rendezvous")}
+	for name, to := range map[string]*int{"rank": &at.Rank, "ranks": &at.Ranks} {
+		opt := o.get(name)
+		if opt.text == "" {
+			continue
+		}
+		n, err := spec.ParseInt(opt.text)
+		if err != nil || n < 0 || n > matrix.MaxProcesses {
+			return at, usageErrorf("%s: must be a number up to %d", opt.written(), matrix.MaxProcesses)
+		}
+		*to = n
+	}
+	return at, nil
+}
+
+// processes returns how many the biggest cell has.
+func (e experiment) processes() (n int) {
+	for _, c := range e.Cells {
+		n = max(n, c.Plan.Processes)
+	}
+	return n
+}
+
+// checkProcesses refuses what a run of several processes cannot do.
+func (r *runner) checkProcesses() error {
+	n := r.processes()
+	if n <= 1 {
+		return nil
+	}
+	for _, name := range []string{"live", "metrics-addr", "interval-log"} {
+		if opt := r.options.find(name); opt != nil && opt.text != "" && opt.text != "false" {
+			return usageErrorf("%s: it would show one of the %d processes: leave it out", opt.written(), n)
+		}
+	}
+	if o := r.options.get("workload"); o.text == "-" {
+		return usageErrorf("%s: several processes cannot read one standard input: give a file", o.written())
+	}
+	if o := r.options.get("password-file"); o.text != "" {
+		if info, err := os.Stat(o.text); err == nil && !info.Mode().IsRegular() {
+			return usageErrorf("%s: several processes cannot read one pipe: give a file, or set LOCKBENCH_PASSWORD", o.written())
+		}
+	}
+	return nil
+}
+
+// identity is what all ranks have to have in common.
+func (r *runner) identity() fleet.Identity {
+	h := sha256.New()
+	for _, c := range r.Cells {
+		c.Plan.Command = ""
+		text, _ := json.Marshal(c.Plan)
+		h.Write(append(text, '\n'))
+	}
+	return fleet.Identity{
+		Ranks: max(r.place.Ranks, r.processes()), Job: r.place.Job, Version: r.env.Lockbench, Plans: fmt.Sprintf("%x", h.Sum(nil)[:8]),
+	}
+}
+
+// assemble gets the other processes of a run together; disperse lets them go.
+func (r *runner) assemble(ctx context.Context) error {
+	if r.processes() <= 1 {
+		return nil
+	}
+	if !r.place.Fleet() {
+		return r.startProcesses(ctx)
+	}
+	token, limit, err := r.readMeeting()
+	if err != nil {
+		return err
+	}
+	r.leader = fleet.NewLeader(r.identity(), token)
+	if r.rendezvous, err = r.leader.Listen(r.place.Listen(), r.say); err != nil {
+		return fmt.Errorf("-rendezvous: %w", err)
+	}
+	if err := r.rendezvous.Wait(ctx, limit); err != nil {
+		return err
+	}
+	host, _ := os.Hostname()
+	for _, t := range r.targets.List {
+		if others := slices.DeleteFunc(r.leader.Hosts(), func(h string) bool { return h == host }); len(others) > 0 && t.Kind != matrix.External {
+			return fmt.Errorf("ranks run on %s, and the %s server of %s would be on %s alone: give -addr", strings.Join(others, ", "), t.Kind, t.Service.Name, host)
+		}
+	}
+	return nil
+}
+
+// readMeeting returns what a rank has to know to join, and for how long it waits for the others.
+func (r *runner) readMeeting() (token string, limit time.Duration, err error) {
+	wait := r.options.get("join-timeout")
+	if limit, err = spec.ParseTime(wait.text); err != nil || limit <= 0 {
+		return "", 0, usageErrorf("%s: must be a time with a unit, as in 5m", wait.written())
+	}
+	token, warning, err := r.place.Token(r.options.text("fleet-token-file"), r.program.env.lookup)
+	r.secrets.Add(token)
+	if warning != "" && r.place.Rank == 0 {
+		r.say("warning: %s", warning)
+	}
+	return token, limit, err
+}
+
+// startProcesses starts copies of this process.
+func (r *runner) startProcesses(ctx context.Context) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	id := r.identity()
+	r.leader = fleet.NewLeader(id, "")
+	env := slices.DeleteFunc(slices.Clone(r.program.env), func(pair string) bool {
+		return len(pair) > len(childVariable) && pair[:len(childVariable)+1] == childVariable+"="
+	})
+	return r.leader.Start(ctx, func(rank int) (argv, vars []string) {
+		return append([]string{self}, r.args...), append(slices.Clone(env), fmt.Sprintf("%s=%d/%d", childVariable, rank, id.Ranks))
+	}, r.secrets.Scrub)
+}
+
+// disperse lets the other processes go.
+func (r *runner) disperse() {
+	if r.rendezvous != nil {
+		r.rendezvous.Close()
+	}
+	if r.leader != nil {
+		r.leader.Close()
+	}
+}
+
+// follow makes this process's share of what rank 0 runs.
+func (r *runner) follow(ctx context.Context) error {
+	deployments, err := deploymentsOf(r.experiment)
+	if err != nil {
+		return err
+	}
+	r.deployments = deployments
+	r.draining.Store(true)
+	if _, child := r.program.env.lookup(childVariable); child {
+		return fleet.Follow(ctx, pipe{r.stdin, r.stdout}, "", r.place.Rank, r.identity(), "", r.openShare)
+	}
+	token, limit, err := r.readMeeting()
+	if err != nil {
+		return err
+	}
+	conn, binding, err := fleet.Join(ctx, r.place.Rendezvous, limit)
+	if err == nil {
+		err = fleet.Follow(ctx, conn, binding, r.place.Rank, r.identity(), token, r.openShare)
+	}
+	if err != nil {
+		err = fmt.Errorf("rank %d: %w", r.place.Rank, err)
+	}
+	return r.interrupted(ctx, err)
+}
+
+// pipe is the connection of a process to the one that has started it.
+type pipe struct {
+	io.Reader
+	io.Writer
+}
+
+func (p pipe) Close() error {
+	var err error
+	for _, end := range []any{p.Reader, p.Writer} {
+		if c, ok := end.(io.Closer); ok {
+			err = errors.Join(err, c.Close())
+		}
+	}
+	return err
+}
+
+// openShare opens this process's share of a trial.
+func (r *runner) openShare(ctx context.Context, t fleet.Trial) (run *workloads.Run, closeShare func(), err error) {
+	if t.Cell < 0 || t.Cell >= len(r.Cells) {
+		return nil, nil, fmt.Errorf("there is no cell %d", t.Cell)
+	}
+	ds := r.deployments[r.Cells[t.Cell].Side]
+	if t.Server != nil {
+		ds.Adopt(t.Plan, &servers.Running{URLs: t.Server.URLs, Network: t.Server.Network, Master: t.Server.Master})
+	}
+	share := spec.ShareOf(&t.Plan, r.place.Rank)
+	local := share.Plan(t.Plan)
+	if err := r.limits.Check(&local, ds.Network(local)); err != nil {
+		return nil, nil, err
+	}
+	svc, err := ds.Open(ctx, local, t.Prefix)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := deploy.CheckRoom(local, svc); err != nil {
+		_ = svc.Close()
+		return nil, nil, err
+	}
+	return &workloads.Run{
+		Plan: t.Plan, Share: share, Service: svc, Prefix: t.Prefix, Replays: r.of(t.Cell).options.replays.Of(&t.Plan),
+		Record: results.Record{Env: r.env},
+	}, func() { _ = svc.Close() }, nil
+}
+
+// share begins a trial of several processes, of which this one is rank 0, until end is called.
+func (r *runner) share(run *workloads.Run, cell int, c spec.Plan) (end func()) {
+	if c.Processes <= 1 {
+		return func() {}
+	}
+	t := fleet.Trial{Cell: cell, Plan: c, Prefix: run.Prefix}
+	if s := r.servers.Running(c); s != nil && c.Server != matrix.External {
+		t.Server = &fleet.Server{URLs: s.URLs, Network: s.Network, Master: s.Master}
+	}
+	load := r.leader.Begin(t)
+	run.Share, run.Fleet = spec.ShareOf(&c, 0), load
+	return load.End
+}

@@ -1,0 +1,284 @@
+package fleet_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/lockbench/lockbench/cmd/cli"
+	_ "github.com/lockbench/lockbench/drivers/all"
+	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/drivers/servers/servertest"
+	"github.com/lockbench/lockbench/drivers/testwait"
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/workloads/fleet/fleettest"
+)
+
+// asLockbench makes the test's own program lockbench. Its value marks the processes of a run.
+const asLockbench = "FLEET_TEST_LOCKBENCH"
+
+func init() {
+	if os.Getenv(asLockbench) != "" {
+		cli.Main()
+	}
+}
+
+// run is a lockbench of several ranks.
+type run struct {
+	mark, file string // of its processes, and of its records
+	cmds       []*exec.Cmd
+	out, err   []*bytes.Buffer
+}
+
+// newRun returns a run that nothing has been started of. A process that is left when the test ends is an error, and is
+// killed.
+func newRun(t *testing.T) *run {
+	r := &run{mark: fmt.Sprintf("%s-%d", t.Name(), os.Getpid()), file: filepath.Join(t.TempDir(), "records.jsonl")}
+	t.Cleanup(func() {
+		for pid := range r.processes() {
+			t.Errorf("process %d is left", pid)
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	})
+	return r
+}
+
+// command adds a command that starts some or all of the ranks.
+func (r *run) command(argv ...string) *exec.Cmd {
+	c, out, err := exec.Command(argv[0], argv[1:]...), new(bytes.Buffer), new(bytes.Buffer)
+	c.Env, c.Stdout, c.Stderr = append(os.Environ(), asLockbench+"="+r.mark), out, err
+	r.cmds, r.out, r.err = append(r.cmds, c), append(r.out, out), append(r.err, err)
+	return c
+}
+
+// end waits for the commands, and returns their exit codes.
+func (r *run) end(t *testing.T) (codes []int) {
+	t.Helper()
+	for i, c := range r.cmds {
+		testwait.Ends(t, "the run", func() { _ = c.Wait() })
+		codes = append(codes, c.ProcessState.ExitCode())
+		t.Logf("%v: %s", c.ProcessState, strings.TrimSpace(r.err[i].String()))
+	}
+	testwait.Until(t, "the last process of the run ends", func() bool { return len(r.processes()) == 0 })
+	return codes
+}
+
+// processes returns the environments of the processes of the run, by their ids.
+func (r *run) processes() map[int][]string {
+	found := map[int][]string{}
+	list, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, name := range list {
+		text, _ := os.ReadFile(name)
+		if env := strings.Split(string(text), "\x00"); slices.Contains(env, asLockbench+"="+r.mark) {
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(name)))
+			found[pid] = env
+		}
+	}
+	return found
+}
+
+// records returns what the run has recorded.
+func (r *run) records(t *testing.T) (list []*results.Record) {
+	t.Helper()
+	f, err := os.Open(r.file)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := results.Read(f, func(rec *results.Record) error {
+		list = append(list, rec)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// only checks that a run has one record, of so many ranks, and that one rank alone has shown a table.
+func (r *run) only(t *testing.T, ranks int) *results.Record {
+	t.Helper()
+	list := r.records(t)
+	if len(list) != 1 || len(list[0].Ranks) != ranks {
+		t.Fatalf("not one record of %d ranks: %+v\n%s", ranks, list, r.out)
+	}
+	if n := bytes.Count(bytes.Join(r.outs(), nil), []byte("  throughput ")); n != 1 {
+		t.Errorf("%d tables:\n%s", n, r.out)
+	}
+	return list[0]
+}
+
+func (r *run) outs() (list [][]byte) {
+	for _, b := range r.out {
+		list = append(list, b.Bytes())
+	}
+	return list
+}
+
+// engine runs the program by an engine whose ranks have their number in that variable.
+func engine(t *testing.T, variable string, stops []stop, argv ...string) {
+	redis := servertest.Redis(t, servers.RedisOptions{TCP: true})
+	start := func(t *testing.T, args ...string) *run {
+		r := newRun(t)
+		c := r.command(slices.Concat(argv, []string{os.Args[0], "-clients", "16", "-keys", "4", "-o", r.file}, args)...)
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	t.Run("whole", func(t *testing.T) {
+		r := start(t, "-duration", "1s") // and a private server of rank 0's
+		if codes := r.end(t); codes[0] != 0 {
+			t.Errorf("exit code %d", codes[0])
+		}
+		rec := r.only(t, 4)
+		if rec.Partial != "" || rec.Safety.Violations > 0 || rec.Counts.Acquired == 0 {
+			t.Errorf("partial %q, safety %+v, counts %+v", rec.Partial, rec.Safety, rec.Counts)
+		}
+		for i, of := range rec.Ranks {
+			if of.Rank != i || of.Clients != 4 || of.Acquired == 0 {
+				t.Errorf("rank %d: %+v", i, of)
+			}
+		}
+	})
+	underLoad := func(t *testing.T) *run {
+		before := commands(t, redis)
+		r := start(t, "-duration", "10m", "-addr", redis.URL())
+		testwait.Until(t, "the load is under way", func() bool { return commands(t, redis) > before+5000 })
+		return r
+	}
+	gone := func(t *testing.T) { // at the latest with the leases, if an engine has killed all ranks
+		testwait.Until(t, "nothing is left on the server", func() bool {
+			keys, err := redis.KeysWith(context.Background(), "")
+			return err == nil && len(keys) == 0
+		})
+	}
+	t.Run("killed", func(t *testing.T) {
+		r := underLoad(t)
+		var victim int
+		for pid, env := range r.processes() {
+			if slices.Contains(env, variable+"=2") {
+				victim = pid
+			}
+		}
+		if victim == 0 {
+			t.Fatal("there is no rank 2")
+		}
+		killed := time.Now()
+		if err := syscall.Kill(victim, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		if codes := r.end(t); codes[0] == 0 {
+			t.Error("exit code 0")
+		}
+		t.Logf("%v from kill to end", time.Since(killed))
+		rec := r.only(t, 3)
+		if rec.Partial == "" { // the engine's signal may come before rank 0 has seen what has happened
+			t.Error("the record does not say that it is partial")
+		}
+		t.Logf("partial: %s", rec.Partial)
+		gone(t)
+	})
+	for _, stop := range stops {
+		t.Run(stop.name, func(t *testing.T) {
+			r := underLoad(t)
+			var env []string // of a rank
+			for _, env = range r.processes() {
+				if slices.Contains(env, variable+"=2") {
+					break
+				}
+			}
+			stopped := time.Now()
+			if err := stop.do(r, env); err != nil {
+				t.Fatal(err)
+			}
+			if codes := r.end(t); codes[0] == 0 {
+				t.Error("exit code 0")
+			}
+			t.Logf("%v from %s to end", time.Since(stopped), stop.name)
+			list := r.records(t)
+			if len(list) == 0 && stop.recorded {
+				t.Error("no record")
+			}
+			for _, rec := range list {
+				t.Logf("partial: %s", rec.Partial)
+				if rec.Partial == "" {
+					t.Error("the record does not say that it is partial")
+				}
+			}
+			gone(t)
+		})
+	}
+}
+
+// stop is a way to end a run before its time.
+type stop struct {
+	name     string
+	recorded bool // the engine gives the ranks all the time that they need
+	do       func(r *run, env []string) error
+}
+
+func interrupt(r *run, _ []string) error { return r.cmds[0].Process.Signal(os.Interrupt) }
+
+// commands returns how many the server has executed.
+func commands(t *testing.T, redis *servers.Redis) (n int) {
+	t.Helper()
+	c, err := net.Dial("tcp", strings.TrimPrefix(redis.URL(), "redis://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	var text []byte
+	buf := make([]byte, 4096)
+	fmt.Fprint(c, "INFO stats\r\nQUIT\r\n")
+	for {
+		n, err := c.Read(buf)
+		if text = append(text, buf[:n]...); err != nil {
+			break
+		}
+	}
+	_, after, _ := strings.Cut(string(text), "total_commands_processed:")
+	fmt.Sscan(after, &n)
+	return n
+}
+
+func TestSlurmRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts daemons")
+	}
+	fleettest.Slurm(t)
+	engine(t, "SLURM_PROCID", []stop{
+		{"Ctrl-C twice", false, func(r *run, env []string) error {
+			_ = interrupt(r, env)
+			time.Sleep(100 * time.Millisecond) // two signals at once are one
+			return interrupt(r, env)
+		}},
+		{"scancel", true, func(_ *run, env []string) error {
+			for _, pair := range env {
+				if job, ok := strings.CutPrefix(pair, "SLURM_JOB_ID="); ok {
+					return exec.Command("scancel", "--signal=INT", job).Run()
+				}
+			}
+			return errors.New("no job")
+		}},
+	}, "srun", "--kill-on-bad-exit=1", "-N4", "-n4")
+}
+
+func TestOpenMPIRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts many processes")
+	}
+	engine(t, "OMPI_COMM_WORLD_RANK", []stop{{"Ctrl-C", false, interrupt}}, append(fleettest.OpenMPI(t), "-n", "4")...)
+}

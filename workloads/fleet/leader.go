@@ -1,0 +1,434 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"crypto/hmac"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/lines"
+	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads"
+	"github.com/lockbench/lockbench/workloads/oracle"
+)
+
+// Leader is rank 0's view of the others. Methods but Close are for one goroutine.
+type Leader struct {
+	Identity
+	Token string
+
+	clock drivers.Clock
+	self  hello
+	ranks []*rank // from 1 on
+}
+
+// NewLeader returns the leader of a fleet that nobody has joined yet.
+func NewLeader(id Identity, token string) *Leader {
+	clock := drivers.NewClock()
+	return &Leader{Identity: id, Token: token, clock: clock, self: greeting(0, id, clock)}
+}
+
+// maxPart is the most that the figures of a rank may take, in bytes.
+const maxPart = 64 << 20
+
+// rank is another rank, as rank 0 sees it.
+type rank struct {
+	hello
+	conn    *lines.Conn[*answer]
+	binding string       // of the connection; see proof
+	end     func() error // ends the connection, and the process if it is ours
+
+	ctx    context.Context // done when it is lost
+	lose   context.CancelCauseFunc
+	latest atomic.Pointer[answer] // to a ping
+
+	mu      sync.Mutex
+	offsets oracle.Offsets // of the Leader's clock and the rank's, by the pings
+}
+
+// newRank returns a rank of which nothing is known but its connection, which ends when the rank is lost.
+func (l *Leader) newRank(who string, conn io.ReadWriteCloser, binding string, explain func(error) error, end func() error) *rank {
+	r := &rank{binding: binding, end: end}
+	r.ctx, r.lose = context.WithCancelCause(context.Background())
+	r.conn = lines.New(conn, lines.Options[*answer]{Who: who, Clock: l.clock, Decode: lines.Decode[answer], Explain: explain})
+	context.AfterFunc(r.ctx, func() { _ = conn.Close() }) // or it would go on without us
+	go func() {
+		r.conn.Read(conn)
+		r.lose(r.conn.Err())
+	}()
+	return r
+}
+
+// greet makes sure that a rank belongs to the fleet.
+func (l *Leader) greet(ctx context.Context, r *rank, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	a, err := r.conn.Ask(ctx, &helloRequest{lines.RequestHeader{Op: "hello"}, proof(l.Token, r.binding, 0)})
+	if err == nil && a.Hello == nil {
+		err = fmt.Errorf("%s: its answer has no hello", r.conn.Who)
+	}
+	if err != nil {
+		return &stranger{err} // until it has proved that it is none
+	}
+	h := *a.Hello
+	who := fmt.Sprintf("rank %d on %s", h.Rank, h.Host)
+	switch {
+	case h.Rank < 1 || !hmac.Equal([]byte(h.Proof), []byte(proof(l.Token, r.binding, h.Rank))):
+		return &stranger{fmt.Errorf("%s does not know the token: it is of another fleet, or its %s differs", who, TokenVariable)}
+	case h.Version != l.Version:
+		return fmt.Errorf("%s is lockbench %s, and rank 0 is %s: they must be the same", who, h.Version, l.Version)
+	case h.Ranks != l.Ranks || h.Job != l.Job:
+		return fmt.Errorf("%s is of %d ranks (job %q), and rank 0 is of %d (job %q): they must be the same (-ranks)", who, h.Ranks, h.Job, l.Ranks, l.Job)
+	case h.Rank >= l.Ranks:
+		return fmt.Errorf("%s: the ranks are 0 to %d: give it one of them (-rank)", who, l.Ranks-1)
+	case h.Plans != l.Plans:
+		return fmt.Errorf("%s would measure something else than rank 0: flags, variables, files and drivers must be the same "+
+			"(compare lockbench -dry-run)", who)
+	}
+	r.hello, r.conn.Who = h, who
+	for range 100 { // the fastest of many bounds its clock best
+		if _, err := r.ping(ctx); err != nil {
+			return err
+		}
+	}
+	go r.watch()
+	return nil
+}
+
+// stranger is the error of a process that does not belong to the fleet, which can do without it.
+type stranger struct{ error }
+
+// watch pings the rank until it is lost.
+func (r *rank) watch() {
+	tick := time.NewTicker(pingEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-r.ctx.Done():
+			return
+		case <-tick.C:
+		}
+		ctx, cancel := context.WithTimeout(r.ctx, silence)
+		a, err := r.ping(ctx)
+		cancel()
+		if err != nil {
+			r.lose(err)
+			return
+		}
+		r.latest.Store(a)
+	}
+}
+
+func (r *rank) ping(ctx context.Context) (*answer, error) {
+	a, err := r.conn.Ask(ctx, plain("ping"))
+	if errors.Is(err, context.DeadlineExceeded) {
+		return nil, fmt.Errorf("it has not answered for %v", silence)
+	} else if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.offsets = append(r.offsets, oracle.Offset{At: a.At, Low: a.Sent - a.At, High: a.Read - a.At})
+	return a, nil
+}
+
+// ask asks a rank, whose loss ends the request as well.
+func (r *rank) ask(ctx context.Context, request lines.Request) (*answer, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(r.ctx, func() { cancel(context.Cause(r.ctx)) })()
+	a, err := r.conn.Ask(ctx, request)
+	if lost := r.lost(); lost != "" && err != nil {
+		return nil, errors.New(lost)
+	}
+	return a, err
+}
+
+// lost says that a rank is, and why; empty if it is not.
+func (r *rank) lost() string {
+	err := context.Cause(r.ctx)
+	if err == nil {
+		return ""
+	}
+	who := fmt.Sprintf("rank %d on %s (process %d)", r.Rank, r.Host, r.PID)
+	text := strings.TrimPrefix(err.Error(), r.conn.Who+": ")
+	return who + " was lost: " + text
+}
+
+// bounds returns what is known of the rank's clock: of one that is ours as well, nothing that a ping could better.
+func (r *rank) bounds(own monotonic) oracle.Offsets {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.shared(own) {
+		return oracle.Offsets{{Low: r.Clock.Low - own.High, High: r.Clock.High - own.Low}}
+	}
+	return slices.Clone(r.offsets)
+}
+
+// trim keeps one sample that says of its time what all say together.
+func (r *rank) trim() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	tight := r.offsets.Tight()
+	r.offsets = append(r.offsets[:0], tight[len(tight)-1])
+}
+
+// shared reports whether the rank reads the same clock of the system as rank 0.
+func (r *rank) shared(own monotonic) bool { return r.Clock.Of != "" && r.Clock.Of == own.Of }
+
+// Hosts returns the hosts of the others, each once.
+func (l *Leader) Hosts() (hosts []string) {
+	for _, r := range l.ranks {
+		if !slices.Contains(hosts, r.Host) {
+			hosts = append(hosts, r.Host)
+		}
+	}
+	return hosts
+}
+
+// Begin begins a trial with as many ranks as its plan has processes. Its load begins when Meet returns; End has to follow.
+func (l *Leader) Begin(t Trial) *Load {
+	ctx, cancel := context.WithCancel(context.Background())
+	load := &Load{leader: l, plan: t.Plan, ranks: l.ranks[:spec.ShareOf(&t.Plan, 0).Ranks-1], cancel: cancel, opened: l.clock.Now()}
+	load.starting = make([]sync.WaitGroup, len(load.ranks))
+	for _, r := range load.ranks {
+		r.trim()
+		load.opening.Go(func() {
+			if _, err := r.ask(ctx, &trialRequest{lines.RequestHeader{Op: "trial"}, t}); err != nil {
+				load.mu.Lock()
+				defer load.mu.Unlock()
+				load.failed = cmp.Or(load.failed, err)
+				cancel() // the first one counts
+			}
+		})
+	}
+	return load
+}
+
+// Load is the load of a trial; it implements workloads.Fleet.
+type Load struct {
+	leader   *Leader
+	plan     spec.Plan
+	ranks    []*rank
+	ctx      context.Context // of Meet
+	cancel   context.CancelFunc
+	opening  sync.WaitGroup
+	starting []sync.WaitGroup // of each rank
+	opened   time.Duration    // by the leader's clock, like…
+	began    time.Duration
+	begins   []time.Duration // by the clocks of ranks
+
+	mu     sync.Mutex
+	failed error
+}
+
+// Meet implements workloads.Fleet.
+func (d *Load) Meet(ctx context.Context) (start time.Time, err error) {
+	d.ctx = ctx
+	defer context.AfterFunc(ctx, d.cancel)()
+	d.opening.Wait()
+	if err := cmp.Or(ctx.Err(), d.failed); err != nil {
+		return start, err
+	}
+	// The start must reach all in time: 20 ms, or ten times the widest doubt, which is a round trip.
+	lead, middles := 20*time.Millisecond, make([]time.Duration, len(d.ranks))
+	now := d.leader.clock.Now()
+	for i, r := range d.ranks {
+		offsets := r.bounds(d.leader.self.Clock)
+		low, high := offsets.At(offsets[len(offsets)-1].At)
+		if r.shared(d.leader.self.Clock) {
+			low, high = offsets[0].Low, offsets[0].High
+		}
+		middles[i] = low + (high-low)/2
+		lead = max(lead, 10*(high-low))
+	}
+	d.began = now + lead
+	for i, r := range d.ranks {
+		at := d.began - middles[i]
+		d.begins = append(d.begins, at)
+		d.starting[i].Go(func() {
+			if _, err := r.ask(context.Background(), &startRequest{lines.RequestHeader{Op: "start"}, at}); err != nil {
+				r.lose(err)
+			}
+		})
+	}
+	return d.leader.clock.Time(d.began), nil
+}
+
+// Others implements workloads.Fleet.
+func (d *Load) Others() (sum workloads.Snapshot) {
+	for _, r := range d.ranks {
+		if a := r.latest.Load(); a != nil && a.Sent > d.opened && a.Snapshot != nil { // and not of the trial before
+			sum.Add(*a.Snapshot)
+		}
+		sum.Lost = cmp.Or(sum.Lost, r.lost())
+	}
+	return sum
+}
+
+// Stop implements workloads.Fleet.
+func (d *Load) Stop(why string) {
+	for i, r := range d.ranks {
+		d.opening.Go(func() {
+			d.starting[i].Wait() // or it might overtake the start
+			_, _ = r.ask(context.Background(), &stopRequest{lines.RequestHeader{Op: "stop"}, why})
+		})
+	}
+}
+
+// Gather implements workloads.Fleet.
+func (d *Load) Gather(own *workloads.Part, holds *oracle.Logs) (parts []*workloads.Part, all []oracle.Ranked) {
+	own.Rank.Host, own.Rank.PID = d.leader.self.Host, d.leader.self.PID
+	all = []oracle.Ranked{{Logs: holds}}
+	got, logs := make([]*workloads.Part, len(d.ranks)), make([]*oracle.Logs, len(d.ranks))
+	over, end := context.WithCancel(d.ctx)
+	var fetching sync.WaitGroup
+	for i, r := range d.ranks {
+		fetching.Go(func() {
+			var err error
+			if got[i], logs[i], err = r.fetch(spec.ShareOf(&d.plan, r.Rank).Plan(d.plan).Clients, holds != nil); err != nil {
+				r.lose(err)
+				end()
+			}
+		})
+	}
+	go func() {
+		fetching.Wait()
+		end()
+	}()
+	<-over.Done()
+	d.Stop("") // who has to do more of -n, if the run is stopped or a rank is lost
+	fetching.Wait()
+	hosts := map[string]int{d.leader.self.Clock.Of: 0}
+	for i, r := range d.ranks {
+		if r.lost() != "" {
+			continue
+		}
+		p, ranked := got[i], d.ranked(i, hosts)
+		ranked.Logs = logs[i]
+		width := ranked.HostOffset.High - ranked.HostOffset.Low
+		if len(ranked.Offsets) > 0 {
+			p.Rank.Offset = r.Wall.Add(d.begins[i]).Sub(d.leader.self.Wall.Round(0).Add(d.began))
+			width = ranked.Offsets.Widest(0, p.Until)
+		}
+		p.Rank.Bound = (width + 1) / 2
+		p.Rank.Host, p.Rank.PID = r.Host, r.PID
+		parts, all = append(parts, p), append(all, ranked)
+	}
+	return parts, all
+}
+
+// ranked relates the clock of a rank's load to that of rank 0's. hosts numbers the clocks of the system that are known.
+func (d *Load) ranked(i int, hosts map[string]int) (of oracle.Ranked) {
+	r, begin := d.ranks[i], d.begins[i]
+	for _, o := range r.bounds(d.leader.self.Clock) {
+		of.Offsets = append(of.Offsets, oracle.Offset{At: o.At - begin, Low: o.Low - d.began + begin, High: o.High - d.began + begin})
+	}
+	if r.shared(d.leader.self.Clock) {
+		return oracle.Ranked{HostOffset: of.Offsets[0]}
+	}
+	of.Host = len(hosts) + i
+	if clock := r.Clock; clock.Of != "" {
+		if _, known := hosts[clock.Of]; !known {
+			hosts[clock.Of] = of.Host
+		}
+		of.Host = hosts[clock.Of]
+		of.HostOffset = oracle.Offset{Low: clock.Low + begin, High: clock.High + begin}
+	}
+	of.Offsets = of.Offsets.Tight()
+	return of
+}
+
+// fetch returns what a rank of so many clients has measured, once its last request is over.
+func (r *rank) fetch(clients int, holds bool) (*workloads.Part, *oracle.Logs, error) {
+	var failed error
+	chunks := func(op string) iter.Seq[[]byte] {
+		return func(yield func([]byte) bool) {
+			for {
+				a, err := r.ask(context.Background(), plain(op))
+				if err == nil && a.More && len(a.Chunk) == 0 {
+					err = fmt.Errorf("its answer to %s is empty, and not the last", op)
+				}
+				if failed = err; err != nil || !yield(a.Chunk) || !a.More {
+					return
+				}
+			}
+		}
+	}
+	var text []byte
+	for chunk := range chunks("part") {
+		if text = append(text, chunk...); len(text) > maxPart {
+			return nil, nil, fmt.Errorf("its figures are longer than %d bytes", maxPart)
+		}
+	}
+	if failed != nil {
+		return nil, nil, failed
+	}
+	p := new(workloads.Part)
+	if err := json.Unmarshal(text, p); err != nil {
+		return nil, nil, fmt.Errorf("its figures make no sense: %w", err)
+	}
+	if p.Rank.Rank != r.Rank || p.Rank.Clients != clients {
+		return nil, nil, fmt.Errorf("its figures are those of rank %d with %d clients, and it has %d", p.Rank.Rank, p.Rank.Clients, clients)
+	}
+	if !holds {
+		return p, nil, nil
+	}
+	logs, err := oracle.DecodeLogs(chunks("holds"), clients, workloads.MaxLogs)
+	return p, logs, cmp.Or(failed, err)
+}
+
+// End ends the trial in all ranks: nobody of them needs its service any more.
+func (d *Load) End() {
+	d.cancel()
+	d.opening.Wait()
+	for i, r := range d.ranks {
+		d.starting[i].Wait()
+		d.opening.Go(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), silence)
+			defer cancel()
+			if _, err := r.ask(ctx, plain("end")); err != nil {
+				r.lose(err)
+			}
+		})
+	}
+	d.opening.Wait()
+}
+
+// Err returns which rank is lost, and why; nil if none is.
+func (l *Leader) Err() error {
+	if l == nil {
+		return nil
+	}
+	for _, r := range l.ranks {
+		if text := r.lost(); text != "" {
+			return errors.New(text)
+		}
+	}
+	return nil
+}
+
+// Close lets the others go.
+func (l *Leader) Close() {
+	var ending sync.WaitGroup
+	for _, r := range l.ranks {
+		ending.Go(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), silence)
+			defer cancel()
+			_, _ = r.ask(ctx, plain("bye"))
+			r.lose(errors.New("it was let go"))
+			_ = r.end()
+		})
+	}
+	ending.Wait()
+}

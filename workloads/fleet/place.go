@@ -1,0 +1,267 @@
+// Where a process stands in its fleet: its flags say so, or the engine that has started it.
+
+package fleet
+
+import (
+	"cmp"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash/fnv"
+	"net"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Place is where a process stands among those that make one run.
+type Place struct {
+	Rank, Ranks int    // Ranks of 0 or 1: no fleet
+	Rendezvous  string // HOST:PORT of rank 0
+	Engine      string // what says so: slurm, openmpi, pmi, kubernetes or flags; "" if nothing does
+	Job         string // what tells this start of the engine from its others, if anything does; it is no secret
+}
+
+// Fleet reports whether there are other processes.
+func (p Place) Fleet() bool { return p.Ranks > 1 }
+
+// Listen returns the address for rank 0 to listen on: that of Rendezvous if it is one, and the port on all interfaces
+// if it is a name, which often stands for something else on its own host, such as 127.0.1.1.
+func (p Place) Listen() string {
+	host, port, _ := net.SplitHostPort(p.Rendezvous)
+	if host == "localhost" || net.ParseIP(host) != nil {
+		return p.Rendezvous
+	}
+	return ":" + port
+}
+
+// local reports whether nobody on another host can reach the rendezvous.
+func (p Place) local() bool {
+	host, _, _ := net.SplitHostPort(p.Rendezvous)
+	return host == "localhost" || net.ParseIP(host).IsLoopback()
+}
+
+// A port that nobody chooses is from portBase on one of ports: below those that Linux gives to clients.
+const (
+	portBase = 20000
+	ports    = 12000
+)
+
+const loopback = "127.0.0.1"
+
+func rendezvous(host string, n uint64) string {
+	return net.JoinHostPort(host, strconv.FormatUint(portBase+n%ports, 10))
+}
+
+// Discover finds the place of this process. The flags count before the engine: -rank and -ranks replace it, -ranks 1
+// makes processes that each run for themselves, and -rendezvous replaces its host and port, or with :PORT its port. In
+// flags a Rank of -1, Ranks of 0 and a Rendezvous of "" mean that the flag is not given.
+func Discover(flags Place, lookup func(string) (string, bool)) (Place, error) {
+	var (
+		p     = Place{Rank: max(flags.Rank, 0), Ranks: flags.Ranks, Engine: "flags"}
+		lacks = "-rank and -ranks do not say where rank 0 is"
+		err   error
+	)
+	switch {
+	case flags.Ranks < 0:
+		return Place{}, fmt.Errorf("-ranks %d: how many processes are there?", flags.Ranks)
+	case flags.Rank >= 0 && flags.Ranks == 0:
+		return Place{}, fmt.Errorf("-rank %d: of how many? Add -ranks N", flags.Rank)
+	case flags.Rank >= max(flags.Ranks, 1):
+		return Place{}, fmt.Errorf("-rank %d: the ranks of -ranks %d are 0 to %d", flags.Rank, flags.Ranks, flags.Ranks-1)
+	case flags.Rank < 0 && flags.Ranks != 1:
+		p, lacks, err = variables(lookup).engine(flags.Ranks)
+	}
+	switch {
+	case err != nil:
+		return Place{}, err
+	case p.Engine == "" && flags.Ranks > 1:
+		return Place{}, fmt.Errorf("-ranks %d: which of them is this process? Add -rank N, or start it with srun, mpirun "+
+			"or as an Indexed Job of Kubernetes", flags.Ranks)
+	case p.Engine == "" && flags.Rendezvous != "":
+		return Place{}, fmt.Errorf("-rendezvous %s: who meets there? Add -rank and -ranks, or use srun or mpirun",
+			flags.Rendezvous)
+	case flags.Ranks > 1 && flags.Ranks != p.Ranks:
+		return Place{}, fmt.Errorf("-ranks %d: %s has started %d: leave -ranks out, or add -rank if they are not meant",
+			flags.Ranks, p.Engine, p.Ranks)
+	case !p.Fleet():
+		return Place{Ranks: p.Ranks, Engine: p.Engine}, nil
+	}
+	if flags.Rendezvous != "" {
+		host, port, err := net.SplitHostPort(flags.Rendezvous)
+		if n, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil || n == 0 {
+			return Place{}, fmt.Errorf("-rendezvous %s: is not HOST:PORT with a port from 1 to 65535", flags.Rendezvous)
+		}
+		if host == "" {
+			host, _, _ = net.SplitHostPort(p.Rendezvous)
+		}
+		p.Rendezvous = net.JoinHostPort(host, port)
+		if host == "" {
+			p.Rendezvous = ""
+		}
+	}
+	if p.Rendezvous == "" {
+		return Place{}, fmt.Errorf("%s: add -rendezvous HOST:PORT with the host of rank 0 and a free port there", lacks)
+	}
+	return p, nil
+}
+
+// variables are those of the environment.
+type variables func(string) (string, bool)
+
+func (v variables) text(name string) string {
+	text, _ := v(name)
+	return text
+}
+
+func (v variables) number(name string) (int, error) {
+	n, err := strconv.Atoi(v.text(name))
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("%s=%q: is no number: give -rank, -ranks and -rendezvous, or -ranks 1 to run alone", name,
+			v.text(name))
+	}
+	return n, nil
+}
+
+// place reads a rank and a size.
+func (v variables) place(engine, rank, size string) (Place, error) {
+	r, rankErr := v.number(rank)
+	n, sizeErr := v.number(size)
+	if err := cmp.Or(rankErr, sizeErr); err != nil {
+		return Place{}, err
+	}
+	if r >= n {
+		return Place{}, fmt.Errorf("%s=%d, but %s=%d: give -rank, -ranks and -rendezvous", rank, r, size, n)
+	}
+	return Place{Rank: r, Ranks: n, Engine: engine}, nil
+}
+
+// engine asks the engine that has started this process, of nested ones the inmost: mpirun within an allocation of Slurm
+// starts its daemons by srun, whose variables its processes inherit. A Rendezvous that it does not know is no error,
+// since -rendezvous may give it: lacks says why.
+func (v variables) engine(ranks int) (p Place, lacks string, err error) {
+	switch {
+	case v.text("OMPI_COMM_WORLD_SIZE") != "":
+		return v.openMPI()
+	case v.text("PMI_SIZE") != "" && v.text("PMI_SIZE") != v.text("SLURM_STEP_NUM_TASKS"): // srun --mpi=pmi2 sets both
+		p, err = v.place("pmi", "PMI_RANK", "PMI_SIZE")
+		return p, "mpiexec does not tell where rank 0 is", err
+	case v.text("SLURM_STEP_ID") != "": // neither the script of sbatch nor the shell of salloc has one
+		return v.slurm()
+	case v.text("JOB_COMPLETION_INDEX") != "" && ranks > 1: // without -ranks each pod may run for itself
+		rank, err := v.number("JOB_COMPLETION_INDEX")
+		if err == nil && rank >= ranks {
+			err = fmt.Errorf("JOB_COMPLETION_INDEX=%d, but -ranks %d: set completions and parallelism of the Job to it",
+				rank, ranks)
+		}
+		return Place{Rank: rank, Ranks: ranks, Engine: "kubernetes"}, "the Job does not say where rank 0 is", err
+	}
+	return Place{}, "", nil
+}
+
+// slurm reads the variables of srun. Two steps on one node have different ports as long as the numbers of their jobs
+// differ by less than 187, and theirs within a job are below 64.
+func (v variables) slurm() (Place, string, error) {
+	p, err := v.place("slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS")
+	if err != nil || !p.Fleet() {
+		return p, "", err
+	}
+	// srun sets both. A script that a step gives to sbatch inherits the step's variables, and is no part of it.
+	if tasks, size := v.text("SLURM_NTASKS"), v.text("SLURM_STEP_NUM_TASKS"); tasks != size {
+		return p, "", fmt.Errorf("SLURM_NTASKS=%s, but SLURM_STEP_NUM_TASKS=%s, which is another step's: start it with "+
+			"srun, or add -ranks 1 to run alone", tasks, size)
+	}
+	job, jobErr := v.number("SLURM_JOB_ID")
+	step, stepErr := v.number("SLURM_STEP_ID")
+	if err := cmp.Or(jobErr, stepErr); err != nil {
+		return p, "", err
+	}
+	p.Job = fmt.Sprintf("%d.%d", job, step)
+	host, list := loopback, v.text("SLURM_STEP_NODELIST")
+	if v.text("SLURM_STEP_NUM_NODES") != "1" {
+		host = firstHost(list)
+		if node := v.text("SLURMD_NODENAME"); p.Rank == 0 && node != host { // srun -m arbitrary
+			return p, fmt.Sprintf("rank 0 is on %s, not on the first of SLURM_STEP_NODELIST=%s", node, list), nil
+		}
+	}
+	p.Rendezvous = rendezvous(host, uint64(job)*64+uint64(step))
+	return p, "", nil
+}
+
+// firstHost returns the first of the hosts in a list of Slurm's: n01 of n[01-03,7],m2, and x1y3 of x[1-2]y[3-4].
+func firstHost(list string) string {
+	return listed.FindString(brackets.ReplaceAllString(list, "$1"))
+}
+
+var (
+	brackets = regexp.MustCompile(`\[(\d+)[^\]]*\]`)
+	listed   = regexp.MustCompile(`^[^,]*`)
+)
+
+// openMPI reads the variables of mpirun. They have its own addresses, and rank 0 alone knows whether it is there.
+func (v variables) openMPI() (Place, string, error) {
+	p, err := v.place("openmpi", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE")
+	if err != nil {
+		return p, "", err
+	}
+	p.Job = v.text("PMIX_NAMESPACE")
+	host, uri := "", v.text("OMPI_MCA_orte_hnp_uri")
+	if v.text("OMPI_COMM_WORLD_LOCAL_SIZE") == v.text("OMPI_COMM_WORLD_SIZE") {
+		host = loopback
+	} else if at := tcpHost.FindStringSubmatch(uri); at != nil {
+		host = at[1]
+	}
+	if p.Rank == 0 && host != loopback && v.text("OMPI_MCA_orte_local_daemon_uri") != uri {
+		host = ""
+	}
+	if p.Job == "" || host == "" {
+		return p, "mpirun does not tell on which host rank 0 is, unless it is its own", nil
+	}
+	h := fnv.New64a()
+	h.Write([]byte(p.Job))
+	p.Rendezvous = rendezvous(host, h.Sum64())
+	return p, "", nil
+}
+
+var tcpHost = regexp.MustCompile(`;tcp://([^,:;]+)`)
+
+// TokenVariable has the token in the environment.
+const TokenVariable = "LOCKBENCH_FLEET_TOKEN"
+
+// Token returns what a process must know to join the fleet: what is in file, which -fleet-token-file names, or in the
+// variable, else what mpirun has drawn for its processes alone. Without any, the ranks of one host or of an engine may
+// meet nevertheless; if others can reach the rendezvous, a warning says so.
+func (p Place) Token(file string, lookup func(string) (string, bool)) (token, warning string, err error) {
+	v := variables(lookup)
+	token = v.text(TokenVariable)
+	if file != "" {
+		if token != "" {
+			return "", "", fmt.Errorf("-fleet-token-file and %s are both given: keep one", TokenVariable)
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return "", "", fmt.Errorf("-fleet-token-file: %w", err)
+		}
+		if token = strings.TrimSpace(string(text)); token == "" {
+			return "", "", fmt.Errorf("-fleet-token-file %s: is empty", file)
+		}
+	}
+	const drawn = "OMPI_MCA_orte_precondition_transports" // the key of Open MPI's own connections, random for each job
+	switch {
+	case token != "":
+		return token, "", nil
+	case p.Engine == "openmpi" && v.text(drawn) != "":
+		mac := hmac.New(sha256.New, []byte(v.text(drawn)))
+		mac.Write([]byte("lockbench fleet " + p.Job))
+		return hex.EncodeToString(mac.Sum(nil)), "", nil
+	case p.local():
+		return "", "", nil
+	case p.Engine == "flags":
+		return "", "", fmt.Errorf("-rendezvous %s: whoever reaches it could join: set %s to one secret for all ranks",
+			p.Rendezvous, TokenVariable)
+	}
+	return "", fmt.Sprintf("whoever reaches %s can join: set %s to a secret where the job is submitted", p.Rendezvous,
+		TokenVariable), nil
+}

@@ -1,0 +1,158 @@
+// Package fleet makes one load with several processes, its ranks: where a process stands among them, how they meet, and the one
+// record that comes of it. Rank 0 leads. It asks, by the protocol of package lines, and the other ranks answer: over a pipe, if
+// it has started them, or a connection that they make to its rendezvous.
+//
+//	hello   who a rank is, and the proof that both know the token; rank 0 compares its version and plans with its own
+//	refuse  why rank 0 does not want it
+//	trial   opens a share of the load; the answer says that all clients are ready
+//	start   when to begin, by the rank's clock
+//	ping    where the rank stands; the times of request and answer bound its clock
+//	stop    ends the load before its time
+//	part    the next piece of what the rank has measured, when its last request is over; holds, of the log of its holds
+//	end     closes the service of the trial
+//	bye     lets the rank go
+//
+// A rank that hears nothing from rank 0 for the silence, whatever it is doing, gives its locks back and ends; rank 0 gives a
+// rank up that does not answer for that long. What is left makes a partial record.
+package fleet
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/lines"
+	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads"
+)
+
+const (
+	pingEvery = 250 * time.Millisecond
+	silence   = 4 * time.Second
+	chunk     = 512 << 10 // of what is fetched, in bytes
+)
+
+// Trial is what a rank has to know of one.
+type Trial struct {
+	Cell   int       `json:"cell"` // of whose options its files of times are
+	Plan   spec.Plan `json:"plan"`
+	Prefix string    `json:"prefix"`
+	Server *Server   `json:"server,omitempty"` // of rank 0's own; nil: that of the rank's flags
+}
+
+// Server is how to reach a server that rank 0 has started.
+type Server struct {
+	URLs    []string `json:"urls"`
+	Network string   `json:"network"`
+	Master  string   `json:"master,omitempty"`
+}
+
+// Identity is what must be the same in all ranks.
+type Identity struct {
+	Ranks   int    `json:"ranks"`
+	Job     string `json:"job,omitempty"` // see Place
+	Version string `json:"version"`
+	Plans   string `json:"plans"` // a digest of what the flags ask for
+}
+
+// hello is who a rank is.
+type hello struct {
+	Identity
+	Rank  int       `json:"rank"`
+	Proof string    `json:"proof"` // that it knows the token
+	Host  string    `json:"host"`
+	PID   int       `json:"pid"`
+	Wall  time.Time `json:"wall"` // at the zero of its clock
+	Clock monotonic `json:"clock"`
+}
+
+// greeting returns who this process is.
+func greeting(rank int, id Identity, clock drivers.Clock) hello {
+	host, _ := os.Hostname()
+	return hello{Identity: id, Rank: rank, Host: host, PID: os.Getpid(), Wall: clock.Time(0), Clock: readMonotonic(clock)}
+}
+
+// proof is what shows that a rank knows the token, on a connection with that binding: HMAC-SHA-256, from which nobody learns the
+// token, and which is of no use on another connection.
+func proof(token, binding string, rank int) string {
+	mac := hmac.New(sha256.New, []byte(token))
+	fmt.Fprintf(mac, "lockbench rank %d %s", rank, binding)
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// monotonic tells which clock of the system a process reads: where Low ≤ its reading at the zero of the process's own clock ≤ High.
+// Processes with the same Of read the same one. Of is empty where that is not known.
+type monotonic struct {
+	Of        string        `json:"of,omitempty"`
+	Low, High time.Duration `json:",omitempty"`
+}
+
+// readMonotonic finds out by reading both clocks in turn, the closest of many times.
+func readMonotonic(clock drivers.Clock) (m monotonic) {
+	if runtime.GOOS != "linux" { // where CLOCK_MONOTONIC is what Go reads
+		return m
+	}
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return m
+	}
+	space, _ := os.Readlink("/proc/self/ns/time")
+	m.Of = strings.TrimSpace(string(boot)) + " " + space
+	m.High = time.Hour
+	for range 100 {
+		var ts unix.Timespec
+		before := clock.Now()
+		if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts); err != nil {
+			return monotonic{}
+		}
+		after := clock.Now()
+		if reading := time.Duration(ts.Nano()); after-before < m.High-m.Low || m.Low == 0 {
+			m.Low, m.High = reading-after, reading-before
+		}
+	}
+	return m
+}
+
+// The requests.
+
+type helloRequest struct {
+	lines.RequestHeader
+	Proof string `json:"proof"`
+}
+
+type trialRequest struct {
+	lines.RequestHeader
+	Trial
+}
+
+type startRequest struct {
+	lines.RequestHeader
+	At time.Duration `json:"at_ns"`
+}
+
+type stopRequest struct {
+	lines.RequestHeader
+	Why string `json:"why"`
+}
+
+// plainRequest is any of the others.
+type plainRequest struct{ lines.RequestHeader }
+
+func plain(op string) *plainRequest { return &plainRequest{lines.RequestHeader{Op: op}} }
+
+// answer is any answer.
+type answer struct {
+	lines.LineHeader
+	Hello    *hello              `json:"hello,omitempty"`
+	Snapshot *workloads.Snapshot `json:"snapshot,omitempty"`
+	Chunk    []byte              `json:"chunk,omitempty"`
+	More     bool                `json:"more,omitempty"`
+}
