@@ -41,7 +41,7 @@ func (f *inProcess) Others() Snapshot {
 	}
 	return Snapshot{Lost: f.lost}
 }
-func (f *inProcess) Stop(string)      { f.stopped() }
+func (f *inProcess) Stop(string) { f.stopped() }
 
 func (f *inProcess) Gather(_ *Part, holds *oracle.Logs) ([]*Part, []oracle.Ranked) {
 	f.done.Wait()
