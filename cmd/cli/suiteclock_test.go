@@ -23,6 +23,8 @@ var mayUseTime = map[string]string{
 	"drivers/drivertest/broken_crashes_test.go a variable":   "in the bubble of check",
 	"drivers/drivertest/broken_locks_test.go a variable":     "likewise",
 	"drivers/drivertest/broken_services_test.go a variable":  "likewise",
+	"workloads/fleet/faults_test.go lead":                    "the moment of a fault, which is to be any",
+	"workloads/fleet/faults_test.go ofLeader":                "likewise",
 	"drivers/drivertest/sessions.go crashesLeaveNothing":     "between two looks",
 	"drivers/drivertest/drivertest.go eventuallyIn":          "between two looks",
 	"drivers/drivertest/holding.go concurrency":              "a hold, so that others meet it",

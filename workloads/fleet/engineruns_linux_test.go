@@ -261,9 +261,14 @@ func TestSlurmRun(t *testing.T) {
 	fleettest.Slurm(t)
 	engine(t, "SLURM_PROCID", []stop{
 		{"Ctrl-C twice", false, func(r *run, env []string) error {
-			_ = interrupt(r, env)
-			time.Sleep(100 * time.Millisecond) // two signals at once are one
-			return interrupt(r, env)
+			testwait.Until(t, "srun to take two signals for two, which at once are one", func() bool {
+				_ = interrupt(r, env)
+				for range r.processes() {
+					return false
+				}
+				return true
+			})
+			return nil
 		}},
 		{"scancel", true, func(_ *run, env []string) error {
 			for _, pair := range env {

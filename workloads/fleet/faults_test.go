@@ -185,8 +185,7 @@ func (f *injury) ofConnection() error {
 		if f.kind == "cut" {
 			proxy.Cut()
 		} else {
-			proxy.Hold(fault.Requests)
-			proxy.Hold(fault.Replies)
+			_, _ = proxy.Hold(fault.Requests), proxy.Hold(fault.Replies) // the pings that it stops are all that shows it
 		}
 	})
 	lost := <-over[f.rank]
@@ -214,9 +213,7 @@ func (f *injury) ofProcess() error {
 	}
 	err = f.lead(l, func() { _ = syscall.Kill(r.PID, sig) })
 	if f.kind == "stop" {
-		for context.Cause(r.ctx) == nil { // the trial was over before
-			time.Sleep(ms)
-		}
+		<-r.ctx.Done() // also if the trial was over before
 		_ = syscall.Kill(r.PID, syscall.SIGCONT)
 		<-r.conn.Done()
 		if text := r.conn.Err().Error(); !strings.Contains(text, "exit status 3; it says: the rank "+fmt.Sprint(f.rank)+" speaks") {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/redis/goredis"
+	"github.com/lockbench/lockbench/drivers/testwait"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads"
@@ -304,11 +305,7 @@ func TestStrangers(t *testing.T) {
 
 func (m meeting) await(t *testing.T, missing string) {
 	t.Helper()
-	for limit := time.Now().Add(time.Minute); m.missing() != missing; time.Sleep(ms) {
-		if time.Now().After(limit) {
-			t.Fatalf("%s, want %s", m.missing(), missing)
-		}
-	}
+	testwait.Until(t, missing, func() bool { return m.missing() == missing })
 }
 
 // TestMissing: rank 0 says who has not come, and notices at once that one that came is gone.
