@@ -56,6 +56,14 @@ type Power struct {
 	SampledTime time.Duration `json:"sampled_ns,omitempty"`
 }
 
+// Add adds what others could have shown.
+func (p *Power) Add(o Power) {
+	p.Watched += o.Watched
+	p.Refusals += o.Refusals
+	p.Sampled += o.Sampled
+	p.SampledTime += o.SampledTime
+}
+
 // Violation is one grant of a key that was already held.
 type Violation struct {
 	At       time.Duration `json:"at_ns"` // since the load began, warm-up included

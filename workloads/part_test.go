@@ -285,7 +285,7 @@ func TestVerdictOfRanks(t *testing.T) {
 	}
 }
 
-// TestLostRank makes a partial record of what is left.
+// TestLostRank: if a rank is lost, the record is partial, and has the figures of the other ranks.
 func TestLostRank(t *testing.T) {
 	p := plan("memory", "mutex")
 	p.Clients, p.Wait, p.Poll, p.Hold, p.Warmup, p.Duration, p.Processes = 4, "poll", ms, ms, 0, time.Second, 2

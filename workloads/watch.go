@@ -253,16 +253,11 @@ func (e *engine) witness() (w witnessed) {
 		v := &w.Events[i]
 		v.Holder, v.Intruder = v.Holder+e.classOf(v.Holder).before, v.Intruder+e.classOf(v.Intruder).before
 	}
-	for _, cl := range e.classes {
-		for i := range e.clients[cl.first : cl.first+cl.Clients] {
-			of := &e.clients[cl.first+i].evidence
-			w.Power.Watched += of.power.Watched
-			w.Power.Refusals += of.power.Refusals
-			w.Power.Sampled += of.power.Sampled
-			w.Power.SampledTime += of.power.SampledTime
-			w.LostEarly += of.lostEarly
-			w.Late += of.late
-		}
+	for i := range e.clients {
+		of := &e.clients[i].evidence
+		w.Power.Add(of.power)
+		w.LostEarly += of.lostEarly
+		w.Late += of.late
 	}
 	w.Grants = e.granted()
 	w.LostUpdates = w.Grants - e.oracle.Updates()
@@ -283,10 +278,7 @@ func (w *witnessed) add(o witnessed) {
 	w.Late += o.Late
 	w.Events = append(w.Events, o.Events...)
 	if o.Power != nil {
-		w.Power.Watched += o.Power.Watched
-		w.Power.Refusals += o.Power.Refusals
-		w.Power.Sampled += o.Power.Sampled
-		w.Power.SampledTime += o.Power.SampledTime
+		w.Power.Add(*o.Power)
 	}
 }
 

@@ -51,8 +51,11 @@ func (p *program) findPlace(o *options) (fleet.Place, error) {
 		return flags, err
 	}
 	at, err := fleet.Discover(flags, p.env.lookup)
-	if err != nil || !at.Fleet() {
-		return at, asUsage(err)
+	if err != nil {
+		return at, usageErrorf("%w", err)
+	}
+	if !at.Fleet() {
+		return at, nil
 	}
 	processes := o.get("processes")
 	if processes.from != fromDefault {
@@ -60,13 +63,6 @@ func (p *program) findPlace(o *options) (fleet.Place, error) {
 	}
 	processes.text, processes.from = strconv.Itoa(at.Ranks), fromVariable
 	return at, nil
-}
-
-func asUsage(err error) error {
-	if err == nil {
-		return nil
-	}
-	return &usageError{err}
 }
 
 // readPlace reads the flags of a fleet.
@@ -179,11 +175,8 @@ func (r *runner) startProcesses(ctx context.Context) error {
 	}
 	id := r.identity()
 	r.leader = fleet.NewLeader(id, "")
-	env := slices.DeleteFunc(slices.Clone(r.program.env), func(pair string) bool {
-		return len(pair) > len(childVariable) && pair[:len(childVariable)+1] == childVariable+"="
-	})
 	return r.leader.Start(ctx, func(rank int) (argv, vars []string) {
-		return append([]string{self}, r.args...), append(slices.Clone(env), fmt.Sprintf("%s=%d/%d", childVariable, rank, id.Ranks))
+		return append([]string{self}, r.args...), append(slices.Clone(r.program.env), fmt.Sprintf("%s=%d/%d", childVariable, rank, id.Ranks))
 	}, r.secrets.Scrub)
 }
 

@@ -207,7 +207,7 @@ func TestLateAndTwice(t *testing.T) {
 	}
 }
 
-// Many ask at once, some of them in vain, and each gets its own answer.
+// Many ask at once, some give up, and each of the others gets its own answer.
 func TestManyAskers(t *testing.T) {
 	c, p := connect(t, Options[*line]{})
 	clock := drivers.NewClock()

@@ -16,7 +16,7 @@ import (
 func handle(ctx context.Context, op string, text []byte, answer func(Line, error)) (more bool) {
 	switch op {
 	case "fail":
-		answer(nil, errors.New("in vain"))
+		answer(nil, errors.New("it failed"))
 	case "NaN":
 		nan := math.NaN()
 		answer(&line{Float: &nan}, nil)
@@ -46,7 +46,7 @@ func TestServe(t *testing.T) {
 		`{"id":2,"op":"fail"} {}`:                `{` + protocol + `"text":"the line is no JSON: invalid character '{' after top-level value"}}`,
 		`{"id":2,"timeout_ns":-1}`:               `{"id":2,` + protocol + `"field":"timeout_ns","text":"timeout_ns: must not be negative"}}`,
 		`{"id":2,"op":"no","x":1}`:               `{"id":2,` + protocol + `"field":"op","text":"op: \"no\" is unknown"}}`,
-		`{"id":2,"op":"fail","x":1}`:             `{"id":2,"error":{"class":"other","text":"in vain"}}`,
+		`{"id":2,"op":"fail","x":1}`:             `{"id":2,"error":{"class":"other","text":"it failed"}}`,
 		`{"id":2,"op":"NaN"}`:                    `{"id":2,"error":{"class":"other","text":"json: unsupported value: NaN"}}`,
 		`{"id":2,"op":"timeout","timeout_ns":1}`: `{"id":2,"error":{"class":"timeout","text":"context deadline exceeded"},"key":"k"}`,
 	} {

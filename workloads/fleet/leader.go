@@ -246,9 +246,6 @@ func (d *Load) Meet(ctx context.Context) (start time.Time, err error) {
 	for i, r := range d.ranks {
 		offsets := r.bounds(d.leader.self.Clock)
 		low, high := offsets.At(offsets[len(offsets)-1].At)
-		if r.shared(d.leader.self.Clock) {
-			low, high = offsets[0].Low, offsets[0].High
-		}
 		middles[i] = low + (high-low)/2
 		lead = max(lead, 10*(high-low))
 	}

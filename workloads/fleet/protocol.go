@@ -37,7 +37,7 @@ import (
 const (
 	pingEvery = 250 * time.Millisecond
 	silence   = 4 * time.Second
-	chunk     = 512 << 10 // of what is fetched, in bytes
+	chunk     = 512 << 10 // most bytes of a part or of holds in one answer
 )
 
 // Trial is what a rank has to know of one.
