@@ -35,13 +35,21 @@ func client(t *testing.T, svc drivers.Service, id int) drivers.Session {
 	return drivertest.SessionOf[drivers.Session](t, svc, id)
 }
 
-// hold acquires a key, which must be free.
+// hold acquires a key, which must be free. It tries until it hears an answer.
 func hold(t *testing.T, s drivers.Session, key string) *drivers.Lease {
 	t.Helper()
 	l := &drivers.Lease{Key: key, TTL: long}
-	if held, err := s.Try(t.Context(), l); !held || err != nil {
-		t.Fatalf("Try of a free key: %v, %v", held, err)
-	}
+	testwait.Until(t, "an attempt is answered", func() bool {
+		held, err := s.Try(t.Context(), l)
+		if drivers.ClassOf(err) == drivers.ClassTimeout { // of an ensemble that has just formed, or a machine that stands still
+			s.Release(t.Context(), l)
+			return false
+		}
+		if !held || err != nil {
+			t.Fatalf("Try of a free key: %v, %v", held, err)
+		}
+		return true
+	})
 	return l
 }
 
