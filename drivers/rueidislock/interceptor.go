@@ -14,17 +14,19 @@ import (
 
 	rueidislib "github.com/redis/rueidis"
 
+	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/redis"
 )
 
 // interceptor wraps the library's client to see its scripts. It passes all else on.
 type interceptor struct {
 	rueidislib.Client
-	holds  sync.Map      // token → *hold, from the attempt to the release
-	prefix string        // of the locks' keys
-	keys   int           // of each lock
-	ahead  time.Duration // Config.ClockOffset
-	breach atomic.Pointer[error]
+	holds   sync.Map      // token → *hold, from the attempt to the release
+	prefix  string        // of the locks' keys
+	keys    int           // of each lock
+	ahead   time.Duration // Config.ClockOffset
+	lockers int           // of the process
+	breach  atomic.Pointer[error]
 }
 
 // checked returns onInvalidations with a check of the keys, because the server is not trusted: the library uses the
@@ -82,6 +84,7 @@ func (e *interceptor) Do(ctx context.Context, cmd rueidislib.Completed) rueidisl
 	token := args[4] // copied before the client takes args back
 	cmd = e.dated(cmd, args)
 	if h, ok := ctx.Value(holdOf{}).(*hold); ok {
+		drivers.Shuffle(e.lockers)
 		e.expect(h, token)
 		return e.do(ctx, cmd)
 	}

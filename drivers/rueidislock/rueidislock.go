@@ -119,7 +119,7 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 	}
 	option.ClientOption.DisableCache = cfg.Embedded || params.On("disable-cache") // miniredis has no CLIENT TRACKING
 	for range max(1, cfg.Lockers) {
-		if err := s.add(option); err != nil {
+		if err := s.add(option, cfg.Lockers); err != nil {
 			s.Close()
 			return nil, err
 		}
@@ -153,8 +153,8 @@ type service struct {
 	connections *rueidis.Connections // of all lockers
 }
 
-func (s *service) add(option rueidislock.LockerOption) error {
-	e := &interceptor{prefix: option.KeyPrefix, keys: 2*s.majority - 1, ahead: s.ahead}
+func (s *service) add(option rueidislock.LockerOption, lockers int) error {
+	e := &interceptor{prefix: option.KeyPrefix, keys: 2*s.majority - 1, ahead: s.ahead, lockers: lockers}
 	option.ClientBuilder = func(o rueidislib.ClientOption) (client rueidislib.Client, err error) {
 		if o.OnInvalidations != nil {
 			o.OnInvalidations = e.checked(o.OnInvalidations)

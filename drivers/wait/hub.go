@@ -22,6 +22,7 @@ var errClosed = errors.New("wait: the room is closed")
 // takes it once to join and once to leave, and each message takes it once; no request is made while it is held.
 type hub struct {
 	listener drivers.Listener
+	rooms    int             // of this process
 	ctx      context.Context // ends with the hub; a request outlives the waiter that caused it, because others may share it
 	cancel   context.CancelFunc
 	requests sync.WaitGroup // goroutines in subscribe and unsubscribe
@@ -48,8 +49,8 @@ type topic struct {
 	prev, next *topic        // neighbours in the ring of idle topics; nil outside
 }
 
-func newHub(ctx context.Context, sub drivers.Subscriber) (*hub, error) {
-	h := &hub{topics: map[string]*topic{}}
+func newHub(ctx context.Context, sub drivers.Subscriber, rooms int) (*hub, error) {
+	h := &hub{rooms: rooms, topics: map[string]*topic{}}
 	h.idle.prev, h.idle.next = &h.idle, &h.idle
 	var err error
 	if h.listener, err = sub.Listen(ctx, h.wake); err != nil {
@@ -62,6 +63,7 @@ func newHub(ctx context.Context, sub drivers.Subscriber) (*hub, error) {
 // wake wakes all waiters of a key, or of all keys if it is empty. It never blocks: a waiter whose slot is full is about
 // to look anyway.
 func (h *hub) wake(key string) {
+	drivers.Shuffle(h.rooms)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if key != "" {

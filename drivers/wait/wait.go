@@ -106,6 +106,8 @@ type Options struct {
 
 	Handover    string // one of Handovers(); empty means HandoverRelease
 	HandoverMax int    // swaps in a row; 0 means DefaultHandoverMax
+
+	Rooms int // that compete in this process, each as if in one of its own; 0 means 1
 }
 
 // complete fills in the defaults and rejects what makes no sense.
@@ -176,7 +178,7 @@ func NewRoom(ctx context.Context, kind string, svc drivers.Service, o Options) (
 	if !ok {
 		return nil, fmt.Errorf("wait: %s: the releases of this lock cannot be listened to; %s", kind, instead)
 	}
-	if r.hub, err = newHub(ctx, sub); err != nil {
+	if r.hub, err = newHub(ctx, sub, o.Rooms); err != nil {
 		return nil, fmt.Errorf("wait: %s: open the subscription: %w", kind, err)
 	}
 	if kind == Queue {
