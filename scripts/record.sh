@@ -65,7 +65,7 @@ trial=(-duration 1200ms -warmup 300ms -trials 3)
 bench waits.jsonl -driver rueidis -wait poll,backoff,pubsub,queue,block -handover swap -clients 1,8,64,512 -keys 10 -hold 0s,1ms "${trial[@]}"
 bench libraries.jsonl -driver rueidis,redsync,redislock,rueidislock -wait queue,native -handover swap -clients 16,64,512 -keys 10 -hold 0s,1ms "${trial[@]}"
 bench lockers.jsonl -driver rueidis,rueidislock -wait queue,native -handover release,swap -lockers 2,8,32 -clients 512 -keys 1,10 "${trial[@]}"
-bench processes.jsonl -driver rueidis,rueidislock -wait queue,native -handover swap -lockers 1,2,4,8 -processes 1,2,4,8 -clients 64 -keys 1 -hold 1ms "${trial[@]}"
+bench processes.jsonl -driver rueidis,rueidislock -wait queue,native -handover release,swap -lockers 1,2,4,8 -processes 1,2,4,8 -clients 64 -keys 1 -hold 1ms "${trial[@]}"
 bench herd.jsonl -driver zookeeper -lock sequential,herd -clients 3,9,33,65,257 -duration 2s -warmup 1s -trials 3
 bench ensemble.jsonl -driver zookeeper,etcd -lock sequential,lease -topology single,ensemble -durability relaxed,strict -clients 16 -keys 10 "${trial[@]}"
 
