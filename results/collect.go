@@ -328,7 +328,7 @@ func cellKey(r *Record) (string, error) {
 func (c *Cell) sum(classes []sums) {
 	warned := map[string]bool{}
 	for _, r := range c.Trials {
-		c.Counts.Add(r.Counts)
+		Add(&c.Counts, r.Counts)
 		for _, warning := range r.Warnings {
 			if !warned[warning] {
 				warned[warning] = true

@@ -319,12 +319,12 @@ type Latency struct {
 type Fairness struct {
 	Clients      int           `json:"clients,omitempty"`        // those that wanted locks; 0 in records from before they were counted
 	Jain         float64       `json:"jain,omitzero" trials:"-"` // (Σx)² / (n Σx²) over the grants of those n clients: 1 is even, 1/n is one client only
-	MinClient    int64         `json:"min_client" trials:"min"`
-	MaxClient    int64         `json:"max_client"`
-	Starved      int           `json:"starved"`                    // of those clients, the ones that got none
-	LongestWait  time.Duration `json:"longest_wait_ns"`            // longest time a client went without a grant while it wanted one, unfinished waits included
-	OwnerChanges int64         `json:"owner_changes" trials:"sum"` // grants of a key to another client than its last; 0 without the oracle
-	LongestRun   int64         `json:"longest_run"`                // most grants of a key to one client in a row, also 0 without the oracle
+	MinClient    int64         `json:"min_client" trials:"min" ranks:"min"`
+	MaxClient    int64         `json:"max_client" ranks:"max"`
+	Starved      int           `json:"starved"`                     // of those clients, the ones that got none
+	LongestWait  time.Duration `json:"longest_wait_ns" ranks:"max"` // longest time a client went without a grant while it wanted one, unfinished waits included
+	OwnerChanges int64         `json:"owner_changes" trials:"sum"`  // grants of a key to another client than its last; 0 without the oracle
+	LongestRun   int64         `json:"longest_run" ranks:"max"`     // most grants of a key to one client in a row, also 0 without the oracle
 }
 
 // Cost is what one granted lock cost. Negative values mean "not known", as in all fields with that tag. RoundTrips, Notices and KeepAlives are what the
@@ -408,26 +408,26 @@ type Bound struct {
 
 // Generator is the verdict on lockbench itself.
 type Generator struct {
-	CPU       float64       `json:"cpu" negative:"unknown"`     // cores that the process used (an embedded server included); negative if unknown
-	Machine   float64       `json:"machine" negative:"unknown"` // share of the machine's cores, or of Cores.Lockbench, that were busy, 0 to 1; negative if unknown
-	GCPauses  time.Duration `json:"gc_pauses_ns"`
-	Memory    int64         `json:"memory_bytes,omitempty" trials:"max"`          // that the process had of the system at the end of the window; 0: unknown
-	GCLongest time.Duration `json:"gc_longest_ns,omitempty" trials:"max"`         // of the pauses; 0 if there was none
-	RunQueue  time.Duration `json:"run_queue_p99_ns,omitempty" trials:"positive"` // 99 % of the goroutines that became runnable ran within it (runtime/metrics /sched/latencies); 0: unknown
+	CPU       float64       `json:"cpu" negative:"unknown" ranks:"known"`   // cores that the process used (an embedded server included); negative if unknown
+	Machine   float64       `json:"machine" negative:"unknown" ranks:"max"` // share of the machine's cores, or of Cores.Lockbench, that were busy, 0 to 1; negative if unknown
+	GCPauses  time.Duration `json:"gc_pauses_ns" ranks:"max"`
+	Memory    int64         `json:"memory_bytes,omitempty" trials:"max"`                      // that the process had of the system at the end of the window; 0: unknown
+	GCLongest time.Duration `json:"gc_longest_ns,omitempty" trials:"max" ranks:"max"`         // of the pauses; 0 if there was none
+	RunQueue  time.Duration `json:"run_queue_p99_ns,omitempty" trials:"positive" ranks:"max"` // 99 % of the goroutines that became runnable ran within it (runtime/metrics /sched/latencies); 0: unknown
 
-	PerWrite float64 `json:"requests_per_write,omitempty" trials:"positive"` // requests that a write to a connection carried, on average; 0: unknown
+	PerWrite float64 `json:"requests_per_write,omitempty" trials:"positive" ranks:"-"` // requests that a write to a connection carried, on average; 0: unknown
 
 	// Quota is how many cores the cgroups of the process allow it; 0: as many as there are, or unknown. Throttled is for how
 	// long that stopped its threads in the window, summed over the cores; CoreWait for how long they were ready to run and
 	// waited for a core, for whatever reason, summed over the threads (Linux's schedstat). Negative: the system does not tell.
-	Quota     float64       `json:"quota_cores,omitempty" trials:"first"`
-	Throttled time.Duration `json:"throttled_ns,omitempty" negative:"unknown"`
-	CoreWait  time.Duration `json:"core_wait_ns,omitempty" negative:"unknown"`
+	Quota     float64       `json:"quota_cores,omitempty" trials:"first" ranks:"-"`
+	Throttled time.Duration `json:"throttled_ns,omitempty" negative:"unknown" ranks:"max"`
+	CoreWait  time.Duration `json:"core_wait_ns,omitempty" negative:"unknown" ranks:"max"`
 
 	// Pauses are the times in which lockbench itself did not run for 100 ms or longer, warm-up included; Paused is how much of
 	// the window that was, those left out in which it was starved.
-	Pauses []Pause       `json:"pauses,omitempty" trials:"-"`
-	Paused time.Duration `json:"paused_ns,omitempty" trials:"max"`
+	Pauses []Pause       `json:"pauses,omitempty" trials:"-" ranks:"append"`
+	Paused time.Duration `json:"paused_ns,omitempty" trials:"max" ranks:"max"`
 
 	Saturated bool   `json:"saturated" trials:"-"` // the figure is lockbench's own limit or the machine's, not the lock's
 	Why       string `json:"why,omitempty" trials:"-"`

@@ -81,15 +81,9 @@ const (
 	outcomeCount
 )
 
-// Outcomes are all of them.
-var Outcomes = []Outcome{OutcomeContended, OutcomeTimedOut, OutcomeUnknown, OutcomeRefused}
-
 // End counts an acquisition that was not granted, whether its latency is recorded or not. Only the paths that are rare
 // or slow anyhow come here.
-func (s *Shard) End(o Outcome) { s.EndN(o, 1) }
-
-// EndN counts n of them.
-func (s *Shard) EndN(o Outcome, n int64) { s.ended[o].Add(n) }
+func (s *Shard) End(o Outcome) { s.ended[o].Add(1) }
 
 // Ended returns the sum of what the shards have counted of one outcome.
 func (r *Recorder) Ended(o Outcome) (n int64) {

@@ -9,7 +9,7 @@ type Safety struct {
 	Checked       bool          `json:"checked" trials:"-"`
 	Grants        int64         `json:"grants"`     // acquisitions that the oracle saw, warm-up included
 	Violations    int64         `json:"violations"` // grants of a key that another client still held
-	Longest       time.Duration `json:"longest_overlap_ns" trials:"max"`
+	Longest       time.Duration `json:"longest_overlap_ns" trials:"max" ranks:"max"`
 	Overlap       time.Duration `json:"total_overlap_ns"`         // time during which a key had two holders or more, summed over keys
 	LostUpdates   int64         `json:"lost_updates"`             // by the second witness, an unprotected counter a key
 	WrongReleases int64         `json:"wrong_releases"`           // releases that removed another client's lock; package oracle says when one is called that
@@ -41,7 +41,7 @@ type Safety struct {
 	// Power is what the oracle could have seen; nil in records from before that was counted.
 	Power *Power `json:"power,omitempty" trials:"-"`
 
-	Events []Violation `json:"events,omitempty" trials:"-"` // the first few
+	Events []Violation `json:"events,omitempty" trials:"-" ranks:"append"` // the first few
 }
 
 // Power tells how many grants of a trial could have shown a violation. A hold is watched if another client's attempt on
@@ -54,14 +54,6 @@ type Power struct {
 	// Sampled are holds that the harness has made longer, so that they are watched, and SampledTime is by how much in all.
 	Sampled     int64         `json:"sampled,omitempty"`
 	SampledTime time.Duration `json:"sampled_ns,omitempty"`
-}
-
-// Add adds what others could have shown.
-func (p *Power) Add(o Power) {
-	p.Watched += o.Watched
-	p.Refusals += o.Refusals
-	p.Sampled += o.Sampled
-	p.SampledTime += o.SampledTime
 }
 
 // Violation is one grant of a key that was already held.
@@ -144,7 +136,7 @@ func sumSafety(trials []*Record) Safety {
 		s := r.Safety
 		sum.Checked = sum.Checked && s.Checked
 		sum.Events = append(sum.Events, s.Events...)
-		addCounts(&sum.Ended, s.Ended)
+		Add(&sum.Ended, s.Ended)
 		if s.Power != nil {
 			powerful = append(powerful, r)
 		}

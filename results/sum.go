@@ -85,7 +85,7 @@ func sumClasses(trials []*Record, merged []sums) (classes []ClassCell) {
 				continue
 			}
 			c := r.Classes[i]
-			sum.Counts.Add(c.Counts)
+			Add(&sum.Counts, c.Counts)
 			sum.Starved = max(sum.Starved, c.Starved)
 			sum.Clients += c.Clients
 			if enoughGrants(c.Counts.Acquired, c.Clients) {
@@ -107,39 +107,75 @@ func sumClasses(trials []*Record, merged []sums) (classes []ClassCell) {
 	return classes
 }
 
-// Add adds the outcomes of another trial, or of another process; the first sample of an error stays.
-func (c *Counts) Add(o Counts) {
-	sum, more := reflect.ValueOf(c).Elem(), reflect.ValueOf(o)
-	for i := range sum.NumField() {
-		if n := sum.Field(i); n.CanInt() {
-			n.SetInt(n.Int() + more.Field(i).Int())
-		}
+// Add adds what another trial or process has counted, of the same type. Numbers are added up, unless a field's tag says that the
+// greatest (max) or the least (min) counts, that the sum is unknown if one is (known), or that the own one stays (-). The first of
+// two texts stays. Maps and lists are added element by element; a list with the tag append is appended. What is zero adds nothing.
+func Add[T any](to *T, more T) { add(reflect.ValueOf(to).Elem(), reflect.ValueOf(more), "") }
+
+func add(to, more reflect.Value, rule string) {
+	if more.IsZero() || rule == "-" {
+		return
 	}
-	if more := len(o.NodeErrors) - len(c.NodeErrors); more > 0 {
-		c.NodeErrors = append(slices.Clip(c.NodeErrors), make([]int64, more)...)
-	}
-	for i, n := range o.NodeErrors {
-		c.NodeErrors[i] += n
-	}
-	addCounts(&c.Errors, o.Errors)
-	addCounts(&c.EarlyErrors, o.EarlyErrors)
-	for class, text := range o.ErrorSample {
-		if c.ErrorSample == nil {
-			c.ErrorSample = map[string]string{}
+	switch to.Kind() {
+	case reflect.Struct:
+		first := to.IsZero()
+		for i, field := range to.Fields() {
+			rule := i.Tag.Get("ranks")
+			if of := more.FieldByIndex(i.Index); rule == "min" && (first || of.Int() < field.Int()) {
+				field.Set(of)
+			} else if rule != "min" {
+				add(field, of, rule)
+			}
 		}
-		if _, have := c.ErrorSample[class]; !have {
-			c.ErrorSample[class] = text
+	case reflect.Pointer:
+		if to.IsNil() {
+			to.Set(reflect.New(to.Type().Elem()))
 		}
+		add(to.Elem(), more.Elem(), rule)
+	case reflect.Map:
+		if to.IsNil() {
+			to.Set(reflect.MakeMap(to.Type()))
+		}
+		for key, of := range more.Seq2() {
+			sum := reflect.New(to.Type().Elem()).Elem()
+			if known := to.MapIndex(key); known.IsValid() {
+				sum.Set(known)
+			}
+			add(sum, of, rule)
+			to.SetMapIndex(key, sum)
+		}
+	case reflect.Slice:
+		if rule == "append" {
+			to.Set(reflect.AppendSlice(to, more))
+			return
+		}
+		if lacks := more.Len() - to.Len(); lacks > 0 {
+			to.Set(reflect.AppendSlice(to, reflect.MakeSlice(to.Type(), lacks, lacks)))
+		}
+		for i := range more.Len() {
+			add(to.Index(i), more.Index(i), rule)
+		}
+	case reflect.String:
+		to.SetString(cmp.Or(to.String(), more.String()))
+	case reflect.Bool:
+		to.SetBool(true)
+	case reflect.Float64:
+		to.SetFloat(added(to.Float(), more.Float(), rule))
+	case reflect.Uint64:
+		to.SetUint(added(to.Uint(), more.Uint(), rule))
+	default:
+		to.SetInt(added(to.Int(), more.Int(), rule))
 	}
 }
 
-func addCounts(sum *map[string]int64, of map[string]int64) {
-	for class, n := range of {
-		if *sum == nil {
-			*sum = map[string]int64{}
-		}
-		(*sum)[class] += n
+func added[N int64 | uint64 | float64](a, b N, rule string) N {
+	switch {
+	case rule == "max":
+		return max(a, b)
+	case rule == "known" && min(a, b) < 0:
+		return min(a, b)
 	}
+	return a + b
 }
 
 func sumFairness(trials []*Record) Fairness {

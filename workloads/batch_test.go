@@ -93,7 +93,7 @@ func TestBatchOracle(t *testing.T) {
 			p.Wait, p.Clients, p.Keys, p.Duration, p.Pipelining = "none", 2, 1, 100*ms, "batch"
 			w := carry(t, p, &delayed{by: ms})
 			w.loop()
-			seen := w.e.fillSafety()
+			seen := w.e.witness()
 			wrong, watched := seen.Violations, seen.Power.Watched
 			if lock == "none" && wrong != seen.Grants/2 || lock == "mutex" && (wrong > 0 || watched < seen.Grants/2) || seen.Grants < 40 {
 				t.Errorf("%s: of %d grants %d were wrong, and %d watched", lock, seen.Grants, wrong, watched)

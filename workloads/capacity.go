@@ -70,7 +70,6 @@ func (e *engine) countArrivals(r *results.Record, t rest) {
 		if !cl.open {
 			continue
 		}
-		stayed += time.Duration(cl.arrivals.inSystem.Load())
 		for _, m := range []results.MetricIndex{results.LagIndex, results.BacklogIndex, results.AcquireIndex, results.RefusalIndex} {
 			l := cl.recorder.Latency(m)
 			recorded += time.Duration(l.Count) * l.Mean

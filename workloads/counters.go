@@ -5,6 +5,7 @@ package workloads
 import (
 	"time"
 
+	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/workloads/oracle"
 )
@@ -135,34 +136,6 @@ func (b *totals) count(t *counters) {
 	f.OwnerChanges += t.changes
 }
 
-// add adds the totals of other clients.
-func (b *totals) add(o totals) {
-	f, of := &b.Fairness, &o.Fairness
-	switch {
-	case f.Clients == 0:
-		f.MinClient = of.MinClient
-	case of.Clients > 0:
-		f.MinClient = min(f.MinClient, of.MinClient)
-	}
-	f.Clients += of.Clients
-	f.MaxClient, f.Starved = max(f.MaxClient, of.MaxClient), f.Starved+of.Starved
-	f.LongestWait, f.LongestRun = max(f.LongestWait, of.LongestWait), max(f.LongestRun, of.LongestRun)
-	f.OwnerChanges += of.OwnerChanges
-	b.Counts.Add(o.Counts)
-	b.Squares += o.Squares
-	r, or := &b.Rest, &o.Rest
-	r.Waits += or.Waits
-	r.Thoughts += or.Thoughts
-	r.Thought += or.Thought
-	r.Waited += or.Waited
-	r.Sampled += or.Sampled
-	r.Failing += or.Failing
-	r.Blocked += or.Blocked
-	r.Edges += or.Edges
-	r.Idle += or.Idle
-	r.InSystem += or.InSystem
-}
-
 // jain returns the index of fairness (Jain, Chiu, Hawe 1984).
 func (b *totals) jain() float64 {
 	if b.Squares == 0 {
@@ -179,35 +152,70 @@ func (c *client) wanted() bool {
 	return !c.class.open && c.e.budget == nil || t.attempts()+t.unfinished+t.canceled > 0
 }
 
-// totals are those of this process.
-func (e *engine) totals() totals {
-	all := sumOf(e.clients)
-	for _, w := range e.workers {
-		all.Rest.Idle += w.late.acquiring
+// figures are what a process counts. That of several is added up (results.Add).
+type figures struct {
+	Totals  totals
+	Classes []totals
+	Seen    witnessed
+
+	Granted, Attempts, Failed int64                   // since the load began, warm-up included
+	Stuck                     map[int32]time.Duration `ranks:"max"` // in the window: for how long failed requests had left keys locked
+	FirstError, FirstStuck    string
+
+	// Between the two readings:
+	Locks   int64
+	CPU     time.Duration `ranks:"known"` // -1: unknown
+	Allocs  uint64
+	Traffic drivers.Traffic
+}
+
+// count returns what this process has counted, when its load is over.
+func (e *engine) count() figures {
+	b, a := &e.before, &e.after
+	c := figures{
+		Seen: e.witness(), Granted: e.granted(), Attempts: e.attempts(), Failed: e.errors.total(), FirstError: e.errors.firstError(),
+		Stuck: e.stuck.lasted(e), FirstStuck: e.stuck.first, Locks: a.granted - b.granted, CPU: -1, Allocs: a.runtime.Allocs - b.runtime.Allocs,
+		Traffic: drivers.Traffic{
+			RoundTrips: a.traffic.RoundTrips - b.traffic.RoundTrips, Notices: a.traffic.Notices - b.traffic.Notices,
+			KeepAlives: a.traffic.KeepAlives - b.traffic.KeepAlives,
+		},
 	}
-	return all
+	if b.cpu >= 0 {
+		c.CPU = a.cpu - b.cpu
+	}
+	for _, cl := range e.classes {
+		of := sumOf(e.clients[cl.first : cl.first+cl.Clients])
+		if e.addArrivals(&of.Counts, cl); cl.open {
+			of.Rest.InSystem += time.Duration(cl.arrivals.inSystem.Load())
+		}
+		c.Classes = append(c.Classes, of)
+		results.Add(&c.Totals, of)
+	}
+	for _, w := range e.workers {
+		c.Totals.Rest.Idle += w.late.acquiring
+	}
+	n := &c.Totals.Counts
+	n.Renewals, n.RenewError = e.watchdog.renewals.Load(), e.watchdog.errors.Load()
+	n.Errors = e.errors.byClass(func(c *errorClass) int64 { return c.counted })
+	n.EarlyErrors = e.errors.byClass(func(c *errorClass) int64 { return c.early })
+	n.ErrorSample = e.errors.samples()
+	n.SplitVotes, n.LateGrants, n.NodeErrors = e.votes.split.Load(), e.votes.late.Load(), e.nodesFailed()
+	return c
 }
 
 // sum fills in what follows from the clients alone, and returns the totals that have no field in r.
 func (e *engine) sum(r *results.Record) rest {
-	all := e.totals()
-	for _, p := range e.parts {
-		all.add(p.Totals)
-	}
+	all := &e.all.Totals
 	r.Counts, r.Fairness = all.Counts, all.Fairness
 	r.Fairness.Jain = all.jain()
 	if e.ranks != nil {
 		r.Fairness.OwnerChanges, r.Fairness.LongestRun = e.swept.Changes, e.swept.LongestRun
 	}
-	for _, cl := range e.classes {
-		e.addArrivals(&r.Counts, cl)
+	for _, lasted := range e.all.Stuck {
+		if float64(lasted) > stuckShare*float64(r.Elapsed) {
+			r.Counts.StuckKeys++
+		}
 	}
-	n := &r.Counts
-	n.Renewals, n.RenewError = e.watchdog.renewals.Load(), e.watchdog.errors.Load()
-	n.Errors = e.errors.byClass(func(c *errorClass) int64 { return c.Counted })
-	n.EarlyErrors = e.errors.byClass(func(c *errorClass) int64 { return c.Early })
-	n.ErrorSample = e.errors.samples()
-	n.StuckKeys = e.stuck.number(e)
 	if len(r.Plan.Classes) > 0 {
 		for _, cl := range e.classes {
 			r.Classes = append(r.Classes, e.result(cl))
@@ -223,11 +231,7 @@ var classMetrics = []results.MetricIndex{
 
 // result returns what a class had of the whole.
 func (e *engine) result(cl *class) results.ClassResult {
-	b := sumOf(e.clients[cl.first : cl.first+cl.Clients])
-	for _, p := range e.parts {
-		b.add(p.Classes[cl.number].Totals)
-	}
-	e.addArrivals(&b.Counts, cl)
+	b := &e.all.Classes[cl.number]
 	latency := map[results.Metric]results.Latency{}
 	for _, m := range classMetrics {
 		if l := cl.recorder.Latency(m); l.Count > 0 {

@@ -27,9 +27,9 @@ type errorLog struct {
 
 // errorClass is the errors of a class.
 type errorClass struct {
-	All, Counted int64  // Counted: those of the measured window
-	Early        int64  // those before its end that are not: of what began in the warm-up
-	Sample       string // the first, whenever it came
+	all, counted int64  // counted: those of the measured window
+	early        int64  // those before its end that are not: of what began in the warm-up
+	sample       string // the first, whenever it came
 }
 
 func (g *errorLog) add(op string, err error, recorded bool) {
@@ -49,15 +49,15 @@ func (g *errorLog) note(class string, err error, recorded bool) {
 func (g *errorLog) count(class, op string, err error, recorded bool) {
 	c := g.classes[class]
 	if c == nil {
-		c = &errorClass{Sample: sample(op, err, g.prefix)}
+		c = &errorClass{sample: sample(op, err, g.prefix)}
 		if g.classes == nil {
-			g.classes, g.first = map[string]*errorClass{}, c.Sample
+			g.classes, g.first = map[string]*errorClass{}, c.sample
 		}
 		g.classes[class] = c
 	}
-	c.All++
+	c.all++
 	if recorded {
-		c.Counted++
+		c.counted++
 	}
 }
 
@@ -84,7 +84,7 @@ func (g *errorLog) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, c := range g.classes {
-		c.Early = c.All - c.Counted
+		c.early = c.all - c.counted
 	}
 }
 
@@ -124,7 +124,7 @@ func (g *errorLog) samples() map[string]string {
 		if samples == nil {
 			samples = map[string]string{}
 		}
-		samples[class] = c.Sample
+		samples[class] = c.sample
 	}
 	return samples
 }
@@ -144,9 +144,9 @@ type stuck struct {
 
 // stuckKey is a key that failed requests have left locked, perhaps several times.
 type stuckKey struct {
-	Locked bool          // and not granted since
-	Since  time.Duration // if it is locked
-	Lasted time.Duration // the times before this one, as far as they fell into the window
+	locked bool          // and not granted since
+	since  time.Duration // if it is locked
+	lasted time.Duration // the times before this one, as far as they fell into the window
 }
 
 // leave records that a request of a client for its key failed, that it may have left the key locked, and since when.
@@ -161,8 +161,8 @@ func (s *stuck) leave(c *client, op string, err error, since time.Duration) {
 		k = new(stuckKey)
 		s.keys[c.key] = k
 	}
-	if !k.Locked {
-		k.Locked, k.Since = true, since
+	if !k.locked {
+		k.locked, k.since = true, since
 	}
 	s.some.Store(true)
 }
@@ -171,8 +171,8 @@ func (s *stuck) leave(c *client, op string, err error, since time.Duration) {
 func (s *stuck) waited(c *client) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if k := s.keys[c.key]; k != nil && k.Locked {
-		return c.e.inside(max(k.Since, c.start), c.granted)
+	if k := s.keys[c.key]; k != nil && k.locked {
+		return c.e.inside(max(k.since, c.start), c.granted)
 	}
 	return 0
 }
@@ -181,26 +181,23 @@ func (s *stuck) waited(c *client) time.Duration {
 func (s *stuck) granted(c *client) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if k := s.keys[c.key]; k != nil && k.Locked {
-		k.Locked = false
-		k.Lasted += c.e.inside(k.Since, c.granted)
+	if k := s.keys[c.key]; k != nil && k.locked {
+		k.locked = false
+		k.lasted += c.e.inside(k.since, c.granted)
 	}
 }
 
-// number returns how many keys were left locked for long enough to count.
-func (s *stuck) number(e *engine) (n int64) {
+// lasted returns for how long of the window each key was left locked.
+func (s *stuck) lasted(e *engine) map[int32]time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, k := range s.keys {
-		lasted := k.Lasted
-		if k.Locked {
-			lasted += e.inside(k.Since, e.until())
-		}
-		if float64(lasted) > stuckShare*float64(e.until()-e.from) {
-			n++
+	all := map[int32]time.Duration{}
+	for key, k := range s.keys {
+		if all[key] = k.lasted; k.locked {
+			all[key] += e.inside(k.since, e.until())
 		}
 	}
-	return n
+	return all
 }
 
 // stuckText says which keys of r were left locked, and by what; empty if none were.
@@ -209,7 +206,7 @@ func (e *engine) stuckText(r *results.Record) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("requests that failed left %d of %s locked (the first: %s)", n, format.Plural(r.Plan.Keys, "key"), e.stuck.first)
+	return fmt.Sprintf("requests that failed left %d of %s locked (the first: %s)", n, format.Plural(r.Plan.Keys, "key"), e.all.FirstStuck)
 }
 
 // enoughAttempts is how many acquisitions there have to be before a share of them says anything.

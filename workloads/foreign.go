@@ -67,7 +67,7 @@ func (e *engine) foreign(r *results.Record) *stranger {
 	if b.err != nil || !e.comparable() || e.lacksRanks() {
 		return nil
 	}
-	locks := float64(max(1, a.granted-b.granted))
+	locks := float64(max(1, e.all.Locks))
 	seconds, clients := (a.at - b.at).Seconds(), float64(r.Plan.Clients+1)
 	find := func(did string, before, after, ownBefore, ownAfter int64, allowed func(ours float64) float64) *stranger {
 		if before < 0 || after < before || ownBefore < 0 || ownAfter < ownBefore {

@@ -125,7 +125,7 @@ func TestForeignDoubt(t *testing.T) {
 		{"commands beside a look, 5 probes and 50 watches", "native", commands, 300, true, "", 0, 1 + 2*8 + 3 + 5*2 + 50*2},
 		{"commands beside a look, 5 probes and 50 sleeps", "backoff", commands, 300, true, "", 0, 1 + 2*8 + 3 + 5*2},
 	} {
-		e := &engine{probe: &probe{idled: 10, cost: drivers.Usage{Commands: 20}}, inspectionCost: drivers.Usage{Commands: 3}}
+		e := &engine{probe: &probe{idled: 10, cost: drivers.Usage{Commands: 20}}, inspectionCost: drivers.Usage{Commands: 3}, all: figures{Locks: 100}}
 		e.run = &Run{Service: sending{}}
 		if tc.counts {
 			e.run.Service = counter{}
@@ -133,7 +133,7 @@ func TestForeignDoubt(t *testing.T) {
 		r := &results.Record{Cost: results.Cost{Tries: 2, Wakeups: 0.5}}
 		r.Plan.Clients, r.Plan.Topology, r.Plan.Wait = 1, string(tc.topology), tc.wait
 		for _, more := range []int64{tc.most, tc.most + 1} {
-			before, after := reading{at: time.Second, granted: 7, probes: 2}, reading{at: 11 * time.Second, granted: 107, probes: 7}
+			before, after := reading{at: time.Second, probes: 2}, reading{at: 11 * time.Second, probes: 7}
 			after.server.Replicas = tc.replicas
 			for _, u := range []*drivers.Usage{&before.usage, &before.own[0], &after.usage, &after.own[1]} {
 				*tc.of(u) = 1000

@@ -172,13 +172,6 @@ func (e *engine) nodes() []drivers.Node {
 	return nil
 }
 
-// fillVotes fills in the votes, and the failures of each node between the two readings.
-func (e *engine) fillVotes(r *results.Record) {
-	n := &r.Counts
-	n.SplitVotes, n.LateGrants = e.votes.split.Load(), e.votes.late.Load()
-	n.NodeErrors = e.nodesFailed()
-}
-
 // nodesFailed returns how many requests failed between the two readings, by node.
 func (e *engine) nodesFailed() (list []int64) {
 	for i, node := range e.after.nodes {

@@ -176,8 +176,8 @@ func TestFleetSeesOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		svcs := []drivers.Service{open(t, p), open(t, p), open(t, p), open(t, p)}
 		r := fleetOf(t, p, func(rank int) drivers.Service { return svcs[rank] }, func(p *Part) {
-			if p.Seen.Violations != 0 {
-				t.Errorf("one client alone has seen %+v", p.Seen)
+			if p.Figures.Seen.Violations != 0 {
+				t.Errorf("one client alone has seen %+v", p.Figures.Seen)
 			}
 		})
 		// All four are granted the only key at the same times.
@@ -307,7 +307,7 @@ func TestNullsInAPart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		svc := open(t, p)
 		r := fleetOf(t, p, func(int) drivers.Service { return svc }, func(p *Part) {
-			p.Errors, p.Stuck = map[string]*errorClass{"timeout": nil}, map[int32]*stuckKey{0: nil}
+			p.Figures.Seen.Power, p.Figures.Totals.Counts.Errors, p.Figures.Stuck = nil, nil, nil
 		})
 		if r.Partial != "" || r.Counts.StuckKeys != 0 || r.Counts.Failed() != 0 {
 			t.Errorf("%q, %+v", r.Partial, r.Counts)
@@ -318,9 +318,9 @@ func TestNullsInAPart(t *testing.T) {
 // TestBadPart: a part that makes no sense makes the record a partial one, and no panic.
 func TestBadPart(t *testing.T) {
 	for name, change := range map[string]func(*Part){
-		"no classes":   func(p *Part) { p.Classes = nil },
-		"no histogram": func(p *Part) { p.Classes[0].Latency[results.Acquire] = results.Latency{Count: 5, HDR: "nonsense"} },
-		"no series":    func(p *Part) { p.Series = []intervalPart{{Values: results.Latency{Count: 1, HDR: "x"}}} },
+		"no classes":   func(p *Part) { p.Figures.Classes = nil },
+		"no histogram": func(p *Part) { p.Latency[0][results.Acquire] = results.Latency{Count: 5, HDR: "nonsense"} },
+		"no series":    func(p *Part) { p.Series = []valued[results.Interval]{{Values: results.Latency{Count: 1, HDR: "x"}}} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := plan("memory", "mutex")

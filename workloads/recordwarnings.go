@@ -99,13 +99,13 @@ func (e *engine) partial(r *results.Record, t rest) string {
 // nothingText says that nothing was granted in the window of r, and why.
 func (e *engine) nothingText(r *results.Record, t rest) string {
 	text := "nothing was granted in the window"
-	if e.granted() == 0 {
+	if e.all.Granted == 0 {
 		text = "nothing was granted"
 	}
 	switch failing := e.failingText(r, t); {
 	case failing != "":
 		return text + ": " + failing
-	case e.granted() == 0:
+	case e.all.Granted == 0:
 		return text
 	}
 	return text + ": the locks of the warm-up were held to its end, or their holders had died; lengthen -duration, or shorten -hold or -ttl"
@@ -127,7 +127,7 @@ func (e *engine) failingText(r *results.Record, t rest) string {
 		return ""
 	case stuck == "":
 		return fmt.Sprintf("requests that failed, and the pauses after them, took %.0f %% of the clients' time (the first: %s)",
-			100*share, e.errors.firstError())
+			100*share, e.all.FirstError)
 	}
 	return fmt.Sprintf("%s; they, the pauses after them and the waits for those keys took %.0f %% of the clients' time", stuck, 100*share)
 }

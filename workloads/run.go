@@ -85,14 +85,14 @@ type Run struct {
 // Snapshot is what a progress line can show while a run goes on.
 type Snapshot struct {
 	Phase      Phase
-	Elapsed    time.Duration // in the phase
-	Total      time.Duration // of the phase; 0 if it has no fixed length
+	Elapsed    time.Duration `ranks:"-"` // in the phase
+	Total      time.Duration `ranks:"-"` // of the phase; 0 if it has no fixed length
 	Acquired   int64         // since the run began
 	Errors     int64
 	Violations int64
 	Attempts   int64         // acquisitions that are over
 	Lost       string        // which of several processes are lost, and why; empty if none is
-	P99        time.Duration // of what was granted in the last second: the response in an open loop, else the acquisition; 0 if nothing was
+	P99        time.Duration `ranks:"max"` // of what was granted in the last second: the response in an open loop, else the acquisition; 0 if nothing was
 
 	// What follows is that of clients in an open loop.
 	Open    bool  // there are some
@@ -172,6 +172,7 @@ func (r *Run) load(ctx context.Context) (*engine, error) {
 	e.drain()
 	e.probe.finish()
 	e.timeseries.finish()
+	e.all = e.count()
 	return e, nil
 }
 
@@ -223,9 +224,8 @@ type engine struct {
 
 	holds          *oracle.Logs   // of several processes; else nil
 	skew           time.Duration  // by how much the load began too late
-	parts          []*Part        // of the other processes, and what follows from theirs and this one's:
+	all            figures        // what this process has counted, and then with what the others have
 	ranks          []results.Rank // nil without others
-	seen           witnessed
 	swept          oracle.Swept
 	unswept        string // what the sweep has left out; empty if nothing
 	rtt            time.Duration

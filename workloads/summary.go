@@ -29,9 +29,8 @@ func (e *engine) record() *results.Record {
 	r.Elapsed, r.Latency = max(0, e.until()-e.from), e.latencies()
 	t := e.sum(r)
 	r.Ranks = e.ranks
-	e.fillVotes(r)
 	e.fillServer(r)
-	r.Safety = e.fillSafety()
+	r.Safety = e.fillSafety(r)
 	e.fillCost(r, t)
 	e.fillBound(r, t)
 	e.fillGenerator(r)
@@ -100,7 +99,7 @@ func (e *engine) fillCost(r *results.Record, t rest) {
 		c.Wakeups = float64(t.Waits) / float64(n.Acquired)
 	}
 	b, a := &e.before, &e.after
-	locks := float64(a.granted - b.granted)
+	locks := float64(e.all.Locks)
 	if locks <= 0 || r.Elapsed == 0 { // stopped in the warm-up: the readings are next to each other
 		return
 	}
@@ -120,12 +119,12 @@ func (e *engine) fillCost(r *results.Record, t rest) {
 		}
 	}
 	if a.counted { // by the driver, whatever has become of the server
-		c.RoundTrips = per(a.traffic.RoundTrips, b.traffic.RoundTrips, 0)
-		c.Notices = per(a.traffic.Notices, b.traffic.Notices, 0)
-		c.KeepAlives = per(a.traffic.KeepAlives, b.traffic.KeepAlives, 0)
+		c.RoundTrips = per(e.all.Traffic.RoundTrips, 0, 0)
+		c.Notices = per(e.all.Traffic.Notices, 0, 0)
+		c.KeepAlives = per(e.all.Traffic.KeepAlives, 0, 0)
 	}
-	if b.cpu >= 0 {
-		c.ClientCPUUs = float64(a.cpu-b.cpu) / 1e3 / locks
+	if e.all.CPU >= 0 {
+		c.ClientCPUUs = float64(e.all.CPU) / 1e3 / locks
 	}
-	c.Allocs = float64(a.runtime.Allocs-b.runtime.Allocs) / locks
+	c.Allocs = float64(e.all.Allocs) / locks
 }

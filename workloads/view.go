@@ -77,7 +77,7 @@ func (v View) Ended(o results.Outcome) int64 {
 
 // Errors returns all errors by class since the load began, warm-up included.
 func (v View) Errors() map[string]int64 {
-	return v.e.errors.byClass(func(c *errorClass) int64 { return c.All })
+	return v.e.errors.byClass(func(c *errorClass) int64 { return c.all })
 }
 
 func (e *engine) recorders() (list []*results.Recorder) {
@@ -144,17 +144,7 @@ func (e *engine) snapshot(phase Phase, elapsed, total time.Duration) Snapshot {
 		}
 	}
 	if e.run.Fleet != nil {
-		s.Add(e.run.Fleet.Others())
+		results.Add(&s, e.run.Fleet.Others())
 	}
 	return s
-}
-
-// Add adds where other processes stand.
-func (s *Snapshot) Add(o Snapshot) {
-	s.Acquired, s.Errors, s.Violations, s.Attempts = s.Acquired+o.Acquired, s.Errors+o.Errors, s.Violations+o.Violations, s.Attempts+o.Attempts
-	s.P99 = max(s.P99, o.P99)
-	s.Offered, s.Dropped, s.Queue, s.Pending = s.Offered+o.Offered, s.Dropped+o.Dropped, s.Queue+o.Queue, s.Pending+o.Pending
-	if s.Lost == "" {
-		s.Lost = o.Lost
-	}
 }

@@ -215,19 +215,16 @@ func (g *endings) add(err error) {
 	if err == nil {
 		return
 	}
-	g.addN(shortened(err.Error()), 1)
-}
-
-func (g *endings) addN(reason string, n int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.by == nil {
 		g.by = map[string]int64{}
 	}
+	reason := shortened(err.Error())
 	if _, known := g.by[reason]; !known && len(g.by) == mostReasons {
 		reason = "other reasons"
 	}
-	g.by[reason] += n
+	g.by[reason]++
 }
 
 func (g *endings) copy() map[string]int64 {
@@ -255,45 +252,23 @@ func (e *engine) witness() (w witnessed) {
 	}
 	for i := range e.clients {
 		of := &e.clients[i].evidence
-		w.Power.Add(of.power)
+		results.Add(w.Power, of.power)
 		w.LostEarly += of.lostEarly
 		w.Late += of.late
 	}
-	w.Grants = e.granted()
+	w.Grants, w.Ended = e.granted(), e.ended.copy()
 	w.LostUpdates = w.Grants - e.oracle.Updates()
 	return w
 }
 
-// add adds what another process has seen, of its own keys and holds.
-func (w *witnessed) add(o witnessed) {
-	w.Grants += o.Grants
-	w.LostUpdates += o.LostUpdates
-	w.Violations += o.Violations
-	w.Overstayed += o.Overstayed
-	w.Longest, w.Overlap = max(w.Longest, o.Longest), w.Overlap+o.Overlap
-	w.WrongReleases += o.WrongReleases
-	w.FenceRegress += o.FenceRegress
-	w.LostEarly += o.LostEarly
-	w.Attributed += o.Attributed
-	w.Late += o.Late
-	w.Events = append(w.Events, o.Events...)
-	if o.Power != nil {
-		w.Power.Add(*o.Power)
-	}
-}
-
 // fillSafety returns what all have seen, and what it proves.
-func (e *engine) fillSafety() (s results.Safety) {
+func (e *engine) fillSafety(r *results.Record) (s results.Safety) {
 	if e.oracle == nil {
 		return s
 	}
-	w := e.seen
-	if e.ranks == nil {
-		w = e.witness()
-	}
+	w := &e.all.Seen
 	s = w.Safety
-	s.Ended = e.ended.copy()
-	s.Explained = e.explain(s.LostEarly + s.FenceRegress)
+	s.Explained = e.explain(r, s.LostEarly+s.FenceRegress)
 	if s.Explained == "" {
 		s.WrongReleases += w.Attributed
 		if w.Late > 0 {
@@ -307,8 +282,8 @@ func (e *engine) fillSafety() (s results.Safety) {
 // there is no reason. It is generous: a restart of the server is taken for the cause, and so is a request whose answer was
 // not heard and which may have had its effect late. A release of an owned lock removes one hold at most, so that with a
 // server that was up all the time each failed request explains one breach.
-func (e *engine) explain(breaches int64) string {
-	failed := e.errors.total()
+func (e *engine) explain(r *results.Record, breaches int64) string {
+	failed := e.all.Failed
 	switch {
 	case failed >= breaches && failed > 0, failed > 0 && !(e.traits.Owned && e.sameServer()):
 		return "requests failed, and may have had an effect later"
@@ -317,8 +292,8 @@ func (e *engine) explain(breaches int64) string {
 	case !readable(e.after.err):
 		return "the server did not answer at the end, and may have been restarted"
 	}
-	for _, n := range e.after.nodes {
-		if n.Failed > 0 {
+	for i, failed := range r.Counts.NodeErrors { // since the service was opened, those of other processes between the readings
+		if failed > 0 || e.after.nodes[i].Failed > 0 {
 			return "a node did not answer, and may have been restarted"
 		}
 	}

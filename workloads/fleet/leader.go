@@ -17,6 +17,7 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/lines"
+	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads"
 	"github.com/lockbench/lockbench/workloads/oracle"
@@ -266,7 +267,7 @@ func (d *Load) Meet(ctx context.Context) (start time.Time, err error) {
 func (d *Load) Others() (sum workloads.Snapshot) {
 	for _, r := range d.ranks {
 		if a := r.latest.Load(); a != nil && a.Sent > d.opened && a.Snapshot != nil { // and not of the trial before
-			sum.Add(*a.Snapshot)
+			results.Add(&sum, *a.Snapshot)
 		}
 		sum.Lost = cmp.Or(sum.Lost, r.lost())
 	}

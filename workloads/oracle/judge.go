@@ -168,7 +168,7 @@ func (w *sweep) intrudes(k *keyState, b *grant) bool {
 	}
 	if !b.counted {
 		b.counted = true
-		s.Certain++
+		s.Violations++
 		if overstayed {
 			s.Overstayed++
 		}

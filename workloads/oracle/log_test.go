@@ -263,7 +263,7 @@ func TestPlantedAcrossRanks(t *testing.T) {
 	ranks := sound(4, 16, 4, holds, planted)
 	began := time.Now()
 	s, err := Sweep(ranks, 4, 0, 1<<50, func(results.MetricIndex, time.Duration) {})
-	if err != nil || s.Certain != planted || s.Possible != 0 || s.Holds != int64(holds) || s.Longest > us+1 || len(s.Events) != maxEvents {
+	if err != nil || s.Violations != planted || s.Possible != 0 || s.Holds != int64(holds) || s.Longest > us+1 || len(s.Events) != maxEvents {
 		t.Errorf("%v: planted %d: %+v", err, planted, s)
 	}
 	t.Logf("%d holds in %v", holds, time.Since(began))
@@ -276,7 +276,7 @@ func TestPlantedAcrossRanks(t *testing.T) {
 		}
 	}
 	s, err = Sweep(ranks, 4, 0, 1<<50, func(results.MetricIndex, time.Duration) {})
-	if err != nil || s.Certain != 0 || s.Possible < planted || s.Possible > 2*planted {
+	if err != nil || s.Violations != 0 || s.Possible < planted || s.Possible > 2*planted {
 		t.Errorf("%v: planted %d: %+v", err, planted, s)
 	}
 }

@@ -34,22 +34,14 @@ type Ranked struct {
 //
 // A grant is wrong if a client of another rank held the key, and none of its own rank, whose oracle has counted it then. Two holds
 // overlap if each began before the other ended: that they touch is not enough. Of two that overlap for certain the
-// later grant is wrong, by the middle of the bounds.
+// later grant is wrong, by the middle of the bounds. FenceRegress counts grants with a fence not above that of an earlier grant to
+// another rank, which needs no clock if both are equal. Blind is the widest uncertainty between two ranks: shorter overlaps may be no
+// more than possible.
 type Swept struct {
-	Holds      int64
-	Until      time.Duration // holds from then on are left out, as some rank has not logged all; math.MaxInt64 if each has
-	Certain    int64         // wrong grants
-	Possible   int64         // grants that may be wrong too
-	Overstayed int64         // of Certain, those of keys whose holders' leases may all have been over; see Oracle.Overstay
-	Longest    time.Duration // the longest overlap, at least
-	Overlap    time.Duration // in which a key had holders of several ranks, at least, summed over keys
-	Events     []results.Violation
+	results.Safety // Violations, those Overstayed, Longest and Overlap (both at least), Events, FenceRegress, Possible, and Blind
 
-	// FenceRegress counts grants with a fence not above that of an earlier grant to another rank. It needs no clock if both are
-	// equal. What the order of the own rank shows is left out.
-	FenceRegress int64
-
-	Blind time.Duration // the widest uncertainty between two ranks: shorter overlaps may be no more than possible
+	Holds int64
+	Until time.Duration // holds from then on are left out, as some rank has not logged all; math.MaxInt64 if each has
 
 	Changes, LongestRun int64 // results.Fairness of the grants in the window
 }

@@ -198,7 +198,7 @@ func (w *world) brute(from, until time.Duration, record recorded) (s Swept, trut
 		switch {
 		case b.own:
 		case b.certain:
-			s.Certain++
+			s.Violations++
 			if overstayed {
 				s.Overstayed++
 			}
@@ -279,7 +279,7 @@ func TestWitness(t *testing.T) {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		b, truth, trueLongest, trueOverlap := w.brute(from, until, want)
-		if s.Holds != b.Holds || s.Certain != b.Certain || s.Possible != b.Possible || s.Overstayed != b.Overstayed ||
+		if s.Holds != b.Holds || s.Violations != b.Violations || s.Possible != b.Possible || s.Overstayed != b.Overstayed ||
 			s.FenceRegress != b.FenceRegress || s.Changes != b.Changes || s.LongestRun != b.LongestRun {
 			t.Errorf("seed %d: sweep %+v\nbrute force %+v", seed, s, b)
 		}
@@ -289,18 +289,18 @@ func TestWitness(t *testing.T) {
 		if s.Longest > b.Longest || s.Overlap > b.Overlap || w.exact && (s.Longest != b.Longest || s.Overlap != b.Overlap) {
 			t.Errorf("seed %d: longest %v, overlap %v; brute force %v, %v", seed, s.Longest, s.Overlap, b.Longest, b.Overlap)
 		}
-		if s.Certain > truth || truth > s.Certain+s.Possible || s.Longest > max(1, trueLongest+drift(trueLongest)+2) ||
+		if s.Violations > truth || truth > s.Violations+s.Possible || s.Longest > max(1, trueLongest+drift(trueLongest)+2) ||
 			s.Overlap > max(1, trueOverlap+drift(trueOverlap)+2) {
 			t.Errorf("seed %d: %d wrong grants, longest overlap %v, in all %v; sweep %+v", seed, truth, trueLongest, trueOverlap, s)
 		}
 		if w.exact && s.Possible > 0 {
 			t.Errorf("seed %d: one clock, and %d are only possible", seed, s.Possible)
 		}
-		if len(s.Events) != int(s.Certain) || !slices.IsSortedFunc(s.Events, func(a, b results.Violation) int { return cmp.Compare(a.At, b.At) }) {
-			t.Errorf("seed %d: %d events of %d", seed, len(s.Events), s.Certain)
+		if len(s.Events) != int(s.Violations) || !slices.IsSortedFunc(s.Events, func(a, b results.Violation) int { return cmp.Compare(a.At, b.At) }) {
+			t.Errorf("seed %d: %d events of %d", seed, len(s.Events), s.Violations)
 		}
 		seen.Holds += s.Holds
-		seen.Certain += s.Certain
+		seen.Violations += s.Violations
 		seen.Possible += s.Possible
 		seen.Overstayed += s.Overstayed
 		seen.FenceRegress += s.FenceRegress
@@ -311,7 +311,7 @@ func TestWitness(t *testing.T) {
 		}
 	}
 	t.Logf("%d wrong grants; %+v", truths, seen)
-	if seen.Certain == 0 || seen.Possible == 0 || seen.Overstayed == 0 || seen.FenceRegress == 0 || seen.Changes == 0 {
+	if seen.Violations == 0 || seen.Possible == 0 || seen.Overstayed == 0 || seen.FenceRegress == 0 || seen.Changes == 0 {
 		t.Error("the histories show too little")
 	}
 }
@@ -373,7 +373,7 @@ func TestOneRank(t *testing.T) {
 		if err != nil || s.Changes != want.Changes || s.LongestRun != want.LongestRun || !maps.Equal(recorded1, recorded2) {
 			t.Fatalf("seed %d: %v: swept %+v %v\noracle %+v %v", seed, err, s, recorded2, want, recorded1)
 		}
-		if s.Certain+s.Possible+s.FenceRegress != 0 {
+		if s.Violations+s.Possible+s.FenceRegress != 0 {
 			t.Fatalf("seed %d: counted what the rank's own oracle counts: %+v", seed, s)
 		}
 	}
@@ -420,7 +420,7 @@ func TestSameAsOracle(t *testing.T) {
 		}
 		want := o.Report()
 		s, err := Sweep(ranks, 1, 0, 1<<40, recorded{}.add)
-		if err != nil || s.Certain != want.Violations || s.Possible != 0 || s.Overstayed != want.Overstayed || s.Longest != want.Longest ||
+		if err != nil || s.Violations != want.Violations || s.Possible != 0 || s.Overstayed != want.Overstayed || s.Longest != want.Longest ||
 			s.Overlap != want.Overlap {
 			t.Fatalf("seed %d: %v: swept %+v\noracle %+v", seed, err, s, want)
 		}
@@ -533,7 +533,7 @@ func TestBlind(t *testing.T) {
 		}
 	}
 	s, err := Sweep(ranks, keys, 0, 1<<40, recorded{}.add)
-	if want := 50*us + 4*drift(440*us); err != nil || s.Blind != want || s.Holds != 12 || s.Certain != 8 || s.Possible != 4 {
+	if want := 50*us + 4*drift(440*us); err != nil || s.Blind != want || s.Holds != 12 || s.Violations != 8 || s.Possible != 4 {
 		t.Errorf("%v, %+v; want a blind %v, two grants of each key wrong for certain, and the first perhaps", err, s, want)
 	}
 }
