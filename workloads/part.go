@@ -17,21 +17,20 @@ import (
 	"github.com/lockbench/lockbench/workloads/oracle"
 )
 
-// Fleet is what rank 0 knows of the other processes that make the load of a trial with it, and what another process knows of
-// rank 0.
+// Fleet is what rank 0 knows of the other processes that make the load of a trial with it.
 type Fleet interface {
 	// Meet waits until all processes are ready, and returns when the load begins. An error means that it does not.
 	Meet(ctx context.Context) (start time.Time, err error)
 
-	// Others returns the sum of where the others stand, to rank 0. It does not wait for them.
+	// Others returns the sum of where the others stand. It does not wait for them.
 	Others() Snapshot
 
 	// Stop makes the others stop before their time.
-	Stop(why string)
+	Stop()
 
-	// Gather waits for the others to end, and returns their parts, and the holds of all with those of rank 0, which are nil without
-	// an oracle. Processes that were lost have none. It completes the own part.
-	Gather(own *Part, holds *oracle.Logs) ([]*Part, []oracle.Ranked)
+	// Gather waits for the others to end, or until ctx is done makes them, and returns their parts, and the holds of all with those
+	// of rank 0, which are nil without an oracle. Processes that were lost have none. It completes the own part.
+	Gather(ctx context.Context, own *Part, holds *oracle.Logs) ([]*Part, []oracle.Ranked)
 }
 
 // Part is what a process has measured of a trial. It goes to rank 0 as JSON, the log of its holds aside.
@@ -54,10 +53,10 @@ type valued[T any] struct {
 	Values results.Latency
 }
 
-// Contribute runs the share of a process that is not rank 0, and returns its part and the log of its holds, which is nil without
+// Contribute runs the share of a process that is not rank 0, whose meet is as in Fleet, and returns its part and the log of its holds, which is nil without
 // an oracle. An error means that there is nothing.
-func (r *Run) Contribute(ctx context.Context) (*Part, *oracle.Logs, error) {
-	e, err := r.load(ctx)
+func (r *Run) Contribute(ctx context.Context, meet func(context.Context) (time.Time, error)) (*Part, *oracle.Logs, error) {
+	e, err := r.load(ctx, meet)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -103,9 +102,9 @@ func (e *engine) rank() results.Rank {
 }
 
 // gather adds the parts of the other processes to what this one has measured.
-func (e *engine) gather() {
+func (e *engine) gather(ctx context.Context) {
 	own := e.part()
-	parts, holds := e.run.Fleet.Gather(own, e.holds)
+	parts, holds := e.run.Fleet.Gather(ctx, own, e.holds)
 	if lost := e.run.Fleet.Others().Lost; lost != "" {
 		e.stopFor(lost)
 	}

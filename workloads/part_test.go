@@ -1,6 +1,7 @@
 package workloads
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"math/rand/v2"
@@ -41,9 +42,9 @@ func (f *inProcess) Others() Snapshot {
 	}
 	return Snapshot{Lost: f.lost}
 }
-func (f *inProcess) Stop(string) { f.stopped() }
+func (f *inProcess) Stop() { f.stopped() }
 
-func (f *inProcess) Gather(_ *Part, holds *oracle.Logs) ([]*Part, []oracle.Ranked) {
+func (f *inProcess) Gather(_ context.Context, _ *Part, holds *oracle.Logs) ([]*Part, []oracle.Ranked) {
 	f.done.Wait()
 	return f.got, append([]oracle.Ranked{{Logs: holds}}, f.logs...)
 }
@@ -57,7 +58,7 @@ func fleetOf(t *testing.T, p spec.Plan, of func(rank int) drivers.Service, chang
 	f.ready.Add(p.Processes)
 	for rank := 1; rank < p.Processes; rank++ {
 		f.done.Go(func() {
-			part, logs, err := (&Run{Plan: p, Share: spec.ShareOf(&p, rank), Service: of(rank), Prefix: "test:", Fleet: f}).Contribute(ctx)
+			part, logs, err := (&Run{Plan: p, Share: spec.ShareOf(&p, rank), Service: of(rank), Prefix: "test:"}).Contribute(ctx, f.Meet)
 			if err != nil {
 				t.Error(err)
 				f.ready.Done()
@@ -74,7 +75,11 @@ func fleetOf(t *testing.T, p spec.Plan, of func(rank int) drivers.Service, chang
 			if change != nil {
 				change(sent)
 			}
-			got, err := oracle.DecodeLogs(logs.Encode(), sent.Rank.Clients, MaxLogs)
+			var holds bytes.Buffer
+			if err := logs.Encode(&holds); err != nil {
+				t.Error(err)
+			}
+			got, err := oracle.DecodeLogs(&holds, sent.Rank.Clients, MaxLogs)
 			if err != nil {
 				t.Error(err)
 			}

@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/alarm"
 	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/spec"
@@ -76,7 +77,7 @@ type Run struct {
 	// goroutine at a time.
 	Interval func(Interval)
 
-	// Fleet, if set, are the other processes that make the load of the plan with this one, whose record is of all.
+	// Fleet, if set, are the other processes that make the load of the plan with this one, rank 0, whose record is of all.
 	Fleet Fleet
 
 	left error // see Left
@@ -126,20 +127,24 @@ const (
 // Do runs the trial and returns its whole record. When ctx is cancelled it drains: clients stop waiting, release what they
 // hold, and the record is complete but for being Partial. An error means that there is nothing worth recording.
 func (r *Run) Do(ctx context.Context) (*results.Record, error) {
-	e, err := r.load(ctx)
+	meet := func(context.Context) (time.Time, error) { return time.Now(), nil }
+	if r.Fleet != nil {
+		meet = r.Fleet.Meet
+	}
+	e, err := r.load(ctx, meet)
 	if err != nil {
 		return nil, err
 	}
 	if r.Fleet != nil {
-		e.gather()
+		e.gather(ctx)
 	}
 	e.clean()
 	r.left = e.cleanError
 	return e.record(), nil
 }
 
-// load makes the load, to the end of its last request.
-func (r *Run) load(ctx context.Context) (*engine, error) {
+// load makes the load, to the end of its last request. It begins when meet says.
+func (r *Run) load(ctx context.Context, meet func(context.Context) (time.Time, error)) (*engine, error) {
 	if err := matrix.Check(r.Plan, r.Service.Traits()); err != nil {
 		return nil, err
 	}
@@ -161,12 +166,10 @@ func (r *Run) load(ctx context.Context) (*engine, error) {
 		e.inspectionCost = e.measureInspection(ctx)
 		e.probe.idle(ctx)
 	}
-	start := time.Now()
-	if r.Fleet != nil {
-		if start, err = r.Fleet.Meet(ctx); err != nil {
-			e.abandon()
-			return nil, err
-		}
+	start, err := meet(ctx)
+	if err != nil {
+		e.abandon()
+		return nil, err
 	}
 	e.measure(ctx, start)
 	e.drain()
@@ -335,7 +338,7 @@ func (e *engine) begin(start time.Time) {
 // measure lets the clients go at the start and watches them until the window closes or ctx is done.
 func (e *engine) measure(ctx context.Context, start time.Time) {
 	e.begin(start)
-	time.Sleep(-e.clock.Now())
+	new(alarm.Timer).Sleep(-e.clock.Now(), nil, nil)
 	e.skew = e.clock.Now()
 	close(e.start)
 	if e.run.Watch != nil {
@@ -354,7 +357,7 @@ func (e *engine) measure(ctx context.Context, start time.Time) {
 		e.cut.Store(true)
 		e.closeAt(e.clock.Now())
 		if e.run.Fleet != nil {
-			e.run.Fleet.Stop(e.why)
+			e.run.Fleet.Stop()
 		}
 	}
 	e.probe.close()

@@ -153,9 +153,9 @@ func (s *search) search(ctx context.Context) error {
 	}
 	defer s.closeServer()
 	if err := s.assemble(ctx); err != nil {
-		return s.interrupted(ctx, err)
+		return err
 	}
-	defer s.disperse()
+	defer s.disperse(nil)
 	err := s.runTrials(ctx)
 	s.saveRest()
 	if err != nil {

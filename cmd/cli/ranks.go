@@ -3,12 +3,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strconv"
@@ -125,8 +124,14 @@ func (r *runner) identity() fleet.Identity {
 	}
 }
 
-// assemble gets the other processes of a run together; disperse lets them go.
-func (r *runner) assemble(ctx context.Context) error {
+// assemble gets the other processes of a run together; disperse lets them go, and has if there is an error.
+func (r *runner) assemble(ctx context.Context) (err error) {
+	defer func() {
+		if err != nil {
+			r.disperse(err)
+			err = r.interrupted(ctx, err)
+		}
+	}()
 	if r.processes() <= 1 {
 		return nil
 	}
@@ -180,13 +185,13 @@ func (r *runner) startProcesses(ctx context.Context) error {
 	}, r.secrets.Scrub)
 }
 
-// disperse lets the other processes go.
-func (r *runner) disperse() {
+// disperse lets the other processes go. What has gone wrong with the fleet is an error of theirs as well.
+func (r *runner) disperse(why error) {
 	if r.rendezvous != nil {
 		r.rendezvous.Close()
 	}
 	if r.leader != nil {
-		r.leader.Close()
+		r.leader.Close(cmp.Or(why, r.leader.Err()))
 	}
 }
 
@@ -199,7 +204,7 @@ func (r *runner) follow(ctx context.Context) error {
 	r.deployments = deployments
 	r.draining.Store(true)
 	if _, child := r.program.env.lookup(childVariable); child {
-		return fleet.Follow(ctx, pipe{r.stdin, r.stdout}, "", r.place.Rank, r.identity(), "", r.openShare)
+		return fleet.Follow(ctx, &fleet.Pipes{Reader: r.stdin, File: os.Stdout}, "", r.place.Rank, r.identity(), "", r.openShare)
 	}
 	token, limit, err := r.readMeeting()
 	if err != nil {
@@ -213,22 +218,6 @@ func (r *runner) follow(ctx context.Context) error {
 		err = fmt.Errorf("rank %d: %w", r.place.Rank, err)
 	}
 	return r.interrupted(ctx, err)
-}
-
-// pipe is the connection of a process to the one that has started it.
-type pipe struct {
-	io.Reader
-	io.Writer
-}
-
-func (p pipe) Close() error {
-	var err error
-	for _, end := range []any{p.Reader, p.Writer} {
-		if c, ok := end.(io.Closer); ok {
-			err = errors.Join(err, c.Close())
-		}
-	}
-	return err
 }
 
 // openShare opens this process's share of a trial.

@@ -208,9 +208,9 @@ func (r *runner) run(ctx context.Context) error {
 	}
 	defer r.closeServer()
 	if err := r.assemble(ctx); err != nil {
-		return r.interrupted(ctx, err)
+		return err
 	}
-	defer r.disperse()
+	defer r.disperse(nil)
 
 	for i, t := range r.Order {
 		if ctx.Err() != nil {

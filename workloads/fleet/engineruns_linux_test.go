@@ -287,3 +287,43 @@ func TestOpenMPIRun(t *testing.T) {
 	}
 	engine(t, "OMPI_COMM_WORLD_RANK", []stop{{"Ctrl-C", false, interrupt}}, append(fleettest.OpenMPI(t), "-n", "4")...)
 }
+
+// TestLostRankOfFlags: when a rank is lost, the others end like rank 0, which leaves out the trials that remain.
+func TestLostRankOfFlags(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts many processes")
+	}
+	redis := servertest.Redis(t, servers.RedisOptions{TCP: true})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := l.Addr().String()
+	_ = l.Close()
+	r := newRun(t)
+	for i := range 3 {
+		c := r.command(os.Args[0], "-rank", fmt.Sprint(i), "-ranks", "3", "-rendezvous", at, "-clients", "6", "-keys", "2", "-o", r.file,
+			"-addr", redis.URL(), "-trials", "1000", "-duration", "50ms", "-warmup", "0s")
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	testwait.Until(t, "a trial has ended", func() bool {
+		info, err := os.Stat(r.file)
+		return err == nil && info.Size() > 0
+	})
+	if err := r.cmds[2].Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if codes := r.end(t); !slices.Equal(codes, []int{1, 1, -1}) {
+		t.Errorf("exit codes %v", codes)
+	}
+	if list := r.records(t); len(list) == 0 || len(list) == 1000 {
+		t.Errorf("%d records", len(list))
+	}
+	for i, want := range []string{"the remaining trials are left out: rank 2 on ", "rank 1: rank 0 has ended the run: rank 2 on "} {
+		if text := r.err[i].String(); !strings.Contains(text, want) {
+			t.Errorf("rank %d says %s, want %s", i, text, want)
+		}
+	}
+}

@@ -190,7 +190,7 @@ func (f *injury) ofConnection() error {
 	})
 	lost := <-over[f.rank]
 	v.Close()
-	l.Close()
+	l.Close(nil)
 	other := <-over[3-f.rank]
 	if lost == nil || other != nil {
 		err = errors.Join(err, fmt.Errorf("the rank that was hit ended with %v, and the other with %v", lost, other))
@@ -220,7 +220,7 @@ func (f *injury) ofProcess() error {
 			err = errors.Join(err, fmt.Errorf("when it went on, it ended otherwise: %s", text))
 		}
 	}
-	l.Close()
+	l.Close(nil)
 	for _, r := range l.ranks {
 		if !errors.Is(syscall.Kill(r.PID, 0), syscall.ESRCH) {
 			err = errors.Join(err, fmt.Errorf("process %d is left", r.PID))

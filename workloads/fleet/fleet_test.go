@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	case "follow":
 		n, _ := strconv.Atoi(rank)
 		fmt.Fprintln(os.Stderr, "the rank", n, "speaks")
-		if err := Follow(context.Background(), &pipes{os.Stdin, os.Stdout}, "", n, identity(3), "", opener(os.Getenv(ofServer), n)); err != nil {
+		if err := Follow(context.Background(), &Pipes{os.Stdin, os.Stdout}, "", n, identity(3), "", opener(os.Getenv(ofServer), n)); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(failed)
 		}
@@ -53,7 +53,7 @@ func TestMain(m *testing.M) {
 			fmt.Println("begin")
 			_, err = trial(context.Background(), l, loadPlan(), os.Getenv(ofServer), nil, nil)
 		}
-		l.Close()
+		l.Close(nil)
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(0)
 	}
@@ -172,7 +172,7 @@ func meet(t *testing.T, ranks int) meeting {
 
 func (m meeting) close() {
 	m.Rendezvous.Close()
-	m.Leader.Close()
+	m.Leader.Close(nil)
 }
 
 // join is a rank that joins at an address, until the result is received.
@@ -326,6 +326,56 @@ func TestMissing(t *testing.T) {
 	}
 	nobody := "127.0.0.1:1"
 	if _, _, err := Join(t.Context(), nobody, ms); err == nil || !strings.Contains(err.Error(), "rank 0 was not at "+nobody+" within 1ms") {
+		t.Error(err)
+	}
+}
+
+// TestGivingUp: the ranks that have come hear why rank 0 goes without them.
+func TestGivingUp(t *testing.T) {
+	m := meet(t, 3)
+	over := join(t.Context(), m.Addr(), 1, identity(3), token, nil)
+	m.await(t, "rank 2 has")
+	why := m.Wait(t.Context(), ms)
+	m.Rendezvous.Close()
+	m.Leader.Close(why)
+	if err := <-over; err == nil || !strings.HasPrefix(err.Error(), "rank 0 has ended the run: rank 2 has not come to "+m.Addr()) {
+		t.Error(err)
+	}
+}
+
+// TestLostBetweenTrials: of a rank that is gone when a trial has ended Err tells, and there is no trial without it.
+func TestLostBetweenTrials(t *testing.T) {
+	s := server(t)
+	m := meet(t, 3)
+	ctx, stop := context.WithCancelCause(t.Context())
+	closing := func(ctx context.Context, t Trial) (*workloads.Run, func(), error) {
+		run, end, err := opener(s.Addr(), 2)(ctx, t)
+		return run, func() {
+			end()
+			stop(errors.New("stopped"))
+		}, err
+	}
+	first := join(t.Context(), m.Addr(), 1, identity(3), token, opener(s.Addr(), 1))
+	second := join(ctx, m.Addr(), 2, identity(3), token, closing)
+	if err := m.Wait(t.Context(), time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	r, err := trial(t.Context(), m.Leader, loadPlan(), s.Addr(), nil, nil)
+	if err != nil || r.Partial != "" || len(r.Ranks) != 3 {
+		t.Fatalf("%v, %+v", err, r)
+	}
+	<-second
+	testwait.Until(t, "rank 0 notices", func() bool { return m.Err() != nil })
+	for _, err := range []error{m.Err(), func() error {
+		_, err := trial(t.Context(), m.Leader, loadPlan(), s.Addr(), nil, nil)
+		return err
+	}()} {
+		if err == nil || !strings.Contains(err.Error(), "rank 2 on ") || !strings.Contains(err.Error(), " was lost") {
+			t.Error(err)
+		}
+	}
+	m.Leader.Close(m.Err())
+	if err := <-first; err == nil || !strings.Contains(err.Error(), "rank 0 has ended the run: rank 2 on ") {
 		t.Error(err)
 	}
 }

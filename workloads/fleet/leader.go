@@ -8,7 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -74,7 +74,9 @@ func (l *Leader) newRank(who string, conn io.ReadWriteCloser, binding string, ex
 func (l *Leader) greet(ctx context.Context, r *rank, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	a, err := r.conn.Ask(ctx, &helloRequest{lines.RequestHeader{Op: "hello"}, proof(l.Token, r.binding, 0)})
+	q := plain("hello")
+	q.Proof = proof(l.Token, r.binding, 0)
+	a, err := r.conn.Ask(ctx, q)
 	if err == nil && a.Hello == nil {
 		err = fmt.Errorf("%s: its answer has no hello", r.conn.Who)
 	}
@@ -97,10 +99,8 @@ func (l *Leader) greet(ctx context.Context, r *rank, limit time.Duration) error 
 			"(compare lockbench -dry-run)", who)
 	}
 	r.hello, r.conn.Who = h, who
-	for range 100 { // the fastest of many bounds its clock best
-		if _, err := r.ping(ctx); err != nil {
-			return err
-		}
+	if _, err := r.ping(ctx, manyPings); err != nil {
+		return err
 	}
 	go r.watch()
 	return nil
@@ -119,9 +119,7 @@ func (r *rank) watch() {
 			return
 		case <-tick.C:
 		}
-		ctx, cancel := context.WithTimeout(r.ctx, silence)
-		a, err := r.ping(ctx)
-		cancel()
+		a, err := r.ping(r.ctx, fewPings)
 		if err != nil {
 			r.lose(err)
 			return
@@ -130,16 +128,31 @@ func (r *rank) watch() {
 	}
 }
 
-func (r *rank) ping(ctx context.Context) (*answer, error) {
-	a, err := r.conn.Ask(ctx, plain("ping"))
-	if errors.Is(err, context.DeadlineExceeded) {
-		return nil, fmt.Errorf("it has not answered for %v", silence)
-	} else if err != nil {
-		return nil, err
+// The fastest of several pings in a row bounds a clock best: the first one finds the rank asleep.
+const (
+	fewPings  = 4
+	manyPings = 50
+)
+
+// ping asks the rank n times where it stands.
+func (r *rank) ping(ctx context.Context, n int) (a *answer, err error) {
+	best := oracle.Offset{High: math.MaxInt64}
+	for range n {
+		ctx, cancel := context.WithTimeout(ctx, silence)
+		a, err = r.conn.Ask(ctx, plain("ping"))
+		cancel()
+		if errors.Is(err, context.DeadlineExceeded) {
+			return nil, fmt.Errorf("it has not answered for %v", silence)
+		} else if err != nil {
+			return nil, err
+		}
+		if a.Read-a.Sent < best.High-best.Low {
+			best = oracle.Offset{At: a.At, Low: a.Sent - a.At, High: a.Read - a.At}
+		}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.offsets = append(r.offsets, oracle.Offset{At: a.At, Low: a.Sent - a.At, High: a.Read - a.At})
+	r.offsets = append(r.offsets, best)
 	return a, nil
 }
 
@@ -199,67 +212,77 @@ func (l *Leader) Hosts() (hosts []string) {
 
 // Begin begins a trial with as many ranks as its plan has processes. Its load begins when Meet returns; End has to follow.
 func (l *Leader) Begin(t Trial) *Load {
-	ctx, cancel := context.WithCancel(context.Background())
-	load := &Load{leader: l, plan: t.Plan, ranks: l.ranks[:spec.ShareOf(&t.Plan, 0).Ranks-1], cancel: cancel, opened: l.clock.Now()}
-	load.starting = make([]sync.WaitGroup, len(load.ranks))
-	for _, r := range load.ranks {
+	d := &Load{leader: l, plan: t.Plan, ranks: l.ranks[:spec.ShareOf(&t.Plan, 0).Ranks-1], opened: l.clock.Now()}
+	d.ctx, d.cancel = context.WithCancelCause(context.Background())
+	d.each(func(_ int, r *rank) error {
 		r.trim()
-		load.opening.Go(func() {
-			if _, err := r.ask(ctx, &trialRequest{lines.RequestHeader{Op: "trial"}, t}); err != nil {
-				load.mu.Lock()
-				defer load.mu.Unlock()
-				load.failed = cmp.Or(load.failed, err)
-				cancel() // the first one counts
-			}
-		})
-	}
-	return load
+		q := plain("trial")
+		q.Trial = &t
+		_, err := r.ask(d.ctx, q)
+		return err
+	})
+	return d
 }
 
 // Load is the load of a trial; it implements workloads.Fleet.
 type Load struct {
-	leader   *Leader
-	plan     spec.Plan
-	ranks    []*rank
-	ctx      context.Context // of Meet
-	cancel   context.CancelFunc
-	opening  sync.WaitGroup
-	starting []sync.WaitGroup // of each rank
-	opened   time.Duration    // by the leader's clock, like…
-	began    time.Duration
-	begins   []time.Duration // by the clocks of ranks
+	leader           *Leader
+	plan             spec.Plan
+	ranks            []*rank
+	ctx              context.Context // until the first error before the start, or End
+	cancel           context.CancelCauseFunc
+	asking, stopping sync.WaitGroup
+	opened           time.Duration // by the leader's clock, like…
+	began            time.Duration
+	begins           []time.Duration // by the clocks of ranks
+}
 
-	mu     sync.Mutex
-	failed error
+// each asks all ranks at once, and does not wait for them.
+func (d *Load) each(ask func(i int, r *rank) error) {
+	for i, r := range d.ranks {
+		d.asking.Go(func() {
+			if err := ask(i, r); err != nil {
+				d.cancel(err)
+			}
+		})
+	}
 }
 
 // Meet implements workloads.Fleet.
 func (d *Load) Meet(ctx context.Context) (start time.Time, err error) {
-	d.ctx = ctx
-	defer context.AfterFunc(ctx, d.cancel)()
-	d.opening.Wait()
-	if err := cmp.Or(ctx.Err(), d.failed); err != nil {
+	defer context.AfterFunc(ctx, func() { d.cancel(ctx.Err()) })()
+	d.asking.Wait()
+	d.each(func(_ int, r *rank) error {
+		if _, err := r.ping(r.ctx, manyPings); err != nil {
+			r.lose(err)
+			return errors.New(r.lost())
+		}
+		return nil
+	})
+	d.asking.Wait()
+	if err := context.Cause(d.ctx); err != nil {
 		return start, err
 	}
 	// The start must reach all in time: 20 ms, or ten times the widest doubt, which is a round trip.
-	lead, middles := 20*time.Millisecond, make([]time.Duration, len(d.ranks))
-	now := d.leader.clock.Now()
-	for i, r := range d.ranks {
+	lead, now := 20*time.Millisecond, d.leader.clock.Now()
+	for _, r := range d.ranks {
 		offsets := r.bounds(d.leader.self.Clock)
 		low, high := offsets.At(offsets[len(offsets)-1].At)
-		middles[i] = low + (high-low)/2
+		d.begins = append(d.begins, -low-(high-low)/2)
 		lead = max(lead, 10*(high-low))
 	}
 	d.began = now + lead
-	for i, r := range d.ranks {
-		at := d.began - middles[i]
-		d.begins = append(d.begins, at)
-		d.starting[i].Go(func() {
-			if _, err := r.ask(context.Background(), &startRequest{lines.RequestHeader{Op: "start"}, at}); err != nil {
-				r.lose(err)
-			}
-		})
+	for i := range d.begins {
+		d.begins[i] += d.began
 	}
+	d.each(func(i int, r *rank) error {
+		q := plain("start")
+		q.At = d.begins[i]
+		if _, err := r.ask(context.Background(), q); err != nil {
+			r.lose(err)
+		}
+		return nil
+	})
 	return d.leader.clock.Time(d.began), nil
 }
 
@@ -275,26 +298,37 @@ func (d *Load) Others() (sum workloads.Snapshot) {
 }
 
 // Stop implements workloads.Fleet.
-func (d *Load) Stop(why string) {
-	for i, r := range d.ranks {
-		d.opening.Go(func() {
-			d.starting[i].Wait() // or it might overtake the start
-			_, _ = r.ask(context.Background(), &stopRequest{lines.RequestHeader{Op: "stop"}, why})
+func (d *Load) Stop() {
+	d.stopping.Go(func() {
+		d.asking.Wait() // or it might overtake the start
+		d.each(func(_ int, r *rank) error {
+			_, _ = r.ask(context.Background(), plain("stop"))
+			return nil
 		})
-	}
+		d.asking.Wait()
+	})
 }
 
+// patience is how long a rank may take for a piece of its part when its load is over: several requests may have to time out.
+func patience(p *spec.Plan) time.Duration { return 2*silence + 4*p.IOTimeout }
+
 // Gather implements workloads.Fleet.
-func (d *Load) Gather(own *workloads.Part, holds *oracle.Logs) (parts []*workloads.Part, all []oracle.Ranked) {
+func (d *Load) Gather(ctx context.Context, own *workloads.Part, holds *oracle.Logs) (parts []*workloads.Part, all []oracle.Ranked) {
 	own.Rank.Host, own.Rank.PID = d.leader.self.Host, d.leader.self.PID
 	all = []oracle.Ranked{{Logs: holds}}
 	got, logs := make([]*workloads.Part, len(d.ranks)), make([]*oracle.Logs, len(d.ranks))
-	over, end := context.WithCancel(d.ctx)
+	over, end := context.WithCancel(ctx)
+	waiting, giveUp := context.WithCancel(context.Background())
+	defer giveUp()
+	if p := &d.plan; p.Duration > 0 { // or else there may be any number of -n to do
+		left := d.began + p.Warmup + p.Duration - d.leader.clock.Now()
+		defer time.AfterFunc(max(0, left)+patience(p), giveUp).Stop()
+	}
 	var fetching sync.WaitGroup
 	for i, r := range d.ranks {
 		fetching.Go(func() {
 			var err error
-			if got[i], logs[i], err = r.fetch(spec.ShareOf(&d.plan, r.Rank).Plan(d.plan).Clients, holds != nil); err != nil {
+			if got[i], logs[i], err = r.fetch(waiting, &d.plan, holds != nil); err != nil {
 				r.lose(err)
 				end()
 			}
@@ -305,7 +339,8 @@ func (d *Load) Gather(own *workloads.Part, holds *oracle.Logs) (parts []*workloa
 		end()
 	}()
 	<-over.Done()
-	d.Stop("") // who has to do more of -n, if the run is stopped or a rank is lost
+	d.Stop() // who has to do more of -n, if the run is stopped or a rank is lost
+	defer time.AfterFunc(patience(&d.plan), giveUp).Stop()
 	fetching.Wait()
 	hosts := map[string]int{d.leader.self.Clock.Of: 0}
 	for i, r := range d.ranks {
@@ -347,60 +382,86 @@ func (d *Load) ranked(i int, hosts map[string]int) (of oracle.Ranked) {
 	return of
 }
 
-// fetch returns what a rank of so many clients has measured, once its last request is over.
-func (r *rank) fetch(clients int, holds bool) (*workloads.Part, *oracle.Logs, error) {
-	var failed error
-	chunks := func(op string) iter.Seq[[]byte] {
-		return func(yield func([]byte) bool) {
-			for {
-				a, err := r.ask(context.Background(), plain(op))
-				if err == nil && a.More && len(a.Chunk) == 0 {
-					err = fmt.Errorf("its answer to %s is empty, and not the last", op)
-				}
-				if failed = err; err != nil || !yield(a.Chunk) || !a.More {
-					return
-				}
-			}
-		}
-	}
-	var text []byte
-	for chunk := range chunks("part") {
-		if text = append(text, chunk...); len(text) > maxPart {
-			return nil, nil, fmt.Errorf("its figures are longer than %d bytes", maxPart)
-		}
-	}
-	if failed != nil {
-		return nil, nil, failed
-	}
-	p := new(workloads.Part)
-	if err := json.Unmarshal(text, p); err != nil {
+// fetch returns what a rank has measured, once its last request is over or waiting is done.
+func (r *rank) fetch(waiting context.Context, plan *spec.Plan, holds bool) (*workloads.Part, *oracle.Logs, error) {
+	from := &pieces{r: r, waiting: waiting, patience: patience(plan)}
+	p, limited := new(workloads.Part), &io.LimitedReader{R: from, N: maxPart}
+	text := json.NewDecoder(limited)
+	switch err := text.Decode(p); {
+	case from.failed != nil:
+		return nil, nil, from.failed
+	case limited.N <= 0:
+		return nil, nil, fmt.Errorf("its figures are longer than %d bytes", maxPart)
+	case err != nil:
 		return nil, nil, fmt.Errorf("its figures make no sense: %w", err)
 	}
+	clients := spec.ShareOf(plan, r.Rank).Plan(*plan).Clients
 	if p.Rank.Rank != r.Rank || p.Rank.Clients != clients {
 		return nil, nil, fmt.Errorf("its figures are those of rank %d with %d clients, and it has %d", p.Rank.Rank, p.Rank.Clients, clients)
+	}
+	if _, err := r.ping(r.ctx, manyPings); err != nil { // the clocks at the end of the load bound those in it
+		return nil, nil, err
 	}
 	if !holds {
 		return p, nil, nil
 	}
-	logs, err := oracle.DecodeLogs(chunks("holds"), clients, workloads.MaxLogs)
-	return p, logs, cmp.Or(failed, err)
+	logs, err := oracle.DecodeLogs(io.MultiReader(text.Buffered(), from), clients, workloads.MaxLogs)
+	return p, logs, cmp.Or(from.failed, err)
+}
+
+// pieces reads the part of a rank, and the log of its holds.
+type pieces struct {
+	r        *rank
+	waiting  context.Context // for the first piece
+	patience time.Duration   // for each other one
+	begun    bool
+	rest     []byte
+	last     bool
+	failed   error
+}
+
+func (s *pieces) Read(b []byte) (n int, err error) {
+	for len(s.rest) == 0 && s.failed == nil {
+		if s.last {
+			return 0, io.EOF
+		}
+		ctx, cancel := s.waiting, func() {}
+		if s.begun {
+			ctx, cancel = context.WithTimeout(context.Background(), s.patience)
+		}
+		a, err := s.r.ask(ctx, plain("part"))
+		late := ctx.Err() != nil
+		cancel()
+		switch {
+		case err != nil && late && s.r.lost() == "":
+			s.failed = fmt.Errorf("it answers, but has not handed in its figures for %v", s.patience)
+		case err != nil:
+			s.failed = err
+		case a.More && len(a.Chunk) == 0:
+			s.failed = errors.New("a piece of its figures is empty, and not the last")
+		default:
+			s.rest, s.last, s.begun = a.Chunk, !a.More, true
+		}
+	}
+	n = copy(b, s.rest)
+	s.rest = s.rest[n:]
+	return n, s.failed
 }
 
 // End ends the trial in all ranks: nobody of them needs its service any more.
 func (d *Load) End() {
-	d.cancel()
-	d.opening.Wait()
-	for i, r := range d.ranks {
-		d.starting[i].Wait()
-		d.opening.Go(func() {
-			ctx, cancel := context.WithTimeout(context.Background(), silence)
-			defer cancel()
-			if _, err := r.ask(ctx, plain("end")); err != nil {
-				r.lose(err)
-			}
-		})
-	}
-	d.opening.Wait()
+	d.cancel(nil)
+	d.stopping.Wait()
+	d.asking.Wait()
+	d.each(func(_ int, r *rank) error {
+		ctx, cancel := context.WithTimeout(context.Background(), silence)
+		defer cancel()
+		if _, err := r.ask(ctx, plain("end")); err != nil {
+			r.lose(err)
+		}
+		return nil
+	})
+	d.asking.Wait()
 }
 
 // Err returns which rank is lost, and why; nil if none is.
@@ -416,14 +477,18 @@ func (l *Leader) Err() error {
 	return nil
 }
 
-// Close lets the others go.
-func (l *Leader) Close() {
+// Close lets the others go; why tells them what went wrong, if anything did.
+func (l *Leader) Close(why error) {
 	var ending sync.WaitGroup
 	for _, r := range l.ranks {
 		ending.Go(func() {
 			ctx, cancel := context.WithTimeout(context.Background(), silence)
 			defer cancel()
-			_, _ = r.ask(ctx, plain("bye"))
+			q := plain("bye")
+			if why != nil {
+				q = refusal("has ended the run: %v", why)
+			}
+			_, _ = r.ask(ctx, q)
 			r.lose(errors.New("it was let go"))
 			_ = r.end()
 		})

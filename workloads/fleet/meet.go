@@ -16,8 +16,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/lockbench/lockbench/drivers/lines"
 )
 
 // Rendezvous is where rank 0 waits for the others. Connections are encrypted, by a certificate that is made for the purpose and
@@ -134,7 +132,7 @@ func (v *Rendezvous) admit(conn *tls.Conn) {
 	if err == nil {
 		return
 	}
-	_, _ = r.conn.Ask(ctx, &stopRequest{lines.RequestHeader{Op: "refuse"}, err.Error()})
+	_, _ = r.conn.Ask(ctx, refusal("refuses: %v", err))
 	r.lose(err)
 	_ = conn.Close()
 	if _, odd := errors.AsType[*stranger](err); odd {

@@ -3,17 +3,17 @@
 // it has started them, or a connection that they make to its rendezvous.
 //
 //	hello   who a rank is, and the proof that both know the token; rank 0 compares its version and plans with its own
-//	refuse  why rank 0 does not want it
 //	trial   opens a share of the load; the answer says that all clients are ready
 //	start   when to begin, by the rank's clock
 //	ping    where the rank stands; the times of request and answer bound its clock
 //	stop    ends the load before its time
-//	part    the next piece of what the rank has measured, when its last request is over; holds, of the log of its holds
+//	part    the next piece of what the rank has measured, when its last request is over, and then of the log of its holds
 //	end     closes the service of the trial
 //	bye     lets the rank go
+//	refuse  lets it go because something went wrong, and says what
 //
 // A rank that hears nothing from rank 0 for the silence, whatever it is doing, gives its locks back and ends; rank 0 gives a
-// rank up that does not answer for that long. What is left makes a partial record.
+// rank up that does not answer for that long, or does not hand in its part (see patience). What is left makes a partial record.
 package fleet
 
 import (
@@ -37,7 +37,7 @@ import (
 const (
 	pingEvery = 250 * time.Millisecond
 	silence   = 4 * time.Second
-	chunk     = 512 << 10 // most bytes of a part or of holds in one answer
+	chunk     = 512 << 10 // most bytes of a part in one answer
 )
 
 // Trial is what a rank has to know of one.
@@ -121,32 +121,22 @@ func readMonotonic(clock drivers.Clock) (m monotonic) {
 	return m
 }
 
-// The requests.
-
-type helloRequest struct {
+// request is any request.
+type request struct {
 	lines.RequestHeader
-	Proof string `json:"proof"`
+	Proof string        `json:"proof,omitempty"` // of hello
+	Trial *Trial        `json:"trial,omitempty"`
+	At    time.Duration `json:"at_ns,omitempty"` // of start
+	Why   string        `json:"why,omitempty"`   // of refuse
 }
 
-type trialRequest struct {
-	lines.RequestHeader
-	Trial
+func plain(op string) *request { return &request{RequestHeader: lines.RequestHeader{Op: op}} }
+
+func refusal(format string, args ...any) *request {
+	r := plain("refuse")
+	r.Why = fmt.Sprintf(format, args...)
+	return r
 }
-
-type startRequest struct {
-	lines.RequestHeader
-	At time.Duration `json:"at_ns"`
-}
-
-type stopRequest struct {
-	lines.RequestHeader
-	Why string `json:"why"`
-}
-
-// plainRequest is any of the others.
-type plainRequest struct{ lines.RequestHeader }
-
-func plain(op string) *plainRequest { return &plainRequest{lines.RequestHeader{Op: op}} }
 
 // answer is any answer.
 type answer struct {

@@ -1,14 +1,12 @@
 package fleet
 
 import (
-	"bytes"
 	"context"
 	"crypto/hmac"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,7 +14,6 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/lines"
 	"github.com/lockbench/lockbench/workloads"
-	"github.com/lockbench/lockbench/workloads/oracle"
 )
 
 // Opener opens the share of a trial that a rank makes. Close ends its service.
@@ -28,7 +25,7 @@ type follower struct {
 	token, binding string
 	open           Opener
 	server         *lines.Server
-	heard          atomic.Int64          // when the last request came, by the server's clock
+	silent         *time.Timer           // fires when nothing has been heard for the silence
 	trial          atomic.Pointer[share] // the one under way; nil between two
 	ctx            context.Context       // of all that it does
 	known          bool                  // rank 0 has proved that it knows the token
@@ -36,7 +33,7 @@ type follower struct {
 	refused        error
 }
 
-// share is a trial under way. It implements workloads.Fleet.
+// share is a trial under way.
 type share struct {
 	f       *follower
 	ctx     context.Context
@@ -47,12 +44,8 @@ type share struct {
 	view    atomic.Pointer[workloads.View]
 	done    chan struct{} // closed when there is the rest:
 	failed  error
-
-	mu    sync.Mutex
-	text  []byte                // the part, as JSON
-	ahead []byte                // the next piece of the logs
-	next  func() ([]byte, bool) // of the logs, after it; nil if there are none
-	close func()
+	figures *io.PipeReader // the part as JSON, and the log of the holds
+	close   func()
 }
 
 // Follow answers the requests of rank 0 on conn until it lets this rank go; the error says why it did not. When ctx is done, the
@@ -68,6 +61,8 @@ func Follow(ctx context.Context, conn io.ReadWriteCloser, binding string, rank i
 		cancel(why)
 		_ = conn.Close()
 	}
+	f.silent = time.AfterFunc(silence, func() { leave(fmt.Errorf("rank 0 has said nothing for %v", silence)) })
+	defer f.silent.Stop()
 	defer context.AfterFunc(ctx, func() {
 		select {
 		case <-serving.Done():
@@ -75,7 +70,6 @@ func Follow(ctx context.Context, conn io.ReadWriteCloser, binding string, rank i
 			leave(context.Cause(ctx))
 		}
 	})()
-	go f.listen(serving, leave)
 	err := f.server.Serve(serving, conn, f.handle)
 	_ = conn.Close()
 	stop(errors.New("rank 0 is gone"))
@@ -95,25 +89,8 @@ func Follow(ctx context.Context, conn io.ReadWriteCloser, binding string, rank i
 	return err
 }
 
-// listen gives up when nothing has been heard for the silence.
-func (f *follower) listen(ctx context.Context, leave func(error)) {
-	tick := time.NewTicker(pingEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			if f.server.Clock.Now()-time.Duration(f.heard.Load()) > silence {
-				leave(fmt.Errorf("rank 0 has said nothing for %v", silence))
-				return
-			}
-		}
-	}
-}
-
-func (f *follower) handle(ctx context.Context, op string, text []byte, reply func(lines.Line, error)) (more bool) {
-	f.heard.Store(int64(f.server.Clock.Now()))
+func (f *follower) handle(_ context.Context, op string, text []byte, reply func(lines.Line, error)) (more bool) {
+	f.silent.Reset(silence)
 	say := func(a *answer, err error) {
 		if err != nil {
 			reply(nil, err)
@@ -126,36 +103,36 @@ func (f *follower) handle(ctx context.Context, op string, text []byte, reply fun
 		say(nil, f.refused)
 		return false
 	}
+	q, err := lines.Decode[request](text)
+	if err != nil {
+		say(nil, err)
+		return true
+	}
 	switch op {
 	case "hello":
-		r, err := lines.Decode[helloRequest](text)
 		h := f.hello
 		h.Proof = proof(f.token, f.binding, h.Rank)
-		if err == nil && !hmac.Equal([]byte(r.Proof), []byte(proof(f.token, f.binding, 0))) {
-			err = fmt.Errorf("the tokens of rank 0 and rank %d differ: give both the same %s, or -fleet-token-file", h.Rank, TokenVariable)
-			f.refused = err
+		if f.known = hmac.Equal([]byte(q.Proof), []byte(proof(f.token, f.binding, 0))); !f.known {
+			f.refused = fmt.Errorf("the tokens of rank 0 and rank %d differ: give both the same %s, or -fleet-token-file", h.Rank, TokenVariable)
 		}
-		f.known = err == nil
-		say(&answer{Hello: &h}, err)
-		return err == nil
+		say(&answer{Hello: &h}, f.refused)
+		return f.known
 	case "refuse":
-		r, err := lines.Decode[stopRequest](text)
-		f.refused = errors.New("rank 0 refuses: " + r.Why)
-		say(&answer{}, err)
+		f.refused = errors.New("rank 0 " + q.Why)
+		say(&answer{}, nil)
 		return false
 	case "ping":
 		say(&answer{Snapshot: f.trial.Load().snapshot()}, nil)
 		return true
 	case "trial":
-		r, err := lines.Decode[trialRequest](text)
-		if err == nil && f.trial.Load() != nil {
-			err = lines.Refuse("op", "the trial before has not ended")
+		switch {
+		case q.Trial == nil:
+			say(nil, lines.Refuse("trial", "is missing"))
+		case f.trial.Load() != nil:
+			say(nil, lines.Refuse("op", "the trial before has not ended"))
+		default:
+			f.begin(*q.Trial, func(err error) { say(&answer{}, err) })
 		}
-		if err != nil {
-			say(nil, err)
-			return true
-		}
-		f.begin(r.Trial, func(err error) { say(&answer{}, err) })
 		return true
 	case "bye":
 		f.bye = true
@@ -169,21 +146,18 @@ func (f *follower) handle(ctx context.Context, op string, text []byte, reply fun
 	}
 	switch op {
 	case "start":
-		r, err := lines.Decode[startRequest](text)
-		if err == nil {
-			if s.started {
-				err = lines.Refuse("op", "it has started")
-			} else {
-				s.started = true
-				s.start <- r.At
-			}
+		if s.started {
+			err = lines.Refuse("op", "it has started")
+		} else {
+			s.started = true
+			s.start <- q.At
 		}
 		say(&answer{}, err)
 	case "stop":
 		s.stop(errors.New("rank 0 has stopped it"))
 		say(&answer{}, nil)
-	case "part", "holds":
-		go func() { say(s.piece(op)) }()
+	case "part":
+		go func() { say(s.piece()) }()
 	case "end":
 		go func() {
 			s.end()
@@ -218,56 +192,50 @@ func (s *share) run(t Trial) (err error) {
 	if err != nil {
 		return err
 	}
-	s.close = closeService
-	run.Fleet = s
+	s.close = sync.OnceFunc(closeService)
 	run.Watch = func(v workloads.View) { s.view.Store(&v) }
-	part, logs, err := run.Contribute(s.ctx)
+	part, logs, err := run.Contribute(s.ctx, s.meet)
 	if err != nil {
 		return err
 	}
-	if s.text, err = json.Marshal(part); err != nil {
+	text, err := json.Marshal(part)
+	if err != nil {
 		return err
 	}
-	if logs != nil {
-		next, stop := iter.Pull(logs.Encode())
-		s.ahead, _ = next()
-		s.next, s.close = next, func() {
-			stop()
-			closeService()
+	figures, w := io.Pipe()
+	s.figures = figures
+	go func() {
+		_, err := w.Write(text)
+		if err == nil && logs != nil {
+			err = logs.Encode(w)
 		}
-	}
+		_ = w.CloseWithError(err)
+	}()
 	return nil
 }
 
-// piece returns the next one of the part, or of the holds, once they are there.
-func (s *share) piece(of string) (*answer, error) {
+// piece returns the next piece of the figures, once they are there.
+func (s *share) piece() (*answer, error) {
 	<-s.done
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case s.failed != nil:
+	if s.failed != nil {
 		return nil, s.failed
-	case of == "part":
-		n := min(chunk, len(s.text))
-		a := &answer{Chunk: s.text[:n], More: n < len(s.text)}
-		s.text = s.text[n:]
-		return a, nil
-	case s.next == nil:
-		return nil, lines.Refuse("op", "%q: there are none without an oracle", of)
 	}
-	a := &answer{Chunk: bytes.Clone(s.ahead)}
-	s.ahead, a.More = s.next()
-	return a, nil
+	b := make([]byte, chunk)
+	n, err := io.ReadFull(s.figures, b)
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		return &answer{Chunk: b[:n]}, nil
+	}
+	return &answer{Chunk: b[:n], More: true}, err
 }
 
 // end stops the load, and closes the service when it is over.
 func (s *share) end() {
 	s.stop(nil)
 	<-s.done
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	if s.figures != nil {
+		_ = s.figures.Close()
+	}
 	s.close()
-	s.close = func() {}
 }
 
 func (s *share) snapshot() *workloads.Snapshot {
@@ -282,8 +250,8 @@ func (s *share) snapshot() *workloads.Snapshot {
 	return &now
 }
 
-// Meet implements workloads.Fleet.
-func (s *share) Meet(ctx context.Context) (start time.Time, err error) {
+// meet says that all clients are ready, and returns when rank 0 wants them to begin.
+func (s *share) meet(ctx context.Context) (start time.Time, err error) {
 	s.ready(nil)
 	select {
 	case at := <-s.start:
@@ -296,15 +264,4 @@ func (s *share) Meet(ctx context.Context) (start time.Time, err error) {
 			return start, context.Cause(ctx)
 		}
 	}
-}
-
-// Others implements workloads.Fleet: nothing is known of them.
-func (s *share) Others() workloads.Snapshot { return workloads.Snapshot{} }
-
-// Stop implements workloads.Fleet: rank 0 will hear that this one has stopped.
-func (s *share) Stop(string) {}
-
-// Gather implements workloads.Fleet, and is for rank 0 alone.
-func (s *share) Gather(*workloads.Part, *oracle.Logs) ([]*workloads.Part, []oracle.Ranked) {
-	return nil, nil
 }

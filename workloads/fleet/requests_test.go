@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -13,8 +14,12 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/lines"
+	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads"
 )
+
+// silent is no answer.
+const silent = "silent"
 
 // speak answers each request with what answer returns, in which ID and AT are replaced, until that is empty.
 func speak(conn io.ReadWriter, answer func(op string) string) {
@@ -25,8 +30,11 @@ func speak(conn io.ReadWriter, answer func(op string) string) {
 			return
 		}
 		text := answer(h.Op)
-		if text == "" {
+		switch text {
+		case "":
 			return
+		case silent:
+			continue
 		}
 		text = strings.NewReplacer("ID", fmt.Sprint(h.ID), "AT", fmt.Sprint(int64(clock.Now()))).Replace(text)
 		if _, err := io.WriteString(conn, text+"\n"); err != nil {
@@ -48,14 +56,14 @@ func TestNonsense(t *testing.T) {
 		"no answer id":    {"hello", `{"id":99,"at_ns":AT}`, "not that of an open request"},
 		"bad snapshot":    {"ping", `{"id":ID,"at_ns":AT,"snapshot":{"Phase":5}}`, "Phase"},
 		"endless line":    {"part", strings.Repeat("x", 2<<20), "longer than"},
-		"no part":         {"part", ok, "its figures make no sense"},
+		"no part":         {"part", ok, "its figures make no sense: EOF"},
 		"bad part":        {"part", `{"id":ID,"at_ns":AT,"chunk":"AAAA"}`, "its figures make no sense"},
 		"clients":         {"part", partOf(`{"Rank":{"Rank":1,"Clients":-1}}`), "its figures are those of rank 1 with -1 clients, and it has 2"},
 		"another's part":  {"part", partOf(`{"Rank":{"Rank":2,"Clients":2}}`), "its figures are those of rank 2"},
-		"endless part":    {"part", `{"id":ID,"at_ns":AT,"chunk":"` + strings.Repeat("A", 512<<10) + `","more":true}`, "its figures are longer than"},
+		"endless part":    {"part", `{"id":ID,"at_ns":AT,"chunk":"` + strings.Repeat("ICAg", 128<<10) + `","more":true}`, "its figures are longer than"},
 		"empty chunks":    {"part", `{"id":ID,"at_ns":AT,"more":true}`, "is empty, and not the last"},
-		"bad holds":       {"holds", `{"id":ID,"at_ns":AT,"chunk":"AAAA"}`, "the logs of a rank are damaged"},
-		"empty holds":     {"holds", `{"id":ID,"at_ns":AT,"more":true}`, "is empty, and not the last"},
+		"bad holds":       {"part", partOf(`{"Rank":{"Rank":1,"Clients":2}}nonsense`), "the logs of a rank are damaged"},
+		"no holds":        {"part", partOf(`{"Rank":{"Rank":1,"Clients":2}}`), "the logs of a rank are damaged"},
 		"refused":         {"trial", `{"id":ID,"at_ns":AT,"error":{"class":"other","text":"no room"}}`, "rank 1 on h: trial: no room"},
 		"closed":          {"part", "", "rank 1 on h (process 0) was lost: the connection has ended"},
 	} {
@@ -64,22 +72,7 @@ func TestNonsense(t *testing.T) {
 				t.Skip("reads 64 MiB")
 			}
 			l := NewLeader(identity(2), token)
-			near, far := net.Pipe()
-			script(t, far, func(op string) string {
-				switch {
-				case op == test.op:
-					return test.answer
-				case op == "hello":
-					h := hello{Identity: identity(2), Rank: 1, Host: "h", Proof: proof(token, "bound", 1)}
-					text, _ := json.Marshal(answer{LineHeader: lines.LineHeader{ID: 1}, Hello: &h})
-					return strings.NewReplacer(`"id":1`, `"id":ID`, `"at_ns":0`, `"at_ns":AT`).Replace(string(text))
-				case op == "part":
-					return partOf(`{"Rank":{"Rank":1,"Clients":2}}`)
-				}
-				return ok
-			})
-			r := l.newRank("rank", near, "bound", nil, near.Close)
-			defer func() { r.lose(nil) }()
+			r := l.planted(t, func(op string) (text string, ok bool) { return test.answer, op == test.op })
 			err := l.greet(t.Context(), r, silence)
 			if test.op == "ping" || test.op == "hello" {
 				check(t, err, test.want)
@@ -89,7 +82,7 @@ func TestNonsense(t *testing.T) {
 				t.Fatal(err)
 			}
 			l.ranks = []*rank{r}
-			defer l.Close()
+			defer l.Close(nil)
 			p := loadPlan()
 			p.Clients, p.Processes = 4, 2
 			rec, err := trial(t.Context(), l, p, server(t).Addr(), nil, nil)
@@ -97,6 +90,62 @@ func TestNonsense(t *testing.T) {
 				err = fmt.Errorf("%s", rec.Partial)
 			}
 			check(t, err, test.want)
+		})
+	}
+}
+
+// planted returns a rank that gives those answers, and else makes sense.
+func (l *Leader) planted(t *testing.T, answers func(op string) (text string, ok bool)) *rank {
+	near, far := net.Pipe()
+	script(t, far, func(op string) string {
+		text, ok := answers(op)
+		switch {
+		case ok:
+			return text
+		case op == "hello":
+			h := hello{Identity: identity(2), Rank: 1, Host: "h", Proof: proof(token, "bound", 1)}
+			text, _ := json.Marshal(answer{LineHeader: lines.LineHeader{ID: 1}, Hello: &h})
+			return strings.NewReplacer(`"id":1`, `"id":ID`, `"at_ns":0`, `"at_ns":AT`).Replace(string(text))
+		}
+		return `{"id":ID,"at_ns":AT}`
+	})
+	r := l.newRank("rank", near, "bound", nil, near.Close)
+	t.Cleanup(func() { r.lose(nil) })
+	return r
+}
+
+// TestNoFigures: a rank that answers pings and hands in nothing is given up when its load must be over, and after a number of
+// operations, which may take any time, when the run is stopped.
+func TestNoFigures(t *testing.T) {
+	t.Parallel()
+	for name, set := range map[string]func(*spec.Plan){
+		"duration":   func(*spec.Plan) {},
+		"operations": func(p *spec.Plan) { p.Duration, p.Ops = 0, 10 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := loadPlan()
+			p.Clients, p.Processes, p.IOTimeout = 4, 2, 10*ms
+			set(&p)
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			l := NewLeader(identity(2), token)
+			r := l.planted(t, func(op string) (string, bool) {
+				if op == "part" && p.Ops > 0 {
+					stop()
+				}
+				return silent, op == "part"
+			})
+			if err := l.greet(ctx, r, silence); err != nil {
+				t.Fatal(err)
+			}
+			l.ranks = []*rank{r}
+			defer l.Close(nil)
+			rec, err := trial(ctx, l, p, server(t).Addr(), nil, nil)
+			if err != nil || len(rec.Ranks) != 1 {
+				t.Fatalf("%v, %+v", err, rec)
+			}
+			check(t, errors.New(rec.Partial), "rank 1 on h (process 0) was lost: it answers, but has not handed in its figures for 8.04s")
 		})
 	}
 }
@@ -131,10 +180,24 @@ func asked(t *testing.T, open Opener) (c *lines.Conn[*answer], over <-chan error
 func greeted(t *testing.T, open Opener) (c *lines.Conn[*answer], over <-chan error) {
 	t.Helper()
 	c, over = asked(t, open)
-	if _, err := c.Ask(t.Context(), &helloRequest{lines.RequestHeader{Op: "hello"}, proof(token, "bound", 0)}); err != nil {
+	if _, err := c.Ask(t.Context(), hail(token)); err != nil {
 		t.Fatal(err)
 	}
 	return c, over
+}
+
+// hail returns the request of who knows a token.
+func hail(token string) *request {
+	q := plain("hello")
+	q.Proof = proof(token, "bound", 0)
+	return q
+}
+
+// openTrial returns the request that opens a trial.
+func openTrial() *request {
+	q := plain("trial")
+	q.Trial = &Trial{Plan: loadPlan(), Prefix: "test:"}
+	return q
 }
 
 // TestUnknownLeader: a rank does nothing for who does not know the token.
@@ -147,7 +210,7 @@ func TestUnknownLeader(t *testing.T) {
 		check(t, <-over, "has not said that it knows the token")
 	}
 	c, over := asked(t, nil)
-	_, err := c.Ask(t.Context(), &helloRequest{lines.RequestHeader{Op: "hello"}, proof("guessed", "bound", 0)})
+	_, err := c.Ask(t.Context(), hail("guessed"))
 	check(t, err, "the tokens of rank 0 and rank 1 differ")
 	check(t, <-over, "the tokens of rank 0 and rank 1 differ")
 }
@@ -166,10 +229,9 @@ func TestOrder(t *testing.T) {
 		}
 		return a
 	}
-	open := &trialRequest{lines.RequestHeader{Op: "trial"}, Trial{Plan: loadPlan(), Prefix: "test:"}}
-	start := &startRequest{lines.RequestHeader{Op: "start"}, 0}
-	stop := &stopRequest{lines.RequestHeader{Op: "stop"}, ""}
-	for _, op := range []string{"start", "stop", "part", "holds", "end", "nonsense"} {
+	open, start, stop := openTrial(), plain("start"), plain("stop")
+	ask(plain("trial"), "trial: is missing")
+	for _, op := range []string{"start", "stop", "part", "end", "nonsense"} {
 		ask(plain(op), "there is no trial")
 	}
 	ask(open, "")
@@ -177,7 +239,6 @@ func TestOrder(t *testing.T) {
 	ask(plain("nonsense"), `"nonsense" is unknown`)
 	ask(stop, "")
 	ask(plain("part"), "rank 0 has stopped it")
-	ask(plain("holds"), "rank 0 has stopped it")
 	ask(plain("end"), "")
 
 	ask(open, "")
@@ -185,15 +246,12 @@ func TestOrder(t *testing.T) {
 	ask(start, "")
 	ask(start, "it has started")
 	ask(stop, "")
-	ask(plain("part"), "")
-	for ask(plain("holds"), "").More {
+	for ask(plain("part"), "").More {
 	}
-	ask(plain("holds"), "") // nothing is left
+	ask(plain("part"), "") // nothing is left
 	ask(plain("end"), "")
 
-	bad := open
-	bad.Plan.Lock = "nonsense"
-	ask(&trialRequest{lines.RequestHeader{Op: "trial"}, bad.Trial}, "")
+	ask(open, "")
 	ask(plain("end"), "")
 	ask(plain("bye"), "")
 	if err := <-over; err != nil {
@@ -214,7 +272,7 @@ func TestEndDuringOpen(t *testing.T) {
 	})
 	failed := make(chan error, 1)
 	go func() {
-		_, err := c.Ask(context.Background(), &trialRequest{lines.RequestHeader{Op: "trial"}, Trial{Plan: loadPlan()}})
+		_, err := c.Ask(context.Background(), openTrial())
 		failed <- err
 	}()
 	<-opening
@@ -231,12 +289,14 @@ func TestSilentLeader(t *testing.T) {
 	t.Parallel()
 	s := server(t)
 	c, over := greeted(t, opener(s.Addr(), 1))
-	if _, err := c.Ask(t.Context(), &trialRequest{lines.RequestHeader{Op: "trial"}, Trial{Plan: loadPlan(), Prefix: "test:"}}); err != nil {
+	if _, err := c.Ask(t.Context(), openTrial()); err != nil {
 		t.Fatal(err)
 	}
 	a, err := c.Ask(t.Context(), plain("ping"))
 	if err == nil {
-		_, err = c.Ask(t.Context(), &startRequest{lines.RequestHeader{Op: "start"}, a.At})
+		start := plain("start")
+		start.At = a.At
+		_, err = c.Ask(t.Context(), start)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -22,11 +22,9 @@ const startTimeout = time.Minute
 // environment of a rank; scrub takes secrets out of what they say on standard error, which is quoted when one fails. If one
 // fails, none is left.
 func (l *Leader) Start(ctx context.Context, command func(rank int) (argv, env []string), scrub func(string) string) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	var starting sync.WaitGroup
-	var mu sync.Mutex
-	var failed error
 	ranks := make([]*rank, l.Ranks-1)
 	for i := range ranks {
 		starting.Go(func() {
@@ -38,10 +36,7 @@ func (l *Leader) Start(ctx context.Context, command func(rank int) (argv, env []
 				}
 			}
 			if err != nil {
-				mu.Lock()
-				defer mu.Unlock()
-				failed = cmp.Or(failed, err)
-				cancel() // the first one counts
+				cancel(err) // the first one counts
 			}
 		})
 	}
@@ -51,8 +46,8 @@ func (l *Leader) Start(ctx context.Context, command func(rank int) (argv, env []
 			l.ranks = append(l.ranks, r)
 		}
 	}
-	if failed != nil {
-		l.Close()
+	if failed := context.Cause(ctx); failed != nil {
+		l.Close(failed)
 		return fmt.Errorf("-processes: %w", failed)
 	}
 	return nil
@@ -87,13 +82,13 @@ func (l *Leader) start(n int, argv, env []string, scrub func(string) string) (*r
 		}
 		return errors.Join(process.Kill(), out.Close())
 	}
-	return l.newRank(fmt.Sprintf("rank %d", n), &pipes{out, in}, "", explain, end), nil
+	return l.newRank(fmt.Sprintf("rank %d", n), &Pipes{out, in}, "", explain, end), nil
 }
 
-// pipes are the connection to a process. Closing it ends what the process hears.
-type pipes struct {
+// Pipes are the connection between a process and the one that has started it. Closing it ends what the other one hears.
+type Pipes struct {
 	io.Reader
 	*os.File
 }
 
-func (p *pipes) Read(b []byte) (int, error) { return p.Reader.Read(b) }
+func (p *Pipes) Read(b []byte) (int, error) { return p.Reader.Read(b) }

@@ -3,11 +3,11 @@ package oracle
 // Logs of holds: what one process of several knows of its clients, to be swept together with what the others know; see sweep.go.
 
 import (
-	"bytes"
+	"bufio"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"iter"
+	"io"
 	"math"
 	"slices"
 	"sync/atomic"
@@ -29,7 +29,6 @@ const (
 	minBlock  = 256 // bytes of a client's first block; each is twice the last
 	maxBlock  = 4 << 10
 	maxRecord = 6 * binary.MaxVarintLen64
-	maxChunk  = 512 << 10
 	maxTime   = 1 << 58 // nine years: sums of several do not overflow
 	never     = math.MaxInt64
 )
@@ -200,71 +199,64 @@ func (d *delta) next(in *input, h *Hold) {
 
 var errLogs = errors.New("the logs of a rank are damaged, or a part of them is missing")
 
-// Encode returns the logs in chunks of at most 512 KiB, for DecodeLogs. A chunk is valid until the next one is asked for. No
-// client may add to its log meanwhile.
-func (l *Logs) Encode() iter.Seq[[]byte] {
-	return func(yield func([]byte) bool) {
-		b := binary.AppendUvarint(make([]byte, 0, maxChunk), uint64(len(l.logs)))
-		b = binary.AppendUvarint(b, uint64(l.Complete()))
-		b = binary.AppendUvarint(b, uint64(l.Holds()))
-		for i := range l.logs {
-			for _, block := range l.logs[i].all() {
-				if len(b)+len(block)+3*binary.MaxVarintLen64 > maxChunk {
-					if !yield(b) {
-						return
-					}
-					b = b[:0]
-				}
-				b = binary.AppendUvarint(b, uint64(i))
-				b = binary.AppendUvarint(b, uint64(l.logs[i].client))
-				b = binary.AppendUvarint(b, uint64(len(block)))
-				b = append(b, block...)
+// Encode writes the logs for DecodeLogs. No client may add to its log meanwhile.
+func (l *Logs) Encode(w io.Writer) error {
+	b := binary.AppendUvarint(nil, uint64(len(l.logs)))
+	b = binary.AppendUvarint(b, uint64(l.Complete()))
+	b = binary.AppendUvarint(b, uint64(l.Holds()))
+	for i := range l.logs {
+		for _, block := range l.logs[i].all() {
+			b = binary.AppendUvarint(b, uint64(i))
+			b = binary.AppendUvarint(b, uint64(l.logs[i].client))
+			b = binary.AppendUvarint(b, uint64(len(block)))
+			if _, err := w.Write(append(b, block...)); err != nil {
+				return err
 			}
+			b = b[:0]
 		}
-		yield(b)
 	}
+	_, err := w.Write(b)
+	return err
 }
 
-// DecodeLogs returns the logs of a rank of so many clients from all chunks of Encode, in their order. It keeps no chunk. What no
-// Encode has written is an error, as are chunks that are missing, and logs of more than limit bytes.
-func DecodeLogs(chunks iter.Seq[[]byte], clients int, limit int64) (*Logs, error) {
+// DecodeLogs reads the logs of a rank of so many clients. What no Encode has written is an error, as is what is missing, and logs of
+// more than limit bytes.
+func DecodeLogs(from io.Reader, clients int, limit int64) (*Logs, error) {
 	const overhead = 32 // of each block, so that many small ones reach the limit too
-	l := NewLogs(clients, limit)
-	var holds, read, complete uint64
-	first := true
-	for chunk := range chunks {
-		in := input{b: chunk, bad: len(chunk) == 0}
-		if first {
-			first = false
-			in.bad = in.uvarint() != uint64(clients)
-			complete, holds = in.uvarint(), in.uvarint()
+	l, r, failed := NewLogs(clients, limit), bufio.NewReader(from), error(nil)
+	next := func() (v uint64) {
+		if failed == nil {
+			v, failed = binary.ReadUvarint(r)
 		}
-		for len(in.b) > 0 && !in.bad {
-			index, id, n := in.uvarint(), in.uvarint(), in.uvarint()
-			if in.bad || index >= uint64(clients) || id > math.MaxInt32 || n == 0 || n > uint64(len(in.b)) {
-				return nil, errLogs
-			}
-			c, block := &l.logs[index], input{b: in.b[:n]}
-			if c.holds > 0 && c.client != int(id) {
-				return nil, errLogs
-			}
-			if l.left.Add(-int64(n)-overhead) < 0 {
-				return nil, fmt.Errorf("the logs of a rank take more than %d bytes", limit)
-			}
-			c.client, c.blocks = int(id), append(c.blocks, bytes.Clone(block.b))
-			for h := (Hold{}); len(block.b) > 0 && !block.bad; read++ {
-				c.last.next(&block, &h)
-				c.holds++
-			}
-			in.b, in.bad = in.b[n:], block.bad
-		}
-		if in.bad {
-			return nil, errLogs
-		}
+		return v
 	}
-	if first || read != holds || complete > never {
+	n, complete, holds := next(), next(), next()
+	if failed != nil || n != uint64(clients) || complete > never {
 		return nil, errLogs
 	}
 	l.lost.Store(int64(complete))
+	for read := uint64(0); read < holds; {
+		index, id, n := next(), next(), next()
+		if failed != nil || index >= uint64(clients) || id > math.MaxInt32 || n == 0 || n > maxBlock {
+			return nil, errLogs
+		}
+		c, in := &l.logs[index], input{b: make([]byte, n)}
+		if _, err := io.ReadFull(r, in.b); err != nil || c.holds > 0 && c.client != int(id) {
+			return nil, errLogs
+		}
+		if l.left.Add(-int64(n)-overhead) < 0 {
+			return nil, fmt.Errorf("the logs of a rank take more than %d bytes", limit)
+		}
+		c.client, c.blocks = int(id), append(c.blocks, in.b)
+		for h := (Hold{}); len(in.b) > 0; read++ {
+			if c.last.next(&in, &h); in.bad {
+				return nil, errLogs
+			}
+			c.holds++
+		}
+	}
+	if n, _ := r.Read(make([]byte, 1)); n > 0 || uint64(l.Holds()) != holds {
+		return nil, errLogs
+	}
 	return l, nil
 }

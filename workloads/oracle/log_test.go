@@ -49,12 +49,18 @@ func (l *Log) read(t *testing.T) (all []Hold) {
 	return all
 }
 
-// chunks copies all chunks.
-func chunks(l *Logs) (all [][]byte) {
-	for b := range l.Encode() {
-		all = append(all, bytes.Clone(b))
+// encode returns what Encode writes.
+func encode(t testing.TB, l *Logs) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := l.Encode(&b); err != nil {
+		t.Fatal(err)
 	}
-	return all
+	return b.Bytes()
+}
+
+func decode(b []byte, clients int, limit int64) (*Logs, error) {
+	return DecodeLogs(bytes.NewReader(b), clients, limit)
 }
 
 func TestLogs(t *testing.T) {
@@ -63,16 +69,8 @@ func TestLogs(t *testing.T) {
 	for _, n := range []int{0, 1, 1000, 200_000} {
 		l := NewLogs(clients, 1<<30)
 		want := fill(rng, l, clients-1, n) // the last client has no hold
-		sent := chunks(l)
-		if n == 200_000 && len(sent) < 2 {
-			t.Errorf("%d chunks", len(sent))
-		}
-		for _, b := range sent {
-			if len(b) > 512<<10 {
-				t.Errorf("a chunk of %d bytes", len(b))
-			}
-		}
-		got, err := DecodeLogs(slices.Values(sent), clients, 1<<30)
+		sent := encode(t, l)
+		got, err := decode(sent, clients, 1<<30)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,18 +82,21 @@ func TestLogs(t *testing.T) {
 		if l.Holds() != int64(n) || got.Holds() != int64(n) || got.Complete() != math.MaxInt64 {
 			t.Errorf("%d and %d holds of %d, complete to %v", l.Holds(), got.Holds(), n, got.Complete())
 		}
-		for i := range sent {
-			if _, err := DecodeLogs(slices.Values(slices.Concat(sent[:i], sent[i+1:])), clients, 1<<30); err == nil {
-				t.Errorf("of %d chunks number %d may be missing", len(sent), i)
+		const head = 11
+		for len(sent) > head && rng.IntN(20) > 0 {
+			from := head + rng.IntN(len(sent)-head)
+			to := from + 1 + rng.IntN(min(len(sent)-from, 10_000))
+			if got, err := decode(slices.Concat(sent[:from], sent[to:]), clients, 1<<30); err == nil {
+				t.Errorf("of %d bytes those from %d to %d may be missing: %d holds of %d", len(sent), from, to, got.Holds(), n)
 			}
 		}
-		if _, err := DecodeLogs(slices.Values(append(sent[:len(sent):len(sent)], nil)), clients, 1<<30); err == nil {
-			t.Error("a chunk may be empty")
+		if _, err := decode(append(sent[:len(sent):len(sent)], 0), clients, 1<<30); err == nil {
+			t.Error("more may follow")
 		}
-		if _, err := DecodeLogs(slices.Values(sent), clients+1, 1<<30); err == nil {
+		if _, err := decode(sent, clients+1, 1<<30); err == nil {
 			t.Error("the number of clients may differ")
 		}
-		if _, err := DecodeLogs(slices.Values(sent), clients, int64(n)); err == nil && n > 0 {
+		if _, err := decode(sent, clients, int64(n)); err == nil && n > 0 {
 			t.Error("the limit may be passed")
 		}
 	}
@@ -120,7 +121,7 @@ func TestLimit(t *testing.T) {
 	for _, limit := range []int64{0, 300, 5_000, 100_000} {
 		l := NewLogs(clients, limit)
 		want := fill(rand.New(rand.NewPCG(3, uint64(limit))), l, clients, 50_000)
-		got, err := DecodeLogs(l.Encode(), clients, 2*limit)
+		got, err := decode(encode(t, l), clients, 2*limit)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -188,10 +189,10 @@ func TestAddAllocates(t *testing.T) {
 func TestManySmallBlocks(t *testing.T) {
 	block := []byte{0, 0, 3, 0, 0, 0} // client 0 with id 0, and three bytes: a hold at 0
 	many := slices.Concat([]byte{1, 0, 100}, bytes.Repeat(block, 100))
-	if l, err := DecodeLogs(slices.Values([][]byte{many}), 1, 3500); err != nil || l.Holds() != 100 {
+	if l, err := decode(many, 1, 3500); err != nil || l.Holds() != 100 {
 		t.Error(err)
 	}
-	if _, err := DecodeLogs(slices.Values([][]byte{many}), 1, 3400); err == nil {
+	if _, err := decode(many, 1, 3400); err == nil {
 		t.Error("the limit may be passed")
 	}
 }
@@ -199,20 +200,17 @@ func TestManySmallBlocks(t *testing.T) {
 func FuzzDecodeLogs(f *testing.F) {
 	l := NewLogs(3, 1<<20)
 	fill(rand.New(rand.NewPCG(5, 5)), l, 3, 50)
-	for _, b := range chunks(l) {
-		f.Add(b, len(b)/2)
-	}
-	f.Add([]byte{3, 0, 0}, 1)
-	f.Fuzz(func(t *testing.T, b []byte, cut int) {
-		cut = min(max(cut, 0), len(b))
-		l, err := DecodeLogs(slices.Values([][]byte{b[:cut], b[cut:]}), 3, 1<<16)
+	f.Add(encode(f, l))
+	f.Add([]byte{3, 0, 0})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		l, err := decode(b, 3, 1<<16)
 		if err != nil {
 			return
 		}
 		for c := range 3 {
 			l.Of(c).read(t)
 		}
-		again, err := DecodeLogs(l.Encode(), 3, 1<<16)
+		again, err := decode(encode(t, l), 3, 1<<16)
 		if err != nil || again.Holds() != l.Holds() || again.Complete() != l.Complete() {
 			t.Errorf("not the same: %v", err)
 		}
