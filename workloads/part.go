@@ -243,18 +243,16 @@ func (e *engine) sweep(holds []oracle.Ranked) {
 func together(ranks []results.Rank) results.Generator {
 	g := ranks[0].Generator
 	g.Pauses = slices.Clone(g.Pauses)
-	saturated, delayed, why := 0, true, map[string][]results.Rank{}
-	for i, r := range ranks {
-		if i > 0 {
-			results.Add(&g, r.Generator)
-		}
+	for _, r := range ranks[1:] {
+		results.Add(&g, r.Generator)
+	}
+	g.Delayed = g.Saturated && !slices.ContainsFunc(ranks, func(r results.Rank) bool { return r.Generator.Saturated && !r.Generator.Delayed })
+	why := map[string][]results.Rank{}
+	for _, r := range ranks {
 		if r.Generator.Saturated {
-			saturated++
-			delayed = delayed && r.Generator.Delayed
 			why[r.Host] = append(why[r.Host], r)
 		}
 	}
-	g.Saturated, g.Delayed, g.Why = saturated > 0, saturated > 0 && delayed, ""
 	var texts []string
 	for _, r := range ranks {
 		of := why[r.Host]

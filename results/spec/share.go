@@ -13,10 +13,8 @@ func (s Share) Whole() bool { return s.Ranks <= 1 }
 
 // Range returns which of n things are the share's, from low to below high. Those of all ranks are all n.
 func (s Share) Range(n int) (low, high int) {
-	if s.Whole() {
-		return 0, n
-	}
-	return n * s.Rank / s.Ranks, n * (s.Rank + 1) / s.Ranks
+	ranks := max(1, s.Ranks)
+	return n * s.Rank / ranks, n * (s.Rank + 1) / ranks
 }
 
 // Of returns how many of n things are the share's.

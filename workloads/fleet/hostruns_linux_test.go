@@ -64,7 +64,7 @@ func TestHostsRun(t *testing.T) {
 	})
 	t.Run("starts", func(t *testing.T) {
 		var late []time.Duration
-		r := on(t, 0, "-trials", "50", "-duration", "20ms", "-warmup", "0s", "-addr", "redis://"+reached.Addr().String())
+		r := on(t, 0, "-trials", "50", "-duration", "100ms", "-warmup", "0s", "-addr", "redis://"+reached.Addr().String())
 		for _, rec := range r.records(t) {
 			for _, of := range rec.Ranks {
 				late = append(late, of.Late)

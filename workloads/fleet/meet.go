@@ -13,9 +13,10 @@ import (
 	"math/big"
 	"net"
 	"slices"
-	"strings"
 	"sync"
 	"time"
+
+	"github.com/lockbench/lockbench/results/format"
 )
 
 // Rendezvous is where rank 0 waits for the others. Connections are encrypted, by a certificate that is made for the purpose and
@@ -91,25 +92,16 @@ func (v *Rendezvous) Wait(ctx context.Context, limit time.Duration) error {
 func (v *Rendezvous) missing() string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	const most = 8
 	var list []string
-	here := map[int]bool{}
-	for _, r := range v.leader.ranks {
-		here[r.Rank] = true
-	}
 	for i := 1; i < v.leader.Ranks; i++ {
-		if !here[i] {
+		if !slices.ContainsFunc(v.leader.ranks, func(r *rank) bool { return r.Rank == i }) {
 			list = append(list, fmt.Sprint(i))
 		}
 	}
-	text := strings.Join(list[:min(most, len(list))], ", ")
-	if more := len(list) - most; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
 	if len(list) == 1 {
-		return "rank " + text + " has"
+		return "rank " + list[0] + " has"
 	}
-	return "ranks " + text + " have"
+	return "ranks " + format.Few(list, 8) + " have"
 }
 
 // admit lets the process of a connection join, or tells it why not.
