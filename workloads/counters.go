@@ -174,7 +174,8 @@ func (e *engine) count() figures {
 	b, a := &e.before, &e.after
 	c := figures{
 		Seen: e.witness(), Granted: e.granted(), Attempts: e.attempts(), Failed: e.errors.total(), FirstError: e.errors.firstError(),
-		Stuck: e.stuck.lasted(e), FirstStuck: e.stuck.first, Locks: a.granted - b.granted, CPU: -1, Allocs: a.runtime.Allocs - b.runtime.Allocs,
+		Stuck: e.stuck.lasted(e), FirstStuck: e.stuck.first,
+		Locks: a.granted - b.granted, CPU: -1, Allocs: a.runtime.Allocs - b.runtime.Allocs,
 		Traffic: drivers.Traffic{
 			RoundTrips: a.traffic.RoundTrips - b.traffic.RoundTrips, Notices: a.traffic.Notices - b.traffic.Notices,
 			KeepAlives: a.traffic.KeepAlives - b.traffic.KeepAlives,

@@ -53,8 +53,8 @@ type valued[T any] struct {
 	Values results.Latency
 }
 
-// Contribute runs the share of a process that is not rank 0, whose meet is as in Fleet, and returns its part and the log of its holds, which is nil without
-// an oracle. An error means that there is nothing.
+// Contribute runs the share of a process that is not rank 0, which begins when meet says (see Fleet), and returns its part and the
+// log of its holds, which is nil without an oracle. An error means that there is nothing.
 func (r *Run) Contribute(ctx context.Context, meet func(context.Context) (time.Time, error)) (*Part, *oracle.Logs, error) {
 	e, err := r.load(ctx, meet)
 	if err != nil {
@@ -66,7 +66,8 @@ func (r *Run) Contribute(ctx context.Context, meet func(context.Context) (time.T
 // part returns what this process has measured.
 func (e *engine) part() *Part {
 	p := &Part{
-		Until: e.until(), Cut: e.cut.Load(), Why: e.why, Figures: e.all, Own: spentBetween(e.before.own[0], e.after.own[1], drivers.Usage{}),
+		Until: e.until(), Cut: e.cut.Load(), Why: e.why, Figures: e.all,
+		Own: spentBetween(e.before.own[0], e.after.own[1], drivers.Usage{}),
 	}
 	for _, cl := range e.classes {
 		latency := map[results.Metric]results.Latency{}
@@ -178,8 +179,11 @@ func (s *timeseries) absorb(p *Part) error {
 			break
 		}
 		at, middle := 0, i.Of.At+i.Of.Length/2
-		for at+1 < len(s.list) && s.list[at+1].At <= middle && s.list[at+1].Warmup == i.Of.Warmup || at+1 < len(s.list) && s.list[at].Warmup && !i.Of.Warmup {
-			at++
+		for ; at+1 < len(s.list); at++ {
+			next := s.list[at+1]
+			if (next.At > middle || next.Warmup != i.Of.Warmup) && (i.Of.Warmup || !s.list[at].Warmup) {
+				break
+			}
 		}
 		s.list[at].include(interval{i.Of, values})
 	}
@@ -246,7 +250,9 @@ func together(ranks []results.Rank) results.Generator {
 	for _, r := range ranks[1:] {
 		results.Add(&g, r.Generator)
 	}
-	g.Delayed = g.Saturated && !slices.ContainsFunc(ranks, func(r results.Rank) bool { return r.Generator.Saturated && !r.Generator.Delayed })
+	g.Delayed = g.Saturated && !slices.ContainsFunc(ranks, func(r results.Rank) bool {
+		return r.Generator.Saturated && !r.Generator.Delayed
+	})
 	why := map[string][]results.Rank{}
 	for _, r := range ranks {
 		if r.Generator.Saturated {

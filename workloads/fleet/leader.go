@@ -214,7 +214,8 @@ func (l *Leader) Hosts() (hosts []string) {
 func (l *Leader) Begin(t Trial) *Load {
 	d := &Load{leader: l, plan: t.Plan, ranks: l.ranks[:spec.ShareOf(&t.Plan, 0).Ranks-1], opened: l.clock.Now()}
 	d.ctx, d.cancel = context.WithCancelCause(context.Background())
-	d.each(func(_ int, r *rank) error {
+	d.starting = func() {}
+	d.opening = d.each(func(_ int, r *rank) error {
 		r.trim()
 		q := plain("trial")
 		q.Trial = &t
@@ -226,40 +227,42 @@ func (l *Leader) Begin(t Trial) *Load {
 
 // Load is the load of a trial; it implements workloads.Fleet.
 type Load struct {
-	leader           *Leader
-	plan             spec.Plan
-	ranks            []*rank
-	ctx              context.Context // until the first error before the start, or End
-	cancel           context.CancelCauseFunc
-	asking, stopping sync.WaitGroup
-	opened           time.Duration // by the leader's clock, like…
-	began            time.Duration
-	begins           []time.Duration // by the clocks of ranks
+	leader            *Leader
+	plan              spec.Plan
+	ranks             []*rank
+	ctx               context.Context // until the first error before the start, or End
+	cancel            context.CancelCauseFunc
+	opening, starting func() // wait for the answers
+	stopping          sync.WaitGroup
+	opened            time.Duration // by the leader's clock, like…
+	began             time.Duration
+	begins            []time.Duration // by the clocks of ranks
 }
 
-// each asks all ranks at once, and does not wait for them.
-func (d *Load) each(ask func(i int, r *rank) error) {
+// each asks all ranks at once. It does not wait for them, but returns what does.
+func (d *Load) each(ask func(i int, r *rank) error) (wait func()) {
+	asking := new(sync.WaitGroup)
 	for i, r := range d.ranks {
-		d.asking.Go(func() {
+		asking.Go(func() {
 			if err := ask(i, r); err != nil {
 				d.cancel(err)
 			}
 		})
 	}
+	return asking.Wait
 }
 
 // Meet implements workloads.Fleet.
 func (d *Load) Meet(ctx context.Context) (start time.Time, err error) {
 	defer context.AfterFunc(ctx, func() { d.cancel(ctx.Err()) })()
-	d.asking.Wait()
+	d.opening()
 	d.each(func(_ int, r *rank) error {
 		if _, err := r.ping(r.ctx, manyPings); err != nil {
 			r.lose(err)
 			return errors.New(r.lost())
 		}
 		return nil
-	})
-	d.asking.Wait()
+	})()
 	if err := context.Cause(d.ctx); err != nil {
 		return start, err
 	}
@@ -275,7 +278,7 @@ func (d *Load) Meet(ctx context.Context) (start time.Time, err error) {
 	for i := range d.begins {
 		d.begins[i] += d.began
 	}
-	d.each(func(i int, r *rank) error {
+	d.starting = d.each(func(i int, r *rank) error {
 		q := plain("start")
 		q.At = d.begins[i]
 		if _, err := r.ask(context.Background(), q); err != nil {
@@ -300,12 +303,11 @@ func (d *Load) Others() (sum workloads.Snapshot) {
 // Stop implements workloads.Fleet.
 func (d *Load) Stop() {
 	d.stopping.Go(func() {
-		d.asking.Wait() // or it might overtake the start
+		d.starting() // or it might overtake the start
 		d.each(func(_ int, r *rank) error {
 			_, _ = r.ask(context.Background(), plain("stop"))
 			return nil
-		})
-		d.asking.Wait()
+		})()
 	})
 }
 
@@ -451,8 +453,9 @@ func (s *pieces) Read(b []byte) (n int, err error) {
 // End ends the trial in all ranks: nobody of them needs its service any more.
 func (d *Load) End() {
 	d.cancel(nil)
+	d.opening()
+	d.starting()
 	d.stopping.Wait()
-	d.asking.Wait()
 	d.each(func(_ int, r *rank) error {
 		ctx, cancel := context.WithTimeout(context.Background(), silence)
 		defer cancel()
@@ -460,8 +463,7 @@ func (d *Load) End() {
 			r.lose(err)
 		}
 		return nil
-	})
-	d.asking.Wait()
+	})()
 }
 
 // Err returns which rank is lost, and why; nil if none is.

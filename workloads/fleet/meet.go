@@ -13,10 +13,9 @@ import (
 	"math/big"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"time"
-
-	"github.com/lockbench/lockbench/results/format"
 )
 
 // Rendezvous is where rank 0 waits for the others. Connections are encrypted, by a certificate that is made for the purpose and
@@ -101,7 +100,12 @@ func (v *Rendezvous) missing() string {
 	if len(list) == 1 {
 		return "rank " + list[0] + " has"
 	}
-	return "ranks " + format.Few(list, 8) + " have"
+	const most = 8
+	text := strings.Join(list[:min(most, len(list))], ", ")
+	if more := len(list) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return "ranks " + text + " have"
 }
 
 // admit lets the process of a connection join, or tells it why not.
