@@ -131,7 +131,7 @@ func (r *rank) watch() {
 // The fastest of several pings in a row bounds a clock best: the first one finds the rank asleep.
 const (
 	fewPings  = 4
-	manyPings = 50
+	manyPings = 20
 )
 
 // ping asks the rank n times where it stands.
