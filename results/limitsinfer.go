@@ -55,7 +55,7 @@ func (i *inference) limitedBy() LimitedBy {
 		return ByRate
 	case i.lostToErrors(): // 2
 		return ByErrors
-	case l.Held >= nearLimit, i.reaches("keys") && i.r.Traits.Exclusive: // 3
+	case l.Held >= nearLimit, i.reaches("keys") && l.Known: // 3
 		return ByKey
 	case i.reaches("clients") && !l.Contended:
 		return ByClients
@@ -252,7 +252,7 @@ func (i *inference) keyTime() {
 func (i *inference) keyShare() (share float64, known bool) {
 	p := &i.r.Plan
 	switch {
-	case !i.r.Traits.Exclusive || p.Keys < 1:
+	case !i.r.Traits.Exclusive || p.Keys < 1 || p.Shared: // other runs held them too
 		return 0, false
 	case p.Keys == 1 || !uneven(p):
 		return 1 / float64(p.Keys), true

@@ -251,6 +251,9 @@ func (c *client) enter() {
 	}
 	if e.oracle != nil {
 		c.grant = e.oracle.Enter(int(c.key), int(c.id), c.fence(), c.asked, c.granted)
+		if e.run.Plan.Shared { // another run's clients may have had it in between
+			c.grant.Handoff, c.grant.CrashedAt, c.grant.Run, c.grant.Moved = 0, 0, 0, false
+		}
 	}
 	if c.recorded {
 		c.counters.grant(&c.grant, c.granted-c.wants)

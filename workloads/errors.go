@@ -151,6 +151,9 @@ type stuckKey struct {
 
 // leave records that a request of a client for its key failed, that it may have left the key locked, and since when.
 func (s *stuck) leave(c *client, op string, err error, since time.Duration) {
+	if c.e.run.Plan.Shared {
+		return // until its next grant the key may be another run's
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.keys == nil {

@@ -121,7 +121,7 @@ func (e *engine) sends() bool {
 // foreignWarning returns a warning of what other clients did to the figures; empty if there were none.
 func (e *engine) foreignWarning(r *results.Record) string {
 	f := e.foreign(r)
-	if f == nil {
+	if f == nil || r.Plan.Shared { // whose own warning says so
 		return ""
 	}
 	return fmt.Sprintf(f.did+": what a lock costs it in commands, bytes and CPU time is not known",

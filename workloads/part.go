@@ -228,9 +228,16 @@ func (e *engine) sweep(holds []oracle.Ranked) {
 	}
 	shard := e.recorder.Borrow()
 	defer e.recorder.Return(shard)
-	swept, err := oracle.Sweep(holds, len(e.keys), e.from, e.until(), shard.Record)
+	record := shard.Record
+	if e.run.Plan.Shared {
+		record = func(results.MetricIndex, time.Duration) {}
+	}
+	swept, err := oracle.Sweep(holds, len(e.keys), e.from, e.until(), record)
 	if err != nil {
 		e.stopFor(fmt.Sprintf("the holds of all ranks cannot be compared: %v", err))
+	}
+	if e.run.Plan.Shared {
+		swept.Changes, swept.LongestRun = 0, 0
 	}
 	e.swept = swept
 	if swept.Until < e.until() {

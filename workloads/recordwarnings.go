@@ -57,7 +57,7 @@ func (e *engine) warn(r *results.Record, t rest) {
 			add("node %d of %d did not answer %s, the first of all because: %v", i+1, len(r.Counts.NodeErrors), format.Plural(n, "request"), err)
 		}
 	}
-	addAll(e.foreignWarning(r), e.probe.warning(), e.unswept)
+	addAll(e.foreignWarning(r), e.sharedWarning(r), e.leftWarning(r), e.probe.warning(), e.unswept)
 	if p.Server == "embedded" {
 		add("the server ran inside lockbench: client CPU and allocations include it, and its speed says nothing about a real server")
 	}
@@ -76,6 +76,29 @@ func (e *engine) warn(r *results.Record, t rest) {
 		}
 	}
 	r.Warnings = append(r.Warnings, known...)
+}
+
+// sharedWarning says what the figures of r leave out if other runs have the same keys; empty if none can have.
+func (e *engine) sharedWarning(r *results.Record) string {
+	if !r.Plan.Shared {
+		return ""
+	}
+	there := ""
+	if p := e.run.Place; p != nil {
+		there = fmt.Sprintf(" (%d when it began, %d when it ended)", p.Before, p.After)
+	}
+	return "other runs had the same keys" + there + ", and what they held and did is not seen here: exclusion is checked among the clients " +
+		"of this run alone; hand-offs, recoveries, owner changes, the time of keys and what a lock costs the server are left out"
+}
+
+// leftWarning says what stays locked after a trial that has to leave its keys to other runs; empty if it ends by itself.
+func (e *engine) leftWarning(r *results.Record) string {
+	n := r.Counts.ReleaseError + r.Counts.Crashed + r.Counts.Unknown
+	if !r.Plan.Shared || e.traits.Expires || e.traits.Session || n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s has no lease: of %s what was not released stays locked for all runs until the last of them ends",
+		r.Plan.Lock, format.Plural(n, "hold or attempt"))
 }
 
 // partial returns why r is less than a whole trial; empty for a whole one.
@@ -105,6 +128,8 @@ func (e *engine) nothingText(r *results.Record, t rest) string {
 	switch failing := e.failingText(r, t); {
 	case failing != "":
 		return text + ": " + failing
+	case r.Plan.Shared:
+		return text + ": other runs had the locks, or what they have left"
 	case e.all.Granted == 0:
 		return text
 	}

@@ -33,6 +33,7 @@ import (
 	"github.com/lockbench/lockbench/workloads/matrix"
 	"github.com/lockbench/lockbench/workloads/oracle"
 	"github.com/lockbench/lockbench/workloads/shape"
+	"github.com/lockbench/lockbench/workloads/sharing"
 )
 
 // Run is one trial of one cell.
@@ -79,6 +80,9 @@ type Run struct {
 
 	// Fleet, if set, are the other processes that make the load of the plan with this one, rank 0, whose record is of all.
 	Fleet Fleet
+
+	// Place, if set, is the trial's among those of other runs with the same keys, which the last of them deletes.
+	Place *sharing.Place
 
 	left error // see Left
 }
@@ -133,6 +137,11 @@ func (r *Run) Do(ctx context.Context) (*results.Record, error) {
 	}
 	e, err := r.load(ctx, meet)
 	if err != nil {
+		if r.Place != nil { // the others leave it to this trial to delete what they have left
+			keys := make([]string, r.Plan.Keys)
+			nameKeys(keys, r.Prefix)
+			r.left = r.clean(keys)
+		}
 		return nil, err
 	}
 	if r.Fleet != nil {
@@ -198,7 +207,7 @@ type engine struct {
 	run      *Run
 	root     fs.FS // of the system, for what Linux tells in files
 	traits   drivers.Traits
-	cleans   bool // the service is a drivers.Cleaner
+	cleans   bool // the keys are deleted in the end
 	clock    drivers.Clock
 	keys     []string
 	classes  []*class
@@ -265,6 +274,7 @@ func newEngine(r *Run) (*engine, error) {
 		start:    make(chan struct{}),
 	}
 	_, e.cleans = drivers.As[drivers.Cleaner](r.Service)
+	e.cleans = e.cleans && !r.Plan.Shared
 	nameKeys(e.keys, r.Prefix)
 	if r.Plan.Oracle {
 		e.oracle = oracle.New(r.Plan.Keys)
@@ -475,24 +485,38 @@ func (e *engine) drain() {
 	}
 }
 
-// clean deletes the run's keys, however the run went. It is patient with a user's server alone: a private one neither restarts
-// nor loads data, and takes the keys along when it is gone.
+// clean deletes the run's keys, however the run went.
 func (e *engine) clean() {
-	c, ok := drivers.As[drivers.Cleaner](e.run.Service)
-	if !ok {
-		return
-	}
 	e.report(PhaseClean, 0, 0)
-	ctx, cancel := context.WithTimeout(context.Background(), cleanTimeout+time.Duration(len(e.keys))*cleanPerKey)
-	defer cancel()
-	attempt := func() error { return caught(func() error { return c.Clean(ctx, e.keys) }) }
-	if e.run.Plan.Server != matrix.Private {
-		e.cleanError = drivers.RetryCleanup(ctx, attempt)
-		return
-	}
-	switch err := attempt(); drivers.ClassOf(err) {
-	case drivers.ClassConnect, drivers.ClassClosed, drivers.ClassTimeout:
-	default:
-		e.cleanError = err
-	}
+	e.cleanError = e.run.clean(e.keys)
 }
+
+// clean deletes the keys, unless other runs still use them. It is patient with a user's server alone: a private one neither
+// restarts nor loads data, and takes the keys along when it is gone.
+func (r *Run) clean(keys []string) error {
+	c, ok := drivers.As[drivers.Cleaner](r.Service)
+	remove := func() error {
+		if !ok {
+			return nil
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), CleanTime(len(keys)))
+		defer cancel()
+		attempt := func() error { return caught(func() error { return c.Clean(ctx, keys) }) }
+		if r.Plan.Server != matrix.Private {
+			return drivers.RetryCleanup(ctx, attempt)
+		}
+		switch err := attempt(); drivers.ClassOf(err) {
+		case drivers.ClassConnect, drivers.ClassClosed, drivers.ClassTimeout:
+			return nil
+		default:
+			return err
+		}
+	}
+	if r.Place != nil {
+		return caught(func() error { return r.Place.Leave(remove) })
+	}
+	return remove()
+}
+
+// CleanTime returns how long the clean-up of so many keys may take.
+func CleanTime(keys int) time.Duration { return cleanTimeout + time.Duration(keys)*cleanPerKey }

@@ -235,7 +235,7 @@ func duringPauses(r *results.Record, ttl time.Duration) (n int64) {
 // grantGapWarning says for how long no lock was granted, if that was far longer than from one grant to the next; else it is
 // empty. It says nothing where the plan makes holders die or outlast their leases, which is what it wants to see.
 func grantGapWarning(r *results.Record, d results.Pause) string {
-	if d.Length < longGrantGap || r.Counts.Acquired == 0 {
+	if d.Length < longGrantGap || r.Counts.Acquired == 0 || r.Plan.Shared {
 		return ""
 	}
 	busy := r.Latency[results.Hold].Max

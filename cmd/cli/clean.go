@@ -6,9 +6,11 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,10 +18,12 @@ import (
 	"github.com/lockbench/lockbench/cmd/cli/deploy"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/matrix"
+	"github.com/lockbench/lockbench/workloads/sharing"
 )
 
 // cleanFlags are the flags of run that lead to a server, and what to do there.
@@ -34,14 +38,21 @@ var cleanFlags = slices.Concat(
 )
 
 // All names of a run begin with its prefix, that of -prefix, "lockbench:", the run's id and a colon, and those of a trial with
-// that, a number and a colon. Runs of earlier versions have longer ids, the earliest a prefix of that form for each trial.
-const prefixBegin = "lockbench:"
+// that, a number and a colon. Runs of earlier versions have longer ids, the earliest a prefix of that form for each trial. Runs that
+// share names have sharedBegin in place of the id, and no numbers.
+const (
+	prefixBegin = "lockbench:"
+	sharedBegin = "shared:"
+)
 
 var (
-	prefixPattern = regexp.MustCompile(`^(` + keyPrefixes + `)?` + prefixBegin + `[A-Z2-7]{16,26}:([0-9]+:)?$`)
+	prefixPattern = regexp.MustCompile(`^(` + keyPrefixes + `)?` + prefixBegin + `([A-Z2-7]{16,26}:([0-9]+:)?|` + sharedBegin + `([A-Za-z0-9._-]+:)?)$`)
 
-	// tracePattern finds the id of the run in a name, also in that of a table of MySQL.
-	tracePattern = regexp.MustCompile(`(?i)lockbench[:_]([A-Z2-7]{16,26})[:_]`)
+	// notInNames is what a shared prefix cannot have.
+	notInNames = regexp.MustCompile(`[^A-Za-z0-9._-]`)
+
+	// tracePattern finds the id of the run, or that it is shared, in a name, also in that of a table of MySQL.
+	tracePattern = regexp.MustCompile(`(?i)lockbench[:_](shared|[A-Z2-7]{16,26})[:_]`)
 )
 
 func (p *program) cleanCommand() *cobra.Command {
@@ -230,10 +241,18 @@ func (p *program) recordedTraces(files []string, known []deploy.Traces) ([]deplo
 	return list, nil
 }
 
-// sweep deletes, or lists, what there is, and says so on standard output.
+// sweep deletes, or lists, what there is, and says so on standard output. It deletes nothing that other runs show that they use.
 func (p *program) sweep(ctx context.Context, t deploy.Traces, cfg drivers.Config, dry bool) error {
 	where := deploy.Redact(t.Service, cfg.Addrs)
-	names, err := deploy.Sweeper(t.Service).Sweep(ctx, cfg, dry)
+	s := deploy.Sweeper(t.Service)
+	if !dry && strings.Contains(cfg.Prefix, prefixBegin+sharedBegin) {
+		there, err := s.Sweep(ctx, cfg, true)
+		if i := slices.IndexFunc(there, func(name string) bool { return strings.Contains(name, sharing.Names) }); err == nil && i >= 0 {
+			return fmt.Errorf("%s: a run is there, or was killed a minute or two ago (%s), and would lose its locks: end it, "+
+				"or wait until its name is gone", where, p.secrets.Scrub(there[i]))
+		}
+	}
+	names, err := s.Sweep(ctx, cfg, dry)
 	switch {
 	case err != nil && len(names) == 0:
 	case listing(cfg.Prefix):
@@ -268,6 +287,9 @@ func (p *program) listPrefixes(where, begin string, names []string) {
 			continue
 		}
 		prefix := begin + strings.ToUpper(found[1]) + ":"
+		if strings.EqualFold(found[1]+":", sharedBegin) {
+			prefix = begin + sharedBegin
+		}
 		if counts[prefix]++; counts[prefix] == 1 {
 			prefixes = append(prefixes, prefix)
 		}
@@ -285,15 +307,35 @@ func (p *program) listPrefixes(where, begin string, names []string) {
 // cost 3 % more CPU time a lock with 512 clients on 10 keys over rueidis.
 func newRunID() string { return rand.Text()[:16] }
 
-// prefix begins all names that the run makes on a server. A trial's prefix adds a number.
-func (r *runner) prefix(t deploy.Target) string { return t.Prefix + prefixBegin + r.id + ":" }
+// prefix begins all names that a cell makes on a server. A trial's prefix adds a number, unless other runs have the same names.
+// Those are runs that can contend, and that have the same keys to delete.
+func (r *runner) prefix(t deploy.Target, c spec.Plan) string {
+	if !c.Shared {
+		return t.Prefix + prefixBegin + r.id + ":"
+	}
+	parts := []string{c.Lock}
+	if matrix.Library(c.Driver).Locks { // which lays its locks out as it likes; the designs of one service are alike
+		parts = []string{c.Driver, c.Lock}
+	}
+	kind, _ := wait.Find(c.Wait)
+	if kind.Wakes || kind.Blocks { // releases have to wake the waiters of other runs
+		parts = append(parts, c.Wait)
+	}
+	parts = append(parts, c.Topology, c.Params, strconv.Itoa(c.Keys)+"-keys")
+	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
+	return t.Prefix + prefixBegin + sharedBegin + notInNames.ReplaceAllString(strings.Join(parts, "."), "-") + ":"
+}
 
 // announcePrefix tells the owner of a server what to do if the run is killed, when it is too late to say anything.
 func (r *runner) announcePrefix() {
 	for _, turn := range r.Order {
 		c, t := r.Cells[turn.Cell].Plan, r.of(turn.Cell).targets.Of(r.Cells[turn.Cell].Plan.Driver)
 		if t.Kind == matrix.External {
-			r.sayOnce("names on %s will begin with %s; should this run be killed: %s", t.Redacted, r.prefix(t), r.cleanLine(t, c))
+			whose := ""
+			if c.Shared {
+				whose = ", as those of all runs that contend with this one"
+			}
+			r.sayOnce("names on %s will begin with %s%s; should this run be killed: %s", t.Redacted, r.prefix(t, c), whose, r.cleanLine(t, c))
 		}
 	}
 }
@@ -301,7 +343,7 @@ func (r *runner) announcePrefix() {
 // cleanLine returns the command that deletes what a cell may leave.
 func (r *runner) cleanLine(t deploy.Target, c spec.Plan) string {
 	values := flagsOf(t)
-	values["prefix"], values["topology"] = r.prefix(t), string(asOneService(c))
+	values["prefix"], values["topology"] = r.prefix(t, c), string(asOneService(c))
 	words := []string{"lockbench clean"}
 	for _, f := range cleanFlags {
 		if v := values[f.name]; v != "" {
@@ -318,7 +360,7 @@ func (r *runner) leftLine(c spec.Plan, why string) string {
 		return ""
 	}
 	return fmt.Sprintf("lockbench: names that begin with %s may be left on %s (%s); to delete them: %s\n",
-		r.prefix(t), t.Redacted, why, r.cleanLine(t, c))
+		r.prefix(t, c), t.Redacted, why, r.cleanLine(t, c))
 }
 
 // warnLeft writes what may be left on a server.
@@ -336,10 +378,14 @@ func (r *runner) closeService(c spec.Plan, svc drivers.Service) {
 // sweepLeft deletes what the run has left on a user's server, over new connections.
 func (r *runner) sweepLeft(c spec.Plan) {
 	t := r.servers.Of(c.Driver)
-	if t.Kind != matrix.External {
+	switch {
+	case t.Kind != matrix.External:
+		return
+	case c.Shared: // they are other runs' too
+		r.warnLeft(c, errors.New("other runs may use them"))
 		return
 	}
-	left := deploy.Traces{Service: t.Service, Addrs: t.URLs, Topology: asOneService(c), Prefix: r.prefix(t)}
+	left := deploy.Traces{Service: t.Service, Addrs: t.URLs, Topology: asOneService(c), Prefix: r.prefix(t, c)}
 	for _, cfg := range left.Configs(r.servers.Access) {
 		if err := deploy.SweepPatiently(deploy.Sweeper(t.Service), cfg); err != nil {
 			r.warnLeft(c, err)

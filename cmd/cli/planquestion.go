@@ -50,6 +50,9 @@ func (p *program) readQuestion(o *options) (*question, error) {
 	}
 	q, err := questionOf(o, p.env, p.stdin, func(s *servers.Service) (string, error) { return s.Locate() })
 	if err == nil {
+		if slices.ContainsFunc(q.Cells, func(c matrix.Cell) bool { return c.Plan.Shared }) {
+			return nil, o.complain(o.get("shared"), "a plan cannot tell what other runs took from what a lock can do: leave it out")
+		}
 		q.place = place
 		q.registerSecrets(&p.secrets)
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -326,7 +327,10 @@ func (r *runner) measure(ctx context.Context, t matrix.Trial, c spec.Plan, stop 
 	defer drivers.Catch(&err)
 	r.servers = r.deployments[r.Cells[t.Cell].Side]
 	r.opened++
-	prefix := fmt.Sprintf("%s%d:", r.prefix(r.servers.Of(c.Driver)), r.opened)
+	prefix := r.prefix(r.servers.Of(c.Driver), c)
+	if !c.Shared {
+		prefix += strconv.Itoa(r.opened) + ":"
+	}
 	if err := r.servers.Start(ctx, c); err != nil {
 		return nil, err
 	}
@@ -375,6 +379,19 @@ func (r *runner) measure(ctx context.Context, t matrix.Trial, c spec.Plan, stop 
 		Neighbour: beside.Prober, Record: r.begin(t, c, warning), Stop: stop,
 	}
 	run.Record.Cores = cores
+	if c.Shared {
+		place, others, err := r.servers.Share(ctx, c, prefix)
+		if err != nil {
+			return nil, err
+		}
+		run.Place = place
+		defer func() {
+			if place.After > 0 {
+				r.sayOnce("%s the names that begin with %s, and the last one deletes them", format.Verb(int64(place.After), "other run uses", "other runs use"), prefix)
+			}
+			r.closeService(c, others)
+		}()
+	}
 	if r.progress != nil || r.live.page != nil {
 		run.Progress = func(s workloads.Snapshot) {
 			r.progress.Update(s)
@@ -419,7 +436,7 @@ func (r *runner) begin(t matrix.Trial, c spec.Plan, warning string) results.Reco
 		Wrong: r.Cells[t.Cell].Wrong, Env: r.env, Server: r.servers.Describe(c),
 	}
 	if c.Server == matrix.External {
-		rec.Prefix = r.prefix(r.servers.Of(c.Driver))
+		rec.Prefix = r.prefix(r.servers.Of(c.Driver), c)
 	}
 	if warning != "" {
 		rec.Warnings = []string{warning}

@@ -138,7 +138,7 @@ func describe(addrs map[*servers.Service][]string, why string, o *options, env e
 	var all deploy.Targets
 	l, err := readLogin(o, env, wanted)
 	if err == nil {
-		l.Prefix, err = readPrefix(o.get("prefix"), wanted)
+		l.Prefix, err = readPrefix(o, wanted)
 	}
 	if err != nil {
 		return all, err
@@ -148,7 +148,7 @@ func describe(addrs map[*servers.Service][]string, why string, o *options, env e
 		if s.Database == servers.DatabaseNone {
 			t.DB = ""
 		}
-		if !s.Prefixes {
+		if !s.Prefixes && !o.shares() {
 			t.Prefix = ""
 		}
 		var redacted []string
@@ -231,13 +231,22 @@ func checkDB(db *option, wanted []*servers.Service) error {
 	return nil
 }
 
+// shares reports whether a run is to contend with others.
+func (o *options) shares() bool {
+	opt := o.find("shared")
+	return opt != nil && (strings.Contains(opt.text, spec.On) || opt.text == "true")
+}
+
 // readPrefix reads what the names of a run are to begin with.
-func readPrefix(prefix *option, wanted []*servers.Service) (string, error) {
+func readPrefix(o *options, wanted []*servers.Service) (string, error) {
+	prefix := o.get("prefix")
 	switch {
+	case prefix.text == "" && o.shares():
+		return "", o.complain(o.get("shared"), "runs that are to contend find each other by a prefix: give all of them the same one, as in -prefix %s", "ours:")
 	case prefix.text == "":
 	case !keyPrefix.MatchString(prefix.text):
 		return "", usageErrorf("%s: must be up to 64 letters, digits and : . _ / - as %s has them", prefix.written(), "app:locks:")
-	case !slices.ContainsFunc(wanted, func(s *servers.Service) bool { return s.Prefixes }):
+	case !o.shares() && !slices.ContainsFunc(wanted, func(s *servers.Service) bool { return s.Prefixes }):
 		return "", usageErrorf("%s: is for the keys of Redis and etcd; a user of ZooKeeper may be kept to a chroot, one of a database "+
 			"to a database, which stand in -addr", prefix.written())
 	}

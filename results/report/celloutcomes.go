@@ -94,7 +94,7 @@ func (p *cellPage) fairness(c *results.Cell) {
 		fmt.Sprintf("%s to %s grants a client", format.Count(f.MinClient), format.Count(f.MaxClient)),
 		fmt.Sprintf("%s of %s %s", format.Count(f.Starved), format.Count(int64(c.Wanting())), without),
 		"longest wait " + format.Duration(f.LongestWait)}
-	if p.verbose {
+	if p.verbose && !c.Plan().Shared {
 		words = append(words, format.Plural(f.OwnerChanges, "owner change"), "longest run "+format.Count(f.LongestRun))
 	}
 	tone := Plain

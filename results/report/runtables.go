@@ -49,7 +49,7 @@ func (v runPage) fairness() Section {
 		}
 		f, h := c.Fairness, c.Latency[results.Handoff]
 		moved, run := format.None, format.None
-		if c.Safety.Checked {
+		if c.Safety.Checked && !c.Plan().Shared {
 			moved = format.Percent(math.Min(1, float64(f.OwnerChanges)/float64(c.Counts.Acquired)))
 			run = format.Count(f.LongestRun)
 		}

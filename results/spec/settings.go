@@ -200,6 +200,10 @@ var Settings = []Setting{
 		Usage: "keep lockbench and a server that it starts on cores of their own\n" +
 			"(Linux, two cores or more; -pin=off,on: compare)",
 		at: func(p *Plan, _ *Load) value { return onOff(&p.Pin) }},
+	{Name: "shared", Group: GroupLoad, Default: "off", Zero: "off", Axis: true,
+		Usage: "contend with other runs that have it, the same -prefix, lock and -keys, on\n" +
+			"a server of yours (help processes)",
+		at: func(p *Plan, _ *Load) value { return onOff(&p.Shared) }},
 	{Name: "duration", Group: GroupTrial, Value: "TIME", Default: "10s", Constant: true,
 		Usage: "measured time of a trial (default 10s; with -n: no limit)",
 		at:    func(p *Plan, _ *Load) value { return period(&p.Duration) }},

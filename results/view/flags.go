@@ -34,6 +34,9 @@ var origins = []flag{
 	when("embedded", "the embedded server's speed says nothing of a real one: don't quote it",
 		func(c *results.Cell) bool { return c.First().Server.Kind == "embedded" },
 		"measured on a stand-in inside lockbench, which says nothing about a real server's speed"),
+	when("shared", "other runs had its keys, and what they held is not seen: don't quote it as the lock's",
+		func(c *results.Cell) bool { return c.Plan().Shared },
+		"other runs contended for the same keys, so its figures are not the lock's alone"),
 }
 
 // flags are in the order of their weight.

@@ -383,7 +383,9 @@ func figuresOfUnknown(c *results.Cell, l results.Limit) string {
 	switch {
 	case l.Contended:
 		why := "of skewed keys the record does not say how busy the hottest was"
-		if !c.First().Traits.Exclusive {
+		if c.Plan().Shared {
+			why = "other runs held the keys too"
+		} else if !c.First().Traits.Exclusive {
 			why = "a key may have several holders at once"
 		}
 		return fmt.Sprintf("clients waited for locks, or were refused, for %s of their time; %s", format.Percent(l.Waiting), why)

@@ -78,6 +78,18 @@ func grants(c *results.Cell) string {
 // SafetyVerdict returns how many violations there were and, if none, how rare they may still be (results.Figures.MaxRate), or
 // that none could have been seen.
 func SafetyVerdict(c *results.Cell) string {
+	return safetyVerdict(c) + amongOwn(c)
+}
+
+// amongOwn says that the grants of other runs with the same keys were not checked.
+func amongOwn(c *results.Cell) string {
+	if !c.Plan().Shared || !c.Safety.Checked {
+		return ""
+	}
+	return "; holds of other runs are not seen"
+}
+
+func safetyVerdict(c *results.Cell) string {
 	s, grants := c.Safety, grants(c)
 	switch {
 	case !s.Checked:
@@ -114,8 +126,8 @@ func SafetyWords(c *results.Cell) string {
 	if !bounded || c.Breaches() > 0 {
 		return SafetyVerdict(c)
 	}
-	return fmt.Sprintf("no violation in %s, %s watched: at most 1 in %s (95 %%)",
-		grants(c), format.Count(c.Safety.Power.Watched), format.Count(int64(1/rate)))
+	return fmt.Sprintf("no violation in %s, %s watched: at most 1 in %s (95 %%)%s",
+		grants(c), format.Count(c.Safety.Power.Watched), format.Count(int64(1/rate)), amongOwn(c))
 }
 
 // Risk returns what is most wrong with the design of c: the first clause of Record.Wrong. Records from before that was kept say "".

@@ -89,7 +89,11 @@ func verdictOn(c *results.Cell) Finding {
 		parts = append(parts, fmt.Sprintf("the longest %s took %s", waitNoun(c), format.Duration(l.Max)))
 	}
 	if _, bounded := c.Figures().MaxRate(); bounded && c.Breaches() == 0 {
-		parts = append(parts, "no violation was seen")
+		text := "no violation was seen"
+		if c.Plan().Shared {
+			text += " among its own clients"
+		}
+		parts = append(parts, text)
 	} else if c.Breaches() > 0 {
 		parts = append(parts, "two clients at a time held a lock, and its design does not rule that out")
 	}

@@ -98,6 +98,7 @@ func Check(p spec.Plan, t drivers.Traits) error {
 		checkTime("io-timeout", p.IOTimeout, minIO, time.Hour),
 		checkName("server", p.Server, servers),
 		checkPin(p),
+		checkShared(p),
 	)
 }
 
@@ -223,6 +224,13 @@ func checkProbe(p spec.Plan) error {
 func checkPin(p spec.Plan) error {
 	if p.Pin && p.Server != Private {
 		return refuse("pin", "on", "off with a server that lockbench has not started")
+	}
+	return nil
+}
+
+func checkShared(p spec.Plan) error {
+	if p.Shared && p.Server != External {
+		return refuse("shared", "on", "off without a server that several runs can meet on")
 	}
 	return nil
 }

@@ -56,6 +56,8 @@ var Readers = []Reader{
 		why: "only servers that lockbench starts are set up by it, and this run has none"},
 	{Setting: "pin", plan: func(p *spec.Plan) bool { return p.Server == Private }, Depends: []string{"server", "driver", "addr"},
 		why: "only a server that lockbench starts can be kept on cores of its own, and this run has none"},
+	{Setting: "shared", plan: func(p *spec.Plan) bool { return p.Server == External }, Depends: []string{"server", "driver", "addr"},
+		why: "runs meet only on a server of yours, and this run has none: give -addr"},
 	ReadIn("acks", drivers.TopologyReplicated),
 	ReadIn("node-timeout", drivers.TopologyRedlock, drivers.TopologyReplicated),
 	ReadIn("nodes", drivers.TopologyRedlock, drivers.TopologyCluster, drivers.TopologyEnsemble),
