@@ -43,7 +43,7 @@ func sample() *Record {
 			Poll: 2 * time.Millisecond, BackoffMin: time.Millisecond, BackoffMax: time.Second,
 			Duration: 5 * time.Second, Warmup: time.Second, Seed: 1<<63 + 7, Conns: 4, Pipelining: "on",
 			FlushDelay: 20 * time.Microsecond, FlushAuto: true, IOTimeout: 3 * time.Second, Oracle: true, Server: "private",
-			Durability: "relaxed", Pin: true,
+			Durability: "relaxed", Pin: true, Shared: true,
 			Command: "lockbench -driver rueidis",
 		},
 		Traits: Traits{Exclusive: true, Owned: true, Expires: true, Fenced: true, Fair: true, Reentrant: true, Renews: true, Wakes: true, Waits: true, Session: true, Blocks: true},

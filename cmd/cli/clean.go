@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,7 +17,6 @@ import (
 	"github.com/lockbench/lockbench/cmd/cli/deploy"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
-	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/spec"
@@ -47,9 +45,6 @@ const (
 
 var (
 	prefixPattern = regexp.MustCompile(`^(` + keyPrefixes + `)?` + prefixBegin + `([A-Z2-7]{16,26}:([0-9]+:)?|` + sharedBegin + `([A-Za-z0-9._-]+:)?)$`)
-
-	// notInNames is what a shared prefix cannot have.
-	notInNames = regexp.MustCompile(`[^A-Za-z0-9._-]`)
 
 	// tracePattern finds the id of the run, or that it is shared, in a name, also in that of a table of MySQL.
 	tracePattern = regexp.MustCompile(`(?i)lockbench[:_](shared|[A-Z2-7]{16,26})[:_]`)
@@ -308,22 +303,11 @@ func (p *program) listPrefixes(where, begin string, names []string) {
 func newRunID() string { return rand.Text()[:16] }
 
 // prefix begins all names that a cell makes on a server. A trial's prefix adds a number, unless other runs have the same names.
-// Those are runs that can contend, and that have the same keys to delete.
 func (r *runner) prefix(t deploy.Target, c spec.Plan) string {
-	if !c.Shared {
-		return t.Prefix + prefixBegin + r.id + ":"
+	if c.Shared {
+		return t.Prefix + prefixBegin + sharedBegin + contenders(c) + ":"
 	}
-	parts := []string{c.Lock}
-	if matrix.Library(c.Driver).Locks { // which lays its locks out as it likes; the designs of one service are alike
-		parts = []string{c.Driver, c.Lock}
-	}
-	kind, _ := wait.Find(c.Wait)
-	if kind.Wakes || kind.Blocks { // releases have to wake the waiters of other runs
-		parts = append(parts, c.Wait)
-	}
-	parts = append(parts, c.Topology, c.Params, strconv.Itoa(c.Keys)+"-keys")
-	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
-	return t.Prefix + prefixBegin + sharedBegin + notInNames.ReplaceAllString(strings.Join(parts, "."), "-") + ":"
+	return t.Prefix + prefixBegin + r.id + ":"
 }
 
 // announcePrefix tells the owner of a server what to do if the run is killed, when it is too late to say anything.

@@ -379,19 +379,11 @@ func (r *runner) measure(ctx context.Context, t matrix.Trial, c spec.Plan, stop 
 		Neighbour: beside.Prober, Record: r.begin(t, c, warning), Stop: stop,
 	}
 	run.Record.Cores = cores
-	if c.Shared {
-		place, others, err := r.servers.Share(ctx, c, prefix)
-		if err != nil {
-			return nil, err
-		}
-		run.Place = place
-		defer func() {
-			if place.After > 0 {
-				r.sayOnce("%s the names that begin with %s, and the last one deletes them", format.Verb(int64(place.After), "other run uses", "other runs use"), prefix)
-			}
-			r.closeService(c, others)
-		}()
+	leave, err := r.enter(ctx, &run)
+	if err != nil {
+		return nil, err
 	}
+	defer leave()
 	if r.progress != nil || r.live.page != nil {
 		run.Progress = func(s workloads.Snapshot) {
 			r.progress.Update(s)

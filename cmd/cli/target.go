@@ -231,12 +231,6 @@ func checkDB(db *option, wanted []*servers.Service) error {
 	return nil
 }
 
-// shares reports whether a run is to contend with others.
-func (o *options) shares() bool {
-	opt := o.find("shared")
-	return opt != nil && (strings.Contains(opt.text, spec.On) || opt.text == "true")
-}
-
 // readPrefix reads what the names of a run are to begin with.
 func readPrefix(o *options, wanted []*servers.Service) (string, error) {
 	prefix := o.get("prefix")

@@ -16,10 +16,8 @@ import (
 	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/spec"
-	"github.com/lockbench/lockbench/workloads"
 	"github.com/lockbench/lockbench/workloads/host"
 	"github.com/lockbench/lockbench/workloads/matrix"
-	"github.com/lockbench/lockbench/workloads/sharing"
 )
 
 // Deployments is the servers of a run: one deployment for each service, durability and topology that its cells ask for,
@@ -192,33 +190,6 @@ func (ds *Deployments) Neighbour(ctx context.Context, c spec.Plan, prefix string
 		return n, &matrix.Misfit{What: c.Driver + " -probe", Why: "its driver has no request that a neighbour would send"}
 	}
 	return Neighbour{prober, svc}, nil
-}
-
-// Share takes a trial's place among those that share its keys, through a service with connections of its own, to close in the end.
-// Its locks are those of the driver's first design, whatever the cell measures. The error is a *matrix.Misfit if they cannot serve.
-func (ds *Deployments) Share(ctx context.Context, c spec.Plan, prefix string) (*sharing.Place, drivers.Service, error) {
-	d, err := matrix.Driver(&c)
-	if err != nil {
-		return nil, nil, err
-	}
-	first := d.Designs()[0]
-	t := first.Traits
-	if !t.Exclusive || !t.Owned || !t.Session && !t.Renews {
-		return nil, nil, &matrix.Misfit{What: c.Driver + " -shared", Why: "its first design, " + first.Name +
-			", cannot tell whether other runs are there: it would have to be exclusive, owned, and renewed or bound to a session"}
-	}
-	one := c
-	one.Lock, one.Renew, one.Clients, one.TTL, one.Wait = first.Name, !t.Session, sharing.Sessions, time.Minute+workloads.CleanTime(c.Keys), wait.None
-	one.Release, one.Conns, one.Lockers, one.Handover, one.Pipelining, one.FlushDelay, one.FlushAuto = "", 0, 0, "", "", 0, false
-	svc, err := ds.Open(ctx, one, prefix)
-	if err != nil {
-		return nil, nil, err
-	}
-	place, err := sharing.Enter(ctx, svc, prefix, one.TTL)
-	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("-shared: %w", err), svc.Close())
-	}
-	return place, svc, nil
 }
 
 // Describe returns what the engine cannot know of a cell's server.
