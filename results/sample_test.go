@@ -112,7 +112,7 @@ func firstSample() *Record {
 	n.SplitVotes, n.LateGrants, n.NodeErrors = 0, 0, nil
 	n.StuckKeys, n.EarlyErrors, r.Bound.Blocked = 0, nil, 0
 	n.LocalRefusals, r.Cost.LocalRefusals = 0, 0
-	p.Pin, p.FlushAuto, r.Cores, r.Thread = false, false, Cores{}, Thread{}
+	p.Pin, p.Shared, p.FlushAuto, r.Cores, r.Thread = false, false, false, Cores{}, Thread{}
 	p.Durability, r.Server.Durability, r.Server.Connections = "", "", 0
 	r.Traits.Waits, r.Traits.Session, r.Traits.Blocks = false, false, false
 	r.Cost.RoundTrips, r.Cost.Notices, r.Cost.KeepAlives = 0, 0, 0
