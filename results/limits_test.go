@@ -72,6 +72,7 @@ func TestLimit(t *testing.T) {
 		{"a handful waited", opened, func(r *Record) { r.Latency[Backlog] = of(400, time.Millisecond) }, ByRate}, // below 1 %
 		{"arrivals dropped", opened, func(r *Record) { r.Counts.Dropped = 1000 }, ByClients},
 		{"too few clients on a busy machine", opened, func(r *Record) { backlog(r); r.Generator.Saturated = true }, ByGenerator},
+		{"keys that other runs hold too", opened, func(r *Record) { backlog(r); r.Bound.Waited, r.Plan.Shared = 100*time.Second, true }, ByUnknown},
 		{"arrivals that waited for locks", opened, func(r *Record) { backlog(r); r.Bound.Waited = 100 * time.Second }, ByLock},
 		{"arrivals that tried once and were refused", opened, func(r *Record) { r.Counts.Contended = 5000 }, ByRate},
 		{"the same with keys of which nothing is known", opened, func(r *Record) {
