@@ -85,9 +85,9 @@ func (e *engine) sharedWarning(r *results.Record) string {
 	}
 	there := ""
 	if p := e.run.Place; p != nil {
-		there = fmt.Sprintf(" (%d when it began, %d when it ended)", p.Before, p.After)
+		there = fmt.Sprintf(" (%d were there when it began, %d when it ended)", p.Before, p.After)
 	}
-	return "other runs had the same keys" + there + ", and what they held and did is not seen here: exclusion is checked among the clients " +
+	return "other runs may have had the same keys" + there + ", and what they held and did is not seen here: exclusion is checked among the clients " +
 		"of this run alone; hand-offs, recoveries, owner changes, the time of keys and what a lock costs the server are left out"
 }
 
