@@ -22,6 +22,10 @@ const (
 	maxDrift   = 1000
 )
 
+// writeGrace is how long a request may still be written for when its context is done: TLS that is stopped in a write writes
+// nothing any more, and most requests that are given up then are written at once.
+const writeGrace = time.Second
+
 // explainTimeout bounds how long a request that could not be written waits for the explanation.
 const explainTimeout = 10 * time.Second
 
@@ -64,7 +68,7 @@ type pending[L Line] struct {
 }
 
 // New returns a connection that writes requests to w. If w has a SetWriteDeadline, no request waits to be written for
-// longer than its context lasts.
+// much longer than its context lasts.
 func New[L Line](w io.WriteCloser, o Options[L]) *Conn[L] {
 	if o.Clock == (drivers.Clock{}) {
 		o.Clock = drivers.NewClock()
@@ -157,7 +161,7 @@ func (c *Conn[L]) send(ctx context.Context, r Request, answer chan L) error {
 	}
 }
 
-// write writes until ctx is done, if the writer can do that.
+// write writes until a moment after ctx is done, if the writer can do that.
 func (c *Conn[L]) write(ctx context.Context, text []byte) (int, error) {
 	limited, ok := c.w.(interface{ SetWriteDeadline(time.Time) error })
 	if !ok {
@@ -165,7 +169,7 @@ func (c *Conn[L]) write(ctx context.Context, text []byte) (int, error) {
 	}
 	passed := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
-		_ = limited.SetWriteDeadline(time.Unix(1, 0))
+		_ = limited.SetWriteDeadline(time.Now().Add(writeGrace))
 		close(passed)
 	})
 	n, err := c.w.Write(text)

@@ -308,3 +308,29 @@ func TestSilentLeader(t *testing.T) {
 		t.Errorf("left: %v", keys)
 	}
 }
+
+// TestGivenUpAsWritten: a request that is given up while it is written leaves the connection to a rank whole.
+func TestGivenUpAsWritten(t *testing.T) {
+	m := meet(t, 2)
+	over := join(t.Context(), m.Addr(), 1, identity(2), token, nil)
+	if err := m.Wait(t.Context(), time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	r := m.leader.ranks[0]
+	n := 150_000
+	if testing.Short() {
+		n /= 10
+	}
+	for range n {
+		ctx, cancel := context.WithCancel(t.Context())
+		go cancel()
+		_, _ = r.ask(ctx, plain("ping"))
+	}
+	if _, err := r.ask(t.Context(), plain("ping")); err != nil {
+		t.Fatal(err)
+	}
+	m.leader.Close(nil)
+	if err := <-over; err != nil {
+		t.Error(err)
+	}
+}
