@@ -140,6 +140,10 @@ func (f *follower) handle(_ context.Context, op string, text []byte, reply func(
 		return false
 	}
 	s := f.trial.Load()
+	if s == nil && op == "end" { // of a trial that was given up before this rank was asked for it
+		say(&answer{}, nil)
+		return true
+	}
 	if s == nil {
 		say(nil, lines.Refuse("op", "%q: there is no trial", op))
 		return true

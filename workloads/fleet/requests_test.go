@@ -231,9 +231,10 @@ func TestOrder(t *testing.T) {
 	}
 	open, start, stop := openTrial(), plain("start"), plain("stop")
 	ask(plain("trial"), "trial: is missing")
-	for _, op := range []string{"start", "stop", "part", "end", "nonsense"} {
+	for _, op := range []string{"start", "stop", "part", "nonsense"} {
 		ask(plain(op), "there is no trial")
 	}
+	ask(plain("end"), "")
 	ask(open, "")
 	ask(open, "the trial before has not ended")
 	ask(plain("nonsense"), `"nonsense" is unknown`)
@@ -331,6 +332,35 @@ func TestGivenUpAsWritten(t *testing.T) {
 	}
 	m.leader.Close(nil)
 	if err := <-over; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestNeverAsked: a rank that was not asked for a trial, since another one was lost just before, is not lost at its end.
+func TestNeverAsked(t *testing.T) {
+	s := server(t)
+	m := meet(t, 3)
+	ctx, kill := context.WithCancel(t.Context())
+	kept := join(t.Context(), m.Addr(), 1, identity(3), token, opener(s.Addr(), 1))
+	killed := join(ctx, m.Addr(), 2, identity(3), token, opener(s.Addr(), 2))
+	if err := m.Wait(t.Context(), time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	kill()
+	m.ranks[1].lose(errors.New("planted"))
+	<-killed
+	for range 100 { // in many of them the lost rank is asked first
+		d := m.Begin(Trial{Plan: loadPlan(), Prefix: "test:"})
+		if _, err := d.Meet(t.Context()); err == nil {
+			t.Fatal("the loss is not seen")
+		}
+		d.End()
+		if text := m.ranks[0].lost(); text != "" {
+			t.Fatal(text)
+		}
+	}
+	m.Leader.Close(nil)
+	if err := <-kept; err != nil {
 		t.Error(err)
 	}
 }
