@@ -73,23 +73,9 @@ func waitEndsAtRelease(t *T) {
 func attemptEndsAtRelease(t *T) {
 	holder, c, other := t.three()
 	t.recovered(holder) // some pools connect within the attempt that needs it, for all who wait for that connection
-	key := t.key()
-	var unknown *drivers.Lease // of the last attempt, which a stalled library may still send
-	giveBack := func() {
-		if unknown == nil {
-			return
-		}
-		if _, err := c.Release(t.ctx, unknown); err != nil {
-			t.Fatalf("Release: %v", err)
-		}
-	}
 	t.racing(1, func(_ int, late time.Duration) bool {
-		held, l, next := lease(key, long), lease(key, long), lease(key, long)
-		t.eventually("Try was refused although the key is free", func() bool {
-			giveBack()
-			return holder.tries(held)
-		})
-		unknown = nil
+		key := t.key() // its own, because a stalled library may send the attempt later still
+		held, l, next := holder.takes(key, long), lease(key, long), lease(key, long)
 		start := time.Now().Add(headStart)
 		ctx, cancel := context.WithDeadline(t.ctx, start.Add(late+raceWidth))
 		defer cancel()
@@ -102,11 +88,12 @@ func attemptEndsAtRelease(t *T) {
 			time.Sleep(time.Until(start.Add(rand.N(2*raceWidth) - raceWidth)))
 			holder.release(held, true, "the client held the key; another one tried")
 		})
-		if got || err != nil && !drivers.NoEffect(err) {
-			unknown = l
-		}
+		unknown := got || err != nil && !drivers.NoEffect(err)
 		t.eventually("a key that was released while an attempt failed, and then by that client, did not come free", func() bool {
-			giveBack() // again and again: a client library may send the first on another connection, ahead of the attempt
+			if unknown { // again and again: a client library may send the first on another connection, ahead of the attempt
+				_, err := c.Release(t.ctx, l)
+				t.fatalIf(err != nil, "Release: %v", err)
+			}
 			c.leave(l)
 			return other.tries(next)
 		})

@@ -146,14 +146,14 @@ func stalling() drivers.Driver {
 	}}
 }
 
-// ghostly is a driver that sends an attempt late, once: when its context has ended, its client has given it back, and another client
-// has used the key. A release of that attempt gives it back.
-func ghostly() drivers.Driver {
+// ghostly is a driver that sends an attempt late, once: when its context has ended, its client has given it back, and so many
+// holders have released since. A release of that attempt gives it back.
+func ghostly(releases int) drivers.Driver {
 	return altered{Driver: faulty(), session: func() func(drivers.Session, int) drivers.Session {
 		var mu sync.Mutex
 		var of *drivers.Lease // of the attempt
 		var ghost drivers.Lease
-		given, sent := false, false
+		given, after := false, 0
 		return func(s drivers.Session, _ int) drivers.Session {
 			try := func(ctx context.Context, l *drivers.Lease) (bool, error) {
 				mu.Lock()
@@ -178,9 +178,10 @@ func ghostly() drivers.Driver {
 					return s.Release(ctx, &ghost)
 				}
 				owned, err := s.Release(ctx, l)
-				if given && l.Key == of.Key && !sent {
-					sent = true
-					_, _ = s.Try(ctx, &ghost)
+				if given && owned {
+					if after++; after == releases {
+						_, _ = s.Try(ctx, &ghost)
+					}
 				}
 				return owned, err
 			}
@@ -390,7 +391,8 @@ func TestSound(t *testing.T) {
 		{"re-entrant", reentrant(false)},
 		{"polling", polling()},
 		{"stalling", stalling()},
-		{"ghostly", ghostly()},
+		{"ghostly", ghostly(1)},
+		{"ghostly for longer", ghostly(2)},
 		{"blocking", blocking(false)},
 		{"sleeping", sleeping(1, doze)},
 		{"bound to a session", newBound(nil)},
