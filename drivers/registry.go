@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 )
 
 var registry = map[string]Driver{}
@@ -28,15 +29,59 @@ func Register(name string, d Driver) {
 	registry[name] = d
 }
 
-// Names lists the registered drivers in alphabetical order.
-func Names() []string { return slices.Sorted(maps.Keys(registry)) }
+// RegisterFamily makes drivers available whose names are family:NAME. Lookup calls find for the first of each name, and
+// registers what it returns.
+func RegisterFamily(family string, find func(name string) (Driver, error)) { families[family] = find }
 
-// Lookup returns the registered driver with that name.
+var (
+	families = map[string]func(name string) (Driver, error){}
+	finding  sync.Mutex   // one at a time
+	known    sync.RWMutex // guards registry, which grows
+)
+
+// FamilyOf returns the family that a driver's name begins with; empty if there is none.
+func FamilyOf(name string) string {
+	if family, _, ok := strings.Cut(name, ":"); ok && families[family] != nil {
+		return family
+	}
+	return ""
+}
+
+// Names lists the registered drivers in alphabetical order.
+func Names() []string {
+	known.RLock()
+	defer known.RUnlock()
+	return slices.Sorted(maps.Keys(registry))
+}
+
+func registered(name string) Driver {
+	known.RLock()
+	defer known.RUnlock()
+	return registry[name]
+}
+
+// Lookup returns the registered driver with that name, or finds it in its family.
 func Lookup(name string) (Driver, error) {
-	if d, ok := registry[name]; ok {
+	if d := registered(name); d != nil {
 		return d, nil
 	}
-	return nil, fmt.Errorf("unknown driver %q; there are %s", name, strings.Join(Names(), ", "))
+	family := FamilyOf(name)
+	if family == "" {
+		return nil, fmt.Errorf("unknown driver %q; there are %s", name, strings.Join(Names(), ", "))
+	}
+	finding.Lock()
+	defer finding.Unlock()
+	if d := registered(name); d != nil {
+		return d, nil
+	}
+	d, err := families[family](strings.TrimPrefix(name, family+":"))
+	if err != nil {
+		return nil, err
+	}
+	known.Lock()
+	defer known.Unlock()
+	registry[name] = d
+	return d, nil
 }
 
 // FindDesign returns the design of d with that name; the empty name means the first, which is the default.
@@ -70,7 +115,8 @@ type Described interface {
 // Library describes the client library of a driver that needs a server. The zero value has one server and a connection
 // for each client.
 type Library struct {
-	Module      string // its Go module
+	Module      string // its Go module, or its name
+	Version     string // of a library that is no Go module
 	Pipelines   bool   // it shares connections between goroutines by default
 	Multiplexes bool   // it always has many requests under way on each connection
 	Locks       bool   // it is a lock library: it brings its own locks, and a process keeps one client of it

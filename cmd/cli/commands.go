@@ -250,14 +250,15 @@ func (p *program) versionCommand() *cobra.Command {
 
 func (p *program) workerCommand() *cobra.Command {
 	return p.command(&cobra.Command{
-		Use:    exec.Argument,
-		Short:  "Serve one lock client to another lockbench",
+		Use:    exec.Argument + " [DRIVER]",
+		Short:  "Serve lock clients to another lockbench",
 		Hidden: true,
-		Long: "Serves one lock client to the process that has started it, by lines of JSON on the standard input and\n" +
-			"output. lockbench starts it by itself, to kill and to stop a lock's holder for real. The protocol is\n" +
-			"described in package drivers/exec.",
-		Args: noArgs,
-	}, nil, func(c *cobra.Command, _ *options, _ []string) error {
-		return exec.Serve(c.Context(), p.stdin, p.stdout)
+		Long: "Serves lock clients to the process that has started it, by lines of JSON on the standard input and\n" +
+			"output. lockbench starts it by itself, to kill and to stop a lock's holder for real. With a driver it\n" +
+			"is an adapter: -driver 'exec:lockbench worker null' shows what another process costs. The protocol is\n" +
+			"described by lockbench help adapters.",
+		Args: func(c *cobra.Command, args []string) error { return noArgs(c, args[min(1, len(args)):]) },
+	}, nil, func(c *cobra.Command, _ *options, args []string) error {
+		return exec.Serve(c.Context(), p.stdin, p.stdout, strings.Join(args, " "))
 	})
 }

@@ -7,8 +7,10 @@ import (
 	"io"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/lines"
 )
 
@@ -41,14 +43,15 @@ type Event struct {
 	Gap        time.Duration // Paused: the time between two ticks, the second at At
 }
 
-// conn is the connection to a worker. It is safe for concurrent use.
+// conn is the connection to a process. It is safe for concurrent use.
 type conn struct {
 	*lines.Conn[*line]
 	event func(Event) // called by the goroutine that reads
-	crash func()      // ends the worker
+
+	leases, sessions atomic.Int64 // the last numbers
 
 	mu     sync.Mutex
-	leases []named       // by number, from 1
+	names  map[int]named // of leases by number; nil if no events are wanted
 	gaps   []gap         // since the last stop
 	gapped chan struct{} // something was added to gaps
 }
@@ -59,25 +62,33 @@ type named struct{ key, owner string }
 // gap is the length and the end, by the worker's clock, of a gap between its ticks.
 type gap struct{ length, end time.Duration }
 
-// newConn returns the connection to a worker; explain explains the end of its output.
-func newConn(in io.WriteCloser, event func(Event), explain func(reason error) error) *conn {
+// newConn returns the connection to a process; explain explains the end of its output.
+func newConn(who string, limit time.Duration, in io.WriteCloser, event func(Event), explain func(reason error) error) *conn {
 	c := &conn{event: event, gapped: make(chan struct{}, 1)}
-	if event == nil {
-		c.event = func(Event) {}
+	if event != nil {
+		c.names = map[int]named{}
 	}
-	c.Conn = lines.New(in, lines.Options[*line]{
-		Who: "worker", Decode: lines.Decode[line], Event: c.take, Explain: explain,
-	})
+	c.Conn = lines.New(in, lines.Options[*line]{Who: who, Limit: limit, Decode: decodeLine, Event: c.take, Explain: explain})
 	return c
 }
 
-// ask sends a request and waits for the answer. The line is valid if the error is the worker's.
-func (c *conn) ask(ctx context.Context, r lines.Request) (line, error) {
+// name updates what events say of a lease.
+func (c *conn) name(l *drivers.Lease) {
+	if c.names == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.names[c.number(l)] = named{l.Key, l.Owner}
+}
+
+// ask sends a request and waits for the answer, which may say something even if there is an error.
+func (c *conn) ask(ctx context.Context, r lines.Request) (*line, error) {
 	l, err := c.Ask(ctx, r)
 	if l == nil {
-		return line{}, err
+		l = &line{}
 	}
-	return *l, err
+	return l, err
 }
 
 // take takes a line that is no answer.
@@ -86,7 +97,9 @@ func (c *conn) take(l *line) error {
 	if err != nil {
 		return err
 	}
-	c.event(e)
+	if c.event != nil {
+		c.event(e)
+	}
 	return nil
 }
 
@@ -106,15 +119,15 @@ func (c *conn) eventOf(l *line) (Event, error) {
 		default:
 		}
 	case Wrote, Renewed, Lost:
-		if l.Lease < 1 || l.Lease > len(c.leases) {
+		of, ok := c.names[l.Lease]
+		if !ok {
 			return e, lines.Refuse("lease", "%d was never tried", l.Lease)
 		}
-		of := c.leases[l.Lease-1]
 		e.Key, e.Owner, e.Fence, e.Count, e.Sent = of.key, of.owner, l.Fence, l.Count, l.Begun
 		switch {
 		case e.Kind != Renewed:
 		case l.Error != nil:
-			e.Err = l.Error.Err("worker: " + eventRenewed)
+			e.Err = l.Error.Err(c.Who + ": " + eventRenewed)
 		case l.Owned == nil:
 			return e, lines.Refuse("owned", "is missing")
 		default:

@@ -17,7 +17,7 @@ func TestGaps(t *testing.T) {
 	requests, in := io.Pipe()
 	out, answers := io.Pipe()
 	events := make(chan Event, 3)
-	c := newConn(in, func(e Event) { events <- e }, func(err error) error { return errors.Join(errEnded, err) })
+	c := newConn("worker", 0, in, func(e Event) { events <- e }, func(err error) error { return errors.Join(errEnded, err) })
 	go c.Read(out)
 	say := func(format string, args ...any) {
 		if _, err := fmt.Fprintf(answers, format+"\n", args...); err != nil {
@@ -32,7 +32,7 @@ func TestGaps(t *testing.T) {
 		_, _ = bufio.NewReader(requests).ReadString('\n')
 		say(`{"id":1,"at_ns":10}`)
 	}()
-	if _, err := c.ask(t.Context(), &closeRequest{lines.RequestHeader{Op: "close"}}); err != nil {
+	if _, err := c.ask(t.Context(), &request{RequestHeader: lines.RequestHeader{Op: "close"}}); err != nil {
 		t.Fatal(err)
 	}
 	c.forgetGaps()

@@ -25,7 +25,12 @@ func faked(t *testing.T, texts ...string) Options {
 	}
 }
 
-const opened = `{"id":1,"at_ns":100,"traits":{"exclusive":true}}` + "\n"
+// What a fake worker answers until a try.
+const (
+	helloed = `{"id":1,"at_ns":50,"hello":{"version":2}}` + "\n"
+	opened  = `{"id":2,"at_ns":100,"traits":{"exclusive":true}}` + "\n"
+	begun   = `{"id":3,"at_ns":110}` + "\n"
+)
 
 func TestNonsense(t *testing.T) {
 	for _, tt := range []struct {
@@ -37,14 +42,14 @@ func TestNonsense(t *testing.T) {
 		{"no JSON", []string{"hello\n"}, drivers.ClassProtocol, `the line is no JSON: invalid character 'h' looking for beginning of value, in the line "hello"`},
 		{"an unknown event", []string{`{"event":"pause","at_ns":1}` + "\n"}, drivers.ClassProtocol, `event: "pause" is unknown`},
 		{"an unknown lease", []string{`{"event":"lost","at_ns":1,"lease":3}` + "\n"}, drivers.ClassProtocol, "lease: 3 was never tried"},
-		{"no traits", []string{`{"id":1,"at_ns":1}` + "\n"}, drivers.ClassProtocol, "worker: open: the answer has no field traits"},
-		{"an error", []string{`{"id":1,"at_ns":1,"error":{"class":"auth","text":"who?"}}` + "\n"}, drivers.ClassAuth, "worker: open: who?"},
-		{"death", []string{"stderr:a library is missing", "exit:3"}, drivers.ClassClosed, "the worker has ended: exit status 3; it says\n\ta library is missing"},
+		{"no traits", []string{helloed, `{"id":2,"at_ns":100}` + "\n"}, drivers.ClassProtocol, "worker: open: the answer has no field traits"},
+		{"an error", []string{helloed, `{"id":2,"at_ns":100,"error":{"class":"auth","text":"who?"}}` + "\n"}, drivers.ClassAuth, "worker: open: who?"},
+		{"death", []string{"stderr:a library is missing", "exit:3"}, drivers.ClassClosed, "it has ended: exit status 3; it says\n\ta library is missing"},
 		{"a secret", []string{"stderr:no user:hunter2 at redis://user:hunter2@localhost", "exit:0"}, drivers.ClassClosed, "it says\n\tno user:*** at ***"},
 		{"a secret that the limit of a line cuts", []string{strings.Repeat("x", 196) + "hunter2\n"}, drivers.ClassProtocol, "xx***"},
 		{"a secret in a line", []string{"hunter2\n"}, drivers.ClassProtocol, `in the line "***"`},
-		{"no held", []string{opened, `{"id":2,"at_ns":200}` + "\n"}, drivers.ClassProtocol, "worker: try: the answer has no field held"},
-		{"death in a try", []string{opened, "exit:4"}, drivers.ClassClosed, "the worker has ended: exit status 4"},
+		{"no held", []string{helloed, opened, begun, `{"id":4,"at_ns":200}` + "\n"}, drivers.ClassProtocol, "worker: try: the answer has no field held"},
+		{"death in a try", []string{helloed, opened, begun, "exit:4"}, drivers.ClassClosed, "it has ended: exit status 4"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w, err := Start(t.Context(), faked(t, tt.texts...))
@@ -69,7 +74,7 @@ func TestHalfALine(t *testing.T) {
 	o := faked(t)
 	o.Argv = []string{"sh", "-c", `read request; printf '{"id":1,'; exit 3`}
 	if _, err := Start(t.Context(), o); err == nil ||
-		!strings.Contains(err.Error(), "the worker has ended: exit status 3, in the middle of a line") {
+		!strings.Contains(err.Error(), "it has ended: exit status 3, in the middle of a line") {
 		t.Error(err)
 	}
 }
@@ -88,11 +93,11 @@ func TestNoAnswer(t *testing.T) {
 	defer cancel()
 	_, err := Start(ctx, faked(t, "stderr:still loading"))
 	if err == nil || drivers.ClassOf(err) != drivers.ClassTimeout ||
-		!strings.Contains(err.Error(), "worker: open: no answer: context deadline exceeded") {
+		!strings.Contains(err.Error(), "worker: hello: no answer: context deadline exceeded") {
 		t.Errorf("%v (%s)", err, drivers.ClassOf(err))
 	}
 
-	w, err := Start(t.Context(), faked(t, opened))
+	w, err := Start(t.Context(), faked(t, helloed, opened, begun))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,35 +44,90 @@ type watchdog struct {
 	stop, done chan struct{}
 }
 
-func (s *server) try(ctx context.Context, text []byte) (answer line, err error) {
-	r, err := lines.Decode[tryRequest](text)
+func (c *client) try(ctx context.Context, r *request) (answer line, err error) {
+	h, err := c.use(r)
 	if err != nil {
 		return answer, err
 	}
-	if err := r.check(); err != nil {
-		return answer, err
+	if a, ok := drivers.As[drivers.Adopter](c.session); ok && r.Owner != "" {
+		a.Adopt(r.Owner)
 	}
-	h := s.holds[r.Lease]
-	switch {
-	case h == nil:
-		h = &hold{number: r.Lease}
-		s.holds[r.Lease] = h
-	case h.watchdog != nil || h.writer != nil:
-		return answer, lines.Refuse("lease", "%d is watched or written under: release it first", r.Lease)
-	}
-	h.lease.Key, h.lease.TTL = r.Key, r.TTL
-	s.using.Lock()
-	defer s.using.Unlock()
-	h.began = s.Clock.Now()
-	held, err := s.session.Try(ctx, &h.lease)
+	c.using.Lock()
+	defer c.using.Unlock()
+	h.began = c.s.Clock.Now()
+	held, err := c.session.Try(ctx, &h.lease)
 	if h.held = held && err == nil; h.held {
 		h.lost = make(chan struct{})
 	}
-	answer = line{Held: &held, Owner: h.lease.Owner, Fence: h.lease.Fence, Valid: s.valid(h.lease.ValidUntil, h.began)}
+	answer = line{Held: &held, Fence: h.lease.Fence, Valid: c.valid(h.lease.ValidUntil, h.began)}
+	if h.lease.Owner != r.Owner {
+		answer.Owner = h.lease.Owner
+	}
 	return answer, err
 }
 
-func (r *tryRequest) check() error {
+// use returns the lease of a try or a wait.
+func (c *client) use(r *request) (*hold, error) {
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	h := c.holds[r.Lease]
+	switch {
+	case h == nil:
+		h = &hold{number: r.Lease}
+		c.holds[r.Lease] = h
+	case h.watchdog != nil || h.writer != nil:
+		return nil, lines.Refuse("lease", "%d is watched or written under: release it first", r.Lease)
+	}
+	h.lease.Key, h.lease.TTL = r.Key, r.TTL
+	return h, nil
+}
+
+// wait waits as the session does. What that acquires the next try confirms, so the answer is that it is worth one.
+func (c *client) wait(ctx context.Context, r *request) (answer line, err error) {
+	w, ok := drivers.As[drivers.Waiter](c.session)
+	if !ok {
+		return answer, lines.Refuse("op", "the lock does not wait")
+	}
+	h, err := c.use(r)
+	if err != nil {
+		return answer, err
+	}
+	h.lease.Deadline = time.Time{}
+	if r.Timeout > 0 {
+		h.lease.Deadline = time.Now().Add(r.Timeout)
+	}
+	return line{Held: &no}, w.Wait(ctx, &h.lease)
+}
+
+// cancellable returns a context for a wait, which ends at its deadline by itself.
+func (c *client) cancellable(ctx context.Context) context.Context {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.cancel = cancel
+	return ctx
+}
+
+// interrupt ends the wait that is under way, or about to be.
+func (c *client) interrupt() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cancel != nil {
+		c.cancel()
+		c.cancel = nil
+	}
+}
+
+func (c *client) leave(ctx context.Context, r *request) (answer line, err error) {
+	w, ok := drivers.As[drivers.Waiter](c.session)
+	if h := c.holds[r.Lease]; ok && h != nil {
+		err = w.Leave(ctx, &h.lease)
+	}
+	return answer, err
+}
+
+func (r *request) check() error {
 	switch {
 	case r.Lease < 1:
 		return lines.Refuse("lease", "is missing, or below 1")
@@ -85,53 +140,49 @@ func (r *tryRequest) check() error {
 }
 
 // valid returns how long a lease lasts from a reading of the clock on; 0 if the driver does not say.
-func (s *server) valid(until time.Time, from time.Duration) time.Duration {
+func (c *client) valid(until time.Time, from time.Duration) time.Duration {
 	if until.IsZero() {
 		return 0
 	}
-	return s.Clock.Reading(until) - from
+	return c.s.Clock.Reading(until) - from
 }
 
-func (s *server) release(ctx context.Context, text []byte) (answer line, err error) {
-	_, l, err := s.given(text, (*hold).end)
+func (c *client) release(ctx context.Context, r *request) (answer line, err error) {
+	_, l, err := c.given(r, (*hold).end)
 	if err != nil {
 		return answer, err
 	}
-	s.using.Lock()
-	defer s.using.Unlock()
-	owned, err := s.session.Release(ctx, l)
+	c.using.Lock()
+	defer c.using.Unlock()
+	owned, err := c.session.Release(ctx, l)
 	return line{Owned: &owned}, err
 }
 
-func (s *server) renew(ctx context.Context, text []byte) (answer line, err error) {
-	if s.renewer == nil {
+func (c *client) renew(ctx context.Context, r *request) (answer line, err error) {
+	if c.renewer == nil {
 		return answer, lines.Refuse("op", "the lock does not renew")
 	}
-	h, l, err := s.given(text, nil)
+	h, l, err := c.given(r, nil)
 	if err != nil {
 		return answer, err
 	}
 	if h != nil && h.watchdog != nil {
 		return answer, lines.Refuse("lease", "%d is watched, which renews it", h.number)
 	}
-	s.using.Lock()
-	defer s.using.Unlock()
-	began := s.Clock.Now()
-	owned, err := s.renewer.Renew(ctx, l)
-	return line{Owned: &owned, Valid: s.valid(l.ValidUntil, began)}, err
+	c.using.Lock()
+	defer c.using.Unlock()
+	began := c.s.Clock.Now()
+	owned, err := c.renewer.Renew(ctx, l)
+	return line{Owned: &owned, Valid: c.valid(l.ValidUntil, began)}, err
 }
 
 // given returns the lease of a release or a renew. Unless it is the present one of its number, for which prepare is
 // called, it is made of what the request says.
-func (s *server) given(text []byte, prepare func(*hold)) (*hold, *drivers.Lease, error) {
-	r, err := lines.Decode[leaseRequest](text)
-	if err != nil {
-		return nil, nil, err
-	}
+func (c *client) given(r *request, prepare func(*hold)) (*hold, *drivers.Lease, error) {
 	if err := r.check(); err != nil {
 		return nil, nil, err
 	}
-	h := s.holds[r.Lease]
+	h := c.holds[r.Lease]
 	if h == nil || h.lease.Key != r.Key || r.Owner != "" && r.Owner != h.lease.Owner {
 		return nil, &drivers.Lease{Key: r.Key, TTL: r.TTL, Owner: r.Owner}, nil
 	}
@@ -142,8 +193,8 @@ func (s *server) given(text []byte, prepare func(*hold)) (*hold, *drivers.Lease,
 }
 
 // present returns a lease that is held, as far as the worker knows.
-func (s *server) present(number int) (*hold, error) {
-	h := s.holds[number]
+func (c *client) present(number int) (*hold, error) {
+	h := c.holds[number]
 	if h == nil || !h.held {
 		return nil, lines.Refuse("lease", "%d is not held", number)
 	}
@@ -155,15 +206,11 @@ func (s *server) present(number int) (*hold, error) {
 	}
 }
 
-func (s *server) watch(_ context.Context, text []byte) (answer line, err error) {
-	r, err := lines.Decode[watchRequest](text)
-	if err != nil {
-		return answer, err
-	}
-	if s.renewer == nil {
+func (c *client) watch(_ context.Context, r *request) (answer line, err error) {
+	if c.renewer == nil {
 		return answer, lines.Refuse("op", "the lock does not renew")
 	}
-	h, err := s.present(r.Lease)
+	h, err := c.present(r.Lease)
 	switch {
 	case err != nil:
 		return answer, err
@@ -173,23 +220,23 @@ func (s *server) watch(_ context.Context, text []byte) (answer line, err error) 
 		return answer, lines.Refuse("lease", "%d was tried without ttl_ns", r.Lease)
 	}
 	d := &watchdog{
-		scheduler: renew.New(renew.Options{Clock: s.Clock, Workers: 1, Renewed: func(r renew.Renewal) { s.renewed(h.number, r) }}),
-		renewals:  renew.NewHold(oneAtATime{s}),
+		scheduler: renew.New(renew.Options{Clock: c.s.Clock, Workers: 1, Renewed: func(r renew.Renewal) { c.s.renewed(h.number, r) }}),
+		renewals:  renew.NewHold(oneAtATime{c}),
 		stop:      make(chan struct{}), done: make(chan struct{}),
 	}
 	h.watchdog = d
 	d.scheduler.Start(d.renewals, &h.lease, h.began)
-	go s.guard(h, d)
+	go c.s.guard(h, d)
 	return answer, nil
 }
 
 // oneAtATime renews while no request uses the session.
-type oneAtATime struct{ s *server }
+type oneAtATime struct{ c *client }
 
 func (o oneAtATime) Renew(ctx context.Context, l *drivers.Lease) (bool, error) {
-	o.s.using.Lock()
-	defer o.s.using.Unlock()
-	return o.s.renewer.Renew(ctx, l)
+	o.c.using.Lock()
+	defer o.c.using.Unlock()
+	return o.c.renewer.Renew(ctx, l)
 }
 
 func (s *server) renewed(number int, r renew.Renewal) {
@@ -220,15 +267,11 @@ func (s *server) guard(h *hold, d *watchdog) {
 	s.Send(&line{LineHeader: lines.LineHeader{Event: eventLost}, Lease: h.number})
 }
 
-func (s *server) write(_ context.Context, text []byte) (answer line, err error) {
-	r, err := lines.Decode[writeRequest](text)
-	if err != nil {
-		return answer, err
-	}
+func (c *client) write(_ context.Context, r *request) (answer line, err error) {
 	if r.Every <= 0 {
 		return answer, lines.Refuse("every_ns", "must be positive")
 	}
-	h, err := s.present(r.Lease)
+	h, err := c.present(r.Lease)
 	if err != nil {
 		return answer, err
 	}
@@ -238,7 +281,7 @@ func (s *server) write(_ context.Context, text []byte) (answer line, err error) 
 		return answer, lines.Refuse("lease", "%d is written under already", r.Lease)
 	}
 	h.writer = &writer{make(chan struct{}), make(chan struct{})}
-	go s.work(h.writer, h.number, h.lease.Fence, h.lost, r.Every)
+	go c.s.work(h.writer, h.number, h.lease.Fence, h.lost, r.Every)
 	return answer, nil
 }
 

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	}
 	switch role {
 	case Argument:
-		os.Exit(Main())
+		os.Exit(Main(os.Args[2:]...))
 	case "fake":
 		os.Exit(fake(os.Args[2:]))
 	case "parent":

@@ -25,7 +25,7 @@ type proxied struct {
 func midTry(t *testing.T, lock string) *proxied {
 	t.Helper()
 	cfg := on(t, "rueidis", lock)
-	p := &proxied{other: client(t, "rueidis", cfg), lease: &drivers.Lease{Key: cfg.Prefix + "k", TTL: lease}, tried: make(chan error, 1)}
+	p := &proxied{other: rival(t, "rueidis", cfg), lease: &drivers.Lease{Key: cfg.Prefix + "k", TTL: lease}, tried: make(chan error, 1)}
 	var err error
 	if p.proxy, err = fault.NewProxy(cfg.Addrs[0]); err != nil {
 		t.Fatal(err)

@@ -3,8 +3,10 @@ package exec
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,39 +19,47 @@ import (
 func served(t *testing.T, requests string) []string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := Serve(t.Context(), strings.NewReader(requests), &out); err != nil {
+	if err := Serve(t.Context(), strings.NewReader(requests), &out, ""); err != nil {
 		t.Errorf("Serve: %v", err)
 	}
 	var answers []string
 	for line := range strings.Lines(out.String()) {
 		if !strings.Contains(line, `"event":"gap"`) {
-			line = regexp.MustCompile(`"at_ns":\d+,?`).ReplaceAllString(strings.TrimSpace(line), "")
+			line = regexp.MustCompile(`,?"at_ns":\d+`).ReplaceAllString(strings.TrimSpace(line), "")
 			answers = append(answers, regexp.MustCompile(`"owner":"[^"]+"`).ReplaceAllString(line, `"owner":"…"`))
 		}
 	}
+	// Those of sessions come in their order, and others between them.
+	slices.SortStableFunc(answers, func(a, b string) int { return idOf(a) - idOf(b) })
 	return answers
 }
 
-const opening = `{"id":1,"op":"open","protocol":1,"driver":"memory","lock":"mutex"}` + "\n"
+func idOf(line string) (id int) {
+	_, _ = fmt.Sscanf(line, `{"id":%d`, &id)
+	return id
+}
+
+const opening = `{"id":1,"op":"open","driver":"memory","lock":"mutex"}` + "\n" + `{"id":90,"op":"session","session":1}` + "\n"
 
 // The requests that the package's documentation shows, and their answers.
 func TestAnswers(t *testing.T) {
 	got := served(t, opening+
-		`{"id":2,"op":"try","lease":1,"key":"k","ttl_ns":60000000000}
-		{"id":3,"op":"try","lease":2,"key":"k","ttl_ns":60000000000,"timeout_ns":5000000000}
-		{"id":4,"op":"watch","lease":1}
-		{"id":5,"op":"release","lease":1,"key":"k","ttl_ns":60000000000}
-		{"id":6,"op":"release","lease":1,"key":"k","ttl_ns":60000000000}
-		{"id":7,"op":"try","lease":1,"key":"k","ttl_ns":60000000000}
-		{"id":8,"op":"renew","lease":1,"key":"k","ttl_ns":60000000000}
-		{"id":9,"op":"renew","lease":1,"key":"k","owner":"another's","ttl_ns":60000000000}
-		{"id":10,"op":"release","lease":77,"key":"k","owner":"another's","ttl_ns":60000000000}
-		{"id":11,"op":"release","lease":1,"key":"k","ttl_ns":60000000000}
-		{"id":12,"op":"close"}
-		{"id":13,"op":"close"}
+		`{"id":2,"op":"try","session":1,"lease":1,"key":"k","ttl_ns":60000000000}
+		{"id":3,"op":"try","session":1,"lease":2,"key":"k","ttl_ns":60000000000,"timeout_ns":5000000000}
+		{"id":4,"op":"watch","session":1,"lease":1}
+		{"id":5,"op":"release","session":1,"lease":1,"key":"k","ttl_ns":60000000000}
+		{"id":6,"op":"release","session":1,"lease":1,"key":"k","ttl_ns":60000000000}
+		{"id":7,"op":"try","session":1,"lease":1,"key":"k","ttl_ns":60000000000}
+		{"id":8,"op":"renew","session":1,"lease":1,"key":"k","ttl_ns":60000000000}
+		{"id":9,"op":"renew","session":1,"lease":1,"key":"k","owner":"another's","ttl_ns":60000000000}
+		{"id":10,"op":"release","session":1,"lease":77,"key":"k","owner":"another's","ttl_ns":60000000000}
+		{"id":11,"op":"release","session":1,"lease":1,"key":"k","ttl_ns":60000000000}
+		{"id":12,"op":"release","session":1,"lease":1,"key":"k"}
+		{"id":91,"op":"close"}
+		{"id":92,"op":"close"}
 		`)
 	want := []string{
-		`{"id":1,"traits":{"exclusive":true,"owned":true,"expires":true,"fenced":true,"fair":false,"reentrant":false,"renews":true,"wakes":false}}`,
+		`{"id":1,"traits":{"exclusive":true,"owned":true,"expires":true,"fenced":true,"fair":false,"reentrant":false,"renews":true,"wakes":false,"takes_owner":true}}`,
 		`{"id":2,"held":true,"owner":"…","fence":1}`,
 		`{"id":3,"held":false,"owner":"…"}`,
 		`{"id":4}`,
@@ -60,7 +70,9 @@ func TestAnswers(t *testing.T) {
 		`{"id":9,"owned":false}`,
 		`{"id":10,"owned":false}`,
 		`{"id":11,"owned":true}`,
-		`{"id":12}`,
+		`{"id":12,"owned":false}`,
+		`{"id":90}`,
+		`{"id":91}`,
 	}
 	compare(t, got, want)
 }
@@ -86,18 +98,21 @@ func TestRefusals(t *testing.T) {
 	for _, tt := range []struct{ request, field, text string }{
 		{`{"id":2}`, "op", `op: "" is unknown`},
 		{`{"id":2,"op":"acquire"}`, "op", `op: "acquire" is unknown`},
-		{`{"id":2,"op":"try","lease":0,"key":"k"}`, "lease", "lease: is missing, or below 1"},
-		{`{"id":2,"op":"try","lease":1}`, "key", "key: is missing"},
-		{`{"id":2,"op":"try","lease":1,"key":"k","ttl_ns":-1}`, "ttl_ns", "ttl_ns: must not be negative"},
-		{`{"id":2,"op":"try","lease":1,"key":"k","tll_ns":1}`, "tll_ns", "tll_ns: is unknown"},
-		{`{"id":2,"op":"try","lease":1,"key":"k","owner":"o"}`, "owner", "owner: is unknown"},
-		{`{"id":2,"op":"release","lease":1}`, "key", "key: is missing"},
-		{`{"id":2,"op":"renew","lease":1}`, "key", "key: is missing"},
-		{`{"id":2,"op":"watch","lease":9}`, "lease", "lease: 9 is not held"},
-		{`{"id":2,"op":"write","lease":9,"every_ns":1}`, "lease", "lease: 9 is not held"},
-		{`{"id":2,"op":"write","lease":9}`, "every_ns", "every_ns: must be positive"},
-		{`{"id":2,"op":"close","lease":9}`, "lease", "lease: is unknown"},
-		{strings.TrimSpace(opening), "op", "op: the worker is open already"},
+		{`{"id":2,"op":"try","session":1,"lease":0,"key":"k"}`, "lease", "lease: is missing, or below 1"},
+		{`{"id":2,"op":"try","session":1,"lease":1}`, "key", "key: is missing"},
+		{`{"id":2,"op":"try","session":1,"lease":1,"key":"k","ttl_ns":-1}`, "ttl_ns", "ttl_ns: must not be negative"},
+		{`{"id":2,"op":"try","session":1,"lease":1,"key":"k","tll_ns":1}`, "tll_ns", "tll_ns: is unknown"},
+		{`{"id":2,"op":"wait","session":1,"lease":1,"key":"k"}`, "op", "op: the lock does not wait"},
+		{`{"id":2,"op":"session"}`, "session", "session: is missing, or below 1"},
+		{`{"id":2,"op":"session","session":1}`, "session", "session: 1 is open already"},
+		{`{"id":2,"op":"try","session":7,"lease":1,"key":"k"}`, "session", "session: 7 is not open"},
+		{`{"id":2,"op":"release","session":1,"lease":1}`, "key", "key: is missing"},
+		{`{"id":2,"op":"renew","session":1,"lease":1}`, "key", "key: is missing"},
+		{`{"id":2,"op":"watch","session":1,"lease":9}`, "lease", "lease: 9 is not held"},
+		{`{"id":2,"op":"write","session":1,"lease":9,"every_ns":1}`, "lease", "lease: 9 is not held"},
+		{`{"id":2,"op":"write","session":1,"lease":9}`, "every_ns", "every_ns: must be positive"},
+		{`{"id":2,"op":"open","driver":"memory"}`, "op", "op: it is open already"},
+		{`{"id":2,"op":"hello","versions":[1]}`, "versions", "versions: are [1], and this is version 2"},
 	} {
 		got := refused(t, opening+tt.request+"\n")
 		if got.Class != drivers.ClassProtocol || got.Field != tt.field || !strings.HasPrefix(got.Text, tt.text) {
@@ -105,14 +120,12 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 	for _, tt := range []struct{ request, field, text string }{
-		{`{"id":1,"op":"try","lease":1,"key":"k"}`, "op", "op: try comes before open"},
-		{`{"id":1,"op":"open","driver":"memory"}`, "protocol", "protocol: is 0, and this worker speaks 1"},
-		{`{"id":1,"op":"open","protocol":2,"driver":"memory"}`, "protocol", "protocol: is 2, and this worker speaks 1"},
-		{`{"id":1,"op":"open","protocol":1,"driver":"memoy"}`, "driver", `driver: unknown driver "memoy"; there are `},
-		{`{"id":1,"op":"open","protocol":1,"driver":"memory","lock":"mutx"}`, "lock", `lock: unknown lock "mutx"; there are `},
-		{`{"id":1,"op":"open","protocol":1,"driver":"memory","params":{"a":"b"}}`, "params", `params: unknown parameter "a"`},
-		{`{"id":1,"op":"open","protocol":1,"driver":"memory","addrs":"redis://u:secret@h"}`, "addrs", "addrs: is a string, and must be an array"},
-		{`{"id":1,"op":"open","protocol":1,"driver":"memory","password":12345}`, "password", "password: is a number, and must be a string"},
+		{`{"id":1,"op":"try","session":1,"lease":1,"key":"k"}`, "op", "op: try comes before open"},
+		{`{"id":1,"op":"open","driver":"memoy"}`, "driver", `driver: unknown driver "memoy"; there are `},
+		{`{"id":1,"op":"open","driver":"memory","lock":"mutx"}`, "lock", `lock: unknown lock "mutx"; there are `},
+		{`{"id":1,"op":"open","driver":"memory","params":{"a":"b"}}`, "params", `params: unknown parameter "a"`},
+		{`{"id":1,"op":"open","driver":"memory","addrs":"redis://u:secret@h"}`, "addrs", "addrs: is a string, and must be an array"},
+		{`{"id":1,"op":"open","driver":"memory","password":12345}`, "password", "password: is a number, and must be a string"},
 	} {
 		got := refused(t, tt.request+"\n")
 		if got.Class != drivers.ClassProtocol || got.Field != tt.field || !strings.HasPrefix(got.Text, tt.text) ||
@@ -126,28 +139,34 @@ func TestRefusals(t *testing.T) {
 func refused(t *testing.T, requests string) lines.Failure {
 	t.Helper()
 	answers := served(t, requests+`{"id":99,"op":"close"}`+"\n")
-	if n := len(answers); n < 2 || answers[n-1] != `{"id":99,}` {
+	if n := len(answers); n < 2 || answers[n-1] != `{"id":99}` {
 		t.Fatalf("%s\nis answered by %q", requests, answers)
 	}
-	var l line
-	if err := json.Unmarshal([]byte(answers[len(answers)-2]), &l); err != nil || l.Error == nil {
-		t.Fatalf("%s\nis answered by %q, %v", requests, answers, err)
+	for _, answer := range answers {
+		var l line
+		if err := json.Unmarshal([]byte(answer), &l); err != nil {
+			t.Fatal(err)
+		}
+		if l.Error != nil {
+			return *l.Error
+		}
 	}
-	return *l.Error
+	t.Fatalf("%s\nis answered by %q", requests, answers)
+	return lines.Failure{}
 }
 
 // A lease under a watchdog or a writer is released before anything else is done with it.
 func TestOneUseOfALease(t *testing.T) {
-	const holding = opening + `{"id":2,"op":"try","lease":1,"key":"k","ttl_ns":60000000000}` + "\n"
-	const watching = holding + `{"id":3,"op":"watch","lease":1}` + "\n"
-	const writing = holding + `{"id":3,"op":"write","lease":1,"every_ns":60000000000}` + "\n"
+	const holding = opening + `{"id":2,"op":"try","session":1,"lease":1,"key":"k","ttl_ns":60000000000}` + "\n"
+	const watching = holding + `{"id":3,"op":"watch","session":1,"lease":1}` + "\n"
+	const writing = holding + `{"id":3,"op":"write","session":1,"lease":1,"every_ns":60000000000}` + "\n"
 	for _, tt := range []struct{ requests, text string }{
-		{watching + `{"id":4,"op":"watch","lease":1}`, "lease: 1 is watched already"},
-		{watching + `{"id":4,"op":"try","lease":1,"key":"k"}`, "lease: 1 is watched or written under: release it first"},
-		{watching + `{"id":4,"op":"renew","lease":1,"key":"k"}`, "lease: 1 is watched, which renews it"},
-		{writing + `{"id":4,"op":"write","lease":1,"every_ns":60000000000}`, "lease: 1 is written under already"},
-		{writing + `{"id":4,"op":"try","lease":1,"key":"k"}`, "lease: 1 is watched or written under: release it first"},
-		{opening + `{"id":2,"op":"try","lease":1,"key":"k"}` + "\n" + `{"id":3,"op":"watch","lease":1}`, "lease: 1 was tried without ttl_ns"},
+		{watching + `{"id":4,"op":"watch","session":1,"lease":1}`, "lease: 1 is watched already"},
+		{watching + `{"id":4,"op":"try","session":1,"lease":1,"key":"k"}`, "lease: 1 is watched or written under: release it first"},
+		{watching + `{"id":4,"op":"renew","session":1,"lease":1,"key":"k"}`, "lease: 1 is watched, which renews it"},
+		{writing + `{"id":4,"op":"write","session":1,"lease":1,"every_ns":60000000000}`, "lease: 1 is written under already"},
+		{writing + `{"id":4,"op":"try","session":1,"lease":1,"key":"k"}`, "lease: 1 is watched or written under: release it first"},
+		{opening + `{"id":2,"op":"try","session":1,"lease":1,"key":"k"}` + "\n" + `{"id":3,"op":"watch","session":1,"lease":1}`, "lease: 1 was tried without ttl_ns"},
 	} {
 		if got := refused(t, tt.requests+"\n"); got.Field != "lease" || got.Text != tt.text {
 			t.Errorf("%s\nis answered by %+v", tt.requests, got)

@@ -1,10 +1,10 @@
 package exec
 
-// A worker as a lock client.
+// The parent's lock clients.
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -12,139 +12,298 @@ import (
 	"github.com/lockbench/lockbench/drivers/lines"
 )
 
-// numbered is the Aux of a lease that was tried in a worker.
+// numbered is the Aux of a lease that was tried in a process.
 type numbered struct {
 	conn   *conn
 	number int
 }
 
-// number returns the number of a lease in this worker; a new one if it was never tried here.
+// number returns the number of a lease in this process; a new one if it was never tried here.
 func (c *conn) number(l *drivers.Lease) int {
 	if n, ok := l.Aux.(*numbered); ok && n.conn == c {
 		return n.number
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.leases = append(c.leases, named{l.Key, l.Owner})
-	n := &numbered{c, len(c.leases)}
+	n := &numbered{c, int(c.leases.Add(1))}
 	l.Aux = n
 	return n.number
 }
 
-// session is the lock client in a worker.
-type session struct{ c *conn }
+// setValid sets when a lease ends. The peer has counted from when it read the request, after that was sent.
+func (c *conn) setValid(l *drivers.Lease, answer *line) {
+	if answer.Valid != 0 {
+		l.ValidUntil = c.Clock.Time(answer.Sent + answer.Valid)
+	}
+}
 
-func (s session) Try(ctx context.Context, l *drivers.Lease) (held bool, err error) {
-	l.Reset()
-	r := &tryRequest{lines.RequestHeader{Op: "try"}, s.c.number(l), l.Key, l.TTL}
-	answer, err := s.c.ask(ctx, r)
-	l.Owner = answer.Owner
-	s.c.name(r.Lease, l)
+// open opens the service of a process.
+func (c *conn) open(ctx context.Context, driver string, cfg drivers.Config) (claims, error) {
+	request, err := openRequestOf(driver, cfg)
 	if err != nil {
+		return claims{}, err
+	}
+	answer, err := c.ask(ctx, request)
+	switch {
+	case err != nil:
+		return claims{}, err
+	case answer.Traits == nil:
+		return claims{}, c.missing("open", "traits")
+	}
+	return *answer.Traits, nil
+}
+
+func (c *conn) missing(op, field string) error {
+	return &drivers.Error{
+		Class: drivers.ClassProtocol, Op: c.Who + ": " + op, Err: fmt.Errorf("the answer has no field %s", field),
+	}
+}
+
+// session opens another session, with what it can do.
+func (c *conn) session(ctx context.Context, can claims) (drivers.Session, error) {
+	s := &session{c: c, number: int(c.sessions.Add(1)), takes: can.TakesOwner}
+	if _, err := c.ask(ctx, &request{RequestHeader: lines.RequestHeader{Op: "session", Slow: true}, Session: s.number}); err != nil {
+		return nil, err
+	}
+	var all drivers.Session = s
+	if can.Renews {
+		all = renewer{layer{all}, s}
+	}
+	if can.TakesOwner {
+		all = adopter{layer{all}, s}
+	}
+	if can.Crashes {
+		all = crasher{layer{all}, s}
+	}
+	if can.Waits {
+		all = waiter{layer{all}, s}
+	}
+	return all, nil
+}
+
+// session is a lock client in another process.
+type session struct {
+	c      *conn
+	number int
+	takes  bool // owners
+	owners drivers.Owners
+	next   request // that is sent
+
+	// Of Wait:
+	calling    *call          // an unanswered wait
+	won        *drivers.Lease // what a wait has acquired, and no Try has confirmed
+	registered *drivers.Lease // of a wait that may have left something behind
+}
+
+// call is a wait that is under way.
+type call struct {
+	lease     drivers.Lease
+	cancelled bool
+	answer    *line
+	err       error
+	done      chan struct{}
+}
+
+// layer is a session that can do something more.
+type layer struct{ drivers.Session }
+
+func (l layer) Unwrap() drivers.Session { return l.Session }
+
+type (
+	renewer struct {
+		layer
+		s *session
+	}
+	adopter renewer
+	crasher renewer
+	waiter  renewer
+)
+
+// ask sends a request about a lease.
+func (s *session) ask(ctx context.Context, op string, l *drivers.Lease) (*line, error) {
+	s.next = s.request(op, l)
+	return s.c.ask(ctx, &s.next)
+}
+
+func (s *session) request(op string, l *drivers.Lease) request {
+	return request{lines.RequestHeader{Op: op}, s.number, s.c.number(l), l.Key, l.Owner, l.TTL, 0}
+}
+
+// Try implements drivers.Session.
+func (s *session) Try(ctx context.Context, l *drivers.Lease) (held bool, err error) {
+	l.Reset()
+	if err := s.settle(ctx); err != nil {
 		return false, err
 	}
-	if answer.Held == nil {
-		return false, missing("try", "held")
+	if won := s.won; won != nil && won.Key == l.Key {
+		s.won = nil
+		l.Owner, l.Fence, l.ValidUntil, l.Aux = won.Owner, won.Fence, won.ValidUntil, won.Aux
+		return true, nil
 	}
-	if *answer.Held {
+	if s.takes {
+		l.Owner = s.owners.Next()
+	}
+	answer, err := s.ask(ctx, "try", l)
+	return s.granted("try", l, answer, err)
+}
+
+// granted takes the answer to a try or a wait.
+func (s *session) granted(op string, l *drivers.Lease, answer *line, err error) (held bool, _ error) {
+	if answer.Owner != "" {
+		l.Owner = answer.Owner
+	}
+	s.c.name(l)
+	switch {
+	case err != nil:
+		return false, err
+	case answer.Held == nil:
+		return false, s.c.missing(op, "held")
+	case *answer.Held:
 		l.Fence = answer.Fence
 		s.c.setValid(l, answer)
 	}
 	return *answer.Held, nil
 }
 
-// name updates what events say of a lease.
-func (c *conn) name(number int, l *drivers.Lease) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.leases[number-1] = named{l.Key, l.Owner}
+// Release implements drivers.Session.
+func (s *session) Release(ctx context.Context, l *drivers.Lease) (owned bool, err error) {
+	answer, err := s.ask(ctx, "release", l)
+	return s.decided("release", answer, err)
 }
 
-// setValid sets when a lease ends. The worker has counted from when it read the request, after that was sent.
-func (c *conn) setValid(l *drivers.Lease, answer line) {
-	if answer.Valid != 0 {
-		l.ValidUntil = c.Clock.Time(answer.Sent + answer.Valid)
-	}
-}
-
-func (s session) Release(ctx context.Context, l *drivers.Lease) (owned bool, err error) {
-	answer, err := s.c.ask(ctx, s.c.about("release", l))
-	return decided("release", answer, err)
-}
-
-// about returns a request about a lease.
-func (c *conn) about(op string, l *drivers.Lease) *leaseRequest {
-	return &leaseRequest{tryRequest{lines.RequestHeader{Op: op}, c.number(l), l.Key, l.TTL}, l.Owner}
-}
-
-func decided(op string, answer line, err error) (bool, error) {
+func (s *session) decided(op string, answer *line, err error) (bool, error) {
 	switch {
 	case err != nil:
 		return false, err
 	case answer.Owned == nil:
-		return false, missing(op, "owned")
+		return false, s.c.missing(op, "owned")
 	}
 	return *answer.Owned, nil
 }
 
-func missing(op, field string) error {
-	return &drivers.Error{
-		Class: drivers.ClassProtocol, Op: "worker: " + op, Err: fmt.Errorf("the answer has no field %s", field),
-	}
+// Close implements io.Closer.
+func (s *session) Close() error {
+	_, err := s.c.ask(context.Background(), &request{RequestHeader: lines.RequestHeader{Op: "close"}, Session: s.number})
+	return err
 }
 
-// Crash implements drivers.Crasher.
-func (s session) Crash() { s.c.crash() }
-
-// renewing is a session of a lock that renews.
-type renewing struct{ session }
-
-func (s renewing) Renew(ctx context.Context, l *drivers.Lease) (owned bool, err error) {
-	answer, err := s.c.ask(ctx, s.c.about("renew", l))
-	owned, err = decided("renew", answer, err)
+// Renew implements drivers.Renewer.
+func (r renewer) Renew(ctx context.Context, l *drivers.Lease) (owned bool, err error) {
+	answer, err := r.s.ask(ctx, "renew", l)
+	owned, err = r.s.decided("renew", answer, err)
 	if owned {
-		s.c.setValid(l, answer)
+		r.s.c.setValid(l, answer)
 	}
 	return owned, err
 }
 
-// Watch starts a watchdog in the worker, which renews a held lease until its release, or until it is lost. Each renewal
-// is an event.
-func (w *Worker) Watch(ctx context.Context, l *drivers.Lease) error {
-	_, err := w.conn.ask(ctx, &watchRequest{lines.RequestHeader{Op: "watch"}, w.conn.number(l)})
+// Adopt implements drivers.Adopter.
+func (a adopter) Adopt(owner string) { a.s.owners.Adopt(owner) }
+
+// Crash implements drivers.Crasher.
+func (c crasher) Crash() {
+	_, _ = c.s.c.ask(context.Background(), &request{RequestHeader: lines.RequestHeader{Op: "crash"}, Session: c.s.number})
+}
+
+// Wait implements drivers.Waiter.
+func (w waiter) Wait(ctx context.Context, l *drivers.Lease) error {
+	s := w.s
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := s.settle(ctx); err != nil || s.won != nil {
+		return err
+	}
+	limited, cancel := ctx, func() {}
+	c := &call{lease: drivers.Lease{Key: l.Key, TTL: l.TTL, Aux: l.Aux}, done: make(chan struct{})}
+	if s.takes {
+		c.lease.Owner = s.owners.Next()
+	}
+	r := s.request("wait", &c.lease)
+	r.Slow, l.Aux = true, c.lease.Aux
+	if !l.Deadline.IsZero() {
+		r.Timeout = time.Until(l.Deadline)
+		if r.Timeout <= 0 {
+			return nil
+		}
+		limited, cancel = context.WithDeadline(ctx, l.Deadline)
+	}
+	defer cancel()
+	s.calling = c
+	go func() {
+		c.answer, c.err = s.c.ask(context.Background(), &r)
+		close(c.done)
+	}()
+	select {
+	case <-c.done:
+		return s.settle(ctx)
+	case <-limited.Done():
+	}
+	c.cancelled = true
+	go func() { _ = s.cancel(context.Background(), &c.lease) }() // settle hears of the end of the wait
+	return ctx.Err()
+}
+
+// cancel ends a wait, and withdraws what it has registered.
+func (s *session) cancel(ctx context.Context, l *drivers.Lease) error {
+	r := s.request("cancel", l)
+	_, err := s.c.ask(ctx, &r)
 	return err
 }
+
+// settle takes the answer to a wait, for which it waits if that was cancelled.
+func (s *session) settle(ctx context.Context) error {
+	c := s.calling
+	if c == nil {
+		return nil
+	}
+	select {
+	case <-c.done:
+	case <-ctx.Done():
+		return fmt.Errorf("%s: wait: no answer: %w", s.c.Who, ctx.Err())
+	case <-time.After(cmp.Or(s.c.Limit, answerTimeout)):
+		return fmt.Errorf("%s: wait: no answer after its cancellation: %w", s.c.Who, context.DeadlineExceeded)
+	}
+	s.calling = nil
+	held, err := s.granted("wait", &c.lease, c.answer, c.err)
+	s.registered = &c.lease
+	if held {
+		if s.won, s.registered = &c.lease, nil; c.answer.Valid == 0 && c.lease.TTL > 0 {
+			c.lease.ValidUntil = s.c.Clock.Time(c.answer.Read + c.lease.TTL)
+		}
+	}
+	if c.cancelled {
+		return nil
+	}
+	return err
+}
+
+// Leave implements drivers.Waiter.
+func (w waiter) Leave(ctx context.Context, _ *drivers.Lease) (err error) {
+	s := w.s
+	if err := s.settle(ctx); err != nil {
+		return err
+	}
+	if won := s.won; won != nil {
+		s.won = nil
+		_, err = s.Release(ctx, won)
+	}
+	if left := s.registered; left != nil {
+		s.registered = nil
+		err = s.cancel(ctx, left)
+	}
+	return err
+}
+
+// Watch starts a watchdog in the worker, which renews a held lease until its release, or until it is lost. Each renewal
+// is an event.
+func (w *Worker) Watch(ctx context.Context, l *drivers.Lease) error { return w.do(ctx, "watch", l, 0) }
 
 // Write makes the worker write, every so often, until it releases the lease or knows that it is lost. Each write is an
 // event; see the package's doc for what the worker knows when it writes.
 func (w *Worker) Write(ctx context.Context, l *drivers.Lease, every time.Duration) error {
-	_, err := w.conn.ask(ctx, &writeRequest{watchRequest{lines.RequestHeader{Op: "write"}, w.conn.number(l)}, every})
+	return w.do(ctx, "write", l, every)
+}
+
+func (w *Worker) do(ctx context.Context, op string, l *drivers.Lease, every time.Duration) error {
+	_, err := w.conn.ask(ctx, &request{RequestHeader: lines.RequestHeader{Op: op}, Session: 1, Lease: w.conn.number(l), Every: every})
 	return err
 }
-
-// open opens the lock client of a worker.
-func (c *conn) open(ctx context.Context, driver string, cfg drivers.Config) (drivers.Traits, error) {
-	request, err := openRequestOf(driver, cfg)
-	if err != nil {
-		return drivers.Traits{}, err
-	}
-	answer, err := c.ask(ctx, request)
-	switch {
-	case err != nil:
-		return drivers.Traits{}, err
-	case answer.Traits == nil:
-		return drivers.Traits{}, missing("open", "traits")
-	}
-	return *answer.Traits, nil
-}
-
-// client returns the session of a lock with those traits.
-func (c *conn) client(t drivers.Traits) drivers.Session {
-	if t.Renews {
-		return renewing{session{c}}
-	}
-	return session{c}
-}
-
-// errEnded is in the error of every request to a worker whose output has ended.
-var errEnded = errors.New("the worker has ended")

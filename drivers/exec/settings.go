@@ -9,8 +9,8 @@ import (
 	"github.com/lockbench/lockbench/drivers/lines"
 )
 
-// settings are a drivers.Config as open has it: one converts to the other, field by field. It says nothing of Clients and
-// Lockers, which are one.
+// settings are a drivers.Config as open has it: one converts to the other, field by field. It says nothing of
+// Lockers: a process is one.
 type settings struct {
 	Lock        string             `json:"lock"`
 	Addrs       []string           `json:"addrs,omitempty"`
@@ -25,7 +25,7 @@ type settings struct {
 	NodeTimeout time.Duration      `json:"node_timeout_ns,omitempty"`
 	Release     drivers.Release    `json:"release,omitempty"`
 	Prefix      string             `json:"prefix,omitempty"`
-	Clients     int                `json:"-"`
+	Clients     int                `json:"clients,omitempty"`
 	Wakes       bool               `json:"wakes,omitempty"`
 	Blocks      bool               `json:"blocks,omitempty"`
 	Polls       bool               `json:"polls,omitempty"`
@@ -42,18 +42,18 @@ type settings struct {
 	ClockOffset time.Duration      `json:"clock_offset_ns,omitempty"`
 }
 
-// openRequestOf returns the request to open a client with those settings.
+// openRequestOf returns the request to open a service with those settings.
 func openRequestOf(driver string, c drivers.Config) (*openRequest, error) {
 	if c.TLS != nil {
-		return nil, errors.New("a TLS configuration cannot be passed to a worker: " +
+		return nil, errors.New("a TLS configuration cannot be passed to another process: " +
 			"give an address whose scheme asks for TLS, with a certificate that the system trusts")
 	}
-	return &openRequest{lines.RequestHeader{Op: "open"}, Version, driver, string(c.Password), settings(c)}, nil
+	return &openRequest{lines.RequestHeader{Op: "open", Slow: true}, driver, string(c.Password), settings(c)}, nil
 }
 
-// config returns the settings of a worker's only client.
+// config returns the settings.
 func (r *openRequest) config() drivers.Config {
 	c := drivers.Config(r.settings)
-	c.Password, c.Clients = drivers.Secret(r.Password), 1
+	c.Password, c.Clients = drivers.Secret(r.Password), max(c.Clients, 1)
 	return c
 }

@@ -3,6 +3,7 @@ package exec
 // The life of a worker's process.
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -20,13 +21,15 @@ import (
 )
 
 const (
-	// startTimeout bounds a start, even if the context has no deadline.
+	// startTimeout bounds the start of a worker, even if the context has no deadline.
 	startTimeout = 2 * time.Minute
-	// closeTimeout bounds the orderly end of a worker.
-	closeTimeout = 10 * time.Second
-	// outputTimeout is the time for the rest of the output of a worker that has ended, and for its end once its output
+	// answerTimeout bounds the answers of an adapter that have no other limit.
+	answerTimeout = 9 * time.Second
+	// closeTimeout bounds the orderly end of a process.
+	closeTimeout = 5 * time.Second
+	// outputTimeout is the time for the rest of the output of a process that has ended, and for its end once its output
 	// has ended.
-	outputTimeout = 5 * time.Second
+	outputTimeout = 3 * time.Second
 )
 
 // Options are how to start a worker, and what for.
@@ -45,14 +48,21 @@ type Options struct {
 // Worker is a lock client in another process. Its process is controlled from any goroutine; its Session and its leases
 // are used by one at a time.
 type Worker struct {
+	child
+	traits  drivers.Traits
+	session drivers.Session
+
+	control sync.Mutex
+	pause   *Pause // while it is stopped
+}
+
+// child is a process that speaks the protocol.
+type child struct {
 	conn    *conn
 	process *spawn.Process
 	output  *os.File
 	log     *spawn.Tail
-	traits  drivers.Traits
-
-	control sync.Mutex
-	pause   *Pause // while it is stopped
+	closing sync.Mutex
 	closed  bool
 }
 
@@ -60,17 +70,6 @@ type Worker struct {
 func Start(ctx context.Context, o Options) (*Worker, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	w, err := launch(o)
-	if err != nil {
-		return nil, fmt.Errorf("worker: start: %w", err)
-	}
-	if w.traits, err = w.conn.open(ctx, o.Driver, o.Config); err != nil {
-		return nil, errors.Join(fmt.Errorf("%w%s", err, w.said(err)), w.kill())
-	}
-	return w, nil
-}
-
-func launch(o Options) (w *Worker, err error) {
 	argv := o.Argv
 	if argv == nil {
 		self, err := os.Executable()
@@ -79,28 +78,102 @@ func launch(o Options) (w *Worker, err error) {
 		}
 		argv = []string{self, Argument}
 	}
-	secrets := secretsOf(o)
-	w = &Worker{log: &spawn.Tail{Hide: func(text string) string { return hide(text, secrets) }}}
-	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Stderr = w.log
-	cmd.WaitDelay = outputTimeout // if a process that it has started keeps standard error
-	process, in, out, err := spawn.StartPiped(cmd)
-	if err != nil {
-		return nil, err
+	event := o.Event
+	if event == nil {
+		event = func(Event) {}
 	}
-	w.process, w.output = process, out
-	w.conn = newConn(in, o.Event, w.explain)
-	w.conn.crash = func() { _, _ = w.Kill() } // it may have ended
-	go func() {
-		w.conn.Read(out)
-		out.Close()
-	}()
+	o.Config.Clients = 1
+	w := &Worker{}
+	if err := w.launch(launching{who: "worker", argv: argv, secrets: secretsOf(o.Driver, o.Config), event: event}); err != nil {
+		return nil, fmt.Errorf("worker: start: %w", err)
+	}
+	_, err := w.hello(ctx)
+	var can claims
+	if err == nil {
+		can, err = w.conn.open(ctx, o.Driver, o.Config)
+	}
+	if err == nil {
+		w.traits, can.Crashes = can.Traits, false // Kill is the crash of all that it has
+		w.session, err = w.conn.session(ctx, can)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%w%s", err, w.said(err)), w.kill())
+	}
 	return w, nil
 }
 
+// launching is what is started.
+type launching struct {
+	who     string // begins errors
+	argv    []string
+	secrets []string
+	event   func(Event)   // nil: there are none
+	limit   time.Duration // of most answers; 0: none
+	tell    bool          // on our standard error what it says on its own
+}
+
+func (c *child) launch(l launching) error {
+	c.log = &spawn.Tail{Hide: func(text string) string { return hide(text, l.secrets) }}
+	cmd := exec.Command(l.argv[0], l.argv[1:]...)
+	cmd.Stderr = c.log
+	if l.tell {
+		cmd.Stderr = &teller{Tail: c.log, who: l.who}
+	}
+	cmd.WaitDelay = outputTimeout // if a process that it has started keeps standard error
+	process, in, out, err := spawn.StartPiped(cmd)
+	if err != nil {
+		return err
+	}
+	c.process, c.output = process, out
+	c.conn = newConn(l.who, l.limit, in, l.event, c.explain)
+	go func() {
+		c.conn.Read(out)
+		out.Close()
+	}()
+	return nil
+}
+
+// teller passes on the first lines of what a process says on its standard error, with its name.
+type teller struct {
+	*spawn.Tail
+	who  string
+	line []byte
+	told int
+}
+
+const maxTold = 10 // lines of at most 1 KiB
+
+func (t *teller) Write(p []byte) (int, error) {
+	for _, b := range p {
+		if t.told >= maxTold {
+			break
+		}
+		if t.line = append(t.line, b); b == '\n' || len(t.line) == 1<<10 {
+			t.told++
+			fmt.Fprintf(os.Stderr, "%s says: %s\n", t.who, bytes.TrimSpace([]byte(t.Hide(string(t.line)))))
+			t.line = t.line[:0]
+		}
+	}
+	return t.Tail.Write(p)
+}
+
+// hello asks a process who it is.
+func (c *child) hello(ctx context.Context) (*hello, error) {
+	answer, err := c.conn.ask(ctx, &helloRequest{lines.RequestHeader{Op: "hello", Slow: true}, []int{Version}})
+	switch {
+	case err != nil:
+		return nil, err
+	case answer.Hello == nil:
+		return nil, c.conn.missing("hello", "hello")
+	case answer.Hello.Version != Version:
+		return nil, fmt.Errorf("%s: hello: it speaks version %d of the protocol, and this lockbench %d", c.conn.Who, answer.Hello.Version, Version)
+	}
+	return answer.Hello, nil
+}
+
 // explain explains the end of the output, whose last line could not be read if there is a reason.
-func (w *Worker) explain(reason error) error {
-	failure := &drivers.Error{Class: drivers.ClassProtocol, Op: "worker", Err: reason}
+func (w *child) explain(reason error) error {
+	failure := &drivers.Error{Class: drivers.ClassProtocol, Op: w.conn.Who, Err: reason}
 	if bad, ok := errors.AsType[*lines.Malformed](reason); ok {
 		bad.Text = w.log.Hide(bad.Text) // before it is cut
 		failure.Err = errors.New(w.log.Hide(bad.Error()))
@@ -110,7 +183,7 @@ func (w *Worker) explain(reason error) error {
 	select {
 	case <-w.process.Done():
 	case <-time.After(outputTimeout):
-		failure.Err = fmt.Errorf("%w: it has closed its output, and goes on", errEnded)
+		failure.Err = errors.New("it has closed its output, and goes on")
 		return failure
 	}
 	failure.Err = fmt.Errorf("%w: %v", errEnded, w.process.State())
@@ -126,7 +199,15 @@ func (w *Worker) Traits() drivers.Traits { return w.traits }
 
 // Session returns the worker as a lock client: a drivers.Renewer if its lock renews, and a drivers.Crasher, whose
 // Crash is Kill.
-func (w *Worker) Session() drivers.Session { return w.conn.client(w.traits) }
+func (w *Worker) Session() drivers.Session { return killable{layer{w.session}, w} }
+
+type killable struct {
+	layer
+	w *Worker
+}
+
+// Crash implements drivers.Crasher.
+func (k killable) Crash() { _, _ = k.w.Kill() } // it may have ended
 
 // PID returns the number of the process.
 func (w *Worker) PID() int { return w.process.PID() }
@@ -143,6 +224,7 @@ type Death struct {
 func (w *Worker) Kill() (Death, error) {
 	w.control.Lock()
 	defer w.control.Unlock()
+	w.pause = nil
 	if w.process.Gone() {
 		return Death{}, fmt.Errorf("worker: kill: it has ended before: %v", w.process.State())
 	}
@@ -158,20 +240,19 @@ func (w *Worker) Kill() (Death, error) {
 }
 
 // kill ends the process, and waits for the end of its output.
-func (w *Worker) kill() error {
-	if err := w.process.KillGroup(); err != nil {
-		return fmt.Errorf("worker: kill: %w", err)
+func (c *child) kill() error {
+	if err := c.process.KillGroup(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("%s: kill: %w", c.conn.Who, err)
 	}
-	w.drain()
+	c.drain()
 	return nil
 }
 
 // drain reads the rest of the output of a process that is gone.
-func (w *Worker) drain() {
-	_ = w.conn.Close()
-	_ = w.output.SetReadDeadline(time.Now().Add(outputTimeout)) // if a process that it has started keeps the output
-	<-w.conn.Done()
-	w.pause = nil
+func (c *child) drain() {
+	_ = c.conn.Close()
+	_ = c.output.SetReadDeadline(time.Now().Add(outputTimeout)) // if a process that it has started keeps the output
+	<-c.conn.Done()
 }
 
 // Close ends the worker: in good order if it answers, and otherwise with SIGKILL. It may be called more than once, and
@@ -179,38 +260,53 @@ func (w *Worker) drain() {
 func (w *Worker) Close() error {
 	w.control.Lock()
 	defer w.control.Unlock()
-	if w.closed {
+	if w.pause != nil {
+		w.pause = nil
+		return w.kill()
+	}
+	return w.child.Close()
+}
+
+// Close ends the process: in good order if it answers, and otherwise with SIGKILL. It may be called more than once.
+func (c *child) Close() error {
+	c.closing.Lock()
+	defer c.closing.Unlock()
+	if c.closed {
 		return nil
 	}
-	w.closed = true
-	if w.process.Gone() || w.pause != nil {
-		return w.kill()
+	c.closed = true
+	if c.process.Gone() {
+		return c.kill()
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
-	if _, err := w.conn.ask(ctx, &closeRequest{lines.RequestHeader{Op: "close"}}); err != nil {
-		return errors.Join(err, w.kill())
+	if _, err := c.conn.ask(ctx, &request{RequestHeader: lines.RequestHeader{Op: "close"}}); err != nil {
+		return errors.Join(err, c.kill())
 	}
+	_ = c.conn.Close() // an adapter may wait for the end of its input
 	select {
-	case <-w.process.Done():
+	case <-c.process.Done():
 	case <-ctx.Done():
-		return errors.Join(fmt.Errorf("worker: close: it does not end: %w", ctx.Err()), w.kill())
+		return errors.Join(fmt.Errorf("%s: close: it does not end: %w", c.conn.Who, ctx.Err()), c.kill())
 	}
-	w.drain()
-	if !w.process.State().Success() {
-		return fmt.Errorf("worker: close: %v%s", w.process.State(), w.said(nil))
+	c.drain()
+	if !c.process.State().Success() {
+		return fmt.Errorf("%s: close: %v%s", c.conn.Who, c.process.State(), c.said(nil))
 	}
 	return nil
 }
 
 // said returns what an error ends with, unless it has quoted that already: nothing if there is nothing.
-func (w *Worker) said(err error) string {
-	text := w.log.String()
+func (c *child) said(err error) string {
+	text := c.log.String()
 	if text == "" || errors.Is(err, errEnded) {
 		return ""
 	}
 	return "; it says\n\t" + strings.ReplaceAll(text, "\n", "\n\t")
 }
+
+// errEnded is in the error of every request to a process whose output has ended.
+var errEnded = errors.New("it has ended")
 
 // hide hides the passwords that the worker was given.
 func hide(text string, secrets []string) string {
@@ -220,19 +316,19 @@ func hide(text string, secrets []string) string {
 	return text
 }
 
-func secretsOf(o Options) (list []string) {
+func secretsOf(driver string, cfg drivers.Config) (list []string) {
 	defer func() { // one may contain another
 		slices.SortFunc(list, func(a, b string) int { return len(b) - len(a) })
 	}()
-	if o.Config.Password != "" {
-		list = append(list, string(o.Config.Password))
+	if cfg.Password != "" {
+		list = append(list, string(cfg.Password))
 	}
-	d, err := drivers.Lookup(o.Driver)
+	d, err := drivers.Lookup(driver)
 	if err != nil {
 		return list
 	}
 	if addressed, ok := d.(drivers.Addressed); ok {
-		for _, addr := range o.Config.Addrs {
+		for _, addr := range cfg.Addrs {
 			if strings.Contains(addr, "@") {
 				list = append(list, addr) // which may write its password in another way
 			}

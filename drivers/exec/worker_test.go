@@ -40,8 +40,8 @@ func (l *log) of(k Kind) (list []Event) {
 	return list
 }
 
-// client is a lock client in this process, on the same server as the workers of a test.
-func client(t *testing.T, driver string, cfg drivers.Config) drivers.Session {
+// rival is a lock client in this process, on the same server as the workers of a test.
+func rival(t *testing.T, driver string, cfg drivers.Config) drivers.Session {
 	t.Helper()
 	d, err := drivers.Lookup(driver)
 	if err != nil {
@@ -97,7 +97,7 @@ func TestKill(t *testing.T) {
 		t.Run(tt.driver+"/"+tt.lock, func(t *testing.T) {
 			t.Parallel()
 			cfg := on(t, tt.driver, tt.lock)
-			w, other := start(t, Options{Driver: tt.driver, Config: cfg}), client(t, tt.driver, cfg)
+			w, other := start(t, Options{Driver: tt.driver, Config: cfg}), rival(t, tt.driver, cfg)
 			if tr := w.Traits(); !tr.Exclusive || tr.Session != (tt.ends == "session") || tr.Expires != (tt.ends == "expires") {
 				t.Fatalf("the worker claims %+v", tr)
 			}
@@ -159,7 +159,7 @@ func TestLongStop(t *testing.T) {
 // longStop returns the number of writes that were stale for certain.
 func longStop(t *testing.T, driver string, cfg drivers.Config) (stale int) {
 	var events log
-	w, other := start(t, Options{Driver: driver, Config: cfg, Event: events.add}), client(t, driver, cfg)
+	w, other := start(t, Options{Driver: driver, Config: cfg, Event: events.add}), rival(t, driver, cfg)
 	l := &drivers.Lease{Key: cfg.Prefix + "k", TTL: lease}
 	next := drivers.Lease{Key: l.Key, TTL: time.Hour}
 	held(t, w.Session(), l)
@@ -246,7 +246,7 @@ func TestShortStop(t *testing.T) {
 // shortStop reports whether the stop was one.
 func shortStop(t *testing.T, cfg drivers.Config) bool {
 	var events log
-	w, other := start(t, Options{Driver: "rueidis", Config: cfg, Event: events.add}), client(t, "rueidis", cfg)
+	w, other := start(t, Options{Driver: "rueidis", Config: cfg, Event: events.add}), rival(t, "rueidis", cfg)
 	l := &drivers.Lease{Key: cfg.Prefix + "k", TTL: lease}
 	held(t, w.Session(), l)
 	if !guarded(t, w, l) {
@@ -342,7 +342,7 @@ func TestRelease(t *testing.T) {
 func TestWithoutRenewals(t *testing.T) {
 	cfg := on(t, "rueidis", "setnx")
 	w := start(t, Options{Driver: "rueidis", Config: cfg})
-	if _, ok := w.Session().(drivers.Renewer); ok {
+	if _, ok := drivers.As[drivers.Renewer](w.Session()); ok {
 		t.Error("it is a Renewer")
 	}
 	l := &drivers.Lease{Key: cfg.Prefix + "k", TTL: lease}

@@ -4,13 +4,11 @@ package lines
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
@@ -22,17 +20,20 @@ const (
 	maxDrift   = 1000
 )
 
-// writeGrace is how long a request may still be written for when its context is done: TLS that is stopped in a write writes
-// nothing any more, and most requests that are given up then are written at once.
-const writeGrace = time.Second
+const (
+	// explainTimeout bounds how long requests that could not be written wait for the explanation.
+	explainTimeout = 10 * time.Second
 
-// explainTimeout bounds how long a request that could not be written waits for the explanation.
-const explainTimeout = 10 * time.Second
+	// What a peer that does not answer, or does not read, may make this side keep.
+	maxPending = 1 << 16
+	maxQueued  = 4 * maxLine
+)
 
 // Options are what a Conn has to know of its peer.
 type Options[L Line] struct {
 	Who   string        // begins every error: "worker"
 	Clock drivers.Clock // of this side; by default a new one
+	Limit time.Duration // of each Ask, unless its request is Slow; 0: only its context
 
 	// Decode reads a line. Decode[T] is one.
 	Decode func(text []byte) (L, error)
@@ -49,13 +50,13 @@ type Options[L Line] struct {
 // Conn is the connection to a peer. It is safe for concurrent use.
 type Conn[L Line] struct {
 	Options[L]
-	w       io.WriteCloser
-	writing chan struct{} // holds an element while a request is written: a lock to wait for as long as a context lasts
-	last    atomic.Int64  // the id of the last request
-	done    chan struct{}
-	over    error // why there are no more answers; set before done is closed
+	w     io.WriteCloser
+	calls sync.Pool // of *call[L]
+	done  chan struct{}
+	end   sync.Once
+	over  error // why there are no more answers; set before done is closed
 
-	mu        sync.Mutex
+	batcher   // its mu guards the rest; added is the id of the last request
 	pending   map[int64]pending[L]
 	at        time.Duration // of the last line
 	low, high time.Duration // see Bounds
@@ -67,8 +68,13 @@ type pending[L Line] struct {
 	answer chan L
 }
 
-// New returns a connection that writes requests to w. If w has a SetWriteDeadline, no request waits to be written for
-// much longer than its context lasts.
+// call is what an Ask waits with.
+type call[L Line] struct {
+	answer chan L
+	limit  *time.Timer
+}
+
+// New returns a connection that writes requests to w, in the background: nobody waits for longer than a context lasts.
 func New[L Line](w io.WriteCloser, o Options[L]) *Conn[L] {
 	if o.Clock == (drivers.Clock{}) {
 		o.Clock = drivers.NewClock()
@@ -77,9 +83,14 @@ func New[L Line](w io.WriteCloser, o Options[L]) *Conn[L] {
 		o.Event = func(l L) error { return Refuse("event", "%q is unknown", l.header().Event) }
 	}
 	c := &Conn[L]{
-		Options: o, w: w, writing: make(chan struct{}, 1), done: make(chan struct{}),
+		Options: o, w: w, done: make(chan struct{}),
 		pending: map[int64]pending[L]{}, low: math.MinInt64, high: math.MaxInt64,
 	}
+	c.calls.New = func() any {
+		return &call[L]{make(chan L, 1), time.NewTimer(time.Hour)}
+	}
+	c.init(w)
+	c.failed = c.broken
 	if o.Explain == nil {
 		c.Explain = c.explain
 	}
@@ -95,21 +106,33 @@ func (c *Conn[L]) Ask(ctx context.Context, r Request) (none L, err error) {
 	}
 	if deadline, ok := ctx.Deadline(); ok {
 		h.Timeout = max(time.Until(deadline), 1)
+	} else if !h.Slow {
+		h.Timeout = 0
 	}
-	answer := make(chan L, 1)
-	if err := c.send(ctx, r, answer); err != nil {
+	mine := c.calls.Get().(*call[L])
+	id, err := c.send(r, mine.answer)
+	if err != nil {
 		return none, err
 	}
+	var limit <-chan time.Time
+	if c.Limit > 0 && !h.Slow {
+		mine.limit.Reset(c.Limit)
+		limit = mine.limit.C
+	}
 	select {
-	case l := <-answer:
-		answer <- l
+	case l := <-mine.answer:
+		mine.answer <- l
 	case <-ctx.Done():
-		err = fmt.Errorf("%s: %s: no answer: %w", c.Who, h.Op, ctx.Err())
+		err = c.unanswered(h.Op, id, ctx.Err())
+	case <-limit:
+		err = c.unanswered(h.Op, id, context.DeadlineExceeded)
 	case <-c.done:
 		err = c.over
 	}
+	mine.limit.Stop()
 	select {
-	case l := <-answer: // perhaps just before the end
+	case l := <-mine.answer: // perhaps just before the end
+		c.calls.Put(mine)
 		if f := l.header().Error; f != nil {
 			return l, f.Err(c.Who + ": " + h.Op)
 		}
@@ -119,71 +142,62 @@ func (c *Conn[L]) Ask(ctx context.Context, r Request) (none L, err error) {
 	}
 }
 
-func (c *Conn[L]) send(ctx context.Context, r Request, answer chan L) error {
+// unanswered returns the error of a request that is given up.
+func (c *Conn[L]) unanswered(op string, id int64, why error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if id > c.begun {
+		return fmt.Errorf("%s: %s: it does not read: %w", c.Who, op, why)
+	}
+	return fmt.Errorf("%s: %s: no answer: %w", c.Who, op, why)
+}
+
+// send has a request written, and returns its id.
+func (c *Conn[L]) send(r Request, answer chan L) (id int64, err error) {
 	h := r.header()
-	h.ID = c.last.Add(1)
-	text, err := json.Marshal(r)
-	if err != nil {
-		return fmt.Errorf("%s: %s: %w", c.Who, h.Op, err)
-	}
-	select {
-	case c.writing <- struct{}{}:
-		defer func() { <-c.writing }()
-	case <-ctx.Done():
-		return fmt.Errorf("%s: %s: not sent: %w", c.Who, h.Op, ctx.Err())
-	case <-c.done:
-		return c.over
-	}
-	if err := c.Err(); err != nil {
-		return err
-	}
 	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch err := c.Err(); {
+	case err != nil:
+		return 0, err
+	case len(c.pending) >= maxPending || len(c.buf) > maxQueued:
+		return 0, fmt.Errorf("%s: %s: not sent: %d requests before it have no answer: %w", c.Who, h.Op, len(c.pending), context.DeadlineExceeded)
+	}
+	h.ID = c.added + 1
+	before := len(c.buf)
+	if c.buf, err = encode(c.buf, r); err != nil {
+		return 0, fmt.Errorf("%s: %s: %w", c.Who, h.Op, err)
+	}
+	if n := len(c.buf) - before; n >= maxLine {
+		c.buf = c.buf[:before]
+		return 0, fmt.Errorf("%s: %s: not sent: it is %d bytes long, and may have %d", c.Who, h.Op, n, maxLine)
+	}
+	c.buf = append(c.buf, '\n')
 	c.pending[h.ID] = pending[L]{c.Clock.Now(), answer}
-	c.mu.Unlock()
-	n, err := c.write(ctx, append(text, '\n'))
-	if err == nil {
-		return nil
-	}
-	c.mu.Lock()
-	delete(c.pending, h.ID)
-	c.mu.Unlock()
-	if n == 0 && ctx.Err() != nil { // it reads no more, and its pipe is full
-		return fmt.Errorf("%s: %s: it does not read: %w", c.Who, h.Op, ctx.Err())
-	}
+	c.flush()
+	return h.ID, nil
+}
+
+// broken ends a connection that a request could not be written to.
+func (c *Conn[L]) broken(err error) {
 	_ = c.w.Close() // half a request makes no sense, and the peer should end
 	select {
 	case <-c.done:
-		return c.over
-	case <-ctx.Done():
-		return fmt.Errorf("%s: %s: not sent: %w", c.Who, h.Op, ctx.Err())
 	case <-time.After(explainTimeout):
-		return &drivers.Error{Class: drivers.ClassClosed, Op: c.Who + ": " + h.Op, Err: err}
+		c.finish(&drivers.Error{Class: drivers.ClassClosed, Op: c.Who, Err: err})
 	}
 }
 
-// write writes until a moment after ctx is done, if the writer can do that.
-func (c *Conn[L]) write(ctx context.Context, text []byte) (int, error) {
-	limited, ok := c.w.(interface{ SetWriteDeadline(time.Time) error })
-	if !ok {
-		return c.w.Write(text)
-	}
-	passed := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		_ = limited.SetWriteDeadline(time.Now().Add(writeGrace))
-		close(passed)
+func (c *Conn[L]) finish(why error) {
+	c.end.Do(func() {
+		c.over = why
+		close(c.done)
 	})
-	n, err := c.w.Write(text)
-	if !stop() {
-		<-passed // or it would hit the next request
-		_ = limited.SetWriteDeadline(time.Time{})
-	}
-	return n, err
 }
 
 // Read reads the lines of the peer until they end or make no sense.
 func (c *Conn[L]) Read(r io.Reader) {
-	c.over = c.Explain(readLines(r, c.line))
-	close(c.done)
+	c.finish(c.Explain(readLines(r, c.line)))
 }
 
 // explain is the default of Options.Explain.
@@ -236,11 +250,14 @@ func (c *Conn[L]) take(l L) error {
 func (c *Conn[L]) place(h *LineHeader) (chan L, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if h.At < c.at {
+	told := h.At != 0
+	if told && h.At < c.at {
 		return nil, Refuse("at_ns", "is %d, after %d", h.At, c.at)
 	}
-	c.at = h.At
-	c.high = min(c.high, h.Read-h.At)
+	if told {
+		c.at = h.At
+		c.high = min(c.high, h.Read-h.At)
+	}
 	if h.ID == 0 {
 		return nil, nil
 	}
@@ -249,8 +266,9 @@ func (c *Conn[L]) place(h *LineHeader) (chan L, error) {
 		return nil, Refuse("id", "%d is not that of an open request", h.ID)
 	}
 	delete(c.pending, h.ID)
-	h.Sent = p.sent
-	c.low = max(c.low, h.Sent-h.At)
+	if h.Sent = p.sent; told {
+		c.low = max(c.low, h.Sent-h.At)
+	}
 	if c.low > c.high+ClockError+h.Read/maxDrift {
 		return nil, Refuse("at_ns", "is not of a clock that runs like ours")
 	}
@@ -266,7 +284,7 @@ func (c *Conn[L]) Bounds() (low, high time.Duration) {
 	return min(c.low, c.high), c.high
 }
 
-// Done is closed when the peer's lines have ended.
+// Done is closed when the peer's lines have ended, or soon after it takes no more requests.
 func (c *Conn[L]) Done() <-chan struct{} { return c.done }
 
 // Err returns why the peer's lines have ended; nil before that.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
 // peer is the other side of a Conn, by hand.
@@ -287,7 +288,7 @@ func TestPeerThatDoesNotRead(t *testing.T) {
 	defer requests.Close()
 	filled := fill(t, in)
 	out, answers := io.Pipe()
-	w := &noticed{in, make(chan struct{}, 3)}
+	w := &noticed{in, make(chan struct{}, 100)}
 	c := New[*line](w, Options[*line]{Who: "peer", Decode: Decode[line]})
 	go c.Read(out)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -295,37 +296,56 @@ func TestPeerThatDoesNotRead(t *testing.T) {
 	<-w.writes
 	impatient, giveUp := context.WithCancel(t.Context())
 	second := asked(impatient, c, ping())
+	testwait.Until(t, "the second request waits to be written", func() bool { return c.queued() > 0 })
 	giveUp()
-	if err := <-second; err == nil || err.Error() != "peer: ping: not sent: context canceled" {
+	if err := <-second; err == nil || err.Error() != "peer: ping: it does not read: context canceled" {
 		t.Errorf("behind another: %v", err)
 	}
 	cancel()
-	if err := <-first; err == nil || err.Error() != "peer: ping: it does not read: context canceled" {
+	if err := <-first; err == nil || err.Error() != "peer: ping: no answer: context canceled" {
 		t.Error(err)
 	}
-	if len(c.pending) != 0 {
-		t.Errorf("%d requests that were not sent wait for an answer", len(c.pending))
+	large := &request{ping().RequestHeader, strings.Repeat("x", maxLine-100)}
+	gone, cancel := context.WithCancel(t.Context())
+	cancelled := make([]<-chan error, maxQueued/maxLine+1)
+	for i := range cancelled {
+		cancelled[i] = asked(gone, c, &request{large.RequestHeader, large.Key})
 	}
-	third := asked(t.Context(), c, ping())
-	<-w.writes
+	testwait.Until(t, "as much waits as may", func() bool { return c.queued() > maxQueued })
+	if _, err := c.Ask(t.Context(), ping()); drivers.ClassOf(err) != drivers.ClassTimeout || !strings.Contains(err.Error(), "requests before it have no answer") {
+		t.Errorf("behind too many: %v", err)
+	}
+	cancel()
+	for _, err := range cancelled {
+		<-err
+	}
 	p := bufio.NewReader(requests)
 	if _, err := p.Discard(filled); err != nil {
 		t.Fatal(err)
 	}
-	text, err := p.ReadBytes('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := Decode[request](text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	fmt.Fprintf(answers, `{"id":%d,"at_ns":1}`+"\n", r.ID)
-	if err := <-third; err != nil {
+	go func() {
+		for {
+			text, err := p.ReadBytes('\n')
+			if err != nil {
+				return
+			}
+			r, _ := Decode[request](text)
+			fmt.Fprintf(answers, `{"id":%d}`+"\n", r.ID)
+		}
+	}()
+	testwait.Until(t, "it reads again", func() bool { return c.queued() == 0 })
+	if _, err := c.Ask(t.Context(), ping()); err != nil {
 		t.Error(err)
 	}
 	answers.Close()
 	<-c.Done()
+}
+
+// queued returns how many bytes wait to be written.
+func (c *Conn[L]) queued() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.buf)
 }
 
 // short writes half a request, and ends the answers when it is closed.

@@ -27,6 +27,7 @@ type RequestHeader struct {
 	ID      int64         `json:"id"` // set by Ask, like Timeout
 	Op      string        `json:"op"`
 	Timeout time.Duration `json:"timeout_ns,omitempty"`
+	Slow    bool          `json:"-"` // Options.Limit does not count; without a deadline the Timeout is the caller's
 }
 
 func (h *RequestHeader) header() *RequestHeader { return h }
@@ -165,7 +166,7 @@ var ErrHalfLine = errors.New("the last line is incomplete")
 // readLines calls each with every line, until it returns an error or r ends.
 func readLines(r io.Reader, each func(text []byte) error) error {
 	s := bufio.NewScanner(r)
-	s.Buffer(nil, maxLine)
+	s.Buffer(make([]byte, 64<<10), maxLine)
 	s.Split(func(data []byte, atEOF bool) (int, []byte, error) {
 		n, text, err := bufio.ScanLines(data, atEOF)
 		if atEOF && err == nil && n == len(data) && n > 0 && data[n-1] != '\n' {

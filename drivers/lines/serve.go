@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"sync"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
@@ -20,13 +19,15 @@ const lingerTimeout = 10 * time.Second
 // Server answers requests, and tells events.
 type Server struct {
 	Clock drivers.Clock // that of at_ns
-
-	writing sync.Mutex
-	out     io.Writer // guarded by writing
+	out   batcher
 }
 
-// NewServer returns a server that writes its lines to out.
-func NewServer(out io.Writer) *Server { return &Server{Clock: drivers.NewClock(), out: out} }
+// NewServer returns a server that writes its lines to out, in the background.
+func NewServer(out io.Writer) *Server {
+	s := &Server{Clock: drivers.NewClock()}
+	s.out.init(out)
+	return s
+}
 
 // Handler handles a request, of which text is the whole line; ctx ends with the request's timeout. It calls answer once,
 // perhaps later and from another goroutine; the line is nil if the error is all that there is. The server handles no
@@ -37,7 +38,7 @@ type Handler func(ctx context.Context, op string, text []byte, answer func(Line,
 func (s *Server) Serve(ctx context.Context, in io.Reader, handle Handler) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	requests, read := make(chan []byte), make(chan error, 1)
+	requests, read := make(chan []byte, 64), make(chan error, 1)
 	go func() {
 		read <- readLines(in, func(text []byte) error {
 			select {
@@ -61,18 +62,17 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, handle Handler) error 
 
 	select {
 	case err := <-handled:
-		if !more {
-			s.silence()
-		}
-		select {
-		case failed := <-read:
-			err = errors.Join(err, failed)
-		default:
+		s.silence()
+		if more { // the requests have ended
+			err = errors.Join(err, <-read)
 		}
 		return err
 	case err := <-read:
 		select {
 		case <-handled:
+			if s.silence(); !more {
+				return nil // what came after the last request does not matter
+			}
 		case <-time.After(lingerTimeout):
 		}
 		return err
@@ -105,11 +105,14 @@ func (s *Server) request(ctx context.Context, text []byte, handle Handler) (more
 
 // read reads the header, whatever else there is.
 func (h *RequestHeader) read(text []byte) error {
-	var wrong *json.UnmarshalTypeError
-	if err := json.Unmarshal(text, h); errors.As(err, &wrong) {
-		return mistyped(wrong)
-	} else if err != nil {
-		return Refuse("", "the line is no JSON: %v", err)
+	if !Flat(text, func(name []byte, v Value) bool { return h.Set(name, v) || !inHeader(name) }) {
+		*h = RequestHeader{}
+		var wrong *json.UnmarshalTypeError
+		if err := json.Unmarshal(text, h); errors.As(err, &wrong) {
+			return mistyped(wrong)
+		} else if err != nil {
+			return Refuse("", "the line is no JSON: %v", err)
+		}
 	}
 	switch {
 	case h.ID < 1:
@@ -123,20 +126,26 @@ func (h *RequestHeader) read(text []byte) error {
 
 // Send writes a line, an event if it is not an answer, with the time.
 func (s *Server) Send(l Line) {
-	s.writing.Lock()
-	defer s.writing.Unlock()
+	s.out.mu.Lock()
+	defer s.out.mu.Unlock()
 	h := l.header()
-	h.At = s.Clock.Now()
-	text, err := json.Marshal(l)
-	if err != nil { // the other side must not wait for it
-		text, _ = json.Marshal(&LineHeader{ID: h.ID, Event: h.Event, At: h.At, Error: FailureOf(err)})
+	h.At = max(s.Clock.Now(), 1)
+	var err error
+	if s.out.buf, err = encode(s.out.buf, l); err != nil { // the other side must not wait for it
+		s.out.buf, _ = encode(s.out.buf, &LineHeader{ID: h.ID, Event: h.Event, At: h.At, Error: FailureOf(err)})
 	}
-	_, _ = s.out.Write(append(text, '\n')) // an asking side that reads no longer has died, or will say so
+	s.out.buf = append(s.out.buf, '\n')
+	for s.out.flush(); len(s.out.buf) > maxQueued && s.out.err == nil; { // an asking side that reads no longer has died, or will say so
+		s.out.idle.Wait()
+	}
 }
 
-// silence ends the output: out is the caller's again, although events may come for a moment.
+// silence ends the output when all is written: out is the caller's again, although events may come for a moment.
 func (s *Server) silence() {
-	s.writing.Lock()
-	defer s.writing.Unlock()
-	s.out = io.Discard
+	s.out.mu.Lock()
+	defer s.out.mu.Unlock()
+	for s.out.writing {
+		s.out.idle.Wait()
+	}
+	s.out.w = io.Discard
 }

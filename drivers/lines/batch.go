@@ -1,0 +1,61 @@
+package lines
+
+// What both sides write with: lines that come together go out in one write.
+
+import (
+	"io"
+	"runtime"
+	"sync"
+)
+
+// maxKept is the largest buffer that is kept for later writes.
+const maxKept = 1 << 20
+
+// batcher collects lines, and writes those that have come meanwhile at once. mu is its user's lock; it is not held while
+// anything is written.
+type batcher struct {
+	mu         sync.Mutex
+	w          io.Writer
+	buf, spare []byte
+	writing    bool
+	err        error       // of a write; nothing is written after it
+	failed     func(error) // is told of it, if set
+	idle       sync.Cond   // something was written
+	added      int64       // lines
+	begun      int64       // those of them that a write has taken
+}
+
+func (b *batcher) init(w io.Writer) { b.w, b.idle.L = w, &b.mu }
+
+// flush has to be called, with mu held, after something was added to buf.
+func (b *batcher) flush() {
+	if b.added++; !b.writing {
+		b.writing = true
+		go b.run()
+	}
+}
+
+func (b *batcher) run() {
+	runtime.Gosched() // so that whoever is about to add something gets into the same write
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for len(b.buf) > 0 && b.err == nil {
+		batch, w := b.buf, b.w
+		b.buf, b.begun = b.spare[:0], b.added
+		b.mu.Unlock()
+		_, err := w.Write(batch)
+		b.mu.Lock()
+		if b.spare = nil; cap(batch) <= maxKept {
+			b.spare = batch
+		}
+		if err != nil {
+			b.err = err
+			if b.failed != nil {
+				go b.failed(err)
+			}
+		}
+		b.idle.Broadcast()
+	}
+	b.buf, b.writing = b.buf[:0], false
+	b.idle.Broadcast()
+}
