@@ -71,6 +71,11 @@ func decideTargets(o *options, env environ, find func(*servers.Service) (string,
 	}
 	names, err := o.driverNames()
 	who := strings.Join(names, ",")
+	for _, name := range names {
+		if _, err := drivers.Lookup(name); err != nil && drivers.FamilyOf(name) != "" {
+			return deploy.Targets{}, o.complain(o.get("driver"), "%w", err)
+		}
+	}
 	if err != nil || slices.ContainsFunc(names, unknownDriver) {
 		return deploy.Targets{Why: "there is no such driver"}, nil // which experimentOn says better
 	}

@@ -27,12 +27,13 @@ type batcher struct {
 
 func (b *batcher) init(w io.Writer) { b.w, b.idle.L = w, &b.mu }
 
-// flush has to be called, with mu held, after something was added to buf.
-func (b *batcher) flush() {
-	if b.added++; !b.writing {
-		b.writing = true
-		go b.run()
-	}
+// begin has to be called, with mu held, after something was added to buf. It reports whether run has to be called then, by
+// this goroutine without mu, or by another one.
+func (b *batcher) begin() bool {
+	b.added++
+	first := !b.writing
+	b.writing = true
+	return first
 }
 
 func (b *batcher) run() {

@@ -174,7 +174,9 @@ func (c *Conn[L]) send(r Request, answer chan L) (id int64, err error) {
 	}
 	c.buf = append(c.buf, '\n')
 	c.pending[h.ID] = pending[L]{c.Clock.Now(), answer}
-	c.flush()
+	if c.begin() {
+		go c.run() // since the peer may not read
+	}
 	return h.ID, nil
 }
 

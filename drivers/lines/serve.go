@@ -124,10 +124,19 @@ func (h *RequestHeader) read(text []byte) error {
 	return nil
 }
 
-// Send writes a line, an event if it is not an answer, with the time.
+// Send writes a line, an event if it is not an answer, with the time; or another goroutine does, which is writing.
 func (s *Server) Send(l Line) {
+	if s.add(l) {
+		s.out.run()
+	}
+}
+
+func (s *Server) add(l Line) (first bool) {
 	s.out.mu.Lock()
 	defer s.out.mu.Unlock()
+	for len(s.out.buf) > maxQueued && s.out.err == nil { // an asking side that reads no longer has died, or will say so
+		s.out.idle.Wait()
+	}
 	h := l.header()
 	h.At = max(s.Clock.Now(), 1)
 	var err error
@@ -135,9 +144,7 @@ func (s *Server) Send(l Line) {
 		s.out.buf, _ = encode(s.out.buf, &LineHeader{ID: h.ID, Event: h.Event, At: h.At, Error: FailureOf(err)})
 	}
 	s.out.buf = append(s.out.buf, '\n')
-	for s.out.flush(); len(s.out.buf) > maxQueued && s.out.err == nil; { // an asking side that reads no longer has died, or will say so
-		s.out.idle.Wait()
-	}
+	return s.out.begin()
 }
 
 // silence ends the output when all is written: out is the caller's again, although events may come for a moment.

@@ -95,7 +95,15 @@ func Expand(base spec.Plan, axes []Axis, most int) ([]spec.Plan, error) {
 }
 
 // CutTopology returns the parts of a driver that names its topology, as in redsync@redlock, and false for one that does not.
-func CutTopology(text string) (driver, topology string, named bool) { return strings.Cut(text, "@") }
+// The command of an adapter may have an @ of its own.
+func CutTopology(text string) (driver, topology string, named bool) {
+	if at := strings.LastIndexByte(text, '@'); drivers.FamilyOf(text) != "" && (at < 0 || !slices.Contains(Choices("topology"), text[at+1:])) {
+		return text, "", false
+	} else if at >= 0 && drivers.FamilyOf(text) != "" {
+		return text[:at], text[at+1:], true
+	}
+	return strings.Cut(text, "@")
+}
 
 // Add resolves a plan and adds its cell, unless there is one that runs the same: the setting in which they differ is not read.
 // What makes no sense is skipped. It returns the number of the cell, or -1 for none, and a *FieldError if the plan cannot run.

@@ -90,6 +90,11 @@ func libraryVersions(info *debug.BuildInfo) map[string]string {
 		measured[matrix.Library(name).Module] = true
 	}
 	versions := map[string]string{}
+	for _, name := range drivers.Names() {
+		if lib := matrix.Library(name); lib.Version != "" {
+			versions[lib.Module] = lib.Version
+		}
+	}
 	if info.Main.Path != module {
 		versions[info.Main.Path] = mainVersion(info) // which has drivers of its own
 	}
