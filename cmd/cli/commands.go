@@ -15,6 +15,7 @@ import (
 	"github.com/lockbench/lockbench/cmd/cli/catalog"
 	"github.com/lockbench/lockbench/cmd/cli/machine"
 	"github.com/lockbench/lockbench/cmd/cli/suggest"
+	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/exec"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
@@ -41,6 +42,9 @@ func (p *program) listCommand() *cobra.Command {
 			}
 			if len(args) == 0 {
 				return nil
+			}
+			if _, err := drivers.Lookup(args[0]); err != nil && drivers.FamilyOf(args[0]) != "" {
+				return usageErrorf("list: %w", err)
 			}
 			if _, ok := lookUp(args[0], listOrder); !ok {
 				return usageErrorf("list: there is no driver, lock, service, preset or hazard %q%s; lockbench list has all names",

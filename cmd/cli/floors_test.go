@@ -116,7 +116,7 @@ var floors = []rule{
 	{
 		"cmd/cli",
 		[]string{
-			"drivers", "drivers/exec", "drivers/servers", "drivers/wait", "drivers/renew",
+			"drivers", "drivers/drivertest", "drivers/exec", "drivers/servers", "drivers/wait", "drivers/renew",
 			"results/...", "workloads/...", "cmd/cli/...",
 		},
 		[]string{"github.com/spf13/cobra", "github.com/spf13/pflag"},

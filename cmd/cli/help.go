@@ -154,7 +154,7 @@ const (
 // topics are the topics of the help in the order in which they are listed.
 var topics = []string{
 	"choose", "drivers", "waiting", "topologies", "durability", "leases", "loads", "processes", "workloads", "trials",
-	"servers", "figures", "marks", "safety", "hazards", "capacity", "comparing", "gate", "recipes", "formats", "own", "environment",
+	"servers", "figures", "marks", "safety", "hazards", "capacity", "comparing", "gate", "recipes", "formats", "own", "adapters", "environment",
 	"glossary",
 }
 

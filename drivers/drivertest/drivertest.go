@@ -120,20 +120,25 @@ var ran sync.Map
 // alone keeps other cases from running while one measures the whole process.
 var alone sync.RWMutex
 
-// Check runs the same cases one after the other and returns the failures. Unlike Run it may be called inside a
-// testing/synctest bubble, where leases of drivers without a server expire at once.
-func Check(s Setup) []Failure {
+// Check runs the same cases one after the other and returns the failures. Unlike Run it may be called outside a test, and
+// inside a testing/synctest bubble, where leases of drivers without a server expire at once.
+func Check(s Setup) (all []Failure) {
+	Each(context.Background(), s, func(_ string, failures []Failure) { all = append(all, failures...) })
+	return all
+}
+
+// Each is Check, and calls report after each case until ctx is done.
+func Each(ctx context.Context, s Setup, report func(name string, failures []Failure)) {
 	known, failure := find(s)
 	if failure != nil {
-		return []Failure{*failure}
+		report(failure.Case, []Failure{*failure})
+		return
 	}
-	var failures []Failure
 	for _, c := range cases {
-		if c.applies(known) {
-			failures = append(failures, c.check(known)...)
+		if c.applies(known) && ctx.Err() == nil {
+			report(c.name, c.check(known))
 		}
 	}
-	return failures
 }
 
 const (

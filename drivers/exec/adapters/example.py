@@ -34,7 +34,7 @@ for line in sys.stdin:
             case "hello": answer = {"hello": {"version": 2, "service": "redis", "designs": [DESIGN]}}
             case "open": server, answer = connect(r["addrs"][0]), {"traits": TRAITS}
             case "try": answer = {"held": redis("SET", r["key"], r["owner"], "NX", "PX", r["ttl_ns"] // 10**6) == b"+OK"}
-            case "release": answer = {"owned": redis("EVAL", DELETE, 1, r["key"], r["owner"]) == b":1"}
+            case "release": answer = {"owned": redis("EVAL", DELETE, 1, r["key"], r.get("owner", "")) == b":1"}
     except Exception as e:
         answer = {"error": {"class": "server" if isinstance(e, RuntimeError) else "closed", "text": str(e)}}
     print(json.dumps({"id": r["id"], **answer}), flush=True)

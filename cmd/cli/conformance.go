@@ -1,0 +1,97 @@
+// lockbench conformance: the suite that holds a driver to the contract, for authors of adapters.
+
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lockbench/lockbench/cmd/cli/deploy"
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/drivertest"
+	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/results/spec"
+)
+
+var conformanceFlags = []flagDef{
+	{"driver", "", spec.GroupWhat, "NAME", "", false, "the driver that is tested, as in 'exec:python3 example.py'"},
+	{"lock", "", spec.GroupWhat, "LIST", "", false, "its lock designs (default: all)"},
+	{"addr", "", groupServer, "URL", "", false, "its server, if lockbench is not to start one"},
+}
+
+func (p *program) conformanceCommand() *cobra.Command {
+	return p.command(&cobra.Command{
+		Use:   "conformance -driver NAME",
+		Short: "Test that a driver, or an adapter of yours, does what it claims",
+		Long: "Runs the suite that each of lockbench's own drivers passes: it proves the claims of a design in both\n" +
+			"directions, and says for each case which rule is broken, and how.\n\n" +
+			"  lockbench conformance -driver 'exec:python3 example.py'\n\n" +
+			"Exit codes: 0 every case passes · 1 one does not · 2 and 130 as everywhere. lockbench help adapters\n" +
+			"explains adapters.",
+		Args: noArgs,
+	}, conformanceFlags, func(c *cobra.Command, o *options, _ []string) error { return p.conform(c.Context(), o) })
+}
+
+func (p *program) conform(ctx context.Context, o *options) error {
+	name := o.text("driver")
+	if name == "" {
+		return usageErrorf("conformance: of which driver? give -driver; lockbench list has all names")
+	}
+	d, err := drivers.Lookup(name)
+	if err != nil {
+		return o.complain(o.get("driver"), "%w", err)
+	}
+	var locks []string
+	for _, design := range d.Designs() {
+		locks = append(locks, design.Name)
+	}
+	if text := o.text("lock"); text != "" {
+		asked := strings.Split(text, ",")
+		for _, lock := range asked {
+			if !slices.Contains(locks, lock) {
+				return o.complain(o.get("lock"), "%s has no lock %q; there are %s", name, lock, strings.Join(locks, ", "))
+			}
+		}
+		locks = asked
+	}
+	cfg := drivers.Config{}
+	if s := deploy.Service(name); s != nil {
+		if cfg.Addrs = drivers.SplitAddrs(o.text("addr")); o.text("addr") == "" {
+			path, err := s.Locate()
+			if err != nil {
+				return err
+			}
+			server, err := s.Start(ctx, servers.StartOptions{Binary: path})
+			if err != nil {
+				return err
+			}
+			defer server.Close()
+			cfg.Addrs = server.URLs
+		}
+	}
+	failed := 0
+	for _, cfg.Lock = range locks {
+		fmt.Fprintf(p.stdout, "%s %s\n", name, cfg.Lock)
+		drivertest.Each(ctx, drivertest.Setup{Driver: d, Config: cfg}, func(name string, failures []drivertest.Failure) {
+			if len(failures) == 0 {
+				fmt.Fprintf(p.stdout, "  ok    %s\n", name)
+				return
+			}
+			failed++
+			for _, f := range failures {
+				fmt.Fprintf(p.stdout, "  FAIL  %s: %s\n", name, f.Text)
+			}
+		})
+	}
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case failed > 0:
+		return fmt.Errorf("conformance: %d cases fail", failed)
+	}
+	return nil
+}
