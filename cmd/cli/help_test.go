@@ -172,6 +172,16 @@ func TestHelpExamples(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	const adapter = `#!/bin/sh
+read -r hello
+echo '{"id":1,"hello":{"version":2,"designs":[{"name":"mine","traits":{"exclusive":true}}]}}'
+read -r close
+echo '{"id":2}'
+`
+	if err := os.WriteFile("python3", []byte(adapter), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", ".:"+os.Getenv("PATH"))
 	if err := os.WriteFile("mine.yaml", []byte("hold: 5ms\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}

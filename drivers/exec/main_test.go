@@ -26,6 +26,8 @@ func TestMain(m *testing.M) {
 		os.Exit(Main(os.Args[2:]...))
 	case "fake":
 		os.Exit(fake(os.Args[2:]))
+	case "hostile":
+		os.Exit(hostile(os.Args[2]))
 	case "parent":
 		parent(os.Args[2])
 	default:

@@ -141,14 +141,15 @@ type teller struct {
 	told int
 }
 
-const maxTold = 10 // lines of at most 1 KiB
+// maxTold lines of at most maxToldLine bytes are passed on.
+const maxTold, maxToldLine = 10, 200
 
 func (t *teller) Write(p []byte) (int, error) {
 	for _, b := range p {
 		if t.told >= maxTold {
 			break
 		}
-		if t.line = append(t.line, b); b == '\n' || len(t.line) == 1<<10 {
+		if t.line = append(t.line, b); b == '\n' || len(t.line) == maxToldLine {
 			t.told++
 			fmt.Fprintf(os.Stderr, "%s says: %s\n", t.who, bytes.TrimSpace([]byte(t.Hide(string(t.line)))))
 			t.line = t.line[:0]
@@ -280,7 +281,7 @@ func (c *child) Close() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
-	if _, err := c.conn.ask(ctx, &request{RequestHeader: lines.RequestHeader{Op: "close"}}); err != nil {
+	if _, err := c.conn.ask(ctx, &request{RequestHeader: lines.RequestHeader{Op: "close", Slow: true}}); err != nil {
 		return errors.Join(err, c.kill())
 	}
 	_ = c.conn.Close() // an adapter may wait for the end of its input

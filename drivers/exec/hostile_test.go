@@ -1,0 +1,147 @@
+package exec
+
+// Adapters that misbehave.
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/testwait"
+)
+
+// hostile is an adapter that is sound until the first try.
+func hostile(how string) int {
+	in, late := bufio.NewReader(os.Stdin), ""
+	for id := 1; ; id++ {
+		r, err := in.ReadString('\n')
+		if err != nil {
+			return 0
+		}
+		answer := func(text string) { fmt.Printf(`{"id":%d%s}`+"\n", id, text) }
+		switch {
+		case how == "dies at start":
+			return 3
+		case strings.Contains(r, `"hello"`):
+			answer(`,"hello":{"version":2,"designs":[{"name":"none","traits":{}}]}`)
+		case strings.Contains(r, `"open"`):
+			answer(`,"traits":{}`)
+		case strings.Contains(r, `"close"`) && how == "ignores close":
+			select {}
+		case strings.Contains(r, `"close"`):
+			fmt.Print(late)
+			answer("")
+			return 0
+		case !strings.Contains(r, `"try"`):
+			answer("")
+		case how == "dies":
+			fmt.Fprintln(os.Stderr, "a library is missing")
+			return 3
+		case how == "answers twice":
+			answer(`,"held":true`)
+			answer(`,"held":true`)
+		case how == "answers another":
+			fmt.Println(`{"id":99,"held":true}`)
+		case how == "answers late":
+			late = fmt.Sprintf(`{"id":%d,"held":true}`+"\n", id)
+		case how == "prints":
+			fmt.Println("acquiring…")
+		case how == "endless line":
+			for {
+				fmt.Print(strings.Repeat("x", 1<<16))
+			}
+		case how == "floods":
+			for range 1 << 10 {
+				fmt.Fprintln(os.Stderr, strings.Repeat("flood ", 1<<10))
+			}
+			return 4
+		case how == "forks":
+			child := exec.Command("sleep", "600")
+			if err := child.Start(); err != nil {
+				return 5
+			}
+			fmt.Fprintln(os.Stderr, "child", child.Process.Pid)
+			return 6
+		case how == "stops reading":
+			select {}
+		}
+	}
+}
+
+func TestHostile(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		how, want string
+		class     drivers.Class
+		closes    string // the error of Close, if there is one
+	}{
+		{"dies at start", "it has ended: exit status 3", drivers.ClassClosed, ""},
+		{"dies", "it has ended: exit status 3; it says\n\ta library is missing", drivers.ClassClosed, ""},
+		{"never answers", "try: no answer: context deadline exceeded", drivers.ClassTimeout, ""},
+		{"answers twice", "id: 4 is not that of an open request", drivers.ClassProtocol, "id: 4"},
+		{"answers another", "id: 99 is not that of an open request", drivers.ClassProtocol, "id: 99"},
+		{"answers late", "try: no answer", drivers.ClassTimeout, ""},
+		{"prints", `the line is no JSON: invalid character 'a' looking for beginning of value, in the line "acquiring…"`, drivers.ClassProtocol, "no JSON"},
+		{"endless line", "a line is longer than 1048576 bytes", drivers.ClassProtocol, "longer"},
+		{"floods", "it has ended: exit status 4; it says\n\t", drivers.ClassClosed, ""},
+		{"forks", "it has ended: exit status 6; it says\n\tchild ", drivers.ClassClosed, ""},
+		{"stops reading", "try: no answer", drivers.ClassTimeout, "does not end"},
+		{"ignores close", "close: no answer", drivers.ClassTimeout, ""},
+	} {
+		t.Run(tt.how, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			command := fmt.Sprintf("exec %s hostile %s", strconv.Quote(self), strconv.Quote(tt.how))
+			err := func() error {
+				d, err := drivers.Lookup("exec:" + command)
+				if err != nil {
+					return err
+				}
+				svc, err := d.Open(ctx, drivers.Config{IOTimeout: time.Second})
+				if err != nil {
+					return err
+				}
+				defer func() {
+					err := svc.Close()
+					if tt.closes == "" && err != nil && !errors.Is(err, errEnded) || tt.closes != "" && (err == nil || !strings.Contains(err.Error(), tt.closes) && drivers.ClassOf(err) != drivers.ClassTimeout) {
+						t.Errorf("Close: %v, want %q", err, tt.closes)
+					}
+					for _, c := range svc.(*service).processes {
+						if !c.process.Gone() {
+							t.Error("its process is left")
+						}
+					}
+				}()
+				s, err := svc.Session(ctx, 0)
+				if err != nil {
+					return err
+				}
+				for range 2 { // the second hears what came after an answer
+					if _, err = s.Try(ctx, &drivers.Lease{Key: "k", TTL: time.Minute}); err != nil {
+						return err
+					}
+				}
+				return nil
+			}()
+			if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "hostile") || drivers.ClassOf(err) != tt.class || len(err.Error()) > 4<<10 {
+				t.Fatalf("%v (%s)\nwant %s (%s)", err, drivers.ClassOf(err), tt.want, tt.class)
+			}
+			if _, child, ok := strings.Cut(err.Error(), "\tchild "); ok {
+				pid, _ := strconv.Atoi(strings.TrimSpace(child))
+				testwait.Until(t, "its child is gone", func() bool { return ended(pid) })
+			}
+		})
+	}
+}
