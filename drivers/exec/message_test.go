@@ -33,7 +33,7 @@ func FuzzLines(f *testing.F) {
 }
 
 func TestEncodings(t *testing.T) {
-	r := &request{lines.RequestHeader{ID: 1, Op: "try", Timeout: 5}, 2, 3, "k\"é", "o", time.Second, 7}
+	r := &request{lines.RequestHeader{ID: 1, Op: "try", Timeout: time.Second}, 2, 3, "k\"é", "o", time.Second, 7}
 	held := true
 	l := &line{LineHeader: lines.LineHeader{ID: 1, At: 5}, Held: &held, Owned: &held, Owner: "<o>", Valid: 3, Fence: 7}
 	for _, v := range []lines.Appender{r, l} {
