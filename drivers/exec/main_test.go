@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
@@ -55,6 +56,64 @@ func fake(texts []string) (code int) {
 		texts = texts[1:]
 	}
 	return 0
+}
+
+// hostile is an adapter that is sound until the first try.
+func hostile(how string) int {
+	in, late := bufio.NewReader(os.Stdin), ""
+	for id := 1; ; id++ {
+		r, err := in.ReadString('\n')
+		if err != nil {
+			return 0
+		}
+		answer := func(text string) { fmt.Printf(`{"id":%d%s}`+"\n", id, text) }
+		switch {
+		case how == "dies at start":
+			return 3
+		case strings.Contains(r, `"hello"`):
+			answer(`,"hello":{"version":2,"designs":[{"name":"none","traits":{}}]}`)
+		case strings.Contains(r, `"open"`):
+			answer(`,"traits":{}`)
+		case strings.Contains(r, `"close"`) && how == "ignores close":
+			select {}
+		case strings.Contains(r, `"close"`):
+			fmt.Print(late)
+			answer("")
+			return 0
+		case !strings.Contains(r, `"try"`):
+			answer("")
+		case how == "dies":
+			fmt.Fprintln(os.Stderr, "a library is missing")
+			return 3
+		case how == "answers twice":
+			answer(`,"held":true`)
+			answer(`,"held":true`)
+		case how == "answers another":
+			fmt.Println(`{"id":99,"held":true}`)
+		case how == "answers late":
+			late = fmt.Sprintf(`{"id":%d,"held":true}`+"\n", id)
+		case how == "prints":
+			fmt.Println("acquiring…")
+		case how == "endless line":
+			for {
+				fmt.Print(strings.Repeat("x", 1<<16))
+			}
+		case how == "floods":
+			for range 1 << 10 {
+				fmt.Fprintln(os.Stderr, strings.Repeat("flood ", 1<<10))
+			}
+			return 4
+		case how == "forks":
+			child := exec.Command("sleep", "600")
+			if err := child.Start(); err != nil {
+				return 5
+			}
+			fmt.Fprintln(os.Stderr, "child", child.Process.Pid)
+			return 6
+		case how == "stops reading":
+			select {}
+		}
+	}
 }
 
 // parent starts a worker, stops it if it is to be stopped, prints its number and waits to be killed.
