@@ -322,13 +322,16 @@ func TestGivenUpAsWritten(t *testing.T) {
 	if testing.Short() {
 		n /= 10
 	}
-	for range n {
+	for i := range n {
 		ctx, cancel := context.WithCancel(t.Context())
 		go cancel()
 		_, _ = r.ask(ctx, plain("ping"))
-	}
-	if _, err := r.ask(t.Context(), plain("ping")); err != nil {
-		t.Fatal(err)
+		if i%1000 < 999 {
+			continue
+		}
+		if _, err := r.ask(t.Context(), plain("ping")); err != nil { // which also lets the rank answer them all
+			t.Fatal(err)
+		}
 	}
 	m.leader.Close(nil)
 	if err := <-over; err != nil {
