@@ -36,6 +36,9 @@ func sessionsOf(t testing.TB, d drivers.Driver, n int) (list []drivers.Session) 
 
 // An Ask costs the line of its answer and, now and then, room for more.
 func TestAllocations(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a sync.Pool drops what it likes under the race detector, whose tests are short")
+	}
 	s := sessionsOf(t, adapterOf(t, "null"), 1)[0]
 	l := &drivers.Lease{Key: "k", TTL: time.Minute}
 	if n := testing.AllocsPerRun(1000, func() {

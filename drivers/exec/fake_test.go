@@ -27,9 +27,9 @@ func faked(t *testing.T, texts ...string) Options {
 
 // What a fake worker answers until a try.
 const (
-	helloed = `{"id":1,"at_ns":50,"hello":{"version":2}}` + "\n"
-	opened  = `{"id":2,"at_ns":100,"traits":{"exclusive":true}}` + "\n"
-	begun   = `{"id":3,"at_ns":110}` + "\n"
+	helloed = `{"id":1,"hello":{"version":2}}` + "\n"
+	opened  = `{"id":2,"traits":{"exclusive":true}}` + "\n"
+	begun   = `{"id":3}` + "\n"
 )
 
 func TestNonsense(t *testing.T) {
