@@ -219,7 +219,7 @@ func (c *child) cpu() time.Duration {
 	case r.Gone():
 		return spent + used(r)
 	}
-	now := cpuOf(r.PID())
+	now := spawn.CPU(r.PID())
 	if now < 0 {
 		return now
 	}

@@ -10,10 +10,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
-	"time"
 )
-
-func cpuOf(int) time.Duration { return -1 }
 
 func family(pid int) []int { return []int{pid} }
 

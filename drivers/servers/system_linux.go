@@ -9,25 +9,9 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/lockbench/lockbench/drivers/spawn"
 )
-
-// cpuOf returns the user and system time of a living process, the children that it has waited for, and its living
-// children. Its ticks cut off up to 10 ms, for each of hundreds of children. The scheduler's count does not, but it is
-// that of one thread, which is all of it for most children.
-func cpuOf(pid int) time.Duration {
-	fields, err := spawn.Stat(pid)
-	if err != nil {
-		return -1
-	}
-	sum := max(ticks(fields[11:13]), scheduled(pid)) + ticks(fields[13:15]) // utime, stime; cutime, cstime
-	for _, child := range spawn.Children(pid) {
-		sum += max(0, cpuOf(child)) // a child that has just ended is, or soon will be, among those waited for
-	}
-	return sum
-}
 
 // family returns a process and its living descendants.
 func family(pid int) []int {
@@ -51,25 +35,6 @@ func members(group int) (list []int) {
 		}
 	}
 	return list
-}
-
-// ticks adds times that proc_pid_stat(5) counts in sysconf(_SC_CLK_TCK), which Linux shows as 100.
-func ticks(fields [][]byte) time.Duration {
-	var sum int64
-	for _, f := range fields {
-		n, _ := strconv.ParseInt(string(f), 10, 64)
-		sum += n
-	}
-	return time.Duration(sum) * (time.Second / 100)
-}
-
-// scheduled returns the CPU time of the main thread of a process, from /proc/PID/schedstat; 0 if the kernel was built
-// without it.
-func scheduled(pid int) time.Duration {
-	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/schedstat", pid))
-	first, _, _ := bytes.Cut(text, []byte(" "))
-	n, _ := strconv.ParseInt(string(first), 10, 64)
-	return time.Duration(n)
 }
 
 // stampOf returns a unique name for a living process: its start, in ticks since a boot that has a unique id. A process

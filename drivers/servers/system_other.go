@@ -9,10 +9,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"time"
 )
-
-func cpuOf(int) time.Duration { return -1 }
 
 func family(pid int) []int { return []int{pid} }
 

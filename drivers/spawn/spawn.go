@@ -21,6 +21,13 @@ const (
 	pollInterval = time.Millisecond
 )
 
+// joins is whether children stay in the group of this process.
+var joins bool
+
+// Join keeps children that are started from now on in the process group of this one, so that who stops or kills that
+// group stops or kills them too.
+func Join() { joins = true }
+
 // Process is a child process. Its methods are safe for concurrent use.
 type Process struct {
 	cmd  *exec.Cmd
@@ -34,7 +41,7 @@ func Start(cmd *exec.Cmd) (*Process, error) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
-	tie(cmd.SysProcAttr)
+	tie(cmd.SysProcAttr, !joins)
 	if err := start(cmd); err != nil {
 		return nil, err
 	}
@@ -135,6 +142,9 @@ func (p *Process) ContinueGroup() error { return p.signalGroup(continueSignal) }
 func (p *Process) signalGroup(sig os.Signal) error {
 	if p.Gone() { // its number may be another's by now
 		return os.ErrProcessDone
+	}
+	if joins {
+		return p.cmd.Process.Signal(sig)
 	}
 	return signalGroup(p.PID(), sig)
 }

@@ -4,4 +4,4 @@ package spawn
 
 import "syscall"
 
-func tie(attr *syscall.SysProcAttr) { attr.Setpgid = true }
+func tie(attr *syscall.SysProcAttr, leads bool) { attr.Setpgid = leads }

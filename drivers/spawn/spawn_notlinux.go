@@ -7,6 +7,7 @@ package spawn
 import (
 	"os"
 	"os/exec"
+	"time"
 )
 
 func start(cmd *exec.Cmd) error { return cmd.Start() }
@@ -26,3 +27,6 @@ func (p *Process) Letter() string { return "" }
 func (p *Process) Stopped() (stopped, known bool) { return false, false }
 
 func endGroup(int) {}
+
+// CPU returns a negative time: likewise.
+func CPU(int) time.Duration { return -1 }

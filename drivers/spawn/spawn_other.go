@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-func tie(*syscall.SysProcAttr) {}
+func tie(*syscall.SysProcAttr, bool) {}
 
 const stopSignal, continueSignal = syscall.Signal(-1), syscall.Signal(-2) // there are none
 
