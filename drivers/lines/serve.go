@@ -3,23 +3,20 @@ package lines
 // The answering side.
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
-	"time"
+	"sync/atomic"
 
 	"github.com/lockbench/lockbench/drivers"
 )
-
-// lingerTimeout bounds the last request once there are no more.
-const lingerTimeout = 10 * time.Second
 
 // Server answers requests, and tells events.
 type Server struct {
 	Clock drivers.Clock // that of at_ns
 	out   batcher
+	open  atomic.Int64 // requests without an answer
 }
 
 // NewServer returns a server that writes its lines to out, in the background.
@@ -29,51 +26,31 @@ func NewServer(out io.Writer) *Server {
 	return s
 }
 
-// Handler handles a request, of which text is the whole line; ctx ends with the request's timeout. It calls answer once,
-// perhaps later and from another goroutine; the line is nil if the error is all that there is. The server handles no
-// other request meanwhile. It ends after a request for which more is false.
+// Handler handles a request, of which text is the whole line, until it returns; ctx ends with the request's timeout. It calls
+// answer once, perhaps later and from another goroutine; the line is nil if the error is all that there is. The server
+// reads nothing meanwhile. It ends after a request for which more is false.
 type Handler func(ctx context.Context, op string, text []byte, answer func(Line, error)) (more bool)
+
+// errLast ends the reading of requests.
+var errLast = errors.New("that was the last request")
 
 // Serve handles the requests from in, until one ends the server, or in ends.
 func (s *Server) Serve(ctx context.Context, in io.Reader, handle Handler) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	requests, read := make(chan []byte, 64), make(chan error, 1)
-	go func() {
+	read := make(chan error, 1)
+	go func() { // no other goroutine handles what it reads: that would be one more to wake for each request
 		read <- readLines(in, func(text []byte) error {
-			select {
-			case requests <- bytes.Clone(text):
-				return nil
-			case <-ctx.Done():
-				return ctx.Err()
+			if !s.request(ctx, text, handle) {
+				return errLast
 			}
+			return ctx.Err()
 		})
-		close(requests)
 	}()
-	more, handled := true, make(chan error, 1)
-	go func() {
-		for text := range requests {
-			if more = s.request(ctx, text, handle); !more {
-				break
-			}
-		}
-		handled <- ctx.Err()
-	}()
-
 	select {
-	case err := <-handled:
-		s.silence()
-		if more { // the requests have ended
-			err = errors.Join(err, <-read)
-		}
-		return err
 	case err := <-read:
-		select {
-		case <-handled:
-			if s.silence(); !more {
-				return nil // what came after the last request does not matter
-			}
-		case <-time.After(lingerTimeout):
+		if s.silence(); err == errLast {
+			return nil
 		}
 		return err
 	case <-ctx.Done():
@@ -91,8 +68,10 @@ func (s *Server) request(ctx context.Context, text []byte, handle Handler) (more
 	if h.Timeout > 0 {
 		ctx, cancel = context.WithTimeout(ctx, h.Timeout)
 	}
+	s.open.Add(1)
 	return handle(ctx, h.Op, text, func(l Line, err error) {
 		defer cancel()
+		s.open.Add(-1)
 		if l == nil {
 			l = &LineHeader{}
 		}
@@ -127,7 +106,7 @@ func (h *RequestHeader) read(text []byte) error {
 // Send writes a line, an event if it is not an answer, with the time; or another goroutine does, which is writing.
 func (s *Server) Send(l Line) {
 	if s.add(l) {
-		s.out.run()
+		s.out.run(s.open.Load() > 0)
 	}
 }
 
