@@ -47,6 +47,9 @@ type Config struct {
 	Renews bool // leases will be renewed (Renewer)
 	Passes bool // holders will pass keys on (Passer)
 
+	// Crashes says that clients will crash: a session in a process that is not this one has to die without the others.
+	Crashes bool
+
 	// TTL is the plan's lease, for libraries that fix it at set-up; 0 means the library's default. Designs that can
 	// take it from the Lease do. Under Traits.Session it is the session's time-out: how long the service waits for a
 	// sign of life, as far as a client can choose. The driver's doc says what becomes of a value that the service does

@@ -211,6 +211,16 @@ type Listener interface {
 	Close() error
 }
 
+// Outside is a Service whose sessions are in processes of its own beside this one.
+type Outside interface {
+	// Broken returns why the service has no use any more: a process has ended by itself, or does not answer. It is nil as
+	// long as the service is sound, and not to be called too often: it looks for silence between two calls.
+	Broken() error
+
+	// CPU returns the CPU time that each process and those before it in its place have used; negative if it is not known.
+	CPU() []time.Duration
+}
+
 // Crasher is a Session that can end as if its process had died. A session without Traits.Session and without anything
 // of its own (a connection, a goroutine) does not need it: dropping it has the same effect. A Session with
 // Traits.Session but without Crasher cannot die alone, because it shares with others what the service would have to

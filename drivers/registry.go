@@ -66,6 +66,9 @@ func Lookup(name string) (Driver, error) {
 		return d, nil
 	}
 	family := FamilyOf(name)
+	if families[name] != nil {
+		return nil, fmt.Errorf("which driver %s? write %s:NAME", name, name)
+	}
 	if family == "" {
 		return nil, fmt.Errorf("unknown driver %q; there are %s", name, strings.Join(Names(), ", "))
 	}

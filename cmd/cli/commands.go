@@ -263,6 +263,6 @@ func (p *program) workerCommand() *cobra.Command {
 			"described by lockbench help adapters.",
 		Args: func(c *cobra.Command, args []string) error { return noArgs(c, args[min(1, len(args)):]) },
 	}, nil, func(c *cobra.Command, _ *options, args []string) error {
-		return exec.Serve(c.Context(), p.stdin, p.stdout, strings.Join(args, " "))
+		return exec.Process(c.Context(), p.stdin, p.stdout, strings.Join(args, " "))
 	})
 }

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/lines"
 )
 
@@ -57,5 +59,46 @@ func TestGaps(t *testing.T) {
 		}
 	}
 	answers.Close()
+	<-c.Done()
+}
+
+// What a wait has acquired is the next try's, without a request, and its lease began at the latest when the answer was written.
+func TestWaitThatHolds(t *testing.T) {
+	requests, in := io.Pipe()
+	out, answers := io.Pipe()
+	c := newConn("adapter", 0, in, nil, func(err error) error { return errors.Join(errEnded, err) })
+	go c.Read(out)
+	began, written := time.Now(), time.Duration(0)
+	go func() {
+		r := bufio.NewReader(requests)
+		for id, what := range []string{"", `,"held":true,"owner":"me","fence":7`, `,"owned":true`} {
+			text, err := r.ReadString('\n')
+			if err != nil || id > 0 && !strings.Contains(text, `"lease":1,"key":"k"`) {
+				t.Errorf("request %q, %v", text, err)
+			}
+			at := time.Since(began)
+			if id == 1 {
+				written = at
+			}
+			fmt.Fprintf(answers, `{"id":%d,"at_ns":%d%s}`+"\n", id+1, at, what)
+		}
+		answers.Close()
+	}()
+	s, err := c.session(t.Context(), claims{Traits: drivers.Traits{Waits: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &drivers.Lease{Key: "k", TTL: time.Minute}
+	if err := s.(drivers.Waiter).Wait(t.Context(), l); err != nil {
+		t.Fatal(err)
+	}
+	held(t, s, l)
+	_, high := c.Bounds()
+	if want := c.Clock.Time(written + high + l.TTL); l.Owner != "me" || l.Fence != 7 || !l.ValidUntil.Equal(want) {
+		t.Errorf("got %+v, want it until %v", l, want)
+	}
+	if owned, err := s.Release(t.Context(), l); !owned || err != nil {
+		t.Errorf("Release: %v, %v", owned, err)
+	}
 	<-c.Done()
 }

@@ -6,11 +6,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/quorum"
+	"github.com/lockbench/lockbench/drivers/spawn"
 )
 
 func init() { drivers.RegisterFamily("exec", find) }
@@ -19,7 +23,7 @@ func init() { drivers.RegisterFamily("exec", find) }
 func find(command string) (drivers.Driver, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
 	defer cancel()
-	c, err := startAdapter(command, nil, 0)
+	c, err := startAdapter(command, nil, 0, true)
 	if err != nil {
 		return nil, err
 	}
@@ -51,9 +55,9 @@ func find(command string) (drivers.Driver, error) {
 }
 
 // startAdapter starts an adapter, by the shell, since its command may have arguments.
-func startAdapter(command string, secrets []string, limit time.Duration) (*child, error) {
+func startAdapter(command string, secrets []string, limit time.Duration, tell bool) (*child, error) {
 	c, who := &child{}, fmt.Sprintf("adapter %q", command)
-	if err := c.launch(launching{who: who, argv: []string{"sh", "-c", command}, secrets: secrets, limit: limit, tell: true}); err != nil {
+	if err := c.launch(launching{who: who, argv: []string{"sh", "-c", command}, secrets: secrets, limit: limit, tell: tell}); err != nil {
 		return nil, fmt.Errorf("%s: start: %w", who, err)
 	}
 	return c, nil
@@ -86,7 +90,8 @@ func (a *adapter) Library() drivers.Library {
 	return drivers.Library{Module: a.hello.Library.Name, Version: a.hello.Library.Version, Locks: true, Topologies: a.Topologies}
 }
 
-// Open implements drivers.Driver. There is a process for each of the Config's Lockers.
+// Open implements drivers.Driver. There is a process for each of the Config's Lockers, and one for each client of those
+// that crash, unless the adapter says that its sessions can do that by themselves.
 func (a *adapter) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, error) {
 	s, err := a.open(ctx, cfg, secretsOf("", cfg))
 	if err != nil {
@@ -106,31 +111,77 @@ func (a *adapter) open(ctx context.Context, cfg drivers.Config, secrets []string
 	if err := a.check(cfg); err != nil {
 		return nil, err
 	}
-	cfg.Wakes, cfg.Blocks = false, false
-	s := &service{}
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
-	defer cancel()
-	for range max(1, cfg.Lockers) {
-		c, err := startAdapter(a.command, secrets, cfg.IO())
-		if err != nil {
-			return nil, errors.Join(err, s.Close())
-		}
-		s.processes = append(s.processes, c)
-		if _, err = c.hello(ctx); err == nil {
-			s.can, err = c.conn.open(ctx, "", cfg)
-		}
-		if err != nil {
-			return nil, errors.Join(fmt.Errorf("%w%s", err, c.said(err)), c.kill())
-		}
+	n := max(1, cfg.Lockers)
+	s := &service{adapter: a, secrets: secrets, silence: max(silenceTimeout, cfg.IO())}
+	if own, _ := drivers.FindDesign(a, cfg.Lock); cfg.Crashes && !a.crashes(own.Name) {
+		n, s.alone = max(1, cfg.Clients), true
+	}
+	cfg.Wakes, cfg.Blocks, cfg.Clients = false, false, (max(1, cfg.Clients)+n-1)/n
+	s.cfg, s.places = cfg, make([]place, n)
+	var err error
+	if s.can, err = s.start(ctx, 0, answerTimeout); err != nil {
+		return nil, err
 	}
 	s.can.Traits = through(s.can.Traits)
+	errs, starting := make([]error, n), make(chan struct{}, runtime.GOMAXPROCS(0)) // an interpreter takes a core for a second
+	var all sync.WaitGroup
+	for i := range n - 1 {
+		all.Go(func() {
+			starting <- struct{}{}
+			_, errs[i] = s.start(ctx, i+1, restartTimeout)
+			<-starting
+		})
+	}
+	all.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
 	return s, nil
+}
+
+func (a *adapter) crashes(lock string) bool {
+	return slices.ContainsFunc(a.hello.Designs, func(d design) bool { return d.Name == lock && d.Traits.Crashes })
 }
 
 // service is the processes of an adapter.
 type service struct {
-	processes []*child
-	can       claims
+	adapter *adapter
+	cfg     drivers.Config // of each process
+	secrets []string
+	can     claims
+	alone   bool          // each client has a process
+	silence time.Duration // that an adapter may keep while it is asked
+	dying   sync.WaitGroup
+
+	mu     sync.Mutex
+	places []place
+}
+
+// place is what a process and its successors are in.
+type place struct {
+	process *child        // nil after a crash
+	spent   time.Duration // by those before it
+	silent  int           // how often Broken has found it silent, one after the other
+}
+
+// start starts the process in a place.
+func (s *service) start(ctx context.Context, i int, limit time.Duration) (can claims, err error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	c, err := startAdapter(s.adapter.command, s.secrets, s.cfg.IO(), i == 0)
+	if err != nil {
+		return can, err
+	}
+	if _, err = c.hello(ctx); err == nil {
+		can, err = c.conn.open(ctx, "", s.cfg)
+	}
+	if err != nil {
+		return can, errors.Join(fmt.Errorf("%w%s", err, c.said(err)), c.kill())
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.places[i].process = c
+	return can, nil
 }
 
 // Traits implements drivers.Service.
@@ -138,17 +189,113 @@ func (s *service) Traits() drivers.Traits { return s.can.Traits }
 
 // Session implements drivers.Service.
 func (s *service) Session(ctx context.Context, id int) (drivers.Session, error) {
+	i := id % len(s.places)
+	c := s.process(i)
+	if c == nil {
+		if _, err := s.start(ctx, i, restartTimeout); err != nil {
+			return nil, err
+		}
+		c = s.process(i)
+	}
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	return s.processes[id%len(s.processes)].conn.session(ctx, s.can)
+	session, err := c.conn.session(ctx, s.can)
+	switch {
+	case drivers.TimedOut(err):
+		c.conn.Fail(err) // or the end of all others would be waited for as well
+		return nil, err
+	case err != nil || !s.alone:
+		return session, err
+	}
+	return mortal{layer{session}, s, i}, nil
+}
+
+func (s *service) process(i int) *child {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.places[i].process
+}
+
+// mortal is a session in a process of its own.
+type mortal struct {
+	layer
+	s  *service
+	at int
+}
+
+// Crash implements drivers.Crasher.
+func (m mortal) Crash() {
+	c := m.s.process(m.at)
+	m.s.mu.Lock()
+	m.s.places[m.at].process = nil
+	m.s.mu.Unlock()
+	if c == nil {
+		return
+	}
+	spent := c.cpu() // with what children of it have used, who die unwaited for
+	if c.process.KillGroup() != nil {
+		return
+	}
+	m.s.dying.Go(c.drain)
+	m.s.mu.Lock()
+	defer m.s.mu.Unlock()
+	m.s.places[m.at].spent += max(spent, c.cpu())
+}
+
+// Broken implements drivers.Outside. A process is broken that twice was found to have been silent for so long: once it may
+// be that this one was stopped.
+func (s *service) Broken() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.places {
+		p := &s.places[i]
+		if p.process == nil {
+			continue
+		}
+		c := p.process.conn
+		if silence := c.Silence(); silence < s.silence {
+			p.silent = 0
+		} else if p.silent++; p.silent > 1 {
+			c.Fail(&drivers.Error{Class: drivers.ClassTimeout, Op: c.Who, Err: fmt.Errorf("it is asked, and has answered nothing for %v%s",
+				silence.Round(time.Second), p.process.said(nil))})
+		}
+		if err := c.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// CPU implements drivers.Outside.
+func (s *service) CPU() (list []time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range s.places {
+		if p.process != nil {
+			p.spent += p.process.cpu()
+		}
+		list = append(list, p.spent)
+	}
+	return list
+}
+
+// cpu returns the CPU time that a process has used; negative if it is not known.
+func (c *child) cpu() time.Duration {
+	if c.process.Gone() {
+		return c.process.State().UserTime() + c.process.State().SystemTime()
+	}
+	return spawn.CPU(c.process.PID())
 }
 
 // Close implements drivers.Service.
 func (s *service) Close() error {
-	var errs []error
-	for _, c := range s.processes {
-		errs = append(errs, c.Close())
+	errs := make([]error, len(s.places))
+	for i, p := range s.places {
+		if p.process != nil {
+			s.dying.Go(func() { errs[i] = p.process.Close() })
+		}
 	}
+	s.dying.Wait()
 	return errors.Join(errs...)
 }
 
@@ -170,7 +317,7 @@ func (a *addressed) Open(ctx context.Context, cfg drivers.Config) (drivers.Servi
 	}
 	own := cfg
 	own.Lock, own.Params, own.Lockers, own.Clients, own.Conns, own.Release = "", nil, 0, 1, 0, ""
-	own.Wakes, own.Blocks, own.Passes, own.Renews = false, false, false, false
+	own.Wakes, own.Blocks, own.Passes, own.Renews, own.Crashes = false, false, false, false, false
 	beside, err := d.Open(ctx, own)
 	if err != nil {
 		return nil, err

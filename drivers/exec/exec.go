@@ -29,7 +29,7 @@
 //     acquisitions. The answer says whether the lock is held, and may have its owner, its fence, and valid_ns: how long
 //     the lease lasts, counted from when the request was read, where that is not ttl_ns.
 //   - wait waits until timeout_ns are over, if it has them, or until the lock is held, or worth a try: the answer is as that of
-//     try. Only a lock with the trait waits needs it.
+//     try. A lease without valid_ns is taken to begin when the answer is written. Only a lock with the trait waits needs it.
 //   - cancel ends the wait of the lease that is under way, which then is answered too, and withdraws what it has registered.
 //   - release gives a lease up. The answer says whether it was still owned, or, of a lock without owners, whether there was
 //     one. The key and owner may be those of another lease than its number's: then they are all that there is to go by.
@@ -40,7 +40,8 @@
 //
 // Two traits are of the protocol. takes_owner: a try and a wait have the owner that the parent has chosen, which so is known
 // whatever becomes of the answer. A library that makes its owner itself does without, and what it was granted in an answer
-// that came too late can only be released by the lease. crashes: there is a crash.
+// that came too late can only be released by the lease. crashes: there is a crash. Without it, a client of a run with -crash
+// has a process of its own, which is killed.
 //
 // The process exits without a release when its standard input ends, because its parent has died then.
 //

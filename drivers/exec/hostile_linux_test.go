@@ -58,8 +58,8 @@ func TestHostile(t *testing.T) {
 					if tt.closes == "" && err != nil && !errors.Is(err, errEnded) || tt.closes != "" && (err == nil || !strings.Contains(err.Error(), tt.closes) && drivers.ClassOf(err) != drivers.ClassTimeout) {
 						t.Errorf("Close: %v, want %q", err, tt.closes)
 					}
-					for _, c := range svc.(*service).processes {
-						if !c.process.Gone() {
+					for _, p := range svc.(*service).places {
+						if !p.process.process.Gone() {
 							t.Error("its process is left")
 						}
 					}
@@ -83,5 +83,40 @@ func TestHostile(t *testing.T) {
 				testwait.Until(t, "its child is gone", func() bool { return ended(pid) })
 			}
 		})
+	}
+}
+
+// An adapter that was asked and is silent for too long is given up, and all that wait for it hear so at once.
+func TestSilence(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := drivers.Lookup("exec:exec " + strconv.Quote(self) + " hostile 'stops reading'")
+	if err != nil {
+		t.Fatal(err)
+	}
+	svc, err := d.Open(t.Context(), drivers.Config{IOTimeout: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := svc.(*service)
+	s.silence = 100 * time.Millisecond
+	session, err := s.Session(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tried := make(chan error)
+	go func() {
+		_, err := session.Try(t.Context(), &drivers.Lease{Key: "k"})
+		tried <- err
+	}()
+	testwait.Until(t, "it is given up", func() bool { return s.Broken() != nil })
+	if err := <-tried; drivers.ClassOf(err) != drivers.ClassTimeout || !strings.Contains(err.Error(), "hostile 'stops reading'\": it is asked, and has answered nothing for ") {
+		t.Errorf("%v (%s)", err, drivers.ClassOf(err))
+	}
+	_ = s.Close()
+	if !s.process(0).process.Gone() {
+		t.Error("its process is left")
 	}
 }

@@ -17,16 +17,23 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/lines"
 	"github.com/lockbench/lockbench/drivers/quorum"
+	"github.com/lockbench/lockbench/drivers/spawn"
 )
 
 // Main is the whole program of a worker, or of an adapter for a driver: it serves on the standard input and output, and
 // returns the exit code.
 func Main(driver ...string) int {
-	if err := Serve(context.Background(), os.Stdin, os.Stdout, strings.Join(driver, " ")); err != nil {
+	if err := Process(context.Background(), os.Stdin, os.Stdout, strings.Join(driver, " ")); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return 0
+}
+
+// Process is Serve for a process that does nothing else: an adapter that the driver starts is stopped and killed with it.
+func Process(ctx context.Context, in io.Reader, out io.Writer, driver string) error {
+	spawn.Join()
+	return Serve(ctx, in, out, driver)
 }
 
 // Serve answers the requests from in on out until a close, or until in ends. In the second case it leaves its locks, and
@@ -173,12 +180,19 @@ func (s *server) hello(text []byte) (answer line, err error) {
 		answer.Hello.Service = a.Service()
 	}
 	for _, own := range d.Designs() {
-		answer.Hello.Designs = append(answer.Hello.Designs, design{own.Name, claims{Traits: through(own.Traits)}, own.Models, own.Wrong, own.Loses})
+		can := claims{Traits: through(own.Traits), Crashes: inside(d)}
+		answer.Hello.Designs = append(answer.Hello.Designs, design{own.Name, can, own.Models, own.Wrong, own.Loses})
 	}
 	for _, own := range drivers.ParamsOf(d) {
 		answer.Hello.Params = append(answer.Hello.Params, param{own.Name, own.Default, own.Text})
 	}
 	return answer, nil
+}
+
+// inside reports whether the locks are in this process, and would die with it: then a session crashes by being dropped.
+func inside(d drivers.Driver) bool {
+	_, remote := d.(drivers.Addressed)
+	return !remote
 }
 
 // through leaves out what sessions in other processes cannot do.
@@ -219,6 +233,7 @@ func (s *server) open(ctx context.Context, text []byte) (answer line, err error)
 	can := claims{Traits: through(service.Traits())}
 	_, can.TakesOwner = drivers.As[drivers.Adopter](session)
 	_, can.Crashes = drivers.As[drivers.Crasher](session)
+	can.Crashes = can.Crashes || inside(d)
 	can.TakesOwner = can.TakesOwner && can.Owned && !can.Reentrant
 	answer.Traits = &can
 	return answer, nil

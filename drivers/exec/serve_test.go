@@ -59,7 +59,7 @@ func TestAnswers(t *testing.T) {
 		{"id":92,"op":"close"}
 		`)
 	want := []string{
-		`{"id":1,"traits":{"exclusive":true,"owned":true,"expires":true,"fenced":true,"fair":false,"reentrant":false,"renews":true,"wakes":false,"takes_owner":true}}`,
+		`{"id":1,"traits":{"exclusive":true,"owned":true,"expires":true,"fenced":true,"fair":false,"reentrant":false,"renews":true,"wakes":false,"takes_owner":true,"crashes":true}}`,
 		`{"id":2,"held":true,"owner":"…","fence":1}`,
 		`{"id":3,"held":false,"owner":"…"}`,
 		`{"id":4}`,
@@ -182,7 +182,7 @@ func TestSettings(t *testing.T) {
 		switch name, f := v.Type().Field(i).Name, v.Field(i); {
 		case name == "Clients":
 			c.Clients = 1
-		case name == "TLS", name == "Lockers":
+		case name == "TLS", name == "Lockers", name == "Crashes":
 		case f.Kind() == reflect.String:
 			f.SetString("a " + name)
 		case f.Kind() == reflect.Bool:

@@ -267,7 +267,12 @@ func (s *session) settle(ctx context.Context) error {
 	s.registered = &c.lease
 	if held {
 		if s.won, s.registered = &c.lease, nil; c.answer.Valid == 0 && c.lease.TTL > 0 {
-			c.lease.ValidUntil = s.c.Clock.Time(c.answer.Read + c.lease.TTL)
+			began := c.answer.Read // or earlier: at the latest when the answer was written
+			if c.answer.At != 0 {
+				_, high := s.c.Bounds()
+				began = c.answer.At + high
+			}
+			c.lease.ValidUntil = s.c.Clock.Time(began + c.lease.TTL)
 		}
 	}
 	if c.cancelled {

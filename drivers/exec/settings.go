@@ -10,7 +10,7 @@ import (
 )
 
 // settings are a drivers.Config as open has it: one converts to the other, field by field. It says nothing of
-// Lockers: a process is one.
+// Lockers and Crashes: a process is one, and is killed.
 type settings struct {
 	Lock        string             `json:"lock"`
 	Addrs       []string           `json:"addrs,omitempty"`
@@ -31,6 +31,7 @@ type settings struct {
 	Polls       bool               `json:"polls,omitempty"`
 	Renews      bool               `json:"renews,omitempty"`
 	Passes      bool               `json:"passes,omitempty"`
+	Crashes     bool               `json:"-"`
 	TTL         time.Duration      `json:"ttl_ns,omitempty"`
 	Lockers     int                `json:"-"`
 	Params      map[string]string  `json:"params,omitempty"`

@@ -25,6 +25,10 @@ const (
 	startTimeout = 2 * time.Minute
 	// answerTimeout bounds the answers of an adapter that have no other limit.
 	answerTimeout = 9 * time.Second
+	// restartTimeout bounds the start of a process of an adapter that has started before: of many at once, each is slow.
+	restartTimeout = 30 * time.Second
+	// silenceTimeout is for how long an adapter may answer nothing, however many ask.
+	silenceTimeout = 8 * time.Second
 	// closeTimeout bounds the orderly end of a process.
 	closeTimeout = 5 * time.Second
 	// outputTimeout is the time for the rest of the output of a process that has ended, and for its end once its output

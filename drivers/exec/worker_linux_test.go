@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -85,6 +86,91 @@ func TestWorkerOfAScript(t *testing.T) {
 		t.Errorf("%+v, %v", d, err)
 	}
 	testwait.Until(t, "the worker is gone", func() bool { return ended(children[0]) })
+}
+
+// A worker may have an adapter: that one is stopped and killed with it.
+func TestWorkerWithAnAdapter(t *testing.T) {
+	w := start(t, Options{Driver: "exec:" + strconv.Quote(os.Args[0]) + " " + Argument + " memory"})
+	held(t, w.Session(), &drivers.Lease{Key: "k", TTL: time.Minute})
+	children := spawn.Children(w.PID())
+	if len(children) != 1 {
+		t.Fatalf("the worker has the children %v", children)
+	}
+	if _, err := w.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if fields, err := spawn.Stat(children[0]); err != nil || string(fields[0]) != "T" {
+		t.Errorf("the state of the adapter of a stopped worker is %s, %v", fields, err)
+	}
+	if _, err := w.Kill(); err != nil {
+		t.Error(err)
+	}
+	testwait.Until(t, "the adapter is gone", func() bool { return ended(children[0]) })
+}
+
+// Where clients crash, each has a process, which a crash kills; another one is in its place afterwards.
+func TestCrashKills(t *testing.T) {
+	d := *adapterOf(t, "null").(*adapter)
+	d.hello = &hello{Designs: []design{{Name: "none"}}} // which says nothing of crashes
+	svc, err := d.Open(t.Context(), drivers.Config{Clients: 3, Crashes: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := svc.(*service)
+	var sessions []drivers.Session
+	for id := range 3 {
+		session, err := s.Session(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sessions = append(sessions, session)
+	}
+	before, pid := s.CPU(), s.process(1).process.PID()
+	if len(before) != 3 || slices.Min(before) <= 0 {
+		t.Errorf("3 clients have used %v of CPU time", before)
+	}
+	sessions[1].(drivers.Crasher).Crash()
+	if !ended(pid) {
+		t.Error("a crash has left the process")
+	}
+	if _, err := sessions[1].Try(t.Context(), &drivers.Lease{Key: "k"}); drivers.ClassOf(err) != drivers.ClassClosed {
+		t.Errorf("Try of a dead client: %v", err)
+	}
+	if err := s.Broken(); err != nil {
+		t.Errorf("after a crash that was asked for: %v", err)
+	}
+	if sessions[1], err = s.Session(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	for _, session := range sessions {
+		held(t, session, &drivers.Lease{Key: "k", TTL: time.Minute})
+	}
+	if after := s.CPU(); after[1] <= before[1] {
+		t.Errorf("a process and the one before it have used %v, which had used %v", after[1], before[1])
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A process that has ended is the end of the service, whoever has noticed.
+func TestBroken(t *testing.T) {
+	svc, err := adapterOf(t, "null").Open(t.Context(), drivers.Config{Clients: 2, Lockers: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := svc.(*service)
+	if err := s.Broken(); err != nil {
+		t.Error(err)
+	}
+	if err := s.process(1).process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	testwait.Until(t, "it is broken", func() bool { return s.Broken() != nil })
+	if err := s.Broken(); !strings.Contains(err.Error(), "signal: killed") {
+		t.Error(err)
+	}
+	_ = s.Close()
 }
 
 // A worker in another language is a lock client like any other.

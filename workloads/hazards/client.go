@@ -73,6 +73,7 @@ func (s *Stage) ClientWith(name string, set func(*drivers.Config)) *Client {
 		cfg.Clients = maxClients
 		id = len(s.clients) - 1
 	} else {
+		cfg.Crashes = true
 		c.connect(&cfg)
 	}
 	if c.service = s.inside; c.service == nil {

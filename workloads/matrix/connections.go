@@ -3,6 +3,8 @@
 package matrix
 
 import (
+	"slices"
+
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results/spec"
@@ -35,7 +37,8 @@ func Config(p *spec.Plan, prefix string) drivers.Config {
 		Lock: p.Lock, Prefix: prefix, Clients: p.Clients, TTL: p.TTL, Lockers: p.Lockers, Params: p.ParamMap(),
 		Wakes: kind.Wakes, Blocks: kind.Blocks, Polls: p.Wait == wait.Poll || p.Wait == wait.Backoff,
 		Renews: p.Renew, Passes: p.Handover == wait.HandoverSwap,
-		Conns: p.Conns, Pipelining: drivers.Pipelining(p.Pipelining), FlushDelay: flush, IOTimeout: p.IOTimeout,
+		Crashes: slices.ContainsFunc(p.Groups(), func(c spec.Class) bool { return c.Crash > 0 }),
+		Conns:   p.Conns, Pipelining: drivers.Pipelining(p.Pipelining), FlushDelay: flush, IOTimeout: p.IOTimeout,
 		Topology: drivers.Topology(p.Topology), Acks: p.Acks, NodeTimeout: p.NodeTimeout, Release: drivers.Release(p.Release),
 		Embedded: p.Server == Embedded,
 	}
