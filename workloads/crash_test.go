@@ -1,6 +1,7 @@
 package workloads
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -38,6 +39,42 @@ func TestCrashKeepsRecord(t *testing.T) {
 			})
 		})
 	}
+}
+
+// outside is a service whose processes break, and use as much CPU time as there is.
+type outside struct {
+	drivers.Service
+	looked int
+	began  time.Time
+}
+
+func (o *outside) Broken() error {
+	if o.looked++; o.looked > 40 {
+		return errorText("adapter x: it has ended; it says so")
+	}
+	return nil
+}
+
+func (o *outside) CPU() []time.Duration { return []time.Duration{0, time.Since(o.began)} }
+
+// The processes of a service are looked after: the run ends with the first that breaks, their CPU time is lockbench's, and one that
+// has a whole core is named as the limit.
+func TestOutside(t *testing.T) {
+	p := plan("memory", "mutex")
+	p.Hold, p.Duration = time.Millisecond, time.Hour
+	bubble(t, p, func(svc drivers.Service) drivers.Service {
+		return &outside{Service: svc, began: time.Now()}
+	}, func(t *testing.T, r *results.Record) {
+		if r.Partial != "adapter x: it has ended; it says so" || r.Elapsed > 12*time.Second {
+			t.Errorf("partial after %v: %q", r.Elapsed, r.Partial)
+		}
+		if g := r.Generator; g.CPU < 1 || !g.Saturated || !strings.Contains(g.Why, "a process of memory used 1.00 cores") {
+			t.Errorf("used %.2f cores: %s", g.CPU, g.Why)
+		}
+		if !slices.Contains(r.Warnings, "2 processes of memory had the clients") {
+			t.Errorf("warnings %q", r.Warnings)
+		}
+	})
 }
 
 // TestErrorSampleIsShort keeps of a server's endless error no more than somebody may want to read.

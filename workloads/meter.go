@@ -26,7 +26,8 @@ type reading struct {
 	traffic  drivers.Traffic
 	counted  bool             // the driver counts its traffic
 	own      [2]drivers.Usage // what this process has had of usage before the server was asked, and when it had answered
-	cpu      time.Duration    // user and system time of this process; negative if unknown
+	cpu      time.Duration    // user and system time of this process and of those outside; negative if unknown
+	outside  []time.Duration  // see drivers.Outside
 	process  time.Duration    // that of the server's process, see Run.ServerCPU; negative if unknown
 	busy     float64          // seconds that the cores together were busy, and…
 	capacity float64          // …could have been; 0 if unknown
@@ -60,6 +61,15 @@ func (e *engine) readHere() (r reading) {
 	r.own[1] = e.ownUsage()
 	r.at, r.granted = e.clock.Now(), e.granted()
 	r.cpu, r.process = host.ProcessCPU(), -1
+	if o, ok := drivers.As[drivers.Outside](e.run.Service); ok {
+		r.outside = o.CPU()
+	}
+	for _, cpu := range r.outside {
+		if r.cpu += cpu; cpu < 0 {
+			r.cpu = -1
+			break
+		}
+	}
 	if e.run.ServerCPU != nil {
 		r.process = e.run.ServerCPU()
 	}

@@ -57,6 +57,9 @@ func (e *engine) warn(r *results.Record, t rest) {
 			add("node %d of %d did not answer %s, the first of all because: %v", i+1, len(r.Counts.NodeErrors), format.Plural(n, "request"), err)
 		}
 	}
+	if n := len(e.after.outside); n > 1 {
+		add("%d processes of %s had the clients", n, p.Driver)
+	}
 	addAll(e.foreignWarning(r), e.sharedWarning(r), e.leftWarning(r), e.probe.warning(), e.unswept)
 	if p.Server == "embedded" {
 		add("the server ran inside lockbench: client CPU and allocations include it, and its speed says nothing about a real server")

@@ -431,6 +431,10 @@ func (e *engine) tolerable() bool {
 		e.why = fmt.Sprintf("a client has crashed: %v", *err)
 		return false
 	}
+	if err := e.broken(); err != nil {
+		e.why = err.Error()
+		return false
+	}
 	if e.run.Share.Rank == 0 { // it judges for all
 		var others Snapshot
 		if e.run.Fleet != nil {
@@ -439,6 +443,14 @@ func (e *engine) tolerable() bool {
 		e.why = cmp.Or(others.Lost, exceeded(e.run.Plan.MaxErrors, e.errors.total()+others.Errors, e.attempts()+others.Attempts))
 	}
 	return e.why == ""
+}
+
+// broken returns why the processes that the sessions are in have no use any more.
+func (e *engine) broken() error {
+	if o, ok := drivers.As[drivers.Outside](e.run.Service); ok {
+		return o.Broken()
+	}
+	return nil
 }
 
 // length returns how long a phase will take in all, as far as can be told after elapsed; planned is its greatest length. What
@@ -468,18 +480,22 @@ func (e *engine) report(phase Phase, elapsed, total time.Duration) {
 // driver's IO time-out bounds.
 func (e *engine) drain() {
 	done := make(chan struct{})
-	go func() { e.finished.Wait(); close(done) }()
+	go func() {
+		defer close(done)
+		e.finished.Wait()
+		e.stopWatchdog()
+		e.forClients(func(id int) { e.clients[id].close() })
+	}()
 	tick := time.NewTicker(progressEvery)
 	defer tick.Stop()
 	since := time.Now()
 	for {
 		select {
 		case <-done:
-			e.stopWatchdog()
-			e.forClients(func(id int) { e.clients[id].close() })
 			e.closeError = closeRooms(e.rooms)
 			return
 		case <-tick.C:
+			_ = e.broken() // which ends the requests to a process that does not answer
 			e.report(PhaseDrain, time.Since(since), 0)
 		}
 	}
