@@ -1,0 +1,101 @@
+"""The loop of an adapter in Python: lockbench help adapters explains the lines. Each session is an object of the adapter's,
+which a thread of its own uses, since libraries keep tokens by thread: it has try_, release and close, and perhaps wait, cancel,
+renew and crash, each of which takes a request and returns the fields of its answer. cancel comes while wait waits."""
+import json, os, queue, sys, threading
+
+out = os.dup(1)
+os.dup2(2, 1)  # what a library prints is no line
+writing, PIPE_BUF = threading.Lock(), 4096
+
+
+class Failed(Exception):
+    """An error of one of the protocol's classes."""
+
+    def __init__(self, error_class, text, field=None):
+        super().__init__(text)
+        self.fields = {"class": error_class, "text": text, **({"field": field} if field else {})}
+
+
+def send(request, fields):
+    line = (json.dumps({"id": request["id"], **fields}) + "\n").encode()
+    if len(line) <= PIPE_BUF:  # one write of that length is never torn
+        os.write(out, line)
+        return
+    with writing:
+        while line:
+            line = line[os.write(out, line):]
+
+
+def failure(e):
+    return {"error": e.fields if isinstance(e, Failed) else {"class": "other", "text": f"{type(e).__name__}: {e}"}}
+
+
+def answer(request, do):
+    try:
+        send(request, do(request) or {})
+    except Exception as e:
+        send(request, failure(e))
+
+
+class Worker:
+    """A session's thread."""
+
+    def __init__(self, new):
+        self.requests, self.new, self.session = queue.SimpleQueue(), new, None
+        threading.Thread(target=self.work, daemon=True).start()
+
+    def work(self):
+        while request := self.requests.get():
+            answer(request, self.do)
+
+    def do(self, request):
+        op = request["op"]
+        if op == "session":
+            self.session = self.new()
+            return None
+        if op in ("close", "crash"):
+            self.requests.put(None)
+        do = getattr(self.session, "try_" if op == "try" else op, None)
+        if do is None and op != "close":
+            raise Failed("protocol", f"op: {op!r} is unknown", "op")
+        return do and do(request)
+
+
+def requests():
+    rest = b""
+    while chunk := os.read(0, 1 << 16):
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            yield json.loads(line)
+
+
+def serve(hello, open_):
+    """Answer requests until a close, or the end of the input. open_ returns the fields of its answer, what makes a session, and
+    what closes all."""
+    workers, new, close = {}, None, None
+    for r in requests():
+        op, number = r["op"], r.get("session")
+        try:
+            if op == "hello":
+                send(r, {"hello": {"version": 2, **hello}})
+            elif op == "open":
+                fields, new, close = open_(r)
+                send(r, fields)
+            elif op == "close" and not number:
+                if close:
+                    close()
+                return send(r, {})
+            elif op == "session":
+                workers[number] = Worker(new)
+                workers[number].requests.put(r)
+            elif number not in workers:
+                raise Failed("protocol", f"session: {number} is not open", "session")
+            elif op == "cancel":
+                answer(r, workers[number].session.cancel)
+            elif op == "close":
+                workers.pop(number).requests.put(r)
+            else:
+                workers[number].requests.put(r)
+        except Exception as e:
+            send(r, failure(e))
+    os._exit(0)  # the parent has died
