@@ -1,0 +1,102 @@
+"""kazoo.recipe.lock.Lock, as its documentation shows it: KazooClient().Lock(path, identifier), and a listener for the end of the
+session. Each of lockbench's sessions is a client of its own, like a process."""
+import urllib.parse
+import kazoo, kazoo.exceptions as e, lines
+from kazoo.client import KazooClient, KazooState
+
+TRAITS = {"exclusive": True, "owned": True, "fair": True, "waits": True, "session": True}
+HELLO = {
+    "library": {"name": "kazoo", "version": kazoo.__version__}, "service": "zookeeper", "topologies": ["ensemble"],
+    "designs": [{
+        "name": "library", "traits": TRAITS,
+        "models": "kazoo.recipe.lock.Lock: a numbered ephemeral node each, the lowest holds, each other client watches the one before",
+        "wrong": "a holder paused beyond its session goes on unaware: no fencing token; the lock itself does not tell of the end of "
+                 "its session",
+        "loses": ["holder-pauses", "session-lost"]}],
+}
+
+
+class Session:
+    """A client, and a Lock for each acquisition."""
+
+    def __init__(self, new, root):
+        self.root, self.locks, self.ended = root, {}, 0
+        self.client = new()
+        self.client.add_listener(self.listen)
+        start(self.client)
+
+    def listen(self, state):
+        self.ended += state == KazooState.LOST
+
+    def lock(self, r):
+        lock = self.client.Lock(self.root + "/" + urllib.parse.quote(r["key"], safe="-._~$&+:=@"), r["key"])
+        self.locks[r["lease"]] = lock, self.ended
+        return lock
+
+    def try_(self, r):
+        lock = self.lock(r)
+        return {"held": asked(lambda: lock.acquire(blocking=False)), "owner": lock.prefix}
+
+    def wait(self, r):
+        lock = self.lock(r)
+        try:
+            held = asked(lambda: lock.acquire(timeout=r["timeout_ns"] / 1e9 if "timeout_ns" in r else None))
+        except (e.LockTimeout, e.CancelledError):
+            held = False
+        return {"held": held, "owner": lock.prefix}
+
+    def cancel(self, r):
+        lock, _ = self.locks.get(r["lease"], (None, 0))
+        if lock:
+            lock.cancel()
+
+    def release(self, r):
+        lock, began = self.locks.get(r["lease"], (None, 0))
+        if lock is None or "owner" in r and r["owner"] != lock.prefix:
+            return {"owned": False}
+        return {"owned": asked(lock.release) and began == self.ended}
+
+    def close(self, r):
+        stop(self.client)
+
+
+def asked(do):
+    try:
+        return do()
+    except (e.LockTimeout, e.CancelledError):
+        raise
+    except (e.AuthFailedError, e.NoAuthError) as error:
+        raise lines.Failed("auth", repr(error))
+    except (e.ConnectionClosedError, e.ConnectionLoss, e.SessionExpiredError) as error:
+        raise lines.Failed("closed", repr(error))
+
+
+def start(client, limit=None):
+    try:
+        client.start(*limit or ())
+    except client.handler.timeout_exception as error:
+        raise lines.Failed("connect", f"no connection to ZooKeeper: {error}")
+
+
+def stop(client):
+    client.stop()
+    client.close()
+
+
+def open_(r):
+    addrs = [urllib.parse.urlsplit(a if "://" in a else "zookeeper://" + a) for a in r["addrs"]]
+    root = addrs[0].path.rstrip("/")
+    user, password = r.get("username") or addrs[0].username, r.get("password") or addrs[0].password
+
+    def new():
+        return KazooClient(
+            hosts=",".join(a.netloc.rpartition("@")[2] for a in addrs), timeout=r.get("ttl_ns", 10e9) / 1e9,
+            auth_data=[("digest", f"{user}:{password}")] if user else None)
+
+    probe = new()
+    start(probe, [r.get("io_timeout_ns", 3e9) / 1e9])
+    stop(probe)
+    return {"traits": TRAITS}, lambda: Session(new, root), None
+
+
+lines.serve(HELLO, open_)
