@@ -3,6 +3,7 @@ package exec
 // The driver of adapters: programs that take the other side of the protocol.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -331,7 +332,7 @@ func (a *addressed) Open(ctx context.Context, cfg drivers.Config) (drivers.Servi
 	all.Prober, _ = drivers.As[drivers.Prober](beside)
 	all.Inspector, _ = drivers.As[drivers.Inspector](beside)
 	if c, ok := drivers.As[drivers.Cleaner](beside); ok {
-		return &cleaning{all, c}, nil
+		return &cleaning{all, naming{c, cmp.Or(a.Keys, "*")}}, nil
 	}
 	return &all, nil
 }
@@ -348,6 +349,21 @@ type serving struct {
 type cleaning struct {
 	serving
 	drivers.Cleaner
+}
+
+// naming is a Cleaner of an adapter whose keys have names of their own on the server.
+type naming struct {
+	drivers.Cleaner
+	as string
+}
+
+// Clean implements drivers.Cleaner.
+func (n naming) Clean(ctx context.Context, keys []string) error {
+	own := make([]string, len(keys))
+	for i, key := range keys {
+		own[i] = strings.ReplaceAll(n.as, "*", key)
+	}
+	return n.Cleaner.Clean(ctx, own)
 }
 
 // Close implements drivers.Service.

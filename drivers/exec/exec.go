@@ -18,7 +18,7 @@
 // drivers.Class), its text, and, if the request makes no sense, the field at fault.
 //
 //   - hello has the versions that the parent speaks. The answer has the one that is spoken, the library and its version, the
-//     kind of server (service), the topologies, the designs with their traits (see drivers.Traits, and below), and the
+//     kind of server (service), how keys are named there if not as in requests (keys, with * for that name), the topologies, the designs with their traits (see drivers.Traits, and below), and the
 //     params that open takes.
 //   - open has the lock, and the other fields of drivers.Config, each of which may be missing: addrs, username, password,
 //     database, embedded, topology, master, acks, node_timeout_ns, release, prefix, clients, polls, renews, ttl_ns, params,

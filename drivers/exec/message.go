@@ -80,6 +80,7 @@ type hello struct {
 	Version    int                `json:"version"`
 	Library    library            `json:"library,omitzero"`
 	Service    string             `json:"service,omitempty"`
+	Keys       string             `json:"keys,omitempty"` // what they are called on the server, with * for the request's
 	Topologies []drivers.Topology `json:"topologies,omitempty"`
 	Designs    []design           `json:"designs,omitempty"`
 	Params     []param            `json:"params,omitempty"`

@@ -1,0 +1,97 @@
+'use strict';
+// Mutex of the package redis-semaphore, as its documentation shows it: new Mutex(redis, key, { lockTimeout }). It renews what
+// it holds until the release, and its wait polls every 10 ms, for 10 s at most.
+const { Mutex } = require('redis-semaphore');
+const { connect, failed, quit } = require('./clients.js');
+const { serve, versionOf } = require('./lines.js');
+
+// A client that neither releases nor ends its process keeps the lock for ever, since it is renewed: session, and not expires.
+const traits = { exclusive: true, owned: true, session: true, waits: true, takes_owner: true, crashes: true };
+const params = [
+  { name: 'acquireTimeout', default: '10000', text: 'milliseconds that a wait may take' },
+  { name: 'retryInterval', default: '10', text: 'milliseconds between its attempts' },
+  { name: 'refreshShare', default: '0.8', text: 'share of the TTL after which a lock is renewed; 0 never' },
+];
+
+class Session {
+  constructor(client, ttl, settings) {
+    this.mutexes = new Map();
+    // The library does not tell whether a release has found the lock; the server does.
+    const told = (name) => async (...args) => (this.answered = await client[name](...args));
+    this.client = { options: client.options, set: (...args) => client.set(...args), evalsha: told('evalsha'), eval: told('eval') };
+    this.options = { ...settings, lockTimeout: ttl, onLockLost: () => {} }; // whose default throws, which ends the process
+    if (settings.refreshShare !== 0.8) this.options.refreshInterval = Math.round(ttl * settings.refreshShare);
+  }
+
+  mutex(r, options) {
+    this.stop(r.lease);
+    const mutex = new Mutex(this.client, r.key, { ...this.options, identifier: r.owner, ...options });
+    this.mutexes.set(r.lease, mutex);
+    return mutex;
+  }
+
+  stop(lease) {
+    const mutex = this.mutexes.get(lease);
+    if (mutex) mutex.stopRefresh();
+  }
+
+  async try(r) {
+    return { held: await asked(this.mutex(r, { acquireAttemptsLimit: 1, retryInterval: 0 }).tryAcquire()) };
+  }
+
+  async wait(r) {
+    const aborting = new AbortController();
+    this.cancel = () => (aborting.abort(), {});
+    const limit = Math.min(this.options.acquireTimeout, (r.timeout_ns || Infinity) / 1e6);
+    try {
+      return { held: await asked(this.mutex(r, { acquireTimeout: limit }).tryAcquire(aborting.signal)) };
+    } catch (error) {
+      if (aborting.signal.aborted) return { held: false };
+      throw error;
+    }
+  }
+
+  cancel() {
+    return {};
+  }
+
+  async release(r) {
+    let mutex = this.mutexes.get(r.lease);
+    if (!mutex || !mutex.isAcquired || mutex.identifier !== r.owner || mutex._key !== 'mutex:' + r.key) {
+      if (!r.owner) return { owned: false };
+      mutex = new Mutex(this.client, r.key, { ...this.options, identifier: r.owner, acquiredExternally: true });
+    }
+    this.answered = 0;
+    await asked(mutex.release());
+    return { owned: this.answered === 1 };
+  }
+
+  crash() {
+    for (const lease of this.mutexes.keys()) this.stop(lease);
+    return {};
+  }
+
+  close() {
+    return this.crash();
+  }
+}
+
+const asked = (promise) => promise.catch((error) => {
+  throw error.name === 'AbortError' ? error : failed(error);
+});
+
+serve({
+  library: { name: 'redis-semaphore', version: versionOf('redis-semaphore') }, service: 'redis', params, keys: 'mutex:*',
+  designs: [{
+    name: 'library', traits,
+    models: 'redis-semaphore, Mutex: SET mutex:key identifier PX NX, a poll every 10 ms, renewed by a timer, compare-and-delete',
+    wrong: 'a process that pauses beyond its lease overlaps the next: no fencing token; a client that hangs keeps the lock, which ' +
+      'the library renews for as long as the process lives; its default for a lost lock ends the process',
+    loses: ['holder-pauses', 'server-clock', 'failover', 'restart-empty', 'eviction', 'session-lost'],
+  }],
+}, async (r) => {
+  const clients = await connect(r);
+  const ttl = (r.ttl_ns || 10e9) / 1e6; // the library's own default
+  const settings = Object.fromEntries(params.map((p) => [p.name, Number((r.params && r.params[p.name]) || p.default)]));
+  return { traits, session: () => new Session(clients[0], ttl, settings), close: () => quit(clients) };
+});
