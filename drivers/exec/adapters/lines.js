@@ -83,7 +83,7 @@ function serve(hello, open) {
     }
     const s = sessions.get(number);
     if (!s) return fail(r, new Failed('protocol', `session: ${number} is not open`, 'session'));
-    if (op === 'close' || op === 'crash') sessions.delete(number);
+    if (op === 'close') sessions.delete(number);
     if (!s.client[op] && op !== 'close') return fail(r, new Failed('protocol', `op: ${op} is unknown`, 'op'));
     const call = () => attempt(r, () => (s.client[op] ? s.client[op](r) : {}));
     return op === 'cancel' ? call() : s.queue.add(call);

@@ -53,7 +53,7 @@ class Worker:
         if op == "session":
             self.session = self.new()
             return None
-        if op in ("close", "crash"):
+        if op == "close":
             self.requests.put(None)
         do = getattr(self.session, "try_" if op == "try" else op, None)
         if do is None and op != "close":
