@@ -3,7 +3,7 @@
 // it holds until the release, and its wait polls every 10 ms, for 10 s at most.
 const { Mutex } = require('redis-semaphore');
 const { connect, failed, quit } = require('./clients.js');
-const { Failed, serve, versionOf } = require('./lines.js');
+const { serve, versionOf } = require('./lines.js');
 
 // A client that neither releases nor ends its process keeps the lock for ever, since it is renewed: session, and not expires.
 const traits = { exclusive: true, owned: true, session: true, waits: true, takes_owner: true, crashes: true };
@@ -72,9 +72,6 @@ class Session {
   }
 
   crash() {
-    this.mutex = () => {
-      throw new Failed('closed', 'the session has crashed');
-    };
     return this.close();
   }
 }
