@@ -5,7 +5,7 @@ import json, os, queue, sys, threading
 
 out = os.dup(1)
 os.dup2(2, 1)  # what a library prints is no line
-writing, PIPE_BUF = threading.Lock(), 4096
+writing = threading.Lock()
 
 
 class Failed(Exception):
@@ -18,9 +18,6 @@ class Failed(Exception):
 
 def send(request, fields):
     line = (json.dumps({"id": request["id"], **fields}) + "\n").encode()
-    if len(line) <= PIPE_BUF:  # one write of that length is never torn
-        os.write(out, line)
-        return
     with writing:
         while line:
             line = line[os.write(out, line):]
@@ -38,11 +35,15 @@ def answer(request, do):
 
 
 class Worker:
-    """A session's thread."""
+    """A session, with a thread of its own unless it is inline."""
 
-    def __init__(self, new):
-        self.requests, self.new, self.session = queue.SimpleQueue(), new, None
-        threading.Thread(target=self.work, daemon=True).start()
+    def __init__(self, new, inline):
+        self.requests, self.new, self.session, self.inline = queue.SimpleQueue(), new, None, inline
+        if not inline:
+            threading.Thread(target=self.work, daemon=True).start()
+
+    def take(self, request):
+        answer(request, self.do) if self.inline else self.requests.put(request)
 
     def work(self):
         while request := self.requests.get():
@@ -69,9 +70,9 @@ def requests():
             yield json.loads(line)
 
 
-def serve(hello, open_):
+def serve(hello, open_, inline=False):
     """Answer requests until a close, or the end of the input. open_ returns the fields of its answer, what makes a session, and
-    what closes all."""
+    what closes all. Sessions whose requests never wait can be inline: without threads."""
     workers, new, close = {}, None, None
     for r in requests():
         op, number = r["op"], r.get("session")
@@ -86,16 +87,16 @@ def serve(hello, open_):
                     close()
                 return send(r, {})
             elif op == "session":
-                workers[number] = Worker(new)
-                workers[number].requests.put(r)
+                workers[number] = Worker(new, inline)
+                workers[number].take(r)
             elif number not in workers:
                 raise Failed("protocol", f"session: {number} is not open", "session")
             elif op == "cancel":
                 answer(r, workers[number].session.cancel)
             elif op == "close":
-                workers.pop(number).requests.put(r)
+                workers.pop(number).take(r)
             else:
-                workers[number].requests.put(r)
+                workers[number].take(r)
         except Exception as e:
             send(r, failure(e))
     os._exit(0)  # the parent has died
