@@ -11,8 +11,8 @@ HELLO = {
         "name": "library", "traits": TRAITS,
         "models": "kazoo.recipe.lock.Lock: a numbered ephemeral node each, the lowest holds, each other client watches the one before",
         "wrong": "a holder paused beyond its session goes on unaware: no fencing token; the lock itself does not tell of the end of "
-                 "its session",
-        "loses": ["holder-pauses", "session-lost"]}],
+                 "its session; a refused attempt whose clean-up fails leaves its node in line until the session ends (python-zk/kazoo#732)",
+        "loses": ["holder-pauses", "session-lost", "cleanup-lost"]}],
 }
 
 
