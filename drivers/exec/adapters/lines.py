@@ -1,11 +1,11 @@
 """The loop of an adapter in Python: lockbench help adapters explains the lines. Each session is an object of the adapter's,
 which a thread of its own uses, since libraries keep tokens by thread: it has try_, release and close, and perhaps wait, cancel,
 renew and crash, each of which takes a request and returns the fields of its answer. cancel comes while wait waits."""
-import json, os, queue, sys, threading
+import collections, json, os, queue, sys, threading
 
 out = os.dup(1)
 os.dup2(2, 1)  # what a library prints is no line
-writing = threading.Lock()
+writing, pending = threading.Lock(), collections.deque()
 
 
 class Failed(Exception):
@@ -17,10 +17,13 @@ class Failed(Exception):
 
 
 def send(request, fields):
-    line = (json.dumps({"id": request["id"], **fields}) + "\n").encode()
-    with writing:
-        while line:
-            line = line[os.write(out, line):]
+    """Whoever writes takes the lines of others along."""
+    pending.append((json.dumps({"id": request["id"], **fields}) + "\n").encode())
+    while pending and writing.acquire(blocking=False):
+        rest = b"".join(pending.popleft() for _ in range(len(pending)))
+        while rest:
+            rest = rest[os.write(out, rest):]
+        writing.release()
 
 
 def failure(e):
