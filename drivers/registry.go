@@ -29,29 +29,45 @@ func Register(name string, d Driver) {
 	registry[name] = d
 }
 
-// RegisterFamily makes drivers available whose names are family:NAME. Lookup calls find for the first of each name, and
-// registers what it returns.
-func RegisterFamily(family string, find func(name string) (Driver, error)) { families[family] = find }
+// RegisterFamily makes drivers available whose names are family:NAME, or one of members. Lookup calls find with the whole
+// name, the first time that it is asked for, and registers what it returns.
+func RegisterFamily(family string, find func(name string) (Driver, error), members ...string) {
+	families[family] = find
+	for _, name := range members {
+		memberOf[name] = family
+	}
+}
 
 var (
 	families = map[string]func(name string) (Driver, error){}
+	memberOf = map[string]string{}
 	finding  sync.Mutex   // one at a time
 	known    sync.RWMutex // guards registry, which grows
 )
 
-// FamilyOf returns the family that a driver's name begins with; empty if there is none.
+// FamilyOf returns the family of a driver's name; empty if there is none.
 func FamilyOf(name string) string {
+	if family := memberOf[name]; family != "" {
+		return family
+	}
 	if family, _, ok := strings.Cut(name, ":"); ok && families[family] != nil {
 		return family
 	}
 	return ""
 }
 
-// Names lists the registered drivers in alphabetical order.
+// Names lists the registered drivers in alphabetical order, those of families once they are found.
 func Names() []string {
 	known.RLock()
 	defer known.RUnlock()
 	return slices.Sorted(maps.Keys(registry))
+}
+
+// AllNames lists also the members of families that are not found yet.
+func AllNames() []string {
+	names := slices.AppendSeq(Names(), maps.Keys(memberOf))
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 func registered(name string) Driver {
@@ -70,14 +86,14 @@ func Lookup(name string) (Driver, error) {
 		return nil, fmt.Errorf("which driver %s? write %s:NAME", name, name)
 	}
 	if family == "" {
-		return nil, fmt.Errorf("unknown driver %q; there are %s", name, strings.Join(Names(), ", "))
+		return nil, fmt.Errorf("unknown driver %q; there are %s", name, strings.Join(AllNames(), ", "))
 	}
 	finding.Lock()
 	defer finding.Unlock()
 	if d := registered(name); d != nil {
 		return d, nil
 	}
-	d, err := families[family](strings.TrimPrefix(name, family+":"))
+	d, err := families[family](name)
 	if err != nil {
 		return nil, err
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/lockbench/lockbench/cmd/cli/progress"
 	"github.com/lockbench/lockbench/cmd/cli/secrets"
 	"github.com/lockbench/lockbench/cmd/cli/suggest"
+	"github.com/lockbench/lockbench/drivers/exec"
 	"github.com/lockbench/lockbench/results/spec"
 )
 
@@ -45,7 +46,9 @@ func Main() {
 	if !signal.Ignored(syscall.SIGHUP) { // as under nohup
 		signal.Notify(signals, syscall.SIGHUP) // a closed terminal must not leave locks on a server either
 	}
-	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ(), signals))
+	code := run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ(), signals)
+	_ = exec.RemoveFiles() // or else the next start of a server does
+	os.Exit(code)
 }
 
 // program is one invocation: everything that a command may touch of the world around it.

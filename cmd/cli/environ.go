@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/lockbench/lockbench/cmd/cli/suggest"
+	"github.com/lockbench/lockbench/drivers/exec"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/workloads/fleet"
 )
@@ -49,7 +50,7 @@ func (p *program) warnUnknownVars() {
 // unknownVars returns the variables that begin like ours and are none, each with the nearest that is. They are no error: they
 // may be another version's.
 func (e environ) unknownVars() []string {
-	known := []string{passwordVariable, fleet.TokenVariable, childVariable}
+	known := []string{passwordVariable, fleet.TokenVariable, childVariable, exec.FilesVariable}
 	for _, f := range allFlags {
 		known = append(known, f.variable())
 	}

@@ -242,8 +242,8 @@ func readLocks(o *options) (list []hazards.Lock, asked safety.Asked, err error) 
 		locks, err := hazards.Locks(name)
 		if err != nil {
 			hint := ""
-			if driver, _, _ := matrix.CutTopology(name); !slices.Contains(drivers.Names(), driver) {
-				hint = meant(driver, drivers.Names())
+			if driver, _, _ := matrix.CutTopology(name); !slices.Contains(drivers.AllNames(), driver) {
+				hint = meant(driver, drivers.AllNames())
 			}
 			return nil, asked, o.complain(o.get("driver"), "%w%s", err, hint)
 		}

@@ -18,21 +18,30 @@ import (
 	"github.com/lockbench/lockbench/drivers/spawn"
 )
 
-func init() { drivers.RegisterFamily("exec", find) }
+// family begins the name of a driver that is a command.
+const family = "exec"
+
+func init() {
+	var names []string
+	for _, s := range Shipped {
+		names = append(names, s.Name)
+	}
+	drivers.RegisterFamily(family, find, names...)
+}
 
 // find starts an adapter to ask it who it is.
-func find(command string) (drivers.Driver, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
-	defer cancel()
-	c, err := startAdapter(command, nil, 0, true)
+func find(name string) (drivers.Driver, error) {
+	c, err := startAdapter(name, nil, 0, true)
 	if err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
+	defer cancel()
 	h, err := c.hello(ctx)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%w%s", err, c.said(err)), c.kill())
 	}
-	d := adapter{command, h}
+	d := adapter{name, h}
 	switch err := c.Close(); {
 	case err != nil:
 		return nil, err
@@ -55,18 +64,26 @@ func find(command string) (drivers.Driver, error) {
 	return nil, fmt.Errorf("%s: hello: unknown service %q; there are %s", c.conn.Who, h.Service, strings.Join(known, ", "))
 }
 
-// startAdapter starts an adapter, by the shell, since its command may have arguments.
-func startAdapter(command string, secrets []string, limit time.Duration, tell bool) (*child, error) {
-	c, who := &child{}, fmt.Sprintf("adapter %q", command)
-	if err := c.launch(launching{who: who, argv: []string{"sh", "-c", command}, secrets: secrets, limit: limit, tell: tell}); err != nil {
-		return nil, fmt.Errorf("%s: start: %w", who, err)
+// startAdapter starts an adapter: a command by the shell, since it may have arguments.
+func startAdapter(name string, secrets []string, limit time.Duration, tell bool) (*child, error) {
+	c, l := &child{}, launching{who: who(name), secrets: secrets, limit: limit, tell: tell}
+	if command, ok := strings.CutPrefix(name, family+":"); ok {
+		l.argv = []string{"sh", "-c", command}
+	} else if err := l.prepare(name); err != nil {
+		return nil, fmt.Errorf("%s: %w", l.who, err)
+	}
+	if err := c.launch(l); err != nil {
+		return nil, fmt.Errorf("%s: start: %w", l.who, err)
 	}
 	return c, nil
 }
 
+// who begins errors about an adapter.
+func who(name string) string { return fmt.Sprintf("adapter %q", strings.TrimPrefix(name, family+":")) }
+
 // adapter is a driver in another process, which says what it can.
 type adapter struct {
-	command string
+	name string
 	*hello
 }
 
@@ -103,7 +120,7 @@ func (a *adapter) Open(ctx context.Context, cfg drivers.Config) (drivers.Service
 
 func (a *adapter) check(cfg drivers.Config) error {
 	if _, _, err := drivers.Chosen(a, cfg); err != nil {
-		return fmt.Errorf("adapter %q: open: %w", a.command, err)
+		return fmt.Errorf("%s: open: %w", who(a.name), err)
 	}
 	return nil
 }
@@ -169,7 +186,7 @@ type place struct {
 func (s *service) start(ctx context.Context, i int, limit time.Duration) (can claims, err error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	c, err := startAdapter(s.adapter.command, s.secrets, s.cfg.IO(), i == 0)
+	c, err := startAdapter(s.adapter.name, s.secrets, s.cfg.IO(), i == 0)
 	if err != nil {
 		return can, err
 	}

@@ -110,6 +110,7 @@ func Start(ctx context.Context, o Options) (*Worker, error) {
 type launching struct {
 	who     string // begins errors
 	argv    []string
+	env     []string // more than this process has
 	secrets []string
 	event   func(Event)   // nil: there are none
 	limit   time.Duration // of most answers; 0: none
@@ -119,6 +120,7 @@ type launching struct {
 func (c *child) launch(l launching) error {
 	c.log = &spawn.Tail{Hide: func(text string) string { return hide(text, l.secrets) }}
 	cmd := exec.Command(l.argv[0], l.argv[1:]...)
+	cmd.Env = append(os.Environ(), l.env...)
 	cmd.Stderr = c.log
 	if l.tell {
 		cmd.Stderr = &teller{Tail: c.log, who: l.who}

@@ -60,6 +60,16 @@ func newTempDir(root string) (*tempDir, error) {
 	return d, nil
 }
 
+// NewDir returns a private directory for something else than a server, and what removes it. After the death of this process a
+// Sweep does.
+func NewDir() (path string, remove func() error, err error) {
+	d, err := newTempDir(tempRoot())
+	if err != nil {
+		return "", nil, err
+	}
+	return d.path, d.remove, nil
+}
+
 // file returns the path of a file in the directory.
 func (d *tempDir) file(name string) string { return filepath.Join(d.path, name) }
 

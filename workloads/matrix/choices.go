@@ -55,7 +55,7 @@ func texts[T ~string](names ...T) (list []string) {
 func Names(setting string) []string {
 	switch setting {
 	case "driver":
-		return drivers.Names()
+		return drivers.AllNames()
 	case "lock":
 		var locks []string
 		for _, name := range drivers.Names() {

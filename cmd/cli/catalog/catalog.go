@@ -5,12 +5,14 @@ package catalog
 import (
 	"cmp"
 	"context"
+	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/lockbench/lockbench/cmd/cli/deploy"
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/exec"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results/format"
@@ -29,7 +31,7 @@ var Sections = []string{"waits", "presets", "servers", "hazards"}
 
 // Names returns all that list can tell about.
 func Names() []string {
-	names := slices.Concat(drivers.Names(), matrix.Names("lock"), presets.Names(), Sections)
+	names := slices.Concat(matrix.Names("driver"), matrix.Names("lock"), presets.Names(), Sections)
 	for _, h := range hazards.All() {
 		names = append(names, string(h.Name))
 	}
@@ -42,13 +44,14 @@ func Names() []string {
 
 // Listing is all that list knows; its JSON form is for scripts.
 type Listing struct {
-	Drivers []Driver `json:"drivers"`
-	Locks   []Lock   `json:"locks"`
-	Params  []Param  `json:"params"`
-	Waits   []Wait   `json:"waits"`
-	Presets []Preset `json:"presets"`
-	Servers []Server `json:"servers"`
-	Hazards []Hazard `json:"hazards"`
+	Drivers  []Driver  `json:"drivers"`
+	Adapters []Adapter `json:"adapters"`
+	Locks    []Lock    `json:"locks"`
+	Params   []Param   `json:"params"`
+	Waits    []Wait    `json:"waits"`
+	Presets  []Preset  `json:"presets"`
+	Servers  []Server  `json:"servers"`
+	Hazards  []Hazard  `json:"hazards"`
 }
 
 // Driver tells whether a driver can run on this machine without an address.
@@ -63,6 +66,17 @@ type Driver struct {
 	Topologies []string `json:"topologies,omitempty"`
 	Addresses  []string `json:"addresses,omitempty"` // forms of them
 	Limit      string   `json:"limit,omitempty"`     // what the server calls its maximum of connections
+}
+
+// Adapter is a driver in a process of another language, and tells whether that can run on this machine.
+type Adapter struct {
+	Driver    string `json:"driver"`
+	Language  string `json:"language"`
+	Library   string `json:"library,omitempty"` // none: it excludes nobody, and shows what its language costs
+	Service   string `json:"service,omitempty"`
+	Available bool   `json:"available"`
+	Install   string `json:"install,omitempty"` // what brings what is missing
+	Text      string `json:"text"`
 }
 
 type Lock struct {
@@ -136,6 +150,9 @@ func New(ctx context.Context) Listing {
 			l.Params = append(l.Params, Param{name, param.Name, param.Default, param.Text})
 		}
 	}
+	for _, a := range exec.Shipped {
+		l.Adapters = append(l.Adapters, adapterOf(&a))
+	}
 	for _, s := range servers.Services() {
 		l.Servers = append(l.Servers, look(ctx, s))
 		if s.Embedded != nil {
@@ -181,6 +198,18 @@ func look(ctx context.Context, s *servers.Service) Server {
 	return here
 }
 
+// adapterOf returns whether an adapter can be started here.
+func adapterOf(a *exec.Adapter) Adapter {
+	here := Adapter{Driver: a.Name, Language: a.Language, Library: a.Library, Service: a.Service, Available: true, Text: "can run"}
+	if err := a.Missing(); err != nil {
+		here.Available, here.Text = false, err.Error()
+		if missing, ok := errors.AsType[*exec.Missing](err); ok {
+			here.Text, here.Install = "needs "+missing.What, missing.Install
+		}
+	}
+	return here
+}
+
 // driver returns whether a driver can run here on a server of our own; the servers have been looked for.
 func (l Listing) driver(name string) Driver {
 	s := deploy.Service(name)
@@ -219,11 +248,16 @@ func (l Listing) locks(driver string) (own []Lock) {
 	return own
 }
 
-// install returns what brings the servers that are not here, by their services.
+// install returns what brings the servers and the adapters that are not here.
 func (l Listing) install() (facts report.Facts) {
 	for _, s := range l.Servers {
 		if s.Server == matrix.Private && !s.Available {
 			facts = append(facts, fact(s.Service, cmp.Or(s.Install, s.Text)))
+		}
+	}
+	for _, a := range l.Adapters {
+		if !a.Available {
+			facts = append(facts, fact(a.Driver, cmp.Or(a.Install, a.Text)))
 		}
 	}
 	return facts

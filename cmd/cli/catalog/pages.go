@@ -20,12 +20,17 @@ import (
 func (l Listing) Document(name string) *report.Document {
 	d := &report.Document{Kind: "lockbench list"}
 	_, isPreset := presets.Find(name)
+	adapter := slices.IndexFunc(l.Adapters, func(a Adapter) bool { return a.Driver == name })
 	hazard := slices.IndexFunc(l.Hazards, func(h Hazard) bool { return string(h.Hazard) == name })
 	switch {
 	case name == "":
 		d.Title, d.Blocks = "Drivers and their locks", l.overview()
 	case slices.Contains(drivers.Names(), name):
 		l.story(d, name)
+	case adapter >= 0: // not started
+		a := l.Adapters[adapter]
+		d.Title, d.Blocks = name+": "+a.about(), []report.Block{
+			report.Facts{fact("here", a.Text+strings.TrimSuffix(": "+a.Install, ": "))}, note("lockbench list " + name + " starts it, and tells the whole story.")}
 	case isPreset:
 		text, _ := presets.Find(name)
 		d.Title = "The preset " + name
@@ -63,9 +68,9 @@ func note(text string) report.Block { return report.Paragraph{Text: text, Note: 
 
 // overview lists all drivers with their designs, and the names of the rest.
 func (l Listing) overview() []report.Block {
-	blocks := []report.Block{l.table(l.Drivers)}
+	blocks := []report.Block{l.table(l.Drivers), report.Section{Title: "Locks of other languages", Blocks: []report.Block{l.adapters()}}}
 	if missing := l.install(); missing != nil {
-		blocks = append(blocks, report.Section{Title: "To install servers that are not here", Blocks: []report.Block{missing}})
+		blocks = append(blocks, report.Section{Title: "To install what is not here", Blocks: []report.Block{missing}})
 	}
 	return append(blocks,
 		report.Section{Title: "Ways of waiting (-wait)", Blocks: []report.Block{report.Paragraph{Text: strings.Join(matrix.Choices("wait"), ", ")}}},
@@ -89,6 +94,26 @@ func (l Listing) table(list []Driver) report.Table {
 	return t
 }
 
+// adapters has a row for each adapter.
+func (l Listing) adapters() report.Table {
+	t := report.Table{Caption: "Locks of other languages", Columns: []report.Column{
+		{Title: "driver", Left: true}, {Title: "service", Left: true}, {Title: "language", Left: true}, {Title: "library", Left: true}, {Title: "here", Left: true, Wrap: true},
+	}}
+	for _, a := range l.Adapters {
+		t.Rows = append(t.Rows, report.Row{Cells: []report.Value{
+			{Text: a.Driver}, {Text: cmp.Or(a.Service, format.None)}, {Text: a.Language}, {Text: cmp.Or(a.Library, "none")}, {Text: a.Text}}})
+	}
+	return t
+}
+
+// about says what an adapter is.
+func (a Adapter) about() string {
+	if a.Library == "" {
+		return "a lock that excludes nobody, in " + a.Language
+	}
+	return a.Library + " of " + a.Language + ", for " + a.Service
+}
+
 // story tells all about a driver.
 func (l Listing) story(d *report.Document, name string) {
 	of := l.Drivers[slices.IndexFunc(l.Drivers, func(d Driver) bool { return d.Driver == name })]
@@ -100,7 +125,7 @@ func (l Listing) story(d *report.Document, name string) {
 			facts = append(facts, fact(title, text))
 		}
 	}
-	add("library", of.Library)
+	add("library", strings.TrimSpace(of.Library+" "+matrix.Library(name).Version))
 	d.Title = name + ": in this process, without a server"
 	if of.Service != "" {
 		d.Title = name + ": a driver for " + of.Service
