@@ -96,7 +96,7 @@ setup-all: # also what only make test-all needs
 	@./scripts/setup.sh all
 
 clean: ## remove what the other targets have built
-	rm -rf bin dist lockbench bench.out
+	rm -rf bin dist lockbench bench.out drivers/exec/adapters/node_modules
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r t d; do printf '%-8s %s\n' "$$t" "$$d"; done

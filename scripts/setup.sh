@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Install the servers for the tests. If they are all installed it is quick and silent; if it may not install anything, it
+# Install the servers for the tests, and libraries of other languages. If they are all installed it is quick and silent; if it may not install anything, it
 # lists in one line the tests that will be skipped, and fails with CI=true. Without arguments it installs what make test
 # needs, with "all" what make test-all needs, and otherwise the packages named, as in the table.
 set -euo pipefail
@@ -15,6 +15,13 @@ etcd  etcd-server  test  etcd
 mariadbd|mysqld|/usr/sbin/mariadbd|/usr/libexec/mariadbd  mariadb-server  test  MySQL
 postgres|/usr/lib/postgresql/*/bin/postgres  postgresql  test  PostgreSQL
 pgbouncer|/usr/sbin/pgbouncer  pgbouncer  test  PgBouncer
+python3  python3  test  locks in Python
+/usr/lib/python3/dist-packages/redis/__init__.py  python3-redis  test-all  redis-py
+/usr/lib/python3/dist-packages/kazoo/__init__.py  python3-kazoo  test-all  kazoo
+node  nodejs  test-all  locks in Node.js
+npm  npm  test-all  locks in Node.js
+javac  default-jdk-headless  test-all  locks in Java
+/usr/share/java/curator-recipes.jar  libcurator-recipes-java  test-all  Curator
 nutcracker|/usr/sbin/nutcracker  nutcracker  test-all  Redis behind twemproxy
 chromium|chromium-browser|google-chrome|google-chrome-stable|headless-shell  chromium  test-all  HTML reports in a browser
 /usr/lib/*/faketime/libfaketime.so.1|/usr/lib64/faketime/libfaketime.so.1|/usr/lib/faketime/libfaketime.so.1  libfaketime  test-all  Redis with a clock that jumps
@@ -131,6 +138,17 @@ if [ -n "$rows" ] && may_install; then
 	mapfile -t packages < <(cut -f2 <<<"$rows")
 	install "${packages[@]}"
 	rows=$(missing)
+fi
+
+# The modules of the adapters, from the lock file. A copy of it beside them says that they are all there.
+adapters=$(dirname "$0")/../drivers/exec/adapters
+if [[ $only == *" all "* ]] && ! cmp -s "$adapters"/package-lock.json "$adapters"/node_modules/of.json; then
+	echo "setup: installing modules of Node.js" >&2
+	if (cd "$adapters" && npm ci --no-audit --no-fund --loglevel=error) >&2; then
+		cp "$adapters"/package-lock.json "$adapters"/node_modules/of.json
+	else
+		rows+=${rows:+$'\n'}$'modules\tof npm ci\tredlock and others'
+	fi
 fi
 [ -n "$rows" ] || exit 0
 

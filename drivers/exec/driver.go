@@ -15,6 +15,7 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/quorum"
+	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/spawn"
 )
 
@@ -339,6 +340,12 @@ func (a *addressed) Open(ctx context.Context, cfg drivers.Config) (drivers.Servi
 	beside, err := d.Open(ctx, own)
 	if err != nil {
 		return nil, err
+	}
+	cfg.Addrs = slices.Clone(cfg.Addrs)
+	for i, addr := range cfg.Addrs {
+		if !strings.Contains(addr, "://") { // which goes without saying for the companion
+			cfg.Addrs[i] = servers.Named(a.Service()).Schemes[0] + "://" + addr
+		}
 	}
 	s, err := a.open(ctx, cfg, secretsOf(a.companion, cfg))
 	if err != nil {

@@ -35,6 +35,7 @@ func TestMain(m *testing.M) {
 	case "parent":
 		parent(os.Args[2])
 	default:
+		useModules()
 		servertest.Main(m)
 	}
 }

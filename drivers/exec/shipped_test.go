@@ -1,0 +1,159 @@
+package exec
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/drivertest"
+	"github.com/lockbench/lockbench/drivers/fault"
+	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/drivers/servers/servertest"
+)
+
+// useModules lets adapters find what make setup-all has installed.
+func useModules() {
+	dir, err := filepath.Abs(filepath.Join("adapters", "node_modules"))
+	if err != nil {
+		panic(err)
+	}
+	os.Setenv("NODE_PATH", dir+string(filepath.ListSeparator)+os.Getenv("NODE_PATH"))
+}
+
+// files end with the tests.
+var files = servertest.Share(func(context.Context) (unpackedFiles, error) { return unpackedFiles{}, nil })
+
+type unpackedFiles struct{}
+
+func (unpackedFiles) Close() error { return RemoveFiles() }
+
+// shippedDriver returns the driver of a shipped adapter. If something is missing, the test is skipped; with CI=true it fails.
+func shippedDriver(t *testing.T, name string) drivers.Driver {
+	t.Helper()
+	files.Get(t)
+	d, err := drivers.Lookup(name)
+	if _, missing := errors.AsType[*Missing](err); missing && os.Getenv("CI") != "true" {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// TestShippedConformance holds each library to what its adapter claims.
+func TestShippedConformance(t *testing.T) {
+	if testing.Short() {
+		t.Skip("libraries of other languages: make test-all")
+	}
+	var all sync.WaitGroup // mostly waiting
+	for _, a := range Shipped {
+		all.Go(func() {
+			t.Run(a.Name, func(t *testing.T) {
+				d := shippedDriver(t, a.Name)
+				cfg := drivers.Config{Lock: d.Designs()[0].Name}
+				t.Run("single", func(t *testing.T) { conform(t, d, cfg, 1) })
+				if slices.Contains(drivers.LibraryOf(d).Topologies, drivers.TopologyRedlock) {
+					cfg.Topology = drivers.TopologyRedlock
+					t.Run("five nodes", func(t *testing.T) { conform(t, d, cfg, 5) })
+				}
+			})
+		})
+	}
+	all.Wait()
+}
+
+// conform runs the suite on that many servers, behind proxies that break the connections.
+func conform(t *testing.T, d drivers.Driver, cfg drivers.Config, nodes int) {
+	s := drivertest.Setup{Driver: d, Straggles: nodes > 1}
+	var proxies []*fault.Proxy
+	for range nodes {
+		var addr string
+		switch on, _ := d.(drivers.Addressed); {
+		case on == nil:
+			continue
+		case on.Service() == "redis":
+			addr = servertest.Redis(t, servers.RedisOptions{}).URL()
+			cfg.IOTimeout = time.Second
+		default:
+			addr = strings.TrimPrefix(servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{}).URLs()[0], "zookeeper://")
+			cfg.TTL, cfg.IOTimeout = 8*time.Second, 2*time.Second // on machines that stall
+			s.SessionTimeout = cfg.TTL + 400*time.Millisecond
+		}
+		proxy, err := fault.NewProxy(addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { proxy.Close() })
+		proxies, cfg.Addrs = append(proxies, proxy), append(cfg.Addrs, proxy.Addr())
+	}
+	every := func(fault func(*fault.Proxy) func()) func() func() {
+		if proxies == nil {
+			return nil
+		}
+		return func() func() {
+			var restores []func()
+			for _, p := range proxies {
+				restores = append(restores, fault(p))
+			}
+			return func() {
+				for _, restore := range restores {
+					restore()
+				}
+			}
+		}
+	}
+	s.Config, s.Cut, s.Mute, s.Stall = cfg, every((*fault.Proxy).Outage), every((*fault.Proxy).Mute), every((*fault.Proxy).Stall)
+	drivertest.Run(t, s)
+}
+
+// TestShippedFiles: what adapters need is in a private folder as long as this process needs it, and only then.
+func TestShippedFiles(t *testing.T) {
+	dir, err := "", RemoveFiles()
+	if err == nil {
+		dir, err = unpack()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range Shipped {
+		for _, file := range a.files {
+			if _, err := os.Stat(filepath.Join(dir, file)); err != nil {
+				t.Errorf("%s: %v", a.Name, err)
+			}
+		}
+	}
+	if again, err := unpack(); again != dir || err != nil {
+		t.Errorf("a second unpack returns %s, %v; want %s", again, err, dir)
+	}
+	if err := RemoveFiles(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("after RemoveFiles: %v", err)
+	}
+}
+
+// TestMissing: what cannot run here says what brings it.
+func TestMissing(t *testing.T) {
+	for _, tt := range []struct {
+		adapter Adapter
+		want    string
+	}{
+		{Adapter{Language: python, needs: []string{"no-such"}, install: "apt-get install python3-no-such"}, "it needs the module no-such: apt-get install python3-no-such"},
+		{Adapter{Language: nodejs, needs: []string{"no-such"}}, "it needs the module no-such 0: npm install -g no-such@"},
+		{Adapter{Language: java, needs: []string{"no-such"}, install: "apt-get install no-such-java"}, "it needs no-such.jar: apt-get install no-such-java"},
+	} {
+		if err := tt.adapter.Missing(); err == nil || err.Error() != tt.want {
+			t.Errorf("%v, want %s", err, tt.want)
+		}
+	}
+}
