@@ -29,6 +29,31 @@ func init() { // once, however often the tests run
 	drivers.Register("alpha", fake{"a"})
 }
 
+// TestFamily: members are known by name before they are found, and others by their prefix.
+func TestFamily(t *testing.T) {
+	found := map[string]int{}
+	drivers.RegisterFamily("zoo", func(name string) (drivers.Driver, error) {
+		if found[name]++; name == "zoo:none" {
+			return nil, errors.ErrUnsupported
+		}
+		return fake{"k"}, nil
+	}, "zoo-cat")
+	if slices.Contains(drivers.Names(), "zoo-cat") || !slices.Contains(drivers.AllNames(), "zoo-cat") || len(found) > 0 {
+		t.Errorf("before it is found: Names() = %v, AllNames() = %v, found %v", drivers.Names(), drivers.AllNames(), found)
+	}
+	for _, name := range []string{"zoo-cat", "zoo:other", "zoo-cat"} {
+		if d, err := drivers.Lookup(name); err != nil || d.Designs()[0].Name != "k" || drivers.FamilyOf(name) != "zoo" {
+			t.Errorf("Lookup(%s) = %v, %v; of family %q", name, d, err, drivers.FamilyOf(name))
+		}
+	}
+	if _, err := drivers.Lookup("zoo:none"); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("Lookup of what cannot be found: %v", err)
+	}
+	if found["zoo-cat"] != 1 || !slices.Contains(drivers.Names(), "zoo-cat") || slices.Contains(drivers.Names(), "zoo:none") {
+		t.Errorf("afterwards: Names() = %v, found %v", drivers.Names(), found)
+	}
+}
+
 func TestRegistry(t *testing.T) {
 	names := drivers.Names()
 	if !slices.IsSorted(names) || !slices.Contains(names, "alpha") || !slices.Contains(names, "zeta") {

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Install the servers for the tests, and libraries of other languages. If they are all installed it is quick and silent; if it may not install anything, it
-# lists in one line the tests that will be skipped, and fails with CI=true. Without arguments it installs what make test
-# needs, with "all" what make test-all needs, and otherwise the packages named, as in the table.
+# Install the servers for the tests, and other languages with their libraries. If they are all installed it is quick and
+# silent; if it may not install anything, it lists in one line the tests that will be skipped, and fails with CI=true.
+# Without arguments it installs what make test needs, with "all" what make test-all needs, and otherwise the packages
+# named, as in the table.
 set -euo pipefail
 
 # What the tests need: a program or the path of a file, with * for anything (or one of several, separated by |), its

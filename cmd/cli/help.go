@@ -192,6 +192,7 @@ var helpParts = template.FuncMap{
 	"exits":     func() string { return exitCodes },
 	"addresses": catalog.Addresses,
 	"drivers":   catalog.DriverList,
+	"adapters":  catalog.AdapterList,
 	"claims":    catalog.ClaimList,
 	"waits":     catalog.Waits,
 	"terms":     catalog.Terms,

@@ -15,6 +15,7 @@ import (
 
 	"github.com/lockbench/lockbench/cmd/cli/deploy"
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/exec"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/spec"
@@ -156,6 +157,9 @@ func TestHelpNames(t *testing.T) {
 		has("marks", strings.Fields(string(l.By))...)
 	}
 	has("drivers", drivers.Names()...)
+	for _, a := range exec.Shipped {
+		has("adapters", a.Name)
+	}
 	has("formats", formatsOf("report")...)
 	has("formats", formatsOf("compare")...)
 	has("formats", formatsOf("history")...)

@@ -44,7 +44,7 @@ var words = []word{
 		[]string{"-driver rueidis@sentinel", "-topology sentinel"}, "topologies"},
 	{"topology majority replication", "servers that form one service", []string{"-topology redlock", "-topology replicated"}, "topologies"},
 	{"shedlock", "ShedLock takes a row that expires, as the design unique-row does", []string{"-driver mysql -lock unique-row"}, "unique-row"},
-	{"curator interprocessmutex", "Curator's InterProcessMutex is the design sequential", []string{"-driver zookeeper -lock sequential"}, "sequential"},
+	{"interprocessmutex", "Curator's InterProcessMutex is the design sequential", []string{"-driver zookeeper -lock sequential"}, "sequential"},
 	{"rlock", "Redisson's RLock is the design redisson", []string{"-driver rueidis -lock redisson"}, "redisson"},
 	{"advisorylock pgadvisorylock pgtryadvisorylock", "PostgreSQL's advisory locks are the design advisory", []string{"-driver postgres -lock advisory"}, "advisory"},
 	{"selectforupdate forupdate rowlevel", "SELECT … FOR UPDATE is the design row-lock", []string{"-driver postgres -lock row-lock", "-driver mysql -lock row-lock"}, "row-lock"},
@@ -54,6 +54,7 @@ var words = []word{
 	{"postgresql pg", "PostgreSQL is the service postgres", []string{"-driver postgres"}, "postgres"},
 	{"valkey keydb dragonfly", "it speaks the protocol of the service redis", []string{"-driver rueidis -addr redis://host"}, "redis"},
 	{"zk", "ZooKeeper is the service zookeeper", []string{"-driver zookeeper"}, "zookeeper"},
+	{"python java javascript node nodejs npm jedis asyncio", "lock libraries of Python, Node.js and Java run in processes of their own", []string{"lockbench list"}, "adapters"},
 	{"semaphore rwlock readwrite readlock", "lockbench has locks with one holder only: no semaphores, no locks for readers", nil, "drivers"},
 
 	{"pause gcpause gc stoptheworld stall freeze", "a GC pause, or any other stop of the holder, is the hazard holder-pauses",

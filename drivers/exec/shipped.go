@@ -104,7 +104,7 @@ func (a *Adapter) command(dir string) (argv, env []string, err error) {
 	return append(argv, filepath.Join(dir, a.files[0])), env, nil
 }
 
-//go:embed adapters/*.java adapters/*.js adapters/*.py adapters/package.json
+//go:embed adapters/*.*
 var sources embed.FS
 
 // FilesVariable names the folder of the files of adapters to the processes that this one starts: they need not unpack their own,

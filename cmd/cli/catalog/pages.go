@@ -29,7 +29,7 @@ func (l Listing) Document(name string) *report.Document {
 		l.story(d, name)
 	case adapter >= 0: // not started
 		a := l.Adapters[adapter]
-		d.Title, d.Blocks = name+": "+a.about(), []report.Block{
+		d.Title, d.Blocks = name+": "+adapterAbout(a.Language, a.Library, a.Service), []report.Block{
 			report.Facts{fact("here", a.Text+strings.TrimSuffix(": "+a.Install, ": "))}, note("lockbench list " + name + " starts it, and tells the whole story.")}
 	case isPreset:
 		text, _ := presets.Find(name)
@@ -104,14 +104,6 @@ func (l Listing) adapters() report.Table {
 			{Text: a.Driver}, {Text: cmp.Or(a.Service, format.None)}, {Text: a.Language}, {Text: cmp.Or(a.Library, "none")}, {Text: a.Text}}})
 	}
 	return t
-}
-
-// about says what an adapter is.
-func (a Adapter) about() string {
-	if a.Library == "" {
-		return "a lock that excludes nobody, in " + a.Language
-	}
-	return a.Library + " of " + a.Language + ", for " + a.Service
 }
 
 // story tells all about a driver.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockbench/lockbench/cmd/cli/deploy"
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/exec"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
@@ -72,6 +73,23 @@ func DriverList() string {
 		rows = append(rows, fact(name, about))
 	}
 	return Table(rows)
+}
+
+// AdapterList returns the adapters that are shipped.
+func AdapterList() string {
+	var rows report.Facts
+	for _, a := range exec.Shipped {
+		rows = append(rows, fact(a.Name, adapterAbout(a.Language, a.Library, a.Service)))
+	}
+	return Table(rows)
+}
+
+// adapterAbout says what an adapter is.
+func adapterAbout(language, library, service string) string {
+	if library == "" {
+		return "a lock that excludes nobody, in " + language
+	}
+	return library + " of " + language + ", for " + service
 }
 
 // Waits returns all ways of waiting.
