@@ -60,11 +60,14 @@ func TestShippedConformance(t *testing.T) {
 			t.Run(a.Name, func(t *testing.T) {
 				d := shippedDriver(t, a.Name)
 				cfg := drivers.Config{Lock: d.Designs()[0].Name}
-				t.Run("single", func(t *testing.T) { conform(t, d, cfg, 1) })
+				var both sync.WaitGroup
+				both.Go(func() { t.Run("single", func(t *testing.T) { conform(t, d, cfg, 1) }) })
 				if slices.Contains(drivers.LibraryOf(d).Topologies, drivers.TopologyRedlock) {
-					cfg.Topology = drivers.TopologyRedlock
-					t.Run("five nodes", func(t *testing.T) { conform(t, d, cfg, 5) })
+					majority := cfg
+					majority.Topology = drivers.TopologyRedlock
+					both.Go(func() { t.Run("five nodes", func(t *testing.T) { conform(t, d, majority, 5) }) })
 				}
+				both.Wait()
 			})
 		})
 	}
