@@ -1,0 +1,191 @@
+import com.fasterxml.jackson.databind.JsonNode;
+import java.net.URI;
+import java.util.*;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.*;
+import org.apache.curator.framework.*;
+import org.apache.curator.framework.recipes.locks.InterProcessMutex;
+import org.apache.curator.retry.RetryNTimes;
+import org.apache.zookeeper.KeeperException;
+
+/**
+ * InterProcessMutex of Apache Curator, as its documentation shows it: acquire, and release in the same thread. The sessions share
+ * a client, as the threads of an application do. It never retries, because a lock of lockbench does what it is told, once.
+ */
+class Curator extends Lines {
+    static final Map<String, Boolean> TRAITS = Stream.of("exclusive", "owned", "session", "reentrant", "fair", "waits")
+        .collect(Collectors.toMap(name -> name, name -> true));
+
+    CuratorFramework client;
+    int limit; // of connecting
+
+    Map<String, Object> hello() throws Exception {
+        Properties about = new Properties();
+        about.load(InterProcessMutex.class.getResourceAsStream("/META-INF/maven/org.apache.curator/curator-recipes/pom.properties"));
+        return new HashMap<>(Map.of(
+            "library", Map.of("name", "curator-recipes", "version", about.getProperty("version")),
+            "service", "zookeeper",
+            "topologies", List.of("ensemble"),
+            "designs", List.of(Map.of(
+                "name", "library",
+                "traits", TRAITS,
+                "models", "InterProcessMutex: a numbered ephemeral node each, the lowest holds, each other watches the one before",
+                "wrong", "a holder paused beyond its session goes on unaware: no fencing token, and the mutex itself does not tell of "
+                    + "the end of its session (CURATOR-206)",
+                "loses", List.of("holder-pauses", "session-lost")))));
+    }
+
+    Map<String, ?> open(JsonNode r) throws Exception {
+        List<URI> servers = new ArrayList<>();
+        for (JsonNode a : r.path("addrs")) {
+            servers.add(URI.create(a.asText().contains("://") ? a.asText() : "zookeeper://" + a.asText()));
+        }
+        String hosts = servers.stream().map(s -> s.getRawAuthority().replaceFirst(".*@", "")).collect(Collectors.joining(","));
+        String path = r.path("database").asText(servers.get(0).getPath()).replaceFirst("/$", "");
+        String user = r.has("username") ? r.get("username").asText() + ":" + r.path("password").asText() : servers.get(0).getUserInfo();
+        limit = (int) (r.path("io_timeout_ns").asLong(3_000_000_000L) / 1_000_000);
+        CuratorFrameworkFactory.Builder builder = CuratorFrameworkFactory.builder()
+            .connectString(hosts + path)
+            .sessionTimeoutMs((int) (r.path("ttl_ns").asLong(10_000_000_000L) / 1_000_000))
+            .connectionTimeoutMs(limit)
+            .retryPolicy(new RetryNTimes(0, 0));
+        if (user != null) {
+            builder.authorization("digest", user.getBytes("UTF-8"));
+        }
+        client = builder.build();
+        client.start();
+        session(limit);
+        return TRAITS;
+    }
+
+    /** The number of the session with ZooKeeper, once there is one. */
+    long session(int limit) throws Exception {
+        if (!client.blockUntilConnected(limit, TimeUnit.MILLISECONDS)) {
+            throw new Failed("connect", "no connection to ZooKeeper");
+        }
+        return client.getZookeeperClient().getZooKeeper().getSessionId();
+    }
+
+    Session session() {
+        return new Client();
+    }
+
+    @Override
+    void close() {
+        client.close();
+    }
+
+    /** The mutex of a key and of a thread, which can acquire it again while it holds it. */
+    class Hold {
+        static final String PROCESS = UUID.randomUUID().toString();
+        static final AtomicLong holds = new AtomicLong();
+
+        final String owner = PROCESS + "-" + holds.incrementAndGet();
+        final InterProcessMutex mutex;
+        final long session;
+
+        Hold(String key) throws Exception {
+            mutex = new InterProcessMutex(client, node(key));
+            session = session(limit);
+        }
+
+        /** A hold ends with the session, of which a listener for LOST may hear too late. */
+        boolean lost() throws Exception {
+            return client.getZookeeperClient().getZooKeeper().getSessionId() != session;
+        }
+    }
+
+    class Client implements Session {
+        final Map<String, Hold> holds = new HashMap<>();
+        final Set<Integer> leases = new HashSet<>(); // that are held
+
+        public Map<String, ?> attempt(JsonNode r) throws Exception {
+            return acquire(r, 0);
+        }
+
+        public Map<String, ?> await(JsonNode r) throws Exception {
+            return acquire(r, r.has("timeout_ns") ? r.get("timeout_ns").asLong() / 1_000_000 : -1);
+        }
+
+        Map<String, ?> acquire(JsonNode r, long millis) throws Exception {
+            String key = r.get("key").asText();
+            Hold hold = holds.get(key);
+            if (hold == null || hold.lost()) {
+                holds.remove(key);
+                hold = new Hold(key);
+            }
+            InterProcessMutex mutex = hold.mutex;
+            boolean held = asked(() -> {
+                if (millis < 0) {
+                    mutex.acquire();
+                    return true;
+                }
+                return mutex.acquire(millis, TimeUnit.MILLISECONDS);
+            });
+            if (held) {
+                holds.put(key, hold);
+                leases.add(r.get("lease").asInt());
+            }
+            return Map.of("held", held, "owner", hold.owner);
+        }
+
+        public Map<String, ?> release(JsonNode r) throws Exception {
+            String key = r.get("key").asText();
+            Hold hold = holds.get(key);
+            boolean known = leases.remove(r.get("lease").asInt());
+            if (hold == null || !(r.has("owner") ? hold.owner.equals(r.get("owner").asText()) : known)) {
+                return Map.of("owned", false);
+            }
+            if (hold.lost()) {
+                holds.remove(key);
+                return Map.of("owned", false);
+            }
+            try {
+                asked(() -> {
+                    hold.mutex.release();
+                    return null;
+                });
+            } finally {
+                if (!hold.mutex.isAcquiredInThisProcess()) {
+                    holds.remove(key);
+                }
+            }
+            return Map.of("owned", !hold.lost());
+        }
+
+        @Override
+        public void close() throws Exception {
+            for (Hold hold : holds.values()) {
+                while (hold.mutex.isAcquiredInThisProcess()) {
+                    hold.mutex.release();
+                }
+            }
+        }
+    }
+
+    /** Ask the server. Nothing was done only if it did not permit it. */
+    static <T> T asked(java.util.concurrent.Callable<T> request) throws Exception {
+        try {
+            return request.call();
+        } catch (KeeperException.NoAuthException | KeeperException.AuthFailedException e) {
+            throw new Failed("auth", e.toString());
+        } catch (KeeperException.ConnectionLossException | KeeperException.SessionExpiredException e) {
+            throw new Failed("closed", e.toString());
+        }
+    }
+
+    /** The node of a key, whatever characters it has, as lockbench names it to clean up. */
+    static String node(String key) throws Exception {
+        StringBuilder name = new StringBuilder("/");
+        for (byte b : key.getBytes("UTF-8")) {
+            boolean plain = b > 0 && (Character.isLetterOrDigit(b) || "-._~$&+:=@".indexOf(b) >= 0);
+            name.append(plain ? String.valueOf((char) b) : String.format("%%%02X", b));
+        }
+        return name.toString().replaceFirst("^/(\\.\\.?)$", "/%2E");
+    }
+
+    public static void main(String[] args) throws Exception {
+        new Curator().serve();
+    }
+}
