@@ -73,7 +73,9 @@ class Curator extends Lines {
 
     @Override
     void close() {
-        client.close();
+        if (client != null) {
+            client.close();
+        }
     }
 
     /** The mutex of a key and of a thread, which can acquire it again while it holds it. */
