@@ -10,8 +10,9 @@ import org.apache.curator.retry.RetryNTimes;
 import org.apache.zookeeper.KeeperException;
 
 /**
- * InterProcessMutex of Apache Curator, as its documentation shows it: acquire, and release in the same thread. The sessions share
- * a client, as the threads of an application do. It never retries, because a lock of lockbench does what it is told, once.
+ * InterProcessMutex of Apache Curator, as its documentation shows it: acquire, and release in the same thread. The
+ * sessions share a client, as the threads of an application do. It never retries, because a lock of lockbench does what
+ * it is told, once.
  */
 class Curator extends Lines {
     static final Map<String, Boolean> TRAITS = Stream.of("exclusive", "owned", "session", "reentrant", "fair", "waits")
@@ -22,7 +23,8 @@ class Curator extends Lines {
 
     Map<String, Object> hello() throws Exception {
         Properties about = new Properties();
-        about.load(InterProcessMutex.class.getResourceAsStream("/META-INF/maven/org.apache.curator/curator-recipes/pom.properties"));
+        about.load(InterProcessMutex.class.getResourceAsStream(
+            "/META-INF/maven/org.apache.curator/curator-recipes/pom.properties"));
         return new HashMap<>(Map.of(
             "library", Map.of("name", "curator-recipes", "version", about.getProperty("version")),
             "service", "zookeeper",
@@ -30,9 +32,11 @@ class Curator extends Lines {
             "designs", List.of(Map.of(
                 "name", "library",
                 "traits", TRAITS,
-                "models", "InterProcessMutex: a numbered ephemeral node each, the lowest holds, each other watches the one before",
-                "wrong", "a holder paused beyond its session goes on unaware: no fencing token, and the mutex itself does not tell of "
-                    + "the end of its session (CURATOR-206)",
+                "models", "InterProcessMutex: a numbered ephemeral node each, the lowest holds, each other watches the "
+                    + "one before",
+                "wrong", "a holder paused beyond its session goes on unaware: no fencing token; the mutex itself does not "
+                    + "tell of the end of its session (CURATOR-206), and enters again after it; a release that fails "
+                    + "cannot be repeated, and goes on in the background (CURATOR-678)",
                 "loses", List.of("holder-pauses", "session-lost")))));
     }
 
@@ -41,9 +45,11 @@ class Curator extends Lines {
         for (JsonNode a : r.path("addrs")) {
             servers.add(URI.create(a.asText().contains("://") ? a.asText() : "zookeeper://" + a.asText()));
         }
-        String hosts = servers.stream().map(s -> s.getRawAuthority().replaceFirst(".*@", "")).collect(Collectors.joining(","));
+        String hosts = servers.stream().map(s -> s.getRawAuthority().replaceFirst(".*@", ""))
+            .collect(Collectors.joining(","));
         String path = r.path("database").asText(servers.get(0).getPath()).replaceFirst("/$", "");
-        String user = r.has("username") ? r.get("username").asText() + ":" + r.path("password").asText() : servers.get(0).getUserInfo();
+        String user = r.has("username") ? r.get("username").asText() + ":" + r.path("password").asText()
+            : servers.get(0).getUserInfo();
         limit = (int) (r.path("io_timeout_ns").asLong(3_000_000_000L) / 1_000_000);
         CuratorFrameworkFactory.Builder builder = CuratorFrameworkFactory.builder()
             .connectString(hosts + path)

@@ -5,8 +5,8 @@ import java.util.*;
 import java.util.concurrent.*;
 
 /**
- * The loop of an adapter in Java: lockbench help adapters explains the lines. Each session is used by a thread of its own, since
- * libraries know their holders by thread.
+ * The loop of an adapter in Java: lockbench help adapters explains the lines. Each session is used by a thread of its
+ * own, since libraries know their holders by thread.
  */
 abstract class Lines {
     /** The methods take requests, and return the fields of their answers. A cancel interrupts await. */
