@@ -35,9 +35,9 @@ class Curator extends Lines {
                 "models", "InterProcessMutex: a numbered ephemeral node each, the lowest holds, each other watches the "
                     + "one before",
                 "wrong", "a holder paused beyond its session goes on unaware: no fencing token; the mutex itself does "
-                    + "not tell of the end of its session (CURATOR-206), and enters again after it; a release that fails "
-                    + "cannot be repeated, and goes on in the background (CURATOR-678)",
-                "loses", List.of("holder-pauses", "session-lost")))));
+                    + "not tell of the end of its session (CURATOR-206), and enters again after it; a release that "
+                    + "fails cannot be repeated, and goes on in the background (CURATOR-678)",
+                "loses", List.of("holder-pauses", "session-lost", "missed-wakeup")))));
     }
 
     Map<String, ?> open(JsonNode r) throws Exception {
