@@ -75,24 +75,10 @@ func BenchmarkFloor(b *testing.B) {
 
 // BenchmarkPairs measures one acquisition and release through the protocol, and the median of a client's Try.
 func BenchmarkPairs(b *testing.B) {
-	adapters := map[string]func() (drivers.Driver, error){
-		"go": func() (drivers.Driver, error) { return adapterOf(b, "null"), nil },
-	}
-	if _, err := exec.LookPath("python3"); err == nil {
-		for name, args := range map[string]string{"python": "", "python-threads": " threads"} {
-			adapters[name] = func() (drivers.Driver, error) { return drivers.Lookup("exec:python3 adapters/null.py" + args) }
-		}
-	}
-	for _, name := range []string{"go", "python", "python-threads"} {
-		if adapters[name] == nil {
-			continue
-		}
+	for _, name := range []string{"go-null", "node-null", "python-null", "java-null"} {
 		for _, clients := range []int{1, 64} {
 			b.Run(fmt.Sprintf("%s/clients=%d", name, clients), func(b *testing.B) {
-				d, err := adapters[name]()
-				if err != nil {
-					b.Fatal(err)
-				}
+				d := shippedDriver(b, name)
 				sessions := sessionsOf(b, d, clients)
 				times := make([]time.Duration, b.N)
 				ctx := b.Context()

@@ -42,16 +42,19 @@ const (
 	python = "Python"
 )
 
+// curator brings what adapters in Java need.
+const curator = "apt-get install default-jdk-headless libcurator-recipes-java"
+
 // Shipped are the adapters that are part of lockbench.
 var Shipped = []Adapter{
-	{"curator", java, "Curator, InterProcessMutex", "zookeeper", []string{"Curator.java", "Lines.java"}, []string{"curator-recipes"}, "apt-get install default-jdk-headless libcurator-recipes-java"},
+	{"curator", java, "Curator, InterProcessMutex", "zookeeper", []string{"Curator.java", "Lines.java"}, []string{"curator-recipes"}, curator},
 	{"kazoo", python, "kazoo.recipe.lock.Lock", "zookeeper", []string{"kazoo-lock.py"}, []string{"kazoo"}, "apt-get install python3-kazoo, or pip install kazoo"},
 	{"node-redlock", nodejs, "redlock", "redis", []string{"node-redlock.js"}, []string{"redlock", "ioredis"}, ""},
 	{"redis-py", python, "redis.lock.Lock", "redis", []string{"redis-py.py"}, []string{"redis"}, "apt-get install python3-redis, or pip install redis"},
 	{"redis-semaphore", nodejs, "redis-semaphore, Mutex", "redis", []string{"redis-semaphore.js"}, []string{"redis-semaphore", "ioredis"}, ""},
 	{"sesamecare-redlock", nodejs, "@sesamecare-oss/redlock", "redis", []string{"sesamecare-redlock.js"}, []string{"@sesamecare-oss/redlock", "ioredis"}, ""},
 	{"go-null", golang, "", "", nil, nil, ""},
-	{"java-null", java, "", "", []string{"Null.java", "Lines.java"}, nil, "apt-get install default-jdk-headless"},
+	{"java-null", java, "", "", []string{"Null.java", "Lines.java"}, []string{"curator-recipes"}, curator},
 	{"node-null", nodejs, "", "", []string{"null.js"}, nil, ""},
 	{"python-null", python, "", "", []string{"null.py"}, nil, "apt-get install python3"},
 }
@@ -267,8 +270,11 @@ func moduleMajor(dir, module string) int {
 	return major(p.Version)
 }
 
-// jars is where the archives of Java libraries are.
-const jars = "/usr/share/java"
+// jars is where Debian has the archives of Java libraries; the adapters' JSON comes with those of Curator.
+const (
+	jars    = "/usr/share/java"
+	recipes = jars + "/curator-recipes.jar"
+)
 
 func (a *Adapter) java(dir string) (argv []string, err error) {
 	for _, program := range []string{"javac", "java"} {
@@ -285,8 +291,8 @@ func (a *Adapter) java(dir string) (argv []string, err error) {
 		return nil, nil
 	}
 	classes, err := a.compile(dir)
-	path := classes + string(filepath.ListSeparator) + filepath.Join(jars, "*")
-	return []string{"java", "-cp", path, strings.TrimSuffix(a.files[0], ".java")}, err
+	path := []string{classes, recipes, filepath.Join(jars, "slf4j-nop.jar")} // the first archive names all that it needs
+	return []string{"java", "-cp", strings.Join(path, string(filepath.ListSeparator)), strings.TrimSuffix(a.files[0], ".java")}, err
 }
 
 var compiling sync.Mutex
@@ -303,7 +309,7 @@ func (a *Adapter) compile(dir string) (classes string, err error) {
 	if err != nil {
 		return "", err
 	}
-	cmd := exec.Command("javac", append([]string{"-cp", filepath.Join(jars, "*"), "-d", half}, a.files...)...)
+	cmd := exec.Command("javac", append([]string{"-cp", recipes, "-d", half}, a.files...)...)
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("javac: %w: %s", err, bytes.TrimSpace(out))

@@ -36,7 +36,7 @@ type unpackedFiles struct{}
 func (unpackedFiles) Close() error { return RemoveFiles() }
 
 // shippedDriver returns the driver of a shipped adapter. If something is missing, the test is skipped; with CI=true it fails.
-func shippedDriver(t *testing.T, name string) drivers.Driver {
+func shippedDriver(t testing.TB, name string) drivers.Driver {
 	t.Helper()
 	files.Get(t)
 	d, err := drivers.Lookup(name)
@@ -85,12 +85,12 @@ func conform(t *testing.T, d drivers.Driver, cfg drivers.Config, nodes int) {
 			continue
 		case on.Service() == "redis":
 			addr = servertest.Redis(t, servers.RedisOptions{}).URL()
-			cfg.IOTimeout = time.Second
+			cfg.TTL, cfg.IOTimeout = 2*time.Second, time.Second
 		default:
 			addr = strings.TrimPrefix(servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{}).URLs()[0], "zookeeper://")
 			cfg.TTL, cfg.IOTimeout = 8*time.Second, 2*time.Second // on machines that stall
-			s.SessionTimeout = cfg.TTL + 400*time.Millisecond
 		}
+		s.SessionTimeout = cfg.TTL + 400*time.Millisecond
 		proxy, err := fault.NewProxy(addr)
 		if err != nil {
 			t.Fatal(err)

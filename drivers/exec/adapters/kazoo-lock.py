@@ -4,7 +4,7 @@ import urllib.parse
 import kazoo, kazoo.exceptions as e, lines
 from kazoo.client import KazooClient, KazooState
 
-TRAITS = {"exclusive": True, "owned": True, "fair": True, "waits": True, "session": True}
+TRAITS = {"exclusive": True, "owned": True, "fair": True, "waits": True, "session": True, "takes_owner": True}
 HELLO = {
     "library": {"name": "kazoo", "version": kazoo.__version__}, "service": "zookeeper", "topologies": ["ensemble"],
     "designs": [{
@@ -29,21 +29,26 @@ class Session:
         self.ended += state == KazooState.LOST
 
     def lock(self, r):
+        """A lock whose node bears the owner's name, in place of one that is known only when it is there."""
         lock = self.client.Lock(self.root + "/" + urllib.parse.quote(r["key"], safe="-._~$&+:=@"), r["key"])
+        lock.prefix = r.get("owner", "") + lock._NODE_NAME
+        lock.create_path = lock.path + "/" + lock.prefix
+        return lock
+
+    def new(self, r):
+        lock = self.lock(r)
         self.locks[r["lease"]] = lock, self.ended
         return lock
 
     def try_(self, r):
-        lock = self.lock(r)
-        return {"held": asked(lambda: lock.acquire(blocking=False)), "owner": lock.prefix}
+        return {"held": asked(lambda: self.new(r).acquire(blocking=False))}
 
     def wait(self, r):
-        lock = self.lock(r)
         try:
-            held = asked(lambda: lock.acquire(timeout=r["timeout_ns"] / 1e9 if "timeout_ns" in r else None))
+            held = asked(lambda: self.new(r).acquire(timeout=r["timeout_ns"] / 1e9 if "timeout_ns" in r else None))
         except (e.LockTimeout, e.CancelledError):
             held = False
-        return {"held": held, "owner": lock.prefix}
+        return {"held": held}
 
     def cancel(self, r):
         lock, _ = self.locks.get(r["lease"], (None, 0))
@@ -52,12 +57,22 @@ class Session:
 
     def release(self, r):
         lock, began = self.locks.get(r["lease"], (None, 0))
-        if lock is None or "owner" in r and r["owner"] != lock.prefix:
-            return {"owned": False}
-        return {"owned": asked(lock.release) and began == self.ended}
+        if lock and lock.is_acquired and lock.create_path == self.lock(r).create_path:
+            return {"owned": asked(lock.release) and began == self.ended}
+        lock = self.lock(r)  # of an attempt without an answer
+        return {"owned": "owner" in r and asked(lambda: remove(lock))}
 
     def close(self, r):
         stop(self.client)
+
+
+def remove(lock):
+    """Delete the node of a lock, and return whether it was there."""
+    try:
+        lock._delete_node(lock._find_node() or "none")
+        return True
+    except e.NoNodeError:
+        return False
 
 
 def asked(do):

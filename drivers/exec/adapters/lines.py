@@ -38,15 +38,11 @@ def answer(request, do):
 
 
 class Worker:
-    """A session, with a thread of its own unless it is inline."""
+    """A session, and its thread."""
 
-    def __init__(self, new, inline):
-        self.requests, self.new, self.session, self.inline = queue.SimpleQueue(), new, None, inline
-        if not inline:
-            threading.Thread(target=self.work, daemon=True).start()
-
-    def take(self, request):
-        answer(request, self.do) if self.inline else self.requests.put(request)
+    def __init__(self, new):
+        self.requests, self.new, self.session = queue.SimpleQueue(), new, None
+        threading.Thread(target=self.work, daemon=True).start()
 
     def work(self):
         while request := self.requests.get():
@@ -73,9 +69,9 @@ def requests():
             yield json.loads(line)
 
 
-def serve(hello, open_, inline=False):
+def serve(hello, open_):
     """Answer requests until a close, or the end of the input. open_ returns the fields of its answer, what makes a session, and
-    what closes all. Sessions whose requests never wait can be inline: without threads."""
+    what closes all."""
     workers, new, close = {}, None, None
     for r in requests():
         op, number = r["op"], r.get("session")
@@ -90,16 +86,16 @@ def serve(hello, open_, inline=False):
                     close()
                 return send(r, {})
             elif op == "session":
-                workers[number] = Worker(new, inline)
-                workers[number].take(r)
+                workers[number] = Worker(new)
+                workers[number].requests.put(r)
             elif number not in workers:
                 raise Failed("protocol", f"session: {number} is not open", "session")
             elif op == "cancel":
                 answer(r, workers[number].session.cancel)
             elif op == "close":
-                workers.pop(number).take(r)
+                workers.pop(number).requests.put(r)
             else:
-                workers[number].take(r)
+                workers[number].requests.put(r)
         except Exception as e:
             send(r, failure(e))
     os._exit(0)  # the parent has died

@@ -5,7 +5,7 @@ const Redlock = require('redlock');
 const { connect, failed, quit } = require('./clients.js');
 const { serve, versionOf } = require('./lines.js');
 
-const traits = { exclusive: true, owned: true, expires: true, renews: true, waits: true };
+const traits = { exclusive: true, owned: true, expires: true, renews: true, waits: true, takes_owner: true };
 const params = [
   { name: 'retryCount', default: '10', text: 'attempts of one wait, after the first' },
   { name: 'retryDelay', default: '200', text: 'milliseconds between them' },
@@ -25,8 +25,8 @@ class Session {
   redlock(clients, settings) {
     const redlock = new Redlock(clients, settings);
     redlock.on('clientError', (error) => this.errors.push(error));
-    // The library tells the value of a lock only with the lock: too late if the answer is lost.
-    redlock._random = () => (this.value = Redlock.prototype._random.call(redlock));
+    // The library makes the value of a lock, and tells it only with the lock: too late if the answer is lost.
+    redlock._random = () => this.owner;
     return redlock;
   }
 
@@ -47,21 +47,18 @@ class Session {
     const left = lock && lock.expiration - r.read;
     if (left <= 0) return { held: false };
     this.locks.set(r.lease, lock);
-    return { held: true, owner: lock.value, valid_ns: Math.floor(left * 1e6) };
+    return { held: true, valid_ns: Math.floor(left * 1e6) };
   }
 
   async try(r) {
     this.locks.delete(r.lease);
-    try {
-      const lock = await this.asked(() => this.once.lock(r.key, r.ttl_ns / 1e6));
-      return lock ? this.granted(r, lock) : { held: false, owner: this.value };
-    } catch (error) {
-      this.locks.set(r.lease, new Redlock.Lock(this.once, [r.key], this.value, Infinity, 0, 0)); // perhaps
-      throw error;
-    }
+    this.owner = r.owner;
+    const lock = await this.asked(() => this.once.lock(r.key, r.ttl_ns / 1e6));
+    return lock ? this.granted(r, lock) : { held: false };
   }
 
   async wait(r) {
+    this.owner = r.owner;
     const given = this.asked(() => this.patient.lock(r.key, r.ttl_ns / 1e6));
     const lock = await Promise.race([given, new Promise((resolve) => (this.cancel = () => (resolve(undefined), {})))]);
     this.cancel = () => ({});

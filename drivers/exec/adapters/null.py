@@ -1,4 +1,4 @@
-"""A lock that excludes nobody: what an adapter in Python costs. With "threads", each session has a thread, as those of libraries."""
+"""A lock that excludes nobody: what an adapter in Python costs, with a thread a session, as libraries need it."""
 import sys
 import lines
 
@@ -14,4 +14,4 @@ class Session:
 
 
 lines.serve({"library": {"name": "python", "version": sys.version.split()[0]}, "designs": [DESIGN]},
-            lambda r: ({"traits": {}}, Session, None), inline=sys.argv[1:] != ["threads"])
+            lambda r: ({"traits": {}}, Session, None))

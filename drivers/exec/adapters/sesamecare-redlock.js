@@ -5,7 +5,7 @@ const { Lock, Redlock, ResourceLockedError } = require('@sesamecare-oss/redlock'
 const { connect, failed, quit } = require('./clients.js');
 const { serve, versionOf } = require('./lines.js');
 
-const traits = { exclusive: true, owned: true, expires: true, renews: true, waits: true };
+const traits = { exclusive: true, owned: true, expires: true, renews: true, waits: true, takes_owner: true };
 const params = [
   { name: 'retryCount', default: '10', text: 'attempts of one wait, or of a release or renewal, after the first' },
   { name: 'retryDelay', default: '200', text: 'milliseconds between them' },
@@ -32,8 +32,8 @@ class Session {
   constructor(clients, settings) {
     this.locks = new Map();
     this.redlock = new Redlock(clients, settings);
-    // The library tells the value of a lock only with the lock: too late if the answer is lost.
-    this.redlock._random = () => (this.value = Redlock.prototype._random.call(this.redlock));
+    // The library makes the value of a lock, and tells it only with the lock: too late if the answer is lost.
+    this.redlock._random = () => this.owner;
   }
 
   of(key, value) {
@@ -42,21 +42,18 @@ class Session {
 
   granted(r, lock) {
     this.locks.set(r.lease, lock);
-    return { held: true, owner: lock.value, valid_ns: Math.floor((lock.expiration - r.read) * 1e6) };
+    return { held: true, valid_ns: Math.floor((lock.expiration - r.read) * 1e6) };
   }
 
   async try(r) {
     this.locks.delete(r.lease);
-    try {
-      const lock = await asked(() => this.redlock.acquire([r.key], r.ttl_ns / 1e6, { retryCount: 0 }));
-      return lock ? this.granted(r, lock) : { held: false, owner: this.value };
-    } catch (error) {
-      this.locks.set(r.lease, this.of(r.key, this.value)); // perhaps
-      throw error;
-    }
+    this.owner = r.owner;
+    const lock = await asked(() => this.redlock.acquire([r.key], r.ttl_ns / 1e6, { retryCount: 0 }));
+    return lock ? this.granted(r, lock) : { held: false };
   }
 
   async wait(r) {
+    this.owner = r.owner;
     const given = asked(() => this.redlock.acquire([r.key], r.ttl_ns / 1e6));
     const lock = await Promise.race([given, new Promise((resolve) => (this.cancel = () => (resolve(undefined), {})))]);
     this.cancel = () => ({});
