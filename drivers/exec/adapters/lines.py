@@ -1,7 +1,7 @@
 """The loop of an adapter in Python: lockbench help adapters explains the lines. Each session is an object of the adapter's,
 which a thread of its own uses, since libraries keep tokens by thread: it has try_, release and close, and perhaps wait, cancel,
 renew and crash, each of which takes a request and returns the fields of its answer. cancel comes while wait waits."""
-import collections, json, os, queue, sys, threading
+import collections, json, os, queue, sys, threading, time
 
 out = os.dup(1)
 os.dup2(2, 1)  # what a library prints is no line
@@ -84,7 +84,10 @@ def serve(hello, open_):
             elif op == "close" and not number:
                 if close:
                     close()
-                return send(r, {})
+                send(r, {})
+                while pending or writing.locked():  # by another thread
+                    time.sleep(0.001)
+                return
             elif op == "session":
                 workers[number] = Worker(new)
                 workers[number].requests.put(r)
