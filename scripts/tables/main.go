@@ -9,6 +9,8 @@
 //	<!-- locks services.jsonl crash.jsonl hold=1ms -->
 //	                                 which lock to choose: the throughput and waits of the first file, the recovery
 //	                                 of the second
+//	<!-- libraries languages.jsonl languages.json.gz -->
+//	                                 the lock libraries under several loads, and what each fails in that proof
 //	<!-- proof prove.json.gz hazards=overrun locks=rueidis/set-nx,etcd/lease -->
 //	                                 which lock fails which hazard: those named, or all; see proof.go
 //	<!-- seen prove.json.gz overrun rueidis set-nx fails -->
@@ -152,7 +154,7 @@ func (d *document) fill(text []byte) ([]byte, error) {
 
 // figures are the kinds of figures. Each is made of the files that a comment names, and of the words after them.
 var figures = map[string]func(d *document, names, words string) ([]byte, error){
-	"bars": (*document).bars, "chart": (*document).chart, "command": (*document).command, "locks": (*document).locks,
+	"bars": (*document).bars, "chart": (*document).chart, "command": (*document).command, "libraries": (*document).libraries, "locks": (*document).locks,
 	"match": (*document).match, "output": (*document).output, "plan": (*document).plan, "proof": (*document).proof,
 	"ratio": (*document).ratio, "seen": (*document).seen, "text": (*document).text,
 }

@@ -1,0 +1,103 @@
+// The table of lock libraries.
+
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/safety"
+	"github.com/lockbench/lockbench/scripts/bench"
+)
+
+// libraryRows are the drivers that have a row, and what their libraries are called in records.
+var libraryRows = []struct{ driver, language, library string }{
+	{"redislock", "Go", "github.com/bsm/redislock"},
+	{"redsync", "Go", "github.com/go-redsync/redsync/v4"},
+	{"rueidislock", "Go", "github.com/redis/rueidis"},
+	{"node-redlock", "Node", "redlock"},
+	{"sesamecare-redlock", "Node", "@sesamecare-oss/redlock"},
+	{"redis-semaphore", "Node", "redis-semaphore"},
+	{"redis-py", "Python", "redis-py"},
+	{"kazoo", "Python", "kazoo"},
+	{"curator", "Java", "curator-recipes"},
+}
+
+// libraryLoads are what each is asked for.
+var libraryLoads = []string{"keys=1 hold=0s", "keys=1 hold=1ms", "keys=10 hold=0s", "keys=10 hold=1ms"}
+
+// libraries returns a row for each library: its figures under each load, and what it fails in the proof that words name.
+func (d *document) libraries(names, proof string) ([]byte, error) {
+	recs, err := loadAll(d.dir, names)
+	if err != nil {
+		return nil, err
+	}
+	r, err := bench.Read(d.path(proof), safety.Read)
+	if err != nil {
+		return nil, err
+	}
+	type row struct {
+		text string
+		last *results.Cell
+	}
+	var rows []row
+	var all []*results.Cell
+	for _, of := range libraryRows {
+		var row row
+		columns, violations := make([][]string, 4), int64(0)
+		for _, load := range libraryLoads {
+			c, err := cell(recs, "driver="+of.driver+" "+load)
+			if err != nil {
+				return nil, err
+			}
+			mark := ""
+			if c.Generator.Saturated {
+				mark = "*"
+			}
+			for i, text := range []string{
+				formatted(c, "locks/s") + mark, formatted(c, "acquire.p99"), formatted(c, "jain"), formatted(c, "commands/lock"),
+			} {
+				columns[i] = append(columns[i], text)
+			}
+			violations += c.Safety.Violations
+			row.last, all = c, append(all, c)
+		}
+		row.text = fmt.Sprintf("| %s | %s %s |", of.driver, of.language, cmp.Or(row.last.First().Env.Libraries[of.library], "?"))
+		for _, texts := range columns {
+			row.text += " " + strings.Join(texts, " · ") + " |"
+		}
+		row.text += fmt.Sprintf(" %d | %s |\n", violations, fails(r, of.driver))
+		rows = append(rows, row)
+	}
+	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(b.last.Rate.Median, a.last.Rate.Median) })
+	b := bytes.NewBufferString("| library | version | locks/s | wait p99 | Jain | commands/lock | violations | fails |\n" +
+		"|:--|:--|--:|--:|--:|--:|--:|:--|\n")
+	for _, row := range rows {
+		b.WriteString(row.text)
+	}
+	fmt.Fprintf(b, "\nEach time with 1 key and no hold, 1 key and 1 ms, 10 keys and no hold, 10 keys and 1 ms. %s\n", uncertainty(all))
+	return b.Bytes(), nil
+}
+
+// fails lists the hazards that a driver's locks were seen to fail, and of every-gap at how many requests.
+func fails(r *safety.Report, driver string) string {
+	var list []string
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		if name, _, _ := strings.Cut(c.Driver, "@"); name != driver || c.Verdict != safety.Fails || c.Control {
+			continue
+		}
+		text := c.Hazard
+		if c.Gaps > 0 {
+			text += fmt.Sprintf(" (%d of %s)", len(c.LostAt), format.Plural(c.Gaps, "gap"))
+		}
+		list = append(list, text)
+	}
+	slices.Sort(list)
+	return cmp.Or(strings.Join(slices.Compact(list), ", "), format.None)
+}
