@@ -36,7 +36,7 @@ func find(name string) (drivers.Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), launchTimeout)
 	defer cancel()
 	h, err := c.hello(ctx)
 	if err != nil {
@@ -138,7 +138,7 @@ func (a *adapter) open(ctx context.Context, cfg drivers.Config, secrets []string
 	cfg.Wakes, cfg.Blocks, cfg.Clients = false, false, (max(1, cfg.Clients)+n-1)/n
 	s.cfg, s.places = cfg, make([]place, n)
 	var err error
-	if s.can, err = s.start(ctx, 0, answerTimeout); err != nil {
+	if s.can, err = s.start(ctx, 0, launchTimeout); err != nil {
 		return nil, err
 	}
 	s.can.Traits = through(s.can.Traits)
@@ -147,7 +147,7 @@ func (a *adapter) open(ctx context.Context, cfg drivers.Config, secrets []string
 	for i := range n - 1 {
 		all.Go(func() {
 			starting <- struct{}{}
-			_, errs[i] = s.start(ctx, i+1, restartTimeout)
+			_, errs[i] = s.start(ctx, i+1, launchTimeout)
 			<-starting
 		})
 	}
@@ -211,7 +211,7 @@ func (s *service) Session(ctx context.Context, id int) (drivers.Session, error) 
 	i := id % len(s.places)
 	c := s.process(i)
 	if c == nil {
-		if _, err := s.start(ctx, i, restartTimeout); err != nil {
+		if _, err := s.start(ctx, i, launchTimeout); err != nil {
 			return nil, err
 		}
 		c = s.process(i)

@@ -54,9 +54,12 @@ func TestShippedConformance(t *testing.T) {
 	if testing.Short() {
 		t.Skip("libraries of other languages: make test-all")
 	}
-	var all sync.WaitGroup // mostly waiting
+	var all sync.WaitGroup
+	places := make(chan struct{}, 3) // mostly waiting, but interpreters take a core to start
 	for _, a := range Shipped {
 		all.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
 			t.Run(a.Name, func(t *testing.T) {
 				d := shippedDriver(t, a.Name)
 				cfg := drivers.Config{Lock: d.Designs()[0].Name}
