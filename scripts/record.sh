@@ -14,6 +14,7 @@ done
 cd "$(dirname "$0")/.."
 go=${GO:-go}
 out=scripts/recorded
+export NODE_PATH=$PWD/drivers/exec/adapters/node_modules
 only=" $* "
 
 tmp=$(mktemp -d)
@@ -64,6 +65,9 @@ bench durability.jsonl -driver rueidis,zookeeper,etcd,mysql,postgres -lock "${lo
 trial=(-duration 1200ms -warmup 300ms -trials 3)
 bench waits.jsonl -driver rueidis -wait poll,backoff,pubsub,queue,block -handover swap -clients 1,8,64,512 -keys 10 -hold 0s,1ms "${trial[@]}"
 bench libraries.jsonl -driver rueidis,redsync,redislock,rueidislock -wait queue,native -handover swap -clients 16,64,512 -keys 10 -hold 0s,1ms "${trial[@]}"
+languages=redislock,redsync,rueidislock,redis-py,node-redlock,sesamecare-redlock,redis-semaphore,kazoo,curator
+bench languages.jsonl -driver "$languages" -wait native -clients 64 -keys 1,10 -hold 0s,1ms "${trial[@]}"
+server=auto bench bridge.jsonl -driver null,go-null,node-null,python-null,java-null -wait none -clients 1,64 -keys 64 -oracle=false "${trial[@]}"
 bench lockers.jsonl -driver rueidis,rueidislock -wait queue,native -handover release,swap -lockers 2,8,32 -clients 512 -keys 1,10 "${trial[@]}"
 bench processes.jsonl -driver rueidis,rueidislock -wait queue,native -handover release,swap -lockers 1,2,4,8 -processes 1,2,4,8 -clients 64 -keys 1 -hold 1ms "${trial[@]}"
 bench herd.jsonl -driver zookeeper -lock sequential,herd -clients 3,9,33,65,257 -duration 2s -warmup 1s -trials 3
@@ -110,6 +114,8 @@ text plans.txt "$go" run ./scripts/plans -- '-driver rueidis -lock set-nx -wait 
 
 text prove.txt "$go" run ./cmd/lockbench prove -quiet -format "table,json=$out/prove.json"
 ! wanted prove.txt || gzip -9nf "$out/prove.json"
+text languages.txt "$tmp/lockbench" prove -quiet -driver "$languages" -format "table,json=$out/languages.json"
+! wanted languages.txt || gzip -9nf "$out/languages.json"
 text reproduced.txt "$go" run ./scripts/reproduce -n 300 -seed 11 "$out/prove.json.gz"
 if wanted repeated.txt; then
 	"$go" build -o "$tmp/reproduce" ./scripts/reproduce
