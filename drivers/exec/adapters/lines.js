@@ -6,6 +6,9 @@
 const write = process.stdout.write.bind(process.stdout);
 process.stdout.write = process.stderr.write.bind(process.stderr); // what a library prints is no line
 
+// A promise of a library that fails unheard must not end the sessions of all others.
+process.on('unhandledRejection', (error) => process.stderr.write(`unhandled rejection: ${error}\n`));
+
 // Failed is an error of one of the protocol's classes.
 class Failed extends Error {
   constructor(kind, text, field) {

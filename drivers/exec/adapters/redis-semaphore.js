@@ -2,15 +2,15 @@
 // Mutex of the package redis-semaphore, as its documentation shows it: new Mutex(redis, key, { lockTimeout }). It renews what
 // it holds until the release, and its wait polls every 10 ms, for 10 s at most.
 const { Mutex } = require('redis-semaphore');
-const { connect, failed, quit } = require('./clients.js');
-const { serve, versionOf } = require('./lines.js');
+const { connect, failed, quit, settingsOf } = require('./clients.js');
+const { Failed, serve, versionOf } = require('./lines.js');
 
 // A client that neither releases nor ends its process keeps the lock for ever, since it is renewed: session, and not expires.
 const traits = { exclusive: true, owned: true, session: true, waits: true, takes_owner: true, crashes: true };
 const params = [
   { name: 'acquireTimeout', default: '10000', text: 'milliseconds that a wait may take' },
   { name: 'retryInterval', default: '10', text: 'milliseconds between its attempts' },
-  { name: 'refreshShare', default: '0.8', text: 'share of the TTL after which a lock is renewed; 0 never' },
+  { name: 'refreshShare', default: '0.8', text: 'share of the TTL after which a lock is renewed' },
 ];
 
 class Session {
@@ -86,12 +86,14 @@ serve({
     name: 'library', traits,
     models: 'redis-semaphore, Mutex: SET mutex:key identifier PX NX, a poll every 10 ms, renewed by a timer, compare-and-delete',
     wrong: 'a process that pauses beyond its lease overlaps the next: no fencing token; a client that hangs keeps the lock, which ' +
-      'the library renews for as long as the process lives; its default for a lost lock ends the process',
+      'the library renews for as long as the process lives; a lost lock, or a renewal without an answer, ends a process ' +
+      'that does not handle it (redis-semaphore issue 199)',
     loses: ['holder-pauses', 'server-clock', 'failover', 'restart-empty', 'eviction', 'session-lost'],
   }],
 }, async (r) => {
+  const settings = settingsOf(params, r);
+  if (!settings.refreshShare) throw new Failed('other', 'params: refreshShare=0: the lock would not be a session', 'params');
   const clients = await connect(r);
   const ttl = (r.ttl_ns || 10e9) / 1e6; // the library's own default
-  const settings = Object.fromEntries(params.map((p) => [p.name, Number((r.params && r.params[p.name]) || p.default)]));
   return { traits, session: () => new Session(clients[0], ttl, settings), close: () => quit(clients) };
 });
