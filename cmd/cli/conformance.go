@@ -73,11 +73,12 @@ func (p *program) conform(ctx context.Context, o *options) error {
 			cfg.Addrs = server.URLs
 		}
 	}
-	failed := 0
+	passed, failed := 0, 0
 	for _, cfg.Lock = range locks {
 		fmt.Fprintf(p.stdout, "%s %s\n", name, cfg.Lock)
 		drivertest.Each(ctx, drivertest.Setup{Driver: d, Config: cfg}, func(name string, failures []drivertest.Failure) {
 			if len(failures) == 0 {
+				passed++
 				fmt.Fprintf(p.stdout, "  ok    %s\n", name)
 				return
 			}
@@ -91,7 +92,8 @@ func (p *program) conform(ctx context.Context, o *options) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case failed > 0:
-		return fmt.Errorf("conformance: %d cases fail", failed)
+		return fmt.Errorf("conformance: %d of %d cases fail", failed, passed+failed)
 	}
+	fmt.Fprintf(p.stdout, "all %d cases pass\n", passed)
 	return nil
 }

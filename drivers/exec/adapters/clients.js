@@ -4,7 +4,7 @@ const Redis = require('ioredis');
 const { Failed } = require('./lines.js');
 
 // connect returns a client of each server that open names, of which a majority has answered. Nothing is sent again or later: a
-// hidden retry would falsify times and safety. Of several servers, none may hold up the others for longer than node_timeout_ns, if it is given.
+// hidden retry would falsify times and safety. Of several servers, none may take longer than node_timeout_ns, if that is given.
 async function connect(r) {
   const io = (r.io_timeout_ns || 3e9) / 1e6;
   const commandTimeout = r.topology === 'redlock' && r.node_timeout_ns ? r.node_timeout_ns / 1e6 : io;

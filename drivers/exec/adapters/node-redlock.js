@@ -127,7 +127,7 @@ serve({
       'answer, deletes the lock; a node that restarts empty or fails over can grant it twice; it waits for each node, the dead ' +
       'ones too; waiters poll, so that the client that has just released comes first',
     loses: ['overrun', 'holder-pauses', 'server-clock', 'failover', 'restart-empty', 'eviction',
-      'quorum-restart', 'quorum-pause'],
+      'quorum-restart', 'quorum-pause', 'missed-wakeup'],
   }],
 }, async (r) => {
   const settings = settingsOf(params, r);
