@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lockbench/lockbench/cmd/cli/deploy"
+	"github.com/lockbench/lockbench/cmd/cli/shell"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/drivertest"
 	"github.com/lockbench/lockbench/drivers/servers"
@@ -28,7 +29,8 @@ func (p *program) conformanceCommand() *cobra.Command {
 		Use:   "conformance -driver NAME",
 		Short: "Test that a driver, or an adapter of yours, does what it claims",
 		Long: "Runs the suite that each of lockbench's own drivers passes: it proves the claims of a design in both\n" +
-			"directions, and says for each case which rule is broken, and how.\n\n" +
+			"directions, and says for each case which rule is broken, and how. A lock that claims little passes\n" +
+			"easily: lockbench prove shows what goes wrong with it.\n\n" +
 			"  lockbench conformance -driver 'exec:python3 example.py'\n\n" +
 			"Exit codes: 0 every case passes · 1 one does not · 2 and 130 as everywhere. lockbench help adapters\n" +
 			"explains adapters.",
@@ -94,6 +96,7 @@ func (p *program) conform(ctx context.Context, o *options) error {
 	case failed > 0:
 		return fmt.Errorf("conformance: %d of %d cases fail", failed, passed+failed)
 	}
-	fmt.Fprintf(p.stdout, "all %d cases pass\n", passed)
+	fmt.Fprintf(p.stdout, "all %d cases pass: it does what it claims. Whether that is safe enough: lockbench prove -driver %s\n",
+		passed, shell.Quote(name))
 	return nil
 }

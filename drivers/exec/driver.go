@@ -48,6 +48,8 @@ func find(name string) (drivers.Driver, error) {
 		return nil, err
 	case len(h.Designs) == 0:
 		return nil, fmt.Errorf("%s: hello: it has no designs", c.conn.Who)
+	case d.unknownHazard() != "":
+		return nil, fmt.Errorf("%s: hello: loses: unknown hazard %q (lockbench list hazards)", c.conn.Who, d.unknownHazard())
 	case h.Service == "":
 		return &d, nil
 	}
@@ -62,6 +64,8 @@ func find(name string) (drivers.Driver, error) {
 			return &addressed{d, own, name}, nil
 		}
 	}
+	slices.Sort(known)
+	known = slices.Compact(known)
 	return nil, fmt.Errorf("%s: hello: unknown service %q; there are %s", c.conn.Who, h.Service, strings.Join(known, ", "))
 }
 
@@ -86,6 +90,18 @@ func who(name string) string { return fmt.Sprintf("adapter %q", strings.TrimPref
 type adapter struct {
 	name string
 	*hello
+}
+
+// unknownHazard returns one that a design loses to, and that there is not; empty if there is none.
+func (a *adapter) unknownHazard() drivers.Hazard {
+	for _, d := range a.hello.Designs {
+		for _, h := range d.Loses {
+			if !slices.Contains(drivers.Hazards(), h) {
+				return h
+			}
+		}
+	}
+	return ""
 }
 
 // Designs implements drivers.Driver.

@@ -170,7 +170,11 @@ func connections(n int, d Driver) string {
 }
 
 func firstRun(d Driver) string {
-	text := "lockbench -driver " + d.Driver + " -clients 64 -keys 10"
+	name := d.Driver
+	if strings.Contains(name, " ") { // a command
+		name = "'" + name + "'"
+	}
+	text := "lockbench -driver " + name + " -clients 64 -keys 10"
 	if !d.Available {
 		text += " -addr " + append(slices.Clone(d.Addresses), "host:port")[0]
 	}

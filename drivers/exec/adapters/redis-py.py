@@ -42,7 +42,7 @@ redis.lock.mod_time = Clock()
 class Session:
     def __init__(self, client, sleep):
         self.client, self.sleep, self.locks = client, sleep, {}
-        self.cancelled = threading.Event()
+        self.cancelled, self.cancel_id = threading.Event(), 0
 
     def lock(self, r):
         """The lock of a lease, for which its owner speaks, whatever became of the attempt."""
@@ -59,17 +59,19 @@ class Session:
 
     def wait(self, r):
         session.here, self.began, read = self, time.monotonic(), time.monotonic()
+        self.cancelled.clear()
+        if self.cancel_id > r["id"]:
+            return {"held": False}
         limit = r["timeout_ns"] / 1e9 if "timeout_ns" in r else None
         try:
             held = asked(lambda: self.lock(r).acquire(blocking_timeout=limit, token=r["owner"]))
         except Cancelled:
             held = False
-        finally:
-            self.cancelled.clear()
         # The lease began with the last attempt.
         return {"held": held, **({"valid_ns": int((self.began - read) * 1e9) + r["ttl_ns"]} if held else {})}
 
     def cancel(self, r):
+        self.cancel_id = r["id"]  # of this wait, if it is higher, and else of an earlier one
         self.cancelled.set()
 
     def release(self, r):
