@@ -27,6 +27,7 @@ func TestHostile(t *testing.T) {
 		closes    string // the error of Close, if there is one
 	}{
 		{"dies at start", "it has ended: exit status 3", drivers.ClassClosed, ""},
+		{"mistypes a hazard", `loses: unknown hazard "overran" (lockbench list hazards)`, drivers.ClassOther, ""},
 		{"dies", "it has ended: exit status 3; it says\n\ta library is missing", drivers.ClassClosed, ""},
 		{"never answers", "try: no answer: context deadline exceeded", drivers.ClassTimeout, ""},
 		{"answers twice", "id: 4 is not that of an open request", drivers.ClassProtocol, "id: 4"},

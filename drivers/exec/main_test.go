@@ -74,6 +74,9 @@ func hostile(how string) int {
 		switch {
 		case how == "dies at start":
 			return 3
+		case how == "mistypes a hazard":
+			answer(`,"hello":{"version":2,"designs":[{"name":"none","traits":{},"loses":["overran"]}]}`)
+			how = "is sound"
 		case strings.Contains(r, `"hello"`):
 			answer(`,"hello":{"version":2,"designs":[{"name":"none","traits":{}}]}`)
 		case strings.Contains(r, `"open"`):
