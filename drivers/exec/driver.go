@@ -36,7 +36,7 @@ func find(name string) (drivers.Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), launchTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), startLimit(name))
 	defer cancel()
 	h, err := c.hello(ctx)
 	if err != nil {
@@ -67,6 +67,14 @@ func find(name string) (drivers.Driver, error) {
 	slices.Sort(known)
 	known = slices.Compact(known)
 	return nil, fmt.Errorf("%s: hello: unknown service %q; there are %s", c.conn.Who, h.Service, strings.Join(known, ", "))
+}
+
+// startLimit bounds the first start of an adapter: one that is not ours may never answer.
+func startLimit(name string) time.Duration {
+	if strings.HasPrefix(name, family+":") {
+		return answerTimeout
+	}
+	return launchTimeout
 }
 
 // startAdapter starts an adapter: a command by the shell, since it may have arguments.
@@ -154,7 +162,7 @@ func (a *adapter) open(ctx context.Context, cfg drivers.Config, secrets []string
 	cfg.Wakes, cfg.Blocks, cfg.Clients = false, false, (max(1, cfg.Clients)+n-1)/n
 	s.cfg, s.places = cfg, make([]place, n)
 	var err error
-	if s.can, err = s.start(ctx, 0, launchTimeout); err != nil {
+	if s.can, err = s.start(ctx, 0, startLimit(a.name)); err != nil {
 		return nil, err
 	}
 	s.can.Traits = through(s.can.Traits)

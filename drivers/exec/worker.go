@@ -25,7 +25,7 @@ const (
 	startTimeout = 2 * time.Minute
 	// answerTimeout bounds the answers of an adapter that have no other limit.
 	answerTimeout = 9 * time.Second
-	// launchTimeout bounds the start of an adapter: a JVM takes half a second, and many at once on a busy machine some more.
+	// launchTimeout bounds the start of an adapter that is known to start: a JVM takes half a second, and many at once on a busy machine some more.
 	launchTimeout = 30 * time.Second
 	// silenceTimeout is for how long an adapter may answer nothing, however many ask.
 	silenceTimeout = 8 * time.Second
