@@ -96,7 +96,7 @@ type Snapshot struct {
 	Errors     int64
 	Violations int64
 	Attempts   int64         // acquisitions that are over
-	Lost       string        // which of several processes are lost, and why; empty if none is
+	Lost       string        // which of several processes are lost, or cannot go on, and why; empty if none is
 	P99        time.Duration `ranks:"max"` // of what was granted in the last second: the response in an open loop, else the acquisition; 0 if nothing was
 
 	// What follows is that of clients in an open loop.
@@ -364,7 +364,10 @@ func (e *engine) measure(ctx context.Context, start time.Time) {
 	whole = whole && e.watch(ctx, PhaseMeasure, e.from, e.until())
 	stopArrivals()
 	if !whole {
-		e.cut.Store(true)
+		if rank := e.run.Share.Rank; rank > 0 && e.why != "" {
+			e.why = fmt.Sprintf("rank %d: %s", rank, e.why)
+		}
+		e.cut.Store(true) // from now on, rank 0 may see why
 		e.closeAt(e.clock.Now())
 		if e.run.Fleet != nil {
 			e.run.Fleet.Stop()

@@ -146,5 +146,8 @@ func (e *engine) snapshot(phase Phase, elapsed, total time.Duration) Snapshot {
 	if e.run.Fleet != nil {
 		results.Add(&s, e.run.Fleet.Others())
 	}
+	if e.run.Share.Rank > 0 && e.cut.Load() {
+		s.Lost = e.why
+	}
 	return s
 }

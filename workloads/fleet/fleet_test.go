@@ -393,3 +393,40 @@ func script(t *testing.T, conn io.ReadWriteCloser, answer func(op string) string
 		closing.Wait()
 	})
 }
+
+// dead is a service of which a process has ended.
+type dead struct{ drivers.Service }
+
+func (dead) Broken() error        { return errors.New("adapter x: it has ended") }
+func (dead) CPU() []time.Duration { return []time.Duration{0} }
+
+// TestBrokenRank: the load ends when the service of another rank has no use any more.
+func TestBrokenRank(t *testing.T) {
+	s := server(t)
+	m := meet(t, 3)
+	broken := func(ctx context.Context, t Trial) (*workloads.Run, func(), error) {
+		run, end, err := opener(s.Addr(), 2)(ctx, t)
+		if err == nil {
+			run.Service = dead{run.Service}
+		}
+		return run, end, err
+	}
+	over := []<-chan error{
+		join(t.Context(), m.Addr(), 1, identity(3), token, opener(s.Addr(), 1)), join(t.Context(), m.Addr(), 2, identity(3), token, broken),
+	}
+	if err := m.Wait(t.Context(), time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	p := loadPlan()
+	p.Duration = 24 * time.Hour
+	r, err := trial(t.Context(), m.Leader, p, s.Addr(), nil, nil)
+	if err != nil || r.Partial != "rank 2: adapter x: it has ended" || len(r.Ranks) != 3 {
+		t.Errorf("%v, %+v", err, r)
+	}
+	m.close()
+	for i, err := range over {
+		if err := <-err; err != nil {
+			t.Errorf("rank %d: %v", i+1, err)
+		}
+	}
+}
