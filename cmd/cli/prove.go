@@ -21,6 +21,7 @@ import (
 	"github.com/lockbench/lockbench/cmd/cli/catalog"
 	"github.com/lockbench/lockbench/cmd/cli/files"
 	"github.com/lockbench/lockbench/cmd/cli/machine"
+	"github.com/lockbench/lockbench/cmd/cli/shell"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results/export"
 	"github.com/lockbench/lockbench/results/report"
@@ -315,7 +316,7 @@ func (r *proof) run(ctx context.Context, say func(string, ...any), page *livePag
 // story.
 func (r *proof) command(c *safety.Cell) string {
 	o := r.options
-	words := []string{filepath.Base(os.Args[0]), "prove -hazard", c.Hazard, "-driver", c.Driver, "-lock", c.Lock, "-seed"}
+	words := []string{filepath.Base(os.Args[0]), "prove -hazard", c.Hazard, "-driver", shell.Quote(c.Driver), "-lock", c.Lock, "-seed"}
 	if c.Verdict == safety.Fails {
 		words = append(words, strconv.Itoa(c.Seed), "-attempts 1")
 	} else {
@@ -335,6 +336,9 @@ func (r *proof) command(c *safety.Cell) string {
 	return strings.Join(words, " ")
 }
 
+// inFileName makes a file's name of any text: the driver may be a command.
+var inFileName = strings.NewReplacer("%", "%25", "/", "%2F")
+
 // writeEvidence writes the stories.
 func (r *proof) writeEvidence(found *safety.Report) error {
 	if r.evidence == "" {
@@ -345,7 +349,7 @@ func (r *proof) writeEvidence(found *safety.Report) error {
 			if len(c.Story) == 0 {
 				continue
 			}
-			name := filepath.Base(strings.Join([]string{c.Hazard, c.Driver, c.Lock}, "-"))
+			name := inFileName.Replace(strings.Join([]string{c.Hazard, c.Driver, c.Lock}, "-"))
 			err := create(name+".txt", func(w io.Writer) error { return safety.WriteStory(w, &c) })
 			if err == nil && c.Verdict == safety.Fails {
 				err = create(name+".html", func(w io.Writer) error { return hazards.Picture(w, &c) })

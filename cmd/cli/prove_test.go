@@ -3,6 +3,7 @@ package cli
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,6 +29,28 @@ func TestProofCommands(t *testing.T) {
 		c := safety.Cell{Hazard: "pause", Driver: "rueidis", Lock: "set-nx", Verdict: tc.verdict, Seed: 7, TTL: time.Second, Left: tc.left}
 		if got := r.command(&c); got != tc.want {
 			t.Errorf("%v, %s: %s\nwant %s", tc.each, tc.verdict, got, tc.want)
+		}
+	}
+}
+
+// TestEvidenceOfCommands: a driver may be a command with a path, and what it loses to is made again by a shell.
+func TestEvidenceOfCommands(t *testing.T) {
+	r := proof{evidence: t.TempDir()}
+	found := new(safety.Report)
+	for _, driver := range []string{"exec:python3 a/lock.py", "exec:python3 b/lock.py", "exec:python3 b%2Flock.py"} {
+		c := safety.Cell{Hazard: "pause", Driver: driver, Lock: "lock", Story: []safety.Event{{Kind: "granted"}}}
+		c.Command = r.command(&c)
+		found.Cells = append(found.Cells, c)
+	}
+	if err := r.writeEvidence(found); err != nil {
+		t.Fatal(err)
+	}
+	for name, driver := range map[string]string{
+		"a%2Flock.py": "'exec:python3 a/lock.py'", "b%2Flock.py": "'exec:python3 b/lock.py'", "b%252Flock.py": "'exec:python3 b%2Flock.py'",
+	} {
+		text, err := os.ReadFile(filepath.Join(r.evidence, "pause-exec:python3 "+name+"-lock.txt"))
+		if !strings.Contains(string(text), " -driver "+driver+" -lock lock") {
+			t.Errorf("%s: %v, %s", name, err, text)
 		}
 	}
 }
