@@ -30,7 +30,7 @@ func Register(name string, d Driver) {
 }
 
 // RegisterFamily makes drivers available whose names are family:NAME, or one of members. Lookup calls find with the whole
-// name, the first time that it is asked for, and registers what it returns.
+// name, the first time that it is asked for, and keeps what it returns.
 func RegisterFamily(family string, find func(name string) (Driver, error), members ...string) {
 	families[family] = find
 	for _, name := range members {
@@ -41,8 +41,8 @@ func RegisterFamily(family string, find func(name string) (Driver, error), membe
 var (
 	families = map[string]func(name string) (Driver, error){}
 	memberOf = map[string]string{}
-	finding  sync.Mutex   // one at a time
-	known    sync.RWMutex // guards registry, which grows
+	finding  sync.Mutex // one at a time
+	found    = map[string]Driver{}
 )
 
 // FamilyOf returns the family of a driver's name; empty if there is none.
@@ -56,29 +56,26 @@ func FamilyOf(name string) string {
 	return ""
 }
 
-// Names lists the registered drivers in alphabetical order, those of families once they are found.
-func Names() []string {
-	known.RLock()
-	defer known.RUnlock()
-	return slices.Sorted(maps.Keys(registry))
+// Names lists the registered drivers in alphabetical order, none of a family.
+func Names() []string { return slices.Sorted(maps.Keys(registry)) }
+
+// Found lists the drivers of families that were looked up, in alphabetical order.
+func Found() []string {
+	finding.Lock()
+	defer finding.Unlock()
+	return slices.Sorted(maps.Keys(found))
 }
 
-// AllNames lists also the members of families that are not found yet.
+// AllNames lists all drivers that are known by name.
 func AllNames() []string {
-	names := slices.AppendSeq(Names(), maps.Keys(memberOf))
+	names := slices.AppendSeq(append(Names(), Found()...), maps.Keys(memberOf))
 	slices.Sort(names)
 	return slices.Compact(names)
 }
 
-func registered(name string) Driver {
-	known.RLock()
-	defer known.RUnlock()
-	return registry[name]
-}
-
 // Lookup returns the registered driver with that name, or finds it in its family.
 func Lookup(name string) (Driver, error) {
-	if d := registered(name); d != nil {
+	if d := registry[name]; d != nil {
 		return d, nil
 	}
 	family := FamilyOf(name)
@@ -90,16 +87,14 @@ func Lookup(name string) (Driver, error) {
 	}
 	finding.Lock()
 	defer finding.Unlock()
-	if d := registered(name); d != nil {
+	if d := found[name]; d != nil {
 		return d, nil
 	}
 	d, err := families[family](name)
 	if err != nil {
 		return nil, err
 	}
-	known.Lock()
-	defer known.Unlock()
-	registry[name] = d
+	found[name] = d
 	return d, nil
 }
 

@@ -49,8 +49,9 @@ func TestFamily(t *testing.T) {
 	if _, err := drivers.Lookup("zoo:none"); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("Lookup of what cannot be found: %v", err)
 	}
-	if found["zoo-cat"] != 1 || !slices.Contains(drivers.Names(), "zoo-cat") || slices.Contains(drivers.Names(), "zoo:none") {
-		t.Errorf("afterwards: Names() = %v, found %v", drivers.Names(), found)
+	if names := drivers.Found(); found["zoo-cat"] != 1 || !slices.Equal(names, []string{"zoo-cat", "zoo:other"}) ||
+		!slices.Contains(drivers.AllNames(), "zoo:other") || slices.Contains(drivers.Names(), "zoo-cat") {
+		t.Errorf("afterwards: Names() = %v, Found() = %v, found %v", drivers.Names(), names, found)
 	}
 }
 

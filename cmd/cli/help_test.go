@@ -156,7 +156,7 @@ func TestHelpNames(t *testing.T) {
 	for _, l := range view.Limits {
 		has("marks", strings.Fields(string(l.By))...)
 	}
-	has("drivers", slices.DeleteFunc(drivers.Names(), func(name string) bool { return drivers.FamilyOf(name) != "" })...)
+	has("drivers", drivers.Names()...)
 	for _, a := range exec.Shipped {
 		has("adapters", a.Name)
 	}

@@ -57,7 +57,7 @@ func find(name string) (drivers.Driver, error) {
 	for _, name := range drivers.Names() {
 		on, _ := drivers.Lookup(name)
 		own, ok := on.(drivers.Addressed)
-		if _, same := on.(*addressed); !ok || same || drivers.LibraryOf(on).Locks {
+		if !ok || drivers.LibraryOf(on).Locks {
 			continue
 		}
 		if known = append(known, own.Service()); own.Service() == h.Service {

@@ -58,7 +58,7 @@ func Names(setting string) []string {
 		return drivers.AllNames()
 	case "lock":
 		var locks []string
-		for _, name := range drivers.Names() {
+		for _, name := range append(drivers.Names(), drivers.Found()...) {
 			d, _ := drivers.Lookup(name)
 			for _, design := range d.Designs() {
 				locks = append(locks, design.Name)

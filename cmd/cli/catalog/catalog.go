@@ -137,7 +137,8 @@ func (h Hazard) fact() report.Fact { return fact(string(h.Hazard), h.About) }
 
 func New(ctx context.Context) Listing {
 	l := Listing{Waits: waits(), Presets: allPresets()}
-	for _, name := range drivers.Names() {
+	names := append(drivers.Names(), drivers.Found()...)
+	for _, name := range names {
 		d, _ := drivers.Lookup(name)
 		for i, design := range d.Designs() {
 			cell := spec.Plan{Driver: name, Lock: design.Name, Load: spec.Load{Clients: clients}}
@@ -163,7 +164,7 @@ func New(ctx context.Context) Listing {
 	for _, h := range hazards.All() {
 		l.Hazards = append(l.Hazards, Hazard{h.Name, h.Tells()})
 	}
-	for _, name := range drivers.Names() {
+	for _, name := range names {
 		l.Drivers = append(l.Drivers, l.driver(name))
 	}
 	return l

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/report"
@@ -25,7 +24,7 @@ func (l Listing) Document(name string) *report.Document {
 	switch {
 	case name == "":
 		d.Title, d.Blocks = "Drivers and their locks", l.overview()
-	case slices.Contains(drivers.Names(), name):
+	case slices.ContainsFunc(l.Drivers, func(d Driver) bool { return d.Driver == name }):
 		l.story(d, name)
 	case adapter >= 0: // not started
 		a := l.Adapters[adapter]

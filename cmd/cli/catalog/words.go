@@ -66,9 +66,6 @@ func Addresses() string {
 func DriverList() string {
 	var rows report.Facts
 	for _, name := range drivers.Names() {
-		if drivers.FamilyOf(name) != "" { // whether it was found before is nobody's business
-			continue
-		}
 		about := "in this process: no server"
 		if s := deploy.Service(name); s != nil {
 			about = cmp.Or(matrix.Library(name).Module, "for "+s.Name)

@@ -90,7 +90,7 @@ func libraryVersions(info *debug.BuildInfo) map[string]string {
 		measured[matrix.Library(name).Module] = true
 	}
 	versions := map[string]string{}
-	for _, name := range drivers.Names() {
+	for _, name := range drivers.Found() {
 		if lib := matrix.Library(name); lib.Version != "" {
 			versions[lib.Module] = lib.Version
 		}
