@@ -212,5 +212,11 @@ func (t *track) occupied() float64 {
 		return max(guessedOccupied, holds(&t.c.Plan).mean)
 	}
 	slices.Sort(measured)
-	return max(1e-6, measured[len(measured)/2])
+	occupied := max(1e-6, measured[len(measured)/2])
+	// A key that carries a rate is free for a part of the time. If it was not, a lock has collapsed at a rate far above that.
+	kept, hottest := t.kept(), waiting(&t.c.Plan)*t.keys.Hottest()
+	if occupied*kept*hottest >= 1 {
+		occupied = 1 / (hottest * min(math.Sqrt(kept*t.broken()), fall*kept))
+	}
+	return occupied
 }

@@ -27,6 +27,7 @@ type meter struct {
 	kind         string        // of the server; empty: private
 	addr         string        // of the server
 	slower       float64       // times as long as its locks then take; 0: once
+	slowFrom     float64       // rate from which they do without that; 0: never
 	others       float64       // cores that other programs use
 	delayed      bool          // for that reason alone
 	lag          time.Duration // of 1 % of the arrivals, at these rates
@@ -53,7 +54,7 @@ func (m meter) run(t Trial, shares []float64) *results.Record {
 	rec := results.NewRecorder(1)
 	shard := rec.Borrow()
 	slow := math.Exp(m.noise * rng.NormFloat64())
-	if m.saturated > 0 && t.Rate >= m.saturated {
+	if from := cmp.Or(m.saturated, m.slowFrom); from > 0 && t.Rate >= from {
 		slow *= max(1, m.slower)
 	}
 	free, server := make([]float64, len(shares)), 0.0 // when a key is free, and the server
@@ -94,7 +95,7 @@ func (m meter) run(t Trial, shares []float64) *results.Record {
 	rec.Return(shard)
 	r.Latency[results.Response] = rec.Latency(results.ResponseIndex)
 	r.Latency[results.Hold] = results.Latency{Count: r.Counts.Acquired, Mean: m.hold, P50: m.hold}
-	r.Latency[results.Handoff] = results.Latency{Count: r.Counts.Acquired, Mean: m.handoff}
+	r.Latency[results.Handoff] = results.Latency{Count: r.Counts.Acquired, Mean: nanoseconds(slow * m.handoff.Seconds())}
 	if m.serverCPU > 0 {
 		r.Cost.ServerCPUUs = float64(m.serverCPU.Microseconds())
 	}

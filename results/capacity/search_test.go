@@ -434,6 +434,20 @@ func TestViolationIsOut(t *testing.T) {
 	}
 }
 
+// TestCollapse has a lock that carries what is asked for, and whose hand-offs take a second at a rate far above that, as those of
+// thousands of threads do: what it does there says nothing of the rate that it sustains.
+func TestCollapse(t *testing.T) {
+	for _, slower := range []float64{10, 100, 1000} {
+		q := asked("response.p99<500ms", 100, 1)
+		q.Candidates[0].Plan.Keys, q.Candidates[0].Shares = 10, slices.Repeat([]float64{0.1}, 10)
+		a, trials := run(t, q, meter{hold: time.Millisecond, handoff: 2 * time.Millisecond, slower: slower, slowFrom: 3500})
+		c := a.Candidates[0]
+		if a.Verdict != Sustains || c.Sustains.Low < 100 || c.Sustains.High > 3500 {
+			t.Errorf("%v times as slow: %s after %d trials, %+v: %s", slower, a.Verdict, len(trials[0]), c.Sustains, a.Advice)
+		}
+	}
+}
+
 // TestFloor has a server that stands still for 100 ms in each second: 8 % of the arrivals are late at any rate.
 func TestFloor(t *testing.T) {
 	m := mm1
