@@ -213,7 +213,8 @@ func (t *track) occupied() float64 {
 	}
 	slices.Sort(measured)
 	occupied := max(1e-6, measured[len(measured)/2])
-	// A key that carries a rate is free for a part of the time. If it was not, a lock has collapsed at a rate far above that.
+	// At the rate that was kept each key is free for part of the time. What was measured says otherwise if it is from a far
+	// higher rate, at which the lock has collapsed.
 	kept, hottest := t.kept(), waiting(&t.c.Plan)*t.keys.Hottest()
 	if occupied*kept*hottest >= 1 {
 		occupied = 1 / (hottest * min(math.Sqrt(kept*t.broken()), fall*kept))
