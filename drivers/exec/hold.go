@@ -97,7 +97,7 @@ func (c *client) wait(ctx context.Context, r *request) (answer line, err error) 
 	if r.Timeout > 0 {
 		h.lease.Deadline = time.Now().Add(r.Timeout)
 	}
-	return line{Held: &no}, w.Wait(ctx, &h.lease)
+	return line{Held: new(bool)}, w.Wait(ctx, &h.lease)
 }
 
 // cancellable returns a context for a wait, which ends at its deadline by itself.

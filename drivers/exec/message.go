@@ -32,44 +32,22 @@ type request struct {
 	Every   time.Duration `json:"every_ns,omitempty"`
 }
 
-// Append implements lines.Appender.
-func (r *request) Append(b []byte) ([]byte, bool) {
-	b = lines.AppendInt(r.Begin(b), "session", int64(r.Session))
-	b = lines.AppendInt(b, "lease", int64(r.Lease))
-	b = lines.AppendText(b, "key", r.Key)
-	b = lines.AppendText(b, "owner", r.Owner)
-	b = lines.AppendInt(b, "ttl_ns", int64(r.TTL))
-	b = lines.AppendInt(b, "every_ns", int64(r.Every))
-	return append(b, '}'), true
+func (r *request) fields() [9]lines.Field {
+	return [...]lines.Field{
+		lines.At("id", &r.ID), lines.At("op", &r.Op), lines.At("timeout_ns", &r.Timeout), lines.At("session", &r.Session),
+		lines.At("lease", &r.Lease), lines.At("key", &r.Key), lines.At("owner", &r.Owner), lines.At("ttl_ns", &r.TTL), lines.At("every_ns", &r.Every),
+	}
 }
 
-func (r *request) set(name []byte, v lines.Value) (ok bool) {
-	var n uint64
-	switch string(name) {
-	case "session":
-		n, ok = v.Uint()
-		r.Session = int(n)
-	case "lease":
-		n, ok = v.Uint()
-		r.Lease = int(n)
-	case "key":
-		r.Key, ok = v.Text()
-	case "owner":
-		r.Owner, ok = v.Text()
-	case "ttl_ns":
-		n, ok = v.Uint()
-		r.TTL = time.Duration(n)
-	case "every_ns":
-		n, ok = v.Uint()
-		r.Every = time.Duration(n)
-	default:
-		return r.RequestHeader.Set(name, v)
-	}
-	return ok
+// Append implements lines.Appender.
+func (r *request) Append(b []byte) ([]byte, bool) {
+	fields := r.fields()
+	return lines.Append(b, fields[:]), true
 }
 
 func decodeRequest(text []byte) (*request, error) {
-	if r := new(request); lines.Flat(text, r.set) {
+	r := new(request)
+	if fields := r.fields(); lines.Flat(text, fields[:], false) {
 		return r, nil
 	}
 	return lines.Decode[request](text)
@@ -130,52 +108,25 @@ type line struct {
 	Gap   time.Duration `json:"gap_ns,omitempty"`
 }
 
-// Append implements lines.Appender for the answers that are often written.
+func (l *line) fields() [7]lines.Field { // of the answers that are often written
+	return [...]lines.Field{
+		lines.At("id", &l.ID), lines.At("at_ns", &l.At), lines.At("held", &l.Held), lines.At("owner", &l.Owner),
+		lines.At("valid_ns", &l.Valid), lines.At("owned", &l.Owned), lines.At("fence", &l.Fence),
+	}
+}
+
+// Append implements lines.Appender.
 func (l *line) Append(b []byte) ([]byte, bool) {
-	if l.Error != nil || l.Event != "" || l.Hello != nil || l.Traits != nil || l.Valid < 0 || l.Fence >= 1e18 {
+	if l.Error != nil || l.Event != "" || l.Hello != nil || l.Traits != nil {
 		return b, false
 	}
-	b = lines.AppendBool(l.Begin(b), "held", l.Held)
-	b = lines.AppendText(b, "owner", l.Owner)
-	b = lines.AppendInt(b, "valid_ns", int64(l.Valid))
-	b = lines.AppendBool(b, "owned", l.Owned)
-	b = lines.AppendInt(b, "fence", int64(l.Fence))
-	return append(b, '}'), true
-}
-
-var yes, no = true, false
-
-func (l *line) set(name []byte, v lines.Value) (ok bool) {
-	var n uint64
-	switch string(name) {
-	case "held":
-		l.Held, ok = decision(v)
-	case "owned":
-		l.Owned, ok = decision(v)
-	case "owner":
-		l.Owner, ok = v.Text()
-	case "valid_ns":
-		n, ok = v.Uint()
-		l.Valid = time.Duration(n)
-	case "fence":
-		l.Fence, ok = v.Uint()
-	default:
-		return l.LineHeader.Set(name, v)
-	}
-	return ok
-}
-
-// decision returns a pointer, which costs no allocation.
-func decision(v lines.Value) (*bool, bool) {
-	is, ok := v.Bool()
-	if is {
-		return &yes, ok
-	}
-	return &no, ok
+	fields := l.fields()
+	return lines.Append(b, fields[:]), true
 }
 
 func decodeLine(text []byte) (*line, error) {
-	if l := new(line); lines.Flat(text, l.set) {
+	l := new(line)
+	if fields := l.fields(); lines.Flat(text, fields[:], false) {
 		return l, nil
 	}
 	return lines.Decode[line](text)

@@ -25,57 +25,137 @@ func encode(b []byte, v any) ([]byte, error) {
 	return append(b, text...), err
 }
 
-// Value is a plain value of a line: a string without escapes, a whole number, true or false.
-type Value struct {
-	text   []byte
-	quoted bool
+// Field is a field of an object: its name, and where its value is, a *string, *int, *int64, *uint64, *time.Duration or **bool.
+type Field struct {
+	name string
+	at   any
 }
 
-// Text returns a string.
-func (v Value) Text() (string, bool) { return string(v.text), v.quoted }
+// At returns a field.
+func At(name string, at any) Field { return Field{name, at} }
 
-// Bool returns true or false.
-func (v Value) Bool() (is, ok bool) {
-	is = string(v.text) == "true"
-	return is, !v.quoted && (is || string(v.text) == "false")
-}
-
-// Uint returns a whole number from 0 to less than 10¹⁸, as JSON writes it.
-func (v Value) Uint() (n uint64, ok bool) {
-	if v.quoted || len(v.text) == 0 || len(v.text) > 18 || v.text[0] == '0' && len(v.text) > 1 {
-		return 0, false
-	}
-	for _, c := range v.text {
-		if c < '0' || c > '9' {
-			return 0, false
+// Append appends an object with those of its fields that are not zero.
+func Append(b []byte, fields []Field) []byte {
+	start := len(b)
+	for _, f := range fields {
+		n := int64(0)
+		switch v := f.at.(type) {
+		case *string:
+			if *v != "" {
+				b = appendText(f.begin(b), *v)
+			}
+		case **bool:
+			if *v != nil {
+				b = strconv.AppendBool(f.begin(b), **v)
+			}
+		case *uint64:
+			if *v != 0 {
+				b = strconv.AppendUint(f.begin(b), *v, 10)
+			}
+		case *int:
+			n = int64(*v)
+		case *int64:
+			n = *v
+		case *time.Duration:
+			n = int64(*v)
 		}
-		n = 10*n + uint64(c-'0')
+		if n != 0 {
+			b = strconv.AppendInt(f.begin(b), n, 10)
+		}
 	}
-	return n, true
+	if len(b) == start {
+		return append(b, "{}"...)
+	}
+	b[start] = '{'
+	return append(b, '}')
 }
 
-// Flat calls set for each field of an object whose values are plain. It reports false if text is anything
-// else, or set knows a field or its value not: then it is for [Decode].
-func Flat(text []byte, set func(name []byte, v Value) bool) bool {
+func (f *Field) begin(b []byte) []byte { return append(append(append(b, `,"`...), f.name...), `":`...) }
+
+func appendText(b []byte, text string) []byte {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			quoted, _ := json.Marshal(text)
+			return append(b, quoted...)
+		}
+	}
+	return append(append(append(b, '"'), text...), '"')
+}
+
+var yes, no = true, false // pointers to which cost no allocation
+
+// set sets the field to a plain value: a string without escapes, a whole number from 0 to less than 10¹⁸, true or false.
+func (f *Field) set(text []byte, quoted bool) bool {
+	switch to := f.at.(type) {
+	case *string:
+		*to = string(text)
+		return quoted
+	case **bool:
+		if *to = &no; string(text) == "true" {
+			*to = &yes
+		}
+		return !quoted && (*to == &yes || string(text) == "false")
+	}
+	if quoted || len(text) == 0 || len(text) > 18 || text[0] == '0' && len(text) > 1 {
+		return false
+	}
+	n := int64(0)
+	for _, c := range text {
+		if c < '0' || c > '9' {
+			return false
+		}
+		n = 10*n + int64(c-'0')
+	}
+	switch to := f.at.(type) {
+	case *int:
+		*to = int(n)
+	case *int64:
+		*to = n
+	case *uint64:
+		*to = uint64(n)
+	case *time.Duration:
+		*to = time.Duration(n)
+	}
+	return true
+}
+
+// Flat sets the fields of an object whose values are plain. It reports false if text is anything else, or has a field that is
+// not among them, unless there may be others: then it is for [Decode].
+func Flat(text []byte, fields []Field, others bool) bool {
 	if len(text) < 2 || text[0] != '{' || text[len(text)-1] != '}' {
 		return false
 	}
-	rest := text[1 : len(text)-1]
+	rest, next := text[1:len(text)-1], 0
 	for len(rest) > 0 {
 		name, n := plain(rest)
 		if n == 0 || n == len(rest) || rest[n] != ':' {
 			return false
 		}
 		rest = unblanked(rest[n+1:])
-		v := Value{quoted: len(rest) > 0 && rest[0] == '"'}
-		if v.quoted {
-			v.text, n = plain(rest)
+		quoted := len(rest) > 0 && rest[0] == '"'
+		var value []byte
+		if quoted {
+			value, n = plain(rest)
 		} else {
 			for n = 0; n < len(rest) && rest[n] != ','; n++ {
 			}
-			v.text = rest[:n]
+			value = rest[:n]
 		}
-		if n == 0 || !set(name, v) {
+		if n == 0 {
+			return false
+		}
+		known := others
+		for range fields { // from the last one on: they mostly come in order
+			f := &fields[next]
+			if next++; next == len(fields) {
+				next = 0
+			}
+			if f.name == string(name) {
+				known = f.set(value, quoted)
+				break
+			}
+		}
+		if !known {
 			return false
 		}
 		if rest = rest[n:]; len(rest) > 0 {
@@ -111,94 +191,3 @@ func plain(text []byte) (s []byte, n int) {
 	}
 	return nil, 0
 }
-
-// Begin begins a request with its header; AppendText, AppendInt and a brace follow.
-func (h *RequestHeader) Begin(b []byte) []byte {
-	b = append(b, `{"id":`...)
-	b = strconv.AppendInt(b, h.ID, 10)
-	b = AppendText(b, "op", h.Op)
-	return AppendInt(b, "timeout_ns", int64(h.Timeout))
-}
-
-// Set sets a field of the header.
-func (h *RequestHeader) Set(name []byte, v Value) (ok bool) {
-	var n uint64
-	switch string(name) {
-	case "id":
-		n, ok = v.Uint()
-		h.ID = int64(n)
-	case "op":
-		h.Op, ok = v.Text()
-	case "timeout_ns":
-		n, ok = v.Uint()
-		h.Timeout = time.Duration(n)
-	}
-	return ok
-}
-
-// inHeader reports whether the header of requests has a field.
-func inHeader(name []byte) bool {
-	switch string(name) {
-	case "id", "op", "timeout_ns":
-		return true
-	}
-	return false
-}
-
-// Begin begins a line with its header.
-func (h *LineHeader) Begin(b []byte) []byte {
-	b = append(b, `{`...)
-	if h.ID != 0 {
-		b = append(b, `"id":`...)
-		b = append(strconv.AppendInt(b, h.ID, 10), ',')
-	}
-	b = append(b, `"at_ns":`...)
-	return strconv.AppendInt(b, int64(h.At), 10)
-}
-
-// Set sets a field of the header.
-func (h *LineHeader) Set(name []byte, v Value) (ok bool) {
-	var n uint64
-	switch string(name) {
-	case "id":
-		n, ok = v.Uint()
-		h.ID = int64(n)
-	case "at_ns":
-		n, ok = v.Uint()
-		h.At = time.Duration(n)
-	}
-	return ok
-}
-
-// AppendText appends a field, unless it is empty.
-func AppendText(b []byte, name, value string) []byte {
-	if value == "" {
-		return b
-	}
-	b = begin(b, name)
-	for i := range len(value) {
-		if c := value[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
-			quoted, _ := json.Marshal(value)
-			return append(b, quoted...)
-		}
-	}
-	return append(append(append(b, '"'), value...), '"')
-}
-
-// AppendInt appends a field, unless it is 0.
-func AppendInt(b []byte, name string, value int64) []byte {
-	if value == 0 {
-		return b
-	}
-	return strconv.AppendInt(begin(b, name), value, 10)
-}
-
-// AppendBool appends a field, unless it is nil.
-func AppendBool(b []byte, name string, value *bool) []byte {
-	if value == nil {
-		return b
-	}
-	return strconv.AppendBool(begin(b, name), *value)
-}
-
-func begin(b []byte, name string) []byte { return append(append(append(b, `,"`...), name...), `":`...) }

@@ -84,7 +84,7 @@ func (s *Server) request(ctx context.Context, text []byte, handle Handler) (more
 
 // read reads the header, whatever else there is.
 func (h *RequestHeader) read(text []byte) error {
-	if !Flat(text, func(name []byte, v Value) bool { return h.Set(name, v) || !inHeader(name) }) {
+	if !Flat(text, []Field{{"id", &h.ID}, {"op", &h.Op}, {"timeout_ns", &h.Timeout}}, true) {
 		*h = RequestHeader{}
 		var wrong *json.UnmarshalTypeError
 		if err := json.Unmarshal(text, h); errors.As(err, &wrong) {
