@@ -268,9 +268,10 @@ type mortal struct {
 
 // Crash implements drivers.Crasher.
 func (m mortal) Crash() {
-	c := m.s.process(m.at)
 	m.s.mu.Lock()
-	m.s.places[m.at].process = nil
+	p := &m.s.places[m.at]
+	c := p.process
+	p.process = nil
 	m.s.mu.Unlock()
 	if c == nil {
 		return
@@ -282,7 +283,7 @@ func (m mortal) Crash() {
 	m.s.dying.Go(c.drain)
 	m.s.mu.Lock()
 	defer m.s.mu.Unlock()
-	m.s.places[m.at].spent += max(spent, c.cpu())
+	p.spent += max(spent, c.cpu())
 }
 
 // Broken implements drivers.Outside. A process is broken that twice was found to have been silent for so long: once it may

@@ -133,7 +133,7 @@ func parent(how string) {
 		fmt.Println("error:", err)
 		os.Exit(1)
 	}
-	fmt.Println(w.PID())
+	fmt.Println(w.process.PID())
 	select {}
 }
 

@@ -216,9 +216,6 @@ type killable struct {
 // Crash implements drivers.Crasher.
 func (k killable) Crash() { _, _ = k.w.Kill() } // it may have ended
 
-// PID returns the number of the process.
-func (w *Worker) PID() int { return w.process.PID() }
-
 // Death is the evidence of a kill.
 type Death struct {
 	Sent  time.Time // when the signal was sent

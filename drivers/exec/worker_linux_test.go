@@ -65,7 +65,7 @@ func TestWorkerEndsWithItsInput(t *testing.T) {
 // A worker may be started by a shell script: signals are for both.
 func TestWorkerOfAScript(t *testing.T) {
 	w := start(t, Options{Argv: []string{"sh", "-c", os.Args[0] + " " + Argument + "; exit $?"}, Driver: "memory"})
-	children := spawn.Children(w.PID())
+	children := spawn.Children(w.process.PID())
 	if len(children) != 1 {
 		t.Fatalf("the shell has the children %v", children)
 	}
@@ -92,7 +92,7 @@ func TestWorkerOfAScript(t *testing.T) {
 func TestWorkerWithAnAdapter(t *testing.T) {
 	w := start(t, Options{Driver: "exec:" + strconv.Quote(os.Args[0]) + " " + Argument + " memory"})
 	held(t, w.Session(), &drivers.Lease{Key: "k", TTL: time.Minute})
-	children := spawn.Children(w.PID())
+	children := spawn.Children(w.process.PID())
 	if len(children) != 1 {
 		t.Fatalf("the worker has the children %v", children)
 	}
@@ -207,7 +207,7 @@ func TestArgumentsAreNotSecret(t *testing.T) {
 	server := servertest.Redis(t, servers.RedisOptions{Password: "hunter2"})
 	w := start(t, Options{Driver: "rueidis", Config: drivers.Config{Lock: "set-nx", Addrs: []string{server.URL()}, Password: "hunter2"}})
 	for _, file := range []string{"cmdline", "environ"} {
-		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", w.PID(), file))
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", w.process.PID(), file))
 		if err != nil || len(text) == 0 {
 			t.Fatalf("%d bytes, %v", len(text), err)
 		}
