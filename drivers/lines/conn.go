@@ -3,6 +3,7 @@ package lines
 // The asking side.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,15 +55,16 @@ type Options[L Line] struct {
 // Conn is the connection to a peer. It is safe for concurrent use.
 type Conn[L Line] struct {
 	Options[L]
-	w     io.WriteCloser
-	pipe  bool      // w is one
-	calls sync.Pool // of *call[L]
-	done  chan struct{}
-	end   sync.Once
-	over  error // why there are no more answers; set before done is closed
+	w       io.WriteCloser
+	pipe    bool      // w is one
+	answers sync.Pool // of chan L
+	done    chan struct{}
+	end     sync.Once
+	over    error // why there are no more answers; set before done is closed
 
 	batcher   // its mu guards the rest; added is the id of the last request
 	pending   map[int64]pending[L]
+	limiting  bool          // expire will be called
 	unread    int           // bytes of pending requests, or more than that
 	at        time.Duration // of the last line
 	asked     time.Duration // when the first request since then was sent that is not Slow; 0: none was
@@ -72,14 +74,9 @@ type Conn[L Line] struct {
 // pending is a request that was not answered yet.
 type pending[L Line] struct {
 	sent   time.Duration
+	slow   bool // has no limit
 	length int
-	answer chan L
-}
-
-// call is what an Ask waits with.
-type call[L Line] struct {
-	answer chan L
-	limit  *time.Timer
+	answer chan L // closed if there will be none
 }
 
 // New returns a connection that writes requests to w, in the background: nobody waits for longer than a context lasts.
@@ -94,9 +91,7 @@ func New[L Line](w io.WriteCloser, o Options[L]) *Conn[L] {
 		Options: o, w: w, done: make(chan struct{}),
 		pending: map[int64]pending[L]{}, low: math.MinInt64, high: math.MaxInt64,
 	}
-	c.calls.New = func() any {
-		return &call[L]{make(chan L, 1), time.NewTimer(time.Hour)}
-	}
+	c.answers.New = func() any { return make(chan L, 1) }
 	_, c.pipe = w.(*os.File)
 	c.init(w)
 	c.failed = c.broken
@@ -118,40 +113,56 @@ func (c *Conn[L]) Ask(ctx context.Context, r Request) (none L, err error) {
 	} else if !h.Slow {
 		h.Timeout = 0
 	}
-	mine := c.calls.Get().(*call[L])
-	id, write, more, err := c.send(r, mine.answer)
+	answer := c.answers.Get().(chan L)
+	id, write, more, err := c.send(r, answer)
 	if err != nil {
 		return none, err
 	}
 	if write {
 		c.run(more)
 	}
-	var limit <-chan time.Time
-	if c.Limit > 0 && !h.Slow {
-		mine.limit.Reset(c.Limit)
-		limit = mine.limit.C
-	}
+	var l L
+	var ok bool
 	select {
-	case l := <-mine.answer:
-		mine.answer <- l
+	case l, ok = <-answer:
 	case <-ctx.Done():
-		err = c.unanswered(h.Op, id, ctx.Err())
-	case <-limit:
-		err = c.unanswered(h.Op, id, context.DeadlineExceeded)
-	case <-c.done:
-		err = c.over
-	}
-	mine.limit.Stop()
-	select {
-	case l := <-mine.answer: // perhaps just before the end
-		c.calls.Put(mine)
-		if f := l.header().Error; f != nil {
-			return l, f.Err(c.Who + ": " + h.Op)
+		select {
+		case l, ok = <-answer: // perhaps just before
+		default:
+			return none, c.unanswered(h.Op, id, ctx.Err())
 		}
-		return l, nil
-	default:
-		return none, err
 	}
+	if !ok {
+		return none, cmp.Or(c.Err(), c.unanswered(h.Op, id, context.DeadlineExceeded))
+	}
+	c.answers.Put(answer)
+	if f := l.header().Error; f != nil {
+		return l, f.Err(c.Who + ": " + h.Op)
+	}
+	return l, nil
+}
+
+// expire drops the requests whose limit is over.
+func (c *Conn[L]) expire() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now, first := c.Clock.Now(), time.Duration(math.MaxInt64)
+	for id, p := range c.pending {
+		if left := p.sent + c.Limit - now; left <= 0 && !p.slow {
+			c.drop(id, p)
+		} else if !p.slow {
+			first = min(first, left)
+		}
+	}
+	if c.limiting = first < math.MaxInt64; c.limiting {
+		time.AfterFunc(first, c.expire)
+	}
+}
+
+// drop ends the wait for an answer; if one comes it is for nobody.
+func (c *Conn[L]) drop(id int64, p pending[L]) {
+	close(p.answer)
+	c.pending[id] = pending[L]{p.sent, true, p.length, make(chan L, 1)}
 }
 
 // unanswered returns the error of a request that is given up.
@@ -189,8 +200,13 @@ func (c *Conn[L]) send(r Request, answer chan L) (id int64, write, more bool, er
 	}
 	c.buf = append(c.buf, '\n')
 	now := c.Clock.Now()
-	if c.pending[h.ID] = (pending[L]{now, n, answer}); c.asked == 0 && !h.Slow {
+	c.pending[h.ID] = pending[L]{now, h.Slow || c.Limit == 0, n, answer}
+	if c.asked == 0 && !h.Slow {
 		c.asked = now
+	}
+	if c.Limit > 0 && !h.Slow && !c.limiting {
+		c.limiting = true
+		time.AfterFunc(c.Limit, c.expire)
 	}
 	c.unread += n
 	switch {
@@ -226,8 +242,13 @@ func (c *Conn[L]) Silence() time.Duration {
 // Fail gives the peer up: every request has that error from now on, unless there is one already.
 func (c *Conn[L]) Fail(why error) {
 	c.end.Do(func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
 		c.over = why
 		close(c.done)
+		for id, p := range c.pending {
+			c.drop(id, p)
+		}
 	})
 }
 
