@@ -19,10 +19,10 @@ type Kind string
 
 // The events of a worker.
 const (
-	Wrote   Kind = eventWrite   // it has written, and believed when it began that it held the lease
-	Renewed Kind = eventRenewed // its watchdog has an answer to a renewal, or an error
-	Lost    Kind = eventLost    // it believes no longer that it holds the lease, and writes no more
-	Paused  Kind = eventGap     // it did not run for a while
+	Wrote   Kind = "write"   // it has written, and believed when it began that it held the lease
+	Renewed Kind = "renewed" // its watchdog has an answer to a renewal, or an error
+	Lost    Kind = "lost"    // it believes no longer that it holds the lease, and writes no more
+	Paused  Kind = "gap"     // it did not run for a while
 )
 
 // Event is what a worker tells unasked.
@@ -127,7 +127,7 @@ func (c *conn) eventOf(l *line) (Event, error) {
 		switch {
 		case e.Kind != Renewed:
 		case l.Error != nil:
-			e.Err = l.Error.Err(c.Who + ": " + eventRenewed)
+			e.Err = l.Error.Err(c.Who + ": " + l.Event)
 		case l.Owned == nil:
 			return e, lines.Refuse("owned", "is missing")
 		default:

@@ -12,14 +12,6 @@ import (
 	"github.com/lockbench/lockbench/drivers/renew"
 )
 
-// The events.
-const (
-	eventWrite   = "write"
-	eventRenewed = "renewed"
-	eventLost    = "lost"
-	eventGap     = "gap"
-)
-
 // hold is one numbered lease of a worker.
 type hold struct {
 	number int
@@ -240,7 +232,7 @@ func (o oneAtATime) Renew(ctx context.Context, l *drivers.Lease) (bool, error) {
 }
 
 func (s *server) renewed(number int, r renew.Renewal) {
-	l := &line{LineHeader: lines.LineHeader{Event: eventRenewed}, Lease: number, Begun: r.Sent}
+	l := &line{LineHeader: lines.LineHeader{Event: string(Renewed)}, Lease: number, Begun: r.Sent}
 	if r.Err != nil {
 		l.Error = lines.FailureOf(r.Err)
 	} else {
@@ -264,7 +256,7 @@ func (s *server) guard(h *hold, d *watchdog) {
 	if w != nil {
 		<-w.done
 	}
-	s.Send(&line{LineHeader: lines.LineHeader{Event: eventLost}, Lease: h.number})
+	s.Send(&line{LineHeader: lines.LineHeader{Event: string(Lost)}, Lease: h.number})
 }
 
 func (c *client) write(_ context.Context, r *request) (answer line, err error) {
@@ -303,7 +295,7 @@ func (s *server) work(w *writer, number int, fence uint64, lost <-chan struct{},
 		case <-w.stop:
 			return
 		}
-		s.Send(&line{LineHeader: lines.LineHeader{Event: eventWrite}, Lease: number, Count: count, Fence: fence})
+		s.Send(&line{LineHeader: lines.LineHeader{Event: string(Wrote)}, Lease: number, Count: count, Fence: fence})
 	}
 }
 

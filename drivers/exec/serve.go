@@ -301,7 +301,7 @@ func (s *server) tick(ctx context.Context) {
 		}
 		now := s.Clock.Now()
 		if gap := now - last; gap >= minGap {
-			s.Send(&line{LineHeader: lines.LineHeader{Event: eventGap}, Gap: gap})
+			s.Send(&line{LineHeader: lines.LineHeader{Event: string(Paused)}, Gap: gap})
 		}
 		last = now
 	}
