@@ -140,9 +140,12 @@ func (c *client) valid(until time.Time, from time.Duration) time.Duration {
 }
 
 func (c *client) release(ctx context.Context, r *request) (answer line, err error) {
-	_, l, err := c.given(r, (*hold).end)
+	h, l, err := c.given(r)
 	if err != nil {
 		return answer, err
+	}
+	if h != nil {
+		h.end()
 	}
 	c.using.Lock()
 	defer c.using.Unlock()
@@ -154,7 +157,7 @@ func (c *client) renew(ctx context.Context, r *request) (answer line, err error)
 	if c.renewer == nil {
 		return answer, lines.Refuse("op", "the lock does not renew")
 	}
-	h, l, err := c.given(r, nil)
+	h, l, err := c.given(r)
 	if err != nil {
 		return answer, err
 	}
@@ -168,18 +171,15 @@ func (c *client) renew(ctx context.Context, r *request) (answer line, err error)
 	return line{Owned: &owned, Valid: c.valid(l.ValidUntil, began)}, err
 }
 
-// given returns the lease of a release or a renew. Unless it is the present one of its number, for which prepare is
-// called, it is made of what the request says.
-func (c *client) given(r *request, prepare func(*hold)) (*hold, *drivers.Lease, error) {
+// given returns the lease of a release or a renew. Unless it is the present one of its number, it is made of what the request
+// says.
+func (c *client) given(r *request) (*hold, *drivers.Lease, error) {
 	if err := r.check(); err != nil {
 		return nil, nil, err
 	}
 	h := c.holds[r.Lease]
 	if h == nil || h.lease.Key != r.Key || r.Owner != "" && r.Owner != h.lease.Owner {
 		return nil, &drivers.Lease{Key: r.Key, TTL: r.TTL, Owner: r.Owner}, nil
-	}
-	if prepare != nil {
-		prepare(h)
 	}
 	return h, &h.lease, nil
 }

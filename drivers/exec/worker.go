@@ -118,7 +118,12 @@ type launching struct {
 }
 
 func (c *child) launch(l launching) error {
-	c.log = &spawn.Tail{Hide: func(text string) string { return hide(text, l.secrets) }}
+	c.log = &spawn.Tail{Hide: func(text string) string {
+		for _, secret := range l.secrets {
+			text = strings.ReplaceAll(text, secret, "***")
+		}
+		return text
+	}}
 	cmd := exec.Command(l.argv[0], l.argv[1:]...)
 	cmd.Env = append(os.Environ(), l.env...)
 	cmd.Stderr = c.log
@@ -312,16 +317,9 @@ func (c *child) said(err error) string {
 // errEnded is in the error of every request to a process whose output has ended.
 var errEnded = errors.New("it has ended")
 
-// hide hides the passwords that the worker was given.
-func hide(text string, secrets []string) string {
-	for _, secret := range secrets {
-		text = strings.ReplaceAll(text, secret, "***")
-	}
-	return text
-}
-
+// secretsOf returns what the process was given that nobody else may read, the longest first.
 func secretsOf(driver string, cfg drivers.Config) (list []string) {
-	defer func() { // one may contain another
+	defer func() { // since one may contain another
 		slices.SortFunc(list, func(a, b string) int { return len(b) - len(a) })
 	}()
 	if cfg.Password != "" {
