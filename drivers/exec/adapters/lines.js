@@ -88,7 +88,7 @@ function serve(hello, open) {
     if (!s) return fail(r, new Failed('protocol', `session: ${number} is not open`, 'session'));
     if (op === 'close') sessions.delete(number);
     if (!s.client[op] && op !== 'close') return fail(r, new Failed('protocol', `op: ${op} is unknown`, 'op'));
-    if (s.crashed && op !== 'close') return fail(r, new Failed('closed', 'the session has crashed'));
+    if (s.crashed && op !== 'close' && op !== 'cancel') return fail(r, new Failed('closed', 'the session has crashed'));
     s.crashed ||= op === 'crash';
     const call = () => attempt(r, () => (s.client[op] ? s.client[op](r) : {}));
     return op === 'cancel' ? call() : s.queue.add(call);
