@@ -3,8 +3,9 @@
 const Redis = require('ioredis');
 const { Failed } = require('./lines.js');
 
-// connect returns a client of each server that open names, of which a majority has answered. Nothing is sent again or later: a
-// hidden retry would falsify times and safety. Of several servers, none may take longer than node_timeout_ns, if that is given.
+// connect returns a client of each server that open names, of which a majority has answered. Nothing is sent again or
+// later: a hidden retry would falsify times and safety. Of several servers, none may take longer than node_timeout_ns,
+// if that is given.
 async function connect(r) {
   const io = (r.io_timeout_ns || 3e9) / 1e6;
   const commandTimeout = r.topology === 'redlock' && r.node_timeout_ns ? r.node_timeout_ns / 1e6 : io;
@@ -17,8 +18,11 @@ async function connect(r) {
   const clients = r.addrs.map((addr) => {
     const unix = addr.startsWith('unix://') && new URL(addr);
     return unix
-      ? new Redis({ ...options, path: unix.pathname, ...(unix.password && { password: decodeURIComponent(unix.password) }),
-        ...(unix.username && { username: decodeURIComponent(unix.username) }) })
+      ? new Redis({
+        ...options, path: unix.pathname,
+        ...(unix.password && { password: decodeURIComponent(unix.password) }),
+        ...(unix.username && { username: decodeURIComponent(unix.username) }),
+      })
       : new Redis(addr.includes('://') ? addr : 'redis://' + addr, options);
   });
   const errors = [];
@@ -46,7 +50,8 @@ function settingsOf(params, r) {
   }));
 }
 
-// failed gives an error of ioredis its class. Nothing was done if there was no connection to write to, and only one server.
+// failed gives an error of ioredis its class. Nothing was done if there was no connection to write to, and only one
+// server.
 function failed(error, servers = 1) {
   const text = error.message;
   if (servers > 1 && text !== 'Command timed out') return new Failed('closed', text);
@@ -59,4 +64,85 @@ function failed(error, servers = 1) {
 
 const quit = (clients) => clients.forEach((client) => client.disconnect());
 
-module.exports = { connect, failed, minority, quit, settingsOf };
+// opening returns an adapter's open. sessions returns what makes a session of the clients and the settings.
+const opening = (params, traits, sessions) => async (r) => {
+  const settings = settingsOf(params, r);
+  const clients = await connect(r);
+  return { traits, session: sessions(clients, settings, r), close: () => quit(clients) };
+};
+
+// What the two libraries of Redlock have in common.
+const redlock = {
+  traits: { exclusive: true, owned: true, expires: true, renews: true, waits: true, takes_owner: true },
+  params: [
+    { name: 'retryCount', default: '10', text: 'attempts of one wait, after the first; -1 for no limit' },
+    { name: 'retryDelay', default: '200', text: 'milliseconds between them' },
+    { name: 'retryJitter', default: '100', text: 'by how much that is random' },
+    { name: 'driftFactor', default: '0.01', text: 'share of the TTL that clocks may differ by' },
+  ],
+};
+
+// RedlockSession has locks by lease. A subclass has:
+//   - library(settings), which returns an object of the library that makes no attempt once its field ended is set;
+//   - acquire(r, library), which returns a lock, or null if the servers have said no; without a library it tries once;
+//   - asked(call), which returns what the call about a held lock resolves to, or null likewise;
+//   - unlock(lock, library) and extend(lock, ttl), which try once;
+//   - named(key, owner), which returns the lock of an owner.
+class RedlockSession {
+  constructor(clients, settings) {
+    Object.assign(this, { clients, settings, locks: new Map() });
+  }
+
+  // observed returns a library that takes the value of a lock from the session. Its own would be known only with the
+  // lock: too late if the answer is lost.
+  observed(settings = this.settings) {
+    return Object.assign(this.library(settings), { _random: () => this.owner });
+  }
+
+  granted(r, lock) {
+    const left = lock ? lock.expiration - r.read : 0;
+    if (left <= 0) return { held: false };
+    this.locks.set(r.lease, lock);
+    return { held: true, valid_ns: Math.floor(left * 1e6) };
+  }
+
+  async try(r) {
+    this.locks.delete(r.lease);
+    this.owner = r.owner;
+    return this.granted(r, await this.acquire(r));
+  }
+
+  async wait(r) {
+    this.owner = r.owner;
+    const library = this.observed();
+    const given = this.acquire(r, library);
+    const lock = await Promise.race([given, new Promise((resolve) => (this.end = resolve))]);
+    if (lock === undefined) {
+      Object.assign(library, { ended: true, retryCount: 0 }); // attempts would keep the key from others for a moment
+      given.then((late) => late && this.unlock(late, library)).catch(() => {});
+    }
+    return this.granted(r, lock);
+  }
+
+  cancel() {
+    if (this.end) this.end();
+    return {};
+  }
+
+  lock(r) {
+    const lock = this.locks.get(r.lease);
+    const [key] = lock ? lock.resource || lock.resources : [];
+    return key === r.key && (!r.owner || lock.value === r.owner) ? lock : this.named(r.key, r.owner || '');
+  }
+
+  async release(r) {
+    return { owned: (await this.asked(() => this.unlock(this.lock(r)))) !== null };
+  }
+
+  async renew(r) {
+    const { held, valid_ns } = this.granted(r, await this.asked(() => this.extend(this.lock(r), r.ttl_ns / 1e6)));
+    return { owned: held, valid_ns };
+  }
+}
+
+module.exports = { RedlockSession, failed, minority, opening, redlock };

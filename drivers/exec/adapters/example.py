@@ -1,5 +1,5 @@
 """A lock of one's own: SET key owner NX PX on Redis, with Python's standard library alone.
-lockbench -driver exec -param command='python3 example.py' -clients 8 -keys 4; lockbench help adapters explains the lines."""
+lockbench -driver exec -param command='python3 example.py' -clients 8; lockbench help adapters explains the lines."""
 import json, socket, sys
 
 TRAITS = {"exclusive": True, "owned": True, "expires": True, "takes_owner": True}
@@ -33,7 +33,7 @@ for line in sys.stdin:
         match r["op"]:
             case "hello": answer = {"hello": {"version": 2, "service": "redis", "designs": [DESIGN]}}
             case "open": server, answer = connect(r["addrs"][0]), {"traits": TRAITS}
-            case "try": answer = {"held": redis("SET", r["key"], r["owner"], "NX", "PX", r["ttl_ns"] // 10**6) == b"+OK"}
+            case "try": answer = {"held": redis("SET", r["key"], r["owner"], "NX", "PX", r["ttl_ns"]//10**6) == b"+OK"}
             case "release": answer = {"owned": redis("EVAL", DELETE, 1, r["key"], r.get("owner", "")) == b":1"}
     except Exception as e:
         answer = {"error": {"class": "server" if isinstance(e, RuntimeError) else "closed", "text": str(e)}}

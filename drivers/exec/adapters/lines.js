@@ -1,7 +1,8 @@
 'use strict';
-// The loop of an adapter in Node: lockbench help adapters explains the lines. Each session is an object of the adapter's with the
-// methods try, release and close, and perhaps wait, cancel, renew and crash, which take a request and return the fields of their
-// answer, or a promise of them. They are called one at a time, but for cancel, which comes while wait waits.
+// The loop of an adapter in Node: lockbench help adapters explains the lines. Each session is an object of the
+// adapter's with the methods try, release and close, and perhaps wait, cancel, renew and crash, which take a request
+// and return the fields of their answer, or a promise of them. They are called one at a time, but for cancel, which
+// comes while wait waits.
 
 const write = process.stdout.write.bind(process.stdout);
 process.stdout.write = process.stderr.write.bind(process.stderr); // what a library prints is no line
@@ -60,8 +61,8 @@ class Queue {
   }
 }
 
-// serve answers requests until a close, or the end of the input. open returns the traits of its answer, session, which makes
-// one, and perhaps close.
+// serve answers requests until a close, or the end of the input. open returns the traits of its answer, session, which
+// makes one, and perhaps close.
 function serve(hello, open) {
   const sessions = new Map();
   let opened;

@@ -4,6 +4,9 @@ const { serve } = require('./lines.js');
 
 const client = { try: () => ({ held: true }), release: () => ({ owned: true }) };
 serve(
-  { library: { name: 'node', version: process.versions.node }, designs: [{ name: 'none', traits: {}, models: 'nothing' }] },
+  {
+    library: { name: 'node', version: process.versions.node },
+    designs: [{ name: 'none', traits: {}, models: 'nothing' }],
+  },
   () => ({ traits: {}, session: () => client }),
 );

@@ -1,4 +1,5 @@
-"""redis.lock.Lock of redis-py, as its documentation shows it: redis.Redis().lock(name, timeout=…). Its wait polls every 0.1 s."""
+"""redis.lock.Lock of redis-py, as its documentation shows it: redis.Redis().lock(name, timeout=…). Its wait polls
+every 0.1 s."""
 import threading, time
 import lines, redis, redis.lock
 from redis import exceptions as e
@@ -8,10 +9,13 @@ HELLO = {
     "library": {"name": "redis-py", "version": redis.__version__}, "service": "redis",
     "designs": [{
         "name": "library", "traits": TRAITS,
-        "models": "redis.lock.Lock: SET key token NX PX ttl, scripts that compare and delete or extend, a poll every 0.1 s",
-        "wrong": "a holder that outlives its lease overlaps the next: no fencing token; a fail-over, or a restart without "
-                 "persistence, can grant it twice; waiters poll, so that the client that has just released comes first",
-        "loses": ["overrun", "holder-pauses", "late-grant", "server-clock", "orphan-watchdog", "failover", "restart-empty", "eviction"]}],
+        "models": "redis.lock.Lock: SET key token NX PX ttl, scripts that compare and delete or extend, a poll every "
+                  "0.1 s",
+        "wrong": "a holder that outlives its lease overlaps the next: no fencing token; a fail-over, or a restart "
+                 "without persistence, can grant it twice; waiters poll, so that the client that has just released "
+                 "comes first",
+        "loses": ["overrun", "holder-pauses", "late-grant", "server-clock", "orphan-watchdog", "failover",
+                  "restart-empty", "eviction"]}],
     "params": [{"name": "sleep", "default": "0.1", "text": "seconds between the attempts of a wait"}],
 }
 
@@ -97,15 +101,15 @@ def asked(do):
     except (e.ResponseError, e.BusyLoadingError) as error:
         raise lines.Failed("server", str(error))
     except (e.ConnectionError, e.TimeoutError) as error:
-        unreached = " connecting to " in str(error)
-        raise lines.Failed("connect" if unreached else "timeout" if isinstance(error, e.TimeoutError) else "closed", str(error))
+        broken = "timeout" if isinstance(error, e.TimeoutError) else "closed"
+        raise lines.Failed("connect" if " connecting to " in str(error) else broken, str(error))
 
 
 def open_(r):
     url, limit = r["addrs"][0], r.get("io_timeout_ns", 3e9) / 1e9
     own = {"username": r.get("username"), "password": r.get("password"), "db": r.get("database")}
-    client = redis.Redis.from_url(
-        url if "://" in url else "redis://" + url, socket_timeout=limit, **{name: value for name, value in own.items() if value})
+    own = {name: value for name, value in own.items() if value}
+    client = redis.Redis.from_url(url if "://" in url else "redis://" + url, socket_timeout=limit, **own)
     asked(client.ping)
     sleep = float(r.get("params", {}).get("sleep", 0.1))
     return {"traits": TRAITS}, lambda: Session(client, sleep), client.close

@@ -1,11 +1,12 @@
 'use strict';
-// Mutex of the package redis-semaphore, as its documentation shows it: new Mutex(redis, key, { lockTimeout }). It renews what
-// it holds until the release, and its wait polls every 10 ms, for 10 s at most.
+// Mutex of the package redis-semaphore, as its documentation shows it: new Mutex(redis, key, { lockTimeout }). It
+// renews what it holds until the release, and its wait polls every 10 ms, for 10 s at most.
 const { Mutex } = require('redis-semaphore');
-const { connect, failed, quit, settingsOf } = require('./clients.js');
+const { failed, opening } = require('./clients.js');
 const { Failed, serve, versionOf } = require('./lines.js');
 
-// A client that neither releases nor ends its process keeps the lock for ever, since it is renewed: session, and not expires.
+// A client that neither releases nor ends its process keeps the lock for ever, since it is renewed: session, and not
+// expires.
 const traits = { exclusive: true, owned: true, session: true, waits: true, takes_owner: true, crashes: true };
 const params = [
   { name: 'acquireTimeout', default: '10000', text: 'milliseconds that a wait may take' },
@@ -18,8 +19,11 @@ class Session {
     this.mutexes = new Map();
     // The library does not tell whether a release has found the lock; the server does.
     const told = (name) => async (...args) => (this.answered = await client[name](...args));
-    this.client = { options: client.options, set: (...args) => client.set(...args), evalsha: told('evalsha'), eval: told('eval') };
-    this.options = { ...settings, lockTimeout: ttl, onLockLost: () => {} }; // whose default throws, which ends the process
+    this.client = {
+      options: client.options, set: (...args) => client.set(...args), evalsha: told('evalsha'), eval: told('eval'),
+    };
+    const onLockLost = () => {}; // its default throws, which ends the process
+    this.options = { ...settings, lockTimeout: ttl, onLockLost };
     if (settings.refreshShare !== 0.8) this.options.refreshInterval = Math.round(ttl * settings.refreshShare);
   }
 
@@ -81,19 +85,21 @@ const asked = (promise) => promise.catch((error) => {
 });
 
 serve({
-  library: { name: 'redis-semaphore', version: versionOf('redis-semaphore') }, service: 'redis', params, keys: 'mutex:*',
+  library: { name: 'redis-semaphore', version: versionOf('redis-semaphore') }, service: 'redis', params,
+  keys: 'mutex:*',
   designs: [{
     name: 'library', traits,
-    models: 'redis-semaphore, Mutex: SET mutex:key identifier PX NX, a poll every 10 ms, renewed by a timer, compare-and-delete',
-    wrong: 'a process that pauses beyond its lease overlaps the next: no fencing token; a client that hangs keeps the lock, which ' +
-      'the library renews for as long as the process lives; a lost lock, or a renewal without an answer, ends a process ' +
-      'that does not handle it (redis-semaphore issue 199)',
+    models: 'redis-semaphore, Mutex: SET mutex:key identifier PX NX, a poll every 10 ms, renewed by a timer, ' +
+      'compare-and-delete',
+    wrong: 'a process that pauses beyond its lease overlaps the next: no fencing token; a client that hangs keeps ' +
+      'the lock, which the library renews for as long as the process lives; a lost lock, or a renewal without an ' +
+      'answer, ends a process that does not handle it (redis-semaphore issue 199)',
     loses: ['holder-pauses', 'server-clock', 'failover', 'restart-empty', 'eviction', 'session-lost'],
   }],
-}, async (r) => {
-  const settings = settingsOf(params, r);
-  if (!settings.refreshShare) throw new Failed('other', 'params: refreshShare=0: the lock would not be a session', 'params');
-  const clients = await connect(r);
+}, opening(params, traits, (clients, settings, r) => {
+  if (!settings.refreshShare) {
+    throw new Failed('other', 'params: refreshShare=0: the lock would not be a session', 'params');
+  }
   const ttl = (r.ttl_ns || 10e9) / 1e6; // the library's own default
-  return { traits, session: () => new Session(clients[0], ttl, settings), close: () => quit(clients) };
-});
+  return () => new Session(clients[0], ttl, settings);
+}));
