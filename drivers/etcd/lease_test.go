@@ -100,7 +100,7 @@ func TestUnknownOutcomeCannotComeLate(t *testing.T) {
 		t.Skip("a connection that breaks: make test-all")
 	}
 	e := relaxed(t, 1)
-	p := proxyTo(t, e.Nodes[0])
+	p := drivertest.Through(t, e.URLs()...)[0]
 	s := open(t, drivers.Config{Addrs: []string{p.Addr()}, IOTimeout: 5 * time.Second})
 	direct := open(t, drivers.Config{Addrs: e.URLs()})
 	c, other := client(t, s, 0), client(t, direct, 0)
@@ -143,7 +143,7 @@ func TestLeaseOfWhichTheGrantIsNotHeard(t *testing.T) {
 		t.Skip("a connection that breaks: make test-all")
 	}
 	e := relaxed(t, 1)
-	p := proxyTo(t, e.Nodes[0])
+	p := drivertest.Through(t, e.URLs()...)[0]
 	s := open(t, drivers.Config{Addrs: []string{p.Addr()}, IOTimeout: 5 * time.Second})
 	direct := open(t, drivers.Config{Addrs: e.URLs()}).conns[0]
 	leases := func() int {
@@ -177,7 +177,7 @@ func TestFailedReleaseIsMadeGood(t *testing.T) {
 		t.Skip("a connection that breaks: make test-all")
 	}
 	e := relaxed(t, 1)
-	p := proxyTo(t, e.Nodes[0])
+	p := drivertest.Through(t, e.URLs()...)[0]
 	s := open(t, drivers.Config{Addrs: []string{p.Addr()}, IOTimeout: 5 * time.Second})
 	other := client(t, open(t, drivers.Config{Addrs: e.URLs()}), 0)
 	c := client(t, s, 0)

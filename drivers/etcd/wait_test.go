@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/drivertest"
 	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
@@ -245,7 +246,7 @@ func TestStormOfCancelledWaits(t *testing.T) {
 func TestDeadlineOfAWaitForASilentServer(t *testing.T) {
 	t.Parallel()
 	e := relaxed(t, 1)
-	p := proxyTo(t, e.Nodes[0])
+	p := drivertest.Through(t, e.URLs()...)[0]
 	s := open(t, drivers.Config{Addrs: []string{p.Addr()}, IOTimeout: time.Hour, TTL: time.Minute})
 	a, b := client(t, s, 0), client(t, s, 1)
 	held := try(t, a, "k", true)

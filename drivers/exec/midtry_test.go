@@ -26,15 +26,7 @@ func midTry(t *testing.T, lock string) *proxied {
 	t.Helper()
 	cfg := on(t, "rueidis", lock)
 	p := &proxied{other: rival(t, "rueidis", cfg), lease: &drivers.Lease{Key: cfg.Prefix + "k", TTL: lease}, tried: make(chan error, 1)}
-	var err error
-	if p.proxy, err = fault.NewProxy(cfg.Addrs[0]); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := p.proxy.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	p.proxy = drivertest.Through(t, cfg.Addrs...)[0]
 	// With one connection, it is not the first answer to another one that is held back.
 	cfg.Addrs, cfg.Conns, cfg.IOTimeout = []string{"redis://" + p.proxy.Addr()}, 1, time.Minute
 	p.Worker = start(t, Options{Driver: "rueidis", Config: cfg})

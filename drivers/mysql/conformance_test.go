@@ -26,16 +26,6 @@ func config(s *servers.MySQL, proxy *fault.Proxy) drivers.Config {
 	return cfg
 }
 
-func proxyTo(t *testing.T, s *servers.MySQL) *fault.Proxy {
-	t.Helper()
-	proxy, err := fault.NewProxy("unix://" + s.Socket())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { proxy.Close() })
-	return proxy
-}
-
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	// One case takes all remaining connections, which cost a thread each: so a server for each design.
@@ -48,11 +38,11 @@ func TestConformance(t *testing.T) {
 		t.Run(design.Name, func(t *testing.T) {
 			t.Parallel()
 			server := start(t)
-			proxy := proxyTo(t, server)
-			cfg := config(server, proxy)
+			proxies := drivertest.Through(t, "unix://"+server.Socket())
+			cfg := config(server, proxies[0])
 			cfg.IOTimeout = 2 * time.Second // some cases wait until it is over
 			cfg.Lock, cfg.Prefix = design.Name, "DriverTest:"+strings.ToUpper(design.Name)+":"
-			drivertest.Run(t, drivertest.Setup{Driver: Driver, Config: cfg, Cut: proxy.Outage, Mute: proxy.Mute, Stall: proxy.Stall})
+			proxies.Run(t, drivertest.Setup{Driver: Driver, Config: cfg})
 		})
 	}
 }

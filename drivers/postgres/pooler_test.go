@@ -124,12 +124,9 @@ func TestConformanceBehindPooler(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a pooler: make test-all")
 	}
-	addr, proxy := behind(t, sharedPooler.Get(t).URL())
-	drivertest.Run(t, drivertest.Setup{
+	addr, proxies := behind(t, sharedPooler.Get(t).URL())
+	proxies.Run(t, drivertest.Setup{
 		Driver: driver{},
 		Config: drivers.Config{Lock: "row-lock", Addrs: []string{addr + "?default_query_exec_mode=exec"}, IOTimeout: 2 * time.Second},
-		Cut:    proxy.Outage,
-		Mute:   proxy.Mute,
-		Stall:  proxy.Stall,
 	})
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/drivertest"
-	"github.com/lockbench/lockbench/drivers/fault"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
 )
@@ -26,32 +25,25 @@ func server(t *testing.T) string {
 	return shared.Get(t).URL()
 }
 
-// behind returns the address of a server behind a proxy, and the proxy.
-func behind(t *testing.T, address string) (string, *fault.Proxy) {
+// behind returns the address of a server behind a proxy.
+func behind(t *testing.T, address string) (string, drivertest.Proxies) {
 	t.Helper()
 	u, err := url.Parse(address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := fault.NewProxy(u.Host)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { p.Close() })
-	u.Host = p.Addr()
-	return u.String(), p
+	proxies := drivertest.Through(t, address)
+	u.Host = proxies[0].Addr()
+	return u.String(), proxies
 }
 
 func TestConformance(t *testing.T) {
 	for _, d := range designs {
 		t.Run(d.Name, func(t *testing.T) { // one after the other: each client is a process of the server
-			addr, proxy := behind(t, server(t))
-			drivertest.Run(t, drivertest.Setup{
+			addr, proxies := behind(t, server(t))
+			proxies.Run(t, drivertest.Setup{
 				Driver: driver{},
 				Config: drivers.Config{Lock: d.Name, Addrs: []string{addr}, IOTimeout: 2 * time.Second},
-				Cut:    proxy.Outage,
-				Mute:   proxy.Mute,
-				Stall:  proxy.Stall,
 			})
 		})
 	}

@@ -2,7 +2,6 @@
 package quorum_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -64,16 +63,11 @@ func TestEmbeddedConformance(t *testing.T) {
 
 // conformAll runs the suite on that many nodes, once for each cell: a library and a lock.
 func conformAll(t *testing.T, nodes int, start func(t *testing.T) (url string), cells []string, cfg drivers.Config) {
-	var proxies []*fault.Proxy
-	var addrs []string
+	var urls []string
 	for range nodes {
-		p, err := fault.NewProxy(strings.TrimPrefix(start(t), "redis://"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { p.Close() })
-		proxies, addrs = append(proxies, p), append(addrs, p.Addr())
+		urls = append(urls, start(t))
 	}
+	proxies := drivertest.Through(t, urls...)
 	for _, cell := range cells {
 		name, lock, _ := strings.Cut(cell, " ")
 		t.Run(cell, func(t *testing.T) {
@@ -83,27 +77,8 @@ func conformAll(t *testing.T, nodes int, start func(t *testing.T) (url string), 
 			}
 			cfg := cfg
 			// Stalls of the machine must not cause time-outs here.
-			cfg.Lock, cfg.Addrs, cfg.IOTimeout, cfg.NodeTimeout = lock, addrs, 2*time.Second, 2*time.Second
-			drivertest.Run(t, drivertest.Setup{
-				Driver: quorum.Driver{Node: node}, Config: cfg,
-				Cut:       func() func() { return each(proxies, (*fault.Proxy).Outage) },
-				Mute:      func() func() { return each(proxies, (*fault.Proxy).Mute) },
-				Stall:     func() func() { return each(proxies, (*fault.Proxy).Stall) },
-				Straggles: true,
-			})
+			cfg.Lock, cfg.IOTimeout, cfg.NodeTimeout = lock, 2*time.Second, 2*time.Second
+			proxies.Run(t, drivertest.Setup{Driver: quorum.Driver{Node: node}, Config: cfg, Straggles: true})
 		})
-	}
-}
-
-// each breaks all proxies; restore repairs them.
-func each(proxies []*fault.Proxy, what func(*fault.Proxy) func()) (restore func()) {
-	var back []func()
-	for _, p := range proxies {
-		back = append(back, what(p))
-	}
-	return func() {
-		for _, f := range slices.Backward(back) {
-			f()
-		}
 	}
 }

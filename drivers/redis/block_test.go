@@ -3,13 +3,12 @@ package redis_test
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
-	"github.com/lockbench/lockbench/drivers/fault"
+	"github.com/lockbench/lockbench/drivers/drivertest"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
 	"github.com/lockbench/lockbench/drivers/testwait"
@@ -118,12 +117,7 @@ func TestBlockAfterACut(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a connection that breaks: make test-all")
 	}
-	url := servertest.Redis(t, servers.RedisOptions{}).URL()
-	proxy, err := fault.NewProxy(strings.TrimPrefix(url, "redis://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { proxy.Close() })
+	proxy := drivertest.Through(t, servertest.Redis(t, servers.RedisOptions{}).URL())[0]
 	a := session(t, open(t, "rueidis", drivers.Config{Addrs: []string{proxy.Addr()}, Blocks: true, IOTimeout: 200 * time.Millisecond}), 0)
 	l := drivers.Lease{Key: "k", TTL: time.Minute}
 	block := func(want bool) {

@@ -3,14 +3,12 @@ package redis_test
 
 import (
 	"context"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/drivertest"
-	"github.com/lockbench/lockbench/drivers/fault"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
 )
@@ -115,12 +113,7 @@ func cellsWith(d drivers.Driver, release drivers.Release) []cell {
 
 // conform runs the suite through a proxy that can break the connections.
 func conform(t *testing.T, d drivers.Driver, cfg drivers.Config, url string) {
-	proxy, err := fault.NewProxy(strings.TrimPrefix(url, "redis://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { proxy.Close() })
-	cfg.Addrs, cfg.IOTimeout = []string{proxy.Addr()}, time.Second
+	cfg.IOTimeout = time.Second
 	if cfg.Pipelining == drivers.PipeliningBatch {
 		d = inBatches{d}
 	}
@@ -130,5 +123,5 @@ func conform(t *testing.T, d drivers.Driver, cfg drivers.Config, url string) {
 	if cfg.Embedded {
 		cfg.IOTimeout = 2 * time.Second // its scripts are slow under the race detector and on a busy machine
 	}
-	drivertest.Run(t, drivertest.Setup{Driver: d, Config: cfg, Cut: proxy.Outage, Mute: proxy.Mute, Stall: proxy.Stall})
+	drivertest.Through(t, url).Run(t, drivertest.Setup{Driver: d, Config: cfg})
 }

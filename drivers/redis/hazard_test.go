@@ -141,11 +141,7 @@ func TestRetries(t *testing.T) {
 	}
 	for retries, wrong := range map[int]bool{0: false, 100: true} {
 		cfg := drivers.Config{Addrs: plainRedis(t), Lock: "set-nx-del"}
-		proxy, err := fault.NewProxy(cfg.Addrs[0])
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { proxy.Close() })
+		proxy := drivertest.Through(t, cfg.Addrs...)[0]
 		through := cfg
 		through.Addrs, through.IOTimeout, through.Retries = []string{proxy.Addr()}, time.Second, retries
 		a, b, rdb := session(t, open(t, "go-redis", through), 0), session(t, open(t, "go-redis", cfg), 0), bare(t, cfg)

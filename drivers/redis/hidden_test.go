@@ -171,11 +171,7 @@ func TestSilentLink(t *testing.T) {
 		connections := func() string {
 			return rdb.InfoMap(t.Context(), "stats").Item("Stats", "total_connections_received")
 		}
-		proxy, err := fault.NewProxy(cfg.Addrs[0])
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { proxy.Close() })
+		proxy := drivertest.Through(t, cfg.Addrs...)[0]
 		a := session(t, open(t, driver, cfg), 0)
 		handOver(t, a, "k") // makes its only connection
 		cfg.Addrs, cfg.IOTimeout = []string{proxy.Addr()}, 2*time.Second

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
-	"github.com/lockbench/lockbench/drivers/fault"
+	"github.com/lockbench/lockbench/drivers/drivertest"
 	"github.com/lockbench/lockbench/drivers/redis"
 	"github.com/lockbench/lockbench/drivers/redis/goredis"
 	"github.com/lockbench/lockbench/drivers/redis/rueidis"
@@ -101,11 +101,7 @@ func usage(t *testing.T, s drivers.Inspector) drivers.Usage {
 func TestBaseAfterOutage(t *testing.T) {
 	for name, d := range map[string]redis.Driver{"go-redis": goredis.Driver, "rueidis": rueidis.Driver} {
 		t.Run(name, func(t *testing.T) {
-			proxy, err := fault.NewProxy(strings.TrimPrefix(servertest.Embedded(t).URL(), "redis://"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { proxy.Close() })
+			proxy := drivertest.Through(t, servertest.Embedded(t).URL())[0]
 			b, _ := openBase(t, d, drivers.Config{Addrs: []string{proxy.Addr()}, Embedded: true}, nil)
 			proxy.Outage()()
 			if err := b.Clean(t.Context(), []string{"k"}); err != nil {

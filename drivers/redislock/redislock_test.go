@@ -9,7 +9,6 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/drivertest"
-	"github.com/lockbench/lockbench/drivers/fault"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
 )
@@ -29,13 +28,8 @@ func TestConformance(t *testing.T) {
 }
 
 func conform(t *testing.T, cfg drivers.Config, url string) {
-	proxy, err := fault.NewProxy(strings.TrimPrefix(url, "redis://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { proxy.Close() })
-	cfg.Lock, cfg.Addrs, cfg.IOTimeout = "library", []string{proxy.Addr()}, time.Second
-	drivertest.Run(t, drivertest.Setup{Driver: driver{}, Config: cfg, Cut: proxy.Outage, Mute: proxy.Mute, Stall: proxy.Stall})
+	cfg.Lock, cfg.IOTimeout = "library", time.Second
+	drivertest.Through(t, url).Run(t, drivertest.Setup{Driver: driver{}, Config: cfg})
 }
 
 func openWith(t *testing.T, cfg drivers.Config) drivers.Service {

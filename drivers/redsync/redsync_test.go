@@ -48,35 +48,16 @@ func redisServers(t *testing.T, n int) (urls []string) {
 	return urls
 }
 
+func embedded(t *testing.T, n int) (urls []string) {
+	for range n {
+		urls = append(urls, servertest.Embedded(t).URL())
+	}
+	return urls
+}
+
 func conform(t *testing.T, cfg drivers.Config, urls ...string) {
-	var proxies []*fault.Proxy
-	for _, url := range urls {
-		proxy, err := fault.NewProxy(strings.TrimPrefix(url, "redis://"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { proxy.Close() })
-		proxies = append(proxies, proxy)
-		cfg.Addrs = append(cfg.Addrs, proxy.Addr())
-	}
-	every := func(fault func(*fault.Proxy) func()) func() func() {
-		return func() func() {
-			var restores []func()
-			for _, p := range proxies {
-				restores = append(restores, fault(p))
-			}
-			return func() {
-				for _, restore := range restores {
-					restore()
-				}
-			}
-		}
-	}
 	cfg.Lock, cfg.IOTimeout, cfg.Params = cmp.Or(cfg.Lock, library.Name), time.Second, patient
-	drivertest.Run(t, drivertest.Setup{
-		Driver: driver{}, Config: cfg, Cut: every((*fault.Proxy).Outage), Mute: every((*fault.Proxy).Mute),
-		Stall: every((*fault.Proxy).Stall),
-	})
+	drivertest.Through(t, urls...).Run(t, drivertest.Setup{Driver: driver{}, Config: cfg})
 }
 
 // open opens a service that is closed with the test.
@@ -129,18 +110,8 @@ func TestDeadNodes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nodes that are dead: make test-all")
 	}
-	var proxies []*fault.Proxy
-	cfg := drivers.Config{Topology: drivers.TopologyRedlock, Embedded: true, IOTimeout: time.Second}
-	for range 5 {
-		proxy, err := fault.NewProxy(strings.TrimPrefix(servertest.Embedded(t).URL(), "redis://"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { proxy.Close() })
-		proxies = append(proxies, proxy)
-		cfg.Addrs = append(cfg.Addrs, proxy.Addr())
-	}
-	svc := open(t, cfg)
+	proxies := drivertest.Through(t, embedded(t, 5)...)
+	svc := open(t, drivers.Config{Topology: drivers.TopologyRedlock, Embedded: true, IOTimeout: time.Second, Addrs: proxies.Addrs()})
 	a, b := sessionOf(t, svc, 0), sessionOf(t, svc, 1)
 	for _, p := range proxies[:2] {
 		defer p.Outage()()
@@ -189,17 +160,9 @@ func TestLostAtSomeNodes(t *testing.T) {
 			single := drivers.Config{Embedded: true, IOTimeout: time.Second}
 			cfg := single
 			cfg.Topology, cfg.Params = drivers.TopologyRedlock, patient
-			var direct []string
-			var proxies []*fault.Proxy
-			for range tt.nodes {
-				direct = append(direct, servertest.Embedded(t).URL())
-				proxy, err := fault.NewProxy(strings.TrimPrefix(direct[len(direct)-1], "redis://"))
-				if err != nil {
-					t.Fatal(err)
-				}
-				t.Cleanup(func() { proxy.Close() })
-				proxies, cfg.Addrs = append(proxies, proxy), append(cfg.Addrs, proxy.Addr())
-			}
+			direct := embedded(t, tt.nodes)
+			proxies := drivertest.Through(t, direct...)
+			cfg.Addrs = proxies.Addrs()
 			s, l := sessionOf(t, open(t, cfg), 0), lease()
 			if held, err := s.Try(t.Context(), l); !held || err != nil {
 				t.Fatal(held, err)
@@ -225,28 +188,16 @@ func TestLostAtSomeNodes(t *testing.T) {
 
 // A refusal leaves nothing behind, though the end of its context cuts short the library's own undoing.
 func TestCutOffRefusal(t *testing.T) {
-	embedded := func(nodes ...string) drivers.Config {
+	on := func(nodes ...string) drivers.Config {
 		return drivers.Config{Topology: drivers.TopologyRedlock, Embedded: true, Addrs: nodes, Params: patient}
 	}
-	var nodes []string
-	for range 5 {
-		nodes = append(nodes, servertest.Embedded(t).URL())
-	}
-	holder := sessionOf(t, open(t, embedded(nodes[:3]...)), 0)
+	nodes := embedded(t, 5)
+	holder := sessionOf(t, open(t, on(nodes[:3]...)), 0)
 	if held, err := holder.Try(t.Context(), lease()); !held || err != nil {
 		t.Fatal(held, err)
 	}
-	between := slices.Clone(nodes)
-	var proxies []*fault.Proxy
-	for i := range nodes[3:] {
-		proxy, err := fault.NewProxy(strings.TrimPrefix(nodes[3+i], "redis://"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { proxy.Close() })
-		proxies, between[3+i] = append(proxies, proxy), proxy.Addr()
-	}
-	s := sessionOf(t, open(t, embedded(between...)), 0)
+	proxies := drivertest.Through(t, nodes[3:]...)
+	s := sessionOf(t, open(t, on(slices.Concat(nodes[:3], proxies.Addrs())...)), 0)
 	connected := &drivers.Lease{Key: "another", TTL: time.Minute}
 	if held, err := s.Try(t.Context(), connected); !held || err != nil {
 		t.Fatal(held, err)
@@ -269,7 +220,7 @@ func TestCutOffRefusal(t *testing.T) {
 	if held || err != nil {
 		t.Fatalf("a try that a majority refused: %v, %v", held, err)
 	}
-	other := sessionOf(t, open(t, embedded(nodes[3:]...)), 0)
+	other := sessionOf(t, open(t, on(nodes[3:]...)), 0)
 	if held, err := other.Try(t.Context(), lease()); !held || err != nil {
 		t.Errorf("on the two nodes that had granted the lock to the refused client: %v, %v", held, err)
 	}

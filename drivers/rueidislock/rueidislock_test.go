@@ -13,7 +13,6 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/drivertest"
-	"github.com/lockbench/lockbench/drivers/fault"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
 )
@@ -45,17 +44,10 @@ func TestConformance(t *testing.T) {
 }
 
 func conform(t *testing.T, cfg drivers.Config, url string) {
-	proxy, err := fault.NewProxy(strings.TrimPrefix(url, "redis://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { proxy.Close() })
 	// The TTL bounds the cost of a wake-up that the library loses, and half of it is how long the process may be starved before
 	// its locks are lost.
-	cfg.Lock, cfg.Addrs, cfg.IOTimeout, cfg.TTL = "library", []string{proxy.Addr()}, time.Second, 6*time.Second
-	drivertest.Run(t, drivertest.Setup{
-		Driver: driver{}, Config: cfg, SessionTimeout: cfg.TTL, Cut: proxy.Outage, Mute: proxy.Mute, Stall: proxy.Stall,
-	})
+	cfg.Lock, cfg.IOTimeout, cfg.TTL = "library", time.Second, 6*time.Second
+	drivertest.Through(t, url).Run(t, drivertest.Setup{Driver: driver{}, Config: cfg, SessionTimeout: cfg.TTL})
 }
 
 func openWith(t *testing.T, cfg drivers.Config) drivers.Service {
@@ -84,11 +76,7 @@ func TestLeaseOfTheProcess(t *testing.T) {
 	}
 	const ttl = 1500 * time.Millisecond // much longer than the interval of its renewals, for machines that stall
 	server := servertest.Redis(t, servers.RedisOptions{})
-	proxy, err := fault.NewProxy(strings.TrimPrefix(server.URL(), "redis://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { proxy.Close() })
+	proxy := drivertest.Through(t, server.URL())[0]
 	cfg := drivers.Config{Prefix: "test:", TTL: ttl, IOTimeout: time.Second, Params: patient("1")}
 	cfg.Params["extend-interval"] = "30ms"
 	cfg.Addrs = []string{proxy.Addr()}
@@ -206,11 +194,7 @@ func TestTimeoutOfTheLibrary(t *testing.T) {
 		{"not heard in an outage", &hold{err: context.DeadlineExceeded}, true, false, context.DeadlineExceeded, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			proxy, err := fault.NewProxy(strings.TrimPrefix(servertest.Embedded(t).URL(), "redis://"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { proxy.Close() })
+			proxy := drivertest.Through(t, servertest.Embedded(t).URL())[0]
 			s := sessionOf(t, openWith(t, drivers.Config{Addrs: []string{proxy.Addr()}, Embedded: true, Params: patient("1")}), 0)
 			s.Locker = gaveUp{s.Locker, tt.h, tt.limit}
 			mustRelease(t, s, &drivers.Lease{Key: "k", Owner: "warm up"}, false) // which sends the script

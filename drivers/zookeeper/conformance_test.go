@@ -2,14 +2,12 @@
 package zookeeper_test
 
 import (
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/drivertest"
-	"github.com/lockbench/lockbench/drivers/fault"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
 	zookeeperdriver "github.com/lockbench/lockbench/drivers/zookeeper"
@@ -35,32 +33,6 @@ func zookeeper(t *testing.T) drivers.Driver {
 		t.Fatal(err)
 	}
 	return d
-}
-
-// proxied returns a path to a server on which the connections can be broken.
-func proxied(t *testing.T, z *servers.ZooKeeper) *fault.Proxy {
-	t.Helper()
-	proxy, err := fault.NewProxy(strings.TrimPrefix(z.URL(), "zookeeper://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { proxy.Close() })
-	return proxy
-}
-
-// together returns one fault on several paths at once.
-func together(faults ...func() func()) func() func() {
-	return func() func() {
-		var restores []func()
-		for _, f := range faults {
-			restores = append(restores, f())
-		}
-		return func() {
-			for _, restore := range restores {
-				restore()
-			}
-		}
-	}
 }
 
 func TestConformance(t *testing.T) {
@@ -93,19 +65,12 @@ func conform(t *testing.T, z *servers.ZooKeepers, cfg drivers.Config) {
 	if len(z.Nodes) > 1 {
 		cfg.TTL = ensembleTime
 	}
-	var cuts, mutes, stalls []func() func()
-	for _, node := range z.Nodes {
-		proxy := proxied(t, node)
-		cfg.Addrs = append(cfg.Addrs, proxy.Addr())
-		cuts, mutes, stalls = append(cuts, proxy.Outage), append(mutes, proxy.Mute), append(stalls, proxy.Stall)
-	}
 	s := drivertest.Setup{Driver: zookeeper(t), Config: cfg, SessionTimeout: cfg.TTL + 400*time.Millisecond}
-	s.Cut, s.Mute, s.Stall = together(cuts...), together(mutes...), together(stalls...)
 	switch {
 	case len(z.Nodes) > 1 || cfg.Lock == "herd":
 		s.MemoryPerSession = 4 << 20 // so that it makes few of them: one crowd of sessions shows it
 	case cfg.Conns == 0:
 		s.MemoryPerSession = 256 << 10 // the proxies are in this process too, and take most of it; see TestMemory
 	}
-	drivertest.Run(t, s)
+	drivertest.Through(t, z.URLs()...).Run(t, s)
 }

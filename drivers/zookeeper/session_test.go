@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/drivertest"
 	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
@@ -38,7 +39,7 @@ func TestPlaceEndsWithItsSession(t *testing.T) {
 		t.Skip("a connection that breaks: make test-all")
 	}
 	z := single.Get(t)
-	proxy := proxied(t, z.Nodes[0])
+	proxy := drivertest.Through(t, z.URLs()...)[0]
 	const key, line = "test:line", "/test:line"
 	holder := client(t, open(t, drivers.Config{Addrs: z.URLs(), Clients: 1}), 0)
 	s := client(t, open(t, drivers.Config{Addrs: []string{proxy.Addr()}, Clients: 1, TTL: ensembleTime}), 0)
@@ -90,7 +91,7 @@ func TestGrantIsNotTakenFromABrokenConnection(t *testing.T) {
 		t.Skip("a connection that breaks: make test-all")
 	}
 	z := single.Get(t)
-	proxy := proxied(t, z.Nodes[0])
+	proxy := drivertest.Through(t, z.URLs()...)[0]
 	svc := open(t, drivers.Config{
 		Addrs: []string{proxy.Addr()}, Clients: 2, Conns: 1, TTL: 20 * time.Second, IOTimeout: 2 * time.Second,
 	})
@@ -117,7 +118,7 @@ func TestGrantIsNotTakenFromABrokenConnection(t *testing.T) {
 func TestEnded(t *testing.T) {
 	t.Parallel()
 	z := single.Get(t)
-	proxy := proxied(t, z.Nodes[0])
+	proxy := drivertest.Through(t, z.URLs()...)[0]
 	const key, line = "test:ended", "/test:ended"
 	svc := open(t, drivers.Config{Addrs: []string{proxy.Addr()}, Clients: 1, TTL: time.Second})
 	s, conn := client(t, svc, 0), raw(t, z.Nodes[0])

@@ -3,11 +3,11 @@ package rueidis
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/drivertest"
 	"github.com/lockbench/lockbench/drivers/fault"
 	"github.com/lockbench/lockbench/drivers/redis"
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
@@ -35,12 +35,7 @@ func TestDeadlineIsOnesOwn(t *testing.T) {
 	for _, first := range []string{"Do", "DoWait"} {
 		for _, second := range []string{"Do", "DoWait"} {
 			t.Run(first+" before "+second, func(t *testing.T) {
-				url := servertest.Embedded(t).URL()
-				proxy, err := fault.NewProxy(strings.TrimPrefix(url, "redis://"))
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer proxy.Close()
+				proxy := drivertest.Through(t, servertest.Embedded(t).URL())[0]
 				c := dial(t, "redis://"+proxy.Addr())
 				set := func(way, key string, limit time.Duration) error {
 					ctx, cancel := context.WithTimeout(t.Context(), limit)
