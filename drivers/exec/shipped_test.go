@@ -7,14 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/drivertest"
-	"github.com/lockbench/lockbench/drivers/fault"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
 )
@@ -54,6 +52,7 @@ func TestShippedConformance(t *testing.T) {
 	if testing.Short() {
 		t.Skip("libraries of other languages: make test-all")
 	}
+	t.Setenv("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC") // it starts several for each case: half the CPU
 	var all sync.WaitGroup
 	places := make(chan struct{}, 3) // mostly waiting, but interpreters take a core to start
 	for _, a := range Shipped {
@@ -81,52 +80,34 @@ func TestShippedConformance(t *testing.T) {
 // kazoo and Curator ask again while they have none, and kazoo may then leave a node behind (python-zk/kazoo#732).
 func conform(t *testing.T, d drivers.Driver, cfg drivers.Config, nodes int) {
 	s := drivertest.Setup{Driver: d, Straggles: nodes > 1}
-	var proxies []*fault.Proxy
+	var urls []string
 	for range nodes {
-		var addr string
+		var url string
 		switch on, _ := d.(drivers.Addressed); {
 		case on == nil:
 			continue
 		case on.Service() == "redis":
-			addr = servertest.Redis(t, servers.RedisOptions{}).URL()
+			url = servertest.Redis(t, servers.RedisOptions{}).URL()
 			cfg.TTL, cfg.IOTimeout = 2*time.Second, time.Second
 			if slices.ContainsFunc(drivers.ParamsOf(d), func(p drivers.Param) bool { return p.Name == "retryCount" }) {
 				cfg.Params = map[string]string{"retryCount": "1"} // or a release that is refused takes two seconds
 			}
 		default:
-			addr = strings.TrimPrefix(servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{}).URLs()[0], "zookeeper://")
+			url = servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{}).URLs()[0]
 			cfg.TTL, cfg.IOTimeout = 8*time.Second, 2*time.Second // on machines that stall
-			cfg.Addrs = append(cfg.Addrs, addr)
+			s.MemoryPerSession = 1 << 20                          // so that it makes few of them: each takes threads and a connection
+			cfg.Addrs = append(cfg.Addrs, url)
 			continue
 		}
 		s.SessionTimeout = cfg.TTL
-		proxy, err := fault.NewProxy(addr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { proxy.Close() })
-		proxies, cfg.Addrs = append(proxies, proxy), append(cfg.Addrs, proxy.Addr())
-	}
-	every := func(fault func(*fault.Proxy) func()) func() func() {
-		return func() func() {
-			var restores []func()
-			for _, p := range proxies {
-				restores = append(restores, fault(p))
-			}
-			return func() {
-				for _, restore := range restores {
-					restore()
-				}
-			}
-		}
+		urls = append(urls, url)
 	}
 	s.Config = cfg
-	if proxies == nil {
+	if urls == nil {
 		drivertest.Run(t, s)
 		return
 	}
-	s.Cut, s.Mute, s.Stall = every((*fault.Proxy).Outage), every((*fault.Proxy).Mute), every((*fault.Proxy).Stall)
-	drivertest.Run(t, s)
+	drivertest.Through(t, urls...).Run(t, s)
 }
 
 // TestShippedFiles: what adapters need is in a private folder as long as this process needs it, and only then.
