@@ -15,6 +15,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/drivertest"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
+	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
 func TestMain(m *testing.M) {
@@ -89,16 +90,13 @@ func TestLeaseOfTheProcess(t *testing.T) {
 	time.Sleep(ttl + ttl/4)
 	mustTry(t, other, next, false)
 	defer proxy.Outage()() // to the server, a process that is cut off for good is dead
-	for start := time.Now(); ; time.Sleep(5 * time.Millisecond) {
-		if got, err := other.Try(t.Context(), next); err != nil {
+	testwait.Until(t, "the lock of a dead process comes free", func() bool {
+		got, err := other.Try(t.Context(), next)
+		if err != nil {
 			t.Fatal(err)
-		} else if got {
-			break
 		}
-		if time.Since(start) > 10*time.Second {
-			t.Fatal("the lock of a dead process has not come free")
-		}
-	}
+		return got
+	})
 	if owned, err := dying.Release(t.Context(), held); owned {
 		t.Errorf("Release by a process that was cut off answered %v, %v", owned, err)
 	}
