@@ -30,7 +30,8 @@
 //     the lease lasts, counted from when the request was read, where that is not ttl_ns.
 //   - wait waits until timeout_ns are over, if it has them, or until the lock is held, or worth a try: the answer is as that of
 //     try. A lease without valid_ns is taken to begin when the answer is written. Only a lock with the trait waits needs it.
-//   - cancel ends the wait of the lease that is under way, which then is answered too, and withdraws what it has registered.
+//   - cancel ends the wait of the lease that is under way, which then is answered too, and withdraws what it has registered. The
+//     crash of the session may come first.
 //   - release gives a lease up. The answer says whether it was still owned, or, of a lock without owners, whether there was
 //     one. The key and owner may be those of another lease than its number's: then they are all that there is to go by.
 //     Without an owner, the lease is what the number has last tried.
