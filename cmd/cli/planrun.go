@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockbench/lockbench/cmd/cli/machine"
 	"github.com/lockbench/lockbench/cmd/cli/progress"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/capacity"
@@ -94,7 +95,7 @@ func (s *search) resume(rec *results.Record) error {
 	if err := t.Matches(rec); err != nil {
 		return err
 	}
-	if field := capacity.DifferingEnv(s.env, rec.Env); field != "" {
+	if field := capacity.DifferingEnv(machine.With(s.env, rec.Plan.Driver), rec.Env); field != "" {
 		return fmt.Errorf("%s is not that of this machine or this lockbench", field)
 	}
 	if want := s.targets.Of(rec.Plan.Driver); want.Kind == matrix.External && rec.Server.Addr != "" && rec.Server.Addr != want.Redacted {

@@ -287,7 +287,7 @@ func (r *proof) print(w io.Writer) error {
 // run runs the hazards, and draws what is known after each.
 func (r *proof) run(ctx context.Context, say func(string, ...any), page *livePage) *safety.Report {
 	began := time.Now()
-	found := &safety.Report{Schema: safety.Version, Env: machine.Env(), Asked: r.asked}
+	found := &safety.Report{Schema: safety.Version, Env: machine.With(machine.Env(), drivers.Found()...), Asked: r.asked}
 	var started breakable.Servers
 	defer started.Close()
 	for i := range r.hazards {

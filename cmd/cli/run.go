@@ -425,7 +425,7 @@ func (r *runner) leaveOut(i int) {
 func (r *runner) begin(t matrix.Trial, c spec.Plan, warning string) results.Record {
 	rec := results.Record{
 		Run: r.id, Cell: t.Cell, Trial: t.Trial + 1, Side: r.Cells[t.Cell].Side, Pair: r.Cells[t.Cell].Pair,
-		Wrong: r.Cells[t.Cell].Wrong, Env: r.env, Server: r.servers.Describe(c),
+		Wrong: r.Cells[t.Cell].Wrong, Env: machine.With(r.env, c.Driver), Server: r.servers.Describe(c),
 	}
 	if c.Server == matrix.External {
 		rec.Prefix = r.prefix(r.servers.Of(c.Driver), c)

@@ -121,7 +121,7 @@ func linesOver(v *view.Run, s spec.Setting, value func(*results.Cell) (float64, 
 func placeOf(c *results.Cell, s spec.Setting) (values []string) {
 	serversDiffer := s.Name == "topology" || s.Name == "durability" // by themselves
 	for _, a := range view.Axes {
-		if a.Server && !serversDiffer || slices.Contains([]string{"side", "revision", "machine", "lockbench", "libraries"}, a.Title) {
+		if a.Server && !serversDiffer || slices.Contains([]string{"side", "revision", "machine", "lockbench", "libraries", "library"}, a.Title) {
 			values = append(values, a.Value(c))
 		}
 	}

@@ -15,7 +15,7 @@ import (
 
 // told are the axes that tables tell in a way of their own: in the titles of their blocks, above or below them.
 var told = []string{"driver", "lock", "wait", "topology", "load", "clients", "keys", "key dist", "hold", "think",
-	"try-only", "crash", "overstay", "re-entry", "claims", "trials", "duration", "warm-up", "ops", "kind", "server", "mode", "persistence", "network", "replicas", "address", "machine", "lockbench", "libraries"}
+	"try-only", "crash", "overstay", "re-entry", "claims", "trials", "duration", "warm-up", "ops", "kind", "server", "mode", "persistence", "network", "replicas", "address", "machine", "lockbench", "libraries", "library"}
 
 // shared returns what all cells share, the loads in the titles of the blocks apart: the design, how often and how long each ran,
 // on which server and machine.
@@ -201,7 +201,7 @@ func sentence(lead string, items []string, between string) []Block {
 func (t *cellTable) particular(c *results.Cell) string {
 	var parts []string
 	for _, a := range view.Axes {
-		if v := a.Value(c); a.Wide && v != "" && t.differ(a.Title) && (!slices.Contains(told, a.Title) || a.Title == "lockbench" || a.Title == "libraries") {
+		if v := a.Value(c); a.Wide && v != "" && t.differ(a.Title) && (!slices.Contains(told, a.Title) || a.Title == "lockbench" || strings.HasPrefix(a.Title, "librar")) {
 			parts = append(parts, a.Title+" "+v)
 		}
 	}

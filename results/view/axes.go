@@ -65,7 +65,11 @@ var Axes = slices.Concat(
 		{Title: "claims", Value: func(c *results.Cell) string { return Claims(c.First().Traits) }},
 		{Title: "machine", Wide: true, Value: func(c *results.Cell) string { return Machine(c.First().Env) }},
 		{Title: "lockbench", Wide: true, Value: func(c *results.Cell) string { return c.First().Env.Lockbench }},
-		{Title: "libraries", Wide: true, Value: func(c *results.Cell) string { return Libraries(c.First().Env) }},
+		{Title: "libraries", Wide: true, Value: func(c *results.Cell) string { return libraries(c.First().Env, isModule) }},
+		// A record has the library of an adapter only if the run had its driver.
+		{Title: "library", Some: true, Wide: true, Value: func(c *results.Cell) string {
+			return libraries(c.First().Env, func(name string) bool { return !isModule(name) })
+		}},
 	},
 )
 
@@ -235,9 +239,20 @@ func CPU(e results.Env) string {
 }
 
 // Libraries lists the client libraries with their versions.
-func Libraries(e results.Env) string {
+func Libraries(e results.Env) string { return libraries(e, func(string) bool { return true }) }
+
+// isModule reports whether a library is a Go module, by the host that its name begins with.
+func isModule(name string) bool {
+	host, _, _ := strings.Cut(name, "/")
+	return strings.Contains(host, ".")
+}
+
+func libraries(e results.Env, of func(name string) bool) string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(e.Libraries)) {
+		if !of(name) {
+			continue
+		}
 		all = append(all, strings.TrimPrefix(name, "github.com/")+" "+e.Libraries[name])
 	}
 	return strings.Join(all, ", ")

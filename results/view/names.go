@@ -127,7 +127,7 @@ func whole(names []string, cells []*results.Cell) []string {
 
 // placed are the axes that Place speaks of.
 var placed = []string{
-	"kind", "server", "mode", "persistence", "replicas", "network", "address", "machine", "lockbench", "libraries",
+	"kind", "server", "mode", "persistence", "replicas", "network", "address", "machine", "lockbench", "libraries", "library",
 }
 
 // namingAxes stay in a name even if cells could be told apart without them.
@@ -260,4 +260,4 @@ func Common(cells []*results.Cell, leftOut func(Axis) bool) string {
 }
 
 // changing are the axes that belong to points, not to series.
-var changing = []string{"claims", "trials", "side", "revision", "lockbench", "libraries"}
+var changing = []string{"claims", "trials", "side", "revision", "lockbench", "libraries", "library"}

@@ -30,6 +30,15 @@ func TestLabels(t *testing.T) {
 	server := func(name, version string) func(r *results.Record) {
 		return func(r *results.Record) { r.Server = results.Server{Kind: "private", Name: name, Version: version} }
 	}
+	libraries := func(of map[string]string) func(r *results.Record) {
+		return func(r *results.Record) { r.Env.Libraries = of }
+	}
+	redisPy := func(version string) func(r *results.Record) {
+		return func(r *results.Record) {
+			r.Plan.Driver = "redis-py"
+			libraries(map[string]string{"x.org/a": "v1", "redis-py": version})(r)
+		}
+	}
 	for name, test := range map[string]struct {
 		cells []*results.Cell
 		want  []string
@@ -68,6 +77,10 @@ func TestLabels(t *testing.T) {
 		"only in what is long": {
 			[]*results.Cell{cell(same), cell(goRedis), cell(func(r *results.Record) { r.Env.Lockbench = "v0.2.0" })},
 			[]string{"rueidis · lockbench v0.1.0", "go-redis", "rueidis · lockbench v0.2.0"},
+		},
+		"libraries that others lack": {
+			[]*results.Cell{cell(libraries(map[string]string{"x.org/a": "v1"})), cell(redisPy("4")), cell(redisPy("5"))},
+			[]string{"rueidis", "redis-py · library redis-py 4", "redis-py · library redis-py 5"},
 		},
 		"in nothing": {[]*results.Cell{cell(same), cell(same), cell(goRedis)}, []string{"rueidis #1", "rueidis #2", "go-redis"}},
 		"control characters": {

@@ -116,8 +116,12 @@ func (l Listing) story(d *report.Document, name string) {
 			facts = append(facts, fact(title, text))
 		}
 	}
-	add("library", strings.TrimSpace(of.Library+" "+matrix.Library(name).Version))
-	d.Title = name + ": in this process, without a server"
+	if library := matrix.Library(name); library.Version != "" {
+		add("library", cmp.Or(of.Library, library.Module)+" "+library.Version)
+	} else {
+		add("library", of.Library)
+	}
+	d.Title = name + ": a driver that needs no server"
 	if of.Service != "" {
 		d.Title = name + ": a driver for " + of.Service
 		here := of.Text

@@ -4,6 +4,7 @@ package machine
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -27,6 +28,17 @@ func Env() results.Env {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		env.Lockbench = version(info)
 		env.Libraries = libraryVersions(info)
+	}
+	return env
+}
+
+// With returns env with the libraries of adapters, which are no others' business.
+func With(env results.Env, names ...string) results.Env {
+	env.Libraries = maps.Clone(env.Libraries)
+	for _, name := range names {
+		if lib := matrix.Library(name); lib.Version != "" && env.Libraries != nil {
+			env.Libraries[lib.Module] = lib.Version
+		}
 	}
 	return env
 }
@@ -90,11 +102,6 @@ func libraryVersions(info *debug.BuildInfo) map[string]string {
 		measured[matrix.Library(name).Module] = true
 	}
 	versions := map[string]string{}
-	for _, name := range drivers.Found() {
-		if lib := matrix.Library(name); lib.Version != "" {
-			versions[lib.Module] = lib.Version
-		}
-	}
 	if info.Main.Path != module {
 		versions[info.Main.Path] = mainVersion(info) // which has drivers of its own
 	}
