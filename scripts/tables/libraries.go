@@ -12,6 +12,7 @@ import (
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/safety"
+	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/scripts/bench"
 )
 
@@ -20,9 +21,9 @@ var libraryRows = []struct{ driver, language, library string }{
 	{"redislock", "Go", "github.com/bsm/redislock"},
 	{"redsync", "Go", "github.com/go-redsync/redsync/v4"},
 	{"rueidislock", "Go", "github.com/redis/rueidis"},
-	{"node-redlock", "Node", "redlock"},
-	{"sesamecare-redlock", "Node", "@sesamecare-oss/redlock"},
-	{"redis-semaphore", "Node", "redis-semaphore"},
+	{"node-redlock", "Node.js", "redlock"},
+	{"sesamecare-redlock", "Node.js", "@sesamecare-oss/redlock"},
+	{"redis-semaphore", "Node.js", "redis-semaphore"},
 	{"redis-py", "Python", "redis-py"},
 	{"kazoo", "Python", "kazoo"},
 	{"curator", "Java", "curator-recipes"},
@@ -47,8 +48,9 @@ func (d *document) libraries(names, proof string) ([]byte, error) {
 	}
 	var rows []row
 	var all []*results.Cell
+	starved := false
 	for _, of := range libraryRows {
-		texts, violations := []string{of.driver, of.language}, int64(0)
+		texts, violations := []string{of.driver, of.language, ""}, int64(0)
 		var c *results.Cell
 		for _, load := range libraryLoads {
 			if c, err = cell(recs, "driver="+of.driver+" "+load); err != nil {
@@ -58,30 +60,38 @@ func (d *document) libraries(names, proof string) ([]byte, error) {
 			if c.Generator.Saturated {
 				mark = "*"
 			}
+			if c.Fairness.Starved > 0 {
+				mark, starved = mark+"†", true
+			}
 			texts = append(texts, fmt.Sprintf("%s%s · %s", formatted(c, "locks/s"), mark, formatted(c, "acquire.p99")))
 			violations += c.Safety.Violations
 			all = append(all, c)
 		}
-		texts[1] += " " + cmp.Or(c.First().Env.Libraries[of.library], "?")
-		texts = append(texts, formatted(c, "jain"), formatted(c, "commands/lock"), format.Count(violations), fails(r, of.driver))
+		texts[2] = strings.TrimPrefix(cmp.Or(c.First().Env.Libraries[of.library], "?"), "v")
+		texts = append(texts, formatted(c, "jain"), formatted(c, "commands/lock"), format.Count(violations), fails(r, c.Plan()))
 		rows = append(rows, row{"| " + strings.Join(texts, " | ") + " |\n", c})
 	}
 	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(b.last.Rate.Median, a.last.Rate.Median) })
-	b := bytes.NewBufferString("| library | version | 1 key | 1 key, held 1 ms | 10 keys | 10 keys, held 1 ms | Jain | commands/lock | violations | fails |\n" +
-		"|:--|:--|--:|--:|--:|--:|--:|--:|--:|:--|\n")
+	b := bytes.NewBufferString("| library | language | version | 1 key | 1 key, held 1 ms | 10 keys | 10 keys, held 1 ms | Jain | commands/lock | violations | fails |\n" +
+		"|:--|:--|:--|--:|--:|--:|--:|--:|--:|--:|:--|\n")
 	for _, row := range rows {
 		b.WriteString(row.text)
 	}
-	fmt.Fprintf(b, "\nUnder each load locks/s and the p99 of the wait; Jain and commands with 10 keys held for 1 ms. %s\n", uncertainty(all))
+	fmt.Fprintf(b, "\nUnder each load locks/s and the p99 of the wait; Jain and commands with 10 keys held for 1 ms. %s", uncertainty(all))
+	if starved {
+		b.WriteString(" `†`: clients that got no lock, whose waits are in no p99.")
+	}
+	b.WriteByte('\n')
 	return b.Bytes(), nil
 }
 
-// fails lists the hazards that a driver's locks were seen to fail, and of every-gap at how many requests.
-func fails(r *safety.Report, driver string) string {
+// fails lists the hazards that the lock of a plan was seen to fail, and of every-gap at how many requests. Another design of its
+// driver is one that users have to ask for.
+func fails(r *safety.Report, p *spec.Plan) string {
 	var list []string
 	for i := range r.Cells {
 		c := &r.Cells[i]
-		if name, _, _ := strings.Cut(c.Driver, "@"); name != driver || c.Verdict != safety.Fails || c.Control {
+		if name, _, _ := strings.Cut(c.Driver, "@"); name != p.Driver || c.Lock != p.Lock || c.Verdict != safety.Fails || c.Control {
 			continue
 		}
 		text := c.Hazard
