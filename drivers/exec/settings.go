@@ -47,7 +47,7 @@ type settings struct {
 func openRequestOf(driver string, c drivers.Config) (*openRequest, error) {
 	if c.TLS != nil {
 		return nil, errors.New("a TLS configuration cannot be passed to another process: " +
-			"give an address whose scheme asks for TLS, with a certificate that the system trusts")
+			"give an address whose scheme asks for TLS, and have the certificate trusted (SSL_CERT_FILE; of Node.js NODE_EXTRA_CA_CERTS)")
 	}
 	return &openRequest{lines.RequestHeader{Op: "open", Slow: true}, driver, string(c.Password), settings(c)}, nil
 }
