@@ -1,17 +1,21 @@
-"""kazoo.recipe.lock.Lock, as its documentation shows it: KazooClient().Lock(path, identifier), and a listener for the end of the
-session. Each of lockbench's sessions is a client of its own, like a process."""
+"""kazoo.recipe.lock.Lock, as its documentation shows it: KazooClient().Lock(path, identifier), and a listener for the
+end of the session. Each of lockbench's sessions is a client of its own, like a process."""
 import urllib.parse
 import kazoo, kazoo.exceptions as e, lines
 from kazoo.client import KazooClient, KazooState
+from kazoo.retry import RetryFailedError
 
 TRAITS = {"exclusive": True, "owned": True, "fair": True, "waits": True, "session": True, "takes_owner": True}
 HELLO = {
     "library": {"name": "kazoo", "version": kazoo.__version__}, "service": "zookeeper", "topologies": ["ensemble"],
     "designs": [{
         "name": "library", "traits": TRAITS,
-        "models": "kazoo.recipe.lock.Lock: a numbered ephemeral node each, the lowest holds, each other client watches the one before",
-        "wrong": "a holder paused beyond its session goes on unaware: no fencing token; the lock itself does not tell of the end of "
-                 "its session; a refused attempt whose clean-up fails leaves its node in line until the session ends (python-zk/kazoo#732)",
+        "models": "kazoo.recipe.lock.Lock: a numbered ephemeral node each, the lowest holds, each other client watches "
+                  "the one before",
+        "wrong": "a holder paused beyond its session goes on unaware: no fencing token; the lock itself does not tell "
+                 "of the end of its session; a refused attempt whose clean-up fails leaves its node in line until the "
+                 "session ends (python-zk/kazoo#732); without a connection it asks again for ever, after ever longer "
+                 "pauses",
         "loses": ["holder-pauses", "session-lost", "cleanup-lost"]}],
 }
 
@@ -35,20 +39,21 @@ class Session:
         lock.create_path = lock.path + "/" + lock.prefix
         return lock
 
-    def new(self, r):
+    def acquire(self, r, **how):
         lock = self.lock(r)
-        self.locks[r["lease"]] = lock, self.ended
-        return lock
+        self.locks[r["lease"]] = lock, None
+        held = asked(lambda: lock.acquire(**how))
+        self.locks[r["lease"]] = lock, self.ended  # it may have outlived sessions while it waited
+        return {"held": held}
 
     def try_(self, r):
-        return {"held": asked(lambda: self.new(r).acquire(blocking=False))}
+        return self.acquire(r, blocking=False)
 
     def wait(self, r):
         try:
-            held = asked(lambda: self.new(r).acquire(timeout=r["timeout_ns"] / 1e9 if "timeout_ns" in r else None))
+            return self.acquire(r, timeout=r["timeout_ns"] / 1e9 if "timeout_ns" in r else None)
         except (e.LockTimeout, e.CancelledError):
-            held = False
-        return {"held": held}
+            return {"held": False}
 
     def cancel(self, r):
         lock, _ = self.locks.get(r["lease"], (None, 0))
@@ -82,7 +87,7 @@ def asked(do):
         raise
     except (e.AuthFailedError, e.NoAuthError) as error:
         raise lines.Failed("auth", repr(error))
-    except (e.ConnectionClosedError, e.ConnectionLoss, e.SessionExpiredError) as error:
+    except (e.ConnectionClosedError, e.ConnectionLoss, e.SessionExpiredError, RetryFailedError) as error:
         raise lines.Failed("closed", repr(error))
 
 
@@ -100,8 +105,11 @@ def stop(client):
 
 def open_(r):
     addrs = [urllib.parse.urlsplit(a if "://" in a else "zookeeper://" + a) for a in r["addrs"]]
+    if any(a.scheme in ("zookeepers", "zks") for a in addrs):
+        raise lines.Failed("other", "this adapter speaks no TLS: give an address with zookeeper://")
     root = addrs[0].path.rstrip("/")
-    user, password = r.get("username") or addrs[0].username, r.get("password") or addrs[0].password
+    login = [urllib.parse.unquote(s or "") for s in (addrs[0].username, addrs[0].password)]
+    user, password = r.get("username") or login[0], r.get("password") or login[1]
 
     def new():
         return KazooClient(

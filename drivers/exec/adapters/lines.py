@@ -59,7 +59,19 @@ class Worker:
         do = getattr(self.session, "try_" if op == "try" else op, None)
         if do is None and op != "close":
             raise Failed("protocol", f"op: {op!r} is unknown", "op")
+        if op == "try":
+            return self.try_(request)
         return do and do(request)
+
+    def try_(self, request):
+        """A library may go on with an attempt that lockbench has given up, and nobody would know of the grant."""
+        if time.monotonic() > request["until"]:
+            raise Failed("timeout", "the requests before it took too long")
+        fields = self.session.try_(request)
+        if time.monotonic() > request["until"] and fields["held"]:
+            self.session.release(request)
+            raise Failed("timeout", "the lock was granted too late, and is released")
+        return fields
 
 
 def requests():
@@ -73,14 +85,16 @@ def requests():
 def serve(hello, open_):
     """Answer requests until a close, or the end of the input. open_ returns the fields of its answer, what makes a session, and
     what closes all."""
-    workers, new, close = {}, None, None
+    workers, new, close, limit = {}, None, None, 3e9
     for r in requests():
         op, number = r["op"], r.get("session")
+        r["until"] = time.monotonic() + min(limit, r.get("timeout_ns", limit)) / 1e9
         try:
             if op == "hello":
                 send(r, {"hello": {"version": 2, **hello}})
             elif op == "open":
                 fields, new, close = open_(r)
+                limit = r.get("io_timeout_ns", limit)
                 send(r, fields)
             elif op == "close" and not number:
                 if close:
