@@ -2,24 +2,22 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.net.URI;
 import java.util.*;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.*;
 import org.apache.curator.framework.*;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
-import org.apache.curator.retry.RetryNTimes;
+import org.apache.curator.retry.ExponentialBackoffRetry;
 import org.apache.zookeeper.KeeperException;
 
 /**
- * InterProcessMutex of Apache Curator, as its documentation shows it: acquire, and release in the same thread. The
- * sessions share a client, as the threads of an application do. It never retries, because a lock of lockbench does what
- * it is told, once.
+ * InterProcessMutex of Apache Curator, as its documentation shows it: a client with ExponentialBackoffRetry(1000, 3),
+ * acquire, and release in the same thread. The sessions share the client, as the threads of an application do.
  */
 class Curator extends Lines {
-    static final Map<String, Boolean> TRAITS = Stream.of("exclusive", "owned", "session", "reentrant", "fair", "waits")
+    static final Map<String, Boolean> TRAITS = Stream.of(
+        "exclusive", "owned", "session", "reentrant", "fair", "waits", "takes_owner")
         .collect(Collectors.toMap(name -> name, name -> true));
 
     CuratorFramework client;
-    int limit; // of connecting
 
     Map<String, Object> hello() throws Exception {
         Properties about = new Properties();
@@ -36,7 +34,9 @@ class Curator extends Lines {
                     + "one before",
                 "wrong", "a holder paused beyond its session goes on unaware: no fencing token; the mutex itself does "
                     + "not tell of the end of its session (CURATOR-206), and enters again after it; a release that "
-                    + "fails cannot be repeated, and goes on in the background (CURATOR-678)",
+                    + "fails cannot be repeated, and goes on in the background (CURATOR-678); a client that loses its "
+                    + "connection makes the next one after 1 to 2 s (ZooKeeper's ClientCnxn), and asks again after "
+                    + "1 s or more: so long its waiters sleep on a free key, and shorter sessions end",
                 "loses", List.of("holder-pauses", "session-lost", "missed-wakeup")))));
     }
 
@@ -45,32 +45,32 @@ class Curator extends Lines {
         for (JsonNode a : r.path("addrs")) {
             servers.add(URI.create(a.asText().contains("://") ? a.asText() : "zookeeper://" + a.asText()));
         }
+        if (servers.stream().anyMatch(s -> s.getScheme().matches("zookeepers|zks"))) {
+            throw new Failed("other", "this adapter speaks no TLS: give an address with zookeeper://");
+        }
         String hosts = servers.stream().map(s -> s.getRawAuthority().replaceFirst(".*@", ""))
             .collect(Collectors.joining(","));
         String path = r.path("database").asText(servers.get(0).getPath()).replaceFirst("/$", "");
         String user = r.has("username") ? r.get("username").asText() + ":" + r.path("password").asText()
             : servers.get(0).getUserInfo();
-        limit = (int) (r.path("io_timeout_ns").asLong(3_000_000_000L) / 1_000_000);
         CuratorFrameworkFactory.Builder builder = CuratorFrameworkFactory.builder()
             .connectString(hosts + path)
             .sessionTimeoutMs((int) (r.path("ttl_ns").asLong(10_000_000_000L) / 1_000_000))
-            .connectionTimeoutMs(limit)
-            .retryPolicy(new RetryNTimes(0, 0));
+            .connectionTimeoutMs((int) (limit / 1_000_000))
+            .retryPolicy(new ExponentialBackoffRetry(1000, 3));
         if (user != null) {
             builder.authorization("digest", user.getBytes("UTF-8"));
         }
         client = builder.build();
         client.start();
-        session(limit);
+        connect();
         return TRAITS;
     }
 
-    /** The number of the session with ZooKeeper, once there is one. */
-    long session(int limit) throws Exception {
-        if (!client.blockUntilConnected(limit, TimeUnit.MILLISECONDS)) {
+    void connect() throws Exception {
+        if (!client.blockUntilConnected((int) (limit / 1_000_000), TimeUnit.MILLISECONDS)) {
             throw new Failed("connect", "no connection to ZooKeeper");
         }
-        return client.getZookeeperClient().getZooKeeper().getSessionId();
     }
 
     Session session() {
@@ -84,29 +84,24 @@ class Curator extends Lines {
         }
     }
 
+    /** The number of the session with ZooKeeper. */
+    long number() throws Exception {
+        return client.getZookeeperClient().getZooKeeper().getSessionId();
+    }
+
     /** The mutex of a key and of a thread, which can acquire it again while it holds it. */
     class Hold {
-        static final String PROCESS = UUID.randomUUID().toString();
-        static final AtomicLong holds = new AtomicLong();
-
-        final String owner = PROCESS + "-" + holds.incrementAndGet();
+        final Set<String> owners = new HashSet<>(); // of the acquisitions that were not released
         final InterProcessMutex mutex;
-        final long session;
+        long session; // in which it was granted, perhaps not the one in which it was requested
 
         Hold(String key) throws Exception {
             mutex = new InterProcessMutex(client, node(key));
-            session = session(limit);
-        }
-
-        /** A hold ends with the session, of which a listener for LOST may hear too late. */
-        boolean lost() throws Exception {
-            return client.getZookeeperClient().getZooKeeper().getSessionId() != session;
         }
     }
 
     class Client implements Session {
         final Map<String, Hold> holds = new HashMap<>();
-        final Set<Integer> leases = new HashSet<>(); // that are held
 
         public Map<String, ?> attempt(JsonNode r) throws Exception {
             return acquire(r, 0);
@@ -116,11 +111,21 @@ class Curator extends Lines {
             return acquire(r, r.has("timeout_ns") ? r.get("timeout_ns").asLong() / 1_000_000 : -1);
         }
 
+        /** A hold ends with the session, of which a listener for LOST may hear too late. */
+        Hold held(String key) throws Exception {
+            Hold hold = holds.get(key);
+            if (hold != null && hold.session != number()) {
+                holds.remove(key);
+                return null;
+            }
+            return hold;
+        }
+
         Map<String, ?> acquire(JsonNode r, long millis) throws Exception {
             String key = r.get("key").asText();
-            Hold hold = holds.get(key);
-            if (hold == null || hold.lost()) {
-                holds.remove(key);
+            Hold hold = held(key);
+            if (hold == null) {
+                connect();
                 hold = new Hold(key);
             }
             InterProcessMutex mutex = hold.mutex;
@@ -132,21 +137,18 @@ class Curator extends Lines {
                 return mutex.acquire(millis, TimeUnit.MILLISECONDS);
             });
             if (held) {
-                holds.put(key, hold);
-                leases.add(r.get("lease").asInt());
+                if (holds.put(key, hold) == null) {
+                    hold.session = number();
+                }
+                hold.owners.add(r.path("owner").asText());
             }
-            return Map.of("held", held, "owner", hold.owner);
+            return Map.of("held", held);
         }
 
         public Map<String, ?> release(JsonNode r) throws Exception {
             String key = r.get("key").asText();
-            Hold hold = holds.get(key);
-            boolean known = leases.remove(r.get("lease").asInt());
-            if (hold == null || !(r.has("owner") ? hold.owner.equals(r.get("owner").asText()) : known)) {
-                return Map.of("owned", false);
-            }
-            if (hold.lost()) {
-                holds.remove(key);
+            Hold hold = held(key);
+            if (hold == null || !hold.owners.remove(r.path("owner").asText())) {
                 return Map.of("owned", false);
             }
             try {
@@ -159,7 +161,7 @@ class Curator extends Lines {
                     holds.remove(key);
                 }
             }
-            return Map.of("owned", !hold.lost());
+            return Map.of("owned", number() == hold.session);
         }
 
         @Override
@@ -178,7 +180,8 @@ class Curator extends Lines {
             return request.call();
         } catch (KeeperException.NoAuthException | KeeperException.AuthFailedException e) {
             throw new Failed("auth", e.toString());
-        } catch (KeeperException.ConnectionLossException | KeeperException.SessionExpiredException e) {
+        } catch (KeeperException.ConnectionLossException | KeeperException.SessionExpiredException
+            | KeeperException.NoNodeException e) { // the last: its own node has ended with the session
             throw new Failed("closed", e.toString());
         }
     }
