@@ -76,8 +76,7 @@ func TestShippedConformance(t *testing.T) {
 	all.Wait()
 }
 
-// conform runs the suite on that many servers, behind proxies that break the connections of those that do as they are told once:
-// kazoo and Curator ask again while they have none, and kazoo may then leave a node behind (python-zk/kazoo#732).
+// conform runs the suite on that many servers, behind proxies that break the connections.
 func conform(t *testing.T, d drivers.Driver, cfg drivers.Config, nodes int) {
 	s := drivertest.Setup{Driver: d, Straggles: nodes > 1}
 	var urls []string
@@ -89,17 +88,16 @@ func conform(t *testing.T, d drivers.Driver, cfg drivers.Config, nodes int) {
 		case on.Service() == "redis":
 			url = servertest.Redis(t, servers.RedisOptions{}).URL()
 			cfg.TTL, cfg.IOTimeout = 2*time.Second, time.Second
+			s.SessionTimeout = cfg.TTL
 			if slices.ContainsFunc(drivers.ParamsOf(d), func(p drivers.Param) bool { return p.Name == "retryCount" }) {
 				cfg.Params = map[string]string{"retryCount": "1"} // or a release that is refused takes two seconds
 			}
 		default:
 			url = servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{}).URLs()[0]
-			cfg.TTL, cfg.IOTimeout = 8*time.Second, 2*time.Second // on machines that stall
-			s.MemoryPerSession = 1 << 20                          // so that it makes few of them: each takes threads and a connection
-			cfg.Addrs = append(cfg.Addrs, url)
-			continue
+			cfg.TTL, cfg.IOTimeout = 6*time.Second, time.Second // on machines that stall
+			s.SessionTimeout = cfg.TTL + 400*time.Millisecond   // the server checks at intervals
+			s.MemoryPerSession = 1 << 20                        // so that it makes few of them: each takes threads and a connection
 		}
-		s.SessionTimeout = cfg.TTL
 		urls = append(urls, url)
 	}
 	s.Config = cfg
