@@ -31,6 +31,9 @@ const (
 	ClassOther    Class = "other"
 )
 
+// Classes are all of them.
+var Classes = []Class{ClassTimeout, ClassCanceled, ClassConnect, ClassClosed, ClassAuth, ClassServer, ClassUnacked, ClassProtocol, ClassPanic, ClassOther}
+
 // Error is an error whose class the driver knows better than ClassOf could guess.
 type Error struct {
 	Class Class

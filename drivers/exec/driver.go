@@ -115,6 +115,9 @@ func (a *adapter) unknownHazard() drivers.Hazard {
 // Designs implements drivers.Driver.
 func (a *adapter) Designs() (list []drivers.Design) {
 	for _, d := range a.hello.Designs {
+		if d.Wrong == "" && d.Traits.Exclusive {
+			d.Wrong = "its adapter names no risk; lockbench prove finds what it loses"
+		}
 		list = append(list, drivers.Design{Name: d.Name, Traits: through(d.Traits.Traits), Models: d.Models, Wrong: d.Wrong, Loses: d.Loses})
 	}
 	return list

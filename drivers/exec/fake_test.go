@@ -39,15 +39,15 @@ func TestNonsense(t *testing.T) {
 		class drivers.Class
 		want  string
 	}{
-		{"no JSON", []string{"hello\n"}, drivers.ClassProtocol, `the line is no JSON: invalid character 'h' looking for beginning of value, in the line "hello"`},
+		{"no JSON", []string{"hello\n"}, drivers.ClassProtocol, `the line is no JSON: invalid character 'h' looking for beginning of value, in the line ` + "`hello`"},
 		{"an unknown event", []string{`{"event":"pause","at_ns":1}` + "\n"}, drivers.ClassProtocol, `event: "pause" is unknown`},
 		{"an unknown lease", []string{`{"event":"lost","at_ns":1,"lease":3}` + "\n"}, drivers.ClassProtocol, "lease: 3 was never tried"},
 		{"no traits", []string{helloed, `{"id":2,"at_ns":100}` + "\n"}, drivers.ClassProtocol, "worker: open: the answer has no field traits"},
 		{"an error", []string{helloed, `{"id":2,"at_ns":100,"error":{"class":"auth","text":"who?"}}` + "\n"}, drivers.ClassAuth, "worker: open: who?"},
-		{"death", []string{"stderr:a library is missing", "exit:3"}, drivers.ClassClosed, "it has ended: exit status 3; it says\n\ta library is missing"},
-		{"a secret", []string{"stderr:no user:hunter2 at redis://user:hunter2@localhost", "exit:0"}, drivers.ClassClosed, "it says\n\tno user:*** at ***"},
+		{"death", []string{"stderr:a library is missing", "exit:3"}, drivers.ClassClosed, "it has ended: exit status 3; it says: a library is missing"},
+		{"a secret", []string{"stderr:no user:hunter2 at redis://user:hunter2@localhost", "exit:0"}, drivers.ClassClosed, "it says: no user:*** at ***"},
 		{"a secret that the limit of a line cuts", []string{strings.Repeat("x", 196) + "hunter2\n"}, drivers.ClassProtocol, "xx***"},
-		{"a secret in a line", []string{"hunter2\n"}, drivers.ClassProtocol, `in the line "***"`},
+		{"a secret in a line", []string{"hunter2\n"}, drivers.ClassProtocol, `in the line ` + "`***`"},
 		{"no held", []string{helloed, opened, begun, `{"id":4,"at_ns":200}` + "\n"}, drivers.ClassProtocol, "worker: try: the answer has no field held"},
 		{"death in a try", []string{helloed, opened, begun, "exit:4"}, drivers.ClassClosed, "it has ended: exit status 4"},
 	} {

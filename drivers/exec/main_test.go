@@ -79,6 +79,8 @@ func hostile(how string) int {
 			how = "is sound"
 		case strings.Contains(r, `"hello"`):
 			answer(`,"hello":{"version":2,"designs":[{"name":"none","traits":{}}]}`)
+		case strings.Contains(r, `"open"`) && how == "mistypes a trait":
+			answer(`,"traits":{"owner":true}`)
 		case strings.Contains(r, `"open"`):
 			answer(`,"traits":{}`)
 		case strings.Contains(r, `"close"`) && how == "ignores close":
@@ -92,6 +94,8 @@ func hostile(how string) int {
 		case how == "dies":
 			fmt.Fprintln(os.Stderr, "a library is missing")
 			return 3
+		case how == "mistypes a class":
+			answer(`,"error":{"class":"retry","text":"again"}`)
 		case how == "answers twice":
 			answer(`,"held":true`)
 			answer(`,"held":true`)

@@ -3,6 +3,8 @@ package exec
 // The lines of the protocol.
 
 import (
+	"reflect"
+	"strings"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
@@ -88,6 +90,22 @@ type claims struct {
 	drivers.Traits
 	TakesOwner bool `json:"takes_owner,omitempty"` // a try has its owner, which so is known whatever becomes of the answer
 	Crashes    bool `json:"crashes,omitempty"`     // a session can end as if its process had died
+}
+
+// UnmarshalJSON lists the traits that there are, for an author who has mistyped one.
+func (c *claims) UnmarshalJSON(text []byte) error {
+	type plain claims // without this method
+	p, err := lines.Decode[plain](text)
+	if *c = claims(*p); err == nil {
+		return nil
+	}
+	var known []string
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[claims]()) {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
+			known = append(known, name)
+		}
+	}
+	return lines.Refuse("traits", "%v; there are %s", err, strings.Join(known, ", "))
 }
 
 // line is an answer or an event.

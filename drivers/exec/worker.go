@@ -3,12 +3,12 @@ package exec
 // The life of a worker's process.
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -153,7 +153,7 @@ type teller struct {
 }
 
 // maxTold lines of at most maxToldLine bytes are passed on.
-const maxTold, maxToldLine = 10, 200
+const maxTold, maxToldLine = 20, 200
 
 func (t *teller) Write(p []byte) (int, error) {
 	for _, b := range p {
@@ -162,7 +162,7 @@ func (t *teller) Write(p []byte) (int, error) {
 		}
 		if t.line = append(t.line, b); b == '\n' || len(t.line) == maxToldLine {
 			t.told++
-			fmt.Fprintf(os.Stderr, "%s says: %s\n", t.who, bytes.TrimSpace([]byte(t.Hide(string(t.line)))))
+			fmt.Fprintf(os.Stderr, "%s says: %s\n", t.who, strings.TrimRight(t.Hide(string(t.line)), "\r\n"))
 			t.line = t.line[:0]
 		}
 	}
@@ -187,6 +187,7 @@ func (c *child) hello(ctx context.Context) (*hello, error) {
 func (w *child) explain(reason error) error {
 	failure := &drivers.Error{Class: drivers.ClassProtocol, Op: w.conn.Who, Err: reason}
 	if bad, ok := errors.AsType[*lines.Malformed](reason); ok {
+		_ = w.process.KillGroup()       // whose complaints that nobody reads its answers would hide the cause
 		bad.Text = w.log.Hide(bad.Text) // before it is cut
 		failure.Err = errors.New(w.log.Hide(bad.Error()))
 		return failure
@@ -305,14 +306,24 @@ func (c *child) Close() error {
 	return nil
 }
 
-// said returns what an error ends with, unless it has quoted that already: nothing if there is nothing.
+// said returns what an error ends with, unless it has quoted that already: the last line that names an error, or else the
+// last one; nothing if there is none. The traces of Python end with that line, those of Java and Node begin with it.
 func (c *child) said(err error) string {
 	text := c.log.String()
 	if text == "" || errors.Is(err, errEnded) {
 		return ""
 	}
-	return "; it says\n\t" + strings.ReplaceAll(text, "\n", "\n\t")
+	list := strings.Split(text, "\n")
+	last := list[len(list)-1]
+	for _, line := range list {
+		if namesError.MatchString(line) {
+			last = line
+		}
+	}
+	return "; it says: " + last[:min(len(last), maxToldLine)]
 }
+
+var namesError = regexp.MustCompile(`(?i)^\S.*(error|exception|panic:)`)
 
 // errEnded is in the error of every request to a process whose output has ended.
 var errEnded = errors.New("it has ended")

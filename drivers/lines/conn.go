@@ -10,6 +10,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -291,6 +292,8 @@ func (c *Conn[L]) take(l L) error {
 		return Refuse("", "the %s has not understood a request: %s", c.Who, h.Error.Text)
 	case h.ID == 0 && h.Event == "":
 		return Refuse("id", "is missing, and so is event")
+	case h.Error != nil && !slices.Contains(drivers.Classes, h.Error.Class):
+		return Refuse("class", "%q is unknown; there are %v", h.Error.Class, drivers.Classes)
 	}
 	answer, err := c.place(h)
 	if err != nil {

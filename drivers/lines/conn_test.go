@@ -128,8 +128,8 @@ func TestEnds(t *testing.T) {
 		class drivers.Class
 		want  string // after "peer: "
 	}{
-		"no JSON":        {"hello\n", drivers.ClassProtocol, `the line is no JSON: invalid character 'h' looking for beginning of value, in the line "hello"`},
-		"unknown field":  {`{"id":1,"at_ns":1,"x":1}` + "\n", drivers.ClassProtocol, `x: is unknown, in the line "{\"id\":1,\"at_ns\":1,\"x\":1}"`},
+		"no JSON":        {"hello\n", drivers.ClassProtocol, `the line is no JSON: invalid character 'h' looking for beginning of value, in the line ` + "`hello`"},
+		"unknown field":  {`{"id":1,"at_ns":1,"x":1}` + "\n", drivers.ClassProtocol, "x: is unknown, in the line `{\"id\":1,\"at_ns\":1,\"x\":1}`"},
 		"unknown id":     {`{"id":7,"at_ns":1}` + "\n", drivers.ClassProtocol, `id: 7 is not that of an open request, in the line `},
 		"id 0":           {`{"id":0,"at_ns":1}` + "\n", drivers.ClassProtocol, "id: is missing, and so is event, in the line "},
 		"negative id":    {`{"id":-1,"at_ns":1}` + "\n", drivers.ClassProtocol, "id: -1 is not that of an open request, in the line "},

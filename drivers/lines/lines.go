@@ -104,7 +104,7 @@ func (e *Malformed) Error() string {
 	if len(text) > most {
 		text = text[:most] + "…"
 	}
-	return fmt.Sprintf("%v, in the line %q", e.Err, text)
+	return fmt.Sprintf("%v, in the line %#q", e.Err, text)
 }
 
 // Decode reads a line, which has to be one JSON object without unknown fields. The error quotes no value, because the
@@ -119,7 +119,10 @@ func decode(text []byte, to any) error {
 	d.DisallowUnknownFields()
 	err := d.Decode(to)
 	var wrong *json.UnmarshalTypeError
+	bad, refused := errors.AsType[*refusal](err) // of an UnmarshalJSON
 	switch {
+	case refused:
+		return bad
 	case errors.As(err, &wrong):
 		return mistyped(wrong)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):

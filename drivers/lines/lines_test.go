@@ -51,7 +51,7 @@ func TestMalformed(t *testing.T) {
 		e    Malformed
 		want string
 	}{
-		{Malformed{strings.Repeat("x", 300), Refuse("id", "is %d", 1)}, `id: is 1, in the line "` + strings.Repeat("x", 200) + `…"`},
+		{Malformed{strings.Repeat("x", 300), Refuse("id", "is %d", 1)}, "id: is 1, in the line `" + strings.Repeat("x", 200) + "…`"},
 		{Malformed{Err: errLongLine}, "a line is longer than 1048576 bytes"},
 	} {
 		if got := tt.e.Error(); got != tt.want {
