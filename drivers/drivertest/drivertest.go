@@ -200,8 +200,12 @@ func (c oneCase) check(k known) []Failure {
 	t.Config.Prefix += unique.Next() + ":" // a case is like a run, with its own prefix
 	t.prefix = t.Config.Prefix + c.name + ":"
 	t.guard(func() { c.run(t) })
+	failures := t.failures
 	for i := len(t.cleanups) - 1; i >= 0; i-- {
 		t.guard(t.cleanups[i])
+	}
+	if len(failures) > 0 { // which the cleanups mostly fail for as well
+		return failures
 	}
 	return t.failures
 }

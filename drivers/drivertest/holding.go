@@ -23,7 +23,7 @@ func exclusion(t *T) {
 	if !t.traits.Exclusive {
 		key := t.key()
 		sessions[0].hold(lease(key, long), "the key is free")
-		sessions[1].hold(lease(key, long), "the design claims no exclusion (Traits.Exclusive is understated)")
+		sessions[1].hold(lease(key, long), "the trait exclusive is not claimed")
 		return
 	}
 	const steps = 4
@@ -209,7 +209,7 @@ func reentry(t *T) {
 		a.release(outer, true, "the client held the key and has only failed to enter again")
 		return
 	}
-	a.hold(inner, "the holder may enter again (Traits.Reentrant)")
+	a.hold(inner, "the holder may enter again (trait reentrant)")
 	b.refused(lease(key, long), "another client holds the key, twice")
 	a.release(inner, true, "the client held the key")
 	b.refused(lease(key, long), "another client holds the key, having left the inner of two sections")
@@ -228,7 +228,7 @@ func reentryInDepth(t *T) {
 		for i := range depth {
 			for k, key := range keys {
 				leases[k][i] = lease(key, long)
-				a.hold(leases[k][i], "the key is free, or the client holds it (Traits.Reentrant)")
+				a.hold(leases[k][i], "the key is free, or the client holds it (trait reentrant)")
 			}
 		}
 		for k, key := range keys {
@@ -266,20 +266,20 @@ func releaseByOther(t *T) {
 	tried := lease(key, long) // the classic mistake: unlock in a finally block although the lock was not acquired
 	nonHolder.refused(tried, "another client holds the key")
 	if !t.traits.Owned {
-		nonHolder.release(tried, true, "the design lets every client release (Traits.Owned is understated)")
-		third.hold(lease(key, long), "another client has released the key (Traits.Owned is understated)")
+		nonHolder.release(tried, true, "the design lets every client release (the trait owned is not claimed)")
+		third.hold(lease(key, long), "another client has released the key (the trait owned is not claimed)")
 		return
 	}
-	nonHolder.release(tried, false, "another client holds the key (Traits.Owned)")
-	third.refused(lease(key, long), "only a client that does not hold the key has released it (Traits.Owned)")
-	nonHolder.release(lease(key, long), false, "another client holds the key and this one never tried (Traits.Owned)")
-	third.refused(lease(key, long), "only a client that does not hold the key has released it (Traits.Owned)")
+	nonHolder.release(tried, false, "another client holds the key (trait owned)")
+	third.refused(lease(key, long), "only a client that does not hold the key has released it (trait owned)")
+	nonHolder.release(lease(key, long), false, "another client holds the key and this one never tried (trait owned)")
+	third.refused(lease(key, long), "only a client that does not hold the key has released it (trait owned)")
 
 	holder.release(l, true, "the client held the key")
 	next := lease(key, long)
 	third.hold(next, "the key was released")
-	holder.release(l, false, "the client had released its lease; the key is the next holder's now (Traits.Owned)")
-	nonHolder.refused(lease(key, long), "only a former holder has released the key (Traits.Owned)")
+	holder.release(l, false, "the client had released its lease; the key is the next holder's now (trait owned)")
+	nonHolder.refused(lease(key, long), "only a former holder has released the key (trait owned)")
 	third.release(next, true, "the client held the key")
 }
 
@@ -311,15 +311,15 @@ func lateRelease(t *T) {
 			}
 			continue
 		}
-		a.release(old, false, "the lease had ended, and "+next.who+" holds the key (Traits.Owned)")
-		third.refused(lease(key, long), next.who+" than the one that has released late holds the key (Traits.Owned)")
+		a.release(old, false, "the lease had ended, and "+next.who+" holds the key (trait owned)")
+		third.refused(lease(key, long), next.who+" than the one that has released late holds the key (trait owned)")
 		next.client.release(fresh, true, "its client held the key; only a late release of an earlier lease came between")
 	}
 
 	if t.traits.Owned {
 		l := a.takes(t.key(), short)
 		time.Sleep(2 * short)
-		a.release(l, false, "the lease had ended, though the key was not taken since (Traits.Owned)")
+		a.release(l, false, "the lease had ended, though the key was not taken since (trait owned)")
 	}
 }
 

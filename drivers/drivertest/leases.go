@@ -21,12 +21,12 @@ func owner(t *T) {
 	seen := map[string]string{}
 	sessions := map[string]*client{}
 	note := func(c *client, l *drivers.Lease, who string) {
-		t.fatalIf(l.Owner == "", "%s: Owner is empty (Traits.Owned)", who)
+		t.fatalIf(l.Owner == "", "%s: the owner is empty (trait owned)", who)
 		if strings.ContainsFunc(l.Owner, func(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }) {
-			t.Fatalf("%s: Owner is %q, which cannot be printed as it is: give its bytes as hex", who, l.Owner)
+			t.Fatalf("%s: the owner is %q, which cannot be printed as it is: give its bytes as hex", who, l.Owner)
 		}
 		before, taken := seen[l.Owner]
-		t.fatalIf(taken && !(t.traits.Reentrant && sessions[l.Owner] == c), "%s has the same Owner as %s", who, before)
+		t.fatalIf(taken && !(t.traits.Reentrant && sessions[l.Owner] == c), "%s has the same owner as %s", who, before)
 		seen[l.Owner], sessions[l.Owner] = who, c
 	}
 	l := first.takes(t.key(), long)
@@ -91,7 +91,7 @@ func fence(t *T) {
 				c.hold(l, "the key is free")
 			}
 			t.fatalIf(t.traits.Fenced && l.Fence <= last,
-				"grant %d has fence %d after %d (Traits.Fenced)", i+1, l.Fence, last)
+				"grant %d has fence %d after %d (trait fenced)", i+1, l.Fence, last)
 			grew = grew && l.Fence > last
 			last = l.Fence
 			if !expire {
@@ -100,7 +100,7 @@ func fence(t *T) {
 			}
 		}
 		t.fatalIf(grew && !t.traits.Fenced,
-			"every grant has a higher fence than the one before, up to %d (Traits.Fenced is understated)", last)
+			"every grant has a higher fence than the one before, up to %d (the trait fenced is not claimed)", last)
 	}
 }
 
@@ -125,7 +125,7 @@ func leaseFields(t *T) {
 		sent := time.Now()
 		a.hold(l, "the key is free; its lease was used before, for another key")
 		t.fatalIf(!l.ValidUntil.IsZero() && (l.ValidUntil.Before(sent) || l.ValidUntil.After(time.Now().Add(long))),
-			"ValidUntil is %v after Try was sent, for a TTL of %v", l.ValidUntil.Sub(sent), long)
+			"the lease ends %v after Try was sent, for a TTL of %v", l.ValidUntil.Sub(sent), long)
 		b.refused(lease(key, long), "another client holds the key")
 		t.fatalIf(l.Key != key || l.TTL != long || !l.Deadline.Equal(deadline),
 			"Try changed the in-fields of the lease to %q, %v, %v", l.Key, l.TTL, l.Deadline)
@@ -191,7 +191,7 @@ func renewal(t *T) {
 			owned, err := renewer.Renew(t.ctx, l)
 			t.must("Renew", err)
 			t.fatalIf(l.Key != kept.Key || l.TTL != kept.TTL || l.Owner != kept.Owner || l.Fence != kept.Fence,
-				"Renew made %+v of %+v; ValidUntil is all that it may change", *l, kept)
+				"Renew made %+v of %+v; when it ends is all that it may change", *l, kept)
 			if !owned {
 				if since := time.Since(sent); since < short-early {
 					t.Fatalf("Renew returned false %v after the lease began or was renewed, for %v", since, short)

@@ -165,7 +165,7 @@ func wakesAsConfigured(t *T) {
 	cfg.Clients = 1
 	svc := t.openWith(cfg)
 	claim := svc.Traits().Wakes
-	t.fatalIf(claim && !t.traits.Wakes, "Traits.Wakes is true without Config.Wakes and false with it")
+	t.fatalIf(claim && !t.traits.Wakes, "the trait wakes is true without Config.Wakes and false with it")
 	t.wakesOrNot(svc, claim)
 }
 
@@ -186,17 +186,17 @@ func (t *T) wakesOrNot(svc drivers.Service, claim bool) {
 	}
 	switch {
 	case why != "" && claim:
-		t.Fatalf("Traits.Wakes is true but %s", why)
+		t.Fatalf("the trait wakes is true but %s", why)
 	case why != "":
 		return
 	}
 	c.cycle(key)
 	if claim {
-		e.hears(key, "a release (Traits.Wakes)")
+		e.hears(key, "a release (trait wakes)")
 		return
 	}
 	time.Sleep(2 * settleTime)
-	t.fatalIf(e.take(key), "a release wakes (Traits.Wakes is understated)")
+	t.fatalIf(e.take(key), "a release wakes (the trait wakes is not claimed)")
 }
 
 // waitByListening makes one client sleep until a listener wakes it, and then many.
@@ -251,9 +251,9 @@ func blocks(t *T) {
 	_, ok := drivers.As[drivers.Blocker](c.Session)
 	switch claim := svc.Traits().Blocks; {
 	case claim != t.traits.Blocks:
-		t.Fatalf("the service, opened with Config.Blocks, says Traits.Blocks %v, its design claims %v", claim, t.traits.Blocks)
+		t.Fatalf("the service, opened with Config.Blocks, says that the trait blocks is %v, its design claims %v", claim, t.traits.Blocks)
 	case claim != ok:
-		t.Fatalf("Traits.Blocks is %v, and that the session is a Blocker is %v", claim, ok)
+		t.Fatalf("the trait blocks is %v, and that the session is a Blocker is %v", claim, ok)
 	case claim:
 		t.sleepsAndWakes(svc)
 	}

@@ -173,7 +173,7 @@ func lostReply(t *T) {
 		answer, err = c.Try(patient, l)
 		t.mustFail("Try without a reply", answer, err)
 		t.fatalIf(drivers.NoEffect(err), "Try had effect but says that it had none: %v", err)
-		t.fatalIf(t.traits.Owned && l.Owner == "", "Try has set no Owner before it failed")
+		t.fatalIf(t.traits.Owned && l.Owner == "", "Try has set no owner before it failed")
 	}()
 	t.recovered(c, other)
 	t.afterUnknown(c, other, l, err)

@@ -91,7 +91,7 @@ func waitOverSession(t *T) {
 			time.Sleep(t.silence())
 		}()
 		held := false
-		t.eventually("neither a waiter nor another client was granted the key after its holder's session had ended (Traits.Session)", func() bool {
+		t.eventually("neither a waiter nor another client was granted the key after its holder's session had ended (trait session)", func() bool {
 			held = other.persists(next)
 			return held || got.Load()
 		})
@@ -169,9 +169,9 @@ func order(t *T) {
 			l := lease(key, long)
 			for last := queue - 1; last > i; last-- {
 				t.fatalIf(clients[last].try(l),
-					"client %d was served before client %d, who came first (Traits.Fair)", last, i)
+					"client %d was served before client %d, who came first (trait fair)", last, i)
 			}
-			clients[i].hold(l, "the client is the first in line (Traits.Fair)")
+			clients[i].hold(l, "the client is the first in line (trait fair)")
 			clients[i].release(l, true, "the client held the key")
 		}
 	default:
@@ -197,7 +197,7 @@ func (t *T) arriveInOrder(holder *client, clients []*client, held *drivers.Lease
 		if wrong == "" || t.failed() {
 			return
 		}
-		t.fatalIf(attempt == attempts, "%s (Traits.Fair)", wrong)
+		t.fatalIf(attempt == attempts, "%s (trait fair)", wrong)
 		pause *= 4
 		held = holder.takes(t.key(), long)
 	}

@@ -4,6 +4,7 @@ package drivertest
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"runtime"
 	"runtime/pprof"
@@ -23,15 +24,17 @@ func design(t *T) {
 		names[d.Name] = true
 		t.errorIf(d.Models == "", "the design %q does not say what it models", d.Name)
 		if d.Traits.Session && d.Traits.Expires {
-			t.Errorf("the design %q claims both Session and Expires: a hold that is kept alive does not end after its TTL", d.Name)
+			t.Errorf("the design %q claims the traits session and expires: a hold that is kept alive does not end after its TTL", d.Name)
 		}
 		t.errorIf(d.Traits.MaxSessions != 0,
-			"the design %q claims MaxSessions, which only an open service can know", d.Name)
+			"the design %q claims max_sessions, which only an open service can know", d.Name)
 	}
 	got := t.open(1).Traits()
 	got.MaxSessions = 0
 	got.Blocks = t.traits.Blocks // Config.Blocks was not set; see the case "blocks"
-	t.fatalIf(got != t.traits, "the service has the traits %+v, its design claims %+v", got, t.traits)
+	opened, _ := json.Marshal(got)
+	claimed, _ := json.Marshal(t.traits)
+	t.fatalIf(got != t.traits, "the service has the traits %s, its design claims %s", opened, claimed)
 }
 
 // unknownLock opens a design that does not exist, with a password that must not show.
@@ -54,15 +57,15 @@ func capabilities(t *T) {
 	svc := t.open(2)
 	c := t.client(svc)
 	renewer, ok := drivers.As[drivers.Renewer](c.Session)
-	t.errorIf(t.traits.Renews && !ok, "Traits.Renews is true but the session is not a Renewer")
+	t.errorIf(t.traits.Renews && !ok, "the trait renews is true but the session cannot renew")
 	if !t.traits.Renews && ok {
 		l := c.takes(t.key(), long)
 		owned, err := renewer.Renew(t.ctx, l)
-		t.errorIf(owned && err == nil, "Renew works (Traits.Renews is understated)")
+		t.errorIf(owned && err == nil, "Renew works (the trait renews is not claimed)")
 		c.release(l, true, "the client held the key")
 	}
 	claim := t.traits.Waits
-	t.errorIf(claim != (c.waiter != nil), "Traits.Waits is %v, and that the session is a Waiter is %v", claim, !claim)
+	t.errorIf(claim != (c.waiter != nil), "the trait waits is %v, and that the session waits is %v", claim, !claim)
 	t.wakesOrNot(svc, t.traits.Wakes)
 }
 

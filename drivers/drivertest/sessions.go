@@ -48,11 +48,11 @@ func (t *T) sessionEnds(a, b, c *client) bool {
 		a.release(l, true, "the client held the key, was only cut off for a moment, and the design does not claim Session")
 		return true
 	}
-	t.eventually("the key did not come free after its holder was cut off for "+t.silence().String()+" (Traits.Session)",
+	t.eventually("the key did not come free after its holder was cut off for "+t.silence().String()+" (trait session)",
 		func() bool { return b.persists(next) }) // it was cut off, too
 	t.eventually("Release after the end of a session went on to fail", func() bool {
 		owned, err := a.Release(t.ctx, l)
-		t.fatalIf(owned, "Release returned true although the session had ended that held the key (Traits.Session)")
+		t.fatalIf(owned, "Release returned true although the session had ended that held the key (trait session)")
 		return err == nil
 	})
 	t.recovered(a, b, c)
@@ -74,7 +74,7 @@ func closedSession(t *T) {
 	if !t.closer {
 		t.closeHolding(key)
 		other := t.client(t.open(1))
-		t.eventuallyIn(t.SessionTimeout+slack, "the key did not come free after its holder's service was closed (Traits.Session)",
+		t.eventuallyIn(t.SessionTimeout+slack, "the key did not come free after its holder's service was closed (trait session)",
 			func() bool { return other.tries(next) })
 		return
 	}
@@ -85,7 +85,7 @@ func closedSession(t *T) {
 		b.refused(next, "its holder has closed its session without a release, and the design does not claim Session")
 		return
 	}
-	t.eventually("the key did not come free after its holder's session was closed (Traits.Session)",
+	t.eventually("the key did not come free after its holder's session was closed (trait session)",
 		func() bool { return b.tries(next) })
 	b.release(next, true, "the client held the key")
 }
@@ -110,7 +110,7 @@ func (t *T) closeHolding(key string) {
 func waitForSession(t *T) {
 	holder, w := t.two()
 	held := holder.takes(t.key(), long)
-	w.getsThrough(slack, "the waiter has not been granted the key %v after its holder's session was closed (Traits.Session)",
+	w.getsThrough(slack, "the waiter has not been granted the key %v after its holder's session was closed (trait session)",
 		lease(held.Key, long), func() {
 			time.Sleep(settleTime)
 			holder.close()
