@@ -24,6 +24,7 @@ import (
 	"github.com/lockbench/lockbench/cmd/cli/shell"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results/export"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/results/safety"
 	"github.com/lockbench/lockbench/workloads/hazards"
@@ -140,9 +141,12 @@ func (p *program) readProof(o *options) (r *proof, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(r.locks) == 0 {
+		return nil, o.complain(o.get("driver"), "it has no lock that claims to exclude; -lock names one that does not")
+	}
 	if o.get("hazard").text != "" {
-		for _, h := range r.hazards {
-			r.asked.Hazards = append(r.asked.Hazards, string(h.Name))
+		if err := r.apply(o); err != nil {
+			return nil, err
 		}
 	}
 	rd := reader{o: o}
@@ -168,6 +172,24 @@ func (p *program) readProof(o *options) (r *proof, err error) {
 		}
 	}
 	return r, nil
+}
+
+// apply notes which hazards were named, of which one has to apply to one of the locks.
+func (r *proof) apply(o *options) error {
+	var spared, names []string
+	applies := false
+	for _, l := range r.locks {
+		names = append(names, l.Name())
+	}
+	for _, h := range r.hazards {
+		r.asked.Hazards = append(r.asked.Hazards, string(h.Name))
+		spared = append(spared, fmt.Sprintf("%s: %s", h.Name, h.Spares(r.locks[0])))
+		applies = applies || slices.ContainsFunc(r.locks, h.AppliesTo)
+	}
+	if applies {
+		return nil
+	}
+	return o.complain(o.get("hazard"), "nothing applies to %s: %s", format.Few(names, 2), strings.Join(spared, "; "))
 }
 
 // numberFrom reads a number; nothing is 0.

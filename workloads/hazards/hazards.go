@@ -277,8 +277,11 @@ func reentrant(t drivers.Traits) bool { return t.Reentrant }
 func renewable(t drivers.Traits) bool { return t.Renews || t.Session }
 func ends(t drivers.Traits) bool      { return t.Expires || t.Session }
 
+// Spares returns why a lock has nothing to fear of h; empty if it may.
+func (h *Hazard) Spares(l Lock) (why string) { return h.applies(l, serviceOf(l)) }
+
 // AppliesTo reports whether a lock may have something to fear of h.
-func (h *Hazard) AppliesTo(l Lock) bool { return h.applies(l, serviceOf(l)) == "" }
+func (h *Hazard) AppliesTo(l Lock) bool { return h.Spares(l) == "" }
 
 // applies returns why a lock has nothing to fear of h; empty if it may.
 func (h *Hazard) applies(l Lock, service string) (why string) {
