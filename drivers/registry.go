@@ -135,6 +135,7 @@ type Library struct {
 	Multiplexes bool   // it always has many requests under way on each connection
 	Locks       bool   // it is a lock library: it brings its own locks, and a process keeps one client of it
 	Collects    bool   // it has FlushAuto
+	Outside     bool   // its sessions are in other processes, as many as Config.Lockers
 	Queues      bool   // clients of one process wait for each other within it, before the server hears of them
 
 	Pipelining []Pipelining                          // the values of Config.Pipelining that have an effect; none: it leaves no choice

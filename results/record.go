@@ -415,6 +415,10 @@ type Generator struct {
 	GCLongest time.Duration `json:"gc_longest_ns,omitempty" trials:"max" ranks:"max"`         // of the pauses; 0 if there was none
 	RunQueue  time.Duration `json:"run_queue_p99_ns,omitempty" trials:"positive" ranks:"max"` // 99 % of the goroutines that became runnable ran within it (runtime/metrics /sched/latencies); 0: unknown
 
+	// Outside is how many cores the busiest of the processes used that have the clients' sessions, as of a library in Python;
+	// 0: there is none.
+	Outside float64 `json:"outside_cores,omitempty" trials:"positive" ranks:"max"`
+
 	PerWrite float64 `json:"requests_per_write,omitempty" trials:"positive" ranks:"-"` // requests that a write to a connection carried, on average; 0: unknown
 
 	// Quota is how many cores the cgroups of the process allow it; 0: as many as there are, or unknown. Throttled is for how
@@ -436,6 +440,9 @@ type Generator struct {
 	// burst of hundreds of clients has them on the best machine.
 	Delayed bool `json:"delayed,omitempty" trials:"-"`
 }
+
+// OneCore reports whether such a process used a core, and no more, as programs do that run on one at a time.
+func (g Generator) OneCore() bool { return g.Outside >= nearLimit && g.Outside <= 1.1 }
 
 // Pause is a time in which lockbench itself did not run.
 type Pause struct {

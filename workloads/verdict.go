@@ -18,8 +18,6 @@ import (
 const (
 	// saturatedShare is the share of the cores from which lockbench itself is called the limit.
 	saturatedShare = 0.90
-	// oneCore is the most that a program seems to use which runs on one core at a time, with what its runtime does besides.
-	oneCore = 1.1
 	// busyShare is the same for the whole machine, or with -pin for the cores of lockbench: beyond it, those that share them
 	// take time from each other.
 	busyShare = 0.97
@@ -126,18 +124,18 @@ func saturationReasons(r *results.Record, wall time.Duration, procs int) (why []
 
 // outsideReason says which part of the limit the processes outside are that have the sessions; empty if none.
 func outsideReason(r *results.Record, before, after *reading) string {
-	most, all := 0.0, 0.0
+	g, all := &r.Generator, 0.0
 	for i, cpu := range after.outside {
 		if i < len(before.outside) {
 			share := (cpu - before.outside[i]).Seconds() / (after.at - before.at).Seconds()
-			most, all = max(most, share), all+share
+			g.Outside, all = max(g.Outside, share), all+share
 		}
 	}
 	switch {
-	case most >= saturatedShare && most <= oneCore:
+	case g.OneCore():
 		return fmt.Sprintf("a process of %s used %.2f cores: if it runs on one at a time, as Python and Node do, this is its limit, not the lock's",
-			r.Plan.Driver, most)
-	case all > 0 && r.Generator.CPU >= saturatedShare*float64(runtime.GOMAXPROCS(0)):
+			r.Plan.Driver, g.Outside)
+	case all > 0 && g.CPU >= saturatedShare*float64(runtime.GOMAXPROCS(0)):
 		return fmt.Sprintf("%s used %.2f of these cores", r.Plan.Driver, all)
 	}
 	return ""

@@ -133,7 +133,7 @@ func (a *adapter) Params() (list []drivers.Param) {
 
 // Library implements drivers.Described.
 func (a *adapter) Library() drivers.Library {
-	return drivers.Library{Module: a.hello.Library.Name, Version: a.hello.Library.Version, Locks: true, Topologies: a.Topologies}
+	return drivers.Library{Module: a.hello.Library.Name, Version: a.hello.Library.Version, Locks: true, Outside: true, Topologies: a.Topologies}
 }
 
 // Open implements drivers.Driver. There is a process for each of the Config's Lockers, and one for each client of those

@@ -196,10 +196,14 @@ func nextOfGenerator(c *results.Cell, l results.Limit) string {
 		return format.Or(append(lighter(c), "a machine with more processors")) + ": the lock runs within lockbench"
 	}
 	p := c.Plan()
+	if n := 2 * max(1, p.Lockers); c.Generator.OneCore() && n <= p.Clients {
+		return fmt.Sprintf("-lockers %d: as many processes share the clients; a -null driver (lockbench list) shows what its language "+
+			"and the pipes to it cost", n)
+	}
 	if p.Pipelining == "batch" && c.Generator.Delayed {
 		return "-pipelining auto: a goroutine for each client sends what is due at once"
 	}
-	awake := p.Wait != "block" && p.Wait != "native" // a client's own goroutine does not sleep in a request
+	awake := p.Wait != "block" && p.Wait != "native" && c.Generator.Outside == 0 // a client's own goroutine does not sleep in a request
 	if isRedis(c.First().Server) && p.Topology == "" && p.Lock != "library" && awake && p.Pipelining != "batch" && sameInBatches(c, l) {
 		return "-pipelining batch: clients carried in batches cost lockbench a third of its CPU time"
 	}

@@ -105,6 +105,11 @@ func TestNext(t *testing.T) {
 		{"late workers", func(r *results.Record) {
 			r.Generator.Saturated, r.Generator.Delayed, r.Plan.Pipelining = true, true, "batch"
 		}, "generator: ", "-pipelining auto: "},
+		{"an adapter", func(r *results.Record) {
+			r.Generator.Saturated, r.Generator.Outside, r.Plan.Hold, r.Plan.Lockers = true, 0.97, 0, 2
+		}, "generator: ", "-lockers 4: as many processes share the clients; a -null driver "},
+		{"an adapter that is not the limit", func(r *results.Record) { r.Generator.Saturated, r.Generator.Outside, r.Plan.Hold = true, 0.5, 0 },
+			"generator: ", "run lockbench on another machine than the server"},
 		{"a lock within lockbench", func(r *results.Record) { r.Generator.Saturated, r.Server.Kind = true, "in-process" },
 			"generator: ", "fewer clients, a -rate or a machine with more processors: "},
 		{"a lock within lockbench, an open loop", func(r *results.Record) {

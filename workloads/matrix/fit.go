@@ -106,7 +106,7 @@ func fitDesign(p *spec.Plan, t drivers.Traits) *Misfit {
 		return misfit(p, "its holder cannot enter it again", "%s -reentry %d", p.Lock, p.Reentry)
 	case p.Lockers > 1 && p.Processes > 1:
 		return misfit(p, "processes are what lockers imitate", "-lockers %d -processes %d", p.Lockers, p.Processes)
-	case p.Lockers > 1 && !kind.Local && !(kind.Native && Library(p.Driver).Locks):
+	case p.Lockers > 1 && !kind.Local && !Library(p.Driver).Outside && !(kind.Native && Library(p.Driver).Locks):
 		return misfit(p, "clients that wait like this share nothing, whatever their process", "%s -lockers %d", waits, p.Lockers)
 	}
 	return nil
