@@ -162,7 +162,7 @@ func (a *adapter) open(ctx context.Context, cfg drivers.Config, secrets []string
 	if own, _ := drivers.FindDesign(a, cfg.Lock); cfg.Crashes && !a.crashes(own.Name) {
 		n, s.alone = max(1, cfg.Clients), true
 	}
-	cfg.Wakes, cfg.Blocks, cfg.Clients = false, false, (max(1, cfg.Clients)+n-1)/n
+	cfg.Wakes, cfg.Blocks, cfg.Passes, cfg.Clients = false, false, false, (max(1, cfg.Clients)+n-1)/n
 	s.cfg, s.places = cfg, make([]place, n)
 	var err error
 	if s.can, err = s.start(ctx, 0, startLimit(a.name)); err != nil {
