@@ -117,6 +117,9 @@ func (a *adapter) Designs() (list []drivers.Design) {
 	for _, d := range a.hello.Designs {
 		if d.Wrong == "" && d.Traits.Exclusive {
 			d.Wrong = "its adapter names no risk; lockbench prove finds what it loses"
+			if len(d.Loses) > 0 {
+				d.Wrong = "it loses to " + string(d.Loses[0]) + ", as its adapter admits; lockbench list has all hazards that it names"
+			}
 		}
 		list = append(list, drivers.Design{Name: d.Name, Traits: through(d.Traits.Traits), Models: d.Models, Wrong: d.Wrong, Loses: d.Loses})
 	}

@@ -186,7 +186,10 @@ func firstRun(d Driver) string {
 
 // designFacts returns what is known of a design.
 func designFacts(lock Lock) report.Facts {
-	facts := report.Facts{fact("claims", Claims(lock.Traits)), fact("imitates", lock.Models)}
+	facts := report.Facts{fact("claims", Claims(lock.Traits))}
+	if lock.Models != "" {
+		facts = append(facts, fact("imitates", lock.Models))
+	}
 	if lock.Wrong != "" {
 		facts = append(facts, fact("wrong", lock.Wrong))
 	}
