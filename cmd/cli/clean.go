@@ -54,12 +54,6 @@ func (p *program) cleanCommand() *cobra.Command {
 	return p.command(&cobra.Command{
 		Use:   "clean [-addr URL -prefix PREFIX] [FILE…]",
 		Short: "Delete what a run that was killed has left on your server",
-		Long: "Deletes what a run that was killed has left on a server of yours: keys, nodes and tables whose\n" +
-			"names begin with the run's prefix, and nothing else. A run prints its prefix on stderr when it\n" +
-			"begins, and writes it into its records: clean reads servers and prefixes from FILE, which -o has\n" +
-			"written. A password is sent only to a server that -addr names as well. Without a prefix it lists\n" +
-			"those that it finds and deletes nothing.\n\n" +
-			"A run that still goes on would lose its locks. Private servers take everything along.",
 	}, cleanFlags, func(c *cobra.Command, o *options, files []string) error { return p.clean(c.Context(), o, files) })
 }
 

@@ -31,11 +31,6 @@ func (p *program) listCommand() *cobra.Command {
 	return p.command(&cobra.Command{
 		Use:   "list [NAME]",
 		Short: "Print drivers, lock designs, presets and the servers that are here",
-		Long: "Prints the drivers, where their servers are, their lock designs and the presets.\n\n" +
-			"With the name of a driver it tells all about that one: its server and address, what each design\n" +
-			"claims, what it imitates, what is wrong with it and what it loses to, how its clients can wait, and\n" +
-			"its options. NAME may also be a lock design, a service, a preset, a hazard, one of\n" +
-			strings.Join(catalog.Sections, ", ") + ", or what you call it.\n\n" + strings.TrimSuffix(listings.about(), "\n"),
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usageErrorf("list: one name at a time")
@@ -95,16 +90,8 @@ var schemaOf = map[string]func() ([]byte, error){
 
 func (p *program) schemaCommand() *cobra.Command {
 	return p.command(&cobra.Command{
-		Use:   "schema [workload|record|report|comparison|plan|proof]",
-		Short: "Print the JSON schema of workload files, records, reports, comparisons, plans or proofs",
-		Long: "Prints a JSON schema (draft 2020-12).\n\n" +
-			"workload, the default, is that of the files that -workload takes. An editor that knows it\n" +
-			"completes their fields and marks mistakes. What depends on other values, lockbench alone tells:\n" +
-			"see -dry-run.\n\n" +
-			"record is that of a line of the files that -o writes, report that of what -format json writes of a\n" +
-			"run, comparison that of what compare -format json writes, plan and proof those of what plan and\n" +
-			"prove -format json write, for programs that read them. They have to expect fields that it does not\n" +
-			"name: later versions add some.",
+		Use:       "schema [workload|record|report|comparison|plan|proof]",
+		Short:     "Print the JSON schema of workload files, records, reports, comparisons, plans or proofs",
 		ValidArgs: schemas,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
@@ -144,11 +131,8 @@ var shells = []string{"bash", "zsh", "fish", "powershell"}
 
 func (p *program) completionCommand() *cobra.Command {
 	return p.command(&cobra.Command{
-		Use:   "completion SHELL",
-		Short: "Print a completion script for bash, zsh, fish or powershell",
-		Long: "Prints a script that makes a shell complete lockbench's commands and flags. For bash:\n\n" +
-			"  source <(lockbench completion bash)\n\n" +
-			"Shells are bash, zsh, fish and powershell. Flags are completed in their spelling with two dashes.",
+		Use:       "completion SHELL",
+		Short:     "Print a completion script for bash, zsh, fish or powershell",
 		ValidArgs: shells,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -257,11 +241,7 @@ func (p *program) workerCommand() *cobra.Command {
 		Use:    exec.Argument + " [DRIVER]",
 		Short:  "Serve lock clients to another lockbench",
 		Hidden: true,
-		Long: "Serves lock clients to the process that has started it, by lines of JSON on the standard input and\n" +
-			"output. lockbench starts it by itself, to kill and to stop a lock's holder for real. With a driver it\n" +
-			"is an adapter: -driver 'exec:lockbench worker null' shows what another process costs. The protocol is\n" +
-			"described by lockbench help adapters.",
-		Args: func(c *cobra.Command, args []string) error { return noArgs(c, args[min(1, len(args)):]) },
+		Args:   func(c *cobra.Command, args []string) error { return noArgs(c, args[min(1, len(args)):]) },
 	}, nil, func(c *cobra.Command, _ *options, args []string) error {
 		return exec.Process(c.Context(), p.stdin, p.stdout, strings.Join(args, " "))
 	})

@@ -24,7 +24,6 @@ func (p *program) compareCommand() *cobra.Command {
 	return p.command(&cobra.Command{
 		Use:   "compare BASE HEAD",
 		Short: "Compare the records of two files, or the two sides of a run with -vs",
-		Long:  compareText(),
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 0:
@@ -57,23 +56,6 @@ func (p *program) compareCommand() *cobra.Command {
 		}
 		return p.allow(o, out.end(found), found.Scattered(), found.Reasons())
 	})
-}
-
-// compareText returns the help of the command.
-func compareText() string {
-	return `Compares the records of two files, cell by cell; - is standard input. Of one file alone, which
-run -vs has written, it compares the two sides. A trial is one observation: give -trials 10 or so
-on each side, and let the sides take turns (run -vs, scripts/gate.sh), or a machine that is busier
-today looks like a change. A figure has regressed if it is beyond its threshold and the difference
-is significant. lockbench help comparing has the tests and verdicts, lockbench help figures all
-figures.
-
--format writes other formats, in one go: -format junit=tests.xml,github prints the table, and writes
-files, each whole or not at all:
-
-` + comparisons(report.ComparisonOptions{}).about() + `
-Exit codes: 0 passed · 1 error · 2 usage · 3 a threshold is missed · 5 inconclusive
-(-allow-inconclusive: unless it is noise alone).`
 }
 
 // comparing reads the flags that say how to compare.

@@ -28,13 +28,7 @@ func (p *program) conformanceCommand() *cobra.Command {
 	return p.command(&cobra.Command{
 		Use:   "conformance -driver NAME",
 		Short: "Test that a driver, or an adapter of yours, does what it claims",
-		Long: "Runs the suite that each of lockbench's own drivers passes: it proves the claims of a design in both\n" +
-			"directions, and says for each case which rule is broken, and how. A lock that claims little passes\n" +
-			"easily: lockbench prove shows what goes wrong with it.\n\n" +
-			"  lockbench conformance -driver 'exec:python3 example.py'\n\n" +
-			"Exit codes: 0 every case passes · 1 one does not · 2 and 130 as everywhere. lockbench help adapters\n" +
-			"explains adapters.",
-		Args: noArgs,
+		Args:  noArgs,
 	}, conformanceFlags, func(c *cobra.Command, o *options, _ []string) error { return p.conform(c.Context(), o) })
 }
 

@@ -50,17 +50,8 @@ const manifestPort = 7000
 
 func (p *program) fleetCommand() *cobra.Command {
 	c := p.command(&cobra.Command{
-		Use:   "fleet manifest -ranks N -image IMAGE [-name NAME] -- FLAGS",
-		Short: "Print what makes a run of many pods in Kubernetes",
-		Long: "Prints what makes a run with FLAGS of N pods: an Indexed Job, the headless Service that leads to\n" +
-			"its rank 0, and a Secret with a random token, which a rank has to know. Rank 0 collects:\n\n" +
-			"  lockbench fleet manifest -ranks 4 -image registry.example/lockbench \\\n" +
-			"      -- -addr redis://redis:6379 -clients 64 -keys 10 > fleet.yaml\n" +
-			"  kubectl apply -f fleet.yaml\n" +
-			"  kubectl logs --follow -l batch.kubernetes.io/job-completion-index=0,job-name=lockbench\n\n" +
-			"A password goes into a Secret of its own, NAME-password:\n\n" +
-			"  kubectl create secret generic lockbench-password --from-literal=password=sesame\n\n" +
-			"Kubernetes 1.24 or later, with the logs by that label 1.28. Whoever may read secrets there can join.",
+		Use:       "fleet manifest -ranks N -image IMAGE [-name NAME] -- FLAGS",
+		Short:     "Print what makes a run of many pods in Kubernetes",
 		ValidArgs: []string{"manifest"},
 		Args: func(c *cobra.Command, args []string) error {
 			dash := c.ArgsLenAtDash()

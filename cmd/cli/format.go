@@ -225,11 +225,14 @@ var formatted = []struct {
 	{"list", "", listings},
 }
 
-// formatList lists all formats for the help.
-func formatList() string {
+// formatList lists the formats of a command for the help, and without one all formats.
+func formatList(command string) string {
 	var parts []string
 	for _, f := range formatted {
-		if f.of != "" {
+		switch {
+		case f.command == command:
+			return f.formats.about()
+		case f.of != "":
 			parts = append(parts, f.of+":\n"+f.formats.about())
 		}
 	}

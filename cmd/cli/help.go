@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"embed"
 	"fmt"
 	"io"
@@ -27,15 +28,20 @@ func (p *program) help(c *cobra.Command) error {
 	if c == nil || !c.HasParent() || c.Name() == "run" {
 		b.WriteString(page(frontPage))
 	} else {
-		text := c.Long
-		if text == "" {
-			text = c.Short + "."
-		}
-		fmt.Fprintf(&b, "%s\n\nUsage:\n  lockbench %s\n", text, c.Use)
+		fmt.Fprintf(&b, "%s\nUsage:\n  lockbench %s\n", cmp.Or(commandPage(c.Name()), c.Short+".\n"), c.Use)
 		b.WriteString(flagText(c))
 	}
 	_, err := io.WriteString(p.stdout, b.String())
 	return err
+}
+
+// commandPage returns what the help says of a command besides its flags; empty if its short text says it all.
+func commandPage(name string) string {
+	name = "commands/" + name
+	if _, err := helpFiles.Open("help/" + name + ".txt"); err != nil {
+		return ""
+	}
+	return page(name)
 }
 
 // flagText returns the help on a command's flags.
@@ -137,12 +143,12 @@ func (f flagDef) writeBrief(b *strings.Builder) {
 	fmt.Fprintf(b, "%-*s%s\n", usageColumn, f.left(), text)
 }
 
-// The pages of the help that are about a topic. Their prose is in files; what the program knows itself (flags, figures, formats,
+// The pages of the help. Their prose is in files; what the program knows itself (flags, figures, formats,
 // drivers) is filled in.
 
 // helpFiles has a template for each page. The first line of a topic's says in a few words what it is about.
 //
-//go:embed help/*.txt
+//go:embed help
 var helpFiles embed.FS
 
 // Pages that are no topics.
@@ -183,7 +189,7 @@ func helpText(name string) string {
 	return string(text)
 }
 
-// helpParts is what the templates may ask for. Each returns whole lines, but for means.
+// helpParts is what the templates may ask for. Each returns whole lines, but for means and sections.
 var helpParts = template.FuncMap{
 	"all":       func() string { return catalog.Lines(func(b *strings.Builder) { writeGroups(b, runFlags) }) },
 	"flags":     topicFlags,
@@ -202,6 +208,7 @@ var helpParts = template.FuncMap{
 	"marks":     catalog.Marks,
 	"limits":    catalog.Limits,
 	"formats":   formatList,
+	"sections":  func() string { return strings.Join(catalog.Sections, ", ") },
 	"variables": variableList,
 }
 

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -73,19 +75,27 @@ func TestHelpSpellings(t *testing.T) {
 	}
 }
 
-// TestHelpFiles are those of the topics, the front page and that of all flags.
+// TestHelpFiles are those of the topics, the front page and that of all flags, and those of commands.
 func TestHelpFiles(t *testing.T) {
-	entries, err := helpFiles.ReadDir("help")
+	files, err := fs.Glob(helpFiles, "help/*.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var names []string
-	for _, e := range entries {
-		names = append(names, strings.TrimSuffix(e.Name(), ".txt"))
+	for _, file := range files {
+		names = append(names, strings.TrimSuffix(path.Base(file), ".txt"))
 	}
 	want := slices.Sorted(slices.Values(append([]string{frontPage, allFlagsPage}, topics...)))
 	if !slices.Equal(names, want) {
 		t.Errorf("the files are %q, want %q", names, want)
+	}
+	root := (&program{}).root()
+	files, _ = fs.Glob(helpFiles, "help/commands/*.txt")
+	for _, file := range files {
+		name := strings.TrimSuffix(path.Base(file), ".txt")
+		if c, _, err := root.Find([]string{name}); err != nil || c == root {
+			t.Errorf("%s: there is no command %s", file, name)
+		}
 	}
 	front := helpOf(t)
 	for _, name := range topics {
@@ -96,7 +106,7 @@ func TestHelpFiles(t *testing.T) {
 			t.Errorf("%s: %q is too long for the front page", name, about)
 		}
 	}
-	for _, name := range commandNames((&program{}).root()) {
+	for _, name := range commandNames(root) {
 		if !regexp.MustCompile(`\b` + name + `\b`).MatchString(front) {
 			t.Errorf("the front page does not list the command %s", name)
 		}

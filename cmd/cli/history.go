@@ -23,24 +23,7 @@ func (p *program) historyCommand() *cobra.Command {
 	return p.command(&cobra.Command{
 		Use:   "history FILE…",
 		Short: "Show each cell's figures over revisions, with steps and drifts",
-		Long: `Shows the figures of each cell over revisions, and finds steps and slow drifts in them. The files
-are those to which -o has appended, run by run; - is standard input. The cell that has lost the
-most by its last step or its drift comes first.
-
-Trials of one revision that were measured together are one point, and its value is their median. A
-revision is what -revision said, else the build of lockbench. Different machines and different
-kinds of server are different series. Records of runs that ended early are left out.
-
-A step is found by CUSUM with a permutation test, a drift by the test of Mann and Kendall. Both
-are wrong in 5 % of the histories in which nothing happened, all cells and figures together; so the
-more of them there are, the more points it takes: 8 for one, 13 for forty. That holds for points
-that scatter independently. Where the machine itself has better and worse weeks, those are steps
-too, and there will be more: look at what else changed, and measure on a machine that is left alone.
-
--format writes other formats, each into a file of its own, or one in place of the table:
-
-` + strings.TrimSuffix(histories(0).about(), "\n"),
-		Args: needFiles,
+		Args:  needFiles,
 	}, historyFlags, func(_ *cobra.Command, o *options, files []string) error { return p.history(o, files) })
 }
 

@@ -30,7 +30,7 @@ func (p *program) manCommand(root *cobra.Command) *cobra.Command {
 		pages := map[string]string{"lockbench": frontManPage(root)}
 		for _, c := range root.Commands() {
 			if !c.Hidden && c.Name() != "run" { // run is on the first page
-				pages["lockbench-"+c.Name()] = manPage(c.Short, c.Use, "DESCRIPTION", c.Long, "OPTIONS", flagText(c), "SEE ALSO", "lockbench(1)")
+				pages["lockbench-"+c.Name()] = manPage(c.Short, c.Use, "DESCRIPTION", commandPage(c.Name()), "OPTIONS", flagText(c), "SEE ALSO", "lockbench(1)")
 			}
 		}
 		for name, text := range pages {

@@ -27,18 +27,7 @@ func (p *program) planCommand() *cobra.Command {
 	c := p.command(&cobra.Command{
 		Use:   "plan FLAGS",
 		Short: "Find the locks that carry a load under an objective",
-		Long: "Finds the lock designs that carry your load under your objective (SLO), says with how much to spare,\n" +
-			"and what breaks first; lockbench help capacity says how.\n\n" +
-			"  lockbench plan -rate 3k -hold 1ms -keys 100 -key-dist zipf:1.1 \\\n" +
-			"    -slo 'response.p99<20ms,errors<0.1%' -driver rueidis,etcd,postgres -o plan.jsonl\n\n" +
-			"Without -rate it finds the most that each carries. Flags with a star take a list, and all\n" +
-			"combinations are candidates. Without -lock these are the designs of each driver that exclude, that\n" +
-			"their holder alone can release, and that end with their holder, unless another one claims as much\n" +
-			"and loses to fewer hazards. There is one load.\n\n" +
-			"Exit codes: 0 a candidate sustains the load · 3 all are ruled out · 4 a candidate broke mutual\n" +
-			"exclusion · 5 undecided, or lockbench was the limit · 1, 2 and 130 as everywhere.\n\n" +
-			"-format writes other formats:\n\n" + strings.TrimRight(answers.about(), "\n"),
-		Args: noArgs,
+		Args:  noArgs,
 	}, planFlags, func(c *cobra.Command, o *options, _ []string) error { return p.plan(c.Context(), o) })
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return planFlagError(err) })
 	return c

@@ -56,17 +56,7 @@ func (p *program) proveCommand() *cobra.Command {
 	return p.command(&cobra.Command{
 		Use:   "prove [FLAGS]",
 		Short: "Make each lock fail on purpose, and show how it does",
-		Long: "Holds lock designs against hazards, on servers that it starts and breaks: a holder that dies or\n" +
-			"outlives its lease, an answer that is lost or late, a server that comes back empty.\n\n" +
-			"  lockbench prove\n" +
-			"  lockbench prove -hazard overrun -driver rueidis,etcd -evidence out\n\n" +
-			"An attempt counts only if there is evidence that the fault struck. Each hazard has controls: a design\n" +
-			"that has to fail, and one that has to survive.\n\n" +
-			"Exit codes: 0 no design loses what it does not admit, or what it kept in the -baseline · 4 one does ·\n" +
-			"5 what was named was not tested, a control is wrong or a cell is not known · 1, 2 and 130 as everywhere.\n\n" +
-			"lockbench help hazards explains them. -format writes other formats:\n\n" +
-			strings.TrimRight(proofs.about(), "\n"),
-		Args: noArgs,
+		Args:  noArgs,
 	}, proveFlags, func(c *cobra.Command, o *options, _ []string) error { return p.prove(c.Context(), o) })
 }
 

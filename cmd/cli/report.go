@@ -27,17 +27,7 @@ func (p *program) reportCommand() *cobra.Command {
 	return p.command(&cobra.Command{
 		Use:   "report FILE…",
 		Short: "Print the table of records that -o has written, or another format",
-		Long: "Prints the table of records that -o has written, or the answer that plan or prove -format json has;\n" +
-			"- is standard input. Files may be compressed (gzip), and a trial that is in several of them counts\n" +
-			"once.\n\n" +
-			"-format writes other formats, in one go: -format csv prints CSV in place of the table, and\n" +
-			"-format csv=trials.csv,hgrm=curves/ prints the table and writes files, each whole or not at all:\n\n" +
-			reports.about() + "\n" +
-			"-fail-on 'response.p99>20ms,locks/s<3000' judges each cell, prints a line for each threshold above\n" +
-			"the table, and exits with 3 if one is missed; lockbench help gate says more.\n\n" +
-			"A damaged line costs that line: it is named on stderr, and the exit code stays 0 as long as every\n" +
-			"file has at least one good record. A file that has none, or that cannot be read, makes it 1.",
-		Args: needFiles,
+		Args:  needFiles,
 	}, reportFlags, func(_ *cobra.Command, o *options, files []string) error {
 		if len(files) == 1 {
 			if again := p.again(files[0]); again != nil {
