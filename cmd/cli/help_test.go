@@ -36,7 +36,7 @@ func helpOf(t *testing.T, args ...string) string {
 
 // TestHelp pins the help of every command and topic, and that it can be read in 100 columns and two screens.
 func TestHelp(t *testing.T) {
-	commands := []string{"", allFlagsPage, "plan", "report", "compare", "history", "clean", "list", "schema", "fleet", "version", "completion"}
+	commands := []string{"", allFlagsPage, "plan", "prove", "conformance", "report", "compare", "history", "clean", "list", "schema", "fleet", "version", "completion"}
 	for _, name := range slices.Concat(commands, topics) {
 		text := helpOf(t, strings.Fields(name)...)
 		for line := range strings.Lines(text) {
