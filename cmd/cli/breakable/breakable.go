@@ -117,20 +117,12 @@ type kind struct {
 
 // starts has a function for each kind. The servers keep on disk what they keep by default.
 var starts = map[kind]func(context.Context) (hazards.Server, error){
-	{"redis", hazards.Single}: func(ctx context.Context) (hazards.Server, error) {
-		return orNil(servers.StartRedis(ctx, servers.RedisOptions{TCP: true}))
-	},
-	{"redis", hazards.HasClock}: func(ctx context.Context) (hazards.Server, error) {
-		return orNil(servers.StartRedis(ctx, servers.RedisOptions{TCP: true, Clock: true}))
-	},
-	{"redis", hazards.IsQuorum}: startQuorum,
-	{"redis", hazards.IsPair}: func(ctx context.Context) (hazards.Server, error) {
-		return orNil(startReplicated(ctx, 1))
-	},
-	{"redis", hazards.IsReplicated}: func(ctx context.Context) (hazards.Server, error) {
-		return orNil(startReplicated(ctx, 2))
-	},
-	{"redis", hazards.IsSentinel}: func(ctx context.Context) (hazards.Server, error) { return orNil(startSentinel(ctx)) },
+	{"redis", hazards.Single}:       with(servers.StartRedis, servers.RedisOptions{TCP: true}),
+	{"redis", hazards.HasClock}:     with(servers.StartRedis, servers.RedisOptions{TCP: true, Clock: true}),
+	{"redis", hazards.IsQuorum}:     startQuorum,
+	{"redis", hazards.IsPair}:       with(startReplicated, 1),
+	{"redis", hazards.IsReplicated}: with(startReplicated, 2),
+	{"redis", hazards.IsSentinel}:   startSentinel,
 	{"etcd", hazards.Single}: func(ctx context.Context) (hazards.Server, error) {
 		e, err := servers.StartEtcd(ctx, 1, servers.EtcdOptions{})
 		if err != nil {
@@ -145,13 +137,20 @@ var starts = map[kind]func(context.Context) (hazards.Server, error){
 		}
 		return alone{z.Nodes[0], z.Close}, nil
 	},
-	{"mysql", hazards.Single}: func(ctx context.Context) (hazards.Server, error) {
-		return orNil(servers.StartMySQL(ctx, servers.MySQLOptions{TCP: true}))
-	},
-	{"postgres", hazards.Single}: func(ctx context.Context) (hazards.Server, error) {
-		return orNil(servers.StartPostgres(ctx, servers.PostgresOptions{TCP: true}))
-	},
+	{"mysql", hazards.Single}:       with(servers.StartMySQL, servers.MySQLOptions{TCP: true}),
+	{"postgres", hazards.Single}:    with(servers.StartPostgres, servers.PostgresOptions{TCP: true}),
 	{"postgres", hazards.HasPooler}: startPooled,
+}
+
+// with returns what starts a server with these options.
+func with[S hazards.Server, O any](start func(context.Context, O) (S, error), o O) func(context.Context) (hazards.Server, error) {
+	return func(ctx context.Context) (hazards.Server, error) {
+		s, err := start(ctx, o)
+		if err != nil {
+			return nil, err // and not a nil S in an interface
+		}
+		return s, nil
+	}
 }
 
 // alone is the only member of an ensemble.
@@ -162,14 +161,6 @@ type alone struct {
 
 // Close stops the ensemble.
 func (a alone) Close() error { return a.close() }
-
-// orNil returns a nil interface with an error.
-func orNil[S hazards.Server](s S, err error) (hazards.Server, error) {
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
-}
 
 // quorum is five servers.
 type quorum struct {

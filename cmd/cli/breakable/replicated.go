@@ -53,7 +53,7 @@ func startReplicated(ctx context.Context, replicas int) (*replicated, error) {
 // startSentinel starts one sentinel: several may vote for different ones among them, and try again much later. It watches the
 // primary itself and not a link to it. A held link would keep the primary's answers from it as well, and it would promote the
 // replica of a primary that lives.
-func startSentinel(ctx context.Context) (*replicated, error) {
+func startSentinel(ctx context.Context) (hazards.Server, error) {
 	r := &replicated{}
 	all, err := servers.StartSentinel(ctx, 1, 1, servers.RedisOptions{TCP: true, Link: r.links.add})
 	if err != nil {
