@@ -28,16 +28,8 @@ import (
 type question struct {
 	capacity.Question
 	experiment
-	skipped  []string // names and designs that are no candidates, each with the reason
-	warnings []string
-}
-
-// asked are the options of a plan.
-type asked struct {
-	*options          // of a run with the same load, so that whatever is done with a run's can be done with them
-	own      *options // those of the command line
-	rate     float64  // 0: as the workload says
 	need     []string // the claims that a candidate has to have
+	skipped  []string // names and designs that are no candidates, each with the reason
 	warnings []string
 }
 
@@ -61,60 +53,48 @@ func (p *program) readQuestion(o *options) (*question, error) {
 
 // questionOf does so with whatever finds the program of a service. What is wrong is a usage error that names the flag.
 func questionOf(o *options, env environ, stdin io.Reader, find func(*servers.Service) (string, error)) (*question, error) {
-	a := &asked{options: o.forRun(), own: o}
-	if err := a.readLoad(stdin); err != nil {
-		return nil, err
+	q := &question{experiment: experiment{options: o.forRun()}}
+	for _, read := range []func() error{
+		func() error { return q.readLoad(stdin) }, q.readSLO, q.readNeed,
+		func() (err error) { q.targets, err = decideTargets(q.options, env, find); return err },
+		q.addCells, q.keepClaiming, q.ask,
+	} {
+		if err := read(); err != nil {
+			return nil, err
+		}
 	}
-	q := &question{}
-	var err error
-	if q.SLO, err = a.readSLO(); err != nil {
-		return nil, err
-	}
-	if a.need, err = a.readNeed(); err != nil {
-		return nil, err
-	}
-	targets, err := decideTargets(a.options, env, find)
-	if err != nil {
-		return nil, err
-	}
-	q.experiment = experiment{options: a.options, targets: targets}
-	if err := q.addCells(a); err != nil {
-		return nil, err
-	}
-	if err := q.keepClaiming(a.need, a.own.get("need")); err != nil {
-		return nil, err
-	}
-	return q, q.ask(a)
+	return q, nil
 }
 
-// forRun returns the options of a run that has all that these have.
+// forRun returns the options of a run that has all that these have, and those besides of which a run has none.
 func (o *options) forRun() *options {
 	run := newOptions(pflag.NewFlagSet("plan", pflag.ContinueOnError), runFlags)
-	for _, opt := range run.list {
-		if mine := o.find(opt.name); mine != nil && opt.group != groupComparing {
-			opt.text, opt.from = mine.text, mine.from
-			if mine.def == "" && mine.from == fromDefault {
-				opt.text = opt.def
-			}
+	for _, mine := range o.list {
+		opt := run.find(mine.name)
+		if opt == nil {
+			run.list = append(run.list, mine)
+			continue
+		}
+		opt.text, opt.from = mine.text, mine.from
+		if mine.def == "" && mine.from == fromDefault {
+			opt.text = opt.def
 		}
 	}
 	return run
 }
 
 // readLoad reads -rate, which is about all arrivals, and then the workload, whose classes share them out.
-func (a *asked) readLoad(stdin io.Reader) error {
-	if opt := a.get("rate"); opt.from != fromDefault {
-		rate, err := constantRate(a.options, opt)
-		if err != nil {
+func (q *question) readLoad(stdin io.Reader) (err error) {
+	if opt := q.options.get("rate"); opt.from != fromDefault {
+		if q.Rate, err = constantRate(q.options, opt); err != nil {
 			return err
 		}
-		a.rate = rate
 		opt.text, opt.from = opt.def, fromDefault
 	}
-	if err := a.readWorkload(stdin); err != nil {
+	if err := q.options.readWorkload(stdin); err != nil {
 		return err
 	}
-	scenarios := a.scenarios()
+	scenarios := q.options.scenarios()
 	for _, s := range scenarios {
 		for i, opt := range s.list {
 			setting, ok := spec.Find(opt.name)
@@ -127,8 +107,8 @@ func (a *asked) readLoad(stdin io.Reader) error {
 			}
 		}
 	}
-	if opt := a.get("arrival"); opt.text == spec.Constant {
-		a.warnings = append(a.warnings, "constant arrivals hide the queue that random ones make: real ones need more room than this plan finds")
+	if q.options.text("arrival") == spec.Constant {
+		q.warnings = append(q.warnings, "constant arrivals hide the queue that random ones make: real ones need more room than this plan finds")
 	}
 	return nil
 }
@@ -149,52 +129,50 @@ func constantRate(o *options, opt *option) (float64, error) {
 }
 
 // readSLO reads -slo, or else that of the workload.
-func (a *asked) readSLO() (capacity.SLO, error) {
-	opt := a.own.get(sloFlag.name)
-	if opt.from == fromDefault {
-		if a.workload == nil || a.workload.SLO == nil {
-			return capacity.SLO{}, usageErrorf("-slo: what must be true of the arrivals? give -slo 'response.p99<20ms,errors<0.1%%'")
+func (q *question) readSLO() (err error) {
+	opt, w := q.options.get(sloFlag.name), q.options.workload
+	switch {
+	case opt.from != fromDefault:
+		if q.SLO, err = capacity.ParseSLO(opt.text); err != nil {
+			return usageErrorf("%s: %w", opt.flagOrVariable(), err)
 		}
-		return capacity.ParseSLO(a.workload.SLO.Text())
+	case w == nil || w.SLO == nil:
+		return usageErrorf("-slo: what must be true of the arrivals? give -slo 'response.p99<20ms,errors<0.1%%'")
+	default:
+		q.SLO, err = capacity.ParseSLO(w.SLO.Text())
 	}
-	slo, err := capacity.ParseSLO(opt.text)
-	if err != nil {
-		return slo, usageErrorf("%s: %w", opt.flagOrVariable(), err)
-	}
-	return slo, nil
+	return err
 }
 
 // readNeed reads the claims that a candidate has to have.
-func (a *asked) readNeed() (need []string, err error) {
-	opt := a.own.get("need")
+func (q *question) readNeed() (err error) {
+	opt := q.options.get("need")
 	if opt.text == "" {
-		return nil, nil
+		return nil
 	}
 	known := claimNames()
-	need, err = parseList(opt.text, func(name string) (string, error) {
+	q.need, err = parseList(opt.text, func(name string) (string, error) {
 		if !slices.Contains(known, name) {
 			return "", fmt.Errorf("no claim is called %q%s; there are %s", name, suggest.DidYouMean("", name, known), strings.Join(known, ", "))
 		}
 		return name, nil
 	})
 	if err != nil {
-		return nil, a.own.complain(opt, "%w", err)
+		return q.options.complain(opt, "%w", err)
 	}
 	for _, name := range drivers.Names() {
 		d, _ := drivers.Lookup(name)
-		for _, design := range d.Designs() {
-			if len(lacking(design.Traits, need)) == 0 {
-				return need, nil
-			}
+		if slices.ContainsFunc(d.Designs(), func(design drivers.Design) bool { return q.lacking(design.Traits) == nil }) {
+			return nil
 		}
 	}
-	return nil, a.own.complain(opt, "no design of any driver claims all of that (lockbench list has what each claims)")
+	return q.options.complain(opt, "no design of any driver claims all of that (lockbench list has what each claims)")
 }
 
 // lacking returns the claims that a design does not have.
-func lacking(t drivers.Traits, need []string) (names []string) {
+func (q *question) lacking(t drivers.Traits) (names []string) {
 	for _, c := range catalog.Claimed {
-		if slices.Contains(need, c.Name) && !c.Has(t) {
+		if slices.Contains(q.need, c.Name) && !c.Has(t) {
 			names = append(names, c.Name)
 		}
 	}
@@ -202,16 +180,15 @@ func lacking(t drivers.Traits, need []string) (names []string) {
 }
 
 // addCells adds the cells of all scenarios and drivers.
-func (q *question) addCells(a *asked) error {
-	r := reader{o: a.options}
+func (q *question) addCells() error {
+	r := reader{o: q.options}
 	seed := scalar(&r, "seed", spec.ParseSeed)
 	if r.err != nil {
 		return r.err
 	}
-	for _, scenario := range a.scenarios() {
-		for _, one := range q.byDriver(scenario, slices.Contains(a.need, "reentrant")) {
-			one = one.nominal()
-			if err := q.addScenario(one, seed); err != nil {
+	for _, scenario := range q.options.scenarios() {
+		for _, one := range q.byDriver(scenario) {
+			if err := q.addScenario(one.nominal(), seed); err != nil {
 				return err
 			}
 		}
@@ -227,11 +204,11 @@ func (q *question) addCells(a *asked) error {
 
 // byDriver returns the options of each driver of a scenario with the designs that are candidates by default; or the scenario
 // alone, if it names the locks.
-func (q *question) byDriver(o *options, reentrant bool) (list []*options) {
+func (q *question) byDriver(o *options) (list []*options) {
 	if o.get("lock").text != "" {
 		return []*options{o}
 	}
-	reentrant = reentrant || o.text("reentry") != o.get("reentry").def
+	reentrant := slices.Contains(q.need, "reentrant") || o.text("reentry") != o.get("reentry").def
 	names, err := parseList(o.text("driver"), parseText)
 	if err != nil {
 		return []*options{o} // which addScenario says better
@@ -314,7 +291,7 @@ func (o *options) nominal() *options {
 }
 
 // keepClaiming leaves out the cells that do not claim what is needed.
-func (q *question) keepClaiming(need []string, opt *option) error {
+func (q *question) keepClaiming() error {
 	for _, s := range q.Skipped {
 		q.skipped = append(q.skipped, s.String())
 	}
@@ -322,14 +299,14 @@ func (q *question) keepClaiming(need []string, opt *option) error {
 	var keep []matrix.Cell
 	var lacks []string
 	for i, c := range q.Cells {
-		if missing := lacking(c.Traits, need); len(missing) > 0 {
+		if missing := q.lacking(c.Traits); missing != nil {
 			lacks = append(lacks, q.Name(i)+" lacks "+strings.Join(missing, ", "))
 			continue
 		}
 		keep = append(keep, c)
 	}
 	if len(keep) == 0 {
-		return usageErrorf("%s: no candidate claims all of that: %s", opt.written(), strings.Join(lacks, "; "))
+		return usageErrorf("%s: no candidate claims all of that: %s", q.options.get("need").written(), strings.Join(lacks, "; "))
 	}
 	q.skipped = append(q.skipped, lacks...)
 	q.Cells = keep
@@ -338,23 +315,17 @@ func (q *question) keepClaiming(need []string, opt *option) error {
 }
 
 // ask fills in what the package that plans has to know.
-func (q *question) ask(a *asked) error {
-	q.Seed, q.Force = q.Cells[0].Plan.Seed, a.own.on("force")
-	q.warnings = a.warnings
-	q.Rate = a.rate
+func (q *question) ask() error {
+	q.Seed, q.Force = q.Cells[0].Plan.Seed, q.options.on("force")
 	if opt := q.options.get("wait"); opt.from == fromDefault && slices.ContainsFunc(q.Cells, func(c matrix.Cell) bool {
 		return c.Traits.Wakes && c.Plan.Wait == wait.Backoff
 	}) {
 		q.skipped = append(q.skipped, "-wait queue, in which the clients of one process line up for a key: -wait auto,queue tries that, too")
 	}
 	for i := range q.Cells {
-		c, err := q.candidate(i, a)
-		if err != nil {
-			return err
-		}
-		q.Candidates = append(q.Candidates, c)
+		q.Candidates = append(q.Candidates, q.candidate(i))
 	}
-	if err := q.bound(a); err != nil {
+	if err := q.bound(); err != nil {
 		return err
 	}
 	if err := q.Check(0); err != nil {
@@ -367,14 +338,14 @@ func (q *question) ask(a *asked) error {
 }
 
 // candidate makes one of a cell, and takes the rate of the workload for what is asked if no flag asks for another.
-func (q *question) candidate(i int, a *asked) (capacity.Candidate, error) {
-	cell := &q.Cells[i]
+func (q *question) candidate(i int) capacity.Candidate {
+	cell, o := &q.Cells[i], q.options
 	p := cell.Plan
-	if p.Rate.String() == nominalRate && a.text("rate") == a.get("rate").def {
+	if p.Rate.String() == nominalRate && o.text("rate") == o.get("rate").def {
 		p.Rate = spec.Rate{}
 	}
 	c := capacity.Candidate{
-		Name: q.Name(i), Traits: workloads.Recorded(cell.Traits), Wrong: cell.Wrong, FixedClients: a.get("clients").from > fromFile,
+		Name: q.Name(i), Traits: workloads.Recorded(cell.Traits), Wrong: cell.Wrong, FixedClients: o.get("clients").from > fromFile,
 		LocalLine: matrix.LocalLine(&p),
 	}
 	if q.Rate == 0 {
@@ -394,22 +365,21 @@ func (q *question) candidate(i int, a *asked) (capacity.Candidate, error) {
 		}
 	}
 	c.Plan = p
-	return c, nil
+	return c
 }
 
 // bound reads how long the plan may take, and which rate it may not exceed.
-func (q *question) bound(a *asked) (err error) {
-	if opt := a.own.get("budget"); opt.text != "" {
+func (q *question) bound() (err error) {
+	if opt := q.options.get("budget"); opt.text != "" {
 		if q.Budget, err = spec.ParseTime(opt.text); err == nil && q.Budget <= 0 {
 			err = fmt.Errorf("must be more than 0")
 		}
 		if err != nil {
-			return a.own.complain(opt, "%w", err)
+			return q.options.complain(opt, "%w", err)
 		}
 	}
-	opt := a.own.get("max-rate")
-	if opt.text != "" {
-		q.MaxRate, err = constantRate(a.own, opt)
+	if opt := q.options.get("max-rate"); opt.text != "" {
+		q.MaxRate, err = constantRate(q.options, opt)
 		return err
 	}
 	if !slices.ContainsFunc(q.Cells, func(c matrix.Cell) bool { return c.Plan.Server == matrix.External }) {
