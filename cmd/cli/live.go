@@ -28,23 +28,16 @@ type live struct {
 
 // checkLive checks what can be checked before anything is opened. It leaves nothing behind.
 func checkLive(o *options) error {
-	if err := checkAddr(o); err != nil {
-		return err
+	if text := o.text("metrics-addr"); text != "" {
+		if _, err := observe.ParseAddr(text); err != nil {
+			return usageErrorf("-metrics-addr %s: %w", text, err)
+		}
 	}
 	log, output := o.text("interval-log"), o.text("output")
 	if files.Same(log, output) {
 		return usageErrorf("-interval-log %s: the records of -output go into that file", log)
 	}
 	return checkIntervalLog(log)
-}
-
-func checkAddr(o *options) error {
-	if text := o.text("metrics-addr"); text != "" {
-		if _, err := observe.ParseAddr(text); err != nil {
-			return usageErrorf("-metrics-addr %s: %w", text, err)
-		}
-	}
-	return nil
 }
 
 // checkIntervalLog makes sure, before the load, that a log can be written to path, and that what is there already is an

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/lockbench/lockbench/cmd/cli/catalog"
-	"github.com/lockbench/lockbench/cmd/cli/progress"
 	"github.com/lockbench/lockbench/results/capacity"
 	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/export"
@@ -130,10 +129,10 @@ var answers = kind[*capacity.Answer]{
 }
 
 // plan answers the question that the options ask.
-func (p *program) plan(ctx context.Context, o *options) (err error) {
+func (p *program) plan(ctx context.Context, o *options) error {
 	q, err := p.readQuestion(o)
 	if err == nil {
-		err = checkAddr(o)
+		err = checkLive(q.options)
 	}
 	if err != nil {
 		return err
@@ -148,20 +147,7 @@ func (p *program) plan(ctx context.Context, o *options) (err error) {
 	if err := s.checkProcesses(); err != nil {
 		return err
 	}
-	if s.place.Rank > 0 {
-		return s.follow(ctx)
-	}
-	if o.on("dry-run") {
-		return s.print(p.stdout)
-	}
-	if s.live, err = openLive(ctx, p, o, "lockbench plan", s.env.Lockbench); err != nil {
-		return err
-	}
-	defer func() { err = s.live.close(p, err) }()
-	if !o.on("quiet") {
-		s.progress = progress.New(p.stderr, 0)
-	}
-	return s.search(ctx)
+	return s.conduct(ctx, "lockbench plan", 0, s.print, s.search)
 }
 
 // print writes what is known beforehand, and what would be run.

@@ -292,3 +292,18 @@ func TestPlanOfPresets(t *testing.T) {
 		})
 	}
 }
+
+// TestPlanSaysOnceWhereItIsLive: runs and plans begin alike, and neither repeats the other's lines.
+func TestPlanSaysOnceWhereItIsLive(t *testing.T) {
+	q, _ := inquire(t, "-driver memory -lock mutex -rate 100 -slo response.p99<20ms -live")
+	var said strings.Builder
+	s := newSearch(&program{stderr: &progress.Writer{W: &said}, env: environment()}, q, "")
+	var err error
+	if s.live, err = openLive(t.Context(), s.program, q.options, "lockbench plan", ""); err != nil {
+		t.Fatal(err)
+	}
+	s.announcePlan()
+	if err := s.live.close(s.program, nil); err != nil || strings.Count(said.String(), "live at ") != 1 {
+		t.Errorf("%v, %s", err, &said)
+	}
+}

@@ -134,35 +134,16 @@ func (s *search) search(ctx context.Context) error {
 	if _, more := s.known.Next(); !more {
 		return s.finish(ctx)
 	}
-	if s.progress != nil {
-		for _, an := range s.answer().Analysis {
-			if an.Ceiling < spec.MaxRate {
-				most := "at most "
-				if an.Rough != "" {
-					most = "roughly "
-				}
-				s.say("on paper %s%s: %s", most, report.RateText(an.Ceiling), an.Load)
-			}
-		}
-	}
-	s.announce()
-	s.live.announce(s.program)
 	s.announcePlan()
 	s.drawLive()
-	if err := s.deploy(); err != nil {
-		return err
-	}
-	defer s.closeServer()
-	if err := s.assemble(ctx); err != nil {
-		return err
-	}
-	defer s.disperse(nil)
-	err := s.runTrials(ctx)
-	s.saveRest()
-	if err != nil {
-		return err
-	}
-	return s.finish(ctx)
+	return s.withServers(ctx, func() error {
+		err := s.runTrials(ctx)
+		s.saveRest()
+		if err != nil {
+			return err
+		}
+		return s.finish(ctx)
+	})
 }
 
 // beforehand says how long all takes, and which rate is tried first.
@@ -175,8 +156,20 @@ func (s *search) beforehand() string {
 	return text
 }
 
-// announcePlan says on stderr what there is to know of this plan.
+// announcePlan says on stderr what there is to know before the load begins.
 func (s *search) announcePlan() {
+	if s.progress != nil {
+		for _, an := range s.answer().Analysis {
+			if an.Ceiling < spec.MaxRate {
+				most := "at most "
+				if an.Rough != "" {
+					most = "roughly "
+				}
+				s.say("on paper %s%s: %s", most, report.RateText(an.Ceiling), an.Load)
+			}
+		}
+	}
+	s.announce()
 	for _, line := range s.question.skipped {
 		if !slices.ContainsFunc(s.Skipped, func(skip matrix.Skip) bool { return skip.String() == line }) {
 			s.say("left out: %s", line)

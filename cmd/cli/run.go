@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"sync/atomic"
@@ -38,7 +39,7 @@ func (p *program) runCommand() *cobra.Command {
 }
 
 // run does what the options ask for. Everything that can be wrong with them is said before anything is started.
-func (p *program) run(ctx context.Context, o *options) (err error) {
+func (p *program) run(ctx context.Context, o *options) error {
 	e, err := p.readExperiment(o)
 	if err != nil {
 		return err
@@ -47,24 +48,30 @@ func (p *program) run(ctx context.Context, o *options) (err error) {
 	if err := r.check(); err != nil {
 		return err
 	}
-	if r.place.Rank > 0 {
+	return r.conduct(ctx, "lockbench run", len(e.Order), e.print, r.run)
+}
+
+// conduct does what a command wants of its trials, which are so many, or 0 if nobody knows: rank 0 measures, the others follow it,
+// and -dry-run prints.
+func (r *runner) conduct(ctx context.Context, command string, trials int, print func(io.Writer) error, measure func(context.Context) error) (err error) {
+	o := r.options
+	switch {
+	case r.place.Rank > 0:
 		return r.follow(ctx)
+	case o.on("dry-run"):
+		return print(r.stdout)
 	}
-	if o.on("dry-run") {
-		return e.print(p.stdout)
-	}
-	if r.live, err = openLive(ctx, p, o, "lockbench run", r.env.Lockbench); err != nil {
+	if r.live, err = openLive(ctx, r.program, o, command, r.env.Lockbench); err != nil {
 		return err
 	}
-	defer func() { err = r.live.close(p, err) }()
-	if err := r.live.openLog(o, len(e.Order) > 1, r.env.Lockbench); err != nil {
+	defer func() { err = r.live.close(r.program, err) }()
+	if err := r.live.openLog(o, trials > 1, r.env.Lockbench); err != nil {
 		return err
 	}
-	r.announce()
 	if !o.on("quiet") {
-		r.progress = progress.New(p.stderr, len(e.Order))
+		r.progress = progress.New(r.stderr, trials)
 	}
-	return r.run(ctx)
+	return measure(ctx)
 }
 
 // readExperiment reads from the options, and from what they name, what is measured and where.
@@ -204,6 +211,15 @@ func (p *program) newRunner(e experiment, output string) runner {
 
 // run runs all trials and renders what there is, also after an interruption.
 func (r *runner) run(ctx context.Context) error {
+	r.announce()
+	return r.withServers(ctx, func() error {
+		r.runTrials(ctx)
+		return r.finish(ctx)
+	})
+}
+
+// withServers calls do while there are servers, and the other processes if there are any.
+func (r *runner) withServers(ctx context.Context, do func() error) error {
 	if err := r.deploy(); err != nil {
 		return err
 	}
@@ -212,7 +228,11 @@ func (r *runner) run(ctx context.Context) error {
 		return err
 	}
 	defer r.disperse(nil)
+	return do()
+}
 
+// runTrials runs those of all cells by turns.
+func (r *runner) runTrials(ctx context.Context) {
 	for i, t := range r.Order {
 		if ctx.Err() != nil {
 			break
@@ -240,7 +260,6 @@ func (r *runner) run(ctx context.Context) error {
 			r.live.page.soFar(func() *report.Document { return report.RunPage(r.records.Cells(), nil) })
 		}
 	}
-	return r.finish(ctx)
 }
 
 // deploy gets ready to start servers, and for a run that is stopped. What it has begun closeServer ends.
