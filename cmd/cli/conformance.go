@@ -45,14 +45,15 @@ func (p *program) conform(ctx context.Context, o *options) error {
 	for _, design := range d.Designs() {
 		locks = append(locks, design.Name)
 	}
-	if text := o.text("lock"); text != "" {
-		asked := strings.Split(text, ",")
-		for _, lock := range asked {
+	if opt := o.get("lock"); opt.text != "" {
+		if locks, err = parseList(opt.text, func(lock string) (string, error) {
 			if !slices.Contains(locks, lock) {
-				return o.complain(o.get("lock"), "%s has no lock %q; there are %s", name, lock, strings.Join(locks, ", "))
+				return "", fmt.Errorf("%s has no lock %q; there are %s", name, lock, strings.Join(locks, ", "))
 			}
+			return lock, nil
+		}); err != nil {
+			return o.complain(opt, "%w", err)
 		}
-		locks = asked
 	}
 	cfg := drivers.Config{}
 	if s := deploy.Service(name); s != nil {
