@@ -34,7 +34,7 @@ var startable = []struct {
 	{"mysql", "package mariadb-server", closer(func(ctx context.Context) (*MySQL, error) { return StartMySQL(ctx, MySQLOptions{}) })},
 	{"postgres", "package postgresql", closer(func(ctx context.Context) (*Postgres, error) { return StartPostgres(ctx, PostgresOptions{}) })},
 	{"pgbouncer", "package pgbouncer", closer(func(ctx context.Context) (*PgBouncer, error) {
-		return StartPgBouncer(ctx, PgBouncerOptions{Postgres: &Postgres{process{url: "postgres://postgres@127.0.0.1:1/postgres"}}})
+		return StartPgBouncer(ctx, PgBouncerOptions{Postgres: &Postgres{&process{url: "postgres://postgres@127.0.0.1:1/postgres"}}})
 	})},
 }
 
@@ -60,9 +60,9 @@ func nothing(t *testing.T) (bin string) {
 	t.Setenv("PATH", bin)
 	t.Setenv("ZOOKEEPER_HOME", "")
 	swap(t, &zooKeeperJars, []string{"/nonexistent/zookeeper.jar"})
-	swap(t, &mysqlBinaries, []string{"lockbench-no-such-mysqld"})
+	swap(t, &mysqlProgram.names, []string{"lockbench-no-such-mysqld"})
 	swap(t, &postgresPlaces, nil)
-	swap(t, &pgbouncerDirs, onPath)
+	swap(t, &pgbouncerProgram.dirs, onPath)
 	swap(t, &faketimeLibraries, nil)
 	return bin
 }
@@ -71,7 +71,7 @@ func nothing(t *testing.T) (bin string) {
 func installed(t *testing.T, script string) {
 	t.Helper()
 	bin := nothing(t)
-	swap(t, &mysqlBinaries, []string{"mariadbd"})
+	swap(t, &mysqlProgram.names, []string{"mariadbd"})
 	swap(t, &faketimeLibraries, []string{filepath.Join(bin, "redis-server")})
 	for _, name := range []string{"redis-server", "etcd", "java", "mariadbd", "postgres", "initdb", "pgbouncer"} {
 		write(t, filepath.Join(bin, name), script)
@@ -210,7 +210,8 @@ func TestNoUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		return // it runs as this one
 	}
-	if _, err := unprivileged("lockbench-no-such-user"); err == nil || errors.Is(err, exec.ErrNotFound) || !strings.Contains(err.Error(), "lockbench-no-such-user") {
+	swap(t, &postgresAccounts, []string{"lockbench-no-such-user"})
+	if _, err := unprivileged("postgres"); err == nil || errors.Is(err, exec.ErrNotFound) || !strings.Contains(err.Error(), "lockbench-no-such-user") {
 		t.Error(err)
 	}
 }

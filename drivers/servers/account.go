@@ -14,13 +14,16 @@ import (
 // account is a user of this system. The nil account is the user of this process.
 type account struct{ uid, gid int }
 
-// unprivileged returns the account for a server that refuses to run as root: nil if this process is not root, otherwise
-// the first existing user of these names.
-func unprivileged(names ...string) (*account, error) {
+// postgresAccounts are the users of servers that refuse to run as root, the first that exists.
+var postgresAccounts = []string{"postgres", "_postgres", "nobody"}
+
+// unprivileged returns the place for a server that refuses to run as root. The account is nil if this process is not root.
+func unprivileged(server string) (place, error) {
+	at := place{name: server}
 	if os.Geteuid() != 0 {
-		return nil, nil
+		return at, nil
 	}
-	for _, name := range names {
+	for _, name := range postgresAccounts {
 		u, err := user.Lookup(name)
 		if err != nil {
 			continue
@@ -30,11 +33,12 @@ func unprivileged(names ...string) (*account, error) {
 			continue
 		}
 		if gid, err := strconv.Atoi(u.Gid); err == nil {
-			return &account{uid, gid}, nil
+			at.account = &account{uid, gid}
+			return at, nil
 		}
 	}
-	return nil, fmt.Errorf("the server refuses to run as root, and there is no user %s: "+
-		"make one, or run this as another user", strings.Join(names, " or "))
+	return at, fmt.Errorf("%s: start: the server refuses to run as root, and there is no user %s: "+
+		"make one, or run this as another user", server, strings.Join(postgresAccounts, " or "))
 }
 
 // attr returns the attributes of a child that runs under this account.

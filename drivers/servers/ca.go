@@ -12,7 +12,7 @@ import (
 	"encoding/pem"
 	"math/big"
 	"net"
-	"os"
+	"path/filepath"
 	"time"
 )
 
@@ -61,9 +61,15 @@ func certTemplate(name string) *x509.Certificate {
 	}
 }
 
-// writeCerts makes a certificate for this machine's loopback names and writes the files that a server needs into dir.
-// The authority's own key is never written. It returns what a client needs.
-func (a *authority) writeCerts(dir *tempDir) (*tls.Config, error) {
+// certify makes a certificate for this machine's loopback names and writes the files that a server needs into a directory below
+// its own. It is signed by an authority, or by a new one if that is nil, whose own key is never written. It returns what a client
+// needs.
+func (p *process) certify(a *authority, below string) (_ *tls.Config, err error) {
+	if a == nil {
+		if a, err = newAuthority(); err != nil {
+			return nil, err
+		}
+	}
 	leaf := certTemplate("lockbench private server")
 	leaf.KeyUsage = x509.KeyUsageDigitalSignature
 	leaf.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
@@ -81,16 +87,16 @@ func (a *authority) writeCerts(dir *tempDir) (*tls.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-
 	for _, f := range []struct {
 		name, kind string
 		der        []byte
 	}{{caFile, "CERTIFICATE", a.der}, {certFile, "CERTIFICATE", leafDER}, {keyFile, "PRIVATE KEY", keyDER}} {
 		text := pem.EncodeToMemory(&pem.Block{Type: f.kind, Bytes: f.der})
-		if err := os.WriteFile(dir.file(f.name), text, 0o600); err != nil {
+		if err := p.write(filepath.Join(below, f.name), string(text)); err != nil {
 			return nil, err
 		}
 	}
+	p.ca = p.dir.file(filepath.Join(below, caFile))
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.der}))
 	return &tls.Config{RootCAs: roots, ServerName: "127.0.0.1", MinVersion: tls.VersionTLS12}, nil

@@ -69,10 +69,10 @@ func (r *Redis) SetClock(ctx context.Context, offset time.Duration) error {
 }
 
 func (r *Redis) setClock(ctx context.Context, offset time.Duration) error {
-	if r.child.env == nil {
+	if r.env == nil {
 		return errors.New("the server was started without RedisOptions.Clock")
 	}
-	if err := writeClock(r.child.dir, offset); err != nil {
+	if err := writeClock(r.dir, offset); err != nil {
 		return err
 	}
 	before := time.Now()

@@ -98,7 +98,7 @@ func TestClockWithoutEffect(t *testing.T) {
 	if err := r.SetClock(t.Context(), time.Minute); err == nil || !strings.Contains(err.Error(), "without RedisOptions.Clock") {
 		t.Errorf("without a clock: %v", err)
 	}
-	r.child.env = []string{"LD_PRELOAD="} // as if the library did nothing
+	r.env = []string{"LD_PRELOAD="} // as if the library did nothing
 	if err := r.SetClock(t.Context(), time.Minute); err == nil || !strings.Contains(err.Error(), "libfaketime has no effect") {
 		t.Errorf("with a clock that stays: %v", err)
 	}

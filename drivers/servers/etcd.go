@@ -8,11 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -41,22 +39,15 @@ type EtcdOptions struct {
 
 // Etcd is one member. Its methods are safe for concurrent use. Restart returns when the member answers, which takes a
 // majority of its ensemble: after several were killed, restart that many at once.
-type Etcd struct{ process }
+type Etcd struct{ *process }
 
 // Etcds are the members of one ensemble, or a single etcd.
-type Etcds struct {
-	Group[*Etcd]
-	peers []*port
-
-	closing sync.Once
-	closed  error
-}
+type Etcds struct{ peered[*Etcd] }
 
 // etcdMember is the configuration of a member.
 type etcdMember struct {
 	number int
-	peers  []*port // of all members, in order
-	token  string
+	peers  []*port    // of all members, in order
 	ca     *authority // nil without TLS
 	root   string     // where its directory goes
 	fsync  bool
@@ -65,11 +56,11 @@ type etcdMember struct {
 // StartEtcd starts n members, which form one etcd that tolerates the loss of (n-1)/2 of them, and returns when it
 // answers. ctx bounds the start, which fails after two minutes at the latest, not the life of the servers. The caller
 // closes them. The error wraps exec.ErrNotFound if etcd is not installed.
-func StartEtcd(ctx context.Context, n int, o EtcdOptions) (_ *Etcds, err error) {
+func StartEtcd(ctx context.Context, n int, o EtcdOptions) (*Etcds, error) {
 	if n < 1 {
 		return nil, fmt.Errorf("etcd: start: %d members are not possible: ask for 1 or more", n)
 	}
-	binary, err := findEtcd(o.Binary)
+	binary, err := etcdProgram.find(o.Binary)
 	if err != nil {
 		return nil, err
 	}
@@ -83,23 +74,15 @@ func StartEtcd(ctx context.Context, n int, o EtcdOptions) (_ *Etcds, err error) 
 		}
 	}
 	e := &Etcds{}
-	defer closeAfter(&err, e)
-	for range n {
-		p, err := reservePort()
-		if err != nil {
-			return nil, fmt.Errorf("etcd: start: %w", err)
-		}
-		e.peers = append(e.peers, p)
-	}
-	m.peers, m.token = e.peers, "lockbench-"+strconv.Itoa(e.peers[0].number)
-	e.Nodes, err = startAll(ctx, n, func(ctx context.Context, i int) (*Etcd, error) {
-		return startServer(ctx, "etcd", func() (*Etcd, error) {
-			m := m
-			m.number = i
-			return newEtcd(binary, m)
-		})
+	err = e.start(ctx, "etcd", n, n, func(ctx context.Context, i int) (*Etcd, error) {
+		m := m
+		m.number, m.peers = i, e.peers
+		return startServer(ctx, place{name: "etcd", root: m.root}, func(p *process) (*Etcd, error) { return setUpEtcd(p, binary, m) })
 	})
-	return e, err
+	if err != nil {
+		return nil, err
+	}
+	return e, nil
 }
 
 // etcdPlace decides where the members' files go and whether they are fsynced.
@@ -140,41 +123,27 @@ func etcdVersion(ctx context.Context, binary string) (major, minor int, err erro
 	return major, minor, nil
 }
 
-// newEtcd prepares a member: directory, address, certificates, configuration.
-func newEtcd(binary string, m etcdMember) (_ *Etcd, err error) {
-	dir, err := newTempDir(m.root)
+// setUpEtcd prepares a member: address, certificates, configuration.
+func setUpEtcd(p *process, binary string, m etcdMember) (*Etcd, error) {
+	port, err := p.reserve()
 	if err != nil {
 		return nil, err
 	}
-	conf := dir.file("etcd.json")
-	e := &Etcd{process: process{child: &child{name: "etcd", argv: []string{binary, "--config-file", conf}, dir: dir}}}
-	defer closeAfter(&err, e)
-	p, err := e.reserve(reservePort)
-	if err != nil {
-		return nil, err
-	}
-	e.persistence = etcdPersistence(dir.path, m.fsync)
+	p.argv, p.persistence = []string{binary, "--config-file", p.dir.file("etcd.json")}, etcdPersistence(p.dir.path, m.fsync)
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	scheme := "http"
 	if m.ca != nil {
 		scheme = "https"
-		verify, err := m.ca.writeCerts(dir)
+		verify, err := p.certify(m.ca, "")
 		if err != nil {
 			return nil, err
 		}
-		e.ca = dir.file(caFile)
 		client.Transport.(*http.Transport).TLSClientConfig = verify
 	}
-	e.url = scheme + "://" + p.addr()
-	text, err := json.MarshalIndent(m.config(dir, e.url), "", "\t")
-	if err != nil {
-		return nil, err
-	}
-	if err := os.WriteFile(conf, text, 0o600); err != nil {
-		return nil, err
-	}
-	e.child.ready = func(ctx context.Context, _ int) error { return etcdHealth(ctx, client, e.url) }
-	return e, nil
+	p.url = scheme + "://" + port.addr()
+	p.ready = func(ctx context.Context, _ int) error { return etcdHealth(ctx, client, p.url) }
+	text, err := json.MarshalIndent(m.config(p.dir, p.url), "", "\t")
+	return &Etcd{p}, errors.Join(err, p.write("etcd.json", string(text)))
 }
 
 // config returns the member's configuration file (YAML, of which JSON is a subset). With such a file, etcd ignores
@@ -194,7 +163,7 @@ func (m etcdMember) config(dir *tempDir, url string) map[string]any {
 		"listen-peer-urls":            peer,
 		"initial-advertise-peer-urls": peer,
 		"initial-cluster":             strings.Join(members, ","),
-		"initial-cluster-token":       m.token,
+		"initial-cluster-token":       "lockbench-" + strconv.Itoa(m.peers[0].number),
 		"initial-cluster-state":       "new",
 		"quota-backend-bytes":         int64(etcdQuota),
 		"enable-grpc-gateway":         true, // etcd's default without a file
@@ -240,24 +209,13 @@ func etcdPersistence(dir string, fsync bool) string {
 	return "no fsync"
 }
 
-// Close stops all members for good and removes their directories. It may be called more than once.
-func (e *Etcds) Close() error {
-	e.closing.Do(func() {
-		e.closed = e.Group.Close()
-		for _, p := range e.peers {
-			e.closed = errors.Join(e.closed, p.release())
-		}
-	})
-	return e.closed
-}
-
 // FindEtcd returns the path of the server that StartEtcd runs by default. The error wraps exec.ErrNotFound and says
 // what to install.
-func FindEtcd() (path string, err error) { return findEtcd("") }
+func FindEtcd() (path string, err error) { return etcdProgram.find("") }
 
-func findEtcd(name string) (string, error) {
-	return find("etcd", name, []string{"etcd"}, onPath,
-		"the package etcd-server (Debian, Ubuntu) or etcd (Fedora, Arch, Homebrew), or a release from github.com/etcd-io/etcd")
+var etcdProgram = program{
+	"etcd", []string{"etcd"}, onPath,
+	"the package etcd-server (Debian, Ubuntu) or etcd (Fedora, Arch, Homebrew), or a release from github.com/etcd-io/etcd",
 }
 
 func init() {

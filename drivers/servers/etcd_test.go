@@ -100,7 +100,7 @@ func TestEtcdLifecycle(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if etcd.PID() != 0 || exists(etcd.child.dir.path) {
+		if etcd.PID() != 0 || exists(etcd.dir.path) {
 			t.Errorf("%s is left", etcd.URL())
 		}
 	}

@@ -5,6 +5,7 @@ package servers
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -70,48 +71,24 @@ func (r *Redis) KeysWith(ctx context.Context, part string) ([]string, error) {
 }
 
 func (r *Redis) limitMemory(ctx context.Context, limit, policy string) error {
-	return converse(ctx, r.login, func(ask func(...string) (string, error)) error {
-		if _, err := ask("CONFIG", "SET", "maxmemory-policy", policy); err != nil {
-			return err
-		}
-		_, err := ask("CONFIG", "SET", "maxmemory", limit)
-		return err
-	})
+	_, err := r.login.ask(ctx, command{"CONFIG", "SET", "maxmemory-policy", policy}, command{"CONFIG", "SET", "maxmemory", limit})
+	return err
 }
 
 // fill writes one filler. It reports whether one of the keys is still there, and could be evicted by another filler.
 func (r *Redis) fill(ctx context.Context, filler string, keys []string) (more bool, err error) {
-	err = converse(ctx, r.login, func(ask func(...string) (string, error)) error {
-		if _, err := ask("SELECT", fillerDatabase); err != nil {
-			return err
-		}
-		_, err := ask("SETRANGE", filler, strconv.Itoa(fillerSize-1), "x")
-		if err != nil && strings.Contains(err.Error(), `"OOM `) {
-			return nil // nothing more can be evicted
-		}
-		if err != nil {
-			return err
-		}
-		if _, err := ask("SELECT", "0"); err != nil {
-			return err
-		}
-		if more = len(keys) == 0; more {
-			return nil
-		}
-		left, err := ask(append([]string{"EXISTS"}, keys...)...)
-		more = left != "0"
-		return err
-	})
-	return more, err
+	commands := []command{{"SELECT", fillerDatabase}, {"SETRANGE", filler, strconv.Itoa(fillerSize - 1), "x"}, {"SELECT", "0"}}
+	if len(keys) > 0 {
+		commands = append(commands, append(command{"EXISTS"}, keys...))
+	}
+	replies, err := r.login.ask(ctx, commands...)
+	if err != nil && strings.Contains(err.Error(), `"OOM `) {
+		return false, nil // nothing more can be evicted
+	}
+	return !slices.Contains(replies, "0"), err
 }
 
 func (r *Redis) restoreMemory(ctx context.Context, limit, policy string) error {
-	err := converse(ctx, r.login, func(ask func(...string) (string, error)) error {
-		if _, err := ask("SELECT", fillerDatabase); err != nil {
-			return err
-		}
-		_, err := ask("FLUSHDB")
-		return err
-	})
+	_, err := r.login.ask(ctx, command{"SELECT", fillerDatabase}, command{"FLUSHDB"})
 	return errors.Join(err, r.limitMemory(ctx, limit, policy))
 }

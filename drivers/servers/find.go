@@ -1,33 +1,48 @@
 package servers
 
+// The programs of servers: where they are, and how they are run to their end.
+
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers/spawn"
 )
 
 // onPath is no directory besides those of PATH.
 var onPath = []string{""}
 
-// find returns the path of a server's binary if it is given, or else of the first name that is in one of the directories,
-// where "" stands for PATH. The error of the latter wraps exec.ErrNotFound and says what to install.
-func find(server, binary string, names, dirs []string, install string) (string, error) {
+// program is the binary of a server.
+type program struct {
+	server  string
+	names   []string // the first one that is found
+	dirs    []string // where it may be; "" stands for PATH
+	install string   // what
+}
+
+// find returns the path of a binary if it is given, or else that of the program. The error of the latter wraps exec.ErrNotFound and
+// says what to install.
+func (p *program) find(binary string) (string, error) {
 	if binary != "" {
 		path, err := exec.LookPath(binary)
 		if err != nil {
-			return "", fmt.Errorf("%s: %w", server, err)
+			return "", fmt.Errorf("%s: %w", p.server, err)
 		}
 		return path, nil
 	}
-	for _, name := range names {
-		for _, dir := range dirs {
+	for _, name := range p.names {
+		for _, dir := range p.dirs {
 			if path, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
 				return path, nil
 			}
 		}
 	}
-	return "", &MissingError{server, strings.Join(names, " or "), install}
+	return "", &MissingError{p.server, strings.Join(p.names, " or "), p.install}
 }
 
 // MissingError says that something is not installed, and wraps exec.ErrNotFound.
@@ -47,3 +62,34 @@ func (e *MissingError) Unwrap() error { return exec.ErrNotFound }
 
 // Missing returns what has to be installed.
 func (e *MissingError) Missing() string { return e.Install }
+
+// output runs a program that is asked for its version, and returns what it says. The error has what it says of its failure.
+func output(ctx context.Context, path string, args ...string) (string, error) {
+	var out, problem strings.Builder
+	cmd := exec.Command(path, args...)
+	cmd.Stdout, cmd.Stderr = &out, &problem
+	if err := run(ctx, versionTimeout, cmd, nil); err != nil {
+		return "", fmt.Errorf("%s %s: %w: %s", path, strings.Join(args, " "), err, strings.TrimSpace(problem.String()))
+	}
+	return out.String(), nil
+}
+
+// run runs a program to its end, or until the time is up or ctx is done: then it ends with all that it has started. began, if not nil,
+// is told its number.
+func run(ctx context.Context, limit time.Duration, cmd *exec.Cmd, began func(pid int) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it has not ended after %v", limit))
+	defer cancel()
+	p, err := spawn.Start(cmd)
+	if err != nil {
+		return err
+	}
+	stop := context.AfterFunc(ctx, func() { p.KillGroup() })
+	if began != nil {
+		err = began(p.PID())
+	}
+	err = errors.Join(err, p.Wait())
+	if !stop() {
+		return context.Cause(ctx)
+	}
+	return err
+}

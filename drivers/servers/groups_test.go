@@ -44,7 +44,7 @@ func testGroup[G group](t *testing.T, start func(ctx context.Context, o RedisOpt
 					}
 				}
 				for _, r := range all {
-					if r.PID() != 0 || exists(r.child.dir.path) {
+					if r.PID() != 0 || exists(r.dir.path) {
 						t.Errorf("%s is left", r.URL())
 					}
 				}
@@ -101,12 +101,10 @@ func TestStartReplicated(t *testing.T) {
 		}
 		acked := ""
 		for attempt := 0; acked != "2"; attempt++ { // a machine that stalls may need several
-			err := converse(t.Context(), r.Primary.login, func(ask func(...string) (string, error)) (err error) {
-				if _, err = ask("SET", "k", "v"); err == nil {
-					acked, err = ask("WAIT", "2", "500")
-				}
-				return err
-			})
+			replies, err := r.Primary.login.ask(t.Context(), command{"SET", "k", "v"}, command{"WAIT", "2", "500"})
+			if err == nil {
+				acked = replies[1]
+			}
 			if attempt == 20 {
 				t.Fatalf("WAIT: %q, %v", acked, err)
 			}

@@ -19,11 +19,11 @@ func TestLogTail(t *testing.T) {
 		{"a complaint far above it", "ERROR of long ago\n" + strings.Repeat("fine\n", logTailReach) + stack, shown(stack)},
 		{"a secret in it", "ERROR: hunter2 is no password\n" + stack, shown("ERROR: *** is no password\n…\n" + stack)},
 	} {
-		c := &child{dir: &tempDir{path: t.TempDir()}, secrets: []string{"hunter2"}}
-		if err := os.WriteFile(c.dir.file(logFile), []byte(test.log), 0o600); err != nil {
+		p := &process{dir: &tempDir{path: t.TempDir()}, secrets: []string{"hunter2"}}
+		if err := os.WriteFile(p.dir.file(logFile), []byte(test.log), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if got := c.logTail(); got != test.want {
+		if got := p.LogTail(); got != test.want {
 			t.Errorf("%s:\n%s\nwant\n%s", test.name, got, test.want)
 		}
 	}

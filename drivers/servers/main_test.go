@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 			fmt.Println("error:", err)
 			os.Exit(1)
 		}
-		fmt.Println(r.PID(), r.child.dir.path, r.URL())
+		fmt.Println(r.PID(), r.dir.path, r.URL())
 		select {}
 	case "parent of postgres":
 		p, err := StartPostgres(context.Background(), PostgresOptions{})
@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 			fmt.Println("error:", err)
 			os.Exit(1)
 		}
-		fmt.Println(p.PID(), p.child.dir.path)
+		fmt.Println(p.PID(), p.dir.path)
 		select {}
 	case "parent of mysql":
 		fmt.Println("starting")
@@ -110,6 +110,14 @@ func started[S interface{ Close() error }](t *testing.T, find func() (string, er
 		}
 	})
 	return s
+}
+
+// startTaken starts a server like startServer, with ports from reserve.
+func startTaken[S any](ctx context.Context, at place, reserve func() (*port, error), setUp func(p *process) (S, error)) (S, error) {
+	return startServer(ctx, at, func(p *process) (S, error) {
+		p.newPort = reserve
+		return setUp(p)
+	})
 }
 
 // reserveTaken returns a reservePort of which the first n ports have a number that another process has, and how often it was called.

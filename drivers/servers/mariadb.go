@@ -24,9 +24,11 @@ const (
 	mysqlConns = 2000 // MySQLOptions.Conns by default
 )
 
-// mysqlBinaries are looked for in this order, on PATH and in the directories for daemons, which only root has on its
-// PATH.
-var mysqlBinaries = []string{"mariadbd", "mysqld"}
+// mysqlProgram is on PATH or in one of the directories for daemons, which only root has on its PATH.
+var mysqlProgram = program{
+	"mysql", []string{"mariadbd", "mysqld"}, []string{"", "/usr/sbin", "/usr/local/sbin", "/usr/libexec"},
+	"the package mariadb-server (Debian, Ubuntu, Fedora), mariadb (Arch, Homebrew) or mysql-server",
+}
 
 // MySQLOptions describe one server. The zero value is a relaxed server on a unix socket.
 type MySQLOptions struct {
@@ -41,14 +43,14 @@ type MySQLOptions struct {
 
 // MySQL is a private server. Its methods are safe for concurrent use.
 type MySQL struct {
-	process
+	*process
 	socket string
 }
 
 // StartMySQL starts a private server and returns when it answers. ctx bounds the start, which fails after two minutes
 // at the latest, not the life of the server. The caller closes the server.
 func StartMySQL(ctx context.Context, o MySQLOptions) (*MySQL, error) {
-	binary, err := findMySQL(o.Binary)
+	binary, err := mysqlProgram.find(o.Binary)
 	if err != nil {
 		return nil, err
 	}
@@ -59,51 +61,38 @@ func StartMySQL(ctx context.Context, o MySQLOptions) (*MySQL, error) {
 	default:
 		return nil, fmt.Errorf("mysql: start: unknown durability %q; there are %s and %s", o.Durability, Relaxed, Strict)
 	}
-	return startServer(ctx, "mysql", func() (*MySQL, error) { return newMySQL(ctx, binary, o) })
+	return startServer(ctx, place{name: "mysql"}, func(p *process) (*MySQL, error) { return setUpMySQL(ctx, p, binary, o) })
 }
 
-// newMySQL prepares a server: directory, address, first files.
-func newMySQL(ctx context.Context, binary string, o MySQLOptions) (_ *MySQL, err error) {
-	dir, err := newTempDir(tempRoot())
-	if err != nil {
-		return nil, err
-	}
-	s := &MySQL{process: process{child: &child{name: "mysql", dir: dir}, persistence: o.Durability.or("fsync each second")}}
-	s.socket = dir.file("mysql.sock")
-	defer closeAfter(&err, s)
+// setUpMySQL prepares a server: address, first files.
+func setUpMySQL(ctx context.Context, p *process, binary string, o MySQLOptions) (_ *MySQL, err error) {
+	s := &MySQL{p, p.dir.file("mysql.sock")}
+	s.persistence = o.Durability.or("fsync each second")
 	if o.Password != "" {
-		s.child.secrets = []string{o.Password}
+		s.secrets = []string{o.Password}
 	}
 	var port *port
 	u := url.URL{Scheme: "mysql", User: url.User(MySQLUser), Host: "localhost", Path: MySQLDatabase}
 	u.RawQuery = "socket=" + url.QueryEscape(s.socket)
 	if o.TCP || o.TLS {
-		if port, err = s.reserve(reservePort); err != nil {
+		if port, err = s.reserve(); err != nil {
 			return nil, err
 		}
 		u.Host, u.RawQuery = port.addr(), ""
 	}
 	if o.TLS {
 		u.RawQuery = "tls=true"
-		ca, err := newAuthority()
-		if err != nil {
+		if _, err := p.certify(nil, ""); err != nil {
 			return nil, err
 		}
-		if _, err := ca.writeCerts(dir); err != nil {
-			return nil, err
-		}
-		s.ca = dir.file(caFile)
 	}
 	s.url = u.String()
-	if err := os.WriteFile(dir.file("init.sql"), mysqlInit(o.Password), 0o600); err != nil {
+	s.argv = append([]string{binary}, mysqlArgs(o, p.dir, port)...)
+	s.ready = func(ctx context.Context, pid int) error { return greeted(ctx, s.socket, p.dir.file("mysql.pid"), pid) }
+	if err := p.write("init.sql", mysqlInit(o.Password)); err != nil {
 		return nil, err
 	}
-	if err := installMySQL(ctx, binary, dir); err != nil {
-		return nil, err
-	}
-	s.child.argv = append([]string{binary}, mysqlArgs(o, dir, port)...)
-	s.child.ready = func(ctx context.Context, pid int) error { return greeted(ctx, s.socket, dir.file("mysql.pid"), pid) }
-	return s, nil
+	return s, p.installMySQL(ctx, binary)
 }
 
 // mysqlArgs returns the server's arguments. It reads no option files, so nothing of the machine's own server applies.
@@ -147,31 +136,29 @@ func mysqlFiles(dir *tempDir) []string {
 }
 
 // mysqlInit returns what the server runs at each start before it accepts clients.
-func mysqlInit(password string) []byte {
+func mysqlInit(password string) string {
 	quoted := "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`, "\n", `\n`).Replace(password) + "'"
-	return []byte("CREATE DATABASE IF NOT EXISTS " + MySQLDatabase + ";\n" +
+	return "CREATE DATABASE IF NOT EXISTS " + MySQLDatabase + ";\n" +
 		"CREATE USER IF NOT EXISTS '" + MySQLUser + "'@'%' IDENTIFIED BY " + quoted + ";\n" +
-		"GRANT ALL ON " + MySQLDatabase + ".* TO '" + MySQLUser + "'@'%';\n")
+		"GRANT ALL ON " + MySQLDatabase + ".* TO '" + MySQLUser + "'@'%';\n"
 }
 
 // installMySQL makes the first files: MariaDB needs a script, MySQL does it itself.
-func installMySQL(ctx context.Context, binary string, dir *tempDir) error {
+func (p *process) installMySQL(ctx context.Context, binary string) error {
 	version, err := output(ctx, binary, "--no-defaults", "--version")
 	if err != nil {
 		return err
 	}
-	argv := append([]string{binary}, append(mysqlFiles(dir), "--initialize-insecure")...)
+	argv := append([]string{binary}, append(mysqlFiles(p.dir), "--initialize-insecure")...)
 	if strings.Contains(version, "MariaDB") {
 		script, err := besideMySQL(binary, "mariadb-install-db", "mysql_install_db")
 		if err != nil {
 			return err
 		}
-		argv = append([]string{script}, mysqlFiles(dir)...)
+		argv = append([]string{script}, mysqlFiles(p.dir)...)
 		argv = append(argv, "--auth-root-authentication-method=normal", "--skip-test-db")
 	}
-	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Dir = dir.path
-	return prepare(ctx, dir, cmd)
+	return p.prepare(ctx, p.dir.path, argv...)
 }
 
 // besideMySQL finds a program that comes with the server: in the same installation, or on PATH.
@@ -222,12 +209,7 @@ func (s *MySQL) Socket() string { return s.socket }
 
 // FindMySQL returns the path of the server that StartMySQL runs by default. The error wraps exec.ErrNotFound and says
 // what to install.
-func FindMySQL() (path string, err error) { return findMySQL("") }
-
-func findMySQL(name string) (string, error) {
-	return find("mysql", name, mysqlBinaries, []string{"", "/usr/sbin", "/usr/local/sbin", "/usr/libexec"},
-		"the package mariadb-server (Debian, Ubuntu, Fedora), mariadb (Arch, Homebrew) or mysql-server")
-}
+func FindMySQL() (path string, err error) { return mysqlProgram.find("") }
 
 func init() {
 	Register(&Service{

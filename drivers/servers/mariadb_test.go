@@ -37,7 +37,7 @@ func TestMySQLLifecycle(t *testing.T) {
 			if want := words[o.Durability]; s.Persistence() != want {
 				t.Errorf("Persistence %q, want %q", s.Persistence(), want)
 			}
-			if err := greeted(t.Context(), s.Socket(), s.child.dir.file("mysql.pid"), first+1); err == nil {
+			if err := greeted(t.Context(), s.Socket(), s.dir.file("mysql.pid"), first+1); err == nil {
 				t.Error("another process's server passes for this one")
 			}
 			if err := s.Kill(); err != nil {
@@ -55,7 +55,7 @@ func TestMySQLLifecycle(t *testing.T) {
 			if s.CPU() <= 0 {
 				t.Errorf("CPU %v", s.CPU())
 			}
-			dir := s.child.dir.path
+			dir := s.dir.path
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
 			}

@@ -117,18 +117,14 @@ func (c *Cluster) join(ctx context.Context) error {
 	first := c.Nodes[0]
 	for i, node := range c.Nodes {
 		from, to := i*clusterSlots/len(c.Nodes), (i+1)*clusterSlots/len(c.Nodes)-1
-		err := converse(ctx, node.login, func(ask func(...string) (string, error)) error {
-			// Nodes whose epochs differ from the start have no conflict to resolve first.
-			if _, err := ask("CLUSTER", "SET-CONFIG-EPOCH", strconv.Itoa(i+1)); err != nil {
-				return err
-			}
-			if _, err := ask("CLUSTER", "ADDSLOTSRANGE", strconv.Itoa(from), strconv.Itoa(to)); err != nil || i == 0 {
-				return err
-			}
-			_, err := ask("CLUSTER", "MEET", "127.0.0.1", strconv.Itoa(first.port.number), strconv.Itoa(first.bus.number))
-			return err
-		})
-		if err != nil {
+		commands := []command{
+			{"CLUSTER", "SET-CONFIG-EPOCH", strconv.Itoa(i + 1)}, // if they differ from the start, there is no conflict to resolve first
+			{"CLUSTER", "ADDSLOTSRANGE", strconv.Itoa(from), strconv.Itoa(to)},
+		}
+		if i > 0 {
+			commands = append(commands, command{"CLUSTER", "MEET", "127.0.0.1", strconv.Itoa(first.port.number), strconv.Itoa(first.bus.number)})
+		}
+		if _, err := node.login.ask(ctx, commands...); err != nil {
 			return fmt.Errorf("redis: start: %w", err)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -29,24 +28,24 @@ const poolSize = 20
 // PgBouncer is a private pooler in transaction mode: it lends a client one of its connections to the server for each
 // transaction. Each database has a pool, from which the connection that came back last is lent first. Its methods are
 // safe for concurrent use.
-type PgBouncer struct{ process }
+type PgBouncer struct{ *process }
 
 // StartPgBouncer starts a private PgBouncer, and returns when it answers. ctx bounds the start, not the life of the
 // pooler. The caller closes it. PgBouncer refuses to run as root: then it runs as the user of StartPostgres.
 func StartPgBouncer(ctx context.Context, o PgBouncerOptions) (*PgBouncer, error) {
-	return startPgBouncer(ctx, o, reservePort)
-}
-
-func startPgBouncer(ctx context.Context, o PgBouncerOptions, reserve func() (*port, error)) (*PgBouncer, error) {
-	binary, err := findPgBouncer(o.Binary)
+	binary, err := pgbouncerProgram.find(o.Binary)
 	if err != nil {
 		return nil, err
 	}
-	return startServer(ctx, "pgbouncer", func() (*PgBouncer, error) { return newPgBouncer(binary, o, reserve) })
+	at, err := unprivileged("pgbouncer")
+	if err != nil {
+		return nil, err
+	}
+	return startServer(ctx, at, func(p *process) (*PgBouncer, error) { return setUpPgBouncer(p, binary, o) })
 }
 
-// newPgBouncer prepares a pooler: directory, port, files.
-func newPgBouncer(binary string, o PgBouncerOptions, reserve func() (*port, error)) (_ *PgBouncer, err error) {
+// setUpPgBouncer prepares a pooler: port, files.
+func setUpPgBouncer(p *process, binary string, o PgBouncerOptions) (*PgBouncer, error) {
 	size := o.PoolSize
 	switch {
 	case size < 0:
@@ -58,55 +57,27 @@ func newPgBouncer(binary string, o PgBouncerOptions, reserve func() (*port, erro
 	if err != nil || server.Host == "" || o.Postgres.CAFile() != "" {
 		return nil, errors.New("the server behind it has no port, or one with TLS: use PostgresOptions.TCP")
 	}
-	who, err := postgresAccount()
-	if err != nil {
-		return nil, err
-	}
-	root, err := rootFor(who)
-	if err != nil {
-		return nil, err
-	}
-	dir, err := newTempDir(root)
-	if err != nil {
-		return nil, err
-	}
-	file := dir.file("pgbouncer.ini")
-	b := &PgBouncer{process: process{child: &child{name: "pgbouncer", dir: dir, account: who, argv: []string{binary, file}}}}
-	defer closeAfter(&err, b)
-	port, err := b.reserve(reserve)
+	port, err := p.reserve()
 	if err != nil {
 		return nil, err
 	}
 	address := url.URL{Scheme: "postgres", User: url.User(postgresUser), Host: port.addr(), Path: "/postgres"}
-	b.url = address.String()
+	p.argv, p.url = []string{binary, p.dir.file("pgbouncer.ini")}, address.String()
 	// The administrator has a name of this pooler's own, so that no other one can answer for it.
-	admin := filepath.Base(dir.path)
+	admin := filepath.Base(p.dir.path)
 	address.User = url.User(admin)
-	b.child.ready = func(ctx context.Context, _ int) error {
+	p.ready = func(ctx context.Context, _ int) error {
 		_, err := askSQL(ctx, address.String(), "pgbouncer", "SHOW VERSION")
 		return err
 	}
-	users := dir.file("users")
 	settings := []string{
 		"[databases]", "* = host=" + server.Hostname() + " port=" + server.Port(),
 		"[pgbouncer]", "listen_addr = 127.0.0.1", "listen_port = " + strconv.Itoa(port.number), "unix_socket_dir =",
-		"auth_type = trust", "auth_file = " + users, "admin_users = " + admin,
+		"auth_type = trust", "auth_file = " + p.dir.file("users"), "admin_users = " + admin,
 		"pool_mode = transaction", "server_round_robin = 0", "default_pool_size = " + strconv.Itoa(size), "max_client_conn = 1000",
 	}
-	for name, text := range map[string]string{
-		file:  strings.Join(settings, "\n") + "\n",
-		users: fmt.Sprintf("%q \"\"\n%q \"\"\n", postgresUser, admin),
-	} {
-		if err := errors.Join(os.WriteFile(name, []byte(text), 0o600), who.own(name)); err != nil {
-			return nil, err
-		}
-	}
-	if who != nil { // who passes through the directory, and does nothing else there
-		if err := os.Chmod(dir.path, 0o711); err != nil {
-			return nil, err
-		}
-	}
-	return b, nil
+	return &PgBouncer{p}, errors.Join(p.write("pgbouncer.ini", strings.Join(settings, "\n")+"\n"),
+		p.write("users", fmt.Sprintf("%q \"\"\n%q \"\"\n", postgresUser, admin)))
 }
 
 // Begin begins a transaction as a client of the pool of a database, and returns the server process that serves it. Until
@@ -117,11 +88,9 @@ func (b *PgBouncer) Begin(ctx context.Context, database string) (pid int, end fu
 
 // FindPgBouncer returns the path of the pooler that StartPgBouncer runs by default. The error wraps exec.ErrNotFound and
 // says what to install.
-func FindPgBouncer() (path string, err error) { return findPgBouncer("") }
+func FindPgBouncer() (path string, err error) { return pgbouncerProgram.find("") }
 
-// pgbouncerDirs are PATH, and where Debian puts it, which may be on the PATH of root only.
-var pgbouncerDirs = []string{"", "/usr/sbin"}
-
-func findPgBouncer(name string) (string, error) {
-	return find("pgbouncer", name, []string{"pgbouncer"}, pgbouncerDirs, "the package pgbouncer (Debian, Ubuntu, Fedora, Arch, Homebrew)")
+// pgbouncerProgram is where Debian puts it, which may be on the PATH of root only.
+var pgbouncerProgram = program{
+	"pgbouncer", []string{"pgbouncer"}, []string{"", "/usr/sbin"}, "the package pgbouncer (Debian, Ubuntu, Fedora, Arch, Homebrew)",
 }

@@ -132,7 +132,7 @@ func TestPgBouncerLifecycle(t *testing.T) {
 	if got, err := askSQL(t.Context(), b.URL(), "postgres", "SELECT 1"); err != nil || got[0][0] != "1" {
 		t.Errorf("after the restart it says %q, %v", got, err)
 	}
-	dir := b.child.dir.path
+	dir := b.dir.path
 	for range 2 {
 		if err := b.Close(); err != nil {
 			t.Error(err)
@@ -179,7 +179,17 @@ func TestPgBouncerTakesAnotherPort(t *testing.T) {
 	}
 	other, p := startPgBouncerTest(t, 0)
 	reserve, calls := reserveTaken(other.ports[0].number, 1)
-	b, err := startPgBouncer(t.Context(), PgBouncerOptions{Postgres: p}, reserve)
+	at, err := unprivileged("pgbouncer")
+	if err != nil {
+		t.Fatal(err)
+	}
+	binary, err := FindPgBouncer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := startTaken(t.Context(), at, reserve, func(process *process) (*PgBouncer, error) {
+		return setUpPgBouncer(process, binary, PgBouncerOptions{Postgres: p})
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,9 +201,7 @@ func TestPgBouncerTakesAnotherPort(t *testing.T) {
 
 func TestFindPgBouncer(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	dirs := pgbouncerDirs
-	t.Cleanup(func() { pgbouncerDirs = dirs })
-	pgbouncerDirs = onPath
+	swap(t, &pgbouncerProgram.dirs, onPath)
 	if _, err := FindPgBouncer(); !errors.Is(err, exec.ErrNotFound) || !strings.Contains(err.Error(), "install the package pgbouncer") {
 		t.Errorf("without any pooler: %v", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -31,66 +32,64 @@ type login struct {
 // ping connects, authenticates if there is a password, and expects a PONG from the process with that number. Another
 // server may have taken the port, and must not be loaded.
 func ping(ctx context.Context, l login, pid int) error {
-	return converse(ctx, l, func(ask func(command ...string) (string, error)) error {
-		pong, err := ask("PING")
-		if err != nil {
-			return err
-		}
-		if pong != "PONG" {
-			return fmt.Errorf("PING: answered %q", pong)
-		}
-		info, err := ask("INFO", "server")
-		if err != nil {
-			return err
-		}
-		if !strings.Contains(info, fmt.Sprintf("\r\nprocess_id:%d\r\n", pid)) {
-			return fmt.Errorf("another server answers at %s: its process is not %d", l.address, pid)
-		}
-		return nil
-	})
+	replies, err := l.ask(ctx, command{"PING"}, command{"INFO", "server"})
+	switch {
+	case err != nil:
+		return err
+	case replies[0] != "PONG":
+		return fmt.Errorf("PING: answered %q", replies[0])
+	case !strings.Contains(replies[1], fmt.Sprintf("\r\nprocess_id:%d\r\n", pid)):
+		return fmt.Errorf("another server answers at %s: its process is not %d", l.address, pid)
+	}
+	return nil
 }
 
-// converse connects, authenticates if there is a password, and calls talk. An error names its command.
-func converse(ctx context.Context, l login, talk func(ask func(command ...string) (string, error)) error) error {
+// command is a command and its arguments.
+type command []string
+
+// ask connects, authenticates if there is a password, and sends the commands one after the other, until one fails. It returns the
+// texts of the replies; an error names its command.
+func (l login) ask(ctx context.Context, commands ...command) (list []string, err error) {
 	deadline := time.Now().Add(askTimeout)
 	dialCtx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
 	conn, err := dial(dialCtx, l)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	if err := conn.SetDeadline(deadline); err != nil {
-		return err
+		return nil, err
 	}
-	replies := bufio.NewReaderSize(conn, 512)
-	ask := func(command ...string) (string, error) {
-		reply, err := ask(conn, replies, command...)
-		if err != nil {
-			return "", fmt.Errorf("%s: %w", command[0], err)
-		}
-		return reply, nil
-	}
+	var auth []command
 	switch {
 	case l.username != "":
-		_, err = ask("AUTH", l.username, l.password)
+		auth = []command{{"AUTH", l.username, l.password}}
 	case l.password != "":
-		_, err = ask("AUTH", l.password)
+		auth = []command{{"AUTH", l.password}}
 	}
-	if err != nil {
-		return err
+	replies := bufio.NewReaderSize(conn, 512)
+	for _, c := range slices.Concat(auth, commands) {
+		if _, err := conn.Write(appendCommand(nil, c...)); err != nil {
+			return nil, fmt.Errorf("%s: %w", c[0], err)
+		}
+		reply, err := readReply(replies)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", c[0], err)
+		}
+		list = append(list, reply)
 	}
-	return talk(ask)
+	return list[len(auth):], nil
 }
 
 // command sends one command on a connection of its own and returns the text of the reply.
-func (r *Redis) command(ctx context.Context, command ...string) (reply string, err error) {
-	err = converse(ctx, r.login, func(ask func(...string) (string, error)) error {
-		reply, err = ask(command...)
-		return err
-	})
-	return reply, err
+func (r *Redis) command(ctx context.Context, words ...string) (reply string, err error) {
+	replies, err := r.login.ask(ctx, words)
+	if err != nil {
+		return "", err
+	}
+	return replies[0], nil
 }
 
 func dial(ctx context.Context, l login) (net.Conn, error) {
@@ -100,14 +99,6 @@ func dial(ctx context.Context, l login) (net.Conn, error) {
 	}
 	var d net.Dialer
 	return d.DialContext(ctx, l.network, l.address)
-}
-
-// ask sends one command and returns the text of its reply.
-func ask(w io.Writer, replies *bufio.Reader, command ...string) (string, error) {
-	if _, err := w.Write(appendCommand(nil, command...)); err != nil {
-		return "", err
-	}
-	return readReply(replies)
 }
 
 // appendCommand appends a command in RESP: an array of bulk strings.

@@ -26,7 +26,7 @@ func reservePort() (*port, error) {
 	}
 	p := &port{fd: fd}
 	if err := p.bind(); err != nil {
-		return nil, errors.Join(fmt.Errorf("set a loopback port aside: %w", err), p.release())
+		return nil, errors.Join(fmt.Errorf("set a loopback port aside: %w", err), p.Close())
 	}
 	return p, nil
 }
@@ -46,4 +46,5 @@ func (p *port) bind() error {
 	return nil
 }
 
-func (p *port) release() error { return os.NewSyscallError("close", unix.Close(p.fd)) }
+// Close gives the port back.
+func (p *port) Close() error { return os.NewSyscallError("close", unix.Close(p.fd)) }

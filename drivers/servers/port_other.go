@@ -17,4 +17,5 @@ func reservePort() (*port, error) {
 	return &port{number: l.Addr().(*net.TCPAddr).Port}, l.Close()
 }
 
-func (p *port) release() error { return nil }
+// Close has nothing to give back.
+func (p *port) Close() error { return nil }

@@ -37,16 +37,12 @@ type PostgresOptions struct {
 }
 
 // Postgres is a private server. Its methods are safe for concurrent use.
-type Postgres struct{ process }
+type Postgres struct{ *process }
 
 // StartPostgres makes a database cluster, starts a private PostgreSQL server on it, and returns when it answers. ctx
 // bounds the start, which fails after two minutes at the latest, not the life of the server. The caller closes the
 // server. PostgreSQL refuses to run as root: then it runs as the user postgres, or nobody if there is no such user.
 func StartPostgres(ctx context.Context, o PostgresOptions) (*Postgres, error) {
-	return startPostgres(ctx, o, reservePort)
-}
-
-func startPostgres(ctx context.Context, o PostgresOptions, reserve func() (*port, error)) (*Postgres, error) {
 	binary, err := findPostgres(o.Binary)
 	if err == nil && !hasInitdb(binary) {
 		err = &MissingError{"postgres", "initdb beside " + binary + ", which makes the server's first files", postgresPackages}
@@ -54,11 +50,12 @@ func startPostgres(ctx context.Context, o PostgresOptions, reserve func() (*port
 	if err != nil {
 		return nil, err
 	}
-	return startServer(ctx, "postgres", func() (*Postgres, error) { return newPostgres(ctx, binary, o, reserve) })
+	at, err := unprivileged("postgres")
+	if err != nil {
+		return nil, err
+	}
+	return startServer(ctx, at, func(p *process) (*Postgres, error) { return setUpPostgres(ctx, p, binary, o) })
 }
-
-// postgresAccount returns the user of servers that refuse to run as root.
-func postgresAccount() (*account, error) { return unprivileged("postgres", "_postgres", "nobody") }
 
 // presets are the variables that would fill in what the address of a private server leaves open, and what it has instead. It has
 // them only then, because programs such as psql refuse parameters that are younger than they are.
@@ -68,28 +65,12 @@ var presets = map[string]struct{ name, value string }{
 	"PGCHANNELBINDING": {"channel_binding", "disable"}, "PGREQUIREAUTH": {"require_auth", ""},
 }
 
-// newPostgres prepares a server: directory, address, certificates, database cluster.
-func newPostgres(
-	ctx context.Context, binary string, o PostgresOptions, reserve func() (*port, error),
-) (_ *Postgres, err error) {
-	who, err := postgresAccount()
-	if err != nil {
-		return nil, err
-	}
-	root, err := rootFor(who)
-	if err != nil {
-		return nil, err
-	}
-	dir, err := newTempDir(root)
-	if err != nil {
-		return nil, err
-	}
-	data := dir.file(postgresData)
-	c := &child{name: "postgres", dir: dir, account: who, quit: syscall.SIGQUIT}
-	c.tidy = func() error { return tidyPostgres(data) }
+// setUpPostgres prepares a server: address, certificates, database cluster.
+func setUpPostgres(ctx context.Context, p *process, binary string, o PostgresOptions) (*Postgres, error) {
+	data := p.dir.file(postgresData)
+	p.quit, p.tidy = syscall.SIGQUIT, func() error { return tidyPostgres(data) }
 	// Relaxed leaves synchronous_commit on: a commit does the same work without the disk, and survives the server's processes.
-	p := &Postgres{process: process{child: c, persistence: o.Durability.or("fsync off")}}
-	defer closeAfter(&err, p)
+	p.persistence = o.Durability.or("fsync off")
 	number := 0
 	address := url.URL{Scheme: "postgres", User: url.User(postgresUser), Path: "/postgres"}
 	query := url.Values{"host": {data}}
@@ -100,7 +81,7 @@ func newPostgres(
 	}
 	address.RawQuery = query.Encode()
 	if o.TCP || o.TLS {
-		port, err := p.reserve(reserve)
+		port, err := p.reserve()
 		if err != nil {
 			return nil, err
 		}
@@ -112,36 +93,18 @@ func newPostgres(
 	if err != nil {
 		return nil, err
 	}
-	if err := makeCluster(ctx, filepath.Join(filepath.Dir(binary), "initdb"), dir, who, o.Password); err != nil {
+	if err := p.makeCluster(ctx, filepath.Join(filepath.Dir(binary), "initdb"), o.Password); err != nil {
 		return nil, err
 	}
 	if o.TLS {
-		if err := p.makeCerts(data, who); err != nil {
+		p.url += "?sslmode=verify-full"
+		if _, err := p.certify(nil, postgresData); err != nil { // where the server looks for them
 			return nil, err
 		}
 	}
-	c.argv = append([]string{binary, "-D", data}, settings...)
-	c.ready = func(_ context.Context, pid int) error { return postgresReady(data, pid) }
-	return p, nil
-}
-
-// makeCerts writes the certificates into the data directory, where the server's user can read its key.
-func (p *Postgres) makeCerts(data string, who *account) error {
-	ca, err := newAuthority()
-	if err != nil {
-		return err
-	}
-	dir := &tempDir{path: data}
-	if _, err := ca.writeCerts(dir); err != nil {
-		return err
-	}
-	for _, name := range []string{caFile, certFile, keyFile} {
-		if err := who.own(dir.file(name)); err != nil {
-			return err
-		}
-	}
-	p.url, p.ca = p.url+"?sslmode=verify-full", dir.file(caFile)
-	return nil
+	p.argv = append([]string{binary, "-D", data}, settings...)
+	p.ready = func(_ context.Context, pid int) error { return postgresReady(data, pid) }
+	return &Postgres{p}, nil
 }
 
 // FindPostgres returns the path of the server that StartPostgres runs by default: on PATH, or else the newest one where

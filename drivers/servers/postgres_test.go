@@ -78,7 +78,7 @@ func TestStartPostgres(t *testing.T) {
 func TestPostgresLifecycle(t *testing.T) {
 	t.Parallel()
 	p := startPostgresTest(t, PostgresOptions{TCP: true})
-	dir := p.child.dir.path
+	dir := p.dir.path
 	if got, err := psql(t, p, "", "CREATE TABLE t AS SELECT 42 AS n"); err != nil {
 		t.Fatal(got, err)
 	}
@@ -86,7 +86,7 @@ func TestPostgresLifecycle(t *testing.T) {
 		t.Error("a running server restarts")
 	}
 	for range 2 {
-		memory := memoryOf(t, p.child.dir.file(postgresData))
+		memory := memoryOf(t, p.dir.file(postgresData))
 		pid := p.PID()
 		if err := p.Signal(syscall.SIGSTOP); err != nil {
 			t.Fatal(err)
@@ -113,7 +113,7 @@ func TestPostgresLifecycle(t *testing.T) {
 	if p.CPU() == 0 {
 		t.Error("it has used no time")
 	}
-	memory := memoryOf(t, p.child.dir.file(postgresData))
+	memory := memoryOf(t, p.dir.file(postgresData))
 	for range 2 {
 		if err := p.Close(); err != nil {
 			t.Error(err)
@@ -200,7 +200,17 @@ func TestPostgresTakesAnotherPort(t *testing.T) {
 	}
 	other := startPostgresTest(t, PostgresOptions{TCP: true})
 	reserve, calls := reserveTaken(other.ports[0].number, 1)
-	p, err := startPostgres(t.Context(), PostgresOptions{TCP: true}, reserve)
+	at, err := unprivileged("postgres")
+	if err != nil {
+		t.Fatal(err)
+	}
+	binary, err := FindPostgres()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := startTaken(t.Context(), at, reserve, func(p *process) (*Postgres, error) {
+		return setUpPostgres(t.Context(), p, binary, PostgresOptions{TCP: true})
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +281,7 @@ func TestPostgresOfRootLeavesItsTempDir(t *testing.T) {
 	if out, err := psql(t, p, "", "select 1"); err != nil || out != "1" {
 		t.Errorf("%q, %v", out, err)
 	}
-	if dir := p.child.dir.path; filepath.Dir(dir) != plainRoot() || !slices.Contains(roots(), filepath.Dir(dir)) {
+	if dir := p.dir.path; filepath.Dir(dir) != plainRoot() || !slices.Contains(roots(), filepath.Dir(dir)) {
 		t.Errorf("%s is not in the temp dir of all, or not where Sweep looks: %q", dir, roots())
 	}
 }

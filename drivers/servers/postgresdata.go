@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -26,35 +25,30 @@ const (
 	tidyTimeout = 5 * time.Second
 )
 
-// makeCluster makes and fills the data directory in dir. It belongs to the account that the server runs as, which can
-// pass through dir and do nothing else there.
-func makeCluster(ctx context.Context, initdb string, dir *tempDir, who *account, password string) error {
-	data := dir.file(postgresData)
+// makeCluster makes and fills the data directory. It belongs to the account that the server runs as.
+func (p *process) makeCluster(ctx context.Context, initdb, password string) error {
+	data := p.dir.file(postgresData)
 	if err := os.Mkdir(data, 0o700); err != nil {
 		return err
 	}
-	if who != nil {
-		if err := errors.Join(os.Chmod(dir.path, 0o711), who.own(data)); err != nil {
-			return err
-		}
+	if err := p.account.own(data); err != nil {
+		return err
 	}
 	// C sorts by bytes on every system. Small files of the write-ahead log are made faster.
-	args := []string{
-		"-D", data, "-U", postgresUser, "--no-sync", "--no-instructions", "--locale=C", "-E", "UTF8", "--wal-segsize=1",
+	argv := []string{
+		initdb, "-D", data, "-U", postgresUser, "--no-sync", "--no-instructions", "--locale=C", "-E", "UTF8", "--wal-segsize=1",
 	}
 	if password == "" {
-		args = append(args, "--auth=trust")
+		argv = append(argv, "--auth=trust")
 	} else {
-		file := dir.file("password") // not on the command line, which everyone can see
-		if err := errors.Join(os.WriteFile(file, []byte(password+"\n"), 0o600), who.own(file)); err != nil {
+		file := p.dir.file("password") // not on the command line, which everyone can see
+		if err := p.write("password", password+"\n"); err != nil {
 			return err
 		}
 		defer os.Remove(file)
-		args = append(args, "--auth=scram-sha-256", "--pwfile="+file)
+		argv = append(argv, "--auth=scram-sha-256", "--pwfile="+file)
 	}
-	cmd := exec.Command(initdb, args...)
-	cmd.Dir, cmd.SysProcAttr = data, who.attr()
-	return prepare(ctx, dir, cmd)
+	return p.prepare(ctx, data, argv...)
 }
 
 // postgresReserved are the settings that callers cannot set, with what to use instead.
@@ -86,14 +80,9 @@ func postgresSettings(o PostgresOptions, data string, port int) ([]string, error
 	}
 	for name, value := range o.Config {
 		name = strings.ToLower(name)
-		if instead, ok := postgresReserved[name]; ok {
-			if instead != "" {
-				return nil, fmt.Errorf("setting %s: use PostgresOptions.%s", name, instead)
-			}
-			return nil, fmt.Errorf("setting %s is not for the caller to set", name)
-		}
-		if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_.") != "" {
-			return nil, fmt.Errorf("setting %q: no setting has such a name", name)
+		other := func(r rune) bool { return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789_.", r) }
+		if err := settable("setting", name, other, "PostgresOptions", postgresReserved); err != nil {
+			return nil, err
 		}
 		settings[name] = value
 	}

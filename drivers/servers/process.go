@@ -1,47 +1,112 @@
 package servers
 
-// What all private servers have in common: a child, its ports, and the life of both.
+// One server process in one private directory, with the ports that are reserved for it.
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"os"
-	"strconv"
+	"os/exec"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/lockbench/lockbench/drivers/spawn"
 )
 
-// addr returns the address of a server on the port: host:port.
-func (p *port) addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(p.number)) }
+const (
+	// startTimeout bounds a start, even if the context has no deadline. Redis is ready in about 10 ms; with twenty busy
+	// processes on two processors, PostgreSQL may take over a minute. If the program exits, the start fails at once.
+	startTimeout = 2 * time.Minute
+	// versionTimeout bounds "program --version", which takes etcd over 2 s on such a machine.
+	versionTimeout = 20 * time.Second
+	// stopTimeout is the time for a server to end its own child processes. PostgreSQL needs 10 ms.
+	stopTimeout = 5 * time.Second
+	// The pause between two readiness checks grows from the first to the second of these.
+	pollMin, pollMax = time.Millisecond, 20 * time.Millisecond
 
-// portAttempts is the number of ports to try when another process takes one that was free.
-const portAttempts = 5
+	logFile      = "server.log"
+	logTailLines = 12
+	logTailReach = 100
+)
 
-// errPortTaken says that a server could not have its port.
-var errPortTaken = errors.New("the port is taken")
+var errClosed = errors.New("the server has been closed")
 
-// process is a server process and its reserved ports. Its methods are safe for concurrent use; every server embeds it.
+// process is a server process that can be restarted after it has died. Its exported methods are safe for concurrent use; every
+// server embeds it.
 type process struct {
-	child       *child
-	ports       []*port
+	name        string   // for errors: "redis"
+	argv        []string // the program and its arguments
+	dir         *tempDir // its working directory, where it logs to logFile
 	url         string
-	ca          string // a file; "" without TLS
 	persistence string
+
+	// Most servers need none of these.
+	ca      string       // a file; "" without TLS
+	secrets []string     // never shown in quotations of the log
+	env     []string     // further variables of its environment
+	account *account     // the user that it runs as; nil: this process's own
+	quit    os.Signal    // ends the program and its child processes; nil: SIGKILL does
+	tidy    func() error // waits for the child processes of a killed program and removes what would prevent a restart
+
+	// ready makes one attempt to talk to the process with that number, and returns nil once it serves.
+	ready func(ctx context.Context, pid int) error
+
+	newPort func() (*port, error) // reservePort, but in tests
+	ports   []*port               // that it has reserved
+
+	mu    sync.Mutex
+	run   *spawn.Process // the latest one; nil before the first
+	ended bool
+	spent time.Duration // CPU time of the runs before it
 
 	closing sync.Once
 	closed  error
 }
 
-func (p *process) reserve(reserve func() (*port, error)) (*port, error) {
-	port, err := reserve()
+// place says where a server runs, and as whom.
+type place struct {
+	name    string   // of the server
+	account *account // nil: that of this process
+	root    string   // of its directory; "": the temp dir, or another one that the account can enter
+}
+
+// newProcess returns a process in a private directory, through which its account passes, and does nothing else there.
+func newProcess(at place) (_ *process, err error) {
+	if at.root == "" {
+		if at.root, err = rootFor(at.account); err != nil {
+			return nil, err
+		}
+	}
+	dir, err := newTempDir(at.root)
+	if err != nil {
+		return nil, err
+	}
+	p := &process{name: at.name, account: at.account, dir: dir, newPort: reservePort}
+	if at.account != nil {
+		if err := os.Chmod(dir.path, 0o711); err != nil {
+			return nil, errors.Join(err, p.Close())
+		}
+	}
+	return p, nil
+}
+
+// reserve reserves a port until the process is closed.
+func (p *process) reserve() (*port, error) {
+	port, err := p.newPort()
 	if err == nil {
 		p.ports = append(p.ports, port)
 	}
 	return port, err
+}
+
+// write writes a file into the directory that the server can read, and nobody else.
+func (p *process) write(name, text string) error {
+	file := p.dir.file(name)
+	return errors.Join(os.WriteFile(file, []byte(text), 0o600), p.account.own(file))
 }
 
 // URL returns the server's address as a client gives it, without a password.
@@ -54,7 +119,12 @@ func (p *process) CAFile() string { return p.ca }
 func (p *process) Persistence() string { return p.persistence }
 
 // PID returns the number of the server's process, or 0 if there is none.
-func (p *process) PID() int { return p.child.pid() }
+func (p *process) PID() int {
+	if r := p.current(); r != nil {
+		return r.PID()
+	}
+	return 0
+}
 
 // PIDs returns the numbers of the server's process and of its living descendants, and nothing if there is none. Other systems
 // than Linux tell only that of the process itself.
@@ -66,201 +136,110 @@ func (p *process) PIDs() []int {
 	return family(pid)
 }
 
-// CPU returns the user and system time that the server and its child processes have used since its first start. It is
-// negative if the system does not tell.
-func (p *process) CPU() time.Duration { return p.child.cpu() }
-
-// Signal sends a signal to the server's process, e.g. SIGSTOP and SIGCONT to pause it. On Linux the process has stopped
-// when SIGSTOP returns; its child processes go on. The error wraps os.ErrProcessDone if there is no process.
-func (p *process) Signal(sig os.Signal) error { return p.child.signal(sig) }
-
-// Kill ends the server with SIGKILL and returns when it is gone. It keeps its address and its files for Restart.
-func (p *process) Kill() error { return p.child.kill() }
-
 // Restart starts the server again at its address after it was killed or has died, with the files that it had written,
-// and returns when it answers.
-func (p *process) Restart(ctx context.Context) error { return p.child.start(ctx) }
-
-// Close stops the server for good and removes its directory. It may be called more than once.
-func (p *process) Close() error {
-	p.closing.Do(func() {
-		p.closed = p.child.close()
-		for _, port := range p.ports {
-			p.closed = errors.Join(p.closed, port.release())
-		}
-	})
-	return p.closed
-}
-
-// LogTail returns the last lines of the server's log, indented, or "" if there are none. Secrets are left out.
-func (p *process) LogTail() string { return p.child.logTail() }
-
-func (p *process) base() *process { return p }
-
-// Server is a private server of one process.
-type Server interface {
-	URL() string
-	CAFile() string
-	Persistence() string
-	PID() int
-	PIDs() []int
-	CPU() time.Duration
-	Signal(os.Signal) error
-	Kill() error
-	Restart(context.Context) error
-	Close() error
-	LogTail() string
-
-	base() *process // they embed it
-}
-
-// Group is several private servers that belong together.
-type Group[S Server] struct{ Nodes []S }
-
-// URLs returns the addresses of the servers.
-func (g *Group[S]) URLs() []string {
-	urls := make([]string, len(g.Nodes))
-	for i, s := range g.Nodes {
-		urls[i] = s.URL()
+// and returns when it answers. An error quotes the end of the server's log; no process is left then.
+func (p *process) Restart(ctx context.Context) error {
+	r, err := p.launch()
+	if err != nil {
+		return fmt.Errorf("%s: start: %w", p.name, err)
 	}
-	return urls
-}
-
-// CAFile returns the PEM file of the private CA that signed all their certificates; "" without TLS.
-func (g *Group[S]) CAFile() string { return g.Nodes[0].CAFile() }
-
-// Persistence returns the persistence of each server.
-func (g *Group[S]) Persistence() string { return g.Nodes[0].Persistence() }
-
-// PIDs returns the numbers of all their processes; see Server.
-func (g *Group[S]) PIDs() (list []int) {
-	for _, s := range g.Nodes {
-		list = append(list, s.PIDs()...)
-	}
-	return list
-}
-
-// CPU returns what all of them have used; see Server. It is negative if the system does not tell.
-func (g *Group[S]) CPU() time.Duration {
-	var sum time.Duration
-	for _, s := range g.Nodes {
-		cpu := s.CPU()
-		if cpu < 0 {
-			return cpu
+	if err := p.awaitReady(ctx, r); err != nil {
+		r.Kill()
+		if tail := p.LogTail(); tail != "" {
+			return fmt.Errorf("%s: start: %w; its log ends with\n%s", p.name, err, tail)
 		}
-		sum += cpu
+		return fmt.Errorf("%s: start: %w", p.name, err)
 	}
-	return sum
+	return nil
 }
 
-// Close stops all of them. It may be called more than once.
-func (g *Group[S]) Close() error { return closeAll(g.Nodes) }
-
-// LogTail returns the last lines of each server's log below its address.
-func (g *Group[S]) LogTail() string {
-	all := ""
-	for _, s := range g.Nodes {
-		all += fmt.Sprintf("%s\n%s\n", s.URL(), s.LogTail())
+func (p *process) launch() (*spawn.Process, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended {
+		return nil, errClosed
 	}
-	return all
-}
-
-// Durability says what a private server has on disk when it confirms a change.
-type Durability string
-
-const (
-	// Relaxed means nothing: the server fsyncs late or never, as far as it can be configured. Confirmed changes may be
-	// lost with the machine, and with some servers (Redis) even with the process.
-	Relaxed Durability = "relaxed"
-
-	// Strict means the change itself: it is fsynced before the answer, on every server that has to agree.
-	Strict Durability = "strict"
-)
-
-// or returns what is on disk when a server confirms a change, if it is relaxed in that way.
-func (d Durability) or(relaxed string) (persistence string) {
-	if d == Strict {
-		return "fsync each commit"
+	if p.run != nil && !p.run.Gone() {
+		return nil, errors.New("it is running already")
 	}
-	return relaxed
-}
-
-var sweepOnce sync.Once
-
-// startServer starts the server that make prepares, or another one if a process has taken its port. If it fails, none
-// is left. Errors begin with name.
-func startServer[S Server](ctx context.Context, name string, make func() (S, error)) (S, error) {
-	// A failed sweep is no reason not to start.
-	sweepOnce.Do(func() { _, _ = Sweep() })
-	var none S
-	for attempt := 1; ; attempt++ {
-		s, err := make()
-		if err != nil {
-			return none, fmt.Errorf("%s: start: %w", name, err)
-		}
-		p := s.base()
-		err = p.child.start(ctx)
-		if err == nil {
-			return s, nil
-		}
-		taken := len(p.ports) > 0 && strings.Contains(strings.ToLower(p.child.logTail()), "address already in use")
-		if taken {
-			err = fmt.Errorf("%w: %w", errPortTaken, err)
-		}
-		err = errors.Join(err, s.Close())
-		if !taken || attempt == portAttempts {
-			return none, err
+	if p.tidy != nil {
+		if err := p.tidy(); err != nil {
+			return nil, err
 		}
 	}
-}
-
-// startAll starts n servers at once. If one does not start, none stays.
-func startAll[S Server](ctx context.Context, n int, start func(ctx context.Context, i int) (S, error)) ([]S, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	list, started := make([]S, n), make([]bool, n)
-	var starting sync.WaitGroup
-	for i := range list {
-		starting.Go(func() {
-			s, err := start(ctx, i)
-			if err != nil {
-				cancel(err) // the first error is the cause, the others follow from it
-				return
-			}
-			list[i], started[i] = s, true
-		})
-	}
-	starting.Wait()
-	if err := context.Cause(ctx); err != nil {
-		for i, s := range list {
-			if started[i] {
-				err = errors.Join(err, s.Close())
-			}
-		}
+	cmd, log, err := p.command(p.dir.path, p.argv)
+	if err != nil {
 		return nil, err
 	}
-	return list, nil
-}
-
-// closeAfter closes what an error has left half-made.
-func closeAfter(err *error, c io.Closer) {
-	if *err != nil {
-		*err = errors.Join(*err, c.Close())
+	defer log.Close()
+	cmd.Env = append(cmd.Env, p.env...)
+	r, err := spawn.Start(cmd)
+	if err != nil {
+		return nil, err
 	}
-}
-
-// closeAll stops all servers of the list.
-func closeAll[S io.Closer](list []S) error {
-	var errs []error
-	for _, s := range list {
-		errs = append(errs, s.Close())
+	if p.run != nil {
+		p.spent += used(p.run)
 	}
-	return errors.Join(errs...)
+	p.run = r
+	if err := p.dir.record(r.PID()); err != nil {
+		r.Kill()
+		return nil, err
+	}
+	return r, nil
 }
 
-// await polls ready until it returns nil, for as long as a start may take. what begins the error: "redis: start: the
-// replicas are not in sync".
-func await(ctx context.Context, what string, ready func(ctx context.Context) error) error {
+// command returns a command of the server's account that logs to the server's log, which is closed after its start.
+func (p *process) command(dir string, argv []string) (*exec.Cmd, *os.File, error) {
+	log, err := os.OpenFile(p.dir.file(logFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, nil, err
+	}
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = dir, environ(), log, log, p.account.attr()
+	return cmd, log, nil
+}
+
+// prepare runs a program that makes the first files of a server, in a directory, and logs to the server's log. When ctx or this
+// process ends, so does all that the program has started, at the latest with a sweep.
+func (p *process) prepare(ctx context.Context, dir string, argv ...string) error {
+	cmd, log, err := p.command(dir, argv)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	err = run(ctx, startTimeout, cmd, p.dir.record)
+	if err != nil && context.Cause(ctx) == nil {
+		return fmt.Errorf("make the first files with %s: %w; its output ends with\n%s", cmd.Path, err, p.LogTail())
+	}
+	return err
+}
+
+// used returns the CPU time of a process that is gone.
+func used(p *spawn.Process) time.Duration { return p.State().UserTime() + p.State().SystemTime() }
+
+// awaitReady polls until the server answers, exits, or the time is up.
+func (p *process) awaitReady(ctx context.Context, r *spawn.Process) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() { // another process that has its address must not answer for it
+		select {
+		case <-r.Done():
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	err := poll(ctx, func(ctx context.Context) error { return p.ready(ctx, r.PID()) })
+	switch {
+	case err == nil:
+		return nil
+	case r.Gone():
+		return fmt.Errorf("%s exited: %s", p.argv[0], r.State())
+	}
+	return fmt.Errorf("it does not answer: %w", err)
+}
+
+// poll calls ready until it returns nil, for as long as a start may take.
+func poll(ctx context.Context, ready func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	for pause := pollMin; ; pause = min(2*pause, pollMax) {
@@ -270,8 +249,127 @@ func await(ctx context.Context, what string, ready func(ctx context.Context) err
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%s: %w (last: %w)", what, ctx.Err(), err)
+			return fmt.Errorf("%w (last: %w)", ctx.Err(), err)
 		case <-time.After(pause):
 		}
 	}
+}
+
+// current returns the present run, or nil if no process is alive.
+func (p *process) current() *spawn.Process {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.run == nil || p.run.Gone() {
+		return nil
+	}
+	return p.run
+}
+
+// CPU returns the user and system time that the server and its child processes have used since its first start. It is
+// negative if the system does not tell.
+func (p *process) CPU() time.Duration {
+	p.mu.Lock()
+	spent, r := p.spent, p.run
+	p.mu.Unlock()
+	switch {
+	case r == nil:
+		return spent
+	case r.Gone():
+		return spent + used(r)
+	}
+	now := spawn.CPU(r.PID())
+	if now < 0 {
+		return now
+	}
+	return spent + now
+}
+
+// Signal sends a signal to the server's process, e.g. SIGSTOP and SIGCONT to pause it. On Linux the process has stopped
+// when SIGSTOP returns; its child processes go on. The error wraps os.ErrProcessDone if there is no process.
+func (p *process) Signal(sig os.Signal) error {
+	r := p.current()
+	if r == nil {
+		return fmt.Errorf("%s: signal: %w", p.name, os.ErrProcessDone)
+	}
+	if err := r.Signal(sig); err != nil {
+		return fmt.Errorf("%s: signal: %w", p.name, err)
+	}
+	return nil
+}
+
+// Kill ends the server with SIGKILL and returns when it is gone. It keeps its address and its files for Restart.
+func (p *process) Kill() error {
+	if r := p.current(); r != nil {
+		if err := r.Kill(); err != nil {
+			return fmt.Errorf("%s: kill: %w", p.name, err)
+		}
+	}
+	if p.tidy != nil {
+		if err := p.tidy(); err != nil {
+			return fmt.Errorf("%s: kill: %w", p.name, err)
+		}
+	}
+	return nil
+}
+
+// stop asks the process to end, and waits for up to stopTimeout.
+func (p *process) stop() {
+	r := p.current()
+	if r == nil || r.Signal(p.quit) != nil {
+		return
+	}
+	select {
+	case <-r.Done():
+	case <-time.After(stopTimeout):
+	}
+}
+
+// Close stops the server for good and removes its directory. It may be called more than once.
+func (p *process) Close() error {
+	p.closing.Do(func() { p.closed = errors.Join(p.end(), closeAll(p.ports)) })
+	return p.closed
+}
+
+func (p *process) end() error {
+	p.mu.Lock()
+	p.ended = true
+	p.mu.Unlock()
+	// Nothing that the server has is kept, so it need not end in order, unless it has to end its own children.
+	if p.quit != nil {
+		p.stop()
+	}
+	if err := p.Kill(); err != nil {
+		return err
+	}
+	if err := p.dir.remove(); err != nil {
+		return fmt.Errorf("%s: close: %w", p.name, err)
+	}
+	return nil
+}
+
+// complaint is a line of a log that is likely to have the reason why a program has ended.
+var complaint = regexp.MustCompile(`\b(error|Error|ERROR|fatal|FATAL|panic)\b`)
+
+// LogTail returns the last lines of the server's log, indented, or "" if there are none. Secrets are left out.
+// If those have no complaint, the first one that is not far above them comes before: a Go program ends with its stack, and
+// mariadb-install-db with advice.
+func (p *process) LogTail() string {
+	text, err := os.ReadFile(p.dir.file(logFile))
+	if err != nil {
+		return ""
+	}
+	tail := strings.TrimSpace(strings.ToValidUTF8(string(text), ""))
+	for _, secret := range p.secrets {
+		tail = strings.ReplaceAll(tail, secret, "***")
+	}
+	if tail == "" {
+		return ""
+	}
+	all := strings.Split(tail, "\n")
+	lines := all[max(0, len(all)-logTailLines):]
+	near := all[max(0, len(all)-logTailReach):]
+	if first := slices.IndexFunc(near, complaint.MatchString); first >= 0 && first < len(near)-len(lines) && !slices.ContainsFunc(lines, complaint.MatchString) {
+		lines = append([]string{near[first], "…"}, lines...)
+	}
+	return "\t" + strings.Join(lines, "\n\t")
 }

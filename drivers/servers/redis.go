@@ -6,13 +6,13 @@ import (
 	"context"
 	"errors"
 	"net/url"
-	"os"
 	"slices"
 	"strconv"
 )
 
-// redisBinaries are looked for on PATH in this order.
-var redisBinaries = []string{"redis-server", "valkey-server"}
+var redisProgram = program{
+	"redis", []string{"redis-server", "valkey-server"}, onPath, "the package redis-server (Debian, Ubuntu), redis (Fedora, Arch, Homebrew) or valkey",
+}
 
 // RedisOptions describe one Redis server. The zero value is a server without persistence on a unix socket.
 type RedisOptions struct {
@@ -51,7 +51,7 @@ type member struct {
 
 // Redis is a private server. Its methods are safe for concurrent use.
 type Redis struct {
-	process
+	*process
 	port  *port // nil for a unix socket
 	bus   *port // for a cluster node; nil otherwise
 	login login
@@ -60,80 +60,60 @@ type Redis struct {
 // StartRedis starts a private Redis server and returns when it answers. ctx bounds the start, which fails after two
 // minutes at the latest, not the life of the server. The caller closes the server.
 func StartRedis(ctx context.Context, o RedisOptions) (*Redis, error) {
-	return startRedis(ctx, o, reservePort)
-}
-
-func startRedis(ctx context.Context, o RedisOptions, reserve func() (*port, error)) (*Redis, error) {
 	if o.Username != "" && o.Password == "" {
 		return nil, errors.New("redis: start: a Username needs a Password")
 	}
-	binary, err := findBinary(o.Binary)
+	binary, err := redisProgram.find(o.Binary)
 	if err != nil {
 		return nil, err
 	}
-	return startServer(ctx, "redis", func() (*Redis, error) { return newRedis(binary, o, reserve) })
+	return startServer(ctx, place{name: "redis"}, func(p *process) (*Redis, error) { return setUpRedis(p, binary, o) })
 }
 
-// newRedis prepares a server: directory, address, certificates, configuration.
-func newRedis(binary string, o RedisOptions, reserve func() (*port, error)) (_ *Redis, err error) {
-	dir, err := newTempDir(tempRoot())
-	if err != nil {
-		return nil, err
-	}
-	r := &Redis{process: process{child: &child{name: "redis", argv: append([]string{binary, dir.file("redis.conf")}, o.args...), dir: dir, secrets: redisSecrets(o)}}}
-	defer closeAfter(&err, r)
+// setUpRedis prepares a server: address, certificates, configuration.
+func setUpRedis(p *process, binary string, o RedisOptions) (_ *Redis, err error) {
+	r := &Redis{process: p}
+	r.argv, r.secrets = append([]string{binary, p.dir.file("redis.conf")}, o.args...), redisSecrets(o)
 	if o.Clock {
-		if r.child.env, err = ownClock(dir); err != nil {
+		if r.env, err = ownClock(p.dir); err != nil {
 			return nil, err
 		}
 	}
 	l := login{username: o.Username, password: o.Password}
 	if !o.TCP && !o.TLS {
-		l.network, l.address = "unix", dir.file("redis.sock")
+		l.network, l.address = "unix", p.dir.file("redis.sock")
 		r.url = (&url.URL{Scheme: "unix", Path: l.address}).String()
 	} else {
-		if r.port, err = r.reserve(reserve); err != nil {
+		if r.port, err = r.reserve(); err != nil {
 			return nil, err
 		}
 		l.network, l.address = "tcp", r.port.addr()
 		r.url = "redis://" + l.address
 	}
 	if o.cluster {
-		if r.bus, err = r.reserve(reserve); err != nil {
+		if r.bus, err = r.reserve(); err != nil {
 			return nil, err
 		}
 		o.lines = append(slices.Clone(o.lines), "cluster-port "+strconv.Itoa(r.bus.number))
 	}
 	if o.TLS {
-		if o.ca == nil {
-			if o.ca, err = newAuthority(); err != nil {
-				return nil, err
-			}
-		}
-		if l.tls, err = o.ca.writeCerts(dir); err != nil {
+		if l.tls, err = p.certify(o.ca, ""); err != nil {
 			return nil, err
 		}
-		r.url, r.ca = "rediss://"+l.address, dir.file(caFile)
+		r.url = "rediss://" + l.address
 	}
-	conf, err := redisConf(o, dir.path, r.port)
+	conf, err := redisConf(o, p.dir.path, r.port)
 	if err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(r.child.argv[1], conf, 0o600); err != nil {
-		return nil, err
-	}
 	r.login = l
-	r.child.ready = func(ctx context.Context, pid int) error { return ping(ctx, l, pid) }
-	return r, nil
+	r.ready = func(ctx context.Context, pid int) error { return ping(ctx, l, pid) }
+	return r, p.write("redis.conf", conf)
 }
 
 // FindRedis returns the path of the server that StartRedis runs by default. The error wraps exec.ErrNotFound and says
 // what to install.
-func FindRedis() (path string, err error) { return findBinary("") }
-
-func findBinary(name string) (string, error) {
-	return find("redis", name, redisBinaries, onPath, "the package redis-server (Debian, Ubuntu), redis (Fedora, Arch, Homebrew) or valkey")
-}
+func FindRedis() (path string, err error) { return redisProgram.find("") }
 
 func init() {
 	Register(&Service{

@@ -125,7 +125,7 @@ func TestLifecycle(t *testing.T) {
 		if err := r.Restart(t.Context()); !errors.Is(err, errClosed) {
 			t.Errorf("%s: Restart after Close: %v", r.URL(), err)
 		}
-		if _, err := os.Stat(r.child.dir.path); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(r.dir.path); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s: its directory is left: %v", r.URL(), err)
 		}
 	}
@@ -205,6 +205,16 @@ func TestCancelledStartLeavesNothing(t *testing.T) {
 	}
 }
 
+// startRedisTaken starts a server with ports from reserve.
+func startRedisTaken(t *testing.T, o RedisOptions, reserve func() (*port, error)) (*Redis, error) {
+	t.Helper()
+	binary, err := redisProgram.find(o.Binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return startTaken(t.Context(), place{name: "redis"}, reserve, func(p *process) (*Redis, error) { return setUpRedis(p, binary, o) })
+}
+
 // If another process takes the port between the choice and the start, another port is chosen.
 func TestTakenPortIsRetried(t *testing.T) {
 	t.Parallel()
@@ -215,7 +225,7 @@ func TestTakenPortIsRetried(t *testing.T) {
 	}
 	defer taken.Close()
 	reserve, calls := reserveTaken(taken.Addr().(*net.TCPAddr).Port, 2)
-	r, err := startRedis(t.Context(), RedisOptions{TCP: true}, reserve)
+	r, err := startRedisTaken(t, RedisOptions{TCP: true}, reserve)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +235,7 @@ func TestTakenPortIsRetried(t *testing.T) {
 	}
 
 	reserve, calls = reserveTaken(taken.Addr().(*net.TCPAddr).Port, math.MaxInt)
-	if r, err := startRedis(t.Context(), RedisOptions{TCP: true}, reserve); !errors.Is(err, errPortTaken) {
+	if r, err := startRedisTaken(t, RedisOptions{TCP: true}, reserve); !errors.Is(err, errPortTaken) {
 		t.Errorf("without a free port: %v", err)
 		if err == nil {
 			_ = r.Close()
@@ -241,7 +251,7 @@ func TestStrangerIsNotOurs(t *testing.T) {
 	t.Parallel()
 	other := startTest(t, RedisOptions{TCP: true})
 	reserve, _ := reserveTaken(other.port.number, math.MaxInt)
-	r, err := startRedis(t.Context(), RedisOptions{TCP: true, Binary: "false"}, reserve)
+	r, err := startRedisTaken(t, RedisOptions{TCP: true, Binary: "false"}, reserve)
 	if err == nil {
 		_ = r.Close()
 		t.Errorf("%s, which another server has, passes for our own", r.URL())

@@ -3,7 +3,6 @@ package servers
 // The configuration file of a private Redis server.
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -29,24 +28,18 @@ var redisReserved = map[string]string{
 }
 
 // redisConf returns the file for a server that listens on p, or on a unix socket in dir if p is nil.
-func redisConf(o RedisOptions, dir string, p *port) ([]byte, error) {
+func redisConf(o RedisOptions, dir string, p *port) (string, error) {
 	directives := maps.Clone(redisDefaults)
 	if o.Durability == Strict {
 		directives["appendonly"], directives["appendfsync"] = "yes", "always"
 	}
 	for name, value := range o.Config {
 		name = strings.ToLower(name)
-		if instead, ok := redisReserved[name]; ok {
-			if instead != "" {
-				return nil, fmt.Errorf("directive %s: use RedisOptions.%s", name, instead)
-			}
-			return nil, fmt.Errorf("directive %s is not for the caller to set", name)
-		}
-		if name == "" || strings.ContainsFunc(name, notInDirective) {
-			return nil, fmt.Errorf("directive %q: no directive has such a name", name)
+		if err := settable("directive", name, notInDirective, "RedisOptions", redisReserved); err != nil {
+			return "", err
 		}
 		if strings.ContainsAny(value, "\r\n\x00") {
-			return nil, fmt.Errorf("directive %s: its value has more than one line", name)
+			return "", fmt.Errorf("directive %s: its value has more than one line", name)
 		}
 		if strings.TrimSpace(value) == "" {
 			value = `""`
@@ -78,7 +71,7 @@ func redisConf(o RedisOptions, dir string, p *port) ([]byte, error) {
 		directives["bind"] = "127.0.0.1"
 	}
 
-	var b bytes.Buffer
+	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(directives)) {
 		fmt.Fprintf(&b, "%s %s\n", name, directives[name])
 	}
@@ -86,11 +79,22 @@ func redisConf(o RedisOptions, dir string, p *port) ([]byte, error) {
 		fmt.Fprintln(&b, line)
 	}
 	users, err := redisUsers(o)
-	if err != nil {
-		return nil, err
+	return b.String() + users, err
+}
+
+// settable says why a caller cannot set something of the kind: it is reserved, with an option to use instead or "", or its name has
+// other characters.
+func settable(kind, name string, other func(rune) bool, options string, reserved map[string]string) error {
+	instead, taken := reserved[name]
+	switch {
+	case instead != "":
+		return fmt.Errorf("%s %s: use %s.%s", kind, name, options, instead)
+	case taken:
+		return fmt.Errorf("%s %s is not for the caller to set", kind, name)
+	case name == "" || strings.ContainsFunc(name, other):
+		return fmt.Errorf("%s %q: no %s has such a name", kind, name, kind)
 	}
-	b.WriteString(users)
-	return b.Bytes(), nil
+	return nil
 }
 
 // notInDirective reports whether r cannot be in the name of a directive.

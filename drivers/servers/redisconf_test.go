@@ -1,7 +1,6 @@
 package servers
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,7 +26,7 @@ func TestRedisConf(t *testing.T) {
 		}
 		file := filepath.Join("testdata", tt.golden)
 		if *update {
-			if err := os.WriteFile(file, got, 0o644); err != nil {
+			if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -35,7 +34,7 @@ func TestRedisConf(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.Equal(got, want) {
+		if got != string(want) {
 			t.Errorf("%s: got\n%s\nwant\n%s", tt.golden, got, want)
 		}
 	}
@@ -56,7 +55,7 @@ func FuzzRedisConf(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, limit := bytes.Count(conf, []byte("\n")), bytes.Count(plain, []byte("\n")); got > limit {
+		if got, limit := strings.Count(conf, "\n"), strings.Count(plain, "\n"); got > limit {
 			t.Errorf("%d lines, expected no more than %d:\n%s", got, limit, conf)
 		}
 		users, err := redisUsers(o)

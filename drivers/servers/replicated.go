@@ -76,16 +76,12 @@ func replicaLines(replicas int, primary string, link func(string) (string, error
 // inSync returns nil if all replicas acknowledge what the primary sends. It publishes something first: without traffic
 // from the client, WAIT counts even a replica that still loads its first copy.
 func (r *Replicated) inSync(ctx context.Context) error {
-	return converse(ctx, r.Primary.login, func(ask func(...string) (string, error)) error {
-		if _, err := ask("PUBLISH", "lockbench:sync", ""); err != nil {
-			return err
-		}
-		n, err := ask("WAIT", strconv.Itoa(len(r.Replicas)), "100")
-		if err == nil && n != strconv.Itoa(len(r.Replicas)) {
-			err = fmt.Errorf("%s of %d replicas acknowledge", n, len(r.Replicas))
-		}
-		return err
-	})
+	all := strconv.Itoa(len(r.Replicas))
+	replies, err := r.Primary.login.ask(ctx, command{"PUBLISH", "lockbench:sync", ""}, command{"WAIT", all, "100"})
+	if err == nil && replies[1] != all {
+		err = fmt.Errorf("%s of %s replicas acknowledge", replies[1], all)
+	}
+	return err
 }
 
 // URLs returns the address of the primary.

@@ -112,12 +112,12 @@ func TestPortStaysReserved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer p.release()
+	defer p.Close()
 	q, err := reservePort()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer q.release()
+	defer q.Close()
 	if p.number == q.number || p.number == 0 {
 		t.Errorf("the same port twice: %d, %d", p.number, q.number)
 	}
@@ -174,14 +174,14 @@ func TestStopIsAwaited(t *testing.T) {
 		if err := r.Signal(syscall.SIGSTOP); err != nil {
 			t.Fatal(err)
 		}
-		if stopped, _ := r.child.current().Stopped(); !stopped {
+		if stopped, _ := r.current().Stopped(); !stopped {
 			t.Fatal("Signal(SIGSTOP) has returned and the server runs")
 		}
 		if err := r.Signal(syscall.SIGCONT); err != nil {
 			t.Fatal(err)
 		}
 		testwait.Until(t, "the server goes on", func() bool {
-			stopped, _ := r.child.current().Stopped()
+			stopped, _ := r.current().Stopped()
 			return !stopped
 		})
 	}

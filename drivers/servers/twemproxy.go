@@ -5,7 +5,6 @@ package servers
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,7 +12,7 @@ import (
 
 // Twemproxy is a private twemproxy (nutcracker), which spreads keys over servers, and ends the connection of a client that sends
 // a command that it does not know: HELLO, INFO, CONFIG, SCAN and all that concerns no key. Its methods are safe for concurrent use.
-type Twemproxy struct{ process }
+type Twemproxy struct{ *process }
 
 // StartTwemproxy starts a private twemproxy before servers that listen on ports, without TLS, which it does not own. It asks clients for
 // the password that the servers have, if any, and returns when it answers. ctx bounds the start, not the life of the proxy. The caller closes it.
@@ -22,33 +21,24 @@ func StartTwemproxy(ctx context.Context, behind ...*Redis) (*Twemproxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	return startServer(ctx, "twemproxy", func() (*Twemproxy, error) { return newTwemproxy(binary, behind) })
+	return startServer(ctx, place{name: "twemproxy"}, func(p *process) (*Twemproxy, error) { return setUpTwemproxy(p, binary, behind) })
 }
 
-func newTwemproxy(binary string, behind []*Redis) (_ *Twemproxy, err error) {
-	dir, err := newTempDir(tempRoot())
+func setUpTwemproxy(p *process, binary string, behind []*Redis) (*Twemproxy, error) {
+	port, err := p.reserve()
 	if err != nil {
 		return nil, err
 	}
-	file := dir.file("nutcracker.yml")
-	p := &Twemproxy{process{child: &child{name: "twemproxy", dir: dir}}}
-	defer closeAfter(&err, p)
-	port, err := p.reserve(reservePort)
-	if err != nil {
-		return nil, err
-	}
-	stats, err := p.reserve(reservePort) // it cannot do without
+	stats, err := p.reserve() // it cannot do without
 	if err != nil {
 		return nil, err
 	}
 	p.url = "redis://" + port.addr()
-	p.child.argv = []string{binary, "-c", file, "-a", "127.0.0.1", "-s", strconv.Itoa(stats.number)}
+	p.argv = []string{binary, "-c", p.dir.file("nutcracker.yml"), "-a", "127.0.0.1", "-s", strconv.Itoa(stats.number)}
 	l := login{network: "tcp", address: port.addr(), password: behind[0].login.password}
-	p.child.ready = func(ctx context.Context, _ int) error {
-		return converse(ctx, l, func(ask func(...string) (string, error)) error {
-			_, err := ask("PING")
-			return err
-		})
+	p.ready = func(ctx context.Context, _ int) error {
+		_, err := l.ask(ctx, command{"PING"})
+		return err
 	}
 	conf := []string{
 		"lockbench:", "  listen: " + port.addr(), "  redis: true", "  hash: fnv1a_64", "  distribution: ketama", "  servers:",
@@ -59,10 +49,14 @@ func newTwemproxy(binary string, behind []*Redis) (_ *Twemproxy, err error) {
 	for i, r := range behind {
 		conf = append(conf, fmt.Sprintf("   - %s:1 server%d", r.login.address, i))
 	}
-	return p, os.WriteFile(file, []byte(strings.Join(conf, "\n")+"\n"), 0o600)
+	return &Twemproxy{p}, p.write("nutcracker.yml", strings.Join(conf, "\n")+"\n")
 }
 
 // FindTwemproxy returns the path of the proxy that StartTwemproxy runs. The error wraps exec.ErrNotFound and says what to install.
 func FindTwemproxy() (path string, err error) {
-	return find("twemproxy", "", []string{"nutcracker", "twemproxy"}, []string{"", "/usr/sbin"}, "the package nutcracker (Debian, Ubuntu)")
+	return twemproxyProgram.find("")
+}
+
+var twemproxyProgram = program{
+	"twemproxy", []string{"nutcracker", "twemproxy"}, []string{"", "/usr/sbin"}, "the package nutcracker (Debian, Ubuntu)",
 }

@@ -11,6 +11,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -23,12 +25,12 @@ type ZooKeeperOptions struct {
 
 // ZooKeeper is one private server. Its methods are safe for concurrent use.
 type ZooKeeper struct {
-	process
+	*process
 	addr string
 }
 
 // ZooKeepers are the members of one ensemble, or one server by itself.
-type ZooKeepers struct{ Group[*ZooKeeper] }
+type ZooKeepers struct{ peered[*ZooKeeper] }
 
 // zooKeeperTick is the server's unit of time. A session lasts at least two of them, so that tests and faults can see
 // one end; the default tick is 2 s.
@@ -56,117 +58,58 @@ func StartZooKeeper(ctx context.Context, n int, o ZooKeeperOptions) (*ZooKeepers
 	if err != nil {
 		return nil, err
 	}
+	list, ports := &ZooKeepers{}, 2*n
 	if n == 1 {
-		s, err := startServer(ctx, "zookeeper", func() (*ZooKeeper, error) {
-			list, err := newZooKeepers(1, o, java, classes, reservePort)
-			if err != nil {
-				return nil, err
-			}
-			return list[0], nil
+		ports = 0
+	}
+	err = list.start(ctx, "zookeeper", n, ports, func(ctx context.Context, i int) (*ZooKeeper, error) {
+		return startServer(ctx, place{name: "zookeeper"}, func(p *process) (*ZooKeeper, error) {
+			return setUpZooKeeper(p, i+1, list.peers, java, classes, o.Durability)
 		})
-		if err != nil {
-			return nil, err
-		}
-		return &ZooKeepers{Group[*ZooKeeper]{[]*ZooKeeper{s}}}, nil
-	}
-	// Each has to know the ports of all, so a taken port cannot be replaced at the start; they are reserved.
-	sweepOnce.Do(func() { _, _ = Sweep() })
-	list, err := newZooKeepers(n, o, java, classes, reservePort)
+	})
 	if err != nil {
-		return nil, fmt.Errorf("zookeeper: start: %w", err)
-	}
-	if _, err := startAll(ctx, n, func(ctx context.Context, i int) (*ZooKeeper, error) {
-		return list[i], list[i].child.start(ctx)
-	}); err != nil {
-		return nil, errors.Join(err, closeAll(list))
-	}
-	return &ZooKeepers{Group[*ZooKeeper]{list}}, nil
-}
-
-// newZooKeepers prepares n servers that form an ensemble: directories, ports, configurations.
-func newZooKeepers(n int, o ZooKeeperOptions, java, classes string,
-	reserve func() (*port, error)) (list []*ZooKeeper, err error) {
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, closeAll(list))
-		}
-	}()
-	peers := ""
-	for i := range n {
-		dir, err := newTempDir(tempRoot())
-		if err != nil {
-			return list, err
-		}
-		z := &ZooKeeper{process: process{child: &child{name: "zookeeper", dir: dir}, persistence: o.Durability.or("fsync off")}}
-		list = append(list, z)
-		client, err := z.reserve(reserve)
-		if err != nil {
-			return list, err
-		}
-		z.addr = client.addr()
-		z.url = "zookeeper://" + z.addr
-		z.child.ready = func(ctx context.Context, _ int) error { return serves(ctx, z.addr) }
-		if n == 1 {
-			break
-		}
-		quorum, err := z.reserve(reserve)
-		if err != nil {
-			return list, err
-		}
-		election, err := z.reserve(reserve)
-		if err != nil {
-			return list, err
-		}
-		peers += fmt.Sprintf("server.%d=127.0.0.1:%d:%d\n", i+1, quorum.number, election.number)
-	}
-	for i, z := range list {
-		if err := z.configure(i+1, peers, java, classes, o.Durability); err != nil {
-			return list, err
-		}
+		return nil, err
 	}
 	return list, nil
 }
 
-// configure writes the server's files and sets its command line.
-func (z *ZooKeeper) configure(id int, peers, java, classes string, d Durability) error {
-	dir, forceSync, class := z.child.dir, "no", "org.apache.zookeeper.server.ZooKeeperServerMain"
+// setUpZooKeeper prepares a server, by itself if it has no peers: address, files, command line. Two ports of each peer are for the
+// others: those of the quorum and of elections.
+func setUpZooKeeper(p *process, id int, peers []*port, java, classes string, d Durability) (*ZooKeeper, error) {
+	port, err := p.reserve()
+	if err != nil {
+		return nil, err
+	}
+	z := &ZooKeeper{p, port.addr()}
+	z.url, z.persistence = "zookeeper://"+z.addr, d.or("fsync off")
+	z.ready = func(ctx context.Context, _ int) error { return serves(ctx, z.addr) }
+	forceSync, class, members := "no", "org.apache.zookeeper.server.ZooKeeperServerMain", ""
 	if d == Strict {
 		forceSync = "yes"
 	}
-	if peers != "" {
+	for pair := range slices.Chunk(peers, 2) {
 		class = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
+		members += fmt.Sprintf("server.%d=%s:%d\n", strings.Count(members, "\n")+1, pair[0].addr(), pair[1].number)
 	}
-	if err := os.Mkdir(dir.file("data"), 0o700); err != nil {
-		return err
-	}
-	if err := os.WriteFile(dir.file("data/myid"), fmt.Appendln(nil, id), 0o600); err != nil {
-		return err
-	}
-	if err := os.WriteFile(dir.file("zoo.cfg"), z.config(peers), 0o600); err != nil {
-		return err
-	}
-	// Apache's archive contains logback, which logs everything unless it finds a file of this name in the class path.
-	if err := os.WriteFile(dir.file("logback.xml"), []byte(logback), 0o600); err != nil {
-		return err
-	}
-	z.child.argv = append([]string{java}, JavaOptions...)
-	z.child.argv = append(z.child.argv,
+	z.argv = append([]string{java}, JavaOptions...)
+	z.argv = append(z.argv,
 		"-Xmx"+zooKeeperHeap, "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError",
-		"-XX:-UsePerfData", "-Djava.io.tmpdir="+dir.path, // no files outside its directory
+		"-XX:-UsePerfData", "-Djava.io.tmpdir="+p.dir.path, // no files outside its directory
 		"-Djava.net.preferIPv4Stack=true", "-Dzookeeper.forceSync="+forceSync,
 		fmt.Sprint("-Dzookeeper.fastleader.maxNotificationInterval=", zooKeeperElection),
 		"-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
-		"-cp", classes+string(filepath.ListSeparator)+dir.path, class, dir.file("zoo.cfg"),
+		"-cp", classes+string(filepath.ListSeparator)+p.dir.path, class, p.dir.file("zoo.cfg"),
 	)
-	return nil
+	// Apache's archive contains logback, which logs everything unless it finds a file of this name in the class path.
+	return z, errors.Join(os.Mkdir(p.dir.file("data"), 0o700), p.write("data/myid", strconv.Itoa(id)+"\n"),
+		p.write("zoo.cfg", p.zooKeeperConfig(port.number, members)), p.write("logback.xml", logback))
 }
 
 // config returns the configuration file. Settings of snapshots and the log have their defaults.
-func (z *ZooKeeper) config(peers string) []byte {
-	_, port, _ := net.SplitHostPort(z.addr)
+func (p *process) zooKeeperConfig(port int, members string) string {
 	ticks := func(d time.Duration) int { return int(d / zooKeeperTick) }
-	return fmt.Appendf(nil, `dataDir=%s
-clientPort=%s
+	return fmt.Sprintf(`dataDir=%s
+clientPort=%d
 clientPortAddress=127.0.0.1
 tickTime=%d
 initLimit=%d
@@ -177,8 +120,8 @@ maxClientCnxns=0
 admin.enableServer=false
 4lw.commands.whitelist=*
 autopurge.purgeInterval=0
-%s`, z.child.dir.file("data"), port, zooKeeperTick.Milliseconds(), ticks(10*time.Second), ticks(5*time.Second),
-		2*zooKeeperTick.Milliseconds(), time.Hour.Milliseconds(), peers)
+%s`, p.dir.file("data"), port, zooKeeperTick.Milliseconds(), ticks(10*time.Second), ticks(5*time.Second),
+		2*zooKeeperTick.Milliseconds(), time.Hour.Milliseconds(), members)
 }
 
 const logback = `<configuration>

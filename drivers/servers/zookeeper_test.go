@@ -27,7 +27,7 @@ func startZooKeeperTest(t *testing.T, n int, o ZooKeeperOptions) *ZooKeepers {
 			}
 		}
 		for _, node := range z.Nodes {
-			if node.PID() != 0 || exists(node.child.dir.path) {
+			if node.PID() != 0 || exists(node.dir.path) {
 				t.Errorf("%s is left", node.URL())
 			}
 		}
