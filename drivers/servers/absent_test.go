@@ -211,7 +211,7 @@ func TestNoUser(t *testing.T) {
 		return // it runs as this one
 	}
 	swap(t, &postgresAccounts, []string{"lockbench-no-such-user"})
-	if _, err := unprivileged("postgres"); err == nil || errors.Is(err, exec.ErrNotFound) || !strings.Contains(err.Error(), "lockbench-no-such-user") {
+	if _, err := unprivileged("postgres", ""); err == nil || errors.Is(err, exec.ErrNotFound) || !strings.Contains(err.Error(), "lockbench-no-such-user") {
 		t.Error(err)
 	}
 }

@@ -18,8 +18,8 @@ type account struct{ uid, gid int }
 var postgresAccounts = []string{"postgres", "_postgres", "nobody"}
 
 // unprivileged returns the place for a server that refuses to run as root. The account is nil if this process is not root.
-func unprivileged(server string) (place, error) {
-	at := place{name: server}
+func unprivileged(server string, d Durability) (place, error) {
+	at := place{name: server, durability: d}
 	if os.Geteuid() != 0 {
 		return at, nil
 	}

@@ -13,6 +13,7 @@ import (
 	"math/big"
 	"net"
 	"path/filepath"
+	"sync"
 	"time"
 )
 
@@ -29,25 +30,21 @@ const (
 	certLifetime = 365 * 24 * time.Hour
 )
 
-// authority signs the certificates of one server, or of several that must trust each other.
+// authority signs the certificates of one server, or of several that must trust each other. The zero value is a new one.
 type authority struct {
-	cert *x509.Certificate
-	der  []byte
-	key  *ecdsa.PrivateKey
+	making sync.Once
+	cert   *x509.Certificate
+	der    []byte
+	key    *ecdsa.PrivateKey
+	err    error
 }
 
-func newAuthority() (*authority, error) {
-	cert := certTemplate("lockbench private CA")
-	cert.IsCA, cert.BasicConstraintsValid, cert.KeyUsage = true, true, x509.KeyUsageCertSign
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, err
+func (a *authority) make() {
+	a.cert = certTemplate("lockbench private CA")
+	a.cert.IsCA, a.cert.BasicConstraintsValid, a.cert.KeyUsage = true, true, x509.KeyUsageCertSign
+	if a.key, a.err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); a.err == nil {
+		a.der, a.err = x509.CreateCertificate(rand.Reader, a.cert, a.cert, &a.key.PublicKey, a.key)
 	}
-	der, err := x509.CreateCertificate(rand.Reader, cert, cert, &key.PublicKey, key)
-	if err != nil {
-		return nil, err
-	}
-	return &authority{cert: cert, der: der, key: key}, nil
 }
 
 func certTemplate(name string) *x509.Certificate {
@@ -62,13 +59,10 @@ func certTemplate(name string) *x509.Certificate {
 }
 
 // certify makes a certificate for this machine's loopback names and writes the files that a server needs into a directory below
-// its own. It is signed by an authority, or by a new one if that is nil, whose own key is never written. It returns what a client
-// needs.
-func (p *process) certify(a *authority, below string) (_ *tls.Config, err error) {
-	if a == nil {
-		if a, err = newAuthority(); err != nil {
-			return nil, err
-		}
+// its own. The authority's own key is never written. It returns what a client needs.
+func (p *process) certify(a *authority, below string) (*tls.Config, error) {
+	if a.making.Do(a.make); a.err != nil {
+		return nil, a.err
 	}
 	leaf := certTemplate("lockbench private server")
 	leaf.KeyUsage = x509.KeyUsageDigitalSignature

@@ -69,9 +69,7 @@ func StartEtcd(ctx context.Context, n int, o EtcdOptions) (*Etcds, error) {
 		return nil, fmt.Errorf("etcd: start: %w", err)
 	}
 	if o.TLS {
-		if m.ca, err = newAuthority(); err != nil {
-			return nil, fmt.Errorf("etcd: start: %w", err)
-		}
+		m.ca = new(authority)
 	}
 	e := &Etcds{}
 	err = e.start(ctx, "etcd", n, n, func(ctx context.Context, i int) (*Etcd, error) {
@@ -88,12 +86,8 @@ func StartEtcd(ctx context.Context, n int, o EtcdOptions) (*Etcds, error) {
 // etcdPlace decides where the members' files go and whether they are fsynced.
 func etcdPlace(ctx context.Context, binary string, n int, d Durability) (etcdMember, error) {
 	m := etcdMember{root: tempRoot(), fsync: true}
-	switch d {
-	case "", Strict:
-		return m, nil
-	case Relaxed:
-	default:
-		return m, fmt.Errorf("durability %q: there are %s and %s", d, Relaxed, Strict)
+	if d != Relaxed {
+		return m, d.check()
 	}
 	major, minor, err := etcdVersion(ctx, binary)
 	if err != nil {

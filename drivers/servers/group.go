@@ -94,6 +94,14 @@ const (
 	Strict Durability = "strict"
 )
 
+// check returns an error unless a server can have the durability, or its default.
+func (d Durability) check() error {
+	if d == "" || d == Relaxed || d == Strict {
+		return nil
+	}
+	return fmt.Errorf("durability %q: there are %s and %s", d, Relaxed, Strict)
+}
+
 // or returns what is on disk when a server confirms a change, if it is relaxed in that way.
 func (d Durability) or(relaxed string) (persistence string) {
 	if d == Strict {

@@ -54,14 +54,7 @@ func StartMySQL(ctx context.Context, o MySQLOptions) (*MySQL, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch o.Durability {
-	case "":
-		o.Durability = Relaxed
-	case Relaxed, Strict:
-	default:
-		return nil, fmt.Errorf("mysql: start: unknown durability %q; there are %s and %s", o.Durability, Relaxed, Strict)
-	}
-	return startServer(ctx, place{name: "mysql"}, func(p *process) (*MySQL, error) { return setUpMySQL(ctx, p, binary, o) })
+	return startServer(ctx, place{name: "mysql", durability: o.Durability}, func(p *process) (*MySQL, error) { return setUpMySQL(ctx, p, binary, o) })
 }
 
 // setUpMySQL prepares a server: address, first files.
@@ -82,7 +75,7 @@ func setUpMySQL(ctx context.Context, p *process, binary string, o MySQLOptions) 
 	}
 	if o.TLS {
 		u.RawQuery = "tls=true"
-		if _, err := p.certify(nil, ""); err != nil {
+		if _, err := p.certify(new(authority), ""); err != nil {
 			return nil, err
 		}
 	}

@@ -3,6 +3,7 @@ package servers
 // Groups of private Redis servers: what they have in common, independent servers, and a cluster.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,28 +20,12 @@ func StartNodes(ctx context.Context, n int, o RedisOptions) (*Nodes, error) {
 	if n < 1 {
 		return nil, fmt.Errorf("redis: start: %d servers are not possible: ask for 1 or more", n)
 	}
-	o, err := o.grouped()
-	if err != nil {
-		return nil, err
-	}
+	o.ca = cmp.Or(o.ca, new(authority))
 	nodes, err := startAll(ctx, n, func(ctx context.Context, _ int) (*Redis, error) { return StartRedis(ctx, o) })
 	if err != nil {
 		return nil, err
 	}
 	return &Nodes{Group[*Redis]{nodes}}, nil
-}
-
-// grouped returns o for the members of a group, which share a certificate authority.
-func (o RedisOptions) grouped() (RedisOptions, error) {
-	if !o.TLS || o.ca != nil {
-		return o, nil
-	}
-	ca, err := newAuthority()
-	if err != nil {
-		return o, fmt.Errorf("redis: start: %w", err)
-	}
-	o.ca = ca
-	return o, nil
 }
 
 // with returns o with further defaults and configuration lines.
@@ -89,10 +74,7 @@ func StartCluster(ctx context.Context, primaries int, o RedisOptions) (*Cluster,
 	if primaries < 1 {
 		return nil, fmt.Errorf("redis: start: a cluster of %d primaries is not possible: ask for 1 or more", primaries)
 	}
-	o, err := o.grouped()
-	if err != nil {
-		return nil, err
-	}
+	o.ca = cmp.Or(o.ca, new(authority))
 	o = o.linked().with(clusterDefaults, "cluster-enabled yes", "cluster-config-file nodes.conf")
 	if o.TLS {
 		o = o.with(nil, "tls-cluster yes")

@@ -37,7 +37,7 @@ func StartPgBouncer(ctx context.Context, o PgBouncerOptions) (*PgBouncer, error)
 	if err != nil {
 		return nil, err
 	}
-	at, err := unprivileged("pgbouncer")
+	at, err := unprivileged("pgbouncer", "")
 	if err != nil {
 		return nil, err
 	}

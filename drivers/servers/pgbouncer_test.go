@@ -179,7 +179,7 @@ func TestPgBouncerTakesAnotherPort(t *testing.T) {
 	}
 	other, p := startPgBouncerTest(t, 0)
 	reserve, calls := reserveTaken(other.ports[0].number, 1)
-	at, err := unprivileged("pgbouncer")
+	at, err := unprivileged("pgbouncer", "")
 	if err != nil {
 		t.Fatal(err)
 	}

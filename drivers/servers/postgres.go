@@ -50,7 +50,7 @@ func StartPostgres(ctx context.Context, o PostgresOptions) (*Postgres, error) {
 	if err != nil {
 		return nil, err
 	}
-	at, err := unprivileged("postgres")
+	at, err := unprivileged("postgres", o.Durability)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func setUpPostgres(ctx context.Context, p *process, binary string, o PostgresOpt
 	}
 	if o.TLS {
 		p.url += "?sslmode=verify-full"
-		if _, err := p.certify(nil, postgresData); err != nil { // where the server looks for them
+		if _, err := p.certify(new(authority), postgresData); err != nil { // where the server looks for them
 			return nil, err
 		}
 	}

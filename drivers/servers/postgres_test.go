@@ -200,7 +200,7 @@ func TestPostgresTakesAnotherPort(t *testing.T) {
 	}
 	other := startPostgresTest(t, PostgresOptions{TCP: true})
 	reserve, calls := reserveTaken(other.ports[0].number, 1)
-	at, err := unprivileged("postgres")
+	at, err := unprivileged("postgres", "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -99,15 +99,10 @@ func postgresSettings(o PostgresOptions, data string, port int) ([]string, error
 	if o.TLS {
 		settings["ssl"], settings["ssl_cert_file"], settings["ssl_key_file"] = "on", certFile, keyFile
 	}
-	switch o.Durability {
-	case "", Relaxed:
-		settings["fsync"], settings["full_page_writes"] = "off", "off"
-	case Strict:
+	settings["fsync"], settings["full_page_writes"], settings["synchronous_commit"] = "off", "off", "on"
+	if o.Durability == Strict {
 		settings["fsync"], settings["full_page_writes"] = "on", "on"
-	default:
-		return nil, fmt.Errorf("durability %q: there are %s and %s", o.Durability, Relaxed, Strict)
 	}
-	settings["synchronous_commit"] = "on"
 	var args []string
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
 		args = append(args, "-c", name+"="+settings[name])

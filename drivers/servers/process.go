@@ -72,10 +72,15 @@ type place struct {
 	name    string   // of the server
 	account *account // nil: that of this process
 	root    string   // of its directory; "": the temp dir, or another one that the account can enter
+
+	durability Durability
 }
 
 // newProcess returns a process in a private directory, through which its account passes, and does nothing else there.
 func newProcess(at place) (_ *process, err error) {
+	if err := at.durability.check(); err != nil {
+		return nil, err
+	}
 	if at.root == "" {
 		if at.root, err = rootFor(at.account); err != nil {
 			return nil, err

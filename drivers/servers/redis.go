@@ -3,6 +3,7 @@ package servers
 // A private redis-server or valkey-server; both are configured and started alike.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/url"
@@ -67,7 +68,7 @@ func StartRedis(ctx context.Context, o RedisOptions) (*Redis, error) {
 	if err != nil {
 		return nil, err
 	}
-	return startServer(ctx, place{name: "redis"}, func(p *process) (*Redis, error) { return setUpRedis(p, binary, o) })
+	return startServer(ctx, place{name: "redis", durability: o.Durability}, func(p *process) (*Redis, error) { return setUpRedis(p, binary, o) })
 }
 
 // setUpRedis prepares a server: address, certificates, configuration.
@@ -97,7 +98,7 @@ func setUpRedis(p *process, binary string, o RedisOptions) (_ *Redis, err error)
 		o.lines = append(slices.Clone(o.lines), "cluster-port "+strconv.Itoa(r.bus.number))
 	}
 	if o.TLS {
-		if l.tls, err = p.certify(o.ca, ""); err != nil {
+		if l.tls, err = p.certify(cmp.Or(o.ca, new(authority)), ""); err != nil {
 			return nil, err
 		}
 		r.url = "rediss://" + l.address

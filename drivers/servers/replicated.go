@@ -3,6 +3,7 @@ package servers
 // A private primary with replicas.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,10 +28,7 @@ func StartReplicated(ctx context.Context, replicas int, o RedisOptions) (*Replic
 	if replicas < 0 {
 		return nil, fmt.Errorf("redis: start: %d replicas are not possible", replicas)
 	}
-	o, err := o.grouped()
-	if err != nil {
-		return nil, err
-	}
+	o.ca = cmp.Or(o.ca, new(authority))
 	o = o.linked().with(replicationDefaults)
 	primary, err := StartRedis(ctx, o)
 	if err != nil {

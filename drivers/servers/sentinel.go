@@ -3,6 +3,7 @@ package servers
 // A private primary with replicas, and sentinels that replace it when it dies.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,10 +31,7 @@ func StartSentinel(ctx context.Context, replicas, sentinels int, o RedisOptions)
 	if sentinels < 1 {
 		return nil, fmt.Errorf("redis: start: %d sentinels are not possible: ask for 1 or more", sentinels)
 	}
-	o, err := o.grouped()
-	if err != nil {
-		return nil, err
-	}
+	o.ca = cmp.Or(o.ca, new(authority))
 	data, err := StartReplicated(ctx, replicas, o)
 	if err != nil {
 		return nil, err

@@ -51,9 +51,6 @@ func StartZooKeeper(ctx context.Context, n int, o ZooKeeperOptions) (*ZooKeepers
 	if n != 1 && n != 3 {
 		return nil, fmt.Errorf("zookeeper: start: %d servers are not possible: ask for 1 or 3", n)
 	}
-	if o.Durability != "" && o.Durability != Relaxed && o.Durability != Strict {
-		return nil, fmt.Errorf("zookeeper: start: unknown durability %q; there are %s and %s", o.Durability, Relaxed, Strict)
-	}
 	java, classes, err := findZooKeeper(o.Binary)
 	if err != nil {
 		return nil, err
@@ -63,7 +60,7 @@ func StartZooKeeper(ctx context.Context, n int, o ZooKeeperOptions) (*ZooKeepers
 		ports = 0
 	}
 	err = list.start(ctx, "zookeeper", n, ports, func(ctx context.Context, i int) (*ZooKeeper, error) {
-		return startServer(ctx, place{name: "zookeeper"}, func(p *process) (*ZooKeeper, error) {
+		return startServer(ctx, place{name: "zookeeper", durability: o.Durability}, func(p *process) (*ZooKeeper, error) {
 			return setUpZooKeeper(p, i+1, list.peers, java, classes, o.Durability)
 		})
 	})

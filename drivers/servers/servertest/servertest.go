@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"sync"
 	"testing"
 
 	"github.com/lockbench/lockbench/drivers/servers"
@@ -14,75 +15,74 @@ import (
 // instead, because a suite that never ran must not pass.
 func Redis(t testing.TB, o servers.RedisOptions) *servers.Redis {
 	t.Helper()
-	return start(t, func() (*servers.Redis, error) { return servers.StartRedis(t.Context(), o) })
-}
-
-// several leaves a test that needs more than one server of a service to make test-all.
-func several(t testing.TB) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("several servers: make test-all")
-	}
+	return start(t, 1, func() (*servers.Redis, error) { return servers.StartRedis(t.Context(), o) })
 }
 
 // Nodes is like Redis for n independent servers.
 func Nodes(t testing.TB, n int, o servers.RedisOptions) *servers.Nodes {
 	t.Helper()
-	several(t)
-	return start(t, func() (*servers.Nodes, error) { return servers.StartNodes(t.Context(), n, o) })
+	return start(t, n, func() (*servers.Nodes, error) { return servers.StartNodes(t.Context(), n, o) })
 }
 
 // Replicated is like Redis for a primary and its replicas.
 func Replicated(t testing.TB, replicas int, o servers.RedisOptions) *servers.Replicated {
 	t.Helper()
-	several(t)
-	return start(t, func() (*servers.Replicated, error) { return servers.StartReplicated(t.Context(), replicas, o) })
+	return start(t, 1+replicas, func() (*servers.Replicated, error) { return servers.StartReplicated(t.Context(), replicas, o) })
 }
 
 // Sentinel is like Redis for a primary, its replicas and their sentinels.
 func Sentinel(t testing.TB, replicas, sentinels int, o servers.RedisOptions) *servers.Sentinel {
 	t.Helper()
-	several(t)
-	return start(t, func() (*servers.Sentinel, error) { return servers.StartSentinel(t.Context(), replicas, sentinels, o) })
+	return start(t, 1+replicas+sentinels, func() (*servers.Sentinel, error) { return servers.StartSentinel(t.Context(), replicas, sentinels, o) })
 }
 
 // Cluster is like Redis for a cluster.
 func Cluster(t testing.TB, primaries int, o servers.RedisOptions) *servers.Cluster {
 	t.Helper()
-	several(t)
-	return start(t, func() (*servers.Cluster, error) { return servers.StartCluster(t.Context(), primaries, o) })
+	return start(t, primaries, func() (*servers.Cluster, error) { return servers.StartCluster(t.Context(), primaries, o) })
 }
 
 // Twemproxy is like Redis for a twemproxy before other servers.
 func Twemproxy(t testing.TB, behind ...*servers.Redis) *servers.Twemproxy {
 	t.Helper()
-	several(t)
-	return start(t, func() (*servers.Twemproxy, error) { return servers.StartTwemproxy(t.Context(), behind...) })
+	return start(t, 1+len(behind), func() (*servers.Twemproxy, error) { return servers.StartTwemproxy(t.Context(), behind...) })
 }
 
 // Etcd is like Redis for an etcd of n members.
 func Etcd(t testing.TB, n int, o servers.EtcdOptions) *servers.Etcds {
 	t.Helper()
-	if n > 1 {
-		several(t)
-	}
-	return start(t, func() (*servers.Etcds, error) { return servers.StartEtcd(t.Context(), n, o) })
+	return start(t, n, func() (*servers.Etcds, error) { return servers.StartEtcd(t.Context(), n, o) })
 }
 
 // MySQL is like Redis for MariaDB or MySQL.
 func MySQL(t testing.TB, o servers.MySQLOptions) *servers.MySQL {
 	t.Helper()
-	return start(t, func() (*servers.MySQL, error) { return servers.StartMySQL(t.Context(), o) })
+	return start(t, 1, func() (*servers.MySQL, error) { return servers.StartMySQL(t.Context(), o) })
 }
 
 // Postgres is like Redis for PostgreSQL.
 func Postgres(t testing.TB, o servers.PostgresOptions) *servers.Postgres {
 	t.Helper()
-	return start(t, func() (*servers.Postgres, error) { return servers.StartPostgres(t.Context(), o) })
+	return start(t, 1, func() (*servers.Postgres, error) { return servers.StartPostgres(t.Context(), o) })
 }
 
-func start[S interface{ Close() error }](t testing.TB, start func() (S, error)) S {
+// ZooKeeper is like Redis for one ZooKeeper server, or an ensemble of three.
+func ZooKeeper(t testing.TB, n int, o servers.ZooKeeperOptions) *servers.ZooKeepers {
 	t.Helper()
+	QuickJava()
+	return start(t, n, func() (*servers.ZooKeepers, error) { return servers.StartZooKeeper(t.Context(), n, o) })
+}
+
+// QuickJava makes Java processes that are started from now on compile quickly, which is best for processes that run for
+// seconds: together they use a third less CPU.
+var QuickJava = sync.OnceFunc(func() { servers.JavaOptions = []string{"-XX:TieredStopAtLevel=1"} })
+
+// start starts n servers. It leaves a test that needs more than one server of a service to make test-all.
+func start[S interface{ Close() error }](t testing.TB, n int, start func() (S, error)) S {
+	t.Helper()
+	if n > 1 && testing.Short() {
+		t.Skip("several servers: make test-all")
+	}
 	s, err := start()
 	if errors.Is(err, exec.ErrNotFound) {
 		missing(t, err)
