@@ -65,14 +65,11 @@ func ratios(base, head []*results.Record) (all []float64) {
 
 // variation returns the coefficient of variation of locks/s.
 func variation(trials []*results.Record) float64 {
-	sum, squares, n := 0.0, 0.0, float64(len(trials))
+	var rates moremath.Sample
 	for _, r := range trials {
-		sum += r.Throughput()
+		rates.Xs = append(rates.Xs, r.Throughput())
 	}
-	for _, r := range trials {
-		squares += (r.Throughput() - sum/n) * (r.Throughput() - sum/n)
-	}
-	return math.Sqrt(squares/(n-1)) / (sum / n)
+	return rates.StdDev() / rates.Mean()
 }
 
 // writeTotals prints a row for each of all.

@@ -3,18 +3,18 @@ package main
 // For how long keys are locked: what lockbench infers from its record, and what a connection of its own sees in the server.
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"math/rand/v2"
-	"net"
 	"regexp"
-	"strconv"
-	"strings"
+	"slices"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results/view"
@@ -81,11 +81,11 @@ func compareLocked(ctx context.Context, out io.Writer, duration time.Duration) e
 func (l *load) measure(ctx context.Context, server *servers.Redis, duration time.Duration) (inferred float64, said string, seen float64, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	w, err := newWitness(strings.TrimPrefix(server.URL(), "unix://"))
+	w, err := newWitness(server.URL())
 	if err != nil {
 		return 0, "", 0, err
 	}
-	defer w.Close()
+	defer w.server.Close()
 	samples := make(chan error, 1)
 	go func() {
 		err := w.watch(ctx, l.keys, duration/2, duration)
@@ -103,17 +103,16 @@ func (l *load) measure(ctx context.Context, server *servers.Redis, duration time
 
 // witness looks at the keys in the server. It knows nothing of lockbench but how it names them.
 type witness struct {
-	net.Conn
-	replies      *bufio.Reader
+	server       *redis.Client
 	looked, held int
 }
 
-func newWitness(socket string) (*witness, error) {
-	c, err := net.Dial("unix", socket)
+func newWitness(url string) (*witness, error) {
+	o, err := redis.ParseURL(url)
 	if err != nil {
 		return nil, err
 	}
-	return &witness{Conn: c, replies: bufio.NewReader(c)}, nil
+	return &witness{server: redis.NewClient(o)}, nil
 }
 
 // named is the name of a lock's key; rueidislock puts a number and a colon before it, as its own prefix.
@@ -124,11 +123,12 @@ var named = regexp.MustCompile(`^lockbench:[A-Z2-7]+:[0-9]+:([0-9]+:lockbench:[A
 func (w *witness) watch(ctx context.Context, n int, warmup, duration time.Duration) error {
 	keys := map[string]bool{}
 	var from time.Time
+	asked := context.WithoutCancel(ctx) // no request is given up when ctx ends
 	for len(keys) < n || time.Since(from) < warmup {
 		if ctx.Err() != nil {
 			return errors.New("the run ended before each key was seen")
 		}
-		names, err := w.names()
+		names, err := w.server.Keys(asked, "lockbench:*").Result()
 		if err != nil {
 			return err
 		}
@@ -142,17 +142,14 @@ func (w *witness) watch(ctx context.Context, n int, warmup, duration time.Durati
 		}
 		w.pause()
 	}
-	ask := "EXISTS"
-	for k := range keys {
-		ask += " " + k
-	}
+	all := slices.Collect(maps.Keys(keys))
 	for until := from.Add(warmup + duration); time.Now().Before(until) && ctx.Err() == nil; w.pause() {
-		held, err := w.number(ask, ":")
+		held, err := w.server.Exists(asked, all...).Result()
 		if err != nil {
 			return err
 		}
 		w.looked += n
-		w.held += held
+		w.held += int(held)
 	}
 	return nil
 }
@@ -160,38 +157,3 @@ func (w *witness) watch(ctx context.Context, n int, warmup, duration time.Durati
 func (w *witness) share() float64 { return float64(w.held) / float64(w.looked) }
 
 func (w *witness) pause() { time.Sleep(time.Duration(rand.ExpFloat64() * float64(lookEvery))) }
-
-// names returns all keys of the server.
-func (w *witness) names() (names []string, err error) {
-	n, err := w.number("KEYS lockbench:*", "*")
-	for range n {
-		if err == nil {
-			_, err = w.line("$")
-		}
-		name, failed := w.line("")
-		names, err = append(names, name), errors.Join(err, failed)
-	}
-	return names, err
-}
-
-// number sends a command and returns the number that its reply begins with.
-func (w *witness) number(command, kind string) (int, error) {
-	if _, err := fmt.Fprintf(w, "%s\r\n", command); err != nil {
-		return 0, err
-	}
-	text, err := w.line(kind)
-	if err != nil {
-		return 0, err
-	}
-	return strconv.Atoi(text)
-}
-
-// line reads one line that begins with kind.
-func (w *witness) line(kind string) (string, error) {
-	line, err := w.replies.ReadString('\n')
-	text, ok := strings.CutPrefix(strings.TrimSuffix(line, "\r\n"), kind)
-	if err == nil && !ok {
-		err = fmt.Errorf("the server answered %q", line)
-	}
-	return text, err
-}

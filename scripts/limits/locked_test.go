@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -14,17 +12,14 @@ import (
 // TestWitness: a look counts those keys of locks that are there, and no others.
 func TestWitness(t *testing.T) {
 	server := servertest.Redis(t, servers.RedisOptions{})
-	w, err := newWitness(strings.TrimPrefix(server.URL(), "unix://"))
+	w, err := newWitness(server.URL())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer w.Close()
+	defer w.server.Close()
 	const run = "lockbench:PACZPLSB7F5ZTHAP:1:"
 	for _, name := range []string{run + "0", run + "0:" + run + "1", run + "1:tokens", "mine:1"} {
-		if _, err := fmt.Fprintf(w, "SET %s x\r\n", name); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.line("+OK"); err != nil {
+		if err := w.server.Set(t.Context(), name, "x", 0).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
-	"os"
 	"runtime"
 	"strconv"
 	"strings"
@@ -32,6 +31,7 @@ import (
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/results/stats"
+	"github.com/lockbench/lockbench/scripts/bench"
 	"github.com/lockbench/lockbench/workloads"
 	"github.com/lockbench/lockbench/workloads/host"
 	"github.com/lockbench/lockbench/workloads/oracle"
@@ -47,10 +47,7 @@ func main() {
 	rounds := flag.Int("rounds", 7, "rounds, each of which runs every cell once")
 	duration := flag.Duration("duration", 2*time.Second, "length of one cell in one round")
 	flag.Parse()
-	if err := run(context.Background(), *rounds, *duration); err != nil {
-		fmt.Fprintln(os.Stderr, "overhead:", err)
-		os.Exit(1)
-	}
+	bench.Main("overhead", func(ctx context.Context) error { return run(ctx, *rounds, *duration) })
 }
 
 func run(ctx context.Context, rounds int, duration time.Duration) error {
