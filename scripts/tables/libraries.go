@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -42,12 +41,8 @@ func (d *document) libraries(names, proof string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	type row struct {
-		text string
-		last *results.Cell
-	}
-	var rows []row
-	var all []*results.Cell
+	var rows [][]string
+	var last, all []*results.Cell
 	starved := false
 	for _, of := range libraryRows {
 		texts, violations := []string{of.driver, of.language, ""}, int64(0)
@@ -56,33 +51,24 @@ func (d *document) libraries(names, proof string) ([]byte, error) {
 			if c, err = cell(recs, "driver="+of.driver+" "+load); err != nil {
 				return nil, err
 			}
-			mark := ""
-			if c.Generator.Saturated {
-				mark = "*"
-			}
+			rate := rateOf(c)
 			if c.Fairness.Starved > 0 {
-				mark, starved = mark+"†", true
+				rate, starved = rate+"†", true
 			}
-			texts = append(texts, fmt.Sprintf("%s%s · %s", formatted(c, "locks/s"), mark, formatted(c, "acquire.p99")))
+			texts = append(texts, rate+" · "+formatted(c, "acquire.p99"))
 			violations += c.Safety.Violations
 			all = append(all, c)
 		}
 		texts[2] = strings.TrimPrefix(cmp.Or(c.First().Env.Libraries[of.library], "?"), "v")
-		texts = append(texts, formatted(c, "jain"), formatted(c, "commands/lock"), format.Count(violations), fails(r, c.Plan()))
-		rows = append(rows, row{"| " + strings.Join(texts, " | ") + " |\n", c})
+		last = append(last, c)
+		rows = append(rows, append(texts, formatted(c, "jain"), formatted(c, "commands/lock"), format.Count(violations), fails(r, c.Plan())))
 	}
-	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(b.last.Rate.Median, a.last.Rate.Median) })
-	b := bytes.NewBufferString("| library | language | version | 1 key | 1 key, held 1 ms | 10 keys | 10 keys, held 1 ms | Jain | commands/lock | violations | fails |\n" +
-		"|:--|:--|:--|--:|--:|--:|--:|--:|--:|--:|:--|\n")
-	for _, row := range rows {
-		b.WriteString(row.text)
-	}
-	fmt.Fprintf(b, "\nUnder each load locks/s and the p99 of the wait; Jain and commands with 10 keys held for 1 ms. %s", uncertainty(all))
+	about := "Under each load locks/s and the p99 of the wait; Jain and commands with 10 keys held for 1 ms. " + uncertainty(all)
 	if starved {
-		b.WriteString(" `†`: clients that got no lock, whose waits are in no p99.")
+		about += " `†`: clients that got no lock, whose waits are in no p99."
 	}
-	b.WriteByte('\n')
-	return b.Bytes(), nil
+	return []byte("| library | language | version | 1 key | 1 key, held 1 ms | 10 keys | 10 keys, held 1 ms | Jain | commands/lock | violations | fails |\n" +
+		"|:--|:--|:--|--:|--:|--:|--:|--:|--:|--:|:--|\n" + ranked(rows, last) + "\n" + about + "\n"), nil
 }
 
 // fails lists the hazards that the lock of a plan was seen to fail, and of every-gap at how many requests. Another design of its

@@ -237,6 +237,15 @@ func (d *document) match(name, expr string) ([]byte, error) {
 	return nil, fmt.Errorf("%s must match once, and have a group", expr)
 }
 
+// line returns a line of a table of Markdown.
+func line(cells ...string) string {
+	text := "|"
+	for _, c := range cells {
+		text += strings.TrimRight(" "+c, " ") + " |"
+	}
+	return text + "\n"
+}
+
 func fenced(text []byte) []byte {
 	return slices.Concat([]byte("```\n"), bytes.TrimRight(text, "\n"), []byte("\n```\n"))
 }

@@ -52,8 +52,7 @@ func page(path, kept string) ([]byte, error) {
 	}
 	fmt.Fprintf(&b, "# %s\n\nGenerated from %s. See [BENCHMARKS.md](../../BENCHMARKS.md).\n\n", strings.TrimSuffix(name, ".jsonl"), source)
 	if name == "designs.jsonl" {
-		b.Write(designs())
-		b.WriteString("\n")
+		b.WriteString(designs() + "\n")
 	}
 	line, err := command(path)
 	if err != nil {
@@ -86,7 +85,7 @@ func command(path string) (string, error) {
 }
 
 // designs returns the table. It lists each design once, with the drivers that have it.
-func designs() []byte {
+func designs() string {
 	type row struct {
 		drivers.Design
 		drivers string
@@ -108,20 +107,18 @@ func designs() []byte {
 			rows = append(rows, at[key])
 		}
 	}
-	var b bytes.Buffer
-	b.WriteString("| lock | drivers | exclusive | owned | expires | session | fenced | fair | re-entrant | renews | models | what is wrong with it |\n" +
-		"|:--|:--|:-:|:-:|:-:|:-:|:-:|:-:|:-:|:-:|:--|:--|\n")
+	text := "| lock | drivers | exclusive | owned | expires | session | fenced | fair | re-entrant | renews | models | what is wrong with it |\n" +
+		"|:--|:--|:-:|:-:|:-:|:-:|:-:|:-:|:-:|:-:|:--|:--|\n"
 	for _, r := range rows {
-		t := r.Traits
-		fmt.Fprintf(&b, "| `%s` | %s |", r.Name, r.drivers)
+		t, cells := r.Traits, []string{"`" + r.Name + "`", r.drivers}
 		for _, has := range []bool{t.Exclusive, t.Owned, t.Expires, t.Session, t.Fenced, t.Fair, t.Reentrant, t.Renews} {
-			mark := " "
+			mark := ""
 			if has {
-				mark = " ✓ "
+				mark = "✓"
 			}
-			fmt.Fprintf(&b, "%s|", mark)
+			cells = append(cells, mark)
 		}
-		fmt.Fprintf(&b, " %s | %s |\n", r.Models, r.Wrong)
+		text += line(append(cells, r.Models, r.Wrong)...)
 	}
-	return b.Bytes()
+	return text
 }

@@ -38,24 +38,23 @@ func (d *document) proof(name, words string) ([]byte, error) {
 			return nil, fmt.Errorf("%q is neither hazards= nor locks=", word)
 		}
 	}
-	b := bytes.NewBufferString("| |")
+	head := []string{""}
 	for _, lock := range locks {
-		driver, design, _ := strings.Cut(lock, "/")
-		fmt.Fprintf(b, " %s<br>`%s` |", driver, design)
+		head = append(head, strings.Replace(lock, "/", "<br>`", 1)+"`")
 	}
-	b.WriteString("\n|:--|" + strings.Repeat(":-:|", len(locks)) + "\n")
+	text := line(head...) + "|:--|" + strings.Repeat(":-:|", len(locks)) + "\n"
 	for _, name := range names {
-		fmt.Fprintf(b, "| `%s` |", name)
+		cells := []string{"`" + name + "`"}
 		for _, lock := range locks {
 			c, err := cellOf(r, name, strings.Replace(lock, "/", " ", 1))
 			if err != nil {
 				return nil, err
 			}
-			fmt.Fprintf(b, " %s |", report.ProofMark(c))
+			cells = append(cells, report.ProofMark(c))
 		}
-		b.WriteString("\n")
+		text += line(cells...)
 	}
-	return b.Bytes(), nil
+	return []byte(text), nil
 }
 
 // seen reads "HAZARD DRIVER LOCK VERDICT" and returns the command of that cell and what was seen. It is an error if the verdict is

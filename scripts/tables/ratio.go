@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -232,11 +231,7 @@ func (d *document) locks(names, words string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	type row struct {
-		*results.Cell
-		text string
-	}
-	var rows []row
+	var rows [][]string
 	var cells []*results.Cell
 	for _, choice := range choices {
 		c, err := cell(recs, choice+" "+words)
@@ -247,29 +242,39 @@ func (d *document) locks(names, words string) ([]byte, error) {
 		if d, err := cell(dying, choice+" "+words); err == nil && formatted(d, "recovery.p50") != format.None {
 			recovery = formatted(d, "recovery.p50")
 		}
-		token, mark := "no", ""
+		token := "no"
 		if c.First().Traits.Fenced {
 			token = "yes"
 		}
-		if c.Generator.Saturated {
-			mark = "*"
-		}
 		cells = append(cells, c)
-		rows = append(rows, row{c, fmt.Sprintf("%s%s | %s | %s | %s | %s | %s |\n",
-			formatted(c, "locks/s"), mark, formatted(c, "acquire.p50"), formatted(c, "acquire.p99"), recovery, token, view.Risk(c))})
+		rows = append(rows, []string{"", rateOf(c), formatted(c, "acquire.p50"), formatted(c, "acquire.p99"), recovery, token, view.Risk(c)})
 	}
-	chosen := view.NewRun(cells)
-	for i := range rows {
-		rows[i].text = "| " + chosen.Names[i] + " | " + rows[i].text
+	for i, name := range view.NewRun(cells).Names {
+		rows[i][0] = name
 	}
-	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(b.Rate.Median, a.Rate.Median) })
-	var b bytes.Buffer
-	b.WriteString("| lock | locks/s | wait p50 | wait p99 | after a death | token | main risk |\n|:--|--:|--:|--:|--:|:-:|:--|\n")
-	for _, r := range rows {
-		b.WriteString(r.text)
+	return []byte("| lock | locks/s | wait p50 | wait p99 | after a death | token | main risk |\n|:--|--:|--:|--:|--:|:-:|:--|\n" +
+		ranked(rows, cells) + "\n" + uncertainty(cells) + "\n"), nil
+}
+
+// ranked returns the lines of rows, that of the cell with the highest throughput first.
+func ranked(rows [][]string, cells []*results.Cell) (lines string) {
+	order := make([]int, len(rows))
+	for i := range order {
+		order[i] = i
 	}
-	fmt.Fprintf(&b, "\n%s\n", uncertainty(cells))
-	return b.Bytes(), nil
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(cells[b].Rate.Median, cells[a].Rate.Median) })
+	for _, i := range order {
+		lines += line(rows[i]...)
+	}
+	return lines
+}
+
+// rateOf returns the locks a second of a cell, with a mark if they are not the lock's limit.
+func rateOf(c *results.Cell) string {
+	if c.Generator.Saturated {
+		return formatted(c, "locks/s") + "*"
+	}
+	return formatted(c, "locks/s")
 }
 
 // uncertainty says what the locks a second of cells are, how far off they may be, and what their mark means.
