@@ -25,11 +25,14 @@ type program struct {
 	install string   // what
 }
 
-// find returns the path of a binary if it is given, or else that of the program. The error of the latter wraps exec.ErrNotFound and
+// find returns the absolute path of a binary if it is given, or else that of the program. The error of the latter wraps exec.ErrNotFound and
 // says what to install.
 func (p *program) find(binary string) (string, error) {
 	if binary != "" {
 		path, err := exec.LookPath(binary)
+		if err == nil {
+			path, err = filepath.Abs(path)
+		}
 		if err != nil {
 			return "", fmt.Errorf("%s: %w", p.server, err)
 		}

@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -54,7 +53,9 @@ func StartMySQL(ctx context.Context, o MySQLOptions) (*MySQL, error) {
 	if err != nil {
 		return nil, err
 	}
-	return startServer(ctx, place{name: "mysql", durability: o.Durability}, func(p *process) (*MySQL, error) { return setUpMySQL(ctx, p, binary, o) })
+	return startServer(ctx, place{name: "mysql", durability: o.Durability}, func(p *process) (*MySQL, error) {
+		return setUpMySQL(ctx, p, binary, o)
+	})
 }
 
 // setUpMySQL prepares a server: address, first files.
@@ -144,7 +145,7 @@ func (p *process) installMySQL(ctx context.Context, binary string) error {
 	}
 	argv := append([]string{binary}, append(mysqlFiles(p.dir), "--initialize-insecure")...)
 	if strings.Contains(version, "MariaDB") {
-		script, err := besideMySQL(binary, "mariadb-install-db", "mysql_install_db")
+		script, err := mysqlInstaller(binary).find("")
 		if err != nil {
 			return err
 		}
@@ -154,20 +155,16 @@ func (p *process) installMySQL(ctx context.Context, binary string) error {
 	return p.prepare(ctx, p.dir.path, argv...)
 }
 
-// besideMySQL finds a program that comes with the server: in the same installation, or on PATH.
-func besideMySQL(binary string, names ...string) (string, error) {
+// mysqlInstaller is the script that comes with the server: in the same installation, or on PATH.
+func mysqlInstaller(binary string) *program {
 	if path, err := filepath.EvalSymlinks(binary); err == nil {
 		binary = path
 	}
 	prefix := filepath.Dir(filepath.Dir(binary))
-	for _, name := range names {
-		for _, path := range []string{filepath.Join(prefix, "bin", name), filepath.Join(prefix, "scripts", name), name} {
-			if path, err := exec.LookPath(path); err == nil {
-				return path, nil
-			}
-		}
+	return &program{
+		"the server's first files", []string{"mariadb-install-db", "mysql_install_db"},
+		[]string{filepath.Join(prefix, "bin"), filepath.Join(prefix, "scripts"), ""}, "the whole package mariadb-server",
 	}
-	return "", &MissingError{"the server's first files", strings.Join(names, " or "), "the whole package mariadb-server"}
 }
 
 // greeted returns nil if the server with that number accepts clients. The server speaks first: it greets a client with

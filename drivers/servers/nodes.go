@@ -104,7 +104,8 @@ func (c *Cluster) join(ctx context.Context) error {
 			{"CLUSTER", "ADDSLOTSRANGE", strconv.Itoa(from), strconv.Itoa(to)},
 		}
 		if i > 0 {
-			commands = append(commands, command{"CLUSTER", "MEET", "127.0.0.1", strconv.Itoa(first.port.number), strconv.Itoa(first.bus.number)})
+			meet := command{"CLUSTER", "MEET", "127.0.0.1", strconv.Itoa(first.port.number), strconv.Itoa(first.bus.number)}
+			commands = append(commands, meet)
 		}
 		if _, err := node.login.ask(ctx, commands...); err != nil {
 			return fmt.Errorf("redis: start: %w", err)

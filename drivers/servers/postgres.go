@@ -4,7 +4,6 @@ package servers
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"net/url"
 	"os"
@@ -121,14 +120,7 @@ const postgresPackages = "the package postgresql (Debian, Ubuntu, Arch, Homebrew
 
 func findPostgres(name string) (string, error) {
 	if name != "" {
-		path, err := exec.LookPath(name)
-		if err == nil {
-			path, err = filepath.Abs(path)
-		}
-		if err != nil {
-			return "", fmt.Errorf("postgres: %w", err)
-		}
-		return path, nil
+		return (&program{server: "postgres"}).find(name)
 	}
 	if path, err := exec.LookPath("postgres"); err == nil && hasInitdb(path) {
 		return path, nil

@@ -12,7 +12,8 @@ import (
 )
 
 var redisProgram = program{
-	"redis", []string{"redis-server", "valkey-server"}, onPath, "the package redis-server (Debian, Ubuntu), redis (Fedora, Arch, Homebrew) or valkey",
+	"redis", []string{"redis-server", "valkey-server"}, onPath,
+	"the package redis-server (Debian, Ubuntu), redis (Fedora, Arch, Homebrew) or valkey",
 }
 
 // RedisOptions describe one Redis server. The zero value is a server without persistence on a unix socket.
@@ -68,7 +69,9 @@ func StartRedis(ctx context.Context, o RedisOptions) (*Redis, error) {
 	if err != nil {
 		return nil, err
 	}
-	return startServer(ctx, place{name: "redis", durability: o.Durability}, func(p *process) (*Redis, error) { return setUpRedis(p, binary, o) })
+	return startServer(ctx, place{name: "redis", durability: o.Durability}, func(p *process) (*Redis, error) {
+		return setUpRedis(p, binary, o)
+	})
 }
 
 // setUpRedis prepares a server: address, certificates, configuration.

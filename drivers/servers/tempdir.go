@@ -186,10 +186,13 @@ func sweep(root string) (removed []string, err error) {
 		digits, ok := strings.CutPrefix(e.Name(), dirPrefix)
 		clear := sweepDir
 		if half, isNew := strings.CutPrefix(e.Name(), newPrefix); isNew && madeByTheDead(half) {
-			digits, ok, clear = half[strings.IndexByte(half, '-')+1:], true, sweepNew
+			digits, ok, clear = half[strings.IndexByte(half, '-')+1:], true, removeDir // there is nothing in it yet
 		}
 		if _, err := strconv.ParseUint(digits, 10, 64); !ok || err != nil || !e.IsDir() {
 			continue
+		}
+		if fi, err := e.Info(); err != nil || !ownedByUs(fi) {
+			continue // removed meanwhile, or another user's
 		}
 		gone, err := clear(path)
 		if err != nil {
@@ -217,19 +220,8 @@ func madeByTheDead(name string) bool {
 	return errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
 }
 
-// sweepNew removes a directory in which there is nothing yet.
-func sweepNew(path string) (removed bool, err error) {
-	if fi, err := os.Lstat(path); err != nil || !ownedByUs(fi) {
-		return false, nil
-	}
-	return removeDir(path)
-}
-
 // sweepDir removes one directory if its lock is free.
 func sweepDir(path string) (removed bool, err error) {
-	if fi, err := os.Lstat(path); err != nil || !ownedByUs(fi) {
-		return false, nil // removed meanwhile, or another user's
-	}
 	lock, err := os.Open(filepath.Join(path, lockFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		// Only a removal deletes the lock file, and does so last: what can be left is an empty directory.

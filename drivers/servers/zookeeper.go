@@ -170,7 +170,7 @@ func FindZooKeeper() (path string, err error) {
 var JavaOptions []string
 
 // findZooKeeper returns the java program and the class path, which begins with the server's jar.
-func findZooKeeper(java string) (program, classes string, err error) {
+func findZooKeeper(java string) (path, classes string, err error) {
 	if home := os.Getenv("ZOOKEEPER_HOME"); home != "" {
 		found, _ := filepath.Glob(filepath.Join(home, "lib", "zookeeper-[0-9]*.jar"))
 		if len(found) == 0 {
@@ -187,16 +187,14 @@ func findZooKeeper(java string) (program, classes string, err error) {
 		}
 		classes = strings.Join(zooKeeperJars, string(filepath.ListSeparator))
 	}
-	if java != "" {
-		if program, err = exec.LookPath(java); err != nil {
-			return "", "", fmt.Errorf("zookeeper: %w", err)
-		}
-		return program, classes, nil
+	if path, err = javaProgram.find(java); err != nil {
+		return "", "", err
 	}
-	if program, err = exec.LookPath("java"); err != nil {
-		return "", "", &MissingError{"zookeeper", "java", "the package default-jre-headless (Debian, Ubuntu) or any other Java from 8 on"}
-	}
-	return program, classes, nil
+	return path, classes, nil
+}
+
+var javaProgram = program{
+	"zookeeper", []string{"java"}, onPath, "the package default-jre-headless (Debian, Ubuntu) or any other Java from 8 on",
 }
 
 func init() {

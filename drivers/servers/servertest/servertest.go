@@ -33,7 +33,9 @@ func Replicated(t testing.TB, replicas int, o servers.RedisOptions) *servers.Rep
 // Sentinel is like Redis for a primary, its replicas and their sentinels.
 func Sentinel(t testing.TB, replicas, sentinels int, o servers.RedisOptions) *servers.Sentinel {
 	t.Helper()
-	return start(t, 1+replicas+sentinels, func() (*servers.Sentinel, error) { return servers.StartSentinel(t.Context(), replicas, sentinels, o) })
+	return start(t, 1+replicas+sentinels, func() (*servers.Sentinel, error) {
+		return servers.StartSentinel(t.Context(), replicas, sentinels, o)
+	})
 }
 
 // Cluster is like Redis for a cluster.
