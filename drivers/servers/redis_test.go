@@ -277,4 +277,9 @@ func TestFindRedis(t *testing.T) {
 			t.Errorf("FindRedis: %s, %v, want %s", got, err, want)
 		}
 	}
+	t.Chdir(dir) // the server has another working directory
+	want, err := filepath.EvalSymlinks(filepath.Join(dir, "valkey-server"))
+	if got, failed := redisProgram.find("./valkey-server"); got != want || errors.Join(err, failed) != nil {
+		t.Errorf("a relative path: %s, %v, %v, want %s", got, err, failed, want)
+	}
 }

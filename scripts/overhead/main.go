@@ -297,7 +297,7 @@ func measured(clients int) work[lock] {
 // driverOf returns a loop through lockbench's driver.
 func driverOf(name string, clients int) connect[lock] {
 	return func(ctx context.Context, url string) (func(id int) (lock, error), func(), error) {
-		svc, err := open(ctx, url, name, drivers.PipeliningDefault, clients)
+		svc, err := open(ctx, name, config(url, drivers.PipeliningDefault, clients))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -312,12 +312,12 @@ func driverOf(name string, clients int) connect[lock] {
 	}
 }
 
-func open(ctx context.Context, url, driver string, pipelining drivers.Pipelining, clients int) (drivers.Service, error) {
+func open(ctx context.Context, driver string, cfg drivers.Config) (drivers.Service, error) {
 	d, err := drivers.Lookup(driver)
 	if err != nil {
 		return nil, err
 	}
-	return d.Open(ctx, config(url, pipelining, clients))
+	return d.Open(ctx, cfg)
 }
 
 func config(url string, pipelining drivers.Pipelining, clients int) drivers.Config {
@@ -402,17 +402,22 @@ func plan(driver, lock string, clients, keys int, duration time.Duration) spec.P
 	}
 }
 
-// throughLockbench does the same work through lockbench, including the oracle.
-func throughLockbench(ctx context.Context, url, driver string, pipelining drivers.Pipelining, clients int, duration time.Duration) (load, error) {
-	svc, err := open(ctx, url, driver, pipelining, clients)
+// runPlan runs a plan on a service of its own.
+func runPlan(ctx context.Context, cfg drivers.Config, p spec.Plan, progress func(workloads.Snapshot)) (*results.Record, error) {
+	svc, err := open(ctx, p.Driver, cfg)
 	if err != nil {
-		return load{}, err
+		return nil, err
 	}
 	defer svc.Close()
+	r := workloads.Run{Plan: p, Service: svc, Prefix: "overhead:", Progress: progress}
+	return r.Do(ctx)
+}
+
+// throughLockbench does the same work through lockbench, including the oracle.
+func throughLockbench(ctx context.Context, url, driver string, pipelining drivers.Pipelining, clients int, duration time.Duration) (load, error) {
 	p := plan(driver, "set-nx", clients, clients*keysPerClient, duration)
 	p.Pipelining = string(pipelining)
-	r := workloads.Run{Plan: p, Service: svc, Prefix: "overhead:"}
-	rec, err := r.Do(ctx)
+	rec, err := runPlan(ctx, config(url, pipelining, clients), p, nil)
 	if err != nil {
 		return load{}, err
 	}
@@ -428,26 +433,17 @@ func perClient(ctx context.Context, many int, prepare func(clients int) (drivers
 	var used [2]float64
 	for i, clients := range []int{1, many} {
 		cfg, p := prepare(clients)
-		d, err := drivers.Lookup(p.Driver)
-		if err != nil {
-			return 0, err
-		}
-		svc, err := d.Open(ctx, cfg)
-		if err != nil {
-			return 0, err
-		}
-		r := workloads.Run{Plan: p, Service: svc, Prefix: "overhead:", Progress: func(s workloads.Snapshot) {
+		_, err := runPlan(ctx, cfg, p, func(s workloads.Snapshot) {
 			if s.Phase == workloads.PhaseMeasure {
 				runtime.GC()
 				var m runtime.MemStats
 				runtime.ReadMemStats(&m)
 				used[i] = max(used[i], float64(m.HeapAlloc+m.StackInuse))
 			}
-		}}
-		if _, err := r.Do(ctx); err != nil {
+		})
+		if err != nil {
 			return 0, err
 		}
-		svc.Close()
 	}
 	return (used[1] - used[0]) / float64(many-1), nil
 }
