@@ -30,11 +30,9 @@ func StartNodes(ctx context.Context, n int, o RedisOptions) (*Nodes, error) {
 
 // with returns o with further defaults and configuration lines.
 func (o RedisOptions) with(defaults map[string]string, lines ...string) RedisOptions {
-	config := maps.Clone(defaults)
+	config := map[string]string{}
+	maps.Copy(config, defaults)
 	for name, value := range o.Config {
-		if config == nil {
-			config = map[string]string{}
-		}
 		config[strings.ToLower(name)] = value
 	}
 	o.Config = config

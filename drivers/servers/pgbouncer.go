@@ -3,6 +3,7 @@ package servers
 // A private PgBouncer before a private PostgreSQL server.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,12 +47,8 @@ func StartPgBouncer(ctx context.Context, o PgBouncerOptions) (*PgBouncer, error)
 
 // setUpPgBouncer prepares a pooler: port, files.
 func setUpPgBouncer(p *process, binary string, o PgBouncerOptions) (*PgBouncer, error) {
-	size := o.PoolSize
-	switch {
-	case size < 0:
-		return nil, fmt.Errorf("a pool of %d connections is not possible", size)
-	case size == 0:
-		size = poolSize
+	if o.PoolSize < 0 {
+		return nil, fmt.Errorf("a pool of %d connections is not possible", o.PoolSize)
 	}
 	server, err := url.Parse(o.Postgres.URL())
 	if err != nil || server.Host == "" || o.Postgres.CAFile() != "" {
@@ -74,7 +71,7 @@ func setUpPgBouncer(p *process, binary string, o PgBouncerOptions) (*PgBouncer, 
 		"[databases]", "* = host=" + server.Hostname() + " port=" + server.Port(),
 		"[pgbouncer]", "listen_addr = 127.0.0.1", "listen_port = " + strconv.Itoa(port.number), "unix_socket_dir =",
 		"auth_type = trust", "auth_file = " + p.dir.file("users"), "admin_users = " + admin,
-		"pool_mode = transaction", "server_round_robin = 0", "default_pool_size = " + strconv.Itoa(size), "max_client_conn = 1000",
+		"pool_mode = transaction", "server_round_robin = 0", "default_pool_size = " + strconv.Itoa(cmp.Or(o.PoolSize, poolSize)), "max_client_conn = 1000",
 	}
 	return &PgBouncer{p}, errors.Join(p.write("pgbouncer.ini", strings.Join(settings, "\n")+"\n"),
 		p.write("users", fmt.Sprintf("%q \"\"\n%q \"\"\n", postgresUser, admin)))

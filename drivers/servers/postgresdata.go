@@ -3,6 +3,7 @@ package servers
 // The data directory of a private PostgreSQL server: how it is made, configured, queried, and cleaned up.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,15 +65,11 @@ var postgresReserved = map[string]string{
 
 // postgresSettings returns the arguments of a server that listens on a port, or only on its unix socket if port is 0.
 func postgresSettings(o PostgresOptions, data string, port int) ([]string, error) {
-	conns := o.Conns
-	switch {
-	case conns < 0:
-		return nil, fmt.Errorf("%d connections are not possible", conns)
-	case conns == 0:
-		conns = 600
+	if o.Conns < 0 {
+		return nil, fmt.Errorf("%d connections are not possible", o.Conns)
 	}
 	settings := map[string]string{
-		"max_connections": strconv.Itoa(conns + 10), // some are reserved for superusers, some are not sessions
+		"max_connections": strconv.Itoa(cmp.Or(o.Conns, 600) + 10), // some are reserved for superusers, some are not sessions
 		"shared_buffers":  "32MB",
 		"jit":             "off", // it only slows short statements down
 		"wal_level":       "minimal", "max_wal_senders": "0",

@@ -6,6 +6,6 @@
 // next lockbench cleans up what a dead one left behind. It has its own process group, so that a Ctrl-C in the terminal
 // reaches only the parent, which then cleans up.
 //
-// The package has layers: tempDir (a locked directory), child (one process in one tempDir), and above them what a
+// The package has layers: tempDir (a locked directory), process (one process in one tempDir), and above them what a
 // particular server needs: its configuration and its readiness check.
 package servers

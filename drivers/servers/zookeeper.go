@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -84,9 +83,9 @@ func setUpZooKeeper(p *process, id int, peers []*port, java, classes string, d D
 	if d == Strict {
 		forceSync = "yes"
 	}
-	for pair := range slices.Chunk(peers, 2) {
+	for i := 0; i < len(peers); i += 2 {
 		class = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
-		members += fmt.Sprintf("server.%d=%s:%d\n", strings.Count(members, "\n")+1, pair[0].addr(), pair[1].number)
+		members += fmt.Sprintf("server.%d=%s:%d\n", i/2+1, peers[i].addr(), peers[i+1].number)
 	}
 	z.argv = append([]string{java}, JavaOptions...)
 	z.argv = append(z.argv,
@@ -102,7 +101,7 @@ func setUpZooKeeper(p *process, id int, peers []*port, java, classes string, d D
 		p.write("zoo.cfg", p.zooKeeperConfig(port.number, members)), p.write("logback.xml", logback))
 }
 
-// config returns the configuration file. Settings of snapshots and the log have their defaults.
+// zooKeeperConfig returns the configuration file. Settings of snapshots and the log have their defaults.
 func (p *process) zooKeeperConfig(port int, members string) string {
 	ticks := func(d time.Duration) int { return int(d / zooKeeperTick) }
 	return fmt.Sprintf(`dataDir=%s
