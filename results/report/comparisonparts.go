@@ -98,18 +98,14 @@ func (t *comparison) notes(most int) (list []string) {
 	if len(t.Added) > 0 {
 		list = append(list, fmt.Sprintf("Only in the head, and not compared: %s.", format.FewClauses(t.Added, namedSides)))
 	}
-	labels := map[string][]string{}
-	var order []string
+	var labels view.Grouped[string, string]
 	for _, c := range t.Cells {
 		for _, text := range c.Notes {
-			if labels[text] == nil {
-				order = append(order, text)
-			}
-			labels[text] = append(labels[text], c.Label)
+			labels.Add(text, c.Label)
 		}
 	}
-	for _, text := range order {
-		if of := format.FewClauses(labels[text], namedSides); of != "" {
+	for _, text := range labels.Keys {
+		if of := format.FewClauses(labels.Of[text], namedSides); of != "" {
 			text = of + ": " + text + "."
 		} else {
 			text = sentenceOf(text)
@@ -203,7 +199,7 @@ func (t *comparison) about(s compare.Side, trials []*results.Record) string {
 // places are facts about where the sides ran: one line if it holds for both, else some for each.
 func (t *comparison) places() (facts Facts) {
 	base, head := placesOf(t.trials(0)), placesOf(t.trials(1))
-	for _, label := range []string{"server", "machine", "program", "libraries"} {
+	for _, label := range places {
 		b, h := base[label], head[label]
 		if len(b)+len(h) == 0 {
 			continue
@@ -225,23 +221,21 @@ func (t *comparison) places() (facts Facts) {
 
 // placesOf returns the different facts about where trials ran, in alphabetical order.
 func placesOf(trials []*results.Record) map[string][]string {
-	all := map[string][]string{}
+	var all view.Grouped[string, string]
 	for _, r := range trials {
-		for _, item := range view.Place(&results.Cell{Trials: []*results.Record{r}}) {
-			if text := strings.Join(item.Lines, " "); text != "" && !slices.Contains(all[item.Label], text) {
-				all[item.Label] = append(all[item.Label], text)
-			}
+		for _, fact := range view.Place(&results.Cell{Trials: []*results.Record{r}}) {
+			all.Once(fact.Label, fact.Text)
 		}
 	}
-	for _, list := range all {
+	for _, list := range all.Of {
 		slices.Sort(list)
 	}
-	return all
+	return all.Of
 }
 
 // commands are the one that makes the comparison again, and those that make its cells, each once.
 func (t *comparison) commands(own string) (blocks []Block) {
-	var texts namedTexts
+	var texts view.Grouped[string, string]
 	for i, c := range t.Cells {
 		base := ""
 		if len(c.Base) > 0 {
@@ -249,21 +243,21 @@ func (t *comparison) commands(own string) (blocks []Block) {
 		}
 		for side, text := range []string{base, c.Command} {
 			if text = strings.TrimSpace(format.Line(text)); text != "" {
-				texts.add(text, strings.TrimSuffix([]string{"base", "head"}[side]+": "+t.names[i], ": "))
+				texts.Add(text, strings.TrimSuffix([]string{"base", "head"}[side]+": "+t.names[i], ": "))
 			}
 		}
 	}
 	var made []Block
-	for _, text := range texts[:min(len(texts), shownCommands)] {
-		made = append(made, Section{Title: format.Few(text.names, view.NamedCells), Blocks: []Block{Command(text.text)}})
+	for _, text := range texts.Keys[:min(len(texts.Keys), shownCommands)] {
+		made = append(made, Section{Title: format.Few(texts.Of[text], view.NamedCells), Blocks: []Block{Command(text)}})
 	}
-	if left := len(texts) - shownCommands; left > 0 {
+	if left := len(texts.Keys) - shownCommands; left > 0 {
 		made = append(made, Paragraph{Text: fmt.Sprintf("The records have %s more.", format.Count(left)), Note: true})
 	}
 	if own != "" {
 		blocks = append(blocks, Section{Title: "This comparison", Blocks: []Block{Command(own)}})
 	}
-	return append(blocks, commandLines(len(texts), made)...)
+	return append(blocks, commandLines(len(texts.Keys), made)...)
 }
 
 // commandLines returns the blocks of so many command lines, folded away if they are many.
@@ -275,21 +269,4 @@ func commandLines(n int, lines []Block) []Block {
 		return []Block{Section{Folded: true, Title: format.Plural(n, "command line"), Blocks: lines}}
 	}
 	return lines
-}
-
-// named is a text with the names of what it is true of.
-type named struct {
-	text  string
-	names []string
-}
-
-// namedTexts are in the order in which they were added first.
-type namedTexts []named
-
-func (all *namedTexts) add(text, name string) {
-	i := slices.IndexFunc(*all, func(n named) bool { return n.text == text })
-	if i < 0 {
-		i, *all = len(*all), append(*all, named{text: text})
-	}
-	(*all)[i].names = append((*all)[i].names, name)
 }

@@ -87,7 +87,7 @@ func (v runPage) means(verdict view.Finding) Facts {
 	}
 	c := v.Cells[best]
 	risk := view.Risk(c)
-	if risk != "" && len(v.byText(func(c *results.Cell) []string { return []string{view.Risk(c)} })) > 1 {
+	if risk != "" && len(v.byText(func(c *results.Cell) []string { return []string{view.Risk(c)} }).Keys) > 1 {
 		risk = v.Names[best] + ": " + risk
 	}
 	return filled(fact("choose", choose), fact("risk", risk), fact("trust", trust...), fact("next", proveIt(c)))

@@ -72,10 +72,8 @@ type line struct {
 // linesOver sorts cells into lines over a setting: those of the load under which there are most. It says how many loads are left out.
 func linesOver(v *view.Run, s spec.Setting, value func(*results.Cell) (float64, bool)) (all []line, left int) {
 	const separator = "\x00"
-	var loads, keys []string // as they come
+	var loads view.Grouped[string, *line]
 	lines := map[string]*line{}
-	ofLoad := map[string][]string{}
-	points := map[string]int{}
 	for _, c := range v.Cells {
 		n, ok := value(c)
 		if !ok || c.Rate.Median <= 0 || c.Partial() != "" {
@@ -95,26 +93,26 @@ func linesOver(v *view.Run, s spec.Setting, value func(*results.Cell) (float64, 
 		k := l + separator + strings.Join(key, separator)
 		if lines[k] == nil {
 			lines[k] = &line{}
-			keys = append(keys, k)
-			if ofLoad[l] = append(ofLoad[l], k); len(ofLoad[l]) == 1 {
-				loads = append(loads, l)
-			}
+			loads.Add(l, lines[k])
 		}
-		points[l]++
 		lines[k].cells, lines[k].values = append(lines[k].cells, c), append(lines[k].values, n)
 	}
-	if len(loads) == 0 {
+	if loads.Keys == nil {
 		return nil, 0
 	}
-	slices.SortStableFunc(loads, func(a, b string) int {
-		return cmp.Or(cmp.Compare(points[b], points[a]), -view.Contention(lines[ofLoad[a][0]].cells[0], lines[ofLoad[b][0]].cells[0]))
-	})
-	for _, k := range keys {
-		if slices.Contains(ofLoad[loads[0]], k) {
-			all = append(all, lines[k].sorted())
+	points := func(load string) (n int) {
+		for _, l := range loads.Of[load] {
+			n += len(l.cells)
 		}
+		return n
 	}
-	return all, len(loads) - 1
+	most := slices.MinFunc(loads.Keys, func(a, b string) int {
+		return cmp.Or(cmp.Compare(points(b), points(a)), -view.Contention(loads.Of[a][0].cells[0], loads.Of[b][0].cells[0]))
+	})
+	for _, l := range loads.Of[most] {
+		all = append(all, l.sorted())
+	}
+	return all, len(loads.Keys) - 1
 }
 
 // placeOf returns what else has to be the same in the cells of a line over a setting: what was measured, and where.

@@ -321,27 +321,20 @@ func altOf(v *view.Run, groups []chosen, what string, figure func(*results.Cell)
 
 // doubtsOf says below lines which of them have figures that are not to be believed as they stand, and why.
 func doubtsOf(all []line, names []string) (notes []string) {
-	var order []Badge
-	lines := map[Badge][]string{}
+	var lines view.Grouped[Badge, string]
 	for i, l := range all {
 		for _, c := range l.cells {
 			for _, b := range waitBadges(c) {
-				if b.Tone == Bad {
-					continue // it is in the name of the line
-				}
-				if lines[b] == nil {
-					order = append(order, b)
-				}
-				if name := format.Glue(names[i]); !slices.Contains(lines[b], name) {
-					lines[b] = append(lines[b], name)
+				if b.Tone != Bad { // or it is in the name of the line
+					lines.Once(b, format.Glue(names[i]))
 				}
 			}
 		}
 	}
-	for _, b := range order {
+	for _, b := range lines.Keys {
 		text := b.About
 		if len(all) > 1 {
-			text = strings.Replace(text, ":", " ("+format.Few(lines[b], view.NamedCells)+"):", 1)
+			text = strings.Replace(text, ":", " ("+format.Few(lines.Of[b], view.NamedCells)+"):", 1)
 		}
 		notes = append(notes, format.Upper(text))
 	}

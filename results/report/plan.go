@@ -151,13 +151,14 @@ func planPicture(a *capacity.Answer) Section {
 
 // planVerdicts says what became of candidates of which no figure is known, but for those of which the analysis says it.
 func planVerdicts(a *capacity.Answer) (lines []string) {
-	for _, g := range planGroups(a, func(c *capacity.CandidateAnswer) string {
+	names := planGroups(a, func(c *capacity.CandidateAnswer) string {
 		if slices.ContainsFunc(a.Analysis, func(an capacity.Analysis) bool { return an.Impossible != "" && an.Impossible == c.Why }) {
 			return ""
 		}
 		return planWhy(c)
-	}) {
-		lines = append(lines, format.And(g.Names)+" – "+g.Text)
+	})
+	for _, text := range names.Keys {
+		lines = append(lines, format.And(names.Of[text])+" – "+text)
 	}
 	return lines
 }
@@ -189,18 +190,19 @@ func planCandidates(a *capacity.Answer, columns []planColumn) Section {
 
 // planRisks returns what is wrong with the design that is recommended, and the main risk of each of the others.
 func planRisks(a *capacity.Answer) (list List) {
-	for _, g := range planGroups(a, func(c *capacity.CandidateAnswer) string {
+	names := planGroups(a, func(c *capacity.CandidateAnswer) string {
 		if c.Wrong == a.Candidates[0].Wrong {
 			return c.Wrong
 		}
 		first, _, _ := strings.Cut(c.Wrong, ";")
 		return first
-	}) {
-		mark := strings.Join(g.Names, ", ")
-		if n := len(g.Names); n > 1 && n == len(a.Candidates) {
+	})
+	for _, text := range names.Keys {
+		mark := strings.Join(names.Of[text], ", ")
+		if n := len(names.Of[text]); n > 1 && n == len(a.Candidates) {
 			mark = "all"
 		}
-		list = append(list, Item{Mark: mark + ":", Text: g.Text})
+		list = append(list, Item{Mark: mark + ":", Text: text})
 	}
 	return list
 }

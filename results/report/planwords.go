@@ -179,40 +179,25 @@ func planFirst(c *capacity.CandidateAnswer) string {
 // planBinding returns which of several objectives allows the lowest rate: the same one for all candidates, or that of each. It is
 // empty if there is only one.
 func planBinding(a *capacity.Answer) string {
-	groups := planGroups(a, func(c *capacity.CandidateAnswer) string { return c.Binding })
+	names := planGroups(a, func(c *capacity.CandidateAnswer) string { return c.Binding })
 	var bindings []string
-	for _, g := range groups {
-		text := g.Text
-		if len(groups) > 1 {
-			text += " for " + format.Few(g.Names, view.NamedCells)
+	for _, text := range names.Keys {
+		if len(names.Keys) > 1 {
+			text += " for " + format.Few(names.Of[text], view.NamedCells)
 		}
 		bindings = append(bindings, text)
 	}
 	return format.Line(strings.Join(bindings, "; "))
 }
 
-// planGroup is what is said of some candidates.
-type planGroup struct {
-	Text  string
-	Names []string
-}
-
-// planGroups puts the candidates together of which the same is said, in their order, but for those of which it is nothing.
-func planGroups(a *capacity.Answer, say func(*capacity.CandidateAnswer) string) (groups []planGroup) {
+// planGroups returns the names of the candidates by what is said of them, but for those of which it is nothing.
+func planGroups(a *capacity.Answer, say func(*capacity.CandidateAnswer) string) (names view.Grouped[string, string]) {
 	for i := range a.Candidates {
-		c := &a.Candidates[i]
-		text := say(c)
-		if text == "" {
-			continue
+		if text := say(&a.Candidates[i]); text != "" {
+			names.Add(text, a.Candidates[i].Name)
 		}
-		at := slices.IndexFunc(groups, func(g planGroup) bool { return g.Text == text })
-		if at < 0 {
-			at = len(groups)
-			groups = append(groups, planGroup{Text: text})
-		}
-		groups[at].Names = append(groups[at].Names, c.Name)
 	}
-	return groups
+	return names
 }
 
 // planWhy returns the verdict of a candidate with its reason: "ruled out: its upper end is below 3,000/s".

@@ -172,8 +172,7 @@ func proofHazard(r *safety.Report, at int) Section {
 
 // proofGroups returns lines about cells, those of which the same is to be said together: all of it, or in short.
 func proofGroups(cells []*safety.Cell, whole bool) (lines List) {
-	alike := map[string][]*safety.Cell{}
-	var order []string
+	var alike view.Grouped[string, *safety.Cell]
 	applies := false
 	for _, v := range []safety.Verdict{safety.Fails, safety.Survives, safety.NotExercised, safety.Stalled, safety.Invalid, safety.NoServer, safety.NotApplicable} {
 		for _, c := range cells {
@@ -185,22 +184,19 @@ func proofGroups(cells []*safety.Cell, whole bool) (lines List) {
 			if whole {
 				kind = ProofSeen([]*safety.Cell{c}, true)
 			}
-			if alike[kind] == nil {
-				order = append(order, kind)
-			}
-			alike[kind] = append(alike[kind], c)
+			alike.Add(kind, c)
 		}
 	}
-	for _, kind := range order {
+	for _, kind := range alike.Keys {
 		var names []string
-		for _, c := range alike[kind] {
+		for _, c := range alike.Of[kind] {
 			names = append(names, proofName(c))
 		}
 		list := format.And(names)
 		if !whole {
 			list = format.Few(names, 6)
 		}
-		lines = append(lines, Item{Mark: cmp.Or(proofSigns[alike[kind][0].Verdict], "?"), Text: ProofSeen(alike[kind], whole) + " – " + list + "."})
+		lines = append(lines, Item{Mark: cmp.Or(proofSigns[alike.Of[kind][0].Verdict], "?"), Text: ProofSeen(alike.Of[kind], whole) + " – " + list + "."})
 	}
 	if !applies {
 		lines = append(lines, Item{Mark: "·", Text: "it applies to none of these designs."})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/safety"
+	"github.com/lockbench/lockbench/results/view"
 )
 
 // proofWords is a proof in words. Each text is a sentence or more without an end.
@@ -113,17 +114,12 @@ func proofAfter(r *safety.Report, hazard string) string {
 // proofMerged returns answers in words, those of drivers for which they are the same together.
 func proofMerged(answers []proofAnswer) (list List) {
 	type answer struct{ lock, text string }
-	var order []answer
-	drivers := map[answer][]string{}
+	var drivers view.Grouped[answer, string]
 	for _, a := range answers {
-		one := answer{a.lock, a.String()}
-		if drivers[one] == nil {
-			order = append(order, one)
-		}
-		drivers[one] = append(drivers[one], a.driver)
+		drivers.Add(answer{a.lock, a.String()}, a.driver)
 	}
-	for _, one := range order {
-		list = append(list, Item{Mark: strings.Join(drivers[one], ", ") + " " + one.lock + ":", Text: one.text})
+	for _, one := range drivers.Keys {
+		list = append(list, Item{Mark: strings.Join(drivers.Of[one], ", ") + " " + one.lock + ":", Text: one.text})
 	}
 	return list
 }
@@ -231,8 +227,8 @@ func proofEffort(r *safety.Report, locks int) string {
 		text += " in " + format.Duration(spent)
 	}
 	needs := "what is not installed"
-	if only := proofMissing(r); len(only) == 1 {
-		needs, _, _ = strings.Cut(only[0].install, " (") // the names that other systems give it
+	if only := proofMissing(r).Keys; len(only) == 1 {
+		needs, _, _ = strings.Cut(only[0], " (") // the names that other systems give it
 	}
 	for _, part := range []struct {
 		names     []string
@@ -256,28 +252,20 @@ func proofEffort(r *safety.Report, locks int) string {
 	return text
 }
 
-// notInstalled is the cells that need the same to be installed.
-type notInstalled struct {
-	install string
-	cells   []*safety.Cell
-}
-
-func proofMissing(r *safety.Report) (list []notInstalled) {
+// proofMissing returns the cells by what they need that is not installed.
+func proofMissing(r *safety.Report) (cells view.Grouped[string, *safety.Cell]) {
 	for _, c := range r.Select(func(c *safety.Cell) bool { return c.Missing != "" && !c.Control }) {
-		i := slices.IndexFunc(list, func(m notInstalled) bool { return m.install == c.Missing })
-		if i < 0 {
-			i = len(list)
-			list = append(list, notInstalled{install: c.Missing})
-		}
-		list[i].cells = append(list[i].cells, c)
+		cells.Add(c.Missing, c)
 	}
-	return list
+	return cells
 }
 
 // proofAdvice says what is missing, and what to do about it.
 func proofAdvice(r *safety.Report) (lines []string) {
-	for _, m := range proofMissing(r) {
-		lines = append(lines, fmt.Sprintf("Install %s for %s more: %s", m.install, format.Plural(len(m.cells), "cell"), format.Few(cellNames(m.cells), 2)))
+	missing := proofMissing(r)
+	for _, what := range missing.Keys {
+		cells := missing.Of[what]
+		lines = append(lines, fmt.Sprintf("Install %s for %s more: %s", what, format.Plural(len(cells), "cell"), format.Few(cellNames(cells), 2)))
 	}
 	for _, h := range r.Hazards {
 		if h.Control == "" {

@@ -67,16 +67,13 @@ func design(c *results.Cell, in func(title string) bool) string {
 // labels returns a short name of the design of each cell: its driver if no other design here has that, else what designs differ
 // in.
 func labels(cells []*results.Cell) map[*results.Cell]string {
-	of := map[string][]string{} // the designs of each driver
+	var designs view.Grouped[string, string] // of each driver
 	for _, c := range cells {
-		driver, whole := c.Plan().Driver, design(c, anyTitle)
-		if !slices.Contains(of[driver], whole) {
-			of[driver] = append(of[driver], whole)
-		}
+		designs.Once(c.Plan().Driver, design(c, anyTitle))
 	}
 	all, differ := make(map[*results.Cell]string, len(cells)), view.Differing(cells)
 	for _, c := range cells {
-		if driver := c.Plan().Driver; len(of) > 1 && len(of[driver]) == 1 {
+		if driver := c.Plan().Driver; len(designs.Keys) > 1 && len(designs.Of[driver]) == 1 {
 			all[c] = format.Clean(driver)
 			continue
 		}
@@ -100,32 +97,24 @@ func (t *cellTable) rest(c *results.Cell) string {
 }
 
 // listed sorts the designs by a text that is true of each: those of the same text are together, in the order of their first cells.
-func (t *cellTable) listed(of func(*results.Cell) string) (texts []string, labels map[string][]string) {
-	labels = map[string][]string{}
+func (t *cellTable) listed(of func(*results.Cell) string) (labels view.Grouped[string, string]) {
 	for _, c := range t.Cells {
-		text := of(c)
-		if text == "" {
-			continue
-		}
-		if labels[text] == nil {
-			texts = append(texts, text)
-		}
-		if label := t.labels[c]; !slices.Contains(labels[text], label) {
-			labels[text] = append(labels[text], label)
+		if text := of(c); text != "" {
+			labels.Once(text, t.labels[c])
 		}
 	}
-	return texts, labels
+	return labels
 }
 
 // risks returns what is wrong with each design, if the records tell.
 func (t *cellTable) risks() []Block {
-	texts, labels := t.listed(view.Risk)
-	if len(texts) == 1 && len(labels[texts[0]]) == 1 {
-		return []Block{Paragraph{Text: "What is wrong with " + labels[texts[0]][0] + ": " + texts[0]}}
+	labels := t.listed(view.Risk)
+	if texts := labels.Keys; len(texts) == 1 && len(labels.Of[texts[0]]) == 1 {
+		return []Block{Paragraph{Text: "What is wrong with " + labels.Of[texts[0]][0] + ": " + texts[0]}}
 	}
 	var list List
-	for _, text := range texts {
-		list = append(list, Item{Mark: strings.Join(labels[text], ", ") + ":", Text: text})
+	for _, text := range labels.Keys {
+		list = append(list, Item{Mark: strings.Join(labels.Of[text], ", ") + ":", Text: text})
 	}
 	if list == nil {
 		return nil
@@ -136,7 +125,7 @@ func (t *cellTable) risks() []Block {
 // designs returns what the names of the rows leave out of each design, and on which server it was measured if they differ in that.
 func (t *cellTable) designs() []Block {
 	servers := slices.ContainsFunc(t.Cells, func(c *results.Cell) bool { return view.ServerText(c) != view.ServerText(t.Cells[0]) })
-	texts, labels := t.listed(func(c *results.Cell) string {
+	labels := t.listed(func(c *results.Cell) string {
 		parts := []string{t.rest(c)}
 		if servers || t.differ("kind") {
 			parts = append(parts, view.ServerText(c))
@@ -144,8 +133,8 @@ func (t *cellTable) designs() []Block {
 		return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
 	})
 	var all []string
-	for _, text := range texts {
-		all = append(all, strings.Join(labels[text], ", ")+format.Unbroken+"– "+text)
+	for _, text := range labels.Keys {
+		all = append(all, strings.Join(labels.Of[text], ", ")+format.Unbroken+"– "+text)
 	}
 	return sentence("Designs: ", all, "; ")
 }
@@ -153,7 +142,7 @@ func (t *cellTable) designs() []Block {
 // persistence returns what is on disk when the lock of each design is granted. Where many keep nothing, those that do are
 // named.
 func (t *cellTable) persistence() string {
-	texts, labels := t.listed(func(c *results.Cell) string {
+	labels := t.listed(func(c *results.Cell) string {
 		text := format.Clean(view.Persistence(c))
 		if durability := c.Plan().Durability; text != "" && durability != "" && t.differ("durability") {
 			text += " (" + durability + ")"
@@ -162,12 +151,12 @@ func (t *cellTable) persistence() string {
 	})
 	var all []string
 	others := ""
-	for _, text := range texts {
-		if text == "none" && len(texts) > 1 && len(labels[text]) > view.NamedCells {
+	for _, text := range labels.Keys {
+		if text == "none" && len(labels.Keys) > 1 && len(labels.Of[text]) > view.NamedCells {
 			others = "all others" + format.Unbroken + "– none"
 			continue
 		}
-		all = append(all, strings.Join(labels[text], ", ")+format.Unbroken+"– "+text)
+		all = append(all, strings.Join(labels.Of[text], ", ")+format.Unbroken+"– "+text)
 	}
 	if others != "" {
 		all = append(all, others)
@@ -179,11 +168,11 @@ func (t *cellTable) persistence() string {
 func (t *cellTable) guarantees() []Block {
 	var all []string
 	for _, trait := range view.Guarantees {
-		texts, labels := t.listed(func(c *results.Cell) string {
+		labels := t.listed(func(c *results.Cell) string {
 			return map[bool]string{true: "yes", false: "no"}[trait.Has(c)]
 		})
-		if len(texts) > 1 {
-			all = append(all, trait.Name+format.Unbroken+"– "+strings.Join(labels["yes"], ", "))
+		if len(labels.Keys) > 1 {
+			all = append(all, trait.Name+format.Unbroken+"– "+strings.Join(labels.Of["yes"], ", "))
 		}
 	}
 	return sentence("Guarantees differ: ", all, "; ")

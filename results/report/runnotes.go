@@ -94,17 +94,12 @@ var amount = regexp.MustCompile(`[0-9]+(?:[.,][0-9]+)*`)
 // merged returns warnings of a cell with those as one that differ in their numbers only, such as those of each node and trial, with
 // the least and the most of each number: "node 1 to 5 of 5 did not answer 2 to 31 requests".
 func merged(warnings []string) (all []string) {
-	var order []string
-	alike := map[string][]string{}
+	var alike view.Grouped[string, string]
 	for _, w := range warnings {
-		words := amount.ReplaceAllLiteralString(w, "0")
-		if alike[words] == nil {
-			order = append(order, words)
-		}
-		alike[words] = append(alike[words], w)
+		alike.Add(amount.ReplaceAllLiteralString(w, "0"), w)
 	}
-	for _, words := range order {
-		all = append(all, spanned(alike[words]))
+	for _, words := range alike.Keys {
+		all = append(all, spanned(alike.Of[words]))
 	}
 	return all
 }
@@ -189,30 +184,24 @@ func (t *cellTable) marks() []Block {
 
 // unlikeHolds names the holds that did not last as long as they were asked to, in one cell or in several that should be alike.
 func unlikeHolds(cells []*results.Cell) (texts []string) {
-	type span struct{ asked, least, most time.Duration }
-	spans := map[string]span{}
-	var order []string
+	type asked struct {
+		text string
+		hold time.Duration
+	}
+	var holds view.Grouped[asked, time.Duration]
 	for _, c := range cells {
 		p := c.Plan()
-		lasted := results.Lasted(&p.Load, c.Latency[results.Hold])
-		if len(p.Classes) > 0 || lasted == 0 {
-			continue
+		if lasted := results.Lasted(&p.Load, c.Latency[results.Hold]); len(p.Classes) == 0 && lasted != 0 {
+			holds.Add(asked{view.Drawn(p.HoldTimes()), p.Hold}, lasted)
 		}
-		asked := view.Drawn(p.HoldTimes())
-		s, known := spans[asked]
-		if !known {
-			order = append(order, asked)
-			s = span{p.Hold, lasted, lasted}
-		}
-		spans[asked] = span{p.Hold, min(s.least, lasted), max(s.most, lasted)}
 	}
-	for _, asked := range order {
-		switch s := spans[asked]; {
-		case results.Apart(s.least, s.most):
+	for _, of := range holds.Keys {
+		switch least, most := slices.Min(holds.Of[of]), slices.Max(holds.Of[of]); {
+		case results.Apart(least, most):
 			texts = append(texts, fmt.Sprintf("Holds of %s lasted %s to %s, so the loads of the rows were not quite alike.",
-				asked, format.Duration(s.least), format.Duration(s.most)))
-		case results.Apart(s.asked, s.most), results.Apart(s.asked, s.least):
-			texts = append(texts, fmt.Sprintf("Holds of %s lasted %s: the figures are those of such holds.", asked, format.Duration(s.most)))
+				of.text, format.Duration(least), format.Duration(most)))
+		case results.Apart(of.hold, most), results.Apart(of.hold, least):
+			texts = append(texts, fmt.Sprintf("Holds of %s lasted %s: the figures are those of such holds.", of.text, format.Duration(most)))
 		}
 	}
 	return texts

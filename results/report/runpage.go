@@ -507,10 +507,10 @@ func asNotes(blocks []Block) (all []Block) {
 }
 
 // byText collects the cells that have the same text, in the order of the texts.
-func (v runPage) byText(texts func(c *results.Cell) []string) (all namedTexts) {
+func (v runPage) byText(texts func(c *results.Cell) []string) (all view.Grouped[string, string]) {
 	for i, c := range v.Cells {
 		for _, text := range texts(c) {
-			all.add(text, v.Names[i])
+			all.Add(text, v.Names[i])
 		}
 	}
 	return all
@@ -519,10 +519,10 @@ func (v runPage) byText(texts func(c *results.Cell) []string) (all namedTexts) {
 // warnings returns those of the records, each with the cells that have it.
 func (v runPage) warnings() []Section {
 	var list List
-	for _, w := range v.byText(func(c *results.Cell) []string { return c.Warnings }) {
-		text := w.text
-		if len(w.names) < len(v.Cells) {
-			text += " (" + format.Few(w.names, view.NamedCells) + ")"
+	cells := v.byText(func(c *results.Cell) []string { return c.Warnings })
+	for _, text := range cells.Keys {
+		if names := cells.Of[text]; len(names) < len(v.Cells) {
+			text += " (" + format.Few(names, view.NamedCells) + ")"
 		}
 		list = append(list, Item{Tone: Warn, Text: text})
 	}
@@ -561,36 +561,29 @@ func (v runPage) details() Section {
 	return s
 }
 
+// places are the labels of view.Place, in their order.
+var places = []string{"server", "machine", "program", "libraries"}
+
 // environment returns where the cells ran: what is true of all once, and what differs with the designs of which it is true.
 func (v runPage) environment() Section {
-	type fact struct{ label, text string }
-	var facts []fact
-	names, count := map[fact][]string{}, map[fact]int{}
+	var names view.Grouped[view.Fact, string]
+	count := map[view.Fact]int{}
 	for _, g := range v.Groups {
 		for i, c := range g.Cells {
-			for _, item := range view.Place(c) {
-				f := fact{item.Label, strings.Join(item.Lines, " ")}
-				if f.text == "" {
-					continue
-				}
-				if count[f]++; count[f] == 1 {
-					facts = append(facts, f)
-				}
-				if !slices.Contains(names[f], g.Names[i]) {
-					names[f] = append(names[f], g.Names[i])
-				}
+			for _, f := range view.Place(c) {
+				count[f]++
+				names.Once(f, g.Names[i])
 			}
 		}
 	}
-	labels := []string{"server", "machine", "program", "libraries"}
-	slices.SortStableFunc(facts, func(a, b fact) int { return slices.Index(labels, a.label) - slices.Index(labels, b.label) })
+	slices.SortStableFunc(names.Keys, func(a, b view.Fact) int { return slices.Index(places, a.Label) - slices.Index(places, b.Label) })
 	var all Facts
-	for _, f := range facts {
-		lines := []string{f.text}
+	for _, f := range names.Keys {
+		lines := []string{f.Text}
 		if count[f] < len(v.Cells) {
-			lines = append(lines, "("+format.Few(names[f], 2*view.NamedCells)+")")
+			lines = append(lines, "("+format.Few(names.Of[f], 2*view.NamedCells)+")")
 		}
-		all = append(all, Fact{Label: f.label, Lines: lines})
+		all = append(all, Fact{Label: f.Label, Lines: lines})
 	}
 	return Section{ID: "environment", Title: "Environment", Blocks: []Block{all}}
 }
@@ -605,7 +598,7 @@ func (v runPage) commands() Section {
 		}
 		return []string{text}
 	})
-	if all != nil {
+	if all.Keys != nil {
 		what := "this run"
 		if v.several() {
 			what = "each row"
@@ -613,12 +606,12 @@ func (v runPage) commands() Section {
 		s.Blocks = []Block{Paragraph{Text: "What makes " + what + " again, secrets left out.", Note: true}}
 	}
 	var lines []Block
-	for _, c := range all {
+	for _, text := range all.Keys {
 		if v.several() {
-			lines = append(lines, Paragraph{Text: format.Few(c.names, view.NamedCells), Note: true})
+			lines = append(lines, Paragraph{Text: format.Few(all.Of[text], view.NamedCells), Note: true})
 		}
-		lines = append(lines, Command(c.text))
+		lines = append(lines, Command(text))
 	}
-	s.Blocks = append(s.Blocks, commandLines(len(all), lines)...)
+	s.Blocks = append(s.Blocks, commandLines(len(all.Keys), lines)...)
 	return s
 }

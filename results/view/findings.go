@@ -365,33 +365,20 @@ func faster(a, b float64) string {
 
 // Reservations returns which rows are not valid as they stand, and why.
 func (v *Run) Reservations() (all []Finding) {
-	type doubt struct {
-		means string
-		names []string
-	}
-	found := map[string]*doubt{}
-	var order []string
-	note := func(key, means, name string) {
-		if found[key] == nil {
-			found[key] = &doubt{means: means}
-			order = append(order, key)
-		}
-		found[key].names = append(found[key].names, name)
-	}
+	var found Grouped[string, string]
 	for i, c := range v.Cells {
 		for _, f := range slices.Concat(origins, flags) {
 			if f.word(c) != "" {
-				note(f.name, f.means+".", v.Names[i])
+				found.Add(f.name, v.Names[i])
 			}
 		}
 	}
-	for _, key := range order {
-		d := found[key]
-		where := format.Few(d.names, NamedCells)
-		if len(d.names) == len(v.Cells) {
+	for _, name := range found.Keys {
+		where := format.Few(found.Of[name], NamedCells)
+		if len(found.Of[name]) == len(v.Cells) {
 			where = rows(len(v.Cells), len(v.Cells))
 		}
-		all = append(all, Finding{Warn, format.Upper(key) + ":", where + " – " + d.means})
+		all = append(all, Finding{Warn, format.Upper(name) + ":", where + " – " + Meaning(name) + "."})
 	}
 	few := slices.DeleteFunc(slices.Clone(v.Cells), func(c *results.Cell) bool { return len(c.Trials) >= stats.MinTrials })
 	if n := len(few); n > 0 {

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -11,15 +12,11 @@ import (
 
 // Where cells ran.
 
-// Item is a fact about a cell.
-type Item struct {
-	Label string
-	Lines []string
-	Alarm bool // something is wrong
-}
+// Fact is what is known of one thing.
+type Fact struct{ Label, Text string }
 
-// Place returns where a cell ran, without what is made anew for each run.
-func Place(c *results.Cell) []Item {
+// Place returns what is known of where a cell ran, without what is made anew for each run.
+func Place(c *results.Cell) []Fact {
 	s, e := c.First().Server, c.First().Env
 	kind := ServerKind(c)
 	words := []string{strings.TrimSpace(s.Name + " " + s.Version), kind, s.Mode, s.Network}
@@ -37,12 +34,12 @@ func Place(c *results.Cell) []Item {
 	if c.First().Cores.Pinned() {
 		words = append(words, Cores(c.First().Cores))
 	}
-	return []Item{
-		{Label: "server", Lines: []string{format.Line(format.Join(words...))}},
-		{Label: "machine", Lines: []string{format.Line(Machine(e))}},
-		{Label: "program", Lines: []string{format.Line(strings.TrimSpace("lockbench " + e.Lockbench))}},
-		{Label: "libraries", Lines: []string{format.Line(Libraries(e))}},
+	all := []Fact{{"server", format.Join(words...)}, {"machine", Machine(e)}, {"program", strings.TrimSpace("lockbench " + e.Lockbench)},
+		{"libraries", Libraries(e)}}
+	for i := range all {
+		all[i].Text = format.Line(all[i].Text)
 	}
+	return slices.DeleteFunc(all, func(f Fact) bool { return f.Text == "" })
 }
 
 // Cores returns which cores lockbench and its servers were kept on; empty if none.
