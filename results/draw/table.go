@@ -46,6 +46,9 @@ func gridOf(t report.Table, clean func(string) string) (g Grid) {
 		for _, v := range r.Cells {
 			row = append(row, clean(v.Text))
 		}
+		if r.Part {
+			row[0] = "  " + row[0]
+		}
 		g.Rows = append(g.Rows, row)
 	}
 	return g

@@ -7,6 +7,8 @@ package report
 import (
 	"slices"
 	"time"
+
+	"github.com/lockbench/lockbench/results/format"
 )
 
 // Document is what is said of one result.
@@ -385,7 +387,7 @@ func filled(facts ...Fact) Facts {
 
 // howToRead returns what explains a chart, folded away.
 func howToRead(text string) Section {
-	return Section{Folded: true, Title: "How to read it", Blocks: []Block{Paragraph{Text: text, Note: true}}}
+	return Section{Folded: true, Title: "How to read it", Blocks: []Block{note(text)}}
 }
 
 // mean sets what a document means, of which some may be nothing.
@@ -395,7 +397,49 @@ func (d *Document) mean(facts Facts, before ...Block) {
 	}
 }
 
-func (d *Document) add(blocks ...Block) { d.Blocks = append(d.Blocks, blocks...) }
+// add adds blocks, those apart that have nothing in them.
+func (d *Document) add(blocks ...Block) {
+	d.Blocks = append(d.Blocks, slices.DeleteFunc(blocks, empty)...)
+}
+
+// section returns blocks below a title, without those that have nothing in them.
+func section(id, title string, blocks ...Block) Section {
+	return Section{ID: id, Title: title, Blocks: slices.DeleteFunc(blocks, empty)}
+}
+
+// empty reports whether a block has nothing in it. Findings stand out even if there are none, and a table says what it would have.
+func empty(b Block) bool {
+	switch b := b.(type) {
+	case At:
+		return empty(b.Block)
+	case Section:
+		return !slices.ContainsFunc(b.Blocks, func(b Block) bool { return !empty(b) })
+	case Paragraph:
+		return b.Text == ""
+	case Facts:
+		return len(b) == 0
+	case List:
+		return len(b) == 0
+	case Charts:
+		return len(b) == 0
+	}
+	return false
+}
+
+// note returns a text that explains what stands above it.
+func note(text string) Paragraph { return Paragraph{Text: text, Note: true} }
+
+// folded returns a list, of which what is beyond the first few is folded away.
+func folded[L interface {
+	~[]E
+	Block
+}, E any](all L, most int, what string) []Block {
+	if len(all) <= most {
+		return []Block{all}
+	}
+	rest := all[most:]
+	return []Block{all[:most], Section{Folded: true, Title: format.Plural(len(rest), what), Blocks: []Block{rest}}}
+}
 
 // listOf returns texts as a list.
 func listOf(texts []string) (list List) {

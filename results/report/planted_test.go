@@ -95,7 +95,7 @@ func TestPlantedPage(t *testing.T) {
 	if cells := tableIn(v.fairness()).Rows[0].Cells; cells[1].Text != ms(21) || cells[2].Text != ms(23) {
 		t.Errorf("the hand-off is %q, %q", cells[1].Text, cells[2].Text)
 	}
-	rows := tableIn(v.classes()[0]).Rows
+	rows := tableIn(v.classes()).Rows
 	for i, at := range []int{40, 70} { // a closed loop waits for the acquisition, an open one for the response
 		if cells := rows[1+i].Cells; cells[3].Text != ms(at+1) || cells[4].Text != ms(at+3) {
 			t.Errorf("class %s has %q, %q", cells[0].Text, cells[3].Text, cells[4].Text)

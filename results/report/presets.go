@@ -79,7 +79,7 @@ func verdict(v *view.Run) view.Finding {
 }
 
 // tasks says of each cell what came of its preset, if there are several cells; the verdict says it of one.
-func (t *cellTable) tasks() []Block {
+func (t *cellTable) tasks() Section {
 	var list List
 	for _, r := range t.rows() {
 		if text := task(t.Cells[r.cell]); text != "" && r.class == nil && len(t.Cells) > 1 {
@@ -90,10 +90,7 @@ func (t *cellTable) tasks() []Block {
 			list = append(list, Item{Mark: name + ":", Text: text})
 		}
 	}
-	if list == nil {
-		return nil
-	}
-	return []Block{Section{Title: "What came of each task", Blocks: []Block{list}}}
+	return section("", "What came of each task", list)
 }
 
 // task says what came of the preset that ran; empty if none did.

@@ -23,9 +23,7 @@ func Run(cells []*results.Cell, check *compare.Check) *Document {
 	}
 	t := newCellTable(view.NewRun(cells))
 	d.verdict(verdict(t.Run), check)
-	if list := thresholds(check); list != nil {
-		d.add(list)
-	}
+	d.add(thresholds(check))
 	broken := t.Broken()
 	if len(broken) > 0 && broken[0].Kind == view.Bad {
 		broken = broken[1:] // the verdict says it
@@ -65,20 +63,6 @@ func (d *Document) at(depth Depth, blocks []Block) {
 	for _, b := range blocks {
 		d.add(At{depth, b})
 	}
-}
-
-// full returns the table of cells in their own order, without their names, the place of each row's cell, and what stands below.
-func full(v *view.Run) (table Table, of []int, below []Block) {
-	t := newCellTable(v)
-	var all block
-	for i, c := range v.Cells {
-		all.add(i, "", c)
-	}
-	for _, r := range all.rows {
-		of = append(of, r.cell)
-	}
-	t.blocks = []block{all}
-	return t.table().without(0), of, t.below(true)
 }
 
 // cellTable is what a table of cells shows.
@@ -140,7 +124,7 @@ func newCellTable(v *view.Run) *cellTable {
 func (b *block) add(at int, name string, c *results.Cell) {
 	b.rows = append(b.rows, row{cell: at, name: name})
 	for i := range c.Classes {
-		b.rows = append(b.rows, row{at, "  " + format.Clean(c.Classes[i].Name), &c.Classes[i]})
+		b.rows = append(b.rows, row{at, format.Clean(c.Classes[i].Name), &c.Classes[i]})
 	}
 }
 
@@ -164,7 +148,7 @@ func (t *cellTable) table() Table {
 	}
 	for _, b := range t.blocks {
 		for i, r := range b.rows {
-			row := Row{Tone: alarm(t.Cells[r.cell]), Cells: []Value{{Text: r.name}}}
+			row := Row{Tone: alarm(t.Cells[r.cell]), Part: r.class != nil, Cells: values(r.name)}
 			if i == 0 {
 				row.Group = b.title
 			}

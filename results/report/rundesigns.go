@@ -107,23 +107,20 @@ func (t *cellTable) listed(of func(*results.Cell) string) (labels view.Grouped[s
 }
 
 // risks returns what is wrong with each design, if the records tell.
-func (t *cellTable) risks() []Block {
+func (t *cellTable) risks() Block {
 	labels := t.listed(view.Risk)
 	if texts := labels.Keys; len(texts) == 1 && len(labels.Of[texts[0]]) == 1 {
-		return []Block{Paragraph{Text: "What is wrong with " + labels.Of[texts[0]][0] + ": " + texts[0]}}
+		return Paragraph{Text: "What is wrong with " + labels.Of[texts[0]][0] + ": " + texts[0]}
 	}
 	var list List
 	for _, text := range labels.Keys {
 		list = append(list, Item{Mark: strings.Join(labels.Of[text], ", ") + ":", Text: text})
 	}
-	if list == nil {
-		return nil
-	}
-	return []Block{Section{Title: "What is wrong with each design", Blocks: []Block{list}}}
+	return section("", "What is wrong with each design", list)
 }
 
 // designs returns what the names of the rows leave out of each design, and on which server it was measured if they differ in that.
-func (t *cellTable) designs() []Block {
+func (t *cellTable) designs() Paragraph {
 	servers := slices.ContainsFunc(t.Cells, func(c *results.Cell) bool { return view.ServerText(c) != view.ServerText(t.Cells[0]) })
 	labels := t.listed(func(c *results.Cell) string {
 		parts := []string{t.rest(c)}
@@ -136,7 +133,7 @@ func (t *cellTable) designs() []Block {
 	for _, text := range labels.Keys {
 		all = append(all, strings.Join(labels.Of[text], ", ")+format.Unbroken+"– "+text)
 	}
-	return sentence("Designs: ", all, "; ")
+	return sentence("Designs: ", all)
 }
 
 // persistence returns what is on disk when the lock of each design is granted. Where many keep nothing, those that do are
@@ -165,7 +162,7 @@ func (t *cellTable) persistence() string {
 }
 
 // guarantees returns which designs have the guarantees that not all of them have.
-func (t *cellTable) guarantees() []Block {
+func (t *cellTable) guarantees() Paragraph {
 	var all []string
 	for _, trait := range view.Guarantees {
 		labels := t.listed(func(c *results.Cell) string {
@@ -175,15 +172,15 @@ func (t *cellTable) guarantees() []Block {
 			all = append(all, trait.Name+format.Unbroken+"– "+strings.Join(labels.Of["yes"], ", "))
 		}
 	}
-	return sentence("Guarantees differ: ", all, "; ")
+	return sentence("Guarantees differ: ", all)
 }
 
-// sentence returns a paragraph of some items; none if there are none.
-func sentence(lead string, items []string, between string) []Block {
+// sentence returns a paragraph of some items; an empty one if there are none.
+func sentence(lead string, items []string) Paragraph {
 	if len(items) == 0 {
-		return nil
+		return Paragraph{}
 	}
-	return []Block{Paragraph{Text: lead + strings.Join(items, between) + "."}}
+	return Paragraph{Text: lead + strings.Join(items, "; ") + "."}
 }
 
 // particular returns in what a cell differs from others that has no place in names and titles.

@@ -137,23 +137,23 @@ func size(amount string) float64 {
 // read. What else is true of the designs and the columns comes last, if all is asked for, or a line that says what that would be.
 func (t *cellTable) below(all bool) []Block {
 	const mostTasks = 8 // that come first
-	tasks, later := t.tasks(), []Block(nil)
+	tasks, later := t.tasks(), Section{}
 	if len(t.Cells) > mostTasks {
-		tasks, later = nil, tasks
+		tasks, later = later, tasks
 	}
-	blocks := slices.Concat(tasks, t.marks(), t.risks(), t.caveats())
+	blocks := slices.Concat([]Block{tasks}, t.marks(), []Block{t.risks()}, t.caveats())
 	var more []string
 	for _, also := range []struct {
 		what   string
 		blocks []Block
 	}{
-		{"what came of each task", later},
-		{"the servers", t.designs()},
-		{"what each design guarantees", t.guarantees()},
+		{"what came of each task", []Block{later}},
+		{"the servers", []Block{t.designs()}},
+		{"what each design guarantees", []Block{t.guarantees()}},
 		{"what columns mean", t.meanings()},
 	} {
 		switch {
-		case also.blocks == nil:
+		case empty(Section{Blocks: also.blocks}):
 		case all:
 			blocks = append(blocks, also.blocks...)
 		default:
@@ -163,7 +163,7 @@ func (t *cellTable) below(all bool) []Block {
 	if more != nil {
 		blocks = append(blocks, Paragraph{Text: "-v: " + format.And(more)})
 	}
-	return blocks
+	return slices.DeleteFunc(blocks, empty)
 }
 
 // marks returns the numbered notes, and what the words in the rows mean.
@@ -179,7 +179,7 @@ func (t *cellTable) marks() []Block {
 			words = append(words, Item{Mark: f.Name + ":", Text: f.Means + "."})
 		}
 	}
-	return slices.DeleteFunc([]Block{list, words}, func(b Block) bool { return len(b.(List)) == 0 })
+	return []Block{list, words}
 }
 
 // unlikeHolds names the holds that did not last as long as they were asked to, in one cell or in several that should be alike.

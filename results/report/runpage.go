@@ -49,14 +49,14 @@ func RunPage(cells []*results.Cell, check *compare.Check) *Document {
 		if v.several() {
 			text = "All rows have in common: " + text
 		}
-		d.add(Paragraph{Text: text, Note: true})
+		d.add(note(text))
 	}
-	first := []Section{v.throughput(shownPageRows), v.latency(shownPageRows), v.percentiles()}
+	sections := []Section{v.throughput(shownPageRows), v.latency(shownPageRows), v.percentiles(), v.overSettings(), v.courses(), v.steps(),
+		v.classes(), v.safety(), v.fairness(), v.costs(), v.full(), v.warnings(), v.details(), v.environment(), v.commands()}
 	if len(cells) == 1 && len(cells[0].Trials) == 1 {
-		first = first[2:]
+		sections = sections[2:]
 	}
-	for _, s := range slices.Concat(first, v.overSettings(), v.courses(), v.steps(), v.classes(), []Section{v.safety(), v.fairness(), v.costs()},
-		v.full(), v.warnings(), []Section{v.details(), v.environment(), v.commands()}) {
+	for _, s := range sections {
 		if s.ID != d.Picture.ID {
 			d.add(s)
 		}
@@ -94,15 +94,14 @@ func (v runPage) ownClaims(c *results.Cell) string {
 
 // limits says what became of each threshold in each cell.
 func limits(c *compare.Check) []Block {
-	list := thresholds(c)
-	if list == nil {
-		return nil
-	}
 	var all Findings
-	for _, l := range list {
+	for _, l := range thresholds(c) {
 		all = append(all, Finding{Tone: l.Tone, Lead: l.Mark, Text: l.Text})
 	}
-	return foldedFindings(all, shownLimits, "more threshold")
+	if all == nil {
+		return nil
+	}
+	return folded(all, shownLimits, "more threshold")
 }
 
 // title returns what was measured: the drivers, if they are few, and what they had to do.
@@ -171,16 +170,7 @@ func (v runPage) findings(verdict view.Finding) []Block {
 		return f.Kind == view.Bad || strings.HasPrefix(verdict.Text, strings.TrimSuffix(f.Lead+" "+f.Text, "."))
 	}))
 	slices.SortStableFunc(all, func(a, b Finding) int { return cmp.Compare(max(b.Tone, Good), max(a.Tone, Good)) })
-	return foldedFindings(all, shownFindings, "more finding")
-}
-
-// foldedFindings returns findings; those beyond the first few are folded away.
-func foldedFindings(all Findings, most int, what string) []Block {
-	if len(all) <= most {
-		return []Block{all}
-	}
-	rest := all[most:]
-	return []Block{all[:most], Section{Folded: true, Title: format.Plural(len(rest), what), Blocks: []Block{rest}}}
+	return folded(all, shownFindings, "more finding")
 }
 
 // rowCharts are charts with a row a cell, load by load; those for which there is no room at once are folded away.
@@ -213,7 +203,6 @@ func (v runPage) rowCharts(room int, rows func(view.Group) Intervals, order func
 }
 
 func (v runPage) throughput(room int) Section {
-	s := Section{ID: "throughput", Title: "Throughput"}
 	text := "Granted locks a second."
 	if c := v.Cells[0]; !v.several() {
 		text += " " + format.Three(c.Rate.Median) + " locks/s."
@@ -221,7 +210,6 @@ func (v runPage) throughput(room int) Section {
 		order := v.Sorted(func(c *results.Cell) float64 { return c.Rate.Median })
 		text += v.extremes("From %s (%s) to %s (%s).", order, func(c *results.Cell) string { return format.Three(c.Rate.Median) + " locks/s" })
 	}
-	s.Blocks = append(s.Blocks, Paragraph{Text: text, Note: true})
 	blocks := v.rowCharts(room, func(g view.Group) Intervals {
 		rows := rateRows(g)
 		for i, c := range g.Cells {
@@ -238,8 +226,7 @@ func (v runPage) throughput(room int) Section {
 	if slices.ContainsFunc(v.Cells, func(c *results.Cell) bool { return v.ownClaims(c) != "" }) {
 		hint += " Below a name stands what its design guarantees beyond what all do (" + cmp.Or(strings.Join(v.shared, ", "), "nothing") + ")."
 	}
-	s.Blocks = append(append(s.Blocks, blocks...), howToRead(hint))
-	return s
+	return section("throughput", "Throughput", slices.Concat([]Block{note(text)}, blocks, []Block{howToRead(hint)})...)
 }
 
 // extremes says from which cell to which a figure goes.
@@ -252,7 +239,6 @@ func (v runPage) extremes(text string, order []int, write func(*results.Cell) st
 }
 
 func (v runPage) latency(room int) Section {
-	s := Section{ID: "latency", Title: "Latency"}
 	text := "How long a client waited for its lock."
 	if p99 := view.P99(v.Cells[0]); !v.several() && p99 > 0 {
 		text += " 99 % of the grants took " + metric.Duration.Format(p99) + " at the most."
@@ -260,28 +246,15 @@ func (v runPage) latency(room int) Section {
 		order := slices.DeleteFunc(v.Sorted(view.P99), func(i int) bool { return !(view.P99(v.Cells[i]) > 0) })
 		text += v.extremes("The p99 goes from %s (%s) to %s (%s).", order, func(c *results.Cell) string { return metric.Duration.Format(view.P99(c)) })
 	}
-	s.Blocks = []Block{Paragraph{Text: text, Note: true}}
+	blocks := []Block{note(text)}
 	if axis := waitAxis(v.Cells, 0.5, 0.99, 0.999); axis.Most > 0 {
-		s.Blocks = append(s.Blocks, v.rowCharts(room, func(g view.Group) Intervals { return waitRows(g, axis) }, shortest(v.Run, view.P99))...)
+		blocks = append(blocks, v.rowCharts(room, func(g view.Group) Intervals { return waitRows(g, axis) }, shortest(v.Run, view.P99))...)
 	}
 	hint := "From the median (ring) to p99 (dot) and p99.9 (line), on a logarithmic scale."
 	if slices.ContainsFunc(v.Cells, (*results.Cell).Open) {
 		hint += " In an open loop it is the response, from when an arrival was due to its grant, with the queue before it."
 	}
-	s.Blocks = append(s.Blocks, howToRead(hint+" A quantile for which there are too few values is left out."))
-	return s
-}
-
-// foldedCharts returns charts; those beyond the first few are folded away.
-func foldedCharts(all Charts, most int, what string) []Block {
-	switch {
-	case all == nil:
-		return nil
-	case len(all) <= most:
-		return []Block{all}
-	}
-	rest := all[most:]
-	return []Block{all[:most], Section{Folded: true, Title: format.Plural(len(rest), what), Blocks: []Block{rest}}}
+	return section("latency", "Latency", append(blocks, howToRead(hint+" A quantile for which there are too few values is left out."))...)
 }
 
 // percentiles are curves of the wait of all cells, a few in each chart.
@@ -309,7 +282,7 @@ func (v runPage) percentiles() Section {
 	if acquire {
 		hint += " A line named acquire is the acquisition alone, without the wait for a free client."
 	}
-	return Section{ID: "percentiles", Title: "Percentiles", Blocks: append(foldedCharts(all, shownCharts, "more chart"), howToRead(hint))}
+	return section("percentiles", "Percentiles", append(folded(all, shownCharts, "more chart"), howToRead(hint))...)
 }
 
 func curvesOf(g view.Group) (c Chart, any bool) {
@@ -341,21 +314,18 @@ func curvesOf(g view.Group) (c Chart, any bool) {
 }
 
 // overSettings are the pictures of files that no other section has.
-func (v runPage) overSettings() (all []Section) {
+func (v runPage) overSettings() Section {
 	var blocks []Block
 	for _, p := range append([]*Picture{recovery(v.Run)}, overSettings(v.Run)...) {
 		if p != nil && !(p.Name == "rate" && len(v.Cells) == 1) { // of which there is a section
 			blocks = append(blocks, *p)
 		}
 	}
-	if blocks == nil {
-		return nil
-	}
-	return []Section{{ID: "settings", Title: "Over settings", Blocks: blocks}}
+	return section("settings", "Over settings", blocks...)
 }
 
 // courses are the cells that have a series, second by second.
-func (v runPage) courses() []Section {
+func (v runPage) courses() Section {
 	var all Charts
 	for i, c := range v.Cells {
 		at := slices.IndexFunc(c.Trials, func(r *results.Record) bool { return len(r.Series) > 1 })
@@ -370,10 +340,10 @@ func (v runPage) courses() []Section {
 		all = append(all, chart)
 	}
 	if all == nil {
-		return nil
+		return Section{}
 	}
-	return []Section{{ID: "course", Title: "Over time", Blocks: append(foldedCharts(all, shownCourses, "more row"),
-		Paragraph{Text: "The warm-up is shaded; it is in no other figure. Each chart has a scale of its own.", Note: true})}}
+	return section("course", "Over time", append(folded(all, shownCourses, "more row"),
+		note("The warm-up is shaded; it is in no other figure. Each chart has a scale of its own."))...)
 }
 
 // secondsOf draws throughput and latency of a trial over time.
@@ -413,17 +383,14 @@ func secondsOf(r *results.Record) Chart {
 }
 
 // steps are the cells whose rate goes in steps: what each took, and whether it took the same the second time.
-func (v runPage) steps() []Section {
-	s := Section{ID: "steps", Title: "Steps of the rate"}
+func (v runPage) steps() Section {
+	var blocks []Block
 	for i, c := range v.Cells {
 		if at := slices.IndexFunc(c.Trials, func(r *results.Record) bool { return len(r.Steps) > 0 }); at >= 0 {
-			s.Blocks = append(s.Blocks, stepsOf(v.Names[i], c.Trials[at])...)
+			blocks = append(blocks, stepsOf(v.Names[i], c.Trials[at])...)
 		}
 	}
-	if s.Blocks == nil {
-		return nil
-	}
-	return []Section{s}
+	return section("steps", "Steps of the rate", blocks...)
 }
 
 func stepsOf(name string, r *results.Record) (blocks []Block) {
@@ -462,31 +429,26 @@ func stepsOf(name string, r *results.Record) (blocks []Block) {
 		hint += " Every step was made twice, in random order and then in the reverse of it: where the way back differs from the way there, the " +
 			"system remembers what it went through, or it is noise that one trial cannot tell from it."
 	}
-	return append(blocks, Paragraph{Text: hint, Note: true}, t)
+	return append(blocks, note(hint), t)
 }
 
 // full is the table of everything.
-func (v runPage) full() []Section {
+func (v runPage) full() Section {
 	if !v.several() {
-		return nil
+		return Section{}
 	}
-	t, of, below := full(v.Run)
-	t.Caption, t.Whole = "All figures, a row a cell", true
-	t.Columns = append([]Column{{Title: "cell", Left: true}}, t.Columns...)
-	class := 0
-	for i := range t.Rows {
-		r := &t.Rows[i]
-		c := v.Cells[of[i]]
-		name := v.Names[of[i]]
-		if r.Part = i > 0 && of[i] == of[i-1]; r.Part {
-			name = c.Classes[class].Name
-			class++
-		} else {
-			class = 0
-		}
-		r.Cells, r.Tone = append([]Value{{Text: name}}, r.Cells...), stateOf(c)
+	var all block // in their own order
+	for i, c := range v.Cells {
+		all.add(i, v.Names[i], c)
 	}
-	return []Section{{ID: "table", Title: "All figures", Blocks: append([]Block{t}, asNotes(below)...)}}
+	of := newCellTable(v.Run)
+	of.blocks = []block{all}
+	t := of.table()
+	t.Caption, t.Whole, t.Columns[0].Title = "All figures, a row a cell", true, "cell"
+	for i, r := range all.rows {
+		t.Rows[i].Tone = stateOf(v.Cells[r.cell])
+	}
+	return section("table", "All figures", append([]Block{t}, asNotes(of.below(true))...)...)
 }
 
 // asNotes returns blocks in small letters.
@@ -494,13 +456,13 @@ func asNotes(blocks []Block) (all []Block) {
 	for _, b := range blocks {
 		switch b := b.(type) {
 		case Paragraph:
-			all = append(all, Paragraph{Text: b.Text, Note: true})
+			all = append(all, note(b.Text))
 		case List:
 			for _, item := range b {
-				all = append(all, Paragraph{Text: item.Mark + " " + item.Text, Note: true})
+				all = append(all, note(item.Mark+" "+item.Text))
 			}
 		case Section:
-			all = append(append(all, Paragraph{Text: b.Title + ":", Note: true}), asNotes(b.Blocks)...)
+			all = append(append(all, note(b.Title+":")), asNotes(b.Blocks)...)
 		}
 	}
 	return all
@@ -517,7 +479,7 @@ func (v runPage) byText(texts func(c *results.Cell) []string) (all view.Grouped[
 }
 
 // warnings returns those of the records, each with the cells that have it.
-func (v runPage) warnings() []Section {
+func (v runPage) warnings() Section {
 	var list List
 	cells := v.byText(func(c *results.Cell) []string { return c.Warnings })
 	for _, text := range cells.Keys {
@@ -526,10 +488,7 @@ func (v runPage) warnings() []Section {
 		}
 		list = append(list, Item{Tone: Warn, Text: text})
 	}
-	if list == nil {
-		return nil
-	}
-	return []Section{{ID: "warnings", Title: "Warnings", Blocks: []Block{list}}}
+	return section("warnings", "Warnings", list)
 }
 
 // details is a section for each cell with all that is known of it.
@@ -585,12 +544,11 @@ func (v runPage) environment() Section {
 		}
 		all = append(all, Fact{Label: f.Label, Lines: lines})
 	}
-	return Section{ID: "environment", Title: "Environment", Blocks: []Block{all}}
+	return section("environment", "Environment", all)
 }
 
 // commands returns the command lines that make the cells again, each once.
 func (v runPage) commands() Section {
-	s := Section{ID: "commands", Title: "Commands"}
 	all := v.byText(func(c *results.Cell) []string {
 		text := strings.TrimSpace(c.First().Plan.Command)
 		if text == "" {
@@ -598,20 +556,19 @@ func (v runPage) commands() Section {
 		}
 		return []string{text}
 	})
-	if all.Keys != nil {
-		what := "this run"
-		if v.several() {
-			what = "each row"
-		}
-		s.Blocks = []Block{Paragraph{Text: "What makes " + what + " again, secrets left out.", Note: true}}
+	hint := note("What makes this run again, secrets left out.")
+	switch {
+	case all.Keys == nil:
+		hint = Paragraph{}
+	case v.several():
+		hint = note("What makes each row again, secrets left out.")
 	}
 	var lines []Block
 	for _, text := range all.Keys {
 		if v.several() {
-			lines = append(lines, Paragraph{Text: format.Few(all.Of[text], view.NamedCells), Note: true})
+			lines = append(lines, note(format.Few(all.Of[text], view.NamedCells)))
 		}
 		lines = append(lines, Command(text))
 	}
-	s.Blocks = append(s.Blocks, commandLines(len(all.Keys), lines)...)
-	return s
+	return section("commands", "Commands", append([]Block{hint}, commandLines(len(all.Keys), lines)...)...)
 }

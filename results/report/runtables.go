@@ -64,9 +64,9 @@ func (v runPage) fairness() Section {
 		}
 		return all
 	})
-	return Section{ID: "fairness", Title: "Hand-off and fairness", Blocks: []Block{t, Paragraph{Note: true, Text: "Hand-off: from one holder's release to " +
-		"the next grant of that key, if its client was already waiting. Jain's index is 1 if all clients got as many locks, and 1/n if one of n got them all. " +
-		"Moved on: share of the grants that went to another client than the key's last. Longest run: most grants of a key to one client in a row."}}}
+	return section("fairness", "Hand-off and fairness", t, note("Hand-off: from one holder's release to "+
+		"the next grant of that key, if its client was already waiting. Jain's index is 1 if all clients got as many locks, and 1/n if one of n got them all. "+
+		"Moved on: share of the grants that went to another client than the key's last. Longest run: most grants of a key to one client in a row."))
 }
 
 // costs returns what one granted lock cost. What no cell knows has no column.
@@ -106,12 +106,11 @@ func (v runPage) costs() Section {
 		}
 		return cells
 	})
-	return Section{ID: "cost", Title: "Cost of a lock", Blocks: []Block{t,
-		Paragraph{Text: "Per granted lock, tries that failed included. A dash means that it is not known.", Note: true}}}
+	return section("cost", "Cost of a lock", t, note("Per granted lock, tries that failed included. A dash means that it is not known."))
 }
 
 // classes returns the parts of loads that have several kinds of clients.
-func (v runPage) classes() []Section {
+func (v runPage) classes() Section {
 	t := figures("Classes of clients", "cell and class", "clients", "locks/s", "p50", "p99", "timed out", "starved", "Jain's index")
 	for i, c := range v.Cells {
 		if len(c.Classes) == 0 {
@@ -134,9 +133,9 @@ func (v runPage) classes() []Section {
 		}
 	}
 	if t.Rows == nil {
-		return nil
+		return Section{}
 	}
-	return []Section{{ID: "classes", Title: "Classes of clients", Blocks: []Block{t}}}
+	return section("classes", "Classes of clients", t)
 }
 
 // count is what else the oracle counts.
@@ -166,9 +165,9 @@ func otherCounts() []count {
 
 // safety returns the oracle's report on all cells, and its evidence where there is any.
 func (v runPage) safety() Section {
-	s := Section{ID: "safety", Title: "Safety"}
+	var blocks []Block
 	for i, c := range v.Cells {
-		s.Blocks = append(s.Blocks, evidenceOf(v.Names[i], c)...)
+		blocks = append(blocks, evidenceOf(v.Names[i], c)...)
 	}
 	t := figures("Mutual exclusion, by cell", "cell", "claims it", "grants", "watched", "violations", "rate, or bound at 95 %", "longest overlap")
 	var seen []count // columns of what nobody saw would only take room
@@ -206,9 +205,8 @@ func (v runPage) safety() Section {
 		}
 		return cells
 	})
-	s.Blocks = append(s.Blocks, t, Paragraph{Note: true, Text: "The oracle watches every grant, those of the warm-up included. Where it saw no violation, the " +
-		"rate is below the bound with 95 % confidence (the rule of three), if grants are independent of one another."})
-	return s
+	return section("safety", "Safety", append(blocks, t, note("The oracle watches every grant, those of the warm-up included. Where it saw no violation, the "+
+		"rate is below the bound with 95 % confidence (the rule of three), if grants are independent of one another."))...)
 }
 
 // rarity returns how many violations there were for each watched grant; of none the highest rate that they leave possible.
@@ -259,7 +257,7 @@ func evidenceOf(name string, c *results.Cell) []Block {
 	}
 	evidence := Section{Folded: true, Open: f.Tone == Bad, Within: name, Title: "Evidence", Blocks: []Block{events}}
 	if left := s.Violations - int64(len(events)); left > 0 {
-		evidence.Blocks = append(evidence.Blocks, Paragraph{Text: fmt.Sprintf("The first of them; %d more are counted, not listed.", left), Note: true})
+		evidence.Blocks = append(evidence.Blocks, note(fmt.Sprintf("The first of them; %d more are counted, not listed.", left)))
 	}
 	return append(blocks, evidence)
 }
