@@ -36,7 +36,8 @@ func (b *batcher) begin() bool {
 	return first
 }
 
-// run writes. More reports whether somebody may be about to add something, who then gets into the same write.
+// run writes. More reports whether somebody may be about to add something, who then gets into the same write: without that,
+// the benchmark of yielding had 136,000 pairs a second instead of 187,000.
 func (b *batcher) run(more bool) {
 	if more {
 		runtime.Gosched()
