@@ -83,8 +83,8 @@ def requests():
 
 
 def serve(hello, open_):
-    """Answer requests until a close, or the end of the input. open_ returns the fields of its answer, what makes a session, and
-    what closes all."""
+    """Answer requests until a close, or the end of the input. open_ returns the fields of its answer, what makes a
+    session, and what closes all."""
     workers, new, close, limit = {}, None, None, 3e9
     for r in requests():
         op, number = r["op"], r.get("session")
