@@ -190,18 +190,11 @@ func titleOf(c report.Chart, p report.Panel) string {
 // name writes the names of lines at their ends, and into the legend once.
 func (c *chart) name(d *drawing, drawn []report.Series, ends []float64, first bool) {
 	for i, y := range spread(ends, slices.Repeat([]float64{nameStep}, len(ends)), 0, d.height+nameStep) {
-		name := shortName(drawn[i].Name)
+		name := format.Cut(drawn[i].Name, longestName)
 		c.Gutter = max(c.Gutter, 14+format.Width(name)*7)
 		d.text("direct "+classOf(drawn[i]), 1, 8, y+4, start, name)
 		if first {
 			c.Legend = append(c.Legend, legend{Class: "curve " + classOf(drawn[i]), Name: drawn[i].Name})
 		}
 	}
-}
-
-func shortName(s string) string {
-	if r := []rune(s); len(r) > longestName {
-		return string(r[:longestName-1]) + "…"
-	}
-	return s
 }

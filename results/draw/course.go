@@ -13,16 +13,10 @@ var bars = []rune("▁▂▃▄▅▆▇█")
 
 const noBar = '·'
 
-// extremes returns the least and the greatest value of a course. What varies by less than 10 % altogether is drawn as if it varied by
+// extremes returns between which values a course is drawn. What varies by less than 10 % altogether is drawn as if it varied by
 // that, or noise would look like mountains.
 func extremes(c *report.Course) (least, most float64) {
-	least, most = math.Inf(1), math.Inf(-1)
-	for _, v := range c.Values {
-		if !math.IsNaN(v) {
-			least, most = min(least, v), max(most, v)
-		}
-	}
-	if c.FromZero {
+	if least, most = c.Range(); c.FromZero {
 		return 0, most
 	}
 	if room := 0.1*(least+most)/2 - (most - least); most > least && room > 0 {

@@ -14,8 +14,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
@@ -26,14 +24,7 @@ import (
 
 // plain returns s on one line, without what a terminal or a parser would take for more than text: what a server has answered
 // stands in records too.
-func plain(s string) string {
-	return strings.TrimSpace(format.Tame(strings.Map(func(r rune) rune {
-		if r == utf8.RuneError || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029' {
-			return ' '
-		}
-		return r
-	}, s)))
-}
+func plain(s string) string { return strings.TrimSpace(format.Clean(s)) }
 
 // digits writes a figure with all its digits, and without an exponent; "" is one that is not known.
 func digits(v float64) string {

@@ -102,7 +102,7 @@ func Percent(share float64) string {
 // escape sequences and what is no character. The blanks of Glue stay, for Wrap to replace.
 func Clean(s string) string {
 	return Tame(strings.Map(func(r rune) rune {
-		if r == utf8.RuneError || unicode.In(r, unicode.Cc, unicode.Cf, unicode.Noncharacter_Code_Point) {
+		if r == utf8.RuneError || unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Noncharacter_Code_Point) {
 			return ' '
 		}
 		return r
@@ -281,6 +281,14 @@ func P(p float64) string {
 		return strconv.FormatFloat(p, 'f', 4, 64)
 	}
 	return strconv.FormatFloat(p, 'f', 3, 64)
+}
+
+// Cut shortens text to so many runes, which an ellipsis shows.
+func Cut(s string, most int) string {
+	if r := []rune(s); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return s
 }
 
 // Excerpt returns a line of text with a mark below a column, which counts characters from 1: two lines in all. Of a long text

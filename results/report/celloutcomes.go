@@ -222,13 +222,11 @@ func (p *cellPage) generator(c *results.Cell) {
 	if g.RunQueue > 0 {
 		queue = "99 % of wake-ups within " + format.Duration(g.RunQueue)
 	}
-	late := ""
-	if l := c.Latency[results.Lag]; results.Enough(l.Count, 0.99) {
-		late = "99 % of arrivals at most " + format.Duration(l.P99) + " late"
-	}
-	workers := ""
-	if l := c.Latency[results.Worker]; results.Enough(l.Count, 0.99) {
-		workers = "99 % of the requests at most " + format.Duration(l.P99) + " late"
+	late := func(what string, l results.Latency) string {
+		if !results.Enough(l.Count, 0.99) {
+			return ""
+		}
+		return "99 % of " + what + " at most " + format.Duration(l.P99) + " late"
 	}
 	memory := ""
 	if g.Memory > 0 {
@@ -245,11 +243,12 @@ func (p *cellPage) generator(c *results.Cell) {
 	case g.CoreWait > 0:
 		starved = "waited " + format.Duration(g.CoreWait) + " for a core"
 	}
-	ticks := ""
-	if l := c.Latency[results.Hiccup]; results.Enough(l.Count, 0.99) {
-		ticks = "99 % of its ticks at most " + format.Duration(l.P99) + " late, all at most " + format.Duration(l.Max)
+	ticks := late("its ticks", c.Latency[results.Hiccup])
+	if ticks != "" {
+		ticks += ", all at most " + format.Duration(c.Latency[results.Hiccup].Max)
 	}
-	figures := format.Join(format.Three(g.CPU)+" cores", machine, starved, memory, pauses, queue, ticks, late, workers, packed)
+	figures := format.Join(format.Three(g.CPU)+" cores", machine, starved, memory, pauses, queue, ticks,
+		late("arrivals", c.Latency[results.Lag]), late("the requests", c.Latency[results.Worker]), packed)
 	if !g.Saturated {
 		verdict := "not the limit"
 		if g.Throttled < 0 && g.CoreWait < 0 {

@@ -112,13 +112,7 @@ func figures(caption, name string, numbers ...string) Table {
 }
 
 // line adds a row.
-func (t *Table) line(texts ...string) {
-	row := Row{}
-	for _, text := range texts {
-		row.Cells = append(row.Cells, Value{Text: text})
-	}
-	t.Rows = append(t.Rows, row)
-}
+func (t *Table) line(texts ...string) { t.Rows = append(t.Rows, Row{Cells: values(texts...)}) }
 
 // classes writes what each class had of the whole.
 func (p *cellPage) classes(c *results.Cell) {

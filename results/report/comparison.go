@@ -53,30 +53,24 @@ func Comparison(c *compare.Comparison, o ComparisonOptions) *Document {
 		rows = shortened(rows)
 	}
 	d.add(At{Short | Verbose | Comment, Paragraph{Text: t.title()}})
-	if t.measured != "" {
-		depth := Comment
-		if o.Plan {
-			depth |= Short | Verbose
-		}
-		d.add(At{depth, Paragraph{Text: t.measured}})
+	depth := Comment
+	if o.Plan {
+		depth |= Short | Verbose
 	}
+	d.add(At{depth, Paragraph{Text: t.measured}})
 	if len(rows) > 0 {
 		d.add(At{Short | Verbose, t.table(rows)})
 	}
-	if text := t.left(rows); text != "" {
-		d.add(At{Short | Verbose, Paragraph{Text: text}})
-	}
+	d.add(At{Short | Verbose, Paragraph{Text: t.left(rows)}})
 	open := t.needLook()
 	if len(open) > 0 {
 		d.add(At{Comment, t.table(open)})
 	}
-	findings := findingsOf(c.Findings())
-	d.add(findings)
-	if notes := t.notes(most); len(notes) > 0 {
-		d.add(At{Short | Verbose, listOf(notes)}, At{Comment, Section{Folded: true, Title: format.Plural(len(notes), "note"), Blocks: []Block{listOf(notes)}}})
-	}
+	notes := listOf(t.notes(most))
+	d.add(findingsOf(c.Findings()), At{Short | Verbose, notes},
+		At{Comment, Section{Folded: true, Title: format.Plural(len(notes), "note"), Blocks: []Block{notes}}})
 	all := t.rows(true)
-	d.add(At{Short | Verbose, Paragraph{Text: t.method(rows), Note: true}}, At{Comment, Paragraph{Text: t.method(all), Note: true}})
+	d.add(At{Short | Verbose, note(t.method(rows))}, At{Comment, note(t.method(all))})
 	if len(all) > len(open) {
 		d.add(At{Comment, Section{Folded: true, Title: "All " + format.Plural(len(all), "figure"), Blocks: []Block{t.table(all)}}})
 	}
@@ -298,17 +292,13 @@ func (t *comparison) tested(rows []compare.Judged) string {
 }
 
 // facts are what a page says of both sides, and by what they were judged.
-func (t *comparison) facts() (facts Facts) {
-	facts = Facts{{Label: "base", Lines: []string{t.about(t.Base, t.trials(0))}}, {Label: "head", Lines: []string{t.about(t.Head, t.trials(1))}}, t.tally()}
+func (t *comparison) facts() Facts {
 	var limits []string
 	for _, g := range t.judged {
 		limits = append(limits, format.Glue(g.Threshold.Limit()))
 	}
-	facts = append(facts, Fact{Label: "must not be", Lines: []string{strings.Join(limits, " · ")}})
-	if t.measured != "" {
-		facts = append(facts, Fact{Label: "measured", Lines: []string{t.measured}})
-	}
-	return facts
+	return filled(fact("base", t.about(t.Base, t.trials(0))), fact("head", t.about(t.Head, t.trials(1))), t.tally(),
+		Fact{Label: "must not be", Lines: []string{strings.Join(limits, " · ")}}, fact("measured", t.measured))
 }
 
 // tally says how many cells, or figures of a single one, have each verdict.
@@ -334,27 +324,14 @@ func (t *comparison) tally() Fact {
 }
 
 // sections are those of a page, with the charts that are not its picture.
-func (t *comparison) sections(o ComparisonOptions, charts []Block) (list []Section) {
-	add := func(id, title string, blocks ...Block) {
-		if len(blocks) > 0 {
-			list = append(list, Section{ID: id, Title: title, Blocks: blocks})
-		}
+func (t *comparison) sections(o ComparisonOptions, charts []Block) []Section {
+	return []Section{
+		section("notes", "Notes", folded(listOf(t.notes(math.MaxInt)), fullNotes, "more note")...),
+		section("more-changes", "More changes", charts...),
+		section("figures", "Figures", append(t.tables(o.Figures), note(t.method(t.rows(true))))...),
+		section("environment", "Environment", t.places()),
+		section("commands", "Commands", t.commands(o.Command)...),
 	}
-	if notes := t.notes(math.MaxInt); len(notes) > 0 {
-		open := notes[:min(len(notes), fullNotes)]
-		blocks := []Block{listOf(open)}
-		if more := notes[len(open):]; len(more) > 0 {
-			blocks = append(blocks, Section{Folded: true, Title: format.Plural(len(more), "more note"), Blocks: []Block{listOf(more)}})
-		}
-		add("notes", "Notes", blocks...)
-	}
-	add("more-changes", "More changes", charts...)
-	add("figures", "Figures", append(t.tables(o.Figures), Paragraph{Text: t.method(t.rows(true)), Note: true})...)
-	if places := t.places(); len(places) > 0 {
-		add("environment", "Environment", places)
-	}
-	add("commands", "Commands", t.commands(o.Command)...)
-	return list
 }
 
 // charted reports whether a result has a place in a chart of changes.
@@ -390,7 +367,7 @@ func (t *comparison) charts() (blocks []Block) {
 			}
 			section := Section{Title: g.Metric.Name, About: aboutMetric(g.Metric) + ". The limit is " + g.Threshold.Allowed() + ".", Blocks: []Block{chart}}
 			if more := len(g.Results) - len(chart.Rows); more > 0 && len(chart.Rows) == intervalRows {
-				section.Blocks = append(section.Blocks, Paragraph{Text: "The table below has more.", Note: true})
+				section.Blocks = append(section.Blocks, note("The table below has more."))
 			}
 			blocks = append(blocks, section)
 		}
@@ -479,7 +456,7 @@ func (t *comparison) tables(open bool) (blocks []Block) {
 		}
 		s.Blocks = []Block{table.without(0)}
 		if room < 0 {
-			s.Blocks = append(s.Blocks, Paragraph{Text: left, Note: true})
+			s.Blocks = append(s.Blocks, note(left))
 		}
 		return s
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
@@ -181,42 +180,35 @@ func (t *comparison) about(s compare.Side, trials []*results.Record) string {
 	if s.Duplicates > 0 {
 		parts = append(parts, fmt.Sprintf("%s read before left out", format.Plural(s.Duplicates, "record")))
 	}
-	var first, last time.Time
-	for _, r := range trials {
-		if first.IsZero() || r.Started.Before(first) {
-			first = r.Started
-		}
-		if r.Started.After(last) {
-			last = r.Started
-		}
-	}
-	if !first.IsZero() {
-		parts = append(parts, format.Span(first, last))
+	if len(trials) > 0 {
+		parts = append(parts, began(trials))
 	}
 	return strings.Join(parts, " · ")
+}
+
+// began says when trials began, from the first to the last.
+func began(trials []*results.Record) string {
+	at := func(a, b *results.Record) int { return a.Started.Compare(b.Started) }
+	return format.Span(slices.MinFunc(trials, at).Started, slices.MaxFunc(trials, at).Started)
 }
 
 // places are facts about where the sides ran: one line if it holds for both, else some for each.
 func (t *comparison) places() (facts Facts) {
 	base, head := placesOf(t.trials(0)), placesOf(t.trials(1))
 	for _, label := range places {
-		b, h := base[label], head[label]
-		if len(b)+len(h) == 0 {
-			continue
-		}
-		f := Fact{Label: label, Lines: b}
-		if !slices.Equal(b, h) {
+		f := Fact{Label: label, Lines: base[label]}
+		if !slices.Equal(base[label], head[label]) {
 			f.Lines = nil
-			for _, line := range b {
+			for _, line := range base[label] {
 				f.Lines = append(f.Lines, "base: "+line)
 			}
-			for _, line := range h {
+			for _, line := range head[label] {
 				f.Lines = append(f.Lines, "head: "+line)
 			}
 		}
 		facts = append(facts, f)
 	}
-	return facts
+	return filled(facts...)
 }
 
 // placesOf returns the different facts about where trials ran, in alphabetical order.

@@ -5,6 +5,7 @@
 package report
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -39,6 +40,12 @@ const (
 	Bad
 	Alarm
 )
+
+// look is how a verdict is drawn.
+type look struct {
+	mark string
+	tone Tone
+}
 
 // Depth is a set of the ways to read a document.
 type Depth int
@@ -96,6 +103,17 @@ type Course struct {
 	Values   []float64
 	Steps    []int // where the values change for good
 	FromZero bool  // the lowest bar is 0, not the least value
+}
+
+// Range returns the least and the greatest of the values that are known.
+func (c *Course) Range() (least, most float64) {
+	least, most = math.Inf(1), math.Inf(-1)
+	for _, v := range c.Values {
+		if !math.IsNaN(v) {
+			least, most = min(least, v), max(most, v)
+		}
+	}
+	return least, most
 }
 
 // List is lines, each with a mark or without.

@@ -23,10 +23,7 @@ import (
 func History(h *history.History, last int) *Document {
 	names, common := h.Names()
 	d := &Document{Kind: "lockbench history", Title: historyVerdict(h, names)}
-	d.add(Paragraph{Text: format.Plural(len(h.Series), "cell") + ": " + strings.Join(extent(h), ", ") + "."})
-	if common != "" {
-		d.add(Paragraph{Text: common})
-	}
+	d.add(Paragraph{Text: format.Plural(len(h.Series), "cell") + ": " + strings.Join(extent(h), ", ") + "."}, Paragraph{Text: common})
 	if len(h.Series) > 1 {
 		d.add(historySummary(h, names))
 	}
@@ -41,13 +38,11 @@ func History(h *history.History, last int) *Document {
 	} else {
 		d.add(cells.Blocks...)
 	}
-	if notes := historyNotes(h); len(notes) > 0 {
-		s := Section{ID: "notes", Title: "How to read it"}
-		for _, n := range notes {
-			s.Blocks = append(s.Blocks, Paragraph{Text: n, Note: true})
-		}
-		d.add(s)
+	var notes []Block
+	for _, text := range historyNotes(h) {
+		notes = append(notes, note(text))
 	}
+	d.add(section("notes", "How to read it", notes...))
 	return d
 }
 
@@ -68,7 +63,7 @@ func historyVerdict(h *history.History, names []string) string {
 			if its := l.Loss(step.Ratio); its > loss {
 				point := s.Points[step.At]
 				loss, worst = its, fmt.Sprintf("%s of %s, %s at %s on %s", l.Figure.Name, names[i], change(step.Ratio),
-					cut(revisionName(point.Revision), 24), day(point.Started))
+					format.Cut(revisionName(point.Revision), 24), day(point.Started))
 			}
 		}
 	}
@@ -119,12 +114,8 @@ func historySummary(h *history.History, names []string) Table {
 	}}
 	for i, s := range h.Series {
 		name := Value{Text: fmt.Sprintf("%d. %s", i+1, names[i]), Link: seriesID(i)}
-		add := func(tone Tone, values ...string) {
-			row := Row{Cells: []Value{name}, Tone: tone}
-			for _, v := range values {
-				row.Cells = append(row.Cells, Value{Text: v})
-			}
-			t.Rows, name = append(t.Rows, row), Value{}
+		add := func(tone Tone, texts ...string) {
+			t.Rows, name = append(t.Rows, Row{Cells: append([]Value{name}, values(texts...)...), Tone: tone}), Value{}
 		}
 		for j := range s.Lines {
 			l := &s.Lines[j]
@@ -133,7 +124,7 @@ func historySummary(h *history.History, names []string) Table {
 			tone := Plain
 			if step := l.LastStep(); step != nil {
 				point := s.Points[step.At]
-				changed, at, on = change(step.Ratio), cut(revisionName(point.Revision), 24), day(point.Started)
+				changed, at, on = change(step.Ratio), format.Cut(revisionName(point.Revision), 24), day(point.Started)
 				tone = lossTone(l, step.Ratio)
 			}
 			if l.Missing > 0 {
@@ -181,8 +172,9 @@ func historyCell(h *history.History, s *history.Series, last int) Section {
 	var facts Facts
 	for i := range s.Lines {
 		l := &s.Lines[i]
-		from, to := extremes(l)
-		f := Fact{Label: l.Figure.Name, Course: courseOf(l), Lines: []string{format.Glue(l.Figure.Unit.Format(from) + " to " + l.Figure.Unit.Format(to))}}
+		course := courseOf(l)
+		from, to := course.Range()
+		f := Fact{Label: l.Figure.Name, Course: course, Lines: []string{format.Glue(l.Figure.Unit.Format(from) + " to " + l.Figure.Unit.Format(to))}}
 		for j := range l.Steps {
 			f.Lines, f.Tone = append(f.Lines, stepLine(s, l, &l.Steps[j])), lossTone(l, l.Steps[j].Ratio)
 		}
@@ -280,25 +272,6 @@ func revisionName(revision string) string {
 
 func isHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
 
-// cut shortens text to so many runes, which an ellipsis shows.
-func cut(s string, most int) string {
-	if r := []rune(s); len(r) > most {
-		return string(r[:most-1]) + "…"
-	}
-	return s
-}
-
-// extremes returns the least and the greatest value of a line.
-func extremes(l *history.Line) (least, most float64) {
-	least, most = math.Inf(1), math.Inf(-1)
-	for _, v := range l.Values {
-		if v.N > 0 {
-			least, most = min(least, v.Median), max(most, v.Median)
-		}
-	}
-	return least, most
-}
-
 // historyNotes say what a reader must know before believing it.
 func historyNotes(h *history.History) (notes []string) {
 	add := func(n int, noun, rest string) {
@@ -369,7 +342,7 @@ func pointTable(s *history.Series, from int) Table {
 		}
 	}
 	add(Column{Title: "date", Left: true}, func(i int) string { return date(s.Points[i].Started) })
-	add(Column{Title: "revision", Left: true}, func(i int) string { return cut(revisionName(s.Points[i].Revision), 24) })
+	add(Column{Title: "revision", Left: true}, func(i int) string { return format.Cut(revisionName(s.Points[i].Revision), 24) })
 	add(Column{Title: "n"}, func(i int) string { return strconv.Itoa(s.Points[i].Trials) })
 	for j := range s.Lines {
 		l := &s.Lines[j]

@@ -11,7 +11,6 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
-	"github.com/lockbench/lockbench/results/stats"
 	"github.com/lockbench/lockbench/results/view"
 )
 
@@ -67,14 +66,8 @@ func (v runPage) means(verdict view.Finding) Facts {
 		return filled(fact("limited by", view.Limit(c)), fact("safety", view.SafetyWords(c)), fact("risk", view.Risk(c)), fact("trust", trust...),
 			fact("next", cmp.Or(view.Next(c, v.missed), proveIt(c))))
 	}
-	var trials []*results.Record
-	few := false
-	for _, c := range v.Cells {
-		trials = append(trials, c.Trials...)
-		few = few || len(c.Trials) < stats.MinTrials // a finding says so
-	}
-	trust := []string{reach(trials)}
-	if !few {
+	trust := []string{reach(v.trials())}
+	if !slices.ContainsFunc(v.Cells, func(c *results.Cell) bool { return !manyTrials(c) }) { // or a finding says so
 		trust = append(trust, "a figure is the median over the trials of its row; rows whose 95 % intervals overlap may differ by chance")
 	}
 	if verdict.Kind == view.Bad {

@@ -40,7 +40,7 @@ func RunPage(cells []*results.Cell, check *compare.Check) *Document {
 	v.missed = missed(check)
 	f := verdict(v.Run)
 	d.verdict(f, check)
-	d.When, d.Key = format.Join(v.title(), v.when()), v.key()
+	d.When, d.Key = format.Join(v.title(), began(v.trials())), v.key()
 	d.Picture = v.picture(f)
 	d.mean(v.means(f), limits(check)...)
 	d.add(v.findings(f)...)
@@ -124,33 +124,23 @@ func (v runPage) title() string {
 	return title + ": " + load
 }
 
-// when is from the first trial to the last.
-func (v runPage) when() string {
-	first, last := v.Cells[0].First().Started, v.Cells[0].First().Started
+// trials returns those of all cells.
+func (v runPage) trials() (all []*results.Record) {
 	for _, c := range v.Cells {
-		for _, r := range c.Trials {
-			if r.Started.Before(first) {
-				first = r.Started
-			}
-			if r.Started.After(last) {
-				last = r.Started
-			}
-		}
+		all = append(all, c.Trials...)
 	}
-	return format.Span(first, last)
+	return all
 }
 
 func (v runPage) key() (all []Figure) {
-	trials := 0
 	var grants int64
 	for _, c := range v.Cells {
-		trials += len(c.Trials)
 		grants += c.Counts.Acquired
 	}
 	if v.several() {
 		all = append(all, Figure{format.Count(len(v.Cells)), "rows"})
 	}
-	count, noun, _ := strings.Cut(format.Plural(trials, "trial"), " ")
+	count, noun, _ := strings.Cut(format.Plural(len(v.trials()), "trial"), " ")
 	all = append(all, Figure{count, noun}, Figure{format.Count(grants), "locks granted"})
 	if !v.several() {
 		c := v.Cells[0]
