@@ -19,7 +19,8 @@ import (
 // Plan returns what an answer of lockbench plan says.
 func Plan(a *capacity.Answer) *Document {
 	a = a.Known()
-	d := &Document{Kind: "lockbench plan", Mark: planMark(a.Verdict), Tone: planTone(a.Verdict), Title: planSentence(a), Judged: judgedPlan(a)}
+	look := planLook(a.Verdict)
+	d := &Document{Kind: "lockbench plan", Mark: look.mark, Tone: look.tone, Title: planSentence(a), Judged: judgedPlan(a)}
 	failed, warnings := planFindings(a)
 	if all := append(failed, warnings...); all != nil {
 		d.add(At{Short | Verbose | Comment, all})
@@ -77,10 +78,8 @@ func Plan(a *capacity.Answer) *Document {
 		}
 		d.add(At{Verbose | Page, planDetails(a)})
 	}
-	if len(a.Skipped) > 0 {
-		d.add(At{Page, Section{ID: "skipped", Title: "Skipped", About: "These candidates could not run.", Blocks: []Block{listOf(a.Skipped)}}})
-	}
-	d.add(At{Page, Section{ID: "environment", Title: "Environment", Blocks: []Block{environment(a.Env)}}})
+	d.add(At{Page, Section{ID: "skipped", Title: "Skipped", About: "These candidates could not run.", Blocks: []Block{listOf(a.Skipped)}}},
+		At{Page, section("environment", "Environment", environment(a.Env))})
 	return d
 }
 
@@ -97,18 +96,6 @@ func PlanAnalysis(a *capacity.Answer) Facts {
 		return nil
 	}
 	return Facts{on}
-}
-
-func planTone(v capacity.Verdict) Tone {
-	switch v {
-	case capacity.Sustains:
-		return Good
-	case capacity.RulesOut, capacity.Violated, capacity.Failed:
-		return Bad
-	case capacity.Dropped:
-		return Plain
-	}
-	return Warn
 }
 
 // planFindings returns which locks have failed, and what changes how all is read.
@@ -285,8 +272,9 @@ func planTable(a *capacity.Answer, columns []planColumn, whole bool) Table {
 	t.Columns = append(t.Columns, Column{Title: "first full", Left: true, Depth: besides})
 	for i := range a.Candidates {
 		c := &a.Candidates[i]
-		row := Row{Mark: planMark(c.Verdict), Tone: planTone(c.Verdict), Cells: []Value{
-			{Text: c.Name, Link: candidateID(i)}, {Text: planMark(c.Verdict) + " " + string(c.Verdict), Tone: planTone(c.Verdict)}, {Text: planClaims(c)},
+		look := planLook(c.Verdict)
+		row := Row{Mark: look.mark, Tone: look.tone, Cells: []Value{
+			{Text: c.Name, Link: candidateID(i)}, {Text: look.mark + " " + string(c.Verdict), Tone: look.tone}, {Text: planClaims(c)},
 		}}
 		for _, col := range columns {
 			row.Cells = append(row.Cells, Value{Text: col.text(c)})
@@ -318,8 +306,9 @@ func planOverview(a *capacity.Answer) (chart Intervals) {
 	chart.Axis, chart.Most = planRates(a), shownFirst
 	for i := range a.Candidates {
 		c := &a.Candidates[i]
-		r := c.Sustains
-		row := Interval{Name: c.Name, Link: candidateID(i), Mark: planMark(c.Verdict), Tone: planTone(c.Verdict), Status: string(c.Verdict), Value: format.None, Limit: a.Rate, Low: r.Low, Mid: r.Mid, High: r.High}
+		r, look := c.Sustains, planLook(c.Verdict)
+		row := Interval{Name: c.Name, Link: candidateID(i), Mark: look.mark, Tone: look.tone, Status: string(c.Verdict), Value: format.None,
+			Limit: a.Rate, Low: r.Low, Mid: r.Mid, High: r.High}
 		switch {
 		case c.AtLeast && r.Low > 0:
 			row.AtLeast, row.Value = true, "≥ "+RateText(r.Low)
@@ -374,7 +363,8 @@ func planDetails(a *capacity.Answer) Section {
 	}
 	for i := range a.Candidates {
 		c := &a.Candidates[i]
-		one := Section{ID: candidateID(i), Title: c.Name, Folded: true, Open: i < unfolded, Mark: planMark(c.Verdict), Tone: planTone(c.Verdict), Status: string(c.Verdict)}
+		look := planLook(c.Verdict)
+		one := Section{ID: candidateID(i), Title: c.Name, Folded: true, Open: i < unfolded, Mark: look.mark, Tone: look.tone, Status: string(c.Verdict)}
 		for _, chart := range planCharts(a, c, slo) {
 			one.Blocks = append(one.Blocks, At{Page, Charts{chart}})
 		}
@@ -400,7 +390,7 @@ func planResources(c *capacity.CandidateAnswer) Table {
 		if r.Demand.Mid > 0 {
 			takes = metric.Duration.Format(r.Demand.Mid * 1e9)
 		}
-		row := Row{Cells: []Value{{Text: r.Name}, {Text: takes}, {Text: unitsText(r.Units)}, {Text: usedText(r.Used)}, {Text: rateRange(r.Full)}}}
+		row := Row{Cells: values(r.Name, takes, unitsText(r.Units), usedText(r.Used), rateRange(r.Full))}
 		for _, used := range []capacity.Range{r.Double, r.Tenfold} {
 			v := Value{Text: usedText(used)}
 			if used.Mid > 1 {
@@ -421,9 +411,7 @@ func planTrials(c *capacity.CandidateAnswer) Table {
 		if pt.P99 > 0 {
 			p99 = format.Duration(pt.P99)
 		}
-		t.Rows = append(t.Rows, Row{Cells: []Value{
-			{Text: cmp.Or(string(pt.Stage), format.None)}, {Text: RateText(pt.Rate)}, {Text: shareRange(pt.Share)}, {Text: p99}, {Text: format.Count(pt.Arrivals)}, {Text: pt.Left},
-		}})
+		t.line(cmp.Or(string(pt.Stage), format.None), RateText(pt.Rate), shareRange(pt.Share), p99, format.Count(pt.Arrivals), pt.Left)
 	}
 	return t
 }

@@ -16,15 +16,17 @@ import (
 	"github.com/lockbench/lockbench/results/view"
 )
 
-// planMark is the sign of a verdict: ✓, ✗ or ?.
-func planMark(v capacity.Verdict) string {
+// planLook is how a verdict is drawn.
+func planLook(v capacity.Verdict) look {
 	switch v {
 	case capacity.Sustains:
-		return "✓"
+		return look{"✓", Good}
 	case capacity.RulesOut, capacity.Violated, capacity.Failed:
-		return "✗"
+		return look{"✗", Bad}
+	case capacity.Dropped:
+		return look{"?", Plain}
 	}
-	return "?"
+	return look{"?", Warn}
 }
 
 // planSentence returns the verdict of the whole in one sentence.

@@ -18,27 +18,20 @@ import (
 
 // Proof returns what a report of lockbench prove says.
 func Proof(r *safety.Report) *Document {
-	words := proofWordsOf(r)
+	answers := proofAnswers(r)
+	mark, verdict, each := proofVerdict(r, answers)
 	tones := map[safety.Outcome]Tone{safety.Kept: Good, safety.Lost: Bad, safety.Inconclusive: Warn}
 	tone := tones[r.Outcome()]
-	if words.Mark == "✗" {
+	if mark == "✗" {
 		tone = Warn
 	}
-	d := &Document{Kind: "lockbench prove", Mark: words.Mark, Tone: tone, Title: words.Verdict + ".", Judged: judgedProof(r)}
-	facts := Facts{{Label: "tested", Lines: ended(words.Effort)}}
-	if len(words.Changes) > 0 {
-		facts = append(facts, Fact{Label: "changed", Lines: ended(words.Changes...)})
-	}
-	if len(words.Advice) > 0 {
-		facts = append(facts, Fact{Label: "what to do", Lines: ended(words.Advice...)})
-	}
+	d := &Document{Kind: "lockbench prove", Mark: mark, Tone: tone, Title: verdict + ".", Judged: judgedProof(r)}
+	facts := filled(fact("tested", ended(proofEffort(r, len(answers)))...), fact("changed", ended(proofChanges(r)...)...),
+		fact("what to do", ended(proofAdvice(r)...)...))
 	matrix := Section{ID: "matrix", Title: "Designs against hazards, which are numbered as below", Blocks: ProofMatrix(r)}
 	d.Picture = matrix
-	d.mean(append(proofMeans(r), facts...))
-	d.add(At{Short | Verbose | Comment, facts})
-	if len(words.Answers) > 0 {
-		d.add(At{Short | Verbose | Comment, words.Answers}, At{Page, Section{ID: "locks", Title: "Lock by lock", Blocks: []Block{words.Answers}}})
-	}
+	d.mean(append(proofMeans(answers), facts...))
+	d.add(At{Short | Verbose | Comment, facts}, At{Short | Verbose | Comment, each}, At{Page, section("locks", "Lock by lock", each)})
 	hazards := Section{ID: "hazards", Title: "Hazard by hazard"}
 	for i := range r.Hazards {
 		hazards.Blocks = append(hazards.Blocks, proofHazard(r, i))
@@ -48,9 +41,8 @@ func Proof(r *safety.Report) *Document {
 }
 
 // proofMeans says of many locks which to prefer, and what goes wrong most often; of a few the verdict says it.
-func proofMeans(r *safety.Report) Facts {
+func proofMeans(answers []proofAnswer) Facts {
 	const few, named = 2, 3
-	answers := proofAnswers(r)
 	if len(proofMerged(answers)) <= few {
 		return nil
 	}
@@ -94,15 +86,12 @@ func ended(texts ...string) (all []string) {
 }
 
 // environment says where something was measured.
-func environment(e results.Env) (facts Facts) {
+func environment(e results.Env) Facts {
+	machine := ""
 	if e.CPUs > 0 {
-		facts = append(facts, Fact{Label: "machine", Lines: []string{view.Machine(e)}})
+		machine = view.Machine(e)
 	}
-	facts = append(facts, Fact{Label: "program", Lines: []string{strings.TrimSpace("lockbench " + e.Lockbench)}})
-	if libraries := view.Libraries(e); libraries != "" {
-		facts = append(facts, Fact{Label: "libraries", Lines: []string{libraries}})
-	}
-	return facts
+	return filled(fact("machine", machine), fact("program", strings.TrimSpace("lockbench "+e.Lockbench)), fact("libraries", view.Libraries(e)))
 }
 
 // ProofMatrix returns the matrix of a report, and what its marks mean.
@@ -129,7 +118,7 @@ func ProofMatrix(r *safety.Report) []Block {
 				cells = append(cells, Value{})
 				continue
 			}
-			v := Value{Text: ProofMark(c), Tone: proofTone(c), Link: told[[3]string{c.Hazard, c.Driver, c.Lock}], Once: c.Attempts == 1}
+			v := Value{Text: ProofMark(c), Tone: proofLook(c).tone, Link: told[[3]string{c.Hazard, c.Driver, c.Lock}], Once: c.Attempts == 1}
 			v.About = fmt.Sprintf("%s, %s: %s", row.Name(), r.Hazards[i].Name, ProofSeen([]*safety.Cell{c}, true))
 			if v.Once {
 				once = " In a dashed frame: seen in one attempt."
@@ -210,7 +199,7 @@ var proofSigns = map[safety.Verdict]string{safety.Fails: "✗", safety.Survives:
 // proofStory returns the story of a cell.
 func proofStory(c *safety.Cell, id string) Section {
 	s := Section{
-		ID: id, Title: proofName(c), Folded: true, Within: c.Hazard, Mark: ProofMark(c), Tone: proofTone(c),
+		ID: id, Title: proofName(c), Folded: true, Within: c.Hazard, Mark: ProofMark(c), Tone: proofLook(c).tone,
 		Status: ProofSeen([]*safety.Cell{c}, true),
 	}
 	var texts []string
@@ -251,23 +240,6 @@ func proofStory(c *safety.Cell, id string) Section {
 		s.Blocks = append(s.Blocks, Command(c.Command))
 	}
 	return s
-}
-
-// proofTone returns how a cell is to be taken.
-func proofTone(c *safety.Cell) Tone {
-	switch {
-	case c.Doubted:
-		return Warn
-	case c.Alarm(), c.Unlisted():
-		return Alarm
-	case c.Verdict == safety.Fails:
-		return Bad
-	case c.Verdict == safety.Survives:
-		return Good
-	case c.Verdict.Open():
-		return Warn
-	}
-	return Plain
 }
 
 // ProofTally says in a few words what became of the cells of a hazard.

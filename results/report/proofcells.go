@@ -18,26 +18,30 @@ const proofMarks = "✗ fails, as it admits. ‼ fails, and does not admit it, o
 const controlMark = " (control)"
 
 // ProofMark returns how a cell is drawn in the matrix.
-func ProofMark(c *safety.Cell) string {
+func ProofMark(c *safety.Cell) string { return proofLook(c).mark }
+
+func proofLook(c *safety.Cell) look {
 	switch {
 	case c.Doubted:
-		return "?"
+		return look{"?", Warn}
 	case c.Unlisted(), c.Alarm():
-		return "‼"
+		return look{"‼", Alarm}
 	case c.Verdict == safety.Fails:
-		return "✗"
+		return look{"✗", Bad}
 	case c.Unseen():
-		return "○"
+		return look{"○", Good}
 	case c.Verdict == safety.Survives:
-		return "✓"
+		return look{"✓", Good}
 	case c.Verdict == safety.NotApplicable && c.Listed:
-		return "□"
+		return look{"□", Plain}
 	case c.Verdict == safety.NotApplicable:
-		return "·"
+		return look{"·", Plain}
 	case c.Verdict == safety.NoServer:
-		return "–"
+		return look{"–", Plain}
+	case c.Verdict.Open():
+		return look{"?", Warn}
 	}
-	return "?"
+	return look{"?", Plain}
 }
 
 // proofRow is a design in the matrix, of drivers for which all its marks are the same.

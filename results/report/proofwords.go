@@ -14,52 +14,34 @@ import (
 	"github.com/lockbench/lockbench/results/view"
 )
 
-// proofWords is a proof in words. Each text is a sentence or more without an end.
-type proofWords struct {
-	Mark    string   // of the verdict: ✓, ✗, ‼ or ?
-	Verdict string   // what can happen to the locks, and whether that was known
-	Effort  string   // what was tested, and what was not
-	Changes []string // to the baseline
-	Advice  []string // what is missing, and what to do about it
-	Answers List     // what can happen, an item for each lock; empty if Verdict says it
-}
-
-// proofWordsOf returns what a report says.
-func proofWordsOf(r *safety.Report) proofWords {
-	answers := proofAnswers(r)
-	w := proofWords{
-		Mark:    map[safety.Outcome]string{safety.Kept: "✓", safety.Lost: "‼", safety.Inconclusive: "?"}[r.Outcome()],
-		Effort:  proofEffort(r, len(answers)),
-		Changes: proofChanges(r),
-		Advice:  proofAdvice(r),
-	}
-	said := proofMerged(answers)
+// proofVerdict returns the mark of the whole (✓, ✗, ‼ or ?), what can happen to the locks and whether that was known, as sentences
+// without an end, and what can happen to each lock if they are too many for the verdict to say it.
+func proofVerdict(r *safety.Report, answers []proofAnswer) (mark, verdict string, each List) {
+	mark = map[safety.Outcome]string{safety.Kept: "✓", safety.Lost: "‼", safety.Inconclusive: "?"}[r.Outcome()]
 	if untested := r.Untested(); len(untested) > 0 && untested[0].What == "" {
-		w.Verdict = "Nothing was tested: " + untested[0].Why
-		return w
+		return mark, "Nothing was tested: " + untested[0].Why, nil
 	}
 	const most = 2 // that a verdict names one by one
-	if len(said) <= most {
-		var sentences []string
+	var sentences []string
+	if said := proofMerged(answers); len(said) <= most {
 		for _, one := range said {
 			sentences = append(sentences, one.Mark+" "+one.Text)
 		}
-		w.Verdict = strings.Join(sentences, ". ")
+		verdict = strings.Join(sentences, ". ")
 	} else {
-		for i := range said {
-			said[i].Text += "."
+		for _, one := range said {
+			each = append(each, Item{Mark: one.Mark, Text: one.Text + "."})
 		}
-		w.Answers, w.Verdict = said, proofCounts(r, answers)
+		verdict = proofCounts(r, answers)
 	}
-	sentences := append([]string{w.Verdict}, proofKnown(r)...)
+	sentences = append([]string{verdict}, proofKnown(r)...)
 	if kept := proofKept(r, len(answers)); kept != "" && len(sentences) == 1 {
-		sentences = []string{kept, w.Verdict}
+		sentences = []string{kept, verdict}
 		if r.Baseline == "" { // what fails is not safe, though it was known
-			w.Mark, sentences = "✗", []string{w.Verdict, kept}
+			mark, sentences = "✗", []string{verdict, kept}
 		}
 	}
-	w.Verdict = strings.Join(sentences, ". ")
-	return w
+	return mark, strings.Join(sentences, ". "), each
 }
 
 // proofAnswer is what can happen to one lock: after which faults.
