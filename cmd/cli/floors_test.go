@@ -69,7 +69,7 @@ var floors = []rule{
 	{"drivers/renew", []string{"drivers"}, nil},
 	{"drivers/fault", []string{"drivers"}, nil},
 	{"drivers/fault/wire", []string{"drivers/fault"}, nil},
-	{"drivers/drivertest", []string{"drivers", "drivers/testwait", "drivers/wait"}, []string{"go.uber.org/goleak"}},
+	{"drivers/drivertest", []string{"drivers", "drivers/fault", "drivers/testwait", "drivers/wait"}, []string{"go.uber.org/goleak"}},
 	{"drivers/spawn", nil, nil},
 	{"drivers/servers", []string{"drivers/spawn"}, []string{"github.com/alicebob/miniredis/v2", "github.com/jackc/pgx/v5/pgproto3", "golang.org/x/sys"}},
 	{"drivers/lines", []string{"drivers"}, nil},
