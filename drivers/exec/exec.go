@@ -17,9 +17,9 @@
 // own clock the line was written. Instead of what was asked for, an answer may have an error: its class (see
 // drivers.Class), its text, and, if the request makes no sense, the field at fault.
 //
-//   - hello has the versions that the parent speaks. The answer has the one that is spoken, the library and its version, the
-//     kind of server (service), how keys are named there if not as in requests (keys, with * for that name), the topologies, the designs with their traits (see drivers.Traits, and below), and the
-//     params that open takes.
+//   - hello has the versions that the parent speaks. The answer has the one that is spoken, the library and its version,
+//     the kind of server (service), how keys are named there if not as in requests (keys, with * for that name), the
+//     topologies, the designs with their traits (see drivers.Traits, and below), and the params that open takes.
 //   - open has the lock, and the other fields of drivers.Config, each of which may be missing: addrs, username, password,
 //     database, embedded, topology, master, acks, node_timeout_ns, release, prefix, clients, polls, renews, ttl_ns, params,
 //     conns, pipelining, flush_delay_ns, io_timeout_ns, retries and clock_offset_ns. What means nothing to the lock is
