@@ -1,7 +1,7 @@
 'use strict';
-// The package @sesamecare-oss/redlock, as its documentation shows it: new Redlock(clients).acquire([key], ttl). Its
-// wait tries again up to 10 times, every 200 ms or so; it has no way to end a wait: what the attempt under way wins is
-// released.
+// The package @sesamecare-oss/redlock: new Redlock(clients).acquire([key], ttl), which its documentation shows beside
+// using, which renews the lock by itself. Its wait tries again up to 10 times, every 200 ms or so; it has no way to end
+// a wait: what the attempt under way wins is released.
 const { Lock, Redlock, ResourceLockedError } = require('@sesamecare-oss/redlock');
 const { RedlockSession, failed, minority, opening, redlock } = require('./clients.js');
 const { Failed, serve, versionOf } = require('./lines.js');
