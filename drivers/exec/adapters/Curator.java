@@ -24,7 +24,8 @@ class Curator extends Lines {
         about.load(InterProcessMutex.class.getResourceAsStream(
             "/META-INF/maven/org.apache.curator/curator-recipes/pom.properties"));
         return new HashMap<>(Map.of(
-            "library", Map.of("name", "curator-recipes", "version", about.getProperty("version")),
+            "library", Map.of("name", "curator-recipes", "version",
+                about.getProperty("version") + " on Java " + System.getProperty("java.version")),
             "service", "zookeeper",
             "topologies", List.of("ensemble"),
             "designs", List.of(Map.of(

@@ -7,7 +7,8 @@ from kazoo.retry import RetryFailedError
 
 TRAITS = {"exclusive": True, "owned": True, "fair": True, "waits": True, "session": True, "takes_owner": True}
 HELLO = {
-    "library": {"name": "kazoo", "version": kazoo.__version__}, "service": "zookeeper", "topologies": ["ensemble"],
+    "library": {"name": "kazoo", "version": kazoo.__version__ + lines.PYTHON},
+    "service": "zookeeper", "topologies": ["ensemble"],
     "designs": [{
         "name": "library", "traits": TRAITS,
         "models": "kazoo.recipe.lock.Lock: a numbered ephemeral node each, the lowest holds, each other client watches "

@@ -105,7 +105,7 @@ function serve(hello, open) {
   process.stdin.on('end', () => process.exit(0)); // the parent has died
 }
 
-// versionOf returns the version of an installed package.
-const versionOf = (name) => require(name + '/package.json').version;
+// versionOf returns the version of an installed package, and what it runs on.
+const versionOf = (name) => `${require(name + '/package.json').version} on Node.js ${process.versions.node}`;
 
 module.exports = { Failed, serve, versionOf };

@@ -4,6 +4,7 @@ perhaps wait, cancel, renew and crash, each of which takes a request and returns
 while wait waits."""
 import collections, json, os, queue, sys, threading, time
 
+PYTHON = " on Python " + sys.version.split()[0]  # behind the version of a library
 out = os.dup(1)
 os.dup2(2, 1)  # what a library prints is no line
 writing, pending = threading.Lock(), collections.deque()

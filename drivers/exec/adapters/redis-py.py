@@ -6,7 +6,7 @@ from redis import exceptions as e
 
 TRAITS = {"exclusive": True, "owned": True, "expires": True, "renews": True, "waits": True, "takes_owner": True}
 HELLO = {
-    "library": {"name": "redis-py", "version": redis.__version__}, "service": "redis",
+    "library": {"name": "redis-py", "version": redis.__version__ + lines.PYTHON}, "service": "redis",
     "designs": [{
         "name": "library", "traits": TRAITS,
         "models": "redis.lock.Lock: SET key token NX PX ttl, scripts that compare and delete or extend, a poll every "
