@@ -34,7 +34,8 @@ func (p *program) manCommand(root *cobra.Command) *cobra.Command {
 			}
 		}
 		for name, text := range pages {
-			head := fmt.Sprintf(".TH %s 1 \"\" \"lockbench %s\"\n.SH NAME\n%s \\- ", strings.ToUpper(name), machine.Env().Lockbench, name)
+			// Without hyphens in names, which people copy and search for.
+			head := fmt.Sprintf(".TH %s 1 \"\" \"lockbench %s\"\n.nh\n.SH NAME\n%s \\- ", strings.ToUpper(name), machine.Env().Lockbench, name)
 			if err := os.WriteFile(filepath.Join(args[0], name+".1"), []byte(head+text), 0o666); err != nil {
 				return err
 			}
