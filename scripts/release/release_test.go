@@ -68,11 +68,11 @@ func tagged(t *testing.T, dir string) (version string) {
 		t.Fatal(err)
 	}
 	return strings.TrimSpace(mustShell(t, root, `
-		commit=$(git stash create)
+		export GIT_AUTHOR_DATE='@1700000000 +0000' GIT_COMMITTER_DATE='@1700000000 +0000'
+		commit=$(git stash create) # the same for the same tree
 		git clone -q --shared --no-tags --no-checkout . "$DIR" && cd "$DIR"
 		git -c advice.detachedHead=false checkout -q "${commit:-$(git -C "$OLDPWD" rev-parse HEAD)}"
 		sed -i '0,/^## /s/^\(## [0-9.]*\).*/\1/' CHANGELOG.md
-		export GIT_AUTHOR_DATE='@1700000000 +0000' GIT_COMMITTER_DATE='@1700000000 +0000'
 		git commit -q --allow-empty -am release
 		version=$(sed -n 's/^## //p' CHANGELOG.md | head -n 1)
 		git tag "v$version" && echo "$version"`, "DIR="+dir))
