@@ -67,7 +67,7 @@ bench waits.jsonl -driver rueidis -wait poll,backoff,pubsub,queue,block -handove
 bench libraries.jsonl -driver rueidis,redsync,redislock,rueidislock -wait queue,native -handover swap -clients 16,64,512 -keys 10 -hold 0s,1ms "${trial[@]}"
 languages=redislock,redsync,rueidislock,redis-py,node-redlock,sesamecare-redlock,redis-semaphore,kazoo,curator
 bench languages.jsonl -driver "$languages" -wait native -clients 64 -keys 1,10 -hold 0s,1ms -duration 5s -warmup 500ms -trials 3
-server=auto bench bridge.jsonl -driver null,go-null,node-null,python-null,java-null -wait none -clients 1,64 -keys 64 -oracle=false "${trial[@]}"
+server=auto bench bridge.jsonl -driver go-null,node-null,python-null,java-null -wait none -clients 1,64 -keys 64 -oracle=false "${trial[@]}"
 bench lockers.jsonl -driver rueidis,rueidislock -wait queue,native -handover release,swap -lockers 2,8,32 -clients 512 -keys 1,10 "${trial[@]}"
 bench processes.jsonl -driver rueidis,rueidislock -wait queue,native -handover release,swap -lockers 1,2,4,8 -processes 1,2,4,8 -clients 64 -keys 1 -hold 1ms "${trial[@]}"
 bench herd.jsonl -driver zookeeper -lock sequential,herd -clients 3,9,33,65,257 -duration 2s -warmup 1s -trials 3
