@@ -16,16 +16,16 @@ import (
 )
 
 // libraryRows are the drivers that have a row, and what their libraries are called in records.
-var libraryRows = []struct{ driver, language, library string }{
-	{"redislock", "Go", "github.com/bsm/redislock"},
-	{"redsync", "Go", "github.com/go-redsync/redsync/v4"},
-	{"rueidislock", "Go", "github.com/redis/rueidis"},
-	{"node-redlock", "Node.js", "redlock"},
-	{"sesamecare-redlock", "Node.js", "@sesamecare-oss/redlock"},
-	{"redis-semaphore", "Node.js", "redis-semaphore"},
-	{"redis-py", "Python", "redis-py"},
-	{"kazoo", "Python", "kazoo"},
-	{"curator", "Java", "curator-recipes"},
+var libraryRows = []struct{ driver, library string }{
+	{"redislock", "github.com/bsm/redislock"},
+	{"redsync", "github.com/go-redsync/redsync/v4"},
+	{"rueidislock", "github.com/redis/rueidis"},
+	{"node-redlock", "redlock"},
+	{"sesamecare-redlock", "@sesamecare-oss/redlock"},
+	{"redis-semaphore", "redis-semaphore"},
+	{"redis-py", "redis-py"},
+	{"kazoo", "kazoo"},
+	{"curator", "curator-recipes"},
 }
 
 // libraryLoads are what each is asked for.
@@ -45,7 +45,7 @@ func (d *document) libraries(names, proof string) ([]byte, error) {
 	var last, all []*results.Cell
 	starved := false
 	for _, of := range libraryRows {
-		texts, violations := []string{of.driver, of.language, ""}, int64(0)
+		texts, violations := []string{of.driver, ""}, int64(0)
 		var c *results.Cell
 		for _, load := range libraryLoads {
 			if c, err = cell(recs, "driver="+of.driver+" "+load); err != nil {
@@ -59,7 +59,11 @@ func (d *document) libraries(names, proof string) ([]byte, error) {
 			violations += c.Safety.Violations
 			all = append(all, c)
 		}
-		texts[2] = strings.TrimPrefix(cmp.Or(c.First().Env.Libraries[of.library], "?"), "v")
+		env := c.First().Env
+		texts[1] = strings.TrimPrefix(cmp.Or(env.Libraries[of.library], "?"), "v")
+		if !strings.Contains(texts[1], " on ") {
+			texts[1] += strings.Replace(env.Go, "go", " on Go ", 1)
+		}
 		last = append(last, c)
 		rows = append(rows, append(texts, formatted(c, "jain"), formatted(c, "commands/lock"), format.Count(violations), fails(r, c.Plan())))
 	}
@@ -67,8 +71,8 @@ func (d *document) libraries(names, proof string) ([]byte, error) {
 	if starved {
 		about += " `†`: clients that got no lock, whose waits are in no p99."
 	}
-	return []byte("| library | language | version | 1 key | 1 key, held 1 ms | 10 keys | 10 keys, held 1 ms | Jain | commands/lock | violations | fails |\n" +
-		"|:--|:--|:--|--:|--:|--:|--:|--:|--:|--:|:--|\n" + ranked(rows, last) + "\n" + about + "\n"), nil
+	return []byte("| library | version | 1 key | 1 key, held 1 ms | 10 keys | 10 keys, held 1 ms | Jain | commands/lock | violations | fails |\n" +
+		"|:--|:--|--:|--:|--:|--:|--:|--:|--:|:--|\n" + ranked(rows, last) + "\n" + about + "\n"), nil
 }
 
 // fails lists the hazards that the lock of a plan was seen to fail, and of every-gap at how many requests. Another design of its
