@@ -113,7 +113,7 @@ func checkHistogram(t *testing.T, name string, h *dto.Histogram, want results.La
 	if h.GetSchema() != schema || int64(h.GetSampleCount()) != want.Count || sum != want.Count || h.GetZeroCount() != 0 {
 		t.Errorf("%s: schema %d, %d values, %d in its buckets, want %d", name, h.GetSchema(), h.GetSampleCount(), sum, want.Count)
 	}
-	if mean := h.GetSampleSum() / float64(want.Count); math.Abs(mean/want.Mean.Seconds()-1) > 0.001 {
+	if mean := h.GetSampleSum() / float64(want.Count); math.Abs(mean-want.Mean.Seconds()) > 0.001*want.Mean.Seconds()+1e-9 { // which is whole ns
 		t.Errorf("%s: mean %v, want %v", name, mean, want.Mean)
 	}
 	for q, d := range map[float64]time.Duration{0.5: want.P50, 0.99: want.P99, 1: want.Max} {
