@@ -67,7 +67,7 @@ type process struct {
 	closed  error
 }
 
-// place says where a server runs, and as whom.
+// place says where a server runs, and as which user.
 type place struct {
 	name    string   // of the server
 	account *account // nil: that of this process
