@@ -187,7 +187,7 @@ func sentence(lead string, items []string) Paragraph {
 func (t *cellTable) particular(c *results.Cell) string {
 	var parts []string
 	for _, a := range view.Axes {
-		if v := a.Value(c); a.Wide && v != "" && t.differ(a.Title) && (!slices.Contains(told, a.Title) || a.Title == "lockbench" || strings.HasPrefix(a.Title, "librar")) {
+		if v := a.Value(c); a.Wide && v != "" && t.differ(a.Title) && (!slices.Contains(told, a.Title) || slices.Contains([]string{"lockbench", "libraries", "library"}, a.Title)) {
 			parts = append(parts, a.Title+" "+v)
 		}
 	}
