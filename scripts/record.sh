@@ -107,26 +107,13 @@ bench overstay.jsonl -driver rueidis -lock set-nx,setnx -clients 16 -keys 1 -hol
 bench overstays.jsonl -driver rueidis -lock set-nx,set-nx-del,fenced -clients 16 -keys 4 -hold 1ms -overstay 1% -ttl 50ms -duration 5s -warmup 1s
 bench natural.jsonl -driver rueidis -lock set-nx-get-del,set-nx -clients 64 -keys 32 -hold uniform:0s:10ms -ttl 10ms -wait poll -poll 200us -duration 20s
 
-# Capacity: one plan, and how well plans repeat and hold.
+# Capacity: one plan.
 plan plan.json -rate 3k -keys 10 -hold 1ms -slo 'response.p99<20ms' -driver rueidis,postgres,etcd
-text plans.txt "$go" run ./scripts/plans -- '-driver rueidis -lock set-nx -wait queue -handover swap' '-driver rueidis -lock set-nx -wait backoff' \
-	'-driver postgres -lock advisory' '-driver etcd -lock lease'
 
 text prove.txt "$go" run ./cmd/lockbench prove -quiet -format "table,json=$out/prove.json"
 ! wanted prove.txt || gzip -9nf "$out/prove.json"
 text languages.txt "$go run ./cmd/lockbench prove -quiet -driver $languages -format table,json=$out/languages.json || true"
 ! wanted languages.txt || gzip -9nf "$out/languages.json"
-text reproduced.txt "$go" run ./scripts/reproduce -n 300 -seed 11 "$out/prove.json.gz"
-if wanted repeated.txt; then
-	"$go" build -o "$tmp/reproduce" ./scripts/reproduce
-	(
-		out=$PWD/$out PATH=$PATH:$tmp
-		cd "$tmp" && set +e # an alarm is a result
-		text repeated.txt 'for i in {1..3}; do lockbench prove -quiet -format json=$i.json; done; reproduce *.json'
-	)
-fi
-text killed.txt "$go" run ./scripts/killed -n 100 -within 10s -seed 7
-
 text overhead.txt "$go" run ./scripts/overhead -rounds 9 -duration 1500ms
 text limits.txt "$go" run ./scripts/limits
 text locked.txt "$go" run ./scripts/limits -locked -duration 4s

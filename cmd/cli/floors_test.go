@@ -139,12 +139,9 @@ var floors = []rule{
 	{"scripts/compress", []string{"results"}, []string{"github.com/HdrHistogram/hdrhistogram-go"}},
 	{"scripts/alarms", []string{"scripts/bench", "drivers", "drivers/all", "results", "results/spec", "results/compare", "results/stats"},
 		[]string{"github.com/aclements/go-moremath", "github.com/goccy/go-yaml"}},
-	{"scripts/killed", []string{"scripts/bench", "drivers/all", "drivers/servers"}, nil},
 	{"scripts/limits", []string{"scripts/bench", "drivers/all", "drivers/fault", "drivers/servers", "drivers/spawn", "results", "results/view", "workloads/host"},
 		[]string{"github.com/redis/go-redis/v9"}},
 	{"scripts/overhead", []string{"scripts/bench", "drivers", "drivers/all", "drivers/servers", "results", "results/spec", "results/stats", "workloads", "workloads/host", "workloads/oracle"}, []string{"github.com/redis/go-redis/v9", "github.com/redis/rueidis"}},
-	{"scripts/plans", []string{"scripts/bench", "drivers/all", "results", "results/capacity", "results/format"}, nil},
-	{"scripts/reproduce", []string{"scripts/bench", "drivers/all", "results/format", "results/safety"}, nil},
 	{"scripts/tables", []string{"scripts/bench", "drivers", "drivers/all", "results/..."}, nil},
 }
 

@@ -58,11 +58,11 @@ func Command(ctx context.Context, args ...string) *exec.Cmd {
 	return c
 }
 
-// Run runs a process of Command and returns what it has printed. A verdict is an answer, and the error of a run that failed has
+// run runs a process of Command and returns what it has printed. A verdict is an answer, and the error of a run that failed has
 // what it complained of.
-func Run(c *exec.Cmd) ([]byte, error) {
+func run(c *exec.Cmd) ([]byte, error) {
 	out, err := c.Output()
-	if err = Failure(err); err != nil {
+	if err = failure(err); err != nil {
 		var exit *exec.ExitError
 		if errors.As(err, &exit) {
 			err = fmt.Errorf("%w: %s", err, exit.Stderr)
@@ -72,8 +72,8 @@ func Run(c *exec.Cmd) ([]byte, error) {
 	return out, nil
 }
 
-// Failure returns the error of a process of Command, but nil if it is the exit code of a verdict.
-func Failure(err error) error {
+// failure returns the error of a process of Command, but nil if it is the exit code of a verdict.
+func failure(err error) error {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.ExitCode() >= 3 && exit.ExitCode() <= 5 {
 		return nil
@@ -90,7 +90,7 @@ func Measure(c *exec.Cmd) ([]*results.Record, error) {
 	defer os.RemoveAll(dir)
 	file := filepath.Join(dir, "run.jsonl")
 	c.Args = append(c.Args, "-o", file)
-	if _, err := Run(c); err != nil {
+	if _, err := run(c); err != nil {
 		return nil, err
 	}
 	return Records(file)

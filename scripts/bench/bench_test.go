@@ -20,11 +20,11 @@ func TestMain(m *testing.M) {
 
 // TestRun: lockbench runs in a process of its own, and what it complains of is in the error.
 func TestRun(t *testing.T) {
-	out, err := Run(Command(t.Context(), "-driver", "memory", "-clients", "1", "-n", "20", "-warmup", "0s"))
+	out, err := run(Command(t.Context(), "-driver", "memory", "-clients", "1", "-n", "20", "-warmup", "0s"))
 	if err != nil || !strings.Contains(string(out), "memory") {
 		t.Errorf("%s, %v", out, err)
 	}
-	if _, err = Run(Command(t.Context(), "-driver", "none")); err == nil || !strings.Contains(err.Error(), "lockbench -driver none") ||
+	if _, err = run(Command(t.Context(), "-driver", "none")); err == nil || !strings.Contains(err.Error(), "lockbench -driver none") ||
 		!strings.Contains(err.Error(), `driver none`) {
 		t.Error(err)
 	}
@@ -34,11 +34,11 @@ func TestRun(t *testing.T) {
 func TestFailure(t *testing.T) {
 	for code, verdict := range map[string]bool{"0": true, "1": false, "2": false, "3": true, "5": true, "6": false} {
 		err := exec.CommandContext(t.Context(), "sh", "-c", "exit "+code).Run()
-		if got := Failure(err); (got == nil) != verdict {
+		if got := failure(err); (got == nil) != verdict {
 			t.Errorf("exit code %s: %v", code, got)
 		}
 	}
-	if Failure(io.EOF) != io.EOF {
+	if failure(io.EOF) != io.EOF {
 		t.Error("an error without an exit code is none")
 	}
 }
