@@ -77,7 +77,7 @@ type pending[L Line] struct {
 	sent   time.Duration
 	slow   bool // has no limit
 	length int
-	answer chan L // closed if there will be none
+	answer chan L // closed when Limit is over
 }
 
 // New returns a connection that writes requests to w, in the background: nobody waits for longer than a context lasts.
@@ -123,18 +123,21 @@ func (c *Conn[L]) Ask(ctx context.Context, r Request) (none L, err error) {
 		c.run(more)
 	}
 	var l L
-	var ok bool
+	ok, why := false, context.DeadlineExceeded // of Limit
 	select {
 	case l, ok = <-answer:
 	case <-ctx.Done():
+		why = ctx.Err()
+	case <-c.done: // whatever became of the request
+	}
+	if !ok {
 		select {
 		case l, ok = <-answer: // perhaps just before
 		default:
-			return none, c.unanswered(h.Op, id, ctx.Err())
 		}
 	}
 	if !ok {
-		return none, cmp.Or(c.Err(), c.unanswered(h.Op, id, context.DeadlineExceeded))
+		return none, cmp.Or(c.Err(), c.unanswered(h.Op, id, why))
 	}
 	c.answers.Put(answer)
 	if f := l.header().Error; f != nil {
@@ -150,7 +153,8 @@ func (c *Conn[L]) expire() {
 	now, first := c.Clock.Now(), time.Duration(math.MaxInt64)
 	for id, p := range c.pending {
 		if left := p.sent + c.Limit - now; left <= 0 && !p.slow {
-			c.drop(id, p)
+			close(p.answer)
+			c.pending[id] = pending[L]{p.sent, true, p.length, make(chan L, 1)} // an answer is for nobody now
 		} else if !p.slow {
 			first = min(first, left)
 		}
@@ -158,12 +162,6 @@ func (c *Conn[L]) expire() {
 	if c.limiting = first < math.MaxInt64; c.limiting {
 		time.AfterFunc(first, c.expire)
 	}
-}
-
-// drop ends the wait for an answer; if one comes it is for nobody.
-func (c *Conn[L]) drop(id int64, p pending[L]) {
-	close(p.answer)
-	c.pending[id] = pending[L]{p.sent, true, p.length, make(chan L, 1)}
 }
 
 // unanswered returns the error of a request that is given up.
@@ -247,9 +245,6 @@ func (c *Conn[L]) Fail(why error) {
 		defer c.mu.Unlock()
 		c.over = why
 		close(c.done)
-		for id, p := range c.pending {
-			c.drop(id, p)
-		}
 	})
 }
 
@@ -270,16 +265,21 @@ func (c *Conn[L]) explain(reason error) error {
 }
 
 func (c *Conn[L]) line(text []byte) error {
-	read := c.Clock.Now()
-	l, err := c.Decode(text)
-	if err == nil {
-		l.header().Read = read
-		err = c.take(l)
-	}
-	if err != nil {
+	if err := c.deliver(text, c.Clock.Now()); err != nil {
 		return &Malformed{string(text), err}
 	}
 	return nil
+}
+
+// deliver reads a line. That it crashes Decode or Event is an error, too.
+func (c *Conn[L]) deliver(text []byte, read time.Duration) (err error) {
+	defer drivers.Catch(&err)
+	l, err := c.Decode(text)
+	if err != nil {
+		return err
+	}
+	l.header().Read = read
+	return c.take(l)
 }
 
 // take delivers a line.
@@ -332,7 +332,7 @@ func (c *Conn[L]) place(h *LineHeader) (chan L, error) {
 		c.low = max(c.low, h.Sent-h.At)
 	}
 	if c.low > c.high+ClockError+h.Read/maxDrift {
-		return nil, Refuse("at_ns", "is not of a clock that runs like ours")
+		return nil, Refuse("at_ns", "has jumped against our clock: take it from a monotonic one")
 	}
 	return p.answer, nil
 }

@@ -136,6 +136,7 @@ func TestEnds(t *testing.T) {
 		"id and event":   {`{"id":1,"event":"e","at_ns":1}` + "\n", drivers.ClassProtocol, "event: is in an answer, in the line "},
 		"unknown event":  {`{"event":"e","at_ns":1}` + "\n", drivers.ClassProtocol, `event: "e" is unknown, in the line `},
 		"clock":          {`{"event":"ok","at_ns":2}` + "\n" + `{"event":"ok","at_ns":1}` + "\n", drivers.ClassProtocol, "at_ns: is 1, after 2, in the line "},
+		"crash":          {`{"event":"crash","at_ns":1}` + "\n", drivers.ClassProtocol, "panic: planted, in "},
 		"not understood": {`{"at_ns":1,"error":{"class":"protocol","text":"what?"}}` + "\n", drivers.ClassProtocol, "the peer has not understood a request: what?, in the line "},
 		"long line":      {strings.Repeat("x", maxLine+1), drivers.ClassProtocol, "a line is longer than 1048576 bytes"},
 		"half a line":    {`{"id":1,`, drivers.ClassClosed, "the connection has ended: the last line is incomplete"},
@@ -143,8 +144,11 @@ func TestEnds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, p := connect(t, Options[*line]{Event: func(l *line) error {
-				if l.Event == "ok" {
+				switch l.Event {
+				case "ok":
 					return nil
+				case "crash":
+					panic("planted")
 				}
 				return Refuse("event", "%q is unknown", l.Event)
 			}})
@@ -162,6 +166,22 @@ func TestEnds(t *testing.T) {
 				t.Errorf("then %v, and %v", again, c.Err())
 			}
 		})
+	}
+}
+
+// An answer that is refused ends its own request, too.
+func TestClockSteps(t *testing.T) {
+	c, p := connect(t, Options[*line]{})
+	for id, at := range []time.Duration{time.Millisecond, time.Hour} {
+		got := asked(t.Context(), c, ping())
+		p.read(t)
+		p.say(`{"id":%d,"at_ns":%d}`+"\n", id+1, at)
+		err := <-got
+		if id == 0 && err != nil {
+			t.Fatal(err)
+		} else if id == 1 && (drivers.ClassOf(err) != drivers.ClassProtocol || !strings.Contains(err.Error(), "peer: at_ns: has jumped against our clock")) {
+			t.Error(err)
+		}
 	}
 }
 
