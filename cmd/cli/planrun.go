@@ -26,19 +26,18 @@ import (
 // search is a plan under way.
 type search struct {
 	runner
-	question *question
-	known    *capacity.Search
-	trials   [][]*results.Record // of each candidate, in their order
-	printer  printer[*capacity.Answer]
-	partial  string // why it ended before its time
+	known   *capacity.Search
+	trials  [][]*results.Record // of each candidate, in their order
+	printer printer[*capacity.Answer]
+	partial string // why it ended before its time
 
 	run func(context.Context, capacity.Trial) *results.Record // one trial
 }
 
 // newSearch returns a plan that appends its records to a file; none if its name is empty.
 func newSearch(p *program, q *question, output string) *search {
-	s := &search{runner: p.newRunner(q.experiment, output), question: q, known: capacity.NewSearch(&q.Question), trials: make([][]*results.Record, len(q.Candidates))}
-	s.run = s.trial
+	s := &search{runner: p.newRunner(q.experiment, output), known: capacity.NewSearch(&q.Question), trials: make([][]*results.Record, len(q.Candidates))}
+	s.runner.question, s.run = q, s.trial
 	return s
 }
 

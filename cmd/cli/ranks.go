@@ -5,8 +5,7 @@ package cli
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -113,14 +112,12 @@ func (r *runner) checkProcesses() error {
 
 // identity is what all ranks have to have in common.
 func (r *runner) identity() fleet.Identity {
-	h := sha256.New()
+	var plans []spec.Plan
 	for _, c := range r.Cells {
-		c.Plan.Command = ""
-		text, _ := json.Marshal(c.Plan)
-		h.Write(append(text, '\n'))
+		plans = append(plans, c.Plan)
 	}
 	return fleet.Identity{
-		Ranks: max(r.place.Ranks, r.processes()), Job: r.place.Job, Version: r.env.Lockbench, Plans: fmt.Sprintf("%x", h.Sum(nil)[:8]),
+		Ranks: max(r.place.Ranks, r.processes()), Job: r.place.Job, Version: r.env.Lockbench, Plans: fleet.Digest(plans...),
 	}
 }
 
@@ -220,17 +217,43 @@ func (r *runner) follow(ctx context.Context) error {
 	return r.interrupted(ctx, err)
 }
 
+// accept returns the plan of a trial, which is that of this process's own flags with what a search may choose, and where it runs.
+// The error is that rank 0 wants something else.
+func (r *runner) accept(t fleet.Trial) (p spec.Plan, ds *deploy.Deployments, err error) {
+	if t.Cell < 0 || t.Cell >= len(r.Cells) || (t.Search != nil) != (r.question != nil) {
+		return p, nil, errors.New("rank 0 runs something that this rank's flags do not say")
+	}
+	own := r.Cells[t.Cell]
+	if p, err = t.Plan(own.Plan); err == nil {
+		err = matrix.Check(p, own.Traits)
+	}
+	if err != nil {
+		return p, nil, err
+	}
+	ds = r.deployments[own.Side]
+	target := r.of(t.Cell).targets.Of(p.Driver)
+	common := strings.TrimSuffix(r.prefix(target, p), r.id+":") // in all ranks
+	switch {
+	case r.question != nil && !r.question.Allows(t.Cell, &p):
+		err = errors.New("rank 0 wants a higher rate or more clients than this rank's flags allow")
+	case !prefixPattern.MatchString(t.Prefix) || !strings.HasPrefix(t.Prefix, common) || p.Shared && t.Prefix != common:
+		err = fmt.Errorf("rank 0 wants names that no run has with -prefix %s", target.Prefix)
+	case (p.Server == matrix.Private || p.Server == matrix.Embedded) != (t.Server != nil):
+		err = fmt.Errorf("rank 0 does not run on the %s server of this rank's flags", p.Server)
+	case t.Server != nil:
+		err = ds.Adopt(p, &servers.Running{URLs: t.Server.URLs, Network: t.Server.Network, Master: t.Server.Master})
+	}
+	return p, ds, err
+}
+
 // openShare opens this process's share of a trial.
 func (r *runner) openShare(ctx context.Context, t fleet.Trial) (run *workloads.Run, closeShare func(), err error) {
-	if t.Cell < 0 || t.Cell >= len(r.Cells) {
-		return nil, nil, fmt.Errorf("there is no cell %d", t.Cell)
+	p, ds, err := r.accept(t)
+	if err != nil {
+		return nil, nil, err
 	}
-	ds := r.deployments[r.Cells[t.Cell].Side]
-	if t.Server != nil {
-		ds.Adopt(t.Plan, &servers.Running{URLs: t.Server.URLs, Network: t.Server.Network, Master: t.Server.Master})
-	}
-	share := spec.ShareOf(&t.Plan, r.place.Rank)
-	local := share.Plan(t.Plan)
+	share := spec.ShareOf(&p, r.place.Rank)
+	local := share.Plan(p)
 	if err := r.limits.Check(&local, ds.Network(local)); err != nil {
 		return nil, nil, err
 	}
@@ -243,7 +266,7 @@ func (r *runner) openShare(ctx context.Context, t fleet.Trial) (run *workloads.R
 		return nil, nil, err
 	}
 	return &workloads.Run{
-		Plan: t.Plan, Share: share, Service: svc, Prefix: t.Prefix, Replays: r.of(t.Cell).options.replays.Of(&t.Plan),
+		Plan: p, Share: share, Service: svc, Prefix: t.Prefix, Replays: r.of(t.Cell).options.replays.Of(&p),
 		Record: results.Record{Env: r.env},
 	}, func() { _ = svc.Close() }, nil
 }
@@ -253,11 +276,14 @@ func (r *runner) share(run *workloads.Run, cell int, c spec.Plan) (end func()) {
 	if c.Processes <= 1 {
 		return func() {}
 	}
-	t := fleet.Trial{Cell: cell, Plan: c, Prefix: run.Prefix}
+	t := fleet.Trial{Cell: cell, Prefix: run.Prefix}
+	if r.question != nil {
+		t.Search = fleet.SearchOf(c)
+	}
 	if s := r.servers.Running(c); s != nil && c.Server != matrix.External {
 		t.Server = &fleet.Server{URLs: s.URLs, Network: s.Network, Master: s.Master}
 	}
-	load := r.leader.Begin(t)
+	load := r.leader.Begin(t, c)
 	run.Share, run.Fleet = spec.ShareOf(&c, 0), load
 	return load.End
 }

@@ -185,6 +185,7 @@ type runner struct {
 	live        *live
 	leader      *fleet.Leader // of several processes; nil of one
 	rendezvous  *fleet.Rendezvous
+	question    *question   // of a plan; nil of a run
 	comparison  *comparison // nil if nothing is compared
 	printer     printer[reported]
 	judged      printer[*compare.Comparison]

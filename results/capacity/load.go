@@ -69,6 +69,11 @@ func (q *Question) MostClients(candidate int) int {
 	return min(p.Clients, maxClients*len(p.Groups()))
 }
 
+// Allows reports whether a trial of the candidate may be p, as far as its rate and clients are concerned.
+func (q *Question) Allows(candidate int, p *spec.Plan) bool {
+	return p.Clients <= q.MostClients(candidate) && (q.MaxRate == 0 || !above(Offered(p), q.MaxRate))
+}
+
 // at returns the plan of c that makes the given rate, with clients for a response that takes the limit, times more. The clients
 // of a burst are a whole number, for which whole rounds them.
 func (c *Candidate) at(rate float64, limit time.Duration, more int, whole func(float64) float64) spec.Plan {

@@ -80,11 +80,15 @@ func service(ctx context.Context, server string) (drivers.Service, error) {
 // opener opens the share of a rank, with a service of its own.
 func opener(server string, rank int) Opener {
 	return func(ctx context.Context, t Trial) (*workloads.Run, func(), error) {
+		p, err := t.Plan(loadPlan())
+		if err != nil {
+			return nil, nil, err
+		}
 		svc, err := service(ctx, server)
 		if err != nil {
 			return nil, nil, err
 		}
-		return &workloads.Run{Plan: t.Plan, Share: spec.ShareOf(&t.Plan, rank), Service: svc, Prefix: t.Prefix}, func() { _ = svc.Close() }, nil
+		return &workloads.Run{Plan: p, Share: spec.ShareOf(&p, rank), Service: svc, Prefix: t.Prefix}, func() { _ = svc.Close() }, nil
 	}
 }
 
@@ -96,7 +100,7 @@ func trial(ctx context.Context, l *Leader, p spec.Plan, server string, began fun
 		return nil, err
 	}
 	defer svc.Close()
-	load := l.Begin(Trial{Plan: p, Prefix: "test:"})
+	load := l.Begin(Trial{Prefix: "test:", Search: SearchOf(p)}, p)
 	defer load.End()
 	run := workloads.Run{
 		Plan: p, Share: spec.ShareOf(&p, 0), Service: svc, Prefix: "test:", Fleet: load, Record: results.Record{Run: "test", Trial: 1},

@@ -210,9 +210,10 @@ func (l *Leader) Hosts() (hosts []string) {
 	return hosts
 }
 
-// Begin begins a trial with as many ranks as its plan has processes. Its load begins when Meet returns; End has to follow.
-func (l *Leader) Begin(t Trial) *Load {
-	d := &Load{leader: l, plan: t.Plan, ranks: l.ranks[:spec.ShareOf(&t.Plan, 0).Ranks-1], opened: l.clock.Now()}
+// Begin begins a trial of p with as many ranks as that has processes. Its load begins when Meet returns; End has to follow.
+func (l *Leader) Begin(t Trial, p spec.Plan) *Load {
+	t.Seed, t.Digest = p.Seed, Digest(p)
+	d := &Load{leader: l, plan: p, ranks: l.ranks[:spec.ShareOf(&p, 0).Ranks-1], opened: l.clock.Now()}
 	d.ctx, d.cancel = context.WithCancelCause(context.Background())
 	d.starting = func() {}
 	d.opening = d.each(func(_ int, r *rank) error {

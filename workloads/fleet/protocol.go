@@ -20,9 +20,12 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,12 +43,64 @@ const (
 	chunk     = 512 << 10 // most bytes of a part in one answer
 )
 
-// Trial is what a rank has to know of one.
+// Trial is what a rank has to know of one, beside its own flags: those say what it runs, and on whose server.
 type Trial struct {
-	Cell   int       `json:"cell"` // of whose options its files of times are
-	Plan   spec.Plan `json:"plan"`
-	Prefix string    `json:"prefix"`
-	Server *Server   `json:"server,omitempty"` // of rank 0's own; nil: that of the rank's flags
+	Cell   int     `json:"cell"`
+	Seed   uint64  `json:"seed"`
+	Search *Search `json:"search,omitempty"` // of lockbench plan
+	Digest string  `json:"digest"`           // of the plan that comes of these
+	Prefix string  `json:"prefix"`
+	Server *Server `json:"server,omitempty"` // that rank 0 has started, if the rank's flags ask for one
+}
+
+// Search is what a search chooses of the plan of a trial.
+type Search struct {
+	Warmup   time.Duration `json:"warmup_ns"`
+	Duration time.Duration `json:"duration_ns"`
+	Loads    []spec.Load   `json:"loads"` // of the plan and of its classes: see choose
+}
+
+// SearchOf returns what a search has chosen of p.
+func SearchOf(p spec.Plan) *Search {
+	s := &Search{p.Warmup, p.Duration, []spec.Load{p.Load}}
+	for _, c := range p.Classes {
+		s.Loads = append(s.Loads, c.Load)
+	}
+	return s
+}
+
+// choose returns own with what a search chooses of a load.
+func choose(own, chosen spec.Load) spec.Load {
+	own.Clients, own.Rate, own.Arrival = chosen.Clients, chosen.Rate, chosen.Arrival
+	own.Think, own.ThinkDist = chosen.Think, chosen.ThinkDist
+	return own
+}
+
+// Plan returns what a trial makes of the cell of a rank's own flags. The error is that rank 0 runs something else.
+func (t *Trial) Plan(own spec.Plan) (spec.Plan, error) {
+	own.Seed = t.Seed
+	if s := t.Search; s != nil && len(s.Loads) == 1+len(own.Classes) {
+		own.Warmup, own.Duration, own.Ops = s.Warmup, s.Duration, 0
+		own.Load, own.Classes = choose(own.Load, s.Loads[0]), slices.Clone(own.Classes)
+		for i := range own.Classes {
+			own.Classes[i].Load = choose(own.Classes[i].Load, s.Loads[1+i])
+		}
+	}
+	if Digest(own) != t.Digest {
+		return own, errors.New("rank 0 runs something else than the flags of this rank say")
+	}
+	return own, nil
+}
+
+// Digest tells plans from others, but not how their commands are spelt.
+func Digest(plans ...spec.Plan) string {
+	h := sha256.New()
+	for _, p := range plans {
+		p.Command = ""
+		text, _ := json.Marshal(p)
+		h.Write(append(text, '\n'))
+	}
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 // Server is how to reach a server that rank 0 has started.

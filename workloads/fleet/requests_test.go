@@ -196,7 +196,7 @@ func hail(token string) *request {
 // openTrial returns the request that opens a trial.
 func openTrial() *request {
 	q := plain("trial")
-	q.Trial = &Trial{Plan: loadPlan(), Prefix: "test:"}
+	q.Trial = &Trial{Digest: Digest(loadPlan()), Prefix: "test:"}
 	return q
 }
 
@@ -353,7 +353,7 @@ func TestNeverAsked(t *testing.T) {
 	m.ranks[1].lose(errors.New("planted"))
 	<-killed
 	for range 100 { // in many of them the lost rank is asked first
-		d := m.Begin(Trial{Plan: loadPlan(), Prefix: "test:"})
+		d := m.Begin(Trial{Prefix: "test:"}, loadPlan())
 		if _, err := d.Meet(t.Context()); err == nil {
 			t.Fatal("the loss is not seen")
 		}

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/url"
 	"os"
 	"runtime"
 	"slices"
@@ -65,11 +67,23 @@ func Both(base, head Targets, baseCells, headCells []matrix.Cell) (b, h *Deploym
 	return b, h, err
 }
 
-// Adopt takes a server that another process has started for that of a cell.
-func (ds *Deployments) Adopt(c spec.Plan, s *servers.Running) {
-	s.Close = func() error { return nil }
+// Adopt takes a server that another process of this machine has started for that of a cell.
+func (ds *Deployments) Adopt(c spec.Plan, s *servers.Running) error {
 	d := deploymentOf(c)
+	for _, addr := range s.URLs {
+		if read, err := ReadAddr(d.service, addr); err != nil || !local(read) {
+			return fmt.Errorf("a server of rank 0's own is not on this machine: %s", Redact(d.service, s.URLs))
+		}
+	}
+	s.Close = func() error { return nil }
 	ds.running[d] = &server{s, d.service}
+	return nil
+}
+
+// local reports whether an address leads to a server of this machine.
+func local(a drivers.Addr) bool {
+	u, err := url.Parse(a.Redacted)
+	return a.Network == "unix" || err == nil && net.ParseIP(u.Hostname()).IsLoopback()
 }
 
 // Running returns the server of a cell; nil as long as it has none.
