@@ -7,7 +7,8 @@
 # The first form builds lockbench from two revisions of the current repository (without -head, the second is the working
 # tree) and runs both with the same flags; -source is for the repository of a lock library. The second form runs two
 # command lines, each of which runs lockbench: for two addresses, two server configurations, two programs. File names in
-# flags are relative to the current directory. It needs bash, git and Go, and -comment needs gh.
+# flags are relative to the current directory. It needs bash, git and Go, and refuses to run with a GITHUB_TOKEN or a
+# GH_TOKEN: whatever it builds and measures could read it.
 #
 #   -n N                  rounds: trials of each side (10)
 #   -fail-on EXPR         when to fail: 'locks/s<-5%,acquire.p99>+10%,violations>0'; see lockbench help comparing
@@ -16,9 +17,6 @@
 #                         rounds still do not pass
 #   -o DIR                for base.jsonl, head.jsonl, the comparison as text, Markdown, HTML and JUnit XML, and a log
 #                         (default: a temporary directory, removed if the gate passes)
-#   -comment              write a comment on the pull request, which later runs replace; needs gh and GITHUB_TOKEN, which
-#                         nothing that is built or measured inherits
-#   -name TEXT            of this gate, if a pull request has several (lockbench)
 #   -source VERSION|DIR   of lockbench, when this is the repository of a Go library that lockbench measures: each side is a
 #                         lockbench of that version (v0.1.0) or that directory, built with that side's library
 #   -build CMD            builds a revision in another way: sh runs it in $TREE, and it makes the program $OUT
@@ -50,12 +48,8 @@ time_of() { # SECONDS: in readable form
 	if [ "$1" -ge 120 ]; then echo "$((($1 + 30) / 60)) min"; else echo "$1 s"; fi
 }
 
-base='' head='' base_cmd='' head_cmd='' rounds=10 dir='' name=lockbench build='' source='' judge='' comment=''
+base='' head='' base_cmd='' head_cmd='' rounds=10 dir='' build='' source='' judge=''
 judge_flags=()
-
-# What is built, measured and compared is code of a pull request, and may not write to it.
-token=${GH_TOKEN:-${GITHUB_TOKEN:-}}
-unset GH_TOKEN GITHUB_TOKEN
 
 parse() {
 	local flag value
@@ -70,7 +64,6 @@ parse() {
 		esac
 		case $flag in # the switches
 		-h | -help) sed -n '2,/^set /{s/^# \{0,1\}//;/^set /d;p;}' "$0" && exit 0 ;;
-		-comment) comment=yes && continue ;;
 		-force | -allow-inconclusive) judge_flags+=("$flag") && continue ;;
 		esac
 		case $flag in
@@ -89,7 +82,6 @@ parse() {
 		-head-cmd) head_cmd=$value ;;
 		-n) rounds=$value ;;
 		-o) dir=$value ;;
-		-name) name=$value ;;
 		-build) build=$value ;;
 		-source) source=$value ;;
 		-lockbench) judge=$value ;;
@@ -105,9 +97,6 @@ check() { # that the flags make sense together
 	case $rounds in
 	'' | *[!0-9]* | 0*) usage "-n $rounds: must be a whole number above 0" ;;
 	?????*) usage "-n $rounds: 9999 rounds are the most" ;;
-	esac
-	case $name in
-	*[!A-Za-z0-9\ ._/]*) usage "-name $name: letters, digits, blanks, points and slashes only" ;;
 	esac
 	if [ -n "$base_cmd$head_cmd" ]; then
 		if [ -z "$base_cmd" ] || [ -z "$head_cmd" ]; then usage "-base-cmd and -head-cmd go together"; fi
@@ -380,7 +369,6 @@ answer() { # the comparison in every form, and the exit code
 	cat "$tmp/answer"
 	case $code in 0 | 3 | 5) ;; *) die 1 "lockbench compare failed with exit code $code" ;; esac
 	grep -v '^::' "$tmp/answer" >"$dir/compare.txt" || true
-	[ -z "$comment" ] || tell "$dir/compare.md"
 	case "$violated " in
 	*' head '*' base '* | *' base '*' head '*) say 'both sides violated mutual exclusion, which they claim' ;;
 	*' base '*) say 'the base violated mutual exclusion, which it claims; the head did not' ;;
@@ -395,43 +383,9 @@ answer() { # the comparison in every form, and the exit code
 	esac
 }
 
-# One comment for all runs of a gate: it begins with an invisible mark. A failure here does not change the verdict: the
-# token of a pull request from a fork may only read.
-tell() { # MARKDOWN-FILE
-	local pr mark="<!-- lockbench gate: $name -->" me='github-actions[bot]' id body=$tmp/comment.md issue
-	pr=$(sed -n 's|^refs/pull/\([0-9]*\)/.*|\1|p' <<<"${GITHUB_REF:-}")
-	if ! command -v gh >/dev/null; then
-		say 'no comment: there is no gh' && return
-	elif [ -z "$token" ]; then
-		say 'no comment: no GITHUB_TOKEN' && return
-	elif [ -z "$pr" ] || [ -z "${GITHUB_REPOSITORY:-}" ]; then
-		say 'no comment: GITHUB_REF and GITHUB_REPOSITORY name no pull request' && return
-	fi
-	export GH_TOKEN=$token # from here on, where nothing of the repository runs any more
-	issue=repos/$GITHUB_REPOSITORY/issues
-	# GitHub accepts 65,536 characters.
-	{
-		printf '%s\n\n' "$mark"
-		awk '{ n += length($0) + 1 } n > 60000 { print "\n*The rest is cut: the gate has it in a file.*"; exit } 1' "$1"
-		if [ -n "${GITHUB_RUN_ID:-}" ]; then
-			printf '\n[The run](%s/actions/runs/%s) has the records.\n' \
-				"${GITHUB_SERVER_URL:-https://github.com}/$GITHUB_REPOSITORY" "$GITHUB_RUN_ID"
-		fi
-	} >"$body"
-	[ "${GITHUB_ACTIONS:-}" = true ] || me=$(gh api user --jq .login) || { say 'no comment: gh cannot log in' && return; }
-	# With the mark alone, anyone's comment could be replaced.
-	id=$(gh api --paginate "$issue/$pr/comments?per_page=100" \
-		--jq ".[] | select(.user.login == \"$me\" and (.body | startswith(\"$mark\"))) | .id") || id=none
-	id=$(sed -n 1p <<<"$id")
-	case $id in
-	none) say 'no comment: the pull request cannot be read' && return ;;
-	'') gh api --silent --method POST "$issue/$pr/comments" -F "body=@$body" ;;
-	*) gh api --silent --method PATCH "$issue/comments/$id" -F "body=@$body" ;;
-	esac || { say 'no comment: the token may not write one (pull requests from forks have none that may)' && return; }
-	say "commented on pull request $pr"
-}
-
 parse "$@"
+# A variable that this script unsets stays in its /proc/PID/environ, which its children may read.
+[ -z "${GITHUB_TOKEN-}${GH_TOKEN-}" ] || die 2 'GITHUB_TOKEN or GH_TOKEN is set, and what is measured could read it: unset it first'
 prepare
 [ -n "$base_cmd" ] || build_both
 check_judge

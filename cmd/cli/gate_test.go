@@ -2,6 +2,8 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,6 +32,7 @@ type workflow struct {
 		Cancel bool `yaml:"cancel-in-progress"`
 	}
 	Jobs map[string]struct {
+		If, Needs   string
 		Timeout     int `yaml:"timeout-minutes"`
 		Permissions map[string]string
 		Steps       []step
@@ -56,8 +59,6 @@ func (a action) call(t *testing.T, ours, where, temp string, inputs map[string]s
 	c.Env = append(os.Environ(), "RUNNER_TEMP="+temp, "GITHUB_OUTPUT="+filepath.Join(temp, "output"))
 	for name, value := range a.last().Env {
 		value = strings.ReplaceAll(value, "${{ github.action_path }}", filepath.Join(ours, ".github", "actions", "gate"))
-		token := map[string]string{"true": "token"}[inputs["comment"]]
-		value = strings.ReplaceAll(value, "${{ inputs.comment == 'true' && github.token || '' }}", token)
 		value = regexp.MustCompile(`\$\{\{ inputs\.([a-z-]+) \}\}`).ReplaceAllStringFunc(value, func(s string) string {
 			name := s[len("${{ inputs.") : len(s)-len(" }}")]
 			in, ok := a.Inputs[name]
@@ -112,11 +113,8 @@ func TestGateWorkflow(t *testing.T) {
 	if job.Timeout == 0 || flow.Concurrency.Group == "" || !flow.Concurrency.Cancel {
 		t.Error("a run must end, and give way to the next one")
 	}
-	may := map[string]string{"contents": "read", "pull-requests": "write"}
-	for what, how := range job.Permissions {
-		if may[what] != how {
-			t.Errorf("it may %s %s, and need not", how, what)
-		}
+	if want := map[string]string{"contents": "read"}; !maps.Equal(job.Permissions, want) {
+		t.Errorf("a job that runs code of the pull request may %v, want %v", job.Permissions, want)
 	}
 	if flow.Permissions == nil || len(flow.Permissions) > 0 {
 		t.Errorf("permissions of all jobs: %v, want none", flow.Permissions)
@@ -157,6 +155,58 @@ func TestGateWorkflow(t *testing.T) {
 	}
 }
 
+// TestGateComment runs what comments on a pull request, in a job that runs no code of it. gh notes what it is asked.
+func TestGateComment(t *testing.T) {
+	var flow workflow
+	readYAML(t, ".github/workflows/gate.yml", &flow)
+	job := flow.Jobs["comment"]
+	if want := map[string]string{"pull-requests": "write"}; !maps.Equal(job.Permissions, want) || job.Needs != "gate" {
+		t.Errorf("permissions %v, want %v; after %q", job.Permissions, want, job.Needs)
+	}
+	checkPinned(t, job.Steps)
+	if len(job.Steps) != 2 || !strings.HasPrefix(job.Steps[0].Uses, "actions/download-artifact@") {
+		t.Fatalf("it does more than to fetch the comparison and to comment: %+v", job.Steps)
+	}
+	const mark = "<!-- lockbench gate -->\n\n"
+	for _, test := range []struct {
+		what, compared, before, asked, want string
+	}{
+		{"first", "**slower**", "", "POST comments", mark + "**slower**\n\n[The run](run) has the records.\n"},
+		{"again", "**slower**", "77\n78", "PATCH comment/77", mark + "**slower**\n\n[The run](run) has the records.\n"},
+		{"huge", strings.Repeat("x", 1<<20), "", "POST comments",
+			mark + strings.Repeat("x", 60000) + "\n\n[The run](run) has the records.\n"},
+		{"nothing", "", "", "", ""},
+		{"a link to the token", "/proc/self/environ", "", "", ""},
+	} {
+		dir := t.TempDir()
+		at := func(name string) string { return filepath.Join(dir, name) }
+		gh := `#!/bin/sh
+			case "$*" in *--paginate*) printf '%s' "$BEFORE" ;; *) echo "$4 $5" >asked ;; esac`
+		err := os.WriteFile(at("gh"), []byte(gh), 0o700)
+		if strings.HasPrefix(test.compared, "/") {
+			err = cmp.Or(err, os.Symlink(test.compared, at("compare.md")))
+		} else if test.compared != "" {
+			err = cmp.Or(err, os.WriteFile(at("compare.md"), []byte(test.compared), 0o600))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := exec.Command("bash", "-e", "-c", job.Steps[1].Run) // the shell of GitHub
+		c.Dir = dir
+		c.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "BEFORE="+test.before, "GH_TOKEN=secret",
+			"COMMENTS=comments", "COMMENT=comment", "RUN=run", "MARK="+job.Steps[1].Env["MARK"])
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v, %s", test.what, err, out)
+		}
+		asked, _ := os.ReadFile(at("asked"))
+		got, _ := os.ReadFile(at("comment.md"))
+		if strings.TrimSpace(string(asked)) != test.asked || string(got) != test.want {
+			t.Errorf("%s: asked %q, want %q; comment of %d bytes: %.200q, want %d: %.200q", test.what, asked, test.asked,
+				len(got), got, len(test.want), test.want)
+		}
+	}
+}
+
 // TestReleaseWorkflow: a tag builds what make release builds, with no more rights than it takes to publish it.
 func TestReleaseWorkflow(t *testing.T) {
 	var flow workflow
@@ -191,6 +241,13 @@ func TestGateAction(t *testing.T) {
 	var gate action
 	readYAML(t, ".github/actions/gate/action.yml", &gate)
 	checkPinned(t, gate.Runs.Steps)
+	for _, s := range gate.Runs.Steps {
+		for name, value := range s.Env {
+			if strings.Contains(value, "token") || strings.Contains(value, "secrets") {
+				t.Errorf("%s: code of a pull request gets %s", name, value)
+			}
+		}
+	}
 	if got := gate.Inputs["fail-on"].Default; got != compare.DefaultThresholds {
 		t.Errorf("fail-on is %s by default, and %s of lockbench", got, compare.DefaultThresholds)
 	}
@@ -215,7 +272,7 @@ func TestGateAction(t *testing.T) {
 		}
 	}
 	write(".github/actions/gate/run.sh", string(script))
-	write("scripts/gate.sh", "#!/bin/sh\nprintf '[%s]' \"$@\"\nprintf '%s' \"$GITHUB_TOKEN\"\n")
+	write("scripts/gate.sh", "#!/bin/sh\nprintf '[%s]' \"$@\"\n")
 	write("cmd/lockbench/main.go", "")
 
 	if gate.last().Env["GOTOOLCHAIN"] != "auto" {
@@ -224,7 +281,7 @@ func TestGateAction(t *testing.T) {
 	call := func(where string, inputs map[string]string) (string, error) {
 		return gate.call(t, ours, where, dir, inputs)
 	}
-	usual := "[-base][HEAD^1][-n][10][-fail-on][" + compare.DefaultThresholds + "][-name][lockbench][-o][" + dir + "/lockbench-gate-lockbench]"
+	usual := "[-base][HEAD^1][-n][10][-fail-on][" + compare.DefaultThresholds + "][-o][" + dir + "/lockbench-gate-lockbench]"
 	for _, test := range []struct {
 		what, where string
 		inputs      map[string]string
@@ -232,9 +289,9 @@ func TestGateAction(t *testing.T) {
 	}{
 		{"defaults", ours, map[string]string{"args": "-driver memory  -clients 4"}, usual + "[--][-driver][memory][-clients][4]"},
 		{"quotes", ours, map[string]string{"args": "-param 'a=b c' -lock \"$(exit 1)\""}, usual + "[--][-param][a=b c][-lock][$(exit 1)]"},
-		{"switches", ours, map[string]string{"args": "-x", "allow-inconclusive": "true", "comment": "true", "head": "v2"},
-			usual + "[-head][v2][-allow-inconclusive][-comment][--][-x]token"},
-		{"switches off", ours, map[string]string{"args": "-x", "allow-inconclusive": "", "comment": "false"}, usual + "[--][-x]"},
+		{"switches", ours, map[string]string{"args": "-x", "allow-inconclusive": "true", "head": "v2"},
+			usual + "[-head][v2][-allow-inconclusive][--][-x]"},
+		{"switches off", ours, map[string]string{"args": "-x", "allow-inconclusive": ""}, usual + "[--][-x]"},
 		{"an empty word at the end", ours, map[string]string{"args": "-driver memory -user ''\n"}, usual + "[--][-driver][memory][-user][]"},
 		{"nothing, which the gate refuses", ours, map[string]string{"args": " "}, usual + "[--]"},
 		{"a library", dir, map[string]string{"args": "-x"}, usual + "[-source][" + ours + "][--][-x]"},
@@ -251,7 +308,7 @@ func TestGateAction(t *testing.T) {
 		}
 	}
 	for input, value := range map[string]string{
-		"args": "-param 'a", "allow-inconclusive": "yes", "comment": "True", "setup-go": "no",
+		"args": "-param 'a", "allow-inconclusive": "yes", "setup-go": "no",
 	} {
 		inputs := map[string]string{"args": "-x", input: value}
 		if got, err := call(ours, inputs); err == nil || !strings.Contains(got, "gate: input "+input+": ") {

@@ -18,10 +18,9 @@ is_true() { # INPUT VALUE
 directory=$RUNNER_TEMP/lockbench-gate-${NAME//[!A-Za-z0-9]/-}
 echo "directory=$directory" >>"$GITHUB_OUTPUT"
 
-flags=(-base "$BASE" -n "$ROUNDS" -fail-on "$FAIL_ON" -name "$NAME" -o "$directory")
+flags=(-base "$BASE" -n "$ROUNDS" -fail-on "$FAIL_ON" -o "$directory")
 [ -z "$HEAD_REF" ] || flags+=(-head "$HEAD_REF")
 ! is_true allow-inconclusive "$ALLOW" || flags+=(-allow-inconclusive)
-! is_true comment "$COMMENT" || flags+=(-comment)
 is_true setup-go "$SETUP_GO" || true # action.yml has read it
 if [ -n "$VERSION" ]; then
 	flags+=(-source "$VERSION")
