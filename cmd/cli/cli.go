@@ -62,6 +62,8 @@ type program struct {
 	said    []string        // by sayOnce
 	secrets secrets.Secrets // which stderr and records are free of
 
+	lost bool // something that was measured, or a file of it; see lose
+
 	completing bool // a shell asks how a command line could go on; nothing runs
 
 	// draining is set by commands that end by themselves, and in good order, once their context is cancelled.
@@ -104,8 +106,24 @@ type interruption struct{ signal os.Signal }
 
 func (i *interruption) Error() string { return "stopped by " + i.signal.String() }
 
-// execute runs the command that args name and prints its error, if it has one.
+// lose says what was lost besides the answer: a file that cannot be written, or the rest of a search. The command goes on and
+// answers.
+func (p *program) lose(format string, args ...any) {
+	p.say(format, args...)
+	p.lost = true
+}
+
+// execute runs the command that args name and returns its exit code.
 func (p *program) execute(ctx context.Context, args []string) int {
+	code := p.call(ctx, args)
+	if p.lost && (code == exitOK || code == exitInconclusive) { // 3 and 4 are an answer, which stands
+		return exitError
+	}
+	return code
+}
+
+// call runs the command that args name and prints its error, if it has one.
+func (p *program) call(ctx context.Context, args []string) int {
 	p.completing = completes(args)
 	root := p.root()
 	root.SetArgs(withCommand(normalise(args)))

@@ -75,7 +75,10 @@ func (k kind[T]) printer(p *program, o *options, inputs ...string) (out printer[
 }
 
 // end writes v and returns the exit code as an error; nil for 0.
-func (out printer[T]) end(v T) error { return cmp.Or(out.write(v), out.code(v)) }
+func (out printer[T]) end(v T) error {
+	out.write(v)
+	return out.code(v)
+}
 
 // code returns the exit code that v stands for as an error; nil for 0.
 func (out printer[T]) code(v T) error {
@@ -88,8 +91,8 @@ func (out printer[T]) code(v T) error {
 }
 
 // write writes v in all formats, standard output first. What goes wrong with one is said, with the name of the file, and keeps
-// none of the others from being written; the error is an exitCode.
-func (out printer[T]) write(v T) (failed error) {
+// none of the others from being written.
+func (out printer[T]) write(v T) {
 	out.draining.Store(false) // what was measured is kept, and a pipe may have no reader
 	for _, f := range out.outputs {
 		write := func(w io.Writer) error { return out.writeAs(w, f.exporter, v) }
@@ -103,11 +106,9 @@ func (out printer[T]) write(v T) (failed error) {
 			err = files.Replace(f.file, write)
 		}
 		if err != nil {
-			failed = exitCode(exitError)
-			out.say("%s %s: %s", cmp.Or(f.from, "-format"), f.name, err)
+			out.lose("%s %s: %s", cmp.Or(f.from, "-format"), f.name, err)
 		}
 	}
-	return failed
 }
 
 // writeAs writes v in one format.

@@ -213,8 +213,8 @@ var helpParts = template.FuncMap{
 }
 
 // exitCodes are the exit codes of all commands.
-const exitCodes = `Exit codes: 0 success · 1 error · 2 mistake in flags or a file · 3 a threshold was missed · 4 mutual
-exclusion was violated by a design that claims it · 5 inconclusive · 130 interrupted, results kept.
+const exitCodes = `Exit codes: 0 success · 1 error, a lost file · 2 mistake in flags or a file · 3 a threshold missed
+· 4 mutual exclusion violated by a design that claims it · 5 inconclusive · 130 interrupted
 `
 
 // topicFlags returns the flags of a run under some headings.

@@ -180,7 +180,7 @@ func TestPlanDesigns(t *testing.T) {
 	}
 }
 
-// TestPlanServers: a candidate whose server becomes another one ends the plan, and the record is not kept.
+// TestPlanServers: a candidate whose server becomes another one ends the plan with what is known, and the record is not kept.
 func TestPlanServers(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "p.jsonl")
 	s, _ := fakeSearch(t, fakePlan+file)
@@ -193,11 +193,22 @@ func TestPlanServers(t *testing.T) {
 		return r
 	}
 	err := s.runTrials(t.Context())
-	if err == nil || !strings.Contains(err.Error(), ": server.version is not that of the trials before") {
-		t.Errorf("error %v", err)
+	if err != nil || !s.lost || !strings.HasSuffix(s.answer().Partial, ": server.version is not that of the trials before") {
+		t.Errorf("error %v, lost %t, partial: %s", err, s.lost, s.answer().Partial)
 	}
 	if text, _ := os.ReadFile(file); bytes.Contains(text, []byte(`"version":"8"`)) {
 		t.Error("the record of the other server was kept")
+	}
+}
+
+// TestPlanLosesItsFile: records that cannot be written cost no answer.
+func TestPlanLosesItsFile(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip("there is no /dev/full")
+	}
+	want := finished(t, fakePlan+filepath.Join(t.TempDir(), "p.jsonl"))
+	if got := finished(t, fakePlan+"/dev/full"); got != want {
+		t.Errorf("the answer is\n%s\nand with the records\n%s", got, want)
 	}
 }
 

@@ -186,11 +186,12 @@ func (s *search) announcePlan() {
 	}
 }
 
-// runTrials runs what is to run. The error has stopped the plan.
+// runTrials runs what is to run. The error is that of a mistake, which no answer follows.
 func (s *search) runTrials(ctx context.Context) error {
 	for ctx.Err() == nil {
 		if err := s.leader.Err(); err != nil {
-			return err
+			s.endEarly(err)
+			return nil
 		}
 		t, more := s.known.Next()
 		if !more {
@@ -202,13 +203,10 @@ func (s *search) runTrials(ctx context.Context) error {
 		}
 		s.secrets.ScrubRecord(rec)
 		if err := s.add(t, rec); err != nil {
-			return err
+			s.endEarly(err)
+			return nil
 		}
-		if s.output != "" {
-			if err := s.save(rec); err != nil {
-				return err
-			}
-		}
+		s.save(rec)
 		s.report(t)
 		s.drawLive()
 		if err := s.question.Check(s.roundTrip()); err != nil {
@@ -217,6 +215,12 @@ func (s *search) runTrials(ctx context.Context) error {
 	}
 	s.partial = fmt.Sprint(context.Cause(ctx))
 	return nil
+}
+
+// endEarly notes why no more trials can follow. Those that there are make the answer.
+func (s *search) endEarly(err error) {
+	s.partial = err.Error()
+	s.lose("the search ends early: %s", err)
 }
 
 // trial runs one. If it does not work, the record says why.

@@ -109,11 +109,9 @@ func (p *program) prove(ctx context.Context, o *options) (err error) {
 	if r.baseline != nil {
 		found.Against(o.text("baseline"), r.baseline)
 	}
+	r.printer.write(found)
 	if err := r.writeEvidence(found); err != nil {
-		return err
-	}
-	if err := r.printer.write(found); err != nil {
-		return err
+		p.lose("-evidence: %s", err)
 	}
 	live.page.endWith(context.Cause(ctx), func() *report.Document { return report.Proof(found) })
 	if ctx.Err() != nil {

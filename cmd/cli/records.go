@@ -107,14 +107,21 @@ func checkOutput(opt *option) error {
 	return nil
 }
 
-// save appends a record to the file that -output names, after those that could not be written before: a disk that was
-// full, or a lock that was held, may cost time but no record.
-func (r *runner) save(rec *results.Record) error {
-	if err := rec.Validate(); err != nil {
-		return err // it can never be written, and must not keep others from it
+// save appends a record to the file that -output names, if it names one, after those that could not be written before: a disk
+// that was full, or a lock that was held, may cost time but no record.
+func (r *runner) save(rec *results.Record) {
+	if r.output == "" {
+		return
 	}
+	if err := rec.Validate(); err != nil {
+		r.lose("-output %s: %s", r.output, err) // it can never be written, and must not keep others from it
+		return
+	}
+	known := len(r.unsaved) > 0
 	r.unsaved = append(r.unsaved, rec)
-	return r.saveAll()
+	if err := r.saveAll(); err != nil && !known {
+		r.say("-output: %s: the records wait in memory", err)
+	}
 }
 
 // saveAll writes what is not written yet, in order, until an error.
@@ -140,7 +147,6 @@ func (r *runner) saveRest() {
 		return
 	}
 	if err := r.saveAll(); err != nil {
-		r.say("%s not written to %s: %s",
-			format.Plural(len(r.unsaved), "record"), r.output, err)
+		r.lose("%s not written to %s", format.Plural(len(r.unsaved), "record"), r.output)
 	}
 }

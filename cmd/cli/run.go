@@ -301,10 +301,8 @@ func (r *runner) finish(ctx context.Context) error {
 	if !stopped {
 		compared = r.decide(cells)
 	}
-	if len(cells) > 0 && r.printer.write(found) != nil {
-		r.failed = true // it has been said
-	}
 	if len(cells) > 0 {
+		r.printer.write(found)
 		r.live.page.endWith(context.Cause(ctx), func() *report.Document { return reports.document(found) })
 	}
 	if stopped {
@@ -466,11 +464,7 @@ func (r *runner) keep(ctx context.Context, rec *results.Record) error {
 		return err
 	}
 	r.violated = r.violated || rec.Violated()
-	if r.output != "" {
-		if err := r.save(rec); err != nil {
-			return err
-		}
-	}
+	r.save(rec)
 	if rec.Partial != "" && ctx.Err() == nil {
 		return errors.New(rec.Partial)
 	}
