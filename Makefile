@@ -50,7 +50,7 @@ endif
 # A test checks that RACEPKGS has all packages that start goroutines. The race detector makes tests five to ten times as
 # slow, and the combinations that -short leaves out run the same code; make race RACEFLAGS= includes them. Of what breaks
 # connections it has the cases of package drivertest.
-RACEPKGS  ?= ./cmd/... ./drivers/... ./workloads/... ./results ./results/export ./results/history ./scripts/limits ./scripts/overhead
+RACEPKGS  ?= ./cmd/... ./drivers/... ./workloads/... ./results ./results/export ./scripts/limits ./scripts/overhead
 RACEFLAGS ?= -short
 race: setup ## the tests of all packages that start goroutines, under the race detector, in random order
 	./scripts/test.sh -race -shuffle=on $(RACEFLAGS) $(TESTFLAGS) $(RACEPKGS)

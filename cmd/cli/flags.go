@@ -172,9 +172,7 @@ var (
 	compareCommandFlags = append(slices.Clone(comparingFlags), formatFlag, widthFlag)
 
 	historyFlags = []flagDef{
-		{"figures", "", groupOutput, "LIST", "", false, "figures to follow (default locks/s and acquire.p99, in an open\nloop response.p99)"},
 		{"last", "", groupOutput, "N", "20", false, "points of each cell that are listed; 0 is all"},
-		{"since", "", groupOutput, "DATE", "", false, "leave out what was measured before it: 2026-05-04"},
 		formatFlag,
 		widthFlag,
 	}

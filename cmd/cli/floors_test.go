@@ -77,7 +77,7 @@ var floors = []rule{
 	{"drivers/simtest", []string{"drivers", "drivers/renew", "drivers/wait", "workloads/oracle"}, nil},
 	{"drivers/servers/servertest", []string{"drivers/servers"}, []string{"go.uber.org/goleak"}},
 	{"results/safety", []string{"results", "results/format", "results/stats"}, nil},
-	{"results/report", []string{"results", "results/capacity", "results/compare", "results/format", "results/history", "results/metric", "results/safety", "results/spec", "results/stats", "results/view"}, nil},
+	{"results/report", []string{"results", "results/capacity", "results/compare", "results/format", "results/metric", "results/safety", "results/spec", "results/stats", "results/view"}, nil},
 	{"results/draw", []string{"results/format", "results/report"}, []string{"github.com/olekukonko/tablewriter"}}, // it knows nothing of locks
 	{"results/pagetest", []string{"results/format"}, nil},
 	{"results/stats", []string{"results"}, []string{"golang.org/x/perf/benchmath", "github.com/aclements/go-moremath/stats"}},
@@ -88,8 +88,7 @@ var floors = []rule{
 	{"results/capacity", []string{"results", "results/format", "results/spec", "results/stats", "results/capacity/queue"}, []string{"github.com/aclements/go-moremath/stats"}},
 	{"results/capacity/queue", nil, []string{"github.com/aclements/go-moremath/stats"}},
 	{"results/capacity/capacitytest", []string{"results", "results/capacity", "results/spec"}, nil},
-	{"results/history", []string{"results", "results/format", "results/view", "results/spec", "results/stats", "results/metric"}, nil},
-	{"results/export", []string{"results", "results/capacity", "results/history", "results/format", "results/spec", "results/stats", "results/metric", "results/view", "results/compare", "results/report", "results/safety"}, []string{"golang.org/x/perf/benchfmt", "github.com/HdrHistogram/hdrhistogram-go"}},
+	{"results/export", []string{"results", "results/capacity", "results/format", "results/spec", "results/stats", "results/metric", "results/view", "results/compare", "results/report", "results/safety"}, []string{"golang.org/x/perf/benchfmt", "github.com/HdrHistogram/hdrhistogram-go"}},
 
 	// 2: the load, which never knows what it loads.
 	// Only workload files know YAML, and nothing of what their words mean.

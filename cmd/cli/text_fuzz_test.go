@@ -25,7 +25,6 @@ import (
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/export"
-	"github.com/lockbench/lockbench/results/history"
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/results/view"
@@ -202,20 +201,18 @@ func checkCells(t *testing.T, cells []*results.Cell) {
 
 func checkHistory(t *testing.T, recs []*results.Record) {
 	t.Helper()
-	c := history.NewCollector(history.Options{})
+	var h report.History
 	for _, r := range recs {
-		if err := c.Add(r); err != nil {
+		if err := h.Add(r); err != nil {
 			t.Fatal(err)
 		}
 	}
-	h := c.History()
 	if h.Records == 0 {
 		return
 	}
-	rendered(t, "history", func(w io.Writer) error { return draw.Terminal(w, report.History(h, 0), draw.Options{}) })
-	checkMarkdown(t, rendered(t, "history markdown", func(w io.Writer) error { return draw.Markdown(w, report.History(h, 0), 0) }))
-	rendered(t, "history page", func(w io.Writer) error { return draw.Page(w, report.History(h, 0)) })
-	checkCSV(t, rendered(t, "history csv", func(w io.Writer) error { return export.HistoryCSV(w, h) }))
+	rendered(t, "history", func(w io.Writer) error { return draw.Terminal(w, h.Document(0), draw.Options{}) })
+	checkMarkdown(t, rendered(t, "history markdown", func(w io.Writer) error { return draw.Markdown(w, h.Document(0), 0) }))
+	rendered(t, "history page", func(w io.Writer) error { return draw.Page(w, h.Document(0)) })
 }
 
 // checkComparison compares records with copies of themselves that are half as fast, and some more.

@@ -5,7 +5,6 @@ package export
 import (
 	"encoding/csv"
 	"io"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,7 +13,6 @@ import (
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/capacity"
 	"github.com/lockbench/lockbench/results/compare"
-	"github.com/lockbench/lockbench/results/history"
 	"github.com/lockbench/lockbench/results/spec"
 )
 
@@ -126,36 +124,6 @@ func verdictOf(r compare.Result) string {
 		return ""
 	}
 	return string(r.Verdict)
-}
-
-// HistoryCSV writes a history as CSV: a row a point and metric, values in the metric's base unit, nanoseconds for a time.
-func HistoryCSV(w io.Writer, h *history.History) error {
-	out := csv.NewWriter(w)
-	names, _ := h.Names()
-	_ = out.Write([]string{
-		"cell", "machine", "started", "revision", "trials", "saturated", "violations",
-		"figure", "median", "low", "high", "min", "max", "step_ratio", "step_p",
-	})
-	for i, s := range h.Series {
-		for j, pt := range s.Points {
-			for k := range s.Lines {
-				l := &s.Lines[k]
-				v, ratio, p := l.Values[j], math.NaN(), math.NaN()
-				for _, step := range l.Steps {
-					if step.At == j {
-						ratio, p = step.Ratio, step.P
-					}
-				}
-				_ = out.Write([]string{
-					field(names[i]), field(machine(s.Sample.Env)), pt.Started.UTC().Format(time.RFC3339),
-					field(pt.Revision), strconv.Itoa(pt.Trials), strconv.Itoa(pt.Saturated), strconv.FormatInt(pt.Violations, 10),
-					l.Figure.Name, digits(v.Median), digits(v.Low), digits(v.High), digits(v.Min), digits(v.Max), digits(ratio), digits(p),
-				})
-			}
-		}
-	}
-	out.Flush()
-	return out.Error()
 }
 
 // PlanJSON writes an answer with every digit. What is not known is 0 or absent, as it is in the answer.

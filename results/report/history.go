@@ -1,9 +1,10 @@
 package report
 
-// The document of a history: the figures of each cell over revisions, and where they changed.
+// The document of a history: what each cell gave at each revision.
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -11,249 +12,187 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
-	"github.com/lockbench/lockbench/results/history"
 	"github.com/lockbench/lockbench/results/metric"
+	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/results/stats"
 	"github.com/lockbench/lockbench/results/view"
 )
 
-// History returns what a history says: a row a line first, if there are several cells, and then cell by cell its course, its steps
-// and its latest points, so many or for 0 all. Steps and courses are of all points.
-func History(h *history.History, last int) *Document {
-	names, common := h.Names()
-	d := &Document{Kind: "lockbench history", Title: historyVerdict(h, names)}
-	d.add(Paragraph{Text: format.Plural(len(h.Series), "cell") + ": " + strings.Join(extent(h), ", ") + "."}, Paragraph{Text: common})
-	if len(h.Series) > 1 {
-		d.add(historySummary(h, names))
-	}
-	cells := Section{ID: "cells", Title: "Cell by cell"}
-	for i, s := range h.Series {
-		one := historyCell(h, s, last)
-		one.ID, one.Title = seriesID(i), numbered(h, i, names[i])
-		cells.Blocks = append(cells.Blocks, one)
-	}
-	if len(h.Series) > 1 {
-		d.add(cells)
-	} else {
-		d.add(cells.Blocks...)
-	}
-	var notes []Block
-	for _, text := range historyNotes(h) {
-		notes = append(notes, note(text))
-	}
-	d.add(section("notes", "How to read it", notes...))
-	return d
+// History collects records, one at a time and in any order, and keeps a few numbers of each. A cell is a plan on one kind of
+// server and one machine; a point is what was measured of a revision on one day, as the median over its trials. Records of runs
+// that ended early, and records that came before, are left out and counted. The zero value is empty.
+type History struct {
+	Records, Partial, Again int
+
+	cells []*past
+	seen  map[string]bool
 }
 
-// historyVerdict says how many figures are worse since their last step, and where the worst of them fell.
-func historyVerdict(h *history.History, names []string) string {
-	worse, told, loss, worst := 0, 0, 0.0, ""
-	for i, s := range h.Series {
-		for j := range s.Lines {
-			l := &s.Lines[j]
-			if l.Missing == 0 {
-				told++
-			}
-			step := l.LastStep()
-			if step == nil || lossTone(l, step.Ratio) != Bad {
-				continue
-			}
-			worse++
-			if its := l.Loss(step.Ratio); its > loss {
-				point := s.Points[step.At]
-				loss, worst = its, fmt.Sprintf("%s of %s, %s at %s on %s", l.Figure.Name, names[i], change(step.Ratio),
-					format.Cut(revisionName(point.Revision), 24), day(point.Started))
-			}
-		}
+// past is a cell over time.
+type past struct {
+	key     string
+	sample  *results.Record // what its records have in common
+	figures []*metric.Metric
+	points  []*point
+}
+
+// point is a point.
+type point struct {
+	revision   string
+	day        time.Time
+	values     [][]float64 // of each figure, a value a trial
+	saturated  int
+	violations int64
+}
+
+// Add takes a valid record, and keeps no pointer into it.
+func (h *History) Add(r *results.Record) error {
+	if h.seen == nil {
+		h.seen = map[string]bool{}
 	}
 	switch {
-	case told == 0:
-		return "Too few points to tell whether a figure has changed"
-	case worse == 0:
-		return "No figure got worse at its last step"
+	case h.seen[r.ID]:
+		h.Again++
+		return nil
+	case r.Partial != "":
+		h.Partial++
+		return nil
 	}
-	return fmt.Sprintf("%s got worse at the last step, most of all %s", format.Plural(worse, "figure"), worst)
+	h.seen[r.ID] = true
+	h.Records++
+	c := h.cell(r)
+	revision, day := cmp.Or(r.Env.Revision, r.Env.Lockbench), r.Started.UTC().Truncate(24*time.Hour)
+	i := slices.IndexFunc(c.points, func(p *point) bool { return p.revision == revision && p.day.Equal(day) })
+	if i < 0 {
+		i, c.points = len(c.points), append(c.points, &point{revision: revision, day: day, values: make([][]float64, len(c.figures))})
+	}
+	p := c.points[i]
+	for j, f := range c.figures {
+		p.values[j] = append(p.values[j], f.Of(r.Figures()))
+	}
+	p.violations += r.Broken()
+	if r.Generator.Saturated {
+		p.saturated++
+	}
+	return nil
 }
 
-func seriesID(i int) string { return "cell-" + strconv.Itoa(i+1) }
-
-// extent returns how much there is.
-func extent(h *history.History) []string {
-	revisions := map[string]bool{}
-	var first, last time.Time
-	points := 0
-	for _, s := range h.Series {
-		points += len(s.Points)
-		for _, p := range s.Points {
-			revisions[p.Revision] = true
-			if first.IsZero() || p.Started.Before(first) {
-				first = p.Started
-			}
-			if p.Started.After(last) {
-				last = p.Started
-			}
-		}
+// cell returns the cell of a record. What may change with time, such as versions, does not make another one.
+func (h *History) cell(r *results.Record) *past {
+	s := &results.Record{Schema: results.SchemaVersion, Plan: r.Plan, Trial: 1}
+	s.Plan.Seed, s.Plan.Command, s.Plan.Workload = 0, "", ""
+	s.Env = results.Env{OS: r.Env.OS, Arch: r.Env.Arch, CPU: r.Env.CPU, CPUs: r.Env.CPUs, GOMAXPROCS: r.Env.GOMAXPROCS}
+	s.Server = results.Server{Kind: r.Server.Kind, Name: r.Server.Name}
+	if r.Server.Kind == "external" {
+		s.Server.Addr = r.Server.Addr
 	}
-	parts := []string{format.Plural(h.Records, "trial"), format.Plural(points, "point"), format.Plural(len(revisions), "revision")}
-	if h.Machines > 1 {
-		parts = append(parts, format.Plural(h.Machines, "machine"))
+	key, _ := json.Marshal(s) // as it was read
+	i := slices.IndexFunc(h.cells, func(c *past) bool { return c.key == string(key) })
+	if i >= 0 {
+		return h.cells[i]
 	}
-	if day(first) == day(last) {
-		return append(parts, day(first))
+	latency := "acquire.p99"
+	if slices.ContainsFunc(r.Plan.Groups(), func(g spec.Class) bool { return g.Open() }) {
+		latency = "response.p99"
 	}
-	return append(parts, day(first)+" to "+day(last))
-}
-
-func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
-
-// historySummary has a row a line, those of a cell together, the worst cell first.
-func historySummary(h *history.History, names []string) Table {
-	t := Table{Caption: "Each figure of each cell", Columns: []Column{
-		{Title: "cell", Left: true}, {Title: "figure", Left: true}, {Title: "points"}, {Title: "latest"}, {Title: "last step"}, {Title: "at", Left: true}, {Title: "on", Left: true}, {Title: "steps"}, {Title: "drift"},
-	}}
-	for i, s := range h.Series {
-		name := Value{Text: fmt.Sprintf("%d. %s", i+1, names[i]), Link: seriesID(i)}
-		add := func(tone Tone, texts ...string) {
-			t.Rows, name = append(t.Rows, Row{Cells: append([]Value{name}, values(texts...)...), Tone: tone}), Value{}
-		}
-		for j := range s.Lines {
-			l := &s.Lines[j]
-			latest, drift, steps := l.Figure.Unit.Format(l.Values[l.Latest()].Median), format.None, strconv.Itoa(len(l.Steps))
-			changed, at, on := format.None, "", ""
-			tone := Plain
-			if step := l.LastStep(); step != nil {
-				point := s.Points[step.At]
-				changed, at, on = change(step.Ratio), format.Cut(revisionName(point.Revision), 24), day(point.Started)
-				tone = lossTone(l, step.Ratio)
-			}
-			if l.Missing > 0 {
-				steps = "too few"
-			}
-			if l.Drifts {
-				drift = change(l.Drifted())
-				if tone != Bad {
-					tone = lossTone(l, l.Drifted())
-				}
-			}
-			add(tone, l.Figure.Name, format.Count(int64(pointsOf(l))), latest, changed, at, on, steps, drift)
-		}
-		if len(s.Lines) == 0 { // or its number would stand nowhere
-			add(Plain, format.None, "0", format.None, format.None, "", "", "0", format.None)
-		}
+	c := &past{key: string(key), sample: s}
+	s.Plan.Classes, s.Traits = slices.Clone(r.Plan.Classes), r.Traits
+	for _, name := range []string{"locks/s", latency} {
+		f, _ := metric.Named(name)
+		c.figures = append(c.figures, f)
 	}
-	return t
-}
-
-// lossTone is bad for what got worse, and good for what got better.
-func lossTone(l *history.Line, ratio float64) Tone {
-	switch {
-	case l.Figure.Better == metric.Neither || math.IsNaN(ratio):
-		return Plain
-	case l.Loss(ratio) > 0:
-		return Bad
-	}
-	return Good
-}
-
-// pointsOf returns how many of them know the figure.
-func pointsOf(l *history.Line) (n int) {
-	for _, v := range l.Values {
-		if v.N > 0 {
-			n++
-		}
-	}
-	return n
-}
-
-// historyCell is the course of each line with its steps and its drift, and the latest points.
-func historyCell(h *history.History, s *history.Series, last int) Section {
-	one := Section{Folded: true, Open: true}
-	var facts Facts
-	for i := range s.Lines {
-		l := &s.Lines[i]
-		course := courseOf(l)
-		from, to := course.Range()
-		f := Fact{Label: l.Figure.Name, Course: course, Lines: []string{format.Glue(l.Figure.Unit.Format(from) + " to " + l.Figure.Unit.Format(to))}}
-		for j := range l.Steps {
-			f.Lines, f.Tone = append(f.Lines, stepLine(s, l, &l.Steps[j])), lossTone(l, l.Steps[j].Ratio)
-		}
-		if l.Drifts {
-			f.Lines, f.Tone = append(f.Lines, driftLine(s, l)), lossTone(l, l.Drifted())
-		}
-		more := i+1 == len(s.Lines) || s.Lines[i+1].Missing != l.Missing
-		switch {
-		case l.Missing > 0 && more: // said once for all lines alike
-			f.Lines = append(f.Lines, fmt.Sprintf("too few points to tell steps from chance: %s more at the least", format.Count(l.Missing)))
-		case l.Missing == 0 && len(l.Steps) == 0 && !l.Drifts:
-			f.Lines = append(f.Lines, "no step and no drift")
-		}
-		facts = append(facts, f)
-	}
-	for _, f := range unknownHere(h, s) {
-		facts = append(facts, Fact{Label: f.Name, Lines: []string{"in no record of this cell: " + cmp.Or(f.WhyUnknown(), "no trial knows it")}})
-	}
-	one.Blocks = append(one.Blocks, facts, pointTable(s, firstShown(s, last)))
-	return one
-}
-
-// courseOf returns the medians of a line, and where its steps begin.
-func courseOf(l *history.Line) *Course {
-	c := &Course{}
-	for _, v := range l.Values {
-		if v.N > 0 {
-			c.Values = append(c.Values, v.Median)
-		} else {
-			c.Values = append(c.Values, math.NaN())
-		}
-	}
-	for _, s := range l.Steps {
-		c.Steps = append(c.Steps, s.At)
-	}
+	h.cells = append(h.cells, c)
 	return c
 }
 
-// stepLine returns what a step is, where it begins, and what else may be its cause.
-func stepLine(s *history.Series, l *history.Line, step *history.Step) string {
-	at, last := s.Points[step.At], s.Points[step.Last]
-	text := fmt.Sprintf("%s %s at %s, %s: from %s to %s (p %s); before it %s, %s", change(step.Ratio), direction(l, step.Ratio),
-		revisionName(at.Revision), day(at.Started), l.Figure.Unit.Format(step.Before), l.Figure.Unit.Format(step.After), format.P(step.P),
-		revisionName(last.Revision), day(last.Started))
-	if at.Revision == last.Revision {
-		text += ": the same revision, so it is not its doing"
+// Document returns the course of each cell and its last points, so many or for 0 all.
+func (h *History) Document(last int) *Document {
+	var cells []*results.Cell
+	revisions := map[string]bool{}
+	for _, c := range h.cells {
+		cells = append(cells, &results.Cell{Trials: []*results.Record{c.sample}})
+		slices.SortStableFunc(c.points, func(a, b *point) int { return a.day.Compare(b.day) })
+		for _, p := range c.points {
+			revisions[p.revision] = true
+		}
 	}
-	var also []string
-	for _, c := range step.Also {
-		also = append(also, fmt.Sprintf("%s %s → %s", c.What, c.Before, c.After))
+	d := &Document{Kind: "lockbench history", Title: fmt.Sprintf("%s of %s over %s", format.Plural(h.Records, "trial"),
+		format.Plural(len(cells), "cell"), format.Plural(len(revisions), "revision"))}
+	d.add(Paragraph{Text: view.InCommon(cells)})
+	for i, name := range view.Labels(cells) {
+		name = cmp.Or(name, h.cells[i].sample.Plan.Driver+" · "+h.cells[i].sample.Plan.Lock)
+		d.add(Section{ID: "cell-" + strconv.Itoa(i+1), Title: format.Line(name), Folded: true, Open: true, Blocks: h.cells[i].blocks(last)})
 	}
-	if len(also) > 0 {
-		text += ". Changed with it: " + strings.Join(also, ", ")
+	if h.Partial > 0 {
+		d.add(note(format.Plural(h.Partial, "record") + " of runs that ended early: left out."))
 	}
-	return text
+	if h.Again > 0 {
+		d.add(note(format.Plural(h.Again, "record") + " read before: left out."))
+	}
+	return d
 }
 
-func driftLine(s *history.Series, l *history.Line) string {
-	since := "in all"
-	if step := l.LastStep(); step != nil {
-		since = "since that step"
+// blocks draw the course of the figures of a cell, and have a row a point.
+func (c *past) blocks(last int) []Block {
+	var facts Facts
+	from := 0
+	if last > 0 {
+		from = max(0, len(c.points)-last)
 	}
-	return fmt.Sprintf("drifts by %s a point, %s %s %s (p %s)", change(l.Drift.Growth), change(l.Drifted()), direction(l, l.Drifted()),
-		since, format.P(l.P))
+	t := Table{Caption: "Points", Columns: []Column{{Title: "date", Left: true}, {Title: "revision", Left: true}, {Title: "n"}}}
+	for _, p := range c.points {
+		t.Rows = append(t.Rows, Row{Cells: values(p.day.Format(time.DateOnly), format.Cut(revisionName(p.revision), 24), strconv.Itoa(len(p.values[0])))})
+	}
+	for j, f := range c.figures {
+		course, before, known := &Course{}, math.NaN(), false // whether there is an interval
+		var points []stats.Estimate
+		for _, p := range c.points {
+			e := stats.Of(p.values[j])
+			points, course.Values, known = append(points, e), append(course.Values, e.Median), known || e.Known()
+		}
+		low, high := course.Range()
+		if low > high {
+			continue // nobody knows the figure
+		}
+		facts = append(facts, Fact{Label: f.Name, Course: course, Lines: []string{format.Glue(f.Unit.Format(low) + " to " + f.Unit.Format(high))}})
+		t.Columns = append(t.Columns, Column{Title: f.Name}, Column{Title: "change", Drop: 1})
+		if known {
+			t.Columns = append(t.Columns, Column{Title: "±", Drop: 2})
+		}
+		for i, e := range points {
+			cells := values(f.Unit.Format(e.Median), format.Change(e.Median/before-1))
+			if known {
+				cells = append(cells, values(view.HalfWidth(e))...)
+			}
+			t.Rows[i].Cells = append(t.Rows[i].Cells, cells...)
+			if e.N > 0 {
+				before = e.Median
+			}
+		}
+	}
+	if slices.ContainsFunc(c.points[from:], func(p *point) bool { return p.notes() != "" }) {
+		t.Columns = append(t.Columns, Column{Title: "notes", Left: true})
+		for i, p := range c.points {
+			t.Rows[i].Cells = append(t.Rows[i].Cells, values(p.notes())...)
+		}
+	}
+	t.Rows = t.Rows[from:]
+	return []Block{facts, t}
 }
 
-// direction returns what a change of the figure means.
-func direction(l *history.Line, ratio float64) string {
-	switch {
-	case l.Figure.Better == metric.Neither:
-		return "changed"
-	case l.Loss(ratio) > 0:
-		return "worse"
+// notes return what makes a point's figures doubtful.
+func (p *point) notes() string {
+	var words []string
+	if p.violations > 0 {
+		words = append(words, format.Plural(p.violations, "violation"))
 	}
-	return "better"
+	if p.saturated > 0 {
+		words = append(words, fmt.Sprintf("saturated %d/%d", p.saturated, len(p.values[0])))
+	}
+	return strings.Join(words, ", ")
 }
-
-// change writes a ratio as what became of the figure: +3.4 %.
-func change(ratio float64) string { return format.Change(ratio - 1) }
 
 // revisionName returns a revision as short as it can be told from others: Go's names of untagged builds and git's hashes have
 // a part that does it.
@@ -271,142 +210,3 @@ func revisionName(revision string) string {
 }
 
 func isHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
-
-// historyNotes say what a reader must know before believing it.
-func historyNotes(h *history.History) (notes []string) {
-	add := func(n int, noun, rest string) {
-		if n > 0 {
-			notes = append(notes, format.Plural(n, noun)+" "+rest)
-		}
-	}
-	if h.Lines > 0 {
-		together := ""
-		if h.Lines > 1 {
-			together = ", over all " + format.Plural(h.Lines, "figure") + " of all cells together; p is adjusted for that"
-		}
-		notes = append(notes, fmt.Sprintf("Of histories without any change %g %% show a step by chance, and as many a drift%s. "+
-			"It takes points that are independent: a machine that is slow for some days makes a step.", 100*history.Alpha, together))
-	}
-	if h.Machines > 1 {
-		notes = append(notes, "Different machines are different series: their figures do not compare.")
-	}
-	early := "of runs that ended early: left out."
-	if h.Violated > 0 {
-		early += " In " + format.Count(int64(h.Violated)) + " of them mutual exclusion was violated, though the design claims it."
-	}
-	add(h.Partial, "record", early)
-	add(h.Duplicates, "record", "that had been read before: left out.")
-	add(h.Earlier, "record", "from before -since: left out.")
-	add(h.Backwards, "record", "older than the one before it: sorted by time, so a clock that was wrong has moved points.")
-	for _, f := range h.Unknown {
-		notes = append(notes, f.Name+" is in no record, and left out: "+cmp.Or(f.WhyUnknown(), "no trial knows it")+".")
-	}
-	return notes
-}
-
-func firstShown(s *history.Series, last int) int {
-	if last <= 0 {
-		return 0
-	}
-	return max(0, len(s.Points)-last)
-}
-
-// stepsAt returns which lines step at a point.
-func stepsAt(s *history.Series, at int) (text string) {
-	var parts []string
-	for i := range s.Lines {
-		l := &s.Lines[i]
-		for _, step := range l.Steps {
-			if step.At == at {
-				parts = append(parts, fmt.Sprintf("%s %s %s", l.Figure.Name, change(step.Ratio), direction(l, step.Ratio)))
-			}
-		}
-	}
-	return strings.Join(parts, ", ")
-}
-
-// pointTable has a row a point.
-func pointTable(s *history.Series, from int) Table {
-	points := s.Points[from:]
-	t := Table{Caption: "Points", Rows: make([]Row, len(points))}
-	add := func(c Column, value func(i int) string) {
-		t.Columns = append(t.Columns, c)
-		for i := range points {
-			t.Rows[i].Cells = append(t.Rows[i].Cells, Value{Text: value(from + i)})
-		}
-	}
-	date := day
-	for i := range points[1:] {
-		if day(points[i].Started) == day(points[i+1].Started) {
-			date = func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") }
-		}
-	}
-	add(Column{Title: "date", Left: true}, func(i int) string { return date(s.Points[i].Started) })
-	add(Column{Title: "revision", Left: true}, func(i int) string { return format.Cut(revisionName(s.Points[i].Revision), 24) })
-	add(Column{Title: "n"}, func(i int) string { return strconv.Itoa(s.Points[i].Trials) })
-	for j := range s.Lines {
-		l := &s.Lines[j]
-		add(Column{Title: l.Figure.Name}, func(i int) string { return l.Figure.Unit.Format(l.Values[i].Median) })
-		if slices.ContainsFunc(l.Values[from:], stats.Estimate.Known) {
-			add(Column{Title: "±", Drop: 2}, func(i int) string { return view.HalfWidth(l.Values[i]) })
-		}
-		add(Column{Title: "change", Drop: 1}, func(i int) string { return change(toPrevious(l, i)) })
-	}
-	if slices.ContainsFunc(points, func(p history.Point) bool { return pointNotes(p) != "" }) {
-		add(Column{Title: "notes", Left: true}, func(i int) string { return pointNotes(s.Points[i]) })
-	}
-	add(Column{Title: "step", Left: true, Depth: Comment | Page}, func(i int) string { return stepsAt(s, i) })
-	for i := range points {
-		if text := stepsAt(s, from+i); text != "" {
-			t.Rows[i].Above = append(t.Rows[i].Above, "── "+text+" ──")
-		}
-	}
-	if from > 0 {
-		t.Rows[0].Above = slices.Insert(t.Rows[0].Above, 0, fmt.Sprintf("… %s before", format.Plural(from, "point")))
-	}
-	return t
-}
-
-// toPrevious returns the ratio of a point to the last one before it that is known; NaN for the first.
-func toPrevious(l *history.Line, at int) float64 {
-	for i := at - 1; i >= 0; i-- {
-		if v := l.Values[i]; v.N > 0 {
-			if v.Median == 0 {
-				break
-			}
-			return l.Values[at].Median / v.Median
-		}
-	}
-	return math.NaN()
-}
-
-// pointNotes returns what makes a point's figures doubtful.
-func pointNotes(p history.Point) string {
-	var words []string
-	if p.Violations > 0 {
-		words = append(words, format.Plural(p.Violations, "violation"))
-	}
-	switch {
-	case p.Saturated == p.Trials && p.Saturated > 0:
-		words = append(words, "saturated")
-	case p.Saturated > 0:
-		words = append(words, fmt.Sprintf("saturated %d/%d", p.Saturated, p.Trials))
-	}
-	return strings.Join(words, ", ")
-}
-
-// numbered returns the name of a cell behind its number in the table, if there is one.
-func numbered(h *history.History, i int, name string) string {
-	if len(h.Series) == 1 {
-		return name
-	}
-	return fmt.Sprintf("%d. %s", i+1, name)
-}
-
-// unknownHere returns the figures that no trial of a series knows, though some of another does: those that nobody knows are
-// said of the whole.
-func unknownHere(h *history.History, s *history.Series) []*metric.Metric {
-	return slices.DeleteFunc(slices.Clone(s.Unknown), func(f *metric.Metric) bool {
-		return slices.ContainsFunc(h.Unknown, func(u *metric.Metric) bool { return u.Name == f.Name })
-	})
-}

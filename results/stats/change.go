@@ -158,26 +158,3 @@ func number(o uint64) float64 {
 	}
 	return math.Float64frombits(^o)
 }
-
-// falls counts the pairs i < j with values[j] ≤ values[i], and sorts the values, as a merge sort sees them.
-func falls(values, scratch []float64) (pairs int) {
-	if len(values) < 2 {
-		return 0
-	}
-	mid := len(values) / 2
-	left, right := values[:mid], values[mid:]
-	pairs = falls(left, scratch) + falls(right, scratch)
-	merged := scratch[:0]
-	i := 0
-	for _, r := range right {
-		for i < len(left) && left[i] < r {
-			merged = append(merged, left[i])
-			i++
-		}
-		pairs += len(left) - i // all that are left in left are at least r
-		merged = append(merged, r)
-	}
-	merged = append(merged, left[i:]...)
-	copy(values, merged)
-	return pairs
-}

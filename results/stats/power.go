@@ -60,7 +60,10 @@ func logs(values []float64) (_ []float64, ok bool) {
 	if len(values) > 0 && !positive(values) {
 		return nil, false
 	}
-	return each(values, math.Log), true
+	for i, v := range values {
+		values[i] = math.Log(v)
+	}
+	return values, true
 }
 
 // within counts the pairs of sorted logarithms that differ by less than by.

@@ -1,6 +1,6 @@
 // Package stats says how far a figure can be trusted: the interval in which the median over trials lies, whether a
-// distribution has enough values for a quantile, and whether a trial was steady. And it says what became of a figure: from
-// base to head, with how many trials it takes to see it, and over a history, with its steps and its drift.
+// distribution has enough values for a quantile, and whether a trial was steady. And it says what became of a figure from base
+// to head, with how many trials it takes to see it.
 //
 // A trial is one observation. The latencies inside of it depend on one another (a queue that is long stays long for a while),
 // so there is no error here for a figure of a single trial: what varies is seen from trial to trial or not at all.
