@@ -176,6 +176,51 @@ func TestPartsAddUp(t *testing.T) {
 	}
 }
 
+// TestFewOperations: processes that have nothing of -n to do end with the others, in every mode of a load.
+func TestFewOperations(t *testing.T) {
+	for name, set := range map[string]func(*spec.Plan){
+		"closed loop": func(*spec.Plan) {},
+		"warm-up":     func(p *spec.Plan) { p.Warmup = 1500 * ms },
+		"batch":       func(p *spec.Plan) { p.Pipelining = "batch" },
+		"open loop": func(p *spec.Plan) {
+			p.Rate, _ = spec.ParseRate("200")
+			p.Arrival, p.Think = "constant", 0
+		},
+		"classes": func(p *spec.Plan) {
+			a, b := p.Load, p.Load
+			a.Clients, b.Clients, b.Hold = 5, 4, 2*ms
+			p.Classes = []spec.Class{{Name: "a", Load: a}, {Name: "b", Load: b}}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := plan("memory", "mutex")
+			p.Clients, p.Wait, p.Hold, p.Think, p.Duration, p.Warmup, p.Processes = 9, "poll", 5*ms, ms, time.Minute, 0, 3
+			p.Poll, p.Ops = ms, 2 // rank 0 has none of them
+			set(&p)
+			synctest.Test(t, func(t *testing.T) {
+				svc := open(t, p)
+				r := fleetOf(t, p, func(int) drivers.Service { return svc }, nil)
+				if err := r.Validate(); err != nil && r.Elapsed > 1 || r.Partial != "" || len(r.Ranks) != 3 { // here locks may take no time
+					t.Errorf("%v, partial %q, %d ranks", err, r.Partial, len(r.Ranks))
+				}
+				n := r.Counts
+				if r.Elapsed > time.Second || n.Acquired < 2 || p.Warmup == 0 && n.Wanted() != 2 { // after it, what began in it comes on top
+					t.Errorf("%+v in %v", n, r.Elapsed)
+				}
+				series := int64(0)
+				for _, i := range r.Series {
+					if !i.Warmup {
+						series += i.Acquired
+					}
+				}
+				if series != n.Acquired {
+					t.Errorf("the series has %d grants: %+v", series, r.Series)
+				}
+			})
+		})
+	}
+}
+
 // TestFleetSeesOthers: locks of one process exclude nobody in another, and the sweep sees that; each process by itself sees nothing.
 func TestFleetSeesOthers(t *testing.T) {
 	p := plan("memory", "mutex")

@@ -343,6 +343,9 @@ func (e *engine) begin(start time.Time) {
 	if p.Duration > 0 {
 		e.end.Store(int64(p.Warmup + p.Duration))
 	}
+	if e.budget != nil && e.budget.total == 0 { // others have all of -n
+		e.closeAt(e.from + 1)
+	}
 }
 
 // measure lets the clients go at the start and watches them until the window closes or ctx is done.
