@@ -6,14 +6,18 @@ import "time"
 
 // Safety is the oracle's report; Checked false means that it was off.
 type Safety struct {
-	Checked       bool          `json:"checked" trials:"-"`
-	Grants        int64         `json:"grants"`     // acquisitions that the oracle saw, warm-up included
-	Violations    int64         `json:"violations"` // grants of a key that another client still held
-	Longest       time.Duration `json:"longest_overlap_ns" trials:"max" ranks:"max"`
-	Overlap       time.Duration `json:"total_overlap_ns"`         // time during which a key had two holders or more, summed over keys
-	LostUpdates   int64         `json:"lost_updates"`             // by the second witness, an unprotected counter a key
-	WrongReleases int64         `json:"wrong_releases"`           // releases that removed another client's lock; package oracle says when one is called that
-	FenceRegress  int64         `json:"fence_regress" trials:"-"` // fencing tokens not above the highest one seen, of grants whose lease cannot have ended
+	Checked    bool          `json:"checked" trials:"-"`
+	Grants     int64         `json:"grants"`     // acquisitions that the oracle saw, warm-up included
+	Violations int64         `json:"violations"` // grants of a key that another client still held
+	Longest    time.Duration `json:"longest_overlap_ns" trials:"max" ranks:"max"`
+
+	// Overlap is the time in which a key had two holders or more, summed over keys. A moment counts once, and a
+	// process may see less.
+	Overlap time.Duration `json:"total_overlap_ns" ranks:"max"`
+
+	LostUpdates   int64 `json:"lost_updates"`             // by the second witness, an unprotected counter a key
+	WrongReleases int64 `json:"wrong_releases"`           // releases that removed another client's lock; package oracle says when one is called that
+	FenceRegress  int64 `json:"fence_regress" trials:"-"` // fencing tokens not above the highest one seen, of grants whose lease cannot have ended
 
 	// LostEarly are releases that found nothing to release although the lease cannot have ended: the lock was taken from
 	// its holder, or the holder never had it. It is counted for locks that do not belong to a session with the service,

@@ -265,6 +265,9 @@ func (c *client) enter() {
 		c.class.recorder.Return(shard)
 	}
 	c.sent = c.granted
+	if c.grant.Counted { // it has met others: that the holds of both overlap is to follow from their times
+		c.sent = e.clock.Now()
+	}
 }
 
 // leave ends a hold at the time c.sent.
@@ -273,6 +276,7 @@ func (c *client) leave() {
 	c.superseded = false
 	if e.oracle != nil && !e.oracle.Exit(int(c.key), int(c.id), c.grant, c.sent) {
 		c.successor, c.superseded = e.oracle.Superseded(int(c.key), c.granted)
+		c.sent = e.clock.Now() // after the grants of others that Exit has seen
 	}
 	if c.lost && c.watched != nil {
 		c.awaitRenewal()

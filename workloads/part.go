@@ -208,7 +208,7 @@ const MaxLogs = 256 << 20
 func (c *client) logHold() {
 	h := oracle.Hold{
 		Key: int(c.key), Client: int(c.id) + c.class.before, Start: c.start, From: c.granted, To: c.sent,
-		Fence: c.fence(), Crashed: c.crashed,
+		Fence: c.fence(), Crashed: c.crashed, Counted: c.grant.Counted,
 	}
 	if c.grant.Overstays {
 		h.Ends = c.leaseEnd() - clockGrain
@@ -232,7 +232,7 @@ func (e *engine) sweep(holds []oracle.Ranked) {
 	if e.run.Plan.Shared {
 		record = func(results.MetricIndex, time.Duration) {}
 	}
-	swept, err := oracle.Sweep(holds, len(e.keys), e.from, e.until(), record)
+	swept, err := oracle.Sweep(holds, len(e.keys), e.from, e.until(), record, e.timeseries.violated)
 	if err != nil {
 		e.stopFor(fmt.Sprintf("the holds of all ranks cannot be compared: %v", err))
 	}

@@ -2,10 +2,12 @@ package workloads
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -235,6 +237,38 @@ func TestFleetSeesOthers(t *testing.T) {
 		// All four are granted the only key at the same times.
 		if s := r.Safety; s.Grants == 0 || s.Violations != s.Grants/4*3 || s.Power.Watched < s.Violations || len(s.Events) == 0 || !r.Violated() {
 			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// TestFleetCountsOnce: a key that no lock protects has several holders at any time, of the same process and of others.
+// Each of its grants but the first is wrong once, in the interval of its time, and each moment counts once.
+func TestFleetCountsOnce(t *testing.T) {
+	p := plan("null", "none")
+	p.Clients, p.Hold, p.Warmup, p.Duration, p.Processes = 12, 5*ms, time.Second, 2*time.Second, 4
+	synctest.Test(t, func(t *testing.T) {
+		svc := open(t, p)
+		r := fleetOf(t, p, func(int) drivers.Service { return svc }, nil)
+		s, inSeries := r.Safety, int64(0)
+		for _, i := range r.Series {
+			inSeries += i.Violations
+			if i.Violations == 0 || i.Violations > 12*201 {
+				t.Errorf("%d violations from %v for %v", i.Violations, i.At, i.Length)
+			}
+		}
+		load := p.Warmup + p.Duration
+		if s.Violations < s.Grants/12*11 || s.Violations >= s.Grants || inSeries != s.Violations {
+			t.Errorf("%d grants, %d violations, %d in the series", s.Grants, s.Violations, inSeries)
+		}
+		if s.Overlap < load || s.Overlap > load+p.Hold || s.Possible > 0 || s.Blind > 0 {
+			t.Errorf("%v of load: %+v", load, s)
+		}
+		inOrder := slices.IsSortedFunc(s.Events, func(a, b results.Violation) int { return cmp.Compare(a.At, b.At) })
+		if len(s.Events) != oracle.MaxEvents || !inOrder {
+			t.Errorf("%d events, in order: %v", len(s.Events), inOrder)
+		}
+		if err := r.Validate(); err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -3,6 +3,7 @@
 package workloads
 
 import (
+	"sort"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -207,6 +208,16 @@ func (s *timeseries) add(i interval) {
 func (s *interval) join(t interval) {
 	s.Length += t.Length
 	s.include(t)
+}
+
+// violated adds a violation to the interval of its time.
+func (s *timeseries) violated(at time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.list) > 0 {
+		i := sort.Search(len(s.list), func(i int) bool { return s.list[i].At > at })
+		s.list[max(0, i-1)].Violations++
+	}
 }
 
 // include adds what another process measured in that time.

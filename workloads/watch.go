@@ -12,6 +12,7 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/workloads/oracle"
 )
 
 // A sampled hold goes on until another client has been refused the key, which makes it a watched grant. This takes time of a
@@ -268,6 +269,7 @@ func (e *engine) fillSafety(r *results.Record) (s results.Safety) {
 	}
 	w := &e.all.Seen
 	s = w.Safety
+	s.Events = oracle.First(s.Events)
 	s.Explained = e.explain(r, s.LostEarly+s.FenceRegress)
 	if s.Explained == "" {
 		s.WrongReleases += w.Attributed

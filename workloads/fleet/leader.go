@@ -179,12 +179,13 @@ func (r *rank) lost() string {
 	return who + " was lost: " + text
 }
 
-// bounds returns what is known of the rank's clock: of one that is ours as well, nothing that a ping could better.
+// bounds returns what is known of the rank's clock: all, if it is ours as well.
 func (r *rank) bounds(own monotonic) oracle.Offsets {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.shared(own) {
-		return oracle.Offsets{{Low: r.Clock.Low - own.High, High: r.Clock.High - own.Low}}
+		offset := r.Clock.Zero - own.Zero
+		return oracle.Offsets{{Low: offset, High: offset}}
 	}
 	return slices.Clone(r.offsets)
 }
@@ -352,12 +353,10 @@ func (d *Load) Gather(ctx context.Context, own *workloads.Part, holds *oracle.Lo
 		}
 		p, ranked := got[i], d.ranked(i, hosts)
 		ranked.Logs = logs[i]
-		width := ranked.HostOffset.High - ranked.HostOffset.Low
 		if len(ranked.Offsets) > 0 {
 			p.Rank.Offset = r.Wall.Add(d.begins[i]).Sub(d.leader.self.Wall.Round(0).Add(d.began))
-			width = ranked.Offsets.Widest(0, p.Until)
+			p.Rank.Bound = (ranked.Offsets.Widest(0, p.Until) + 1) / 2
 		}
-		p.Rank.Bound = (width + 1) / 2
 		p.Rank.Host, p.Rank.PID = r.Host, r.PID
 		parts, all = append(parts, p), append(all, ranked)
 	}
@@ -371,7 +370,7 @@ func (d *Load) ranked(i int, hosts map[string]int) (of oracle.Ranked) {
 		of.Offsets = append(of.Offsets, oracle.Offset{At: o.At - begin, Low: o.Low - d.began + begin, High: o.High - d.began + begin})
 	}
 	if r.shared(d.leader.self.Clock) {
-		return oracle.Ranked{HostOffset: of.Offsets[0]}
+		return oracle.Ranked{HostOffset: of.Offsets[0].Low}
 	}
 	of.Host = len(hosts) + i
 	if clock := r.Clock; clock.Of != "" {
@@ -379,7 +378,7 @@ func (d *Load) ranked(i int, hosts map[string]int) (of oracle.Ranked) {
 			hosts[clock.Of] = of.Host
 		}
 		of.Host = hosts[clock.Of]
-		of.HostOffset = oracle.Offset{Low: clock.Low + begin, High: clock.High + begin}
+		of.HostOffset = clock.Zero + begin
 	}
 	of.Offsets = of.Offsets.Tight()
 	return of

@@ -21,13 +21,14 @@ type grant struct {
 	key, client int
 	rank, host  int
 	crashed     bool
-	counted     bool // as a wrong one, if only possibly, or by its own rank
+	counted     bool // as a wrong one, if only possibly, or by its own oracle
 }
 
 // sees returns the times of two grants on the clock that tells most of their order.
 func sees(a, b *grant) (aFrom, aTo, bFrom, bTo span) {
 	if a.host == b.host {
-		return a.from.host, a.to.host, b.from.host, b.to.host
+		exactly := func(m moment) span { return span{m.host, m.host} }
+		return exactly(a.from), exactly(a.to), exactly(b.from), exactly(b.to)
 	}
 	return a.from.common, a.to.common, b.from.common, b.to.common
 }
@@ -53,7 +54,7 @@ func excused(a, b *grant) bool {
 	return aTo.low+a.ends <= bFrom.high
 }
 
-func (a *grant) length() time.Duration { return a.to.host.low - a.from.host.low }
+func (a *grant) length() time.Duration { return a.to.host - a.from.host }
 
 // keyState is what the sweep knows of a key.
 type keyState struct {
@@ -69,7 +70,8 @@ type keyState struct {
 
 // ofRank is what the sweep knows of the grants of a key to a rank.
 type ofRank struct {
-	left           time.Duration // the latest end, as host.low
+	left           time.Duration // the latest end, by the host's clock
+	early          bool          // the own oracle has counted a grant before the hold that it met; see intrudes
 	fence, settled uint64        // the highest; settled is that of grants that came before all to come
 }
 
@@ -97,11 +99,8 @@ func (w *sweep) judge(k *keyState, b *grant) {
 	}
 	w.swept.Holds++
 	w.forget(k, b.at)
-	own := &k.ranks[b.rank]
-	disturbed := own.left > b.from.host.low
-	b.counted = disturbed
-	disturbed = w.intrudes(k, b) || disturbed
-	w.follow(k, b, disturbed)
+	own, counted := &k.ranks[b.rank], b.counted
+	w.follow(k, b, w.intrudes(k, own, b) || counted)
 	w.checkFence(k, own, b)
 	for i := k.fresh.lost; i < len(k.fresh.all); i++ {
 		if a := &k.fresh.all[i]; !a.counted && a.rank != b.rank && mayHold(b, a) {
@@ -115,7 +114,7 @@ func (w *sweep) judge(k *keyState, b *grant) {
 	for i := len(held) - 1; i > k.held.lost && held[i-1].end > b.end; i-- {
 		held[i-1], held[i] = held[i], held[i-1]
 	}
-	own.left = max(own.left, b.to.host.low)
+	own.left = max(own.left, b.to.host)
 }
 
 // forget drops what a grant at that time, and all later ones, come after for certain.
@@ -132,16 +131,14 @@ func (w *sweep) forget(k *keyState, at time.Duration) {
 	})
 }
 
-// intrudes counts b if another rank held the key, and reports whether one did for certain. Of several holders the last to
-// leave tells of the overlap.
-func (w *sweep) intrudes(k *keyState, b *grant) bool {
+// intrudes counts b if another client held the key, and reports whether one did for certain. Of several holders the
+// last to leave tells of the overlap. A client may lose its processor between the reading of its clock and Enter: then
+// its own oracle has seen a later grant first, and counted the earlier one, which stands for the later one here.
+func (w *sweep) intrudes(k *keyState, own *ofRank, b *grant) bool {
 	var holder *grant
 	overstayed, possible := true, false
 	for i := len(k.held.all) - 1; i >= k.held.lost && overstayed; i-- {
 		a := &k.held.all[i]
-		if a.rank == b.rank {
-			continue
-		}
 		if overlap(a, b) > 0 {
 			if holder == nil {
 				holder = a
@@ -151,13 +148,16 @@ func (w *sweep) intrudes(k *keyState, b *grant) bool {
 			possible = possible || mayHold(a, b)
 		}
 	}
-	s := &w.swept
-	if holder == nil {
+	s, meets := &w.swept, own.left > b.from.host
+	if early := own.early && meets; holder == nil {
+		own.early = early || b.counted
 		if possible && !b.counted {
 			b.counted = true
 			s.Possible++
 		}
 		return false
+	} else if own.early = early && b.counted; early {
+		b.counted = true
 	}
 	length := overlap(holder, b)
 	s.Longest = max(s.Longest, length)
@@ -172,8 +172,12 @@ func (w *sweep) intrudes(k *keyState, b *grant) bool {
 		if overstayed {
 			s.Overstayed++
 		}
-		if len(s.Events) < maxEvents {
-			e := results.Violation{At: b.at, Key: b.key, Holder: holder.client, Intruder: b.client, Overlap: length}
+		at := max(0, b.at) // the start is an instant of each clock, which bounds may put before that of the common one
+		for _, violated := range w.violated {
+			violated(at)
+		}
+		if len(s.Events) < 2*MaxEvents {
+			e := results.Violation{At: at, Key: b.key, Holder: holder.client, Intruder: b.client, Overlap: length}
 			s.Events = append(s.Events, e)
 		}
 	}
@@ -232,7 +236,6 @@ func (w *sweep) checkFence(k *keyState, own *ofRank, b *grant) {
 // cursor is at a grant in the log of a client.
 type cursor struct {
 	grant
-	index   int // of the client, among all
 	in      input
 	blocks  [][]byte
 	written delta
@@ -243,7 +246,7 @@ func (c *cursor) before(d *cursor) bool {
 	if c.at != d.at {
 		return c.at < d.at
 	}
-	return cmp.Or(cmp.Compare(c.from.host.middle(), d.from.host.middle()), cmp.Compare(c.index, d.index)) < 0
+	return cmp.Or(cmp.Compare(c.from.host, d.from.host), cmp.Compare(c.client, d.client)) < 0
 }
 
 // next goes on to the next grant of a key of the group. After the last one, at is never.
@@ -262,7 +265,7 @@ func (c *cursor) next(w *sweep) error {
 		}
 	}
 	r := &w.ranks[c.rank]
-	c.key, c.fence, c.crashed = h.Key, h.Fence, h.Crashed
+	c.key, c.fence, c.crashed, c.counted = h.Key, h.Fence, h.Crashed, h.Counted
 	c.from, c.to = r.moment(h.From), r.moment(h.To)
 	c.at, c.end = c.from.common.middle(), c.to.common.middle()
 	c.start = c.at - (h.From - h.Start)
@@ -279,7 +282,7 @@ func (w *sweep) group() error {
 		r := &w.ranks[i]
 		for j := range r.Logs.logs {
 			l := &r.Logs.logs[j]
-			c := &cursor{grant: grant{rank: i, host: r.Host, client: l.client}, index: len(heap), blocks: l.all()}
+			c := &cursor{grant: grant{rank: i, host: r.Host, client: l.client}, blocks: l.all()}
 			if err := c.next(w); err != nil {
 				return err
 			}

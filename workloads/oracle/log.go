@@ -22,6 +22,7 @@ type Hold struct {
 	From, To    time.Duration // From the grant was read, To just before the release was sent or when the client died
 	Fence       uint64        // 0 if there is none, or if it is not to be checked
 	Crashed     bool          // the client died without a release
+	Counted     bool          // the rank's own oracle has counted the grant as a violation; see Grant
 	Ends        time.Duration // if the hold was made to outlast its lease, when that ends at the earliest; else 0
 }
 
@@ -61,10 +62,11 @@ type delta struct {
 // A record is uvarints: the key with the flags, Start after the last To, From after Start, and then what the flags say: To
 // after From, the fence's distance to the last one, and Ends with Crashed. Distances wrap, so that odd ones come back too.
 const (
-	flagLasts  = 1 << iota // To is not From
-	flagFenced             // it has a fence
-	flagOdd                // it crashed, or outlasts its lease
-	flagBits   = iota
+	flagLasts   = 1 << iota // To is not From
+	flagFenced              // it has a fence
+	flagOdd                 // it crashed, or outlasts its lease
+	flagCounted             // its own oracle has counted it
+	flagBits    = iota
 )
 
 // NewLogs returns the logs of so many clients, which take up to limit bytes in all.
@@ -108,6 +110,9 @@ func (l *Log) Add(h *Hold) {
 	}
 	if h.Crashed || h.Ends != 0 {
 		flags |= flagOdd
+	}
+	if h.Counted {
+		flags |= flagCounted
 	}
 	b := binary.AppendUvarint(l.block, uint64(h.Key)<<flagBits|flags)
 	b = binary.AppendUvarint(b, uint64(h.Start-l.last.to))
@@ -180,7 +185,7 @@ func (d *delta) next(in *input, h *Hold) {
 	h.Key = int(head >> flagBits)
 	h.Start = d.to + time.Duration(in.uvarint())
 	h.From = h.Start + time.Duration(in.uvarint())
-	h.To, h.Fence, h.Crashed, h.Ends = h.From, 0, false, 0
+	h.To, h.Fence, h.Crashed, h.Counted, h.Ends = h.From, 0, false, head&flagCounted != 0, 0
 	if head&flagLasts != 0 {
 		h.To += time.Duration(in.uvarint())
 	}

@@ -26,6 +26,7 @@ func fill(rng *rand.Rand, l *Logs, clients, n int) [][]Hold {
 		if rng.IntN(2) == 0 {
 			h.Crashed, h.Ends = rng.IntN(2) == 0, time.Duration(rng.Int64N(maxTime))
 		}
+		h.Counted = rng.IntN(4) == 0
 		now[c] = h.To
 		l.Of(c).Add(&h)
 		all[c] = append(all[c], h)
@@ -261,7 +262,7 @@ func TestPlantedAcrossRanks(t *testing.T) {
 	ranks := sound(4, 16, 4, holds, planted)
 	began := time.Now()
 	s, err := Sweep(ranks, 4, 0, 1<<50, func(results.MetricIndex, time.Duration) {})
-	if err != nil || s.Violations != planted || s.Possible != 0 || s.Holds != int64(holds) || s.Longest > us+1 || len(s.Events) != maxEvents {
+	if err != nil || s.Violations != planted || s.Possible != 0 || s.Holds != int64(holds) || s.Longest > us+1 || len(s.Events) != MaxEvents {
 		t.Errorf("%v: planted %d: %+v", err, planted, s)
 	}
 	t.Logf("%d holds in %v", holds, time.Since(began))

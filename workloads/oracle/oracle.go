@@ -21,11 +21,8 @@ import (
 	"github.com/lockbench/lockbench/results"
 )
 
-// MaxClients is how many clients the oracle can tell apart.
-const MaxClients = 1 << clientBits
-
-// maxEvents is how many violations are kept in detail; all are counted.
-const maxEvents = 100
+// MaxEvents is how many violations are kept in detail; all are counted.
+const MaxEvents = 100
 
 // Oracle watches a fixed set of keys, which are known by their index. Enter and Exit are safe for concurrent use.
 type Oracle struct {
@@ -94,6 +91,9 @@ type Grant struct {
 
 	// Moved reports whether another client held the key before.
 	Moved bool
+
+	// Counted reports whether Enter has counted the grant as a violation.
+	Counted bool
 
 	// Crashes is set by a holder that is about to Exit without sending a release.
 	Crashes bool
@@ -249,6 +249,7 @@ func (o *Oracle) collide(key, me int, asked, now time.Duration) Grant {
 			return g
 		}
 		o.violation(key, old, me, asked, now)
+		g.Counted = true
 		return g
 	}
 }
@@ -265,14 +266,15 @@ func (o *Oracle) violation(key int, old uint64, me int, asked, now time.Duration
 	}
 	h := holder{client: me, came: now, open: true, event: -1}
 	o.violations++
-	o.intrusion(key, asked, now)
+	e := o.evidenceOf(key)
+	e.intrusions = keepLast(append(e.intrusions, intrusion{asked, now}))
 	if o.cells[key].watch(old) {
 		o.intruded++
 	}
 	if o.overstayedBy(key, k, now) {
 		o.overstayed++
 	}
-	if len(o.events) < maxEvents {
+	if len(o.events) < MaxEvents {
 		h.event = len(o.events)
 		o.events = append(o.events, results.Violation{At: now, Key: key, Holder: k.holders[0].client, Intruder: me})
 	}

@@ -179,8 +179,8 @@ func TestManyHolders(t *testing.T) {
 		t.Errorf("%d violations, longest %v, overlap %v, %d contests left; want %d, %v, %v, none",
 			got.Violations, got.Longest, got.Overlap, len(o.shared), clients-1, time.Duration(2*clients-3), time.Duration(3*clients-5))
 	}
-	if len(got.Events) != maxEvents {
-		t.Fatalf("%d events are kept, want %d", len(got.Events), maxEvents)
+	if len(got.Events) != MaxEvents {
+		t.Fatalf("%d events are kept, want %d", len(got.Events), MaxEvents)
 	}
 	for i, e := range got.Events {
 		if want := time.Duration(clients + i - 1); e.Intruder != i+1 || e.Overlap != want {
@@ -284,7 +284,7 @@ func TestNoLock(t *testing.T) {
 	if n := count(o.cells[0].word.Load()); n != 0 || len(o.shared) != 0 {
 		t.Errorf("%d holders and %d contests are left", n, len(o.shared))
 	}
-	if len(o.events) > maxEvents {
+	if len(o.events) > MaxEvents {
 		t.Errorf("%d events kept", len(o.events))
 	}
 }

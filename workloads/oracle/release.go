@@ -59,12 +59,6 @@ func (r removal) explains(l loss) bool {
 	return r.client != l.client && r.granted < l.asked && l.asked < r.answered && r.sent < l.gone
 }
 
-// intrusion records a violation. The caller holds mu.
-func (o *Oracle) intrusion(key int, asked, granted time.Duration) {
-	e := o.evidenceOf(key)
-	e.intrusions = keepLast(append(e.intrusions, intrusion{asked, granted}))
-}
-
 // Superseded reports whether another client that had asked for the key after granted was granted it while a client held
 // it, and when that was known first. A client asks this with the time of its own grant, after Exit and before it sends
 // the release.

@@ -26,11 +26,12 @@ type world struct {
 // witnessed is a hold with the truth, and with what the brute force makes of its bounds.
 type witnessed struct {
 	Hold
-	rank                     int
-	trueFrom, trueTo         time.Duration
-	host, common             [2]span // of From and To
-	at, end, order           time.Duration
-	own, certain, maybe, bad bool // bad: another rank held the key in truth
+	rank                int
+	trueFrom, trueTo    time.Duration
+	host                [2]time.Duration // of From and To
+	common              [2]span
+	at, end, order      time.Duration
+	certain, maybe, bad bool // bad: another client held the key in truth
 }
 
 func newWorld(rng *rand.Rand) *world {
@@ -56,19 +57,12 @@ func newWorld(rng *rand.Rand) *world {
 	}
 	for r := range ranks {
 		h := rng.IntN(hosts)
-		middle := time.Duration(rng.IntN(100)) * 10 * us
+		zero := time.Duration(rng.IntN(100)) * 10 * us
 		if r == 0 {
-			h, middle = 0, 0
-		}
-		off := Offset{Low: middle, High: middle}
-		zero := middle
-		if !w.exact && rng.IntN(2) == 0 {
-			width := time.Duration(rng.IntN(200))
-			off.Low, off.High = middle-width, middle+width
-			zero += time.Duration(rng.Int64N(int64(2*width+1))) - width
+			h, zero = 0, 0
 		}
 		l := NewLogs(2, 1<<20)
-		ranked := Ranked{Logs: l, Host: h, HostOffset: off}
+		ranked := Ranked{Logs: l, Host: h, HostOffset: zero}
 		for range rng.IntN(4) + 1 {
 			if h == 0 {
 				break
@@ -77,7 +71,7 @@ func newWorld(rng *rand.Rand) *world {
 			truth := common(h, at+zero) - at
 			o := Offset{at, truth - 2 - time.Duration(rng.Int64N(int64(50*us))), truth + 2 + time.Duration(rng.Int64N(int64(50*us)))}
 			ranked.Offsets = append(ranked.Offsets, o)
-			w.samples[h] = append(w.samples[h], Offset{at + middle, o.Low - off.High, o.High - off.Low})
+			w.samples[h] = append(w.samples[h], Offset{at + zero, o.Low - zero, o.High - zero})
 		}
 		w.ranks = append(w.ranks, ranked)
 		for c := range 2 {
@@ -115,12 +109,11 @@ func newWorld(rng *rand.Rand) *world {
 func (w *world) spans(x *witnessed) {
 	r := w.ranks[x.rank]
 	for i, t := range []time.Duration{x.From, x.To} {
-		x.host[i] = span{t + r.HostOffset.Low, t + r.HostOffset.High}
-		middle := (x.host[i].low + x.host[i].high) / 2
-		x.common[i] = x.host[i]
+		at := t + r.HostOffset
+		x.host[i], x.common[i] = at, span{at, at}
 		for j, s := range w.samples[r.Host] {
-			d := time.Duration((max(middle-s.At, s.At-middle) + 9999) / 10000)
-			low, high := x.host[i].low+s.Low-d, x.host[i].high+s.High+d
+			d := time.Duration((max(at-s.At, s.At-at) + 9999) / 10000)
+			low, high := at+s.Low-d, at+s.High+d
 			if j == 0 {
 				x.common[i] = span{low, high}
 			}
@@ -128,7 +121,7 @@ func (w *world) spans(x *witnessed) {
 		}
 	}
 	mid := func(s span) time.Duration { return s.low + (s.high-s.low)/2 }
-	x.at, x.end, x.order = mid(x.common[0]), mid(x.common[1]), mid(x.host[0])
+	x.at, x.end, x.order = mid(x.common[0]), mid(x.common[1]), x.host[0]
 }
 
 type recorded map[string]int
@@ -146,7 +139,8 @@ func (w *world) brute(from, until time.Duration, record recorded) (s Swept, trut
 	})
 	pair := func(a, b *witnessed) (af, at, bf, bt span) {
 		if w.ranks[a.rank].Host == w.ranks[b.rank].Host {
-			return a.host[0], a.host[1], b.host[0], b.host[1]
+			point := func(t time.Duration) span { return span{t, t} }
+			return point(a.host[0]), point(a.host[1]), point(b.host[0]), point(b.host[1])
 		}
 		return a.common[0], a.common[1], b.common[0], b.common[1]
 	}
@@ -164,14 +158,10 @@ func (w *world) brute(from, until time.Duration, record recorded) (s Swept, trut
 				continue
 			}
 			if j < i && a.rank == b.rank {
-				b.own = b.own || a.To > b.From
 				owned = max(owned, a.Fence)
 			}
 			if j < i && (before == nil || a.end >= before.end) {
 				before = a
-			}
-			if a.rank == b.rank {
-				continue
 			}
 			af, at, bf, bt := pair(a, b)
 			if j < i && af.high < bt.low && bf.high < at.low {
@@ -187,16 +177,16 @@ func (w *world) brute(from, until time.Duration, record recorded) (s Swept, trut
 			}
 			earlier := a.trueFrom < b.trueFrom || a.trueFrom == b.trueFrom && j < i && a.trueFrom < b.trueTo
 			b.bad = b.bad || earlier && b.trueFrom < a.trueTo
-			if j < i && a.Fence > 0 && (a.Fence == b.Fence || a.Fence > b.Fence && af.high < bf.low) {
+			if a.rank != b.rank && j < i && a.Fence > 0 && (a.Fence == b.Fence || a.Fence > b.Fence && af.high < bf.low) {
 				regress = true
 			}
 		}
 		if regress && b.Fence > owned {
 			s.FenceRegress++
 		}
-		free = !b.own && !b.certain
+		free = !b.Counted && !b.certain
 		switch {
-		case b.own:
+		case b.Counted:
 		case b.certain:
 			s.Violations++
 			if overstayed {
@@ -205,7 +195,7 @@ func (w *world) brute(from, until time.Duration, record recorded) (s Swept, trut
 		case b.maybe:
 			s.Possible++
 		}
-		if b.bad && !b.own {
+		if b.bad && !b.Counted {
 			truth++
 		}
 		for j := i - 1; j >= 0; j-- {
@@ -327,6 +317,7 @@ func TestOneRank(t *testing.T) {
 			hold  *Hold
 		}
 		var events []event
+		var held []*Hold
 		logs := NewLogs(clients, 1<<20)
 		times := rng.Perm(5000) // no two events at once
 		for c := range clients {
@@ -337,8 +328,8 @@ func TestOneRank(t *testing.T) {
 				h := &Hold{Key: rng.IntN(keys), Client: c, Start: time.Duration(all[i]), From: time.Duration(all[i+1]), To: time.Duration(all[i+2])}
 				h.Crashed = rng.IntN(4) == 0
 				h.Fence = uint64(rng.IntN(1000))
-				logs.Of(c).Add(h)
 				events = append(events, event{h.From, true, h}, event{h.To, false, h})
+				held = append(held, h)
 			}
 		}
 		slices.SortFunc(events, func(a, b event) int { return cmp.Compare(a.at, b.at) })
@@ -353,7 +344,7 @@ func TestOneRank(t *testing.T) {
 				continue
 			}
 			g := o.Enter(h.Key, h.Client, h.Fence, 0, h.From)
-			g.Crashes = h.Crashed
+			g.Crashes, h.Counted = h.Crashed, g.Counted
 			grants[h] = g
 			if h.From < from || h.From >= until {
 				continue
@@ -368,6 +359,9 @@ func TestOneRank(t *testing.T) {
 			if g.Handoff > h.Start {
 				recorded1.add(results.HandoffIndex, h.From-g.Handoff)
 			}
+		}
+		for _, h := range held {
+			logs.Of(h.Client).Add(h)
 		}
 		s, err := Sweep([]Ranked{{Logs: logs}}, keys, from, until, recorded2.add)
 		if err != nil || s.Changes != want.Changes || s.LongestRun != want.LongestRun || !maps.Equal(recorded1, recorded2) {
@@ -391,7 +385,7 @@ func TestSameAsOracle(t *testing.T) {
 		ends := map[int]time.Duration{} // of the lease of the hold that begins then
 		for c := range clients {
 			zero := time.Duration(rng.IntN(1000))
-			ranks[c] = Ranked{Logs: NewLogs(1, 1<<20), HostOffset: Offset{Low: zero, High: zero}}
+			ranks[c] = Ranked{Logs: NewLogs(1, 1<<20), HostOffset: zero}
 			all := times[c*20 : c*20+20]
 			slices.Sort(all)
 			for i := 0; i+1 < len(all); i += 2 {
@@ -498,14 +492,14 @@ func TestSweepErrors(t *testing.T) {
 	other, two, odd := good, good, good
 	other.Host = 1
 	two.Offsets = Offsets{{0, 0, 10}, {ms, 200, 300}} // 190 ns in 1 ms
-	odd.HostOffset = Offset{Low: 2, High: 1}
+	odd.HostOffset = 1 << 60
 	for name, ranks := range map[string][]Ranked{
-		"a key that is none":     {one(Hold{Key: 9, From: 1, To: 2})},
-		"it ends before":         {one(Hold{From: 2, To: 1})},
-		"two common clocks":      {good, other},
-		"samples contradict":     {good, {Logs: good.Logs, Host: 1, Offsets: two.Offsets}},
-		"bounds in wrong order":  {odd},
-		"a sample out of bounds": {good, {Logs: good.Logs, Host: 1, Offsets: Offsets{{At: 1 << 60}}}},
+		"a key that is none":      {one(Hold{Key: 9, From: 1, To: 2})},
+		"it ends before":          {one(Hold{From: 2, To: 1})},
+		"two common clocks":       {good, other},
+		"samples contradict":      {good, {Logs: good.Logs, Host: 1, Offsets: two.Offsets}},
+		"an offset out of bounds": {odd},
+		"a sample out of bounds":  {good, {Logs: good.Logs, Host: 1, Offsets: Offsets{{At: 1 << 60}}}},
 	} {
 		if _, err := Sweep(ranks, 1, 0, 1<<40, recorded{}.add); err == nil {
 			t.Errorf("%s: no error", name)
