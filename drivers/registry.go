@@ -29,17 +29,23 @@ func Register(name string, d Driver) {
 	registry[name] = d
 }
 
-// RegisterFamily makes drivers available whose names are family:NAME, or one of members. Lookup calls find with the whole
-// name, the first time that it is asked for, and keeps what it returns.
-func RegisterFamily(family string, find func(name string) (Driver, error), members ...string) {
-	families[family] = find
+// RegisterFamily makes drivers available whose names are family:NAME, or one of members.
+func RegisterFamily(family string, f Family, members ...string) {
+	families[family] = f
 	for _, name := range members {
 		memberOf[name] = family
 	}
 }
 
+// Family has drivers that are started before they say what they can. A name may be a command, so only what a user types is
+// given to Start.
+type Family struct {
+	Start func(name string) (Driver, error)
+	Known func(name string) Driver // what is known of a driver that nothing has started: it has no designs
+}
+
 var (
-	families = map[string]func(name string) (Driver, error){}
+	families = map[string]Family{}
 	memberOf = map[string]string{}
 	finding  sync.Mutex // one at a time
 	found    = map[string]Driver{}
@@ -50,16 +56,22 @@ func FamilyOf(name string) string {
 	if family := memberOf[name]; family != "" {
 		return family
 	}
-	if family, _, ok := strings.Cut(name, ":"); ok && families[family] != nil {
+	if family, _, ok := strings.Cut(name, ":"); ok && families[family].Start != nil {
 		return family
 	}
 	return ""
 }
 
+// Unstarted reports whether a driver belongs to a family and nothing has started it, so that its designs are not known.
+func Unstarted(name string) bool { return FamilyOf(name) != "" && !slices.Contains(Found(), name) }
+
+// IsCommand reports whether the name of a driver is family:NAME, so that Start runs what it says.
+func IsCommand(name string) bool { return FamilyOf(name) != "" && memberOf[name] == "" }
+
 // Names lists the registered drivers in alphabetical order, none of a family.
 func Names() []string { return slices.Sorted(maps.Keys(registry)) }
 
-// Found lists the drivers of families that were looked up, in alphabetical order.
+// Found lists the drivers of families that were started, in alphabetical order.
 func Found() []string {
 	finding.Lock()
 	defer finding.Unlock()
@@ -73,13 +85,13 @@ func AllNames() []string {
 	return slices.Compact(names)
 }
 
-// Lookup returns the registered driver with that name, or finds it in its family.
+// Lookup returns the driver with that name. It starts nothing: of a family's driver it returns what is known.
 func Lookup(name string) (Driver, error) {
 	if d := registry[name]; d != nil {
 		return d, nil
 	}
 	family := FamilyOf(name)
-	if families[name] != nil {
+	if families[name].Start != nil {
 		return nil, fmt.Errorf("which driver %s? write %s:NAME", name, name)
 	}
 	if family == "" {
@@ -90,7 +102,20 @@ func Lookup(name string) (Driver, error) {
 	if d := found[name]; d != nil {
 		return d, nil
 	}
-	d, err := families[family](name)
+	return families[family].Known(name), nil
+}
+
+// Start is Lookup for a name that the user has typed, of a driver that is about to be used: one of a family is started, once.
+func Start(name string) (Driver, error) {
+	if !Unstarted(name) {
+		return Lookup(name)
+	}
+	finding.Lock()
+	defer finding.Unlock()
+	if d := found[name]; d != nil {
+		return d, nil
+	}
+	d, err := families[FamilyOf(name)].Start(name)
 	if err != nil {
 		return nil, err
 	}

@@ -29,29 +29,41 @@ func init() { // once, however often the tests run
 	drivers.Register("alpha", fake{"a"})
 }
 
-// TestFamily: members are known by name before they are found, and others by their prefix.
+// TestFamily: members are known by name before they are started, and others by their prefix. Only Start starts one.
 func TestFamily(t *testing.T) {
-	found := map[string]int{}
-	drivers.RegisterFamily("zoo", func(name string) (drivers.Driver, error) {
-		if found[name]++; name == "zoo:none" {
-			return nil, errors.ErrUnsupported
-		}
-		return fake{"k"}, nil
+	started := map[string]int{}
+	drivers.RegisterFamily("zoo", drivers.Family{
+		Start: func(name string) (drivers.Driver, error) {
+			if started[name]++; name == "zoo:none" {
+				return nil, errors.ErrUnsupported
+			}
+			return fake{"k"}, nil
+		},
+		Known: func(string) drivers.Driver { return fake{} },
 	}, "zoo-cat")
-	if slices.Contains(drivers.Names(), "zoo-cat") || !slices.Contains(drivers.AllNames(), "zoo-cat") || len(found) > 0 {
-		t.Errorf("before it is found: Names() = %v, AllNames() = %v, found %v", drivers.Names(), drivers.AllNames(), found)
+	if slices.Contains(drivers.Names(), "zoo-cat") || !slices.Contains(drivers.AllNames(), "zoo-cat") {
+		t.Errorf("before it is started: Names() = %v, AllNames() = %v", drivers.Names(), drivers.AllNames())
 	}
 	for _, name := range []string{"zoo-cat", "zoo:other", "zoo-cat"} {
-		if d, err := drivers.Lookup(name); err != nil || d.Designs()[0].Name != "k" || drivers.FamilyOf(name) != "zoo" {
-			t.Errorf("Lookup(%s) = %v, %v; of family %q", name, d, err, drivers.FamilyOf(name))
+		if d, err := drivers.Lookup(name); err != nil || started[name] == 0 && (len(d.Designs()) > 0 || !drivers.Unstarted(name)) {
+			t.Errorf("Lookup(%s) = %v, %v; started %v", name, d, err, started)
+		}
+		if d, err := drivers.Start(name); err != nil || d.Designs()[0].Name != "k" || drivers.FamilyOf(name) != "zoo" {
+			t.Errorf("Start(%s) = %v, %v; of family %q", name, d, err, drivers.FamilyOf(name))
+		}
+		if d, err := drivers.Lookup(name); err != nil || d.Designs()[0].Name != "k" || drivers.Unstarted(name) {
+			t.Errorf("Lookup(%s) of what is started = %v, %v", name, d, err)
+		}
+		if command := name != "zoo-cat"; drivers.IsCommand(name) != command {
+			t.Errorf("IsCommand(%s) = %v", name, !command)
 		}
 	}
-	if _, err := drivers.Lookup("zoo:none"); !errors.Is(err, errors.ErrUnsupported) {
-		t.Errorf("Lookup of what cannot be found: %v", err)
+	if _, err := drivers.Start("zoo:none"); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("Start of what cannot be started: %v", err)
 	}
-	if names := drivers.Found(); found["zoo-cat"] != 1 || !slices.Equal(names, []string{"zoo-cat", "zoo:other"}) ||
+	if names := drivers.Found(); started["zoo-cat"] != 1 || !slices.Equal(names, []string{"zoo-cat", "zoo:other"}) ||
 		!slices.Contains(drivers.AllNames(), "zoo:other") || slices.Contains(drivers.Names(), "zoo-cat") {
-		t.Errorf("afterwards: Names() = %v, Found() = %v, found %v", drivers.Names(), names, found)
+		t.Errorf("afterwards: Names() = %v, Found() = %v, found %v", drivers.Names(), names, started)
 	}
 }
 

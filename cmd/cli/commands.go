@@ -38,8 +38,8 @@ func (p *program) listCommand() *cobra.Command {
 			if len(args) == 0 {
 				return nil
 			}
-			if _, err := drivers.Lookup(args[0]); err != nil && drivers.FamilyOf(args[0]) != "" {
-				return usageErrorf("list: %w", err)
+			if drivers.IsCommand(args[0]) {
+				return usageErrorf("list: it starts no adapter: lockbench conformance -driver does, and tests it")
 			}
 			if _, ok := lookUp(args[0], listOrder); !ok {
 				return usageErrorf("list: there is no driver, lock, service, preset or hazard %q%s; lockbench list has all names",

@@ -38,7 +38,7 @@ func (p *program) conform(ctx context.Context, o *options) error {
 	if name == "" {
 		return usageErrorf("conformance: of which driver? give -driver; lockbench list has all names")
 	}
-	d, err := drivers.Lookup(name)
+	d, err := drivers.Start(name)
 	if err != nil {
 		return o.complain(o.get("driver"), "%w", err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/lockbench/lockbench/cmd/cli/deploy"
 	"github.com/lockbench/lockbench/cmd/cli/progress"
 	"github.com/lockbench/lockbench/cmd/cli/shell"
+	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/spec"
@@ -153,14 +154,14 @@ func (e experiment) split() *file.Workload {
 	return w
 }
 
-// inCommon returns the value that a field has wherever it is read. The lack of one is a value of -param, and of
-// -duration where -n stands for it.
+// inCommon returns the value that a field has wherever it is read. The lack of one is a value of -param, of -duration where -n
+// stands for it, and of -lock where an adapter is not started.
 func inCommon(values []map[string]string, name string) (text string, common bool) {
 	found := false
 	for _, v := range values {
 		one := v[name]
 		switch {
-		case one == "" && name != "param" && name != "duration":
+		case one == "" && name != "param" && name != "duration" && name != "lock":
 		case found && one != text:
 			return "", false
 		default:
@@ -201,8 +202,17 @@ func (e experiment) notes(i int, head experiment) []string {
 	return lines
 }
 
+// unstarted is what a dry run says of an adapter.
+const unstarted = "not started here, so that its locks are not known"
+
 func cellNotes(c matrix.Cell, first, more string) []string {
 	notes := []string{fmt.Sprintf("%s %s -wait %s", c.Plan.Driver, c.Plan.Lock, c.Plan.Wait), where(c.Plan)}
+	if drivers.Unstarted(c.Plan.Driver) {
+		notes = []string{c.Plan.Driver + ": " + unstarted}
+		if drivers.IsCommand(c.Plan.Driver) {
+			notes[0] += "; to run this file, give -driver as well"
+		}
+	}
 	if n := len(c.Plan.Classes); n > 0 {
 		notes = append(notes, format.Plural(c.Plan.Clients, "client")+" in "+classes(n))
 	}

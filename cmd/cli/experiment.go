@@ -107,6 +107,9 @@ func (e *experiment) addScenario(o *options, seed uint64) error {
 
 // warnings returns what a reader of a cell's figures should know before he believes them.
 func warnings(c matrix.Cell) []string {
+	if drivers.Unstarted(c.Plan.Driver) {
+		return nil
+	}
 	list := matrix.Warnings(c.Plan, c.Traits)
 	if s := deploy.Service(c.Plan.Driver); s != nil && s.Note != nil && c.Traits.Session {
 		if text := s.Note(c.Plan.TTL); text != "" {
@@ -168,7 +171,10 @@ func (e experiment) files() (names []string) {
 // runs. So may a file's value that is the default, or where a flag or a variable has changed what it depends on.
 func (e *experiment) checkRead() error {
 	for _, r := range append([]matrix.Reader{matrix.ReadIn("master", drivers.TopologySentinel)}, matrix.Readers...) {
-		reads := func(one reading) bool { return r.ReadBy(&e.Cells[one.cell].Plan) }
+		reads := func(one reading) bool {
+			p := &e.Cells[one.cell].Plan
+			return drivers.Unstarted(p.Driver) && r.NeedsDriver() || r.ReadBy(p)
+		}
 		if err := e.unread(r.Setting, r.Depends, reads, func(o *options) string { return r.Why(e.shown(o)) }); err != nil {
 			return err
 		}

@@ -128,6 +128,7 @@ func (p *program) checkRankFlags(args []string) error {
 			if err := o.readWorkload(p.stdin); err != nil {
 				return err
 			}
+			o.get("dry-run").text = "true" // the ranks start adapters
 			e, err := experimentOf(o, nil, p.stdin, func(s *servers.Service) (string, error) { return s.Name, nil })
 			if err != nil {
 				return err

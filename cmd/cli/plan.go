@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/lockbench/lockbench/cmd/cli/catalog"
+	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results/capacity"
 	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/export"
@@ -161,7 +162,11 @@ func (s *search) print(w io.Writer) error {
 	}
 	b.WriteString("\n")
 	for i, c := range s.question.Candidates {
-		fmt.Fprintf(&b, "candidate %d: %s (%s; %s)\n", i+1, c.Name, catalog.Claims(s.Cells[i].Traits), where(c.Plan))
+		about := catalog.Claims(s.Cells[i].Traits) + "; " + where(c.Plan)
+		if drivers.Unstarted(c.Plan.Driver) {
+			about = unstarted
+		}
+		fmt.Fprintf(&b, "candidate %d: %s (%s)\n", i+1, c.Name, about)
 		for _, text := range warnings(s.Cells[i]) {
 			fmt.Fprintf(&b, "  warning: %s\n", oneLine(text))
 		}

@@ -219,6 +219,10 @@ func (q *question) byDriver(o *options) (list []*options) {
 		if err != nil {
 			return []*options{o}
 		}
+		if drivers.Unstarted(driver) {
+			list = append(list, o.having(map[string]string{"driver": name}))
+			continue
+		}
 		var locks, worse, better []string
 		sound := slices.DeleteFunc(slices.Clone(d.Designs()), func(d drivers.Design) bool {
 			return !d.Traits.Exclusive || !d.Traits.Owned || !d.Traits.Expires && !d.Traits.Session
@@ -299,7 +303,7 @@ func (q *question) keepClaiming() error {
 	var keep []matrix.Cell
 	var lacks []string
 	for i, c := range q.Cells {
-		if missing := q.lacking(c.Traits); missing != nil {
+		if missing := q.lacking(c.Traits); missing != nil && !drivers.Unstarted(c.Plan.Driver) {
 			lacks = append(lacks, q.Name(i)+" lacks "+strings.Join(missing, ", "))
 			continue
 		}

@@ -173,7 +173,7 @@ func (r *proof) apply(o *options) error {
 	for _, h := range r.hazards {
 		r.asked.Hazards = append(r.asked.Hazards, string(h.Name))
 		spared = append(spared, fmt.Sprintf("%s: %s", h.Name, h.Spares(r.locks[0])))
-		applies = applies || slices.ContainsFunc(r.locks, h.AppliesTo)
+		applies = applies || slices.ContainsFunc(r.locks, h.AppliesTo) || slices.ContainsFunc(r.locks, unstartedLock)
 	}
 	if applies {
 		return nil
@@ -251,10 +251,19 @@ func readLocks(o *options) (list []hazards.Lock, asked safety.Asked, err error) 
 	}
 	var known []hazards.Lock
 	for _, name := range names {
-		locks, err := hazards.Locks(name)
+		driver, topology, _ := matrix.CutTopology(name)
+		if drivers.Unstarted(driver) && o.on("dry-run") {
+			list = append(list, hazards.Lock{Driver: driver, Topology: drivers.Topology(topology)})
+			continue
+		}
+		_, err := drivers.Start(driver)
+		var locks []hazards.Lock
+		if err == nil {
+			locks, err = hazards.Locks(name)
+		}
 		if err != nil {
 			hint := ""
-			if driver, _, _ := matrix.CutTopology(name); !slices.Contains(drivers.AllNames(), driver) {
+			if !slices.Contains(drivers.AllNames(), driver) {
 				hint = meant(driver, drivers.AllNames())
 			}
 			return nil, asked, o.complain(o.get("driver"), "%w%s", err, hint)
@@ -274,12 +283,15 @@ func readLocks(o *options) (list []hazards.Lock, asked safety.Asked, err error) 
 		}
 	}
 	for _, lock := range asked.Locks {
-		if !slices.ContainsFunc(list, func(l hazards.Lock) bool { return l.Design.Name == lock }) {
+		if !slices.ContainsFunc(list, func(l hazards.Lock) bool { return l.Design.Name == lock || unstartedLock(l) }) {
 			return nil, asked, o.complain(o.get("lock"), "no driver that is proven has a lock %q%s", lock, meant(lock, matrix.Names("lock")))
 		}
 	}
 	return list, asked, nil
 }
+
+// unstartedLock reports whether a lock stands for those of an adapter that a dry run does not start.
+func unstartedLock(l hazards.Lock) bool { return l.Design.Name == "" }
 
 // print writes what would be run.
 func (r *proof) print(w io.Writer) error {
@@ -289,6 +301,10 @@ func (r *proof) print(w io.Writer) error {
 	}
 	b.WriteString("\n")
 	for _, l := range r.locks {
+		if unstartedLock(l) {
+			fmt.Fprintf(&b, "lock %s (%s)\n", l.Where(), unstarted)
+			continue
+		}
 		fmt.Fprintf(&b, "lock %s (%s)\n", l.Name(), catalog.Claims(l.Design.Traits))
 	}
 	_, err := io.WriteString(w, b.String())

@@ -71,15 +71,24 @@ func decideTargets(o *options, env environ, find func(*servers.Service) (string,
 	}
 	names, err := o.driverNames()
 	who := strings.Join(names, ",")
-	for _, name := range names {
-		if _, err := drivers.Lookup(name); err != nil && drivers.FamilyOf(name) != "" {
-			return deploy.Targets{}, o.complain(o.get("driver"), "%w", err)
-		}
+	if err := o.startDrivers(names); err != nil {
+		return deploy.Targets{}, err
 	}
 	if err != nil || slices.ContainsFunc(names, unknownDriver) {
 		return deploy.Targets{Why: "there is no such driver"}, nil // which experimentOn says better
 	}
 	wanted := deploy.Services(names)
+	if slices.ContainsFunc(names, unstartedCommand) {
+		for _, addr := range drivers.SplitAddrs(o.text("addr")) { // there is nothing else that tells its service
+			scheme, _, _ := strings.Cut(addr, "://")
+			if s := ownerOf(scheme); s != nil && !slices.Contains(wanted, s) {
+				wanted = append(wanted, s)
+			}
+		}
+		if len(wanted) == 0 {
+			return deploy.Targets{Why: "or what the adapter needs, which is not started here"}, nil
+		}
+	}
 	if len(wanted) == 0 {
 		t := deploy.Targets{Why: who + " needs no server"}
 		if kind.from == fromFlag && kind.text != "auto" {
@@ -109,6 +118,31 @@ func decideTargets(o *options, env environ, find func(*servers.Service) (string,
 	return t, o.refuse(externalFlags,
 		"is for a server of yours, and this run has one of our own ("+t.List[0].Kind+"): give -addr")
 }
+
+// startDrivers starts those of names that say only then what they can. A dry run starts nothing, and only what a user types may be
+// a command.
+func (o *options) startDrivers(names []string) error {
+	for _, s := range o.scenarios() {
+		opt := s.get("driver")
+		if opt.from == fromFile && slices.ContainsFunc(strings.Split(opt.text, ","), isCommand) {
+			return s.complain(opt, "a workload starts no command: give -driver on the command line")
+		}
+	}
+	for _, name := range names {
+		if !drivers.Unstarted(name) || o.on("dry-run") {
+			continue
+		}
+		if _, err := drivers.Start(name); err != nil {
+			return o.complain(o.get("driver"), "%w", err)
+		}
+	}
+	return nil
+}
+
+func isCommand(name string) bool { return drivers.IsCommand(strings.TrimSpace(name)) }
+
+// unstartedCommand reports whether a driver is an adapter of which nothing is known.
+func unstartedCommand(name string) bool { return drivers.IsCommand(name) && drivers.Unstarted(name) }
 
 func unknownDriver(name string) bool {
 	_, err := drivers.Lookup(name)

@@ -18,7 +18,7 @@ func adapterOf(t testing.TB, driver string) drivers.Driver {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := drivers.Lookup("exec:" + strconv.Quote(self) + " " + Argument + " " + driver)
+	d, err := drivers.Start("exec:" + strconv.Quote(self) + " " + Argument + " " + driver)
 	if err != nil {
 		t.Fatal(err)
 	}

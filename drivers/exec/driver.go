@@ -27,7 +27,7 @@ func init() {
 	for _, s := range Shipped {
 		names = append(names, s.Name)
 	}
-	drivers.RegisterFamily(family, find, names...)
+	drivers.RegisterFamily(family, drivers.Family{Start: find, Known: known}, names...)
 }
 
 // find starts an adapter to ask it who it is.
@@ -53,20 +53,38 @@ func find(name string) (drivers.Driver, error) {
 	case h.Service == "":
 		return &d, nil
 	}
-	var known []string
-	for _, name := range drivers.Names() {
-		on, _ := drivers.Lookup(name)
-		own, ok := on.(drivers.Addressed)
-		if !ok || drivers.LibraryOf(on).Locks {
-			continue
-		}
-		if known = append(known, own.Service()); own.Service() == h.Service {
-			return &addressed{d, own, name}, nil
+	if found := d.on(h.Service); found != nil {
+		return found, nil
+	}
+	var services []string
+	for _, s := range servers.Services() {
+		services = append(services, s.Name)
+	}
+	return nil, fmt.Errorf("%s: hello: unknown service %q; there are %s", c.conn.Who, h.Service, strings.Join(services, ", "))
+}
+
+// known returns an adapter that is not started: of one that is shipped, its service is known.
+func known(name string) drivers.Driver {
+	d := adapter{name, &hello{}}
+	for _, a := range Shipped {
+		if a.Name == name {
+			if on := d.on(a.Service); on != nil {
+				return on
+			}
 		}
 	}
-	slices.Sort(known)
-	known = slices.Compact(known)
-	return nil, fmt.Errorf("%s: hello: unknown service %q; there are %s", c.conn.Who, h.Service, strings.Join(known, ", "))
+	return &d
+}
+
+// on returns the adapter with a driver of its service beside it; nil if there is none.
+func (a adapter) on(service string) drivers.Driver {
+	for _, name := range drivers.Names() {
+		d, _ := drivers.Lookup(name)
+		if own, ok := d.(drivers.Addressed); ok && !drivers.LibraryOf(d).Locks && own.Service() == service {
+			return &addressed{a, own, name}
+		}
+	}
+	return nil
 }
 
 // startLimit bounds the first start of an adapter: one that is not ours may never answer.

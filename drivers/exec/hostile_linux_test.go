@@ -48,7 +48,7 @@ func TestHostile(t *testing.T) {
 			defer cancel()
 			command := fmt.Sprintf("exec %s hostile %s", strconv.Quote(self), strconv.Quote(tt.how))
 			err := func() error {
-				d, err := drivers.Lookup("exec:" + command)
+				d, err := drivers.Start("exec:" + command)
 				if err != nil {
 					return err
 				}
@@ -98,7 +98,7 @@ func TestSilence(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := drivers.Lookup("exec:exec " + strconv.Quote(self) + " hostile 'stops reading'")
+	d, err := drivers.Start("exec:exec " + strconv.Quote(self) + " hostile 'stops reading'")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -209,8 +209,10 @@ func (s *server) open(ctx context.Context, text []byte) (answer line, err error)
 	if s.service != nil {
 		return answer, lines.Refuse("op", "it is open already")
 	}
-	d, err := quorum.Lookup(cmp.Or(s.driver, r.Driver), r.Topology)
-	if err != nil {
+	name := cmp.Or(s.driver, r.Driver)
+	_, err = drivers.Start(name) // which its parent has started as well
+	d, unknown := quorum.Lookup(name, r.Topology)
+	if err = cmp.Or(err, unknown); err != nil {
 		return answer, lines.Refuse("driver", "%v", err)
 	}
 	if _, err := drivers.FindDesign(d, r.Lock); err != nil {

@@ -37,7 +37,7 @@ func (unpackedFiles) Close() error { return RemoveFiles() }
 func shippedDriver(t testing.TB, name string) drivers.Driver {
 	t.Helper()
 	files.Get(t)
-	d, err := drivers.Lookup(name)
+	d, err := drivers.Start(name)
 	if _, missing := errors.AsType[*Missing](err); missing && os.Getenv("CI") != "true" {
 		t.Skip(err)
 	}

@@ -79,7 +79,7 @@ func CheckNames(axes []Axis) error {
 			p := &a.Values[i]
 			check := checkName
 			switch {
-			case known == nil:
+			case known == nil, a.Setting.Name == "lock" && slices.ContainsFunc(axes, unstarted):
 				continue
 			case a.Setting.Name == "driver":
 				check = checkDriver
@@ -92,6 +92,14 @@ func CheckNames(axes []Axis) error {
 	return nil
 }
 
+// unstarted reports whether an axis has an adapter whose locks are not known.
+func unstarted(a Axis) bool {
+	return a.Setting.Name == "driver" && slices.ContainsFunc(a.Values, func(p spec.Plan) bool {
+		driver, _, _ := CutTopology(p.Driver)
+		return drivers.Unstarted(driver)
+	})
+}
+
 // checkDriver is checkName for a driver that may name its topology.
 func checkDriver(field, text string, known []string) error {
 	name, topology, named := CutTopology(text)
@@ -102,6 +110,9 @@ func checkDriver(field, text string, known []string) error {
 			e.Known = append(e.Known, name+"@"+t)
 		}
 		return e
+	}
+	if drivers.IsCommand(name) {
+		known = append(known, name)
 	}
 	switch err := checkName(field, name, known); {
 	case named && name == "":

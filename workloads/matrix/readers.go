@@ -4,6 +4,7 @@ package matrix
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/wait"
@@ -37,6 +38,11 @@ func (r Reader) Reads(p *spec.Plan, l spec.Load) bool {
 		return r.plan(p)
 	}
 	return r.load(l)
+}
+
+// NeedsDriver reports whether only what the driver says of itself tells which plans read the setting.
+func (r Reader) NeedsDriver() bool {
+	return slices.Contains(r.Depends, "driver") || strings.HasPrefix(r.Setting, "backoff-") // which -wait auto may choose
 }
 
 // ReadBy reports whether any load of the plan reads the setting.

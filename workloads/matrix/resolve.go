@@ -3,6 +3,7 @@
 package matrix
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -35,7 +36,16 @@ func Driver(p *spec.Plan) (drivers.Driver, error) {
 
 // Resolve fills in the design and the way of waiting that p leaves open and what its topology needs, and clears what p does
 // not read. It returns the design, and an error as Check does.
+//
+// Of an adapter that is not started, as in a dry run, nothing of this is known: p stays as it is, and is only checked for its
+// load.
 func Resolve(p *spec.Plan, s Server) (drivers.Design, error) {
+	if drivers.Unstarted(p.Driver) {
+		p.Server = s.Kind
+		clearUnread(p, slices.DeleteFunc(slices.Clone(Readers), Reader.NeedsDriver))
+		return drivers.Design{}, cmp.Or(
+			checkClasses(*p), checkInt("clients", p.Clients, 1, MaxClients), checkInt("keys", p.Keys, 1, MaxKeys), checkLength(*p))
+	}
 	if known := Topologies(p.Driver); p.Topology != "" && !slices.Contains(known, p.Topology) {
 		return drivers.Design{}, misfit(p, "it knows "+strings.Join(known, ", ")+" servers only", "-topology %s", p.Topology)
 	}
@@ -62,7 +72,7 @@ func Resolve(p *spec.Plan, s Server) (drivers.Design, error) {
 	if p.Wait == Auto {
 		p.Wait = automatic(design.Traits)
 	}
-	clearUnread(p)
+	clearUnread(p, Readers)
 	if why := settleTopology(p); why != "" {
 		return drivers.Design{}, misfit(p, why, "-topology %s", p.Topology)
 	}
@@ -76,7 +86,7 @@ func Topologies(driver string) []string {
 
 // clearUnread clears what p does not read, and counts the clients of its classes. What classes have in common is kept for those
 // that read it.
-func clearUnread(p *spec.Plan) {
+func clearUnread(p *spec.Plan, readers []Reader) {
 	own := []*spec.Load{&p.Load}
 	if len(p.Classes) > 0 {
 		own, p.Clients = nil, 0
@@ -89,7 +99,7 @@ func clearUnread(p *spec.Plan) {
 			l.Overstay = 0 // where there is no lease; other classes may well have something to be compared with
 		}
 	}
-	for _, r := range Readers {
+	for _, r := range readers {
 		s, _ := spec.Find(r.Setting)
 		loads := own
 		if r.plan != nil {

@@ -137,8 +137,7 @@ func (h Hazard) fact() report.Fact { return fact(string(h.Hazard), h.About) }
 
 func New(ctx context.Context) Listing {
 	l := Listing{Waits: waits(), Presets: allPresets()}
-	names := append(drivers.Names(), drivers.Found()...)
-	for _, name := range names {
+	for _, name := range drivers.Names() {
 		d, _ := drivers.Lookup(name)
 		for i, design := range d.Designs() {
 			cell := spec.Plan{Driver: name, Lock: design.Name, Load: spec.Load{Clients: clients}}
@@ -164,7 +163,7 @@ func New(ctx context.Context) Listing {
 	for _, h := range hazards.All() {
 		l.Hazards = append(l.Hazards, Hazard{h.Name, h.Tells()})
 	}
-	for _, name := range names {
+	for _, name := range drivers.Names() {
 		l.Drivers = append(l.Drivers, l.driver(name))
 	}
 	return l

@@ -26,10 +26,10 @@ func (l Listing) Document(name string) *report.Document {
 		d.Title, d.Blocks = "Drivers and their locks", l.overview()
 	case slices.ContainsFunc(l.Drivers, func(d Driver) bool { return d.Driver == name }):
 		l.story(d, name)
-	case adapter >= 0: // not started
+	case adapter >= 0:
 		a := l.Adapters[adapter]
 		d.Title, d.Blocks = name+": "+adapterAbout(a.Language, a.Library, a.Service), []report.Block{
-			report.Facts{fact("here", a.Text+strings.TrimSuffix(": "+a.Install, ": "))}, note("lockbench list " + name + " starts it, and tells the whole story.")}
+			report.Facts{fact("here", a.Text+strings.TrimSuffix(": "+a.Install, ": "))}, note("lockbench conformance -driver " + name + " starts it, and tests what it claims.")}
 	case isPreset:
 		text, _ := presets.Find(name)
 		d.Title = "The preset " + name

@@ -69,6 +69,9 @@ func (t Targets) Of(driver string) Target {
 			}
 		}
 	}
+	if drivers.IsCommand(driver) && drivers.Unstarted(driver) && len(t.List) > 0 { // it may well need a server
+		return t.List[0]
+	}
 	return Target{Kind: matrix.InProcess}
 }
 
