@@ -119,7 +119,7 @@ func TestClockDrifts(t *testing.T) {
 	r := l.newRank("rank", near, "", nil, near.Close)
 	defer near.Close()
 	go func() {
-		h := hello{Identity: clocks, Rank: 1, Proof: proof("", "", 1)}
+		h := hello{Identity: clocks, Rank: 1}
 		for from := json.NewDecoder(far); ; {
 			var asked lines.RequestHeader
 			if from.Decode(&asked) != nil {
@@ -127,7 +127,7 @@ func TestClockDrifts(t *testing.T) {
 			}
 			now := l.clock.Now()
 			_ = json.NewEncoder(far).Encode(map[string]any{
-				"id": asked.ID, "hello": h, "at_ns": ahead + now + time.Duration(fast*float64(now)),
+				"id": asked.ID, "rank": 1, "proof": proof("", "", 1), "hello": h, "at_ns": ahead + now + time.Duration(fast*float64(now)),
 			})
 		}
 	}()

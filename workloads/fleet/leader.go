@@ -46,6 +46,7 @@ const maxPart = 64 << 20
 type rank struct {
 	hello
 	conn    *lines.Conn[*answer]
+	from    guarded
 	binding string       // of the connection; see proof
 	end     func() error // ends the connection, and the process if it is ours
 
@@ -59,12 +60,12 @@ type rank struct {
 
 // newRank returns a rank of which nothing is known but its connection, which ends when the rank is lost.
 func (l *Leader) newRank(who string, conn io.ReadWriteCloser, binding string, explain func(error) error, end func() error) *rank {
-	r := &rank{binding: binding, end: end}
+	r := &rank{from: guarded{Reader: conn}, binding: binding, end: end}
 	r.ctx, r.lose = context.WithCancelCause(context.Background())
 	r.conn = lines.New(conn, lines.Options[*answer]{Who: who, Clock: l.clock, Decode: lines.Decode[answer], Explain: explain})
 	context.AfterFunc(r.ctx, func() { _ = conn.Close() }) // or it would go on without us
 	go func() {
-		r.conn.Read(conn)
+		r.conn.Read(&r.from)
 		r.lose(r.conn.Err())
 	}()
 	return r
@@ -74,20 +75,28 @@ func (l *Leader) newRank(who string, conn io.ReadWriteCloser, binding string, ex
 func (l *Leader) greet(ctx context.Context, r *rank, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	q := plain("hello")
-	q.Proof = proof(l.Token, r.binding, 0)
-	a, err := r.conn.Ask(ctx, q)
-	if err == nil && a.Hello == nil {
-		err = fmt.Errorf("%s: its answer has no hello", r.conn.Who)
+	a, err := r.conn.Ask(ctx, plain("hello"))
+	if err == nil && (a.Rank < 1 || !hmac.Equal([]byte(a.Proof), []byte(proof(l.Token, r.binding, a.Rank)))) {
+		err = fmt.Errorf("%s does not know the token: another fleet, or another %s", r.conn.Who, TokenVariable)
 	}
 	if err != nil {
 		return &stranger{err} // until it has proved that it is none
 	}
+	r.from.known.Store(true)
+	q := plain("welcome")
+	q.Proof = proof(l.Token, r.binding, 0)
+	number := a.Rank
+	a, err = r.conn.Ask(ctx, q)
+	if err == nil && (a.Hello == nil || a.Hello.Rank != number) {
+		err = fmt.Errorf("%s: rank %d does not say who it is", r.conn.Who, number)
+	}
+	if err != nil {
+		return err
+	}
 	h := *a.Hello
+	h.Host, h.Version, h.Job = clip(h.Host, 64), clip(h.Version, 64), clip(h.Job, 64)
 	who := fmt.Sprintf("rank %d on %s", h.Rank, h.Host)
 	switch {
-	case h.Rank < 1 || !hmac.Equal([]byte(h.Proof), []byte(proof(l.Token, r.binding, h.Rank))):
-		return &stranger{fmt.Errorf("%s does not know the token: it is of another fleet, or its %s differs", who, TokenVariable)}
 	case h.Version != l.Version:
 		return fmt.Errorf("%s is lockbench %s, and rank 0 is %s: they must be the same", who, h.Version, l.Version)
 	case h.Ranks != l.Ranks || h.Job != l.Job:
@@ -108,6 +117,8 @@ func (l *Leader) greet(ctx context.Context, r *rank, limit time.Duration) error 
 
 // stranger is the error of a process that does not belong to the fleet, which can do without it.
 type stranger struct{ error }
+
+func (s *stranger) Error() string { return clip(s.error.Error(), 200) }
 
 // watch pings the rank until it is lost.
 func (r *rank) watch() {

@@ -19,7 +19,7 @@ import (
 )
 
 // Rendezvous is where rank 0 waits for the others. Connections are encrypted, by a certificate that is made for the purpose and
-// that nobody has to trust: both sides prove with the token that there is nobody between them (RFC 9266, tls-exporter).
+// that nobody has to trust: both sides prove with the token that there is nobody between them (RFC 9266, tls-exporter); see proof.
 type Rendezvous struct {
 	leader   *Leader
 	listener net.Listener
@@ -28,7 +28,8 @@ type Rendezvous struct {
 	admitted sync.WaitGroup
 	say      func(format string, args ...any) // who was refused
 
-	mu       sync.Mutex // guards the leader's ranks until all have come
+	mu       sync.Mutex // guards refused, and the leader's ranks until all have come
+	refused  int        // strangers
 	complete chan struct{}
 	misfit   chan error // of a rank that belongs to the fleet and cannot join it
 }
@@ -71,6 +72,21 @@ func (v *Rendezvous) Close() {
 	v.cancel()
 	_ = v.listener.Close()
 	v.admitted.Wait()
+	if more := v.refused - mostRefusals; more > 0 {
+		v.say("refused: %d more", more)
+	}
+}
+
+// mostRefusals is how many strangers are told of one by one.
+const mostRefusals = 8
+
+// refuse tells of a stranger.
+func (v *Rendezvous) refuse(s *stranger) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.refused++; v.refused <= mostRefusals {
+		v.say("refused: %v", s)
+	}
 }
 
 // Wait waits until all ranks have come. The error says which are missing, or which makes no sense.
@@ -131,8 +147,8 @@ func (v *Rendezvous) admit(conn *tls.Conn) {
 	_, _ = r.conn.Ask(ctx, refusal("refuses: %v", err))
 	r.lose(err)
 	_ = conn.Close()
-	if _, odd := errors.AsType[*stranger](err); odd {
-		v.say("refused: %v", err)
+	if s, odd := errors.AsType[*stranger](err); odd {
+		v.refuse(s)
 		return
 	}
 	v.give(err)

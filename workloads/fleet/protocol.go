@@ -2,7 +2,8 @@
 // record that comes of it. Rank 0 leads. It asks, by the protocol of package lines, and the other ranks answer: over a pipe, if
 // it has started them, or a connection that they make to its rendezvous.
 //
-//	hello   who a rank is, and the proof that both know the token; rank 0 compares its version and plans with its own
+//	hello   which rank it is, and the proof that it knows the token
+//	welcome the proof that rank 0 does, too; the answer says who the rank is, which rank 0 compares with itself
 //	trial   opens a share of the load; the answer says that all clients are ready
 //	start   when to begin, by the rank's clock
 //	ping    where the rank stands; the times of request and answer bound its clock
@@ -11,6 +12,8 @@
 //	end     closes the service of the trial
 //	bye     lets the rank go
 //	refuse  lets it go because something went wrong, and says what
+//
+// Before hello and welcome neither side does or tells anything else, nor reads more than a few lines.
 //
 // A rank that hears nothing from rank 0 for the silence, whatever it is doing, gives its locks back and ends; rank 0 gives a
 // rank up that does not answer for that long, or does not hand in its part (see patience). What is left makes a partial record.
@@ -23,16 +26,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 	_ "unsafe" // for go:linkname
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/lines"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads"
 )
@@ -122,7 +128,6 @@ type Identity struct {
 type hello struct {
 	Identity
 	Rank  int       `json:"rank"`
-	Proof string    `json:"proof"` // that it knows the token
 	Host  string    `json:"host"`
 	PID   int       `json:"pid"`
 	Wall  time.Time `json:"wall"` // at the zero of its clock
@@ -136,12 +141,39 @@ func greeting(rank int, id Identity, clock drivers.Clock) hello {
 }
 
 // proof is what shows that a rank knows the token, on a connection with that binding: HMAC-SHA-256, from which nobody learns the
-// token, and which is of no use on another connection.
+// token. It is of no use on another connection, nor to another rank: who stands between two ranks has a connection to each, with
+// a binding of its own, and what one of them proves is no proof to the other. Who connects to rank 0 gets nothing, since that
+// answers a proof; who listens in its place gets a proof that only tells a guess of the token from the token.
 func proof(token, binding string, rank int) string {
 	mac := hmac.New(sha256.New, []byte(token))
 	fmt.Fprintf(mac, "lockbench rank %d %s", rank, binding)
 	return hex.EncodeToString(mac.Sum(nil))
 }
+
+// beforeProof is how much is read of a peer that has not proved that it knows the token, in bytes.
+const beforeProof = 64 << 10
+
+// guarded reads from a peer, and not for long before it is known.
+type guarded struct {
+	io.Reader
+	known atomic.Bool
+	begun int // bytes
+}
+
+func (g *guarded) Read(b []byte) (int, error) {
+	if g.known.Load() {
+		return g.Reader.Read(b)
+	}
+	if g.begun == beforeProof {
+		return 0, fmt.Errorf("it has said %d bytes and proved nothing", beforeProof)
+	}
+	n, err := g.Reader.Read(b[:min(len(b), beforeProof-g.begun)])
+	g.begun += n
+	return n, err
+}
+
+// clip makes a text of another process fit to be printed.
+func clip(text string, most int) string { return format.Clean(format.Cut(text, most)) }
 
 // monotonic tells which clock of the system a process reads, and the Zero of its own clock on that. Processes with the
 // same Of read the same one, and what they log is in one order. Of is empty where that is not known.
@@ -179,7 +211,7 @@ func nanotime() int64
 // request is any request.
 type request struct {
 	lines.RequestHeader
-	Proof string        `json:"proof,omitempty"` // of hello
+	Proof string        `json:"proof,omitempty"` // of welcome
 	Trial *Trial        `json:"trial,omitempty"`
 	At    time.Duration `json:"at_ns,omitempty"` // of start
 	Why   string        `json:"why,omitempty"`   // of refuse
@@ -196,7 +228,9 @@ func refusal(format string, args ...any) *request {
 // answer is any answer.
 type answer struct {
 	lines.LineHeader
-	Hello    *hello              `json:"hello,omitempty"`
+	Rank     int                 `json:"rank,omitempty"`  // of hello…
+	Proof    string              `json:"proof,omitempty"` // …with that it knows the token
+	Hello    *hello              `json:"hello,omitempty"` // of welcome
 	Snapshot *workloads.Snapshot `json:"snapshot,omitempty"`
 	Chunk    []byte              `json:"chunk,omitempty"`
 	More     bool                `json:"more,omitempty"`

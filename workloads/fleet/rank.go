@@ -28,7 +28,7 @@ type follower struct {
 	silent         *time.Timer           // fires when nothing has been heard for the silence
 	trial          atomic.Pointer[share] // the one under way; nil between two
 	ctx            context.Context       // of all that it does
-	known          bool                  // rank 0 has proved that it knows the token
+	from           guarded
 	bye            bool
 	refused        error
 }
@@ -51,7 +51,7 @@ type share struct {
 // Follow answers the requests of rank 0 on conn until it lets this rank go; the error says why it did not. When ctx is done, the
 // rank stops its load, for which rank 0 has a moment to come.
 func Follow(ctx context.Context, conn io.ReadWriteCloser, binding string, rank int, id Identity, token string, open Opener) error {
-	f := &follower{token: token, binding: binding, open: open, server: lines.NewServer(conn)}
+	f := &follower{token: token, binding: binding, open: open, server: lines.NewServer(conn), from: guarded{Reader: conn}}
 	f.hello = greeting(rank, id, f.server.Clock)
 	var stop context.CancelCauseFunc
 	f.ctx, stop = context.WithCancelCause(ctx)
@@ -70,7 +70,7 @@ func Follow(ctx context.Context, conn io.ReadWriteCloser, binding string, rank i
 			leave(context.Cause(ctx))
 		}
 	})()
-	err := f.server.Serve(serving, conn, f.handle)
+	err := f.server.Serve(serving, &f.from, f.handle)
 	_ = conn.Close()
 	stop(errors.New("rank 0 is gone"))
 	if s := f.trial.Load(); s != nil { // locks are given back in any case
@@ -98,25 +98,15 @@ func (f *follower) handle(_ context.Context, op string, text []byte, reply func(
 			reply(a, nil)
 		}
 	}
-	if !f.known && op != "hello" && op != "refuse" {
-		f.refused = errors.New("who listens at the rendezvous has not said that it knows the token")
-		say(nil, f.refused)
-		return false
-	}
 	q, err := lines.Decode[request](text)
 	if err != nil {
 		say(nil, err)
 		return true
 	}
+	if !f.from.known.Load() {
+		return f.meetLeader(op, q.Proof, say)
+	}
 	switch op {
-	case "hello":
-		h := f.hello
-		h.Proof = proof(f.token, f.binding, h.Rank)
-		if f.known = hmac.Equal([]byte(q.Proof), []byte(proof(f.token, f.binding, 0))); !f.known {
-			f.refused = fmt.Errorf("the tokens of rank 0 and rank %d differ: give both the same %s, or -fleet-token-file", h.Rank, TokenVariable)
-		}
-		say(&answer{Hello: &h}, f.refused)
-		return f.known
 	case "refuse":
 		f.refused = errors.New("rank 0 " + q.Why)
 		say(&answer{}, nil)
@@ -172,6 +162,25 @@ func (f *follower) handle(_ context.Context, op string, text []byte, reply func(
 		say(nil, lines.Refuse("op", "%q is unknown", op))
 	}
 	return true
+}
+
+// meetLeader handles a request of who listens at the rendezvous and has not proved yet that it is rank 0.
+func (f *follower) meetLeader(op, proven string, say func(*answer, error)) (more bool) {
+	switch {
+	case op == "hello":
+		say(&answer{Rank: f.Rank, Proof: proof(f.token, f.binding, f.Rank)}, nil)
+		return true
+	case op == "welcome" && hmac.Equal([]byte(proven), []byte(proof(f.token, f.binding, 0))):
+		f.from.known.Store(true)
+		say(&answer{Hello: &f.hello}, nil)
+		return true
+	case op == "refuse" || op == "welcome":
+		f.refused = fmt.Errorf("the tokens of rank 0 and rank %d differ: give both the same %s, or -fleet-token-file", f.Rank, TokenVariable)
+	default:
+		f.refused = errors.New("who listens at the rendezvous has not proved that it knows the token")
+	}
+	say(nil, f.refused)
+	return false
 }
 
 // begin opens a trial and makes its load. It calls ready when all clients are, or with the error that they are not.

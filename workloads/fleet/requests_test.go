@@ -49,9 +49,13 @@ func TestNonsense(t *testing.T) {
 	for name, test := range map[string]struct {
 		op, answer, want string
 	}{
-		"no hello":        {"hello", ok, "has no hello"},
-		"no proof":        {"hello", `{"id":ID,"at_ns":AT,"hello":{"rank":1,"host":"h"}}`, "rank 1 on h does not know the token"},
-		"reflected proof": {"hello", `{"id":ID,"at_ns":AT,"hello":{"rank":0,"host":"h","proof":"` + proof(token, "bound", 0) + `"}}`, "rank 0 on h does not know"},
+		"no rank":         {"hello", ok, "does not know the token"},
+		"no proof":        {"hello", `{"id":ID,"at_ns":AT,"rank":1}`, "does not know the token"},
+		"reflected proof": {"hello", `{"id":ID,"at_ns":AT,"rank":0,"proof":"` + proof(token, "bound", 0) + `"}`, "does not know the token"},
+		"unbound proof":   {"hello", `{"id":ID,"at_ns":AT,"rank":1,"proof":"` + proof(token, "elsewhere", 1) + `"}`, "does not know the token"},
+		"endless hello":   {"hello", strings.Repeat("x", 2*beforeProof), "it has said 65536 bytes and proved nothing"},
+		"no name":         {"welcome", ok, "rank 1 does not say who it is"},
+		"another's name":  {"welcome", `{"id":ID,"at_ns":AT,"hello":{"rank":2,"host":"h"}}`, "rank 1 does not say who it is"},
 		"no JSON":         {"hello", `hello`, "the line is no JSON"},
 		"no answer id":    {"hello", `{"id":99,"at_ns":AT}`, "not that of an open request"},
 		"bad snapshot":    {"ping", `{"id":ID,"at_ns":AT,"snapshot":{"Phase":5}}`, "Phase"},
@@ -74,7 +78,7 @@ func TestNonsense(t *testing.T) {
 			l := NewLeader(identity(2), token)
 			r := l.planted(t, func(op string) (text string, ok bool) { return test.answer, op == test.op })
 			err := l.greet(t.Context(), r, silence)
-			if test.op == "ping" || test.op == "hello" {
+			if test.op == "ping" || test.op == "hello" || test.op == "welcome" {
 				check(t, err, test.want)
 				return
 			}
@@ -103,7 +107,9 @@ func (l *Leader) planted(t *testing.T, answers func(op string) (text string, ok 
 		case ok:
 			return text
 		case op == "hello":
-			h := hello{Identity: identity(2), Rank: 1, Host: "h", Proof: proof(token, "bound", 1)}
+			return `{"id":ID,"at_ns":AT,"rank":1,"proof":"` + proof(token, "bound", 1) + `"}`
+		case op == "welcome":
+			h := hello{Identity: identity(2), Rank: 1, Host: "h"}
 			text, _ := json.Marshal(answer{LineHeader: lines.LineHeader{ID: 1}, Hello: &h})
 			return strings.NewReplacer(`"id":1`, `"id":ID`, `"at_ns":0`, `"at_ns":AT`).Replace(string(text))
 		}
@@ -180,15 +186,15 @@ func asked(t *testing.T, open Opener) (c *lines.Conn[*answer], over <-chan error
 func greeted(t *testing.T, open Opener) (c *lines.Conn[*answer], over <-chan error) {
 	t.Helper()
 	c, over = asked(t, open)
-	if _, err := c.Ask(t.Context(), hail(token)); err != nil {
+	if _, err := c.Ask(t.Context(), welcome(token)); err != nil {
 		t.Fatal(err)
 	}
 	return c, over
 }
 
-// hail returns the request of who knows a token.
-func hail(token string) *request {
-	q := plain("hello")
+// welcome returns the request of who knows a token.
+func welcome(token string) *request {
+	q := plain("welcome")
 	q.Proof = proof(token, "bound", 0)
 	return q
 }
@@ -207,12 +213,18 @@ func TestUnknownLeader(t *testing.T) {
 		if _, err := c.Ask(t.Context(), plain(op)); err == nil {
 			t.Errorf("%s is answered", op)
 		}
-		check(t, <-over, "has not said that it knows the token")
+		check(t, <-over, "has not proved that it knows the token")
 	}
 	c, over := asked(t, nil)
-	_, err := c.Ask(t.Context(), hail("guessed"))
+	_, err := c.Ask(t.Context(), welcome("guessed"))
 	check(t, err, "the tokens of rank 0 and rank 1 differ")
 	check(t, <-over, "the tokens of rank 0 and rank 1 differ")
+	c, over = asked(t, nil)
+	_, _ = c.Ask(t.Context(), refusal("%s", strings.Repeat("\x1b]0;x", 1000)))
+	check(t, <-over, "the tokens of rank 0 and rank 1 differ")
+	c, over = asked(t, nil)
+	_, _ = c.Ask(t.Context(), refusal("%s", strings.Repeat("x", 2*beforeProof)))
+	check(t, <-over, "it has said 65536 bytes and proved nothing")
 }
 
 // TestOrder: requests in an order that makes no sense are refused, and the rank goes on.
