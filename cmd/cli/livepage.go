@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/cmd/cli/progress"
+	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/format"
@@ -105,7 +106,10 @@ func (l *livePage) record() *results.Record {
 	return l.view.Record()
 }
 
+// A page that cannot be drawn stays as it is: what is measured does not end with it.
+
 func (l *livePage) draw() {
+	defer drivers.Catch(new(error))
 	if head, trial, err := draw.LiveNow(l.state.Document()); err == nil {
 		l.Send(draw.LiveHead, head)
 		l.Send(draw.LiveTrial, trial)
@@ -117,6 +121,7 @@ func (l *livePage) soFar(known func() *report.Document) {
 	if l == nil {
 		return
 	}
+	defer drivers.Catch(new(error))
 	if html, err := draw.SoFar(known()); err == nil {
 		l.Send(draw.LiveSoFar, html)
 	}
@@ -128,13 +133,16 @@ func (l *livePage) end(status string, d func() *report.Document) {
 		return
 	}
 	l.ended = true
+	defer func() {
+		l.Send("end", nil)
+		l.End()
+	}()
+	defer drivers.Catch(new(error))
 	l.Send("status", []byte(l.scrub(format.Line(status))))
 	var page bytes.Buffer
 	if d != nil && draw.Page(&page, d()) == nil {
 		l.Send("report", page.Bytes())
 	}
-	l.Send("end", nil)
-	l.End()
 }
 
 // endWith ends it with the report of a command that was stopped, or came to its end.

@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	dto "github.com/prometheus/client_model/go"
 
+	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/workloads"
 )
@@ -133,6 +134,11 @@ func (m *Metrics) named(addr string, next http.Handler) http.Handler {
 				http.StatusForbidden)
 			return
 		}
+		defer func() { // or net/http hangs up, and writes a stack trace to stderr
+			if v := recover(); v != nil {
+				http.Error(w, drivers.Panicked(v).Error(), http.StatusInternalServerError)
+			}
+		}()
 		next.ServeHTTP(w, r)
 	})
 }
@@ -193,8 +199,11 @@ func (x *exporter) begin(v workloads.View, t Trial) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.live, x.last = &v, nil
-	x.labels = []string{p.Driver, p.Lock, p.Wait, strconv.Itoa(t.Cell), strconv.Itoa(t.Trial + 1)}
+	x.labels = []string{valid(p.Driver), valid(p.Lock), p.Wait, strconv.Itoa(t.Cell), strconv.Itoa(t.Trial + 1)}
 }
+
+// valid makes a label of any text: a driver is a command, which may have any bytes in it.
+func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 
 func (x *exporter) end() {
 	x.mu.Lock()
@@ -212,7 +221,7 @@ func (x *exporter) Collect(out chan<- prometheus.Metric) {
 	x.mu.Lock()
 	list := x.last
 	if x.live != nil {
-		list = x.make(string(x.live.Snapshot().Phase))
+		list = x.make("")
 	}
 	x.mu.Unlock()
 	for _, m := range list {
@@ -236,18 +245,28 @@ var outcomes = []struct {
 	{"unknown", results.OutcomeUnknown}, {"refused", results.OutcomeRefused},
 }
 
+// make makes the metrics of the trial in a phase, or in the one that it is in. The registry calls it in goroutines of its own, where
+// a panic would end the run: it becomes the error of the scrape.
 func (x *exporter) make(phase string) (list []prometheus.Metric) {
+	defer func() {
+		if v := recover(); v != nil {
+			desc := prometheus.NewDesc("lockbench_trial_info", "", nil, nil)
+			list = []prometheus.Metric{prometheus.NewInvalidMetric(desc, drivers.Panicked(v))}
+		}
+	}()
 	add := func(kind prometheus.ValueType, name, help string, value float64, more ...string) {
 		names, values := trialLabels, x.labels
 		for i := 0; i < len(more); i += 2 {
 			names = append(names[:len(names):len(names)], more[i])
-			values = append(values[:len(values):len(values)], more[i+1])
+			values = append(values[:len(values):len(values)], valid(more[i+1]))
 		}
 		list = append(list, prometheus.MustNewConstMetric(prometheus.NewDesc("lockbench_"+name, help, names, nil), kind, value, values...))
 	}
 	const counter, gauge = prometheus.CounterValue, prometheus.GaugeValue
 	p, s := x.live.Plan(), x.live.Snapshot()
-
+	if phase == "" {
+		phase = string(s.Phase)
+	}
 	add(gauge, "trial_info", "What runs; always 1.", 1, "topology", p.Topology, "server", p.Server, "workload", p.Workload,
 		"rate", p.Rate.String(), "version", x.version)
 	for _, name := range phases {

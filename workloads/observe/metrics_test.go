@@ -3,10 +3,12 @@ package observe
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -262,6 +264,50 @@ func TestMetricsShowErrors(t *testing.T) {
 	if !found {
 		t.Error("errors are not shown")
 	}
+}
+
+// TestMetricsOfAnyName: a driver is a command, which may have any bytes in it.
+func TestMetricsOfAnyName(t *testing.T) {
+	server, err := Listen(t.Context(), "localhost:0", "test", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	p := spec.Plan{Load: spec.Load{Clients: 1, TTL: time.Minute}, Driver: "exec:caf\xe9\xff", Lock: "a\xe9", Wait: "none", Keys: 1,
+		Duration: time.Millisecond, IOTimeout: time.Second, Server: "external", Workload: "\xff.yaml"}
+	_, err = (&workloads.Run{Plan: p, Service: mute{}, Watch: func(v workloads.View) { server.Begin(v, Trial{}) }}).Do(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // under way, as far as it knows, and after its end
+		labels := fmt.Sprint(scrape(t, server.URL(), expfmt.TypeTextPlain)["lockbench_trial_info"].GetMetric())
+		for _, want := range []string{"exec:caf\uFFFD", "a\uFFFD", "\uFFFD.yaml"} {
+			if !strings.Contains(labels, want) {
+				t.Errorf("no label is %s: %s", want, labels)
+			}
+		}
+		server.End()
+	}
+}
+
+// TestMetricsPanic: a panic is the answer to a request, and does not end the run.
+func TestMetricsPanic(t *testing.T) {
+	server, err := Listen(t.Context(), "localhost:0", "test", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	server.exporter.live = &workloads.View{} // of no trial
+	broken := server.named("localhost:0", http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("no page") }))
+	for path, handler := range map[string]http.Handler{metricsPath: server.server.Handler, "/": broken} {
+		request, answer := httptest.NewRequest(http.MethodGet, path, nil), httptest.NewRecorder()
+		request.Host = "localhost"
+		handler.ServeHTTP(answer, request)
+		if answer.Code != http.StatusInternalServerError || !strings.Contains(answer.Body.String(), "panic: ") {
+			t.Errorf("GET %s: status %d, %s", path, answer.Code, answer.Body)
+		}
+	}
+	server.End()
 }
 
 // TestBucket has the bounds of the format: bucket i reaches up to 2^(i/32), which belongs to it.
