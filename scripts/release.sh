@@ -12,10 +12,19 @@ umask 022
 go=${GO:-go}
 targets=${TARGETS:-linux/amd64 linux/arm64 darwin/amd64 darwin/arm64}
 
+say() { echo "release: $*" >&2; }
 fail() {
-	echo "release: $*" >&2
+	say "$*"
 	exit 1
 }
+
+# What this user or system has chosen for go and tar must not change a byte. Where modules and the cache are may be theirs.
+for name in GOPROXY GOSUMDB GONOSUMDB GONOPROXY GOPRIVATE GOCACHE GOMODCACHE; do
+	export "$name=$("$go" env "$name")"
+done
+export GOENV=off GOTOOLCHAIN=local GOFLAGS='' GOEXPERIMENT='' GOAMD64=v1 GOARM64=v8.0 GOFIPS140=off GOWORK=off CGO_ENABLED=0
+export LC_ALL=C
+unset GZIP TAR_OPTIONS
 
 heading=$(grep -m 1 '^## ' CHANGELOG.md) version=${heading#'## '} version=${version%%,*}
 commit=$(git rev-parse HEAD)
@@ -25,9 +34,9 @@ if [ -z "$tags" ]; then
 elif [ "$tags" != "v$version" ] || [ "$heading" != "## $version" ]; then
 	fail "the commit is tagged ${tags//$'\n'/, }, but CHANGELOG.md begins with \"$heading\": make them the same version"
 fi
-git diff --quiet HEAD || echo "release: changes that are not committed are left out" >&2
+git diff --quiet HEAD || say 'changes that are not committed are left out'
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
-export SOURCE_DATE_EPOCH CGO_ENABLED=0 GOWORK=off
+export SOURCE_DATE_EPOCH
 
 # Go takes the version from the tag, so a clone has it.
 work=$(mktemp -d)
@@ -41,7 +50,7 @@ mkdir "$out"
 for target in $targets; do
 	stage=$work/${name}_${target/\//_}
 	mkdir "$stage"
-	echo "release: $version for $target" >&2
+	say "building $version for $target, which takes minutes if nothing of it is in the cache"
 	GOOS=${target%/*} GOARCH=${target#*/} "$go" -C "$src" build -trimpath -buildvcs=true -ldflags='-s -w' \
 		-o "$stage/lockbench" ./cmd/lockbench
 	built=$("$go" version -m "$stage/lockbench" | awk '$1 == "mod" { print $3 }')
@@ -59,9 +68,11 @@ pack() { # DIRECTORY NAME…: a tar of the same bytes whenever and by whomever i
 	tar --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --format=ustar -cC "$@"
 }
 
+say "building the tools that pack it"
 for tool in "$NFPM" "$CYCLONEDX"; do GOBIN=$work "$go" install -trimpath "$tool"; done
 for target in $targets; do
 	stage=$work/${name}_${target/\//_}
+	say "packing $target"
 	cp -r "$work/man" "$work/completions" "$src/LICENSE" "$src/CHANGELOG.md" "$stage"
 	find "$stage" -exec touch -d "@$SOURCE_DATE_EPOCH" {} +
 	pack "$work" "${stage##*/}" | gzip -n >"$out/${stage##*/}.tar.gz"

@@ -113,7 +113,15 @@ func TestRelease(t *testing.T) {
 	t.Run("again elsewhere", func(t *testing.T) {
 		again := filepath.Join(t.TempDir(), "another", "clone")
 		tagged(t, again)
-		mustShell(t, again, "make release", targets)
+		out := mustShell(t, again, "make release", targets, "GOAMD64=v3", "GOARM64=v9.0", "GOEXPERIMENT=nogreenteagc",
+			"GOFLAGS=-tags=other -ldflags=-linkmode=internal", "GOFIPS140=latest", "CGO_ENABLED=1", "GZIP=-1", "TAR_OPTIONS=--mode=a+x")
+		for target := range strings.FieldsSeq(strings.TrimPrefix(targets, "TARGETS=")) {
+			for _, doing := range []string{"building " + version + " for ", "packing "} {
+				if !strings.Contains(out, "release: "+doing+target) {
+					t.Errorf("it does not say %q:\n%s", doing+target, out)
+				}
+			}
+		}
 		if out, err := shell(clone, "diff -r dist "+again+"/dist"); err != nil {
 			t.Errorf("%v, %s", err, out)
 		}
