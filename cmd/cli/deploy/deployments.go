@@ -348,7 +348,7 @@ func CheckRoom(c spec.Plan, svc drivers.Service) error {
 func (ds *Deployments) CheckServer(ctx context.Context, c spec.Plan, prefix string) (warning string, err error) {
 	one := c
 	one.Clients, one.Conns, one.Wait, one.Probe = 1, 1, wait.None, 0
-	if !matrix.Addressed(c.Driver) || matrix.Library(c.Driver).Pinned(c.Lock) {
+	if lib := matrix.Library(c.Driver); lib.Outside || lib.Pinned(c.Lock) || !matrix.Addressed(c.Driver) {
 		one.Conns = 0
 	}
 	svc, err := ds.Open(ctx, one, prefix)
