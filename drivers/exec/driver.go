@@ -98,9 +98,10 @@ func startLimit(name string) time.Duration {
 // startAdapter starts an adapter: a command by the shell, since it may have arguments.
 func startAdapter(name string, secrets []string, limit time.Duration, tell bool) (*child, error) {
 	c, l := &child{}, launching{who: who(name), secrets: secrets, limit: limit, tell: tell}
+	var err error
 	if command, ok := strings.CutPrefix(name, family+":"); ok {
 		l.argv = []string{"sh", "-c", command}
-	} else if err := l.prepare(name); err != nil {
+	} else if l.argv, err = prepare(name); err != nil {
 		return nil, fmt.Errorf("%s: %w", l.who, err)
 	}
 	if err := c.launch(l); err != nil {

@@ -69,42 +69,40 @@ func (m *Missing) Error() string { return "it needs " + m.What + ": " + m.Instal
 
 // Missing returns why the adapter cannot run here; nil if it can, as far as is known before it starts.
 func (a *Adapter) Missing() error {
-	_, _, err := a.command("")
+	_, err := a.command("")
 	return err
 }
 
-// prepare fills in how to start a shipped adapter.
-func (l *launching) prepare(name string) error {
+// prepare returns what runs a shipped adapter.
+func prepare(name string) (argv []string, err error) {
 	a := &Shipped[slices.IndexFunc(Shipped, func(a Adapter) bool { return a.Name == name })]
 	if err := a.Missing(); err != nil {
-		return err
+		return nil, err
 	}
 	dir, err := unpack()
-	if err == nil {
-		l.argv, l.env, err = a.command(dir)
+	if err != nil {
+		return nil, err
 	}
-	return err
+	return a.command(dir)
 }
 
-// command returns what runs the adapter, whose files are in dir, and its additional environment; an error says what is missing.
-// Without dir, nothing is compiled.
-func (a *Adapter) command(dir string) (argv, env []string, err error) {
+// command returns what runs the adapter, whose files are in dir; an error says what is missing. Without dir, nothing is made.
+func (a *Adapter) command(dir string) (argv []string, err error) {
 	switch a.Language {
 	case python:
 		argv, err = a.python()
 	case nodejs:
-		argv, env, err = a.node()
+		argv, err = a.node(dir)
 	case java:
-		argv, err = a.java(dir)
-		return argv, nil, err
+		return a.java(dir)
 	default:
 		self, err := os.Executable()
-		return []string{self, Argument, "null"}, nil, err
+		return []string{self, Argument, "null"}, err
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return append(argv, filepath.Join(dir, a.files[0])), env, nil
+	return append(argv, filepath.Join(dir, a.files[0])), nil
 }
 
 //go:embed adapters/*.*
@@ -119,22 +117,24 @@ var unpacked struct {
 	remove func() error // nil: nothing is unpacked
 }
 
-// unpack returns a folder with the files of the adapters. RemoveFiles removes it; after the death of this process, the next
-// one that starts a server does.
+// unpack returns a folder with the files of the adapters, into which nobody else can write. RemoveFiles removes it; after
+// the death of this process, the next one that starts a server does.
 func unpack() (dir string, err error) {
 	unpacked.Lock()
 	defer unpacked.Unlock()
-	if dir := os.Getenv(FilesVariable); dir != "" {
-		if _, err := os.Stat(dir); err == nil {
-			return dir, nil
-		}
+	if dir := os.Getenv(FilesVariable); servers.Private(dir) {
+		return dir, nil
 	}
-	dir, unpacked.remove, err = servers.NewDir()
+	dir, remove, err := servers.NewDir()
 	if err != nil {
 		return "", err
 	}
 	files, err := fs.Sub(sources, "adapters")
-	return dir, cmp.Or(err, os.CopyFS(dir, files), os.Setenv(FilesVariable, dir))
+	if err = cmp.Or(err, os.CopyFS(dir, files), os.Setenv(FilesVariable, dir)); err != nil {
+		return "", errors.Join(err, remove())
+	}
+	unpacked.remove = remove
+	return dir, nil
 }
 
 // RemoveFiles removes what adapters have needed, at the end of a program.
@@ -169,10 +169,11 @@ type interpreter struct {
 }
 
 // interpreterOf asks an interpreter for its path, since its name may be that of a script, and for modules that are not in the
-// working directory.
+// working directory, from which it must not import anything itself.
 func interpreterOf(name string) interpreter {
-	args := []string{"-c", `import importlib.util, sys
+	args := []string{"-c", `import sys
 sys.path = [p for p in sys.path if p]
+import importlib.util
 print(sys.executable, *[m for m in sys.argv[1:] if importlib.util.find_spec(m)], sep="\n")`}
 	for _, a := range Shipped {
 		if a.Language == python {
@@ -242,10 +243,12 @@ var pinned = sync.OnceValue(func() map[string]string {
 	return p.Dependencies
 })
 
-func (a *Adapter) node() (argv, env []string, err error) {
+// node returns what runs an adapter in dir, and links the modules that it needs there. Node.js would look for them in the
+// parents of dir as well, and there before NODE_PATH: any user can make a node_modules in TMPDIR.
+func (a *Adapter) node(dir string) (argv []string, err error) {
 	path, folders := node()
 	if path == "" || nodeMajor() < minNode {
-		return nil, nil, &Missing{fmt.Sprintf("%s %d or later", nodejs, minNode), "apt-get install nodejs npm, if that is as new"}
+		return nil, &Missing{fmt.Sprintf("%s %d or later", nodejs, minNode), "apt-get install nodejs npm, if that is as new"}
 	}
 	install := "npm install -g"
 	for _, module := range a.needs {
@@ -253,11 +256,23 @@ func (a *Adapter) node() (argv, env []string, err error) {
 	}
 	for _, module := range a.needs {
 		want := major(pinned()[module])
-		if !slices.ContainsFunc(folders, func(dir string) bool { return moduleMajor(dir, module) == want }) {
-			return nil, nil, &Missing{fmt.Sprintf("the module %s %d", module, want), install}
+		at := slices.IndexFunc(folders, func(folder string) bool { return moduleMajor(folder, module) == want })
+		if at < 0 {
+			return nil, &Missing{fmt.Sprintf("the module %s %d", module, want), install}
+		}
+		if dir == "" {
+			continue
+		}
+		target, err := filepath.Abs(filepath.Join(folders[at], module))
+		link := filepath.Join(dir, "node_modules", module)
+		if err = cmp.Or(err, os.MkdirAll(filepath.Dir(link), 0o700)); err != nil {
+			return nil, err
+		}
+		if err := os.Symlink(target, link); err != nil && !errors.Is(err, fs.ErrExist) { // another process was faster
+			return nil, err
 		}
 	}
-	return []string{path}, []string{"NODE_PATH=" + strings.Join(folders, string(filepath.ListSeparator))}, nil
+	return []string{path}, nil
 }
 
 // moduleMajor returns the major version of a module in a folder, and -1 for one that is not there.

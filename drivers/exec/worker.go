@@ -110,7 +110,6 @@ func Start(ctx context.Context, o Options) (*Worker, error) {
 type launching struct {
 	who     string // begins errors
 	argv    []string
-	env     []string // more than this process has
 	secrets []string
 	event   func(Event)   // nil: there are none
 	limit   time.Duration // of most answers; 0: none
@@ -125,7 +124,6 @@ func (c *child) launch(l launching) error {
 		return text
 	}}
 	cmd := exec.Command(l.argv[0], l.argv[1:]...)
-	cmd.Env = append(os.Environ(), l.env...)
 	cmd.Stderr = c.log
 	if l.tell {
 		cmd.Stderr = &teller{Tail: c.log, who: l.who}

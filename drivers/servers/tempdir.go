@@ -70,6 +70,12 @@ func NewDir() (path string, remove func() error, err error) {
 	return d.path, d.remove, nil
 }
 
+// Private reports whether a path is that of a directory of this user's, not a link, which nobody else can enter.
+func Private(path string) bool {
+	fi, err := os.Lstat(path)
+	return err == nil && fi.IsDir() && fi.Mode().Perm()&0o077 == 0 && ownedByUs(fi)
+}
+
 // file returns the path of a file in the directory.
 func (d *tempDir) file(name string) string { return filepath.Join(d.path, name) }
 

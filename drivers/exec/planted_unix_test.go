@@ -1,0 +1,88 @@
+//go:build unix
+
+package exec
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// TestPlanted: no adapter loads what another user may put beside its files, or into the working directory.
+func TestPlanted(t *testing.T) {
+	if err := RemoveFiles(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = RemoveFiles() }) // before TMPDIR is another one again
+	shared, mark := t.TempDir(), filepath.Join(t.TempDir(), "mark")
+	t.Setenv("TMPDIR", shared)
+	t.Chdir(shared)
+	plant := func(name, text string) {
+		file := filepath.Join(shared, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o777), os.WriteFile(file, []byte(text), 0o666)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	modules := []string{"bluebird", "debug", "supports-color", "@ioredis/commands", "standard-as-callback"}
+	for module, version := range pinned() {
+		plant("node_modules/"+module+"/package.json", fmt.Sprintf(`{"version": %q}`, version))
+		modules = append(modules, module)
+	}
+	for _, module := range modules {
+		plant("node_modules/"+module+"/index.js", fmt.Sprintf("require('fs').appendFileSync(%q, %q)", mark, module))
+	}
+	for _, module := range []string{"importlib/__init__", "json", "kazoo", "lines", "redis"} {
+		plant(module+".py", fmt.Sprintf("open(%q, 'a').write(%q)", mark, module))
+	}
+	javac, err := exec.LookPath("javac")
+	inJava := err == nil && !testing.Short() // it compiles for seconds
+	if inJava {
+		plant("Lines.java", fmt.Sprintf(`class Lines { static { try {
+			new java.io.FileOutputStream(%q, true).write("Lines".getBytes()); } catch (Exception e) {} } }`, mark))
+		if out, err := exec.Command(javac, "Lines.java").CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	interpreterOf("python3")
+	for _, a := range Shipped {
+		if a.Language == java && !inJava {
+			continue
+		}
+		t.Run(a.Name, func(t *testing.T) {
+			shippedDriver(t, a.Name) // which may have been started before
+			if _, err := find(a.Name); err != nil {
+				t.Fatal(err)
+			}
+			if text, err := os.ReadFile(mark); err == nil {
+				t.Errorf("it has loaded what was planted: %s", text)
+				_ = os.Remove(mark)
+			}
+			if dir := os.Getenv(FilesVariable); a.Language != golang && filepath.Dir(dir) != shared {
+				t.Errorf("its files are in %s, not beside what was planted", dir)
+			}
+		})
+	}
+}
+
+// TestPlantedFolder: a folder that others can enter, or that is a link, is not taken for that of the adapters.
+func TestPlantedFolder(t *testing.T) {
+	if err := RemoveFiles(); err != nil {
+		t.Fatal(err)
+	}
+	open, link := t.TempDir(), filepath.Join(t.TempDir(), "link")
+	if err := errors.Join(os.Chmod(open, 0o777), os.Symlink(t.TempDir(), link)); err != nil {
+		t.Fatal(err)
+	}
+	for _, planted := range []string{open, link} {
+		t.Setenv(FilesVariable, planted)
+		if dir, err := unpack(); err != nil || dir == planted {
+			t.Errorf("unpack returns %s, %v", dir, err)
+		}
+		if err := RemoveFiles(); err != nil {
+			t.Error(err)
+		}
+	}
+}
