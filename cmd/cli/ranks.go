@@ -169,7 +169,8 @@ func (r *runner) readMeeting() (token string, limit time.Duration, err error) {
 	return token, limit, err
 }
 
-// startProcesses starts copies of this process.
+// startProcesses starts copies of this process. They have its whole environment, since they read the same variables for
+// flags and passwords; their own children have as few as those of this one.
 func (r *runner) startProcesses(ctx context.Context) error {
 	self, err := os.Executable()
 	if err != nil {

@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -83,6 +85,54 @@ func TestPlantedFolder(t *testing.T) {
 		}
 		if err := RemoveFiles(); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// TestEnvironment: adapters, workers, and interpreters that are asked for their versions have no secret that is not theirs.
+func TestEnvironment(t *testing.T) {
+	files.Get(t)
+	secrets := []string{
+		"LOCKBENCH_PASSWORD", "LOCKBENCH_FLEET_TOKEN", "AWS_SECRET_ACCESS_KEY", "PGPASSWORD", "MYSQL_PWD", "GITHUB_TOKEN", "NODE_AUTH_TOKEN",
+	}
+	for _, name := range secrets {
+		t.Setenv(name, "canary")
+	}
+	t.Setenv("CLASSPATH", "/somewhere")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	script := func(name, more string) (argv []string, told string) {
+		told = filepath.Join(dir, name)
+		return []string{"sh", "-c", fmt.Sprintf("OWN=1 env >'%s'; %s", told, more)}, told
+	}
+	adapter, toldAdapter := script("adapter", fmt.Sprintf("exec '%s' %s memory", self, Argument))
+	if _, err := find(family + ":" + adapter[2]); err != nil {
+		t.Error(err)
+	}
+	worker, toldWorker := script("worker", fmt.Sprintf("exec '%s' %s", self, Argument))
+	start(t, Options{Argv: worker, Driver: "memory"})
+	asked, toldAsked := script("asked", "")
+	output(asked[0], asked[1:]...)
+	for _, told := range []string{toldAdapter, toldWorker, toldAsked} {
+		text, err := os.ReadFile(told)
+		if err != nil {
+			t.Error(err)
+		}
+		var has []string
+		for line := range strings.Lines(string(text)) {
+			name, _, _ := strings.Cut(line, "=")
+			has = append(has, name)
+		}
+		if strings.Contains(string(text), "canary") {
+			t.Errorf("%s has a secret:\n%s", told, text)
+		}
+		for _, name := range []string{"PATH", "HOME", "NODE_PATH", "CLASSPATH", "OWN"} {
+			if !slices.Contains(has, name) && os.Getenv(name) != "" {
+				t.Errorf("%s lacks %s:\n%s", told, name, text)
+			}
 		}
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"sync"
 
 	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/drivers/spawn"
 )
 
 // Adapter is an adapter that is shipped.
@@ -137,6 +138,11 @@ func unpack() (dir string, err error) {
 	return dir, nil
 }
 
+// environ returns the environment of an adapter or a worker.
+func environ() []string {
+	return spawn.Environ(append(slices.Clip(spawn.Programs), FilesVariable)...)
+}
+
 // RemoveFiles removes what adapters have needed, at the end of a program.
 func RemoveFiles() error {
 	unpacked.Lock()
@@ -153,7 +159,9 @@ func RemoveFiles() error {
 func output(name string, args ...string) []string {
 	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
 	defer cancel()
-	out, _ := exec.CommandContext(ctx, name, args...).Output()
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Env = environ()
+	out, _ := cmd.Output()
 	return strings.Split(strings.TrimSpace(string(out)), "\n")
 }
 
@@ -307,7 +315,8 @@ func (a *Adapter) java(dir string) (argv []string, err error) {
 	}
 	classes, err := a.compile(dir)
 	path := []string{classes, recipes, filepath.Join(jars, "slf4j-nop.jar")} // the first archive names all that it needs
-	return []string{"java", "-cp", strings.Join(path, string(filepath.ListSeparator)), strings.TrimSuffix(a.files[0], ".java")}, err
+	return slices.Concat([]string{"java"}, servers.JavaOptions, []string{"-cp", strings.Join(path, string(filepath.ListSeparator)),
+		strings.TrimSuffix(a.files[0], ".java")}), err
 }
 
 var compiling sync.Mutex
@@ -325,7 +334,7 @@ func (a *Adapter) compile(dir string) (classes string, err error) {
 		return "", err
 	}
 	cmd := exec.Command("javac", append([]string{"-cp", recipes, "-d", half}, a.files...)...)
-	cmd.Dir = dir
+	cmd.Dir, cmd.Env = dir, environ()
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("javac: %w: %s", err, bytes.TrimSpace(out))
 	}

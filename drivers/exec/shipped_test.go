@@ -52,7 +52,7 @@ func TestShippedConformance(t *testing.T) {
 	if testing.Short() {
 		t.Skip("libraries of other languages: make test-all")
 	}
-	t.Setenv("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC") // it starts several for each case: half the CPU
+	servertest.QuickJava() // it starts several for each case
 	var all sync.WaitGroup
 	places := make(chan struct{}, 3) // mostly waiting, but interpreters take a core to start
 	for _, a := range Shipped {

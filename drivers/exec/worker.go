@@ -124,6 +124,7 @@ func (c *child) launch(l launching) error {
 		return text
 	}}
 	cmd := exec.Command(l.argv[0], l.argv[1:]...)
+	cmd.Env = environ()
 	cmd.Stderr = c.log
 	if l.tell {
 		cmd.Stderr = &teller{Tail: c.log, who: l.who}

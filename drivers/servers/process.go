@@ -177,7 +177,7 @@ func (p *process) launch() (*spawn.Process, error) {
 		return nil, err
 	}
 	defer log.Close()
-	cmd.Env = append(cmd.Env, p.env...)
+	cmd.Env = append(spawn.Environ(), p.env...)
 	r, err := spawn.Start(cmd)
 	if err != nil {
 		return nil, err
@@ -200,7 +200,7 @@ func (p *process) command(dir string, argv []string) (*exec.Cmd, *os.File, error
 		return nil, nil, err
 	}
 	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = dir, environ(), log, log, p.account.attr()
+	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = dir, log, log, p.account.attr()
 	return cmd, log, nil
 }
 

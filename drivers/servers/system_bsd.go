@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+
+	"github.com/lockbench/lockbench/drivers/spawn"
 )
 
 func family(pid int) []int { return []int{pid} }
@@ -19,7 +21,9 @@ func members(int) []int { return nil }
 // stampOf identifies a living process by the second of its start. Together with its number that is unique: numbers are
 // not reused within a second.
 func stampOf(pid int) (string, error) {
-	out, err := exec.Command("ps", "-o", "stat=,lstart=", "-p", strconv.Itoa(pid)).Output()
+	ps := exec.Command("ps", "-o", "stat=,lstart=", "-p", strconv.Itoa(pid))
+	ps.Env = spawn.Environ()
+	out, err := ps.Output()
 	if err != nil {
 		return "", fmt.Errorf("process %d: %w", pid, err)
 	}

@@ -36,10 +36,14 @@ type Process struct {
 }
 
 // Start starts cmd, and waits for it in the background. So the caller does not call cmd.Wait, and uses os.Pipe instead
-// of cmd.StdoutPipe and its like, which Wait closes. Start adds to cmd.SysProcAttr what it needs.
+// of cmd.StdoutPipe and its like, which Wait closes. Start adds to cmd.SysProcAttr what it needs. If cmd.Env is nil, the
+// child gets Environ(), and not all that this process has.
 func Start(cmd *exec.Cmd) (*Process, error) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	if cmd.Env == nil {
+		cmd.Env = Environ()
 	}
 	tie(cmd.SysProcAttr, !joins)
 	if err := start(cmd); err != nil {
