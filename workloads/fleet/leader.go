@@ -108,9 +108,6 @@ func (l *Leader) greet(ctx context.Context, r *rank, limit time.Duration) error 
 			"(compare lockbench -dry-run)", who)
 	}
 	r.hello, r.conn.Who = h, who
-	if _, err := r.ping(ctx, manyPings); err != nil {
-		return err
-	}
 	go r.watch()
 	return nil
 }
@@ -139,16 +136,18 @@ func (r *rank) watch() {
 	}
 }
 
-// The fastest of several pings in a row bounds a clock best: the first one finds the rank asleep.
+// The fastest of several pings in a row bounds a clock best: the first one finds the rank asleep. In pingTime a rank that is far
+// away has answered enough of them.
 const (
 	fewPings  = 4
 	manyPings = 20
+	pingTime  = time.Second
 )
 
-// ping asks the rank n times where it stands.
+// ping asks the rank n times where it stands, or less often if its answers take long.
 func (r *rank) ping(ctx context.Context, n int) (a *answer, err error) {
 	best := oracle.Offset{High: math.MaxInt64}
-	for range n {
+	for begun := time.Now(); n > 0 && (a == nil || time.Since(begun) < pingTime); n-- {
 		ctx, cancel := context.WithTimeout(ctx, silence)
 		a, err = r.conn.Ask(ctx, plain("ping"))
 		cancel()
@@ -201,12 +200,11 @@ func (r *rank) bounds(own monotonic) oracle.Offsets {
 	return slices.Clone(r.offsets)
 }
 
-// trim keeps one sample that says of its time what all say together.
-func (r *rank) trim() {
+// forget drops what was known of the rank's clock: if it was set meanwhile, that would contradict each sample to come.
+func (r *rank) forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	tight := r.offsets.Tight()
-	r.offsets = append(r.offsets[:0], tight[len(tight)-1])
+	r.offsets = nil
 }
 
 // shared reports whether the rank reads the same clock of the system as rank 0.
@@ -229,10 +227,16 @@ func (l *Leader) Begin(t Trial, p spec.Plan) *Load {
 	d.ctx, d.cancel = context.WithCancelCause(context.Background())
 	d.starting = func() {}
 	d.opening = d.each(func(_ int, r *rank) error {
-		r.trim()
+		r.forget()
 		q := plain("trial")
 		q.Trial = &t
-		_, err := r.ask(d.ctx, q)
+		ctx, cancel := context.WithTimeoutCause(d.ctx, openTimeout, errLate)
+		defer cancel()
+		_, err := r.ask(ctx, q)
+		if err != nil && context.Cause(ctx) == errLate {
+			r.lose(errLate)
+			return errors.New(r.lost())
+		}
 		return err
 	})
 	return d
@@ -324,7 +328,13 @@ func (d *Load) Stop() {
 	})
 }
 
-// patience is how long a rank may take for a piece of its part when its load is over: several requests may have to time out.
+// openTimeout bounds the opening of a rank's clients: far more than what bounds the start of an adapter.
+const openTimeout = 5 * time.Minute
+
+var errLate = fmt.Errorf("it answers, but its clients are not ready after %v", openTimeout)
+
+// patience is how long a rank may take for a piece of its part when its load is over, and to end: several requests may have to
+// time out.
 func patience(p *spec.Plan) time.Duration { return 2*silence + 4*p.IOTimeout }
 
 // Gather implements workloads.Fleet.
@@ -468,7 +478,7 @@ func (d *Load) End() {
 	d.starting()
 	d.stopping.Wait()
 	d.each(func(_ int, r *rank) error {
-		ctx, cancel := context.WithTimeout(context.Background(), silence)
+		ctx, cancel := context.WithTimeout(context.Background(), patience(&d.plan))
 		defer cancel()
 		if _, err := r.ask(ctx, plain("end")); err != nil {
 			r.lose(err)

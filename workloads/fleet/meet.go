@@ -126,24 +126,25 @@ func (v *Rendezvous) missing() string {
 
 // admit lets the process of a connection join, or tells it why not.
 func (v *Rendezvous) admit(conn *tls.Conn) {
-	ctx, cancel := context.WithTimeout(v.ctx, silence)
+	handshake, cancel := context.WithTimeout(v.ctx, silence)
 	defer cancel()
-	if err := conn.HandshakeContext(ctx); err != nil {
-		_ = conn.Close()
-		return
+	b, err := "", conn.HandshakeContext(handshake)
+	if err == nil {
+		b, err = binding(conn)
 	}
-	b, err := binding(conn)
 	if err != nil {
 		_ = conn.Close()
 		return
 	}
 	r := v.leader.newRank("a process at "+conn.RemoteAddr().String(), conn, b, nil, conn.Close)
-	if err = v.leader.greet(ctx, r, silence); err == nil {
+	if err = v.leader.greet(v.ctx, r, silence); err == nil {
 		err = v.take(r)
 	}
 	if err == nil {
 		return
 	}
+	ctx, cancel := context.WithTimeout(v.ctx, silence)
+	defer cancel()
 	_, _ = r.conn.Ask(ctx, refusal("refuses: %v", err))
 	r.lose(err)
 	_ = conn.Close()
