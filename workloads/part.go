@@ -199,8 +199,11 @@ func (s *timeseries) absorb(p *Part) error {
 	return nil
 }
 
-// MaxLogs bounds the holds that a process logs for rank 0, in bytes: some 30 million.
+// MaxLogs bounds the holds that all processes of a load log, in bytes: some 30 million. Rank 0 keeps them all.
 const MaxLogs = 256 << 20
+
+// LogLimit returns the share of MaxLogs that each of so many processes has.
+func LogLimit(processes int) int64 { return MaxLogs / int64(processes) }
 
 // logHold logs a hold that is over.
 //

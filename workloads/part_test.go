@@ -81,7 +81,7 @@ func fleetOf(t *testing.T, p spec.Plan, of func(rank int) drivers.Service, chang
 			if err := logs.Encode(&holds); err != nil {
 				t.Error(err)
 			}
-			got, err := oracle.DecodeLogs(&holds, sent.Rank.Clients, MaxLogs)
+			got, err := oracle.DecodeLogs(&holds, sent.Rank.Clients, LogLimit(p.Processes))
 			if err != nil {
 				t.Error(err)
 			}

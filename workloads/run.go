@@ -279,7 +279,7 @@ func newEngine(r *Run) (*engine, error) {
 	if r.Plan.Oracle {
 		e.oracle = oracle.New(r.Plan.Keys)
 		if !r.Share.Whole() {
-			e.holds = oracle.NewLogs(len(e.clients), MaxLogs)
+			e.holds = oracle.NewLogs(len(e.clients), LogLimit(r.Share.Ranks))
 		}
 	}
 	if r.Plan.Ops > 0 {

@@ -8,6 +8,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"regexp"
 	"slices"
@@ -23,6 +24,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads"
 	"github.com/lockbench/lockbench/workloads/fleet"
 	"github.com/lockbench/lockbench/workloads/matrix"
 )
@@ -43,7 +45,11 @@ type manifestValues struct {
 	Ranks, Port                                     int
 	Args                                            []string
 	TokenVariable, PasswordVariable, PasswordSecret string
+	Memory                                          string
 }
+
+// rankMemory is what a rank needs: the garbage collector may let the logs of rank 0 take twice their size, and the load has the rest.
+const rankMemory = 4 * workloads.MaxLogs
 
 // manifestPort is that of rank 0. A pod has all ports for itself.
 const manifestPort = 7000
@@ -109,7 +115,7 @@ func (p *program) readManifest(o *options, args []string) (v manifestValues, err
 	v = manifestValues{
 		Name: name.text, Image: image.text, Token: rand.Text(), Ranks: n, Port: manifestPort,
 		TokenVariable: fleet.TokenVariable, PasswordVariable: passwordVariable, PasswordSecret: name.text + "-password",
-		Rendezvous: net.JoinHostPort(name.text+"-0."+name.text, strconv.Itoa(manifestPort)),
+		Rendezvous: net.JoinHostPort(name.text+"-0."+name.text, strconv.Itoa(manifestPort)), Memory: fmt.Sprintf("%dGi", rankMemory>>30),
 	}
 	for _, arg := range args {
 		v.Args = append(v.Args, strings.ReplaceAll(arg, "$", "$$")) // Kubernetes expands $(NAME)

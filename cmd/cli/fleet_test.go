@@ -2,12 +2,15 @@ package cli
 
 import (
 	"bytes"
+	"fmt"
 	"reflect"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/lockbench/lockbench/workloads"
 )
 
 // manifestOf runs lockbench fleet manifest.
@@ -58,6 +61,23 @@ func TestManifestPod(t *testing.T) {
 	}
 	if a, b := one.Spec.Template.Spec, many.Spec.Template.Spec; !reflect.DeepEqual(a, b) {
 		t.Errorf("job.yaml has\n%v\nand the manifest\n%v", a, b)
+	}
+}
+
+// TestRankMemory: a pod has the memory that the help asks for, which is that of the logs of all ranks twice, and as much again.
+func TestRankMemory(t *testing.T) {
+	_, pods, _ := manifestOf("manifest", "-ranks", "9", "-image", "i", "--", "-addr", "redis://h")
+	help := strings.ReplaceAll(helpOf(t, "processes"), "\n", " ")
+	for text, want := range map[string]string{
+		pods: fmt.Sprintf("memory: %dGi}", 4*workloads.MaxLogs>>30),
+		help: fmt.Sprintf("up to %d MiB of all ranks together, some 30 million, for which it needs %d GiB", workloads.MaxLogs>>20, 4*workloads.MaxLogs>>30),
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in %s", want, text)
+		}
+	}
+	if all := 9 * workloads.LogLimit(9); all > workloads.MaxLogs {
+		t.Errorf("nine ranks log %d bytes", all)
 	}
 }
 

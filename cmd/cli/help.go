@@ -20,6 +20,7 @@ import (
 	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/report"
+	"github.com/lockbench/lockbench/workloads"
 )
 
 // help writes the help of a command; nil, the root and run mean the front page.
@@ -208,6 +209,8 @@ var helpParts = template.FuncMap{
 	"marks":     catalog.Marks,
 	"limits":    catalog.Limits,
 	"formats":   formatList,
+	"logs":      func() string { return fmt.Sprintf("%d MiB", workloads.MaxLogs>>20) },
+	"memory":    func() string { return fmt.Sprintf("%d GiB", rankMemory>>30) },
 	"sections":  func() string { return strings.Join(catalog.Sections, ", ") },
 	"variables": variableList,
 }

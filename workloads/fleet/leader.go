@@ -428,7 +428,7 @@ func (r *rank) fetch(waiting context.Context, plan *spec.Plan, holds bool) (*wor
 	if !holds {
 		return p, nil, nil
 	}
-	logs, err := oracle.DecodeLogs(io.MultiReader(text.Buffered(), from), clients, workloads.MaxLogs)
+	logs, err := oracle.DecodeLogs(io.MultiReader(text.Buffered(), from), clients, workloads.LogLimit(plan.Processes))
 	return p, logs, cmp.Or(from.failed, err)
 }
 

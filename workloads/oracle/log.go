@@ -29,6 +29,7 @@ type Hold struct {
 const (
 	minBlock  = 256 // bytes of a client's first block; each is twice the last
 	maxBlock  = 4 << 10
+	overhead  = 32 // bytes of each block on top, so that many small ones reach the limit too
 	maxRecord = 6 * binary.MaxVarintLen64
 	maxTime   = 1 << 58 // nine years: sums of several do not overflow
 	never     = math.MaxInt64
@@ -141,7 +142,7 @@ func (l *Log) Add(h *Hold) {
 // grow begins a new block for a hold that began at from. It reports whether there is room for one.
 func (l *Log) grow(from time.Duration) bool {
 	size := min(maxBlock, max(minBlock, 2*cap(l.block)))
-	if l.full || l.shared.left.Add(int64(-size)) < 0 {
+	if l.full || l.shared.left.Add(int64(-size-overhead)) < 0 {
 		for lost := &l.shared.lost; !l.full; {
 			old := lost.Load()
 			l.full = old <= int64(from) || lost.CompareAndSwap(old, int64(from))
@@ -227,7 +228,6 @@ func (l *Logs) Encode(w io.Writer) error {
 // DecodeLogs reads the logs of a rank of so many clients. What no Encode has written is an error, as is what is missing, and logs of
 // more than limit bytes.
 func DecodeLogs(from io.Reader, clients int, limit int64) (*Logs, error) {
-	const overhead = 32 // of each block, so that many small ones reach the limit too
 	l, r, failed := NewLogs(clients, limit), bufio.NewReader(from), error(nil)
 	next := func() (v uint64) {
 		if failed == nil {

@@ -122,7 +122,7 @@ func TestLimit(t *testing.T) {
 	for _, limit := range []int64{0, 300, 5_000, 100_000} {
 		l := NewLogs(clients, limit)
 		want := fill(rand.New(rand.NewPCG(3, uint64(limit))), l, clients, 50_000)
-		got, err := decode(encode(t, l), clients, 2*limit)
+		got, err := decode(encode(t, l), clients, limit)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -158,6 +158,20 @@ func TestLimit(t *testing.T) {
 		}
 		if err != nil || swept.Until != complete || swept.Holds != n {
 			t.Errorf("limit %d: swept %d holds until %v, %v; want %d until %v", limit, swept.Holds, swept.Until, err, n, complete)
+		}
+	}
+}
+
+// TestFullLogs: rank 0 takes what a rank had room for.
+func TestFullLogs(t *testing.T) {
+	for limit := range int64(2000) {
+		l, now := NewLogs(1, limit), time.Duration(0)
+		for range 60 {
+			now += maxTime / 100
+			l.Of(0).Add(&Hold{Key: 1 << 19, Start: now, From: now + maxTime/300, To: now + maxTime/200, Fence: uint64(now) << 5, Ends: maxTime})
+		}
+		if _, err := decode(encode(t, l), 1, limit); err != nil {
+			t.Fatalf("limit %d, %d holds: %v", limit, l.Holds(), err)
 		}
 	}
 }
