@@ -310,8 +310,7 @@ var ErrNoPrefix = errors.New("there is no prefix: give the one of the run")
 
 // Counter is a Service that counts the messages between its sessions and the server, because the server does not.
 type Counter interface {
-	// Traffic returns the running total over all sessions, including closed ones. It sends no request. What the server's
-	// Usage.Commands is beyond round trips and keep-alives is taken for other clients', but for two messages a Wait.
+	// Traffic returns the running total over all sessions, including closed ones. It sends no request.
 	Traffic() Traffic
 }
 
@@ -322,13 +321,17 @@ type Traffic struct {
 	KeepAlives int64 // requests that only kept a session alive
 }
 
-// Sender is a Service that counts what it exchanges with its server, so that other clients' traffic can be told apart.
+// Sender is a Service that counts what it sends to its server, which tells how many requests share a write.
 type Sender interface {
-	// Sent returns the part that the service has in the Usage of its Inspector, as a running total over all its connections.
-	// BytesIn is exact; BytesOut lacks what the server has sent and nobody has read yet; Commands are at the most that. What the
-	// service cannot tell is negative. It sends no request.
-	Sent() Usage
+	// Sent returns the running total over all its connections. It sends no request.
+	Sent() Sent
 }
+
+// Sent is what a Service has sent: requests, each script being one, and the writes that carried them.
+type Sent struct{ Requests, Writes int64 }
+
+// Plus returns the sum of s and t.
+func (s Sent) Plus(t Sent) Sent { return Sent{s.Requests + t.Requests, s.Writes + t.Writes} }
 
 // Inspector is a Service that can identify its server and tell what it has used since it started.
 type Inspector interface {
@@ -367,16 +370,12 @@ type Usage struct {
 	Commands int64         // commands executed, including those inside scripts
 	BytesIn  int64
 	BytesOut int64
-
-	// What only a Sender tells, or 0: the requests that it has sent, each script being one, and the writes that carried them.
-	Requests, Writes int64
 }
 
 // Plus returns the sum of u and v. A field is unknown if it is unknown in either.
 func (u Usage) Plus(v Usage) Usage {
 	return Usage{
 		CPU: both(u.CPU, v.CPU), Commands: both(u.Commands, v.Commands), BytesIn: both(u.BytesIn, v.BytesIn), BytesOut: both(u.BytesOut, v.BytesOut),
-		Requests: u.Requests + v.Requests, Writes: u.Writes + v.Writes,
 	}
 }
 

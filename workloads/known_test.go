@@ -337,9 +337,9 @@ type packing struct {
 	writes *int64
 }
 
-func (s packing) Sent() drivers.Usage {
+func (s packing) Sent() drivers.Sent {
 	*s.writes += 10
-	return drivers.Usage{CPU: -1, Commands: -1, BytesIn: -1, BytesOut: -1, Requests: 3 + 4**s.writes, Writes: *s.writes}
+	return drivers.Sent{Requests: 3 + 4**s.writes, Writes: *s.writes}
 }
 
 // TestRequestsPerWrite: the ratio is that of the window, whatever was sent before.

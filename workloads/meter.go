@@ -24,14 +24,14 @@ type reading struct {
 	usage    drivers.Usage
 	err      error // why server and usage are empty; errNoInspector if the driver cannot inspect
 	traffic  drivers.Traffic
-	counted  bool             // the driver counts its traffic
-	own      [2]drivers.Usage // what this process has had of usage before the server was asked, and when it had answered
-	cpu      time.Duration    // user and system time of this process and of those outside; negative if unknown
-	outside  []time.Duration  // see drivers.Outside
-	process  time.Duration    // that of the server's process, see Run.ServerCPU; negative if unknown
-	busy     float64          // seconds that the cores together were busy, and…
-	capacity float64          // …could have been; 0 if unknown
-	pauses   time.Duration    // in which the garbage collector stopped the program
+	counted  bool            // the driver counts its traffic
+	sent     [2]drivers.Sent // before the server was asked, and when it had answered; see drivers.Sender
+	cpu      time.Duration   // user and system time of this process and of those outside; negative if unknown
+	outside  []time.Duration // see drivers.Outside
+	process  time.Duration   // that of the server's process, see Run.ServerCPU; negative if unknown
+	busy     float64         // seconds that the cores together were busy, and…
+	capacity float64         // …could have been; 0 if unknown
+	pauses   time.Duration   // in which the garbage collector stopped the program
 	runtime  host.Runtime
 	quota    host.Throttling
 	delay    host.RunDelay
@@ -42,13 +42,13 @@ type reading struct {
 
 // read takes a reading. It outlives a cancelled ctx, since the last reading of an interrupted run counts as well.
 func (e *engine) read(ctx context.Context) reading {
-	own := e.ownUsage()
+	sent := e.sent()
 	server, usage, err := drivers.Server{}, drivers.Usage{}, errNoInspector
 	if e.run.Share.Rank == 0 { // which asks for all
 		server, usage, err = e.inspect(context.WithoutCancel(ctx))
 	}
 	r := e.readHere()
-	r.own[0], r.server, r.usage, r.err = own, server, usage, err
+	r.sent[0], r.server, r.usage, r.err = sent, server, usage, err
 	r.nodes, r.probes = e.nodes(), e.probe.probes()
 	if c, ok := drivers.As[drivers.Counter](e.run.Service); ok {
 		r.traffic, r.counted = c.Traffic(), true
@@ -56,9 +56,17 @@ func (e *engine) read(ctx context.Context) reading {
 	return r
 }
 
+// sent returns what the service has sent so far, as far as it tells.
+func (e *engine) sent() (all drivers.Sent) {
+	if s, ok := drivers.As[drivers.Sender](e.run.Service); ok {
+		all = s.Sent()
+	}
+	return all
+}
+
 // readHere takes the part of a reading for which the server is not asked.
 func (e *engine) readHere() (r reading) {
-	r.own[1] = e.ownUsage()
+	r.sent[1] = e.sent()
 	r.at, r.granted = e.clock.Now(), e.granted()
 	r.cpu, r.process = host.ProcessCPU(), -1
 	if o, ok := drivers.As[drivers.Outside](e.run.Service); ok {

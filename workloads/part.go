@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/workloads/oracle"
@@ -41,7 +40,6 @@ type Part struct {
 	Why   string        // …for this reason, if it has one of its own
 
 	Figures figures
-	Own     drivers.Usage                        // between the two readings
 	Latency []map[results.Metric]results.Latency // of each class
 	Series  []valued[results.Interval]
 	Steps   []valued[results.Step]
@@ -67,7 +65,6 @@ func (r *Run) Contribute(ctx context.Context, meet func(context.Context) (time.T
 func (e *engine) part() *Part {
 	p := &Part{
 		Until: e.until(), Cut: e.cut.Load(), Why: e.why, Figures: e.all,
-		Own: spentBetween(e.before.own[0], e.after.own[1], drivers.Usage{}),
 	}
 	for _, cl := range e.classes {
 		latency := map[results.Metric]results.Latency{}
@@ -160,7 +157,6 @@ func (e *engine) absorb(p *Part) error {
 		return err
 	}
 	results.Add(&e.all, p.Figures)
-	e.after.own[1] = e.after.own[1].Plus(p.Own)
 	if p.Cut {
 		e.cut.Store(true)
 		e.why = cmp.Or(e.why, p.Why)

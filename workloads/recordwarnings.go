@@ -60,7 +60,7 @@ func (e *engine) warn(r *results.Record, t rest) {
 	if n := len(e.after.outside); n > 1 {
 		add("%d processes of %s had the clients", n, p.Driver)
 	}
-	addAll(e.foreignWarning(r), e.sharedWarning(r), e.leftWarning(r), e.probe.warning(), e.unswept)
+	addAll(e.sharedWarning(r), e.leftWarning(r), e.probe.warning(), e.unswept)
 	if p.Server == "embedded" {
 		add("the server ran inside lockbench: client CPU and allocations include it, and its speed says nothing about a real server")
 	}

@@ -109,7 +109,7 @@ func (e *engine) fillCost(r *results.Record, t rest) {
 		}
 		return max(0, float64(after-before-look)/locks)
 	}
-	if e.foreign(r) == nil && e.comparable() && !e.lacksRanks() && !r.Plan.Shared {
+	if e.comparable() && !e.lacksRanks() && !r.Plan.Shared {
 		other := e.inspectionCost.Plus(e.probe.spent(a.probes - b.probes))
 		c.Commands = per(a.usage.Commands, b.usage.Commands, other.Commands)
 		c.BytesIn = per(a.usage.BytesIn, b.usage.BytesIn, other.BytesIn)

@@ -70,7 +70,7 @@ func judgeGenerator(r *results.Record, before, after *reading) {
 		g.CPU = (after.cpu - before.cpu).Seconds() / wall.Seconds()
 	}
 	g.Machine = machineShare(*before, *after)
-	sent, already := after.own[0], before.own[1]
+	sent, already := after.sent[0], before.sent[1]
 	if writes := sent.Writes - already.Writes; writes > 0 {
 		g.PerWrite = float64(sent.Requests-already.Requests) / float64(writes)
 	}

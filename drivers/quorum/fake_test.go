@@ -106,10 +106,10 @@ func (s *fakeService) Inspect(context.Context) (drivers.Server, drivers.Usage, e
 }
 
 // Sent implements drivers.Sender.
-func (s *fakeService) Sent() drivers.Usage {
+func (s *fakeService) Sent() drivers.Sent {
 	s.node.mu.Lock()
 	defer s.node.mu.Unlock()
-	return s.node.usage
+	return drivers.Sent{Requests: s.node.usage.Commands}
 }
 
 // Listen implements drivers.Subscriber.

@@ -53,8 +53,8 @@ func TestInspect(t *testing.T) {
 			if !reflect.DeepEqual(got, tc.all) || usage != tc.usage || (err != nil) != tc.failed {
 				t.Errorf("%s: Inspect = %+v, %+v, %v; want %+v, %+v", tc.name, got, usage, err, tc.all, tc.usage)
 			}
-			if sent := c.Service.(drivers.Sender).Sent(); sent.Commands != tc.sent {
-				t.Errorf("%s: %+v were sent, want %d commands", tc.name, sent, tc.sent)
+			if sent := c.Service.(drivers.Sender).Sent(); sent.Requests != tc.sent {
+				t.Errorf("%s: %+v, want %d requests", tc.name, sent, tc.sent)
 			}
 		})
 	}

@@ -261,18 +261,14 @@ func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, e
 	return s.server(usages, answered), all, nil
 }
 
-// Sent implements drivers.Sender: to all nodes. It is unknown if that is unknown for one of them.
-func (s *service) Sent() (all drivers.Usage) {
+// Sent implements drivers.Sender: to all nodes.
+func (s *service) Sent() (all drivers.Sent) {
 	for _, n := range s.nodes {
-		svc := n.svc.Load()
-		if svc == nil {
-			continue
+		if svc := n.svc.Load(); svc != nil {
+			if sender, ok := drivers.As[drivers.Sender](*svc); ok {
+				all = all.Plus(sender.Sent())
+			}
 		}
-		sender, ok := drivers.As[drivers.Sender](*svc)
-		if !ok {
-			return unknownUsage
-		}
-		all = all.Plus(sender.Sent())
 	}
 	return all
 }

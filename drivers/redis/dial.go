@@ -135,7 +135,6 @@ func (o Options) greet(ctx context.Context, t Target, more func(*link) error) er
 	if err != nil {
 		return err
 	}
-	conn = o.sent.Count(conn)
 	defer conn.Close()
 	return o.introduce(ctx, t, &link{conn: conn, r: bufio.NewReader(conn)}, more)
 }

@@ -53,9 +53,6 @@ func OpenBase(ctx context.Context, d Driver, cfg drivers.Config, names func(key 
 		if err != nil {
 			return nil, nil, errors.Join(err, b.Close())
 		}
-		if own, ok := svc.(*service); ok {
-			own.calls.Store(libraryCalls)
-		}
 		b.nodes = append(b.nodes, svc.(baseService))
 	}
 	return b, options, nil

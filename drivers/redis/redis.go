@@ -131,7 +131,6 @@ type service struct {
 	threads   atomic.Int64 // of the process so far, for designs that number them
 	inbox     *inbox       // nil unless the design has one
 	absentKey string       // the key that Probe reads; it does not exist
-	calls     atomic.Int64 // the most commands that a script calls, of those that were run
 
 	mu        sync.Mutex
 	listeners map[*listener]struct{} // for Close to close; nil once it was called
@@ -297,17 +296,10 @@ func (s *service) withExtraKeys(keys []string) []string {
 }
 
 // Sent implements drivers.Sender. It includes what client libraries send by themselves.
-func (s *service) Sent() drivers.Usage {
-	n := s.options.sent.Total()
-	usage := drivers.Usage{CPU: -1, Commands: -1, BytesIn: n.Sent, BytesOut: n.Received, Requests: n.Commands, Writes: n.Writes}
-	if calls := s.calls.Load(); calls < manyCalls {
-		usage.Commands = n.Commands + n.Scripts*calls
-	}
-	return usage
-}
+func (s *service) Sent() drivers.Sent { return s.options.sent.Total() }
 
 // Sent implements drivers.Sender.
-func (b *Base) Sent() (all drivers.Usage) {
+func (b *Base) Sent() (all drivers.Sent) {
 	for _, n := range b.nodes {
 		all = all.Plus(n.Sent())
 	}

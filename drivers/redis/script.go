@@ -29,21 +29,9 @@ type Script struct {
 	source string
 	sha    string
 	needs  string // the commands that it calls
-	calls  int64  // how many commands it calls at the most; manyCalls if it has a loop
 
 	sharded *Script // the variant that publishes with SPUBLISH; nil if it publishes nothing
 }
-
-const (
-	// manyCalls is more commands than a script of a lock calls.
-	manyCalls = 1 << 20
-	// libraryCalls is how many those of libraries call: at the most three in redsync, redislock and rueidislock.
-	libraryCalls = 3
-)
-
-var scriptComment = regexp.MustCompile(`--.*`)
-
-var scriptLoop = regexp.MustCompile(`\b(for|while|repeat)\b.*`)
 
 var scriptCall = regexp.MustCompile(`redis\.p?call\('(\w+)'`)
 
@@ -58,9 +46,6 @@ func NewScript(source string) *Script {
 		needs = append(needs, call[1])
 	}
 	script := &Script{source: source, sha: hex.EncodeToString(sum[:]), needs: strings.Join(needs, ", ")}
-	if script.calls = int64(len(needs)); scriptLoop.MatchString(scriptComment.ReplaceAllString(source, "")) {
-		script.calls = manyCalls
-	}
 	scripts[script.sha] = script
 	if strings.Contains(source, plainPublish) && !strings.HasPrefix(source, shardPublish) {
 		script.sharded = NewScript(shardPublish + strings.ReplaceAll(source, plainPublish, "publish("))
@@ -90,10 +75,7 @@ const plainPublish = "redis.call('PUBLISH', "
 // form returns the variant of a script for the service.
 func (s *session) form(script *Script) *Script {
 	if s.sharded && script.sharded != nil {
-		script = script.sharded
-	}
-	for calls := s.svc.calls.Load(); calls < script.calls && !s.svc.calls.CompareAndSwap(calls, script.calls); {
-		calls = s.svc.calls.Load()
+		return script.sharded
 	}
 	return script
 }

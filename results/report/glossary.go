@@ -59,7 +59,7 @@ var Glossary = []Term{
 	{"p99", "the value that 99 % do not exceed, by the nearest rank: of 500 values in order p99 is the 495th, and p99.9 the 500th, " +
 		"rounded up to three digits, as in all tools of HdrHistogram"},
 	{"per lock", "what a granted lock costs: requests, commands on the server (those in scripts too), bytes, CPU time on both sides; " +
-		"if other clients use the server meanwhile, its own figures are left out, with a warning (PostgreSQL does not tell)"},
+		"the server's own figures have in them what other clients ask of it meanwhile"},
 	{"pilot", "the first trials of a plan, at the rate that is asked for and near what is possible on paper"},
 	{"quorum", "a majority of several servers, which has to grant a lock together, as in Redlock"},
 	{"recovery", metric.Latency(results.Recovery).About},

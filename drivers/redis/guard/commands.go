@@ -16,48 +16,28 @@ func (g *guard) command() error {
 	if s.count > 1 {
 		sub = string(s.elements[1].bytes())
 	}
-	if runs(name) {
-		g.scripts++
-	}
 	if judged(name) {
 		g.expect(strings.ToUpper(string(name)), sub, int64(s.count))
 	}
 	return nil
 }
 
-// plain is the length of the command at the beginning of b if it is whole and its reply needs no check, otherwise 0.
-func (g *guard) plain(b []byte) int {
-	n, script := unjudged(b)
-	if script {
-		g.scripts++
-	}
-	return n
-}
-
 // unjudged returns the length of the command at the beginning of b if it is whole and its reply needs no check,
-// otherwise 0, and whether it runs a script. Nearly all commands are of this kind, and reading them at once takes two thirds of the time.
-func unjudged(b []byte) (n int, script bool) {
+// otherwise 0. Nearly all commands are of this kind, and reading them at once takes two thirds of the time.
+func unjudged(b []byte) int {
 	args, i := length(b, 0)
 	if i > len(b) {
-		return 0, false
+		return 0
 	}
 	for arg := range args {
 		size, from := length(b, i)
 		end := from + size + len("\r\n")
 		if size < 0 || end > len(b) || arg == 0 && judged(b[from:from+size]) {
-			return 0, false
-		}
-		if arg == 0 {
-			script = runs(b[from : from+size])
+			return 0
 		}
 		i = end
 	}
-	return i, script
-}
-
-// runs reports whether a command runs a script: EVAL, EVALSHA, and their forms that only read.
-func runs(name []byte) bool {
-	return len(name) >= len("EVAL") && name[0]|0x20 == 'e' && name[1]|0x20 == 'v'
+	return i
 }
 
 // length reads the number in the head at b[i] and returns where the next bytes begin, which is beyond b if the head is
