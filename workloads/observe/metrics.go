@@ -4,6 +4,7 @@ package observe
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"strconv"
@@ -16,7 +17,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	dto "github.com/prometheus/client_model/go"
 
-	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/workloads"
 )
@@ -136,7 +136,7 @@ func (m *Metrics) named(addr string, next http.Handler) http.Handler {
 		}
 		defer func() { // or net/http hangs up, and writes a stack trace to stderr
 			if v := recover(); v != nil {
-				http.Error(w, drivers.Panicked(v).Error(), http.StatusInternalServerError)
+				http.Error(w, fmt.Sprintf("panic: %v", v), http.StatusInternalServerError)
 			}
 		}()
 		next.ServeHTTP(w, r)
@@ -251,7 +251,7 @@ func (x *exporter) make(phase string) (list []prometheus.Metric) {
 	defer func() {
 		if v := recover(); v != nil {
 			desc := prometheus.NewDesc("lockbench_trial_info", "", nil, nil)
-			list = []prometheus.Metric{prometheus.NewInvalidMetric(desc, drivers.Panicked(v))}
+			list = []prometheus.Metric{prometheus.NewInvalidMetric(desc, fmt.Errorf("panic: %v", v))}
 		}
 	}()
 	add := func(kind prometheus.ValueType, name, help string, value float64, more ...string) {
