@@ -428,9 +428,10 @@ type Generator struct {
 	Throttled time.Duration `json:"throttled_ns,omitempty" negative:"unknown" ranks:"max"`
 	CoreWait  time.Duration `json:"core_wait_ns,omitempty" negative:"unknown" ranks:"max"`
 
-	// Pauses are the times in which lockbench itself did not run for 100 ms or longer, warm-up included; Paused is how much of
-	// the window that was, those left out in which it was starved.
-	Pauses []Pause       `json:"pauses,omitempty" trials:"-" ranks:"append"`
+	// Pauses are the times in which lockbench itself did not run for 100 ms or longer, warm-up included; Paused is how much
+	// of the window that was, those left out in which it was starved. Of several ranks, each is that of the rank with the
+	// most, since a machine that stops stops all its ranks. Ranks have those of each.
+	Pauses []Pause       `json:"pauses,omitempty" trials:"-" ranks:"-"`
 	Paused time.Duration `json:"paused_ns,omitempty" trials:"max" ranks:"max"`
 
 	Saturated bool   `json:"saturated" trials:"-"` // the figure is lockbench's own limit or the machine's, not the lock's

@@ -252,9 +252,11 @@ func (e *engine) sweep(holds []oracle.Ranked) {
 // that of all. CPU time and memory are sums.
 func together(ranks []results.Rank) results.Generator {
 	g := ranks[0].Generator
-	g.Pauses = slices.Clone(g.Pauses)
 	for _, r := range ranks[1:] {
 		results.Add(&g, r.Generator)
+		if lengthOf(r.Generator.Pauses) > lengthOf(g.Pauses) {
+			g.Pauses = r.Generator.Pauses
+		}
 	}
 	g.Delayed = g.Saturated && !slices.ContainsFunc(ranks, func(r results.Rank) bool {
 		return r.Generator.Saturated && !r.Generator.Delayed

@@ -4,7 +4,9 @@
 package workloads
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -161,20 +163,16 @@ func pauseWarning(r *results.Record) string {
 	if len(pauses) == 0 {
 		return ""
 	}
-	longest, sum, starved := pauses[0], time.Duration(0), 0
+	longest, starved := longestOf(pauses), 0
 	for _, p := range pauses {
-		sum += p.Length
 		if p.Starved {
 			starved++
-		}
-		if p.Length > longest.Length {
-			longest = p
 		}
 	}
 	text := fmt.Sprintf("lockbench itself did not run for %s, from %s after the load began", round(longest.Length), round(longest.At))
 	if len(pauses) > 1 {
 		text = fmt.Sprintf("lockbench itself did not run for %s in all, in %d pauses, the longest of %s from %s after the load began",
-			round(sum), len(pauses), round(longest.Length), round(longest.At))
+			round(lengthOf(pauses)), len(pauses), round(longest.Length), round(longest.At))
 	}
 	switch starved {
 	case 0:
@@ -186,11 +184,15 @@ func pauseWarning(r *results.Record) string {
 	}
 	text += ": latencies have it in them"
 	ttl, leased := shortestLease(r)
-	if !leased || longest.Length < ttl/2 {
+	all := slices.Clone(pauses)
+	for _, of := range r.Ranks {
+		all = append(all, of.Generator.Pauses...)
+	}
+	if !leased || longestOf(all).Length < ttl/2 {
 		return text
 	}
 	text += fmt.Sprintf(", and leases of %s ended meanwhile", ttl)
-	if near := duringPauses(r, ttl); near > 0 {
+	if near := duringPauses(r, all, ttl); near > 0 {
 		which := fmt.Sprintf("%d of %s", near, format.Plural(r.Safety.Violations, "violation"))
 		switch {
 		case near == r.Safety.Violations && near == 1:
@@ -207,6 +209,18 @@ func pauseWarning(r *results.Record) string {
 	return text
 }
 
+// lengthOf returns how long pauses of one process are together.
+func lengthOf(pauses []results.Pause) (sum time.Duration) {
+	for _, p := range pauses {
+		sum += p.Length
+	}
+	return sum
+}
+
+func longestOf(pauses []results.Pause) results.Pause {
+	return slices.MaxFunc(pauses, func(a, b results.Pause) int { return cmp.Compare(a.Length, b.Length) })
+}
+
 // shortestLease returns the shortest of the plan's leases, if the locks have one.
 func shortestLease(r *results.Record) (ttl time.Duration, leased bool) {
 	for _, g := range r.Plan.Groups() {
@@ -220,9 +234,9 @@ func shortestLease(r *results.Record) (ttl time.Duration, leased bool) {
 // duringPauses counts the violations, of those that are recorded with their times, that came during a pause which may have
 // ended a lease, or so soon after it that a holder from before may not have heard of it. A lease may be half over when the
 // pause begins: holds take their part of it, and it is renewed after a third.
-func duringPauses(r *results.Record, ttl time.Duration) (n int64) {
+func duringPauses(r *results.Record, pauses []results.Pause, ttl time.Duration) (n int64) {
 	for _, v := range r.Safety.Events {
-		for _, p := range r.Generator.Pauses {
+		for _, p := range pauses {
 			if p.Length >= ttl/2 && v.At >= p.At && v.At <= p.At+p.Length+ttl {
 				n++
 				break

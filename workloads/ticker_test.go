@@ -188,6 +188,11 @@ func TestPauseWarning(t *testing.T) {
 			r.Generator.Pauses = []results.Pause{{At: time.Second, Length: 200 * ms}}
 			r.Safety.Violations, r.Safety.Events = 1, at(1100*ms)
 		}, []string{"did not run for 200ms"}, "violation"},
+		{"violations in the pause of another rank", func(r *results.Record) {
+			r.Ranks = make([]results.Rank, 2)
+			r.Ranks[1].Generator.Pauses = []results.Pause{{At: 9 * time.Second, Length: time.Second}}
+			r.Safety.Violations, r.Safety.Events = 1, at(9500*ms)
+		}, []string{"did not run for 1.5s,", "; the violation came in such a pause"}, ""},
 		{"locks that were lost", func(r *results.Record) { r.Counts.Lost, r.Counts.LostRenewal = 3, 4 }, []string{"; 7 locks lost in this run"}, ""},
 		{"stopped", func(*results.Record) {}, []string{"(stopped or suspended)"}, ""},
 		{"starved", func(r *results.Record) { r.Generator.Pauses[0].Starved = true }, []string{"(starved of CPU time)"}, ""},
