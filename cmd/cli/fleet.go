@@ -48,7 +48,7 @@ type manifestValues struct {
 	Memory                                          string
 }
 
-// rankMemory is what a rank needs: the garbage collector may let the logs of rank 0 take twice their size, and the load has the rest.
+// rankMemory is what a rank needs: the logs of rank 0 may take twice their size with garbage, and the load has the rest.
 const rankMemory = 4 * workloads.MaxLogs
 
 // manifestPort is that of rank 0. A pod has all ports for itself.
@@ -115,7 +115,8 @@ func (p *program) readManifest(o *options, args []string) (v manifestValues, err
 	v = manifestValues{
 		Name: name.text, Image: image.text, Token: rand.Text(), Ranks: n, Port: manifestPort,
 		TokenVariable: fleet.TokenVariable, PasswordVariable: passwordVariable, PasswordSecret: name.text + "-password",
-		Rendezvous: net.JoinHostPort(name.text+"-0."+name.text, strconv.Itoa(manifestPort)), Memory: fmt.Sprintf("%dGi", rankMemory>>30),
+		Rendezvous: net.JoinHostPort(name.text+"-0."+name.text, strconv.Itoa(manifestPort)),
+		Memory:     fmt.Sprintf("%dGi", rankMemory>>30),
 	}
 	for _, arg := range args {
 		v.Args = append(v.Args, strings.ReplaceAll(arg, "$", "$$")) // Kubernetes expands $(NAME)

@@ -64,13 +64,14 @@ func TestManifestPod(t *testing.T) {
 	}
 }
 
-// TestRankMemory: a pod has the memory that the help asks for, which is that of the logs of all ranks twice, and as much again.
+// TestRankMemory: a pod has the memory that the help asks for: that of the logs of all ranks twice, and as much again.
 func TestRankMemory(t *testing.T) {
 	_, pods, _ := manifestOf("manifest", "-ranks", "9", "-image", "i", "--", "-addr", "redis://h")
 	help := strings.ReplaceAll(helpOf(t, "processes"), "\n", " ")
 	for text, want := range map[string]string{
 		pods: fmt.Sprintf("memory: %dGi}", 4*workloads.MaxLogs>>30),
-		help: fmt.Sprintf("up to %d MiB of all ranks together, some 30 million, for which it needs %d GiB", workloads.MaxLogs>>20, 4*workloads.MaxLogs>>30),
+		help: fmt.Sprintf("up to %d MiB of all ranks together, some 30 million, for which it needs %d GiB",
+			workloads.MaxLogs>>20, 4*workloads.MaxLogs>>30),
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in %s", want, text)

@@ -136,8 +136,8 @@ func (r *rank) watch() {
 	}
 }
 
-// The fastest of several pings in a row bounds a clock best: the first one finds the rank asleep. In pingTime a rank that is far
-// away has answered enough of them.
+// The fastest of several pings in a row bounds a clock best: the first one finds the rank asleep. In pingTime a rank that
+// is far away has answered enough of them.
 const (
 	fewPings  = 4
 	manyPings = 20
@@ -333,8 +333,8 @@ const openTimeout = 5 * time.Minute
 
 var errLate = fmt.Errorf("it answers, but its clients are not ready after %v", openTimeout)
 
-// patience is how long a rank may take for a piece of its part when its load is over, and to end: several requests may have to
-// time out.
+// patience is how long a rank may take for a piece of its part when its load is over, and to end: several requests may
+// have to time out.
 func patience(p *spec.Plan) time.Duration { return 2*silence + 4*p.IOTimeout }
 
 // Gather implements workloads.Fleet.

@@ -15,9 +15,9 @@
 //
 // Before hello and welcome neither side does or tells anything else, nor reads more than a few lines.
 //
-// A rank that hears nothing from rank 0 for the silence, whatever it is doing, gives its locks back and ends; rank 0 gives a
-// rank up that does not answer for that long, whose clients are not ready in time (openTimeout), or that does not hand in its
-// part or end (patience). What is left makes a partial record.
+// A rank that hears nothing from rank 0 for the silence, whatever it is doing, gives its locks back and ends; rank 0 gives
+// a rank up that does not answer for that long, whose clients are not ready in time (openTimeout), or that does not hand
+// in its part or end (patience). What is left makes a partial record.
 package fleet
 
 import (

@@ -168,7 +168,9 @@ func TestFullLogs(t *testing.T) {
 		l, now := NewLogs(1, limit), time.Duration(0)
 		for range 60 {
 			now += maxTime / 100
-			l.Of(0).Add(&Hold{Key: 1 << 19, Start: now, From: now + maxTime/300, To: now + maxTime/200, Fence: uint64(now) << 5, Ends: maxTime})
+			l.Of(0).Add(&Hold{
+				Key: 1 << 19, Start: now, From: now + maxTime/300, To: now + maxTime/200, Fence: uint64(now) << 5, Ends: maxTime,
+			})
 		}
 		if _, err := decode(encode(t, l), 1, limit); err != nil {
 			t.Fatalf("limit %d, %d holds: %v", limit, l.Holds(), err)
