@@ -3,7 +3,9 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -56,6 +58,7 @@ func (p *program) conform(ctx context.Context, o *options) error {
 			return o.complain(opt, "%w", err)
 		}
 	}
+	p.draining.Store(true)
 	cfg := drivers.Config{}
 	if s := deploy.Service(name); s != nil {
 		if cfg.Addrs = drivers.SplitAddrs(o.text("addr")); o.text("addr") == "" {
@@ -74,7 +77,7 @@ func (p *program) conform(ctx context.Context, o *options) error {
 	passed, failed := 0, 0
 	for _, cfg.Lock = range locks {
 		fmt.Fprintf(p.stdout, "%s %s\n", name, cfg.Lock)
-		drivertest.Each(ctx, drivertest.Setup{Driver: d, Config: cfg}, func(name string, failures []drivertest.Failure) {
+		left := drivertest.Each(ctx, drivertest.Setup{Driver: d, Config: cfg}, func(name string, failures []drivertest.Failure) {
 			if len(failures) == 0 {
 				passed++
 				fmt.Fprintf(p.stdout, "  ok    %s\n", name)
@@ -85,11 +88,12 @@ func (p *program) conform(ctx context.Context, o *options) error {
 				fmt.Fprintf(p.stdout, "  FAIL  %s: %s\n", name, f.Text)
 			}
 		})
+		if ctx.Err() != nil {
+			p.say("%v; %v", context.Cause(ctx), cmp.Or(left, errors.New("the names of the case under way are deleted")))
+			return exitCode(exitInterrupted)
+		}
 	}
-	switch {
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case failed > 0:
+	if failed > 0 {
 		return fmt.Errorf("conformance: %d of %d cases fail", failed, passed+failed)
 	}
 	fmt.Fprintf(p.stdout, "all %d cases pass: it does what it claims. Whether that is safe enough: lockbench prove -driver %s\n",

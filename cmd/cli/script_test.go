@@ -170,7 +170,7 @@ func cmdWebserver(ts *testscript.TestScript, _ bool, _ []string) {
 }
 
 // cmdInterrupt runs a command, sends it SIGINT, SIGHUP for "interrupt hangup" or SIGKILL for "interrupt kill", when stderr
-// shows that it measures (and, before a kill, has had locks; "interrupt plan" is in the second trial), and keeps its output in the files stdout and stderr and its
+// shows that it measures (and, before a kill, has had locks; "interrupt plan" is in the second trial; "interrupt held" has keys on the server at ADDR), and keeps its output in the files stdout and stderr and its
 // exit code in the file code. A kill sets PREFIX to what the run has said that its names begin with.
 func cmdInterrupt(ts *testscript.TestScript, _ bool, args []string) {
 	stop, text := syscall.SIGINT, regexp.MustCompile("measure")
@@ -181,6 +181,8 @@ func cmdInterrupt(ts *testscript.TestScript, _ bool, args []string) {
 		stop, text, args = syscall.SIGKILL, regexp.MustCompile(`measure .*\D[1-9]\d* locks/s`), args[1:]
 	case "plan":
 		text, args = regexp.MustCompile(`trial 2 `), args[1:]
+	case "held":
+		text, args = nil, args[1:]
 	}
 	// Under nohup the signal is ignored, which a child inherits unless it is handled here.
 	handled := make(chan os.Signal, 1)
@@ -193,10 +195,17 @@ func cmdInterrupt(ts *testscript.TestScript, _ bool, args []string) {
 	cmd.Env = append(os.Environ(), "TMPDIR="+ts.Getenv("WORK"), "GORACE=atexit_sleep_ms=0")
 	var stdout bytes.Buffer
 	seen := &watcher{text: text, found: make(chan struct{})}
+	if text == nil {
+		seen.text = regexp.MustCompile("$^")
+		close(seen.found)
+	}
 	cmd.Stdout, cmd.Stderr = &stdout, seen
 	ts.Check(cmd.Start())
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
+	for text == nil && strings.HasPrefix(ask(ts, "DBSIZE"), ":0") {
+		ts.Check(cmd.Process.Signal(syscall.Signal(0)))
+	}
 	select {
 	case <-seen.found:
 		ts.Check(cmd.Process.Signal(stop))

@@ -131,7 +131,7 @@ type known struct {
 }
 
 // find opens the service once to look for capabilities.
-func find(s Setup) (k known, failure *Failure) {
+func find(ctx context.Context, s Setup) (k known, failure *Failure) {
 	fail := func(err error) (known, *Failure) { return k, &Failure{"design", err.Error()} }
 	var err error
 	k.Setup = s
@@ -139,7 +139,7 @@ func find(s Setup) (k known, failure *Failure) {
 		return fail(err)
 	}
 	k.traits = k.design.Traits
-	ctx, cancel := context.WithTimeout(context.Background(), caseTime)
+	ctx, cancel := context.WithTimeout(ctx, caseTime)
 	defer cancel()
 	cfg := s.Config
 	cfg.Clients, cfg.Wakes = 1, true

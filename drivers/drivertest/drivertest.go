@@ -8,6 +8,7 @@ package drivertest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -68,7 +69,7 @@ func (f Failure) String() string { return f.Case + ": " + f.Text }
 // to the race detector, which gets them all the same.
 func Run(t *testing.T, s Setup) {
 	t.Helper()
-	known, failure := find(s)
+	known, failure := find(t.Context(), s)
 	if failure != nil {
 		t.Fatal(failure.Text)
 	}
@@ -84,7 +85,8 @@ func Run(t *testing.T, s Setup) {
 				alone.RLock()
 				defer alone.RUnlock()
 			}
-			for _, f := range c.check(known) {
+			failures, _ := c.check(t.Context(), known)
+			for _, f := range failures {
 				t.Error(f.Text)
 			}
 		})
@@ -123,22 +125,31 @@ var alone sync.RWMutex
 // Check runs the same cases one after the other and returns the failures. Unlike Run it may be called outside a test, and
 // inside a testing/synctest bubble, where leases of drivers without a server expire at once.
 func Check(s Setup) (all []Failure) {
-	Each(context.Background(), s, func(_ string, failures []Failure) { all = append(all, failures...) })
+	_ = Each(context.Background(), s, func(_ string, failures []Failure) { all = append(all, failures...) })
 	return all
 }
 
-// Each is Check, and calls report after each case until ctx is done.
-func Each(ctx context.Context, s Setup, report func(name string, failures []Failure)) {
-	known, failure := find(s)
-	if failure != nil {
+// Each is Check, and calls report after each case until ctx is done. The case under way then ends at once, unreported, and
+// what it has made on the server is deleted. The error says which names are left, and for how long.
+func Each(ctx context.Context, s Setup, report func(name string, failures []Failure)) error {
+	known, failure := find(ctx, s)
+	if failure != nil && ctx.Err() == nil {
 		report(failure.Case, []Failure{*failure})
-		return
+	}
+	if failure != nil {
+		return nil
 	}
 	for _, c := range cases {
-		if c.applies(known) && ctx.Err() == nil {
-			report(c.name, c.check(known))
+		if !c.applies(known) {
+			continue
 		}
+		failures, left := c.check(ctx, known)
+		if ctx.Err() != nil {
+			return left
+		}
+		report(c.name, failures)
 	}
+	return nil
 }
 
 const (
@@ -175,6 +186,7 @@ type T struct {
 	mu       sync.Mutex
 	failures []Failure
 	keys     []string
+	left     error // of the keys
 	clients  int
 	cleanups []func()
 }
@@ -182,9 +194,9 @@ type T struct {
 // stop unwinds a case after Fatalf.
 type stop struct{}
 
-// check runs the case and cleans up after it.
-func (c oneCase) check(k known) []Failure {
-	ctx, cancel := context.WithTimeout(context.Background(), caseTime)
+// check runs the case and cleans up after it. What is left although it should not be is both a failure and left.
+func (c oneCase) check(ctx context.Context, k known) (failures []Failure, left error) {
+	ctx, cancel := context.WithTimeout(ctx, caseTime)
 	defer cancel()
 	t := &T{known: k, name: c.name, ctx: ctx}
 	if !c.timesOut {
@@ -200,14 +212,14 @@ func (c oneCase) check(k known) []Failure {
 	t.Config.Prefix += unique.Next() + ":" // a case is like a run, with its own prefix
 	t.prefix = t.Config.Prefix + c.name + ":"
 	t.guard(func() { c.run(t) })
-	failures := t.failures
+	failures = t.failures
 	for i := len(t.cleanups) - 1; i >= 0; i-- {
 		t.guard(t.cleanups[i])
 	}
 	if len(failures) > 0 { // which the cleanups mostly fail for as well
-		return failures
+		return failures, t.left
 	}
-	return t.failures
+	return t.failures, t.left
 }
 
 // guard calls f; Fatalf ends only f.
@@ -309,17 +321,30 @@ func (t *T) three() (a, b, c *client) {
 func (t *T) clean(svc drivers.Service) {
 	c, ok := drivers.As[drivers.Cleaner](svc)
 	if !ok {
+		t.keep(errors.New("its service cannot delete them"))
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), slack) // t.ctx may be over
 	defer cancel()
-	var err error
-	t.eventually("Clean after the case went on to find no connection", func() bool {
+	err := c.Clean(ctx, t.keys)
+	for lost(err) && ctx.Err() == nil {
+		time.Sleep(5 * time.Millisecond)
 		err = c.Clean(ctx, t.keys)
-		class := drivers.ClassOf(err)
-		return class != drivers.ClassClosed && class != drivers.ClassConnect
-	})
+	}
 	t.should("Clean after the case", err)
+	t.keep(err)
+}
+
+func lost(err error) bool {
+	class := drivers.ClassOf(err)
+	return class == drivers.ClassClosed || class == drivers.ClassConnect
+}
+
+// keep notes that there are keys that are not deleted.
+func (t *T) keep(why error) {
+	if why != nil && len(t.keys) > 0 {
+		t.left = fmt.Errorf("names that begin with %s may be left for %v: %w", t.Config.Prefix, long, why)
+	}
 }
 
 // client is a session together with its own way of waiting, if any.

@@ -437,12 +437,12 @@ func TestStraggles(t *testing.T) {
 			}
 		}}
 		synctest.Test(t, func(t *testing.T) {
-			k, failure := find(Setup{Driver: d, Straggles: test.straggles})
+			k, failure := find(t.Context(), Setup{Driver: d, Straggles: test.straggles})
 			if failure != nil {
 				t.Fatal(failure)
 			}
 			fence := cases[slices.IndexFunc(cases, func(c oneCase) bool { return c.name == "fence" })]
-			failures := fence.check(k)
+			failures, _ := fence.check(t.Context(), k)
 			if fits := len(failures) == 0; fits != test.fits {
 				t.Errorf("refused for %v after a release, Straggles %v: failures %v", test.after, test.straggles, failures)
 			}
