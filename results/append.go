@@ -27,6 +27,9 @@ type Appender struct {
 	// `process 4711 ("flock")` where the system tells, and else empty.
 	Waiting func(holder string, most time.Duration)
 
+	// Hide, if set, takes secrets out of a line.
+	Hide func(line string) string
+
 	patience time.Duration // 0: lockPatience
 	open     func(path string) (file, error)
 }
@@ -50,6 +53,9 @@ func (a *Appender) Append(r *Record) error {
 		line, err = json.Marshal(r)
 	}
 	if err == nil {
+		if a.Hide != nil {
+			line = []byte(a.Hide(string(line)))
+		}
 		err = a.append(line)
 	}
 	if err != nil {

@@ -55,12 +55,12 @@ func Main() {
 type program struct {
 	args   []string
 	stdin  io.Reader
-	stdout io.Writer
+	stdout *progress.Writer
 	stderr *progress.Writer
 	env    environ
 
 	said    []string        // by sayOnce
-	secrets secrets.Secrets // which stderr and records are free of
+	secrets secrets.Secrets // which all that goes out is free of
 
 	lost bool // something that was measured, or a file of it; see lose
 
@@ -75,8 +75,10 @@ type program struct {
 // run returns the whole program: it returns the exit code and never exits. The first signal cancels what is under way; a
 // command that drains is waited for, until a second signal comes.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer, env environ, signals <-chan os.Signal) int {
-	p := &program{args: args, stdin: stdin, stdout: stdout, env: env}
-	p.stderr = &progress.Writer{W: stderr, Scrub: p.secrets.Scrub}
+	p := &program{args: args, stdin: stdin, env: env}
+	p.stdout = &progress.Writer{W: stdout, Scrub: func(text string) string { return progress.Still(p.secrets.Hide(text)) }}
+	p.stderr = &progress.Writer{W: stderr, Scrub: func(text string) string { return progress.Still(p.secrets.Scrub(text)) }}
+	exec.TellTo(p.stderr, p.secrets.Scrub)
 	p.learnSecrets(args)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
@@ -138,7 +140,8 @@ func (p *program) call(ctx context.Context, args []string) int {
 	p.say("%s", err)
 	var fault interface{ Excerpt() string }
 	if errors.As(err, &fault) {
-		fmt.Fprint(p.stderr, p.secrets.ScrubExcerpt(fault.Excerpt()))
+		p.secrets.Learn(fault.Excerpt())
+		fmt.Fprint(p.stderr, fault.Excerpt())
 	}
 	var usage *usageError
 	if errors.As(err, &usage) {

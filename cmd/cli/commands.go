@@ -243,6 +243,6 @@ func (p *program) workerCommand() *cobra.Command {
 		Hidden: true,
 		Args:   func(c *cobra.Command, args []string) error { return noArgs(c, args[min(1, len(args)):]) },
 	}, nil, func(c *cobra.Command, _ *options, args []string) error {
-		return exec.Process(c.Context(), p.stdin, p.stdout, strings.Join(args, " "))
+		return exec.Process(c.Context(), p.stdin, p.stdout.W, strings.Join(args, " "))
 	})
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/drivertest"
 	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/spec"
 )
 
@@ -85,7 +86,7 @@ func (p *program) conform(ctx context.Context, o *options) error {
 			}
 			failed++
 			for _, f := range failures {
-				fmt.Fprintf(p.stdout, "  FAIL  %s: %s\n", name, f.Text)
+				fmt.Fprintf(p.stdout, "  FAIL  %s: %s\n", name, format.Line(p.secrets.Scrub(f.Text)))
 			}
 		})
 		if ctx.Err() != nil {

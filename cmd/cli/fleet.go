@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"regexp"
 	"slices"
@@ -80,7 +81,7 @@ func (p *program) fleetCommand() *cobra.Command {
 			return err
 		}
 		t := template.Must(template.New("manifest").Funcs(template.FuncMap{"json": jsonText}).Parse(manifest))
-		return t.Execute(p.stdout, v)
+		return p.secrets.Hiding(func(w io.Writer) error { return t.Execute(w, v) })(p.stdout)
 	})
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && slices.Contains(flagNames(runFlags), unknown.GetSpecifiedName()) {
@@ -144,8 +145,9 @@ func (p *program) checkRankFlags(args []string) error {
 			if len(all) == 0 || slices.ContainsFunc(all, func(t deploy.Target) bool { return t.Kind != matrix.External }) {
 				return errors.New("-addr: where is the server? Give an address that all ranks reach; without it each has its own")
 			}
-			masked := slices.ContainsFunc(args, func(arg string) bool { return secrets.Mask(arg) != arg })
-			if masked && slices.ContainsFunc(all, hasPassword) {
+			var given secrets.Secrets
+			learnArgs(&given, args)
+			if text := strings.Join(args, " "); given.Scrub(text) != text && slices.ContainsFunc(all, hasPassword) {
 				return errors.New("-addr: whoever may see the Job could read the password: leave it out; lockbench help fleet " +
 					"says where it goes")
 			}

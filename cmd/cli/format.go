@@ -95,13 +95,13 @@ func (out printer[T]) code(v T) error {
 func (out printer[T]) write(v T) {
 	out.draining.Store(false) // what was measured is kept, and a pipe may have no reader
 	for _, f := range out.outputs {
-		write := func(w io.Writer) error { return out.writeAs(w, f.exporter, v) }
+		write := out.secrets.Hiding(func(w io.Writer) error { return out.writeAs(w, f.exporter, v) })
 		var err error
 		switch {
 		case f.file == "":
-			err = write(out.stdout)
+			err = write(out.stdout.W) // with colours of its own
 		case f.dir != nil:
-			err = files.Into(f.file, func(create files.Create) error { return f.dir(create, v) })
+			err = files.Into(f.file, func(create files.Create) error { return f.dir(out.hidden(create), v) })
 		default:
 			err = files.Replace(f.file, write)
 		}
@@ -109,6 +109,11 @@ func (out printer[T]) write(v T) {
 			out.lose("%s %s: %s", cmp.Or(f.from, "-format"), f.name, err)
 		}
 	}
+}
+
+// hidden returns what creates files without secrets.
+func (p *program) hidden(create files.Create) files.Create {
+	return func(path string, write func(io.Writer) error) error { return create(path, p.secrets.Hiding(write)) }
 }
 
 // writeAs writes v in one format.
@@ -188,7 +193,7 @@ func (p *program) addSummary(write func(io.Writer) error) error {
 	if info, err := f.Stat(); err == nil {
 		room -= info.Size()
 	}
-	text := export.Fit(page.String(), int(room))
+	text := export.Fit(p.secrets.Hide(page.String()), int(room))
 	return files.Write(f, func(w io.Writer) error {
 		_, err := io.WriteString(w, text)
 		return err

@@ -84,17 +84,19 @@ func openLive(ctx context.Context, p *program, o *options, command, version stri
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", flag, text, err)
 	}
+	l.metrics.Hide(p.secrets.Hide)
 	return l, nil
 }
 
 // openLog creates the log, of several trials or of one.
-func (l *live) openLog(o *options, several bool, version string) error {
+func (l *live) openLog(o *options, several bool, version string, hide func(string) string) error {
 	if path := o.text("interval-log"); path != "" {
 		var err error
 		if l.log, err = observe.CreateLog(path, several, version); err != nil {
 			l.metrics.Close()
 			return fmt.Errorf("-interval-log: %w", err)
 		}
+		l.log.Hide = hide
 	}
 	return nil
 }

@@ -121,7 +121,7 @@ func BenchmarkLivePage(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	page := &livePage{Page: observe.NewPage(nil, ""), scrub: func(s string) string { return s }}
+	page := &livePage{Page: observe.NewPage(nil, ""), hide: func(s string) string { return s }}
 	trial := workloads.Run{
 		Plan: spec.Plan{
 			Load: spec.Load{Clients: 64, TTL: time.Minute, Hold: time.Millisecond}, Driver: "memory", Lock: "mutex", Wait: "backoff", BackoffMin: time.Millisecond,

@@ -26,7 +26,7 @@ const (
 // livePage draws it. A nil *livePage draws nothing.
 type livePage struct {
 	*observe.Page
-	scrub func(string) string
+	hide  func(string) string
 	state report.Live
 	step  float64       // the share of the whole that the present part is
 	over  float64       // the share that was over before it
@@ -43,15 +43,18 @@ func newLivePage(p *program, o *options, command string) *livePage {
 		return nil
 	}
 	page := observe.NewPage(draw.LivePage(command), draw.LivePolicy())
-	return &livePage{Page: page, scrub: p.secrets.Scrub, state: report.Live{Command: command}}
+	return &livePage{Page: page, hide: p.secrets.Hide, state: report.Live{Command: command}}
 }
+
+// Send sends what has no secret.
+func (l *livePage) Send(name string, data []byte) { l.Page.Send(name, []byte(l.hide(string(data)))) }
 
 // begin shows what is under way: the next step, when so much is over.
 func (l *livePage) begin(doing string, over, step float64, after time.Duration) {
 	if l == nil {
 		return
 	}
-	l.state.Doing, l.state.Share, l.state.Trial = l.scrub(doing), over, nil
+	l.state.Doing, l.state.Share, l.state.Trial = doing, over, nil
 	l.over, l.step, l.after, l.drawn = over, step, after, time.Time{}
 	l.Send("status", []byte(format.Line(format.Upper(l.state.Doing))))
 	l.draw()
@@ -138,7 +141,7 @@ func (l *livePage) end(status string, d func() *report.Document) {
 		l.End()
 	}()
 	defer drivers.Catch(new(error))
-	l.Send("status", []byte(l.scrub(format.Line(status))))
+	l.Send("status", []byte(format.Line(status)))
 	var page bytes.Buffer
 	if d != nil && draw.Page(&page, d()) == nil {
 		l.Send("report", page.Bytes())

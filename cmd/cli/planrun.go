@@ -201,7 +201,7 @@ func (s *search) runTrials(ctx context.Context) error {
 		if ctx.Err() != nil {
 			break // what a signal has cut short is run again
 		}
-		s.secrets.ScrubRecord(rec)
+		s.scrub(rec)
 		if err := s.add(t, rec); err != nil {
 			s.endEarly(err)
 			return nil

@@ -92,7 +92,7 @@ func (p *program) prove(ctx context.Context, o *options) (err error) {
 		return err
 	}
 	if o.on("dry-run") {
-		return r.print(p.stdout)
+		return p.secrets.Hiding(r.print)(p.stdout)
 	}
 	live, err := openLive(ctx, p, o, "lockbench prove", machine.Env().Lockbench)
 	if err != nil {
@@ -372,6 +372,7 @@ func (r *proof) writeEvidence(found *safety.Report) error {
 		return nil
 	}
 	return files.Into(r.evidence, func(create files.Create) error {
+		create = r.printer.hidden(create)
 		for _, c := range found.Cells {
 			if len(c.Story) == 0 {
 				continue

@@ -35,7 +35,7 @@ func TestProofCommands(t *testing.T) {
 
 // TestEvidenceOfCommands: a driver may be a command with a path, and what it loses to is made again by a shell.
 func TestEvidenceOfCommands(t *testing.T) {
-	r := proof{evidence: t.TempDir()}
+	r := proof{evidence: t.TempDir(), printer: printer[*safety.Report]{program: &program{}}}
 	found := new(safety.Report)
 	for _, driver := range []string{"exec:python3 a/lock.py", "exec:python3 b/lock.py", "exec:python3 b%2Flock.py"} {
 		c := safety.Cell{Hazard: "pause", Driver: driver, Lock: "lock", Story: []safety.Event{{Kind: "granted"}}}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/lockbench/lockbench/cmd/cli/files"
@@ -107,6 +108,32 @@ func checkOutput(opt *option) error {
 	return nil
 }
 
+// scrub hides secrets in what a record quotes of others, and makes it fit for a terminal.
+func (p *program) scrub(r *results.Record) {
+	clean := func(text *string) { *text = strings.Map(format.Visible, p.secrets.Scrub(*text)) }
+	for _, text := range []*string{&r.Partial, &r.Server.Version, &r.Server.Mode, &r.Server.Persistence} {
+		clean(text)
+	}
+	for i := range r.Warnings {
+		clean(&r.Warnings[i])
+	}
+	samples := []map[string]string{r.Counts.ErrorSample}
+	for i := range r.Classes {
+		samples = append(samples, r.Classes[i].Counts.ErrorSample)
+	}
+	for _, of := range samples {
+		for class, sample := range of {
+			clean(&sample)
+			of[class] = sample
+		}
+	}
+	for reason, n := range r.Safety.Ended {
+		delete(r.Safety.Ended, reason)
+		clean(&reason)
+		r.Safety.Ended[reason] += n
+	}
+}
+
 // save appends a record to the file that -output names, if it names one, after those that could not be written before: a disk
 // that was full, or a lock that was held, may cost time but no record.
 func (r *runner) save(rec *results.Record) {
@@ -126,7 +153,7 @@ func (r *runner) save(rec *results.Record) {
 
 // saveAll writes what is not written yet, in order, until an error.
 func (r *runner) saveAll() error {
-	file := results.Appender{Path: r.output, Waiting: func(holder string, most time.Duration) {
+	file := results.Appender{Path: r.output, Hide: r.secrets.Hide, Waiting: func(holder string, most time.Duration) {
 		if holder == "" {
 			holder = "another process"
 		}

@@ -59,13 +59,13 @@ func (r *runner) conduct(ctx context.Context, command string, trials int, print 
 	case r.place.Rank > 0:
 		return r.follow(ctx)
 	case o.on("dry-run"):
-		return print(r.stdout)
+		return r.secrets.Hiding(print)(r.stdout)
 	}
 	if r.live, err = openLive(ctx, r.program, o, command, r.env.Lockbench); err != nil {
 		return err
 	}
 	defer func() { err = r.live.close(r.program, err) }()
-	if err := r.live.openLog(o, trials > 1, r.env.Lockbench); err != nil {
+	if err := r.live.openLog(o, trials > 1, r.env.Lockbench, r.secrets.Hide); err != nil {
 		return err
 	}
 	if !o.on("quiet") {
@@ -459,7 +459,7 @@ func (r *runner) begin(t matrix.Trial, c spec.Plan, warning string) results.Reco
 
 // keep appends a record to the file and judges it.
 func (r *runner) keep(ctx context.Context, rec *results.Record) error {
-	r.secrets.ScrubRecord(rec)
+	r.scrub(rec)
 	if err := r.records.Add(rec); err != nil {
 		return err
 	}

@@ -27,6 +27,7 @@ var mayUseTime = map[string]string{
 	"workloads/fleet/faults_test.go ofLeader":                "likewise",
 	"drivers/drivertest/sessions.go crashesLeaveNothing":     "between two looks",
 	"drivers/drivertest/drivertest.go eventuallyIn":          "between two looks",
+	"drivers/drivertest/drivertest.go clean":                 "between two tries",
 	"drivers/drivertest/holding.go concurrency":              "a hold, so that others meet it",
 	"drivers/drivertest/leases.go expiry":                    "for as long as a lease lasts",
 	"drivers/drivertest/leases.go expiryAfterRelease":        "likewise",

@@ -6,12 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -121,7 +123,7 @@ func (c *child) launch(l launching) error {
 		for _, secret := range l.secrets {
 			text = strings.ReplaceAll(text, secret, "***")
 		}
-		return text
+		return told.Load().hide(text)
 	}}
 	cmd := exec.Command(l.argv[0], l.argv[1:]...)
 	cmd.Env = environ()
@@ -143,6 +145,19 @@ func (c *child) launch(l launching) error {
 	return nil
 }
 
+// TellTo sets where the first lines go that adapters say on their standard error, each in one write, and what hides secrets
+// that they were not given by this package. Without it the lines go to this process's standard error.
+func TellTo(w io.Writer, hide func(text string) string) { told.Store(&tellTo{w, hide}) }
+
+type tellTo struct {
+	io.Writer
+	hide func(string) string
+}
+
+var told atomic.Pointer[tellTo]
+
+func init() { TellTo(os.Stderr, func(text string) string { return text }) }
+
 // teller passes on the first lines of what a process says on its standard error, with its name.
 type teller struct {
 	*spawn.Tail
@@ -151,21 +166,25 @@ type teller struct {
 	told int
 }
 
-// maxTold lines of at most maxToldLine bytes are passed on.
-const maxTold, maxToldLine = 20, 200
+// maxTold lines are passed on, and maxToldLine bytes of each. Of maxLine it hides secrets first, since a cut may divide one.
+const maxTold, maxToldLine, maxLine = 20, 200, 4 << 10
 
 func (t *teller) Write(p []byte) (int, error) {
 	for _, b := range p {
-		if t.told >= maxTold {
-			break
+		if b != '\n' && len(t.line) < maxLine {
+			t.line = append(t.line, b)
 		}
-		if t.line = append(t.line, b); b == '\n' || len(t.line) == maxToldLine {
-			t.told++
-			fmt.Fprintf(os.Stderr, "%s says: %s\n", t.who, strings.TrimRight(t.Hide(string(t.line)), "\r\n"))
-			t.line = t.line[:0]
+		if b == '\n' && t.told < maxTold {
+			t.tell()
 		}
 	}
 	return t.Tail.Write(p)
+}
+
+func (t *teller) tell() {
+	text := t.Hide(strings.TrimRight(string(t.line), "\r"))
+	fmt.Fprintf(told.Load(), "%s says: %s\n", t.who, text[:min(len(text), maxToldLine)])
+	t.told, t.line = t.told+1, t.line[:0]
 }
 
 // hello asks a process who it is.

@@ -77,7 +77,7 @@ func TestApart(t *testing.T) {
 	err := Terminal(&out, &report.Document{Title: "Title", Blocks: []report.Block{
 		report.Facts{{Label: "one", Lines: []string{"1"}}}, report.Paragraph{Text: "how to read it", Note: true},
 		report.Section{Title: "Section", Blocks: []report.Block{report.List{{Mark: "a:", Text: "b"}}}}, report.Paragraph{Text: "after"},
-		report.List{{Text: "item"}}, report.Facts{{Lines: []string{"goes on"}}}, report.Facts{{Label: "two", Lines: []string{"2"}}},
+		report.List{{Text: "item"}}, report.Facts{{Lines: []string{"goes on"}}}, report.Facts{{Label: "two\x1b", Lines: []string{"2"}}},
 	}}, Options{})
 	if err != nil {
 		t.Fatal(err)

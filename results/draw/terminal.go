@@ -116,7 +116,7 @@ func (t *terminal) blocks(indent string, blocks []report.Block) error {
 			}
 			for _, f := range b {
 				for i, line := range f.Lines {
-					label := f.Label
+					label := format.Clean(f.Label)
 					if i > 0 {
 						label = ""
 					} else if f.Course != nil {

@@ -98,16 +98,18 @@ func Percent(share float64) string {
 	return strconv.FormatFloat(v, 'f', digits, 64) + " %"
 }
 
+// Visible returns r, or a blank for what a terminal or a page obeys instead of showing it: control characters, those that
+// turn the direction of text, and what is no character.
+func Visible(r rune) rune {
+	if r == utf8.RuneError || unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Noncharacter_Code_Point) {
+		return ' '
+	}
+	return r
+}
+
 // Clean makes text from a record fit for a terminal, a table and a file of XML: what a server answered may hold line breaks,
 // escape sequences and what is no character. The blanks of Glue stay, for Wrap to replace.
-func Clean(s string) string {
-	return Tame(strings.Map(func(r rune) rune {
-		if r == utf8.RuneError || unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Noncharacter_Code_Point) {
-			return ' '
-		}
-		return r
-	}, s))
-}
+func Clean(s string) string { return Tame(strings.Map(Visible, s)) }
 
 // Line is Clean without the blanks of Glue, for a page that breaks its lines itself.
 func Line(s string) string { return strings.ReplaceAll(Clean(s), Unbroken, " ") }

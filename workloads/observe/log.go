@@ -30,6 +30,8 @@ const warmupTag = "warmup"
 //
 // A nil *Log writes nothing.
 type Log struct {
+	Hide func(text string) string // takes secrets out of commands; may be nil
+
 	file    io.WriteCloser
 	w       *bufio.Writer
 	lines   *hdrhistogram.HistogramLogWriter
@@ -108,7 +110,11 @@ func (l *Log) Begin(v workloads.View, t Trial) {
 	if l == nil {
 		return
 	}
-	l.comment("[cell %d trial %d: %s]", t.Cell, t.Trial+1, strings.Join(strings.Fields(v.Plan().Command), " "))
+	command := strings.Join(strings.Fields(v.Plan().Command), " ")
+	if l.Hide != nil {
+		command = l.Hide(command)
+	}
+	l.comment("[cell %d trial %d: %s]", t.Cell, t.Trial+1, command)
 	l.began, l.prefix = v.Began(), ""
 	if l.several {
 		l.prefix = fmt.Sprintf("cell%d/trial%d/", t.Cell, t.Trial+1)

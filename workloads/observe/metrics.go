@@ -153,6 +153,13 @@ func (m *Metrics) Local() bool {
 	return ok && addr.IP.IsLoopback()
 }
 
+// Hide sets what takes secrets out of labels.
+func (m *Metrics) Hide(hide func(label string) string) {
+	m.exporter.mu.Lock()
+	defer m.exporter.mu.Unlock()
+	m.exporter.hide = hide
+}
+
 // Begin begins to show a trial.
 func (m *Metrics) Begin(v workloads.View, t Trial) {
 	if m != nil {
@@ -182,7 +189,8 @@ func (m *Metrics) Close() {
 
 // exporter makes the metrics of the trial under way or, until the next one begins, of the last.
 type exporter struct {
-	version string // of lockbench
+	version string              // of lockbench
+	hide    func(string) string // may be nil
 
 	mu     sync.Mutex
 	live   *workloads.View
@@ -199,11 +207,16 @@ func (x *exporter) begin(v workloads.View, t Trial) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.live, x.last = &v, nil
-	x.labels = []string{valid(p.Driver), valid(p.Lock), p.Wait, strconv.Itoa(t.Cell), strconv.Itoa(t.Trial + 1)}
+	x.labels = []string{x.label(p.Driver), x.label(p.Lock), p.Wait, strconv.Itoa(t.Cell), strconv.Itoa(t.Trial + 1)}
 }
 
-// valid makes a label of any text: a driver is a command, which may have any bytes in it.
-func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
+// label makes a label of any text: a driver is a command, which may have any bytes in it, and a secret.
+func (x *exporter) label(text string) string {
+	if x.hide != nil {
+		text = x.hide(text)
+	}
+	return strings.ToValidUTF8(text, "\uFFFD")
+}
 
 func (x *exporter) end() {
 	x.mu.Lock()
@@ -258,7 +271,7 @@ func (x *exporter) make(phase string) (list []prometheus.Metric) {
 		names, values := trialLabels, x.labels
 		for i := 0; i < len(more); i += 2 {
 			names = append(names[:len(names):len(names)], more[i])
-			values = append(values[:len(values):len(values)], valid(more[i+1]))
+			values = append(values[:len(values):len(values)], x.label(more[i+1]))
 		}
 		list = append(list, prometheus.MustNewConstMetric(prometheus.NewDesc("lockbench_"+name, help, names, nil), kind, value, values...))
 	}

@@ -153,6 +153,7 @@ func TestMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer server.Close()
+	server.Hide(func(label string) string { return strings.ReplaceAll(label, "secret", "***") })
 	if f := scrape(t, server.URL(), expfmt.TypeProtoDelim); f["go_goroutines"] == nil || f["lockbench_clients"] != nil {
 		t.Error("before the first trial there are metrics of one, or none of the process")
 	}
@@ -160,7 +161,7 @@ func TestMetrics(t *testing.T) {
 	p := spec.Plan{
 		Load: spec.Load{Clients: 4, Hold: 2 * time.Millisecond, TTL: time.Minute, Timeout: 5 * time.Millisecond}, Driver: "memory", Lock: "mutex",
 		Wait: "poll", Poll: time.Millisecond, Keys: 1, Duration: time.Hour, Warmup: 50 * time.Millisecond, IOTimeout: time.Second,
-		Oracle: true, Server: "in-process",
+		Oracle: true, Server: "in-process", Workload: "a secret",
 	}
 	d, _ := drivers.Lookup(p.Driver)
 	svc, err := d.Open(t.Context(), drivers.Config{Lock: p.Lock, Clients: p.Clients})
@@ -217,6 +218,7 @@ func TestMetrics(t *testing.T) {
 	if labelled(t, after["lockbench_phase"], "phase", phaseDone).GetGauge().GetValue() != 1 ||
 		labelled(t, after["lockbench_clients"], "cell", "2").GetGauge().GetValue() != 4 ||
 		labelled(t, after["lockbench_trial_info"], "version", "test").GetGauge().GetValue() != 1 ||
+		labelled(t, after["lockbench_trial_info"], "workload", "a ***").GetGauge().GetValue() != 1 ||
 		labelled(t, after["lockbench_violations_total"], "cell", "2").GetCounter().GetValue() != 0 {
 		t.Error("phase, clients, info or violations are wrong")
 	}

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"golang.org/x/term"
 
@@ -39,12 +38,15 @@ type Line struct {
 
 // New returns a line for that many trials; 0 if nobody knows how many.
 func New(w *Writer, trials int) *Line {
-	columns, tty := Terminal(w.W)
+	columns, tty := Terminal(w)
 	return &Line{w: w, tty: tty, columns: columns, now: time.Now, trials: trials}
 }
 
 // Terminal reports whether w is a terminal, and its width in columns.
 func Terminal(w io.Writer) (columns int, tty bool) {
+	if l, ok := w.(*Writer); ok {
+		w = l.W
+	}
 	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return 0, false
@@ -252,7 +254,7 @@ func clip(s string, columns int) string {
 // concurrent use.
 type Writer struct {
 	W     io.Writer
-	Scrub func(string) string // hides secrets in a message; may be nil
+	Scrub func(string) string // changes each message, which is written whole; may be nil
 
 	mu    sync.Mutex
 	drawn bool
@@ -264,22 +266,27 @@ func (l *Writer) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.erase()
-	text := string(p)
-	if l.Scrub != nil {
-		text = l.Scrub(text)
-	}
-	if _, err := io.WriteString(l.W, strings.Map(still, text)); err != nil {
+	if _, err := io.WriteString(l.W, l.scrub(string(p))); err != nil {
 		return 0, err
 	}
 	return len(p), nil
 }
 
-// still keeps a message, which may quote a file or a server, from moving the cursor.
-func still(r rune) rune {
-	if unicode.IsControl(r) && r != '\n' && r != '\t' {
-		return ' '
+func (l *Writer) scrub(text string) string {
+	if l.Scrub != nil {
+		return l.Scrub(text)
 	}
-	return r
+	return text
+}
+
+// Still keeps a message, which may quote a file or a server, from moving the cursor.
+func Still(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' {
+			return r
+		}
+		return format.Visible(r)
+	}, text)
 }
 
 // status replaces the status line; an empty one takes it away.
@@ -288,7 +295,7 @@ func (l *Writer) status(s string) {
 	defer l.mu.Unlock()
 	l.erase()
 	if s != "" {
-		io.WriteString(l.W, s)
+		io.WriteString(l.W, l.scrub(s))
 		l.drawn = true
 	}
 }

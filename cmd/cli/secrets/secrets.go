@@ -1,320 +1,116 @@
-// Package secrets hides passwords in text. A server may repeat what it was sent, and a user may write an address in the
-// wrong place, so everything that lockbench prints or records goes through it.
+// Package secrets hides passwords in what lockbench prints and records: as they are, URL-encoded, and in base64.
 package secrets
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
-	"encoding/hex"
 	"encoding/json"
-	"html"
+	"io"
 	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/lockbench/lockbench/drivers"
-	"github.com/lockbench/lockbench/results"
 )
 
 // Hidden stands for a secret.
 const Hidden = "***"
 
-// minAnywhere is the length from which a secret is hidden anywhere. A shorter one would split words, and be guessed from
-// that; it is hidden where it is a word.
-const minAnywhere = 4
-
 // Secrets are the passwords that are known so far. It is safe for concurrent use, and its zero value knows none.
 type Secrets struct {
-	mu     sync.RWMutex
-	list   []string // in all forms, the longest first
-	folded []string // see foldedForms
+	mu   sync.RWMutex
+	list []secret // the longest first
 }
 
-// Add adds passwords, in all forms in which a peer or an error may quote them.
+type secret struct {
+	text, by string
+	weak     bool // hidden in what others say only
+}
+
+// weak matches a password that lockbench may write for another reason: if it is postgres, reports name that driver.
+var weak = regexp.MustCompile(`^(.{0,5}|[a-z._-]{0,11}|[A-Z._-]{0,11}|[0-9.-]*)$`)
+
+// Add adds passwords of four characters or more: as they are, as Go and JSON quote them, URL-encoded, and in base64.
 func (s *Secrets) Add(passwords ...string) {
+	for _, p := range passwords {
+		inJSON, _ := json.Marshal(p)
+		for _, text := range []string{
+			p, strings.Trim(strconv.Quote(p), `"`), strings.Trim(string(inJSON), `"`), url.QueryEscape(p), url.PathEscape(p),
+			base64.RawStdEncoding.EncodeToString([]byte(p)), base64.RawURLEncoding.EncodeToString([]byte(p)),
+		} {
+			if len(p) >= 4 {
+				s.add(secret{text, Hidden, weak.MatchString(p)})
+			}
+		}
+	}
+}
+
+func (s *Secrets) add(one secret) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	list, folded := slices.Clone(s.list), slices.Clone(s.folded) // which Scrub may be reading
-	for _, p := range passwords {
-		for _, form := range forms(p) {
-			if form != "" && !slices.Contains(list, form) {
-				list = append(list, form)
-			}
-		}
-		for _, form := range foldedForms(p) {
-			if !slices.Contains(folded, form) {
-				folded = append(folded, form)
-			}
-		}
+	if !slices.Contains(s.list, one) {
+		s.list = append(s.list, one)
+		slices.SortStableFunc(s.list, func(a, b secret) int { return len(b.text) - len(a.text) })
 	}
-	slices.SortStableFunc(list, func(a, b string) int { return len(b) - len(a) })
-	s.list, s.folded = list, folded
 }
 
-// forms returns a password as it is, as URLs, Go and JSON write it, and on one line.
-func forms(p string) []string {
-	quoted := strconv.Quote(p)
-	list := []string{
-		p, strings.Join(strings.Fields(p), " "), quoted[1 : len(quoted)-1], url.QueryEscape(p), url.PathEscape(p),
-		strings.TrimPrefix(url.UserPassword("", p).String(), ":"),
-	}
-	for _, html := range []bool{false, true} {
-		var b bytes.Buffer
-		e := json.NewEncoder(&b)
-		e.SetEscapeHTML(html)
-		if e.Encode(p) == nil {
-			list = append(list, strings.Trim(strings.TrimSpace(b.String()), `"`))
-		}
-	}
-	return list
-}
-
+// login finds the password of an address, also of one with a slip in its scheme, as in postgres//user:password@host.
+// assigned finds that of host=… password=…, of the parameters of a URL, and of a line of a file.
 var (
-	// userInfo is what stands before the host of a URL, or of an address as Go's MySQL driver has it.
-	userInfo = regexp.MustCompile(`://\S*@|[^\s"'/@:(]*:\S*@(?:tcp|unix)\(`)
-
-	// assigned is a password in an address of the form "host=… password=…", or among the parameters of a URL.
-	assigned = regexp.MustCompile(`(?i)\b((?:ssl)?passw(?:or)?d|pwd)(\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s&'",;]+)`)
-
-	// passwordField is one in a line of a file.
-	passwordField = regexp.MustCompile(`(?im)((?:passw(?:or)?d|secret)["']?\s*:\s*)\S.*$`)
+	login    = regexp.MustCompile(`[A-Za-z][\w+.-]*(?::+/|//)/*[^\s:@]*:(\S+)@|[^\s"'/@:(]*:(\S+)@(?:tcp|unix)\(`)
+	assigned = regexp.MustCompile(`(?im)\b(?:(?:ssl)?passw(?:or)?d|pwd|secret)` +
+		`(?:\s*=\s*('(?:[^'\\]|\\.)*'|[^\s&'",;]+)|["']?\s*:\s*(\S.*)$)`)
 )
 
-// Learn adds the passwords of all addresses in a text. Drivers read addresses better, but only where addresses belong.
+// Learn adds the passwords of all addresses in a text, each of any length where it stands there.
 func (s *Secrets) Learn(text string) {
-	for _, part := range slices.Concat([]string{text}, drivers.SplitAddrs(text), strings.Fields(text)) {
-		_, rest, isURL := strings.Cut(part, "://")
-		if !isURL {
-			rest = part
-		}
-		if at := strings.LastIndexByte(rest, '@'); at >= 0 {
-			if _, password, ok := strings.Cut(rest[:at], ":"); ok && (isURL || userInfo.MatchString(part)) {
-				s.Add(password)
-				if plain, err := url.PathUnescape(password); err == nil {
-					s.Add(plain)
-				}
-			}
-		}
+	all := assigned.FindAllStringSubmatch(text, -1)
+	for _, addr := range drivers.SplitAddrs(text) {
+		all = append(all, login.FindAllStringSubmatch(addr, -1)...)
 	}
-	for _, match := range assigned.FindAllStringSubmatch(text, -1) {
-		s.Add(strings.Trim(match[3], "'"))
+	for _, found := range all {
+		p := found[1] + found[2]
+		place := ":" + p + "@"
+		if !strings.Contains(found[0], place) {
+			place = found[0]
+		}
+		s.add(secret{place, strings.Replace(place, p, Hidden, 1), false})
+		plain, _ := url.PathUnescape(p)
+		s.Add(p, plain, strings.Trim(p, `'"`))
 	}
 }
 
-// Scrub hides the secrets in a text, and what looks like one.
-func (s *Secrets) Scrub(text string) string {
+// Scrub hides all secrets in a text, which others may have written. Hide leaves weak ones, unless an address has them.
+func (s *Secrets) Scrub(text string) string { return s.hide(text, true) }
+func (s *Secrets) Hide(text string) string  { return s.hide(text, false) }
+
+func (s *Secrets) hide(text string, all bool) string {
 	s.mu.RLock()
-	list, folded := s.list, s.folded
-	s.mu.RUnlock()
-	for _, secret := range list {
-		if strings.Contains(text, secret) {
-			text = replace(text, secret)
+	defer s.mu.RUnlock()
+	for _, one := range s.list {
+		if all || !one.weak {
+			text = strings.ReplaceAll(text, one.text, one.by)
 		}
 	}
-	if len(folded) > 0 {
-		text = hide(text, folded)
-	}
-	return Mask(text)
+	return text
 }
 
-// replace hides one secret.
-func replace(text, secret string) string {
-	if utf8.RuneCountInString(secret) >= minAnywhere {
-		return strings.ReplaceAll(text, secret, Hidden)
-	}
-	var b strings.Builder
-	for {
-		before, after, found := strings.Cut(text, secret)
-		b.WriteString(before)
-		if !found {
-			return b.String()
+// Hiding returns write for a destination that gets what Hide leaves, whole, since writes may divide a secret.
+func (s *Secrets) Hiding(write func(io.Writer) error) func(io.Writer) error {
+	return func(w io.Writer) error {
+		s.mu.RLock()
+		known := len(s.list) > 0
+		s.mu.RUnlock()
+		if !known {
+			return write(w)
 		}
-		last, _ := utf8.DecodeLastRuneInString(b.String())
-		next, _ := utf8.DecodeRuneInString(after)
-		if inWord(last) || inWord(next) {
-			b.WriteString(secret)
-		} else {
-			b.WriteString(Hidden)
-		}
-		text = after
+		var b bytes.Buffer
+		err := write(&b)
+		_, wrong := io.WriteString(w, s.Hide(b.String()))
+		return cmp.Or(err, wrong)
 	}
-}
-
-func inWord(r rune) bool { return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r)) }
-
-// Mask hides whatever is in the place of a password.
-func Mask(text string) string {
-	text = userInfo.ReplaceAllStringFunc(text, func(found string) string {
-		if strings.Contains(found, "user:password@") { // an example of how an address is written
-			return found
-		}
-		if scheme, _, isURL := strings.Cut(found, "://"); isURL {
-			return scheme + "://" + Hidden + "@"
-		}
-		return Hidden + found[strings.LastIndexByte(found, '@'):]
-	})
-	return assigned.ReplaceAllString(text, "${1}${2}"+Hidden)
-}
-
-// ScrubExcerpt is Scrub for an excerpt of a file, which may have addresses, and a field for a password.
-func (s *Secrets) ScrubExcerpt(text string) string {
-	for line := range strings.Lines(text) {
-		s.Learn(strings.TrimSpace(line))
-	}
-	return passwordField.ReplaceAllString(s.Scrub(text), "${1}"+Hidden)
-}
-
-// ScrubRecord hides the secrets in what a record quotes of servers. The plan keeps its text, except for passwords in addresses.
-func (s *Secrets) ScrubRecord(r *results.Record) {
-	for _, text := range []*string{
-		&r.Partial, &r.Server.Version, &r.Server.Mode, &r.Server.Persistence,
-	} {
-		*text = s.Scrub(*text)
-	}
-	for i := range r.Warnings {
-		r.Warnings[i] = s.Scrub(r.Warnings[i])
-	}
-	counts := []*results.Counts{&r.Counts}
-	for i := range r.Classes {
-		counts = append(counts, &r.Classes[i].Counts)
-	}
-	for _, c := range counts {
-		for class, sample := range c.ErrorSample {
-			c.ErrorSample[class] = s.Scrub(sample)
-		}
-	}
-	ended := map[string]int64{}
-	for reason, n := range r.Safety.Ended {
-		ended[s.Scrub(reason)] += n
-	}
-	if len(ended) > 0 {
-		r.Safety.Ended = ended
-	}
-	for _, text := range []*string{&r.Env.Revision, &r.Plan.Command, &r.Plan.Workload} {
-		*text = Mask(*text)
-	}
-}
-
-// What a peer can make of a password that it repeats: another case, an encoding, an escape for any character, or a
-// terminal's escape sequence in the middle.
-
-// folded is a text without escapes, control characters and differences of case, and where each rune of it comes from.
-type folded struct {
-	text  string
-	start []int // in the original, for each byte of text and its end
-}
-
-// escaped matches a character as JSON, Go, URLs or HTML write it, and what a terminal does not show.
-var escaped = regexp.MustCompile(`\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|\\[0-7]{3}|\\[abefnrtv"'/\\]|%[0-9a-fA-F]{2}|&#?[0-9a-zA-Z]{1,8};`)
-
-// invisible matches a terminal's escape sequences, control characters, and characters without a width.
-var invisible = regexp.MustCompile(`\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[ -~]?|\p{C}`)
-
-// fold leaves escapes alone if they are not to be read: a password may look like one.
-func fold(text string, unescapes bool) folded {
-	f := folded{text: text, start: make([]int, len(text)+1)}
-	for i := range f.start {
-		f.start[i] = i
-	}
-	if unescapes {
-		f = f.replace(escaped, unescape)
-	}
-	f = f.replace(invisible, func(string) string { return "" })
-	var b strings.Builder
-	var start []int
-	for i, r := range f.text {
-		n, _ := b.WriteRune(unicode.ToLower(unicode.ToUpper(r)))
-		for range n {
-			start = append(start, f.start[i])
-		}
-	}
-	return folded{b.String(), append(start, f.start[len(f.text)])}
-}
-
-// replace replaces the matches of a pattern.
-func (f folded) replace(pattern *regexp.Regexp, by func(string) string) folded {
-	var b strings.Builder
-	var start []int
-	end := 0
-	for _, m := range pattern.FindAllStringIndex(f.text, -1) {
-		b.WriteString(f.text[end:m[0]])
-		start = append(start, f.start[end:m[0]]...)
-		n, _ := b.WriteString(by(f.text[m[0]:m[1]]))
-		for range n {
-			start = append(start, f.start[m[0]])
-		}
-		end = m[1]
-	}
-	b.WriteString(f.text[end:])
-	return folded{b.String(), append(start, f.start[end:]...)}
-}
-
-// unescape returns the character that an escape stands for.
-func unescape(s string) string {
-	switch {
-	case s[0] == '&':
-		return html.UnescapeString(s)
-	case s[0] == '%':
-		n, _ := strconv.ParseUint(s[1:], 16, 8)
-		return string([]byte{byte(n)})
-	case s == `\/`, s == `\'`:
-		return s[1:]
-	case s == `\e`:
-		return "\x1b"
-	}
-	if text, err := strconv.Unquote(`"` + s + `"`); err == nil {
-		return text
-	}
-	return "" // half of a surrogate pair
-}
-
-// hide replaces a folded secret in a text by Hidden.
-func hide(text string, secrets []string) string {
-	var spans [][2]int
-	for _, f := range []folded{fold(text, true), fold(text, false)} {
-		for _, secret := range secrets {
-			for from := 0; ; {
-				at := strings.Index(f.text[from:], secret)
-				if at < 0 {
-					break
-				}
-				from += at + len(secret)
-				spans = append(spans, [2]int{f.start[from-len(secret)], f.start[from]})
-			}
-		}
-	}
-	if spans == nil {
-		return text
-	}
-	slices.SortFunc(spans, func(a, b [2]int) int { return a[0] - b[0] })
-	var b strings.Builder
-	end := 0
-	for i, s := range spans {
-		if i == 0 || s[0] > end {
-			b.WriteString(text[end:s[0]] + Hidden)
-		}
-		end = max(end, s[1])
-	}
-	return b.String() + text[end:]
-}
-
-// foldedForms returns what fold makes of a password and its encodings. One that is too short to be hidden anywhere has none.
-func foldedForms(p string) (list []string) {
-	if utf8.RuneCountInString(p) < minAnywhere {
-		return nil
-	}
-	list = []string{fold(p, true).text, fold(p, false).text, hex.EncodeToString([]byte(p))}
-	for before := range 3 { // an encoding of more than the password: without the characters that depend on its neighbours
-		padded := append(make([]byte, before), p...)
-		first, last := (before*8+5)/6, len(padded)*8/6
-		for _, e := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
-			list = append(list, strings.ToLower(e.EncodeToString(padded)[first:last]))
-		}
-	}
-	return slices.DeleteFunc(list, func(form string) bool { return utf8.RuneCountInString(form) < minAnywhere })
 }
