@@ -69,21 +69,35 @@ func TestClockWasSet(t *testing.T) {
 	}
 }
 
-// TestNeverOpens: a rank that answers pings, and never that its clients are ready, is lost.
-func TestNeverOpens(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := NewLeader(identity(2), token)
-		r := l.planted(t, func(op string) (string, bool) { return silent, op == "trial" })
-		if err := l.greet(t.Context(), r, silence); err != nil {
-			t.Fatal(err)
-		}
-		l.ranks = []*rank{r}
-		defer l.Close(nil)
-		p := loadPlan()
-		p.Processes = 2
-		load := l.Begin(Trial{Prefix: "test:"}, p)
-		defer load.End()
-		_, err := load.Meet(t.Context())
-		check(t, err, "rank 1 on h (process 0) was lost: it answers, but its clients are not ready after 5m0s")
-	})
+// TestNeverAnswered: a rank that answers pings, and one of the requests of a trial never, is lost.
+func TestNeverAnswered(t *testing.T) {
+	for op, want := range map[string]string{
+		"trial": "it answers, but its clients are not ready after 5m0s",
+		"start": "start: no answer: context deadline exceeded",
+		"stop":  "stop: no answer: context deadline exceeded",
+		"end":   "end: no answer: context deadline exceeded",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			l := NewLeader(identity(2), token)
+			r := l.planted(t, func(asked string) (string, bool) { return silent, asked == op })
+			if err := l.greet(t.Context(), r, silence); err != nil {
+				t.Fatal(err)
+			}
+			l.ranks = []*rank{r}
+			defer l.Close(nil)
+			p := loadPlan()
+			p.Processes = 2
+			load := l.Begin(Trial{Prefix: "test:"}, p)
+			_, err := load.Meet(t.Context())
+			want := "rank 1 on h (process 0) was lost: " + want
+			if op == "trial" {
+				check(t, err, want)
+			} else if err != nil {
+				t.Error(err)
+			}
+			load.Stop()
+			load.End()
+			check(t, l.Err(), want)
+		})
+	}
 }

@@ -298,10 +298,7 @@ func (d *Load) Meet(ctx context.Context) (start time.Time, err error) {
 	d.starting = d.each(func(i int, r *rank) error {
 		q := plain("start")
 		q.At = d.begins[i]
-		if _, err := r.ask(context.Background(), q); err != nil {
-			r.lose(err)
-		}
-		return nil
+		return d.order(r, q)
 	})
 	return d.leader.clock.Time(d.began), nil
 }
@@ -321,11 +318,19 @@ func (d *Load) Others() (sum workloads.Snapshot) {
 func (d *Load) Stop() {
 	d.stopping.Go(func() {
 		d.starting() // or it might overtake the start
-		d.each(func(_ int, r *rank) error {
-			_, _ = r.ask(context.Background(), plain("stop"))
-			return nil
-		})()
+		d.each(func(_ int, r *rank) error { return d.order(r, plain("stop")) })()
 	})
+}
+
+// order has a rank do something that takes no time but for what is under way. A rank that does not is lost.
+func (d *Load) order(r *rank, q *request) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience(&d.plan))
+	defer cancel()
+	_, err := r.ask(ctx, q)
+	if err != nil {
+		r.lose(err)
+	}
+	return err
 }
 
 // openTimeout bounds the opening of a rank's clients: far more than what bounds the start of an adapter.
@@ -333,8 +338,8 @@ const openTimeout = 5 * time.Minute
 
 var errLate = fmt.Errorf("it answers, but its clients are not ready after %v", openTimeout)
 
-// patience is how long a rank may take for a piece of its part when its load is over, and to end: several requests may
-// have to time out.
+// patience is how long a rank may take to do as it is told, and for a piece of its part when its load is over: several
+// requests may have to time out.
 func patience(p *spec.Plan) time.Duration { return 2*silence + 4*p.IOTimeout }
 
 // Gather implements workloads.Fleet.
@@ -477,14 +482,7 @@ func (d *Load) End() {
 	d.opening()
 	d.starting()
 	d.stopping.Wait()
-	d.each(func(_ int, r *rank) error {
-		ctx, cancel := context.WithTimeout(context.Background(), patience(&d.plan))
-		defer cancel()
-		if _, err := r.ask(ctx, plain("end")); err != nil {
-			r.lose(err)
-		}
-		return nil
-	})()
+	d.each(func(_ int, r *rank) error { return d.order(r, plain("end")) })()
 }
 
 // Err returns which rank is lost, and why; nil if none is.
