@@ -71,12 +71,8 @@ type Run struct {
 	// record's Partial.
 	Stop func(Snapshot) (why string)
 
-	// Watch, if set, is called once, when the load begins, before any Interval.
+	// Watch, if set, is called once, when the load begins.
 	Watch func(View)
-
-	// Interval, if set, is called about once a second while the load runs, and a last time when it has ended, by one
-	// goroutine at a time.
-	Interval func(Interval)
 
 	// Fleet, if set, are the other processes that make the load of the plan with this one, rank 0, whose record is of all.
 	Fleet Fleet

@@ -23,17 +23,6 @@ const (
 	onTime = 5 * time.Millisecond
 )
 
-// Interval is the time between two samples of a trial: a second, or less before the measured window begins or ends.
-type Interval struct {
-	From, To time.Duration // since the load began
-	Warmup   bool          // before the measured window
-
-	// Values returns what was recorded of a metric: in the warm-up of results.WarmupIndex and ProbeIdleIndex alone. A grant
-	// counts when the client has it, or, where holds take no time, when it has released it; everything else when it ends.
-	// What began in the window and ended after it belongs to the last interval. Call it once for each metric.
-	Values func(results.MetricIndex) results.Values
-}
-
 // timeseries samples the running totals of a trial from a goroutine of its own; clients do nothing for it.
 type timeseries struct {
 	e        *engine
@@ -41,7 +30,6 @@ type timeseries struct {
 	sampling sync.WaitGroup
 
 	warmup, window *results.Follower
-	all            []*results.Follower // by metric, for Run.Interval; nil without it
 	steps          *rateSteps
 
 	mu                 sync.Mutex // of list, for View
@@ -63,11 +51,6 @@ func newTimeseries(e *engine) *timeseries {
 	s := &timeseries{
 		e: e, stopped: make(chan struct{}), length: sampleEvery, steps: newRateSteps(e),
 		warmup: results.Follow(e.sources(results.WarmupIndex)...), window: results.Follow(e.grants()...),
-	}
-	if e.run.Interval != nil {
-		for m := range results.WarmupIndex + 1 {
-			s.all = append(s.all, results.Follow(e.sources(m)...))
-		}
 	}
 	return s
 }
@@ -163,14 +146,6 @@ func (s *timeseries) take(now time.Duration) {
 	i.Errors, i.Violations = errors-s.errors, violations-s.violations
 	s.errors, s.violations = errors, violations
 	s.add(interval{i, v})
-	if s.all != nil {
-		s.e.run.Interval(Interval{from, now, warmup, func(m results.MetricIndex) results.Values {
-			if warmup && m != results.WarmupIndex && m != results.ProbeIdleIndex {
-				return results.Values{} // the sample at the end of the warm-up may be late: this belongs to the next interval
-			}
-			return s.all[m].Next()
-		}})
-	}
 }
 
 // add appends an interval to the series, or joins it to the last one if either is too short to stand alone.

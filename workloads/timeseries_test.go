@@ -186,64 +186,6 @@ func TestSeriesOfStoppedRun(t *testing.T) {
 	}
 }
 
-// TestIntervals hands out the values of each second: those of the window add up to the record's, metric by metric.
-func TestIntervals(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := plan("memory", "mutex")
-		p.Clients, p.Hold, p.Think, p.Warmup, p.Duration = 3, 10*ms, 4*ms, 1200*ms, 2500*ms
-		sums := make([]results.Values, results.WarmupIndex+1)
-		var edges []time.Duration
-		r, err := (&Run{Plan: p, Service: open(t, p), Prefix: "test:", Interval: func(i Interval) {
-			edges = append(edges, i.From)
-			for m := range sums {
-				v := i.Values(results.MetricIndex(m))
-				sums[m] = sums[m].Plus(v)
-				if warm := results.MetricIndex(m) == results.WarmupIndex; v.Count() > 0 && warm != i.Warmup {
-					t.Errorf("%v to %v, warm-up %v: %d values of metric %d", i.From, i.To, i.Warmup, v.Count(), m)
-				}
-			}
-		}}).Do(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if want := []time.Duration{0, time.Second, 1200 * ms, 2200 * ms, 3200 * ms}; !slices.Equal(edges, want) {
-			t.Errorf("intervals begin at %v, want %v", edges, want)
-		}
-		for m, name := range results.Metrics {
-			if sums[m].Count() != r.Latency[name].Count {
-				t.Errorf("%s: %d values in the intervals, %d in the record", name, sums[m].Count(), r.Latency[name].Count)
-			}
-		}
-		if sums[results.WarmupIndex].Count() == 0 || sums[results.AcquireIndex].Count() == 0 {
-			t.Error("nothing was recorded")
-		}
-	})
-}
-
-// TestLateLook comes when the window has begun: what it finds of the window is left to the first interval there.
-func TestLateLook(t *testing.T) {
-	var got []int64
-	p := plan("null", "none")
-	p.Warmup = time.Second
-	e, err := newEngine(&Run{Plan: p, Service: open(t, p), Interval: func(i Interval) {
-		got = append(got, i.Values(results.WarmupIndex).Count(), i.Values(results.AcquireIndex).Count())
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	e.from = p.Warmup
-	e.recorder.Borrow().Record(results.WarmupIndex, ms)
-	e.recorder.Borrow().Record(results.AcquireIndex, ms)
-	e.timeseries.sample(p.Warmup)
-	e.timeseries.sample(2 * p.Warmup)
-	if want := []int64{1, 0, 0, 1}; !slices.Equal(got, want) {
-		t.Errorf("values of warm-up and window, in one interval and the next: %v, want %v", got, want)
-	}
-	if s := e.timeseries.series(); len(s) != 2 || s[0].Acquired != 1 || s[1].Acquired != 1 || !s[0].Warmup || s[1].Warmup {
-		t.Errorf("series %+v", s)
-	}
-}
-
 // TestView shows totals while the load runs, warm-up included, and after it.
 func TestView(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

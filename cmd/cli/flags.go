@@ -119,7 +119,6 @@ var sideFlags = []flagDef{
 var runOutputFlags = []flagDef{
 	{"output", "o", groupOutput, "FILE", "", false, "append one JSON line per trial to FILE"},
 	{"revision", "", groupOutput, "TEXT", "", false, "what is under test, for the records: -revision \"$(git rev-parse\n--short HEAD)\""},
-	{"interval-log", "", groupOutput, "FILE", "", false, "write an HdrHistogram interval log, a line a second and metric, in\nplace of an older one"},
 	metricsFlag,
 	liveFlag,
 	quietFlag,

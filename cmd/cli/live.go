@@ -1,27 +1,22 @@
-// What else a run is asked for: observers of its trials, by -metrics-addr and -interval-log, and -revision.
+// What else a run is asked for: observers of its trials, by -metrics-addr and -live, and -revision.
 
 package cli
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/lockbench/lockbench/cmd/cli/files"
 	"github.com/lockbench/lockbench/workloads"
 	"github.com/lockbench/lockbench/workloads/matrix"
 	"github.com/lockbench/lockbench/workloads/observe"
 )
 
-// live shows the trials of a run to observers. A nil metrics, log or page shows nothing.
+// live shows the trials of a run to observers. A nil metrics or page shows nothing.
 type live struct {
 	metrics *observe.Metrics
-	log     *observe.Log
 	page    *livePage
 	alone   bool // nobody has asked for metrics
 }
@@ -32,30 +27,6 @@ func checkLive(o *options) error {
 		if _, err := observe.ParseAddr(text); err != nil {
 			return usageErrorf("-metrics-addr %s: %w", text, err)
 		}
-	}
-	log, output := o.text("interval-log"), o.text("output")
-	if files.Same(log, output) {
-		return usageErrorf("-interval-log %s: the records of -output go into that file", log)
-	}
-	return checkIntervalLog(log)
-}
-
-// checkIntervalLog makes sure, before the load, that a log can be written to path, and that what is there already is an
-// older log if anything: that one will be replaced. It leaves nothing behind.
-func checkIntervalLog(path string) error {
-	switch path {
-	case "":
-		return nil
-	case "-":
-		return usageErrorf("-interval-log -: the log goes into a file")
-	}
-	switch err := observe.CheckLog(path); {
-	case errors.Is(err, os.ErrNotExist):
-		return files.CheckCreate("-interval-log", path)
-	case errors.Is(err, observe.ErrNoLog):
-		return usageErrorf("-interval-log %s: %w", path, err)
-	case err != nil:
-		return fmt.Errorf("-interval-log: %w", err)
 	}
 	return nil
 }
@@ -88,19 +59,6 @@ func openLive(ctx context.Context, p *program, o *options, command, version stri
 	return l, nil
 }
 
-// openLog creates the log, of several trials or of one.
-func (l *live) openLog(o *options, several bool, version string, hide func(string) string) error {
-	if path := o.text("interval-log"); path != "" {
-		var err error
-		if l.log, err = observe.CreateLog(path, several, version); err != nil {
-			l.metrics.Close()
-			return fmt.Errorf("-interval-log: %w", err)
-		}
-		l.log.Hide = hide
-	}
-	return nil
-}
-
 // announce prints the addresses of the page and of the metrics.
 func (l *live) announce(p *program) {
 	if l.metrics == nil {
@@ -122,32 +80,19 @@ func (l *live) announce(p *program) {
 func (l *live) follow(run *workloads.Run, t matrix.Trial) {
 	run.Watch = func(v workloads.View) {
 		l.metrics.Begin(v, observe.Trial{Cell: t.Cell, Trial: t.Trial})
-		l.log.Begin(v, observe.Trial{Cell: t.Cell, Trial: t.Trial})
 		if l.page != nil {
 			l.page.view = v
 		}
-	}
-	if l.log != nil {
-		run.Interval = l.log.Write
 	}
 }
 
 // end ends the trial.
 func (l *live) end() { l.metrics.End() }
 
-// close closes all. A log of which something is missing is the error of a run that had no other.
-func (l *live) close(p *program, err error) error {
+// close closes all.
+func (l *live) close() {
 	l.page.end("It has ended without a report: the terminal says why.", nil)
 	l.metrics.Close()
-	missing := l.log.Close()
-	if missing == nil {
-		return err
-	}
-	missing = fmt.Errorf("-interval-log: %w", missing)
-	if err != nil {
-		p.say("%s", missing)
-	}
-	return cmp.Or(err, missing)
 }
 
 // maxRevision is how long it may be, in characters: a hash of git's has 40 or 64, and tables have little room.

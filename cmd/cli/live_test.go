@@ -32,25 +32,6 @@ func TestMetricsPortTaken(t *testing.T) {
 	}
 }
 
-// TestIntervalLogReplaces an older log, and nothing else.
-func TestIntervalLogReplaces(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "f.hlog")
-	for _, test := range []struct {
-		text string
-		ok   bool
-	}{{"", true}, {"#[Histogram log format version " + "1.3]\n", true}, {"#[Histogram log format version ", true}, {"#[Histogram log", false}, {"milk, eggs\nand a lot of other things\n", false}} {
-		if err := os.WriteFile(path, []byte(test.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := checkIntervalLog(path); (err == nil) != test.ok {
-			t.Errorf("%q: %v", test.text, err)
-		}
-		if now, err := os.ReadFile(path); err != nil || string(now) != test.text {
-			t.Errorf("%q has become %q (%v)", test.text, now, err)
-		}
-	}
-}
-
 // TestLivePage reads the page of a run until its end: what it shows then is what -format html writes.
 func TestLivePage(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "report.html")

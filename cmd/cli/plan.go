@@ -35,19 +35,18 @@ func (p *program) planCommand() *cobra.Command {
 
 // notOfAPlan are flags of a run that a plan has none of, each with the reason.
 var notOfAPlan = map[string]string{
-	"think":        "a plan is about arrivals, which come whatever clients do: say how many with -rate",
-	"n":            "a plan chooses the length of each trial: say how long all may take with -budget",
-	"duration":     "a plan chooses the length of each trial: say how long all may take with -budget",
-	"warmup":       "a plan chooses the warm-up of each trial: say how long all may take with -budget",
-	"trials":       "a plan chooses how many trials it needs: say how long all may take with -budget",
-	"null":         "the null driver excludes nobody, and is no candidate",
-	"oracle":       "a plan always checks mutual exclusion",
-	"vs":           "a plan compares all its candidates: give lists, as in -wait backoff,queue",
-	"baseline":     "a plan compares its candidates with one another; lockbench compare compares records",
-	"fail-on":      "-slo says what must be true",
-	"interval-log": "records of -o have the course of each trial",
-	"revision":     "a plan compares candidates, not revisions",
-	"probe":        "a neighbour is no part of the objective",
+	"think":    "a plan is about arrivals, which come whatever clients do: say how many with -rate",
+	"n":        "a plan chooses the length of each trial: say how long all may take with -budget",
+	"duration": "a plan chooses the length of each trial: say how long all may take with -budget",
+	"warmup":   "a plan chooses the warm-up of each trial: say how long all may take with -budget",
+	"trials":   "a plan chooses how many trials it needs: say how long all may take with -budget",
+	"null":     "the null driver excludes nobody, and is no candidate",
+	"oracle":   "a plan always checks mutual exclusion",
+	"vs":       "a plan compares all its candidates: give lists, as in -wait backoff,queue",
+	"baseline": "a plan compares its candidates with one another; lockbench compare compares records",
+	"fail-on":  "-slo says what must be true",
+	"revision": "a plan compares candidates, not revisions",
+	"probe":    "a neighbour is no part of the objective",
 }
 
 // planFlags are those of lockbench plan.

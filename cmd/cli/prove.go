@@ -86,7 +86,7 @@ type proof struct {
 }
 
 // prove runs the hazards that the options name, one after another.
-func (p *program) prove(ctx context.Context, o *options) (err error) {
+func (p *program) prove(ctx context.Context, o *options) error {
 	r, err := p.readProof(o)
 	if err != nil {
 		return err
@@ -98,7 +98,7 @@ func (p *program) prove(ctx context.Context, o *options) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = live.close(p, err) }()
+	defer live.close()
 	live.announce(p)
 	p.draining.Store(true)
 	say := p.say

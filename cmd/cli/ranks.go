@@ -94,7 +94,7 @@ func (r *runner) checkProcesses() error {
 	if n <= 1 {
 		return nil
 	}
-	for _, name := range []string{"live", "metrics-addr", "interval-log"} {
+	for _, name := range []string{"live", "metrics-addr"} {
 		if opt := r.options.find(name); opt != nil && opt.text != "" && opt.text != "false" {
 			return usageErrorf("%s: it would show one of the %d processes: leave it out", opt.written(), n)
 		}

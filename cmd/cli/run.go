@@ -64,10 +64,7 @@ func (r *runner) conduct(ctx context.Context, command string, trials int, print 
 	if r.live, err = openLive(ctx, r.program, o, command, r.env.Lockbench); err != nil {
 		return err
 	}
-	defer func() { err = r.live.close(r.program, err) }()
-	if err := r.live.openLog(o, trials > 1, r.env.Lockbench, r.secrets.Hide); err != nil {
-		return err
-	}
+	defer r.live.close()
 	if !o.on("quiet") {
 		r.progress = progress.New(r.stderr, trials)
 	}

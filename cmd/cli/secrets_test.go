@@ -48,7 +48,7 @@ func TestSecretInTheWrongPlace(t *testing.T) {
 	for _, words := range []string{
 		"URL", "report URL", "compare URL URL", "history URL", "list URL", "schema URL", "version URL", "completion URL", "help URL",
 		"clean URL", "clean -prefix URL", "clean -addr URL -driver URL", "-workload URL", "-driver URL", "-lock URL", "-wait URL", "-o URL",
-		"-clients URL", "-hold URL", "-rate URL", "-ttl URL", "-param a=URL", "-format html=URL", "-format URL", "-interval-log URL",
+		"-clients URL", "-hold URL", "-rate URL", "-ttl URL", "-param a=URL", "-format html=URL", "-format URL",
 		"-metrics-addr URL", "-baseline URL", "-vs URL", "-fail-on URL", "-server URL", "-topology URL", "-password-file URL -addr 127.0.0.1:1",
 		"-tls-ca URL -addr 127.0.0.1:1", "-addr URL,URL -driver zookeeper", "-addr URL -driver memory", "-driver mysql -addr DSN",
 		"-driver mysql -addr PAIRS", "-driver postgres -addr PAIRS -db x", "-driver rueidis -addr PAIRS", "-nosuchflag=URL", "-URL",
@@ -155,7 +155,7 @@ func TestSecretEchoed(t *testing.T) {
 				args := []string{
 					"-driver", c.driver, "-clients", "2", "-duration", "200ms", "-warmup", "0s", "-o", filepath.Join(out, "runs.jsonl"),
 					"-format", "html=" + out + "/r.html,csv=" + out + "/r.csv,markdown=" + out + "/r.md,benchfmt=" + out + "/r.txt",
-					"-interval-log", filepath.Join(out, "log"), "-metrics-addr", metrics,
+					"-metrics-addr", metrics,
 				}
 				if with != "" {
 					args = append(args, "-addr", with)

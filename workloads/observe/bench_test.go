@@ -4,7 +4,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -22,8 +21,8 @@ import (
 	"github.com/lockbench/lockbench/workloads"
 )
 
-// BenchmarkLive prices what watches a trial: metrics that are scraped each second, as often as any Prometheus does, and
-// the interval log. Trials with and without it alternate, and the medians of the pairs' ratios are shown: of the throughput,
+// BenchmarkLive prices what watches a trial: metrics that are scraped each second, as often as any Prometheus does.
+// Trials with and without it alternate, and the medians of the pairs' ratios are shown: of the throughput,
 // and of the CPU time a lock, which suffers less from others on the machine (the scraper's is in it).
 func BenchmarkLive(b *testing.B) {
 	for _, bc := range []struct {
@@ -56,7 +55,7 @@ func BenchmarkLive(b *testing.B) {
 }
 
 // busy returns a view of a trial that has recorded some thousand slots of each of the usual metrics.
-func busy(b *testing.B) (view workloads.View, last workloads.Interval) {
+func busy(b *testing.B) (view workloads.View) {
 	p := spec.Plan{
 		Load: spec.Load{Clients: 64, TTL: time.Minute, Hold: time.Millisecond}, Driver: "memory", Lock: "mutex", Wait: "backoff",
 		BackoffMin: time.Millisecond, BackoffMax: 100 * time.Millisecond, Keys: 16, Duration: 2 * time.Second, IOTimeout: time.Second, Server: "in-process",
@@ -70,14 +69,13 @@ func busy(b *testing.B) (view workloads.View, last workloads.Interval) {
 	if _, err := run.Do(b.Context()); err != nil {
 		b.Fatal(err)
 	}
-	return view, workloads.Interval{To: time.Second, Values: view.Values}
+	return view
 }
 
 // BenchmarkScrape is what one scrape costs, without the network.
 func BenchmarkScrape(b *testing.B) {
 	var x exporter
-	view, _ := busy(b)
-	x.begin(view, Trial{})
+	x.begin(busy(b), Trial{})
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(&x)
 	handler := promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
@@ -85,19 +83,6 @@ func BenchmarkScrape(b *testing.B) {
 	request.Header.Set("Accept", string(expfmt.NewFormat(expfmt.TypeProtoDelim)))
 	for b.Loop() {
 		handler.ServeHTTP(httptest.NewRecorder(), request)
-	}
-}
-
-// BenchmarkIntervalLog is what one second costs the log.
-func BenchmarkIntervalLog(b *testing.B) {
-	view, interval := busy(b)
-	l := newLog(&full{1 << 60}, false, "test", time.Unix(0, 0))
-	l.Begin(view, Trial{})
-	for b.Loop() {
-		l.Write(interval)
-	}
-	if l.err != nil {
-		b.Fatal(l.err)
 	}
 }
 
@@ -118,12 +103,8 @@ func trialOf(b *testing.B, p spec.Plan, addrs []string, watched bool) *results.R
 		if err != nil {
 			b.Fatal(err)
 		}
-		log, err := CreateLog(filepath.Join(b.TempDir(), "f.hlog"), false, "test")
-		if err != nil {
-			b.Fatal(err)
-		}
-		defer func() { metrics.Close(); log.Close() }()
-		run.Watch, run.Interval = func(v workloads.View) { metrics.Begin(v, Trial{}); log.Begin(v, Trial{}) }, log.Write
+		defer metrics.Close()
+		run.Watch = func(v workloads.View) { metrics.Begin(v, Trial{}) }
 		stop := scraped(metrics.URL())
 		defer stop()
 	}

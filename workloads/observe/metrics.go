@@ -1,4 +1,4 @@
-// Package observe shows trials under way to other programs: as Prometheus metrics, and as an HdrHistogram interval log.
+// Package observe shows trials under way to other programs, as Prometheus metrics, and to browsers.
 package observe
 
 import (
