@@ -74,6 +74,10 @@ func (p *program) conform(ctx context.Context, o *options) error {
 			defer server.Close()
 			cfg.Addrs = server.URLs
 		}
+		for _, addr := range cfg.Addrs {
+			read, _ := deploy.ReadAddr(s, addr) // an error is Open's, too
+			p.secrets.Add(string(read.Password))
+		}
 	}
 	passed, failed := 0, 0
 	for _, cfg.Lock = range locks {

@@ -210,8 +210,23 @@ func TestSecretEchoed(t *testing.T) {
 	}
 }
 
-// TestScrubRecord has the canary in all that a server tells.
-func TestScrubRecord(t *testing.T) {
+// TestSecretOfConformance has the server repeat a password that stands in a file of the driver's.
+func TestSecretOfConformance(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "pgpass")
+	if err := os.WriteFile(file, []byte("*:*:*:*:"+canary+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PGPASSFILE", file)
+	var stdout, stderr bytes.Buffer
+	args := []string{"conformance", "-driver", "postgres", "-lock", "advisory", "-addr", "postgres://me@" + echoPostgres(t, nil) + "/db"}
+	code := run(args, strings.NewReader(""), &stdout, &stderr, environment(), nil)
+	if text := stdout.String() + stderr.String(); code != exitError || leaked(text) != "" || !strings.Contains(text, secrets.Hidden) {
+		t.Errorf("exit code %d: %s", code, text)
+	}
+}
+
+// TestScrub has the canary in all that a server tells.
+func TestScrub(t *testing.T) {
 	p := &program{}
 	p.secrets.Add(canary)
 	counts := func() results.Counts { return results.Counts{ErrorSample: map[string]string{"server": canary}} }
