@@ -105,7 +105,7 @@ var floors = []rule{
 		[]string{"github.com/anishathalye/porcupine"},
 	},
 	{
-		"workloads/fleet", []string{"drivers", "drivers/lines", "drivers/spawn", "results", "results/spec", "workloads", "workloads/oracle"},
+		"workloads/fleet", []string{"drivers", "drivers/lines", "drivers/spawn", "results", "results/format", "results/spec", "workloads", "workloads/oracle"},
 		[]string{"golang.org/x/sys"},
 	},
 	{"workloads/...", []string{"drivers", "drivers/alarm", "drivers/wait", "drivers/renew", "results", "results/format", "results/spec", "results/stats", "workloads/..."}, []string{"golang.org/x/sys"}},
@@ -123,7 +123,7 @@ var floors = []rule{
 
 	{"cmd/cli/progress", []string{"results/format", "workloads"}, []string{"golang.org/x/term"}},
 	{"cmd/cli/breakable", []string{"drivers/fault", "drivers/servers", "workloads/hazards"}, nil},
-	{"cmd/cli/deploy", []string{"drivers", "drivers/servers", "drivers/wait", "results", "results/spec", "workloads/host", "workloads/matrix"}, nil},
+	{"cmd/cli/deploy", []string{"cmd/cli/files", "drivers", "drivers/servers", "drivers/wait", "results", "results/spec", "workloads/host", "workloads/matrix"}, nil},
 	{"cmd/cli/machine", []string{"drivers", "results", "results/spec", "workloads/matrix"}, []string{"golang.org/x/sys"}},
 	{"cmd/cli/catalog", []string{"cmd/cli/deploy", "drivers", "drivers/exec", "drivers/servers", "drivers/wait", "results/format", "results/metric", "results/report", "results/spec", "results/view", "workloads/hazards", "workloads/matrix", "workloads/presets"}, nil},
 	{"cmd/cli/secrets", []string{"drivers"}, nil},

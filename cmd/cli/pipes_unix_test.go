@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -11,7 +12,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
-// TestFirstSignalEndsAWaitForAPipe: neither a password to come nor a reader of the output is worth a second Ctrl-C.
+// TestFirstSignalEndsAWaitForAPipe: neither a secret to come nor a reader of the output is worth a second Ctrl-C.
 func TestFirstSignalEndsAWaitForAPipe(t *testing.T) {
 	dir := t.TempDir()
 	fifo := func(name string) string {
@@ -21,25 +22,32 @@ func TestFirstSignalEndsAWaitForAPipe(t *testing.T) {
 		}
 		return path
 	}
-	password, page := fifo("password"), fifo("page")
-	var writer *os.File
-	code, _, stderr := signalled(t, []string{"-addr", "redis://127.0.0.1:1", "-password-file", password}, func(signal func()) {
-		testwait.Until(t, "nobody reads the password", func() (opened bool) { // which succeeds once somebody does
-			fd, err := syscall.Open(password, syscall.O_WRONLY|syscall.O_NONBLOCK, 0)
-			if err == nil {
-				writer = os.NewFile(uintptr(fd), password)
-			}
-			return err == nil
+	for i, args := range [][]string{
+		{"-addr", "redis://127.0.0.1:1", "-password-file"},
+		{"-driver", "null", "-clients", "2", "-rank", "0", "-ranks", "2", "-rendezvous", "127.0.0.1:1", "-fleet-token-file"},
+		{"-driver", "null", "-clients", "2", "-rank", "1", "-ranks", "2", "-rendezvous", "127.0.0.1:1", "-fleet-token-file"},
+	} {
+		secret := fifo(fmt.Sprint("secret", i))
+		var writer *os.File
+		code, _, stderr := signalled(t, append(args, secret), func(signal func()) {
+			testwait.Until(t, "nobody reads the secret", func() (opened bool) { // which succeeds once somebody does
+				fd, err := syscall.Open(secret, syscall.O_WRONLY|syscall.O_NONBLOCK, 0)
+				if err == nil {
+					writer = os.NewFile(uintptr(fd), secret)
+				}
+				return err == nil
+			})
+			signal()
 		})
-		signal()
-	})
-	if code != exitInterrupted {
-		t.Errorf("waiting for a password: exit code %d, %s", code, stderr)
+		if code != exitInterrupted {
+			t.Errorf("%q: exit code %d, %s", args, code, stderr)
+		}
+		writer.Close()
 	}
-	writer.Close()
 
 	var reader *os.File
-	code, _, stderr = signalled(t, []string{"-driver", "memory", "-n", "10", "-warmup", "0s", "-clients", "1,2,3,4,5", "-keys", "1,2,3,4", "-format", "html=" + page}, func(signal func()) {
+	page := fifo("page")
+	code, _, stderr := signalled(t, []string{"-driver", "memory", "-n", "10", "-warmup", "0s", "-clients", "1,2,3,4,5", "-keys", "1,2,3,4", "-format", "html=" + page}, func(signal func()) {
 		var err error
 		if reader, err = os.Open(page); err != nil { // returns once somebody writes
 			t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/cmd/cli/deploy"
+	"github.com/lockbench/lockbench/cmd/cli/files"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
@@ -135,15 +136,11 @@ func (r *runner) assemble(ctx context.Context) (err error) {
 	if !r.place.Fleet() {
 		return r.startProcesses(ctx)
 	}
-	token, limit, err := r.readMeeting()
-	if err != nil {
-		return err
-	}
-	r.leader = fleet.NewLeader(r.identity(), token)
-	if r.rendezvous, err = r.leader.Listen(r.place.Listen(), r.say); err != nil {
+	r.leader = fleet.NewLeader(r.identity(), r.meeting.token)
+	if r.rendezvous, err = r.leader.Listen(r.meeting.at, r.say); err != nil {
 		return fmt.Errorf("-rendezvous: %w", err)
 	}
-	if err := r.rendezvous.Wait(ctx, limit); err != nil {
+	if err := r.rendezvous.Wait(ctx, r.meeting.limit); err != nil {
 		return err
 	}
 	host, _ := os.Hostname()
@@ -155,18 +152,32 @@ func (r *runner) assemble(ctx context.Context) (err error) {
 	return nil
 }
 
-// readMeeting returns what a rank has to know to join, and for how long it waits for the others.
-func (r *runner) readMeeting() (token string, limit time.Duration, err error) {
-	wait := r.options.get("join-timeout")
-	if limit, err = spec.ParseTime(wait.text); err != nil || limit <= 0 {
-		return "", 0, usageErrorf("%s: must be a time with a unit, as in 5m", wait.written())
+// meeting is what a rank has to know to join, and for how long it waits for the others.
+type meeting struct {
+	at, token string
+	limit     time.Duration
+}
+
+// readMeeting does nothing of a process that meets no others, or them over pipes.
+func (r *runner) readMeeting() (err error) {
+	if r.place.Rendezvous == "" {
+		return nil
 	}
-	token, warning, err := r.place.Token(r.options.text("fleet-token-file"), r.program.env.lookup)
-	r.secrets.Add(token)
-	if warning != "" && r.place.Rank == 0 {
-		r.say("warning: %s", warning)
+	m, wait := &r.meeting, r.options.get("join-timeout")
+	if m.limit, err = spec.ParseTime(wait.text); err != nil || m.limit <= 0 {
+		return usageErrorf("%s: must be a time with a unit, as in 5m", wait.written())
 	}
-	return token, limit, err
+	if name := r.options.text("fleet-token-file"); name != "" {
+		if m.token, err = files.ReadLine("-fleet-token-file", name); err != nil {
+			return err
+		}
+	}
+	if m.token, err = r.place.Token(m.token, r.program.env.lookup); err != nil {
+		return usageErrorf("%w", err)
+	}
+	r.secrets.Add(m.token)
+	m.at, err = r.place.At(m.token)
+	return err
 }
 
 // startProcesses starts copies of this process. They have its whole environment, since they read the same variables for
@@ -199,18 +210,17 @@ func (r *runner) follow(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := r.readMeeting(); err != nil {
+		return err
+	}
 	r.deployments = deployments
 	r.draining.Store(true)
 	if _, child := r.program.env.lookup(childVariable); child {
 		return fleet.Follow(ctx, &fleet.Pipes{Reader: r.stdin, File: os.Stdout}, "", r.place.Rank, r.identity(), "", r.openShare)
 	}
-	token, limit, err := r.readMeeting()
-	if err != nil {
-		return err
-	}
-	conn, binding, err := fleet.Join(ctx, r.place.Rendezvous, limit)
+	conn, binding, err := fleet.Join(ctx, r.meeting.at, r.meeting.limit)
 	if err == nil {
-		err = fleet.Follow(ctx, conn, binding, r.place.Rank, r.identity(), token, r.openShare)
+		err = fleet.Follow(ctx, conn, binding, r.place.Rank, r.identity(), r.meeting.token, r.openShare)
 	}
 	if err != nil {
 		err = fmt.Errorf("rank %d: %w", r.place.Rank, err)

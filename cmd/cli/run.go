@@ -181,6 +181,7 @@ type runner struct {
 	servers     *deploy.Deployments            // of the present trial
 	live        *live
 	leader      *fleet.Leader // of several processes; nil of one
+	meeting     meeting
 	rendezvous  *fleet.Rendezvous
 	question    *question   // of a plan; nil of a run
 	comparison  *comparison // nil if nothing is compared
@@ -262,8 +263,11 @@ func (r *runner) runTrials(ctx context.Context) {
 
 // deploy gets ready to start servers, and for a run that is stopped. What it has begun closeServer ends.
 func (r *runner) deploy() error {
-	deployments, err := deploymentsOf(r.experiment) // a password may come from a pipe to which nobody writes
-	if err != nil {
+	deployments, err := deploymentsOf(r.experiment)
+	if err == nil {
+		err = r.readMeeting()
+	}
+	if err != nil { // or a signal has come: a password or a token may be in a pipe to which nobody writes
 		return err
 	}
 	r.draining.Store(true)

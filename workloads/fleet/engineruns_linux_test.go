@@ -22,6 +22,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
 	"github.com/lockbench/lockbench/drivers/testwait"
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/workloads/fleet"
 	"github.com/lockbench/lockbench/workloads/fleet/fleettest"
 )
 
@@ -259,6 +260,7 @@ func TestSlurmRun(t *testing.T) {
 		t.Skip("starts daemons")
 	}
 	fleettest.Slurm(t)
+	t.Setenv(fleet.TokenVariable, "a token of the test's own") // should the nodes have names
 	engine(t, "SLURM_PROCID", []stop{
 		{"Ctrl-C twice", false, func(r *run, env []string) error {
 			testwait.Until(t, "srun to take two signals for two, which at once are one", func() bool {
@@ -285,6 +287,7 @@ func TestOpenMPIRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts many processes")
 	}
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	engine(t, "OMPI_COMM_WORLD_RANK", []stop{{"Ctrl-C", false, interrupt}}, append(fleettest.OpenMPI(t), "-n", "4")...)
 }
 
@@ -300,6 +303,7 @@ func TestLostRankOfFlags(t *testing.T) {
 	}
 	at := l.Addr().String()
 	_ = l.Close()
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	r := newRun(t)
 	for i := range 3 {
 		c := r.command(os.Args[0], "-rank", fmt.Sprint(i), "-ranks", "3", "-rendezvous", at, "-clients", "6", "-keys", "2", "-o", r.file,
@@ -325,5 +329,41 @@ func TestLostRankOfFlags(t *testing.T) {
 		if text := r.err[i].String(); !strings.Contains(text, want) {
 			t.Errorf("rank %d says %s, want %s", i, text, want)
 		}
+	}
+}
+
+// TestTakenPort: who listens at the rendezvous of ranks of one machine is not asked by any of them.
+func TestTakenPort(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	t.Setenv(fleet.TokenVariable, "")
+	r := newRun(t)
+	for i := range 2 {
+		c := r.command(os.Args[0], "-rank", fmt.Sprint(i), "-ranks", "2", "-rendezvous", l.Addr().String(), "-driver", "null", "-clients", "2",
+			"-duration", "100ms", "-warmup", "0s", "-o", r.file)
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if codes := r.end(t); !slices.Equal(codes, []int{0, 0}) {
+		t.Errorf("exit codes %v", codes)
+	}
+	r.only(t, 2)
+	own, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer own.Close()
+	first, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Close()
+	if first.RemoteAddr().String() != own.LocalAddr().String() {
+		t.Error("a rank has connected to it")
 	}
 }

@@ -27,14 +27,14 @@ func init() {
 // standing is what a rank prints.
 type standing struct {
 	Place
-	Token, Warning, Err string
+	Token, Err string
 }
 
 func printPlace() {
 	var s standing
 	var err error
 	if s.Place, err = Discover(Place{Rank: -1}, os.LookupEnv); err == nil {
-		s.Token, s.Warning, err = s.Place.Token("", os.LookupEnv)
+		s.Token, err = s.Place.Token("", os.LookupEnv)
 	}
 	s.Err = errorText(err)
 	line, _ := json.Marshal(s)
@@ -93,11 +93,15 @@ func TestSlurm(t *testing.T) {
 	host, _, _ = strings.Cut(host, ".")
 
 	one := agree(t, start(t, "srun", "-N1", "-n4"), 4)
-	if !strings.HasPrefix(one.Rendezvous, "127.0.0.1:") || one.Warning != "" {
+	if !strings.HasPrefix(one.Rendezvous, "127.0.0.1:") || one.Token != "" {
 		t.Errorf("on one node the ranks meet otherwise: %+v", one)
 	}
+	if list := start(t, "srun", "-N4", "-n4"); len(list) != 4 || !strings.Contains(list[0].Err, "could join: set "+TokenVariable) {
+		t.Errorf("on four nodes they need no token: %+v", list)
+	}
+	t.Setenv(TokenVariable, "a token of the test's own")
 	four := agree(t, start(t, "srun", "-N4", "-n8", "--mpi=pmi2"), 8)
-	if !strings.HasPrefix(four.Rendezvous, host+":") || four.Warning == "" {
+	if !strings.HasPrefix(four.Rendezvous, host+":") || four.Token == "" {
 		t.Errorf("the first node is %s: %+v", host, four)
 	}
 	if one.Job == four.Job || strings.Split(one.Rendezvous, ":")[1] == strings.Split(four.Rendezvous, ":")[1] {
@@ -132,11 +136,11 @@ func TestOpenMPI(t *testing.T) {
 	}
 	mpirun := fleettest.OpenMPI(t)
 	first := agree(t, start(t, append(mpirun, "-n", "4")...), 4)
-	if !strings.HasPrefix(first.Rendezvous, "127.0.0.1:") || first.Token == "" || first.Warning != "" {
+	if !strings.HasPrefix(first.Rendezvous, "127.0.0.1:") || first.Token != "" {
 		t.Errorf("the ranks meet otherwise: %+v", first)
 	}
 	second := agree(t, start(t, append(mpirun, "-n", "2")...), 2)
-	if first.Job == second.Job || first.Token == second.Token {
+	if first.Job == second.Job {
 		t.Errorf("two jobs share what should be their own: %+v, %+v", first, second)
 	}
 	if list := start(t, append(mpirun, "-n", "1")...); len(list) != 1 || list[0].Fleet() || list[0].Err != "" {

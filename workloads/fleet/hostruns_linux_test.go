@@ -27,7 +27,7 @@ func TestHostsRun(t *testing.T) {
 	go fleettest.Relay(reached, 0, 0, func() (net.Conn, error) {
 		return net.Dial("tcp", strings.TrimPrefix(redis.URL(), "redis://"))
 	})
-	t.Setenv(fleet.TokenVariable, "secret")
+	t.Setenv(fleet.TokenVariable, "a secret of 24 bytes long")
 	on := func(t *testing.T, want int, args ...string) *run {
 		r := newRun(t)
 		for i, h := range hosts {

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"math/big"
 	"net"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -34,13 +35,13 @@ type Rendezvous struct {
 	misfit   chan error // of a rank that belongs to the fleet and cannot join it
 }
 
-// Listen begins to wait for the ranks of a fleet at an address. It goes on to refuse those that come too late until Close.
+// Listen begins to wait for the ranks of a fleet at an address, or at the path of a unix socket. It goes on to refuse those that come too late until Close.
 func (l *Leader) Listen(addr string, say func(format string, args ...any)) (*Rendezvous, error) {
-	cert, err := certificate()
-	if err != nil {
-		return nil, err
+	listen := listenTLS
+	if filepath.IsAbs(addr) {
+		listen = listenUnix
 	}
-	listener, err := tls.Listen("tcp", addr, &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS13})
+	listener, err := listen(addr)
 	if err != nil {
 		return nil, err
 	}
@@ -50,12 +51,20 @@ func (l *Leader) Listen(addr string, say func(format string, args ...any)) (*Ren
 	return v, nil
 }
 
+func listenTLS(addr string) (net.Listener, error) {
+	cert, err := certificate()
+	if err != nil {
+		return nil, err
+	}
+	return tls.Listen("tcp", addr, &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS13})
+}
+
 func (v *Rendezvous) accept() {
 	for {
 		conn, err := v.listener.Accept()
 		switch {
 		case err == nil:
-			v.admitted.Go(func() { v.admit(conn.(*tls.Conn)) })
+			v.admitted.Go(func() { v.admit(conn) })
 		case errors.Is(err, net.ErrClosed):
 			return
 		default: // too many open files: those who do not belong here are let go soon
@@ -125,13 +134,10 @@ func (v *Rendezvous) missing() string {
 }
 
 // admit lets the process of a connection join, or tells it why not.
-func (v *Rendezvous) admit(conn *tls.Conn) {
+func (v *Rendezvous) admit(conn net.Conn) {
 	handshake, cancel := context.WithTimeout(v.ctx, silence)
 	defer cancel()
-	b, err := "", conn.HandshakeContext(handshake)
-	if err == nil {
-		b, err = binding(conn)
-	}
+	b, err := binding(handshake, conn)
 	if err != nil {
 		_ = conn.Close()
 		return
@@ -183,12 +189,15 @@ func (v *Rendezvous) take(r *rank) error {
 func Join(ctx context.Context, addr string, limit time.Duration) (conn net.Conn, bound string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS13}}
+	dial, network := (&tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS13}}).DialContext, "tcp"
+	if filepath.IsAbs(addr) {
+		dial, network = new(net.Dialer).DialContext, "unix"
+	}
 	for {
 		attempt, stop := context.WithTimeout(ctx, silence) // what accepts and says nothing may be gone soon
-		conn, err = dialer.DialContext(attempt, "tcp", addr)
+		conn, err = dial(attempt, network, addr)
 		if stop(); err == nil {
-			bound, err = binding(conn.(*tls.Conn))
+			bound, err = binding(ctx, conn)
 			return conn, bound, err
 		}
 		select {
@@ -196,15 +205,25 @@ func Join(ctx context.Context, addr string, limit time.Duration) (conn net.Conn,
 			if context.Cause(ctx) != context.DeadlineExceeded {
 				return nil, "", context.Cause(ctx)
 			}
+			if network == "unix" {
+				err = fmt.Errorf("without a %s all ranks meet as one user of one machine: %w", TokenVariable, err)
+			}
 			return nil, "", fmt.Errorf("rank 0 was not at %s within %v: %w", addr, limit, err)
 		case <-time.After(pingEvery):
 		}
 	}
 }
 
-// binding returns what both ends of a connection know, and nobody else does.
-func binding(conn *tls.Conn) (string, error) {
-	state := conn.ConnectionState()
+// binding returns what both ends of a connection know, and nobody else does; nothing of a unix socket.
+func binding(ctx context.Context, conn net.Conn) (string, error) {
+	secure, ok := conn.(*tls.Conn)
+	if !ok {
+		return "", nil
+	}
+	if err := secure.HandshakeContext(ctx); err != nil {
+		return "", err
+	}
+	state := secure.ConnectionState()
 	key, err := state.ExportKeyingMaterial("EXPORTER-Channel-Binding", nil, 32)
 	return hex.EncodeToString(key), err
 }

@@ -7,13 +7,16 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"hash/fnv"
+	"io/fs"
 	"net"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
-	"strings"
+	"syscall"
 )
 
 // Place is where a process stands among those that make one run.
@@ -230,38 +233,95 @@ var tcpHost = regexp.MustCompile(`;tcp://([^,:;]+)`)
 // TokenVariable has the token in the environment.
 const TokenVariable = "LOCKBENCH_FLEET_TOKEN"
 
-// Token returns what a process must know to join the fleet: what is in file, which -fleet-token-file names, or in the
-// variable, else what mpirun has drawn for its processes alone. Without any, the ranks of one host or of an engine may
-// meet nevertheless; if others can reach the rendezvous, a warning says so.
-func (p Place) Token(file string, lookup func(string) (string, bool)) (token, warning string, err error) {
-	v := variables(lookup)
-	token = v.text(TokenVariable)
-	if file != "" {
-		if token != "" {
-			return "", "", fmt.Errorf("-fleet-token-file and %s are both given: keep one", TokenVariable)
-		}
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return "", "", fmt.Errorf("-fleet-token-file: %w", err)
-		}
-		if token = strings.TrimSpace(string(text)); token == "" {
-			return "", "", fmt.Errorf("-fleet-token-file %s: is empty", file)
-		}
+// minToken is how long a token has to be, since a guess can be held against a proof at leisure.
+const minToken = 16
+
+const makeToken = "openssl rand -hex 16 makes one"
+
+// Token returns what a process must know to join the fleet: what -fleet-token-file gives, or the variable, else what mpirun has
+// drawn for its processes alone. Ranks of one machine need none; see At.
+func (p Place) Token(given string, lookup func(string) (string, bool)) (string, error) {
+	v, from := variables(lookup), "-fleet-token-file"
+	switch set := v.text(TokenVariable); {
+	case set != "" && given != "":
+		return "", fmt.Errorf("-fleet-token-file and %s are both given: keep one", TokenVariable)
+	case set != "":
+		given, from = set, TokenVariable
 	}
 	const drawn = "OMPI_MCA_orte_precondition_transports" // the key of Open MPI's own connections, random for each job
 	switch {
-	case token != "":
-		return token, "", nil
+	case given != "" && len(given) < minToken:
+		return "", fmt.Errorf("%s: has %d bytes, and needs %d: %s", from, len(given), minToken, makeToken)
+	case given != "" || p.local():
+		return given, nil
 	case p.Engine == "openmpi" && v.text(drawn) != "":
 		mac := hmac.New(sha256.New, []byte(v.text(drawn)))
 		mac.Write([]byte("lockbench fleet " + p.Job))
-		return hex.EncodeToString(mac.Sum(nil)), "", nil
-	case p.local():
-		return "", "", nil
-	case p.Engine == "flags":
-		return "", "", fmt.Errorf("-rendezvous %s: whoever reaches it could join: set %s to one secret for all ranks",
-			p.Rendezvous, TokenVariable)
+		return hex.EncodeToString(mac.Sum(nil)), nil
 	}
-	return "", fmt.Sprintf("whoever reaches %s can join: set %s to a secret where the job is submitted", p.Rendezvous,
-		TokenVariable), nil
+	return "", fmt.Errorf("whoever reaches %s could join: set %s to one secret for all ranks; %s", p.Rendezvous, TokenVariable, makeToken)
+}
+
+// At returns where this rank waits for the others, or joins them. Without a token that is a unix socket.
+func (p Place) At(token string) (string, error) {
+	switch {
+	case token == "":
+		return p.socket()
+	case p.Rank == 0:
+		return p.Listen(), nil
+	}
+	return p.Rendezvous, nil
+}
+
+// socket returns the path of one in a directory that nobody but this user can enter, so that ranks of one machine need no token.
+func (p Place) socket() (string, error) {
+	dir, err := os.UserCacheDir()
+	if err == nil {
+		dir = filepath.Join(dir, "lockbench", "fleets")
+		err = makePrivate(dir)
+	}
+	host, _ := os.Hostname() // machines may share the directory
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %s", host, p.Rendezvous, p.Job))
+	path := filepath.Join(dir, hex.EncodeToString(sum[:8]))
+	if err == nil && len(path) > maxSocketPath {
+		err = fmt.Errorf("%s: is too long for a unix socket", path)
+	}
+	if err != nil {
+		return "", fmt.Errorf("no directory for the ranks to meet: %w; else set %s to one secret for all ranks", err, TokenVariable)
+	}
+	return path, nil
+}
+
+// maxSocketPath is what the shortest sockaddr_un holds, that of macOS.
+const maxSocketPath = 103
+
+// makePrivate makes a directory, unless it is there, of which the error says that others can enter it.
+func makePrivate(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return err
+	}
+	if s, ok := info.Sys().(*syscall.Stat_t); !ok || int(s.Uid) != os.Geteuid() || info.Mode() != fs.ModeDir|0o700 {
+		return fmt.Errorf("%s: must be a directory of this user with mode 0700", dir)
+	}
+	return nil
+}
+
+// listenUnix listens at a path, also if a rank 0 that was killed has left a socket there.
+func listenUnix(path string) (net.Listener, error) {
+	l, err := net.Listen("unix", path)
+	if !errors.Is(err, syscall.EADDRINUSE) {
+		return l, err
+	}
+	if conn, err := net.Dial("unix", path); err == nil {
+		_ = conn.Close()
+		return nil, fmt.Errorf("another rank 0 waits at %s: give each fleet a port of its own", path)
+	}
+	if err := os.Remove(path); err != nil {
+		return nil, err
+	}
+	return net.Listen("unix", path)
 }

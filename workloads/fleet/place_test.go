@@ -1,12 +1,15 @@
 package fleet
 
 import (
+	"errors"
 	"maps"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // none is what flags are if none is given.
@@ -164,45 +167,136 @@ func TestListen(t *testing.T) {
 }
 
 func TestToken(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "token")
-	empty := filepath.Join(t.TempDir(), "empty")
-	if err := os.WriteFile(file, []byte("of the file\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(empty, []byte("\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	const (
-		variable = TokenVariable + "=sesame"
+		sesame   = "sesame, sesame, sesame"
+		variable = TokenVariable + "=sesamesesamesesame"
 		key      = "OMPI_MCA_orte_precondition_transports=67144061fe0a89b8-347ce8932500ca7a"
 		here     = "127.0.0.1:7"
+		make     = "openssl rand -hex 16 makes one"
 	)
 	for _, tt := range []struct {
 		name, engine, at, file, env string
-		token, warning, err         string // parts
+		token, err                  string // parts
 	}{
-		{"variable", "slurm", "n1:7", "", variable, "sesame", "", ""},
-		{"file", "flags", "n1:7", file, "", "of the file", "", ""},
-		{"both", "flags", "n1:7", file, variable, "", "", "keep one"},
-		{"no file", "flags", "n1:7", file + "x", "", "", "", "-fleet-token-file"},
-		{"empty file", "flags", here, empty, "", "", "", "is empty"},
-		{"mpirun's own", "openmpi", "n1:7", "", key, "c85229c4", "", ""},
-		{"rather than mpirun's", "openmpi", "n1:7", "", key + " " + variable, "sesame", "", ""},
-		{"not of another engine", "slurm", "n1:7", "", key, "", "whoever reaches n1:7 can join: set " + TokenVariable, ""},
-		{"one host", "slurm", here, "", "", "", "", ""},
-		{"one host by flags", "flags", "localhost:7", "", "", "", "", ""},
-		{"hosts", "flags", "n1:7", "", "", "", "", "-rendezvous n1:7: whoever reaches it could join: set " + TokenVariable},
+		{"variable", "slurm", "n1:7", "", variable, "sesamesesamesesame", ""},
+		{"file", "flags", "n1:7", sesame, "", sesame, ""},
+		{"both", "flags", "n1:7", sesame, variable, "", "keep one"},
+		{"short", "flags", here, "", TokenVariable + "=fifteenletters-", "", TokenVariable + ": has 15 bytes, and needs 16: " + make},
+		{"short file", "flags", "n1:7", "sesame", "", "", "-fleet-token-file: has 6 bytes, and needs 16: " + make},
+		{"mpirun's own", "openmpi", "n1:7", "", key, "c85229c4", ""},
+		{"rather than mpirun's", "openmpi", "n1:7", "", key + " " + variable, "sesamesesamesesame", ""},
+		{"not of another engine", "slurm", "n1:7", "", key, "", "whoever reaches n1:7 could join: set " + TokenVariable},
+		{"one host", "slurm", here, "", "", "", ""},
+		{"one host of mpirun's", "openmpi", here, "", key, "", ""},
+		{"one host by flags", "flags", "localhost:7", "", "", "", ""},
+		{"hosts", "flags", "n1:7", "", "", "", "whoever reaches n1:7 could join: set " + TokenVariable + " to one secret for all ranks; " + make},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := Place{Ranks: 2, Rendezvous: tt.at, Engine: tt.engine, Job: "173932545"}
-			token, warning, err := p.Token(tt.file, lookupIn(variablesOf(tt.env)))
-			for _, part := range []struct{ got, want string }{{token, tt.token}, {warning, tt.warning}, {errorText(err), tt.err}} {
+			token, err := p.Token(tt.file, lookupIn(variablesOf(tt.env)))
+			for _, part := range []struct{ got, want string }{{token, tt.token}, {errorText(err), tt.err}} {
 				if !strings.Contains(part.got, part.want) || part.want == "" && part.got != "" {
 					t.Errorf("%q, want %q", part.got, part.want)
 				}
 			}
 		})
 	}
+}
+
+// TestSocket: without a token, ranks meet in a directory that nobody else can enter, or not at all.
+func TestSocket(t *testing.T) {
+	cache := t.TempDir()
+	t.Setenv("XDG_CACHE_HOME", cache)
+	t.Setenv("HOME", cache)
+	parent, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(parent, "lockbench", "fleets")
+	of := func(p Place) string {
+		at, err := p.At("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return at
+	}
+	p := Place{Rank: 1, Ranks: 2, Rendezvous: "127.0.0.1:7", Job: "1.0"}
+	first, at := p, of(p)
+	first.Rank = 0
+	if of(first) != at || filepath.Dir(at) != dir {
+		t.Errorf("rank 1 meets at %s, and rank 0 at %s", at, of(first))
+	}
+	for _, other := range []Place{{Rendezvous: p.Rendezvous, Job: "2.0"}, {Rendezvous: "127.0.0.1:8", Job: p.Job}} {
+		if of(other) == at {
+			t.Errorf("%+v meets at the same place", other)
+		}
+	}
+	if at, err := p.At("a token"); err != nil || at != p.Rendezvous {
+		t.Errorf("with a token it meets at %s, %v", at, err)
+	}
+	for name, spoil := range map[string]func() error{
+		"of a group": func() error { return os.Chmod(dir, 0o770) },
+		"readable":   func() error { return os.Chmod(dir, 0o744) },
+		"sticky":     func() error { return os.Chmod(dir, 0o777|os.ModeSticky) },
+		"a link": func() error {
+			return errors.Join(os.Remove(dir), os.Mkdir(dir+"2", 0o700), os.Symlink(dir+"2", dir))
+		},
+		"a file": func() error { return errors.Join(os.Remove(dir), os.WriteFile(dir, nil, 0o700)) },
+		"another user's": func() error {
+			if os.Geteuid() != 0 { // only root can give one away
+				return os.Chmod(dir, 0o777)
+			}
+			return os.Chown(dir, 1, 1)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o700), os.RemoveAll(dir+"2"), spoil()); err != nil {
+				t.Fatal(err)
+			}
+			_, err := p.At("")
+			if err == nil || !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "set "+TokenVariable) {
+				t.Error(err)
+			}
+		})
+	}
+	_ = os.RemoveAll(dir)
+	t.Setenv("XDG_CACHE_HOME", filepath.Join(cache, strings.Repeat("long", 30)))
+	t.Setenv("HOME", filepath.Join(cache, strings.Repeat("long", 30)))
+	_, err = p.At("")
+	check(t, err, "is too long for a unix socket")
+}
+
+// TestMeetAtSocket: ranks without a token meet at a unix socket, also where a rank 0 was killed, but not where one waits.
+func TestMeetAtSocket(t *testing.T) {
+	at := filepath.Join(t.TempDir(), "s")
+	dead, err := net.ListenUnix("unix", &net.UnixAddr{Name: at})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead.SetUnlinkOnClose(false)
+	_ = dead.Close()
+	l, said := NewLeader(identity(2), ""), &saying{more: make(chan struct{}, 1)}
+	v, err := l.Listen(at, said.say)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = NewLeader(identity(2), "").Listen(at, said.say)
+	check(t, err, "another rank 0 waits at "+at)
+	s := server(t)
+	over := join(t.Context(), at, 1, identity(2), "", opener(s.Addr(), 1))
+	if err := v.Wait(t.Context(), time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	v.Close()
+	l.Close(nil)
+	if err := <-over; err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Lstat(at); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the socket is left: %v", err)
+	}
+	_, _, err = Join(t.Context(), at, ms)
+	check(t, err, "rank 0 was not at "+at+" within 1ms: without a "+TokenVariable+" all ranks meet as one user of one machine")
 }
 
 func errorText(err error) string {

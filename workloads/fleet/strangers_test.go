@@ -4,7 +4,6 @@ package fleet
 
 import (
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"io"
 	"net"
@@ -19,11 +18,7 @@ import (
 // listen is a stranger's rendezvous.
 func listen(t *testing.T) net.Listener {
 	t.Helper()
-	cert, err := certificate()
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS13})
+	l, err := listenTLS("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,10 +53,7 @@ func TestRogueLeader(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer conn.Close()
-			if err := conn.(*tls.Conn).HandshakeContext(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			bound, err := binding(conn.(*tls.Conn))
+			bound, err := binding(t.Context(), conn)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -84,14 +76,14 @@ func TestRogueLeader(t *testing.T) {
 }
 
 // dial connects a stranger to a rendezvous.
-func (m meeting) dial(t *testing.T) *tls.Conn {
+func (m meeting) dial(t *testing.T) net.Conn {
 	t.Helper()
 	conn, _, err := Join(t.Context(), m.Addr(), time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	return conn.(*tls.Conn)
+	return conn
 }
 
 // TestCollector connects as a rank, and gets no proof of rank 0's, whatever it answers.
@@ -171,7 +163,7 @@ func TestTalkers(t *testing.T) {
 func TestLongName(t *testing.T) {
 	m := meet(t, 2)
 	conn := m.dial(t)
-	bound, err := binding(conn)
+	bound, err := binding(t.Context(), conn)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,13 +5,13 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
-	"io"
 	"os"
 	"reflect"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/lockbench/lockbench/cmd/cli/files"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/workloads/matrix"
@@ -152,9 +152,11 @@ type Access struct {
 func (l Login) Read() (a Access, err error) {
 	a.Login = l
 	if l.PasswordFile != "" {
-		if a.Password, err = readPassword(l.PasswordFile); err != nil {
+		text, err := files.ReadLine("-password-file", l.PasswordFile)
+		if err != nil {
 			return a, err
 		}
+		a.Password = drivers.Secret(text)
 	}
 	a.tls, err = l.TLS.config()
 	return a, err
@@ -162,31 +164,6 @@ func (l Login) Read() (a Access, err error) {
 
 func (a Access) fill(cfg *drivers.Config) {
 	cfg.Username, cfg.Password, cfg.Database, cfg.TLS = a.User, a.Password, a.DB, a.tls
-}
-
-// maxPassword is how many bytes a file with a password may have.
-const maxPassword = 64 << 10
-
-// readPassword reads the only line of a file, which may be a pipe. It reads no more than a password can have: a wrong
-// path may name a device that never ends.
-func readPassword(path string) (drivers.Secret, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return "", fmt.Errorf("-password-file: %w", err)
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, maxPassword+1))
-	if err != nil {
-		return "", fmt.Errorf("-password-file: %w", err)
-	}
-	if len(text) > maxPassword {
-		return "", fmt.Errorf("-password-file %s: is longer than %d KiB: it must have one line, the password", path, maxPassword>>10)
-	}
-	password := strings.TrimRight(string(text), "\r\n")
-	if password == "" || strings.ContainsAny(password, "\r\n") {
-		return "", fmt.Errorf("-password-file %s: must have one line, the password", path)
-	}
-	return drivers.Secret(password), nil
 }
 
 // config makes a TLS configuration, or nil if nothing asks for TLS.
