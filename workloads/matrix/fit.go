@@ -104,6 +104,8 @@ func fitDesign(p *spec.Plan, t drivers.Traits) *Misfit {
 		return misfit(p, "its leases cannot be renewed", "%s -renew", p.Lock)
 	case p.Reentry > 1 && !t.Reentrant:
 		return misfit(p, "its holder cannot enter it again", "%s -reentry %d", p.Lock, p.Reentry)
+	case p.Processes > 1 && t.Exclusive && !Addressed(p.Driver):
+		return misfit(p, "it excludes the clients of one process only", "%s -processes %d", p.Lock, p.Processes)
 	case p.Lockers > 1 && p.Processes > 1:
 		return misfit(p, "processes are what lockers imitate", "-lockers %d -processes %d", p.Lockers, p.Processes)
 	case p.Lockers > 1 && !kind.Local && !Library(p.Driver).Outside && !(kind.Native && Library(p.Driver).Locks):
