@@ -364,11 +364,10 @@ check_judge() { # before anything is measured: are its flags valid?
 
 answer() { # the comparison in every form, and the exit code
 	local code=0 forms=table,markdown=compare.md,html=compare.html,junit=junit.xml
-	[ "${GITHUB_ACTIONS:-}" != true ] || forms=$forms,github # annotations below the table, and the step's summary
-	compare -format "$forms" base.jsonl head.jsonl >"$tmp/answer" || code=$?
-	cat "$tmp/answer"
+	compare -format "$forms" base.jsonl head.jsonl >"$dir/compare.txt" || code=$?
+	cat "$dir/compare.txt"
+	[ -z "${GITHUB_STEP_SUMMARY:-}" ] || [ ! -f "$dir/compare.md" ] || cat "$dir/compare.md" >>"$GITHUB_STEP_SUMMARY"
 	case $code in 0 | 3 | 5) ;; *) die 1 "lockbench compare failed with exit code $code" ;; esac
-	grep -v '^::' "$tmp/answer" >"$dir/compare.txt" || true
 	case "$violated " in
 	*' head '*' base '* | *' base '*' head '*) say 'both sides violated mutual exclusion, which they claim' ;;
 	*' base '*) say 'the base violated mutual exclusion, which it claims; the head did not' ;;

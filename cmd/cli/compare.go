@@ -210,7 +210,6 @@ func comparisons(said report.ComparisonOptions) kind[*compare.Comparison] {
 			{name: htmlFormat, about: "one page with charts, which needs no other file"},
 			{name: "json", about: "all of it, for programs; lockbench schema comparison has its schema", write: export.ComparisonJSON},
 			{name: junitFormat, about: "a test case for each threshold and cell"},
-			{name: githubFormat, about: "annotations, beside the table; the summary of the step, if there is one"},
 		},
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -61,7 +60,6 @@ const (
 	markdownFormat = "markdown"
 	htmlFormat     = "html"
 	junitFormat    = "junit"
-	githubFormat   = "github" // shares standard output with another, whose lines cannot be taken for its own
 )
 
 // printer reads the options that say how results of the kind are written. Inputs are the files that the command reads, which no
@@ -127,12 +125,6 @@ func (out printer[T]) writeAs(w io.Writer, f exporter[T], v T) error {
 		return draw.Page(w, out.document(v))
 	case f.name == junitFormat:
 		return export.JUnit(w, out.judgedOf(v))
-	case f.name == githubFormat:
-		if err := export.Annotations(w, out.judgedOf(v)); err != nil {
-			return err
-		}
-		markdown, _ := out.find(markdownFormat) // which is among them
-		return out.addSummary(func(w io.Writer) error { return out.writeAs(w, markdown, v) })
 	}
 	return draw.Terminal(w, out.document(v), out.table)
 }
@@ -171,34 +163,6 @@ const (
 	minWidth = 40
 	maxWidth = 1000
 )
-
-// summaryVariable names the file that GitHub Actions shows as the summary of a step.
-const summaryVariable = "GITHUB_STEP_SUMMARY"
-
-// addSummary adds Markdown to the file of a step's summary, as much of it as GitHub takes; to none if there is no file.
-func (p *program) addSummary(write func(io.Writer) error) error {
-	name, _ := p.env.lookup(summaryVariable)
-	if name == "" {
-		return nil
-	}
-	var page strings.Builder
-	if err := write(&page); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
-	if err != nil {
-		return fmt.Errorf("%s: %w", summaryVariable, err)
-	}
-	room := int64(export.SummaryLimit)
-	if info, err := f.Stat(); err == nil {
-		room -= info.Size()
-	}
-	text := export.Fit(p.secrets.Hide(page.String()), int(room))
-	return files.Write(f, func(w io.Writer) error {
-		_, err := io.WriteString(w, text)
-		return err
-	})
-}
 
 // readFormats reads -format of a run. Its formats are report's; those of a run that compares are compare's, whose table comes below
 // the run's own, and whose other formats have standard output for themselves.
@@ -296,11 +260,6 @@ func (k kind[T]) parse(opt *option, inputs []string) ([]output[T], error) {
 			err = fmt.Errorf("%s= names no file", name)
 		case f.dir != nil && !hasFile:
 			err = fmt.Errorf("%s makes several files: name a directory, as in %s=DIR", name, name)
-		case !hasFile && name == githubFormat:
-			if slices.ContainsFunc(outputs[1:], func(other output[T]) bool { return other.name == name && other.file == "" }) {
-				err = fmt.Errorf("%s is given twice", name)
-			}
-			outputs = append(outputs, output[T]{f, "", opt.flagOrVariable()})
 		case !hasFile && named != "":
 			err = fmt.Errorf("%s and %s both go to standard output: name a file for one of them, as in %s=FILE", named, name, name)
 		case !hasFile:

@@ -124,7 +124,6 @@ var answers = kind[*capacity.Answer]{
 		{name: "json", about: "all of it, for programs; lockbench schema plan has its schema", write: export.PlanJSON},
 		{name: "csv", about: "a row a candidate, for spreadsheets", write: export.PlanCSV},
 		{name: junitFormat, about: "a test case a candidate"},
-		{name: githubFormat, about: "annotations, beside the table; the summary of the step, if there is one"},
 	},
 }
 

@@ -17,7 +17,6 @@ import (
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/export"
-	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/results/safety"
 	"github.com/lockbench/lockbench/results/view"
@@ -101,18 +100,11 @@ var reports = kind[reported]{
 			return export.CheckJSON(w, v.check)
 		}},
 		{name: junitFormat, about: "a test case a cell for mutual exclusion, and for each threshold"},
-		{name: githubFormat, about: "annotations, beside the table; the summary of the step, if there is one"},
-		{name: "bigger-is-better", about: "locks/s and the like, for github-action-benchmark", write: actionOf(metric.Higher)},
-		{name: "smaller-is-better", about: "latencies and costs, for github-action-benchmark", write: actionOf(metric.Lower)},
 	}}
 
 // ofCells writes cells that are judged by nothing.
 func ofCells(write func(io.Writer, []*results.Cell) error) func(io.Writer, reported) error {
 	return func(w io.Writer, v reported) error { return write(w, v.cells) }
-}
-
-func actionOf(better metric.Better) func(io.Writer, reported) error {
-	return ofCells(func(w io.Writer, cells []*results.Cell) error { return export.Action(w, cells, better) })
 }
 
 // exitOfCheck returns the exit code of thresholds; 0 if there are none.

@@ -25,7 +25,6 @@ import (
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/export"
-	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/results/view"
 )
@@ -190,9 +189,6 @@ func checkCells(t *testing.T, cells []*results.Cell) {
 	checkHTML(t, rendered(t, "html", func(w io.Writer) error { return draw.Page(w, report.RunPage(cells, nil)) }))
 	checkCSV(t, rendered(t, "csv", func(w io.Writer) error { return export.CSV(w, cells) }))
 	checkBenchfmt(t, rendered(t, "benchfmt", func(w io.Writer) error { return export.Benchfmt(w, cells) }))
-	for _, better := range []metric.Better{metric.Higher, metric.Lower} {
-		checkJSON(t, rendered(t, "json", func(w io.Writer) error { return export.Action(w, cells, better) }))
-	}
 	err := export.Hgrm(cells, view.Labels(cells), func(_ string, write func(io.Writer) error) error { return write(io.Discard) })
 	if err != nil {
 		t.Error(err)
@@ -246,13 +242,6 @@ func checkComparison(t *testing.T, recs []*results.Record, planted string, numbe
 	checkXML(t, rendered(t, "junit", func(w io.Writer) error {
 		return export.JUnit(w, report.Comparison(c, report.ComparisonOptions{}).Judged)
 	}), nil)
-	for line := range strings.Lines(rendered(t, "github", func(w io.Writer) error {
-		return export.Annotations(w, report.Comparison(c, report.ComparisonOptions{}).Judged)
-	})) {
-		if !regexp.MustCompile(`^::(error|warning|notice) title=[^:,]*::.`).MatchString(line) {
-			t.Errorf("github: %q", line)
-		}
-	}
 }
 
 // htmlElements are those that a page may have.

@@ -6,7 +6,6 @@ import (
 	"io"
 	"maps"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -160,93 +159,19 @@ func TestGoldens(t *testing.T) {
 	for name, write := range map[string]func(io.Writer) error{
 		"cells.csv":               func(w io.Writer) error { return CSV(w, all) },
 		"cells.bench.txt":         func(w io.Writer) error { return Benchfmt(w, all) },
-		"bigger-is-better.json":   func(w io.Writer) error { return Action(w, all, metric.Higher) },
-		"smaller-is-better.json":  func(w io.Writer) error { return Action(w, all, metric.Lower) },
 		"acquire.hgrm":            func(w io.Writer) error { return WriteHgrm(w, all[0].Latency[results.Acquire]) },
 		"comparison.csv":          func(w io.Writer) error { return ComparisonCSV(w, c) },
 		"comparison.json":         func(w io.Writer) error { return ComparisonJSON(w, c) },
 		"comparison.junit.xml":    func(w io.Writer) error { return JUnit(w, judgedIn(c)) },
-		"comparison.commands.txt": func(w io.Writer) error { return Annotations(w, judgedIn(c)) },
 		"report.json":             func(w io.Writer) error { return CheckJSON(w, checked(t, onAll)) },
 		"report.junit.xml":        func(w io.Writer) error { return JUnit(w, report.JudgedCheck(checked(t, onAll))) },
 		"report.safety.junit.xml": func(w io.Writer) error { return JUnit(w, report.JudgedCheck(checked(t, ""))) },
-		"report.commands.txt":     func(w io.Writer) error { return Annotations(w, report.JudgedCheck(checked(t, onAll))) },
 	} {
 		var b bytes.Buffer
 		if err := write(&b); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		pagetest.Golden(t, name, b.String())
-	}
-}
-
-// TestWorstFirst: what GitHub shows of many is the worst.
-func TestWorstFirst(t *testing.T) {
-	c := comparison(t, "", "")
-	first := c.Cells[0]
-	c.Cells = nil
-	for i := range 30 {
-		cell := first
-		cell.Label = fmt.Sprint("cell ", i)
-		r := first.Figures[0]
-		r.Change.Ratio = 1 - 0.02*float64(i+3)
-		unmeasured := first.Figures[1]
-		if i == 29 {
-			unmeasured.Reason = compare.Unmeasured
-		}
-		cell.Figures = []compare.Result{r, unmeasured}
-		if i == 28 {
-			violated := first.Figures[2]
-			violated.Verdict = compare.Regressed
-			cell.Figures = append(cell.Figures, violated)
-		}
-		c.Cells = append(c.Cells, cell)
-	}
-	var b bytes.Buffer
-	if err := Annotations(&b, judgedIn(c)); err != nil {
-		t.Fatal(err)
-	}
-	lines := strings.Split(b.String(), "\n")
-	for i, want := range map[int]string{
-		0: "::error title=regressed%3A violations>0 in cell 28::", 1: "::error title=regressed%3A locks/s<-5%25 in cell 29::",
-		2: "::error title=regressed%3A locks/s<-5%25 in cell 28::", 9: "::error title=22 more::",
-		10: "::warning title=inconclusive%3A 1 cell only in the base::etcd", 11: "::warning title=inconclusive%3A acquire.p99>+10%25 in cell 29::",
-		19: "::warning title=22 more::",
-	} {
-		if !strings.HasPrefix(lines[i], want) {
-			t.Errorf("line %d is %s, want %s", i, lines[i], want)
-		}
-	}
-	if len(lines) != 21 {
-		t.Errorf("%d lines", len(lines)-1)
-	}
-}
-
-// TestAnnotationsOfEachReason: of more warnings than GitHub shows there are some of each reason, in their order.
-func TestAnnotationsOfEachReason(t *testing.T) {
-	c := comparison(t, "", "")
-	c.Missing, c.Lacking, c.Verdict = nil, false, compare.Inconclusive
-	one := c.Cells[0].Figures[1]
-	c.Cells = nil
-	for i, kind := range []struct {
-		reason compare.Reason
-		cells  int
-		ratio  float64
-	}{{compare.Unlike, 20, 1.5}, {compare.Saturated, 3, 1}, {compare.Scatter, 30, 1.02}, {compare.TooFew, 1, 1.01}} {
-		for j := range kind.cells {
-			r := one
-			r.Reason, r.Change.Ratio = kind.reason, kind.ratio
-			c.Cells = append(c.Cells, compare.Cell{Label: fmt.Sprintf("%d-%d", i, j), Figures: []compare.Result{r}})
-		}
-	}
-	var b bytes.Buffer
-	if err := Annotations(&b, judgedIn(c)); err != nil {
-		t.Fatal(err)
-	}
-	got := regexp.MustCompile(` in [0-9-]+::|=\d+ more::`).FindAllString(b.String(), -1)
-	want := []string{" in 0-0::", " in 0-1::", " in 0-2::", " in 1-0::", " in 1-1::", " in 1-2::", " in 3-0::", " in 2-0::", " in 2-1::", "=45 more::"}
-	if !slices.Equal(got, want) || strings.Count(b.String(), "\n") != annotationsShown {
-		t.Errorf("%q, want %q", got, want)
 	}
 }
 
@@ -260,14 +185,12 @@ func TestErrors(t *testing.T) {
 	all, c := three(t), comparison(t, "", "")
 	for name, write := range map[string]func() error{
 		"csv": func() error { return CSV(full{}, all) }, "benchfmt": func() error { return Benchfmt(full{}, all) },
-		"action": func() error { return Action(full{}, all, metric.Lower) },
 		"hgrm": func() error {
 			return Hgrm(all, nil, func(_ string, write func(io.Writer) error) error { return write(full{}) })
 		},
 		"comparison csv": func() error { return ComparisonCSV(full{}, c) }, "json": func() error { return ComparisonJSON(full{}, c) },
-		"junit": func() error { return JUnit(full{}, judgedIn(c)) }, "github": func() error { return Annotations(full{}, judgedIn(c)) },
+		"junit":       func() error { return JUnit(full{}, judgedIn(c)) },
 		"report json": func() error { return CheckJSON(full{}, checked(t, onAll)) }, "report junit": func() error { return JUnit(full{}, report.JudgedCheck(checked(t, onAll))) },
-		"report github": func() error { return Annotations(full{}, report.JudgedCheck(checked(t, onAll))) },
 	} {
 		if err := write(); err != io.ErrShortWrite {
 			t.Errorf("%s: %v", name, err)
@@ -275,36 +198,10 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestChartNames: cells that differ in the lease or the time-out alone have charts of their own, and the default ones no longer name.
-func TestChartNames(t *testing.T) {
-	names := map[string]bool{}
-	for _, ttl := range []time.Duration{30 * time.Second, time.Second} {
-		for _, timeout := range []time.Duration{0, 20 * time.Millisecond} {
-			r := &results.Record{Plan: spec.Plan{Driver: "rueidis", Lock: "set-nx", Load: spec.Load{Clients: 4, TTL: ttl, Timeout: timeout}}}
-			names[chartName(r)] = true
-		}
-	}
-	const name = "driver=rueidis lock=set-nx clients=4"
-	for _, more := range []string{"", " ttl=1s", " timeout=20ms", " ttl=1s timeout=20ms"} {
-		if !names[name+more] {
-			t.Errorf("no %q in %v", name+more, names)
-		}
-	}
-}
-
 // TestNothing is what becomes of no cells: an empty file of the format rather than none.
 func TestNothing(t *testing.T) {
 	var b bytes.Buffer
-	if err := Action(&b, nil, metric.Higher); err != nil || b.String() != "[]\n" {
-		t.Errorf("%q, %v", b.String(), err)
-	}
-	b.Reset()
 	if err := CSV(&b, nil); err != nil || !strings.HasPrefix(b.String(), "run,cell,trial,") {
-		t.Errorf("%q, %v", b.String(), err)
-	}
-	b.Reset()
-	if err := Annotations(&b, judgedIn(&compare.Comparison{Verdict: compare.Inconclusive, Notes: []string{"no trials"}})); err != nil ||
-		b.String() != "::warning title=inconclusive::no trials\n" {
 		t.Errorf("%q, %v", b.String(), err)
 	}
 }

@@ -23,14 +23,11 @@ import (
 func TestPlanGoldens(t *testing.T) {
 	five, paper, violated := capacitytest.Answer("five"), capacitytest.Answer("paper"), capacitytest.Answer("violated")
 	for name, write := range map[string]func(io.Writer) error{
-		"plan.json":                  func(w io.Writer) error { return PlanJSON(w, capacitytest.Answer("partial")) },
-		"plan.csv":                   func(w io.Writer) error { return PlanCSV(w, five) },
-		"plan.junit.xml":             func(w io.Writer) error { return JUnit(w, report.Plan(five).Judged) },
-		"plan.paper.junit.xml":       func(w io.Writer) error { return JUnit(w, report.Plan(paper).Judged) },
-		"plan.violated.junit.xml":    func(w io.Writer) error { return JUnit(w, report.Plan(violated).Judged) },
-		"plan.commands.txt":          func(w io.Writer) error { return Annotations(w, report.Plan(five).Judged) },
-		"plan.paper.commands.txt":    func(w io.Writer) error { return Annotations(w, report.Plan(paper).Judged) },
-		"plan.violated.commands.txt": func(w io.Writer) error { return Annotations(w, report.Plan(violated).Judged) },
+		"plan.json":               func(w io.Writer) error { return PlanJSON(w, capacitytest.Answer("partial")) },
+		"plan.csv":                func(w io.Writer) error { return PlanCSV(w, five) },
+		"plan.junit.xml":          func(w io.Writer) error { return JUnit(w, report.Plan(five).Judged) },
+		"plan.paper.junit.xml":    func(w io.Writer) error { return JUnit(w, report.Plan(paper).Judged) },
+		"plan.violated.junit.xml": func(w io.Writer) error { return JUnit(w, report.Plan(violated).Judged) },
 	} {
 		var b bytes.Buffer
 		if err := write(&b); err != nil {
@@ -130,27 +127,6 @@ func TestPlanJUnit(t *testing.T) {
 			if strings.Contains(b.String(), bad) {
 				t.Errorf("%s: %s in %s", name, bad, b.String())
 			}
-		}
-	}
-}
-
-// TestPlanAnnotations: the verdict of the whole is the first, and a candidate that fell behind another is no trouble.
-func TestPlanAnnotations(t *testing.T) {
-	for name, want := range map[string][]string{
-		"five": {"notice"}, "violated": {"error", "error"}, "undecided": {"warning", "warning"}, "floor": {"error", "error"},
-		"failed": {"warning", "warning", "warning"}, "hostile": {"error", "error", "warning", "warning"}, "nothing": {"warning"},
-	} {
-		var b bytes.Buffer
-		if err := Annotations(&b, report.Plan(capacitytest.Answer(name)).Judged); err != nil {
-			t.Fatal(err)
-		}
-		var got []string
-		for line := range strings.Lines(b.String()) {
-			level, _, _ := strings.Cut(strings.TrimPrefix(line, "::"), " ")
-			got = append(got, level)
-		}
-		if !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: %q, want %q:\n%s", name, got, want, b.String())
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"encoding/xml"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -17,7 +16,6 @@ import (
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/capacity/capacitytest"
 	"github.com/lockbench/lockbench/results/compare"
-	"github.com/lockbench/lockbench/results/metric"
 )
 
 // TestWeirdCSV reads back what CSV makes of texts that could break it.
@@ -93,7 +91,6 @@ func TestWeirdComparison(t *testing.T) {
 		c.Cells[0].Notes = []string{s}
 		c.Cells[0].Figures[1].Why = s
 		checkXML(t, s, c)
-		checkCommands(t, s, c)
 
 		var b bytes.Buffer
 		if err := ComparisonJSON(&b, c); err != nil {
@@ -151,28 +148,6 @@ func checkXML(t *testing.T, s string, c *compare.Comparison) {
 	}
 	if strings.ContainsAny(b.String(), "\x00\x1b") {
 		t.Errorf("%q: control characters in %q", s, b.String())
-	}
-}
-
-// checkCommands reads workflow commands as a runner does: a line each, a title up to "::".
-func checkCommands(t *testing.T, s string, c *compare.Comparison) {
-	t.Helper()
-	var b bytes.Buffer
-	lacks := *c
-	lacks.Missing = []string{"etcd", s}
-	if err := Annotations(&b, judgedIn(&lacks)); err != nil {
-		t.Fatal(err)
-	}
-	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
-	if len(lines) != 4 {
-		t.Fatalf("%q: %d commands:\n%s", s, len(lines), &b)
-	}
-	for i, level := range []string{"error", "warning", "warning", "notice"} {
-		head, message, ok := strings.Cut(strings.TrimPrefix(lines[i], "::"), "::")
-		title, isTitle := strings.CutPrefix(head, level+" title=")
-		if !ok || !isTitle || message == "" || strings.ContainsAny(title, ":,\r\n") || strings.ContainsAny(lines[i], "\r\x00\x1b") {
-			t.Errorf("%q: %q", s, lines[i])
-		}
 	}
 }
 
@@ -236,51 +211,5 @@ func TestHgrmNames(t *testing.T) {
 	}
 	if !seen["rueidis-partial.acquire.hgrm"] || !seen["partial-writes-partial.acquire.hgrm"] || !seen["rueidis-set-nx.acquire.hgrm"] || !seen["cell-2.acquire.hgrm"] {
 		t.Errorf("%v", seen)
-	}
-}
-
-// TestAnnotationsAreFew: GitHub shows ten of a level and drops the others.
-func TestAnnotationsAreFew(t *testing.T) {
-	c := comparison(t, "", "x")
-	for i := range 30 {
-		cell := c.Cells[0]
-		cell.Label = fmt.Sprint("cell", i)
-		c.Cells = append(c.Cells, cell)
-	}
-	var b bytes.Buffer
-	if err := Annotations(&b, judgedIn(c)); err != nil {
-		t.Fatal(err)
-	}
-	for level, more := range map[string]string{"error": "22", "warning": "23"} { // among the warnings is the cell that the head lacks
-		if n := strings.Count(b.String(), "::"+level+" "); n != 10 {
-			t.Errorf("%d %ss", n, level)
-		}
-		if !strings.Contains(b.String(), "::"+level+" title="+more+" more::") {
-			t.Errorf("it does not say how many more there are:\n%s", &b)
-		}
-	}
-}
-
-// TestFit cuts at the end of a line, and says so, within the room there is.
-func TestFit(t *testing.T) {
-	text := strings.Repeat("| äöü |\n", 1000)
-	for room := range len(text) + 100 {
-		got := Fit(text, room)
-		if len(got) > room && room < len(text) || !utf8.ValidString(got) {
-			t.Fatalf("room %d: %d bytes", room, len(got))
-		}
-		body, rest, cut := strings.Cut(got, "\n\n*…")
-		if room >= len(text) != (got == text) || cut && (!strings.HasSuffix(body, "|") || !strings.Contains(rest, "1 MiB")) {
-			t.Fatalf("room %d: %q", room, got[max(0, len(got)-120):])
-		}
-	}
-}
-
-// TestChartedExist: a figure that is renamed must not fall out of the charts.
-func TestChartedExist(t *testing.T) {
-	for _, name := range charted {
-		if f, ok := metric.Named(name); !ok || f.Better == metric.Neither {
-			t.Errorf("%s: %t, %v", name, ok, f.Better)
-		}
 	}
 }

@@ -191,10 +191,6 @@ type Unit struct {
 	Suffix  string // of a metric's name in a CSV header: "_ns"
 	Example string // an amount as a threshold writes it
 
-	// Charts of GitHub's benchmark action have an axis of their own: a value divided by AxisScale.
-	Axis      string
-	AxisScale float64
-
 	// Bench returns the name of a metric in Go's benchmark format and what its value is divided by for the unit that
 	// benchstat scales: seconds, or bytes. nil: as it is.
 	Bench func(name string) (string, float64)
@@ -210,38 +206,38 @@ type suffix struct {
 
 var (
 	// PerSecond is a rate.
-	PerSecond = &Unit{Word: "1/s", Axis: "locks/s", AxisScale: 1, Example: "50k", write: format.Three, suffixes: []suffix{{"k", 1e3}, {"M", 1e6}, {"", 1}}}
+	PerSecond = &Unit{Word: "1/s", Example: "50k", write: format.Three, suffixes: []suffix{{"k", 1e3}, {"M", 1e6}, {"", 1}}}
 	// Duration is a time in nanoseconds.
 	Duration = &Unit{
-		Word: "ns", Suffix: "_ns", Axis: "µs", AxisScale: 1e3, Example: "20ms",
+		Word: "ns", Suffix: "_ns", Example: "20ms",
 		Bench:    func(name string) (string, float64) { return name + "-sec", 1e9 },
 		write:    func(v float64) string { return format.Duration(time.Duration(v)) },
 		suffixes: []suffix{{"ns", 1}, {"us", 1e3}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}},
 	}
 	// Ratio is from 0 to 1, or a factor.
 	Ratio = &Unit{
-		Word: "ratio", Axis: "ratio", AxisScale: 1, Example: "0.9", suffixes: []suffix{{"", 1}},
+		Word: "ratio", Example: "0.9", suffixes: []suffix{{"", 1}},
 		write: func(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) },
 	}
 	// Share is from 0 to 1, and written as a percentage.
-	Share = &Unit{Word: "ratio", Axis: "ratio", AxisScale: 1, Example: "80%", write: format.Percent, suffixes: []suffix{{"%", 0.01}}}
+	Share = &Unit{Word: "ratio", Example: "80%", write: format.Percent, suffixes: []suffix{{"%", 0.01}}}
 	// PerLock is any amount for one granted lock.
-	PerLock = &Unit{Word: "1/lock", Axis: "/lock", AxisScale: 1, Example: "2.5", write: format.Three, suffixes: []suffix{{"k", 1e3}, {"", 1}}}
+	PerLock = &Unit{Word: "1/lock", Example: "2.5", write: format.Three, suffixes: []suffix{{"k", 1e3}, {"", 1}}}
 	// Micros is microseconds of CPU time for one granted lock.
 	Micros = &Unit{
-		Word: "us/lock", Suffix: "_us", Axis: "µs/lock", AxisScale: 1, Example: "20us",
+		Word: "us/lock", Suffix: "_us", Example: "20us",
 		Bench:    func(name string) (string, float64) { return strings.Replace(name, "/", "-sec/", 1), 1e6 },
 		write:    func(v float64) string { return format.Three(v) + " µs" },
 		suffixes: []suffix{{"us", 1}, {"µs", 1}, {"ms", 1e3}},
 	}
 	// Count is how many.
 	Count = &Unit{
-		Word: "count", Axis: "ratio", AxisScale: 1, Example: "0", suffixes: []suffix{{"k", 1e3}, {"M", 1e6}, {"", 1}},
+		Word: "count", Example: "0", suffixes: []suffix{{"k", 1e3}, {"M", 1e6}, {"", 1}},
 		write: func(v float64) string { return format.Count(int64(v)) },
 	}
 	// Bytes is of memory.
 	Bytes = &Unit{
-		Word: "bytes", Suffix: "_bytes", Axis: "bytes", AxisScale: 1, Example: "64MB",
+		Word: "bytes", Suffix: "_bytes", Example: "64MB",
 		Bench:    func(name string) (string, float64) { return name + "-B", 1 },
 		write:    func(v float64) string { return format.Three(v/1e6) + " MB" },
 		suffixes: []suffix{{"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"B", 1}},

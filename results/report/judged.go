@@ -27,7 +27,6 @@ type Judged struct {
 	Properties [][2]string
 	Notes      []string
 	Cases      []Case // in the order of the document
-	Alerts     []Case // what a reader must see, the worst first
 }
 
 // Case is one of them.
@@ -35,14 +34,10 @@ type Case struct {
 	Within, Name string // what it belongs to, empty if there is only one; what was asked
 	Tone         Tone
 	Verdict      string // empty: the name says it
-	Reason       string // of those of one tone some of each reason are shown
 	Text         string
 	Skip         string // why nothing can be told, of a case that is Warn
 	Details      []string
 }
-
-// alert reports whether a case is one that a reader must see.
-func (c Case) alert() bool { return c.Tone != Plain }
 
 func (j *Judged) begun(trials []*results.Record) {
 	for _, r := range trials {
@@ -89,32 +84,13 @@ func judgedComparison(c *compare.Comparison) *Judged {
 	for _, label := range c.Missing {
 		j.Cases = append(j.Cases, Case{Within: label, Name: "all", Tone: Warn, Skip: "only in the base, and not compared"})
 	}
-	if c.Lacking {
-		j.Alerts = append(j.Alerts, Case{
-			Name: format.Plural(len(c.Missing), "cell") + " only in the base", Tone: Warn, Verdict: string(compare.Inconclusive),
-			Reason: string(compare.Missing), Text: format.FewClauses(c.Missing, 10),
-		})
-	}
-	for _, r := range c.Judged() {
-		one := resultCase(c.Cells[r.Cell], r.Result)
-		if p := r.Result.P; r.Threshold.Relative && !math.IsNaN(p) {
-			one.Text += " p " + format.P(p) + "." // which has no column there
-		}
-		if one.alert() {
-			j.Alerts = append(j.Alerts, one)
-		}
-	}
-	if tone := verdictTones[c.Verdict]; tone != Plain && !slices.ContainsFunc(j.Alerts, func(a Case) bool { return a.Tone == tone }) {
-		// Nothing was compared, or there is a reason beyond the figures.
-		j.Alerts = append(j.Alerts, Case{Name: string(c.Verdict), Tone: tone, Text: strings.Join(c.Notes, "; ")})
-	}
 	return j
 }
 
 func resultCase(cell compare.Cell, r *compare.Result) Case {
 	text := r.Figure.Name + ": " + r.Sentence()
 	return Case{
-		Within: cell.Label, Name: r.Threshold.Text, Tone: verdictTones[r.Verdict], Verdict: string(r.Verdict), Reason: string(r.Reason), Text: text,
+		Within: cell.Label, Name: r.Threshold.Text, Tone: verdictTones[r.Verdict], Verdict: string(r.Verdict), Text: text,
 		Skip: inconclusive(r.Reason, r.Why), Details: append(append(changeDetails(r), "verdict "+string(r.Verdict), text), cell.Notes...),
 	}
 }
@@ -162,19 +138,11 @@ func JudgedCheck(c *compare.Check) *Judged {
 		{"trials", strconv.Itoa(len(trials))},
 		{"revisions", strings.Join(compare.Revisions(trials), ", ")},
 	}
-	for _, l := range c.Limits() {
-		if one := limitCase(c.Cells[l.Cell], l.Limit); l.Counts() && one.alert() {
-			j.Alerts = append(j.Alerts, one)
-		}
-	}
 	for _, label := range c.Missing {
-		missing := Case{
-			Within: label, Name: "all", Tone: Warn, Verdict: string(compare.Inconclusive), Reason: string(compare.NotRun),
+		j.Cases = append(j.Cases, Case{
+			Within: label, Name: "all", Tone: Warn, Verdict: string(compare.Inconclusive),
 			Text: compare.NotRun.About(), Skip: compare.NotRun.About(),
-		}
-		if j.Cases = append(j.Cases, missing); len(c.Thresholds) > 0 {
-			j.Alerts = append(j.Alerts, missing)
-		}
+		})
 	}
 	return j
 }
@@ -183,14 +151,13 @@ func limitCase(cell compare.CheckedCell, l *compare.Limit) Case {
 	tones := map[compare.Verdict]Tone{compare.Violated: Bad, compare.Missed: Bad, compare.Inconclusive: Warn}
 	text := l.Sentence()
 	return Case{
-		Within: cell.Label, Name: l.Name(), Tone: tones[l.Verdict], Verdict: string(l.Verdict), Reason: string(l.Reason), Text: text, Skip: inconclusive(l.Reason, text),
+		Within: cell.Label, Name: l.Name(), Tone: tones[l.Verdict], Verdict: string(l.Verdict), Text: text, Skip: inconclusive(l.Reason, text),
 		Details: []string{text, "verdict " + string(l.Verdict), format.Plural(len(cell.Trials), "trial"), cell.Plan().Command},
 	}
 }
 
 // judgedPlan has the loads that no lock can carry, and each candidate: one that sustains the rate passes, one that is ruled out or has
-// broken mutual exclusion fails. The alerts are the verdict of the whole; candidates that broke mutual exclusion; and,
-// if no other sustains the rate, what became of them.
+// broken mutual exclusion fails.
 func judgedPlan(a *capacity.Answer) *Judged {
 	j := &Judged{Name: "lockbench plan", Notes: a.Warnings, Properties: [][2]string{
 		{"verdict", string(a.Verdict)},
@@ -216,16 +183,6 @@ func judgedPlan(a *capacity.Answer) *Judged {
 			one.Details = append(one.Details, item.Label+": "+strings.Join(item.Lines, " "))
 		}
 		j.Cases = append(j.Cases, one)
-	}
-	whole := Case{Name: planAsked(a), Tone: judgedTone(a.Verdict), Verdict: string(a.Verdict), Text: planSentence(a)}
-	if a.Verdict == capacity.Sustains {
-		whole.Tone = Good
-	}
-	j.Alerts = []Case{whole}
-	for _, one := range j.Cases {
-		if one.alert() && a.Verdict != capacity.Sustains && (a.Verdict != capacity.Violated || one.Verdict == string(capacity.Violated)) {
-			j.Alerts = append(j.Alerts, one)
-		}
 	}
 	return j
 }
