@@ -23,7 +23,6 @@ package drivers
 
 import (
 	"context"
-	"errors"
 	"time"
 )
 
@@ -293,20 +292,6 @@ type Node struct {
 type Cleaner interface {
 	Clean(ctx context.Context, keys []string) error
 }
-
-// Sweeper is a Driver that can find and delete what runs left on a server because their process was killed before it
-// could clean up.
-type Sweeper interface {
-	// Sweep deletes everything that services whose own Prefix begins with cfg.Prefix have made on the servers of cfg:
-	// keys, nodes and tables, of every design of the service. With dry it only looks. It touches nothing else and takes
-	// no lock. It returns the names as the server has them, in alphabetical order, also if it fails half-way. With
-	// Config.Topology redlock it is called for each node. cfg.Lock and cfg.Clients mean nothing. An empty Prefix is an
-	// error.
-	Sweep(ctx context.Context, cfg Config, dry bool) (names []string, err error)
-}
-
-// ErrNoPrefix is the error of Sweep for an empty Config.Prefix, which would match every name.
-var ErrNoPrefix = errors.New("there is no prefix: give the one of the run")
 
 // Counter is a Service that counts the messages between its sessions and the server, because the server does not.
 type Counter interface {

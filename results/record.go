@@ -23,8 +23,8 @@ type Record struct {
 	Cell    int       `json:"cell" about:"its place in that run's matrix, from 0"`
 	Trial   int       `json:"trial"` // from 1
 
-	// Prefix begins all names that the run has made on a server of the user's: keys, nodes, tables. It is what lockbench
-	// clean takes. Empty if the server was not the user's.
+	// Prefix begins all names that the trial has made on a server of the user's: keys, nodes, tables. Keys have a number behind
+	// it, from 0. Empty if the server was not the user's.
 	Prefix string `json:"prefix,omitempty"`
 
 	// A run that compares two configurations has two sides, SideBase and SideHead. Pair is the place of the cell among

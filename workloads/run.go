@@ -134,9 +134,7 @@ func (r *Run) Do(ctx context.Context) (*results.Record, error) {
 	e, err := r.load(ctx, meet)
 	if err != nil {
 		if r.Place != nil { // the others leave it to this trial to delete what they have left
-			keys := make([]string, r.Plan.Keys)
-			nameKeys(keys, r.Prefix)
-			r.left = r.clean(keys)
+			r.left = r.clean(KeyNames(r.Prefix, r.Plan.Keys))
 		}
 		return nil, err
 	}
@@ -262,7 +260,7 @@ func newEngine(r *Run) (*engine, error) {
 		run:      r,
 		root:     os.DirFS("/"),
 		traits:   r.Service.Traits(),
-		keys:     make([]string, r.Plan.Keys),
+		keys:     KeyNames(r.Prefix, r.Plan.Keys),
 		classes:  classes,
 		clients:  make([]client, classes[len(classes)-1].first+classes[len(classes)-1].Clients),
 		recorder: classes[0].recorder,
@@ -271,7 +269,6 @@ func newEngine(r *Run) (*engine, error) {
 	}
 	_, e.cleans = drivers.As[drivers.Cleaner](r.Service)
 	e.cleans = e.cleans && !r.Plan.Shared
-	nameKeys(e.keys, r.Prefix)
 	if r.Plan.Oracle {
 		e.oracle = oracle.New(r.Plan.Keys)
 		if !r.Share.Whole() {
@@ -288,11 +285,11 @@ func newEngine(r *Run) (*engine, error) {
 	return e, nil
 }
 
-// nameKeys names the keys, all in one piece of memory: clients jump between them at random, and each
+// KeyNames returns the names of n keys, all in one piece of memory: clients jump between them at random, and each
 // name in a place of its own would be a cache miss of its own.
-func nameKeys(keys []string, prefix string) {
+func KeyNames(prefix string, n int) []string {
 	var all []byte
-	ends := make([]int, len(keys))
+	keys, ends := make([]string, n), make([]int, n)
 	for i := range keys {
 		all = strconv.AppendInt(append(all, prefix...), int64(i), 10)
 		ends[i] = len(all)
@@ -302,6 +299,7 @@ func nameKeys(keys []string, prefix string) {
 		keys[i] = text[start:end]
 		start = end
 	}
+	return keys
 }
 
 // caught calls f, which calls a driver, and makes an error of a crash.

@@ -1,302 +1,224 @@
-// What a run leaves on a user's server: it is announced, deleted as far as the run still can, and else by lockbench clean.
+// What a run leaves on a user's server: its names are announced, and lockbench clean deletes those of recorded trials.
 
 package cli
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
+	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/lockbench/lockbench/cmd/cli/deploy"
+	"github.com/lockbench/lockbench/cmd/cli/shell"
 	"github.com/lockbench/lockbench/drivers"
-	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads"
 	"github.com/lockbench/lockbench/workloads/matrix"
-	"github.com/lockbench/lockbench/workloads/sharing"
 )
 
-// cleanFlags are the flags of run that lead to a server, and what to do there.
-var cleanFlags = slices.Concat(
-	[]flagDef{
-		{"prefix", "", spec.GroupWhat, "PREFIX", "", false, "what the names begin with, as the run has printed it (default: list\nthose that are there; app:lockbench: lists those of -prefix app:)"},
-		{"dry-run", "", spec.GroupWhat, "", "false", false, "print the names, delete nothing"},
-		{"driver", "", groupServer, "NAME", "", false, "whose server it is, where the address does not say it"},
-		{"topology", "", groupServer, "NAME", "", false, "sentinel, cluster or ensemble, if the servers are one service;\nothers are cleaned one by one"},
-	},
-	slices.DeleteFunc(slices.Clone(measuringFlags), func(f flagDef) bool { return f.group != groupServer || f.name == "server" || f.name == "prefix" }),
-)
+// cleanFlags are the flags of run that lead to a server of the user's.
+var cleanFlags = slices.Concat([]flagDef{
+	{"addr", "", groupServer, "URL", "", false, "the server of the run; a comma list for several, as the run had them"},
+	{"dry-run", "", groupServer, "", "false", false, "print the names, connect to nothing"},
+}, slices.DeleteFunc(slices.Clone(serverFlags), func(f flagDef) bool {
+	return slices.Contains([]string{"server", "addr", "prefix"}, f.name)
+}))
 
-// All names of a run begin with its prefix, that of -prefix, "lockbench:", the run's id and a colon, and those of a trial with
-// that, a number and a colon. Runs of earlier versions have longer ids, the earliest a prefix of that form for each trial. Runs that
-// share names have sharedBegin in place of the id, and no numbers.
+// The names of a trial begin with -prefix, "lockbench:", the run's id, the trial's number and colons. Runs that share names have
+// sharedBegin in place of the id, and no number.
 const (
 	prefixBegin = "lockbench:"
 	sharedBegin = "shared:"
 )
 
-var (
-	prefixPattern = regexp.MustCompile(`^(` + keyPrefixes + `)?` + prefixBegin + `([A-Z2-7]{16,26}:([0-9]+:)?|` + sharedBegin + `([A-Za-z0-9._-]+:)?)$`)
+// maxMissing is how many trials of a run may lack a record.
+const maxMissing = 1000
 
-	// tracePattern finds the id of the run, or that it is shared, in a name, also in that of a table of MySQL.
-	tracePattern = regexp.MustCompile(`(?i)lockbench[:_](shared|[A-Z2-7]{16,26})[:_]`)
-)
+// trialPrefix finds the prefix of the run and the number of the trial. An edited record must not lead clean to other names.
+var trialPrefix = regexp.MustCompile(`^((?:` + keyPrefixes + `)?` + prefixBegin + `[A-Z2-7]{16}:)([1-9][0-9]{0,8}):$`)
 
 func (p *program) cleanCommand() *cobra.Command {
 	return p.command(&cobra.Command{
-		Use:   "clean [-addr URL -prefix PREFIX] [FILE…]",
+		Use:   "clean -addr URL FILE…",
 		Short: "Delete what a run that was killed has left on your server",
 	}, cleanFlags, func(c *cobra.Command, o *options, files []string) error { return p.clean(c.Context(), o, files) })
 }
 
+// left is what a trial may have left: keys with the prefix, and what the design makes beside them.
+type left struct {
+	plan   spec.Plan
+	prefix string
+}
+
+// leavings are the trials of a run.
+type leavings struct {
+	prefix   string
+	plans    []spec.Plan // of its cells
+	recorded map[int]bool
+}
+
 func (p *program) clean(ctx context.Context, o *options, files []string) error {
-	list, err := p.tracesOf(o, files)
+	switch {
+	case o.text("addr") == "":
+		return usageErrorf("clean: where? give -addr with the address of your server; that of a record may be anybody's")
+	case len(files) == 0:
+		return usageErrorf("clean: of which run? give the file of its records, which -o has written")
+	}
+	list, err := p.readLeft(files)
 	if err != nil {
 		return err
 	}
-	var wanted []*servers.Service
-	for _, t := range list {
-		wanted = append(wanted, t.Service)
+	var names []string
+	for _, l := range list {
+		names = append(names, l.plan.Driver)
 	}
-	l, err := readLogin(o, p.env, wanted)
+	wanted := deploy.Services(names)
+	addrs, err := assign(drivers.SplitAddrs(o.text("addr")), "-addr", wanted)
 	if err != nil {
 		return err
 	}
-	for _, t := range list {
-		if err := withholdPassword(t, l); err != nil {
+	for _, s := range wanted {
+		if addrs[s] == nil {
+			return usageErrorf("-addr: there are trials on %s too: add %s", s.Name, s.Example())
+		}
+	}
+	targets, err := describe(addrs, "-addr", o, p.env, wanted)
+	if err != nil {
+		return err
+	}
+	experiment{targets: targets}.registerSecrets(&p.secrets)
+	servers := &deploy.Deployments{}
+	if !o.on("dry-run") {
+		if servers, err = deploy.New(targets, nil); err != nil {
 			return err
 		}
+		p.secrets.Add(string(servers.Password))
 	}
-	access, err := l.Read()
-	if err != nil {
-		return err
-	}
-	p.secrets.Add(string(access.Password))
-	failed := false
-	for _, t := range list {
-		for _, addr := range t.Addrs {
-			if read, err := deploy.ReadAddr(t.Service, addr); err == nil {
-				p.secrets.Add(string(read.Password))
+	for _, l := range list {
+		where, verb := targets.Of(l.plan.Driver).Redacted, "would delete"
+		if !o.on("dry-run") {
+			if err := l.delete(ctx, servers); err != nil {
+				return fmt.Errorf("%s: %s: %w", where, l.prefix, err)
 			}
+			verb = "deleted"
 		}
-		for _, cfg := range t.Configs(access) {
-			if err := p.sweep(ctx, t, cfg, o.on("dry-run") || listing(t.Prefix)); err != nil {
-				failed = true
-				p.say("%s", err)
-			}
-		}
-	}
-	if failed {
-		return exitCode(exitError)
+		fmt.Fprintf(p.stdout, "%s: %s what is left of %s %s: %s0 to %d\n",
+			where, verb, l.plan.Driver, l.plan.Lock, l.prefix, l.plan.Keys-1)
 	}
 	return nil
 }
 
-// withholdPassword refuses a password, from wherever, for an address that only a file names: people exchange records. What the
-// driver itself finds, such as ~/.pgpass, shows in the address that it has read.
-func withholdPassword(t deploy.Traces, l deploy.Login) error {
-	if t.File == "" {
-		return nil
-	}
-	found := l.Password != "" || l.PasswordFile != ""
-	for _, addr := range t.Addrs {
-		read, err := deploy.ReadAddr(t.Service, addr)
-		found = found || err == nil && read.Password != ""
-	}
-	if !found {
-		return nil
-	}
-	where := deploy.Redact(t.Service, t.Addrs)
-	return usageErrorf("%s names the server %s, and a password is sent only where you say: add -addr %s if that is your server, "+
-		"or unset the password", t.File, where, where)
-}
-
-// tracesOf reads from the flags, or from the records in files, where to look and for what.
-func (p *program) tracesOf(o *options, files []string) ([]deploy.Traces, error) {
-	prefix, addr := o.get("prefix"), o.get("addr")
-	if prefix.text != "" && !listing(prefix.text) && !prefixPattern.MatchString(prefix.text) {
-		return nil, usageErrorf("%s: no run of lockbench has that prefix: it is %s, 16 to 26 letters and digits, and a colon; "+
-			"give it as the run has printed it, or leave it out to list those that are there", prefix.written(), prefixBegin)
-	}
-	var known []deploy.Traces // by their service
-	if addr.text != "" {
-		var err error
-		if known, err = o.serversToClean(drivers.SplitAddrs(addr.text)); err != nil {
-			return nil, err
-		}
-	} else if len(files) == 0 {
-		for _, s := range servers.Services() {
-			if list := p.env.addrs(s); list != nil {
-				known = append(known, deploy.Traces{Service: s, Addrs: list})
-			}
-		}
-	}
-	if len(files) > 0 {
-		if prefix.text != "" {
-			return nil, usageErrorf("%s: the prefixes stand in %s: leave the one or the other out", prefix.written(), files[0])
-		}
-		return p.recordedTraces(files, known)
-	}
-	if len(known) == 0 {
-		return nil, usageErrorf("clean: where? give -addr with the address of your server, or a file of records")
-	}
-	topology := drivers.Topology("")
-	if t := o.get("topology"); t.from == fromFlag {
-		topology = drivers.Topology(t.text)
-		if !slices.Contains(asOne, topology) {
-			return nil, usageErrorf("%s: must be one of %v, whose servers are one service; leave it out for servers that are "+
-				"cleaned one by one", t.written(), asOne)
-		}
-	}
-	for i := range known {
-		known[i].Topology, known[i].Prefix = topology, cmp.Or(prefix.text, prefixBegin)
-	}
-	return known, nil
-}
-
-// asOne are the topologies whose servers are one service to a client.
-var asOne = []drivers.Topology{drivers.TopologySentinel, drivers.TopologyCluster, drivers.TopologyEnsemble}
-
-// serversToClean sorts addresses by their service. One whose scheme tells nothing is of the service of -driver.
-func (o *options) serversToClean(addrs []string) ([]deploy.Traces, error) {
-	driver := o.get("driver")
-	var list []deploy.Traces
-	for _, addr := range addrs {
-		scheme, _, isURL := strings.Cut(addr, "://")
-		owner := ownerOf(scheme)
-		if !isURL || owner == nil {
-			if owner = deploy.Service(driver.text); owner == nil {
-				return nil, usageErrorf("-addr: it does not say which service is there: begin it with one of %s, or name a -driver "+
-					"that measures it", examples(servers.Services()))
-			}
-		}
-		i := slices.IndexFunc(list, func(t deploy.Traces) bool { return t.Service == owner })
-		if i < 0 {
-			i, list = len(list), append(list, deploy.Traces{Service: owner})
-		}
-		if _, err := deploy.ReadAddr(owner, addr); err != nil {
-			return nil, usageErrorf("-addr: %w", err)
-		}
-		list[i].Addrs = append(list[i].Addrs, addr)
-	}
-	return list, nil
-}
-
-// recordedTraces returns those of the runs in files, each once. Servers that -addr names replace the recorded ones of the
-// same service, because a record has no passwords.
-func (p *program) recordedTraces(files []string, known []deploy.Traces) ([]deploy.Traces, error) {
-	var list []deploy.Traces
-	read := 0
-	for _, name := range files {
-		_, err := p.readRecords(name, func(rec *results.Record) error {
-			read++
-			s := deploy.Service(rec.Plan.Driver)
-			if rec.Prefix == "" || s == nil || !prefixPattern.MatchString(rec.Prefix) {
-				return nil
-			}
-			t := deploy.Traces{
-				Service: s, Addrs: drivers.SplitAddrs(rec.Server.Addr), Topology: asOneService(rec.Plan), Prefix: rec.Prefix,
-				File: name,
-			}
-			for _, k := range known {
-				if k.Service == s {
-					t.Addrs, t.File = k.Addrs, ""
-				}
-			}
-			same := func(o deploy.Traces) bool {
-				return o.Service == t.Service && o.Prefix == t.Prefix && slices.Equal(o.Addrs, t.Addrs)
-			}
-			if !slices.ContainsFunc(list, same) {
-				list = append(list, t)
-			}
+// readLeft returns what the trials of the runs in files may have left: those that are recorded, and with the names of each cell those
+// in between and the next one, in which the run may have been killed.
+func (p *program) readLeft(files []string) (list []left, err error) {
+	var runs []*leavings
+	add := func(rec *results.Record) error {
+		if rec.Prefix == "" { // on a server of lockbench's own, which is gone
 			return nil
-		})
+		}
+		plan, err := cleanable(rec)
 		if err != nil {
+			return err
+		}
+		found := trialPrefix.FindStringSubmatch(rec.Prefix)
+		number, _ := strconv.Atoi(found[2])
+		i := slices.IndexFunc(runs, func(r *leavings) bool { return r.prefix == found[1] })
+		if i < 0 {
+			i, runs = len(runs), append(runs, &leavings{prefix: found[1], recorded: map[int]bool{}})
+		}
+		r := runs[i]
+		if r.recorded[number] {
+			return nil
+		}
+		r.recorded[number] = true
+		if !slices.ContainsFunc(r.plans, func(p spec.Plan) bool { return reflect.DeepEqual(p, plan) }) {
+			r.plans = append(r.plans, plan)
+		}
+		list = append(list, left{plan, rec.Prefix})
+		return nil
+	}
+	for _, name := range files {
+		if _, err := p.readRecords(name, add); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("%s: no record has a prefix (%s read): a run on a server of yours records one",
-			strings.Join(files, ", "), format.Plural(read, "record"))
+		return nil, fmt.Errorf("%s: no record is of a run on a server of yours", strings.Join(files, ", "))
+	}
+	for _, r := range runs {
+		next := slices.Max(slices.Collect(maps.Keys(r.recorded))) + 1
+		if missing := next - len(r.recorded); missing > maxMissing {
+			return nil, fmt.Errorf("%s: %d trials of %s are missing: give all records of the run", strings.Join(files, ", "), missing, r.prefix)
+		}
+		for n := 1; n <= next; n++ {
+			for _, plan := range r.plans {
+				if !r.recorded[n] {
+					list = append(list, left{plan, r.prefix + strconv.Itoa(n) + ":"})
+				}
+			}
+		}
 	}
 	return list, nil
 }
 
-// sweep deletes, or lists, what there is, and says so on standard output. It deletes nothing that other runs show that they use.
-func (p *program) sweep(ctx context.Context, t deploy.Traces, cfg drivers.Config, dry bool) error {
-	where := deploy.Redact(t.Service, cfg.Addrs)
-	s := deploy.Sweeper(t.Service)
-	if !dry && strings.Contains(cfg.Prefix, prefixBegin+sharedBegin) {
-		there, err := s.Sweep(ctx, cfg, true)
-		if i := slices.IndexFunc(there, func(name string) bool { return strings.Contains(name, sharing.Names) }); err == nil && i >= 0 {
-			return fmt.Errorf("%s: a run is there, or was killed a minute or two ago (%s), and would lose its locks: end it, "+
-				"or wait until its name is gone", where, p.secrets.Scrub(there[i]))
-		}
-	}
-	names, err := s.Sweep(ctx, cfg, dry)
+// cleanable returns as much of a record's plan as tells the names of its trial. The record may be anybody's.
+func cleanable(rec *results.Record) (spec.Plan, error) {
+	p := rec.Plan
+	p.Server = matrix.External
 	switch {
-	case err != nil && len(names) == 0:
-	case listing(cfg.Prefix):
-		p.listPrefixes(where, cfg.Prefix, names)
-	case dry:
-		for _, name := range names {
-			fmt.Fprintln(p.stdout, p.secrets.Scrub(name))
-		}
-		fmt.Fprintf(p.stdout, "%s: would delete %s that begin with %s\n", where, format.Plural(len(names), "name"), cfg.Prefix)
-	case err == nil:
-		fmt.Fprintf(p.stdout, "%s: deleted %s that begin with %s\n", where, format.Plural(len(names), "name"), cfg.Prefix)
+	case p.Shared:
+		return p, errors.New("its names are those of other runs, too: run it once more with -shared, and its end deletes them")
+	case !trialPrefix.MatchString(rec.Prefix):
+		return p, fmt.Errorf("no trial has the prefix %.100q: the record was edited, or is of an earlier version", rec.Prefix)
+	case drivers.FamilyOf(p.Driver) != "":
+		return p, errors.New("only the adapter knows the names of its locks, which end with their leases or sessions")
 	}
+	d, err := matrix.Driver(&p)
 	if err != nil {
-		return fmt.Errorf("%s: %w", where, err)
+		return p, err
 	}
-	return nil
+	design, err := drivers.FindDesign(d, p.Lock)
+	if err == nil && deploy.Service(p.Driver) == nil {
+		err = fmt.Errorf("%s needs no server", p.Driver)
+	}
+	if err == nil {
+		err = matrix.Check(p, design.Traits)
+	}
+	return spec.Plan{
+		Driver: p.Driver, Lock: p.Lock, Params: p.Params, Release: p.Release, Wait: p.Wait, Topology: p.Topology, Acks: p.Acks,
+		NodeTimeout: p.NodeTimeout, IOTimeout: p.IOTimeout, Keys: p.Keys, Server: p.Server,
+		Load: spec.Load{Clients: 1, TTL: p.TTL},
+	}, err
 }
 
-// listing reports whether a prefix is that of all runs, which are listed.
-func listing(prefix string) bool {
-	before, is := strings.CutSuffix(prefix, prefixBegin)
-	return is && (before == "" || keyPrefix.MatchString(before))
-}
-
-// listPrefixes sums up the names of each run.
-func (p *program) listPrefixes(where, begin string, names []string) {
-	counts := map[string]int64{}
-	var prefixes []string
-	for _, name := range names {
-		found := tracePattern.FindStringSubmatch(name)
-		if found == nil {
-			continue
-		}
-		prefix := begin + strings.ToUpper(found[1]) + ":"
-		if strings.EqualFold(found[1]+":", sharedBegin) {
-			prefix = begin + sharedBegin
-		}
-		if counts[prefix]++; counts[prefix] == 1 {
-			prefixes = append(prefixes, prefix)
-		}
+// delete deletes as the trial would have done at its end. A table is dropped with its last user.
+func (l left) delete(ctx context.Context, servers *deploy.Deployments) error {
+	ctx, cancel := context.WithTimeout(ctx, workloads.CleanTime(l.plan.Keys))
+	defer cancel()
+	svc, err := servers.Open(ctx, l.plan, l.prefix)
+	if err != nil {
+		return err
 	}
-	slices.Sort(prefixes)
-	for _, prefix := range prefixes {
-		fmt.Fprintf(p.stdout, "%s: %s under %s\n", where, format.Plural(counts[prefix], "name"), prefix)
+	if c, ok := drivers.As[drivers.Cleaner](svc); ok {
+		err = c.Clean(ctx, workloads.KeyNames(l.prefix, l.plan.Keys))
 	}
-	if len(prefixes) == 0 {
-		fmt.Fprintf(p.stdout, "%s: no run has left anything\n", where)
-	}
+	return errors.Join(err, svc.Close())
 }
 
 // newRunID returns 80 random bits in base32. Every key carries it in every command: 26 characters, as rand.Text has them,
 // cost 3 % more CPU time a lock with 512 clients on 10 keys over rueidis.
 func newRunID() string { return rand.Text()[:16] }
 
-// prefix begins all names that a cell makes on a server. A trial's prefix adds a number, unless other runs have the same names.
+// prefix begins all names that a cell makes on a server.
 func (r *runner) prefix(t deploy.Target, c spec.Plan) string {
 	if c.Shared {
 		return t.Prefix + prefixBegin + sharedBegin + contenders(c) + ":"
@@ -304,31 +226,40 @@ func (r *runner) prefix(t deploy.Target, c spec.Plan) string {
 	return t.Prefix + prefixBegin + r.id + ":"
 }
 
+// trialPrefix begins those of the present trial. It adds a number, unless other runs have the same names.
+func (r *runner) trialPrefix(c spec.Plan) string {
+	prefix := r.prefix(r.servers.Of(c.Driver), c)
+	if !c.Shared {
+		prefix += strconv.Itoa(r.opened) + ":"
+	}
+	return prefix
+}
+
 // announcePrefix tells the owner of a server what to do if the run is killed, when it is too late to say anything.
 func (r *runner) announcePrefix() {
 	for _, turn := range r.Order {
 		c, t := r.Cells[turn.Cell].Plan, r.of(turn.Cell).targets.Of(r.Cells[turn.Cell].Plan.Driver)
 		if t.Kind == matrix.External {
-			whose := ""
-			if c.Shared {
-				whose = ", as those of all runs that contend with this one"
-			}
-			r.sayOnce("names on %s will begin with %s%s; should this run be killed: %s", t.Redacted, r.prefix(t, c), whose, r.cleanLine(t, c))
+			r.sayOnce("names on %s will begin with %s%s", t.Redacted, r.prefix(t, c), r.remedy(t, c, "should this run be killed: "))
 		}
 	}
 }
 
-// cleanLine returns the command that deletes what a cell may leave.
-func (r *runner) cleanLine(t deploy.Target, c spec.Plan) string {
-	values := flagsOf(t)
-	values["prefix"], values["topology"] = r.prefix(t, c), string(asOneService(c))
-	words := []string{"lockbench clean"}
+// remedy says what deletes the names of a cell, unless nothing is recorded that has them.
+func (r *runner) remedy(t deploy.Target, c spec.Plan, when string) string {
+	switch {
+	case c.Shared:
+		return ", as those of all runs that contend with it, the last of which deletes them"
+	case r.output == "":
+		return ""
+	}
+	words, values := []string{"; " + when + "lockbench clean"}, flagsOf(t)
 	for _, f := range cleanFlags {
 		if v := values[f.name]; v != "" {
 			words = append(words, (&option{flagDef: f}).assign(v))
 		}
 	}
-	return strings.Join(words, " ")
+	return strings.Join(append(words, shell.Quote(r.output)), " ")
 }
 
 // leftLine returns what is left on a user's server and how to delete it; nothing of any other.
@@ -337,8 +268,8 @@ func (r *runner) leftLine(c spec.Plan, why string) string {
 	if t.Kind != matrix.External {
 		return ""
 	}
-	return fmt.Sprintf("lockbench: names that begin with %s may be left on %s (%s); to delete them: %s\n",
-		r.prefix(t, c), t.Redacted, why, r.cleanLine(t, c))
+	return fmt.Sprintf("lockbench: names that begin with %s may be left on %s (%s)%s\n",
+		r.prefix(t, c), t.Redacted, why, r.remedy(t, c, "to delete them: "))
 }
 
 // warnLeft writes what may be left on a server.
@@ -346,36 +277,9 @@ func (r *runner) warnLeft(c spec.Plan, err error) {
 	fmt.Fprint(r.stderr, r.leftLine(c, oneLine(err.Error())))
 }
 
-// closeService closes the service of a trial. A table that it could not drop is looked for on new connections.
+// closeService closes the service of a trial, which drops its table.
 func (r *runner) closeService(c spec.Plan, svc drivers.Service) {
-	if svc.Close() != nil {
-		r.sweepLeft(c)
+	if err := svc.Close(); err != nil {
+		r.warnLeft(c, err)
 	}
-}
-
-// sweepLeft deletes what the run has left on a user's server, over new connections.
-func (r *runner) sweepLeft(c spec.Plan) {
-	t := r.servers.Of(c.Driver)
-	switch {
-	case t.Kind != matrix.External:
-		return
-	case c.Shared: // they are other runs' too
-		r.warnLeft(c, errors.New("other runs may use them"))
-		return
-	}
-	left := deploy.Traces{Service: t.Service, Addrs: t.URLs, Topology: asOneService(c), Prefix: r.prefix(t, c)}
-	for _, cfg := range left.Configs(r.servers.Access) {
-		if err := deploy.SweepPatiently(deploy.Sweeper(t.Service), cfg); err != nil {
-			r.warnLeft(c, err)
-			return
-		}
-	}
-}
-
-// asOneService returns the topology of a cell whose servers are one service, and empty for servers that are cleaned one by one.
-func asOneService(c spec.Plan) drivers.Topology {
-	if t := drivers.Topology(c.Topology); slices.Contains(asOne, t) {
-		return t
-	}
-	return ""
 }

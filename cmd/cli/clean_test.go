@@ -15,62 +15,61 @@ import (
 	"github.com/lockbench/lockbench/results/spec"
 )
 
-// TestCleanWithholdsPasswords gives clean a record by somebody else, that names a server of theirs.
-func TestCleanWithholdsPasswords(t *testing.T) {
-	for _, c := range []struct{ driver, lock, scheme, variable string }{
-		{"go-redis", "set-nx", "redis://", passwordVariable},
-		{"etcd", "lease", "etcd://", passwordVariable},
-		{"mysql", "row-lock", "mysql://", "LOCKBENCH_PASSWORD_FILE"},
-		{"postgres", "row-lock", "postgres://", passwordVariable},
-		{"postgres", "row-lock", "postgres://", "PGPASSWORD"},
+// TestCleanRefusesRecords: a record that somebody else has edited leads clean to no other names than those of a trial, starts nothing,
+// and its server is never asked.
+func TestCleanRefusesRecords(t *testing.T) {
+	var visits atomic.Int32
+	visited := "redis://" + peer(t, func(net.Conn) { visits.Add(1) })
+	id := prefixBegin + strings.Repeat("A", 16) + ":"
+	for _, c := range []struct {
+		name, want string
+		edit       func(r *results.Record)
+	}{
+		{"a foreign prefix", "no trial has the prefix", func(r *results.Record) { r.Prefix = "user:" }},
+		{"all prefixes", "no trial has the prefix", func(r *results.Record) { r.Prefix = prefixBegin }},
+		{"a run's prefix", "no trial has the prefix", func(r *results.Record) { r.Prefix = id }},
+		{"a pattern", "no trial has the prefix", func(r *results.Record) { r.Prefix = "*" + id + "1:" }},
+		{"what follows", "no trial has the prefix", func(r *results.Record) { r.Prefix = id + "1:user:" }},
+		{"a line", "no trial has the prefix", func(r *results.Record) { r.Prefix = id + "1:\n" }},
+		{"no prefix", "no record is of a run on a server of yours", func(r *results.Record) { r.Prefix = "" }},
+		{"a late trial", "9998 trials of " + id + " are missing", func(r *results.Record) { r.Prefix = id + "9998:" }},
+		{"a command", "only the adapter knows", func(r *results.Record) { r.Plan.Driver = "exec:false" }},
+		{"an adapter", "only the adapter knows", func(r *results.Record) { r.Plan.Driver = "redis-py" }},
+		{"another driver", `unknown driver "x"`, func(r *results.Record) { r.Plan.Driver = "x" }},
+		{"no server", "memory needs no server", func(r *results.Record) { r.Plan.Driver, r.Plan.Lock = "memory", "mutex" }},
+		{"another service", "-addr: redis:// is an address of redis", func(r *results.Record) { r.Plan.Driver, r.Plan.Lock = "etcd", "lease" }},
+		{"another lock", `unknown lock "x"`, func(r *results.Record) { r.Plan.Lock = "x" }},
+		{"too many keys", "-keys 20000000", func(r *results.Record) { r.Plan.Keys = 20_000_000 }},
+		{"shared names", "run it once more with -shared", func(r *results.Record) { r.Plan.Shared = true }},
 	} {
-		t.Run(c.driver+"/"+c.variable, func(t *testing.T) {
-			var visits atomic.Int32 // of this server alone: one that the end of a client has left waiting may be counted late
-			url := c.scheme + peer(t, func(net.Conn) { visits.Add(1) })
-			if service := deploy.Service(c.driver); service.Database == servers.DatabaseName {
-				url += "/db"
-			}
+		rec := results.Record{
+			Schema: results.SchemaVersion, ID: "x", Run: "x", Trial: 1, Started: time.Unix(1, 0), Partial: "killed", Prefix: id + "1:",
+			Plan: spec.Plan{Driver: "go-redis", Lock: "set-nx", Wait: "none", Keys: 2, Duration: 1, IOTimeout: time.Second,
+				Load: spec.Load{Clients: 1, TTL: time.Second}, Server: "external"},
+			Server: results.Server{Kind: "external", Addr: visited},
+		}
+		clean := func(args ...string) (string, int) {
 			file := filepath.Join(t.TempDir(), "theirs.jsonl")
-			if err := (&results.Appender{Path: file}).Append(&results.Record{
-				Schema: results.SchemaVersion, ID: "x", Run: "x", Trial: 1, Started: time.Unix(1, 0), Partial: "killed",
-				Prefix: prefixBegin + strings.Repeat("A", 16) + ":",
-				Plan:   spec.Plan{Driver: c.driver, Lock: c.lock, Wait: "none", Keys: 1, Load: spec.Load{Clients: 1}, Server: "external"},
-				Server: results.Server{Kind: "external", Addr: url},
-			}); err != nil {
+			if err := (&results.Appender{Path: file}).Append(&rec); err != nil {
 				t.Fatal(err)
 			}
-			secret := "nobody-may-see-this"
-			if c.variable == "LOCKBENCH_PASSWORD_FILE" {
-				secret = file + ".not-even-read"
-			}
-			t.Setenv(c.variable, secret)
-			for _, args := range [][]string{{"clean", file}, {"clean", "-dry-run", file}} {
-				before := visits.Load()
-				var stdout, stderr bytes.Buffer
-				code := run(args, nil, &stdout, &stderr, environment(c.variable, secret), nil)
-				if want := "add -addr " + strings.Split(url, "?")[0]; code != exitUsage || !strings.Contains(stderr.String(), want) {
-					t.Errorf("%q: code %d, %s; want %d and %q", args, code, stderr.String(), exitUsage, want)
-				}
-				if visits.Load() != before {
-					t.Errorf("%q: the server has been visited", args)
-				}
-			}
-			if c.variable == "LOCKBENCH_PASSWORD_FILE" {
-				return
-			}
-			for _, args := range [][]string{{"clean", "-user", "me", "-addr", url, file}, {"clean", file}} {
-				env := environment(c.variable, secret)
-				if len(args) == 2 {
-					env = environment()
-					t.Setenv(c.variable, "")
-				}
-				before := visits.Load()
-				var stdout, stderr bytes.Buffer
-				if code := run(args, nil, &stdout, &stderr, env, nil); code == exitUsage || visits.Load() == before {
-					t.Errorf("%q: code %d, %s; the server was not visited", args, code, stderr.String())
-				}
-			}
-		})
+			var stdout, stderr bytes.Buffer
+			code := run(append([]string{"clean", file}, args...), nil, &stdout, &stderr, environment(), nil)
+			return stdout.String() + stderr.String(), code
+		}
+		if out, code := clean(); code != exitUsage || !strings.Contains(out, "give -addr") {
+			t.Errorf("without -addr: code %d, %s", code, out)
+		}
+		if out, code := clean("-dry-run", "-addr", visited); code != 0 || strings.Count(out, "would delete") != 2 {
+			t.Errorf("the whole record: code %d, %s", code, out)
+		}
+		c.edit(&rec)
+		if out, code := clean("-addr", visited); code == 0 || !strings.Contains(out, c.want) {
+			t.Errorf("%s: code %d, %s; want %q", c.name, code, out, c.want)
+		}
+		if visits.Load() > 0 {
+			t.Fatalf("%s: the server was visited", c.name)
+		}
 	}
 }
 
@@ -93,8 +92,7 @@ func TestCleanLineNamesTheUser(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &runner{id: strings.Repeat("A", 16)}
-		line := r.cleanLine(targets.List[0], spec.Plan{})
+		line := (&runner{output: "o.jsonl"}).remedy(targets.List[0], spec.Plan{}, "")
 		if strings.Contains(line, "-user") != (want.user != "") || !strings.Contains(line, want.user) || strings.Contains(line, "secret") {
 			t.Errorf("%s: %s; want %q", addr, line, want.user)
 		}

@@ -172,8 +172,6 @@ func completion(command string, f flagDef) cobra.CompletionFunc {
 	switch {
 	case f.name == "driver":
 		return completeDriver
-	case f.name == "topology" && command == "clean":
-		return listCompletion(asOne)
 	case known != nil:
 		return listCompletion(known)
 	case f.name == "server":

@@ -247,7 +247,7 @@ func (r *runner) accept(t fleet.Trial) (p spec.Plan, ds *deploy.Deployments, err
 	switch {
 	case r.question != nil && !r.question.Allows(t.Cell, &p):
 		err = errors.New("rank 0 wants a higher rate or more clients than this rank's flags allow")
-	case !prefixPattern.MatchString(t.Prefix) || !strings.HasPrefix(t.Prefix, common) || p.Shared && t.Prefix != common:
+	case p.Shared && t.Prefix != common, !p.Shared && (!trialPrefix.MatchString(t.Prefix) || !strings.HasPrefix(t.Prefix, common)):
 		err = fmt.Errorf("rank 0 wants names that no run has with -prefix %s", target.Prefix)
 	case (p.Server == matrix.Private || p.Server == matrix.Embedded) != (t.Server != nil):
 		err = fmt.Errorf("rank 0 does not run on the %s server of this rank's flags", p.Server)

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -346,10 +345,7 @@ func (r *runner) measure(ctx context.Context, t matrix.Trial, c spec.Plan, stop 
 	defer drivers.Catch(&err)
 	r.servers = r.deployments[r.Cells[t.Cell].Side]
 	r.opened++
-	prefix := r.prefix(r.servers.Of(c.Driver), c)
-	if !c.Shared {
-		prefix += strconv.Itoa(r.opened) + ":"
-	}
+	prefix := r.trialPrefix(c)
 	if err := r.servers.Start(ctx, c); err != nil {
 		return nil, err
 	}
@@ -363,7 +359,7 @@ func (r *runner) measure(ctx context.Context, t matrix.Trial, c spec.Plan, stop 
 	defer func() {
 		switch drivers.ClassOf(err) {
 		case drivers.ClassCanceled, drivers.ClassTimeout, drivers.ClassClosed: // what it has left may be known to no service
-			r.sweepLeft(c)
+			r.warnLeft(c, err)
 		}
 	}()
 	warning, err := r.servers.CheckServer(ctx, c, prefix)
@@ -447,7 +443,7 @@ func (r *runner) begin(t matrix.Trial, c spec.Plan, warning string) results.Reco
 		Wrong: r.Cells[t.Cell].Wrong, Env: machine.With(r.env, c.Driver), Server: r.servers.Describe(c),
 	}
 	if c.Server == matrix.External {
-		rec.Prefix = r.prefix(r.servers.Of(c.Driver), c)
+		rec.Prefix = r.trialPrefix(c)
 	}
 	if warning != "" {
 		rec.Warnings = []string{warning}

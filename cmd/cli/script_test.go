@@ -122,8 +122,8 @@ func cmdPrivate(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 // cmdKeys checks how many keys the plain server at ADDR has: keys 0.
-func cmdKeys(ts *testscript.TestScript, _ bool, args []string) {
-	if got := strings.Trim(ask(ts, "DBSIZE"), ":\r\n"); got != args[0] {
+func cmdKeys(ts *testscript.TestScript, others bool, args []string) {
+	if got := strings.Trim(ask(ts, "DBSIZE"), ":\r\n"); got != args[0] != others {
 		ts.Fatalf("%s keys are left, want %s", got, args[0])
 	}
 }
@@ -179,6 +179,8 @@ func cmdInterrupt(ts *testscript.TestScript, _ bool, args []string) {
 		stop, args = syscall.SIGHUP, args[1:]
 	case "kill":
 		stop, text, args = syscall.SIGKILL, regexp.MustCompile(`measure .*\D[1-9]\d* locks/s`), args[1:]
+	case "killsecond":
+		stop, text, args = syscall.SIGKILL, regexp.MustCompile(`trial 2 of 2.*measure .*\D[1-9]\d* locks/s`), args[1:]
 	case "plan":
 		text, args = regexp.MustCompile(`trial 2 `), args[1:]
 	case "held":

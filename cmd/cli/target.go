@@ -272,8 +272,10 @@ func checkDB(db *option, wanted []*servers.Service) error {
 
 // readPrefix reads what the names of a run are to begin with.
 func readPrefix(o *options, wanted []*servers.Service) (string, error) {
-	prefix := o.get("prefix")
+	prefix := o.find("prefix")
 	switch {
+	case prefix == nil: // clean
+		return "", nil
 	case prefix.text == "" && o.shares():
 		return "", o.complain(o.get("shared"), "runs that are to contend find each other by a prefix: give all of them the same one, as in -prefix %s", "ours:")
 	case prefix.text == "":

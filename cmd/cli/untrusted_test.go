@@ -55,7 +55,7 @@ func TestDataStartsNothing(t *testing.T) {
 	for _, args := range [][]string{
 		{"report", in("records.jsonl")}, {"report", "-format", "html,csv=" + in("x.csv"), "-"}, {"report", in("comparison.json")},
 		{"report", in("plan.json")}, {"report", "-v", in("proof.json")}, {"compare", in("records.jsonl"), in("records.jsonl")},
-		{"history", in("records.jsonl")}, {"clean", in("records.jsonl")}, {"clean", "-dry-run", "-"},
+		{"history", in("records.jsonl")}, {"clean", in("records.jsonl")}, {"clean", "-addr", "redis://127.0.0.1:1", "-dry-run", "-"},
 		{"-driver", "null", "-n", "9", "-baseline", in("records.jsonl"), "-dry-run"},
 		{"prove", "-driver", "memory", "-baseline", in("proof.json"), "-dry-run"},
 		{"-workload", in("top.yaml"), "-dry-run"}, {"-workload", in("cells.yaml"), "-dry-run"},

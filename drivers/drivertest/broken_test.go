@@ -21,7 +21,7 @@ func TestBroken(t *testing.T) {
 	var all []broken
 	for _, some := range [][]broken{
 		brokenClaims, brokenHolding, brokenReleasing, brokenLeases, brokenSessions, brokenCrashes, brokenWaiting, brokenQueues, brokenBlocking,
-		brokenListening, brokenOutages, brokenServices, brokenProbes, brokenSweeps,
+		brokenListening, brokenOutages, brokenServices, brokenProbes,
 	} {
 		all = append(all, some...)
 	}

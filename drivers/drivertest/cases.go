@@ -91,7 +91,6 @@ var cases = []oneCase{
 
 	// The service.
 	{name: "clean", when: cleans, run: clean},
-	{name: "sweep", when: sweeps, run: sweep},
 	{name: "ping", when: pings, run: ping},
 	{name: "probe", when: probes, run: probe},
 	{name: "inspect", when: inspects, run: inspect},
@@ -195,18 +194,14 @@ func dies(k known) bool         { return k.traits.Exclusive && (k.crasher || !k.
 func remains(k known) bool      { return k.traits.Exclusive && k.remainer }
 func adopts(k known) bool       { return owned(k) && k.adopter && !k.traits.Reentrant }
 func cleans(k known) bool       { return k.traits.Exclusive && k.cleaner }
-func sweeps(k known) bool {
-	_, ok := k.Driver.(drivers.Sweeper)
-	return ok && k.traits.Exclusive
-}
-func pings(k known) bool       { return k.pinger }
-func probes(k known) bool      { return k.traits.Exclusive && k.prober }
-func inspects(k known) bool    { return k.inspector }
-func counts(k known) bool      { return k.traits.Exclusive && k.counter }
-func cuts(k known) bool        { return k.traits.Exclusive && k.Cut != nil }
-func cutsProbes(k known) bool  { return cuts(k) && k.prober }
-func cutsWaits(k known) bool   { return cuts(k) && waits(k) }
-func cutsSession(k known) bool { return cutsWaits(k) && k.traits.Session }
-func cutsWakes(k known) bool   { return cuts(k) && k.traits.Wakes }
-func stalls(k known) bool      { return k.traits.Exclusive && k.Stall != nil }
-func mutes(k known) bool       { return k.traits.Exclusive && k.Mute != nil }
+func pings(k known) bool        { return k.pinger }
+func probes(k known) bool       { return k.traits.Exclusive && k.prober }
+func inspects(k known) bool     { return k.inspector }
+func counts(k known) bool       { return k.traits.Exclusive && k.counter }
+func cuts(k known) bool         { return k.traits.Exclusive && k.Cut != nil }
+func cutsProbes(k known) bool   { return cuts(k) && k.prober }
+func cutsWaits(k known) bool    { return cuts(k) && waits(k) }
+func cutsSession(k known) bool  { return cutsWaits(k) && k.traits.Session }
+func cutsWakes(k known) bool    { return cuts(k) && k.traits.Wakes }
+func stalls(k known) bool       { return k.traits.Exclusive && k.Stall != nil }
+func mutes(k known) bool        { return k.traits.Exclusive && k.Mute != nil }

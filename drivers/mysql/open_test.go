@@ -25,13 +25,6 @@ func foreignTable(t *testing.T, cfg drivers.Config) {
 	svc := open(t, cfg)
 	admin(t, svc, "CREATE TABLE lb_taken (k VARBINARY(255) NOT NULL PRIMARY KEY)")
 	admin(t, svc, "INSERT INTO lb_taken VALUES ('theirs')")
-	sweep := cfg
-	sweep.Prefix = "taken:"
-	admin(t, svc, "CREATE TABLE lb_taken_0 (k INT) COMMENT='taken:1: locks of a lockbench run'")
-	if names, err := Driver.(drivers.Sweeper).Sweep(t.Context(), sweep, false); len(names) > 0 || err != nil {
-		t.Errorf("Sweep takes foreign tables: %q, %v", names, err)
-	}
-	admin(t, svc, "DROP TABLE lb_taken_0")
 	taken := driver{tableName: func(string, string) string { return "lb_taken" }}
 	for _, lock := range []string{"unique-row", "row-lock"} {
 		cfg.Lock = lock

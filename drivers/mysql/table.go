@@ -8,23 +8,15 @@ import (
 	"encoding/base32"
 	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/lockbench/lockbench/drivers"
 )
 
 const errTableExists = 1050
 
-// tableMark begins the comment on every table that this driver has made, followed by the prefix of its services; see
-// tableComment. A table without it belongs to someone else.
-const tableMark = "locks of a lockbench run, to be dropped after it: "
-
-// tableComment returns the comment on the table of a prefix. The escaping leaves nothing that could end a text in SQL,
-// and keeps prefixes of prefixes.
-func tableComment(prefix string) string { return tableMark + url.PathEscape(prefix) }
+// tableMark begins the comment on every table that this driver has made. A table without it belongs to someone else.
+const tableMark = "locks of a lockbench run, to be dropped after it"
 
 // maxKeepers is the highest number of services that may use one table.
 const maxKeepers = 64
@@ -122,7 +114,7 @@ func keeperName(database, table string, n int) string {
 }
 
 func (s *service) makeTable(ctx context.Context, c *conn, name string) error {
-	_, _, err := c.exec(ctx, fmt.Sprintf("CREATE TABLE `%s` (%s) ENGINE=InnoDB COMMENT='%s'", name, s.columns, tableComment(s.cfg.Prefix)))
+	_, _, err := c.exec(ctx, fmt.Sprintf("CREATE TABLE `%s` (%s) ENGINE=InnoDB COMMENT='%s'", name, s.columns, tableMark))
 	if err == nil {
 		s.rows.Clear()
 		return nil
@@ -211,46 +203,6 @@ func (c *conn) drop(ctx context.Context, table string) error {
 	}
 	_, _, err := c.exec(ctx, "DROP TABLE IF EXISTS `"+table+"`")
 	return err
-}
-
-// Sweep implements drivers.Sweeper. A run can only leave tables in the database of the address: the other locks end
-// with their connections.
-func (d driver) Sweep(ctx context.Context, cfg drivers.Config, dry bool) (names []string, err error) {
-	if cfg.Prefix == "" {
-		return nil, fail("sweep", drivers.ErrNoPrefix)
-	}
-	cfg.Lock, cfg.Clients, cfg.Conns, cfg.Topology = getLock.Name, 1, 0, "" // getLock has no table
-	s, err := d.open(ctx, cfg)
-	if err != nil {
-		return nil, prefixed("mysql: ", err)
-	}
-	defer s.Close()
-	if s.target.database == "" {
-		return nil, fail("sweep", errors.New("there is no database: name the one of the run, mysql://host/database"))
-	}
-	err = s.controlled(ctx, "sweep", func(c *conn) error {
-		rows, err := c.rowsWithin(ctx, 0, "SELECT table_name, table_comment FROM information_schema.tables "+
-			"WHERE table_schema = DATABASE() AND LEFT(table_comment, ?) = ? ORDER BY table_name",
-			int64(len(tableMark)), []byte(tableMark))
-		if err != nil {
-			return err
-		}
-		for _, row := range rows {
-			if comment, _ := row[1].(string); !strings.HasPrefix(comment, tableComment(cfg.Prefix)) {
-				continue
-			}
-			name := fmt.Sprint(row[0])
-			names = append(names, name)
-			if dry {
-				continue
-			}
-			if err := c.drop(ctx, name); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	return names, err
 }
 
 const (

@@ -18,10 +18,6 @@ func TestTable(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "lockbench has not made") {
 		t.Errorf("Open answered %v", err)
 	}
-	names, err := driver{}.Sweep(t.Context(), drivers.Config{Addrs: []string{address}, Prefix: "mine:"}, false)
-	if len(names) > 0 || err != nil {
-		t.Errorf("Sweep takes the user's table: %q, %v", names, err)
-	}
 	if got := ask(t, address, `SELECT answer FROM "mine:rows"`); len(got) != 1 || got[0] != "42" {
 		t.Errorf("the user's table has %q", got)
 	}

@@ -1,25 +1,19 @@
 package postgres
 
-// The table that holds the rows of the design row-lock, and finding those that a run has left.
+// The table that holds the rows of the design row-lock.
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"strconv"
 	"strings"
 
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// tableMark begins the comment on every table that this driver has made, followed by the prefix of its services; see
-// tableComment. A table without it belongs to someone else.
-const tableMark = "lockbench: rows to lock; dropped when the last run that uses them ends: "
-
-// tableComment returns the comment on the table of a prefix. The escaping leaves nothing that could end a text in SQL,
-// and keeps prefixes of prefixes.
-func tableComment(prefix string) string { return tableMark + url.PathEscape(prefix) }
+// tableMark begins the comment on every table that this driver has made. A table without it belongs to someone else.
+const tableMark = "lockbench: rows to lock; dropped when the last run that uses them ends"
 
 // tableName returns the quoted name of the table for all services with the same prefix. PostgreSQL cuts names off after
 // 63 bytes, so longer ones end with their hash.
@@ -50,7 +44,7 @@ func (s *service) makeTable(ctx context.Context, c *conn) error {
 		return err
 	}
 	c.add("CREATE TABLE " + s.table + ` (name text COLLATE "C" PRIMARY KEY)`)
-	c.add("COMMENT ON TABLE " + s.table + " IS '" + tableComment(s.cfg.Prefix) + "'")
+	c.add("COMMENT ON TABLE " + s.table + " IS '" + tableMark + "'")
 	err := c.must(c.ask(ctx, c.soon()))
 	state := stateOf(err)
 	switch state {
@@ -148,39 +142,3 @@ func (s *service) dropTable() error {
 }
 
 func (s *service) tableKey() string { return strconv.FormatInt(int64(keyOf(s.table)), 10) }
-
-// Sweep implements drivers.Sweeper. A run can only leave tables of the database, on the search path: the other locks
-// end with their connections.
-func (d driver) Sweep(ctx context.Context, cfg drivers.Config, dry bool) (names []string, err error) {
-	if cfg.Prefix == "" {
-		return nil, fail("sweep", drivers.ErrNoPrefix)
-	}
-	cfg.Lock, cfg.Clients, cfg.Conns, cfg.Topology = advisoryDesign.Name, 1, 0, "" // advisory has no table
-	opened, err := d.Open(ctx, cfg)
-	if err != nil {
-		return nil, err
-	}
-	defer opened.Close()
-	err = opened.(*service).controlled(ctx, "sweep", func(c *conn) error {
-		rows, err := c.query(ctx, "SELECT oid::regclass::text, obj_description(oid, 'pg_class') FROM pg_class "+
-			"WHERE relkind = 'r' AND pg_table_is_visible(oid) AND left(obj_description(oid, 'pg_class'), $1::int) = $2 ORDER BY 1",
-			fmt.Sprint(len(tableMark)), tableMark)
-		if err != nil {
-			return err
-		}
-		for _, row := range rows {
-			if len(row) != 2 || !strings.HasPrefix(row[1], tableComment(cfg.Prefix)) {
-				continue
-			}
-			names = append(names, row[0]) // quoted where necessary
-			if dry {
-				continue
-			}
-			if _, err := c.query(ctx, "DROP TABLE IF EXISTS "+row[0]); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	return names, err
-}

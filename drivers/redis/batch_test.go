@@ -37,11 +37,6 @@ func (d inBatches) Open(ctx context.Context, cfg drivers.Config) (drivers.Servic
 	return batchingService{s, free}, nil
 }
 
-// Sweep implements drivers.Sweeper.
-func (d inBatches) Sweep(ctx context.Context, cfg drivers.Config, dry bool) ([]string, error) {
-	return d.Driver.(drivers.Sweeper).Sweep(ctx, cfg, dry)
-}
-
 type batchingService struct {
 	drivers.Service
 	free chan drivers.Batch

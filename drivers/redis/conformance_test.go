@@ -2,7 +2,6 @@
 package redis_test
 
 import (
-	"context"
 	"sync"
 	"testing"
 	"time"
@@ -67,11 +66,6 @@ func (d awake) Designs() []drivers.Design {
 		list[i].Traits.Blocks = false
 	}
 	return list
-}
-
-// Sweep implements drivers.Sweeper, if the embedded Driver does.
-func (d awake) Sweep(ctx context.Context, cfg drivers.Config, dry bool) ([]string, error) {
-	return d.Driver.(drivers.Sweeper).Sweep(ctx, cfg, dry)
 }
 
 // cells returns every design with pipelining, and variants that the suite might distinguish: the default design without

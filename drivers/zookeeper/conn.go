@@ -25,7 +25,7 @@ var (
 	errExpired       = errors.New("the session is another one by now")
 )
 
-// silence is a time-out of the greeting, although its class is connect: it keeps a sweep from being retried again and
+// silence is a time-out of the greeting, although its class is connect: it keeps a clean-up from being retried again and
 // again.
 type silence struct{}
 

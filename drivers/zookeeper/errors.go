@@ -20,7 +20,6 @@ const (
 	opWait    op = "wait"
 	opLeave   op = "leave"
 	opClean   op = "clean"
-	opSweep   op = "sweep"
 	opAsk     op = "ping"
 	opInspect op = "inspect"
 )

@@ -6,8 +6,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -144,41 +142,6 @@ func (s *service) command(ctx context.Context, address, command, separator strin
 		return nil, ctx.Err()
 	}
 	return fields, lines.Err()
-}
-
-// Sweep implements drivers.Sweeper. It looks below the chroot of the address. What a run leaves also vanishes by
-// itself: its nodes with their sessions, and some time later the containers, which are empty then.
-func (d driver) Sweep(ctx context.Context, cfg drivers.Config, dry bool) ([]string, error) {
-	if cfg.Prefix == "" {
-		return nil, opSweep.fail(drivers.ErrNoPrefix)
-	}
-	cfg.Lock, cfg.Clients, cfg.Conns = sequential.Name, 1, 0
-	s, err := d.open(ctx, cfg)
-	if err != nil {
-		return nil, opSweep.fail(err)
-	}
-	defer s.Close()
-	k, root := s.control(), s.root()
-	children, err := k.children(ctx, 0, root)
-	if err != nil {
-		return nil, opSweep.fail(err)
-	}
-	slices.Sort(children)
-	var names []string
-	for _, name := range children {
-		if !strings.HasPrefix(name, url.PathEscape(cfg.Prefix)) {
-			continue
-		}
-		node := strings.TrimSuffix(root, "/") + "/" + name
-		names = append(names, node)
-		if dry {
-			continue
-		}
-		if err := cleanLine(ctx, k, node); err != nil && !errors.Is(err, zk.ErrNoNode) {
-			return names, opSweep.fail(err)
-		}
-	}
-	return names, nil
 }
 
 // root returns the parent node of all nodes of locks.

@@ -158,7 +158,7 @@ func (p *Place) alone(ctx context.Context, f func() error) error {
 		case <-time.After(doorPause/2 + rand.N(doorPause)):
 		case <-ctx.Done():
 			return fmt.Errorf("another run that shares the names that begin with %s is deleting them, or was killed as it came or left: "+
-				"wait a minute or two, or delete them by lockbench clean: %w", p.prefix, ctx.Err())
+				"wait a minute or two: %w", p.prefix, ctx.Err())
 		}
 	}
 	err := f()
