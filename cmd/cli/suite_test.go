@@ -36,7 +36,6 @@ var maySkip = map[string]string{
 	"drivers/servers/account_unix_test.go":     "an operating system without a temporary directory for all users",
 	"drivers/exec/worker_test.go":              "a machine that stalls for as long as a lease",
 	"drivers/exec/shipped_test.go":             "a missing language or library; CI=true makes it fail",
-	"cmd/cli/live_unix_test.go":                "a file system without named pipes",
 	"cmd/cli/secrets_test.go":                  "ways in that a driver does not have",
 	"cmd/cli/floors_test.go":                   "a source archive has no list of the files in git",
 	"cmd/cli/breakable/table_test.go":          "tells what catches defects, half an hour long, and tests nothing",
