@@ -54,15 +54,13 @@
 // knows of a loss, works for that long, writes, and begins anew. It does not look again between work and write, so a pause
 // in between has the effect that it has on any client.
 //
-// Its events come unasked: a write, with its number from 1 and the lease's fence; a renewal of the watchdog, with its
-// answer or error, and when by the worker's clock it was sent; the loss of a lease, after the last write; and a gap, the
-// time between two ticks of the worker that should be 10 ms apart, if it is 50 ms or more. A gap shows that the process
-// was stopped. All its lines have at_ns, of a clock that goes on while the process is stopped and is precise to a
+// Its events come unasked: a write, with its number from 1 and the lease's fence; the loss of the lease, after the last
+// write; and a gap, the time between two ticks of the worker that should be 10 ms apart, if it is 50 ms or more. A gap
+// shows that the process was stopped. All its lines have at_ns, of a clock that goes on while the process is stopped and is precise to a
 // millisecond.
 //
-//	{"event":"write","at_ns":500,"lease":1,"count":1,"fence":7}
-//	{"event":"renewed","at_ns":600,"lease":1,"sent_ns":510,"owned":true}
-//	{"event":"lost","at_ns":700,"lease":1}
+//	{"event":"write","at_ns":500,"count":1,"fence":7}
+//	{"event":"lost","at_ns":700}
 //	{"event":"gap","at_ns":800,"gap_ns":612345678}
 package exec
 

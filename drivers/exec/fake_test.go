@@ -41,7 +41,6 @@ func TestNonsense(t *testing.T) {
 	}{
 		{"no JSON", []string{"hello\n"}, drivers.ClassProtocol, `the line is no JSON: invalid character 'h' looking for beginning of value, in the line ` + "`hello`"},
 		{"an unknown event", []string{`{"event":"pause","at_ns":1}` + "\n"}, drivers.ClassProtocol, `event: "pause" is unknown`},
-		{"an unknown lease", []string{`{"event":"lost","at_ns":1,"lease":3}` + "\n"}, drivers.ClassProtocol, "lease: 3 was never tried"},
 		{"no traits", []string{helloed, `{"id":2,"at_ns":100}` + "\n"}, drivers.ClassProtocol, "worker: open: the answer has no field traits"},
 		{"an error", []string{helloed, `{"id":2,"at_ns":100,"error":{"class":"auth","text":"who?"}}` + "\n"}, drivers.ClassAuth, "worker: open: who?"},
 		{"death", []string{"stderr:a library is missing", "exit:3"}, drivers.ClassClosed, "it has ended: exit status 3; it says: a library is missing"},

@@ -14,11 +14,10 @@ import (
 
 // hold is one numbered lease of a worker.
 type hold struct {
-	number int
-	lease  drivers.Lease
-	began  time.Duration // when the last try was sent
-	held   bool
-	lost   chan struct{} // closed when the watchdog knows that the lease is lost; a new one for each grant
+	lease drivers.Lease
+	began time.Duration // when the last try was sent
+	held  bool
+	lost  chan struct{} // closed when the watchdog knows that the lease is lost; a new one for each grant
 
 	watchdog *watchdog // nil: none
 
@@ -66,7 +65,7 @@ func (c *client) use(r *request) (*hold, error) {
 	h := c.holds[r.Lease]
 	switch {
 	case h == nil:
-		h = &hold{number: r.Lease}
+		h = &hold{}
 		c.holds[r.Lease] = h
 	case h.watchdog != nil || h.writer != nil:
 		return nil, lines.Refuse("lease", "%d is watched or written under: release it first", r.Lease)
@@ -162,7 +161,7 @@ func (c *client) renew(ctx context.Context, r *request) (answer line, err error)
 		return answer, err
 	}
 	if h != nil && h.watchdog != nil {
-		return answer, lines.Refuse("lease", "%d is watched, which renews it", h.number)
+		return answer, lines.Refuse("lease", "%d is watched, which renews it", r.Lease)
 	}
 	c.using.Lock()
 	defer c.using.Unlock()
@@ -212,7 +211,7 @@ func (c *client) watch(_ context.Context, r *request) (answer line, err error) {
 		return answer, lines.Refuse("lease", "%d was tried without ttl_ns", r.Lease)
 	}
 	d := &watchdog{
-		scheduler: renew.New(renew.Options{Clock: c.s.Clock, Workers: 1, Renewed: func(r renew.Renewal) { c.s.renewed(h.number, r) }}),
+		scheduler: renew.New(renew.Options{Clock: c.s.Clock, Workers: 1}),
 		renewals:  renew.NewHold(oneAtATime{c}),
 		stop:      make(chan struct{}), done: make(chan struct{}),
 	}
@@ -231,16 +230,6 @@ func (o oneAtATime) Renew(ctx context.Context, l *drivers.Lease) (bool, error) {
 	return o.c.renewer.Renew(ctx, l)
 }
 
-func (s *server) renewed(number int, r renew.Renewal) {
-	l := &line{LineHeader: lines.LineHeader{Event: string(Renewed)}, Lease: number, Begun: r.Sent}
-	if r.Err != nil {
-		l.Error = lines.FailureOf(r.Err)
-	} else {
-		l.Owned = &r.Owned
-	}
-	s.Send(l)
-}
-
 // guard tells of the loss of a lease, after the write that is under way then.
 func (s *server) guard(h *hold, d *watchdog) {
 	defer close(d.done)
@@ -256,7 +245,7 @@ func (s *server) guard(h *hold, d *watchdog) {
 	if w != nil {
 		<-w.done
 	}
-	s.Send(&line{LineHeader: lines.LineHeader{Event: string(Lost)}, Lease: h.number})
+	s.Send(&line{LineHeader: lines.LineHeader{Event: string(Lost)}})
 }
 
 func (c *client) write(_ context.Context, r *request) (answer line, err error) {
@@ -273,13 +262,13 @@ func (c *client) write(_ context.Context, r *request) (answer line, err error) {
 		return answer, lines.Refuse("lease", "%d is written under already", r.Lease)
 	}
 	h.writer = &writer{make(chan struct{}), make(chan struct{})}
-	go c.s.work(h.writer, h.number, h.lease.Fence, h.lost, r.Every)
+	go c.s.work(h.writer, h.lease.Fence, h.lost, r.Every)
 	return answer, nil
 }
 
 // work writes until the lease is released, or known to be lost. Before each write it looks, and then works, during which
 // anything may happen.
-func (s *server) work(w *writer, number int, fence uint64, lost <-chan struct{}, every time.Duration) {
+func (s *server) work(w *writer, fence uint64, lost <-chan struct{}, every time.Duration) {
 	defer close(w.done)
 	timer := time.NewTimer(every)
 	defer timer.Stop()
@@ -295,7 +284,7 @@ func (s *server) work(w *writer, number int, fence uint64, lost <-chan struct{},
 		case <-w.stop:
 			return
 		}
-		s.Send(&line{LineHeader: lines.LineHeader{Event: string(Wrote)}, Lease: number, Count: count, Fence: fence})
+		s.Send(&line{LineHeader: lines.LineHeader{Event: string(Wrote)}, Count: count, Fence: fence})
 	}
 }
 

@@ -117,12 +117,10 @@ type line struct {
 	Held   *bool         `json:"held,omitempty"`     // of try and wait
 	Owner  string        `json:"owner,omitempty"`    // of try and wait
 	Valid  time.Duration `json:"valid_ns,omitempty"` // of try, wait and renew
-	Owned  *bool         `json:"owned,omitempty"`    // of release, renew and renewed
+	Owned  *bool         `json:"owned,omitempty"`    // of release and renew
+	Fence  uint64        `json:"fence,omitempty"`    // of try, wait and write
 
-	Lease int           `json:"lease,omitempty"` // of events
-	Fence uint64        `json:"fence,omitempty"` // of try, wait and write
-	Count uint64        `json:"count,omitempty"`
-	Begun time.Duration `json:"sent_ns,omitempty"` // of renewed: when it was sent, by the same clock as At
+	Count uint64        `json:"count,omitempty"` // of events
 	Gap   time.Duration `json:"gap_ns,omitempty"`
 }
 

@@ -150,7 +150,6 @@ func (s *session) granted(op string, l *drivers.Lease, answer *line, err error) 
 	if answer.Owner != "" {
 		l.Owner = answer.Owner
 	}
-	s.c.name(l)
 	switch {
 	case err != nil:
 		return false, err
