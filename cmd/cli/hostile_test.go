@@ -94,7 +94,7 @@ func TestHostileRecords(t *testing.T) {
 	commands := map[string][]string{
 		"report":  {"table", "markdown", "csv", "benchfmt", "html"},
 		"compare": {"table", "markdown", "csv", "junit"},
-		"history": {"table", "markdown", "csv"},
+		"history": {"table", "markdown"},
 	}
 	for command, formats := range commands {
 		for _, format := range formats {
