@@ -125,7 +125,12 @@ func TestRelayed(t *testing.T) {
 				done <- passed.String()
 			}()
 		}
-		check(t, <-over, "the tokens of rank 0 and rank 1 differ")
+		select {
+		case err := <-over:
+			check(t, err, "the tokens of rank 0 and rank 1 differ")
+		case <-m.complete:
+			t.Fatal("they have met")
+		}
 		for _, text := range []string{<-done, <-done} {
 			if strings.Contains(text, `"op":"welcome"`) || strings.Contains(text, `"host"`) {
 				t.Errorf("it could read %s", text)
