@@ -44,14 +44,11 @@ type file interface {
 	Fd() uintptr
 }
 
-// Append checks r, adds it to the file, and returns once the line is on the disk. After an error the line may be there in
-// part, in whole or not at all; to append r again is safe, since readers take a record with the same ID once.
+// Append adds r, which Label has seen, to the file, and returns once the line is on the disk. After an error the line
+// may be there in part, in whole or not at all; to append r again is safe, since readers take a record with the same
+// ID once.
 func (a *Appender) Append(r *Record) error {
-	err := r.Validate()
-	var line []byte
-	if err == nil {
-		line, err = json.Marshal(r)
-	}
+	line, err := json.Marshal(r)
 	if err == nil {
 		if a.Hide != nil {
 			line = []byte(a.Hide(string(line)))

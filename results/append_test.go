@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
-	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -169,17 +168,8 @@ func TestAppendConcurrently(t *testing.T) {
 }
 
 func TestAppendRefuses(t *testing.T) {
-	bad := numbered(1)
-	bad.Cost.Commands = math.NaN()
 	path := filepath.Join(t.TempDir(), "runs.jsonl")
-	err := (&Appender{Path: path}).Append(bad)
-	if err == nil || err.Error() != "results: append: cost.commands: NaN is no number" {
-		t.Errorf("error %v", err)
-	}
-	if _, err := os.Stat(path); err == nil {
-		t.Error("a refused record left a file")
-	}
-	err = (&Appender{Path: filepath.Join(path, "in", "no", "directory")}).Append(numbered(1))
+	err := (&Appender{Path: filepath.Join(path, "in", "no", "directory")}).Append(numbered(1))
 	if err == nil || !strings.HasPrefix(err.Error(), "results: append: ") {
 		t.Errorf("error %v", err)
 	}

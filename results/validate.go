@@ -3,8 +3,10 @@ package results
 // Validation: what no run can have produced is damage, wherever it comes from.
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -22,9 +24,47 @@ var sides = []string{"", SideBase, SideHead}
 // durabilities are the values of Server.Durability: "" for a server that lockbench has not started.
 var durabilities = []string{"", "relaxed", "strict"}
 
-// Validate checks that r can be the record of a run. The error names the first field at fault by its path in the
-// JSON form, such as "latency.hold.hdr".
+// Validate checks that r can be the record of a run, or that it says itself which of its figures cannot be; see Label.
+// The error names the first field at fault by its path in the JSON form, such as "latency.hold.hdr".
 func (r *Record) Validate() error { return r.validate(true) }
+
+// invalid begins the Partial of a record that Label has changed.
+const invalid = "invalid: "
+
+// Label makes a record that is not valid a partial one, and returns why. It is written all the same, since a fault in
+// one figure must not lose the others, and read again while that is what is wrong with it.
+func (r *Record) Label() error {
+	err := r.Validate()
+	if err != nil {
+		r.Partial = strings.TrimSuffix(invalid+err.Error()+"; "+r.Partial, "; ")
+		spell(reflect.ValueOf(r).Elem())
+	}
+	return err
+}
+
+// spell makes 0 of numbers that JSON cannot write.
+func spell(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Float64:
+		if f := v.Float(); math.IsNaN(f) || math.IsInf(f, 0) {
+			v.SetFloat(0)
+		}
+	case reflect.Pointer:
+		if !v.IsNil() {
+			spell(v.Elem())
+		}
+	case reflect.Struct:
+		for _, field := range v.Fields() {
+			if field.CanSet() {
+				spell(field)
+			}
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			spell(v.Index(i))
+		}
+	}
+}
 
 // validate may leave the decoding of the histograms to somebody else, since it takes longer than all the rest.
 func (r *Record) validate(payloads bool) error {
@@ -52,24 +92,26 @@ func (r *Record) validate(payloads bool) error {
 	case !slices.Contains(durabilities, r.Server.Durability):
 		return fmt.Errorf("server.durability: %q is none", r.Server.Durability)
 	}
+	if err := r.checkFigures(); err != nil && !strings.HasPrefix(r.Partial, invalid+err.Error()) {
+		return err
+	}
+	if !payloads {
+		return nil
+	}
+	return r.eachLatency(func(l Latency) error {
+		if _, err := l.decode(); err != nil {
+			return fmt.Errorf("hdr: %w", err)
+		}
+		return nil
+	})
+}
+
+// checkFigures finds one that cannot be, or that another contradicts.
+func (r *Record) checkFigures() error {
 	if err := implausible(reflect.ValueOf(r).Elem(), false); err != nil {
 		return err
 	}
-	if err := r.checkElapsed(); err != nil {
-		return err
-	}
-	if err := r.checkCounts(); err != nil {
-		return err
-	}
-	if err := validateAll(r.Latency, payloads); err != nil {
-		return err
-	}
-	for i, c := range r.Classes {
-		if err := validateAll(c.Latency, payloads); err != nil {
-			return fmt.Errorf("classes[%d].%w", i, err)
-		}
-	}
-	return nil
+	return cmp.Or(r.checkElapsed(), r.checkCounts(), r.eachLatency(Latency.validate))
 }
 
 // checkElapsed finds a window that cannot have been this short: a whole trial without -n ends when its time is over, and no
@@ -86,19 +128,23 @@ func (r *Record) checkElapsed() error {
 	return nil
 }
 
-func validateAll(all map[Metric]Latency, payloads bool) error {
-	for name, l := range all {
-		err := l.validate()
-		if err == nil && payloads {
-			if _, err = l.decode(); err != nil {
-				err = fmt.Errorf("hdr: %w", err)
+// eachLatency checks all distributions, in an order that stays. The error says which one is at fault.
+func (r *Record) eachLatency(check func(Latency) error) error {
+	of := func(all map[Metric]Latency) error {
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			if err := check(all[name]); err != nil {
+				return fmt.Errorf("latency.%s.%w", name, err)
 			}
 		}
-		if err != nil {
-			return fmt.Errorf("latency.%s.%w", name, err)
+		return nil
+	}
+	err := of(r.Latency)
+	for i := 0; err == nil && i < len(r.Classes); i++ {
+		if err = of(r.Classes[i].Latency); err != nil {
+			err = fmt.Errorf("classes[%d].%w", i, err)
 		}
 	}
-	return nil
+	return err
 }
 
 // checkCounts finds counts that contradict each other. It asks only for what holds whichever way the window's edges
@@ -199,9 +245,11 @@ func implausible(v reflect.Value, negative bool) *numberError {
 			}
 		}
 	case reflect.Map:
-		for it := v.MapRange(); it.Next(); {
-			if err := implausible(it.Value(), false); err != nil {
-				return err.in(it.Key().String())
+		keys := v.MapKeys()
+		slices.SortFunc(keys, func(a, b reflect.Value) int { return cmp.Compare(a.String(), b.String()) })
+		for _, key := range keys {
+			if err := implausible(v.MapIndex(key), false); err != nil {
+				return err.in(key.String())
 			}
 		}
 	case reflect.Slice:

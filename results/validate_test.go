@@ -1,8 +1,12 @@
 package results
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -81,4 +85,85 @@ func TestValidateAllocates(t *testing.T) {
 	}); n > 60 {
 		t.Errorf("%v allocations to validate a record with %d intervals", n, len(r.Series))
 	}
+}
+
+// TestLabel: a record of which one figure makes no sense is written and read, and says which. A stranger's is refused.
+func TestLabel(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "runs.jsonl")
+	appended := 0
+	for name, c := range map[string]struct {
+		change func(*Record)
+		why    string
+	}{
+		"nothing":        {func(*Record) {}, ""},
+		"an early event": {func(r *Record) { r.Safety.Events[0].At = -5 }, "safety.events[0].at_ns: -5 is negative"},
+		"too many":       {func(r *Record) { r.Safety.Violations = 101 }, "safety.violations: 101 in 100 grants"},
+		"no number":      {func(r *Record) { r.Cost.Commands = math.NaN() }, "cost.commands: NaN is no number"},
+		"in a list":      {func(r *Record) { r.Classes[0].Jain = math.Inf(1) }, "classes[0].jain: +Inf is no number"},
+		"no time":        {func(r *Record) { r.Elapsed = 0 }, "elapsed_ns: a whole trial took no time"},
+		"a distribution": {
+			func(r *Record) { change(r.Latency, func(l *Latency) { l.P50 = l.Max + 1 }) }, "latency.acquire.p90_ns",
+		},
+		"that of a class": {func(r *Record) {
+			change(r.Classes[0].Latency, func(l *Latency) { l.Overflow = 1 << 40 })
+		}, "classes[0].latency"},
+		"of a part": {func(r *Record) {
+			r.Partial, r.Safety.Violations = "interrupted", 101
+		}, "safety.violations: 101 in 100 grants"},
+	} {
+		r := numbered(appended + 1)
+		r.Safety.Grants, r.Safety.Power = 100, nil
+		partial := ""
+		c.change(r)
+		if partial = r.Partial; c.why != "" {
+			if _, _, err := readString(spelled(t, *r)); err == nil {
+				t.Errorf("%s: read without a label", name)
+			}
+		}
+		err := r.Label()
+		if text := fmt.Sprint(err); c.why != "" && !strings.HasPrefix(text, c.why) || c.why == "" && err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if c.why != "" && (!strings.HasPrefix(r.Partial, "invalid: "+c.why) || !strings.HasSuffix(r.Partial, partial)) {
+			t.Errorf("%s: %q", name, r.Partial)
+		}
+		mustAppend(t, path, r)
+		appended++
+		recs, report := readFile(t, path)
+		if len(recs) != appended || report.Damaged > 0 || recs[appended-1].Partial != r.Partial {
+			t.Fatalf("%s: %d records of %d: %+v", name, len(recs), appended, report)
+		}
+		if _, err := Group(recs); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	other := numbered(1)
+	other.Partial, other.Safety.Violations = "invalid: counts.acquired: -1 is negative", 1<<40
+	foreign := numbered(1)
+	foreign.Schema, foreign.Partial = SchemaVersion+1, "invalid: schema"
+	damaged := numbered(1)
+	damaged.Partial = "invalid: latency.acquire.hdr"
+	change(damaged.Latency, func(l *Latency) { l.HDR = "AAAA" })
+	for _, r := range []*Record{other, foreign, damaged} {
+		if err := r.Validate(); err == nil {
+			t.Errorf("valid: %s", r.Partial)
+		}
+	}
+}
+
+// spelled returns the line of a record, if JSON has one.
+func spelled(t *testing.T, r Record) string {
+	t.Helper()
+	b, err := json.Marshal(r)
+	if err != nil {
+		return "{}"
+	}
+	return string(b) + "\n"
+}
+
+// change changes the distribution of acquisitions.
+func change(all map[Metric]Latency, to func(*Latency)) {
+	l := all[Acquire]
+	to(&l)
+	all[Acquire] = l
 }

@@ -56,6 +56,7 @@ func init() {
 	drivers.Register("test-mute", fake{try: errors.New("test-mute: try: no reply")})
 	drivers.Register("test-small", fake{traits: drivers.Traits{MaxSessions: 2}})
 	drivers.Register("test-full", fake{server: drivers.Server{Name: "full", MaxClients: 10, Connected: 9}})
+	drivers.Register("test-odd", fake{server: drivers.Server{Name: "odd", Replicas: -1}})
 	drivers.Register("test-gone", fake{gone: new(atomic.Bool)})
 	drivers.Register("test-gate", fake{release: &gates})
 

@@ -140,10 +140,6 @@ func (r *runner) save(rec *results.Record) {
 	if r.output == "" {
 		return
 	}
-	if err := rec.Validate(); err != nil {
-		r.lose("-output %s: %s", r.output, err) // it can never be written, and must not keep others from it
-		return
-	}
 	known := len(r.unsaved) > 0
 	r.unsaved = append(r.unsaved, rec)
 	if err := r.saveAll(); err != nil && !known {

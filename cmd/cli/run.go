@@ -457,13 +457,17 @@ func (r *runner) begin(t matrix.Trial, c spec.Plan, warning string) results.Reco
 // keep appends a record to the file and judges it.
 func (r *runner) keep(ctx context.Context, rec *results.Record) error {
 	r.scrub(rec)
-	if err := r.records.Add(rec); err != nil {
-		return err
+	partial := rec.Partial
+	if err := rec.Label(); err != nil {
+		r.lose("%strial %d is partial: %s", r.name(rec.Cell), rec.Trial, rec.Partial)
 	}
 	r.violated = r.violated || rec.Violated()
 	r.save(rec)
-	if rec.Partial != "" && ctx.Err() == nil {
-		return errors.New(rec.Partial)
+	if err := r.records.Add(rec); err != nil {
+		return err
+	}
+	if partial != "" && ctx.Err() == nil {
+		return errors.New(partial)
 	}
 	return nil
 }

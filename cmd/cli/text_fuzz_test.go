@@ -126,6 +126,9 @@ func mutants(t testing.TB, text string, number int64, seed uint64, n int) (recs 
 			r.Partial, r.Side, r.Pair = "", "", 0
 			mutation{random, strings.ToValidUTF8(text, "?"), number, share.texts, share.others}.value(reflect.ValueOf(r).Elem())
 			r.ID = fmt.Sprintf("r%d-%d", seed%1000, i)
+			if random.IntN(4) == 0 {
+				_ = r.Label()
+			}
 			encoded, err := json.Marshal(r)
 			if err != nil || r.Validate() != nil {
 				continue
