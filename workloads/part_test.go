@@ -51,11 +51,28 @@ func (f *inProcess) Gather(_ context.Context, _ *Part, holds *oracle.Logs) ([]*P
 	return f.got, append([]oracle.Ranked{{Logs: holds}}, f.logs...)
 }
 
+// served stands for a driver whose locks are on a server, which processes share.
+type served struct{ drivers.Driver }
+
+func (served) Service() string                       { return "served" }
+func (served) ReadAddr(string) (drivers.Addr, error) { return drivers.Addr{}, nil }
+
+func init() {
+	memory, err := drivers.Lookup("memory")
+	if err != nil {
+		panic(err)
+	}
+	drivers.Register("served", served{memory})
+}
+
 // fleetOf runs a plan in as many processes as it has, each with the service that of returns.
 func fleetOf(t *testing.T, p spec.Plan, of func(rank int) drivers.Service, change func(*Part)) *results.Record {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
+	if p.Driver == "memory" { // whose locks are of one process
+		p.Driver = "served"
+	}
 	f := &inProcess{start: time.Now().Add(ms), stopped: cancel}
 	f.ready.Add(p.Processes)
 	for rank := 1; rank < p.Processes; rank++ {
@@ -389,7 +406,7 @@ func TestPausesOfRanks(t *testing.T) {
 
 // TestLostRank: if a rank is lost, the record is partial, and has the figures of the other ranks.
 func TestLostRank(t *testing.T) {
-	p := plan("memory", "mutex")
+	p := plan("served", "mutex")
 	p.Clients, p.Wait, p.Poll, p.Hold, p.Warmup, p.Duration, p.Processes = 4, "poll", ms, ms, 0, time.Second, 2
 	synctest.Test(t, func(t *testing.T) {
 		f := &inProcess{start: time.Now(), stopped: func() {}, lost: "rank 1 was lost"}
