@@ -3,6 +3,7 @@ package hazards
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
@@ -52,18 +53,19 @@ func TestPassedOver(t *testing.T) {
 		{"may miss any", "planted-queueing", []drivers.Hazard{drivers.HazardMissedWakeup}, over{safety.NotExercised, "C slept on a free key, as any waiter may (missed-wakeup)"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			l := lockOf(t, c.driver)
-			l.Design.Loses = c.loses
-			s := stageOf(t, l)
-			defer s.close()
-			a, sleeper := s.Client("A"), s.Client("C")
-			defer func() {
-				if left := recover(); left != c.left || (s.outcome.Failure == "") != (left != nil) {
-					t.Errorf("%v, %q; want %v", left, s.outcome.Failure, c.left)
-				}
-			}()
-			s.failIfPassedOver(&waiting{client: sleeper, way: "native", granted: make(chan struct{})}, a, "dies")
+			synctest.Test(t, func(t *testing.T) { // which no busy machine stalls
+				l := lockOf(t, c.driver)
+				l.Design.Loses = c.loses
+				s := stageOf(t, l)
+				defer s.close()
+				a, sleeper := s.Client("A"), s.Client("C")
+				defer func() {
+					if left := recover(); left != c.left || (s.outcome.Failure == "") != (left != nil) {
+						t.Errorf("%v, %q; want %v", left, s.outcome.Failure, c.left)
+					}
+				}()
+				s.failIfPassedOver(&waiting{client: sleeper, way: "native", granted: make(chan struct{})}, a, "dies")
+			})
 		})
 	}
 }
