@@ -54,6 +54,7 @@ func (f *inProcess) Gather(_ context.Context, _ *Part, holds *oracle.Logs) ([]*P
 // served stands for a driver whose locks are on a server, which processes share.
 type served struct{ drivers.Driver }
 
+func (s served) Library() drivers.Library            { return drivers.LibraryOf(s.Driver) }
 func (served) Service() string                       { return "served" }
 func (served) ReadAddr(string) (drivers.Addr, error) { return drivers.Addr{}, nil }
 
