@@ -11,6 +11,11 @@ if [ -n "$unformatted" ]; then
 	exit 1
 fi
 
+if git grep -nE '^(<<<<<<<|>>>>>>>) ' -- .; then
+	echo "lint: a merge has left its marks" >&2
+	exit 1
+fi
+
 "$go" vet ./...
 # Code for macOS must at least compile. The test of the release builds it too, with what this has compiled.
 GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 GOFLAGS=-trimpath "$go" vet ./...
