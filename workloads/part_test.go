@@ -196,7 +196,7 @@ func TestPartsAddUp(t *testing.T) {
 	}
 }
 
-// TestFewOperations: processes that have nothing of -n to do end with the others, in every mode of a load.
+// TestFewOperations: processes without a share of -n end with the others, in every mode of a load.
 func TestFewOperations(t *testing.T) {
 	for name, set := range map[string]func(*spec.Plan){
 		"closed loop": func(*spec.Plan) {},
@@ -215,7 +215,7 @@ func TestFewOperations(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := plan("memory", "mutex")
 			p.Clients, p.Wait, p.Hold, p.Think, p.Duration, p.Warmup, p.Processes = 9, "poll", 5*ms, ms, time.Minute, 0, 3
-			p.Poll, p.Ops = ms, 2 // rank 0 has none of them
+			p.Poll, p.Ops = ms, 2 // neither is of rank 0
 			set(&p)
 			synctest.Test(t, func(t *testing.T) {
 				svc := open(t, p)

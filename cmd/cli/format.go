@@ -88,8 +88,8 @@ func (out printer[T]) code(v T) error {
 	return nil
 }
 
-// write writes v in all formats, standard output first. What goes wrong with one is said, with the name of the file, and keeps
-// none of the others from being written.
+// write writes v in all formats, standard output first. An error is printed with the name of its
+// file, and the other formats are written all the same.
 func (out printer[T]) write(v T) {
 	out.draining.Store(false) // what was measured is kept, and a pipe may have no reader
 	for _, f := range out.outputs {

@@ -158,7 +158,8 @@ type meeting struct {
 	limit     time.Duration
 }
 
-// readMeeting does nothing of a process that meets no others, or them over pipes.
+// readMeeting reads where and with which token the process meets the others. It reads nothing if there are no others, or if they
+// talk over pipes.
 func (r *runner) readMeeting() (err error) {
 	if r.place.Rendezvous == "" {
 		return nil

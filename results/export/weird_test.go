@@ -63,7 +63,7 @@ func TestNumbersAreNoText(t *testing.T) {
 	}
 }
 
-// TestNoFormulaInAnyCSV: whatever text an answer or a comparison holds, none of it begins a formula.
+// TestNoFormulaInAnyCSV: whatever text an answer or a comparison holds, no field begins a formula.
 func TestNoFormulaInAnyCSV(t *testing.T) {
 	const evil = "=HYPERLINK(1)"
 	a, c := capacitytest.Answer("five"), comparison(t, evil, evil)

@@ -214,7 +214,7 @@ func Join(ctx context.Context, addr string, limit time.Duration) (conn net.Conn,
 	}
 }
 
-// binding returns what both ends of a connection know, and nobody else does; nothing of a unix socket.
+// binding returns what both ends of a connection know, and nobody else does. It is empty for a unix socket.
 func binding(ctx context.Context, conn net.Conn) (string, error) {
 	secure, ok := conn.(*tls.Conn)
 	if !ok {

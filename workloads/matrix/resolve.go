@@ -37,8 +37,7 @@ func Driver(p *spec.Plan) (drivers.Driver, error) {
 // Resolve fills in the design and the way of waiting that p leaves open and what its topology needs, and clears what p does
 // not read. It returns the design, and an error as Check does.
 //
-// Of an adapter that is not started, as in a dry run, nothing of this is known: p stays as it is, and is only checked for its
-// load.
+// If an adapter is not started, as in a dry run, its designs are not known: p stays as it is, and only its load is checked.
 func Resolve(p *spec.Plan, s Server) (drivers.Design, error) {
 	if drivers.Unstarted(p.Driver) {
 		p.Server = s.Kind
