@@ -35,9 +35,13 @@ const invalid = "invalid: "
 // one figure must not lose the others, and read again while that is what is wrong with it.
 func (r *Record) Label() error {
 	err := r.Validate()
-	if err != nil {
-		r.Partial = strings.TrimSuffix(invalid+err.Error()+"; "+r.Partial, "; ")
-		spell(reflect.ValueOf(r).Elem())
+	if err == nil {
+		return nil
+	}
+	spell(reflect.ValueOf(r).Elem())
+	r.Partial = strings.TrimSuffix(invalid+err.Error()+"; "+r.Partial, "; ")
+	if next := r.Validate(); next != nil { // what readers find in a partial record whose numbers are spelled
+		r.Partial = invalid + next.Error() + "; " + strings.TrimPrefix(r.Partial, invalid)
 	}
 	return err
 }
