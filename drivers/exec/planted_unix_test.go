@@ -30,11 +30,15 @@ func TestPlanted(t *testing.T) {
 	}
 	modules := []string{"bluebird", "debug", "supports-color", "@ioredis/commands", "standard-as-callback"}
 	for module, version := range pinned() {
-		plant("node_modules/"+module+"/package.json", fmt.Sprintf(`{"version": %q}`, version))
+		for _, dir := range []string{"node_modules/", ""} {
+			plant(dir+module+"/package.json", fmt.Sprintf(`{"version": %q}`, version))
+		}
 		modules = append(modules, module)
 	}
 	for _, module := range modules {
-		plant("node_modules/"+module+"/index.js", fmt.Sprintf("require('fs').appendFileSync(%q, %q)", mark, module))
+		for _, dir := range []string{"node_modules/", ""} {
+			plant(dir+module+"/index.js", fmt.Sprintf("require('fs').appendFileSync(%q, %q)", mark, module))
+		}
 	}
 	for _, module := range []string{"importlib/__init__", "json", "kazoo", "lines", "redis"} {
 		plant(module+".py", fmt.Sprintf("open(%q, 'a').write(%q)", mark, module))
@@ -47,6 +51,9 @@ func TestPlanted(t *testing.T) {
 		if out, err := exec.Command(javac, "Lines.java").CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
+	}
+	for _, list := range []string{"PYTHONPATH", "NODE_PATH"} { // with an empty entry, as $LIST:/folder is without $LIST
+		t.Setenv(list, string(filepath.ListSeparator)+os.Getenv(list))
 	}
 	interpreterOf("python3")
 	for _, a := range Shipped {

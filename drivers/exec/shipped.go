@@ -138,9 +138,21 @@ func unpack() (dir string, err error) {
 	return dir, nil
 }
 
-// environ returns the environment of an adapter or a worker.
+// environ returns the environment of an adapter or a worker. An empty entry of PYTHONPATH, as PYTHONPATH=$PYTHONPATH:/lib
+// makes, would have Python import from the working directory, before its own library.
 func environ() []string {
-	return spawn.Environ(append(slices.Clip(spawn.Programs), FilesVariable)...)
+	env := spawn.Environ(append(slices.Clip(spawn.Programs), FilesVariable)...)
+	for i, pair := range env {
+		if name, list, _ := strings.Cut(pair, "="); name == "PYTHONPATH" {
+			env[i] = name + "=" + strings.Join(entries(list), string(filepath.ListSeparator))
+		}
+	}
+	return env
+}
+
+// entries returns the folders of a list such as NODE_PATH, without empty ones.
+func entries(list string) []string {
+	return slices.DeleteFunc(filepath.SplitList(list), func(folder string) bool { return folder == "" })
 }
 
 // RemoveFiles removes what adapters have needed, at the end of a program.
@@ -217,7 +229,7 @@ var node = sync.OnceValues(func() (path string, folders []string) {
 	if err != nil {
 		return "", nil
 	}
-	folders = filepath.SplitList(os.Getenv("NODE_PATH"))
+	folders = entries(os.Getenv("NODE_PATH"))
 	for _, p := range []string{path, canonical(path)} {
 		folders = append(folders, filepath.Join(filepath.Dir(p), "..", "lib", "node_modules"))
 	}
