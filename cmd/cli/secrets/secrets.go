@@ -59,16 +59,20 @@ func (s *Secrets) add(one secret) {
 }
 
 // login finds the password of an address, also of one with a slip in its scheme, as in postgres//user:password@host.
-// assigned finds that of host=… password=…, of the parameters of a URL, and of a line of a file.
+// assigned finds that of the parameters of a URL, of host=… password='…', and of a line of a file; bare, that of
+// host=… password=… with any character but a blank in it, as PostgreSQL reads it.
 var (
 	login    = regexp.MustCompile(`[A-Za-z][\w+.-]*(?::+/|//)/*[^\s:@]*:(\S+)@|[^\s"'/@:(]*:(\S+)@(?:tcp|unix)\(`)
-	assigned = regexp.MustCompile(`(?im)\b(?:(?:ssl)?passw(?:or)?d|pwd|secret)` +
+	assigned = regexp.MustCompile(`(?im)\b` + named +
 		`(?:\s*=\s*('(?:[^'\\]|\\.)*'|[^\s&'",;]+)|["']?\s*:\s*(\S.*)$)`)
+	bare = regexp.MustCompile(`(?i)(?:^|\s)` + named + `\s*=\s*(\S)(\S*)`)
 )
+
+const named = `(?:(?:ssl)?passw(?:or)?d|pwd|secret)`
 
 // Learn adds the passwords of all addresses in a text, each of any length where it stands there.
 func (s *Secrets) Learn(text string) {
-	all := assigned.FindAllStringSubmatch(text, -1)
+	all := append(assigned.FindAllStringSubmatch(text, -1), bare.FindAllStringSubmatch(text, -1)...)
 	for _, addr := range drivers.SplitAddrs(text) {
 		all = append(all, login.FindAllStringSubmatch(addr, -1)...)
 	}

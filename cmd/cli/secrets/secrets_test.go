@@ -46,6 +46,8 @@ func TestLearn(t *testing.T) {
 		"addr://postgres/u:SECRET@h":               "addr://postgres/u:***@h",
 		"u:x@tcp(h:1)/db":                          "u:***@tcp(h:1)/db",
 		"host=h password='a b' x":                  "host=h password=*** x",
+		`host=h password=a"b,c;d&e dbname=x`:       "host=h password=*** dbname=x",
+		"host=h password='never ends":              "host=h password=*** ends",
 		"postgres://h/db?x=y&password=abc&z":       "postgres://h/db?x=y&password=***&z",
 		"a: b\npassword: \"it is\" # so\nc: d":     "a: b\npassword: ***\nc: d",
 		"LOCKBENCH_PASSWORD_FILE=/x: no such file": "LOCKBENCH_PASSWORD_FILE=/x: no such file",
