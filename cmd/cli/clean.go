@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"reflect"
 	"regexp"
@@ -147,7 +148,12 @@ func (p *program) readLeft(files []string) (list []left, err error) {
 		return nil
 	}
 	for _, name := range files {
-		if _, err := p.readRecords(name, add); err != nil {
+		_, err := p.readRecords(name, add)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("%s: %w: a run that is killed in its first trial records nothing; "+
+				"its names begin with what it has printed", name, err)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}

@@ -147,6 +147,9 @@ func (p *program) call(ctx context.Context, args []string) int {
 	if errors.As(err, &usage) {
 		return exitUsage
 	}
+	if ctx.Err() != nil {
+		return exitInterrupted
+	}
 	return exitError
 }
 
