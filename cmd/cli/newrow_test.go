@@ -100,7 +100,6 @@ func TestNewMetric(t *testing.T) {
 		{"a comparison as CSV", "compare -figures luck/lock -format csv " + records + " " + again, ",luck/lock,1/lock,"},
 		{"a comparison as JSON", "compare -figures luck/lock -format json " + records + " " + again, `"figure": "luck/lock"`},
 		{"a page of it", "compare -figures luck/lock -format html " + records + " " + again, "luck/lock"},
-		{"history", "history -figures luck/lock " + records + " " + again, "luck/lock"},
 	} {
 		if got := run("", test.command); !strings.Contains(got, test.want) {
 			t.Errorf("%s (%s) has no %q:\n%.2000s", test.what, test.command, test.want, got)

@@ -27,6 +27,7 @@ var maySkip = map[string]string{
 	"drivers/servers/main_test.go":             "likewise",
 	"drivers/redis/access_test.go":             "a missing Valkey, which Debian has from release 13 on",
 	"workloads/fleet/fleettest/fleettest.go":   "a missing Slurm or Open MPI; CI=true makes it fail",
+	"workloads/fleet/witness_test.go":          "a missing python3; CI=true makes it fail",
 	"workloads/fleet/fleettest/hosts_linux.go": "namespaces that are not allowed",
 	"results/draw/browser/browser_test.go":     "a missing browser; CI=true makes it fail",
 	"scripts/release/release_test.go":          "a missing program, likewise; and only root may chroot",

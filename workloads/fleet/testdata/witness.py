@@ -51,7 +51,7 @@ for line in lines:
             most.begin(key, owner)
         case "eval", [_, "1", key, owner]:
             most.end(key, owner)
-        case "del", [key]:
+        case "del", [key] if key.startswith("test:"):
             del keys[key]
         case "echo", ["end"]:
             break
