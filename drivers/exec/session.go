@@ -90,7 +90,8 @@ type session struct {
 	// Of Wait:
 	calling    *call          // an unanswered wait
 	won        *drivers.Lease // what a wait has acquired, and no Try has confirmed
-	registered *drivers.Lease // of a wait that may have left something behind
+	registered *drivers.Lease // of a wait that may have left something behind; see doubtful
+	doubtful   bool           // the wait has ended with an error, which leaves its effect open
 }
 
 // call is a wait that is under way.
@@ -263,7 +264,7 @@ func (s *session) settle(ctx context.Context) error {
 	}
 	s.calling = nil
 	held, err := s.granted("wait", &c.lease, c.answer, c.err)
-	s.registered = &c.lease
+	s.registered, s.doubtful = &c.lease, err != nil && !drivers.NoEffect(err)
 	if held {
 		if s.won, s.registered = &c.lease, nil; c.answer.Valid == 0 && c.lease.TTL > 0 {
 			began := c.answer.Read // or earlier: at the latest when the answer was written
@@ -292,7 +293,11 @@ func (w waiter) Leave(ctx context.Context, _ *drivers.Lease) (err error) {
 	}
 	if left := s.registered; left != nil {
 		s.registered = nil
-		err = s.cancel(ctx, left)
+		if s.doubtful { // perhaps it is in line still, or holds the key
+			_, err = s.Release(ctx, left)
+		} else {
+			err = s.cancel(ctx, left)
+		}
 	}
 	return err
 }

@@ -25,13 +25,14 @@ class Session:
     """A client, and a Lock for each acquisition."""
 
     def __init__(self, new, root):
-        self.root, self.locks, self.ended = root, {}, 0
+        self.root, self.locks, self.ended, self.cuts = root, {}, 0, 0
         self.client = new()
         self.client.add_listener(self.listen)
         start(self.client)
 
     def listen(self, state):
         self.ended += state == KazooState.LOST
+        self.cuts += state != KazooState.CONNECTED
 
     def lock(self, r):
         """A lock whose node bears the owner's name, in place of one that is known only when it is there."""
@@ -51,9 +52,13 @@ class Session:
         return self.acquire(r, blocking=False)
 
     def wait(self, r):
+        cuts = self.cuts
         try:
             return self.acquire(r, timeout=r["timeout_ns"] / 1e9 if "timeout_ns" in r else None)
         except (e.LockTimeout, e.CancelledError):
+            # Its clean-up may have failed, which the library does not tell. Listeners hear of a cut after requests fail.
+            if self.cuts > cuts or not self.client.connected:
+                raise lines.Failed("closed", "the connection was lost in the wait: its node may stay in line")
             return {"held": False}
 
     def cancel(self, r):
