@@ -52,7 +52,7 @@ func TestFamily(t *testing.T) {
 			t.Errorf("Start(%s) = %v, %v; of family %q", name, d, err, drivers.FamilyOf(name))
 		}
 		if d, err := drivers.Lookup(name); err != nil || d.Designs()[0].Name != "k" || drivers.Unstarted(name) {
-			t.Errorf("Lookup(%s) of what is started = %v, %v", name, d, err)
+			t.Errorf("Lookup(%s) after Start = %v, %v", name, d, err)
 		}
 		if command := name != "zoo-cat"; drivers.IsCommand(name) != command {
 			t.Errorf("IsCommand(%s) = %v", name, !command)
