@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -101,4 +103,45 @@ func TestWaitThatHolds(t *testing.T) {
 		t.Errorf("Release: %v, %v", owned, err)
 	}
 	<-c.Done()
+}
+
+// A wait that ended with an error is released before the next attempt with its lease, not after it.
+func TestWaitThatFails(t *testing.T) {
+	requests, in := io.Pipe()
+	out, answers := io.Pipe()
+	c := newConn("adapter", 0, in, nil, func(err error) error { return errors.Join(errEnded, err) })
+	go c.Read(out)
+	var ops []string
+	go func() {
+		defer answers.Close()
+		r := bufio.NewReader(requests)
+		for id := 1; ; id++ {
+			text, err := r.ReadString('\n')
+			if err != nil {
+				return
+			}
+			op := regexp.MustCompile(`"op":"(\w+)"`).FindStringSubmatch(text)[1]
+			ops = append(ops, op)
+			fmt.Fprintf(answers, `{"id":%d,"at_ns":%d%s}`+"\n", id, id, map[string]string{
+				"wait": `,"error":{"class":"closed","text":"cut"}`, "release": `,"owned":true`, "try": `,"held":true,"owner":"me"`,
+			}[op])
+		}
+	}()
+	s, err := c.session(t.Context(), claims{Traits: drivers.Traits{Waits: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, l := s.(drivers.Waiter), &drivers.Lease{Key: "k", TTL: time.Minute}
+	if err := w.Wait(t.Context(), l); drivers.ClassOf(err) != drivers.ClassClosed {
+		t.Error(err)
+	}
+	held(t, s, l)
+	if err := w.Leave(t.Context(), l); err != nil {
+		t.Error(err)
+	}
+	in.Close()
+	<-c.Done()
+	if want := []string{"session", "wait", "release", "try"}; !slices.Equal(ops, want) {
+		t.Errorf("requests %v, want %v", ops, want)
+	}
 }

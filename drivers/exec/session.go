@@ -134,6 +134,9 @@ func (s *session) Try(ctx context.Context, l *drivers.Lease) (held bool, err err
 	if err := s.settle(ctx); err != nil {
 		return false, err
 	}
+	if err := s.withdraw(ctx); err != nil {
+		return false, err
+	}
 	if won := s.won; won != nil && won.Key == l.Key {
 		s.won = nil
 		l.Owner, l.Fence, l.ValidUntil, l.Aux = won.Owner, won.Fence, won.ValidUntil, won.Aux
@@ -212,6 +215,9 @@ func (w waiter) Wait(ctx context.Context, l *drivers.Lease) error {
 	if err := s.settle(ctx); err != nil || s.won != nil {
 		return err
 	}
+	if err := s.withdraw(ctx); err != nil {
+		return err
+	}
 	limited, cancel := ctx, func() {}
 	c := &call{lease: drivers.Lease{Key: l.Key, TTL: l.TTL, Aux: l.Aux}, done: make(chan struct{})}
 	if s.takes {
@@ -281,10 +287,26 @@ func (s *session) settle(ctx context.Context) error {
 	return err
 }
 
+// withdraw releases a doubtful wait: perhaps it is in line still, or holds the key. It comes before the next attempt with the
+// lease, which the adapter could not tell from the wait.
+func (s *session) withdraw(ctx context.Context) error {
+	if !s.doubtful {
+		return nil
+	}
+	_, err := s.Release(ctx, s.registered)
+	if err == nil {
+		s.registered, s.doubtful = nil, false
+	}
+	return err
+}
+
 // Leave implements drivers.Waiter.
 func (w waiter) Leave(ctx context.Context, _ *drivers.Lease) (err error) {
 	s := w.s
 	if err := s.settle(ctx); err != nil {
+		return err
+	}
+	if err := s.withdraw(ctx); err != nil {
 		return err
 	}
 	if won := s.won; won != nil {
@@ -293,11 +315,7 @@ func (w waiter) Leave(ctx context.Context, _ *drivers.Lease) (err error) {
 	}
 	if left := s.registered; left != nil {
 		s.registered = nil
-		if s.doubtful { // perhaps it is in line still, or holds the key
-			_, err = s.Release(ctx, left)
-		} else {
-			err = s.cancel(ctx, left)
-		}
+		err = s.cancel(ctx, left)
 	}
 	return err
 }
