@@ -71,7 +71,7 @@ var brokenOutages = []broken{
 		return calls{s, func(ctx context.Context, l *drivers.Lease) (bool, error) {
 			held, err := s.Try(ctx, l)
 			if held && ctx.Done() != nil {
-				if time.Sleep(raceWidth); ctx.Err() != nil {
+				if time.Sleep(brokenFor); ctx.Err() != nil {
 					return false, &drivers.Error{Class: drivers.ClassServer, Op: "try", Err: ctx.Err()}
 				}
 			}

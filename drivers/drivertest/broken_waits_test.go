@@ -184,7 +184,7 @@ var brokenWaiting = []broken{
 		return func(ctx context.Context, l *drivers.Lease) error {
 			err := pause(ctx, l)
 			if err != nil || over(l) {
-				time.Sleep(raceWidth)
+				time.Sleep(brokenFor)
 				_, _ = s.Try(context.WithoutCancel(ctx), &drivers.Lease{Key: l.Key, TTL: l.TTL})
 			}
 			return err
