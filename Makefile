@@ -50,7 +50,7 @@ endif
 # A test checks that RACEPKGS has all packages that start goroutines. The race detector makes tests five to ten times as
 # slow, and the combinations that -short leaves out run the same code; make race RACEFLAGS= includes them. Of what breaks
 # connections it has the cases of package drivertest.
-RACEPKGS  ?= ./cmd/... ./drivers/... ./workloads/... ./results ./results/export ./scripts/limits ./scripts/overhead
+RACEPKGS  ?= ./cmd/... ./drivers/... ./workloads/... ./results ./results/export ./scripts/overhead
 RACEFLAGS ?= -short
 race: setup ## the tests of all packages that start goroutines, under the race detector, in random order
 	./scripts/test.sh -race -shuffle=on $(RACEFLAGS) $(TESTFLAGS) $(RACEPKGS)
@@ -77,7 +77,7 @@ bench: ## the Go benchmarks, ROUNDS (6) rounds, and benchstat on them (BENCH=reg
 golden: ## rewrite the golden files with the present output; read the diff before you commit it
 	./scripts/golden.sh $(PKGS)
 
-record: ## measure the figures of README.md and BENCHMARKS.md, on an otherwise idle machine (an hour and a half)
+record: ## measure the figures of README.md and BENCHMARKS.md, on an otherwise idle machine (two hours)
 	./scripts/record.sh
 
 tables: ## fill in README.md and BENCHMARKS.md from the recorded runs

@@ -1,9 +1,7 @@
 #!/usr/bin/env bash
 # Record the runs for BENCHMARKS.md and README.md, on an otherwise idle machine, and fill in tables, charts and pictures.
-# That takes about two and a half hours, half an hour of it for the study of the gate. With names it records only those
-# files: scripts/record.sh services.jsonl overhead.txt
-# Records go to scripts/recorded, compressed; only this script, scripts/compress, scripts/tables and make screens write
-# there.
+# That takes about two hours. With names it records only those files: scripts/record.sh services.jsonl overhead.txt
+# Records go to scripts/recorded, compressed; only this script, scripts/tables and make screens write there.
 set -euo pipefail
 for name; do
 	case $(<"$0") in
@@ -29,7 +27,7 @@ bench() { # FILE FLAGS…: record a run again, and its command
 	note lockbench "$@"
 }
 keep() { # FILE: keep what was measured
-	"$go" run ./scripts/compress "$tmp/$1"
+	gzip -9n "$tmp/$1"
 	mv "$tmp/$1.gz" "$out"
 }
 plan() { # FILE FLAGS…: record the answer of a plan, and its command
@@ -82,15 +80,12 @@ bench renew.jsonl -driver rueidis -renew=off,on -wait none -clients 64 -keys 640
 batches=(-driver rueidis -pipelining batch -rate 0,100k -arrival poisson -duration 1500ms -warmup 1s -trials 7)
 bench scale.jsonl "${batches[@]}" -wait none -clients 512,10k,100k -keys 100k -key-dist own
 bench scale-line.jsonl "${batches[@]}" -wait queue -handover swap -clients 1k,10k,100k -keys 1k
-bench pin.jsonl -driver rueidis -wait none -pipelining auto,batch -pin=off,on -clients 512 -keys 10240 -duration 1500ms -warmup 500ms -trials 9
 bench uncontended.jsonl -driver rueidis,go-redis -wait none -pipelining auto,off -clients 64,512 -keys 100k "${trial[@]}"
 
 # Loads: the schedule of the open loop, what closed loops omit, the presets, and the latency of an unrelated client.
 server=auto bench lag.jsonl -driver null -oracle=false -clients 64 -rate 1k,10k,50k -arrival constant,poisson -duration 2s -warmup 1s -trials 5
 bench response.jsonl -driver rueidis -wait queue -handover swap -clients 64 -keys 10 -hold 1ms \
 	-rate 2k,4k,6k,7k,8k,8500,9k -arrival poisson -duration 4s -warmup 1s -trials 3
-bench ladder.jsonl -driver rueidis -wait queue -handover swap -clients 64 -keys 10 -hold 1ms -rate ladder:2k:9k:8 \
-	-duration 32s -warmup 2s -max-queue 100k
 if wanted presets.jsonl; then
 	for preset in workloads/presets/*.yaml; do
 		measure presets.jsonl -driver rueidis -workload "$(basename "$preset" .yaml)" -duration 8s -warmup 2s
@@ -104,7 +99,6 @@ bench parked.jsonl -driver memory,rueidis -lock mutex,set-nx -wait queue -keys 1
 # Safety: a long run without a fault, and holds that outlast their lease.
 bench safety.jsonl -driver rueidis -clients 64 -keys 10 -duration 30s
 bench overstay.jsonl -driver rueidis -lock set-nx,setnx -clients 16 -keys 1 -hold 30ms -ttl 20ms -duration 5s
-bench overstays.jsonl -driver rueidis -lock set-nx,set-nx-del,fenced -clients 16 -keys 4 -hold 1ms -overstay 1% -ttl 50ms -duration 5s -warmup 1s
 bench natural.jsonl -driver rueidis -lock set-nx-get-del,set-nx -clients 64 -keys 32 -hold uniform:0s:10ms -ttl 10ms -wait poll -poll 200us -duration 20s
 
 # Capacity: one plan.
@@ -115,14 +109,8 @@ text prove.txt "$go" run ./cmd/lockbench prove -quiet -format "table,json=$out/p
 text languages.txt "$go run ./cmd/lockbench prove -quiet -driver $languages -format table,json=$out/languages.json || true"
 ! wanted languages.txt || gzip -9nf "$out/languages.json"
 text overhead.txt "$go" run ./scripts/overhead -rounds 9 -duration 1500ms
-text limits.txt "$go" run ./scripts/limits
-text locked.txt "$go" run ./scripts/limits -locked -duration 4s
 text flush.txt "$go" test -run '^$' -bench FlushDelay -benchtime 9x ./drivers/redis/rueidis
 text watched.txt "$go" test -run '^$' -bench Live -benchtime 9x ./workloads/observe
 text pace.txt "$go" test -run '^$' -bench Lag -benchtime 9x ./workloads/pace
 text null-cycle.txt "$go" test -run '^$' -bench 'Null|StampsAndRecords' -count 7 ./workloads
-
-# What the gate detects, and its false alarms, with the settings of .github/workflows/gate.yml. It takes more than half
-# an hour: twelve comparisons for each loss.
-text alarms.txt "$go" run ./scripts/alarms -n 12 -drifting 500
 make tables screens

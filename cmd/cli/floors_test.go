@@ -134,14 +134,8 @@ var floors = []rule{
 	{"cmd/filelock", []string{"cmd/cli", "drivers", "drivers/all"}, nil},
 
 	// Beside the house: scripts that measure it and fill its papers in.
-	{"scripts/bench", []string{"cmd/cli", "results"}, nil},
-	{"scripts/compress", []string{"results"}, []string{"github.com/HdrHistogram/hdrhistogram-go"}},
-	{"scripts/alarms", []string{"scripts/bench", "drivers", "drivers/all", "results", "results/spec", "results/compare", "results/stats"},
-		[]string{"github.com/aclements/go-moremath", "github.com/goccy/go-yaml"}},
-	{"scripts/limits", []string{"scripts/bench", "drivers/all", "drivers/fault", "drivers/servers", "drivers/spawn", "results", "results/view", "workloads/host"},
-		[]string{"github.com/redis/go-redis/v9"}},
-	{"scripts/overhead", []string{"scripts/bench", "drivers", "drivers/all", "drivers/servers", "results", "results/spec", "results/stats", "workloads", "workloads/host", "workloads/oracle"}, []string{"github.com/redis/go-redis/v9", "github.com/redis/rueidis"}},
-	{"scripts/tables", []string{"scripts/bench", "drivers", "drivers/all", "results/..."}, nil},
+	{"scripts/overhead", []string{"drivers", "drivers/all", "drivers/servers", "results", "results/spec", "results/stats", "workloads", "workloads/host"}, []string{"github.com/redis/go-redis/v9", "github.com/redis/rueidis"}},
+	{"scripts/tables", []string{"drivers", "drivers/all", "results/..."}, nil},
 }
 
 // topLevel is all that the repository holds at its top, files whose name begins with a dot apart.

@@ -1,7 +1,7 @@
 // Command overhead measures the cost of the harness: it runs bare loops over the client libraries and the same work
-// through lockbench, interleaved on one private redis-server, and prints medians, ratios and the memory per client. Two
-// more loops split the cost: one only goes through lockbench's driver, the other only measures. Then it compares lockbench's
-// batches with other ways to load a server.
+// through lockbench, interleaved on one private redis-server, and prints medians and ratios. A
+// third loop only goes through lockbench's driver. Then it compares lockbench's
+// batches with the same batches by hand, and with goroutines.
 //
 //	go run ./scripts/overhead -rounds 7 -duration 2s
 package main
@@ -12,9 +12,11 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"log"
 	"math/rand/v2"
 	"net"
-	"runtime"
+	"os"
+	"os/signal"
 	"strconv"
 	"strings"
 	"sync"
@@ -28,13 +30,10 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 	_ "github.com/lockbench/lockbench/drivers/all"
 	"github.com/lockbench/lockbench/drivers/servers"
-	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/results/stats"
-	"github.com/lockbench/lockbench/scripts/bench"
 	"github.com/lockbench/lockbench/workloads"
 	"github.com/lockbench/lockbench/workloads/host"
-	"github.com/lockbench/lockbench/workloads/oracle"
 )
 
 const (
@@ -47,7 +46,11 @@ func main() {
 	rounds := flag.Int("rounds", 7, "rounds, each of which runs every cell once")
 	duration := flag.Duration("duration", 2*time.Second, "length of one cell in one round")
 	flag.Parse()
-	bench.Main("overhead", func(ctx context.Context) error { return run(ctx, *rounds, *duration) })
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, *rounds, *duration); err != nil {
+		log.Fatal(err)
+	}
 }
 
 func run(ctx context.Context, rounds int, duration time.Duration) error {
@@ -65,42 +68,31 @@ func run(ctx context.Context, rounds int, duration time.Duration) error {
 	if err != nil {
 		return err
 	}
-	each, err := perClient(ctx, 10_000, parked)
-	if err != nil {
-		return err
-	}
-	inBatch, err := perClient(ctx, 100_000, func(clients int) (drivers.Config, spec.Plan) { return carried(url, clients) })
-	if err != nil {
-		return err
-	}
-	fmt.Printf("%-9s %7s %13s %10s %6s  (min – max of %d)  %11s %14s\n", "driver", "clients", "bare pairs/s", "lockbench", "ratio", rounds,
-		"driver only", "measuring only")
+	fmt.Printf("%-9s %7s %13s %10s %6s  (min – max of %d)  %11s\n", "driver", "clients", "bare pairs/s", "lockbench", "ratio", rounds,
+		"driver only")
 	for _, r := range rows {
 		ratio := r.lockbench.to(r.bare)
-		fmt.Printf("%-9s %7d %13.0f %10.0f %6.3f  (%.3f – %.3f)  %11.3f %14.3f\n", r.driver, r.clients, r.bare.median(rate), r.lockbench.median(rate),
-			ratio.Median, ratio.Min, ratio.Max, r.adapted.to(r.bare).Median, r.stamps.to(r.bare).Median)
+		fmt.Printf("%-9s %7d %13.0f %10.0f %6.3f  (%.3f – %.3f)  %11.3f\n", r.driver, r.clients, r.bare.median(rate), r.lockbench.median(rate),
+			ratio.Median, ratio.Min, ratio.Max, r.adapted.to(r.bare).Median)
 	}
-	fmt.Printf("\n%-28s %10s %10s  %11s %14s\n", "CPU time of the clients, µs a pair", "bare", "lockbench", "driver only", "measuring only")
+	fmt.Printf("\n%-28s %10s %10s  %11s\n", "CPU time of the clients, µs a pair", "bare", "lockbench", "driver only")
 	for _, r := range rows {
-		fmt.Printf("%-9s %7d %27.2f %10.2f  %11.2f %14.2f\n", r.driver, r.clients, r.bare.median(cpu), r.lockbench.median(cpu), r.adapted.median(cpu), r.stamps.median(cpu))
+		fmt.Printf("%-9s %7d %27.2f %10.2f  %11.2f\n", r.driver, r.clients, r.bare.median(cpu), r.lockbench.median(cpu), r.adapted.median(cpu))
 	}
-	fmt.Printf("\n%-33s %10s %18s  (min – max of %d) %12s %15s %15s\n", "512 clients", "pairs/s", "lockbench to it", rounds, "acquire p99",
-		"client µs/pair", "server µs/pair")
+	fmt.Printf("\n%-33s %10s %18s  (min – max of %d) %15s\n", "512 clients", "pairs/s", "lockbench to it", rounds, "client µs/pair")
 	for _, w := range ways {
 		ratio := ways[0].made.to(w.made)
-		fmt.Printf("%-33s %10.0f %18.3f  (%.3f – %.3f) %9.0f µs %15.2f %15.2f\n", w.name, w.made.median(rate), ratio.Median, ratio.Min, ratio.Max,
-			w.made.median(p99), w.made.median(cpu), w.made.median(ofServer))
+		fmt.Printf("%-33s %10.0f %18.3f  (%.3f – %.3f) %18.2f\n", w.name, w.made.median(rate), ratio.Median, ratio.Min, ratio.Max,
+			w.made.median(cpu))
 	}
-	fmt.Printf("\nmemory a client: %.0f bytes at 10,000 clients, and %.0f in batches at 100,000 on 1,000 keys\n", each, inBatch)
 	return nil
 }
 
-// row is one comparison of a client library without lockbench with lockbench, and with two parts of it: its driver, without
-// measuring; and stamps, records and the oracle, without the driver.
+// row is one comparison of a client library without lockbench with lockbench, and with its driver, without measuring.
 type row struct {
-	driver                           string
-	clients                          int
-	bare, lockbench, adapted, stamps loads
+	driver                   string
+	clients                  int
+	bare, lockbench, adapted loads
 }
 
 func compareLibraries(ctx context.Context, url string, rounds int, duration time.Duration) (rows []row, err error) {
@@ -118,12 +110,11 @@ func compareLibraries(ctx context.Context, url string, rounds int, duration time
 					return throughLockbench(ctx, url, library.driver, drivers.PipeliningDefault, clients, duration)
 				},
 				through(driverOf(library.driver, clients), plain(clients)),
-				through(library.connect, measured(clients)),
 			})
 			if err != nil {
 				return nil, err
 			}
-			rows = append(rows, row{library.driver, clients, made[0], made[1], made[2], made[3]})
+			rows = append(rows, row{library.driver, clients, made[0], made[1], made[2]})
 		}
 	}
 	return rows, nil
@@ -133,9 +124,7 @@ func compareLibraries(ctx context.Context, url string, rounds int, duration time
 type load struct {
 	perSecond float64
 	pairs     float64
-	p99       float64 // of the acquisitions, in microseconds; not all sides have it
 	cpu       float64 // of the clients for a pair, in microseconds
-	server    float64 // of the server for a pair, in microseconds, where it is asked
 }
 
 // side is one of the things compared, for one round.
@@ -163,10 +152,8 @@ func interleave(rounds int, sides []side) ([]loads, error) {
 	return made, nil
 }
 
-func rate(l load) float64     { return l.perSecond }
-func p99(l load) float64      { return l.p99 }
-func cpu(l load) float64      { return l.cpu }
-func ofServer(l load) float64 { return l.server }
+func rate(l load) float64 { return l.perSecond }
+func cpu(l load) float64  { return l.cpu }
 
 // median returns that of a figure over the rounds.
 func (l loads) median(figure func(load) float64) float64 {
@@ -254,41 +241,6 @@ func plain(clients int) work[lock] {
 			if err != nil {
 				return pairs, err
 			}
-		}
-		return pairs, nil
-	}
-}
-
-// measured also does what every lock benchmark needs, but keeps none of lockbench's other counters: two stamps, two
-// records and the oracle.
-func measured(clients int) work[lock] {
-	keys := keyNames(clients)
-	clock, recorder, witness := drivers.NewClock(), results.NewRecorder(0), oracle.New(len(keys))
-	return func(l lock, id int, stop *atomic.Bool) (pairs int64, err error) {
-		rng := rand.New(rand.NewPCG(1, uint64(id)))
-		for start := clock.Now(); !stop.Load(); {
-			n := rng.IntN(len(keys))
-			got, err := l.try(keys[n])
-			if err != nil {
-				return pairs, err
-			}
-			if !got {
-				start = clock.Now()
-				continue
-			}
-			granted := clock.Now()
-			grant := witness.Enter(n, id, 0, 0, granted)
-			witness.Exit(n, id, grant, granted)
-			if err := l.release(keys[n]); err != nil {
-				return pairs, err
-			}
-			pairs++
-			end := clock.Now()
-			shard := recorder.Borrow()
-			shard.Record(results.AcquireIndex, granted-start)
-			shard.Record(results.ReleaseIndex, end-granted)
-			recorder.Return(shard)
-			start = end
 		}
 		return pairs, nil
 	}
@@ -395,69 +347,24 @@ func bareGoRedis(ctx context.Context, url string) (func(id int) (lock, error), f
 	}, func() { client.Close() }, nil
 }
 
-func plan(driver, lock string, clients, keys int, duration time.Duration) spec.Plan {
-	return spec.Plan{Load: spec.Load{Clients: clients, TTL: ttl, Timeout: 10 * time.Second},
-		Driver: driver, Lock: lock, Wait: "none", Keys: keys,
-		Duration: duration, Seed: 1, IOTimeout: 3 * time.Second, Oracle: true, Server: "private",
-	}
-}
-
-// runPlan runs a plan on a service of its own.
-func runPlan(ctx context.Context, cfg drivers.Config, p spec.Plan, progress func(workloads.Snapshot)) (*results.Record, error) {
-	svc, err := open(ctx, p.Driver, cfg)
-	if err != nil {
-		return nil, err
-	}
-	defer svc.Close()
-	r := workloads.Run{Plan: p, Service: svc, Prefix: "overhead:", Progress: progress}
-	return r.Do(ctx)
-}
-
 // throughLockbench does the same work through lockbench, including the oracle.
 func throughLockbench(ctx context.Context, url, driver string, pipelining drivers.Pipelining, clients int, duration time.Duration) (load, error) {
-	p := plan(driver, "set-nx", clients, clients*keysPerClient, duration)
-	p.Pipelining = string(pipelining)
-	rec, err := runPlan(ctx, config(url, pipelining, clients), p, nil)
+	p := spec.Plan{Load: spec.Load{Clients: clients, TTL: ttl, Timeout: 10 * time.Second},
+		Driver: driver, Lock: "set-nx", Wait: "none", Keys: clients * keysPerClient, Pipelining: string(pipelining),
+		Duration: duration, Seed: 1, IOTimeout: 3 * time.Second, Oracle: true, Server: "private",
+	}
+	svc, err := open(ctx, driver, config(url, pipelining, clients))
+	if err != nil {
+		return load{}, err
+	}
+	defer svc.Close()
+	rec, err := (&workloads.Run{Plan: p, Service: svc, Prefix: "overhead:"}).Do(ctx)
 	if err != nil {
 		return load{}, err
 	}
 	if n := rec.Counts; n.Unknown+n.Refused+n.ReleaseError > 0 {
 		return load{}, fmt.Errorf("%s: %v", driver, n.ErrorSample)
 	}
-	return load{perSecond: rec.Throughput(), pairs: float64(rec.Counts.Acquired), p99: rec.Latency[results.Acquire].Quantile(0.99) / 1e3,
+	return load{perSecond: rec.Throughput(), pairs: float64(rec.Counts.Acquired),
 		cpu: rec.Cost.ClientCPUUs}, nil
-}
-
-// perClient returns the live heap and the stacks that each of many clients adds.
-func perClient(ctx context.Context, many int, prepare func(clients int) (drivers.Config, spec.Plan)) (float64, error) {
-	var used [2]float64
-	for i, clients := range []int{1, many} {
-		cfg, p := prepare(clients)
-		_, err := runPlan(ctx, cfg, p, func(s workloads.Snapshot) {
-			if s.Phase == workloads.PhaseMeasure {
-				runtime.GC()
-				var m runtime.MemStats
-				runtime.ReadMemStats(&m)
-				used[i] = max(used[i], float64(m.HeapAlloc+m.StackInuse))
-			}
-		})
-		if err != nil {
-			return 0, err
-		}
-	}
-	return (used[1] - used[0]) / float64(many-1), nil
-}
-
-// parked are clients of which nearly all back off from ten keys of the in-process lock.
-func parked(clients int) (drivers.Config, spec.Plan) {
-	p := plan("memory", "mutex", clients, 10, 2*time.Second)
-	p.Hold, p.Wait, p.BackoffMin, p.BackoffMax = time.Millisecond, "backoff", time.Millisecond, 100*time.Millisecond
-	return drivers.Config{Lock: "mutex", Clients: clients}, p
-}
-
-// carried are clients in batches, on a thousand keys.
-func carried(url string, clients int) (drivers.Config, spec.Plan) {
-	p := plan("rueidis", "set-nx", clients, 1000, 5*time.Second)
-	p.Pipelining = string(drivers.PipeliningBatch)
-	return config(url, drivers.PipeliningBatch, clients), p
 }

@@ -4,14 +4,9 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
-	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/lockbench/lockbench/results/draw"
@@ -40,39 +35,6 @@ func (d *document) chart(names, words string) ([]byte, error) {
 	stem := strings.NewReplacer(".jsonl", "", ",", "-").Replace(names)
 	file := strings.NewReplacer("=", "", ",", "-", "/", "-").Replace(strings.Join(append([]string{stem}, fields...), "-"))
 	return d.image(file, p)
-}
-
-// row is one of a table in a file of text: a name, two spaces or more, and a figure.
-var row = regexp.MustCompile(`^(\S.*?) {2,}(\d+) `)
-
-// bars returns the image of the first figures of a table of text whose heading begins with these words, and then says of what they
-// are.
-func (d *document) bars(name, words string) ([]byte, error) {
-	text, err := os.ReadFile(d.path(name))
-	if err != nil {
-		return nil, err
-	}
-	_, table, found := strings.Cut(string(text), "\n"+words+" ")
-	if !found {
-		return nil, fmt.Errorf("no line begins with %q", words)
-	}
-	heading, table, _ := strings.Cut(table, "\n")
-	unit := strings.Fields(heading + " ?")[0]
-	var all []report.Interval
-	for line := range strings.SplitSeq(table, "\n") {
-		m := row.FindStringSubmatch(line)
-		if m == nil {
-			break
-		}
-		value, err := strconv.ParseFloat(m[2], 64)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, report.Interval{Name: m[1], Mid: value})
-	}
-	slices.SortStableFunc(all, func(a, b report.Interval) int { return cmp.Compare(b.Mid, a.Mid) })
-	file := strings.TrimSuffix(name, ".txt") + "-" + strings.ReplaceAll(words, " ", "-")
-	return d.image(file, report.BarsOf(file, unit, words, all))
 }
 
 // image notes the file of a chart, and returns what shows it.

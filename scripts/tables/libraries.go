@@ -12,7 +12,6 @@ import (
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/safety"
 	"github.com/lockbench/lockbench/results/spec"
-	"github.com/lockbench/lockbench/scripts/bench"
 )
 
 // libraryRows are the drivers that have a row, and what their libraries are called in records.
@@ -37,7 +36,7 @@ func (d *document) libraries(names, proof string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := bench.Read(d.path(proof), safety.Read)
+	r, err := read(d.path(proof), safety.Read)
 	if err != nil {
 		return nil, err
 	}

@@ -1,5 +1,4 @@
-// Command tables fills in the figures of README.md and BENCHMARKS.md from recorded runs, so that no figure is typed, and
-// writes the full tables of each recorded file beside it.
+// Command tables fills in the figures of README.md and BENCHMARKS.md from recorded runs, so that no figure is typed.
 //
 // A figure is between two comments, the first of which names its file:
 //
@@ -12,16 +11,13 @@
 //	<!-- libraries languages.jsonl languages.json.gz -->
 //	                                 the lock libraries under several loads, and what each fails in that proof
 //	<!-- proof prove.json.gz hazards=overrun locks=rueidis/set-nx,etcd/lease -->
-//	                                 which lock fails which hazard: those named, or all; see proof.go
+//	                                 which lock fails which hazard
 //	<!-- seen prove.json.gz overrun rueidis set-nx fails -->
 //	                                 the command of one cell of it, and what was seen
-//	<!-- text overhead.txt -->       the file itself; with the words of a line: the command, and the text from that line
-//	<!-- match alarms.txt ^-20.*?(\d+/\d+) -->
-//	                                 one figure of such a file
+//	<!-- match overhead.txt ^rueidis +64 .* (\S+) -->
+//	                                 one figure of a file of text
 //	<!-- chart services.jsonl overview keys=10 -->
 //	                                 a chart, by the name that lockbench report -format svg gives it; see chart.go
-//	<!-- bars overhead.txt 512 clients -->
-//	                                 a chart of the first figure of each row of a table in such a file, which has that heading
 //	<!-- ratio study.jsonl rate wait=queue / driver=redsync; clients=64 keys=10 -->
 //	                                 one figure of a cell, divided by that of another; see ratio.go
 //	<!-- end -->
@@ -50,7 +46,6 @@ import (
 	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/report"
-	"github.com/lockbench/lockbench/scripts/bench"
 )
 
 func main() {
@@ -66,10 +61,7 @@ func run(check bool, args []string) error {
 	if len(args) < 2 {
 		return errors.New("usage: tables [-check] DIR FILE…")
 	}
-	all, err := pages(args[0])
-	if err != nil {
-		return err
-	}
+	var all []made
 	for _, file := range args[1:] {
 		old, err := os.ReadFile(file)
 		if err != nil {
@@ -90,21 +82,15 @@ func run(check bool, args []string) error {
 	return left(args[0], all)
 }
 
-// left returns an error if dir has a page or a chart that is not among all.
+// left returns an error if dir has a chart that is not among all.
 func left(dir string, all []made) error {
-	var strays []error
-	for _, pattern := range []string{"*.md", "charts/*"} {
-		files, err := filepath.Glob(filepath.Join(dir, pattern))
-		if err != nil {
-			return err
-		}
-		for _, file := range files {
-			if !slices.ContainsFunc(all, func(m made) bool { return m.file == file }) {
-				strays = append(strays, fmt.Errorf("%s is of no recorded run: delete it", file))
-			}
+	files, err := filepath.Glob(filepath.Join(dir, "charts", "*"))
+	for _, file := range files {
+		if !slices.ContainsFunc(all, func(m made) bool { return m.file == file }) {
+			err = errors.Join(err, fmt.Errorf("%s is of no recorded run: delete it", file))
 		}
 	}
-	return errors.Join(strays...)
+	return err
 }
 
 // made is a file as it should be.
@@ -154,9 +140,9 @@ func (d *document) fill(text []byte) ([]byte, error) {
 
 // figures are the kinds of figures. Each is made of the files that a comment names, and of the words after them.
 var figures = map[string]func(d *document, names, words string) ([]byte, error){
-	"bars": (*document).bars, "chart": (*document).chart, "command": (*document).command, "libraries": (*document).libraries, "locks": (*document).locks,
+	"chart": (*document).chart, "command": (*document).command, "libraries": (*document).libraries, "locks": (*document).locks,
 	"match": (*document).match, "output": (*document).output, "plan": (*document).plan, "proof": (*document).proof,
-	"ratio": (*document).ratio, "seen": (*document).seen, "text": (*document).text,
+	"ratio": (*document).ratio, "seen": (*document).seen,
 }
 
 // figure returns one figure.
@@ -192,7 +178,7 @@ func (d *document) command(name, _ string) ([]byte, error) {
 
 // plan returns the first sentence of the recorded answer of a plan, below its command.
 func (d *document) plan(name, _ string) ([]byte, error) {
-	a, err := bench.Read(d.path(name), capacity.ReadAnswer)
+	a, err := read(d.path(name), capacity.ReadAnswer)
 	if err != nil {
 		return nil, err
 	}
@@ -205,20 +191,6 @@ func (d *document) plan(name, _ string) ([]byte, error) {
 	answer, _, _ := bytes.Cut(b.Bytes(), []byte("\n\n"))
 	answer, _, _ = bytes.Cut(answer, []byte("\n  Warning: ")) // which Method says of all figures
 	return fenced(slices.Concat([]byte("$ "+line+"\n"), answer, []byte("\n"))), err
-}
-
-// text returns a file of text; with words its first line, which is the command, and the rest from the line that equals words.
-func (d *document) text(name, words string) ([]byte, error) {
-	text, err := os.ReadFile(d.path(name))
-	if err != nil || words == "" {
-		return fenced(text), err
-	}
-	command, _, _ := bytes.Cut(text, []byte("\n"))
-	at := bytes.Index(text, []byte("\n"+words+"\n"))
-	if at < 0 {
-		return nil, fmt.Errorf("no line is %q", words)
-	}
-	return fenced(slices.Concat(command, []byte("\n…\n"), text[at+1:])), nil
 }
 
 // match returns what the only group of a regular expression matches in a file of text, which must match once.
@@ -248,4 +220,24 @@ func line(cells ...string) string {
 
 func fenced(text []byte) []byte {
 	return slices.Concat([]byte("```\n"), bytes.TrimRight(text, "\n"), []byte("\n```\n"))
+}
+
+// value is a flag and its value.
+var value = regexp.MustCompile(`( -[^\s=]+) ([^-])`)
+
+// command returns the command that recorded a file, wrapped as a shell takes it.
+func command(path string) (string, error) {
+	dir, name := filepath.Split(path)
+	all, err := os.ReadFile(filepath.Join(dir, "commands.txt"))
+	if err != nil {
+		return "", err
+	}
+	_, line, found := strings.Cut("\n"+string(all), "\n"+name+": ")
+	if !found {
+		return "", fmt.Errorf("commands.txt does not have its command")
+	}
+	line, _, _ = strings.Cut(line, "\n")
+	// A flag and its value stay on one line.
+	line = value.ReplaceAllString(line, "$1"+format.Unbroken+"$2")
+	return strings.ReplaceAll(strings.Join(format.Wrap("", line, 110), " \\\n    "), format.Unbroken, " "), nil
 }

@@ -3,29 +3,19 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/results/safety"
-	"github.com/lockbench/lockbench/scripts/bench"
 )
 
-// proof returns the matrix of a report: all of it, a row a lock; or, with words such as
-// "hazards=overrun,failover locks=rueidis/set-nx,etcd/lease", a table with a row a hazard and a column a lock.
+// proof returns a table with a row a hazard and a column a lock, of the words "hazards=overrun,failover locks=rueidis/set-nx".
 func (d *document) proof(name, words string) ([]byte, error) {
-	r, err := bench.Read(d.path(name), safety.Read)
+	r, err := read(d.path(name), safety.Read)
 	if err != nil {
 		return nil, err
-	}
-	if words == "" {
-		const wide = 160 // one line a lock
-		var b bytes.Buffer
-		err := draw.Terminal(&b, &report.Document{Blocks: report.ProofMatrix(r)}, draw.Options{Width: wide})
-		return fenced(b.Bytes()), err
 	}
 	var names, locks []string
 	for word := range strings.FieldsSeq(words) {
@@ -60,7 +50,7 @@ func (d *document) proof(name, words string) ([]byte, error) {
 // seen reads "HAZARD DRIVER LOCK VERDICT" and returns the command of that cell and what was seen. It is an error if the verdict is
 // another one, since the text around it is no longer true then.
 func (d *document) seen(name, words string) ([]byte, error) {
-	r, err := bench.Read(d.path(name), safety.Read)
+	r, err := read(d.path(name), safety.Read)
 	if err != nil {
 		return nil, err
 	}

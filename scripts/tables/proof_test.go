@@ -36,7 +36,6 @@ func TestProof(t *testing.T) {
 	}
 	for _, c := range []struct{ kind, words, want, err string }{
 		{"proof", "hazards=overrun locks=rueidis/set-nx,etcd/lease", "| `overrun` | ✗ | ✓ |", ""},
-		{"proof", "", "rueidis set-nx  ✗", ""},
 		{"proof", "hazards=overrun locks=etcd/none", "", "etcd none was not held against overrun"},
 		{"proof", "rows=overrun", "", "neither hazards= nor locks="},
 		{"seen", "overrun rueidis set-nx fails", "`-hazard overrun -driver rueidis -lock set-nx` | fails all of 20", ""},

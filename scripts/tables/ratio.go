@@ -20,13 +20,10 @@ import (
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/stats"
 	"github.com/lockbench/lockbench/results/view"
-	"github.com/lockbench/lockbench/scripts/bench"
 )
 
 // others are quotable figures that are not metrics.
 var others = map[string]func(*results.Cell) float64{
-	"owner-changes": func(c *results.Cell) float64 { return float64(c.Fairness.OwnerChanges) },
-	"elapsed":       func(c *results.Cell) float64 { return c.First().Elapsed.Seconds() },
 	"memory/client": func(c *results.Cell) float64 { return float64(c.Generator.Memory) / float64(c.Plan().Clients) / 1000 }, // KB
 }
 
@@ -84,7 +81,7 @@ func (d *document) ratio(names, words string) ([]byte, error) {
 		}
 	}
 	for _, limit := range parts[min(2, len(parts)):] {
-		if err := holds(value, strings.Fields(limit)); err != nil {
+		if err := holds(value, strings.TrimSpace(limit)); err != nil {
 			return nil, fmt.Errorf("%s: %w", words, err)
 		}
 	}
@@ -92,16 +89,14 @@ func (d *document) ratio(names, words string) ([]byte, error) {
 }
 
 // holds checks a value against "at least N" or "at most N".
-func holds(value float64, limit []string) error {
-	if len(limit) != 3 || limit[0] != "at" || limit[1] != "least" && limit[1] != "most" {
-		return fmt.Errorf("%q is not a limit: write at least N or at most N", strings.Join(limit, " "))
+func holds(value float64, limit string) error {
+	var word string
+	var n float64
+	if _, err := fmt.Sscanf(limit, "at %s %g", &word, &n); err != nil || word != "least" && word != "most" {
+		return fmt.Errorf("%q is not a limit: write at least N or at most N", limit)
 	}
-	n, err := strconv.ParseFloat(limit[2], 64)
-	if err != nil {
-		return err
-	}
-	if limit[1] == "least" && !(value >= n) || limit[1] == "most" && !(value <= n) {
-		return fmt.Errorf("want %s, but the runs say %v", strings.Join(limit, " "), short(value))
+	if word == "least" && !(value >= n) || word == "most" && !(value <= n) {
+		return fmt.Errorf("want %s, but the runs say %v", limit, short(value))
 	}
 	return nil
 }
@@ -177,7 +172,7 @@ func load(path string) ([]recorded, error) {
 	if list, ok := loaded[path]; ok {
 		return list, nil
 	}
-	recs, err := bench.Records(path)
+	recs, err := records(path)
 	list := make([]recorded, len(recs))
 	for i, r := range recs {
 		list[i] = recorded{r, map[string]string{}}
