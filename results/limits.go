@@ -50,8 +50,7 @@ func (by LimitedBy) Busy() bool { return by == ByGenerator || by == ByMachine }
 //  8. key or lock, if locks hold up the clients: key if it is locked (held or changing hands) for longer than it is free although
 //     a client waits. If that is not Known, neither is the limit.
 //  9. server CPU, generator or machine, if requests take four times as long as a round trip without load, since they queue: at a
-//     server that used more than half of what it can, or whose pinned thread ran or waited for a core for more than half of the
-//     time and more than lockbench's cores were busy; or on a machine that was 85 % busy. At an external server whose processors
+//     server that used more than half of what it can, or on a machine that was 85 % busy. At an external server whose processors
 //     nobody knows, the limit is not known.
 //  10. clients: the keys are free, nothing queues, and the clients are busy with requests of their own, holds and pauses.
 //

@@ -39,11 +39,6 @@ func waiting(r *Record) {
 	r.Plan.Keys, r.Bound.Waited = 14, 600*time.Second // of 640
 }
 
-// pinned keeps the server on a core of its own.
-func pinned(r *Record) {
-	r.Plan.Pin, r.Cores = true, Cores{Lockbench: []int{1, 2, 3}, Server: []int{0}}
-}
-
 // sharing keeps the four cores of the machine busy, with so much of a private ZooKeeper and of lockbench.
 func sharing(r *Record, server, lockbench float64) {
 	r.Server.Name, r.Cost.ServerCPUUs = "zookeeper", server/5000*1e6
@@ -227,7 +222,6 @@ func TestLimit(t *testing.T) {
 		}, ByGenerator},
 		{"a machine that something else fills", closed, func(r *Record) { sharing(r, 0.5, 0.6) }, ByGenerator},
 		{"a machine beside a server elsewhere", closed, func(r *Record) { sharing(r, 1.8, 2); r.Server.Kind = "external" }, ByGenerator},
-		{"cores that the server has no part of", closed, func(r *Record) { sharing(r, 0.8, 2.8); pinned(r) }, ByGenerator},
 		{"a machine of which ZooKeeper took the larger part", closed, func(r *Record) { sharing(r, 2.6, 0.9) }, ByMachine},
 		{"a server that used most of the machine", closed, func(r *Record) { sharing(r, 2, 1.9) }, ByServerCPU},
 
@@ -239,20 +233,6 @@ func TestLimit(t *testing.T) {
 		{"the same on a machine that lockbench fills", closed, func(r *Record) {
 			r.Thread, r.Generator.Saturated = Thread{Ran: 0.5, Waited: 0.45}, true
 		}, ByGenerator},
-		{"the same on cores of its own", closed, func(r *Record) {
-			pinned(r)
-			r.Thread, r.Generator.Saturated = Thread{Ran: 0.5, Waited: 0.45}, true
-		}, ByServerCPU},
-		{"a server that mostly has its core", closed, func(r *Record) { pinned(r); r.Thread = Thread{Ran: 0.5, Waited: 0.35} }, ByClients},
-		{"requests that queue at its core, busier than lockbench's", closed, func(r *Record) {
-			pinned(r)
-			r.Thread, r.Bound.RTT, r.Generator.Machine = Thread{Ran: 0.45, Waited: 0.35}, 20*time.Microsecond, 0.7
-		}, ByServerCPU},
-		{"requests that queue at lockbench's core", closed, func(r *Record) {
-			pinned(r)
-			r.Thread, r.Bound.RTT, r.Generator.Machine = Thread{Ran: 0.45, Waited: 0.35}, 20*time.Microsecond, 0.9
-		}, ByGenerator},
-		{"all of PostgreSQL's own core", closed, func(r *Record) { pinned(r); r.Cost.ServerCPUUs, r.Server.Name = 190, "postgresql" }, ByServerCPU},
 
 		{"connections", closed, func(r *Record) { r.Bound.Pool = 2 }, ByConnections}, // 5,000 × 2 × 0.2 ms
 		{"connections of an open loop", opened, func(r *Record) { backlog(r); r.Bound.Pool = 2 }, ByConnections},
@@ -346,8 +326,6 @@ func TestLimitFigures(t *testing.T) {
 			ServerCores: 0.1, CoresOf: 1, Slower: 2}},
 		{"what lockbench left of four cores", closed, func(r *Record) { r.Cost.ServerCPUUs, r.Server.Name, r.Generator.CPU = 400, "postgresql", 1.5 },
 			Limit{Held: 0.05, Moving: 0.01, Idle: 0.94, Requests: 22.5 / all, Holding: 50 / all, ServerCores: 2, CoresOf: 2.5, Slower: 2}},
-		{"four nodes on three cores of their own", closed, func(r *Record) { r.Plan.Nodes = 4; pinned(r); r.Cores.Server = []int{0, 1, 2} },
-			Limit{Held: 0.05, Moving: 0.01, Idle: 0.94, Requests: 22.5 / all, Holding: 50 / all, ServerCores: 0.1, CoresOf: 3, Slower: 2}},
 		{"several keys at once, of which nothing is known", closed, func(r *Record) { r.Traits.Exclusive = false },
 			Limit{Requests: 22.5 / all, Holding: 50 / all, ServerCores: 0.1, CoresOf: 1, Slower: 2}},
 	} {

@@ -105,8 +105,7 @@ func (i *inference) serverBusy() float64 {
 // serverFull reports whether the server, or its thread that executes the commands, has no processor time left. A wait for a core
 // is that if lockbench cannot have had the core.
 func (i *inference) serverFull() bool {
-	notOurs := i.r.Cores.Pinned() || !i.Generator.Saturated
-	return i.serverBusy() >= nearLimit || i.Thread.Ran >= nearLimit || notOurs && i.Thread.Busy() >= nearLimit
+	return i.serverBusy() >= nearLimit || i.Thread.Ran >= nearLimit || !i.Generator.Saturated && i.Thread.Busy() >= nearLimit
 }
 
 // poolFull reports whether as many requests are under way or wait as the pool has connections.
@@ -133,7 +132,7 @@ func (i *inference) keyOrLock() LimitedBy {
 // queuedAt tells where requests queued that took much longer than without load.
 func (i *inference) queuedAt() LimitedBy {
 	switch {
-	case i.serverBusy() > mostly, i.r.Cores.Pinned() && i.Thread.Busy() > max(mostly, i.Generator.Machine):
+	case i.serverBusy() > mostly:
 		return ByServerCPU
 	case i.Generator.Machine >= crowded:
 		return i.busyCores()
@@ -146,7 +145,7 @@ func (i *inference) queuedAt() LimitedBy {
 // busyCores returns what used up the cores that lockbench runs on: ByMachine if a private server did so together with it, else
 // ByGenerator.
 func (i *inference) busyCores() LimitedBy {
-	if i.r.Server.Kind != "private" || i.r.Cores.Pinned() || i.Generator.Quota > 0 {
+	if i.r.Server.Kind != "private" || i.Generator.Quota > 0 {
 		return ByGenerator
 	}
 	own, server, cores := i.Generator.CPU, i.l.ServerCores, i.r.Env.CPUs
@@ -311,17 +310,12 @@ func (i *inference) serverTime() {
 	}
 	l.ServerCores = i.Rate * i.Cost.ServerCPUUs / 1e6
 	cores := float64(r.Env.CPUs)
-	if r.Cores.Pinned() {
-		cores = float64(len(r.Cores.Server))
-	}
 	switch private := r.Server.Kind == "private"; {
 	case r.Server.Name == "redis" || r.Server.Name == "valkey":
 		l.CoresOf = float64(max(1, r.Plan.Nodes))
 		if private && cores > 0 {
 			l.CoresOf = min(l.CoresOf, cores)
 		}
-	case r.Cores.Pinned():
-		l.CoresOf = cores
 	case private && cores > 0 && l.ServerCores >= i.Generator.CPU:
 		l.CoresOf = cores - max(0, i.Generator.CPU)
 	}

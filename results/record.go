@@ -40,7 +40,6 @@ type Record struct {
 	Wrong  string    `json:"wrong,omitempty"` // what is wrong with the design, the main risk first; see drivers.Design
 	Env    Env       `json:"env"`
 	Server Server    `json:"server"`
-	Cores  Cores     `json:"cores,omitzero" about:"the logical processors that lockbench and a private server were kept on (-pin); absent if they were not"`
 
 	Elapsed   time.Duration      `json:"elapsed_ns" about:"the measured window, warm-up excluded"`
 	Counts    Counts             `json:"counts"`
@@ -114,15 +113,6 @@ type Server struct {
 	// the server is. 0 if it does not tell.
 	Connections int `json:"connections,omitempty"`
 }
-
-// Cores are the logical processors that lockbench and its servers were kept on, by the system's numbers.
-type Cores struct {
-	Lockbench []int `json:"lockbench"`
-	Server    []int `json:"server"`
-}
-
-// Pinned reports whether lockbench and its servers were kept on cores of their own.
-func (c Cores) Pinned() bool { return len(c.Server) > 0 }
 
 // Rank is one of several processes that made the load together.
 type Rank struct {
@@ -409,7 +399,7 @@ type Bound struct {
 // Generator is the verdict on lockbench itself.
 type Generator struct {
 	CPU       float64       `json:"cpu" negative:"unknown" ranks:"known"`   // cores that the process used (an embedded server included); negative if unknown
-	Machine   float64       `json:"machine" negative:"unknown" ranks:"max"` // share of the machine's cores, or of Cores.Lockbench, that were busy, 0 to 1; negative if unknown
+	Machine   float64       `json:"machine" negative:"unknown" ranks:"max"` // share of the machine's cores that were busy, 0 to 1; negative if unknown
 	GCPauses  time.Duration `json:"gc_pauses_ns" ranks:"max"`
 	Memory    int64         `json:"memory_bytes,omitempty" trials:"max"`                      // that the process had of the system at the end of the window; 0: unknown
 	GCLongest time.Duration `json:"gc_longest_ns,omitempty" trials:"max" ranks:"max"`         // of the pauses; 0 if there was none

@@ -57,7 +57,6 @@ func sample() *Record {
 			Kind: "private", Name: "redis", Version: "7.0.15", Mode: "standalone", Persistence: "none", Replicas: 1,
 			Addr: "127.0.0.1:7000", Network: "tcp", Durability: "relaxed", Connections: 66,
 		},
-		Cores:   Cores{Lockbench: []int{1, 2, 3}, Server: []int{0}},
 		Elapsed: 4 * time.Second,
 		Counts: Counts{
 			Acquired: 100, Contended: 1, TimedOut: 2, Canceled: 3, Unknown: 4, Refused: 5, Unfinished: 6, Tries: 130,
@@ -112,7 +111,7 @@ func firstSample() *Record {
 	n.SplitVotes, n.LateGrants, n.NodeErrors = 0, 0, nil
 	n.StuckKeys, n.EarlyErrors, r.Bound.Blocked = 0, nil, 0
 	n.LocalRefusals, r.Cost.LocalRefusals = 0, 0
-	p.Pin, p.Shared, p.FlushAuto, r.Cores, r.Thread = false, false, false, Cores{}, Thread{}
+	p.Pin, p.Shared, p.FlushAuto, r.Thread = false, false, false, Thread{}
 	p.Durability, r.Server.Durability, r.Server.Connections = "", "", 0
 	r.Traits.Waits, r.Traits.Session, r.Traits.Blocks = false, false, false
 	r.Cost.RoundTrips, r.Cost.Notices, r.Cost.KeepAlives = 0, 0, 0

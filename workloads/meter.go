@@ -81,7 +81,7 @@ func (e *engine) readHere() (r reading) {
 	if e.run.ServerCPU != nil {
 		r.process = e.run.ServerCPU()
 	}
-	r.busy, r.capacity = host.MachineCPU(e.root, e.run.Record.Cores.Lockbench)
+	r.busy, r.capacity = host.MachineCPU(e.root)
 	var gc debug.GCStats
 	debug.ReadGCStats(&gc)
 	r.pauses = gc.PauseTotal

@@ -88,7 +88,7 @@ func (e *engine) part() *Part {
 // rank says who this process is, and what it was worth as a generator, by its own figures.
 func (e *engine) rank() results.Rank {
 	r := &results.Record{
-		Plan: e.run.Plan, Cores: e.run.Record.Cores, Elapsed: max(0, e.until()-e.from), Latency: e.latencies(),
+		Plan: e.run.Plan, Elapsed: max(0, e.until()-e.from), Latency: e.latencies(),
 	}
 	n := e.all.Totals.Counts
 	r.Counts.Offered = n.Offered * int64(max(1, e.run.Share.Ranks)) // as many as all processes together would have had

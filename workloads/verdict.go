@@ -18,8 +18,7 @@ import (
 const (
 	// saturatedShare is the share of the cores from which lockbench itself is called the limit.
 	saturatedShare = 0.90
-	// busyShare is the same for the whole machine, or with -pin for the cores of lockbench: beyond it, those that share them
-	// take time from each other.
+	// busyShare is the same for the whole machine: beyond it, those that share it take time from each other.
 	busyShare = 0.97
 	// pausedShare is the share of the window that the garbage collector may stop lockbench for. Beyond 1 % p99 is the
 	// collector's. go-redis, which allocates most, comes to 0.3 to 0.7 % on two busy cores.
@@ -94,9 +93,6 @@ func saturationReasons(r *results.Record, wall time.Duration, procs int) (why []
 	switch {
 	case g.CPU >= saturatedShare*float64(procs):
 		say("lockbench used %.2f of its %d cores: this is its limit, not the lock's", g.CPU, procs)
-	case g.Machine >= busyShare && r.Cores.Pinned():
-		say("its own cores were %.0f %% busy, and it used %.2f of the %d: other programs used the rest",
-			100*g.Machine, g.CPU, len(r.Cores.Lockbench))
 	case g.Machine >= busyShare:
 		say("the machine was %.0f %% busy, lockbench with %.2f of its %d cores: its server, if that is here, and other programs used the rest",
 			100*g.Machine, g.CPU, procs)

@@ -63,9 +63,6 @@ func TestSuspicions(t *testing.T) {
 		{"healthy open loop", arriving(), func(*results.Record) {}, nil},
 		{"CPU", healthy(), func(r *results.Record) { r.Generator.CPU = 1.81 }, []string{"lockbench used 1.81 of its 2 cores"}},
 		{"machine", healthy(), func(r *results.Record) { r.Generator.Machine = 0.98 }, []string{"the machine was 98 % busy"}},
-		{"its own cores", healthy(), func(r *results.Record) {
-			r.Cores, r.Generator.Machine = results.Cores{Lockbench: []int{1}, Server: []int{0}}, 0.98
-		}, []string{"its own cores were 98 % busy, and it used 0.70 of the 1"}},
 		{"unknown", healthy(), func(r *results.Record) { r.Generator = results.Generator{CPU: -1, Machine: -1} }, nil},
 		{"a quota", healthy(), func(r *results.Record) { r.Generator.Quota, r.Generator.Throttled = 0.5, 4700*ms },
 			[]string{"the CPU quota of its cgroup, 0.50 cores, stopped it for 47 % of the time"}},

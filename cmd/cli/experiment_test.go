@@ -72,7 +72,6 @@ func TestCommandMakesTheCell(t *testing.T) {
 		"-driver rueidis -flush-delay 20us,0s -io-timeout 1s -oracle=false -duration 90s -warmup 0s",
 		"-addr redis://me:s3cret@h:1/2 -tls-server-name x -db 1 -user a'b",
 		"-server embedded -driver memory,rueidis",
-		"-server private -driver memory,rueidis -pin=off,on",
 	} {
 		e, err := experimentFor(t, line, environment())
 		if err != nil {
@@ -161,9 +160,6 @@ func TestPlanErrors(t *testing.T) {
 		{"-pipelining batch -driver rueidis@redlock", "nothing to run: rueidis set-nx -pipelining batch -topology redlock: a batch goes to a single server"},
 		{"-driver memory -pipelining auto", "nothing to run: memory -pipelining auto: it runs in-process and has no connections"},
 		{"-driver memory -flush-delay 1ms", "nothing to run: memory -flush-delay 1ms: it runs in-process and has no connections"},
-		{"-driver memory -pin", "-pin on: only a server that lockbench starts can be kept on cores of its own, and this run has none"},
-		{"-server embedded -pin", "-pin on: only a server that lockbench starts can be kept on cores of its own, and this run has none"},
-		{"-addr h:1 -pin", "-pin on: only a server that lockbench starts can be kept on cores of its own, and this run has none"},
 		{"-driver null -renew", "nothing to run: null none -renew: its leases cannot be renewed"},
 		{"-renew=no", "-renew no: must be on, off, or both as in off,on"},
 		{"-reentry 2", "nothing to run: rueidis set-nx -reentry 2: its holder cannot enter it again"},

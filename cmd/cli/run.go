@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -86,11 +85,6 @@ func (p *program) readExperiment(o *options) (experiment, error) {
 			p.say("skipped: %v", s)
 		}
 		return experiment{}, err
-	}
-	if slices.ContainsFunc(run.Cells, func(c matrix.Cell) bool { return c.Plan.Pin }) {
-		if err := deploy.CheckPin(); err != nil {
-			return experiment{}, usageErrorf("-pin: %w", err)
-		}
 	}
 	run.place = place
 	run.registerSecrets(&p.secrets)
@@ -366,15 +360,6 @@ func (r *runner) measure(ctx context.Context, t matrix.Trial, c spec.Plan, stop 
 	if err != nil {
 		return nil, err
 	}
-	cores, unpin, err := r.servers.Pin(c)
-	if err != nil {
-		return nil, fmt.Errorf("-pin: %w", err)
-	}
-	defer func() {
-		if failed := unpin(); failed != nil {
-			err = errors.Join(err, failed)
-		}
-	}()
 	svc, err := r.servers.Open(ctx, local, prefix)
 	if err != nil {
 		return nil, err
@@ -393,7 +378,6 @@ func (r *runner) measure(ctx context.Context, t matrix.Trial, c spec.Plan, stop 
 		Pool: matrix.Pool(&c), Replays: r.of(t.Cell).options.replays.Of(&c),
 		Neighbour: beside.Prober, Record: r.begin(t, c, warning), Stop: stop,
 	}
-	run.Record.Cores = cores
 	leave, err := r.enter(ctx, &run)
 	if err != nil {
 		return nil, err

@@ -153,9 +153,6 @@ func neighbours(r *results.Record) float64 {
 	if g.CPU < 0 || g.Machine < 0 || r.Server.Kind != "embedded" && r.Server.Kind != "in-process" && r.Cost.ServerCPUUs < 0 {
 		return -1
 	}
-	if r.Cores.Pinned() {
-		return max(0, g.Machine*float64(len(r.Cores.Lockbench))-g.CPU)
-	}
 	server := max(0, r.Limit().ServerCores)
 	if elsewhere(r.Server) {
 		server = 0
@@ -247,7 +244,7 @@ func (t *track) cores() int {
 func serverFull(r *results.Record) bool {
 	const full = 0.9
 	l := r.Limit()
-	own := r.Cores.Pinned() || r.Server.Kind == "external" || l.CoresOf == float64(max(1, r.Plan.Nodes))
+	own := r.Server.Kind == "external" || l.CoresOf == float64(max(1, r.Plan.Nodes))
 	return own && l.CoresOf > 0 && l.ServerCores >= full*l.CoresOf
 }
 

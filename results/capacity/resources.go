@@ -99,5 +99,5 @@ func generator(r *results.Record, arrivals float64) (seconds, cores float64) {
 	if r.Cost.ClientCPUUs <= 0 {
 		return 0, 0
 	}
-	return r.Cost.ClientCPUUs / 1e6 * r.Throughput() / arrivals, cmp.Or(r.Generator.Quota, float64(cmp.Or(len(r.Cores.Lockbench), r.Env.GOMAXPROCS, r.Env.CPUs)))
+	return r.Cost.ClientCPUUs / 1e6 * r.Throughput() / arrivals, cmp.Or(r.Generator.Quota, float64(cmp.Or(r.Env.GOMAXPROCS, r.Env.CPUs)))
 }

@@ -73,7 +73,7 @@ func id(r *results.Record) string { return r.ID }
 
 // settings are those of a plan, and its classes, by the names of the flags: machines read them, and a name must mean the same
 // thing next year and in every file.
-var settings = append(slices.Clone(spec.Settings), spec.Derived("classes", typedClasses))
+var settings = append(slices.Clone(spec.Recorded), spec.Derived("classes", typedClasses))
 
 // typedClasses names the classes and what they have, in short: what a class is stands in its record alone, and four digits
 // of a hash tell two sets of classes apart.

@@ -219,7 +219,6 @@ func (p *cellPage) settings(c *results.Cell) {
 	p.full("window", format.Join(window, "warm-up "+format.Exact(r.Plan.Warmup), "started "+r.Started.UTC().Format(time.DateTime)+" UTC"))
 	p.place(c)
 	p.full("machine", view.Machine(r.Env))
-	p.item(Plain, "cores", view.Cores(r.Cores))
 	p.item(Plain, "variables", view.Variables(r.Env))
 	p.item(Plain, "revision", r.Env.Revision)
 	p.item(Plain, "side", r.Side)

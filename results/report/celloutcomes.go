@@ -210,9 +210,6 @@ func (p *cellPage) generator(c *results.Cell) {
 	machine := ""
 	if g.Machine >= 0 {
 		machine = "machine " + format.Percent(g.Machine) + " busy"
-		if c.First().Cores.Pinned() {
-			machine = "its own " + format.Percent(g.Machine) + " busy"
-		}
 	}
 	pauses := "GC pauses " + format.Duration(g.GCPauses)
 	if g.GCLongest > 0 {

@@ -25,7 +25,7 @@ const (
 
 // overSettings draws a picture for each setting in which the cells differ and that has an axis of its own.
 func overSettings(v *view.Run) (all []*Picture) {
-	for _, s := range spec.Settings {
+	for _, s := range spec.Recorded {
 		var p *Picture
 		switch {
 		case !s.Axis:
@@ -80,7 +80,7 @@ func linesOver(v *view.Run, s spec.Setting, value func(*results.Cell) (float64, 
 			continue
 		}
 		load, key := []string{view.ServerKind(c)}, placeOf(c, s)
-		for _, other := range spec.Settings {
+		for _, other := range spec.Recorded {
 			if other.Name == s.Name || slices.Contains(s.Implies, other.Name) {
 				continue
 			}

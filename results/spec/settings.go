@@ -196,10 +196,6 @@ var Settings = []Setting{
 	{Name: "io-timeout", Group: GroupClient, Value: "TIME", Constant: true,
 		Usage: "time after which a request counts as unknown",
 		at:    func(p *Plan, _ *Load) value { return period(&p.IOTimeout) }},
-	{Name: "pin", Group: GroupTrial, Default: "off", Zero: "off", Axis: true,
-		Usage: "keep lockbench and a server that it starts on cores of their own\n" +
-			"(Linux, two cores or more; -pin=off,on: compare)",
-		at: func(p *Plan, _ *Load) value { return onOff(&p.Pin) }},
 	{Name: "shared", Group: GroupLoad, Default: "off", Zero: "off", Axis: true,
 		Usage: "contend with other runs that have it, the same -prefix, lock and -keys, on\n" +
 			"a server of yours (help processes)",
@@ -225,6 +221,14 @@ var Settings = []Setting{
 		Usage: "check mutual exclusion on every grant (-oracle=false: do not)",
 		at:    func(p *Plan, _ *Load) value { return unlessFalse(&p.Oracle) }},
 }
+
+// Gone are the settings that only records of before have. They are shown and told apart as they are written, and cannot be set.
+var Gone = []Setting{
+	{Name: "pin", Zero: "off", Axis: true, at: func(p *Plan, _ *Load) value { return onOff(&p.Pin) }},
+}
+
+// Recorded are the settings that a record can have.
+var Recorded = slices.Concat(Settings, Gone)
 
 // Derived returns a column of that name that has no value of its own: text follows from the plan, and cannot be set.
 func Derived(name string, text func(p *Plan) string) Setting {

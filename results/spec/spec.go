@@ -44,7 +44,7 @@ type Plan struct {
 	IOTimeout   time.Duration `json:"io_timeout_ns"`
 	Oracle      bool          `json:"oracle"`
 	Durability  string        `json:"durability,omitempty"` // of a private server: "relaxed" or "strict"; empty: whatever the server has
-	Pin         bool          `json:"pin,omitempty"`        // lockbench and a private server are kept on cores of their own
+	Pin         bool          `json:"pin,omitempty"`        // Gone: lockbench and a private server are kept on cores of their own
 	Shared      bool          `json:"shared,omitempty"`     // the keys are also those of other runs that have the same -prefix
 	Server      string        `json:"server"`               // "private", "embedded", "external" or "in-process"; see Server
 	Command     string        `json:"command,omitempty"`    // the command line that makes this cell, secrets left out

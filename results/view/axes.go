@@ -77,7 +77,7 @@ var Axes = slices.Concat(
 var Settings = settingAxes()
 
 func settingAxes() (all []Axis) {
-	for _, s := range spec.Settings {
+	for _, s := range spec.Recorded {
 		if slices.Contains(covered, s.Name) {
 			continue
 		}

@@ -130,8 +130,6 @@ func nextOfErrors(*results.Cell, results.Limit) string {
 func figuresOfServer(c *results.Cell, l results.Limit) string {
 	can := ""
 	switch {
-	case c.First().Cores.Pinned() && !isRedis(c.First().Server):
-		can = "its " + cores(l.CoresOf)
 	case !isRedis(c.First().Server):
 		can = fmt.Sprintf("the %s that lockbench left it", cores(l.CoresOf))
 	case l.CoresOf > 1:
@@ -162,8 +160,6 @@ func nextOfServer(c *results.Cell, l results.Limit) string {
 		return fmt.Sprintf("%s: a lock took %s tries, and one of each process is enough", line, format.Three(c.Cost.Tries))
 	}
 	switch p, redis := c.Plan(), isRedis(c.First().Server); {
-	case starved(l) && !p.Pin:
-		return "-pin=off,on: see whether a core that lockbench leaves to the server helps it"
 	case starved(l):
 		return "end what else uses the server's core, or give the server a machine of its own (-addr)"
 	case redis && p.Topology == "" && p.Keys > 1:
@@ -178,12 +174,8 @@ func figuresOfGenerator(c *results.Cell, l results.Limit) string {
 	if c.Generator.Saturated {
 		return c.Generator.Why
 	}
-	what, n := "the machine was", c.First().Env.CPUs
-	if pinned := c.First().Cores; pinned.Pinned() {
-		what, n = "lockbench's own cores were", len(pinned.Lockbench)
-	}
-	return fmt.Sprintf("requests took %s times as long as without load, and %s %s busy, lockbench with %s of the %d",
-		format.Three(l.Slower), what, format.Percent(c.Generator.Machine), format.Three(c.Generator.CPU), n)
+	return fmt.Sprintf("requests took %s times as long as without load, and the machine was %s busy, lockbench with %s of the %d",
+		format.Three(l.Slower), format.Percent(c.Generator.Machine), format.Three(c.Generator.CPU), c.First().Env.CPUs)
 }
 
 func figuresOfMachine(c *results.Cell, l results.Limit) string {

@@ -223,7 +223,7 @@ func ClassTexts(p *spec.Plan) []string {
 	for i, g := range p.Classes {
 		texts[i] = format.Plural(g.Clients, "client")
 	}
-	for _, s := range spec.Settings {
+	for _, s := range spec.Recorded {
 		if !s.Class || s.Name == "clients" || slices.Contains(covered, s.Name) {
 			continue
 		}

@@ -1,9 +1,7 @@
 package view
 
 import (
-	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/lockbench/lockbench/results"
@@ -31,41 +29,12 @@ func Place(c *results.Cell) []Fact {
 	if kind == "external" {
 		words = append(words, s.Addr)
 	}
-	if c.First().Cores.Pinned() {
-		words = append(words, Cores(c.First().Cores))
-	}
 	all := []Fact{{"server", format.Join(words...)}, {"machine", Machine(e)}, {"program", strings.TrimSpace("lockbench " + e.Lockbench)},
 		{"libraries", Libraries(e)}}
 	for i := range all {
 		all[i].Text = format.Line(all[i].Text)
 	}
 	return slices.DeleteFunc(all, func(f Fact) bool { return f.Text == "" })
-}
-
-// Cores returns which cores lockbench and its servers were kept on; empty if none.
-func Cores(c results.Cores) string {
-	if !c.Pinned() {
-		return ""
-	}
-	return fmt.Sprintf("lockbench on %s, server on %s", numbers(c.Lockbench), numbers(c.Server))
-}
-
-// numbers writes ascending numbers: 0, 2-5.
-func numbers(list []int) string {
-	var parts []string
-	for i := 0; i < len(list); {
-		j := i
-		for j+1 < len(list) && list[j+1] == list[j]+1 {
-			j++
-		}
-		part := strconv.Itoa(list[i])
-		if j > i {
-			part += "-" + strconv.Itoa(list[j])
-		}
-		parts = append(parts, part)
-		i = j + 1
-	}
-	return strings.Join(parts, ", ")
 }
 
 // ServerText returns what a cell's server is and how it was set up: "redis 7.0.15 (persistence none, unix)". It is empty if there

@@ -4,31 +4,21 @@ package host
 import (
 	"bytes"
 	"io/fs"
-	"slices"
 	"strconv"
 )
 
-// MachineCPU reads Linux's /proc/stat, below the root of a file system: the time of some cores since boot, in seconds; of all
-// if the list is empty. Time stolen by the hypervisor counts as busy, since nothing here could use it.
-func MachineCPU(root fs.FS, cores []int) (busy, capacity float64) {
+// MachineCPU reads Linux's /proc/stat, below the root of a file system: the time of all cores since boot, in seconds.
+// Time stolen by the hypervisor counts as busy, since nothing here could use it.
+func MachineCPU(root fs.FS) (busy, capacity float64) {
 	stat, err := fs.ReadFile(root, "proc/stat")
 	if err != nil {
 		return 0, 0
 	}
-	names := []string{"cpu"}
-	if len(cores) > 0 {
-		names = nil
-		for _, c := range cores {
-			names = append(names, "cpu"+strconv.Itoa(c))
-		}
+	line, _, _ := bytes.Cut(stat, []byte("\n"))
+	if !bytes.HasPrefix(line, []byte("cpu ")) {
+		return 0, 0
 	}
-	for line := range bytes.Lines(stat) {
-		if name, _, _ := bytes.Cut(line, []byte(" ")); slices.Contains(names, string(name)) {
-			b, c := parseCPU(line)
-			busy, capacity = busy+b, capacity+c
-		}
-	}
-	return busy, capacity
+	return parseCPU(line)
 }
 
 // parseCPU reads the line "cpu user nice system idle iowait irq softirq steal …", whose unit is 1/100 s (proc(5)).

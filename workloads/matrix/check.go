@@ -97,7 +97,6 @@ func Check(p spec.Plan, t drivers.Traits) error {
 		checkTime("flush-delay", p.FlushDelay, 0, time.Second),
 		checkTime("io-timeout", p.IOTimeout, minIO, time.Hour),
 		checkName("server", p.Server, servers),
-		checkPin(p),
 		checkShared(p),
 	)
 }
@@ -196,9 +195,6 @@ func checkProcesses(p spec.Plan) error {
 			return inClass(g.Name, refuse("processes", strconv.Itoa(p.Processes), fmt.Sprintf("1 to -clients, which is %d", g.Clients)))
 		}
 	}
-	if p.Pin {
-		return refuse("pin", "on", "off with -processes")
-	}
 	return nil
 }
 
@@ -219,13 +215,6 @@ func checkProbe(p spec.Plan) error {
 	}
 	return refuse("probe", strconv.FormatFloat(p.Probe, 'g', -1, 64),
 		fmt.Sprintf("0, or requests a second from %v to %d", MinProbe, MaxProbe))
-}
-
-func checkPin(p spec.Plan) error {
-	if p.Pin && p.Server != Private {
-		return refuse("pin", "on", "off with a server that lockbench has not started")
-	}
-	return nil
 }
 
 func checkShared(p spec.Plan) error {

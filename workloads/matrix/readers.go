@@ -60,8 +60,6 @@ var Readers = []Reader{
 		why: "a neighbour needs a server to be asked, and this run has none"},
 	{Setting: "durability", plan: func(p *spec.Plan) bool { return p.Server == Private }, Depends: []string{"server", "driver", "addr"},
 		why: "only servers that lockbench starts are set up by it, and this run has none"},
-	{Setting: "pin", plan: func(p *spec.Plan) bool { return p.Server == Private }, Depends: []string{"server", "driver", "addr"},
-		why: "only a server that lockbench starts can be kept on cores of its own, and this run has none"},
 	{Setting: "shared", plan: func(p *spec.Plan) bool { return p.Server == External }, Depends: []string{"server", "driver", "addr"},
 		why: "runs meet only on a server of yours, and this run has none: give -addr"},
 	ReadIn("acks", drivers.TopologyReplicated),

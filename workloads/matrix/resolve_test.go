@@ -105,7 +105,7 @@ func TestReaders(t *testing.T) {
 			read = append(read, r.Setting)
 		}
 	}
-	if want := []string{"timeout", "try-only", "probe", "durability", "pin", "nodes", "handover", "handover-max"}; !slices.Equal(read, want) {
+	if want := []string{"timeout", "try-only", "probe", "durability", "nodes", "handover", "handover-max"}; !slices.Equal(read, want) {
 		t.Errorf("%q, want %q", read, want)
 	}
 }

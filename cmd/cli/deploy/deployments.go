@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"os"
-	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -18,7 +16,6 @@ import (
 	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/spec"
-	"github.com/lockbench/lockbench/workloads/host"
 	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
@@ -244,56 +241,6 @@ func (ds *Deployments) of(c spec.Plan) *server {
 		return s
 	}
 	return &server{Running: &servers.Running{}}
-}
-
-// CheckPin returns why this process cannot be kept apart from a server, and nil if it can.
-func CheckPin() error {
-	cores, err := host.Cores()
-	if err != nil {
-		return err
-	}
-	if lockbench, _ := host.Split(cores, 1); lockbench == nil {
-		return fmt.Errorf("lockbench and its server need a core each, and they may use core %d alone", cores[0])
-	}
-	return nil
-}
-
-// Pin keeps this process and the servers of a cell on cores of their own, if the cell says so, until undo is called. Go runs on
-// as many processors as lockbench has cores meanwhile. The servers have been started.
-// It is off by default, because it takes from both the core that the other leaves idle.
-func (ds *Deployments) Pin(p spec.Plan) (pinned results.Cores, undo func() error, err error) {
-	s := ds.of(p)
-	if !p.Pin || s.PIDs == nil {
-		return pinned, func() error { return nil }, nil
-	}
-	all, err := host.Cores()
-	if err != nil {
-		return pinned, nil, err
-	}
-	pids, want := s.PIDs(), len(all)
-	if s.service.SingleThreaded {
-		want = len(pids)
-	}
-	pinned.Lockbench, pinned.Server = host.Split(all, want)
-	procs := runtime.GOMAXPROCS(0)
-	undo = func() error {
-		runtime.GOMAXPROCS(procs)
-		return move(s.Running, all, all)
-	}
-	runtime.GOMAXPROCS(min(procs, len(pinned.Lockbench)))
-	if err := move(s.Running, pinned.Lockbench, pinned.Server); err != nil {
-		return results.Cores{}, nil, errors.Join(err, undo())
-	}
-	return pinned, undo, nil
-}
-
-// move lets this process run on the first cores and its servers on the second.
-func move(s *servers.Running, lockbench, server []int) error {
-	err := host.Move(os.Getpid(), lockbench)
-	for _, pid := range s.PIDs() {
-		err = errors.Join(err, host.Move(pid, server))
-	}
-	return err
 }
 
 // deployment names the servers that a cell needs; cells with the same one share them.
