@@ -31,7 +31,7 @@ import (
 )
 
 var manifestFlags = []flagDef{
-	ranksFlag,
+	{"ranks", "", groupFleet, "N", "", false, "how many processes there are"},
 	{"image", "", groupFleet, "IMAGE", "", false, "their image, with lockbench as its entry point"},
 	{"name", "", groupFleet, "NAME", "lockbench", false, "of Job, Service and Secret"},
 }
@@ -130,7 +130,7 @@ func (p *program) checkRankFlags(args []string) error {
 	alone := &program{stdin: p.stdin, stdout: p.stdout, stderr: p.stderr}
 	c := alone.command(&cobra.Command{Use: "run", Args: noArgs, SilenceErrors: true, SilenceUsage: true}, runFlags,
 		func(_ *cobra.Command, o *options, _ []string) error {
-			if err := o.refuse([]string{"rank", "ranks", "rendezvous", "processes"}, "the Job says so to each pod: leave it out"); err != nil {
+			if err := o.refuse([]string{"rank", "rendezvous", "processes"}, "the Job says so to each pod: leave it out"); err != nil {
 				return err
 			}
 			if err := o.readWorkload(p.stdin); err != nil {

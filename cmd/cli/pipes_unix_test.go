@@ -24,8 +24,6 @@ func TestFirstSignalEndsAWaitForAPipe(t *testing.T) {
 	}
 	for i, args := range [][]string{
 		{"-addr", "redis://127.0.0.1:1", "-password-file"},
-		{"-driver", "null", "-clients", "2", "-rank", "0", "-ranks", "2", "-rendezvous", "127.0.0.1:1", "-fleet-token-file"},
-		{"-driver", "null", "-clients", "2", "-rank", "1", "-ranks", "2", "-rendezvous", "127.0.0.1:1", "-fleet-token-file"},
 	} {
 		secret := fifo(fmt.Sprint("secret", i))
 		var writer *os.File

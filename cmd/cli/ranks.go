@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/cmd/cli/deploy"
-	"github.com/lockbench/lockbench/cmd/cli/files"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
@@ -26,14 +25,10 @@ import (
 
 // fleetFlags say where a process stands among others; an engine that starts them says it by itself.
 var fleetFlags = []flagDef{
-	{"rank", "", groupFleet, "N", "", false, "number of this process among those of a fleet, from 0, which leads\n(default: as srun, mpirun or an Indexed Job says)"},
-	ranksFlag,
+	{"rank", "", groupFleet, "K/N", "", false, "this is process K, from 0, which leads, of a fleet of N; 0/1 runs alone\n(default: as srun, mpirun or an Indexed Job says)"},
 	{"rendezvous", "", groupFleet, "HOST:PORT", "", false, "where rank 0 waits for the others (default: as the engine says)"},
-	{"fleet-token-file", "", groupFleet, "FILE", "", false, "file with the secret of the fleet (or set LOCKBENCH_FLEET_TOKEN)"},
 	{"join-timeout", "", groupFleet, "TIME", "5m", false, "how long to wait until all processes have come"},
 }
-
-var ranksFlag = flagDef{"ranks", "", groupFleet, "N", "", false, "how many processes there are; 1 runs alone whatever has started it"}
 
 // childVariable tells a process that another one has started for -processes which rank it is: "2/4".
 const childVariable = "LOCKBENCH_CHILD"
@@ -64,20 +59,25 @@ func (p *program) findPlace(o *options) (fleet.Place, error) {
 	return at, nil
 }
 
-// readPlace reads the flags of a fleet.
+// readPlace reads the flags of a fleet: -rank 1/4, or /4 if the engine says which process this is.
 func readPlace(o *options) (fleet.Place, error) {
 	at := fleet.Place{Rank: -1, Rendezvous: o.text("rendezvous")}
-	for name, to := range map[string]*int{"rank": &at.Rank, "ranks": &at.Ranks} {
-		opt := o.get(name)
-		if opt.text == "" {
-			continue
-		}
-		n, err := spec.ParseInt(opt.text)
-		if err != nil || n < 0 || n > matrix.MaxProcesses {
-			return at, usageErrorf("%s: must be a number up to %d", opt.written(), matrix.MaxProcesses)
-		}
-		*to = n
+	opt := o.get("rank")
+	if opt.text == "" {
+		return at, nil
 	}
+	rank, ranks, _ := strings.Cut(opt.text, "/")
+	n, err := spec.ParseInt(ranks)
+	k := -1
+	if err == nil && rank != "" {
+		if k, err = spec.ParseInt(rank); k < 0 {
+			k = n
+		}
+	}
+	if err != nil || n < 1 || n > matrix.MaxProcesses || k >= n {
+		return at, usageErrorf("%s: must be the number of this process, from 0, and how many there are, as in 0/4", opt.written())
+	}
+	at.Rank, at.Ranks = k, n
 	return at, nil
 }
 
@@ -168,12 +168,7 @@ func (r *runner) readMeeting() (err error) {
 	if m.limit, err = spec.ParseTime(wait.text); err != nil || m.limit <= 0 {
 		return usageErrorf("%s: must be a time with a unit, as in 5m", wait.written())
 	}
-	if name := r.options.text("fleet-token-file"); name != "" {
-		if m.token, err = files.ReadLine("-fleet-token-file", name); err != nil {
-			return err
-		}
-	}
-	if m.token, err = r.place.Token(m.token, r.program.env.lookup); err != nil {
+	if m.token, err = r.place.Token(r.program.env.lookup); err != nil {
 		return usageErrorf("%w", err)
 	}
 	r.secrets.Add(m.token)

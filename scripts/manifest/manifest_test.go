@@ -85,7 +85,7 @@ func TestManifest(t *testing.T) {
 	for _, e := range container.Env {
 		env[e.Name] = e
 	}
-	if env["LOCKBENCH_RANKS"].Value != "5" {
+	if env["LOCKBENCH_RANK"].Value != "/5" {
 		t.Errorf("the variables are %+v", env)
 	}
 	host, port, err := net.SplitHostPort(env["LOCKBENCH_RENDEZVOUS"].Value)

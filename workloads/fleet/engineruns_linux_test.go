@@ -306,7 +306,7 @@ func TestLostRankOfFlags(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	r := newRun(t)
 	for i := range 3 {
-		c := r.command(os.Args[0], "-rank", fmt.Sprint(i), "-ranks", "3", "-rendezvous", at, "-clients", "6", "-keys", "2", "-o", r.file,
+		c := r.command(os.Args[0], "-rank", fmt.Sprint(i, "/3"), "-rendezvous", at, "-clients", "6", "-keys", "2", "-o", r.file,
 			"-addr", redis.URL(), "-trials", "1000", "-duration", "50ms", "-warmup", "0s")
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
@@ -343,7 +343,7 @@ func TestTakenPort(t *testing.T) {
 	t.Setenv(fleet.TokenVariable, "")
 	r := newRun(t)
 	for i := range 2 {
-		c := r.command(os.Args[0], "-rank", fmt.Sprint(i), "-ranks", "2", "-rendezvous", l.Addr().String(), "-driver", "null", "-clients", "2",
+		c := r.command(os.Args[0], "-rank", fmt.Sprint(i, "/2"), "-rendezvous", l.Addr().String(), "-driver", "null", "-clients", "2",
 			"-duration", "100ms", "-warmup", "0s", "-o", r.file)
 		if err := c.Start(); err != nil {
 			t.Fatal(err)

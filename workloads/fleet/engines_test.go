@@ -34,7 +34,7 @@ func printPlace() {
 	var s standing
 	var err error
 	if s.Place, err = Discover(Place{Rank: -1}, os.LookupEnv); err == nil {
-		s.Token, err = s.Place.Token("", os.LookupEnv)
+		s.Token, err = s.Place.Token(os.LookupEnv)
 	}
 	s.Err = errorText(err)
 	line, _ := json.Marshal(s)

@@ -31,7 +31,7 @@ func TestHostsRun(t *testing.T) {
 	on := func(t *testing.T, want int, args ...string) *run {
 		r := newRun(t)
 		for i, h := range hosts {
-			c := r.command(slices.Concat([]string{os.Args[0], "-rank", fmt.Sprint(i), "-ranks", "4",
+			c := r.command(slices.Concat([]string{os.Args[0], "-rank", fmt.Sprint(i, "/4"),
 				"-rendezvous", hosts[0].Addr + ":20000", "-clients", "16", "-keys", "4", "-hold", "2ms", "-o", r.file}, args)...)
 			if err := h.Do(c.Start); err != nil {
 				t.Fatal(err)

@@ -100,7 +100,7 @@ func (l *Leader) greet(ctx context.Context, r *rank, limit time.Duration) error 
 	case h.Version != l.Version:
 		return fmt.Errorf("%s is lockbench %s, and rank 0 is %s: they must be the same", who, h.Version, l.Version)
 	case h.Ranks != l.Ranks || h.Job != l.Job:
-		return fmt.Errorf("%s is of %d ranks (job %q), and rank 0 is of %d (job %q): they must be the same (-ranks)", who, h.Ranks, h.Job, l.Ranks, l.Job)
+		return fmt.Errorf("%s is of %d ranks (job %q), and rank 0 is of %d (job %q): they must be the same", who, h.Ranks, h.Job, l.Ranks, l.Job)
 	case h.Rank >= l.Ranks:
 		return fmt.Errorf("%s: the ranks are 0 to %d: give it one of them (-rank)", who, l.Ranks-1)
 	case h.Plans != l.Plans:

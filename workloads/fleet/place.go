@@ -58,36 +58,28 @@ func rendezvous(host string, n uint64) string {
 	return net.JoinHostPort(host, strconv.FormatUint(portBase+n%ports, 10))
 }
 
-// Discover finds the place of this process. The flags count before the engine: -rank and -ranks replace it, -ranks 1
-// makes processes that each run for themselves, and -rendezvous replaces its host and port, or with :PORT its port. In
-// flags a Rank of -1, Ranks of 0 and a Rendezvous of "" mean that the flag is not given.
+// Discover finds the place of this process. The flags count before the engine: a -rank replaces it, one of 1 makes processes that
+// each run for themselves, and -rendezvous replaces its host and port, or with :PORT its port. In flags a Rank of -1, Ranks of 0
+// and a Rendezvous of "" mean that the flag does not say it.
 func Discover(flags Place, lookup func(string) (string, bool)) (Place, error) {
 	var (
 		p     = Place{Rank: max(flags.Rank, 0), Ranks: flags.Ranks, Engine: "flags"}
-		lacks = "-rank and -ranks do not say where rank 0 is"
+		lacks = "-rank does not say where rank 0 is"
 		err   error
 	)
-	switch {
-	case flags.Ranks < 0:
-		return Place{}, fmt.Errorf("-ranks %d: how many processes are there?", flags.Ranks)
-	case flags.Rank >= 0 && flags.Ranks == 0:
-		return Place{}, fmt.Errorf("-rank %d: of how many? Add -ranks N", flags.Rank)
-	case flags.Rank >= max(flags.Ranks, 1):
-		return Place{}, fmt.Errorf("-rank %d: the ranks of -ranks %d are 0 to %d", flags.Rank, flags.Ranks, flags.Ranks-1)
-	case flags.Rank < 0 && flags.Ranks != 1:
+	if flags.Rank < 0 && flags.Ranks != 1 {
 		p, lacks, err = variables(lookup).engine(flags.Ranks)
 	}
 	switch {
 	case err != nil:
 		return Place{}, err
 	case p.Engine == "" && flags.Ranks > 1:
-		return Place{}, fmt.Errorf("-ranks %d: which of them is this process? Add -rank N, or start it with srun, mpirun "+
+		return Place{}, fmt.Errorf("-rank /%d: which of them is this process? Give -rank K/%[1]d, or start it with srun, mpirun "+
 			"or as an Indexed Job of Kubernetes", flags.Ranks)
 	case p.Engine == "" && flags.Rendezvous != "":
-		return Place{}, fmt.Errorf("-rendezvous %s: who meets there? Add -rank and -ranks, or use srun or mpirun",
-			flags.Rendezvous)
+		return Place{}, fmt.Errorf("-rendezvous %s: who meets there? Add -rank, or use srun or mpirun", flags.Rendezvous)
 	case flags.Ranks > 1 && flags.Ranks != p.Ranks:
-		return Place{}, fmt.Errorf("-ranks %d: %s has started %d: leave -ranks out, or add -rank if they are not meant",
+		return Place{}, fmt.Errorf("-rank /%d: %s has started %d: leave it out, or give -rank K/N if they are not meant",
 			flags.Ranks, p.Engine, p.Ranks)
 	case !p.Fleet():
 		return Place{Ranks: p.Ranks, Engine: p.Engine}, nil
@@ -122,7 +114,7 @@ func (v variables) text(name string) string {
 func (v variables) number(name string) (int, error) {
 	n, err := strconv.Atoi(v.text(name))
 	if err != nil || n < 0 {
-		return 0, fmt.Errorf("%s=%q: is no number: give -rank, -ranks and -rendezvous, or -ranks 1 to run alone", name,
+		return 0, fmt.Errorf("%s=%q: is no number: give -rank and -rendezvous, or -rank 0/1 to run alone", name,
 			v.text(name))
 	}
 	return n, nil
@@ -136,7 +128,7 @@ func (v variables) place(engine, rank, size string) (Place, error) {
 		return Place{}, err
 	}
 	if r >= n {
-		return Place{}, fmt.Errorf("%s=%d, but %s=%d: give -rank, -ranks and -rendezvous", rank, r, size, n)
+		return Place{}, fmt.Errorf("%s=%d, but %s=%d: give -rank and -rendezvous", rank, r, size, n)
 	}
 	return Place{Rank: r, Ranks: n, Engine: engine}, nil
 }
@@ -153,10 +145,10 @@ func (v variables) engine(ranks int) (p Place, lacks string, err error) {
 		return p, "mpiexec does not tell where rank 0 is", err
 	case v.text("SLURM_STEP_ID") != "": // neither the script of sbatch nor the shell of salloc has one
 		return v.slurm()
-	case v.text("JOB_COMPLETION_INDEX") != "" && ranks > 1: // without -ranks each pod may run for itself
+	case v.text("JOB_COMPLETION_INDEX") != "" && ranks > 1: // without -rank each pod may run for itself
 		rank, err := v.number("JOB_COMPLETION_INDEX")
 		if err == nil && rank >= ranks {
-			err = fmt.Errorf("JOB_COMPLETION_INDEX=%d, but -ranks %d: set completions and parallelism of the Job to it",
+			err = fmt.Errorf("JOB_COMPLETION_INDEX=%d, but -rank /%d: set completions and parallelism of the Job to it",
 				rank, ranks)
 		}
 		return Place{Rank: rank, Ranks: ranks, Engine: "kubernetes"}, "the Job does not say where rank 0 is", err
@@ -174,7 +166,7 @@ func (v variables) slurm() (Place, string, error) {
 	// srun sets both. A script that a step gives to sbatch inherits the step's variables, and is no part of it.
 	if tasks, size := v.text("SLURM_NTASKS"), v.text("SLURM_STEP_NUM_TASKS"); tasks != size {
 		return p, "", fmt.Errorf("SLURM_NTASKS=%s, but SLURM_STEP_NUM_TASKS=%s, which is another step's: start it with "+
-			"srun, or add -ranks 1 to run alone", tasks, size)
+			"srun, or add -rank 0/1 to run alone", tasks, size)
 	}
 	job, jobErr := v.number("SLURM_JOB_ID")
 	step, stepErr := v.number("SLURM_STEP_ID")
@@ -238,20 +230,15 @@ const minToken = 16
 
 const makeToken = "openssl rand -hex 16 makes one"
 
-// Token returns what a process must know to join the fleet: what -fleet-token-file gives, or the variable, else what mpirun has
-// drawn for its processes alone. Ranks of one machine need none; see At.
-func (p Place) Token(given string, lookup func(string) (string, bool)) (string, error) {
-	v, from := variables(lookup), "-fleet-token-file"
-	switch set := v.text(TokenVariable); {
-	case set != "" && given != "":
-		return "", fmt.Errorf("-fleet-token-file and %s are both given: keep one", TokenVariable)
-	case set != "":
-		given, from = set, TokenVariable
-	}
+// Token returns what a process must know to join the fleet: what the variable gives, else what mpirun has drawn for its processes
+// alone. Ranks of one machine need none; see At.
+func (p Place) Token(lookup func(string) (string, bool)) (string, error) {
+	v := variables(lookup)
+	given := v.text(TokenVariable)
 	const drawn = "OMPI_MCA_orte_precondition_transports" // the key of Open MPI's own connections, random for each job
 	switch {
 	case given != "" && len(given) < minToken:
-		return "", fmt.Errorf("%s: has %d bytes, and needs %d: %s", from, len(given), minToken, makeToken)
+		return "", fmt.Errorf("%s: has %d bytes, and needs %d: %s", TokenVariable, len(given), minToken, makeToken)
 	case given != "" || p.local():
 		return given, nil
 	case p.Engine == "openmpi" && v.text(drawn) != "":

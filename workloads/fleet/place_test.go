@@ -73,11 +73,11 @@ func TestDiscover(t *testing.T) {
 		{"srun --mpi=pmi2", srunTask, "PMI_RANK=3 PMI_SIZE=4", none, Place{3, 4, "n1:20129", "slurm", "2.1"}, ""},
 		{"srun -rendezvous", srunTask, "", flags(-1, 0, "h:7000"), Place{3, 4, "h:7000", "slurm", "2.1"}, ""},
 		{"srun -rendezvous :PORT", srunTask, "", flags(-1, 0, ":7000"), Place{3, 4, "n1:7000", "slurm", "2.1"}, ""},
-		{"srun -ranks", srunTask, "", flags(-1, 4, ""), Place{3, 4, "n1:20129", "slurm", "2.1"}, ""},
+		{"srun -rank /4", srunTask, "", flags(-1, 4, ""), Place{3, 4, "n1:20129", "slurm", "2.1"}, ""},
 		{"rank 0 of srun", srunTask, "SLURM_PROCID=0 SLURMD_NODENAME=n1", none, Place{0, 4, "n1:20129", "slurm", "2.1"}, ""},
 		{"srun -m arbitrary", srunTask, "SLURM_PROCID=0", none, Place{}, "rank 0 is on n2, not on the first of SLURM_STEP_NODELIST=n[1-2]"},
 		{"srun -m arbitrary -rendezvous", srunTask, "SLURM_PROCID=0", flags(-1, 0, "n2:7000"), Place{0, 4, "n2:7000", "slurm", "2.1"}, ""},
-		{"sbatch in a step", srunTask, "SLURM_NTASKS=1", none, Place{}, "add -ranks 1"},
+		{"sbatch in a step", srunTask, "SLURM_NTASKS=1", none, Place{}, "add -rank 0/1"},
 
 		{"mpirun", mpirunTask, "", none, Place{1, 2, "127.0.0.1:27172", "openmpi", "173932545"}, ""},
 		{"mpirun within a step", srunTask + " " + mpirunTask, "", none, Place{1, 2, "127.0.0.1:27172", "openmpi", "173932545"}, ""},
@@ -99,17 +99,14 @@ func TestDiscover(t *testing.T) {
 		{"too many pods", "JOB_COMPLETION_INDEX=3", "", flags(-1, 3, "b-0.b:7000"), Place{}, "set completions and parallelism"},
 		{"no rendezvous", "JOB_COMPLETION_INDEX=2", "", flags(-1, 3, ""), Place{}, "add -rendezvous"},
 
-		{"no ranks", "", "", flags(2, 0, ""), Place{}, "-rank 2: of how many? Add -ranks N"},
-		{"no rank", "", "", flags(-1, 2, "h:1"), Place{}, "-ranks 2: which of them is this process? Add -rank N"},
-		{"no flags but the rendezvous", "", "", flags(-1, 0, "h:1"), Place{}, "Add -rank and -ranks"},
+		{"no rank", "", "", flags(-1, 2, "h:1"), Place{}, "-rank /2: which of them is this process? Give -rank K/2"},
+		{"no flags but the rendezvous", "", "", flags(-1, 0, "h:1"), Place{}, "Add -rank, or"},
 		{"flags without a rendezvous", "", "", flags(1, 2, ""), Place{}, "add -rendezvous"},
 		{"a port alone", "", "", flags(1, 2, ":7000"), Place{}, "add -rendezvous"},
 		{"no port", "", "", flags(1, 2, "host"), Place{}, "-rendezvous host: is not HOST:PORT"},
 		{"port 0", "", "", flags(1, 2, "host:0"), Place{}, "-rendezvous host:0: is not HOST:PORT"},
 		{"a port too high", "", "", flags(1, 2, "host:65536"), Place{}, "1 to 65535"},
-		{"rank too high", "", "", flags(2, 2, "h:1"), Place{}, "-rank 2: the ranks of -ranks 2 are 0 to 1"},
-		{"negative", "", "", flags(-1, -3, ""), Place{}, "-ranks -3: how many"},
-		{"other ranks", srunTask, "", flags(-1, 8, ""), Place{}, "-ranks 8: slurm has started 4"},
+		{"other ranks", srunTask, "", flags(-1, 8, ""), Place{}, "-rank /8: slurm has started 4"},
 		{"no number", srunTask, "SLURM_PROCID=x", none, Place{}, `SLURM_PROCID="x": is no number`},
 		{"a missing variable", srunTask, "SLURM_JOB_ID=", none, Place{}, `SLURM_JOB_ID="": is no number`},
 		{"rank beyond", srunTask, "SLURM_PROCID=4", none, Place{}, "SLURM_PROCID=4, but SLURM_STEP_NUM_TASKS=4"},
@@ -168,32 +165,28 @@ func TestListen(t *testing.T) {
 
 func TestToken(t *testing.T) {
 	const (
-		sesame   = "sesame, sesame, sesame"
 		variable = TokenVariable + "=sesamesesamesesame"
 		key      = "OMPI_MCA_orte_precondition_transports=67144061fe0a89b8-347ce8932500ca7a"
 		here     = "127.0.0.1:7"
 		make     = "openssl rand -hex 16 makes one"
 	)
 	for _, tt := range []struct {
-		name, engine, at, file, env string
-		token, err                  string // parts
+		name, engine, at, env string
+		token, err            string // parts
 	}{
-		{"variable", "slurm", "n1:7", "", variable, "sesamesesamesesame", ""},
-		{"file", "flags", "n1:7", sesame, "", sesame, ""},
-		{"both", "flags", "n1:7", sesame, variable, "", "keep one"},
-		{"short", "flags", here, "", TokenVariable + "=fifteenletters-", "", TokenVariable + ": has 15 bytes, and needs 16: " + make},
-		{"short file", "flags", "n1:7", "sesame", "", "", "-fleet-token-file: has 6 bytes, and needs 16: " + make},
-		{"mpirun's own", "openmpi", "n1:7", "", key, "c85229c4", ""},
-		{"rather than mpirun's", "openmpi", "n1:7", "", key + " " + variable, "sesamesesamesesame", ""},
-		{"not of another engine", "slurm", "n1:7", "", key, "", "whoever reaches n1:7 could join: set " + TokenVariable},
-		{"one host", "slurm", here, "", "", "", ""},
-		{"one host of mpirun's", "openmpi", here, "", key, "", ""},
-		{"one host by flags", "flags", "localhost:7", "", "", "", ""},
-		{"hosts", "flags", "n1:7", "", "", "", "whoever reaches n1:7 could join: set " + TokenVariable + " to one secret for all ranks; " + make},
+		{"variable", "slurm", "n1:7", variable, "sesamesesamesesame", ""},
+		{"short", "flags", here, TokenVariable + "=fifteenletters-", "", TokenVariable + ": has 15 bytes, and needs 16: " + make},
+		{"mpirun's own", "openmpi", "n1:7", key, "c85229c4", ""},
+		{"rather than mpirun's", "openmpi", "n1:7", key + " " + variable, "sesamesesamesesame", ""},
+		{"not of another engine", "slurm", "n1:7", key, "", "whoever reaches n1:7 could join: set " + TokenVariable},
+		{"one host", "slurm", here, "", "", ""},
+		{"one host of mpirun's", "openmpi", here, key, "", ""},
+		{"one host by flags", "flags", "localhost:7", "", "", ""},
+		{"hosts", "flags", "n1:7", "", "", "whoever reaches n1:7 could join: set " + TokenVariable + " to one secret for all ranks; " + make},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := Place{Ranks: 2, Rendezvous: tt.at, Engine: tt.engine, Job: "173932545"}
-			token, err := p.Token(tt.file, lookupIn(variablesOf(tt.env)))
+			token, err := p.Token(lookupIn(variablesOf(tt.env)))
 			for _, part := range []struct{ got, want string }{{token, tt.token}, {errorText(err), tt.err}} {
 				if !strings.Contains(part.got, part.want) || part.want == "" && part.got != "" {
 					t.Errorf("%q, want %q", part.got, part.want)

@@ -175,7 +175,7 @@ func (f *follower) meetLeader(op, proven string, say func(*answer, error)) (more
 		say(&answer{Hello: &f.hello}, nil)
 		return true
 	case op == "refuse" || op == "welcome":
-		f.refused = fmt.Errorf("the tokens of rank 0 and rank %d differ: give both the same %s, or -fleet-token-file", f.Rank, TokenVariable)
+		f.refused = fmt.Errorf("the tokens of rank 0 and rank %d differ: give both the same %s", f.Rank, TokenVariable)
 	default:
 		f.refused = errors.New("who listens at the rendezvous has not proved that it knows the token")
 	}
