@@ -36,7 +36,6 @@ func (p *program) conformanceCommand() *cobra.Command {
 }
 
 func (p *program) conform(ctx context.Context, o *options) error {
-	p.warnUnknownVars()
 	name := o.text("driver")
 	if name == "" {
 		return usageErrorf("conformance: of which driver? give -driver; lockbench list has all names")

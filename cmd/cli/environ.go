@@ -1,4 +1,4 @@
-// The environment variables that stand in for flags, those that only look like it, and the passwords in them.
+// The environment, and the passwords in it and in arguments.
 
 package cli
 
@@ -9,9 +9,7 @@ import (
 	"strings"
 
 	"github.com/lockbench/lockbench/cmd/cli/secrets"
-	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/drivers"
-	"github.com/lockbench/lockbench/drivers/exec"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/workloads/fleet"
 )
@@ -37,30 +35,6 @@ func (e environ) ignored(services []*servers.Service) (list []string) {
 					list = append(list, fmt.Sprintf("the variable %s is ignored: %s", name, s.Ignored[upper]))
 				}
 			}
-		}
-	}
-	return list
-}
-
-// warnUnknownVars says which variables look like ours and set nothing.
-func (p *program) warnUnknownVars() {
-	for _, s := range p.env.unknownVars() {
-		p.say("warning: no flag reads the variable %s", s)
-	}
-}
-
-// unknownVars returns the variables that begin like ours and are none, each with the nearest that is. They are no error: they
-// may be another version's.
-func (e environ) unknownVars() []string {
-	known := []string{passwordVariable, fleet.TokenVariable, childVariable, exec.FilesVariable}
-	for _, f := range allFlags {
-		known = append(known, f.variable())
-	}
-	var list []string
-	for _, pair := range e {
-		name, _, _ := strings.Cut(pair, "=")
-		if strings.HasPrefix(name, "LOCKBENCH_") && !slices.Contains(known, name) {
-			list = append(list, name+suggest.DidYouMean("", name, known))
 		}
 	}
 	return list

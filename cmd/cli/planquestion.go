@@ -35,7 +35,6 @@ type question struct {
 
 // readQuestion reads from the options, and from what they name, what is asked.
 func (p *program) readQuestion(o *options) (*question, error) {
-	p.warnUnknownVars()
 	place, err := p.findPlace(o)
 	if err != nil {
 		return nil, err

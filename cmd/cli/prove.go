@@ -122,7 +122,6 @@ func (p *program) prove(ctx context.Context, o *options) error {
 
 // readProof reads what is to be proven. What is wrong is a usage error that names the flag.
 func (p *program) readProof(o *options) (r *proof, err error) {
-	p.warnUnknownVars()
 	r = &proof{evidence: o.text("evidence")}
 	if r.hazards, err = readHazards(o); err == nil {
 		r.locks, r.asked, err = readLocks(o)

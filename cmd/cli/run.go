@@ -71,7 +71,6 @@ func (r *runner) conduct(ctx context.Context, command string, trials int, print 
 
 // readExperiment reads from the options, and from what they name, what is measured and where.
 func (p *program) readExperiment(o *options) (experiment, error) {
-	p.warnUnknownVars()
 	if err := o.readWorkload(p.stdin); err != nil {
 		return experiment{}, err
 	}
