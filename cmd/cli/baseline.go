@@ -2,7 +2,7 @@
 // and what is made of its records in the end.
 //
 // Nothing is compared while the run goes on. To look at the verdict after each round and to stop when it suits would make
-// false alarms many times as frequent as -alpha promises (optional stopping).
+// false alarms many times as frequent as a comparison promises (optional stopping).
 
 package cli
 
@@ -44,9 +44,7 @@ func comparisonOf(o *options, run experiment) (*comparison, error) {
 		how.Subset = true // the run has the cells that it was asked for, and says before it begins which it lacks
 		return &comparison{how: how, head: "this run"}, checkBaseline(o)
 	}
-	how.Ignore = nil
-	return &comparison{how: how, cells: len(run.Cells) / 2, least: run.Trials, head: cmp.Or(run.vsText(), "the same")},
-		o.refuse([]string{"ignore"}, "the cells of -vs belong together by their places, whatever their flags")
+	return &comparison{how: how, cells: len(run.Cells) / 2, least: run.Trials, head: cmp.Or(run.vsText(), "the same")}, nil
 }
 
 // flagOrVariable returns where the value comes from.
@@ -59,8 +57,7 @@ func (o *option) flagOrVariable() string {
 
 // refuseComparing complains about flags that say how to compare where nothing is compared. Thresholds may be absolute.
 func (o *options) refuseComparing() error {
-	names := slices.DeleteFunc(flagNames(comparingFlags), func(name string) bool { return slices.Contains(flagNames(checkFlags), name) })
-	return o.refuse(names, "there is nothing to compare with: "+giveBase)
+	return o.refuse([]string{"force"}, "there is nothing to compare with: "+giveBase)
 }
 
 const giveBase = "give -vs, or -baseline"
@@ -92,7 +89,7 @@ func (p *program) readBaseline(c *comparison, o *options, run experiment, env re
 		return fmt.Errorf("%s: has both sides of a run with -vs, and a base is one", opt.written())
 	}
 	c.base = base
-	found, err := compareSides(base, run.promised(c.head, env), c.how)
+	found, err := compare.Compare(base, run.promised(c.head, env), c.how)
 	if err != nil {
 		return fmt.Errorf("%s: %w", opt.written(), err)
 	}
@@ -143,7 +140,7 @@ func (c *comparison) compare(cells []*results.Cell) (*compare.Comparison, error)
 		}
 		base.Name, head.Name = "as given", c.head
 	}
-	return compareSides(base, head, c.how)
+	return compare.Compare(base, head, c.how)
 }
 
 // decide prints the comparison that the run was for, above its table. The error is an exit code: that of the verdict; nil
@@ -161,7 +158,7 @@ func (r *runner) decide(cells []*results.Cell) error {
 	if len(r.printer.outputs) > 0 { // the table of the run stands below it
 		fmt.Fprintln(r.stdout)
 	}
-	return r.allow(r.options, verdict, found.Scattered(), found.Reasons())
+	return verdict
 }
 
 // dropComparison says that a run that was stopped compares nothing: to stop when one has seen enough is to decide when to

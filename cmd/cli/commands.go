@@ -18,7 +18,6 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/exec"
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/export"
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/report"
@@ -180,12 +179,10 @@ func completion(command string, f flagDef) cobra.CompletionFunc {
 		return cobra.FixedCompletions(presets.Names(), cobra.ShellCompDirectiveDefault)
 	case f.name == "format":
 		return listCompletion(formatsOf(command))
-	case f.name == "figures", f.name == "fail-on":
+	case f.name == "fail-on":
 		return listCompletion(metric.Names())
 	case f.name == "need":
 		return listCompletion(claimNames())
-	case f.name == "ignore":
-		return listCompletion(compare.Ignorable())
 	case f.axis && f.isSwitch():
 		return listCompletion([]string{spec.Off, spec.On})
 	case f.namesFile():

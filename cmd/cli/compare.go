@@ -5,7 +5,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -41,7 +40,7 @@ func (p *program) compareCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		out, err := comparisons(o.said(compareLine(o, files))).printer(p, o, files...)
+		out, err := comparisons(compareLine(o, files)).printer(p, o, files...)
 		if err != nil {
 			return err
 		}
@@ -50,30 +49,18 @@ func (p *program) compareCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		found, err := compareSides(base, head, how)
+		found, err := compare.Compare(base, head, how)
 		if err != nil {
 			return err
 		}
-		return p.allow(o, out.end(found), found.Scattered(), found.Reasons())
+		return out.end(found)
 	})
 }
 
 // comparing reads the flags that say how to compare.
 func (o *options) comparing() (compare.Options, error) {
-	var how compare.Options
-	var err error
-	if how.Thresholds, err = o.failOn(); err != nil {
-		return how, err
-	}
-	r := reader{o: o}
-	how.Alpha = scalar(&r, "alpha", compare.ParseAlpha)
-	how.MinEffect = scalar(&r, "min-effect", compare.ParseMinEffect)
-	how.Figures = r.figures()
-	if opt := o.get("ignore"); opt.text != "" {
-		how.Ignore = list(&r, "ignore", parseIgnored)
-	}
-	how.Force = o.on("force")
-	return how, r.err
+	thresholds, err := o.failOn()
+	return compare.Options{Thresholds: thresholds, Force: o.on("force")}, err
 }
 
 // excerptError is a usage error that shows where in a value it is.
@@ -107,38 +94,6 @@ func figureHint(name string) string {
 	return " (lockbench help figures lists them)"
 }
 
-// figures reads -figures; nil without it.
-func (r *reader) figures() []*metric.Metric {
-	if r.o.text("figures") == "" {
-		return nil
-	}
-	return list(r, "figures", func(s string) (*metric.Metric, error) {
-		f, ok := metric.Named(s)
-		if !ok {
-			return nil, fmt.Errorf("no figure is called %q%s", s, figureHint(s))
-		}
-		return f, nil
-	})
-}
-
-func parseIgnored(s string) (string, error) {
-	s = strings.TrimLeft(s, "-")
-	names := compare.Ignorable()
-	switch {
-	case slices.Contains(names, s):
-		return s, nil
-	case s == "seed":
-		return "", errors.New("seeds need not agree in any case")
-	case s == "server":
-		return "", errors.New("another kind of server is not ignored: -force compares with it all the same")
-	}
-	hint := suggest.DidYouMean("", s, names)
-	if hint == "" {
-		hint = " (lockbench help all has the flags of a plan)"
-	}
-	return "", fmt.Errorf("%q is no flag in which plans can differ%s", s, hint)
-}
-
 // sides reads the files of a comparison. One file alone holds both sides, of runs with -vs.
 func (p *program) sides(files []string) (base, head compare.Input, err error) {
 	inputs := make([]compare.Input, len(files))
@@ -162,16 +117,6 @@ func (p *program) side(name string) (compare.Input, error) {
 	return compare.Input{Name: name, Cells: c.Cells()}, nil
 }
 
-// compareSides compares, and says of a cell that has no partner what to do about it in the words of flags.
-func compareSides(base, head compare.Input, how compare.Options) (*compare.Comparison, error) {
-	found, err := compare.Compare(base, head, how)
-	var stranger *compare.IgnoreError
-	if errors.As(err, &stranger) {
-		return nil, usageErrorf("-ignore: %w%s", err, suggest.DidYouMean("", stranger.Name, compare.Ignorable()))
-	}
-	return found, err
-}
-
 // compareLine returns the command line that makes the comparison again, without its formats.
 func compareLine(o *options, files []string) string {
 	words := []string{"lockbench", "compare"}
@@ -189,16 +134,11 @@ func compareLine(o *options, files []string) string {
 	return strings.Join(words, " ")
 }
 
-// said returns what comparisons say besides figures. The command makes the comparison again; it is empty if the command line does
-// more than compare.
-func (o *options) said(command string) report.ComparisonOptions {
-	return report.ComparisonOptions{Figures: o.text("figures") != "", All: o.on("all-rows"), Plan: command != "", Command: command}
-}
-
-// comparisons are what compare writes, and a run that compares.
-func comparisons(said report.ComparisonOptions) kind[*compare.Comparison] {
+// comparisons are what compare writes, and a run that compares. The command makes the comparison again; it is empty if the
+// command line does more than compare.
+func comparisons(command string) kind[*compare.Comparison] {
 	return kind[*compare.Comparison]{
-		document: func(c *compare.Comparison) *report.Document { return report.Comparison(c, said) },
+		document: func(c *compare.Comparison) *report.Document { return report.Comparison(c, command) },
 		room:     draw.CommentRoom,
 		exit: func(c *compare.Comparison) int {
 			return map[compare.Verdict]int{compare.Regressed: exitRegressed, compare.Inconclusive: exitInconclusive}[c.Verdict]
@@ -212,25 +152,4 @@ func comparisons(said report.ComparisonOptions) kind[*compare.Comparison] {
 			{name: junitFormat, about: "a test case for each threshold and cell"},
 		},
 	}
-}
-
-// allow returns the error of a command, but none for an inconclusive comparison if -allow-inconclusive says so and the scatter of
-// the trials is all that is in its way; else it says what is. A check by absolute thresholds has no scatter: what it cannot tell
-// was not measured.
-func (p *program) allow(o *options, err error, scattered bool, reasons []compare.Reason) error {
-	if err != exitCode(exitInconclusive) || !o.on("allow-inconclusive") {
-		return err
-	}
-	if scattered {
-		p.say("inconclusive, which -allow-inconclusive lets pass: the trials scatter too much to tell, and nothing else is in the way")
-		return nil
-	}
-	var why []string
-	for _, r := range reasons {
-		if r != compare.Scatter {
-			why = append(why, fmt.Sprintf("%s (%s)", r.About(), r))
-		}
-	}
-	p.say("inconclusive, and -allow-inconclusive is for noise alone: %s", strings.Join(why, "; "))
-	return err
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/spec"
 )
 
@@ -72,24 +71,10 @@ func cmdRecords(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// TestIgnorable: what -ignore takes are flags of run, and all that can make two plans differ are among them.
-func TestIgnorable(t *testing.T) {
-	for _, name := range compare.Ignorable() {
-		if _, known := findFlag(name); !known {
-			t.Errorf("-ignore %s: there is no flag of that name", name)
-		}
-	}
-	for _, f := range runFlags {
-		if f.axis && !slices.Contains(compare.Ignorable(), f.name) {
-			t.Errorf("-%s is an axis, and -ignore does not know it", f.name)
-		}
-	}
-}
-
 // TestCompareCompletes offers figures and flags.
 func TestCompareCompletes(t *testing.T) {
 	for args, want := range map[string]string{
-		"--figures ": "acquire.p999", "--figures jain,": "jain,locks/s", "--fail-on violations>0,": "violations>0,locks/s", "--ignore ": "max-queue",
+		"--fail-on ": "acquire.p999", "--fail-on violations>0,": "violations>0,locks/s",
 	} {
 		var out, errs strings.Builder
 		words := append([]string{"__complete", "compare"}, strings.Split(args, " ")...)

@@ -146,27 +146,17 @@ var (
 // comparingFlags say how to compare; run, compare and the baseline share them.
 var comparingFlags = []flagDef{
 	failOnFlag,
-	{"alpha", "", groupComparing, "P", "0.05", false, "how often a comparison may report a regression if nothing has\nchanged: 0.05 or 5% (default 0.05)"},
-	{"min-effect", "", groupComparing, "SHARE", "2%", false, "what has changed by less is not called improved (default 2%)"},
-	{"figures", "", groupComparing, "LIST", "", false, "figures to show beside the judged ones (default acquire.p50,\n" +
-		"handoff.p50, jain and CPU per lock, if there is one cell)"},
-	{"ignore", "", groupComparing, "LIST", "", false, "flags in which cells may differ: duration,clients"},
-	{"force", "", groupComparing, "", "false", false, "compare unlike machines and kinds of server, a saturated base, and\na head that lacks cells of the base"},
-	allowFlag,
-	{"all-rows", "", groupComparing, "", "false", false, "print every row of a comparison of many figures, not the worst"},
+	{"force", "", groupComparing, "", "false", false, "compare unlike sides: machines, kinds of server, flags that have one\n" +
+		"value on each side, a saturated base, a head that lacks cells"},
 }
 
 var (
 	failOnFlag = flagDef{"fail-on", "", groupComparing, "LIST", "", false, "fail if this comes true: a figure, < or >, an amount (locks/s<3000)\n" +
 		"or, with something to compare with, a change (locks/s<-5%, default\n" + compare.DefaultThresholds + ",\nin an open loop with response.p99)"}
-	allowFlag = flagDef{"allow-inconclusive", "", groupComparing, "", "false", false, "exit with 0 where only noise prevents an answer; what was not\nmeasured is no pass"}
 )
 
-// checkFlags judge records by themselves.
-var checkFlags = []flagDef{failOnFlag, allowFlag}
-
 var (
-	reportFlags = slices.Concat(checkFlags, []flagDef{formatFlag, verboseFlag, widthFlag})
+	reportFlags = []flagDef{failOnFlag, formatFlag, verboseFlag, widthFlag}
 
 	compareCommandFlags = append(slices.Clone(comparingFlags), formatFlag, widthFlag)
 

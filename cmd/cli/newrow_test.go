@@ -53,7 +53,6 @@ func TestNewSetting(t *testing.T) {
 		{"Markdown", "", "report -format markdown " + records, "| colour red "},
 		{"HTML", "", "report -format html " + records, ">colour blue<"},
 		{"a comparison's key", "", "compare " + records + " " + again, "blue"},
-		{"what a comparison may ignore", "", "compare -ignore colour " + records + " " + again, " (3 trials)"},
 		{"history", "", "history " + records, "colour red"},
 	} {
 		if got := run(test.env, test.command); !strings.Contains(got, test.want) {
@@ -97,9 +96,9 @@ func TestNewMetric(t *testing.T) {
 		{"completion", "__complete compare --fail-on lu", "luck/lock"},
 		{"a threshold", "compare -fail-on luck/lock>+5% " + records + " " + again, "luck/lock > +5%"},
 		{"an absolute one", "compare -fail-on luck/lock>3 " + records + " " + again, "luck/lock > 3"},
-		{"a comparison as CSV", "compare -figures luck/lock -format csv " + records + " " + again, ",luck/lock,1/lock,"},
-		{"a comparison as JSON", "compare -figures luck/lock -format json " + records + " " + again, `"figure": "luck/lock"`},
-		{"a page of it", "compare -figures luck/lock -format html " + records + " " + again, "luck/lock"},
+		{"a comparison as CSV", "compare -fail-on luck/lock>3 -format csv " + records + " " + again, ",luck/lock,1/lock,"},
+		{"a comparison as JSON", "compare -fail-on luck/lock>3 -format json " + records + " " + again, `"figure": "luck/lock"`},
+		{"a page of it", "compare -fail-on luck/lock>3 -format html " + records + " " + again, "luck/lock"},
 	} {
 		if got := run("", test.command); !strings.Contains(got, test.want) {
 			t.Errorf("%s (%s) has no %q:\n%.2000s", test.what, test.command, test.want, got)

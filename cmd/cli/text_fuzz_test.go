@@ -236,14 +236,14 @@ func checkComparison(t *testing.T, recs []*results.Record, planted string, numbe
 	if err != nil {
 		return // nothing to compare
 	}
-	doc := report.Comparison(c, report.ComparisonOptions{})
+	doc := report.Comparison(c, "")
 	rendered(t, "comparison", func(w io.Writer) error { return draw.Terminal(w, doc, draw.Options{Width: 100}) })
 	checkMarkdown(t, rendered(t, "comparison markdown", func(w io.Writer) error { return draw.Markdown(w, doc, draw.CommentRoom) }))
 	checkHTML(t, rendered(t, "comparison html", func(w io.Writer) error { return draw.Page(w, doc) }))
 	checkCSV(t, rendered(t, "comparison csv", func(w io.Writer) error { return export.ComparisonCSV(w, c) }))
 	checkJSON(t, rendered(t, "json", func(w io.Writer) error { return export.ComparisonJSON(w, c) }))
 	checkXML(t, rendered(t, "junit", func(w io.Writer) error {
-		return export.JUnit(w, report.Comparison(c, report.ComparisonOptions{}).Judged)
+		return export.JUnit(w, report.Comparison(c, "").Judged)
 	}), nil)
 }
 

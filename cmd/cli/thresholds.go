@@ -29,9 +29,6 @@ func (o *options) thresholds(remedy string) (list []compare.Threshold, err error
 				t, remedy, t.String()[:len(t.Figure.Name)+1], t.Figure.Unit.Example)
 		}
 	}
-	if list == nil {
-		return nil, o.refuse([]string{"allow-inconclusive"}, "there is nothing to judge: give -fail-on")
-	}
 	return list, nil
 }
 

@@ -45,8 +45,8 @@ func verdicts(t *testing.T, rng *rand.Rand, runs int, scatter, slower float64) m
 func TestFalseAlarms(t *testing.T) {
 	const runs = 250
 	count := verdicts(t, rand.New(rand.NewPCG(7, 8)), runs, 0.05, 0)
-	alpha := DefaultAlpha * runs
-	if limit := alpha + 2*math.Sqrt(alpha); float64(count[Regressed]) > limit {
+	const mean = alpha * runs
+	if limit := mean + 2*math.Sqrt(mean); float64(count[Regressed]) > limit {
 		t.Errorf("%d of %d comparisons of the same report a regression, more than %.0f", count[Regressed], runs, limit)
 	}
 	t.Logf("of %d comparisons of the same, 6 cells with 2 figures each: %v", runs, count)

@@ -31,12 +31,11 @@ func (v Verdict) passed() bool { return v == Unchanged || v == NotWorse }
 // Verdicts are all of them, the worst first.
 var Verdicts = []Verdict{Regressed, Inconclusive, Improved, NotWorse, Unchanged}
 
-// What Options mean if they do not say.
 const (
-	DefaultAlpha     = 0.05
-	DefaultMinEffect = 0.02
+	alpha     = 0.05 // how often one alarm or more may be false in a whole comparison (Holm)
+	minEffect = 0.02 // share by which a figure must have changed before it counts as improved
 
-	// DefaultThresholds hold for closed loops. In an open loop the response takes the place of the acquisition, which
+	// DefaultThresholds hold for closed loops if Options name none. In an open loop the response takes the place of the acquisition, which
 	// leaves out what an arrival has waited for a client.
 	DefaultThresholds = "locks/s<-5%,acquire.p99>+10%,violations>0"
 )
@@ -44,15 +43,11 @@ const (
 // Power is how likely a change as large as a threshold shall be seen with the trials that Needed asks for.
 const Power = 0.8
 
-// Options say how to compare. The zero value compares the default figures against the default thresholds.
+// Options say how to compare. The zero value compares against the default thresholds.
 type Options struct {
-	Thresholds []Threshold      // what must not happen; none: DefaultThresholds
-	Figures    []*metric.Metric // shown beside those of the thresholds, and judged by none; none: the default ones
-	Alpha      float64          // how often one alarm or more may be false in the whole comparison (Holm); 0: DefaultAlpha
-	MinEffect  float64          // share by which a figure must have changed before it counts as improved; 0: DefaultMinEffect
-	Ignore     []string         // fields of the plan, by their flags, in which cells that belong together may differ; see Ignorable
-	Force      bool             // judge in spite of unlike machines and kinds of server, of cells that the head lacks, and of a saturated base
-	Subset     bool             // the head is meant to have some cells of the base only
+	Thresholds []Threshold // what must not happen; none: DefaultThresholds
+	Force      bool        // judge in spite of unlike sides (see match), of cells that the head lacks, and of a saturated base
+	Subset     bool        // the head is meant to have some cells of the base only
 }
 
 // Input is one side of a comparison as it was read.
@@ -69,9 +64,9 @@ type Comparison struct {
 	Lacking    bool     // that makes the whole inconclusive: nobody has asked for a part of the cells (Options.Subset, Force)
 	Added      []string // cells of the head that the base does not have
 	Notes      []string // what a reader must know before believing it: unlike environments, partial records, duplicates
-	Alpha      float64
-	Tests      int  // figures that were tested against relative thresholds, for which Holm's correction was made
-	Paired     bool // the trials of both sides took turns in one run, and were compared pair by pair
+	Alpha      float64  // by which it was judged
+	Tests      int      // figures that were tested against relative thresholds, for which Holm's correction was made
+	Paired     bool     // the trials of both sides took turns in one run, and were compared pair by pair
 	Verdict    Verdict
 
 	Broken int // cells of Added whose locks broke the exclusion that they claim
@@ -118,21 +113,18 @@ func (r Result) Guessed() bool { return min(r.Change.Base.N, r.Change.Head.N) < 
 
 // Compare matches the cells of both sides and judges what became of their figures.
 //
-// Cells belong together if their plans agree in all but the seed, the command line, the workload's name and what Ignore
-// names, and if they ran on the same kind of server; or, in runs that compared two configurations (results.Record.Side), by
-// their place in those runs. There trials took turns, and are compared pair by pair (stats.ComparePairs); else each side is
-// taken as a whole (stats.Compare). A cell that only the base has makes the whole inconclusive, as a head that fails to run it
-// would pass otherwise; one that only the head has is not judged, but for violations. The error says what is wrong with the
-// Options, or, if no cell has a partner, in what the nearest two differ.
+// Cells belong together if their plans agree in all but the seed, the command line and the workload's name, and if they ran
+// on the same kind of server; or, in runs that compared two configurations (results.Record.Side), by their place in those
+// runs. There trials took turns, and are compared pair by pair (stats.ComparePairs); else each side is taken as a whole
+// (stats.Compare). A cell that only the base has makes the whole inconclusive, as a head that fails to run it would pass
+// otherwise; one that only the head has is not judged, but for violations. If no cell has a partner, the error says in what
+// the nearest two differ.
 //
-// What Alpha promises: if nothing has become of any figure from base to head, the whole comparison reports a regression
-// against its relative thresholds with probability Alpha at the most, however many cells and thresholds there are. It promises
+// What alpha promises: if nothing has become of any figure from base to head, the whole comparison reports a regression
+// against its relative thresholds with probability alpha at the most, however many cells and thresholds there are. It promises
 // nothing of absolute thresholds, which are not tested; of trials that are not observations of one thing, such as those of a
 // base from last night on a machine that is busier today; or to those who compare again until the answer suits them.
 func Compare(base, head Input, o Options) (*Comparison, error) {
-	if err := o.applyDefaults(); err != nil {
-		return nil, fmt.Errorf("compare: %w", err)
-	}
 	b, h := read(base), read(head)
 	if err := shared(b, h); err != nil {
 		return nil, fmt.Errorf("compare: %w", err)
@@ -141,26 +133,9 @@ func Compare(base, head Input, o Options) (*Comparison, error) {
 	if err != nil {
 		return nil, fmt.Errorf("compare: %w", err)
 	}
-	c := &Comparison{Base: b.side(), Head: h.side(), Alpha: o.Alpha, Verdict: Unchanged}
+	c := &Comparison{Base: b.side(), Head: h.side(), Alpha: alpha, Verdict: Unchanged}
 	c.fill(pairs, o)
 	return c, nil
-}
-
-// applyDefaults puts the defaults in.
-func (o *Options) applyDefaults() error {
-	if o.Alpha == 0 {
-		o.Alpha = DefaultAlpha
-	}
-	if o.MinEffect == 0 {
-		o.MinEffect = DefaultMinEffect
-	}
-	if !(o.Alpha > 0 && o.Alpha <= 0.5) {
-		return fmt.Errorf("alpha: must be above 0 and not above 0.5, not %v", o.Alpha)
-	}
-	if !(o.MinEffect > 0 && o.MinEffect < 1) {
-		return fmt.Errorf("least effect: must be a share above 0 and below 1, not %v", o.MinEffect)
-	}
-	return nil
 }
 
 // judgesViolations reports whether one of the thresholds is about violations.

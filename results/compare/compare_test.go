@@ -12,7 +12,6 @@ import (
 	"golang.org/x/perf/benchmath"
 
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/spec"
 )
 
@@ -269,29 +268,6 @@ func TestDefaults(t *testing.T) {
 	c = compared(t, each(series(1e5), short), each(series(1e5), short), Options{})
 	if want := "acquire.p99 is not judged: no trial has values enough for it; longer ones (-duration) would"; !slices.Contains(c.Notes, want) {
 		t.Errorf("notes %q", c.Notes)
-	}
-	jain, _ := metric.Named("jain")
-	if _, shown := names(compared(t, series(1e5), series(1e5), Options{Figures: []*metric.Metric{jain}})); shown != "jain " {
-		t.Errorf("asked for jain: %q", shown)
-	}
-}
-
-// TestOptions: what no comparison can be made with.
-func TestOptions(t *testing.T) {
-	for want, o := range map[string]Options{
-		"alpha: must be":                     {Alpha: 0.7},
-		"alpha: must":                        {Alpha: math.NaN()},
-		"least effect: must":                 {MinEffect: 1},
-		"least effect":                       {MinEffect: -0.1},
-		`no flag of a plan is called "seed"`: {Ignore: []string{"seed"}},
-	} {
-		_, err := Compare(input("b", series(1e5)), input("h", series(1e5)), o)
-		if err == nil || !strings.HasPrefix(err.Error(), "compare: "+want) {
-			t.Errorf("%+v: %v, want %s", o, err, want)
-		}
-	}
-	if _, err := Compare(input("b", series(1e5)), input("h", series(1e5)), Options{Alpha: 0.5}); err != nil {
-		t.Errorf("the highest alpha: %v", err)
 	}
 }
 

@@ -15,8 +15,8 @@ import (
 	"github.com/lockbench/lockbench/results/stats"
 )
 
-// defaultFigures are shown beside the judged ones, where they are known.
-var defaultFigures = []string{"acquire.p50", "handoff.p50", "jain", "server-cpu/lock", "client-cpu/lock"}
+// besides are the figures that are shown beside the judged ones, where they are known.
+var besides = []string{"acquire.p50", "handoff.p50", "jain", "server-cpu/lock", "client-cpu/lock"}
 
 // breaches are the figures that say nothing against a design which does not claim mutual exclusion: results.Safety.Breaches
 // and what it is made of.
@@ -124,12 +124,9 @@ func (d *draft) fill(o Options) {
 		shown = append(shown, t.Figure)
 		d.note(t.Figure.Name + " is not judged: the head does not claim mutual exclusion")
 	}
-	shown = append(shown, o.Figures...)
-	if len(o.Figures) == 0 {
-		for _, name := range defaultFigures {
-			if f, ok := metric.Named(name); ok && d.known(f) {
-				shown = append(shown, f)
-			}
+	for _, name := range besides {
+		if f, ok := metric.Named(name); ok && d.known(f) {
+			shown = append(shown, f)
 		}
 	}
 	for _, f := range shown {

@@ -56,14 +56,14 @@ func test(drafts []*draft, o Options) (t tests) {
 			}
 			seen[where] = true
 			t.wanted++
-			if least := d.least(r.Change); least < o.Alpha {
+			if least := d.least(r.Change); least < alpha {
 				at[where] = len(ps)
 				ps, leasts = append(ps, r.Change.P), append(leasts, least)
 			}
 		}
 	}
 	adjusted, best := stats.Holm(ps), stats.Holm(leasts)
-	t.made, t.first = len(ps), number(best, func(p float64) bool { return p < o.Alpha })
+	t.made, t.first = len(ps), number(best, func(p float64) bool { return p < alpha })
 	for i, d := range drafts {
 		for j := range d.results {
 			r := &d.results[j]
@@ -83,14 +83,14 @@ func (d *draft) relative(r *Result, o Options, of tests) {
 	}
 	defer d.hidden(r, o.Force)
 	if !(r.Change.Base.Median > 0) {
-		fromZero(r, o.Alpha)
+		fromZero(r)
 		return
 	}
 	c, t := r.Change, r.Threshold
 	limit := 1 + t.Value
 	gain := max(limit, 1/limit) // as far on the other side
 	loss := 1 / gain
-	significant := r.P < o.Alpha // false if it was not tested
+	significant := r.P < alpha // false if it was not tested
 	beyond, ruledOut := c.Ratio > limit, c.High <= limit
 	if t.Less {
 		beyond, ruledOut = c.Ratio < limit, c.Low >= limit // false if there is no interval
@@ -99,14 +99,14 @@ func (d *draft) relative(r *Result, o Options, of tests) {
 	case significant && beyond:
 		r.Verdict, r.Why = Regressed, fmt.Sprintf("%s, and %s is the limit", moved(c.Ratio), t.Allowed())
 		d.noteSaturated()
-	case significant && r.better(1+o.MinEffect, 1-o.MinEffect):
+	case significant && r.better(1+minEffect, 1-minEffect):
 		r.Verdict = Improved
 	case ruledOut && loss <= c.Low && c.High <= gain:
 		r.Verdict = Unchanged
 	case ruledOut:
 		r.Verdict = NotWorse
 	default:
-		d.undecided(r, beyond, o, of)
+		d.undecided(r, beyond, of)
 	}
 	if r.Verdict.passed() && significant && r.worse() {
 		r.Why = fmt.Sprintf("%s, which %s allows", moved(c.Ratio), t)
@@ -132,9 +132,9 @@ func (d *draft) noteSaturated() {
 }
 
 // undecided says why nothing can be told, and what it would take, reckoned for all tests that are wanted.
-func (d *draft) undecided(r *Result, beyond bool, o Options, of tests) {
+func (d *draft) undecided(r *Result, beyond bool, of tests) {
 	c, t := r.Change, r.Threshold
-	each := o.Alpha / float64(max(1, of.wanted)) // what Holm leaves to the smallest p
+	each := alpha / float64(max(1, of.wanted)) // what Holm leaves to the smallest p
 	base, head := d.values(r.Figure)
 	n := min(c.Base.N, c.Head.N)
 	if d.paired {
@@ -145,16 +145,14 @@ func (d *draft) undecided(r *Result, beyond bool, o Options, of tests) {
 		r.Needed = max(r.Needed, least)
 	}
 	switch {
-	case !(r.least < o.Alpha): // it was not tested, or could never have been significant
-		r.cannot(TooFew, never(r, o.Alpha, of))
+	case !(r.least < alpha): // it was not tested, or could never have been significant
+		r.cannot(TooFew, never(r, of))
 	case zeros(base)+zeros(head) > 0: // for which more trials do nothing
 		r.Needed = 0
 		r.cannot(Zero, fmt.Sprintf("0 in %d of %s of the base and in %d of %s of the head, where a percentage says nothing: "+
 			"an absolute limit would", zeros(base), format.Plural(c.Base.N, "trial"), zeros(head), format.Plural(c.Head.N, "trial")))
 	case beyond:
 		r.cannot(Scatter, fmt.Sprintf("%s, which may be chance", moved(c.Ratio)))
-	case math.IsNaN(c.Low): // with an alpha above 5 %
-		r.cannot(TooFew, fmt.Sprintf("no interval can be given of its change from %s", trials(c)))
 	default:
 		r.cannot(Scatter, fmt.Sprintf("the change is between %s and %s: %s is not ruled out", format.Change(c.Low-1), format.Change(c.High-1), t.Allowed()))
 	}
@@ -165,7 +163,7 @@ func zeros(values []float64) int { return number(values, func(v float64) bool { 
 
 // never returns what p the trials of a figure would have to have, and cannot: below alpha over the number of tests that are left
 // when all have gone that can be significant (Holm).
-func never(r *Result, alpha float64, of tests) string {
+func never(r *Result, of tests) string {
 	left := of.made - of.first
 	if math.IsNaN(r.least) || left < 2 {
 		return fmt.Sprintf("%s can never show p < %s", trials(r.Change), number3(alpha))
@@ -183,7 +181,7 @@ func never(r *Result, alpha float64, of tests) string {
 
 // fromZero judges a figure whose median is 0 in the base, where there is no ratio: nothing falls below that, and if it
 // rises significantly it is beyond any percentage. A base that got no lock at all is none.
-func fromZero(r *Result, alpha float64) {
+func fromZero(r *Result) {
 	c, less, higher := r.Change, r.Threshold.Less, r.Figure.Better == metric.Higher
 	rose := r.P < alpha && c.Head.Median > 0
 	switch {

@@ -138,15 +138,12 @@ type slot struct {
 
 func slotOf(r *results.Record) slot { return slot{r.Run, r.Pair, r.Trial} }
 
-// match finds the pairs, those of the base in their order first: groups that agree in everything and then, of those that are left,
-// in all that is not ignored. The plans of runs that compared two configurations differ, that is what they are for: there the
-// places in the runs decide, and runs with the same two plans count together.
+// match finds the pairs, those of the base in their order first. The plans of runs that compared two configurations differ, that
+// is what they are for: there the places in the runs decide, and runs with the same two plans count together. Else groups
+// belong together that agree in everything or, by force, in all that tells the groups of one side apart.
 func match(base, head side, o Options) ([]cellPair, error) {
-	but, err := ignored(o.Ignore)
-	if err != nil {
-		return nil, err
-	}
 	planOf, seen := map[*results.Record]known{}, plans{}
+	var err error
 	for _, s := range []side{base, head} {
 		if !slices.ContainsFunc(s.records, func(r *results.Record) bool { return r.Partial == "" }) {
 			return nil, fmt.Errorf("%s has no whole trial%s", s.name, ofPartial(len(s.records)))
@@ -174,14 +171,13 @@ func match(base, head side, o Options) ([]cellPair, error) {
 		}
 	}
 	bs, hs := groupsOf(base.records, planOf, key), groupsOf(head.records, planOf, key)
+	same := constants(bs, hs)
+	if !paired && o.Force {
+		bs, hs = bs.by(same), hs.by(same)
+	}
 	pairs := exact(bs, hs)
 	for i := range pairs {
 		pairs[i].paired = paired
-	}
-	if !paired && (len(but) > 0 || o.Force) {
-		if pairs, err = alike(pairs, but, o.Force); err != nil {
-			return nil, err
-		}
 	}
 	switch {
 	case slices.ContainsFunc(pairs, func(c cellPair) bool { return c.base != nil && c.head != nil }):
@@ -189,7 +185,7 @@ func match(base, head side, o Options) ([]cellPair, error) {
 	case paired:
 		return nil, errors.New("no cell of the base was run together with one of the head")
 	}
-	return nil, noMatch(base, head, bs, hs)
+	return nil, noMatch(base, head, bs, hs, same)
 }
 
 func ofPartial(n int) string {
@@ -216,60 +212,44 @@ func exact(bs, hs groups) (pairs []cellPair) {
 	return pairs
 }
 
-// alike makes pairs of those lone groups that agree in all but some flags. Where several do, it cannot be told which
-// belongs to which.
-func alike(pairs []cellPair, but map[string]bool, force bool) ([]cellPair, error) {
-	key := func(b *group) string {
-		if force {
-			return b.settings.key(but)
-		}
-		return b.kind + " " + b.settings.key(but)
+// kindOfServer stands for the kind of server beside the flags of a plan.
+const kindOfServer = "kind of server"
+
+// constants returns the flags that have one value in all groups of a side, on either side: they tell the sides apart, and no
+// groups of a side.
+func constants(sides ...groups) map[string]bool {
+	same := map[string]bool{kindOfServer: true}
+	for _, f := range flags {
+		same[f.Name] = true
 	}
-	bases, heads := map[string][]int{}, map[string][]int{} // places in pairs
-	for i, c := range pairs {
-		switch {
-		case c.head == nil:
-			bases[key(c.base)] = append(bases[key(c.base)], i)
-		case c.base == nil:
-			heads[key(c.head)] = append(heads[key(c.head)], i)
+	for _, gs := range sides {
+		first := gs.at[gs.order[0]]
+		for _, g := range gs.at {
+			for _, name := range differing([]settings{first.settings, g.settings}) {
+				same[name] = false
+			}
+			same[kindOfServer] = same[kindOfServer] && g.kind == first.kind
 		}
 	}
-	for i, c := range pairs {
-		if c.base == nil || c.head != nil || len(heads[key(c.base)]) == 0 {
-			continue
-		}
-		b, h := bases[key(c.base)], heads[key(c.base)]
-		if len(b) > 1 || len(h) > 1 {
-			return nil, ambiguous(pairs, b, h)
-		}
-		pairs[i].head = pairs[h[0]].head
-		pairs[h[0]] = cellPair{}
-	}
-	return slices.DeleteFunc(pairs, func(c cellPair) bool { return c == cellPair{} }), nil
+	return same
 }
 
-func ambiguous(pairs []cellPair, bases, heads []int) error {
-	var plans []settings
-	for _, i := range bases {
-		plans = append(plans, pairs[i].base.settings)
-	}
-	for _, i := range heads {
-		plans = append(plans, pairs[i].head.settings)
-	}
-	names := differing(plans)
-	name := func(of []settings) string {
-		var all []string
-		for _, s := range of {
-			all = append(all, orNone(s.label(names)))
+// by returns the groups by what they are without some flags.
+func (gs groups) by(but map[string]bool) groups {
+	other := groups{at: map[string]*group{}}
+	for _, key := range gs.order {
+		g := gs.at[key]
+		key = g.settings.key(but)
+		if !but[kindOfServer] {
+			key = g.kind + " " + key
 		}
-		return strings.Join(all, ", ")
+		other.at[key], other.order = g, append(other.order, key)
 	}
-	return fmt.Errorf("it can't be told which cell belongs to which if that is ignored: the base has %s, the head %s",
-		name(plans[:len(bases)]), name(plans[len(bases):]))
+	return other
 }
 
-// noMatch says in what the nearest two cells differ, and what would match them.
-func noMatch(base, head side, bs, hs groups) error {
+// noMatch says in what the nearest two cells differ, and whether force would match them.
+func noMatch(base, head side, bs, hs groups, same map[string]bool) error {
 	var nearest []string
 	var near cellPair
 	for _, key := range bs.order {
@@ -281,19 +261,21 @@ func noMatch(base, head side, bs, hs groups) error {
 			}
 		}
 	}
-	var parts, advice []string
+	var parts []string
+	advice := ": to compare them all the same, -force"
 	for _, name := range nearest {
+		if !same[name] {
+			advice = ""
+		}
 		parts = append(parts, fmt.Sprintf("%s (%s, %s)", name, orNone(near.base.settings[name]), orNone(near.head.settings[name])))
-	}
-	if len(nearest) > 0 {
-		advice = append(advice, "-ignore "+strings.Join(nearest, ","))
 	}
 	if near.base.kind != near.head.kind {
 		parts = append(parts, fmt.Sprintf("the kind of server (%s, %s)", near.base.kind, near.head.kind))
-		advice = append(advice, "-force")
+		if !same[kindOfServer] {
+			advice = ""
+		}
 	}
-	return fmt.Errorf("no cell of %s has the plan of one of %s; the nearest two differ in %s: to compare them all the same, %s",
-		head.name, base.name, format.And(parts), strings.Join(advice, " "))
+	return fmt.Errorf("no cell of %s has the plan of one of %s; the nearest two differ in %s%s", head.name, base.name, format.And(parts), advice)
 }
 
 // cost returns how unlike two groups are.

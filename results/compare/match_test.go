@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -57,11 +56,13 @@ func TestMatching(t *testing.T) {
 			[]string{"rueidis · clients 8"}, []string{"go-redis · clients 64"}, []string{"rueidis · clients 16"}},
 		"the seed, the command, the workload's name": {cells(func(r *results.Record) { r.Plan.Command, r.Plan.Workload = "a", "b" }), cells(of()), Options{},
 			[]string{""}, nil, nil},
-		"an ignored flag": {cells(driver("go-redis")), cells(driver("rueidis")), Options{Ignore: []string{"driver"}}, []string{""}, nil, nil},
-		"alike first": {cells(driver("go-redis")), cells(driver("rueidis"), driver("go-redis")), Options{Ignore: []string{"driver"}},
+		"another flag, forced": {cells(driver("go-redis")), cells(driver("rueidis")), Options{Force: true}, []string{""}, nil, nil},
+		"alike first": {cells(driver("go-redis")), cells(driver("rueidis"), driver("go-redis")), Options{Force: true},
 			[]string{"go-redis"}, nil, []string{"rueidis"}},
-		"what an ignored flag implies": {cells(func(r *results.Record) { r.Plan.Wait, r.Plan.BackoffMin, r.Plan.Handover = "queue", 0, "swap" }), cells(of()),
-			Options{Ignore: []string{"wait"}}, []string{""}, nil, nil},
+		"several, forced": {cells(func(r *results.Record) { r.Plan.Wait, r.Plan.BackoffMin, r.Plan.Handover = "queue", 0, "swap" }), cells(of()),
+			Options{Force: true}, []string{""}, nil, nil},
+		"another flag for all cells": {cells(of(driver("go-redis"), clients(8)), of(driver("go-redis"), clients(16))), cells(clients(16), clients(8), clients(32)),
+			Options{Force: true}, []string{"clients 8", "clients 16"}, nil, []string{"rueidis · clients 32"}},
 		"another kind of server, forced": {cells(kind("embedded")), cells(kind("private")), Options{Force: true}, []string{""}, nil, nil},
 		"kinds apart":                    {cells(kind("embedded"), kind("private")), cells(kind("private"), kind("embedded")), Options{Force: true}, []string{"embedded", "private"}, nil, nil},
 		"what follows from another flag is not in the name": {cells(of(), queued), cells(queued, of()), Options{}, []string{"wait backoff", "wait queue"}, nil, nil},
@@ -102,18 +103,15 @@ func TestNoMatch(t *testing.T) {
 		base, head []*results.Record
 		o          Options
 	}{
-		"no cell of head.jsonl has the plan of one of base.jsonl; the nearest two differ in clients (8, 16): to compare them all the same, -ignore clients": {
+		"no cell of head.jsonl has the plan of one of base.jsonl; the nearest two differ in clients (8, 16): to compare them all the same": {
 			cells(clients(8)), cells(of(clients(16), lasting(time.Second)), clients(16)), Options{}},
-		"in clients (8, 16) and duration (10s, 1m): to compare them all the same, -ignore clients,duration": {
+		"in clients (8, 16) and duration (10s, 1m): to compare them all the same, -force": {
 			cells(clients(8)), cells(of(clients(16), lasting(time.Minute))), Options{}},
-		"in clients (8, 32): to compare them all the same, -ignore clients": { // and not that with another kind of server besides
+		"in clients (8, 32)": { // and not that with another kind of server besides
 			cells(clients(8)), cells(of(clients(16), kind("embedded")), clients(32)), Options{}},
 		"in the kind of server (private, embedded): to compare them all the same, -force": {
 			cells(of()), cells(kind("embedded")), Options{}},
-		"in driver (rueidis, go-redis): to compare them all the same, -ignore driver": {
-			cells(of()), cells(driver("go-redis")), Options{Ignore: []string{"clients"}}},
-		"it can't be told which cell belongs to which if that is ignored: the base has clients 8, the head clients 16, clients 32": {
-			cells(clients(8)), cells(clients(16), clients(32)), Options{Ignore: []string{"clients"}}},
+		"differ in clients (8, 16)":                                       {cells(clients(8)), cells(clients(16), clients(32)), Options{Force: true}},
 		"head.jsonl has no whole trial, only 10 records that ended early": {cells(of()), cells(partial), Options{}},
 		"base.jsonl has no whole trial":                                   {nil, cells(of()), Options{}},
 	} {
@@ -125,10 +123,6 @@ func TestNoMatch(t *testing.T) {
 	same := cells(of())
 	if _, err := Compare(input("a", same), input("b", same[5:]), Options{}); err == nil || !strings.Contains(err.Error(), "5 of the 5 trials of b are in a too") {
 		t.Errorf("the same trials on both sides: %v", err)
-	}
-	var stranger *IgnoreError
-	if _, err := Compare(input("a", same), input("b", cells(of())), Options{Ignore: []string{"clint"}}); !errors.As(err, &stranger) || stranger.Name != "clint" {
-		t.Errorf("an unknown flag: %v", err)
 	}
 }
 

@@ -13,11 +13,10 @@ import (
 )
 
 // flags are all settings of a plan, and what its workload calls the classes of clients. Plans may differ in the seed, the
-// command line and the workload's name, and the kind of server is not to be ignored but forced.
+// command line and the workload's name.
 //
 // Duration, warm-up and number of operations are among them: a trial of a second scatters more than one of ten, has
-// another p99.9 and maximum, and fewer violations to find, so that the two are not observations of one thing. Who knows
-// that it does not matter ignores them.
+// another p99.9 and maximum, and fewer violations to find, so that the two are not observations of one thing.
 var flags = append(slices.Clone(spec.Recorded), spec.Derived("workload", func(p *spec.Plan) string {
 	var names []string
 	for _, c := range p.Classes {
@@ -26,36 +25,6 @@ var flags = append(slices.Clone(spec.Recorded), spec.Derived("workload", func(p 
 	return strings.Join(names, "/")
 }))
 
-// Ignorable returns the flags that Options.Ignore may name.
-func Ignorable() []string {
-	var names []string
-	for _, f := range flags {
-		names = append(names, f.Name)
-	}
-	return names
-}
-
-// IgnoreError says that Options.Ignore names no flag of a plan.
-type IgnoreError struct{ Name string }
-
-func (e *IgnoreError) Error() string { return fmt.Sprintf("no flag of a plan is called %q", e.Name) }
-
-// ignored returns the flags of names, and those that they imply.
-func ignored(names []string) (map[string]bool, error) {
-	all := map[string]bool{}
-	for _, name := range names {
-		i := slices.IndexFunc(flags, func(f spec.Setting) bool { return f.Name == name })
-		if i < 0 {
-			return nil, &IgnoreError{name}
-		}
-		all[name] = true
-		for _, other := range flags[i].Implies {
-			all[other] = true
-		}
-	}
-	return all, nil
-}
-
 // settings are the values of a plan by flag, as they are read: "64", "1ms", or for classes "1ms/5ms". A flag that is not
 // set has none.
 type settings map[string]string
@@ -63,7 +32,7 @@ type settings map[string]string
 // plans remembers the plans that it has seen: of thousands of trials there are a few.
 type plans map[string]known
 
-// known is a plan with the key that it has if nothing is ignored.
+// known is a plan with its key.
 type known struct {
 	settings
 	whole string
@@ -132,22 +101,6 @@ func kindOf(r *results.Record) string {
 		return r.Server.Kind
 	}
 	return r.Plan.Server
-}
-
-// label names a plan by its values of some flags.
-func (s settings) label(names []string) string {
-	var parts []string
-	for _, name := range names {
-		f, _ := spec.Find(name)
-		switch v := s[name]; {
-		case v == "":
-		case f.Speaks:
-			parts = append(parts, v)
-		default:
-			parts = append(parts, name+" "+v)
-		}
-	}
-	return strings.Join(parts, " · ")
 }
 
 // orNone returns a value as it stands in a sentence.

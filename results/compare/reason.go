@@ -73,13 +73,6 @@ func (rs reasonSet) in(list []Reason) []Reason {
 	return slices.DeleteFunc(slices.Clone(list), func(r Reason) bool { return !rs[r] })
 }
 
-// Scattered reports whether nothing stands in the way of an answer but the scatter of the trials: all cells and figures were
-// measured on both sides, with trials enough to show some difference, and none has regressed. Who lets such a comparison
-// pass lets nothing pass that has not been looked at.
-func (c *Comparison) Scattered() bool {
-	return c.Verdict == Inconclusive && slices.Equal(c.Reasons(), []Reason{Scatter})
-}
-
 // saturated returns how many trials of a side are, if they are so many that the median is lockbench's figure: half of them. It
 // is 0 for a lock inside of lockbench, whose processors are what it is made of.
 func saturated(records []*results.Record) int {
@@ -172,7 +165,7 @@ func (r *Result) beyond() int {
 // cell of the base and of the head, and "" if it can: its test knows the order of the trials alone, or of pairs that of their
 // changes, and few of them have few orders. The remedy takes no more than most trials of the head.
 func (o Options) TooFew(cells, base, head int, pairs bool, most int) string {
-	alpha, list := cmp.Or(o.Alpha, DefaultAlpha), o.Thresholds
+	list := o.Thresholds
 	if len(list) == 0 {
 		list, _ = ParseThresholds(DefaultThresholds) // a constant
 	}
@@ -203,6 +196,6 @@ func (o Options) TooFew(cells, base, head int, pairs bool, most int) string {
 			break
 		}
 	}
-	return fmt.Sprintf("%s against %d can show no regression, however large: %s at -alpha %v want p < %.2g, and the least they can have is %.2g; %s",
-		format.Plural(head, "trial"), base, format.Plural(tests, "test"), alpha, each, least(head), remedy)
+	return fmt.Sprintf("%s against %d can show no regression, however large: %s want p < %.2g, and the least they can have is %.2g; %s",
+		format.Plural(head, "trial"), base, format.Plural(tests, "test"), each, least(head), remedy)
 }

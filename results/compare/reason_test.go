@@ -20,7 +20,7 @@ func wide(rate float64) (recs []*results.Record) {
 	return recs
 }
 
-// TestReasons has each reason in turn. Only scatter may be let pass.
+// TestReasons has each reason in turn.
 func TestReasons(t *testing.T) {
 	partial := func(recs []*results.Record) []*results.Record {
 		for _, r := range recs[3:] {
@@ -42,34 +42,33 @@ func TestReasons(t *testing.T) {
 		on         string
 		base, head []*results.Record
 		want       []Reason
-		scattered  bool
 	}{
-		"nothing":                        {"locks/s<-5%", series(1e5), series(1e5), nil, false},
-		"a regression":                   {"locks/s<-5%", series(1e5), series(0.9e5), nil, false},
-		"scatter":                        {"locks/s<-5%", wide(1e5), wide(1.01e5), []Reason{Scatter}, true},
-		"perhaps chance":                 {"locks/s<-5%", wide(1e5), wide(0.92e5), []Reason{Scatter}, true},
-		"too few":                        {"locks/s<-5%", series(1e5)[:3], series(0.5e5)[:3], []Reason{TooFew}, false},
-		"from 0":                         {"errors>+5%", series(1e5), each(series(1e5)[:1], func(r *results.Record) { r.Counts.Errors = map[string]int64{"x": 1} }), []Reason{Zero}, false},
-		"nothing known":                  {"recovery.p99>+5%", series(1e5), series(1e5), []Reason{Unmeasured}, false},
-		"the head's own":                 {"recovery.p99>5ms", series(1e5), series(1e5), []Reason{Unmeasured}, false},
-		"half dead":                      {"locks/s<-5%", series(1e5), dead(5, series(1e5)), []Reason{Zero}, false},
-		"one dead":                       {"locks/s<-5%", series(1e5), dead(1, series(1e5)), []Reason{Zero}, false},
-		"one dead before":                {"locks/s<-5%", dead(1, series(1e5)), series(1e5), []Reason{Zero}, false},
-		"most dead":                      {"locks/s<-5%", series(1e5), dead(9, series(1e5)), nil, false},
-		"the p99 of those that are not":  {"acquire.p99>+10%", series(1e5), dead(5, series(1e5)), []Reason{Unmeasured}, false},
-		"the p99 of those that were not": {"acquire.p99>+10%", dead(5, series(1e5)), series(1e5), []Reason{Unmeasured}, false},
-		"the p99 of nearly all":          {"acquire.p99>+10%", series(1e5), dead(4, series(1e5)), nil, false},
-		"survivors":                      {"locks/s<-5%", series(1e5), partial(series(1e5)), []Reason{NoTrials}, false},
-		"machines":                       {"locks/s<-5%", series(1e5), other(series(1e5)), []Reason{Unlike}, false},
-		"saturated":                      {"locks/s<-5%", busy(10, series(1e5)), busy(10, series(1e5)), []Reason{Saturated}, false},
+		"nothing":                        {"locks/s<-5%", series(1e5), series(1e5), nil},
+		"a regression":                   {"locks/s<-5%", series(1e5), series(0.9e5), nil},
+		"scatter":                        {"locks/s<-5%", wide(1e5), wide(1.01e5), []Reason{Scatter}},
+		"perhaps chance":                 {"locks/s<-5%", wide(1e5), wide(0.92e5), []Reason{Scatter}},
+		"too few":                        {"locks/s<-5%", series(1e5)[:3], series(0.5e5)[:3], []Reason{TooFew}},
+		"from 0":                         {"errors>+5%", series(1e5), each(series(1e5)[:1], func(r *results.Record) { r.Counts.Errors = map[string]int64{"x": 1} }), []Reason{Zero}},
+		"nothing known":                  {"recovery.p99>+5%", series(1e5), series(1e5), []Reason{Unmeasured}},
+		"the head's own":                 {"recovery.p99>5ms", series(1e5), series(1e5), []Reason{Unmeasured}},
+		"half dead":                      {"locks/s<-5%", series(1e5), dead(5, series(1e5)), []Reason{Zero}},
+		"one dead":                       {"locks/s<-5%", series(1e5), dead(1, series(1e5)), []Reason{Zero}},
+		"one dead before":                {"locks/s<-5%", dead(1, series(1e5)), series(1e5), []Reason{Zero}},
+		"most dead":                      {"locks/s<-5%", series(1e5), dead(9, series(1e5)), nil},
+		"the p99 of those that are not":  {"acquire.p99>+10%", series(1e5), dead(5, series(1e5)), []Reason{Unmeasured}},
+		"the p99 of those that were not": {"acquire.p99>+10%", dead(5, series(1e5)), series(1e5), []Reason{Unmeasured}},
+		"the p99 of nearly all":          {"acquire.p99>+10%", series(1e5), dead(4, series(1e5)), nil},
+		"survivors":                      {"locks/s<-5%", series(1e5), partial(series(1e5)), []Reason{NoTrials}},
+		"machines":                       {"locks/s<-5%", series(1e5), other(series(1e5)), []Reason{Unlike}},
+		"saturated":                      {"locks/s<-5%", busy(10, series(1e5)), busy(10, series(1e5)), []Reason{Saturated}},
 		"a cell less": {"locks/s<-5%", slices.Concat(cells("a", wide(1e5)), cells("b", series(1e5))), cells("a", wide(1e5)),
-			[]Reason{Missing, Scatter}, false},
-		"two reasons": {"locks/s<-5%,recovery.p99>+5%", wide(1e5), wide(1.01e5), []Reason{Unmeasured, Scatter}, false},
+			[]Reason{Missing, Scatter}},
+		"two reasons": {"locks/s<-5%,recovery.p99>+5%", wide(1e5), wide(1.01e5), []Reason{Unmeasured, Scatter}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			found := compared(t, c.base, c.head, Options{Thresholds: thresholds(t, c.on)})
-			if got := found.Reasons(); !slices.Equal(got, c.want) || found.Scattered() != c.scattered {
-				t.Errorf("%v, scattered %t; want %v, %t: %+v", got, found.Scattered(), c.want, c.scattered, found.Cells[0].Figures)
+			if got := found.Reasons(); !slices.Equal(got, c.want) {
+				t.Errorf("%v, want %v: %+v", got, c.want, found.Cells[0].Figures)
 			}
 			for _, cell := range found.Cells {
 				for _, r := range cell.Figures {
@@ -169,21 +168,18 @@ func TestNever(t *testing.T) {
 		return each(series(1e5)[:trials], func(r *results.Record) { r.Plan.Clients = clients })
 	}
 	for _, c := range []struct {
-		alpha  float64
 		trials []int // of each cell, a side
 		tests  int
 		whys   []string
 	}{
-		{0, []int{3}, 0, []string{"3 trials a side can never show p < 0.05"}},
-		{0, []int{3, 3}, 0, []string{"3 trials a side can never show p < 0.05", "3 trials a side can never show p < 0.05"}},
-		{0, []int{10, 3}, 1, []string{"", "3 trials a side can never show p < 0.05"}},
-		{0, []int{4}, 1, []string{""}},
-		{0, []int{4, 4}, 2, []string{"4 trials a side can never show p < 0.025 (0.05 over 2 tests)", "4 trials a side can never show p < 0.025 (0.05 over 2 tests)"}},
-		{0, []int{10, 10, 4}, 3, []string{"", "", ""}}, // 0.05 is left for the last one
-		{0, []int{4, 10, 4, 3}, 3, []string{"4 trials a side can never show p < 0.025 (0.05 over 2 tests, if the other one is significant)", "",
+		{[]int{3}, 0, []string{"3 trials a side can never show p < 0.05"}},
+		{[]int{3, 3}, 0, []string{"3 trials a side can never show p < 0.05", "3 trials a side can never show p < 0.05"}},
+		{[]int{10, 3}, 1, []string{"", "3 trials a side can never show p < 0.05"}},
+		{[]int{4}, 1, []string{""}},
+		{[]int{4, 4}, 2, []string{"4 trials a side can never show p < 0.025 (0.05 over 2 tests)", "4 trials a side can never show p < 0.025 (0.05 over 2 tests)"}},
+		{[]int{10, 10, 4}, 3, []string{"", "", ""}}, // 0.05 is left for the last one
+		{[]int{4, 10, 4, 3}, 3, []string{"4 trials a side can never show p < 0.025 (0.05 over 2 tests, if the other one is significant)", "",
 			"4 trials a side can never show p < 0.025 (0.05 over 2 tests, if the other one is significant)", "3 trials a side can never show p < 0.05"}},
-		{0.2, []int{3, 3}, 2, []string{"3 trials a side can never show p < 0.1 (0.2 over 2 tests)", "3 trials a side can never show p < 0.1 (0.2 over 2 tests)"}},
-		{0.1, []int{3}, 0, []string{"3 trials a side can never show p < 0.1"}}, // 0.1 is the least, and not below it
 	} {
 		var base, head []*results.Record
 		for i, n := range c.trials {
@@ -193,7 +189,7 @@ func TestNever(t *testing.T) {
 			r.Counts.Acquired *= 1 + int64(r.Trial)%2 // nothing
 		}
 		// A threshold that no interval rules out.
-		found := compared(t, base, head, Options{Alpha: c.alpha, Thresholds: thresholds(t, "locks/s<-0.001%")})
+		found := compared(t, base, head, Options{Thresholds: thresholds(t, "locks/s<-0.001%")})
 		if found.Tests != c.tests {
 			t.Errorf("%v trials: %d tests, want %d", c.trials, found.Tests, c.tests)
 		}

@@ -18,10 +18,10 @@ import (
 	"github.com/lockbench/lockbench/results/report"
 )
 
-func comparisonText(t *testing.T, c *compare.Comparison, o report.ComparisonOptions, to Options) string {
+func comparisonText(t *testing.T, c *compare.Comparison, command string, to Options) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := Terminal(&out, report.Comparison(c, o), to); err != nil {
+	if err := Terminal(&out, report.Comparison(c, command), to); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()
@@ -30,7 +30,7 @@ func comparisonText(t *testing.T, c *compare.Comparison, o report.ComparisonOpti
 func comparisonMarkdown(t *testing.T, c *compare.Comparison) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := Markdown(&out, report.Comparison(c, report.ComparisonOptions{}), CommentRoom); err != nil {
+	if err := Markdown(&out, report.Comparison(c, ""), CommentRoom); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()
@@ -39,7 +39,7 @@ func comparisonMarkdown(t *testing.T, c *compare.Comparison) string {
 func comparisonPage(t *testing.T, c *compare.Comparison) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := Page(&out, report.Comparison(c, report.ComparisonOptions{Command: "lockbench compare base.jsonl head.jsonl"})); err != nil {
+	if err := Page(&out, report.Comparison(c, "lockbench compare base.jsonl head.jsonl")); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()
@@ -48,12 +48,12 @@ func comparisonPage(t *testing.T, c *compare.Comparison) string {
 func TestComparisons(t *testing.T) {
 	for name, c := range comparetest.All() {
 		t.Run(name, func(t *testing.T) {
-			text := comparisonText(t, c, report.ComparisonOptions{Plan: true}, Options{})
+			text := comparisonText(t, c, "lockbench compare", Options{})
 			pagetest.Golden(t, "compare-"+name+".txt", text)
 			pagetest.Width(t, text, 100)
 			markdown := comparisonMarkdown(t, c)
 			pagetest.Golden(t, "compare-"+name+".md", markdown)
-			colored := comparisonText(t, c, report.ComparisonOptions{Plan: true}, Options{Color: true})
+			colored := comparisonText(t, c, "lockbench compare", Options{Color: true})
 			if plain := regexp.MustCompile("\x1b\\[[0-9]*m").ReplaceAllString(colored, ""); plain != text {
 				t.Error("the coloured output is not the plain one with colours")
 			}
@@ -76,20 +76,10 @@ func TestComparisons(t *testing.T) {
 func TestNarrowComparison(t *testing.T) {
 	c := comparetest.All()["slower"]
 	for width, has := range map[int][2]bool{110: {true, true}, 95: {false, true}, 60: {false, false}} {
-		text := comparisonText(t, c, report.ComparisonOptions{}, Options{Width: width})
+		text := comparisonText(t, c, "", Options{Width: width})
 		table, _, _ := strings.Cut(text, "\n\n  ")
 		if got := [2]bool{strings.Contains(table, "±"), strings.Contains(table, "95 % interval  ")}; got != has {
 			t.Errorf("%d columns: %v, want %v\n%s", width, got, has, text)
-		}
-	}
-}
-
-// TestFiguresOfSeveral: what no threshold judges is shown of one cell, and of several if it is asked for.
-func TestFiguresOfSeveral(t *testing.T) {
-	for all, want := range map[bool]int{false: 0, true: 8} {
-		text := comparisonText(t, comparetest.All()["eight"], report.ComparisonOptions{Figures: all}, Options{})
-		if n := strings.Count(text, "\nacquire.p50"); n != want {
-			t.Errorf("figures %t: %d rows of acquire.p50, want %d", all, n, want)
 		}
 	}
 }
@@ -99,18 +89,11 @@ func byClients(i int) string { return fmt.Sprintf("clients %d", i) }
 // TestCrowd: of thousands of rows the worst are shown and the others counted.
 func TestCrowd(t *testing.T) {
 	c := comparetest.Crowd(300, byClients)
-	text := comparisonText(t, c, report.ComparisonOptions{}, Options{})
+	text := comparisonText(t, c, "", Options{})
 	pagetest.Golden(t, "compare-crowd.txt", text)
 	pagetest.Width(t, text, 100)
 	if n := strings.Count(text, "\n"); n > 150 {
 		t.Errorf("%d lines", n)
-	}
-	all := comparisonText(t, c, report.ComparisonOptions{All: true}, Options{})
-	if n := strings.Count(all, "\nlocks/s < -5%"); n != 300 || strings.Contains(all, "judged figures") {
-		t.Errorf("%d of 300 rows", n)
-	}
-	if !strings.Contains(all, "note 299 of a cell") {
-		t.Error("notes are left out of all rows")
 	}
 	markdown := comparisonMarkdown(t, c)
 	if n := len(markdown); n > CommentRoom {
@@ -123,8 +106,7 @@ func TestCrowd(t *testing.T) {
 	}
 }
 
-// TestCrowdWithin: of many rows those that are worse within their limit are not called fine, and those that were asked
-// for stay beside them.
+// TestCrowdWithin: of many rows those that are worse within their limit are not called fine.
 func TestCrowdWithin(t *testing.T) {
 	c := comparetest.Crowd(300, byClients)
 	c.Verdict = compare.Unchanged
@@ -135,33 +117,20 @@ func TestCrowdWithin(t *testing.T) {
 			r.Why, r.Change.Ratio = fmt.Sprintf("fell by %d", i), 0.97-0.0001*float64(i)
 		}
 	}
-	for figures, rows := range map[bool]int{false: 0, true: 10} {
-		text := comparisonText(t, c, report.ComparisonOptions{Figures: figures}, Options{})
-		for want, n := range map[string]int{
-			"  ✓ within limit\n": 10, "\nclients 299\n": 1, "\nclients 290\n": 1, "\nclients 289\n": 0,
-			"\njain": rows, "needs a look": 0, "1,200 judged figures, the worst of each kind are shown (": 1,
-			"locks/s is worse within the limit in 50 of 300 cells: clients 299, ": 1,
-			"✓ No change in 300 cells · 50 figures worse within the limit\n":      1,
-		} {
-			if got := strings.Count(text, want); got != n {
-				t.Errorf("figures %t: %q is there %d times, want %d", figures, want, got, n)
-			}
+	text := comparisonText(t, c, "", Options{})
+	for want, n := range map[string]int{
+		"  ✓ within limit\n": 10, "\nclients 299\n": 1, "\nclients 290\n": 1, "\nclients 289\n": 0,
+		"\njain": 0, "needs a look": 0, "1,200 judged figures, of which the worst of each kind are shown (": 1,
+		"locks/s is worse within the limit in 50 of 300 cells: clients 299, ": 1,
+		"✓ No change in 300 cells · 50 figures worse within the limit\n":      1,
+	} {
+		if got := strings.Count(text, want); got != n {
+			t.Errorf("%q is there %d times, want %d", want, got, n)
 		}
 	}
 	open, _, _ := strings.Cut(comparisonMarkdown(t, c), "<details>")
 	if n := strings.Count(open, "| ✓ within limit |"); n != 50 || !strings.Contains(open, "**locks/s is worse within the limit in 50 of 300 cells:**") {
 		t.Errorf("%d of 50 rows in the Markdown: %s", n, open)
-	}
-}
-
-// TestFiguresAreNoCrowd: what makes a comparison long are the figures that somebody has to look at, not those that he
-// has asked for.
-func TestFiguresAreNoCrowd(t *testing.T) {
-	for cells, rows := range map[int]int{15: 15, 16: 10} { // 60 and 64 judged figures; of 16 cells 10 have rows left
-		text := comparisonText(t, comparetest.Crowd(cells, byClients), report.ComparisonOptions{Figures: true}, Options{})
-		if n := strings.Count(text, "\njain"); n != rows {
-			t.Errorf("%d cells: %d rows that nobody judges, want %d:\n%s", cells, n, rows, text)
-		}
 	}
 }
 
@@ -268,7 +237,7 @@ func blocksOf[B report.Block](blocks []report.Block) (all []B) {
 // link from the chart if it has a change.
 func TestEveryVerdictHasItsRow(t *testing.T) {
 	for name, c := range comparetest.All() {
-		d := report.Comparison(c, report.ComparisonOptions{})
+		d := report.Comparison(c, "")
 		rows, links := map[string]report.Row{}, map[string]report.Interval{}
 		for _, table := range blocksOf[report.Table](d.Blocks) {
 			for _, r := range table.Rows {
@@ -317,7 +286,7 @@ func sided(id string, l *compare.Threshold) bool {
 // TestWorstFirst: rows go from regressed to no change, what is worse within the limit before that, and of each from
 // what has gone farthest in the bad direction, which is down for one figure and up for the other.
 func TestWorstFirst(t *testing.T) {
-	charts := blocksOf[report.Intervals](pageOf(report.Comparison(comparetest.All()["forty"], report.ComparisonOptions{})))
+	charts := blocksOf[report.Intervals](pageOf(report.Comparison(comparetest.All()["forty"], "")))
 	order := []string{"regressed", "inconclusive", "improved", "within limit", "no change"}
 	for i, sign := range []float64{-1, 1} {
 		last, lastChange := 0, math.Inf(1)
@@ -339,7 +308,7 @@ func TestWorstFirst(t *testing.T) {
 
 // TestChangesDrawn reads a chart's rows back: the limit's side, the mark's place and form, and the ends of its interval.
 func TestChangesDrawn(t *testing.T) {
-	charts := blocksOf[report.Intervals](pageOf(report.Comparison(comparetest.All()["eight"], report.ComparisonOptions{})))
+	charts := blocksOf[report.Intervals](pageOf(report.Comparison(comparetest.All()["eight"], "")))
 	forms := map[string]string{"regressed": "M-5 -5L5", "inconclusive": "M-4.5 0a", "improved": "M0 -6L", "no change": "M-4 0a", "within limit": "M-4 0a"}
 	for i, beyond := range []string{`class="beyond" x="0.00%"`, `class="beyond" x="`} {
 		for _, r := range newIntervals(charts[i]).Rows {
@@ -488,7 +457,7 @@ func TestManyWithin(t *testing.T) {
 		}
 		c.Cells = append(c.Cells, cell)
 	}
-	d := report.Comparison(c, report.ComparisonOptions{})
+	d := report.Comparison(c, "")
 	table, chart := blocksOf[report.Table](d.Blocks)[0], blocksOf[report.Intervals](pageOf(d))[0]
 	if len(table.Rows) != 300 || len(chart.Rows) != 178 {
 		t.Errorf("%d rows of the table and %d of the chart", len(table.Rows), len(chart.Rows))
@@ -514,7 +483,7 @@ func TestHostileComparisonDoesNotRun(t *testing.T) {
 			}
 		}
 		var out bytes.Buffer
-		if err := Page(&out, report.Comparison(c, report.ComparisonOptions{Command: evil})); err != nil {
+		if err := Page(&out, report.Comparison(c, evil)); err != nil {
 			t.Fatal(err)
 		}
 		pagetest.Alone(t, out.String(), "summary", "changes", "figures")

@@ -121,5 +121,5 @@ func TestWeirdReport(t *testing.T) {
 
 // judgedIn returns what was judged of a comparison.
 func judgedIn(c *compare.Comparison) *report.Judged {
-	return report.Comparison(c, report.ComparisonOptions{}).Judged
+	return report.Comparison(c, "").Judged
 }

@@ -18,14 +18,6 @@ import (
 	"github.com/lockbench/lockbench/results/view"
 )
 
-// ComparisonOptions say how much of a comparison is asked for.
-type ComparisonOptions struct {
-	Figures bool   // of several cells, those that no threshold judges too
-	All     bool   // every row and note on a terminal, not the worst alone
-	Plan    bool   // what was measured, on a terminal where no table above it says so
-	Command string // that makes the comparison again; empty: it is not known
-}
-
 // How many rows there are at the most.
 const (
 	fullRows      = 60  // judged, without leaving some out
@@ -39,22 +31,16 @@ const (
 )
 
 // Comparison returns what a comparison says. Of many judged figures a terminal has the worst of each kind and a comment those that
-// need a look; a page has all of these, and a few hundred of what has not changed.
-func Comparison(c *compare.Comparison, o ComparisonOptions) *Document {
+// need a look; a page has all of these, and a few hundred of what has not changed. The command makes the comparison again; it is
+// empty if a run did more than compare, whose table says what was measured.
+func Comparison(c *compare.Comparison, command string) *Document {
 	t := newComparison(c)
 	d := &Document{Kind: "lockbench comparison", Mark: verdictMarks[c.Verdict], Tone: verdictTones[c.Verdict], Title: format.Upper(c.Headline()),
 		Judged: judgedComparison(c)}
-	most := fullNotes
-	if o.All {
-		most = math.MaxInt
-	}
-	rows := t.rows(o.Figures)
-	if !o.All {
-		rows = shortened(rows)
-	}
+	rows := shortened(t.rows(false))
 	d.add(At{Short | Verbose | Comment, Paragraph{Text: t.title()}})
 	depth := Comment
-	if o.Plan {
+	if command != "" {
 		depth |= Short | Verbose
 	}
 	d.add(At{depth, Paragraph{Text: t.measured}})
@@ -66,7 +52,7 @@ func Comparison(c *compare.Comparison, o ComparisonOptions) *Document {
 	if len(open) > 0 {
 		d.add(At{Comment, t.table(open)})
 	}
-	notes := listOf(t.notes(most))
+	notes := listOf(t.notes(fullNotes))
 	d.add(findingsOf(c.Findings()), At{Short | Verbose, notes},
 		At{Comment, Section{Folded: true, Title: format.Plural(len(notes), "note"), Blocks: []Block{notes}}})
 	all := t.rows(true)
@@ -78,7 +64,7 @@ func Comparison(c *compare.Comparison, o ComparisonOptions) *Document {
 	charts := t.charts()
 	d.Picture = t.picture(charts)
 	d.mean(t.means())
-	for _, s := range t.sections(o, charts[min(1, len(charts)):]) {
+	for _, s := range t.sections(command, charts[min(1, len(charts)):]) {
 		d.add(At{Page, s})
 	}
 	return d
@@ -324,13 +310,13 @@ func (t *comparison) tally() Fact {
 }
 
 // sections are those of a page, with the charts that are not its picture.
-func (t *comparison) sections(o ComparisonOptions, charts []Block) []Section {
+func (t *comparison) sections(command string, charts []Block) []Section {
 	return []Section{
 		section("notes", "Notes", folded(listOf(t.notes(math.MaxInt)), fullNotes, "more note")...),
 		section("more-changes", "More changes", charts...),
-		section("figures", "Figures", append(t.tables(o.Figures), note(t.method(t.rows(true))))...),
+		section("figures", "Figures", append(t.tables(), note(t.method(t.rows(true))))...),
 		section("environment", "Environment", t.places()),
-		section("commands", "Commands", t.commands(o.Command)...),
+		section("commands", "Commands", t.commands(command)...),
 	}
 }
 
@@ -428,7 +414,7 @@ func (t *comparison) interval(r compare.Judged) Interval {
 }
 
 // tables are one for each threshold over all cells, and one for each figure that none judges; or one of a single cell.
-func (t *comparison) tables(open bool) (blocks []Block) {
+func (t *comparison) tables() (blocks []Block) {
 	if t.single() {
 		return []Block{t.table(t.rows(true))}
 	}
@@ -463,7 +449,7 @@ func (t *comparison) tables(open bool) (blocks []Block) {
 	for _, g := range t.judged {
 		blocks = append(blocks, of(g))
 	}
-	more := Section{Folded: true, Open: open, Title: "Figures that no threshold judges"}
+	more := Section{Folded: true, Title: "Figures that no threshold judges"}
 	for _, g := range t.shown {
 		more.Blocks = append(more.Blocks, of(g))
 	}

@@ -38,23 +38,22 @@ func (k kind) kept() int {
 	return 0
 }
 
-// shortened returns the worst rows of each kind, in their order, if too many are judged; and of those that nobody judges, which were
-// asked for, the ones of the cells that are left.
+// shortened returns the worst rows of each kind, in their order, if too many are judged.
 func shortened(rows []compare.Judged) []compare.Judged {
 	order := slices.DeleteFunc(slices.Clone(rows), func(r compare.Judged) bool { return r.Threshold == nil })
 	if len(order) <= fullRows {
 		return rows
 	}
 	slices.SortStableFunc(order, func(a, b compare.Judged) int { return compare.Worse(a.Result, b.Result) })
-	shown, keep, cells := map[kind]int{}, map[*compare.Result]bool{}, map[int]bool{}
+	shown, keep := map[kind]int{}, map[*compare.Result]bool{}
 	for _, r := range order {
 		if k := (kind{r.Verdict, r.Reason, r.Within()}); shown[k] < k.kept() {
 			shown[k]++
-			keep[r.Result], cells[r.Cell] = true, true
+			keep[r.Result] = true
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(rows), func(r compare.Judged) bool {
-		return !keep[r.Result] && (r.Threshold != nil || !cells[r.Cell])
+		return !keep[r.Result]
 	})
 }
 
@@ -80,9 +79,9 @@ func (t *comparison) left(rows []compare.Judged) string {
 	case all:
 		return ""
 	case 0:
-		return format.Plural(all, "judged figure") + ", none of which needs a look (-all-rows shows every one)."
+		return format.Plural(all, "judged figure") + ", none of which needs a look (-format csv has all)."
 	}
-	return format.Plural(all, "judged figure") + ", the worst of each kind are shown (-all-rows shows every one)."
+	return format.Plural(all, "judged figure") + ", of which the worst of each kind are shown (-format csv has all)."
 }
 
 // namedSides is how many cells or revisions a note or a title names before it counts the rest.
@@ -159,7 +158,7 @@ func (t *comparison) means() Facts {
 		next = compare.Needs(judged...)
 	}
 	if t.Tests > 0 {
-		alpha = fmt.Sprintf("if nothing has changed, at most %s of such comparisons report a regression (-alpha)", format.Percent(t.Alpha))
+		alpha = fmt.Sprintf("if nothing has changed, at most %s of such comparisons report a regression", format.Percent(t.Alpha))
 	}
 	return filled(fact("what to do", do), fact("trust", alpha, reach(append(t.trials(0), t.trials(1)...))), fact("next", next))
 }

@@ -201,7 +201,7 @@ func write(t *testing.T, cells []*results.Cell) string {
 func writeComparison(t *testing.T, c *compare.Comparison) string {
 	t.Helper()
 	return written(t, func(w io.Writer) error {
-		return draw.Page(w, report.Comparison(c, report.ComparisonOptions{Command: "lockbench compare " + strings.Repeat("y", 200)}))
+		return draw.Page(w, report.Comparison(c, "lockbench compare "+strings.Repeat("y", 200)))
 	})
 }
 
