@@ -157,7 +157,6 @@ type Release string
 const (
 	ReleaseDefault Release = ""        // the design's own; lua where there is a choice
 	ReleaseLua     Release = "lua"     // a script
-	ReleaseWatch   Release = "watch"   // WATCH, GET, MULTI, DEL, EXEC
 	ReleaseDelIfEq Release = "delifeq" // DELIFEQ key owner (Valkey ≥ 9.0)
 	ReleaseDelEx   Release = "delex"   // DELEX key IFEQ owner (Redis ≥ 8.4)
 )

@@ -45,7 +45,7 @@ func recipe(t *testing.T, heading string) []string {
 var briefly = strings.NewReplacer("-duration 2s", "-n 200 -warmup 0s", "-source ", "-n 1 -source ").Replace
 
 // noScripts is in the error for a user who may run none.
-const noScripts = "-lock set-nx -release watch runs none"
+const noScripts = "-lock set-nx-del runs none"
 
 // measure runs a command of a recipe, for few operations and with other values of some flags, and looks for a text in what
 // it prints.

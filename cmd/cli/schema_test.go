@@ -98,7 +98,7 @@ func TestTakenWorkloads(t *testing.T) {
 			"-key-dist uniform,zipf:1.1,hot:80%:10,sequential,own,uniform@0-9,70%*zipf:1.1+30%*own -hold 100us,uniform:1ms:9ms,exp:5ms,lognormal:5ms:50ms " +
 			"-crash 0.1% -overstay 12.5% -try-only 0.3 -n 1M -duration 1m30s -max-errors 5%",
 		"named":   "-driver redsync@redlock,redsync,null",
-		"servers": "-driver rueidis,etcd -topology single,redlock,ensemble -durability relaxed,strict -release default,watch -probe 0.5",
+		"servers": "-driver rueidis,etcd -topology single,redlock,ensemble -durability relaxed,strict -release default,delex -probe 0.5",
 		"params":  "-driver redislock -wait native -param retry=linear+retry-min=10ms,retry=exponential -seed 0xff -oracle=false -max-errors 10",
 		"classes": "-workload batch-beside-online -driver null,memory",
 	} {

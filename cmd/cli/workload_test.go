@@ -97,7 +97,7 @@ func TestRoundTrip(t *testing.T) {
 		"limited":  {"-driver memory -n 1M -duration 10s -max-errors 100", ""},
 		"probe":    {"-driver rueidis,memory -probe 0.5", ""},
 		"null":     {"-driver rueidis,memory -null -clients 2,3 -hold 0s,1ms -wait backoff,queue -overstay 1% -crash 1%", ""},
-		"topology": {"-driver rueidis,etcd,redsync -topology single,redlock,replicated,sentinel,cluster,ensemble -durability relaxed,strict -release default,lua,watch -node-timeout 9ms,50ms", ""},
+		"topology": {"-driver rueidis,etcd,redsync -topology single,redlock,replicated,sentinel,cluster,ensemble -durability relaxed,strict -release default,lua,delex -node-timeout 9ms,50ms", ""},
 		"params":   {"-driver redislock -wait native -param retry=linear+retry-min=10ms,retry=exponential", ""},
 		"library":  {"-driver rueidis,go-redis -conns 0,8 -pipelining default,auto,off -io-timeout 1s -renew=off,on -reentry 1,2 -oracle=false", ""},
 		"embedded": {"-driver memory,rueidis", "-server embedded"},

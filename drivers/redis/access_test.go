@@ -47,7 +47,6 @@ func TestTwemproxy(t *testing.T) {
 	})
 	for want, cfg := range map[string]drivers.Config{
 		"PUBLISH: ": {Wakes: true}, "take another lock": {Lock: "fair"}, "BLPOP: -wait backoff": {Blocks: true},
-		"UNWATCH: -release lua": {Release: drivers.ReleaseWatch},
 	} {
 		cfg.Addrs = []string{proxy.URL()}
 		if _, err := lookup(t, "rueidis").Open(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), want) {

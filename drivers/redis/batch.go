@@ -39,8 +39,6 @@ func (s *service) Batch(context.Context) (drivers.Batch, error) {
 	switch {
 	case s.cfg.Topology != "" && s.cfg.Topology != drivers.TopologySingle:
 		return nil, fmt.Errorf("topology %s: requests in batches go to a single server", s.cfg.Topology)
-	case s.cfg.Release == drivers.ReleaseWatch:
-		return nil, fmt.Errorf("the release %s needs a connection to itself", s.cfg.Release)
 	case s.traits.Blocks:
 		return nil, errors.New("a release that wakes a client which sleeps on the server goes alone")
 	case s.stepwise():
@@ -115,17 +113,7 @@ func command(r *drivers.Request) ([]string, error) {
 	return r.Session.(asker).ask(ops[r.Op], r.Lease)
 }
 
-func (b *sender) send(ctx context.Context) {
-	err := b.conn.Dedicated(ctx, "", func(l Link) error {
-		l.Do(ctx, b.commands)
-		return nil
-	})
-	if err != nil { // there is no connection
-		for i := range b.commands {
-			b.commands[i].Err = err
-		}
-	}
-}
+func (b *sender) send(ctx context.Context) { b.conn.Send(ctx, b.commands) }
 
 // rerun does for all scripts of a batch what session.rerun does for one.
 func (b *batch) rerun(ctx context.Context) {

@@ -38,8 +38,11 @@ func asksForScripts(args []string) bool {
 	return args[0] == "EVALSHA" && strings.Trim(args[1], "0") == ""
 }
 
-func (p *parrot) Dedicated(_ context.Context, _ string, f func(redis.Link) error) error {
-	return f(parrotLink{p})
+func (p *parrot) Send(_ context.Context, commands []redis.Command) {
+	for i := range commands {
+		p.sent++
+		commands[i].Reply, commands[i].Err = p.reply, p.err
+	}
 }
 
 func (p *parrot) Close() error { return nil }
@@ -58,15 +61,6 @@ func (quiet) Add(context.Context, ...string) error    { return nil }
 func (quiet) Remove(context.Context, ...string) error { return nil }
 func (q quiet) Done() <-chan struct{}                 { return q.done }
 func (q quiet) Close() error                          { close(q.done); return nil }
-
-type parrotLink struct{ *parrot }
-
-func (p parrotLink) Do(_ context.Context, commands []redis.Command) {
-	for i := range commands {
-		p.sent++
-		commands[i].Reply, commands[i].Err = p.reply, p.err
-	}
-}
 
 // TestBatchReplies has a server that answers what makes no sense: a request in a batch returns what the session's own method
 // returns, with as many commands.

@@ -22,8 +22,6 @@ type clusterConn struct {
 
 	mu     sync.Mutex
 	nodes  map[string]Conn // by address; made when needed
-	lent   map[string]Conn // like nodes, with the configured number of connections
-	ranges []slotRange     // as last heard
 	closed bool
 }
 
@@ -32,29 +30,18 @@ func dialCluster(ctx context.Context, open func(context.Context, Options) (Conn,
 	if err != nil {
 		return nil, err
 	}
-	return &clusterConn{Conn: conn, open: open, o: o, nodes: map[string]Conn{}, lent: map[string]Conn{}}, nil
+	return &clusterConn{Conn: conn, open: open, o: o, nodes: map[string]Conn{}}, nil
 }
 
-// node returns a connection to one node, for subscriptions and for questions about the node.
+// node returns the connection to one node, for subscriptions and for questions about the node. It makes it if there is
+// none. Meanwhile others connect to their nodes: one that is gone takes a time-out. If two make a connection to the same
+// node, they use the first.
 func (c *clusterConn) node(ctx context.Context, addr string) (Conn, error) {
-	o := c.o
-	o.Pipelining, o.FlushDelay, o.Conns = drivers.PipeliningDefault, 0, 1
-	return c.connect(ctx, addr, c.nodes, o)
-}
-
-// lender returns a connection to one node that lends connections, up to the configured number.
-func (c *clusterConn) lender(ctx context.Context, addr string) (Conn, error) {
-	o := c.o
-	o.Pipelining, o.FlushDelay, o.Wakes = drivers.PipeliningOff, 0, false
-	return c.connect(ctx, addr, c.lent, o)
-}
-
-// connect returns the existing connection to a node, or makes it. Meanwhile others connect to their nodes: one that is gone takes
-// a time-out. If two make a connection to the same node, they use the first.
-func (c *clusterConn) connect(ctx context.Context, addr string, among map[string]Conn, o Options) (Conn, error) {
-	if conn, err := c.keep(addr, among, nil); conn != nil || err != nil {
+	if conn, err := c.keep(addr, nil); conn != nil || err != nil {
 		return conn, err
 	}
+	o := c.o
+	o.Pipelining, o.FlushDelay, o.Conns = drivers.PipeliningDefault, 0, 1
 	var err error
 	if o.Target, err = o.at(addr); err != nil {
 		return nil, err
@@ -64,7 +51,7 @@ func (c *clusterConn) connect(ctx context.Context, addr string, among map[string
 	if err != nil {
 		return nil, err
 	}
-	conn, err := c.keep(addr, among, made)
+	conn, err := c.keep(addr, made)
 	if conn != made {
 		made.Close()
 	}
@@ -72,61 +59,16 @@ func (c *clusterConn) connect(ctx context.Context, addr string, among map[string
 }
 
 // keep returns the connection to a node, which is made if there was none; nil if there is none at all.
-func (c *clusterConn) keep(addr string, among map[string]Conn, made Conn) (Conn, error) {
+func (c *clusterConn) keep(addr string, made Conn) (Conn, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
 		return nil, Closed
 	}
-	if among[addr] == nil && made != nil {
-		among[addr] = made
+	if c.nodes[addr] == nil && made != nil {
+		c.nodes[addr] = made
 	}
-	return among[addr], nil
-}
-
-// Dedicated implements Conn: the connection leads to the node that has the key's slot, as far as known.
-func (c *clusterConn) Dedicated(ctx context.Context, key string, f func(Link) error) error {
-	addr := c.lastKnown(Slot(key))
-	if addr == "" {
-		if err := c.learn(ctx); err != nil {
-			return err
-		}
-		if addr = c.lastKnown(Slot(key)); addr == "" {
-			return ServerError("CLUSTERDOWN Hash slot not served")
-		}
-	}
-	conn, err := c.lender(ctx, addr)
-	if err != nil {
-		return err
-	}
-	err = conn.Dedicated(ctx, key, f)
-	if e, ok := asServerError(err); ok && e.Code() == "MOVED" || classOf(err) == drivers.ClassConnect {
-		c.forget() // the next one finds the node that has it now
-	}
-	return err
-}
-
-func (c *clusterConn) lastKnown(slot int) string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return addrOf(c.ranges, slot)
-}
-
-func (c *clusterConn) forget() {
-	c.mu.Lock()
-	c.ranges = nil
-	c.mu.Unlock()
-}
-
-func (c *clusterConn) learn(ctx context.Context) error {
-	ranges, err := c.slots(ctx)
-	if err != nil {
-		return err
-	}
-	c.mu.Lock()
-	c.ranges = ranges
-	c.mu.Unlock()
-	return nil
+	return c.nodes[addr], nil
 }
 
 // Close implements Conn.
@@ -134,8 +76,7 @@ func (c *clusterConn) Close() error {
 	c.mu.Lock()
 	c.closed = true
 	c.mu.Unlock()
-	// Nothing is added to the two any more.
-	return errors.Join(c.Conn.Close(), drivers.CloseAll(maps.Values(c.nodes)), drivers.CloseAll(maps.Values(c.lent)))
+	return errors.Join(c.Conn.Close(), drivers.CloseAll(maps.Values(c.nodes))) // none is added any more
 }
 
 // slotRange is a range of slots and the primary that serves it.

@@ -69,7 +69,7 @@ func (d awake) Designs() []drivers.Design {
 }
 
 // cells returns every design with pipelining, and variants that the suite might distinguish: the default design without
-// it, a release that is not a script, and the line of clients that poll. With -short it is every other design.
+// it, and the line of clients that poll. With -short it is every other design.
 func cells(d drivers.Driver, library int) []cell {
 	if testing.Short() {
 		var list []cell
@@ -80,16 +80,18 @@ func cells(d drivers.Driver, library int) []cell {
 		}
 		return list
 	}
-	list := append(cellsWith(d, drivers.ReleaseWatch), cell{"fair for clients that poll", drivers.Config{Lock: "fair", Polls: true}})
+	list := append(cellsWith(d), cell{"fair for clients that poll", drivers.Config{Lock: "fair", Polls: true}})
 	if drivers.LibraryOf(d).Collects {
 		list = append(list, cell{"set-nx that collects", drivers.Config{Lock: "set-nx", FlushDelay: drivers.FlushAuto}})
 	}
 	return list
 }
 
-// embeddedCells leaves out the line of clients that poll: the server makes an interpreter for each of their many
-// scripts.
-func embeddedCells(d drivers.Driver, _ int) []cell { return cellsWith(d, drivers.ReleaseDelEx) }
+// embeddedCells has the release by a command, which the real server may lack. It leaves out the line of clients that poll:
+// the server makes an interpreter for each of their many scripts.
+func embeddedCells(d drivers.Driver, _ int) []cell {
+	return append(cellsWith(d), cell{"set-nx by delex", drivers.Config{Lock: "set-nx", Release: drivers.ReleaseDelEx}})
+}
 
 func designCells(d drivers.Driver) (list []cell) {
 	for _, design := range d.Designs() {
@@ -98,10 +100,9 @@ func designCells(d drivers.Driver) (list []cell) {
 	return list
 }
 
-func cellsWith(d drivers.Driver, release drivers.Release) []cell {
+func cellsWith(d drivers.Driver) []cell {
 	return append(designCells(d),
 		cell{"set-nx without pipelining", drivers.Config{Lock: "set-nx", Pipelining: drivers.PipeliningOff}},
-		cell{"set-nx by " + string(release), drivers.Config{Lock: "set-nx", Release: release}},
 	)
 }
 

@@ -66,10 +66,10 @@ const topologies = 3
 
 // topologyCells returns the cells of a library on a topology, by their numbers. The connection, which is the same below
 // all designs, finds the servers: so set-nx is tested everywhere, and every other design on one topology, another one
-// for the other library; so is the release that needs a connection to the right node.
+// for the other library.
 func topologyCells(d drivers.Driver, topology, library int) []cell {
 	list := []cell{{"set-nx", drivers.Config{Lock: "set-nx"}}}
-	others := []cell{{"set-nx by watch", drivers.Config{Lock: "set-nx", Release: drivers.ReleaseWatch}}}
+	var others []cell
 	for _, design := range d.Designs() {
 		if design.Name != "set-nx" {
 			others = append(others, cell{design.Name, drivers.Config{Lock: design.Name}})

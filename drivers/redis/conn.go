@@ -19,9 +19,9 @@ type Conn interface {
 	// returns, whether it succeeds or not: the caller reuses the slice. An error reply is a ServerError.
 	Do(ctx context.Context, args []string, key int) (Reply, error)
 
-	// Dedicated lends f a connection, exclusively, to the server that has key. f must undo what it began on it (a
-	// WATCH, a MULTI), unless the connection is broken: otherwise the next user would get it.
-	Dedicated(ctx context.Context, key string, f func(Link) error) error
+	// Send sends the commands to a single server in one write, on a connection that nobody else uses meanwhile, and
+	// sets the Reply or the Err of each. It copies their Args.
+	Send(ctx context.Context, commands []Command)
 
 	// Subscribe opens a connection that receives publications. message is called from one goroutine, in order, and does
 	// not block. ctx bounds only the opening.
@@ -31,35 +31,11 @@ type Conn interface {
 	Close() error
 }
 
-// Link is one connection. One goroutine uses it.
-type Link interface {
-	// Do sends the commands in one write, and sets the Reply or the Err of each. It copies their Args.
-	Do(ctx context.Context, commands []Command)
-}
-
 // Command is a command and its answer.
 type Command struct {
 	Args  []string // the command's name in capitals first
 	Reply Reply
 	Err   error // a ServerError if it is an error reply
-}
-
-// send sends commands over a link and returns their replies, as many as there are commands. The error is the first of any
-// of them.
-func send(ctx context.Context, l Link, commands ...[]string) ([]Reply, error) {
-	list := make([]Command, len(commands))
-	for i := range list {
-		list[i].Args = commands[i]
-	}
-	l.Do(ctx, list)
-	replies := make([]Reply, len(list))
-	for i := range list {
-		if list[i].Err != nil {
-			return nil, list[i].Err
-		}
-		replies[i] = list[i].Reply
-	}
-	return replies, nil
 }
 
 // Subscription is one connection in subscribing mode. It is safe for concurrent use. It ends with its connection; for

@@ -272,7 +272,7 @@ func TestReleaseNames(t *testing.T) {
 	for _, d := range designs(t) {
 		if len(d.Releases) > 0 {
 			with = append(with, d.Name)
-			if d.Releases[0] != drivers.ReleaseLua || len(d.Releases) != 4 {
+			if d.Releases[0] != drivers.ReleaseLua || len(d.Releases) != 3 {
 				t.Errorf("%s: %v", d.Name, d.Releases)
 			}
 		}

@@ -103,15 +103,11 @@ func TestScriptsRefused(t *testing.T) {
 		restrict(t, server, "-@scripting")
 		opened := map[string]int{}
 		for _, design := range designs(t) {
-			for _, how := range []drivers.Config{{}, {Wakes: true}, {Release: drivers.ReleaseWatch}, {Release: drivers.ReleaseWatch, Wakes: true},
-				{Release: drivers.ReleaseWatch, Renews: true}, {Release: drivers.ReleaseWatch, Passes: true}} {
-				if how.Release != "" && len(design.Releases) == 0 {
-					continue
-				}
+			for _, how := range []drivers.Config{{}, {Wakes: true}, {Renews: true}, {Passes: true}} {
 				how.Lock, how.Addrs = design.Name, []string{server.URL()}
 				s, err := lookup(t, driver).Open(t.Context(), how)
 				if err != nil {
-					if drivers.ClassOf(err) != drivers.ClassAuth || !strings.Contains(err.Error(), "-lock set-nx -release watch runs none") {
+					if drivers.ClassOf(err) != drivers.ClassAuth || !strings.Contains(err.Error(), "-lock set-nx-del runs none") {
 						t.Errorf("%+v: %v, want the remedy", how, err)
 					}
 					continue
@@ -124,7 +120,7 @@ func TestScriptsRefused(t *testing.T) {
 				s.Close()
 			}
 		}
-		want := map[string]int{"setnx": 1, "setnx-expire": 1, "set-nx-del": 1, "set-nx-get-del": 1, "getset": 1, "setnx-steal": 1, "set-nx": 2, "reentrant-count": 2}
+		want := map[string]int{"setnx": 1, "setnx-expire": 1, "set-nx-del": 1, "set-nx-get-del": 1, "getset": 1, "setnx-steal": 1}
 		if !maps.Equal(opened, want) {
 			t.Errorf("without scripts there are %v, want %v", opened, want)
 		}

@@ -165,7 +165,6 @@ func (s *service) permitsAll(ctx context.Context) error {
 	}{
 		{t.Fair || t.Wakes && s.cfg.Wakes, (&session{sharded: s.sharded}).publication(s.absentKey), "take another lock, or -wait backoff"},
 		{t.Blocks && s.cfg.Blocks, []string{"BLPOP", s.absentKey, "0.01"}, "-wait backoff"},
-		{s.cfg.Release == drivers.ReleaseWatch, []string{"UNWATCH"}, "-release lua"},
 	} {
 		if !question.matters {
 			continue

@@ -172,9 +172,7 @@ func (c *primary) DoWait(_ context.Context, args []string, _ int, _ []string) (r
 	return redis.Text("OK"), nil, c.acked, c.waitErr
 }
 
-func (c *primary) Dedicated(context.Context, string, func(redis.Link) error) error {
-	return errors.ErrUnsupported
-}
+func (c *primary) Send(context.Context, []redis.Command) {}
 
 func (c *primary) Subscribe(context.Context, func(string, string)) (redis.Subscription, error) {
 	return nil, errors.ErrUnsupported

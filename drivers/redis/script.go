@@ -145,6 +145,6 @@ func (s *service) permitsScripts(ctx context.Context) error {
 	if !refused || isUnknownScript(err) || !strings.Contains(strings.ToLower(string(e)), "evalsha") {
 		return nil
 	}
-	return fmt.Errorf("the server refuses scripts: %w: -driver rueidis -lock set-nx -release watch runs none without "+
-		"-wait block, -renew and -handover swap; or permit this user EVALSHA and EVAL", err)
+	return fmt.Errorf("the server refuses scripts: %w: -lock set-nx-del runs none without -wait "+
+		"pubsub or queue, nor does -release delex (Redis 8.4) or delifeq (Valkey 9); or permit this user EVALSHA and EVAL", err)
 }

@@ -91,8 +91,8 @@ var Settings = []Setting{
 			"least that can be set, or strict, on disk before it answers (default relaxed)",
 		at: func(p *Plan, _ *Load) value { return name(&p.Durability) }},
 	{Name: "release", Group: GroupWhat, Value: "NAME", Default: "default", Zero: "default", Axis: true,
-		Usage: "how set-nx and its variants compare and delete: lua, watch,\n" +
-			"delifeq or delex (default: lua)",
+		Usage: "how set-nx and its variants compare and delete: lua, delifeq\n" +
+			"or delex (default: lua)",
 		at: func(p *Plan, _ *Load) value { return name(&p.Release) }},
 	{Name: "renew", Group: GroupLease, Default: "off", Zero: "off", Axis: true,
 		Usage: "renew the lease every third of the TTL for as long as the lock is\n" +

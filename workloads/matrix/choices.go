@@ -35,7 +35,7 @@ func Choices(setting string) []string {
 	case "durability":
 		return []string{"relaxed", "strict"}
 	case "release":
-		return texts("default", drivers.ReleaseLua, drivers.ReleaseWatch, drivers.ReleaseDelIfEq, drivers.ReleaseDelEx)
+		return texts("default", drivers.ReleaseLua, drivers.ReleaseDelIfEq, drivers.ReleaseDelEx)
 	case "arrival":
 		return []string{spec.Constant, spec.Poisson}
 	}

@@ -255,18 +255,9 @@ func (c *conn) Close() error {
 	return err
 }
 
-// Dedicated implements redis.Conn. The connection comes from the pool, even if commands are pipelined.
-func (c *conn) Dedicated(_ context.Context, _ string, f func(redis.Link) error) error {
-	lent := c.client.(*goredis.Client).Conn() // in a cluster it is requested from a node
-	defer lent.Close()
-	return f(link{lent})
-}
-
-type link struct{ conn *goredis.Conn }
-
-// Do implements redis.Link.
-func (l link) Do(ctx context.Context, commands []redis.Command) {
-	pipe := l.conn.Pipeline()
+// Send implements redis.Conn. The connection comes from the pool, even if commands are pipelined.
+func (c *conn) Send(ctx context.Context, commands []redis.Command) {
+	pipe := c.client.Pipeline()
 	sent := make([]*goredis.Cmd, len(commands))
 	for i := range commands {
 		sent[i] = pipe.Do(ctx, newArgs(commands[i].Args)...)

@@ -304,24 +304,16 @@ func (c *conn) Close() error {
 	return nil
 }
 
-// Dedicated implements redis.Conn.
-func (c *conn) Dedicated(_ context.Context, key string, f func(redis.Link) error) error {
-	return c.client.Dedicated(func(lent rueidis.DedicatedClient) error { return f(link{c, lent}) })
-}
-
-type link struct {
-	*conn
-	lent rueidis.DedicatedClient
-}
-
-// Do implements redis.Link.
-func (l link) Do(ctx context.Context, commands []redis.Command) {
+// Send implements redis.Conn.
+func (c *conn) Send(ctx context.Context, commands []redis.Command) {
+	lent, giveBack := c.client.Dedicate()
+	defer giveBack()
 	sent := make([]rueidis.Completed, len(commands))
 	for i := range commands {
-		sent[i] = l.lent.B().Arbitrary(commands[i].Args...).Build()
+		sent[i] = lent.B().Arbitrary(commands[i].Args...).Build()
 	}
-	for i, result := range l.lent.DoMulti(ctx, sent...) {
-		commands[i].Reply, commands[i].Err = l.answer(result)
+	for i, result := range lent.DoMulti(ctx, sent...) {
+		commands[i].Reply, commands[i].Err = c.answer(result)
 	}
 }
 
