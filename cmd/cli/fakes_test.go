@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	if signal.Ignored(os.Interrupt) {
 		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
 	}
-	testscript.Main(leakChecked{m}, map[string]func(){"lockbench": func() { servertest.QuickJava(); Main() }, "capped": capped})
+	testscript.Main(leakChecked{m}, map[string]func(){"lockbench": func() { servertest.QuickJava(); Main() }})
 }
 
 // leakChecked fails a test run that leaves goroutines behind.
@@ -59,6 +59,8 @@ func init() {
 	drivers.Register("test-odd", fake{server: drivers.Server{Name: "odd", Replicas: -1}})
 	drivers.Register("test-gone", fake{gone: new(atomic.Bool)})
 	drivers.Register("test-gate", fake{release: &gates})
+	drivers.Register("test-panics", panicking{})
+	drivers.Register("test-bursts", panicking{opened: new(atomic.Int64)})
 
 	servers.Register(&servers.Service{
 		Name: "alpha", Schemes: []string{"alpha", "alphas"}, Packages: "alpha-server", Limit: "max_alphas", Database: servers.DatabaseName,
@@ -169,6 +171,31 @@ func (f fake) Inspect(context.Context) (drivers.Server, drivers.Usage, error) {
 		return drivers.Server{}, drivers.Usage{}, errors.New("test-gone: inspect: connection refused")
 	}
 	return f.server, drivers.Usage{CPU: -1, Commands: -1, BytesIn: -1, BytesOut: -1}, nil
+}
+
+// panicking is a driver whose client library panics: in its second Try, or if opened is set, in a goroutine of its own
+// when it is opened for the third time, by the second trial.
+type panicking struct {
+	fake
+	opened *atomic.Int64
+	tried  *atomic.Int64
+}
+
+func (p panicking) Open(context.Context, drivers.Config) (drivers.Service, error) {
+	p.tried = new(atomic.Int64)
+	if p.opened != nil && p.opened.Add(1) == 3 {
+		go panic("planted beside")
+	}
+	return p, nil
+}
+
+func (p panicking) Session(context.Context, int) (drivers.Session, error) { return p, nil }
+
+func (p panicking) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
+	if p.opened == nil && p.tried.Add(1) == 2 {
+		panic("planted")
+	}
+	return p.fake.Try(ctx, l)
 }
 
 // golden compares got with testdata/name, or writes it there.

@@ -38,8 +38,8 @@ var floors = []rule{
 
 	// 1: what is built on one of them. A driver has one client library at most; designs have none.
 	{"drivers/memory", []string{"drivers"}, nil},
-	{"drivers/redis", []string{"drivers", "drivers/redis/guard"}, nil},
-	{"drivers/redis/guard", []string{"drivers"}, nil},
+	{"drivers/traffic", []string{"drivers"}, nil},
+	{"drivers/redis", []string{"drivers", "drivers/traffic"}, nil},
 	{"drivers/quorum", []string{"drivers"}, nil},
 	{"drivers/redis/goredis", []string{"drivers", "drivers/redis"}, []string{"github.com/redis/go-redis/v9"}},
 	{"drivers/redis/rueidis", []string{"drivers", "drivers/redis"}, []string{"github.com/redis/rueidis"}},

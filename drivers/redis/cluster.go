@@ -104,23 +104,19 @@ func (c *clusterConn) parseSlots(reply Reply) ([]slotRange, error) {
 	}
 	var ranges []slotRange
 	for _, row := range rows {
-		fields, _ := row.AsArray()
-		if len(fields) < 3 {
-			return nil, Unexpected("CLUSTER SLOTS has a row without a primary")
+		fields, err := row.AsArray() // from, to, primary, replicas
+		if err != nil {
+			return nil, err
 		}
-		primary, _ := fields[2].AsArray()
-		if len(primary) < 2 {
-			return nil, Unexpected("CLUSTER SLOTS has a primary without an address")
+		primary, err := fields[2].AsArray()
+		if err != nil {
+			return nil, err
 		}
-		from, to, port := fields[0].n, fields[1].n, primary[1].n
-		if from < 0 || from > to || to >= Slots || port < 1 || port > 65535 {
-			return nil, Unexpected("CLUSTER SLOTS has a range or a port that makes no sense")
-		}
-		host := primary[0].text
+		host, port := primary[0].text, primary[1].n
 		if host == "" || host == "?" { // it does not know its own name: the one that found it is right
 			host = c.o.Target.Host
 		}
-		ranges = append(ranges, slotRange{from, to, net.JoinHostPort(host, strconv.FormatInt(port, 10))})
+		ranges = append(ranges, slotRange{fields[0].n, fields[1].n, net.JoinHostPort(host, strconv.FormatInt(port, 10))})
 	}
 	return ranges, nil
 }

@@ -1,5 +1,4 @@
-// Dialling, for both client libraries, and a first greeting that checks the server; and where servers may be that
-// other servers name.
+// Dialling, for both client libraries, and a first greeting that checks the server.
 package redis
 
 import (
@@ -11,28 +10,24 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/netip"
 	"os"
-	"slices"
 	"strconv"
-	"strings"
-	"syscall"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
-	"github.com/lockbench/lockbench/drivers/redis/guard"
+	"github.com/lockbench/lockbench/drivers/traffic"
 )
 
-// Dial makes one connection to the target within the I/O time-out, including TLS, with a guard on what the server
-// sends. Client libraries use it instead of their own, so that dialling is the same for all. Its errors are of class
-// connect, or canceled if ctx is.
+// Dial makes one connection to the target within the I/O time-out, including TLS, which counts what is sent. Client
+// libraries use it instead of their own, so that dialling is the same for all. Its errors are of class connect, or
+// canceled if ctx is.
 func (o Options) Dial(ctx context.Context) (net.Conn, error) {
 	switch o.Topology {
 	case drivers.TopologySentinel, drivers.TopologyCluster:
 		err := fmt.Errorf("topology %s has no one server to connect to", o.Topology)
 		return nil, &drivers.Error{Class: drivers.ClassConnect, Op: "connect", Err: err}
 	}
-	return o.dialGuarded(ctx, o.Target)
+	return o.dialCounted(ctx, o.Target)
 }
 
 // DialTo is Dial for a server that another one named, at host:port.
@@ -41,15 +36,15 @@ func (o Options) DialTo(ctx context.Context, addr string) (net.Conn, error) {
 	if err != nil {
 		return nil, &drivers.Error{Class: drivers.ClassConnect, Op: "connect", Err: err}
 	}
-	return o.dialGuarded(ctx, t)
+	return o.dialCounted(ctx, t)
 }
 
-func (o Options) dialGuarded(ctx context.Context, t Target) (net.Conn, error) {
+func (o Options) dialCounted(ctx context.Context, t Target) (net.Conn, error) {
 	conn, err := o.dial(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	conn = guard.New(conn, o.sent, o.Topology == drivers.TopologyCluster)
+	conn = o.sent.Count(conn, traffic.Commands())
 	if o.Proxy {
 		conn = &helloless{Conn: conn}
 	}
@@ -83,11 +78,7 @@ func (o Options) dial(ctx context.Context, t Target) (net.Conn, error) {
 	}
 	connect := o.connect
 	if connect == nil {
-		dialer := net.Dialer{}
-		if !o.given(t) {
-			dialer.ControlContext = o.stayWithin
-		}
-		connect = dialer.DialContext
+		connect = new(net.Dialer).DialContext
 	}
 	conn, err := connect(ctx, network, t.Addr())
 	if err != nil {
@@ -237,54 +228,4 @@ func encode(command []string) []byte {
 		b = fmt.Appendf(b, "$%d\r\n%s\r\n", len(arg), arg)
 	}
 	return b
-}
-
-// given reports whether the user has named the target.
-func (o Options) given(t Target) bool {
-	return len(o.Given) == 0 || t.Path != "" ||
-		slices.ContainsFunc(o.Given, func(g Target) bool { return g.Host == t.Host && g.Port == t.Port })
-}
-
-// stayWithin is a net.Dialer's ControlContext: it is called with the resolved address, before anything is sent there. A
-// server may direct lockbench, and with it the password, only to addresses of a kind that the user has named. To allow
-// others, the user names one of them.
-func (o Options) stayWithin(ctx context.Context, _, address string, _ syscall.RawConn) error {
-	to, err := netip.ParseAddrPort(address)
-	if err != nil {
-		return err
-	}
-	var kinds []string
-	for _, t := range o.Given {
-		addrs, err := net.DefaultResolver.LookupNetIP(ctx, "ip", t.Host)
-		if err != nil {
-			continue // it does not resolve now
-		}
-		for _, a := range addrs {
-			kinds = append(kinds, network(a))
-		}
-	}
-	if kind := network(to.Addr()); !slices.Contains(kinds, kind) {
-		slices.Sort(kinds)
-		return fmt.Errorf("the server leads to %s, which is a %s address, and -addr names %s ones only: "+
-			"if that is right, add an address of that network to -addr", to, kind, strings.Join(slices.Compact(kinds), " and "))
-	}
-	return nil
-}
-
-// carrierGrade are the addresses of RFC 6598, which clouds use as private ones.
-var carrierGrade = netip.MustParsePrefix("100.64.0.0/10")
-
-// network returns the kind of network that an address belongs to.
-func network(a netip.Addr) string {
-	switch a = a.Unmap(); {
-	case a.IsLoopback():
-		return "loopback"
-	case a.IsLinkLocalUnicast(): // where clouds serve a machine's secrets
-		return "link-local"
-	case a.IsPrivate(), carrierGrade.Contains(a):
-		return "private"
-	case a.IsGlobalUnicast():
-		return "public"
-	}
-	return "special" // multicast, unspecified
 }

@@ -14,7 +14,7 @@ import (
 	"sync/atomic"
 
 	"github.com/lockbench/lockbench/drivers"
-	"github.com/lockbench/lockbench/drivers/redis/guard"
+	"github.com/lockbench/lockbench/drivers/traffic"
 )
 
 // Driver offers every design of this package over one client library.
@@ -43,7 +43,6 @@ type Options struct {
 	drivers.Config
 	Target  Target   // the server, or the first of the Targets; its login is that of all servers that keep data
 	Targets []Target // the given sentinels, with the login that they want, or nodes of the cluster
-	Given   []Target // what the user has named: servers that these name must be in the same networks
 
 	Sharded bool // subscriptions use SSUBSCRIBE
 
@@ -51,7 +50,7 @@ type Options struct {
 	Proxy bool
 
 	connect func(ctx context.Context, network, addr string) (net.Conn, error) // nil: the system's
-	sent    *guard.Sent                                                       // by all connections made with these options; nil: not counted
+	sent    *traffic.Counter                                                  // by all connections made with these options; nil: not counted
 }
 
 // Designs implements drivers.Driver.
@@ -74,7 +73,7 @@ func (d Driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 		return nil, fmt.Errorf("redis: open: %w", err)
 	}
 	design := designs[slices.IndexFunc(designs, func(d design) bool { return d.Name == chosen.Name })]
-	o := Options{Config: cfg, Target: targets[0], Targets: targets, Given: targets, connect: d.Connect, sent: guard.NewSent()}
+	o := Options{Config: cfg, Target: targets[0], Targets: targets, connect: d.Connect, sent: new(traffic.Counter)}
 	if o.Target.apart {
 		o.Target.Username, o.Target.Password = cfg.Username, cfg.Password
 	}
@@ -295,7 +294,7 @@ func (s *service) withExtraKeys(keys []string) []string {
 }
 
 // Sent implements drivers.Sender. It includes what client libraries send by themselves.
-func (s *service) Sent() drivers.Sent { return s.options.sent.Total() }
+func (s *service) Sent() drivers.Sent { return s.options.sent.Sent() }
 
 // Sent implements drivers.Sender.
 func (b *Base) Sent() (all drivers.Sent) {

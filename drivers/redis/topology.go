@@ -255,21 +255,18 @@ func (l *link) ask(command ...string) (Reply, error) {
 	if _, err := l.conn.Write(encode(command)); err != nil {
 		return Reply{}, err
 	}
-	return l.read(0)
+	return l.read()
 }
 
-// maxDepth and maxReply bound what a server can make the client read.
-const maxDepth, maxReply = 8, 1 << 20
-
 // read reads a reply in version 2 of the protocol.
-func (l *link) read(depth int) (Reply, error) {
+func (l *link) read() (Reply, error) {
 	line, err := l.r.ReadSlice('\n')
 	if err != nil {
 		return Reply{}, err
 	}
 	line = bytes.TrimRight(line, "\r\n")
-	if len(line) == 0 || depth > maxDepth {
-		return Reply{}, Unexpected("an empty line, or a reply within replies")
+	if len(line) == 0 {
+		return Reply{}, Unexpected("an empty line")
 	}
 	kind, text := line[0], string(line[1:])
 	switch kind {
@@ -280,8 +277,8 @@ func (l *link) read(depth int) (Reply, error) {
 	}
 	n, err := strconv.Atoi(text)
 	switch {
-	case err != nil || n > maxReply:
-		return Reply{}, Unexpected("a number that is none, or too large a reply")
+	case err != nil:
+		return Reply{}, Unexpected("a number that is none")
 	case kind == ':':
 		return Int(int64(n)), nil
 	case n < 0:
@@ -291,13 +288,11 @@ func (l *link) read(depth int) (Reply, error) {
 		_, err := io.ReadFull(l.r, bulk)
 		return Text(string(bulk[:n])), err
 	case kind == '*':
-		items := make([]Reply, 0, min(n, 64))
-		for range n {
-			item, err := l.read(depth + 1)
-			if err != nil {
+		items := make([]Reply, n)
+		for i := range items {
+			if items[i], err = l.read(); err != nil {
 				return Reply{}, err
 			}
-			items = append(items, item)
 		}
 		return Array(items...), nil
 	}

@@ -4,56 +4,23 @@ package rueidislock
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	rueidislib "github.com/redis/rueidis"
 
 	"github.com/lockbench/lockbench/drivers"
-	"github.com/lockbench/lockbench/drivers/redis"
 )
 
 // interceptor wraps the library's client to see its scripts. It passes all else on.
 type interceptor struct {
 	rueidislib.Client
 	holds   sync.Map      // token → *hold, from the attempt to the release
-	prefix  string        // of the locks' keys
-	keys    int           // of each lock
 	ahead   time.Duration // Config.ClockOffset
 	lockers int           // of the process
-	breach  atomic.Pointer[error]
-}
-
-// checked returns onInvalidations with a check of the keys, because the server is not trusted: the library uses the
-// number in a key as an index, and panics at a key that is only the prefix. After such a key all commands fail.
-func (e *interceptor) checked(onInvalidations func([]rueidislib.RedisMessage)) func([]rueidislib.RedisMessage) {
-	return func(keys []rueidislib.RedisMessage) {
-		for _, m := range keys {
-			key, _ := m.ToString()
-			if rest, ours := strings.CutPrefix(key, e.prefix); ours && !e.valid(rest) {
-				err := redis.Unexpected(fmt.Sprintf("the server says that the key %.100q has changed, which is of no lock", key))
-				e.breach.Store(&err)
-				onInvalidations(nil) // wakes all waiters
-				return
-			}
-		}
-		onInvalidations(keys)
-	}
-}
-
-// valid reports whether a lock can have a key with rest after the prefix, ":NUMBER:NAME".
-func (e *interceptor) valid(rest string) bool {
-	parts := strings.SplitN(rest, ":", 3)
-	if len(parts) != 3 || parts[0] != "" {
-		return false
-	}
-	n, err := strconv.Atoi(parts[1])
-	return err == nil && n >= 0 && n < e.keys
 }
 
 // hold is one acquisition, from its first attempt on.
@@ -74,21 +41,18 @@ type holdOf struct{}
 
 // Do implements rueidis.Client. The library only sends [EVALSHA or EVAL, script, 1, key, token, …].
 func (e *interceptor) Do(ctx context.Context, cmd rueidislib.Completed) rueidislib.RedisResult {
-	if err := e.breach.Load(); err != nil {
-		return rueidislib.NewErrorResult(*err)
-	}
 	args := cmd.Commands()
 	if len(args) < 5 || !strings.HasPrefix(args[0], "EVAL") {
-		return e.do(ctx, cmd)
+		return e.Client.Do(ctx, cmd)
 	}
 	token := args[4] // copied before the client takes args back
 	cmd = e.dated(cmd, args)
 	if h, ok := ctx.Value(holdOf{}).(*hold); ok {
 		drivers.Shuffle(e.lockers)
 		e.expect(h, token)
-		return e.do(ctx, cmd)
+		return e.Client.Do(ctx, cmd)
 	}
-	result := e.do(ctx, cmd)
+	result := e.Client.Do(ctx, cmd)
 	if h, ok := e.holds.Load(token); ok {
 		h.(*hold).released(result)
 	}
@@ -108,15 +72,6 @@ func (e *interceptor) dated(cmd rueidislib.Completed, args []string) rueidislib.
 	args = slices.Clone(args)
 	args[5] = strconv.FormatInt(end+e.ahead.Milliseconds(), 10)
 	return e.B().Arbitrary(args...).Build()
-}
-
-// do fails if the breach came with the answer: after a refusal the library would wait for a wake-up that has been.
-func (e *interceptor) do(ctx context.Context, cmd rueidislib.Completed) rueidislib.RedisResult {
-	result := e.Client.Do(ctx, cmd)
-	if err := e.breach.Load(); err != nil {
-		return rueidislib.NewErrorResult(*err)
-	}
-	return result
 }
 
 // expect records the token of an attempt before it is sent. One wait makes many attempts, each with a new token.

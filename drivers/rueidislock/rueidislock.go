@@ -154,11 +154,8 @@ type service struct {
 }
 
 func (s *service) add(option rueidislock.LockerOption, lockers int) error {
-	e := &interceptor{prefix: option.KeyPrefix, keys: 2*s.majority - 1, ahead: s.ahead, lockers: lockers}
+	e := &interceptor{ahead: s.ahead, lockers: lockers}
 	option.ClientBuilder = func(o rueidislib.ClientOption) (client rueidislib.Client, err error) {
-		if o.OnInvalidations != nil {
-			o.OnInvalidations = e.checked(o.OnInvalidations)
-		}
 		if e.Client, err = rueidislib.NewClient(o); err != nil {
 			return nil, err
 		}

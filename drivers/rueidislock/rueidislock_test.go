@@ -7,7 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	rueidislib "github.com/redis/rueidis"
 	"github.com/redis/rueidis/rueidislock"
 	"go.uber.org/goleak"
 
@@ -317,41 +316,6 @@ func TestClosedStaysClosed(t *testing.T) {
 			t.Error("a closed client has been answered")
 		}
 	}
-}
-
-// TestBreachWithTheAnswer: the message that a key has changed which no lock has comes just before a refusal. The attempt fails
-// with the breach: after a refusal the library would wait for a wake-up that has been.
-func TestBreachWithTheAnswer(t *testing.T) {
-	client, err := rueidislib.NewClient(rueidislib.ClientOption{
-		InitAddress: []string{strings.TrimPrefix(servertest.Embedded(t).URL(), "redis://")}, DisableCache: true,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	key, err := client.Do(t.Context(), client.B().Echo().Message("test:7:k").Build()).ToMessage()
-	if err != nil {
-		t.Fatal(err)
-	}
-	woken := 0
-	e := &interceptor{prefix: "test", keys: 1}
-	changed := e.checked(func([]rueidislib.RedisMessage) { woken++ })
-	e.Client = announcing{client, func() { changed([]rueidislib.RedisMessage{key}) }}
-	try := client.B().Eval().Script("return 0").Numkeys(1).Key("test:0:k").Arg("token").Build()
-	if err := e.Do(t.Context(), try).Error(); drivers.ClassOf(err) != drivers.ClassProtocol || woken != 1 {
-		t.Errorf("an attempt returns %v, want an error of class protocol; waiters woken %d times", err, woken)
-	}
-}
-
-// announcing calls before each answer.
-type announcing struct {
-	rueidislib.Client
-	before func()
-}
-
-func (a announcing) Do(ctx context.Context, cmd rueidislib.Completed) rueidislib.RedisResult {
-	a.before()
-	return a.Client.Do(ctx, cmd)
 }
 
 // TestTrackingRefused: without client-side caching the library works if it is told so, and its waiters look again.
