@@ -62,7 +62,7 @@ func TestMatching(t *testing.T) {
 		"several, forced": {cells(func(r *results.Record) { r.Plan.Wait, r.Plan.BackoffMin, r.Plan.Handover = "queue", 0, "swap" }), cells(of()),
 			Options{Force: true}, []string{""}, nil, nil},
 		"another flag for all cells": {cells(of(driver("go-redis"), clients(8)), of(driver("go-redis"), clients(16))), cells(clients(16), clients(8), clients(32)),
-			Options{Force: true}, []string{"clients 8", "clients 16"}, nil, []string{"rueidis · clients 32"}},
+			Options{Force: true}, []string{"go-redis · clients 8", "go-redis · clients 16"}, nil, []string{"rueidis · clients 32"}},
 		"another kind of server, forced": {cells(kind("embedded")), cells(kind("private")), Options{Force: true}, []string{""}, nil, nil},
 		"kinds apart":                    {cells(kind("embedded"), kind("private")), cells(kind("private"), kind("embedded")), Options{Force: true}, []string{"embedded", "private"}, nil, nil},
 		"what follows from another flag is not in the name": {cells(of(), queued), cells(queued, of()), Options{}, []string{"wait backoff", "wait queue"}, nil, nil},
@@ -103,7 +103,7 @@ func TestNoMatch(t *testing.T) {
 		base, head []*results.Record
 		o          Options
 	}{
-		"no cell of head.jsonl has the plan of one of base.jsonl; the nearest two differ in clients (8, 16): to compare them all the same": {
+		"no cell of head.jsonl has the plan of one of base.jsonl; the nearest two differ in clients (8, 16): to compare them all the same, -force": {
 			cells(clients(8)), cells(of(clients(16), lasting(time.Second)), clients(16)), Options{}},
 		"in clients (8, 16) and duration (10s, 1m): to compare them all the same, -force": {
 			cells(clients(8)), cells(of(clients(16), lasting(time.Minute))), Options{}},
