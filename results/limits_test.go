@@ -242,7 +242,6 @@ func TestLimit(t *testing.T) {
 
 		{"several holders", closed, func(r *Record) { waiting(r); r.Plan.Keys, r.Safety.Violations = 1, 100 }, ""},
 		{"several holders, of an open loop", opened, func(r *Record) { r.Safety.Violations = 100 }, ""},
-		{"several holders, as planned", opened, func(r *Record) { r.Safety.Violations, r.Safety.Overstayed = 100, 100 }, ByRate},
 		{"a closed class beside an open one", opened, func(r *Record) {
 			r.Plan.Classes = []spec.Class{{Name: "web", Load: r.Plan.Load}, {Name: "batch", Load: spec.Load{Clients: 4}}}
 		}, ByClients},

@@ -170,8 +170,7 @@ type Counts struct {
 	Dropped int64 `json:"dropped,omitempty"` // of those, the ones that found the queue full (Load.MaxQueue)
 
 	// These are 0 unless the plan asks for them.
-	Crashed    int64 `json:"crashed,omitempty"`    // holders that died without a release
-	Overstayed int64 `json:"overstayed,omitempty"` // holds that were made longer than their lease
+	Crashed int64 `json:"crashed,omitempty"` // holders that died without a release
 
 	// The following are 0 unless the plan says Renew or Reentry. Re-entries are those of the Acquired.
 	Renewals       int64 `json:"renewals,omitempty"`        // answered in the window, with an error or without

@@ -2,7 +2,10 @@
 
 package results
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // Safety is the oracle's report; Checked false means that it was off.
 type Safety struct {
@@ -27,10 +30,6 @@ type Safety struct {
 	// Explained says why LostEarly and FenceRegress prove nothing in this trial: the server was restarted, or a request
 	// failed whose effect may have come late. Empty if nothing explains them.
 	Explained string `json:"explained,omitempty" trials:"-"`
-
-	// Overstayed are those of the Violations that the plan has asked for: the client that was intruded upon had been
-	// made longer than its lease (Load.Overstay). They say nothing against the lock.
-	Overstayed int64 `json:"overstayed,omitempty"`
 
 	// Possible are the grants of a key that a client of another host may still have held, or not: their clocks are compared with a
 	// doubt of up to Blind. They are in no other figure, and an overlap that takes longer than Blind is never among them. Both are 0
@@ -69,14 +68,13 @@ type Violation struct {
 	Overlap  time.Duration `json:"overlap_ns"` // 0 if it had not ended with the run
 }
 
-// Breaches returns how often exclusion was broken at least, those times left out that the plan has asked for. One breach can be
-// seen by several witnesses (an overlap of two holds, a lock lost early, a fencing token that goes back, a lost update), so it
+// Breaches returns how often exclusion was broken at least. One breach can be seen by several witnesses (an overlap of two holds, a lock lost early, a fencing token that goes back, a lost update), so it
 // is the count of the one that saw most. Of a lock that only its holder can release, a wrong release is another: it takes the
 // lock from a client that holds it.
 func (r *Record) Breaches() int64 {
 	s := r.Safety
-	n := s.Violations - s.Overstayed
-	if s.Violations == 0 {
+	n := s.Violations
+	if n == 0 {
 		n = s.LostUpdates
 	}
 	if s.Explained == "" {
@@ -102,8 +100,7 @@ func (r *Record) Broken() int64 {
 // Broken returns how often the lock has broken the exclusion that it claims, in all trials.
 func (c *Cell) Broken() int64 { return sumOf(c.Trials, (*Record).Broken) }
 
-// Violated reports whether the lock has failed: it claims to exclude, and exclusion was broken in a way that the plan had
-// not asked for.
+// Violated reports whether the lock has failed: it claims to exclude, and exclusion was broken.
 func (r *Record) Violated() bool { return r.Broken() > 0 }
 
 // Violated reports whether the lock has failed in any trial.
@@ -119,16 +116,6 @@ func (f Figures) MaxRate() (rate float64, ok bool) {
 		return 0, false
 	}
 	return 3 / float64(s.Power.Watched), true
-}
-
-// LostUpdates returns how many updates were lost in the trials that no planted violations explain.
-func (c *Cell) LostUpdates() int64 {
-	return sumOf(c.Trials, func(r *Record) int64 {
-		if r.Safety.onlyPlanted() {
-			return 0
-		}
-		return r.Safety.LostUpdates
-	})
 }
 
 func sumSafety(trials []*Record) Safety {
@@ -168,5 +155,20 @@ func sumSafety(trials []*Record) Safety {
 	return sum
 }
 
-// onlyPlanted reports whether there were violations, and all were such as the plan had asked for (-overstay).
-func (s Safety) onlyPlanted() bool { return s.Violations > 0 && s.Violations == s.Overstayed }
+// UnmarshalJSON leaves out the violations that the plan of an old record has asked for (spec.Load.Overstay): they say nothing
+// against the lock.
+func (s *Safety) UnmarshalJSON(text []byte) error {
+	type safety Safety
+	old := struct {
+		*safety
+		Overstayed int64 `json:"overstayed"`
+	}{safety: (*safety)(s)}
+	if err := json.Unmarshal(text, &old); err != nil {
+		return err
+	}
+	if old.Overstayed > 0 && s.Violations == old.Overstayed {
+		s.LostUpdates, s.Events = 0, nil
+	}
+	s.Violations -= max(0, old.Overstayed)
+	return nil
+}

@@ -1,6 +1,9 @@
 package results
 
 import (
+	"encoding/json"
+	"fmt"
+	"reflect"
 	"testing"
 	"time"
 )
@@ -19,8 +22,7 @@ func TestBreaches(t *testing.T) {
 		{"hardly watched", Safety{Checked: true, Grants: 1_000_000, Power: power(3)}, 0, 0},
 		{"unknown", Safety{Checked: true, Grants: 1_000_000}, 0, 0},
 		{"off", Safety{Power: power(300)}, 0, 0},
-		{"violations", Safety{Checked: true, Grants: 1000, Violations: 5, Overstayed: 2, LostUpdates: 9, Power: power(300)}, 3, 0},
-		{"planted", Safety{Checked: true, Grants: 1000, Violations: 5, Overstayed: 5, LostUpdates: 4, Power: power(300)}, 0, 0},
+		{"violations", Safety{Checked: true, Grants: 1000, Violations: 3, LostUpdates: 9, Power: power(300)}, 3, 0},
 		{"lost updates alone", Safety{Checked: true, Grants: 1000, LostUpdates: 4, Power: power(300)}, 4, 0},
 		{"lost early", Safety{Checked: true, Grants: 1000, LostEarly: 7, Power: power(300)}, 7, 0},
 		{"fences", Safety{Checked: true, Grants: 1000, FenceRegress: 2, Power: power(300)}, 2, 0},
@@ -43,7 +45,7 @@ func TestBreaches(t *testing.T) {
 
 // TestBroken: a wrong release is held against a design that claims to exclude and to be owned, and against no other.
 func TestBroken(t *testing.T) {
-	s := Safety{Checked: true, Grants: 1000, Violations: 5, Overstayed: 3, WrongReleases: 4}
+	s := Safety{Checked: true, Grants: 1000, Violations: 2, WrongReleases: 4}
 	for traits, want := range map[Traits]int64{{}: 0, {Exclusive: true}: 2, {Owned: true}: 0, {Exclusive: true, Owned: true}: 4} {
 		r := &Record{Traits: traits, Safety: s}
 		c := &Cell{Trials: []*Record{r}, Safety: s}
@@ -79,20 +81,16 @@ func TestSumOfSafety(t *testing.T) {
 
 // TestBreachesOfCell: no trial excuses another, and wrong releases of an owned lock count in all that is said of a cell.
 func TestBreachesOfCell(t *testing.T) {
-	planted := Safety{Violations: 6, Overstayed: 6, LostUpdates: 3}
 	for _, tc := range []struct {
-		name      string
-		trials    []Safety
-		breaches  int64
-		witnessed int64 // lost updates that are evidence
-		bounded   bool
+		name     string
+		trials   []Safety
+		breaches int64
+		bounded  bool
 	}{
-		{"planted alone", []Safety{planted, {}}, 0, 0, false},
-		{"lost updates beside planted violations", []Safety{planted, {LostUpdates: 5}}, 5, 5, false},
-		{"wrong releases", []Safety{{WrongReleases: 4}, {}}, 4, 0, false},
-		{"other witnesses in each", []Safety{{Violations: 2}, {LostEarly: 3}, {FenceRegress: 1}}, 6, 0, false},
-		{"explained in one trial", []Safety{{LostEarly: 5, Explained: "restart"}, {LostEarly: 2}}, 2, 0, false},
-		{"sound", []Safety{{}, {}}, 0, 0, true},
+		{"wrong releases", []Safety{{WrongReleases: 4}, {}}, 4, false},
+		{"other witnesses in each", []Safety{{Violations: 2}, {LostEarly: 3}, {FenceRegress: 1}}, 6, false},
+		{"explained in one trial", []Safety{{LostEarly: 5, Explained: "restart"}, {LostEarly: 2}}, 2, false},
+		{"sound", []Safety{{}, {}}, 0, true},
 	} {
 		var recs []*Record
 		for i, s := range tc.trials {
@@ -111,8 +109,16 @@ func TestBreachesOfCell(t *testing.T) {
 		if _, bound := c.Figures().MaxRate(); c.Breaches() != tc.breaches || c.Broken() != tc.breaches || bound != tc.bounded {
 			t.Errorf("%s: %d breaches, bound %v; want %d, %v", tc.name, c.Breaches(), bound, tc.breaches, tc.bounded)
 		}
-		if c.LostUpdates() != tc.witnessed {
-			t.Errorf("%s: %d lost updates, want %d", tc.name, c.LostUpdates(), tc.witnessed)
+	}
+}
+
+// TestPlantedOfOldRecords reads what an old record says of violations that its plan has asked for: they are left out.
+func TestPlantedOfOldRecords(t *testing.T) {
+	for overstayed, want := range map[int]Safety{5: {}, 3: {Violations: 2, LostUpdates: 4}, 0: {Violations: 5, LostUpdates: 4}} {
+		var s Safety
+		text := fmt.Sprintf(`{"violations": 5, "lost_updates": 4, "overstayed": %d}`, overstayed)
+		if err := json.Unmarshal([]byte(text), &s); err != nil || !reflect.DeepEqual(s, want) {
+			t.Errorf("%s: %+v, %v", text, s, err)
 		}
 	}
 }

@@ -62,7 +62,7 @@ func sample() *Record {
 			Acquired: 100, Contended: 1, TimedOut: 2, Canceled: 3, Unknown: 4, Refused: 5, Unfinished: 6, Tries: 130,
 			Released: 98, Lost: 1, ReleaseError: 1, LocalRefusals: 40,
 			LostRenewal: 2, Renewals: 40, RenewError: 3, Reentries: 70, ReentryRefused: 4, ReentryError: 5,
-			Offered: 140, Dropped: 7, Crashed: 3, Overstayed: 2,
+			Offered: 140, Dropped: 7, Crashed: 3,
 			SplitVotes: 8, LateGrants: 2, NodeErrors: []int64{0, 3, 0, 0, 1},
 			StuckKeys: 3, EarlyErrors: map[string]int64{"closed": 2},
 			Errors: map[string]int64{"timeout": 4}, ErrorSample: map[string]string{"timeout": "redis: set: i/o timeout"},
@@ -71,7 +71,7 @@ func sample() *Record {
 		Fairness: Fairness{Clients: 12, Jain: 0.97, MinClient: 1, MaxClient: 9, Starved: 2, LongestWait: time.Second, OwnerChanges: 80, LongestRun: 4},
 		Safety: Safety{
 			Checked: true, Grants: 120, Violations: 1, Longest: time.Millisecond, Overlap: time.Millisecond,
-			LostUpdates: 1, WrongReleases: 2, FenceRegress: 3, Overstayed: 1,
+			LostUpdates: 1, WrongReleases: 2, FenceRegress: 3,
 			Possible: 1, Blind: time.Microsecond,
 			LostEarly: 2, Explained: "the server was restarted",
 			Ended:  map[string]int64{"FATAL: terminating connection due to idle-session timeout (SQLSTATE 57P05)": 2},
@@ -119,8 +119,8 @@ func firstSample() *Record {
 	first := p.Load
 	p.Load = spec.Load{Clients: first.Clients, Hold: first.Hold, Think: first.Think, TTL: first.TTL, Timeout: first.Timeout}
 	p.Classes, p.Workload, p.Ops, p.MaxErrors, p.Probe = nil, "", 0, spec.MaxErrors{}, 0
-	n.Offered, n.Dropped, n.Crashed, n.Overstayed = 0, 0, 0, 0
-	r.Safety.Overstayed, r.Bound.By, r.Generator.RunQueue, r.Generator.GCLongest, r.Generator.PerWrite, r.Generator.Outside, r.Bound.Pool = 0, "", 0, 0, 0, 0, 0
+	n.Offered, n.Dropped, n.Crashed = 0, 0, 0
+	r.Bound.By, r.Generator.RunQueue, r.Generator.GCLongest, r.Generator.PerWrite, r.Generator.Outside, r.Bound.Pool = "", 0, 0, 0, 0, 0
 	r.Bound.InSystem, r.Bound.LittleOpen, r.Bound.Waited, r.Bound.LoadRTT, r.Generator.Memory = 0, 0, 0, 0, 0
 	r.Generator.Quota, r.Generator.Throttled, r.Generator.CoreWait, r.Generator.Pauses, r.Generator.Paused, r.Generator.Delayed = 0, 0, 0, nil, 0, false
 	r.Safety.LostEarly, r.Safety.Explained, r.Safety.Ended, r.Safety.Power = 0, "", nil, nil

@@ -171,8 +171,6 @@ func (r *Record) checkCounts() error {
 		return fmt.Errorf("fairness.starved: %d of %d clients", f.Starved, r.Plan.Clients)
 	case s.Violations > s.Grants:
 		return fmt.Errorf("safety.violations: %d in %d grants", s.Violations, s.Grants)
-	case s.Overstayed > s.Violations:
-		return fmt.Errorf("safety.overstayed: %d of %d violations", s.Overstayed, s.Violations)
 	case s.Power != nil && s.Power.Watched > s.Grants:
 		return fmt.Errorf("safety.power.watched: %d of %d grants", s.Power.Watched, s.Grants)
 	case s.Power != nil && s.Power.Sampled > s.Grants:

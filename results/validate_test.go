@@ -49,7 +49,6 @@ func TestValidate(t *testing.T) {
 		{func(r *Record) { r.Plan.Renew = false }, "counts.renewals: 40, though nothing was renewed"},
 		{func(r *Record) { r.Plan.Reentry = 1 }, "counts.reentries: 79, though none was asked for"},
 		{func(r *Record) { r.Plan.Reentry, r.Plan.Renew = 2, true }, ""},
-		{func(r *Record) { r.Safety.Overstayed = 2 }, "safety.overstayed: 2 of 1 violations"},
 		{func(r *Record) { r.Counts.Dropped = 141 }, "counts.dropped: 141 of 140 arrivals"},
 		{func(r *Record) { r.Steady.P = 1.1 }, "steady.p: a probability of 1.1"},
 		{func(r *Record) { r.Plan.Classes = nil }, "classes: 1 of 0"},

@@ -63,18 +63,18 @@ type worker struct {
 // virtualClient is a client that a worker carries.
 type virtualClient struct {
 	*client
-	worker *worker
-	stage  stage
-	after  stage // a pause: what comes then
-	ends   holdEnd
-	since  time.Duration // see stage
-	wake   time.Duration // see stage
-	tries  wait.Attempt
-	cause  error      // of an acquisition that is undone, or of a Wait
-	line   *linePlace // nil: it stands in no local line
-	over   bool       // no arrival will come
-	hold   *renewed   // the present hold, if it is renewed; nil if no hold is
-	inner  *inner     // the re-entries of the present hold; nil without any
+	worker  *worker
+	stage   stage
+	after   stage // a pause: what comes then
+	crashes bool
+	since   time.Duration // see stage
+	wake    time.Duration // see stage
+	tries   wait.Attempt
+	cause   error      // of an acquisition that is undone, or of a Wait
+	line    *linePlace // nil: it stands in no local line
+	over    bool       // no arrival will come
+	hold    *renewed   // the present hold, if it is renewed; nil if no hold is
+	inner   *inner     // the re-entries of the present hold; nil without any
 }
 
 // inner are re-entries.

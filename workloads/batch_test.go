@@ -154,14 +154,13 @@ func TestSameLock(t *testing.T) {
 		func(p *spec.Plan) { // more arrivals than the one client can serve; none at the instant of a release
 			p.Wait, p.Hold, p.Rate, p.Arrival, p.MaxQueue = "none", 10*ms, spec.Must(spec.ParseRate("171.3")), "constant", 5
 		},
-		func(p *spec.Plan) { p.Hold, p.Overstay, p.TTL, p.Think = 10*ms, 1, 30*ms, 50*ms },
+		func(p *spec.Plan) { p.Hold, p.TTL, p.Think = 40*ms, 30*ms, 50*ms },
 		func(p *spec.Plan) { p.Wait, p.Clients, p.Keys, p.Hold, p.Think = "pubsub", 2, 1, 9*ms+ms/3, 4*ms },
 		func(p *spec.Plan) { p.Wait, p.Clients, p.Keys, p.Hold, p.Think = "queue", 3, 1, 9*ms+ms/3, 4*ms },
 		func(p *spec.Plan) {
 			p.Wait, p.Handover, p.Clients, p.Keys, p.Hold, p.Think = "queue", "swap", 3, 1, 9*ms+ms/3, 4*ms
 		},
 		func(p *spec.Plan) { p.Renew, p.Hold, p.TTL, p.Think = true, 47*ms, 30*ms, 4*ms },
-		func(p *spec.Plan) { p.Renew, p.Hold, p.Overstay, p.TTL, p.Think = true, 43*ms, 0.5, 30*ms, 3*ms },
 		func(p *spec.Plan) {
 			p.Lock, p.Reentry, p.Clients, p.Hold, p.Think, p.Poll = "reentrant", 4, 2, 9*ms+ms/3, 4*ms+ms/7, 3*ms
 		},

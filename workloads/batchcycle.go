@@ -226,19 +226,16 @@ func (w *worker) hold(v *virtualClient, now time.Duration) {
 		w.sample(v, now)
 		return
 	}
-	v.ends, v.lost = endRelease, false
+	v.crashes, v.lost = false, false
 	if v.hold != nil {
 		v.hold.until = 0
 	}
 	if v.class.managedHold {
-		v.ends = v.drawEnd()
+		v.crashes = v.drawCrash()
 	}
-	switch {
-	case v.ends == endOverstay:
-		w.sleep(v, now, holding, v.overstayFor())
-	case v.inner != nil:
+	if v.inner != nil {
 		w.reenter(v, now)
-	default:
+	} else {
 		w.holdFor(v, now)
 	}
 }
@@ -310,10 +307,7 @@ func (w *worker) renewed(v *virtualClient, now time.Duration, owned bool, err er
 }
 
 func (w *worker) held(v *virtualClient, now time.Duration) {
-	switch v.ends {
-	case endOverstay:
-		v.overstayed()
-	case endCrash:
+	if v.crashes {
 		v.markCrashed()
 	}
 	if v.inner == nil {

@@ -76,9 +76,9 @@ func newClass(r *Run, l spec.Load) (*class, error) {
 	if c.open {
 		c.queue, c.arrivals = new(pace.Queue), &arrivals{}
 	}
-	c.timedHold = l.Hold > 0 || c.holds != nil || r.Plan.Reentry > 1 || l.Overstay > 0
+	c.timedHold = l.Hold > 0 || c.holds != nil || r.Plan.Reentry > 1
 	c.thinking = l.Think > 0 || c.thinks != nil
-	c.managedHold = r.Plan.Renew || r.Plan.Reentry > 1 || l.Crash > 0 || l.Overstay > 0
+	c.managedHold = r.Plan.Renew || r.Plan.Reentry > 1 || l.Crash > 0
 	return c, nil
 }
 

@@ -64,7 +64,8 @@ type client struct {
 	left     time.Duration  // when its loop ended
 	timer    *alarm.Timer   // nil until the first rest
 	evidence
-	holds *oracle.Log // of several processes; else nil. It fills the last cache line: a cycle is to touch five of them and not six
+	holds *oracle.Log // of several processes; else nil
+	_     [8]byte     // to whole cache lines: a cycle is to touch five of them and not six
 }
 
 const (

@@ -23,7 +23,7 @@ type counters struct {
 	local                                                     int64 // of all attempts, those refused by the local queue
 	contended, timedOut, unknown, refused, lost, releaseError int64
 	lostRenewal, reentries, reentryRefused, reentryError      int64
-	crashed, overstayed                                       int64
+	crashed                                                   int64
 	canceled, unfinished, thoughts                            int64
 	waited                                                    time.Duration // in the window for locks, from the answer of a first try that was refused
 	thought                                                   time.Duration // in think pauses, as measured
@@ -115,7 +115,6 @@ func (b *totals) count(t *counters) {
 	n.LostRenewal += t.lostRenewal
 	n.ReleaseError += t.releaseError
 	n.Crashed += t.crashed
-	n.Overstayed += t.overstayed
 	n.Reentries += t.reentries
 	n.ReentryRefused += t.reentryRefused
 	n.ReentryError += t.reentryError

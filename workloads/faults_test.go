@@ -1,4 +1,4 @@
-// Holders that die, and holders that overstay: what is planted has to be seen, and to be told from what is not.
+// Holders that die: what is planted has to be seen, and to be told from what is not.
 
 package workloads
 
@@ -218,62 +218,5 @@ func TestCrashers(t *testing.T) {
 	_, err := (&Run{Plan: p, Service: &mortal{Service: open(t, p)}, Prefix: "test:"}).Do(t.Context())
 	if err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("got  %v\nwant %s", err, want)
-	}
-}
-
-// TestPlantedOverstays makes every hold outlast its lease. The overlaps are seen, and nothing is said against the lock.
-func TestPlantedOverstays(t *testing.T) {
-	p := plan("memory", "mutex")
-	p.Clients, p.Overstay, p.Hold, p.TTL, p.Duration = 4, 1, 10*ms, 20*ms, time.Second
-	bubble(t, p, nil, func(t *testing.T, r *results.Record) {
-		n, s := r.Counts, r.Safety
-		if n.Overstayed < 40 || n.Overstayed < n.Acquired-2 || n.Lost+n.Released != n.Acquired {
-			t.Errorf("counts %+v: want about 50 that overstay", n)
-		}
-		if s.Violations < 40 || s.Overstayed != s.Violations || s.Longest < 9*ms || r.Violated() {
-			t.Errorf("safety %+v: want an overlap of 10 ms for each, by which the lock is not violated", s)
-		}
-		if h := r.Latency[results.Hold]; h.P50 < 29*ms || h.Max > 31*ms {
-			t.Errorf("holds %+v, want 30 ms each", h)
-		}
-	})
-	p.Hold, p.Overstay = ms, 0.1
-	bubble(t, p, nil, func(t *testing.T, r *results.Record) {
-		if n := r.Counts; n.Overstayed < n.Acquired/20 || n.Overstayed > n.Acquired/5 || n.Lost > n.Overstayed {
-			t.Errorf("counts %+v: want a tenth to overstay", n)
-		}
-		if h := r.Latency[results.Hold]; h.Max < 21900*us || h.Max > 22100*us {
-			t.Errorf("holds %+v, want the longest to be the TTL and a tenth of it", h)
-		}
-		if r.Violated() || r.Safety.Violations == 0 {
-			t.Errorf("safety %+v", r.Safety)
-		}
-	})
-}
-
-// TestOverstaysHideNothing: a lock that lets others in while a lease lasts is violated, whoever overstays besides, and however long
-// the holder has waited for it.
-func TestOverstaysHideNothing(t *testing.T) {
-	for _, tc := range []struct {
-		share             float64
-		clients           int
-		hold, after, lies time.Duration
-	}{
-		{0.5, 3, 20 * ms, 0, 20 * ms},
-		{1, 3, 20 * ms, 0, 20 * ms},
-		{1, 3, 20 * ms, 40 * ms, 56 * ms},
-		{1, 8, 20 * ms, 40 * ms, 56 * ms},
-	} {
-		p := plan("memory", "mutex")
-		p.Clients, p.Overstay, p.Hold, p.Poll, p.TTL, p.Duration = tc.clients, tc.share, tc.hold, 7*ms, 60*ms, 10*time.Second
-		var l *liar
-		bubble(t, p, func(svc drivers.Service) drivers.Service {
-			l = &liar{Service: svc, hold: tc.lies, after: tc.after}
-			return l
-		}, func(t *testing.T, r *results.Record) {
-			if s := r.Safety; s.Violations-s.Overstayed != l.lies || !r.Violated() || l.lies < 50 {
-				t.Errorf("%+v: %d lies within the lease, and safety %+v", tc, l.lies, s)
-			}
-		})
 	}
 }

@@ -1,6 +1,5 @@
-// Managed holds, which do more than sleep: re-entry (-reentry), renewal (-renew), and planted faults of holders, which crash without a
-// release (-crash) or hold on when their lease is over (-overstay). They are apart from the cycle, so that a plain hold pays for one
-// comparison.
+// Managed holds, which do more than sleep: re-entry (-reentry), renewal (-renew), and holders that crash without
+// a release (-crash). They are apart from the cycle, so that a plain hold pays for one comparison.
 
 package workloads
 
@@ -70,18 +69,14 @@ func (c *client) holdManaged() {
 	p := &c.e.run.Plan
 	entered, whole := 0, true
 	c.lost = false
-	ends := c.drawEnd()
-	if ends == endOverstay {
-		c.overstay()
-		return
-	}
+	crashes := c.drawCrash()
 	if p.Reentry > 1 {
 		entered, whole = c.reenter(p.Reentry - 1)
 	}
 	if whole {
 		c.sleepWatched(c.drawHold())
 	}
-	if ends == endCrash {
+	if crashes {
 		c.markCrashed()
 	}
 	switch {
@@ -227,54 +222,8 @@ var errCrashed = errors.New("the holder has crashed")
 // clockGrain is more than servers that keep time in whole milliseconds round a lease by.
 const clockGrain = 2 * time.Millisecond
 
-// holdEnd is how a hold ends.
-type holdEnd uint8
-
-const (
-	endRelease  holdEnd = iota // by a release
-	endCrash                   // without a release
-	endOverstay                // by a release after its lease is over
-)
-
-// drawEnd chooses how the next hold ends.
-func (c *client) drawEnd() holdEnd {
-	cl := c.class
-	if cl.Crash == 0 && cl.Overstay == 0 {
-		return endRelease
-	}
-	switch u := c.unit(); {
-	case u < cl.Crash:
-		return endCrash
-	case u < cl.Crash+cl.Overstay:
-		return endOverstay
-	}
-	return endRelease
-}
-
-// overstay holds on after the lease: from the grant for the TTL, and then for the planned hold, at least a tenth of the TTL.
-// The hold is not renewed and not entered again.
-//
-// Only the server knows when the lease ends. A violation from when it may have ended, within clockGrain, is this hold's fault and
-// not the lock's; see leaseEnd and Oracle.Overstay.
-func (c *client) overstay() {
-	c.sent = c.sleepFor(c.overstayFor())
-	c.overstayed()
-}
-
-// overstayFor begins such a hold, and returns how long it takes.
-func (c *client) overstayFor() time.Duration {
-	ttl := c.lease.TTL
-	if o := c.e.oracle; o != nil {
-		o.Overstay(int(c.key), int(c.id), &c.grant, c.leaseEnd()-clockGrain)
-	}
-	return ttl + max(c.drawHold(), ttl/10)
-}
-
-func (c *client) overstayed() {
-	if c.recorded && c.sent-c.granted >= c.lease.TTL { // else the run has stopped before
-		c.counters.overstayed++
-	}
-}
+// drawCrash chooses whether the next hold ends in a crash.
+func (c *client) drawCrash() bool { return c.class.Crash > 0 && c.unit() < c.class.Crash }
 
 // markCrashed makes a hold that is over end in a crash, unless the run has ended too or the hold was lost before.
 func (c *client) markCrashed() {

@@ -209,9 +209,6 @@ func (c *client) logHold() {
 		Key: int(c.key), Client: int(c.id) + c.class.before, Start: c.start, From: c.granted, To: c.sent,
 		Fence: c.fence(), Crashed: c.crashed, Counted: c.grant.Counted,
 	}
-	if c.grant.Overstays {
-		h.Ends = c.leaseEnd() - clockGrain
-	}
 	c.holds.Add(&h)
 }
 

@@ -77,7 +77,6 @@ func TestWrongReleases(t *testing.T) {
 	}{
 		{"holds outlast the lease", false, overrun, nil, 0.9},
 		{"holds outlast the lease, of a lock that claims owners", true, overrun, nil, 0.9},
-		{"planted overstays, of a lock that claims owners", true, func(p *spec.Plan) { p.Overstay = 1 }, nil, 0.9},
 		{"a late grant", false, func(*spec.Plan) {}, func(s drivers.Service) drivers.Service { return late{s, 25 * ms} }, 0.4},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

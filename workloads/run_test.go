@@ -205,8 +205,7 @@ func TestOverstay(t *testing.T) {
 // grants nothing else until the liars have let go, so that nothing else is one.
 type liar struct {
 	drivers.Service
-	hold  time.Duration
-	after time.Duration // how old a hold has to be
+	hold time.Duration
 
 	mu      sync.Mutex
 	granted time.Time // the last true grant
@@ -228,7 +227,7 @@ func (l *liar) Session(ctx context.Context, id int) (drivers.Session, error) {
 func (s *liarSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if age := time.Since(s.granted); age >= max(ms, s.after) && age <= s.hold-2*ms {
+	if age := time.Since(s.granted); age >= ms && age <= s.hold-2*ms {
 		s.lied, s.lies, s.lying = true, s.lies+1, s.lying+1
 		return true, nil
 	}

@@ -254,7 +254,7 @@ func grantGapWarning(r *results.Record, d results.Pause) string {
 	}
 	busy := r.Latency[results.Hold].Max
 	for _, g := range r.Plan.Groups() {
-		if g.Crash > 0 || g.Overstay > 0 {
+		if g.Crash > 0 {
 			return ""
 		}
 		busy = max(busy, r.Latency[results.Hold].Max+g.Think, g.Burst)

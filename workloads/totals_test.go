@@ -163,7 +163,7 @@ func TestBooksAddUp(t *testing.T) {
 			p.Ops = 1 + rng.Int64N(50)
 		}
 		if rng.IntN(4) == 0 {
-			p.Crash, p.Overstay = 0.2, 0.2
+			p.Crash = 0.2
 		}
 		patience := time.Duration(3 + 4*p.Reentry)
 		if rng.IntN(3) == 0 {

@@ -41,7 +41,7 @@ func TestOf(t *testing.T) {
 		Elapsed: 2 * time.Second,
 		Counts:  results.Counts{Acquired: 1000, Errors: map[string]int64{"timeout": 3, "network": 4}},
 		Latency: map[results.Metric]results.Latency{results.Acquire: {Count: 1000, P50: 5, P99: 9, P999: 12}},
-		Safety:  results.Safety{Checked: true, Violations: 5, Overstayed: 3},
+		Safety:  results.Safety{Checked: true, Violations: 2},
 		Cost:    results.Cost{Tries: 2, Commands: -1},
 	}
 	for name, want := range map[string]float64{

@@ -57,7 +57,7 @@ var table = slices.Concat(
 		{Name: "starved", Group: Fairness, Unit: Count, Better: Lower, About: "clients that wanted locks in the window and got none",
 			of: func(f results.Figures) float64 { return float64(f.Fairness.Starved) }},
 		{Name: "violations", Group: Safety, Unit: Count, Better: Lower,
-			About: "times that two clients held a key at once, without those that -overstay plans",
+			About: "times that two clients held a key at once",
 			of:    func(f results.Figures) float64 { return known(f.Safety.Checked, float64(f.Breaches)) }},
 		{Name: "watched", Group: Safety, Unit: Count, Better: Higher,
 			About: "grants during whose hold a rival was refused, which alone could show a violation",

@@ -43,9 +43,6 @@ func (p *cellPage) ends(c *results.Cell) {
 func (p *cellPage) outcomes(c *results.Cell) {
 	p.ends(c)
 	n := c.Counts
-	if n.Overstayed > 0 {
-		p.item(Plain, "", format.Plural(n.Overstayed, "hold")+" outlasted the lease, as planned")
-	}
 	if n.LostRenewal > 0 {
 		p.item(Warn, "", "lost to a renewal: "+view.Meaning("lost"))
 	}
@@ -124,15 +121,6 @@ func (p *cellPage) safety(c *results.Cell) {
 		if s.Blind > 0 {
 			p.item(Plain, "", fmt.Sprintf("across %d processes, whose clocks are known to agree within %s", len(c.First().Ranks), format.Duration(s.Blind)))
 		}
-	}
-	if s.Overstayed > 0 {
-		lost := ""
-		if n := s.LostUpdates - c.LostUpdates(); n > 0 {
-			lost = "; so are " + format.Plural(n, "lost update")
-		}
-		p.item(Plain, "", fmt.Sprintf("%s of them planted: the holder had been made to outlast its lease, "+
-			"which says nothing against the lock%s",
-			format.Count(s.Overstayed), lost))
 	}
 	claim := ""
 	if c.Breaches() > 0 {

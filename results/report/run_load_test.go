@@ -112,10 +112,8 @@ func climbed(n int) *results.Record {
 func loads() map[string][]*results.Record {
 	planted := record(5)
 	planted.Plan.Crash, planted.Plan.Overstay, planted.Plan.TTL = 0.01, 0.02, 100*time.Millisecond
-	planted.Counts.Crashed, planted.Counts.Overstayed = 810, 1620
+	planted.Counts.Crashed = 810
 	planted.Counts.Released -= 810
-	planted.Safety.LostUpdates = 2
-	planted.Safety.Violations, planted.Safety.Overstayed, planted.Safety.Longest, planted.Safety.Overlap = 3, 3, 9*time.Millisecond, 20*time.Millisecond
 	rec := results.NewRecorder(1)
 	for i := range 810 {
 		rec.Borrow().Record(results.RecoveryIndex, 100*time.Millisecond+time.Duration(i)*time.Microsecond)
@@ -123,7 +121,7 @@ func loads() map[string][]*results.Record {
 	planted.Latency[results.Recovery] = rec.Latency(results.RecoveryIndex)
 	worse := record(6)
 	worse.Plan = planted.Plan
-	worse.Plan.Lock, worse.Counts.Crashed, worse.Safety.LostUpdates, worse.Safety.Violations, worse.Safety.Overstayed = "set-nx-del", 700, 2, 5, 3
+	worse.Plan.Lock, worse.Counts.Crashed, worse.Safety.LostUpdates, worse.Safety.Violations = "set-nx-del", 700, 2, 2
 	worse.Latency[results.Recovery] = rec.Latency(results.RecoveryIndex)
 
 	drifting := opened(6)

@@ -55,8 +55,6 @@ func TestAlarm(t *testing.T) {
 	}{
 		{"nothing", func(*results.Record) {}, Plain},
 		{"violations", func(r *results.Record) { r.Safety.Violations = 3 }, Bad},
-		{"some planted", func(r *results.Record) { r.Safety.Violations, r.Safety.Overstayed = 3, 2 }, Bad},
-		{"all planted", func(r *results.Record) { r.Safety.Violations, r.Safety.Overstayed = 3, 3 }, Warn},
 		{"nothing claimed", func(r *results.Record) { r.Safety.Violations, r.Traits.Exclusive = 3, false }, Warn},
 		{"saturated", func(r *results.Record) { r.Generator.Saturated = true }, Warn},
 		{"partial", func(r *results.Record) { r.Partial = "interrupted" }, Warn},

@@ -165,16 +165,12 @@ func blind(c *results.Cell) bool {
 	return s.Violations == 0 && s.Power != nil && s.Power.Watched == 0
 }
 
-// violationText tells violations apart that the plan has asked for.
+// violationText returns how many violations there were, if one could have been seen.
 func violationText(c *results.Cell) string {
 	if !c.Safety.Checked || blind(c) {
 		return format.None
 	}
-	text := format.Count(c.Safety.Violations)
-	if planted := c.Safety.Overstayed; planted > 0 {
-		text += " (" + format.Count(planted) + " planted)"
-	}
-	return text
+	return format.Count(c.Safety.Violations)
 }
 
 // plan is ...

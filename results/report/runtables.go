@@ -147,7 +147,6 @@ type count struct {
 // otherCounts returns all but the violations and what could have shown them.
 func otherCounts() []count {
 	all := []count{
-		{"planted", func(c *results.Cell) float64 { return float64(c.Safety.Overstayed) }},
 		{"holds made longer", func(c *results.Cell) float64 {
 			if c.Safety.Power == nil {
 				return 0
@@ -233,9 +232,6 @@ func evidenceOf(name string, c *results.Cell) []Block {
 	case c.Violated():
 		f.Tone = Bad
 		f.Text += ". The design claims mutual exclusion."
-	case s.Violations > 0 && s.Violations == s.Overstayed:
-		f.Tone = Plain
-		f.Text += ". All of them were planted: the holder had been made to outlast its lease, which says nothing against the lock."
 	case c.Breaches() > 0:
 		f.Text += ". The design does not claim mutual exclusion."
 	}

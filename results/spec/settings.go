@@ -133,9 +133,6 @@ var Settings = []Setting{
 	{Name: "crash", Group: GroupLease, Value: "SHARE", Default: "0%", Zero: "0%", Axis: true, Class: true,
 		Usage: "share of the holds whose holder dies without a release",
 		at:    func(_ *Plan, l *Load) value { return share(&l.Crash) }},
-	{Name: "overstay", Group: GroupLease, Value: "SHARE", Default: "0%", Zero: "0%", Axis: true, Class: true,
-		Usage: "share of the holds that outlast their lease on purpose",
-		at:    func(_ *Plan, l *Load) value { return share(&l.Overstay) }},
 	{Name: "rate", Group: GroupLoad, Value: "RATE", Default: "0", Zero: "0", Axis: true, Class: true,
 		Implies: []string{"arrival", "max-queue"},
 		Usage: "arrivals a second, whether or not a client is free (open loop)\n" +
@@ -225,6 +222,7 @@ var Settings = []Setting{
 // Gone are the settings that only records of before have. They are shown and told apart as they are written, and cannot be set.
 var Gone = []Setting{
 	{Name: "pin", Zero: "off", Axis: true, at: func(p *Plan, _ *Load) value { return onOff(&p.Pin) }},
+	{Name: "overstay", Zero: "0%", Axis: true, Class: true, at: func(_ *Plan, l *Load) value { return share(&l.Overstay) }},
 }
 
 // Recorded are the settings that a record can have.

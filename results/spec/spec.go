@@ -62,7 +62,7 @@ type Load struct {
 	Timeout   time.Duration `json:"timeout_ns"`          // patience: how long a client waits for one lock; 0: for ever
 	TryOnly   float64       `json:"try_only,omitempty"`  // share of the clients, or of an open loop's arrivals, that try once and never wait
 	Crash     float64       `json:"crash,omitempty"`     // share of the holds whose holder dies without a release
-	Overstay  float64       `json:"overstay,omitempty"`  // share of the holds that are made to outlast their lease
+	Overstay  float64       `json:"overstay,omitempty"`  // Gone: share of the holds that were made to outlast their lease
 	Rate      Rate          `json:"rate,omitzero"`       // open loop: arrivals a second; zero: closed loop, or Burst
 	Arrival   string        `json:"arrival,omitempty"`   // how arrivals follow one another: "constant" or "poisson"; empty without Rate
 	Burst     time.Duration `json:"burst_ns,omitempty"`  // all clients come at once, every so often; 0: they do not

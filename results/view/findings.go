@@ -48,7 +48,6 @@ func (v *Run) Findings() (all []Finding) {
 // Broken returns where two clients held the same lock at once, which is what matters most.
 func (v *Run) Broken() (all []Finding) {
 	var names, free []string
-	var planted int64
 	for i, c := range v.Cells {
 		switch {
 		case c.Violated():
@@ -57,7 +56,6 @@ func (v *Run) Broken() (all []Finding) {
 		case c.Breaches() > 0:
 			free = append(free, v.Names[i])
 		}
-		planted += c.Safety.Overstayed
 	}
 	if names != nil {
 		all = append(all, Finding{Bad, "Mutual exclusion was violated",
@@ -66,11 +64,6 @@ func (v *Run) Broken() (all []Finding) {
 	if free != nil {
 		all = append(all, Finding{Warn, "Two clients held the same lock at once",
 			"in " + format.Few(free, NamedCells) + ", which does not claim mutual exclusion."})
-	}
-	if planted > 0 {
-		all = append(all, Finding{Note, "Planted violations:",
-			fmt.Sprintf("%s on purpose, by holders that were made to outlast their lease; they say nothing against a lock.",
-				format.Verb(planted, "violation was made", "violations were made"))})
 	}
 	return all
 }

@@ -111,11 +111,6 @@ func TestTakeaways(t *testing.T) {
 			[]string{"note: No violation could have been seen in 2 of 3 rows", "good: No violation was seen in 1 of 3 rows over 401 grants, 200 of which"},
 			nil,
 		},
-		"what was planted breaks nothing": {
-			[][]*results.Record{trialsOf("a", 900, 901), trialsOf("b", 200, 201)},
-			func(cells []*results.Cell) { seen(cells[0], results.Safety{Violations: 3, Overstayed: 3}) },
-			[]string{"note: Planted violations: 3 violations were made on purpose", "a came first:"}, []string{"bad:"},
-		},
 		"saturated": {
 			[][]*results.Record{trialsOf("a", 900, 901), trialsOf("b", 200, 201), trialsOf("c", 100, 101)},
 			func(cells []*results.Cell) { cells[0].Generator.Saturated = true },
@@ -254,6 +249,6 @@ func TestInvited(t *testing.T) {
 // seen plants what the oracle saw in the first trial of a cell.
 func seen(c *results.Cell, s results.Safety) {
 	for _, to := range []*results.Safety{&c.First().Safety, &c.Safety} {
-		to.Violations, to.Overstayed, to.LostEarly, to.Explained = s.Violations, s.Overstayed, s.LostEarly, s.Explained
+		to.Violations, to.LostEarly, to.Explained = s.Violations, s.LostEarly, s.Explained
 	}
 }

@@ -19,7 +19,7 @@ func OtherWitnesses(c *results.Cell) string {
 	for _, w := range []struct {
 		n    int64
 		noun string
-	}{{c.LostUpdates(), "lost update"}, {s.WrongReleases, "wrong release"}, {s.FenceRegress, "fence regression"}} {
+	}{{s.LostUpdates, "lost update"}, {s.WrongReleases, "wrong release"}, {s.FenceRegress, "fence regression"}} {
 		if w.n > 0 {
 			parts = append(parts, format.Plural(w.n, w.noun))
 		}

@@ -66,7 +66,7 @@ func (v *Run) first() string {
 // violation says what has happened in a cell whose lock claims to exclude.
 func violation(c *results.Cell) string {
 	what := OtherWitnesses(c)
-	if n := c.Safety.Violations - c.Safety.Overstayed; n > 0 {
+	if n := c.Safety.Violations; n > 0 {
 		what = fmt.Sprintf("%s of %s came while another client held the lock", format.Count(n), format.Plural(c.Safety.Grants, "grant"))
 	}
 	if ended := Ended(c.Safety); ended != "" && !strings.Contains(what, ended) {

@@ -260,14 +260,9 @@ func checkLoad(l spec.Load) error {
 		checkTime("timeout", l.Timeout, 0, maxTime),
 		checkShare("try-only", l.TryOnly),
 		checkShare("crash", l.Crash),
-		checkShare("overstay", l.Overstay),
 		checkArrivals(l),
 	); err != nil {
 		return err
-	}
-	if l.Crash+l.Overstay > 1 {
-		return refuse("overstay", spec.FormatShare(l.Overstay),
-			fmt.Sprintf("at most what -crash %s leaves of the holds", spec.FormatShare(l.Crash)))
 	}
 	return nil
 }

@@ -95,8 +95,6 @@ func TestCheckLoads(t *testing.T) {
 		{func(p *spec.Plan) { p.Classes[0].Clients = 0 }, "class online: -clients 0: must be 1 to 1000000"},
 		{func(p *spec.Plan) { p.Classes[0].KeyDist = spec.Must(spec.ParseKeys("own@0-0")) }, ""},
 		{func(p *spec.Plan) { p.Classes[0].TryOnly = 1.1 }, "class online: -try-only 1.1: must be 0 % to 100 %"},
-		{func(p *spec.Plan) { p.Classes[0].Crash, p.Classes[0].Overstay = 0.7, 0.4 },
-			"class online: -overstay 40%: must be at most what -crash 70% leaves of the holds"},
 		{func(p *spec.Plan) { p.Classes[0].MaxQueue = -1 }, "class online: -max-queue -1: must be 0 or more"},
 		{func(p *spec.Plan) { p.Classes[0].MaxQueue = 1 }, "class online: -max-queue 1: only an open loop has a queue: give -rate or -burst"},
 		{func(p *spec.Plan) { p.Classes[0].Arrival = "poisson" }, "class online: -arrival poisson: only arrivals at a -rate read it"},
@@ -131,13 +129,10 @@ func TestCheckLoads(t *testing.T) {
 // TestMisfits: what is wrong in one class says in which.
 func TestMisfits(t *testing.T) {
 	p := sound()
-	p.Overstay = 0.05
-	if err := Check(p, drivers.Traits{Expires: true}); err != nil {
-		t.Error(err)
-	}
+	p.KeyDist, p.Keys, p.Clients = spec.Must(spec.ParseKeys("own")), 1, 2
 	for want, classes := range map[string][]spec.Class{
-		"memory mutex -overstay 5%: its holds do not end with a lease":             nil,
-		"memory mutex class batch -overstay 5%: its holds do not end with a lease": {{Name: "batch", Load: p.Load}},
+		"memory mutex -key-dist own: there must be a key for each client, and there are 1 key for 2 clients":             nil,
+		"memory mutex class batch -key-dist own: there must be a key for each client, and there are 1 key for 2 clients": {{Name: "batch", Load: p.Load}},
 	} {
 		p.Classes = classes
 		err := Check(p, drivers.Traits{})

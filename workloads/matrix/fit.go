@@ -197,8 +197,6 @@ func fitLoad(p *spec.Plan, c spec.Class, t drivers.Traits) *Misfit {
 	case l.Crash > 0 && !t.Expires && !t.Session && l.Timeout == 0 && p.Duration == 0:
 		return ofClass(p, c.Name, "its locks outlive their holders, and -n operations would never end: give -duration or -timeout too",
 			"-crash %s", spec.FormatShare(l.Crash))
-	case l.Overstay > 0 && !t.Expires:
-		return ofClass(p, c.Name, "its holds do not end with a lease", "-overstay %s", spec.FormatShare(l.Overstay))
 	}
 	if p.Keys < 1 || l.Clients < 1 {
 		return nil

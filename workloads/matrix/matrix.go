@@ -144,7 +144,6 @@ func (m *Matrix) AddNull() error {
 			Duration: p.Duration, Warmup: p.Warmup, Ops: p.Ops, MaxErrors: p.MaxErrors,
 			Seed: p.Seed, IOTimeout: p.IOTimeout, Oracle: p.Oracle,
 		}
-		null.Overstay = 0
 		if _, err := m.Add(null, Server{Kind: InProcess}); err != nil {
 			return err
 		}

@@ -94,9 +94,6 @@ func clearUnread(p *spec.Plan, readers []Reader) {
 		l := &p.Classes[i].Load
 		own = append(own, l)
 		p.Clients += l.Clients
-		if p.Driver == Null {
-			l.Overstay = 0 // where there is no lease; other classes may well have something to be compared with
-		}
 	}
 	for _, r := range readers {
 		s, _ := spec.Find(r.Setting)

@@ -77,23 +77,17 @@ func leaseWarnings(p spec.Plan, l spec.Load, t drivers.Traits) (w []string) {
 	case l.Hold > l.TTL/2:
 		add("a hold of %v leaves %v of its TTL: a pause of that length makes it outlast its lease", l.Hold, l.TTL-l.Hold)
 	}
-	planted := ""
-	switch {
-	case l.Crash > 0:
-		planted = "-crash"
-	case l.Overstay > 0:
-		planted = "-overstay"
-	default:
+	if l.Crash == 0 {
 		return w
 	}
 	if whole := p.Warmup + p.Duration; t.Expires && p.Duration > 0 && l.TTL >= whole {
-		add("no lease of %v ends in a run of %v: nobody will see what follows from %s", l.TTL, whole, planted)
+		add("no lease of %v ends in a run of %v: nobody will see what follows from -crash", l.TTL, whole)
 	}
-	if l.Crash > 0 && !t.Expires && !t.Session && t.Exclusive {
+	if !t.Expires && !t.Session && t.Exclusive {
 		add("a lock of %s outlives its holder: each key that a holder dies on is locked for the rest of the run", p.Lock)
 	}
 	if !p.Oracle {
-		add("the oracle is off: nothing is measured of what follows from %s", planted)
+		add("the oracle is off: nothing is measured of what follows from -crash")
 	}
 	return w
 }

@@ -16,7 +16,6 @@ type grant struct {
 	from, to    moment
 	at, end     time.Duration // the middles of from and to on the common clock; at is the order of grants
 	start       time.Duration // when the client began to wait, likewise
-	ends        time.Duration // of the lease, after to; far from it unless the hold was to outlast it
 	fence       uint64
 	key, client int
 	rank, host  int
@@ -46,12 +45,6 @@ func overlap(a, b *grant) time.Duration {
 func mayHold(a, b *grant) bool {
 	aFrom, aTo, bFrom, _ := sees(a, b)
 	return aFrom.low < bFrom.high && bFrom.low < aTo.high
-}
-
-// excused reports whether the lease of a may have been over when b was granted.
-func excused(a, b *grant) bool {
-	_, aTo, bFrom, _ := sees(a, b)
-	return aTo.low+a.ends <= bFrom.high
 }
 
 func (a *grant) length() time.Duration { return a.to.host - a.from.host }
@@ -136,14 +129,10 @@ func (w *sweep) forget(k *keyState, at time.Duration) {
 // its own oracle has seen a later grant first, and counted the earlier one, which stands for the later one here.
 func (w *sweep) intrudes(k *keyState, own *ofRank, b *grant) bool {
 	var holder *grant
-	overstayed, possible := true, false
-	for i := len(k.held.all) - 1; i >= k.held.lost && overstayed; i-- {
-		a := &k.held.all[i]
-		if overlap(a, b) > 0 {
-			if holder == nil {
-				holder = a
-			}
-			overstayed = excused(a, b)
+	possible := false
+	for i := len(k.held.all) - 1; i >= k.held.lost && holder == nil; i-- {
+		if a := &k.held.all[i]; overlap(a, b) > 0 {
+			holder = a
 		} else {
 			possible = possible || mayHold(a, b)
 		}
@@ -169,9 +158,6 @@ func (w *sweep) intrudes(k *keyState, own *ofRank, b *grant) bool {
 	if !b.counted {
 		b.counted = true
 		s.Violations++
-		if overstayed {
-			s.Overstayed++
-		}
 		at := max(0, b.at) // the start is an instant of each clock, which bounds may put before that of the common one
 		for _, violated := range w.violated {
 			violated(at)
@@ -269,9 +255,6 @@ func (c *cursor) next(w *sweep) error {
 	c.from, c.to = r.moment(h.From), r.moment(h.To)
 	c.at, c.end = c.from.common.middle(), c.to.common.middle()
 	c.start = c.at - (h.From - h.Start)
-	if c.ends = 1 << 62; h.Ends != 0 {
-		c.ends = h.Ends - h.To
-	}
 	return nil
 }
 

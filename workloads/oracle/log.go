@@ -23,7 +23,6 @@ type Hold struct {
 	Fence       uint64        // 0 if there is none, or if it is not to be checked
 	Crashed     bool          // the client died without a release
 	Counted     bool          // the rank's own oracle has counted the grant as a violation; see Grant
-	Ends        time.Duration // if the hold was made to outlast its lease, when that ends at the earliest; else 0
 }
 
 const (
@@ -61,11 +60,11 @@ type delta struct {
 }
 
 // A record is uvarints: the key with the flags, Start after the last To, From after Start, and then what the flags say: To
-// after From, the fence's distance to the last one, and Ends with Crashed. Distances wrap, so that odd ones come back too.
+// after From, and the fence's distance to the last one. Distances wrap, so that odd ones come back too.
 const (
 	flagLasts   = 1 << iota // To is not From
 	flagFenced              // it has a fence
-	flagOdd                 // it crashed, or outlasts its lease
+	flagCrashed             // it has no release
 	flagCounted             // its own oracle has counted it
 	flagBits    = iota
 )
@@ -109,8 +108,8 @@ func (l *Log) Add(h *Hold) {
 	if h.Fence != 0 {
 		flags |= flagFenced
 	}
-	if h.Crashed || h.Ends != 0 {
-		flags |= flagOdd
+	if h.Crashed {
+		flags |= flagCrashed
 	}
 	if h.Counted {
 		flags |= flagCounted
@@ -124,16 +123,6 @@ func (l *Log) Add(h *Hold) {
 	if flags&flagFenced != 0 {
 		b = binary.AppendVarint(b, int64(h.Fence-l.last.fence)) // keys may have fences of their own
 		l.last.fence = h.Fence
-	}
-	if flags&flagOdd != 0 {
-		odd := uint64(0)
-		if h.Ends != 0 {
-			odd = uint64(min(max(1, h.Ends), maxTime)) << 1 // a short lease of the first hold may end before the load starts
-		}
-		if h.Crashed {
-			odd |= 1
-		}
-		b = binary.AppendUvarint(b, odd)
 	}
 	l.block, l.last.to, l.client = b, h.To, h.Client
 	l.holds++
@@ -186,7 +175,7 @@ func (d *delta) next(in *input, h *Hold) {
 	h.Key = int(head >> flagBits)
 	h.Start = d.to + time.Duration(in.uvarint())
 	h.From = h.Start + time.Duration(in.uvarint())
-	h.To, h.Fence, h.Crashed, h.Counted, h.Ends = h.From, 0, false, head&flagCounted != 0, 0
+	h.To, h.Fence, h.Crashed, h.Counted = h.From, 0, head&flagCrashed != 0, head&flagCounted != 0
 	if head&flagLasts != 0 {
 		h.To += time.Duration(in.uvarint())
 	}
@@ -195,11 +184,7 @@ func (d *delta) next(in *input, h *Hold) {
 		h.Fence = d.fence + (v>>1 ^ -(v & 1)) // as binary.Varint has it
 		d.fence = h.Fence
 	}
-	if head&flagOdd != 0 {
-		v := in.uvarint()
-		h.Crashed, h.Ends = v&1 != 0, time.Duration(v>>1)
-	}
-	in.bad = in.bad || h.Start < 0 || h.From < max(h.Start, d.to) || h.To < h.From || max(h.To, h.Ends) > maxTime
+	in.bad = in.bad || h.Start < 0 || h.From < max(h.Start, d.to) || h.To < h.From || h.To > maxTime
 	d.to = h.To
 }
 

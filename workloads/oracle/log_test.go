@@ -23,9 +23,7 @@ func fill(rng *rand.Rand, l *Logs, clients, n int) [][]Hold {
 		if rng.IntN(2) == 0 {
 			h.Fence = rng.Uint64() >> rng.IntN(64)
 		}
-		if rng.IntN(2) == 0 {
-			h.Crashed, h.Ends = rng.IntN(2) == 0, time.Duration(rng.Int64N(maxTime))
-		}
+		h.Crashed = rng.IntN(4) == 0
 		h.Counted = rng.IntN(4) == 0
 		now[c] = h.To
 		l.Of(c).Add(&h)
@@ -103,19 +101,6 @@ func TestLogs(t *testing.T) {
 	}
 }
 
-// TestOddEnds keeps ends of leases that are out of bounds as near as it can.
-func TestOddEnds(t *testing.T) {
-	l := NewLogs(1, 1<<20)
-	for i, ends := range []time.Duration{-5, 1, 1 << 60} {
-		l.Of(0).Add(&Hold{Start: time.Duration(i), From: time.Duration(i), To: time.Duration(i), Ends: ends})
-	}
-	for i, h := range l.Of(0).read(t) {
-		if want := []time.Duration{1, 1, maxTime}[i]; h.Ends != want {
-			t.Errorf("hold %d ends at %v, want %v", i, h.Ends, want)
-		}
-	}
-}
-
 // TestLimit reaches the limit of the logs: what came before is complete.
 func TestLimit(t *testing.T) {
 	const clients = 7
@@ -169,7 +154,7 @@ func TestFullLogs(t *testing.T) {
 		for range 60 {
 			now += maxTime / 100
 			l.Of(0).Add(&Hold{
-				Key: 1 << 19, Start: now, From: now + maxTime/300, To: now + maxTime/200, Fence: uint64(now) << 5, Ends: maxTime,
+				Key: 1 << 19, Start: now, From: now + maxTime/300, To: now + maxTime/200, Fence: uint64(now) << 5, Crashed: true,
 			})
 		}
 		if _, err := decode(encode(t, l), 1, limit); err != nil {

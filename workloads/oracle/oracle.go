@@ -31,9 +31,7 @@ type Oracle struct {
 	mu            sync.Mutex // guards the rest: the slow path
 	shared        map[int]*sharedKey
 	events        []results.Violation
-	overstays     map[hold]time.Duration // when the lease of a hold that will outlast it may end
 	violations    int64
-	overstayed    int64 // violations of holds that had outlasted their leases
 	longest       time.Duration
 	overlap       time.Duration
 	wrongReleases int64
@@ -98,9 +96,6 @@ type Grant struct {
 	// Crashes is set by a holder that is about to Exit without sending a release.
 	Crashes bool
 
-	// Overstays is set by Overstay.
-	Overstays bool
-
 	word uint64 // the cell's word while this holder is alone and was granted the key last
 	seen int64  // the counter when the hold began
 }
@@ -120,14 +115,9 @@ type holder struct {
 	event  int           // index of the violation in events, or -1
 }
 
-// hold is a client's hold of a key, of which it has one at a time.
-type hold struct{ key, client int }
-
 // New returns an oracle for keys 0 to keys-1.
 func New(keys int) *Oracle {
-	return &Oracle{
-		cells: make([]cell, keys), shared: map[int]*sharedKey{}, overstays: map[hold]time.Duration{}, evidence: map[int]*evidence{},
-	}
+	return &Oracle{cells: make([]cell, keys), shared: map[int]*sharedKey{}, evidence: map[int]*evidence{}}
 }
 
 // Enter records that client me was granted the key, at a time now that was read after the grant; asked was read before
@@ -192,16 +182,6 @@ func (o *Oracle) checkFence(c *cell, fence uint64) {
 	}
 }
 
-// Overstay records that the holder of g will keep the key beyond its lease, which ends at that time at the earliest. A grant
-// of the key after that, while no other client holds it, is the fault of this hold: such violations are counted, and counted
-// apart as well (results.Safety.Overstayed).
-func (o *Oracle) Overstay(key, me int, g *Grant, ends time.Duration) {
-	g.Overstays = true
-	o.mu.Lock()
-	o.overstays[hold{key, me}] = ends
-	o.mu.Unlock()
-}
-
 // Exit records that the holder of g is about to send its release, or crashes, at a time now that was read before. It reports
 // whether no other client was granted the key since Enter.
 func (o *Oracle) Exit(key, me int, g Grant, now time.Duration) (exclusive bool) {
@@ -212,23 +192,7 @@ func (o *Oracle) Exit(key, me int, g Grant, now time.Duration) (exclusive bool) 
 	} else {
 		c.released.Store(int64(now))
 	}
-	exclusive = c.word.CompareAndSwap(g.word, g.word-1) || o.exitShared(key, me, g, now)
-	if g.Overstays {
-		o.mu.Lock()
-		delete(o.overstays, hold{key, me})
-		o.mu.Unlock()
-	}
-	return exclusive
-}
-
-// overstayedBy reports whether the leases of all holders of a key may have been over by that time.
-func (o *Oracle) overstayedBy(key int, k *sharedKey, now time.Duration) bool {
-	for _, h := range k.holders {
-		if ends, ok := o.overstays[hold{key, h.client}]; !ok || now < ends {
-			return false
-		}
-	}
-	return true
+	return c.word.CompareAndSwap(g.word, g.word-1) || o.exitShared(key, me, g, now)
 }
 
 // collide enters a key that seemed to be held.
@@ -270,9 +234,6 @@ func (o *Oracle) violation(key int, old uint64, me int, asked, now time.Duration
 	e.intrusions = keepLast(append(e.intrusions, intrusion{asked, now}))
 	if o.cells[key].watch(old) {
 		o.intruded++
-	}
-	if o.overstayedBy(key, k, now) {
-		o.overstayed++
 	}
 	if len(o.events) < MaxEvents {
 		h.event = len(o.events)
@@ -347,7 +308,6 @@ func (o *Oracle) Report() results.Safety {
 		Overlap:       o.overlap,
 		WrongReleases: o.wrongReleases,
 		FenceRegress:  o.fenceRegress,
-		Overstayed:    o.overstayed,
 		Power:         &results.Power{Watched: o.intruded},
 		Events:        slices.Clone(o.events),
 	}

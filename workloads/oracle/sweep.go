@@ -32,12 +32,12 @@ type Ranked struct {
 // Swept is what the holds of all ranks together show. Times are of the common clock.
 //
 // Two holds overlap if each began before the other ended: that they touch is not enough. Of two that overlap for
-// certain the later grant is wrong, by the middle of the bounds. Violations, Overstayed and Events leave out those
+// certain the later grant is wrong, by the middle of the bounds. Violations and Events leave out those
 // that the rank's own oracle has counted. Longest and Overlap are of all holds, and at least that. FenceRegress counts
 // grants with a fence not above that of an earlier grant to another rank, which needs no clock if both are equal.
 // Blind is the widest doubt between two hosts: shorter overlaps may be no more than possible.
 type Swept struct {
-	results.Safety // Violations, Overstayed, Longest, Overlap, Events, FenceRegress, Possible and Blind
+	results.Safety // Violations, Longest, Overlap, Events, FenceRegress, Possible and Blind
 
 	Holds int64
 	Until time.Duration // holds from then on are left out, as some rank has not logged all; math.MaxInt64 if each has

@@ -92,9 +92,6 @@ func newWorld(rng *rand.Rand) *world {
 				if rng.IntN(3) > 0 {
 					x.Fence = uint64(1 + rng.IntN(20))
 				}
-				if rng.IntN(4) == 0 {
-					x.Ends = from + time.Duration(rng.Int64N(int64(to-from+1)))
-				}
 				l.Of(c).Add(&x.Hold)
 				x.trueFrom, x.trueTo = common(h, from+zero), common(h, to+zero)
 				w.holds = append(w.holds, x)
@@ -148,7 +145,7 @@ func (w *world) brute(from, until time.Duration, record recorded) (s Swept, trut
 	for i := range all {
 		b := &all[i]
 		s.Holds++
-		overstayed, owned, regress := true, uint64(0), false
+		owned, regress := uint64(0), false
 		var before *witnessed
 		free, run := true, int64(1)
 		moved := false
@@ -166,7 +163,6 @@ func (w *world) brute(from, until time.Duration, record recorded) (s Swept, trut
 			af, at, bf, bt := pair(a, b)
 			if j < i && af.high < bt.low && bf.high < at.low {
 				b.certain = true
-				overstayed = overstayed && a.Ends > 0 && a.Ends-a.To+at.low <= bf.high
 				certain = append(certain, [2]*witnessed{a, b})
 				s.Longest = max(s.Longest, 1, min(a.To-a.From, b.To-b.From, at.low-bf.high, bt.low-af.high))
 			}
@@ -189,9 +185,6 @@ func (w *world) brute(from, until time.Duration, record recorded) (s Swept, trut
 		case b.Counted:
 		case b.certain:
 			s.Violations++
-			if overstayed {
-				s.Overstayed++
-			}
 		case b.maybe:
 			s.Possible++
 		}
@@ -269,7 +262,7 @@ func TestWitness(t *testing.T) {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		b, truth, trueLongest, trueOverlap := w.brute(from, until, want)
-		if s.Holds != b.Holds || s.Violations != b.Violations || s.Possible != b.Possible || s.Overstayed != b.Overstayed ||
+		if s.Holds != b.Holds || s.Violations != b.Violations || s.Possible != b.Possible ||
 			s.FenceRegress != b.FenceRegress || s.Changes != b.Changes || s.LongestRun != b.LongestRun {
 			t.Errorf("seed %d: sweep %+v\nbrute force %+v", seed, s, b)
 		}
@@ -292,7 +285,6 @@ func TestWitness(t *testing.T) {
 		seen.Holds += s.Holds
 		seen.Violations += s.Violations
 		seen.Possible += s.Possible
-		seen.Overstayed += s.Overstayed
 		seen.FenceRegress += s.FenceRegress
 		seen.Changes += s.Changes
 		truths += truth
@@ -301,7 +293,7 @@ func TestWitness(t *testing.T) {
 		}
 	}
 	t.Logf("%d wrong grants; %+v", truths, seen)
-	if seen.Violations == 0 || seen.Possible == 0 || seen.Overstayed == 0 || seen.FenceRegress == 0 || seen.Changes == 0 {
+	if seen.Violations == 0 || seen.Possible == 0 || seen.FenceRegress == 0 || seen.Changes == 0 {
 		t.Error("the histories show too little")
 	}
 }
@@ -382,7 +374,6 @@ func TestSameAsOracle(t *testing.T) {
 		o := New(1)
 		ranks := make([]Ranked, clients)
 		var steps []step
-		ends := map[int]time.Duration{} // of the lease of the hold that begins then
 		for c := range clients {
 			zero := time.Duration(rng.IntN(1000))
 			ranks[c] = Ranked{Logs: NewLogs(1, 1<<20), HostOffset: zero}
@@ -391,10 +382,6 @@ func TestSameAsOracle(t *testing.T) {
 			for i := 0; i+1 < len(all); i += 2 {
 				h := Hold{Client: c, From: 1000 + time.Duration(all[i]) - zero, To: 1000 + time.Duration(all[i+1]) - zero}
 				h.Start = h.From
-				if rng.IntN(2) == 0 {
-					h.Ends = h.From + time.Duration(rng.Int64N(int64(h.To-h.From+1)))
-					ends[1000+all[i]] = h.Ends + zero
-				}
 				ranks[c].Logs.Of(0).Add(&h)
 				steps = append(steps, in(c, h.From+zero), out(c, h.To+zero, false))
 			}
@@ -406,15 +393,11 @@ func TestSameAsOracle(t *testing.T) {
 				o.Exit(0, s.client, grants[s.client], s.at)
 				continue
 			}
-			g := o.Enter(0, s.client, 0, 0, s.at)
-			if end, ok := ends[int(s.at)]; ok {
-				o.Overstay(0, s.client, &g, end)
-			}
-			grants[s.client] = g
+			grants[s.client] = o.Enter(0, s.client, 0, 0, s.at)
 		}
 		want := o.Report()
 		s, err := Sweep(ranks, 1, 0, 1<<40, recorded{}.add)
-		if err != nil || s.Violations != want.Violations || s.Possible != 0 || s.Overstayed != want.Overstayed || s.Longest != want.Longest ||
+		if err != nil || s.Violations != want.Violations || s.Possible != 0 || s.Longest != want.Longest ||
 			s.Overlap != want.Overlap {
 			t.Fatalf("seed %d: %v: swept %+v\noracle %+v", seed, err, s, want)
 		}
