@@ -50,7 +50,7 @@ var floors = []rule{
 	{"drivers/rueidislock", []string{"drivers", "drivers/redis", "drivers/redis/rueidis"}, []string{"github.com/redis/rueidis"}},
 	{"drivers/zookeeper", []string{"drivers"}, []string{"github.com/go-zookeeper/zk"}},
 	{"drivers/etcd", []string{"drivers"}, []string{"go.etcd.io/etcd", "google.golang.org/grpc", "go.uber.org/zap"}},
-	{"drivers/mysql", []string{"drivers"}, []string{"github.com/go-sql-driver/mysql"}},
+	{"drivers/mysql", []string{"drivers", "drivers/traffic"}, []string{"github.com/go-sql-driver/mysql"}},
 	{
 		"drivers/all",
 		[]string{

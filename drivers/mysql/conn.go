@@ -48,40 +48,23 @@ type conn struct {
 // it keeps the reason of a failure, which the library would drop.
 type wire struct {
 	net.Conn
-	packets *packets // nil under TLS, which hides them from it; see decrypted
-	left    int      // bytes that the server may still send
-	fault   error
-	once    sync.Once
-	end     error
+	fault error
+	once  sync.Once
+	end   error
 }
 
 func (w *wire) Read(b []byte) (int, error) {
 	n, err := w.Conn.Read(b)
-	if w.left -= n; w.left < 0 {
-		n, err = 0, drivers.Malformed("more than any reply has")
-	}
-	if err == nil && w.packets != nil {
-		if err = w.packets.check(b[:n]); err != nil {
-			n = 0
-		}
-	}
 	if err != nil {
-		w.note(err)
-	}
-	return n, err
-}
-
-// note keeps an error. One of class protocol is kept over others.
-func (w *wire) note(err error) {
-	if drivers.ClassOf(w.fault) != drivers.ClassProtocol {
 		w.fault = err
 	}
+	return n, err
 }
 
 func (w *wire) Write(b []byte) (int, error) {
 	n, err := w.Conn.Write(b)
 	if err != nil {
-		w.note(err)
+		w.fault = err
 	}
 	return n, err
 }
@@ -111,29 +94,20 @@ func (s *service) dial(ctx context.Context, u use) (*conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.wire = &wire{Conn: below, left: maxLogin}
-		if cfg.TLS == nil {
-			c.wire.packets = new(packets)
+		if u != forControl {
+			below = s.sent.Count(below, nil)
 		}
+		c.wire = &wire{Conn: below}
 		return c.wire, below.SetDeadline(time.Now().Add(c.io))
 	}
 	connector, err := mysql.NewConnector(cfg)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.connect(ctx, connector); err != nil {
+	if c.raw, err = connector.Connect(ctx); err != nil {
 		return nil, c.noConnection(ctx, err)
 	}
-	if cfg.TLS != nil {
-		if err := c.checkDecrypted(); err != nil {
-			c.close()
-			return nil, err
-		}
-	}
 	row, err := c.row(ctx, "SELECT CONNECTION_ID(), GET_LOCK(?, 0)", c.mark)
-	if err == nil && len(row) != 2 {
-		err = drivers.Malformed("no number of the connection")
-	}
 	if err != nil {
 		c.close()
 		return nil, c.noConnection(ctx, err)
@@ -147,17 +121,6 @@ func (s *service) dial(ctx context.Context, u use) (*conn, error) {
 		s.keepUnlessBusy(ctx) // what has broken the session's connection may have broken the keeper's
 	}
 	return c, nil
-}
-
-func (c *conn) connect(ctx context.Context, connector sqldriver.Connector) (err error) {
-	defer func() {
-		if err != nil && c.wire != nil {
-			c.wire.Close() // the library does not if it panics
-		}
-	}()
-	defer c.caught(&err)
-	c.raw, err = connector.Connect(ctx)
-	return err
 }
 
 // own registers the connection with the service, which closes it in the end. It returns false if the service is closed.
@@ -184,7 +147,6 @@ func (c *conn) begin(ctx context.Context, extra time.Duration) error {
 	if d, ok := ctx.Deadline(); ok && (limit.IsZero() || d.Before(limit)) {
 		limit = d
 	}
-	c.wire.left = maxReply
 	if err := c.wire.SetDeadline(limit); err != nil { // it was closed meanwhile
 		c.broken.Store(true)
 		return &drivers.Error{Class: drivers.ClassClosed, Op: "statement", Err: err}
@@ -196,10 +158,9 @@ func (c *conn) begin(ctx context.Context, extra time.Duration) error {
 const forever = -1
 
 // request makes one request, which may wait for extra.
-func (c *conn) request(ctx context.Context, extra time.Duration, send func() error) (err error) {
+func (c *conn) request(ctx context.Context, extra time.Duration, send func() error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	defer c.caught(&err)
 	if err := c.begin(ctx, extra); err != nil {
 		return err
 	}
@@ -289,10 +250,7 @@ func (c *conn) rowsWithin(
 					row[i] = string(b)
 				}
 			}
-			if all = append(all, row); len(all) > maxRows {
-				err := fmt.Errorf("the server answers with more than %d rows", maxRows)
-				return &drivers.Error{Class: drivers.ClassProtocol, Op: "statement", Err: err}
-			}
+			all = append(all, row)
 		}
 		if closeErr := rows.Close(); errors.Is(err, io.EOF) {
 			err = closeErr
@@ -331,7 +289,7 @@ func (c *conn) lastWords() error {
 	}
 	var words [512]byte
 	n := 0
-	if c.wire.packets != nil && c.wire.Conn.SetReadDeadline(time.Now().Add(c.io)) == nil { // TLS would hide it
+	if c.svc.target.tls == nil && c.wire.Conn.SetReadDeadline(time.Now().Add(c.io)) == nil { // which would hide it
 		n, _ = c.wire.Conn.Read(words[:])
 	}
 	if err := goodbye(words[:n]); err != nil {

@@ -53,7 +53,7 @@ func (s *nameSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 		return false, fail("try", err)
 	}
 	l.Owner = s.owner(l.Key) // the connection may be a new one
-	row, err := s.row(ctx, c, "SELECT GET_LOCK(?, 0)", lockName(l.Key))
+	row, err := c.row(ctx, "SELECT GET_LOCK(?, 0)", lockName(l.Key))
 	return s.answered(c, l, row, err, "try")
 }
 
@@ -75,7 +75,7 @@ func (s *nameSession) Release(ctx context.Context, l *drivers.Lease) (bool, erro
 		}
 		return false, fail("release", s.gone(ctx, lost, l.Key))
 	}
-	row, err := s.row(ctx, s.conn, "SELECT RELEASE_LOCK(?)", lockName(l.Key))
+	row, err := s.conn.row(ctx, "SELECT RELEASE_LOCK(?)", lockName(l.Key))
 	if err != nil {
 		if s.conn.broken.Load() {
 			s.drop()

@@ -46,7 +46,7 @@ func (s *txSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	}
 	l.Owner = s.owners.Next()
 	held, err := s.lock(ctx, l, false, func(c *conn) (bool, error) {
-		row, err := s.row(ctx, c, s.svc.onTable(lockRow+" NOWAIT"), []byte(rowName(l.Key)))
+		row, err := c.row(ctx, s.svc.onTable(lockRow+" NOWAIT"), []byte(rowName(l.Key)))
 		return row != nil, err
 	})
 	if contended(err) {
@@ -69,7 +69,7 @@ func (s *txSession) Release(ctx context.Context, l *drivers.Lease) (bool, error)
 		s.lose(c)
 		return false, fail("release", s.killLost(ctx))
 	}
-	_, _, err := s.exec(ctx, c, "COMMIT")
+	_, _, err := c.exec(ctx, "COMMIT")
 	s.keepIdle(c, err != nil)
 	return err == nil, fail("release", err)
 }

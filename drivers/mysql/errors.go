@@ -104,10 +104,6 @@ func (c *conn) unheard(ctx context.Context, err error) error {
 			return context.DeadlineExceeded
 		}
 		return &drivers.Error{Class: drivers.ClassTimeout, Op: "statement", Err: fmt.Errorf("no answer within %v", c.io)}
-	case drivers.ClassOf(below) == drivers.ClassProtocol:
-		return below
-	case drivers.ClassOf(err) == drivers.ClassProtocol:
-		return err
 	case below != nil:
 		err = below
 	}
@@ -135,8 +131,6 @@ func (c *conn) noConnection(ctx context.Context, err error) error {
 		return say(drivers.ClassServer, "create the database or name another", err)
 	case n == errTooManyConns, n == errUserConns, n == errUserLimit:
 		return say(drivers.ClassConnect, moreConns, err)
-	case drivers.ClassOf(fault) == drivers.ClassProtocol, drivers.ClassOf(err) == drivers.ClassProtocol:
-		return say(drivers.ClassProtocol, "what answers there is not MySQL or MariaDB, or is broken", fault)
 	case n != 0:
 		return say(drivers.ClassConnect, "the server refuses", err)
 	case errors.Is(ctx.Err(), context.Canceled):
@@ -148,7 +142,7 @@ func (c *conn) noConnection(ctx context.Context, err error) error {
 	case errors.Is(err, mysql.ErrNoTLS):
 		return say(drivers.ClassConnect, "drop TLS or have the server offer it", err)
 	case c.wire != nil:
-		return say(drivers.ClassConnect, "the server was reached and did not let in", fault)
+		return say(drivers.ClassConnect, "the server was reached and did not let in: is it MySQL or MariaDB?", fault)
 	}
 	return say(drivers.ClassConnect, "is a server there?", err)
 }

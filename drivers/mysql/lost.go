@@ -15,7 +15,6 @@ import (
 // session is what the sessions of all designs have in common.
 type session struct {
 	svc    *service
-	counts *counts
 	owners drivers.Owners
 	lost   []*conn // failed connections that the server may still keep
 	ended  error   // why the last of them has failed
@@ -62,22 +61,20 @@ func (s *session) kill(ctx context.Context, lost *conn) error {
 		return err
 	}
 	defer s.svc.control.put(c)
-	return c.kill(ctx, lost, s.counts)
+	return c.kill(ctx, lost)
 }
 
 // kill waits until the server has ended a connection, and kills it if necessary. The mark, not the number, tells
 // whether it exists: numbers begin again with each start of the server. The mark is released last, when the
 // connection's transaction is rolled back.
-func (c *conn) kill(ctx context.Context, lost *conn, t *counts) error {
+func (c *conn) kill(ctx context.Context, lost *conn) error {
 	const first, last = time.Millisecond, 20 * time.Millisecond
 	until := time.Now().Add(c.io)
 	for pause := first; ; pause = min(2*pause, last) {
-		t.trips.Add(1)
 		row, err := c.row(ctx, "SELECT IS_USED_LOCK(?)", lost.mark)
 		if err != nil || row[0] == nil {
 			return err
 		}
-		t.trips.Add(1)
 		if _, _, err := c.exec(ctx, "KILL IS_USED_LOCK(?)", lost.mark); err != nil && numberOf(err) != errUnknownThread {
 			return err
 		}
@@ -86,17 +83,6 @@ func (c *conn) kill(ctx context.Context, lost *conn, t *counts) error {
 		}
 		time.Sleep(pause)
 	}
-}
-
-// exec and row run a statement on c and count it.
-func (s *session) exec(ctx context.Context, c *conn, query string, args ...any) (affected, insertID int64, err error) {
-	s.counts.trips.Add(1)
-	return c.exec(ctx, query, args...)
-}
-
-func (s *session) row(ctx context.Context, c *conn, query string, args ...any) ([]sqldriver.Value, error) {
-	s.counts.trips.Add(1)
-	return c.row(ctx, query, args...)
 }
 
 // Ended implements drivers.Ender: a hold ends with its connection.
@@ -179,12 +165,11 @@ func (s *session) wait(
 		}
 		kills <- s.interrupt(c, over)
 	}()
-	s.counts.trips.Add(1)
 	row, err := c.rowWithin(context.Background(), forever, query, args...)
 	close(over)
 	if n := <-kills; n > 1 || n == 1 && numberOf(err) != errInterrupted {
 		// A kill came after the statement. If the server keeps it for the next one, this is the next one.
-		if _, _, err := s.exec(context.Background(), c, "DO 0"); c.broken.Load() {
+		if _, _, err := c.exec(context.Background(), "DO 0"); c.broken.Load() {
 			return nil, err
 		}
 	}
@@ -201,7 +186,6 @@ func (s *session) interrupt(c *conn, over <-chan struct{}) (kills int) {
 		if err == nil {
 			_, _, err = other.exec(ctx, "KILL QUERY IS_USED_LOCK(?)", c.mark)
 			s.svc.control.put(other)
-			s.counts.trips.Add(1)
 		}
 		if err != nil && numberOf(err) != errUnknownThread {
 			_ = c.wire.Close()

@@ -16,10 +16,10 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/traffic"
 )
 
 func init() { drivers.Register("mysql", Driver) }
@@ -85,16 +85,11 @@ type service struct {
 	rows    sync.Map // of row-lock: key → *row
 	closing chan struct{}
 
-	mu        sync.Mutex
-	sealed    bool // sessions make no more connections
-	conns     map[*conn]struct{}
-	allCounts []*counts
-}
+	sent traffic.Counter // of the sessions
 
-// counts is the traffic of one session. It has its own cache line.
-type counts struct {
-	trips atomic.Int64
-	_     [56]byte
+	mu     sync.Mutex
+	sealed bool // sessions make no more connections
+	conns  map[*conn]struct{}
 }
 
 // Open implements drivers.Driver.
@@ -172,11 +167,7 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (_ *service, err e
 // Session implements drivers.Service. If sessions pin connections it makes the first one, so that a server that does
 // not accept that many says so before the run.
 func (s *service) Session(ctx context.Context, _ int) (drivers.Session, error) {
-	base := &session{svc: s, counts: &counts{}}
-	s.mu.Lock()
-	s.allCounts = append(s.allCounts, base.counts)
-	s.mu.Unlock()
-	own := s.kind.session(base)
+	own := s.kind.session(&session{svc: s})
 	if p, ok := own.(interface{ connect(context.Context) error }); ok {
 		if err := p.connect(ctx); err != nil {
 			return nil, prefixed("mysql: session: ", s.explain(err))
@@ -209,15 +200,8 @@ func (s *service) Probe(ctx context.Context) error {
 	})
 }
 
-// Traffic implements drivers.Counter.
-func (s *service) Traffic() (t drivers.Traffic) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, of := range s.allCounts {
-		t.RoundTrips += of.trips.Load()
-	}
-	return t
-}
+// Traffic implements drivers.Counter. Each request is one write.
+func (s *service) Traffic() drivers.Traffic { return drivers.Traffic{RoundTrips: s.sent.Sent().Writes} }
 
 // controlled runs f on a connection of the service.
 func (s *service) controlled(ctx context.Context, op string, f func(*conn) error) error {

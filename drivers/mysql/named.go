@@ -82,7 +82,6 @@ func (s *nameSession) gone(ctx context.Context, lost []*conn, key string) error 
 	}
 	return s.svc.controlled(ctx, "look for the holder", func(c *conn) error {
 		for range 50 {
-			s.counts.trips.Add(1)
 			row, err := c.row(ctx, "SELECT IS_USED_LOCK(?)", lockName(key))
 			if err != nil {
 				return err
@@ -129,7 +128,7 @@ func (s *nameSession) Wait(ctx context.Context, l *drivers.Lease) error {
 	interrupted := numberOf(err) == errInterrupted || err == nil && row[0] == nil
 	if interrupted && (ctx.Err() != nil || s.svc.closed() || pastDeadline(l)) {
 		if !c.broken.Load() && s.held[l.Key] == nil { // it may have been granted at the same moment
-			if _, err := s.row(context.Background(), c, "SELECT RELEASE_LOCK(?)", lockName(l.Key)); err != nil {
+			if _, err := c.row(context.Background(), "SELECT RELEASE_LOCK(?)", lockName(l.Key)); err != nil {
 				s.drop()
 			}
 		}

@@ -107,7 +107,7 @@ func (p *pool) close() {
 // empty: then the table is made, and the statement, which has done nothing, runs again.
 func (s *rowSession) run(ctx context.Context, query string, args ...any) (affected, insertID int64, err error) {
 	err = s.pooled(ctx, func(c *conn) (err error) {
-		affected, insertID, err = s.exec(ctx, c, s.svc.onTable(query), args...)
+		affected, insertID, err = c.exec(ctx, s.svc.onTable(query), args...)
 		return err
 	})
 	return affected, insertID, err
@@ -142,7 +142,7 @@ func (s *rowSession) Remaining(ctx context.Context, l *drivers.Lease) (time.Dura
 	}
 	var left time.Duration
 	err := s.pooled(ctx, func(c *conn) error {
-		row, err := s.row(ctx, c, s.svc.onTable(restOfRow), []byte(rowName(l.Key)))
+		row, err := c.row(ctx, s.svc.onTable(restOfRow), []byte(rowName(l.Key)))
 		if err == nil && row != nil {
 			left = max(0, time.Duration(number(row[0]))*time.Microsecond)
 		}

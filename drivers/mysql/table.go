@@ -162,7 +162,7 @@ func (s *service) dropTable(ctx context.Context) error {
 	defer c.close()
 	s.keeper.conn = nil                  // otherwise a session that connects now would make it again
 	for _, lost := range s.keeper.lost { // the server may still keep their locks
-		if err := c.kill(ctx, lost, &counts{}); err != nil {
+		if err := c.kill(ctx, lost); err != nil {
 			return err
 		}
 	}

@@ -36,7 +36,7 @@ func (s *txSession) take(ctx context.Context) (*conn, error) {
 // transaction that may have locked a row: it keeps what a statement has locked that failed.
 func (s *txSession) keepIdle(c *conn, undo bool) {
 	if undo && !c.broken.Load() {
-		if _, _, err := s.exec(context.Background(), c, "ROLLBACK"); err != nil {
+		if _, _, err := c.exec(context.Background(), "ROLLBACK"); err != nil {
 			c.broken.Store(true)
 		}
 	}
@@ -72,7 +72,7 @@ func (s *txSession) lock(ctx context.Context, l *drivers.Lease, waits bool, lock
 		if err != nil {
 			err = s.svc.restore(ctx)
 		} else { // now the gap where the row would be is locked
-			_, _, err = s.exec(ctx, c, "ROLLBACK")
+			_, _, err = c.exec(ctx, "ROLLBACK")
 		}
 		if err != nil {
 			break
@@ -109,12 +109,10 @@ func (s *txSession) makeRow(ctx context.Context, key string) error {
 		return nil
 	}
 	insert := func(c *conn) error {
-		s.counts.trips.Add(1)
 		there, err := c.row(ctx, s.svc.onTable("SELECT 1 FROM `%` WHERE k = ?"), []byte(rowName(key)))
 		if err != nil || there != nil {
 			return err
 		}
-		s.counts.trips.Add(1)
 		_, _, err = c.exec(ctx, s.svc.onTable("INSERT IGNORE INTO `%` (k) VALUES (?)"), []byte(rowName(key)))
 		return err
 	}
