@@ -23,7 +23,6 @@ node  nodejs  test-all  locks in Node.js
 npm  npm  test-all  locks in Node.js
 javac  default-jdk-headless  test-all  locks in Java
 /usr/share/java/curator-recipes.jar  libcurator-recipes-java  test-all  Curator
-nutcracker|/usr/sbin/nutcracker  nutcracker  test-all  Redis behind twemproxy
 chromium|chromium-browser|google-chrome|google-chrome-stable|headless-shell  chromium  test-all  HTML reports in a browser
 /usr/lib/*/faketime/libfaketime.so.1|/usr/lib64/faketime/libfaketime.so.1|/usr/lib/faketime/libfaketime.so.1  libfaketime  test-all  Redis with a clock that jumps
 bsdtar  libarchive-tools  test-all  .rpm packages

@@ -1,4 +1,4 @@
-// Servers that permit less than a server of one's own: proxies, users with few rights, and another name for Redis.
+// Servers that permit less than a server of one's own: users with few rights, and another name for Redis.
 package redis_test
 
 import (
@@ -6,73 +6,13 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"os/exec"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
-	"github.com/lockbench/lockbench/drivers/servers/servertest"
 )
-
-// TestTwemproxy locks behind a proxy that hangs up on HELLO, INFO and CONFIG.
-func TestTwemproxy(t *testing.T) {
-	first, second := servertest.Redis(t, servers.RedisOptions{TCP: true}), servertest.Redis(t, servers.RedisOptions{TCP: true})
-	proxy := servertest.Twemproxy(t, first, second)
-	forBoth(t, func(t *testing.T, driver string) {
-		for _, pipelining := range pipelinings {
-			cfg := drivers.Config{Addrs: []string{proxy.URL()}, Pipelining: pipelining, Prefix: fmt.Sprint("test:", driver, pipelining, ":"), Renews: true}
-			s := open(t, driver, cfg)
-			a, b := session(t, s, 0), session(t, s, 1)
-			var keys []string
-			for i := range 32 {
-				l, other := &drivers.Lease{Key: fmt.Sprint(cfg.Prefix, i), TTL: time.Minute}, &drivers.Lease{Key: fmt.Sprint(cfg.Prefix, i), TTL: time.Minute}
-				keys = append(keys, l.Key)
-				try(t, a, l, true)
-				try(t, b, other, false)
-				if owned, err := a.(drivers.Renewer).Renew(t.Context(), l); !owned || err != nil {
-					t.Errorf("Renew: %v, %v", owned, err)
-				}
-				release(t, a, l, true)
-				try(t, b, other, true)
-			}
-			if server, _, err := s.(drivers.Inspector).Inspect(t.Context()); err != nil || !reflect.DeepEqual(server, drivers.Server{}) {
-				t.Errorf("Inspect: %+v, %v", server, err)
-			}
-			if err := s.(drivers.Cleaner).Clean(t.Context(), keys); err != nil {
-				t.Error(err)
-			}
-		}
-	})
-	for want, cfg := range map[string]drivers.Config{
-		"PUBLISH: ": {Wakes: true}, "take another lock": {Lock: "fair"}, "BLPOP: -wait backoff": {Blocks: true},
-	} {
-		cfg.Addrs = []string{proxy.URL()}
-		if _, err := lookup(t, "rueidis").Open(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %s", err, want)
-		}
-	}
-	for _, server := range []*servers.Redis{first, second} {
-		rdb := bare(t, drivers.Config{Addrs: []string{server.URL()}})
-		if left, used := rdb.DBSize(t.Context()).Val(), calls(t, rdb)["set"]; left != 0 || used == 0 {
-			t.Errorf("%s has %d keys, and had %d SETs", server.URL(), left, used)
-		}
-	}
-}
-
-// TestTwemproxyLogin logs in there, which libraries do by HELLO elsewhere.
-func TestTwemproxyLogin(t *testing.T) {
-	proxy := servertest.Twemproxy(t, servertest.Redis(t, servers.RedisOptions{TCP: true, Password: "geheim"}))
-	forBoth(t, func(t *testing.T, driver string) {
-		cfg := drivers.Config{Addrs: []string{proxy.URL()}, Password: "geheim"}
-		handOver(t, session(t, open(t, driver, cfg), 0), "k")
-		cfg.Password = "falsch"
-		if _, err := lookup(t, driver).Open(t.Context(), cfg); drivers.ClassOf(err) != drivers.ClassAuth || strings.Contains(err.Error(), "falsch") {
-			t.Errorf("wrong password: %v (%s)", err, drivers.ClassOf(err))
-		}
-	})
-}
 
 // TestPrefixRefused: a user who may use other names hears so, and of the flag: before the run if scripts are asked for anyway,
 // otherwise where it happens.

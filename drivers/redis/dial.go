@@ -44,11 +44,7 @@ func (o Options) dialCounted(ctx context.Context, t Target) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn = o.sent.Count(conn, traffic.Commands())
-	if o.Proxy {
-		conn = &helloless{Conn: conn}
-	}
-	return conn, nil
+	return o.sent.Count(conn, traffic.Commands()), nil
 }
 
 // at returns a target for an address named by a server, with the same login as the given one.
@@ -149,10 +145,7 @@ func (o Options) introduce(ctx context.Context, t Target, l *link, more func(*li
 			return explainGreeting(ctx, t, err)
 		}
 	}
-	if err := more(l); drivers.ClassOf(err) == drivers.ClassClosed && ctx.Err() == nil {
-		err = fmt.Errorf("the server answers PING and hangs up on what follows (%w): if it is a proxy, that is one server: choose topology single", err)
-		return &drivers.Error{Class: drivers.ClassConnect, Op: "ask", Err: err}
-	} else if err != nil {
+	if err := more(l); err != nil {
 		return explainGreeting(ctx, t, err)
 	}
 	return l.conn.SetDeadline(time.Time{})

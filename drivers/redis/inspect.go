@@ -77,9 +77,6 @@ func both(a, b string) string {
 
 // inspect inspects the server that conn leads to.
 func (s *service) inspect(ctx context.Context, conn Conn) (drivers.Server, drivers.Usage, error) {
-	if s.options.Proxy {
-		return info(nil).server(), info(nil).usage(), nil
-	}
 	fields, err := askInfo(ctx, conn)
 	if err != nil {
 		return drivers.Server{}, drivers.Usage{}, err

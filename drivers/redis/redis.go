@@ -5,7 +5,6 @@ package redis
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -45,9 +44,6 @@ type Options struct {
 	Targets []Target // the given sentinels, with the login that they want, or nodes of the cluster
 
 	Sharded bool // subscriptions use SSUBSCRIBE
-
-	// Proxy says that the server hangs up on INFO, as proxies do on all that concerns no key.
-	Proxy bool
 
 	connect func(ctx context.Context, network, addr string) (net.Conn, error) // nil: the system's
 	sent    *traffic.Counter                                                  // by all connections made with these options; nil: not counted
@@ -139,9 +135,6 @@ type service struct {
 // prepare opens what the design and the topology need before the first session.
 func (s *service) prepare(ctx context.Context) error {
 	err := s.chooseRelease(ctx)
-	if err == nil && s.options.Proxy {
-		err = s.permitsAll(ctx)
-	}
 	if err == nil && s.runsScripts() {
 		err = s.permitsScripts(ctx)
 	}
@@ -152,32 +145,6 @@ func (s *service) prepare(ctx context.Context) error {
 		err = s.replicate(ctx)
 	}
 	return err
-}
-
-// permitsAll returns an error if the server is a proxy that hangs up on what the lock or its waiters need. Any answer is enough.
-func (s *service) permitsAll(ctx context.Context) error {
-	t := s.design.Traits
-	for _, question := range []struct {
-		matters bool
-		args    []string
-		remedy  string
-	}{
-		{t.Fair || t.Wakes && s.cfg.Wakes, (&session{sharded: s.sharded}).publication(s.absentKey), "take another lock, or -wait backoff"},
-		{t.Blocks && s.cfg.Blocks, []string{"BLPOP", s.absentKey, "0.01"}, "-wait backoff"},
-	} {
-		if !question.matters {
-			continue
-		}
-		if _, err := s.conn.Do(ctx, question.args, min(1, len(question.args)-1)); classOf(err) == drivers.ClassClosed {
-			return hungUp(question.args[0] + ": " + question.remedy)
-		}
-	}
-	return nil
-}
-
-// hungUp returns the error of a request on which a proxy hangs up, and will again; what says which, and the remedy.
-func hungUp(what string) error {
-	return &drivers.Error{Class: drivers.ClassAuth, Op: "proxy", Err: errors.New("the server hangs up on " + what)}
 }
 
 // wakingService is a service whose releases are published.

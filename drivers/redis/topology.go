@@ -23,13 +23,12 @@ func (o *Options) meet(ctx context.Context) error {
 	case drivers.TopologyCluster:
 		return o.meetCluster(ctx)
 	}
-	err := o.greet(ctx, o.Target, func(l *link) error {
+	return o.greet(ctx, o.Target, func(l *link) error {
 		if o.Embedded {
 			return nil // miniredis has no modes
 		}
 		fields, err := l.info("server")
 		if err != nil {
-			o.Proxy = classOf(err) == drivers.ClassClosed
 			return err
 		}
 		switch fields.server().Mode {
@@ -40,10 +39,6 @@ func (o *Options) meet(ctx context.Context) error {
 		}
 		return nil
 	})
-	if o.Proxy { // unless it hangs up on a second greeting too, without that question
-		return o.greet(ctx, o.Target, func(*link) error { return nil })
-	}
-	return err
 }
 
 // meetAll greets each target. One that answers is enough, as for the client libraries; but each that answers must be

@@ -299,19 +299,6 @@ func changeWords(from, to results.Spread) string {
 	return strconv.FormatFloat(ratio, 'f', 1, 64) + " times as many"
 }
 
-// BarsOf draws one bar below the other, of rates that are not those of cells. The text about is to be known before they are read.
-func BarsOf(name, title, about string, bars []Interval) *Picture {
-	rows := Intervals{Look: Bars, Axis: Axis{Unit: PerSecond}}
-	var texts []string
-	for _, b := range bars {
-		b.Tone, b.Value, b.Low, b.High = Good, format.Three(b.Mid), math.NaN(), math.NaN()
-		rows.Axis.take(b.Mid)
-		rows.Rows = append(rows.Rows, b)
-		texts = append(texts, b.Name+" "+b.Value)
-	}
-	return &Picture{Name: name, Title: title, About: []string{about}, Rows: []Intervals{rows}, Alt: title + ": " + strings.Join(texts, "; ") + "."}
-}
-
 // settingLabel writes a value of a setting that has numbers: a count, or a time in nanoseconds.
 func settingLabel(s spec.Setting) func(float64) string {
 	if s.Value == "N" {

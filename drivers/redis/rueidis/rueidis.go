@@ -107,8 +107,8 @@ func clientOption(o redis.Options) (rueidis.ClientOption, error) {
 		ForceSingleClient: true,
 		DisableRetry:      true,
 		DisableCache:      true,
-		AlwaysRESP2:       o.Embedded || o.Proxy, // miniredis does not publish over RESP3; see Options.Proxy
-		MaxFlushDelay:     max(0, o.FlushDelay),  // FlushAuto is the connections' own
+		AlwaysRESP2:       o.Embedded,           // miniredis does not publish over RESP3
+		MaxFlushDelay:     max(0, o.FlushDelay), // FlushAuto is the connections' own
 	}
 	setTopology(&option, o)
 	if o.Retries != 0 {

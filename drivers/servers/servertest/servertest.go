@@ -44,12 +44,6 @@ func Cluster(t testing.TB, primaries int, o servers.RedisOptions) *servers.Clust
 	return start(t, primaries, func() (*servers.Cluster, error) { return servers.StartCluster(t.Context(), primaries, o) })
 }
 
-// Twemproxy is like Redis for a twemproxy before other servers.
-func Twemproxy(t testing.TB, behind ...*servers.Redis) *servers.Twemproxy {
-	t.Helper()
-	return start(t, 1+len(behind), func() (*servers.Twemproxy, error) { return servers.StartTwemproxy(t.Context(), behind...) })
-}
-
 // Etcd is like Redis for an etcd of n members.
 func Etcd(t testing.TB, n int, o servers.EtcdOptions) *servers.Etcds {
 	t.Helper()
