@@ -16,11 +16,11 @@ const SchemaVersion = 1
 // Record is one trial of one cell: what was asked, where it ran, and what was measured. All durations are
 // nanoseconds, and field names carry other units.
 type Record struct {
-	Schema  int       `json:"schema" about:"version of the record"`
-	ID      string    `json:"id" about:"unique to the record"`
+	Schema  int       `json:"schema" jsonschema:"version of the record"`
+	ID      string    `json:"id" jsonschema:"unique to the record"`
 	Started time.Time `json:"started"`
-	Run     string    `json:"run" about:"the invocation of lockbench that it belongs to"`
-	Cell    int       `json:"cell" about:"its place in that run's matrix, from 0"`
+	Run     string    `json:"run" jsonschema:"the invocation of lockbench that it belongs to"`
+	Cell    int       `json:"cell" jsonschema:"its place in that run's matrix, from 0"`
 	Trial   int       `json:"trial"` // from 1
 
 	// Prefix begins all names that the trial has made on a server of the user's: keys, nodes, tables. Keys have a number behind
@@ -33,7 +33,7 @@ type Record struct {
 	Side string `json:"side,omitempty"`
 	Pair int    `json:"pair,omitempty"`
 
-	Partial string `json:"partial,omitempty" about:"why this is less than a whole trial; absent from a whole one"`
+	Partial string `json:"partial,omitempty" jsonschema:"why this is less than a whole trial; absent from a whole one"`
 
 	Plan   spec.Plan `json:"plan"`
 	Traits Traits    `json:"traits"`
@@ -41,15 +41,15 @@ type Record struct {
 	Env    Env       `json:"env"`
 	Server Server    `json:"server"`
 
-	Elapsed   time.Duration      `json:"elapsed_ns" about:"the measured window, warm-up excluded"`
+	Elapsed   time.Duration      `json:"elapsed_ns" jsonschema:"the measured window, warm-up excluded"`
 	Counts    Counts             `json:"counts"`
-	Latency   map[Metric]Latency `json:"latency" about:"by metric; later versions may know more of them"`
+	Latency   map[Metric]Latency `json:"latency" jsonschema:"by metric; later versions may know more of them"`
 	Fairness  Fairness           `json:"fairness"`
 	Safety    Safety             `json:"safety"`
-	Cost      Cost               `json:"cost" about:"of one granted lock; a negative number is not known"`
+	Cost      Cost               `json:"cost" jsonschema:"of one granted lock; a negative number is not known"`
 	Bound     Bound              `json:"bound"`
 	Generator Generator          `json:"generator"`
-	Ranks     []Rank             `json:"ranks,omitempty" trials:"-" about:"the processes that made the load together; absent if there was one"`
+	Ranks     []Rank             `json:"ranks,omitempty" trials:"-" jsonschema:"the processes that made the load together; absent if there was one"`
 	Thread    Thread             `json:"server_thread,omitzero"` // of a private Redis or Valkey on Linux
 	Series    []Interval         `json:"series,omitempty"`       // second by second, warm-up included
 	Steps     []Step             `json:"steps,omitempty"`        // of a rate that goes in steps, in the order in which they ran

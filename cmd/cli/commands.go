@@ -17,7 +17,6 @@ import (
 	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/exec"
-	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/export"
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/report"
@@ -80,17 +79,14 @@ var listings = kind[*report.Document]{
 }
 
 // schemas are what has one, the default first.
-var schemas = []string{"workload", "record", "report", "comparison", "plan", "proof"}
+var schemas = []string{"workload", "record"}
 
-var schemaOf = map[string]func() ([]byte, error){
-	"workload": workloadSchema, "record": results.JSONSchema, "report": export.ReportSchema, "comparison": export.ComparisonSchema,
-	"plan": export.PlanSchema, "proof": export.ProofSchema,
-}
+var schemaOf = map[string]func() ([]byte, error){"workload": workloadSchema, "record": export.RecordSchema}
 
 func (p *program) schemaCommand() *cobra.Command {
 	return p.command(&cobra.Command{
-		Use:       "schema [workload|record|report|comparison|plan|proof]",
-		Short:     "Print the JSON schema of workload files, records, reports, comparisons, plans or proofs",
+		Use:       "schema [workload|record]",
+		Short:     "Print the JSON schema of workload files or records",
 		ValidArgs: schemas,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {

@@ -148,7 +148,7 @@ func comparisons(command string) kind[*compare.Comparison] {
 			{name: markdownFormat, about: "the same for a comment, the verdict first"},
 			{name: "csv", about: "a row a cell and figure", write: export.ComparisonCSV},
 			{name: htmlFormat, about: "one page with charts, which needs no other file"},
-			{name: "json", about: "all of it, for programs; lockbench schema comparison has its schema", write: export.ComparisonJSON},
+			{name: "json", about: "all of it, for programs", write: export.ComparisonJSON},
 			{name: junitFormat, about: "a test case for each threshold and cell"},
 		},
 	}

@@ -121,7 +121,7 @@ var answers = kind[*capacity.Answer]{
 		{name: tableFormat, about: "the answer, and a table of the candidates"},
 		{name: markdownFormat, about: "the same for a comment"},
 		{name: htmlFormat, about: "one page with charts, which needs no other file"},
-		{name: "json", about: "all of it, for programs; lockbench schema plan has its schema", write: export.PlanJSON},
+		{name: "json", about: "all of it, for programs", write: export.PlanJSON},
 		{name: "csv", about: "a row a candidate, for spreadsheets", write: export.PlanCSV},
 		{name: junitFormat, about: "a test case a candidate"},
 	},

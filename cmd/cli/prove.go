@@ -69,7 +69,7 @@ var proofs = kind[*safety.Report]{
 	formats: []exporter[*safety.Report]{
 		{name: tableFormat, about: "designs against hazards, and what was seen of each hazard"},
 		{name: htmlFormat, about: "one page on which each mark leads to its story; it needs no other file"},
-		{name: "json", about: "all of it, for programs; lockbench schema proof has its schema", write: export.ProofJSON},
+		{name: "json", about: "all of it, for programs", write: export.ProofJSON},
 		{name: junitFormat, about: "a test case a cell"},
 	},
 }

@@ -96,7 +96,7 @@ var reports = kind[reported]{
 		{name: htmlFormat, about: "one page with charts, which needs no other file"},
 		{name: "svg", about: "charts for a README, those that the records make, as .svg files in a directory:\n" +
 			strings.Join(report.PictureNames, ", "), dir: writeCharts},
-		{name: "json", about: "all of it, for programs; lockbench schema report has its schema", write: func(w io.Writer, v reported) error {
+		{name: "json", about: "all of it, for programs", write: func(w io.Writer, v reported) error {
 			return export.CheckJSON(w, v.check)
 		}},
 		{name: junitFormat, about: "a test case a cell for mutual exclusion, and for each threshold"},

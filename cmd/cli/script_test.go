@@ -28,7 +28,7 @@ import (
 
 // TestScripts runs testdata/script. Scripts have commands besides the usual ones: redis and private start a server and
 // set ADDR, records writes made-up records, nights a history of them, and interrupt runs lockbench, signals it once it
-// measures, and keeps its exit code; valid holds a file of JSON to a schema that lockbench has printed; module publishes a Go module. A service's name
+// measures, and keeps its exit code; module publishes a Go module. A service's name
 // as a condition asks whether it is installed. GATE is the gate's script.
 func TestScripts(t *testing.T) {
 	gate, err := os.ReadFile("../../scripts/gate.sh") // read here, so that go test knows what it depends on
@@ -69,7 +69,6 @@ func TestScripts(t *testing.T) {
 			"redis": cmdRedis, "private": cmdPrivate, "interrupt": cmdInterrupt, "keys": cmdKeys, "set": cmdSet, "ask": cmdAsk, "code": cmdCode, "webserver": cmdWebserver,
 			"nights":  cmdNights,
 			"records": cmdRecords,
-			"valid":   cmdValid,
 			"module":  cmdModule,
 		},
 	})
@@ -234,23 +233,6 @@ func cmdCode(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	if !slices.Contains(strings.Split(args[0], "|"), strconv.Itoa(got)) {
 		ts.Fatalf("exit code %d, want %s", got, args[0])
-	}
-}
-
-// cmdValid holds files of JSON to a schema: valid schema.json file.json.
-func cmdValid(ts *testscript.TestScript, refused bool, args []string) {
-	var why bytes.Buffer
-	cmd := exec.Command("go", "run", "./testdata/valid")
-	for _, name := range args {
-		cmd.Args = append(cmd.Args, ts.MkAbs(name))
-	}
-	cmd.Stderr = &why
-	out, err := cmd.Output()
-	if err != nil {
-		ts.Fatalf("%v: %s", err, &why)
-	}
-	if n := bytes.Count(out, []byte("\n")); n != 0 && !refused || n != len(args)-1 && refused {
-		ts.Fatalf("%d of %d files are refused: %s", n, len(args)-1, &why)
 	}
 }
 

@@ -85,9 +85,9 @@ const (
 
 // Range is an estimate with its 95 % interval. All are 0 if it is unknown.
 type Range struct {
-	Low  float64 `json:"low" about:"of the 95 % interval"`
+	Low  float64 `json:"low"` // of the 95 % interval
 	Mid  float64 `json:"mid"`
-	High float64 `json:"high" about:"of the 95 % interval"`
+	High float64 `json:"high"` // of the 95 % interval
 }
 
 // AnswerVersion is the version of Answer that this program writes.
@@ -95,87 +95,87 @@ const AnswerVersion = 1
 
 // Answer is all that is known of a Question. All durations are nanoseconds; rates are a second.
 type Answer struct {
-	Schema  int           `json:"schema" about:"version of this form"`
-	SLO     string        `json:"slo" about:"what must be true of the arrivals; mutual exclusion is always part of it"`
-	Rate    float64       `json:"rate,omitempty" about:"arrivals that were asked for; absent: the most was wanted"`
-	MaxRate float64       `json:"max_rate,omitempty" about:"that no trial exceeded; absent: no limit"`
-	Load    spec.Plan     `json:"load"` // what all candidates have in common
+	Schema  int           `json:"schema"`             // version of this form
+	SLO     string        `json:"slo"`                // what must be true of the arrivals; mutual exclusion is always part of it
+	Rate    float64       `json:"rate,omitempty"`     // arrivals that were asked for; absent: the most was wanted
+	MaxRate float64       `json:"max_rate,omitempty"` // that no trial exceeded; absent: no limit
+	Load    spec.Plan     `json:"load"`               // what all candidates have in common
 	Env     results.Env   `json:"env"`
 	Budget  time.Duration `json:"budget_ns"`
-	Spent   time.Duration `json:"spent_ns" about:"of the budget: windows and warm-ups"`
-	Partial string        `json:"partial,omitempty" about:"why it ended before its time"`
-	Forced  bool          `json:"forced,omitempty" about:"measured although no lock can do it"`
+	Spent   time.Duration `json:"spent_ns"`          // of the budget: windows and warm-ups
+	Partial string        `json:"partial,omitempty"` // why it ended before its time
+	Forced  bool          `json:"forced,omitempty"`  // measured although no lock can do it
 
 	Verdict    Verdict           `json:"verdict"`
-	Analysis   []Analysis        `json:"analysis" about:"what is known without a server, one for each load among the candidates"`
-	Candidates []CandidateAnswer `json:"candidates" about:"ranked, the best first"`
+	Analysis   []Analysis        `json:"analysis"`   // what is known without a server, one for each load among the candidates
+	Candidates []CandidateAnswer `json:"candidates"` // ranked, the best first
 
-	Scaling []Scaling `json:"scaling,omitempty" about:"over lockers or nodes, by the universal scalability law; absent if there are too few candidates"`
+	Scaling []Scaling `json:"scaling,omitempty"` // over lockers or nodes, by the universal scalability law; absent if there are too few candidates
 
-	Advice   string   `json:"advice" about:"one sentence"`
-	Breaks   string   `json:"breaks" about:"what breaks first, and at what rate"`
-	Unseen   string   `json:"unseen" about:"what cannot have been seen"`
-	Warnings []string `json:"warnings,omitempty" about:"what changes how the figures are read"`
-	Skipped  []string `json:"skipped,omitempty" about:"candidates that could not run, and why"`
+	Advice   string   `json:"advice"`             // one sentence
+	Breaks   string   `json:"breaks"`             // what breaks first, and at what rate
+	Unseen   string   `json:"unseen"`             // what cannot have been seen
+	Warnings []string `json:"warnings,omitempty"` // what changes how the figures are read
+	Skipped  []string `json:"skipped,omitempty"`  // candidates that could not run, and why
 }
 
 // Analysis is what is known of a load without a server. Its formulas are in package queue.
 type Analysis struct {
-	Load       string        `json:"load" about:"in words"`
+	Load       string        `json:"load"` // in words
 	Hold       time.Duration `json:"hold_ns"`
-	RoundTrip  time.Duration `json:"rtt_ns,omitempty" about:"assumed in each hand-off; absent before one was measured"`
+	RoundTrip  time.Duration `json:"rtt_ns,omitempty"` // assumed in each hand-off; absent before one was measured
 	Hottest    float64       `json:"hottest_share"`
-	Busy       float64       `json:"utilisation,omitempty" about:"of the hottest key at the rate asked for; 1 or more: no lock can do it"`
-	Stable     float64       `json:"stability_limit" about:"arrivals a second at which the hottest key is always busy"`
-	Ceiling    float64       `json:"ceiling" about:"arrivals a second at which a FIFO lock with free hand-off still meets the SLO; 0: none"`
-	Rough      string        `json:"rough,omitempty" about:"why the ceiling is an approximation for this load; absent if it is not"`
-	Impossible string        `json:"impossible,omitempty" about:"why no lock can carry the rate, or meet the SLO at any"`
+	Busy       float64       `json:"utilisation,omitempty"` // of the hottest key at the rate asked for; 1 or more: no lock can do it
+	Stable     float64       `json:"stability_limit"`       // arrivals a second at which the hottest key is always busy
+	Ceiling    float64       `json:"ceiling"`               // arrivals a second at which a FIFO lock with free hand-off still meets the SLO; 0: none
+	Rough      string        `json:"rough,omitempty"`       // why the ceiling is an approximation for this load; absent if it is not
+	Impossible string        `json:"impossible,omitempty"`  // why no lock can carry the rate, or meet the SLO at any
 
 	// What would make the rate possible, each by itself; 0: nothing of the kind would, or it is possible.
-	FitsHold  time.Duration `json:"fits_hold_ns,omitempty" about:"the hold that would make the rate possible"`
-	FitsShare float64       `json:"fits_share,omitempty" about:"the share of the hottest key that would make the rate possible"`
+	FitsHold  time.Duration `json:"fits_hold_ns,omitempty"` // the hold that would make the rate possible
+	FitsShare float64       `json:"fits_share,omitempty"`   // the share of the hottest key that would make the rate possible
 }
 
 // CandidateAnswer is what is known of one candidate.
 type CandidateAnswer struct {
 	Name    string         `json:"name"`
-	Plan    spec.Plan      `json:"plan"` // with the most clients that it took
-	Traits  results.Traits `json:"traits" about:"what the design claims"`
-	Wrong   string         `json:"wrong,omitempty" about:"what is wrong with the design, the main risk first"`
+	Plan    spec.Plan      `json:"plan"`            // with the most clients that it took
+	Traits  results.Traits `json:"traits"`          // what the design claims
+	Wrong   string         `json:"wrong,omitempty"` // what is wrong with the design, the main risk first
 	Server  results.Server `json:"server"`
 	Verdict Verdict        `json:"verdict"`
-	Why     string         `json:"why,omitempty" about:"of a verdict other than sustains, in words"`
-	Remedy  string         `json:"remedy,omitempty" about:"what would decide it, in words"`
+	Why     string         `json:"why,omitempty"`    // of a verdict other than sustains, in words
+	Remedy  string         `json:"remedy,omitempty"` // what would decide it, in words
 
-	Sustains Range           `json:"sustains"` // arrivals a second under the SLO
-	AtLeast  bool            `json:"at_least,omitempty" about:"lockbench, its machine or max_rate was the limit: low is all that is known"`
-	Headroom float64         `json:"headroom,omitempty" about:"sustains.low by the rate asked for"`
+	Sustains Range           `json:"sustains"`              // arrivals a second under the SLO
+	AtLeast  bool            `json:"at_least,omitempty"`    // lockbench, its machine or max_rate was the limit: low is all that is known
+	Headroom float64         `json:"headroom,omitempty"`    // sustains.low by the rate asked for
 	Response []time.Duration `json:"response_ns,omitempty"` // at the rate asked for, at the quantile of each objective
-	Binding  string          `json:"binding,omitempty" about:"the objective that allows the lowest rate, of several"`
-	Floor    float64         `json:"floor,omitempty" about:"share of late arrivals at a low rate, if that alone breaks the SLO"`
+	Binding  string          `json:"binding,omitempty"`     // the objective that allows the lowest rate, of several
+	Floor    float64         `json:"floor,omitempty"`       // share of late arrivals at a low rate, if that alone breaks the SLO
 
 	Occupies Range   `json:"occupies_ns"` // for how long a lock occupies its key: hold and hand-off
-	Noise    float64 `json:"noise" about:"relative scatter of occupies_ns between trials"`
+	Noise    float64 `json:"noise"`       // relative scatter of occupies_ns between trials
 
-	Resources []Resource   `json:"resources,omitempty" about:"the first to saturate first"`
-	Clients   int          `json:"clients" about:"that the sustained rate took"`
+	Resources []Resource   `json:"resources,omitempty"` // the first to saturate first
+	Clients   int          `json:"clients"`             // that the sustained rate took
 	Conns     int          `json:"connections,omitempty"`
-	Cost      results.Cost `json:"cost" about:"of a lock at the highest rate that kept the SLO; a negative number is not known"`
+	Cost      results.Cost `json:"cost"` // of a lock at the highest rate that kept the SLO; a negative number is not known
 
 	Predicted Range `json:"predicted"` // share of late arrivals in the confirmation, by the fit of the trials before it
 	Measured  Range `json:"measured"`  // the same as it was
 
-	Points []Point `json:"points,omitempty" about:"its trials"`
-	Curve  []Point `json:"curve,omitempty" about:"the fit; share only"`
+	Points []Point `json:"points,omitempty"` // its trials
+	Curve  []Point `json:"curve,omitempty"`  // the fit; share only
 }
 
 // Resource is what an arrival takes of something there is only so much of (utilisation law, U = X·D; Denning and Buzen 1978).
 type Resource struct {
 	Name   string  `json:"name"`   // "hottest key", "server CPU", "connections", "clients", "generator"
 	Demand Range   `json:"demand"` // of one arrival, in seconds of one unit
-	Units  float64 `json:"units" about:"cores, connections; 0: nobody knows"`
-	Used   Range   `json:"used"` // share at the rate asked for, or at Sustains.Low
-	Full   Range   `json:"full"` // arrivals a second at which it is used up; 0: unknown
+	Units  float64 `json:"units"`  // cores, connections; 0: nobody knows
+	Used   Range   `json:"used"`   // share at the rate asked for, or at Sustains.Low
+	Full   Range   `json:"full"`   // arrivals a second at which it is used up; 0: unknown
 
 	// Double and Tenfold are the share used at 2 and 10 times that rate; above 1 it is not possible.
 	Double  Range `json:"double"`
@@ -185,9 +185,9 @@ type Resource struct {
 // Point is a trial, or a place on a curve.
 type Point struct {
 	Rate     float64       `json:"rate"`
-	Share    Range         `json:"share"` // of late arrivals
-	P99      time.Duration `json:"p99_ns,omitempty" about:"of the response"`
+	Share    Range         `json:"share"`            // of late arrivals
+	P99      time.Duration `json:"p99_ns,omitempty"` // of the response
 	Arrivals int64         `json:"arrivals,omitempty"`
 	Stage    Stage         `json:"stage,omitempty"`
-	Left     string        `json:"left_out,omitempty" about:"why the trial does not count"`
+	Left     string        `json:"left_out,omitempty"` // why the trial does not count
 }

@@ -13,14 +13,14 @@ import (
 // Scaling is the universal scalability law (see queue.USL) of candidates that differ in one number alone. It takes six of
 // them.
 type Scaling struct {
-	Of     string  `json:"of"` // lockers or nodes
-	Lock   string  `json:"lock" about:"driver, design and way of waiting"`
+	Of     string  `json:"of"`   // lockers or nodes
+	Lock   string  `json:"lock"` // driver, design and way of waiting
 	Least  int     `json:"least"`
 	Most   int     `json:"most"`
-	Sigma  float64 `json:"sigma" about:"contention"`
-	Kappa  Range   `json:"kappa"` // coherency: what each pair of them adds; more of them carry less in the end if Low is above 0
-	Peak   float64 `json:"peak,omitempty" about:"the number that carries the most; absent if none has been shown"`
-	Double float64 `json:"double" about:"arrivals a second at twice the most"`
+	Sigma  float64 `json:"sigma"`          // contention
+	Kappa  Range   `json:"kappa"`          // coherency: what each pair of them adds; more of them carry less in the end if Low is above 0
+	Peak   float64 `json:"peak,omitempty"` // the number that carries the most; absent if none has been shown
+	Double float64 `json:"double"`         // arrivals a second at twice the most
 }
 
 // scalable are the numbers in which candidates may differ.

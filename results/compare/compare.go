@@ -74,11 +74,11 @@ type Comparison struct {
 
 // Side is one of the two sets of records.
 type Side struct {
-	Name       string   `json:"name"` // a file, or what the flags of the side were
-	Trials     int      `json:"trials" about:"that were compared"`
-	Partial    int      `json:"partial" about:"records that ended early, and were left out"`
+	Name       string   `json:"name"`       // a file, or what the flags of the side were
+	Trials     int      `json:"trials"`     // that were compared
+	Partial    int      `json:"partial"`    // records that ended early, and were left out
 	Duplicates int      `json:"duplicates"` // records that were there already
-	Revisions  []string `json:"revisions" about:"what was under test; else the builds of lockbench"`
+	Revisions  []string `json:"revisions"`  // what was under test; else the builds of lockbench
 }
 
 // Cell is one plan on both sides.

@@ -4,16 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"encoding/xml"
-	"fmt"
-	"io"
-	"maps"
 	"strings"
 	"testing"
 
-	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/report"
-
-	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/lockbench/lockbench/results/compare"
 )
@@ -37,58 +31,6 @@ func checked(t *testing.T, on string) *compare.Check {
 		}
 	}
 	return compare.CheckCells(append(three(t), cells(t, violated, partial)...), list, []string{"postgres"})
-}
-
-func reportSchemaOf(t *testing.T) *jsonschema.Schema {
-	t.Helper()
-	return compiled(t, results.SchemaID("report"), ReportSchema)
-}
-
-func reportOf(t *testing.T, c *compare.Check) any {
-	t.Helper()
-	return document(t, func(w io.Writer) error { return CheckJSON(w, c) })
-}
-
-// TestReportSchemaTakes reports with and without thresholds, of nothing, and with texts of all kinds.
-func TestReportSchemaTakes(t *testing.T) {
-	s := reportSchemaOf(t)
-	all := map[string]*compare.Check{"thresholds": checked(t, onAll), "none": checked(t, ""), "empty": compare.CheckCells(nil, nil, nil)}
-	for i, text := range weird {
-		r := record(0)
-		r.Partial, r.Warnings, r.Generator.Why, r.Plan.Command = text, []string{text}, text, text
-		all[fmt.Sprintf("text %d", i)] = compare.CheckCells(cells(t, r), nil, []string{text})
-	}
-	for name, c := range all {
-		if err := s.Validate(reportOf(t, c)); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
-// TestReportSchemaRefusesDamage damages a report that has one figure a cell. What is made of types of records is held to their
-// schema.
-func TestReportSchemaRefusesDamage(t *testing.T) {
-	doc := reportOf(t, checked(t, onAll))
-	for _, cell := range doc.(map[string]any)["cells"].([]any) {
-		maps.DeleteFunc(cell.(map[string]any)["figures"].(map[string]any), func(name string, _ any) bool { return name != "locks/s" })
-	}
-	refusesDamage(t, reportSchemaOf(t), doc,
-		`^\.verdict$|\.cells\[\d\]\.(verdict|partial|limited_by)$|\.(reason|why|better)$|\.figures\.locks/s$`,
-		`\.(plan|server|traits)$|\.exclusion\.(checked|grants|violations|.*_ns|lost_updates|wrong_releases|fence_regress)$`)
-}
-
-// TestReportSchemaRefusesNonsense: what has the right type, and is impossible.
-func TestReportSchemaRefusesNonsense(t *testing.T) {
-	s := reportSchemaOf(t)
-	var b bytes.Buffer
-	if err := CheckJSON(&b, checked(t, onAll)); err != nil {
-		t.Fatal(err)
-	}
-	refusesNonsense(t, s, b.String(), map[string]string{
-		`"schema": 1`: `"schema": 2`, `"verdict": "violated"`: `"verdict": "regressed"`, `"verdict": "missed"`: `"verdict": "worse"`,
-		`"reason": "unmeasured"`: `"reason": "scatter"`, `"unit": "1/s"`: `"unit": "s"`, `"n": 2`: `"n": -2`, `"better": "higher"`: `"better": "more"`,
-		`"figure": "locks/s"`: `"figure": "speed"`, `"limit": 8000`: `"limit": -8000`,
-	})
 }
 
 // TestWeirdReport reads back what is made of texts that could break a format.

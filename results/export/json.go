@@ -12,6 +12,7 @@ import (
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/metric"
+	"github.com/lockbench/lockbench/results/safety"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/results/stats"
 	"github.com/lockbench/lockbench/results/view"
@@ -21,55 +22,55 @@ import (
 const comparisonSchema = 1
 
 type comparisonJSON struct {
-	Schema  int          `json:"schema" about:"version of this form"`
-	Verdict string       `json:"verdict" about:"of the whole: the worst of all, and of cells that the head lacks"`
-	Reasons []string     `json:"reasons" about:"of all that is inconclusive, each once"`
-	Alpha   float64      `json:"alpha" about:"how often a comparison may report a regression if nothing has changed"`
-	Tests   int          `json:"tests" about:"for which p_adjusted is corrected (Holm)"`
-	Paired  bool         `json:"paired" about:"the trials of both sides took turns in one run, and were compared pair by pair"`
+	Schema  int          `json:"schema"`  // version of this form
+	Verdict string       `json:"verdict"` // of the whole: the worst of all, and of cells that the head lacks
+	Reasons []string     `json:"reasons"` // of all that is inconclusive, each once
+	Alpha   float64      `json:"alpha"`   // how often a comparison may report a regression if nothing has changed
+	Tests   int          `json:"tests"`   // for which p_adjusted is corrected (Holm)
+	Paired  bool         `json:"paired"`  // the trials of both sides took turns in one run, and were compared pair by pair
 	Base    compare.Side `json:"base"`
 	Head    compare.Side `json:"head"`
-	Notes   []string     `json:"notes" about:"what a reader must know of the whole, in words"`
-	Missing []string     `json:"missing" about:"cells of the base that the head does not have"`
-	Added   []string     `json:"added" about:"cells of the head that the base does not have"`
+	Notes   []string     `json:"notes"`                    // what a reader must know of the whole, in words
+	Missing []string     `json:"missing"`                  // cells of the base that the head does not have
+	Added   []string     `json:"added"`                    // cells of the head that the base does not have
 	Broken  int          `json:"added_violated,omitempty"` // of those that were added, whose locks broke the exclusion that they claim
 	Cells   []cellJSON   `json:"cells"`
 }
 
 type cellJSON struct {
-	Label   string       `json:"label" about:"what tells it from the other cells; empty if there is only one"`
+	Label   string       `json:"label"` // what tells it from the other cells; empty if there is only one
 	Verdict string       `json:"verdict"`
-	Command string       `json:"command,omitempty" about:"that makes the head again"`
+	Command string       `json:"command,omitempty"` // that makes the head again
 	Notes   []string     `json:"notes"`
-	Base    []string     `json:"base_trials" about:"IDs of the records"`
-	Head    []string     `json:"head_trials" about:"IDs of the records"`
+	Base    []string     `json:"base_trials"` // IDs of the records
+	Head    []string     `json:"head_trials"` // IDs of the records
 	Figures []resultJSON `json:"figures"`
 }
 
 // resultJSON has null for what is not known. Changes are ratios less one.
 type resultJSON struct {
-	Figure     string       `json:"figure" about:"as -fail-on names it"`
+	Figure     string       `json:"figure"` // as -fail-on names it
 	Unit       string       `json:"unit"`
-	Better     string       `json:"better,omitempty" about:"absent if neither is"`
+	Better     string       `json:"better,omitempty"` // absent if neither is
 	Base       estimateJSON `json:"base"`
 	Head       estimateJSON `json:"head"`
-	Change     *float64     `json:"change" negative:"a loss" about:"from base to head, as a ratio less one: of the medians, or the middle of the pairs (Hodges and Lehmann) if paired"`
-	ChangeLow  *float64     `json:"change_low" negative:"a loss" about:"of its 95 % interval"`
-	ChangeHigh *float64     `json:"change_high" negative:"a loss" about:"of its 95 % interval"`
-	P          *float64     `json:"p" about:"two-sided: Mann and Whitney, or Wilcoxon's signed ranks if paired"`
-	PAdjusted  *float64     `json:"p_adjusted" about:"by which it was judged; null if it was not tested"`
-	Threshold  string       `json:"threshold,omitempty" about:"as -fail-on has it; absent of a figure that is shown, and judged by no threshold"`
-	Verdict    string       `json:"verdict,omitempty" about:"absent of a figure that is shown, and judged by no threshold"`
-	Reason     string       `json:"reason,omitempty" about:"of inconclusive, and absent from all others; why says it in words"`
-	Why        string       `json:"why,omitempty" about:"in words; absent if nothing is to be said"`
-	Needed     int          `json:"needed_trials,omitempty" about:"a side, that would tell; absent if that is not known"`
+	Change     *float64     `json:"change"`                  // from base to head, as a ratio less one: of the medians, or the middle of the pairs (Hodges and Lehmann) if paired
+	ChangeLow  *float64     `json:"change_low"`              // of its 95 % interval
+	ChangeHigh *float64     `json:"change_high"`             // of its 95 % interval
+	P          *float64     `json:"p"`                       // two-sided: Mann and Whitney, or Wilcoxon's signed ranks if paired
+	PAdjusted  *float64     `json:"p_adjusted"`              // by which it was judged; null if it was not tested
+	Threshold  string       `json:"threshold,omitempty"`     // as -fail-on has it; absent of a figure that is shown, and judged by no threshold
+	Verdict    string       `json:"verdict,omitempty"`       // absent of a figure that is shown, and judged by no threshold
+	Reason     string       `json:"reason,omitempty"`        // of inconclusive, and absent from all others; why says it in words
+	Why        string       `json:"why,omitempty"`           // in words; absent if nothing is to be said
+	Needed     int          `json:"needed_trials,omitempty"` // a side, that would tell; absent if that is not known
 }
 
 type estimateJSON struct {
-	N      int      `json:"n" about:"trials that know the figure"`
-	Median *float64 `json:"median" about:"over the trials"`
-	Low    *float64 `json:"low" about:"of its 95 % interval"`
-	High   *float64 `json:"high" about:"of its 95 % interval"`
+	N      int      `json:"n"`      // trials that know the figure
+	Median *float64 `json:"median"` // over the trials
+	Low    *float64 `json:"low"`    // of its 95 % interval
+	High   *float64 `json:"high"`   // of its 95 % interval
 }
 
 // ComparisonJSON writes a comparison with every digit, in the base units of its figures.
@@ -185,29 +186,29 @@ func listOf(list []string) []string { return append([]string{}, list...) }
 const reportSchema = 1
 
 type reportJSON struct {
-	Schema     int              `json:"schema" about:"version of this form"`
-	Verdict    string           `json:"verdict,omitempty" about:"the worst of all; absent if there is no threshold and exclusion was not violated"`
-	Reasons    []string         `json:"reasons" about:"of all that is inconclusive, each once"`
-	Thresholds []string         `json:"thresholds" about:"as -fail-on has them"`
-	Missing    []string         `json:"missing" about:"cells that were asked for and have no trial"`
+	Schema     int              `json:"schema"`            // version of this form
+	Verdict    string           `json:"verdict,omitempty"` // the worst of all; absent if there is no threshold and exclusion was not violated
+	Reasons    []string         `json:"reasons"`           // of all that is inconclusive, each once
+	Thresholds []string         `json:"thresholds"`        // as -fail-on has them
+	Missing    []string         `json:"missing"`           // cells that were asked for and have no trial
 	Cells      []reportCellJSON `json:"cells"`
 }
 
 type reportCellJSON struct {
-	Label     string                `json:"label" about:"what tells it from the other cells; empty if there is only one"`
+	Label     string                `json:"label"` // what tells it from the other cells; empty if there is only one
 	Verdict   string                `json:"verdict,omitempty"`
-	Command   string                `json:"command" about:"that makes it again"`
-	Plan      spec.Plan             `json:"plan" about:"of the first trial; lockbench schema record says more of its fields"`
+	Command   string                `json:"command"` // that makes it again
+	Plan      spec.Plan             `json:"plan"`    // of the first trial; lockbench schema record says more of its fields
 	Server    results.Server        `json:"server"`
-	Traits    results.Traits        `json:"traits"` // what the design claims
-	Trials    []string              `json:"trials" about:"IDs of the records"`
-	Partial   string                `json:"partial,omitempty" about:"why the only trial ended early; absent from whole ones"`
-	LimitedBy string                `json:"limited_by,omitempty" about:"what held the load up; absent if nothing is known to have"`
-	Exclusion exclusionJSON         `json:"exclusion" about:"what the oracle saw, all trials together"`
-	Flags     []flagJSON            `json:"flags" about:"words that mark the figures"`
-	Warnings  []string              `json:"warnings" about:"of all trials, each once"`
-	Figures   map[string]figureJSON `json:"figures" about:"that are known, by the names of -fail-on"`
-	Limits    []limitJSON           `json:"limits" about:"one for each threshold"`
+	Traits    results.Traits        `json:"traits"`               // what the design claims
+	Trials    []string              `json:"trials"`               // IDs of the records
+	Partial   string                `json:"partial,omitempty"`    // why the only trial ended early; absent from whole ones
+	LimitedBy string                `json:"limited_by,omitempty"` // what held the load up; absent if nothing is known to have
+	Exclusion exclusionJSON         `json:"exclusion"`            // what the oracle saw, all trials together
+	Flags     []flagJSON            `json:"flags"`                // words that mark the figures
+	Warnings  []string              `json:"warnings"`             // of all trials, each once
+	Figures   map[string]figureJSON `json:"figures"`              // that are known, by the names of -fail-on
+	Limits    []limitJSON           `json:"limits"`               // one for each threshold
 }
 
 // exclusionJSON is what the oracle has to say, the trials taken together.
@@ -222,13 +223,13 @@ type flagJSON struct {
 	Name  string `json:"name"`
 	Text  string `json:"text"`
 	Means string `json:"means"`
-	Doubt bool   `json:"doubt" about:"the figures are not to be believed as they stand"`
+	Doubt bool   `json:"doubt"` // the figures are not to be believed as they stand
 }
 
 // figureJSON is a figure over the trials, in its base unit.
 type figureJSON struct {
 	Unit   string `json:"unit"`
-	Better string `json:"better,omitempty" about:"absent if neither is"`
+	Better string `json:"better,omitempty"` // absent if neither is
 	estimateJSON
 	Min *float64 `json:"min"`
 	Max *float64 `json:"max"`
@@ -237,12 +238,12 @@ type figureJSON struct {
 type limitJSON struct {
 	Threshold string   `json:"threshold"`
 	Figure    string   `json:"figure"`
-	Value     *float64 `json:"value" about:"that was judged: the median of the trials, of a count the worst; null if it was not measured"`
+	Value     *float64 `json:"value"` // that was judged: the median of the trials, of a count the worst; null if it was not measured
 	Limit     float64  `json:"limit"`
 	Verdict   string   `json:"verdict"`
 	Reason    string   `json:"reason,omitempty"`
 	Why       string   `json:"why,omitempty"`
-	Text      string   `json:"text" about:"all of it in words"`
+	Text      string   `json:"text"` // all of it in words
 }
 
 // CheckJSON writes a run with every digit, in the base units of its figures.
@@ -278,3 +279,6 @@ func reportCellOf(c compare.CheckedCell) reportCellJSON {
 	}
 	return one
 }
+
+// ProofJSON writes a report of lockbench prove.
+func ProofJSON(w io.Writer, r *safety.Report) error { return encode(w, r) }

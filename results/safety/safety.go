@@ -39,30 +39,30 @@ func (v Verdict) Open() bool { return v == NotExercised || v == Stalled || v == 
 
 // Report is the outcome of a run. All durations are nanoseconds.
 type Report struct {
-	Schema  int           `json:"schema" about:"version of this form"`
+	Schema  int           `json:"schema"` // version of this form
 	Env     results.Env   `json:"env"`
 	Spent   time.Duration `json:"spent_ns"`
-	Partial string        `json:"partial,omitempty" about:"why it ended before its time"`
+	Partial string        `json:"partial,omitempty"` // why it ended before its time
 
-	Asked Asked `json:"asked,omitzero" about:"what was named: each has to be exercised"`
+	Asked Asked `json:"asked,omitzero"` // what was named: each has to be exercised
 
-	Baseline string `json:"baseline,omitempty" about:"the file of an earlier report that the cells were held against"`
+	Baseline string `json:"baseline,omitempty"` // the file of an earlier report that the cells were held against
 
-	Hazards []Hazard `json:"hazards" about:"that were run, in the order of their numbers"`
-	Cells   []Cell   `json:"cells" about:"a lock under a hazard each, those of a hazard together"`
+	Hazards []Hazard `json:"hazards"` // that were run, in the order of their numbers
+	Cells   []Cell   `json:"cells"`   // a lock under a hazard each, those of a hazard together
 }
 
 // Hazard is one way in which locks fail, as listings describe it.
 type Hazard struct {
 	Number int    `json:"number"`
 	Name   string `json:"name"`
-	About  string `json:"about"` // one sentence
-	After  string `json:"after,omitempty" about:"the hazard as what goes before a loss"`
+	About  string `json:"about"`           // one sentence
+	After  string `json:"after,omitempty"` // the hazard as what goes before a loss
 
 	// Control says why nothing that this hazard shows is to be believed; empty if its controls are as they have to be. Wrong says
 	// that one of them has the wrong verdict; otherwise none is known.
-	Control string `json:"control,omitempty" about:"why nothing that the hazard shows is to be believed; absent if its controls are as they have to be"`
-	Wrong   bool   `json:"wrong,omitempty" about:"a control has the wrong verdict; otherwise control says why none is known"`
+	Control string `json:"control,omitempty"` // why nothing that the hazard shows is to be believed; absent if its controls are as they have to be
+	Wrong   bool   `json:"wrong,omitempty"`   // a control has the wrong verdict; otherwise control says why none is known
 }
 
 // Cell is one lock under one hazard.
@@ -72,30 +72,30 @@ type Cell struct {
 	Lock   string `json:"lock"`
 
 	Verdict Verdict `json:"verdict"`
-	Why     string  `json:"why,omitempty" about:"in words"`
-	Listed  bool    `json:"listed" about:"the design says that it loses to this hazard"`
-	Before  Verdict `json:"before,omitempty" about:"its verdict in the baseline; absent if it is not there"`
-	More    string  `json:"more,omitempty" about:"in which way it fails more than in the baseline"`
-	Missing string  `json:"missing,omitempty" about:"what has to be installed to exercise it"`
-	Control bool    `json:"control,omitempty" about:"it is there only as a control"`
-	Doubted bool    `json:"doubted,omitempty" about:"its verdict is not to be believed; control of its hazard says why"`
+	Why     string  `json:"why,omitempty"`     // in words
+	Listed  bool    `json:"listed"`            // the design says that it loses to this hazard
+	Before  Verdict `json:"before,omitempty"`  // its verdict in the baseline; absent if it is not there
+	More    string  `json:"more,omitempty"`    // in which way it fails more than in the baseline
+	Missing string  `json:"missing,omitempty"` // what has to be installed to exercise it
+	Control bool    `json:"control,omitempty"` // it is there only as a control
+	Doubted bool    `json:"doubted,omitempty"` // its verdict is not to be believed; control of its hazard says why
 
-	Attempts int     `json:"attempts" about:"that count"`
-	Failed   int     `json:"failed" about:"of the attempts that count"`
-	Left     int     `json:"left,omitempty" about:"attempts that do not count: the fault did not strike, or the machine was too slow for the lease"`
-	Gaps     int     `json:"gaps,omitempty" about:"places at which the fault can strike: attempt n strikes at place n modulo gaps; absent: one"`
-	Tried    int     `json:"tried,omitempty" about:"of the gaps, by an attempt that counts"`
-	LostAt   []int   `json:"lost_at,omitempty" about:"the gaps at which an attempt failed, from 0"`
-	Bound    float64 `json:"bound,omitempty" about:"share of failures that attempts without one leave possible, with 95 % confidence"`
+	Attempts int     `json:"attempts"`          // that count
+	Failed   int     `json:"failed"`            // of the attempts that count
+	Left     int     `json:"left,omitempty"`    // attempts that do not count: the fault did not strike, or the machine was too slow for the lease
+	Gaps     int     `json:"gaps,omitempty"`    // places at which the fault can strike: attempt n strikes at place n modulo gaps; absent: one
+	Tried    int     `json:"tried,omitempty"`   // of the gaps, by an attempt that counts
+	LostAt   []int   `json:"lost_at,omitempty"` // the gaps at which an attempt failed, from 0
+	Bound    float64 `json:"bound,omitempty"`   // share of failures that attempts without one leave possible, with 95 % confidence
 
-	Longest  time.Duration `json:"longest_overlap_ns,omitempty" about:"for which two clients held the key"`
-	Recovery time.Duration `json:"recovery_ns,omitempty" about:"the longest, from the fault to the next grant"`
-	Never    bool          `json:"never,omitempty" about:"the key does not come free"`
+	Longest  time.Duration `json:"longest_overlap_ns,omitempty"` // for which two clients held the key
+	Recovery time.Duration `json:"recovery_ns,omitempty"`        // the longest, from the fault to the next grant
+	Never    bool          `json:"never,omitempty"`              // the key does not come free
 
-	TTL     time.Duration `json:"ttl_ns" about:"the lease, or the time-out of a session"`
-	Command string        `json:"command" about:"that makes the cell again"`
-	Seed    int           `json:"seed" about:"number of the attempt of the story; prove -seed makes it again"`
-	Story   []Event       `json:"story,omitempty" about:"of the first attempt that fails, or else the first one"`
+	TTL     time.Duration `json:"ttl_ns"`          // the lease, or the time-out of a session
+	Command string        `json:"command"`         // that makes the cell again
+	Seed    int           `json:"seed"`            // number of the attempt of the story; prove -seed makes it again
+	Story   []Event       `json:"story,omitempty"` // of the first attempt that fails, or else the first one
 
 	taken []Attempt // without their events
 }
@@ -165,13 +165,13 @@ func (c *Cell) Unlisted() bool { return c.Verdict == Fails && !c.Listed }
 
 // Event is a moment of a story, on one clock for all clients.
 type Event struct {
-	At     time.Duration `json:"at_ns" about:"since the attempt began, on one clock for all clients"`
-	Client string        `json:"client,omitempty" about:"absent of what befalls the server or the way to it"`
+	At     time.Duration `json:"at_ns"`            // since the attempt began, on one clock for all clients
+	Client string        `json:"client,omitempty"` // absent of what befalls the server or the way to it
 	Kind   Kind          `json:"kind"`
 	Owner  string        `json:"owner,omitempty"`
 	Fence  uint64        `json:"fence,omitempty"`
-	Until  time.Duration `json:"until_ns,omitempty" about:"of a grant: until when the lease lasts, as the lock has told its holder"`
-	Text   string        `json:"text,omitempty"` // the rest, in words
+	Until  time.Duration `json:"until_ns,omitempty"` // of a grant: until when the lease lasts, as the lock has told its holder
+	Text   string        `json:"text,omitempty"`     // the rest, in words
 }
 
 // Kind is the kind of an event.
