@@ -21,6 +21,7 @@ import (
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads/file"
 	"github.com/lockbench/lockbench/workloads/matrix"
 	"github.com/lockbench/lockbench/workloads/presets"
 )
@@ -108,9 +109,9 @@ func (p *program) schemaCommand() *cobra.Command {
 	})
 }
 
-// workloadSchema returns the schema of the files that vocabulary describes.
+// workloadSchema returns the schema of workload files.
 func workloadSchema() ([]byte, error) {
-	return vocabulary().JSONSchema(func(field string) map[string]any {
+	return file.JSONSchema(workloadFields, func(field string) map[string]any {
 		if field == sloFlag.name {
 			return matrix.Schema(spec.Setting{Name: sloFlag.name, Value: sloFlag.value, Usage: sloFlag.usage})
 		}

@@ -23,7 +23,7 @@ import (
 	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
-// print writes the whole experiment. What is skipped stands in comments alone, so it is gone when the workload is read again.
+// print writes the options as a workload, below comments that tell what they come to.
 func (e experiment) print(w io.Writer) error {
 	var b strings.Builder
 	base, head := e, experiment{}
@@ -35,14 +35,18 @@ func (e experiment) print(w io.Writer) error {
 	if len(e.Order) > 1 {
 		fmt.Fprintf(&b, "# order of the cells: %s\n", e.orderText())
 	}
+	for i := range base.Cells {
+		for _, line := range base.notes(i, head) {
+			fmt.Fprintf(&b, "# %s\n", line)
+		}
+	}
 	for _, s := range e.Skipped {
 		fmt.Fprintf(&b, "# skipped: %s\n", oneLine(s.String()))
 	}
 	if len(e.sides) > 0 {
-		fmt.Fprintf(&b, "# This is the base; for the head give -vs %s again.\n", oneLine(shell.Quote(e.vsAgain())))
+		fmt.Fprintf(&b, "# This is the base; for the head give -vs %s again.\n", oneLine(shell.Quote(e.vsText())))
 	}
-	b.WriteString("\n")
-	base.printBody(&b, head)
+	fmt.Fprintf(&b, "\n%s", base.workload())
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -66,30 +70,6 @@ func (e experiment) printServers(b *strings.Builder) {
 	}
 }
 
-// vsAgain returns the -vs that makes the head from the workload that is printed, which spells out the base's lock, its way of
-// waiting and its topology: if the head has others of its own accord, that has to be said.
-func (e experiment) vsAgain() string {
-	text := e.vsText()
-	names := []string{"lock", "wait"}
-	if !slices.Contains(e.sides[1].options.namesTopology(), true) {
-		names = append(names, "topology")
-	}
-	for _, name := range names {
-		opt := e.sides[1].options.get(name)
-		mine, differ := settings(e.Cells[1].Plan)[name], false
-		for i := 0; i < len(e.Cells); i += 2 {
-			if settings(e.Cells[i+1].Plan)[name] != mine {
-				mine = ""
-			}
-			differ = differ || settings(e.Cells[i].Plan)[name] != mine
-		}
-		if differ && mine != "" && opt.from != fromFlag {
-			text += " " + opt.assign(mine)
-		}
-	}
-	return strings.TrimSpace(text)
-}
-
 // size returns how many cells there are, or pairs of them.
 func (e experiment) size() string {
 	if len(e.sides) > 0 {
@@ -98,77 +78,34 @@ func (e experiment) size() string {
 	return format.Plural(len(e.Cells), "cell")
 }
 
-// printBody writes the workload. What the head makes of a cell stands beside it, if there is a head.
-func (e experiment) printBody(b *strings.Builder, head experiment) {
-	w := e.split()
-	if len(e.Cells) == 1 {
-		for _, line := range e.notes(0, head) {
-			fmt.Fprintf(b, "# %s\n", line)
-		}
-	} else {
-		for i := range w.Cells {
-			w.Cells[i].Notes = e.notes(i, head)
-		}
-	}
-	b.WriteString(w.String())
-}
-
 // alwaysShown are the fields that a workload shows though they have their default values.
-var alwaysShown = []string{"driver", "lock", "wait", "clients", "keys", "hold", "ttl", "duration", "warmup"}
+var alwaysShown = []string{"driver", "clients", "keys", "hold", "ttl", "duration", "warmup", "trials", "seed"}
 
-// split returns a workload with the values that all cells have in common at its top, and those of each in its cells. A value may
-// stand at the top though some cells do not read it.
-func (e experiment) split() *file.Workload {
-	w := &file.Workload{}
+// workload returns the options that some cell reads as a workload.
+func (e experiment) workload() *file.Workload {
+	w, r := &file.Workload{}, reader{o: e.options}
 	if from := e.options.workload; from != nil {
 		w.Name, w.About, w.SLO, w.Classes = from.Name, from.About, from.SLO, e.classes()
 	}
-	if len(e.Cells) > 1 {
-		w.Cells = make([]file.Cell, len(e.Cells))
-	}
-	values := make([]map[string]string, len(e.Cells))
-	for i, c := range e.Cells {
-		values[i] = settings(c.Plan)
-		values[i]["clients"] = strconv.Itoa(c.Load.Clients)
-	}
-	for _, opt := range e.options.list {
-		if !opt.inWorkload() || slices.Contains(ofTheRun, opt.name) {
+	for _, f := range workloadFields {
+		opt := e.options.get(f.Name)
+		s, isSetting := spec.Find(f.Name)
+		switch {
+		case opt.text == "", opt.from == fromDefault && !slices.Contains(alwaysShown, f.Name):
+			continue
+		case f.Name == "duration" && e.Cells[0].Plan.Duration == 0, !e.reads(f.Name), e.options.workload.overridden(f.Name):
+			continue
+		case !isSetting:
+			w.Top.Add(f.Name, opt.text)
 			continue
 		}
-		text, common := inCommon(values, opt.name)
-		shown := slices.Contains(alwaysShown, opt.name) || !opt.usual(e.Cells[0].Plan, text)
-		switch {
-		case e.options.workload.overridden(opt.name):
-		case !common:
-			for i, v := range values {
-				if text := v[opt.name]; text != "" {
-					w.Cells[i].Add(opt.name, text)
-				}
-			}
-		case text != "" && shown:
-			w.Top.Add(opt.name, text)
+		var texts []string
+		for _, p := range r.values(s) {
+			texts = append(texts, s.Typed(&p, &p.Load))
 		}
+		w.Top.Add(f.Name, strings.Join(texts, ","))
 	}
-	w.Top.Add("trials", strconv.Itoa(e.Trials))
-	w.Top.Add("seed", strconv.FormatUint(e.Cells[0].Plan.Seed, 10))
 	return w
-}
-
-// inCommon returns the value that a field has wherever it is read. The lack of one is a value of -param, of -duration where -n
-// stands for it, and of -lock where an adapter is not started.
-func inCommon(values []map[string]string, name string) (text string, common bool) {
-	found := false
-	for _, v := range values {
-		one := v[name]
-		switch {
-		case one == "" && name != "param" && name != "duration" && name != "lock":
-		case found && one != text:
-			return "", false
-		default:
-			text, found = one, true
-		}
-	}
-	return text, true
 }
 
 // classes returns those of the workload with what each sets for itself, in the canonical spelling.

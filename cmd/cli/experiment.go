@@ -13,7 +13,6 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results/spec"
-	"github.com/lockbench/lockbench/workloads/file"
 	"github.com/lockbench/lockbench/workloads/fleet"
 	"github.com/lockbench/lockbench/workloads/matrix"
 )
@@ -23,19 +22,12 @@ type experiment struct {
 	matrix.Matrix
 	options *options
 	targets deploy.Targets
-	read    []reading
 	place   fleet.Place // of this process among those of the run
 	sides   []side      // base and head, if there are two; the cells are then theirs by turns
 }
 
-// reading is a cell, and options that it came from.
-type reading struct {
-	from *options
-	cell int
-}
-
 // maxCells keeps a slip in a list from making a matrix that nobody has the time for.
-const maxCells = file.MaxItems
+const maxCells = 10_000
 
 const maxTrials = 10_000
 
@@ -52,10 +44,8 @@ func experimentOn(o *options, t deploy.Targets) (experiment, error) {
 		return experiment{}, o.complain(o.get("trials"), "must be 1 to %d", maxTrials)
 	}
 	e := experiment{options: o, targets: t}
-	for _, scenario := range o.scenarios() {
-		if err := e.addScenario(scenario, seed); err != nil {
-			return experiment{}, err
-		}
+	if err := e.addCells(o, seed); err != nil {
+		return experiment{}, err
 	}
 	if len(e.Cells) == 0 {
 		return e, usageErrorf("nothing to run: %s", e.Skipped[0])
@@ -75,15 +65,12 @@ func experimentOn(o *options, t deploy.Targets) (experiment, error) {
 	return e, nil
 }
 
-// addScenario takes in the matrix of a scenario.
-func (e *experiment) addScenario(o *options, seed uint64) error {
+// addCells adds the matrix of all lists.
+func (e *experiment) addCells(o *options, seed uint64) error {
 	r := reader{o: o}
 	cells := r.cells(seed)
 	if r.err != nil {
 		return r.err
-	}
-	if len(e.Cells)+len(cells) > maxCells {
-		return usageErrorf("%s: its cells make a matrix of more than %d", o.get("workload").written(), maxCells)
 	}
 	for _, one := range cells {
 		if o.workload != nil {
@@ -94,12 +81,8 @@ func (e *experiment) addScenario(o *options, seed uint64) error {
 			return err
 		}
 		one.Classes = classes
-		cell, err := e.Add(one, e.targets.Of(one.Driver).Server())
-		if err != nil {
+		if err := e.Add(one, e.targets.Of(one.Driver).Server()); err != nil {
 			return o.explain(err)
-		}
-		if cell >= 0 {
-			e.read = append(e.read, reading{o, cell})
 		}
 	}
 	return nil
@@ -170,37 +153,31 @@ func (e experiment) files() (names []string) {
 // checkRead refuses a value that no cell reads, since it would be ignored. Variables may be unused: they are set once for many
 // runs. So may a file's value that is the default, or where a flag or a variable has changed what it depends on.
 func (e *experiment) checkRead() error {
+	o := e.options
 	for _, r := range append([]matrix.Reader{matrix.ReadIn("master", drivers.TopologySentinel)}, matrix.Readers...) {
-		reads := func(one reading) bool {
-			p := &e.Cells[one.cell].Plan
-			return drivers.Unstarted(p.Driver) && r.NeedsDriver() || r.ReadBy(p)
-		}
-		if err := e.unread(r.Setting, r.Depends, reads, func(o *options) string { return r.Why(e.shown(o)) }); err != nil {
-			return err
+		if opt := o.get(r.Setting); !e.readBy(r) && o.mustBeUsed(opt, r.Depends) {
+			return o.complain(opt, "%s", r.Why(e.shown))
 		}
 	}
-	names := func(one reading) bool { return slices.Contains(one.from.namesTopology(), false) }
-	if err := e.unread("topology", []string{"driver"}, names, func(o *options) string {
-		return "nothing reads it: each driver of " + o.text("driver") + " names a topology of its own"
-	}); err != nil {
-		return err
+	if opt := o.get("topology"); !slices.Contains(o.namesTopology(), false) && o.mustBeUsed(opt, []string{"driver"}) {
+		return o.complain(opt, "nothing reads it: each driver of %s names a topology of its own", o.text("driver"))
 	}
 	return e.checkClasses()
 }
 
-// unread refuses the values of a setting that must be used, and that no cell reads.
-func (e *experiment) unread(setting string, decides []string, reads func(reading) bool, why func(*options) string) error {
-	read := map[*option]bool{} // whether any cell reads it
-	for _, one := range e.read {
-		opt := one.from.get(setting)
-		read[opt] = read[opt] || reads(one)
+// readBy reports whether some cell reads a setting.
+func (e *experiment) readBy(r matrix.Reader) bool {
+	return slices.ContainsFunc(e.Cells, func(c matrix.Cell) bool {
+		return drivers.Unstarted(c.Plan.Driver) && r.NeedsDriver() || r.ReadBy(&c.Plan)
+	})
+}
+
+// reads reports whether some cell reads a setting, whatever that depends on.
+func (e *experiment) reads(setting string) bool {
+	if setting == "topology" {
+		return slices.Contains(e.options.namesTopology(), false)
 	}
-	for _, one := range e.read { // in their order
-		if opt := one.from.get(setting); !read[opt] && one.from.mustBeUsed(opt, decides) {
-			return one.from.complain(opt, "%s", why(one.from))
-		}
-	}
-	return nil
+	return !slices.ContainsFunc(matrix.Readers, func(r matrix.Reader) bool { return r.Setting == setting && !e.readBy(r) })
 }
 
 // namesTopology returns of each driver whether it names its topology.
@@ -212,20 +189,18 @@ func (o *options) namesTopology() (list []bool) {
 	return list
 }
 
-// shown returns how complaints show what a flag was given; of -topology, what the drivers name counts too.
-func (e *experiment) shown(o *options) func(flag string) string {
-	return func(flag string) string {
-		if flag != "topology" || !slices.Contains(o.namesTopology(), true) {
-			return o.text(flag)
-		}
-		var names []string
-		for _, one := range e.read {
-			if name := cmp.Or(e.Cells[one.cell].Plan.Topology, string(drivers.TopologySingle)); one.from == o && !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
-		return strings.Join(names, ",")
+// shown returns what a flag was given, as complaints show it; of -topology, what the drivers name counts too.
+func (e *experiment) shown(flag string) string {
+	if flag != "topology" || !slices.Contains(e.options.namesTopology(), true) {
+		return e.options.text(flag)
 	}
+	var names []string
+	for _, c := range e.Cells {
+		if name := cmp.Or(c.Plan.Topology, string(drivers.TopologySingle)); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ",")
 }
 
 // mustBeUsed reports whether an option that nothing reads is a mistake.
@@ -250,14 +225,12 @@ func (e *experiment) checkClasses() error {
 		if !w.overridden(flag) {
 			continue
 		}
-		for _, scenario := range append([]*options{e.options}, e.options.scenarios()...) {
-			if opt := scenario.get(flag); opt.from == fromFile {
-				return scenario.complain(opt, "no class has it from there, since each sets its own")
-			}
+		if opt := e.options.get(flag); opt.from == fromFile {
+			return e.options.complain(opt, "no class has it from there, since each sets its own")
 		}
 	}
 	for i, c := range w.Classes {
-		o := e.options.with(c.Settings, c.Name)
+		o := e.options.of(c)
 		for _, r := range matrix.Readers {
 			opt := o.get(r.Setting)
 			read := func(c matrix.Cell) bool { return r.Reads(&c.Plan, c.Plan.Classes[i].Load) }
@@ -282,7 +255,7 @@ func (o *options) explain(err error) error {
 	if o.workload != nil {
 		for _, c := range o.workload.Classes {
 			if c.Name == field.Class {
-				from = o.with(c.Settings, c.Name)
+				from = o.of(c)
 			}
 		}
 	}
@@ -369,24 +342,11 @@ func (r *reader) values(s spec.Setting) (values []spec.Plan) {
 func list[T comparable](r *reader, name string, parse func(string) (T, error)) []T {
 	opt := r.o.get(name)
 	all, err := parseList(opt.text, parse)
-	var part *partError
-	switch {
-	case errors.As(err, &part) && r.err == nil:
-		r.err = r.o.complainOf(opt, part.index, err)
-	case err != nil:
+	if err != nil {
 		r.fail(opt, err)
 	}
 	return all
 }
-
-// partError is the fault of one value of a list.
-type partError struct {
-	index int
-	err   error
-}
-
-func (e *partError) Error() string { return e.err.Error() }
-func (e *partError) Unwrap() error { return e.err }
 
 // parseList reads a comma list. An empty part or one that is given twice is more likely a slip than a wish.
 func parseList[T comparable](s string, parse func(string) (T, error)) ([]T, error) {
@@ -398,10 +358,10 @@ func parseList[T comparable](s string, parse func(string) (T, error)) ([]T, erro
 		}
 		v, err := parse(part)
 		if err != nil {
-			return nil, &partError{len(list), err}
+			return nil, err
 		}
 		if slices.Contains(list, v) {
-			return nil, &partError{len(list), fmt.Errorf("must not name %s twice", part)}
+			return nil, fmt.Errorf("must not name %s twice", part)
 		}
 		list = append(list, v)
 	}

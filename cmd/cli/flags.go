@@ -15,7 +15,6 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/spec"
-	"github.com/lockbench/lockbench/workloads/file"
 	"github.com/lockbench/lockbench/workloads/matrix"
 	"github.com/lockbench/lockbench/workloads/shape"
 )
@@ -246,8 +245,7 @@ type option struct {
 	text string
 	from source
 
-	setting *file.Setting // fromFile: where it stands
-	class   string        // fromFile: in which class, or none
+	class string // fromFile: in which class, or none
 
 	again bool // the flag may come twice: cobra parses a line that it completes more than once
 }
@@ -273,12 +271,14 @@ func (o *option) Set(s string) error {
 func (o *option) String() string { return o.text }
 func (o *option) Type() string   { return o.value }
 
-// written returns the option as its user wrote it: "-clients 0", "LOCKBENCH_CLIENTS=0", or "clients 0" in a file, whose place
+// written returns the option as its user wrote it: "-clients 0", "LOCKBENCH_CLIENTS=0", or "clients 0" in a file, whose name
 // complain adds.
 func (o *option) written() string {
 	switch {
+	case o.from == fromFile && o.class != "":
+		return "class " + o.class + ": " + o.name + " " + o.text
 	case o.from == fromFile:
-		return o.inFile(o.text)
+		return o.name + " " + o.text
 	case o.from == fromVariable:
 		return o.variable() + "=" + o.text
 	case o.text == "":
@@ -419,15 +419,20 @@ func (o *options) find(name string) *option {
 func (o *options) text(name string) string { return o.get(name).text }
 func (o *options) on(name string) bool     { return o.get(name).text == "true" }
 
+// forPassword are names that users try for a password.
+var forPassword = []string{"password", "pass", "a"}
+
+const passwordRemedy = "set LOCKBENCH_PASSWORD, or use -password-file FILE"
+
 // flagError rewords pflag's complaints: flags are shown with one dash, the nearest known one is suggested, and no
 // value is repeated where it might be a password.
 func flagError(err error, defs []flagDef) error {
 	switch err := err.(type) {
 	case *pflag.NotExistError:
 		name := err.GetSpecifiedName()
-		if slices.Contains([]string{"password", "pass", "a"}, name) {
-			return usageErrorf("-%s: a password in the arguments can be read by every user of the machine: "+
-				"set LOCKBENCH_PASSWORD, or use -password-file FILE", name)
+		if slices.Contains(forPassword, name) {
+			return usageErrorf("-%s: a password in the arguments can be read by every user of the machine: %s",
+				name, passwordRemedy)
 		}
 		return usageErrorf("unknown flag -%s%s", name, cmp.Or(suggest.DidYouMean("-", name, flagNames(defs)), meant(name, nil)))
 	case *pflag.ValueRequiredError:

@@ -56,7 +56,7 @@ func questionOf(o *options, env environ, stdin io.Reader, find func(*servers.Ser
 	for _, read := range []func() error{
 		func() error { return q.readLoad(stdin) }, q.readSLO, q.readNeed,
 		func() (err error) { q.targets, err = decideTargets(q.options, env, find); return err },
-		q.addCells, q.keepClaiming, q.ask,
+		q.addCandidates, q.keepClaiming, q.ask,
 	} {
 		if err := read(); err != nil {
 			return nil, err
@@ -93,17 +93,9 @@ func (q *question) readLoad(stdin io.Reader) (err error) {
 	if err := q.options.readWorkload(stdin); err != nil {
 		return err
 	}
-	scenarios := q.options.scenarios()
-	for _, s := range scenarios {
-		for i, opt := range s.list {
-			setting, ok := spec.Find(opt.name)
-			switch {
-			case !ok || !ofTheLoad(setting):
-			case strings.Contains(opt.text, ","):
-				return s.complain(opt, "a plan is about one load: give one value, and make a plan for each")
-			case opt.text != scenarios[0].list[i].text:
-				return s.complain(opt, "a plan is about one load, and another cell of the workload has %s %s", opt.name, scenarios[0].list[i].text)
-			}
+	for _, opt := range q.options.list {
+		if setting, ok := spec.Find(opt.name); ok && ofTheLoad(setting) && strings.Contains(opt.text, ",") {
+			return q.options.complain(opt, "a plan is about one load: give one value, and make a plan for each")
 		}
 	}
 	if q.options.text("arrival") == spec.Constant {
@@ -135,10 +127,10 @@ func (q *question) readSLO() (err error) {
 		if q.SLO, err = capacity.ParseSLO(opt.text); err != nil {
 			return usageErrorf("%s: %w", opt.flagOrVariable(), err)
 		}
-	case w == nil || w.SLO == nil:
+	case w == nil || w.SLO == "":
 		return usageErrorf("-slo: what must be true of the arrivals? give -slo 'response.p99<20ms,errors<0.1%%'")
 	default:
-		q.SLO, err = capacity.ParseSLO(w.SLO.Text())
+		q.SLO, err = capacity.ParseSLO(w.SLO)
 	}
 	return err
 }
@@ -178,18 +170,16 @@ func (q *question) lacking(t drivers.Traits) (names []string) {
 	return names
 }
 
-// addCells adds the cells of all scenarios and drivers.
-func (q *question) addCells() error {
+// addCandidates adds the cells of all drivers.
+func (q *question) addCandidates() error {
 	r := reader{o: q.options}
 	seed := scalar(&r, "seed", spec.ParseSeed)
 	if r.err != nil {
 		return r.err
 	}
-	for _, scenario := range q.options.scenarios() {
-		for _, one := range q.byDriver(scenario) {
-			if err := q.addScenario(one.nominal(), seed); err != nil {
-				return err
-			}
+	for _, one := range q.byDriver(q.options) {
+		if err := q.addCells(one.nominal(), seed); err != nil {
+			return err
 		}
 	}
 	switch {
@@ -201,8 +191,8 @@ func (q *question) addCells() error {
 	return q.checkRead()
 }
 
-// byDriver returns the options of each driver of a scenario with the designs that are candidates by default; or the scenario
-// alone, if it names the locks.
+// byDriver returns the options of each driver with the designs that are candidates by default; or o alone, if it names the
+// locks.
 func (q *question) byDriver(o *options) (list []*options) {
 	if o.get("lock").text != "" {
 		return []*options{o}
@@ -210,7 +200,7 @@ func (q *question) byDriver(o *options) (list []*options) {
 	reentrant := slices.Contains(q.need, "reentrant") || o.text("reentry") != o.get("reentry").def
 	names, err := parseList(o.text("driver"), parseText)
 	if err != nil {
-		return []*options{o} // which addScenario says better
+		return []*options{o} // which experiment.addCells says better
 	}
 	for _, name := range names {
 		driver, _, _ := matrix.CutTopology(name)

@@ -122,11 +122,8 @@ func decideTargets(o *options, env environ, find func(*servers.Service) (string,
 // startDrivers starts those of names that say only then what they can. A dry run starts nothing, and only what a user types may be
 // a command.
 func (o *options) startDrivers(names []string) error {
-	for _, s := range o.scenarios() {
-		opt := s.get("driver")
-		if opt.from == fromFile && slices.ContainsFunc(strings.Split(opt.text, ","), isCommand) {
-			return s.complain(opt, "a workload starts no command: give -driver on the command line")
-		}
+	if opt := o.get("driver"); opt.from == fromFile && slices.ContainsFunc(strings.Split(opt.text, ","), isCommand) {
+		return o.complain(opt, "a workload starts no command: give -driver on the command line")
 	}
 	for _, name := range names {
 		if !drivers.Unstarted(name) || o.on("dry-run") {

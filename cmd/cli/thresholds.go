@@ -49,10 +49,10 @@ func (o *options) failOn() ([]compare.Threshold, error) {
 // answers are too few for a quantile, all of them may have kept its limit.
 func (o *options) objective(cells []*results.Cell) *compare.Check {
 	cells = slices.DeleteFunc(slices.Clone(cells), func(c *results.Cell) bool { return !c.Open() })
-	if o.workload == nil || o.workload.SLO == nil || len(cells) == 0 {
+	if o.workload == nil || o.workload.SLO == "" || len(cells) == 0 {
 		return nil
 	}
-	slo, _ := capacity.ParseSLO(o.workload.SLO.Text()) // see checkSLO
+	slo, _ := capacity.ParseSLO(o.workload.SLO) // readWorkload has checked it
 	var conditions []string
 	for _, of := range slo.Objectives {
 		text := of.String()

@@ -26,7 +26,7 @@ func TestDataStartsNothing(t *testing.T) {
 		return stdout.String() + stderr.String(), code
 	}
 	for name, text := range map[string]string{
-		"top.yaml": "driver: '" + command + "'\n", "cells.yaml": "cells:\n  - driver: 'null'\n  - driver: ['null', '" + command + "']\n",
+		"top.yaml": "driver: '" + command + "'\n", "list.yaml": "driver: ['null', '" + command + "']\n",
 		"proof.json": `{"schema":1,"env":{},"asked":{},"hazards":[],"cells":[{"hazard":"overrun","driver":"x","lock":"y","command":"z","verdict":"fails"}]}`,
 	} {
 		if err := os.WriteFile(in(name), []byte(text), 0o600); err != nil {
@@ -58,11 +58,11 @@ func TestDataStartsNothing(t *testing.T) {
 		{"history", in("records.jsonl")}, {"clean", in("records.jsonl")}, {"clean", "-addr", "redis://127.0.0.1:1", "-dry-run", "-"},
 		{"-driver", "null", "-n", "9", "-baseline", in("records.jsonl"), "-dry-run"},
 		{"prove", "-driver", "memory", "-baseline", in("proof.json"), "-dry-run"},
-		{"-workload", in("top.yaml"), "-dry-run"}, {"-workload", in("cells.yaml"), "-dry-run"},
-		{"-workload", in("top.yaml")}, {"-workload", in("cells.yaml")}, {"-workload", "{driver: '" + command + "'}"},
+		{"-workload", in("top.yaml"), "-dry-run"}, {"-workload", in("list.yaml"), "-dry-run"},
+		{"-workload", in("top.yaml")}, {"-workload", in("list.yaml")}, {"-workload", "{driver: '" + command + "'}"},
 		{"-driver", "null", "-vs", "-workload " + in("top.yaml")},
 		append([]string{"plan", "-workload", in("top.yaml")}, plan...),
-		append([]string{"plan", "-workload", in("cells.yaml"), "-dry-run"}, plan...),
+		append([]string{"plan", "-workload", in("list.yaml"), "-dry-run"}, plan...),
 		{"fleet", "manifest", "-ranks", "2", "-image", "x", "--", "-workload", in("top.yaml"), "-addr", theirs},
 		{"fleet", "manifest", "-ranks", "2", "-image", "x", "--", "-driver", command, "-addr", theirs},
 		{"-driver", command, "-dry-run"}, {"-driver", "null", "-vs", "-driver '" + command + "'", "-addr", theirs, "-dry-run"},

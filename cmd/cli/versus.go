@@ -133,22 +133,14 @@ func (o *options) shareWorkload(base *options, stdin io.Reader) error {
 // lengths by their places would compare 512 clients with 64 and say nothing of it.
 func checkPartners(base, head *options) error {
 	vs := base.get("vs").flagOrVariable()
-	b, h := base.scenarios(), head.scenarios()
-	if len(b) != len(h) {
-		return usageErrorf("%s: the workload of the base lists %d cells and that of the head %d: each needs one partner", vs, len(b), len(h))
+	if strings.Contains(base.text("topology"), ",") && !slices.Equal(base.namesTopology(), head.namesTopology()) {
+		return usageErrorf("%s: the base has -driver %s and the head %s: with several topologies, the same drivers of both "+
+			"sides have to name one of their own, since each cell needs one partner", vs, base.text("driver"), head.text("driver"))
 	}
-	for i := range b {
-		if strings.Contains(b[i].text("topology"), ",") && !slices.Equal(b[i].namesTopology(), h[i].namesTopology()) {
-			return usageErrorf("%s: the base has -driver %s and the head %s: with several topologies, the same drivers of both sides have to name "+
-				"one of their own, since each cell needs one partner", vs, b[i].text("driver"), h[i].text("driver"))
-		}
-		for j, opt := range b[i].list {
-			other := h[i].list[j]
-			if !opt.axis || strings.Count(opt.text, ",") == strings.Count(other.text, ",") {
-				continue
-			}
-			return usageErrorf("%s: the base has %s %s and the head %s: as many values on both sides, since each cell needs one partner",
-				vs, opt.name, opt.text, other.text)
+	for i, opt := range base.list {
+		if other := head.list[i]; opt.axis && strings.Count(opt.text, ",") != strings.Count(other.text, ",") {
+			return usageErrorf("%s: the base has %s %s and the head %s: as many values on both sides, since each cell needs "+
+				"one partner", vs, opt.name, opt.text, other.text)
 		}
 	}
 	return nil

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/results/capacity"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/file"
@@ -29,11 +28,9 @@ type workload struct {
 // inWorkload reports whether a flag may stand in a workload: what the load is, how it is measured, and which lock it
 // meets. Where that lock is, who may see it and where the figures go is up to the user who runs it.
 func (f flagDef) inWorkload() bool {
-	return f.group != groupServer && f.group != groupComparing && f.group != groupOutput && f.group != groupFleet && f.name != "workload"
+	groups := []string{groupServer, groupComparing, groupOutput, groupFleet}
+	return !slices.Contains(groups, f.group) && f.name != "workload"
 }
-
-// ofTheRun are the settings that hold for all cells together.
-var ofTheRun = []string{"trials", "seed", "null"}
 
 // ofAClass are the flags that a class of clients may have for itself.
 var ofAClass = func() (names []string) {
@@ -45,38 +42,32 @@ var ofAClass = func() (names []string) {
 	return names
 }()
 
-// vocabulary returns what may stand in a workload.
-func vocabulary() file.Vocabulary {
-	v := file.Vocabulary{MaxClasses: matrix.MaxClasses, RejectHint: rejectHint, Nearest: suggest.Nearest}
+// workloadFields are the flags that may stand in a workload.
+var workloadFields = func() (fields []file.Field) {
 	for _, f := range runFlags {
 		if f.inWorkload() {
-			v.Fields = append(v.Fields, file.Field{
-				Name: f.name, Axis: f.axis,
-				Class: slices.Contains(ofAClass, f.name), Run: slices.Contains(ofTheRun, f.name),
-			})
+			fields = append(fields, file.Field{Name: f.name, List: f.axis, Class: slices.Contains(ofAClass, f.name)})
 		}
 	}
-	return v
-}
+	return fields
+}()
 
-// rejectHint returns why something that a user may look for cannot stand in a workload.
-func rejectHint(name string) string {
-	switch strings.ToLower(name) {
-	case "include", "includes", "import", "imports", "extends", "base", "from":
-		return "a workload is one file, and includes no other"
-	case "password", "pass", "secret", "token":
-		return "no secret stands in a workload: set LOCKBENCH_PASSWORD, or use -password-file FILE"
-	case "workload":
-		return "a workload is one file, and names no other"
-	}
+// unknownField returns what to do about a field that no workload or class has.
+func unknownField(name string) string {
 	f, known := findFlag(name)
 	switch {
-	case !known:
-		return ""
-	case f.group == groupServer:
-		return "what server it meets is no part of a workload: give -" + f.name
+	case slices.Contains(forPassword, name):
+		return ": " + passwordRemedy
+	case known && f.inWorkload():
+		return ": it stands at the top of a workload, not in a class"
+	case known:
+		return ": give the flag -" + f.name
 	}
-	return "is no part of a workload: give -" + f.name
+	var names []string
+	for _, f := range workloadFields {
+		names = append(names, f.Name)
+	}
+	return meant(name, names)
 }
 
 // readWorkload reads what -workload names, and gives its values to the options that neither a flag nor a variable has set.
@@ -89,55 +80,39 @@ func (o *options) readWorkload(stdin io.Reader) error {
 	if err != nil {
 		return err
 	}
-	w, err := file.Parse(source, text, vocabulary())
+	w, err := file.Parse(source, text, workloadFields, unknownField)
 	if err != nil {
 		return &usageError{err}
 	}
-	if err := checkSLO(w); err != nil {
-		return err
-	}
-	o.workload = &workload{w, w.Name}
-	if w.Name == "" && source != inlineSource && source != stdinSource {
-		o.workload.label = file.Named(strings.TrimSuffix(filepath.Base(source), filepath.Ext(source)))
-	}
-	return o.adopt(o.workload)
-}
-
-// checkSLO reads what a workload says must be true of the arrivals, which lockbench plan looks for. A run measures at the
-// rates that it is given, and only says what became of it: -fail-on judges.
-func checkSLO(w *file.Workload) error {
-	if w.SLO == nil {
-		return nil
-	}
-	_, err := capacity.ParseSLO(w.SLO.Text())
-	fault, ok := errors.AsType[*capacity.SLOError](err)
-	if !ok {
-		return err
-	}
-	at, before := w.SLO.Values[0].At, 0
-	for _, v := range w.SLO.Values {
-		if before+len(v.Text) >= fault.Column-1 {
-			at = v.At
-			break
+	if w.SLO != "" { // lockbench plan looks for it; a run only says what became of it
+		if _, err := capacity.ParseSLO(w.SLO); err != nil {
+			return usageErrorf("%s: slo %s: %w", source, w.SLO, err)
 		}
-		before += len(v.Text) + len(",")
 	}
-	return &usageError{w.Fault(at, "slo %s: %s", w.SLO.Text(), fault.What)}
+	label := w.Name
+	if label == "" && source != inlineSource && source != stdinSource {
+		label = file.Named(strings.TrimSuffix(filepath.Base(source), filepath.Ext(source)))
+	}
+	return o.adopt(&workload{w, label})
 }
 
-// adopt gives the values of a workload to the options that nothing else has set.
+// adopt gives the values of a workload to the options that nothing else has set. A flag or a variable that a class would
+// not heed is refused: whether it should replace all of theirs, or none, is not for us to guess.
 func (o *options) adopt(w *workload) error {
 	o.workload = w
-	for i := range w.Top {
-		s := &w.Top[i]
+	for _, s := range w.Top {
 		if opt := o.get(s.Field); opt.from == fromDefault {
-			opt.take(s)
+			opt.text, opt.from = s.Text, fromFile
 		}
 	}
-	if err := o.checkSwitches(); err != nil {
-		return err
+	for _, c := range w.Classes {
+		for _, s := range c.Settings {
+			if opt := o.get(s.Field); opt.from > fromFile {
+				return usageErrorf("%s: class %s of %s sets its own: change it there", opt.written(), c.Name, w.Source)
+			}
+		}
 	}
-	return o.checkOverridden()
+	return o.checkSwitches()
 }
 
 const (
@@ -152,8 +127,7 @@ func openWorkload(opt *option, stdin io.Reader) (source string, text []byte, err
 		return inlineSource, []byte(name), nil
 	}
 	if name == "-" {
-		text, err = io.ReadAll(io.LimitReader(stdin, file.MaxSize+1))
-		if err != nil {
+		if text, err = io.ReadAll(io.LimitReader(stdin, file.MaxSize+1)); err != nil {
 			return "", nil, fmt.Errorf("%s: %w", opt.written(), err)
 		}
 		return stdinSource, text, nil
@@ -162,15 +136,15 @@ func openWorkload(opt *option, stdin io.Reader) (source string, text []byte, err
 		return name, text, nil
 	}
 	text, err = readLimited(name)
-	var fault *fs.PathError
+	fault, ok := errors.AsType[*fs.PathError](err)
 	switch {
 	case err == nil:
 		return name, text, nil
 	case errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(name, "/.\\"):
 		return "", nil, usageErrorf("%s: no such preset%s, nor a file; there are %s", opt.written(),
 			meant(name, presets.Names()), strings.Join(presets.Names(), ", "))
-	case errors.As(err, &fault):
-		return "", nil, usageErrorf("%s: %w", opt.written(), fault.Err)
+	case ok:
+		err = fault.Err
 	}
 	return "", nil, usageErrorf("%s: %w", opt.written(), err)
 }
@@ -185,47 +159,6 @@ func readLimited(name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, file.MaxSize+1))
 }
 
-// take gives an option the value that a file has for it.
-func (o *option) take(s *file.Setting) { o.text, o.from, o.setting = s.Text(), fromFile, s }
-
-// checkOverridden refuses a flag or a variable that a class or a cell would not heed: whether it should replace all of
-// theirs, or none, is not for us to guess.
-func (o *options) checkOverridden() error {
-	for _, c := range o.workload.Classes {
-		if err := o.checkSettings(c.Settings, "class "+c.Name+" sets"); err != nil {
-			return err
-		}
-	}
-	for _, c := range o.workload.Cells {
-		if err := o.checkSettings(c.Settings, "its cells set"); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (o *options) checkSettings(settings file.Settings, who string) error {
-	for _, s := range settings {
-		if opt := o.get(s.Field); opt.from > fromFile {
-			return usageErrorf("%s: would replace what stands at the top of %s, but %s %s (line %d)",
-				opt.written(), o.workload.Source, who, s.Field, s.At.Line)
-		}
-	}
-	return nil
-}
-
-// with returns o with the settings of a cell or of a class in place.
-func (o *options) with(settings file.Settings, class string) *options {
-	return o.changed(func(opt *option) bool {
-		s := settings.Find(opt.name)
-		if s != nil {
-			opt.take(s)
-			opt.class = class
-		}
-		return s != nil
-	})
-}
-
 // changed returns o with copies in place of the options that change changes, which it reports.
 func (o *options) changed(change func(opt *option) bool) *options {
 	changed := *o
@@ -238,49 +171,39 @@ func (o *options) changed(change func(opt *option) bool) *options {
 	return &changed
 }
 
-// scenarios returns the options of each cell that the workload lists, or o alone. Each is a matrix of its own.
-func (o *options) scenarios() []*options {
-	if o.workload == nil || len(o.workload.Cells) == 0 {
-		return []*options{o}
-	}
-	var list []*options
-	for _, c := range o.workload.Cells {
-		list = append(list, o.with(c.Settings, ""))
-	}
-	return list
+// of returns o with the settings of a class in place.
+func (o *options) of(c file.Class) *options {
+	return o.changed(func(opt *option) bool {
+		s := c.Find(opt.name)
+		if s != nil {
+			opt.text, opt.from, opt.class = s.Text, fromFile, c.Name
+		}
+		return s != nil
+	})
 }
 
-// driverNames returns the drivers of all scenarios, each once.
-func (o *options) driverNames() ([]string, error) {
-	var names []string
-	for _, scenario := range o.scenarios() {
-		list, err := parseList(scenario.text("driver"), parseText)
-		if err != nil {
-			return nil, err
-		}
-		for _, name := range list {
-			if name, _, _ = matrix.CutTopology(name); !slices.Contains(names, name) {
-				names = append(names, name)
-			}
+// driverNames returns the drivers, each once.
+func (o *options) driverNames() (names []string, err error) {
+	list, err := parseList(o.text("driver"), parseText)
+	for _, name := range list {
+		if name, _, _ = matrix.CutTopology(name); !slices.Contains(names, name) {
+			names = append(names, name)
 		}
 	}
-	return names, nil
+	return names, err
 }
 
 // overridden reports whether every class sets a field for itself, so that nothing reads the top's.
 func (w *workload) overridden(name string) bool {
-	if w == nil || len(w.Classes) == 0 {
-		return false
-	}
-	return !slices.ContainsFunc(w.Classes, func(c file.Class) bool { return c.Find(name) == nil })
+	return w != nil && len(w.Classes) > 0 &&
+		!slices.ContainsFunc(w.Classes, func(c file.Class) bool { return c.Find(name) == nil })
 }
 
 // classes resolves the workload's classes against what the cell has at its top.
-func (o *options) classes(top spec.Load) ([]spec.Class, error) {
+func (o *options) classes(top spec.Load) (list []spec.Class, err error) {
 	if o.workload == nil {
 		return nil, nil
 	}
-	var list []spec.Class
 	for _, c := range o.workload.Classes {
 		load, err := o.classLoad(c, top)
 		if err != nil {
@@ -296,41 +219,21 @@ func (o *options) classes(top spec.Load) ([]spec.Class, error) {
 
 // classLoad returns the top with what a class sets in place.
 func (o *options) classLoad(c file.Class, top spec.Load) (spec.Load, error) {
-	r := reader{o: o.with(c.Settings, c.Name)}
-	axes := r.axes(func(s spec.Setting) bool { return c.Find(s.Name) != nil })
-	if r.err != nil {
-		return top, r.err
+	r := reader{o: o.of(c)}
+	p := spec.Plan{Load: top}
+	for _, a := range r.axes(func(s spec.Setting) bool { return c.Find(s.Name) != nil }) {
+		if r.err == nil {
+			a.Setting.Copy(&p, &a.Values[0])
+		}
 	}
-	cells, err := matrix.Expand(spec.Plan{Load: top}, axes, 1)
-	if err != nil {
-		return top, usageErrorf("%w", err)
-	}
-	return cells[0].Load, nil
+	return p.Load, r.err
 }
 
-// inFile returns a value of the option as a file sets it.
-func (o *option) inFile(value string) string {
-	text := o.name + " " + value
-	if o.class != "" {
-		text = "class " + o.class + ": " + text
-	}
-	return text
-}
-
-// complain returns a usage error about an option. It shows what was written, and its place if that is in a file.
+// complain returns a usage error about an option that shows what was written, and in which file.
 func (o *options) complain(opt *option, format string, args ...any) error {
 	err := fmt.Errorf(format, args...)
-	if opt.from != fromFile {
-		return usageErrorf("%s: %w", opt.written(), err)
+	if opt.from == fromFile {
+		return usageErrorf("%s: %s: %w", o.workload.Source, opt.written(), err)
 	}
-	return &usageError{o.workload.Fault(opt.setting.Values[0].At, "%s: %v", opt.written(), err)}
-}
-
-// complainOf is complain for one value of a list.
-func (o *options) complainOf(opt *option, i int, err error) error {
-	if opt.from != fromFile || i < 0 || i >= len(opt.setting.Values) {
-		return o.complain(opt, "%w", err)
-	}
-	v := opt.setting.Values[i]
-	return &usageError{o.workload.Fault(v.At, "%s: %v", opt.inFile(v.Text), err)}
+	return usageErrorf("%s: %w", opt.written(), err)
 }

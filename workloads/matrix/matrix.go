@@ -106,17 +106,17 @@ func CutTopology(text string) (driver, topology string, named bool) {
 }
 
 // Add resolves a plan and adds its cell, unless there is one that runs the same: the setting in which they differ is not read.
-// What makes no sense is skipped. It returns the number of the cell, or -1 for none, and a *FieldError if the plan cannot run.
-func (m *Matrix) Add(p spec.Plan, s Server) (cell int, err error) {
+// What makes no sense is skipped. It returns a *FieldError if the plan cannot run.
+func (m *Matrix) Add(p spec.Plan, s Server) error {
 	load, classes := p.Load, slices.Clone(p.Classes)
 	design, err := Resolve(&p, s)
 	if misfit, ok := errors.AsType[*Misfit](err); ok {
 		m.skip(misfit)
 		m.places = append(m.places, -1)
-		return -1, nil
+		return nil
 	}
 	if err != nil {
-		return -1, err
+		return err
 	}
 	key := fmt.Sprintf("%#v", p)
 	cell, known := m.cellOf[key]
@@ -129,7 +129,7 @@ func (m *Matrix) Add(p spec.Plan, s Server) (cell int, err error) {
 		m.Cells = append(m.Cells, Cell{Plan: p, Traits: design.Traits, Wrong: design.Wrong, Load: load, Classes: classes})
 	}
 	m.places = append(m.places, cell)
-	return cell, nil
+	return nil
 }
 
 // AddNull adds the null driver's cell for each load that there is, once: what the cells would be without their lock. It waits
@@ -144,7 +144,7 @@ func (m *Matrix) AddNull() error {
 			Duration: p.Duration, Warmup: p.Warmup, Ops: p.Ops, MaxErrors: p.MaxErrors,
 			Seed: p.Seed, IOTimeout: p.IOTimeout, Oracle: p.Oracle,
 		}
-		if _, err := m.Add(null, Server{Kind: InProcess}); err != nil {
+		if err := m.Add(null, Server{Kind: InProcess}); err != nil {
 			return err
 		}
 	}
