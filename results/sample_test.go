@@ -37,7 +37,7 @@ func sample() *Record {
 
 			Workload: "hot-key", Ops: 1_000_000, MaxErrors: spec.Must(spec.ParseMaxErrors("5%")), Probe: 50,
 			Driver: "rueidis", Lock: "set-nx", Wait: "backoff", Keys: 10,
-			Topology: "replicated", Release: "lua", Renew: true, Reentry: 2, Lockers: 8, Handover: "swap", HandoverMax: 16, Processes: 2,
+			Topology: "replicated", Release: "lua", Renew: true, Reentry: 2, Lockers: 8, Handover: "swap", HandoverMax: 4, Processes: 2,
 			Nodes: 5, Replicas: 2, Acks: 1, NodeTimeout: 50 * time.Millisecond, Params: "tries=3",
 
 			Poll: 2 * time.Millisecond, BackoffMin: time.Millisecond, BackoffMax: time.Second,

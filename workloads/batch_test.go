@@ -181,7 +181,7 @@ func TestSameLock(t *testing.T) {
 			var both [2]*results.Record
 			for n, pipelining := range []string{"", "batch"} {
 				p := plan("memory", "mutex")
-				p.Warmup, p.Duration, p.Pipelining, p.Handover, p.HandoverMax = 101*ms, 999*ms, pipelining, "release", 16
+				p.Warmup, p.Duration, p.Pipelining, p.Handover = 101*ms, 999*ms, pipelining, "release"
 				change(&p)
 				bubble(t, p, func(s drivers.Service) drivers.Service {
 					if p.Wait == "queue" {

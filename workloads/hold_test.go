@@ -229,7 +229,7 @@ func TestWatchdogCountsFromTheRequest(t *testing.T) {
 // TestWatchdogCountsFromThePass has the same for locks that are passed on: their leases began when that was asked for.
 func TestWatchdogCountsFromThePass(t *testing.T) {
 	p := overlong()
-	p.Wait, p.Handover, p.HandoverMax, p.Hold = wait.Queue, wait.HandoverSwap, wait.DefaultHandoverMax, 20*ms
+	p.Wait, p.Handover, p.Hold = wait.Queue, wait.HandoverSwap, 20*ms
 	bubble(t, p, func(svc drivers.Service) drivers.Service {
 		var passed sync.Map // owners
 		sub, _ := drivers.As[drivers.Subscriber](svc)

@@ -63,9 +63,6 @@ func TestTriesReachTheServer(t *testing.T) {
 				if way != "poll" {
 					p.Wait, p.Handover = "queue", way
 				}
-				if way == "swap" {
-					p.HandoverMax = 4
-				}
 				change(&p)
 				var server *asked
 				bubble(t, p, func(s drivers.Service) drivers.Service {

@@ -42,7 +42,7 @@ func TestDryRun(t *testing.T) {
 		"default": "",
 		"matrix":  "-driver go-redis,rueidis,memory,null -lock set-nx,mutex -wait none,pubsub -clients 2,1k -flush-delay 0s,100us -trials 3 -seed 7",
 		"warned":  "-driver memory,null -hold 30s -ttl 20s -timeout 10s -oracle=false -wait poll -poll 20s",
-		"waits":   "-driver rueidis,memory -wait poll,pubsub,queue,block -handover release,swap -lockers 1,8 -handover-max 4",
+		"waits":   "-driver rueidis,memory -wait poll,pubsub,queue,block -handover release,swap -lockers 1,8",
 		"tls":     "-addr rediss://me:s3cret@db.example:6380/2 -tls-ca ca.pem -user me -password-file pw -db 3 -conns 8 -pipelining off",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -68,7 +68,7 @@ func TestCommandMakesTheCell(t *testing.T) {
 		"",
 		"-driver memory,null -clients 1,2k -keys 1,3 -hold 0s,1ms -think 2ms -ttl 1h -timeout 5s -trials 2 -seed 9",
 		"-driver rueidis,go-redis -pipelining auto,off -conns 0,4 -lock set-nx,setnx -wait poll,backoff,none,pubsub -poll 3ms -backoff-min 2ms",
-		"-driver rueidis -wait queue,pubsub,block -handover release,swap -handover-max 3 -lockers 1,2 -clients 2,3",
+		"-driver rueidis -wait queue,pubsub,block -handover release,swap -lockers 1,2 -clients 2,3",
 		"-driver rueidis -flush-delay 20us,0s -io-timeout 1s -oracle=false -duration 90s -warmup 0s",
 		"-addr redis://me:s3cret@h:1/2 -tls-server-name x -db 1 -user a'b",
 		"-server embedded -driver memory,rueidis",
@@ -139,9 +139,6 @@ func TestPlanErrors(t *testing.T) {
 		{"-wait pol", `-wait pol: unknown wait "pol" (did you mean poll?); there are auto, none, poll, backoff, pubsub, queue, block, native`},
 		{"-wait queue -handover throw", `-handover throw: unknown handover "throw"; there are release, swap`},
 		{"-handover swap", "-handover swap: only -wait queue reads it, and -wait is auto"},
-		{"-wait pubsub -handover-max 4", "-handover-max 4: only -wait queue reads it, and -wait is pubsub"},
-		{"-wait queue -handover-max 4", "-handover-max 4: only -handover swap reads it, and -handover is release"},
-		{"-wait queue -handover swap -handover-max 0", "-handover-max 0: must be 1 to 1000000"},
 		{"-wait queue -lockers 65", "-lockers 65: must be 1 to -clients, which is 64"},
 		{"-wait queue -lockers -1", "-lockers -1: must be 1 or more"},
 		{"-lockers 8", "nothing to run: rueidis set-nx -wait backoff -lockers 8: clients that wait like this share nothing, whatever their process"},

@@ -329,7 +329,7 @@ func TestQueueUnderTrouble(t *testing.T) {
 				var wakes [2]func(string)
 				rooms := make([]*wait.Room, 2)
 				for i := range rooms {
-					rooms[i] = newRoom(t, wait.Queue, svc, wait.Options{Handover: handover, HandoverMax: 3})
+					rooms[i] = newRoom(t, wait.Queue, svc, wait.Options{Handover: handover}.Passes(3))
 					defer closeRoom(t, rooms[i])
 					wakes[i] = svc.wake
 				}
@@ -383,7 +383,7 @@ func TestQueueUnderTrouble(t *testing.T) {
 func TestYieldOfAnEndlessLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		svc := newService()
-		room := newRoom(t, wait.Queue, endless{svc, svc}, wait.Options{Handover: wait.HandoverSwap, HandoverMax: 1})
+		room := newRoom(t, wait.Queue, endless{svc, svc}, wait.Options{Handover: wait.HandoverSwap}.Passes(1))
 		defer closeRoom(t, room)
 		start := time.Now()
 		var all sync.WaitGroup

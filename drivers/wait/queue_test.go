@@ -76,7 +76,7 @@ func counting(n int) (list []int) {
 func TestQueueServesInOrder(t *testing.T) {
 	forHandovers(t, func(t *testing.T, svc *service, o wait.Options) {
 		const n = 50
-		o.HandoverMax = 10
+		o = o.Passes(10)
 		room := newRoom(t, wait.Queue, svc, o)
 		defer closeRoom(t, room)
 		first := newClient(t, svc, room, 0, "k")
@@ -147,7 +147,7 @@ func TestQueueGivesOtherRoomsATurn(t *testing.T) {
 		const n, most = 40, 4
 		svc := newService()
 		svc.owned = true
-		o := wait.Options{Handover: wait.HandoverSwap, HandoverMax: most}
+		o := wait.Options{Handover: wait.HandoverSwap}.Passes(most)
 		svc.asked = func(*session) error { time.Sleep(time.Microsecond); return nil } // a round trip
 		svc.tried = func(*session, bool) { time.Sleep(time.Microsecond) }
 		var turns []int // by room, unguarded on purpose
@@ -481,7 +481,6 @@ func TestQueueRefuses(t *testing.T) {
 		want string
 	}{
 		{wait.Options{Handover: "throw"}, `unknown hand-over "throw"; there are release, swap`},
-		{wait.Options{HandoverMax: -1}, "-1 hand-overs"},
 	} {
 		if room, err := wait.NewRoom(t.Context(), wait.Queue, svc, test.o); room != nil || err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("NewRoom = %v, %v; want an error with %q", room, err, test.want)

@@ -62,7 +62,7 @@ func (c crowd) run(w *simtest.World) error {
 		if c.plant != nil {
 			svc = c.plant(svc)
 		}
-		room, err := wait.NewRoom(ctx, c.wait, svc, wait.Options{Handover: c.handover, HandoverMax: 2})
+		room, err := wait.NewRoom(ctx, c.wait, svc, wait.Options{Handover: c.handover}.Passes(2))
 		if err != nil {
 			return err
 		}

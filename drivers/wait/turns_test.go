@@ -83,7 +83,7 @@ func turnsOf(t *testing.T, processes, clients, each, listeners int, o wait.Optio
 // want nothing at present.
 func TestQueueTakesTurns(t *testing.T) {
 	const processes, clients, each, most = 5, 8, 30, 3
-	o := wait.Options{Handover: wait.HandoverSwap, HandoverMax: most}
+	o := wait.Options{Handover: wait.HandoverSwap}.Passes(most)
 	for _, test := range []struct {
 		name           string
 		listeners, gap int // the longest gap, in turns
@@ -112,7 +112,7 @@ func TestQueueTakesTurns(t *testing.T) {
 // A process alone pays one count and one try for the most hand-overs and a release, and asks for no lease.
 func TestQueueAloneAsksLittle(t *testing.T) {
 	const clients, each, most = 8, 50, 3
-	grants, total, asked := turnsOf(t, 1, clients, each, 1, wait.Options{Handover: wait.HandoverSwap, HandoverMax: most})
+	grants, total, asked := turnsOf(t, 1, clients, each, 1, wait.Options{Handover: wait.HandoverSwap}.Passes(most))
 	n := len(grants)
 	if turns := n / (most + 1); n != clients*each || total.passes != n*most/(most+1) || total.releases != turns ||
 		total.tries > turns+1 || asked > turns || total.rests > 1 {
@@ -133,7 +133,7 @@ func TestQueueTurnAtTheDeadline(t *testing.T) {
 				svc := newService()
 				svc.owned = true
 				var asked atomic.Int64
-				room := newRoom(t, wait.Queue, svc, wait.Options{Handover: wait.HandoverSwap, HandoverMax: 1})
+				room := newRoom(t, wait.Queue, svc, wait.Options{Handover: wait.HandoverSwap}.Passes(1))
 				defer closeRoom(t, room)
 				var line [4]*client
 				for id := range line {

@@ -92,9 +92,9 @@ const (
 	// fixed interval of common polling libraries.
 	DefaultBackoffMax = 100 * time.Millisecond
 
-	// DefaultHandoverMax is how many times in a row a lock is swapped before it is released, and clients of other
-	// processes get their turn: see asks. A higher number makes releases cheaper, but they wait longer.
-	DefaultHandoverMax = 16
+	// mostPasses is how many times in a row a lock is swapped before it is released, and clients of other processes get
+	// their turn: see asks. A higher number makes releases cheaper, but they wait longer.
+	mostPasses = 16
 )
 
 // Options are the settings of all ways of waiting; each uses its own. The zero value means the defaults.
@@ -104,8 +104,8 @@ type Options struct {
 	BackoffMax time.Duration // bound of every delay; 0 means DefaultBackoffMax
 	Seed       uint64        // of the delays; with the same seed, a client gets the same delays again
 
-	Handover    string // one of Handovers(); empty means HandoverRelease
-	HandoverMax int    // swaps in a row; 0 means DefaultHandoverMax
+	Handover   string // one of Handovers(); empty means HandoverRelease
+	mostPasses int    // a test's own; 0 means the constant
 
 	Rooms int // that compete in this process, each as if in one of its own; 0 means 1
 }
@@ -133,10 +133,7 @@ func (o Options) complete() (Options, error) {
 	if !slices.Contains(Handovers(), o.Handover) {
 		return o, fmt.Errorf("wait: unknown hand-over %q; there are %s", o.Handover, strings.Join(Handovers(), ", "))
 	}
-	if o.HandoverMax < 0 {
-		return o, fmt.Errorf("wait: %d hand-overs in a row are not possible", o.HandoverMax)
-	}
-	o.HandoverMax = cmp.Or(o.HandoverMax, DefaultHandoverMax)
+	o.mostPasses = cmp.Or(o.mostPasses, mostPasses)
 	return o, nil
 }
 
@@ -275,7 +272,7 @@ func (r *Room) queued(s drivers.Session, id int) (*queued, error) {
 		return nil, err
 	}
 	q := &queued{
-		Session: s, sub: sub, lines: r.lines, max: r.options.HandoverMax, state: idle, woken: newSlot(),
+		Session: s, sub: sub, lines: r.lines, max: r.options.mostPasses, state: idle, woken: newSlot(),
 		expires: r.traits.Expires, reentrant: r.traits.Reentrant,
 	}
 	if r.traits.Owned {

@@ -88,7 +88,7 @@ func queued(r *results.Record) {
 
 func swapped(r *results.Record) {
 	queued(r)
-	r.Plan.Handover, r.Plan.HandoverMax = "swap", 16
+	r.Plan.Handover = "swap"
 }
 
 func classes(ms int) change {

@@ -143,7 +143,7 @@ func scenes() map[string]struct {
 	revisions[1].Env.Revision, revisions[2].Env.Revision = "v1.4", "v1.5-rc1"
 
 	lined := record(0)
-	lined.Plan.Wait, lined.Plan.Handover, lined.Plan.HandoverMax = "queue", "swap", 16
+	lined.Plan.Wait, lined.Plan.Handover, lined.Plan.HandoverMax = "queue", "swap", 4
 	lined.Cost.Tries, lined.Cost.LocalRefusals = 1, 0.93
 
 	paused := record(0)

@@ -60,7 +60,7 @@ var Settings = []Setting{
 		Usage: "lock design (default: the driver's first, set-nx for Redis)",
 		at:    func(p *Plan, _ *Load) value { return name(&p.Lock) }},
 	{Name: "wait", Group: GroupWaiting, Value: "NAME", Default: "auto", Axis: true,
-		Implies: []string{"poll", "backoff-min", "backoff-max", "handover", "handover-max"},
+		Implies: []string{"poll", "backoff-min", "backoff-max", "handover"},
 		Usage: "how a client waits for a lock that is taken\n" +
 			"(default auto: native if the design has a way of its own, else backoff)",
 		at: func(p *Plan, _ *Load) value { return name(&p.Wait) }},
@@ -159,13 +159,9 @@ var Settings = []Setting{
 		Usage: "bound of the longest pause of -wait backoff",
 		at:    func(p *Plan, _ *Load) value { return period(&p.BackoffMax) }},
 	{Name: "handover", Group: GroupWaiting, Value: "NAME", Axis: true,
-		Implies: []string{"handover-max"},
 		Usage: "how -wait queue gives a lock to the next client in line: release,\n" +
 			"which lets that client acquire it, or swap the owner at the server in one step",
 		at: func(p *Plan, _ *Load) value { return name(&p.Handover) }},
-	{Name: "handover-max", Group: GroupWaiting, Value: "N", Constant: true,
-		Usage: "swaps in a row before a release gives other lockers a turn",
-		at:    func(p *Plan, _ *Load) value { return number(&p.HandoverMax) }},
 	{Name: "lockers", Group: GroupWaiting, Value: "N", Default: "1", Zero: "1", Axis: true,
 		Usage: "share the clients out among N local queues and subscriptions,\n" +
 			"as N processes would have",
@@ -223,6 +219,7 @@ var Settings = []Setting{
 var Gone = []Setting{
 	{Name: "pin", Zero: "off", Axis: true, at: func(p *Plan, _ *Load) value { return onOff(&p.Pin) }},
 	{Name: "overstay", Zero: "0%", Axis: true, Class: true, at: func(_ *Plan, l *Load) value { return share(&l.Overstay) }},
+	{Name: "handover-max", Constant: true, at: func(p *Plan, _ *Load) value { return besides(&p.HandoverMax, 16) }},
 }
 
 // Recorded are the settings that a record can have.

@@ -25,7 +25,7 @@ type Plan struct {
 	BackoffMin  time.Duration `json:"backoff_min_ns,omitempty"`
 	BackoffMax  time.Duration `json:"backoff_max_ns,omitempty"`
 	Handover    string        `json:"handover,omitempty"`     // how -wait queue hands a lock over: "release" or "swap"
-	HandoverMax int           `json:"handover_max,omitempty"` // swaps in a row
+	HandoverMax int           `json:"handover_max,omitempty"` // swaps in a row; of records of before
 	Nodes       int           `json:"nodes,omitempty"`        // servers of redlock, primaries of a cluster
 	Replicas    int           `json:"replicas,omitempty"`     // of a primary
 	Acks        int           `json:"acks,omitempty"`         // replicas that have to acknowledge an acquisition

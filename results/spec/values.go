@@ -59,6 +59,11 @@ func count(of *int64) value {
 	}
 }
 
+// besides returns a number that is not shown if it is the usual one.
+func besides(of *int, usual int) value {
+	return field[int]{of: of, parse: ParseInt, format: func(n int) string { return ifSet(n != usual, FormatInt(n)) }}
+}
+
 // fromOne returns a number from 1, and 0 for the usual 1.
 func fromOne(of *int) value {
 	return field[int]{of: of, parse: parseFromOne, format: func(n int) string { return ifSet(n > 1, strconv.Itoa(n)) }}

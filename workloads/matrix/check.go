@@ -25,12 +25,11 @@ const (
 	MaxProbe    = 1000 // more would be a load of its own
 	MaxDuration = 7 * 24 * time.Hour
 
-	maxHandovers = 1_000_000
-	maxOps       = 1_000_000_000_000
-	maxTime      = 24 * time.Hour
-	minBurst     = time.Millisecond
-	minTTL       = time.Millisecond // what Redis's PX can express
-	minIO        = time.Millisecond
+	maxOps   = 1_000_000_000_000
+	maxTime  = 24 * time.Hour
+	minBurst = time.Millisecond
+	minTTL   = time.Millisecond // what Redis's PX can express
+	minIO    = time.Millisecond
 )
 
 // FieldError is a plan's field with a value that cannot be run. It names the flag, the value and what is allowed.
@@ -119,12 +118,7 @@ func checkWait(p spec.Plan) error {
 	}
 	switch p.Wait {
 	case wait.Queue:
-		if err := checkName("handover", p.Handover, Choices("handover")); err != nil {
-			return err
-		}
-		if p.Handover == wait.HandoverSwap {
-			return checkInt("handover-max", p.HandoverMax, 1, maxHandovers)
-		}
+		return checkName("handover", p.Handover, Choices("handover"))
 	case wait.Poll:
 		return checkTime("poll", p.Poll, time.Microsecond, maxTime)
 	case wait.Backoff:

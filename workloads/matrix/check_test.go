@@ -51,7 +51,6 @@ func TestCheck(t *testing.T) {
 		{func(p *spec.Plan) { p.BackoffMin = 0 }, "backoff-min", "-backoff-min 0s: must be 1µs to 24h"},
 		{func(p *spec.Plan) { p.BackoffMax = 0 }, "backoff-max", "-backoff-max 0s: must be at least -backoff-min, which is 1ms"},
 		{func(p *spec.Plan) { p.Wait = "queue" }, "handover", `-handover "": unknown handover ""; there are release, swap`},
-		{func(p *spec.Plan) { p.Wait, p.Handover = "queue", "swap" }, "handover-max", "-handover-max 0: must be 1 to 1000000"},
 		{func(p *spec.Plan) { p.Wait, p.Lockers = "pubsub", 2 }, "lockers", "-lockers 2: must be 1 to -clients, which is 1"},
 		{func(p *spec.Plan) { p.Lockers = -1 }, "lockers", "-lockers -1: must be 1 to -clients, which is 1"},
 		{func(p *spec.Plan) { p.Duration = 0 }, "duration", "-duration 0s: must be more than 0s and at most 168h"},

@@ -5,7 +5,6 @@ package matrix
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/lockbench/lockbench/drivers"
@@ -140,8 +139,6 @@ func Default(s spec.Setting) string {
 	switch s.Name {
 	case "handover":
 		return wait.HandoverRelease
-	case "handover-max":
-		return strconv.Itoa(wait.DefaultHandoverMax)
 	case "poll":
 		return wait.DefaultPoll.String()
 	case "backoff-min":

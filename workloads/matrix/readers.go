@@ -67,9 +67,7 @@ var Readers = []Reader{
 	ReadIn("nodes", drivers.TopologyRedlock, drivers.TopologyCluster, drivers.TopologyEnsemble),
 	ReadIn("replicas", drivers.TopologyReplicated, drivers.TopologySentinel),
 	readBy("poll", wait.Poll), readBy("backoff-min", wait.Backoff), readBy("backoff-max", wait.Backoff),
-	readBy("handover", wait.Queue), readBy("handover-max", wait.Queue),
-	{Setting: "handover-max", plan: func(p *spec.Plan) bool { return p.Handover == wait.HandoverSwap },
-		Depends: []string{"wait", "handover"}, Shown: "handover", why: "only -handover swap reads it"},
+	readBy("handover", wait.Queue),
 }
 
 // readersOfLoads are the settings that each class reads or not, whatever the others do.

@@ -66,7 +66,7 @@ func TestResolve(t *testing.T) {
 		if got != test.want {
 			t.Errorf("%s: %s, want %s", test.driver, got, test.want)
 		}
-		if err == nil && (p.Poll != 0 || p.Handover != "" || p.HandoverMax != 0 || p.Arrival != "" || p.Server != test.server.Kind) {
+		if err == nil && (p.Poll != 0 || p.Handover != "" || p.Arrival != "" || p.Server != test.server.Kind) {
 			t.Errorf("%s: not all is cleared that it does not read: %+v", test.driver, p)
 		}
 	}
@@ -105,7 +105,7 @@ func TestReaders(t *testing.T) {
 			read = append(read, r.Setting)
 		}
 	}
-	if want := []string{"timeout", "try-only", "probe", "durability", "nodes", "handover", "handover-max"}; !slices.Equal(read, want) {
+	if want := []string{"timeout", "try-only", "probe", "durability", "nodes", "handover"}; !slices.Equal(read, want) {
 		t.Errorf("%q, want %q", read, want)
 	}
 }
