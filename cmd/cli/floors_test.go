@@ -86,7 +86,7 @@ var floors = []rule{
 	{"results/compare", []string{"results", "results/format", "results/view", "results/spec", "results/stats", "results/metric"}, nil},
 	{"results/compare/comparetest", []string{"results", "results/compare", "results/metric", "results/spec", "results/stats"}, nil},
 	{"results/capacity", []string{"results", "results/format", "results/spec", "results/stats", "results/capacity/queue"}, []string{"github.com/aclements/go-moremath/stats"}},
-	{"results/capacity/queue", nil, []string{"github.com/aclements/go-moremath/stats"}},
+	{"results/capacity/queue", nil, nil},
 	{"results/capacity/capacitytest", []string{"results", "results/capacity", "results/spec"}, nil},
 	{"results/export", []string{"results", "results/capacity", "results/format", "results/spec", "results/stats", "results/metric", "results/view", "results/compare", "results/report", "results/safety"}, []string{"golang.org/x/perf/benchfmt", "github.com/HdrHistogram/hdrhistogram-go", "github.com/google/jsonschema-go/jsonschema"}},
 

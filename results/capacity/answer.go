@@ -31,7 +31,6 @@ func (s *Search) Answer(env results.Env) *Answer {
 		a.Candidates = append(a.Candidates, t.answer(s))
 	}
 	s.holm(a.Candidates)
-	a.Scaling = s.scalings()
 	a.Warnings = s.warnings(a)
 	slices.SortStableFunc(a.Candidates, better)
 	a.Verdict = overall(a.Candidates)
@@ -128,10 +127,6 @@ func (t *track) answer(s *Search) CandidateAnswer {
 		a.Clients, a.Conns = r.Plan.Clients, cmp.Or(r.Bound.Pool, r.Server.Connections)
 	}
 	a.Resources = t.resources(a.Occupies, cmp.Or(t.q.Rate, a.Sustains.Low))
-	if c := t.confirm; c != nil && c.trials > 0 {
-		i := t.binding()
-		a.Predicted, a.Measured = c.predicted[i], interval(c.late[i], c.arrivals, packed)
-	}
 	return a
 }
 

@@ -110,8 +110,6 @@ type Answer struct {
 	Analysis   []Analysis        `json:"analysis"`   // what is known without a server, one for each load among the candidates
 	Candidates []CandidateAnswer `json:"candidates"` // ranked, the best first
 
-	Scaling []Scaling `json:"scaling,omitempty"` // over lockers or nodes, by the universal scalability law; absent if there are too few candidates
-
 	Advice   string   `json:"advice"`             // one sentence
 	Breaks   string   `json:"breaks"`             // what breaks first, and at what rate
 	Unseen   string   `json:"unseen"`             // what cannot have been seen
@@ -162,9 +160,6 @@ type CandidateAnswer struct {
 	Conns     int          `json:"connections,omitempty"`
 	Cost      results.Cost `json:"cost"` // of a lock at the highest rate that kept the SLO; a negative number is not known
 
-	Predicted Range `json:"predicted"` // share of late arrivals in the confirmation, by the fit of the trials before it
-	Measured  Range `json:"measured"`  // the same as it was
-
 	Points []Point `json:"points,omitempty"` // its trials
 	Curve  []Point `json:"curve,omitempty"`  // the fit; share only
 }
@@ -176,10 +171,6 @@ type Resource struct {
 	Units  float64 `json:"units"`  // cores, connections; 0: nobody knows
 	Used   Range   `json:"used"`   // share at the rate asked for, or at Sustains.Low
 	Full   Range   `json:"full"`   // arrivals a second at which it is used up; 0: unknown
-
-	// Double and Tenfold are the share used at 2 and 10 times that rate; above 1 it is not possible.
-	Double  Range `json:"double"`
-	Tenfold Range `json:"tenfold"`
 }
 
 // Point is a trial, or a place on a curve.

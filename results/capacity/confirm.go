@@ -15,30 +15,18 @@ import (
 // confirmation is fresh trials at the lower end of a candidate's interval: the best of several estimates is too high on
 // average, even if each one by itself is not.
 type confirmation struct {
-	rate      float64
-	predicted []Range // share of late arrivals by each objective, by the trials before
-	round     int     // from 1
-	trials    int
-	arrivals  int64
-	late      []int64
-	failed    int64
+	rate   float64
+	trials []observed
 }
 
-// startConfirmation has the rate confirmed that the trials so far allow to claim.
+// startConfirmation has the rate confirmed that the trials so far allow to claim. If the most is wanted, that is a little lower:
+// there is no second one, and no trials at a rate that is asked for.
 func (t *track) startConfirmation() {
-	round, rate := 1, t.claim()
-	if t.state == confirming {
-		round, rate = t.confirm.round+1, rate*(1-precise)
+	rate := t.claim()
+	if t.asked == 0 {
+		rate *= 1 - precise
 	}
-	if round > confirmations || rate < t.leastClaim() {
-		t.state = refuted
-		return
-	}
-	t.state, rate = confirming, t.confirmable(rate)
-	t.confirm = &confirmation{rate: rate, round: round, late: make([]int64, len(t.fits))}
-	for _, f := range t.fits {
-		t.confirm.predicted = append(t.confirm.predicted, f.Share(rate))
-	}
+	t.state, t.confirm = confirming, &confirmation{rate: t.confirmable(rate)}
 }
 
 // confirmable returns the rate of trials that confirm one: below it, or if that is not enough the one that is asked for.
@@ -62,19 +50,14 @@ func (t *track) leastClaim() float64 { return max(minRate, t.q.Rate) }
 // addConfirming takes in a trial of the confirmation.
 func (t *track) addConfirming(o *observed) {
 	c := t.confirm
-	c.trials++
-	c.arrivals += o.arrivals
-	c.failed += o.failed
-	for i, late := range o.late {
-		c.late[i] += late
-	}
+	c.trials = append(c.trials, *o)
 	t.fit(o)
-	switch all := (observed{arrivals: c.arrivals, late: c.late, failed: c.failed}); {
-	case c.trials < confirmTrials:
+	switch all := pool(c.trials); {
+	case len(c.trials) < confirmTrials:
 	case t.keeps(&all):
 		t.state = confirmed
 	default:
-		t.startConfirmation()
+		t.state = refuted
 	}
 }
 

@@ -62,11 +62,8 @@ func resource(name string, demand Range, units, rate float64) Resource {
 	}
 	r.Used = Range{rate * demand.Low / units, rate * demand.Mid / units, rate * demand.High / units}
 	r.Full = Range{units / demand.High, units / demand.Mid, units / demand.Low}
-	r.Double, r.Tenfold = times(r.Used, 2), times(r.Used, 10)
 	return r
 }
-
-func times(r Range, n float64) Range { return Range{n * r.Low, n * r.Mid, n * r.High} }
 
 // serverCPU is in seconds of a core. Redis and Valkey execute on one.
 func serverCPU(r *results.Record, arrivals float64) (seconds, cores float64) {

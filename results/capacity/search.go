@@ -19,7 +19,6 @@ const (
 	maxRounds     = 32 // trials of the pilot and the search that a candidate gets
 	confirmTrials = 4
 	spareTrials   = 1 // that time is kept for besides: one that something disturbs does not count
-	confirmations = 2 // at most: the second at the rate that the first one leaves
 	fewest        = 3 // candidates that are confirmed, if there are as many
 	precise       = 0.05
 	roughly       = 0.15 // the same of one that carries the rate that is asked for: of that only the head-room is open

@@ -67,7 +67,7 @@ const (
 //	piloting    StagePilot     searching, once a rate kept the objectives and one did not (judgePilot); settled (leave, limit)
 //	searching   StageSearch    settled, once more trials would change nothing (settle)
 //	settled     none
-//	confirming  StageConfirm   confirmed or refuted (addConfirming); confirming at a lower rate, or refuted (startConfirmation)
+//	confirming  StageConfirm   confirmed or refuted (addConfirming, limit)
 //	confirmed   none
 //	refuted     none
 //	over        none, since it has a verdict
@@ -111,7 +111,7 @@ type track struct {
 	verdict Verdict // once it is over
 	why     string
 	floor   float64
-	confirm *confirmation // the last one; nil before the first
+	confirm *confirmation // nil before it
 
 	known     Range // estimate
 	estimated int   // after so many trials
@@ -254,7 +254,9 @@ func (t *track) limit(rate float64) {
 	case n > 0 && t.state == piloting && !t.falling():
 		t.startFit()
 	case t.state == confirming:
-		t.startConfirmation()
+		if t.confirm.rate = min(t.confirm.rate, t.tidy(t.cap, t.cap)); t.confirm.rate < t.leastClaim() {
+			t.state = refuted
+		}
 	}
 }
 

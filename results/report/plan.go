@@ -43,12 +43,6 @@ func Plan(a *capacity.Answer) *Document {
 	}
 	add(besides, "breaks", a.Breaks)
 	add(0, "strictest", planBinding(a))
-	add(more, "at 2, 10 ×", planScale(a))
-	var scaling []string
-	for _, s := range a.Scaling {
-		scaling = append(scaling, planScaling(s))
-	}
-	add(0, "scaling", scaling...)
 	add(besides, "unseen", a.Unseen)
 	d.Picture = planPicture(a)
 	means := planMeans(a)
@@ -383,22 +377,14 @@ func planDetails(a *capacity.Answer) Section {
 // planResources is what a lock takes of each resource.
 func planResources(c *capacity.CandidateAnswer) Table {
 	t := Table{Caption: "What a lock takes of each resource, the first to be used up first", Columns: []Column{
-		{Title: "resource", Left: true}, {Title: "a lock takes"}, {Title: "there are"}, {Title: "used"}, {Title: "full at"}, {Title: "at 2 ×"}, {Title: "at 10 ×"},
+		{Title: "resource", Left: true}, {Title: "a lock takes"}, {Title: "there are"}, {Title: "used"}, {Title: "full at"},
 	}}
 	for _, r := range c.Resources {
 		takes := format.None
 		if r.Demand.Mid > 0 {
 			takes = metric.Duration.Format(r.Demand.Mid * 1e9)
 		}
-		row := Row{Cells: values(r.Name, takes, unitsText(r.Units), usedText(r.Used), rateRange(r.Full))}
-		for _, used := range []capacity.Range{r.Double, r.Tenfold} {
-			v := Value{Text: usedText(used)}
-			if used.Mid > 1 {
-				v.Tone = Bad
-			}
-			row.Cells = append(row.Cells, v)
-		}
-		t.Rows = append(t.Rows, row)
+		t.line(r.Name, takes, unitsText(r.Units), usedText(r.Used), rateRange(r.Full))
 	}
 	return t
 }

@@ -4,9 +4,7 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/lockbench/lockbench/results/capacity"
@@ -211,43 +209,10 @@ func planWhy(c *capacity.CandidateAnswer) string {
 	return text
 }
 
-// planScale returns what the best candidate that was measured would use of each resource at 2 and 10 times the rate: "rueidis
-// queue: hottest key 141 % and 703 %, server CPU 23 % and 117 %". It is empty if nothing is known.
-func planScale(a *capacity.Answer) string {
-	best := slices.IndexFunc(a.Candidates, func(c capacity.CandidateAnswer) bool { return len(c.Resources) > 0 })
-	if best < 0 {
-		return ""
-	}
-	var all []string
-	for _, r := range a.Candidates[best].Resources {
-		if r.Double.Mid > 0 && r.Tenfold.Mid > 0 {
-			all = append(all, r.Name+" "+usedText(r.Double)+" and "+usedText(r.Tenfold))
-		}
-	}
-	if len(all) == 0 {
-		return ""
-	}
-	return a.Candidates[best].Name + ": " + strings.Join(all, ", ")
-}
-
-// planScaling returns what more lockers or nodes do to a lock: "rueidis set-nx queue with 1 to 32 lockers: contention 3 % and
-// coherency 0.05 %; no number of them is shown to be the best; 4,100/s with 64 by the universal scalability law".
-func planScaling(s capacity.Scaling) string {
-	peak := "no number of them is shown to be the best"
-	if s.Peak > 0 {
-		peak = "more than " + format.Three(s.Peak) + " carry less"
-	}
-	return format.Line(fmt.Sprintf("%s with %d to %d %s: contention %s and coherency %s; %s; %s with %d by the universal scalability law",
-		s.Lock, s.Least, s.Most, s.Of, format.Percent(s.Sigma), format.Percent(s.Kappa.Mid), peak, RateText(s.Double), 2*s.Most))
-}
-
-// usedText formats how much of a resource is used; of ten times as much as there is, how many times.
+// usedText formats how much of a resource is used.
 func usedText(r capacity.Range) string {
-	switch {
-	case r.IsZero():
+	if r.IsZero() {
 		return format.None
-	case r.Mid >= 9.995:
-		return format.Three(r.Mid) + " ×"
 	}
 	return format.Percent(r.Mid)
 }
@@ -308,9 +273,6 @@ func planFacts(c *capacity.CandidateAnswer) (all Facts) {
 	}
 	if c.Occupies.Mid > 0 {
 		add("occupies", "a key for "+intervalText(c.Occupies, metric.Duration.Format)+" a lock, "+format.Percent(c.Noise)+" scatter between trials")
-	}
-	if !c.Predicted.IsZero() || !c.Measured.IsZero() {
-		add("late", shareRange(c.Predicted)+" predicted, "+shareRange(c.Measured)+" measured")
 	}
 	add("waiting", c.Plan.Wait)
 	add("claims", view.TraitWords(c.Traits))

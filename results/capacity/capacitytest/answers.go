@@ -67,10 +67,6 @@ func Answer(name string) *capacity.Answer {
 		second := candidate("etcd", capacity.Sustains, 0.21)
 		second.Headroom = 0
 		a.Verdict, a.Candidates = capacity.Sustains, []capacity.CandidateAnswer{best, second}
-		a.Scaling = []capacity.Scaling{
-			{Of: "lockers", Lock: "rueidis set-nx queue", Least: 1, Most: 32, Sigma: 0.03, Kappa: capacity.Range{Mid: 0.0005, High: 0.002}, Double: 4100},
-			{Of: "nodes", Lock: "redsync library native", Least: 3, Most: 13, Sigma: 0.1, Kappa: capacity.Range{Low: 0.01, Mid: 0.02, High: 0.03}, Peak: 6.71, Double: 210},
-		}
 		a.Advice = "rueidis queue carries the most, 3,300/s at least."
 		a.Breaks = "The hottest key is full first, at 4,270/s (4,120 to 4,430)."
 	case "paper", "noslo":
@@ -110,15 +106,14 @@ func Answer(name string) *capacity.Answer {
 		c.Headroom = 0 // as of all that is not decided since lockbench was the limit
 		c.Why = "lockbench used 1.97 of 2 cores: it was the limit"
 		c.Server, c.Cost.Commands, c.Cost.ServerCPUUs, c.Conns = results.Server{Kind: "in-process"}, -1, -1, 0
-		c.Resources = []capacity.Resource{{Name: "generator", Demand: around(38e-6, 0.03), Units: 2, Used: around(0.975, 0.03), Full: around(52_600, 0.03),
-			Double: around(1.95, 0.03), Tenfold: around(9.75, 0.03)}}
+		c.Resources = []capacity.Resource{{Name: "generator", Demand: around(38e-6, 0.03), Units: 2, Used: around(0.975, 0.03), Full: around(52_600, 0.03)}}
 		a.Rate, a.Analysis[0].Busy = 100_000, 0.8
 		a.Verdict, a.Candidates = capacity.Undecided, []capacity.CandidateAnswer{c}
 		a.Advice = "Make the load on another machine: this one carries no more."
 	case "partial":
 		c := candidate("rueidis queue", capacity.Undecided, 1)
 		c.Why = "3 of its trials are done"
-		c.Predicted, c.Measured, c.Points = capacity.Range{}, capacity.Range{}, c.Points[:3]
+		c.Points = c.Points[:3]
 		a.Verdict, a.Candidates, a.Partial, a.Spent = capacity.Undecided, []capacity.CandidateAnswer{c}, "stopped by interrupt", 40*time.Second
 		a.Advice = "Go on: the same command with the same -o file takes up where this one ended."
 	case "floor":
@@ -126,7 +121,7 @@ func Answer(name string) *capacity.Answer {
 		c := candidate("rueidis queue", capacity.RulesOut, 0.2)
 		c.Sustains, c.Headroom, c.Floor = capacity.Range{}, 0, 0.08
 		c.Why = "8.0 % of the arrivals are late at 382/s already"
-		c.Predicted, c.Measured, c.Curve = capacity.Range{}, capacity.Range{}, nil
+		c.Curve = nil
 		c.Points = c.Points[:2]
 		for i := range c.Points {
 			c.Points[i].Share = around(0.08, 0.06)
@@ -165,9 +160,9 @@ func Answer(name string) *capacity.Answer {
 		nan, inf := math.NaN(), math.Inf(1)
 		wild := capacity.Range{Low: nan, Mid: inf, High: -inf}
 		c := candidate("rueidis queue", capacity.Sustains, 1)
-		c.Sustains, c.Occupies, c.Predicted, c.Measured, c.Headroom, c.Noise, c.Floor = wild, wild, wild, wild, inf, nan, inf
+		c.Sustains, c.Occupies, c.Headroom, c.Noise, c.Floor = wild, wild, inf, nan, inf
 		c.Cost = results.Cost{Commands: nan, ServerCPUUs: inf}
-		c.Resources = []capacity.Resource{{Name: "clients", Demand: wild, Units: nan, Used: wild, Full: wild, Double: wild, Tenfold: wild}}
+		c.Resources = []capacity.Resource{{Name: "clients", Demand: wild, Units: nan, Used: wild, Full: wild}}
 		c.Points = []capacity.Point{{Rate: nan, Share: wild}, {Rate: inf, Share: wild, Stage: capacity.StageSearch}, {Rate: 100, Share: wild, P99: time.Second}}
 		c.Curve = []capacity.Point{{Rate: nan, Share: wild}, {Rate: 10, Share: capacity.Range{Mid: inf}}}
 		a.Rate, a.MaxRate, a.Verdict, a.Candidates = nan, inf, capacity.Sustains, []capacity.CandidateAnswer{c}
@@ -201,16 +196,14 @@ func candidate(name string, v capacity.Verdict, factor float64) capacity.Candida
 		Sustains: sustains, Headroom: sustains.Low / 3000,
 		Response: []time.Duration{9310 * time.Microsecond},
 		Occupies: around(1.08e6, 0.02), Noise: 0.04, Clients: 64, Conns: 2,
-		Cost:      results.UnknownCost(),
-		Predicted: capacity.Range{Low: 0.0041, Mid: 0.0063, High: 0.0091},
-		Measured:  capacity.Range{Low: 0.0052, Mid: 0.0058, High: 0.0066},
+		Cost: results.UnknownCost(),
 	}
 	c.Cost.Commands, c.Cost.ServerCPUUs = 3.1, 12.4
 	full := 4270 * factor
 	used := 3000 / full
 	c.Resources = []capacity.Resource{
-		{Name: "hottest key", Demand: around(1/full, 0.03), Units: 1, Used: around(used, 0.03), Full: around(full, 0.03), Double: around(2*used, 0.03), Tenfold: around(10*used, 0.03)},
-		{Name: "server CPU", Demand: around(1/(6*full), 0.1), Units: 1, Used: around(used/6, 0.1), Full: around(6*full, 0.1), Double: around(used/3, 0.1), Tenfold: around(used/0.6, 0.1)},
+		{Name: "hottest key", Demand: around(1/full, 0.03), Units: 1, Used: around(used, 0.03), Full: around(full, 0.03)},
+		{Name: "server CPU", Demand: around(1/(6*full), 0.1), Units: 1, Used: around(used/6, 0.1), Full: around(6*full, 0.1)},
 		{Name: "connections"},
 	}
 	for i, at := range []float64{0.55, 0.8, 0.97, 1.06, 1.01, 0.99, 0.95, 1.16, 0.95, 0.95} {
