@@ -43,7 +43,7 @@ var floors = []rule{
 	{"drivers/quorum", []string{"drivers"}, nil},
 	{"drivers/redis/goredis", []string{"drivers", "drivers/redis"}, []string{"github.com/redis/go-redis/v9"}},
 	{"drivers/redis/rueidis", []string{"drivers", "drivers/redis"}, []string{"github.com/redis/rueidis"}},
-	{"drivers/postgres", []string{"drivers"}, []string{"github.com/jackc/pgx/v5"}},
+	{"drivers/postgres", []string{"drivers", "drivers/traffic"}, []string{"github.com/jackc/pgx/v5"}},
 	// The lock libraries as they ship: each with the client library that it needs, set up as it is for the designs.
 	{"drivers/redsync", []string{"drivers", "drivers/redis", "drivers/redis/goredis"}, []string{"github.com/go-redsync/redsync/v4", "github.com/redis/go-redis/v9"}},
 	{"drivers/redislock", []string{"drivers", "drivers/redis", "drivers/redis/goredis"}, []string{"github.com/bsm/redislock", "github.com/redis/go-redis/v9"}},

@@ -115,7 +115,6 @@ func (s *advisory) Leave(ctx context.Context, _ *drivers.Lease) error {
 
 // Crash implements drivers.Crasher. The server frees what the connection held as soon as it notices its end.
 func (s *advisory) Crash() {
-	s.svc.forget(s)
 	s.crash(s.conn)
 	s.conn, s.won = nil, ""
 	clear(s.held)
@@ -123,7 +122,6 @@ func (s *advisory) Crash() {
 
 // Close frees what the session holds.
 func (s *advisory) Close() error {
-	defer s.svc.forget(s)
 	if s.conn != nil {
 		s.conn.leave()
 		s.conn = nil

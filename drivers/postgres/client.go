@@ -7,7 +7,6 @@ import (
 	"crypto/tls"
 	"slices"
 	"strconv"
-	"sync/atomic"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
@@ -17,7 +16,6 @@ import (
 type client struct {
 	svc    *service
 	owners drivers.Owners
-	count  atomic.Int64
 
 	// abandoned are the names of connections that were abandoned and that the server may not know to be gone. Until it
 	// does, they may keep their locks, or get those that they asked for.
@@ -28,15 +26,13 @@ type client struct {
 	dead bool // it has crashed
 }
 
-func (s *client) trips() int64 { return s.count.Load() }
-
 // dial opens a connection; after that, no abandoned ones are left.
 func (s *client) dial(ctx context.Context) (*conn, error) {
 	if s.dead {
 		return nil, errClosed
 	}
 	dial := func() (*conn, error) {
-		return s.svc.dial(ctx, &s.count, s.svc.design.statements(s.svc.table), s.abandoned)
+		return s.svc.dial(ctx, false, s.svc.design.statements(s.svc.table), s.abandoned)
 	}
 	c, err := dial()
 	if stateOf(err) == "42P01" {

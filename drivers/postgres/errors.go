@@ -9,7 +9,6 @@ import (
 	"syscall"
 
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgproto3"
 
 	"github.com/lockbench/lockbench/drivers"
 )
@@ -69,13 +68,10 @@ func (s *service) connectError(ctx context.Context, err error) error {
 	}
 	var pg *pgconn.PgError
 	var known *drivers.Error
-	var long *pgproto3.ExceededMaxBodyLenErr
 	class, hint := drivers.ClassConnect, ""
 	switch {
 	case errors.As(err, &known):
 		return known
-	case errors.As(err, &long):
-		return protocolError(long)
 	case errors.Is(ctx.Err(), context.Canceled):
 		return context.Canceled
 	case errors.As(err, &pg):

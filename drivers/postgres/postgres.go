@@ -55,7 +55,6 @@ type session interface {
 	drivers.Crasher
 	open(ctx context.Context) error
 	Close() error
-	trips() int64
 }
 
 var designs = []design{advisoryDesign, rowLockDesign}
@@ -127,7 +126,7 @@ func (d driver) prepare(cfg drivers.Config) (*service, error) {
 	var owners drivers.Owners
 	s := &service{
 		cfg: cfg, target: target, pooled: pooled, addr: addr, token: owners.Next(),
-		conns: map[*conn]struct{}{}, sessions: map[session]struct{}{},
+		conns:  map[*conn]struct{}{},
 		design: designs[slices.IndexFunc(designs, func(d design) bool { return d.Name == chosen.Name })],
 	}
 	s.closing, s.close = context.WithCancel(context.Background())

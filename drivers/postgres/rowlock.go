@@ -171,7 +171,6 @@ func (s *rowLock) Leave(ctx context.Context, _ *drivers.Lease) error {
 
 // Crash implements drivers.Crasher. The server rolls back as soon as it notices that a connection has ended.
 func (s *rowLock) Crash() {
-	s.svc.forget(s)
 	for _, h := range s.holds {
 		s.crash(h.conn)
 	}
@@ -181,7 +180,6 @@ func (s *rowLock) Crash() {
 
 // Close frees what the session holds.
 func (s *rowLock) Close() error {
-	defer s.svc.forget(s)
 	for _, h := range s.holds {
 		h.conn.leave()
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/traffic"
 )
 
 type service struct {
@@ -32,10 +33,10 @@ type service struct {
 	closing context.Context // ends with the service
 	close   context.CancelFunc
 
-	mu       sync.Mutex
-	conns    map[*conn]struct{}
-	sessions map[session]struct{}
-	traffic  int64 // of closed sessions
+	sent traffic.Counter // of the sessions
+
+	mu    sync.Mutex
+	conns map[*conn]struct{}
 
 	control control
 }
@@ -44,11 +45,10 @@ type service struct {
 type control struct {
 	sync.Mutex
 	conn   *conn
-	lost   []string     // names of earlier ones that the server may still keep, with their lock of the table
-	keeper *conn        // of the table behind a pooler; see lockTable
-	trips  atomic.Int64 // not reported
-	made   bool         // the table exists
-	over   bool         // the service has been closed
+	lost   []string // names of earlier ones that the server may still keep, with their lock of the table
+	keeper *conn    // of the table behind a pooler; see lockTable
+	made   bool     // the table exists
+	over   bool     // the service has been closed
 }
 
 // use calls f with the service's own connection, a new one if it is gone. If the server ends it just now because it was idle,
@@ -93,7 +93,7 @@ func (s *service) connectControl(ctx context.Context) error {
 	if s.control.conn != nil {
 		return nil
 	}
-	c, err := s.dial(ctx, &s.control.trips, nil, s.control.lost)
+	c, err := s.dial(ctx, true, nil, s.control.lost)
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ const countClients = "SELECT count(*) FROM pg_stat_activity " +
 // meet connects for the first time and asks for what the sessions depend on.
 func (s *service) meet(ctx context.Context) error {
 	return s.use(ctx, func(c *conn) error {
-		row, err := c.row(ctx, 3, `SELECT pg_backend_pid(), current_setting('server_version_num'),
+		row, err := c.row(ctx, `SELECT pg_backend_pid(), current_setting('server_version_num'),
 			current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
 			- coalesce(current_setting('reserved_connections', true), '0')::int
 			- (`+countClients+`)`)
@@ -168,9 +168,6 @@ func (s *service) Session(ctx context.Context, id int) (drivers.Session, error) 
 	if err != nil {
 		return nil, fail(fmt.Sprintf("session %d", id), cause(ctx, err))
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.sessions[one] = struct{}{}
 	return one, nil
 }
 
@@ -180,32 +177,14 @@ func (s *service) tooManyConns(err error) bool {
 	return stateOf(err) == "53300" && s.crashes.Load() > 0
 }
 
-// forget removes a closed session and keeps its traffic.
-func (s *service) forget(one session) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, known := s.sessions[one]; known {
-		s.traffic += one.trips()
-		delete(s.sessions, one)
-	}
-}
-
-// Traffic implements drivers.Counter.
-func (s *service) Traffic() drivers.Traffic {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	t := drivers.Traffic{RoundTrips: s.traffic}
-	for one := range s.sessions {
-		t.RoundTrips += one.trips()
-	}
-	return t
-}
+// Traffic implements drivers.Counter. Each packet of statements is one write.
+func (s *service) Traffic() drivers.Traffic { return drivers.Traffic{RoundTrips: s.sent.Sent().Writes} }
 
 // add registers an open connection, so that Close can end it.
 func (s *service) add(c *conn) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closing.Err() != nil && c.trips != &s.control.trips {
+	if s.closing.Err() != nil && !c.own {
 		return errClosed
 	}
 	s.conns[c] = struct{}{}
@@ -229,7 +208,7 @@ func (s *service) Close() error {
 	s.close()
 	s.mu.Lock()
 	for c := range s.conns {
-		if c.trips != &s.control.trips {
+		if !c.own {
 			c.net.Close()
 		}
 	}
@@ -267,7 +246,7 @@ func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, e
 	usage := drivers.Usage{CPU: -1, Commands: -1, BytesIn: -1, BytesOut: -1}
 	var server drivers.Server
 	err := s.controlled(ctx, "inspect", func(c *conn) error {
-		row, err := c.row(ctx, 8, `SELECT current_setting('server_version'), pg_is_in_recovery(),
+		row, err := c.row(ctx, `SELECT current_setting('server_version'), pg_is_in_recovery(),
 			extract(epoch FROM pg_postmaster_start_time()), current_setting('fsync'), current_setting('synchronous_commit'),
 			current_setting('max_connections'), (`+countClients+`),
 			(SELECT string_agg(name || '=' || setting, ',' ORDER BY name) FROM pg_settings WHERE name = ANY(string_to_array($1, ',')))`,

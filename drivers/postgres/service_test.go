@@ -117,10 +117,10 @@ func TestTraffic(t *testing.T) {
 		if n := s.Traffic().RoundTrips - before.RoundTrips; n != 10 {
 			t.Errorf("5 acquisitions and releases took %d round trips; want 10", n)
 		}
-		open := s.Traffic()
+		open := s.Traffic().RoundTrips
 		one.Close()
-		if closed := s.Traffic(); closed != open {
-			t.Errorf("%+v became %+v when the session was closed", open, closed)
+		if closed := s.Traffic().RoundTrips; closed != open+1 {
+			t.Errorf("%d round trips became %d when the session said goodbye; want one more", open, closed)
 		}
 	})
 }

@@ -78,7 +78,7 @@ func (s *service) lockTable(ctx context.Context, c *conn) error {
 		s.drop(keeper)
 		s.control.keeper = nil
 	}
-	keeper, err := s.dial(ctx, &s.control.trips, nil, nil)
+	keeper, err := s.dial(ctx, true, nil, nil)
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (s *service) lockTable(ctx context.Context, c *conn) error {
 // transaction that it begins.
 func (s *service) lockWhole(ctx context.Context, c *conn) (whole bool, err error) {
 	if !s.pooled {
-		row, err := c.row(ctx, 2, "SELECT pg_advisory_unlock_shared(key), pg_try_advisory_lock(key) "+
+		row, err := c.row(ctx, "SELECT pg_advisory_unlock_shared(key), pg_try_advisory_lock(key) "+
 			"FROM (SELECT $1::int8 AS key) AS k", s.tableKey())
 		return err == nil && row[1] == "t", err
 	}
@@ -103,13 +103,13 @@ func (s *service) lockWhole(ctx context.Context, c *conn) (whole bool, err error
 		_ = keeper.settle() // if it is broken, its transaction ends by itself
 	}
 	c.add("BEGIN")
-	row, err := c.row(ctx, 1, "SELECT pg_try_advisory_xact_lock($1::int8)", s.tableKey())
+	row, err := c.row(ctx, "SELECT pg_try_advisory_xact_lock($1::int8)", s.tableKey())
 	return err == nil && row[0] == "t", err
 }
 
 // checkTable makes sure that lockbench has made the table of that name.
 func (s *service) checkTable(ctx context.Context, c *conn) error {
-	row, err := c.row(ctx, 1, "SELECT coalesce(obj_description(to_regclass($1), 'pg_class'), '')", s.table)
+	row, err := c.row(ctx, "SELECT coalesce(obj_description(to_regclass($1), 'pg_class'), '')", s.table)
 	if err == nil && !strings.HasPrefix(row[0], tableMark) {
 		err = &drivers.Error{Class: drivers.ClassServer, Op: "make the table " + s.table, Err: errors.New(
 			"lockbench has not made the existing table of that name, and does not touch it: name another database")}
