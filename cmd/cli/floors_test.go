@@ -48,7 +48,7 @@ var floors = []rule{
 	{"drivers/redsync", []string{"drivers", "drivers/redis", "drivers/redis/goredis"}, []string{"github.com/go-redsync/redsync/v4", "github.com/redis/go-redis/v9"}},
 	{"drivers/redislock", []string{"drivers", "drivers/redis", "drivers/redis/goredis"}, []string{"github.com/bsm/redislock", "github.com/redis/go-redis/v9"}},
 	{"drivers/rueidislock", []string{"drivers", "drivers/redis", "drivers/redis/rueidis"}, []string{"github.com/redis/rueidis"}},
-	{"drivers/zookeeper", []string{"drivers"}, []string{"github.com/go-zookeeper/zk"}},
+	{"drivers/zookeeper", []string{"drivers", "drivers/traffic"}, []string{"github.com/go-zookeeper/zk"}},
 	{"drivers/etcd", []string{"drivers"}, []string{"go.etcd.io/etcd", "google.golang.org/grpc", "go.uber.org/zap"}},
 	{"drivers/mysql", []string{"drivers", "drivers/traffic"}, []string{"github.com/go-sql-driver/mysql"}},
 	{

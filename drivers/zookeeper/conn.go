@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/lockbench/lockbench/drivers/traffic"
 )
 
 var (
@@ -47,10 +49,10 @@ type endpoint struct {
 // lasts returns how long the server lets a session live of which it does not hear.
 func (e *endpoint) lasts() time.Duration { return time.Duration(e.granted.Load()) * time.Millisecond }
 
-// counts is the traffic of a session. It has its own cache lines.
-type counts struct {
-	roundTrips, notices, keepAlives atomic.Int64
-	_                               [104]byte
+// tally is the traffic of connections.
+type tally struct {
+	sent    traffic.Counter // its requests are all writes but keep-alives
+	notices atomic.Int64
 }
 
 // conn is a session of the library, which reconnects by itself and makes a new session when its own has expired. It
@@ -59,7 +61,7 @@ type counts struct {
 type conn struct {
 	to      *endpoint
 	zk      *zk.Conn
-	counts  *counts
+	tally   *tally
 	events  <-chan zk.Event
 	closing context.Context
 	stop    context.CancelFunc
@@ -79,8 +81,8 @@ type conn struct {
 }
 
 // open begins a session; await waits for it.
-func open(to *endpoint, n *counts) (*conn, error) {
-	c := &conn{to: to, counts: n, changed: make(chan struct{})}
+func open(to *endpoint, t *tally) (*conn, error) {
+	c := &conn{to: to, tally: t, changed: make(chan struct{})}
 	c.closing, c.stop = context.WithCancel(context.Background())
 	_, events, err := zk.Connect(to.servers, to.timeout,
 		func(z *zk.Conn) { c.zk = z }, // before its goroutine starts
@@ -103,7 +105,7 @@ func (silent) Printf(string, ...any) {}
 func (c *conn) event(e zk.Event) {
 	if e.Type != zk.EventSession {
 		if e.Type != zk.EventNotWatching {
-			c.counts.notices.Add(1)
+			c.tally.notices.Add(1)
 		}
 		return
 	}
@@ -131,8 +133,8 @@ func (c *conn) signal() {
 	c.changed = make(chan struct{})
 }
 
-// await waits until a request can be made, and counts it. The entry's changed is closed when the connection may be
-// another one.
+// await waits until a request can be made, and enters it. The entry's changed is closed when the connection may be another
+// one.
 func (c *conn) await(ctx context.Context, timer *time.Timer, within int64) (e entry, err error) {
 	for {
 		c.mu.Lock()
@@ -164,7 +166,7 @@ func (c *conn) await(ctx context.Context, timer *time.Timer, within int64) (e en
 	}
 }
 
-// entry is a counted request.
+// entry is a request under way.
 type entry struct {
 	session    int64
 	generation int
@@ -250,11 +252,10 @@ func (e *unconnected) Unwrap() error { return e.reason }
 
 // caller makes one request at a time. Several callers may share a conn.
 type caller struct {
-	c      *conn
-	counts *counts
-	timer  *time.Timer
-	last   entry         // the last request
-	busy   chan struct{} // closed when the library is done with it; nil before the first
+	c     *conn
+	timer *time.Timer
+	last  entry         // the last request
+	busy  chan struct{} // closed when the library is done with it; nil before the first
 }
 
 // result is the result of a request.
@@ -285,7 +286,6 @@ func ask[T any](ctx context.Context, k *caller, within int64, request func(*zk.C
 		return none, err
 	}
 	k.last, k.busy = e, make(chan struct{})
-	k.counts.roundTrips.Add(1)
 	r, done := &result[T]{}, k.busy
 	go func() {
 		r.value, r.err = request(k.c.zk)

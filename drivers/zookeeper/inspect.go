@@ -16,7 +16,7 @@ import (
 )
 
 // control returns a caller for a request that belongs to no session.
-func (s *service) control() *caller { return &caller{c: s.controlConn, counts: new(counts)} }
+func (s *service) control() *caller { return &caller{c: s.controlConn} }
 
 // Ping implements drivers.Pinger with a read, answered by the connected server.
 func (s *service) Ping(ctx context.Context) error {

@@ -1,4 +1,4 @@
-// Between the client library and the network: finding a server, and checking what is sent.
+// Between the client library and the network: finding a server, and what is sent to which connection.
 package zookeeper
 
 import (
@@ -6,7 +6,6 @@ import (
 	"crypto/tls"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"net"
 	"slices"
@@ -21,7 +20,6 @@ import (
 const (
 	firstReply = 4 << 10
 	maxReply   = 64 << 20
-	maxGreeted = 256 // the first reply of a connection has 37 bytes
 )
 
 // The pauses between two rounds of connection attempts grow from the first to the second of these.
@@ -67,10 +65,10 @@ func (c *conn) connect(_, address string, _ time.Duration) (net.Conn, error) {
 		c.failed(err)
 		return nil, err
 	}
-	w := &wire{Conn: tcp, c: c, greetBy: time.Now().Add(c.to.io)}
+	w := &wire{Conn: c.tally.sent.Count(tcp, requests), below: tcp, c: c, greetBy: time.Now().Add(c.to.io)}
 	zk.WithMaxBufferSize(firstReply)(c.zk)
 	if !c.connected(w) {
-		tcp.Close()
+		w.Close()
 		return nil, errClosed
 	}
 	return w, nil
@@ -82,12 +80,7 @@ func (c *conn) begin() (round int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.wire != nil {
-		switch breach := c.wire.breach; {
-		case breach != nil && !c.wire.open:
-			c.lastErr = fmt.Errorf("%w: %v", errSilence, breach)
-		case breach != nil:
-			c.lastErr = breach
-		case !c.wire.open:
+		if !c.wire.open {
 			c.lastErr = errHandshake
 		}
 		c.wire.Close() // the library does not, when the session is over
@@ -120,12 +113,12 @@ func (c *conn) connected(w *wire) bool {
 // wire is one connection. The library passes it from one goroutine to the next.
 type wire struct {
 	net.Conn
+	below   net.Conn // which Conn counts
 	c       *conn
 	greetBy time.Time // for the answer to the greeting
 	open    bool      // the greeting was answered; guarded by c.mu where goroutines of this package read it
 	reading bool      // replies are read
-	frames  frames
-	breach  error // what the server has sent that it must not; guarded by c.mu
+	head    []byte    // of the server's greeting, until it is whole
 }
 
 // SetReadDeadline bounds the greeting, for which the library would wait seven times the session's time-out.
@@ -143,22 +136,41 @@ func (w *wire) SetReadDeadline(t time.Time) error {
 // not sent then, because their callers have been told that they failed.
 func (w *wire) Write(packet []byte) (int, error) {
 	if w.open && len(packet) >= 12 {
-		w.frames.sent(packet)
-		xid, op := int32(binary.BigEndian.Uint32(packet[4:])), int32(binary.BigEndian.Uint32(packet[8:]))
-		switch {
-		case xid == pingXID:
-			w.c.counts.keepAlives.Add(1)
-		case op > 0 && op < ownOps && !w.c.clean():
+		op := int32(binary.BigEndian.Uint32(packet[8:]))
+		if requests(packet) > 0 && op > 0 && op < ownOps && !w.c.clean() {
 			return 0, errNotSent
 		}
 	}
 	return w.Conn.Write(packet)
 }
 
+// requests returns how many requests a packet is: one, unless it is a ping.
+func requests(packet []byte) int64 {
+	if len(packet) >= 8 && int32(binary.BigEndian.Uint32(packet[4:])) == pingXID {
+		return 0
+	}
+	return 1
+}
+
+// Read implements net.Conn. The greeting has a length, the protocol's version and the session's time-out, which the
+// library keeps to itself.
+func (w *wire) Read(b []byte) (int, error) {
+	const whole = 12
+	n, err := w.Conn.Read(b)
+	if left := whole - len(w.head); left > 0 {
+		if w.head = append(w.head, b[:min(n, left)]...); len(w.head) == whole {
+			if granted := binary.BigEndian.Uint32(w.head[8:]); granted > 0 {
+				w.c.to.granted.Store(int64(granted))
+			}
+		}
+	}
+	return n, err
+}
+
 // Close skips the TLS close message, which may take seconds on a broken connection.
 func (w *wire) Close() error {
-	if secure, ok := w.Conn.(*tls.Conn); ok {
-		return secure.NetConn().Close()
+	if secure, ok := w.below.(*tls.Conn); ok {
+		_ = secure.NetConn().Close()
 	}
 	return w.Conn.Close()
 }

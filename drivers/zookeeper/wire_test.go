@@ -27,8 +27,8 @@ func TestWireKeepsOldRequestsBack(t *testing.T) {
 		}
 	}()
 	defer theirs.Close()
-	c := &conn{counts: new(counts), changed: make(chan struct{})}
-	w := &wire{Conn: ours, c: c, open: true}
+	c := &conn{tally: new(tally), changed: make(chan struct{})}
+	w := &wire{Conn: c.tally.sent.Count(ours, requests), below: ours, c: c, open: true}
 	e := entry{generation: c.generation}
 	c.current = 1
 	for _, connection := range []string{"its own", "a later one"} {
@@ -51,8 +51,8 @@ func TestWireKeepsOldRequestsBack(t *testing.T) {
 	if _, err := w.Write(packet(13, 1)); err != nil {
 		t.Errorf("when the old request has ended: %v", err)
 	}
-	if n := c.counts.keepAlives.Load(); n != 2 {
-		t.Errorf("%d pings counted, want 2", n)
+	if sent := c.tally.sent.Sent(); sent.Writes-sent.Requests != 2 {
+		t.Errorf("%+v, want 2 pings among them", sent)
 	}
 }
 

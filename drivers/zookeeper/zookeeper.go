@@ -103,7 +103,7 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (*service, error) 
 		return nil, err
 	}
 	to.buffer = sharedBuffer
-	if s.controlConn, err = s.connect(ctx, new(counts)); err != nil {
+	if s.controlConn, err = s.connect(ctx, new(tally)); err != nil {
 		if none := new(unconnected); errors.As(err, &none) && none.reason == nil {
 			none.reason = errSilence
 		}
@@ -185,24 +185,25 @@ type service struct {
 	absentNode  string // the node that Probe looks for; it does not exist
 	limit       int    // connections that the server accepts from here; 0: unknown or unlimited
 
-	mu        sync.Mutex
-	closed    bool
-	allCounts []*counts
-	conns     map[*conn]struct{} // of sessions
-	shared    []*conn            // session id uses number id % len; entries are nil until needed
-	dying     sync.WaitGroup     // connections of crashed sessions
+	tally tally // of the sessions
+
+	mu     sync.Mutex
+	closed bool
+	conns  map[*conn]struct{} // of sessions
+	shared []*conn            // session id uses number id % len; entries are nil until needed
+	dying  sync.WaitGroup     // connections of crashed sessions
 }
 
 // ensemble reports whether there are several servers, which may be behind one address.
 func (s *service) ensemble() bool { return s.cfg.Topology == drivers.TopologyEnsemble }
 
 // connect opens a session with the service and waits for it.
-func (s *service) connect(ctx context.Context, n *counts) (*conn, error) {
-	c, err := open(s.to, n)
+func (s *service) connect(ctx context.Context, t *tally) (*conn, error) {
+	c, err := open(s.to, t)
 	if err != nil {
 		return nil, err
 	}
-	k := &caller{c: c, counts: new(counts)}
+	k := &caller{c: c}
 	if s.to.auth == "" {
 		_, err = ask(ctx, k, 0, func(*zk.Conn) (bool, error) { return true, nil })
 	} else {
@@ -217,13 +218,12 @@ func (s *service) connect(ctx context.Context, n *counts) (*conn, error) {
 
 // Session implements drivers.Service.
 func (s *service) Session(ctx context.Context, id int) (drivers.Session, error) {
-	n := new(counts)
-	c, err := s.connOf(ctx, id, n)
+	c, err := s.connOf(ctx, id)
 	if err != nil {
 		return nil, opSession.fail(err)
 	}
 	one := s.design.session(session{
-		svc: s, caller: caller{c: c, counts: n}, own: s.shared == nil, holds: map[string]hold{},
+		svc: s, caller: caller{c: c}, own: s.shared == nil, holds: map[string]hold{},
 	})
 	if s.shared != nil {
 		return sharer{one}, nil
@@ -242,8 +242,8 @@ type client interface {
 // sharer is a client that shares its session with the service, so it cannot die alone and is not a drivers.Crasher.
 type sharer struct{ client }
 
-// connOf returns the connection of a session with counts n.
-func (s *service) connOf(ctx context.Context, id int, n *counts) (*conn, error) {
+// connOf returns the connection of a session.
+func (s *service) connOf(ctx context.Context, id int) (*conn, error) {
 	if s.shared != nil {
 		// The mutex is held while it connects: clients that share a session wait for it anyway.
 		s.mu.Lock()
@@ -251,28 +251,24 @@ func (s *service) connOf(ctx context.Context, id int, n *counts) (*conn, error) 
 		if s.closed {
 			return nil, errClosed
 		}
-		s.allCounts = append(s.allCounts, n)
 		c := &s.shared[id%len(s.shared)]
 		if *c != nil {
 			return *c, nil
 		}
-		fresh := new(counts)
-		made, err := s.connect(ctx, fresh)
+		made, err := s.connect(ctx, &s.tally)
 		if err != nil {
 			return nil, err
 		}
 		*c = made
-		s.allCounts = append(s.allCounts, fresh)
 		s.keep(made)
 		return made, nil
 	}
-	c, err := s.connect(ctx, n)
+	c, err := s.connect(ctx, &s.tally)
 	if err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
 	if !s.closed {
-		s.allCounts = append(s.allCounts, n)
 		s.keep(c)
 		s.mu.Unlock()
 		return c, nil
@@ -334,13 +330,9 @@ func (s *service) Close() error {
 }
 
 // Traffic implements drivers.Counter.
-func (s *service) Traffic() (sum drivers.Traffic) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, n := range s.allCounts {
-		sum.RoundTrips += n.roundTrips.Load()
-		sum.Notices += n.notices.Load()
-		sum.KeepAlives += n.keepAlives.Load()
+func (s *service) Traffic() drivers.Traffic {
+	sent := s.tally.sent.Sent()
+	return drivers.Traffic{
+		RoundTrips: sent.Requests, Notices: s.tally.notices.Load(), KeepAlives: sent.Writes - sent.Requests,
 	}
-	return sum
 }
