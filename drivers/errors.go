@@ -44,11 +44,6 @@ type Error struct {
 func (e *Error) Error() string { return e.Op + ": " + e.Err.Error() }
 func (e *Error) Unwrap() error { return e.Err }
 
-// Malformed returns an error of class protocol; format describes what the server sent.
-func Malformed(format string, args ...any) error {
-	return &Error{Class: ClassProtocol, Op: "reply", Err: fmt.Errorf("the server sends "+format, args...)}
-}
-
 // ClassOf returns the class of err: that of the Error in its chain, if any, else the one that fits the standard
 // library's errors.
 func ClassOf(err error) Class {

@@ -53,9 +53,6 @@ func classOf(err error) drivers.Class {
 		if strings.Contains(st.Message(), "Error while dialing") {
 			return drivers.ClassConnect
 		}
-		if strings.Contains(st.Message(), "PROTOCOL_ERROR") { // HTTP/2's, also for headers beyond maxHeaders
-			return drivers.ClassProtocol
-		}
 		return drivers.ClassClosed
 	case codes.Canceled: // this client closed the connection
 		return drivers.ClassClosed

@@ -145,8 +145,7 @@ func (s *service) dial(ctx context.Context) (*conn, error) {
 	}
 	options := []grpc.DialOption{
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: reconnects, MinConnectTimeout: s.io}),
-		grpc.WithMaxHeaderListSize(maxHeaders),
-		grpc.WithChainUnaryInterceptor(request),
+		grpc.WithChainUnaryInterceptor(atOnce),
 		grpc.WithChainStreamInterceptor(s.countKeepAlives),
 		grpc.WithNoProxy(), // HTTPS_PROXY would make lockbench measure the proxy
 	}
@@ -156,7 +155,7 @@ func (s *service) dial(ctx context.Context) (*conn, error) {
 	c, err := clientv3.New(clientv3.Config{
 		Endpoints: endpoints, TLS: first.tls, Username: first.username, Password: string(first.password),
 		DialTimeout: timeout, DialKeepAliveTime: probeAfter, DialKeepAliveTimeout: s.io,
-		MaxUnaryRetries: 1, MaxCallRecvMsgSize: maxMessage, Logger: zap.NewNop(), DialOptions: options,
+		MaxUnaryRetries: 1, Logger: zap.NewNop(), DialOptions: options,
 	})
 	if err != nil {
 		return nil, err
@@ -188,6 +187,12 @@ func (s *service) check(ctx context.Context) error {
 	defer cancel()
 	_, err := s.conns[0].Get(ctx, s.prefix+"open", clientv3.WithCountOnly())
 	return err
+}
+
+// atOnce makes a request fail if there is no connection; the library would wait for one.
+func atOnce(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
+	opts ...grpc.CallOption) error {
+	return invoke(ctx, method, req, reply, cc, append(opts, grpc.WaitForReady(false))...)
 }
 
 // countKeepAlives counts requests on the stream with which the library keeps leases alive.

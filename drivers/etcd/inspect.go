@@ -140,8 +140,7 @@ func (s *service) metrics(ctx context.Context, t target) (u drivers.Usage, start
 func readMetrics(text io.Reader) (drivers.Usage, string) {
 	u, started := unknownUsage, ""
 	add := func(total *int64, n float64) { *total = min(max(*total, 0)+int64(n), 1<<62) }
-	page := &io.LimitedReader{R: text, N: maxMetrics}
-	lines := bufio.NewScanner(page)
+	lines := bufio.NewScanner(text)
 	for lines.Scan() {
 		name, value, ok := strings.Cut(lines.Text(), " ")
 		n, err := strconv.ParseFloat(value, 64)
@@ -162,7 +161,7 @@ func readMetrics(text io.Reader) (drivers.Usage, string) {
 			add(&u.BytesOut, n)
 		}
 	}
-	if lines.Err() != nil || page.N == 0 { // the sums are incomplete
+	if lines.Err() != nil { // the sums are incomplete
 		return unknownUsage, ""
 	}
 	return u, started

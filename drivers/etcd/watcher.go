@@ -35,7 +35,6 @@ type watch struct {
 	watcher *watcher
 	id      int64
 	key     string
-	created bool // its event was sent
 	events  chan event
 }
 
@@ -167,10 +166,7 @@ func (w *watcher) answer(r *pb.WatchResponse) {
 		delete(w.live, r.WatchId)
 		one.events <- event{}
 	case r.Created:
-		if !one.created { // there is no room for a second one
-			one.created = true
-			one.events <- event{created: true, rev: r.GetHeader().GetRevision()}
-		}
+		one.events <- event{created: true, rev: r.GetHeader().GetRevision()}
 	default:
 		for _, e := range r.Events {
 			if e.Type == mvccpb.Event_DELETE {
