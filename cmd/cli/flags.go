@@ -159,11 +159,7 @@ var (
 
 	compareCommandFlags = append(slices.Clone(comparingFlags), formatFlag, widthFlag)
 
-	historyFlags = []flagDef{
-		{"last", "", groupOutput, "N", "20", false, "points of each cell that are listed; 0 is all"},
-		formatFlag,
-		widthFlag,
-	}
+	historyFlags = []flagDef{formatFlag, widthFlag}
 
 	listFlags = []flagDef{jsonFlag, formatFlag, widthFlag}
 )

@@ -191,7 +191,7 @@ var formatted = []struct {
 	{"compare", "Of compare, and of a run with -vs or -baseline", comparisons("")},
 	{"plan", "Of plan", answers},
 	{"prove", "Of prove", proofs},
-	{"history", "Of history", histories(0)},
+	{"history", "Of history", histories},
 	{"list", "", listings},
 }
 

@@ -200,18 +200,14 @@ func checkCells(t *testing.T, cells []*results.Cell) {
 
 func checkHistory(t *testing.T, recs []*results.Record) {
 	t.Helper()
-	var h report.History
-	for _, r := range recs {
-		if err := h.Add(r); err != nil {
-			t.Fatal(err)
-		}
+	cells, err := results.Group(recs)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if h.Records == 0 {
-		return
-	}
-	rendered(t, "history", func(w io.Writer) error { return draw.Terminal(w, h.Document(0), draw.Options{}) })
-	checkMarkdown(t, rendered(t, "history markdown", func(w io.Writer) error { return draw.Markdown(w, h.Document(0), 0) }))
-	rendered(t, "history page", func(w io.Writer) error { return draw.Page(w, h.Document(0)) })
+	d := report.History(cells)
+	rendered(t, "history", func(w io.Writer) error { return draw.Terminal(w, d, draw.Options{}) })
+	checkMarkdown(t, rendered(t, "history markdown", func(w io.Writer) error { return draw.Markdown(w, d, 0) }))
+	rendered(t, "history page", func(w io.Writer) error { return draw.Page(w, d) })
 }
 
 // checkComparison compares records with copies of themselves that are half as fast, and some more.

@@ -70,17 +70,6 @@ func years() []*results.Record {
 	return recs
 }
 
-func historyOf(t testing.TB, recs []*results.Record) *report.History {
-	t.Helper()
-	h := new(report.History)
-	for _, r := range recs {
-		if err := h.Add(r); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return h
-}
-
 // TestHistory draws three cells over some weeks, and one cell on two machines in a run of which a trial ended early.
 func TestHistory(t *testing.T) {
 	var machines []*results.Record
@@ -96,10 +85,16 @@ func TestHistory(t *testing.T) {
 	machines[0].Partial, machines[len(machines)-1].Safety.Violations = "interrupted", 3
 	machines = append(machines, machines[3])
 	for name, c := range map[string]struct {
-		recs        []*results.Record
-		width, last int
-	}{"history": {years(), 100, 12}, "historymachines": {machines, 64, 3}} {
-		d := historyOf(t, c.recs).Document(c.last)
+		recs  []*results.Record
+		width int
+	}{"history": {years(), 100}, "historymachines": {machines, 70}} {
+		all := results.Collector{Outline: true}
+		for _, r := range c.recs {
+			if err := all.Add(r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		d := report.History(all.Cells())
 		var text, md, page bytes.Buffer
 		for _, err := range []error{Terminal(&text, d, Options{Width: c.width}), Markdown(&md, d, 0), Page(&page, d)} {
 			if err != nil {
