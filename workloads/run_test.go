@@ -195,7 +195,7 @@ func TestOverstay(t *testing.T) {
 		if r.Counts.Lost < 20 || r.Safety.WrongReleases != 0 {
 			t.Errorf("%d lost, %d wrong releases: an owned lock refuses the late release", r.Counts.Lost, r.Safety.WrongReleases)
 		}
-		if !strings.Contains(strings.Join(r.Warnings, "\n"), "outlasts its lease") {
+		if !strings.Contains(strings.Join(r.Warnings, "\n"), "outlast a lease") {
 			t.Errorf("warnings %q do not say why", r.Warnings)
 		}
 	})
