@@ -16,11 +16,16 @@ import (
 
 // Misfit is an error about settings that make no sense together. In a matrix it is a reason to leave a cell out.
 type Misfit struct {
-	What string // the part of the cell that does not fit, its last word the value: "memory mutex -wait block"
+	What string // the part of the cell that does not fit: "memory mutex -wait block"
 	Why  string
 }
 
-func (m *Misfit) Error() string { return m.What + ": " + m.Why }
+func (m *Misfit) Error() string {
+	if strings.HasPrefix(m.Why, m.What+": ") {
+		return m.Why
+	}
+	return m.What + ": " + m.Why
+}
 
 // misfit returns a Misfit about a driver and what follows.
 func misfit(p *spec.Plan, why, format string, args ...any) *Misfit {

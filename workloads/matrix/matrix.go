@@ -111,7 +111,7 @@ func (m *Matrix) Add(p spec.Plan, s Server) error {
 	load, classes := p.Load, slices.Clone(p.Classes)
 	design, err := Resolve(&p, s)
 	if misfit, ok := errors.AsType[*Misfit](err); ok {
-		m.skip(misfit)
+		m.skip(misfit.Error())
 		m.places = append(m.places, -1)
 		return nil
 	}
@@ -151,50 +151,28 @@ func (m *Matrix) AddNull() error {
 	return nil
 }
 
-// Skip is a combination that makes no sense, with the reason. It stands for several cells, and for several values of one flag
-// if the reason is the same.
+// Skip says which combinations make no sense, and why.
 type Skip struct {
-	what   string // up to the value: "zookeeper -lock"; empty if that is all
-	values []string
-	why    string
-	cells  int
-	side   string // that it is about, if the matrix has two and it is not about both
+	Text  string
+	Cells int
 }
 
 func (s Skip) String() string {
-	text := strings.TrimSpace(s.what + " " + strings.Join(s.values, ", "))
-	if !strings.HasPrefix(s.why, text+": ") { // which would say it twice
-		text += ": " + s.why
-	} else {
-		text = s.why
+	if s.Cells > 1 {
+		return fmt.Sprintf("%s (%d cells)", s.Text, s.Cells)
 	}
-	if s.side != "" {
-		text = s.side + ": " + text
-	}
-	if s.cells > 1 {
-		text += fmt.Sprintf(" (%d cells)", s.cells)
-	}
-	return text
+	return s.Text
 }
 
 // skip notes that a cell is left out.
-func (m *Matrix) skip(misfit *Misfit) {
-	head, value := "", misfit.What
-	if i := strings.LastIndexByte(value, ' '); i >= 0 {
-		head, value = value[:i], value[i+1:]
-	}
+func (m *Matrix) skip(text string) {
 	for i := range m.Skipped {
-		s := &m.Skipped[i]
-		if s.what != head || s.why != misfit.Why {
-			continue
+		if m.Skipped[i].Text == text {
+			m.Skipped[i].Cells++
+			return
 		}
-		s.cells++
-		if !slices.Contains(s.values, value) {
-			s.values = append(s.values, value)
-		}
-		return
 	}
-	m.Skipped = append(m.Skipped, Skip{what: head, values: []string{value}, why: misfit.Why, cells: 1})
+	m.Skipped = append(m.Skipped, Skip{text, 1})
 }
 
 // Schedule fixes the order of the trials.

@@ -39,14 +39,13 @@ func TestOrder(t *testing.T) {
 // What is left out is named once, also where the reason begins with its name.
 func TestSkipNamesOnce(t *testing.T) {
 	for _, test := range []struct {
-		s    Skip
+		m    Misfit
 		want string
 	}{
-		{Skip{"", []string{"etcd"}, "etcd: no etcd", 1, ""}, "etcd: no etcd"},
-		{Skip{"", []string{"etcd"}, "etcd: no etcd", 2, ""}, "etcd: no etcd (2 cells)"},
-		{Skip{"", []string{"etcd"}, "etcds are missing", 1, ""}, "etcd: etcds are missing"},
+		{Misfit{"etcd", "etcd: no etcd"}, "etcd: no etcd"},
+		{Misfit{"etcd", "etcds are missing"}, "etcd: etcds are missing"},
 	} {
-		if got := test.s.String(); got != test.want {
+		if got := test.m.Error(); got != test.want {
 			t.Errorf("%q, want %q", got, test.want)
 		}
 	}

@@ -5,7 +5,6 @@ package matrix
 import (
 	"fmt"
 	"math/rand/v2"
-	"reflect"
 	"slices"
 
 	"github.com/lockbench/lockbench/results"
@@ -16,11 +15,13 @@ import (
 // it with. That two cells have the same plan is no reason to measure one of them only: it is how a machine's noise is found
 // out.
 func Pair(base, head *Matrix, seed uint64) *Matrix {
-	m := &Matrix{Trials: base.Trials, Skipped: sidesSkipped(base.Skipped, head.Skipped)}
+	m := &Matrix{Trials: base.Trials}
+	m.skipAlso(base.Skipped, results.SideBase, head.Skipped)
+	m.skipAlso(head.Skipped, results.SideHead, base.Skipped)
 	seen := map[[2]int]bool{}
 	alone := func(side string, c Cell, other string) {
-		m.skip(&Misfit{fmt.Sprintf("%s: %s %s -wait %s", side, c.Plan.Driver, c.Plan.Lock, c.Plan.Wait),
-			"the " + other + " has no cell to compare it with"})
+		m.skip(fmt.Sprintf("%s: %s %s -wait %s: the %s has no cell to compare it with",
+			side, c.Plan.Driver, c.Plan.Lock, c.Plan.Wait, other))
 	}
 	for place, left := range base.places {
 		right := head.places[place]
@@ -58,25 +59,16 @@ func (m *Matrix) Side(name string) (cells []Cell) {
 	return cells
 }
 
-// sidesSkipped says of which side a combination was left out, unless it is both.
-func sidesSkipped(base, head []Skip) []Skip {
-	in := func(list []Skip, s Skip) bool {
-		return slices.ContainsFunc(list, func(one Skip) bool { return reflect.DeepEqual(one, s) })
-	}
-	var all []Skip
-	for _, s := range base {
-		if !in(head, s) {
-			s.side = results.SideBase
+// skipAlso adds what is left out on one side, and says on which if it is not both.
+func (m *Matrix) skipAlso(list []Skip, side string, other []Skip) {
+	for _, s := range list {
+		if !slices.Contains(other, s) {
+			s.Text = side + ": " + s.Text
 		}
-		all = append(all, s)
-	}
-	for _, s := range head {
-		if !in(base, s) {
-			s.side = results.SideHead
-			all = append(all, s)
+		if !slices.Contains(m.Skipped, s) {
+			m.Skipped = append(m.Skipped, s)
 		}
 	}
-	return all
 }
 
 // orderPairs interleaves the trials of pairs like order does those of cells: each round has every pair once. The sides of a
