@@ -212,10 +212,7 @@ func (p *program) root() *cobra.Command {
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
-		RunE: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return p.topic(args[0])
-			}
+		RunE: func(*cobra.Command, []string) error {
 			start, _, _ := strings.Cut(page(frontPage), "\n\nFlags ")
 			_, err := fmt.Fprintf(p.stdout, "%s\n  %-66s%s\n", start, "lockbench help, or lockbench help choose", "all flags; which lock for which task?")
 			return err
@@ -229,13 +226,13 @@ func (p *program) root() *cobra.Command {
 		p.listCommand(), p.schemaCommand(), p.versionCommand(), p.completionCommand(), p.fleetCommand(), p.manCommand(root), p.workerCommand())
 	root.SetHelpCommand(p.helpCommand(root))
 	root.Args = func(_ *cobra.Command, args []string) error {
-		if len(args) == 0 || len(args) == 1 && slices.Contains(topics, args[0]) { // the topic's page: lockbench choose
+		if len(args) == 0 {
 			return nil
 		}
 		names := commandNames(root)
 		hint := suggest.DidYouMean("", args[0], names)
-		if _, ok := lookUp(args[0], helpOrder); ok {
-			hint = " (lockbench help " + args[0] + " says what it is)"
+		if topicsAbout(args[0]) != nil {
+			hint = " (try lockbench help " + args[0] + ")"
 		}
 		return usageErrorf("unknown command %q%s; there are %s", args[0], hint, strings.Join(names, ", "))
 	}

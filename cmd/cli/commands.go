@@ -28,11 +28,11 @@ import (
 
 func (p *program) listCommand() *cobra.Command {
 	return p.command(&cobra.Command{
-		Use:   "list [NAME]",
+		Use:   "list [DRIVER]",
 		Short: "Print drivers, lock designs, presets and the servers that are here",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return usageErrorf("list: one name at a time")
+				return usageErrorf("list: one driver at a time")
 			}
 			if len(args) == 0 {
 				return nil
@@ -40,9 +40,8 @@ func (p *program) listCommand() *cobra.Command {
 			if drivers.IsCommand(args[0]) {
 				return usageErrorf("list: it starts no adapter: lockbench conformance -driver does, and tests it")
 			}
-			if _, ok := lookUp(args[0], listOrder); !ok {
-				return usageErrorf("list: there is no driver, lock, service, preset or hazard %q%s; lockbench list has all names",
-					args[0], suggest.DidYouMean("", args[0], catalog.Names()))
+			if names := catalog.Names(); !slices.Contains(names, args[0]) {
+				return usageErrorf("list: there is no driver %q%s; lockbench list has all", args[0], suggest.DidYouMean("", args[0], names))
 			}
 			return nil
 		},
@@ -55,13 +54,9 @@ func (p *program) listCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if len(args) > 0 {
-			found, _ := lookUp(args[0], listOrder)
-			return out.end(found.document(c.Context()))
-		}
 		l := catalog.New(c.Context())
 		if !o.on("json") {
-			return out.end(l.Document(""))
+			return out.end(l.Document(strings.Join(args, "")))
 		}
 		enc := json.NewEncoder(p.stdout)
 		enc.SetIndent("", "  ")

@@ -85,7 +85,7 @@ var measuringFlags = func() (defs []flagDef) {
 }()
 
 var (
-	workloadFlag = flagDef{"workload", "", spec.GroupLoad, "FILE|PRESET", "", false, "settings from a YAML file or a preset (lockbench list presets)\n(flags and variables override it)"}
+	workloadFlag = flagDef{"workload", "", spec.GroupLoad, "FILE|PRESET", "", false, "settings from a YAML file or a preset (lockbench list)\n(flags and variables override it)"}
 	trialsFlag   = flagDef{"trials", "", spec.GroupTrial, "N", "1", false, "trials of each cell, interleaved with the other cells"}
 	seedFlag     = flagDef{"seed", "", spec.GroupTrial, "N", "1", false, "seed of every random choice"}
 	nullFlag     = flagDef{"null", "", spec.GroupTrial, "", "false", false, "measure the null driver too, once for each load: what the harness\nitself costs"}
@@ -439,4 +439,15 @@ func flagError(err error, defs []flagDef) error {
 		return usageErrorf("%.20q is no flag", err.GetSpecifiedFlag())
 	}
 	return usageErrorf("%w", err)
+}
+
+// meant says in brackets what a name was probably meant to be: a value of another flag, or one of names.
+func meant(text string, names []string) string {
+	text = strings.ToLower(text)
+	for _, s := range spec.Settings {
+		if text != s.Zero && !slices.Contains(names, text) && slices.Contains(matrix.Choices(s.Name), text) {
+			return " (did you mean -" + s.Name + " " + text + "?)"
+		}
+	}
+	return suggest.DidYouMean("", text, names)
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/lockbench/lockbench/cmd/cli/catalog"
 	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/drivers/servers"
-	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/workloads"
@@ -69,26 +68,49 @@ func (p *program) helpCommand(root *cobra.Command) *cobra.Command {
 		Short:             "Print the help of lockbench, of a command or about a topic or a word",
 		Hidden:            true,
 		ValidArgsFunction: oneOf(func() []string { return slices.Concat([]string{allFlagsPage}, topics, commandNames(root)) }),
-	}, nil, func(c *cobra.Command, _ *options, args []string) error {
-		switch {
-		case len(args) == 0:
-			return p.help(nil)
-		case len(args) == 1 && (slices.Contains(topics, args[0]) || args[0] == allFlagsPage):
-			return p.topic(args[0])
-		}
-		if found, rest, err := root.Find(args); err == nil && found != root && len(rest) == 0 {
+	}, nil, func(_ *cobra.Command, _ *options, args []string) error {
+		if found, rest, err := root.Find(args); err == nil && len(rest) == 0 {
 			return p.help(found)
 		}
-		if found, ok := lookUp(strings.Join(args, " "), helpOrder); ok {
-			return draw.Terminal(p.stdout, found.document(c.Context()), draw.Options{Width: catalog.Width})
+		word := strings.Join(args, " ")
+		if word == allFlagsPage {
+			return p.topic(word)
 		}
-		if len(args) > 1 {
-			return usageErrorf("help: one at a time: lockbench help %s", args[0])
+		found := topicsAbout(word)
+		switch {
+		case len(found) == 1:
+			return p.topic(found[0])
+		case found == nil:
+			commands := commandNames(root)
+			return usageErrorf("help: nothing is called %q%s; topics: %s, %s; commands: %s", word,
+				suggest.DidYouMean("", word, slices.Concat(topics, commands)), allFlagsPage, strings.Join(topics, ", "), strings.Join(commands, ", "))
 		}
-		commands := commandNames(root)
-		return usageErrorf("help: nothing is called %q%s; topics: %s, %s; commands: %s", args[0],
-			suggest.DidYouMean("", args[0], slices.Concat(topics, commands)), allFlagsPage, strings.Join(topics, ", "), strings.Join(commands, ", "))
+		text := fmt.Sprintf("These topics speak of %s (lockbench help TOPIC):\n", word)
+		for _, topic := range found {
+			text += "  " + topicLine(topic) + "\n"
+		}
+		_, err := io.WriteString(p.stdout, text)
+		return err
 	})
+}
+
+// topicsAbout returns the topic of that name; else those with the word in their first line; else those with it anywhere.
+func topicsAbout(word string) (found []string) {
+	word = strings.ToLower(word)
+	if slices.Contains(topics, word) {
+		return []string{word}
+	}
+	for _, text := range []func(topic string) string{topicLine, page} {
+		for _, topic := range topics {
+			if word != "" && strings.Contains(strings.ToLower(text(topic)), word) {
+				found = append(found, topic)
+			}
+		}
+		if found != nil {
+			break
+		}
+	}
+	return found
 }
 
 // usageColumn is where the flags' descriptions begin.
@@ -190,7 +212,7 @@ func helpText(name string) string {
 	return string(text)
 }
 
-// helpParts is what the templates may ask for. Each returns whole lines, but for means and sections.
+// helpParts is what the templates may ask for. Each returns whole lines, but for logs and memory.
 var helpParts = template.FuncMap{
 	"all":       func() string { return catalog.Lines(func(b *strings.Builder) { writeGroups(b, runFlags) }) },
 	"flags":     topicFlags,
@@ -202,8 +224,6 @@ var helpParts = template.FuncMap{
 	"adapters":  catalog.AdapterList,
 	"claims":    catalog.ClaimList,
 	"waits":     catalog.Waits,
-	"terms":     catalog.Terms,
-	"means":     report.Meaning,
 	"presets":   catalog.Presets,
 	"metrics":   catalog.Metrics,
 	"marks":     catalog.Marks,
@@ -211,7 +231,6 @@ var helpParts = template.FuncMap{
 	"formats":   formatList,
 	"logs":      func() string { return fmt.Sprintf("%d MiB", workloads.MaxLogs>>20) },
 	"memory":    func() string { return fmt.Sprintf("%d GiB", rankMemory>>30) },
-	"sections":  func() string { return strings.Join(catalog.Sections, ", ") },
 	"variables": variableList,
 }
 

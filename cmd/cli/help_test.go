@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/lockbench/lockbench/cmd/cli/catalog"
 	"github.com/lockbench/lockbench/cmd/cli/deploy"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/exec"
@@ -22,6 +24,9 @@ import (
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/results/view"
+	"github.com/lockbench/lockbench/workloads/hazards"
+	"github.com/lockbench/lockbench/workloads/matrix"
+	"github.com/lockbench/lockbench/workloads/presets"
 )
 
 // helpOf returns a page of the help.
@@ -175,6 +180,55 @@ func TestHelpNames(t *testing.T) {
 	has("formats", formatsOf("history")...)
 }
 
+// TestHelpWords: a word leads to the topic of that name, to those that name it first, or to those that speak of it.
+func TestHelpWords(t *testing.T) {
+	for word, want := range map[string][]string{
+		"choose": {"choose"}, "Redlock": {"topologies"}, "sentinel": {"topologies"}, "workload": {"workloads"}, "TLS": {"servers"},
+		"saturated": {"marks"}, "xyzzy": nil, "": nil,
+	} {
+		if got := topicsAbout(word); !slices.Equal(got, want) {
+			t.Errorf("%q leads to %q, want %q", word, got, want)
+		}
+	}
+	for word, want := range map[string]string{"cron": "choose", "fence": "glossary", "GC pause": "glossary", "oracle": "safety"} {
+		if got := topicsAbout(word); !slices.Contains(got, want) {
+			t.Errorf("%q leads to %q, and not to %s", word, got, want)
+		}
+	}
+}
+
+// TestReadmeChoice: the flags and the names of the README's answer to "Which lock?" exist.
+func TestReadmeChoice(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "## Which lock?")
+	section, _, _ := strings.Cut(rest, "\n## ")
+	_, answer, found := strings.Cut(section, "`lockbench help choose`")
+	if !found {
+		t.Fatal("it does not name lockbench help choose")
+	}
+	known := slices.Concat(catalog.Names(), matrix.Names("lock"), presets.Names())
+	for _, h := range hazards.All() {
+		known = append(known, string(h.Name))
+	}
+	for _, s := range servers.Services() {
+		known = append(known, s.Name)
+	}
+	for _, span := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(answer, -1) {
+		if !strings.HasPrefix(span[1], "-") {
+			if !slices.Contains(known, span[1]) {
+				t.Errorf("there is no %s", span[1])
+			}
+			continue
+		}
+		if err := parseExample(t, strings.Fields(span[1])); err != nil {
+			t.Errorf("%s: %v", span[1], err)
+		}
+	}
+}
+
 // helpExamples are the commands of a page, without what is said of them behind several blanks or a #.
 var helpExamples = regexp.MustCompile(`(?m)^ +(?:[A-Z_]+=\S+ )*lockbench (.*?)(?: +#.*| {2,}.*)?$`)
 
@@ -238,7 +292,7 @@ func parseExample(t *testing.T, words []string) error {
 		return errors.Join(ofHazards, ofLocks)
 	}
 	if args[0] == "help" {
-		if _, ok := lookUp(args[1], helpOrder); !ok {
+		if args[1] != allFlagsPage && topicsAbout(strings.Join(args[1:], " ")) == nil {
 			return fmt.Errorf("help does not know %s", args[1])
 		}
 		return nil

@@ -22,6 +22,7 @@ import (
 	"github.com/lockbench/lockbench/cmd/cli/files"
 	"github.com/lockbench/lockbench/cmd/cli/machine"
 	"github.com/lockbench/lockbench/cmd/cli/shell"
+	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results/export"
 	"github.com/lockbench/lockbench/results/format"
@@ -220,7 +221,7 @@ func readHazards(o *options) (list []hazards.Hazard, err error) {
 		name = strings.TrimSpace(name)
 		i := slices.IndexFunc(all, func(h hazards.Hazard) bool { return string(h.Name) == name || strconv.Itoa(h.Number) == name })
 		if i < 0 {
-			return nil, o.complain(opt, "there is no hazard %q%s; lockbench prove -dry-run has all", name, meant(name, names))
+			return nil, o.complain(opt, "there is no hazard %q%s; lockbench prove -dry-run has all", name, suggest.DidYouMean("", name, names))
 		}
 		if !slices.ContainsFunc(list, func(h hazards.Hazard) bool { return h.Name == all[i].Name }) {
 			list = append(list, all[i])
@@ -263,7 +264,7 @@ func readLocks(o *options) (list []hazards.Lock, asked safety.Asked, err error) 
 		if err != nil {
 			hint := ""
 			if !slices.Contains(drivers.AllNames(), driver) {
-				hint = meant(driver, drivers.AllNames())
+				hint = suggest.DidYouMean("", driver, drivers.AllNames())
 			}
 			return nil, asked, o.complain(o.get("driver"), "%w%s", err, hint)
 		}
@@ -283,7 +284,7 @@ func readLocks(o *options) (list []hazards.Lock, asked safety.Asked, err error) 
 	}
 	for _, lock := range asked.Locks {
 		if !slices.ContainsFunc(list, func(l hazards.Lock) bool { return l.Design.Name == lock || unstartedLock(l) }) {
-			return nil, asked, o.complain(o.get("lock"), "no driver that is proven has a lock %q%s", lock, meant(lock, matrix.Names("lock")))
+			return nil, asked, o.complain(o.get("lock"), "no driver that is proven has a lock %q%s", lock, suggest.DidYouMean("", lock, matrix.Names("lock")))
 		}
 	}
 	return list, asked, nil

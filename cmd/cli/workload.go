@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/results/capacity"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/file"
@@ -142,7 +143,7 @@ func openWorkload(opt *option, stdin io.Reader) (source string, text []byte, err
 		return name, text, nil
 	case errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(name, "/.\\"):
 		return "", nil, usageErrorf("%s: no such preset%s, nor a file; there are %s", opt.written(),
-			meant(name, presets.Names()), strings.Join(presets.Names(), ", "))
+			suggest.DidYouMean("", name, presets.Names()), strings.Join(presets.Names(), ", "))
 	case ok:
 		err = fault.Err
 	}

@@ -49,7 +49,7 @@ func find(name string) (drivers.Driver, error) {
 	case len(h.Designs) == 0:
 		return nil, fmt.Errorf("%s: hello: it has no designs", c.conn.Who)
 	case d.unknownHazard() != "":
-		return nil, fmt.Errorf("%s: hello: loses: unknown hazard %q (lockbench list hazards)", c.conn.Who, d.unknownHazard())
+		return nil, fmt.Errorf("%s: hello: loses: unknown hazard %q (lockbench prove -dry-run)", c.conn.Who, d.unknownHazard())
 	case h.Service == "":
 		return &d, nil
 	}

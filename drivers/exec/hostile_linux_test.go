@@ -27,7 +27,7 @@ func TestHostile(t *testing.T) {
 		closes    string // the error of Close, if there is one
 	}{
 		{"dies at start", "it has ended: exit status 3", drivers.ClassClosed, ""},
-		{"mistypes a hazard", `loses: unknown hazard "overran" (lockbench list hazards)`, drivers.ClassOther, ""},
+		{"mistypes a hazard", `loses: unknown hazard "overran" (lockbench prove -dry-run)`, drivers.ClassOther, ""},
 		{"mistypes a trait", "traits: owner: is unknown; there are exclusive, owned, expires, ", drivers.ClassProtocol, ""},
 		{"mistypes a class", `class: "retry" is unknown; there are [timeout canceled connect `, drivers.ClassProtocol, ""},
 		{"dies", "it has ended: exit status 3; it says: a library is missing", drivers.ClassClosed, ""},

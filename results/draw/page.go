@@ -53,7 +53,6 @@ var documents = template.Must(template.New("").Funcs(template.FuncMap{
 	"percent":  percent,
 	"hundred":  func(share float64) int { return int(100*min(1, max(0, share)) + 0.5) },
 	"heading":  heading,
-	"means":    means,
 }).ParseFS(files, "document.html"))
 
 // heading returns how a title without a mark is drawn: that of a lock that failed as an alarm, and a long one in smaller letters.
@@ -65,16 +64,6 @@ func heading(d *report.Document) string {
 		return "long alarm"
 	case len(d.Title) > 100:
 		return "long"
-	}
-	return ""
-}
-
-// means returns what a label or the head of a column means, by one of its lines; empty if the glossary has none of them.
-func means(title string) string {
-	for name := range strings.Lines(title) {
-		if text := report.Meaning(strings.TrimSpace(name)); text != "" {
-			return text
-		}
 	}
 	return ""
 }

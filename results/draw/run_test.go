@@ -46,21 +46,6 @@ func TestPageNeedsNothingElse(t *testing.T) {
 	}
 }
 
-// TestPageExplainsWords: a label and the head of a column that the glossary has say what they mean.
-func TestPageExplainsWords(t *testing.T) {
-	page := runPage(t, recorded(t, "presets"))
-	for _, want := range []string{
-		`<dt title="` + report.Meaning("claims") + `">claims</dt>`,
-		`title="` + report.Meaning("bound") + `">of bound<`,
-		`title="` + report.Meaning("starved") + `">starved<`,
-		`<dt>settings</dt>`,
-	} {
-		if !strings.Contains(page, want) {
-			t.Errorf("no %s", want)
-		}
-	}
-}
-
 func TestPageShowsWhatThereIs(t *testing.T) {
 	for name, sections := range map[string][]string{
 		"front-door": {`id="course"`}, "ladder": {`id="steps"`, `id="course"`}, "presets": {`id="classes"`, `id="table"`},

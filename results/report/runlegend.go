@@ -44,7 +44,7 @@ func (t *cellTable) caveats() []Block {
 	return said(append(all,
 		legend{t.any((*results.Cell).Open), "wait: in an open loop the response, from when an arrival was due to its grant."},
 		legend{t.has("", "±"), "±: " + of + "; latencies are of all trials together."},
-		legend{t.any(func(c *results.Cell) bool { return c.Safety.Violations > 0 }), "viol.: each is " + Meaning("violation") + "."},
+		legend{t.any(func(c *results.Cell) bool { return c.Safety.Violations > 0 }), "viol.: each is a grant of a key that another client still held."},
 		legend{t.any(blind), "viol. –: none could have been seen, since no rival was refused while a key was held."},
 	))
 }

@@ -162,12 +162,12 @@ func TestRelease(t *testing.T) {
 		}
 		checkFrontDoor(t, "chroot", root, "lockbench")
 		page := mustShell(t, root, "man --warnings -M usr/share/man -P cat lockbench", "MANWIDTH=100", "LC_ALL=C.UTF-8")
-		for _, want := range []string{"lockbench - measure distributed locks\n", "*-clients N\n", "lockbench-prove(1)", "lockbench v" + version} {
+		for _, want := range []string{"lockbench - measure distributed locks\n", "lockbench plan -rate 3k", "lockbench-prove(1)", "lockbench v" + version} {
 			if !strings.Contains(page, want) || strings.Contains(page, "warning") {
 				t.Errorf("the man page has not %q, or a warning:\n%s", want, page)
 			}
 		}
-		for _, name := range []string{"plan", "prove", "completion"} {
+		for _, name := range []string{"run", "plan", "prove", "completion"} {
 			if page := mustShell(t, root, "man --warnings -M usr/share/man -P cat lockbench-"+name); strings.Contains(page, "warning") {
 				t.Errorf("%s", page)
 			}

@@ -13,8 +13,6 @@ type Claim struct {
 	Has         func(drivers.Traits) bool
 }
 
-func (c Claim) fact() report.Fact { return fact(c.Name, c.Means) }
-
 // Claimed are all claims.
 var Claimed = []Claim{
 	{"exclusive", "one client at a time, as long as each hold ends within its lease or session", func(t drivers.Traits) bool { return t.Exclusive }},
@@ -45,4 +43,10 @@ func Claims(t drivers.Traits) string {
 }
 
 // ClaimList explains all claims.
-func ClaimList() string { return Table(factsOf(Claimed)) }
+func ClaimList() string {
+	var rows report.Facts
+	for _, c := range Claimed {
+		rows = append(rows, fact(c.Name, c.Means))
+	}
+	return Table(rows)
+}

@@ -11,11 +11,13 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/exec"
 	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/results/view"
 	"github.com/lockbench/lockbench/workloads/matrix"
+	"github.com/lockbench/lockbench/workloads/presets"
 )
 
 // Width is how many columns a page has.
@@ -93,10 +95,22 @@ func adapterAbout(language, library, service string) string {
 }
 
 // Waits returns all ways of waiting.
-func Waits() string { return Table(factsOf(waits())) }
+func Waits() string {
+	rows := report.Facts{fact(matrix.Auto, "native if the design has a way of its own, else backoff: the default")}
+	for _, k := range wait.Kinds() {
+		rows = append(rows, fact(k.Name, k.Text))
+	}
+	return Table(rows)
+}
 
 // Presets returns all presets.
-func Presets() string { return Table(factsOf(allPresets())) }
+func Presets() string {
+	var rows report.Facts
+	for _, name := range presets.Names() {
+		rows = append(rows, fact(name, presets.About(name)))
+	}
+	return Table(rows)
+}
 
 // groupTitles are the questions that the groups of metrics answer.
 var groupTitles = []struct {
