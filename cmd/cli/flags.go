@@ -124,7 +124,6 @@ var runOutputFlags = []flagDef{
 	{"dry-run", "", groupOutput, "", "false", false, "print the plan as a file for -workload, run nothing"},
 	formatFlag,
 	verboseFlag,
-	widthFlag,
 }
 
 var (
@@ -137,7 +136,6 @@ var (
 
 	quietFlag   = flagDef{"quiet", "", groupOutput, "", "false", false, "no progress"}
 	verboseFlag = flagDef{"verbose", "v", groupOutput, "", "false", false, "all that is known of a single run: server, machine, bound, course,\neach latency and cost; of several the servers, guarantees and columns"}
-	widthFlag   = flagDef{"width", "", groupOutput, "N", "0", false, "columns of the table; 0 is the terminal's, else 100"}
 	jsonFlag    = flagDef{"json", "", groupOutput, "", "false", false, "as JSON"}
 	helpFlag    = flagDef{"help", "h", groupOutput, "", "false", false, "this text"}
 )
@@ -155,13 +153,13 @@ var (
 )
 
 var (
-	reportFlags = []flagDef{failOnFlag, formatFlag, verboseFlag, widthFlag}
+	reportFlags = []flagDef{failOnFlag, formatFlag, verboseFlag}
 
-	compareCommandFlags = append(slices.Clone(comparingFlags), formatFlag, widthFlag)
+	compareCommandFlags = append(slices.Clone(comparingFlags), formatFlag)
 
-	historyFlags = []flagDef{formatFlag, widthFlag}
+	historyFlags = []flagDef{formatFlag}
 
-	listFlags = []flagDef{jsonFlag, formatFlag, widthFlag}
+	listFlags = []flagDef{jsonFlag, formatFlag}
 )
 
 // allFlags is what the spelling of any command line is judged by.

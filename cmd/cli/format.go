@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/lockbench/lockbench/cmd/cli/files"
@@ -15,7 +16,6 @@ import (
 	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/export"
 	"github.com/lockbench/lockbench/results/report"
-	"github.com/lockbench/lockbench/results/spec"
 )
 
 // kind is a kind of result, such as a comparison: how it is written, and what it means for the exit code.
@@ -65,10 +65,8 @@ const (
 // printer reads the options that say how results of the kind are written. Inputs are the files that the command reads, which no
 // format may replace.
 func (k kind[T]) printer(p *program, o *options, inputs ...string) (out printer[T], err error) {
-	out = printer[T]{program: p, kind: k}
-	if out.table, err = p.drawOptions(o); err == nil {
-		out.outputs, err = k.parse(o.get("format"), inputs)
-	}
+	out = printer[T]{program: p, kind: k, table: p.drawOptions(o)}
+	out.outputs, err = k.parse(o.get("format"), inputs)
 	return out, err
 }
 
@@ -137,32 +135,22 @@ func (out printer[T]) judgedOf(v T) *report.Judged {
 	return out.document(v).Judged
 }
 
-// drawOptions fits tables to the terminal, or to what -width says.
-func (p *program) drawOptions(o *options) (draw.Options, error) {
-	opt := o.get("width")
-	width, err := spec.ParseInt(opt.text)
-	if err != nil {
-		return draw.Options{}, usageErrorf("%s: %w", opt.written(), err)
-	}
-	if width != 0 && (width < minWidth || width > maxWidth) {
-		return draw.Options{}, usageErrorf("%s: must be 0 or %d to %d", opt.written(), minWidth, maxWidth)
-	}
-	columns, tty := progress.Terminal(p.stdout)
-	switch {
-	case width > 0:
-	case tty:
-		width = min(max(columns, minWidth), maxWidth)
-	default:
+// drawOptions fits tables to COLUMNS, else to the terminal.
+func (p *program) drawOptions(o *options) draw.Options {
+	width, tty := progress.Terminal(p.stdout)
+	if !tty {
 		width = 100
 	}
+	if columns, _ := p.env.lookup("COLUMNS"); columns != "" {
+		if n, err := strconv.Atoi(columns); err == nil {
+			width = n
+		}
+	}
 	noColor, _ := p.env.lookup("NO_COLOR") // https://no-color.org
-	return draw.Options{Width: width, Color: tty && noColor == "", Verbose: o.find("verbose") != nil && o.on("verbose")}, nil
+	return draw.Options{
+		Width: min(max(width, 40), 1000), Color: tty && noColor == "", Verbose: o.find("verbose") != nil && o.on("verbose"),
+	}
 }
-
-const (
-	minWidth = 40
-	maxWidth = 1000
-)
 
 // readFormats reads -format of a run. Its formats are report's; those of a run that compares are compare's, whose table comes below
 // the run's own, and whose other formats have standard output for themselves.

@@ -295,6 +295,7 @@ func variableList() string {
 		add(s.OtherVariables, "what else -addr leaves open of your "+s.Name)
 		add(s.Home, "the unpacked archive of "+s.Name+" whose server lockbench starts")
 	}
+	add("COLUMNS", "the width of tables, where it is not the terminal's")
 	add("NO_COLOR", "if set, no colours")
 	return catalog.Table(rows)
 }

@@ -87,7 +87,6 @@ var planFlags = func() (defs []flagDef) {
 		flagDef{"dry-run", "", groupOutput, "", "false", false, "print the analysis and the candidates, run nothing"},
 		formatFlag,
 		flagDef{"verbose", "v", groupOutput, "", "false", false, "all that is known of each candidate: resources and trials"},
-		widthFlag,
 	)
 }()
 

@@ -50,7 +50,6 @@ var proveFlags = []flagDef{
 	{"dry-run", "", groupOutput, "", "false", false, "print the hazards and the locks, run nothing"},
 	{"format", "", groupOutput, "NAME[=FILE]", "", false, "other formats (a comma list, each into a file; one without a file\nreplaces the table)"},
 	{"verbose", "v", groupOutput, "", "false", false, "all that was seen: each lock by itself, overlaps and recoveries"},
-	widthFlag,
 }
 
 func (p *program) proveCommand() *cobra.Command {

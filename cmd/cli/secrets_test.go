@@ -53,7 +53,7 @@ func TestSecretInTheWrongPlace(t *testing.T) {
 		"-tls-ca URL -addr 127.0.0.1:1", "-addr URL,URL -driver zookeeper", "-addr URL -driver memory", "-driver mysql -addr DSN",
 		"-driver mysql -addr PAIRS", "-driver postgres -addr PAIRS -db x", "-driver rueidis -addr PAIRS", "-nosuchflag=URL", "-URL",
 		"-driver postgres -addr URL -dry-run", "-driver rueidis,etcd -addr URL -dry-run", "conformance -driver URL", "prove -driver exec:URL -dry-run",
-		"-width URL", "-seed URL", "-dry-run -revision URL -driver memory", "-workload " + yaml, "-driver memory URL",
+		"-seed URL", "-dry-run -revision URL -driver memory", "-workload " + yaml, "-driver memory URL",
 	} {
 		for _, address := range []string{
 			"redis://:" + inURL + "@h", "redis://:" + canary + "@h", "redis://me:" + inURL + "@h:1/0", "postgres://me:" + inURL + "@h/db",

@@ -352,7 +352,7 @@ func TestWorkloadErrors(t *testing.T) {
 		{"clients: 3\nclients: 4", "", `w.yaml:2:1: mapping key "clients" already defined at [1:1]`},
 		{"clients: {a: 3}", "", "w.yaml:1:10: clients: takes one value, not a mapping"},
 		{"key_dist: own", "", `w.yaml:1:1: unknown field "key_dist" (did you mean key-dist?)`},
-		{"driver: memory\nrate: [0, 5]\nn: 3\nthink: 1s", "-dry-run -width 3 -rate ladder:1:5:3", "nothing to run: memory mutex -rate ladder:1:5:3"},
+		{"driver: memory\nrate: [0, 5]\nn: 3\nthink: 1s", "-dry-run -rate ladder:1:5:3", "nothing to run: memory mutex -rate ladder:1:5:3"},
 	} {
 		_, err := experimentOfWorkload(t, test.text, test.line, environment())
 		if err == nil {
