@@ -83,7 +83,7 @@ func CertificateHint(err error) string {
 	case strings.Contains(text, "x509:"):
 		return "replace the server's certificate, or do without verification (-tls-skip-verify)"
 	case strings.Contains(text, "remote error: tls:") && strings.Contains(text, "certificate"):
-		return "the server wants a certificate from us: give one that it accepts (-tls-cert, -tls-key)"
+		return "the server wants a certificate from us: give one that it accepts (-tls-cert)"
 	}
 	return ""
 }

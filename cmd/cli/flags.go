@@ -101,8 +101,7 @@ var serverFlags = []flagDef{
 	{"db", "", groupServer, "N", "", false, "database: a number (Redis) or a name (MySQL, PostgreSQL)"},
 	{"prefix", "", groupServer, "TEXT", "", false, "what keys begin with that the user may use (Redis, etcd): -prefix app:\ngives lockbench's names app:lockbench:…"},
 	{"tls-ca", "", groupServer, "FILE", "", false, "certificates (PEM) that sign the server's; turns TLS on"},
-	{"tls-cert", "", groupServer, "FILE", "", false, "our certificate (PEM), if the server asks for one"},
-	{"tls-key", "", groupServer, "FILE", "", false, "its key (PEM)"},
+	{"tls-cert", "", groupServer, "FILE", "", false, "our certificate and its key (PEM), if the server asks for one"},
 	{"tls-server-name", "", groupServer, "NAME", "", false, "name in the server's certificate, if not the address's"},
 	{"tls-skip-verify", "", groupServer, "", "false", false, "TLS with whatever certificate the server has (the records say so)"},
 }

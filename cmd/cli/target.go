@@ -50,7 +50,7 @@ func flagsOf(t deploy.Target) map[string]string {
 	return map[string]string{
 		"addr":   t.Redacted,
 		"master": t.Master, "user": cmp.Or(t.User, t.AddrUser), "password-file": t.PasswordFile, "db": t.DB, "prefix": t.Prefix,
-		"tls-ca": t.TLS.CA, "tls-cert": t.TLS.Cert, "tls-key": t.TLS.Key, "tls-server-name": t.TLS.ServerName,
+		"tls-ca": t.TLS.CA, "tls-cert": t.TLS.Cert, "tls-server-name": t.TLS.ServerName,
 		"tls-skip-verify": skip,
 	}
 }
@@ -221,7 +221,7 @@ func readLogin(o *options, env environ, wanted []*servers.Service) (deploy.Login
 		Master: o.text("master"), User: o.text("user"), Password: drivers.Secret(password),
 		PasswordFile: o.text("password-file"), DB: o.text("db"),
 		TLS: deploy.TLSFiles{
-			CA: o.text("tls-ca"), Cert: o.text("tls-cert"), Key: o.text("tls-key"), ServerName: o.text("tls-server-name"),
+			CA: o.text("tls-ca"), Cert: o.text("tls-cert"), ServerName: o.text("tls-server-name"),
 			SkipVerify: o.on("tls-skip-verify"),
 		},
 	}
@@ -229,8 +229,6 @@ func readLogin(o *options, env environ, wanted []*servers.Service) (deploy.Login
 		return l, err
 	}
 	switch {
-	case (l.TLS.Cert == "") != (l.TLS.Key == ""):
-		return l, usageErrorf("-tls-cert and -tls-key belong together: give both")
 	case l.TLS.SkipVerify && (l.TLS.CA != "" || l.TLS.ServerName != ""):
 		return l, usageErrorf("-tls-skip-verify: -tls-ca and -tls-server-name say how to verify the certificate: drop the one or the others")
 	case l.PasswordFile != "" && l.Password != "":

@@ -39,7 +39,6 @@ func TestDecideTarget(t *testing.T) {
 		{"-driver memory -server private", "", found, "-server private: memory needs no server"},
 		{"-user u", "", found, "-user: is for a server of yours, and this run has one of our own (private): give -addr"},
 		{"-tls-ca f -server embedded", "", found, "-tls-ca: is for a server of yours, and this run has one of our own (embedded): give -addr"},
-		{"-addr h -tls-cert f", "", found, "-tls-cert and -tls-key belong together: give both"},
 		{"-addr h -db x", "", found, "-db x: must be a number from 0"},
 		{"-addr h", "LOCKBENCH_PASSWORD=s3cret LOCKBENCH_PASSWORD_FILE=f", found, "LOCKBENCH_PASSWORD and LOCKBENCH_PASSWORD_FILE are both set: keep one"},
 		{"-addr h -password-file f", "LOCKBENCH_PASSWORD=s3cret", found, "external redis://h:6379 (-addr)"},

@@ -167,7 +167,7 @@ var foreign = map[string]string{
 	"autoReconnect": noEffect, "allowPublicKeyRetrieval": noEffect, "useUnicode": noEffect, "characterEncoding": noEffect,
 	"useSSL": "write tls=true", "requireSSL": "write tls=true", "schema": "write the database after the slash",
 	"ssl-ca": "give the file by -tls-ca", "ssl_ca": "give the file by -tls-ca", "sslcert": "give the file by -tls-ca",
-	"sslidentity": "give the files by -tls-cert and -tls-key",
+	"sslidentity": "give a file with certificate and key by -tls-cert",
 }
 
 // parseDSN parses the Go driver's own notation, but for its parameters, which are those of setParams.

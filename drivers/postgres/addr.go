@@ -178,7 +178,7 @@ func understand(cfg *pgconn.Config) error {
 		case "connection_limit", "pool_timeout", "pool_size", "socket_timeout":
 			return fmt.Errorf("has the parameter %s of another client: drop it, each client of -clients has a connection", name)
 		case "sslidentity":
-			return errors.New("has the parameter sslidentity of another client: give the files by -tls-cert and -tls-key")
+			return errors.New("has the parameter sslidentity of another client: give a file with certificate and key by -tls-cert")
 		default:
 			continue
 		}

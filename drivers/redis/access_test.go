@@ -61,7 +61,7 @@ func TestCertificateErrors(t *testing.T) {
 		for flag, cfg := range map[string]drivers.Config{
 			"(-tls-ca)":          {Addrs: []string{server.address()}, TLS: &tls.Config{}},
 			"(-tls-server-name)": {Addrs: []string{server.address()}, TLS: trusting(t, server.CAFile(), "elsewhere")},
-			"(-tls-cert, -":      {Addrs: []string{asking.Listener.Addr().String()}, TLS: unverified},
+			"(-tls-cert)":        {Addrs: []string{asking.Listener.Addr().String()}, TLS: unverified},
 		} {
 			_, err := lookup(t, driver).Open(t.Context(), cfg)
 			if err == nil || !strings.Contains(err.Error(), "TLS with "+cfg.Addrs[0]) || !strings.Contains(err.Error(), flag) {

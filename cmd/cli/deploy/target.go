@@ -54,8 +54,8 @@ type Login struct {
 
 // TLSFiles names what a TLS connection is verified with.
 type TLSFiles struct {
-	CA, Cert, Key, ServerName string
-	SkipVerify                bool // with nothing
+	CA, Cert, ServerName string
+	SkipVerify           bool // with nothing
 }
 
 // Of returns the target that cells of a driver run on. Drivers without a service have none, which is one too.
@@ -181,9 +181,9 @@ func (f TLSFiles) config() (*tls.Config, error) {
 		}
 	}
 	if f.Cert != "" {
-		pair, err := tls.LoadX509KeyPair(f.Cert, f.Key)
+		pair, err := tls.LoadX509KeyPair(f.Cert, f.Cert)
 		if err != nil {
-			return nil, fmt.Errorf("-tls-cert, -tls-key: %w", err)
+			return nil, fmt.Errorf("-tls-cert: %w", err)
 		}
 		c.Certificates = []tls.Certificate{pair}
 	}
