@@ -19,6 +19,7 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 mkdir -p "$out"
 "$go" build -buildvcs=true -o "$tmp/lockbench" ./cmd/lockbench # the revision goes into the records
+at=(-addr private)
 wanted() { [ "$only" = "  " ] || [[ "$only" = *" $1 "* ]]; }
 bench() { # FILE FLAGS…: record a run again, and its command
 	wanted "$1" || return 0
@@ -32,14 +33,14 @@ keep() { # FILE: keep what was measured
 }
 plan() { # FILE FLAGS…: record the answer of a plan, and its command
 	wanted "$1" || return 0
-	"$tmp/lockbench" plan -server private -quiet -format "json=$out/$1" "${@:2}" || [ $? -ge 3 ]
+	"$tmp/lockbench" plan "${at[@]}" -quiet -format "json=$out/$1" "${@:2}" || [ $? -ge 3 ]
 	note "lockbench plan" "$@"
 }
 measure() { # FILE FLAGS…: append a run; a violation is a result
-	"$tmp/lockbench" -server "${server:-private}" -quiet -o "$tmp/$1" "${@:2}" >/dev/null || [ $? = 4 ]
+	"$tmp/lockbench" "${at[@]}" -quiet -o "$tmp/$1" "${@:2}" >/dev/null || [ $? = 4 ]
 }
 note() { # COMMAND FILE FLAGS…: note the command that made the file
-	{ grep -v "^$2: " "$out/commands.txt" || true; echo "$2: $1 -server ${server:-private} ${*:3}"; } 2>/dev/null |
+	{ grep -v "^$2: " "$out/commands.txt" || true; echo "$2: $1 ${at[*]} ${*:3}" | tr -s " "; } 2>/dev/null |
 		sort >"$tmp/commands"
 	mv "$tmp/commands" "$out/commands.txt"
 }
@@ -65,7 +66,9 @@ bench waits.jsonl -driver rueidis -wait poll,backoff,pubsub,queue,block -handove
 bench libraries.jsonl -driver rueidis,redsync,redislock,rueidislock -wait queue,native -handover swap -clients 16,64,512 -keys 10 -hold 0s,1ms "${trial[@]}"
 languages=redislock,redsync,rueidislock,redis-py,node-redlock,sesamecare-redlock,redis-semaphore,kazoo,curator
 bench languages.jsonl -driver "$languages" -wait native -clients 64 -keys 1,10 -hold 0s,1ms -duration 5s -warmup 500ms -trials 3
-server=auto bench bridge.jsonl -driver go-null,node-null,python-null,java-null -wait none -clients 1,64 -keys 64 -oracle=false "${trial[@]}"
+at=() # they need no server
+bench bridge.jsonl -driver go-null,node-null,python-null,java-null -wait none -clients 1,64 -keys 64 -oracle=false "${trial[@]}"
+at=(-addr private)
 bench lockers.jsonl -driver rueidis,rueidislock -wait queue,native -handover release,swap -lockers 2,8,32 -clients 512 -keys 1,10 "${trial[@]}"
 bench processes.jsonl -driver rueidis,rueidislock -wait queue,native -handover release,swap -lockers 1,2,4,8 -processes 1,2,4,8 -clients 64 -keys 1 -hold 1ms "${trial[@]}"
 bench herd.jsonl -driver zookeeper -lock sequential,herd -clients 3,9,33,65,257 -duration 2s -warmup 1s -trials 3
@@ -83,7 +86,9 @@ bench scale-line.jsonl "${batches[@]}" -wait queue -handover swap -clients 1k,10
 bench uncontended.jsonl -driver rueidis,go-redis -wait none -pipelining auto,off -clients 64,512 -keys 100k "${trial[@]}"
 
 # Loads: the schedule of the open loop, what closed loops omit, the presets, and the latency of an unrelated client.
-server=auto bench lag.jsonl -driver null -oracle=false -clients 64 -rate 1k,10k,50k -arrival constant,poisson -duration 2s -warmup 1s -trials 5
+at=() # they need no server
+bench lag.jsonl -driver null -oracle=false -clients 64 -rate 1k,10k,50k -arrival constant,poisson -duration 2s -warmup 1s -trials 5
+at=(-addr private)
 bench response.jsonl -driver rueidis -wait queue -handover swap -clients 64 -keys 10 -hold 1ms \
 	-rate 2k,4k,6k,7k,8k,8500,9k -arrival poisson -duration 4s -warmup 1s -trials 3
 if wanted presets.jsonl; then

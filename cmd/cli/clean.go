@@ -31,7 +31,7 @@ var cleanFlags = slices.Concat([]flagDef{
 	{"addr", "", groupServer, "URL", "", false, "the server of the run; a comma list for several, as the run had them"},
 	{"dry-run", "", groupServer, "", "false", false, "print the names, connect to nothing"},
 }, slices.DeleteFunc(slices.Clone(serverFlags), func(f flagDef) bool {
-	return slices.Contains([]string{"server", "addr", "prefix"}, f.name)
+	return slices.Contains([]string{"addr", "prefix"}, f.name)
 }))
 
 // The names of a trial begin with -prefix, "lockbench:", the run's id, the trial's number and colons. Runs that share names have

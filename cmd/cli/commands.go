@@ -165,8 +165,8 @@ func completion(command string, f flagDef) cobra.CompletionFunc {
 		return completeDriver
 	case known != nil:
 		return listCompletion(known)
-	case f.name == "server":
-		return listCompletion(serverChoices)
+	case f.name == "addr":
+		return listCompletion(ownServers)
 	case f.name == "workload": // a file will do as well
 		return cobra.FixedCompletions(presets.Names(), cobra.ShellCompDirectiveDefault)
 	case f.name == "format":

@@ -71,7 +71,7 @@ func TestCommandMakesTheCell(t *testing.T) {
 		"-driver rueidis -wait queue,pubsub,block -handover release,swap -lockers 1,2 -clients 2,3",
 		"-driver rueidis -flush-delay 20us,0s -io-timeout 1s -oracle=false -duration 90s -warmup 0s",
 		"-addr redis://me:s3cret@h:1/2 -tls-server-name x -db 1 -user a'b",
-		"-server embedded -driver memory,rueidis",
+		"-addr embedded -driver memory,rueidis",
 	} {
 		e, err := experimentFor(t, line, environment())
 		if err != nil {
@@ -162,7 +162,6 @@ func TestPlanErrors(t *testing.T) {
 		{"-reentry 2", "nothing to run: rueidis set-nx -reentry 2: its holder cannot enter it again"},
 		{"-reentry 0", "-reentry 0: must be 1 or more"},
 		{"-lock reentrant-count -reentry 1001", "-reentry 1001: must be 1 to 1000"},
-		{"-server embeded", `-server embeded: unknown server "embeded" (did you mean embedded?); there are auto, private, embedded, external`},
 	} {
 		_, err := experimentFor(t, test.line, environment())
 		if err == nil || !strings.HasPrefix(err.Error(), test.want) {

@@ -290,7 +290,7 @@ func variableList() string {
 	add("LOCKBENCH_…", "the default of any flag")
 	add(passwordVariable, "the password at -addr; no flag takes it, because every user can read arguments")
 	for _, s := range servers.Services() {
-		add(s.Variable, "the address of your "+s.Name+", unless -addr or -server says otherwise")
+		add(s.Variable, "the address of your "+s.Name+", unless -addr says otherwise")
 		add(s.PasswordVariable, "the password at your "+s.Name)
 		add(s.OtherVariables, "what else -addr leaves open of your "+s.Name)
 		add(s.Home, "the unpacked archive of "+s.Name+" whose server lockbench starts")

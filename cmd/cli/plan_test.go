@@ -93,7 +93,7 @@ func finished(t *testing.T, line string) string {
 	return b.String()
 }
 
-const fakePlan = "-driver memory -rate 300 -hold 1ms -slo response.p99<20ms -budget 60s -server auto -o "
+const fakePlan = "-driver memory -rate 300 -hold 1ms -slo response.p99<20ms -budget 60s -o "
 
 // TestPlanResumes cuts the file of a plan at many places, also within a line: it goes on from what is left to the same answer.
 func TestPlanResumes(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 
 // TestOwnPlan: a rank runs the cell of its own flags, of which rank 0 changes only what a trial has to, or nothing.
 func TestOwnPlan(t *testing.T) {
-	const private, external = "-driver rueidis -server private -processes 2 -clients 4 -keys 1", "-driver rueidis -addr redis://h:1 -prefix app: -processes 2 -clients 4"
+	const private, external = "-driver rueidis -addr private -processes 2 -clients 4 -keys 1", "-driver rueidis -addr redis://h:1 -prefix app: -processes 2 -clients 4"
 	at := func(urls ...string) *fleet.Server { return &fleet.Server{URLs: urls, Network: "tcp"} }
 	for name, test := range map[string]struct {
 		line, prefix string

@@ -49,7 +49,7 @@ func TestSecretInTheWrongPlace(t *testing.T) {
 		"URL", "report URL", "compare URL URL", "history URL", "list URL", "schema URL", "version URL", "completion URL", "help URL",
 		"clean URL", "clean -addr URL FILE", "clean -addr URL URL", "-workload URL", "-driver URL", "-lock URL", "-wait URL", "-o URL",
 		"-clients URL", "-hold URL", "-rate URL", "-ttl URL", "-param a=URL", "-format html=URL", "-format URL",
-		"-metrics-addr URL", "-baseline URL", "-vs URL", "-fail-on URL", "-server URL", "-topology URL", "-password-file URL -addr 127.0.0.1:1",
+		"-metrics-addr URL", "-baseline URL", "-vs URL", "-fail-on URL", "-topology URL", "-password-file URL -addr 127.0.0.1:1",
 		"-tls-ca URL -addr 127.0.0.1:1", "-addr URL,URL -driver zookeeper", "-addr URL -driver memory", "-driver mysql -addr DSN",
 		"-driver mysql -addr PAIRS", "-driver postgres -addr PAIRS -db x", "-driver rueidis -addr PAIRS", "-nosuchflag=URL", "-URL",
 		"-driver postgres -addr URL -dry-run", "-driver rueidis,etcd -addr URL -dry-run", "conformance -driver URL", "prove -driver exec:URL -dry-run",

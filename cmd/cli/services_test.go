@@ -39,7 +39,6 @@ func TestUndescribedService(t *testing.T) {
 		"-dry-run":                       "lockbench cannot start gamma: give -addr with the address of yours\n",
 		"-addr h:1 -dry-run":             "# server: external gamma://h:1 (-addr)",
 		"-addr h:1 -duration 20ms -n 10": "test-gamma",
-		"-server external -dry-run":      "give -addr host:port",
 	} {
 		var stdout, stderr bytes.Buffer
 		run(strings.Fields("-driver test-gamma -quiet -warmup 0s "+args), strings.NewReader(""), &stdout, &stderr, nil, nil)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/lockbench/lockbench/cmd/cli/deploy"
 	"github.com/lockbench/lockbench/cmd/cli/secrets"
-	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results"
@@ -41,7 +40,7 @@ func (e experiment) registerSecrets(s *secrets.Secrets) {
 // flagsOf returns the flags that aim a run at the same target, by name; see commandLine.
 func flagsOf(t deploy.Target) map[string]string {
 	if t.Kind != matrix.External {
-		return map[string]string{"server": string(t.Kind)}
+		return map[string]string{"addr": t.Kind}
 	}
 	skip := ""
 	if t.TLS.SkipVerify {
@@ -56,19 +55,14 @@ func flagsOf(t deploy.Target) map[string]string {
 }
 
 // externalFlags make sense for a user's own server only.
-var externalFlags = flagNames(serverFlags[2:]) // but -server and -addr
+var externalFlags = flagNames(serverFlags[1:]) // but -addr
 
-// serverChoices are the values of -server.
-var serverChoices = []string{"auto", matrix.Private, matrix.Embedded, matrix.External}
+// ownServers are the values of -addr for a server that lockbench starts.
+var ownServers = []string{matrix.Private, matrix.Embedded}
 
-// decideTargets picks the servers: -addr, else the service's own variable, else what -server says, where an explicit
-// -server overrides whatever is merely in the environment. find looks for the program of a service.
+// decideTargets picks the servers: what -addr says, else the service's own variable, else one that lockbench starts. find looks for
+// the program of a service.
 func decideTargets(o *options, env environ, find func(*servers.Service) (string, error)) (deploy.Targets, error) {
-	kind := o.get("server")
-	if !slices.Contains(serverChoices, kind.text) {
-		return deploy.Targets{}, usageErrorf("%s: unknown server %q%s; there are %s", kind.written(), kind.text,
-			suggest.DidYouMean("", kind.text, serverChoices), strings.Join(serverChoices, ", "))
-	}
 	names, err := o.driverNames()
 	who := strings.Join(names, ",")
 	if err := o.startDrivers(names); err != nil {
@@ -90,11 +84,8 @@ func decideTargets(o *options, env environ, find func(*servers.Service) (string,
 		}
 	}
 	if len(wanted) == 0 {
-		t := deploy.Targets{Why: who + " needs no server"}
-		if kind.from == fromFlag && kind.text != "auto" {
-			return t, usageErrorf("%s: %s needs no server", kind.written(), who)
-		}
-		return t, o.refuse(append([]string{"addr"}, externalFlags...), who+" runs in-process and reads no address")
+		return deploy.Targets{Why: who + " needs no server"},
+			o.refuse(append([]string{"addr"}, externalFlags...), who+" runs in-process and reads no address")
 	}
 	addrs, why, err := findAddrs(o, env, wanted)
 	if err != nil {
@@ -105,18 +96,14 @@ func decideTargets(o *options, env environ, find func(*servers.Service) (string,
 	}
 	var t deploy.Targets
 	for _, s := range wanted {
-		one, err := pickOwn(kind, s, find)
-		if err != nil {
-			return deploy.Targets{}, err
-		}
-		t.List = append(t.List, one)
+		t.List = append(t.List, pickOwn(o.get("addr"), s, find))
 	}
 	inProcess := func(name string) bool { return !matrix.Addressed(name) }
 	if len(wanted) == 1 && t.List[0].Missing != nil && !slices.ContainsFunc(names, inProcess) {
 		return deploy.Targets{}, t.List[0].Missing
 	}
 	return t, o.refuse(externalFlags,
-		"is for a server of yours, and this run has one of our own ("+t.List[0].Kind+"): give -addr")
+		"is for a server of yours, and this run has one of our own ("+t.List[0].Kind+"): give its address by -addr")
 }
 
 // startDrivers starts those of names that say only then what they can. A dry run starts nothing, and only what a user types may be
@@ -147,26 +134,20 @@ func unknownDriver(name string) bool {
 }
 
 // pickOwn returns a target that lockbench starts itself.
-func pickOwn(kind *option, s *servers.Service, find func(*servers.Service) (string, error)) (deploy.Target, error) {
-	switch kind.text {
-	case "external":
-		if s.Variable != "" {
-			return deploy.Target{}, usageErrorf("%s: which one? give -addr, or set %s", kind.written(), s.Variable)
-		}
-		return deploy.Target{}, usageErrorf("%s: which one? give -addr %s", kind.written(), s.Example())
-	case "embedded":
-		return deploy.Target{Service: s, Kind: matrix.Embedded, Why: strings.Fields(kind.written())[0]}, nil
+func pickOwn(addr *option, s *servers.Service, find func(*servers.Service) (string, error)) deploy.Target {
+	if addr.text == matrix.Embedded {
+		return deploy.Target{Service: s, Kind: matrix.Embedded, Why: addr.flagOrVariable()}
 	}
 	binary, err := find(s)
 	switch {
 	case err == nil:
-		return deploy.Target{Service: s, Kind: matrix.Private, Binary: binary}, nil
-	case kind.text == "private":
-		return deploy.Target{Service: s, Kind: matrix.Private, Missing: fmt.Errorf("-server private: %w", err)}, nil
+		return deploy.Target{Service: s, Kind: matrix.Private, Binary: binary}
+	case addr.text == matrix.Private:
+		return deploy.Target{Service: s, Kind: matrix.Private, Missing: fmt.Errorf("-addr private: %w", err)}
 	case s.Embedded != nil:
-		return deploy.Target{Service: s, Kind: matrix.Embedded, Why: "no " + s.Name + "-server on PATH", Fallback: true}, nil
+		return deploy.Target{Service: s, Kind: matrix.Embedded, Why: "no " + s.Name + "-server on PATH", Fallback: true}
 	}
-	return deploy.Target{Service: s, Kind: matrix.Private, Missing: err}, nil
+	return deploy.Target{Service: s, Kind: matrix.Private, Missing: err}
 }
 
 // describe completes the external targets.
@@ -301,16 +282,13 @@ func (o *options) refuse(flags []string, why string) error {
 // findAddrs returns the addresses of each service, and the flag or variable that has them. There are none if the servers
 // are to be our own; otherwise every service has some.
 func findAddrs(o *options, env environ, wanted []*servers.Service) (addrs map[*servers.Service][]string, why string, err error) {
-	kind, addr := o.get("server"), o.get("addr")
-	own := kind.text == matrix.Private || kind.text == matrix.Embedded
+	addr := o.get("addr")
 	switch {
-	case own && addr.from == fromFlag && kind.from == fromFlag:
-		return nil, "", usageErrorf("-addr and %s exclude each other: the one names your server, the other asks for one of our own",
-			kind.written())
-	case addr.text != "" && (!own || addr.from > kind.from):
+	case slices.Contains(ownServers, addr.text):
+	case addr.text != "":
 		why = addr.flagOrVariable()
 		addrs, err = assign(drivers.SplitAddrs(addr.text), why, wanted)
-	case !own:
+	default:
 		addrs = map[*servers.Service][]string{}
 		for _, s := range wanted {
 			if list := env.addrs(s); list != nil {
@@ -325,7 +303,7 @@ func findAddrs(o *options, env environ, wanted []*servers.Service) (addrs map[*s
 		if len(addrs[s]) == 0 {
 			remedy := "drop it"
 			if why != addr.flagOrVariable() || addr.from == fromVariable {
-				remedy = "give -server private"
+				remedy = "give -addr private"
 			}
 			return nil, "", usageErrorf("%s names no server of %s, and yours and ours do not compare: "+
 				"add %s to -addr, or %s, and lockbench starts all of them",

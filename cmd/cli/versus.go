@@ -4,6 +4,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -214,8 +215,9 @@ func (e experiment) vsText() string {
 		if opt.name == "addr" {
 			var urls []string
 			for _, t := range e.sides[1].targets.List {
-				urls = append(urls, t.Redacted)
+				urls = append(urls, cmp.Or(t.Redacted, t.Kind))
 			}
+			urls = slices.Compact(urls)
 			text = strings.Join(urls, ",")
 		}
 		words = append(words, opt.assign(text))

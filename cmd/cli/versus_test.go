@@ -93,7 +93,7 @@ func TestVersusInherits(t *testing.T) {
 		t.Errorf("base %+v\nhead %+v", base, head)
 	}
 
-	e, err = versusFor(t, "-addr redis://a:1", "-server private", env)
+	e, err = versusFor(t, "-addr redis://a:1", "-addr private", env)
 	if err != nil || e.Cells[0].Plan.Server != "external" || e.Cells[1].Plan.Server != "private" {
 		t.Errorf("%v %v", err, e.Cells)
 	}
@@ -150,7 +150,7 @@ func TestVersusCommand(t *testing.T) {
 	for _, test := range []struct{ line, vs string }{
 		{"-trials 2 -seed 9", ""},
 		{"-clients 8,64 -poll 3ms -wait poll", "-wait queue -handover swap"},
-		{"-driver memory", "-driver rueidis -server embedded"},
+		{"-driver memory", "-driver rueidis -addr embedded"},
 		{"-addr redis://me:s3cret@h:1/2", "-addr redis://me:s3cret@other:1/2 -hold 1ms"},
 		{"-workload {classes:{a:{clients:3},b:{clients:4,hold:1ms}}}", "-driver go-redis"},
 	} {
@@ -197,7 +197,7 @@ func TestVersusDryRun(t *testing.T) {
 		"same":    {"", ""},
 		"wait":    {"-clients 8,64 -trials 3", "-wait queue -handover swap"},
 		"driver":  {"-clients 8,64 -driver rueidis", "-driver memory"},
-		"servers": {"-server private -keys 3", "-addr redis://me:s3cret@db.example:6380 -hold 1ms"},
+		"servers": {"-addr private -keys 3", "-addr redis://me:s3cret@db.example:6380 -hold 1ms"},
 		"skipped": {"-driver rueidis,etcd", "-durability strict -renew"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -221,7 +221,7 @@ func TestVersusDryRun(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			o, err := parseWords(t, append([]string{"-workload", "-", "-server", "private"}, words...), environment())
+			o, err := parseWords(t, append([]string{"-workload", "-", "-addr", "private"}, words...), environment())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -256,13 +256,13 @@ func TestVersusServers(t *testing.T) {
 		{"", "-durability strict", true}, // one set, with a deployment of either kind
 		{"", "-driver etcd", true},
 		{"", "-driver memory", true},
-		{"", "-server embedded", false},
+		{"", "-addr embedded", false},
 		{"-addr redis://a:1", "", true},
 		{"-addr redis://a:1", "-hold 1ms", true},
 		{"-addr redis://a:1", "-addr redis://b:1", false},
 		{"-addr redis://a:1", "-user me", false},
-		{"-addr redis://a:1", "-server private", false},
-		{"-addr redis://a:1", "-server private -driver etcd", false}, // whose login would be tried there
+		{"-addr redis://a:1", "-addr private", false},
+		{"-addr redis://a:1", "-addr private -driver etcd", false}, // whose login would be tried there
 	} {
 		e, err := versusFor(t, test.line, test.vs, environment())
 		if err != nil {
@@ -291,7 +291,7 @@ func TestVersusSame(t *testing.T) {
 		{"-wait backoff", "-wait auto", all},
 		{"-clients 8,64", "-clients 8,64", all},
 		{"", "-wait queue", ""},
-		{"", "-server embedded", ""},
+		{"", "-addr embedded", ""},
 		{"-addr redis://a:1", "-addr redis://b:1", ""}, // which is what is compared
 		{"-clients 8,64", "-clients 8,65", "lockbench: clients 8: the same on both sides\n"},
 	} {

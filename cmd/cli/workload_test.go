@@ -100,7 +100,7 @@ func TestRoundTrip(t *testing.T) {
 		"topology": {"-driver rueidis,etcd,redsync -topology single,redlock,replicated,sentinel,cluster,ensemble -durability relaxed,strict -release default,lua,delex -node-timeout 9ms,50ms", ""},
 		"params":   {"-driver redislock -wait native -param retry=linear+retry-min=10ms,retry=exponential", ""},
 		"library":  {"-driver rueidis,go-redis -conns 0,8 -pipelining default,auto,off -io-timeout 1s -renew=off,on -reentry 1,2 -oracle=false", ""},
-		"embedded": {"-driver memory,rueidis", "-server embedded"},
+		"embedded": {"-driver memory,rueidis", "-addr embedded"},
 		"external": {"-driver rueidis,go-redis -db 1", "-addr redis://me:s3cret@h:1/2"},
 		"classes":  {"-workload batch-beside-online -driver memory,rueidis -keys 50,60 -wait backoff,queue -trials 2", ""},
 		"planted":  {"-workload {name:planted,classes:{a:{crash:2%},b:{crash:1%}}} -driver memory -null -ttl 1s", ""},

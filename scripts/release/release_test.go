@@ -254,7 +254,7 @@ func checkELF(t *testing.T, name string) {
 // checkFrontDoor runs the main job for few operations.
 func checkFrontDoor(t *testing.T, command ...string) {
 	t.Helper()
-	args := append(command, strings.Fields("-driver rueidis -server embedded -clients 512 -keys 10 -n 2000 -warmup 0s -quiet")...)
+	args := append(command, strings.Fields("-driver rueidis -addr embedded -clients 512 -keys 10 -n 2000 -warmup 0s -quiet")...)
 	out, err := exec.Command(args[0], args[1:]...).CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "no violation") {
 		t.Errorf("%q: %v, %s", args, err, out)

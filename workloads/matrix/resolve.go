@@ -117,7 +117,7 @@ func settleTopology(p *spec.Plan) (why string) {
 	case p.Server == External:
 		p.Nodes, p.Replicas = 0, 0 // they are as many as there are
 	case p.Server == Embedded && t != "" && t != drivers.TopologyRedlock:
-		return "the embedded server cannot be part of one; -server private can"
+		return "the embedded server cannot be part of one; -addr private can"
 	case t == drivers.TopologyRedlock && p.Nodes == 0:
 		p.Nodes = redlockNodes
 	case t == drivers.TopologyCluster && p.Nodes == 0:

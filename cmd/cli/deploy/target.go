@@ -76,8 +76,8 @@ func (t Targets) Of(driver string) Target {
 // Server returns what cells for the target are resolved with.
 func (t Target) Server() matrix.Server {
 	if t.Missing == nil && t.Kind == matrix.Embedded && t.Service.Embedded == nil {
-		return matrix.Server{Kind: t.Kind, Flag: "-server embedded",
-			Err: fmt.Errorf("only Redis has a stand-in inside lockbench; -server private starts %s", t.Service.Name)}
+		return matrix.Server{Kind: t.Kind, Flag: "-addr embedded",
+			Err: fmt.Errorf("only Redis has a stand-in inside lockbench; -addr private starts %s", t.Service.Name)}
 	}
 	return matrix.Server{Kind: t.Kind, Err: t.Missing}
 }
