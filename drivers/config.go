@@ -221,7 +221,7 @@ type Addressed interface {
 // Addr is what is known of an address without using it.
 type Addr struct {
 	Redacted string // the address without user and password
-	User     string // of a database, if the address names one
+	User     string // of a database; elsewhere, that the address names without a password
 	Network  string // "unix", "tcp" or "tls"
 	Password Secret // the password that it logs in with, wherever the driver takes it from, to be kept out of errors
 

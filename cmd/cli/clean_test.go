@@ -73,16 +73,19 @@ func TestCleanRefusesRecords(t *testing.T) {
 	}
 }
 
-// TestCleanLineNamesTheUser: whoever follows it logs in as the user of the run, who may stand in the address.
+// TestCleanLineNamesTheUser: whoever follows it logs in as the user of the run, who stands in the address.
 func TestCleanLineNamesTheUser(t *testing.T) {
-	for addr, want := range map[string]struct{ driver, user string }{
-		"mysql://me:secret@h:1/db":                       {"mysql", "-user me"},
-		"me:secret@tcp(h:1)/db":                          {"mysql", "-user me"},
-		"postgres://me:secret@h:1/db":                    {"postgres", "-user me"},
-		"host=h user=me password=secret sslmode=disable": {"postgres", "-user me"},
-		"redis://me:secret@h:1":                          {"rueidis", ""}, // may be a password in the wrong place
+	for addr, want := range map[string]struct{ driver, password, shown string }{
+		"mysql://me:secret@h:1/db":                       {"mysql", "", " -addr mysql://me@h:1/db "},
+		"me:secret@tcp(h:1)/db":                          {"mysql", "", " -addr mysql://me@h:1/db "},
+		"postgres://me:secret@h:1/db":                    {"postgres", "", " -addr postgres://me@h:1/db "},
+		"host=h user=me password=secret sslmode=disable": {"postgres", "", " -addr postgres://me@h:5432/"},
+		"redis://me@h:1":                                 {"rueidis", "secret", " -addr redis://me@h:1 "},
+		"redis://me@h:1/3":                               {"rueidis", "", " -addr redis://h:1/3 "}, // may be a password in the wrong place
+		"redis://me:secret@h:1":                          {"rueidis", "", " -addr redis://h:1 "},
+		"redis://h:1?master=main":                        {"rueidis", "", " -addr 'redis://h:1?master=main' "},
 	} {
-		env := environment()
+		env := environment(passwordVariable, want.password)
 		o, err := parse(t, "-driver "+want.driver, env)
 		if err != nil {
 			t.Fatal(err)
@@ -93,8 +96,8 @@ func TestCleanLineNamesTheUser(t *testing.T) {
 			t.Fatal(err)
 		}
 		line := (&runner{output: "o.jsonl"}).remedy(targets.List[0], spec.Plan{}, "")
-		if strings.Contains(line, "-user") != (want.user != "") || !strings.Contains(line, want.user) || strings.Contains(line, "secret") {
-			t.Errorf("%s: %s; want %q", addr, line, want.user)
+		if !strings.Contains(line, want.shown) || strings.Contains(line, "secret") {
+			t.Errorf("%s: %s; want %q", addr, line, want.shown)
 		}
 	}
 }

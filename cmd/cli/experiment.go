@@ -154,7 +154,7 @@ func (e experiment) files() (names []string) {
 // runs. So may a file's value that is the default, or where a flag or a variable has changed what it depends on.
 func (e *experiment) checkRead() error {
 	o := e.options
-	for _, r := range append([]matrix.Reader{matrix.ReadIn("master", drivers.TopologySentinel)}, matrix.Readers...) {
+	for _, r := range matrix.Readers {
 		if opt := o.get(r.Setting); !e.readBy(r) && o.mustBeUsed(opt, r.Depends) {
 			return o.complain(opt, "%s", r.Why(e.shown))
 		}

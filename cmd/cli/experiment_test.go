@@ -43,7 +43,7 @@ func TestDryRun(t *testing.T) {
 		"matrix":  "-driver go-redis,rueidis,memory,null -lock set-nx,mutex -wait none,pubsub -clients 2,1k -flush-delay 0s,100us -trials 3 -seed 7",
 		"warned":  "-driver memory,null -hold 30s -ttl 20s -timeout 10s -oracle=false -wait poll -poll 20s",
 		"waits":   "-driver rueidis,memory -wait poll,pubsub,queue,block -handover release,swap -lockers 1,8",
-		"tls":     "-addr rediss://me:s3cret@db.example:6380/2 -tls-ca ca.pem -user me -password-file pw -db 3 -conns 8 -pipelining off",
+		"tls":     "-addr rediss://me:s3cret@db.example:6380/2 -tls-ca ca.pem -password-file pw -conns 8 -pipelining off",
 	} {
 		t.Run(name, func(t *testing.T) {
 			e, err := experimentFor(t, line, environment("LOCKBENCH_PASSWORD", ""))
@@ -70,7 +70,7 @@ func TestCommandMakesTheCell(t *testing.T) {
 		"-driver rueidis,go-redis -pipelining auto,off -conns 0,4 -lock set-nx,setnx -wait poll,backoff,none,pubsub -poll 3ms -backoff-min 2ms",
 		"-driver rueidis -wait queue,pubsub,block -handover release,swap -lockers 1,2 -clients 2,3",
 		"-driver rueidis -flush-delay 20us,0s -io-timeout 1s -oracle=false -duration 90s -warmup 0s",
-		"-addr redis://me:s3cret@h:1/2 -tls-server-name x -db 1 -user a'b",
+		"-addr redis://a'b:s3cret@h:1/2 -tls-server-name x",
 		"-addr embedded -driver memory,rueidis",
 	} {
 		e, err := experimentFor(t, line, environment())

@@ -63,7 +63,7 @@ func init() {
 	drivers.Register("test-bursts", panicking{opened: new(atomic.Int64)})
 
 	servers.Register(&servers.Service{
-		Name: "alpha", Schemes: []string{"alpha", "alphas"}, Packages: "alpha-server", Limit: "max_alphas", Database: servers.DatabaseName,
+		Name: "alpha", Schemes: []string{"alpha", "alphas"}, Packages: "alpha-server", Limit: "max_alphas",
 		Find: func() (string, error) { return "/bin/true", nil }, Start: startFake("alpha"),
 		Note: func(ttl time.Duration) string { return fmt.Sprintf("alpha makes a second of %v", ttl) },
 	})

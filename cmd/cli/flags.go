@@ -94,10 +94,7 @@ var (
 // serverFlags say which server of the user's it meets, and how to log in there.
 var serverFlags = []flagDef{
 	{"addr", "", groupServer, "URL", "", false, "your server: redis://…, zookeeper://…, etcd://…, mysql://…, postgres://…\n(also rediss://…, etcds://…, unix:///path, host:port; default: REDIS_URL; a comma list\nfor several); or private, which lockbench starts, or embedded (Redis, in-process)"},
-	{"master", "", groupServer, "NAME", "", false, "your sentinels' name for the primary (-topology sentinel)"},
-	{"user", "", groupServer, "NAME", "", false, "user name there"},
 	{"password-file", "", groupServer, "FILE", "", false, "file with the password (or set LOCKBENCH_PASSWORD)"},
-	{"db", "", groupServer, "N", "", false, "database: a number (Redis) or a name (MySQL, PostgreSQL)"},
 	{"prefix", "", groupServer, "TEXT", "", false, "what keys begin with that the user may use (Redis, etcd): -prefix app:\ngives lockbench's names app:lockbench:…"},
 	{"tls-ca", "", groupServer, "FILE", "", false, "certificates (PEM) that sign the server's; turns TLS on"},
 	{"tls-cert", "", groupServer, "FILE", "", false, "our certificate and its key (PEM), if the server asks for one"},
@@ -302,8 +299,8 @@ func newOptions(fs *pflag.FlagSet, defs []flagDef) *options {
 }
 
 // mayBeEmpty are the flags that mean something, or leave something out, when they are given and empty: a head like the
-// base; a revision, where there is no repository; what stands in an address anyway.
-var mayBeEmpty = []string{"vs", "revision", "user", "db"}
+// base; a revision, where there is no repository.
+var mayBeEmpty = []string{"vs", "revision"}
 
 // checkEmpty refuses flags with an empty value. Mostly it is a variable of a script that is not set, and to go on as if the
 // flag were not there would measure another server, or let a gate pass that compares nothing.

@@ -28,7 +28,7 @@ func TestNormalise(t *testing.T) {
 		{"-quiet -clients 3", "--quiet --clients 3"}, // a switch takes no value
 		{"-oracle=false x", "--oracle=false x"},
 		{"-drvier x", "--drvier x"},
-		{"-user -clients", "--user -clients"}, // Set will refuse it
+		{"-addr -clients", "--addr -clients"}, // Set will refuse it
 		{"report -", "report -"},
 		{"report -1", "report -1"},
 		{"report -- -driver x", "report -- -driver x"},

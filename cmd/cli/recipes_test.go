@@ -79,13 +79,14 @@ func TestRecipeManaged(t *testing.T) {
 	name, password, _ := strings.Cut(strings.TrimPrefix(lines[1], "export "), "=")
 	env := environment(name, password)
 	trust := func(s *servers.Redis) string { // no authority that everybody knows has signed for it
-		return strings.Replace(lines[2], "-user", "-tls-ca "+s.CAFile()+" -user", 1)
+		return strings.Replace(lines[2], " -clients", " -tls-ca "+s.CAFile()+" -clients", 1)
 	}
-	measure(t, trust(r), env, "external · standalone · persistence unknown · tls", "-addr", r.URL())
+	bench := func(s *servers.Redis) string { return strings.Replace(s.URL(), "://", "://bench@", 1) }
+	measure(t, trust(r), env, "external · standalone · persistence unknown · tls", "-addr", bench(r))
 
 	administer(t, r, "ACL SETUSER bench -@scripting -info")
-	measure(t, trust(r), env, noScripts, "-addr", r.URL())
-	measure(t, lines[3], env, "external · tls", "-addr", r.URL(), "-tls-ca", r.CAFile())
+	measure(t, trust(r), env, noScripts, "-addr", bench(r))
+	measure(t, lines[3], env, "external · tls", "-addr", bench(r), "-tls-ca", r.CAFile())
 
 	t.Run("cluster mode", func(t *testing.T) {
 		nodes := servertest.Cluster(t, 3, o).Nodes
@@ -93,7 +94,7 @@ func TestRecipeManaged(t *testing.T) {
 			administer(t, node, lines[0])
 		}
 		first := nodes[0]
-		measure(t, trust(first)+" -topology cluster", env, "external · cluster", "-addr", first.URL())
+		measure(t, trust(first)+" -topology cluster", env, "external · cluster", "-addr", bench(first))
 	})
 }
 
@@ -123,8 +124,8 @@ func administer(t *testing.T, r *servers.Redis, command string) {
 func TestRecipeSentinel(t *testing.T) {
 	s := servertest.Sentinel(t, 1, servers.Sentinels, servers.RedisOptions{})
 	lines := recipe(t, "Sentinel")
-	addrs := strings.Join(s.URLs(), ",")
-	measure(t, lines[0], environment(), "external · sentinel", "-addr", addrs, "-master", servers.SentinelMaster)
+	addrs := strings.Join(s.URLs(), ",") + "?master=" + servers.SentinelMaster
+	measure(t, lines[0], environment(), "external · sentinel", "-addr", addrs)
 }
 
 func TestRecipeCluster(t *testing.T) {

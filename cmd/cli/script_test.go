@@ -27,7 +27,7 @@ import (
 )
 
 // TestScripts runs testdata/script. Scripts have commands besides the usual ones: redis and private start a server and
-// set ADDR, records writes made-up records, nights a history of them, and interrupt runs lockbench, signals it once it
+// set ADDR and BENCH, records writes made-up records, nights a history of them, and interrupt runs lockbench, signals it once it
 // measures, and keeps its exit code; module publishes a Go module. A service's name
 // as a condition asks whether it is installed. GATE is the gate's script.
 func TestScripts(t *testing.T) {
@@ -87,6 +87,7 @@ func cmdRedis(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	ts.Defer(func() { r.Close() })
 	ts.Setenv("ADDR", r.URL())
+	ts.Setenv("BENCH", strings.Replace(r.URL(), "://", "://bench@", 1)) // for a user of that name
 	ts.Setenv("CA", r.CAFile())
 }
 

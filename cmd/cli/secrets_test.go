@@ -51,7 +51,7 @@ func TestSecretInTheWrongPlace(t *testing.T) {
 		"-clients URL", "-hold URL", "-rate URL", "-ttl URL", "-param a=URL", "-format html=URL", "-format URL",
 		"-metrics-addr URL", "-baseline URL", "-vs URL", "-fail-on URL", "-topology URL", "-password-file URL -addr 127.0.0.1:1",
 		"-tls-ca URL -addr 127.0.0.1:1", "-addr URL,URL -driver zookeeper", "-addr URL -driver memory", "-driver mysql -addr DSN",
-		"-driver mysql -addr PAIRS", "-driver postgres -addr PAIRS -db x", "-driver rueidis -addr PAIRS", "-nosuchflag=URL", "-URL",
+		"-driver mysql -addr PAIRS", "-driver postgres -addr PAIRS", "-driver rueidis -addr PAIRS", "-nosuchflag=URL", "-URL",
 		"-driver postgres -addr URL -dry-run", "-driver rueidis,etcd -addr URL -dry-run", "conformance -driver URL", "prove -driver exec:URL -dry-run",
 		"-seed URL", "-dry-run -revision URL -driver memory", "-workload " + yaml, "-driver memory URL",
 	} {

@@ -3,8 +3,8 @@
 package cli
 
 import (
-	"cmp"
 	"fmt"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,7 +14,6 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
@@ -47,8 +46,7 @@ func flagsOf(t deploy.Target) map[string]string {
 		skip = "true"
 	}
 	return map[string]string{
-		"addr":   t.Redacted,
-		"master": t.Master, "user": cmp.Or(t.User, t.AddrUser), "password-file": t.PasswordFile, "db": t.DB, "prefix": t.Prefix,
+		"addr": t.Shown, "password-file": t.PasswordFile, "prefix": t.Prefix,
 		"tls-ca": t.TLS.CA, "tls-cert": t.TLS.Cert, "tls-server-name": t.TLS.ServerName,
 		"tls-skip-verify": skip,
 	}
@@ -153,7 +151,7 @@ func pickOwn(addr *option, s *servers.Service, find func(*servers.Service) (stri
 // describe completes the external targets.
 func describe(addrs map[*servers.Service][]string, why string, o *options, env environ, wanted []*servers.Service) (deploy.Targets, error) {
 	var all deploy.Targets
-	l, err := readLogin(o, env, wanted)
+	l, err := readLogin(o, env)
 	if err == nil {
 		l.Prefix, err = readPrefix(o, wanted)
 	}
@@ -162,20 +160,20 @@ func describe(addrs map[*servers.Service][]string, why string, o *options, env e
 	}
 	for _, s := range wanted {
 		t := deploy.Target{Service: s, Kind: matrix.External, Why: why, URLs: addrs[s], Login: l}
-		if s.Database == servers.DatabaseNone {
-			t.DB = ""
-		}
 		if !s.Prefixes && !o.shares() {
 			t.Prefix = ""
 		}
-		var redacted []string
+		var redacted, shown []string
 		unverified := false
 		for i, addr := range t.URLs {
 			read, err := deploy.ReadAddr(s, addr)
 			if err != nil {
 				return all, usageErrorf("%s: %w", why, err)
 			}
-			redacted, t.AddrUser = append(redacted, read.Redacted), read.User
+			redacted, shown = append(redacted, read.Redacted), append(shown, read.Redacted)
+			if read.User != "" && (read.Password != "" || l.Password != "" || l.PasswordFile != "") { // else it may be a misplaced password
+				shown[i] = strings.Replace(read.Redacted, "://", "://"+url.User(read.User).String()+"@", 1)
+			}
 			t.Secrets = append(t.Secrets, read.Password)
 			if i > 0 && read.Network != t.Network {
 				return all, usageErrorf("%s: %s is reached otherwise than %s: all servers must be reached alike",
@@ -183,7 +181,7 @@ func describe(addrs map[*servers.Service][]string, why string, o *options, env e
 			}
 			t.Network, unverified = read.Network, unverified || read.Unverified
 		}
-		t.Redacted = strings.Join(redacted, ",")
+		t.Redacted, t.Shown = strings.Join(redacted, ","), strings.Join(shown, ",")
 		if t.TLS != (deploy.TLSFiles{}) {
 			t.Network, unverified = "tls", t.TLS.SkipVerify
 		}
@@ -196,18 +194,14 @@ func describe(addrs map[*servers.Service][]string, why string, o *options, env e
 }
 
 // readLogin reads what the flags say about logging in.
-func readLogin(o *options, env environ, wanted []*servers.Service) (deploy.Login, error) {
+func readLogin(o *options, env environ) (deploy.Login, error) {
 	password, _ := env.lookup(passwordVariable)
 	l := deploy.Login{
-		Master: o.text("master"), User: o.text("user"), Password: drivers.Secret(password),
-		PasswordFile: o.text("password-file"), DB: o.text("db"),
+		Password: drivers.Secret(password), PasswordFile: o.text("password-file"),
 		TLS: deploy.TLSFiles{
 			CA: o.text("tls-ca"), Cert: o.text("tls-cert"), ServerName: o.text("tls-server-name"),
 			SkipVerify: o.on("tls-skip-verify"),
 		},
-	}
-	if err := checkDB(o.get("db"), wanted); err != nil {
-		return l, err
 	}
 	switch {
 	case l.TLS.SkipVerify && (l.TLS.CA != "" || l.TLS.ServerName != ""):
@@ -219,31 +213,6 @@ func readLogin(o *options, env environ, wanted []*servers.Service) (deploy.Login
 		l.Password = "" // the flag wins over the variable
 	}
 	return l, nil
-}
-
-// checkDB wants of a database what the services of the run call one.
-func checkDB(db *option, wanted []*servers.Service) error {
-	if db.text == "" {
-		return nil
-	}
-	kinds := map[servers.Database]*servers.Service{}
-	var names []string
-	for _, s := range wanted {
-		kinds[s.Database] = cmp.Or(kinds[s.Database], s)
-		names = append(names, s.Name)
-	}
-	numbered, named := kinds[servers.DatabaseNumber], kinds[servers.DatabaseName]
-	n, err := spec.ParseInt(db.text)
-	switch {
-	case numbered == nil && named == nil:
-		return usageErrorf("%s: %s has no databases", db.written(), strings.Join(names, ", "))
-	case numbered != nil && named != nil:
-		return usageErrorf("%s: %s has numbered databases and %s named ones: write them into -addr",
-			db.written(), numbered.Name, named.Name)
-	case numbered != nil && (err != nil || n < 0):
-		return usageErrorf("%s: must be a number from 0", db.written())
-	}
-	return nil
 }
 
 // readPrefix reads what the names of a run are to begin with.

@@ -31,12 +31,11 @@ func TestDecideTarget(t *testing.T) {
 		{"-driver memory,null", "REDIS_URL=redis://h", found, "in-process (memory,null needs no server)"},
 		{"-driver memory -addr h:1", "", found, "-addr: memory runs in-process and reads no address"},
 		{"-driver memory -addr embedded", "", found, "-addr: memory runs in-process and reads no address"},
-		{"-user u", "", found, "-user: is for a server of yours, and this run has one of our own (private): give its address by -addr"},
+		{"-tls-skip-verify", "", found, "-tls-skip-verify: is for a server of yours, and this run has one of our own (private): give its address by -addr"},
 		{"-tls-ca f -addr embedded", "", found, "-tls-ca: is for a server of yours, and this run has one of our own (embedded): give its address by -addr"},
-		{"-addr h -db x", "", found, "-db x: must be a number from 0"},
 		{"-addr h", "LOCKBENCH_PASSWORD=s3cret LOCKBENCH_PASSWORD_FILE=f", found, "LOCKBENCH_PASSWORD and LOCKBENCH_PASSWORD_FILE are both set: keep one"},
 		{"-addr h -password-file f", "LOCKBENCH_PASSWORD=s3cret", found, "external redis://h:6379 (-addr)"},
-		{"", "LOCKBENCH_USER=u LOCKBENCH_PASSWORD=s3cret", found, "private /bin/redis-server"},
+		{"", "LOCKBENCH_TLS_CA=f LOCKBENCH_PASSWORD=s3cret", found, "private /bin/redis-server"},
 
 		// Several services: each has its own server, and they are all ours or all yours.
 		{"-driver rueidis,test-alpha,go-redis,memory", "", found, "redis: private /bin/redis-server; alpha: private /bin/alpha-server"},
@@ -62,11 +61,6 @@ func TestDecideTarget(t *testing.T) {
 			"add alpha://… to -addr, or give -addr private, and lockbench starts all of them"},
 		{"-driver rueidis,test-alpha -addr private", "REDIS_URL=redis://h", found, "redis: private /bin/redis-server; alpha: private /bin/alpha-server"},
 		{"-driver rueidis,memory -addr h", "", found, "external redis://h:6379 (-addr)"},
-
-		{"-driver test-alpha -addr h:1 -db locks", "", found, "external alpha://h:1 (-addr)"},
-		{"-driver rueidis,test-alpha -addr redis://h,alpha://h -db 1", "", found, "-db 1: redis has numbered databases and alpha named ones: write them into -addr"},
-		{"-driver test-beta -addr h:1 -db locks", "", found, "-db locks: beta has no databases"},
-		{"-driver test-beta,test-alpha -addr beta://h:1,alpha://h:1 -db locks", "", found, "beta: external beta://h:1 (-addr); alpha: external alpha://h:1 (-addr)"},
 	} {
 		var pairs []string
 		for word := range strings.FieldsSeq(test.env) {

@@ -260,7 +260,7 @@ func TestVersusServers(t *testing.T) {
 		{"-addr redis://a:1", "", true},
 		{"-addr redis://a:1", "-hold 1ms", true},
 		{"-addr redis://a:1", "-addr redis://b:1", false},
-		{"-addr redis://a:1", "-user me", false},
+		{"-addr redis://a:1", "-addr redis://me@a:1", false},
 		{"-addr redis://a:1", "-addr private", false},
 		{"-addr redis://a:1", "-addr private -driver etcd", false}, // whose login would be tried there
 	} {

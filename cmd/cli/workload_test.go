@@ -101,7 +101,7 @@ func TestRoundTrip(t *testing.T) {
 		"params":   {"-driver redislock -wait native -param retry=linear+retry-min=10ms,retry=exponential", ""},
 		"library":  {"-driver rueidis,go-redis -conns 0,8 -pipelining default,auto,off -io-timeout 1s -renew=off,on -reentry 1,2 -oracle=false", ""},
 		"embedded": {"-driver memory,rueidis", "-addr embedded"},
-		"external": {"-driver rueidis,go-redis -db 1", "-addr redis://me:s3cret@h:1/2"},
+		"external": {"-driver rueidis,go-redis", "-addr redis://me:s3cret@h:1/2"},
 		"classes":  {"-workload batch-beside-online -driver memory,rueidis -keys 50,60 -wait backoff,queue -trials 2", ""},
 		"planted":  {"-workload {name:planted,classes:{a:{crash:2%},b:{crash:1%}}} -driver memory -null -ttl 1s", ""},
 		"inherits": {"-workload {hold:[1ms,exp:2ms],arrival:poisson,classes:{a:{rate:[]},b:{}}}", ""},
@@ -125,11 +125,7 @@ func TestRoundTrip(t *testing.T) {
 			if strings.Contains(printed(t, e), "s3cret") {
 				t.Error("the experiment shows the password")
 			}
-			servers := test.servers
-			if name == "external" {
-				servers += " -db 1"
-			}
-			roundTrip(t, e, servers)
+			roundTrip(t, e, test.servers)
 		})
 	}
 	t.Run("replay", func(t *testing.T) {

@@ -152,6 +152,9 @@ func (driver) ReadAddr(addr string) (drivers.Addr, error) {
 		return drivers.Addr{}, err
 	}
 	a := drivers.Addr{Redacted: t.redacted(), Network: "tcp", Password: t.password}
+	if t.password == "" {
+		a.User = t.username
+	}
 	if t.tls != nil {
 		a.Network = "tls"
 	}

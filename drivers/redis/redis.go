@@ -68,10 +68,11 @@ func (d Driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 	if err != nil {
 		return nil, fmt.Errorf("redis: open: %w", err)
 	}
+	cfg.Master = cmp.Or(cfg.Master, targets[0].master)
 	design := designs[slices.IndexFunc(designs, func(d design) bool { return d.Name == chosen.Name })]
 	o := Options{Config: cfg, Target: targets[0], Targets: targets, connect: d.Connect, sent: new(traffic.Counter)}
 	if o.Target.apart {
-		o.Target.Username, o.Target.Password = cfg.Username, cfg.Password
+		o.Target.Username, o.Target.Password = cmp.Or(cfg.Username, targets[0].user), cfg.Password
 	}
 	o.Addrs = nil
 	for _, t := range targets {

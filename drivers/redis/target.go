@@ -24,7 +24,8 @@ type Target struct {
 	Database int
 	TLS      *tls.Config // nil: no TLS
 
-	apart bool // a sentinel with a login of its own, which is not that of the servers that it names
+	master, user string // a sentinel's name for the primary; whom the primary knows, if the sentinel has a login of its own
+	apart        bool   // a sentinel with a login of its own, which is not that of the servers that it names
 }
 
 // DefaultPort is the port of an address without one.
@@ -35,6 +36,7 @@ const DefaultPort = 6379
 //	host[:port]
 //	redis://[[user]:password@]host[:port][/database]
 //	rediss://…                                           the same over TLS
+//	redis://…?master=name[&user=name]                    a sentinel: its name for the primary, and the user there
 //	unix://[[user]:password@]/path/to.sock[?db=database]
 //
 // with special characters of user, password and path percent-encoded. Errors name the part that is wrong and quote
@@ -69,8 +71,9 @@ func ParseTarget(s string) (Target, error) {
 	var err error
 	switch scheme {
 	case "redis", "rediss":
-		if hasQuery {
-			return Target{}, fmt.Errorf("the address has parameters after a ?, and %s:// takes none: write the database as /0, and a ? inside a password as %%3F", scheme)
+		if hasQuery && !t.parseSentinel(query) {
+			return Target{}, errors.New("the address has parameters after a ? other than a sentinel's master=name and user=name: " +
+				"write the database as /0, and a ? inside a password as %3F")
 		}
 		err = t.parseTCP(authority, path, scheme == "rediss")
 	case "unix":
@@ -111,6 +114,15 @@ func (t *Target) parseTCP(addr, path string, secure bool) error {
 		t.TLS = &tls.Config{ServerName: t.Host}
 	}
 	return nil
+}
+
+// parseSentinel reads what the address of a sentinel says of the primary.
+func (t *Target) parseSentinel(query string) bool {
+	params, err := url.ParseQuery(query)
+	t.master, t.user = params.Get("master"), params.Get("user")
+	params.Del("master")
+	params.Del("user")
+	return err == nil && len(params) == 0 && t.master+t.user != ""
 }
 
 func (t *Target) parseUnix(host, path, query string) error {
@@ -164,8 +176,11 @@ func targetsOf(cfg drivers.Config) ([]Target, error) {
 		if !many {
 			break
 		}
-		first := list[0]
+		first := &list[0]
+		first.master, first.user = cmp.Or(first.master, t.master), cmp.Or(first.user, t.user)
 		switch {
+		case t.master != "" && t.master != first.master, t.user != "" && t.user != first.user:
+			return nil, errors.New("the addresses differ in the name of the primary, or in the user there")
 		case t.Path != "":
 			return nil, fmt.Errorf("topology %s needs servers that reach each other, which unix sockets do not: give host:port", cfg.Topology)
 		case t.Database != 0 && cfg.Topology == drivers.TopologyCluster:
@@ -186,6 +201,9 @@ func targetOf(cfg drivers.Config, addr string) (Target, error) {
 	if t.apart = cfg.Topology == drivers.TopologySentinel && cfg.Password != "" && t.Password != ""; !t.apart {
 		t.Username = cmp.Or(cfg.Username, t.Username)
 		t.Password = cmp.Or(cfg.Password, t.Password)
+	}
+	if t.master+t.user != "" && cfg.Topology != drivers.TopologySentinel {
+		return Target{}, fmt.Errorf("the address has a sentinel's master=name or user=name: choose topology %s", drivers.TopologySentinel)
 	}
 	if cfg.Database != "" {
 		if t.Database, err = parseDatabase(cfg.Database); err != nil {
@@ -237,6 +255,9 @@ func (t Target) Redacted() string {
 	if t.Database != 0 {
 		s += "/" + strconv.Itoa(t.Database)
 	}
+	if t.master != "" {
+		s += "?master=" + url.QueryEscape(t.master)
+	}
 	return s
 }
 
@@ -255,5 +276,9 @@ func (Addresses) ReadAddr(addr string) (drivers.Addr, error) {
 	if err != nil {
 		return drivers.Addr{}, err
 	}
-	return drivers.Addr{Redacted: t.Redacted(), Network: t.Network(), Password: t.Password}, nil
+	a := drivers.Addr{Redacted: t.Redacted(), Network: t.Network(), Password: t.Password}
+	if t.Password == "" {
+		a.User = t.Username
+	}
+	return a, nil
 }

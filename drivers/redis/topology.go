@@ -104,7 +104,7 @@ func (o *Options) meetSentinels(ctx context.Context) error {
 		}
 		if classOf(err) == drivers.ClassAuth {
 			return fmt.Errorf("the sentinel: %w: its user and password stand in -addr if they are not the primary's, "+
-				"which are those of -user and LOCKBENCH_PASSWORD", err)
+				"which is LOCKBENCH_PASSWORD, with the user of ?user=name if there is one", err)
 		}
 		return err
 	})

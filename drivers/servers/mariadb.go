@@ -205,7 +205,7 @@ func init() {
 	Register(&Service{
 		Name: "mysql", Schemes: []string{"mysql"},
 		Forms:    []string{"mysql://user:pass@host:3306/db", "mysql://host/db?tls=true (TLS)", "mysql:///db?socket=/path"},
-		Packages: "mariadb-server", Limit: "max_connections", Database: DatabaseName,
+		Packages: "mariadb-server", Limit: "max_connections",
 		Find: FindMySQL, Start: func(ctx context.Context, o StartOptions) (*Running, error) {
 			return runningOne(StartMySQL(ctx, MySQLOptions{Binary: o.Binary, Durability: o.Durability, Conns: room(o.Conns)}))
 		},

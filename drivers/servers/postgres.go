@@ -157,7 +157,7 @@ func init() {
 	Register(&Service{
 		Name: "postgres", Schemes: []string{"postgres", "postgresql"},
 		Forms:    []string{"postgres://user:pass@host:5432/db", "postgres://host/db?sslmode=verify-full (TLS)", "postgres:///db?host=/dir"},
-		Packages: "postgresql", Limit: "max_connections", Database: DatabaseName,
+		Packages: "postgresql", Limit: "max_connections",
 		PasswordVariable: "PGPASSWORD", OtherVariables: "PGUSER, PGPORT, PGSSL…",
 		Ignored: map[string]string{
 			"PGOPTIONS": "to use it, write options=… in -addr", "PGSERVICE": "name the server in -addr",

@@ -123,7 +123,7 @@ func init() {
 	Register(&Service{
 		Name: "redis", Schemes: []string{"redis", "rediss", "unix"}, Variable: "REDIS_URL",
 		Forms:    []string{"redis://user:pass@host:6379/0", "rediss://host:6380 (TLS)", "unix:///path/redis.sock", "host:6379"},
-		Packages: "redis-server", Limit: "maxclients", Database: DatabaseNumber, Prefixes: true, SingleThreaded: true,
+		Packages: "redis-server", Limit: "maxclients", Prefixes: true, SingleThreaded: true,
 		Find: FindRedis, Start: runRedis, Embedded: runEmbedded,
 	})
 }

@@ -31,7 +31,6 @@ type Service struct {
 	Packages string // of Debian and Ubuntu that contain the server
 	Home     string // the environment variable that names an unpacked archive, used instead of packages, if any
 	Limit    string // its own name for the maximum number of connections
-	Database Database
 
 	// Prefixes says that a user may be permitted keys with one prefix only, in a space that all users share.
 	Prefixes bool
@@ -48,15 +47,6 @@ type Service struct {
 	Embedded func(n int) (*Running, error)  // starts n substitutes inside this process; nil: there is none
 	Note     func(ttl time.Duration) string // says how it changes a session time-out that it does not support; may be nil
 }
-
-// Database is how a service identifies its databases.
-type Database string
-
-const (
-	DatabaseNone   Database = ""
-	DatabaseNumber Database = "number"
-	DatabaseName   Database = "name"
-)
 
 // StartOptions are the options for starting private servers.
 type StartOptions struct {

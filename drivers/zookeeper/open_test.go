@@ -71,7 +71,6 @@ func TestReadAddr(t *testing.T) {
 		"zk1?x=1":                    "each server",
 		"zk1//a":                     "chroot",
 		"zk1/a/../b":                 "chroot",
-		"zookeeper://secret@zk1":     "password",
 		"zookeeper://:secret@zk1":    "password",
 		"zookeeper://u:secret%zz@z":  "%25",
 		"zookeeper://u:sec/ret@zk1":  "%2F",

@@ -65,9 +65,8 @@ func parseTarget(s string) (target, error) {
 		if t.user, t.password, err = drivers.ParseLogin(authority[:i]); err != nil {
 			return target{}, err
 		}
-		if !strings.Contains(authority[:i], ":") || t.user == "" {
-			return target{}, errors.New("the address has a user without a password, or the other way round: write " +
-				"zookeeper://user:password@host:port")
+		if t.user == "" {
+			return target{}, errors.New("the address has a password and no user: write zookeeper://user:password@host:port")
 		}
 		authority = authority[i+1:]
 	}
@@ -108,10 +107,14 @@ func (driver) ReadAddr(addr string) (drivers.Addr, error) {
 	if err != nil {
 		return drivers.Addr{}, err
 	}
-	if t.tls {
-		return drivers.Addr{Redacted: "zookeepers://" + t.addr() + t.chroot, Network: "tls", Password: t.password}, nil
+	a := drivers.Addr{Redacted: "zookeeper://" + t.addr() + t.chroot, Network: "tcp", Password: t.password}
+	if t.password == "" {
+		a.User = t.user
 	}
-	return drivers.Addr{Redacted: "zookeeper://" + t.addr() + t.chroot, Network: "tcp", Password: t.password}, nil
+	if t.tls {
+		a.Redacted, a.Network = "zookeepers://"+t.addr()+t.chroot, "tls"
+	}
+	return a, nil
 }
 
 // endpointOf returns the endpoint that cfg names. chroot is the node below which the locks are.
@@ -155,9 +158,7 @@ func endpointOf(cfg drivers.Config) (to *endpoint, chroot string, err error) {
 			return nil, "", err
 		}
 	}
-	if cfg.Username != "" || cfg.Password != "" {
-		all.user, all.password = cfg.Username, cfg.Password
-	}
+	all.user, all.password = cmp.Or(cfg.Username, all.user), cmp.Or(cfg.Password, all.password)
 	if (all.user == "") != (all.password == "") {
 		return nil, "", errors.New("there is a user without a password, or the other way round: give both or neither")
 	}

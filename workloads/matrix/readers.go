@@ -62,10 +62,10 @@ var Readers = []Reader{
 		why: "only servers that lockbench starts are set up by it, and this run has none"},
 	{Setting: "shared", plan: func(p *spec.Plan) bool { return p.Server == External }, Depends: []string{"driver", "addr"},
 		why: "runs meet only on a server of yours, and this run has none: give -addr"},
-	ReadIn("acks", drivers.TopologyReplicated),
-	ReadIn("node-timeout", drivers.TopologyRedlock, drivers.TopologyReplicated),
-	ReadIn("nodes", drivers.TopologyRedlock, drivers.TopologyCluster, drivers.TopologyEnsemble),
-	ReadIn("replicas", drivers.TopologyReplicated, drivers.TopologySentinel),
+	readIn("acks", drivers.TopologyReplicated),
+	readIn("node-timeout", drivers.TopologyRedlock, drivers.TopologyReplicated),
+	readIn("nodes", drivers.TopologyRedlock, drivers.TopologyCluster, drivers.TopologyEnsemble),
+	readIn("replicas", drivers.TopologyReplicated, drivers.TopologySentinel),
 	readBy("poll", wait.Poll), readBy("backoff-min", wait.Backoff), readBy("backoff-max", wait.Backoff),
 	readBy("handover", wait.Queue),
 }
@@ -88,8 +88,8 @@ func readBy(setting, way string) Reader {
 	}
 }
 
-// ReadIn returns a setting of some topologies.
-func ReadIn(setting string, topologies ...drivers.Topology) Reader {
+// readIn returns a setting of some topologies.
+func readIn(setting string, topologies ...drivers.Topology) Reader {
 	return Reader{
 		Setting: setting, Depends: []string{"topology"}, Shown: "topology", why: "only -topology " + format.And(texts(topologies...)) + " reads it",
 		plan: func(p *spec.Plan) bool { return slices.Contains(topologies, drivers.Topology(p.Topology)) },

@@ -131,7 +131,7 @@ func (ds *Deployments) start(ctx context.Context, c spec.Plan, d deployment) (*s
 	case matrix.Embedded:
 		return t.Service.Embedded(max(1, d.nodes))
 	case matrix.External:
-		return &servers.Running{URLs: t.URLs, Network: t.Network, Master: t.Master, Close: nothing}, nil
+		return &servers.Running{URLs: t.URLs, Network: t.Network, Close: nothing}, nil
 	}
 	return &servers.Running{Close: nothing}, nil
 }
@@ -165,7 +165,7 @@ func (ds *Deployments) Open(ctx context.Context, c spec.Plan, prefix string) (dr
 			return nil, err
 		}
 		ds.fill(&cfg)
-		cfg.Addrs, cfg.Master, cfg.Database = s.URLs, s.Master, t.DB
+		cfg.Addrs, cfg.Master = s.URLs, s.Master
 	}
 	return d.Open(ctx, cfg)
 }

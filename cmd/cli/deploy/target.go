@@ -35,7 +35,7 @@ type Target struct {
 	// The rest is for external servers alone.
 	URLs     []string         // may carry passwords: never printed
 	Redacted string           // without users and passwords, a comma list
-	AddrUser string           // of a database, that the addresses name
+	Shown    string           // the same with users, where there is a password apart from them
 	Network  string           // as results.Server has it
 	Secrets  []drivers.Secret // that the drivers find in the addresses, or where those send them
 	Login
@@ -43,11 +43,8 @@ type Target struct {
 
 // Login is how the user's servers are logged in to. It is the same for all of a run; what differs stands in the URLs.
 type Login struct {
-	Master       string // the sentinels' name for the primary
-	User         string
 	Password     drivers.Secret
 	PasswordFile string
-	DB           string
 	Prefix       string // before that of the run, of services with Prefixes
 	TLS          TLSFiles
 }
@@ -161,7 +158,7 @@ func (l Login) Read() (a Access, err error) {
 }
 
 func (a Access) fill(cfg *drivers.Config) {
-	cfg.Username, cfg.Password, cfg.Database, cfg.TLS = a.User, a.Password, a.DB, a.tls
+	cfg.Password, cfg.TLS = a.Password, a.tls
 }
 
 // config makes a TLS configuration, or nil if nothing asks for TLS.

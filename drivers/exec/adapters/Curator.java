@@ -52,8 +52,10 @@ class Curator extends Lines {
         String hosts = servers.stream().map(s -> s.getRawAuthority().replaceFirst(".*@", ""))
             .collect(Collectors.joining(","));
         String path = r.path("database").asText(servers.get(0).getPath()).replaceFirst("/$", "");
-        String user = r.has("username") ? r.get("username").asText() + ":" + r.path("password").asText()
-            : servers.get(0).getUserInfo();
+        String user = r.has("username") ? r.get("username").asText() : servers.get(0).getUserInfo();
+        if (user != null && r.has("password")) {
+            user = user.replaceFirst(":.*", "") + ":" + r.get("password").asText();
+        }
         CuratorFrameworkFactory.Builder builder = CuratorFrameworkFactory.builder()
             .connectString(hosts + path)
             .sessionTimeoutMs((int) (r.path("ttl_ns").asLong(10_000_000_000L) / 1_000_000))
