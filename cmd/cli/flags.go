@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/lockbench/lockbench/cmd/cli/suggest"
-	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/matrix"
@@ -321,52 +320,10 @@ func (o *options) fill(env environ) error {
 			opt.text, opt.from = v, fromVariable
 		}
 	}
-	if err := cmp.Or(o.checkEmpty(), o.nameAdapters()); err != nil {
+	if err := o.checkEmpty(); err != nil {
 		return err
 	}
 	return o.checkSwitches()
-}
-
-// nameAdapters writes -driver exec -param command=COMMAND as the driver exec:COMMAND, so that others beside it have parameters
-// of their own.
-func (o *options) nameAdapters() error {
-	driver, param := o.find("driver"), o.find("param")
-	if driver == nil || param == nil {
-		return nil
-	}
-	isAdapter := func(name string) bool { return name == "exec" || drivers.FamilyOf(name) == "exec" }
-	var adapters, others []string
-	for _, value := range strings.Split(param.text, ",") {
-		words := strings.Split(value, "+")
-		for _, word := range words {
-			if command, ok := strings.CutPrefix(word, "command="); ok {
-				adapters = append(adapters, "exec:"+command)
-			}
-		}
-		words = slices.DeleteFunc(words, func(word string) bool { return strings.HasPrefix(word, "command=") })
-		others = append(others, strings.Join(words, "+"))
-	}
-	var names []string
-	for _, name := range strings.Split(driver.text, ",") {
-		switch name = strings.TrimSpace(name); {
-		case isAdapter(name) && adapters != nil:
-			names = append(names, adapters...)
-		case name == "exec":
-			return o.complain(driver, "which adapter? give -param command='…', how to start it (lockbench help adapters)")
-		default:
-			names = append(names, name)
-		}
-	}
-	if slices.ContainsFunc(names, isAdapter) && adapters != nil {
-		driver.text, param.text = strings.Join(names, ","), strings.Join(slices.Compact(others), ",")
-		if driver.from == fromDefault {
-			driver.from = param.from
-		}
-		if param.text == "" {
-			param.from = fromDefault
-		}
-	}
-	return nil
 }
 
 // checkSwitches reads the switches that take no list, those that are settings as their table says.
