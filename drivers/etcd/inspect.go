@@ -1,4 +1,4 @@
-// Asking the members what they are and what they have used, and finding what a run has left.
+// Asking the members what they are and what they have used.
 package etcd
 
 import (

@@ -279,21 +279,12 @@ func (c *conn) alive() bool {
 	return alive
 }
 
-// lastWords returns what the server has said before it ended a connection that is not alive, or why that has failed. MariaDB
-// says nothing, so that the limits have to tell.
+// lastWords returns why a connection that is not alive has failed, or which limit of the server may have ended it.
 func (c *conn) lastWords() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.broken.Load() {
 		return c.reason
-	}
-	var words [512]byte
-	n := 0
-	if c.svc.target.tls == nil && c.wire.Conn.SetReadDeadline(time.Now().Add(c.io)) == nil { // which would hide it
-		n, _ = c.wire.Conn.Read(words[:])
-	}
-	if err := goodbye(words[:n]); err != nil {
-		return err
 	}
 	idle := time.Since(c.used)
 	for _, limit := range c.svc.about.limits {
@@ -301,7 +292,7 @@ func (c *conn) lastWords() error {
 			return fmt.Errorf("the server has ended the connection: %s is %v, and it was idle for longer", limit.Name, limit.Of)
 		}
 	}
-	return errors.New("the server has ended the connection without a word")
+	return errors.New("the server has ended the connection")
 }
 
 // close ends the connection, in order if it works.

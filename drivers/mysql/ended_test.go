@@ -47,16 +47,3 @@ func TestEnded(t *testing.T) {
 		})
 	}
 }
-
-// TestGoodbye reads what MySQL 8 sends before it ends an idle connection, without the first byte.
-func TestGoodbye(t *testing.T) {
-	err := goodbye([]byte("\x00\x00\x00\xff\xbf\x0f#HY000The client was disconnected by the server because of inactivity."))
-	if err == nil || err.Error() != "error 4031: The client was disconnected by the server because of inactivity. (wait_timeout)" {
-		t.Errorf("%v", err)
-	}
-	for _, words := range []string{"", "\x00\x00\x00\xff", "\x07\x00\x00\x00\x00\x00\x00\x02\x00\x00\x00\x00\x00"} {
-		if err := goodbye([]byte(words)); err != nil {
-			t.Errorf("%q: %v", words, err)
-		}
-	}
-}

@@ -4,7 +4,6 @@ package mysql
 import (
 	"context"
 	sqldriver "database/sql/driver"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -180,20 +179,6 @@ func prefixed(prefix string, err error) error {
 		return err
 	}
 	return fmt.Errorf("%s%w", prefix, err)
-}
-
-// goodbye reads the error with which a server ends a connection unasked, of which alive has read the first byte: the rest of
-// its length, its number, 0xff, the number of the error, its SQL state, and the text. It returns nil for anything else.
-func goodbye(words []byte) error {
-	if len(words) < 12 || words[3] != 0xff || words[6] != '#' {
-		return nil
-	}
-	number := binary.LittleEndian.Uint16(words[4:])
-	err := fmt.Errorf("error %d: %s", number, words[12:])
-	if number == errForcedClose || number == errIdleClosed {
-		err = fmt.Errorf("%w (wait_timeout)", err)
-	}
-	return err
 }
 
 // number parses a number that the server sent; it returns 0 for NULL and anything else.

@@ -76,8 +76,6 @@ func TestBatchReplies(t *testing.T) {
 		"another text":       {reply: redis.Text("QUEUED")},
 		"an integer":         {reply: redis.Int(1)},
 		"a negative integer": {reply: redis.Int(-1)},
-		"an empty array":     {reply: redis.Array()},
-		"an array":           {reply: redis.Array(redis.Int(1), redis.Nil())},
 	}
 	greeter := miniredis.NewMiniRedis()
 	defer greeter.Close()

@@ -155,11 +155,7 @@ func (p *popper) pop(ctx context.Context, command []string, d time.Duration) (bo
 	case reply.kind == nil:
 		return false, nil
 	}
-	pair, err := reply.AsArray()
-	if err == nil && len(pair) != 2 {
-		err = reply.unexpected("a list and an element")
-	}
-	return err == nil, err
+	return true, nil
 }
 
 // connect returns the connection, a new one if there is none.

@@ -196,9 +196,6 @@ func threeInts(r Reply) (a, b, c int64, err error) {
 	if err != nil {
 		return 0, 0, 0, err
 	}
-	if len(items) != 3 {
-		return 0, 0, 0, Unexpected("got an array of another length than 3")
-	}
 	for i, to := range []*int64{&a, &b, &c} {
 		if *to, err = items[i].AsInt(); err != nil {
 			return 0, 0, 0, err

@@ -97,9 +97,6 @@ func (s *session) listeners(ctx context.Context, l *drivers.Lease) (int, error) 
 	if err != nil {
 		return 0, opListeners.fail(err)
 	}
-	if len(pair) != 2 {
-		return 0, opListeners.fail(reply.unexpected("a channel and a number"))
-	}
 	n, err := pair[1].AsInt()
 	if err != nil {
 		return 0, opListeners.fail(err)

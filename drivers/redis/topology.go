@@ -145,8 +145,8 @@ func (o *Options) askMaster(l *link) (addr string, err error) {
 		return "", fmt.Errorf("the sentinels know no primary by the name %q, but %s", o.Master, list(names))
 	}
 	pair, err := reply.AsArray()
-	if err != nil || len(pair) != 2 {
-		return "", Unexpected("a primary's address has a host and a port")
+	if err != nil {
+		return "", err
 	}
 	return net.JoinHostPort(pair[0].text, pair[1].text), nil
 }
@@ -260,9 +260,6 @@ func (l *link) read() (Reply, error) {
 		return Reply{}, err
 	}
 	line = bytes.TrimRight(line, "\r\n")
-	if len(line) == 0 {
-		return Reply{}, Unexpected("an empty line")
-	}
 	kind, text := line[0], string(line[1:])
 	switch kind {
 	case '+':

@@ -23,7 +23,6 @@ var (
 	errHandshake = errors.New("the server ends the connection before it has greeted: it may not be ZooKeeper, want TLS, " +
 		"be without a majority of its ensemble, or have as many connections from here as it takes (maxClientCnxns, by default 60)")
 	errSilence error = silence{}
-	errAnswer        = errors.New("a transaction has another answer than expected")
 	errExpired       = errors.New("the session is another one by now")
 )
 

@@ -39,8 +39,6 @@ func (s *herdSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	switch {
 	case errors.Is(err, zk.ErrNodeExists):
 		return false, nil
-	case err == nil && (len(answers) != 2 || answers[1].Stat == nil):
-		return false, opTry.fail(errAnswer)
 	case err != nil:
 		return false, opTry.fail(err)
 	}

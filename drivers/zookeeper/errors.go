@@ -50,8 +50,6 @@ func classOf(err error) drivers.Class {
 	switch {
 	case errors.As(err, new(*unconnected)), errors.Is(err, errEarlier), errors.Is(err, errNotSent):
 		return drivers.ClassConnect // it was not sent
-	case errors.Is(err, errAnswer):
-		return drivers.ClassProtocol
 	case errors.Is(err, errNoReply):
 		return drivers.ClassTimeout
 	case errors.Is(err, context.Canceled):

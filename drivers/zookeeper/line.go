@@ -39,9 +39,6 @@ func (s *session) enter(ctx context.Context, key, owner string) (place, error) {
 			}
 			continue // the server may have deleted it again, but it waits a while before that
 		}
-		if err == nil && (len(answers) != 2 || answers[1].Stat == nil) {
-			err = errAnswer
-		}
 		if err != nil {
 			return p, err
 		}
