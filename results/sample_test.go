@@ -35,7 +35,7 @@ func sample() *Record {
 			},
 			Classes: []spec.Class{{Name: "readers", Load: spec.Load{Clients: 60, TTL: time.Second}}, {Name: "batch", Load: spec.Load{Clients: 4, Hold: time.Second, TTL: time.Minute}}},
 
-			Workload: "hot-key", Ops: 1_000_000, MaxErrors: spec.Must(spec.ParseMaxErrors("5%")), Probe: 50,
+			Workload: "hot-key", Ops: 1_000_000, MaxErrors: "5%", Probe: 50,
 			Driver: "rueidis", Lock: "set-nx", Wait: "backoff", Keys: 10,
 			Topology: "replicated", Release: "lua", Renew: true, Reentry: 2, Lockers: 8, Handover: "swap", HandoverMax: 4, Processes: 2,
 			Nodes: 5, Replicas: 2, Acks: 1, NodeTimeout: 50 * time.Millisecond, Params: "tries=3",
@@ -118,7 +118,7 @@ func firstSample() *Record {
 	r.Prefix, r.Wrong = "", ""
 	first := p.Load
 	p.Load = spec.Load{Clients: first.Clients, Hold: first.Hold, Think: first.Think, TTL: first.TTL, Timeout: first.Timeout}
-	p.Classes, p.Workload, p.Ops, p.MaxErrors, p.Probe = nil, "", 0, spec.MaxErrors{}, 0
+	p.Classes, p.Workload, p.Ops, p.MaxErrors, p.Probe = nil, "", 0, "", 0
 	n.Offered, n.Dropped, n.Crashed = 0, 0, 0
 	r.Bound.By, r.Generator.RunQueue, r.Generator.GCLongest, r.Generator.PerWrite, r.Generator.Outside, r.Bound.Pool = "", 0, 0, 0, 0, 0
 	r.Bound.InSystem, r.Bound.LittleOpen, r.Bound.Waited, r.Bound.LoadRTT, r.Generator.Memory = 0, 0, 0, 0, 0

@@ -157,9 +157,9 @@ type figures struct {
 	Classes []totals
 	Seen    witnessed
 
-	Granted, Attempts, Failed int64                   // since the load began, warm-up included
-	Stuck                     map[int32]time.Duration `ranks:"max"` // in the window: for how long failed requests had left keys locked
-	FirstError, FirstStuck    string
+	Granted, Failed        int64                   // since the load began, warm-up included
+	Stuck                  map[int32]time.Duration `ranks:"max"` // in the window: for how long failed requests had left keys locked
+	FirstError, FirstStuck string
 
 	// Between the two readings:
 	Locks   int64
@@ -172,7 +172,7 @@ type figures struct {
 func (e *engine) count() figures {
 	b, a := &e.before, &e.after
 	c := figures{
-		Seen: e.witness(), Granted: e.granted(), Attempts: e.attempts(), Failed: e.errors.total(), FirstError: e.errors.firstError(),
+		Seen: e.witness(), Granted: e.granted(), Failed: e.errors.total(), FirstError: e.errors.firstError(),
 		Stuck: e.stuck.lasted(e), FirstStuck: e.stuck.first,
 		Locks: a.granted - b.granted, CPU: -1, Allocs: a.runtime.Allocs - b.runtime.Allocs,
 		Traffic: drivers.Traffic{

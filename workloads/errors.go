@@ -12,7 +12,6 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
-	"github.com/lockbench/lockbench/results/spec"
 )
 
 // errorLog counts errors by class, and keeps the first of each. Errors are rare (clients pause after each), so one lock serves all.
@@ -210,18 +209,4 @@ func (e *engine) stuckText(r *results.Record) string {
 		return ""
 	}
 	return fmt.Sprintf("requests that failed left %d of %s locked (the first: %s)", n, format.Plural(r.Plan.Keys, "key"), e.all.FirstStuck)
-}
-
-// enoughAttempts is how many acquisitions there have to be before a share of them says anything.
-const enoughAttempts = 20
-
-// exceeded returns why a run with that many errors stops, and nothing if it goes on.
-func exceeded(m spec.MaxErrors, failed, attempts int64) string {
-	switch {
-	case m.Count > 0 && failed >= m.Count:
-		return fmt.Sprintf("stopped: %s of %s; -max-errors %s is reached", format.Plural(failed, "error"), format.Plural(attempts, "acquisition"), m)
-	case m.Share > 0 && attempts >= enoughAttempts && float64(failed) > m.Share*float64(attempts):
-		return fmt.Sprintf("stopped: %s of %s are over -max-errors %s", format.Plural(failed, "error"), format.Plural(attempts, "acquisition"), m)
-	}
-	return ""
 }

@@ -122,9 +122,6 @@ func (e *engine) gather(ctx context.Context) {
 		e.ranks = append(e.ranks, p.Rank)
 		e.all.Totals.Rest.Idle += (end - p.Until) * time.Duration(p.Rank.Clients) // who has done its share of -n has nothing more to do
 	}
-	if why := exceeded(e.run.Plan.MaxErrors, e.all.Failed, e.all.Attempts); why != "" {
-		e.stopFor(why)
-	}
 	e.sweep(holds)
 }
 

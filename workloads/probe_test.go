@@ -146,7 +146,6 @@ func TestProbeBegins(t *testing.T) {
 // TestProbeFails: failed probes are errors of their own class, and no figure of the lock's.
 func TestProbeFails(t *testing.T) {
 	p := probePlan()
-	p.MaxErrors = spec.Must(spec.ParseMaxErrors("1"))
 	n := 0
 	probed(t, p, func(since time.Duration) (time.Duration, error) {
 		if n++; n%2 == 0 {

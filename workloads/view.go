@@ -118,19 +118,11 @@ func (e *engine) violations() int64 {
 	return e.oracle.Violations()
 }
 
-// attempts returns all acquisitions that have ended since the load began; see results.Recorder.Attempts.
-func (e *engine) attempts() (n int64) {
-	for _, r := range e.recorders() {
-		n += r.Attempts()
-	}
-	return n
-}
-
 // snapshot returns where the trial stands.
 func (e *engine) snapshot(phase Phase, elapsed, total time.Duration) Snapshot {
 	s := Snapshot{
 		Phase: phase, Elapsed: elapsed, Total: total,
-		Acquired: e.granted(), Errors: e.errors.total(), Violations: e.violations(), Attempts: e.attempts(),
+		Acquired: e.granted(), Errors: e.errors.total(), Violations: e.violations(),
 		P99: time.Duration(e.timeseries.p99.Load()),
 	}
 	for _, cl := range e.classes {

@@ -86,10 +86,10 @@ func TestTakenWorkloads(t *testing.T) {
 		"axes": "-driver go-redis,rueidis,memory,null -wait backoff,poll,queue,none -clients 2,1k -flush-delay 0s,100us -trials 3 -renew=off,on -lockers 1,2 -handover swap",
 		"loads": "-driver memory -keys 100 -rate 0,0.5,5k,1k:50k:10s,steps:1k:5k:5,ladder:1k:5k:5 -arrival constant,poisson -max-queue 9 " +
 			"-key-dist uniform,zipf:1.1,hot:80%:10,sequential,own,uniform@0-9,70%*zipf:1.1+30%*own -hold 100us,uniform:1ms:9ms,exp:5ms,lognormal:5ms:50ms " +
-			"-crash 0.1% -try-only 0.3 -n 1M -duration 1m30s -max-errors 5%",
+			"-crash 0.1% -try-only 0.3 -n 1M -duration 1m30s",
 		"named":   "-driver redsync@redlock,redsync,null",
 		"servers": "-driver rueidis,etcd -topology single,redlock,ensemble -durability relaxed,strict -release default,delex -probe 0.5",
-		"params":  "-driver redislock -wait native -param retry=linear+retry-min=10ms,retry=exponential -seed 0xff -oracle=false -max-errors 10",
+		"params":  "-driver redislock -wait native -param retry=linear+retry-min=10ms,retry=exponential -seed 0xff -oracle=false",
 		"classes": "-workload batch-beside-online -driver null,memory",
 	} {
 		e, err := experimentFor(t, line, environment())
@@ -134,7 +134,7 @@ func TestRefusedWorkloads(t *testing.T) {
 		"key-dist: zipf", "key-dist: zipf:x", "key-dist: hot:80%", "key-dist: 70%*zipf:1+own", "key-dist: 5",
 		"crash: 110", "crash: 10", "crash: -1%", "crash: lots", "try-only: yes",
 		"rate: fast", "rate: -5", "rate: 1k:2k", "rate: steps:1k:2k", "rate: 1k:2k:3", "arrival: sometimes", "burst: 1", "max-queue: -1",
-		"max-errors: few", "probe: -1", "probe: 1e9", "wait: sleep", "renew: maybe", "renew: yes", "oracle: on", "null: 3", "seed: -1", "seed: x",
+		"probe: -1", "probe: 1e9", "wait: sleep", "renew: maybe", "renew: yes", "oracle: on", "null: 3", "seed: -1", "seed: x",
 		"topology: ring", "driver: redsync@ring", "driver: redsync@", "driver: '@redlock'", "durability: none", "release: free", "pipelining: on", "handover: throw", "param: retry", "param: a=b+c",
 		"slo:", "slo: []", "slo: fast", "slo: 20ms", "slo: response.p99>20ms", "slo: [response.p99<20ms, x]", "slo: {a: 1}",
 		"name: ''", "name: a b", "name: -x", "name: [x]", "about: ''", "about: [x]",

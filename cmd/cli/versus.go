@@ -25,7 +25,7 @@ func (o *options) versus() bool { return o.get("vs").from != fromDefault }
 
 // measuredAlike are the flags in which the sides have to agree, because they decide what an observation is. A file that
 // -vs names for the head may set them too.
-var measuredAlike = []string{"duration", "n", "warmup", "trials", "seed", "max-errors"}
+var measuredAlike = []string{"duration", "n", "warmup", "trials", "seed"}
 
 // notOfASide returns why a flag cannot stand in -vs; empty if it can.
 func (f flagDef) notOfASide() string {

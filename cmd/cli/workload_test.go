@@ -93,8 +93,8 @@ func TestRoundTrip(t *testing.T) {
 			"-hold 100us,uniform:1ms:9ms,exp:5ms,lognormal:5ms:50ms -think 0s,exp:1us", ""},
 		"arrivals": {"-driver memory -rate 0,0.5,5k,1k:50k:10s,steps:1k:5k:5,ladder:1k:5k:5 -arrival constant,poisson -max-queue 0,10 -burst 0s,100ms -think 0s,1ms", ""},
 		"shares":   {"-driver memory,redislock -try-only 0%,10%,100% -crash 0.1%,0", ""},
-		"length":   {"-driver memory -n 1M -max-errors 5%", ""},
-		"limited":  {"-driver memory -n 1M -duration 10s -max-errors 100", ""},
+		"length":   {"-driver memory -n 1M", ""},
+		"limited":  {"-driver memory -n 1M -duration 10s", ""},
 		"probe":    {"-driver rueidis,memory -probe 0.5", ""},
 		"null":     {"-driver rueidis,memory -null -clients 2,3 -hold 0s,1ms -wait backoff,queue -crash 1%", ""},
 		"topology": {"-driver rueidis,etcd,redsync -topology single,redlock,replicated,sentinel,cluster,ensemble -durability relaxed,strict -release default,lua,delex -node-timeout 9ms,50ms", ""},
@@ -164,7 +164,7 @@ func randomLine(r *rand.Rand) string {
 		"ttl": {"30s", "1500ms"}, "timeout": {"0s", "1s"}, "try-only": {"0%", "33.3%"}, "crash": {"0%", "1%"},
 		"rate": {"0", "5k", "1k:2k:3s", "ladder:1:2:3"}, "arrival": {"constant", "poisson"}, "burst": {"0s", "1s"}, "max-queue": {"0", "7"},
 		"handover": {"release", "swap"}, "lockers": {"1", "2"}, "durability": {"relaxed", "strict"}, "topology": {"single", "redlock", "ensemble"},
-		"duration": {"10s", "3s"}, "n": {"0", "100"}, "max-errors": {"never", "7%"}, "probe": {"0", "2"}, "trials": {"1", "2"}, "seed": {"1", "12"},
+		"duration": {"10s", "3s"}, "n": {"0", "100"}, "probe": {"0", "2"}, "trials": {"1", "2"}, "seed": {"1", "12"},
 		"conns": {"0", "3"}, "pipelining": {"default", "auto"}, "flush-delay": {"0s", "20us"}, "null": {"true", "false"},
 	}
 	var words []string
@@ -326,7 +326,6 @@ func TestWorkloadErrors(t *testing.T) {
 		{"driver: memory\nclasses: {a: {clients: 0}}", "", "w.yaml: class a: clients 0: must be 1 to 1000000"},
 		{"driver: memory\nkey-dist: zipf", "", "w.yaml: key-dist zipf: must"},
 		{"driver: memory\nrate: 5x", "", "w.yaml: rate 5x: "},
-		{"driver: memory\nmax-errors: 0", "", "w.yaml: max-errors 0: must be never, or a number of errors"},
 		{"driver: rueidis\nprobe: 1e9", "", "w.yaml: probe 1e9: must be 0, or requests a second from 0.01 to 1000"},
 		{"driver: memory\npoll: 1s", "", "w.yaml: poll 1s: only -wait poll reads it, and -wait is auto"},
 		{"driver: memory\narrival: poisson", "", "w.yaml: arrival poisson: only arrivals at a -rate read it"},

@@ -202,10 +202,6 @@ var Settings = []Setting{
 		at:      func(p *Plan, _ *Load) value { return count(&p.Ops) }},
 	{Name: "warmup", Group: GroupTrial, Value: "TIME", Default: "2s", Zero: "0s", Constant: true,
 		Usage: "time before it that is not measured", at: func(p *Plan, _ *Load) value { return period(&p.Warmup) }},
-	{Name: "max-errors", Group: GroupTrial, Value: "N|SHARE", Default: "never", Zero: "never", Constant: true,
-		Usage: "stop a trial at so many errors: 100, or 5% of all acquisitions\n" +
-			"(default never)",
-		at: func(p *Plan, _ *Load) value { return maxErrors(&p.MaxErrors) }},
 	{Name: "probe", Group: GroupTrial, Value: "HZ", Default: "0", Zero: "0", Constant: true,
 		Usage: "beside the load, requests a second of an unrelated client on the\n" +
 			"same server that needs no lock; their latency is reported",
@@ -217,6 +213,7 @@ var Settings = []Setting{
 
 // Gone are the settings that only records of before have. They are shown and told apart as they are written, and cannot be set.
 var Gone = []Setting{
+	{Name: "max-errors", Zero: "never", Constant: true, at: func(p *Plan, _ *Load) value { return name(&p.MaxErrors) }},
 	{Name: "pin", Zero: "off", Axis: true, at: func(p *Plan, _ *Load) value { return onOff(&p.Pin) }},
 	{Name: "overstay", Zero: "0%", Axis: true, Class: true, at: func(_ *Plan, l *Load) value { return share(&l.Overstay) }},
 	{Name: "handover-max", Constant: true, at: func(p *Plan, _ *Load) value { return besides(&p.HandoverMax, 16) }},

@@ -33,9 +33,9 @@ type Plan struct {
 	Params      string        `json:"params,omitempty"` // the library's own options that are not its defaults, "name=value+…" by name
 	Duration    time.Duration `json:"duration_ns"`      // of the measured window; with Ops its greatest length, 0: none
 	Warmup      time.Duration `json:"warmup_ns"`
-	Ops         int64         `json:"ops,omitempty"`       // acquisitions after which the window closes; 0: it closes after Duration
-	MaxErrors   MaxErrors     `json:"max_errors,omitzero"` // errors at which the run stops
-	Probe       float64       `json:"probe,omitempty"`     // requests of a neighbour a second; 0: there is none
+	Ops         int64         `json:"ops,omitempty"`        // acquisitions after which the window closes; 0: it closes after Duration
+	MaxErrors   string        `json:"max_errors,omitempty"` // Gone: errors at which the run stopped
+	Probe       float64       `json:"probe,omitempty"`      // requests of a neighbour a second; 0: there is none
 	Seed        uint64        `json:"seed"`
 	Conns       int           `json:"conns,omitempty"`      // 0: the client library's default
 	Pipelining  string        `json:"pipelining,omitempty"` // empty: the client library's default

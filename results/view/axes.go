@@ -119,14 +119,13 @@ var unlike = map[string]func(a *Axis){
 	"think": func(a *Axis) {
 		a.Absent, a.Value = "0", ofClasses(func(l spec.Load) string { return unlessZero(Drawn(l.ThinkTimes())) })
 	},
-	"timeout":    func(a *Axis) { a.Absent = "endless" },
-	"try-only":   func(a *Axis) { a.Title, a.Absent = "try-only", "0 %" },
-	"crash":      func(a *Axis) { a.Absent = "0 %" },
-	"overstay":   func(a *Axis) { a.Absent = "0 %" },
-	"param":      func(a *Axis) { a.Title = "params" },
-	"n":          func(a *Axis) { a.Title = "ops" },
-	"warmup":     func(a *Axis) { a.Title = "warm-up" },
-	"max-errors": func(a *Axis) { a.Wide, a.Absent = true, "never" },
+	"timeout":  func(a *Axis) { a.Absent = "endless" },
+	"try-only": func(a *Axis) { a.Title, a.Absent = "try-only", "0 %" },
+	"crash":    func(a *Axis) { a.Absent = "0 %" },
+	"overstay": func(a *Axis) { a.Absent = "0 %" },
+	"param":    func(a *Axis) { a.Title = "params" },
+	"n":        func(a *Axis) { a.Title = "ops" },
+	"warmup":   func(a *Axis) { a.Title = "warm-up" },
 	"oracle": func(a *Axis) {
 		a.Wide, a.Value = true, func(c *results.Cell) string {
 			if c.Plan().Oracle {

@@ -141,7 +141,7 @@ func (m *Matrix) AddNull() error {
 		null := spec.Plan{
 			Driver: Null, Wait: wait.Backoff, BackoffMin: wait.DefaultBackoffMin, BackoffMax: wait.DefaultBackoffMax,
 			Load: with.Load, Classes: slices.Clone(with.Classes), Workload: p.Workload, Keys: p.Keys,
-			Duration: p.Duration, Warmup: p.Warmup, Ops: p.Ops, MaxErrors: p.MaxErrors,
+			Duration: p.Duration, Warmup: p.Warmup, Ops: p.Ops,
 			Seed: p.Seed, IOTimeout: p.IOTimeout, Oracle: p.Oracle,
 		}
 		if err := m.Add(null, Server{Kind: InProcess}); err != nil {

@@ -1,0 +1,73 @@
+package workloads
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// hung is a service whose server is gone from a time on: each request takes as long as the driver's IO time-out.
+type hung struct {
+	drivers.Service
+	from time.Time
+	io   time.Duration
+}
+
+type hungSession struct {
+	drivers.Session
+	hung
+}
+
+func (h hung) Session(ctx context.Context, id int) (drivers.Session, error) {
+	s, err := h.Service.Session(ctx, id)
+	return hungSession{s, h}, err
+}
+
+func (h hung) answer() error {
+	if time.Now().Before(h.from) {
+		return nil
+	}
+	time.Sleep(h.io)
+	return context.DeadlineExceeded
+}
+
+func (h hungSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
+	if err := h.answer(); err != nil {
+		return false, err
+	}
+	return h.Session.Try(ctx, l)
+}
+
+func (h hungSession) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
+	if err := h.answer(); err != nil {
+		return false, err
+	}
+	return h.Session.Release(ctx, l)
+}
+
+// TestDeadServer is stopped when nothing has come from the server for a while: it ends within one more time-out of a request,
+// whatever the clients are in, and has what was measured before.
+func TestDeadServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := plan("memory", "mutex")
+		p.Clients, p.Keys, p.Hold, p.Duration = 8, 100, ms, time.Hour
+		gone := time.Now().Add(3 * time.Second)
+		const patience, io = 7 * time.Second, 5 * time.Second
+		ctx, stop := context.WithTimeout(t.Context(), time.Until(gone)+patience)
+		defer stop()
+		r, err := (&Run{Plan: p, Service: hung{open(t, p), gone, io}, Prefix: "test:"}).Do(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Each client ends a failed acquisition or release, and the release that follows an unknown outcome.
+		if took := time.Since(gone); took > patience+3*io+progressEvery {
+			t.Errorf("it went on for %v without a server", took)
+		}
+		if r.Trial = 1; r.Partial != "interrupted" || r.Counts.Acquired == 0 || r.Counts.Unknown+r.Counts.ReleaseError == 0 || r.Validate() != nil {
+			t.Errorf("partial %q, counts %+v, %v", r.Partial, r.Counts, r.Validate())
+		}
+	})
+}
