@@ -10,8 +10,7 @@ import (
 	_ "github.com/lockbench/lockbench/drivers/redsync"
 )
 
-// TestInspect describes five nodes as one: what each of them limits is that of the tightest, what they have used is the sum, and
-// what they do not have in common is mixed.
+// TestInspect describes five nodes as one: the first that answers stands for all, and what they have used is the sum.
 func TestInspect(t *testing.T) {
 	used := func(n int64) drivers.Usage {
 		return drivers.Usage{CPU: 1, Commands: n, BytesIn: 2 * n, BytesOut: 3 * n}
@@ -28,11 +27,11 @@ func TestInspect(t *testing.T) {
 		failed bool
 	}{
 		{name: "all answer", sent: 11111, usage: drivers.Usage{CPU: 5, Commands: 11111, BytesIn: 22222, BytesOut: 33333},
-			all: drivers.Server{Mode: "redlock, 5 of 5 nodes", RunID: "a+b+c+d+e", Connected: 9, MaxClients: 20, Version: "mixed"}},
+			all: drivers.Server{Mode: "redlock, 5 of 5 nodes", RunID: "a+b+c+d+e", Connected: 3, MaxClients: 100, Version: "8"}},
 		{name: "two are down", down: "ad", sent: 11111, usage: unknown,
-			all: drivers.Server{Mode: "redlock, 3 of 5 nodes", RunID: "a+b+c+d+e", Connected: 9, MaxClients: 50, Version: "8"}},
+			all: drivers.Server{Mode: "redlock, 3 of 5 nodes", RunID: "a+b+c+d+e", Connected: 9, MaxClients: 50, Version: "7"}},
 		{name: "two were never there", never: "ad", sent: 10110, usage: drivers.Usage{CPU: 3, Commands: 10110, BytesIn: 20220, BytesOut: 30330},
-			all: drivers.Server{Mode: "redlock, 3 of 5 nodes", RunID: "+b+c++e", Connected: 9, MaxClients: 50, Version: "8"}},
+			all: drivers.Server{Mode: "redlock, 3 of 5 nodes", RunID: "+b+c++e", Connected: 9, MaxClients: 50, Version: "7"}},
 		{name: "three are down", down: "abc", sent: 11111, failed: true},
 	} {
 		in(t, func(t *testing.T) {
@@ -42,7 +41,7 @@ func TestInspect(t *testing.T) {
 				n.server = drivers.Server{Name: "fake", Version: "8", RunID: name, Persistence: "none", Connected: connected[i], MaxClients: most[i]}
 				n.usage = used([]int64{1, 10, 100, 1000, 10000}[i])
 			}
-			f.nodes["d"].server.Version = "7"
+			f.nodes["b"].server.Version = "7"
 			f.each(tc.never, func(n *fake) { n.down = refused })
 			c := start(t, f, drivers.Config{})
 			f.each(tc.down, func(n *fake) { n.down = refused })

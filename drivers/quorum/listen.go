@@ -3,8 +3,6 @@ package quorum
 
 import (
 	"context"
-	"errors"
-	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -14,23 +12,23 @@ import (
 
 // Listen implements drivers.Subscriber. It opens one subscription per node, and needs those of a majority.
 func (s wakingService) Listen(ctx context.Context, wake func(key string)) (drivers.Listener, error) {
-	l := &listener{s: s.service, wake: wake, keys: map[string]set{}, nodes: map[*node]drivers.Listener{}}
-	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
-		return nil, fail("listen", errClosed)
+	l := &listener{s: s.service, wake: wake, keys: map[string]set{}, nodes: make([]drivers.Listener, len(s.nodes))}
+	subscribe := func(ctx context.Context, node int, sub drivers.Subscriber) (err error) {
+		l.nodes[node], err = sub.Listen(ctx, func(key string) { l.announced(key, 1<<node) })
+		return err
 	}
-	s.listeners[l] = struct{}{}
-	s.mu.Unlock()
-	err := s.ask(ctx, s.cfg.IO(), len(s.nodes), l.open)
-	l.mu.Lock()
-	open := len(l.nodes)
-	l.mu.Unlock()
-	if open < s.majority {
-		l.Close()
-		return nil, fail("listen", err)
+	err := each(ctx, s.service, s.cfg.IO(), s.alive(), subscribe)
+	if err == nil || len(l.open()) >= s.majority {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if !s.closed {
+			s.listeners[l] = struct{}{}
+			return l, nil
+		}
+		err = errClosed
 	}
-	return l, nil
+	drivers.CloseAll(slices.Values(l.open()))
+	return nil, fail("listen", err)
 }
 
 // listener is a subscription at every open node. It wakes when a majority of the nodes have announced a release of the
@@ -41,54 +39,29 @@ func (s wakingService) Listen(ctx context.Context, wake func(key string)) (drive
 // No wake-up is lost. After a wake-up all waiters try again and give back what they got without success, so those nodes
 // count from then on. The other nodes have refused. For a majority to become free, some of those must release, which
 // they announce, unless the lease ends there, which bounds every wait. A node that has failed instead of refusing
-// counts as well; see failing.
+// counts as well, and so does one that registers the key after the others: it may have been released there before.
 type listener struct {
-	s    *service
-	wake func(key string)
+	s     *service
+	wake  func(key string)
+	nodes []drivers.Listener // nil for those that are not open; constant
 
-	mu     sync.Mutex
-	closed bool
-	keys   map[string]set // added keys, with the nodes that have announced a release
-	nodes  map[*node]drivers.Listener
+	mu   sync.Mutex
+	keys map[string]set // added keys, with the nodes that have announced a release
 }
 
-// open subscribes at one node, also to the keys that were added before.
-func (l *listener) open(ctx context.Context, n *node, svc drivers.Service) error {
-	sub, ok := drivers.As[drivers.Subscriber](svc)
-	if !ok {
-		return errors.ErrUnsupported
-	}
-	inner, err := sub.Listen(ctx, func(key string) { l.announced(n, key) })
-	if err != nil {
-		return err
-	}
-	l.mu.Lock()
-	var keys []string
-	late := l.closed || l.nodes[n] != nil
-	if !late {
-		l.nodes[n] = inner
-		keys = slices.Collect(maps.Keys(l.keys))
-	}
-	l.mu.Unlock()
-	if late {
-		return inner.Close()
-	}
-	for _, key := range keys {
-		_, keyErr := l.settle(ctx, n, key)
-		err = errors.Join(err, keyErr)
-	}
-	return err
+func (l *listener) open() []drivers.Listener {
+	return slices.DeleteFunc(slices.Clone(l.nodes), func(n drivers.Listener) bool { return n == nil })
 }
 
-// announced is called by the node's listener.
-func (l *listener) announced(n *node, key string) {
+// announced counts nodes at which a key is free, perhaps.
+func (l *listener) announced(key string, at set) {
 	if key == "" {
 		l.wake("")
 		return
 	}
 	l.mu.Lock()
 	heard, added := l.keys[key]
-	heard.add(n.number - 1)
+	heard |= at
 	enough := heard.size() >= l.s.majority
 	if enough {
 		heard = 0
@@ -102,73 +75,22 @@ func (l *listener) announced(n *node, key string) {
 	}
 }
 
-// Add implements drivers.Listener. It needs a majority of the nodes, and does not wait for others. A node that registers the key
-// later counts as if it had announced a release: it may have been released there before, and its waiters have tried before.
+// Add implements drivers.Listener. It needs a majority of the nodes, and does not wait for others.
 func (l *listener) Add(ctx context.Context, key string) error {
 	l.mu.Lock()
-	if l.closed {
-		l.mu.Unlock()
-		return fail("listen", errClosed)
-	}
-	if _, added := l.keys[key]; !added {
-		l.keys[key] = 0
-	}
+	l.keys[key] |= 0
 	l.mu.Unlock()
-	var returned atomic.Bool
-	err := l.s.ask(ctx, l.s.cfg.IO(), l.s.majority, func(ctx context.Context, n *node, _ drivers.Service) error {
-		registered, err := l.settle(ctx, n, key)
-		if registered && returned.Load() {
-			l.announced(n, key)
-		}
-		return err
-	})
-	returned.Store(true)
+	err := l.follow(ctx, key)
 	if err != nil {
 		l.forget(key)
-		return fail("listen", err)
 	}
-	return nil
+	return fail("listen", err)
 }
 
 // Remove implements drivers.Listener.
 func (l *listener) Remove(ctx context.Context, key string) error {
 	l.forget(key)
-	err := l.s.ask(ctx, l.s.cfg.IO(), l.s.majority, func(ctx context.Context, n *node, _ drivers.Service) error {
-		registered, err := l.settle(ctx, n, key)
-		if registered { // it was added again meanwhile, and this may have come after that
-			l.announced(n, key)
-		}
-		return err
-	})
-	return fail("unlisten", err)
-}
-
-// settle makes a node register a key that is added, and forget one that is not. Requests of several calls may overtake each
-// other on their way to a slow node, so each of them looks again when it has been answered: the last one to have an effect finds
-// what was wanted last.
-func (l *listener) settle(ctx context.Context, n *node, key string) (registered bool, err error) {
-	for {
-		inner, added := l.at(n, key)
-		switch {
-		case inner == nil:
-			return false, errNotOpen
-		case added:
-			err = inner.Add(ctx, key)
-		default:
-			err = inner.Remove(ctx, key)
-		}
-		if _, still := l.at(n, key); err != nil || still == added {
-			return added && err == nil, err
-		}
-	}
-}
-
-// at returns the subscription at a node, nil if there is none, and whether a key is added.
-func (l *listener) at(n *node, key string) (inner drivers.Listener, added bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	_, added = l.keys[key]
-	return l.nodes[n], added
+	return fail("unlisten", l.follow(ctx, key))
 }
 
 func (l *listener) forget(key string) {
@@ -177,42 +99,57 @@ func (l *listener) forget(key string) {
 	l.mu.Unlock()
 }
 
+func (l *listener) added(key string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, added := l.keys[key]
+	return added
+}
+
+// follow makes the nodes register a key that is added, and forget one that is not. Requests of several calls may
+// overtake each other on their way to a slow node, so each of them looks again when it has been answered: the last one
+// to have an effect finds what was wanted last.
+func (l *listener) follow(ctx context.Context, key string) error {
+	adding := l.added(key)
+	var late atomic.Bool // a majority has registered it
+	register := func(ctx context.Context, node int, _ drivers.Subscriber) (err error) {
+		n := l.nodes[node]
+		for {
+			added := l.added(key)
+			switch {
+			case n == nil:
+				return errNotOpen
+			case added:
+				err = n.Add(ctx, key)
+			default:
+				err = n.Remove(ctx, key)
+			}
+			if err != nil || l.added(key) == added {
+				if added && err == nil && (late.Load() || !adding) {
+					l.announced(key, 1<<node)
+				}
+				return err
+			}
+		}
+	}
+	err := each(ctx, l.s, l.s.cfg.IO(), l.s.majority, register)
+	late.Store(true)
+	return err
+}
+
 // Close implements drivers.Listener.
 func (l *listener) Close() error {
-	l.mu.Lock()
-	l.closed = true
-	nodes := l.nodes
-	l.nodes = nil
-	l.mu.Unlock()
 	l.s.mu.Lock()
 	delete(l.s.listeners, l)
 	l.s.mu.Unlock()
-	return drivers.CloseAll(maps.Values(nodes))
+	return drivers.CloseAll(slices.Values(l.open()))
 }
 
-// join makes every listener subscribe at a node that was down until now. Then all waiters have to look.
-func (s *service) join(ctx context.Context, n *node, svc drivers.Service) {
-	for _, l := range s.open() {
-		if l.open(ctx, n, svc) == nil {
-			l.wake("")
-		}
-	}
-}
-
-// failing counts nodes that have not answered an attempt as if they had announced a release: the key may be
-// free there.
-func (s *service) failing(key string, silent set) {
-	for _, l := range s.open() {
-		l.mu.Lock()
-		if heard, added := l.keys[key]; added {
-			l.keys[key] = heard.with(silent)
-		}
-		l.mu.Unlock()
-	}
-}
-
-func (s *service) open() []*listener {
+// announced counts nodes that have not answered an attempt as if they had announced a release.
+func (s *service) announced(key string, at set) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Collect(maps.Keys(s.listeners))
+	for l := range s.listeners {
+		l.announced(key, at)
+	}
 }

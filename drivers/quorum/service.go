@@ -16,15 +16,12 @@ import (
 )
 
 type service struct {
-	driver      Driver
 	cfg         drivers.Config
 	traits      drivers.Traits
 	nodes       []*node
-	majority    int
+	majority    int           // more than half, so that two of them have a node in common
 	nodeTimeout time.Duration // for one node
 
-	ctx        context.Context // done when the service is closed
-	cancel     context.CancelFunc
 	background sync.WaitGroup // every goroutine of the service and its sessions
 	watcher    atomic.Pointer[func(drivers.Vote)]
 
@@ -37,21 +34,55 @@ type service struct {
 // wakingService is a service whose releases are published.
 type wakingService struct{ *service }
 
-var errClosed = &drivers.Error{Class: drivers.ClassClosed, Op: "use", Err: net.ErrClosed}
+var (
+	errClosed  = &drivers.Error{Class: drivers.ClassClosed, Op: "use", Err: net.ErrClosed}
+	errNotOpen = noAnswer(drivers.ClassConnect, "it did not answer when the service was opened")
+)
 
-func newService(d Driver, cfg drivers.Config, design drivers.Design) *service {
+func noAnswer(class drivers.Class, why string) *drivers.Error {
+	return &drivers.Error{Class: class, Op: "node", Err: errors.New(why)}
+}
+
+// node is one server.
+type node struct {
+	svc drivers.Service // nil if it did not answer when the service was opened
+	run string          // the run id of its server, when it was last seen; the service's mutex guards it
+
+	mu    sync.Mutex
+	known drivers.Node
+}
+
+func (n *node) open(ctx context.Context, d drivers.Driver, cfg drivers.Config) {
+	svc, err := d.Open(ctx, cfg)
+	if err != nil {
+		n.known.Err = err
+		return
+	}
+	n.svc = svc
+	if i, ok := drivers.As[drivers.Inspector](svc); ok {
+		server, _, _ := i.Inspect(ctx) // optional
+		n.run = server.RunID
+	}
+}
+
+// failure counts a request without an answer.
+func (n *node) failure(err error) {
+	n.mu.Lock()
+	n.known.Failed++
+	n.known.Err = cmp.Or(n.known.Err, err)
+	n.mu.Unlock()
+}
+
+func newService(cfg drivers.Config, design drivers.Design) *service {
 	s := &service{
-		driver: d, cfg: cfg, traits: design.Traits, majority: majority(len(cfg.Addrs)), nodeTimeout: cfg.NodeTimeout,
-		sessions: map[*session]struct{}{}, listeners: map[*listener]struct{}{},
+		cfg: cfg, traits: design.Traits, nodes: make([]*node, len(cfg.Addrs)), majority: len(cfg.Addrs)/2 + 1,
+		nodeTimeout: cmp.Or(cfg.NodeTimeout, drivers.DefaultNodeTimeout),
+		sessions:    map[*session]struct{}{}, listeners: map[*listener]struct{}{},
+	}
+	for i := range s.nodes {
+		s.nodes[i] = &node{}
 	}
 	s.traits.Wakes = s.traits.Wakes && cfg.Wakes
-	s.nodeTimeout = cmp.Or(s.nodeTimeout, drivers.DefaultNodeTimeout)
-	s.ctx, s.cancel = context.WithCancel(context.Background())
-	for i, addr := range cfg.Addrs {
-		one := cfg
-		one.Lock, one.Addrs, one.Topology, one.Blocks = design.Name, []string{addr}, "", false
-		s.nodes = append(s.nodes, &node{s: s, number: i + 1, cfg: one})
-	}
 	s.cfg.Addrs = nil // they may contain a password, and cfg may be printed
 	return s
 }
@@ -61,7 +92,7 @@ func (s *service) Traits() drivers.Traits { return s.traits }
 
 // Session implements drivers.Service. A session has a goroutine for each node.
 func (s *service) Session(ctx context.Context, id int) (drivers.Session, error) {
-	session, err := newSession(ctx, s, id)
+	c, err := newSession(ctx, s, id)
 	if err != nil {
 		return nil, err
 	}
@@ -70,11 +101,11 @@ func (s *service) Session(ctx context.Context, id int) (drivers.Session, error) 
 	if s.closed {
 		return nil, errClosed
 	}
-	s.sessions[session] = struct{}{}
-	for _, m := range session.members {
+	s.sessions[c] = struct{}{}
+	for _, m := range c.members {
 		s.background.Go(m.work)
 	}
-	return session, nil
+	return c, nil
 }
 
 // Close implements drivers.Service. Requests of sessions to nodes that answer are still completed.
@@ -84,39 +115,20 @@ func (s *service) Close() error {
 	sessions, listeners := s.sessions, s.listeners
 	s.sessions, s.listeners = nil, nil
 	s.mu.Unlock()
-	s.cancel()
 	for l := range listeners {
 		l.Close()
 	}
-	for session := range sessions {
-		session.end()
+	for c := range sessions {
+		c.end()
 	}
-	ended := make(chan struct{})
-	go func() { s.background.Wait(); close(ended) }()
-	select {
-	case <-ended:
-	case <-time.After(2 * s.nodeTimeout):
-	}
+	s.background.Wait() // a request to a node that does not answer ends with its time-out
 	var errs []error
 	for _, n := range s.nodes {
-		if svc := n.svc.Load(); svc != nil {
-			if err := (*svc).Close(); err != nil {
-				errs = append(errs, fmt.Errorf("quorum: close: node %d: %w", n.number, err))
-			}
+		if n.svc != nil {
+			errs = append(errs, fail("close", n.svc.Close()))
 		}
 	}
-	<-ended
 	return errors.Join(errs...)
-}
-
-// begin announces a goroutine. It returns false if the service is closed.
-func (s *service) begin() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.closed {
-		s.background.Add(1)
-	}
-	return !s.closed
 }
 
 // Watch implements drivers.Voter.
@@ -132,35 +144,55 @@ func (s *service) Watch(vote func(drivers.Vote)) {
 func (s *service) Nodes() []drivers.Node {
 	nodes := make([]drivers.Node, len(s.nodes))
 	for i, n := range s.nodes {
-		nodes[i] = n.state()
+		n.mu.Lock()
+		nodes[i] = n.known
+		n.mu.Unlock()
 	}
 	return nodes
 }
 
-// ask calls f for every open node at once, each for at most limit, and returns when enough of them have succeeded or
-// all have answered. Late ones go on in the background.
-func (s *service) ask(ctx context.Context, limit time.Duration, enough int, f func(ctx context.Context, n *node, svc drivers.Service) error) error {
+// alive returns the number of open nodes.
+func (s *service) alive() (n int) {
+	for i := range s.nodes {
+		if s.nodes[i].svc != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// each calls f at once for what every open node can do as a C, each for at most limit, and returns when enough of them
+// have succeeded or all have answered. Late ones go on in the background.
+func each[C any](
+	ctx context.Context, s *service, limit time.Duration, enough int, f func(ctx context.Context, node int, c C) error,
+) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return errClosed
+	}
 	answers := make(chan error, len(s.nodes))
-	for _, n := range s.nodes {
-		if !s.begin() {
-			return errClosed
-		}
-		go func() {
-			defer s.background.Done()
+	for i, n := range s.nodes {
+		s.background.Go(func() {
 			ctx, cancel := context.WithTimeout(ctx, limit)
 			defer cancel()
-			if svc := n.service(); svc == nil {
-				answers <- fmt.Errorf("node %d: %w", n.number, errNotOpen)
-			} else if err := f(ctx, n, svc); err != nil {
-				answers <- fmt.Errorf("node %d: %w", n.number, err)
-			} else {
-				answers <- nil
+			err := error(errNotOpen)
+			if n.svc != nil {
+				err = errors.ErrUnsupported
+				if c, ok := drivers.As[C](n.svc); ok {
+					err = f(ctx, i, c)
+				}
 			}
-		}()
+			if err != nil {
+				err = fmt.Errorf("node %d: %w", i+1, err)
+			}
+			answers <- err
+		})
 	}
+	s.mu.Unlock()
 	var errs []error
 	for good := 0; good < enough && good+len(errs) < len(s.nodes); {
 		if err := <-answers; err == nil {
@@ -175,20 +207,9 @@ func (s *service) ask(ctx context.Context, limit time.Duration, enough int, f fu
 	return errors.Join(errs...)
 }
 
-// askAs is ask for what the services of the nodes can do as a C.
-func askAs[C any](ctx context.Context, s *service, limit time.Duration, enough int, f func(ctx context.Context, n *node, c C) error) error {
-	return s.ask(ctx, limit, enough, func(ctx context.Context, n *node, svc drivers.Service) error {
-		c, ok := drivers.As[C](svc)
-		if !ok {
-			return errors.ErrUnsupported
-		}
-		return f(ctx, n, c)
-	})
-}
-
 // Ping implements drivers.Pinger: the round trip to a majority.
 func (s *service) Ping(ctx context.Context) error {
-	return fail("ping", askAs(ctx, s, s.nodeTimeout, s.majority, func(ctx context.Context, _ *node, p drivers.Pinger) error {
+	return fail("ping", each(ctx, s, s.nodeTimeout, s.majority, func(ctx context.Context, _ int, p drivers.Pinger) error {
 		return p.Ping(ctx)
 	}))
 }
@@ -196,22 +217,20 @@ func (s *service) Ping(ctx context.Context) error {
 // Probe implements drivers.Prober. Another application has its data on one node. Nodes are alike, so the first one
 // stands for all, even if it fails.
 func (s *service) Probe(ctx context.Context) error {
-	n := s.nodes[0]
-	svc := n.service()
-	if svc == nil {
-		return fail("probe", fmt.Errorf("node %d: %w", n.number, errNotOpen))
+	if s.nodes[0].svc == nil {
+		return fail("probe", errNotOpen)
 	}
-	p, ok := drivers.As[drivers.Prober](svc)
+	p, ok := drivers.As[drivers.Prober](s.nodes[0].svc)
 	if !ok {
 		return fail("probe", errors.ErrUnsupported)
 	}
 	return p.Probe(ctx)
 }
 
-// Clean implements drivers.Cleaner on every node that has been open. A node that does not answer is an error, because
-// its keys are still there.
+// Clean implements drivers.Cleaner on every open node. A node that does not answer is an error, because its keys are
+// still there.
 func (s *service) Clean(ctx context.Context, keys []string) error {
-	return fail("clean", askAs(ctx, s, time.Hour, s.alive(), func(ctx context.Context, _ *node, c drivers.Cleaner) error {
+	return fail("clean", each(ctx, s, time.Hour, s.alive(), func(ctx context.Context, _ int, c drivers.Cleaner) error {
 		return c.Clean(ctx, keys)
 	}))
 }
@@ -224,98 +243,49 @@ func fail(op string, err error) error {
 	return &drivers.Error{Class: drivers.ClassOf(err), Op: "quorum: " + op, Err: err}
 }
 
-// Inspect implements drivers.Inspector. The server is the first node that answers, with the number of those that do.
-// Usage is the sum; it is unknown if one of the open nodes does not tell.
-func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, error) {
-	var mu sync.Mutex
-	usages := make([]*drivers.Usage, len(s.nodes))
-	err := askAs(ctx, s, s.cfg.IO(), s.alive(), func(ctx context.Context, n *node, i drivers.Inspector) error {
+// Inspect implements drivers.Inspector. Nodes are alike, so the first one that answers stands for all. Usage is the
+// sum; it is unknown if one of the open nodes does not tell. The run id changes with that of any node.
+func (s *service) Inspect(ctx context.Context) (all drivers.Server, sum drivers.Usage, err error) {
+	first, answered := len(s.nodes), 0
+	err = each(ctx, s, s.cfg.IO(), s.alive(), func(ctx context.Context, node int, i drivers.Inspector) error {
 		server, usage, err := i.Inspect(ctx)
 		if err != nil {
 			return err
 		}
-		n.mu.Lock()
-		n.server = server
-		n.mu.Unlock()
-		mu.Lock()
-		usages[n.number-1] = &usage
-		mu.Unlock()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		answered, sum = answered+1, sum.Plus(usage)
+		if node < first {
+			first, all = node, server
+		}
+		s.nodes[node].run = server.RunID
 		return nil
 	})
-	mu.Lock()
-	defer mu.Unlock()
-	answered := 0
-	var all drivers.Usage
-	for i, u := range usages {
-		switch {
-		case u != nil:
-			answered++
-			all = all.Plus(*u)
-		case s.nodes[i].svc.Load() != nil:
-			all = unknownUsage
-		}
-	}
-	if answered < s.majority {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case answered < s.majority:
 		return drivers.Server{}, drivers.Usage{}, fail("inspect", err)
+	case answered < s.alive():
+		sum = drivers.Usage{CPU: -1, Commands: -1, BytesIn: -1, BytesOut: -1}
 	}
-	return s.server(usages, answered), all, nil
+	all.Mode = fmt.Sprintf("redlock, %d of %d nodes", answered, len(s.nodes))
+	var runs []string
+	for _, n := range s.nodes {
+		runs = append(runs, n.run)
+	}
+	if all.RunID = strings.Join(runs, "+"); strings.Trim(all.RunID, "+") == "" {
+		all.RunID = ""
+	}
+	return all, sum, nil
 }
 
 // Sent implements drivers.Sender: to all nodes.
 func (s *service) Sent() (all drivers.Sent) {
 	for _, n := range s.nodes {
-		if svc := n.svc.Load(); svc != nil {
-			if sender, ok := drivers.As[drivers.Sender](*svc); ok {
-				all = all.Plus(sender.Sent())
-			}
+		if sender, ok := drivers.As[drivers.Sender](n.svc); ok {
+			all = all.Plus(sender.Sent())
 		}
 	}
 	return all
-}
-
-var unknownUsage = drivers.Usage{CPU: -1, Commands: -1, BytesIn: -1, BytesOut: -1}
-
-// alive returns the number of open nodes.
-func (s *service) alive() (n int) {
-	for i := range s.nodes {
-		if s.nodes[i].svc.Load() != nil {
-			n++
-		}
-	}
-	return n
-}
-
-// server describes all nodes as one. Its run id changes with that of any node.
-func (s *service) server(usages []*drivers.Usage, answered int) (all drivers.Server) {
-	var runs []string
-	first := true
-	for i, n := range s.nodes {
-		n.mu.Lock()
-		one := n.server // when it was last seen
-		n.mu.Unlock()
-		runs = append(runs, one.RunID)
-		if usages[i] == nil {
-			continue
-		}
-		if first {
-			all, first = one, false
-		} else {
-			all.Connected = max(all.Connected, one.Connected) // connections are limited per node
-			all.MaxClients = min(all.MaxClients, one.MaxClients)
-			all.Persistence = same(all.Persistence, one.Persistence)
-			all.Version = same(all.Version, one.Version)
-		}
-	}
-	all.Mode = fmt.Sprintf("redlock, %d of %d nodes", answered, len(s.nodes))
-	if all.RunID = strings.Join(runs, "+"); strings.Trim(all.RunID, "+") == "" {
-		all.RunID = ""
-	}
-	return all
-}
-
-func same(a, b string) string {
-	if a == b {
-		return a
-	}
-	return "mixed"
 }

@@ -150,7 +150,7 @@ func TestMinorityRefuses(t *testing.T) {
 			f.each("e", func(n *fake) { n.hangs = true })
 			held, err = s.Try(t.Context(), &drivers.Lease{Key: "k", TTL: ttl})
 			must(t, "Try with e hung", held, err, false)
-			time.Sleep(2 * nodeTimeout) // until e is asked again
+			time.Sleep(3 * nodeTimeout) // until e is asked again
 			f.each("cd", func(n *fake) { n.down = refused })
 			if answers {
 				f.each("e", func(n *fake) { n.hangs, n.delay["try"] = false, nodeTimeout/2 })
@@ -197,27 +197,19 @@ func TestGivesBack(t *testing.T) {
 	})
 }
 
-// TestLateGrant: a node that had failed grants the key after the attempt was refused, when the client no longer waited
-// for it. The grant is given back.
+// TestLateGrant: a node grants the key after the attempt has failed, when the client no longer waits for it. The grant is
+// given back.
 func TestLateGrant(t *testing.T) {
 	in(t, func(t *testing.T) {
 		f := newFakes(5)
 		c := start(t, f, drivers.Config{})
-		holder, other := c.client(), c.client()
-		f.each("a", func(n *fake) { n.down = refused })
-		l := drivers.Lease{Key: "k", TTL: ttl}
-		held, err := holder.Try(t.Context(), &l)
-		must(t, "Try", held, err, true)
-		refusedLease := drivers.Lease{Key: "k", TTL: ttl}
-		held, err = other.Try(t.Context(), &refusedLease) // a is suspect from now on
-		must(t, "Try", held, err, false)
-		time.Sleep(nodeTimeout) // it is only tried again after a while
-		f.each("a", func(n *fake) { n.down = nil; n.delay["try"] = nodeTimeout / 2 })
-		if d := took(func() { held, err = other.Try(t.Context(), &refusedLease) }); d != 0 {
-			t.Errorf("a refusal waited %v for a node that had failed", d)
+		f.each("bcde", func(n *fake) { n.down = refused })
+		f.each("a", func(n *fake) { n.delay["try"] = nodeTimeout / 2 })
+		held, err := c.client().Try(t.Context(), &drivers.Lease{Key: "k", TTL: ttl})
+		if held || err == nil {
+			t.Errorf("Try with four of five nodes down = %v, %v", held, err)
 		}
-		must(t, "Try", held, err, false)
-		time.Sleep(nodeTimeout)
+		synctest.Wait()
 		if v := c.vote(); v.Late != 1 || v.Held || v.Elapsed != nodeTimeout/2 {
 			t.Errorf("vote %+v, want 1 late grant after %v", v, nodeTimeout/2)
 		}
@@ -454,52 +446,28 @@ func TestRemainingOfSome(t *testing.T) {
 	})
 }
 
-// TestOpen opens with nodes that are down, which join when they answer, and are not asked too often before.
+// TestOpen opens with nodes that are down. They stay out, also when they answer again.
 func TestOpen(t *testing.T) {
 	in(t, func(t *testing.T) {
 		f := newFakes(5)
 		f.each("ab", func(n *fake) { n.down = refused })
-		c := start(t, f, drivers.Config{Wakes: true})
+		c, e, woken := listen(t, f)
+		f.each("ab", func(n *fake) { n.down = nil })
 		if nodes := c.Service.(drivers.Voter).Nodes(); nodes[0].Err == nil || nodes[2].Err != nil {
 			t.Errorf("Nodes does not tell which are down: %+v", nodes)
-		}
-		var woken woken
-		e, err := c.Service.(drivers.Subscriber).Listen(t.Context(), woken.wake)
-		if err != nil {
-			t.Fatal(err)
 		}
 		if err := e.Add(t.Context(), "k"); err != nil {
 			t.Fatal(err)
 		}
+		l := drivers.Lease{Key: "k", TTL: ttl}
 		s := c.client()
-		cycle := func() {
-			t.Helper()
-			l := drivers.Lease{Key: "k", TTL: ttl}
-			held, err := s.Try(t.Context(), &l)
-			must(t, "Try", held, err, true)
-			owned, err := s.Release(t.Context(), &l)
-			must(t, "Release", owned, err, true)
-			synctest.Wait()
-		}
-		for range 100 {
-			cycle()
-			time.Sleep(50 * time.Millisecond)
-		}
-		opened := 0
-		f.each("a", func(n *fake) { opened = n.opened })
-		if n := opened; n < 4 || n > 7 {
-			t.Errorf("a node that is down was opened %d times in 5 s", n)
-		}
-		f.each("ab", func(n *fake) { n.down = nil })
-		time.Sleep(2 * time.Second)
-		cycle() // this opens it
-		if woken.count("") == 0 {
-			t.Error("listeners are not told that a node has joined")
-		}
-		f.each("cd", func(n *fake) { n.down = refused })
-		cycle() // a, b and e
-		if woken.count("k") == 0 {
-			t.Error("the node that has joined is not listened to")
+		held, err := s.Try(t.Context(), &l)
+		must(t, "Try", held, err, true)
+		owned, err := s.Release(t.Context(), &l)
+		must(t, "Release", owned, err, true)
+		synctest.Wait()
+		if opened := f.nodes["a"].opened; opened != 1 || f.nodes["a"].took("try") != 0 || woken.count("k") != 1 {
+			t.Errorf("a node that is down was opened %d times, and a release has woken %d times", opened, woken.count("k"))
 		}
 	})
 }
@@ -550,8 +518,8 @@ func TestContextEnds(t *testing.T) {
 	})
 }
 
-// TestAllocs checks that the combinator allocates nothing itself: memory's sessions allocate nothing, and an owner is a
-// fraction.
+// TestAllocs checks that the requests of a cycle, of which there are two, allocate little, and nothing for each node:
+// memory's sessions allocate nothing, and an owner is a fraction.
 func TestAllocs(t *testing.T) {
 	s, err := quorum.Driver{Node: memory.Driver{}}.Open(t.Context(), drivers.Config{Addrs: names(five), NodeTimeout: time.Minute})
 	if err != nil {
@@ -568,7 +536,7 @@ func TestAllocs(t *testing.T) {
 		must(t, "Try", held, err, true)
 		owned, err := a.Release(context.Background(), &l)
 		must(t, "Release", owned, err, true)
-	}); n >= 1 {
+	}); n > 12 {
 		t.Errorf("a cycle allocates %v times", n)
 	}
 }
