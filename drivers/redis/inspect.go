@@ -4,7 +4,6 @@ package redis
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -111,7 +110,7 @@ func askInfo(ctx context.Context, conn Conn) (info, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parseInfo(text)
+	return parseInfo(text), nil
 }
 
 // askConfig asks for one parameter; known is false if the server refuses, or does not know the parameter.
@@ -135,20 +134,14 @@ func askConfig(ctx context.Context, conn Conn, name string) (value string, known
 }
 
 // parseInfo parses the reply to INFO: lines "field:value", comments with # and empty lines.
-func parseInfo(text string) (map[string]string, error) {
-	fields := map[string]string{}
+func parseInfo(text string) info {
+	fields := info{}
 	for line := range strings.Lines(text) {
-		line = strings.TrimRight(line, "\r\n")
-		if line == "" || line[0] == '#' {
-			continue
+		if field, value, ok := strings.Cut(strings.TrimRight(line, "\r\n"), ":"); ok {
+			fields[field] = value
 		}
-		field, value, ok := strings.Cut(line, ":")
-		if !ok || field == "" {
-			return nil, Unexpected(fmt.Sprintf("INFO has a line that is no field: %.40q", line))
-		}
-		fields[field] = value
 	}
-	return fields, nil
+	return fields
 }
 
 // info has the fields of an INFO reply. Fields that are missing or make no sense are unknown.

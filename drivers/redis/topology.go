@@ -177,10 +177,7 @@ func (o *Options) meetCluster(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			state, err := parseInfo(reply.text)
-			if err != nil {
-				return err
-			}
+			state := parseInfo(reply.text)
 			if state["cluster_state"] == "fail" {
 				// This is the server's answer to every command about a key.
 				return fmt.Errorf("%w: %s of %d slots are served: start the nodes that are missing, or give their slots to others (redis-cli --cluster fix)",
@@ -218,7 +215,7 @@ func (l *link) info(section string) (info, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parseInfo(reply.text)
+	return parseInfo(reply.text), nil
 }
 
 // masters returns the names that a sentinel knows.
