@@ -326,7 +326,7 @@ func TestWorkloadErrors(t *testing.T) {
 		{"driver: memory\nclasses: {a: {clients: 0}}", "", "w.yaml: class a: clients 0: must be 1 to 1000000"},
 		{"driver: memory\nkey-dist: zipf", "", "w.yaml: key-dist zipf: must"},
 		{"driver: memory\nrate: 5x", "", "w.yaml: rate 5x: "},
-		{"driver: rueidis\nprobe: 1e9", "", "w.yaml: probe 1e9: must be 0, or requests a second from 0.01 to 1000"},
+		{"driver: rueidis\nprobe: 1e9", "", "w.yaml: probe 1e9: must be 0.01 to 1000"},
 		{"driver: memory\npoll: 1s", "", "w.yaml: poll 1s: only -wait poll reads it, and -wait is auto"},
 		{"driver: memory\narrival: poisson", "", "w.yaml: arrival poisson: only arrivals at a -rate read it"},
 		{"driver: memory\narrival: often\nrate: 5", "", `w.yaml: arrival often: unknown arrival "often"; there are constant, poisson`},

@@ -6,6 +6,7 @@ package matrix
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
@@ -84,19 +85,17 @@ func Check(p spec.Plan, t drivers.Traits) error {
 		checkWait(p),
 		checkTopology(p),
 		checkClasses(p),
-		checkInt("clients", p.Clients, 1, MaxClients),
-		checkLockers(p),
+		within("clients", p.Clients, 1, MaxClients),
 		checkProcesses(p),
-		checkInt("keys", p.Keys, 1, MaxKeys),
-		checkInt("reentry", cmp.Or(p.Reentry, 1), 1, MaxReentry),
+		within("keys", p.Keys, 1, MaxKeys),
+		within("reentry", cmp.Or(p.Reentry, 1), 1, MaxReentry),
 		checkLength(p),
-		checkTime("warmup", p.Warmup, 0, maxTime),
+		within("warmup", p.Warmup, 0, maxTime),
 		checkProbe(p),
-		checkInt("conns", p.Conns, 0, MaxConns),
-		checkTime("flush-delay", p.FlushDelay, 0, time.Second),
-		checkTime("io-timeout", p.IOTimeout, minIO, time.Hour),
-		checkName("server", p.Server, servers),
-		checkShared(p),
+		within("conns", p.Conns, 0, MaxConns),
+		within("flush-delay", p.FlushDelay, 0, time.Second),
+		within("io-timeout", p.IOTimeout, minIO, time.Hour),
+		checkName("server", p.Server, []string{Private, Embedded, External, InProcess}),
 	)
 }
 
@@ -108,28 +107,21 @@ const (
 	InProcess = "in-process" // none: the driver needs no server
 )
 
-// servers are the kinds of servers.
-var servers = []string{Private, Embedded, External, InProcess}
-
 // checkWait looks at the way of waiting and at those times that only it reads.
 func checkWait(p spec.Plan) error {
-	if err := checkName("wait", p.Wait, Choices("wait")[1:]); err != nil { // without Auto
+	err := checkName("wait", p.Wait, Choices("wait")[1:]) // without Auto
+	switch {
+	case err != nil:
 		return err
-	}
-	switch p.Wait {
-	case wait.Queue:
+	case p.Wait == wait.Queue:
 		return checkName("handover", p.Handover, Choices("handover"))
-	case wait.Poll:
-		return checkTime("poll", p.Poll, time.Microsecond, maxTime)
-	case wait.Backoff:
-		if err := checkTime("backoff-min", p.BackoffMin, time.Microsecond, maxTime); err != nil {
-			return err
-		}
-		if p.BackoffMax < p.BackoffMin {
-			return refuse("backoff-max", p.BackoffMax.String(),
-				fmt.Sprintf("at least -backoff-min, which is %v", p.BackoffMin))
-		}
-		return checkTime("backoff-max", p.BackoffMax, time.Microsecond, maxTime)
+	case p.Wait == wait.Poll:
+		return within("poll", p.Poll, time.Microsecond, maxTime)
+	case p.Wait == wait.Backoff:
+		return cmp.Or(
+			within("backoff-min", p.BackoffMin, time.Microsecond, maxTime),
+			within("backoff-max", p.BackoffMax, p.BackoffMin, maxTime), // at least -backoff-min
+		)
 	}
 	return nil
 }
@@ -150,28 +142,20 @@ func checkNames(p spec.Plan, settings ...string) error {
 // checkTopology looks at what the topology of p reads; the rest is zero.
 func checkTopology(p spec.Plan) error {
 	if err := cmp.Or(
-		checkInt("nodes", p.Nodes, 0, drivers.MaxNodes),
-		checkInt("replicas", p.Replicas, 0, drivers.MaxNodes),
-		checkInt("acks", p.Acks, 0, drivers.MaxNodes),
+		within("nodes", p.Nodes, 0, drivers.MaxNodes),
+		within("replicas", p.Replicas, 0, drivers.MaxNodes),
+		within("acks", p.Acks, 0, drivers.MaxNodes),
 	); err != nil {
 		return err
 	}
-	acknowledged := p.Topology == string(drivers.TopologyReplicated)
-	switch {
-	case acknowledged && p.Acks == 0:
-		return refuse("acks", "0", "1 or more, or -topology single")
-	case acknowledged && p.Replicas > 0 && p.Acks > p.Replicas:
-		return refuse("acks", strconv.Itoa(p.Acks), fmt.Sprintf("at most -replicas, which is %d", p.Replicas))
-	case acknowledged || p.Topology == string(drivers.TopologyRedlock):
-		return checkTime("node-timeout", p.NodeTimeout, time.Microsecond, maxTime)
-	}
-	return nil
-}
-
-// checkLockers wants at least one client a locker; 0 lockers are one.
-func checkLockers(p spec.Plan) error {
-	if p.Lockers < 0 || p.Lockers > max(p.Clients, 1) {
-		return refuse("lockers", strconv.Itoa(p.Lockers), fmt.Sprintf("1 to -clients, which is %d", p.Clients))
+	switch drivers.Topology(p.Topology) {
+	case drivers.TopologyReplicated:
+		return cmp.Or(
+			upTo("acks", p.Acks, "replicas", cmp.Or(p.Replicas, drivers.MaxNodes)),
+			within("node-timeout", p.NodeTimeout, time.Microsecond, maxTime),
+		)
+	case drivers.TopologyRedlock:
+		return within("node-timeout", p.NodeTimeout, time.Microsecond, maxTime)
 	}
 	return nil
 }
@@ -179,14 +163,16 @@ func checkLockers(p spec.Plan) error {
 // MaxProcesses is how many processes a plan may have.
 const MaxProcesses = 4096
 
-// checkProcesses wants at least one client of each class in a process.
+// checkProcesses wants at least one client of each class in a process, and one in a locker; 0 are one.
 func checkProcesses(p spec.Plan) error {
-	if p.Processes <= 1 {
-		return checkInt("processes", p.Processes, 0, MaxProcesses)
+	if err := cmp.Or(
+		upTo("lockers", cmp.Or(p.Lockers, 1), "clients", max(p.Clients, 1)), within("processes", p.Processes, 0, MaxProcesses),
+	); err != nil || p.Processes <= 1 {
+		return err
 	}
 	for _, g := range p.Groups() {
-		if p.Processes > min(g.Clients, MaxProcesses) {
-			return inClass(g.Name, refuse("processes", strconv.Itoa(p.Processes), fmt.Sprintf("1 to -clients, which is %d", g.Clients)))
+		if err := upTo("processes", p.Processes, "clients", g.Clients); err != nil {
+			return inClass(g.Name, err)
 		}
 	}
 	return nil
@@ -194,28 +180,18 @@ func checkProcesses(p spec.Plan) error {
 
 // checkLength wants an end: a duration, a number of operations, or both.
 func checkLength(p spec.Plan) error {
-	if p.Ops < 0 || p.Ops > maxOps {
-		return refuse("n", strconv.FormatInt(p.Ops, 10), fmt.Sprintf("0 to %d", int64(maxOps)))
-	}
+	shortest := time.Nanosecond
 	if p.Ops > 0 {
-		return checkTime("duration", p.Duration, 0, MaxDuration)
+		shortest = 0
 	}
-	return checkTime("duration", p.Duration, 1, MaxDuration)
+	return cmp.Or(within("n", p.Ops, 0, maxOps), within("duration", p.Duration, shortest, MaxDuration))
 }
 
 func checkProbe(p spec.Plan) error {
-	if p.Probe == 0 || MinProbe <= p.Probe && p.Probe <= MaxProbe { // not so for a NaN
+	if p.Probe == 0 {
 		return nil
 	}
-	return refuse("probe", strconv.FormatFloat(p.Probe, 'g', -1, 64),
-		fmt.Sprintf("0, or requests a second from %v to %d", MinProbe, MaxProbe))
-}
-
-func checkShared(p spec.Plan) error {
-	if p.Shared && p.Server != External {
-		return refuse("shared", "on", "off without a server that several runs can meet on")
-	}
-	return nil
+	return within("probe", p.Probe, MinProbe, MaxProbe)
 }
 
 // checkClasses checks what the clients of each class do. Together they are the plan's clients.
@@ -223,13 +199,10 @@ func checkClasses(p spec.Plan) error {
 	if len(p.Classes) > MaxClasses {
 		return fmt.Errorf("%d classes of clients: there may be %d", len(p.Classes), MaxClasses)
 	}
-	sum, names := 0, map[string]bool{}
+	sum, names := 0, map[string]bool{"": true}
 	for i, c := range p.Classes {
-		switch {
-		case c.Name == "":
-			return fmt.Errorf("class %d of %d has no name", i+1, len(p.Classes))
-		case names[c.Name]:
-			return fmt.Errorf("class %s: there are two of that name", c.Name)
+		if names[c.Name] {
+			return fmt.Errorf("class %d of %d, %q: needs a name of its own", i+1, len(p.Classes), c.Name)
 		}
 		names[c.Name] = true
 		sum += c.Clients
@@ -246,67 +219,51 @@ func checkClasses(p spec.Plan) error {
 }
 
 func checkLoad(l spec.Load) error {
-	if err := cmp.Or(
-		checkInt("clients", l.Clients, 1, MaxClients),
-		checkTime("hold", l.Hold, 0, maxTime),
-		checkTime("think", l.Think, 0, maxTime),
-		checkTime("ttl", l.TTL, minTTL, maxTime),
-		checkTime("timeout", l.Timeout, 0, maxTime),
-		checkShare("try-only", l.TryOnly),
-		checkShare("crash", l.Crash),
+	return cmp.Or(
+		within("clients", l.Clients, 1, MaxClients),
+		within("hold", l.Hold, 0, maxTime),
+		within("think", l.Think, 0, maxTime),
+		within("ttl", l.TTL, minTTL, maxTime),
+		within("timeout", l.Timeout, 0, maxTime),
+		within("try-only", l.TryOnly, 0, 1),
+		within("crash", l.Crash, 0, 1),
+		within("max-queue", l.MaxQueue, 0, math.MaxInt),
 		checkArrivals(l),
-	); err != nil {
-		return err
-	}
-	return nil
+	)
 }
 
 // checkArrivals checks what makes an open loop.
 func checkArrivals(l spec.Load) error {
-	if l.MaxQueue < 0 {
-		return refuse("max-queue", strconv.Itoa(l.MaxQueue), "0 or more")
-	}
-	for _, r := range readersOfLoads {
-		if s, _ := spec.Find(r.Setting); !r.load(l) && s.Text(nil, &l) != "" {
-			return &FieldError{Field: r.Setting, Value: s.Text(nil, &l), Problem: r.why}
-		}
-	}
 	switch {
 	case !l.Rate.IsZero():
 		return checkName("arrival", l.Arrival, Choices("arrival"))
-	case l.Burst <= 0:
-		return checkTime("burst", l.Burst, 0, maxTime)
-	case l.Burst >= minBurst && l.BurstRate() > spec.MaxRate:
+	case l.Burst == 0:
+		return nil
+	case l.BurstRate() > spec.MaxRate && l.Burst >= minBurst:
 		return refuse("burst", l.Burst.String(), fmt.Sprintf("longer, or -clients fewer: %d at a time are more than %d arrivals a second",
 			l.Clients, int(spec.MaxRate)))
 	}
-	return checkTime("burst", l.Burst, minBurst, maxTime)
+	return within("burst", l.Burst, minBurst, maxTime)
 }
 
-func checkInt(field string, n, low, high int) error {
-	if low <= n && n <= high {
+// within wants a value between two others, which a NaN is not.
+func within[T int | int64 | float64 | time.Duration](field string, v, low, high T) error {
+	if low <= v && v <= high {
 		return nil
 	}
-	return refuse(field, strconv.Itoa(n), fmt.Sprintf("%d to %d", low, high))
+	text := func(v T) string {
+		if d, ok := any(v).(time.Duration); ok {
+			return spec.Brief(d)
+		}
+		return fmt.Sprintf("%v", v)
+	}
+	return refuse(field, text(v), text(low)+" to "+text(high))
 }
 
-func checkShare(field string, share float64) error {
-	if 0 <= share && share <= 1 { // not so for a NaN
+// upTo wants a number from 1 to that of another setting.
+func upTo(field string, n int, other string, high int) error {
+	if 1 <= n && n <= high {
 		return nil
 	}
-	return refuse(field, strconv.FormatFloat(share, 'g', -1, 64), "0 % to 100 %")
-}
-
-func checkTime(field string, d, low, high time.Duration) error {
-	if low <= d && d <= high {
-		return nil
-	}
-	from := low.String()
-	switch low {
-	case 0:
-		from = "0s"
-	case 1:
-		return refuse(field, d.String(), fmt.Sprintf("more than 0s and at most %s", spec.Brief(high)))
-	}
-	return refuse(field, d.String(), fmt.Sprintf("%s to %s", from, spec.Brief(high)))
+	return refuse(field, strconv.Itoa(n), fmt.Sprintf("1 to -%s, which is %d", other, high))
 }

@@ -76,14 +76,15 @@ func CheckNames(axes []Axis) error {
 		known := Names(a.Setting.Name)
 		for i := range a.Values {
 			p := &a.Values[i]
-			check := checkName
+			var err error
 			switch {
 			case known == nil, a.Setting.Name == "lock" && slices.ContainsFunc(axes, unstarted):
-				continue
 			case a.Setting.Name == "driver":
-				check = checkDriver
+				err = checkDriver(p.Driver, known)
+			default:
+				err = checkName(a.Setting.Name, a.Setting.Typed(p, &p.Load), known)
 			}
-			if err := check(a.Setting.Name, a.Setting.Typed(p, &p.Load), known); err != nil {
+			if err != nil {
 				return err
 			}
 		}
@@ -100,30 +101,22 @@ func unstarted(a Axis) bool {
 }
 
 // checkDriver is checkName for a driver that may name its topology.
-func checkDriver(field, text string, known []string) error {
+func checkDriver(text string, known []string) error {
 	name, topology, named := CutTopology(text)
-	topologies := Choices("topology")
-	wrong := func(format string, args ...any) error {
-		e := &FieldError{Field: field, Value: text, Problem: fmt.Sprintf(format, args...) + "; there are " + strings.Join(topologies, ", ")}
-		for _, t := range topologies {
-			e.Known = append(e.Known, name+"@"+t)
-		}
-		return e
-	}
 	if drivers.IsCommand(name) {
 		known = append(known, name)
 	}
-	switch err := checkName(field, name, known); {
-	case named && name == "":
-		return refuse(field, text, "a driver and its topology, as in redsync@redlock")
-	case err != nil:
+	if err := checkName("driver", name, known); err != nil || !named {
 		return err
-	case named && topology == "":
-		return wrong("a topology belongs after the @")
-	case named && !slices.Contains(topologies, topology):
-		return wrong("unknown topology %q", topology)
 	}
-	return nil
+	err := checkName("topology", topology, Choices("topology"))
+	if field, ok := err.(*FieldError); ok {
+		field.Field, field.Value = "driver", text
+		for i, t := range field.Known {
+			field.Known[i] = name + "@" + t
+		}
+	}
+	return err
 }
 
 func checkName(field, name string, known []string) error {

@@ -43,7 +43,7 @@ func Resolve(p *spec.Plan, s Server) (drivers.Design, error) {
 		p.Server = s.Kind
 		clearUnread(p, slices.DeleteFunc(slices.Clone(Readers), Reader.NeedsDriver))
 		return drivers.Design{}, cmp.Or(
-			checkClasses(*p), checkInt("clients", p.Clients, 1, MaxClients), checkInt("keys", p.Keys, 1, MaxKeys), checkLength(*p))
+			checkClasses(*p), within("clients", p.Clients, 1, MaxClients), within("keys", p.Keys, 1, MaxKeys), checkLength(*p))
 	}
 	if known := Topologies(p.Driver); p.Topology != "" && !slices.Contains(known, p.Topology) {
 		return drivers.Design{}, misfit(p, "it knows "+strings.Join(known, ", ")+" servers only", "-topology %s", p.Topology)

@@ -191,10 +191,10 @@ func TestCheckDriver(t *testing.T) {
 	for text, want := range map[string]string{
 		"redsync": "", "redsync@redlock": "", "etcd@single": "",
 		"redis": `unknown driver "redis"`, "redis@redlock": `unknown driver "redis"`, "": `unknown driver ""`,
-		"@redlock": "must be a driver and its topology", "@": "must be a driver and its topology", "redsync@": "a topology belongs after the @; there are single, ",
+		"@redlock": `unknown driver ""`, "@": `unknown driver ""`, "redsync@": `unknown topology ""; there are single, `,
 		"redsync@ring": `unknown topology "ring"; there are single, `, "redsync@redlock@x": `unknown topology "redlock@x"`, "redsync@Redlock": `unknown topology "Redlock"`,
 	} {
-		err := checkDriver("driver", text, known)
+		err := checkDriver(text, known)
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v; want %s", text, err, want)
 		}
