@@ -186,7 +186,7 @@ func TestErrors(t *testing.T) {
 	for name, write := range map[string]func() error{
 		"csv": func() error { return CSV(full{}, all) }, "benchfmt": func() error { return Benchfmt(full{}, all) },
 		"hgrm": func() error {
-			return Hgrm(all, nil, func(_ string, write func(io.Writer) error) error { return write(full{}) })
+			return Hgrm(all, make([]string, len(all)), func(_ string, write func(io.Writer) error) error { return write(full{}) })
 		},
 		"comparison csv": func() error { return ComparisonCSV(full{}, c) }, "json": func() error { return ComparisonJSON(full{}, c) },
 		"junit":       func() error { return JUnit(full{}, judgedIn(c)) },
