@@ -138,11 +138,6 @@ func (p *program) call(ctx context.Context, args []string) int {
 		return int(exit)
 	}
 	p.say("%s", err)
-	var fault interface{ Excerpt() string }
-	if errors.As(err, &fault) {
-		p.secrets.Learn(fault.Excerpt())
-		fmt.Fprint(p.stderr, fault.Excerpt())
-	}
 	var usage *usageError
 	if errors.As(err, &usage) {
 		return exitUsage

@@ -63,17 +63,7 @@ func (o *options) comparing() (compare.Options, error) {
 	return compare.Options{Thresholds: thresholds, Force: o.on("force")}, err
 }
 
-// excerptError is a usage error that shows where in a value it is.
-type excerptError struct {
-	err     error
-	excerpt string
-}
-
-func (e *excerptError) Error() string   { return e.err.Error() }
-func (e *excerptError) Unwrap() error   { return e.err }
-func (e *excerptError) Excerpt() string { return e.excerpt }
-
-// thresholdFault returns what is wrong with an expression and shows where.
+// thresholdFault returns what is wrong with an expression, and where.
 func thresholdFault(opt *option, err error) error {
 	var fault *compare.ThresholdError
 	if !errors.As(err, &fault) {
@@ -83,7 +73,7 @@ func thresholdFault(opt *option, err error) error {
 	if fault.Word != "" {
 		hint = figureHint(fault.Word)
 	}
-	return &usageError{&excerptError{fmt.Errorf("%s: %w%s", opt.flagOrVariable(), err, hint), fault.Excerpt()}}
+	return usageErrorf("%s: %w%s", opt.flagOrVariable(), err, hint)
 }
 
 // figureHint names the figure that was probably meant, or where all of them stand.

@@ -9,7 +9,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/spec"
 )
 
@@ -44,15 +43,11 @@ func (s SLO) Strictest() Objective { return s.Objectives[len(s.Objectives)-1] }
 
 // SLOError says what is wrong with an SLO, and where.
 type SLOError struct {
-	Text   string // the whole SLO
 	Column int    // from 1, in characters
 	What   string // what is wrong, and what would be right
 }
 
 func (e *SLOError) Error() string { return fmt.Sprintf("column %d: %s", e.Column, e.What) }
-
-// Excerpt returns the SLO with a mark below the fault, two lines in all.
-func (e *SLOError) Excerpt() string { return format.Excerpt(e.Text, e.Column) }
 
 const (
 	minQuantile = 0.5    // below it, most arrivals may be late
@@ -108,7 +103,7 @@ type sloParser struct {
 }
 
 func (p *sloParser) fault(at int, what string, args ...any) error {
-	return &SLOError{Text: p.text, Column: utf8.RuneCountInString(p.text[:at]) + 1, What: fmt.Sprintf(what, args...)}
+	return &SLOError{Column: utf8.RuneCountInString(p.text[:at]) + 1, What: fmt.Sprintf(what, args...)}
 }
 
 // condition reads one condition.

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
 )
 
@@ -41,7 +40,6 @@ func ParseThresholds(text string) ([]Threshold, error) {
 	for part := range strings.SplitSeq(text, ",") {
 		t, err := parseThreshold(part)
 		if err != nil {
-			err.Text = text
 			err.Column += utf8.RuneCountInString(text[:at])
 			return nil, err
 		}
@@ -50,7 +48,7 @@ func ParseThresholds(text string) ([]Threshold, error) {
 		}
 		if i := slices.IndexFunc(list, twice); i >= 0 {
 			column := utf8.RuneCountInString(text[:at+len(part)-len(strings.TrimLeft(part, blanks))])
-			return nil, &ThresholdError{Text: text, Column: column + 1, What: fmt.Sprintf("the same condition twice, first as %s", list[i])}
+			return nil, &ThresholdError{Column: column + 1, What: fmt.Sprintf("the same condition twice, first as %s", list[i])}
 		}
 		list = append(list, t)
 		at += len(part) + 1
@@ -60,16 +58,12 @@ func ParseThresholds(text string) ([]Threshold, error) {
 
 // ThresholdError says what is wrong with an expression, and where.
 type ThresholdError struct {
-	Text   string // the whole expression
-	Column int    // from 1, in characters
+	Column int // from 1, in characters
 	What   string
 	Word   string // a name that is no figure's, empty if that is not what is wrong
 }
 
 func (e *ThresholdError) Error() string { return fmt.Sprintf("column %d: %s", e.Column, e.What) }
-
-// Excerpt returns the expression with a mark below the fault, two lines in all.
-func (e *ThresholdError) Excerpt() string { return format.Excerpt(e.Text, e.Column) }
 
 // scanner walks over one condition.
 type scanner struct {

@@ -293,24 +293,6 @@ func Cut(s string, most int) string {
 	return s
 }
 
-// Excerpt returns a line of text with a mark below a column, which counts characters from 1: two lines in all. Of a long text
-// it is what stands around the column.
-func Excerpt(text string, column int) string {
-	const room = 100
-	line := []rune(strings.Map(func(r rune) rune {
-		if !strconv.IsPrint(r) {
-			return ' ' // as wide as it is counted
-		}
-		return r
-	}, text))
-	mark := min(column-1, len(line))
-	if len(line) > room {
-		from := max(0, min(mark-room/2, len(line)-room))
-		line, mark = line[from:from+room], mark-from
-	}
-	return fmt.Sprintf("  %s\n  %s^\n", string(line), strings.Repeat(" ", mark))
-}
-
 // Span writes the time from the first time to the last, to the minute.
 func Span(first, last time.Time) string {
 	const minute = "2006-01-02 15:04"
