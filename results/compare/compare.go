@@ -179,7 +179,7 @@ func (c *Comparison) fill(pairs []cellPair, o Options) {
 		c.Head.Trials += len(p.head.whole)
 		var notes []string
 		notes, d.machines = unlike(p.base.whole, p.head.whole)
-		d.cell.Notes = slices.Concat(asked(p), notes, unlikeHolds(p.base.whole, p.head.whole), doubts(p))
+		d.cell.Notes = slices.Concat(asked(p), notes, doubts(p))
 		d.align()
 		if len(d.machines) == 0 {
 			d.cell.Notes = append(d.cell.Notes, inTurn(p.base.whole, p.head.whole)...)

@@ -12,7 +12,6 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
-	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/results/view"
 )
 
@@ -80,11 +79,8 @@ func unlike(base, head []*results.Record) (notes, machines []string) {
 		switch {
 		case text == "" && len(values) == 1:
 			continue
-		case text == "" && f.machine && !inProportion(base, head, f.of):
-			text = fmt.Sprintf("%s: the sides have other shares of them, %s in the base, %s in the head", f.name, shares(base, f.of), shares(head, f.of))
 		case text == "":
-			notes = append(notes, fmt.Sprintf("%s: both sides have trials of several, which count together: %s", f.name, strings.Join(values, "; ")))
-			continue
+			text = fmt.Sprintf("%s: both sides have trials of several: %s", f.name, strings.Join(values, "; "))
 		}
 		notes = append(notes, text)
 		if f.machine {
@@ -103,28 +99,6 @@ func UnlikeMachines(base, head []*results.Record) (differences []string) {
 		}
 	}
 	return differences
-}
-
-// inProportion reports whether each value is as frequent on one side as on the other. If one machine has more of the head
-// and the other more of the base, what looks like a change may be what the machines differ by (Simpson's paradox).
-func inProportion(base, head []*results.Record, of func(*results.Record) string) bool {
-	for _, v := range distinct(base, of) {
-		is := func(r *results.Record) bool { return of(r) == v }
-		if number(base, is)*len(head) != number(head, is)*len(base) {
-			return false
-		}
-	}
-	return true
-}
-
-// shares returns the values of records with how many have each.
-func shares(records []*results.Record, of func(*results.Record) string) string {
-	var parts []string
-	for _, v := range distinct(records, of) {
-		n := number(records, func(r *results.Record) bool { return of(r) == v })
-		parts = append(parts, fmt.Sprintf("%d × (%s)", n, orNone(v)))
-	}
-	return strings.Join(parts, " and ")
 }
 
 // libraries returns the names of all client libraries that the records know.
@@ -155,43 +129,6 @@ func asked(c cellPair) (notes []string) {
 			orNone(c.base.settings[name]), orNone(c.head.settings[name])))
 	}
 	return notes
-}
-
-// unlikeHolds reports whether holds that were asked to be alike lasted longer on one side, by more than 10 %.
-func unlikeHolds(base, head []*results.Record) (notes []string) {
-	if len(base) == 0 || len(head) == 0 {
-		return nil
-	}
-	groups, others := base[0].Plan.Groups(), head[0].Plan.Groups()
-	for i, g := range groups {
-		if i >= len(others) || others[i].Hold != g.Hold || others[i].HoldDist != g.HoldDist {
-			continue // the plans differ, which is said elsewhere
-		}
-		if b, h := lasted(base, i), lasted(head, i); results.Apart(min(b, h), max(b, h)) {
-			class := ""
-			if g.Name != "" {
-				class = g.Name + ": "
-			}
-			notes = append(notes, fmt.Sprintf("%sholds lasted %s in the base, %s in the head, where %s was asked for: the load was not the same",
-				class, spec.Brief(b), spec.Brief(h), g.HoldTimes()))
-		}
-	}
-	return notes
-}
-
-// lasted returns how long the holds of one group of clients lasted, in the median of the trials that tell.
-func lasted(records []*results.Record, group int) time.Duration {
-	var all []time.Duration
-	for _, r := range records {
-		if l := r.HoldsLasted(); group < len(l) && l[group] > 0 {
-			all = append(all, l[group])
-		}
-	}
-	if len(all) == 0 {
-		return 0
-	}
-	slices.Sort(all)
-	return all[len(all)/2].Round(time.Microsecond)
 }
 
 // doubts returns which trials of a cell must not be taken for the lock's own figure, and where a lock has failed.
