@@ -44,7 +44,6 @@ func (p *program) compareCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		p.warnMistakable(how.Thresholds)
 		base, head, err := p.sides(files)
 		if err != nil {
 			return err

@@ -55,7 +55,6 @@ func (p *program) report(o *options, files []string) error {
 	if err != nil {
 		return err
 	}
-	p.warnMistakable(limits)
 	var c results.Collector
 	failed := p.readAll(files, func(name string) (results.Report, error) { return p.collect(&c, name) })
 	cells := c.Cells()

@@ -128,9 +128,7 @@ func (r *runner) announce() {
 	}
 	r.experiment.announce(r.program)
 	r.live.announce(r.program)
-	r.warnMistakable(r.thresholds)
 	if c := r.comparison; c != nil {
-		r.warnMistakable(c.how.Thresholds)
 		if text := c.how.TooFew(c.cells, c.least, r.Trials, r.options.versus(), maxTrials); text != "" {
 			r.say("warning: %s", text)
 		}

@@ -68,13 +68,6 @@ func (o *options) objective(cells []*results.Cell) *compare.Check {
 	return compare.CheckCells(cells, list, nil)
 }
 
-// warnMistakable says which conditions fail what is better, in case they were meant to be true.
-func (p *program) warnMistakable(list []compare.Threshold) {
-	for _, t := range compare.Mistakable(list) {
-		p.sayOnce("warning: -fail-on says what must not happen, and %s fails what is better: did you mean %s?", t, t.Opposite())
-	}
-}
-
 // missing returns the names of the cells of a run that have no trial, other than those that make no sense.
 func (r *runner) missing(cells []*results.Cell) (labels []string) {
 	have := map[int]bool{}

@@ -96,10 +96,6 @@ func (s *scanner) fault(from int, format string, args ...any) *ThresholdError {
 // parseThreshold reads one condition; the column of the error counts from its beginning.
 func parseThreshold(text string) (Threshold, *ThresholdError) {
 	s := scanner{text: text}
-	if from := strings.IndexFunc(text, lookalike); from >= 0 {
-		r, _ := utf8.DecodeRuneInString(text[from:])
-		return Threshold{}, s.fault(from, "%q (%U) looks like %s and is another character: type it anew", r, r, lookalikes[r])
-	}
 	name, from := s.until("<>=")
 	if name == "" {
 		return Threshold{}, s.fault(from, "here belongs a condition that must not come true, such as locks/s<-5%%: a figure, < or >, and a value")
@@ -136,15 +132,6 @@ func parseThreshold(text string) (Threshold, *ThresholdError) {
 	}
 	return t, nil
 }
-
-// lookalikes are what word processors and web pages make of the characters of an expression.
-var lookalikes = map[rune]string{
-	'\u2212': "a minus", '\u2013': "a minus", '\u2014': "a minus", '\u2010': "a minus", '\u2011': "a minus", '\uff0d': "a minus",
-	'\u00a0': "a blank", '\u202f': "a blank", '\u2009': "a blank", '\u200b': "nothing", '\ufeff': "nothing",
-	'\uff1c': "<", '\u2039': "<", '\uff1e': ">", '\u203a': ">", '\uff05': "%", '\uff0c': "a comma", '\uff0b': "+",
-}
-
-func lookalike(r rune) bool { return lookalikes[r] != "" }
 
 // read takes the value in; what is wrong with it is the answer.
 func (t *Threshold) read(value string) (what string) {
@@ -191,30 +178,6 @@ func (t *Threshold) read(value string) (what string) {
 // allowed returns what may stand for a value of m.
 func allowed(m *metric.Metric) string {
 	return "a change such as -5% or +10%, or an amount such as " + m.Unit.Example
-}
-
-// Mistakable returns the conditions that fail what is better and let pass what is worse: response.p99<20ms alone, which looks like
-// an objective that must be true. Beside its opposite it is one end of a band.
-func Mistakable(list []Threshold) []Threshold {
-	return slices.DeleteFunc(slices.Clone(list), func(t Threshold) bool {
-		return t.Less != (t.Figure.Better == metric.Lower) || t.Figure.Better == metric.Neither ||
-			slices.ContainsFunc(list, func(o Threshold) bool { return o.Figure == t.Figure && o.Less != t.Less })
-	})
-}
-
-// Opposite returns the condition that fails where t does not: locks/s<50k of locks/s>50k, errors>0 of errors<1; of a change the
-// one in the other direction.
-func (t Threshold) Opposite() Threshold {
-	t.Less = !t.Less
-	switch {
-	case t.Relative:
-		t.Value = -t.Value
-	case t.Figure.Unit == metric.Count && t.Less:
-		t.Value++
-	case t.Figure.Unit == metric.Count:
-		t.Value--
-	}
-	return t
 }
 
 // String writes t as ParseThresholds reads it.
