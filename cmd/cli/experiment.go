@@ -53,11 +53,6 @@ func experimentOn(o *options, t deploy.Targets) (experiment, error) {
 	if err := e.checkRead(); err != nil {
 		return experiment{}, err
 	}
-	if o.on("null") {
-		if err := e.AddNull(); err != nil {
-			return experiment{}, o.explain(err)
-		}
-	}
 	for i := range e.Cells {
 		e.Cells[i].Plan.Command = commandLine(o, e.Cells[i].Plan, t)
 	}

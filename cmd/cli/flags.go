@@ -67,7 +67,7 @@ var runFlags = slices.Concat(measuringFlags, sideFlags, comparingFlags, runOutpu
 // measuringFlags say what is measured: the settings, with what the trials of all cells have in common, by headings, and the
 // servers.
 var measuringFlags = func() (defs []flagDef) {
-	common := []flagDef{workloadFlag, trialsFlag, seedFlag, nullFlag}
+	common := []flagDef{workloadFlag, trialsFlag, seedFlag}
 	for _, group := range spec.Groups {
 		for _, f := range common {
 			if f.group == group {
@@ -87,7 +87,6 @@ var (
 	workloadFlag = flagDef{"workload", "", spec.GroupLoad, "FILE|PRESET", "", false, "settings from a YAML file or a preset (lockbench list)\n(flags and variables override it)"}
 	trialsFlag   = flagDef{"trials", "", spec.GroupTrial, "N", "1", false, "trials of each cell, interleaved with the other cells"}
 	seedFlag     = flagDef{"seed", "", spec.GroupTrial, "N", "1", false, "seed of every random choice"}
-	nullFlag     = flagDef{"null", "", spec.GroupTrial, "", "false", false, "measure the null driver too, once for each load: what the harness\nitself costs"}
 )
 
 // serverFlags say which server of the user's it meets, and how to log in there.

@@ -40,7 +40,6 @@ var notOfAPlan = map[string]string{
 	"duration": "a plan chooses the length of each trial: say how long all may take with -budget",
 	"warmup":   "a plan chooses the warm-up of each trial: say how long all may take with -budget",
 	"trials":   "a plan chooses how many trials it needs: say how long all may take with -budget",
-	"null":     "the null driver excludes nobody, and is no candidate",
 	"oracle":   "a plan always checks mutual exclusion",
 	"vs":       "a plan compares all its candidates: give lists, as in -wait backoff,queue",
 	"baseline": "a plan compares its candidates with one another; lockbench compare compares records",

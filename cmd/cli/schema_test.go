@@ -99,7 +99,7 @@ func TestTakenWorkloads(t *testing.T) {
 		texts[name] = printed(t, e)
 	}
 	texts["spellings"] = "driver: [rueidis, null]\nclients: 1_000\nkeys: 10k\nhold: 0\nthink: uniform:0:1.5ms\ncrash: 0.1\n" +
-		"slo: response.p99.9 < 1.5s, violations=0,errors< 1%\nrate: 0\nburst: 0\nrenew: [on, false]\noracle: false\nnull: true\nseed: 0x10\nttl: 1h30m\nflush-delay: 1.5us\n"
+		"slo: response.p99.9 < 1.5s, violations=0,errors< 1%\nrate: 0\nburst: 0\nrenew: [on, false]\noracle: false\nseed: 0x10\nttl: 1h30m\nflush-delay: 1.5us\n"
 	for name, text := range texts {
 		if _, err := experimentOfWorkload(t, text, "", environment()); err != nil {
 			t.Errorf("%s: %v\n%s", name, err, text)
@@ -134,7 +134,7 @@ func TestRefusedWorkloads(t *testing.T) {
 		"key-dist: zipf", "key-dist: zipf:x", "key-dist: hot:80%", "key-dist: 70%*zipf:1+own", "key-dist: 5",
 		"crash: 110", "crash: 10", "crash: -1%", "crash: lots", "try-only: yes",
 		"rate: fast", "rate: -5", "rate: 1k:2k", "rate: steps:1k:2k", "rate: 1k:2k:3", "arrival: sometimes", "burst: 1", "max-queue: -1",
-		"probe: -1", "probe: 1e9", "wait: sleep", "renew: maybe", "renew: yes", "oracle: on", "null: 3", "seed: -1", "seed: x",
+		"probe: -1", "probe: 1e9", "wait: sleep", "renew: maybe", "renew: yes", "oracle: on", "seed: -1", "seed: x",
 		"topology: ring", "driver: redsync@ring", "driver: redsync@", "driver: '@redlock'", "durability: none", "release: free", "pipelining: on", "handover: throw", "param: retry", "param: a=b+c",
 		"slo:", "slo: []", "slo: fast", "slo: 20ms", "slo: response.p99>20ms", "slo: [response.p99<20ms, x]", "slo: {a: 1}",
 		"name: ''", "name: a b", "name: -x", "name: [x]", "about: ''", "about: [x]",

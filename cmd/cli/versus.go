@@ -36,8 +36,6 @@ func (f flagDef) notOfASide() string {
 		return "is about the run, not about one of its sides"
 	case slices.Contains(measuredAlike, f.name):
 		return "both sides are measured alike: give it beside -vs"
-	case f.name == "null":
-		return "what the harness costs is the same on both sides; to compare with it, give -driver null"
 	}
 	return ""
 }
@@ -230,9 +228,6 @@ func experimentOf(o *options, env environ, stdin io.Reader, find func(*servers.S
 	base, err := oneSide(o, env, find)
 	if err != nil || !o.versus() {
 		return base, err
-	}
-	if null := o.get("null"); o.on("null") {
-		return experiment{}, o.complain(null, "what the harness costs is the same on both sides; to compare with it, give -vs '-driver null'")
 	}
 	other, err := o.head(stdin)
 	if err != nil {

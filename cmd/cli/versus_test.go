@@ -117,8 +117,6 @@ func TestVersusRefusals(t *testing.T) {
 		{"", "-dry-run", "-vs: -dry-run: is about the run, not about one of its sides"},
 		{"", "-vs ''", "-vs: -vs: is about the comparison, not about one of its sides"},
 		{"", "-clients", "-vs: -clients needs a value (N)"},
-		{"", "-null", "-vs: -null: what the harness costs is the same on both sides; to compare with it, give -driver null"},
-		{"-null", "", "-null true: what the harness costs is the same on both sides; to compare with it, give -vs '-driver null'"},
 		{"", "-clients 8,64", "-vs: the base has clients 64 and the head 8,64: as many values on both sides, since each cell needs one partner"},
 		{"-wait poll,queue", "-wait block", "-vs: the base has wait poll,queue and the head block: as many values on both sides"},
 		{"", "-lock mutex", "-vs: nothing to run: rueidis -lock mutex: rueidis has only"},

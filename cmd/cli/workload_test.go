@@ -96,19 +96,19 @@ func TestRoundTrip(t *testing.T) {
 		"length":   {"-driver memory -n 1M", ""},
 		"limited":  {"-driver memory -n 1M -duration 10s", ""},
 		"probe":    {"-driver rueidis,memory -probe 0.5", ""},
-		"null":     {"-driver rueidis,memory -null -clients 2,3 -hold 0s,1ms -wait backoff,queue -crash 1%", ""},
+		"null":     {"-driver rueidis,memory,null -clients 2,3 -hold 0s,1ms -wait backoff,queue -crash 1%", ""},
 		"topology": {"-driver rueidis,etcd,redsync -topology single,redlock,replicated,sentinel,cluster,ensemble -durability relaxed,strict -release default,lua,delex -node-timeout 9ms,50ms", ""},
 		"params":   {"-driver redislock -wait native -param retry=linear+retry-min=10ms,retry=exponential", ""},
 		"library":  {"-driver rueidis,go-redis -conns 0,8 -pipelining default,auto,off -io-timeout 1s -renew=off,on -reentry 1,2 -oracle=false", ""},
 		"embedded": {"-driver memory,rueidis", "-addr embedded"},
 		"external": {"-driver rueidis,go-redis", "-addr redis://me:s3cret@h:1/2"},
 		"classes":  {"-workload batch-beside-online -driver memory,rueidis -keys 50,60 -wait backoff,queue -trials 2", ""},
-		"planted":  {"-workload {name:planted,classes:{a:{crash:2%},b:{crash:1%}}} -driver memory -null -ttl 1s", ""},
+		"planted":  {"-workload {name:planted,classes:{a:{crash:2%},b:{crash:1%}}} -driver memory,null -ttl 1s", ""},
 		"inherits": {"-workload {hold:[1ms,exp:2ms],arrival:poisson,classes:{a:{rate:[]},b:{}}}", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if name == "inherits" {
-				text := "hold: [1ms, exp:2ms]\nthink: 3ms\narrival: poisson\nmax-queue: 9\nclients: [4, 5]\nnull: true\n" +
+				text := "hold: [1ms, exp:2ms]\nthink: 3ms\narrival: poisson\nmax-queue: 9\nclients: [4, 5]\n" +
 					"classes:\n  a: {rate: 2k, timeout: 5s}\n  b: {clients: 7}\n  c: {burst: 100us, clients: 9, hold: 0s, max-queue: 0}\nwait: [backoff, none]\ndriver: [memory, rueidis]\n"
 				text = strings.Replace(text, "100us", "100ms", 1)
 				e, err := experimentOfWorkload(t, text, "", environment())
@@ -165,7 +165,7 @@ func randomLine(r *rand.Rand) string {
 		"rate": {"0", "5k", "1k:2k:3s", "ladder:1:2:3"}, "arrival": {"constant", "poisson"}, "burst": {"0s", "1s"}, "max-queue": {"0", "7"},
 		"handover": {"release", "swap"}, "lockers": {"1", "2"}, "durability": {"relaxed", "strict"}, "topology": {"single", "redlock", "ensemble"},
 		"duration": {"10s", "3s"}, "n": {"0", "100"}, "probe": {"0", "2"}, "trials": {"1", "2"}, "seed": {"1", "12"},
-		"conns": {"0", "3"}, "pipelining": {"default", "auto"}, "flush-delay": {"0s", "20us"}, "null": {"true", "false"},
+		"conns": {"0", "3"}, "pipelining": {"default", "auto"}, "flush-delay": {"0s", "20us"},
 	}
 	var words []string
 	for _, f := range runFlags {
@@ -368,29 +368,6 @@ func TestWorkloadErrors(t *testing.T) {
 		if strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%q: %v shows the secret", test.text, err)
 		}
-	}
-}
-
-// TestNull counts the null driver's cells: one for each load, whatever the locks.
-func TestNull(t *testing.T) {
-	e, err := experimentFor(t, "-null -driver rueidis,memory -wait backoff,queue -clients 2,3 -hold 0s,exp:1ms", environment())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var null []string
-	for _, c := range e.Cells {
-		if c.Plan.Driver == "null" {
-			null = append(null, c.Plan.Command)
-		}
-	}
-	want := []string{
-		"lockbench -driver null -lock none -wait backoff -clients 2",
-		"lockbench -driver null -lock none -wait backoff -clients 2 -hold exp:1ms",
-		"lockbench -driver null -lock none -wait backoff -clients 3",
-		"lockbench -driver null -lock none -wait backoff -clients 3 -hold exp:1ms",
-	}
-	if !slices.Equal(null, want) || len(e.Cells) != 4*4+4 {
-		t.Errorf("%d cells, and %q", len(e.Cells), null)
 	}
 }
 

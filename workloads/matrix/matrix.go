@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
-	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results/spec"
 )
 
@@ -129,25 +128,6 @@ func (m *Matrix) Add(p spec.Plan, s Server) error {
 		m.Cells = append(m.Cells, Cell{Plan: p, Traits: design.Traits, Wrong: design.Wrong, Load: load, Classes: classes})
 	}
 	m.places = append(m.places, cell)
-	return nil
-}
-
-// AddNull adds the null driver's cell for each load that there is, once: what the cells would be without their lock. It waits
-// as it does by default, though nobody ever has to. Nothing can outlast a lease there, so that is left out (of classes, Resolve
-// does it).
-func (m *Matrix) AddNull() error {
-	for _, with := range m.Cells {
-		p := with.Plan
-		null := spec.Plan{
-			Driver: Null, Wait: wait.Backoff, BackoffMin: wait.DefaultBackoffMin, BackoffMax: wait.DefaultBackoffMax,
-			Load: with.Load, Classes: slices.Clone(with.Classes), Workload: p.Workload, Keys: p.Keys,
-			Duration: p.Duration, Warmup: p.Warmup, Ops: p.Ops,
-			Seed: p.Seed, IOTimeout: p.IOTimeout, Oracle: p.Oracle,
-		}
-		if err := m.Add(null, Server{Kind: InProcess}); err != nil {
-			return err
-		}
-	}
 	return nil
 }
 

@@ -13,9 +13,6 @@ import (
 	"github.com/lockbench/lockbench/results/spec"
 )
 
-// Null is the driver without a lock, whose cells show what the harness itself costs.
-const Null = "null"
-
 const (
 	redlockNodes     = 5 // as in the description of the algorithm
 	clusterPrimaries = 3 // the fewest that Redis calls a cluster
