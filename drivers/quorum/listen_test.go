@@ -102,9 +102,8 @@ func TestWakesWithFailures(t *testing.T) {
 	})
 }
 
-// TestWakesWithSuspects has a waiter refused before a node that has failed earlier answers: the key may be free there, as
-// on a node that fails in time.
-func TestWakesWithSuspects(t *testing.T) {
+// TestWakesWithHungNode has a waiter refused while a node hangs: the key may be free there.
+func TestWakesWithHungNode(t *testing.T) {
 	in(t, func(t *testing.T) {
 		f := newFakes(5)
 		c, e, woken := listen(t, f)
@@ -121,10 +120,8 @@ func TestWakesWithSuspects(t *testing.T) {
 		if err := e.Add(t.Context(), "k"); err != nil {
 			t.Fatal(err)
 		}
-		took := took(func() { held, err = waiter.Try(t.Context(), &drivers.Lease{Key: "k", TTL: ttl}) })
-		if must(t, "Try", held, err, false); took != 0 {
-			t.Errorf("a refusal took %v, though e had failed before", took)
-		}
+		held, err = waiter.Try(t.Context(), &drivers.Lease{Key: "k", TTL: ttl})
+		must(t, "Try", held, err, false)
 		f.each("cd", func(n *fake) { n.down = refused }) // so that only a and b hear of the release
 		holder.Release(t.Context(), &l)
 		synctest.Wait()

@@ -178,9 +178,7 @@ func (c *session) send(r *request, limit time.Duration) error {
 	}
 	room := inboxSize
 	r.session, r.start, r.decided, r.out = c, time.Now(), make(chan struct{}), len(c.members)
-	if r.kind == release {
-		limit *= 2 // the request before it may take its whole time
-	} else {
+	if r.kind != release {
 		room /= 2
 	}
 	r.ctx, r.cancel = context.WithTimeout(context.Background(), limit)
@@ -305,17 +303,23 @@ func (m *member) do(r *request) (a answer) {
 
 func (m *member) call(r *request) (a answer) {
 	m.lease.Key, m.lease.TTL, m.lease.Owner = r.key, r.ttl, r.owner
+	ctx := r.ctx
+	if limit := m.session.s.nodeTimeout; r.kind == release && time.Since(r.start) > limit/8 {
+		fresh, cancel := context.WithTimeout(context.Background(), limit) // or the key stays, because it had to wait
+		defer cancel()
+		ctx = fresh
+	}
 	var left time.Duration
 	switch {
 	case r.kind == try && m.adopter != nil:
 		m.adopter.Adopt(r.owner)
-		a.yes, a.err = m.inner.Try(r.ctx, &m.lease)
+		a.yes, a.err = m.inner.Try(ctx, &m.lease)
 	case r.kind == release:
-		a.yes, a.err = m.inner.Release(r.ctx, &m.lease)
+		a.yes, a.err = m.inner.Release(ctx, &m.lease)
 	case r.kind == renew && m.renewer != nil:
-		a.yes, a.err = m.renewer.Renew(r.ctx, &m.lease)
+		a.yes, a.err = m.renewer.Renew(ctx, &m.lease)
 	case r.kind == remaining && m.remainer != nil:
-		left, a.err = m.remainer.Remaining(r.ctx, &m.lease)
+		left, a.err = m.remainer.Remaining(ctx, &m.lease)
 		if a.yes, a.end = left == 0, never; left >= 0 {
 			a.end = time.Now().Add(left)
 		}
