@@ -25,6 +25,8 @@ func TestParseTarget(t *testing.T) {
 		{in: "redis://u:p%40%2F%3a%25@h/1", addr: "h:6379", network: "tcp", redacted: "redis://h:6379/1", user: "u", password: "p@/:%", db: 1},
 		{in: "redis://u:a@b@h", addr: "h:6379", network: "tcp", redacted: "redis://h:6379", user: "u", password: "a@b"},
 		{in: "rediss://u:geheim@h:6380", addr: "h:6380", network: "tls", redacted: "rediss://h:6380", user: "u", password: "geheim"},
+		{in: "redis://bench@h/3", addr: "h:6379", network: "tcp", redacted: "redis://h:6379/3", user: "bench", db: 3},
+		{in: "redis://s:geheim@h?user=bench&master=my%20main", addr: "h:6379", network: "tcp", redacted: "redis://h:6379?master=my+main", user: "s", password: "geheim"},
 		{in: "unix:///run/redis.sock", addr: "/run/redis.sock", network: "unix", redacted: "unix:///run/redis.sock"},
 		{in: "unix://u:geheim@/a%20b%3f?db=2", addr: "/a b?", network: "unix", redacted: "unix:///a%20b%3F?db=2", user: "u", password: "geheim", db: 2},
 	}
@@ -135,6 +137,14 @@ func TestTargetOf(t *testing.T) {
 	}
 }
 
+// TestSentinelsOfOnePrimary: it is enough that one address says what the sentinels call the primary, and who logs in there.
+func TestSentinelsOfOnePrimary(t *testing.T) {
+	list, err := targetsOf(drivers.Config{Topology: drivers.TopologySentinel, Password: "p", Addrs: []string{"redis://s:q@a", "redis://s:q@b?master=main&user=bench"}})
+	if err != nil || len(list) != 2 || list[0].master != "main" || list[0].user != "bench" || !list[0].apart || list[0].Username != "s" {
+		t.Errorf("%+v, %v", list, err)
+	}
+}
+
 func TestTargetsOfMany(t *testing.T) {
 	for _, topology := range []drivers.Topology{drivers.TopologySentinel, drivers.TopologyCluster} {
 		list, err := targetsOf(drivers.Config{Topology: topology, Addrs: []string{"rediss://u:p@a:1", "rediss://u:p@b:2"}})
@@ -147,7 +157,7 @@ func TestTargetsOfMany(t *testing.T) {
 // FuzzParseTarget checks that a target parses back from its redacted form, and that neither that nor an error shows a
 // password, wherever in the address it is.
 func FuzzParseTarget(f *testing.F) {
-	for _, s := range []string{"h:1", "redis://u:%s@h/1", "rediss://:%s@[::1]:1", "unix:///a%20b?db=1", "redis://%s", "unix://u:%s@/x", "a://%s?%s#%s", "%s:%s"} {
+	for _, s := range []string{"h:1", "redis://u:%s@h/1", "rediss://:%s@[::1]:1", "unix:///a%20b?db=1", "redis://%s", "redis://u:%s@h?master=m", "unix://u:%s@/x", "a://%s?%s#%s", "%s:%s"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
