@@ -86,36 +86,42 @@ func (c *conn) sent() drivers.Sent {
 }
 
 // Commands returns a function that counts the commands in a stream to a Redis server, each an array of strings.
-func Commands() func([]byte) int64 {
-	var args, rest, number int // strings to come, bytes of the present one to come, and the number in the present head
-	var kind byte
-	return func(b []byte) (ended int64) {
-		for i := 0; i < len(b); {
-			if rest > 0 {
-				n := min(rest, len(b)-i)
-				i += n
-				if rest -= n; rest == 0 {
-					if args--; args == 0 {
-						ended++
-					}
+func Commands() func([]byte) int64 { return new(commands).count }
+
+// commands is the state within a stream.
+type commands struct {
+	args, rest, number int // strings to come, bytes of the present one to come, and the number in the present head
+	kind               byte
+}
+
+func (s *commands) count(b []byte) (ended int64) {
+	args, rest, number, kind := s.args, s.rest, s.number, s.kind
+	for i := 0; i < len(b); {
+		if rest > 0 {
+			n := min(rest, len(b)-i)
+			i += n
+			if rest -= n; rest == 0 {
+				if args--; args == 0 {
+					ended++
 				}
-				continue
 			}
-			switch c := b[i]; c {
-			case '*', '$':
-				kind, number = c, 0
-			case '\r':
-			case '\n':
-				if kind == '*' {
-					args = number
-				} else {
-					rest = number + len("\r\n")
-				}
-			default:
-				number = 10*number + int(c-'0')
-			}
-			i++
+			continue
 		}
-		return ended
+		c := b[i]
+		i++
+		switch {
+		case c >= '0':
+			for number = 10*number + int(c-'0'); i < len(b) && b[i] >= '0'; i++ {
+				number = 10*number + int(b[i]-'0')
+			}
+		case c == '\n' && kind == '*':
+			args = number
+		case c == '\n':
+			rest = number + len("\r\n")
+		case c != '\r':
+			kind, number = c, 0
+		}
 	}
+	s.args, s.rest, s.number, s.kind = args, rest, number, kind
+	return ended
 }
