@@ -187,18 +187,6 @@ func alternately(a, b change) change {
 	}
 }
 
-// seldom does b once in ten times.
-func seldom(a, b change) change {
-	n := 0
-	return func(r *results.Record) {
-		if n++; n%10 == 0 {
-			b(r)
-		} else {
-			a(r)
-		}
-	}
-}
-
 // TestTurns: trials that ran one side after the other say so, if they are of one machine.
 func TestTurns(t *testing.T) {
 	at := func(recs []*results.Record, first, step int) []*results.Record {
