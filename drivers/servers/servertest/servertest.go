@@ -18,12 +18,6 @@ func Redis(t testing.TB, o servers.RedisOptions) *servers.Redis {
 	return start(t, 1, func() (*servers.Redis, error) { return servers.StartRedis(t.Context(), o) })
 }
 
-// Nodes is like Redis for n independent servers.
-func Nodes(t testing.TB, n int, o servers.RedisOptions) *servers.Nodes {
-	t.Helper()
-	return start(t, n, func() (*servers.Nodes, error) { return servers.StartNodes(t.Context(), n, o) })
-}
-
 // Replicated is like Redis for a primary and its replicas.
 func Replicated(t testing.TB, replicas int, o servers.RedisOptions) *servers.Replicated {
 	t.Helper()
