@@ -104,7 +104,7 @@ bench parked.jsonl -driver memory,rueidis -lock mutex,set-nx -wait queue -keys 1
 # Safety: a long run without a fault, and holds that outlast their lease.
 bench safety.jsonl -driver rueidis -clients 64 -keys 10 -duration 30s
 bench overstay.jsonl -driver rueidis -lock set-nx,setnx -clients 16 -keys 1 -hold 30ms -ttl 20ms -duration 5s
-bench natural.jsonl -driver rueidis -lock set-nx-get-del,set-nx -clients 64 -keys 32 -hold uniform:0s:10ms -ttl 10ms -wait poll -poll 200us -duration 20s
+bench natural.jsonl -driver rueidis -lock set-nx-get-del,set-nx -clients 64 -keys 32 -hold uniform:0s:10ms -ttl 10ms -wait poll:200us -duration 20s
 
 # Capacity: one plan.
 plan plan.json -rate 3k -keys 10 -hold 1ms -slo 'response.p99<20ms' -driver rueidis,postgres,etcd

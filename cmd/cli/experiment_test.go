@@ -41,7 +41,7 @@ func TestDryRun(t *testing.T) {
 	for name, line := range map[string]string{
 		"default": "",
 		"matrix":  "-driver go-redis,rueidis,memory,null -lock set-nx,mutex -wait none,pubsub -clients 2,1k -flush-delay 0s,100us -trials 3 -seed 7",
-		"warned":  "-driver memory,null -hold 30s -ttl 20s -timeout 10s -oracle=false -wait poll -poll 20s",
+		"warned":  "-driver memory,null -hold 30s -ttl 20s -timeout 10s -oracle=false -wait poll:20s",
 		"waits":   "-driver rueidis,memory -wait poll,pubsub,queue,block -handover release,swap -lockers 1,8",
 		"tls":     "-addr rediss://me:s3cret@db.example:6380/2 -tls-ca ca.pem -password-file pw -conns 8 -pipelining off",
 	} {
@@ -67,7 +67,7 @@ func TestCommandMakesTheCell(t *testing.T) {
 	for _, line := range []string{
 		"",
 		"-driver memory,null -clients 1,2k -keys 1,3 -hold 0s,1ms -think 2ms -ttl 1h -timeout 5s -trials 2 -seed 9",
-		"-driver rueidis,go-redis -pipelining auto,off -conns 0,4 -lock set-nx,setnx -wait poll,backoff,none,pubsub -poll 3ms -backoff-min 2ms",
+		"-driver rueidis,go-redis -pipelining auto,off -conns 0,4 -lock set-nx,setnx -wait poll:3ms,backoff:2ms:100ms,none,pubsub",
 		"-driver rueidis -wait queue,pubsub,block -handover release,swap -lockers 1,2 -clients 2,3",
 		"-driver rueidis -flush-delay 20us,0s -io-timeout 1s -oracle=false -duration 90s -warmup 0s",
 		"-addr redis://a'b:s3cret@h:1/2 -tls-server-name x",
@@ -101,7 +101,7 @@ func TestPlanDefaults(t *testing.T) {
 	}
 	c := e.Cells[0].Plan
 	if len(e.Cells) != 1 || c.Driver != "rueidis" || c.Lock != "set-nx" || c.Wait != wait.Backoff || c.Clients != 64 || c.Keys != 1 ||
-		c.TTL != 30*time.Second || c.Poll != 0 || c.BackoffMin != wait.DefaultBackoffMin || !c.Oracle || c.Server != "private" {
+		c.TTL != 30*time.Second || c.Poll != 0 || c.BackoffMin != 0 || !c.Oracle || c.Server != "private" {
 		t.Errorf("%+v", c)
 	}
 	if len(warnings(e.Cells[0])) > 0 {
@@ -124,10 +124,10 @@ func TestPlanErrors(t *testing.T) {
 		{"-timeout -1s", "-timeout -1s: must be 0s to 24h"},
 		{"-duration 0s", "-duration 0s: must be 1ns to 168h"},
 		{"-warmup -1s", "-warmup -1s: must be 0s to 24h"},
-		{"-wait poll -poll 0s", "-poll 0s: must be 1µs to 24h"},
-		{"-poll 1s", "-poll 1s: only -wait poll reads it, and -wait is auto"},
-		{"-wait none -backoff-max 1s", "-backoff-max 1s: only -wait backoff reads it, and -wait is none"},
-		{"-backoff-min 2s", "-backoff-max 100ms: must be 2s to 24h"},
+		{"-wait poll:0s", "-wait poll:0s: must have times from 1us to 24h"},
+		{"-wait poll:5", "-wait poll:5: must have a unit, as in 5s or 5ms"},
+		{"-wait none:1s", "-wait none:1s: must be a way of waiting, poll:TIME, or backoff:MIN:MAX"},
+		{"-wait backoff:2s:1s", "-wait backoff:2s:1s: must be a way of waiting, poll:TIME, or backoff:MIN:MAX with the shorter bound first"},
 		{"-trials 0", "-trials 0: must be 1 to 10000"},
 		{"-seed -1", "-seed -1: must be a number from 0 to 2^64-1"},
 		{"-conns -1", "-conns -1: must be 0 to 100000"},

@@ -84,7 +84,7 @@ func TestVersusPairs(t *testing.T) {
 // TestVersusInherits holds the head to what it takes over from the base, and how much of it.
 func TestVersusInherits(t *testing.T) {
 	env := environment("LOCKBENCH_KEYS", "7", "LOCKBENCH_TTL", "9s")
-	e, err := versusFor(t, "-wait poll -poll 5ms -hold 1ms -seed 5 -trials 2", "-wait queue -ttl 8s", env)
+	e, err := versusFor(t, "-wait poll:5ms -hold 1ms -seed 5 -trials 2", "-wait queue -ttl 8s", env)
 	if err != nil {
 		t.Fatal(err) // the poll that the head does not read is no mistake
 	}
@@ -107,7 +107,6 @@ func TestVersusRefusals(t *testing.T) {
 		{"", "-wait poll -wait queue", "-vs: -wait is given twice: several values go into one comma list"},
 		{"", "queue", `-vs: unexpected argument "queue": it takes flags, as in -vs '-wait queue'`},
 		{"", "-wait qeue", `-vs: -wait qeue: unknown wait "qeue" (did you mean queue?)`},
-		{"", "-poll 5ms", "-vs: -poll 5ms: only -wait poll reads it, and -wait is auto"},
 		{"", "-clients 0", "-vs: -clients 0: must be 1 to"},
 		{"", "-oracle=maybe", "-vs: -oracle maybe: must be true or false"},
 		{"", "-help", "-vs: -help is about lockbench, not about a side of the run"},
@@ -147,7 +146,7 @@ func TestVersusRefusals(t *testing.T) {
 func TestVersusCommand(t *testing.T) {
 	for _, test := range []struct{ line, vs string }{
 		{"-trials 2 -seed 9", ""},
-		{"-clients 8,64 -poll 3ms -wait poll", "-wait queue -handover swap"},
+		{"-clients 8,64 -wait poll:3ms", "-wait queue -handover swap"},
 		{"-driver memory", "-driver rueidis -addr embedded"},
 		{"-addr redis://me:s3cret@h:1/2", "-addr redis://me:s3cret@other:1/2 -hold 1ms"},
 		{"-workload {classes:{a:{clients:3},b:{clients:4,hold:1ms}}}", "-driver go-redis"},

@@ -88,7 +88,7 @@ func TestRoundTrip(t *testing.T) {
 	for name, test := range map[string]struct{ line, servers string }{
 		"default": {"", ""},
 		"skips":   {"-driver go-redis,rueidis,memory,null -lock set-nx,mutex,none -wait none,pubsub -clients 2,1k -flush-delay 0s,100us -trials 3 -seed 7", ""},
-		"waits":   {"-driver rueidis,memory -wait poll,backoff,pubsub,queue,block,none -poll 3ms -backoff-min 2ms -handover release,swap -lockers 1,8 -timeout 0s,2s", ""},
+		"waits":   {"-driver rueidis,memory -wait poll:3ms,backoff:2ms:100ms,pubsub,queue,block,none -handover release,swap -lockers 1,8 -timeout 0s,2s", ""},
 		"dists": {"-driver memory -keys 100 -key-dist uniform,zipf:1.1,hot:80%:10,sequential,own,uniform@0-9,70%*zipf:1.1+30%*own " +
 			"-hold 100us,uniform:1ms:9ms,exp:5ms,lognormal:5ms:50ms -think 0s,exp:1us", ""},
 		"arrivals": {"-driver memory -rate 0,0.5,5k,1k:50k:10s,steps:1k:5k:5,ladder:1k:5k:5 -arrival constant,poisson -max-queue 0,10 -burst 0s,100ms -think 0s,1ms", ""},
@@ -327,7 +327,6 @@ func TestWorkloadErrors(t *testing.T) {
 		{"driver: memory\nkey-dist: zipf", "", "w.yaml: key-dist zipf: must"},
 		{"driver: memory\nrate: 5x", "", "w.yaml: rate 5x: "},
 		{"driver: rueidis\nprobe: 1e9", "", "w.yaml: probe 1e9: must be 0.01 to 1000"},
-		{"driver: memory\npoll: 1s", "", "w.yaml: poll 1s: only -wait poll reads it, and -wait is auto"},
 		{"driver: memory\narrival: poisson", "", "w.yaml: arrival poisson: only arrivals at a -rate read it"},
 		{"driver: memory\narrival: often\nrate: 5", "", `w.yaml: arrival often: unknown arrival "often"; there are constant, poisson`},
 		{"driver: memory\nclasses: {a: {max-queue: 5}}", "", "w.yaml: class a: max-queue 5: only an open loop has a queue"},

@@ -325,7 +325,7 @@ func TestSides(t *testing.T) {
 	if want := []string{"clients 8 #1", "clients 16", "clients 8 #2"}; !slices.Equal(labels(got), want) {
 		t.Errorf("%q, want %q", labels(got), want)
 	}
-	if want := []string{"-wait: backoff in the base, queue in the head", "-backoff-min: 1ms in the base, none in the head"}; !slices.Equal(got.Cells[0].Notes, want) {
+	if want := []string{"-wait: backoff in the base, queue in the head"}; !slices.Equal(got.Cells[0].Notes, want) {
 		t.Errorf("%q, want %q", got.Cells[0].Notes, want)
 	}
 	for name, side := range map[string]string{"has a base and no head": "base", "has a head and no base": "head", "is not of a run with two sides": ""} {

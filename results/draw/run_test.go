@@ -28,7 +28,7 @@ func runPage(t testing.TB, cells []*results.Cell) string {
 // pages are reports of runs of all kinds.
 func pages(t testing.TB) map[string]string {
 	all := map[string]string{}
-	for _, name := range []string{"front-door", "overstays", "presets", "ladder", "response"} {
+	for _, name := range []string{"front-door", "violations", "presets", "response"} {
 		all[name] = runPage(t, recorded(t, name))
 	}
 	return all
@@ -37,7 +37,7 @@ func pages(t testing.TB) map[string]string {
 func TestPageNeedsNothingElse(t *testing.T) {
 	for name, page := range pages(t) {
 		t.Run(name, func(t *testing.T) {
-			if name != "front-door" && name != "ladder" { // which have one cell
+			if name != "front-door" { // which has one cell
 				pagetest.Alone(t, page, "throughput", "latency")
 			}
 			pagetest.Alone(t, page, "summary", "percentiles", "safety", "fairness", "cost", "details", "environment",
@@ -48,8 +48,8 @@ func TestPageNeedsNothingElse(t *testing.T) {
 
 func TestPageShowsWhatThereIs(t *testing.T) {
 	for name, sections := range map[string][]string{
-		"front-door": {`id="course"`}, "ladder": {`id="steps"`, `id="course"`}, "presets": {`id="classes"`, `id="table"`},
-		"overstays": {`<b>Evidence</b>`, "was granted key"}, "response": {"dashed", "response", `id="settings"`, "The wait that the acquisition does not show"},
+		"front-door": {`id="course"`}, "presets": {`id="classes"`, `id="table"`},
+		"violations": {`<b>Evidence</b>`, "was granted key"}, "response": {"dashed", "response", `id="settings"`, "The wait that the acquisition does not show"},
 		"crash": {`id="settings"`, "From the death of a holder to the next grant", "Ring: median; dot: longest. Dotted: TTL 2 s."},
 	} {
 		page := runPage(t, recorded(t, name))
@@ -72,7 +72,7 @@ func TestOrder(t *testing.T) {
 	pagetest.Appear(t, page, "<h3>64 clients on 10 keys, hold 1 ms, closed loop</h3>", ">rueidis · set-nx · wait queue</a>", ">expires</span>",
 		"limited by key", ">etcd · lease</a>", "session, fenced, fair", "<h3>64 clients on 10 keys, no hold, closed loop</h3>",
 		"guarantees beyond what all do (exclusive, owned)")
-	pagetest.Appear(t, runPage(t, recorded(t, "overstays")), `id="throughput"`, ">fenced</a>", ">set-nx-del</a>", `id="latency"`, ">set-nx-del</a>")
+	pagetest.Appear(t, runPage(t, recorded(t, "violations")), `id="throughput"`, ">fenced</a>", ">set-nx-del</a>", `id="latency"`, ">set-nx-del</a>")
 	single := runPage(t, recorded(t, "front-door"))
 	pagetest.Appear(t, single, `<section id="percentiles">`, `<section id="means">`, ">limited by</dt>", ">next</dt>", `<section id="summary">`, `<section id="safety">`)
 	if strings.Count(single, ">next</dt>") != 1 || strings.Count(single, ">limited by</dt>") != 1 {
@@ -97,7 +97,7 @@ func TestEveryCellIsThere(t *testing.T) {
 }
 
 func TestSameRunSamePage(t *testing.T) {
-	for _, name := range []string{"overstays", "presets"} {
+	for _, name := range []string{"violations", "presets"} {
 		first, second := runPage(t, recorded(t, name)), runPage(t, recorded(t, name))
 		if first != second {
 			t.Errorf("%s: two pages differ", name)
@@ -141,7 +141,7 @@ func TestControlCharactersAreCleaned(t *testing.T) {
 }
 
 func TestTrialsWithoutTheirHistograms(t *testing.T) {
-	cells := recorded(t, "overstays")
+	cells := recorded(t, "violations")
 	for _, c := range cells {
 		for m, l := range c.Latency {
 			l.HDR = ""
@@ -165,24 +165,6 @@ func TestCellWithoutAnything(t *testing.T) {
 		t.Fatal(err)
 	}
 	pagetest.Alone(t, runPage(t, cells))
-}
-
-// TestTooFewForAQuantile: steps in which no wait is known have their table, and no chart; a wait that is not known is no finding.
-func TestStepsWithoutAQuantile(t *testing.T) {
-	cells := recorded(t, "ladder")
-	for i := range cells[0].First().Steps {
-		cells[0].First().Steps[i].Acquired = 3
-	}
-	page := runPage(t, cells)
-	pagetest.Alone(t, page, "steps")
-	if !strings.Contains(page, "In no step were there grants enough for a quantile") || strings.Contains(page, "The longest p99 of a step") {
-		t.Error("the page does not say that no wait is known")
-	}
-	few := recorded(t, "front-door")
-	few[0].Latency = nil
-	if strings.Contains(runPage(t, few), "of the grants took") {
-		t.Error("a wait that nobody knows")
-	}
 }
 
 // TestSteadinessOfNothing: halves without a grant are not called steady.
@@ -216,7 +198,7 @@ func TestThresholds(t *testing.T) {
 }
 
 func TestPartialIsLabelled(t *testing.T) {
-	cells := recorded(t, "overstays")
+	cells := recorded(t, "violations")
 	cells[0].First().Partial = "interrupted"
 	page := runPage(t, cells)
 	for _, want := range []string{

@@ -60,10 +60,11 @@ var Settings = []Setting{
 		Usage: "lock design (default: the driver's first, set-nx for Redis)",
 		at:    func(p *Plan, _ *Load) value { return name(&p.Lock) }},
 	{Name: "wait", Group: GroupWaiting, Value: "NAME", Default: "auto", Axis: true,
-		Implies: []string{"poll", "backoff-min", "backoff-max", "handover"},
+		Implies: []string{"handover"},
 		Usage: "how a client waits for a lock that is taken\n" +
-			"(default auto: native if the design has a way of its own, else backoff)",
-		at: func(p *Plan, _ *Load) value { return name(&p.Wait) }},
+			"(poll:10ms, backoff:1ms:100ms: the bounds of its first and longest pause;\n" +
+			"default auto: native if the design has a way of its own, else backoff)",
+		at: func(p *Plan, _ *Load) value { return way{&p.Wait, &p.Poll, &p.BackoffMin, &p.BackoffMax} }},
 	{Name: "topology", Group: GroupServers, Value: "NAME", Default: "single", Zero: "single", Axis: true, Speaks: true,
 		Implies: []string{"nodes", "replicas", "acks", "node-timeout"},
 		Usage: "one server, or several that form one service\n" +
@@ -150,14 +151,6 @@ var Settings = []Setting{
 		Usage: "arrivals that may wait in an open loop; more are dropped and\n" +
 			"counted; 0 is no limit",
 		at: func(_ *Plan, l *Load) value { return number(&l.MaxQueue) }},
-	{Name: "poll", Group: GroupWaiting, Value: "TIME", Constant: true,
-		Usage: "interval of -wait poll", at: func(p *Plan, _ *Load) value { return period(&p.Poll) }},
-	{Name: "backoff-min", Group: GroupWaiting, Value: "TIME", Constant: true,
-		Usage: "bound of the first pause of -wait backoff",
-		at:    func(p *Plan, _ *Load) value { return period(&p.BackoffMin) }},
-	{Name: "backoff-max", Group: GroupWaiting, Value: "TIME", Constant: true,
-		Usage: "bound of the longest pause of -wait backoff",
-		at:    func(p *Plan, _ *Load) value { return period(&p.BackoffMax) }},
 	{Name: "handover", Group: GroupWaiting, Value: "NAME", Axis: true,
 		Usage: "how -wait queue gives a lock to the next client in line: release,\n" +
 			"which lets that client acquire it, or swap the owner at the server in one step",

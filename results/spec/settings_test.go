@@ -14,7 +14,8 @@ func TestSettingsAreWhole(t *testing.T) {
 	free := []string{"Seed", "Command", "Workload", "Server", "Classes", "Load"}
 	texts := map[string]string{"Params": "a=b", "KeyDist": "own", "HoldDist": "exp:5ms", "ThinkDist": "exp:5ms", "Rate": "5000"}
 	check := func(name string, set func(*Plan) reflect.Value) {
-		var before, after Plan
+		before := Plan{Wait: map[string]string{"Poll": "poll", "BackoffMin": "backoff", "BackoffMax": "backoff"}[name]}
+		after := before
 		field := set(&after)
 		switch v := field.Addr().Interface().(type) {
 		case encoding.TextUnmarshaler:

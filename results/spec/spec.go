@@ -19,10 +19,10 @@ type Plan struct {
 
 	Workload    string        `json:"workload,omitempty"` // the preset or the file that it came from: a name, not a setting
 	Keys        int           `json:"keys"`
-	Lockers     int           `json:"lockers,omitempty"`   // processes' worth of local queues and subscriptions; 0: one
-	Processes   int           `json:"processes,omitempty"` // that share the clients; 0: one
-	Poll        time.Duration `json:"poll_ns,omitempty"`
-	BackoffMin  time.Duration `json:"backoff_min_ns,omitempty"`
+	Lockers     int           `json:"lockers,omitempty"`        // processes' worth of local queues and subscriptions; 0: one
+	Processes   int           `json:"processes,omitempty"`      // that share the clients; 0: one
+	Poll        time.Duration `json:"poll_ns,omitempty"`        // of -wait poll; 0: the default
+	BackoffMin  time.Duration `json:"backoff_min_ns,omitempty"` // of -wait backoff; 0: the default
 	BackoffMax  time.Duration `json:"backoff_max_ns,omitempty"`
 	Handover    string        `json:"handover,omitempty"`     // how -wait queue hands a lock over: "release" or "swap"
 	HandoverMax int           `json:"handover_max,omitempty"` // swaps in a row; of records of before

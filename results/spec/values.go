@@ -3,6 +3,7 @@
 package spec
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -101,6 +102,63 @@ func parseHertz(text string) (float64, error) {
 // period returns a fixed time.
 func period(of *time.Duration) value {
 	return field[time.Duration]{of: of, parse: ParseTime, format: FormatTime}
+}
+
+// The times of a way of waiting that does not give its own.
+const (
+	DefaultPoll       = 10 * time.Millisecond
+	DefaultBackoffMin = time.Millisecond
+	DefaultBackoffMax = 100 * time.Millisecond
+)
+
+// way is a way of waiting, with times of its own if they are not the default: queue, poll:5ms, backoff:1ms:2s.
+type way struct {
+	name           *string
+	poll, min, max *time.Duration
+}
+
+func (v way) String() string {
+	poll, low, high := cmp.Or(*v.poll, DefaultPoll), cmp.Or(*v.min, DefaultBackoffMin), cmp.Or(*v.max, DefaultBackoffMax)
+	switch {
+	case *v.name == "poll" && poll != DefaultPoll:
+		return "poll:" + FormatTime(poll)
+	case *v.name == "backoff" && (low != DefaultBackoffMin || high != DefaultBackoffMax):
+		return "backoff:" + FormatTime(low) + ":" + FormatTime(high)
+	}
+	return *v.name
+}
+
+func (v way) Clear() { *v.name, *v.poll, *v.min, *v.max = "", 0, 0, 0 }
+
+func (v way) copy(from value) {
+	f := from.(way)
+	*v.name, *v.poll, *v.min, *v.max = *f.name, *f.poll, *f.min, *f.max
+}
+
+func (v way) Set(text string) error {
+	words := strings.Split(text, ":")
+	var times []time.Duration
+	for _, word := range words[1:] {
+		d, err := ParseTime(word)
+		switch {
+		case err != nil:
+			return err
+		case d < time.Microsecond || d > 24*time.Hour:
+			return errors.New("must have times from 1us to 24h")
+		}
+		times = append(times, d)
+	}
+	v.Clear()
+	switch *v.name = words[0]; {
+	case len(times) == 0:
+	case words[0] == "poll" && len(times) == 1:
+		*v.poll = times[0]
+	case words[0] == "backoff" && len(times) == 2 && times[0] <= times[1]:
+		*v.min, *v.max = times[0], times[1]
+	default:
+		return errors.New("must be a way of waiting, poll:TIME, or backoff:MIN:MAX with the shorter bound first")
+	}
+	return nil
 }
 
 // flushDelay is a fixed time, or one that follows the load.

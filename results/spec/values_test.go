@@ -86,3 +86,22 @@ func TestParseSeed(t *testing.T) {
 		}
 	}
 }
+
+// TestWay: a way of waiting has times of its own if they are not the default, as records of before have it.
+func TestWay(t *testing.T) {
+	s, _ := Find("wait")
+	for text, want := range map[string]string{
+		"queue": "queue", "poll": "poll", "poll:10ms": "poll", "poll:5000us": "poll:5ms",
+		"backoff": "backoff", "backoff:1ms:100ms": "backoff", "backoff:1ms:2s": "backoff:1ms:2s",
+	} {
+		var p Plan
+		if err := s.Set(&p, text); err != nil || s.Text(&p, &p.Load) != want {
+			t.Errorf("%s: %q, %v, want %s", text, s.Text(&p, &p.Load), err, want)
+		}
+	}
+	for _, text := range []string{"poll:", "poll:5", "poll:1ns", "poll:25h", "poll:1ms:2ms", "backoff:1ms", "backoff:2ms:1ms", "queue:1ms"} {
+		if err := s.Set(&Plan{}, text); err == nil {
+			t.Errorf("%s: no error", text)
+		}
+	}
+}

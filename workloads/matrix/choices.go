@@ -81,6 +81,8 @@ func CheckNames(axes []Axis) error {
 			case known == nil, a.Setting.Name == "lock" && slices.ContainsFunc(axes, unstarted):
 			case a.Setting.Name == "driver":
 				err = checkDriver(p.Driver, known)
+			case a.Setting.Name == "wait":
+				err = checkName("wait", p.Wait, known) // without its times
 			default:
 				err = checkName(a.Setting.Name, a.Setting.Typed(p, &p.Load), known)
 			}
@@ -132,12 +134,6 @@ func Default(s spec.Setting) string {
 	switch s.Name {
 	case "handover":
 		return wait.HandoverRelease
-	case "poll":
-		return wait.DefaultPoll.String()
-	case "backoff-min":
-		return wait.DefaultBackoffMin.String()
-	case "backoff-max":
-		return wait.DefaultBackoffMax.String()
 	case "io-timeout":
 		return drivers.DefaultIOTimeout.String()
 	case "node-timeout":

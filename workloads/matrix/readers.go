@@ -4,7 +4,6 @@ package matrix
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/wait"
@@ -42,7 +41,7 @@ func (r Reader) Reads(p *spec.Plan, l spec.Load) bool {
 
 // NeedsDriver reports whether only what the driver says of itself tells which plans read the setting.
 func (r Reader) NeedsDriver() bool {
-	return slices.Contains(r.Depends, "driver") || strings.HasPrefix(r.Setting, "backoff-") // which -wait auto may choose
+	return slices.Contains(r.Depends, "driver")
 }
 
 // ReadBy reports whether any load of the plan reads the setting.
@@ -66,7 +65,6 @@ var Readers = []Reader{
 	readIn("node-timeout", drivers.TopologyRedlock, drivers.TopologyReplicated),
 	readIn("nodes", drivers.TopologyRedlock, drivers.TopologyCluster, drivers.TopologyEnsemble),
 	readIn("replicas", drivers.TopologyReplicated, drivers.TopologySentinel),
-	readBy("poll", wait.Poll), readBy("backoff-min", wait.Backoff), readBy("backoff-max", wait.Backoff),
 	readBy("handover", wait.Queue),
 }
 

@@ -80,7 +80,11 @@ func find() (string, error) {
 // recorded returns the cells of a run that is kept with the scripts.
 func recorded(t *testing.T, name string) []*results.Cell {
 	t.Helper()
-	f, err := os.Open(filepath.Join("..", "..", "..", "scripts", "recorded", name+".jsonl.gz"))
+	dir := filepath.Join("..", "..", "..", "scripts", "recorded")
+	if name == "violations" {
+		dir = filepath.Join("..", "..", "testdata")
+	}
+	f, err := os.Open(filepath.Join(dir, name+".jsonl.gz"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +98,7 @@ func recorded(t *testing.T, name string) []*results.Cell {
 
 // awkward are cells made so that a page has it hard: long names without a blank, markup, every mark, and no figures.
 func awkward(t *testing.T) []*results.Cell {
-	cells := recorded(t, "overstays")
+	cells := recorded(t, "violations")
 	for i, c := range cells {
 		c.First().Plan.Lock = strings.Repeat("anUnbreakableName", 6) + fmt.Sprint(i)
 		c.First().Plan.Command = "lockbench " + strings.Repeat("x", 300)
@@ -344,7 +348,7 @@ func faults(t *testing.T, ctx context.Context, width int64, sections string) []s
 
 func testLegible(t *testing.T, ctx context.Context, tr *trouble) {
 	reports := map[string]func(*testing.T) []*results.Cell{"awkward": awkward, "two hundred": twoHundred}
-	for _, name := range []string{"front-door", "overstays", "ladder", "presets", "response", "designs"} {
+	for _, name := range []string{"front-door", "violations", "presets", "response", "designs"} {
 		reports[name] = func(t *testing.T) []*results.Cell { return recorded(t, name) }
 	}
 	for name, cells := range reports {
@@ -526,7 +530,7 @@ func testCharts(t *testing.T, ctx context.Context, tr *trouble) {
 
 // Tables sort by number, not by letter.
 func testSorting(t *testing.T, ctx context.Context, tr *trouble) {
-	look(t, ctx, write(t, recorded(t, "overstays")), 1280, "light")
+	look(t, ctx, write(t, recorded(t, "violations")), 1280, "light")
 	const click = `[...document.querySelectorAll("#table thead button")].find((b) => b.textContent === "locks/s").click()`
 	const column = `(() => { const t = document.querySelector("#table table");
 		const at = [...t.tHead.rows[0].cells].findIndex((c) => c.textContent === "locks/s");
@@ -557,7 +561,7 @@ func testAudit(t *testing.T, ctx context.Context) {
 			t.Errorf("%s: no %q in\n%s", harm, want, all)
 		}
 	}
-	url := write(t, recorded(t, "overstays"))
+	url := write(t, recorded(t, "violations"))
 	for harm, want := range map[string]string{
 		`document.querySelector("h1").style.width = "900px"`:                                           "the page is",
 		`document.documentElement.style.setProperty("--soft", "#ccc")`:                                 "contrast",
