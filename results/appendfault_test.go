@@ -79,7 +79,7 @@ func faultyAppender(t *testing.T, f *faultyFile) *Appender {
 // smallRecord is as short as a record may be, so that a test can afford each of its bytes.
 func smallRecord(n int) *Record {
 	r := numbered(n)
-	r.Latency, r.Series, r.Steps, r.Classes, r.Plan.Classes, r.Warnings, r.Side, r.Pair = nil, nil, nil, nil, nil, nil, "", 0
+	r.Latency, r.Series, r.Classes, r.Plan.Classes, r.Warnings, r.Side, r.Pair = nil, nil, nil, nil, nil, "", 0
 	r.Env.Libraries, r.Env.Variables, r.Counts.Errors, r.Counts.ErrorSample, r.Safety.Events = nil, nil, nil, nil, nil
 	return r
 }

@@ -159,10 +159,10 @@ func (g *openCell) keep(k kept) {
 	}
 }
 
-// withoutSeries returns r without Series and Steps. It is a copy, since r may be in a cell that somebody has.
+// withoutSeries returns r without Series. It is a copy, since r may be in a cell that somebody has.
 func withoutSeries(r *Record) *Record {
 	b := *r
-	b.Series, b.Steps = nil, nil
+	b.Series = nil
 	return &b
 }
 

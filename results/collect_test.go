@@ -71,7 +71,7 @@ func TestCollectorKeepsFigures(t *testing.T) {
 		r.Latency = without(r.Latency)
 		r.Classes[0].Latency = without(r.Classes[0].Latency)
 		if i > 0 {
-			r.Series, r.Steps = nil, nil
+			r.Series = nil
 		}
 		if got := cells[0].Trials[i]; !reflect.DeepEqual(got, r) {
 			t.Errorf("trial %d: got  %+v\nwant %+v", 1+i, got, r)

@@ -52,7 +52,6 @@ type Record struct {
 	Ranks     []Rank             `json:"ranks,omitempty" trials:"-" jsonschema:"the processes that made the load together; absent if there was one"`
 	Thread    Thread             `json:"server_thread,omitzero"` // of a private Redis or Valkey on Linux
 	Series    []Interval         `json:"series,omitempty"`       // second by second, warm-up included
-	Steps     []Step             `json:"steps,omitempty"`        // of a rate that goes in steps, in the order in which they ran
 	Classes   []ClassResult      `json:"classes,omitempty"`      // of a plan with classes, in its order
 	Steady    Steady             `json:"steady,omitzero"`
 	Warnings  []string           `json:"warnings,omitempty"` // what a reader must know before believing the figures

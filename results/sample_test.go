@@ -89,7 +89,6 @@ func sample() *Record {
 		}},
 		Thread: Thread{Ran: 0.6, Waited: 0.1},
 		Series: []Interval{{At: time.Second, Length: time.Second, Warmup: true, Acquired: 25, P50: 1000, P99: 2000, Max: 3000, Errors: 1, Violations: 1}},
-		Steps:  []Step{{At: time.Second, Length: time.Second, Rate: 100, Acquired: 90, Dropped: 1, Queue: 2, P50: 1000, P99: 2000, Max: 3000}},
 		Classes: []ClassResult{{
 			Name: "readers", Counts: Counts{Acquired: 90}, Clients: 8, Starved: 1, Jain: 0.9,
 			Latency: map[Metric]Latency{Acquire: sampleLatencies()[Acquire]},
@@ -125,7 +124,7 @@ func firstSample() *Record {
 	r.Generator.Quota, r.Generator.Throttled, r.Generator.CoreWait, r.Generator.Pauses, r.Generator.Paused, r.Generator.Delayed = 0, 0, 0, nil, 0, false
 	r.Safety.LostEarly, r.Safety.Explained, r.Safety.Ended, r.Safety.Power = 0, "", nil, nil
 	r.Side, r.Pair, r.Env.Revision, r.Env.Variables, r.Fairness.Clients = "", 0, "", nil, 0
-	r.Series, r.Steps, r.Classes, r.Steady = nil, nil, nil, Steady{}
+	r.Series, r.Classes, r.Steady = nil, nil, Steady{}
 	return r
 }
 

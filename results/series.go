@@ -19,20 +19,6 @@ type Interval struct {
 	Violations int64         `json:"violations,omitempty"`
 }
 
-// Step is one step of a rate that goes in steps (a staircase, or a ladder that is shuffled and mirrored), without its
-// first tenth, in which the system still settles. What ended in it counts, whenever it was due.
-type Step struct {
-	At       time.Duration `json:"at_ns"` // its begin, since the window opened
-	Length   time.Duration `json:"length_ns"`
-	Rate     float64       `json:"rate"` // arrivals a second that were due
-	Acquired int64         `json:"acquired"`
-	Dropped  int64         `json:"dropped,omitempty"`
-	Queue    int           `json:"queue"`           // arrivals that waited for a client at its end
-	P50      time.Duration `json:"p50_ns,omitzero"` // absent, as the others, without a grant
-	P99      time.Duration `json:"p99_ns,omitzero"`
-	Max      time.Duration `json:"max_ns,omitzero"`
-}
-
 // ClassResult is what one class of a plan had of the whole. Its latencies are Acquire, Refusal, Hold, Response and Backlog.
 type ClassResult struct {
 	Name    string             `json:"name"`

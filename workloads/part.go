@@ -42,7 +42,6 @@ type Part struct {
 	Figures figures
 	Latency []map[results.Metric]results.Latency // of each class
 	Series  []valued[results.Interval]
-	Steps   []valued[results.Step]
 }
 
 // valued is an interval of the series, or a step, with its values.
@@ -77,9 +76,6 @@ func (e *engine) part() *Part {
 	}
 	for _, i := range e.timeseries.list {
 		p.Series = append(p.Series, valued[results.Interval]{i.Interval, i.values.Latency()})
-	}
-	for i, s := range e.timeseries.steps.list {
-		p.Steps = append(p.Steps, valued[results.Step]{s, e.timeseries.steps.values[i].Latency()})
 	}
 	p.Rank = e.rank()
 	return p
@@ -179,15 +175,6 @@ func (s *timeseries) absorb(p *Part) error {
 			}
 		}
 		s.list[at].include(interval{i.Of, values})
-	}
-	for i, of := range p.Steps {
-		values, err := of.Values.Values()
-		if err != nil {
-			return err
-		}
-		if i < len(s.steps.list) {
-			s.steps.include(i, of.Of, values)
-		}
 	}
 	return nil
 }

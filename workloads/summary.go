@@ -35,7 +35,7 @@ func (e *engine) record() *results.Record {
 	e.fillBound(r, t)
 	e.fillGenerator(r)
 	fillThread(r, &e.before, &e.after)
-	r.Series, r.Steps = e.timeseries.series(), e.timeseries.steps.list
+	r.Series = e.timeseries.series()
 	e.fillSteady(r)
 	e.warn(r, t)
 	return r

@@ -1,4 +1,4 @@
-// The time series of a trial: its throughput, latencies, errors and violations in each second, and in the steps of a rate.
+// The time series of a trial: its throughput, latencies, errors and violations in each second.
 
 package workloads
 
@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/spec"
 )
 
 const (
@@ -30,7 +29,6 @@ type timeseries struct {
 	sampling sync.WaitGroup
 
 	warmup, window *results.Follower
-	steps          *rateSteps
 
 	mu                 sync.Mutex // of list, for View
 	list               []interval
@@ -49,7 +47,7 @@ type interval struct {
 // newTimeseries returns the time series of e, which has its recorders already. It reads nothing yet.
 func newTimeseries(e *engine) *timeseries {
 	s := &timeseries{
-		e: e, stopped: make(chan struct{}), length: sampleEvery, steps: newRateSteps(e),
+		e: e, stopped: make(chan struct{}), length: sampleEvery,
 		warmup: results.Follow(e.sources(results.WarmupIndex)...), window: results.Follow(e.grants()...),
 	}
 	return s
@@ -69,7 +67,6 @@ func (s *timeseries) finish() {
 	end := s.e.until()
 	s.sample(min(s.e.from, end)) // the run stopped in the warm-up, or no sample was taken at its end
 	s.take(end)                  // also if the window ended before the last sample
-	s.steps.finish(end)
 }
 
 // run samples whenever it is due. Due times follow from the window and not from the last sample, so that they do not drift.
@@ -78,17 +75,14 @@ func (s *timeseries) run() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
-		second, step := s.next(), s.steps.next()
-		timer.Reset(min(second, step) - s.e.clock.Now())
+		second := s.next()
+		timer.Reset(second - s.e.clock.Now())
 		select {
 		case <-s.stopped:
 			return
 		case <-timer.C:
 		}
 		now := s.e.clock.Now()
-		if step <= now {
-			s.steps.advance(now)
-		}
 		if second <= now && now < s.e.until() {
 			if now < second+onTime {
 				now = second
@@ -211,89 +205,4 @@ func (s *timeseries) series() (list []results.Interval) {
 		list = append(list, i.Interval)
 	}
 	return list
-}
-
-// settlingPart is the part of a step that is left out, a tenth: the system is still settling after the step before.
-const settlingPart = 10
-
-// rateSteps measures the steps of the first class whose rate goes in steps; its zero value measures none.
-type rateSteps struct {
-	from     time.Duration // start of the window
-	todo     []spec.Step
-	follower *results.Follower
-	queue    func() int   // arrivals that wait for a client
-	left     func() int64 // arrivals that waited when the window closed; valid once all clients have ended
-	dropped  func() int64 // running total
-
-	inside bool          // the first of todo is being measured,
-	at     time.Duration // since then,
-	drops  int64         // and so many arrivals had been dropped by then
-	list   []results.Step
-	values []results.Values // of each
-}
-
-// newRateSteps returns one without steps if no class has a rate that goes in steps.
-func newRateSteps(e *engine) *rateSteps {
-	p := &e.run.Plan
-	for i, cl := range e.classes {
-		if todo := cl.Rate.Steps(p.Duration, seed(p, streamArrivals+i)); len(todo) > 0 {
-			return &rateSteps{
-				from: p.Warmup, todo: todo, follower: results.Follow(cl.grants()),
-				queue: cl.queue.Len, left: cl.arrivals.left.Load, dropped: cl.arrivals.refused.Load,
-			}
-		}
-	}
-	return &rateSteps{}
-}
-
-// next returns when the next step begins to count, or the present one ends. The last one ends with the window.
-func (s *rateSteps) next() time.Duration {
-	switch {
-	case len(s.todo) == 0:
-		return never
-	case !s.inside:
-		return s.from + s.todo[0].From + (s.todo[0].To-s.todo[0].From)/settlingPart
-	case len(s.todo) == 1:
-		return never
-	}
-	return s.from + s.todo[0].To
-}
-
-// advance begins or ends a step.
-func (s *rateSteps) advance(now time.Duration) {
-	if s.inside {
-		s.end(now, s.queue())
-		return
-	}
-	s.follower.Next()
-	s.inside, s.at, s.drops = true, now, s.dropped()
-}
-
-// end adds the step that ends now to the list.
-func (s *rateSteps) end(now time.Duration, queue int) {
-	v := s.follower.Next()
-	i := v.Interval(s.at-s.from, now-s.at)
-	s.list = append(s.list, results.Step{
-		At: i.At, Length: i.Length, Rate: s.todo[0].Rate, Acquired: i.Acquired, P50: i.P50, P99: i.P99, Max: i.Max,
-		Dropped: s.dropped() - s.drops, Queue: queue,
-	})
-	s.values = append(s.values, v)
-	s.todo, s.inside = s.todo[1:], false
-}
-
-// include adds what another process measured of a step.
-func (s *rateSteps) include(step int, of results.Step, values results.Values) {
-	t := &s.list[step]
-	s.values[step] = s.values[step].Plus(values)
-	i := s.values[step].Interval(t.At, t.Length)
-	t.Acquired, t.P50, t.P99, t.Max = i.Acquired, i.P50, i.P99, i.Max
-	t.Dropped, t.Queue = t.Dropped+of.Dropped, t.Queue+of.Queue
-}
-
-// finish ends the last step. It leaves out a step that was cut short before it counted. The queue itself is empty by now:
-// clients drain it when the window closes, and do not serve what they take.
-func (s *rateSteps) finish(end time.Duration) {
-	if s.inside && end > s.at {
-		s.end(end, int(s.left()))
-	}
 }

@@ -188,9 +188,6 @@ func arrivalsDue(r *results.Record) (due, slack float64) {
 			slack += float64(g.Clients)
 			continue
 		}
-		if g.Rate.Stepped() && r.Elapsed < r.Plan.Duration {
-			return 0, 0
-		}
 		of := g.Rate.Mean(r.Elapsed) * r.Elapsed.Seconds()
 		due += of
 		if g.Arrival == spec.Poisson {

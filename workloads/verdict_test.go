@@ -103,9 +103,6 @@ func TestSuspicions(t *testing.T) {
 		}, []string{"the machine cannot make this rate: 48000 arrivals instead of 50000"}},
 		{"a rate that rises", arriving(), func(r *results.Record) { r.Plan.Rate = spec.Must(spec.ParseRate("2000:8000:10s")) }, nil}, // 50,000 in 10 s
 		{"a rate that should have risen", arriving(), func(r *results.Record) { r.Plan.Rate = spec.Must(spec.ParseRate("2000:9000:10s")) }, []string{"the machine cannot make this rate: 50000 arrivals instead of 55000"}},
-		{"steps that were broken off", arriving(), func(r *results.Record) {
-			r.Plan.Rate, r.Plan.Duration, r.Counts.Offered = spec.Must(spec.ParseRate("steps:1000:9000:2")), time.Minute, 10_000
-		}, nil},
 		{"a number of operations", arriving(), func(r *results.Record) { r.Plan.Ops, r.Counts.Offered = 100, 100 }, nil},
 		{"bursts, the last just after the window", arriving(), func(r *results.Record) { bursting(r, 9*64) }, nil},
 		{"bursts that did not come", arriving(), func(r *results.Record) { bursting(r, 8*64) }, []string{"the machine cannot make this rate: 512 arrivals instead of 640"}},
@@ -290,7 +287,7 @@ func TestSteadyOnlyWhereTheLoadIs(t *testing.T) {
 		drifts bool
 	}{
 		{spec.Load{}, true}, {spec.Load{Rate: spec.Must(spec.ParseRate("5000"))}, true}, {spec.Load{Rate: spec.Must(spec.ParseRate("0.5"))}, true},
-		{spec.Load{Rate: spec.Must(spec.ParseRate("1000:5000:10s"))}, false}, {spec.Load{Rate: spec.Must(spec.ParseRate("ladder:1000:5000:10"))}, false}, {spec.Load{Burst: time.Second}, false},
+		{spec.Load{Rate: spec.Must(spec.ParseRate("1000:5000:10s"))}, false}, {spec.Load{Burst: time.Second}, false},
 	} {
 		r := &results.Record{Plan: spec.Plan{Load: c.load}, Series: series}
 		(&engine{}).fillSteady(r)

@@ -113,7 +113,7 @@ func constantRate(o *options, opt *option) (float64, error) {
 	switch {
 	case err != nil:
 		return 0, o.complain(opt, "%w", err)
-	case rate.Changes() || rate.Stepped():
+	case rate.Changes():
 		return 0, o.complain(opt, "a plan takes one rate, such as 5k: each of its trials has a rate of its own")
 	}
 	return rate.Max(), nil

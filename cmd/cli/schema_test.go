@@ -84,7 +84,7 @@ func TestTakenWorkloads(t *testing.T) {
 	texts["example"] = string(example)
 	for name, line := range map[string]string{
 		"axes": "-driver go-redis,rueidis,memory,null -wait backoff,poll,queue,none -clients 2,1k -flush-delay 0s,100us -trials 3 -renew=off,on -lockers 1,2 -handover swap",
-		"loads": "-driver memory -keys 100 -rate 0,0.5,5k,1k:50k:10s,steps:1k:5k:5,ladder:1k:5k:5 -arrival constant,poisson -max-queue 9 " +
+		"loads": "-driver memory -keys 100 -rate 0,0.5,5k,1k:50k:10s -arrival constant,poisson -max-queue 9 " +
 			"-key-dist uniform,zipf:1.1,hot:80%:10,sequential,own,uniform@0-9,70%*zipf:1.1+30%*own -hold 100us,uniform:1ms:9ms,exp:5ms,lognormal:5ms:50ms " +
 			"-crash 0.1% -try-only 0.3 -n 1M -duration 1m30s",
 		"named":   "-driver redsync@redlock,redsync,null",

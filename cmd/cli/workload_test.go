@@ -91,7 +91,7 @@ func TestRoundTrip(t *testing.T) {
 		"waits":   {"-driver rueidis,memory -wait poll:3ms,backoff:2ms:100ms,pubsub,queue,block,none -handover release,swap -lockers 1,8 -timeout 0s,2s", ""},
 		"dists": {"-driver memory -keys 100 -key-dist uniform,zipf:1.1,hot:80%:10,sequential,own,uniform@0-9,70%*zipf:1.1+30%*own " +
 			"-hold 100us,uniform:1ms:9ms,exp:5ms,lognormal:5ms:50ms -think 0s,exp:1us", ""},
-		"arrivals": {"-driver memory -rate 0,0.5,5k,1k:50k:10s,steps:1k:5k:5,ladder:1k:5k:5 -arrival constant,poisson -max-queue 0,10 -burst 0s,100ms -think 0s,1ms", ""},
+		"arrivals": {"-driver memory -rate 0,0.5,5k,1k:50k:10s -arrival constant,poisson -max-queue 0,10 -burst 0s,100ms -think 0s,1ms", ""},
 		"shares":   {"-driver memory,redislock -try-only 0%,10%,100% -crash 0.1%,0", ""},
 		"length":   {"-driver memory -n 1M", ""},
 		"limited":  {"-driver memory -n 1M -duration 10s", ""},
@@ -162,7 +162,7 @@ func randomLine(r *rand.Rand) string {
 		"key-dist": {"uniform", "zipf:1.1", "hot:80%:1", "own", "sequential@0-0", "50%*own+50%*uniform"},
 		"hold":     {"0s", "1ms", "uniform:1ms:9ms", "exp:5us", "lognormal:5ms:50ms"}, "think": {"0s", "exp:2ms"},
 		"ttl": {"30s", "1500ms"}, "timeout": {"0s", "1s"}, "try-only": {"0%", "33.3%"}, "crash": {"0%", "1%"},
-		"rate": {"0", "5k", "1k:2k:3s", "ladder:1:2:3"}, "arrival": {"constant", "poisson"}, "burst": {"0s", "1s"}, "max-queue": {"0", "7"},
+		"rate": {"0", "5k", "1k:2k:3s"}, "arrival": {"constant", "poisson"}, "burst": {"0s", "1s"}, "max-queue": {"0", "7"},
 		"handover": {"release", "swap"}, "lockers": {"1", "2"}, "durability": {"relaxed", "strict"}, "topology": {"single", "redlock", "ensemble"},
 		"duration": {"10s", "3s"}, "n": {"0", "100"}, "probe": {"0", "2"}, "trials": {"1", "2"}, "seed": {"1", "12"},
 		"conns": {"0", "3"}, "pipelining": {"default", "auto"}, "flush-delay": {"0s", "20us"},
@@ -346,7 +346,6 @@ func TestWorkloadErrors(t *testing.T) {
 		{"clients: 3\nclients: 4", "", `w.yaml:2:1: mapping key "clients" already defined at [1:1]`},
 		{"clients: {a: 3}", "", "w.yaml:1:10: clients: takes one value, not a mapping"},
 		{"key_dist: own", "", `w.yaml:1:1: unknown field "key_dist" (did you mean key-dist?)`},
-		{"driver: memory\nrate: [0, 5]\nn: 3\nthink: 1s", "-dry-run -rate ladder:1:5:3", "nothing to run: memory mutex -rate ladder:1:5:3"},
 	} {
 		_, err := experimentOfWorkload(t, test.text, test.line, environment())
 		if err == nil {

@@ -148,7 +148,7 @@ func TestTrialsWithoutTheirHistograms(t *testing.T) {
 			c.Latency[m] = l
 		}
 		for _, r := range c.Trials {
-			r.Series, r.Steps, r.Latency = nil, nil, nil
+			r.Series, r.Latency = nil, nil
 		}
 	}
 	page := runPage(t, cells)

@@ -52,7 +52,6 @@ func cellBlocks(c *results.Cell, verbose, missed bool) []Block {
 	p.fairness(c)
 	p.latencies(c)
 	p.classes(c)
-	p.steps(c)
 	if verbose {
 		p.trials(c)
 		p.ranks(c)

@@ -12,7 +12,6 @@ import (
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/stats"
-	"github.com/lockbench/lockbench/results/view"
 )
 
 // course draws throughput and latency over time, warm-up first, and says whether the window was steady. Of several trials
@@ -114,66 +113,6 @@ func Steadiness(c *results.Cell) string {
 		return "steadiness unclear: " + halves + ", which may be chance"
 	}
 	return "steady: " + halves
-}
-
-// steps writes the steps of a rate: of a ladder, each beside its mirror image, which came later.
-func (p *cellPage) steps(c *results.Cell) {
-	r := c.First()
-	if len(r.Steps) == 0 {
-		return
-	}
-	if len(view.Passes(r)) == 2 {
-		p.ladder(c)
-		return
-	}
-	t := figures("Steps", stepHead(c), "locks/s", "p50", "p99", "max", "dropped", "queue at its end")
-	t.Columns[0].Left = false
-	for _, s := range r.Steps {
-		longest := format.None
-		if s.Acquired > 0 {
-			longest = format.Duration(s.Max)
-		}
-		t.line(
-			metric.PerSecond.Format(s.Rate)+"/s", metric.PerSecond.Format(perSecond(s.Acquired, s.Length)),
-			metric.Duration.Format(view.StepQuantile(s, 0.5)), metric.Duration.Format(view.StepQuantile(s, 0.99)), longest,
-			format.Count(s.Dropped), format.Count(s.Queue),
-		)
-	}
-	p.add(t)
-}
-
-func stepHead(c *results.Cell) string {
-	if len(c.Trials) > 1 {
-		return "asked (first trial)"
-	}
-	return "asked"
-}
-
-// ladder pairs step i with step n-1-i, and sorts the pairs by their rates.
-func (p *cellPage) ladder(c *results.Cell) {
-	all := c.First().Steps
-	half := len(all) / 2
-	type pair struct{ first, mirror results.Step }
-	var pairs []pair
-	for i := range half {
-		pairs = append(pairs, pair{all[i], all[len(all)-1-i]})
-	}
-	slices.SortFunc(pairs, func(a, b pair) int { return int(math.Copysign(1, a.first.Rate-b.first.Rate)) })
-	t := figures("Steps", stepHead(c), "locks/s", "mirrored", "p50", "mirrored", "p99", "mirrored", "differs", "queue", "mirrored")
-	t.Columns[0].Left, t.Columns[3].Drop, t.Columns[4].Drop = false, 1, 1
-	for _, s := range pairs {
-		a, b := s.first, s.mirror
-		t.line(
-			metric.PerSecond.Format(a.Rate)+"/s", metric.PerSecond.Format(perSecond(a.Acquired, a.Length)), metric.PerSecond.Format(perSecond(b.Acquired, b.Length)),
-			metric.Duration.Format(view.StepQuantile(a, 0.5)), metric.Duration.Format(view.StepQuantile(b, 0.5)),
-			metric.Duration.Format(view.StepQuantile(a, 0.99)), metric.Duration.Format(view.StepQuantile(b, 0.99)),
-			format.Change(view.StepQuantile(b, 0.99)/view.StepQuantile(a, 0.99)-1),
-			format.Count(a.Queue), format.Count(b.Queue),
-		)
-	}
-	p.add(t)
-	p.item(Plain, "", "The steps came in random order and then in the reverse of it: where a step differs from its mirror image, "+
-		"the system remembers what it went through (hysteresis), or it is noise that one trial cannot tell from it.")
 }
 
 func perSecond(n int64, length time.Duration) float64 {

@@ -255,12 +255,12 @@ func rateAndWait(v *view.Run, s spec.Setting, all []line, left int, x Axis, word
 // rate of arrivals: what the second leaves out is the wait for a free client.
 func overRate(v *view.Run, s spec.Setting) *Picture {
 	if !severalValues(v, s) {
-		return overSteps(v)
+		return nil
 	}
 	all, left := linesOver(v, s, settingOf(s))
 	x, distinct := across(all, asRate)
 	if distinct < 3 {
-		return overSteps(v)
+		return nil
 	}
 	if len(all) > 1 {
 		return rateAndWait(v, s, all, left, x, "arrivals per second", format.Three)
@@ -315,46 +315,6 @@ func timesAxis(all []Series) Axis {
 		}
 	}
 	return axis
-}
-
-// stepSeries returns the response over the steps of the rate of a trial: where each step was made twice, broken lines are the way
-// back.
-func stepSeries(r *results.Record, suffix string) (all []Series) {
-	for pass, steps := range view.Passes(r) {
-		for i, quantile := range []struct {
-			q    float64
-			name string
-		}{{0.99, "p99"}, {0.5, "median"}} {
-			line := Series{Name: quantile.name, Colour: 1 - i, Dashed: pass > 0}
-			if pass > 0 {
-				line.Name += suffix
-			}
-			for _, s := range steps {
-				line.Points = append(line.Points, Point{X: s.Rate, Y: view.StepQuantile(s, quantile.q)})
-			}
-			all = append(all, line)
-		}
-	}
-	return all
-}
-
-// overSteps draws the response over the steps of the rate of a single cell.
-func overSteps(v *view.Run) *Picture {
-	if len(v.Cells) != 1 || len(v.Cells[0].First().Steps) < 3 {
-		return nil
-	}
-	curves := stepSeries(v.Cells[0].First(), ", second time")
-	var l line
-	for _, p := range curves[0].Points {
-		l.values = append(l.values, p.X)
-	}
-	x, _ := across([]line{l}, asRate)
-	return ratePicture(&Picture{
-		Title: "Response by the rate of arrivals",
-		About: []string{nameAndLoad(v, chosen{Group: v.Groups[0]}), "Response: from when an arrival was due to its grant."},
-		Alt: fmt.Sprintf("Response time over the rate of arrivals, in steps; the longest p99 of a step is %s.",
-			metric.Duration.Format(timesAxis(curves).Most)),
-	}, curves, x)
 }
 
 // curveSeries returns one line a cell over its percentiles, and of an open loop, if asked for, a broken one beside it for the

@@ -11,7 +11,6 @@ import (
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/spec"
-	"github.com/lockbench/lockbench/results/view"
 )
 
 // recorded returns the cells of a run that is kept with the scripts.
@@ -131,13 +130,5 @@ func TestPlantedCurve(t *testing.T) {
 				t.Errorf("%s: the curve has %v ms at %v, want %v", name, got, q, want)
 			}
 		}
-	}
-}
-
-// TestPlantedSteps: the steps of a rate have percentiles of their own.
-func TestPlantedSteps(t *testing.T) {
-	s := results.Step{Acquired: 1e6, P50: 11, P99: 13, Max: 15}
-	if got50, got99 := view.StepQuantile(s, 0.5), view.StepQuantile(s, 0.99); got50 != 11 || got99 != 13 {
-		t.Errorf("%v and %v", got50, got99)
 	}
 }

@@ -3,13 +3,9 @@ package report_test
 import (
 	"fmt"
 	"maps"
-	"slices"
-	"strings"
-	"testing"
 	"time"
 
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/spec"
 )
 
@@ -93,18 +89,13 @@ func classedTrial(n int) *results.Record {
 	return r
 }
 
-// climbed returns a trial of a ladder whose highest steps remember what they went through.
+// climbed returns a trial of an old record, whose rate went in steps.
 func climbed(n int) *results.Record {
 	r := opened(n)
-	r.Plan.Rate, r.Plan.Workload = spec.Must(spec.ParseRate("ladder:1000:4000:4")), ""
-	r.Steady, r.Series = results.Steady{}, nil
-	for i, rate := range []float64{3000, 1000, 4000, 2000, 2000, 4000, 1000, 3000} {
-		queue := max(0, i-4) * int(rate/1000)
-		r.Steps = append(r.Steps, results.Step{
-			At: time.Duration(i) * time.Second, Length: 900 * time.Millisecond, Rate: rate, Acquired: int64(0.9*rate) - int64(queue), Queue: queue,
-			P50: 300*time.Microsecond + time.Duration(i*40)*time.Microsecond, P99: time.Duration(1+queue) * time.Millisecond, Max: 20 * time.Millisecond,
-		})
+	if err := r.Plan.Rate.UnmarshalText([]byte("ladder:1000:4000:4")); err != nil {
+		panic(err)
 	}
+	r.Plan.Workload, r.Steady, r.Series = "", results.Steady{}, nil
 	return r
 }
 
@@ -187,7 +178,7 @@ func loads() map[string][]*results.Record {
 	byClients.Bound.By = "clients"
 	mixed.Plan.Classes[1].TryOnly, mixed.Plan.Classes[1].Hold = 0, time.Millisecond
 	return map[string][]*results.Record{
-		"open1": {opened(0)}, "opendrift1": {drifting}, "ladder1": {climbed(0)}, "steps1": {stepped()},
+		"open1": {opened(0)}, "opendrift1": {drifting}, "ladder1": {climbed(0)},
 		"classes1": {classedTrial(0)}, "classclients1": {byClients}, "classes": {classedTrial(0), classedTrial(1)}, "classesamong": {closed, mixed},
 		"planted1": {planted}, "behind1": {behind}, "planted": {planted, worse}, "few1": {few}, "pooled1": {pooled},
 		"eighttrials1": eight, "eighttrials": trials, "opentwenty": twenty,
@@ -203,36 +194,4 @@ func alike(recs ...*results.Record) []*results.Record {
 		recs[i] = &c
 	}
 	return recs
-}
-
-// stepped returns a trial of a staircase.
-func stepped() *results.Record {
-	r := climbed(0)
-	r.Plan.Rate = spec.Must(spec.ParseRate("steps:1000:4000:8"))
-	for i := range r.Steps {
-		r.Steps[i].Rate = 1000 + float64(i)*3000/7
-		r.Steps[i].Acquired = int64(100 * (1 + i*i))
-	}
-	return r
-}
-
-// TestLadderChange: a step whose p99 is nothing has no change beside it.
-func TestLadderChange(t *testing.T) {
-	r := climbed(0)
-	first, mirror := &r.Steps[0], &r.Steps[len(r.Steps)-1] // 3,000/s
-	for _, c := range []struct {
-		p99, mirror time.Duration
-		want        string
-	}{{2 * time.Millisecond, 3 * time.Millisecond, "+50.0 %"}, {0, time.Millisecond, "–"}, {0, 0, "–"}} {
-		first.P99, mirror.P99 = c.p99, c.mirror
-		var out strings.Builder
-		if err := Table(&out, group(t, r), draw.Options{}); err != nil {
-			t.Fatal(err)
-		}
-		lines := strings.Split(out.String(), "\n")
-		at := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), "3,000/s") })
-		if at < 0 || !strings.Contains(lines[at], "  "+c.want+"  ") {
-			t.Errorf("from %v to %v: no %q in\n%s", c.p99, c.mirror, c.want, strings.Join(lines, "\n"))
-		}
-	}
 }

@@ -1,14 +1,12 @@
 package report
 
 import (
-	"math"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
-	"github.com/lockbench/lockbench/results/view"
 )
 
 // TestPlantedPercentiles plants a value of its own for each figure of a distribution.
@@ -34,12 +32,5 @@ func TestPlantedPercentiles(t *testing.T) {
 		if got := l.Quantile(q); got != float64(want) {
 			t.Errorf("the %v quantile is %v, want %v", q, got, want)
 		}
-	}
-	if !math.IsNaN(view.StepQuantile(results.Step{}, 0.5)) {
-		t.Error("a step without a value has a median")
-	}
-	s := results.Step{Acquired: 1e6, P50: 11 * ms, P99: 13 * ms}
-	if view.StepQuantile(s, 0.5) != float64(s.P50) || view.StepQuantile(s, 0.99) != float64(s.P99) {
-		t.Errorf("a step has %v and %v", view.StepQuantile(s, 0.5), view.StepQuantile(s, 0.99))
 	}
 }

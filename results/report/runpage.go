@@ -51,7 +51,7 @@ func RunPage(cells []*results.Cell, check *compare.Check) *Document {
 		}
 		d.add(note(text))
 	}
-	sections := []Section{v.throughput(shownPageRows), v.latency(shownPageRows), v.percentiles(), v.overSettings(), v.courses(), v.steps(),
+	sections := []Section{v.throughput(shownPageRows), v.latency(shownPageRows), v.percentiles(), v.overSettings(), v.courses(),
 		v.classes(), v.safety(), v.fairness(), v.costs(), v.full(), v.warnings(), v.details(), v.environment(), v.commands()}
 	if len(cells) == 1 && len(cells[0].Trials) == 1 {
 		sections = sections[2:]
@@ -370,56 +370,6 @@ func secondsOf(r *results.Record) Chart {
 	rates.Series, waits.Series, rates.Signs = []Series{rate}, []Series{times}, []Signs{violations}
 	c.Panels = []Panel{rates, waits}
 	return c
-}
-
-// steps are the cells whose rate goes in steps: what each took, and whether it took the same the second time.
-func (v runPage) steps() Section {
-	var blocks []Block
-	for i, c := range v.Cells {
-		if at := slices.IndexFunc(c.Trials, func(r *results.Record) bool { return len(r.Steps) > 0 }); at >= 0 {
-			blocks = append(blocks, stepsOf(v.Names[i], c.Trials[at])...)
-		}
-	}
-	return section("steps", "Steps of the rate", blocks...)
-}
-
-func stepsOf(name string, r *results.Record) (blocks []Block) {
-	passes := view.Passes(r)
-	twice := len(passes) == 2
-	t := figures("Steps of "+name, "asked/s", "pass", "granted/s", "p50", "p99", "longest", "dropped", "queue at its end")
-	most, worst := 0.0, 0.0
-	for pass, steps := range passes {
-		for _, s := range steps {
-			which := ""
-			if twice {
-				which = [2]string{"there", "back"}[pass]
-			}
-			p99 := view.StepQuantile(s, 0.99)
-			if most = max(most, s.Rate); p99 > worst {
-				worst = p99
-			}
-			t.line(format.Three(s.Rate), which, format.Three(perSecond(s.Acquired, s.Length)),
-				metric.Duration.Format(view.StepQuantile(s, 0.5)), metric.Duration.Format(p99), format.Duration(s.Max),
-				format.Count(s.Dropped), format.Count(s.Queue))
-		}
-	}
-	lines := stepSeries(r, ", back")
-	hint := "In no step were there grants enough for a quantile."
-	if axis := timesAxis(lines); axis.Most > 0 {
-		c := Chart{Title: "Response by arrivals a second, " + name, X: Axis{Most: most}, Panels: []Panel{{Y: axis, Series: lines}}}
-		if worst > 0 {
-			c.Finding = "The longest p99 of a step is " + metric.Duration.Format(worst) + "."
-		}
-		hint = "Across: arrivals a second. Up: the wait."
-		blocks = append(blocks, Charts{c})
-	} else {
-		blocks = append(blocks, Paragraph{Text: name, Strong: true})
-	}
-	if twice {
-		hint += " Every step was made twice, in random order and then in the reverse of it: where the way back differs from the way there, the " +
-			"system remembers what it went through, or it is noise that one trial cannot tell from it."
-	}
-	return append(blocks, note(hint), t)
 }
 
 // full is the table of everything.

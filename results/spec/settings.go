@@ -137,8 +137,7 @@ var Settings = []Setting{
 	{Name: "rate", Group: GroupLoad, Value: "RATE", Default: "0", Zero: "0", Axis: true, Class: true,
 		Implies: []string{"arrival", "max-queue"},
 		Usage: "arrivals a second, whether or not a client is free (open loop)\n" +
-			"(5k; 1k:50k:10s rises in that time; steps:1k:50k:10; ladder:1k:50k:10 shuffles the\n" +
-			"steps, and takes them back; 0 is the closed loop)",
+			"(5k; 1k:50k:10s rises in that time; 0 is the closed loop)",
 		at: func(_ *Plan, l *Load) value { return rate(&l.Rate) }},
 	{Name: "arrival", Group: GroupLoad, Value: "NAME", Default: "constant", Axis: true, Class: true, Speaks: true,
 		Usage: "how the arrivals of -rate follow one another: constant or poisson",

@@ -132,8 +132,6 @@ func loadShort(p *spec.Plan) string {
 		return ByClass
 	case len(parts) == 3:
 		return open + number(parts[0]) + "–" + number(parts[1]) + "/s in " + timeText(parts[2])
-	case len(parts) == 4 && (parts[0] == "steps" || parts[0] == "ladder"):
-		return open + parts[0] + " " + number(parts[1]) + "–" + number(parts[2]) + "/s by " + parts[3]
 	}
 	return strings.Replace(line, "open loop, ", "open, ", 1)
 }
@@ -141,8 +139,7 @@ func loadShort(p *spec.Plan) string {
 // ByClass stands for a setting in which classes differ.
 const ByClass = "by class"
 
-// rateText writes out a rate that the plan has in the form of package pace: "5000", "1000:50000:10s", "steps:1000:50000:10",
-// "ladder:1000:50000:10". Another form stays as it is.
+// rateText writes out a rate that the plan has: "5000", "1000:50000:10s". Another form, which an old record has, stays as it is.
 func rateText(rate string) string {
 	parts := strings.Split(rate, ":")
 	switch {
@@ -150,10 +147,6 @@ func rateText(rate string) string {
 		return number(rate) + "/s"
 	case len(parts) == 3:
 		return fmt.Sprintf("%s/s to %s/s in %s", number(parts[0]), number(parts[1]), timeText(parts[2]))
-	case len(parts) == 4 && parts[0] == "steps":
-		return fmt.Sprintf("%s/s to %s/s in %s steps", number(parts[1]), number(parts[2]), parts[3])
-	case len(parts) == 4 && parts[0] == "ladder":
-		return fmt.Sprintf("in a ladder of %s steps from %s/s to %s/s, shuffled and mirrored", parts[3], number(parts[1]), number(parts[2]))
 	}
 	return rate
 }

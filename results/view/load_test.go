@@ -11,8 +11,7 @@ import (
 func TestRateText(t *testing.T) {
 	for rate, want := range map[string]string{
 		"5000": "5,000/s", "0.5": "0.5/s", "1000:50000:10s": "1,000/s to 50,000/s in 10 s", "1:2:what": "1/s to 2/s in what",
-		"steps:1000:50000:10": "1,000/s to 50,000/s in 10 steps", "what:1:2:3": "what:1:2:3",
-		"ladder:1000:50000:10": "in a ladder of 10 steps from 1,000/s to 50,000/s, shuffled and mirrored",
+		"steps:1000:50000:10": "steps:1000:50000:10",
 	} {
 		if got := rateText(rate); got != want {
 			t.Errorf("%s: %q, want %q", rate, got, want)
@@ -42,7 +41,10 @@ func TestLoadLine(t *testing.T) {
 // is said of all is so of all.
 func TestLoadsAreToldApart(t *testing.T) {
 	rate := func(l spec.Load, rate string) spec.Load {
-		l.Rate, l.Burst = spec.Must(spec.ParseRate(rate)), 0
+		l.Burst = 0
+		if err := l.Rate.UnmarshalText([]byte(rate)); err != nil {
+			t.Fatal(err)
+		}
 		return l
 	}
 	open := spec.Load{Clients: 64, TTL: time.Second, Rate: spec.Must(spec.ParseRate("1000")), Arrival: "constant"}

@@ -195,8 +195,6 @@ func fitLoad(p *spec.Plan, c spec.Class, t drivers.Traits) *Misfit {
 		}
 		return ofClass(p, c.Name, "in an open loop arrivals come when they are due, and nobody thinks in between",
 			"%s -think %s", burst, spec.FormatTimes(l.ThinkTimes()))
-	case l.Rate.Stepped() && p.Duration == 0:
-		return ofClass(p, c.Name, "its steps divide the measured time, which -n leaves open: give -duration too", "%s", rate)
 	case l.Crash > 0 && Library(p.Driver).Shared(p.Conns):
 		return ofClass(p, c.Name, "its clients hold their locks together, and none can die alone", "-crash %s", spec.FormatShare(l.Crash))
 	case l.Crash > 0 && !t.Expires && !t.Session && l.Timeout == 0 && p.Duration == 0:

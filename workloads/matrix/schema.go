@@ -18,7 +18,6 @@ const (
 	keyText   = `(uniform|sequential|own|zipf:` + decimal + `|hot:(` + shareText + `):` + digits + `[kKM]?)` + partText
 	partText  = `(@[0-9_kKM]+-[0-9_kKM]+)?`
 	mixText   = decimal + ` *% *\* *` + keyText
-	stepsText = `(steps|ladder):` + rateText + `:` + rateText + `:[0-9]+`
 	rampText  = rateText + `:` + rateText + `:` + timeText
 	timesText = timeText + `|0|uniform:(` + timeText + `|0):` + timeText + `|exp:` + timeText +
 		`|lognormal:` + timeText + `:` + timeText + `|file:[^,]+`
@@ -67,7 +66,7 @@ func Schema(s spec.Setting) map[string]any {
 		number["exclusiveMaximum"] = 1
 		either(number, text(shareText))
 	case s.Value == "RATE":
-		either(number, text(rateText+"|"+rampText+"|"+stepsText))
+		either(number, text(rateText+"|"+rampText))
 	case s.Value == "N|SHARE":
 		either(number, text(s.Default+"|"+errorsText))
 	case s.Value == "SLO":

@@ -170,18 +170,6 @@ func TestPoissonFollowsTheRate(t *testing.T) {
 		if x, limit := counts(list, edges, 10, 4, 18); x > limit {
 			t.Errorf("ramp, seed %d: chi-square %.1f over %.1f", seed, x, limit)
 		}
-		steps := spec.Must(spec.ParseRate("steps:500:1500:5"))
-		list = all(t, pace.Arrivals(steps, spec.Poisson, w, seed))
-		for _, s := range steps.Steps(length, seed) {
-			in := list[between(list, 0, s.From):]
-			in = in[:between(in, s.From, s.To)]
-			if one, two := exponential(in, s.Rate); one > kolmogorovLimit || two > kolmogorovLimit {
-				t.Errorf("step of %v/s, seed %d: KS %.2f, of pairs %.2f", s.Rate, seed, one, two)
-			}
-			if one, _ := exponential(in, s.Rate*1.05); one < kolmogorovLimit {
-				t.Errorf("step of %v/s, seed %d passes as one of %v/s: KS %.2f", s.Rate, seed, s.Rate*1.05, one)
-			}
-		}
 	}
 	if x, limit := counts(ramp(0), every(10*time.Millisecond, 0, length), 10, 4, 18); x < limit {
 		t.Errorf("a ramp passes as steady: chi-square %.1f under %.1f", x, limit)

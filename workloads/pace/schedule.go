@@ -74,9 +74,9 @@ func (e *each) Next() (due time.Duration, ok bool) {
 }
 
 // Arrivals returns a schedule of that rate and kind (all that is not spec.Poisson is spec.Constant). Equal seeds make equal schedules.
-// No rate has no arrivals, and a rate that goes in steps stays at the first one if the window has no end.
+// No rate has no arrivals.
 func Arrivals(r spec.Rate, kind string, w Window, seed uint64) Schedule {
-	a := &arrivals{pieces: pieces(r, w, seed), end: math.MaxInt64}
+	a := &arrivals{pieces: pieces(r, w), end: math.MaxInt64}
 	if w.Duration > 0 {
 		a.end = w.Warmup + w.Duration
 	}
@@ -121,7 +121,7 @@ func (a *arrivals) advance() {
 const forever = 1e15 // s
 
 // pieces cuts the time of a load into pieces in which the rate changes evenly. The last one does not end.
-func pieces(r spec.Rate, w Window, seed uint64) (list []piece) {
+func pieces(r spec.Rate, w Window) (list []piece) {
 	if r == (spec.Rate{}) {
 		return nil
 	}
@@ -134,25 +134,11 @@ func pieces(r spec.Rate, w Window, seed uint64) (list []piece) {
 	}
 	opens, ramp := w.Warmup.Seconds(), r.Ramp()
 	first, last := r.First(), r.At(ramp)
-	steps := r.Steps(w.Duration, seed)
-	switch {
-	case ramp > 0:
+	if ramp > 0 {
 		add(opens, first, 0)
 		add(ramp.Seconds(), first, (last-first)/ramp.Seconds())
-		add(forever, last, 0)
-	case len(steps) > 0:
-		add(opens, steps[0].Rate, 0)
-		for i, s := range steps {
-			at = opens + s.From.Seconds() // as it is, not as the lengths add up
-			if i == len(steps)-1 {
-				add(forever, s.Rate, 0)
-			} else {
-				add((s.To - s.From).Seconds(), s.Rate, 0)
-			}
-		}
-	default:
-		add(forever, first, 0)
 	}
+	add(forever, last, 0)
 	return list
 }
 

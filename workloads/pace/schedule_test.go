@@ -126,7 +126,7 @@ func TestSeedsAreStaggered(t *testing.T) {
 
 func TestEqualSeedsMakeEqualSchedules(t *testing.T) {
 	w := pace.Window{Warmup: time.Second, Duration: 3 * time.Second}
-	for _, text := range []string{"1k", "1k:3k:1s", "steps:1k:3k:3", "ladder:1k:9k:5"} {
+	for _, text := range []string{"1k", "1k:3k:1s"} {
 		for _, kind := range []string{spec.Constant, spec.Poisson} {
 			r := spec.Must(spec.ParseRate(text))
 			a, b := all(t, pace.Arrivals(r, kind, w, 7)), all(t, pace.Arrivals(r, kind, w, 7))
@@ -162,11 +162,6 @@ func TestCountsAreTheIntegral(t *testing.T) {
 			{seconds(6), seconds(12), 6000},
 		}},
 		{"100:300:1h", []span{{seconds(2), seconds(12), 10*100 + 10*10*200./3600/2}}},
-		{"steps:1k:5k:5", []span{
-			{0, seconds(2), 2000}, {seconds(2), seconds(4), 2000}, {seconds(4), seconds(6), 4000},
-			{seconds(6), seconds(8), 6000}, {seconds(8), seconds(10), 8000}, {seconds(10), seconds(12), 10000},
-		}},
-		{"steps:5k:1k:2", []span{{0, seconds(2), 10000}, {seconds(2), seconds(7), 25000}, {seconds(7), seconds(12), 5000}}},
 	} {
 		for seed := range uint64(10) {
 			list := all(t, pace.Arrivals(spec.Must(spec.ParseRate(tt.text)), spec.Constant, w, seed))
@@ -197,26 +192,9 @@ func TestRampIsExact(t *testing.T) {
 	}
 }
 
-// A ladder's schedule has the steps that Steps tells for that seed.
-func TestLadderFollowsItsSteps(t *testing.T) {
-	r, w := spec.Must(spec.ParseRate("ladder:1k:10k:10")), pace.Window{Warmup: time.Second, Duration: 20 * time.Second}
-	for seed := range uint64(5) {
-		steps := r.Steps(w.Duration, seed)
-		list := all(t, pace.Arrivals(r, spec.Constant, w, seed))
-		if n := between(list, 0, w.Warmup); math.Abs(float64(n)-steps[0].Rate) > 1 {
-			t.Errorf("%d arrivals in the warm-up, want those of the first step: %v", n, steps[0].Rate)
-		}
-		for i, s := range steps {
-			if n := between(list, w.Warmup+s.From, w.Warmup+s.To); math.Abs(float64(n)-s.Rate) > 1 {
-				t.Errorf("seed %d, step %d: %d arrivals, want %v", seed, i, n, s.Rate)
-			}
-		}
-	}
-}
-
-// Without a duration there is no end; a rate that goes in steps stays at the first.
+// Without a duration there is no end.
 func TestEndless(t *testing.T) {
-	for text, rate := range map[string]float64{"1k": 1000, "9k:1k:1s": 1000, "steps:1k:5k:3": 1000} {
+	for text, rate := range map[string]float64{"1k": 1000, "9k:1k:1s": 1000} {
 		for _, kind := range []string{spec.Constant, spec.Poisson} {
 			s := pace.Arrivals(spec.Must(spec.ParseRate(text)), kind, pace.Window{Warmup: time.Second}, 1)
 			var due time.Duration
