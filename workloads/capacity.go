@@ -97,7 +97,6 @@ func accounted(r *results.Record, t rest) time.Duration {
 // kind is a class of clients as the limits see it.
 type kind struct {
 	spec.Load
-	keys        []spec.KeyPart
 	share       float64       // of all granted locks
 	hold, think time.Duration // measured means
 }
@@ -106,7 +105,7 @@ type kind struct {
 func kindsOf(r *results.Record, t rest) []kind {
 	var kinds []kind
 	for i, g := range r.Plan.Groups() {
-		k := kind{Load: g.Load, keys: g.KeyDist.Parts(), share: 1, hold: r.Latency[results.Hold].Mean, think: g.Think}
+		k := kind{Load: g.Load, share: 1, hold: r.Latency[results.Hold].Mean, think: g.Think}
 		if t.Thoughts > 0 && len(r.Plan.Classes) == 0 {
 			k.think = t.Thought / time.Duration(t.Thoughts)
 		}
@@ -169,29 +168,19 @@ func keyLimit(r *results.Record, kinds []kind, rtt float64) float64 {
 	n := r.Counts
 	refused := n.Contended + n.TimedOut
 	even := float64(refused) > reportShare*float64(n.Acquired+refused)
-	busiest := 0.0 // seconds for which a lock of the mix occupies the busiest key, on average
-	for _, key := range peaks(kinds, r.Plan.Keys) {
-		busy := 0.0
-		for _, k := range kinds {
-			share := 1 / float64(r.Plan.Keys)
-			if !even {
-				share = shape.Share(k.keys, key, r.Plan.Keys, k.Clients)
-			}
-			busy += k.share * share * (k.hold.Seconds() + rtt)
+	busy := make([]float64, r.Plan.Keys) // seconds for which a lock of the mix occupies each key, on average
+	for _, k := range kinds {
+		dist := k.KeyDist
+		if even {
+			dist = spec.Keys{}
 		}
-		busiest = max(busiest, busy)
+		shape.Shares(busy, dist, k.Clients, k.share*(k.hold.Seconds()+rtt))
 	}
+	busiest := slices.Max(busy)
 	if busiest == 0 {
 		return 0
 	}
 	return 1 / busiest
-}
-
-func peaks(kinds []kind, keys int) (all []int) {
-	for _, k := range kinds {
-		all = append(all, shape.Peaks(k.keys, keys)...)
-	}
-	return all
 }
 
 // clientLimit: a client cannot get round faster than hold, think and the two round trips of its acquire and release.

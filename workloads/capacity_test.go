@@ -21,7 +21,7 @@ func TestKeyLimit(t *testing.T) {
 	} {
 		r := &results.Record{Counts: results.Counts{Acquired: c.acquired, Contended: c.contended, TimedOut: c.timedOut}}
 		r.Plan.Keys = 4
-		kinds := []kind{{keys: spec.Must(spec.ParseKeys("hot:50%:1")).Parts(), share: 1, hold: hold}}
+		kinds := []kind{{Load: spec.Load{KeyDist: spec.Must(spec.ParseKeys("hot:50%:1"))}, share: 1, hold: hold}}
 		if got := keyLimit(r, kinds, rtt); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%d granted, %d refused, %d timed out: %v, want %v", c.acquired, c.contended, c.timedOut, got, c.want)
 		}

@@ -18,12 +18,12 @@ import (
 type class struct {
 	spec.Load // as planned; Hold and Think are the fixed times if there are no samplers
 
-	number      int                 // among the classes
-	first       int                 // the number of its first client; the others follow
-	before      int                 // clients of the whole load before that one, less first: those of other processes
-	keys        []shape.KeySampler  // client first+i's at i; nil: keys are drawn uniformly
-	holds       []shape.TimeSampler // nil: each takes Hold
-	thinks      []shape.TimeSampler
+	number      int                // among the classes
+	first       int                // the number of its first client; the others follow
+	before      int                // clients of the whole load before that one, less first: those of other processes
+	keys        []shape.KeySampler // client first+i's at i; nil: keys are drawn uniformly
+	holds       *shape.Times       // nil: each takes Hold
+	thinks      *shape.Times
 	timedHold   bool // holds take time
 	thinking    bool // there is a time to think
 	managedHold bool // there is more to a hold than a sleep; see hold.go
@@ -67,10 +67,10 @@ func newClass(r *Run, l spec.Load) (*class, error) {
 		c.keys = shape.KeySamplers(l.KeyDist, r.Plan.Keys, l.Clients)[low:high]
 	}
 	var err error
-	if c.holds, err = r.times("hold", l.HoldDist, l.Clients); err != nil {
+	if c.holds, err = openTimes("hold", l.HoldDist); err != nil {
 		return nil, err
 	}
-	if c.thinks, err = r.times("think", l.ThinkDist, l.Clients); err != nil {
+	if c.thinks, err = openTimes("think", l.ThinkDist); err != nil {
 		return nil, err
 	}
 	if c.open {
@@ -82,25 +82,16 @@ func newClass(r *Run, l spec.Load) (*class, error) {
 	return c, nil
 }
 
-// times makes samplers of a distribution of times; nil for a fixed time.
-func (r *Run) times(flag string, t spec.Times, clients int) ([]shape.TimeSampler, error) {
+// openTimes makes a distribution of times ready; nil for a fixed time.
+func openTimes(flag string, t spec.Times) (*shape.Times, error) {
 	if t.IsZero() {
 		return nil, nil
 	}
-	if t.Kind != spec.TimesFile {
-		return r.part(shape.Times{Times: t}.Samplers(clients)), nil
+	times, err := shape.OpenTimes(t)
+	if err != nil {
+		return nil, fmt.Errorf("-%s %v: %w", flag, t, err)
 	}
-	loaded, ok := r.Replays[t]
-	if !ok {
-		return nil, fmt.Errorf("-%s %v: the file was not read", flag, t)
-	}
-	return r.part(loaded.Samplers(clients)), nil
-}
-
-// part returns those of this process, of the samplers of all clients of a class.
-func (r *Run) part(all []shape.TimeSampler) []shape.TimeSampler {
-	low, high := r.Share.Range(len(all))
-	return all[low:high]
+	return times, nil
 }
 
 // tries reports whether a client of the class tries once and never waits. These clients come first in the class, so that
@@ -133,7 +124,7 @@ func (c *client) drawHold() time.Duration {
 	if cl.holds == nil {
 		return cl.Hold
 	}
-	return cl.holds[int(c.id)-cl.first].Next(&c.rng)
+	return cl.holds.Next(&c.rng)
 }
 
 // drawThink returns how long the next think pause takes.
@@ -142,5 +133,5 @@ func (c *client) drawThink() time.Duration {
 	if cl.thinks == nil {
 		return cl.Think
 	}
-	return cl.thinks[int(c.id)-cl.first].Next(&c.rng)
+	return cl.thinks.Next(&c.rng)
 }

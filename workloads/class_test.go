@@ -4,15 +4,15 @@ package workloads
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/spec"
-	"github.com/lockbench/lockbench/workloads/shape"
 )
 
 // TestClasses lets two classes run beside each other on keys of their own: each has its own cycle, and the record says
@@ -21,8 +21,8 @@ func TestClasses(t *testing.T) {
 	p := plan("null", "none")
 	p.Clients, p.Keys, p.Warmup, p.Duration = 5, 100, 300*ms, 3*time.Second
 	quick, slow := p.Load, p.Load
-	quick.Clients, quick.Hold, quick.Think, quick.KeyDist = 3, 10*ms, 5*ms, spec.Must(spec.ParseKeys("uniform@0-49"))
-	slow.Clients, slow.Hold, slow.Think, slow.KeyDist = 2, 50*ms, 50*ms, spec.Must(spec.ParseKeys("uniform@50-99"))
+	quick.Clients, quick.Hold, quick.Think, quick.KeyDist = 3, 10*ms, 5*ms, spec.Must(spec.ParseKeys("own"))
+	slow.Clients, slow.Hold, slow.Think, slow.KeyDist = 2, 50*ms, 50*ms, spec.Must(spec.ParseKeys("own"))
 	p.Classes = []spec.Class{{Name: "quick", Load: quick}, {Name: "slow", Load: slow}}
 	bubble(t, p, nil, func(t *testing.T, r *results.Record) {
 		if len(r.Classes) != 2 {
@@ -114,29 +114,25 @@ func TestTimes(t *testing.T) {
 	})
 }
 
-// TestReplay takes holds from a file, which somebody has to have read.
-func TestReplay(t *testing.T) {
+// TestHoldsOfAFile takes holds from a file, which has to be there.
+func TestHoldsOfAFile(t *testing.T) {
 	p := plan("null", "none")
-	p.Duration = 120 * ms
-	loaded, err := shape.Load(spec.Must(spec.ParseTimes("file:holds.ms")), strings.NewReader("10\n20\n30\n"))
-	if err != nil {
+	p.Duration = time.Second
+	path := filepath.Join(t.TempDir(), "holds.txt")
+	if err := os.WriteFile(path, []byte("10\n20\n30\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p.HoldDist = loaded.Times
-	synctest.Test(t, func(t *testing.T) {
-		run := Run{Plan: p, Service: open(t, p), Prefix: "test:", Replays: map[spec.Times]shape.Times{p.HoldDist: loaded}}
-		r, err := run.Do(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if h := r.Latency[results.Hold]; h.Count != 6 || h.Min < 9*ms || h.Max > 31*ms {
-			t.Errorf("holds %+v, want 10, 20 and 30 ms twice", h)
-		}
-		run.Replays = nil
-		if _, err := run.Do(t.Context()); err == nil || !strings.Contains(err.Error(), "the file was not read") {
-			t.Errorf("without the file: %v", err)
+	p.HoldDist = spec.Times{Kind: spec.TimesFile, Path: path}
+	bubble(t, p, nil, func(t *testing.T, r *results.Record) {
+		if h := r.Latency[results.Hold]; h.Count < 30 || h.Min < 9*ms || h.Max > 31*ms || h.Max < 29*ms {
+			t.Errorf("holds %+v, want 10, 20 and 30 ms", h)
 		}
 	})
+	p.HoldDist.Path += ".gone"
+	_, err := (&Run{Plan: p, Service: open(t, p), Prefix: "test:"}).Do(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "no such file") {
+		t.Errorf("without the file: %v", err)
+	}
 }
 
 // TestTryOnly: a fifth of the clients never waits.

@@ -31,7 +31,6 @@ import (
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/matrix"
 	"github.com/lockbench/lockbench/workloads/oracle"
-	"github.com/lockbench/lockbench/workloads/shape"
 	"github.com/lockbench/lockbench/workloads/sharing"
 )
 
@@ -56,9 +55,6 @@ type Run struct {
 	// Pool is how many connections all clients share of which a request takes one for as long as it lasts, and waits if
 	// there is none; 0 if requests share connections (pipelining), or each client has its own.
 	Pool int
-
-	// Replays holds what the plan's distributions of times replay from files, by their canonical spelling.
-	Replays map[spec.Times]shape.Times
 
 	// Neighbour is who sends the plan's probes, if it has any: a service opened beside the one under load.
 	Neighbour drivers.Prober

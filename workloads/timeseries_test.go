@@ -10,7 +10,6 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/spec"
 )
 
 // TestSeries has a client that takes a lock each 15 ms: every interval is known.

@@ -15,6 +15,7 @@ import (
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/fleet"
 	"github.com/lockbench/lockbench/workloads/matrix"
+	"github.com/lockbench/lockbench/workloads/shape"
 )
 
 // experiment is all that a run does: the trials of each cell, in their order, and the servers that they meet.
@@ -320,7 +321,7 @@ func (r *reader) values(s spec.Setting) (values []spec.Plan) {
 		var p spec.Plan
 		err := s.Set(&p, text)
 		if err == nil {
-			err = r.o.replays.Fill(&p.Load)
+			err = shape.Fill(&p.Load)
 		}
 		values = append(values, p)
 		return cmp.Or(s.Typed(&p, &p.Load), text), err // in one spelling, by which values are told apart

@@ -15,7 +15,6 @@ import (
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/matrix"
-	"github.com/lockbench/lockbench/workloads/shape"
 )
 
 // flagDef is one row of the table. All values are kept as text until experimentOn reads them, so that a complaint can
@@ -278,12 +277,11 @@ func (o *option) written() string {
 type options struct {
 	list     []*option
 	workload *workload // nil without -workload
-	replays  *shape.Files
 }
 
 // newOptions makes options of defs with their defaults and registers them in fs.
 func newOptions(fs *pflag.FlagSet, defs []flagDef) *options {
-	o := &options{replays: &shape.Files{}}
+	o := &options{}
 	fs.SortFlags = false // the help has them in the table's order
 	for _, def := range defs {
 		opt := &option{flagDef: def, text: def.def}

@@ -273,7 +273,7 @@ func (r *runner) openShare(ctx context.Context, t fleet.Trial) (run *workloads.R
 		return nil, nil, err
 	}
 	return &workloads.Run{
-		Plan: p, Share: share, Service: svc, Prefix: t.Prefix, Replays: r.of(t.Cell).options.replays.Of(&p),
+		Plan: p, Share: share, Service: svc, Prefix: t.Prefix,
 		Record: results.Record{Env: r.env},
 	}, func() { _ = svc.Close() }, nil
 }

@@ -372,8 +372,7 @@ func (r *runner) measure(ctx context.Context, t matrix.Trial, c spec.Plan, stop 
 	}
 	run := workloads.Run{
 		Plan: c, Service: svc, Prefix: prefix, ServerCPU: r.servers.CPU(c), ServerThreads: r.servers.Threads(c),
-		Pool: matrix.Pool(&c), Replays: r.of(t.Cell).options.replays.Of(&c),
-		Neighbour: beside.Prober, Record: r.begin(t, c, warning), Stop: stop,
+		Pool: matrix.Pool(&c), Neighbour: beside.Prober, Record: r.begin(t, c, warning), Stop: stop,
 	}
 	leave, err := r.enter(ctx, &run)
 	if err != nil {

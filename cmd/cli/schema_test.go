@@ -85,7 +85,7 @@ func TestTakenWorkloads(t *testing.T) {
 	for name, line := range map[string]string{
 		"axes": "-driver go-redis,rueidis,memory,null -wait backoff,poll,queue,none -clients 2,1k -flush-delay 0s,100us -trials 3 -renew=off,on -lockers 1,2 -handover swap",
 		"loads": "-driver memory -keys 100 -rate 0,0.5,5k,1k:50k:10s -arrival constant,poisson -max-queue 9 " +
-			"-key-dist uniform,zipf:1.1,hot:80%:10,sequential,own,uniform@0-9,70%*zipf:1.1+30%*own -hold 100us,uniform:1ms:9ms,exp:5ms,lognormal:5ms:50ms " +
+			"-key-dist uniform,zipf:1.1,hot:80%:10,sequential,own -hold 100us,uniform:1ms:9ms,exp:5ms,lognormal:5ms:50ms " +
 			"-crash 0.1% -try-only 0.3 -n 1M -duration 1m30s",
 		"named":   "-driver redsync@redlock,redsync,null",
 		"servers": "-driver rueidis,etcd -topology single,redlock,ensemble -durability relaxed,strict -release default,delex -probe 0.5",
@@ -131,7 +131,7 @@ func TestRefusedWorkloads(t *testing.T) {
 		"", "# nothing", "3", "[]", "clints: 3", "Clients: 3", "addr: redis://h", "password: x", "output: f", "dry-run: true", "include: x", "workload: x",
 		"clients: -3", "clients: many", "clients: 1.5", "clients: []", "clients: [3, 3]", "clients: {}", "clients: [[3]]", "clients:",
 		"duration: [1s, 2s]", "trials: [1, 2]", "duration: 10", "hold: 5", "hold: 5 ms", "hold: -1ms", "hold: exp", "hold: exp:5", "hold: normal:1ms:2ms", "hold: uniform:1ms",
-		"key-dist: zipf", "key-dist: zipf:x", "key-dist: hot:80%", "key-dist: 70%*zipf:1+own", "key-dist: 5",
+		"key-dist: zipf", "key-dist: zipf:x", "key-dist: hot:80%", "key-dist: 70%*zipf:1+30%*own", "key-dist: 5",
 		"crash: 110", "crash: 10", "crash: -1%", "crash: lots", "try-only: yes",
 		"rate: fast", "rate: -5", "rate: 1k:2k", "rate: steps:1k:2k", "rate: 1k:2k:3", "arrival: sometimes", "burst: 1", "max-queue: -1",
 		"probe: -1", "probe: 1e9", "wait: sleep", "renew: maybe", "renew: yes", "oracle: on", "seed: -1", "seed: x",

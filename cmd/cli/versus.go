@@ -86,7 +86,6 @@ func (o *options) parseVersus() (*options, error) {
 	flags := pflag.NewFlagSet("vs", pflag.ContinueOnError)
 	flags.Usage = func() {}
 	head := newOptions(flags, runFlags)
-	head.replays = o.replays
 	err = flags.Parse(normalise(words))
 	switch {
 	case errors.Is(err, pflag.ErrHelp):

@@ -41,9 +41,7 @@ func approximates(p *spec.Plan, hold service, waits float64) string {
 		return slices.ContainsFunc(p.Groups(), func(g spec.Class) bool { return is(&g.Load) })
 	}
 	of := func(kind spec.KeyKind) func(l *spec.Load) bool {
-		return func(l *spec.Load) bool {
-			return slices.ContainsFunc(l.KeyDist.Parts(), func(k spec.KeyPart) bool { return k.Kind == kind })
-		}
+		return func(l *spec.Load) bool { return l.KeyDist.Kind == kind }
 	}
 	shares, _ := arrivalShares(p)
 	switch {

@@ -3,6 +3,7 @@ package capacity
 // The load of a candidate: what is known of it beforehand, and the plan that makes a given rate of it.
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -121,7 +122,7 @@ func (c *Candidate) opened(l spec.Load, rate float64, limit time.Duration, more,
 	busy := rate * (limit + l.HoldTimes().Mean()).Seconds()
 	busy += spareDeviations*math.Sqrt(busy) + spareClients
 	l.Clients = min(maxClients, int(math.Ceil(busy))*more)
-	if slices.ContainsFunc(l.KeyDist.Parts(), func(k spec.KeyPart) bool { return k.Kind == spec.KeysOwn }) {
+	if l.KeyDist.Kind == spec.KeysOwn {
 		l.Clients = min(l.Clients, keys)
 	}
 	return l
@@ -234,11 +235,7 @@ func (s service) plus(seconds float64) service {
 func describe(p *spec.Plan) string {
 	keys := format.Plural(p.Keys, "key")
 	if p.Keys > 1 {
-		dist := p.KeyDist.String()
-		if p.KeyDist.Uniform() {
-			dist = string(spec.KeysUniform)
-		}
-		keys = dist + " on " + keys
+		keys = cmp.Or(p.KeyDist.String(), "uniform") + " on " + keys
 	}
 	if len(p.Classes) > 0 {
 		mean := time.Duration(holds(p).mean * 1e9)

@@ -111,7 +111,7 @@ var Settings = []Setting{
 		Usage: "locks that they compete for", at: func(p *Plan, _ *Load) value { return number(&p.Keys) }},
 	{Name: "key-dist", Group: GroupLoad, Value: "KEYS", Default: "uniform", Zero: "uniform", Axis: true, Class: true,
 		Usage: "which of them: uniform, zipf:1.1, hot:80%:10 (of the traffic, keys),\n" +
-			"sequential, own, uniform@0-9 (a part), 70%*zipf:1+30%*own (a mix) (default uniform)",
+			"sequential (each client all in turn), own (a key for each client) (default uniform)",
 		at: func(_ *Plan, l *Load) value { return keys(&l.KeyDist) }},
 	{Name: "hold", Group: GroupLoad, Value: "TIMES", Default: "0s", Zero: "0s", Axis: true, Class: true,
 		Usage: "how long a lock is held: 5ms, exp:5ms (mean),\n" +

@@ -350,13 +350,10 @@ func nextOfClients(c *results.Cell, l results.Limit) string {
 func moreClients(p *spec.Plan, times int) string {
 	clients := times * max(1, p.Clients)
 	keys := max(p.Keys, clients)
-	switch flags := fmt.Sprintf("-clients %d", clients); {
-	case p.KeyDist.Check(p.Keys, clients) == nil:
-		return flags
-	case p.KeyDist.Check(keys, clients) == nil: // each has a key of its own
-		return fmt.Sprintf("%s -keys %d", flags, keys)
+	if p.KeyDist.Check(p.Keys, clients) != nil { // each has a key of its own
+		return fmt.Sprintf("-clients %d -keys %d", clients, keys)
 	}
-	return "more clients, and a -key-dist with keys for them"
+	return fmt.Sprintf("-clients %d", clients)
 }
 
 // lighter returns what makes the load of c lighter, given what makes it.

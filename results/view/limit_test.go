@@ -67,8 +67,6 @@ func TestNext(t *testing.T) {
 		}, "not known: requests took 10.0 times as long as without load", ""},
 		{"own keys", func(r *results.Record) { r.Plan.Keys, r.Plan.KeyDist = 8, spec.Must(spec.ParseKeys("own")) },
 			"clients: ", "-clients 32 -keys 32: keys and server had room for more"},
-		{"keys of their own among others", func(r *results.Record) { r.Plan.KeyDist = spec.Must(spec.ParseKeys("own@0-9")) },
-			"clients: ", "more clients, and a -key-dist with keys for them: "},
 		{"a client with a key", func(r *results.Record) { r.Plan.Keys, r.Plan.Clients, r.Counts.Acquired = 1, 1, 9500 },
 			"key: the key was held for 95 % of the time", "-keys 2 -clients 2, or shorter holds"},
 		{"dead holders", func(r *results.Record) {

@@ -89,7 +89,6 @@ func TestCheckLoads(t *testing.T) {
 		{func(p *spec.Plan) { p.Classes[1].Name = "online" }, `class 2 of 2, "online": needs a name of its own`},
 		{func(p *spec.Plan) { p.Clients = 9 }, "-clients 9: must be the sum of the classes' clients, which is 2"},
 		{func(p *spec.Plan) { p.Classes[0].Clients = 0 }, "class online: -clients 0: must be 1 to 1000000"},
-		{func(p *spec.Plan) { p.Classes[0].KeyDist = spec.Must(spec.ParseKeys("own@0-0")) }, ""},
 		{func(p *spec.Plan) { p.Classes[0].TryOnly = 1.1 }, "class online: -try-only 1.1: must be 0 to 1"},
 		{func(p *spec.Plan) { p.Classes[0].MaxQueue = -1 }, "class online: -max-queue -1: must be 0 to "},
 		{func(p *spec.Plan) { p.Classes[0].Burst = -1 }, "class online: -burst -1ns: must be 1ms to 24h"},

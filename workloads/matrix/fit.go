@@ -205,8 +205,7 @@ func fitLoad(p *spec.Plan, c spec.Class, t drivers.Traits) *Misfit {
 		return nil
 	}
 	if err := l.KeyDist.Check(p.Keys, l.Clients); err != nil {
-		dist := keyDist.Typed(p, &l) // which the error begins with, unless it is about a part of a mix
-		return ofClass(p, c.Name, strings.TrimPrefix(err.Error(), dist+": "), "-key-dist %s", dist)
+		return ofClass(p, c.Name, err.Error(), "-key-dist %s", keyDist.Typed(p, &l))
 	}
 	return nil
 }

@@ -15,9 +15,7 @@ const (
 	timeText  = `(` + decimal + `(ns|us|µs|μs|ms|s|m|h))+`
 	shareText = decimal + ` *%|0?\.[0-9]+|0`
 	rateText  = digits + `(\.[0-9]+)?[kKM]?`
-	keyText   = `(uniform|sequential|own|zipf:` + decimal + `|hot:(` + shareText + `):` + digits + `[kKM]?)` + partText
-	partText  = `(@[0-9_kKM]+-[0-9_kKM]+)?`
-	mixText   = decimal + ` *% *\* *` + keyText
+	keyText   = `(uniform|sequential|own|zipf:` + decimal + `|hot:(` + shareText + `):` + digits + `[kKM]?)`
 	rampText  = rateText + `:` + rateText + `:` + timeText
 	timesText = timeText + `|0|uniform:(` + timeText + `|0):` + timeText + `|exp:` + timeText +
 		`|lognormal:` + timeText + `:` + timeText + `|file:[^,]+`
@@ -61,7 +59,7 @@ func Schema(s spec.Setting) map[string]any {
 	case s.Value == "TIMES":
 		either(zero, text(timesText))
 	case s.Value == "KEYS":
-		either(text(keyText + `|` + mixText + `( *\+ *` + mixText + `)*`))
+		either(text(keyText))
 	case s.Value == "SHARE":
 		number["exclusiveMaximum"] = 1
 		either(number, text(shareText))

@@ -1,9 +1,13 @@
 package shape
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -34,17 +38,17 @@ func FuzzParseTimes(f *testing.F) {
 		if err != nil || again.String() != d.String() {
 			t.Fatalf("%q is %q, which is %q, %v", text, d.String(), again.String(), err)
 		}
-		if d.Mean() < 0 || d.Mean() > d.Max() || d.Max() > spec.MaxTime {
-			t.Errorf("%q: mean %v, max %v", d.String(), d.Mean(), d.Max())
+		if d.Mean() < 0 || d.Mean() > spec.MaxTime {
+			t.Errorf("%q: mean %v", d.String(), d.Mean())
 		}
 		if d.Kind == spec.TimesFile {
 			return
 		}
 		rng := rand.NewPCG(seed, 0)
-		s := &(Times{Times: d}).Samplers(1)[0]
+		s := drawable(d.String())
 		for range 20 {
-			if got := s.Next(rng); got < 0 || got > d.Max() {
-				t.Fatalf("%q draws %v, max %v", d.String(), got, d.Max())
+			if got := s.Next(rng); got < 0 || got > spec.MaxTime {
+				t.Fatalf("%q draws %v", d.String(), got)
 			}
 		}
 	})
@@ -66,12 +70,12 @@ func uniformCDF(from, to time.Duration) func(float64) float64 {
 	return func(x float64) float64 { return max(0, min(1, (x-float64(from))/float64(to-from))) }
 }
 
-// drawable returns a distribution that replays no file.
-func drawable(text string) Times { return Times{Times: spec.Must(spec.ParseTimes(text))} }
+// drawable returns a distribution that needs no file.
+func drawable(text string) *Times { return spec.Must(OpenTimes(spec.Must(spec.ParseTimes(text)))) }
 
 func draw(d spec.Times, n int) (sample []float64, mean float64) {
 	rng := rand.NewPCG(11, 12)
-	s := &(Times{Times: d}).Samplers(1)[0]
+	s := drawable(d.String())
 	for range n {
 		x := float64(s.Next(rng))
 		sample = append(sample, x)
@@ -127,46 +131,6 @@ func TestTimesUniformEnds(t *testing.T) {
 	}
 }
 
-// survival integrates P(X > x) from 0 to the cut by Simpson's rule, on a logarithmic scale: that is the mean, whatever
-// the formula says.
-func survival(cdf func(float64) float64) float64 {
-	const n = 200_000
-	low, high := math.Log(1e-6), math.Log(float64(spec.MaxTime))
-	step := (high - low) / n
-	sum := 0.0
-	for i := range n + 1 {
-		x := math.Exp(low + float64(i)*step)
-		weight := 2 + 2*float64(i%2)
-		if i == 0 || i == n {
-			weight = 1
-		}
-		sum += weight * (1 - cdf(x)) * x
-	}
-	return sum * step / 3
-}
-
-func TestTimesMeanOfWhatIsCut(t *testing.T) {
-	for text, cdf := range map[string]func(float64) float64{
-		"exp:5ms":            expCDF(5 * ms),
-		"exp:1h":             expCDF(time.Hour),
-		"exp:24h":            expCDF(24 * time.Hour),
-		"lognormal:5ms:50ms": lognormalCDF(5*ms, 50*ms),
-		"lognormal:1s:24h":   lognormalCDF(time.Second, 24*time.Hour),
-		"lognormal:1us:24h":  lognormalCDF(us, 24*time.Hour),
-		"lognormal:1ns:24h":  lognormalCDF(1, 24*time.Hour),
-		"lognormal:23h:24h":  lognormalCDF(23*time.Hour, 24*time.Hour),
-	} {
-		want := survival(cdf)
-		if got := float64(spec.Must(spec.ParseTimes(text)).Mean()); math.Abs(got-want) > 1e-6*want {
-			t.Errorf("%s: mean %v, want %v", text, time.Duration(got), time.Duration(want))
-		}
-	}
-	// 24 h × (1 - 1/e), by hand
-	if got, want := spec.Must(spec.ParseTimes("exp:24h")).Mean(), 15*time.Hour+10*time.Minute; got.Truncate(time.Minute) != want {
-		t.Errorf("exp:24h has the mean %v, want about %v", got, want)
-	}
-}
-
 // A narrow log-normal distribution keeps its digits, though the logarithms of its two times hardly differ.
 func TestTimesNarrow(t *testing.T) {
 	d := spec.Must(spec.ParseTimes("lognormal:1s:1.000001s"))
@@ -191,17 +155,13 @@ func TestTimesBeyond(t *testing.T) {
 	}{
 		{spec.Must(spec.ParseTimes("5ms")), 5*ms - 1, 1},
 		{spec.Must(spec.ParseTimes("5ms")), 5 * ms, 0},
-		{spec.Times{}, 0, 0},
-		{spec.Times{}, -1, 1},
 		{spec.Must(spec.ParseTimes("uniform:1ms:9ms")), 0, 1},
 		{spec.Must(spec.ParseTimes("uniform:1ms:9ms")), 3 * ms, 0.75},
 		{spec.Must(spec.ParseTimes("uniform:1ms:9ms")), 9 * ms, 0},
 		{spec.Must(spec.ParseTimes("uniform:3ns:6ns")), 3, 0.75},
 		{spec.Must(spec.ParseTimes("uniform:3ns:6ns")), 2, 1},
-		{spec.Must(spec.ParseTimes("exp:5ms")), 0, 1},
 		{spec.Must(spec.ParseTimes("exp:5ms")), 5 * ms, 1 / math.E},
 		{spec.Must(spec.ParseTimes("exp:5ms")), 24 * time.Hour, 0},
-		{spec.Must(spec.ParseTimes("lognormal:5ms:50ms")), 0, 1},
 		{spec.Must(spec.ParseTimes("lognormal:5ms:50ms")), 5 * ms, 0.5},
 		{spec.Must(spec.ParseTimes("lognormal:5ms:50ms")), 50 * ms, 0.01},
 		{spec.Must(spec.ParseTimes("file:x")), ms, 0},
@@ -212,47 +172,69 @@ func TestTimesBeyond(t *testing.T) {
 	}
 }
 
-func TestTimesFixedAndMax(t *testing.T) {
-	for text, want := range map[string]struct {
-		fixed bool
-		max   time.Duration
-	}{
-		"0":                  {true, 0},
-		"5ms":                {true, 5 * ms},
-		"uniform:1ms:9ms":    {false, 9 * ms},
-		"exp:5ms":            {false, spec.MaxTime},
-		"lognormal:5ms:50ms": {false, spec.MaxTime},
-		"file:x":             {false, spec.MaxTime},
-	} {
-		d := spec.Must(spec.ParseTimes(text))
-		at, fixed := d.Fixed()
-		if fixed != want.fixed || fixed && at != want.max || d.Max() != want.max {
-			t.Errorf("%s: fixed %t (%v), max %v; want %+v", text, fixed, at, d.Max(), want)
-		}
-	}
-	s := &drawable("5ms").Samplers(2)[1]
-	if got := s.Next(rand.NewPCG(0, 0)); got != 5*ms {
+func TestTimesFixed(t *testing.T) {
+	if got := drawable("5ms").Next(rand.NewPCG(0, 0)); got != 5*ms {
 		t.Errorf("5ms draws %v", got)
 	}
 }
 
-var benchTimes = []string{"5ms", "uniform:1ms:9ms", "exp:5ms", "lognormal:5ms:50ms", "file:x"}
+// measured writes a file of milliseconds and returns the distribution of what is in it.
+func measured(t testing.TB, content string) spec.Times {
+	path := filepath.Join(t.TempDir(), "holds.txt")
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return spec.Times{Kind: spec.TimesFile, Path: path}
+}
 
-func benchSampler(t testing.TB, text string) (*TimeSampler, *rand.PCG) {
-	d := spec.Must(spec.ParseTimes(text))
-	drawn := Times{Times: d}
-	if d.Kind == spec.TimesFile {
-		var err error
-		if drawn, err = Load(d, strings.NewReader(strings.Repeat("1.5\n", 1000))); err != nil {
-			t.Fatal(err)
+// TestFile: times of a file are drawn alike, and the load says which content they are of.
+func TestFile(t *testing.T) {
+	l := spec.Load{HoldDist: measured(t, "# of Monday\n\n10\n 20 \r\n30\n40.5\n")}
+	if err := Fill(&l); err != nil || l.Hold != 25125*us || l.HoldDist.Digest == "" {
+		t.Fatalf("%v, %v, %v", l.Hold, l.HoldDist, err)
+	}
+	times, err := OpenTimes(l.HoldDist)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts, rng := map[time.Duration]int{}, rand.NewPCG(1, 2)
+	for range 40_000 {
+		counts[times.Next(rng)]++
+	}
+	drawn := []int{counts[10*ms], counts[20*ms], counts[30*ms], counts[40500*us]}
+	if p := chiSquare(drawn, flat(4, 0, 4, 1)); p < good || len(counts) != 4 {
+		t.Errorf("%v: p = %.2g", counts, p)
+	}
+	if err := os.WriteFile(l.HoldDist.Path, []byte("10\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenTimes(l.HoldDist); err == nil || !strings.Contains(err.Error(), "this is not the content that was meant") {
+		t.Errorf("another content: %v", err)
+	}
+}
+
+func TestFileErrors(t *testing.T) {
+	const number = "must be a number of milliseconds such as 12.5, from 0 to 86400000, and one of 10 million at most"
+	for in, want := range map[string]string{
+		"": "there is no time in it", "\n# nothing\n": "there is no time in it", "1\n-2\n": "line 2: " + number, "1\n\n#\nx\n": "line 4: " + number,
+		"NaN": "line 1: " + number, "1e400": "line 1: " + number, "5ms": "line 1: " + number, "86400001": "line 1: " + number,
+		strings.Repeat("0", 100_000): "line 1: bufio.Scanner: token too long",
+	} {
+		_, err := OpenTimes(measured(t, in))
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%.20q: %v, want %s", in, err, want)
 		}
 	}
-	return &drawn.Samplers(64)[5], rand.NewPCG(1, 2)
+	if _, err := OpenTimes(spec.Times{Kind: spec.TimesFile, Path: "none"}); !errors.Is(err, syscall.ENOENT) {
+		t.Errorf("without a file: %v", err)
+	}
 }
+
+var benchTimes = []string{"5ms", "uniform:1ms:9ms", "exp:5ms", "lognormal:5ms:50ms"}
 
 func TestTimesAllocateNothing(t *testing.T) {
 	for _, text := range benchTimes {
-		s, rng := benchSampler(t, text)
+		s, rng := drawable(text), rand.NewPCG(1, 2)
 		if n := testing.AllocsPerRun(100, func() { s.Next(rng) }); n != 0 {
 			t.Errorf("%s: %v allocations a draw", text, n)
 		}
@@ -262,7 +244,7 @@ func TestTimesAllocateNothing(t *testing.T) {
 func BenchmarkTimes(b *testing.B) {
 	for _, text := range benchTimes {
 		b.Run(text, func(b *testing.B) {
-			s, rng := benchSampler(b, text)
+			s, rng := drawable(text), rand.NewPCG(1, 2)
 			b.ReportAllocs()
 			for b.Loop() {
 				s.Next(rng)
