@@ -178,7 +178,9 @@ func (c *session) send(r *request, limit time.Duration) error {
 	}
 	room := inboxSize
 	r.session, r.start, r.decided, r.out = c, time.Now(), make(chan struct{}), len(c.members)
-	if r.kind != release {
+	if r.kind == release {
+		limit *= 2 // the request before it may take its whole time
+	} else {
 		room /= 2
 	}
 	r.ctx, r.cancel = context.WithTimeout(context.Background(), limit)
@@ -304,7 +306,7 @@ func (m *member) do(r *request) (a answer) {
 func (m *member) call(r *request) (a answer) {
 	m.lease.Key, m.lease.TTL, m.lease.Owner = r.key, r.ttl, r.owner
 	ctx := r.ctx
-	if limit := m.session.s.nodeTimeout; r.kind == release && time.Since(r.start) > limit/8 {
+	if limit := m.session.s.nodeTimeout; r.kind == release && time.Since(r.start) > limit {
 		fresh, cancel := context.WithTimeout(context.Background(), limit) // or the key stays, because it had to wait
 		defer cancel()
 		ctx = fresh

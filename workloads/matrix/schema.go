@@ -22,7 +22,6 @@ const (
 	conditionText = `(response\.p[0-9.]+ *< *` + timeText + `|errors *< *(` + shareText + `)|violations *= *0)`
 	paramText     = `[^=+,]+=[^=+,]+(\+[^=+,]+=[^=+,]+)*`
 	wordText      = `[a-z0-9]+(-[a-z0-9]+)*`
-	errorsText    = digits + `[kKM]?|` + shareText
 	integerText   = digits + `[kKM]?`
 	sloText       = conditionText + `( *, *` + conditionText + `)*`
 	seedText      = `0[xX][0-9a-fA-F_]+|` + digits
@@ -39,6 +38,8 @@ func Schema(s spec.Setting) map[string]any {
 	switch {
 	case s.Name == "driver": // YAML has a value of its own that is written null
 		either(text(wordText+`(@(`+strings.Join(Choices("topology"), "|")+`))?`), map[string]any{"type": "null"})
+	case s.Name == "wait":
+		either(text(strings.Join(Choices("wait"), "|") + "|poll:" + timeText + "|backoff:" + timeText + ":" + timeText))
 	case Choices(s.Name) != nil:
 		about["enum"] = Choices(s.Name)
 	case s.Value == "" && s.Axis:
@@ -65,8 +66,6 @@ func Schema(s spec.Setting) map[string]any {
 		either(number, text(shareText))
 	case s.Value == "RATE":
 		either(number, text(rateText+"|"+rampText))
-	case s.Value == "N|SHARE":
-		either(number, text(s.Default+"|"+errorsText))
 	case s.Value == "SLO":
 		either(text(sloText))
 	case s.Value == "NAME=VALUE":
