@@ -24,7 +24,7 @@ type Target struct {
 	Database int
 	TLS      *tls.Config // nil: no TLS
 
-	master, user string // a sentinel's name for the primary; whom the primary knows, if the sentinel has a login of its own
+	master, user string // a sentinel's name for the primary; the user there, if the sentinel has a login of its own
 	apart        bool   // a sentinel with a login of its own, which is not that of the servers that it names
 }
 

@@ -45,7 +45,7 @@ func WriteHgrm(w io.Writer, l results.Latency) error {
 	h := hdrhistogram.New(packed.LowestTrackableValue(), packed.HighestTrackableValue(), int(packed.SignificantFigures()))
 	packed.MergeInto(h)
 	b := bytes.NewBufferString("         Value     Percentile TotalCount 1/(1-Percentile)\n\n")
-	for _, at := range h.CumulativeDistributionWithTicks(5) { // to each halving of what is left, as HdrHistogram's own tools
+	for _, at := range h.CumulativeDistributionWithTicks(5) { // 5 for each half distance to 100 %
 		share, inverse := at.Quantile/100, "inf"
 		if share < 1 {
 			inverse = fmt.Sprintf("%.2f", 1/(1-share))

@@ -178,7 +178,7 @@ func TestTimesFixed(t *testing.T) {
 	}
 }
 
-// measured writes a file of milliseconds and returns the distribution of what is in it.
+// measured writes times to a file of milliseconds and returns the distribution that reads them.
 func measured(t testing.TB, content string) spec.Times {
 	path := filepath.Join(t.TempDir(), "holds.txt")
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
