@@ -1,10 +1,9 @@
-// What a run leaves on a user's server: its names are announced, and lockbench clean deletes those of recorded trials.
+// lockbench clean deletes by name what the trials of a run have left on a user's server.
 
 package cli
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,7 +17,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lockbench/lockbench/cmd/cli/deploy"
-	"github.com/lockbench/lockbench/cmd/cli/shell"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/spec"
@@ -33,13 +31,6 @@ var cleanFlags = slices.Concat([]flagDef{
 }, slices.DeleteFunc(slices.Clone(serverFlags), func(f flagDef) bool {
 	return slices.Contains([]string{"addr", "prefix"}, f.name)
 }))
-
-// The names of a trial begin with -prefix, "lockbench:", the run's id, the trial's number and colons. Runs that share names have
-// sharedBegin in place of the id, and no number.
-const (
-	prefixBegin = "lockbench:"
-	sharedBegin = "shared:"
-)
 
 // maxMissing is how many trials of a run may lack a record.
 const maxMissing = 1000
@@ -218,74 +209,4 @@ func (l left) delete(ctx context.Context, servers *deploy.Deployments) error {
 		err = c.Clean(ctx, workloads.KeyNames(l.prefix, l.plan.Keys))
 	}
 	return errors.Join(err, svc.Close())
-}
-
-// newRunID returns 80 random bits in base32. Every key carries it in every command: 26 characters, as rand.Text has them,
-// cost 3 % more CPU time a lock with 512 clients on 10 keys over rueidis.
-func newRunID() string { return rand.Text()[:16] }
-
-// prefix begins all names that a cell makes on a server.
-func (r *runner) prefix(t deploy.Target, c spec.Plan) string {
-	if c.Shared {
-		return t.Prefix + prefixBegin + sharedBegin + contenders(c) + ":"
-	}
-	return t.Prefix + prefixBegin + r.id + ":"
-}
-
-// trialPrefix begins those of the present trial. It adds a number, unless other runs have the same names.
-func (r *runner) trialPrefix(c spec.Plan) string {
-	prefix := r.prefix(r.servers.Of(c.Driver), c)
-	if !c.Shared {
-		prefix += strconv.Itoa(r.opened) + ":"
-	}
-	return prefix
-}
-
-// announcePrefix tells the owner of a server what to do if the run is killed, when it is too late to say anything.
-func (r *runner) announcePrefix() {
-	for _, turn := range r.Order {
-		c, t := r.Cells[turn.Cell].Plan, r.of(turn.Cell).targets.Of(r.Cells[turn.Cell].Plan.Driver)
-		if t.Kind == matrix.External {
-			r.sayOnce("names on %s will begin with %s%s", t.Redacted, r.prefix(t, c), r.remedy(t, c, "should this run be killed: "))
-		}
-	}
-}
-
-// remedy says what deletes the names of a cell, unless nothing is recorded that has them.
-func (r *runner) remedy(t deploy.Target, c spec.Plan, when string) string {
-	switch {
-	case c.Shared:
-		return ", as those of all runs that contend with it, the last of which deletes them"
-	case r.output == "":
-		return ""
-	}
-	words, values := []string{"; " + when + "lockbench clean"}, flagsOf(t)
-	for _, f := range cleanFlags {
-		if v := values[f.name]; v != "" {
-			words = append(words, (&option{flagDef: f}).assign(v))
-		}
-	}
-	return strings.Join(append(words, shell.Quote(r.output)), " ")
-}
-
-// leftLine returns what is left on a user's server and how to delete it; nothing of any other.
-func (r *runner) leftLine(c spec.Plan, why string) string {
-	t := r.servers.Of(c.Driver)
-	if t.Kind != matrix.External {
-		return ""
-	}
-	return fmt.Sprintf("lockbench: names that begin with %s may be left on %s (%s)%s\n",
-		r.prefix(t, c), t.Redacted, why, r.remedy(t, c, "to delete them: "))
-}
-
-// warnLeft writes what may be left on a server.
-func (r *runner) warnLeft(c spec.Plan, err error) {
-	fmt.Fprint(r.stderr, r.leftLine(c, oneLine(err.Error())))
-}
-
-// closeService closes the service of a trial, which drops its table.
-func (r *runner) closeService(c spec.Plan, svc drivers.Service) {
-	if err := svc.Close(); err != nil {
-		r.warnLeft(c, err)
-	}
 }
