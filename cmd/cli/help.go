@@ -153,6 +153,7 @@ func (f flagDef) writeHelp(b *strings.Builder) {
 		text += " (default " + f.def + ")"
 	}
 	text = strings.ReplaceAll(text, "\n", " ")
+	text = strings.ReplaceAll(text, " -", format.Unbroken+"-") // a line that begins with a dash is a flag
 	b.WriteString(strings.Join(format.Wrap(fmt.Sprintf("%-*s", usageColumn, f.left()), text, catalog.Width), "\n") + "\n")
 }
 
