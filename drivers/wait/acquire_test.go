@@ -13,10 +13,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/wait"
 )
 
-var (
-	errBroken  = errors.New("connection reset")
-	errRefused = &drivers.Error{Class: drivers.ClassServer, Op: "test", Err: errors.New("out of memory")}
-)
+var errRefused = &drivers.Error{Class: drivers.ClassServer, Op: "test", Err: errors.New("out of memory")}
 
 // scripted is a session and its waiter that follow a script, and count. Times pass inside the calls.
 type scripted struct {
@@ -72,7 +69,6 @@ func acquire(ctx context.Context, s drivers.Session, w drivers.Waiter, l *driver
 }
 
 func TestAcquire(t *testing.T) {
-	const ms = time.Millisecond
 	for _, test := range []struct {
 		name    string
 		s       scripted
@@ -142,37 +138,32 @@ func TestAcquire(t *testing.T) {
 	}
 }
 
-// A client that is cancelled while it waits withdraws with a context that still works, though not for ever.
+// A client that is cancelled while it waits withdraws with a context that still works, though not for ever; while the
+// caller's context lives, it is that one.
 func TestAcquireLeavesAfterCancel(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		type key struct{}
+	type key struct{}
+	for _, cancelled := range []bool{true, false} {
 		ctx, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "kept"))
-		s, clock := &scripted{waiting: time.Millisecond, waitErr: context.Canceled, inWait: cancel}, drivers.NewClock()
-		s.leaveCtx = func(ctx context.Context) {
-			if ctx.Err() != nil || ctx.Value(key{}) != "kept" {
-				t.Errorf("Leave got a context with error %v and value %v", ctx.Err(), ctx.Value(key{}))
-			}
-			if end, bounded := ctx.Deadline(); !bounded || time.Until(end) <= 0 || time.Until(end) > time.Minute {
+		defer cancel()
+		s, clock := &scripted{answers: []bool{false, !cancelled}}, drivers.NewClock()
+		if cancelled {
+			s.inWait, s.waitErr = cancel, context.Canceled
+		}
+		s.leaveCtx = func(leaving context.Context) {
+			end, bounded := leaving.Deadline()
+			switch {
+			case !cancelled && leaving != ctx:
+				t.Error("Leave got another context")
+			case leaving.Err() != nil || leaving.Value(key{}) != "kept":
+				t.Errorf("Leave got a context with error %v and value %v", leaving.Err(), leaving.Value(key{}))
+			case cancelled && (!bounded || time.Until(end) <= 0 || time.Until(end) > time.Minute):
 				t.Errorf("Leave may take until %v", end)
 			}
 		}
 		a, err := acquire(ctx, s, s, &drivers.Lease{}, &clock)
-		if a.Held || !errors.Is(err, context.Canceled) || s.leaves != 1 {
+		if a.Held == cancelled || cancelled != errors.Is(err, context.Canceled) || s.leaves != 1 {
 			t.Errorf("got %+v, %v after %d leaves", a, err, s.leaves)
 		}
-	})
-}
-
-// While the caller's context lives, Leave gets it, with its values and its end.
-func TestAcquireLeavesWithCallersContext(t *testing.T) {
-	s, clock := &scripted{answers: []bool{false, true}}, drivers.NewClock()
-	s.leaveCtx = func(ctx context.Context) {
-		if ctx != t.Context() {
-			t.Error("Leave got another context")
-		}
-	}
-	if a, err := acquire(t.Context(), s, s, &drivers.Lease{}, &clock); !a.Held || err != nil || s.leaves != 1 {
-		t.Errorf("got %+v, %v after %d leaves", a, err, s.leaves)
 	}
 }
 
@@ -186,40 +177,37 @@ func TestAcquireSendsNothingAfterCancel(t *testing.T) {
 	}
 }
 
-func TestAcquireAllocatesNothing(t *testing.T) {
-	s := &scripted{answers: []bool{true}}
-	l := drivers.Lease{Key: "k", Deadline: time.Now().Add(time.Hour)}
-	clock := drivers.NewClock()
-	ctx := t.Context()
-	for _, test := range []struct {
-		name    string
-		answers []bool
-	}{
-		{"uncontended", []bool{true}},
-		{"contended", []bool{false, false, true}},
-	} {
-		s.answers = test.answers
-		if n := testing.AllocsPerRun(1000, func() {
-			s.tries = 0
-			if a, err := acquire(ctx, s, s, &l, &clock); !a.Held || err != nil {
-				t.Fatal(a, err)
+// Neither the loop nor a way of waiting allocates, with or without a wait, once timers and subscriptions exist. A client
+// that need not wait asks the server for nothing but its lock.
+func TestNothingIsAllocated(t *testing.T) {
+	micro := wait.Options{Poll: time.Microsecond, BackoffMin: time.Microsecond, BackoffMax: 2 * time.Microsecond}
+	for _, kind := range []string{wait.Poll, wait.Backoff, wait.PubSub, wait.Queue} {
+		for _, tries := range []int{1, 3} {
+			svc := newService()
+			room := newRoom(t, kind, svc, micro)
+			c := newClient(t, svc, room, 0, "k", func(s *session) drivers.Session { return s })
+			svc.tried = func(s *session, _ bool) {
+				if s.tries == tries-1 {
+					svc.release("k")
+				}
 			}
-		}); n != 0 {
-			t.Errorf("%s: %v allocations", test.name, n)
-		}
-	}
-}
-
-func BenchmarkAcquireUncontended(b *testing.B) {
-	s := &scripted{answers: []bool{true}}
-	l := drivers.Lease{Key: "k"}
-	clock := drivers.NewClock()
-	ctx := b.Context()
-	b.ReportAllocs()
-	for b.Loop() {
-		s.tries = 0
-		if a, err := acquire(ctx, s, s, &l, &clock); !a.Held || err != nil {
-			b.Fatal(a, err)
+			c.timeout(time.Hour)
+			cycle := func() {
+				if c.tries = 0; tries > 1 {
+					svc.hold("k", time.Hour)
+				}
+				if a, err := c.acquire(t.Context()); !a.Held || a.Tries != tries || err != nil {
+					t.Fatal(a, err)
+				}
+				c.free()
+			}
+			if n := testing.AllocsPerRun(100, cycle); n != 0 {
+				t.Errorf("%s, %d tries: %v allocations", kind, tries, n)
+			}
+			if log := svc.noted(); tries == 1 && len(log) > 1 {
+				t.Errorf("%s: the server was asked for %v", kind, log)
+			}
+			closeRoom(t, room)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -35,23 +36,21 @@ type service struct {
 	releasing func(s *session, l *drivers.Lease) (bool, error)  // the request to release has arrived; false: not the owner's
 	passing   func(s *session, to *drivers.Lease) (bool, error) // the request to pass the lock on has arrived
 
-	mu      sync.Mutex
-	held    map[string]time.Time // key → end of the lease; zero is never
-	owner   map[string]string
-	owned   bool // a release must name the owner
-	granted map[string]*session
-	wake    func(string)
-	subs    map[string]bool
-	log     []string // "listen", "add k", "remove k", "close"
+	mu    sync.Mutex
+	held  map[string]time.Time // key → end of the lease; zero is never
+	owner map[string]string
+	owned bool // a release must name the owner
+	wake  func(string)
+	subs  map[string]bool
+	log   []string // "listen", "add k", "remove k", "close"
 }
 
 func newService() *service {
 	return &service{
-		traits:  drivers.Traits{Exclusive: true, Expires: true, Wakes: true},
-		held:    map[string]time.Time{},
-		owner:   map[string]string{},
-		granted: map[string]*session{},
-		subs:    map[string]bool{},
+		traits: drivers.Traits{Exclusive: true, Expires: true, Wakes: true},
+		held:   map[string]time.Time{},
+		owner:  map[string]string{},
+		subs:   map[string]bool{},
 	}
 }
 
@@ -107,8 +106,8 @@ func (s *service) release(key string) {
 	}
 }
 
-// free frees the lock without a publication, like a broken connection.
-func (s *service) free(key string) {
+// lose frees the lock without a publication, like a broken connection.
+func (s *service) lose(key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.held, key)
@@ -189,18 +188,12 @@ type session struct {
 	rests            int
 	releases, passes int
 	base             time.Time
-	at               []time.Duration // when each try was made, if base is set
-	err              error           // returned by Try
+	at               []time.Duration // when each try was made, from base
 }
 
 func (s *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	s.tries++
-	if !s.base.IsZero() {
-		s.at = append(s.at, time.Since(s.base))
-	}
-	if s.err != nil {
-		return false, s.err
-	}
+	s.at = append(s.at, time.Since(s.base))
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
@@ -211,7 +204,6 @@ func (s *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	if won {
 		s.svc.owner[l.Key] = l.Owner
 		s.svc.held[l.Key] = time.Now().Add(l.TTL)
-		s.svc.granted[l.Key] = s
 	}
 	s.svc.mu.Unlock()
 	if s.svc.tried != nil {
@@ -310,16 +302,109 @@ type voting struct{ *service }
 func (voting) Watch(func(drivers.Vote)) {}
 func (voting) Nodes() []drivers.Node    { return nil }
 
+// stage is a test of the clients of a room, or of several, on the clock of a bubble.
+type stage struct {
+	*testing.T
+	svc     *service
+	options wait.Options
+	room    *wait.Room
+	start   time.Time
+	all     sync.WaitGroup
+	clients int
+	wakes   []func(string)
+}
+
+// on runs a test of clients that wait on svc in this way. All of them have to end.
+func on(t *testing.T, kind string, svc drivers.Service, o wait.Options, f func(s *stage)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := &stage{T: t, options: o}
+		switch svc := svc.(type) {
+		case *service:
+			s.svc = svc
+		case deaf:
+			s.svc = svc.Service.(*service)
+		case endless:
+			s.svc = svc.Service.(*service)
+		case voting:
+			s.svc = svc.service
+		}
+		s.room, s.start = newRoom(t, kind, svc, o), time.Now()
+		f(s)
+		s.all.Wait()
+		closeRoom(t, s.room)
+	})
+}
+
+// then starts f, and returns when it sleeps.
+func (s *stage) then(f func()) {
+	s.all.Go(f)
+	synctest.Wait()
+}
+
+// took checks how long the test has lasted.
+func (s *stage) took(want time.Duration) {
+	s.Helper()
+	if took := time.Since(s.start); took != want {
+		s.Errorf("took %v, want %v", took, want)
+	}
+}
+
+// saw checks all requests of listeners so far.
+func (s *stage) saw(want ...string) {
+	s.Helper()
+	synctest.Wait()
+	if log := s.svc.noted(); !slices.Equal(log, want) {
+		s.Errorf("the server was asked for %v, want %v", log, want)
+	}
+}
+
+// otherRoom adds a room on the same service, as of another process. Messages reach the rooms in their order.
+func (s *stage) otherRoom() *wait.Room {
+	if s.wakes == nil {
+		s.wakes = append(s.wakes, s.svc.wake)
+	}
+	room := newRoom(s.T, wait.Queue, s.svc, s.options)
+	s.wakes = append(s.wakes, s.svc.wake)
+	s.svc.wake = func(key string) {
+		for _, wake := range s.wakes {
+			wake(key)
+		}
+	}
+	return room
+}
+
 // client is a session with its waiter and its lease.
 type client struct {
 	*session
+	t      testing.TB
 	use    drivers.Session // the session returned by the room
 	waiter drivers.Waiter
 	lease  drivers.Lease
 	clock  drivers.Clock
 }
 
-// newRoom opens a room that is closed at the end of the test.
+// client makes the next client, which wants key for a minute and waits for ever.
+func (s *stage) client(key string) *client {
+	s.Helper()
+	return s.as(key, func(inner *session) drivers.Session { return inner })
+}
+
+// as makes a client with another session around its own.
+func (s *stage) as(key string, around func(*session) drivers.Session) *client {
+	s.Helper()
+	s.clients++
+	return newClient(s.T, s.svc, s.room, s.clients-1, key, around)
+}
+
+// line makes n clients of k.
+func (s *stage) line(n int) (list []*client) {
+	for range n {
+		list = append(list, s.client("k"))
+	}
+	return list
+}
+
 func newRoom(t testing.TB, kind string, svc drivers.Service, o wait.Options) *wait.Room {
 	t.Helper()
 	room, err := wait.NewRoom(t.Context(), kind, svc, o)
@@ -329,16 +414,14 @@ func newRoom(t testing.TB, kind string, svc drivers.Service, o wait.Options) *wa
 	return room
 }
 
-// newClient makes client number id, which wants key for a minute and waits for ever.
-func newClient(t testing.TB, svc *service, room *wait.Room, id int, key string) *client {
+func newClient(t testing.TB, svc *service, room *wait.Room, id int, key string, around func(*session) drivers.Session) *client {
 	t.Helper()
 	c := &client{
-		session: &session{svc: svc},
-		lease:   drivers.Lease{Key: key, TTL: time.Minute},
-		clock:   drivers.NewClock(),
+		session: &session{svc: svc, base: time.Now()}, t: t,
+		lease: drivers.Lease{Key: key, TTL: time.Minute}, clock: drivers.NewClock(),
 	}
 	var err error
-	if c.use, c.waiter, err = room.Client(c.session, id); err != nil {
+	if c.use, c.waiter, err = room.Client(around(c.session), id); err != nil {
 		t.Fatal(err)
 	}
 	return c
@@ -349,6 +432,46 @@ func (c *client) timeout(d time.Duration) { c.lease.Deadline = time.Now().Add(d)
 
 func (c *client) acquire(ctx context.Context) (wait.Attempt, error) {
 	return acquire(ctx, c.use, c.waiter, &c.lease, &c.clock)
+}
+
+// must acquires, which has to succeed.
+func (c *client) must() {
+	c.t.Helper()
+	if a, err := c.acquire(c.t.Context()); !a.Held || err != nil {
+		c.t.Errorf("got %+v, %v", a, err)
+	}
+}
+
+// mustNot tries in vain until its deadline.
+func (c *client) mustNot() {
+	c.t.Helper()
+	if a, err := c.acquire(c.t.Context()); a.Held || err != nil {
+		c.t.Errorf("got %+v, %v", a, err)
+	}
+}
+
+// free releases, which must find the lock still owned.
+func (c *client) free() {
+	c.t.Helper()
+	if owned, err := c.use.Release(c.t.Context(), &c.lease); !owned || err != nil {
+		c.t.Errorf("Release = %v, %v", owned, err)
+	}
+}
+
+// ask tries once, and expects that answer after so many tries at the server in all.
+func (c *client) ask(want bool, tries int) {
+	c.t.Helper()
+	if held, err := c.use.Try(c.t.Context(), &c.lease); held != want || err != nil || c.tries != tries {
+		c.t.Errorf("Try = %v, %v after %d tries at the server; want %v after %d", held, err, c.tries, want, tries)
+	}
+}
+
+// triedAt checks when its tries were made, from the time when it was made.
+func (c *client) triedAt(want ...time.Duration) {
+	c.t.Helper()
+	if !slices.Equal(c.at, want) {
+		c.t.Errorf("tries at %v, want %v", c.at, want)
+	}
 }
 
 // closeRoom closes the room and fails the test if that fails.

@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,242 +17,173 @@ import (
 // idle is how many keys without waiters the hub keeps subscribed.
 const idle = 1024
 
-// visit makes c wait for key, get it and release it, so that the key is subscribed to and then idle.
-func (c *client) visit(t *testing.T, key string) {
-	t.Helper()
-	c.lease.Key = key
-	c.tries = 0
-	c.svc.hold(key, time.Hour)
-	c.svc.tried = func(s *session, won bool) {
-		if s.tries == 1 {
-			s.svc.free(key)
+// visit makes c wait for each key, get it and release it, so that the key is subscribed to and then idle.
+func (c *client) visit(keys ...string) {
+	c.t.Helper()
+	c.lease.Deadline = time.Time{}
+	for _, key := range keys {
+		c.lease.Key, c.tries = key, 0
+		c.svc.hold(key, time.Hour)
+		c.svc.tried = func(s *session, _ bool) {
+			if s.tries == 1 {
+				s.svc.lose(key)
+			}
 		}
+		if c.must(); c.tries != 2 {
+			c.t.Fatalf("%s: %d tries", key, c.tries)
+		}
+		c.svc.tried = nil
+		c.svc.lose(key)
 	}
-	if a, err := c.acquire(t.Context()); !a.Held || a.Tries != 2 || err != nil {
-		t.Fatalf("%s: got %+v, %v", key, a, err)
+}
+
+func numbers(n int) (list []string) {
+	for i := range n {
+		list = append(list, fmt.Sprint(i))
 	}
-	c.svc.tried = nil
-	c.svc.free(key)
+	return list
 }
 
 // A contended key is subscribed to once; of many keys, those that have been idle for longest go.
 func TestIdleKeysStayForAWhile(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		svc := newService()
-		room := newRoom(t, wait.PubSub, svc, wait.Options{})
-		defer closeRoom(t, room)
-		c := newClient(t, svc, room, 0, "")
-		for range 100 {
-			c.visit(t, "hot")
-		}
+	onPubSub(t, func(s *stage) {
+		c := s.client("")
+		c.visit("hot", "hot", "hot")
+		c.visit(numbers(idle - 1)...)
+		c.visit("hot") // so 0 is the longest idle
 		want := []string{"listen", "add hot"}
-		if log := svc.noted(); !slices.Equal(log, want) {
-			t.Fatalf("a hot key asked the server for %v", log)
-		}
-
 		for i := range idle - 1 {
-			c.visit(t, fmt.Sprint(i))
 			want = append(want, fmt.Sprint("add ", i))
 		}
-		c.visit(t, "hot") // so 0 is the longest idle
-		synctest.Wait()
-		if log := svc.noted(); !slices.Equal(log, want) {
-			t.Fatalf("%d idle keys asked the server for %v", idle, log[len(log)-3:])
-		}
-
+		s.saw(want...)
 		for i := range 3 {
-			c.visit(t, fmt.Sprint("new", i))
+			c.visit(fmt.Sprint("new", i))
 			synctest.Wait()
 			want = append(want, fmt.Sprint("add new", i), fmt.Sprint("remove ", i))
 		}
-		c.visit(t, "0") // this was dropped
-		synctest.Wait()
-		want = append(want, "add 0", "remove 3")
-		if log := svc.noted(); !slices.Equal(log, want) {
-			t.Errorf("four more keys asked for %v", log[len(log)-8:])
-		}
-		svc.mu.Lock()
-		defer svc.mu.Unlock()
-		if len(svc.subs) != idle || !svc.subs["hot"] {
-			t.Errorf("%d keys are subscribed to, hot: %v", len(svc.subs), svc.subs["hot"])
+		c.visit("0") // this was dropped
+		s.saw(append(want, "add 0", "remove 3")...)
+		if len(s.svc.subs) != idle || !s.svc.subs["hot"] {
+			s.Errorf("%d keys are subscribed to, hot: %v", len(s.svc.subs), s.svc.subs["hot"])
 		}
 	})
 }
 
-// A key with waiters is never dropped, however many others come and go, and though one of its own waiters has gone.
+// A key with waiters is never dropped, however many others come and go, and though one of its own waiters has gone. After
+// Close nothing is dropped any more.
 func TestBusyKeyStays(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		svc := newService()
-		room := newRoom(t, wait.PubSub, svc, wait.Options{})
-		defer closeRoom(t, room)
-		svc.hold("busy", 0)
-		waiting, visitor := newClient(t, svc, room, 0, "busy"), newClient(t, svc, room, 1, "busy")
-		var all sync.WaitGroup
-		start := time.Now()
-		all.Go(func() {
-			if a, err := waiting.acquire(t.Context()); !a.Held || err != nil {
-				t.Errorf("got %+v, %v", a, err)
-			}
-		})
+	onPubSub(t, func(s *stage) {
+		waiting, visitor := s.client("busy"), s.client("busy")
+		visitor.visit("busy")
+		s.svc.hold("busy", 0)
+		s.then(waiting.must)
+		visitor.timeout(ms)
+		visitor.mustNot()
+		visitor.visit(numbers(idle + 10)...)
+		time.Sleep(sec)
+		if n := strings.Count(fmt.Sprint(s.svc.noted()), "remove"); n != 10 {
+			s.Errorf("%d of 10 keys too many were dropped", n)
+		}
+		s.svc.release("busy")
+		s.all.Wait()
+		s.took(sec + ms)
+		if slices.Contains(s.svc.noted(), "remove busy") {
+			s.Error("the busy key was dropped in between")
+		}
+		last := s.client("last")
+		s.svc.hold("last", 0)
+		if err := last.waiter.Wait(s.Context(), &last.lease); err != nil {
+			s.Error(err)
+		}
 		synctest.Wait()
-		visitor.timeout(time.Millisecond)
-		if a, err := visitor.acquire(t.Context()); a.Held || a.Tries != 2 || err != nil {
-			t.Errorf("got %+v, %v", a, err)
-		}
-		visitor.lease.Deadline = time.Time{}
-		for i := range idle + 10 {
-			visitor.visit(t, fmt.Sprint(i))
-		}
-		time.Sleep(time.Second)
-		svc.release("busy")
-		all.Wait()
-		if took := time.Since(start); took != time.Second+time.Millisecond {
-			t.Errorf("took %v", took)
-		}
-		if slices.Contains(svc.noted(), "remove busy") {
-			t.Error("the busy key was dropped in between")
+		closeRoom(s.T, s.room)
+		last.waiter.Leave(s.Context(), &last.lease)
+		synctest.Wait()
+		if log := s.svc.noted(); log[len(log)-1] != "close" {
+			s.Errorf("after Close the server was asked for %v", log[len(log)-1])
 		}
 	})
 }
 
 // A key whose waiters all gave up before the subscription was confirmed is idle from then on, and dropped in its turn.
 func TestGivenUpKeyIsDropped(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		svc := newService()
-		room := newRoom(t, wait.PubSub, svc, wait.Options{})
-		defer closeRoom(t, room)
-		c := newClient(t, svc, room, 0, "given up")
-		svc.hold("given up", 0)
-		svc.confirm = func(string) { time.Sleep(time.Second) }
-		c.timeout(time.Millisecond)
-		if a, err := c.acquire(t.Context()); a.Held || a.Tries != 1 || err != nil {
-			t.Errorf("got %+v, %v", a, err)
-		}
-		time.Sleep(time.Second)
+	onPubSub(t, func(s *stage) {
+		c := s.client("given up")
+		s.svc.hold("given up", 0)
+		s.svc.confirm = func(string) { time.Sleep(sec) }
+		c.timeout(ms)
+		c.mustNot()
+		time.Sleep(sec)
 		synctest.Wait()
-		svc.confirm = nil
-		c.lease.Deadline = time.Time{}
-		for i := range idle {
-			c.visit(t, fmt.Sprint(i))
-		}
+		s.svc.confirm = nil
+		c.visit(numbers(idle)...)
 		synctest.Wait()
-		if log := svc.noted(); log[len(log)-1] != "remove given up" {
-			t.Errorf("the server was asked for %v last", log[len(log)-1])
+		if log := s.svc.noted(); c.tries > 2 || log[len(log)-1] != "remove given up" {
+			s.Errorf("the server was asked for %v last", log[len(log)-1])
 		}
 	})
 }
 
-// fill makes as many idle keys as possible, k the longest idle of them.
-func (c *client) fill(t *testing.T) {
-	t.Helper()
-	c.visit(t, "k")
-	for i := range idle - 1 {
-		c.visit(t, fmt.Sprint(i))
-	}
-}
-
-// A client that wants a key that is just being dropped gets a new subscription, made after the old one is gone.
+// A client that wants a key that is just being dropped gets a new subscription, made after the old one is gone. If it gives up
+// before, it leaves nothing behind.
 func TestJoinWhileDropped(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		svc := newService()
-		room := newRoom(t, wait.PubSub, svc, wait.Options{})
-		defer closeRoom(t, room)
-		c := newClient(t, svc, room, 0, "")
-		c.fill(t)
-		before := len(svc.noted())
-		svc.remove = func(string) { time.Sleep(time.Second) }
-		c.visit(t, "one too many")
-		synctest.Wait() // the request is on its way
-
-		start := time.Now()
-		c = newClient(t, svc, room, 1, "k")
-		svc.hold("k", 0)
-		time.AfterFunc(time.Second+time.Millisecond, func() { svc.release("k") })
-		if a, err := c.acquire(t.Context()); !a.Held || err != nil {
-			t.Errorf("got %+v, %v", a, err)
-		}
-		if took := time.Since(start); took != time.Second+time.Millisecond {
-			t.Errorf("took %v", took)
-		}
-		want := []string{"add one too many", "remove k", "add k"}
-		if log := svc.noted()[before:]; !slices.Equal(log[:3], want) {
-			t.Errorf("the server was asked for %v", log)
-		}
-	})
-}
-
-// A client that joins a key that is being dropped and gives up before it is gone leaves nothing behind.
-func TestJoinWhileDroppedAndGiveUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		svc := newService()
-		room := newRoom(t, wait.PubSub, svc, wait.Options{})
-		defer closeRoom(t, room)
-		c := newClient(t, svc, room, 0, "")
-		c.fill(t)
-		svc.remove = func(string) { time.Sleep(time.Second) }
-		c.visit(t, "one too many")
-		synctest.Wait()
-		before := len(svc.noted())
-		c.lease.Key = "k"
-		svc.hold("k", 0)
-		c.timeout(time.Millisecond)
-		if a, err := c.acquire(t.Context()); a.Held || a.Tries != 1 || err != nil {
-			t.Errorf("got %+v, %v", a, err)
-		}
-		time.Sleep(2 * time.Second)
-		if log := svc.noted()[before:]; len(log) != 0 {
-			t.Errorf("the server was asked for %v", log)
-		}
-		svc.mu.Lock()
-		defer svc.mu.Unlock()
-		if svc.subs["k"] {
-			t.Error("still subscribed")
-		}
-	})
+	for _, gives := range []bool{false, true} {
+		onPubSub(t, func(s *stage) {
+			c := s.client("")
+			c.visit("k")
+			c.visit(numbers(idle - 1)...)
+			before := len(s.svc.noted())
+			s.svc.remove = func(string) { time.Sleep(sec) }
+			c.visit("one too many")
+			synctest.Wait() // the request is on its way
+			want := []string{"add one too many", "remove k"}
+			c = s.client("k")
+			s.svc.hold("k", 0)
+			if gives {
+				c.timeout(ms)
+				c.mustNot()
+				time.Sleep(2 * sec)
+			} else {
+				time.AfterFunc(sec+ms, func() { s.svc.release("k") })
+				c.must()
+				s.took(sec + ms)
+				want = append(want, "add k")
+			}
+			if log := s.svc.noted()[before:]; !slices.Equal(log[:min(len(log), 3)], want) || s.svc.subs["k"] == gives {
+				s.Errorf("the server was asked for %v; still subscribed: %v", log, s.svc.subs["k"])
+			}
+		})
+	}
 }
 
 // Many clients at many keys, with slow subscriptions that come and go: none sleeps through a release.
 func TestComingAndGoing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const (
-			clients = 32
-			rounds  = 150
-			keys    = 2 * idle
-			ms      = time.Millisecond
-		)
-		svc := newService()
-		svc.add = func(string) error { time.Sleep(rand.N(2 * ms)); return nil }
-		svc.confirm = func(string) { time.Sleep(rand.N(2 * ms)) }
-		svc.remove = func(string) { time.Sleep(rand.N(5 * ms)) }
-		room := newRoom(t, wait.PubSub, svc, wait.Options{})
-		defer closeRoom(t, room)
-		newClient(t, svc, room, clients, "").fill(t)
-		var all sync.WaitGroup
-		for id := range clients {
-			c := newClient(t, svc, room, id, "")
-			all.Go(func() {
+	onPubSub(t, func(s *stage) {
+		const clients, rounds = 32, 50
+		s.svc.add = func(string) error { time.Sleep(rand.N(2 * ms)); return nil }
+		s.svc.confirm = func(string) { time.Sleep(rand.N(2 * ms)) }
+		s.svc.remove = func(string) { time.Sleep(rand.N(5 * ms)) }
+		s.client("").visit(numbers(idle)...)
+		for range clients {
+			c := s.client("")
+			s.all.Go(func() {
 				for range rounds {
-					key := fmt.Sprint(rand.N(keys))
-					if svc.seize(key) {
-						time.AfterFunc(rand.N(10*ms), func() { svc.release(key) })
+					c.lease.Key = fmt.Sprint(rand.N(2 * idle))
+					if key := c.lease.Key; s.svc.seize(key) {
+						time.AfterFunc(rand.N(10*ms), func() { s.svc.release(key) })
 					}
-					c.lease.Key = key
 					start := time.Now()
-					a, err := c.acquire(t.Context())
-					if took := time.Since(start); !a.Held || err != nil || took >= wait.MaxSleep {
-						t.Errorf("client %d: got %+v, %v after %v", id, a, err, took)
+					c.must()
+					if took := time.Since(start); took >= wait.MaxSleep {
+						s.Errorf("got it after %v", took)
 					}
-					c.Release(t.Context(), &c.lease)
+					c.Release(s.Context(), &c.lease)
 				}
 			})
 		}
-		all.Wait()
-		removed := 0
-		for _, what := range svc.noted() {
-			removed += btoi(strings.HasPrefix(what, "remove"))
-		}
-		if removed < rounds {
-			t.Errorf("only %d subscriptions were dropped: the test shows nothing", removed)
+		s.all.Wait()
+		if removed := strings.Count(fmt.Sprint(s.svc.noted()), "remove"); removed < rounds {
+			s.Errorf("only %d subscriptions were dropped: the test shows nothing", removed)
 		}
 	})
 }

@@ -5,21 +5,36 @@ package wait_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/wait"
 )
+
+func onPubSub(t *testing.T, f func(s *stage)) {
+	t.Helper()
+	on(t, wait.PubSub, newService(), wait.Options{}, f)
+}
 
 // A release is published once. Whenever it happens during an acquisition, the client gets the lock without any delay
 // but the server's, although it would sleep for MaxSleep if it missed the message.
 func TestReleaseIsNeverSleptThrough(t *testing.T) {
-	const slow = 3 * time.Millisecond // from the effect of the subscription to its confirmation
+	const slow = 3 * ms // from the effect of the subscription to its confirmation
+	atTry := func(n int, do func(svc *service)) func(svc *service) {
+		return func(svc *service) {
+			svc.tried = func(s *session, _ bool) {
+				if s.tries == n {
+					do(svc)
+				}
+			}
+		}
+	}
+	release := func(svc *service) { svc.release("k") }
 	for _, test := range []struct {
 		name  string
 		set   func(svc *service) // makes the release happen
@@ -33,75 +48,29 @@ func TestReleaseIsNeverSleptThrough(t *testing.T) {
 			confirm := svc.confirm
 			svc.confirm = func(key string) { svc.release(key); confirm(key) }
 		}, 2, slow},
-		{"between confirmation and second try", func(svc *service) {
-			confirm := svc.confirm
-			svc.confirm = func(key string) { confirm(key); svc.release(key) }
-		}, 2, slow},
 		{"between second try and its answer", func(svc *service) {
-			svc.tried = func(s *session, won bool) {
-				if s.tries == 2 {
-					svc.release("k")
-				}
-			}
+			atTry(2, release)(svc)
 			svc.asked = func(*session) error { return errors.New("asked, although it had been woken") }
 		}, 3, slow},
-		{"unheard between second try and sleep", func(svc *service) {
-			svc.tried = func(s *session, won bool) {
-				if s.tries == 2 {
-					svc.free("k")
-				}
-			}
-		}, 3, slow},
-		{"between second try and sleep", func(svc *service) {
-			svc.asked = func(s *session) error { svc.release("k"); return nil }
-		}, 3, slow},
+		{"unheard between second try and sleep", atTry(2, func(svc *service) { svc.lose("k") }), 3, slow},
 		{"during the sleep", func(svc *service) {
-			svc.asked = func(s *session) error {
-				time.AfterFunc(time.Millisecond, func() { svc.release("k") })
-				return nil
-			}
-		}, 3, slow + time.Millisecond},
+			svc.asked = func(*session) error { time.AfterFunc(ms, func() { svc.release("k") }); return nil }
+		}, 3, slow + ms},
 		{"between third try and its answer", func(svc *service) {
-			svc.asked = func(s *session) error { svc.wake("k"); return nil } // spurious
-			svc.tried = func(s *session, won bool) {
-				if s.tries == 3 {
-					svc.asked = nil
-					svc.release("k")
-				}
-			}
-		}, 4, slow},
-		{"by an outside client that takes it first", func(svc *service) {
-			svc.tried = func(s *session, won bool) {
-				switch s.tries {
-				case 2:
-					svc.release("k")
-					svc.hold("k", time.Hour)
-				case 3:
-					svc.release("k")
-				}
-			}
+			svc.asked = func(*session) error { svc.wake("k"); return nil } // spurious
+			atTry(3, func(svc *service) { svc.asked = nil; svc.release("k") })(svc)
 		}, 4, slow},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				svc := newService()
-				svc.confirm = func(string) { time.Sleep(slow) }
-				test.set(svc)
-				room := newRoom(t, wait.PubSub, svc, wait.Options{})
-				defer closeRoom(t, room)
-				c := newClient(t, svc, room, 0, "k")
-				svc.hold("k", time.Hour)
-				start := time.Now()
-				a, err := c.acquire(t.Context())
-				if !a.Held || err != nil {
-					t.Fatalf("got %+v, %v", a, err)
+			onPubSub(t, func(s *stage) {
+				s.svc.confirm = func(string) { time.Sleep(slow) }
+				test.set(s.svc)
+				c := s.client("k")
+				s.svc.hold("k", time.Hour)
+				if c.must(); c.tries != test.tries {
+					s.Errorf("%d tries, want %d", c.tries, test.tries)
 				}
-				if a.Tries != test.tries {
-					t.Errorf("%d tries, want %d", a.Tries, test.tries)
-				}
-				if took := time.Since(start); took != test.took {
-					t.Errorf("took %v, want %v", took, test.took)
-				}
+				s.took(test.took)
 			})
 		})
 	}
@@ -109,143 +78,78 @@ func TestReleaseIsNeverSleptThrough(t *testing.T) {
 
 // What ends a sleep without a message.
 func TestSleepWithoutMessage(t *testing.T) {
-	const sec = time.Second
+	const most = wait.MaxSleep
 	for _, test := range []struct {
-		name    string
-		hold    time.Duration // the holder's lease; 0 never ends
-		timeout time.Duration
-		held    bool
-		tries   []time.Duration
-		end     time.Duration
+		name                string
+		hold, timeout, lost time.Duration // hold 0 never ends; lost: free without a message, and nobody can ask for the rest
+		held                bool
+		tries               []time.Duration
+		end                 time.Duration
 	}{
-		{"the lease runs out", 2 * sec, 0, true, []time.Duration{0, 0, 2*sec + wait.Grace}, 2*sec + wait.Grace},
-		{"the deadline", time.Hour, 3 * sec, false, []time.Duration{0, 0}, 3 * sec},
-		{"the deadline before the lease", 2 * sec, sec, false, []time.Duration{0, 0}, sec},
-		{"the deadline inside the grace", sec, sec, false, []time.Duration{0, 0}, sec},
-		{"the lease before the deadline", sec, 2 * sec, true, []time.Duration{0, 0, sec + wait.Grace}, sec + wait.Grace},
-		{"a long lease", wait.MaxSleep + 2*sec, 0, true,
-			[]time.Duration{0, 0, wait.MaxSleep, wait.MaxSleep + 2*sec + wait.Grace}, wait.MaxSleep + 2*sec + wait.Grace},
-		{"a lease without end", 0, 2*wait.MaxSleep + sec, false,
-			[]time.Duration{0, 0, wait.MaxSleep, 2 * wait.MaxSleep}, 2*wait.MaxSleep + sec},
+		{"the lease runs out", 2 * sec, 0, 0, true, []time.Duration{0, 0, 2*sec + wait.Grace}, 2*sec + wait.Grace},
+		{"the deadline", time.Hour, 3 * sec, 0, false, []time.Duration{0, 0}, 3 * sec},
+		{"the deadline inside the grace", sec, sec, 0, false, []time.Duration{0, 0}, sec},
+		{"a long lease", most + 2*sec, 0, 0, true, []time.Duration{0, 0, most, most + 2*sec + wait.Grace}, most + 2*sec + wait.Grace},
+		{"a lease without end", 0, 2*most + sec, 0, false, []time.Duration{0, 0, most, 2 * most}, 2*most + sec},
+		{"it cannot ask", 0, 0, sec, true, []time.Duration{0, 0, most}, most},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				svc := newService()
-				room := newRoom(t, wait.PubSub, svc, wait.Options{})
-				defer closeRoom(t, room)
-				c := newClient(t, svc, room, 0, "k")
-				c.base = time.Now()
+			svc := newService()
+			svc.traits.Expires = test.lost == 0
+			on(t, wait.PubSub, svc, wait.Options{}, func(s *stage) {
+				c := s.as("k", func(inner *session) drivers.Session {
+					if test.lost > 0 {
+						time.AfterFunc(test.lost, func() { s.svc.lose("k") })
+						return bare{inner}
+					}
+					return inner
+				})
 				svc.hold("k", test.hold)
 				if test.timeout > 0 {
 					c.timeout(test.timeout)
 				}
-				a, err := c.acquire(t.Context())
-				if a.Held != test.held || err != nil {
-					t.Errorf("got %+v, %v", a, err)
+				if a, err := c.acquire(s.Context()); a.Held != test.held || err != nil {
+					s.Errorf("got %+v, %v", a, err)
 				}
-				if !slices.Equal(c.at, test.tries) {
-					t.Errorf("tries at %v, want %v", c.at, test.tries)
-				}
-				if took := time.Since(c.base); took != test.end {
-					t.Errorf("took %v, want %v", took, test.end)
-				}
-				if want := a.Tries - 2 + btoi(!test.held); c.rests != want {
-					t.Errorf("asked %d times for the rest of the lease, want once a sleep, %d", c.rests, want)
+				c.triedAt(test.tries...)
+				s.took(test.end)
+				if want := c.tries - 2 + btoi(!test.held); c.rests != want && test.lost == 0 {
+					s.Errorf("asked %d times for the rest of the lease, want once a sleep, %d", c.rests, want)
 				}
 			})
 		})
 	}
 }
 
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-// A session that cannot tell the rest works where leases do not end; the sleep is still bounded.
-func TestSleepWithoutRest(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		svc := newService()
-		svc.traits.Expires = false
-		room := newRoom(t, wait.PubSub, svc, wait.Options{})
-		defer closeRoom(t, room)
-		c := newClient(t, svc, room, 0, "k")
-		var err error
-		if _, c.waiter, err = room.Client(bare{c.session}, 0); err != nil {
-			t.Fatal(err)
-		}
-		c.base = time.Now()
-		svc.hold("k", 0)
-		time.AfterFunc(time.Second, func() { svc.free("k") }) // and the message is lost
-		if a, err := c.acquire(t.Context()); !a.Held || err != nil {
-			t.Errorf("got %+v, %v", a, err)
-		}
-		if want := []time.Duration{0, 0, wait.MaxSleep}; !slices.Equal(c.at, want) {
-			t.Errorf("tries at %v, want %v", c.at, want)
-		}
-	})
-}
-
-// After a broken connection messages may be lost, and the driver calls wake(""): all waiters look at once.
-func TestReconnectionWakesEverybody(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		svc := newService()
-		room := newRoom(t, wait.PubSub, svc, wait.Options{})
-		defer closeRoom(t, room)
-		var all sync.WaitGroup
-		for i, key := range []string{"a", "a", "b", "c"} {
-			c := newClient(t, svc, room, i, key)
-			c.lease.TTL = time.Millisecond
-			svc.hold(key, time.Hour)
-			all.Go(func() {
-				if a, err := c.acquire(t.Context()); !a.Held || err != nil {
-					t.Errorf("got %+v, %v", a, err)
-				}
-			})
-		}
-		start := time.Now()
-		time.Sleep(time.Second)
-		for _, key := range []string{"a", "b", "c"} {
-			svc.free(key) // unheard
-		}
-		svc.wake("")
-		all.Wait()
-		if took := time.Since(start); took > time.Second+10*time.Millisecond { // the second "a" waits for the first
-			t.Errorf("took %v", took)
-		}
-	})
-}
-
-// A message wakes all waiters of its own key, and no others.
+// A message wakes all waiters of its own key, and no others. After a broken connection messages may be lost, and the driver
+// calls wake(""): all look at once.
 func TestMessageWakesItsKeyAlone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		svc := newService()
-		room := newRoom(t, wait.PubSub, svc, wait.Options{})
-		defer closeRoom(t, room)
-		ctx, cancel := context.WithCancel(t.Context())
-		svc.hold("a", 0)
-		svc.hold("b", 0)
-		var as, bs []*client
-		var all sync.WaitGroup
-		for i := range 10 {
-			a, b := newClient(t, svc, room, i, "a"), newClient(t, svc, room, i, "b")
-			as, bs = append(as, a), append(bs, b)
-			all.Go(func() { a.acquire(ctx) })
-			all.Go(func() { b.acquire(ctx) })
-		}
-		synctest.Wait()
-		svc.wake("a")
-		svc.wake("elsewhere")
-		synctest.Wait()
-		for i := range as {
-			if as[i].tries != 3 || bs[i].tries != 2 {
-				t.Errorf("client %d: %d tries of the key that was woken and %d of the other", i, as[i].tries, bs[i].tries)
+	onPubSub(t, func(s *stage) {
+		ctx, cancel := context.WithCancel(s.Context())
+		s.svc.hold("a", 0)
+		s.svc.hold("b", 0)
+		clients := map[string][]*client{}
+		for range 5 {
+			for _, key := range []string{"a", "b"} {
+				c := s.client(key)
+				clients[key] = append(clients[key], c)
+				s.then(func() { c.acquire(ctx) })
 			}
 		}
+		for n, woken := range []string{"a", "elsewhere", ""} {
+			synctest.Wait()
+			s.svc.wake(woken)
+			synctest.Wait()
+			for key, list := range clients {
+				for _, c := range list {
+					if want := 2 + btoi(key == "a") + btoi(n == 2); c.tries != want {
+						s.Errorf("%d tries of %s after %q was woken", c.tries, key, woken)
+					}
+				}
+			}
+		}
+		s.saw("listen", "add a", "add b")
 		cancel()
-		all.Wait()
 	})
 }
 
@@ -253,23 +157,12 @@ func TestMessageWakesItsKeyAlone(t *testing.T) {
 // failure; they do not try again for what they hear meanwhile.
 func TestVotersTryApart(t *testing.T) {
 	const clients = 10
-	synctest.Test(t, func(t *testing.T) {
-		svc := newService()
-		room := newRoom(t, wait.PubSub, voting{svc}, wait.Options{})
-		defer closeRoom(t, room)
-		ctx, cancel := context.WithCancel(t.Context())
-		svc.hold("k", time.Hour)
-		var line []*client
-		var all sync.WaitGroup
-		for i := range clients {
-			c := newClient(t, svc, room, i, "k")
+	on(t, wait.PubSub, voting{newService()}, wait.Options{}, func(s *stage) {
+		s.svc.hold("k", time.Hour)
+		line := s.line(clients)
+		for _, c := range line {
 			c.lease.TTL = time.Microsecond // its grant does not delay the others
-			line = append(line, c)
-			all.Go(func() {
-				if a, err := c.acquire(ctx); (!a.Held || err != nil) && ctx.Err() == nil {
-					t.Errorf("got %+v, %v", a, err)
-				}
-			})
+			s.all.Go(c.must)
 		}
 		synctest.Wait()
 		bound := wait.DefaultBackoffMin
@@ -278,157 +171,246 @@ func TestVotersTryApart(t *testing.T) {
 				c.base, c.at = time.Now(), nil
 			}
 			if wakes == 9 {
-				svc.free("k")
+				s.svc.lose("k")
 			}
-			svc.wake("k")
+			s.svc.wake("k")
 			synctest.Wait() // all of them draw their delays, and hear the next one
-			svc.wake("k")
+			s.svc.wake("k")
 			time.Sleep(2 * bound)
 			synctest.Wait()
-			var first, last time.Duration = time.Hour, 0
-			apart := map[time.Duration]bool{}
+			first, last, apart := time.Hour, time.Duration(0), map[time.Duration]bool{}
 			for _, c := range line {
 				if len(c.at) != 1 {
-					t.Errorf("wake-up %d: a client tried at %v, want one try", wakes, c.at)
-					continue
+					s.Fatalf("wake-up %d: a client tried at %v, want one try", wakes, c.at)
 				}
 				apart[c.at[0]] = true
 				first, last = min(first, c.at[0]), max(last, c.at[0])
 			}
-			if len(apart) < clients || first < 0 || last >= bound || last-first < bound/4 {
-				t.Errorf("wake-up %d: %d clients tried at %d moments from %v to %v, want as many as clients within %v",
+			if len(apart) < clients || last >= bound || last-first < bound/4 {
+				s.Errorf("wake-up %d: %d clients tried at %d moments from %v to %v, want as many as clients within %v",
 					wakes, clients, len(apart), first, last, bound)
 			}
 			bound = min(2*bound, wait.DefaultBackoffMax)
 		}
-		cancel()
-		all.Wait()
 	})
 }
 
 // A wake-up that is left over from one acquisition does not disturb the next.
 func TestWakeupsEndWithTheAcquisition(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		svc := newService()
-		room := newRoom(t, wait.PubSub, svc, wait.Options{})
-		defer closeRoom(t, room)
-		c := newClient(t, svc, room, 0, "k")
-		for range 3 {
-			svc.hold("k", time.Hour)
-			svc.tried = func(s *session, won bool) {
-				switch {
-				case won:
-					svc.wake("k") // late
-				case s.tries == 2:
-					svc.release("k")
-				}
+	onPubSub(t, func(s *stage) {
+		c := s.client("k")
+		s.svc.hold("k", time.Hour)
+		s.svc.tried = func(inner *session, won bool) {
+			switch {
+			case won:
+				s.svc.wake("k") // late
+			case inner.tries == 2:
+				s.svc.release("k")
 			}
-			c.tries = 0
-			if a, err := c.acquire(t.Context()); !a.Held || a.Tries != 3 || err != nil {
-				t.Fatalf("got %+v, %v", a, err)
-			}
-			svc.wake("k")
-			svc.tried = nil
-			c.rests = 0
-			c.timeout(time.Second)
-			if a, err := c.acquire(t.Context()); a.Held || a.Tries != 2 || err != nil || c.rests != 1 {
-				t.Fatalf("got %+v, %v after %d sleeps", a, err, c.rests)
-			}
-			c.lease.Deadline = time.Time{}
+		}
+		c.must()
+		s.svc.wake("k")
+		c.tries, c.rests = 0, 0
+		s.svc.tried = nil
+		c.timeout(sec)
+		if c.mustNot(); c.tries != 2 || c.rests != 1 {
+			s.Errorf("%d tries and %d sleeps", c.tries, c.rests)
 		}
 	})
 }
 
-// An error ends the acquisition as an error, never as contention.
-func TestPubSubErrors(t *testing.T) {
+// An error ends the acquisition as an error, never as contention, and does not affect the next one. Cancelled while it asks,
+// a client reports that, and not the request that failed for it.
+func TestErrorsEndTheWait(t *testing.T) {
+	asking := func(svc *service, _ *bed, _ func()) { svc.asked = func(*session) error { return errBroken } }
 	for _, test := range []struct {
-		name string
-		set  func(*service)
+		kind string
+		set  func(svc *service, b *bed, cancel func())
 		want string
 	}{
-		{"subscribe", func(svc *service) { svc.add = func(string) error { return errBroken } }, "subscribe to the releases of k"},
-		{"rest of the lease", func(svc *service) { svc.asked = func(*session) error { return errBroken } }, "rest of the holder's lease"},
+		{wait.PubSub, func(svc *service, _ *bed, _ func()) { svc.add = func(string) error { return errBroken } }, "subscribe to the releases of k"},
+		{wait.PubSub, asking, "wait: pubsub: ask for the rest of the holder's lease"},
+		{wait.PubSub, func(svc *service, _ *bed, cancel func()) {
+			svc.asked = func(*session) error { cancel(); return errBroken }
+		}, "context canceled"},
+		{wait.Block, func(_ *service, b *bed, _ func()) { b.err = errBroken }, "wait: block: connection reset"},
+		{wait.Block, asking, "wait: block: ask for the rest of the holder's lease"},
+	} {
+		svc, b := newService(), &bed{}
+		svc.traits.Blocks = true
+		on(t, test.kind, svc, wait.Options{}, func(s *stage) {
+			ctx, cancel := context.WithCancel(s.Context())
+			defer cancel()
+			b.tokens = make(chan struct{}, 1)
+			c := s.as("k", func(inner *session) drivers.Session { return sleeper{inner, b} })
+			svc.hold("k", time.Hour)
+			test.set(svc, b, cancel)
+			if a, err := c.acquire(ctx); a.Held || a.Unknown || err == nil || !strings.Contains(err.Error(), test.want) {
+				s.Errorf("got %+v, %v; want an error with %q", a, err, test.want)
+			}
+			svc.add, svc.asked, b.err = nil, nil, nil
+			time.AfterFunc(sec, func() { svc.release("k"); b.tokens <- struct{}{} })
+			c.must()
+			s.took(sec)
+		})
+	}
+}
+
+// One waiter of a key, the keeper, asks for the rest of the holder's lease of 2 s, for all of them.
+func TestOneKeeper(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		timeout []time.Duration // of each waiter; 0 is endless
+		release time.Duration   // when the holder releases; 0 is never
+		rests   int64           // how often all of them ask
+		woken   time.Duration   // when those without a deadline try again
+	}{
+		{"the lease ends", []time.Duration{0, 0, 0, 0}, 0, 1, 2*sec + wait.Grace},
+		{"a release comes first", []time.Duration{0, 0, 0, 0}, sec, 1, sec},
+		{"keeper after keeper gives up", []time.Duration{sec / 2, 0, 0, 3 * sec / 2, sec}, 0, 4, 2*sec + wait.Grace},
+		{"another gives up", []time.Duration{0, sec, 0, 0}, 0, 1, 2*sec + wait.Grace},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				svc := newService()
-				test.set(svc)
-				room := newRoom(t, wait.PubSub, svc, wait.Options{})
-				defer closeRoom(t, room)
-				c := newClient(t, svc, room, 0, "k")
-				svc.hold("k", time.Hour)
-				a, err := c.acquire(t.Context())
-				if a.Held || !errors.Is(err, errBroken) || !strings.Contains(err.Error(), test.want) {
-					t.Errorf("got %+v, %v", a, err)
+			onPubSub(t, func(s *stage) {
+				var rests, tries atomic.Int64
+				s.svc.asked = func(*session) error { rests.Add(1); return nil }
+				s.svc.tried = func(*session, bool) { tries.Add(1) }
+				s.svc.hold("k", 2*sec)
+				clients := s.line(len(test.timeout))
+				for i, timeout := range test.timeout {
+					c := clients[i]
+					s.then(func() { // the first one is the first keeper, and so on
+						if timeout > 0 {
+							c.timeout(timeout)
+							c.mustNot()
+							return
+						}
+						c.must()
+						c.Release(s.Context(), &c.lease)
+					})
 				}
-				// The next acquisition is not affected.
-				svc.add, svc.asked = nil, nil
-				time.AfterFunc(time.Second, func() { svc.release("k") })
-				start := time.Now()
-				if a, err := c.acquire(t.Context()); !a.Held || err != nil || time.Since(start) != time.Second {
-					t.Errorf("afterwards got %+v, %v in %v", a, err, time.Since(start))
+				if test.release > 0 {
+					time.AfterFunc(test.release, func() { s.svc.release("k") })
+				}
+				time.Sleep(test.woken - ms)
+				synctest.Wait()
+				if got, want := tries.Load(), int64(2*len(clients))+test.rests-1; rests.Load() != test.rests || got != want {
+					s.Errorf("asked %d times, want %d; %d tries, want %d: two each, and one by each new keeper",
+						rests.Load(), test.rests, got, want)
+				}
+				s.all.Wait()
+				for i, c := range clients {
+					if test.timeout[i] == 0 && !slices.Contains(c.at, test.woken) {
+						s.Errorf("client %d tried at %v, want a try at %v", i, c.at, test.woken)
+					}
 				}
 			})
 		})
 	}
 }
 
-// Cancelled while asking, it reports the cancellation and not the request that failed because of it.
-func TestCancelWhileAsking(t *testing.T) {
+// Clients that come first to a key together share one request; if it fails, it fails for all of them and no others.
+func TestFirstWaitersShareOneRequest(t *testing.T) {
+	for _, failure := range []error{nil, errBroken} {
+		onPubSub(t, func(s *stage) {
+			s.svc.add = func(string) error { time.Sleep(sec); return failure }
+			s.svc.hold("k", 0)
+			time.AfterFunc(2*sec, func() { s.svc.release("k") })
+			for _, c := range s.line(20) {
+				s.all.Go(func() {
+					if a, err := c.acquire(s.Context()); a.Held != (failure == nil) || !errors.Is(err, failure) {
+						s.Errorf("got %+v, %v", a, err)
+					}
+					if failure != nil {
+						s.took(sec)
+					}
+					c.Release(s.Context(), &c.lease)
+				})
+			}
+			s.all.Wait()
+			s.saw("listen", "add k")
+		})
+	}
+}
+
+// The client that caused the request may give up: those that share it do not notice.
+func TestRequestOutlivesItsFirstWaiter(t *testing.T) {
+	onPubSub(t, func(s *stage) {
+		s.svc.add = func(string) error { time.Sleep(sec); return nil }
+		s.svc.hold("k", 0)
+		time.AfterFunc(2*sec, func() { s.svc.release("k") })
+		ctx, cancel := context.WithCancel(s.Context())
+		time.AfterFunc(10*ms, cancel)
+		line := s.line(3)
+		s.then(func() {
+			if a, err := line[0].acquire(ctx); a.Held || err != context.Canceled {
+				s.Errorf("got %+v, %v", a, err)
+			}
+			s.took(10 * ms)
+		})
+		line[1].timeout(20 * ms)
+		s.then(func() {
+			if line[1].mustNot(); line[1].tries != 1 {
+				s.Errorf("%d tries", line[1].tries)
+			}
+			s.took(20 * ms)
+		})
+		line[2].must()
+		s.took(2 * sec)
+	})
+}
+
+// Without a confirmation a client asks the lock now and then; it never sleeps unconfirmed, and is woken as usual once
+// the confirmation has come.
+func TestConfirmationMayTakeLong(t *testing.T) {
+	onPubSub(t, func(s *stage) {
+		const most = wait.MaxSleep
+		s.svc.add = func(string) error { time.Sleep(2*most + sec); return nil }
+		c := s.client("k")
+		s.svc.hold("k", 0)
+		time.AfterFunc(2*most+2*sec, func() { s.svc.release("k") })
+		c.must()
+		c.triedAt(0, most, 2*most, 2*most+sec, 2*most+2*sec)
+		if c.rests != 1 {
+			s.Errorf("%d sleeps", c.rests)
+		}
+	})
+}
+
+// Close ends the subscription and the requests under way, may be called again, and lets no client in afterwards; one that
+// leaves then sends nothing any more. The context of NewRoom bounds only the opening, and nothing is subscribed to for a
+// client whose deadline has passed.
+func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		svc := newService()
 		ctx, cancel := context.WithCancel(t.Context())
-		svc.asked = func(*session) error { cancel(); return errBroken }
-		room := newRoom(t, wait.PubSub, svc, wait.Options{})
-		defer closeRoom(t, room)
-		c := newClient(t, svc, room, 0, "k")
-		svc.hold("k", time.Hour)
-		if a, err := c.acquire(ctx); a.Held || err != context.Canceled {
-			t.Errorf("got %+v, %v", a, err)
+		room, err := wait.NewRoom(ctx, wait.PubSub, svc, wait.Options{})
+		if err != nil {
+			t.Fatal(err)
 		}
-	})
-}
-
-// Many clients want one key, and each gets it, one at a time and without any delay but the holds of the others, over
-// one subscription to one channel.
-func TestHerdGetsThrough(t *testing.T) {
-	for _, test := range []struct {
-		clients int
-		hold    time.Duration
-	}{
-		{1000, 0},
-		{200, time.Millisecond}, // every release wakes all that are left
-	} {
-		t.Run(fmt.Sprint(test.clients, " ", test.hold), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				svc := newService()
-				room := newRoom(t, wait.PubSub, svc, wait.Options{})
-				defer closeRoom(t, room)
-				svc.hold("k", 0)
-				var all sync.WaitGroup
-				holders := 0 // unguarded on purpose: the lock guards it
-				for i := range test.clients {
-					c := newClient(t, svc, room, i, "k")
-					all.Go(func() {
-						if a, err := c.acquire(t.Context()); !a.Held || err != nil {
-							t.Errorf("client %d: got %+v, %v", i, a, err)
-						}
-						holders++
-						time.Sleep(test.hold)
-						c.Release(t.Context(), &c.lease)
-					})
-				}
-				synctest.Wait() // all asleep
-				start := time.Now()
-				svc.release("k")
-				all.Wait()
-				if took, want := time.Since(start), time.Duration(test.clients)*test.hold; holders != test.clients || took != want {
-					t.Errorf("%d of %d held it in %v, want %v", holders, test.clients, took, want)
-				}
-				if log := svc.noted(); !slices.Equal(log, []string{"listen", "add k"}) {
-					t.Errorf("the server was asked for %v", log)
-				}
-			})
+		cancel()
+		s := &stage{T: t, svc: svc, room: room, start: time.Now()}
+		svc.hold("k", 0)
+		late := s.client("k")
+		late.timeout(0)
+		if err := late.waiter.Wait(t.Context(), &late.lease); err != nil {
+			t.Error(err)
+		}
+		s.saw("listen")
+		c := s.client("k")
+		svc.confirm = func(string) { time.Sleep(sec) } // after that the fake sees that the context has ended
+		s.then(func() {
+			if a, err := c.acquire(t.Context()); a.Held || !errors.Is(err, context.Canceled) || t.Context().Err() != nil {
+				t.Errorf("got %+v, %v", a, err)
+			}
 		})
-	}
+		closeRoom(t, room)
+		s.took(sec) // after the request under way
+		s.all.Wait()
+		closeRoom(t, room)
+		if a, err := c.acquire(t.Context()); a.Held || err == nil || !strings.Contains(err.Error(), "closed") {
+			t.Errorf("after Close got %+v, %v", a, err)
+		}
+		s.saw("listen", "add k", "close")
+	})
 }

@@ -4,10 +4,8 @@ package wait_test
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,523 +16,379 @@ import (
 
 var handovers = []string{wait.HandoverRelease, wait.HandoverSwap}
 
-// forHandovers runs a test with either way of handing over, on the bubble's clock and on a lock with owners.
-func forHandovers(t *testing.T, f func(t *testing.T, svc *service, o wait.Options)) {
+// forHandovers runs a test of a line with either way of handing over, on a lock with owners.
+func forHandovers(t *testing.T, f func(s *stage)) {
 	for _, handover := range handovers {
-		t.Run(handover, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				svc := newService()
-				svc.owned = true
-				f(t, svc, wait.Options{Handover: handover})
-			})
-		})
+		t.Run(handover, func(t *testing.T) { onLine(t, wait.Options{Handover: handover}, f) })
 	}
 }
 
-// must acquires, which has to succeed.
-func (c *client) must(t *testing.T) {
+func onLine(t *testing.T, o wait.Options, f func(s *stage)) {
 	t.Helper()
-	if a, err := c.acquire(t.Context()); !a.Held || err != nil {
-		t.Errorf("got %+v, %v", a, err)
-	}
+	svc := newService()
+	svc.owned = true
+	on(t, wait.Queue, svc, o, f)
 }
 
-// free releases, which must find the lock still owned.
-func (c *client) free(t *testing.T) {
-	t.Helper()
-	if owned, err := c.use.Release(t.Context(), &c.lease); !owned || err != nil {
-		t.Errorf("Release = %v, %v", owned, err)
-	}
-}
-
-// lineUp makes n clients of k that come one after the other; each records its number when it has the lock, holds it for
-// that time and releases it.
-func lineUp(t *testing.T, svc *service, room *wait.Room, all *sync.WaitGroup, n int, hold time.Duration) (clients []*client, order *[]int) {
+// lineUp starts the clients one after the other. Each has its turn, holds the lock for a while and releases it; order has
+// their numbers as they got it.
+func (s *stage) lineUp(clients []*client, hold time.Duration) (order *[]int) {
 	order = new([]int)
-	for i := range n {
-		c := newClient(t, svc, room, i, "k")
-		clients = append(clients, c)
-		all.Go(func() {
-			c.must(t)
+	for i, c := range clients {
+		s.then(func() {
+			c.must()
 			*order = append(*order, i) // unguarded on purpose: the lock guards it
 			time.Sleep(hold)
-			c.free(t)
+			c.free()
 		})
-		synctest.Wait()
 	}
-	return clients, order
+	return order
 }
 
-func counting(n int) (list []int) {
-	for i := range n {
-		list = append(list, i)
+func (s *stage) served(order *[]int, n int) {
+	s.Helper()
+	if s.all.Wait(); len(*order) != n || !slices.IsSorted(*order) {
+		s.Errorf("served in the order %v", *order)
 	}
-	return list
 }
 
 // A line is served in order of arrival, without any delay but the holds, and only its front uses the server.
 func TestQueueServesInOrder(t *testing.T) {
-	forHandovers(t, func(t *testing.T, svc *service, o wait.Options) {
-		const n = 50
-		o = o.Passes(10)
-		room := newRoom(t, wait.Queue, svc, o)
-		defer closeRoom(t, room)
-		first := newClient(t, svc, room, 0, "k")
-		first.must(t)
-		var all sync.WaitGroup
-		clients, order := lineUp(t, svc, room, &all, n, time.Millisecond)
-		for i, c := range clients {
-			if c.tries != 0 {
-				t.Errorf("client %d asked the server although the lock is held in its own room", i)
+	for _, handover := range handovers {
+		onLine(t, wait.Options{Handover: handover}.Passes(10), func(s *stage) {
+			const n = 50
+			first, clients := s.client("k"), s.line(n)
+			first.must()
+			order := s.lineUp(clients, ms)
+			for i, c := range clients {
+				if c.tries != 0 {
+					s.Errorf("client %d asked the server although the lock is held in its own room", i)
+				}
 			}
-		}
-		start := time.Now()
-		first.free(t)
-		all.Wait()
-		if !slices.Equal(*order, counting(n)) {
-			t.Errorf("served in the order %v", *order)
-		}
-		if took := time.Since(start); took != n*time.Millisecond {
-			t.Errorf("took %v", took)
-		}
-		tries, releases, passes := 0, first.releases, first.passes
-		for _, c := range clients {
-			tries, releases, passes = tries+c.tries, releases+c.releases, passes+c.passes
-		}
-		switch {
-		case o.Handover == wait.HandoverRelease && (tries != n || releases != n+1 || passes != 0),
-			// Of 51 holds, each 11th ends with a release, and so does the last one.
-			o.Handover == wait.HandoverSwap && (tries != 4 || releases != 5 || passes != n+1-5):
-			t.Errorf("%d tries, %d releases, %d hand-overs", tries, releases, passes)
-		}
-	})
+			first.free()
+			s.served(order, n)
+			s.took(n * ms)
+			tries, releases, passes := 0, 0, 0
+			for _, c := range append(clients, first) {
+				tries, releases, passes = tries+c.tries, releases+c.releases, passes+c.passes
+			}
+			switch {
+			case handover == wait.HandoverRelease && (tries != n+1 || releases != n+1 || passes != 0),
+				// Of 51 holds, each 11th ends with a release, and so does the last one.
+				handover == wait.HandoverSwap && (tries != 5 || releases != 5 || passes != n+1-5):
+				s.Errorf("%d tries, %d releases, %d hand-overs", tries, releases, passes)
+			}
+		})
+	}
 }
 
 // The front of a line waits as in pubsub: while an outside client holds the lock, one client asks and one subscription
 // is made.
 func TestQueueWaitsForAStranger(t *testing.T) {
-	forHandovers(t, func(t *testing.T, svc *service, o wait.Options) {
-		const n = 20
-		room := newRoom(t, wait.Queue, svc, o)
-		defer closeRoom(t, room)
-		svc.hold("k", time.Hour)
-		var all sync.WaitGroup
-		clients, order := lineUp(t, svc, room, &all, n, 0)
-		time.Sleep(time.Second)
+	forHandovers(t, func(s *stage) {
+		s.svc.hold("k", time.Hour)
+		clients := s.line(5)
+		order := s.lineUp(clients, 0)
+		time.Sleep(sec)
 		synctest.Wait()
-		if clients[0].tries != 2 || clients[0].rests != 1 {
-			t.Errorf("the front has tried %d times and asked %d times for the lease", clients[0].tries, clients[0].rests)
-		}
-		for _, c := range clients[1:] {
-			if c.tries+c.rests != 0 {
-				t.Error("not only the front has asked the server")
+		for i, c := range clients {
+			if c.tries != 2*btoi(i == 0) || c.rests != btoi(i == 0) {
+				s.Errorf("client %d has tried %d times and asked %d times for the lease", i, c.tries, c.rests)
 			}
 		}
-		svc.release("k")
-		all.Wait()
-		if !slices.Equal(*order, counting(n)) {
-			t.Errorf("served in the order %v", *order)
-		}
-		if log := svc.noted(); !slices.Equal(log, []string{"listen", "add k"}) {
-			t.Errorf("the server was asked for %v", log)
-		}
+		s.svc.release("k")
+		s.served(order, 5)
+		s.saw("listen", "add k")
 	})
 }
 
-// Two rooms share a lock: neither may keep it for more than the maximum of hand-overs while the other wants it.
-func TestQueueGivesOtherRoomsATurn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const n, most = 40, 4
-		svc := newService()
-		svc.owned = true
-		o := wait.Options{Handover: wait.HandoverSwap}.Passes(most)
-		svc.asked = func(*session) error { time.Sleep(time.Microsecond); return nil } // a round trip
-		svc.tried = func(*session, bool) { time.Sleep(time.Microsecond) }
-		var turns []int // by room, unguarded on purpose
-		var all sync.WaitGroup
-		var wakes [2]func(string)
-		var rooms [2]*wait.Room
-		for number := range rooms {
-			rooms[number] = newRoom(t, wait.Queue, svc, o)
-			defer closeRoom(t, rooms[number])
-			wakes[number] = svc.wake
-		}
-		svc.wake = func(key string) { wakes[0](key); wakes[1](key) }
-		for number, room := range rooms {
-			for i := range n {
-				c := newClient(t, svc, room, i, "k")
-				all.Go(func() {
-					c.must(t)
-					turns = append(turns, number)
-					time.Sleep(time.Millisecond)
-					c.free(t)
-				})
-			}
-		}
-		all.Wait()
-		if len(turns) != 2*n {
-			t.Fatalf("%d turns of %d", len(turns), 2*n)
-		}
-		run := 0
-		for i, number := range turns {
-			if run++; i > 0 && turns[i-1] != number {
-				run = 1
-			}
-			if run > most+1 && slices.Contains(turns[i:], 1-number) {
-				t.Fatalf("room %d had the lock %d times in a row while the other wanted it: %v", number, run, turns)
-			}
-		}
-	})
-}
-
-// A holder that dies keeps a line waiting for as long as its lease lasts, and what it does later is harmless.
+// A holder that outlives its lease keeps a line waiting for as long as that, and what it does later is harmless. The lease
+// may be shorter than the one before, and the first in line that sleeps since then may give up: the next one watches it.
 func TestQueueOutlivesADeadHolder(t *testing.T) {
-	forHandovers(t, func(t *testing.T, svc *service, o wait.Options) {
-		const lease = 2 * time.Second
-		room := newRoom(t, wait.Queue, svc, o)
-		defer closeRoom(t, room)
-		dead := newClient(t, svc, room, 100, "k")
-		dead.lease.TTL = lease
-		dead.must(t)
-		start := time.Now()
-		var all sync.WaitGroup
-		_, order := lineUp(t, svc, room, &all, 5, time.Second)
-		synctest.Wait()
-		time.Sleep(lease + wait.Grace + time.Millisecond)
-		synctest.Wait()
-		if len(*order) != 1 {
-			t.Fatalf("served %v when the lease had ended", *order)
-		}
-		if owned, err := dead.use.Release(t.Context(), &dead.lease); owned || err != nil || dead.passes != 0 { // late
-			t.Errorf("a late release: %v, %v, %d hand-overs", owned, err, dead.passes)
-		}
-		all.Wait()
-		if took := time.Since(start); !slices.Equal(*order, counting(5)) || took != lease+wait.Grace+5*time.Second {
-			t.Errorf("served %v in %v", *order, took)
-		}
-	})
+	for _, dies := range []bool{false, true} {
+		forHandovers(t, func(s *stage) {
+			const lease = 2 * sec
+			first, dead, leaving := s.client("k"), s.client("k"), s.client("k")
+			dead.lease.TTL = lease
+			first.must()
+			s.then(dead.must)
+			if leaving.timeout(lease / 2); !dies {
+				s.then(leaving.mustNot)
+			}
+			order := s.lineUp(s.line(3), sec)
+			first.free()
+			time.Sleep(lease + wait.Grace + ms)
+			synctest.Wait()
+			if len(*order) != 1 {
+				s.Fatalf("served %v when the lease had ended", *order)
+			}
+			if dies {
+				dead.die()
+			} else if owned, err := dead.use.Release(s.Context(), &dead.lease); owned || err != nil || dead.passes != 0 {
+				s.Errorf("a late release: %v, %v, %d hand-overs", owned, err, dead.passes)
+			}
+			s.served(order, 3)
+			s.took(lease + wait.Grace + 3*sec)
+		})
+	}
 }
 
-// The lease of the holder may end sooner than that of the one before: the head, asleep since then, must watch it.
-func TestQueueMindsAShorterLease(t *testing.T) {
-	forHandovers(t, func(t *testing.T, svc *service, o wait.Options) {
-		room := newRoom(t, wait.Queue, svc, o)
-		defer closeRoom(t, room)
-		first, brief, last := newClient(t, svc, room, 0, "k"), newClient(t, svc, room, 1, "k"), newClient(t, svc, room, 2, "k")
-		brief.lease.TTL = time.Second
-		first.must(t)
-		var all sync.WaitGroup
-		all.Go(func() { brief.must(t) }) // and dies
-		synctest.Wait()
-		all.Go(func() { last.must(t) })
-		synctest.Wait()
-		start := time.Now()
-		first.free(t)
-		all.Wait()
-		if took := time.Since(start); took != time.Second+wait.Grace {
-			t.Errorf("took %v", took)
-		}
-	})
-}
-
-// The head of a line watches the holder's lease. If it gives up, the next one does, and the others sleep.
-func TestQueueNextHeadWatches(t *testing.T) {
-	forHandovers(t, func(t *testing.T, svc *service, o wait.Options) {
-		const sec = time.Second
-		room := newRoom(t, wait.Queue, svc, o)
-		defer closeRoom(t, room)
-		dead, leaving, next, last := newClient(t, svc, room, 0, "k"), newClient(t, svc, room, 1, "k"),
-			newClient(t, svc, room, 2, "k"), newClient(t, svc, room, 3, "k")
-		dead.lease.TTL = sec
-		svc.hold("k", sec) // so that the next two arrive before there is a lease to watch
-		start := time.Now()
-		var all sync.WaitGroup
-		all.Go(func() { dead.must(t) })
-		synctest.Wait()
-		leaving.timeout(3 * sec / 2)
-		all.Go(func() { leaving.acquire(t.Context()) })
-		synctest.Wait()
-		all.Go(func() { next.must(t); next.free(t) })
-		time.Sleep(7 * sec / 4)
-		all.Go(func() { last.must(t); last.free(t) })
-		all.Wait()
-		if took := time.Since(start); took != 2*sec+2*wait.Grace {
-			t.Errorf("took %v", took)
-		}
-	})
-}
-
-// Newcomers detect a dead holder as well, when the line is empty.
-func TestQueueNewcomerAfterADeadHolder(t *testing.T) {
-	forHandovers(t, func(t *testing.T, svc *service, o wait.Options) {
-		room := newRoom(t, wait.Queue, svc, o)
-		defer closeRoom(t, room)
-		dead, next := newClient(t, svc, room, 0, "k"), newClient(t, svc, room, 1, "k")
-		dead.lease.TTL = time.Second
-		dead.must(t)
-		if held, err := next.use.Try(t.Context(), &next.lease); held || err != nil || next.tries != 0 {
-			t.Errorf("Try = %v, %v after %d tries at the server", held, err, next.tries)
-		}
-		time.Sleep(time.Second + wait.Grace)
-		if held, err := next.use.Try(t.Context(), &next.lease); !held || err != nil {
-			t.Errorf("Try = %v, %v", held, err)
-		}
-		next.free(t)
-	})
+// Newcomers find out that a holder is dead as well, when the line is empty. A holder whose lease has run out tries again and
+// gets a new one, which those in line watch; if another client has taken its place by then, they watch that one's.
+func TestQueueAfterADeadHolder(t *testing.T) {
+	for _, taken := range []bool{false, true} {
+		forHandovers(t, func(s *stage) {
+			late, heir, third := s.client("k"), s.client("k"), s.client("k")
+			late.lease.TTL, heir.lease.TTL = sec, sec/2
+			late.must()
+			heir.ask(false, 0)
+			time.Sleep(2 * sec)
+			end := 3*sec + wait.Grace
+			if taken {
+				heir.ask(true, 1)
+				late.ask(false, 2)
+				end -= sec / 2
+			} else {
+				late.ask(true, 2)
+			}
+			third.must()
+			if s.took(end); third.tries != 1 {
+				s.Errorf("taken %v: %d tries", taken, third.tries)
+			}
+			third.free()
+		})
+	}
 }
 
 // A client that gives up leaves the line at its deadline or when its context ends, and does not hold up those behind
 // it, wherever in the line it is.
 func TestQueueGivingUp(t *testing.T) {
-	for _, test := range []struct {
-		name string
-		held time.Duration // by a client of the room; otherwise by an outside client
-	}{{"in line", time.Hour}, {"at the front", 0}} {
-		t.Run(test.name, func(t *testing.T) {
-			forHandovers(t, func(t *testing.T, svc *service, o wait.Options) {
-				room := newRoom(t, wait.Queue, svc, o)
-				defer closeRoom(t, room)
-				holder := newClient(t, svc, room, 0, "k")
-				if test.held > 0 {
-					holder.lease.TTL = test.held
-					holder.must(t)
-				} else {
-					svc.hold("k", time.Hour)
-				}
-				start := time.Now()
-				var all sync.WaitGroup
-				ctx, cancel := context.WithCancel(t.Context())
-				for i := range 6 {
-					c := newClient(t, svc, room, i, "k")
-					all.Go(func() {
-						switch i % 3 {
-						case 0:
-							c.timeout(2 * time.Second)
-							if a, err := c.acquire(t.Context()); a.Held || err != nil || time.Since(start) != 2*time.Second {
-								t.Errorf("client %d: got %+v, %v after %v", i, a, err, time.Since(start))
-							}
-						case 1:
-							if a, err := c.acquire(ctx); a.Held || err != context.Canceled || time.Since(start) != 3*time.Second {
-								t.Errorf("client %d: got %+v, %v after %v", i, a, err, time.Since(start))
-							}
-						case 2:
-							c.must(t)
-							if time.Since(start) != 4*time.Second {
-								t.Errorf("client %d: got it after %v", i, time.Since(start))
-							}
-							c.free(t)
+	for _, outside := range []bool{false, true} {
+		forHandovers(t, func(s *stage) {
+			holder := s.client("k")
+			holder.lease.TTL = time.Hour
+			free := holder.free
+			if outside {
+				s.svc.hold("k", time.Hour)
+				free = func() { s.svc.release("k") }
+			} else {
+				holder.must()
+			}
+			ctx, cancel := context.WithCancel(s.Context())
+			for i, c := range s.line(6) {
+				s.then(func() {
+					switch i % 3 {
+					case 0:
+						c.timeout(2 * sec)
+						c.mustNot()
+					case 1:
+						if a, err := c.acquire(ctx); a.Held || err != context.Canceled {
+							s.Errorf("got %+v, %v", a, err)
 						}
-					})
-					synctest.Wait()
-				}
-				time.Sleep(3 * time.Second)
-				cancel()
-				time.Sleep(time.Second)
-				if test.held > 0 {
-					holder.free(t)
-				} else {
-					svc.release("k")
-				}
-				all.Wait()
-			})
+					case 2:
+						c.must()
+						c.free()
+					}
+					s.took(time.Duration(2+i%3) * sec)
+				})
+			}
+			time.Sleep(3 * sec)
+			cancel()
+			time.Sleep(sec)
+			free()
 		})
 	}
 }
 
 // A client whose first try the server refuses has been first, and stays before those that came while it asked.
 func TestQueueRefusedFrontStaysFirst(t *testing.T) {
-	forHandovers(t, func(t *testing.T, svc *service, o wait.Options) {
-		room := newRoom(t, wait.Queue, svc, o)
-		defer closeRoom(t, room)
-		svc.hold("k", time.Hour)
-		svc.tried = func(s *session, won bool) {
+	forHandovers(t, func(s *stage) {
+		s.svc.hold("k", time.Hour)
+		s.svc.tried = func(_ *session, won bool) {
 			if !won {
-				time.Sleep(time.Second) // the others come now
+				time.Sleep(sec) // the others come now
 			}
 		}
-		var all sync.WaitGroup
-		_, order := lineUp(t, svc, room, &all, 4, 0)
-		time.Sleep(10 * time.Second)
-		svc.release("k")
-		all.Wait()
+		order := s.lineUp(s.line(4), 0)
+		time.Sleep(10 * sec)
+		s.svc.release("k")
+		s.all.Wait()
 		// Client 1 got the turn when 0 was refused, and 0 comes next.
 		if !slices.Equal(*order, []int{1, 0, 2, 3}) {
-			t.Errorf("served in the order %v", *order)
+			s.Errorf("served in the order %v", *order)
 		}
 	})
 }
 
 // Close wakes those that stand in line, and lets none join.
 func TestQueueClose(t *testing.T) {
-	forHandovers(t, func(t *testing.T, svc *service, o wait.Options) {
-		room := newRoom(t, wait.Queue, svc, o)
-		newClient(t, svc, room, 0, "k").must(t)
-		var all sync.WaitGroup
-		start := time.Now()
-		for i := range 3 {
-			c := newClient(t, svc, room, i, "k")
-			all.Go(func() {
-				if a, err := c.acquire(t.Context()); a.Held || err == nil || !strings.Contains(err.Error(), "closed") {
-					t.Errorf("got %+v, %v", a, err)
-				}
-			})
+	forHandovers(t, func(s *stage) {
+		s.client("k").must()
+		closed := func() {
+			if a, err := s.client("k").acquire(s.Context()); a.Held || err == nil || !strings.Contains(err.Error(), "closed") {
+				s.Errorf("got %+v, %v", a, err)
+			}
+			s.took(0)
 		}
-		synctest.Wait()
-		closeRoom(t, room)
-		all.Wait()
-		if took := time.Since(start); took != 0 {
-			t.Errorf("told after %v", took)
-		}
-		if a, err := newClient(t, svc, room, 0, "k").acquire(t.Context()); a.Held || err == nil {
-			t.Errorf("after Close got %+v, %v", a, err)
-		}
+		s.then(closed)
+		s.then(closed)
+		closeRoom(s.T, s.room)
+		s.all.Wait()
+		closed()
 	})
 }
 
 // Re-entry is handled by the session: the line goes on with the last release only.
 func TestQueueReentry(t *testing.T) {
-	forHandovers(t, func(t *testing.T, svc *service, o wait.Options) {
-		svc.traits.Reentrant = true
-		room := newRoom(t, wait.Queue, svc, o)
-		defer closeRoom(t, room)
-		c := newClient(t, svc, room, 0, "k")
-		c.must(t)
-		svc.free("k") // grants the next try, like a re-entrant lock
-		c.must(t)
-		svc.releasing = func(*session, *drivers.Lease) (bool, error) { return false, nil }
-		var all sync.WaitGroup
-		_, order := lineUp(t, svc, room, &all, 2, 0)
-		c.use.Release(t.Context(), &c.lease)
-		synctest.Wait()
-		svc.releasing = nil
-		if len(*order) != 0 || c.passes != 0 {
-			t.Fatal("the inner release let another client in")
-		}
-		c.free(t)
-		all.Wait()
-	})
-}
-
-// A client that holds one lock may want another one: it gets that without a line.
-func TestQueueTwoLocks(t *testing.T) {
-	forHandovers(t, func(t *testing.T, svc *service, o wait.Options) {
-		room := newRoom(t, wait.Queue, svc, o)
-		defer closeRoom(t, room)
-		c := newClient(t, svc, room, 0, "a")
-		c.must(t)
-		other := *c
-		other.lease = drivers.Lease{Key: "b", TTL: time.Minute}
-		svc.hold("b", time.Hour)
-		time.AfterFunc(time.Second, func() { svc.release("b") })
-		start := time.Now()
-		other.must(t)
-		if took := time.Since(start); took != time.Second {
-			t.Errorf("took %v", took)
-		}
-		other.free(t)
-		c.free(t)
-	})
-}
-
-func TestQueueAllocatesNothing(t *testing.T) {
-	for _, handover := range handovers {
-		svc := newService()
-		svc.owned = true
-		room := newRoom(t, wait.Queue, svc, wait.Options{Handover: handover})
-		c := newClient(t, svc, room, 0, "k")
-		cycle := func() { c.must(t); c.free(t) }
-		if n := testing.AllocsPerRun(1000, cycle); n != 0 {
-			t.Errorf("%s, alone: %v allocations", handover, n)
-		}
-		stop := make(chan struct{})
-		var all sync.WaitGroup
-		for id := range 3 {
-			other := newClient(t, svc, room, 1+id, "k")
-			all.Go(func() {
-				for {
-					select {
-					case <-stop:
-						return
-					default:
-						other.must(t)
-						other.free(t)
-					}
-				}
-			})
-		}
-		for range 1000 {
-			cycle()
-		}
-		if n := testing.AllocsPerRun(1000, cycle); n != 0 {
-			t.Errorf("%s, in line: %v allocations", handover, n)
-		}
-		close(stop)
-		all.Wait()
-		closeRoom(t, room)
-	}
-}
-
-func TestQueueRefuses(t *testing.T) {
 	svc := newService()
-	for _, test := range []struct {
-		o    wait.Options
-		want string
-	}{
-		{wait.Options{Handover: "throw"}, `unknown hand-over "throw"; there are release, swap`},
-	} {
-		if room, err := wait.NewRoom(t.Context(), wait.Queue, svc, test.o); room != nil || err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("NewRoom = %v, %v; want an error with %q", room, err, test.want)
-		}
-	}
+	svc.owned, svc.traits.Reentrant = true, true
 	for _, handover := range handovers {
-		svc.traits.Expires = false
-		room := newRoom(t, wait.Queue, svc, wait.Options{Handover: handover})
-		_, _, err := room.Client(bare{&session{svc: svc}}, 0)
-		if want := handover == wait.HandoverSwap; (err != nil) != want {
-			t.Errorf("%s: a session that cannot pass: %v", handover, err)
-		}
-		s, _, err := room.Client(wrapped{&session{svc: svc}}, 0)
-		if err != nil {
-			t.Errorf("%s: a wrapped session: %v", handover, err)
-		}
-		if _, ok := drivers.As[drivers.Remainer](s); !ok {
-			t.Errorf("%s: a queued session hides what it wraps", handover)
-		}
-		closeRoom(t, room)
-	}
-}
-
-// BenchmarkQueueUncontended is the cost of a line for a client that does not need it.
-func BenchmarkQueueUncontended(b *testing.B) {
-	for _, keys := range []int{1, 1000} {
-		b.Run(fmt.Sprint(keys, " keys"), func(b *testing.B) {
-			svc := newService()
-			room := newRoom(b, wait.Queue, svc, wait.Options{})
-			s, _, err := room.Client(null{}, 0)
-			if err != nil {
-				b.Fatal(err)
+		on(t, wait.Queue, svc, wait.Options{Handover: handover}, func(s *stage) {
+			c := s.client("k")
+			for range 3 {
+				c.must()
+				svc.lose("k") // grants the next try, like a re-entrant lock
 			}
-			var names []string
-			for i := range keys {
-				names = append(names, fmt.Sprint("key", i))
+			c.must()
+			svc.releasing = func(*session, *drivers.Lease) (bool, error) { return false, nil }
+			order := s.lineUp(s.line(2), 0)
+			for range 3 {
+				c.use.Release(s.Context(), &c.lease)
 			}
-			l := drivers.Lease{TTL: time.Minute}
-			b.ReportAllocs()
-			for i := 0; b.Loop(); i++ {
-				l.Key = names[i%keys]
-				s.Try(b.Context(), &l)
-				s.Release(b.Context(), &l)
+			synctest.Wait()
+			svc.releasing = nil
+			if len(*order) != 0 || c.passes != 0 {
+				s.Fatal("the inner release let another client in")
 			}
-			closeRoom(b, room)
+			c.free()
+			s.served(order, 2)
 		})
 	}
 }
 
-// null is a session that does nothing.
-type null struct{}
+// A client that holds one lock may want another one: it gets that without a line.
+func TestQueueTwoLocks(t *testing.T) {
+	forHandovers(t, func(s *stage) {
+		c := s.client("a")
+		c.must()
+		other := *c
+		other.lease = drivers.Lease{Key: "b", TTL: time.Minute}
+		s.svc.hold("b", time.Hour)
+		time.AfterFunc(sec, func() { s.svc.release("b") })
+		other.must()
+		s.took(sec)
+		other.free()
+		c.free()
+	})
+}
 
-func (null) Try(context.Context, *drivers.Lease) (bool, error)     { return true, nil }
-func (null) Release(context.Context, *drivers.Lease) (bool, error) { return true, nil }
-func (null) Remaining(context.Context, *drivers.Lease) (time.Duration, error) {
-	return 0, nil
+// A client that its own room has refused finds nobody in line when it waits: it registers, and tries. One that does not wait
+// tries again and again, and keeps no place.
+func TestQueueOfNobody(t *testing.T) {
+	forHandovers(t, func(s *stage) {
+		holder, next := s.client("k"), s.client("k")
+		holder.must()
+		next.ask(false, 0)
+		holder.free()
+		if err := next.waiter.Wait(s.Context(), &next.lease); err != nil {
+			s.Error(err)
+		}
+		s.took(0)
+		next.ask(true, 1)
+		s.saw("listen", "add k")
+		next.free()
+		next.waiter.Leave(s.Context(), &next.lease)
+
+		s.svc.hold("k", time.Hour)
+		next.ask(false, 2)
+		next.ask(false, 3)
+		s.svc.lose("k")
+		holder.ask(true, 2)
+		next.ask(false, 3) // refused by the room
+		holder.free()
+		next.ask(true, 4)
+		next.free()
+	})
+}
+
+// die crashes a client like the engine.
+func (c *client) die() {
+	c.t.Helper()
+	releases, passes := c.releases, c.passes
+	crasher, _ := drivers.As[drivers.Crasher](c.use)
+	crasher.Crash()
+	if c.releases > releases || c.passes > passes {
+		c.t.Errorf("who died has sent %d releases and %d hand-overs", c.releases, c.passes)
+	}
+}
+
+// When a holder dies, only the first in line asks the server, and then waits as for another process: until the lease
+// ends, or until it hears that the lock was freed. The line keeps its order, and newcomers join its end.
+func TestQueueOutlivesACrash(t *testing.T) {
+	for _, early := range []bool{false, true} {
+		forHandovers(t, func(s *stage) {
+			const n, freed = 5, 10 * sec
+			dead, clients := s.client("k"), s.line(n+1)
+			dead.must()
+			order := s.lineUp(clients[:n], ms)
+			time.Sleep(sec)
+			dead.die()
+			synctest.Wait()
+			for i, c := range clients[:n] {
+				if (c.tries > 0) != (i == 0) {
+					s.Errorf("client %d of the line has asked the server %d times when the holder had died", i, c.tries)
+				}
+			}
+			s.then(func() { clients[n].must(); *order = append(*order, n); clients[n].free() })
+			end := dead.lease.TTL + wait.Grace
+			if early {
+				end = freed
+				time.Sleep(freed - sec)
+				s.svc.release("k")
+			}
+			s.served(order, n+1)
+			s.took(end + n*ms)
+		})
+	}
+}
+
+// A lock without an expiry stays with its dead holder. The first in line goes on looking, and gets it when it has been
+// cleaned up silently.
+func TestQueueOutlivesACrashWithoutExpiry(t *testing.T) {
+	svc := newService()
+	svc.traits.Expires = false
+	on(t, wait.Queue, svc, wait.Options{}, func(s *stage) {
+		dead := s.client("k")
+		dead.must()
+		svc.hold("k", 0)
+		order := s.lineUp(s.line(2), ms)
+		dead.die()
+		time.Sleep(time.Hour)
+		if len(*order) > 0 {
+			s.Fatal("a lock was granted that a dead holder has")
+		}
+		svc.lose("k")
+		time.Sleep(wait.MaxSleep + 2*ms)
+		synctest.Wait()
+		s.served(order, 2)
+	})
+}
+
+// A client that dies while it contends leaves its turn to the next, which then watches the end of the holder's lease.
+func TestCrashWhileContending(t *testing.T) {
+	forHandovers(t, func(s *stage) {
+		s.svc.hold("k", 8*sec)
+		dead, next := s.client("k"), s.client("k")
+		dead.timeout(sec)
+		dead.ask(false, 1)
+		for range 2 { // it registers, and sleeps
+			if err := dead.waiter.Wait(s.Context(), &dead.lease); err != nil {
+				s.Fatal(err)
+			}
+		}
+		s.then(next.must)
+		dead.die()
+		s.all.Wait()
+		s.took(8*sec + wait.Grace)
+	})
 }

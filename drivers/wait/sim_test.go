@@ -103,7 +103,7 @@ func forWays(t *testing.T, f func(t *testing.T, c crowd)) {
 // ended, and whoever gives up. Nor do two clients hold it.
 func TestSimWakes(t *testing.T) {
 	forWays(t, func(t *testing.T, c crowd) {
-		n := simtest.Seeds(150, 1500)
+		n := simtest.Seeds(60, 600)
 		t.Run("leases end", func(t *testing.T) {
 			c := c
 			c.patience, c.Deaths = simTTL, 10
@@ -125,7 +125,7 @@ func TestSimWakes(t *testing.T) {
 // come on top.
 func TestSimLosses(t *testing.T) {
 	forWays(t, func(t *testing.T, c crowd) {
-		n := simtest.Seeds(150, 1500)
+		n := simtest.Seeds(60, 600)
 		s := c.scenario()
 		s.Network.Loss, s.Network.Repeat = 0.02, 0.02
 		s.Idle = simTTL + 4*simIO
@@ -139,7 +139,7 @@ func TestSimLosses(t *testing.T) {
 // a holder that does not know waits for the end of its lease.
 func TestSimRestarts(t *testing.T) {
 	forWays(t, func(t *testing.T, c crowd) {
-		n := simtest.Seeds(100, 1000)
+		n := simtest.Seeds(40, 400)
 		c.restarts = 5
 		s := c.scenario()
 		s.Overlap = simTTL
@@ -158,7 +158,7 @@ func TestSimRestarts(t *testing.T) {
 func TestSimFair(t *testing.T) {
 	for _, handover := range handovers {
 		t.Run(handover, func(t *testing.T) {
-			n := simtest.Seeds(150, 1500)
+			n := simtest.Seeds(60, 600)
 			s := crowd{wait: wait.Queue, handover: handover, endless: true}.scenario()
 			s.Overtakes = 1
 			found := simtest.Explore(t, n, s)
@@ -235,8 +235,6 @@ func TestSimRepeats(t *testing.T) {
 	forWays(t, func(t *testing.T, c crowd) {
 		s := c.scenario()
 		s.Network.Loss, s.Network.Repeat = 0.02, 0.02
-		simtest.Repeats(t, 100, s)
+		simtest.Repeats(t, 20, s)
 	})
 }
-
-func BenchmarkSim(b *testing.B) { simtest.Bench(b, crowd{wait: wait.PubSub}.scenario()) }

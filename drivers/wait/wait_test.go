@@ -1,4 +1,4 @@
-// What NewRoom and Waiter reject, and that the list of ways of waiting is complete.
+// What NewRoom and Client reject, what they need, and that the list of ways of waiting is complete.
 
 package wait_test
 
@@ -13,72 +13,45 @@ import (
 	"github.com/lockbench/lockbench/drivers/wait"
 )
 
-func TestFindKnowsEveryKind(t *testing.T) {
-	seen := map[string]bool{}
+func TestKinds(t *testing.T) {
+	var names []string
 	for _, k := range wait.Kinds() {
-		found, err := wait.Find(k.Name)
-		if err != nil || found != k {
+		if found, err := wait.Find(k.Name); err != nil || found != k || k.Text == "" || strings.Contains(k.Text, "\n") {
 			t.Errorf("Find(%q) = %v, %v", k.Name, found, err)
 		}
-		if k.Text == "" || strings.Contains(k.Text, "\n") || seen[k.Name] {
-			t.Errorf("kind %q has no single line of text, or is listed twice", k.Name)
-		}
-		seen[k.Name] = true
+		names = append(names, k.Name)
 	}
-	for _, name := range []string{wait.None, wait.Poll, wait.Backoff, wait.PubSub, wait.Native} {
-		if !seen[name] {
-			t.Errorf("kind %q is not listed", name)
-		}
+	if got := strings.Join(names, " "); got != "none poll backoff pubsub queue block native" {
+		t.Errorf("the kinds are %s", got)
 	}
 }
 
 func TestNewRoomRefuses(t *testing.T) {
-	silent := newService()
+	silent, broken := newService(), newService()
 	silent.traits.Wakes = false
-	broken := newService()
-	broken.listen = func() error { return errors.New("no such host") }
+	broken.listen = func() error { return errBroken }
+	const sec = time.Second
 	for _, test := range []struct {
-		name    string
 		kind    string
 		svc     drivers.Service
 		options wait.Options
-		want    []string // in the error
+		want    string // in the error
 	}{
-		{"unknown kind", "polling", newService(), wait.Options{}, []string{`"polling"`, "none, poll, backoff, pubsub, queue, block, native"}},
-		{"no kind", "", newService(), wait.Options{}, []string{`""`, "none, poll"}},
-		{"negative poll", wait.Poll, newService(), wait.Options{Poll: -1}, []string{"poll interval -1ns"}},
-		{"negative min", wait.Backoff, newService(), wait.Options{BackoffMin: -time.Second}, []string{"least back-off -1s"}},
-		{"negative max", wait.Backoff, newService(), wait.Options{BackoffMax: -time.Second}, []string{"greatest back-off -1s"}},
-		{"min above max", wait.Backoff, newService(), wait.Options{BackoffMin: 2 * time.Second, BackoffMax: time.Second},
-			[]string{"2s", "1s"}},
-		{"min above the usual max", wait.Backoff, newService(), wait.Options{BackoffMin: time.Second}, []string{"1s", "100ms"}},
-		{"not published", wait.PubSub, silent, wait.Options{}, []string{"pubsub", "wake no waiters", "none, poll and backoff", "native"}},
-		{"no subscriber", wait.PubSub, deaf{newService()}, wait.Options{}, []string{"pubsub", "cannot be listened to", "none, poll and backoff"}},
-		{"no connection", wait.PubSub, broken, wait.Options{}, []string{"pubsub", "open the subscription", "no such host"}},
+		{"polling", newService(), wait.Options{}, `"polling"; there are none, poll, backoff, pubsub, queue, block, native`},
+		{wait.Poll, newService(), wait.Options{Poll: -1}, "poll interval -1ns"},
+		{wait.Backoff, newService(), wait.Options{BackoffMin: -sec}, "least back-off -1s"},
+		{wait.Backoff, newService(), wait.Options{BackoffMax: -sec}, "greatest back-off -1s"},
+		{wait.Backoff, newService(), wait.Options{BackoffMin: 2 * sec, BackoffMax: sec}, "2s is above the greatest, 1s"},
+		{wait.Backoff, newService(), wait.Options{BackoffMin: sec}, "1s is above the greatest, 100ms"},
+		{wait.PubSub, silent, wait.Options{}, "wake no waiters; none, poll and backoff"},
+		{wait.PubSub, deaf{newService()}, wait.Options{}, "cannot be listened to; none, poll and backoff"},
+		{wait.PubSub, broken, wait.Options{}, "open the subscription: connection reset"},
+		{wait.Queue, newService(), wait.Options{Handover: "throw"}, `"throw"; there are release, swap`},
+		{wait.Block, newService(), wait.Options{}, "do not wake clients that sleep on the server"},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			room, err := wait.NewRoom(t.Context(), test.kind, test.svc, test.options)
-			if err == nil || room != nil {
-				t.Fatalf("got %v, %v; want an error", room, err)
-			}
-			for _, want := range test.want {
-				if !strings.Contains(err.Error(), want) {
-					t.Errorf("error %q does not mention %q", err, want)
-				}
-			}
-		})
-	}
-}
-
-// A room that waits without messages sends nothing to the service.
-func TestNewRoomOfAnyService(t *testing.T) {
-	for _, kind := range []string{wait.None, wait.Poll, wait.Backoff, wait.Native} {
-		svc := newService()
-		svc.traits = drivers.Traits{}
-		room := newRoom(t, kind, deaf{svc}, wait.Options{})
-		closeRoom(t, room)
-		if log := svc.noted(); len(log) > 0 {
-			t.Errorf("%s: the service was asked for %v", kind, log)
+		room, err := wait.NewRoom(t.Context(), test.kind, test.svc, test.options)
+		if err == nil || room != nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, %v; want an error with %q", test.kind, room, err, test.want)
 		}
 	}
 }
@@ -89,43 +62,94 @@ type never struct{ drivers.Session }
 func (never) Wait(ctx context.Context, _ *drivers.Lease) error { <-ctx.Done(); return ctx.Err() }
 func (never) Leave(context.Context, *drivers.Lease) error      { return nil }
 
-func TestWaiterOfASession(t *testing.T) {
-	expiring, lasting := newService(), newService()
-	lasting.traits.Expires = false
+// TestClient makes clients of sessions with and without what their way of waiting needs, also below a wrapper, whose other
+// capabilities stay in sight.
+func TestClient(t *testing.T) {
+	plain := func(s *session) drivers.Session { return s }
+	hidden := func(s *session) drivers.Session { return bare{s} }
+	waits := func(s *session) drivers.Session { return never{s} }
 	for _, test := range []struct {
-		name    string
-		kind    string
-		svc     *service
-		session func(*session) drivers.Session
-		want    string // in the error; empty for none
+		kind, handover string
+		endless        bool
+		session        func(*session) drivers.Session
+		want           string // in the error; empty for none
 	}{
-		{"native without", wait.Native, expiring, func(s *session) drivers.Session { return s }, "no way of waiting of their own"},
-		{"native", wait.Native, expiring, func(s *session) drivers.Session { return never{s} }, ""},
-		{"native, wrapped", wait.Native, expiring, func(s *session) drivers.Session { return wrapped{never{s}} }, ""},
-		{"pubsub", wait.PubSub, expiring, func(s *session) drivers.Session { return s }, ""},
-		{"pubsub, wrapped", wait.PubSub, expiring, func(s *session) drivers.Session { return wrapped{s} }, ""},
-		{"pubsub, rest unknown", wait.PubSub, expiring, func(s *session) drivers.Session { return bare{s} }, "how long the holder's lease"},
-		{"pubsub, lasting lease", wait.PubSub, lasting, func(s *session) drivers.Session { return bare{s} }, ""},
+		{wait.Native, "", false, plain, "no way of waiting of their own"},
+		{wait.Native, "", false, waits, ""},
+		{wait.PubSub, "", false, plain, ""},
+		{wait.PubSub, "", false, hidden, "how long the holder's lease"},
+		{wait.PubSub, "", true, hidden, ""},
+		{wait.Queue, wait.HandoverRelease, true, hidden, ""},
+		{wait.Queue, wait.HandoverSwap, true, hidden, "cannot pass it on"},
+		{wait.Queue, wait.HandoverSwap, true, plain, ""},
+		{wait.Block, "", false, plain, "cannot sleep on the server"},
+		{wait.Block, "", false, func(s *session) drivers.Session { return sleeper{s, &bed{}} }, ""},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			room := newRoom(t, test.kind, test.svc, wait.Options{})
-			defer closeRoom(t, room)
-			_, w, err := room.Client(test.session(&session{svc: test.svc}), 0)
+		svc := newService()
+		svc.traits.Expires, svc.traits.Blocks = !test.endless, true
+		room := newRoom(t, test.kind, svc, wait.Options{Handover: test.handover})
+		inner := &session{svc: svc}
+		for _, s := range []drivers.Session{test.session(inner), wrapped{test.session(inner)}} {
+			use, w, err := room.Client(s, 0)
 			switch {
-			case test.want == "" && (err != nil || w == nil):
-				t.Errorf("got %v, %v", w, err)
 			case test.want != "" && (err == nil || w != nil || !strings.Contains(err.Error(), test.want)):
-				t.Errorf("got %v, %v; want an error with %q", w, err, test.want)
+				t.Errorf("%s: %v, %v; want an error with %q", test.kind, w, err, test.want)
+			case test.want == "" && (err != nil || w == nil):
+				t.Errorf("%s: %v, %v", test.kind, w, err)
 			}
-		})
+			_, before := drivers.As[drivers.Remainer](s)
+			if _, after := drivers.As[drivers.Remainer](use); err == nil && before != after {
+				t.Errorf("%s: the session hides what it wraps", test.kind)
+			}
+		}
+		closeRoom(t, room)
 	}
 }
 
-// The waiter of none is a nil interface, not an interface that holds a nil.
-func TestNoneHasNoWaiter(t *testing.T) {
-	room := newRoom(t, wait.None, newService(), wait.Options{})
-	if _, w, err := room.Client(&session{}, 0); w != nil || err != nil {
-		t.Fatalf("got %v, %v", w, err)
-	}
-	closeRoom(t, room)
+// mortal is a session that records its end.
+type mortal struct {
+	*session
+	crashes int
 }
+
+func (m *mortal) Crash() { m.crashes++ }
+
+// A room that waits without messages sends nothing to the service. The waiter of none is a nil interface, not an interface
+// that holds a nil. A crash reaches the session below in each way of waiting, and a waiter may leave at any time.
+func TestEveryWay(t *testing.T) {
+	for _, kind := range wait.Kinds() {
+		if kind.Native || kind.Blocks {
+			continue // the session itself waits, or it is not wrapped, as in poll
+		}
+		svc := newService()
+		var service drivers.Service = svc
+		if !kind.Wakes {
+			service = deaf{svc}
+		}
+		room := newRoom(t, kind.Name, service, wait.Options{})
+		if log := svc.noted(); !kind.Wakes && len(log) > 0 {
+			t.Errorf("%s: the service was asked for %v", kind.Name, log)
+		}
+		inner := &mortal{session: &session{svc: svc}}
+		use, w, err := room.Client(wrapped{inner}, 0)
+		if err != nil || (w == nil) != (kind.Name == wait.None) {
+			t.Fatalf("%s: %v, %v", kind.Name, w, err)
+		}
+		for range 2 {
+			if w == nil {
+				break
+			} else if err := w.Leave(t.Context(), &drivers.Lease{Key: "k"}); err != nil {
+				t.Errorf("%s: Leave without a Wait: %v", kind.Name, err)
+			}
+		}
+		if crasher, ok := drivers.As[drivers.Crasher](use); ok {
+			crasher.Crash()
+		}
+		if inner.crashes != 1 {
+			t.Errorf("%s: the session has crashed %d times", kind.Name, inner.crashes)
+		}
+		closeRoom(t, room)
+	}
+}
+
+var errBroken = errors.New("connection reset")
