@@ -10,56 +10,6 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-var inStories = []defect{
-	{"renewal-reacquires", "renews by the key and not by the owner", in(renewsAnyOwner(true)), []string{
-		"memory mutex", "rueidis set-nx", "go-redis redisson", "rueidis fair", "redislock library", "redsync library", "mysql unique-row",
-	}, "which B holds"},
-	{"renewal-reacquires", "renews by the key, and says no", in(renewsAnyOwner(false)), []string{
-		"memory mutex", "rueidis set-nx", "go-redis fenced", "redislock library", "redsync library", "mysql unique-row",
-	}, "has extended the lease of B"},
-
-	{"reentry-miscounted", "frees the key with the inner section", in(leavesAtOnce), []string{
-		"memory reentrant", "rueidis redisson", "go-redis reentrant-count", "mysql get-lock", "postgres advisory",
-	}, "B was granted it"},
-	{"reentry-miscounted", "counts every entry but one twice", in(entersTwice), []string{
-		"memory reentrant", "rueidis reentrant-count", "go-redis redisson", "mysql get-lock", "postgres advisory",
-	}, "not free"},
-
-	{"long-hold", "renews once", in(renewsOnce), []string{"memory mutex", "rueidis set-nx", "go-redis redisson", "redislock library", "redsync library", "mysql unique-row"}, "at once"},
-	{"long-hold", "lets its session end after a lease", in(keepsAliveOnce), []string{
-		"rueidislock library", "etcd lease", "zookeeper sequential", "mysql get-lock", "postgres row-lock",
-	}, "at once"},
-	{"long-hold", "has a watchdog that outlives the release", after(renewsOn), []string{
-		"memory mutex", "rueidis set-nx", "redislock library", "mysql unique-row",
-	}, "has extended the lease of B"},
-	{"long-hold", "has a watchdog that takes the key again", after(takesAgain), []string{
-		"rueidislock library", "etcd lease", "mysql get-lock", "postgres advisory",
-	}, "not free"},
-
-	{"shared-connections", "takes the clients of a service for one", inService(isOneClient), []string{
-		"rueidis set-nx", "go-redis redisson", "redislock library", "etcd lease", "zookeeper sequential", "mysql get-lock", "mysql row-lock", "postgres advisory",
-	}, "at once"},
-	{"shared-connections", "lets in whoever asks while an answer is under way", inService(asksTogether), []string{
-		"rueidis set-nx", "redsync library", "etcd lease", "mysql unique-row", "postgres row-lock",
-	}, "at once"},
-
-	{"waiter-gone", "enters when the waiter before it gives up", in(entersWhenOneLeaves), []string{
-		"rueidis fair", "rueidislock library", "etcd lease", "zookeeper sequential", "zookeeper herd", "mysql get-lock", "postgres row-lock",
-	}, "at once"},
-	{"waiter-gone", "listens to the waiter before it, and to nobody else once that has given up", in(followsOne), []string{
-		"rueidis fair", "etcd lease", "zookeeper sequential", "mysql row-lock", "postgres advisory",
-	}, "slept on a free key"},
-	{"waiter-session-lost", "takes its turn when the holder lets go, whatever its session", in(entersAtRelease), []string{
-		"rueidis fair", "etcd lease", "zookeeper sequential", "zookeeper herd",
-	}, "at once"},
-	{"waiter-session-lost", "takes the end of its connection for its turn", in(entersAtErrors), []string{
-		"mysql get-lock", "mysql row-lock", "postgres advisory", "postgres row-lock",
-	}, "at once"},
-
-	{"cleanup-lost", "asks behind a gate, which it leaves once", in(leavesGateOnce), []string{"rueidis setnx", "go-redis setnx"}, "not free"},
-	{"cleanup-lost", "gives up its place in line once", inService(leavesLineOnce), []string{"zookeeper sequential"}, "not free"},
-}
-
 // recording is a session that others of its key find in holders.
 func recording(s drivers.Session) calls {
 	return calls{Session: s, try: func(ctx context.Context, l *drivers.Lease) (bool, error) {
@@ -245,42 +195,6 @@ func isOneClient(s drivers.Service) drivers.Service {
 			return h.session.Release(ctx, &h.lease)
 		}}
 	}}
-}
-
-// asksTogether is a service whose clients share the answer to an attempt that is under way.
-func asksTogether(s drivers.Service) drivers.Service {
-	var mu sync.Mutex
-	asking := map[string]*attempt{}
-	return service{s, func(s drivers.Session) drivers.Session {
-		return calls{Session: s, try: func(ctx context.Context, l *drivers.Lease) (bool, error) {
-			mu.Lock()
-			a := asking[l.Key]
-			if a != nil {
-				mu.Unlock()
-				<-a.answered
-				l.Owner, l.Fence, l.Aux = a.lease.Owner, a.lease.Fence, nil
-				return a.held, a.err
-			}
-			a = &attempt{answered: make(chan struct{})}
-			asking[l.Key] = a
-			mu.Unlock()
-			a.held, a.err = s.Try(ctx, l)
-			a.lease = *l
-			mu.Lock()
-			delete(asking, l.Key)
-			mu.Unlock()
-			close(a.answered)
-			return a.held, a.err
-		}}
-	}}
-}
-
-// attempt is one whose answer others wait for.
-type attempt struct {
-	answered chan struct{} // closed when there is one
-	held     bool
-	err      error
-	lease    drivers.Lease
 }
 
 // waits is a session that waits in another way.

@@ -55,19 +55,15 @@ type holder struct {
 var holders sync.Map // of keys
 
 func releasesAnyOwner(s drivers.Session) drivers.Session {
-	return calls{s, func(ctx context.Context, l *drivers.Lease) (bool, error) {
-		held, err := s.Try(ctx, l)
-		if held {
-			holders.Store(l.Key, &holder{s, *l})
-		}
-		return held, err
-	}, func(ctx context.Context, l *drivers.Lease) (bool, error) {
+	c := recording(s)
+	c.release = func(ctx context.Context, l *drivers.Lease) (bool, error) {
 		if h, ok := holders.LoadAndDelete(l.Key); ok {
 			h := h.(*holder)
 			return h.session.Release(ctx, &h.lease)
 		}
 		return s.Release(ctx, l)
-	}}
+	}
+	return c
 }
 
 func releasesNothing(s drivers.Session) drivers.Session {
@@ -285,4 +281,38 @@ func (l *lateListener) Close() error {
 	err := l.Listener.Close()
 	l.adding.Wait()
 	return err
+}
+
+// sleepsOverLoss does not wake those who may have missed a message.
+func sleepsOverLoss(s drivers.Service) drivers.Service {
+	return deaf{service{s, func(s drivers.Session) drivers.Session { return s }}}
+}
+
+type deaf struct{ service }
+
+func (d deaf) Listen(ctx context.Context, wake func(string)) (drivers.Listener, error) {
+	sub, _ := drivers.As[drivers.Subscriber](d.Service) // it wakes
+	return sub.Listen(ctx, func(key string) {
+		if key != "" {
+			wake(key)
+		}
+	})
+}
+
+// livesForAMinute is a driver whose sessions outlive their holder.
+func livesForAMinute(sound drivers.Driver) drivers.Driver {
+	return patient{sound, sound.(drivers.Addressed)}
+}
+
+type patient struct {
+	drivers.Driver
+	drivers.Addressed
+}
+
+// Library implements drivers.Described.
+func (p patient) Library() drivers.Library { return drivers.LibraryOf(p.Driver) }
+
+func (p patient) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, error) {
+	cfg.TTL = time.Minute
+	return p.Driver.Open(ctx, cfg)
 }
