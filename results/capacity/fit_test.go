@@ -27,24 +27,6 @@ func ordered(t *testing.T, what string, r Range) {
 	}
 }
 
-// TestFitEmpty: before the first trial the guess alone gives a rate, far from sure.
-func TestFitEmpty(t *testing.T) {
-	f := millisecondFit()
-	last := 0.0
-	for _, q := range []float64{0.01, 0.25, 0.5, 0.75, 0.99} {
-		if got := f.Quantile(q); got <= last {
-			t.Errorf("quantile %v is %v, not above %v", q, got, last)
-		} else {
-			last = got
-		}
-	}
-	r := f.Interval()
-	ordered(t, "the interval", r)
-	if r.Low > 782/2 || r.High < 782*2 {
-		t.Errorf("without a trial the interval is %+v", r)
-	}
-}
-
 // TestFitPrior: before the first trial S is lognormal about the guess, with a deviation of 0.7, between a third of it and
 // 12 times it: the quantiles of a normal distribution that is cut off at −1.569 and 3.550, where it has 5.83 % and 0.02 %.
 func TestFitPrior(t *testing.T) {
@@ -264,41 +246,5 @@ func TestBetaAbove(t *testing.T) {
 		{30, 30, 0.5, 0.5},
 	} {
 		within(t, "the probability", betaAbove(c.a, c.b, c.x), c.want, 1e-9)
-	}
-}
-
-func BenchmarkFit(b *testing.B) {
-	for _, c := range []struct {
-		name   string
-		shares []float64
-	}{
-		{"one key", []float64{1}},
-		{"zipf on a hundred", zipf(100, 1.1)},
-		{"zipf on a million", zipf(1_000_000, 1.1)},
-	} {
-		start := func() *Fit {
-			return NewFit(Objective{Quantile: 0.99, Limit: 20 * time.Millisecond}, c.shares, FitPrior{Occupies: time.Millisecond})
-		}
-		b.Run("new/"+c.name, func(b *testing.B) {
-			for b.Loop() {
-				start()
-			}
-		})
-		f := start()
-		rate := f.Quantile(0.5)
-		b.Run("add/"+c.name, func(b *testing.B) {
-			for b.Loop() {
-				f.Add(Observation{Rate: rate, Arrivals: 2300, Late: 20})
-				f.trials = f.trials[:0]
-			}
-		})
-		for range 16 {
-			f.Add(Observation{Rate: rate, Arrivals: 2300, Late: 20})
-		}
-		b.Run("interval/"+c.name, func(b *testing.B) {
-			for b.Loop() {
-				f.Interval()
-			}
-		})
 	}
 }

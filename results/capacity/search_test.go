@@ -350,20 +350,6 @@ func TestTooRare(t *testing.T) {
 	}
 }
 
-func TestMaxRate(t *testing.T) {
-	q := asked(p99Under20ms, 0, 1)
-	q.MaxRate = 450
-	a, trials := run(t, q, mm1)
-	for _, r := range trials[0] {
-		if rate := Offered(&r.Plan); rate > q.MaxRate {
-			t.Errorf("a trial at %v/s", rate)
-		}
-	}
-	if c := a.Candidates[0]; a.Verdict != Sustains || !c.AtLeast || c.Sustains.Low < 0.9*q.MaxRate {
-		t.Errorf("%s, %+v, at least %v: %s", a.Verdict, c.Sustains, c.AtLeast, c.Why)
-	}
-}
-
 // TestGivenRates asks for rates of more than three digits that are the highest one as well: no trial is above them, one is at
 // them, and a lock that carries far more sustains them.
 func TestGivenRates(t *testing.T) {
@@ -399,7 +385,7 @@ func TestGivenRates(t *testing.T) {
 		if !equal(highest, c.rate) {
 			t.Errorf("%v/s: the highest trial was at %v/s", c.rate, highest)
 		}
-		if c := a.Candidates[0]; a.Verdict != Sustains || c.Sustains.Low != q.Rate {
+		if c := a.Candidates[0]; a.Verdict != Sustains || c.Sustains.Low != q.Rate || !c.AtLeast {
 			t.Errorf("%v/s: %s, %+v: %s", q.Rate, a.Verdict, c.Sustains, c.Why)
 		}
 	}
@@ -709,9 +695,9 @@ func TestResume(t *testing.T) {
 // TestOrder lets three locks that are 20 % apart compete.
 func TestOrder(t *testing.T) {
 	if testing.Short() {
-		t.Skip("sixty searches: make test-all")
+		t.Skip("forty searches: make test-all")
 	}
-	const plans = 60
+	const plans = 40
 	right := 0
 	for seed := range uint64(plans) {
 		q := asked(p99Under20ms, 0, 3)
@@ -765,71 +751,6 @@ func TestCheck(t *testing.T) {
 		err := q.Check(c.rtt)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v, want …%s…", c.name, err, c.want)
-		}
-	}
-}
-
-// TestStates goes through plans of all kinds of locks: candidates go from state to state as its comment says, each way
-// that a plan of that length takes at least once.
-func TestStates(t *testing.T) {
-	names := map[state]string{piloting: "piloting", searching: "searching", settled: "settled", confirming: "confirming", confirmed: "confirmed", refuted: "refuted", over: "over"}
-	want := map[string]bool{
-		"piloting searching": true, "piloting settled": true, "piloting over": true, "searching settled": true, "searching over": true,
-		"searching confirming": true, "settled confirming": true, "confirming confirmed": true, "confirming refuted": true, "confirming over": true,
-		"settled over": false, // by a halving, which seldom meets one that is settled
-	}
-	seen := map[string]bool{}
-	walk := func(q *Question, meters ...meter) {
-		s := NewSearch(q)
-		for {
-			trial, more := s.Next()
-			if !more {
-				return
-			}
-			var before []state
-			for _, t := range s.tracks {
-				before = append(before, t.state)
-			}
-			s.Add(meters[trial.Candidate].run(trial, q.Candidates[trial.Candidate].Shares))
-			for i, t := range s.tracks {
-				if t.state != before[i] {
-					seen[names[before[i]]+" "+names[t.state]] = true
-				}
-			}
-		}
-	}
-	with := func(change func(*meter)) meter {
-		m := mm1
-		change(&m)
-		return m
-	}
-	short := func(q *Question) *Question { q.Budget = 40 * time.Second; return q }
-	walk(asked(p99Under20ms, 0, 1), mm1)
-	walk(short(asked(p99Under20ms, 300, 1)), mm1)
-	walk(asked(p99Under20ms, 500, 1), with(func(m *meter) { m.saturated, m.cores = 0.001, 0.2 }))
-	walk(asked(p99Under20ms, 500, 1), with(func(m *meter) { m.stall, m.every = 100*time.Millisecond, time.Second }))
-	walk(asked(p99Under20ms, 0, 5), mm1, mm1, with(func(m *meter) { m.handoff = 5 * time.Millisecond }), mm1, with(func(m *meter) { m.violated = 5 }))
-	capped := asked(p99Under20ms, 0, 2)
-	capped.MaxRate, capped.Budget = 300, 10*time.Minute
-	walk(capped, mm1, mm1) // the first one waits, settled, for the other
-	for n := range 4 {
-		walk(short(asked(p99Under20ms, 300, 1)), with(func(m *meter) { m.violated = 5 + 2*n }))
-	}
-	for seed := range uint64(20) {
-		for _, rate := range []float64{0, 600} {
-			q := asked(p99Under20ms, rate, 1)
-			q.Seed, q.Budget = seed, time.Minute
-			walk(q, with(func(m *meter) { m.noise = 0.3 }))
-		}
-	}
-	for way := range seen {
-		if _, may := want[way]; !may {
-			t.Errorf("from %s", way)
-		}
-	}
-	for way, must := range want {
-		if must && !seen[way] {
-			t.Errorf("never from %s", way)
 		}
 	}
 }
