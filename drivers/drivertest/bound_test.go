@@ -1,6 +1,6 @@
 package drivertest
 
-// Locks whose holds belong to a session with the service, sound and broken.
+// Locks whose holds belong to a session with the service.
 
 import (
 	"context"
@@ -34,21 +34,18 @@ type boundSession struct {
 	lock  *bound
 	mu    sync.Mutex
 	holds map[string]drivers.Lease // by owner
-	dead  bool                     // it tries nothing any more,
-	gone  bool                     // and releases nothing
+	dead  bool
 }
 
 func (s *boundSession) Unwrap() drivers.Session { return s.Session }
 
-// newBound lets a test change what is claimed and broken.
-func newBound(change func(*bound)) drivers.Driver {
+// newBound lets a test change what is broken.
+func newBound(change func(*bound)) *bound {
 	b := &bound{faults: fault.NewDriver(memory.Driver{}), timeout: time.Second, sessions: map[*boundSession]struct{}{}}
 	b.altered = altered{
 		Driver: b.faults,
 		traits: func(t *drivers.Traits) { t.Session, t.Expires, t.Renews = true, false, false },
-		session: func() func(drivers.Session, int) drivers.Session {
-			return func(s drivers.Session, _ int) drivers.Session { return closable{b.begin(s)} }
-		},
+		wrap:   func(s drivers.Session, _ int) drivers.Session { return closable{b.begin(s)} },
 	}
 	if change != nil {
 		change(b)
@@ -67,7 +64,7 @@ func (b *bound) begin(inner drivers.Session) *boundSession {
 // Outage returns the outage of the faults, which lasts for the service's time-out.
 func (b *bound) Outage() (restore func()) {
 	up := b.faults.Outage()
-	waitTime := time.AfterFunc(b.timeout, func() {
+	ends := time.AfterFunc(b.timeout, func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		for s := range b.sessions {
@@ -77,7 +74,7 @@ func (b *bound) Outage() (restore func()) {
 		}
 	})
 	return func() {
-		waitTime.Stop()
+		ends.Stop()
 		up()
 	}
 }
@@ -113,7 +110,7 @@ func (s *boundSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) 
 }
 
 func (s *boundSession) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
-	if s.gone {
+	if s.dead {
 		return false, net.ErrClosed
 	}
 	return s.Session.Release(ctx, l)
@@ -139,11 +136,11 @@ func (s closable) Close() error {
 
 // Crash leaves the end to the server.
 func (s closable) Crash() {
+	s.dead = true
 	if s.lock.afterCrash != nil {
 		s.lock.afterCrash(s.boundSession)
 		return
 	}
-	s.dead, s.gone = true, true
 	time.AfterFunc(s.lock.timeout, s.end)
 }
 
@@ -156,7 +153,7 @@ type sharing struct {
 }
 
 func newSharing(change func(*bound)) drivers.Driver {
-	b := newBound(change).(*bound)
+	b := newBound(change)
 	inner := b.altered.traits
 	b.altered.traits = func(t *drivers.Traits) { inner(t); t.Wakes = false }
 	return sharing{b, new(sync.Once), new(drivers.Service)}
@@ -187,15 +184,7 @@ func (s *sharingService) Session(ctx context.Context, id int) (drivers.Session, 
 	}
 	b := inner.(closable).boundSession
 	s.sessions = append(s.sessions, b)
-	open := func(call answer) answer {
-		return func(ctx context.Context, l *drivers.Lease) (bool, error) {
-			if s.closed.Load() {
-				return false, net.ErrClosed
-			}
-			return call(ctx, l)
-		}
-	}
-	return calls{b, open(b.Try), open(b.Release)}, nil
+	return &guest{b, &s.closed}, nil
 }
 
 func (s *sharingService) Close() error {
@@ -208,54 +197,22 @@ func (s *sharingService) Close() error {
 	return nil
 }
 
-// boundWaiting returns bound with a native wait: one that wakes up now and then, or only at releases.
-func boundWaiting(deaf bool) drivers.Driver {
-	return newBound(func(b *bound) {
-		claims, wrap := b.altered.traits, b.altered.session
-		b.altered.traits = func(t *drivers.Traits) { claims(t); t.Waits = true }
-		b.altered.session = func() func(drivers.Session, int) drivers.Session {
-			var released table[int]
-			inner := wrap()
-			return func(s drivers.Session, id int) drivers.Session {
-				s = inner(s, id)
-				seen := map[string]int{}
-				try := func(ctx context.Context, l *drivers.Lease) (bool, error) {
-					seen[l.Key] = released.get(l.Key)
-					return s.Try(ctx, l)
-				}
-				release := func(ctx context.Context, l *drivers.Lease) (bool, error) {
-					owned, err := s.Release(ctx, l)
-					if owned {
-						released.set(l.Key, released.get(l.Key)+1) // only holders get here
-					}
-					return owned, err
-				}
-				wait := func(ctx context.Context, l *drivers.Lease) error {
-					for {
-						if err := pause(ctx, l); err != nil || !deaf || over(l) || released.get(l.Key) != seen[l.Key] {
-							return err
-						}
-					}
-				}
-				return waiter{calls{s, try, release}, wait, func(context.Context, *drivers.Lease) error { return nil }}
-			}
-		}
-	})
+// guest is a session until its service is closed.
+type guest struct {
+	*boundSession
+	closed *atomic.Bool
 }
 
-func unclaimed(b *bound) {
-	claims := b.altered.traits
-	b.altered.traits = func(t *drivers.Traits) { claims(t); t.Session = false }
+func (s *guest) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
+	if s.closed.Load() {
+		return false, net.ErrClosed
+	}
+	return s.boundSession.Try(ctx, l)
 }
 
-var brokenSessions = []broken{
-	{"ends its holds with the session without the claim", newBound(unclaimed), "session ends"},
-	{"ends its holds with a cut without the claim", newBound(func(b *bound) { b.keepClosed = true; unclaimed(b) }), "session ends"},
-	{"ends its holds with Close without the claim", newBound(func(b *bound) { b.keepHolds = true; unclaimed(b) }), "closed session"},
-	{"claims Session and keeps what is no longer held", newBound(func(b *bound) { b.keepHolds = true }), "session ends"},
-	{"claims Session and takes its time over it", newBound(func(b *bound) { b.timeout *= 2 }), "session ends"},
-	{"claims Session and keeps what was closed", newBound(func(b *bound) { b.keepClosed = true }), "closed session"},
-	{"claims Session and closes its service only", newSharing(func(b *bound) { b.keepClosed = true }), "closed session"},
-	{"waits for a release only, and not for the end of a session", boundWaiting(true), "wait for the end of a session"},
-	{"claims both Session and Expires", claiming(func(t *drivers.Traits) { t.Session = true }), "design"},
+func (s *guest) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
+	if s.closed.Load() {
+		return false, net.ErrClosed
+	}
+	return s.boundSession.Release(ctx, l)
 }

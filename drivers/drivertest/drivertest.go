@@ -299,10 +299,21 @@ func (t *T) openWith(cfg drivers.Config) drivers.Service {
 
 // openOnly opens a service that the case closes.
 func (t *T) openOnly(cfg drivers.Config) drivers.Service {
-	svc, err := t.Driver.Open(t.ctx, cfg)
-	t.must("Open", err)
+	var svc drivers.Service
+	t.opens("Open", func(ctx context.Context) (err error) {
+		svc, err = t.Driver.Open(ctx, cfg)
+		return err
+	})
 	t.clients = 0
 	return svc
+}
+
+// opens opens a service, a session or a listener with a context that ends then, like that of a caller with a time-out for
+// the opening. What was opened must go on.
+func (t *T) opens(call string, open func(ctx context.Context) error) {
+	ctx, cancel := context.WithCancel(t.ctx)
+	defer cancel()
+	t.must(call, open(ctx))
 }
 
 // two opens a service for two clients, and three one for three.
@@ -365,12 +376,19 @@ func (t *T) client(svc drivers.Service) *client {
 }
 
 func (t *T) numbered(svc drivers.Service, id int) *client {
-	s, err := svc.Session(t.ctx, id)
-	t.fatalIf(err != nil, "Session(%d): %v", id, err)
+	s := t.session(svc, id)
 	w, _ := drivers.As[drivers.Waiter](s)
 	c := &client{Session: s, t: t, waiter: w}
 	t.cleanup(c.close)
 	return c
+}
+
+func (t *T) session(svc drivers.Service, id int) (s drivers.Session) {
+	t.opens("Session", func(ctx context.Context) (err error) {
+		s, err = svc.Session(ctx, id)
+		return err
+	})
+	return s
 }
 
 // close closes the session, once, if it is a Closer.

@@ -3,7 +3,6 @@ package drivertest
 // Cases about who may hold a key, and who may release it.
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -178,50 +177,17 @@ func anotherProcess(t *T) {
 	a.cycle(key)
 }
 
-// contention is not an error, however often it occurs, and no reason to wait.
-func contention(t *T) {
-	svc := t.open(4)
-	holder := t.client(svc)
-	key := t.key()
-	l := holder.takes(key, long)
-	others := []*client{t.client(svc), t.client(svc), t.client(svc)}
-	t.ends(slack, "Try has waited for more than %v, another client holding the key", func(ctx context.Context) {
-		held, err := others[0].Try(ctx, lease(key, long))
-		t.errorIf(held || err != nil, "Try of a held key returned %v, %v", held, err)
-	})
-	others[0].leave(lease(key, long))
-	for range 50 {
-		for _, c := range others {
-			c.refused(lease(key, long), "another client holds the key")
-		}
-	}
-	holder.release(l, true, "the client held the key")
-	others[1].hold(lease(key, long), "the key was released")
-}
-
-// reentry must work for designs that claim it, and be refused by all others.
+// reentry must be refused, unless the design claims it. Then a client enters two keys in turn and leaves them with the
+// outermost lease first, twice: that reveals a count that belongs to a lease or to the whole session, or is left over.
 func reentry(t *T) {
+	const depth = 3
 	a, b := t.two()
-	key := t.key()
-	outer, inner := a.takes(key, long), lease(key, long)
 	if !t.traits.Reentrant {
-		a.refused(inner, "its own client holds the key and the design does not claim Reentrant")
+		outer := a.takes(t.key(), long)
+		a.refused(lease(outer.Key, long), "its own client holds the key and the design does not claim Reentrant")
 		a.release(outer, true, "the client held the key and has only failed to enter again")
 		return
 	}
-	a.hold(inner, "the holder may enter again (trait reentrant)")
-	b.refused(lease(key, long), "another client holds the key, twice")
-	a.release(inner, true, "the client held the key")
-	b.refused(lease(key, long), "another client holds the key, having left the inner of two sections")
-	a.release(outer, true, "the client held the key")
-	b.hold(lease(key, long), "the key was released as often as it was acquired")
-}
-
-// reentryInDepth enters two keys in turn and leaves them with the outermost lease first, twice: that reveals a count
-// that belongs to a lease or to the whole session, or that is left over.
-func reentryInDepth(t *T) {
-	const depth = 3
-	a, b := t.two()
 	keys := []string{t.key(), t.key()}
 	for range 2 {
 		var leases [2][depth]*drivers.Lease
@@ -237,31 +203,23 @@ func reentryInDepth(t *T) {
 				a.release(l, true, "the client has not left the key as often as it entered it")
 			}
 			a.release(leases[k][0], false, "the client has left the key as often as it entered it")
-			l := lease(key, long)
-			b.hold(l, "the key was left as often as it was entered")
-			b.release(l, true, "the client held the key")
+			b.cycle(key)
 		}
 	}
 }
 
-// releaseOfNothing releases keys that are not held: nothing is removed, and that is not an error.
-func releaseOfNothing(t *T) {
-	a, b := t.two()
-	l := lease(t.key(), long)
-	a.release(l, false, "the key was never held")
-	a.hold(l, "the key is free")
-	a.release(l, true, "the client held the key")
-	a.release(l, false, "the client had released the key already")
-	b.release(lease(l.Key, long), false, "the key is not held")
-	b.hold(lease(l.Key, long), "the key is free, having been released more often than held")
-}
-
-// releaseByOther makes a client release what another one holds. If the design does not claim Owned, the lock must
-// really be gone.
-func releaseByOther(t *T) {
+// releaseByOthers releases what nobody holds, which removes nothing and is no error, and then what another client holds.
+// If the design does not claim Owned, that lock must really be gone.
+func releaseByOthers(t *T) {
 	holder, nonHolder, third := t.three()
 	key := t.key()
-	l := holder.takes(key, long)
+	l := lease(key, long)
+	holder.release(l, false, "the key was never held")
+	holder.hold(l, "the key is free")
+	holder.release(l, true, "the client held the key")
+	holder.release(l, false, "the client had released the key already")
+	nonHolder.release(lease(key, long), false, "the key is not held")
+	holder.hold(l, "the key is free, having been released more often than held")
 
 	tried := lease(key, long) // the classic mistake: unlock in a finally block although the lock was not acquired
 	nonHolder.refused(tried, "another client holds the key")

@@ -20,6 +20,7 @@ type recorder struct {
 	mu    sync.Mutex
 	heard map[string]bool
 	rings []chan struct{} // each gets a token with every wake-up
+	close func()
 }
 
 func (e *recorder) wake(key string) {
@@ -52,20 +53,17 @@ func (e *recorder) ring() chan struct{} {
 	return ring
 }
 
-// listen opens a listener, which the end of the case closes. It returns nil if the service is not a Subscriber.
+// listen opens a listener, which the end of the case closes.
 func (t *T) listen(svc drivers.Service) *recorder {
 	s, ok := drivers.As[drivers.Subscriber](svc)
-	if !ok {
-		return nil // "capabilities" says so
-	}
+	t.fatalIf(!ok, "the service is not a Subscriber (trait wakes)")
 	e := &recorder{t: t, heard: map[string]bool{}}
-	var err error
-	if e.Listener, err = s.Listen(t.ctx, e.wake); err != nil {
-		t.Fatalf("Listen: %v", err)
-	}
-	t.cleanup(func() {
-		t.should("Close of a listener", e.Close())
+	t.opens("Listen", func(ctx context.Context) (err error) {
+		e.Listener, err = s.Listen(ctx, e.wake)
+		return err
 	})
+	e.close = sync.OnceFunc(func() { t.should("Close of a listener", e.Listener.Close()) })
+	t.cleanup(e.close)
 	return e
 }
 
@@ -83,63 +81,39 @@ func (e *recorder) hears(key, when string) {
 
 func (c *client) cycle(key string) { c.release(c.takes(key, long), true, "the client held the key") }
 
-// wakeUp releases keys as soon as Add has returned, which a subscription that is not confirmed yet would miss, and then
-// once more.
+// wakeUp has two listeners, like two processes. It releases keys as soon as Add has returned, which a subscription that
+// is not confirmed yet would miss, and then once more, a third listener having been closed.
 func wakeUp(t *T) {
 	svc := t.open(1)
-	c, e := t.client(svc), t.listen(svc)
-	if e == nil {
-		return
-	}
+	c, both := t.client(svc), []*recorder{t.listen(svc), t.listen(svc)}
 	for range 10 {
 		key := t.key()
 		l := c.takes(key, long)
-		e.add(key)
+		for _, e := range both {
+			e.add(key)
+		}
 		c.release(l, true, "the client held the key")
-		e.hears(key, "the first release, as soon as Add had returned")
-		e.take(key)
+		for _, e := range both {
+			e.hears(key, "the first release, as soon as Add had returned")
+		}
+		third := t.listen(svc)
+		third.add(key)
+		third.close()
+		for _, e := range both {
+			e.take(key)
+		}
 		c.cycle(key)
-		e.hears(key, "the second release of a key")
+		for _, e := range both {
+			e.hears(key, "the second release of a key, another listener having been closed")
+		}
 	}
 }
-
-// wakeUpOfTwo has two listeners, like two processes, and closes a third one.
-func wakeUpOfTwo(t *T) {
-	svc := t.open(1)
-	c, one, two := t.client(svc), t.listen(svc), t.listen(svc)
-	if one == nil || two == nil {
-		return
-	}
-	key := t.key()
-	one.add(key)
-	two.add(key)
-	c.cycle(key)
-	one.hears(key, "a release that two listeners had added")
-	two.hears(key, "a release that two listeners had added")
-	third := t.listen(svc)
-	third.add(key)
-	t.must("Close of a listener", third.Listener.Close())
-	third.Listener = closedListener{third.Listener}
-	one.take(key)
-	two.take(key)
-	c.cycle(key)
-	one.hears(key, "a release, another listener having been closed")
-	two.hears(key, "a release, another listener having been closed")
-}
-
-// closedListener keeps the end of the case from closing a listener again.
-type closedListener struct{ drivers.Listener }
-
-func (closedListener) Close() error { return nil }
 
 // listenerRemoves checks that a removed key falls silent, perhaps after a few late calls, that others do not, and that
 // it can be added again.
 func listenerRemoves(t *T) {
 	svc := t.open(1)
 	c, e := t.client(svc), t.listen(svc)
-	if e == nil {
-		return
-	}
 	gone, kept := t.key(), t.key()
 	e.remove(gone) // never added
 	e.add(gone)
@@ -157,16 +131,6 @@ func listenerRemoves(t *T) {
 	e.add(gone)
 	c.cycle(gone)
 	e.hears(gone, "a release of a key that was removed and added again")
-}
-
-// wakesAsConfigured opens the service without Config.Wakes. It may still claim to wake, but that must be true.
-func wakesAsConfigured(t *T) {
-	cfg := t.Config
-	cfg.Clients = 1
-	svc := t.openWith(cfg)
-	claim := svc.Traits().Wakes
-	t.fatalIf(claim && !t.traits.Wakes, "the trait wakes is true without Config.Wakes and false with it")
-	t.wakesOrNot(svc, claim)
 }
 
 // wakesOrNot compares the claim with whether a release wakes.
@@ -203,10 +167,9 @@ func (t *T) wakesOrNot(svc drivers.Service, claim bool) {
 func waitByListening(t *T) {
 	svc := t.open(clients(crowds))
 	for _, waiting := range crowds {
-		if e := t.listen(svc); e != nil {
-			_, votes := drivers.As[drivers.Voter](svc)
-			t.allGetThrough(svc, waiting, func(c *client) { c.waiter = &sleeper{recorder: e, ring: e.ring(), votes: votes} })
-		}
+		e := t.listen(svc)
+		_, votes := drivers.As[drivers.Voter](svc)
+		t.allGetThrough(svc, waiting, func(c *client) { c.waiter = &sleeper{recorder: e, ring: e.ring(), votes: votes} })
 	}
 }
 

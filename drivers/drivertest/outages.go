@@ -100,11 +100,16 @@ func cancelled(t *T) {
 	}
 }
 
-// cutOff takes the service away and gives it back.
+// cutOff takes the service away and gives it back. Meanwhile every request fails, and takes no longer than any may.
 func cutOff(t *T) {
-	c, other := t.two()
+	svc := t.open(2)
+	c, other := t.client(svc), t.client(svc)
+	prober, probes := drivers.As[drivers.Prober](svc)
 	held, tried := c.takes(t.key(), long), lease(t.key(), long)
 	other.cycle(t.key())
+	if probes {
+		t.must("Probe", prober.Probe(t.ctx))
+	}
 	restore := t.Cut()
 	func() {
 		defer restore()
@@ -117,9 +122,21 @@ func cutOff(t *T) {
 			}
 			answer, err = other.Try(t.ctx, lease(held.Key, long))
 			t.mustFail("Try without a connection, of a held key", answer, err)
+			if probes {
+				t.ends(t.Config.IO()+slack, "Probe has not failed %v after the connection was cut", func(ctx context.Context) {
+					t.fatalIf(prober.Probe(ctx) == nil, "Probe has no error without a connection")
+				})
+			}
 		}
 	}()
 	t.recovered(c, other)
+	if probes {
+		t.eventually("Probe did not get through again", func() bool {
+			ctx, cancel := context.WithTimeout(t.ctx, time.Second)
+			defer cancel()
+			return prober.Probe(ctx) == nil
+		})
+	}
 	if _, err := c.Release(t.ctx, held); err != nil { // its outcome is as unknown as that of the attempt
 		t.Fatalf("Release after the connection was restored: %v", err)
 	}
@@ -131,9 +148,6 @@ func cutOff(t *T) {
 func listenerAfterCut(t *T) {
 	svc := t.open(1)
 	c, e := t.client(svc), t.listen(svc)
-	if e == nil {
-		return
-	}
 	key := t.key()
 	e.add(key)
 	c.cycle(key)

@@ -157,33 +157,19 @@ func order(t *T) {
 	for i := range clients {
 		clients[i] = t.client(svc)
 	}
-	switch {
-	case t.traits.Fair && clients[0].waiter != nil:
+	if t.traits.Fair {
+		t.fatalIf(clients[0].waiter == nil, "the trait fair is true but the session cannot wait")
 		t.arriveInOrder(holder, clients, held)
-	case t.traits.Fair:
-		for _, c := range clients {
-			t.fatalIf(c.try(lease(key, long)), "Try was granted although another client holds the key")
-		}
-		holder.release(held, true, "the client held the key")
-		for i := range clients {
-			l := lease(key, long)
-			for last := queue - 1; last > i; last-- {
-				t.fatalIf(clients[last].try(l),
-					"client %d was served before client %d, who came first (trait fair)", last, i)
-			}
-			clients[i].hold(l, "the client is the first in line (trait fair)")
-			clients[i].release(l, true, "the client held the key")
-		}
-	default:
-		first, last := lease(key, long), lease(key, long)
-		t.fatalIf(clients[0].try(first) || clients[1].try(last),
-			"Try was granted although another client holds the key")
-		holder.release(held, true, "the client held the key")
-		clients[1].hold(last, "the key is free and the design does not claim Fair")
-		clients[1].release(last, true, "the client held the key")
-		clients[0].leave(first)
-		clients[1].leave(last)
+		return
 	}
+	first, last := lease(key, long), lease(key, long)
+	clients[0].lineUp(first)
+	clients[1].lineUp(last)
+	holder.release(held, true, "the client held the key")
+	clients[1].hold(last, "the key is free and the design does not claim Fair")
+	clients[1].release(last, true, "the client held the key")
+	clients[0].leave(first)
+	clients[1].leave(last)
 }
 
 // arriveInOrder makes clients arrive one well after the other. How long that must be can only be guessed, because a

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/pprof"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -67,6 +66,14 @@ func capabilities(t *T) {
 	claim := t.traits.Waits
 	t.errorIf(claim != (c.waiter != nil), "the trait waits is %v, and that the session waits is %v", claim, !claim)
 	t.wakesOrNot(svc, t.traits.Wakes)
+	if !t.traits.Exclusive {
+		return
+	}
+	cfg := t.Config // without Wakes: the service may still claim to wake, but that must be true
+	cfg.Clients = 1
+	svc = t.openWith(cfg)
+	t.fatalIf(svc.Traits().Wakes && !t.traits.Wakes, "the trait wakes is true without Config.Wakes and false with it")
+	t.wakesOrNot(svc, svc.Traits().Wakes)
 }
 
 // clean must remove every trace of the given keys, however many, and nothing of others.
@@ -97,12 +104,23 @@ func clean(t *T) {
 	a.release(other, true, "the client held the key")
 }
 
-func ping(t *T) {
-	pinger, _ := drivers.As[drivers.Pinger](t.open(1))
-	t.must("Ping", pinger.Ping(t.ctx))
-	ctx, cancel := context.WithCancel(t.ctx)
+// probe probes and pings while a key is held.
+func probe(t *T) {
+	svc := t.open(2)
+	a, b := t.client(svc), t.client(svc)
+	l := a.takes(t.key(), long)
+	over, cancel := context.WithCancel(t.ctx)
 	cancel()
-	t.fatalIf(pinger.Ping(ctx) == nil, "Ping succeeds although its context is over")
+	if prober, ok := drivers.As[drivers.Prober](svc); ok {
+		t.must("Probe", prober.Probe(t.ctx))
+		t.fatalIf(prober.Probe(over) == nil, "Probe succeeds although its context is over")
+	}
+	if pinger, ok := drivers.As[drivers.Pinger](svc); ok {
+		t.must("Ping", pinger.Ping(t.ctx))
+		t.fatalIf(pinger.Ping(over) == nil, "Ping succeeds although its context is over")
+	}
+	b.refused(lease(l.Key, long), "another client holds the key; the service was only probed")
+	a.release(l, true, "the client held the key; the service was only probed")
 }
 
 // inspect checks that the server is identified, and that its usage grows.
@@ -155,28 +173,14 @@ func traffic(t *T) {
 		c.cycle(key)
 	}
 	after := counter.Traffic()
-	if n := after.RoundTrips - before.RoundTrips; n < 2*cycles {
-		t.Errorf("%d acquisitions and releases took %d round trips, although each has heard an answer", cycles, n)
-	}
-	for range 100 {
-		counter.Traffic()
-	}
+	t.errorIf(after.RoundTrips-before.RoundTrips < 2*cycles, "%d acquisitions and releases took %d round trips, "+
+		"although each has heard an answer", cycles, after.RoundTrips-before.RoundTrips)
 	again := counter.Traffic()
-	t.errorIf(again.RoundTrips != after.RoundTrips,
-		"counting has cost %d round trips", again.RoundTrips-after.RoundTrips)
+	t.errorIf(again.RoundTrips != after.RoundTrips, "counting has cost %d round trips", again.RoundTrips-after.RoundTrips)
 	c.close()
 	end := counter.Traffic()
-	for _, total := range []struct {
-		name   string
-		totals []int64
-	}{
-		{"RoundTrips", []int64{0, before.RoundTrips, after.RoundTrips, again.RoundTrips, end.RoundTrips}},
-		{"Notices", []int64{0, before.Notices, after.Notices, again.Notices, end.Notices}},
-		{"KeepAlives", []int64{0, before.KeepAlives, after.KeepAlives, again.KeepAlives, end.KeepAlives}},
-	} {
-		t.errorIf(!slices.IsSorted(total.totals),
-			"Traffic.%s is no total: it was %v, the last after the end of a session", total.name, total.totals[1:])
-	}
+	t.errorIf(end.RoundTrips < again.RoundTrips || end.Notices < again.Notices || end.KeepAlives < again.KeepAlives,
+		"Traffic is no total: it was %+v, and is %+v after the end of a session", again, end)
 }
 
 // crowd opens thousands of sessions, up to the service's limit, and uses each on its own key.
@@ -234,45 +238,17 @@ func heap() int64 {
 	return int64(m.HeapInuse + m.StackInuse)
 }
 
-// opening ends the context that a service, a session and a listener were opened with, like a caller with a time-out for
-// the opening. They must go on.
-func opening(t *T) {
-	ctx, cancel := context.WithCancel(t.ctx)
-	defer cancel()
-	outer := t.ctx
-	t.ctx = ctx
-	svc := t.open(1)
-	c := t.client(svc)
-	var e *recorder
-	if t.traits.Wakes {
-		e = t.listen(svc)
-	}
-	t.ctx = outer
-	cancel()
-	if e == nil {
-		c.cycle(t.key())
-		return
-	}
-	key := t.key()
-	e.add(key)
-	c.cycle(key)
-	e.hears(key, "a release, the context of Listen having ended after it had returned")
-}
-
 // closing uses sessions after their service has been closed.
 func closing(t *T) {
 	cfg := t.Config
 	cfg.Clients, cfg.Wakes = 1, true
 	svc := t.openOnly(cfg)
-	s, err := svc.Session(t.ctx, 0)
-	t.must("Session", err)
+	s := t.session(svc, 0)
 	l := lease(t.key(), long)
-	if held, err := s.Try(t.ctx, l); !held || err != nil {
-		t.Fatalf("Try of a free key returned %v, %v", held, err)
-	}
-	if _, err := s.Release(t.ctx, l); err != nil {
-		t.Fatalf("Release: %v", err)
-	}
+	held, err := s.Try(t.ctx, l)
+	t.fatalIf(!held || err != nil, "Try of a free key returned %v, %v", held, err)
+	_, err = s.Release(t.ctx, l)
+	t.must("Release", err)
 	t.must("Close", svc.Close())
 	if !t.traits.Exclusive {
 		return // a design without exclusion may work when closed
@@ -285,53 +261,70 @@ func closing(t *T) {
 	})
 }
 
-// goroutines uses everything that a service has and looks for goroutines that outlive it.
+// goroutines uses everything that a service has, and looks for goroutines that outlive it. Many holders die meanwhile,
+// whose goroutines must not outlive them either: more than the number of goroutines that sessions may share.
 func goroutines(t *T) {
-	const label = "drivertest"
+	const label, crashes = "drivertest", 32
 	inner := &T{known: t.known, name: t.name, ctx: t.ctx, prefix: t.prefix}
-	pprof.Do(t.ctx, pprof.Labels(label, t.prefix), func(context.Context) { useEverything(t, inner) })
+	var svc drivers.Service
+	pprof.Do(t.ctx, pprof.Labels(label, t.prefix), func(context.Context) { inner.guard(func() { svc = inner.usedUp() }) })
+	if svc != nil && dies(t.known) {
+		const dying = "drivertest-crash"
+		pprof.Do(t.ctx, pprof.Labels(dying, t.prefix), func(context.Context) {
+			inner.guard(func() {
+				for range crashes {
+					c := inner.numbered(svc, 1)
+					c.hold(lease(inner.key(), long), "the key is free")
+					c.crash()
+					c.closed = true // it need not be closed
+				}
+			})
+		})
+		t.dwindle(dying, crashes, "goroutines of sessions that have crashed are left")
+	}
+	pprof.Do(t.ctx, pprof.Labels(label, t.prefix), func(context.Context) {
+		for i := len(inner.cleanups) - 1; i >= 0; i-- {
+			inner.guard(inner.cleanups[i])
+		}
+	})
 	for _, f := range inner.failures {
 		t.Errorf("%s", f.Text)
 	}
+	t.dwindle(label, 1, "goroutines outlive Service.Close")
+}
+
+// dwindle waits until there are fewer goroutines than that with a profiler label, which goroutines inherit.
+func (t *T) dwindle(label string, fewer int, orElse string) {
 	var left []string
+	count := 0
 	for start := time.Now(); time.Since(start) < slack; time.Sleep(5 * time.Millisecond) {
-		if left, _ = labelled(label, t.prefix); len(left) == 0 {
+		if left, count = labelled(label, t.prefix); count < fewer {
 			return
 		}
 	}
-	t.Errorf("goroutines outlive Service.Close:\n%s", strings.Join(left, "\n"))
+	t.Errorf("%s, %d of them:\n%s", orElse, count, strings.Join(left, "\n"))
 }
 
-// useEverything opens a service, uses what it has, and closes it.
-func useEverything(t, inner *T) {
-	inner.guard(func() {
-		svc := inner.open(2)
-		a, b := inner.client(svc), inner.client(svc)
-		key := inner.key()
-		if s, ok := drivers.As[drivers.Subscriber](svc); ok && t.traits.Wakes {
-			if l, err := s.Listen(t.ctx, func(string) {}); err == nil {
-				defer l.Close()
-				l.Add(t.ctx, key)
-			}
-		}
-		l := a.takes(key, long)
-		if b.waiter != nil && t.traits.Exclusive {
-			next := lease(key, long)
-			next.Deadline = time.Now().Add(settleTime)
-			inner.within(slack, func(ctx context.Context) { b.acquire(ctx, next) })
-		}
-		if r, ok := drivers.As[drivers.Renewer](a.Session); ok && t.traits.Renews {
-			r.Renew(t.ctx, l)
-		}
-		if p, ok := drivers.As[drivers.Prober](svc); ok {
-			p.Probe(t.ctx)
-		}
-		dead := inner.numbered(svc, 1)
-		dead.try(lease(inner.key(), long))
-		dead.crash()
-		// The lock stays held: Close has to cope.
-	})
-	for i := len(inner.cleanups) - 1; i >= 0; i-- {
-		inner.guard(inner.cleanups[i])
+// usedUp opens a service and uses what it has.
+func (t *T) usedUp() drivers.Service {
+	svc := t.open(2)
+	a, b := t.client(svc), t.client(svc)
+	key := t.key()
+	if t.traits.Wakes {
+		t.listen(svc).add(key)
 	}
+	l := a.takes(key, long)
+	if b.waiter != nil && t.traits.Exclusive {
+		next := lease(key, long)
+		next.Deadline = time.Now().Add(settleTime)
+		t.within(slack, func(ctx context.Context) { b.acquire(ctx, next) })
+	}
+	if r, ok := drivers.As[drivers.Renewer](a.Session); ok && t.traits.Renews {
+		r.Renew(t.ctx, l)
+	}
+	if p, ok := drivers.As[drivers.Prober](svc); ok {
+		p.Probe(t.ctx)
+	}
+	t.numbered(svc, 1).crash()
+	return svc // The lock stays held: Close has to cope.
 }

@@ -95,26 +95,9 @@ func (t *T) closeHolding(key string) {
 	cfg := t.Config
 	cfg.Clients, cfg.Wakes = 1, true
 	svc := t.openOnly(cfg)
-	s, err := svc.Session(t.ctx, 0)
-	if err == nil {
-		var held bool
-		if held, err = s.Try(t.ctx, lease(key, long)); err == nil && !held {
-			t.Errorf("Try was refused although the key is free")
-		}
-	}
-	t.should("holding the key", err)
+	held, err := t.session(svc, 0).Try(t.ctx, lease(key, long))
+	t.errorIf(!held, "Try of a free key returned %v, %v", held, err)
 	t.must("Close", svc.Close())
-}
-
-// waitForSession ends the holder's session while another client waits.
-func waitForSession(t *T) {
-	holder, w := t.two()
-	held := holder.takes(t.key(), long)
-	w.getsThrough(slack, "the waiter has not been granted the key %v after its holder's session was closed (trait session)",
-		lease(held.Key, long), func() {
-			time.Sleep(settleTime)
-			holder.close()
-		})
 }
 
 // crash ends a session like the death of its process. One that is not a Crasher is dropped.
@@ -192,32 +175,6 @@ func (t *T) unusable(dead *client, held *drivers.Lease) {
 		owned, _ := dead.Release(ctx, held)
 		t.fatalIf(owned, "Release by a session that has crashed returned true")
 	})
-}
-
-// crashes is how many holders die one after the other; more than the number of goroutines that sessions may share.
-const crashes = 32
-
-// crashesLeaveNothing makes many holders die while the service stays open, and looks for goroutines of theirs.
-func crashesLeaveNothing(t *T) {
-	const label = "drivertest-crash"
-	svc := t.open(2)
-	t.client(svc).cycle(t.key()) // starts what sessions share
-	pprof.Do(t.ctx, pprof.Labels(label, t.prefix), func(context.Context) {
-		for range crashes {
-			c := t.numbered(svc, 1)
-			c.hold(lease(t.key(), long), "the key is free")
-			c.crash()
-			c.closed = true // it need not be closed
-		}
-	})
-	var left []string
-	count := 0
-	for start := time.Now(); time.Since(start) < slack; time.Sleep(5 * time.Millisecond) {
-		if left, count = labelled(label, t.prefix); count < crashes {
-			return
-		}
-	}
-	t.Errorf("of %d sessions that have crashed %d goroutines are left:\n%s", crashes, count, strings.Join(left, "\n"))
 }
 
 // labelled returns the stacks of the goroutines with a profiler label, which goroutines inherit, and their number.

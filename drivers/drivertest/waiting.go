@@ -79,12 +79,22 @@ func waitContext(t *T) {
 	holder.release(held, true, "the client held the key; the only waiter had left when its context was cancelled")
 }
 
-// waitForExpiry makes the holder die: nothing announces the end of a lease.
-func waitForExpiry(t *T) {
-	dead, w := t.two()
-	held := dead.takes(t.key(), short)
-	w.getsThrough(short+slack, "the waiter has not been granted the key %v after a lease of "+short.String()+" began",
-		lease(held.Key, long))
+// waitForDead makes the holder die while another client waits: nothing announces the end of a lease, and the end of a
+// session wakes as well as a release.
+func waitForDead(t *T) {
+	holder, w := t.two()
+	if t.traits.Expires {
+		held := holder.takes(t.key(), short)
+		w.getsThrough(short+slack, "the waiter has not been granted the key %v after a lease of "+short.String()+" began",
+			lease(held.Key, long))
+		return
+	}
+	held := holder.takes(t.key(), long)
+	w.getsThrough(slack, "the waiter has not been granted the key %v after its holder's session was closed (trait session)",
+		lease(held.Key, long), func() {
+			time.Sleep(settleTime)
+			holder.close()
+		})
 }
 
 // leave makes a waiter leave: it must not block others, nor be granted the key afterwards.
@@ -136,18 +146,6 @@ func leaveAfterWake(t *T) {
 	next := lease(held.Key, long)
 	t.eventually("the key did not come free after its only waiter had left", func() bool { return other.try(next) })
 	other.release(next, true, "the client held the key; the only waiter had left")
-}
-
-// leaveAsHolder checks that Leave, which follows every wait, does not release the key, and that it does no harm without
-// a wait.
-func leaveAsHolder(t *T) {
-	a, b := t.two()
-	l := lease(t.key(), long)
-	a.leave(l)
-	a.hold(l, "the key is free")
-	a.leave(l)
-	b.refused(lease(l.Key, long), "another client holds the key, having called Leave after it was granted")
-	a.release(l, true, "the client held the key")
 }
 
 // waitForRelease makes one client wait for a key, and then many.
