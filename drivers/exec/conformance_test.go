@@ -28,16 +28,13 @@ func adapterOf(t testing.TB, driver string) drivers.Driver {
 // TestConformance holds a lock to its claims through the protocol: another process neither helps nor harms.
 func TestConformance(t *testing.T) {
 	for _, tt := range []struct{ driver, lock string }{
-		{"rueidis", "fenced"}, {"rueidis", "redisson"}, {"rueidis", "setnx"}, {"redislock", "library"}, {"memory", "mutex"},
+		{"rueidis", "fenced"}, {"rueidis", "redisson"}, {"redislock", "library"},
 	} {
 		if testing.Short() && tt.lock != "fenced" {
 			continue
 		}
 		t.Run(tt.driver+"/"+tt.lock, func(t *testing.T) {
-			cfg := drivers.Config{Lock: tt.lock}
-			if tt.driver != "memory" {
-				cfg.Addrs = []string{servertest.Redis(t, servers.RedisOptions{}).URL()}
-			}
+			cfg := drivers.Config{Lock: tt.lock, Addrs: []string{servertest.Redis(t, servers.RedisOptions{}).URL()}}
 			drivertest.Run(t, drivertest.Setup{Driver: adapterOf(t, tt.driver), Config: cfg})
 		})
 	}

@@ -39,14 +39,12 @@ func TestNonsense(t *testing.T) {
 		class drivers.Class
 		want  string
 	}{
-		{"no JSON", []string{"hello\n"}, drivers.ClassProtocol, `the line is no JSON: invalid character 'h' looking for beginning of value, in the line ` + "`hello`"},
 		{"an unknown event", []string{`{"event":"pause","at_ns":1}` + "\n"}, drivers.ClassProtocol, `event: "pause" is unknown`},
 		{"no traits", []string{helloed, `{"id":2,"at_ns":100}` + "\n"}, drivers.ClassProtocol, "worker: open: the answer has no field traits"},
 		{"an error", []string{helloed, `{"id":2,"at_ns":100,"error":{"class":"auth","text":"who?"}}` + "\n"}, drivers.ClassAuth, "worker: open: who?"},
 		{"death", []string{"stderr:a library is missing", "exit:3"}, drivers.ClassClosed, "it has ended: exit status 3; it says: a library is missing"},
 		{"a secret", []string{"stderr:no user:hunter2 at redis://user:hunter2@localhost", "exit:0"}, drivers.ClassClosed, "it says: no user:*** at ***"},
 		{"a secret that the limit of a line cuts", []string{strings.Repeat("x", 196) + "hunter2\n"}, drivers.ClassProtocol, "xx***"},
-		{"a secret in a line", []string{"hunter2\n"}, drivers.ClassProtocol, `in the line ` + "`***`"},
 		{"no held", []string{helloed, opened, begun, `{"id":4,"at_ns":200}` + "\n"}, drivers.ClassProtocol, "worker: try: the answer has no field held"},
 		{"a clock that is set", []string{
 			helloed, `{"id":2,"at_ns":1,"traits":{"exclusive":true}}` + "\n", begun, `{"id":4,"at_ns":3600000000000,"held":true}` + "\n",
@@ -81,29 +79,13 @@ func TestHalfALine(t *testing.T) {
 	}
 }
 
-func TestLongLine(t *testing.T) {
-	o := faked(t)
-	o.Argv = []string{"sh", "-c", `read request; exec yes | tr -d '\n'`}
-	if _, err := Start(t.Context(), o); err == nil || !strings.Contains(err.Error(), "a line is longer than 1048576 bytes") {
-		t.Error(err)
-	}
-}
-
 // A worker that never answers is waited for as long as the context lasts, and killed.
 func TestNoAnswer(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-	defer cancel()
-	_, err := Start(ctx, faked(t, "stderr:still loading"))
-	if err == nil || drivers.ClassOf(err) != drivers.ClassTimeout ||
-		!strings.Contains(err.Error(), "worker: hello: no answer: context deadline exceeded") {
-		t.Errorf("%v (%s)", err, drivers.ClassOf(err))
-	}
-
 	w, err := Start(t.Context(), faked(t, helloed, opened, begun))
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel = context.WithTimeout(t.Context(), time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	l := &drivers.Lease{Key: "k", TTL: time.Minute}
 	if _, err := w.Session().Try(ctx, l); drivers.ClassOf(err) != drivers.ClassTimeout || drivers.NoEffect(err) {

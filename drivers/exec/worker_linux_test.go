@@ -62,32 +62,6 @@ func TestWorkerEndsWithItsInput(t *testing.T) {
 	}
 }
 
-// A worker may be started by a shell script: signals are for both.
-func TestWorkerOfAScript(t *testing.T) {
-	w := start(t, Options{Argv: []string{"sh", "-c", os.Args[0] + " " + Argument + "; exit $?"}, Driver: "memory"})
-	children := spawn.Children(w.process.PID())
-	if len(children) != 1 {
-		t.Fatalf("the shell has the children %v", children)
-	}
-	state := func() string {
-		fields, err := spawn.Stat(children[0])
-		if err != nil {
-			return err.Error()
-		}
-		return string(fields[0])
-	}
-	if _, err := w.Stop(); err != nil || state() != "T" {
-		t.Errorf("stopped: %v, and the worker's state is %s", err, state())
-	}
-	if _, err := w.Continue(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if d, err := w.Kill(); err != nil || d.State != "signal: killed" {
-		t.Errorf("%+v, %v", d, err)
-	}
-	testwait.Until(t, "the worker is gone", func() bool { return ended(children[0]) })
-}
-
 // A worker may have an adapter: that one is stopped and killed with it.
 func TestWorkerWithAnAdapter(t *testing.T) {
 	w := start(t, Options{Driver: "exec:" + strconv.Quote(os.Args[0]) + " " + Argument + " memory"})
