@@ -17,6 +17,7 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/workloads/pace"
+	"github.com/lockbench/lockbench/workloads/shape"
 )
 
 // arrivals counts a class's arrivals, those that were due in the measured window.
@@ -125,7 +126,7 @@ func (c *client) serve() {
 		}
 		c.due, c.waited, c.wants = due, waited, due
 		c.claimed = due >= e.from
-		c.tryOnly = cl.TryOnly > 0 && c.unit() < cl.TryOnly
+		c.tryOnly = cl.TryOnly > 0 && shape.Unit(&c.rng) < cl.TryOnly
 		free = c.cycle(now)
 	}
 }

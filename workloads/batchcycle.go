@@ -11,6 +11,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/renew"
 	"github.com/lockbench/lockbench/drivers/wait"
+	"github.com/lockbench/lockbench/workloads/shape"
 )
 
 // begin begins a cycle, or lets the client rest until there is an arrival, unless its loop is over.
@@ -64,7 +65,7 @@ func (w *worker) serve(v *virtualClient, now, due time.Duration, waited bool) bo
 		return false
 	}
 	v.due, v.waited, v.wants, v.claimed = due, waited, due, due >= w.e.from
-	v.tryOnly = v.class.TryOnly > 0 && v.unit() < v.class.TryOnly
+	v.tryOnly = v.class.TryOnly > 0 && shape.Unit(&v.rng) < v.class.TryOnly
 	w.acquire(v, now)
 	return true
 }
@@ -270,7 +271,7 @@ func (w *worker) holdFor(v *virtualClient, now time.Duration) {
 		w.held(v, now)
 		return
 	}
-	d := v.drawHold()
+	d := v.class.holds.Next(&v.rng)
 	if v.hold == nil {
 		w.sleep(v, now, holding, d)
 		return
@@ -364,7 +365,7 @@ func (w *worker) think(v *virtualClient, now time.Duration) {
 	}
 	if v.class.thinking {
 		v.since = now
-		w.sleep(v, now, thinking, v.drawThink())
+		w.sleep(v, now, thinking, v.class.thinks.Next(&v.rng))
 		return
 	}
 	v.ended(now)

@@ -174,7 +174,9 @@ func keyLimit(r *results.Record, kinds []kind, rtt float64) float64 {
 		if even {
 			dist = spec.Keys{}
 		}
-		shape.Shares(busy, dist, k.Clients, k.share*(k.hold.Seconds()+rtt))
+		for i, share := range shape.Shares(dist, len(busy), k.Clients) {
+			busy[i] += share * k.share * (k.hold.Seconds() + rtt)
+		}
 	}
 	busiest := slices.Max(busy)
 	if busiest == 0 {

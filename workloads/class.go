@@ -5,7 +5,6 @@ package workloads
 import (
 	"fmt"
 	"math"
-	"time"
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/spec"
@@ -16,13 +15,13 @@ import (
 // class is one class of clients. Its clients read it in every cycle, so that what changes while the load runs is behind
 // pointers.
 type class struct {
-	spec.Load // as planned; Hold and Think are the fixed times if there are no samplers
+	spec.Load // as planned
 
 	number      int                // among the classes
 	first       int                // the number of its first client; the others follow
 	before      int                // clients of the whole load before that one, less first: those of other processes
-	keys        []shape.KeySampler // client first+i's at i; nil: keys are drawn uniformly
-	holds       *shape.Times       // nil: each takes Hold
+	keys        []shape.KeySampler // client first+i's at i
+	holds       *shape.Times
 	thinks      *shape.Times
 	timedHold   bool // holds take time
 	thinking    bool // there is a time to think
@@ -63,35 +62,21 @@ func newClass(r *Run, l spec.Load) (*class, error) {
 	if l.MaxQueue > 0 {
 		c.MaxQueue = max(1, r.Share.Of(l.MaxQueue))
 	}
-	if !l.KeyDist.Uniform() {
-		c.keys = shape.KeySamplers(l.KeyDist, r.Plan.Keys, l.Clients)[low:high]
-	}
+	c.keys = shape.KeySamplers(l.KeyDist, r.Plan.Keys, l.Clients)[low:high]
 	var err error
-	if c.holds, err = openTimes("hold", l.HoldDist); err != nil {
-		return nil, err
+	if c.holds, err = shape.OpenTimes(l.HoldTimes()); err != nil {
+		return nil, fmt.Errorf("-hold %v: %w", l.HoldDist, err)
 	}
-	if c.thinks, err = openTimes("think", l.ThinkDist); err != nil {
-		return nil, err
+	if c.thinks, err = shape.OpenTimes(l.ThinkTimes()); err != nil {
+		return nil, fmt.Errorf("-think %v: %w", l.ThinkDist, err)
 	}
 	if c.open {
 		c.queue, c.arrivals = new(pace.Queue), &arrivals{}
 	}
-	c.timedHold = l.Hold > 0 || c.holds != nil || r.Plan.Reentry > 1
-	c.thinking = l.Think > 0 || c.thinks != nil
+	c.timedHold = !l.HoldTimes().IsZero() || r.Plan.Reentry > 1
+	c.thinking = !l.ThinkTimes().IsZero()
 	c.managedHold = r.Plan.Renew || r.Plan.Reentry > 1 || l.Crash > 0
 	return c, nil
-}
-
-// openTimes makes a distribution of times ready; nil for a fixed time.
-func openTimes(flag string, t spec.Times) (*shape.Times, error) {
-	if t.IsZero() {
-		return nil, nil
-	}
-	times, err := shape.OpenTimes(t)
-	if err != nil {
-		return nil, fmt.Errorf("-%s %v: %w", flag, t, err)
-	}
-	return times, nil
 }
 
 // tries reports whether a client of the class tries once and never waits. These clients come first in the class, so that
@@ -105,33 +90,4 @@ func (c *class) tries(id int) bool {
 	return id-c.first < c.tryers
 }
 
-func (c *client) pick() int32 {
-	if cl := c.class; cl.keys != nil {
-		return int32(cl.keys[int(c.id)-cl.first].Next(&c.rng))
-	}
-	n := uint64(len(c.e.keys))
-	if n == 1 {
-		return 0
-	}
-	return int32((c.rng.Uint64() >> 32) * n >> 32) // Lemire's reduction; its bias is below n/2^32
-}
-
-// unit returns a random number from 0 to less than 1.
-func (c *client) unit() float64 { return float64(c.rng.Uint64()>>11) / (1 << 53) }
-
-func (c *client) drawHold() time.Duration {
-	cl := c.class
-	if cl.holds == nil {
-		return cl.Hold
-	}
-	return cl.holds.Next(&c.rng)
-}
-
-// drawThink returns how long the next think pause takes.
-func (c *client) drawThink() time.Duration {
-	cl := c.class
-	if cl.thinks == nil {
-		return cl.Think
-	}
-	return cl.thinks.Next(&c.rng)
-}
+func (c *client) pick() int32 { return int32(c.class.keys[int(c.id)-c.class.first].Next(&c.rng)) }

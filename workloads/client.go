@@ -237,7 +237,7 @@ func (c *client) hold() {
 	if c.class.managedHold {
 		c.holdManaged()
 	} else if c.class.timedHold {
-		c.sent = c.sleepFor(c.drawHold())
+		c.sent = c.sleepFor(c.class.holds.Next(&c.rng))
 	}
 	if most := c.sampleFor(); most > 0 {
 		c.sampleHold(most)
@@ -374,7 +374,7 @@ func (c *client) think(now time.Duration) time.Duration {
 	if !c.class.thinking {
 		return now
 	}
-	woke := c.sleepFor(c.drawThink())
+	woke := c.sleepFor(c.class.thinks.Next(&c.rng))
 	c.thought(now, woke)
 	return woke
 }

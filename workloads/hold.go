@@ -14,6 +14,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/renew"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/workloads/matrix"
+	"github.com/lockbench/lockbench/workloads/shape"
 )
 
 // watchdog renews the holds of all clients; its zero value renews nothing.
@@ -74,7 +75,7 @@ func (c *client) holdManaged() {
 		entered, whole = c.reenter(p.Reentry - 1)
 	}
 	if whole {
-		c.sleepWatched(c.drawHold())
+		c.sleepWatched(c.class.holds.Next(&c.rng))
 	}
 	if crashes {
 		c.markCrashed()
@@ -223,7 +224,7 @@ var errCrashed = errors.New("the holder has crashed")
 const clockGrain = 2 * time.Millisecond
 
 // drawCrash chooses whether the next hold ends in a crash.
-func (c *client) drawCrash() bool { return c.class.Crash > 0 && c.unit() < c.class.Crash }
+func (c *client) drawCrash() bool { return c.class.Crash > 0 && shape.Unit(&c.rng) < c.class.Crash }
 
 // markCrashed makes a hold that is over end in a crash, unless the run has ended too or the hold was lost before.
 func (c *client) markCrashed() {

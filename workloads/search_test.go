@@ -36,7 +36,7 @@ func TestSearch(t *testing.T) {
 			p := plan("memory", "mutex")
 			p.Clients, p.Wait, p.Handover, p.Keys, p.Timeout = 0, "queue", "release", k.keys, 0
 			p.HoldDist = spec.Must(spec.ParseTimes(k.hold))
-			p.Hold = p.HoldDist.Mean()
+			p.Hold, _ = p.HoldDist.Moments()
 			q := &capacity.Question{SLO: spec.Must(capacity.ParseSLO(k.slo)), Seed: uint64(i + 1), Budget: time.Hour}
 			c := capacity.Candidate{Name: "memory mutex", Plan: p}
 			for range k.keys {

@@ -140,7 +140,7 @@ func (e experiment) files() (names []string) {
 	}
 	for _, c := range e.Cells {
 		for _, load := range c.Plan.Groups() {
-			names = append(names, load.HoldDist.Path, load.ThinkDist.Path)
+			names = append(names, load.HoldDist.File(), load.ThinkDist.File())
 		}
 	}
 	return names

@@ -30,7 +30,7 @@ func spoil(v reflect.Value) {
 		v.SetString(v.String() + hostile)
 	case reflect.Struct:
 		if times, ok := v.Addr().Interface().(*spec.Times); ok {
-			*times = spec.Times{Kind: spec.TimesFile, Path: hostilePath, Digest: "0123456789ab"}
+			*times = spec.Times{Kind: spec.TimesFile, Path: hostilePath + "#0123456789ab"}
 		}
 		if v.Type().Implements(reflect.TypeFor[encoding.TextMarshaler]()) {
 			return

@@ -347,7 +347,9 @@ func (q *question) candidate(i int) capacity.Candidate {
 	c.Shares = make([]float64, p.Keys)
 	weights := capacity.ArrivalShares(&p)
 	for i, g := range p.Groups() {
-		shape.Shares(c.Shares, g.KeyDist, max(1, g.Clients), weights[i])
+		for key, share := range shape.Shares(g.KeyDist, p.Keys, max(1, g.Clients)) {
+			c.Shares[key] += weights[i] * share
+		}
 	}
 	slices.SortFunc(c.Shares, func(a, b float64) int { return cmp.Compare(b, a) })
 	p.Duration, p.Warmup, p.Ops, p.Command = 0, 0, 0, ""

@@ -287,7 +287,7 @@ func stopGrowing(t capacity.Trial) func(workloads.Snapshot) string {
 	over, holding := growthTime, 0.0
 	for _, g := range t.Plan.Groups() {
 		over = max(over, g.Burst)
-		holding = max(holding, g.HoldTimes().Mean().Seconds())
+		holding = max(holding, g.Hold.Seconds())
 	}
 	limit := int64(t.QueueLimit) + int64(t.Rate*holding) // holders are under way, too
 	var pending []int64

@@ -40,7 +40,7 @@ func approximates(p *spec.Plan, hold service, waits float64) string {
 	has := func(is func(l *spec.Load) bool) bool {
 		return slices.ContainsFunc(p.Groups(), func(g spec.Class) bool { return is(&g.Load) })
 	}
-	of := func(kind spec.KeyKind) func(l *spec.Load) bool {
+	of := func(kind string) func(l *spec.Load) bool {
 		return func(l *spec.Load) bool { return l.KeyDist.Kind == kind }
 	}
 	shares, _ := arrivalShares(p)

@@ -121,7 +121,7 @@ func TestAnalyseApproximate(t *testing.T) {
 	q := asked(p99Under20ms, 900, 1)
 	l := &q.Candidates[0].Plan.Load
 	l.HoldDist = spec.Must(spec.ParseTimes("lognormal:500us:5ms"))
-	l.Hold = l.HoldDist.Mean()
+	l.Hold, _ = l.HoldDist.Moments()
 	stable := 1 / l.Hold.Seconds()
 	for _, c := range []struct {
 		rate     float64

@@ -38,7 +38,7 @@ func arrivalShares(p *spec.Plan) (shares []float64, opened bool) {
 		case len(p.Classes) == 0:
 			shares[i] = 1
 		case opened:
-			cycle := max(minCycle, g.HoldTimes().Mean()+g.ThinkTimes().Mean())
+			cycle := max(minCycle, g.Hold+g.Think)
 			shares[i] = float64(g.Clients) / cycle.Seconds()
 		case g.Burst > 0:
 			shares[i] = g.BurstRate()
@@ -119,7 +119,7 @@ func (c *Candidate) opened(l spec.Load, rate float64, limit time.Duration, more,
 		return l
 	}
 	// Little's law, for the longest response that is not late.
-	busy := rate * (limit + l.HoldTimes().Mean()).Seconds()
+	busy := rate * (limit + l.Hold).Seconds()
 	busy += spareDeviations*math.Sqrt(busy) + spareClients
 	l.Clients = min(maxClients, int(math.Ceil(busy))*more)
 	if l.KeyDist.Kind == spec.KeysOwn {
@@ -205,7 +205,8 @@ func holds(p *spec.Plan) service {
 	first, second := 0.0, 0.0
 	guessed := false
 	for i, g := range p.Groups() {
-		mean, scv := g.Hold.Seconds(), g.HoldDist.SCV()
+		mean := g.Hold.Seconds()
+		_, scv := g.HoldDist.Moments()
 		if g.HoldDist.Kind == spec.TimesFile {
 			scv, guessed = 1, true
 		}

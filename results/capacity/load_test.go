@@ -74,11 +74,11 @@ func TestAt(t *testing.T) {
 func TestHolds(t *testing.T) {
 	times := func(text string) spec.Load {
 		d := spec.Must(spec.ParseTimes(text))
-		l := spec.Load{Hold: d.Mean(), HoldDist: d}
-		if _, fixed := d.Fixed(); fixed {
-			l.HoldDist = spec.Times{}
+		mean, _ := d.Moments()
+		if d.Kind == "" {
+			d = spec.Times{}
 		}
-		return l
+		return spec.Load{Hold: mean, HoldDist: d}
 	}
 	for _, c := range []struct {
 		plan      spec.Plan

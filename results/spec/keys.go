@@ -3,14 +3,10 @@
 package spec
 
 import (
-	"cmp"
 	"errors"
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
-
-	"github.com/lockbench/lockbench/results/format"
 )
 
 // Keys is a distribution over keys 0 to n-1. The zero value is uniform. Equal distributions are equal values.
@@ -21,87 +17,64 @@ import (
 //	sequential     each client one key after the other, round and round, from a place of its own
 //	own            client i uses key i alone
 type Keys struct {
-	Kind     KeyKind
+	Kind     string  // "" for uniform
 	Exponent float64 // of KeysZipf
 	Share    float64 // of KeysHot: of the traffic
 	Hot      int     // of KeysHot: the keys that it goes to
-	written  string  // of an old record: a mix, or a part of the keys, which nothing else reads
+	text     string  // in one spelling; that of an old record may be a mix, or a part of the keys, and nothing else reads it
 }
 
-// KeyKind is the kind of a distribution over keys; empty for uniform.
-type KeyKind string
+const KeysZipf, KeysHot, KeysSequential, KeysOwn = "zipf", "hot", "sequential", "own"
 
-const (
-	KeysZipf       KeyKind = "zipf"
-	KeysHot        KeyKind = "hot"
-	KeysSequential KeyKind = "sequential"
-	KeysOwn        KeyKind = "own"
-)
+const keyForms = "must be uniform, zipf:1.1 (0.001 to 20), hot:80%:10 (of the traffic, keys), sequential or own"
 
-// ParseKeys reads a distribution; the empty text is uniform, as plans write it. The error says what would be right, without the
-// flag's name.
+// ParseKeys reads a distribution; the empty text is uniform, as plans write it. The error does not repeat the text.
 func ParseKeys(text string) (Keys, error) {
-	name, args, given := strings.Cut(text, ":")
-	k := Keys{Kind: KeyKind(name)}
-	switch {
-	case text == "", text == "uniform":
-		return Keys{}, nil
-	case !given && (k.Kind == KeysSequential || k.Kind == KeysOwn):
-		return k, nil
-	case given && k.Kind == KeysZipf:
-		s, err := strconv.ParseFloat(args, 64)
-		if err != nil || !(0.001 <= s && s <= 20) {
-			return Keys{}, errors.New("must be zipf:1.1, with an exponent from 0.001 to 20")
-		}
-		k.Exponent = s
-		return k, nil
-	case given && k.Kind == KeysHot:
-		share, n, _ := strings.Cut(args, ":")
-		var err, noInt error
+	kind, args, more := strings.Cut(text, ":")
+	k, ok := Keys{Kind: kind, text: text}, !more
+	var err, noInt error
+	switch kind {
+	case "", KeysSequential, KeysOwn:
+	case "uniform":
+		k = Keys{}
+	case KeysZipf:
+		k.Exponent, err = strconv.ParseFloat(args, 64)
+		ok = err == nil && 0.001 <= k.Exponent && k.Exponent <= 20
+		k.text = "zipf:" + strconv.FormatFloat(k.Exponent, 'f', -1, 64)
+	case KeysHot:
+		share, hot, _ := strings.Cut(args, ":")
 		k.Share, err = ParseShare(share)
-		k.Hot, noInt = ParseInt(n)
-		if err != nil || noInt != nil || k.Share == 0 || k.Share == 1 || k.Hot < 1 || k.Hot > math.MaxInt32 {
-			return Keys{}, errors.New("must be hot:80%:10, with a share between 0% and 100% and a number of keys")
-		}
-		return k, nil
+		k.Hot, noInt = ParseInt(hot)
+		ok = err == nil && noInt == nil && 0 < k.Share && k.Share < 1 && 0 < k.Hot && k.Hot <= math.MaxInt32
+		k.text = "hot:" + FormatShare(k.Share) + ":" + strconv.Itoa(k.Hot)
+	default:
+		ok = false
 	}
-	return Keys{}, errors.New("must be uniform, zipf:1.1, hot:80%:10, sequential or own")
+	if !ok {
+		return Keys{}, errors.New(keyForms)
+	}
+	return k, nil
 }
 
 // String returns the canonical spelling; empty for uniform.
-func (k Keys) String() string {
-	switch k.Kind {
-	case KeysZipf:
-		return "zipf:" + strconv.FormatFloat(k.Exponent, 'f', -1, 64)
-	case KeysHot:
-		return "hot:" + FormatShare(k.Share) + ":" + strconv.Itoa(k.Hot)
-	}
-	return cmp.Or(k.written, string(k.Kind))
-}
+func (k Keys) String() string { return k.text }
 
-func (k Keys) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+func (k Keys) MarshalText() ([]byte, error) { return []byte(k.text), nil }
 
 func (k *Keys) UnmarshalText(text []byte) (err error) {
 	if *k, err = ParseKeys(string(text)); err != nil && strings.ContainsAny(string(text), "*@") {
-		*k, err = Keys{written: string(text)}, nil
+		*k, err = Keys{text: string(text)}, nil
 	}
-	return unread(err, "key_dist must be uniform, zipf:1.1, hot:80%:10, sequential or own")
+	return unread(err, "key_dist "+keyForms)
 }
 
-// Uniform reports whether every key is drawn alike.
-func (k Keys) Uniform() bool { return k == Keys{} }
-
 // Even reports whether all keys are wanted alike in the long run: drawn alike, or one after the other.
-func (k Keys) Even() bool { return k.Uniform() || k.Kind == KeysSequential }
+func (k Keys) Even() bool { return k == Keys{} || k.Kind == KeysSequential }
 
-// Check reports whether the distribution fits that many keys and clients. The error says what would be right.
-func (k Keys) Check(keys, clients int) error {
-	switch {
-	case k.Kind == KeysHot && k.Hot >= keys:
-		return fmt.Errorf("there must be more keys than hot ones, and there are %d", keys)
-	case k.Kind == KeysOwn && keys < clients:
-		return fmt.Errorf("there must be a key for each client, and there are %s for %s",
-			format.Plural(keys, "key"), format.Plural(clients, "client"))
+// Needs returns how many keys there must be at least, for that many clients.
+func (k Keys) Needs(clients int) int {
+	if k.Kind == KeysOwn {
+		return clients
 	}
-	return nil
+	return k.Hot + 1
 }

@@ -270,10 +270,10 @@ func FormatTime(d time.Duration) string { return ifSet(d != 0, typed(Brief(d))) 
 
 // FormatTimes writes times as they are typed; a fixed time of 0 is the empty text.
 func FormatTimes(t Times) string {
-	if d, fixed := t.Fixed(); fixed {
-		return FormatTime(d)
-	}
-	if t.Kind == TimesFile {
+	switch t.Kind {
+	case "":
+		return FormatTime(t.A)
+	case TimesFile:
 		return t.String() // with a name that is not ours
 	}
 	return typed(t.String())

@@ -23,93 +23,63 @@ const MaxTime = 24 * time.Hour
 //	file:PATH              any of those in a file of milliseconds, one a line
 //	file:PATH#SHA256       the same, and it must have that content (the first 12 digits)
 type Times struct {
-	Kind TimeKind
+	Kind string        // "" for a fixed time
 	A, B time.Duration // the two times in the text, or the one
-
-	// Of a file: its path, and the digest that its content must have or has, or "".
-	Path, Digest string
+	Path string        // of a file, perhaps with its digest
 }
 
-// TimeKind is the kind of a distribution of times.
-type TimeKind string
+const TimesUniform, TimesExp, TimesLognormal, TimesFile = "uniform", "exp", "lognormal", "file"
 
-const (
-	TimesFixed     TimeKind = ""
-	TimesUniform   TimeKind = "uniform"
-	TimesExp       TimeKind = "exp"
-	TimesLognormal TimeKind = "lognormal"
-	TimesFile      TimeKind = "file"
-)
+const timeForms = "must be a time with its unit such as 5ms, or uniform:1ms:9ms, exp:5ms (mean), lognormal:5ms:50ms (median, p99) " +
+	"or file:PATH, with times from 0s to 24h"
 
-const timeForms = "must be a time such as 5ms, or one of uniform:1ms:9ms, exp:5ms, lognormal:5ms:50ms, file:PATH"
-
-var withDigest = regexp.MustCompile(`^(.+)#([0-9a-f]{12})$`)
-
-// z99 is the 99th percentile of the standard normal distribution.
-var z99 = math.Sqrt2 * math.Erfinv(2*0.99-1)
-
-// ParseTimes reads a distribution; it opens no file. The error says what would be right, without the flag's name.
-func ParseTimes(text string) (t Times, err error) {
-	name, args, _ := strings.Cut(text, ":")
-	switch t.Kind = TimeKind(name); t.Kind {
+// ParseTimes reads a distribution; it opens no file. The error does not repeat the text.
+func ParseTimes(text string) (Times, error) {
+	kind, args, drawn := strings.Cut(text, ":")
+	if kind == TimesFile && args != "" && !strings.ContainsFunc(args, unicode.IsControl) {
+		return Times{Kind: kind, Path: args}, nil
+	}
+	if !drawn {
+		kind, args = "", text
+	}
+	first, second, two := strings.Cut(args, ":")
+	a, err := time.ParseDuration(first)
+	b, noSecond := time.ParseDuration(second)
+	ok := err == nil && (noSecond == nil) == two && 0 <= a && max(a, b) <= MaxTime
+	switch kind {
+	case "":
+		ok = ok && !drawn
 	case TimesExp:
-		if t.A, err = parseDrawn(args); err == nil && t.A == 0 {
-			err = errors.New("must be exp:5ms, with a mean of more than 0s")
-		}
-	case TimesUniform, TimesLognormal:
-		a, b, _ := strings.Cut(args, ":")
-		if t.A, err = parseDrawn(a); err == nil {
-			t.B, err = parseDrawn(b)
-		}
-		switch {
-		case err != nil:
-		case t.B <= t.A:
-			err = errors.New("must have a second time that is longer than the first; a fixed time is written 5ms")
-		case t.Kind == TimesLognormal && t.A == 0:
-			err = errors.New("must be lognormal:5ms:50ms, with a median of more than 0s")
-		}
-	case TimesFile:
-		t.Path = args
-		if parts := withDigest.FindStringSubmatch(args); parts != nil {
-			t.Path, t.Digest = parts[1], parts[2]
-		}
-		if t.Path == "" || strings.ContainsFunc(t.Path, unicode.IsControl) {
-			err = errors.New("must be file: and the path of a file of milliseconds, one number a line")
-		}
+		ok = ok && !two && 0 < a
+	case TimesUniform:
+		ok = ok && a < b
+	case TimesLognormal:
+		ok = ok && 0 < a && a < b
 	default:
-		t.Kind = TimesFixed
-		if t.A, err = parseDrawn(text); err != nil && !strings.ContainsAny(text[:min(1, len(text))], "+-.0123456789") {
-			err = errors.New(timeForms)
-		}
+		ok = false
 	}
-	if err != nil {
-		return Times{}, err
+	if !ok {
+		return Times{}, errors.New(timeForms)
 	}
-	return t, nil
+	return Times{Kind: kind, A: a, B: b}, nil
 }
 
-func parseDrawn(text string) (time.Duration, error) {
-	d, err := ParseTime(text)
-	if err == nil && (d < 0 || d > MaxTime) {
-		err = errors.New("must be 0s to 24h")
-	}
-	return d, err
-}
+var withDigest = regexp.MustCompile(`#[0-9a-f]{12}$`)
 
-// String returns the canonical spelling; a fixed time is written as Go writes it, and a file with its digest if that is known.
+// File returns the path of a file without its digest.
+func (t Times) File() string { return withDigest.ReplaceAllString(t.Path, "") }
+
+// String returns the canonical spelling; a fixed time is written as Go writes it.
 func (t Times) String() string {
 	switch t.Kind {
-	case TimesFixed:
+	case "":
 		return t.A.String()
 	case TimesExp:
 		return "exp:" + t.A.String()
 	case TimesFile:
-		if t.Digest == "" {
-			return "file:" + t.Path
-		}
-		return "file:" + t.Path + "#" + t.Digest
+		return "file:" + t.Path
 	}
-	return string(t.Kind) + ":" + t.A.String() + ":" + t.B.String()
+	return t.Kind + ":" + t.A.String() + ":" + t.B.String()
 }
 
 func (t Times) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
@@ -122,57 +92,41 @@ func (t *Times) UnmarshalText(text []byte) (err error) {
 // IsZero reports whether t is the fixed time of 0, which in a Load stands for a time that is not drawn.
 func (t Times) IsZero() bool { return t == Times{} }
 
-// Fixed reports whether every time is the same, and which.
-func (t Times) Fixed() (time.Duration, bool) { return t.A, t.Kind == TimesFixed }
-
-// Mean returns the mean of the distribution, and 0 for a file, which only its reader knows.
-func (t Times) Mean() time.Duration {
+// At returns the time that a share u of all times is not longer than, 0 < u < 1, and 0 for a file, which only its reader knows.
+func (t Times) At(u float64) time.Duration {
+	ns := float64(t.A)
 	switch t.Kind {
 	case TimesUniform:
-		return t.A + (t.B-t.A)/2
-	case TimesLognormal:
-		mu, sigma := t.Normal()
-		return time.Duration(min(float64(MaxTime), math.Round(math.Exp(mu+sigma*sigma/2))))
-	}
-	return t.A
-}
-
-// SCV returns the squared coefficient of variation, variance by squared mean: 0 if all times are the same, 1 if they are
-// exponential. It returns 0 for a file, which only its reader knows.
-func (t Times) SCV() float64 {
-	switch t.Kind {
-	case TimesUniform:
-		mean, width := float64(t.A)/2+float64(t.B)/2, float64(t.B-t.A)
-		return width * width / (12 * mean * mean)
+		return min(t.B, t.A+time.Duration(u*float64(t.B-t.A+1)))
 	case TimesExp:
-		return 1
+		ns *= -math.Log1p(-u)
 	case TimesLognormal:
-		_, sigma := t.Normal()
-		return math.Expm1(sigma * sigma)
+		ns *= math.Exp(t.sigma() * math.Sqrt2 * math.Erfinv(2*u-1))
 	}
-	return 0
+	return rounded(ns)
 }
 
-// Normal returns the mean and the standard deviation of the logarithm, in nanoseconds, of a log-normal distribution: log of
-// the median, since the logarithm keeps the order; and the 99th percentile lies z99 standard deviations above it.
-func (t Times) Normal() (mu, sigma float64) {
-	return math.Log(float64(t.A)), math.Log1p(float64(t.B-t.A)/float64(t.A)) / z99
+// rounded rounds nanoseconds to whole ones, MaxTime at the most.
+func rounded(ns float64) time.Duration { return time.Duration(min(ns, float64(MaxTime)) + 0.5) }
+
+// sigma returns the standard deviation of the logarithm of a log-normal time.
+func (t Times) sigma() float64 {
+	const z99 = 2.3263478740408408 // of them lie between the median and the 99th percentile
+	return math.Log1p(float64(t.B-t.A)/float64(t.A)) / z99
 }
 
-// Beyond returns the share of the times that are longer than d, which is more than 0. For a file it returns 0.
-func (t Times) Beyond(d time.Duration) float64 {
+// Moments returns the mean of the distribution and its squared coefficient of variation, variance by squared mean: 0 if all times
+// are the same, 1 if they are exponential. Of a file they are 0.
+func (t Times) Moments() (mean time.Duration, scv float64) {
 	switch t.Kind {
 	case TimesUniform:
-		return min(1, max(0, float64(t.B-d)/float64(t.B-t.A+1)))
+		ratio := float64(t.B-t.A) / float64(t.A+t.B)
+		return t.A + (t.B-t.A)/2, ratio * ratio / 3
 	case TimesExp:
-		return math.Exp(-float64(d) / float64(t.A))
+		return t.A, 1
 	case TimesLognormal:
-		mu, sigma := t.Normal()
-		return math.Erfc((math.Log(float64(d))-mu)/(sigma*math.Sqrt2)) / 2
-	case TimesFixed:
-		if t.A > d {
-			return 1
-		}
+		variance := t.sigma() * t.sigma()
+		return rounded(float64(t.A) * math.Exp(variance/2)), math.Expm1(variance)
 	}
-	return 0
+	return t.A, 0
 }

@@ -3,70 +3,60 @@ package spec
 import (
 	"math"
 	"testing"
+	"time"
 )
 
 func TestParseTimes(t *testing.T) {
 	for in, want := range map[string]string{
-		"5ms":                   "5ms",
-		"0":                     "0s",
-		"+1500us":               "1.5ms",
-		"24h":                   "24h0m0s",
-		"uniform:1ms:9ms":       "uniform:1ms:9ms",
-		"uniform:0:1000ms":      "uniform:0s:1s",
-		"exp:0.5s":              "exp:500ms",
-		"lognormal:5ms:50ms":    "lognormal:5ms:50ms",
-		"file:/a dir/holds:2":   "file:/a dir/holds:2",
-		"file:h#0123456789ab":   "file:h#0123456789ab",
-		"file:a#b#0123456789ab": "file:a#b#0123456789ab",
-		"file:a#b":              "file:a#b",
+		"5ms": "5ms", "0": "0s", "+1500us": "1.5ms", "24h": "24h0m0s", "uniform:0:1000ms": "uniform:0s:1s", "exp:0.5s": "exp:500ms",
+		"lognormal:5ms:50ms": "lognormal:5ms:50ms", "file:/a dir/holds:2": "file:/a dir/holds:2", "file:h#0123456789ab": "file:h#0123456789ab",
 	} {
-		if got, err := ParseTimes(in); err != nil || got.String() != want {
-			t.Errorf("%q is %q, %v; want %q", in, got.String(), err, want)
+		got, err := ParseTimes(in)
+		if err != nil || got.String() != want {
+			t.Errorf("%q is %q, %v; want %q", in, got, err, want)
+		}
+		if again, err := ParseTimes(got.String()); err != nil || again != got {
+			t.Errorf("%q is %+v, and read again %+v, %v", in, got, again, err)
 		}
 	}
-	if got := Must(ParseTimes("file:h#0123456789ab")); got.Path != "h" || got.Digest != "0123456789ab" {
-		t.Errorf("%+v", got)
-	}
-}
-
-func TestParseTimesErrors(t *testing.T) {
-	const (
-		duration = "must be a time such as 250us, 1.5ms, 30s or 2m"
-		longer   = "must have a second time that is longer than the first; a fixed time is written 5ms"
-		file     = "must be file: and the path of a file of milliseconds, one number a line"
-	)
-	for in, want := range map[string]string{
-		"": timeForms, "hello": timeForms, "weibull:1ms:2": timeForms, ":5ms": timeForms, "EXP:5ms": timeForms, " 5ms": timeForms,
-		"5ms:9ms": duration, "5parsecs": duration, "exp": duration, "exp:": duration, "exp:1ms:2ms": duration, "uniform": duration,
-		"uniform:1ms": duration, "uniform:1ms:2ms:3ms": duration, "lognormal:5ms:": duration,
-		"5": "must have a unit, as in 5s or 5ms", "exp:5": "must have a unit, as in 5s or 5ms",
-		"-1s": "must be 0s to 24h", "25h": "must be 0s to 24h", "lognormal:5ms:99h": "must be 0s to 24h",
-		"exp:0s":          "must be exp:5ms, with a mean of more than 0s",
-		"uniform:9ms:1ms": longer, "uniform:9ms:9ms": longer, "lognormal:5ms:4ms": longer,
-		"lognormal:0s:5ms": "must be lognormal:5ms:50ms, with a median of more than 0s",
-		"file:":            file, "file:a\nb": file,
+	for _, in := range []string{
+		"", "hello", "weibull:1ms:2ms", ":5ms", "EXP:5ms", " 5ms", "5ms:9ms", "5parsecs", "5", "-1s", "25h", "file:", "file:a\nb",
+		"exp", "exp:", "exp:5", "exp:0s", "exp:1ms:2ms", "uniform", "uniform:1ms", "uniform:1ms:2ms:3ms", "uniform:9ms:9ms", "uniform:-1ms:9ms",
+		"lognormal:5ms:", "lognormal:5ms:99h", "lognormal:5ms:4ms", "lognormal:0s:5ms",
 	} {
-		if got, err := ParseTimes(in); err == nil || err.Error() != want || !got.IsZero() {
-			t.Errorf("%q is %q, %v\nwant %s", in, got.String(), err, want)
+		if got, err := ParseTimes(in); err == nil || err.Error() != timeForms || !got.IsZero() {
+			t.Errorf("%q is %q, %v", in, got, err)
 		}
 	}
 }
 
-func TestSCV(t *testing.T) {
-	for text, want := range map[string]float64{"5ms": 0, "exp:5ms": 1, "uniform:0s:9ms": 1.0 / 3, "uniform:4ms:8ms": 1.0 / 27, "file:x": 0} {
-		if got := Must(ParseTimes(text)).SCV(); math.Abs(got-want) > 1e-12 {
-			t.Errorf("%s: %v, want %v", text, got, want)
+// TestTimesAt: the quantiles are those of the formulas, and the moments are those of the quantiles.
+func TestTimesAt(t *testing.T) {
+	for _, tt := range []struct {
+		text string
+		u    float64
+		want time.Duration
+	}{
+		{"5ms", 0.1, 5e6}, {"5ms", 0.9, 5e6}, {"file:x", 0.5, 0},
+		{"uniform:3ns:6ns", 1e-9, 3}, {"uniform:3ns:6ns", 0.74, 5}, {"uniform:3ns:6ns", 1 - 1e-9, 6},
+		{"exp:5ms", 1 - 1/math.E, 5e6}, {"exp:5ms", 1 - 1/math.E/math.E, 10e6}, {"exp:24h", 0.99, MaxTime},
+		{"lognormal:5ms:50ms", 0.5, 5e6}, {"lognormal:5ms:50ms", 0.99, 50e6}, {"lognormal:5ms:50ms", 0.01, 500e3},
+		{"lognormal:1h:20h", 1 - 1e-15, MaxTime}, {"lognormal:1s:1.000001s", 0.99, 1000001e3},
+	} {
+		if got := Must(ParseTimes(tt.text)).At(tt.u); got != tt.want {
+			t.Errorf("%s: %v is below %v, want %v", tt.text, tt.u, got, tt.want)
 		}
 	}
-	// The moments of a lognormal time, by adding up over its quantiles.
-	lognormal := Must(ParseTimes("lognormal:5ms:50ms"))
-	mu, sigma := lognormal.Normal()
-	first, second, weight := 0.0, 0.0, 0.0
-	for z := -10.0; z < 10; z += 1e-3 {
-		w, x := math.Exp(-z*z/2), math.Exp(mu+sigma*z)
-		first, second, weight = first+w*x, second+w*x*x, weight+w
-	}
-	if got, want := lognormal.SCV(), second*weight/(first*first)-1; math.Abs(got/want-1) > 1e-6 {
-		t.Errorf("lognormal: %v, want %v", got, want)
+	for _, text := range []string{"5ms", "exp:5ms", "uniform:0s:9ms", "uniform:4ms:8ms", "lognormal:5ms:50ms", "lognormal:1s:1.1s"} {
+		const n = 2e5
+		d, first, second := Must(ParseTimes(text)), 0.0, 0.0
+		for i := 0.5; i < n; i++ {
+			x := float64(d.At(i / n))
+			first, second = first+x/n, second+x*x/n
+		}
+		mean, scv := d.Moments()
+		if want := second/first/first - 1; math.Abs(float64(mean)/first-1) > 1e-3 || math.Abs(scv-want) > 5e-3*max(1, want) {
+			t.Errorf("%s: mean %v and variation %v, want %v and %v", text, mean, scv, time.Duration(first), want)
+		}
 	}
 }

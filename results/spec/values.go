@@ -293,8 +293,9 @@ func (v times) Set(text string) error {
 	if err != nil {
 		return err
 	}
-	*v.fixed, *v.drawn = t.Mean(), t
-	if _, fixed := t.Fixed(); fixed {
+	*v.drawn = t
+	*v.fixed, _ = t.Moments()
+	if t.Kind == "" {
 		*v.drawn = Times{}
 	}
 	return nil

@@ -349,9 +349,8 @@ func nextOfClients(c *results.Cell, l results.Limit) string {
 // moreClients returns the flags that multiply the clients of p.
 func moreClients(p *spec.Plan, times int) string {
 	clients := times * max(1, p.Clients)
-	keys := max(p.Keys, clients)
-	if p.KeyDist.Check(p.Keys, clients) != nil { // each has a key of its own
-		return fmt.Sprintf("-clients %d -keys %d", clients, keys)
+	if n := p.KeyDist.Needs(clients); p.Keys < n {
+		return fmt.Sprintf("-clients %d -keys %d", clients, n)
 	}
 	return fmt.Sprintf("-clients %d", clients)
 }

@@ -168,8 +168,8 @@ func timeText(s string) string {
 
 // Drawn returns a distribution of times, or the one time that all have.
 func Drawn(t spec.Times) string {
-	if d, fixed := t.Fixed(); fixed {
-		return format.Exact(d)
+	if t.Kind == "" {
+		return format.Exact(t.A)
 	}
 	return t.String()
 }

@@ -73,7 +73,7 @@ func NewRun(cells []*results.Cell) *Run {
 // Contention compares loads by how many clients want the same key, and then by how long they hold it.
 func Contention(a, b *results.Cell) int {
 	rivals := func(c *results.Cell) float64 { return float64(c.Plan().Clients) / float64(max(1, c.Plan().Keys)) }
-	hold := func(c *results.Cell) time.Duration { return c.Plan().Groups()[0].HoldTimes().Mean() }
+	hold := func(c *results.Cell) time.Duration { return c.Plan().Groups()[0].Hold }
 	return cmp.Or(cmp.Compare(rivals(a), rivals(b)), cmp.Compare(hold(a), hold(b)))
 }
 

@@ -124,8 +124,8 @@ func TestMisfits(t *testing.T) {
 	p := sound()
 	p.KeyDist, p.Keys, p.Clients = spec.Must(spec.ParseKeys("own")), 1, 2
 	for want, classes := range map[string][]spec.Class{
-		"memory mutex -key-dist own: there must be a key for each client, and there are 1 key for 2 clients":             nil,
-		"memory mutex class batch -key-dist own: there must be a key for each client, and there are 1 key for 2 clients": {{Name: "batch", Load: p.Load}},
+		"memory mutex -key-dist own: it needs 2 keys at least":             nil,
+		"memory mutex class batch -key-dist own: it needs 2 keys at least": {{Name: "batch", Load: p.Load}},
 	} {
 		p.Classes = classes
 		err := Check(p, drivers.Traits{})

@@ -204,8 +204,8 @@ func fitLoad(p *spec.Plan, c spec.Class, t drivers.Traits) *Misfit {
 	if p.Keys < 1 || l.Clients < 1 {
 		return nil
 	}
-	if err := l.KeyDist.Check(p.Keys, l.Clients); err != nil {
-		return ofClass(p, c.Name, err.Error(), "-key-dist %s", keyDist.Typed(p, &l))
+	if n := l.KeyDist.Needs(l.Clients); p.Keys < n {
+		return ofClass(p, c.Name, fmt.Sprintf("it needs %d keys at least", n), "-key-dist %s", keyDist.Typed(p, &l))
 	}
 	return nil
 }

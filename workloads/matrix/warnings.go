@@ -65,20 +65,17 @@ func leaseWarning(p spec.Plan, l spec.Load, t drivers.Traits) string {
 	return outlasting(p, l, l.TTL, fmt.Sprintf("a lease of %v", l.TTL))
 }
 
-// outlasting returns how many of the holds outlast a limit, or nothing if it is less than one in a million. What a file
-// replays is not known here: that its mean is near the limit must do.
+// outlasting returns that holds outlast a limit, or nothing if one in a million does at most. The times of a file are not known
+// here: that their mean is near the limit must do.
 func outlasting(p spec.Plan, l spec.Load, limit time.Duration, what string) string {
 	then := "expect overlaps; the oracle will count them"
 	if !p.Oracle {
 		then = "expect overlaps, which nobody will count"
 	}
 	holds := l.HoldTimes()
-	share := holds.Beyond(limit - 1)
 	switch {
-	case holds.Kind == spec.TimesFile && l.Hold >= limit/10:
-		return fmt.Sprintf("holds of %s may outlast %s: %s", holds, what, then)
-	case share >= 1e-6:
-		return fmt.Sprintf("%.3g %% of the holds (%s) outlast %s: %s", 100*share, holds, what, then)
+	case holds.At(1-1e-6) >= limit, holds.Kind == spec.TimesFile && l.Hold >= limit/10:
+		return fmt.Sprintf("holds of %s can outlast %s: %s", holds, what, then)
 	case l.HoldDist.IsZero() && l.Hold > limit/2:
 		return fmt.Sprintf("a hold of %v leaves %v of %s: a pause of that length outlasts it", l.Hold, limit-l.Hold, what)
 	}

@@ -15,9 +15,9 @@ func below(rng *rand.PCG, n uint64) uint64 {
 	return high
 }
 
-// unit draws from the open interval (0, 1), evenly and symmetrically: neither a logarithm of it nor one of its
+// Unit draws from the open interval (0, 1), evenly and symmetrically: neither a logarithm of it nor one of its
 // complement is infinite.
-func unit(rng *rand.PCG) float64 { return centre(rng.Uint64()) }
+func Unit(rng *rand.PCG) float64 { return centre(rng.Uint64()) }
 
 // centre returns the middle of the interval that the upper 52 bits choose of 2^52 equal ones.
 func centre(bits uint64) float64 { return (float64(bits>>12) + 0.5) * 0x1p-52 }

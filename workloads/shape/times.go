@@ -3,14 +3,10 @@
 package shape
 
 import (
-	"bufio"
 	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -23,57 +19,62 @@ import (
 // Times draws from a distribution of times.
 type Times struct {
 	spec.Times
-	mu, sigma float64         // log-normal
-	measured  []time.Duration // file
+	measured []time.Duration // of a file
 }
 
-// OpenTimes makes a distribution ready to draw from, which reads its file. The caller puts the path before the error.
-func OpenTimes(t spec.Times) (*Times, error) {
-	source := &Times{Times: t}
-	switch t.Kind {
-	case spec.TimesLognormal:
-		source.mu, source.sigma = t.Normal()
-	case spec.TimesFile:
-		if err := source.read(); err != nil {
-			return nil, err
-		}
+// OpenTimes makes a distribution ready to draw from, which reads its file. The errors name lines of it, and not what is there: a
+// wrong path may name a file whose content is secret.
+func OpenTimes(dist spec.Times) (*Times, error) {
+	t := &Times{Times: dist}
+	if t.Kind != spec.TimesFile {
+		return t, nil
 	}
-	return source, nil
+	text, err := os.ReadFile(t.File())
+	if err != nil {
+		return nil, err
+	}
+	t.Path = fmt.Sprintf("%s#%.6x", t.File(), sha256.Sum256(text))
+	if dist.File() != dist.Path && t.Path != dist.Path {
+		return nil, fmt.Errorf("the file has changed: now it is %s", t)
+	}
+	n := 0
+	for line := range bytes.Lines(text) {
+		n++
+		if line = bytes.TrimSpace(line); len(line) == 0 || line[0] == '#' {
+			continue
+		}
+		ms, err := strconv.ParseFloat(string(line), 64)
+		if err != nil || !(0 <= ms && ms <= float64(spec.MaxTime.Milliseconds())) {
+			return nil, fmt.Errorf("line %d: must be a number of milliseconds such as 12.5, from 0 to 86400000", n)
+		}
+		t.measured = append(t.measured, time.Duration(math.Round(ms*1e6)))
+	}
+	if len(t.measured) == 0 {
+		return nil, errors.New("there is no time in it: there must be one number a line, in milliseconds")
+	}
+	return t, nil
 }
 
-// Next draws a time. Random ones are made by inverting the distribution function.
+// Next draws a time.
 func (t *Times) Next(rng *rand.PCG) time.Duration {
 	switch t.Kind {
-	case spec.TimesUniform:
-		return t.A + time.Duration(below(rng, uint64(t.B-t.A)+1))
-	case spec.TimesExp:
-		return cut(-float64(t.A) * math.Log(unit(rng)))
-	case spec.TimesLognormal:
-		return cut(math.Exp(t.mu + t.sigma*math.Sqrt2*math.Erfinv(2*unit(rng)-1)))
+	case "":
+		return t.A
 	case spec.TimesFile:
 		return t.measured[below(rng, uint64(len(t.measured)))]
 	}
-	return t.A
+	return t.At(Unit(rng))
 }
 
-// cut rounds nanoseconds to whole ones, spec.MaxTime at the most.
-func cut(ns float64) time.Duration { return time.Duration(min(ns, float64(spec.MaxTime)) + 0.5) }
-
 // Fill reads the files that a load draws from: it then holds their means, and their digests, so that a plan refuses a file that
-// has changed. The caller puts the path before the error.
+// has changed.
 func Fill(l *spec.Load) error {
-	if err := fill(&l.Hold, &l.HoldDist); err != nil {
-		return err
-	}
-	return fill(&l.Think, &l.ThinkDist)
+	return errors.Join(fill(&l.Hold, &l.HoldDist), fill(&l.Think, &l.ThinkDist))
 }
 
 func fill(mean *time.Duration, dist *spec.Times) error {
-	if dist.Kind != spec.TimesFile {
-		return nil
-	}
 	t, err := OpenTimes(*dist)
-	if err != nil {
+	if err != nil || dist.Kind != spec.TimesFile {
 		return err
 	}
 	sum := 0.0
@@ -82,53 +83,4 @@ func fill(mean *time.Duration, dist *spec.Times) error {
 	}
 	*mean, *dist = time.Duration(sum/float64(len(t.measured))), t.Times
 	return nil
-}
-
-func (t *Times) read() error {
-	file, err := os.Open(t.Path)
-	if fault, ok := errors.AsType[*fs.PathError](err); ok {
-		return fault.Err
-	}
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	hash := sha256.New()
-	if t.measured, err = ReadTimes(io.TeeReader(file, hash)); err != nil {
-		return err
-	}
-	digest := hex.EncodeToString(hash.Sum(nil))[:12]
-	if t.Digest != "" && t.Digest != digest {
-		return fmt.Errorf("its SHA-256 begins with %s, and #%s is wanted: this is not the content that was meant", digest, t.Digest)
-	}
-	t.Digest = digest
-	return nil
-}
-
-// maxMeasured is how many times a file may have.
-const maxMeasured = 10_000_000
-
-// ReadTimes reads milliseconds, one number a line; empty lines and lines that begin with # are left out. The error names the line,
-// and not what is there: a wrong path may name a file whose content is secret.
-func ReadTimes(r io.Reader) (times []time.Duration, err error) {
-	n, lines := 0, bufio.NewScanner(r)
-	for lines.Scan() {
-		n++
-		text := bytes.TrimSpace(lines.Bytes())
-		if len(text) == 0 || text[0] == '#' {
-			continue
-		}
-		ms, err := strconv.ParseFloat(string(text), 64)
-		if err != nil || !(0 <= ms && ms <= float64(spec.MaxTime.Milliseconds())) || len(times) == maxMeasured {
-			return nil, fmt.Errorf("line %d: must be a number of milliseconds such as 12.5, from 0 to 86400000, and one of 10 million at most", n)
-		}
-		times = append(times, time.Duration(math.Round(ms*1e6)))
-	}
-	switch {
-	case lines.Err() != nil:
-		return nil, fmt.Errorf("line %d: %w", n+1, lines.Err())
-	case len(times) == 0:
-		return nil, errors.New("there is no time in it: there must be one number a line, in milliseconds")
-	}
-	return times, nil
 }
