@@ -3,8 +3,6 @@
 package cli
 
 import (
-	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -24,20 +22,6 @@ func (e environ) lookup(name string) (string, bool) {
 		}
 	}
 	return "", false
-}
-
-// ignored tells of the variables that are set and do not count for services, each with what to do instead.
-func (e environ) ignored(services []*servers.Service) (list []string) {
-	for _, s := range services {
-		for _, upper := range slices.Sorted(maps.Keys(s.Ignored)) {
-			for _, name := range []string{upper, strings.ToLower(upper)} {
-				if value, _ := e.lookup(name); value != "" {
-					list = append(list, fmt.Sprintf("the variable %s is ignored: %s", name, s.Ignored[upper]))
-				}
-			}
-		}
-	}
-	return list
 }
 
 // learnSecrets learns the passwords that are known before anything is read: those in arguments and environment.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/lockbench/lockbench/cmd/cli/deploy"
 	"github.com/lockbench/lockbench/drivers"
-	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/fleet"
 	"github.com/lockbench/lockbench/workloads/matrix"
@@ -113,15 +112,6 @@ func (e experiment) name(i int) string {
 		return l + ": "
 	}
 	return ""
-}
-
-// services returns those that the cells need.
-func (e *experiment) services() []*servers.Service {
-	var names []string
-	for _, c := range e.Cells {
-		names = append(names, c.Plan.Driver)
-	}
-	return deploy.Services(names)
 }
 
 // files returns those that a run reads, or writes other than by -format: what the flags of its sides name, and the times that

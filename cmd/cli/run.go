@@ -123,9 +123,6 @@ func (r *runner) check() error {
 
 // announce says on stderr what there is to know before the load begins.
 func (r *runner) announce() {
-	for _, line := range r.program.env.ignored(r.services()) {
-		r.say("warning: %s", line)
-	}
 	r.experiment.announce(r.program)
 	r.live.announce(r.program)
 	if c := r.comparison; c != nil {

@@ -29,7 +29,7 @@ func config(s *servers.MySQL, proxy *fault.Proxy) drivers.Config {
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	// One case takes all remaining connections, which cost a thread each: so a server for each design.
-	start := func(t *testing.T) *servers.MySQL { return servertest.MySQL(t, servers.MySQLOptions{Conns: 400}) }
+	start := func(t *testing.T) *servers.MySQL { return servertest.MySQL(t, servers.MySQLOptions{TCP: true, Conns: 400}) }
 	if testing.Short() { // without that case
 		one := start(t)
 		start = func(*testing.T) *servers.MySQL { return one }
@@ -38,7 +38,7 @@ func TestConformance(t *testing.T) {
 		t.Run(design.Name, func(t *testing.T) {
 			t.Parallel()
 			server := start(t)
-			proxies := drivertest.Through(t, "unix://"+server.Socket())
+			proxies := drivertest.Through(t, server.URL())
 			cfg := config(server, proxies[0])
 			cfg.IOTimeout = 2 * time.Second // some cases wait until it is over
 			cfg.Lock, cfg.Prefix = design.Name, "DriverTest:"+strings.ToUpper(design.Name)+":"

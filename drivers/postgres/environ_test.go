@@ -13,8 +13,8 @@ func TestPrivateServerInAnyEnvironment(t *testing.T) {
 	for name, value := range map[string]string{
 		"PGHOST": "nowhere", "PGPORT": "1", "PGDATABASE": "none", "PGUSER": "nobody", "PGPASSWORD": "wrong", "PGPASSFILE": "/nonexistent",
 		"PGSSLMODE": "verify-full", "PGSSLROOTCERT": "system", "PGSSLCERT": "/nonexistent", "PGSSLKEY": "/nonexistent",
-		"PGSSLNEGOTIATION": "direct", "PGCHANNELBINDING": "require", "PGREQUIREAUTH": "scram-sha-256", "PGSSLCERTMODE": "require",
-		"PGOPTIONS": "-cnonsense=1", "PGSERVICE": "none", "PGSERVICEFILE": "/nonexistent", "PGTZ": "nowhere",
+		"PGCHANNELBINDING": "require",
+		"PGOPTIONS":        "-cnonsense=1", "PGSERVICE": "none", "PGSERVICEFILE": "/nonexistent", "PGTZ": "nowhere",
 		"PGTARGETSESSIONATTRS": "standby", "PGCONNECT_TIMEOUT": "x", "PGMINPROTOCOLVERSION": "9", "PGMAXPROTOCOLVERSION": "1",
 	} {
 		t.Setenv(name, value)

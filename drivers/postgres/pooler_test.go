@@ -30,7 +30,7 @@ var sharedPooler = servertest.Share(func(ctx context.Context) (pooled, error) {
 	if err != nil {
 		return pooled{}, err
 	}
-	pooler, err := servers.StartPgBouncer(ctx, servers.PgBouncerOptions{Postgres: server, PoolSize: 120})
+	pooler, err := servers.StartPgBouncer(ctx, servers.PgBouncerOptions{Postgres: server})
 	if err != nil {
 		return pooled{}, errors.Join(err, server.Close())
 	}

@@ -23,18 +23,13 @@ var startable = []struct {
 	{"redis with a clock", "package libfaketime", closer(func(ctx context.Context) (*Redis, error) {
 		return StartRedis(ctx, RedisOptions{Binary: "/bin/false", Clock: true})
 	})},
-	{"nodes", "package redis-server", closer(func(ctx context.Context) (*Nodes, error) { return StartNodes(ctx, 3, RedisOptions{}) })},
-	{"replicated", "package redis-server", closer(func(ctx context.Context) (*Replicated, error) { return StartReplicated(ctx, 1, RedisOptions{}) })},
-	{"sentinel", "package redis-server", closer(func(ctx context.Context) (*Sentinel, error) { return StartSentinel(ctx, 1, 3, RedisOptions{}) })},
-	{"cluster", "package redis-server", closer(func(ctx context.Context) (*Cluster, error) { return StartCluster(ctx, 3, RedisOptions{}) })},
 	{"etcd", "package etcd-server", closer(func(ctx context.Context) (*Etcds, error) { return StartEtcd(ctx, 1, EtcdOptions{}) })},
 	{"relaxed etcd", "package etcd-server", closer(func(ctx context.Context) (*Etcds, error) { return StartEtcd(ctx, 3, EtcdOptions{Durability: Relaxed}) })},
 	{"zookeeper", "package libzookeeper-java", closer(func(ctx context.Context) (*ZooKeepers, error) { return StartZooKeeper(ctx, 1, ZooKeeperOptions{}) })},
-	{"ensemble", "package libzookeeper-java", closer(func(ctx context.Context) (*ZooKeepers, error) { return StartZooKeeper(ctx, 3, ZooKeeperOptions{}) })},
 	{"mysql", "package mariadb-server", closer(func(ctx context.Context) (*MySQL, error) { return StartMySQL(ctx, MySQLOptions{}) })},
 	{"postgres", "package postgresql", closer(func(ctx context.Context) (*Postgres, error) { return StartPostgres(ctx, PostgresOptions{}) })},
 	{"pgbouncer", "package pgbouncer", closer(func(ctx context.Context) (*PgBouncer, error) {
-		return StartPgBouncer(ctx, PgBouncerOptions{Postgres: &Postgres{&process{url: "postgres://postgres@127.0.0.1:1/postgres"}}})
+		return StartPgBouncer(ctx, PgBouncerOptions{Postgres: &Postgres{&process{ports: []*port{{number: 1}}}}})
 	})},
 }
 
@@ -108,46 +103,44 @@ func TestNotInstalled(t *testing.T) {
 			}
 		})
 	}
-	t.Run("java", func(t *testing.T) {
+	for name, start := range map[string]func(bin string) error{
+		"default-jre-headless": func(bin string) error {
+			t.Setenv("ZOOKEEPER_HOME", bin)
+			_, err := StartZooKeeper(t.Context(), 1, ZooKeeperOptions{})
+			return err
+		},
+		"ZOOKEEPER_HOME": func(bin string) error {
+			t.Setenv("ZOOKEEPER_HOME", t.TempDir())
+			_, err := FindZooKeeper()
+			return err
+		},
+		"package mariadb-server": func(string) error {
+			_, err := StartMySQL(t.Context(), MySQLOptions{Binary: "mariadbd"})
+			return err
+		},
+		"package postgresql": func(bin string) error {
+			_, err := StartPostgres(t.Context(), PostgresOptions{Binary: filepath.Join(bin, "postgres")})
+			return err
+		},
+	} {
 		bin := nothing(t)
-		t.Setenv("ZOOKEEPER_HOME", bin)
 		write(t, filepath.Join(bin, "lib", "zookeeper-3.9.3.jar"), "")
-		err := failure(t, closer(func(ctx context.Context) (*ZooKeepers, error) { return StartZooKeeper(ctx, 3, ZooKeeperOptions{}) }))
-		if !errors.Is(err, exec.ErrNotFound) || !strings.Contains(err.Error(), "default-jre-headless") {
-			t.Error(err)
-		}
-	})
-	t.Run("mariadb-install-db", func(t *testing.T) {
-		bin := nothing(t)
 		write(t, filepath.Join(bin, "mariadbd"), "#!/bin/sh\necho MariaDB\n")
-		err := failure(t, closer(func(ctx context.Context) (*MySQL, error) { return StartMySQL(ctx, MySQLOptions{Binary: "mariadbd"}) }))
-		if !errors.Is(err, exec.ErrNotFound) || !strings.Contains(err.Error(), "package mariadb-server") {
-			t.Error(err)
-		}
-	})
-	t.Run("initdb", func(t *testing.T) {
-		bin := nothing(t)
 		write(t, filepath.Join(bin, "postgres"), "#!/bin/sh\n")
-		err := failure(t, closer(func(ctx context.Context) (*Postgres, error) {
-			return StartPostgres(ctx, PostgresOptions{Binary: filepath.Join(bin, "postgres")})
-		}))
-		if !errors.Is(err, exec.ErrNotFound) || !strings.Contains(err.Error(), "package postgresql") {
-			t.Error(err)
+		if err := start(bin); !errors.Is(err, exec.ErrNotFound) || !strings.Contains(err.Error(), name) {
+			t.Errorf("%v; want that it is not found, and %q", err, name)
 		}
-	})
+	}
 }
 
 // What is installed and does not start is no exec.ErrNotFound, and the error has the reason.
 func TestInstalledButDoesNotStart(t *testing.T) {
 	const fails = "#!/bin/sh\necho no space left on the device >&2\nexit 3\n"
-	file := filepath.Join(t.TempDir(), "file")
-	write(t, file, "")
 	for _, why := range []struct {
 		name, script, tmpdir string
 		says                 []string
 	}{
 		{"no temporary directory", fails, "/nonexistent", []string{"TMPDIR", "/nonexistent"}},
-		{"temporary directory is none", fails, file, []string{"TMPDIR", file}},
 		{"it exits", fails, "", []string{"exit", "no space left on the device"}},
 		{"no interpreter", "#!/nonexistent/interpreter\n", "", []string{"no such file"}},
 	} {
@@ -157,8 +150,11 @@ func TestInstalledButDoesNotStart(t *testing.T) {
 				if why.tmpdir != "" {
 					t.Setenv("TMPDIR", why.tmpdir)
 				}
-				if s.name == "redis with a clock" && why.tmpdir == "" || s.name == "relaxed etcd" && why.tmpdir != "" {
+				switch {
+				case s.name == "redis with a clock" && why.tmpdir == "", s.name == "relaxed etcd" && why.tmpdir != "":
 					return // its program says nothing, or is asked for its version first
+				case strings.Contains("postgres pgbouncer", s.name) && why.tmpdir != "" && os.Geteuid() == 0:
+					return // its directory is elsewhere
 				}
 				err := failure(t, s.start)
 				if errors.Is(err, exec.ErrNotFound) {
@@ -211,7 +207,29 @@ func TestNoUser(t *testing.T) {
 		return // it runs as this one
 	}
 	swap(t, &postgresAccounts, []string{"lockbench-no-such-user"})
-	if _, err := unprivileged("postgres", ""); err == nil || errors.Is(err, exec.ErrNotFound) || !strings.Contains(err.Error(), "lockbench-no-such-user") {
+	if _, err := unprivileged("postgres"); err == nil || errors.Is(err, exec.ErrNotFound) || !strings.Contains(err.Error(), "lockbench-no-such-user") {
 		t.Error(err)
+	}
+}
+
+// Redis is preferred to Valkey. A relative path is that of this process, not of the server.
+func TestFind(t *testing.T) {
+	bin := nothing(t)
+	for _, name := range []string{"valkey-server", "redis-server"} {
+		write(t, filepath.Join(bin, name), "#!/bin/sh\n")
+		if got, err := FindRedis(); got != filepath.Join(bin, name) || err != nil {
+			t.Errorf("FindRedis: %s, %v, want %s", got, err, name)
+		}
+	}
+	t.Chdir(bin)
+	want, err := filepath.EvalSymlinks(filepath.Join(bin, "valkey-server"))
+	if got, failed := redisProgram.find("./valkey-server"); got != want || errors.Join(err, failed) != nil {
+		t.Errorf("a relative path: %s, %v, %v, want %s", got, err, failed, want)
+	}
+	t.Setenv("ZOOKEEPER_HOME", bin)
+	write(t, filepath.Join(bin, "lib", "zookeeper-3.9.3.jar"), "")
+	write(t, filepath.Join(bin, "java"), "#!/bin/sh\n")
+	if path, err := FindZooKeeper(); err != nil || path != filepath.Join(bin, "lib", "zookeeper-3.9.3.jar") {
+		t.Errorf("Apache's archive: %q, %v", path, err)
 	}
 }

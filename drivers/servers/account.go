@@ -18,36 +18,32 @@ type account struct{ uid, gid int }
 var postgresAccounts = []string{"postgres", "_postgres", "nobody"}
 
 // unprivileged returns the place for a server that refuses to run as root. The account is nil if this process is not root.
-func unprivileged(server string, d Durability) (place, error) {
-	at := place{name: server, durability: d}
+func unprivileged(server string) (place, error) {
+	at := place{name: server}
 	if os.Geteuid() != 0 {
 		return at, nil
 	}
 	for _, name := range postgresAccounts {
-		u, err := user.Lookup(name)
-		if err != nil {
-			continue
-		}
-		uid, err := strconv.Atoi(u.Uid)
-		if err != nil || uid == 0 {
-			continue
-		}
-		if gid, err := strconv.Atoi(u.Gid); err == nil {
-			at.account = &account{uid, gid}
-			return at, nil
+		if u, err := user.Lookup(name); err == nil {
+			uid, noUID := strconv.Atoi(u.Uid)
+			gid, noGID := strconv.Atoi(u.Gid)
+			if noUID == nil && noGID == nil && uid != 0 {
+				at.account = &account{uid, gid}
+				return at, nil
+			}
 		}
 	}
 	return at, fmt.Errorf("%s: start: the server refuses to run as root, and there is no user %s: "+
 		"make one, or run this as another user", server, strings.Join(postgresAccounts, " or "))
 }
 
-// attr returns the attributes of a child that runs under this account.
+// attr returns the attributes of a child that runs under this account. It still dies with its parent, because the
+// credentials are changed before Pdeathsig is set; setpriv or su would lose it.
 func (a *account) attr() *syscall.SysProcAttr {
-	attr := &syscall.SysProcAttr{}
-	if a != nil {
-		a.apply(attr)
+	if a == nil {
+		return &syscall.SysProcAttr{}
 	}
-	return attr
+	return &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(a.uid), Gid: uint32(a.gid)}}
 }
 
 // own makes the account the owner of a file or directory.

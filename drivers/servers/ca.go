@@ -10,6 +10,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"errors"
 	"math/big"
 	"net"
 	"path/filepath"
@@ -24,56 +25,55 @@ const (
 	keyFile  = "key.pem"
 )
 
-// The certificates are valid from some time ago, because tests set servers' clocks back, and for longer than any run.
-const (
-	certBackdate = 24 * time.Hour
-	certLifetime = 365 * 24 * time.Hour
-)
-
 // authority signs the certificates of one server, or of several that must trust each other. The zero value is a new one.
+// Its own key is never written.
 type authority struct {
 	making sync.Once
 	cert   *x509.Certificate
-	der    []byte
 	key    *ecdsa.PrivateKey
 	err    error
 }
 
-func (a *authority) make() {
-	a.cert = certTemplate("lockbench private CA")
-	a.cert.IsCA, a.cert.BasicConstraintsValid, a.cert.KeyUsage = true, true, x509.KeyUsageCertSign
-	if a.key, a.err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); a.err == nil {
-		a.der, a.err = x509.CreateCertificate(rand.Reader, a.cert, a.cert, &a.key.PublicKey, a.key)
+// sign makes a key and a certificate, signed by the authority or, without one, by the key itself. It is valid from some
+// time ago, because tests set servers' clocks back, and for longer than any run.
+func (a *authority) sign(cert *x509.Certificate) (*x509.Certificate, *ecdsa.PrivateKey, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, nil, err
 	}
+	cert.NotBefore, cert.NotAfter = time.Now().AddDate(0, 0, -1), time.Now().AddDate(1, 0, 0)
+	cert.SerialNumber, _ = rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120)) // crypto/rand does not fail
+	parent, by := cert, key
+	if a != nil {
+		parent, by = a.cert, a.key
+	}
+	der, err := x509.CreateCertificate(rand.Reader, cert, parent, &key.PublicKey, by)
+	if err != nil {
+		return nil, nil, err
+	}
+	cert, err = x509.ParseCertificate(der)
+	return cert, key, err
 }
 
-func certTemplate(name string) *x509.Certificate {
-	now := time.Now()
-	serial, _ := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120)) // crypto/rand does not fail
-	return &x509.Certificate{
-		SerialNumber: serial,
-		Subject:      pkix.Name{CommonName: name},
-		NotBefore:    now.Add(-certBackdate),
-		NotAfter:     now.Add(certLifetime),
-	}
+func (a *authority) make() {
+	a.cert, a.key, a.err = (*authority)(nil).sign(&x509.Certificate{
+		Subject: pkix.Name{CommonName: "lockbench private CA"},
+		IsCA:    true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	})
 }
 
 // certify makes a certificate for this machine's loopback names and writes the files that a server needs into a directory below
-// its own. The authority's own key is never written. It returns what a client needs.
+// its own. It returns what a client needs.
 func (p *process) certify(a *authority, below string) (*tls.Config, error) {
 	if a.making.Do(a.make); a.err != nil {
 		return nil, a.err
 	}
-	leaf := certTemplate("lockbench private server")
-	leaf.KeyUsage = x509.KeyUsageDigitalSignature
-	leaf.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
-	leaf.DNSNames = []string{"localhost"}
-	leaf.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, err
-	}
-	leafDER, err := x509.CreateCertificate(rand.Reader, leaf, a.cert, &key.PublicKey, a.key)
+	leaf, key, err := a.sign(&x509.Certificate{
+		Subject:     pkix.Name{CommonName: "lockbench private server"},
+		KeyUsage:    x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+		DNSNames:    []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -81,17 +81,12 @@ func (p *process) certify(a *authority, below string) (*tls.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range []struct {
-		name, kind string
-		der        []byte
-	}{{caFile, "CERTIFICATE", a.der}, {certFile, "CERTIFICATE", leafDER}, {keyFile, "PRIVATE KEY", keyDER}} {
-		text := pem.EncodeToMemory(&pem.Block{Type: f.kind, Bytes: f.der})
-		if err := p.write(filepath.Join(below, f.name), string(text)); err != nil {
-			return nil, err
-		}
+	write := func(name, kind string, der []byte) error {
+		return p.write(filepath.Join(below, name), string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})))
 	}
+	err = errors.Join(write(caFile, "CERTIFICATE", a.cert.Raw), write(certFile, "CERTIFICATE", leaf.Raw), write(keyFile, "PRIVATE KEY", keyDER))
 	p.ca = p.dir.file(filepath.Join(below, caFile))
 	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.der}))
-	return &tls.Config{RootCAs: roots, ServerName: "127.0.0.1", MinVersion: tls.VersionTLS12}, nil
+	roots.AddCert(a.cert)
+	return &tls.Config{RootCAs: roots, ServerName: "127.0.0.1", MinVersion: tls.VersionTLS12}, err
 }

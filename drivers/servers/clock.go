@@ -38,9 +38,6 @@ func ownClock(dir *tempDir) (env []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := writeClock(dir, 0); err != nil {
-		return nil, err
-	}
 	return []string{
 		// The C library comes second: otherwise the memory allocator of Redis asks for the time before libfaketime has
 		// found the real function, and the program does not start.
@@ -50,28 +47,22 @@ func ownClock(dir *tempDir) (env []string, err error) {
 		// The timers' clock stays right: a clock that is set back would stop them. Version 0.9.10 knows both names, older
 		// ones only the second.
 		"FAKETIME_DONT_FAKE_MONOTONIC=1", "DONT_FAKE_MONOTONIC=1",
-	}, nil
+	}, writeClock(dir, 0)
 }
 
 // writeClock writes an offset. The server never reads half of one, because the file is replaced.
 func writeClock(dir *tempDir, offset time.Duration) error {
 	next := dir.file(clockFile + ".new")
-	if err := os.WriteFile(next, fmt.Appendf(nil, "%+.6f\n", offset.Seconds()), 0o600); err != nil {
-		return err
-	}
-	return os.Rename(next, dir.file(clockFile))
+	return errors.Join(os.WriteFile(next, fmt.Appendf(nil, "%+.6f\n", offset.Seconds()), 0o600), os.Rename(next, dir.file(clockFile)))
 }
 
 // SetClock sets the clock of a server that was started with RedisOptions.Clock to the present time plus offset, which
 // may be negative. It returns when the server says so. The server's timers go on as before. A Restart keeps the offset.
 func (r *Redis) SetClock(ctx context.Context, offset time.Duration) error {
-	return failed("set clock", r.setClock(ctx, offset))
+	return r.failed("set clock", r.setClock(ctx, offset))
 }
 
 func (r *Redis) setClock(ctx context.Context, offset time.Duration) error {
-	if r.env == nil {
-		return errors.New("the server was started without RedisOptions.Clock")
-	}
 	if err := writeClock(r.dir, offset); err != nil {
 		return err
 	}
@@ -85,4 +76,16 @@ func (r *Redis) setClock(ctx context.Context, offset time.Duration) error {
 		return fmt.Errorf("the clock is %v off, and %v was set: libfaketime has no effect", now.Sub(before), offset)
 	}
 	return nil
+}
+
+// time returns the time of the server's clock, by which keys expire.
+func (r *Redis) time(ctx context.Context) (time.Time, error) {
+	// TIME answers with an array; a script makes it a string.
+	text, err := r.command(ctx, "EVAL", "local t = redis.call('TIME') return t[1] .. ' ' .. t[2]", "0")
+	if err != nil {
+		return time.Time{}, err
+	}
+	var seconds, micros int64
+	_, err = fmt.Sscan(text, &seconds, &micros)
+	return time.Unix(seconds, micros*int64(time.Microsecond)), err
 }

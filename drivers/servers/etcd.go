@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -42,7 +41,7 @@ type EtcdOptions struct {
 type Etcd struct{ *process }
 
 // Etcds are the members of one ensemble, or a single etcd.
-type Etcds struct{ peered[*Etcd] }
+type Etcds struct{ Group[*Etcd] }
 
 // etcdMember is the configuration of a member.
 type etcdMember struct {
@@ -57,9 +56,6 @@ type etcdMember struct {
 // answers. ctx bounds the start, which fails after two minutes at the latest, not the life of the servers. The caller
 // closes them. The error wraps exec.ErrNotFound if etcd is not installed.
 func StartEtcd(ctx context.Context, n int, o EtcdOptions) (*Etcds, error) {
-	if n < 1 {
-		return nil, fmt.Errorf("etcd: start: %d members are not possible: ask for 1 or more", n)
-	}
 	binary, err := etcdProgram.find(o.Binary)
 	if err != nil {
 		return nil, err
@@ -72,9 +68,9 @@ func StartEtcd(ctx context.Context, n int, o EtcdOptions) (*Etcds, error) {
 		m.ca = new(authority)
 	}
 	e := &Etcds{}
-	err = e.start(ctx, "etcd", n, n, func(ctx context.Context, i int) (*Etcd, error) {
+	err = e.start(ctx, n, n, func(ctx context.Context, i int) (*Etcd, error) {
 		m := m
-		m.number, m.peers = i, e.peers
+		m.number, m.peers = i, e.ports
 		return startServer(ctx, place{name: "etcd", root: m.root}, func(p *process) (*Etcd, error) { return setUpEtcd(p, binary, m) })
 	})
 	if err != nil {
@@ -87,11 +83,15 @@ func StartEtcd(ctx context.Context, n int, o EtcdOptions) (*Etcds, error) {
 func etcdPlace(ctx context.Context, binary string, n int, d Durability) (etcdMember, error) {
 	m := etcdMember{root: tempRoot(), fsync: true}
 	if d != Relaxed {
-		return m, d.check()
+		return m, nil
 	}
-	major, minor, err := etcdVersion(ctx, binary)
+	out, err := output(ctx, binary, "--version")
 	if err != nil {
 		return m, err
+	}
+	var major, minor int
+	if _, err := fmt.Sscanf(versionPattern.FindString(out), "%d.%d", &major, &minor); err != nil {
+		return m, fmt.Errorf("%s --version does not tell the version of an etcd", binary)
 	}
 	if major > 3 || major == 3 && minor >= 5 {
 		m.fsync = false
@@ -101,22 +101,6 @@ func etcdPlace(ctx context.Context, binary string, n int, d Durability) (etcdMem
 	return m, nil
 }
 
-var etcdVersionLine = regexp.MustCompile(`etcd Version: (\d+)\.(\d+)\.`)
-
-func etcdVersion(ctx context.Context, binary string) (major, minor int, err error) {
-	out, err := output(ctx, binary, "--version")
-	if err != nil {
-		return 0, 0, err
-	}
-	v := etcdVersionLine.FindStringSubmatch(out)
-	if v == nil {
-		return 0, 0, fmt.Errorf("%s --version does not tell the version of an etcd", binary)
-	}
-	major, _ = strconv.Atoi(v[1])
-	minor, _ = strconv.Atoi(v[2])
-	return major, minor, nil
-}
-
 // setUpEtcd prepares a member: address, certificates, configuration.
 func setUpEtcd(p *process, binary string, m etcdMember) (*Etcd, error) {
 	port, err := p.reserve()
@@ -124,24 +108,23 @@ func setUpEtcd(p *process, binary string, m etcdMember) (*Etcd, error) {
 		return nil, err
 	}
 	p.argv, p.persistence = []string{binary, "--config-file", p.dir.file("etcd.json")}, etcdPersistence(p.dir.path, m.fsync)
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	scheme := "http"
+	transport, scheme := &http.Transport{DisableKeepAlives: true}, "http"
 	if m.ca != nil {
 		scheme = "https"
-		verify, err := p.certify(m.ca, "")
-		if err != nil {
+		if transport.TLSClientConfig, err = p.certify(m.ca, ""); err != nil {
 			return nil, err
 		}
-		client.Transport.(*http.Transport).TLSClientConfig = verify
 	}
 	p.url = scheme + "://" + port.addr()
-	p.ready = func(ctx context.Context, _ int) error { return etcdHealth(ctx, client, p.url) }
+	p.ready = func(ctx context.Context, _ int) error {
+		return etcdHealth(ctx, &http.Client{Transport: transport}, p.url)
+	}
 	text, err := json.MarshalIndent(m.config(p.dir, p.url), "", "\t")
 	return &Etcd{p}, errors.Join(err, p.write("etcd.json", string(text)))
 }
 
 // config returns the member's configuration file (YAML, of which JSON is a subset). With such a file, etcd ignores
-// other flags and the ETCD_* variables that this process may have inherited.
+// other flags.
 func (m etcdMember) config(dir *tempDir, url string) map[string]any {
 	name := func(i int) string { return "m" + strconv.Itoa(i+1) }
 	members := make([]string, len(m.peers))
@@ -185,9 +168,8 @@ func etcdHealth(ctx context.Context, client *http.Client, url string) error {
 		return err
 	}
 	defer response.Body.Close()
-	var health struct{ Health string }
-	if err := json.NewDecoder(response.Body).Decode(&health); err != nil || health.Health != "true" {
-		return fmt.Errorf("%s/health: %s, health %q", url, response.Status, health.Health)
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s/health: %s", url, response.Status)
 	}
 	return nil
 }
@@ -217,11 +199,8 @@ func init() {
 		Name: "etcd", Schemes: []string{"etcd", "etcds", "http", "https"},
 		Forms:    []string{"etcd://user:pass@host:2379", "etcds://host:2379 (TLS)"},
 		Packages: "etcd-server", Limit: "ulimit -n", Prefixes: true, Note: wholeSeconds,
-		Ignored: map[string]string{
-			"HTTP_PROXY": "to measure a proxy, name it in -addr", "HTTPS_PROXY": "to measure a proxy, name it in -addr",
-		},
 		Find: FindEtcd, Start: func(ctx context.Context, o StartOptions) (*Running, error) {
-			return runningEnsemble(StartEtcd(ctx, max(1, o.Nodes), EtcdOptions{Binary: o.Binary, Durability: o.Durability}))
+			return running(StartEtcd(ctx, max(1, o.Nodes), EtcdOptions{Binary: o.Binary, Durability: o.Durability}))
 		},
 	})
 }

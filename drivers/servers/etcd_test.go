@@ -11,7 +11,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -95,14 +94,7 @@ func TestEtcdLifecycle(t *testing.T) {
 		if !etcdHas(t, etcd, "k") {
 			t.Errorf("%+v: it has forgotten a key when its process was killed", o)
 		}
-		for range 2 {
-			if err := e.Close(); err != nil {
-				t.Error(err)
-			}
-		}
-		if etcd.PID() != 0 || exists(etcd.dir.path) {
-			t.Errorf("%s is left", etcd.URL())
-		}
+		checkLeft(t, etcd)
 	}
 }
 
@@ -183,86 +175,5 @@ func TestEtcdPersistence(t *testing.T) {
 	}
 	if memoryRoot(1<<62) != "" {
 		t.Error("a file system in memory has room for everything")
-	}
-}
-
-func TestEtcdStartFails(t *testing.T) {
-	root := canonical(t.TempDir())
-	t.Setenv("TMPDIR", root)
-	need(t, FindEtcd)
-	cancelled, cancel := context.WithCancel(t.Context())
-	cancel()
-	for _, tt := range []struct {
-		name string
-		ctx  context.Context
-		n    int
-		o    EtcdOptions
-		want string
-	}{
-		{"no members", t.Context(), 0, EtcdOptions{}, "ask for 1 or more"},
-		{"no binary", t.Context(), 1, EtcdOptions{Binary: "/nonexistent/etcd"}, "/nonexistent/etcd"},
-		{"not a server", t.Context(), 3, EtcdOptions{Binary: "false"}, "exited: exit status 1"},
-		{"not an etcd", t.Context(), 1, EtcdOptions{Binary: "echo", Durability: Relaxed}, "does not tell the version"},
-		{"durability", t.Context(), 1, EtcdOptions{Durability: "lax"}, `durability "lax"`},
-		{"cancelled", cancelled, 1, EtcdOptions{}, "context canceled"},
-	} {
-		e, err := StartEtcd(tt.ctx, tt.n, tt.o)
-		if err == nil {
-			t.Errorf("%s: it started", tt.name)
-			_ = e.Close()
-			continue
-		}
-		if !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: error %q does not say %q", tt.name, err, tt.want)
-		}
-	}
-	if left, err := os.ReadDir(root); err != nil || len(left) > 0 {
-		t.Errorf("left behind: %v, %v", left, err)
-	}
-}
-
-// A private etcd does not get environment variables for etcd.
-func TestEtcdIgnoresItsEnvironment(t *testing.T) {
-	t.Setenv("ETCD_NAME", "other")
-	t.Setenv("ETCD_LISTEN_CLIENT_URLS", "http://127.0.0.1:1")
-	t.Setenv("ETCD_INITIAL_CLUSTER", "other=http://127.0.0.1:1")
-	startEtcd(t, 1, EtcdOptions{})
-}
-
-func TestFindEtcd(t *testing.T) {
-	dir := t.TempDir()
-	t.Setenv("PATH", dir)
-	_, err := FindEtcd()
-	if !errors.Is(err, exec.ErrNotFound) || !strings.Contains(err.Error(), "install the package etcd-server") {
-		t.Errorf("without any server: %v", err)
-	}
-	want := filepath.Join(dir, "etcd")
-	if err := os.WriteFile(want, []byte("#!/bin/sh\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := FindEtcd(); got != want || err != nil {
-		t.Errorf("FindEtcd: %s, %v, want %s", got, err, want)
-	}
-}
-
-// A server in memory is swept like any other.
-func TestSweepLooksIntoMemory(t *testing.T) {
-	root := memoryRoot(0)
-	if root == "" {
-		t.Skip("this system has no file system in memory at a known place")
-	}
-	d, err := newTempDir(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := d.lock.Close(); err != nil { // as if this process had died
-		t.Fatal(err)
-	}
-	if _, err := Sweep(); err != nil {
-		t.Fatal(err)
-	}
-	if exists(d.path) {
-		t.Errorf("%s is left", d.path)
-		_, _ = removeDir(d.path)
 	}
 }

@@ -4,7 +4,6 @@ package servers
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -71,15 +70,14 @@ func output(ctx context.Context, path string, args ...string) (string, error) {
 	var out, problem strings.Builder
 	cmd := exec.Command(path, args...)
 	cmd.Stdout, cmd.Stderr = &out, &problem
-	if err := run(ctx, versionTimeout, cmd, nil); err != nil {
+	if err := run(ctx, versionTimeout, cmd); err != nil {
 		return "", fmt.Errorf("%s %s: %w: %s", path, strings.Join(args, " "), err, strings.TrimSpace(problem.String()))
 	}
 	return out.String(), nil
 }
 
-// run runs a program to its end, or until the time is up or ctx is done: then it ends with all that it has started. began, if not nil,
-// is told its number.
-func run(ctx context.Context, limit time.Duration, cmd *exec.Cmd, began func(pid int) error) error {
+// run runs a program to its end, or until the time is up or ctx is done: then it ends with all that it has started.
+func run(ctx context.Context, limit time.Duration, cmd *exec.Cmd) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it has not ended after %v", limit))
 	defer cancel()
 	p, err := spawn.Start(cmd)
@@ -87,10 +85,7 @@ func run(ctx context.Context, limit time.Duration, cmd *exec.Cmd, began func(pid
 		return err
 	}
 	stop := context.AfterFunc(ctx, func() { p.KillGroup() })
-	if began != nil {
-		err = began(p.PID())
-	}
-	err = errors.Join(err, p.Wait())
+	err = p.Wait()
 	if !stop() {
 		return context.Cause(ctx)
 	}

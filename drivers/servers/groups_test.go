@@ -2,10 +2,10 @@ package servers
 
 import (
 	"context"
-	"os"
 	"strings"
 	"testing"
 
+	"github.com/lockbench/lockbench/drivers/fault"
 	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
@@ -28,7 +28,7 @@ func testGroup[G group](t *testing.T, start func(ctx context.Context, o RedisOpt
 	if testing.Short() {
 		t.Skip("several servers: make test-all")
 	}
-	needRedis(t)
+	need(t, FindRedis)
 	for name, o := range groupOptions {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -38,15 +38,11 @@ func testGroup[G group](t *testing.T, start func(ctx context.Context, o RedisOpt
 			}
 			all := members(g)
 			t.Cleanup(func() {
-				for range 2 {
-					if err := g.Close(); err != nil {
-						t.Error(err)
-					}
+				if err := g.Close(); err != nil {
+					t.Error(err)
 				}
 				for _, r := range all {
-					if r.PID() != 0 || exists(r.dir.path) {
-						t.Errorf("%s is left", r.URL())
-					}
+					checkLeft(t, r)
 				}
 			})
 			for _, r := range all {
@@ -65,16 +61,6 @@ func testGroup[G group](t *testing.T, start func(ctx context.Context, o RedisOpt
 			check(t, g)
 		})
 	}
-}
-
-// say sends one command with the right credentials.
-func say(t *testing.T, r *Redis, command ...string) string {
-	t.Helper()
-	reply, err := r.command(t.Context(), command...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return reply
 }
 
 func TestStartNodes(t *testing.T) {
@@ -168,33 +154,130 @@ func TestStartCluster(t *testing.T) {
 	})
 }
 
-// If one member does not start, the group leaves nothing behind, and says why.
-func TestGroupFailsAsOne(t *testing.T) {
-	needRedis(t)
-	root := canonical(t.TempDir())
-	t.Setenv("TMPDIR", root)
-	bad := RedisOptions{Config: map[string]string{"no-such-directive": "1"}}
-	for name, start := range map[string]func(o RedisOptions) error{
-		"nodes":      func(o RedisOptions) error { _, err := StartNodes(t.Context(), 3, o); return err },
-		"replicated": func(o RedisOptions) error { _, err := StartReplicated(t.Context(), 1, o); return err },
-		"sentinel":   func(o RedisOptions) error { _, err := StartSentinel(t.Context(), 1, 1, o); return err },
-		"cluster":    func(o RedisOptions) error { _, err := StartCluster(t.Context(), 2, o); return err },
-		"none":       func(RedisOptions) error { _, err := StartNodes(t.Context(), 0, bad); return err },
-	} {
-		err := start(bad)
-		if err == nil || !strings.Contains(err.Error(), "no-such-directive") && name != "none" {
-			t.Errorf("%s: %v", name, err)
-		}
+// links are the proxies between a primary and its replicas.
+type links []*fault.Proxy
+
+func (l *links) add(target string) (string, error) {
+	p, err := fault.NewProxy(target)
+	if err != nil {
+		return "", err
 	}
-	if left, err := os.ReadDir(root); err != nil || len(left) > 0 {
-		t.Errorf("left behind: %v, %v", left, err)
+	*l = append(*l, p)
+	return p.Addr(), nil
+}
+
+// startLinked starts a primary with replicas behind proxies.
+func startLinked(t *testing.T, replicas int, o RedisOptions) (*Replicated, links) {
+	t.Helper()
+	var through links
+	t.Cleanup(func() {
+		for _, p := range through {
+			p.Close()
+		}
+	})
+	o.Link = through.add
+	r := started(t, FindRedis, func(ctx context.Context) (*Replicated, error) { return StartReplicated(ctx, replicas, o) })
+	return r, through
+}
+
+func offset(t *testing.T, r *Redis) int64 {
+	t.Helper()
+	n, err := r.ReplicationOffset(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// A write that is held in the link of a replica is missing when that replica is promoted, and another has it.
+func TestPromoteWithoutHeldWrite(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("several servers: make test-all")
+	}
+	r, through := startLinked(t, 2, groupOptions["password"])
+	behind, current := r.Replicas[0], r.Replicas[1]
+	say(t, r.Primary, "SET", "before", "v")
+	testwait.Until(t, "the replicas have a write", func() bool {
+		return offset(t, behind) == offset(t, r.Primary) && offset(t, current) == offset(t, r.Primary)
+	})
+	held := through[0].Hold(fault.Replies)
+	say(t, r.Primary, "SET", "k", "v")
+	written := offset(t, r.Primary)
+	testwait.Until(t, "the link holds a write", held)
+	if err := current.AwaitOffset(t.Context(), written); err != nil {
+		t.Fatal(err)
+	}
+
+	if at, err := behind.PromotedAt(t.Context()); err == nil {
+		t.Errorf("a replica was promoted at %d", at)
+	}
+	had := offset(t, behind)
+	if err := behind.Promote(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if at, err := behind.PromotedAt(t.Context()); err != nil || at != had || at >= written {
+		t.Errorf("the replica at %d was promoted at %d, %v, and the write ends at %d", had, at, err, written)
+	}
+	if got := say(t, behind, "EXISTS", "before", "k"); got != "1" {
+		t.Errorf("the promoted replica has %s of two keys, want the first", got)
+	}
+	if got := say(t, behind, "SET", "k", "other"); got != "OK" {
+		t.Errorf("a write to the promoted replica: %q", got)
+	}
+	if got := say(t, current, "GET", "k"); got != "v" {
+		t.Errorf("the other replica has %q", got)
+	}
+	through[0].Resume() // must not undo it
+	if got := say(t, behind, "GET", "k"); got != "other" {
+		t.Errorf("the promoted replica has %q", got)
+	}
+
+	// The other replica gives up what it has for what the new primary has.
+	if n, err := behind.Followers(t.Context()); err != nil || n != 0 {
+		t.Errorf("%d replicas follow the promoted one, %v", n, err)
+	}
+	if err := current.Follow(t.Context(), behind); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := behind.Followers(t.Context()); err != nil || n != 1 {
+		t.Errorf("%d replicas follow the promoted one, %v; want 1", n, err)
+	}
+	if got := say(t, current, "GET", "k"); got != "other" {
+		t.Errorf("the replica that follows it has %q", got)
 	}
 }
 
-func TestQuoteRedis(t *testing.T) {
-	for in, want := range map[string]string{"": `""`, `a"b\c d`: `"a\"b\\c d"`, "é\n": `"\xc3\xa9\x0a"`} {
-		if got := quoteRedis(in); got != want {
-			t.Errorf("%q: %s, want %s", in, got, want)
+// A write that is held in the link of a replica is missing when a sentinel promotes that one.
+func TestSentinelPromotesWithoutHeldWrite(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("several servers: make test-all")
+	}
+	var through links
+	t.Cleanup(func() {
+		for _, p := range through {
+			p.Close()
 		}
+	})
+	s := started(t, FindRedis, func(ctx context.Context) (*Sentinel, error) {
+		return StartSentinel(ctx, 1, 1, RedisOptions{Link: through.add})
+	})
+	primary, replica := s.Nodes[0], s.Nodes[1]
+	held := through[0].Hold(fault.Replies)
+	say(t, primary, "SET", "k", "v")
+	written := offset(t, primary)
+	testwait.Until(t, "the link holds a write", held)
+	if err := primary.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.AwaitPrimary(t.Context(), replica); err != nil {
+		t.Fatal(err)
+	}
+	if at, err := replica.PromotedAt(t.Context()); err != nil || at >= written {
+		t.Errorf("the replica was promoted at %d, %v, and the write ends at %d", at, err, written)
+	}
+	if got := say(t, replica, "SET", "k", "other", "NX"); got != "OK" {
+		t.Errorf("a write to the promoted replica: %q", got)
 	}
 }

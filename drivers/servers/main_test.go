@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"flag"
 	"fmt"
 	"net/url"
@@ -18,45 +19,37 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// roleVar makes the test binary play another process: the parent of a server that is killed, for example.
+// roleVar makes the test binary the parent of a server.
 const roleVar = "LOCKBENCH_SERVERS_TEST_ROLE"
 
 func TestMain(m *testing.M) {
 	switch os.Getenv(roleVar) {
 	case "":
 		goleak.VerifyTestMain(m)
-	case "parent": // starts a server and waits for its death
+	case "redis":
 		r, err := StartRedis(context.Background(), RedisOptions{})
-		if err != nil {
-			fmt.Println("error:", err)
-			os.Exit(1)
-		}
-		fmt.Println(r.PID(), r.dir.path, r.URL())
-		select {}
-	case "parent of postgres":
+		hold(r, err)
+	case "postgres":
 		p, err := StartPostgres(context.Background(), PostgresOptions{})
-		if err != nil {
-			fmt.Println("error:", err)
-			os.Exit(1)
-		}
-		fmt.Println(p.PID(), p.dir.path)
-		select {}
-	case "parent of mysql":
-		fmt.Println("starting")
-		_, err := StartMySQL(context.Background(), MySQLOptions{})
-		fmt.Println("error:", err)
-		os.Exit(1)
-	case "idler": // waits for its death
-		fmt.Println("ready")
-		select {}
+		hold(p, err)
 	}
 }
 
-// startRole runs the test binary in another role, with the given working directory, and returns its first line.
-func startRole(t *testing.T, role, dir string) (*exec.Cmd, string) {
+// hold prints the number and the directory of a server, and waits for the death of this process.
+func hold(s Server, err error) {
+	if err != nil {
+		fmt.Println("error:", err)
+		os.Exit(1)
+	}
+	p := s.base()
+	fmt.Println(p.PID(), p.dir.path)
+	select {}
+}
+
+// startRole runs the test binary in another role, and returns its first line.
+func startRole(t *testing.T, role string) (*exec.Cmd, string) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), roleVar+"="+role)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
@@ -82,8 +75,6 @@ func startTest(t *testing.T, o RedisOptions) *Redis {
 	t.Helper()
 	return started(t, FindRedis, func(ctx context.Context) (*Redis, error) { return StartRedis(ctx, o) })
 }
-
-func needRedis(t *testing.T) { t.Helper(); need(t, FindRedis) }
 
 // need skips a test whose server is not installed, and fails it with CI=true.
 func need(t *testing.T, find func() (string, error)) {
@@ -112,27 +103,6 @@ func started[S interface{ Close() error }](t *testing.T, find func() (string, er
 	return s
 }
 
-// startTaken starts a server like startServer, with ports from reserve.
-func startTaken[S any](ctx context.Context, at place, reserve func() (*port, error), setUp func(p *process) (S, error)) (S, error) {
-	return startServer(ctx, at, func(p *process) (S, error) {
-		p.newPort = reserve
-		return setUp(p)
-	})
-}
-
-// reserveTaken returns a reservePort of which the first n ports have a number that another process has, and how often it was called.
-func reserveTaken(number, n int) (reserve func() (*port, error), calls *int) {
-	calls = new(int)
-	return func() (*port, error) {
-		*calls++
-		p, err := reservePort()
-		if err == nil && *calls <= n {
-			p.number = number
-		}
-		return p, err
-	}, calls
-}
-
 // loginTo returns a client's view of a server's URL and CA file.
 func loginTo(t *testing.T, r *Redis, username, password string) login {
 	t.Helper()
@@ -158,21 +128,34 @@ func loginTo(t *testing.T, r *Redis, username, password string) login {
 	return l
 }
 
-// do sends one command on its own connection and returns the raw reply, of up to 4 KB.
-func do(t *testing.T, l login, command ...string) string {
+// say sends one command with the right credentials.
+func say(t *testing.T, r *Redis, command ...string) string {
 	t.Helper()
-	conn, err := dial(t.Context(), l)
+	reply, err := r.command(t.Context(), command...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
-	if _, err := conn.Write(appendCommand(nil, command...)); err != nil {
-		t.Fatal(err)
+	return reply
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// checkLeft checks that nothing is left of a server that is closed.
+func checkLeft(t *testing.T, s Server) {
+	t.Helper()
+	for range 2 {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
 	}
-	reply := make([]byte, 4096)
-	n, err := conn.Read(reply)
-	if err != nil {
-		t.Fatal(err)
+	p := s.base()
+	if p.PID() != 0 || exists(p.dir.path) {
+		t.Errorf("%s is left", p.URL())
 	}
-	return string(reply[:n])
+	if err := p.Restart(t.Context()); !errors.Is(err, errClosed) {
+		t.Errorf("%s: Restart after Close: %v", p.URL(), err)
+	}
 }

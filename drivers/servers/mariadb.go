@@ -3,6 +3,7 @@ package servers
 // A private MariaDB or MySQL server. Both are configured alike; only their first files are made differently.
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -41,10 +42,7 @@ type MySQLOptions struct {
 }
 
 // MySQL is a private server. Its methods are safe for concurrent use.
-type MySQL struct {
-	*process
-	socket string
-}
+type MySQL struct{ *process }
 
 // StartMySQL starts a private server and returns when it answers. ctx bounds the start, which fails after two minutes
 // at the latest, not the life of the server. The caller closes the server.
@@ -53,21 +51,19 @@ func StartMySQL(ctx context.Context, o MySQLOptions) (*MySQL, error) {
 	if err != nil {
 		return nil, err
 	}
-	return startServer(ctx, place{name: "mysql", durability: o.Durability}, func(p *process) (*MySQL, error) {
+	return startServer(ctx, place{name: "mysql"}, func(p *process) (*MySQL, error) {
 		return setUpMySQL(ctx, p, binary, o)
 	})
 }
 
 // setUpMySQL prepares a server: address, first files.
 func setUpMySQL(ctx context.Context, p *process, binary string, o MySQLOptions) (_ *MySQL, err error) {
-	s := &MySQL{p, p.dir.file("mysql.sock")}
+	s := &MySQL{p}
+	socket := p.dir.file("mysql.sock")
 	s.persistence = o.Durability.or("fsync each second")
-	if o.Password != "" {
-		s.secrets = []string{o.Password}
-	}
 	var port *port
 	u := url.URL{Scheme: "mysql", User: url.User(MySQLUser), Host: "localhost", Path: MySQLDatabase}
-	u.RawQuery = "socket=" + url.QueryEscape(s.socket)
+	u.RawQuery = "socket=" + url.QueryEscape(socket)
 	if o.TCP || o.TLS {
 		if port, err = s.reserve(); err != nil {
 			return nil, err
@@ -82,7 +78,7 @@ func setUpMySQL(ctx context.Context, p *process, binary string, o MySQLOptions) 
 	}
 	s.url = u.String()
 	s.argv = append([]string{binary}, mysqlArgs(o, p.dir, port)...)
-	s.ready = func(ctx context.Context, pid int) error { return greeted(ctx, s.socket, p.dir.file("mysql.pid"), pid) }
+	s.ready = func(ctx context.Context, _ int) error { return greeted(ctx, socket) }
 	if err := p.write("init.sql", mysqlInit(o.Password)); err != nil {
 		return nil, err
 	}
@@ -95,13 +91,9 @@ func mysqlArgs(o MySQLOptions, dir *tempDir, port *port) []string {
 	if o.Durability == Strict {
 		flush = "1"
 	}
-	conns := o.Conns
-	if conns <= 0 {
-		conns = mysqlConns
-	}
 	args := append(mysqlFiles(dir),
 		"--socket="+dir.file("mysql.sock"), "--pid-file="+dir.file("mysql.pid"), "--init-file="+dir.file("init.sql"),
-		"--max-connections="+strconv.Itoa(conns), "--back-log=1024",
+		"--max-connections="+strconv.Itoa(cmp.Or(o.Conns, mysqlConns)), "--back-log=1024",
 		"--innodb-flush-log-at-trx-commit="+flush,
 		// All else is the default, except what only costs memory, or time at the start.
 		"--innodb-buffer-pool-size=32M", "--performance-schema=OFF", "--skip-name-resolve",
@@ -167,17 +159,9 @@ func mysqlInstaller(binary string) *program {
 	}
 }
 
-// greeted returns nil if the server with that number accepts clients. The server speaks first: it greets a client with
-// the number 10, the version of the protocol, or with an error, which is 255. The address is certainly its own because
-// the socket is in its private directory.
-func greeted(ctx context.Context, socket, pidFile string, pid int) error {
-	text, err := os.ReadFile(pidFile)
-	if err != nil {
-		return err
-	}
-	if got := strings.TrimSpace(string(text)); got != strconv.Itoa(pid) {
-		return fmt.Errorf("the file %s is that of process %s", filepath.Base(pidFile), got)
-	}
+// greeted returns nil if the server accepts clients. The server speaks first: it greets a client with the number 10, the
+// version of the protocol, or with an error, which is 255. Nobody else listens on a socket in its private directory.
+func greeted(ctx context.Context, socket string) error {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)
 	if err != nil {
 		return err
@@ -194,9 +178,6 @@ func greeted(ctx context.Context, socket, pidFile string, pid int) error {
 	return nil
 }
 
-// Socket returns the path of the server's unix socket, which always exists.
-func (s *MySQL) Socket() string { return s.socket }
-
 // FindMySQL returns the path of the server that StartMySQL runs by default. The error wraps exec.ErrNotFound and says
 // what to install.
 func FindMySQL() (path string, err error) { return mysqlProgram.find("") }
@@ -207,7 +188,7 @@ func init() {
 		Forms:    []string{"mysql://user:pass@host:3306/db", "mysql://host/db?tls=true (TLS)", "mysql:///db?socket=/path"},
 		Packages: "mariadb-server", Limit: "max_connections",
 		Find: FindMySQL, Start: func(ctx context.Context, o StartOptions) (*Running, error) {
-			return runningOne(StartMySQL(ctx, MySQLOptions{Binary: o.Binary, Durability: o.Durability, Conns: room(o.Conns)}))
+			return running(StartMySQL(ctx, MySQLOptions{Binary: o.Binary, Durability: o.Durability, Conns: room(o.Conns)}))
 		},
 	})
 }

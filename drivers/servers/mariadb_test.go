@@ -2,9 +2,6 @@ package servers
 
 import (
 	"context"
-	"errors"
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
 )
@@ -37,9 +34,6 @@ func TestMySQLLifecycle(t *testing.T) {
 			if want := words[o.Durability]; s.Persistence() != want {
 				t.Errorf("Persistence %q, want %q", s.Persistence(), want)
 			}
-			if err := greeted(t.Context(), s.Socket(), s.dir.file("mysql.pid"), first+1); err == nil {
-				t.Error("another process's server passes for this one")
-			}
 			if err := s.Kill(); err != nil {
 				t.Fatal(err)
 			}
@@ -55,31 +49,7 @@ func TestMySQLLifecycle(t *testing.T) {
 			if s.CPU() <= 0 {
 				t.Errorf("CPU %v", s.CPU())
 			}
-			dir := s.dir.path
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
-				t.Errorf("its directory is left: %v", err)
-			}
+			checkLeft(t, s)
 		})
-	}
-}
-
-func TestMySQLStartFails(t *testing.T) {
-	t.Parallel()
-	if _, err := StartMySQL(t.Context(), MySQLOptions{Binary: "no-such-server"}); !errors.Is(err, exec.ErrNotFound) {
-		t.Errorf("a missing binary: %v", err)
-	}
-	if _, err := FindMySQL(); err == nil {
-		_, err := StartMySQL(t.Context(), MySQLOptions{Durability: "perhaps"})
-		if err == nil || !strings.Contains(err.Error(), "perhaps") {
-			t.Errorf("a made-up durability: %v", err)
-		}
-	}
-	// The output of a program that is not a server is in the error.
-	_, err := StartMySQL(t.Context(), MySQLOptions{Binary: "false"})
-	if err == nil || !strings.Contains(err.Error(), "version") {
-		t.Errorf("a program that is no server: %v", err)
 	}
 }

@@ -3,7 +3,6 @@ package servers
 // A private PgBouncer before a private PostgreSQL server.
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,12 +18,7 @@ type PgBouncerOptions struct {
 
 	// Postgres is the server behind it. It listens on a port and has no password. PgBouncer does not own it.
 	Postgres *Postgres
-
-	// PoolSize is the most connections to the server that a database has; 0 means PgBouncer's own default, which is 20.
-	PoolSize int
 }
-
-const poolSize = 20
 
 // PgBouncer is a private pooler in transaction mode: it lends a client one of its connections to the server for each
 // transaction. Each database has a pool, from which the connection that came back last is lent first. Its methods are
@@ -38,7 +32,7 @@ func StartPgBouncer(ctx context.Context, o PgBouncerOptions) (*PgBouncer, error)
 	if err != nil {
 		return nil, err
 	}
-	at, err := unprivileged("pgbouncer", "")
+	at, err := unprivileged("pgbouncer")
 	if err != nil {
 		return nil, err
 	}
@@ -47,13 +41,6 @@ func StartPgBouncer(ctx context.Context, o PgBouncerOptions) (*PgBouncer, error)
 
 // setUpPgBouncer prepares a pooler: port, files.
 func setUpPgBouncer(p *process, binary string, o PgBouncerOptions) (*PgBouncer, error) {
-	if o.PoolSize < 0 {
-		return nil, fmt.Errorf("a pool of %d connections is not possible", o.PoolSize)
-	}
-	server, err := url.Parse(o.Postgres.URL())
-	if err != nil || server.Host == "" || o.Postgres.CAFile() != "" {
-		return nil, errors.New("the server behind it has no port, or one with TLS: use PostgresOptions.TCP")
-	}
 	port, err := p.reserve()
 	if err != nil {
 		return nil, err
@@ -62,25 +49,18 @@ func setUpPgBouncer(p *process, binary string, o PgBouncerOptions) (*PgBouncer, 
 	p.argv, p.url = []string{binary, p.dir.file("pgbouncer.ini")}, address.String()
 	// The administrator has a name of this pooler's own, so that no other one can answer for it.
 	admin := filepath.Base(p.dir.path)
-	address.User = url.User(admin)
 	p.ready = func(ctx context.Context, _ int) error {
-		_, err := askSQL(ctx, address.String(), "pgbouncer", "SHOW VERSION")
+		_, err := askSQL(ctx, port.addr(), admin, "pgbouncer", "SHOW VERSION")
 		return err
 	}
 	settings := []string{
-		"[databases]", "* = host=" + server.Hostname() + " port=" + server.Port(),
+		"[databases]", "* = host=127.0.0.1 port=" + strconv.Itoa(o.Postgres.ports[0].number),
 		"[pgbouncer]", "listen_addr = 127.0.0.1", "listen_port = " + strconv.Itoa(port.number), "unix_socket_dir =",
 		"auth_type = trust", "auth_file = " + p.dir.file("users"), "admin_users = " + admin,
-		"pool_mode = transaction", "server_round_robin = 0", "default_pool_size = " + strconv.Itoa(cmp.Or(o.PoolSize, poolSize)), "max_client_conn = 1000",
+		"pool_mode = transaction", "server_round_robin = 0", "default_pool_size = 120", "max_client_conn = 1000",
 	}
 	return &PgBouncer{p}, errors.Join(p.write("pgbouncer.ini", strings.Join(settings, "\n")+"\n"),
 		p.write("users", fmt.Sprintf("%q \"\"\n%q \"\"\n", postgresUser, admin)))
-}
-
-// Begin begins a transaction as a client of the pool of a database, and returns the server process that serves it. Until
-// the caller ends it, nobody else is lent that connection.
-func (b *PgBouncer) Begin(ctx context.Context, database string) (pid int, end func() error, err error) {
-	return begin(ctx, b.url, database)
 }
 
 // FindPgBouncer returns the path of the pooler that StartPgBouncer runs by default. The error wraps exec.ErrNotFound and

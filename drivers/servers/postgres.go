@@ -6,7 +6,6 @@ import (
 	"context"
 	"net"
 	"net/url"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -29,10 +28,6 @@ type PostgresOptions struct {
 	// Conns is the number of sessions that the server must accept, besides those reserved for superusers; 0 means 600.
 	// Each is a process, but an unused one costs nothing.
 	Conns int
-
-	// Config holds further settings of postgresql.conf, e.g. {"deadlock_timeout": "5s"}. Settings that say where and
-	// how the server runs are rejected.
-	Config map[string]string
 }
 
 // Postgres is a private server. Its methods are safe for concurrent use.
@@ -49,19 +44,11 @@ func StartPostgres(ctx context.Context, o PostgresOptions) (*Postgres, error) {
 	if err != nil {
 		return nil, err
 	}
-	at, err := unprivileged("postgres", o.Durability)
+	at, err := unprivileged("postgres")
 	if err != nil {
 		return nil, err
 	}
 	return startServer(ctx, at, func(p *process) (*Postgres, error) { return setUpPostgres(ctx, p, binary, o) })
-}
-
-// presets are the variables that would fill in what the address of a private server leaves open, and what it has instead. It has
-// them only then, because programs such as psql refuse parameters that are younger than they are.
-var presets = map[string]struct{ name, value string }{
-	"PGPORT": {"port", "5432"}, "PGSSLMODE": {"sslmode", "disable"}, "PGSSLROOTCERT": {"sslrootcert", ""},
-	"PGSSLNEGOTIATION": {"sslnegotiation", "postgres"}, "PGSSLCERTMODE": {"sslcertmode", "allow"},
-	"PGCHANNELBINDING": {"channel_binding", "disable"}, "PGREQUIREAUTH": {"require_auth", ""},
 }
 
 // setUpPostgres prepares a server: address, certificates, database cluster.
@@ -72,13 +59,8 @@ func setUpPostgres(ctx context.Context, p *process, binary string, o PostgresOpt
 	p.persistence = o.Durability.or("fsync off")
 	number := 0
 	address := url.URL{Scheme: "postgres", User: url.User(postgresUser), Path: "/postgres"}
-	query := url.Values{"host": {data}}
-	for variable, parameter := range presets {
-		if os.Getenv(variable) != "" {
-			query.Set(parameter.name, parameter.value)
-		}
-	}
-	address.RawQuery = query.Encode()
+	// All but the first are for clients whose environment has others.
+	address.RawQuery = url.Values{"host": {data}, "port": {"5432"}, "sslmode": {"disable"}, "channel_binding": {"disable"}}.Encode()
 	if o.TCP || o.TLS {
 		port, err := p.reserve()
 		if err != nil {
@@ -88,10 +70,6 @@ func setUpPostgres(ctx context.Context, p *process, binary string, o PostgresOpt
 		address.Host, address.RawQuery = net.JoinHostPort("127.0.0.1", strconv.Itoa(number)), ""
 	}
 	p.url = address.String()
-	settings, err := postgresSettings(o, data, number)
-	if err != nil {
-		return nil, err
-	}
 	if err := p.makeCluster(ctx, filepath.Join(filepath.Dir(binary), "initdb"), o.Password); err != nil {
 		return nil, err
 	}
@@ -101,7 +79,7 @@ func setUpPostgres(ctx context.Context, p *process, binary string, o PostgresOpt
 			return nil, err
 		}
 	}
-	p.argv = append([]string{binary, "-D", data}, settings...)
+	p.argv = append([]string{binary, "-D", data}, postgresSettings(o, data, number)...)
 	p.ready = func(_ context.Context, pid int) error { return postgresReady(data, pid) }
 	return &Postgres{p}, nil
 }
@@ -159,12 +137,8 @@ func init() {
 		Forms:    []string{"postgres://user:pass@host:5432/db", "postgres://host/db?sslmode=verify-full (TLS)", "postgres:///db?host=/dir"},
 		Packages: "postgresql", Limit: "max_connections",
 		PasswordVariable: "PGPASSWORD", OtherVariables: "PGUSER, PGPORT, PGSSL…",
-		Ignored: map[string]string{
-			"PGOPTIONS": "to use it, write options=… in -addr", "PGSERVICE": "name the server in -addr",
-			"PGTARGETSESSIONATTRS": "name the primary in -addr", "PGCONNECT_TIMEOUT": "give -io-timeout",
-		},
 		Find: FindPostgres, Start: func(ctx context.Context, o StartOptions) (*Running, error) {
-			return runningOne(StartPostgres(ctx, PostgresOptions{Binary: o.Binary, Durability: o.Durability, Conns: room(o.Conns)}))
+			return running(StartPostgres(ctx, PostgresOptions{Binary: o.Binary, Durability: o.Durability, Conns: room(o.Conns)}))
 		},
 	})
 }

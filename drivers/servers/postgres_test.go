@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -20,8 +19,6 @@ func startPostgresTest(t *testing.T, o PostgresOptions) *Postgres {
 	t.Helper()
 	return started(t, FindPostgres, func(ctx context.Context) (*Postgres, error) { return StartPostgres(ctx, o) })
 }
-
-func needPostgres(t *testing.T) { t.Helper(); need(t, FindPostgres) }
 
 // psql runs one statement in its own session, with the client that every package of the server contains.
 func psql(t *testing.T, p *Postgres, password, statement string) (string, error) {
@@ -78,55 +75,38 @@ func TestStartPostgres(t *testing.T) {
 func TestPostgresLifecycle(t *testing.T) {
 	t.Parallel()
 	p := startPostgresTest(t, PostgresOptions{TCP: true})
-	dir := p.dir.path
 	if got, err := psql(t, p, "", "CREATE TABLE t AS SELECT 42 AS n"); err != nil {
 		t.Fatal(got, err)
 	}
 	if err := p.Restart(t.Context()); err == nil {
 		t.Error("a running server restarts")
 	}
-	for range 2 {
-		memory := memoryOf(t, p.dir.file(postgresData))
-		pid := p.PID()
-		if err := p.Signal(syscall.SIGSTOP); err != nil {
-			t.Fatal(err)
-		}
-		if err := p.Kill(); err != nil { // a stopped process dies as well
-			t.Fatal(err)
-		}
-		if _, err := stampOf(pid); err == nil {
-			t.Errorf("process %d lives on after Kill", pid)
-		}
-		if n, err := memory.users(memory.uid); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("Kill leaves shared memory, which %d processes use: %v", n, err)
-		}
-		if got, err := psql(t, p, "", "SELECT 1"); err == nil {
-			t.Errorf("it answers %q after Kill", got)
-		}
-		if err := p.Restart(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if got, err := psql(t, p, "", "SELECT n FROM t"); got != "42" || err != nil {
-			t.Errorf("after the restart it says %q, %v", got, err)
-		}
+	memory := memoryOf(t, p.dir.file(postgresData))
+	if err := p.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Kill(); err != nil { // a stopped process dies as well
+		t.Fatal(err)
+	}
+	if n, err := memory.users(memory.uid); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Kill leaves shared memory, which %d processes use: %v", n, err)
+	}
+	if got, err := psql(t, p, "", "SELECT 1"); err == nil {
+		t.Errorf("it answers %q after Kill", got)
+	}
+	if err := p.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := psql(t, p, "", "SELECT n FROM t"); got != "42" || err != nil {
+		t.Errorf("after the restart it says %q, %v", got, err)
 	}
 	if p.CPU() == 0 {
 		t.Error("it has used no time")
 	}
-	memory := memoryOf(t, p.dir.file(postgresData))
-	for range 2 {
-		if err := p.Close(); err != nil {
-			t.Error(err)
-		}
-	}
+	memory = memoryOf(t, p.dir.file(postgresData))
+	checkLeft(t, p)
 	if n, err := memory.users(memory.uid); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("Close leaves shared memory, which %d processes use: %v", n, err)
-	}
-	if err := p.Restart(t.Context()); !errors.Is(err, errClosed) {
-		t.Errorf("Restart after Close: %v", err)
-	}
-	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("its directory is left: %v", err)
 	}
 }
 
@@ -156,68 +136,6 @@ func memoryOf(t *testing.T, data string) ownMemory {
 		t.Fatalf("its shared memory has %d users, %v", n, err)
 	}
 	return m
-}
-
-func TestPostgresStartFails(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("a server that does not start: make test-all")
-	}
-	needPostgres(t)
-	const secret = "hunter2"
-	for _, tt := range []struct {
-		name string
-		o    PostgresOptions
-		want string
-	}{
-		{"no binary", PostgresOptions{Binary: "/nonexistent/postgres"}, "/nonexistent/postgres"},
-		{"no initdb", PostgresOptions{Binary: "false"}, "initdb"},
-		{"unknown setting", PostgresOptions{Config: map[string]string{"no_such_setting": "1"}}, "no_such_setting"},
-		{"no setting", PostgresOptions{Config: map[string]string{"a b": "1"}}, "no setting has such a name"},
-		{"ours", PostgresOptions{Config: map[string]string{"Port": "1"}}, "port: use PostgresOptions.TCP"},
-		{"ours without a choice", PostgresOptions{Config: map[string]string{"hba_file": "x"}}, "hba_file is not for the caller"},
-		{"durability", PostgresOptions{Durability: "some"}, `durability "some"`},
-		{"connections", PostgresOptions{Conns: -1}, "-1 connections"},
-	} {
-		tt.o.Password = secret
-		p, err := StartPostgres(t.Context(), tt.o)
-		if err == nil {
-			t.Errorf("%s: it started", tt.name)
-			_ = p.Close()
-			continue
-		}
-		if !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), secret) {
-			t.Errorf("%s: error %q does not say %q, or gives the password away", tt.name, err, tt.want)
-		}
-	}
-}
-
-// If another process takes the port between the choice and the start, another port is chosen.
-func TestPostgresTakesAnotherPort(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("a port that is taken: make test-all")
-	}
-	other := startPostgresTest(t, PostgresOptions{TCP: true})
-	reserve, calls := reserveTaken(other.ports[0].number, 1)
-	at, err := unprivileged("postgres", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	binary, err := FindPostgres()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := startTaken(t.Context(), at, reserve, func(p *process) (*Postgres, error) {
-		return setUpPostgres(t.Context(), p, binary, PostgresOptions{TCP: true})
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
-	if *calls != 2 {
-		t.Errorf("%d ports were tried, want 2", *calls)
-	}
 }
 
 func TestFindPostgres(t *testing.T) {
@@ -259,29 +177,5 @@ func TestFindPostgres(t *testing.T) {
 	onPath = filepath.Join(filepath.Dir(onPath), "postgres")
 	if got, err := FindPostgres(); got != onPath || err != nil {
 		t.Errorf("FindPostgres: %s, %v; want %s", got, err, onPath)
-	}
-}
-
-// Root's server runs as another user, who cannot enter a temp dir of root. It goes elsewhere, where Sweep looks too.
-func TestPostgresOfRootLeavesItsTempDir(t *testing.T) {
-	if testing.Short() {
-		t.Skip("root: make test-all")
-	}
-	if os.Geteuid() != 0 {
-		t.Skip("not root")
-	}
-	needPostgres(t)
-	tmp, err := os.MkdirTemp("", "") // mode 0700
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(tmp) })
-	t.Setenv("TMPDIR", tmp)
-	p := startPostgresTest(t, PostgresOptions{})
-	if out, err := psql(t, p, "", "select 1"); err != nil || out != "1" {
-		t.Errorf("%q, %v", out, err)
-	}
-	if dir := p.dir.path; filepath.Dir(dir) != plainRoot() || !slices.Contains(roots(), filepath.Dir(dir)) {
-		t.Errorf("%s is not in the temp dir of all, or not where Sweep looks: %q", dir, roots())
 	}
 }

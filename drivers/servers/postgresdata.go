@@ -8,10 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -52,59 +50,34 @@ func (p *process) makeCluster(ctx context.Context, initdb, password string) erro
 	return p.prepare(ctx, data, argv...)
 }
 
-// postgresReserved are the settings that callers cannot set, with what to use instead.
-var postgresReserved = map[string]string{
-	"port": "TCP", "listen_addresses": "TCP",
-	"ssl": "TLS", "ssl_cert_file": "TLS", "ssl_key_file": "TLS", "ssl_ca_file": "TLS",
-	"fsync": "Durability", "synchronous_commit": "Durability", "full_page_writes": "Durability",
-	"max_connections": "Conns",
-	"data_directory":  "", "hba_file": "", "ident_file": "", "external_pid_file": "", "unix_socket_directories": "",
-	"unix_socket_permissions": "", "shared_memory_type": "", "dynamic_shared_memory_type": "",
-	"logging_collector": "", "log_destination": "",
-}
-
 // postgresSettings returns the arguments of a server that listens on a port, or only on its unix socket if port is 0.
-func postgresSettings(o PostgresOptions, data string, port int) ([]string, error) {
-	if o.Conns < 0 {
-		return nil, fmt.Errorf("%d connections are not possible", o.Conns)
-	}
+func postgresSettings(o PostgresOptions, data string, port int) (args []string) {
 	settings := map[string]string{
 		"max_connections": strconv.Itoa(cmp.Or(o.Conns, 600) + 10), // some are reserved for superusers, some are not sessions
 		"shared_buffers":  "32MB",
 		"jit":             "off", // it only slows short statements down
 		"wal_level":       "minimal", "max_wal_senders": "0",
-		"log_min_messages": "error", // releasing a lock that is not held causes a warning, and each would be a line
+		"log_min_messages":        "error", // releasing a lock that is not held causes a warning, and each would be a line
+		"unix_socket_directories": data, "unix_socket_permissions": "0700",
+		"listen_addresses": "", "port": "5432", // part of the socket's name
+		// Memory shared by System V or POSIX means survives a killed server. There is always one tiny segment of the first
+		// kind, by which a server knows whether processes of its predecessor are alive; see tidyPostgres.
+		"shared_memory_type": "mmap", "dynamic_shared_memory_type": "mmap",
+		"synchronous_commit": "on", "fsync": "off", "full_page_writes": "off",
 	}
-	for name, value := range o.Config {
-		name = strings.ToLower(name)
-		other := func(r rune) bool { return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789_.", r) }
-		if err := settable("setting", name, other, "PostgresOptions", postgresReserved); err != nil {
-			return nil, err
-		}
-		settings[name] = value
-	}
-	settings["unix_socket_directories"] = data
-	settings["unix_socket_permissions"] = "0700"
-	settings["listen_addresses"], settings["port"] = "", "5432" // part of the socket's name
-	// Memory shared by System V or POSIX means survives a killed server. There is always one tiny segment of the first
-	// kind, by which a server knows whether processes of its predecessor are alive; see tidyPostgres.
-	settings["shared_memory_type"] = "mmap"
-	settings["dynamic_shared_memory_type"] = "mmap"
 	if port > 0 {
 		settings["listen_addresses"], settings["port"] = "127.0.0.1", strconv.Itoa(port)
 	}
 	if o.TLS {
 		settings["ssl"], settings["ssl_cert_file"], settings["ssl_key_file"] = "on", certFile, keyFile
 	}
-	settings["fsync"], settings["full_page_writes"], settings["synchronous_commit"] = "off", "off", "on"
 	if o.Durability == Strict {
 		settings["fsync"], settings["full_page_writes"] = "on", "on"
 	}
-	var args []string
-	for _, name := range slices.Sorted(maps.Keys(settings)) {
-		args = append(args, "-c", name+"="+settings[name])
+	for name, value := range settings {
+		args = append(args, "-c", name+"="+value)
 	}
-	return args, nil
+	return args
 }
 
 // postgresReady checks like pg_ctl: the server writes its number and its state to a file.

@@ -6,10 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
-	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -29,8 +28,7 @@ const (
 	pollMin, pollMax = time.Millisecond, 20 * time.Millisecond
 
 	logFile      = "server.log"
-	logTailLines = 12
-	logTailReach = 100
+	logTailLines = 30
 )
 
 var errClosed = errors.New("the server has been closed")
@@ -41,12 +39,12 @@ type process struct {
 	name        string   // for errors: "redis"
 	argv        []string // the program and its arguments
 	dir         *tempDir // its working directory, where it logs to logFile
+	ports       []*port  // that it has reserved
 	url         string
 	persistence string
 
 	// Most servers need none of these.
 	ca      string       // a file; "" without TLS
-	secrets []string     // never shown in quotations of the log
 	env     []string     // further variables of its environment
 	account *account     // the user that it runs as; nil: this process's own
 	quit    os.Signal    // ends the program and its child processes; nil: SIGKILL does
@@ -54,9 +52,6 @@ type process struct {
 
 	// ready makes one attempt to talk to the process with that number, and returns nil once it serves.
 	ready func(ctx context.Context, pid int) error
-
-	newPort func() (*port, error) // reservePort, but in tests
-	ports   []*port               // that it has reserved
 
 	mu    sync.Mutex
 	run   *spawn.Process // the latest one; nil before the first
@@ -71,26 +66,50 @@ type process struct {
 type place struct {
 	name    string   // of the server
 	account *account // nil: that of this process
-	root    string   // of its directory; "": the temp dir, or another one that the account can enter
+	root    string   // of its directory; "": the temp dir, or one that the account can enter
+}
 
-	durability Durability
+// Server is a private server of one process: each has what process exports.
+type Server interface {
+	io.Closer
+	base() *process
+}
+
+func (p *process) base() *process { return p }
+
+var sweepOnce sync.Once
+
+// startServer starts a server in a process that setUp completes. If it fails, none is left. Errors begin with the
+// server's name.
+func startServer[S any](ctx context.Context, at place, setUp func(p *process) (S, error)) (server S, err error) {
+	sweepOnce.Do(sweep)
+	p, err := newProcess(at)
+	if err != nil {
+		return server, fmt.Errorf("%s: start: %w", at.name, err)
+	}
+	s, err := setUp(p)
+	if err == nil {
+		err = p.start(ctx)
+	}
+	if err != nil {
+		return server, fmt.Errorf("%s: start: %w", at.name, errors.Join(err, p.Close()))
+	}
+	return s, nil
 }
 
 // newProcess returns a process in a private directory, through which its account passes, and does nothing else there.
-func newProcess(at place) (_ *process, err error) {
-	if err := at.durability.check(); err != nil {
-		return nil, err
-	}
+func newProcess(at place) (*process, error) {
 	if at.root == "" {
-		if at.root, err = rootFor(at.account); err != nil {
-			return nil, err
+		at.root = tempRoot()
+		if at.account != nil {
+			at.root = plainRoot() // which the account can enter, unlike a temp dir of root's own
 		}
 	}
 	dir, err := newTempDir(at.root)
 	if err != nil {
 		return nil, err
 	}
-	p := &process{name: at.name, account: at.account, dir: dir, newPort: reservePort}
+	p := &process{name: at.name, account: at.account, dir: dir}
 	if at.account != nil {
 		if err := os.Chmod(dir.path, 0o711); err != nil {
 			return nil, errors.Join(err, p.Close())
@@ -101,7 +120,7 @@ func newProcess(at place) (_ *process, err error) {
 
 // reserve reserves a port until the process is closed.
 func (p *process) reserve() (*port, error) {
-	port, err := p.newPort()
+	port, err := reservePort()
 	if err == nil {
 		p.ports = append(p.ports, port)
 	}
@@ -116,6 +135,17 @@ func (p *process) write(name, text string) error {
 
 // URL returns the server's address as a client gives it, without a password.
 func (p *process) URL() string { return p.url }
+
+// URLs returns the same as a list.
+func (p *process) URLs() []string { return []string{p.url} }
+
+// Network returns "tcp" or "unix".
+func (p *process) Network() string {
+	if len(p.ports) > 0 {
+		return "tcp"
+	}
+	return "unix"
+}
 
 // CAFile returns the PEM file of the private CA that signed the server's certificate; "" without TLS.
 func (p *process) CAFile() string { return p.ca }
@@ -143,19 +173,29 @@ func (p *process) PIDs() []int {
 
 // Restart starts the server again at its address after it was killed or has died, with the files that it had written,
 // and returns when it answers. An error quotes the end of the server's log; no process is left then.
-func (p *process) Restart(ctx context.Context) error {
+func (p *process) Restart(ctx context.Context) error { return p.failed("start", p.start(ctx)) }
+
+func (p *process) start(ctx context.Context) error {
 	r, err := p.launch()
 	if err != nil {
-		return fmt.Errorf("%s: start: %w", p.name, err)
+		return err
 	}
-	if err := p.awaitReady(ctx, r); err != nil {
-		r.Kill()
-		if tail := p.LogTail(); tail != "" {
-			return fmt.Errorf("%s: start: %w; its log ends with\n%s", p.name, err, tail)
-		}
-		return fmt.Errorf("%s: start: %w", p.name, err)
+	if err = p.awaitReady(ctx, r); err == nil {
+		return nil
 	}
-	return nil
+	r.Kill()
+	if tail := p.LogTail(); tail != "" {
+		return fmt.Errorf("%w; its log ends with\n%s", err, tail)
+	}
+	return err
+}
+
+// failed says what could not be done with which server; without an error it returns nil.
+func (p *process) failed(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %s: %w", p.name, what, err)
 }
 
 func (p *process) launch() (*spawn.Process, error) {
@@ -177,7 +217,6 @@ func (p *process) launch() (*spawn.Process, error) {
 		return nil, err
 	}
 	defer log.Close()
-	cmd.Env = append(spawn.Environ(), p.env...)
 	r, err := spawn.Start(cmd)
 	if err != nil {
 		return nil, err
@@ -186,10 +225,6 @@ func (p *process) launch() (*spawn.Process, error) {
 		p.spent += used(p.run)
 	}
 	p.run = r
-	if err := p.dir.record(r.PID()); err != nil {
-		r.Kill()
-		return nil, err
-	}
 	return r, nil
 }
 
@@ -201,18 +236,20 @@ func (p *process) command(dir string, argv []string) (*exec.Cmd, *os.File, error
 	}
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = dir, log, log, p.account.attr()
+	cmd.ExtraFiles = []*os.File{p.dir.lock} // the directory stays as long as the program runs
+	cmd.Env = append(spawn.Environ(), p.env...)
 	return cmd, log, nil
 }
 
-// prepare runs a program that makes the first files of a server, in a directory, and logs to the server's log. When ctx or this
-// process ends, so does all that the program has started, at the latest with a sweep.
+// prepare runs a program that makes the first files of a server, in a directory, and logs to the server's log. When ctx
+// ends, so does all that the program has started.
 func (p *process) prepare(ctx context.Context, dir string, argv ...string) error {
 	cmd, log, err := p.command(dir, argv)
 	if err != nil {
 		return err
 	}
 	defer log.Close()
-	err = run(ctx, startTimeout, cmd, p.dir.record)
+	err = run(ctx, startTimeout, cmd)
 	if err != nil && context.Cause(ctx) == nil {
 		return fmt.Errorf("make the first files with %s: %w; its output ends with\n%s", cmd.Path, err, p.LogTail())
 	}
@@ -233,18 +270,15 @@ func (p *process) awaitReady(ctx context.Context, r *spawn.Process) error {
 		case <-ctx.Done():
 		}
 	}()
-	err := poll(ctx, func(ctx context.Context) error { return p.ready(ctx, r.PID()) })
-	switch {
-	case err == nil:
-		return nil
-	case r.Gone():
+	err := poll(ctx, "it does not answer", func(ctx context.Context) error { return p.ready(ctx, r.PID()) })
+	if err != nil && r.Gone() {
 		return fmt.Errorf("%s exited: %s", p.argv[0], r.State())
 	}
-	return fmt.Errorf("it does not answer: %w", err)
+	return err
 }
 
-// poll calls ready until it returns nil, for as long as a start may take.
-func poll(ctx context.Context, ready func(context.Context) error) error {
+// poll calls ready until it returns nil, for as long as a start may take. what begins the error.
+func poll(ctx context.Context, what string, ready func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	for pause := pollMin; ; pause = min(2*pause, pollMax) {
@@ -254,7 +288,7 @@ func poll(ctx context.Context, ready func(context.Context) error) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%w (last: %w)", ctx.Err(), err)
+			return fmt.Errorf("%s: %w (last: %w)", what, ctx.Err(), err)
 		case <-time.After(pause):
 		}
 	}
@@ -292,29 +326,21 @@ func (p *process) CPU() time.Duration {
 // Signal sends a signal to the server's process, e.g. SIGSTOP and SIGCONT to pause it. On Linux the process has stopped
 // when SIGSTOP returns; its child processes go on. The error wraps os.ErrProcessDone if there is no process.
 func (p *process) Signal(sig os.Signal) error {
-	r := p.current()
-	if r == nil {
-		return fmt.Errorf("%s: signal: %w", p.name, os.ErrProcessDone)
+	if r := p.current(); r != nil {
+		return p.failed("signal", r.Signal(sig))
 	}
-	if err := r.Signal(sig); err != nil {
-		return fmt.Errorf("%s: signal: %w", p.name, err)
-	}
-	return nil
+	return p.failed("signal", os.ErrProcessDone)
 }
 
 // Kill ends the server with SIGKILL and returns when it is gone. It keeps its address and its files for Restart.
-func (p *process) Kill() error {
+func (p *process) Kill() (err error) {
 	if r := p.current(); r != nil {
-		if err := r.Kill(); err != nil {
-			return fmt.Errorf("%s: kill: %w", p.name, err)
-		}
+		err = r.Kill()
 	}
-	if p.tidy != nil {
-		if err := p.tidy(); err != nil {
-			return fmt.Errorf("%s: kill: %w", p.name, err)
-		}
+	if err == nil && p.tidy != nil {
+		err = p.tidy()
 	}
-	return nil
+	return p.failed("kill", err)
 }
 
 // stop asks the process to end, and waits for up to stopTimeout.
@@ -331,7 +357,7 @@ func (p *process) stop() {
 
 // Close stops the server for good and removes its directory. It may be called more than once.
 func (p *process) Close() error {
-	p.closing.Do(func() { p.closed = errors.Join(p.end(), closeAll(p.ports)) })
+	p.closing.Do(func() { p.closed = p.end() })
 	return p.closed
 }
 
@@ -339,6 +365,7 @@ func (p *process) end() error {
 	p.mu.Lock()
 	p.ended = true
 	p.mu.Unlock()
+	defer freeAll(p.ports)
 	// Nothing that the server has is kept, so it need not end in order, unless it has to end its own children.
 	if p.quit != nil {
 		p.stop()
@@ -346,35 +373,16 @@ func (p *process) end() error {
 	if err := p.Kill(); err != nil {
 		return err
 	}
-	if err := p.dir.remove(); err != nil {
-		return fmt.Errorf("%s: close: %w", p.name, err)
-	}
-	return nil
+	return p.failed("close", p.dir.remove())
 }
 
-// complaint is a line of a log that is likely to have the reason why a program has ended.
-var complaint = regexp.MustCompile(`\b(error|Error|ERROR|fatal|FATAL|panic)\b`)
-
-// LogTail returns the last lines of the server's log, indented, or "" if there are none. Secrets are left out.
-// If those have no complaint, the first one that is not far above them comes before: a Go program ends with its stack, and
-// mariadb-install-db with advice.
+// LogTail returns the last lines of the server's log, indented, or "" if there are none.
 func (p *process) LogTail() string {
-	text, err := os.ReadFile(p.dir.file(logFile))
-	if err != nil {
-		return ""
-	}
+	text, _ := os.ReadFile(p.dir.file(logFile))
 	tail := strings.TrimSpace(strings.ToValidUTF8(string(text), ""))
-	for _, secret := range p.secrets {
-		tail = strings.ReplaceAll(tail, secret, "***")
-	}
 	if tail == "" {
 		return ""
 	}
-	all := strings.Split(tail, "\n")
-	lines := all[max(0, len(all)-logTailLines):]
-	near := all[max(0, len(all)-logTailReach):]
-	if first := slices.IndexFunc(near, complaint.MatchString); first >= 0 && first < len(near)-len(lines) && !slices.ContainsFunc(lines, complaint.MatchString) {
-		lines = append([]string{near[first], "…"}, lines...)
-	}
-	return "\t" + strings.Join(lines, "\n\t")
+	lines := strings.Split(tail, "\n")
+	return "\t" + strings.Join(lines[max(0, len(lines)-logTailLines):], "\n\t")
 }

@@ -3,12 +3,15 @@ package servers
 // A private redis-server or valkey-server; both are configured and started alike.
 
 import (
-	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 var redisProgram = program{
@@ -28,9 +31,7 @@ type RedisOptions struct {
 	// rights, and the default user is disabled. The server gets only its hash (Redis ≥ 6.2).
 	Username, Password string
 
-	// Config holds further directives of redis.conf, e.g. {"maxclients": "100"}. Values are written as they are, so one
-	// with several arguments must be quoted as in the file. They override the defaults. Directives that say where and
-	// how the server runs are rejected.
+	// Config holds further directives of redis.conf, as they are in the file, e.g. {"maxclients": "100"}.
 	Config map[string]string
 
 	// Clock gives the server a clock of its own, which SetClock moves. It needs libfaketime; see FindFaketime.
@@ -45,7 +46,7 @@ type RedisOptions struct {
 
 // member makes a server part of a group. It is for the functions of this package that start groups.
 type member struct {
-	lines   []string   // of the configuration; the caller's Config does not override them
+	lines   []string   // of the configuration
 	args    []string   // of the program, after its configuration file
 	cluster bool       // a node of a cluster, with a second port for the other nodes
 	ca      *authority // that the group shares; nil: one of its own
@@ -62,22 +63,17 @@ type Redis struct {
 // StartRedis starts a private Redis server and returns when it answers. ctx bounds the start, which fails after two
 // minutes at the latest, not the life of the server. The caller closes the server.
 func StartRedis(ctx context.Context, o RedisOptions) (*Redis, error) {
-	if o.Username != "" && o.Password == "" {
-		return nil, errors.New("redis: start: a Username needs a Password")
-	}
 	binary, err := redisProgram.find(o.Binary)
 	if err != nil {
 		return nil, err
 	}
-	return startServer(ctx, place{name: "redis", durability: o.Durability}, func(p *process) (*Redis, error) {
-		return setUpRedis(p, binary, o)
-	})
+	return startServer(ctx, place{name: "redis"}, func(p *process) (*Redis, error) { return setUpRedis(p, binary, o) })
 }
 
 // setUpRedis prepares a server: address, certificates, configuration.
 func setUpRedis(p *process, binary string, o RedisOptions) (_ *Redis, err error) {
 	r := &Redis{process: p}
-	r.argv, r.secrets = append([]string{binary, p.dir.file("redis.conf")}, o.args...), redisSecrets(o)
+	r.argv = append([]string{binary, p.dir.file("redis.conf")}, o.args...)
 	if o.Clock {
 		if r.env, err = ownClock(p.dir); err != nil {
 			return nil, err
@@ -98,21 +94,64 @@ func setUpRedis(p *process, binary string, o RedisOptions) (_ *Redis, err error)
 		if r.bus, err = r.reserve(); err != nil {
 			return nil, err
 		}
-		o.lines = append(slices.Clone(o.lines), "cluster-port "+strconv.Itoa(r.bus.number))
+		o = o.with("cluster-port " + strconv.Itoa(r.bus.number))
 	}
 	if o.TLS {
-		if l.tls, err = p.certify(cmp.Or(o.ca, new(authority)), ""); err != nil {
+		if o.ca == nil {
+			o.ca = new(authority)
+		}
+		if l.tls, err = p.certify(o.ca, ""); err != nil {
 			return nil, err
 		}
 		r.url = "rediss://" + l.address
 	}
-	conf, err := redisConf(o, p.dir.path, r.port)
-	if err != nil {
-		return nil, err
-	}
 	r.login = l
 	r.ready = func(ctx context.Context, pid int) error { return ping(ctx, l, pid) }
-	return r, p.write("redis.conf", conf)
+	return r, p.write("redis.conf", redisConf(o, p.dir, r.port))
+}
+
+// redisConf returns the configuration of a server that listens on p, or on a unix socket in dir if p is nil.
+func redisConf(o RedisOptions, dir *tempDir, p *port) string {
+	file := func(name string) string { return strconv.Quote(dir.file(name)) }
+	directives := map[string]string{
+		"save":        `""`,   // no snapshots: nothing is kept, and nothing disturbs the measurement
+		"tcp-backlog": "4096", // thousands of clients connect at once, and a full unix backlog refuses at once
+		"daemonize":   "no",
+		"dir":         strconv.Quote(dir.path),
+		"logfile":     `""`, // standard output: errors about this very file go there as well
+		"port":        "0",
+	}
+	if o.Durability == Strict {
+		directives["appendonly"], directives["appendfsync"] = "yes", "always"
+	}
+	if p == nil {
+		directives["unixsocket"], directives["unixsocketperm"] = file("redis.sock"), "700"
+	} else {
+		directives["bind"], directives["port"] = "127.0.0.1", strconv.Itoa(p.number)
+	}
+	if o.TLS {
+		directives["port"], directives["tls-port"] = "0", strconv.Itoa(p.number)
+		directives["tls-cert-file"], directives["tls-key-file"] = file(certFile), file(keyFile)
+		directives["tls-ca-cert-file"], directives["tls-auth-clients"] = file(caFile), "no"
+	}
+	maps.Copy(directives, o.Config)
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(directives)) {
+		fmt.Fprintf(&b, "%s %s\n", name, directives[name])
+	}
+	for _, line := range o.lines {
+		fmt.Fprintln(&b, line)
+	}
+	if o.Password == "" {
+		return b.String()
+	}
+	user := "default"
+	if o.Username != "" {
+		user = o.Username
+		b.WriteString("user default off\n")
+	}
+	fmt.Fprintf(&b, "user %s on #%x ~* &* +@all\n", user, sha256.Sum256([]byte(o.Password)))
+	return b.String()
 }
 
 // FindRedis returns the path of the server that StartRedis runs by default. The error wraps exec.ErrNotFound and says
@@ -130,31 +169,35 @@ func init() {
 
 // runRedis leaves CPU nil, because INFO tells the CPU time.
 func runRedis(ctx context.Context, o StartOptions) (s *Running, err error) {
-	redis := RedisOptions{Binary: o.Binary, Durability: o.Durability}
+	redis, master := RedisOptions{Binary: o.Binary, Durability: o.Durability}, ""
 	switch o.Topology {
 	case "redlock":
-		if s, err = runningEnsemble(StartNodes(ctx, o.Nodes, redis)); err == nil {
-			s.Network = "unix"
-		}
+		s, err = running(StartNodes(ctx, o.Nodes, redis))
 	case "replicated":
-		s, err = runningEnsemble(StartReplicated(ctx, o.Replicas, redis))
+		s, err = running(StartReplicated(ctx, o.Replicas, redis))
 	case "sentinel":
-		s, err = runningEnsemble(StartSentinel(ctx, o.Replicas, Sentinels, redis))
+		master = SentinelMaster
+		s, err = running(StartSentinel(ctx, o.Replicas, Sentinels, redis))
 	case "cluster":
-		s, err = runningEnsemble(StartCluster(ctx, o.Nodes, redis))
+		s, err = running(StartCluster(ctx, o.Nodes, redis))
 	default:
-		s, err = runningOne(StartRedis(ctx, redis))
+		s, err = running(StartRedis(ctx, redis))
 	}
 	if err != nil {
 		return nil, err
 	}
-	s.CPU, s.Master = nil, map[string]string{"sentinel": SentinelMaster}[o.Topology]
+	s.CPU, s.Master = nil, master
 	return s, nil
 }
 
 func runEmbedded(n int) (*Running, error) {
 	var list []*Embedded
-	s := &Running{Network: "tcp", Close: func() error { return closeAll(list) }}
+	s := &Running{Network: "tcp", Close: func() (err error) {
+		for _, e := range list {
+			err = errors.Join(err, e.Close())
+		}
+		return err
+	}}
 	for range n {
 		e, err := StartEmbedded()
 		if err != nil {

@@ -38,10 +38,6 @@ type Service struct {
 	// SingleThreaded says that the main thread of each process executes all commands, however many cores there are.
 	SingleThreaded bool
 
-	// Ignored are the environment variables that its usual clients read and its drivers ignore, because they would
-	// change what is measured, each with what to do instead.
-	Ignored map[string]string
-
 	Find     func() (path string, err error) // the program that Start runs; the error says what to install. nil: there is none
 	Start    func(ctx context.Context, o StartOptions) (*Running, error)
 	Embedded func(n int) (*Running, error)  // starts n substitutes inside this process; nil: there is none
@@ -158,6 +154,7 @@ func jarVersion(path string) string {
 // ensemble is a private server of one or several processes.
 type ensemble interface {
 	URLs() []string
+	Network() string
 	Persistence() string
 	CPU() time.Duration
 	PIDs() []int
@@ -165,19 +162,32 @@ type ensemble interface {
 }
 
 // running describes a private server.
-func running(s ensemble, network string, err error) (*Running, error) {
+func running(s ensemble, err error) (*Running, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Running{URLs: s.URLs(), Network: network, Persistence: s.Persistence(), CPU: s.CPU, PIDs: s.PIDs, Close: s.Close}, nil
+	return &Running{URLs: s.URLs(), Network: s.Network(), Persistence: s.Persistence(), CPU: s.CPU, PIDs: s.PIDs, Close: s.Close}, nil
 }
 
-// runningOne describes a server of one process.
-func runningOne[S Server](s S, err error) (*Running, error) {
-	return running(&Group[S]{[]S{s}}, "unix", err)
-}
+// Durability says what a private server has on disk when it confirms a change.
+type Durability string
 
-func runningEnsemble(s ensemble, err error) (*Running, error) { return running(s, "tcp", err) }
+const (
+	// Relaxed means nothing: the server fsyncs late or never, as far as it can be configured. Confirmed changes may be
+	// lost with the machine, and with some servers (Redis) even with the process.
+	Relaxed Durability = "relaxed"
+
+	// Strict means the change itself: it is fsynced before the answer, on every server that has to agree.
+	Strict Durability = "strict"
+)
+
+// or returns what is on disk when a server confirms a change, if it is relaxed in that way.
+func (d Durability) or(relaxed string) (persistence string) {
+	if d == Strict {
+		return "fsync each commit"
+	}
+	return relaxed
+}
 
 // room returns the connection limit for a database: conns, plus a few for inspecting it and for cleaning up after an
 // outage. Up to the default limit it returns 0.

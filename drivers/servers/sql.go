@@ -1,15 +1,13 @@
 package servers
 
-// The little of PostgreSQL's protocol that is needed to ask a private server, or the pooler before it, something, and
-// what an administrator asks. The environment, which pgx reads, has no say in it. A server with TLS or a password is not
-// asked.
+// What an administrator asks of a private PostgreSQL server on a port, or of the pooler before it. It takes little of the
+// protocol. The environment, which pgx reads, has no say in it.
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"net"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -23,53 +21,36 @@ type sqlConn struct {
 	front *pgproto3.Frontend
 }
 
-// dialSQL connects to a database at an address with a host and a port. All that the connection is asked has to be
-// answered within askTimeout.
-func dialSQL(ctx context.Context, address, database string) (_ *sqlConn, err error) {
-	u, err := url.Parse(address)
-	if err != nil {
-		return nil, err
-	}
-	network, at := "tcp", u.Host
-	if dir := u.Query().Get("host"); dir != "" {
-		network, at = "unix", dir+"/.s.PGSQL.5432"
-	}
-	deadline := time.Now().Add(askTimeout)
-	d := net.Dialer{Deadline: deadline}
-	conn, err := d.DialContext(ctx, network, at)
+func dialSQL(ctx context.Context, addr, user, database string) (*sqlConn, error) {
+	d := net.Dialer{Timeout: askTimeout}
+	conn, err := d.DialContext(ctx, "tcp", addr)
 	if err != nil {
 		return nil, err
 	}
 	c := &sqlConn{Conn: conn, front: pgproto3.NewFrontend(conn, conn)}
-	defer func() {
-		if err != nil {
-			conn.Close()
-		}
-	}()
-	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	if err := conn.SetDeadline(deadline); err != nil {
-		return nil, err
-	}
-	c.front.Send(&pgproto3.StartupMessage{
-		ProtocolVersion: pgproto3.ProtocolVersionNumber, Parameters: map[string]string{"user": u.User.Username(), "database": database},
+	_, err = c.send(ctx, &pgproto3.StartupMessage{
+		ProtocolVersion: pgproto3.ProtocolVersionNumber, Parameters: map[string]string{"user": user, "database": database},
 	})
-	_, err = c.talk()
-	return c, err
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
 }
 
 // ask runs one statement, and returns its rows as text.
-func (c *sqlConn) ask(statement string) (rows [][]string, err error) {
-	c.front.Send(&pgproto3.Query{String: statement})
-	rows, err = c.talk()
+func (c *sqlConn) ask(ctx context.Context, statement string) (rows [][]string, err error) {
+	rows, err = c.send(ctx, &pgproto3.Query{String: statement})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", statement, err)
 	}
 	return rows, nil
 }
 
-// talk sends what is collected, and reads until the server is ready for more.
-func (c *sqlConn) talk() (rows [][]string, err error) {
-	if err := c.front.Flush(); err != nil {
+// send sends a message, and reads until the server is ready for more.
+func (c *sqlConn) send(ctx context.Context, message pgproto3.FrontendMessage) (rows [][]string, err error) {
+	defer context.AfterFunc(ctx, func() { c.Close() })()
+	c.front.Send(message)
+	if err := errors.Join(c.SetDeadline(time.Now().Add(askTimeout)), c.front.Flush()); err != nil {
 		return nil, err
 	}
 	for {
@@ -86,8 +67,6 @@ func (c *sqlConn) talk() (rows [][]string, err error) {
 			rows = append(rows, row)
 		case *pgproto3.ErrorResponse:
 			err = errors.New(m.Message)
-		case *pgproto3.AuthenticationCleartextPassword, *pgproto3.AuthenticationMD5Password, *pgproto3.AuthenticationSASL:
-			return nil, errors.New("the server wants a password")
 		case *pgproto3.ReadyForQuery:
 			return rows, err
 		}
@@ -95,19 +74,23 @@ func (c *sqlConn) talk() (rows [][]string, err error) {
 }
 
 // askSQL runs one statement on a connection of its own.
-func askSQL(ctx context.Context, address, database, statement string) (rows [][]string, err error) {
-	c, err := dialSQL(ctx, address, database)
+func askSQL(ctx context.Context, addr, user, database, statement string) (rows [][]string, err error) {
+	c, err := dialSQL(ctx, addr, user, database)
 	if err != nil {
 		return nil, err
 	}
 	defer c.Close()
-	defer context.AfterFunc(ctx, func() { c.Close() })()
-	return c.ask(statement)
+	return c.ask(ctx, statement)
 }
 
 func quoteSQL(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
-// CreateDatabase makes an empty database, whose name is of small letters, digits and underscores.
+func (p *Postgres) ask(ctx context.Context, statement string) ([][]string, error) {
+	return askSQL(ctx, p.ports[0].addr(), postgresUser, postgresUser, statement)
+}
+
+// CreateDatabase makes an empty database, whose name is of small letters, digits and underscores. It and what follows are
+// for a server that listens on a port.
 func (p *Postgres) CreateDatabase(ctx context.Context, name string) error {
 	_, err := p.ask(ctx, "CREATE DATABASE "+name)
 	return err
@@ -147,20 +130,22 @@ func (p *Postgres) AdvisoryHolders(ctx context.Context, database string) (pids [
 // Begin begins a transaction on a connection of its own to a database, and returns the server process that serves it.
 // The caller ends it.
 func (p *Postgres) Begin(ctx context.Context, database string) (pid int, end func() error, err error) {
-	return begin(ctx, p.url, database)
+	return p.begin(ctx, database)
 }
 
-func (p *Postgres) ask(ctx context.Context, statement string) ([][]string, error) {
-	return askSQL(ctx, p.url, postgresUser, statement)
+// Begin begins a transaction as a client of the pool of a database, and returns the server process that serves it. Until
+// the caller ends it, nobody else is lent that connection.
+func (b *PgBouncer) Begin(ctx context.Context, database string) (pid int, end func() error, err error) {
+	return b.begin(ctx, database)
 }
 
 // begin begins a transaction, which ends with its connection.
-func begin(ctx context.Context, address, database string) (pid int, end func() error, err error) {
-	c, err := dialSQL(ctx, address, database)
+func (p *process) begin(ctx context.Context, database string) (pid int, end func() error, err error) {
+	c, err := dialSQL(ctx, p.ports[0].addr(), postgresUser, database)
 	if err != nil {
 		return 0, nil, err
 	}
-	rows, err := c.ask("BEGIN; SELECT pg_backend_pid()")
+	rows, err := c.ask(ctx, "BEGIN; SELECT pg_backend_pid()")
 	if err == nil {
 		pid, err = strconv.Atoi(rows[0][0])
 	}

@@ -1,14 +1,11 @@
 package servers
 
-// What only Linux can do: CPU times of living processes, and processes that can be identified for certain.
+// What only Linux has: descendants, file systems in memory at a known place, and ports that stay reserved.
 
 import (
-	"bytes"
-	"fmt"
 	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/lockbench/lockbench/drivers/spawn"
 )
@@ -22,43 +19,58 @@ func family(pid int) []int {
 	return list
 }
 
-// members returns the living processes of a group.
-func members(group int) (list []int) {
-	files, _ := filepath.Glob("/proc/[0-9]*")
-	for _, file := range files {
-		pid, err := strconv.Atoi(filepath.Base(file))
+// sharedMemory is a directory in memory that every Linux has, though it is often small in containers.
+const sharedMemory = "/dev/shm"
+
+// memoryRoot returns a directory in memory with that many bytes free, or "".
+func memoryRoot(need int64) string {
+	var fs unix.Statfs_t
+	if !inMemory(sharedMemory) || unix.Statfs(sharedMemory, &fs) != nil ||
+		int64(fs.Bavail)*int64(fs.Bsize) < need || unix.Access(sharedMemory, unix.W_OK) != nil {
+		return ""
+	}
+	return sharedMemory
+}
+
+// inMemory reports whether dir is on a file system in memory.
+func inMemory(dir string) bool {
+	var fs unix.Statfs_t
+	return unix.Statfs(dir, &fs) == nil && (fs.Type == unix.TMPFS_MAGIC || fs.Type == unix.RAMFS_MAGIC)
+}
+
+// memoryRoots returns the directories in memory that may hold private directories.
+func memoryRoots() []string {
+	if !inMemory(sharedMemory) {
+		return nil
+	}
+	return []string{sharedMemory}
+}
+
+// reservePort binds a socket to a port and never listens. The kernel then gives the port to no process that asks for any
+// free one (nor, as a local port, to a client that connects), but a server that asks for it by number gets it, because
+// servers use SO_REUSEADDR. Otherwise the reconnecting clients of a killed server could take its port, or even connect
+// to themselves.
+func reservePort() (_ *port, err error) {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, os.NewSyscallError("socket", err)
+	}
+	p := &port{held: os.NewFile(uintptr(fd), "port")}
+	defer func() {
 		if err != nil {
-			continue
+			p.free()
 		}
-		if fields, err := spawn.Stat(pid); err == nil && string(fields[2]) == strconv.Itoa(group) {
-			list = append(list, pid)
-		}
+	}()
+	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1); err != nil {
+		return nil, os.NewSyscallError("setsockopt", err)
 	}
-	return list
-}
-
-// stampOf returns a unique name for a living process: its start, in ticks since a boot that has a unique id. A process
-// that only waits to be reaped is no longer alive.
-func stampOf(pid int) (string, error) {
-	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err := unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		return nil, os.NewSyscallError("bind", err)
+	}
+	addr, err := unix.Getsockname(fd)
 	if err != nil {
-		return "", err
+		return nil, os.NewSyscallError("getsockname", err)
 	}
-	fields, err := spawn.Stat(pid)
-	if err != nil {
-		return "", err
-	}
-	if state := fields[0][0]; state == 'Z' || state == 'X' {
-		return "", fmt.Errorf("process %d: %w", pid, os.ErrProcessDone)
-	}
-	return string(bytes.TrimSpace(boot)) + ":" + string(fields[19]), nil
-}
-
-// ours reports whether the process with that number has the stamp and works in dir.
-func ours(pid int, stamp, dir string) bool {
-	if !lives(pid, stamp) {
-		return false
-	}
-	cwd, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid))
-	return err == nil && (cwd == dir || strings.HasPrefix(cwd, dir+string(filepath.Separator)))
+	p.number = addr.(*unix.SockaddrInet4).Port
+	return p, nil
 }

@@ -1,16 +1,16 @@
 package servers
 
 import (
+	"context"
+	"errors"
 	"fmt"
-	"net/url"
+	"io/fs"
 	"os"
-	"os/exec"
+	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -18,47 +18,52 @@ import (
 	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
-// The kernel kills the server when its parent is killed, and the next sweep removes what is left.
+// gone reports whether a process has ended.
+func gone(pid int) bool {
+	fields, err := spawn.Stat(pid)
+	return err != nil || strings.Contains("ZX", string(fields[0]))
+}
+
+// The kernel kills a server, also one that runs as another user, when its parent is killed, and the next sweep removes
+// what is left: the directory, and shared memory.
 func TestServerDiesWithParent(t *testing.T) {
-	needRedis(t)
-	root := canonical(t.TempDir())
-	t.Setenv("TMPDIR", root)
-	parent, line := startRole(t, "parent", "")
-	var pid int
-	var dir, address string
-	if _, err := fmt.Sscan(line, &pid, &dir, &address); err != nil {
-		t.Fatal(line, err)
-	}
-	if !strings.HasPrefix(dir, root) {
-		t.Fatalf("the server lives in %s, outside of %s", dir, root)
-	}
-	u, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := ping(t.Context(), login{network: "unix", address: u.Path}, pid); err != nil {
-		t.Fatal(err)
-	}
-	if removed, err := sweep(root); err != nil || removed != nil {
-		t.Errorf("swept %q under a living parent, %v", removed, err)
-	}
-	if err := parent.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = parent.Wait()
-	testwait.Until(t, "the server is gone", func() bool {
-		_, err := stampOf(pid)
-		return err != nil
-	})
-	if removed, err := sweep(root); err != nil || !slices.Equal(removed, []string{dir}) {
-		t.Errorf("swept %q, %v, want %s", removed, err, dir)
+	for name, find := range map[string]func() (string, error){"redis": FindRedis, "postgres": FindPostgres} {
+		t.Run(name, func(t *testing.T) {
+			if testing.Short() && name != "redis" {
+				t.Skip("another server that dies: make test-all")
+			}
+			need(t, find)
+			t.Setenv("TMPDIR", canonical(t.TempDir()))
+			parent, line := startRole(t, name)
+			var pid int
+			var dir string
+			if _, err := fmt.Sscan(line, &pid, &dir); err != nil {
+				t.Fatal(line, err)
+			}
+			var memory ownMemory
+			if name == "postgres" {
+				memory = memoryOf(t, filepath.Join(dir, postgresData))
+			}
+			if sweep(); !exists(dir) || gone(pid) {
+				t.Error("swept under a living parent")
+			}
+			_ = parent.Process.Kill()
+			_ = parent.Wait()
+			testwait.Until(t, "the server is gone", func() bool { return gone(pid) })
+			testwait.Until(t, "its directory is swept", func() bool { sweep(); return !exists(dir) })
+			if name == "postgres" {
+				if n, err := memory.users(memory.uid); !errors.Is(err, fs.ErrNotExist) {
+					t.Errorf("the sweep leaves shared memory, which %d processes use: %v", n, err)
+				}
+			}
+		})
 	}
 }
 
 // Pdeathsig is tied to the thread that starts a child. A server must outlive the thread of the goroutine that started
-// it.
+// it. It is in a group of its own, which the terminal's Ctrl-C does not reach.
 func TestServerOutlivesThread(t *testing.T) {
-	needRedis(t)
+	need(t, FindRedis)
 	var r *Redis
 	var err error
 	tid := onDyingThread(func() { r, err = StartRedis(t.Context(), RedisOptions{}) })
@@ -66,15 +71,12 @@ func TestServerOutlivesThread(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	testwait.Until(t, "the thread has ended", func() bool {
-		_, err := os.Stat(fmt.Sprintf("/proc/self/task/%d", tid))
-		return err != nil
-	})
-	if err := ping(t.Context(), loginTo(t, r, "", ""), r.PID()); err != nil {
+	testwait.Until(t, "the thread has ended", func() bool { return !exists(fmt.Sprintf("/proc/self/task/%d", tid)) })
+	if err := ping(t.Context(), r.login, r.PID()); err != nil {
 		t.Error(err)
 	}
-	if r.PID() == 0 {
-		t.Error("the server died with the thread")
+	if group, err := syscall.Getpgid(r.PID()); err != nil || group != r.PID() {
+		t.Errorf("process %d is in group %d, %v", r.PID(), group, err)
 	}
 }
 
@@ -95,32 +97,13 @@ func onDyingThread(f func()) (tid int) {
 	return tid
 }
 
-// The terminal's Ctrl-C goes to the foreground process group, which the server must not be in.
-func TestServerHasItsOwnProcessGroup(t *testing.T) {
-	t.Parallel()
-	r := startTest(t, RedisOptions{})
-	group, err := syscall.Getpgid(r.PID())
-	if err != nil || group != r.PID() {
-		t.Errorf("process %d is in group %d, %v", r.PID(), group, err)
-	}
-}
-
 // While a killed server is away, its port is not given to a process that asks for any free port.
 func TestPortStaysReserved(t *testing.T) {
-	t.Parallel()
 	p, err := reservePort()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer p.Close()
-	q, err := reservePort()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer q.Close()
-	if p.number == q.number || p.number == 0 {
-		t.Errorf("the same port twice: %d, %d", p.number, q.number)
-	}
+	defer p.free()
 	// By number and without SO_REUSEADDR, the port is taken.
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -130,40 +113,6 @@ func TestPortStaysReserved(t *testing.T) {
 	if err := unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}, Port: p.number}); err != unix.EADDRINUSE {
 		t.Errorf("bind to a reserved port: %v, want %v", err, unix.EADDRINUSE)
 	}
-}
-
-// The CPU time of a process with one thread is known to the nanosecond, not in ticks of 10 ms, of which a backend may
-// use none.
-func TestCPUOfShortWork(t *testing.T) {
-	for _, sh := range []string{"/bin/sh", "/usr/bin/sh"} {
-		if _, err := os.Stat(sh); err != nil {
-			continue
-		}
-		out, in, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer out.Close()
-		cmd := exec.Command(sh, "-c", "sleep 60 & echo; wait")
-		cmd.Stdout = in
-		p, err := spawn.Start(cmd)
-		in.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer p.KillGroup()
-		if _, err := out.Read(make([]byte, 1)); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := os.Stat("/proc/self/schedstat"); err != nil {
-			t.Skip("the kernel keeps no schedstat")
-		}
-		if cpu := spawn.CPU(p.PID()); cpu <= 0 || cpu%(10*time.Millisecond) == 0 {
-			t.Errorf("a shell that has just started has used %v", cpu)
-		}
-		return
-	}
-	t.Skip("no shell")
 }
 
 // A process has stopped when Signal returns from SIGSTOP, however many threads it has and however busy they are.
@@ -185,4 +134,34 @@ func TestStopIsAwaited(t *testing.T) {
 			return !stopped
 		})
 	}
+}
+
+// What makes the first files of MariaDB is a script, and what it has started. All of it ends with the start that is given up.
+func TestMySQLGivenUp(t *testing.T) {
+	need(t, FindMySQL)
+	root := canonical(t.TempDir())
+	t.Setenv("TMPDIR", root)
+	working := func(word string) (found bool) {
+		files, _ := filepath.Glob("/proc/[0-9]*/cwd")
+		for _, file := range files {
+			if cwd, err := os.Readlink(file); err == nil && strings.HasPrefix(cwd, root+"/") {
+				line, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "cmdline"))
+				found = found || strings.Contains(string(line), word)
+			}
+		}
+		return found
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	failed := make(chan error, 1)
+	go func() {
+		_, err := StartMySQL(ctx, MySQLOptions{})
+		failed <- err
+	}()
+	testwait.Until(t, "the first files are being made", func() bool { return working("\x00--bootstrap") || working("\x00--initialize") })
+	cancel()
+	if err := <-failed; !errors.Is(err, context.Canceled) {
+		t.Errorf("the start that was given up fails with %v", err)
+	}
+	testwait.Until(t, "all that it has started is gone", func() bool { return !working("") })
 }

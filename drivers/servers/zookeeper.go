@@ -29,7 +29,7 @@ type ZooKeeper struct {
 }
 
 // ZooKeepers are the members of one ensemble, or one server by itself.
-type ZooKeepers struct{ peered[*ZooKeeper] }
+type ZooKeepers struct{ Group[*ZooKeeper] }
 
 // zooKeeperTick is the server's unit of time. A session lasts at least two of them, so that tests and faults can see
 // one end; the default tick is 2 s.
@@ -58,9 +58,9 @@ func StartZooKeeper(ctx context.Context, n int, o ZooKeeperOptions) (*ZooKeepers
 	if n == 1 {
 		ports = 0
 	}
-	err = list.start(ctx, "zookeeper", n, ports, func(ctx context.Context, i int) (*ZooKeeper, error) {
-		return startServer(ctx, place{name: "zookeeper", durability: o.Durability}, func(p *process) (*ZooKeeper, error) {
-			return setUpZooKeeper(p, i+1, list.peers, java, classes, o.Durability)
+	err = list.start(ctx, n, ports, func(ctx context.Context, i int) (*ZooKeeper, error) {
+		return startServer(ctx, place{name: "zookeeper"}, func(p *process) (*ZooKeeper, error) {
+			return setUpZooKeeper(p, i+1, list.ports, java, classes, o.Durability)
 		})
 	})
 	if err != nil {
@@ -202,7 +202,7 @@ func init() {
 		Forms:    []string{"zookeeper://user:pass@host:2181/chroot", "zookeepers://host:2281 (TLS)"},
 		Packages: "libzookeeper-java default-jre-headless", Home: "ZOOKEEPER_HOME", Limit: "maxCnxns",
 		Find: FindZooKeeper, Start: func(ctx context.Context, o StartOptions) (*Running, error) {
-			return runningEnsemble(StartZooKeeper(ctx, max(1, o.Nodes), ZooKeeperOptions{Durability: o.Durability}))
+			return running(StartZooKeeper(ctx, max(1, o.Nodes), ZooKeeperOptions{Durability: o.Durability}))
 		},
 	})
 }

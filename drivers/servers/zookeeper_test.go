@@ -1,9 +1,8 @@
 package servers
 
 import (
-	"errors"
+	"context"
 	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
@@ -11,25 +10,12 @@ import (
 	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
-func needZooKeeper(t *testing.T) { t.Helper(); need(t, FindZooKeeper) }
-
 func startZooKeeperTest(t *testing.T, n int, o ZooKeeperOptions) *ZooKeepers {
 	t.Helper()
-	needZooKeeper(t)
-	z, err := StartZooKeeper(t.Context(), n, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	z := started(t, FindZooKeeper, func(ctx context.Context) (*ZooKeepers, error) { return StartZooKeeper(ctx, n, o) })
 	t.Cleanup(func() {
-		for range 2 {
-			if err := z.Close(); err != nil {
-				t.Error(err)
-			}
-		}
 		for _, node := range z.Nodes {
-			if node.PID() != 0 || exists(node.dir.path) {
-				t.Errorf("%s is left", node.URL())
-			}
+			checkLeft(t, node)
 		}
 	})
 	return z
@@ -38,12 +24,11 @@ func startZooKeeperTest(t *testing.T, n int, o ZooKeeperOptions) *ZooKeepers {
 func TestStartZooKeeper(t *testing.T) {
 	t.Parallel()
 	for durability, want := range map[Durability][2]string{
-		"":      {"-Dzookeeper.forceSync=no", "fsync off"},
-		Relaxed: {"-Dzookeeper.forceSync=no", "fsync off"},
-		Strict:  {"-Dzookeeper.forceSync=yes", "fsync each commit"},
+		"":     {"-Dzookeeper.forceSync=no", "fsync off"},
+		Strict: {"-Dzookeeper.forceSync=yes", "fsync each commit"},
 	} {
 		if testing.Short() && durability != "" {
-			continue // two more Java processes, for a line of their configuration
+			continue // another Java process, for a line of its configuration
 		}
 		t.Run("durability "+string(durability), func(t *testing.T) {
 			z := startZooKeeperTest(t, 1, ZooKeeperOptions{Durability: durability})
@@ -96,36 +81,4 @@ func TestStartZooKeeperEnsemble(t *testing.T) {
 		t.Fatal(err)
 	}
 	testwait.Until(t, "the majority serves", func() bool { return serves(t.Context(), z.Nodes[2].addr) == nil })
-}
-
-func TestStartZooKeeperRefuses(t *testing.T) {
-	if _, err := StartZooKeeper(t.Context(), 2, ZooKeeperOptions{}); err == nil {
-		t.Error("two servers are no ensemble")
-	}
-	if _, err := StartZooKeeper(t.Context(), 1, ZooKeeperOptions{Durability: "hopeful"}); err == nil {
-		t.Error("there is no such durability")
-	}
-}
-
-func TestFindZooKeeper(t *testing.T) {
-	needZooKeeper(t)
-	t.Setenv("ZOOKEEPER_HOME", t.TempDir())
-	if _, err := FindZooKeeper(); !errors.Is(err, exec.ErrNotFound) || !strings.Contains(err.Error(), "ZOOKEEPER_HOME") {
-		t.Errorf("an empty ZOOKEEPER_HOME: %v", err)
-	}
-	home := t.TempDir()
-	if err := os.Mkdir(home+"/lib", 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(home+"/lib/zookeeper-3.9.3.jar", nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("ZOOKEEPER_HOME", home)
-	if path, err := FindZooKeeper(); err != nil || path != home+"/lib/zookeeper-3.9.3.jar" {
-		t.Errorf("Apache's archive: %q, %v", path, err)
-	}
-	t.Setenv("PATH", t.TempDir())
-	if _, err := FindZooKeeper(); !errors.Is(err, exec.ErrNotFound) || !strings.Contains(err.Error(), "default-jre-headless") {
-		t.Errorf("no java: %v", err)
-	}
 }
