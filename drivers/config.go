@@ -64,7 +64,7 @@ type Config struct {
 
 	Conns      int           // connections of the pool; 0 means the client library's default
 	Pipelining Pipelining    // whether concurrent commands share a connection
-	FlushDelay time.Duration // how long a pipelining client collects commands before it writes; 0 means not at all; or FlushAuto
+	FlushDelay time.Duration // how long a pipelining client collects commands before it writes; 0 means not at all
 
 	// IOTimeout bounds one request on the wire, and one connection attempt, if the context has no earlier deadline; 0
 	// means DefaultIOTimeout.
@@ -117,9 +117,6 @@ func withoutSecrets(addr string) string {
 // DefaultIOTimeout is the time after which an unanswered request counts as unknown. It is go-redis's default for
 // reading a reply.
 const DefaultIOTimeout = 3 * time.Second
-
-// FlushAuto, as a Config.FlushDelay, lets a client collect for as long as others wait for its answers, and at most for a moment.
-const FlushAuto time.Duration = -1
 
 // DefaultNodeTimeout is the time after which Redlock counts a node as having said no. The algorithm's description asks
 // for 5 to 50 ms with a lease of 10 s: long for a node that answers, short against the lease.

@@ -159,7 +159,6 @@ type Library struct {
 	Pipelines   bool   // it shares connections between goroutines by default
 	Multiplexes bool   // it always has many requests under way on each connection
 	Locks       bool   // it is a lock library: it brings its own locks, and a process keeps one client of it
-	Collects    bool   // it has FlushAuto
 	Outside     bool   // its sessions are in other processes, as many as Config.Lockers
 	Queues      bool   // clients of one process wait for each other within it, before the server hears of them
 

@@ -114,7 +114,6 @@ text prove.txt "$go" run ./cmd/lockbench prove -quiet -format "table,json=$out/p
 text languages.txt "$go run ./cmd/lockbench prove -quiet -driver $languages -format table,json=$out/languages.json || true"
 ! wanted languages.txt || gzip -9nf "$out/languages.json"
 text overhead.txt "$go" run ./scripts/overhead -rounds 9 -duration 1500ms
-text flush.txt "$go" test -run '^$' -bench FlushDelay -benchtime 9x ./drivers/redis/rueidis
 text watched.txt "$go" test -run '^$' -bench Live -benchtime 9x ./workloads/observe
 text pace.txt "$go" test -run '^$' -bench Lag -benchtime 9x ./workloads/pace
 text null-cycle.txt "$go" test -run '^$' -bench 'Null|StampsAndRecords' -count 7 ./workloads

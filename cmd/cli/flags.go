@@ -43,7 +43,7 @@ func (f flagDef) bare() string {
 	return "true"
 }
 
-// variable returns the environment variable that sets the flag's default: LOCKBENCH_FLUSH_DELAY for -flush-delay.
+// variable returns the environment variable that sets the flag's default: LOCKBENCH_KEY_DIST for -key-dist.
 func (f flagDef) variable() string {
 	return "LOCKBENCH_" + strings.ToUpper(strings.ReplaceAll(f.name, "-", "_"))
 }

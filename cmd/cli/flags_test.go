@@ -92,7 +92,7 @@ func parseWords(t testing.TB, words []string, env environ) (*options, error) {
 }
 
 func TestPrecedence(t *testing.T) {
-	env := environment("LOCKBENCH_CLIENTS", "7", "LOCKBENCH_KEYS", "8", "LOCKBENCH_HOLD", "", "LOCKBENCH_FLUSH_DELAY", "1ms")
+	env := environment("LOCKBENCH_CLIENTS", "7", "LOCKBENCH_KEYS", "8", "LOCKBENCH_HOLD", "", "LOCKBENCH_IO_TIMEOUT", "1s")
 	o, err := parse(t, "-clients 5", env)
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +102,7 @@ func TestPrecedence(t *testing.T) {
 		from       source
 	}{
 		{"clients", "5", fromFlag}, {"keys", "8", fromVariable}, {"hold", "0s", fromDefault},
-		{"flush-delay", "1ms", fromVariable}, {"think", "0s", fromDefault},
+		{"io-timeout", "1s", fromVariable}, {"think", "0s", fromDefault},
 	} {
 		if opt := o.get(want.flag); opt.text != want.text || opt.from != want.from {
 			t.Errorf("-%s is %q from %d, want %q from %d", want.flag, opt.text, opt.from, want.text, want.from)

@@ -83,7 +83,7 @@ func TestTakenWorkloads(t *testing.T) {
 	}
 	texts["example"] = string(example)
 	for name, line := range map[string]string{
-		"axes": "-driver go-redis,rueidis,memory,null -wait backoff,poll,queue,none -clients 2,1k -flush-delay 0s,100us -trials 3 -renew=off,on -lockers 1,2 -handover swap",
+		"axes": "-driver go-redis,rueidis,memory,null -wait backoff,poll,queue,none -clients 2,1k -pipelining default,auto:100us -trials 3 -renew=off,on -lockers 1,2 -handover swap",
 		"loads": "-driver memory -keys 100 -rate 0,0.5,5k,1k:50k:10s -arrival constant,poisson -max-queue 9 " +
 			"-key-dist uniform,zipf:1.1,hot:80%:10,sequential,own -hold 100us,uniform:1ms:9ms,exp:5ms,lognormal:5ms:50ms " +
 			"-crash 0.1% -try-only 0.3 -n 1M -duration 1m30s",
@@ -99,7 +99,7 @@ func TestTakenWorkloads(t *testing.T) {
 		texts[name] = printed(t, e)
 	}
 	texts["spellings"] = "driver: [rueidis, null]\nclients: 1_000\nkeys: 10k\nhold: 0\nthink: uniform:0:1.5ms\ncrash: 0.1\n" +
-		"slo: response.p99.9 < 1.5s, violations=0,errors< 1%\nrate: 0\nburst: 0\nrenew: [on, false]\noracle: false\nseed: 0x10\nttl: 1h30m\nflush-delay: 1.5us\n"
+		"slo: response.p99.9 < 1.5s, violations=0,errors< 1%\nrate: 0\nburst: 0\nrenew: [on, false]\noracle: false\nseed: 0x10\nttl: 1h30m\npipelining: auto:1.5us\n"
 	for name, text := range texts {
 		if _, err := experimentOfWorkload(t, text, "", environment()); err != nil {
 			t.Errorf("%s: %v\n%s", name, err, text)

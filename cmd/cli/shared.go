@@ -60,7 +60,7 @@ func (r *runner) enter(ctx context.Context, run *workloads.Run) (leave func(), e
 			", cannot tell whether other runs are there: it would have to be exclusive, owned, and renewed or bound to a session"}
 	}
 	c.Lock, c.Renew, c.Clients, c.TTL, c.Wait = first.Name, !t.Session, sharing.Sessions, time.Minute+workloads.CleanTime(c.Keys), wait.None
-	c.Release, c.Conns, c.Lockers, c.Handover, c.Pipelining, c.FlushDelay, c.FlushAuto = "", 0, 0, "", "", 0, false
+	c.Release, c.Conns, c.Lockers, c.Handover, c.Pipelining, c.FlushDelay = "", 0, 0, "", "", 0
 	svc, err := r.servers.Open(ctx, c, run.Prefix)
 	if err != nil {
 		return nil, err

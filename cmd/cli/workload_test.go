@@ -87,7 +87,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 	for name, test := range map[string]struct{ line, servers string }{
 		"default": {"", ""},
-		"skips":   {"-driver go-redis,rueidis,memory,null -lock set-nx,mutex,none -wait none,pubsub -clients 2,1k -flush-delay 0s,100us -trials 3 -seed 7", ""},
+		"skips":   {"-driver go-redis,rueidis,memory,null -lock set-nx,mutex,none -wait none,pubsub -clients 2,1k -pipelining default,auto:100us -trials 3 -seed 7", ""},
 		"waits":   {"-driver rueidis,memory -wait poll:3ms,backoff:2ms:100ms,pubsub,queue,block,none -handover release,swap -lockers 1,8 -timeout 0s,2s", ""},
 		"dists": {"-driver memory -keys 100 -key-dist uniform,zipf:1.1,hot:80%:10,sequential,own " +
 			"-hold 100us,uniform:1ms:9ms,exp:5ms,lognormal:5ms:50ms -think 0s,exp:1us", ""},
@@ -166,7 +166,7 @@ func randomLine(r *rand.Rand) string {
 		"rate": {"0", "5k", "1k:2k:3s"}, "arrival": {"constant", "poisson"}, "burst": {"0s", "1s"}, "max-queue": {"0", "7"},
 		"handover": {"release", "swap"}, "lockers": {"1", "2"}, "durability": {"relaxed", "strict"}, "topology": {"single", "redlock", "ensemble"},
 		"duration": {"10s", "3s"}, "n": {"0", "100"}, "probe": {"0", "2"}, "trials": {"1", "2"}, "seed": {"1", "12"},
-		"conns": {"0", "3"}, "pipelining": {"default", "auto"}, "flush-delay": {"0s", "20us"},
+		"conns": {"0", "3"}, "pipelining": {"default", "auto", "auto:20us"},
 	}
 	var words []string
 	for _, f := range runFlags {

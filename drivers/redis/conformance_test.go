@@ -40,7 +40,7 @@ func conformAll(t *testing.T, slots int, cfg drivers.Config, cells func(d driver
 		}
 		for _, cell := range cells(d, library) {
 			cfg := cfg
-			cfg.Lock, cfg.Pipelining, cfg.Release, cfg.Polls, cfg.FlushDelay = cell.Lock, cell.Pipelining, cell.Release, cell.Polls, cell.FlushDelay
+			cfg.Lock, cfg.Pipelining, cfg.Release, cfg.Polls = cell.Lock, cell.Pipelining, cell.Release, cell.Polls
 			all.Go(func() {
 				free <- struct{}{}
 				defer func() { <-free }()
@@ -80,11 +80,7 @@ func cells(d drivers.Driver, library int) []cell {
 		}
 		return list
 	}
-	list := append(cellsWith(d), cell{"fair for clients that poll", drivers.Config{Lock: "fair", Polls: true}})
-	if drivers.LibraryOf(d).Collects {
-		list = append(list, cell{"set-nx that collects", drivers.Config{Lock: "set-nx", FlushDelay: drivers.FlushAuto}})
-	}
-	return list
+	return append(cellsWith(d), cell{"fair for clients that poll", drivers.Config{Lock: "fair", Polls: true}})
 }
 
 // embeddedCells has the release by a command, which the real server may lack. It leaves out the line of clients that poll:

@@ -128,7 +128,6 @@ func TestOpenErrors(t *testing.T) {
 		{"bad lock", drivers.Config{Lock: "mutex", Addrs: []string{plain.URL()}}, `unknown lock "mutex"; there are set-nx, setnx`, drivers.ClassOther},
 		{"negative pool", drivers.Config{Addrs: []string{plain.URL()}, Pipelining: "off", Conns: -1}, "-1 connections", drivers.ClassOther},
 		{"unknown pipelining", drivers.Config{Addrs: []string{plain.URL()}, Pipelining: "on"}, `pipelining "on" is unknown`, drivers.ClassOther},
-		{"delay without pipelining", drivers.Config{Addrs: []string{plain.URL()}, Pipelining: "off", FlushDelay: 1}, "flush delay needs pipelining", drivers.ClassOther},
 	}
 	forBoth(t, func(t *testing.T, driver string) {
 		d, _ := drivers.Lookup(driver)

@@ -166,14 +166,11 @@ var Settings = []Setting{
 		at:    func(p *Plan, _ *Load) value { return number(&p.Conns) }},
 	{Name: "pipelining", Group: GroupClient, Value: "MODE", Default: "default", Zero: "default", Axis: true,
 		Usage: "auto: clients share connections; off: they do not (default: as the library\nships); " +
+			"auto:100us: its library collects commands for that long, then sends;\n" +
 			"batch: two goroutines for each processor carry many clients,\n" +
 			"and send what is ready in one write: the most load from one machine,\n" +
 			"if holds and pauses are 0 or ten times a request (else they get longer)",
-		at: func(p *Plan, _ *Load) value { return name(&p.Pipelining) }},
-	{Name: "flush-delay", Group: GroupClient, Value: "TIME|auto", Default: "0s", Zero: "0s", Axis: true,
-		Usage: "how long a pipelining library collects commands; auto: until answers\n" +
-			"to the last ones come, at most 100 µs, where many clients wait (rueidis)",
-		at: func(p *Plan, _ *Load) value { return flushDelay{&p.FlushDelay, &p.FlushAuto} }},
+		at: func(p *Plan, _ *Load) value { return mode{&p.Pipelining, &p.FlushDelay} }},
 	{Name: "param", Group: GroupClient, Value: "NAME=VALUE", Axis: true,
 		Usage: "options of a lock library, several joined by a plus sign:\n" +
 			"retry=linear+retry-min=10ms; see lockbench list",
@@ -206,6 +203,7 @@ var Settings = []Setting{
 // Gone are the settings that only records of before have. They are shown and told apart as they are written, and cannot be set.
 var Gone = []Setting{
 	{Name: "max-errors", Zero: "never", Constant: true, at: func(p *Plan, _ *Load) value { return name(&p.MaxErrors) }},
+	{Name: "flush-auto", Zero: "off", Axis: true, at: func(p *Plan, _ *Load) value { return onOff(&p.FlushAuto) }},
 	{Name: "pin", Zero: "off", Axis: true, at: func(p *Plan, _ *Load) value { return onOff(&p.Pin) }},
 	{Name: "overstay", Zero: "0%", Axis: true, Class: true, at: func(_ *Plan, l *Load) value { return share(&l.Overstay) }},
 	{Name: "handover-max", Constant: true, at: func(p *Plan, _ *Load) value { return besides(&p.HandoverMax, 16) }},

@@ -40,7 +40,7 @@ type Plan struct {
 	Conns       int           `json:"conns,omitempty"`      // 0: the client library's default
 	Pipelining  string        `json:"pipelining,omitempty"` // empty: the client library's default
 	FlushDelay  time.Duration `json:"flush_delay_ns,omitempty"`
-	FlushAuto   bool          `json:"flush_auto,omitempty"` // the delay follows the load
+	FlushAuto   bool          `json:"flush_auto,omitempty"` // Gone: the delay followed the load
 	IOTimeout   time.Duration `json:"io_timeout_ns"`
 	Oracle      bool          `json:"oracle"`
 	Durability  string        `json:"durability,omitempty"` // of a private server: "relaxed" or "strict"; empty: whatever the server has

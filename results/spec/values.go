@@ -161,37 +161,39 @@ func (v way) Set(text string) error {
 	return nil
 }
 
-// flushDelay is a fixed time, or one that follows the load.
-type flushDelay struct {
-	fixed *time.Duration
-	auto  *bool
+// mode is a way to share connections, and of auto for how long the library collects commands: off, auto:100us.
+type mode struct {
+	name  *string
+	delay *time.Duration
 }
 
-const auto = "auto"
-
-func (v flushDelay) String() string {
-	if *v.auto {
-		return auto
+func (v mode) String() string {
+	if *v.delay != 0 { // without a name in records of before, of rueidis, whose default is auto
+		return "auto:" + FormatTime(*v.delay)
 	}
-	return FormatTime(*v.fixed)
+	return *v.name
 }
 
-func (v flushDelay) Clear() { *v.fixed, *v.auto = 0, false }
+func (v mode) Clear() { *v.name, *v.delay = "", 0 }
 
-func (v flushDelay) copy(from value) {
-	*v.fixed, *v.auto = *from.(flushDelay).fixed, *from.(flushDelay).auto
+func (v mode) copy(from value) {
+	*v.name, *v.delay = *from.(mode).name, *from.(mode).delay
 }
 
-func (v flushDelay) Set(text string) error {
-	if text == auto {
-		*v.fixed, *v.auto = 0, true
-		return nil
+func (v mode) Set(text string) error {
+	name, after, collects := strings.Cut(text, ":")
+	var delay time.Duration
+	if collects {
+		var err error
+		if delay, err = ParseTime(after); err != nil {
+			return err
+		}
+		if name != "auto" || delay < 0 || delay > time.Second {
+			return errors.New("must be a name, or auto:TIME with a time from 0s to 1s")
+		}
 	}
-	d, err := ParseTime(text)
-	if err != nil {
-		return fmt.Errorf("%w, or auto", err)
-	}
-	*v.fixed, *v.auto = d, false
+	v.Clear()
+	*v.name, *v.delay = name, delay
 	return nil
 }
 

@@ -75,7 +75,11 @@ func Check(p spec.Plan, t drivers.Traits) error {
 	case p.Lock == "":
 		return refuse("lock", "", "the name of a lock design")
 	}
-	if err := checkNames(p, "topology", "release", "pipelining", "durability"); err != nil {
+	err := checkNames(p, "topology", "release", "durability")
+	if err == nil && p.Pipelining != "" {
+		err = checkName("pipelining", p.Pipelining, Choices("pipelining"))
+	}
+	if err != nil {
 		return err
 	}
 	if m := fit(&p, t); m != nil {
@@ -93,7 +97,6 @@ func Check(p spec.Plan, t drivers.Traits) error {
 		within("warmup", p.Warmup, 0, maxTime),
 		checkProbe(p),
 		within("conns", p.Conns, 0, MaxConns),
-		within("flush-delay", p.FlushDelay, 0, time.Second),
 		within("io-timeout", p.IOTimeout, minIO, time.Hour),
 		checkName("server", p.Server, []string{Private, Embedded, External, InProcess}),
 	)

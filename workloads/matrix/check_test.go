@@ -54,7 +54,6 @@ func TestCheck(t *testing.T) {
 		{func(p *spec.Plan) { p.Warmup = -1 }, "warmup", "-warmup -1ns: must be 0s to 24h"},
 		{func(p *spec.Plan) { p.Conns = -1 }, "conns", "-conns -1: must be 0 to 100000"},
 		{func(p *spec.Plan) { p.Pipelining = "on" }, "pipelining", `-pipelining on: unknown pipelining "on"; there are default, auto, off, batch`},
-		{func(p *spec.Plan) { p.FlushDelay = -1 }, "flush-delay", "-flush-delay -1ns: must be 0s to 1s"},
 		{func(p *spec.Plan) { p.IOTimeout = 0 }, "io-timeout", "-io-timeout 0s: must be 1ms to 1h"},
 		{func(p *spec.Plan) { p.Durability = "strikt" }, "durability", `-durability strikt: unknown durability "strikt"; there are relaxed, strict`},
 		{func(p *spec.Plan) { p.Server = "" }, "server", `-server "": unknown server ""; there are private, embedded, external, in-process`},

@@ -83,6 +83,7 @@ func CheckNames(axes []Axis) error {
 				err = checkDriver(p.Driver, known)
 			case a.Setting.Name == "wait":
 				err = checkName("wait", p.Wait, known) // without its times
+			case a.Setting.Name == "pipelining" && p.FlushDelay > 0: // which only auto can have
 			default:
 				err = checkName(a.Setting.Name, a.Setting.Typed(p, &p.Load), known)
 			}

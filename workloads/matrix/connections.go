@@ -29,16 +29,12 @@ func Addressed(driver string) bool {
 // Config returns what the service of p is opened with, as far as the plan says it.
 func Config(p *spec.Plan, prefix string) drivers.Config {
 	kind, _ := wait.Find(p.Wait)
-	flush := p.FlushDelay
-	if p.FlushAuto {
-		flush = drivers.FlushAuto
-	}
 	return drivers.Config{
 		Lock: p.Lock, Prefix: prefix, Clients: p.Clients, TTL: p.TTL, Lockers: p.Lockers, Params: p.ParamMap(),
 		Wakes: kind.Wakes, Blocks: kind.Blocks, Polls: p.Wait == wait.Poll || p.Wait == wait.Backoff,
 		Renews: p.Renew, Passes: p.Handover == wait.HandoverSwap,
 		Crashes: slices.ContainsFunc(p.Groups(), func(c spec.Class) bool { return c.Crash > 0 }),
-		Conns:   p.Conns, Pipelining: drivers.Pipelining(p.Pipelining), FlushDelay: flush, IOTimeout: p.IOTimeout,
+		Conns:   p.Conns, Pipelining: drivers.Pipelining(p.Pipelining), FlushDelay: p.FlushDelay, IOTimeout: p.IOTimeout,
 		Topology: drivers.Topology(p.Topology), Acks: p.Acks, NodeTimeout: p.NodeTimeout, Release: drivers.Release(p.Release),
 		Embedded: p.Server == Embedded,
 	}

@@ -75,8 +75,6 @@ func fitBatch(p *spec.Plan) *Misfit {
 		return misfit(p, "a client in a batch has no goroutine that could wait like this; all others go with it", "%s %s -wait %s", p.Lock, batch, p.Wait)
 	case p.Topology != "":
 		return misfit(p, "a batch goes to a single server", "%s %s -topology %s", p.Lock, batch, p.Topology)
-	case collects(p):
-		return misfit(p, "what is ready is sent at once", "%s -flush-delay %s", batch, flushDelay.Text(p, nil))
 	}
 	return nil
 }
@@ -159,28 +157,19 @@ func fitLibrary(p *spec.Plan) *Misfit {
 	case !remote && p.Conns > 0:
 		return misfit(p, inside, "-conns %d", p.Conns)
 	case !remote && p.Pipelining != "" && p.Pipelining != string(drivers.PipeliningBatch):
-		return misfit(p, inside, "-pipelining %s", p.Pipelining)
-	case !remote && collects(p):
-		return misfit(p, inside, "-flush-delay %s", flushDelay.Text(p, nil))
+		return misfit(p, inside, "-pipelining %s", pipelining.Text(p, nil))
 	case p.Conns > 0 && library.Pinned(p.Lock):
 		return misfit(p, "each client needs a connection of its own", "%s -conns %d", p.Lock, p.Conns)
 	case p.Pipelining != "" && !slices.Contains(library.Pipelining, drivers.Pipelining(p.Pipelining)):
-		return misfit(p, "its library leaves no choice", "-pipelining %s", p.Pipelining)
-	case collects(p) && !Pipelined(p):
-		return misfit(p, "only a pipelining library collects commands; see -pipelining auto", "-flush-delay %s", flushDelay.Text(p, nil))
-	case p.FlushAuto && !library.Collects:
-		return misfit(p, "its library collects as it does, or for a fixed time", "-flush-delay auto")
+		return misfit(p, "its library leaves no choice", "-pipelining %s", pipelining.Text(p, nil))
 	}
 	return nil
 }
 
 var (
 	keyDist, _    = spec.Find("key-dist")
-	flushDelay, _ = spec.Find("flush-delay")
+	pipelining, _ = spec.Find("pipelining")
 )
-
-// collects reports whether the library collects commands for a while.
-func collects(p *spec.Plan) bool { return p.FlushDelay > 0 || p.FlushAuto }
 
 // fitLoad returns what of a class's load makes no sense, or not with the design.
 func fitLoad(p *spec.Plan, c spec.Class, t drivers.Traits) *Misfit {

@@ -40,6 +40,8 @@ func Schema(s spec.Setting) map[string]any {
 		either(text(wordText+`(@(`+strings.Join(Choices("topology"), "|")+`))?`), map[string]any{"type": "null"})
 	case s.Name == "wait":
 		either(text(strings.Join(Choices("wait"), "|") + "|poll:" + timeText + "|backoff:" + timeText + ":" + timeText))
+	case s.Name == "pipelining":
+		either(text(strings.Join(Choices("pipelining"), "|") + "|auto:(" + timeText + "|0)"))
 	case Choices(s.Name) != nil:
 		about["enum"] = Choices(s.Name)
 	case s.Value == "" && s.Axis:
@@ -55,8 +57,6 @@ func Schema(s spec.Setting) map[string]any {
 		either(number, text(decimal))
 	case s.Value == "TIME":
 		either(zero, text(timeText+"|0"))
-	case s.Value == "TIME|auto":
-		either(zero, text(timeText+"|0|auto"))
 	case s.Value == "TIMES":
 		either(zero, text(timesText))
 	case s.Value == "KEYS":

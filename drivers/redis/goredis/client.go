@@ -35,8 +35,6 @@ func NewClient(o redis.Options) (*goredis.Client, error) {
 	switch {
 	case o.Conns < 0:
 		return nil, fmt.Errorf("%d connections are not possible: give 1 or more, or 0 for the library's default", o.Conns)
-	case o.FlushDelay != 0:
-		return nil, errors.New("a flush delay needs pipelining, which the library does not do: drop it")
 	case o.Pipelining != drivers.PipeliningDefault && o.Pipelining != drivers.PipeliningOff:
 		return nil, fmt.Errorf("pipelining %q is not possible: the library sends one command at a time on a connection", o.Pipelining)
 	}
@@ -64,9 +62,6 @@ const redirects = 3
 func dialCluster(o redis.Options) (redis.Conn, error) {
 	if o.Pipelining == drivers.PipeliningAuto {
 		return nil, errors.New("go-redis sends pipelines of a cluster again when a connection breaks, and a repeated release may free the next holder's lock: turn pipelining off, or take rueidis")
-	}
-	if o.FlushDelay != 0 {
-		return nil, errors.New("a flush delay needs pipelining, which go-redis does not do in a cluster: drop it")
 	}
 	if o.Retries != 0 {
 		return nil, errors.New("retries are not possible in a cluster, where each command is sent once: drop them")

@@ -42,14 +42,8 @@ func Dial(_ context.Context, o redis.Options) (redis.Conn, error) {
 	options := poolOptions(o)
 	switch o.Pipelining {
 	case drivers.PipeliningDefault, drivers.PipeliningOff, drivers.PipeliningBatch:
-		if o.FlushDelay != 0 {
-			return nil, errors.New("a flush delay needs pipelining, which go-redis does not do by default: add pipelining auto")
-		}
 		return &conn{client: newClient(o, options), io: o.IO(), sharded: o.Sharded}, nil
 	case drivers.PipeliningAuto:
-		if o.FlushDelay == drivers.FlushAuto {
-			return nil, errors.New("the library collects while a batch is under way, or for a fixed time: give a flush delay, or none")
-		}
 		return dialAuto(o, options)
 	}
 	return nil, fmt.Errorf("pipelining %q is unknown: go-redis has auto, off and batch", o.Pipelining)

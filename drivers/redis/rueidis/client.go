@@ -15,7 +15,6 @@ import (
 var Driver = redis.Driver{Dial: Dial, Client: drivers.Library{
 	Module:     Module,
 	Pipelines:  true,
-	Collects:   true,
 	Pipelining: []drivers.Pipelining{drivers.PipeliningAuto, drivers.PipeliningOff, drivers.PipeliningBatch},
 	Topologies: redis.Topologies,
 	Conns: func(clients int, pipelined bool) int {
@@ -37,7 +36,7 @@ func ClientOption(o redis.Options) (rueidis.ClientOption, *Connections, error) {
 	if option.ForceSingleClient {
 		dial = func(ctx context.Context, _ string) (net.Conn, error) { return o.Dial(ctx) }
 	}
-	connections := &Connections{open: map[*connection]struct{}{}, collect: o.FlushDelay == drivers.FlushAuto}
+	connections := &Connections{open: map[*connection]struct{}{}}
 	option.DialCtxFn = connections.owning(dial)
 	return option, connections, err
 }

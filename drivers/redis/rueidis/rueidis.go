@@ -107,8 +107,8 @@ func clientOption(o redis.Options) (rueidis.ClientOption, error) {
 		ForceSingleClient: true,
 		DisableRetry:      true,
 		DisableCache:      true,
-		AlwaysRESP2:       o.Embedded,           // miniredis does not publish over RESP3
-		MaxFlushDelay:     max(0, o.FlushDelay), // FlushAuto is the connections' own
+		AlwaysRESP2:       o.Embedded, // miniredis does not publish over RESP3
+		MaxFlushDelay:     o.FlushDelay,
 	}
 	setTopology(&option, o)
 	if o.Retries != 0 {
@@ -124,9 +124,6 @@ func clientOption(o redis.Options) (rueidis.ClientOption, error) {
 		option.PipelineMultiplex, err = multiplex(o.Conns)
 		return option, err
 	case drivers.PipeliningOff:
-		if o.FlushDelay != 0 {
-			return option, errors.New("a flush delay needs pipelining, which is off: drop one of the two")
-		}
 		if o.Conns < 0 {
 			return option, fmt.Errorf("%d connections are not possible: give 1 or more, or 0 for the library's default", o.Conns)
 		}
