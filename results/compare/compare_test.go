@@ -3,13 +3,10 @@ package compare
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"golang.org/x/perf/benchmath"
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/spec"
@@ -268,32 +265,6 @@ func TestDefaults(t *testing.T) {
 	c = compared(t, each(series(1e5), short), each(series(1e5), short), Options{})
 	if want := "acquire.p99 is not judged: no trial has values enough for it; longer ones (-duration) would"; !slices.Contains(c.Notes, want) {
 		t.Errorf("notes %q", c.Notes)
-	}
-}
-
-// TestBenchmath: p and medians are those that benchstat would print for the same values.
-func TestBenchmath(t *testing.T) {
-	rng := rand.New(rand.NewPCG(5, 6))
-	for range 20 {
-		sides := [2][]*results.Record{}
-		samples := [2]*benchmath.Sample{}
-		for i := range sides {
-			var values []float64
-			for range 5 + rng.IntN(20) {
-				r := trial(math.Round(1e5*(1+0.05*rng.NormFloat64())), time.Millisecond)
-				sides[i], values = append(sides[i], r), append(values, r.Throughput())
-			}
-			samples[i] = benchmath.NewSample(values, &benchmath.DefaultThresholds)
-		}
-		r := compared(t, sides[0], sides[1], Options{Thresholds: thresholds(t, "locks/s<-5%")}).Cells[0].Figures[0]
-		want := benchmath.AssumeNothing.Compare(samples[0], samples[1])
-		b, h := benchmath.AssumeNothing.Summary(samples[0], 0.95), benchmath.AssumeNothing.Summary(samples[1], 0.95)
-		if r.P != want.P || r.Change.Base.Median != b.Center || r.Change.Head.Median != h.Center || r.Change.Ratio != h.Center/b.Center {
-			t.Errorf("%+v p %v, benchmath has %v, %v and p %v", r.Change, r.P, b.Center, h.Center, want.P)
-		}
-		if len(sides[0]) >= 6 && (r.Change.Base.Low != b.Lo || r.Change.Base.High != b.Hi) {
-			t.Errorf("interval %v to %v, benchmath has %v to %v", r.Change.Base.Low, r.Change.Base.High, b.Lo, b.Hi)
-		}
 	}
 }
 

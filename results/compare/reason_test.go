@@ -86,18 +86,6 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// TestPausedTrials are named in the notes on a cell.
-func TestPausedTrials(t *testing.T) {
-	paused := &results.Record{Generator: results.Generator{Pauses: []results.Pause{{Length: time.Second}}}}
-	notes := doubts(cellPair{base: &group{whole: []*results.Record{{}, paused}}, head: &group{whole: []*results.Record{{}}}})
-	if want := "1 of 2 trials of the base: paused, "; len(notes) != 1 || !strings.HasPrefix(notes[0], want) {
-		t.Errorf("notes %q, want one that begins with %q", notes, want)
-	}
-	if notes := doubts(cellPair{base: &group{whole: []*results.Record{{}}}, head: &group{whole: []*results.Record{{}}}}); len(notes) > 0 {
-		t.Errorf("notes %q on trials without a pause", notes)
-	}
-}
-
 // TestSaturatedHead: a regression that only the head's machine may have made says so.
 func TestSaturatedHead(t *testing.T) {
 	const said = "10 of 10 trials of the head are saturated and the base is not"
@@ -267,23 +255,6 @@ func TestSeverity(t *testing.T) {
 		r := Result{Threshold: &thresholds(t, c.on)[0], Change: stats.Change{Ratio: c.ratio, Head: stats.Estimate{Median: c.head}}}
 		if got := r.severity(); got != c.want && !(math.Abs(got-c.want) < 1e-9) {
 			t.Errorf("%s, %v, %v: %v, want %v", c.on, c.ratio, c.head, got, c.want)
-		}
-	}
-}
-
-// TestWorseWay: a figure that stays is not worse.
-func TestWorseWay(t *testing.T) {
-	for _, c := range []struct {
-		on    string
-		ratio float64
-		want  bool
-	}{
-		{"locks/s<-5%", 0.99, true}, {"locks/s<-5%", 1, false}, {"locks/s<-5%", 1.01, false},
-		{"acquire.p99>+5%", 0.99, false}, {"acquire.p99>+5%", 1, false}, {"acquire.p99>+5%", 1.01, true},
-	} {
-		r := Result{Figure: thresholds(t, c.on)[0].Figure, Change: stats.Change{Ratio: c.ratio}}
-		if got := r.worse(); got != c.want {
-			t.Errorf("%s, %v: %t", c.on, c.ratio, got)
 		}
 	}
 }

@@ -228,16 +228,6 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestSameCellsSameBytes makes the charts twice.
-func TestSameCellsSameBytes(t *testing.T) {
-	a, b := filesOf(t, locks(t)), filesOf(t, locks(t))
-	for i := range a {
-		if !bytes.Equal(a[i].SVG, b[i].SVG) {
-			t.Errorf("%s differs", a[i].Name)
-		}
-	}
-}
-
 // TestWhichCharts makes those that the records have the data for, and no others.
 func TestWhichCharts(t *testing.T) {
 	want := map[string]string{
@@ -445,13 +435,6 @@ func TestSpreads(t *testing.T) {
 		if want := "line at their end: " + test.want + "."; !strings.HasSuffix(about, want) {
 			t.Errorf("%d and %d trials: %q, want %q", test.a, test.b, about, want)
 		}
-	}
-}
-
-// TestMeasureWide: letters that are as wide as they are high.
-func TestMeasureWide(t *testing.T) {
-	if got := measure("版本", 15); got < 30 {
-		t.Errorf("two letters of Chinese take %v", got)
 	}
 }
 

@@ -2,12 +2,8 @@ package draw
 
 import (
 	"bytes"
-	"encoding/xml"
 	"errors"
-	"flag"
 	"io"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -88,38 +84,6 @@ func TestPlanWidths(t *testing.T) {
 	}
 }
 
-// TestPlanMarkdownIsInert: what a record holds must not become HTML, a link or a picture, in any of its fields.
-func TestPlanMarkdownIsInert(t *testing.T) {
-	var text bytes.Buffer
-	if err := Markdown(&text, report.Plan(capacitytest.Answer("hostile")), CommentRoom); err != nil {
-		t.Fatal(err)
-	}
-	if bad := regexp.MustCompile("<script|[^\\\\]\\]\\(|[^\\\\]`|::error::").FindString(text.String()); bad != "" {
-		t.Errorf("%s in Markdown", bad)
-	}
-}
-
-// TestPlanCommentFits: GitHub takes no comment of more than 65,536 characters, however much there is to say.
-func TestPlanCommentFits(t *testing.T) {
-	a := capacitytest.Answer("hostile")
-	long := strings.Repeat("<very long> ", 1000)
-	a.Advice, a.Breaks, a.Unseen = long, long, long
-	for range 8 {
-		a.Candidates = append(a.Candidates, a.Candidates...)
-		a.Warnings, a.Skipped, a.Analysis = append(a.Warnings, a.Warnings...), append(a.Skipped, long), append(a.Analysis, a.Analysis...)
-	}
-	for i := range a.Candidates {
-		a.Candidates[i].Wrong = long + strings.Repeat("x", i)
-	}
-	var b bytes.Buffer
-	if err := Markdown(&b, report.Plan(a), CommentRoom); err != nil {
-		t.Fatal(err)
-	}
-	if b.Len() > CommentRoom || !strings.Contains(b.String(), "more, for which there is no room here") || !strings.Contains(b.String(), "\n- and ") {
-		t.Errorf("%d bytes", b.Len())
-	}
-}
-
 // paperOf returns a document of the analysis alone, which takes no server.
 func paperOf(a *capacity.Answer) *report.Document {
 	return &report.Document{Blocks: []report.Block{report.PlanAnalysis(a.Known())}}
@@ -129,20 +93,6 @@ func paperOf(a *capacity.Answer) *report.Document {
 type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errors.New("disk full") }
-
-func TestPlanErrors(t *testing.T) {
-	a := capacitytest.Answer("one")
-	for name, err := range map[string]error{
-		"text": Terminal(full{}, report.Plan(a), Options{}), "analysis": Terminal(full{}, paperOf(a), Options{}), "markdown": Markdown(full{}, report.Plan(a), CommentRoom),
-	} {
-		if err == nil || err.Error() != "draw: disk full" {
-			t.Errorf("%s: full disk: %v", name, err)
-		}
-	}
-}
-
-// pagesInto is a directory that gets the pages of all answers, for somebody to look at.
-var pagesInto = flag.String("pages", "", "write the pages of plans into this `directory`")
 
 func writePlan(t testing.TB, a *capacity.Answer) string {
 	t.Helper()
@@ -164,11 +114,6 @@ func TestPlanNeedsNothingElse(t *testing.T) {
 			}
 			if again := writePlan(t, capacitytest.Answer(name)); again != page {
 				t.Error("two pages of one answer differ")
-			}
-			if *pagesInto != "" {
-				if err := os.WriteFile(filepath.Join(*pagesInto, name+".html"), []byte(page), 0o644); err != nil {
-					t.Fatal(err)
-				}
 			}
 		})
 	}
@@ -231,37 +176,6 @@ func TestHostilePlanDoesNotRun(t *testing.T) {
 	page := writePlan(t, a)
 	pagetest.Alone(t, page, "summary", "candidates", "details")
 	pagetest.Harmless(t, page)
-}
-
-// TestPlanFolds: of many candidates the first are unfolded, and each has a row of the overview, of the table, and a place below.
-func TestPlanFolds(t *testing.T) {
-	a := capacitytest.Answer("five")
-	for len(a.Candidates) < 20 {
-		a.Candidates = append(a.Candidates, a.Candidates[len(a.Candidates)-5])
-	}
-	open, all := 0, 0
-	for _, e := range pagetest.Elements(t, writePlan(t, a)) {
-		if e.Name.Local != "details" {
-			continue
-		}
-		all++
-		if hasAttr(e, "open") {
-			open++
-		}
-	}
-	const picture = 1 // folds its rows too
-	if all != picture+20 || open != 6 {
-		t.Errorf("%d of %d are open", open, all)
-	}
-}
-
-func hasAttr(e xml.StartElement, name string) bool {
-	for _, a := range e.Attr {
-		if a.Name.Local == name {
-			return true
-		}
-	}
-	return false
 }
 
 func TestPageErrors(t *testing.T) {

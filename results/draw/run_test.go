@@ -3,7 +3,6 @@ package draw
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +11,6 @@ import (
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/pagetest"
 	"github.com/lockbench/lockbench/results/report"
-	"github.com/lockbench/lockbench/results/view"
 )
 
 // runPage draws the page of a run.
@@ -80,28 +78,6 @@ func TestOrder(t *testing.T) {
 	}
 	if strings.Contains(single, `<section id="throughput">`) {
 		t.Error("a single trial has a chart of one bar")
-	}
-}
-
-func TestEveryCellIsThere(t *testing.T) {
-	cells := recorded(t, "libraries")
-	page := runPage(t, cells)
-	for i, name := range view.NewRun(cells).Names {
-		if !strings.Contains(page, "<b>"+name+"</b>") || !strings.Contains(page, fmt.Sprintf(`<div id="cell-%d" class="within">`, i+1)) {
-			t.Errorf("no details of %q", name)
-		}
-	}
-	if n := strings.Count(page, `<div class="row"><div class="name">`); n != 2*len(cells) { // throughput and latency
-		t.Errorf("%d rows in the charts of %d cells", n, len(cells))
-	}
-}
-
-func TestSameRunSamePage(t *testing.T) {
-	for _, name := range []string{"violations", "presets"} {
-		first, second := runPage(t, recorded(t, name)), runPage(t, recorded(t, name))
-		if first != second {
-			t.Errorf("%s: two pages differ", name)
-		}
 	}
 }
 
@@ -206,16 +182,6 @@ func TestPartialIsLabelled(t *testing.T) {
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q", want)
-		}
-	}
-}
-
-func BenchmarkRunPage(b *testing.B) {
-	cells := recorded(b, "services")
-	b.ReportAllocs()
-	for b.Loop() {
-		if err := Page(io.Discard, report.RunPage(cells, nil)); err != nil {
-			b.Fatal(err)
 		}
 	}
 }

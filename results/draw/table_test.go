@@ -70,34 +70,3 @@ func TestMarkdownWithoutLimit(t *testing.T) {
 		}
 	}
 }
-
-// TestApart: a section, and what is long, stand apart from what follows; facts that go on with what is before them do not.
-func TestApart(t *testing.T) {
-	var out bytes.Buffer
-	err := Terminal(&out, &report.Document{Title: "Title", Blocks: []report.Block{
-		report.Facts{{Label: "one", Lines: []string{"1"}}}, report.Paragraph{Text: "how to read it", Note: true},
-		report.Section{Title: "Section", Blocks: []report.Block{report.List{{Mark: "a:", Text: "b"}}}}, report.Paragraph{Text: "after"},
-		report.List{{Text: "item"}}, report.Facts{{Lines: []string{"goes on"}}}, report.Facts{{Label: "two\x1b", Lines: []string{"2"}}},
-	}}, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	const want = `Title
-  one          1
-
-how to read it
-
-Section
-a: b
-
-after
-
-- item
-               goes on
-
-  two          2
-`
-	if out.String() != want {
-		t.Errorf("it is\n%s\nwant\n%s", &out, want)
-	}
-}

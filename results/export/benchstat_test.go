@@ -150,41 +150,6 @@ func benchstatRows(t *testing.T, text string) map[string]benchstatRow {
 	}
 }
 
-// TestBenchstatReads looks for complaints of benchstat about what Benchfmt writes, and at what it prints of two sides in a file.
-func TestBenchstatReads(t *testing.T) {
-	recs := scattered(6, 3, 1)
-	for _, r := range scattered(6, 4, 1.2) {
-		r.Side, r.Plan.Wait = results.SideHead, "pubsub"
-		recs = append(recs, r)
-	}
-	for _, r := range recs {
-		if r.Side == "" {
-			r.Side = results.SideBase
-		}
-		r.Plan.Params = "tries=3 a/b"
-	}
-	var b bytes.Buffer
-	if err := Benchfmt(&b, cells(t, recs...)); err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(t.TempDir(), "both.txt")
-	if err := os.WriteFile(file, b.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(b.String(), sidesHint) {
-		t.Errorf("no hint at the sides in:\n%.300s", b.String())
-	}
-	out := benchstat(t, "-col", "/side", "-ignore", "/wait", "-filter", ".unit:(locks/s OR acquire-p99-sec)", file)
-	for _, want := range []string{"base", "head", "locks/s", "acquire-p99-sec", "/param=tries=3_a_b-2", "(p=", "n=6", "server: redis 7.0.15 private"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("no %q in:\n%s", want, out)
-		}
-	}
-	if testing.Verbose() {
-		t.Log(out)
-	}
-}
-
 // TestBenchValueIsTidy: benchstat must not find a unit to change, for it leaves zeros in the one that was written.
 func TestBenchValueIsTidy(t *testing.T) {
 	seen := map[string]string{}

@@ -2,7 +2,6 @@ package stats
 
 import (
 	"math"
-	"math/rand/v2"
 	"testing"
 )
 
@@ -30,42 +29,6 @@ func TestHolm(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestHolmFalseAlarms compares 20 cells that have not changed: without the correction more than every other time one of
-// them is significant.
-func TestHolmFalseAlarms(t *testing.T) {
-	simulates(t)
-	rng := rand.New(rand.NewPCG(7, 8))
-	const runs = 500
-	plain, adjusted := 0, 0
-	for range runs {
-		ps := make([]float64, 20)
-		for i := range ps {
-			ps[i] = Compare(lognormal(rng, 10, 100, 0.05), lognormal(rng, 10, 100, 0.05)).P
-		}
-		if any5(ps) {
-			plain++
-		}
-		if any5(Holm(ps)) {
-			adjusted++
-		}
-	}
-	if plain < runs/2 {
-		t.Errorf("%d of %d have a p below 5 %%: the cells are not independent", plain, runs)
-	}
-	if adjusted > runs*7/100 || adjusted < runs*2/100 { // 5 % and two standard deviations
-		t.Errorf("%d of %d alarms are false", adjusted, runs)
-	}
-}
-
-func any5(ps []float64) bool {
-	for _, p := range ps {
-		if p < 0.05 {
-			return true
-		}
-	}
-	return false
 }
 
 func TestLeastP(t *testing.T) {

@@ -53,17 +53,6 @@ func TestSteady(t *testing.T) {
 	}
 }
 
-func TestDiffer(t *testing.T) {
-	for _, c := range []struct {
-		first, second float64
-		want          bool
-	}{{100, 105, true}, {100, 95, true}, {100, 104, false}, {100, 96, false}, {0, 0, false}, {0, 1, true}, {1, 0, true}} {
-		if got := Differ(results.Steady{FirstRate: c.first, SecondRate: c.second}); got != c.want {
-			t.Errorf("%v and %v: %t", c.first, c.second, got)
-		}
-	}
-}
-
 // TestSteadyFalseAlarms draws trials that are steady: of independent seconds no more than one in twenty may be said to
 // drift, and with a scatter of 2 % none, since the effect is too small.
 func TestSteadyFalseAlarms(t *testing.T) {
