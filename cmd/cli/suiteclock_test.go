@@ -62,8 +62,6 @@ var mayUseTime = map[string]string{
 	"drivers/redis/replicated_test.go TestReplicatedStalled": "of replicas that are stopped",
 	"drivers/redis/rueidis/cost_test.go pairsPerSecond":      "a benchmark",
 	"drivers/redis/topology_test.go TestFailOver":            "a request during the fail-over",
-	"drivers/renew/cost_test.go Renew":                       "a benchmark",
-	"drivers/renew/cost_test.go BenchmarkTenThousandHolds":   "a benchmark",
 	"drivers/zookeeper/open_test.go TestOpenErrors":          "of peers that never answer",
 	"results/sample_test.go sample":                          "a record's field",
 	"results/sample_test.go firstSample":                     "a record's field",

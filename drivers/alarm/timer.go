@@ -11,7 +11,7 @@
 // unless others wait for the processor; see lateness.go. On systems other than Linux, and on the fake clock of package
 // testing/synctest, a Timer is a plain timer of the runtime.
 //
-// BenchmarkSleep measures it. A timerfd for each client costs a system call and a lock per sleep; one without spinning
+// What did not do: a timerfd for each client costs a system call and a lock per sleep; one without spinning
 // is as late as an idle processor wakes up; and exact delays of poll and back-off wake each of many waiters alone.
 package alarm
 

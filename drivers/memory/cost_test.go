@@ -5,7 +5,6 @@ package memory_test
 import (
 	"context"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -81,73 +80,5 @@ func TestAllocations(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// TestListenersComeAndGo releases keys while listeners are added and removed, for the race detector.
-func TestListenersComeAndGo(t *testing.T) {
-	svc := open(t, memory.Driver{})
-	s := newSession(t, svc, 0)
-	sub, _ := drivers.As[drivers.Subscriber](svc)
-	var all sync.WaitGroup
-	const keys = 8
-	for range 4 {
-		all.Go(func() {
-			l, err := sub.Listen(t.Context(), func(string) {})
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			for i := range 200 {
-				key := fmt.Sprint(i % keys)
-				if i%3 == 2 {
-					err = l.Remove(t.Context(), key)
-				} else {
-					err = l.Add(t.Context(), key)
-				}
-				if err != nil {
-					t.Error(err)
-				}
-			}
-			l.Close()
-		})
-	}
-	for i := range 2000 {
-		if err := pair(t.Context(), s, &drivers.Lease{Key: fmt.Sprint(i % keys)}); err != nil {
-			t.Error(err)
-		}
-	}
-	all.Wait()
-}
-
-// BenchmarkPairs measures one acquisition and release, with a key per client.
-func BenchmarkPairs(b *testing.B) {
-	for _, d := range []struct {
-		name   string
-		driver drivers.Driver
-	}{{"memory", memory.Driver{}}, {"null", memory.Null{}}} {
-		for _, clients := range []int{1, 512} {
-			b.Run(fmt.Sprintf("%s/clients=%d", d.name, clients), func(b *testing.B) {
-				svc := open(b, d.driver)
-				ctx := b.Context()
-				b.ReportAllocs()
-				b.ResetTimer()
-				var all sync.WaitGroup
-				for id := range clients {
-					s := newSession(b, svc, id)
-					all.Go(func() {
-						l := &drivers.Lease{Key: fmt.Sprint("key:", id), TTL: time.Minute}
-						for i := id; i < b.N; i += clients {
-							if err := pair(ctx, s, l); err != nil {
-								b.Error(err)
-								return
-							}
-						}
-					})
-				}
-				all.Wait()
-				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "pairs/s")
-			})
-		}
 	}
 }

@@ -120,15 +120,77 @@ func slow(d time.Duration, owned bool, err error) func(int, *drivers.Lease) (boo
 	return func(int, *drivers.Lease) (bool, error) { time.Sleep(d); return owned, err }
 }
 
-func TestEveryThird(t *testing.T) {
-	bubble(t, 0, func(b *bench) {
-		h, f := b.hold(nil)
-		time.Sleep(59 * sec)
-		b.stop(h, false, false)
-		time.Sleep(time.Hour)
-		b.sentAt(f, 10*sec, 20*sec, 30*sec, 40*sec, 50*sec)
-		b.quiet(h)
-	})
+// TestHold follows a hold of 30 s, whose renewals are answered as told, until it is lost or stopped.
+func TestHold(t *testing.T) {
+	const eof = true
+	yes := func(int) (time.Duration, bool, bool) { return 0, true, false }
+	for _, test := range []struct {
+		name    string
+		answer  func(n int) (after time.Duration, owned, fails bool) // of renewal number n, from 1
+		stop    time.Duration                                        // 0: when it is lost
+		sent    []time.Duration
+		lost    time.Duration // 0: it is not
+		waited  bool
+		stopped time.Duration // when Stop returns, if it has waited
+		over    time.Duration // when Await returns, if it has waited
+	}{
+		{"every third", yes, 59 * sec, []time.Duration{10 * sec, 20 * sec, 30 * sec, 40 * sec, 50 * sec}, 0, false, 0, 0},
+		{"refused", func(n int) (time.Duration, bool, bool) { return 0, n < 3, false }, 0,
+			[]time.Duration{10 * sec, 20 * sec, 30 * sec}, 30 * sec, false, 0, 0},
+		// The bool means nothing with an error. The third would be in time only if it were answered before 30 s.
+		{"errors", func(n int) (time.Duration, bool, bool) { return 0, n == 2, eof }, 0,
+			[]time.Duration{10 * sec, 20 * sec}, 30 * sec, false, 0, 0},
+		{"errors after some", func(n int) (time.Duration, bool, bool) { return 0, n%2 == 1, n == 2 || n > 3 }, 0,
+			[]time.Duration{10 * sec, 20 * sec, 30 * sec, 40 * sec, 50 * sec}, 60 * sec, false, 0, 0},
+		// A lease that was confirmed counts from when the renewal was sent, however late the answer.
+		{"late answers", func(int) (time.Duration, bool, bool) { return 19 * sec, true, false }, 0,
+			[]time.Duration{10 * sec, 29 * sec}, 40 * sec, false, 0, 48 * sec},
+		{"stopped during a renewal", func(int) (time.Duration, bool, bool) { return 2 * sec, true, false }, 11 * sec,
+			[]time.Duration{10 * sec}, 0, true, 12 * sec, 0},
+		{"stopped during a refusal", func(int) (time.Duration, bool, bool) { return 2 * sec, false, false }, 11 * sec,
+			[]time.Duration{10 * sec}, 12 * sec, true, 12 * sec, 0},
+		{"stopped during a renewal that hangs", func(int) (time.Duration, bool, bool) { return 50 * sec, true, false }, 11 * sec,
+			[]time.Duration{10 * sec}, 30 * sec, true, 30 * sec, 60 * sec},
+		{"stopped, and the next is due with the answer", func(int) (time.Duration, bool, bool) { return 15 * sec, true, false }, 11 * sec,
+			[]time.Duration{10 * sec}, 0, true, 25 * sec, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			bubble(t, 0, func(b *bench) {
+				h, f := b.hold(func(n int, _ *drivers.Lease) (bool, error) {
+					after, owned, fails := test.answer(n)
+					if time.Sleep(after); fails {
+						return owned, io.ErrUnexpectedEOF
+					}
+					return owned, nil
+				})
+				if test.stop > 0 {
+					time.Sleep(test.stop)
+				} else {
+					b.lostAt(h, test.lost)
+				}
+				b.stop(h, test.lost > 0, test.waited)
+				b.at("Stop", test.stopped)
+				b.Await(h)
+				b.at("Await", test.over)
+				time.Sleep(time.Hour)
+				b.sentAt(f, test.sent...)
+
+				f.answer = nil
+				b.Start(h, h.lease, b.clock.Now()) // the next hold must not see an earlier loss
+				time.Sleep(5 * sec)
+				b.quiet(h)
+				b.stop(h, false, false)
+			})
+		})
+	}
+}
+
+// at checks that what has just returned has done so at that time, which is not 0.
+func (b *bench) at(what string, want time.Duration) {
+	b.t.Helper()
+	if now := b.clock.Now(); want > 0 && now != want {
+		b.t.Errorf("%s returned at %v, want %v", what, now, want)
+	}
 }
 
 // TestShortHolds starts and stops one after the other for an hour: nothing is sent, and the last one, which stays, is
@@ -155,50 +217,6 @@ func TestShortHolds(t *testing.T) {
 	})
 }
 
-func TestLostAtOnce(t *testing.T) {
-	bubble(t, 0, func(b *bench) {
-		h, f := b.hold(func(n int, _ *drivers.Lease) (bool, error) { return n < 3, nil })
-		b.lostAt(h, 30*sec)
-		time.Sleep(time.Hour)
-		b.stop(h, true, false)
-		b.Await(h)
-		b.sentAt(f, 10*sec, 20*sec, 30*sec)
-
-		b.Start(h, h.lease, b.clock.Now()) // the next hold must not see it
-		time.Sleep(5 * sec)
-		b.quiet(h)
-		b.stop(h, false, false)
-	})
-}
-
-// TestErrors makes some renewals fail: each is tried again at the next tick, and the lease counts from the last
-// confirmed one.
-func TestErrors(t *testing.T) {
-	bubble(t, 0, func(b *bench) {
-		h, f := b.hold(func(n int, _ *drivers.Lease) (bool, error) {
-			if n == 1 || n == 2 || n > 3 {
-				return n%2 == 0, io.ErrUnexpectedEOF // the bool means nothing with an error
-			}
-			return true, nil
-		})
-		time.Sleep(29 * sec)
-		b.sentAt(f, 10*sec, 20*sec)
-		b.lostAt(h, 30*sec) // the third would have been in time at 30 s only if it were answered before
-		b.stop(h, true, false)
-	})
-	bubble(t, 0, func(b *bench) {
-		h, f := b.hold(func(n int, _ *drivers.Lease) (bool, error) {
-			if n == 2 || n > 3 {
-				return false, io.ErrUnexpectedEOF
-			}
-			return true, nil
-		})
-		b.lostAt(h, 60*sec)
-		b.stop(h, true, false)
-		b.sentAt(f, 10*sec, 20*sec, 30*sec, 40*sec, 50*sec)
-	})
-}
-
 // TestDeadServer leaves all renewals without an answer: although no worker is free, every hold is lost when its lease
 // ends, and its holder learns that at once.
 func TestDeadServer(t *testing.T) {
@@ -212,82 +230,11 @@ func TestDeadServer(t *testing.T) {
 			b.lostAt(h, 30*sec)
 			b.stop(h, true, false)
 		}
-		if now := b.clock.Now(); now != 30*sec {
-			t.Errorf("it is %v", now)
-		}
+		b.at("Stop", 30*sec)
 		for _, h := range holds {
 			b.Await(h)
 		}
-		if now := b.clock.Now(); now != 10*sec+time.Hour {
-			t.Errorf("Await returned at %v, want when the last answer came", now)
-		}
-	})
-}
-
-// TestLateAnswer: a lease that was confirmed counts from when the renewal was sent, however late the answer.
-func TestLateAnswer(t *testing.T) {
-	bubble(t, 0, func(b *bench) {
-		h, f := b.hold(slow(19*sec, true, nil))
-		b.lostAt(h, 40*sec)
-		b.stop(h, true, false)
-		b.Await(h)
-		b.sentAt(f, 10*sec, 29*sec)
-	})
-}
-
-func TestStopWaits(t *testing.T) {
-	for _, owned := range []bool{true, false} {
-		bubble(t, 0, func(b *bench) {
-			h, f := b.hold(slow(2*sec, owned, nil))
-			time.Sleep(11 * sec)
-			b.stop(h, !owned, true)
-			if now := b.clock.Now(); now != 12*sec {
-				t.Errorf("Stop returned at %v, want when the renewal was answered", now)
-			}
-			b.Await(h)
-			b.quiet(h)
-			time.Sleep(time.Hour)
-			b.sentAt(f, 10*sec)
-		})
-	}
-}
-
-// TestStopIsToldOfTheLoss: a holder that waits in Stop must learn of the loss while the renewal hangs.
-func TestStopIsToldOfTheLoss(t *testing.T) {
-	bubble(t, 0, func(b *bench) {
-		h, _ := b.hold(slow(50*sec, true, nil))
-		time.Sleep(11 * sec)
-		b.stop(h, true, true)
-		if now := b.clock.Now(); now != 30*sec {
-			t.Errorf("Stop returned at %v, want when the lease ended", now)
-		}
-		b.Await(h)
-		if now := b.clock.Now(); now != 60*sec {
-			t.Errorf("Await returned at %v, want when the renewal was answered", now)
-		}
-	})
-}
-
-// TestStopInLine stops and starts holds that wait for the only worker.
-func TestStopInLine(t *testing.T) {
-	bubble(t, 1, func(b *bench) {
-		busy, _ := b.hold(func(n int, _ *drivers.Lease) (bool, error) {
-			if n == 1 {
-				time.Sleep(5 * sec)
-			}
-			return true, nil
-		})
-		stopped, f1 := b.hold(nil)
-		again, f2 := b.hold(nil)
-		time.Sleep(12 * sec)
-		b.stop(stopped, false, false)
-		b.stop(again, false, false)
-		b.Start(again, again.lease, b.clock.Now())
-		time.Sleep(11 * sec)
-		b.stop(again, false, false)
-		b.stop(busy, false, false)
-		b.sentAt(f1)
-		b.sentAt(f2, 22*sec) // not at 15 s, when its old place in the queue was due
+		b.at("Await", 10*sec+time.Hour) // when the last answer came
 	})
 }
 
@@ -317,19 +264,6 @@ func TestTwiceInLine(t *testing.T) {
 		for _, f := range []*fake{f1, f2, f3} {
 			b.sentAt(f, 16*sec)
 		}
-	})
-}
-
-// TestUnreadLoss leaves the report of a loss unread: the next hold must not get it.
-func TestUnreadLoss(t *testing.T) {
-	bubble(t, 0, func(b *bench) {
-		h, _ := b.hold(func(int, *drivers.Lease) (bool, error) { return false, nil })
-		time.Sleep(11 * sec)
-		b.stop(h, true, false)
-		b.Await(h)
-		b.Start(h, h.lease, b.clock.Now())
-		b.quiet(h)
-		b.stop(h, false, false)
 	})
 }
 
@@ -393,21 +327,8 @@ func TestValidUntil(t *testing.T) {
 }
 
 // TestValidUntilIsNear stops a hold, which stays in the queue for a third of its lease, and starts one whose lease ends before
-// that: the loss is told at its end.
+// that: the loss is told at its end. A renewal that is answered when its lease ends is too late, also for a Stop that waits.
 func TestValidUntilIsNear(t *testing.T) {
-	bubble(t, 1, func(b *bench) {
-		h, _ := b.hold(slow(30*sec, false, io.ErrUnexpectedEOF))
-		b.stop(h, false, false)
-		time.Sleep(sec)
-		b.Start(h, &drivers.Lease{TTL: 30 * sec, ValidUntil: time.Now().Add(2 * sec)}, b.clock.Now())
-		b.lostAt(h, 3*sec)
-		b.stop(h, true, false)
-		b.Await(h)
-	})
-}
-
-// TestAnswerAtTheEnd: a renewal that is answered when its lease ends is too late, also for a Stop that waits for it.
-func TestAnswerAtTheEnd(t *testing.T) {
 	bubble(t, 1, func(b *bench) {
 		h, _ := b.hold(func(_ int, l *drivers.Lease) (bool, error) {
 			time.Sleep(2 * sec)
@@ -417,23 +338,14 @@ func TestAnswerAtTheEnd(t *testing.T) {
 		time.Sleep(11 * sec)
 		b.stop(h, true, true)
 	})
-}
-
-func TestSlowReplyDelaysNobody(t *testing.T) {
-	bubble(t, 2, func(b *bench) {
-		first, _ := b.hold(slow(8*sec, true, nil))
-		var all []*fake
-		var holds []*Hold
-		for range 10 {
-			h, f := b.hold(nil)
-			all, holds = append(all, f), append(holds, h)
-		}
-		time.Sleep(15 * sec)
-		for i, h := range holds {
-			b.stop(h, false, false)
-			b.sentAt(all[i], 10*sec)
-		}
-		b.stop(first, false, true)
+	bubble(t, 1, func(b *bench) {
+		h, _ := b.hold(slow(30*sec, false, io.ErrUnexpectedEOF))
+		b.stop(h, false, false)
+		time.Sleep(sec)
+		b.Start(h, &drivers.Lease{TTL: 30 * sec, ValidUntil: time.Now().Add(2 * sec)}, b.clock.Now())
+		b.lostAt(h, 3*sec)
+		b.stop(h, true, false)
+		b.Await(h)
 	})
 }
 
@@ -552,23 +464,5 @@ func TestHoldAllocatesNothing(t *testing.T) {
 	h, l := NewHold(&fake{}), &drivers.Lease{TTL: time.Hour}
 	if n := testing.AllocsPerRun(1000, func() { s.Start(h, l, 0); s.Stop(h) }); n != 0 {
 		t.Errorf("%v allocations a hold", n)
-	}
-}
-
-// TestNothingGetsIntoAStop makes a renewal last so long that the next one is due when it is answered: a Stop that waits
-// for it must be the end. The dispatcher and the holder are then ready at once, in either order, so the test repeats
-// it.
-func TestNothingGetsIntoAStop(t *testing.T) {
-	for range 1000 {
-		bubble(t, 1, func(b *bench) {
-			h, f := b.hold(slow(15*sec, true, nil))
-			time.Sleep(11 * sec)
-			b.stop(h, false, true)
-			time.Sleep(time.Hour)
-			b.sentAt(f, 10*sec)
-		})
-		if t.Failed() {
-			return
-		}
 	}
 }
