@@ -3,13 +3,8 @@ package observe
 import (
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"testing"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"github.com/prometheus/common/expfmt"
 
 	"github.com/lockbench/lockbench/drivers"
 	_ "github.com/lockbench/lockbench/drivers/all"
@@ -51,38 +46,6 @@ func BenchmarkLive(b *testing.B) {
 			b.ReportMetric(stats.Of(rates).Median, "locks/s-on/off")
 			b.ReportMetric(stats.Of(cpus).Median, "cpu/lock-on/off")
 		})
-	}
-}
-
-// busy returns a view of a trial that has recorded some thousand slots of each of the usual metrics.
-func busy(b *testing.B) (view workloads.View) {
-	p := spec.Plan{
-		Load: spec.Load{Clients: 64, TTL: time.Minute, Hold: time.Millisecond}, Driver: "memory", Lock: "mutex", Wait: "backoff",
-		BackoffMin: time.Millisecond, BackoffMax: 100 * time.Millisecond, Keys: 16, Duration: 2 * time.Second, IOTimeout: time.Second, Server: "in-process",
-	}
-	d, _ := drivers.Lookup(p.Driver)
-	svc, err := d.Open(b.Context(), drivers.Config{Lock: p.Lock, Clients: p.Clients})
-	if err != nil {
-		b.Fatal(err)
-	}
-	run := workloads.Run{Plan: p, Service: svc, Watch: func(v workloads.View) { view = v }}
-	if _, err := run.Do(b.Context()); err != nil {
-		b.Fatal(err)
-	}
-	return view
-}
-
-// BenchmarkScrape is what one scrape costs, without the network.
-func BenchmarkScrape(b *testing.B) {
-	var x exporter
-	x.begin(busy(b), Trial{})
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(&x)
-	handler := promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
-	request := httptest.NewRequest(http.MethodGet, metricsPath, nil)
-	request.Header.Set("Accept", string(expfmt.NewFormat(expfmt.TypeProtoDelim)))
-	for b.Loop() {
-		handler.ServeHTTP(httptest.NewRecorder(), request)
 	}
 }
 

@@ -40,6 +40,7 @@ func TestRunOnAFakeClock(t *testing.T) {
 				events = append(events, event{i, at, clock.Now()})
 			}}
 		}
+		pace.Run(clock, nil)
 		pace.Run(clock, nil,
 			lane(0, 0, 1, time.Second, time.Hour),
 			lane(1, 1, 2, time.Second),
@@ -83,11 +84,6 @@ func TestRunCatchesUp(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestRunWithoutLanes(t *testing.T) {
-	pace.Run(drivers.NewClock(), nil)
-	pace.Run(drivers.NewClock(), nil, pace.Lane{Schedule: &list{}})
 }
 
 // Stop ends a sleep, however long it would be, on the fake clock…
