@@ -16,7 +16,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
 )
 
-// TestMain lets the test binary be a worker, something that only looks like one, or the parent of a worker.
+// TestMain lets the test binary be a worker, or something that only looks like one.
 func TestMain(m *testing.M) {
 	role := ""
 	if len(os.Args) > 1 {
@@ -29,8 +29,6 @@ func TestMain(m *testing.M) {
 		os.Exit(fake(os.Args[2:]))
 	case "hostile":
 		os.Exit(hostile(os.Args[2]))
-	case "parent":
-		parent(os.Args[2])
 	default:
 		useModules()
 		servertest.Main(m)
@@ -122,20 +120,6 @@ func hostile(how string) int {
 			select {}
 		}
 	}
-}
-
-// parent starts a worker, stops it if it is to be stopped, prints its number and waits to be killed.
-func parent(how string) {
-	w, err := Start(context.Background(), Options{Driver: "memory"})
-	if err == nil && how == "stopped" {
-		_, err = w.Stop()
-	}
-	if err != nil {
-		fmt.Println("error:", err)
-		os.Exit(1)
-	}
-	fmt.Println(w.process.PID())
-	select {}
 }
 
 // The servers that the tests share.

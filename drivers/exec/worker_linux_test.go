@@ -1,7 +1,6 @@
 package exec
 
 import (
-	"bufio"
 	"fmt"
 	"os"
 	"os/exec"
@@ -22,35 +21,6 @@ import (
 func ended(pid int) bool {
 	fields, err := spawn.Stat(pid)
 	return err != nil || strings.Contains("ZX", string(fields[0]))
-}
-
-// A worker ends when its parent is killed, also when it is stopped.
-func TestWorkerDiesWithParent(t *testing.T) {
-	for _, how := range []string{"running", "stopped"} {
-		cmd := exec.Command(os.Args[0], "parent", how)
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		cmd.Stderr = os.Stderr
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		line, err := bufio.NewReader(out).ReadString('\n')
-		pid, failed := strconv.Atoi(strings.TrimSpace(line))
-		if err == nil {
-			err = failed
-		}
-		if err == nil && ended(pid) {
-			t.Errorf("%s: the worker has ended before its parent", how)
-		}
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		if err != nil {
-			t.Fatalf("%s: %q: %v", how, line, err)
-		}
-		testwait.Until(t, "the worker is gone", func() bool { return ended(pid) })
-	}
 }
 
 // A worker ends when its standard input does, whatever the system does for the children of the dead.

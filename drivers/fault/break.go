@@ -1,6 +1,6 @@
 package fault
 
-// Breakpoints: one request, or the reply to one, is stopped and then let through, lost or cut.
+// Breakpoints: one request, or the reply to one, is stopped and then let through or cut.
 //
 // A request is a turn: the bytes that a client sends until it gets a reply. So one that arrives in several pieces is one
 // request, and so are those of a pipeline that are sent before the first reply. What a client sends to open a connection
@@ -11,7 +11,7 @@ package fault
 import "slices"
 
 // Break is a breakpoint on one request, or on the reply to it. When it is hit, it holds these bytes and all that follow
-// them in the same direction of the same connection, until Go, Lose or Cut says what becomes of them. The first of these
+// them in the same direction of the same connection, until Go or Cut says what becomes of them. The first of these
 // calls counts. One that comes before the hit is carried out with it. A Break is never hit if the connection of its
 // request is cut before.
 type Break struct {
@@ -33,7 +33,6 @@ type outcome int
 const (
 	undecided outcome = iota
 	sendOn
-	loseAll
 	cutLink
 )
 
@@ -72,10 +71,6 @@ func (b *Break) Held() int64 {
 
 // Go sends the bytes on, also if the client has closed the connection meanwhile. Before the hit it disarms the Break.
 func (b *Break) Go() { b.decide(sendOn) }
-
-// Lose drops the bytes and all that would follow them in their direction, until Resume, which cuts the connection: the peer waits in
-// silence.
-func (b *Break) Lose() { b.decide(loseAll) }
 
 // Cut drops the bytes and cuts their connection at both ends.
 func (b *Break) Cut() { b.decide(cutLink) }
@@ -135,10 +130,7 @@ func (b *Break) finish() {
 	}
 	f := &b.link.flow[b.d]
 	f.stops = slices.DeleteFunc(f.stops, isThis)
-	switch b.then {
-	case loseAll:
-		f.silent, b.link.broken = true, true
-	case cutLink:
+	if b.then == cutLink {
 		p.closeLink(b.link, reset)
 	}
 }

@@ -9,13 +9,11 @@ import (
 
 	"github.com/go-zookeeper/zk"
 	goredis "github.com/redis/go-redis/v9"
-	"github.com/redis/rueidis"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
-	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
 // client is a real client, which sends one request for each call.
@@ -45,38 +43,13 @@ func startZooKeeper(t *testing.T) (target string) {
 	return hostOf(t, servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{}).URLs()[0])
 }
 
-func openGoRedis(t *testing.T, addr string, retries int) *goredis.Client {
-	c := goredis.NewClient(&goredis.Options{Addr: addr, MaxRetries: retries, ReadTimeout: -1, WriteTimeout: -1, DisableIdentity: true})
-	t.Cleanup(func() { c.Close() })
-	return c
-}
-
 func goRedis(t *testing.T, addr string) client {
-	c := openGoRedis(t, addr, -1)
+	c := goredis.NewClient(&goredis.Options{Addr: addr, MaxRetries: -1, ReadTimeout: -1, WriteTimeout: -1, DisableIdentity: true})
+	t.Cleanup(func() { c.Close() })
 	return client{
 		put: func(ctx context.Context, key string) error { return c.Set(ctx, key, "v", 0).Err() },
 		has: func(ctx context.Context, key string) (bool, error) {
 			n, err := c.Exists(ctx, key).Result()
-			return n == 1, err
-		},
-	}
-}
-
-func rueidisClient(t *testing.T, addr string) client {
-	c, err := rueidis.NewClient(rueidis.ClientOption{
-		InitAddress: []string{addr}, DisableCache: true, DisableRetry: true, ForceSingleClient: true,
-		PipelineMultiplex: -1, // one connection; with more, the first calls open them
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
-	return client{
-		put: func(ctx context.Context, key string) error {
-			return c.Do(ctx, c.B().Set().Key(key).Value("v").Build()).Error()
-		},
-		has: func(ctx context.Context, key string) (bool, error) {
-			n, err := c.Do(ctx, c.B().Exists().Key(key).Build()).AsInt64()
 			return n == 1, err
 		},
 	}
@@ -132,7 +105,6 @@ func TestClients(t *testing.T) {
 		open  func(t *testing.T, addr string) client
 	}{
 		{"go-redis", startRedis, goRedis},
-		{"rueidis", startRedis, rueidisClient},
 		{"etcd", startEtcd, etcdClient},
 		{"zookeeper", startZooKeeper, zooKeeper},
 	} {
@@ -193,67 +165,4 @@ func TestClients(t *testing.T) {
 			expectHas("lost", true)
 		})
 	}
-}
-
-// A client that sends a lost acquire again is refused by itself.
-func TestRetriedAcquire(t *testing.T) {
-	target := startRedis(t)
-	p := newProxy(t, target)
-	c, direct := openGoRedis(t, p.Addr(), 1), openGoRedis(t, target, -1)
-	if err := c.Ping(t.Context()).Err(); err != nil {
-		t.Fatal(err)
-	}
-	b := p.BreakReply(1)
-	b.Cut()
-	held, err := c.SetNX(t.Context(), "lock", "me", time.Hour).Result()
-	if held || err != nil {
-		t.Errorf("the client holds the lock: %t, %v", held, err)
-	}
-	if owner := direct.Get(t.Context(), "lock").Val(); owner != "me" {
-		t.Errorf("the owner is %q", owner)
-	}
-	expectHit(t, b)
-}
-
-// A DEL that was decided upon a GET, and is held, removes the lock of another.
-func TestGapBetweenRequests(t *testing.T) {
-	target := startRedis(t)
-	p := newProxy(t, target)
-	ctx := t.Context()
-	c, direct := openGoRedis(t, p.Addr(), -1), openGoRedis(t, target, -1)
-	c.Set(ctx, "lock", "me", 0)
-	b := p.Break(2)
-	done := make(chan error, 1)
-	go func() {
-		c.Get(ctx, "lock")
-		done <- c.Del(ctx, "lock").Err()
-	}()
-	expectHit(t, b)
-	direct.Set(ctx, "lock", "other", 0)
-	b.Go()
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
-	if n := direct.Exists(ctx, "lock").Val(); n != 0 {
-		t.Error("the lock is still there")
-	}
-}
-
-// A client that is gone in a black hole stays connected for the server.
-func TestHalfOpen(t *testing.T) {
-	target := startRedis(t)
-	p := newProxy(t, target)
-	ctx := t.Context()
-	c, direct := openGoRedis(t, p.Addr(), -1), openGoRedis(t, target, -1)
-	id := c.ClientID(ctx).Val()
-	p.BlackHole()
-	if err := c.Close(); err != nil {
-		t.Fatal(err)
-	}
-	connected := func() bool { return direct.Do(ctx, "CLIENT", "LIST", "ID", id).Val() != "" }
-	if id == 0 || !connected() {
-		t.Errorf("the server has noticed that client %d is gone", id)
-	}
-	p.Resume()
-	testwait.Until(t, "the server notices", func() bool { return !connected() })
 }

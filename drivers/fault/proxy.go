@@ -37,7 +37,7 @@ type Proxy struct {
 	links    map[*link]struct{}
 	changed  chan struct{} // closed and replaced whenever bytes that wait may have to go on
 	requests int64         // begun so far
-	refused  int64         // connections so far, by Refuse
+	refused  int64         // connections so far, by Outage
 	breaks   []*Break      // neither disarmed nor decided
 	bytes    [2]Bytes
 	watch    func(Passage)
@@ -63,7 +63,7 @@ type way struct {
 // Bytes counts the bytes of one direction, of all connections since the proxy was started.
 type Bytes struct {
 	Passed  int64 // sent on
-	Dropped int64 // read and lost: by Drop, BlackHole, Silence or a Break, or because the connection was cut
+	Dropped int64 // read and lost: by Drop, BlackHole or Silence, or because the connection was cut
 	Held    int64 // read and still in the proxy: held or delayed, or just passing
 }
 
@@ -83,7 +83,7 @@ type link struct {
 type flow struct {
 	waiting int64    // bytes that were read, and neither sent on nor dropped
 	stops   []*Break // that hold them
-	silent  bool     // Silence or a Break drops them
+	silent  bool     // Silence drops them
 }
 
 // NewProxy starts a proxy to an address, which is host:port or unix:///path.
@@ -131,9 +131,6 @@ func (p *Proxy) Drop(d Direction) (hit func() bool) {
 
 // Delay makes every byte and every end of a direction arrive that much later. It adds latency but does not reduce bandwidth.
 func (p *Proxy) Delay(d Direction, by time.Duration) { p.change(func() { p.way[d].delay = by }) }
-
-// Refuse resets every new connection as soon as it is made.
-func (p *Proxy) Refuse() { p.change(func() { p.refuse = true }) }
 
 // BlackHole is Drop of both directions: both ends believe in a connection that is half open. New connections are made, and
 // are as silent. The kernel's keep-alive probes are answered, so that an end gives up only by a time-out of its own.
@@ -203,7 +200,7 @@ func (p *Proxy) Links() int {
 	return len(p.links)
 }
 
-// Refused returns the number of connections that Refuse and Outage have refused so far.
+// Refused returns the number of connections that Outage has refused so far.
 func (p *Proxy) Refused() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -183,17 +183,6 @@ func TestClockSteps(t *testing.T) {
 	}
 }
 
-// An answer may be an error of the peer's, which ends nothing.
-func TestErrors(t *testing.T) {
-	c, p := connect(t, Options[*line]{})
-	got := asked(t.Context(), c, ping())
-	p.read(t)
-	p.say(`{"id":1,"at_ns":1,"error":{"class":"auth","text":"who?"}}` + "\n")
-	if err := <-got; drivers.ClassOf(err) != drivers.ClassAuth || err.Error() != "peer: ping: who?" || c.Err() != nil {
-		t.Errorf("%v, %v", err, c.Err())
-	}
-}
-
 // An answer that comes after its request was given up is dropped. A second one is nonsense.
 func TestLateAndTwice(t *testing.T) {
 	c, p := connect(t, Options[*line]{})
@@ -416,53 +405,5 @@ func TestBounds(t *testing.T) {
 	err := take(LineHeader{ID: 3, At: 3_598_900 * ms, Read: 3_700_001 * ms})
 	if f := FailureOf(err); f.Field != "at_ns" || f.Class != drivers.ClassProtocol {
 		t.Errorf("a clock that stands still: %v", err)
-	}
-}
-
-// BenchmarkAsk asks a peer that echoes what it reads, without JSON, through pipes of the system.
-func BenchmarkAsk(b *testing.B) {
-	for _, askers := range []int{1, 64} {
-		b.Run(fmt.Sprintf("askers=%d", askers), func(b *testing.B) {
-			requests, in, err := os.Pipe()
-			if err != nil {
-				b.Fatal(err)
-			}
-			out, answers, err := os.Pipe()
-			if err != nil {
-				b.Fatal(err)
-			}
-			go echo(requests, answers)
-			c := New[*line](in, Options[*line]{Who: "peer", Decode: Decode[line]})
-			go c.Read(out)
-			ctx, cancel := context.WithTimeout(b.Context(), time.Hour)
-			defer cancel()
-			b.ReportAllocs()
-			b.ResetTimer()
-			var wg sync.WaitGroup
-			for i := range askers {
-				wg.Go(func() {
-					for range (b.N + i) / askers {
-						if _, err := c.Ask(ctx, ping()); err != nil {
-							b.Error(err)
-							return
-						}
-					}
-				})
-			}
-			wg.Wait()
-			b.StopTimer()
-			c.Close()
-			<-c.Done()
-		})
-	}
-}
-
-// echo answers each request with its id.
-func echo(requests, answers *os.File) {
-	defer answers.Close()
-	clock := drivers.NewClock()
-	for s := bufio.NewScanner(requests); s.Scan(); {
-		id, _, _ := strings.Cut(s.Text(), ",")
-		fmt.Fprintf(answers, `%s,"at_ns":%d}`+"\n", id, clock.Now())
 	}
 }

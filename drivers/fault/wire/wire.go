@@ -134,9 +134,6 @@ type Hold struct {
 	Take, Release Request
 }
 
-// Believed is for how long its holder had the lock: from the answer to its SET until it sent the release.
-func (h *Hold) Believed() time.Duration { return h.Release.Asked - h.Take.Answered }
-
 // Locked is for how long the key was locked on the server, if its lease did not end before.
 func (h *Hold) Locked() time.Duration { return h.Release.Heard - h.Take.Heard }
 
