@@ -51,7 +51,6 @@ var mayUseTime = map[string]string{
 	"drivers/drivertest/waiting.go leaveAfterWake":           "a client gets time to fall asleep; the case is sound if it does not",
 	"drivers/drivertest/waiting.go allGetThrough":            "a hold, and time to fall asleep, likewise",
 	"drivers/drivertest/waiting.go waitContext":              "likewise",
-	"drivers/etcd/lease_test.go acquire":                     "between two tries",
 	"drivers/redis/block_test.go TestBlockAfterACut":         "a silent peer is waited for; what works is asked again until it does",
 	"drivers/redis/fair_test.go cancelledAfterStanding":      "between two looks",
 	"drivers/redis/fault_test.go TestDeadline":               "the deadline under test, of requests to a stopped server",

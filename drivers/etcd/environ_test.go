@@ -6,7 +6,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -75,16 +74,4 @@ func TestMetricsElsewhere(t *testing.T) {
 	if usage, _ := s.metrics(t.Context(), at); usage != unknownUsage || asked.Load() != 0 {
 		t.Errorf("%+v, and the other server was asked %d times", usage, asked.Load())
 	}
-}
-
-// FuzzReadMetrics looks for counters that crash the parser or become nonsense.
-func FuzzReadMetrics(f *testing.F) {
-	f.Add("# HELP\nprocess_cpu_seconds_total 1.5\nprocess_start_time_seconds 1.7e+09\ngrpc_server_msg_received_total{a=\"b\"} 3\n")
-	f.Add("grpc_server_msg_received_total NaN\nprocess_cpu_seconds_total -1e300\netcd_network_client_grpc_sent_bytes_total +Inf\n")
-	f.Fuzz(func(t *testing.T, text string) {
-		u, _ := readMetrics(strings.NewReader(text))
-		if u.CPU < -1 || u.Commands < -1 || u.BytesIn < -1 || u.BytesOut < -1 {
-			t.Errorf("%q: %+v", text, u)
-		}
-	})
 }

@@ -20,8 +20,8 @@ func TestConformance(t *testing.T) {
 		Driver: driver{},
 		Config: drivers.Config{
 			// On a machine that stalls for longer than the TTL a holder loses its lease.
-			Lock: "lease", TTL: 10 * time.Second, IOTimeout: 2 * time.Second,
+			Lock: "lease", TTL: 5 * time.Second, IOTimeout: 2 * time.Second,
 		},
-		SessionTimeout: 11 * time.Second, // the lease, and the second in which etcd looks for expired ones
+		SessionTimeout: 6 * time.Second, // the lease, and the second in which etcd looks for expired ones
 	})
 }

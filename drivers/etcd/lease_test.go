@@ -1,7 +1,6 @@
 package etcd
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -90,6 +89,21 @@ func TestTryLeavesNothing(t *testing.T) {
 	}
 	release(t, a, l, false)
 	release(t, a, again, true)
+}
+
+// A probe makes no key.
+func TestProbeLeavesNothing(t *testing.T) {
+	t.Parallel()
+	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs()})
+	for range 3 {
+		if err := s.Probe(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	answer, err := s.conns[0].Get(t.Context(), "", clientv3.WithPrefix(), clientv3.WithCountOnly())
+	if err != nil || answer.Count != 0 {
+		t.Errorf("there are %d keys (%v)", answer.Count, err)
+	}
 }
 
 // A request whose answer is lost may still be under way when its key is deleted. It must not make the key after that:
@@ -248,16 +262,6 @@ func TestKeepAlive(t *testing.T) {
 	}
 }
 
-// Connections is the number of connections that the sessions share.
-func TestConns(t *testing.T) {
-	t.Parallel()
-	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs(), Conns: 3})
-	if len(s.conns) != 3 || client(t, s, 4).conn != s.conns[1] {
-		t.Errorf("%d connections", len(s.conns))
-	}
-	release(t, client(t, s, 2), try(t, client(t, s, 1), "k", true), true) // by a client that knows the owner
-}
-
 // A key's name may be a prefix of another's, and contain the separator before the owner.
 func TestNamesWithSlashes(t *testing.T) {
 	t.Parallel()
@@ -273,25 +277,6 @@ func TestNamesWithSlashes(t *testing.T) {
 	try(t, b, "k/a", false)
 	try(t, b, "k", false)
 	try(t, a, "k%2Fa", true)
-}
-
-// Closing a session frees what it holds and its place in line.
-func TestCloseOfASession(t *testing.T) {
-	t.Parallel()
-	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs()})
-	a, b, c := client(t, s, 0), client(t, s, 1), client(t, s, 2)
-	try(t, a, "k", true)
-	queue(t, b, "k")
-	before := s.Traffic()
-	for _, one := range []*session{a, b} {
-		if err := one.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if after := s.Traffic(); after.RoundTrips != before.RoundTrips+2 {
-		t.Errorf("the traffic went from %+v to %+v with two sessions that were closed", before, after)
-	}
-	release(t, c, try(t, c, "k", true), true)
 }
 
 // Closing the service ends all sessions, however many.
@@ -312,71 +297,6 @@ func TestCloseRevokes(t *testing.T) {
 	}
 	if _, err := s.Session(t.Context(), 0); drivers.ClassOf(err) != drivers.ClassClosed {
 		t.Errorf("a session of a closed service: %v", err)
-	}
-}
-
-// While the server is away, requests fail in time; when it is back, with or without its data, they work again by
-// themselves. A waiter gets through too.
-func TestServerRestarts(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("servers go down and come back: make test-all")
-	}
-	e := relaxed(t, 1)
-	s := open(t, drivers.Config{Addrs: e.URLs(), TTL: 10 * time.Second, IOTimeout: time.Second})
-	a, b, w := client(t, s, 0), client(t, s, 1), client(t, s, 2)
-	l := try(t, a, "k", true)
-	try(t, w, "k", false)
-	var waiting sync.WaitGroup
-	waiting.Go(func() {
-		next := &drivers.Lease{Key: "k"}
-		if err := acquire(t.Context(), w, next); err != nil {
-			t.Error(err)
-		} else if _, err := w.Release(t.Context(), next); err != nil {
-			t.Error(err)
-		}
-	})
-	testwait.Until(t, "one waits", func() bool { return keys(t, s, "k") == 2 })
-	if err := e.Nodes[0].Kill(); err != nil {
-		t.Fatal(err)
-	}
-	testwait.Until(t, "it is known that the connection cannot be made", func() bool {
-		held, err := b.Try(t.Context(), &drivers.Lease{Key: "l"})
-		if held || err == nil {
-			t.Fatalf("Try without a server answered %t, %v", held, err)
-		}
-		return drivers.ClassOf(err) == drivers.ClassConnect && drivers.NoEffect(err)
-	})
-	if err := e.Nodes[0].Restart(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	testwait.Until(t, "tries get through", func() bool {
-		held, err := b.Try(t.Context(), &drivers.Lease{Key: "l"})
-		return err == nil && held
-	})
-	testwait.Until(t, "the holder can release", func() bool {
-		owned, err := a.Release(t.Context(), l)
-		return err == nil && owned
-	})
-	waiting.Wait()
-}
-
-// acquire is the loop of a Waiter's user that goes on after the errors of an outage.
-func acquire(ctx context.Context, c *session, l *drivers.Lease) error {
-	for {
-		held, err := c.Try(ctx, l)
-		if held && err == nil {
-			return nil
-		}
-		if err == nil {
-			err = c.Wait(ctx, l)
-		}
-		if err != nil {
-			if ctx.Err() != nil {
-				return err
-			}
-			time.Sleep(time.Millisecond)
-		}
 	}
 }
 

@@ -77,28 +77,6 @@ func TestReadAddr(t *testing.T) {
 	}
 }
 
-func FuzzReadAddr(f *testing.F) {
-	for _, seed := range []string{
-		"localhost:2379", "etcd://u:p@h:1", "https://[::1%25eth0]", "[::0%]", "etcds://h/", "%", "[]:1", "\x10",
-	} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, addr string) {
-		got, err := driver{}.ReadAddr(addr)
-		if err != nil {
-			return
-		}
-		got.Password = ""
-		if again, err := (driver{}).ReadAddr(got.Redacted); err != nil || again != got {
-			t.Errorf("%q is %+v, which reads as %+v, %v", addr, got, again, err)
-		}
-		target, _ := parseTarget(addr)
-		if u, err := url.Parse(target.endpoint()); err != nil || u.Host != target.address() {
-			t.Errorf("%q becomes the endpoint %q: %v", addr, target.endpoint(), err)
-		}
-	})
-}
-
 // Configuration that etcd does not support is rejected, and the error says how to correct it.
 func TestOpenRefuses(t *testing.T) {
 	t.Parallel()
@@ -306,6 +284,12 @@ etcd_network_client_grpc_sent_bytes_total 1.2e+03
 	}
 	if u, started := readMetrics(strings.NewReader("nothing of it\n")); u != unknownUsage || started != "" {
 		t.Errorf("%+v, started %q of a page without metrics", u, started)
+	}
+	for _, number := range []string{"NaN", "-1e300", "+Inf", "1e300", "x"} {
+		page := "grpc_server_msg_received_total " + number + "\nprocess_cpu_seconds_total " + number + "\netcd_network_client_grpc_sent_bytes_total " + number
+		if u, _ := readMetrics(strings.NewReader(page)); u.CPU < -1 || u.Commands < -1 || u.BytesIn < -1 || u.BytesOut < -1 {
+			t.Errorf("%s: %+v", number, u)
+		}
 	}
 }
 

@@ -152,27 +152,6 @@ func TestWaitForOneself(t *testing.T) {
 	}
 }
 
-// A waiter in the middle may leave: then the one behind it has another one ahead, and is not first.
-func TestTheOneBeforeLeaves(t *testing.T) {
-	t.Parallel()
-	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs()})
-	a, b, c := client(t, s, 0), client(t, s, 1), client(t, s, 2)
-	held := try(t, a, "k", true)
-	queue(t, b, "k")
-	queue(t, c, "k")
-	first := c.place.ahead
-	if err := b.Leave(t.Context(), &drivers.Lease{Key: "k"}); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.look(t.Context()); err != nil || c.place.granted || c.place.ahead == first {
-		t.Errorf("it stands at %+v, %v", c.place, err)
-	}
-	release(t, a, held, true)
-	if err := c.look(t.Context()); err != nil || !c.place.granted {
-		t.Errorf("it stands at %+v, %v", c.place, err)
-	}
-}
-
 // A place in line is lost with its lease. The waiter gets a new one, behind the others.
 func TestLeaseEndsInTheLine(t *testing.T) {
 	t.Parallel()

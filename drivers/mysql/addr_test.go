@@ -91,22 +91,3 @@ func TestTargetOf(t *testing.T) {
 		t.Errorf("%+v, %v; want %+v", got, err, want)
 	}
 }
-
-// FuzzParseTarget looks for addresses that crash the parser, that parse differently once they are redacted, or whose
-// password shows.
-func FuzzParseTarget(f *testing.F) {
-	for _, addr := range []string{"h", "mysql://u:p%40ss@h:1/d?tls=true", "u:p@tcp(h:1)/d", "u:p@unix(/s)/d", "[::1]:3306", "unix:///s",
-		"mysql://localhost/d?socket=/s", "mysql://[fe80::1%25eth0]/d"} {
-		f.Add(addr)
-	}
-	f.Fuzz(func(t *testing.T, addr string) {
-		got, err := parseTarget(addr)
-		if err != nil {
-			return
-		}
-		again, err := parseTarget(got.redacted())
-		if err != nil || again.redacted() != got.redacted() || again.password != "" {
-			t.Errorf("%q is %q, and that %q, %v", addr, got.redacted(), again.redacted(), err)
-		}
-	})
-}

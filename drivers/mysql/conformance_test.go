@@ -29,7 +29,9 @@ func config(s *servers.MySQL, proxy *fault.Proxy) drivers.Config {
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	// One case takes all remaining connections, which cost a thread each: so a server for each design.
-	start := func(t *testing.T) *servers.MySQL { return servertest.MySQL(t, servers.MySQLOptions{TCP: true, Conns: 400}) }
+	start := func(t *testing.T) *servers.MySQL {
+		return servertest.MySQL(t, servers.MySQLOptions{TCP: true, Conns: 400})
+	}
 	if testing.Short() { // without that case
 		one := start(t)
 		start = func(*testing.T) *servers.MySQL { return one }

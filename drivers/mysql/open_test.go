@@ -129,7 +129,8 @@ func TestTooManySessions(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a server without a free connection: make test-all")
 	}
-	cfg := config(servertest.MySQL(t, servers.MySQLOptions{Conns: 20}), nil)
+	server := servertest.MySQL(t, servers.MySQLOptions{Conns: 20})
+	cfg := config(server, nil)
 	for _, lock := range []string{"row-lock", "get-lock"} {
 		cfg.Lock = lock
 		svc := open(t, cfg)
@@ -162,6 +163,43 @@ func TestTooManySessions(t *testing.T) {
 	}
 	if n := svc.Traits().MaxSessions; n != 0 {
 		t.Errorf("unique-row: MaxSessions %d", n)
+	}
+	if err := svc.Close(); err != nil {
+		t.Error(err)
+	}
+	t.Run("crash", func(t *testing.T) { crashAtTheLimit(t, config(server, nil)) })
+}
+
+// As many clients as the server accepts die one after the other and come again at once: their connections are freed,
+// here and on the server, and so is what they held.
+func crashAtTheLimit(t *testing.T, cfg drivers.Config) {
+	for _, cfg.Lock = range []string{"row-lock", "get-lock"} {
+		svc := open(t, cfg)
+		s := svc.(*service)
+		clients := make([]drivers.Session, svc.Traits().MaxSessions)
+		for i := range clients {
+			clients[i] = sessionOf(t, svc)
+		}
+		open := len(s.conns)
+		for range 3 {
+			for i, c := range clients {
+				testwait.Until(t, "the lock of a dead client is free", func() bool {
+					held, err := c.Try(t.Context(), lease("k"))
+					if err != nil {
+						t.Fatal(err)
+					}
+					return held
+				})
+				c.(drivers.Crasher).Crash()
+				clients[i] = sessionOf(t, svc)
+			}
+		}
+		if len(s.conns) != open {
+			t.Errorf("%s: %d connections before, and %d after", cfg.Lock, open, len(s.conns))
+		}
+		if err := svc.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
@@ -260,24 +298,16 @@ func TestNames(t *testing.T) {
 	}
 }
 
-func TestInspectTellsDurability(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("a server with other settings: make test-all")
-	}
-	for _, durability := range []servers.Durability{servers.Relaxed, servers.Strict} {
-		server := servertest.MySQL(t, servers.MySQLOptions{Durability: durability, Conns: 123})
-		for lock, want := range map[string]string{"unique-row": server.Persistence(), "row-lock": "none", "get-lock": "none"} {
-			cfg := config(server, nil)
-			cfg.Lock = lock
-			svc := open(t, cfg)
-			about, usage, err := svc.(drivers.Inspector).Inspect(t.Context())
-			if err != nil || about.Persistence != want || about.MaxClients != 123 || about.Connected < 1 || about.Version == "" {
-				t.Errorf("%s, %s: %+v, %v; want persistence %q", durability, lock, about, err, want)
-			}
-			if usage.CPU >= 0 || usage.Commands <= 0 || usage.BytesIn <= 0 || usage.BytesOut <= 0 {
-				t.Errorf("%+v", usage)
-			}
+// The service tells what the server has on disk, and counts.
+func inspect(t *testing.T, cfg drivers.Config) {
+	for lock, want := range map[string]string{"unique-row": "fsync each second", "row-lock": "none", "get-lock": "none"} {
+		cfg.Lock = lock
+		about, usage, err := open(t, cfg).(drivers.Inspector).Inspect(t.Context())
+		if err != nil || about.Persistence != want || about.MaxClients != 123 || about.Connected < 1 || about.Version == "" {
+			t.Errorf("%s: %+v, %v; want persistence %q", lock, about, err, want)
+		}
+		if usage.CPU >= 0 || usage.Commands <= 0 || usage.BytesIn <= 0 || usage.BytesOut <= 0 {
+			t.Errorf("%+v", usage)
 		}
 	}
 	s := &service{kind: uniqueRow}

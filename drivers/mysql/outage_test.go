@@ -86,7 +86,7 @@ func admin(t *testing.T, svc drivers.Service, query string, args ...any) (rows i
 // One server is enough for the tests that do not harm it.
 func TestOnServer(t *testing.T) {
 	t.Parallel()
-	cfg := config(servertest.MySQL(t, servers.MySQLOptions{}), nil)
+	cfg := config(servertest.MySQL(t, servers.MySQLOptions{Conns: 123}), nil)
 	for name, test := range map[string]func(*testing.T, drivers.Config){
 		"foreign table":     foreignTable,
 		"table":             table,
@@ -94,6 +94,7 @@ func TestOnServer(t *testing.T) {
 		"long names":        longNames,
 		"first row":         firstRow,
 		"fairness":          fairness,
+		"inspect":           inspect,
 		"cancelled wait":    cancelledWait,
 		"connection killed": connectionKilled,
 		"stuck statement":   stuckStatement,
@@ -208,65 +209,51 @@ func connectionKilled(t *testing.T, cfg drivers.Config) {
 	}
 }
 
-// The server dies and comes back. Meanwhile there are errors, and none that takes long; afterwards everything works.
+// The server sleeps, dies and comes back. Meanwhile there are errors; afterwards everything works.
 func TestServerRestarts(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("servers go down and come back: make test-all")
 	}
 	server := servertest.MySQL(t, servers.MySQLOptions{})
-	var runs []string // two of them are at least seconds apart, because the test waits for a sleeping server
-	defer func() {
-		if first, last := runs[0], runs[len(runs)-1]; first == last || first == "" || last == "" {
-			t.Errorf("Inspect says run %q before several restarts and %q after", first, last)
+	cfg := config(server, nil)
+	run := func() string { // which is told by the second of its start: pauses take longer
+		about, _, err := open(t, cfg).(drivers.Inspector).Inspect(t.Context())
+		if err != nil || about.RunID == "" {
+			t.Fatalf("Inspect: run %q, %v", about.RunID, err)
 		}
-	}()
-	for _, d := range Driver.Designs() {
-		t.Run(d.Name, func(t *testing.T) {
-			cfg := config(server, nil)
-			cfg.Lock = d.Name
-			svc := open(t, cfg)
-			inspector, _ := drivers.As[drivers.Inspector](svc)
-			asked, _, err := inspector.Inspect(t.Context())
-			if err != nil {
-				t.Fatal(err)
+		return about.RunID
+	}
+	first := run()
+	designs := Driver.Designs()
+	sessions, held := make([]drivers.Session, len(designs)), make([]*drivers.Lease, len(designs))
+	for i, d := range designs {
+		cfg.Lock = d.Name
+		sessions[i] = sessionOf(t, open(t, cfg))
+		held[i] = holding(t, sessions[i], "mine")
+		pause(t, server, cfg)
+	}
+	if err := server.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	for i, s := range sessions {
+		for range 2 {
+			_, err := s.Try(t.Context(), lease("new"))
+			if c := drivers.ClassOf(err); c != drivers.ClassConnect && c != drivers.ClassClosed {
+				t.Errorf("%s: Try without a server: %v of class %q", designs[i].Name, err, c)
 			}
-			runs = append(runs, asked.RunID)
-			a, b, w := sessionOf(t, svc), sessionOf(t, svc), sessionOf(t, svc)
-			l, other := holding(t, a, "k"), holding(t, b, "other")
-			waiting := make(chan error, 1)
-			if waiter, ok := w.(drivers.Waiter); ok {
-				go func() { waiting <- waiter.Wait(context.Background(), lease("k")) }()
-			} else {
-				waiting <- errors.New("it does not wait")
-			}
-			if err := server.Kill(); err != nil {
-				t.Fatal(err)
-			}
-			if err := <-waiting; err == nil {
-				t.Error("Wait says that it is worth trying again, on a server that is dead")
-			}
-			for range 2 {
-				if _, err := b.Release(t.Context(), other); err == nil && !d.Traits.Session {
-					t.Error("Release has answered without a server")
-				}
-				_, err := b.Try(t.Context(), lease("new"))
-				if c := drivers.ClassOf(err); c != drivers.ClassConnect && c != drivers.ClassClosed {
-					t.Errorf("Try without a server: %v of class %q", err, c)
-				}
-			}
-			if err := server.Restart(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			// Even a relaxed server does not forget a commit when it is killed, but only when the machine dies.
-			release(t, a, l, !d.Traits.Session)
-			release(t, b, holding(t, b, "k"), true)
-			release(t, w, holding(t, w, "k"), true)
-			if err := svc.Close(); err != nil {
-				t.Error(err)
-			}
-			pause(t, server, cfg)
-		})
+		}
+	}
+	if err := server.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for i, s := range sessions {
+		// Even a relaxed server does not forget a commit when it is killed, but only when the machine dies.
+		release(t, s, held[i], !designs[i].Traits.Session)
+		release(t, s, holding(t, s, "k"), true)
+	}
+	if last := run(); first == last {
+		t.Errorf("Inspect says run %q before a restart and after", first)
 	}
 }
 

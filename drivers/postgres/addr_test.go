@@ -76,26 +76,6 @@ func TestReadAddr(t *testing.T) {
 	}
 }
 
-func FuzzReadAddr(f *testing.F) {
-	clearEnv(f)
-	for _, seed := range []string{"postgres://u:p@h:1/d?sslmode=require", "h:1", "host=h password='p'", "unix:///d/.s.PGSQL.1", "://", "u:p@/d?host=/x"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, addr string) {
-		got, err := driver{}.ReadAddr(addr)
-		if (err == nil) != (got.Network != "") || err == nil && !strings.HasPrefix(got.Redacted, "postgres://") {
-			t.Errorf("%q: %+v, %v", addr, got, err)
-		}
-		const secret = "correct-horse"
-		if _, err := (driver{}).ReadAddr("postgres://u:" + secret + addr); err != nil && strings.Contains(err.Error(), secret) {
-			t.Errorf("%q: the error has the password: %v", addr, err)
-		}
-		if got, err := (driver{}).ReadAddr("postgres://u:" + secret + "@" + addr); err == nil && strings.Contains(got.Redacted, secret) && !strings.Contains(addr, secret) {
-			t.Errorf("%q: the redacted address has the password: %s", addr, got.Redacted)
-		}
-	})
-}
-
 // TestReadAddrIgnoresSessions sets variables that would change a session, or override the address.
 func TestReadAddrIgnoresSessions(t *testing.T) {
 	clearEnv(t)

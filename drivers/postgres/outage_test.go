@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/url"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -126,49 +125,47 @@ func TestServerKilled(t *testing.T) {
 		t.Skip("servers go down and come back: make test-all")
 	}
 	p := servertest.Postgres(t, servers.PostgresOptions{TCP: true, Conns: 5})
-	for _, empty := range []bool{false, true} {
-		forDesigns(t, func(t *testing.T, lock string) {
-			s := open(t, drivers.Config{Lock: lock, Addrs: []string{p.URL()}, IOTimeout: 5 * time.Second})
-			a, b := newSession(t, s), newSession(t, s)
-			held := &drivers.Lease{Key: "k"}
-			mustTry(t, a, held, true)
-			waiting := &drivers.Lease{Key: "k"}
-			mustTry(t, b, waiting, false)
-			waited := make(chan error)
-			go func() { waited <- b.Wait(t.Context(), waiting) }()
-			testwait.Until(t, "the waiter waits", func() bool {
-				return len(ask(t, p.URL(), "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock'")) > 0
-			})
-			if err := p.Kill(); err != nil {
-				t.Fatal(err)
-			}
-			if err := <-waited; err == nil || drivers.NoEffect(err) {
-				t.Errorf("Wait answered %v when the server died", err)
-			}
-			for range 2 {
-				if owned, err := a.Release(t.Context(), held); owned || err == nil {
-					t.Errorf("Release answered %v, %v without a server", owned, err)
-				}
-				if granted, err := b.Try(t.Context(), waiting); granted || !drivers.NoEffect(err) || drivers.ClassOf(err) != drivers.ClassConnect {
-					t.Errorf("Try answered %v, %v without a server", granted, err)
-				}
-			}
-			if err := p.Restart(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if empty && s.table != "" {
-				ask(t, p.URL(), "DROP TABLE "+s.table)
-			}
-			mustTry(t, b, waiting, true)
-			mustRelease(t, a, held, false)
-			mustRelease(t, b, waiting, true)
-			if err := b.Leave(t.Context(), waiting); err != nil {
-				t.Error(err)
-			}
-			mustTry(t, a, held, true)
-			mustRelease(t, a, held, true)
+	forDesigns(t, func(t *testing.T, lock string) {
+		s := open(t, drivers.Config{Lock: lock, Addrs: []string{p.URL()}, IOTimeout: 5 * time.Second})
+		a, b := newSession(t, s), newSession(t, s)
+		held := &drivers.Lease{Key: "k"}
+		mustTry(t, a, held, true)
+		waiting := &drivers.Lease{Key: "k"}
+		mustTry(t, b, waiting, false)
+		waited := make(chan error)
+		go func() { waited <- b.Wait(t.Context(), waiting) }()
+		testwait.Until(t, "the waiter waits", func() bool {
+			return len(ask(t, p.URL(), "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock'")) > 0
 		})
-	}
+		if err := p.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-waited; err == nil || drivers.NoEffect(err) {
+			t.Errorf("Wait answered %v when the server died", err)
+		}
+		for range 2 {
+			if owned, err := a.Release(t.Context(), held); owned || err == nil {
+				t.Errorf("Release answered %v, %v without a server", owned, err)
+			}
+			if granted, err := b.Try(t.Context(), waiting); granted || !drivers.NoEffect(err) || drivers.ClassOf(err) != drivers.ClassConnect {
+				t.Errorf("Try answered %v, %v without a server", granted, err)
+			}
+		}
+		if err := p.Restart(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if s.table != "" {
+			ask(t, p.URL(), "DROP TABLE "+s.table)
+		}
+		mustTry(t, b, waiting, true)
+		mustRelease(t, a, held, false)
+		mustRelease(t, b, waiting, true)
+		if err := b.Leave(t.Context(), waiting); err != nil {
+			t.Error(err)
+		}
+		mustTry(t, a, held, true)
+		mustRelease(t, a, held, true)
+	})
 	t.Run("connections", func(t *testing.T) { tooManySessions(t, p.URL()) })
 }
 
@@ -194,100 +191,6 @@ func tooManySessions(t *testing.T, address string) {
 		return
 	}
 	t.Errorf("a server with 15 connections takes %d sessions", limit+4)
-}
-
-// Waits that are cancelled, time out and succeed at the same moment leave nothing behind: no lock, no transaction, no
-// connection.
-func TestStormOfWaits(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a storm: make test-all")
-	}
-	forDesigns(t, func(t *testing.T, lock string) {
-		t.Parallel()
-		address := server(t)
-		s := open(t, drivers.Config{Lock: lock, Addrs: []string{address}})
-		const waiters, rounds = 12, 25
-		done := make(chan struct{})
-		var holding, waiting sync.WaitGroup
-		holder := newSession(t, s)
-		holding.Go(func() { // hands the key over often, so that grants and cancels meet
-			for l := (&drivers.Lease{Key: "k"}); ; {
-				select {
-				case <-done:
-					return
-				default:
-				}
-				if held, err := holder.Try(t.Context(), l); err != nil {
-					t.Error(err)
-					return
-				} else if held {
-					if err := s.Ping(t.Context()); err != nil { // for as long as that takes, others wait
-						t.Error(err)
-					}
-					if owned, err := holder.Release(t.Context(), l); !owned || err != nil {
-						t.Errorf("Release answered %v, %v", owned, err)
-						return
-					}
-				}
-			}
-		})
-		granted, gaveUp := 0, 0
-		var mu sync.Mutex
-		for w := range waiters {
-			one := newSession(t, s)
-			waiting.Go(func() {
-				for round := range rounds {
-					l := &drivers.Lease{Key: "k"}
-					ctx, cancel := context.WithCancel(t.Context())
-					after := time.Duration(w*rounds+round) * 17 % 5000 * time.Microsecond
-					if round%2 == 0 {
-						time.AfterFunc(after, cancel)
-					} else {
-						l.Deadline = time.Now().Add(after)
-					}
-					err := one.Wait(ctx, l)
-					if err != nil && ctx.Err() == nil {
-						t.Errorf("Wait: %v", err)
-					}
-					if err == nil && round%3 == 0 {
-						if held, err := one.Try(t.Context(), l); err != nil {
-							t.Error(err)
-						} else if held {
-							if owned, err := one.Release(t.Context(), l); !owned || err != nil {
-								t.Errorf("Release answered %v, %v", owned, err)
-							}
-						}
-					}
-					mu.Lock()
-					if err == nil {
-						granted++
-					} else {
-						gaveUp++
-					}
-					mu.Unlock()
-					if err := one.Leave(t.Context(), l); err != nil {
-						t.Errorf("Leave: %v", err)
-					}
-					cancel()
-				}
-			})
-		}
-		waiting.Wait()
-		close(done)
-		holding.Wait()
-		if granted == 0 || gaveUp == 0 {
-			t.Errorf("%d waits came to an end and %d were cancelled: nothing was tested", granted, gaveUp)
-		}
-		mustTry(t, holder, &drivers.Lease{Key: "k"}, true)
-		left := ask(t, address, `SELECT a.application_name || ' ' || l.locktype || ' ' || l.mode FROM pg_locks l JOIN pg_stat_activity a USING (pid)
-			WHERE a.application_name LIKE 'lockbench `+s.token+` %' AND (l.mode = 'ExclusiveLock' OR NOT l.granted) AND l.locktype <> 'virtualxid'`)
-		if len(left) != 1 || !strings.HasPrefix(left[0], nameOf(holder)+" ") {
-			t.Errorf("the holder is %s, and these locks are left: %q", nameOf(holder), left)
-		}
-		if names := backends(t, address, s); len(names) != waiters+2 {
-			t.Errorf("%d sessions and the service have %d connections", waiters+1, len(names))
-		}
-	})
 }
 
 // nameOf returns the name of the connection with which a session holds the key k.

@@ -121,6 +121,7 @@ func TestKillSparesWhatAPoolerLends(t *testing.T) {
 }
 
 func TestConformanceBehindPooler(t *testing.T) {
+	t.Parallel() // the servers of the pooler are its own
 	if testing.Short() {
 		t.Skip("a pooler: make test-all")
 	}

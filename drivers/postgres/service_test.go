@@ -100,27 +100,3 @@ func TestKeysDiffer(t *testing.T) {
 		t.Errorf("the key of a is %x, not what FNV-1a has", got)
 	}
 }
-
-// The traffic of a session is counted once, also after its end.
-func TestTraffic(t *testing.T) {
-	forDesigns(t, func(t *testing.T, lock string) {
-		s := open(t, drivers.Config{Lock: lock, Addrs: []string{server(t)}})
-		one := newSession(t, s)
-		l := &drivers.Lease{Key: "k"}
-		mustTry(t, one, l, true) // this makes the row
-		mustRelease(t, one, l, true)
-		before := s.Traffic()
-		for range 5 {
-			mustTry(t, one, l, true)
-			mustRelease(t, one, l, true)
-		}
-		if n := s.Traffic().RoundTrips - before.RoundTrips; n != 10 {
-			t.Errorf("5 acquisitions and releases took %d round trips; want 10", n)
-		}
-		open := s.Traffic().RoundTrips
-		one.Close()
-		if closed := s.Traffic().RoundTrips; closed != open+1 {
-			t.Errorf("%d round trips became %d when the session said goodbye; want one more", open, closed)
-		}
-	})
-}

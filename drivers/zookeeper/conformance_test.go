@@ -22,9 +22,8 @@ var (
 	counted = servertest.ShareZooKeeper()
 )
 
-// The time-outs of sessions here, with one server and with an ensemble: long enough for a machine that stalls, short enough
-// to wait for.
-const sessionTime, ensembleTime = 8 * time.Second, 4 * time.Second
+// sessionTime is the time-out of sessions here: long enough for a machine that stalls, short enough to wait for.
+const sessionTime = 4 * time.Second
 
 func zookeeper(t *testing.T) drivers.Driver {
 	t.Helper()
@@ -48,9 +47,9 @@ func TestConformance(t *testing.T) {
 	}
 	if !testing.Short() {
 		ensemble := servertest.ZooKeeper(t, 3, servers.ZooKeeperOptions{})
-		cells = append(cells,
-			cell{"sequential, shared sessions", alone, drivers.Config{Lock: "sequential", Conns: 3}},
-			cell{"sequential, ensemble", ensemble, drivers.Config{Lock: "sequential", Topology: drivers.TopologyEnsemble}})
+		cells = append(cells, cell{"sequential, ensemble, shared sessions", ensemble, drivers.Config{
+			Lock: "sequential", Conns: 3, Topology: drivers.TopologyEnsemble,
+		}})
 	}
 	var all sync.WaitGroup // mostly waiting, so more can run at once than with t.Parallel
 	for _, cell := range cells {
@@ -62,14 +61,9 @@ func TestConformance(t *testing.T) {
 // conform runs the suite through proxies that can break the connections.
 func conform(t *testing.T, z *servers.ZooKeepers, cfg drivers.Config) {
 	cfg.TTL, cfg.IOTimeout = sessionTime, 2*time.Second // on machines that stall
-	if len(z.Nodes) > 1 {
-		cfg.TTL = ensembleTime
-	}
 	s := drivertest.Setup{Driver: zookeeper(t), Config: cfg, SessionTimeout: cfg.TTL + 400*time.Millisecond}
-	switch {
-	case len(z.Nodes) > 1 || cfg.Lock == "herd":
-		s.MemoryPerSession = 4 << 20 // so that it makes few of them: one crowd of sessions shows it
-	case cfg.Conns == 0:
+	s.MemoryPerSession = 4 << 20 // so that it makes few of them: one crowd of sessions shows it
+	if len(z.Nodes) == 1 && cfg.Lock == "sequential" {
 		s.MemoryPerSession = 256 << 10 // the proxies are in this process too, and take most of it; see TestMemory
 	}
 	drivertest.Through(t, z.URLs()...).Run(t, s)

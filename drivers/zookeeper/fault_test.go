@@ -4,8 +4,8 @@ package zookeeper_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -56,84 +56,6 @@ func fails(t *testing.T, s drivers.Session, key string) {
 	}
 }
 
-// Sessions survive a server that is killed: they go on when it is back.
-func TestRestart(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("servers go down and come back: make test-all")
-	}
-	z := servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{})
-	svc := open(t, drivers.Config{Addrs: z.URLs(), Clients: 3, IOTimeout: time.Second, TTL: 20 * time.Second})
-	a, b, w := client(t, svc, 0), client(t, svc, 1), client(t, svc, 2)
-	l := hold(t, a, "test:held")
-	var all sync.WaitGroup
-	all.Go(func() { // sleeps through it
-		waited := &drivers.Lease{Key: "test:held", TTL: long}
-		held, err := acquire(t.Context(), w, waited)
-		for class := drivers.ClassOf(err); class == drivers.ClassClosed || class == drivers.ClassConnect; class = drivers.ClassOf(err) {
-			held, err = acquire(t.Context(), w, waited) // a server that has just come back may hang up once more
-		}
-		if !held || err != nil {
-			t.Errorf("the waiter: %v, %v", held, err)
-		}
-	})
-	testwait.Until(t, "the waiter waits", func() bool { return watching(t, z.Nodes[0]) == 1 })
-	if err := z.Nodes[0].Kill(); err != nil {
-		t.Fatal(err)
-	}
-	fails(t, b, "test:other")
-	if err := z.Nodes[0].Restart(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	testwait.Until(t, "requests get through again", func() bool { return cycles(t, b, "test:other") })
-	refused(t, b, "test:held")
-	testwait.Until(t, "the holder releases", func() bool { _, err := a.Release(t.Context(), l); return err == nil })
-	all.Wait()
-}
-
-// A paused server handles its requests when it goes on, although their clients have given up. What that caused is found
-// again.
-func TestPausedServer(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("servers go down and come back: make test-all")
-	}
-	z := servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{})
-	for _, design := range []string{"sequential", "herd"} {
-		svc := open(t, drivers.Config{
-			Lock: design, Addrs: z.URLs(), Clients: 2, IOTimeout: 1500 * time.Millisecond, TTL: 20 * time.Second,
-		})
-		a, b := client(t, svc, 0), client(t, svc, 1)
-		held := hold(t, a, "test:"+design+":held")
-		if !cycles(t, a, "test:"+design+":paused") {
-			t.Fatal("the key is free")
-		}
-		if err := z.Nodes[0].Signal(syscall.SIGSTOP); err != nil {
-			t.Fatal(err)
-		}
-		pinger, _ := drivers.As[drivers.Pinger](svc)
-		testwait.Until(t, "all of the server pauses", func() bool { return pinger.Ping(t.Context()) != nil })
-		l := &drivers.Lease{Key: "test:" + design + ":paused", TTL: long}
-		if got, err := a.Try(t.Context(), l); got || err == nil || drivers.NoEffect(err) {
-			t.Errorf("%s: Try of a paused server: %v, %v", design, got, err)
-		}
-		if owned, err := a.Release(t.Context(), held); owned || err == nil {
-			t.Errorf("%s: Release of a paused server: %v, %v", design, owned, err)
-		}
-		if err := z.Nodes[0].Signal(syscall.SIGCONT); err != nil {
-			t.Fatal(err)
-		}
-		testwait.Until(t, "the unknown outcome is released", func() bool {
-			_, err := a.Release(t.Context(), l)
-			return err == nil
-		})
-		free(t, b, hold(t, b, "test:"+design+":paused"))
-		// The next attempt of the client repeats the failed release, if it is not requested again.
-		testwait.Until(t, "requests get through again", func() bool { return cycles(t, a, "test:"+design+":paused") })
-		free(t, b, hold(t, b, "test:"+design+":held"))
-	}
-}
-
 // An ensemble goes on without a minority, and not without a majority.
 func TestEnsembleLosesMembers(t *testing.T) {
 	t.Parallel()
@@ -147,10 +69,24 @@ func TestEnsembleLosesMembers(t *testing.T) {
 	for i := range clients {
 		list = append(list, client(t, svc, i))
 	}
+	inspector, _ := drivers.As[drivers.Inspector](svc)
+	server, usage, err := inspector.Inspect(t.Context())
+	if err != nil || server.Name != "zookeeper" || server.Mode != "ensemble" || server.Replicas != 2 ||
+		usage.Commands <= 0 || usage.CPU >= 0 ||
+		!strings.HasPrefix(server.Version, "3.") || strings.Contains(server.Version, ",") {
+		t.Errorf("an ensemble: %+v, %+v, %v", server, usage, err)
+	}
 	l := hold(t, list[0], "test:held")
 	for _, dead := range []int{0, 1, 2} {
 		if err := z.Nodes[dead].Kill(); err != nil {
 			t.Fatal(err)
+		}
+		testwait.Until(t, "the others have agreed on a leader", func() bool {
+			server, usage, err = inspector.Inspect(t.Context())
+			return err == nil && server.Version != ""
+		})
+		if usage.Commands >= 0 {
+			t.Errorf("without a member: %+v, %+v", server, usage)
 		}
 		for _, s := range list {
 			testwait.Until(t, "two members serve", func() bool { return cycles(t, s, "test:minority") })

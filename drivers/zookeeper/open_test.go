@@ -17,9 +17,6 @@ import (
 
 	"github.com/go-zookeeper/zk"
 	"github.com/lockbench/lockbench/drivers"
-	"github.com/lockbench/lockbench/drivers/servers"
-	"github.com/lockbench/lockbench/drivers/servers/servertest"
-	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
 func TestReadAddr(t *testing.T) {
@@ -81,28 +78,6 @@ func TestReadAddr(t *testing.T) {
 			t.Errorf("%s: %v, want it to speak of %q", addr, err, want)
 		}
 	}
-}
-
-func FuzzReadAddr(f *testing.F) {
-	for _, addr := range []string{
-		"zk1:2181/locks", "zookeeper://user:pass@[::1]:2181/a/b", "zks://zk1", "zk://u:%40@h:1",
-	} {
-		f.Add(addr)
-	}
-	d, err := drivers.Lookup("zookeeper")
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Fuzz(func(t *testing.T, addr string) {
-		got, err := d.(drivers.Addressed).ReadAddr(addr)
-		if err != nil {
-			return
-		}
-		got.Password = ""
-		if again, err := d.(drivers.Addressed).ReadAddr(got.Redacted); err != nil || again != got {
-			t.Errorf("%q reads as %v, and that as %v, %v", addr, got, again, err)
-		}
-	})
 }
 
 // The errors of Open say what is at fault, and never contain a password.
@@ -255,30 +230,10 @@ func TestTLS(t *testing.T) {
 	free(t, s, hold(t, s, "test:tls"))
 }
 
-// What a server reports about itself, and one that refuses.
+// A server behind one that answers the commands of four letters by itself, or refuses them.
 func TestInspect(t *testing.T) {
 	t.Parallel()
-	z := servertest.ZooKeeper(t, 3, servers.ZooKeeperOptions{})
-	svc := open(t, drivers.Config{Addrs: z.URLs(), Topology: drivers.TopologyEnsemble, Clients: 1})
-	inspector, _ := drivers.As[drivers.Inspector](svc)
-	server, usage, err := inspector.Inspect(t.Context())
-	if err != nil || server.Name != "zookeeper" || server.Mode != "ensemble" || server.Replicas != 2 ||
-		usage.Commands <= 0 || usage.CPU >= 0 ||
-		!strings.HasPrefix(server.Version, "3.") || strings.Contains(server.Version, ",") {
-		t.Errorf("an ensemble: %+v, %+v, %v", server, usage, err)
-	}
-	if err := z.Nodes[2].Kill(); err != nil {
-		t.Fatal(err)
-	}
-	testwait.Until(t, "the others have agreed on a leader", func() bool {
-		server, usage, err = inspector.Inspect(t.Context())
-		return err == nil && server.Version != ""
-	})
-	if usage.Commands >= 0 {
-		t.Errorf("without a member: %+v, %+v", server, usage)
-	}
-
-	// A server behind one that answers commands by itself.
+	z := single.Get(t)
 	for commands, want := range map[string]int{
 		"%s is not executed because it is not in the whitelist.\n": 0,
 		"clientPort=2181\nmaxClientCnxns=60\nmaxCnxns=0\n":         60,

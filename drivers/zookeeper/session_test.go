@@ -42,7 +42,7 @@ func TestPlaceEndsWithItsSession(t *testing.T) {
 	proxy := drivertest.Through(t, z.URLs()...)[0]
 	const key, line = "test:line", "/test:line"
 	holder := client(t, open(t, drivers.Config{Addrs: z.URLs(), Clients: 1}), 0)
-	s := client(t, open(t, drivers.Config{Addrs: []string{proxy.Addr()}, Clients: 1, TTL: ensembleTime}), 0)
+	s := client(t, open(t, drivers.Config{Addrs: []string{proxy.Addr()}, Clients: 1, TTL: sessionTime}), 0)
 	held, conn := hold(t, holder, key), raw(t, z.Nodes[0])
 	first := nodes(t, conn, line)[0]
 	l := &drivers.Lease{Key: key, TTL: long}

@@ -83,6 +83,10 @@ func TestErrorClasses(t *testing.T) {
 			t.Errorf("%v has lost its cause", err)
 		}
 	}
+	// With a server that does not greet, the attempt times out; one that hangs up does not.
+	if !drivers.TimedOut(opClean.fail(&unconnected{errSilence})) || drivers.TimedOut(opClean.fail(&unconnected{errHandshake})) {
+		t.Error("a silent server is not told from one that hangs up")
+	}
 	if opTry.fail(nil) != nil || opTry.halfway(nil) != nil {
 		t.Error("no error is one")
 	}

@@ -66,11 +66,3 @@ func TestRedisEndsWithTheTest(t *testing.T) {
 		t.Error("its socket is left")
 	}
 }
-
-func TestEmbeddedEndsWithTheTest(t *testing.T) {
-	t.Run("test", func(t *testing.T) {
-		if url := Embedded(t).URL(); !strings.HasPrefix(url, "redis://127.0.0.1:") {
-			t.Errorf("URL %s", url)
-		}
-	})
-}
