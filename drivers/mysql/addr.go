@@ -133,9 +133,6 @@ func (t *target) setParams(query url.Values, host string) error {
 				"true": "true", "false": "false", `{"rejectUnauthorized":true}`: "true", `{"rejectUnauthorized":false}`: "skip-verify",
 			}[values[0]]
 		default:
-			if remedy := foreign[name]; remedy != "" {
-				return fmt.Errorf("the address has the parameter %s of another client: %s", name, remedy)
-			}
 			return errUnknownParam
 		}
 		switch how {
@@ -151,23 +148,6 @@ func (t *target) setParams(query url.Values, host string) error {
 		}
 	}
 	return nil
-}
-
-const (
-	noEffect  = "drop it, it changes nothing here"
-	noTimeout = "drop it, lockbench bounds each request itself"
-	noPool    = "drop it, -conns and -clients say how many connections there are"
-)
-
-// foreign are parameters of other clients, and what to do instead.
-var foreign = map[string]string{
-	"connection_limit": noPool, "connectionLimit": noPool, "pool_timeout": noPool, "pool_size": noPool, "pool": noPool,
-	"connect_timeout": noTimeout, "socket_timeout": noTimeout, "timeout": noTimeout, "readTimeout": noTimeout, "writeTimeout": noTimeout,
-	"charset": noEffect, "collation": noEffect, "parseTime": noEffect, "loc": noEffect, "serverTimezone": noEffect, "reconnect": noEffect,
-	"autoReconnect": noEffect, "allowPublicKeyRetrieval": noEffect, "useUnicode": noEffect, "characterEncoding": noEffect,
-	"useSSL": "write tls=true", "requireSSL": "write tls=true", "schema": "write the database after the slash",
-	"ssl-ca": "give the file by -tls-ca", "ssl_ca": "give the file by -tls-ca", "sslcert": "give the file by -tls-ca",
-	"sslidentity": "give a file with certificate and key by -tls-cert",
 }
 
 // parseDSN parses the Go driver's own notation, but for its parameters, which are those of setParams.

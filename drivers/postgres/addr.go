@@ -4,7 +4,6 @@ package postgres
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"net"
 	"net/url"
@@ -144,8 +143,8 @@ func withoutTLS(text string, isURL bool) string {
 // the next statement to a connection that may not know what was prepared. It is not for the server.
 const execMode = "default_query_exec_mode"
 
-// understand reads the parameters of other clients that providers write into addresses. The others are the server's, which names
-// those that it does not know.
+// understand reads the parameters of other clients that providers write into addresses. The others are the server's, which
+// names those that it does not know.
 func understand(cfg *pgconn.Config) error {
 	params := cfg.RuntimeParams
 	for name, value := range params {
@@ -175,10 +174,6 @@ func understand(cfg *pgconn.Config) error {
 				cfg.TLSConfig.InsecureSkipVerify, cfg.TLSConfig.ServerName = false, cfg.Host
 			}
 		case "supa", "workaround", "uselibpqcompat", "gssencmode": // they mean nothing to a server
-		case "connection_limit", "pool_timeout", "pool_size", "socket_timeout":
-			return fmt.Errorf("has the parameter %s of another client: drop it, each client of -clients has a connection", name)
-		case "sslidentity":
-			return errors.New("has the parameter sslidentity of another client: give a file with certificate and key by -tls-cert")
 		default:
 			continue
 		}
