@@ -1,6 +1,7 @@
 package etcd
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -19,10 +20,11 @@ import (
 	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
-// relaxed returns a private etcd that answers soon.
-func relaxed(t *testing.T, n int) *servers.Etcds {
-	return servertest.Etcd(t, n, servers.EtcdOptions{Durability: servers.Relaxed})
-}
+// quick has an etcd answer soon.
+var quick = servers.EtcdOptions{Durability: servers.Relaxed}
+
+// shared is the server of all tests that do it no harm, which run one after the other.
+var shared = servertest.Share(func(ctx context.Context) (*servers.Etcds, error) { return servers.StartEtcd(ctx, 1, quick) })
 
 func open(t *testing.T, cfg drivers.Config) *service {
 	t.Helper()
@@ -67,8 +69,7 @@ func keys(t *testing.T, s *service, key string) int64 {
 
 // A try that is refused makes one request and leaves nothing, and neither does a lock that was released.
 func TestTryLeavesNothing(t *testing.T) {
-	t.Parallel()
-	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs()})
+	s := open(t, drivers.Config{Addrs: shared.Get(t).URLs()})
 	a, b := client(t, s, 0), client(t, s, 1)
 	l := try(t, a, "k", true)
 	before := s.Traffic()
@@ -93,8 +94,7 @@ func TestTryLeavesNothing(t *testing.T) {
 
 // A probe makes no key.
 func TestProbeLeavesNothing(t *testing.T) {
-	t.Parallel()
-	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs()})
+	s := open(t, drivers.Config{Addrs: shared.Get(t).URLs()})
 	for range 3 {
 		if err := s.Probe(t.Context()); err != nil {
 			t.Fatal(err)
@@ -113,7 +113,7 @@ func TestUnknownOutcomeCannotComeLate(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a connection that breaks: make test-all")
 	}
-	e := relaxed(t, 1)
+	e := servertest.Etcd(t, 1, quick)
 	p := drivertest.Through(t, e.URLs()...)[0]
 	s := open(t, drivers.Config{Addrs: []string{p.Addr()}, IOTimeout: 5 * time.Second})
 	direct := open(t, drivers.Config{Addrs: e.URLs()})
@@ -156,7 +156,7 @@ func TestLeaseOfWhichTheGrantIsNotHeard(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a connection that breaks: make test-all")
 	}
-	e := relaxed(t, 1)
+	e := servertest.Etcd(t, 1, quick)
 	p := drivertest.Through(t, e.URLs()...)[0]
 	s := open(t, drivers.Config{Addrs: []string{p.Addr()}, IOTimeout: 5 * time.Second})
 	direct := open(t, drivers.Config{Addrs: e.URLs()}).conns[0]
@@ -190,7 +190,7 @@ func TestFailedReleaseIsMadeGood(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a connection that breaks: make test-all")
 	}
-	e := relaxed(t, 1)
+	e := servertest.Etcd(t, 1, quick)
 	p := drivertest.Through(t, e.URLs()...)[0]
 	s := open(t, drivers.Config{Addrs: []string{p.Addr()}, IOTimeout: 5 * time.Second})
 	other := client(t, open(t, drivers.Config{Addrs: e.URLs()}), 0)
@@ -209,8 +209,7 @@ func TestFailedReleaseIsMadeGood(t *testing.T) {
 
 // A lease that ends although its holder lives, for example revoked, is noticed: the next try has a new one.
 func TestRevokedLease(t *testing.T) {
-	t.Parallel()
-	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs()})
+	s := open(t, drivers.Config{Addrs: shared.Get(t).URLs()})
 	a, b := client(t, s, 0), client(t, s, 1)
 	l := try(t, a, "k", true)
 	revoked := a.live.id
@@ -240,8 +239,7 @@ func TestRevokedLease(t *testing.T) {
 // The lease has the requested length, in whole seconds, and at least the server's minimum; it is kept alive, which is
 // counted.
 func TestKeepAlive(t *testing.T) {
-	t.Parallel()
-	e := relaxed(t, 1)
+	e := shared.Get(t)
 	for _, tt := range []struct {
 		ttl  time.Duration
 		want int64
@@ -264,8 +262,7 @@ func TestKeepAlive(t *testing.T) {
 
 // A key's name may be a prefix of another's, and contain the separator before the owner.
 func TestNamesWithSlashes(t *testing.T) {
-	t.Parallel()
-	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs()})
+	s := open(t, drivers.Config{Addrs: shared.Get(t).URLs()})
 	a, b := client(t, s, 0), client(t, s, 1)
 	for _, key := range []string{"k/a", "k", "k%2Fa", "k/", "k//"} {
 		try(t, a, key, true)
@@ -281,8 +278,7 @@ func TestNamesWithSlashes(t *testing.T) {
 
 // Closing the service ends all sessions, however many.
 func TestCloseRevokes(t *testing.T) {
-	t.Parallel()
-	e := relaxed(t, 1)
+	e := shared.Get(t)
 	s := open(t, drivers.Config{Addrs: e.URLs()})
 	watching := open(t, drivers.Config{Addrs: e.URLs()})
 	for i := range 40 {
@@ -303,7 +299,7 @@ func TestCloseRevokes(t *testing.T) {
 // An ensemble works on without a minority; without a majority it grants nothing, and its errors come in time.
 func TestEnsemble(t *testing.T) {
 	t.Parallel()
-	e := relaxed(t, 3)
+	e := servertest.Etcd(t, 3, quick)
 	s := open(t, drivers.Config{
 		Addrs: e.URLs(), Topology: drivers.TopologyEnsemble, TTL: 20 * time.Second, IOTimeout: 2 * time.Second,
 	})

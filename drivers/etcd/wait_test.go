@@ -13,6 +13,7 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/drivertest"
+	"github.com/lockbench/lockbench/drivers/servers/servertest"
 	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
@@ -26,9 +27,8 @@ func queue(t *testing.T, c *session, key string) {
 
 // A release wakes only the next waiter, however many there are. The one behind it watches only that one.
 func TestReleaseWakesTheNextAlone(t *testing.T) {
-	t.Parallel()
 	const waiters = 5
-	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs()})
+	s := open(t, drivers.Config{Addrs: shared.Get(t).URLs()})
 	held := try(t, client(t, s, 0), "k", true)
 	holder := client(t, s, 1)
 	all := make([]*session, waiters)
@@ -73,8 +73,7 @@ func TestReleaseWakesTheNextAlone(t *testing.T) {
 
 // The client ahead goes before the watch on it begins, which sees only what comes later. The line is checked once more.
 func TestReleaseBeforeTheWatch(t *testing.T) {
-	t.Parallel()
-	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs()})
+	s := open(t, drivers.Config{Addrs: shared.Get(t).URLs()})
 	a, b, c := client(t, s, 0), client(t, s, 1), client(t, s, 2)
 	held := try(t, a, "k", true)
 	queue(t, b, "k")
@@ -94,8 +93,7 @@ func TestReleaseBeforeTheWatch(t *testing.T) {
 
 // A member that lags behind the watching one says nothing about what happened in between.
 func TestGlanceIsNotFromBefore(t *testing.T) {
-	t.Parallel()
-	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs()})
+	s := open(t, drivers.Config{Addrs: shared.Get(t).URLs()})
 	a, b := client(t, s, 0), client(t, s, 1)
 	try(t, a, "k", true)
 	queue(t, b, "k")
@@ -113,8 +111,7 @@ func TestGlanceIsNotFromBefore(t *testing.T) {
 
 // The client ahead goes and comes again, behind the others, with the same key: it is no longer ahead.
 func TestTheOneBeforeComesAgain(t *testing.T) {
-	t.Parallel()
-	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs()})
+	s := open(t, drivers.Config{Addrs: shared.Get(t).URLs()})
 	a, b := client(t, s, 0), client(t, s, 1)
 	held := try(t, a, "k", true)
 	queue(t, b, "k")
@@ -134,8 +131,7 @@ func TestTheOneBeforeComesAgain(t *testing.T) {
 
 // A client that waits for a lock that it holds itself waits until it has released that.
 func TestWaitForOneself(t *testing.T) {
-	t.Parallel()
-	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs()})
+	s := open(t, drivers.Config{Addrs: shared.Get(t).URLs()})
 	a := client(t, s, 0)
 	held := try(t, a, "k", true)
 	queue(t, a, "k")
@@ -154,8 +150,7 @@ func TestWaitForOneself(t *testing.T) {
 
 // A place in line is lost with its lease. The waiter gets a new one, behind the others.
 func TestLeaseEndsInTheLine(t *testing.T) {
-	t.Parallel()
-	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs(), TTL: 2 * time.Second})
+	s := open(t, drivers.Config{Addrs: shared.Get(t).URLs(), TTL: 2 * time.Second})
 	a, b, c := client(t, s, 0), client(t, s, 1), client(t, s, 2)
 	held := try(t, a, "k", true)
 	queue(t, b, "k")
@@ -184,9 +179,8 @@ func TestLeaseEndsInTheLine(t *testing.T) {
 
 // Waits that are cancelled at any moment, even during a request, leave no key and no watch.
 func TestStormOfCancelledWaits(t *testing.T) {
-	t.Parallel()
 	const clients, rounds = 8, 40
-	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs()})
+	s := open(t, drivers.Config{Addrs: shared.Get(t).URLs()})
 	holder := client(t, s, clients)
 	held := try(t, holder, "k", true)
 	var all sync.WaitGroup
@@ -224,7 +218,7 @@ func TestStormOfCancelledWaits(t *testing.T) {
 // A deadline also ends a wait while the server is silent: before the watch is made, and when the line is looked at.
 func TestDeadlineOfAWaitForASilentServer(t *testing.T) {
 	t.Parallel()
-	e := relaxed(t, 1)
+	e := servertest.Etcd(t, 1, quick)
 	p := drivertest.Through(t, e.URLs()...)[0]
 	s := open(t, drivers.Config{Addrs: []string{p.Addr()}, IOTimeout: time.Hour, TTL: time.Minute})
 	a, b := client(t, s, 0), client(t, s, 1)
@@ -254,8 +248,7 @@ func (tardy) Get(context.Context, string, ...clientv3.OpOption) (*clientv3.GetRe
 
 // If the server says that the deadline has passed, a wait ends without an error; a request's own time-out causes one.
 func TestDeadlineThatTheServerSeesFirst(t *testing.T) {
-	t.Parallel()
-	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs(), IOTimeout: time.Hour, TTL: time.Minute})
+	s := open(t, drivers.Config{Addrs: shared.Get(t).URLs(), IOTimeout: time.Hour, TTL: time.Minute})
 	a, b := client(t, s, 0), client(t, s, 1)
 	held := try(t, a, "k", true)
 	queue(t, b, "k")
@@ -274,8 +267,7 @@ func TestDeadlineThatTheServerSeesFirst(t *testing.T) {
 
 // Closing the service ends the waits.
 func TestCloseEndsWaits(t *testing.T) {
-	t.Parallel()
-	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs()})
+	s := open(t, drivers.Config{Addrs: shared.Get(t).URLs()})
 	try(t, client(t, s, 0), "k", true)
 	c := client(t, s, 1)
 	queue(t, c, "k")
