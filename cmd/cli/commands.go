@@ -21,7 +21,6 @@ import (
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/results/spec"
-	"github.com/lockbench/lockbench/workloads/file"
 	"github.com/lockbench/lockbench/workloads/matrix"
 	"github.com/lockbench/lockbench/workloads/presets"
 )
@@ -101,20 +100,6 @@ func (p *program) schemaCommand() *cobra.Command {
 		}
 		_, err = p.stdout.Write(text)
 		return err
-	})
-}
-
-// workloadSchema returns the schema of workload files.
-func workloadSchema() ([]byte, error) {
-	return file.JSONSchema(workloadFields, func(field string) map[string]any {
-		if field == sloFlag.name {
-			return matrix.Schema(spec.Setting{Name: sloFlag.name, Value: sloFlag.value, Usage: sloFlag.usage})
-		}
-		f, _ := findFlag(field)
-		if f.name == "seed" {
-			f.value = "SEED"
-		}
-		return matrix.Schema(spec.Setting{Name: f.name, Value: f.value, Axis: f.axis, Default: f.def, Usage: f.usage})
 	})
 }
 

@@ -118,7 +118,7 @@ var floors = []rule{
 			"drivers", "drivers/drivertest", "drivers/exec", "drivers/servers", "drivers/wait", "drivers/renew",
 			"results/...", "workloads/...", "cmd/cli/...",
 		},
-		[]string{"github.com/spf13/cobra", "github.com/spf13/pflag"},
+		[]string{"github.com/google/jsonschema-go/jsonschema", "github.com/spf13/cobra", "github.com/spf13/pflag"},
 	},
 
 	{"cmd/cli/progress", []string{"results/format", "workloads"}, []string{"golang.org/x/term"}},

@@ -145,8 +145,10 @@ func (w *Workload) read(tree *ast.File, fields []Field) error {
 	return err
 }
 
-// Names of workloads and classes need no quotes anywhere.
-var nameForm = regexp.MustCompile(`^[A-Za-z0-9_.][A-Za-z0-9_.-]{0,63}$`)
+// NamePattern is the form of names of workloads and classes, which need no quotes anywhere.
+const NamePattern = `^[A-Za-z0-9_.][A-Za-z0-9_.-]{0,63}$`
+
+var nameForm = regexp.MustCompile(NamePattern)
 
 const nameRule = "1 to 64 letters, digits, dashes, dots and underscores"
 
