@@ -290,7 +290,6 @@ var brokenLocks = []struct {
 			return leaveQueue(s, ctx, l)
 		})},
 	{"leave after a wake-up", "keeps what Wait has acquired", blocking(true)},
-	{"wait behind another", "takes its turn when another waiter leaves", entersWhenOneLeaves()},
 	{"wait ends at a release", "takes what a wait was granted at its end for refused",
 		waitingBy(func(s *seat, ctx context.Context, l *drivers.Lease) error {
 			err := pause(ctx, l)
@@ -382,38 +381,6 @@ var brokenLocks = []struct {
 			return until(ctx, l, func() bool { return false })
 		},
 	})},
-	{"wait over the end of a session", "takes its turn when its session ends", lock(altered{
-		Driver: newBound(nil),
-		traits: claimWaits,
-		try: func(s *seat, ctx context.Context, l *drivers.Lease) (bool, error) {
-			if s.count["lost "+l.Key] > 0 {
-				probe := &drivers.Lease{Key: "a key that shows a connection " + l.Key, TTL: poll}
-				_, err := s.Session.Try(ctx, probe)
-				l.Owner = probe.Owner
-				return err == nil, err
-			}
-			held, err := s.grant(ctx, l)
-			if s.count[l.Key] > 0 && err != nil && drivers.ClassOf(err) == drivers.ClassConnect {
-				s.count["lost "+l.Key] = 1
-			}
-			return held, err
-		},
-		wait: func(s *seat, ctx context.Context, l *drivers.Lease) error {
-			s.count[l.Key] = 1
-			return pause(ctx, l)
-		},
-		leave: func(s *seat, _ context.Context, l *drivers.Lease) error {
-			delete(s.count, l.Key)
-			return nil
-		},
-	})},
-	{"leave over a cut", "leaves once, whether or not that is heard",
-		queueing(false, func(s *seat, ctx context.Context, l *drivers.Lease) error {
-			if _, err := s.Session.Release(ctx, &drivers.Lease{Key: l.Key}); err != nil {
-				return err
-			}
-			return leaveQueue(s, ctx, l)
-		})},
 	{"listener after a cut", "does not tell that messages may be lost",
 		hearing(func(_ int, key string) bool { return key != "" })},
 	{"cut", "answers a probe from memory", serving(func(s *shop) {
@@ -593,35 +560,6 @@ func onRelease(d drivers.Driver, late, expiry bool) drivers.Driver {
 			return nil
 		},
 	}
-}
-
-// entersWhenOneLeaves takes its turn when any waiter leaves that has not been granted the key.
-func entersWhenOneLeaves() drivers.Driver {
-	waits := func(key string) string { return "waits for " + key }
-	return lock(altered{
-		traits: claimWaits,
-		try: func(s *seat, ctx context.Context, l *drivers.Lease) (bool, error) {
-			held, err := s.grant(ctx, l)
-			held = held || err == nil && s.count[waits(l.Key)] > 0 && s.count[l.Key] != s.all.n.get(l.Key)
-			if held {
-				delete(s.count, waits(l.Key))
-			}
-			return held, err
-		},
-		wait: func(s *seat, ctx context.Context, l *drivers.Lease) error {
-			if s.count[waits(l.Key)] == 0 {
-				s.count[waits(l.Key)], s.count[l.Key] = 1, s.all.n.get(l.Key)
-			}
-			return pause(ctx, l)
-		},
-		leave: func(s *seat, _ context.Context, l *drivers.Lease) error {
-			if s.count[waits(l.Key)] > 0 {
-				delete(s.count, waits(l.Key))
-				s.all.n.set(l.Key, s.all.n.get(l.Key)+1)
-			}
-			return nil
-		},
-	})
 }
 
 // hearing passes on the wake-ups that pass, given the number of earlier ones of that key.
