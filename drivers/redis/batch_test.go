@@ -98,38 +98,35 @@ func TestBatchConformance(t *testing.T) {
 	}, func(t *testing.T) string { return servertest.Redis(t, servers.RedisOptions{}).URL() })
 }
 
+// tries returns the attempts of clients that share the keys, and a batch to send them.
+func tries(t *testing.T, driver string, cfg drivers.Config, clients, keys int) (drivers.Service, drivers.Batch, []drivers.Request) {
+	t.Helper()
+	cfg.Pipelining, cfg.Prefix = drivers.PipeliningBatch, "batch:"
+	s := open(t, driver, cfg)
+	b, ok := drivers.As[drivers.Batcher](s)
+	if !ok {
+		t.Fatal("it is no Batcher")
+	}
+	batch, err := b.Batch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { batch.Close() })
+	requests := make([]drivers.Request, clients)
+	for i := range requests {
+		l := &drivers.Lease{Key: fmt.Sprintf("batch:%d", i%keys), TTL: time.Minute}
+		requests[i] = drivers.Request{Session: session(t, s, i), Op: drivers.OpTry, Lease: l}
+	}
+	return s, batch, requests
+}
+
 // TestBatch sends the requests of many sessions at once, of which some are refused, one makes no sense, and the server does not
 // know the scripts.
 func TestBatch(t *testing.T) {
 	for _, name := range []string{"go-redis", "rueidis"} {
 		t.Run(name, func(t *testing.T) {
-			d, _ := drivers.Lookup(name)
-			s, err := d.Open(t.Context(), drivers.Config{
-				Lock: "fenced", Pipelining: drivers.PipeliningBatch, Prefix: "batch:", Addrs: []string{servertest.Redis(t, servers.RedisOptions{}).URL()},
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer s.Close()
-			b, ok := drivers.As[drivers.Batcher](s)
-			if !ok {
-				t.Fatal("it is no Batcher")
-			}
-			batch, err := b.Batch(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer batch.Close()
 			const clients, keys = 100, 20
-			requests := make([]drivers.Request, clients)
-			for i := range requests {
-				session, err := s.Session(t.Context(), i)
-				if err != nil {
-					t.Fatal(err)
-				}
-				l := &drivers.Lease{Key: fmt.Sprintf("batch:%d", i%keys), TTL: time.Minute}
-				requests[i] = drivers.Request{Session: session, Op: drivers.OpTry, Lease: l}
-			}
+			s, batch, requests := tries(t, name, drivers.Config{Lock: "fenced", Addrs: plainRedis(t)}, clients, keys)
 			requests[7].Lease.TTL = time.Microsecond
 			do := func(what string, want func(i int) (yes, fails bool)) {
 				t.Helper()
@@ -179,15 +176,7 @@ func TestBatch(t *testing.T) {
 
 // TestNoBatch opens what cannot be sent in batches.
 func TestNoBatch(t *testing.T) {
-	server := servertest.Redis(t, servers.RedisOptions{})
-	d, _ := drivers.Lookup("rueidis")
-	s, err := d.Open(t.Context(), drivers.Config{
-		Lock: "set-nx", Blocks: true, Addrs: []string{server.URL()}, Pipelining: drivers.PipeliningBatch, Prefix: "batch:",
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
+	s := open(t, "rueidis", drivers.Config{Lock: "set-nx", Blocks: true, Addrs: plainRedis(t), Pipelining: drivers.PipeliningBatch, Prefix: "batch:"})
 	b, _ := drivers.As[drivers.Batcher](s)
 	if _, err := b.Batch(t.Context()); err == nil {
 		t.Error("a lock that wakes clients which sleep on the server can")
@@ -200,28 +189,7 @@ func TestSteps(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := servertest.Redis(t, servers.RedisOptions{})
 			rdb := bare(t, drivers.Config{Addrs: []string{server.URL()}})
-			d, _ := drivers.Lookup(name)
-			s, err := d.Open(t.Context(), drivers.Config{
-				Lock: "setnx-expire", Pipelining: drivers.PipeliningBatch, Prefix: name + ":", Addrs: []string{server.URL()},
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer s.Close()
-			b, _ := drivers.As[drivers.Batcher](s)
-			batch, err := b.Batch(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer batch.Close()
-			requests := make([]drivers.Request, 100)
-			for i := range requests {
-				session, err := s.Session(t.Context(), i)
-				if err != nil {
-					t.Fatal(err)
-				}
-				requests[i] = drivers.Request{Session: session, Lease: &drivers.Lease{Key: fmt.Sprint(name, ":", i%20), TTL: time.Minute}}
-			}
+			_, batch, requests := tries(t, name, drivers.Config{Lock: "setnx-expire", Addrs: []string{server.URL()}}, 100, 20)
 			before := calls(t, rdb)
 			batch.Do(t.Context(), requests)
 			for i, r := range requests {

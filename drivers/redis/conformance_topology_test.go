@@ -20,7 +20,8 @@ func TestTopologyConformance(t *testing.T) {
 		start func(t *testing.T) drivers.Config
 	}{
 		{"replicated", func(t *testing.T) drivers.Config {
-			return drivers.Config{Addrs: servertest.Replicated(t, 1, servers.RedisOptions{}).URLs()}
+			return drivers.Config{Topology: drivers.TopologyReplicated, Acks: 2, NodeTimeout: time.Second,
+				Addrs: servertest.Replicated(t, 2, servers.RedisOptions{}).URLs()}
 		}},
 		{"sentinel", func(t *testing.T) drivers.Config {
 			s := servertest.Sentinel(t, 1, 3, servers.RedisOptions{})
@@ -42,13 +43,13 @@ func TestTopologyConformance(t *testing.T) {
 				}
 				for _, cell := range topologyCells(d, i, j) {
 					own := cfg
-					own.Lock, own.Release = cell.Lock, cell.Release
+					own.Lock = cell.Lock
 					all.Go(func() {
 						slots <- struct{}{}
 						defer func() { <-slots }()
 						t.Run(name+"/"+cell.name, func(t *testing.T) {
 							driver := d
-							if own.Topology != "" || own.Release != "" {
+							if own.Topology != drivers.TopologyReplicated { // where clients reach the token
 								driver = awake{d}
 							}
 							drivertest.Run(t, drivertest.Setup{Driver: driver, Config: own})
@@ -65,20 +66,22 @@ func TestTopologyConformance(t *testing.T) {
 const topologies = 3
 
 // topologyCells returns the cells of a library on a topology, by their numbers. The connection, which is the same below
-// all designs, finds the servers: so set-nx is tested everywhere, and every other design on one topology, another one
-// for the other library.
+// all designs, finds the servers: so set-nx is tested everywhere, and every other design on one topology, with one library.
 func topologyCells(d drivers.Driver, topology, library int) []cell {
 	list := []cell{{"set-nx", drivers.Config{Lock: "set-nx"}}}
 	var others []cell
 	for _, design := range d.Designs() {
-		if design.Name != "set-nx" {
+		if design.Name != "set-nx" && design.Name != "fair" { // which is not replicated
 			others = append(others, cell{design.Name, drivers.Config{Lock: design.Name}})
 		}
 	}
 	for i, c := range others {
-		if i%topologies == (topology+library)%topologies {
+		if i%topologies == topology && i%2 == library {
 			list = append(list, c)
 		}
+	}
+	if topology > 0 {
+		list = append(list, cell{"fair", drivers.Config{Lock: "fair"}})
 	}
 	return list
 }

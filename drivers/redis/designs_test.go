@@ -4,9 +4,7 @@ package redis_test
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -80,29 +78,6 @@ func TestGetset(t *testing.T) {
 		late.ValidUntil = time.Now().Add(-time.Second)
 		release(t, a, &late, false) // by its own clock it is over: DEL might hit another client's
 		release(t, a, &l, true)
-	})
-}
-
-// TestGetsetLoser comes second between GET and GETSET: it has lost, and has overwritten the winner's stamp.
-func TestGetsetLoser(t *testing.T) {
-	forBoth(t, func(t *testing.T, driver string) {
-		server := &scripted{t: t, answer: func(command []string) string {
-			switch command[0] {
-			case "SETNX":
-				return ":0\r\n"
-			case "GET":
-				return bulk("1000.5") // long past
-			case "GETSET":
-				return bulk(strconv.FormatInt(time.Now().Add(time.Minute).Unix(), 10)) // another client was faster
-			}
-			return ""
-		}}
-		a := session(t, open(t, driver, drivers.Config{Addrs: []string{server.serve()}, Lock: "getset"}), 0)
-		try(t, a, &drivers.Lease{Key: "k", TTL: time.Minute}, false)
-		got := server.commands()
-		if len(got) != 3 || !strings.HasPrefix(got[2], "GETSET k ") {
-			t.Errorf("%q", got)
-		}
 	})
 }
 
@@ -264,20 +239,4 @@ func TestFence(t *testing.T) {
 			t.Errorf("Clean leaves %q", keys)
 		}
 	})
-}
-
-// TestReleaseNames checks that all designs' Releases are known names, lua first.
-func TestReleaseNames(t *testing.T) {
-	var with []string
-	for _, d := range designs(t) {
-		if len(d.Releases) > 0 {
-			with = append(with, d.Name)
-			if d.Releases[0] != drivers.ReleaseLua || len(d.Releases) != 3 {
-				t.Errorf("%s: %v", d.Name, d.Releases)
-			}
-		}
-	}
-	if want := []string{"set-nx", "reentrant-count", "fenced"}; !slices.Equal(with, want) {
-		t.Errorf("%v compare and delete, want %v", with, want)
-	}
 }

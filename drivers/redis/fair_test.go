@@ -208,29 +208,6 @@ func keptUntil(t *testing.T, rdb *goredis.Client, cfg drivers.Config, key string
 	return time.UnixMilli(ms)
 }
 
-// TestFairDead: a holder dies, and then a waiter in line. The line goes on: after the holder's lease, and after the
-// lease that the dead waiter was given.
-func TestFairDead(t *testing.T) {
-	fairCases(t, func(t *testing.T, rdb *goredis.Client, cfg drivers.Config, one, two drivers.Service, l drivers.Lease) {
-		held := l
-		try(t, session(t, one, 0), &held, true) // dies, with the rest of its lease cut short below
-		dead := session(t, one, 1)
-		dying := l
-		dying.TTL = 200 * time.Millisecond
-		try(t, dead, &dying, false)
-		if err := dead.(drivers.Waiter).Wait(cancelledAfterStanding(t, rdb, cfg, l.Key), &dying); err == nil {
-			t.Error("Wait goes on although its context ended")
-		}
-		if err := rdb.PExpire(t.Context(), l.Key, 200*time.Millisecond).Err(); err != nil {
-			t.Fatal(err)
-		}
-		// Without a Leave: dead is in line and never looks again.
-		alive := join(t.Context(), session(t, two, 0), l) // on a machine that stalls the leases may be over before it is in line
-		alive.gets(t, "the leases of two dead clients")
-		release(t, alive, &alive.lease, true)
-	})
-}
-
 // cancelledAfterStanding returns a context that ends when a client is in line.
 func cancelledAfterStanding(t *testing.T, rdb *goredis.Client, cfg drivers.Config, key string) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
@@ -266,7 +243,7 @@ func TestFairStalePlace(t *testing.T) {
 	})
 }
 
-// TestFairLeave gives up a place, and the lock that came in the meantime.
+// TestFairLeave gives up a place, and the lock that came in the meantime. Clean deletes the line, too.
 func TestFairLeave(t *testing.T) {
 	fairCases(t, func(t *testing.T, rdb *goredis.Client, cfg drivers.Config, one, two drivers.Service, l drivers.Lease) {
 		line := cfg.Prefix + "line:{" + l.Key + "}"
@@ -293,15 +270,6 @@ func TestFairLeave(t *testing.T) {
 			}
 			release(t, a, &la, !granted)
 		}
-		try(t, a, &la, true)
-	})
-}
-
-// TestFairCleans lets Clean delete the line.
-func TestFairCleans(t *testing.T) {
-	fairCases(t, func(t *testing.T, rdb *goredis.Client, cfg drivers.Config, one, two drivers.Service, l drivers.Lease) {
-		a, b := session(t, one, 0), session(t, two, 0)
-		la, lb := l, l
 		try(t, a, &la, true)
 		b.(drivers.Waiter).Wait(cancelledAfterStanding(t, rdb, cfg, l.Key), &lb)
 		if err := one.(drivers.Cleaner).Clean(t.Context(), []string{l.Key}); err != nil {

@@ -98,50 +98,6 @@ func TestIOTimeout(t *testing.T) {
 	})
 }
 
-// TestKilledServer goes through the death of a server and its return.
-func TestKilledServer(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a server that hangs or dies: make test-all")
-	}
-	forBoth(t, func(t *testing.T, driver string) {
-		server := startRedis(t, servers.RedisOptions{})
-		for _, pipelining := range pipelinings {
-			s := open(t, driver, drivers.Config{Addrs: []string{server.URL()}, Pipelining: pipelining, Conns: 2})
-			a := session(t, s, 0)
-			l := drivers.Lease{Key: "k", TTL: time.Minute}
-			try(t, a, &l, true)
-			server.kill()
-			testwait.Until(t, "connections are refused", func() bool {
-				_, err := a.Release(t.Context(), &l)
-				switch class := drivers.ClassOf(err); class {
-				case drivers.ClassConnect:
-					if !drivers.NoEffect(err) {
-						t.Errorf("%s: %v is not refused", pipelining, err)
-					}
-					return true
-				case drivers.ClassClosed:
-					return false
-				default:
-					t.Fatalf("%s: %v (%s)", pipelining, err, class)
-					return false
-				}
-			})
-			server.start()
-			// Each connection notices by itself that it is broken, so a pair may fail once more, on either half.
-			attempt := 0
-			testwait.Until(t, "the lock works again", func() bool {
-				attempt++
-				l := drivers.Lease{Key: fmt.Sprint("again", attempt), TTL: time.Minute}
-				if held, err := a.Try(t.Context(), &l); err != nil || !held {
-					return false
-				}
-				owned, err := a.Release(t.Context(), &l)
-				return owned && err == nil
-			})
-		}
-	})
-}
-
 // TestRefused makes requests that a server refuses. Each error must have a class that says that nothing happened, and
 // the next request must confirm that.
 func TestRefused(t *testing.T) {
@@ -265,12 +221,7 @@ func TestCloseOnHungServer(t *testing.T) {
 
 // dropper returns a server that can be connected to, counts each SET and hangs up on it.
 func dropper(t *testing.T, sets *atomic.Int64) string {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var serving sync.WaitGroup
-	serve := func(conn net.Conn) {
+	return serving(t, func(conn net.Conn) {
 		defer conn.Close()
 		cluster := false
 		for lines := bufio.NewScanner(conn); lines.Scan(); {
@@ -287,7 +238,7 @@ func dropper(t *testing.T, sets *atomic.Int64) string {
 				cluster = true
 			case "SLOTS":
 				if cluster {
-					host, port, _ := net.SplitHostPort(ln.Addr().String())
+					host, port, _ := net.SplitHostPort(conn.LocalAddr().String())
 					fmt.Fprintf(conn, "*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n$%d\r\n%s\r\n:%s\r\n", len(host), host, port)
 				}
 			case "SET":
@@ -295,21 +246,7 @@ func dropper(t *testing.T, sets *atomic.Int64) string {
 				return
 			}
 		}
-	}
-	serving.Go(func() {
-		for {
-			conn, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			serving.Go(func() { serve(conn) })
-		}
 	})
-	t.Cleanup(func() {
-		ln.Close()
-		serving.Wait()
-	})
-	return ln.Addr().String()
 }
 
 // TestNoRetry counts how often a command is sent whose connection breaks before the answer.

@@ -82,57 +82,6 @@ func TestStealOfAReleased(t *testing.T) {
 	})
 }
 
-// TestGetDelGap lets the lease end between the GET and the DEL of a release: that frees the next holder's lock, unless
-// the server compares.
-func TestGetDelGap(t *testing.T) {
-	for _, test := range []struct {
-		lock, command string
-		wrong         bool
-	}{{"set-nx-get-del", "DEL", true}, {"set-nx", "EVALSHA", false}} {
-		forBoth(t, func(t *testing.T, driver string) {
-			cfg := drivers.Config{Addrs: plainRedis(t), Lock: test.lock}
-			svc, conn := openStepped(t, driver, cfg)
-			a, b, rdb := session(t, svc, 0), session(t, open(t, driver, cfg), 0), bare(t, cfg)
-			la := drivers.Lease{Key: "k", TTL: time.Minute}
-			lb := la
-			try(t, a, &la, true)
-			conn.name, conn.before = test.command, func() {
-				rdb.Del(t.Context(), la.Key) // as the end of the lease does
-				try(t, b, &lb, true)
-			}
-			release(t, a, &la, test.wrong)
-			release(t, b, &lb, !test.wrong)
-		})
-	}
-}
-
-// TestClockAhead: a client whose clock is ahead takes a lock that is held, and nobody else does.
-func TestClockAhead(t *testing.T) {
-	for _, lock := range []string{"getset", "setnx-steal"} {
-		forBoth(t, func(t *testing.T, driver string) {
-			cfg := drivers.Config{Addrs: plainRedis(t), Lock: lock}
-			ahead := cfg
-			ahead.ClockOffset = 2 * time.Minute
-			svc, early := open(t, driver, cfg), session(t, open(t, driver, ahead), 0)
-			holder, other := session(t, svc, 0), session(t, svc, 1)
-			l := drivers.Lease{Key: "k", TTL: time.Minute}
-			stolen, refused := l, l
-			try(t, holder, &l, true)
-			try(t, other, &refused, false)
-			sent := time.Now()
-			try(t, early, &stolen, true)
-			if end := stolen.ValidUntil; end.Before(sent.Add(l.TTL).Round(0)) || end.After(time.Now().Add(l.TTL)) {
-				t.Errorf("%s: ValidUntil is %v after the grant, want the TTL of %v in true time", lock, end.Sub(sent), l.TTL)
-			}
-			if rest, err := early.(drivers.Remainer).Remaining(t.Context(), &stolen); err != nil || rest <= 0 || rest > l.TTL {
-				t.Errorf("%s: %v left by its own clock, %v", lock, rest, err)
-			}
-			try(t, other, &refused, false) // whose clock says that it has three minutes
-			release(t, early, &stolen, true)
-		})
-	}
-}
-
 // TestRetries drops the reply to a DEL. With retries go-redis sends it again, and deletes the lock of the client that has
 // come since.
 func TestRetries(t *testing.T) {

@@ -59,54 +59,6 @@ func handOver(t *testing.T, s drivers.Session, key string) {
 	release(t, s, &l, true)
 }
 
-func TestWake(t *testing.T) {
-	forEach(t, func(t *testing.T, driver string, cfg drivers.Config) {
-		for _, design := range designs(t) {
-			if !design.Traits.Wakes {
-				continue
-			}
-			lock := design.Name
-			cfg.Lock, cfg.Wakes = lock, true
-			s := open(t, driver, cfg)
-			a := session(t, s, 0)
-			var w woken
-			l := listen(t, s, &w)
-			k1, k2 := cfg.Prefix+lock+"{1}", cfg.Prefix+lock+"{2}"
-			add(t, l, k1)
-			add(t, l, k1) // twice is like once
-			add(t, l, k2)
-			handOver(t, a, k1)
-			testwait.Until(t, "k1 wakes", func() bool { return w.count(k1) == 1 })
-			if w.count(k2) != 0 {
-				t.Error("k2 woke for k1")
-			}
-			if err := l.Remove(t.Context(), k1); err != nil {
-				t.Fatal(err)
-			}
-			rdb := bare(t, cfg)
-			testwait.Until(t, "the server forgets k1", func() bool {
-				channel := k1 + ":released"
-				if lock == "redisson" {
-					channel = "redisson_lock__channel:" + k1
-				}
-				return rdb.PubSubNumSub(t.Context(), channel).Val()[channel] == 0
-			})
-			handOver(t, a, k1)
-			handOver(t, a, k2) // messages come in order: k1's would be here before
-			testwait.Until(t, "k2 wakes", func() bool { return w.count(k2) == 1 })
-			if w.count(k1) != 1 || w.count("") != 0 {
-				t.Errorf("%v", w.keys)
-			}
-			if err := l.Close(); err != nil {
-				t.Fatal(err)
-			}
-			if err := l.Add(t.Context(), k1); err == nil {
-				t.Error("a closed listener takes a key")
-			}
-		}
-	})
-}
-
 // TestUnheldReleaseWakesNobody releases what is not held.
 func TestUnheldReleaseWakesNobody(t *testing.T) {
 	forEach(t, func(t *testing.T, driver string, cfg drivers.Config) {
@@ -125,36 +77,6 @@ func TestUnheldReleaseWakesNobody(t *testing.T) {
 		testwait.Until(t, "the owner's release wakes", func() bool { return w.count(key) > 0 })
 		if n := w.count(key); n != 1 {
 			t.Errorf("%d wake-ups for one release", n)
-		}
-	})
-}
-
-// TestReconnect kills the subscribing connection: the listener must say that it may have lost something, and hear its
-// keys again.
-func TestReconnect(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a connection that breaks: make test-all")
-	}
-	forBoth(t, func(t *testing.T, driver string) {
-		cfg := drivers.Config{Addrs: plainRedis(t), Wakes: true}
-		s := open(t, driver, cfg)
-		a := session(t, s, 0)
-		rdb := bare(t, cfg)
-		var w woken
-		l := listen(t, s, &w)
-		keys := []string{"a", "b", "c"}
-		for _, key := range keys {
-			add(t, l, key)
-		}
-		for round := 1; round <= 3; round++ {
-			if n, err := rdb.ClientKillByFilter(t.Context(), "TYPE", "pubsub").Result(); n != 1 || err != nil {
-				t.Fatalf("%d subscribing connections, %v: one is what a listener has", n, err)
-			}
-			testwait.Until(t, "it reports the break", func() bool { return w.count("") == round })
-			for _, key := range keys {
-				handOver(t, a, key)
-				testwait.Until(t, key+" wakes", func() bool { return w.count(key) == round })
-			}
 		}
 	})
 }

@@ -1,7 +1,6 @@
 package redis_test
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -10,7 +9,6 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/redis"
-	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
 func TestMain(m *testing.M) {
@@ -56,140 +54,6 @@ func designs(t testing.TB) []drivers.Design {
 		t.Fatal(err)
 	}
 	return d.Designs()
-}
-
-func TestLock(t *testing.T) {
-	forEach(t, func(t *testing.T, driver string, cfg drivers.Config) {
-		for _, design := range designs(t) {
-			lock := design.Name
-			for _, asked := range []bool{false, true} {
-				cfg.Lock, cfg.Wakes = lock, asked
-				s := open(t, driver, cfg)
-				wakes := asked && design.Traits.Wakes
-				if _, ok := drivers.As[drivers.Subscriber](s); ok != wakes || s.Traits().Wakes != wakes {
-					t.Errorf("%s, Wakes %v: subscriber %v, trait %v", lock, asked, ok, s.Traits().Wakes)
-				}
-				a, b := session(t, s, 0), session(t, s, 1)
-				key := cfg.Prefix + lock
-				la := drivers.Lease{Key: key, TTL: time.Minute}
-				lb := drivers.Lease{Key: key, TTL: time.Minute}
-				try(t, a, &la, true)
-				try(t, b, &lb, false)
-				release(t, a, &la, true)
-				release(t, a, &la, false)
-				try(t, b, &lb, true)
-				release(t, b, &lb, true)
-			}
-		}
-	})
-}
-
-// TestOwned proves Owned in both directions, and that owners differ.
-func TestOwned(t *testing.T) {
-	forEach(t, func(t *testing.T, driver string, cfg drivers.Config) {
-		for _, design := range designs(t) {
-			lock := design.Name
-			cfg.Lock = lock
-			s := open(t, driver, cfg)
-			a, b := session(t, s, 0), session(t, s, 1)
-			la := drivers.Lease{Key: cfg.Prefix + lock, TTL: time.Minute}
-			lb := la
-			try(t, a, &la, true)
-			try(t, b, &lb, false)
-			owned := s.Traits().Owned
-			if owned && (la.Owner == lb.Owner || len(la.Owner) < 22) {
-				t.Errorf("owners %q and %q", la.Owner, lb.Owner)
-			}
-			release(t, b, &lb, !owned)
-			release(t, a, &la, owned)
-		}
-	})
-}
-
-func TestExpiry(t *testing.T) {
-	forEach(t, func(t *testing.T, driver string, cfg drivers.Config) {
-		s := open(t, driver, cfg)
-		a, b := session(t, s, 0), session(t, s, 1)
-		la := drivers.Lease{Key: cfg.Prefix + "k", TTL: 30 * time.Millisecond}
-		lb := drivers.Lease{Key: la.Key, TTL: time.Minute}
-		try(t, a, &la, true)
-		testwait.Until(t, "the lease ends", func() bool {
-			held, err := b.Try(t.Context(), &lb)
-			return held && err == nil
-		})
-		release(t, a, &la, false) // late: the next holder keeps its lock
-		release(t, b, &lb, true)
-	})
-}
-
-func TestSETNXNeverExpires(t *testing.T) {
-	forEach(t, func(t *testing.T, driver string, cfg drivers.Config) {
-		cfg.Lock = "setnx"
-		a := session(t, open(t, driver, cfg), 0)
-		l := drivers.Lease{Key: cfg.Prefix + "k", TTL: time.Millisecond}
-		try(t, a, &l, true)
-		rest, err := a.(drivers.Remainer).Remaining(t.Context(), &l)
-		if err != nil || rest >= 0 {
-			t.Errorf("Remaining = %v, %v, want a negative one", rest, err)
-		}
-		if _, ok := a.(drivers.Renewer); ok {
-			t.Error("setnx renews")
-		}
-	})
-}
-
-func TestRenewAndRemaining(t *testing.T) {
-	forEach(t, func(t *testing.T, driver string, cfg drivers.Config) {
-		a := session(t, open(t, driver, cfg), 0)
-		l := drivers.Lease{Key: cfg.Prefix + "k", TTL: time.Minute}
-		remaining := func() time.Duration {
-			rest, err := a.(drivers.Remainer).Remaining(t.Context(), &l)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return rest
-		}
-		renew := func(want bool) {
-			if owned, err := a.(drivers.Renewer).Renew(t.Context(), &l); err != nil || owned != want {
-				t.Fatalf("Renew = %v, %v, want %v", owned, err, want)
-			}
-		}
-		if rest := remaining(); rest != 0 {
-			t.Errorf("a free key has %v left", rest)
-		}
-		try(t, a, &l, true)
-		if rest := remaining(); rest <= 30*time.Second || rest > time.Minute {
-			t.Errorf("%v left of a minute", rest)
-		}
-		l.TTL = time.Hour
-		renew(true)
-		if rest := remaining(); rest <= 30*time.Minute {
-			t.Errorf("%v left of an hour", rest)
-		}
-		other := drivers.Lease{Key: l.Key, TTL: time.Hour, Owner: "someone else"}
-		if owned, err := a.(drivers.Renewer).Renew(t.Context(), &other); owned || err != nil {
-			t.Errorf("another client renewed: %v, %v", owned, err)
-		}
-		release(t, a, &l, true)
-		renew(false)
-	})
-}
-
-// TestShortTTL requests a TTL that the server cannot do, and a fraction of its unit.
-func TestShortTTL(t *testing.T) {
-	forEach(t, func(t *testing.T, driver string, cfg drivers.Config) {
-		a := session(t, open(t, driver, cfg), 0)
-		l := drivers.Lease{Key: cfg.Prefix + "k", TTL: time.Millisecond - 1}
-		if held, err := a.Try(t.Context(), &l); held || err == nil {
-			t.Errorf("Try = %v, %v, want an error", held, err)
-		}
-		l.TTL = time.Minute + 1
-		try(t, a, &l, true)
-		if ttl := bare(t, cfg).PTTL(t.Context(), l.Key).Val(); ttl <= 59*time.Second || ttl > time.Minute+time.Millisecond {
-			t.Errorf("TTL %v for %v", ttl, l.TTL)
-		}
-		release(t, a, &l, true)
-	})
 }
 
 // TestScriptFlush makes the server forget its scripts between two releases.
@@ -272,68 +136,6 @@ func TestWire(t *testing.T) {
 			// INFO counts itself only in the next one; two CONFIG GET follow it.
 			if sent != int64(len(test.want))+3 {
 				t.Errorf("%s wakes=%v: Usage says %d commands for %v, an INFO and two CONFIG GET", test.lock, test.wakes, sent, test.want)
-			}
-		}
-	})
-}
-
-func TestClean(t *testing.T) {
-	forEach(t, func(t *testing.T, driver string, cfg drivers.Config) {
-		s := open(t, driver, cfg)
-		rdb := bare(t, cfg)
-		keep := cfg.Prefix + "keep"
-		if err := rdb.Set(t.Context(), keep, "1", 0).Err(); err != nil {
-			t.Fatal(err)
-		}
-		var keys []string
-		pipe := rdb.Pipeline()
-		for i := range 600 { // more than two batches
-			keys = append(keys, cfg.Prefix+string(rune('A'+i)))
-			pipe.Set(t.Context(), keys[i], "1", 0)
-		}
-		if _, err := pipe.Exec(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.(drivers.Cleaner).Clean(t.Context(), keys); err != nil {
-			t.Fatal(err)
-		}
-		if n := rdb.Exists(t.Context(), keys...).Val(); n != 0 {
-			t.Errorf("%d keys are left", n)
-		}
-		if n := rdb.Exists(t.Context(), keep).Val(); n != 1 {
-			t.Error("a key that was not named is gone")
-		}
-		if err := s.(drivers.Cleaner).Clean(t.Context(), nil); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-func TestPing(t *testing.T) {
-	forEach(t, func(t *testing.T, driver string, cfg drivers.Config) {
-		if err := open(t, driver, cfg).(drivers.Pinger).Ping(t.Context()); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-func TestUseAfterClose(t *testing.T) {
-	forEach(t, func(t *testing.T, driver string, cfg drivers.Config) {
-		d, _ := drivers.Lookup(driver)
-		for _, cfg.Pipelining = range []drivers.Pipelining{"", "auto", "off"} {
-			s, err := d.Open(t.Context(), cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
-			a := session(t, s, 0)
-			l := drivers.Lease{Key: cfg.Prefix + "k", TTL: time.Minute}
-			try(t, a, &l, true)
-			release(t, a, &l, true)
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := a.Try(context.Background(), &l); drivers.ClassOf(err) != drivers.ClassClosed {
-				t.Errorf("pipelining %q: %v (%s), want class closed", cfg.Pipelining, err, drivers.ClassOf(err))
 			}
 		}
 	})

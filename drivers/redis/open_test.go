@@ -16,52 +16,40 @@ import (
 	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
-// silent accepts connections and never answers.
-func silent(t *testing.T) string {
+// serving serves each connection, which is closed with the test at the latest, and returns its address.
+func serving(t testing.TB, serve func(net.Conn)) string {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var accepting sync.WaitGroup
-	accepting.Go(func() {
+	var all sync.WaitGroup
+	all.Go(func() {
 		for {
 			conn, err := ln.Accept()
 			if err != nil {
 				return
 			}
+			all.Go(func() { serve(conn) })
 			defer conn.Close()
 		}
 	})
 	t.Cleanup(func() {
 		ln.Close()
-		accepting.Wait()
+		all.Wait()
 	})
 	return ln.Addr().String()
 }
 
+// silent accepts connections and never answers.
+func silent(t *testing.T) string { return serving(t, func(net.Conn) {}) }
+
 // talker answers every connection with one text after it has received something, and hangs up.
 func talker(t *testing.T, text string) string {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var accepting sync.WaitGroup
-	accepting.Go(func() {
-		for {
-			conn, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			conn.Read(make([]byte, 512))
-			conn.Write([]byte(text))
-			conn.Close()
-		}
+	return serving(t, func(conn net.Conn) {
+		conn.Read(make([]byte, 512))
+		conn.Write([]byte(text))
+		conn.Close()
 	})
-	t.Cleanup(func() {
-		ln.Close()
-		accepting.Wait()
-	})
-	return ln.Addr().String()
 }
 
 func refusedAddr(t *testing.T) string {

@@ -55,20 +55,6 @@ func testPass(t *testing.T, lock string) {
 	})
 }
 
-// TestPassRefused requests a lease that the server does not support: nothing is sent, and the lock does not move.
-func TestPassRefused(t *testing.T) {
-	forEach(t, func(t *testing.T, driver string, cfg drivers.Config) {
-		a := session(t, open(t, driver, cfg), 0)
-		la := drivers.Lease{Key: cfg.Prefix + "k", TTL: time.Minute}
-		lb := drivers.Lease{Key: la.Key, TTL: time.Microsecond}
-		try(t, a, &la, true)
-		if owned, err := a.(drivers.Passer).Pass(t.Context(), &la, &lb); owned || err == nil {
-			t.Errorf("Pass = %v, %v, want an error", owned, err)
-		}
-		release(t, a, &la, true)
-	})
-}
-
 // TestPassPublishesNothing wakes no client, because there is nothing to try for.
 func TestPassPublishesNothing(t *testing.T) {
 	forEach(t, func(t *testing.T, driver string, cfg drivers.Config) {

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
-	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
 // scripted is a server with scripted answers.
@@ -28,28 +27,10 @@ type scripted struct {
 
 // serve starts it and returns its address.
 func (s *scripted) serve() string {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	var all sync.WaitGroup
-	all.Go(func() {
-		for {
-			conn, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			all.Go(func() {
-				defer conn.Close()
-				s.converse(conn)
-			})
-		}
+	return serving(s.t, func(conn net.Conn) {
+		defer conn.Close()
+		s.converse(conn)
 	})
-	s.t.Cleanup(func() { // after the service is closed
-		ln.Close()
-		all.Wait()
-	})
-	return ln.Addr().String()
 }
 
 func (s *scripted) converse(conn net.Conn) {
@@ -104,8 +85,6 @@ func (s *scripted) commands() []string {
 	})
 }
 
-func bulk(s string) string { return fmt.Sprintf("$%d\r\n%s\r\n", len(s), s) }
-
 var absent = regexp.MustCompile(`absent:\S+`)
 
 // TestReleaseCommands tests the releases that no server here has, and shows what each sends.
@@ -152,44 +131,6 @@ func TestReleaseCommands(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestReleases: every variant that a real server knows frees what is the caller's, and nothing else, and wakes.
-func TestReleases(t *testing.T) {
-	forEach(t, func(t *testing.T, driver string, cfg drivers.Config) {
-		for _, design := range designs(t) {
-			for _, cfg.Release = range design.Releases {
-				if cfg.Release == drivers.ReleaseDelIfEq || cfg.Release == drivers.ReleaseDelEx && !cfg.Embedded {
-					continue // "TestReleaseRefused"
-				}
-				for _, cfg.Wakes = range []bool{false, true} {
-					cfg.Lock = design.Name
-					s := open(t, driver, cfg)
-					a, b := session(t, s, 0), session(t, s, 1)
-					la := drivers.Lease{Key: fmt.Sprint(cfg.Prefix, design.Name, cfg.Release, cfg.Wakes), TTL: time.Minute}
-					lb := la
-					var w woken
-					if cfg.Wakes {
-						add(t, listen(t, s, &w), la.Key)
-					}
-					try(t, a, &la, true)
-					try(t, b, &lb, false)
-					release(t, b, &lb, false)
-					release(t, a, &la, true)
-					release(t, a, &la, false)
-					try(t, b, &lb, true)
-					release(t, a, &la, false)
-					release(t, b, &lb, true)
-					if cfg.Wakes {
-						testwait.Until(t, "both releases wake", func() bool { return w.count(la.Key) >= 2 })
-						if n := w.count(la.Key); n != 2 {
-							t.Errorf("%s by %s: %d wake-ups for 2 releases", design.Name, cfg.Release, n)
-						}
-					}
-				}
-			}
-		}
-	})
 }
 
 // TestReleaseRefused opens releases that the server lacks, or that do not fit the design.

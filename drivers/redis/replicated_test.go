@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
-	"github.com/lockbench/lockbench/drivers/drivertest"
 	"github.com/lockbench/lockbench/drivers/redis"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
@@ -21,16 +20,6 @@ import (
 func startReplicated(t *testing.T, replicas int) *servers.Replicated {
 	t.Helper()
 	return servertest.Replicated(t, replicas, servers.RedisOptions{})
-}
-
-func TestReplicatedConformance(t *testing.T) {
-	r := startReplicated(t, 2)
-	forBoth(t, func(t *testing.T, driver string) {
-		d, _ := drivers.Lookup(driver)
-		drivertest.Run(t, drivertest.Setup{Driver: d, Config: drivers.Config{
-			Lock: "set-nx", Addrs: r.URLs(), Topology: drivers.TopologyReplicated, Acks: 2, NodeTimeout: time.Second,
-		}})
-	})
 }
 
 // TestReplicatedStalled stops the replicas: no lock is granted, and none is left on the primary.

@@ -65,24 +65,12 @@ func embedded(t testing.TB) drivers.Config {
 	return drivers.Config{Addrs: []string{servertest.Embedded(t).URL()}, Embedded: true}
 }
 
-// forEach runs a test against every pair of a library and a server.
+// forEach runs a test for both libraries, on one server.
 func forEach(t *testing.T, test func(t *testing.T, driver string, cfg drivers.Config)) {
-	starts := map[string]func(t *testing.T) drivers.Config{
-		"redis-server": func(t *testing.T) drivers.Config { return drivers.Config{Addrs: plainRedis(t)} },
-		"embedded":     func(t *testing.T) drivers.Config { return embedded(t) },
-	}
-	for name, start := range starts {
-		t.Run(name, func(t *testing.T) {
-			cfg := start(t)
-			for _, driver := range []string{"go-redis", "rueidis"} {
-				t.Run(driver, func(t *testing.T) {
-					cfg := cfg
-					cfg.Prefix = "test:" + t.Name() + ":"
-					test(t, driver, cfg)
-				})
-			}
-		})
-	}
+	addrs := plainRedis(t)
+	forBoth(t, func(t *testing.T, driver string) {
+		test(t, driver, drivers.Config{Addrs: addrs, Prefix: "test:" + t.Name() + ":"})
+	})
 }
 
 // forBoth runs a test for both libraries, which starts its own server.

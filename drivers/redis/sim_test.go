@@ -68,7 +68,7 @@ func TestSimReleases(t *testing.T) {
 
 // A schedule is the same whenever it runs.
 func TestSimRepeats(t *testing.T) {
-	simtest.Repeats(t, simtest.Seeds(5, 300), contest("set-nx"))
+	simtest.Repeats(t, simtest.Seeds(5, 60), contest("set-nx"))
 }
 
 func BenchmarkSim(b *testing.B) { simtest.Bench(b, contest("set-nx")) }

@@ -4,14 +4,11 @@ package redis_test
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/drivertest"
-	"github.com/lockbench/lockbench/drivers/servers"
-	"github.com/lockbench/lockbench/drivers/servers/servertest"
 	"github.com/lockbench/lockbench/drivers/wait"
 )
 
@@ -84,35 +81,22 @@ func TestWaitingConforms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, server := range []struct {
-		name  string
-		start func(t *testing.T) (url string)
+	cfg := drivers.Config{Lock: "set-nx", Addrs: plainRedis(t), IOTimeout: time.Second}
+	for _, way := range []struct {
+		name, kind string
+		wait.Options
 	}{
-		{"redis-server", func(t *testing.T) string { return servertest.Redis(t, servers.RedisOptions{}).URL() }},
-		{"embedded", func(t *testing.T) string { return servertest.Embedded(t).URL() }},
+		{"pubsub", wait.PubSub, wait.Options{}},
+		{"queue-release", wait.Queue, wait.Options{Handover: wait.HandoverRelease}},
+		{"queue-swap", wait.Queue, wait.Options{Handover: wait.HandoverSwap}},
+		{"block", wait.Block, wait.Options{}},
 	} {
-		t.Run(server.name, func(t *testing.T) {
-			cfg := drivers.Config{Lock: "set-nx", Addrs: []string{server.start(t)}, Embedded: server.name == "embedded", IOTimeout: time.Second}
-			for _, way := range []struct {
-				name, kind string
-				wait.Options
-			}{
-				{"pubsub", wait.PubSub, wait.Options{}},
-				{"queue-release", wait.Queue, wait.Options{Handover: wait.HandoverRelease}},
-				{"queue-swap", wait.Queue, wait.Options{Handover: wait.HandoverSwap}},
-				{"block", wait.Block, wait.Options{}},
-			} {
-				kind, err := wait.Find(way.kind)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if cfg.Embedded && (testing.Short() || !strings.Contains("queue-swap block", way.name)) {
-					continue // they need nothing of it that the other two do not
-				}
-				t.Run(way.name, func(t *testing.T) {
-					drivertest.Run(t, drivertest.Setup{Driver: waiting{d, kind, way.Options}, Config: cfg})
-				})
-			}
+		kind, err := wait.Find(way.kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(way.name, func(t *testing.T) {
+			drivertest.Run(t, drivertest.Setup{Driver: waiting{d, kind, way.Options}, Config: cfg})
 		})
 	}
 }
