@@ -144,11 +144,9 @@ func (e ServerError) Class() drivers.Class {
 	case "NOAUTH", "WRONGPASS", "NOPERM":
 		return drivers.ClassAuth
 	case "ERR":
-		// Before Redis 6.2 a wrong password had no code of its own; what a script must not do still has none.
-		for _, text := range []string{"ERR invalid password", "ERR The user executing the script can't ", "ERR ACL failure in script"} {
-			if strings.HasPrefix(string(e), text) {
-				return drivers.ClassAuth
-			}
+		// What a script must not do has no code of its own.
+		if strings.HasPrefix(string(e), "ERR The user executing the script can't ") || strings.HasPrefix(string(e), "ERR ACL failure in script") {
+			return drivers.ClassAuth
 		}
 	}
 	return drivers.ClassServer

@@ -22,11 +22,6 @@ import (
 // libraries use it instead of their own, so that dialling is the same for all. Its errors are of class connect, or
 // canceled if ctx is.
 func (o Options) Dial(ctx context.Context) (net.Conn, error) {
-	switch o.Topology {
-	case drivers.TopologySentinel, drivers.TopologyCluster:
-		err := fmt.Errorf("topology %s has no one server to connect to", o.Topology)
-		return nil, &drivers.Error{Class: drivers.ClassConnect, Op: "connect", Err: err}
-	}
 	return o.dialCounted(ctx, o.Target)
 }
 

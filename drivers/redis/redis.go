@@ -83,7 +83,8 @@ func (d Driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 	if err := o.meet(ctx); err != nil {
 		return nil, fail("open "+names, err)
 	}
-	o.Sharded = o.Sharded && !design.Traits.Fair // its channels belong to a process, not to a key
+	// The channels of a line belong to a process, not to a key.
+	o.Sharded = cfg.Wakes && cfg.Topology == drivers.TopologyCluster && !design.Traits.Fair
 	dial := d.Dial
 	if o.Topology == drivers.TopologyCluster { // the client library is not enough for everything there
 		dial = func(ctx context.Context, o Options) (Conn, error) { return dialCluster(ctx, d.Dial, o) }

@@ -183,21 +183,9 @@ func (o *Options) meetCluster(ctx context.Context) error {
 				return fmt.Errorf("%w: %s of %d slots are served: start the nodes that are missing, or give their slots to others (redis-cli --cluster fix)",
 					ServerError("CLUSTERDOWN The cluster is down"), state["cluster_slots_ok"], Slots)
 			}
-			// Since Redis 7.0 a publication need not go to every node.
-			o.Sharded = o.Wakes && o.sharded(l)
 			return nil
 		})
 	})
-}
-
-// sharded reports whether the server supports sharded publications.
-func (o *Options) sharded(l *link) bool {
-	reply, err := l.ask("COMMAND", "INFO", "SSUBSCRIBE")
-	if err != nil {
-		return false
-	}
-	items, _ := reply.AsArray()
-	return len(items) == 1 && items[0].kind != nil
 }
 
 // link is a connection for the first questions only.
