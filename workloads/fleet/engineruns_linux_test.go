@@ -14,7 +14,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/lockbench/lockbench/cmd/cli"
 	_ "github.com/lockbench/lockbench/drivers/all"
@@ -128,8 +127,8 @@ func (r *run) outs() (list [][]byte) {
 	return list
 }
 
-// engine runs the program by an engine whose ranks have their number in that variable.
-func engine(t *testing.T, variable string, stops []stop, argv ...string) {
+// engine runs the program by an engine, to its end, and until stop, which gets the environment of a rank.
+func engine(t *testing.T, variable string, stop func(r *run, env []string) error, argv ...string) {
 	redis := servertest.Redis(t, servers.RedisOptions{TCP: true})
 	start := func(t *testing.T, args ...string) *run {
 		r := newRun(t)
@@ -154,84 +153,33 @@ func engine(t *testing.T, variable string, stops []stop, argv ...string) {
 			}
 		}
 	})
-	underLoad := func(t *testing.T) *run {
+	t.Run("stopped", func(t *testing.T) {
 		before := commands(t, redis)
 		r := start(t, "-duration", "10m", "-addr", redis.URL())
 		testwait.Until(t, "the load is under way", func() bool { return commands(t, redis) > before+5000 })
-		return r
-	}
-	gone := func(t *testing.T) { // at the latest with the leases, if an engine has killed all ranks
-		testwait.Until(t, "nothing is left on the server", func() bool {
-			keys, err := redis.KeysWith(context.Background(), "")
-			return err == nil && len(keys) == 0
-		})
-	}
-	t.Run("killed", func(t *testing.T) {
-		r := underLoad(t)
-		var victim int
-		for pid, env := range r.processes() {
-			if slices.Contains(env, variable+"=2") {
-				victim = pid
+		var env []string
+		for _, one := range r.processes() {
+			if slices.Contains(one, variable+"=2") {
+				env = one
 			}
 		}
-		if victim == 0 {
-			t.Fatal("there is no rank 2")
-		}
-		killed := time.Now()
-		if err := syscall.Kill(victim, syscall.SIGKILL); err != nil {
+		if err := stop(r, env); err != nil {
 			t.Fatal(err)
 		}
 		if codes := r.end(t); codes[0] == 0 {
 			t.Error("exit code 0")
 		}
-		t.Logf("%v from kill to end", time.Since(killed))
-		rec := r.only(t, 3)
-		if rec.Partial == "" { // the engine's signal may come before rank 0 has seen what has happened
-			t.Error("the record does not say that it is partial")
+		for _, rec := range r.records(t) {
+			if rec.Partial == "" {
+				t.Error("the record does not say that it is partial")
+			}
 		}
-		t.Logf("partial: %s", rec.Partial)
-		gone(t)
-	})
-	for _, stop := range stops {
-		t.Run(stop.name, func(t *testing.T) {
-			r := underLoad(t)
-			var env []string // of a rank
-			for _, env = range r.processes() {
-				if slices.Contains(env, variable+"=2") {
-					break
-				}
-			}
-			stopped := time.Now()
-			if err := stop.do(r, env); err != nil {
-				t.Fatal(err)
-			}
-			if codes := r.end(t); codes[0] == 0 {
-				t.Error("exit code 0")
-			}
-			t.Logf("%v from %s to end", time.Since(stopped), stop.name)
-			list := r.records(t)
-			if len(list) == 0 && stop.recorded {
-				t.Error("no record")
-			}
-			for _, rec := range list {
-				t.Logf("partial: %s", rec.Partial)
-				if rec.Partial == "" {
-					t.Error("the record does not say that it is partial")
-				}
-			}
-			gone(t)
+		testwait.Until(t, "nothing is left on the server", func() bool {
+			keys, err := redis.KeysWith(context.Background(), "")
+			return err == nil && len(keys) == 0
 		})
-	}
+	})
 }
-
-// stop is a way to end a run before its time.
-type stop struct {
-	name     string
-	recorded bool // the engine gives the ranks all the time that they need
-	do       func(r *run, env []string) error
-}
-
-func interrupt(r *run, _ []string) error { return r.cmds[0].Process.Signal(os.Interrupt) }
 
 // commands returns how many the server has executed.
 func commands(t *testing.T, redis *servers.Redis) (n int) {
@@ -261,25 +209,13 @@ func TestSlurmRun(t *testing.T) {
 	}
 	fleettest.Slurm(t)
 	t.Setenv(fleet.TokenVariable, "a token of the test's own") // should the nodes have names
-	engine(t, "SLURM_PROCID", []stop{
-		{"Ctrl-C twice", false, func(r *run, env []string) error {
-			testwait.Until(t, "srun to take two signals for two, which at once are one", func() bool {
-				_ = interrupt(r, env)
-				for range r.processes() {
-					return false
-				}
-				return true
-			})
-			return nil
-		}},
-		{"scancel", true, func(_ *run, env []string) error {
-			for _, pair := range env {
-				if job, ok := strings.CutPrefix(pair, "SLURM_JOB_ID="); ok {
-					return exec.Command("scancel", "--signal=INT", job).Run()
-				}
+	engine(t, "SLURM_PROCID", func(r *run, env []string) error {
+		for _, pair := range env {
+			if job, ok := strings.CutPrefix(pair, "SLURM_JOB_ID="); ok {
+				return exec.Command("scancel", "--signal=INT", job).Run()
 			}
-			return errors.New("no job")
-		}},
+		}
+		return errors.New("no job")
 	}, "srun", "--kill-on-bad-exit=1", "-N4", "-n4")
 }
 
@@ -288,7 +224,8 @@ func TestOpenMPIRun(t *testing.T) {
 		t.Skip("starts many processes")
 	}
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	engine(t, "OMPI_COMM_WORLD_RANK", []stop{{"Ctrl-C", false, interrupt}}, append(fleettest.OpenMPI(t), "-n", "4")...)
+	interrupt := func(r *run, _ []string) error { return r.cmds[0].Process.Signal(os.Interrupt) }
+	engine(t, "OMPI_COMM_WORLD_RANK", interrupt, append(fleettest.OpenMPI(t), "-n", "4")...)
 }
 
 // TestLostRankOfFlags: when a rank is lost, the others end like rank 0, which leaves out the trials that remain.
@@ -329,41 +266,5 @@ func TestLostRankOfFlags(t *testing.T) {
 		if text := r.err[i].String(); !strings.Contains(text, want) {
 			t.Errorf("rank %d says %s, want %s", i, text, want)
 		}
-	}
-}
-
-// TestTakenPort: who listens at the rendezvous of ranks of one machine is not asked by any of them.
-func TestTakenPort(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	t.Setenv(fleet.TokenVariable, "")
-	r := newRun(t)
-	for i := range 2 {
-		c := r.command(os.Args[0], "-rank", fmt.Sprint(i, "/2"), "-rendezvous", l.Addr().String(), "-driver", "null", "-clients", "2",
-			"-duration", "100ms", "-warmup", "0s", "-o", r.file)
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if codes := r.end(t); !slices.Equal(codes, []int{0, 0}) {
-		t.Errorf("exit codes %v", codes)
-	}
-	r.only(t, 2)
-	own, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer own.Close()
-	first, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer first.Close()
-	if first.RemoteAddr().String() != own.LocalAddr().String() {
-		t.Error("a rank has connected to it")
 	}
 }

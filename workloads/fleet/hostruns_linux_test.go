@@ -62,18 +62,4 @@ func TestHostsRun(t *testing.T) {
 		}
 		t.Logf("violations %d, possible %d, blind %v", rec.Safety.Violations, rec.Safety.Possible, rec.Safety.Blind)
 	})
-	t.Run("starts", func(t *testing.T) {
-		var late []time.Duration
-		r := on(t, 0, "-trials", "50", "-duration", "100ms", "-warmup", "0s", "-addr", "redis://"+reached.Addr().String())
-		for _, rec := range r.records(t) {
-			for _, of := range rec.Ranks {
-				late = append(late, of.Late)
-			}
-		}
-		if len(late) != 200 {
-			t.Fatalf("%d starts", len(late))
-		}
-		slices.Sort(late)
-		t.Logf("late by %v at the median, %v at the 99th percentile, %v at most", late[100], late[198], late[199])
-	})
 }

@@ -94,7 +94,6 @@ func (l *Leader) greet(ctx context.Context, r *rank, limit time.Duration) error 
 		return err
 	}
 	h := *a.Hello
-	h.Host, h.Version, h.Job = clip(h.Host, 64), clip(h.Version, 64), clip(h.Job, 64)
 	who := fmt.Sprintf("rank %d on %s", h.Rank, h.Host)
 	switch {
 	case h.Version != l.Version:

@@ -6,7 +6,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -123,22 +122,6 @@ func TestDiscover(t *testing.T) {
 				t.Errorf("%+v, %v, want %+v", got, err, tt.want)
 			}
 		})
-	}
-}
-
-// TestStepPorts: steps that may run on one node at once have ports of their own.
-func TestStepPorts(t *testing.T) {
-	seen := map[string]bool{}
-	for job := range 187 {
-		for step := range 64 {
-			env := variablesOf(srunTask)
-			env["SLURM_JOB_ID"], env["SLURM_STEP_ID"] = strconv.Itoa(4_000_000+job), strconv.Itoa(step)
-			p, err := Discover(none, lookupIn(env))
-			if err != nil || seen[p.Rendezvous] {
-				t.Fatalf("%+v, %v", p, err)
-			}
-			seen[p.Rendezvous] = true
-		}
 	}
 }
 

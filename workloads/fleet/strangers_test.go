@@ -86,25 +86,6 @@ func (m meeting) dial(t *testing.T) net.Conn {
 	return conn
 }
 
-// TestCollector connects as a rank, and gets no proof of rank 0's, whatever it answers.
-func TestCollector(t *testing.T) {
-	m := meet(t, 3)
-	for _, answers := range []string{
-		`{"id":ID,"at_ns":AT,"rank":1}`, `{"id":ID,"at_ns":AT,"rank":1,"proof":"` + proof("", "", 1) + `"}`,
-		`{"id":ID,"at_ns":AT,"hello":{"rank":1,"host":"h"}}`, `{"id":ID,"at_ns":AT,"error":{"class":"other","text":"no"}}`,
-	} {
-		var heard strings.Builder
-		conn := m.dial(t)
-		speak(struct {
-			io.Reader
-			io.Writer
-		}{io.TeeReader(conn, &heard), conn}, func(string) string { return answers })
-		if text := heard.String(); strings.Contains(text, "proof") || strings.Contains(text, "welcome") || !strings.Contains(text, "hello") {
-			t.Errorf("after %s rank 0 says %s", answers, text)
-		}
-	}
-}
-
 // TestRelayed stands between a rank and rank 0, which both know the token, or not the same.
 func TestRelayed(t *testing.T) {
 	for _, known := range []string{token, "another token, of 16 bytes"} {
@@ -161,27 +142,5 @@ func TestTalkers(t *testing.T) {
 	}
 	if strings.ContainsAny(said, "\x1b\u202e") {
 		t.Errorf("%q", said)
-	}
-}
-
-// TestLongName: nor does who knows the token.
-func TestLongName(t *testing.T) {
-	m := meet(t, 2)
-	conn := m.dial(t)
-	bound, err := binding(t.Context(), conn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h, _ := json.Marshal(hello{Identity: Identity{Version: strings.Repeat("v\x1b", 1000)}, Rank: 1, Host: strings.Repeat("h\x1b", 1000)})
-	go speak(conn, func(op string) string {
-		if op == "hello" {
-			return `{"id":ID,"at_ns":AT,"rank":1,"proof":"` + proof(token, bound, 1) + `"}`
-		}
-		return `{"id":ID,"at_ns":AT,"hello":` + string(h) + `}`
-	})
-	err = m.Wait(t.Context(), time.Minute)
-	check(t, err, "is lockbench v")
-	if text := err.Error(); len(text) > 400 || strings.Contains(text, "\x1b") {
-		t.Errorf("%d bytes: %q", len(text), text)
 	}
 }

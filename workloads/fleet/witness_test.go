@@ -200,10 +200,6 @@ func TestPythonWitness(t *testing.T) {
 		}
 		t.Skip(err)
 	}
-	runs := 3
-	if testing.Short() {
-		runs = 1
-	}
 	s := servertest.Redis(t, servers.RedisOptions{TCP: true})
 	at, err := url.Parse(s.URL())
 	if err != nil {
@@ -213,26 +209,24 @@ func TestPythonWitness(t *testing.T) {
 	for _, wild := range []bool{false, true} {
 		for _, ranks := range []int{1, 2, 4} {
 			for _, hold := range []time.Duration{50 * time.Microsecond, ms} {
-				for range runs {
-					r, w := plantedRun(t, python, at, ranks, hold, wild)
-					what := fmt.Sprintf("%d processes, holds of %v, wild: %v: %d of %d grants violated", ranks, hold, wild,
-						r.Safety.Violations, r.Safety.Grants)
-					t.Logf("%s; witness: %+v", what, w)
-					n, inSeries := r.Safety.Violations, int64(0)
-					for _, i := range r.Series {
-						inSeries += i.Violations
-					}
-					switch {
-					case r.Partial != "" || r.Safety.Possible > 0 || r.Safety.Grants != w.Grants || inSeries != n:
-						t.Errorf("%s, %d in the series, of %d; %s", what, inSeries, w.Grants, r.Partial)
-					case !wild && (n != w.Planted || n != w.Certain || n != w.Most), n < w.Certain || n > w.Most:
-						t.Errorf("%s; the witness has counted %+v", what, w)
-					case n == 0 || ranks > 1 && !wild && w.Across == 0:
-						t.Errorf("%s: nothing was planted: %+v", what, w)
-					}
-					if wild {
-						margin += w.Most - w.Certain
-					}
+				r, w := plantedRun(t, python, at, ranks, hold, wild)
+				what := fmt.Sprintf("%d processes, holds of %v, wild: %v: %d of %d grants violated", ranks, hold, wild,
+					r.Safety.Violations, r.Safety.Grants)
+				t.Logf("%s; witness: %+v", what, w)
+				n, inSeries := r.Safety.Violations, int64(0)
+				for _, i := range r.Series {
+					inSeries += i.Violations
+				}
+				switch {
+				case r.Partial != "" || r.Safety.Possible > 0 || r.Safety.Grants != w.Grants || inSeries != n:
+					t.Errorf("%s, %d in the series, of %d; %s", what, inSeries, w.Grants, r.Partial)
+				case !wild && (n != w.Planted || n != w.Certain || n != w.Most), n < w.Certain || n > w.Most:
+					t.Errorf("%s; the witness has counted %+v", what, w)
+				case n == 0 || ranks > 1 && !wild && w.Across == 0:
+					t.Errorf("%s: nothing was planted: %+v", what, w)
+				}
+				if wild {
+					margin += w.Most - w.Certain
 				}
 			}
 		}
