@@ -51,15 +51,8 @@ func classOf(c spec.Class) string {
 	return "class " + c.Name + ": "
 }
 
-// coarseTTL is a lease of which the lateness of timers is a good part.
-const coarseTTL = 20 * time.Millisecond
-
 func leaseWarning(p spec.Plan, l spec.Load, t drivers.Traits) string {
-	switch {
-	case t.Expires && p.Renew && l.TTL < coarseTTL:
-		return fmt.Sprintf("a lease of %v is renewed every %v, and timers may be a millisecond late: "+
-			"holds may be lost for that alone", l.TTL, l.TTL/3)
-	case !t.Expires || p.Renew:
+	if !t.Expires || p.Renew {
 		return ""
 	}
 	return outlasting(p, l, l.TTL, fmt.Sprintf("a lease of %v", l.TTL))
@@ -73,25 +66,17 @@ func outlasting(p spec.Plan, l spec.Load, limit time.Duration, what string) stri
 		then = "expect overlaps, which nobody will count"
 	}
 	holds := l.HoldTimes()
-	switch {
-	case holds.At(1-1e-6) >= limit, holds.Kind == spec.TimesFile && l.Hold >= limit/10:
+	if holds.At(1-1e-6) >= limit || holds.Kind == spec.TimesFile && l.Hold >= limit/10 {
 		return fmt.Sprintf("holds of %s can outlast %s: %s", holds, what, then)
-	case l.HoldDist.IsZero() && l.Hold > limit/2:
-		return fmt.Sprintf("a hold of %v leaves %v of %s: a pause of that length outlasts it", l.Hold, limit-l.Hold, what)
 	}
 	return ""
 }
 
 func crashWarning(p spec.Plan, l spec.Load, t drivers.Traits) string {
-	whole := p.Warmup + p.Duration
-	switch {
-	case l.Crash == 0:
-	case t.Expires && p.Duration > 0 && l.TTL >= whole:
-		return fmt.Sprintf("no lease of %v ends in a run of %v: nobody will see what follows from -crash", l.TTL, whole)
-	case !t.Expires && !t.Session && t.Exclusive:
-		return "a lock of " + p.Lock + " outlives its holder: each key that a holder dies on is locked for the rest of the run"
+	if l.Crash == 0 || t.Expires || t.Session || !t.Exclusive {
+		return ""
 	}
-	return ""
+	return "a lock of " + p.Lock + " outlives its holder: each key that a holder dies on is locked for the rest of the run"
 }
 
 // rateWarning returns about arrivals that the run is too short for, or the clients and keys too few. Each arrival takes a
