@@ -36,7 +36,7 @@ func TestConformanceMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		node := fault.NewDriver(memory.Driver{})
 		for _, f := range drivertest.Check(drivertest.Setup{
-			Driver: quorum.Driver{Node: node}, Config: drivers.Config{Lock: "mutex", Addrs: names(five)},
+			Driver: quorum.Driver{Node: local{node}}, Config: drivers.Config{Lock: "mutex", Addrs: names(five)},
 			Cut: node.Outage, Mute: node.Mute,
 		}) {
 			t.Error(f)
@@ -78,7 +78,7 @@ func conformAll(t *testing.T, nodes int, start func(t *testing.T) (url string), 
 			cfg := cfg
 			// Stalls of the machine must not cause time-outs here.
 			cfg.Lock, cfg.IOTimeout, cfg.NodeTimeout = lock, 2*time.Second, 2*time.Second
-			proxies.Run(t, drivertest.Setup{Driver: quorum.Driver{Node: node}, Config: cfg, Straggles: true})
+			proxies.Run(t, drivertest.Setup{Driver: quorum.Driver{Node: node.(quorum.Node)}, Config: cfg, Straggles: true})
 		})
 	}
 }

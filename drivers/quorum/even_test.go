@@ -50,8 +50,7 @@ func TestEvenSplit(t *testing.T) {
 					t.Errorf("%d nodes: node %s is left with %d locks after %d releases, want none after 2", nodes, name, left, told)
 				}
 			}
-			held, err := c.number(2).Try(t.Context(), &drivers.Lease{Key: "k", TTL: ttl})
-			must(t, "the next Try", held, err, true)
+			try(t, c.number(2), &drivers.Lease{Key: "k", TTL: ttl}, true)
 			synctest.Wait()
 		})
 	}
@@ -84,8 +83,7 @@ func TestEvenFailures(t *testing.T) {
 				}
 				down(nil)
 				time.Sleep(2 * ttl) // until the nodes are asked again, and nothing is left of the first
-				held, err = s.Try(t.Context(), &l)
-				must(t, "Try at all nodes", held, err, true)
+				try(t, s, &l, true)
 				synctest.Wait()
 				down(refused)
 				owned, err := s.Release(t.Context(), &l)
@@ -95,28 +93,4 @@ func TestEvenFailures(t *testing.T) {
 			})
 		}
 	}
-}
-
-// TestEvenValidity: with four nodes, the third answer makes the majority. The lease counts from before the first
-// request.
-func TestEvenValidity(t *testing.T) {
-	in(t, func(t *testing.T) {
-		f := newFakes(4)
-		c := start(t, f, drivers.Config{})
-		const late = nodeTimeout / 2
-		f.each("cd", func(n *fake) { n.delay["try"] = late })
-		l := drivers.Lease{Key: "k", TTL: ttl}
-		begin := time.Now()
-		held, err := c.client().Try(t.Context(), &l)
-		must(t, "Try", held, err, true)
-		if took, valid := time.Since(begin), l.ValidUntil.Sub(begin); took != late || valid >= ttl || valid < ttl-ttl/50 {
-			t.Errorf("granted after %v for %v, want after %v for less than %v", took, valid, late, ttl)
-		}
-		synctest.Wait()
-		f.each("cd", func(n *fake) { n.hangs = true })
-		held, err = c.client().Try(t.Context(), &drivers.Lease{Key: "other", TTL: ttl})
-		if held || drivers.ClassOf(err) != drivers.ClassTimeout {
-			t.Errorf("Try with two of four hung = %v, %v, want a time-out", held, err)
-		}
-	})
 }

@@ -18,9 +18,15 @@ const (
 	nodeTimeout = 50 * time.Millisecond
 )
 
+// local makes a driver without addresses one of nodes.
+type local struct{ drivers.Driver }
+
+func (local) Service() string                       { return "" }
+func (local) ReadAddr(string) (drivers.Addr, error) { return drivers.Addr{}, nil }
+
 // fakes is a driver whose services are identified by their addresses.
 type fakes struct {
-	memory.Driver
+	local
 	mu    sync.Mutex
 	nodes map[string]*fake
 }
@@ -37,18 +43,15 @@ type fake struct {
 	mute   bool                     // requests have effect and end with their context
 	server drivers.Server           // what it says of itself
 	usage  drivers.Usage            // what it has used, and was sent
-	stays  bool                     // leases do not end
-	most   int                      // sessions that it can have; 0 if there is no limit
 
 	calls []string
 	held  map[string]bool // owners granted and not released
-	keys  map[string]bool // registered by a listener
 }
 
 func newFakes(n int) *fakes {
-	f := &fakes{nodes: map[string]*fake{}}
+	f := &fakes{local: local{memory.Driver{}}, nodes: map[string]*fake{}}
 	for _, name := range names(n) {
-		f.nodes[name] = &fake{name: name, held: map[string]bool{}, keys: map[string]bool{}, delay: map[string]time.Duration{}, far: map[int]time.Duration{}}
+		f.nodes[name] = &fake{name: name, held: map[string]bool{}, delay: map[string]time.Duration{}, far: map[int]time.Duration{}}
 	}
 	return f
 }
@@ -92,12 +95,6 @@ func (s *fakeService) Session(ctx context.Context, id int) (drivers.Session, err
 	return &fakeSession{inner, s.node, id}, err
 }
 
-func (s *fakeService) Traits() drivers.Traits {
-	t := s.Service.Traits()
-	t.MaxSessions = s.node.most
-	return t
-}
-
 // Inspect implements drivers.Inspector.
 func (s *fakeService) Inspect(context.Context) (drivers.Server, drivers.Usage, error) {
 	s.node.mu.Lock()
@@ -124,28 +121,17 @@ type fakeListener struct {
 }
 
 func (l fakeListener) Add(ctx context.Context, key string) error {
-	l.wait(ctx, "add")
-	l.node.register(key, true)
-	return l.Listener.Add(ctx, key)
-}
-
-func (l fakeListener) Remove(ctx context.Context, key string) error {
-	l.wait(ctx, "remove")
-	l.node.register(key, false)
-	return l.Listener.Remove(ctx, key)
-}
-
-// wait lets the node's delay for a request pass.
-func (l fakeListener) wait(ctx context.Context, what string) {
 	l.node.mu.Lock()
-	d := l.node.delay[what]
+	d := l.node.delay["add"]
 	l.node.mu.Unlock()
 	if d > 0 {
 		select {
 		case <-time.After(d):
 		case <-ctx.Done():
+			return ctx.Err()
 		}
 	}
+	return l.Listener.Add(ctx, key)
 }
 
 type fakeSession struct {
@@ -207,9 +193,6 @@ func (s *fakeSession) Remaining(ctx context.Context, l *drivers.Lease) (left tim
 	_, err = s.request(ctx, "remaining", l, func() (bool, error) {
 		var err error
 		left, err = s.Session.(drivers.Remainer).Remaining(ctx, l)
-		if s.node.stays {
-			left = -1
-		}
 		return false, err
 	})
 	return left, err
@@ -226,18 +209,6 @@ func (n *fake) took(what string) (count int) {
 	}
 	n.calls = nil
 	return count
-}
-
-func (n *fake) register(key string, added bool) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.keys[key] = added
-}
-
-func (n *fake) registered(key string) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.keys[key]
 }
 
 func (n *fake) owners() int {

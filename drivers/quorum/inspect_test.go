@@ -10,73 +10,6 @@ import (
 	_ "github.com/lockbench/lockbench/drivers/redsync"
 )
 
-// TestInspect describes five nodes as one: the first that answers stands for all, and what they have used is the sum.
-func TestInspect(t *testing.T) {
-	used := func(n int64) drivers.Usage {
-		return drivers.Usage{CPU: 1, Commands: n, BytesIn: 2 * n, BytesOut: 3 * n}
-	}
-	unknown := drivers.Usage{CPU: -1, Commands: -1, BytesIn: -1, BytesOut: -1}
-	connected, most := []int{3, 9, 4, 1, 5}, []int{100, 50, 70, 20, 60}
-	for _, tc := range []struct {
-		name   string
-		never  string // nodes that are down from the beginning
-		down   string // nodes that are down later
-		all    drivers.Server
-		usage  drivers.Usage
-		sent   int64
-		failed bool
-	}{
-		{name: "all answer", sent: 11111, usage: drivers.Usage{CPU: 5, Commands: 11111, BytesIn: 22222, BytesOut: 33333},
-			all: drivers.Server{Mode: "redlock, 5 of 5 nodes", RunID: "a+b+c+d+e", Connected: 3, MaxClients: 100, Version: "8"}},
-		{name: "two are down", down: "ad", sent: 11111, usage: unknown,
-			all: drivers.Server{Mode: "redlock, 3 of 5 nodes", RunID: "a+b+c+d+e", Connected: 9, MaxClients: 50, Version: "7"}},
-		{name: "two were never there", never: "ad", sent: 10110, usage: drivers.Usage{CPU: 3, Commands: 10110, BytesIn: 20220, BytesOut: 30330},
-			all: drivers.Server{Mode: "redlock, 3 of 5 nodes", RunID: "+b+c++e", Connected: 9, MaxClients: 50, Version: "7"}},
-		{name: "three are down", down: "abc", sent: 11111, failed: true},
-	} {
-		in(t, func(t *testing.T) {
-			f := newFakes(5)
-			for i, name := range names(5) {
-				n := f.nodes[name]
-				n.server = drivers.Server{Name: "fake", Version: "8", RunID: name, Persistence: "none", Connected: connected[i], MaxClients: most[i]}
-				n.usage = used([]int64{1, 10, 100, 1000, 10000}[i])
-			}
-			f.nodes["b"].server.Version = "7"
-			f.each(tc.never, func(n *fake) { n.down = refused })
-			c := start(t, f, drivers.Config{})
-			f.each(tc.down, func(n *fake) { n.down = refused })
-			got, usage, err := c.Service.(drivers.Inspector).Inspect(t.Context())
-			if !tc.failed {
-				tc.all.Name, tc.all.Persistence = "fake", "none"
-			}
-			if !reflect.DeepEqual(got, tc.all) || usage != tc.usage || (err != nil) != tc.failed {
-				t.Errorf("%s: Inspect = %+v, %+v, %v; want %+v, %+v", tc.name, got, usage, err, tc.all, tc.usage)
-			}
-			if sent := c.Service.(drivers.Sender).Sent(); sent.Requests != tc.sent {
-				t.Errorf("%s: %+v, want %d requests", tc.name, sent, tc.sent)
-			}
-		})
-	}
-}
-
-// TestFewestSessions: as many sessions are possible as at the node that can have the fewest.
-func TestFewestSessions(t *testing.T) {
-	for _, tc := range []struct {
-		most [3]int
-		want int
-	}{{[3]int{500, 200, 300}, 200}, {[3]int{0, 300, 0}, 300}, {[3]int{}, 0}} {
-		in(t, func(t *testing.T) {
-			f := newFakes(3)
-			for i, name := range names(3) {
-				f.nodes[name].most = tc.most[i]
-			}
-			if got := start(t, f, drivers.Config{}).Traits().MaxSessions; got != tc.want {
-				t.Errorf("of %v it is %d sessions, want %d", tc.most, got, tc.want)
-			}
-		})
-	}
-}
-
 // TestLookup makes a quorum of a client library's locks on independent servers, and of nothing else.
 func TestLookup(t *testing.T) {
 	for _, tc := range []struct {
@@ -135,4 +68,30 @@ func TestDesignsForAVote(t *testing.T) {
 			t.Errorf("%s: %v; want a design: %v", lock, err, want)
 		}
 	}
+}
+
+// TestInspect describes the nodes as one: the first stands for all, and what they have used is the sum.
+func TestInspect(t *testing.T) {
+	in(t, func(t *testing.T) {
+		f := newFakes(3)
+		for i, name := range names(3) {
+			f.nodes[name].server = drivers.Server{Name: "fake", Version: name, RunID: name}
+			n := []int64{1, 10, 100}[i]
+			f.nodes[name].usage = drivers.Usage{CPU: 1, Commands: n, BytesIn: 2 * n, BytesOut: 3 * n}
+		}
+		f.each("a", func(n *fake) { n.down = refused })
+		s := start(t, f, drivers.Config{}).Service
+		got, usage, err := s.(drivers.Inspector).Inspect(t.Context())
+		want := drivers.Server{Name: "fake", Version: "b", RunID: "b+c", Mode: "redlock, 2 of 3 nodes"}
+		if all := (drivers.Usage{CPU: 2, Commands: 110, BytesIn: 220, BytesOut: 330}); err != nil || !reflect.DeepEqual(got, want) || usage != all {
+			t.Errorf("Inspect = %+v, %+v, %v; want %+v, %+v", got, usage, err, want, all)
+		}
+		if sent := s.(drivers.Sender).Sent(); sent.Requests != 110 {
+			t.Errorf("%+v, want 110 requests", sent)
+		}
+		f.each("b", func(n *fake) { n.down = refused })
+		if _, _, err := s.(drivers.Inspector).Inspect(t.Context()); err == nil {
+			t.Error("Inspect answers for a node that is down")
+		}
+	})
 }

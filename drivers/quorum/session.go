@@ -1,332 +1,248 @@
-// The session: one client of all nodes. It asks all of them, and goes on as soon as the outcome is certain.
+// The session: one client of all nodes. It asks all of them at once, and goes on as soon as the outcome is certain.
 package quorum
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"slices"
+	"net"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// session is used by one goroutine at a time, except for end. It has a member for each node, which is a goroutine: so
-// the requests to a node keep their order, and a release may be left to the background.
+// session is used by one goroutine at a time. Its requests to a node are sent one after the other, in their order, each
+// by a goroutine of its own, so that a node which lags holds up no other and a release may be left to the background.
 type session struct {
 	s       *service
 	owners  drivers.Owners
-	members []*member
-	timer   *time.Timer
-	crashed atomic.Bool // what has not been sent will not be sent
-
-	mu     sync.Mutex // for the end of the session
-	closed bool
+	members []*member // of the nodes that are open
 }
 
-func newSession(ctx context.Context, s *service, id int) (*session, error) {
-	c := &session{s: s, timer: time.NewTimer(time.Hour)}
-	c.timer.Stop()
-	open := 0
+// member is the client of one node.
+type member struct {
+	*node
+	drivers.Session
+	drivers.Adopter
+	drivers.Renewer
+	drivers.Remainer
+	last   chan struct{} // closed when the last request was answered
+	absent string        // the owner whose attempt had no effect here, so that there is nothing to release
+}
+
+// Session implements drivers.Service.
+func (s *service) Session(ctx context.Context, id int) (drivers.Session, error) {
+	c := &session{s: s}
 	var errs []error
-	for i, n := range s.nodes {
-		m := &member{session: c, number: i, inbox: make(chan *request, inboxSize), err: errNotOpen}
-		c.members = append(c.members, m)
-		if n.svc != nil {
-			m.inner, m.err = n.svc.Session(ctx, id)
-		}
-		if m.err != nil {
-			errs = append(errs, fmt.Errorf("node %d: %w", i+1, m.err))
+	for _, n := range s.nodes {
+		inner, err := n.Session(ctx, id)
+		if err != nil {
+			errs = append(errs, err)
 			continue
 		}
-		open++
-		m.adopter, _ = drivers.As[drivers.Adopter](m.inner)
-		m.renewer, _ = drivers.As[drivers.Renewer](m.inner)
-		m.remainer, _ = drivers.As[drivers.Remainer](m.inner)
+		m := &member{node: n, Session: inner, last: make(chan struct{})}
+		close(m.last)
+		m.Adopter, _ = drivers.As[drivers.Adopter](inner)
+		m.Renewer, _ = drivers.As[drivers.Renewer](inner)
+		m.Remainer, _ = drivers.As[drivers.Remainer](inner)
+		c.members = append(c.members, m)
 	}
-	if open < s.majority {
-		return nil, fail("session", fmt.Errorf("%d of %d nodes answer and %d have to: %w",
-			open, len(s.nodes), s.majority, errors.Join(errs...)))
+	return c, fail("session", s.enough(len(errs), errors.Join(errs...)))
+}
+
+// request is a question to all nodes.
+type request struct {
+	lease   drivers.Lease
+	ask     func(ctx context.Context, m *member, l *drivers.Lease) (yes bool, err error)
+	tries   bool // an attempt
+	frees   bool // a release, which is sent however late it is
+	start   time.Time
+	s       *service
+	decided chan struct{} // closed when the outcome is certain
+
+	mu              sync.Mutex
+	yes, no, failed int // nodes
+	over, won       bool
+	err             error // why the outcome is unknown: the first that does not exclude an effect, otherwise the first
+}
+
+// count counts the answer of a node, also after the outcome, for the record. An attempt is not refused before every
+// node has answered: a request still under way would take the key at its node when the holder releases, and the next
+// client might find no majority.
+func (r *request) count(yes bool, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case err != nil:
+		r.failed++
+		if !r.over && (r.err == nil || drivers.NoEffect(r.err) && !drivers.NoEffect(err)) {
+			r.err = err
+		}
+	case yes:
+		r.yes++
+	default:
+		r.no++
 	}
-	return c, nil
+	all := len(r.s.all)
+	complete := r.yes+r.no+r.failed == all
+	if !r.over && (complete || r.yes >= r.s.majority) {
+		r.over, r.won = true, r.yes >= r.s.majority
+		if r.won || r.no > all-r.s.majority || r.tries && r.yes+r.no >= r.s.majority {
+			r.err = nil
+		}
+		close(r.decided)
+	}
+	if watcher := r.s.watcher.Load(); complete && r.tries && watcher != nil && *watcher != nil {
+		(*watcher)(drivers.Vote{Held: r.won, Yes: r.yes, No: r.no, Failed: r.failed, Elapsed: time.Since(r.start)})
+	}
+}
+
+// ask sends a request to all nodes and waits until the outcome is certain. The error says why it is not known.
+func (c *session) ask(ctx context.Context, r *request) (bool, error) {
+	if err := c.send(ctx, r); err != nil {
+		return false, err
+	}
+	select {
+	case <-r.decided:
+	case <-ctx.Done():
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.over {
+		r.over, r.err = true, ctx.Err()
+	}
+	if r.err != nil {
+		return false, fmt.Errorf("%d of %d nodes say yes, and %d no: %w", r.yes, len(c.s.all), r.no, r.err)
+	}
+	return r.won, nil
+}
+
+var errUnsent = &drivers.Error{Class: drivers.ClassConnect, Op: "unsent", Err: errors.New("it did not answer before")}
+
+// send sends a request to all nodes.
+func (c *session) send(ctx context.Context, r *request) error {
+	c.s.mu.RLock()
+	defer c.s.mu.RUnlock()
+	if c.s.closed {
+		return &drivers.Error{Class: drivers.ClassClosed, Op: "use", Err: net.ErrClosed}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	r.s, r.start, r.decided = c.s, time.Now(), make(chan struct{})
+	if r.failed = len(c.s.all) - len(c.members); r.failed > 0 {
+		r.err = errUnsent
+	}
+	for _, m := range c.members {
+		before, done := m.last, make(chan struct{})
+		m.last = done
+		c.s.running.Go(func() {
+			defer close(done)
+			<-before
+			r.count(m.answer(r))
+		})
+	}
+	return nil
+}
+
+// answer returns the node's answer to a request.
+func (m *member) answer(r *request) (yes bool, err error) {
+	left := r.s.nodeTimeout - time.Since(r.start)
+	switch {
+	case r.frees && m.absent == r.lease.Owner:
+		return false, nil
+	case r.frees:
+		left = r.s.nodeTimeout
+	case left <= 0:
+		err = errUnsent
+	}
+	if err == nil {
+		ctx, cancel := context.WithTimeout(context.Background(), left)
+		defer cancel()
+		l := r.lease
+		yes, err = r.ask(ctx, m, &l)
+	}
+	if err == nil {
+		return yes, nil
+	}
+	m.missed(err)
+	if r.tries && drivers.NoEffect(err) {
+		m.absent = r.lease.Owner
+	}
+	return false, fmt.Errorf("node %d: %w", m.number+1, err)
 }
 
 // Try implements drivers.Session. It returns as soon as a majority has granted the key. If a majority has answered but
-// not granted it, that is contention, whatever the others do. If no majority has answered, it is an error. In both
-// cases the key is given back at all nodes, also those that have refused.
+// not granted it, or when the lease was over, that is contention, whatever the others do. If no majority has answered,
+// it is an error. In both cases the key is given back at all nodes, also those that have refused.
 func (c *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	l.Reset()
 	l.Owner = c.owners.Next()
-	start := time.Now()
-	valid := l.TTL - drift(l.TTL)
-	if valid <= 0 {
-		return false, fail("try", fmt.Errorf("a TTL of %v is too short: the drift of clocks takes 2ms and 1%% of it", l.TTL))
+	start, valid := time.Now(), l.TTL-drift(l.TTL)
+	err := ctx.Err()
+	if err == nil && valid <= 0 {
+		err = fmt.Errorf("a TTL of %v is too short: the drift of clocks takes 2ms and 1%% of it", l.TTL)
 	}
-	if err := ctx.Err(); err != nil {
+	if err != nil {
 		return false, fail("try", err)
 	}
-	r := &request{kind: try, key: l.Key, owner: l.Owner, ttl: l.TTL}
-	outcome, err := c.ask(ctx, r, min(c.s.nodeTimeout, valid))
-	late := valid < c.s.nodeTimeout
-	switch elapsed := time.Since(start); {
-	case outcome == won && elapsed < valid:
+	r := &request{lease: *l, tries: true, ask: func(ctx context.Context, m *member, l *drivers.Lease) (bool, error) {
+		m.Adopt(l.Owner)
+		return m.Try(ctx, l)
+	}}
+	held, err := c.ask(ctx, r)
+	if held && time.Since(start) < valid {
 		l.ValidUntil = start.Add(valid)
 		return true, nil
-	case outcome == won:
-		late, err = true, &drivers.Error{Class: drivers.ClassTimeout, Op: "majority",
-			Err: fmt.Errorf("it came %v after the request, when the lease was over", elapsed)}
 	}
-	undo := &request{kind: release, key: l.Key, owner: l.Owner, all: true}
-	if outcome == lost || ctx.Err() != nil {
-		c.send(undo, c.s.nodeTimeout)
-		return false, fail("try", err)
-	}
-	c.ask(ctx, undo, c.s.nodeTimeout)
-	undo.mu.Lock()
-	defer undo.mu.Unlock()
-	switch {
-	case late && (undo.yes|undo.no).size() >= c.s.majority && drivers.ClassOf(err) == drivers.ClassTimeout:
-		return false, nil // the lease is over, and a majority has confirmed that nothing is left of it
-	case undo.failed != 0 && drivers.NoEffect(err): // a node that may have granted the key has not answered
-		err = &drivers.Error{Class: drivers.ClassOther, Op: "release after it", Err: err}
+	if back := release(l); drivers.NoEffect(err) {
+		c.ask(ctx, back) // it is true only then
+	} else {
+		c.send(context.WithoutCancel(ctx), back)
 	}
 	return false, fail("try", err)
+}
+
+func release(l *drivers.Lease) *request {
+	return &request{lease: *l, frees: true, ask: func(ctx context.Context, m *member, l *drivers.Lease) (bool, error) {
+		return m.Release(ctx, l)
+	}}
 }
 
 // Release implements drivers.Session. It goes to all nodes, and returns the answer of a majority. At the others the key
 // may be taken a moment longer: two clients whose last requests are late at different nodes can have a third one
 // refused although the key is free (TestStragglers).
 func (c *session) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
-	outcome, err := c.ask(ctx, &request{kind: release, key: l.Key, owner: l.Owner}, c.s.nodeTimeout)
-	return outcome == won, fail("release", err)
+	owned, err := c.ask(ctx, release(l))
+	return owned, fail("release", err)
 }
 
 // Renew implements drivers.Renewer. A lease that no majority renews is lost.
 func (c *session) Renew(ctx context.Context, l *drivers.Lease) (bool, error) {
 	valid := time.Now().Add(l.TTL - drift(l.TTL))
-	outcome, err := c.ask(ctx, &request{kind: renew, key: l.Key, owner: l.Owner, ttl: l.TTL}, c.s.nodeTimeout)
-	if outcome == won {
+	r := &request{lease: *l, ask: func(ctx context.Context, m *member, l *drivers.Lease) (bool, error) {
+		return m.Renew(ctx, l)
+	}}
+	owned, err := c.ask(ctx, r)
+	if owned {
 		l.ValidUntil = valid
 	}
-	return outcome == won, fail("renew", err)
+	return owned, fail("renew", err)
 }
 
 // Remaining implements drivers.Remainer: the time until the key is free at a majority, if it is not released.
-func (c *session) Remaining(ctx context.Context, l *drivers.Lease) (time.Duration, error) {
-	r := &request{kind: remaining, key: l.Key, ends: make([]time.Time, len(c.members))}
-	for i := range r.ends {
-		r.ends[i] = never
-	}
-	if outcome, err := c.ask(ctx, r, c.s.nodeTimeout); outcome != won {
-		return 0, fail("remaining", err)
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	slices.SortFunc(r.ends, time.Time.Compare)
-	if end := r.ends[c.s.majority-1]; end.Before(never) {
-		return max(0, time.Until(end)), nil
-	}
-	return -1, nil
-}
-
-// never is the end of a lease that does not end, or is unknown.
-var never = time.Unix(1<<40, 0)
-
-// ask sends a request to all nodes and waits until the outcome is certain, at most for limit. The nodes that are
-// missing then have failed. The error says why the outcome is not known.
-func (c *session) ask(ctx context.Context, r *request, limit time.Duration) (outcome, error) {
-	if err := ctx.Err(); err != nil {
-		return failed, err
-	}
-	if d, ok := ctx.Deadline(); ok {
-		limit = min(limit, time.Until(d))
-	}
-	if err := c.send(r, limit); err != nil {
-		return failed, err
-	}
-	c.timer.Reset(limit)
-	defer c.timer.Stop()
-	select {
-	case <-r.decided:
-	case <-c.timer.C:
-		r.expire(errLate)
-	case <-ctx.Done():
-		r.expire(ctx.Err())
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	switch {
-	case r.outcome == failed:
-		return failed, fmt.Errorf("%d of %d nodes say yes, %d no, and %d have failed; node %d: %w",
-			r.yes.size(), len(c.members), r.no.size(), r.failed.size(), r.at+1, r.err)
-	case r.outcome == lost && r.kind == try:
-		c.s.announced(r.key, r.failed)
-	}
-	return r.outcome, nil
-}
-
-// send gives a request to the members. It waits for one that is behind, unless its last request has failed: a node that
-// hangs must not hold up the others. That one gets nothing new but releases, for which half of its inbox is kept.
-func (c *session) send(r *request, limit time.Duration) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		return errClosed
-	}
-	room := inboxSize
-	r.session, r.start, r.decided, r.out = c, time.Now(), make(chan struct{}), len(c.members)
-	if r.kind == release {
-		limit *= 2 // the request before it may take its whole time
-	} else {
-		room /= 2
-	}
-	r.ctx, r.cancel = context.WithTimeout(context.Background(), limit)
-	var slow []*member
-	for _, m := range c.members {
-		switch {
-		case r.kind == release && r.owner == m.unsent:
-			r.record(m.number, answer{})
-		case len(m.inbox) < room:
-			m.inbox <- r
-		case m.failures.Load() == 0:
-			slow = append(slow, m)
-		default:
-			if r.kind == try { // otherwise the node may have granted the key to this owner
-				m.unsent = r.owner
-			}
-			r.record(m.number, answer{err: errBusy})
+func (c *session) Remaining(ctx context.Context, l *drivers.Lease) (longest time.Duration, err error) {
+	all := make(chan time.Duration, len(c.members))
+	_, err = c.ask(ctx, &request{lease: *l, ask: func(ctx context.Context, m *member, l *drivers.Lease) (bool, error) {
+		left, err := m.Remaining(ctx, l)
+		if err == nil {
+			all <- left
 		}
+		return err == nil, err
+	}})
+	for i := 0; err == nil && i < c.s.majority; i++ {
+		longest = max(longest, <-all)
 	}
-	for _, m := range slow {
-		m.inbox <- r
-	}
-	return nil
-}
-
-// Crash implements drivers.Crasher: requests on their way to the nodes arrive, the others are dropped, and the answers
-// to neither are heard.
-func (c *session) Crash() {
-	c.crashed.Store(true)
-	c.Close()
-}
-
-// Close ends the session. Its requests to the nodes are still completed.
-func (c *session) Close() error {
-	c.s.mu.Lock()
-	delete(c.s.sessions, c)
-	c.s.mu.Unlock()
-	c.end()
-	return nil
-}
-
-func (c *session) end() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		return
-	}
-	c.closed = true
-	for _, m := range c.members {
-		close(m.inbox)
-	}
-}
-
-// inboxSize is the number of requests that may wait for one node.
-const inboxSize = 8
-
-// member is the client of one node. Its goroutine uses what is not marked as the session's.
-type member struct {
-	session  *session
-	number   int
-	inbox    chan *request
-	failures atomic.Int32 // in a row
-	unsent   string       // the session's: the owner whose last attempt was not put into the inbox
-
-	inner     drivers.Session // nil, and err says why, if the node stays out
-	err       error
-	adopter   drivers.Adopter
-	renewer   drivers.Renewer
-	remainer  drivers.Remainer
-	lease     drivers.Lease
-	restUntil time.Time // a node that has failed is not tried until then
-	dropped   string    // the owner whose last attempt was not sent, or had no effect
-}
-
-// work sends requests to the node until the session ends.
-func (m *member) work() {
-	for r := range m.inbox {
-		if !m.session.crashed.Load() {
-			r.record(m.number, m.do(r))
-		}
-	}
-	if m.session.crashed.Load() {
-		if crasher, ok := drivers.As[drivers.Crasher](m.inner); ok {
-			crasher.Crash()
-		}
-	} else if closer, ok := drivers.As[io.Closer](m.inner); ok {
-		closer.Close()
-	}
-}
-
-var (
-	errLate    = noAnswer(drivers.ClassTimeout, "no answer within the node time-out")
-	errResting = noAnswer(drivers.ClassConnect, "not sent, because the last request has just failed")
-	errBusy    = noAnswer(drivers.ClassTimeout, "not sent, because earlier requests have had no answer")
-)
-
-// do sends one request to the node, unless it is of no use: an attempt that comes too late or soon after a failure, and
-// the release of one that was not sent.
-func (m *member) do(r *request) (a answer) {
-	switch {
-	case m.inner == nil:
-		return answer{err: m.err}
-	case r.kind == release && r.owner == m.dropped:
-		return answer{}
-	case r.kind == try && r.ctx.Err() != nil:
-		a.err = errLate
-	case r.kind == try && m.failures.Load() > 0 && time.Now().Before(m.restUntil):
-		a.err = errResting
-	default:
-		if a = m.call(r); a.err == nil {
-			m.failures.Store(0)
-		} else { // clients that hammer a dead node take the machine from the others
-			rest := time.Millisecond << min(m.failures.Add(1), 10)
-			m.restUntil = time.Now().Add(rest)
-		}
-	}
-	if r.kind == try && a.err != nil && (a.err == errLate || drivers.NoEffect(a.err)) {
-		m.dropped = r.owner // there is nothing to release
-	}
-	return a
-}
-
-func (m *member) call(r *request) (a answer) {
-	m.lease.Key, m.lease.TTL, m.lease.Owner = r.key, r.ttl, r.owner
-	ctx := r.ctx
-	if limit := m.session.s.nodeTimeout; r.kind == release && time.Since(r.start) > limit {
-		fresh, cancel := context.WithTimeout(context.Background(), limit) // or the key stays, because it had to wait
-		defer cancel()
-		ctx = fresh
-	}
-	var left time.Duration
-	switch {
-	case r.kind == try && m.adopter != nil:
-		m.adopter.Adopt(r.owner)
-		a.yes, a.err = m.inner.Try(ctx, &m.lease)
-	case r.kind == release:
-		a.yes, a.err = m.inner.Release(ctx, &m.lease)
-	case r.kind == renew && m.renewer != nil:
-		a.yes, a.err = m.renewer.Renew(ctx, &m.lease)
-	case r.kind == remaining && m.remainer != nil:
-		left, a.err = m.remainer.Remaining(ctx, &m.lease)
-		if a.yes, a.end = left == 0, never; left >= 0 {
-			a.end = time.Now().Add(left)
-		}
-	default:
-		a.err = errors.ErrUnsupported
-	}
-	return a
+	return longest, fail("remaining", err)
 }

@@ -2,16 +2,12 @@ package quorum_test
 
 import (
 	"context"
-	"runtime"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
-	"github.com/lockbench/lockbench/drivers/memory"
 	"github.com/lockbench/lockbench/drivers/quorum"
 )
 
@@ -32,6 +28,18 @@ func must(t *testing.T, what string, got bool, err error, want bool) {
 	}
 }
 
+func try(t *testing.T, s drivers.Session, l *drivers.Lease, want bool) {
+	t.Helper()
+	held, err := s.Try(t.Context(), l)
+	must(t, "Try", held, err, want)
+}
+
+func release(t *testing.T, s drivers.Session, l *drivers.Lease, want bool) {
+	t.Helper()
+	owned, err := s.Release(t.Context(), l)
+	must(t, "Release", owned, err, want)
+}
+
 // TestNodesGone checks how long an attempt takes when nodes are down, and its result.
 func TestNodesGone(t *testing.T) {
 	down := func(n *fake) { n.down = refused }
@@ -50,9 +58,9 @@ func TestNodesGone(t *testing.T) {
 		{"5 dead", func(f *fakes) { f.each("abcde", down) }, "connect", 0},
 		{"2 hung", func(f *fakes) { f.each("ab", hang) }, "held", 0},
 		{"1 dead, 1 hung", func(f *fakes) { f.each("a", down); f.each("b", hang) }, "held", 0},
-		{"3 hung", func(f *fakes) { f.each("abc", hang) }, "timeout", 2 * nodeTimeout}, // the attempt and its release
-		{"3 mute", func(f *fakes) { f.each("abc", mute) }, "timeout", 2 * nodeTimeout},
-		{"2 dead, 1 hung", func(f *fakes) { f.each("ab", down); f.each("c", hang) }, "timeout", 2 * nodeTimeout},
+		{"3 hung", func(f *fakes) { f.each("abc", hang) }, "timeout", nodeTimeout},
+		{"3 mute", func(f *fakes) { f.each("abc", mute) }, "timeout", nodeTimeout},
+		{"2 dead, 1 hung", func(f *fakes) { f.each("ab", down); f.each("c", hang) }, "timeout", nodeTimeout},
 		{"3 slow", func(f *fakes) { f.each("abc", func(n *fake) { n.delay["try"] = nodeTimeout / 2 }) }, "held", nodeTimeout / 2},
 		{"1 slow", func(f *fakes) { f.each("a", func(n *fake) { n.delay["try"] = nodeTimeout / 2 }) }, "held", 0},
 	} {
@@ -76,8 +84,7 @@ func TestNodesGone(t *testing.T) {
 					t.Fatalf("Try = %v, %v (%s), want %s", held, err, got, test.want)
 				}
 				if held {
-					owned, err := s.Release(t.Context(), &l)
-					must(t, "Release", owned, err, true)
+					release(t, s, &l, true)
 				}
 				synctest.Wait()
 				time.Sleep(ttl / 2)
@@ -136,33 +143,6 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
-// TestMinorityRefuses: two of five nodes refuse, two have failed, and the last one, which has failed before, does not
-// answer yet. That is no refusal: the attempt waits for the last one, whose answer decides.
-func TestMinorityRefuses(t *testing.T) {
-	for answers, class := range map[bool]drivers.Class{true: "", false: drivers.ClassTimeout} {
-		in(t, func(t *testing.T) {
-			f := newFakes(5)
-			c := start(t, f, drivers.Config{})
-			held, err := c.client().Try(t.Context(), &drivers.Lease{Key: "k", TTL: ttl})
-			must(t, "Try", held, err, true)
-			synctest.Wait()
-			s := c.client()
-			f.each("e", func(n *fake) { n.hangs = true })
-			held, err = s.Try(t.Context(), &drivers.Lease{Key: "k", TTL: ttl})
-			must(t, "Try with e hung", held, err, false)
-			time.Sleep(3 * nodeTimeout) // until e is asked again
-			f.each("cd", func(n *fake) { n.down = refused })
-			if answers {
-				f.each("e", func(n *fake) { n.hangs, n.delay["try"] = false, nodeTimeout/2 })
-			}
-			held, err = s.Try(t.Context(), &drivers.Lease{Key: "k", TTL: ttl})
-			if held || (err == nil) != answers || err != nil && drivers.ClassOf(err) != class {
-				t.Errorf("e answers: %t; Try = %v, %v", answers, held, err)
-			}
-		})
-	}
-}
-
 // TestGivesBack: an attempt that gets two nodes of five gives these back, and reports it.
 func TestGivesBack(t *testing.T) {
 	in(t, func(t *testing.T) {
@@ -171,13 +151,11 @@ func TestGivesBack(t *testing.T) {
 		f.each("ab", func(n *fake) { n.down = refused })
 		holder, other := c.client(), c.client()
 		l := drivers.Lease{Key: "k", TTL: ttl}
-		held, err := holder.Try(t.Context(), &l)
-		must(t, "Try", held, err, true)
+		try(t, holder, &l, true)
 		synctest.Wait() // three nodes are a majority, and the others may not have been asked yet
 		f.each("ab", func(n *fake) { n.down = nil })
 		f.each("abcde", func(n *fake) { n.calls = nil })
-		held, err = other.Try(t.Context(), &drivers.Lease{Key: "k", TTL: ttl})
-		must(t, "Try", held, err, false)
+		try(t, other, &drivers.Lease{Key: "k", TTL: ttl}, false)
 		synctest.Wait()
 		for name, n := range f.nodes {
 			if got := n.took("release"); got != 1 {
@@ -192,30 +170,7 @@ func TestGivesBack(t *testing.T) {
 		if v := c.vote(); v.Held || v.Yes != 2 || v.No != 3 || v.Failed != 0 || !v.Split() {
 			t.Errorf("vote %+v, want 2 of 5 and a split", v)
 		}
-		owned, err := holder.Release(t.Context(), &l)
-		must(t, "Release", owned, err, true)
-	})
-}
-
-// TestLateGrant: a node grants the key after the attempt has failed, when the client no longer waits for it. The grant is
-// given back.
-func TestLateGrant(t *testing.T) {
-	in(t, func(t *testing.T) {
-		f := newFakes(5)
-		c := start(t, f, drivers.Config{})
-		f.each("bcde", func(n *fake) { n.down = refused })
-		f.each("a", func(n *fake) { n.delay["try"] = nodeTimeout / 2 })
-		held, err := c.client().Try(t.Context(), &drivers.Lease{Key: "k", TTL: ttl})
-		if held || err == nil {
-			t.Errorf("Try with four of five nodes down = %v, %v", held, err)
-		}
-		synctest.Wait()
-		if v := c.vote(); v.Late != 1 || v.Held || v.Elapsed != nodeTimeout/2 {
-			t.Errorf("vote %+v, want 1 late grant after %v", v, nodeTimeout/2)
-		}
-		if f.nodes["a"].owners() != 0 {
-			t.Error("a late grant is kept")
-		}
+		release(t, holder, &l, true)
 	})
 }
 
@@ -230,8 +185,7 @@ func TestAllNodeLatency(t *testing.T) {
 		s := c.client()
 		l := drivers.Lease{Key: "k", TTL: ttl}
 		start := time.Now()
-		held, err := s.Try(t.Context(), &l)
-		must(t, "Try", held, err, true)
+		try(t, s, &l, true)
 		if d := time.Since(start); d != 3*time.Millisecond {
 			t.Errorf("a majority took %v, want 3ms", d)
 		}
@@ -257,45 +211,14 @@ func TestStragglers(t *testing.T) {
 		}
 		for id := range 2 {
 			s, l := c.number(id), drivers.Lease{Key: "k", TTL: ttl}
-			held, err := s.Try(t.Context(), &l)
-			must(t, "Try", held, err, true)
-			owned, err := s.Release(t.Context(), &l)
-			must(t, "Release", owned, err, true)
+			try(t, s, &l, true)
+			release(t, s, &l, true)
 		}
 		time.Sleep(late + late/2) // their grants have arrived, and their releases have not
 		third := c.number(2)
-		held, err := third.Try(t.Context(), &drivers.Lease{Key: "k", TTL: ttl})
-		must(t, "Try", held, err, false)
+		try(t, third, &drivers.Lease{Key: "k", TTL: ttl}, false)
 		time.Sleep(late)
-		held, err = third.Try(t.Context(), &drivers.Lease{Key: "k", TTL: ttl})
-		must(t, "Try", held, err, true)
-	})
-}
-
-// TestTooLate: the majority answers when the lease is over, which the node time-out does not prevent. That is a refusal if the
-// nodes confirm that nothing is left of it.
-func TestTooLate(t *testing.T) {
-	in(t, func(t *testing.T) {
-		f := newFakes(3)
-		c := start(t, f, drivers.Config{})
-		s := c.client()
-		f.each("abc", func(n *fake) { n.delay["try"] = 30 * time.Millisecond })
-		l := drivers.Lease{Key: "k", TTL: 30 * time.Millisecond}
-		if held, err := s.Try(t.Context(), &l); held || err != nil {
-			t.Errorf("Try = %v, %v, want a refusal", held, err)
-		}
-		f.each("c", func(n *fake) { n.delay["release"] = time.Second })
-		if held, err := s.Try(t.Context(), &l); held || err != nil {
-			t.Errorf("with a node that does not answer Try = %v, %v, want a refusal", held, err)
-		}
-		f.each("ab", func(n *fake) { n.delay["release"] = time.Second })
-		if held, err := s.Try(t.Context(), &l); held || drivers.ClassOf(err) != drivers.ClassTimeout || drivers.NoEffect(err) {
-			t.Errorf("Try = %v, %v, want class timeout: a majority has not said that it is undone", held, err)
-		}
-		l.TTL = 2 * time.Millisecond
-		if held, err := s.Try(t.Context(), &l); held || err == nil {
-			t.Errorf("Try with a TTL that drift eats up = %v, %v", held, err)
-		}
+		try(t, third, &drivers.Lease{Key: "k", TTL: ttl}, true)
 	})
 }
 
@@ -311,10 +234,8 @@ func TestHungNodeTakesNoRoom(t *testing.T) {
 		const cycles = 1000
 		d := took(func() {
 			for range cycles {
-				held, err := s.Try(t.Context(), &l)
-				must(t, "Try", held, err, true)
-				owned, err := s.Release(t.Context(), &l)
-				must(t, "Release", owned, err, true)
+				try(t, s, &l, true)
+				release(t, s, &l, true)
 			}
 		})
 		if d > 2*nodeTimeout {
@@ -328,10 +249,8 @@ func TestHungNodeTakesNoRoom(t *testing.T) {
 		time.Sleep(10 * nodeTimeout) // its requests are over
 		f.each("a", func(n *fake) { n.hangs = false })
 		for range 3 { // its session notices with the next answer
-			held, err := s.Try(t.Context(), &l)
-			must(t, "Try", held, err, true)
-			owned, err := s.Release(t.Context(), &l)
-			must(t, "Release", owned, err, true)
+			try(t, s, &l, true)
+			release(t, s, &l, true)
 			synctest.Wait()
 		}
 		if got := f.nodes["a"].took("try"); got != 3 {
@@ -351,8 +270,7 @@ func TestRenewalsLeaveRoom(t *testing.T) {
 		f := newFakes(3)
 		s := start(t, f, drivers.Config{}).client()
 		l := drivers.Lease{Key: "k", TTL: ttl}
-		held, err := s.Try(t.Context(), &l)
-		must(t, "Try", held, err, true)
+		try(t, s, &l, true)
 		synctest.Wait()
 		f.each("a", func(n *fake) { n.hangs = true })
 		for range 20 {
@@ -360,8 +278,7 @@ func TestRenewalsLeaveRoom(t *testing.T) {
 			must(t, "Renew", owned, err, true)
 		}
 		f.each("a", func(n *fake) { n.hangs = false })
-		owned, err := s.Release(t.Context(), &l)
-		must(t, "Release", owned, err, true)
+		release(t, s, &l, true)
 		time.Sleep(10 * nodeTimeout)
 		for name, n := range f.nodes {
 			if n.owners() > 0 {
@@ -385,8 +302,7 @@ func TestRenewAndRemaining(t *testing.T) {
 		}
 		remaining(0)
 		l := drivers.Lease{Key: "k", TTL: ttl}
-		held, err := s.Try(t.Context(), &l)
-		must(t, "Try", held, err, true)
+		try(t, s, &l, true)
 		synctest.Wait()
 		time.Sleep(ttl / 2)
 		remaining(ttl / 2)
@@ -413,39 +329,6 @@ func TestRenewAndRemaining(t *testing.T) {
 	})
 }
 
-// TestRemainingOfSome asks for the rest of a lease when not all nodes know it.
-func TestRemainingOfSome(t *testing.T) {
-	const late = 20 * time.Millisecond
-	in(t, func(t *testing.T) {
-		f := newFakes(5)
-		c := start(t, f, drivers.Config{})
-		s := c.client()
-		remaining := func(what string, want, takes time.Duration) {
-			t.Helper()
-			var rest time.Duration
-			var err error
-			d := took(func() { rest, err = s.(drivers.Remainer).Remaining(t.Context(), &drivers.Lease{Key: "k"}) })
-			if err != nil || rest != want || d != takes {
-				t.Errorf("%s: Remaining = %v, %v after %v; want %v after %v", what, rest, err, d, want, takes)
-			}
-		}
-		remaining("free", 0, 0)
-		f.each("a", func(n *fake) { n.hangs = true })
-		remaining("free at four nodes, and one hangs", 0, 0)
-		time.Sleep(2 * nodeTimeout)
-		f.each("ab", func(n *fake) { n.hangs, n.down = false, refused })
-		f.each("e", func(n *fake) { n.delay["try"] = late })
-		held, err := c.number(1).Try(t.Context(), &drivers.Lease{Key: "k", TTL: ttl})
-		must(t, "Try at c, d and e", held, err, true)
-		remaining("two do not answer, and the last of the others has granted it late", ttl, 0)
-		f.each("a", func(n *fake) { n.down, n.hangs = nil, true })
-		remaining("one is down and one hangs", ttl-nodeTimeout, nodeTimeout)
-		f.each("cde", func(n *fake) { n.stays = true })
-		f.each("a", func(n *fake) { n.hangs, n.down = false, refused })
-		remaining("it does not end at a majority", -1, 0)
-	})
-}
-
 // TestOpen opens with nodes that are down. They stay out, also when they answer again.
 func TestOpen(t *testing.T) {
 	in(t, func(t *testing.T) {
@@ -461,36 +344,11 @@ func TestOpen(t *testing.T) {
 		}
 		l := drivers.Lease{Key: "k", TTL: ttl}
 		s := c.client()
-		held, err := s.Try(t.Context(), &l)
-		must(t, "Try", held, err, true)
-		owned, err := s.Release(t.Context(), &l)
-		must(t, "Release", owned, err, true)
+		try(t, s, &l, true)
+		release(t, s, &l, true)
 		synctest.Wait()
 		if opened := f.nodes["a"].opened; opened != 1 || f.nodes["a"].took("try") != 0 || woken.count("k") != 1 {
 			t.Errorf("a node that is down was opened %d times, and a release has woken %d times", opened, woken.count("k"))
-		}
-	})
-}
-
-// TestOpenRefuses opens what cannot be a quorum.
-func TestOpenRefuses(t *testing.T) {
-	in(t, func(t *testing.T) {
-		f := newFakes(3)
-		f.each("ab", func(n *fake) { n.down = refused })
-		for _, test := range []struct {
-			cfg  drivers.Config
-			want string
-		}{
-			{drivers.Config{Addrs: names(3)}, "1 of 3 nodes answer and 2 have to: node 1: fake: connection refused"},
-			{drivers.Config{}, "0 addresses"},
-			{drivers.Config{Addrs: []string{"c", "c"}}, "two votes"},
-			{drivers.Config{Addrs: names(3), Topology: drivers.TopologyCluster}, "topology"},
-			{drivers.Config{Addrs: names(3), NodeTimeout: -1}, "node time-out"},
-		} {
-			_, err := quorum.Driver{Node: f}.Open(t.Context(), test.cfg)
-			if err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("%+v: %v, want %q", test.cfg, err, test.want)
-			}
 		}
 	})
 }
@@ -518,72 +376,39 @@ func TestContextEnds(t *testing.T) {
 	})
 }
 
-// TestAllocs checks that the requests of a cycle, of which there are two, allocate little, and nothing for each node:
-// memory's sessions allocate nothing, and an owner is a fraction.
-func TestAllocs(t *testing.T) {
-	s, err := quorum.Driver{Node: memory.Driver{}}.Open(t.Context(), drivers.Config{Addrs: names(five), NodeTimeout: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	a, err := s.Session(t.Context(), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := drivers.Lease{Key: "k", TTL: time.Minute}
-	if n := testing.AllocsPerRun(1000, func() {
-		held, err := a.Try(context.Background(), &l)
-		must(t, "Try", held, err, true)
-		owned, err := a.Release(context.Background(), &l)
-		must(t, "Release", owned, err, true)
-	}); n > 12 {
-		t.Errorf("a cycle allocates %v times", n)
-	}
+// TestTooLate: a majority that answers when the lease is over is a refusal, and what it has granted is given back.
+func TestTooLate(t *testing.T) {
+	in(t, func(t *testing.T) {
+		f := newFakes(3)
+		s := start(t, f, drivers.Config{}).client()
+		f.each("abc", func(n *fake) { n.delay["try"] = 30 * time.Millisecond })
+		l := drivers.Lease{Key: "k", TTL: 30 * time.Millisecond}
+		try(t, s, &l, false)
+		synctest.Wait()
+		for name, n := range f.nodes {
+			if n.owners() != 0 {
+				t.Errorf("node %s keeps it", name)
+			}
+		}
+		l.TTL = 2 * time.Millisecond
+		if held, err := s.Try(t.Context(), &l); held || err == nil {
+			t.Errorf("Try with a TTL that drift eats up = %v, %v", held, err)
+		}
+	})
 }
 
-// TestSplitVotes makes three clients try for one key at once, over and over: it is never held twice, and free in the
-// end.
-func TestSplitVotes(t *testing.T) {
-	f := newFakes(five)
-	cfg := drivers.Config{Addrs: names(five), NodeTimeout: time.Minute}
-	s, err := quorum.Driver{Node: f}.Open(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	var inside atomic.Int32
-	var all sync.WaitGroup
-	for i := range 3 {
-		a, err := s.Session(t.Context(), i)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all.Go(func() {
-			for range 500 {
-				l := drivers.Lease{Key: "k", TTL: time.Minute}
-				held, err := a.Try(context.Background(), &l)
-				if err != nil {
-					t.Error(err)
-				}
-				if !held {
-					continue
-				}
-				if inside.Add(1) > 1 {
-					t.Error("two clients hold the key")
-				}
-				runtime.Gosched()
-				inside.Add(-1)
-				if owned, err := a.Release(context.Background(), &l); !owned || err != nil {
-					t.Errorf("Release = %v, %v", owned, err)
-				}
+// TestOpenRefuses opens what cannot be a quorum.
+func TestOpenRefuses(t *testing.T) {
+	in(t, func(t *testing.T) {
+		f := newFakes(3)
+		f.each("ab", func(n *fake) { n.down = refused })
+		for want, addrs := range map[string][]string{
+			"1 of 3 nodes answer and 2 have to: node 1: fake: connection refused": names(3), "0 addresses": nil,
+		} {
+			_, err := quorum.Driver{Node: f}.Open(t.Context(), drivers.Config{Addrs: addrs})
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v, want %q", err, want)
 			}
-		})
-	}
-	all.Wait()
-	s.Close() // after this, all requests are done
-	for name, n := range f.nodes {
-		if left := n.owners(); left != 0 {
-			t.Errorf("node %s is left with %d locks", name, left)
 		}
-	}
+	})
 }

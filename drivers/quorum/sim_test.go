@@ -38,7 +38,7 @@ func (c contest) scenario() simtest.Scenario {
 
 func (c contest) run(w *simtest.World) (err error) {
 	ctx := context.Background()
-	svc, err := quorum.Driver{Node: w.Driver()}.Open(ctx, drivers.Config{
+	svc, err := quorum.Driver{Node: local{w.Driver()}}.Open(ctx, drivers.Config{
 		Lock: "sim", Addrs: w.Addrs(), NodeTimeout: nodeTimeout, IOTimeout: time.Second, Wakes: c.waits != "",
 	})
 	if err != nil {

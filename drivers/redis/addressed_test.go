@@ -15,7 +15,7 @@ func TestAddressed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, d := range []drivers.Driver{d, quorum.Driver{Node: d}} {
+		for _, d := range []drivers.Driver{d, quorum.Driver{Node: d.(quorum.Node)}} {
 			a, ok := d.(drivers.Addressed)
 			if !ok || a.Service() != "redis" {
 				t.Errorf("%s: %T reads no addresses of redis", name, d)
@@ -29,11 +29,5 @@ func TestAddressed(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-	}
-	memory, _ := drivers.Lookup("memory")
-	if q := (quorum.Driver{Node: memory}); q.Service() != "" {
-		t.Errorf("a quorum of memory has addresses of %q", q.Service())
-	} else if _, err := q.ReadAddr("h:1"); err == nil {
-		t.Error("a quorum of memory reads addresses")
 	}
 }
