@@ -1,7 +1,7 @@
 // Package redislock drives github.com/bsm/redislock unchanged, over go-redis, and registers it as "redislock".
 //
 // The lock is one key with a token; an attempt and a release are one script each. The library waits (-wait native) by
-// retrying according to its RetryStrategy, of which there are three.
+// retrying according to its RetryStrategy, of which there are two.
 package redislock
 
 import (
@@ -49,13 +49,11 @@ func (driver) Designs() []drivers.Design { return []drivers.Design{design} }
 func (driver) Params() []drivers.Param {
 	return []drivers.Param{
 		drivers.ChoiceParam("retry", "exponential",
-			"how -wait native asks again; the library's own default is none, which cannot wait",
-			"none", "linear", "exponential"),
+			"how -wait native asks again", "linear", "exponential"),
 		drivers.TimeParam("retry-min", "16ms",
 			"interval of linear, and the least of exponential (16ms is what the library advises)"),
 		drivers.TimeParam("retry-max", "128ms", "the longest interval of exponential; 0s is no limit (the library has no "+
 			"default: without jitter all waiters ask at the same moments, which without a limit are soon seconds apart)"),
-		drivers.IntParam("retry-limit", "0", 0, "times that one wait asks again; 0 is no limit"),
 	}
 }
 
@@ -98,28 +96,18 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 }
 
 // strategyOf returns the function that makes the library's RetryStrategy of one wait; each wait needs its own, because
-// they count. It is nil for none.
+// they count.
 func strategyOf(p drivers.ParamValues) (func() redislock.RetryStrategy, error) {
-	low, high, limit := p.Time("retry-min"), p.Time("retry-max"), p.Int("retry-limit")
-	var base func() redislock.RetryStrategy
-	switch p["retry"] {
-	case "none":
-		return nil, nil
-	case "linear":
-		if low == 0 {
-			return nil, errors.New("parameter retry-min=0s: retry=linear needs an interval, or it does not ask again")
-		}
-		base = func() redislock.RetryStrategy { return redislock.LinearBackoff(low) }
-	default:
-		if high > 0 && high < low {
-			return nil, fmt.Errorf("parameter retry-max=%v: must be at least retry-min, which is %v, or 0s", high, low)
-		}
-		base = func() redislock.RetryStrategy { return redislock.ExponentialBackoff(low, high) }
+	low, high := p.Time("retry-min"), p.Time("retry-max")
+	switch linear := p["retry"] == "linear"; {
+	case linear && low == 0:
+		return nil, errors.New("parameter retry-min=0s: retry=linear needs an interval, or it does not ask again")
+	case linear:
+		return func() redislock.RetryStrategy { return redislock.LinearBackoff(low) }, nil
+	case high > 0 && high < low:
+		return nil, fmt.Errorf("parameter retry-max=%v: must be at least retry-min, which is %v, or 0s", high, low)
 	}
-	if limit == 0 {
-		return base, nil
-	}
-	return func() redislock.RetryStrategy { return redislock.LimitRetry(base(), limit) }, nil
+	return func() redislock.RetryStrategy { return redislock.ExponentialBackoff(low, high) }, nil
 }
 
 // locker is the library's client of one process.
@@ -136,19 +124,11 @@ type service struct {
 
 // Session implements drivers.Service.
 func (s *service) Session(_ context.Context, id int) (drivers.Session, error) {
-	own := &session{locker: s.lockers[id%len(s.lockers)]}
-	if s.retry == nil {
-		return own, nil
-	}
-	return &waiter{session: own, retry: s.retry}, nil
+	return &session{locker: s.lockers[id%len(s.lockers)], retry: s.retry}, nil
 }
 
 // Traits implements drivers.Service.
-func (s *service) Traits() drivers.Traits {
-	t := design.Traits
-	t.Waits = s.retry != nil
-	return t
-}
+func (s *service) Traits() drivers.Traits { return design.Traits }
 
 // Close implements drivers.Service.
 func (s *service) Close() error { return fail("close", s.Base.Close()) }
@@ -194,11 +174,16 @@ func (k locker) lock(l *drivers.Lease) (*redislock.Lock, error) {
 type session struct {
 	locker
 	owners drivers.Owners
+	retry  func() redislock.RetryStrategy
+	redis.WonLease
 }
 
 // Try implements drivers.Session with one Obtain. It chooses the token, so that it is known before anything is sent;
-// the library's tokens are of the same kind and length.
+// the library's tokens are of the same kind and length. It confirms what Wait has won.
 func (s *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
+	if s.Confirm(l) {
+		return true, nil
+	}
 	l.Reset()
 	l.Aux = nil
 	l.Owner = s.owners.Next()
@@ -263,16 +248,9 @@ func (s *session) Renew(ctx context.Context, l *drivers.Lease) (bool, error) {
 	return false, fail("renew", err)
 }
 
-// waiter is a session with a retry strategy, so it can wait.
-type waiter struct {
-	*session
-	retry func() redislock.RetryStrategy
-	redis.WonLease
-}
-
 // Wait implements drivers.Waiter with one Obtain that retries for as long as the library does: until the strategy gives
 // up, until the deadline, or for a TTL if there is none.
-func (w *waiter) Wait(ctx context.Context, l *drivers.Lease) error {
+func (s *session) Wait(ctx context.Context, l *drivers.Lease) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -281,18 +259,18 @@ func (w *waiter) Wait(ctx context.Context, l *drivers.Lease) error {
 		return nil
 	}
 	defer cancel()
-	own := drivers.Lease{Key: l.Key, TTL: l.TTL, Owner: w.owners.Next()}
-	retry := &timed{w.retry(), time.Now()}
-	lock, err := w.obtain(limited, &own, retry)
+	own := drivers.Lease{Key: l.Key, TTL: l.TTL, Owner: s.owners.Next()}
+	retry := &timed{s.retry(), time.Now()}
+	lock, err := s.obtain(limited, &own, retry)
 	switch {
 	case err == nil:
 		own.Aux, own.ValidUntil = lock, retry.next.Add(l.TTL)
-		w.Win(own)
+		s.Win(own)
 		return nil
 	case errors.Is(err, redislock.ErrNotObtained), err == context.DeadlineExceeded && ctx.Err() == nil:
 		return nil // it has given up between two requests
 	}
-	redis.Undo(ctx, w, &own)
+	redis.Undo(ctx, s, &own)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -311,13 +289,5 @@ func (t *timed) NextBackoff() time.Duration {
 	return d
 }
 
-// Try implements drivers.Session: it confirms what Wait has won.
-func (w *waiter) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
-	if w.Confirm(l) {
-		return true, nil
-	}
-	return w.session.Try(ctx, l)
-}
-
 // Leave implements drivers.Waiter: it releases what Wait has won and no Try has confirmed.
-func (w *waiter) Leave(ctx context.Context, _ *drivers.Lease) error { return w.GiveBack(ctx, w) }
+func (s *session) Leave(ctx context.Context, _ *drivers.Lease) error { return s.GiveBack(ctx, s) }

@@ -9,7 +9,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -65,12 +64,10 @@ func (driver) Designs() []drivers.Design { return []drivers.Design{library, onEx
 func (driver) Params() []drivers.Param {
 	return []drivers.Param{
 		drivers.IntParam("tries", "32", 1, "attempts of one wait"),
-		drivers.TimeParam("retry-delay-min", "50ms", "least of the random delay between them"),
-		drivers.TimeParam("retry-delay-max", "250ms", "its limit; the same as the least makes it fixed"),
+		drivers.TimeParam("retry-delay", "0s", "delay between them; 0s is the library's own, 50 to 250 ms at random"),
 		drivers.ShareParam("drift-factor", "0.01", "share of the TTL that clocks may differ by"),
 		drivers.ShareParam("timeout-factor", "0.05", "share of the TTL after which an attempt counts as failed"),
 		drivers.SwitchParam("fail-fast", "false", "answer with the majority, not with the last node"),
-		drivers.SwitchParam("shuffle-pools", "false", "ask the nodes in random order"),
 	}
 }
 
@@ -95,14 +92,13 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 	if design.Name == onExtend.Name {
 		options = append(options, redsync.WithSetNXOnExtend())
 	}
-	switch nodes := len(cfg.Addrs); {
-	case cfg.Topology != "" && cfg.Topology != drivers.TopologySingle && cfg.Topology != drivers.TopologyRedlock:
-		return nil, fmt.Errorf("topology %s: the library knows one server or a majority of several: give single or redlock",
-			cfg.Topology)
-	case cfg.Topology != drivers.TopologyRedlock && nodes != 1:
-		return nil, fmt.Errorf("one server is meant, and there are %d addresses: give exactly one, or topology redlock", nodes)
-	case nodes == 0:
-		return nil, errors.New("there are no addresses: give one for each node")
+	if cfg.Topology != drivers.TopologyRedlock {
+		err = cfg.OneServer()
+	} else if len(cfg.Addrs) == 0 {
+		err = errors.New("there are no addresses: give one for each node")
+	}
+	if err != nil {
+		return nil, err
 	}
 	base, nodes, err := redis.OpenBase(ctx, goredis.Driver, cfg, nil)
 	if err != nil {
@@ -127,26 +123,17 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 
 // optionsOf returns the library's options that the parameters choose.
 func optionsOf(p drivers.ParamValues) ([]redsync.Option, error) {
-	options := []redsync.Option{
-		redsync.WithTries(p.Int("tries")),
-		redsync.WithDriftFactor(p.Share("drift-factor")),
-		redsync.WithTimeoutFactor(p.Share("timeout-factor")),
-		redsync.WithFailFast(p.On("fail-fast")),
-		redsync.WithShufflePools(p.On("shuffle-pools")),
-	}
 	if p.Share("timeout-factor") == 0 {
 		return nil, errors.New("parameter timeout-factor=0: gives no attempt any time: give more than 0")
 	}
-	low, high := p.Time("retry-delay-min"), p.Time("retry-delay-max")
-	switch {
-	case high < low:
-		return nil, fmt.Errorf("parameter retry-delay-max=%v: must be at least retry-delay-min, which is %v", high, low)
-	case high == low:
-		return append(options, redsync.WithRetryDelay(low)), nil
-	case p["retry-delay-min"] == "50ms" && p["retry-delay-max"] == "250ms":
-		return options, nil // the library's own function
+	options := []redsync.Option{
+		redsync.WithTries(p.Int("tries")), redsync.WithDriftFactor(p.Share("drift-factor")),
+		redsync.WithTimeoutFactor(p.Share("timeout-factor")), redsync.WithFailFast(p.On("fail-fast")),
 	}
-	return append(options, redsync.WithRetryDelayFunc(func(int) time.Duration { return low + rand.N(high-low) })), nil
+	if delay := p.Time("retry-delay"); delay > 0 {
+		options = append(options, redsync.WithRetryDelay(delay))
+	}
+	return options, nil
 }
 
 type service struct {

@@ -230,7 +230,7 @@ func TestCutOffRefusal(t *testing.T) {
 func TestTriesUsedUp(t *testing.T) {
 	svc := open(t, drivers.Config{
 		Addrs: []string{servertest.Embedded(t).URL()}, Embedded: true,
-		Params: map[string]string{"tries": "2", "retry-delay-min": "1ms", "retry-delay-max": "1ms"},
+		Params: map[string]string{"tries": "2", "retry-delay": "1ms"},
 	})
 	a, b := sessionOf(t, svc, 0), sessionOf(t, svc, 1)
 	if held, err := a.Try(t.Context(), lease()); !held || err != nil {
@@ -259,11 +259,10 @@ func TestLockers(t *testing.T) {
 func TestOpenRefuses(t *testing.T) {
 	one := []string{"127.0.0.1:1"}
 	for want, cfg := range map[string]drivers.Config{
-		"give single or redlock":    {Topology: drivers.TopologyCluster, Addrs: one},
+		"give single":               {Topology: drivers.TopologyCluster, Addrs: one},
 		"there are 2 addresses":     {Addrs: []string{"127.0.0.1:1", "127.0.0.1:2"}},
 		"there are no addresses":    {Topology: drivers.TopologyRedlock},
 		`unknown parameter "tires"`: {Addrs: one, Params: map[string]string{"tires": "3"}},
-		"at least retry-delay-min":  {Addrs: one, Params: map[string]string{"retry-delay-max": "1ms"}},
 		"timeout-factor=0":          {Addrs: one, Params: map[string]string{"timeout-factor": "0"}},
 		"the address is empty":      {Addrs: []string{""}},
 		"127.0.0.1:1":               {Addrs: one},

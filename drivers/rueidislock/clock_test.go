@@ -26,7 +26,7 @@ func TestClockOffset(t *testing.T) {
 		{"relative", time.Hour, "true", ttl},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			params := patient("1")
+			params := patient()
 			params["fallback-setpx"] = test.fallback
 			svc := openWith(t, drivers.Config{
 				Prefix: "test:" + test.name, TTL: ttl, Addrs: []string{server.URL()}, Params: params, ClockOffset: test.offset,
@@ -34,7 +34,7 @@ func TestClockOffset(t *testing.T) {
 			l := &drivers.Lease{Key: "k", TTL: ttl}
 			mustTry(t, sessionOf(t, svc, 0), l, true)
 			client := svc.lockers[0].interceptor.Client
-			millis, err := client.Do(t.Context(), client.B().Pttl().Key(svc.keys(l.Key)[0]).Build()).AsInt64()
+			millis, err := client.Do(t.Context(), client.B().Pttl().Key(svc.key(l.Key)).Build()).AsInt64()
 			if err != nil {
 				t.Fatal(err)
 			}

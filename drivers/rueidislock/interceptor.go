@@ -28,10 +28,10 @@ type hold struct {
 	ctx context.Context    // ends when the lock is lost
 	end context.CancelFunc // releases it, and returns when the library has
 
-	mu      sync.Mutex // the keys of a lock are released at the same time
+	mu      sync.Mutex
 	token   string
-	heard   int   // answers to releases
-	removed int   // keys that a release has deleted
+	heard   bool  // a release was answered
+	removed bool  // a release has deleted the key
 	err     error // of a release without an answer
 }
 
@@ -84,11 +84,11 @@ func (e *interceptor) expect(h *hold, token string) {
 	if h.token != "" {
 		e.holds.Delete(h.token)
 	}
-	h.token, h.heard, h.removed, h.err = token, 0, 0, nil
+	h.token, h.heard, h.removed, h.err = token, false, false, nil
 	e.holds.Store(token, h)
 }
 
-// released records the answer to the release of one key.
+// released records the answer to a release.
 func (h *hold) released(result rueidislib.RedisResult) {
 	n, err := result.AsInt64()
 	h.mu.Lock()
@@ -100,8 +100,8 @@ func (h *hold) released(result rueidislib.RedisResult) {
 		h.err = err
 		return
 	}
-	h.heard++
-	h.removed += int(n)
+	h.heard = true
+	h.removed = h.removed || n > 0
 }
 
 func (e *interceptor) forget(h *hold) {
@@ -117,8 +117,8 @@ func (h *hold) owner() string {
 	return h.token
 }
 
-// answer returns the result of the releases that the server has answered.
-func (h *hold) answer() (heard, removed int, err error) {
+// answer returns the result of the releases.
+func (h *hold) answer() (heard, removed bool, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.heard, h.removed, h.err

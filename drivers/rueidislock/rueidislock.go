@@ -10,7 +10,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -59,11 +58,8 @@ func (driver) Params() []drivers.Param {
 	return []drivers.Param{
 		drivers.TimeParam("extend-interval", "0s", "how often a held lock is renewed; 0s is half of its TTL"),
 		drivers.TimeParam("try-next-after", "20ms",
-			"how long a key may take to answer, and a waiter sleeps without client-side caching"),
-		drivers.IntParam("key-majority", "1", 1,
-			"keys that make a lock, of twice as many less one (the library's own default is 2, for several nodes)"),
+			"how long the key may take to answer, and a waiter sleeps without client-side caching"),
 		drivers.SwitchParam("fallback-setpx", "false", "SET PX in place of PXAT, for servers before 6.2"),
-		drivers.SwitchParam("no-loop-tracking", "false", "no invalidations for own writes, for servers from 7.0.5 on"),
 		drivers.SwitchParam("disable-cache", "false", "no client-side caching, for servers that refuse CLIENT TRACKING"),
 	}
 }
@@ -80,7 +76,7 @@ func (d driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 func (d driver) open(ctx context.Context, cfg drivers.Config) (drivers.Service, error) {
 	_, params, err := drivers.Chosen(d, cfg)
 	if err == nil {
-		err = cfg.OneServer() // because all of the library's keys are on it
+		err = cfg.OneServer()
 	}
 	switch {
 	case err != nil:
@@ -102,17 +98,16 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 		KeyValidity:    cfg.TTL,
 		ExtendInterval: params.Time("extend-interval"),
 		TryNextAfter:   params.Time("try-next-after"),
-		KeyMajority:    int32(params.Int("key-majority")),
+		KeyMajority:    1, // more keys on the same server make no lock safer
 		FallbackSETPX:  params.On("fallback-setpx"),
-		NoLoopTracking: params.On("no-loop-tracking"),
 	}
 	option.KeyPrefix = cmp.Or(option.KeyPrefix, "rueidislock")
-	keys := keysOf(option.KeyPrefix, params.Int("key-majority"))
-	base, options, err := redis.OpenBase(ctx, rueidis.Driver, cfg, keys)
+	key := func(name string) string { return option.KeyPrefix + ":0:" + name } // the library numbers its keys
+	base, options, err := redis.OpenBase(ctx, rueidis.Driver, cfg, func(name string) []string { return []string{key(name)} })
 	if err != nil {
 		return nil, err
 	}
-	s := &service{Base: base, keys: keys, majority: params.Int("key-majority"), ttl: cfg.TTL, ahead: cfg.ClockOffset}
+	s := &service{Base: base, key: key, ttl: cfg.TTL, ahead: cfg.ClockOffset}
 	if option.ClientOption, s.connections, err = rueidis.ClientOption(options[0]); err != nil {
 		s.Close()
 		return nil, err
@@ -127,17 +122,6 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 	return s, nil
 }
 
-// keysOf returns the function that returns the keys of a lock, which the library numbers.
-func keysOf(prefix string, majority int) func(name string) []string {
-	return func(name string) []string {
-		keys := make([]string, 2*majority-1)
-		for i := range keys {
-			keys[i] = prefix + ":" + strconv.Itoa(i) + ":" + name
-		}
-		return keys
-	}
-}
-
 // locker is the library's Locker of one process.
 type locker struct {
 	rueidislock.Locker
@@ -146,8 +130,7 @@ type locker struct {
 
 type service struct {
 	*redis.Base
-	keys        func(name string) []string
-	majority    int
+	key         func(name string) string
 	ttl, ahead  time.Duration // Config.TTL and Config.ClockOffset
 	lockers     []locker
 	connections *rueidis.Connections // of all lockers

@@ -23,22 +23,20 @@ func TestMain(m *testing.M) {
 }
 
 // patient gives a request more time than the library's default of 20 ms: machines stall.
-func patient(majority string) map[string]string {
-	return map[string]string{"try-next-after": "1500ms", "key-majority": majority}
-}
+func patient() map[string]string { return map[string]string{"try-next-after": "1500ms"} }
 
 func TestConformance(t *testing.T) {
 	t.Run("redis-server", func(t *testing.T) {
-		conform(t, drivers.Config{Params: patient("1")}, servertest.Redis(t, servers.RedisOptions{}).URL())
+		conform(t, drivers.Config{Params: patient()}, servertest.Redis(t, servers.RedisOptions{}).URL())
 	})
 	if testing.Short() {
 		return
 	}
 	t.Run("embedded", func(t *testing.T) {
-		conform(t, drivers.Config{Embedded: true, Params: patient("1")}, servertest.Embedded(t).URL())
+		conform(t, drivers.Config{Embedded: true, Params: patient()}, servertest.Embedded(t).URL())
 	})
-	t.Run("three keys", func(t *testing.T) {
-		conform(t, drivers.Config{Lockers: 2, Params: patient("2")},
+	t.Run("two lockers", func(t *testing.T) {
+		conform(t, drivers.Config{Lockers: 2, Params: patient()},
 			servertest.Redis(t, servers.RedisOptions{}).URL())
 	})
 }
@@ -77,7 +75,7 @@ func TestLeaseOfTheProcess(t *testing.T) {
 	const ttl = 1500 * time.Millisecond // much longer than the interval of its renewals, for machines that stall
 	server := servertest.Redis(t, servers.RedisOptions{})
 	proxy := drivertest.Through(t, server.URL())[0]
-	cfg := drivers.Config{Prefix: "test:", TTL: ttl, IOTimeout: time.Second, Params: patient("1")}
+	cfg := drivers.Config{Prefix: "test:", TTL: ttl, IOTimeout: time.Second, Params: patient()}
 	cfg.Params["extend-interval"] = "30ms"
 	cfg.Addrs = []string{proxy.Addr()}
 	dying := sessionOf(t, openWith(t, cfg), 0)
@@ -108,9 +106,8 @@ func TestLeaseOfTheProcess(t *testing.T) {
 // release returns nothing: the answer is intercepted.
 func TestReleaseOfWhatWasTakenAway(t *testing.T) {
 	for name, cfg := range map[string]drivers.Config{
-		"redis-server": {Addrs: []string{servertest.Redis(t, servers.RedisOptions{}).URL()}, Params: patient("1")},
-		"embedded":     {Addrs: []string{servertest.Embedded(t).URL()}, Embedded: true, Params: patient("1")},
-		"three keys":   {Addrs: []string{servertest.Embedded(t).URL()}, Embedded: true, Params: patient("2")},
+		"redis-server": {Addrs: []string{servertest.Redis(t, servers.RedisOptions{}).URL()}, Params: patient()},
+		"embedded":     {Addrs: []string{servertest.Embedded(t).URL()}, Embedded: true, Params: patient()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			svc := openWith(t, cfg)
@@ -128,7 +125,7 @@ func TestReleaseOfWhatWasTakenAway(t *testing.T) {
 
 // Nothing is kept after it is over.
 func TestEarForgets(t *testing.T) {
-	svc := openWith(t, drivers.Config{Addrs: []string{servertest.Embedded(t).URL()}, Embedded: true, Params: patient("1")})
+	svc := openWith(t, drivers.Config{Addrs: []string{servertest.Embedded(t).URL()}, Embedded: true, Params: patient()})
 	a, b, l := sessionOf(t, svc, 0), sessionOf(t, svc, 1), &drivers.Lease{Key: "k", TTL: time.Minute}
 	mustTry(t, a, l, true)
 	other := &drivers.Lease{Key: "k", TTL: time.Minute, Deadline: time.Now().Add(30 * time.Millisecond)}
@@ -183,16 +180,15 @@ func TestTimeoutOfTheLibrary(t *testing.T) {
 		limit     error
 		confirmed int64 // requests that it takes
 	}{
-		{"heard", &hold{heard: 1}, false, true, context.DeadlineExceeded, 0},
-		{"heard before an outage", &hold{heard: 1}, true, true, context.DeadlineExceeded, 0},
+		{"heard", &hold{heard: true}, false, true, context.DeadlineExceeded, 0},
+		{"heard before an outage", &hold{heard: true}, true, true, context.DeadlineExceeded, 0},
 		{"not heard", &hold{err: context.DeadlineExceeded}, false, true, context.DeadlineExceeded, 1},
 		{"not asked, because the TTL was over", &hold{}, false, true, context.Canceled, 1},
-		{"one of two keys heard", &hold{heard: 1, err: context.DeadlineExceeded}, false, true, context.DeadlineExceeded, 1},
 		{"not heard in an outage", &hold{err: context.DeadlineExceeded}, true, false, context.DeadlineExceeded, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			proxy := drivertest.Through(t, servertest.Embedded(t).URL())[0]
-			s := sessionOf(t, openWith(t, drivers.Config{Addrs: []string{proxy.Addr()}, Embedded: true, Params: patient("1")}), 0)
+			s := sessionOf(t, openWith(t, drivers.Config{Addrs: []string{proxy.Addr()}, Embedded: true, Params: patient()}), 0)
 			s.Locker = gaveUp{s.Locker, tt.h, tt.limit}
 			mustRelease(t, s, &drivers.Lease{Key: "k", Owner: "warm up"}, false) // which sends the script
 			before := proxy.Requests()
@@ -215,7 +211,7 @@ func TestTimeoutOfTheLibrary(t *testing.T) {
 
 // After the TTL the library does not release a hold, and says that its time is over: then the driver asks.
 func TestReleaseAfterTheTTL(t *testing.T) {
-	s := sessionOf(t, openWith(t, drivers.Config{Addrs: []string{servertest.Embedded(t).URL()}, Embedded: true, Params: patient("1")}), 0)
+	s := sessionOf(t, openWith(t, drivers.Config{Addrs: []string{servertest.Embedded(t).URL()}, Embedded: true, Params: patient()}), 0)
 	late := &hold{ctx: t.Context(), end: func() {}, token: "token", err: context.DeadlineExceeded}
 	mustRelease(t, s, &drivers.Lease{Key: "k", Owner: text("token"), Aux: late}, false)
 }
@@ -273,14 +269,14 @@ func (g gaveUp) WithContext(ctx context.Context, name string) (context.Context, 
 
 // One wait makes many attempts, each with its own token, and only the last one counts.
 func TestEarExpectsTheLastToken(t *testing.T) {
-	e, h := &interceptor{}, &hold{removed: 1, heard: 1, err: context.Canceled}
+	e, h := &interceptor{}, &hold{removed: true, heard: true, err: context.Canceled}
 	e.expect(h, "first")
 	e.expect(h, "second")
 	if _, known := e.holds.Load("first"); known || h.owner() != "second" {
 		t.Errorf("it expects %q, and still listens for the first token: %t", h.owner(), known)
 	}
-	if _, removed, err := h.answer(); removed != 0 || err != nil {
-		t.Errorf("the second attempt begins with the answer to the first: %d, %v", removed, err)
+	if _, removed, err := h.answer(); removed || err != nil {
+		t.Errorf("the second attempt begins with the answer to the first: %t, %v", removed, err)
 	}
 }
 
@@ -293,8 +289,8 @@ func TestGivingUpWhatWasLost(t *testing.T) {
 		if lost {
 			cancel()
 		}
-		s := &session{locker: locker{nil, &interceptor{}}, service: &service{majority: 1}}
-		owned, err := s.giveUp(t.Context(), "k", &hold{ctx: ctx, end: func() {}, removed: 1})
+		s := &session{locker: locker{nil, &interceptor{}}, service: &service{}}
+		owned, err := s.giveUp(t.Context(), "k", &hold{ctx: ctx, end: func() {}, removed: true})
 		if owned == lost || err != nil {
 			t.Errorf("lost %t: giving it up answered %v, %v", lost, owned, err)
 		}
@@ -304,7 +300,7 @@ func TestGivingUpWhatWasLost(t *testing.T) {
 // A closed Locker releases what it holds while its client closes, after extensions whose contexts are over by then. The
 // library's client would connect again for that (see Connections); goleak would find what is left.
 func TestClosedStaysClosed(t *testing.T) {
-	svc := openWith(t, drivers.Config{Addrs: []string{servertest.Embedded(t).URL()}, Embedded: true, Params: patient("1")})
+	svc := openWith(t, drivers.Config{Addrs: []string{servertest.Embedded(t).URL()}, Embedded: true, Params: patient()})
 	client := sessionOf(t, svc, 0).interceptor
 	if err := svc.Close(); err != nil {
 		t.Fatal(err)

@@ -62,12 +62,10 @@ func (s *session) giveUp(ctx context.Context, key string, h *hold) (owned bool, 
 	h.end()
 	s.interceptor.forget(h)
 	_, removed, err := h.answer()
-	if ended(err) && removed < s.service.majority {
-		var more int
-		more, err = s.remove(ctx, key, h.owner())
-		removed += more
+	if ended(err) && !removed {
+		removed, err = s.remove(ctx, key, h.owner())
 	}
-	if removed >= s.service.majority {
+	if removed {
 		return !lost, nil
 	}
 	return false, err
@@ -125,7 +123,7 @@ func ended(err error) bool {
 
 // undo makes sure that nothing is left of an attempt that a limit has ended.
 func (s *session) undo(ctx context.Context, name string, h *hold) error {
-	if heard, _, err := h.answer(); heard > 0 && err == nil { // the server has confirmed it
+	if heard, _, err := h.answer(); heard && err == nil { // the server has confirmed it
 		return nil
 	}
 	_, err := s.remove(ctx, name, h.owner())
@@ -149,19 +147,13 @@ func (s *session) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
 		return owned && err == nil, fail("release", err)
 	}
 	removed, err := s.remove(ctx, l.Key, token(l.Owner))
-	return removed >= s.service.majority && err == nil, fail("release", err)
+	return removed, fail("release", err)
 }
 
-// remove deletes what is left of an attempt or a hold, and returns the number of keys.
-func (s *session) remove(ctx context.Context, name, owner string) (removed int, err error) {
-	for _, key := range s.service.keys(name) {
-		n, err := compareAndDelete.Exec(ctx, s.interceptor.Client, []string{key}, []string{owner}).AsInt64()
-		if err != nil {
-			return removed, err
-		}
-		removed += int(n)
-	}
-	return removed, nil
+// remove deletes what is left of an attempt or a hold, and reports whether there was something.
+func (s *session) remove(ctx context.Context, name, owner string) (removed bool, err error) {
+	n, err := compareAndDelete.Exec(ctx, s.interceptor.Client, []string{s.service.key(name)}, []string{owner}).AsInt64()
+	return n > 0 && err == nil, err
 }
 
 // Wait implements drivers.Waiter with the library's queue. It ends after a TTL at the latest, because the queue may
