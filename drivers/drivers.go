@@ -273,7 +273,6 @@ type Voter interface {
 type Vote struct {
 	Held            bool          // what Try returned
 	Yes, No, Failed int           // nodes; those that did not answer in time have failed
-	Late            int           // grants that came after Try had returned false; they are given back
 	Elapsed         time.Duration // until the last node answered or was given up
 }
 

@@ -180,7 +180,6 @@ type Counts struct {
 
 	// These are 0 unless several nodes grant a lock together (redlock).
 	SplitVotes int64   `json:"split_votes,omitempty"` // tries that every node answered, some with yes, without a majority
-	LateGrants int64   `json:"late_grants,omitempty"` // votes that came after their try had failed, and were given back
 	NodeErrors []int64 `json:"node_errors,omitempty"` // requests that failed, by node
 
 	// StuckKeys are those that stayed locked for more than 1 % of the window since a request failed: a release whose answer

@@ -63,7 +63,7 @@ func sample() *Record {
 			Released: 98, Lost: 1, ReleaseError: 1, LocalRefusals: 40,
 			LostRenewal: 2, Renewals: 40, RenewError: 3, Reentries: 70, ReentryRefused: 4, ReentryError: 5,
 			Offered: 140, Dropped: 7, Crashed: 3,
-			SplitVotes: 8, LateGrants: 2, NodeErrors: []int64{0, 3, 0, 0, 1},
+			SplitVotes: 8, NodeErrors: []int64{0, 3, 0, 0, 1},
 			StuckKeys: 3, EarlyErrors: map[string]int64{"closed": 2},
 			Errors: map[string]int64{"timeout": 4}, ErrorSample: map[string]string{"timeout": "redis: set: i/o timeout"},
 		},
@@ -107,7 +107,7 @@ func firstSample() *Record {
 	p.Processes, r.Ranks, r.Safety.Possible, r.Safety.Blind = 0, nil, 0, 0
 	p.Nodes, p.Replicas, p.Acks, p.NodeTimeout, p.Params = 0, 0, 0, 0, ""
 	n.LostRenewal, n.Renewals, n.RenewError, n.Reentries, n.ReentryRefused, n.ReentryError = 0, 0, 0, 0, 0, 0
-	n.SplitVotes, n.LateGrants, n.NodeErrors = 0, 0, nil
+	n.SplitVotes, n.NodeErrors = 0, nil
 	n.StuckKeys, n.EarlyErrors, r.Bound.Blocked = 0, nil, 0
 	n.LocalRefusals, r.Cost.LocalRefusals = 0, 0
 	p.Pin, p.Shared, p.FlushAuto, r.Thread = false, false, false, Thread{}

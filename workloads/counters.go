@@ -199,7 +199,7 @@ func (e *engine) count() figures {
 	n.Errors = e.errors.byClass(func(c *errorClass) int64 { return c.counted })
 	n.EarlyErrors = e.errors.byClass(func(c *errorClass) int64 { return c.early })
 	n.ErrorSample = e.errors.samples()
-	n.SplitVotes, n.LateGrants, n.NodeErrors = e.votes.split.Load(), e.votes.late.Load(), e.nodesFailed()
+	n.SplitVotes, n.NodeErrors = e.splitVotes.Load(), e.nodesFailed()
 	return c
 }
 

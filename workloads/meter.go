@@ -5,7 +5,6 @@ package workloads
 import (
 	"context"
 	"runtime/debug"
-	"sync/atomic"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
@@ -149,11 +148,6 @@ func spentBetween(before, after, known drivers.Usage) drivers.Usage {
 	}
 }
 
-// votes counts the tries of the measured window with split votes and late grants, which are rare.
-type votes struct {
-	split, late atomic.Int64
-}
-
 // watchVotes has the service report each vote, if it takes votes, until stop is called.
 func (e *engine) watchVotes() (stop func()) {
 	v, ok := drivers.As[drivers.Voter](e.run.Service)
@@ -175,10 +169,7 @@ func (e *engine) voted(v drivers.Vote) {
 		e.recorder.Return(shard)
 	}
 	if v.Split() {
-		e.votes.split.Add(1)
-	}
-	if v.Late > 0 {
-		e.votes.late.Add(int64(v.Late))
+		e.splitVotes.Add(1)
 	}
 }
 

@@ -236,13 +236,13 @@ type engine struct {
 	cleanError     error
 	closeError     error
 
-	budget   *budget // of -n; nil without
-	errors   errorLog
-	stuck    stuck
-	ended    endings
-	panicked atomic.Pointer[error] // the first panic of a client
-	votes    votes
-	watchdog watchdog
+	budget     *budget // of -n; nil without
+	errors     errorLog
+	stuck      stuck
+	ended      endings
+	panicked   atomic.Pointer[error] // the first panic of a client
+	splitVotes atomic.Int64          // tries of the measured window
+	watchdog   watchdog
 }
 
 func newEngine(r *Run) (*engine, error) {

@@ -71,7 +71,7 @@ func TestVotes(t *testing.T) {
 	svc.nodes[1].Failed = 7 // before the run
 	bubble(t, p, wrap, func(t *testing.T, r *results.Record) {
 		all, n := r.Latency[results.AcquireAll], r.Counts
-		if all.Count != 100 || n.SplitVotes != 0 || n.LateGrants != 0 {
+		if all.Count != 100 || n.SplitVotes != 0 {
 			t.Errorf("%d votes, counts %+v, want 100 and nothing else", all.Count, n)
 		}
 		near(t, "time of all nodes", float64(all.P50), float64(3*ms), 0.001)
@@ -83,10 +83,10 @@ func TestVotes(t *testing.T) {
 			t.Error("the votes are watched after the run")
 		}
 	})
-	svc.vote = drivers.Vote{Yes: 1, No: 2, Late: 1, Elapsed: 3 * ms}
+	svc.vote = drivers.Vote{Yes: 1, No: 2, Elapsed: 3 * ms}
 	bubble(t, p, wrap, func(t *testing.T, r *results.Record) {
-		if n := r.Counts; n.SplitVotes != 100 || n.LateGrants != 100 || r.Latency[results.AcquireAll].Count != 0 {
-			t.Errorf("counts %+v, want 100 split votes with a late grant each", n)
+		if n := r.Counts; n.SplitVotes != 100 || r.Latency[results.AcquireAll].Count != 0 {
+			t.Errorf("counts %+v, want 100 split votes", n)
 		}
 	})
 }

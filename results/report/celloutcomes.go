@@ -52,8 +52,8 @@ func (p *cellPage) outcomes(c *results.Cell) {
 	if c.Plan().Reentry > 1 && (p.verbose || n.ReentryRefused+n.ReentryError > 0) {
 		p.item(Plain, "re-entries", format.Join("granted "+format.Count(n.Reentries), format.Labelled("refused", n.ReentryRefused), format.Labelled("failed", n.ReentryError)))
 	}
-	if n.SplitVotes+n.LateGrants > 0 && p.verbose {
-		p.item(Plain, "votes", format.Join(format.Labelled("split", n.SplitVotes), format.Labelled("late", n.LateGrants)))
+	if n.SplitVotes > 0 && p.verbose {
+		p.item(Plain, "votes", format.Labelled("split", n.SplitVotes))
 	}
 	var failed []string
 	for i, count := range n.NodeErrors {

@@ -116,7 +116,7 @@ func scenes() map[string]struct {
 	voted := []*results.Record{record(0), record(1)}
 	v := voted[1]
 	v.Plan.Topology, v.Plan.Nodes, v.Server.Mode = "redlock", 5, "redlock, 5 of 5 nodes"
-	v.Counts.SplitVotes, v.Counts.LateGrants, v.Counts.NodeErrors = 71, 3, []int64{0, 1204, 0, 2, 0}
+	v.Counts.SplitVotes, v.Counts.NodeErrors = 71, []int64{0, 1204, 0, 2, 0}
 	all := results.NewRecorder(1)
 	for i := range 1000 {
 		all.Borrow().Record(results.AcquireAllIndex, time.Duration(90+i)*time.Microsecond)
