@@ -20,7 +20,7 @@
 #   -source VERSION|DIR   of lockbench, when this is the repository of a Go library that lockbench measures: each side is a
 #                         lockbench of that version (v0.1.0) or that directory, built with that side's library
 #   -build CMD            builds a revision in another way: sh runs it in $TREE, and it makes the program $OUT
-#                         (go build -trimpath -o "$OUT" ./cmd/lockbench)
+#                         (CGO_ENABLED=0 go build -trimpath -o "$OUT" ./cmd/lockbench)
 #   -lockbench PROGRAM    the one that compares (that of the head; with -head-cmd: lockbench)
 #
 # Exit codes: 0 passed · 1 error, including a failed trial · 2 usage · 3 regression · 4 the head violated mutual exclusion,
@@ -255,7 +255,6 @@ build_one() { # SIDE COMMIT NAME: build the commit, or the working tree if it is
 	if [ -z "$build$source" ] && [ ! -d "$tree/cmd/lockbench" ]; then
 		usage "the $1 ($3) has no cmd/lockbench: give -source if it is a library, or say with -build how it is built"
 	fi
-	# With -trimpath, the same code in two directories is compiled once.
 	job compile "$tree" "$tmp/$1.program" || die 1 "the $1 ($3) does not build"
 	[ -x "$tmp/$1.program" ] || die 1 "-build has made no program \$OUT of the $1"
 }
@@ -265,6 +264,7 @@ compile() { # TREE PROGRAM
 	exec >&2
 	export GOTMPDIR=$tmp # an interrupted compiler leaves its directory behind
 	if [ -n "$build" ]; then TREE=$1 OUT=$2 exec sh -c "$build"; fi
+	export CGO_ENABLED=0 # as releases are built: what one has compiled, the other need not; -trimpath: nor another directory
 	if [ -n "$source" ]; then compile_with "$1" "$2"; else exec "${GO:-go}" build -trimpath -o "$2" ./cmd/lockbench; fi
 }
 
