@@ -3,13 +3,11 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"math"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/lockbench/lockbench/cmd/cli/deploy"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/wait"
 )
@@ -195,32 +193,5 @@ func TestSkipsAreSaidOnce(t *testing.T) {
 	}
 	if got, want := e.Label(1), "clients 2"; got != want {
 		t.Errorf("label %q, want %q", got, want)
-	}
-}
-
-// TestPlanIsLinear counts what planning allocates: four times the cells may take about four times as much. Comparing
-// each cell with all others, which boxes both, took 13 times as much.
-func TestPlanIsLinear(t *testing.T) {
-	allocs := func(cells int) float64 {
-		keys := make([]string, cells)
-		for i := range keys {
-			keys[i] = fmt.Sprint(i + 1)
-		}
-		o, err := parse(t, "-driver memory -keys "+strings.Join(keys, ","), environment())
-		if err != nil {
-			t.Fatal(err)
-		}
-		least := math.Inf(1) // what other tests have left running allocates as well
-		for range 4 {
-			least = min(least, testing.AllocsPerRun(1, func() {
-				if e, err := experimentOn(o, deploy.Targets{}); err != nil || len(e.Cells) != cells {
-					t.Fatal(len(e.Cells), err)
-				}
-			}))
-		}
-		return least
-	}
-	if few, many := allocs(500), allocs(2000); many > 6*few {
-		t.Errorf("%v allocations for 500 cells, %v for 2000", few, many)
 	}
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 
@@ -44,34 +43,6 @@ func TestNormalise(t *testing.T) {
 			t.Errorf("normalise(%q) = %q, want %q", test.in, got, test.want)
 		}
 	}
-}
-
-// FuzzNormalise holds the normaliser to what it promises: arguments stay as many and in their places, only flags
-// change, and a second pass changes nothing.
-func FuzzNormalise(f *testing.F) {
-	for _, seed := range []string{"-driver\x00x", "-o\x00-", "--\x00-driver", "-keys\x00-1", "-quiet\x00-x=y", "---", "-", "-é=1"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, joined string) {
-		args := strings.Split(joined, "\x00")
-		got := normalise(args)
-		if len(got) != len(args) {
-			t.Fatalf("%q became %q", args, got)
-		}
-		for i, arg := range args {
-			if got[i] != arg && (!strings.HasPrefix(arg, "-") || !strings.HasPrefix(got[i], "--")) {
-				t.Fatalf("%q became %q", arg, got[i])
-			}
-			_, before, _ := strings.Cut(arg, "=")
-			_, after, _ := strings.Cut(got[i], "=")
-			if before != after {
-				t.Fatalf("%q became %q: the value changed", arg, got[i])
-			}
-		}
-		if again := normalise(got); !slices.Equal(again, got) {
-			t.Fatalf("%q became %q, and then %q", args, got, again)
-		}
-	})
 }
 
 // parse makes options of a command line.

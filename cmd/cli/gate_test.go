@@ -207,20 +207,6 @@ func TestGateComment(t *testing.T) {
 	}
 }
 
-// TestReleaseWorkflow: a tag builds what make release builds, with no more rights than it takes to publish it.
-func TestReleaseWorkflow(t *testing.T) {
-	var flow workflow
-	readYAML(t, ".github/workflows/release.yml", &flow)
-	job := flow.Jobs["release"]
-	checkPinned(t, job.Steps)
-	if flow.Permissions == nil || len(flow.Permissions) > 0 || len(job.Permissions) != 1 || job.Timeout == 0 {
-		t.Errorf("permissions %v and %v, time-out %d", flow.Permissions, job.Permissions, job.Timeout)
-	}
-	if !slices.ContainsFunc(job.Steps, func(s step) bool { return s.Run == "make release" }) {
-		t.Errorf("it builds something else: %+v", job.Steps)
-	}
-}
-
 // checkPackage holds what the workflow has installed to the table of scripts/setup.sh.
 func checkPackage(t *testing.T, line string) {
 	t.Helper()
@@ -317,26 +303,5 @@ func TestGateAction(t *testing.T) {
 	}
 	if text, err := os.ReadFile(filepath.Join(dir, "output")); err != nil || !strings.HasPrefix(string(text), "directory="+dir+"/lockbench-gate-lockbench\n") {
 		t.Errorf("the output is %q, %v", text, err)
-	}
-}
-
-// TestGateActionGo: the Go that the action installs can build lockbench, whatever the library needs.
-func TestGateActionGo(t *testing.T) {
-	var gate action
-	readYAML(t, ".github/actions/gate/action.yml", &gate)
-	at := filepath.Join("..", "..", ".github", "actions", "gate")
-	file := strings.ReplaceAll(gate.Runs.Steps[0].With["go-version-file"], "${{ github.action_path }}", at)
-	if text, err := os.ReadFile(file); err != nil || !strings.HasPrefix(string(text), "module github.com/lockbench/lockbench\n") {
-		t.Errorf("the version of Go is that of %s: %.50s, %v", file, text, err)
-	}
-}
-
-// TestRecordKnowsItsFiles: a name that no run makes is refused before anything is recorded.
-func TestRecordKnowsItsFiles(t *testing.T) {
-	record := exec.Command("bash", filepath.Join("..", "..", "scripts", "record.sh"), "services.jsonl", "servces.jsonl")
-	record.Env = append(os.Environ(), "GO=false") // builds nothing
-	out, err := record.CombinedOutput()
-	if exit, ok := err.(*exec.ExitError); !ok || exit.ExitCode() != 2 || string(out) != "record.sh: no run makes servces.jsonl\n" {
-		t.Errorf("%v, %s", err, out)
 	}
 }

@@ -9,12 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/lockbench/lockbench/drivers"
-	"github.com/lockbench/lockbench/results/spec"
-	"github.com/lockbench/lockbench/workloads"
-	"github.com/lockbench/lockbench/workloads/observe"
 )
 
 // TestMetricsPortTaken names the flag, and says it before anything is measured.
@@ -89,41 +83,5 @@ func TestLivePage(t *testing.T) {
 	}
 	if events["live-so-far"] != 1 || events["live-trial"] < 3 || events["chart"] == 0 || events["end"] != 1 || !strings.Contains(last["live-so-far"], "So far: ") {
 		t.Errorf("events %v, status %q", events, last["status"])
-	}
-}
-
-// BenchmarkLivePage is what a second of the page takes: a drawing, and a fifth of a reading of the record. 10 ms are 1 % of a core.
-func BenchmarkLivePage(b *testing.B) {
-	d, err := drivers.Lookup("memory")
-	if err != nil {
-		b.Fatal(err)
-	}
-	svc, err := d.Open(b.Context(), drivers.Config{Lock: "mutex", Clients: 64})
-	if err != nil {
-		b.Fatal(err)
-	}
-	page := &livePage{Page: observe.NewPage(nil, ""), hide: func(s string) string { return s }}
-	trial := workloads.Run{
-		Plan: spec.Plan{
-			Load: spec.Load{Clients: 64, TTL: time.Minute, Hold: time.Millisecond}, Driver: "memory", Lock: "mutex", Wait: "backoff", BackoffMin: time.Millisecond,
-			BackoffMax: 100 * time.Millisecond, Keys: 100, Duration: 5 * time.Second, IOTimeout: time.Second, Server: "in-process",
-		},
-		Service: svc, Watch: func(v workloads.View) { page.view = v },
-	}
-	sent := 0
-	trial.Progress = func(s workloads.Snapshot) {
-		if s.Phase != workloads.PhaseMeasure || s.Elapsed < 3*time.Second || sent > 0 {
-			return
-		}
-		for ; b.Loop(); sent++ {
-			page.drawn = time.Time{}
-			if sent%5 == 0 {
-				page.known = time.Time{}
-			}
-			page.update(s)
-		}
-	}
-	if _, err := trial.Do(b.Context()); err != nil || sent == 0 {
-		b.Fatal(sent, err)
 	}
 }

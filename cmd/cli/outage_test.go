@@ -116,11 +116,8 @@ func TestRestart(t *testing.T) {
 		server             func() restartable
 	}{
 		{"rueidis", "set-nx", "backoff", func() restartable { return servertest.Redis(t, servers.RedisOptions{}) }},
-		{"zookeeper", "sequential", "native", func() restartable { return servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{}).Nodes[0] }},
 		{"etcd", "lease", "native", func() restartable { return servertest.Etcd(t, 1, servers.EtcdOptions{}).Nodes[0] }},
 		{"mysql", "unique-row", "backoff", func() restartable { return servertest.MySQL(t, servers.MySQLOptions{}) }},
-		{"mysql", "get-lock", "native", func() restartable { return servertest.MySQL(t, servers.MySQLOptions{}) }},
-		{"postgres", "advisory", "native", func() restartable { return servertest.Postgres(t, servers.PostgresOptions{}) }},
 	} {
 		t.Run(test.driver+" "+test.lock, func(t *testing.T) {
 			server := test.server()
@@ -203,14 +200,8 @@ func TestSessionEnds(t *testing.T) {
 		{"zookeeper", "sequential", 1500 * time.Millisecond, 4 * time.Second, func() string {
 			return servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{}).URLs()[0]
 		}},
-		{"etcd", "lease", time.Second, 4 * time.Second, func() string {
-			return servertest.Etcd(t, 1, servers.EtcdOptions{}).URLs()[0]
-		}},
 		{"mysql", "get-lock", time.Second, time.Second, func() string {
 			return servertest.MySQL(t, servers.MySQLOptions{TCP: true}).URL()
-		}},
-		{"postgres", "advisory", time.Second, time.Second, func() string {
-			return servertest.Postgres(t, servers.PostgresOptions{TCP: true}).URL()
 		}},
 	} {
 		t.Run(test.driver, func(t *testing.T) {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/lockbench/lockbench/results/spec"
@@ -22,22 +21,4 @@ func TestParseList(t *testing.T) {
 			t.Errorf("%q: %v, want %s", in, err, want)
 		}
 	}
-}
-
-func FuzzParseList(f *testing.F) {
-	for _, seed := range []string{"a", "a,b", " a , b ", ",", "a,a"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		list, err := parseList(s, parseText)
-		if err != nil {
-			return
-		}
-		if len(list) != strings.Count(s, ",")+1 {
-			t.Errorf("%q has %d parts: %q", s, len(list), list)
-		}
-		if again, err := parseList(strings.Join(list, ","), parseText); err != nil || len(again) != len(list) {
-			t.Errorf("%q reads as %q, and that as %q, %v", s, list, again, err)
-		}
-	})
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -17,11 +16,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-
-	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"github.com/lockbench/lockbench/cmd/cli/secrets"
 	"github.com/lockbench/lockbench/results"
@@ -94,14 +88,13 @@ func TestSecretEchoed(t *testing.T) {
 	peers := map[string]func(t *testing.T, visited func()) (addr string){
 		"redis":       func(t *testing.T, visited func()) string { return echoRedis(t, false, visited) },
 		"redis-login": func(t *testing.T, visited func()) string { return echoRedis(t, true, visited) },
-		"postgres":    echoPostgres, "mysql": echoMySQL, "etcd": echoEtcd,
+		"postgres":    echoPostgres,
 	}
 	for _, c := range []struct{ peer, scheme, driver, database string }{
-		{"redis", "redis", "go-redis", ""}, {"redis", "redis", "rueidis", ""}, {"redis", "redis", "redsync", ""},
-		{"redis-login", "redis", "go-redis", ""}, {"redis-login", "redis", "rueidis", ""},
-		{"postgres", "postgres", "postgres", "/db"}, {"mysql", "mysql", "mysql", "/db"}, {"etcd", "etcd", "etcd", ""},
+		{"redis", "redis", "go-redis", ""}, {"redis", "redis", "rueidis", ""},
+		{"redis-login", "redis", "go-redis", ""}, {"postgres", "postgres", "postgres", "/db"},
 	} {
-		for _, way := range []string{"url", "escaped", "variable", "file", "REDIS_URL", "LOCKBENCH_ADDR", "PGPASSWORD", "DSN", "pairs"} {
+		for _, way := range []string{"url", "escaped", "variable", "file", "REDIS_URL", "LOCKBENCH_ADDR", "PGPASSWORD", "pairs"} {
 			t.Run(c.peer+"/"+c.driver+"/"+way, func(t *testing.T) {
 				out := t.TempDir()
 				metrics := freeAddr(t)
@@ -135,11 +128,6 @@ func TestSecretEchoed(t *testing.T) {
 					}
 					t.Setenv("PGPASSWORD", canary) // the driver asks the process
 					with = without
-				case "DSN":
-					if c.driver != "mysql" {
-						t.SkipNow()
-					}
-					with = "me:" + canary + "@tcp(" + addr + ")/db"
 				case "pairs":
 					if c.driver != "postgres" {
 						t.SkipNow()
@@ -367,41 +355,4 @@ func echoPostgres(t *testing.T, _ func()) string {
 		_, _ = conn.Write(binary.BigEndian.AppendUint32([]byte{'E'}, uint32(len(text)+4)))
 		_, _ = io.WriteString(conn, text)
 	})
-}
-
-// echoMySQL knows the password anyhow, since none is sent in clear, and tells it with a refusal.
-func echoMySQL(t *testing.T, _ func()) string {
-	return peer(t, func(conn net.Conn) {
-		packet := func(number byte, payload string) {
-			n := len(payload)
-			_, _ = conn.Write(append([]byte{byte(n), byte(n >> 8), byte(n >> 16), number}, payload...))
-		}
-		packet(0, "\x0a8.0.0\x00\x01\x00\x00\x00abcdefgh\x00\xff\xf7\x21\x02\x00\xff\xff\x15"+strings.Repeat("\x00", 10)+"ijklmnopqrst\x00mysql_native_password\x00")
-		head := make([]byte, 4)
-		if _, err := io.ReadFull(conn, head); err != nil {
-			return
-		}
-		_, _ = io.CopyN(io.Discard, conn, int64(head[0])|int64(head[1])<<8|int64(head[2])<<16)
-		packet(head[3]+1, "\xff\xb3\x04#42000me has no connection left with "+canary) // ER_TOO_MANY_USER_CONNECTIONS
-	})
-}
-
-// echoEtcd refuses the login with the password in the message.
-func echoEtcd(t *testing.T, _ func()) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := grpc.NewServer()
-	pb.RegisterAuthServer(s, &refusingAuth{})
-	var serving sync.WaitGroup
-	serving.Go(func() { _ = s.Serve(l) })
-	t.Cleanup(func() { s.Stop(); serving.Wait() })
-	return l.Addr().String()
-}
-
-type refusingAuth struct{ pb.UnimplementedAuthServer }
-
-func (*refusingAuth) Authenticate(_ context.Context, r *pb.AuthenticateRequest) (*pb.AuthenticateResponse, error) {
-	return nil, status.Errorf(codes.InvalidArgument, "etcdserver: no user %s with the password %s", r.Name, r.Password)
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"errors"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -150,57 +149,6 @@ func TestRoundTrip(t *testing.T) {
 		}
 		if _, err := experimentOfWorkload(t, text, "", environment()); err == nil || !strings.Contains(err.Error(), "the file has changed") {
 			t.Errorf("a file that has changed: %v", err)
-		}
-	})
-}
-
-// randomLine makes a command line of the axes, many of which will make no sense together.
-func randomLine(r *rand.Rand) string {
-	values := map[string][]string{
-		"driver": {"memory", "null", "rueidis", "go-redis", "etcd", "postgres", "redislock"},
-		"wait":   {"auto", "none", "poll", "backoff", "pubsub", "queue", "block", "native"},
-		"renew":  {"off", "on"}, "clients": {"1", "64", "1k"}, "keys": {"1", "10", "2k"},
-		"key-dist": {"uniform", "zipf:1.1", "hot:80%:1", "own", "sequential"},
-		"hold":     {"0s", "1ms", "uniform:1ms:9ms", "exp:5us", "lognormal:5ms:50ms"}, "think": {"0s", "exp:2ms"},
-		"ttl": {"30s", "1500ms"}, "timeout": {"0s", "1s"}, "try-only": {"0%", "33.3%"}, "crash": {"0%", "1%"},
-		"rate": {"0", "5k", "1k:2k:3s"}, "arrival": {"constant", "poisson"}, "burst": {"0s", "1s"}, "max-queue": {"0", "7"},
-		"handover": {"release", "swap"}, "lockers": {"1", "2"}, "durability": {"relaxed", "strict"}, "topology": {"single", "redlock", "ensemble"},
-		"duration": {"10s", "3s"}, "n": {"0", "100"}, "probe": {"0", "2"}, "trials": {"1", "2"}, "seed": {"1", "12"},
-		"conns": {"0", "3"}, "pipelining": {"default", "auto", "auto:20us"},
-	}
-	var words []string
-	for _, f := range runFlags {
-		list := values[f.name]
-		if len(list) == 0 || r.IntN(3) > 0 {
-			continue
-		}
-		r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
-		n := 1
-		if f.axis && r.IntN(4) == 0 {
-			n = 1 + r.IntN(2)
-		}
-		words = append(words, "-"+f.name+"="+strings.Join(list[:min(n, len(list))], ","))
-	}
-	return strings.Join(words, " ")
-}
-
-// FuzzRoundTrip holds random experiments, those that make any sense, to be printed and read as what they are.
-func FuzzRoundTrip(f *testing.F) {
-	for seed := range uint64(40) {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, seed uint64) {
-		line := randomLine(rand.New(rand.NewPCG(seed, 1)))
-		e, err := experimentFor(t, line, environment())
-		if err != nil || len(e.Cells) > 200 {
-			return
-		}
-		roundTrip(t, e, "")
-		for _, c := range e.Cells {
-			remake(t, c.Plan)
-		}
-		if t.Failed() {
-			t.Log(line)
 		}
 	})
 }
