@@ -394,13 +394,3 @@ func (a announced) Release(ctx context.Context, l *drivers.Lease) (bool, error) 
 	a.released <- struct{}{}
 	return a.Session.Release(ctx, l)
 }
-
-func BenchmarkOpenCycle(b *testing.B) {
-	c, arrive := server(b)
-	b.ReportAllocs()
-	for b.Loop() {
-		arrive()
-	}
-	c.class.queue.Close()
-	c.e.finished.Wait()
-}

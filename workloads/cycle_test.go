@@ -104,34 +104,3 @@ func BenchmarkStampsAndRecords(b *testing.B) {
 		shard.Record(results.ReleaseIndex, end-start)
 	}
 }
-
-// BenchmarkLooks has somebody look at what the client of BenchmarkNullCycle records, a hundred times as often as the
-// series does.
-func BenchmarkLooks(b *testing.B) {
-	for _, name := range []string{"alone", "looked-at"} {
-		b.Run(name, func(b *testing.B) {
-			p := plan("null", "none")
-			c := lone(b, p)
-			now := c.cycle(0)
-			stopped, ended := make(chan struct{}), make(chan struct{})
-			go func() {
-				defer close(ended)
-				tick := time.NewTicker(sampleEvery / 100)
-				defer tick.Stop()
-				for name == "looked-at" {
-					select {
-					case <-tick.C:
-						c.e.timeseries.window.Next()
-					case <-stopped:
-						return
-					}
-				}
-			}()
-			for b.Loop() {
-				now = c.cycle(now)
-			}
-			close(stopped)
-			<-ended
-		})
-	}
-}

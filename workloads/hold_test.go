@@ -487,21 +487,3 @@ func managedHold(renew bool, reentry int) spec.Plan {
 	p.Renew, p.Reentry = renew, reentry
 	return p
 }
-
-// BenchmarkKeep prices what a cycle takes more with renewal and with re-entry, over the in-process lock.
-func BenchmarkKeep(b *testing.B) {
-	for _, bc := range []struct {
-		name    string
-		renew   bool
-		reentry int
-	}{{"plain", false, 0}, {"renew", true, 0}, {"reentry=2", false, 2}} {
-		b.Run(bc.name, func(b *testing.B) {
-			c := lone(b, managedHold(bc.renew, bc.reentry))
-			now := c.cycle(0)
-			b.ReportAllocs()
-			for b.Loop() {
-				now = c.cycle(now)
-			}
-		})
-	}
-}

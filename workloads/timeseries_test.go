@@ -1,7 +1,6 @@
 package workloads
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"testing"
@@ -76,31 +75,6 @@ func TestSeriesSeesTrouble(t *testing.T) {
 	})
 }
 
-// TestSeriesAddsUp: whatever holds and edges do, the intervals of the window are the locks of the record.
-func TestSeriesAddsUp(t *testing.T) {
-	for _, hold := range []time.Duration{0, ms, 700 * ms} {
-		p := plan("memory", "mutex")
-		p.Clients, p.Keys, p.Hold, p.Think, p.Warmup, p.Duration = 20, 7, hold, 3*ms, 600*ms, 2345*ms
-		bubble(t, p, nil, func(t *testing.T, r *results.Record) {
-			sum, end := int64(0), time.Duration(0)
-			for _, i := range r.Series {
-				if i.At != end {
-					t.Errorf("hold %v: an interval begins at %v, and the one before has ended at %v", hold, i.At, end)
-				}
-				if end = i.At + i.Length; i.Warmup != (i.At < p.Warmup) {
-					t.Errorf("hold %v: at %v, warm-up %v", hold, i.At, i.Warmup)
-				}
-				if !i.Warmup {
-					sum += i.Acquired
-				}
-			}
-			if sum != r.Counts.Acquired || end != p.Warmup+p.Duration {
-				t.Errorf("hold %v: %d locks until %v in the series, the record has %d", hold, sum, end, r.Counts.Acquired)
-			}
-		})
-	}
-}
-
 // TestLongSeries halves the series when it gets too long, and without -short again.
 func TestLongSeries(t *testing.T) {
 	length := 4 * time.Second
@@ -153,31 +127,6 @@ func TestJoin(t *testing.T) {
 	near(t, "p99", float64(s.P99), float64(100*ms), 0.001)
 	if s.At != 0 || s.Length != 2*time.Second || s.Acquired != 100 || s.Errors != 3 || s.Violations != 3 {
 		t.Errorf("joined %+v", s.Interval)
-	}
-}
-
-// TestSeriesOfStoppedRun ends where the run was stopped, in the warm-up or later.
-func TestSeriesOfStoppedRun(t *testing.T) {
-	for _, after := range []time.Duration{2200 * ms, 4700 * ms} {
-		synctest.Test(t, func(t *testing.T) {
-			p := plan("memory", "mutex")
-			p.Hold, p.Think, p.Warmup, p.Duration = 10*ms, 5*ms, 3*time.Second, time.Hour
-			ctx, stop := context.WithTimeout(t.Context(), after)
-			defer stop()
-			r, err := (&Run{Plan: p, Service: open(t, p), Prefix: "test:"}).Do(ctx)
-			if err != nil {
-				t.Fatal(err)
-			}
-			sum, end := int64(0), time.Duration(0)
-			for _, i := range r.Series {
-				if end = i.At + i.Length; !i.Warmup {
-					sum += i.Acquired
-				}
-			}
-			if end < after || end > after+progressEvery+20*ms || sum != r.Counts.Acquired {
-				t.Errorf("the series ends at %v with %d locks, and the run was stopped after %v with %d", end, sum, after, r.Counts.Acquired)
-			}
-		})
 	}
 }
 

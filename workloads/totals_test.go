@@ -215,6 +215,7 @@ func checkBooks(t *testing.T, r *results.Record, u *unreliable) {
 		t.Errorf("the window closed after %d acquisitions, of %d: %+v", ended, r.Plan.Ops, n)
 	}
 	checkClassBooks(t, r)
+	checkSeries(t, r)
 	if n.Acquired != n.Released+n.Lost+n.LostRenewal+n.ReleaseError+n.Crashed {
 		t.Errorf("the releases are not those of the acquired: %+v", n)
 	}
@@ -257,6 +258,23 @@ func checkBooks(t *testing.T, r *results.Record, u *unreliable) {
 	r.Trial = 1
 	if err := r.Validate(); err != nil {
 		t.Errorf("the reader refuses the record: %v", err)
+	}
+}
+
+// checkSeries: the intervals follow one another to the end of the trial, and those of the window are the locks of the record.
+func checkSeries(t *testing.T, r *results.Record) {
+	t.Helper()
+	sum, end := int64(0), time.Duration(0)
+	for _, i := range r.Series {
+		if i.At != end || i.Warmup != (i.At < r.Plan.Warmup) {
+			t.Errorf("an interval begins at %v, and the one before has ended at %v; warm-up: %t", i.At, end, i.Warmup)
+		}
+		if end = i.At + i.Length; !i.Warmup {
+			sum += i.Acquired
+		}
+	}
+	if sum != r.Counts.Acquired || r.Elapsed > 0 && end != r.Plan.Warmup+r.Elapsed {
+		t.Errorf("%d locks until %v in the series, the record has %d until %v", sum, end, r.Counts.Acquired, r.Plan.Warmup+r.Elapsed)
 	}
 }
 

@@ -36,27 +36,12 @@ func TestParseShare(t *testing.T) {
 			t.Errorf("%q is %v, %s, %v; want %v, %s", in, got, FormatShare(got), err, want.share, want.text)
 		}
 	}
+	const form, whole, least = "must be a share such as 10% or 0.1", "must be 0% to 100%", "must be 0% or at least 0.0000001%"
 	for in, want := range map[string]string{
-		"":                     "must be a share such as 10% or 0.1",
-		"%":                    "must be a share such as 10% or 0.1",
-		"x":                    "must be a share such as 10% or 0.1",
-		"-1%":                  "must be a share such as 10% or 0.1",
-		"1e-3":                 "must be a share such as 10% or 0.1",
-		"NaN":                  "must be a share such as 10% or 0.1",
-		"0x1p-2":               "must be a share such as 10% or 0.1",
-		"1/2":                  "must be a share such as 10% or 0.1",
-		"1.2.3":                "must be a share such as 10% or 0.1",
-		"10":                   "must have a percent sign: 10%",
-		"1":                    "must have a percent sign: 1%",
-		"2.5":                  "must have a percent sign: 2.5%",
-		"100":                  "must have a percent sign: 100%",
-		"101":                  "must be 0% to 100%",
-		"101%":                 "must be 0% to 100%",
-		"100.00000000001%":     "must be 0% to 100%",
-		"0.00000001%":          "must be 0% or at least 0.0000001%",
-		"0.00000000000001":     "must be 0% or at least 0.0000001%",
-		"9" + zeros(400):       "must be 0% to 100%",
-		"9" + zeros(400) + "%": "must be 0% to 100%",
+		"": form, "%": form, "x": form, "-1%": form, "1e-3": form, "NaN": form, "0x1p-2": form, "1/2": form, "1.2.3": form,
+		"1": "must have a percent sign: 1%", "2.5": "must have a percent sign: 2.5%", "100": "must have a percent sign: 100%",
+		"101": whole, "101%": whole, "100.00000000001%": whole, "9" + zeros(400): whole, "9" + zeros(400) + "%": whole,
+		"0.00000001%": least, "0.00000000000001": least,
 	} {
 		if got, err := ParseShare(in); err == nil || err.Error() != want {
 			t.Errorf("%.20q is %v, %v; want %s", in, got, err, want)

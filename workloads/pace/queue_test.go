@@ -241,26 +241,3 @@ func TestQueueAllocatesNothing(t *testing.T) {
 		t.Errorf("a backlog of the same length each time allocates %v times", n)
 	}
 }
-
-func BenchmarkQueue(b *testing.B) {
-	b.Run("backlog", func(b *testing.B) {
-		q := new(pace.Queue)
-		for b.Loop() {
-			q.Put(1)
-			q.Take()
-		}
-	})
-	b.Run("hand-over", func(b *testing.B) {
-		there, back := new(pace.Queue), new(pace.Queue)
-		defer there.Close()
-		go func() {
-			for at, _, ok := there.Take(); ok; at, _, ok = there.Take() {
-				back.Put(at)
-			}
-		}()
-		for b.Loop() {
-			there.Put(1)
-			back.Take()
-		}
-	})
-}
