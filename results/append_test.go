@@ -1,32 +1,13 @@
 package results
 
 import (
-	"bufio"
 	"bytes"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 )
-
-// appendForever names the file to which a child process, started by TestKilledWriter, appends until it is killed.
-const appendForever = "LOCKBENCH_TEST_APPEND_FOREVER"
-
-func TestMain(m *testing.M) {
-	if path := os.Getenv(appendForever); path != "" {
-		for i := 1; ; i++ {
-			if err := (&Appender{Path: path}).Append(numbered(i)); err != nil {
-				fmt.Println(err)
-				os.Exit(1)
-			}
-			fmt.Println("appended")
-		}
-	}
-	os.Exit(m.Run())
-}
 
 func readFile(t *testing.T, path string) ([]*Record, Report) {
 	t.Helper()
@@ -47,41 +28,6 @@ func mustAppend(t *testing.T, path string, r *Record) {
 	t.Helper()
 	if err := (&Appender{Path: path}).Append(r); err != nil {
 		t.Fatal(err)
-	}
-}
-
-func TestKilledWriter(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "runs.jsonl")
-	child := exec.Command(os.Args[0], "-test.run=^$")
-	child.Env = append(os.Environ(), appendForever+"="+path)
-	out, err := child.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := child.Start(); err != nil {
-		t.Fatal(err)
-	}
-	said := bufio.NewScanner(out)
-	const appended = 20
-	for range appended {
-		if !said.Scan() || said.Text() != "appended" {
-			_ = child.Process.Kill()
-			t.Fatalf("the child said %q", said.Text())
-		}
-	}
-	if err := child.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = child.Wait() // killed, as it should be
-
-	recs, report := readFile(t, path)
-	if len(recs) < appended || report.Damaged > 1 {
-		t.Fatalf("%d records, damage %v", len(recs), report.Damage)
-	}
-	mustAppend(t, path, numbered(0xfeed))
-	after, again := readFile(t, path)
-	if len(after) != len(recs)+1 || again.Damaged != report.Damaged || after[len(after)-1].Trial != 0xfeed {
-		t.Errorf("after another append: %d records of %d, damage %v", len(after), len(recs)+1, again.Damage)
 	}
 }
 

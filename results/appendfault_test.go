@@ -140,20 +140,6 @@ func checkNumbers(t *testing.T, data []byte, second bool, room int) {
 	}
 }
 
-// TestReadTruncated cuts a file at each byte of its second record.
-func TestReadTruncated(t *testing.T) {
-	before, last := line(t, smallRecord(1)), line(t, smallRecord(2))
-	for cut := 0; cut < len(last); cut += cutStep(len(last) - 1 - cut) {
-		data := []byte(before + last[:cut])
-		whole := cut == len(last)-1
-		checkNumbers(t, data, whole, cut)
-		report, _ := Read(bytes.NewReader(data), func(*Record) error { return nil })
-		if torn := cut > 0 && !whole; torn != (report.Damaged == 1) {
-			t.Fatalf("cut at %d: %v", cut, report.Damage)
-		}
-	}
-}
-
 // TestAppendSyncs holds Append to its promise that the record is on the disk: it reports success after the file was
 // synced, which comes after the write, and no success if that fails.
 func TestAppendSyncs(t *testing.T) {

@@ -1,7 +1,6 @@
 package results
 
 import (
-	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -9,7 +8,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unsafe"
 )
 
 // collected returns a collector of recs.
@@ -196,86 +194,5 @@ func TestCollectorBoundsEvents(t *testing.T) {
 	}
 	if a, b, c := len(c.Trials[0].Safety.Events), len(c.Trials[1].Safety.Events), len(c.Trials[2].Safety.Events); a != 60 || b != 40 || c != 0 {
 		t.Errorf("%d, %d and %d of the trials", a, b, c)
-	}
-}
-
-// weigh is how many bytes can be reached from a value, each of them once. Payloads are the encoded histograms among them.
-type weigh struct {
-	bytes, payloads int
-	seen            map[uintptr]bool
-}
-
-func (w *weigh) once(at uintptr, bytes uintptr) bool {
-	if at == 0 || w.seen[at] {
-		return false
-	}
-	w.seen[at] = true
-	w.bytes += int(bytes)
-	return true
-}
-
-func (w *weigh) add(v reflect.Value) {
-	switch v.Kind() {
-	case reflect.String:
-		text := v.String()
-		if w.once(uintptr(unsafe.Pointer(unsafe.StringData(text))), uintptr(len(text))) && strings.HasPrefix(text, "HISTFAAA") {
-			w.payloads++
-		}
-	case reflect.Pointer:
-		if w.once(v.Pointer(), v.Type().Elem().Size()) {
-			w.add(v.Elem())
-		}
-	case reflect.Slice:
-		if v.Len() > 0 && w.once(v.Pointer(), uintptr(v.Cap())*v.Type().Elem().Size()) {
-			for i := range v.Len() {
-				w.add(v.Index(i))
-			}
-		}
-	case reflect.Map:
-		if v.Len() > 0 && w.once(v.Pointer(), 0) {
-			for it := v.MapRange(); it.Next(); {
-				w.bytes += int(it.Key().Type().Size() + it.Value().Type().Size())
-				w.add(it.Key())
-				w.add(it.Value())
-			}
-		}
-	case reflect.Struct:
-		for i := range v.NumField() {
-			w.add(v.Field(i))
-		}
-	}
-}
-
-// TestCollectorIsSmall reads trials as a file has them, and looks at everything that the collector can reach.
-func TestCollectorIsSmall(t *testing.T) {
-	kinds := []map[Metric]Latency{bigLatencies(1, 10_000), bigLatencies(2, 10_000)}
-	var c Collector
-	weighed := func(trials int) weigh {
-		var text bytes.Buffer
-		for n := len(c.byID); n < trials; n++ {
-			text.WriteString(line(t, bigRecord(0, 1+n, kinds[n%2])))
-		}
-		if text.Len() > 0 {
-			if _, err := c.Read(&text); err != nil {
-				t.Fatal(err)
-			}
-		}
-		w := weigh{seen: map[uintptr]bool{}}
-		w.add(reflect.ValueOf(c))
-		return w
-	}
-	if one := weighed(1); one.payloads != len(Metrics) { // a cell of one trial has them as they were recorded
-		t.Errorf("%d payloads of one trial, want %d", one.payloads, len(Metrics))
-	}
-	ten, thirty := weighed(10), weighed(30)
-	const empty = 9 // metrics of which no trial has a value; the cell has them as one of the trials does
-	if ten.payloads > empty || thirty.payloads > empty {
-		t.Errorf("%d payloads of 10 trials, %d of 30", ten.payloads, thirty.payloads)
-	}
-	if each := (thirty.bytes - ten.bytes) / 20; each > 6<<10 {
-		t.Errorf("%d bytes for each more trial", each)
-	}
-	if size := len(line(t, bigRecord(0, 1, kinds[0]))); ten.bytes > 8*size {
-		t.Errorf("%d bytes for a cell of ten trials, each of which has %d in the file", ten.bytes, size)
 	}
 }

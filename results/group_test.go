@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -31,6 +30,20 @@ func shape(cells []*Cell) string {
 }
 
 func TestGroup(t *testing.T) {
+	external := func(a, b *Record) {
+		a.Server.Kind, b.Server.Kind, b.Server.Addr = "external", "external", "elsewhere:6379"
+	}
+	withoutSides := func(a, b *Record) { a.Side, a.Pair, b.Side, b.Pair, b.Run = "", 0, "", 0, "run2" }
+	for _, both := range []struct {
+		change func(a, b *Record)
+		want   string
+	}{{external, "r1 | r2"}, {withoutSides, "r1 r2"}} {
+		a, b := trial(1, 100), trial(2, 100)
+		both.change(a, b)
+		if cells, err := Group([]*Record{a, b}); err != nil || shape(cells) != both.want {
+			t.Errorf("%s, %v; want %s", shape(cells), err, both.want)
+		}
+	}
 	for _, c := range []struct {
 		name   string
 		change func(b *Record)
@@ -67,24 +80,6 @@ func TestGroup(t *testing.T) {
 		if got := shape(cells); got != c.want {
 			t.Errorf("%s: got %s, want %s", c.name, got, c.want)
 		}
-	}
-}
-
-func TestGroupExternalAddressesApart(t *testing.T) {
-	a, b := trial(1, 100), trial(2, 100)
-	a.Server.Kind, b.Server.Kind, b.Server.Addr = "external", "external", "elsewhere:6379"
-	cells, err := Group([]*Record{a, b})
-	if err != nil || shape(cells) != "r1 | r2" {
-		t.Errorf("%s, %v", shape(cells), err)
-	}
-}
-
-func TestGroupRunsWithoutSidesTogether(t *testing.T) {
-	a, b := trial(1, 100), trial(2, 100)
-	a.Side, a.Pair, b.Side, b.Pair, b.Run = "", 0, "", 0, "run2"
-	cells, err := Group([]*Record{a, b})
-	if err != nil || shape(cells) != "r1 r2" {
-		t.Errorf("%s, %v", shape(cells), err)
 	}
 }
 
@@ -266,21 +261,5 @@ func TestMediansOfTheKnown(t *testing.T) {
 		if got := tc.c.Bound.LoadRTT; got != tc.want {
 			t.Errorf("round trip under the load %v, want %v", got, tc.want)
 		}
-	}
-}
-
-// TestManyNodes: errors by node add up in one go, however many nodes a record has.
-func TestManyNodes(t *testing.T) {
-	of := Counts{NodeErrors: slices.Repeat([]int64{1}, 10_000)}
-	allocs := testing.AllocsPerRun(1, func() {
-		var sum Counts
-		Add(&sum, of)
-		Add(&sum, of)
-		if n := len(sum.NodeErrors); n != 10_000 || sum.NodeErrors[n-1] != 2 {
-			t.Errorf("%d nodes", n)
-		}
-	})
-	if allocs > 100 {
-		t.Errorf("%v allocations", allocs)
 	}
 }

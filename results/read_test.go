@@ -175,19 +175,6 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-func TestReadStops(t *testing.T) {
-	stop := errors.New("enough")
-	report, err := Read(strings.NewReader(line(t, numbered(1))+line(t, numbered(2))), func(*Record) error { return stop })
-	if err != stop || report.Records != 1 {
-		t.Errorf("%+v, %v", report, err)
-	}
-	broken := io.MultiReader(strings.NewReader(line(t, numbered(1))+"half"), errorReader{stop})
-	report, err = Read(broken, func(*Record) error { return nil })
-	if !errors.Is(err, stop) || report.Records != 1 || err.Error() != "results: read: line 2: enough" {
-		t.Errorf("%+v, %v", report, err)
-	}
-}
-
 type errorReader struct{ err error }
 
 func (e errorReader) Read([]byte) (int, error) { return 0, e.err }
@@ -210,40 +197,6 @@ func TestReadBoundsLines(t *testing.T) {
 	if kept, err := lines.next(); err != nil || !lines.tooLong || cap(kept) > 0 || cap(lines.buf) > 0 {
 		t.Errorf("%d bytes kept, too long %v, %v", cap(kept), lines.tooLong, err)
 	}
-}
-
-// TestReadLineOfTwoGigabytes skips a line that could be a record by its beginning, with no more memory than the longest
-// line that is kept takes, and reads the next.
-func TestReadLineOfTwoGigabytes(t *testing.T) {
-	lines := lineReader{limit: 1 << 20}
-	watched := &watchedLine{lines: &lines, in: io.MultiReader(
-		strings.NewReader(`{"schema":1,"id":"`), io.LimitReader(zeroes{}, 2<<30), strings.NewReader("\n"+line(t, numbered(1))))}
-	lines.in = bufio.NewReaderSize(watched, 64<<10)
-	if kept, err := lines.next(); err != nil || !lines.tooLong || cap(kept) > 0 {
-		t.Errorf("%d bytes kept, too long %v, %v", cap(kept), lines.tooLong, err)
-	}
-	text, err := lines.next()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r, err := lines.record(text); err != nil || r.ID != "r1" || lines.number != 2 {
-		t.Errorf("line %d: %v, %v", lines.number, r, err)
-	}
-	if watched.most > 2*lines.limit {
-		t.Errorf("a buffer of %d bytes for lines of %d", watched.most, lines.limit)
-	}
-}
-
-// watchedLine remembers the largest buffer that there was while in was read.
-type watchedLine struct {
-	lines *lineReader
-	in    io.Reader
-	most  int
-}
-
-func (w *watchedLine) Read(p []byte) (int, error) {
-	w.most = max(w.most, cap(w.lines.buf))
-	return w.in.Read(p)
 }
 
 type zeroes struct{}

@@ -1,7 +1,6 @@
 package results
 
 import (
-	"encoding/binary"
 	"math"
 	"math/rand/v2"
 	"runtime"
@@ -103,66 +102,6 @@ func TestRecorderMatchesLibrary(t *testing.T) {
 		"none": nil, "one": {1234567}, "edges": edges(), "spread": spread, "same": slices.Repeat([]int64{42_000}, 1000),
 	} {
 		t.Run(name, func(t *testing.T) { checkAgainstLibrary(t, values) })
-	}
-}
-
-// TestSlotMatchesLibrary gives every edge a count of its own, so that no two slots can be mistaken for each other.
-func TestSlotMatchesLibrary(t *testing.T) {
-	library := dense()
-	want := make([]int64, slotCount)
-	for i, v := range edges() {
-		if v < lowestValue || v > highestValue {
-			continue
-		}
-		n := int64(1) << (i % 30) * int64(1+i/30)
-		if err := library.RecordValues(v, n); err != nil {
-			t.Fatal(err)
-		}
-		want[slot(v)] += n
-	}
-	if !slices.Equal(library.Export().Counts, want) {
-		t.Error("the library counts in other slots")
-	}
-}
-
-// FuzzRecorder compares the counts alone, because encoding them would take a hundred times as long.
-func FuzzRecorder(f *testing.F) {
-	f.Add([]byte{})
-	var all []byte
-	for _, v := range edges() {
-		all = binary.LittleEndian.AppendUint64(all, uint64(v))
-	}
-	f.Add(all)
-	f.Fuzz(func(t *testing.T, raw []byte) {
-		r, want := NewRecorder(1), dense()
-		var beyond int64
-		for ; len(raw) >= 8; raw = raw[8:] {
-			v := int64(binary.LittleEndian.Uint64(raw))
-			r.Borrow().Record(HoldIndex, time.Duration(v))
-			if v > highestValue {
-				beyond++
-			}
-			if err := want.RecordValue(min(max(v, lowestValue), highestValue)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if got := Total(Source{r, HoldIndex}); !unpacked(got.Histogram()).Equals(want) || got.Overflow() != beyond {
-			t.Errorf("%d values and %d beyond the range, want %d and %d", got.Count(), got.Overflow(), want.TotalCount(), beyond)
-		}
-	})
-}
-
-func TestOverflowIsCountedNotDropped(t *testing.T) {
-	r := NewRecorder(1)
-	r.Borrow().Record(AcquireIndex, time.Hour)
-	r.Borrow().Record(AcquireIndex, time.Hour+1)
-	r.Borrow().Record(AcquireIndex, math.MaxInt64)
-	got := r.Latency(AcquireIndex)
-	if got.Count != 3 || got.Overflow != 2 {
-		t.Errorf("count %d, overflow %d; want 3 and 2", got.Count, got.Overflow)
-	}
-	if off := got.Max - time.Hour; off < 0 || off > time.Hour/1000 {
-		t.Errorf("max %v is not an hour to three digits", got.Max)
 	}
 }
 

@@ -2,7 +2,6 @@ package results
 
 import (
 	"math/rand/v2"
-	"sync"
 	"testing"
 	"time"
 
@@ -85,31 +84,6 @@ func TestFollowerOverflow(t *testing.T) {
 	}
 }
 
-// TestFollowerBesideWriters loses and doubles nothing while others record.
-func TestFollowerBesideWriters(t *testing.T) {
-	const writers, each = 4, 5000
-	r := NewRecorder(2)
-	f := Follow(Source{r, AcquireIndex})
-	var wg sync.WaitGroup
-	for w := range writers {
-		wg.Go(func() { draw(rand.New(rand.NewPCG(5, uint64(w))), each, r) })
-	}
-	done := make(chan struct{})
-	go func() { wg.Wait(); close(done) }()
-	found := int64(0)
-	for ended := false; !ended; {
-		select {
-		case <-done:
-			ended = true
-		default:
-		}
-		found += f.Next().Count()
-	}
-	if found != writers*each {
-		t.Errorf("%d values found of %d", found, writers*each)
-	}
-}
-
 // TestWarmupIsNoMetric keeps what only the series is for out of the record.
 func TestWarmupIsNoMetric(t *testing.T) {
 	r := NewRecorder(1)
@@ -135,22 +109,6 @@ func TestOutcomes(t *testing.T) {
 		if n := r.Ended(i); n != int64(i)+1 {
 			t.Errorf("outcome %d: %d, want %d", i, n, i+1)
 		}
-	}
-}
-
-// BenchmarkFollow is what one look costs: of a metric with two shards and a thousand new values.
-func BenchmarkFollow(b *testing.B) {
-	r := NewRecorder(2)
-	f := Follow(Source{r, AcquireIndex})
-	random := rand.New(rand.NewPCG(6, 7))
-	draw(random, 100_000, r)
-	f.Next()
-	b.ReportAllocs()
-	for b.Loop() {
-		b.StopTimer()
-		draw(random, 1000, r)
-		b.StartTimer()
-		f.Next()
 	}
 }
 

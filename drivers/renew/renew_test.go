@@ -145,6 +145,8 @@ func TestHold(t *testing.T) {
 		// A lease that was confirmed counts from when the renewal was sent, however late the answer.
 		{"late answers", func(int) (time.Duration, bool, bool) { return 19 * sec, true, false }, 0,
 			[]time.Duration{10 * sec, 29 * sec}, 40 * sec, false, 0, 48 * sec},
+		{"refused, and not noticed", func(int) (time.Duration, bool, bool) { return 0, false, false }, 11 * sec,
+			[]time.Duration{10 * sec}, 10 * sec, false, 0, 0},
 		{"stopped during a renewal", func(int) (time.Duration, bool, bool) { return 2 * sec, true, false }, 11 * sec,
 			[]time.Duration{10 * sec}, 0, true, 12 * sec, 0},
 		{"stopped during a refusal", func(int) (time.Duration, bool, bool) { return 2 * sec, false, false }, 11 * sec,
