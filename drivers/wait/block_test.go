@@ -78,33 +78,6 @@ func sleeping(t *testing.T, f func(s *stage, b *bed, newSleeper func() *client))
 	})
 }
 
-// Each release wakes exactly one sleeper, and all get through.
-func TestBlockWakesOne(t *testing.T) {
-	sleeping(t, func(s *stage, b *bed, newSleeper func() *client) {
-		const n = 20
-		holder := newSleeper()
-		holder.must()
-		var clients []*client
-		for range n {
-			c := newSleeper()
-			clients = append(clients, c)
-			s.all.Go(func() { c.must(); time.Sleep(ms); c.free() })
-		}
-		synctest.Wait()
-		holder.free()
-		s.all.Wait()
-		s.took(n * ms)
-		for i, c := range clients {
-			if c.tries != 2 || c.rests != 1 {
-				s.Errorf("client %d has tried %d times and asked %d times for the lease", i, c.tries, c.rests)
-			}
-		}
-		if b.roused != 0 {
-			s.Errorf("%d wake-ups were passed on", b.roused)
-		}
-	})
-}
-
 // What ends a sleep without a release. A wake-up is lost if the client that it woke dies: the others sleep no longer than
 // the lease of the present holder. A client that is cancelled or out of time may have been sent a wake-up: it passes that
 // on.

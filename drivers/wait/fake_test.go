@@ -81,17 +81,6 @@ func (s *service) hold(key string, d time.Duration) {
 	}
 }
 
-// seize gives the lock to an outside client for ever if it is free, and reports whether it was.
-func (s *service) seize(key string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.taken(key) {
-		return false
-	}
-	s.held[key] = time.Time{}
-	return true
-}
-
 // release frees the lock and publishes that.
 func (s *service) release(key string) {
 	s.mu.Lock()

@@ -72,22 +72,6 @@ func TestPassWhileGivingUp(t *testing.T) {
 	}
 }
 
-// Nothing is passed to a waiter whose deadline passes now, or has passed. It wakes at the same instant as the holder;
-// whichever runs first, the answer is the same.
-func TestPassSkipsWhoIsLeaving(t *testing.T) {
-	trio(t, 0, func(s *stage, a, late, next *client) {
-		late.timeout(sec)
-		s.then(late.mustNot)
-		s.then(next.must)
-		time.Sleep(sec)
-		a.free()
-		s.all.Wait()
-		if late.tries != 0 || next.tries != 0 || a.passes != 1 {
-			s.Errorf("%d and %d tries, %d hand-overs", late.tries, next.tries, a.passes)
-		}
-	})
-}
-
 // A waiter that the lock was passed to and that leaves without a Try gives it back, and the next in line gets it. One that
 // dies is a dead holder, even before it has noticed the grant.
 func TestPassToWhoLeaves(t *testing.T) {
@@ -347,7 +331,8 @@ func TestQueueAloneAsksLittle(t *testing.T) {
 // A client whose deadline has passed gets no turn after the most hand-overs, and one whose deadline passes just then gives
 // up like any other. Whoever is next lets other processes go first in its place.
 func TestQueueTurnAtTheDeadline(t *testing.T) {
-	for _, passed := range []bool{true, false} { // before the turn, and the client has not noticed; or before it looks
+	for i := range 10 { // whichever wakes up first at that instant
+		passed := i > 0 // before the turn, and the client has not noticed; or before it looks
 		onLine(t, swap.Passes(1), func(s *stage) {
 			var asked atomic.Int64
 			var line [4]*client

@@ -4,14 +4,11 @@ package wait_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/lockbench/lockbench/drivers/wait"
 )
 
 // idle is how many keys without waiters the hub keeps subscribed.
@@ -154,36 +151,4 @@ func TestJoinWhileDropped(t *testing.T) {
 			}
 		})
 	}
-}
-
-// Many clients at many keys, with slow subscriptions that come and go: none sleeps through a release.
-func TestComingAndGoing(t *testing.T) {
-	onPubSub(t, func(s *stage) {
-		const clients, rounds = 32, 50
-		s.svc.add = func(string) error { time.Sleep(rand.N(2 * ms)); return nil }
-		s.svc.confirm = func(string) { time.Sleep(rand.N(2 * ms)) }
-		s.svc.remove = func(string) { time.Sleep(rand.N(5 * ms)) }
-		s.client("").visit(numbers(idle)...)
-		for range clients {
-			c := s.client("")
-			s.all.Go(func() {
-				for range rounds {
-					c.lease.Key = fmt.Sprint(rand.N(2 * idle))
-					if key := c.lease.Key; s.svc.seize(key) {
-						time.AfterFunc(rand.N(10*ms), func() { s.svc.release(key) })
-					}
-					start := time.Now()
-					c.must()
-					if took := time.Since(start); took >= wait.MaxSleep {
-						s.Errorf("got it after %v", took)
-					}
-					c.Release(s.Context(), &c.lease)
-				}
-			})
-		}
-		s.all.Wait()
-		if removed := strings.Count(fmt.Sprint(s.svc.noted()), "remove"); removed < rounds {
-			s.Errorf("only %d subscriptions were dropped: the test shows nothing", removed)
-		}
-	})
 }

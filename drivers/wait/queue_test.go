@@ -357,28 +357,6 @@ func TestQueueOutlivesACrash(t *testing.T) {
 	}
 }
 
-// A lock without an expiry stays with its dead holder. The first in line goes on looking, and gets it when it has been
-// cleaned up silently.
-func TestQueueOutlivesACrashWithoutExpiry(t *testing.T) {
-	svc := newService()
-	svc.traits.Expires = false
-	on(t, wait.Queue, svc, wait.Options{}, func(s *stage) {
-		dead := s.client("k")
-		dead.must()
-		svc.hold("k", 0)
-		order := s.lineUp(s.line(2), ms)
-		dead.die()
-		time.Sleep(time.Hour)
-		if len(*order) > 0 {
-			s.Fatal("a lock was granted that a dead holder has")
-		}
-		svc.lose("k")
-		time.Sleep(wait.MaxSleep + 2*ms)
-		synctest.Wait()
-		s.served(order, 2)
-	})
-}
-
 // A client that dies while it contends leaves its turn to the next, which then watches the end of the holder's lease.
 func TestCrashWhileContending(t *testing.T) {
 	forHandovers(t, func(s *stage) {

@@ -71,26 +71,6 @@ func TestCancelEndsWaiting(t *testing.T) {
 	}
 }
 
-// An acquisition after one that was cancelled in the middle of a sleep sleeps its full time: no tick is left over in the
-// timer that they share.
-func TestSleepAfterBrokenSleep(t *testing.T) {
-	on(t, wait.Poll, newService(), wait.Options{Poll: 30 * ms}, func(s *stage) {
-		c := s.client("k")
-		s.svc.hold("k", 0)
-		for range 3 {
-			c.lease.Deadline = time.Time{}
-			ctx, cancel := context.WithTimeout(s.Context(), 30*ms) // both at once
-			c.acquire(ctx)
-			cancel()
-			time.Sleep(sec)
-			c.base, c.at = time.Now(), nil
-			c.timeout(45 * ms)
-			c.mustNot()
-			c.triedAt(0, 30*ms)
-		}
-	})
-}
-
 // delays makes c fail n+1 tries and returns the n delays between them.
 func (c *client) delays(n int) []time.Duration {
 	svc := c.svc
