@@ -72,8 +72,7 @@ func (s *Scheduler) claim(h *Hold, now time.Duration) {
 		return
 	}
 	s.plan(h, h.term.Valid, 0)
-	s.ready.push(h)
-	s.work.Signal()
+	s.enlist(h)
 }
 
 // lose reports a hold as lost and forgets it.
@@ -88,14 +87,16 @@ func (s *Scheduler) worker() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for {
-		h := s.ready.pop()
 		if s.closed {
 			return
 		}
-		if h == nil {
+		if len(s.ready) == 0 {
 			s.work.Wait()
 			continue
 		}
+		h := s.ready[0]
+		s.ready = s.ready[1:]
+		h.listed = false
 		if h.state.Load()&claimed == 0 {
 			continue // stopped or lost while it was queued
 		}

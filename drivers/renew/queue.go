@@ -1,6 +1,6 @@
 package renew
 
-// The two lists of a scheduler: by time, and first in, first out.
+// The two lists of a scheduler: by time, and those that wait for a worker.
 
 import (
 	"container/heap"
@@ -51,28 +51,11 @@ func (q *queue) Pop() any {
 	return h
 }
 
-// fifo is a first-in, first-out list.
-type fifo struct{ first, last *Hold }
-
-// push puts h at the end, unless it is in the list already.
-func (l *fifo) push(h *Hold) {
-	if h.listed {
-		return
+// enlist puts h at the end of those that wait for a worker, unless it is among them already. The caller holds mu.
+func (s *Scheduler) enlist(h *Hold) {
+	if !h.listed {
+		h.listed = true
+		s.ready = append(s.ready, h)
+		s.work.Signal()
 	}
-	h.listed = true
-	if l.first == nil {
-		l.first = h
-	} else {
-		l.last.after = h
-	}
-	l.last = h
-}
-
-// pop removes and returns the first hold, or nil.
-func (l *fifo) pop() *Hold {
-	h := l.first
-	if h != nil {
-		l.first, h.after, h.listed = h.after, nil, false
-	}
-	return h
 }

@@ -62,7 +62,7 @@ type Scheduler struct {
 	mu     sync.Mutex
 	queue  queue         // by the time at which they are due
 	next   time.Duration // until when the dispatcher sleeps; negative while it is awake
-	ready  fifo          // claimed, and waiting for a worker
+	ready  []*Hold       // claimed, and waiting for a worker; the first comes first
 	work   sync.Cond     // ready has grown, or closed is true
 	closed bool
 }
@@ -107,8 +107,7 @@ type Hold struct {
 	wake     time.Duration // its place in the queue
 	slack    time.Duration // how much earlier it may be looked at
 	index    int           // in the queue; -1 if it is not there
-	after    *Hold         // the next one in the fifo
-	listed   bool          // it is in the fifo
+	listed   bool          // it is in ready
 	inFlight bool          // a renewal is under way
 	waiting  bool          // Stop or Await reads finished
 }
