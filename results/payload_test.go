@@ -5,60 +5,11 @@ import (
 	"compress/zlib"
 	"encoding/base64"
 	"encoding/binary"
-	"io"
-	"math"
 	"slices"
 	"testing"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
-
-// TestPayloadByHand takes a payload apart as the published format says, without the library that made it: base64 of a
-// cookie, a length and a zlib stream, in which a header of 40 bytes precedes the counts, as ZigZag LEB128 numbers of which
-// the negative ones are runs of zeros (Gil Tene, AbstractHistogram.java: encodeIntoByteBuffer, fillBufferFromCountsArray).
-func TestPayloadByHand(t *testing.T) {
-	r := NewRecorder(1)
-	for range 3 {
-		r.Borrow().Record(HoldIndex, 5)
-	}
-	r.Borrow().Record(HoldIndex, 2048) // the first slot that is two wide
-	raw, err := base64.StdEncoding.DecodeString(r.Latency(HoldIndex).HDR)
-	if err != nil {
-		t.Fatal(err)
-	}
-	word := func(b []byte, at int) uint32 { return binary.BigEndian.Uint32(b[at:]) }
-	if word(raw, 0) != 0x1c849304|0x10 || int(word(raw, 4)) != len(raw)-8 {
-		t.Fatalf("cookie %#x and length %d of %d bytes", word(raw, 0), word(raw, 4), len(raw))
-	}
-	z, err := zlib.NewReader(bytes.NewReader(raw[8:]))
-	if err != nil {
-		t.Fatal(err)
-	}
-	plain, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	body := plain[40:]
-	if word(plain, 0) != 0x1c849303|0x10 || int(word(plain, 4)) != len(body) || word(plain, 8) != 0 || word(plain, 12) != digits {
-		t.Errorf("cookie %#x, %d bytes, normalised by %d, %d digits", word(plain, 0), word(plain, 4), word(plain, 8), word(plain, 12))
-	}
-	low, high := binary.BigEndian.Uint64(plain[16:]), binary.BigEndian.Uint64(plain[24:])
-	ratio := math.Float64frombits(binary.BigEndian.Uint64(plain[32:]))
-	if low != lowestValue || high != uint64(highestValue) || ratio != 1 {
-		t.Errorf("range %d to %d, ratio %v", low, high, ratio)
-	}
-	var numbers []int64
-	for len(body) > 0 {
-		v, n := binary.Varint(body) // ZigZag and LEB128, the same for numbers this small
-		if n <= 0 {
-			t.Fatalf("no number in %x", body)
-		}
-		numbers, body = append(numbers, v), body[n:]
-	}
-	if want := []int64{-5, 3, -2042, 1}; !slices.Equal(numbers, want) { // slot 5 has three, slot 2048 one
-		t.Errorf("counts %v, want %v", numbers, want)
-	}
-}
 
 // FuzzPayload: what the decoder takes for a payload of lockbench's own is one for the library too, with the same counts.
 func FuzzPayload(f *testing.F) {
