@@ -35,7 +35,6 @@ var maySkip = map[string]string{
 	"drivers/exec/shipped_test.go":             "a missing language or library; CI=true makes it fail",
 	"cmd/cli/secrets_test.go":                  "ways in that a driver does not have",
 	"cmd/cli/floors_test.go":                   "a source archive has no list of the files in git",
-	"results/big_test.go":                      "makes a file of 1 GB for measurements, and tests nothing",
 }
 
 // sources returns the Go files of this module and of those within it, by their paths from its top.
