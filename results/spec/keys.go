@@ -32,20 +32,19 @@ const keyForms = "must be uniform, zipf:1.1 (0.001 to 20), hot:80%:10 (of the tr
 func ParseKeys(text string) (Keys, error) {
 	kind, args, more := strings.Cut(text, ":")
 	k, ok := Keys{Kind: kind, text: text}, !more
-	var err, noInt error
 	switch kind {
 	case "", KeysSequential, KeysOwn:
 	case "uniform":
 		k = Keys{}
-	case KeysZipf:
-		k.Exponent, err = strconv.ParseFloat(args, 64)
-		ok = err == nil && 0.001 <= k.Exponent && k.Exponent <= 20
+	case KeysZipf: // what is no number is out of bounds
+		k.Exponent, _ = strconv.ParseFloat(args, 64)
+		ok = 0.001 <= k.Exponent && k.Exponent <= 20
 		k.text = "zipf:" + strconv.FormatFloat(k.Exponent, 'f', -1, 64)
 	case KeysHot:
 		share, hot, _ := strings.Cut(args, ":")
-		k.Share, err = ParseShare(share)
-		k.Hot, noInt = ParseInt(hot)
-		ok = err == nil && noInt == nil && 0 < k.Share && k.Share < 1 && 0 < k.Hot && k.Hot <= math.MaxInt32
+		k.Share, _ = ParseShare(share)
+		k.Hot, _ = ParseInt(hot)
+		ok = 0 < k.Share && k.Share < 1 && 0 < k.Hot && k.Hot <= math.MaxInt32
 		k.text = "hot:" + FormatShare(k.Share) + ":" + strconv.Itoa(k.Hot)
 	default:
 		ok = false

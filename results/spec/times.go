@@ -45,20 +45,10 @@ func ParseTimes(text string) (Times, error) {
 	first, second, two := strings.Cut(args, ":")
 	a, err := time.ParseDuration(first)
 	b, noSecond := time.ParseDuration(second)
-	ok := err == nil && (noSecond == nil) == two && 0 <= a && max(a, b) <= MaxTime
-	switch kind {
-	case "":
-		ok = ok && !drawn
-	case TimesExp:
-		ok = ok && !two && 0 < a
-	case TimesUniform:
-		ok = ok && a < b
-	case TimesLognormal:
-		ok = ok && 0 < a && a < b
-	default:
-		ok = false
+	fits := map[string]bool{
+		"": !drawn, TimesExp: !two && 0 < a, TimesUniform: a < b, TimesLognormal: 0 < a && a < b,
 	}
-	if !ok {
+	if !fits[kind] || err != nil || (noSecond == nil) != two || a < 0 || max(a, b) > MaxTime {
 		return Times{}, errors.New(timeForms)
 	}
 	return Times{Kind: kind, A: a, B: b}, nil

@@ -12,17 +12,17 @@ import (
 
 // KeySampler draws keys for one client.
 type KeySampler struct {
-	kind string
+	spec.Keys
 	keys int
 	at   int       // the client's own key: the next one, or the only one
-	upTo []float64 // of a key and those before it: their share; the same for all clients
+	upTo []float64 // of zipf, of a key and those before it: their share; the same for all clients
 }
 
 // KeySamplers returns those of clients that have that many keys to choose from, client i's at i. Check has found that keys and
 // clients fit.
 func KeySamplers(k spec.Keys, keys, clients int) []KeySampler {
 	var upTo []float64
-	if k.Kind == spec.KeysZipf || k.Kind == spec.KeysHot {
+	if k.Kind == spec.KeysZipf {
 		upTo = Shares(k, keys, clients)
 		for i := 1; i < keys; i++ {
 			upTo[i] += upTo[i-1]
@@ -31,7 +31,7 @@ func KeySamplers(k spec.Keys, keys, clients int) []KeySampler {
 	}
 	samplers := make([]KeySampler, clients)
 	for i := range samplers {
-		samplers[i] = KeySampler{k.Kind, keys, i, upTo}
+		samplers[i] = KeySampler{k, keys, i, upTo}
 		if k.Kind == spec.KeysSequential {
 			samplers[i].at = int(int64(i) * int64(keys) / int64(clients))
 		}
@@ -41,13 +41,17 @@ func KeySamplers(k spec.Keys, keys, clients int) []KeySampler {
 
 // Next draws a key.
 func (s *KeySampler) Next(rng *rand.PCG) (key int) {
-	switch s.kind {
+	switch s.Kind {
 	case spec.KeysOwn:
 		return s.at
 	case spec.KeysSequential:
 		key, s.at = s.at, (s.at+1)%s.keys
-	case spec.KeysZipf, spec.KeysHot:
+	case spec.KeysZipf:
 		key, _ = slices.BinarySearch(s.upTo, Unit(rng))
+	case spec.KeysHot:
+		if key = int(below(rng, uint64(s.Hot))); Unit(rng) >= s.Share {
+			key = s.Hot + int(below(rng, uint64(s.keys-s.Hot)))
+		}
 	default:
 		key = int(below(rng, uint64(s.keys)))
 	}
