@@ -46,7 +46,7 @@ func TestPageNeedsNothingElse(t *testing.T) {
 
 func TestPageShowsWhatThereIs(t *testing.T) {
 	for name, sections := range map[string][]string{
-		"front-door": {`id="course"`}, "presets": {`id="classes"`, `id="table"`},
+		"front-door": {`id="course"`}, "presets": {`id="table"`, "stocktaking</th>"},
 		"violations": {`<b>Evidence</b>`, "was granted key"}, "response": {"dashed", "response", `id="settings"`, "The wait that the acquisition does not show"},
 		"crash": {`id="settings"`, "From the death of a holder to the next grant", "Ring: median; dot: longest. Dotted: TTL 2 s."},
 	} {

@@ -51,7 +51,9 @@ func cellBlocks(c *results.Cell, verbose, missed bool) []Block {
 	p.safety(c)
 	p.fairness(c)
 	p.latencies(c)
-	p.classes(c)
+	if len(c.Classes) > 0 {
+		p.add(classTable(c))
+	}
 	if verbose {
 		p.trials(c)
 		p.ranks(c)

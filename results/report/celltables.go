@@ -114,27 +114,21 @@ func figures(caption, name string, numbers ...string) Table {
 // line adds a row.
 func (t *Table) line(texts ...string) { t.Rows = append(t.Rows, Row{Cells: values(texts...)}) }
 
-// classes writes what each class had of the whole.
-func (p *cellPage) classes(c *results.Cell) {
-	if len(c.Classes) == 0 {
-		return
-	}
+// classTable returns what each class had of the whole; no row if there are no classes.
+func classTable(c *results.Cell) Table {
 	t := figures("Classes", "class", "locks/s", "response p50", "p99", "acquire p50", "p99", "Jain", "starved", "not granted")
 	t.Columns[6].Drop, t.Columns[7].Drop = 2, 1 // the fairness of all has both
 	for i := range c.Classes {
 		k := &c.Classes[i]
-		refused := k.Counts.Contended + k.Counts.TimedOut + k.Counts.Dropped
-		t.line(
-			k.Name, metric.PerSecond.Format(k.Rate.Median),
-			metric.Duration.Format(k.Latency[results.Response].Quantile(0.5)), metric.Duration.Format(k.Latency[results.Response].Quantile(0.99)),
-			metric.Duration.Format(k.Latency[results.Acquire].Quantile(0.5)), metric.Duration.Format(k.Latency[results.Acquire].Quantile(0.99)),
-			metric.Ratio.Format(k.Figures().Jain()), format.Count(k.Starved), format.Count(refused),
-		)
+		at := func(m results.Metric, q float64) string { return metric.Duration.Format(k.Latency[m].Quantile(q)) }
+		t.line(k.Name, metric.PerSecond.Format(k.Rate.Median), at(results.Response, 0.5), at(results.Response, 0.99),
+			at(results.Acquire, 0.5), at(results.Acquire, 0.99), metric.Ratio.Format(k.Figures().Jain()), format.Count(k.Starved),
+			format.Count(k.Counts.Contended+k.Counts.TimedOut+k.Counts.Dropped))
 	}
 	if !c.Open() {
 		t = t.without(3).without(2) // responses
 	}
-	p.add(t)
+	return t
 }
 
 // overTrials are the metrics whose intervals over the trials are shown.

@@ -4,6 +4,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -94,10 +95,15 @@ func TestPlantedPage(t *testing.T) {
 	if cells := tableIn(v.fairness()).Rows[0].Cells; cells[1].Text != ms(21) || cells[2].Text != ms(23) {
 		t.Errorf("the hand-off is %q, %q", cells[1].Text, cells[2].Text)
 	}
-	rows := tableIn(v.classes()).Rows
-	for i, at := range []int{40, 70} { // a closed loop waits for the acquisition, an open one for the response
-		if cells := rows[1+i].Cells; cells[3].Text != ms(at+1) || cells[4].Text != ms(at+3) {
-			t.Errorf("class %s has %q, %q", cells[0].Text, cells[3].Text, cells[4].Text)
+	if d := RunPage([]*results.Cell{c}, nil); !slices.ContainsFunc(d.Blocks, func(b Block) bool {
+		s, is := b.(Section)
+		return is && s.ID == "classes"
+	}) {
+		t.Error("the page has no classes")
+	}
+	for i, at := range []int{50, 40, 70, 60} { // response and acquisition of each class
+		if cells := classTable(c).Rows[i/2].Cells[2+i%2*2:]; cells[0].Text != ms(at+1) || cells[1].Text != ms(at+3) {
+			t.Errorf("class %d has %q, %q", i/2, cells[0].Text, cells[1].Text)
 		}
 	}
 }

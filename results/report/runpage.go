@@ -51,8 +51,12 @@ func RunPage(cells []*results.Cell, check *compare.Check) *Document {
 		}
 		d.add(note(text))
 	}
+	classes := Section{} // the table of several cells has them
+	if !v.several() && len(cells[0].Classes) > 0 {
+		classes = section("classes", "Classes of clients", classTable(cells[0]))
+	}
 	sections := []Section{v.throughput(shownPageRows), v.latency(shownPageRows), v.percentiles(), v.overSettings(), v.courses(),
-		v.classes(), v.safety(), v.fairness(), v.costs(), v.full(), v.warnings(), v.details(), v.environment(), v.commands()}
+		classes, v.safety(), v.fairness(), v.costs(), v.full(), v.warnings(), v.details(), v.environment(), v.commands()}
 	if len(cells) == 1 && len(cells[0].Trials) == 1 {
 		sections = sections[2:]
 	}

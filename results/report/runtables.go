@@ -109,35 +109,6 @@ func (v runPage) costs() Section {
 	return section("cost", "Cost of a lock", t, note("Per granted lock, tries that failed included. A dash means that it is not known."))
 }
 
-// classes returns the parts of loads that have several kinds of clients.
-func (v runPage) classes() Section {
-	t := figures("Classes of clients", "cell and class", "clients", "locks/s", "p50", "p99", "timed out", "starved", "Jain's index")
-	for i, c := range v.Cells {
-		if len(c.Classes) == 0 {
-			continue
-		}
-		t.Rows = append(t.Rows, Row{Badges: badges(c), Cells: values(v.Names[i], "", format.Three(c.Rate.Median), "", "", "", "", "")})
-		for n, k := range c.Classes {
-			clients := ""
-			m := results.Acquire
-			if plan := c.First().Plan; n < len(plan.Classes) {
-				clients = format.Count(int64(plan.Classes[n].Clients))
-				if plan.Classes[n].Open() {
-					m = results.Response
-				}
-			}
-			l := k.Latency[m]
-			t.Rows = append(t.Rows, Row{Part: true, Cells: values(k.Name, clients, format.Three(k.Rate.Median),
-				metric.Duration.Format(l.Quantile(0.5)), metric.Duration.Format(l.Quantile(0.99)), format.Count(k.Counts.TimedOut),
-				format.Count(k.Starved), metric.Ratio.Format(k.Figures().Jain()))})
-		}
-	}
-	if t.Rows == nil {
-		return Section{}
-	}
-	return section("classes", "Classes of clients", t)
-}
-
 // count is what else the oracle counts.
 type count struct {
 	title string
