@@ -147,11 +147,11 @@ const (
 // has no holds, or too few to tell.
 func Lasted(l *spec.Load, holds Latency) time.Duration {
 	switch {
-	case l.HoldTimes().IsZero():
+	case l.HoldTimes() == (spec.Times{}):
 		return 0
-	case l.HoldDist.IsZero() && holds.Count >= fewHolds:
+	case l.HoldDist == (spec.Times{}) && holds.Count >= fewHolds:
 		return holds.P50
-	case !l.HoldDist.IsZero() && holds.Count >= fewDrawn:
+	case l.HoldDist != (spec.Times{}) && holds.Count >= fewDrawn:
 		return holds.Mean
 	}
 	return 0

@@ -296,7 +296,9 @@ func (c *Cell) Hottest() bool { return uneven(c.Plan()) && c.Figures().refused()
 
 // uneven reports whether clients prefer some keys to others.
 func uneven(p *spec.Plan) bool {
-	return slices.ContainsFunc(p.Groups(), func(g spec.Class) bool { return !g.KeyDist.Even() })
+	return slices.ContainsFunc(p.Groups(), func(g spec.Class) bool {
+		return g.KeyDist != (spec.Keys{}) && g.KeyDist.Kind != spec.KeysSequential // one after the other is alike in the long run
+	})
 }
 
 // serverTime fills in what the server used, and how much longer requests took under the load.

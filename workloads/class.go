@@ -73,8 +73,8 @@ func newClass(r *Run, l spec.Load) (*class, error) {
 	if c.open {
 		c.queue, c.arrivals = new(pace.Queue), &arrivals{}
 	}
-	c.timedHold = !l.HoldTimes().IsZero() || r.Plan.Reentry > 1
-	c.thinking = !l.ThinkTimes().IsZero()
+	c.timedHold = l.HoldTimes() != (spec.Times{}) || r.Plan.Reentry > 1
+	c.thinking = l.ThinkTimes() != (spec.Times{})
 	c.managedHold = r.Plan.Renew || r.Plan.Reentry > 1 || l.Crash > 0
 	return c, nil
 }

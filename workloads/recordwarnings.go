@@ -235,7 +235,7 @@ func classPrefix(g spec.Class) string {
 
 // averageOf returns which average stands for holds of such a distribution.
 func averageOf(dist spec.Times) string {
-	if dist.IsZero() {
+	if dist == (spec.Times{}) {
 		return "median"
 	}
 	return "mean"

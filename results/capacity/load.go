@@ -243,7 +243,7 @@ func describe(p *spec.Plan) string {
 		return fmt.Sprintf("%d classes on %s, mean hold %s", len(p.Classes), format.Plural(p.Keys, "key"), format.Duration(mean))
 	}
 	hold := format.Exact(p.Hold)
-	if !p.HoldDist.IsZero() {
+	if p.HoldDist != (spec.Times{}) {
 		hold = p.HoldDist.String()
 	}
 	if p.Burst > 0 {

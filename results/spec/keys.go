@@ -1,10 +1,7 @@
-// Which key is wanted: the distributions, how they are written, and what fits them.
-
 package spec
 
 import (
 	"errors"
-	"math"
 	"strconv"
 	"strings"
 )
@@ -31,11 +28,12 @@ const keyForms = "must be uniform, zipf:1.1 (0.001 to 20), hot:80%:10 (of the tr
 // ParseKeys reads a distribution; the empty text is uniform, as plans write it. The error does not repeat the text.
 func ParseKeys(text string) (Keys, error) {
 	kind, args, more := strings.Cut(text, ":")
-	k, ok := Keys{Kind: kind, text: text}, !more
+	k, ok := Keys{Kind: kind, text: text}, false
 	switch kind {
 	case "", KeysSequential, KeysOwn:
+		ok = !more
 	case "uniform":
-		k = Keys{}
+		k, ok = Keys{}, !more
 	case KeysZipf: // what is no number is out of bounds
 		k.Exponent, _ = strconv.ParseFloat(args, 64)
 		ok = 0.001 <= k.Exponent && k.Exponent <= 20
@@ -44,10 +42,8 @@ func ParseKeys(text string) (Keys, error) {
 		share, hot, _ := strings.Cut(args, ":")
 		k.Share, _ = ParseShare(share)
 		k.Hot, _ = ParseInt(hot)
-		ok = 0 < k.Share && k.Share < 1 && 0 < k.Hot && k.Hot <= math.MaxInt32
+		ok = 0 < k.Share && k.Share < 1 && 0 < k.Hot && k.Hot < 1<<31
 		k.text = "hot:" + FormatShare(k.Share) + ":" + strconv.Itoa(k.Hot)
-	default:
-		ok = false
 	}
 	if !ok {
 		return Keys{}, errors.New(keyForms)
@@ -66,9 +62,6 @@ func (k *Keys) UnmarshalText(text []byte) (err error) {
 	}
 	return unread(err, "key_dist "+keyForms)
 }
-
-// Even reports whether all keys are wanted alike in the long run: drawn alike, or one after the other.
-func (k Keys) Even() bool { return k == Keys{} || k.Kind == KeysSequential }
 
 // Needs returns how many keys there must be at least, for that many clients.
 func (k Keys) Needs(clients int) int {

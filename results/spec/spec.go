@@ -85,7 +85,7 @@ func (l Load) HoldTimes() Times { return timesOf(l.Hold, l.HoldDist) }
 func (l Load) ThinkTimes() Times { return timesOf(l.Think, l.ThinkDist) }
 
 func timesOf(fixed time.Duration, drawn Times) Times {
-	if drawn.IsZero() {
+	if drawn == (Times{}) {
 		return Times{A: fixed}
 	}
 	return drawn

@@ -1,5 +1,3 @@
-// How long something takes: the distributions, how they are written, and what is known of them beforehand.
-
 package spec
 
 import (
@@ -78,9 +76,6 @@ func (t *Times) UnmarshalText(text []byte) (err error) {
 	*t, err = ParseTimes(string(text))
 	return unread(err, "hold_dist and think_dist "+timeForms)
 }
-
-// IsZero reports whether t is the fixed time of 0, which in a Load stands for a time that is not drawn.
-func (t Times) IsZero() bool { return t == Times{} }
 
 // At returns the time that a share u of all times is not longer than, 0 < u < 1, and 0 for a file, which only its reader knows.
 func (t Times) At(u float64) time.Duration {

@@ -24,7 +24,7 @@ func TestParseTimes(t *testing.T) {
 		"exp", "exp:", "exp:5", "exp:0s", "exp:1ms:2ms", "uniform", "uniform:1ms", "uniform:1ms:2ms:3ms", "uniform:9ms:9ms", "uniform:-1ms:9ms",
 		"lognormal:5ms:", "lognormal:5ms:99h", "lognormal:5ms:4ms", "lognormal:0s:5ms",
 	} {
-		if got, err := ParseTimes(in); err == nil || err.Error() != timeForms || !got.IsZero() {
+		if got, err := ParseTimes(in); err == nil || err.Error() != timeForms || got != (Times{}) {
 			t.Errorf("%q is %q, %v", in, got, err)
 		}
 	}

@@ -86,7 +86,7 @@ func rateWarning(p spec.Plan, l spec.Load, t drivers.Traits) string {
 		return fmt.Sprintf("the rate changes for %v, and the measured time ends after %v, at %s a second: give it a longer -duration",
 			l.Rate.Ramp(), p.Duration, format.Three(l.Rate.At(p.Duration)))
 	}
-	if l.Hold == 0 || !l.HoldDist.IsZero() {
+	if l.Hold == 0 || l.HoldDist != (spec.Times{}) {
 		return ""
 	}
 	few, what := l.Clients, format.Plural(l.Clients, "client")

@@ -1,5 +1,3 @@
-// Drawing keys.
-
 package shape
 
 import (
@@ -18,8 +16,7 @@ type KeySampler struct {
 	upTo []float64 // of zipf, of a key and those before it: their share; the same for all clients
 }
 
-// KeySamplers returns those of clients that have that many keys to choose from, client i's at i. Check has found that keys and
-// clients fit.
+// KeySamplers returns those of clients, client i's at i, with keys that Check has found to be enough.
 func KeySamplers(k spec.Keys, keys, clients int) []KeySampler {
 	var upTo []float64
 	if k.Kind == spec.KeysZipf {

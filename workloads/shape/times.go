@@ -1,5 +1,3 @@
-// Drawing times, from distributions or from a file of what was measured in production.
-
 package shape
 
 import (
@@ -66,8 +64,7 @@ func (t *Times) Next(rng *rand.PCG) time.Duration {
 	return t.At(Unit(rng))
 }
 
-// Fill reads the files that a load draws from: it then holds their means, and their digests, so that a plan refuses a file that
-// has changed.
+// Fill reads the files of times: the load then holds their means, and digests by which it refuses a file that has changed.
 func Fill(l *spec.Load) error {
 	return errors.Join(fill(&l.Hold, &l.HoldDist), fill(&l.Think, &l.ThinkDist))
 }
