@@ -44,7 +44,7 @@ func TestStartPostgres(t *testing.T) {
 		url  string
 		want string // user, TLS, connections, fsync
 	}{
-		{"unix", PostgresOptions{}, "postgres://postgres@/postgres?host=%2F", "postgres f 610 off"},
+		{"unix", PostgresOptions{}, "postgres://postgres@/postgres?", "postgres f 610 off"},
 		{"tcp", PostgresOptions{TCP: true, Durability: Strict, Conns: 20}, "postgres://postgres@127.0.0.1:", "postgres f 30 on"},
 		{"tls", PostgresOptions{TLS: true, Password: `p"a s\s#>'`}, "postgres://postgres@127.0.0.1:", "postgres t 610 off"},
 	} {
