@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lockbench/lockbench/drivers"
 	_ "github.com/lockbench/lockbench/drivers/all"
@@ -79,7 +80,7 @@ func hostile(how string) int {
 		case strings.Contains(r, `"open"`):
 			answer(`,"traits":{}`)
 		case strings.Contains(r, `"close"`) && how == "ignores close":
-			select {}
+			time.Sleep(time.Hour) // without cgo, a program that waits for nothing is ended
 		case strings.Contains(r, `"close"`):
 			fmt.Print(late)
 			answer("")
@@ -117,7 +118,7 @@ func hostile(how string) int {
 			fmt.Fprintln(os.Stderr, "child", child.Process.Pid)
 			return 6
 		case how == "stops reading":
-			select {}
+			time.Sleep(time.Hour)
 		}
 	}
 }
