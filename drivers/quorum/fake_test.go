@@ -40,6 +40,7 @@ type fake struct {
 	delay  map[string]time.Duration // before a request of that kind has its effect
 	far    map[int]time.Duration    // the same, before any request of that session
 	hangs  bool                     // requests have no effect and end with their context
+	goesOn time.Duration            // after that
 	mute   bool                     // requests have effect and end with their context
 	server drivers.Server           // what it says of itself
 	usage  drivers.Usage            // what it has used, and was sent
@@ -146,7 +147,7 @@ func (s *fakeSession) request(ctx context.Context, what string, l *drivers.Lease
 	n := s.node
 	n.mu.Lock()
 	n.calls = append(n.calls, what)
-	down, d, hangs, mute := n.down, n.delay[what]+n.far[s.id], n.hangs, n.mute
+	down, d, hangs, goesOn, mute := n.down, n.delay[what]+n.far[s.id], n.hangs, n.goesOn, n.mute
 	n.mu.Unlock()
 	if down != nil {
 		return false, down
@@ -160,6 +161,7 @@ func (s *fakeSession) request(ctx context.Context, what string, l *drivers.Lease
 	}
 	if hangs {
 		<-ctx.Done()
+		time.Sleep(goesOn)
 		return false, ctx.Err()
 	}
 	yes, err := f()

@@ -1,4 +1,3 @@
-// The session: one client of all nodes. It asks all of them at once, and goes on as soon as the outcome is certain.
 package quorum
 
 import (
@@ -12,8 +11,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// session is used by one goroutine at a time. Its requests to a node are sent one after the other, in their order, each
-// by a goroutine of its own, so that a node which lags holds up no other and a release may be left to the background.
+// session is used by one goroutine at a time. Its requests to a node go in their order, each in a goroutine of its own.
 type session struct {
 	s       *service
 	owners  drivers.Owners
@@ -33,8 +31,7 @@ type member struct {
 
 // Session implements drivers.Service.
 func (s *service) Session(ctx context.Context, id int) (drivers.Session, error) {
-	c := &session{s: s}
-	var errs []error
+	c, errs := &session{s: s}, []error(nil)
 	for _, n := range s.nodes {
 		inner, err := n.Session(ctx, id)
 		if err != nil {
@@ -70,14 +67,15 @@ type request struct {
 // count counts the answer of a node, also after the outcome, for the record. An attempt is not refused before every
 // node has answered: a request still under way would take the key at its node when the holder releases, and the next
 // client might find no majority.
-func (r *request) count(yes bool, err error) {
+func (r *request) count(n *node, yes bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
 	case err != nil:
+		n.missed(err)
 		r.failed++
 		if !r.over && (r.err == nil || drivers.NoEffect(r.err) && !drivers.NoEffect(err)) {
-			r.err = err
+			r.err = fmt.Errorf("node %d: %w", n.number+1, err)
 		}
 	case yes:
 		r.yes++
@@ -118,7 +116,10 @@ func (c *session) ask(ctx context.Context, r *request) (bool, error) {
 	return r.won, nil
 }
 
-var errUnsent = &drivers.Error{Class: drivers.ClassConnect, Op: "unsent", Err: errors.New("it did not answer before")}
+var (
+	errUnsent = &drivers.Error{Class: drivers.ClassConnect, Op: "unsent", Err: errors.New("it did not answer before")}
+	errLate   = &drivers.Error{Class: drivers.ClassTimeout, Op: "node", Err: errors.New("no answer within the node time-out")}
+)
 
 // send sends a request to all nodes.
 func (c *session) send(ctx context.Context, r *request) error {
@@ -137,10 +138,15 @@ func (c *session) send(ctx context.Context, r *request) error {
 	for _, m := range c.members {
 		before, done := m.last, make(chan struct{})
 		m.last = done
+		var once sync.Once
+		count := func(yes bool, err error) { once.Do(func() { r.count(m.node, yes, err) }) }
+		// A client library may outlast the context of a request. A little later than its own answer, this one counts.
+		late := time.AfterFunc(c.s.nodeTimeout*9/8, func() { count(false, errLate) })
 		c.s.running.Go(func() {
 			defer close(done)
 			<-before
-			r.count(m.answer(r))
+			count(m.answer(r))
+			late.Stop()
 		})
 	}
 	return nil
@@ -163,24 +169,18 @@ func (m *member) answer(r *request) (yes bool, err error) {
 		l := r.lease
 		yes, err = r.ask(ctx, m, &l)
 	}
-	if err == nil {
-		return yes, nil
-	}
-	m.missed(err)
-	if r.tries && drivers.NoEffect(err) {
+	if err != nil && r.tries && drivers.NoEffect(err) {
 		m.absent = r.lease.Owner
 	}
-	return false, fmt.Errorf("node %d: %w", m.number+1, err)
+	return yes, err
 }
 
-// Try implements drivers.Session. It returns as soon as a majority has granted the key. If a majority has answered but
-// not granted it, or when the lease was over, that is contention, whatever the others do. If no majority has answered,
-// it is an error. In both cases the key is given back at all nodes, also those that have refused.
+// Try implements drivers.Session. A majority that grants the key in time holds it, one that does not is contention, and none
+// that answers is an error. What was not granted is given back at all nodes, also those that have refused.
 func (c *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	l.Reset()
 	l.Owner = c.owners.Next()
-	start, valid := time.Now(), l.TTL-drift(l.TTL)
-	err := ctx.Err()
+	start, valid, err := time.Now(), l.TTL-drift(l.TTL), ctx.Err()
 	if err == nil && valid <= 0 {
 		err = fmt.Errorf("a TTL of %v is too short: the drift of clocks takes 2ms and 1%% of it", l.TTL)
 	}

@@ -376,6 +376,23 @@ func TestContextEnds(t *testing.T) {
 	})
 }
 
+// TestClientOutlastsContext: the node time-out holds although client libraries go on, also for an attempt behind such a request.
+func TestClientOutlastsContext(t *testing.T) {
+	in(t, func(t *testing.T) {
+		f := newFakes(3)
+		s := start(t, f, drivers.Config{}).client()
+		f.each("ab", func(n *fake) { n.hangs, n.goesOn = true, time.Minute })
+		l := drivers.Lease{Key: "k", TTL: ttl}
+		for range 2 {
+			begin := time.Now()
+			held, err := s.Try(t.Context(), &l)
+			if d := time.Since(begin); held || drivers.ClassOf(err) != drivers.ClassTimeout || d > 2*nodeTimeout {
+				t.Errorf("Try = %v, %v after %v, want class timeout", held, err, d)
+			}
+		}
+	})
+}
+
 // TestTooLate: a majority that answers when the lease is over is a refusal, and what it has granted is given back.
 func TestTooLate(t *testing.T) {
 	in(t, func(t *testing.T) {
