@@ -4,15 +4,19 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/drivertest"
+	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
 )
 
-func TestMain(m *testing.M) { servertest.Main(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestConformance(t *testing.T) {
-	drivertest.Through(t, servertest.Etcd(t, 1, quick).URLs()...).Run(t, drivertest.Setup{
+	e := servertest.Etcd(t, 1, servers.EtcdOptions{Durability: servers.Relaxed})
+	drivertest.Through(t, e.URLs()...).Run(t, drivertest.Setup{
 		Driver: driver{},
 		Config: drivers.Config{
 			// On a machine that stalls for longer than the TTL a holder loses its lease.

@@ -1,7 +1,6 @@
 package etcd
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -20,11 +19,10 @@ import (
 	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
-// quick has an etcd answer soon.
-var quick = servers.EtcdOptions{Durability: servers.Relaxed}
-
-// shared is the server of all tests that do it no harm, which run one after the other.
-var shared = servertest.Share(func(ctx context.Context) (*servers.Etcds, error) { return servers.StartEtcd(ctx, 1, quick) })
+// relaxed returns a private etcd that answers soon.
+func relaxed(t *testing.T, n int) *servers.Etcds {
+	return servertest.Etcd(t, n, servers.EtcdOptions{Durability: servers.Relaxed})
+}
 
 func open(t *testing.T, cfg drivers.Config) *service {
 	t.Helper()
@@ -69,7 +67,8 @@ func keys(t *testing.T, s *service, key string) int64 {
 
 // A try that is refused makes one request and leaves nothing, and neither does a lock that was released.
 func TestTryLeavesNothing(t *testing.T) {
-	s := open(t, drivers.Config{Addrs: shared.Get(t).URLs()})
+	t.Parallel()
+	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs()})
 	a, b := client(t, s, 0), client(t, s, 1)
 	l := try(t, a, "k", true)
 	before := s.Traffic()
@@ -94,7 +93,8 @@ func TestTryLeavesNothing(t *testing.T) {
 
 // A probe makes no key.
 func TestProbeLeavesNothing(t *testing.T) {
-	s := open(t, drivers.Config{Addrs: shared.Get(t).URLs()})
+	t.Parallel()
+	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs()})
 	for range 3 {
 		if err := s.Probe(t.Context()); err != nil {
 			t.Fatal(err)
@@ -113,7 +113,7 @@ func TestUnknownOutcomeCannotComeLate(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a connection that breaks: make test-all")
 	}
-	e := servertest.Etcd(t, 1, quick)
+	e := relaxed(t, 1)
 	p := drivertest.Through(t, e.URLs()...)[0]
 	s := open(t, drivers.Config{Addrs: []string{p.Addr()}, IOTimeout: 5 * time.Second})
 	direct := open(t, drivers.Config{Addrs: e.URLs()})
@@ -156,7 +156,7 @@ func TestLeaseOfWhichTheGrantIsNotHeard(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a connection that breaks: make test-all")
 	}
-	e := servertest.Etcd(t, 1, quick)
+	e := relaxed(t, 1)
 	p := drivertest.Through(t, e.URLs()...)[0]
 	s := open(t, drivers.Config{Addrs: []string{p.Addr()}, IOTimeout: 5 * time.Second})
 	direct := open(t, drivers.Config{Addrs: e.URLs()}).conns[0]
@@ -190,7 +190,7 @@ func TestFailedReleaseIsMadeGood(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a connection that breaks: make test-all")
 	}
-	e := servertest.Etcd(t, 1, quick)
+	e := relaxed(t, 1)
 	p := drivertest.Through(t, e.URLs()...)[0]
 	s := open(t, drivers.Config{Addrs: []string{p.Addr()}, IOTimeout: 5 * time.Second})
 	other := client(t, open(t, drivers.Config{Addrs: e.URLs()}), 0)
@@ -209,7 +209,8 @@ func TestFailedReleaseIsMadeGood(t *testing.T) {
 
 // A lease that ends although its holder lives, for example revoked, is noticed: the next try has a new one.
 func TestRevokedLease(t *testing.T) {
-	s := open(t, drivers.Config{Addrs: shared.Get(t).URLs()})
+	t.Parallel()
+	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs()})
 	a, b := client(t, s, 0), client(t, s, 1)
 	l := try(t, a, "k", true)
 	revoked := a.live.id
@@ -239,7 +240,8 @@ func TestRevokedLease(t *testing.T) {
 // The lease has the requested length, in whole seconds, and at least the server's minimum; it is kept alive, which is
 // counted.
 func TestKeepAlive(t *testing.T) {
-	e := shared.Get(t)
+	t.Parallel()
+	e := relaxed(t, 1)
 	for _, tt := range []struct {
 		ttl  time.Duration
 		want int64
@@ -262,7 +264,8 @@ func TestKeepAlive(t *testing.T) {
 
 // A key's name may be a prefix of another's, and contain the separator before the owner.
 func TestNamesWithSlashes(t *testing.T) {
-	s := open(t, drivers.Config{Addrs: shared.Get(t).URLs()})
+	t.Parallel()
+	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs()})
 	a, b := client(t, s, 0), client(t, s, 1)
 	for _, key := range []string{"k/a", "k", "k%2Fa", "k/", "k//"} {
 		try(t, a, key, true)
@@ -278,7 +281,8 @@ func TestNamesWithSlashes(t *testing.T) {
 
 // Closing the service ends all sessions, however many.
 func TestCloseRevokes(t *testing.T) {
-	e := shared.Get(t)
+	t.Parallel()
+	e := relaxed(t, 1)
 	s := open(t, drivers.Config{Addrs: e.URLs()})
 	watching := open(t, drivers.Config{Addrs: e.URLs()})
 	for i := range 40 {
@@ -299,7 +303,7 @@ func TestCloseRevokes(t *testing.T) {
 // An ensemble works on without a minority; without a majority it grants nothing, and its errors come in time.
 func TestEnsemble(t *testing.T) {
 	t.Parallel()
-	e := servertest.Etcd(t, 3, quick)
+	e := relaxed(t, 3)
 	s := open(t, drivers.Config{
 		Addrs: e.URLs(), Topology: drivers.TopologyEnsemble, TTL: 20 * time.Second, IOTimeout: 2 * time.Second,
 	})

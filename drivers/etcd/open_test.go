@@ -162,7 +162,7 @@ func TestTLS(t *testing.T) {
 	}
 	unverified := client(t, open(t, drivers.Config{Addrs: e.URLs(), TLS: &tls.Config{InsecureSkipVerify: true}}), 0)
 	release(t, unverified, try(t, unverified, "k", true), true)
-	other := shared.Get(t)
+	other := relaxed(t, 1)
 	_, err = driver{}.Open(t.Context(), drivers.Config{Addrs: other.URLs(), TLS: good.TLS})
 	if err == nil || !strings.Contains(err.Error(), "write etcd://") {
 		t.Errorf("TLS where there is none: %v", err)
@@ -172,7 +172,7 @@ func TestTLS(t *testing.T) {
 // A user may do what the user's role allows, and others may do nothing.
 func TestAuth(t *testing.T) {
 	t.Parallel()
-	e := servertest.Etcd(t, 1, quick)
+	e := relaxed(t, 1)
 	addr := strings.TrimPrefix(e.URLs()[0], "http://")
 	const secret = "p@ss/word"
 	admin := open(t, drivers.Config{Addrs: e.URLs()}).conns[0]
@@ -296,7 +296,7 @@ etcd_network_client_grpc_sent_bytes_total 1.2e+03
 // Another process of the same server is another run.
 func TestRunIDChangesWithTheProcess(t *testing.T) {
 	t.Parallel()
-	e := servertest.Etcd(t, 1, quick)
+	e := relaxed(t, 1)
 	s := open(t, drivers.Config{Addrs: e.URLs()})
 	before, _, err := s.Inspect(t.Context())
 	if err != nil {

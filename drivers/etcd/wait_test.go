@@ -13,7 +13,6 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/drivertest"
-	"github.com/lockbench/lockbench/drivers/servers/servertest"
 	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
@@ -27,8 +26,9 @@ func queue(t *testing.T, c *session, key string) {
 
 // A release wakes only the next waiter, however many there are. The one behind it watches only that one.
 func TestReleaseWakesTheNextAlone(t *testing.T) {
+	t.Parallel()
 	const waiters = 5
-	s := open(t, drivers.Config{Addrs: shared.Get(t).URLs()})
+	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs()})
 	held := try(t, client(t, s, 0), "k", true)
 	holder := client(t, s, 1)
 	all := make([]*session, waiters)
@@ -73,7 +73,8 @@ func TestReleaseWakesTheNextAlone(t *testing.T) {
 
 // The client ahead goes before the watch on it begins, which sees only what comes later. The line is checked once more.
 func TestReleaseBeforeTheWatch(t *testing.T) {
-	s := open(t, drivers.Config{Addrs: shared.Get(t).URLs()})
+	t.Parallel()
+	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs()})
 	a, b, c := client(t, s, 0), client(t, s, 1), client(t, s, 2)
 	held := try(t, a, "k", true)
 	queue(t, b, "k")
@@ -93,7 +94,8 @@ func TestReleaseBeforeTheWatch(t *testing.T) {
 
 // A member that lags behind the watching one says nothing about what happened in between.
 func TestGlanceIsNotFromBefore(t *testing.T) {
-	s := open(t, drivers.Config{Addrs: shared.Get(t).URLs()})
+	t.Parallel()
+	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs()})
 	a, b := client(t, s, 0), client(t, s, 1)
 	try(t, a, "k", true)
 	queue(t, b, "k")
@@ -111,7 +113,8 @@ func TestGlanceIsNotFromBefore(t *testing.T) {
 
 // The client ahead goes and comes again, behind the others, with the same key: it is no longer ahead.
 func TestTheOneBeforeComesAgain(t *testing.T) {
-	s := open(t, drivers.Config{Addrs: shared.Get(t).URLs()})
+	t.Parallel()
+	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs()})
 	a, b := client(t, s, 0), client(t, s, 1)
 	held := try(t, a, "k", true)
 	queue(t, b, "k")
@@ -131,7 +134,8 @@ func TestTheOneBeforeComesAgain(t *testing.T) {
 
 // A client that waits for a lock that it holds itself waits until it has released that.
 func TestWaitForOneself(t *testing.T) {
-	s := open(t, drivers.Config{Addrs: shared.Get(t).URLs()})
+	t.Parallel()
+	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs()})
 	a := client(t, s, 0)
 	held := try(t, a, "k", true)
 	queue(t, a, "k")
@@ -150,7 +154,8 @@ func TestWaitForOneself(t *testing.T) {
 
 // A place in line is lost with its lease. The waiter gets a new one, behind the others.
 func TestLeaseEndsInTheLine(t *testing.T) {
-	s := open(t, drivers.Config{Addrs: shared.Get(t).URLs(), TTL: 2 * time.Second})
+	t.Parallel()
+	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs(), TTL: 2 * time.Second})
 	a, b, c := client(t, s, 0), client(t, s, 1), client(t, s, 2)
 	held := try(t, a, "k", true)
 	queue(t, b, "k")
@@ -179,8 +184,9 @@ func TestLeaseEndsInTheLine(t *testing.T) {
 
 // Waits that are cancelled at any moment, even during a request, leave no key and no watch.
 func TestStormOfCancelledWaits(t *testing.T) {
+	t.Parallel()
 	const clients, rounds = 8, 40
-	s := open(t, drivers.Config{Addrs: shared.Get(t).URLs()})
+	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs()})
 	holder := client(t, s, clients)
 	held := try(t, holder, "k", true)
 	var all sync.WaitGroup
@@ -218,7 +224,7 @@ func TestStormOfCancelledWaits(t *testing.T) {
 // A deadline also ends a wait while the server is silent: before the watch is made, and when the line is looked at.
 func TestDeadlineOfAWaitForASilentServer(t *testing.T) {
 	t.Parallel()
-	e := servertest.Etcd(t, 1, quick)
+	e := relaxed(t, 1)
 	p := drivertest.Through(t, e.URLs()...)[0]
 	s := open(t, drivers.Config{Addrs: []string{p.Addr()}, IOTimeout: time.Hour, TTL: time.Minute})
 	a, b := client(t, s, 0), client(t, s, 1)
@@ -248,7 +254,8 @@ func (tardy) Get(context.Context, string, ...clientv3.OpOption) (*clientv3.GetRe
 
 // If the server says that the deadline has passed, a wait ends without an error; a request's own time-out causes one.
 func TestDeadlineThatTheServerSeesFirst(t *testing.T) {
-	s := open(t, drivers.Config{Addrs: shared.Get(t).URLs(), IOTimeout: time.Hour, TTL: time.Minute})
+	t.Parallel()
+	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs(), IOTimeout: time.Hour, TTL: time.Minute})
 	a, b := client(t, s, 0), client(t, s, 1)
 	held := try(t, a, "k", true)
 	queue(t, b, "k")
@@ -267,7 +274,8 @@ func TestDeadlineThatTheServerSeesFirst(t *testing.T) {
 
 // Closing the service ends the waits.
 func TestCloseEndsWaits(t *testing.T) {
-	s := open(t, drivers.Config{Addrs: shared.Get(t).URLs()})
+	t.Parallel()
+	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs()})
 	try(t, client(t, s, 0), "k", true)
 	c := client(t, s, 1)
 	queue(t, c, "k")
