@@ -56,8 +56,14 @@ one() { # IMPORT-PATH DIR OUTPUT: tests a package, and writes what go test would
 }
 
 for ((i = 0; i < ${SUITES:-4}; i++)); do echo >&3; done
-# Those with the most tests take longest, and begin first.
-for i in $(for i in "${!tested[@]}"; do echo "$(cat "${tested[i]#* }"/*_test.go | wc -c) $i"; done | sort -rn | cut -d ' ' -f 2); do
+# Those with the most tests take longest, and begin first. Conformance waits for leases to end, so it counts for more.
+weight() { # DIR
+	local bytes
+	bytes=$(cat "$1"/*_test.go | wc -c)
+	if grep -qs 'func Test.*Conformance' "$1"/*_test.go; then bytes=$((3 * bytes)); fi
+	echo "$bytes"
+}
+for i in $(for i in "${!tested[@]}"; do echo "$(weight "${tested[i]#* }") $i"; done | sort -rn | cut -d ' ' -f 2); do
 	read -r path dir <<<"${tested[i]}"
 	{
 		read -r -u 3
