@@ -431,7 +431,7 @@ func (c *client) must() {
 	}
 }
 
-// mustNot tries in vain until its deadline.
+// mustNot tries until its deadline, and is granted nothing.
 func (c *client) mustNot() {
 	c.t.Helper()
 	if a, err := c.acquire(c.t.Context()); a.Held || err != nil {
