@@ -10,7 +10,7 @@ import (
 
 // KeySampler draws keys for one client.
 type KeySampler struct {
-	spec.Keys
+	*spec.Keys
 	keys int
 	at   int       // the client's own key: the next one, or the only one
 	upTo []float64 // of zipf, of a key and those before it: their share; the same for all clients
@@ -28,7 +28,7 @@ func KeySamplers(k spec.Keys, keys, clients int) []KeySampler {
 	}
 	samplers := make([]KeySampler, clients)
 	for i := range samplers {
-		samplers[i] = KeySampler{k, keys, i, upTo}
+		samplers[i] = KeySampler{&k, keys, i, upTo}
 		if k.Kind == spec.KeysSequential {
 			samplers[i].at = int(int64(i) * int64(keys) / int64(clients))
 		}
