@@ -180,8 +180,17 @@ type session struct {
 	at               []time.Duration // when each try was made, from base
 }
 
+// tried returns how often the session has tried, also while others go on.
+func (s *session) tried() int {
+	s.svc.mu.Lock()
+	defer s.svc.mu.Unlock()
+	return s.tries
+}
+
 func (s *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
+	s.svc.mu.Lock()
 	s.tries++
+	s.svc.mu.Unlock()
 	s.at = append(s.at, time.Since(s.base))
 	if err := ctx.Err(); err != nil {
 		return false, err

@@ -340,8 +340,8 @@ func TestQueueOutlivesACrash(t *testing.T) {
 			dead.die()
 			synctest.Wait()
 			for i, c := range clients[:n] {
-				if (c.tries > 0) != (i == 0) {
-					s.Errorf("client %d of the line has asked the server %d times when the holder had died", i, c.tries)
+				if n := c.tried(); (n > 0) != (i == 0) {
+					s.Errorf("client %d of the line has asked the server %d times when the holder had died", i, n)
 				}
 			}
 			s.then(func() { clients[n].must(); *order = append(*order, n); clients[n].free() })
