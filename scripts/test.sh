@@ -14,7 +14,7 @@ build=() run=(-test.paniconexit0 -test.timeout=30m) packages=() bin=$PWD/bin/tes
 while [ $# -gt 0 ]; do
 	case $1 in
 	--*) set -- "${1#-}" "${@:2}" && continue ;;
-	-race) build+=("$1") && bin=$PWD/bin/race ;;
+	-race) build+=("$1") && bin=$PWD/bin/race && export CGO_ENABLED=1 ;; # the race detector needs cgo
 	-cover | -covermode=* | -coverpkg=* | -tags=* | -mod=* | -x) build+=("$1") ;;
 	-tags | -mod) build+=("$1" "$2") && shift ;;
 	-bench | -benchtime | -count | -cpu | -list | -parallel | -run | -shuffle | -skip | -timeout) run+=("-test.${1#-}=$2") && shift ;;
