@@ -78,6 +78,8 @@ var floors = []rule{
 	{"drivers/servers/servertest", []string{"drivers/servers"}, []string{"go.uber.org/goleak"}},
 	{"results/safety", []string{"results", "results/format", "results/stats"}, nil},
 	{"results/report", []string{"results", "results/capacity", "results/compare", "results/format", "results/metric", "results/safety", "results/spec", "results/stats", "results/view"}, nil},
+	{"results/report/new", []string{"results", "results/capacity", "results/compare", "results/format", "results/metric", "results/safety", "results/spec", "results/stats", "results/view"}, nil},
+	{"results/draw/new", []string{"results/format", "results/report/new"}, []string{"github.com/olekukonko/tablewriter"}},
 	{"results/draw", []string{"results/format", "results/report"}, []string{"github.com/olekukonko/tablewriter"}}, // it knows nothing of locks
 	{"results/pagetest", []string{"results/format"}, nil},
 	{"results/stats", []string{"results"}, []string{"golang.org/x/perf/benchmath", "github.com/aclements/go-moremath/stats"}},
