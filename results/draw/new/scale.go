@@ -1,10 +1,11 @@
 package draw
 
-// Scales of charts, how wide text is, and how labels keep out of each other's way.
+// Scales of charts, and how much room text takes on them.
 
 import (
 	"cmp"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -25,88 +26,61 @@ type tick struct {
 	label string
 }
 
-// aboutTicks is how many ticks a scale has that is not logarithmic.
-const aboutTicks = 5
-
 // newScale returns the scale of an axis that has a place for values; those that are not finite are left out.
 func newScale(a report.Axis, values []float64) scale {
-	values = append(slices.Clone(values), a.Least, a.Most)
+	if values = slices.Clone(values); a.Least < a.Most {
+		values = append(values, a.Least, a.Most)
+	}
 	for _, t := range a.Ticks {
 		values = append(values, t.At)
 	}
-	if a.Ticks != nil && a.Least == 0 { // it begins where its values do
-		values = slices.DeleteFunc(values, func(v float64) bool { return v == 0 })
+	if !a.Log && a.Ticks == nil {
+		values = append(values, 0)
 	}
 	values = slices.DeleteFunc(values, func(v float64) bool { return !known(v) || a.Log && v <= 0 })
 	if len(values) == 0 {
 		values = []float64{1}
 	}
 	s := scale{from: slices.Min(values), to: slices.Max(values), log: a.Log}
-	var places []float64
-	switch {
-	case a.Ticks != nil:
-		if s.to <= s.from {
-			s.to = s.from + 1
-		}
-		for _, t := range a.Ticks {
-			s.ticks = append(s.ticks, tick{s.at(t.At), cmp.Or(t.Name, label(a, t.At))})
-		}
-		return s
+	switch pad := 0.04 * (s.to - s.from); {
+	case a.Log && s.to < 1.01*s.from:
+		s.from, s.to = s.from/2, s.to*2
+	case s.to <= s.from:
+		s.to = s.from + 1
 	case a.Log:
-		places = decades(s.from, s.to)
-		s.from, s.to = min(s.from, places[0]), max(s.to, places[len(places)-1])
-	default:
-		s.from, s.to = min(0, s.from), max(0, s.to)
-		if s.to <= s.from {
-			s.to = 1
-		}
-		places = rounds(s.from, s.to)
-		s.to += 0.04 * (s.to - s.from)
+		pad := math.Pow(s.to/s.from, 0.02)
+		s.from, s.to = s.from/pad, s.to*pad
+	case a.Ticks == nil && s.from < 0:
+		s.from, s.to = s.from-pad, s.to+pad
+	case a.Ticks == nil:
+		s.to += pad
 	}
-	for _, v := range places {
-		s.ticks = append(s.ticks, tick{s.at(v), label(a, v)})
+	places := a.Ticks
+	if places == nil {
+		for _, v := range s.rounds() {
+			places = append(places, report.Line{At: v})
+		}
+	}
+	for _, p := range places {
+		s.ticks = append(s.ticks, tick{s.at(p.At), cmp.Or(p.Name, tickLabel(a, p.At))})
 	}
 	return s
 }
 
-// label writes a tick.
-func label(a report.Axis, v float64) string {
-	if a.Label != nil {
-		return a.Label(v)
-	}
-	if v < 0 {
-		return "−" + format.Three(-v)
-	}
-	return format.Three(v)
-}
+// zeros are those at the end of a number.
+var zeros = regexp.MustCompile(`\.0+\b|(\.\d*[1-9])0+\b`)
 
-// farthest is how far a scale of changes goes if the shaded region does not begin beyond that: to half and to double. One row that
-// takes ten times as long would make all others look unchanged.
-const farthest = 2.0
-
-// changeScale is newScale around no change: 1 on a logarithmic axis, so that half and double are equally far from it, and else 0.
-func changeScale(a report.Axis, values []float64, shade report.Range) scale {
-	if !a.Log {
-		return newScale(a, values)
+// tickLabel writes a round value: 1 ms where an axis writes 1.00 ms.
+func tickLabel(a report.Axis, v float64) string {
+	switch {
+	case v == 0:
+		return "0"
+	case a.Label != nil:
+		return zeros.ReplaceAllString(a.Label(v), "$1")
+	case v < 0:
+		return "−" + tickLabel(a, -v)
 	}
-	room, least, most := math.Log(farthest), 0.0, 0.0
-	for _, v := range []float64{shade.Low, shade.High} {
-		if v > 0 && known(v) {
-			values, room = append(values, v), max(room, 1.5*math.Abs(math.Log(v)))
-		}
-	}
-	for _, v := range values {
-		if l := math.Log(v); known(l) {
-			least, most = min(least, l), max(most, l)
-		}
-	}
-	least, most = max(least, -room), min(most, room)
-	pad := max(0.01, 0.06*(most-least))
-	s := scale{from: math.Exp(least - pad), to: math.Exp(most + pad), log: true}
-	for _, v := range rounds(s.from, s.to) {
-		s.ticks = append(s.ticks, tick{s.at(v), label(a, v)})
-	}
-	return s
+	return zeros.ReplaceAllString(format.Three(v), "$1")
 }
 
 // at returns the place of v.
@@ -115,68 +89,41 @@ func (s scale) at(v float64) float64 {
 	if s.log {
 		v, from, to = math.Log(max(v, s.from)), math.Log(from), math.Log(to)
 	}
-	if to <= from {
-		return 0
-	}
 	return min(1, max(0, (v-from)/(to-from)))
 }
 
-// rounds returns multiples of 1, 2 or 5 times a power of ten.
-func rounds(from, to float64) (places []float64) {
-	step := math.Pow(10, math.Floor(math.Log10((to-from)/aboutTicks)))
+// rounds returns the places of ticks, three at least: of a logarithmic scale powers of ten, or 1, 2 and 5 times these; else, and where
+// that is too wide a step, multiples of such a number.
+func (s scale) rounds() (places []float64) {
+	for _, steps := range [][]float64{{1}, {1, 2, 5}} {
+		places = nil
+		for e := math.Floor(math.Log10(s.from)); s.log && e <= math.Log10(s.to); e++ {
+			for _, m := range steps {
+				if v := m * math.Pow(10, e); v >= s.from && v <= s.to {
+					places = append(places, v)
+				}
+			}
+		}
+		if len(places) >= 3 {
+			return places
+		}
+	}
+	about := 5.0
+	if s.log {
+		about = 8 // for it does not begin at one
+	}
+	step := math.Pow(10, math.Floor(math.Log10((s.to-s.from)/about)))
 	for _, m := range []float64{1, 2, 5, 10} {
-		if m*step*aboutTicks >= (to-from)*0.999 {
+		if m*step*about >= s.to-s.from {
 			step *= m
 			break
 		}
 	}
-	for i := math.Ceil(from/step - 1e-9); i <= math.Floor(to/step+1e-9); i++ {
+	places = nil
+	for i := math.Ceil(s.from / step); i <= math.Floor(s.to/step); i++ {
 		places = append(places, i*step)
 	}
 	return places
-}
-
-// decades returns three places or more of 1, 2 and 5 times powers of ten, from one at the most from to one at least to; of many only
-// the powers.
-func decades(from, to float64) (places []float64) {
-	var powers, all []float64
-	for e := math.Floor(math.Log10(from)) - 1; e <= math.Ceil(math.Log10(to))+1; e++ {
-		for _, m := range []float64{1, 2, 5} {
-			all = append(all, m*math.Pow(10, e))
-		}
-	}
-	for len(all) > 3 && all[1] <= from*(1+1e-9) {
-		all = all[1:]
-	}
-	for len(all) > 3 && all[len(all)-2] >= to*(1-1e-9) {
-		all = all[:len(all)-1]
-	}
-	for _, v := range all {
-		if e := math.Log10(v); math.Abs(e-math.Round(e)) < 1e-9 {
-			powers = append(powers, v)
-		}
-	}
-	if len(powers) >= 3 {
-		return powers
-	}
-	return all
-}
-
-// thin leaves out ticks until all are apart. The first stays, and no change does.
-func thin(ticks []tick, zero float64, apart func(a, b tick) bool) []tick {
-	keep := max(0, slices.IndexFunc(ticks, func(t tick) bool { return t.at == zero }))
-	for every := 1; every < len(ticks); every++ {
-		var kept []tick
-		near := false
-		for i := keep % every; i < len(ticks); i += every {
-			kept = append(kept, ticks[i])
-			near = near || len(kept) > 1 && !apart(kept[len(kept)-2], ticks[i])
-		}
-		if !near {
-			return kept
-		}
-	}
-	return ticks[:min(1, len(ticks))]
 }
 
 // known reports whether v can be drawn.
@@ -198,45 +145,36 @@ func measure(s string) float64 {
 		switch {
 		case r >= ' ' && int(r-' ') < len(widths):
 			sum += widths[r-' ']
-		case r == '·', r == '\u00a0':
+		case r == '·':
 			sum += 318
-		case format.Width(string(r)) > 1: // 版
-			sum += 1000
 		default:
-			sum += 838
+			sum += 1000 // 版
 		}
 	}
 	return float64(sum) / 1000
 }
 
-// wrap breaks text into at most three lines no wider than room, in units of its size, and clips what is too wide all the same.
+// wrap breaks text into three lines at the most, of which the first two are no wider than room.
 func wrap(text string, room float64) (lines []string) {
-	line := ""
 	for word := range strings.FieldsSeq(format.Line(text)) {
-		if line != "" && len(lines) < 2 && measure(line+" "+word) > room {
-			lines, line = append(lines, line), ""
+		if n := len(lines); n == 0 || n < 3 && measure(lines[n-1]+" "+word) > room {
+			lines = append(lines, word)
+		} else {
+			lines[n-1] += " " + word
 		}
-		line = strings.TrimPrefix(line+" "+word, " ")
 	}
-	lines = append(lines, line)
 	for i, line := range lines {
-		lines[i] = clip(strings.Trim(line, "· "), room)
+		lines[i] = strings.Trim(line, "· ")
 	}
 	return lines
 }
 
-// clip cuts out of the middle what does not fit into the room: names often differ at their ends.
+// clip cuts out of the middle what is wider than room: names often differ at their ends.
 func clip(s string, room float64) string {
-	if measure(s) <= room {
-		return s
+	for r := []rune(s); len(r) > 1 && measure(s) > room; s = string(r[:len(r)/2]) + "…" + string(r[len(r)/2:]) {
+		r = slices.Delete(r, len(r)/2, len(r)/2+1)
 	}
-	r := []rune(s)
-	for n := len(r) - 1; n > 0; n-- {
-		if short := string(r[:(n+1)/2]) + "…" + string(r[len(r)-n/2:]); measure(short) <= room {
-			return short
-		}
-	}
-	return "…"
+	return s
 }
 
 // spread moves labels apart along an axis, so that each has its height to itself: down from from, and up again where that leads
