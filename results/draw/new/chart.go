@@ -17,15 +17,13 @@ import (
 	report "github.com/lockbench/lockbench/results/report/new"
 )
 
-// Lengths are in the size of letters.
+// Widths of a canvas. Lengths are in the size of letters.
 const (
-	wideChart   = 64.0 // canvas
+	wideChart   = 64.0
 	narrowChart = 28.0
 	fileChart   = 40.0
-	lineHeight  = 1.2  // of text
-	gutter      = 1.4  // between the end of a line and its name
-	plotHeight  = 14.0 // of lines, at least
-	manyPoints  = 12   // of a line; of one that has more they are not marked
+
+	lineHeight = 1.2 // of text
 )
 
 //go:embed chart.css
@@ -100,14 +98,12 @@ func (c *canvas) text(class string, x, y float64, anchor, text string, room floa
 	}
 }
 
-// Signs: what is good, bad, or neither, and where a scale goes on.
+// Signs.
 const (
 	dot      = "M-3.6 0a3.6 3.6 0 1 0 7.2 0a3.6 3.6 0 1 0 -7.2 0Z"
 	cross    = "M-3.5 -3.5L3.5 3.5M-3.5 3.5L3.5 -3.5"
 	triangle = "M0 -4.5L4 3.5L-4 3.5Z"
 	diamond  = "M0 -4.5L4.5 0L0 4.5L-4.5 0Z"
-	onLeft   = "M5 -4L0 0L5 4Z"
-	onRight  = "M-5 -4L0 0L-5 4Z"
 )
 
 func (c *canvas) sign(class string, x, y float64, shape string) {
@@ -127,7 +123,11 @@ func (f *frame) up(v float64) float64     { return f.bottom - (f.bottom-f.top)*f
 func (c *canvas) chart(ch *report.Chart) {
 	f := &frame{right: c.width}
 	f.x, f.y = scales(ch)
-	if c.y += lineHeight * float64(len(ch.Uprights)); ch.Kind == report.Lines {
+	if ch.Y.Name != "" && ch.Kind == report.Lines {
+		c.y += lineHeight
+		c.text("soft", 0, c.y, "start", ch.Y.Name, c.width)
+	}
+	if c.y += 0.8 + lineHeight*float64(len(ch.Uprights)); ch.Kind == report.Lines {
 		c.lines(ch, f)
 	} else {
 		c.rows(ch, f)
@@ -141,8 +141,8 @@ func (c *canvas) chart(ch *report.Chart) {
 	c.y += 0.4
 }
 
-// farthest is how far a scale of changes goes unless its shaded region begins beyond that: to half and to double. One row that takes
-// ten times as long would make all others look unchanged.
+// farthest is how far a scale of ratios goes: to half and to double. One row that takes ten times as long would make all
+// others look unchanged.
 const farthest = 2.0
 
 // scales returns those on which all that is drawn has a place.
@@ -151,15 +151,14 @@ func scales(ch *report.Chart) (x, y scale) {
 	for _, s := range ch.Series {
 		for _, p := range s.Points {
 			switch {
+			case ch.Kind == report.Lanes:
+				xs = append(xs, p.Low, p.High)
 			case ch.Kind != report.Lines:
-				xs, ys = append(xs, p.Low, p.High), append(ys, p.X, s.Bound)
+				xs = append(xs, p.Low, p.High, p.X, s.Bound)
 			case known(p.Y):
 				xs, ys = append(xs, p.X), append(ys, p.Y, p.Low, p.High)
 			}
 		}
-	}
-	if ch.Kind == report.Bars || ch.Kind == report.Spans || ch.Kind == report.Changes {
-		xs = append(xs, ys...)
 	}
 	for _, l := range ch.Uprights {
 		xs = append(xs, l.At)
@@ -170,22 +169,19 @@ func scales(ch *report.Chart) (x, y scale) {
 	if ch.Shade != (report.Range{}) {
 		xs = append(xs, ch.Shade.Low, ch.Shade.High)
 	}
-	if ch.Kind == report.Changes && ch.X.Log {
-		room := farthest
-		for _, v := range []float64{ch.Shade.Low, ch.Shade.High} {
-			if v > 0 && known(v) {
-				room = max(room, math.Exp(1.5*math.Abs(math.Log(v))))
-			}
+	for i, v := range xs {
+		if ch.Kind == report.Changes && ch.X.Log && v > 0 {
+			xs[i] = min(farthest, max(1/farthest, v))
 		}
-		for i, v := range xs {
-			if v > 0 {
-				xs[i] = min(room, max(1/room, v))
-			}
-		}
-		xs = append(xs, 1)
+	}
+	if ch.Kind == report.Changes {
+		xs = append(xs, noChange(ch.X))
 	}
 	return newScale(ch.X, xs), newScale(ch.Y, ys)
 }
+
+// noChange is where nothing has changed: at 1 on an axis of ratios, which is logarithmic, and else at 0.
+func noChange(a report.Axis) float64 { return map[bool]float64{true: 1}[a.Log] }
 
 // back draws what is behind a chart, the lines across it with their names above, and its ticks along the bottom.
 func (c *canvas) back(ch *report.Chart, f *frame) {
@@ -195,93 +191,110 @@ func (c *canvas) back(ch *report.Chart, f *frame) {
 	}
 	end := math.Inf(-1)
 	for _, t := range f.x.ticks {
-		x, half := f.left+(f.right-f.left)*t.at, measure(t.label)/2
+		x, half := f.across(t.At), measure(t.Name)/2
 		if at := min(max(x, half), c.width-half); at-half > end {
 			c.line("grid", x, f.top, x, f.bottom)
-			c.text("soft", at, f.bottom+1.3, "middle", t.label, c.width)
+			c.text("soft", at, f.bottom+1.3, "middle", t.Name, c.width)
 			end = at + half + 0.8
 		}
 	}
 	// Each name stands right of its line, and higher than those further right: no line crosses a name.
-	uprights := slices.SortedFunc(slices.Values(ch.Uprights), func(a, b report.Line) int { return cmp.Compare(b.At, a.At) })
-	for i, l := range uprights {
+	right := func(a, b report.Line) int { return cmp.Compare(b.At, a.At) }
+	for i, l := range slices.SortedFunc(slices.Values(ch.Uprights), right) {
 		x, y := f.across(l.At), f.top-0.4-lineHeight*float64(i)
 		c.line("upright", x, y, x, f.bottom)
 		c.text("soft", max(0, min(x, c.width-measure(l.Name))), y, "start", l.Name, c.width)
 	}
 }
 
-// label is a name at the right end of a line.
+// label is a name right of lines, at the end of one.
 type label struct {
-	lines []string
-	class string
-	end   point // of the line
+	class     string
+	lines     []string
+	end       point // of the line
+	y, height float64
 }
 
 // lines draws lines and signs over X.
 func (c *canvas) lines(ch *report.Chart, f *frame) {
-	var labels []label
-	var heights []float64
-	total, wide, room := 0.0, 1.0, 0.32*c.width
+	const gutter, leastHeight = 1.4, 14.0
+	var labels []*label
+	colour, room, names, height := 0, 0.32*c.width, 1.0, leastHeight/2
 	name := func(class, text string) {
-		l := label{lines: wrap(text, room), class: class}
+		l := &label{class: class, lines: wrap(text, room)}
 		for _, line := range l.lines {
-			wide = max(wide, gutter+1.1*min(room, measure(line)))
+			names = max(names, gutter+1.1*min(room, measure(line)))
+			l.height += lineHeight
 		}
-		labels, heights = append(labels, l), append(heights, lineHeight*float64(len(l.lines)))
-		total += heights[len(heights)-1]
+		labels = append(labels, l)
+		height += l.height
 	}
-	for i, s := range ch.Series {
+	for _, s := range ch.Series {
+		if !s.Dashed || colour == 0 { // one that is dashed has the colour of the line before it
+			colour++
+		}
+		class := cmp.Or(tones[s.Tone], "s"+strconv.Itoa((colour-1)%8+1))
+		if s.Dashed {
+			class += " dashed"
+		}
 		if len(ch.Series) == 1 && s.Name == ch.Title {
 			s.Name = ""
 		}
-		name(classOf(ch.Series, i), s.Name)
+		name(class, s.Name)
 	}
 	for _, l := range ch.Levels {
 		name("level", l.Name)
 	}
 	for _, t := range f.y.ticks {
-		f.left = max(f.left, 0.6+measure(t.label))
+		f.left = max(f.left, 0.6+measure(t.Name))
 	}
-	if ch.Y.Name != "" {
-		c.y += lineHeight
-		c.text("soft", 0, c.y-lineHeight*float64(len(ch.Uprights)), "start", ch.Y.Name, c.width)
-	}
-	f.right, f.top, f.bottom = c.width-wide, c.y+0.8, c.y+0.8+max(plotHeight, total)
+	f.right, f.top, f.bottom = c.width-names, c.y, c.y+max(leastHeight, height)
 	c.back(ch, f)
 	last := math.Inf(1)
 	for _, t := range f.y.ticks {
-		if y := f.bottom - (f.bottom-f.top)*t.at; y <= last {
+		if y := f.up(t.At); y < last {
 			c.line("grid", f.left, y, f.right, y)
-			c.text("soft", f.left-0.5, y+0.35, "end", t.label, c.width)
+			c.text("soft", f.left-0.5, y+0.35, "end", t.Name, c.width)
 			last = y - 1.4
 		}
 	}
-	for i, l := range ch.Levels {
-		labels[len(ch.Series)+i].end = point{f.right, f.up(l.At)}
-		c.line("level", f.left, f.up(l.At), f.right, f.up(l.At))
-	}
-	var ends []float64
-	for i := range labels {
-		if i < len(ch.Series) {
-			labels[i].end = c.series(ch.Series, i, f)
+	for i, l := range labels {
+		if at := i - len(ch.Series); at < 0 {
+			l.end = c.series(ch.Series[i], l.class, [...]string{dot, diamond, triangle, cross}[i%4], f)
+		} else {
+			l.end = point{f.right, f.up(ch.Levels[at].At)}
+			c.line("level", f.left, l.end.y, f.right, l.end.y)
 		}
-		ends = append(ends, labels[i].end.y-heights[i]/2)
+		l.y = l.end.y - l.height/2
 	}
-	for i, y := range spread(ends, heights, f.top-0.4, f.bottom+0.4) {
-		l := labels[i]
+	spread(labels, f.top-0.4, f.bottom+0.4)
+	for _, l := range labels {
+		for i, line := range l.lines {
+			c.text("name "+l.class, f.right+gutter, l.y+lineHeight*float64(i)+0.95, "start", line, room)
+		}
 		if len(l.lines) > 0 && l.end != (point{}) {
-			c.line("lead "+l.class, l.end.x+0.3, l.end.y, f.right+gutter-0.3, y+heights[i]/2)
-			for at, line := range l.lines {
-				c.text("name "+l.class, f.right+gutter, y+lineHeight*float64(at)+0.95, "start", line, room)
-			}
+			c.line("lead "+l.class, l.end.x+0.3, l.end.y, f.right+gutter-0.3, l.y+l.height/2)
 		}
 	}
 }
 
+// spread moves labels apart, so that each has its height to itself: down from from, and up again where that leads beyond
+// to. They come to be in the order of their places.
+func spread(labels []*label, from, to float64) {
+	slices.SortStableFunc(labels, func(a, b *label) int { return cmp.Compare(a.y, b.y) })
+	for _, l := range labels {
+		l.y = max(l.y, from)
+		from = l.y + l.height
+	}
+	for _, l := range slices.Backward(labels) {
+		l.y = min(l.y, to-l.height)
+		to = l.y
+	}
+}
+
 // series draws a line through the points that are known, or a sign at each, and returns where it ends.
-func (c *canvas) series(all []report.Series, i int, f *frame) (end point) {
-	s, class := all[i], classOf(all, i)
+func (c *canvas) series(s report.Series, class, sign string, f *frame) (end point) {
+	few := len(s.Points) <= 12
 	var run, band []point
 	flush := func() {
 		if n := len(run); n > 1 && s.Area {
@@ -293,8 +306,8 @@ func (c *canvas) series(all []report.Series, i int, f *frame) (end point) {
 		if len(run) > 1 {
 			c.path("curve "+class, "", run...)
 		}
-		if len(run) == 1 || len(s.Points) <= manyPoints && !s.Area {
-			for _, p := range run {
+		for _, p := range run {
+			if len(run) == 1 || few && !s.Area {
 				c.sign(class, p.x, p.y, dot)
 			}
 		}
@@ -306,15 +319,15 @@ func (c *canvas) series(all []report.Series, i int, f *frame) (end point) {
 			continue
 		}
 		end = point{f.across(p.X), f.up(p.Y)}
-		low, high := f.up(p.Low), f.up(p.High)
+		low, high := point{end.x, f.up(p.Low)}, point{end.x, f.up(p.High)}
 		switch {
-		case p.Low < p.High && (s.Signs || len(s.Points) <= manyPoints):
-			c.line("reach "+class, end.x, low, end.x, high)
+		case p.Low < p.High && (s.Signs || few):
+			c.path("reach "+class, "", low, high)
 		case p.Low < p.High: // there and back again
-			band = slices.Insert(band, len(band)/2, point{end.x, high}, point{end.x, low})
+			band = slices.Insert(band, len(band)/2, high, low)
 		}
 		if s.Signs {
-			c.sign(class, end.x, end.y, []string{dot, diamond, triangle, cross}[i%4])
+			c.sign(class, end.x, end.y, sign)
 		} else {
 			run = append(run, end)
 		}
@@ -326,80 +339,54 @@ func (c *canvas) series(all []report.Series, i int, f *frame) (end point) {
 // tones are how what is good or bad is drawn.
 var tones = [...]string{"", "good", "warn", "bad"}
 
-// classOf returns how a line is drawn: with a colour of its own, but one that is dashed with that of the line before it.
-func classOf(all []report.Series, i int) string {
-	colour, dashed := 0, ""
-	for at, s := range all[:i+1] {
-		if dashed = " dashed"; !s.Dashed || at == 0 {
-			colour++
-		}
-		if !s.Dashed {
-			dashed = ""
-		}
-	}
-	return cmp.Or(tones[all[i].Tone], "s"+strconv.Itoa((colour-1)%8+1)) + dashed
-}
-
 // rows draws a row a series: its name, the plot, and its text. On a narrow canvas name and text stand above the plot.
 func (c *canvas) rows(ch *report.Chart, f *frame) {
+	const bold = 1.1 // times as wide
 	stacked, names, texts := c.width < fileChart && ch.Kind != report.Lanes, 0.0, 0.0
-	series := slices.Clone(ch.Series)
-	for i, s := range series {
-		if s.Tone == report.Bad {
-			series[i].Name = "✗ " + s.Name
-		}
-		names = max(names, 1.1*measure(format.Line(series[i].Name)))
-		texts = max(texts, measure(format.Line(s.Text)))
+	nameOf := func(s report.Series) string { return map[bool]string{true: "✗ "}[s.Tone == report.Bad] + s.Name }
+	for _, s := range ch.Series {
+		names, texts = max(names, bold*measure(format.Line(nameOf(s)))), max(texts, measure(format.Line(s.Text)))
 	}
 	names, texts = min(names, 0.36*c.width), min(texts, 0.3*c.width)
-	f.left, f.right = names+0.8, c.width-texts-1.5
+	f.left, f.right, f.top, f.bottom = names+0.8, c.width-texts-1.5, c.y, c.y
 	if stacked {
 		names, f.left, f.right = c.width-texts-1, 0.4, c.width-0.4
 	}
-	f.top = c.y + 0.3
-	f.bottom = f.top
-	lines, middles := make([][]string, len(series)), make([]float64, len(series))
-	for i, s := range series {
-		lines[i] = wrap(s.Name, names/1.1)
-		high := lineHeight * float64(len(lines[i]))
+	front := canvas{}
+	for _, s := range ch.Series {
+		lines := wrap(nameOf(s), names/bold)
+		high := lineHeight * float64(len(lines))
+		middle := f.bottom + max(2.1, high+0.5)/2
+		x, y, anchor := names, middle-high/2+0.95, "end"
+		textX, textY, textAnchor := f.right+1.5, middle+0.35, "start"
 		if stacked {
-			middles[i] = f.bottom + high + 0.9
-			f.bottom += high + 1.8
-		} else {
-			middles[i] = f.bottom + max(2.1, high+0.5)/2
-			f.bottom += max(2.1, high+0.5)
+			middle = f.bottom + high + 0.9
+			x, y, anchor = 0, f.bottom+0.95, "start"
+			textX, textY, textAnchor = c.width, y, "end"
+		}
+		for i, line := range lines {
+			front.text("row "+tones[s.Tone], x, y+lineHeight*float64(i), anchor, line, names/bold)
+		}
+		front.text("value", textX, textY, textAnchor, s.Text, texts)
+		front.row(ch.Kind, s, f, middle)
+		f.bottom = 2*middle - f.bottom
+		if stacked {
+			f.bottom = middle + 0.9
 		}
 	}
 	c.back(ch, f)
 	if ch.Kind == report.Changes {
-		x := f.across(noChange(ch.X))
-		c.line("zero", x, f.top, x, f.bottom)
+		c.line("zero", f.across(noChange(ch.X)), f.top, f.across(noChange(ch.X)), f.bottom)
 	}
-	for i, s := range series {
-		high := lineHeight * float64(len(lines[i]))
-		x, y, anchor := f.left-0.8, middles[i]-high/2+0.95, "end"
-		textX, textY, textAnchor := f.right+1.5, middles[i]+0.35, "start"
-		if stacked {
-			x, y, anchor = 0, middles[i]-high+0.05, "start"
-			textX, textY, textAnchor = c.width, y, "end"
-		}
-		for at, line := range lines[i] {
-			c.text("row "+tones[s.Tone], x, y+lineHeight*float64(at), anchor, line, names/1.1)
-		}
-		c.text("value", textX, textY, textAnchor, s.Text, texts+0.1)
-		c.row(ch, s, f, middles[i])
-	}
+	c.WriteString(front.String())
 }
 
-// noChange is where nothing has changed: at 1 on an axis of ratios, which is logarithmic, and else at 0.
-func noChange(a report.Axis) float64 { return map[bool]float64{true: 1}[a.Log] }
-
 // row draws what a row has, in its middle.
-func (c *canvas) row(ch *report.Chart, s report.Series, f *frame, y float64) {
+func (c *canvas) row(kind report.Kind, s report.Series, f *frame, y float64) {
 	tone := cmp.Or(tones[s.Tone], "s1")
 	for _, p := range s.Points {
 		low, x, high := f.across(p.Low), f.across(p.X), f.across(p.High)
-		switch ch.Kind {
+		switch kind {
 		case report.Lanes:
 			c.rect("lane "+tone, low, y-0.6, max(high, low+0.15), y+0.6)
 		case report.Bars:
@@ -411,16 +398,11 @@ func (c *canvas) row(ch *report.Chart, s report.Series, f *frame, y float64) {
 			if c.reach("reach "+tone, f, p.X, p.High, y); known(p.X) && known(p.Low) {
 				c.line("span "+tone, low, y, x, y)
 			}
-			if known(p.Low) {
-				c.sign("from "+tone, low, y, dot)
-			}
-			if known(p.X) {
-				c.sign(tone, x, y, dot)
-			}
+			c.value("from "+tone, f, p.Low, y, dot)
+			c.value(tone, f, p.X, y, dot)
 		case report.Changes:
-			if c.reach("reach "+tone, f, p.Low, p.High, y); known(p.X) {
-				c.sign(tone, x, y, shapeOf(s.Tone, p.X, f.x))
-			}
+			c.reach("reach "+tone, f, p.Low, p.High, y)
+			c.value(tone, f, p.X, y, [...]string{diamond, dot, triangle, cross}[s.Tone])
 		}
 	}
 	if x := f.across(s.Bound); s.Bound > 0 {
@@ -428,28 +410,24 @@ func (c *canvas) row(ch *report.Chart, s report.Series, f *frame, y float64) {
 	}
 }
 
-// shapeOf returns the sign of a value, which is an arrow where it lies beyond the scale.
-func shapeOf(t report.Tone, v float64, s scale) string {
-	switch {
-	case v > s.to:
-		return onRight
-	case v < s.from:
-		return onLeft
+// reach draws an interval with its ends.
+func (c *canvas) reach(class string, f *frame, low, high, y float64) {
+	if low < high && known(low) {
+		c.line(class, f.across(low), y, f.across(high), y)
+		c.value(class, f, low, y, "M0 -3.5V3.5")
+		c.value(class, f, high, y, "M0 -3.5V3.5")
 	}
-	return [...]string{diamond, dot, triangle, cross}[t]
 }
 
-// reach draws an interval. An end that lies beyond the scale is an arrow.
-func (c *canvas) reach(class string, f *frame, low, high, y float64) {
-	if !(low < high) || !known(low) {
-		return
+// value draws a sign at v, or an arrow where that lies beyond the scale.
+func (c *canvas) value(class string, f *frame, v, y float64, sign string) {
+	switch {
+	case v > f.x.to:
+		sign = "M-5 -4L0 0L-5 4Z"
+	case v < f.x.from:
+		sign = "M5 -4L0 0L5 4Z"
 	}
-	c.line(class, f.across(low), y, f.across(high), y)
-	for _, v := range []float64{low, high} {
-		if x := f.across(v); v < f.x.from || v > f.x.to {
-			c.sign(class, x, y, shapeOf(report.Plain, v, f.x))
-		} else {
-			c.line(class, x, y-0.35, x, y+0.35)
-		}
+	if !math.IsNaN(v) {
+		c.sign(class, f.across(v), y, sign)
 	}
 }

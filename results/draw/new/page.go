@@ -93,7 +93,6 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"tone":  func(t report.Tone) string { return tones[t] },
 	"sign":  func(t report.Tone) string { return [...]string{"", "✓", "?", "✗"}[t] },
 	"head":  func(title string) string { return strings.TrimSpace(heads.Replace(title)) },
-	"mark":  func(m report.Mark) string { return strings.TrimSpace(m.Code + " " + m.Args) },
 	"code":  func(s string) string { return strings.Join(lines(s), "\n") },
 	"wide":  func(c *report.Chart) template.HTML { return picture(c, "wide", wideChart) },
 	"small": func(c *report.Chart) template.HTML { return picture(c, "small", narrowChart) },

@@ -17,18 +17,12 @@ import (
 type scale struct {
 	from, to float64
 	log      bool
-	ticks    []tick
-}
-
-// tick is a labelled place on a scale.
-type tick struct {
-	at    float64 // 0 to 1
-	label string
+	ticks    []report.Line
 }
 
 // newScale returns the scale of an axis that has a place for values; those that are not finite are left out.
 func newScale(a report.Axis, values []float64) scale {
-	if values = slices.Clone(values); a.Least < a.Most {
+	if a.Least < a.Most {
 		values = append(values, a.Least, a.Most)
 	}
 	for _, t := range a.Ticks {
@@ -41,28 +35,21 @@ func newScale(a report.Axis, values []float64) scale {
 	if len(values) == 0 {
 		values = []float64{1}
 	}
-	s := scale{from: slices.Min(values), to: slices.Max(values), log: a.Log}
-	switch pad := 0.04 * (s.to - s.from); {
-	case a.Log && s.to < 1.01*s.from:
-		s.from, s.to = s.from/2, s.to*2
-	case s.to <= s.from:
-		s.to = s.from + 1
-	case a.Log:
-		pad := math.Pow(s.to/s.from, 0.02)
-		s.from, s.to = s.from/pad, s.to*pad
-	case a.Ticks == nil && s.from < 0:
-		s.from, s.to = s.from-pad, s.to+pad
-	case a.Ticks == nil:
-		s.to += pad
-	}
-	places := a.Ticks
-	if places == nil {
-		for _, v := range s.rounds() {
-			places = append(places, report.Line{At: v})
+	s := scale{from: slices.Min(values), to: slices.Max(values), log: a.Log, ticks: slices.Clone(a.Ticks)}
+	if a.Log {
+		room := max(1.05, math.Pow(s.to/s.from, 0.02))
+		s.from, s.to = s.from/room, s.to*room
+	} else {
+		room := cmp.Or(0.04*(s.to-s.from), 1)
+		if s.to += room; s.from != 0 {
+			s.from -= room
 		}
 	}
-	for _, p := range places {
-		s.ticks = append(s.ticks, tick{s.at(p.At), cmp.Or(p.Name, tickLabel(a, p.At))})
+	if a.Ticks == nil {
+		s.ticks = s.rounds()
+	}
+	for i, t := range s.ticks {
+		s.ticks[i].Name = cmp.Or(t.Name, tickLabel(a, t.At))
 	}
 	return s
 }
@@ -92,26 +79,23 @@ func (s scale) at(v float64) float64 {
 	return min(1, max(0, (v-from)/(to-from)))
 }
 
-// rounds returns the places of ticks, three at least: of a logarithmic scale powers of ten, or 1, 2 and 5 times these; else, and where
-// that is too wide a step, multiples of such a number.
-func (s scale) rounds() (places []float64) {
+// rounds returns three ticks or more at round places: of a logarithmic scale powers of ten, or 1, 2 and 5 times these;
+// else, and where those are too few, multiples of such a number.
+func (s scale) rounds() (ticks []report.Line) {
 	for _, steps := range [][]float64{{1}, {1, 2, 5}} {
-		places = nil
 		for e := math.Floor(math.Log10(s.from)); s.log && e <= math.Log10(s.to); e++ {
 			for _, m := range steps {
 				if v := m * math.Pow(10, e); v >= s.from && v <= s.to {
-					places = append(places, v)
+					ticks = append(ticks, report.Line{At: v})
 				}
 			}
 		}
-		if len(places) >= 3 {
-			return places
+		if len(ticks) >= 3 {
+			return ticks
 		}
+		ticks = nil
 	}
-	about := 5.0
-	if s.log {
-		about = 8 // for it does not begin at one
-	}
+	about := map[bool]float64{false: 5, true: 8}[s.log] // which does not begin at one of them
 	step := math.Pow(10, math.Floor(math.Log10((s.to-s.from)/about)))
 	for _, m := range []float64{1, 2, 5, 10} {
 		if m*step*about >= s.to-s.from {
@@ -119,18 +103,17 @@ func (s scale) rounds() (places []float64) {
 			break
 		}
 	}
-	places = nil
 	for i := math.Ceil(s.from / step); i <= math.Floor(s.to/step); i++ {
-		places = append(places, i*step)
+		ticks = append(ticks, report.Line{At: i * step})
 	}
-	return places
+	return ticks
 }
 
 // known reports whether v can be drawn.
 func known(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// widths are those of the printable ASCII characters in DejaVu Sans, in thousandths of the size. It is the widest of the fonts that
-// a chart may come to be shown in, so that what fits here fits in all.
+// widths are those of the printable ASCII characters in DejaVu Sans, in thousandths of the size. It is the widest of the
+// fonts that a chart may come to be shown in, so that what fits here fits in all.
 var widths = [...]int{
 	318, 401, 460, 838, 636, 950, 780, 275, 390, 390, 500, 838, 318, 361, 318, 337, 636, 636, 636, 636, 636, 636, 636, 636, 636, 636,
 	337, 337, 838, 838, 838, 531, 1000, 684, 686, 698, 770, 632, 575, 775, 752, 295, 295, 656, 557, 863, 748, 787, 603, 787, 695, 635,
@@ -175,25 +158,4 @@ func clip(s string, room float64) string {
 		r = slices.Delete(r, len(r)/2, len(r)/2+1)
 	}
 	return s
-}
-
-// spread moves labels apart along an axis, so that each has its height to itself: down from from, and up again where that leads
-// beyond to. It returns where they begin, in the order of at. More labels than there is room for begin before from.
-func spread(at, heights []float64, from, to float64) []float64 {
-	order := make([]int, len(at))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(at[a], at[b]) })
-	placed, room := slices.Clone(at), from
-	for _, i := range order {
-		placed[i] = max(placed[i], room)
-		room = placed[i] + heights[i]
-	}
-	room = to
-	for _, i := range slices.Backward(order) {
-		placed[i] = min(placed[i], room-heights[i])
-		room = placed[i]
-	}
-	return placed
 }
