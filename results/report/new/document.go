@@ -4,6 +4,8 @@
 // Texts may hold what a server has answered: a drawer removes control characters.
 package report
 
+import "github.com/lockbench/lockbench/results/format"
+
 // Document is what is said of one result: its answer, and blocks below it. A terminal, a comment and a page draw the same one.
 type Document struct {
 	Command string // that it answers: "lockbench prove"
@@ -143,7 +145,7 @@ func (d *Document) add(blocks ...Block) {
 	}
 }
 
-// facts returns a table of labels and texts, without those whose text is empty.
+// facts returns a table of labels and texts, without those that are empty or not known.
 func facts(pairs ...string) *Table {
 	t := &Table{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -152,9 +154,9 @@ func facts(pairs ...string) *Table {
 	return t
 }
 
-// fact adds a label and a text, unless that is empty.
+// fact adds a label and a text, unless that is empty or not known.
 func (t *Table) fact(tone Tone, label, text string) {
-	if text != "" {
+	if text != "" && text != format.None {
 		t.Rows = append(t.Rows, Row{Cells: []Cell{{Text: label}, {Text: text, Tone: tone}}})
 	}
 }
