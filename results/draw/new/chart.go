@@ -135,7 +135,7 @@ func (c *canvas) chart(ch *report.Chart) {
 	c.y = f.bottom + 1.5
 	for _, line := range wrap(ch.X.Name, c.width) {
 		c.y += lineHeight
-		half := measure(line) / 2
+		half := min(c.width, measure(line)) / 2
 		c.text("soft", max(half, min((f.left+f.right)/2, c.width-half)), c.y, "middle", line, c.width)
 	}
 	c.y += 0.4

@@ -95,7 +95,7 @@ func (s scale) rounds() (ticks []report.Line) {
 		}
 		ticks = nil
 	}
-	about := map[bool]float64{false: 5, true: 8}[s.log] // which does not begin at one of them
+	about := map[bool]float64{false: 6, true: 8}[s.log] // which does not begin at one of them
 	step := math.Pow(10, math.Floor(math.Log10((s.to-s.from)/about)))
 	for _, m := range []float64{1, 2, 5, 10} {
 		if m*step*about >= s.to-s.from {
