@@ -1,0 +1,348 @@
+package report
+
+// The document of a run, or of the records of several: the answer, a table with a row a cell, and what can go wrong.
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/metric"
+	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/results/stats"
+	"github.com/lockbench/lockbench/results/view"
+)
+
+// named is how many names a line has; more are counted.
+const named = 4
+
+// Run returns what cells say, as results.Group makes them, and what became of thresholds; nil: there are none.
+func Run(cells []*results.Cell, check *compare.Check) *Document {
+	d := &Document{Command: "lockbench report"}
+	if len(cells) == 0 {
+		return d
+	}
+	v, several := view.NewRun(cells), len(cells) > 1
+	d.Title, d.Tone = answer(v)
+	d.When = inCommon(v)
+	d.judge(check)
+	missed := check != nil && check.Verdict == compare.Missed
+	if !several {
+		d.add(Block{Table: cellFacts(cells[0], missed)})
+	}
+	d.add(mainChart(v))
+	if several || cells[0].Classes != nil {
+		d.add(Block{Table: cellTable(v)})
+	}
+	if several {
+		tasks := shared(v, Plain, "", task)
+		d.add(Block{Heading: "Tasks", Detail: len(tasks.Rows) > named, Table: tasks}, Block{Table: runFacts(v, missed)})
+	}
+	d.add(charts(v)...)
+	d.add(details(v)...)
+	return d
+}
+
+// judge adds what became of thresholds, the worst first, and says it in the title.
+func (d *Document) judge(check *compare.Check) {
+	const most = 20 // rows that are no detail
+	if check == nil {
+		return
+	}
+	t := columns("threshold", "found", "verdict")
+	t.Columns[1].Left, t.Columns[2].Left = true, true
+	add := func(check *compare.Check, lead string) {
+		for _, label := range check.Missing {
+			t.row(strings.TrimPrefix(label+" ran", " "), compare.NotRun.About(), "inconclusive").Tone = Warn
+		}
+		for _, l := range check.Limits() {
+			name := strings.TrimPrefix(check.Cells[l.Cell].Label+": "+lead+l.Name(), ": ")
+			t.row(name, l.Sentence(), string(l.Verdict)).Tone = verdictTone(l.Verdict)
+		}
+	}
+	if len(check.Thresholds) > 0 {
+		add(check, "")
+		if d.Tone = max(d.Tone, verdictTone(check.Verdict)); check.Verdict != compare.Violated {
+			d.Title = "thresholds " + string(check.Verdict) + " · " + d.Title
+		}
+	}
+	if check.Objective != nil {
+		add(check.Objective, "slo: ")
+	}
+	rest := &Table{Columns: t.Columns, Rows: t.Rows[min(most, len(t.Rows)):]}
+	t.Rows = t.Rows[:len(t.Rows)-len(rest.Rows)]
+	d.add(Block{Table: t}, Block{Heading: "More thresholds", Detail: true, Table: rest})
+}
+
+// verdictTone is how a verdict of a check is drawn.
+func verdictTone(v compare.Verdict) Tone {
+	switch v {
+	case compare.Passed:
+		return Good
+	case compare.Inconclusive:
+		return Warn
+	}
+	return Bad
+}
+
+// answer returns which lock has failed or, if none has, which came first; of one cell what it reached.
+func answer(v *view.Run) (string, Tone) {
+	if len(v.Cells) == 1 {
+		return cellAnswer(v.Cells[0])
+	}
+	var failed, doubts []string
+	doubtful := 0
+	for i, c := range v.Cells {
+		if c.Violated() {
+			failed = append(failed, fmt.Sprintf("%s (%s in %s)", v.Names[i], format.Count(c.Broken()), format.Plural(c.Safety.Grants, "grant")))
+		}
+		if codes := doubtsOf(c); codes != nil {
+			doubtful, doubts = doubtful+1, append(doubts, codes...)
+		}
+	}
+	if failed != nil {
+		return "mutual exclusion violated: " + format.Few(failed, named), Bad
+	}
+	text, tone := order(v), Plain
+	if doubtful > 0 {
+		slices.Sort(doubts)
+		text += fmt.Sprintf(" · %d of %d rows doubtful: %s", doubtful, len(v.Cells), strings.Join(slices.Compact(doubts), ", "))
+		tone = Warn
+	}
+	return text, tone
+}
+
+// order says which row came first under each load; of many loads how often which did.
+func order(v *view.Run) string {
+	if !v.Rivals {
+		rates := v.Sorted(func(c *results.Cell) float64 { return c.Rate.Median })
+		top, low := v.Cells[rates[0]], v.Cells[rates[len(rates)-1]]
+		return fmt.Sprintf("%s to %s locks/s under %d loads", format.Three(low.Rate.Median), format.Three(top.Rate.Median), len(rates))
+	}
+	wins, level := map[string]int{}, 0
+	var texts []string
+	for _, g := range v.Groups {
+		winner, text := first(g)
+		switch {
+		case winner != "":
+			wins[winner]++
+		case text != "":
+			level++
+		}
+		if text != "" {
+			texts = append(texts, strings.TrimPrefix(g.Title+": "+text, ": "))
+		}
+	}
+	if texts == nil {
+		return "no two rows can be ranked"
+	}
+	if len(v.Groups) <= 2 {
+		return strings.Join(texts, " · ")
+	}
+	names := slices.SortedFunc(maps.Keys(wins), func(a, b string) int { return cmp.Or(wins[b]-wins[a], cmp.Compare(a, b)) })
+	for i, name := range names {
+		names[i] = fmt.Sprintf("%s in %d", name, wins[name])
+	}
+	text := fmt.Sprintf("%d loads", len(v.Groups))
+	if names != nil {
+		text += ": first " + format.Few(names, named)
+	}
+	return format.Join(text, format.Labelled("within the scatter", int64(level)))
+}
+
+// first returns the row that is ahead of the next by more than their trials scatter, empty if none is, and says so; the text is empty
+// if fewer than two rows can be believed. Where arrivals set the rate, what counts is the p99.
+func first(g view.Group) (winner, text string) {
+	figure, rate := func(c *results.Cell) float64 { return c.Rate.Median }, true
+	if slices.ContainsFunc(g.Cells, (*results.Cell).Open) {
+		figure, rate = func(c *results.Cell) float64 { return -view.P99(c) }, false
+	}
+	fit := slices.DeleteFunc(g.Sorted(figure), func(i int) bool {
+		c := g.Cells[i]
+		return c.Breaches() > 0 || doubtsOf(c) != nil || c.Counts.Acquired == 0 || math.IsNaN(figure(c))
+	})
+	if len(fit) < 2 {
+		return "", ""
+	}
+	ahead := func(a, b int) bool {
+		if rate {
+			return above(view.Rate(g.Cells[a]), view.Rate(g.Cells[b]))
+		}
+		return above(view.Tail(g.Cells[b]), view.Tail(g.Cells[a]))
+	}
+	best, next := g.Cells[fit[0]], g.Cells[fit[1]]
+	if name := g.Short[fit[0]]; ahead(fit[0], fit[1]) {
+		text = fmt.Sprintf("%s first: p99 %s, %s of %s", name, duration(view.P99(best)), duration(view.P99(next)), g.Short[fit[1]])
+		if rate {
+			text = fmt.Sprintf("%s first: %s locks/s, %s %s", name, format.Three(best.Rate.Median), times(best.Rate.Median/next.Rate.Median), g.Short[fit[1]])
+		}
+		return name, text
+	}
+	var level []string
+	for _, i := range fit {
+		if i == fit[0] || !ahead(fit[0], i) {
+			level = append(level, g.Short[i])
+		}
+	}
+	text = format.Few(level, named) + " lead: "
+	if len(best.Trials) < 2 {
+		return "", text + "single trials"
+	}
+	return "", text + "within the scatter"
+}
+
+// above reports whether a is above b by more than trials scatter: their 95 % intervals do not overlap or, of trials that are too few
+// for one, their ranges. One trial shows nothing of that.
+func above(a, b stats.Estimate) bool {
+	if a.Known() && b.Known() {
+		return a.Low > b.High
+	}
+	return min(a.N, b.N) >= 2 && a.Min > b.Max
+}
+
+// times writes a ratio above 1.
+func times(ratio float64) string {
+	if ratio < 1.1 {
+		return format.Percent(ratio-1) + " above"
+	}
+	return fmt.Sprintf("%.1f times", ratio)
+}
+
+// duration writes nanoseconds.
+func duration(ns float64) string { return metric.Duration.Format(ns) }
+
+// told are the axes that names, the titles of loads and inCommon itself tell.
+var told = []string{
+	"driver", "lock", "wait", "topology", "load", "clients", "keys", "key dist", "hold", "think", "try-only", "crash", "overstay", "re-entry",
+	"claims", "trials", "duration", "warm-up", "ops", "kind", "server", "mode", "persistence", "durability", "network", "replicas",
+	"address", "machine", "lockbench", "libraries", "library", "classes",
+}
+
+// inCommon returns what all cells share: the design, the load, settings that are not as usual, and how long they ran on what.
+func inCommon(v *view.Run) string {
+	alike := func(of func(*results.Cell) string) string {
+		text := of(v.Cells[0])
+		if slices.ContainsFunc(v.Cells, func(c *results.Cell) bool { return of(c) != text }) {
+			return ""
+		}
+		return text
+	}
+	plan := func(of func(*spec.Plan) string) string {
+		return alike(func(c *results.Cell) string { return of(c.Plan()) })
+	}
+	driver, lock := plan(func(p *spec.Plan) string { return p.Driver }), plan(func(p *spec.Plan) string { return p.Lock })
+	design := strings.TrimSpace(driver + " " + lock)
+	if topology := plan(func(p *spec.Plan) string { return p.Topology }); topology != lock {
+		design = strings.TrimSpace(design + " " + topology)
+	}
+	parts := []string{strings.Trim(design+", "+plan(view.Waits), ", ")}
+	if len(v.Cells) == 1 {
+		parts = append(parts, v.Load)
+	}
+	parts = append(parts, view.Common(v.Cells, func(a view.Axis) bool {
+		usual := func(c *results.Cell) bool { return a.Usual(a.Value(c)) }
+		return slices.Contains(told, a.Title) || a.Title == "ttl" && v.Cells[0].Plan().Crash > 0 || slices.ContainsFunc(v.Cells, usual)
+	}), alike(ran))
+	if len(v.Cells) > 1 {
+		parts = append(parts, alike(view.ServerKind), alike(view.ServerText), alike(func(c *results.Cell) string { return view.CPU(c.First().Env) }))
+	}
+	return format.Join(parts...)
+}
+
+// ran returns how often a cell ran for how long.
+func ran(c *results.Cell) string {
+	p := c.Plan()
+	text := strings.TrimSuffix(format.Plural(p.Ops, "operation")+" or "+format.Exact(p.Duration), " or 0")
+	if p.Ops == 0 {
+		text = format.Exact(p.Duration)
+	}
+	if len(c.Trials) > 1 {
+		text = format.Plural(len(c.Trials), "trial") + " of " + text
+	}
+	return text
+}
+
+// runFacts returns what is wrong with the designs, in what rows are unlike, and what to do next.
+func runFacts(v *view.Run, missed bool) *Table {
+	t := shared(v, Plain, "risk", view.Risk)
+	var guarantees []string
+	names := designs(v.Cells)
+	for _, trait := range view.Guarantees {
+		var have []string
+		for i, c := range v.Cells {
+			if trait.Has(c) {
+				have = append(have, names[i])
+			}
+		}
+		slices.Sort(have)
+		if n := len(have); n > 0 && n < len(v.Cells) {
+			guarantees = append(guarantees, trait.Name+": "+format.Few(slices.Compact(have), named))
+		}
+	}
+	t.fact(Plain, "guarantees", strings.Join(guarantees, " · "))
+	differ := view.Differing(v.Cells)
+	if differ("kind") {
+		t.fact(Warn, "servers", "their kinds differ, and such rows do not compare")
+	}
+	if differ("persistence") || differ("durability") {
+		t.fact(Plain, "on disk", "rows differ: locks that survive a crash of the server cost more")
+	}
+	t.fact(Warn, "holds", unlikeHolds(v.Cells))
+	if i := slices.IndexFunc(v.Cells, (*results.Cell).Violated); i >= 0 {
+		t.fact(Plain, "next", v.Names[i]+": "+next(v.Cells[i], missed))
+	} else if c := v.Groups[0].Cells[v.Groups[0].Best()[0]]; v.Rivals {
+		t.fact(Plain, "next", prove(c))
+	}
+	return t
+}
+
+// shared returns a fact for each text that is true of cells, with the names of their designs if it is not true of all. Without a label
+// those are the labels.
+func shared(v *view.Run, tone Tone, label string, of func(*results.Cell) string) *Table {
+	var names view.Grouped[string, string]
+	short := designs(v.Cells)
+	if label == "" {
+		short = v.Names
+	}
+	known := 0
+	for i, c := range v.Cells {
+		if text := of(c); text != "" {
+			names.Once(text, short[i])
+			known++
+		}
+	}
+	t := &Table{}
+	for _, text := range names.Keys {
+		switch whose := format.Few(names.Of[text], named); {
+		case label == "":
+			t.fact(tone, whose, text)
+		case len(names.Keys) == 1 && known == len(v.Cells):
+			t.fact(tone, label, text)
+		default:
+			t.fact(tone, label, whose+": "+text)
+		}
+	}
+	return t
+}
+
+// designs returns the driver, lock and topology of each cell, as far as cells differ in them; of cells that do not, all of them.
+func designs(cells []*results.Cell) (names []string) {
+	differ := view.Differing(cells)
+	same := !differ("driver") && !differ("lock") && !differ("topology")
+	for _, c := range cells {
+		name := ""
+		for _, part := range [][2]string{{"driver", c.Plan().Driver}, {"lock", c.Plan().Lock}, {"topology", c.Plan().Topology}} {
+			if same || differ(part[0]) {
+				name += " " + part[1]
+			}
+		}
+		names = append(names, strings.TrimSpace(name))
+	}
+	return names
+}
