@@ -170,7 +170,7 @@ func scales(ch *report.Chart) (x, y scale) {
 		xs = append(xs, ch.Shade.Low, ch.Shade.High)
 	}
 	for i, v := range xs {
-		if ch.Kind == report.Changes && ch.X.Log && v > 0 {
+		if ch.Kind == report.Changes && ch.X.Log && v > 0 && known(v) {
 			xs[i] = min(farthest, max(1/farthest, v))
 		}
 	}
@@ -236,9 +236,6 @@ func (c *canvas) lines(ch *report.Chart, f *frame) {
 		class := cmp.Or(tones[s.Tone], "s"+strconv.Itoa((colour-1)%8+1))
 		if s.Dashed {
 			class += " dashed"
-		}
-		if len(ch.Series) == 1 && s.Name == ch.Title {
-			s.Name = ""
 		}
 		name(class, s.Name)
 	}

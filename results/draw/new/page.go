@@ -89,14 +89,21 @@ func hash(text string) string {
 }
 
 var pages = template.Must(template.New("").Funcs(template.FuncMap{
-	"line": format.Line, "sections": sections, "notes": notes,
+	"line": format.Line, "sections": sections, "notes": notes, "sign": sign,
 	"tone":  func(t report.Tone) string { return tones[t] },
-	"sign":  func(t report.Tone) string { return [...]string{"", "✓", "?", "✗"}[t] },
 	"head":  func(title string) string { return strings.TrimSpace(heads.Replace(title)) },
 	"code":  func(s string) string { return strings.Join(lines(s), "\n") },
 	"wide":  func(c *report.Chart) template.HTML { return picture(c, "wide", wideChart) },
 	"small": func(c *report.Chart) template.HTML { return picture(c, "small", narrowChart) },
 }).Parse(pageTemplate))
+
+// sign returns what stands before a title, so that its colour is not all that tells how it is to be taken.
+func sign(d *report.Document) string {
+	if strings.IndexAny(d.Title, "✓✗?▲") == 0 {
+		return "" // it brings its own
+	}
+	return [...]string{"", "✓ ", "? ", "✗ "}[d.Tone]
+}
 
 // heads joins a title that was split over two lines.
 var heads = strings.NewReplacer("\n/", "/", "-\n", "-", "\n", " ")
