@@ -37,7 +37,7 @@ func History(cells []*results.Cell) *Document {
 		c.X.Ticks = append(c.X.Ticks, Line{float64(i), shortRevision(all[i].revision)})
 	}
 	last := columns("date", "revision", "n", "locks/s", "change", "p99", "change")
-	last.Columns[1].Left, last.Columns[2].About, last.Columns[6].Drop = true, "trials, of which the figures are medians", 1
+	last.Columns[1].Left, last.Columns[2].About, last.Columns[6].Drop = true, "trials; the figures are medians", 1
 	last.Columns[5].About = "of the wait for a lock; in an open loop of the response"
 	whole := &Table{Columns: last.Columns}
 	for i, name := range view.Labels(samples) {
@@ -60,7 +60,7 @@ func History(cells []*results.Cell) *Document {
 	return d
 }
 
-// pastsOf sorts trials by what they measure, with a sample for each past, and tells all points and how many it left out.
+// pastsOf sorts trials by what they measure, each past with a sample, and tells all points and how many it left out.
 func pastsOf(cells []*results.Cell) (pasts []*past, samples []*results.Cell, all []point, partial int) {
 	var trials []*results.Record
 	for _, c := range cells {
@@ -128,7 +128,8 @@ func pointRows(p *past, all []point) (rows []Row, line Series) {
 
 // pointMarks returns what makes the figures of trials doubtful.
 func pointMarks(trials []*results.Record) (marks []Mark) {
-	saturated := len(slices.DeleteFunc(slices.Clone(trials), func(r *results.Record) bool { return !r.Generator.Saturated }))
+	sound := func(r *results.Record) bool { return !r.Generator.Saturated }
+	saturated := len(slices.DeleteFunc(slices.Clone(trials), sound))
 	if violations := (&results.Cell{Trials: trials}).Broken(); violations > 0 {
 		marks = append(marks, Mark{"violated", format.Count(violations), "two clients held a key at once", Bad})
 	}

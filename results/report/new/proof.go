@@ -22,7 +22,7 @@ const namedCells = 3
 type proven struct {
 	name                      string
 	both, stuck, other, holds []string
-	open, admitted            []string // not known; admitted by the design, which cannot be tested here
+	admitted                  []string // by the design, and cannot be tested here
 }
 
 // tested returns under how many hazards something is known of it.
@@ -37,7 +37,8 @@ func Proof(r *safety.Report) *Document {
 	locks := provenLocks(r)
 	d := &Document{Command: "lockbench prove"}
 	d.Title, d.Tone = proofTitle(r, locks)
-	d.When = fmt.Sprintf("%s × %d of %s", format.Plural(len(locks), "lock"), len(r.Coverage().Shown), format.Plural(len(r.Hazards), "hazard"))
+	d.When = fmt.Sprintf("%s × %d of %s", format.Plural(len(locks), "lock"), len(r.Coverage().Shown),
+		format.Plural(len(r.Hazards), "hazard"))
 	if spent := r.Spent.Round(100 * time.Millisecond); spent > 0 {
 		d.When += " · " + format.Duration(spent)
 	}
@@ -77,7 +78,6 @@ func provenLocks(r *safety.Report) (locks []*proven) {
 		add(&p.stuck, fails && c.Never)
 		add(&p.other, fails && c.Longest == 0 && !c.Never)
 		add(&p.holds, c.Exercised() && !fails)
-		add(&p.open, c.Doubted || c.Verdict.Open())
 		add(&p.admitted, c.Verdict == safety.NotApplicable && c.Listed)
 	}
 	return locks
@@ -87,36 +87,37 @@ func provenLocks(r *safety.Report) (locks []*proven) {
 func proofTitle(r *safety.Report, locks []*proven) (title string, tone Tone) {
 	untested := r.Untested()
 	if len(untested) > 0 && untested[0].What == "" {
-		return "? Nothing was tested: " + untested[0].Why, Warn
+		return "Nothing was tested: " + untested[0].Why, Warn
 	}
 	var both, stuck int
 	for _, p := range locks {
 		both, stuck = both+min(1, len(p.both)), stuck+min(1, len(p.stuck))
 	}
-	title = fmt.Sprintf("%d of %s can have two holders at once · %d can get stuck", both, format.Plural(len(locks), "lock"), stuck)
-	if len(locks) == 1 {
-		p := locks[0]
+	all := format.Plural(len(locks), "lock")
+	title = fmt.Sprintf("%d of %s can have two holders at once · %d can get stuck", both, all, stuck)
+	if p := locks[0]; len(locks) == 1 {
 		title = fmt.Sprintf("%s: two holders after %d of %s · stuck after %d",
 			p.name, len(p.both), format.Plural(p.tested(), "hazard"), len(p.stuck))
 	}
-	fails := len(r.Select(func(c *safety.Cell) bool { return c.Verdict == safety.Fails && !c.Control }))
 	alarms, unknown := len(r.Select((*safety.Cell).Alarm)), len(r.Select((*safety.Cell).Unknown))+len(untested)
 	switch outcome := r.Outcome(); {
 	case outcome == safety.Lost && r.Baseline != "":
-		return fmt.Sprintf("‼ %d worse than in %s · %s", alarms, r.Baseline, title), Bad
+		return fmt.Sprintf("%d worse than in %s · %s", alarms, r.Baseline, title), Bad
 	case outcome == safety.Lost:
-		return fmt.Sprintf("‼ %s not admitted · %s", format.Plural(alarms, "failure"), title), Bad
+		return fmt.Sprintf("%s not admitted · %s", format.Plural(alarms, "failure"), title), Bad
 	case outcome == safety.Inconclusive:
-		return fmt.Sprintf("? %d not known · %s", unknown, title), Warn
+		return fmt.Sprintf("%d not known · %s", unknown, title), Warn
 	case r.Baseline != "":
-		return fmt.Sprintf("✓ nothing worse than in %s · %s", r.Baseline, title), Good
-	case fails > 0: // what fails is not safe, though it was known
-		return "✗ " + title, Warn
+		return fmt.Sprintf("nothing worse than in %s · %s", r.Baseline, title), Good
+	case len(r.Select(failing)) > 0: // what fails is not safe, though it was known
+		return title, Bad
 	}
-	return "✓ " + title, Good
+	return title, Good
 }
 
-// proofLimits returns the facts: what is worse than it should be, what is not known, and what can go wrong with which locks.
+func failing(c *safety.Cell) bool { return c.Verdict == safety.Fails && !c.Control }
+
+// proofLimits returns the facts: what is worse than it should be, what is not known, and what can go wrong.
 func proofLimits(r *safety.Report, locks []*proven) *Table {
 	t := &Table{}
 	worse := "not admitted"
@@ -201,7 +202,7 @@ func mostOf(locks []*proven, list func(*proven) []string) string {
 // fewestBoth names the locks with the lowest share of hazards after which there are two holders.
 func fewestBoth(locks []*proven) string {
 	tested := slices.DeleteFunc(slices.Clone(locks), func(p *proven) bool { return p.tested() == 0 })
-	slices.SortStableFunc(tested, func(a, b *proven) int { return cmp.Compare(len(a.both)*b.tested(), len(b.both)*a.tested()) })
+	slices.SortStableFunc(tested, func(a, b *proven) int { return len(a.both)*b.tested() - len(b.both)*a.tested() })
 	var names []string
 	for _, p := range tested[:min(len(tested), namedCells)] {
 		names = append(names, fmt.Sprintf("%s %d/%d", p.name, len(p.both), p.tested()))
@@ -220,14 +221,13 @@ func proofNext(r *safety.Report) string {
 	if n := len(r.Select(func(c *safety.Cell) bool { return c.Verdict == safety.Stalled && !c.Control })); n > 0 {
 		return "-ttl 2s, or fewer at a time: the machine was too slow for " + format.Plural(n, "cell")
 	}
-	admitted := func(c *safety.Cell) bool { return c.Verdict == safety.Fails && !c.Control }
-	if r.Baseline == "" && len(r.Select(admitted)) > 0 {
+	if r.Baseline == "" && len(r.Select(failing)) > 0 {
 		return "keep -format json=FILE: a later -baseline FILE tells what fails more"
 	}
 	return ""
 }
 
-// proofMatrix has a row for each lock, or each that is only a control, of the drivers for which all its marks are the same.
+// proofMatrix has a row for each lock, or each that is only a control, shared by drivers for which its marks are alike.
 func proofMatrix(r *safety.Report, controls bool) *Table {
 	t := columns("lock")
 	type lock struct{ name, marks string }
@@ -314,7 +314,8 @@ func proofLegend(r *safety.Report) []Text {
 
 // hazardBlocks tell all that was seen of a hazard: of cells alike together, and what happened in an attempt.
 func hazardBlocks(r *safety.Report, h *safety.Hazard) []Block {
-	b := Block{Heading: fmt.Sprintf("%d %s", h.Number, h.Name), Detail: true, Text: []Text{{Text: h.About}}, Table: &Table{}}
+	b := Block{Heading: fmt.Sprintf("%d %s", h.Number, h.Name), Detail: true, Text: []Text{{Text: h.About}}}
+	b.Table = &Table{}
 	cells := r.Select(func(c *safety.Cell) bool {
 		return c.Hazard == h.Name && (c.Verdict != safety.NotApplicable || c.Listed)
 	})
@@ -376,7 +377,8 @@ func ProofSeen(cells ...*safety.Cell) string {
 	c, attempts := cells[0], between(func(c *safety.Cell) int { return c.Attempts })+" attempts"
 	switch {
 	case c.Verdict == safety.Survives:
-		text := "survives " + attempts + " · at most " + format.Percent(most(func(c *safety.Cell) float64 { return c.Bound })) + " can fail"
+		bound := format.Percent(most(func(c *safety.Cell) float64 { return c.Bound }))
+		text := "survives " + attempts + " · at most " + bound + " can fail"
 		if c.Tried < c.Gaps {
 			text += fmt.Sprintf(" · %d of %d gaps", c.Tried, c.Gaps)
 		}
@@ -424,7 +426,8 @@ func storyChart(c *safety.Cell) *Chart {
 		if i < 0 {
 			i, chart.Series = len(chart.Series), append(chart.Series, Series{Name: hold.Client})
 		}
-		chart.Series[i].Points = append(chart.Series[i].Points, Point{X: since(hold.From), Low: since(hold.From), High: since(hold.To)})
+		held := Point{X: since(hold.From), Low: since(hold.From), High: since(hold.To)}
+		chart.Series[i].Points = append(chart.Series[i].Points, held)
 	}
 	for _, e := range c.Story {
 		if e.Kind == safety.Fault {

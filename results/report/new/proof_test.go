@@ -62,10 +62,10 @@ func TestProof(t *testing.T) {
 		tone   Tone
 		facts  []string
 	}{
-		{"many", func(*safety.Report) {}, "‼ 1 failure not admitted · 2 of 5 locks can have two holders at once · 1 can get stuck", Bad,
+		{"many", func(*safety.Report) {}, "1 failure not admitted · 2 of 5 locks can have two holders at once · 1 can get stuck", Bad,
 			[]string{"not admitted | own lock after overrun", "not known | mysql row-lock after overrun (stalled); etcd lease",
 				"next | lockbench prove -hazard overrun"}},
-		{"unknown", func(r *safety.Report) { r.Cells[6].Listed = true }, "? 2 not known · 2 of 5 locks can", Warn,
+		{"unknown", func(r *safety.Report) { r.Cells[6].Listed = true }, "2 not known · 2 of 5 locks can", Warn,
 			[]string{"not known | mysql", "next | -ttl 2s"}},
 		{"wrong control", func(r *safety.Report) {
 			overrun := slices.Clone(r.Cells[4:])
@@ -73,40 +73,40 @@ func TestProof(t *testing.T) {
 			h.Control, h.Wrong = "rueidis set-nx has to fail it", true
 			r.Hazards, r.Cells = r.Hazards[:1], r.Cells[:4]
 			r.Judge(h, overrun)
-		}, "? 5 not known · 0 of 5 locks can", Warn,
+		}, "5 not known · 0 of 5 locks can", Warn,
 			[]string{"wrong control | overrun: rueidis set-nx has to fail it (bad)", "next | lockbench prove -hazard overrun"}},
 		{"untested control", func(r *safety.Report) {
 			r.Hazards[0].Control, r.Cells = "no server", r.Cells[:3]
 			r.Cells[1].Verdict = safety.Fails // a real failure is shown even so
-		}, "‼ 1 failure not admitted", Bad, []string{"control untested | holder-dies: no server"}},
-		{"admitted", func(r *safety.Report) { r.Cells = r.Cells[:3] }, "✗ 0 of 3 locks can have two holders at once · 1 can get stuck",
-			Warn, []string{"next | keep -format json=FILE"}},
-		{"holds", func(r *safety.Report) { r.Cells = r.Cells[1:2] }, "✓ rueidis set-nx: two holders after 0 of 1 hazard · stuck after 0",
+		}, "1 failure not admitted", Bad, []string{"control untested | holder-dies: no server"}},
+		{"admitted", func(r *safety.Report) { r.Cells = r.Cells[:3] }, "0 of 3 locks can have two holders at once · 1 can get stuck",
+			Bad, []string{"next | keep -format json=FILE"}},
+		{"holds", func(r *safety.Report) { r.Cells = r.Cells[1:2] }, "rueidis set-nx: two holders after 0 of 1 hazard · stuck after 0",
 			Good, []string{"holds against | holder-dies"}},
-		{"partial", func(r *safety.Report) { r.Cells, r.Partial = r.Cells[1:2], "interrupted" }, "✓", Good,
+		{"partial", func(r *safety.Report) { r.Cells, r.Partial = r.Cells[1:2], "interrupted" }, "rueidis set-nx:", Good,
 			[]string{"partial | interrupted (warn)"}},
 		{"one", func(r *safety.Report) { r.Cells = []safety.Cell{r.Cells[0], r.Cells[4]} },
-			"✗ rueidis setnx: two holders after 0 of 2 hazards · stuck after 1", Warn,
+			"rueidis setnx: two holders after 0 of 2 hazards · stuck after 1", Bad,
 			[]string{"stuck after | holder-dies", "holds against | overrun"}},
 		{"missing", func(r *safety.Report) {
 			r.Asked.Hazards = []string{"holder-dies"}
 			r.Cells = []safety.Cell{r.Cells[3], r.Cells[5]}
 			r.Cells[0].Missing = "the package mariadb-server"
-		}, "? 1 not known · 1 of 2 locks", Warn,
+		}, "1 not known · 1 of 2 locks", Warn,
 			[]string{"not tested | holder-dies (because)", "not installed | the package mariadb-server: 1 cell"}},
-		{"nothing", func(r *safety.Report) { r.Cells = r.Cells[2:4] }, "? Nothing was tested: holder-dies: because", Warn, nil},
+		{"nothing", func(r *safety.Report) { r.Cells = r.Cells[2:4] }, "Nothing was tested: holder-dies: because", Warn, nil},
 		{"baseline", func(r *safety.Report) {
 			base := planted()
 			base.Cells[0].Verdict, base.Cells[5].Failed, base.Cells[7].Verdict = safety.Survives, 2, safety.Survives
 			base.Cells[1].Verdict = safety.Fails
 			r.Against("safety.json", base)
-		}, "‼ 2 worse than in safety.json · 2 of 5 locks", Bad,
+		}, "2 worse than in safety.json · 2 of 5 locks", Bad,
 			[]string{"worse | rueidis setnx after holder-dies (survived before); rueidis set-nx after overrun (20 of 20 attempts fail, and 2",
 				"not known | mysql row-lock after overrun (stalled) (warn)", "better | rueidis set-nx after holder-dies (failed before) (good)"}},
 		{"not worse", func(r *safety.Report) {
 			r.Cells = r.Cells[:3]
 			r.Against("safety.json", planted())
-		}, "✓ nothing worse than in safety.json · 0 of 3 locks", Good, nil},
+		}, "nothing worse than in safety.json · 0 of 3 locks", Good, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := planted()
