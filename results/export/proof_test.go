@@ -23,7 +23,7 @@ func TestProofJUnit(t *testing.T) {
 	})
 	r.Judge(safety.Hazard{Name: "pooler"}, []safety.Cell{{Hazard: "pooler", Driver: "mine", Lock: "lock", Verdict: safety.NotApplicable, Why: "it has no server"}})
 	var b bytes.Buffer
-	if err := JUnit(&b, report.Proof(&r).Judged); err != nil {
+	if err := JUnit(&b, report.JudgedProof(&r)); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{

@@ -198,10 +198,10 @@ func judgedTone(v capacity.Verdict) Tone {
 	return Warn
 }
 
-// judgedProof has each cell that its hazard applies to, but for those that are only controls. A cell that is an alarm fails, and one
+// JudgedProof has each cell that its hazard applies to, but for those that are only controls. A cell that is an alarm fails, and one
 // of which nothing is known is skipped, with the reason, unless that is a change to the baseline. A control that is wrong is a failure
 // of its own, and so is what was named and not tested.
-func judgedProof(r *safety.Report) *Judged {
+func JudgedProof(r *safety.Report) *Judged {
 	j := &Judged{Name: "lockbench prove"}
 	fail := func(within, name, why string) {
 		j.Cases = append(j.Cases, Case{Within: within, Name: name, Tone: Bad, Verdict: string(safety.Invalid), Text: why})

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lockbench/lockbench/results/report"
+	report "github.com/lockbench/lockbench/results/report/new"
 	"github.com/lockbench/lockbench/results/safety"
 )
 
@@ -65,7 +65,7 @@ func (d *document) seen(name, words string) ([]byte, error) {
 	if string(c.Verdict) != w[3] {
 		return nil, fmt.Errorf("%s: the verdict is %q", words, c.Verdict)
 	}
-	return fmt.Appendf(nil, "`-hazard %s -driver %s -lock %s` | %s", w[0], w[1], w[2], report.ProofSeen([]*safety.Cell{c}, false)), nil
+	return fmt.Appendf(nil, "`-hazard %s -driver %s -lock %s` | %s", w[0], w[1], w[2], report.ProofSeen(c)), nil
 }
 
 func cellOf(r *safety.Report, hazard, lock string) (*safety.Cell, error) {

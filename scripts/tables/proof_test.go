@@ -38,7 +38,7 @@ func TestProof(t *testing.T) {
 		{"proof", "hazards=overrun locks=rueidis/set-nx,etcd/lease", "| `overrun` | ✗ | ✓ |", ""},
 		{"proof", "hazards=overrun locks=etcd/none", "", "etcd none was not held against overrun"},
 		{"proof", "rows=overrun", "", "neither hazards= nor locks="},
-		{"seen", "overrun rueidis set-nx fails", "`-hazard overrun -driver rueidis -lock set-nx` | fails all of 20", ""},
+		{"seen", "overrun rueidis set-nx fails", "`-hazard overrun -driver rueidis -lock set-nx` | fails 20 of 20", ""},
 		{"seen", "overrun etcd lease fails", "", `the verdict is "survives"`},
 		{"seen", "overrun etcd", "", "want HAZARD DRIVER LOCK VERDICT"},
 	} {

@@ -325,7 +325,7 @@ func hazardBlocks(r *safety.Report, h *safety.Hazard) []Block {
 			if c.Verdict != v {
 				continue
 			}
-			key := fmt.Sprint(ProofMark(c), c.Never, c.Gaps-c.Tried)
+			key := fmt.Sprint(ProofMark(c), c.Longest > 0, c.Never, c.Gaps-c.Tried)
 			if !c.Exercised() {
 				key = ProofMark(c) + string(v) + c.Why
 			}
@@ -361,7 +361,7 @@ func hazardBlocks(r *safety.Report, h *safety.Hazard) []Block {
 	return blocks
 }
 
-// ProofSeen returns what was seen of cells of one verdict.
+// ProofSeen returns what was seen of cells of which the same is to be said.
 func ProofSeen(cells ...*safety.Cell) string {
 	most := func(of func(*safety.Cell) float64) float64 {
 		return of(slices.MaxFunc(cells, func(a, b *safety.Cell) int { return cmp.Compare(of(a), of(b)) }))
@@ -374,11 +374,11 @@ func ProofSeen(cells ...*safety.Cell) string {
 		}
 		return format.Count(int(low)) + "–" + format.Count(int(high))
 	}
-	c, attempts := cells[0], between(func(c *safety.Cell) int { return c.Attempts })+" attempts"
+	c, attempts := cells[0], between(func(c *safety.Cell) int { return c.Attempts })
 	switch {
 	case c.Verdict == safety.Survives:
 		bound := format.Percent(most(func(c *safety.Cell) float64 { return c.Bound }))
-		text := "survives " + attempts + " · at most " + bound + " can fail"
+		text := "survives " + attempts + " of " + attempts + " · at most " + bound + " can fail"
 		if c.Tried < c.Gaps {
 			text += fmt.Sprintf(" · %d of %d gaps", c.Tried, c.Gaps)
 		}
@@ -390,11 +390,11 @@ func ProofSeen(cells ...*safety.Cell) string {
 		return string(c.Verdict) + " · " + c.Why
 	}
 	text := "fails " + between(func(c *safety.Cell) int { return c.Failed }) + " of " + attempts
-	if c.Never {
-		return text + " · not free again"
+	if c.Longest > 0 {
+		text += " · two holders"
 	}
-	if v := most(func(c *safety.Cell) float64 { return float64(c.Longest) }); v > 0 {
-		text += " · two holders for " + format.Duration(time.Duration(v))
+	if c.Never {
+		text += " · not free again"
 	}
 	return text
 }
