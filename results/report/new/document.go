@@ -118,7 +118,7 @@ type Series struct {
 	Points []Point // a gap is where Y is NaN
 	Tone   Tone
 	Text   string  // beside a row: its value
-	Bound  float64 // of a bar: what could be reached at most; 0: not known
+	Bound  float64 // of a bar: what could be reached at most; of a change: its threshold; 0: not known
 	Dashed bool
 	Area   bool // the area below the line is filled
 	Signs  bool // points that no line connects
