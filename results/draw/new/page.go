@@ -89,10 +89,9 @@ func hash(text string) string {
 }
 
 var pages = template.Must(template.New("").Funcs(template.FuncMap{
-	"line": format.Line, "sections": sections, "notes": notes, "sign": sign,
+	"line": format.Line, "sections": sections, "notes": marks, "sign": sign, "head": oneLine,
 	"tone":  func(t report.Tone) string { return tones[t] },
-	"head":  func(title string) string { return strings.TrimSpace(heads.Replace(title)) },
-	"code":  func(s string) string { return strings.Join(lines(s), "\n") },
+	"code":  func(s string) string { return strings.Join(codeLines(s), "\n") },
 	"wide":  func(c *report.Chart) template.HTML { return picture(c, "wide", wideChart) },
 	"small": func(c *report.Chart) template.HTML { return picture(c, "small", narrowChart) },
 }).Parse(pageTemplate))
@@ -103,17 +102,6 @@ func sign(d *report.Document) string {
 		return "" // it brings its own
 	}
 	return [...]string{"", "✓ ", "? ", "✗ "}[d.Tone]
-}
-
-// heads joins a title that was split over two lines.
-var heads = strings.NewReplacer("\n/", "/", "-\n", "-", "\n", " ")
-
-// lines returns those of a file, each of them fit for a page.
-func lines(s string) (all []string) {
-	for line := range strings.Lines(s) {
-		all = append(all, strings.TrimRight(format.Line(line), " "))
-	}
-	return all
 }
 
 // picture draws a chart for a page.
@@ -155,18 +143,6 @@ func sections(d *report.Document) (all []section) {
 		}
 		s := &all[len(all)-1]
 		s.Blocks = append(s.Blocks, block{b, cmp.Or(s.Heading, d.Title), i == key, b.Chart != nil && b.Chart.Title != s.Heading})
-	}
-	return all
-}
-
-// notes returns the marks of a table that have something to say, each once.
-func notes(t *report.Table) (all []report.Mark) {
-	for _, r := range t.Rows {
-		for _, m := range r.Marks {
-			if m.Line != "" && !slices.Contains(all, m) {
-				all = append(all, m)
-			}
-		}
 	}
 	return all
 }
