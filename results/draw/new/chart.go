@@ -29,8 +29,8 @@ const (
 //go:embed chart.css
 var chartStyle string
 
-// SVG writes a chart as a file. Its letters are large enough to be read on a telephone, its colours follow the reader's theme, and it
-// needs no font, script or other file. It fails with the error of w.
+// SVG writes a chart as a file. Its letters are large enough to be read on a telephone, its colours follow the reader's
+// theme, and it needs no font, script or other file. It fails with the error of w.
 func SVG(w io.Writer, ch *report.Chart) error {
 	c := canvas{width: fileChart, y: 0.6}
 	for _, line := range wrap(ch.Title, fileChart/1.5) {
@@ -44,10 +44,14 @@ func SVG(w io.Writer, ch *report.Chart) error {
 		alt = append(alt, strings.TrimSpace(s.Name+" "+s.Text))
 	}
 	wide, high := c.width+2, c.y+2
-	_, err := fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" width="%s" height="%s" viewBox="-10 -10 %s %s" font-size="10" `+
-		`role="img" aria-labelledby="t d"><title id="t">%s</title><desc id="d">%s</desc>`+"\n<style>\n%s</style>\n"+
-		`<rect class="paper" x="-10" y="-10" width="100%%" height="100%%" rx="4"/>`+"%s\n</svg>\n", units(1.65*wide), units(1.65*high),
-		units(wide), units(high), escape(titleOf(ch)), escape(strings.Join(alt, "; ")), chartStyle, c.String())
+	_, err := fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" width="%s" height="%s" viewBox="-10 -10 %s %s"
+font-size="10" role="img" aria-labelledby="t d"><title id="t">%s</title><desc id="d">%s</desc>
+<style>
+%s</style>
+<rect class="paper" x="-10" y="-10" width="100%%" height="100%%" rx="4"/>%s
+</svg>
+`, units(1.65*wide), units(1.65*high), units(wide), units(high), escape(titleOf(ch)),
+		escape(strings.Join(alt, "; ")), chartStyle, c.String())
 	return err
 }
 
@@ -107,7 +111,8 @@ const (
 )
 
 func (c *canvas) sign(class string, x, y float64, shape string) {
-	fmt.Fprintf(c, "\n"+`<path class="sign %s" transform="translate(%s %s)" d="%s"/>`, class, units(x), units(y), shape)
+	fmt.Fprintf(c, "\n"+`<path class="sign %s" transform="translate(%s %s)" d="%s"/>`,
+		class, units(x), units(y), shape)
 }
 
 // frame is where the values of a chart have their place.
@@ -141,8 +146,8 @@ func (c *canvas) chart(ch *report.Chart) {
 	c.y += 0.4
 }
 
-// farthest is how far a scale of ratios goes: to half and to double. One row that takes ten times as long would make all
-// others look unchanged.
+// farthest is how far a scale of ratios goes: to half and to double. One row that takes ten times as long would make
+// all others look unchanged.
 const farthest = 2.0
 
 // scales returns those on which all that is drawn has a place.
@@ -275,8 +280,8 @@ func (c *canvas) lines(ch *report.Chart, f *frame) {
 	}
 }
 
-// spread moves labels apart, so that each has its height to itself: down from from, and up again where that leads beyond
-// to. They come to be in the order of their places.
+// spread moves labels apart, so that each has its height to itself: down from from, and up again where that leads
+// beyond to. They come to be in the order of their places.
 func spread(labels []*label, from, to float64) {
 	slices.SortStableFunc(labels, func(a, b *label) int { return cmp.Compare(a.y, b.y) })
 	for _, l := range labels {
@@ -295,7 +300,8 @@ func (c *canvas) series(s report.Series, class, sign string, f *frame) (end poin
 	var run, band []point
 	flush := func() {
 		if n := len(run); n > 1 && s.Area {
-			c.path("area "+class, "Z", append(run[:n:n], point{run[n-1].x, f.bottom}, point{run[0].x, f.bottom})...)
+			below := []point{{run[n-1].x, f.bottom}, {run[0].x, f.bottom}}
+			c.path("area "+class, "Z", append(run[:n:n], below...)...)
 		}
 		if len(band) > 2 {
 			c.path("area "+class, "Z", band...)
@@ -342,7 +348,8 @@ func (c *canvas) rows(ch *report.Chart, f *frame) {
 	stacked, names, texts := c.width < fileChart && ch.Kind != report.Lanes, 0.0, 0.0
 	nameOf := func(s report.Series) string { return map[bool]string{true: "✗ "}[s.Tone == report.Bad] + s.Name }
 	for _, s := range ch.Series {
-		names, texts = max(names, bold*measure(format.Line(nameOf(s)))), max(texts, measure(format.Line(s.Text)))
+		names = max(names, bold*measure(format.Line(nameOf(s))))
+		texts = max(texts, measure(format.Line(s.Text)))
 	}
 	names, texts = min(names, 0.36*c.width), min(texts, 0.3*c.width)
 	f.left, f.right, f.top, f.bottom = names+0.8, c.width-texts-1.5, c.y, c.y

@@ -29,7 +29,7 @@
     });
     events.addEventListener("end", () => events.close());
     events.onerror = () => {
-      say("No answer from lockbench: it has ended or was stopped. These are the last figures; they go on if it answers again.");
+      say("No answer from lockbench: it has ended or was stopped. These are the last figures.");
       if (events.readyState === EventSource.CLOSED) setTimeout(connect, 2000);
     };
   };

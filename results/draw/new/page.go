@@ -29,8 +29,8 @@ var (
 	liveScript string
 )
 
-// Page writes a document as a page: one file, which needs no other, no network and no script to be read. It fails with the error of
-// w, to which nothing is written until the page is whole.
+// Page writes a document as a page: one file, which needs no other, no network and no script to be read. It fails with
+// the error of w, to which nothing is written until the page is whole.
 func Page(w io.Writer, d *report.Document) error {
 	body, err := Live(d)
 	if err == nil {
@@ -39,8 +39,9 @@ func Page(w io.Writer, d *report.Document) error {
 	return err
 }
 
-// LivePage returns a page that is read while its command goes on. What it shows comes as server-sent events from where it comes from:
-// live, what Live has drawn; status, a text that is read out; report, a Page that takes the place of all; end, nothing more comes.
+// LivePage returns a page that is read while its command goes on. What it shows comes as server-sent events from where
+// it comes from: live, what Live has drawn; status, a text that is read out; report, a Page that takes the place of
+// all; end, nothing more comes.
 func LivePage(command string) []byte {
 	var out bytes.Buffer
 	if err := shell(&out, command, `<p id="status" role="status">Connecting to lockbench …</p>
@@ -54,7 +55,8 @@ func LivePage(command string) []byte {
 // LivePolicy is the Content-Security-Policy of LivePage: what it shows runs no script and has no style but its own.
 func LivePolicy() string {
 	return fmt.Sprintf("default-src 'none'; script-src '%s' '%s'; style-src '%s'; connect-src 'self'; img-src data:; "+
-		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'", hash(pageScript), hash(liveScript), hash(chartStyle+pageStyle))
+		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+		hash(pageScript), hash(liveScript), hash(chartStyle+pageStyle))
 }
 
 // Live draws a document for the event live of a LivePage.
@@ -70,8 +72,8 @@ func Live(d *report.Document) ([]byte, error) {
 func shell(w io.Writer, title string, body template.HTML, live string) error {
 	var out bytes.Buffer
 	err := pages.ExecuteTemplate(&out, "page", map[string]any{
-		"Title": title, "Style": template.CSS(chartStyle + pageStyle), "Script": template.JS(pageScript), "Live": template.JS(live),
-		"Hash": hash(pageScript), "Body": body,
+		"Title": title, "Body": body, "Style": template.CSS(chartStyle + pageStyle),
+		"Script": template.JS(pageScript), "Hash": hash(pageScript), "Live": template.JS(live),
 	})
 	if err == nil {
 		_, err = w.Write(out.Bytes())
@@ -108,8 +110,8 @@ func sign(d *report.Document) string {
 func picture(ch *report.Chart, class string, width float64) template.HTML {
 	c := canvas{width: width}
 	c.chart(ch)
-	return template.HTML(fmt.Sprintf(`<svg class="%s" viewBox="0 0 %s %s" font-size="10" role="img" aria-label="%s">%s</svg>`,
-		class, units(width), units(c.y), escape(titleOf(ch)), c.String()))
+	const svg = `<svg class="%s" viewBox="0 0 %s %s" font-size="10" role="img" aria-label="%s">%s</svg>`
+	return template.HTML(fmt.Sprintf(svg, class, units(width), units(c.y), escape(titleOf(ch)), c.String()))
 }
 
 // section is blocks below a heading.
@@ -127,10 +129,11 @@ type block struct {
 	Title bool   // its chart has to be named
 }
 
-// sections returns the parts of a document. A block without a heading belongs to the section before it, if both are details or neither.
+// sections returns the parts of a document. A block without a heading belongs to the section before it, if both are
+// details or neither.
 func sections(d *report.Document) (all []section) {
-	key := slices.IndexFunc(d.Blocks, func(b report.Block) bool { return b.Table != nil && b.Table.Columns == nil })
-	for i, b := range d.Blocks {
+	isKey := true
+	for _, b := range d.Blocks {
 		if n := len(all); n == 0 || b.Heading != "" || b.Detail != all[n-1].Detail {
 			heading := b.Heading
 			if heading == "" && b.Chart != nil {
@@ -142,7 +145,10 @@ func sections(d *report.Document) (all []section) {
 			all = append(all, section{Heading: heading, Detail: b.Detail})
 		}
 		s := &all[len(all)-1]
-		s.Blocks = append(s.Blocks, block{b, cmp.Or(s.Heading, d.Title), i == key, b.Chart != nil && b.Chart.Title != s.Heading})
+		facts := b.Table != nil && b.Table.Columns == nil
+		named := b.Chart != nil && b.Chart.Title != s.Heading
+		s.Blocks = append(s.Blocks, block{b, cmp.Or(s.Heading, d.Title), isKey && facts, named})
+		isKey = isKey && !facts
 	}
 	return all
 }

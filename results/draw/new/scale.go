@@ -79,7 +79,7 @@ func (s scale) at(v float64) float64 {
 	return min(1, max(0, (v-from)/(to-from)))
 }
 
-// rounds returns three ticks or more at round places: of a logarithmic scale powers of ten, or 1, 2 and 5 times these;
+// rounds returns three ticks or more at round places: of a logarithmic scale powers of ten or 1, 2 and 5 times these;
 // else, and where those are too few, multiples of such a number.
 func (s scale) rounds() (ticks []report.Line) {
 	for _, steps := range [][]float64{{1}, {1, 2, 5}} {
@@ -115,10 +115,11 @@ func known(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 // widths are those of the printable ASCII characters in DejaVu Sans, in thousandths of the size. It is the widest of the
 // fonts that a chart may come to be shown in, so that what fits here fits in all.
 var widths = [...]int{
-	318, 401, 460, 838, 636, 950, 780, 275, 390, 390, 500, 838, 318, 361, 318, 337, 636, 636, 636, 636, 636, 636, 636, 636, 636, 636,
-	337, 337, 838, 838, 838, 531, 1000, 684, 686, 698, 770, 632, 575, 775, 752, 295, 295, 656, 557, 863, 748, 787, 603, 787, 695, 635,
-	611, 732, 684, 989, 685, 611, 685, 390, 337, 390, 838, 500, 500, 613, 635, 550, 635, 615, 352, 635, 634, 278, 278, 579, 278, 974,
-	634, 612, 635, 635, 411, 521, 392, 634, 592, 818, 592, 592, 525, 636, 337, 636, 838,
+	318, 401, 460, 838, 636, 950, 780, 275, 390, 390, 500, 838, 318, 361, 318, 337, 636, 636, 636, 636, 636, 636, 636,
+	636, 636, 636, 337, 337, 838, 838, 838, 531, 1000, 684, 686, 698, 770, 632, 575, 775, 752, 295, 295, 656, 557,
+	863, 748, 787, 603, 787, 695, 635, 611, 732, 684, 989, 685, 611, 685, 390, 337, 390, 838, 500, 500, 613, 635, 550,
+	635, 615, 352, 635, 634, 278, 278, 579, 278, 974, 634, 612, 635, 635, 411, 521, 392, 634, 592, 818, 592, 592, 525,
+	636, 337, 636, 838,
 }
 
 // measure returns how wide text is, in units of its size.
@@ -154,8 +155,10 @@ func wrap(text string, room float64) (lines []string) {
 
 // clip cuts out of the middle what is wider than room: names often differ at their ends.
 func clip(s string, room float64) string {
-	for r := []rune(s); len(r) > 1 && measure(s) > room; s = string(r[:len(r)/2]) + "…" + string(r[len(r)/2:]) {
-		r = slices.Delete(r, len(r)/2, len(r)/2+1)
+	for r := []rune(s); len(r) > 1 && measure(s) > room; {
+		half := len(r) / 2
+		r = slices.Delete(r, half, half+1)
+		s = string(r[:half]) + "…" + string(r[half:])
 	}
 	return s
 }

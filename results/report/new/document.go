@@ -87,7 +87,7 @@ const (
 	Lines   Kind = iota // Y over X
 	Bars                // a row a series: a bar from 0 to X, with the interval from Low to High
 	Spans               // a row a series: a bar from Low to X, and a thin line on to High
-	Changes             // a row a series: a sign at X with the interval from Low to High, around no change
+	Changes             // a row a series: a sign at X with the interval from Low to High; no change is 1 on a Log axis, else 0
 	Lanes               // a row a series: who had something when, from Low to High
 )
 
@@ -109,7 +109,7 @@ type Axis struct {
 	Log         bool
 	Least, Most float64              // what has to have a place; one that is not logarithmic begins at 0
 	Label       func(float64) string // of a tick
-	Ticks       []Line               // nil: at round values
+	Ticks       []Line               // nil: at round values; one that has them begins where its values do
 }
 
 // Series is a line, or a row.
@@ -119,9 +119,9 @@ type Series struct {
 	Tone   Tone
 	Text   string  // beside a row: its value
 	Bound  float64 // of a bar: what could be reached at most; of a change: its threshold; 0: not known
-	Dashed bool
-	Area   bool // the area below the line is filled
-	Signs  bool // points that no line connects
+	Dashed bool    // in the colour of the line before it
+	Area   bool    // the area below the line is filled
+	Signs  bool    // points that no line connects
 }
 
 // Point is a value. Low and High are the ends of its interval; both 0: it has none.
