@@ -138,7 +138,7 @@ func comparisons(command string) kind[*compare.Comparison] {
 			{name: "csv", about: "a row a cell and figure", write: export.ComparisonCSV},
 			{name: htmlFormat, about: "one page with charts, which needs no other file"},
 			{name: "json", about: "all of it, for programs", write: export.ComparisonJSON},
-			{name: junitFormat, about: "a test case for each threshold and cell"},
+			{name: "junit", about: "a test case for each threshold and cell", write: export.JUnitComparison},
 		},
 	}
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/results/draw"
 	drawn "github.com/lockbench/lockbench/results/draw/new"
-	"github.com/lockbench/lockbench/results/export"
 	"github.com/lockbench/lockbench/results/report"
 	now "github.com/lockbench/lockbench/results/report/new"
 )
@@ -25,7 +24,6 @@ type kind[T any] struct {
 	formats  []exporter[T]              // in the order of the help; the first is the table
 	document func(v T) *report.Document // for the formats without a write of their own
 	next     func(v T) *now.Document    // in place of document
-	judged   func(v T) *report.Judged   // nil: as the document says
 	room     int                        // of its Markdown, see draw.Markdown
 	exit     func(v T) int              // nil: 0 whatever it is
 }
@@ -62,7 +60,6 @@ const (
 	tableFormat    = "table" // goes to standard output unless -format names another that does
 	markdownFormat = "markdown"
 	htmlFormat     = "html"
-	junitFormat    = "junit"
 )
 
 // printer reads the options that say how results of the kind are written. Inputs are the files that the command reads, which no
@@ -130,18 +127,8 @@ func (out printer[T]) writeAs(w io.Writer, f exporter[T], v T) error {
 		return draw.Markdown(w, out.document(v), out.room)
 	case f.name == htmlFormat:
 		return draw.Page(w, out.document(v))
-	case f.name == junitFormat:
-		return export.JUnit(w, out.judgedOf(v))
 	}
 	return draw.Terminal(w, out.document(v), out.table)
-}
-
-// judgedOf returns what was judged of v.
-func (out printer[T]) judgedOf(v T) *report.Judged {
-	if out.judged != nil {
-		return out.judged(v)
-	}
-	return out.document(v).Judged
 }
 
 // drawOptions fits tables to COLUMNS, else to the terminal.

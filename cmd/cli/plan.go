@@ -121,7 +121,7 @@ var answers = kind[*capacity.Answer]{
 		{name: htmlFormat, about: "one page with charts, which needs no other file"},
 		{name: "json", about: "all of it, for programs", write: export.PlanJSON},
 		{name: "csv", about: "a row a candidate, for spreadsheets", write: export.PlanCSV},
-		{name: junitFormat, about: "a test case a candidate"},
+		{name: "junit", about: "a test case a candidate", write: export.JUnitPlan},
 	},
 }
 

@@ -70,7 +70,7 @@ var proofs = kind[*safety.Report]{
 		{name: tableFormat, about: "designs against hazards, and what was seen of each hazard"},
 		{name: htmlFormat, about: "one page on which each mark leads to its story; it needs no other file"},
 		{name: "json", about: "all of it, for programs", write: export.ProofJSON},
-		{name: junitFormat, about: "a test case a cell"},
+		{name: "junit", about: "a test case a cell", write: export.JUnitProof},
 	},
 }
 

@@ -79,7 +79,6 @@ type reported struct {
 // reports are what report writes, and a run that compares nothing.
 var reports = kind[reported]{
 	document: func(v reported) *report.Document { return report.RunPage(v.cells, v.check) },
-	judged:   func(v reported) *report.Judged { return report.JudgedCheck(v.check) },
 	exit:     exitOfCheck, formats: []exporter[reported]{
 		{name: tableFormat, about: "the table, or one cell in detail", write: func(w io.Writer, v reported) error {
 			return draw.Terminal(w, report.Run(v.cells, v.check), v.table)
@@ -98,7 +97,9 @@ var reports = kind[reported]{
 		{name: "json", about: "all of it, for programs", write: func(w io.Writer, v reported) error {
 			return export.CheckJSON(w, v.check)
 		}},
-		{name: junitFormat, about: "a test case a cell for mutual exclusion, and for each threshold"},
+		{name: "junit", about: "a test case a cell for mutual exclusion, and for each threshold", write: func(w io.Writer, v reported) error {
+			return export.JUnitCheck(w, v.check)
+		}},
 	}}
 
 // ofCells writes cells that are judged by nothing.

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lockbench/lockbench/results/report"
-
 	"github.com/lockbench/lockbench/results/compare"
 )
 
@@ -44,7 +42,7 @@ func TestWeirdReport(t *testing.T) {
 		}
 		c := compare.CheckCells(cells(t, r), list, []string{s})
 		var b bytes.Buffer
-		if err := JUnit(&b, report.JudgedCheck(c)); err != nil {
+		if err := JUnitCheck(&b, c); err != nil {
 			t.Fatal(err)
 		}
 		var back junitSuites
@@ -59,9 +57,4 @@ func TestWeirdReport(t *testing.T) {
 			t.Errorf("%q: %v", s, err)
 		}
 	}
-}
-
-// judgedIn returns what was judged of a comparison.
-func judgedIn(c *compare.Comparison) *report.Judged {
-	return report.Comparison(c, "").Judged
 }

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockbench/lockbench/results/report"
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
@@ -162,10 +161,10 @@ func TestGoldens(t *testing.T) {
 		"acquire.hgrm":            func(w io.Writer) error { return WriteHgrm(w, all[0].Latency[results.Acquire]) },
 		"comparison.csv":          func(w io.Writer) error { return ComparisonCSV(w, c) },
 		"comparison.json":         func(w io.Writer) error { return ComparisonJSON(w, c) },
-		"comparison.junit.xml":    func(w io.Writer) error { return JUnit(w, judgedIn(c)) },
+		"comparison.junit.xml":    func(w io.Writer) error { return JUnitComparison(w, c) },
 		"report.json":             func(w io.Writer) error { return CheckJSON(w, checked(t, onAll)) },
-		"report.junit.xml":        func(w io.Writer) error { return JUnit(w, report.JudgedCheck(checked(t, onAll))) },
-		"report.safety.junit.xml": func(w io.Writer) error { return JUnit(w, report.JudgedCheck(checked(t, ""))) },
+		"report.junit.xml":        func(w io.Writer) error { return JUnitCheck(w, checked(t, onAll)) },
+		"report.safety.junit.xml": func(w io.Writer) error { return JUnitCheck(w, checked(t, "")) },
 	} {
 		var b bytes.Buffer
 		if err := write(&b); err != nil {
@@ -189,8 +188,8 @@ func TestErrors(t *testing.T) {
 			return Hgrm(all, make([]string, len(all)), func(_ string, write func(io.Writer) error) error { return write(full{}) })
 		},
 		"comparison csv": func() error { return ComparisonCSV(full{}, c) }, "json": func() error { return ComparisonJSON(full{}, c) },
-		"junit":       func() error { return JUnit(full{}, judgedIn(c)) },
-		"report json": func() error { return CheckJSON(full{}, checked(t, onAll)) }, "report junit": func() error { return JUnit(full{}, report.JudgedCheck(checked(t, onAll))) },
+		"junit":       func() error { return JUnitComparison(full{}, c) },
+		"report json": func() error { return CheckJSON(full{}, checked(t, onAll)) }, "report junit": func() error { return JUnitCheck(full{}, checked(t, onAll)) },
 	} {
 		if err := write(); err != io.ErrShortWrite {
 			t.Errorf("%s: %v", name, err)

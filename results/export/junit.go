@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 	"unicode"
-
-	"github.com/lockbench/lockbench/results/report"
 )
 
 type junitSuites struct {
@@ -69,24 +67,23 @@ type junitFailure struct {
 	Text    string `xml:",cdata"`
 }
 
-// JUnit writes what was judged. A case that has failed fails; one of which nothing can be told is skipped, with the reason; the details
-// stand below either, and below those that pass.
-func JUnit(w io.Writer, j *report.Judged) error {
-	suite := junitSuite{Name: xmlText(j.Name), Time: "0", Timestamp: timestamp(j.Last), Host: "localhost", Out: textOf(strings.Join(each(j.Notes, plain), "\n"))}
-	for _, p := range j.Properties {
+// write writes what was judged. Of a case that is skipped it says why; the details stand below every case.
+func (j *judged) write(w io.Writer) error {
+	suite := junitSuite{Name: xmlText(j.name), Time: "0", Timestamp: timestamp(j.last), Host: "localhost", Out: textOf(strings.Join(each(j.notes, plain), "\n"))}
+	for _, p := range j.properties {
 		suite.Properties = append(suite.Properties, junitProperty{p[0], plain(p[1])})
 	}
-	for _, c := range j.Cases {
-		details := strings.Join(each(c.Details, plain), "\n")
-		one := junitCase{Class: xmlText(className(c.Within)), Name: plain(c.Name), Time: "0", Out: textOf(details)}
-		switch c.Tone {
-		case report.Bad:
+	for _, c := range j.cases {
+		details := strings.Join(each(c.details, plain), "\n")
+		one := junitCase{Class: xmlText(className(c.within)), Name: plain(c.name), Time: "0", Out: textOf(details)}
+		switch c.outcome {
+		case failed:
 			suite.Failures++
-			one.Failure = &junitFailure{Message: plain(c.Text), Type: c.Verdict, Text: xmlText(details)}
+			one.Failure = &junitFailure{Message: plain(c.text), Type: c.verdict, Text: xmlText(details)}
 			one.Out = nil
-		case report.Warn:
+		case skipped:
 			suite.Skipped++
-			one.Skipped = &junitSkipped{plain(c.Skip)}
+			one.Skipped = &junitSkipped{plain(c.skip)}
 		}
 		suite.Tests++
 		suite.Cases = append(suite.Cases, one)

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lockbench/lockbench/results/report"
-
 	"github.com/lockbench/lockbench/results/capacity"
 	"github.com/lockbench/lockbench/results/capacity/capacitytest"
 	"github.com/lockbench/lockbench/results/pagetest"
@@ -22,9 +20,9 @@ func TestPlanGoldens(t *testing.T) {
 	for name, write := range map[string]func(io.Writer) error{
 		"plan.json":               func(w io.Writer) error { return PlanJSON(w, capacitytest.Answer("partial")) },
 		"plan.csv":                func(w io.Writer) error { return PlanCSV(w, five) },
-		"plan.junit.xml":          func(w io.Writer) error { return JUnit(w, report.Plan(five).Judged) },
-		"plan.paper.junit.xml":    func(w io.Writer) error { return JUnit(w, report.Plan(paper).Judged) },
-		"plan.violated.junit.xml": func(w io.Writer) error { return JUnit(w, report.Plan(violated).Judged) },
+		"plan.junit.xml":          func(w io.Writer) error { return JUnitPlan(w, five) },
+		"plan.paper.junit.xml":    func(w io.Writer) error { return JUnitPlan(w, paper) },
+		"plan.violated.junit.xml": func(w io.Writer) error { return JUnitPlan(w, violated) },
 	} {
 		var b bytes.Buffer
 		if err := write(&b); err != nil {
@@ -60,7 +58,7 @@ func TestPlanJUnit(t *testing.T) {
 		"crowd": {12, 0, 10}, "hostile": {3, 2, 1}, "wild": {1, 0, 0}, "nothing": {0, 0, 0},
 	} {
 		var b bytes.Buffer
-		if err := JUnit(&b, report.Plan(capacitytest.Answer(name)).Judged); err != nil {
+		if err := JUnitPlan(&b, capacitytest.Answer(name)); err != nil {
 			t.Fatal(err)
 		}
 		var back junitSuites

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lockbench/lockbench/results/report"
-
 	"github.com/lockbench/lockbench/results/safety"
 )
 
@@ -23,7 +21,7 @@ func TestProofJUnit(t *testing.T) {
 	})
 	r.Judge(safety.Hazard{Name: "pooler"}, []safety.Cell{{Hazard: "pooler", Driver: "mine", Lock: "lock", Verdict: safety.NotApplicable, Why: "it has no server"}})
 	var b bytes.Buffer
-	if err := JUnit(&b, report.JudgedProof(&r)); err != nil {
+	if err := JUnitProof(&b, &r); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{

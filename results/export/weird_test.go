@@ -110,7 +110,7 @@ func TestWeirdComparison(t *testing.T) {
 func checkXML(t *testing.T, s string, c *compare.Comparison) {
 	t.Helper()
 	var b bytes.Buffer
-	if err := JUnit(&b, judgedIn(c)); err != nil {
+	if err := JUnitComparison(&b, c); err != nil {
 		t.Fatal(err)
 	}
 	var back junitSuites

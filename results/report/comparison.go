@@ -35,8 +35,7 @@ const (
 // empty if a run did more than compare, whose table says what was measured.
 func Comparison(c *compare.Comparison, command string) *Document {
 	t := newComparison(c)
-	d := &Document{Kind: "lockbench comparison", Mark: verdictMarks[c.Verdict], Tone: verdictTones[c.Verdict], Title: format.Upper(c.Headline()),
-		Judged: judgedComparison(c)}
+	d := &Document{Kind: "lockbench comparison", Mark: verdictMarks[c.Verdict], Tone: verdictTones[c.Verdict], Title: format.Upper(c.Headline())}
 	rows := shortened(t.rows(false))
 	d.add(At{Short | Verbose | Comment, Paragraph{Text: t.title()}})
 	depth := Comment

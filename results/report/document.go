@@ -23,7 +23,6 @@ type Document struct {
 	Picture Section // what the title rests on; a page has it next, unless it has no blocks
 	Means   []Block // what a page has then: what to do, what can go wrong, how far the figures go, and what to try next
 	Blocks  []Block
-	Judged  *Judged // nil: nothing was
 }
 
 // Figure is a number that a page has below its title.

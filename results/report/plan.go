@@ -20,7 +20,7 @@ import (
 func Plan(a *capacity.Answer) *Document {
 	a = a.Known()
 	look := planLook(a.Verdict)
-	d := &Document{Kind: "lockbench plan", Mark: look.mark, Tone: look.tone, Title: planSentence(a), Judged: judgedPlan(a)}
+	d := &Document{Kind: "lockbench plan", Mark: look.mark, Tone: look.tone, Title: planSentence(a)}
 	failed, warnings := planFindings(a)
 	if all := append(failed, warnings...); all != nil {
 		d.add(At{Short | Verbose | Comment, all})

@@ -25,7 +25,7 @@ func Proof(r *safety.Report) *Document {
 	if mark == "✗" {
 		tone = Warn
 	}
-	d := &Document{Kind: "lockbench prove", Mark: mark, Tone: tone, Title: verdict + ".", Judged: JudgedProof(r)}
+	d := &Document{Kind: "lockbench prove", Mark: mark, Tone: tone, Title: verdict + "."}
 	facts := filled(fact("tested", ended(proofEffort(r, len(answers)))...), fact("changed", ended(proofChanges(r)...)...),
 		fact("what to do", ended(proofAdvice(r)...)...))
 	matrix := Section{ID: "matrix", Title: "Designs against hazards, which are numbered as below", Blocks: ProofMatrix(r)}
