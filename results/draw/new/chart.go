@@ -358,6 +358,10 @@ func (c *canvas) rows(ch *report.Chart, f *frame) {
 	}
 	front := canvas{}
 	for _, s := range ch.Series {
+		if s.Group != "" {
+			f.bottom += 0.4 + lineHeight
+			front.text("group", 0, f.bottom-0.2, "start", s.Group, c.width)
+		}
 		lines := wrap(nameOf(s), names/bold)
 		high := lineHeight * float64(len(lines))
 		middle := f.bottom + max(2.1, high+0.5)/2

@@ -114,6 +114,7 @@ type Axis struct {
 
 // Series is a line, or a row.
 type Series struct {
+	Group  string // a heading above a row; empty: it belongs to the one before
 	Name   string
 	Points []Point // a gap is where Y is NaN
 	Tone   Tone
