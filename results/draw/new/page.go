@@ -94,6 +94,7 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"tone":  func(t report.Tone) string { return tones[t] },
 	"code":  func(s string) string { return strings.Join(codeLines(s), "\n") },
 	"wide":  func(c *report.Chart) template.HTML { return picture(c, "wide", wideChart) },
+	"dense": func(t *report.Table) bool { n := len(t.Columns); return n > 12 && len(t.Columns[n-1].Title) <= 2 },
 	"small": func(c *report.Chart) template.HTML { return picture(c, "small", narrowChart) },
 }).Parse(pageTemplate))
 
