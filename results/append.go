@@ -47,8 +47,18 @@ type file interface {
 // Append adds r, which Label has seen, to the file, and returns once the line is on the disk. After an error the line
 // may be there in part, in whole or not at all; to append r again is safe, since readers take a record with the same
 // ID once.
-func (a *Appender) Append(r *Record) error {
-	line, err := json.Marshal(r)
+func (a *Appender) Append(r *Record) error { return a.appendJSON(r) }
+
+// AppendAnswer adds a line with what the records before it come to, such as the answer of lockbench plan: see Report. Those who read
+// records pass over it.
+func (a *Appender) AppendAnswer(answer any) error {
+	return a.appendJSON(struct {
+		Answer any `json:"answer"`
+	}{answer})
+}
+
+func (a *Appender) appendJSON(v any) error {
+	line, err := json.Marshal(v)
 	if err == nil {
 		if a.Hide != nil {
 			line = []byte(a.Hide(string(line)))

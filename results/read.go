@@ -26,6 +26,7 @@ type Report struct {
 	Damaged int      // lines that hold no valid record; blank lines do not count
 	Damage  []Damage // the first hundred of them
 	Torn    bool     // the file ends within a record: the program that wrote it was killed, or the disk was full
+	Answer  []byte   // what Appender.AppendAnswer has added, if it is the last line; nil if records follow it
 }
 
 // Damage is one line that was skipped.
@@ -56,6 +57,9 @@ func read(r io.Reader, lines lineReader, each func(*Record) error) (Report, erro
 	lines.in = bufio.NewReaderSize(r, 64<<10)
 	err := lines.parsed(func(e *entry) error {
 		bad := e.bad
+		if report.Answer = e.answer; e.answer != nil {
+			return nil
+		}
 		if bad == nil {
 			err := each(e.rec)
 			var ofLine lineError
@@ -86,6 +90,16 @@ func read(r io.Reader, lines lineReader, each func(*Record) error) (Report, erro
 		return report, fmt.Errorf("results: read: not a file of lockbench records: %s", report.Damage[0])
 	}
 	return report, fmt.Errorf("results: read: no readable record: %s", report.Damage[0])
+}
+
+// answerOf returns the answer that a line of Appender.AppendAnswer has; nil of other lines. One that is torn is none.
+func answerOf(line []byte) []byte {
+	answer, begins := bytes.CutPrefix(bytes.TrimSpace(line), []byte(`{"answer":`))
+	answer, ends := bytes.CutSuffix(answer, []byte("}"))
+	if !begins || !ends || !json.Valid(answer) {
+		return nil
+	}
+	return bytes.Clone(answer) // a long line is the reader's
 }
 
 var errTorn = errors.New("truncated: the file ends within the record")
@@ -256,8 +270,9 @@ type entry struct {
 	at     lineReader // as it was then
 	parsed chan struct{}
 
-	rec *Record
-	bad error // why there is no record
+	rec    *Record
+	answer []byte // the line has an answer, and no record
+	bad    error  // why there is neither
 }
 
 // parsed calls each with all lines but blank ones, in order and from this goroutine, until it returns an error. It
@@ -299,7 +314,9 @@ func (l *lineReader) parsed(each func(*entry) error) error {
 			keep = min(perProcessor*runtime.GOMAXPROCS(0), maxInFlight) - 1
 		}
 		go func() {
-			e.rec, e.bad = e.at.record(line)
+			if e.answer = answerOf(line); e.answer == nil {
+				e.rec, e.bad = e.at.record(line)
+			}
 			close(e.parsed)
 		}()
 		ahead = append(ahead, e)

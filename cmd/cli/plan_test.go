@@ -126,6 +126,48 @@ func TestPlanResumes(t *testing.T) {
 	}
 }
 
+// TestPlanFileHasItsAnswer: report prints the answer of a file of plan -o, once however often the plan was asked again; other formats,
+// and a file in which trials follow the answer, are of its trials.
+func TestPlanFileHasItsAnswer(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "p.jsonl")
+	want := finished(t, fakePlan+file)
+	trials, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		s, o := fakeSearch(t, fakePlan+file)
+		if err := s.prepare(o); err != nil {
+			t.Fatal(err)
+		}
+		s.saveAnswer(s.answer())
+	}
+	report := func(format string) string {
+		var out, stderr strings.Builder
+		if code := run([]string{"report", "-format", format, file}, nil, &out, &stderr, nil, nil); code != exitOK || stderr.Len() > 0 {
+			t.Errorf("%s: exit code %d: %s", format, code, &stderr)
+		}
+		return out.String()
+	}
+	whole, _ := os.ReadFile(file)
+	if got := report("json"); got != want || bytes.Count(whole, []byte("\n")) != bytes.Count(trials, []byte("\n"))+1 {
+		t.Errorf("the answer is %s, want %s, in a file that ends with\n%.200s", got, want, whole[len(trials):])
+	}
+	for name, text := range map[string]string{"table": "memory reentrant sustains ", "csv": "trial", "benchfmt": "BenchmarkLock/"} {
+		if got := report(name); !strings.Contains(got, text) {
+			t.Errorf("%s: no %q in %s", name, text, got)
+		}
+	}
+	first, _, _ := bytes.Cut(trials, []byte("\n"))
+	if err := os.WriteFile(file, append(whole, first...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, _ := fakeSearch(t, fakePlan+file)
+	if read, err := s.readRecords(file, func(*results.Record) error { return nil }); err != nil || read.Answer != nil || read.Damaged > 0 {
+		t.Errorf("a trial follows the answer: %+v, %v", read, err)
+	}
+}
+
 // TestPlanRefusesRecords changes a record in one way each: the plan must not go on from it, and says what differs.
 func TestPlanRefusesRecords(t *testing.T) {
 	dir := t.TempDir()

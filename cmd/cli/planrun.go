@@ -5,6 +5,7 @@ package cli
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -18,6 +19,7 @@ import (
 	"github.com/lockbench/lockbench/results/capacity"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/report"
+	now "github.com/lockbench/lockbench/results/report/new"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads"
 	"github.com/lockbench/lockbench/workloads/matrix"
@@ -30,6 +32,7 @@ type search struct {
 	trials  [][]*results.Record // of each candidate, in their order
 	printer printer[*capacity.Answer]
 	partial string // why it ended before its time
+	written []byte // the answer that -o ends with
 
 	run func(context.Context, capacity.Trial) *results.Record // one trial
 }
@@ -77,6 +80,7 @@ func (s *search) earlier() (records []*results.Record, err error) {
 	if err != nil && !(report.Torn && report.Records == 0) {
 		return nil, fmt.Errorf("-output %s: %w", s.output, err)
 	}
+	s.written = report.Answer
 	return records, nil
 }
 
@@ -150,7 +154,7 @@ func (s *search) beforehand() string {
 	designs, left := format.Plural(len(s.question.Candidates), "design"), s.question.Time()-s.answer().Spent
 	text := fmt.Sprintf("%s, %s of trials in all at the most", designs, progress.Seconds(left))
 	if rate := s.question.Rate; rate > 0 && s.resumed() == 0 {
-		text += ", " + report.RateText(rate) + " first"
+		text += ", " + now.PlanRate(rate) + " first"
 	}
 	return text
 }
@@ -164,7 +168,7 @@ func (s *search) announcePlan() {
 				if an.Rough != "" {
 					most = "roughly "
 				}
-				s.say("on paper %s%s: %s", most, report.RateText(an.Ceiling), an.Load)
+				s.say("on paper %s%s: %s", most, now.PlanRate(an.Ceiling), an.Load)
 			}
 		}
 	}
@@ -182,7 +186,7 @@ func (s *search) announcePlan() {
 		s.say("going on from %s in %s", format.Plural(n, "trial"), s.output)
 	}
 	if most := s.question.MaxRate; most > 0 {
-		s.say("no trial offers more than %s", report.RateText(most))
+		s.say("no trial offers more than %s", now.PlanRate(most))
 	}
 }
 
@@ -229,7 +233,7 @@ func (s *search) trial(ctx context.Context, t capacity.Trial) *results.Record {
 	p := t.Plan
 	p.Command = s.command(t)
 	left := max(0, s.question.Time()-s.spent()-p.Warmup-p.Duration)
-	label := fmt.Sprintf("%s, %s", s.question.Candidates[t.Candidate].Name, report.RateText(t.Rate))
+	label := fmt.Sprintf("%s, %s", s.question.Candidates[t.Candidate].Name, now.PlanRate(t.Rate))
 	s.progress.Begin(s.resumed()+1, label, p.Duration, left)
 	whole := s.question.Time().Seconds()
 	s.live.page.begin(format.Join(fmt.Sprintf("trial %d", s.resumed()+1), label, string(t.Stage)), s.spent().Seconds()/whole,
@@ -317,7 +321,7 @@ func (s *search) report(t capacity.Trial) {
 	}
 	c := s.known.Candidate(t.Candidate)
 	last := c.Points[len(c.Points)-1]
-	line := fmt.Sprintf("%d: %s at %s (%s): ", s.resumed(), c.Name, report.RateText(t.Rate), t.Stage)
+	line := fmt.Sprintf("%d: %s at %s (%s): ", s.resumed(), c.Name, now.PlanRate(t.Rate), t.Stage)
 	switch {
 	case last.Left != "":
 		why, _, _ := strings.Cut(last.Left, "; ") // the main reason
@@ -333,9 +337,9 @@ func (s *search) report(t capacity.Trial) {
 	case c.Verdict == capacity.RulesOut || c.Verdict == capacity.Failed || c.Verdict == capacity.Violated || c.Verdict == capacity.Dropped:
 		line += fmt.Sprintf("; %s: %s", c.Verdict, c.Why)
 	case c.AtLeast && c.Sustains.Low > 0:
-		line += fmt.Sprintf("; sustains %s or more", report.RateText(c.Sustains.Low))
+		line += fmt.Sprintf("; sustains %s or more", now.PlanRate(c.Sustains.Low))
 	case c.Sustains.High > 0:
-		line += fmt.Sprintf("; sustains %s to %s", format.Three(c.Sustains.Low), report.RateText(c.Sustains.High))
+		line += fmt.Sprintf("; sustains %s to %s", format.Three(c.Sustains.Low), now.PlanRate(c.Sustains.High))
 	}
 	s.say("%s", line)
 }
@@ -357,9 +361,24 @@ func (s *search) drawLive() {
 	})
 }
 
+// saveAnswer appends the answer to the records that it comes from, unless it is there.
+func (s *search) saveAnswer(a *capacity.Answer) {
+	if s.output == "" || s.resumed() == 0 || len(s.unsaved) > 0 {
+		return
+	}
+	a = a.Known()
+	if text, err := json.Marshal(a); err == nil && s.secrets.Hide(string(text)) == string(s.written) {
+		return
+	}
+	if err := s.appender().AppendAnswer(a); err != nil {
+		s.lose("the answer is not written to %s: %s", s.output, err)
+	}
+}
+
 // finish writes the answer, and chooses the exit code.
 func (s *search) finish(ctx context.Context) error {
 	a := s.answer()
+	s.saveAnswer(a)
 	err := s.printer.end(a)
 	s.live.page.endWith(context.Cause(ctx), func() *report.Document { return report.Plan(a) })
 	return s.interrupted(ctx, err)

@@ -149,12 +149,7 @@ func (r *runner) save(rec *results.Record) {
 
 // saveAll writes what is not written yet, in order, until an error.
 func (r *runner) saveAll() error {
-	file := results.Appender{Path: r.output, Hide: r.secrets.Hide, Waiting: func(holder string, most time.Duration) {
-		if holder == "" {
-			holder = "another process"
-		}
-		r.say("-output %s: waiting up to %v for %s, which has it locked", r.output, most, holder)
-	}}
+	file := r.appender()
 	for len(r.unsaved) > 0 {
 		if err := file.Append(r.unsaved[0]); err != nil {
 			return err
@@ -162,6 +157,16 @@ func (r *runner) saveAll() error {
 		r.unsaved = r.unsaved[1:]
 	}
 	return nil
+}
+
+// appender returns what appends to the file that -output names.
+func (r *runner) appender() *results.Appender {
+	return &results.Appender{Path: r.output, Hide: r.secrets.Hide, Waiting: func(holder string, most time.Duration) {
+		if holder == "" {
+			holder = "another process"
+		}
+		r.say("-output %s: waiting up to %v for %s, which has it locked", r.output, most, holder)
+	}}
 }
 
 // saveRest tries once more, at the end, to write what could not be written, and says what is lost.

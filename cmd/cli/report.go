@@ -5,8 +5,10 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -56,7 +58,17 @@ func (p *program) report(o *options, files []string) error {
 		return err
 	}
 	var c results.Collector
-	failed := p.readAll(files, func(name string) (results.Report, error) { return p.collect(&c, name) })
+	var answer []byte
+	failed := p.readAll(files, func(name string) (results.Report, error) {
+		read, err := p.collect(&c, name)
+		answer = read.Answer
+		return read, err
+	})
+	if ofAnswer, err := recordedAnswers().printer(p, o, files...); len(files) == 1 && answer != nil && len(limits) == 0 && err == nil {
+		if a, err := capacity.ReadAnswer(bytes.NewReader(answer)); err == nil {
+			return cmp.Or(failed, ofAnswer.end(a))
+		}
+	}
 	cells := c.Cells()
 	if len(cells) == 0 {
 		return exitCode(exitError)
@@ -67,6 +79,13 @@ func (p *program) report(o *options, files []string) error {
 		return failed
 	}
 	return verdict
+}
+
+// recordedAnswers are what report writes of a file of plan -output. Other formats are of its trials, and so is CSV.
+func recordedAnswers() kind[*capacity.Answer] {
+	k := answers
+	k.formats = slices.DeleteFunc(slices.Clone(k.formats), func(f exporter[*capacity.Answer]) bool { return f.name == "csv" })
+	return k
 }
 
 // reported is what report has to write.
