@@ -44,8 +44,10 @@ import (
 
 	"github.com/lockbench/lockbench/results/capacity"
 	"github.com/lockbench/lockbench/results/draw"
+	drawn "github.com/lockbench/lockbench/results/draw/new"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/report"
+	now "github.com/lockbench/lockbench/results/report/new"
 )
 
 func main() {
@@ -176,7 +178,7 @@ func (d *document) command(name, _ string) ([]byte, error) {
 	return fenced([]byte(line)), err
 }
 
-// plan returns the first sentence of the recorded answer of a plan, below its command.
+// plan returns the answer of a plan that was recorded, below its command.
 func (d *document) plan(name, _ string) ([]byte, error) {
 	a, err := read(d.path(name), capacity.ReadAnswer)
 	if err != nil {
@@ -187,9 +189,8 @@ func (d *document) plan(name, _ string) ([]byte, error) {
 		return nil, err
 	}
 	var b bytes.Buffer
-	err = draw.Terminal(&b, report.Plan(a), draw.Options{Width: 110}) // as wide as the command
+	err = drawn.Terminal(&b, now.Plan(a), drawn.Options{Width: 110}) // as wide as the command
 	answer, _, _ := bytes.Cut(b.Bytes(), []byte("\n\n"))
-	answer, _, _ = bytes.Cut(answer, []byte("\n  Warning: ")) // which Method says of all figures
 	return fenced(slices.Concat([]byte("$ "+line+"\n"), answer, []byte("\n"))), err
 }
 

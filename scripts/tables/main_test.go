@@ -259,7 +259,7 @@ func TestPlan(t *testing.T) {
 	}
 	d := document{dir: dir}
 	page, err := d.fill([]byte("<!-- plan plan.json -->\n<!-- end -->\n"))
-	if err != nil || !strings.Contains(string(page), "\n$ lockbench plan -rate 3k\n") || !strings.Contains(string(page), "\n✓ rueidis queue carries 3,000/s with ") {
+	if err != nil || !strings.Contains(string(page), "\n$ lockbench plan -rate 3k\n") || !strings.Contains(string(page), "\n✓ rueidis queue sustains 3,470/s ") {
 		t.Errorf("%v: %s", err, page)
 	}
 }

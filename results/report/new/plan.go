@@ -57,7 +57,7 @@ func Plan(a *capacity.Answer) *Document {
 func PlanAnalysis(a *capacity.Answer) *Table {
 	t := columns("load", "hottest\nkey", "busy", "always\nbusy from", "meets the\nSLO up to", "hold\nthat fits", "key\nthat fits")
 	t.Columns[4].About = "by a queue that is first come, first served, with hand-offs of a round trip"
-	t.Columns[6].About = "share of the arrivals that the hottest key may get"
+	t.Columns[6].About, t.Columns[6].Drop = "share of the arrivals that the hottest key may get", 1
 	for _, n := range a.Known().Analysis {
 		fits := 0.0
 		if n.FitsShare < n.Hottest {
@@ -153,7 +153,7 @@ func (p planned) title() (text string) {
 	if p.Partial != "" {
 		text += " (" + p.Partial + ")"
 	}
-	return map[Tone]string{Good: "✓ ", Warn: "? ", Bad: "✗ "}[planTones[p.Verdict]] + text
+	return text
 }
 
 // objective returns what must be true of the arrivals: "response p99 < 20 ms, errors < 0.1 %".
@@ -214,7 +214,7 @@ func (p planned) facts() *Table {
 	}
 	t := facts("load", format.Join(load, most), "limited by", limiting(p.best), "strictest", p.best.Binding, "risk", risk)
 	t.fact(Warn, "caution", strings.Join(p.Warnings, " · "))
-	if n := len(p.Skipped); n > 0 {
+	if n := len(p.Skipped); n > 0 && !p.impossible() {
 		t.fact(Plain, "not tried", format.Plural(n, "choice")+" (-v)")
 	}
 	t.fact(Plain, "next", next)
@@ -252,7 +252,11 @@ func (p planned) candidates() *Table {
 			cmp.Or(first, format.None), known(c.Cost.Commands, metric.PerLock.Format),
 			known(c.Cost.ServerCPUUs, metric.Micros.Format), cmp.Or(view.Claims(c.Traits), format.None))
 		if r.Tone = planTones[c.Verdict]; c.Verdict != capacity.Sustains {
-			r.Marks = []Mark{{string(c.Verdict), "", c.Why, r.Tone}}
+			why := c.Why
+			if c.Verdict != capacity.Dropped && len(p.Candidates) > 1 {
+				why = c.Name + ": " + why
+			}
+			r.Marks = []Mark{{string(c.Verdict), "", why, r.Tone}}
 		} else if c.AtLeast {
 			r.Marks = []Mark{{"at least", "", "lockbench or its machine was the limit", Plain}}
 		}
