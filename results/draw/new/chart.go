@@ -351,7 +351,7 @@ func (c *canvas) rows(ch *report.Chart, f *frame) {
 		names = max(names, bold*measure(format.Line(nameOf(s))))
 		texts = max(texts, measure(format.Line(s.Text)))
 	}
-	names, texts = min(names, 0.36*c.width), min(texts, 0.3*c.width)
+	names, texts = min(names, 0.36*c.width), min(texts, max(11, 0.3*c.width))
 	f.left, f.right, f.top, f.bottom = names+0.8, c.width-texts-1.5, c.y, c.y
 	if stacked {
 		names, f.left, f.right = c.width-texts-1, 0.4, c.width-0.4
