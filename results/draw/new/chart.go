@@ -104,6 +104,7 @@ func (c *canvas) text(class string, x, y float64, anchor, text string, room floa
 
 // Signs.
 const (
+	small    = "M-2.4 0a2.4 2.4 0 1 0 4.8 0a2.4 2.4 0 1 0 -4.8 0Z"
 	dot      = "M-3.6 0a3.6 3.6 0 1 0 7.2 0a3.6 3.6 0 1 0 -7.2 0Z"
 	cross    = "M-3.5 -3.5L3.5 3.5M-3.5 3.5L3.5 -3.5"
 	triangle = "M0 -4.5L4 3.5L-4 3.5Z"
@@ -311,7 +312,7 @@ func (c *canvas) series(s report.Series, class, sign string, f *frame) (end poin
 		}
 		for _, p := range run {
 			if len(run) == 1 || few && !s.Area {
-				c.sign(class, p.x, p.y, dot)
+				c.sign(class, p.x, p.y, small)
 			}
 		}
 		run, band = nil, nil

@@ -129,7 +129,7 @@ func measure(s string) float64 {
 		switch {
 		case r >= ' ' && int(r-' ') < len(widths):
 			sum += widths[r-' ']
-		case r == '·':
+		case r == '·', string(r) == format.Unbroken:
 			sum += 318
 		default:
 			sum += 1000 // 版
@@ -138,9 +138,17 @@ func measure(s string) float64 {
 	return float64(sum) / 1000
 }
 
-// wrap breaks text into three lines at the most, of which the first two are no wider than room.
+// wrap breaks text into three lines at the most, of which the first two are no wider than room: between its parts, if
+// these are short enough.
 func wrap(text string, room float64) (lines []string) {
-	for word := range strings.FieldsSeq(format.Line(text)) {
+	parts := strings.Split(format.Line(text), " · ")
+	for i, part := range parts {
+		if measure(part) <= room {
+			parts[i] = format.Glue(part)
+		}
+	}
+	blank := func(r rune) bool { return r == ' ' }
+	for word := range strings.FieldsFuncSeq(strings.Join(parts, " · "), blank) {
 		if n := len(lines); n == 0 || n < 3 && measure(lines[n-1]+" "+word) > room {
 			lines = append(lines, word)
 		} else {
