@@ -149,7 +149,7 @@ var (
 
 	compareCommandFlags = append(slices.Clone(comparingFlags), formatFlag)
 
-	historyFlags = []flagDef{formatFlag}
+	historyFlags = []flagDef{formatFlag, {"verbose", "v", groupOutput, "", "false", false, "all points of each cell"}}
 
 	listFlags = []flagDef{jsonFlag, formatFlag}
 )

@@ -18,7 +18,6 @@ import (
 	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results/format"
-	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/workloads"
 )
 
@@ -282,10 +281,10 @@ func topicLine(name string) string {
 }
 
 func variableList() string {
-	var rows report.Facts
+	var rows [][2]string
 	add := func(variable, means string) {
 		if variable != "" {
-			rows = append(rows, report.Fact{Label: variable, Lines: []string{means}})
+			rows = append(rows, [2]string{variable, means})
 		}
 	}
 	add("LOCKBENCH_…", "the default of any flag")

@@ -9,16 +9,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/report"
+	report "github.com/lockbench/lockbench/results/report/new"
 )
 
 // histories are what history writes.
 var histories = kind[[]*results.Cell]{
-	document: report.History,
+	next: report.History,
 	formats: []exporter[[]*results.Cell]{
-		{name: tableFormat, about: "each cell's course and its last points"},
+		{name: tableFormat, about: "the last points of each cell"},
 		{name: markdownFormat, about: "the same for a page or a comment"},
-		{name: htmlFormat, about: "one page with the course of each figure, which needs no other file"},
+		{name: htmlFormat, about: "one page with the course of locks/s, which needs no other file"},
 	},
 }
 

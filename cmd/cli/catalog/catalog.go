@@ -14,7 +14,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/exec"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results/format"
-	"github.com/lockbench/lockbench/results/report"
+	report "github.com/lockbench/lockbench/results/report/new"
 	"github.com/lockbench/lockbench/workloads/hazards"
 	"github.com/lockbench/lockbench/workloads/matrix"
 	"github.com/lockbench/lockbench/workloads/presets"
@@ -161,7 +161,7 @@ func adapterOf(a *exec.Adapter) Adapter {
 
 // Document returns the page of a driver, and that of all for the empty name.
 func (l Listing) Document(name string) *report.Document {
-	d := &report.Document{Kind: "lockbench list"}
+	d := &report.Document{Command: "lockbench list"}
 	if name == "" {
 		d.Title, d.Blocks = "Drivers and their locks", l.overview()
 		return d
@@ -172,29 +172,49 @@ func (l Listing) Document(name string) *report.Document {
 	}
 	a := l.Adapters[slices.IndexFunc(l.Adapters, func(a Adapter) bool { return a.Driver == name })]
 	d.Title = name + ": " + adapterAbout(a.Language, a.Library, a.Service)
-	d.Blocks = []report.Block{
-		report.Facts{fact("here", a.Text+strings.TrimSuffix(": "+a.Install, ": "))},
-		note("lockbench conformance -driver " + name + " starts it, and tests what it claims."),
-	}
+	here := a.Text + strings.TrimSuffix(": "+a.Install, ": ")
+	d.Blocks = factBlock(nil, "", fact("here", here), fact("next", "lockbench conformance -driver "+name))
 	return d
 }
 
-func fact(label, text string) report.Fact { return report.Fact{Label: label, Lines: []string{text}} }
+func fact(label, text string) [2]string { return [2]string{label, text} }
 
-func note(text string) report.Block { return report.Paragraph{Text: text, Note: true} }
+// factBlock adds a block of the facts that have a text, if any has.
+func factBlock(blocks []report.Block, heading string, facts ...[2]string) []report.Block {
+	t := &report.Table{}
+	for _, f := range facts {
+		if f[1] != "" {
+			t.Rows = append(t.Rows, row(f[0], f[1]))
+		}
+	}
+	if t.Rows == nil {
+		return blocks
+	}
+	return append(blocks, report.Block{Heading: heading, Table: t})
+}
 
-// section returns a section; without an id it belongs to the summary.
-func section(id, title string, block report.Block) report.Block {
-	return report.Section{ID: id, Title: title, Blocks: []report.Block{block}}
+func row(cells ...string) (r report.Row) {
+	for _, text := range cells {
+		r.Cells = append(r.Cells, report.Cell{Text: text})
+	}
+	return r
+}
+
+// columns returns columns of texts.
+func columns(titles ...string) (list []report.Column) {
+	for _, title := range titles {
+		list = append(list, report.Column{Title: title, Left: true})
+	}
+	return list
 }
 
 // overview lists all drivers with their designs, and the names of the rest.
 func (l Listing) overview() []report.Block {
-	locks := report.Table{Caption: "Drivers", Columns: columns("driver", "service", "server here", "lock designs, the default first")}
-	adapters := report.Table{Caption: "Locks of other languages", Columns: columns("driver", "service", "language", "library", "here")}
-	var missing report.Facts
+	locks := &report.Table{Columns: columns("driver", "service", "server here", "lock designs, the default first")}
+	adapters := &report.Table{Columns: columns("driver", "service", "language", "library", "here")}
+	var missing [][2]string
 	miss := func(label, install string) {
-		if install != "" && !slices.ContainsFunc(missing, func(f report.Fact) bool { return f.Label == label }) {
+		if !slices.ContainsFunc(missing, func(f [2]string) bool { return f[0] == label }) {
 			missing = append(missing, fact(label, install))
 		}
 	}
@@ -207,86 +227,50 @@ func (l Listing) overview() []report.Block {
 		miss(d.Service, d.Install)
 	}
 	for _, a := range l.Adapters {
-		adapters.Rows = append(adapters.Rows, row(a.Driver, cmp.Or(a.Service, format.None), a.Language, cmp.Or(a.Library, "none"), a.Text))
+		service, library := cmp.Or(a.Service, format.None), cmp.Or(a.Library, "none")
+		adapters.Rows = append(adapters.Rows, row(a.Driver, service, a.Language, library, a.Text))
 		if !a.Available {
 			miss(a.Driver, cmp.Or(a.Install, a.Text))
 		}
 	}
-	blocks := []report.Block{locks, section("", "Locks of other languages", adapters)}
-	if missing != nil {
-		blocks = append(blocks, section("", "To install what is not here", missing))
-	}
-	return append(blocks,
-		section("", "Ways of waiting (-wait)", report.Paragraph{Text: strings.Join(l.Waits, ", ")}),
-		section("", "Presets (-workload)", report.Paragraph{Text: strings.Join(l.Presets, ", ")}),
-		note("lockbench list DRIVER tells the whole story of one: server, address, claims, what is wrong with it."))
-}
-
-// columns returns columns of texts, of which the last may be long.
-func columns(titles ...string) (list []report.Column) {
-	for i, title := range titles {
-		list = append(list, report.Column{Title: title, Left: true, Wrap: i == len(titles)-1})
-	}
-	return list
-}
-
-func row(cells ...string) (r report.Row) {
-	for _, text := range cells {
-		r.Cells = append(r.Cells, report.Value{Text: text})
-	}
-	return r
+	blocks := factBlock([]report.Block{{Table: locks}, {Heading: "Locks of other languages", Table: adapters}},
+		"To install what is not here", missing...)
+	return factBlock(blocks, "Values", fact("-wait", strings.Join(l.Waits, ", ")),
+		fact("-workload", strings.Join(l.Presets, ", ")), fact("next", "lockbench list DRIVER"))
 }
 
 // page tells all about a driver.
 func (of Driver) page(d *report.Document) {
-	var facts report.Facts
-	add := func(title, text string) {
-		if text != "" {
-			facts = append(facts, fact(title, text))
-		}
-	}
-	d.Title = of.Driver + ": a driver that needs no server"
 	library := matrix.Library(of.Driver)
-	add("library", strings.TrimSpace(cmp.Or(of.Library, library.Module)+" "+library.Version))
+	facts := [][2]string{fact("library", strings.TrimSpace(cmp.Or(of.Library, library.Module)+" "+library.Version))}
+	d.Title = of.Driver + ": a driver that needs no server"
 	if of.Service != "" {
 		d.Title = of.Driver + ": a driver for " + of.Service
-		add("server here", of.Text+strings.TrimSuffix("; "+of.Install, "; "))
-		add("address", strings.Join(of.Addresses, " · "))
-		add("topologies", strings.Join(of.Topologies, ", "))
+		facts = append(facts, fact("server here", of.Text+strings.TrimSuffix("; "+of.Install, "; ")),
+			fact("address", strings.Join(of.Addresses, " · ")), fact("topologies", strings.Join(of.Topologies, ", ")))
 	}
-	if facts != nil {
-		d.Blocks = append(d.Blocks, facts)
-	}
+	d.Blocks = factBlock(d.Blocks, "", facts...)
 	for i, lock := range of.Locks {
-		facts = report.Facts{fact("claims", Claims(lock.Traits))}
-		add("imitates", lock.Models)
-		add("wrong", lock.Wrong)
-		loses := make([]string, len(lock.Loses))
-		for i, h := range lock.Loses {
-			loses[i] = string(h)
+		var loses []string
+		for _, h := range lock.Loses {
+			loses = append(loses, string(h))
 		}
-		add("loses to", strings.Join(loses, ", "))
-		add("-wait", strings.Join(lock.Waits, ", "))
 		title := lock.Lock
 		if i == 0 {
 			title += " (the default)"
 		}
-		d.Blocks = append(d.Blocks, section(lock.Lock, title, facts))
+		d.Blocks = factBlock(d.Blocks, title, fact("claims", Claims(lock.Traits)), fact("imitates", lock.Models), fact("wrong", lock.Wrong),
+			fact("loses to", strings.Join(loses, ", ")), fact("-wait", strings.Join(lock.Waits, ", ")))
 	}
-	facts = nil
+	var params, claims [][2]string
 	for _, p := range of.Params {
-		add(p.Param+"="+p.Default, p.Text)
+		params = append(params, fact(p.Param+"="+p.Default, p.Text))
 	}
-	if facts != nil {
-		d.Blocks = append(d.Blocks, section("options", "Options of the library (-param NAME=VALUE), with their defaults", facts))
-	}
-	facts = nil
 	for _, c := range Claimed {
 		if slices.ContainsFunc(of.Locks, func(l Lock) bool { return c.Has(l.Traits) }) {
-			add(c.Name, c.Means)
+			claims = append(claims, fact(c.Name, c.Means))
 		}
 	}
-	if facts != nil {
-		d.Blocks = append(d.Blocks, section("claims", "What the claims mean", facts))
-	}
+	d.Blocks = factBlock(d.Blocks, "Options of the library (-param NAME=VALUE), with their defaults", params...)
+	d.Blocks = factBlock(d.Blocks, "What the claims mean", claims...)
 }

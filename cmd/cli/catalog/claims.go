@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/lockbench/lockbench/drivers"
-	"github.com/lockbench/lockbench/results/report"
 )
 
 // Claim is something that a design may claim.
@@ -44,7 +43,7 @@ func Claims(t drivers.Traits) string {
 
 // ClaimList explains all claims.
 func ClaimList() string {
-	var rows report.Facts
+	var rows [][2]string
 	for _, c := range Claimed {
 		rows = append(rows, fact(c.Name, c.Means))
 	}

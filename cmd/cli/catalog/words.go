@@ -14,7 +14,6 @@ import (
 	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
-	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/results/view"
 	"github.com/lockbench/lockbench/workloads/matrix"
 	"github.com/lockbench/lockbench/workloads/presets"
@@ -31,22 +30,22 @@ func Lines(write func(b *strings.Builder)) string {
 }
 
 // Table returns a row for each label with its text, which is wrapped.
-func Table(rows report.Facts) string {
+func Table(rows [][2]string) string {
 	width := 0
 	for _, r := range rows {
-		width = max(width, utf8.RuneCountInString(r.Label))
+		width = max(width, utf8.RuneCountInString(r[0]))
 	}
 	return Lines(func(b *strings.Builder) {
 		for _, r := range rows {
-			head := fmt.Sprintf("  %-*s  ", width, r.Label)
-			b.WriteString(strings.Join(format.Wrap(head, strings.Join(r.Lines, " "), Width), "\n") + "\n")
+			head := fmt.Sprintf("  %-*s  ", width, r[0])
+			b.WriteString(strings.Join(format.Wrap(head, r[1], Width), "\n") + "\n")
 		}
 	})
 }
 
 // Addresses returns the forms of the addresses of all services.
 func Addresses() string {
-	var rows report.Facts
+	var rows [][2]string
 	for _, s := range servers.Services() {
 		forms := slices.Clone(s.Forms)
 		if len(forms) == 0 {
@@ -66,7 +65,7 @@ func Addresses() string {
 
 // DriverList returns all drivers and their client libraries.
 func DriverList() string {
-	var rows report.Facts
+	var rows [][2]string
 	for _, name := range drivers.Names() {
 		about := "in this process: no server"
 		if s := deploy.Service(name); s != nil {
@@ -79,7 +78,7 @@ func DriverList() string {
 
 // AdapterList returns the adapters that are shipped.
 func AdapterList() string {
-	var rows report.Facts
+	var rows [][2]string
 	for _, a := range exec.Shipped {
 		rows = append(rows, fact(a.Name, adapterAbout(a.Language, a.Library, a.Service)))
 	}
@@ -96,7 +95,7 @@ func adapterAbout(language, library, service string) string {
 
 // Waits returns all ways of waiting.
 func Waits() string {
-	rows := report.Facts{fact(matrix.Auto, "native if the design has a way of its own, else backoff: the default")}
+	rows := [][2]string{fact(matrix.Auto, "native if the design has a way of its own, else backoff: the default")}
 	for _, k := range wait.Kinds() {
 		rows = append(rows, fact(k.Name, k.Text))
 	}
@@ -105,7 +104,7 @@ func Waits() string {
 
 // Presets returns all presets.
 func Presets() string {
-	var rows report.Facts
+	var rows [][2]string
 	for _, name := range presets.Names() {
 		rows = append(rows, fact(name, presets.About(name)))
 	}
@@ -164,7 +163,7 @@ func quantileNames() (names []string) {
 
 // Marks returns the marks of rows.
 func Marks() string {
-	var rows report.Facts
+	var rows [][2]string
 	for _, f := range view.AllFlags() {
 		name := f.Name
 		if f.Doubt {
@@ -177,7 +176,7 @@ func Marks() string {
 
 // Limits returns what can limit a throughput.
 func Limits() string {
-	var rows report.Facts
+	var rows [][2]string
 	for _, l := range view.Limits {
 		rows = append(rows, fact(string(l.By), l.Means))
 	}
