@@ -27,6 +27,7 @@ import (
 	"github.com/lockbench/lockbench/results/export"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/report"
+	now "github.com/lockbench/lockbench/results/report/new"
 	"github.com/lockbench/lockbench/results/safety"
 	"github.com/lockbench/lockbench/workloads/hazards"
 	"github.com/lockbench/lockbench/workloads/matrix"
@@ -49,7 +50,7 @@ var proveFlags = []flagDef{
 	quietFlag,
 	{"dry-run", "", groupOutput, "", "false", false, "print the hazards and the locks, run nothing"},
 	{"format", "", groupOutput, "NAME[=FILE]", "", false, "other formats (a comma list, each into a file; one without a file\nreplaces the table)"},
-	{"verbose", "v", groupOutput, "", "false", false, "all that was seen: each lock by itself, overlaps and recoveries"},
+	{"verbose", "v", groupOutput, "", "false", false, "all that was seen of each hazard, with a story"},
 }
 
 func (p *program) proveCommand() *cobra.Command {
@@ -62,13 +63,13 @@ func (p *program) proveCommand() *cobra.Command {
 
 // proofs are what prove writes.
 var proofs = kind[*safety.Report]{
-	document: report.Proof,
+	next: now.Proof, judged: report.JudgedProof,
 	exit: func(r *safety.Report) int {
 		return map[safety.Outcome]int{safety.Lost: exitViolated, safety.Inconclusive: exitInconclusive}[r.Outcome()]
 	},
 	formats: []exporter[*safety.Report]{
-		{name: tableFormat, about: "designs against hazards, and what was seen of each hazard"},
-		{name: htmlFormat, about: "one page on which each mark leads to its story; it needs no other file"},
+		{name: tableFormat, about: "designs against hazards"},
+		{name: htmlFormat, about: "one page with who held the key when; it needs no other file"},
 		{name: "json", about: "all of it, for programs", write: export.ProofJSON},
 		{name: "junit", about: "a test case a cell", write: export.JUnitProof},
 	},
@@ -327,7 +328,7 @@ func (r *proof) run(ctx context.Context, say func(string, ...any), page *livePag
 		for j := range cells {
 			cells[j].Command = r.command(&cells[j])
 		}
-		say("%d of %d: %s: %s", i+1, len(r.hazards), h.Name, report.ProofTally(cells))
+		say("%d of %d: %s: %s", i+1, len(r.hazards), h.Name, now.ProofTally(cells))
 		page.soFar(func() *report.Document {
 			known := *found
 			known.Partial, known.Spent = "it goes on", time.Since(began)
