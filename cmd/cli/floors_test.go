@@ -127,7 +127,7 @@ var floors = []rule{
 	{"cmd/cli/breakable", []string{"drivers/fault", "drivers/servers", "workloads/hazards"}, nil},
 	{"cmd/cli/deploy", []string{"cmd/cli/files", "drivers", "drivers/servers", "drivers/wait", "results", "results/spec", "workloads/host", "workloads/matrix"}, nil},
 	{"cmd/cli/machine", []string{"drivers", "results", "results/spec", "workloads/matrix"}, []string{"golang.org/x/sys"}},
-	{"cmd/cli/catalog", []string{"cmd/cli/deploy", "drivers", "drivers/exec", "drivers/servers", "drivers/wait", "results/format", "results/metric", "results/report", "results/spec", "results/view", "workloads/hazards", "workloads/matrix", "workloads/presets"}, nil},
+	{"cmd/cli/catalog", []string{"cmd/cli/deploy", "drivers", "drivers/exec", "drivers/servers", "drivers/wait", "results/format", "results/metric", "results/report/new", "results/spec", "results/view", "workloads/hazards", "workloads/matrix", "workloads/presets"}, nil},
 	{"cmd/cli/secrets", []string{"drivers"}, nil},
 	{"cmd/cli/files", nil, nil},
 	{"cmd/cli/shell", nil, nil},

@@ -210,9 +210,8 @@ func columns(titles ...string) (list []report.Column) {
 
 // overview lists all drivers with their designs, and the names of the rest.
 func (l Listing) overview() []report.Block {
-	locks := &report.Table{Columns: columns("driver", "service", "server here", "lock designs, the default first")}
 	adapters := &report.Table{Columns: columns("driver", "service", "language", "library", "here")}
-	var missing [][2]string
+	var locks, missing [][2]string
 	miss := func(label, install string) {
 		if !slices.ContainsFunc(missing, func(f [2]string) bool { return f[0] == label }) {
 			missing = append(missing, fact(label, install))
@@ -223,18 +222,21 @@ func (l Listing) overview() []report.Block {
 		for _, lock := range d.Locks {
 			names = append(names, lock.Lock)
 		}
-		locks.Rows = append(locks.Rows, row(d.Driver, cmp.Or(d.Service, format.None), d.Text, strings.Join(names, ", ")))
+		locks = append(locks, fact(d.Driver, format.Join(d.Service, d.Text)+": "+strings.Join(names, ", ")))
 		miss(d.Service, d.Install)
 	}
 	for _, a := range l.Adapters {
-		service, library := cmp.Or(a.Service, format.None), cmp.Or(a.Library, "none")
-		adapters.Rows = append(adapters.Rows, row(a.Driver, service, a.Language, library, a.Text))
+		here := "can run"
 		if !a.Available {
+			here = "not installed"
 			miss(a.Driver, cmp.Or(a.Install, a.Text))
 		}
+		service, library := cmp.Or(a.Service, format.None), cmp.Or(a.Library, "none")
+		adapters.Rows = append(adapters.Rows, row(a.Driver, service, a.Language, library, here))
 	}
-	blocks := factBlock([]report.Block{{Table: locks}, {Heading: "Locks of other languages", Table: adapters}},
-		"To install what is not here", missing...)
+	blocks := factBlock(nil, "Lock designs, the default first", locks...)
+	blocks = append(blocks, report.Block{Heading: "Locks of other languages", Table: adapters})
+	blocks = factBlock(blocks, "To install what is not here", missing...)
 	return factBlock(blocks, "Values", fact("-wait", strings.Join(l.Waits, ", ")),
 		fact("-workload", strings.Join(l.Presets, ", ")), fact("next", "lockbench list DRIVER"))
 }

@@ -302,11 +302,11 @@ func proofMark(c *safety.Cell) (string, Tone) {
 func proofLegend(r *safety.Report) []Text {
 	var names, marks []string
 	for _, h := range r.Hazards {
-		names = append(names, fmt.Sprintf("%d %s", h.Number, h.Name))
+		names = append(names, format.Glue(fmt.Sprintf("%d %s", h.Number, h.Name)))
 	}
 	for _, m := range markMeanings {
 		if len(r.Select(func(c *safety.Cell) bool { return ProofMark(c) == m[0] })) > 0 {
-			marks = append(marks, m[0]+" "+m[1])
+			marks = append(marks, format.Glue(m[0]+" "+m[1]))
 		}
 	}
 	return []Text{{Text: strings.Join(marks, ", ")}, {Text: strings.Join(names, ", ")}}
