@@ -229,7 +229,7 @@ func (l Listing) overview() []report.Block {
 		here := "can run"
 		if !a.Available {
 			here = "not installed"
-			miss(a.Driver, cmp.Or(a.Install, a.Text))
+			miss(a.Driver, a.Text+strings.TrimSuffix(": "+a.Install, ": "))
 		}
 		service, library := cmp.Or(a.Service, format.None), cmp.Or(a.Library, "none")
 		adapters.Rows = append(adapters.Rows, row(a.Driver, service, a.Language, library, here))
