@@ -63,7 +63,7 @@ func (p *program) proveCommand() *cobra.Command {
 
 // proofs are what prove writes.
 var proofs = kind[*safety.Report]{
-	next: now.Proof, judged: report.JudgedProof,
+	next: now.Proof,
 	exit: func(r *safety.Report) int {
 		return map[safety.Outcome]int{safety.Lost: exitViolated, safety.Inconclusive: exitInconclusive}[r.Outcome()]
 	},
