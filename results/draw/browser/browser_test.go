@@ -24,7 +24,6 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/capacity/capacitytest"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/report"
@@ -337,7 +336,6 @@ const (
 	ofTrial      = `["percentiles", "means", "summary", "safety", "fairness", "cost", "details", "environment", "commands"]`
 	ofComparison = `["changes", "means", "summary", "notes", "figures", "environment", "commands"]`
 	ofProof      = `["matrix", "means", "summary", "hazards"]`
-	ofPlan       = `["means", "summary", "candidates", "details", "environment"]`
 )
 
 // faults returns what the audit finds.
@@ -361,10 +359,6 @@ func testLegible(t *testing.T, ctx context.Context, tr *trouble) {
 	}
 	for name, of := range comparisons {
 		legible(t, ctx, tr, "comparison of "+name, writeComparison(t, of(t)), ofComparison)
-	}
-	for _, name := range []string{"five", "one", "atleast", "floor", "crowd", "hostile", "wild"} {
-		url := written(t, func(w io.Writer) error { return draw.Page(w, report.Plan(capacitytest.Answer(name))) })
-		legible(t, ctx, tr, "plan of "+name, url, ofPlan)
 	}
 	legible(t, ctx, tr, "proof", proof(t, asRecorded), ofProof)
 	legible(t, ctx, tr, "odd proof", proof(t, oddly), ofProof)

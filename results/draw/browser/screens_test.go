@@ -26,8 +26,10 @@ import (
 
 	"github.com/lockbench/lockbench/results/capacity"
 	"github.com/lockbench/lockbench/results/draw"
+	drawn "github.com/lockbench/lockbench/results/draw/new"
 	"github.com/lockbench/lockbench/results/pagetest"
 	"github.com/lockbench/lockbench/results/report"
+	now "github.com/lockbench/lockbench/results/report/new"
 )
 
 // screens are the pictures of the README: pages from their top down to the end of a part, and what a terminal shows.
@@ -96,7 +98,7 @@ func answerInTerminal(w io.Writer) error {
 	_, after, _ := strings.Cut(string(commands), "plan.json: ")
 	command, _, _ := strings.Cut(after, "\n")
 	shown := bytes.NewBufferString("$ " + strings.ReplaceAll(command, "response.p99<20ms", "'response.p99<20ms'") + "\n")
-	if err := draw.Terminal(shown, report.Plan(answer), draw.Options{Color: true}); err != nil {
+	if err := drawn.Terminal(shown, now.Plan(answer), drawn.Options{Color: true}); err != nil {
 		return err
 	}
 	code := regexp.MustCompile("\x1b\\[(\\d+)m")
