@@ -195,13 +195,20 @@ func (c *canvas) back(ch *report.Chart, f *frame) {
 		class := map[bool]string{true: "beyond", false: "shade"}[ch.Kind == report.Changes]
 		c.rect(class, f.across(ch.Shade.Low), f.top, f.across(ch.Shade.High), f.bottom)
 	}
+	ticks, every := f.x.ticks, 1 // as many as have room
+	for i := 0; !f.x.log && ch.X.Ticks == nil && i+every < len(ticks); i += every {
+		here, next := ticks[i], ticks[i+every]
+		if f.across(next.At)-f.across(here.At) < (measure(here.Name)+measure(next.Name))/2+0.8 {
+			i, every = -every-1, every+1
+		}
+	}
 	end := math.Inf(-1)
-	for _, t := range f.x.ticks {
-		x, half := f.across(t.At), measure(t.Name)/2
+	for i := 0; i < len(ticks); i += every {
+		x, half := f.across(ticks[i].At), measure(ticks[i].Name)/2
 		if at := min(max(x, half), c.width-half); at-half > end {
 			c.line("grid", x, f.top, x, f.bottom)
-			c.text("soft", at, f.bottom+1.3, "middle", t.Name, c.width)
-			end = at + half + 0.8
+			c.text("soft", at, f.bottom+1.3, "middle", ticks[i].Name, c.width)
+			end = at + half + 0.6
 		}
 	}
 	// Each name stands right of its line, and higher than those further right: no line crosses a name.
