@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -18,8 +17,10 @@ import (
 	"github.com/lockbench/lockbench/results/capacity"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/draw"
+	drawn "github.com/lockbench/lockbench/results/draw/new"
 	"github.com/lockbench/lockbench/results/export"
 	"github.com/lockbench/lockbench/results/report"
+	now "github.com/lockbench/lockbench/results/report/new"
 	"github.com/lockbench/lockbench/results/safety"
 	"github.com/lockbench/lockbench/results/view"
 )
@@ -111,8 +112,7 @@ var reports = kind[reported]{
 			return export.Hgrm(v.cells, view.Labels(v.cells), create)
 		}},
 		{name: htmlFormat, about: "one page with charts, which needs no other file"},
-		{name: "svg", about: "charts for a README, those that the records make, as .svg files in a directory:\n" +
-			strings.Join(report.PictureNames, ", "), dir: writeCharts},
+		{name: "svg", about: "charts for a README, those that the records make, as .svg files in a directory", dir: writeCharts},
 		{name: "json", about: "all of it, for programs", write: func(w io.Writer, v reported) error {
 			return export.CheckJSON(w, v.check)
 		}},
@@ -138,8 +138,8 @@ func exitOfCheck(v reported) int {
 
 // writeCharts writes all charts that the cells have the data for.
 func writeCharts(create files.Create, v reported) error {
-	for _, p := range report.Pictures(v.cells) {
-		if err := create(p.Name+".svg", func(w io.Writer) error { return draw.SVG(w, p) }); err != nil {
+	for _, c := range now.Pictures(v.cells) {
+		if err := create(c.Name+".svg", func(w io.Writer) error { return drawn.SVG(w, &c) }); err != nil {
 			return err
 		}
 	}

@@ -7,14 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
-	"github.com/lockbench/lockbench/results/draw"
-	"github.com/lockbench/lockbench/results/report"
+	draw "github.com/lockbench/lockbench/results/draw/new"
+	report "github.com/lockbench/lockbench/results/report/new"
 )
 
-// chart returns the image of a chart of some records, and notes the file that it shows: charts/services-overview-keys10.svg for
-// the words "overview keys=10" of services.jsonl. The text of the image is what the chart shows.
+// chart returns the image of a chart of some records, and notes the file that it shows: charts/services-throughput-keys10.svg for
+// the words "throughput keys=10" of services.jsonl. The text of the image is what the chart shows.
 func (d *document) chart(names, words string) ([]byte, error) {
 	recs, err := loadAll(d.dir, names)
 	if err != nil {
@@ -28,20 +29,21 @@ func (d *document) chart(names, words string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := report.FindPicture(cells, fields[0])
-	if err != nil {
-		return nil, err
+	all := report.Pictures(cells)
+	at := slices.IndexFunc(all, func(c report.Chart) bool { return c.Name == fields[0] })
+	if at < 0 {
+		return nil, fmt.Errorf("the records make no chart %q", fields[0])
 	}
 	stem := strings.NewReplacer(".jsonl", "", ",", "-").Replace(names)
 	file := strings.NewReplacer("=", "", ",", "-", "/", "-").Replace(strings.Join(append([]string{stem}, fields...), "-"))
-	return d.image(file, p)
+	return d.image(file, &all[at])
 }
 
 // image notes the file of a chart, and returns what shows it.
-func (d *document) image(file string, p *report.Picture) ([]byte, error) {
+func (d *document) image(file string, c *report.Chart) ([]byte, error) {
 	file = d.path("charts/" + file + ".svg")
 	var svg bytes.Buffer
-	if err := draw.SVG(&svg, p); err != nil {
+	if err := draw.SVG(&svg, c); err != nil {
 		return nil, err
 	}
 	d.charts = append(d.charts, made{file, svg.Bytes()})
@@ -51,6 +53,10 @@ func (d *document) image(file string, p *report.Picture) ([]byte, error) {
 	if err := errors.Join(err, err2, err3); err != nil {
 		return nil, err
 	}
-	alt := strings.NewReplacer("[", "(", "]", ")", "\\", "").Replace(p.Alt)
-	return fmt.Appendf(nil, "![%s](%s)\n", alt, filepath.ToSlash(link)), nil
+	alt := []string{}
+	for _, s := range c.Series {
+		alt = append(alt, strings.TrimSpace(s.Name+" "+s.Text))
+	}
+	text := strings.NewReplacer("[", "(", "]", ")", "\\", "").Replace(c.Title + ": " + strings.Join(alt, "; "))
+	return fmt.Appendf(nil, "![%s](%s)\n", text, filepath.ToSlash(link)), nil
 }

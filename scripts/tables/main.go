@@ -16,7 +16,7 @@
 //	                                 the command of one cell of it, and what was seen
 //	<!-- match overhead.txt ^rueidis +64 .* (\S+) -->
 //	                                 one figure of a file of text
-//	<!-- chart services.jsonl overview keys=10 -->
+//	<!-- chart services.jsonl throughput keys=10 -->
 //	                                 a chart, by the name that lockbench report -format svg gives it; see chart.go
 //	<!-- ratio study.jsonl rate wait=queue / driver=redsync; clients=64 keys=10 -->
 //	                                 one figure of a cell, divided by that of another; see ratio.go
