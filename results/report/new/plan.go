@@ -55,7 +55,8 @@ func Plan(a *capacity.Answer) *Document {
 
 // PlanAnalysis returns what is known of each load of an answer without a server.
 func PlanAnalysis(a *capacity.Answer) *Table {
-	t := columns("load", "hottest\nkey", "busy", "always\nbusy from", "meets the\nSLO up to", "hold\nthat fits", "key\nthat fits")
+	t := columns("load", "hottest\nkey", "busy", "always\nbusy from", "meets the\nSLO up to", "hold\nthat fits",
+		"key\nthat fits")
 	t.Columns[4].About = "by a queue that is first come, first served, with hand-offs of a round trip"
 	t.Columns[6].About, t.Columns[6].Drop = "share of the arrivals that the hottest key may get", 1
 	for _, n := range a.Known().Analysis {
@@ -210,7 +211,7 @@ func (p planned) facts() *Table {
 	}
 	if c.Verdict == capacity.Sustains || c.Verdict == capacity.Violated {
 		risk, _, _ = strings.Cut(c.Wrong, ";") // the main one
-		next = "lockbench prove -driver " + c.Plan.Driver + " -lock " + c.Plan.Lock
+		next = prove(&results.Cell{Trials: []*results.Record{{Plan: c.Plan, Traits: c.Traits}}})
 	}
 	t := facts("load", format.Join(load, most), "limited by", limiting(p.best), "strictest", p.best.Binding, "risk", risk)
 	t.fact(Warn, "caution", strings.Join(p.Warnings, " · "))

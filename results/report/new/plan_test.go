@@ -60,7 +60,7 @@ func TestPlanAnswers(t *testing.T) {
 		"paper": {"ruled out: any lock at " + asked + " (bad)", "zipf:1.1 on 100 keys, hold 5 ms | 23 % | 351 % | 856/s | 582/s | 971 µs | 4.5 %",
 			"[impossible: the hottest key gets 23 % of the arrivals", "!candidate |"},
 		"noslo": {"ruled out: any lock at " + asked, "uniform on 1 key, hold 25 ms | 100 % | 7500 % | 40.0/s (bad)", "!fits"},
-		"violated": {"violated: redsync let two clients hold one key (bad)", "next | lockbench prove -driver redsync -lock queue",
+		"violated": {"violated: redsync let two clients hold one key (bad)",
 			"risk | a majority of clocks that drift grants a lock twice", "[violated: redsync: 3 of 61,022 grants came while another client held the lock (bad)]"},
 		"undecided": {"undecided: rueidis queue at " + asked + " (warn)", "[undecided: the interval from 2,970/s to 3,276/s holds 3,000/s (warn)]", "!risk"},
 		"atleast":   {"undecided: memory mutex at 100,000/s", "51,300/s or more", "limited by | generator, full at 52,600/s", "!commands"},
