@@ -25,10 +25,8 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/lockbench/lockbench/results/capacity"
-	"github.com/lockbench/lockbench/results/draw"
 	drawn "github.com/lockbench/lockbench/results/draw/new"
 	"github.com/lockbench/lockbench/results/pagetest"
-	"github.com/lockbench/lockbench/results/report"
 	now "github.com/lockbench/lockbench/results/report/new"
 )
 

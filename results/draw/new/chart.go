@@ -368,7 +368,7 @@ func (c *canvas) rows(ch *report.Chart, f *frame) {
 	for _, s := range ch.Series {
 		if s.Group != "" {
 			f.bottom += 0.4 + lineHeight
-			front.text("group", 0, f.bottom-0.2, "start", s.Group, c.width)
+			front.text("group", 0, f.bottom-0.2, "start", s.Group, c.width/bold)
 		}
 		lines := wrap(nameOf(s), names/bold)
 		high := lineHeight * float64(len(lines))
