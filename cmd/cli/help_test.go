@@ -165,8 +165,24 @@ func TestHelpNames(t *testing.T) {
 			has("figures", "."+quantile)
 		}
 	}
+	text, err := os.ReadFile("help/marks.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told, marks []string
+	for _, line := range regexp.MustCompile(`(?m)^[a-z]+( !)?$`).FindAllString(string(text), -1) {
+		told = append(told, line)
+	}
 	for _, f := range view.AllFlags() {
-		has("marks", f.Name)
+		if f.Doubt {
+			f.Name += " !"
+		}
+		marks = append(marks, f.Name)
+	}
+	slices.Sort(told)
+	slices.Sort(marks)
+	if !slices.Equal(told, marks) {
+		t.Errorf("help marks has %q, and rows %q", told, marks)
 	}
 	for _, l := range view.Limits {
 		has("marks", strings.Fields(string(l.By))...)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
-	"github.com/lockbench/lockbench/results/metric"
 )
 
 // Flag is a word that marks the figures of a cell. It follows from the figures alone; whatever else a record has to say is in
@@ -15,7 +14,7 @@ import (
 type Flag struct {
 	Name  string
 	Word  string // with a count, if there is one: "drifts 2/5"
-	Means string // what it says of the figures, as a clause
+	Means string // the same in a line; help marks has a paragraph
 	Doubt bool   // the figures are not valid as they stand
 }
 
@@ -30,51 +29,42 @@ type flag struct {
 // origins are why figures are not valid that follow from how they came about: what a cell is called by, and no flags of it.
 var origins = []flag{
 	when("partial", "it ended early: don't quote it", func(c *results.Cell) bool { return c.Partial() != "" },
-		"it ended before its time, so its figures are no whole trial's"),
+		"it ended early"),
 	when("embedded", "the embedded server's speed says nothing of a real one: don't quote it",
 		func(c *results.Cell) bool { return c.First().Server.Kind == "embedded" },
-		"measured on a stand-in inside lockbench, which says nothing about a real server's speed"),
+		"a stand-in inside lockbench, not a real server"),
 	when("shared", "other runs had its keys, and what they held is not seen: don't quote it as the lock's",
 		func(c *results.Cell) bool { return c.Plan().Shared },
-		"other runs contended for the same keys, so its figures are not the lock's alone"),
+		"other runs had the same keys"),
 }
 
 // flags are in the order of their weight.
 var flags = []flag{
 	when("saturated", "lockbench's machine was the limit: don't quote it", func(c *results.Cell) bool { return c.Generator.Saturated },
-		"lockbench or its machine was the bottleneck, so this is not the lock's limit"),
+		"lockbench or its machine was the limit, not the lock"),
 	when("paused", "lockbench itself stood still for a while: don't quote the waits", func(c *results.Cell) bool { return len(c.Generator.Pauses) > 0 },
-		"lockbench itself did not run for a while, which the latencies have in them, and leases may have ended meanwhile"),
-	when("unbalanced", "its figures contradict each other: don't quote them", Unbalanced, "by Little's law, figures contradict each other"),
+		"lockbench itself stood still for a while: latencies include it"),
+	when("unbalanced", "its figures contradict each other: don't quote them", Unbalanced, "by Little's law its figures contradict each other"),
 	when("behind", "it did not keep up with the arrivals: don't quote the waits, they grow with time",
 		func(c *results.Cell) bool { return !c.KeptUp() },
-		"by Little's law the clients did not keep up with the arrivals, "+
-			"or still worked off those of the warm-up; the times of arrivals that still waited at the end are in no latency"),
-	{"drifts", "it had not settled: don't quote it", drifting, "the second half of the window was faster or slower than the first, by 5 % at least " +
-		"and not by chance (Mann-Whitney, p < 0.05): the load had not settled, so the figures depend on how long it ran"},
+		"clients did not keep up with the arrivals"),
+	{"drifts", "it had not settled: don't quote it", drifting, "the two halves of the window differ: it had not settled"},
 	{"stuck", "keys stayed locked after errors: don't quote it",
 		func(c *results.Cell) string { return format.Labelled("stuck", c.Counts.StuckKeys) },
-		"keys that stayed locked for more than 1 % of the window since a request failed, there or in the warm-up"},
+		"keys stayed locked after requests that failed"},
 	when("unverified", "", func(c *results.Cell) bool { return c.First().Server.Network == results.Unverified },
-		"the server's certificate was not verified, so it may have been any server that answered, and read the password"),
+		"the server's certificate was not verified"),
 	when("beaten", "", (*results.Cell).Beaten,
-		"the bound is an estimate and was too low: round trips under the load were shorter than the one that it is from, "+
-			"locks changed hands without one, or arrivals from before the window were served in it"),
+		"it was faster than the estimated bound"),
 	counted("overflow", Overflows, "latencies above one hour, counted as one hour"),
 	counted("starved", Starved,
-		about("starved")+"; acquire latencies cannot show their waits"),
+		"clients got no lock: their waits are in no latency"),
 	counted("errors", func(c *results.Cell) int64 { return c.Counts.Failed() },
-		"requests whose answer was not heard, or was a refusal; the record has the first of each class"),
+		"requests failed"),
 	counted("lost", func(c *results.Cell) int64 { return c.Counts.LostRenewal },
-		"holds cut short, since a renewal said \"not yours\" or none was confirmed in the lease's time"),
+		"holds ended early because a renewal failed"),
 	counted("unknown", func(c *results.Cell) int64 { return c.Counts.Unknown },
-		"an unknown outcome may have left a lock behind until its TTL, or the end of its session"),
-}
-
-// about returns what a metric is.
-func about(name string) string {
-	m, _ := metric.Named(name)
-	return m.About
+		"unknown outcomes may have left locks behind"),
 }
 
 // Flags returns the flags of c.
@@ -89,7 +79,7 @@ func Flags(c *results.Cell) (all []Flag) {
 
 // AllFlags returns every flag that a cell can have.
 func AllFlags() (all []Flag) {
-	for _, f := range flags {
+	for _, f := range slices.Concat(origins, flags) {
 		all = append(all, Flag{f.name, f.name, f.means, f.quote != ""})
 	}
 	return all

@@ -161,19 +161,6 @@ func quantileNames() (names []string) {
 	return names
 }
 
-// Marks returns the marks of rows.
-func Marks() string {
-	var rows [][2]string
-	for _, f := range view.AllFlags() {
-		name := f.Name
-		if f.Doubt {
-			name += " !"
-		}
-		rows = append(rows, fact(name, f.Means))
-	}
-	return Table(rows)
-}
-
 // Limits returns what can limit a throughput.
 func Limits() string {
 	var rows [][2]string
