@@ -54,7 +54,7 @@ func pictures(v *view.Run) (all []Chart) {
 	all = append(append(all, percentiles(v), recovery(v)), courses(v)...)
 	for i := range all {
 		all[i].Series = slices.DeleteFunc(all[i].Series, func(s Series) bool {
-			return !slices.ContainsFunc(s.Points, func(p Point) bool { return drawable(p.Y) || all[i].Kind != Lines })
+			return !slices.ContainsFunc(s.Points, func(p Point) bool { return !math.IsNaN(p.Y) })
 		})
 	}
 	return slices.DeleteFunc(all, func(c Chart) bool { return len(c.Series) == 0 })
@@ -262,6 +262,8 @@ func course(trials []*results.Record, names []string) []Chart {
 			rates.Series, waits.Series = append(rates.Series, rate), append(waits.Series, wait)
 		}
 	}
-	rates.Series, waits.Shade = append(rates.Series, wrong), rates.Shade
+	if waits.Shade = rates.Shade; wrong.Points != nil {
+		rates.Series = append(rates.Series, wrong)
+	}
 	return []Chart{rates, waits}
 }

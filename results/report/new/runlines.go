@@ -20,6 +20,9 @@ import (
 // combination of the others.
 func overNumbers(v *view.Run) (all []Chart) {
 	for _, s := range spec.Recorded {
+		if len(across([][]*results.Cell{v.Cells}, s).Ticks) < 3 { // which takes less time than lines
+			continue
+		}
 		lines := linesOver(v.Cells, s)
 		x := across(lines, s)
 		if len(x.Ticks) < 3 {
@@ -149,7 +152,9 @@ func across(lines [][]*results.Cell, s spec.Setting) Axis {
 	}
 	var values []float64
 	for _, c := range slices.Concat(lines...) {
-		values = append(values, numberOf(c, s))
+		if n := numberOf(c, s); !math.IsNaN(n) {
+			values = append(values, n)
+		}
 	}
 	slices.Sort(values)
 	values = slices.Compact(values)

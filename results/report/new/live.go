@@ -1,0 +1,73 @@
+package report
+
+// The document of a command that goes on.
+
+import (
+	"time"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/metric"
+)
+
+// Live is how far a command is. Errors, violations and dropped arrivals count from when the load began.
+type Live struct {
+	Command, Doing string          // "lockbench run", "trial 3 of 12"
+	Phase, Left    string          // "measuring 4 s of 10 s", "2 min left"
+	Trial          *results.Record // what is known of the present one; nil: none is under way
+	Length         time.Duration   // of its warm-up and window; 0: nobody knows
+	Errors         int64
+	Violations     int64
+	Open           bool // arrivals come by themselves
+	Queue          int  // those that wait for a client
+	Dropped        int64
+}
+
+// Document returns what a command has found so far, which may be nil, with the present trial before it.
+func (l *Live) Document(found *Document) *Document {
+	d := &Document{Command: l.Command, Title: format.Upper(l.Doing), When: format.Join(l.Doing, l.Phase, l.Left)}
+	if found != nil {
+		d.Title, d.Tone = found.Title, found.Tone
+	}
+	if l.Trial != nil {
+		d.add(Block{Table: l.facts()})
+		if l.Violations > 0 {
+			d.Tone = Bad
+		}
+		for _, c := range course([]*results.Record{l.Trial}, []string{""}) {
+			c.X.Most = float64(l.Length)
+			d.add(Block{Heading: c.Title, Chart: &c})
+		}
+	}
+	if found != nil {
+		d.add(found.Blocks...)
+	}
+	return d
+}
+
+// facts are the figures of the last second, and how often something went wrong.
+func (l *Live) facts() *Table {
+	t := &Table{}
+	if n := len(l.Trial.Series); n > 0 {
+		last := l.Trial.Series[n-1]
+		t.fact(Plain, "locks/s", metric.PerSecond.Format(float64(last.Acquired)/max(last.Length.Seconds(), 1e-9)))
+		if results.Enough(last.Acquired, 0.99) {
+			t.fact(Plain, "p99", format.Duration(last.P99))
+		}
+	}
+	count := func(tone Tone, label string, n int64) {
+		if n == 0 {
+			tone = Plain
+		}
+		t.fact(tone, label, format.Count(n))
+	}
+	count(Warn, "errors", l.Errors)
+	if l.Trial.Plan.Oracle {
+		count(Bad, "violations", l.Violations)
+	}
+	if l.Open {
+		count(Plain, "queue", int64(l.Queue))
+		count(Warn, "dropped", l.Dropped)
+	}
+	return t
+}
