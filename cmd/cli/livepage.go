@@ -5,6 +5,7 @@ package cli
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/lockbench/lockbench/cmd/cli/progress"
@@ -131,7 +132,7 @@ func (l *livePage) soFar(known func() *report.Document) {
 }
 
 // end puts the report in place of the page, and says what it is.
-func (l *livePage) end(status string, d func() *report.Document) {
+func (l *livePage) end(status string, draw func(w io.Writer) error) {
 	if l == nil || l.ended {
 		return
 	}
@@ -143,16 +144,21 @@ func (l *livePage) end(status string, d func() *report.Document) {
 	defer drivers.Catch(new(error))
 	l.Send("status", []byte(format.Line(status)))
 	var page bytes.Buffer
-	if d != nil && draw.Page(&page, d()) == nil {
+	if draw != nil && draw(&page) == nil {
 		l.Send("report", page.Bytes())
 	}
 }
 
 // endWith ends it with the report of a command that was stopped, or came to its end.
 func (l *livePage) endWith(stopped error, d func() *report.Document) {
+	l.endAs(stopped, func(w io.Writer) error { return draw.Page(w, d()) })
+}
+
+// endAs is endWith for what draws the report.
+func (l *livePage) endAs(stopped error, draw func(w io.Writer) error) {
 	if stopped != nil {
-		l.end(fmt.Sprintf("It was %v. This is the report of what was measured until then.", stopped), d)
+		l.end(fmt.Sprintf("It was %v. This is the report of what was measured until then.", stopped), draw)
 		return
 	}
-	l.end("It has ended. This is its report.", d)
+	l.end("It has ended. This is its report.", draw)
 }

@@ -82,7 +82,7 @@ func TestRecipeManaged(t *testing.T) {
 		return strings.Replace(lines[2], " -clients", " -tls-ca "+s.CAFile()+" -clients", 1)
 	}
 	bench := func(s *servers.Redis) string { return strings.Replace(s.URL(), "://", "://bench@", 1) }
-	measure(t, trust(r), env, "external · standalone · persistence unknown · tls", "-addr", bench(r))
+	measure(t, trust(r), env, "external · standalone · tls · ", "-addr", bench(r))
 
 	administer(t, r, "ACL SETUSER bench -@scripting -info")
 	measure(t, trust(r), env, noScripts, "-addr", bench(r))

@@ -16,10 +16,8 @@ import (
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/capacity"
 	"github.com/lockbench/lockbench/results/compare"
-	"github.com/lockbench/lockbench/results/draw"
 	drawn "github.com/lockbench/lockbench/results/draw/new"
 	"github.com/lockbench/lockbench/results/export"
-	"github.com/lockbench/lockbench/results/report"
 	now "github.com/lockbench/lockbench/results/report/new"
 	"github.com/lockbench/lockbench/results/safety"
 	"github.com/lockbench/lockbench/results/view"
@@ -75,7 +73,7 @@ func (p *program) report(o *options, files []string) error {
 		return exitCode(exitError)
 	}
 	check := compare.CheckCells(cells, limits, nil)
-	verdict := out.end(reported{cells, check, out.table})
+	verdict := out.end(reported{cells, check})
 	if failed != nil && check.Verdict != compare.Violated {
 		return failed
 	}
@@ -93,19 +91,14 @@ func recordedAnswers() kind[*capacity.Answer] {
 type reported struct {
 	cells []*results.Cell
 	check *compare.Check // of the cells
-	table draw.Options   // of the table alone
 }
 
 // reports are what report writes, and a run that compares nothing.
 var reports = kind[reported]{
-	document: func(v reported) *report.Document { return report.RunPage(v.cells, v.check) },
-	exit:     exitOfCheck, formats: []exporter[reported]{
-		{name: tableFormat, about: "the table, or one cell in detail", write: func(w io.Writer, v reported) error {
-			return draw.Terminal(w, report.Run(v.cells, v.check), v.table)
-		}},
-		{name: markdownFormat, about: "the table with every column", write: func(w io.Writer, v reported) error {
-			return draw.Markdown(w, report.Run(v.cells, v.check), 0)
-		}},
+	next: func(v reported) *now.Document { return now.Run(v.cells, v.check) },
+	exit: exitOfCheck, formats: []exporter[reported]{
+		{name: tableFormat, about: "the table, or one cell in detail"},
+		{name: markdownFormat, about: "the table with every column"},
 		{name: "csv", about: "a row a trial, every figure that is known", write: ofCells(export.CSV)},
 		{name: "benchfmt", about: "Go's benchmark format, for benchstat", write: ofCells(export.Benchfmt)},
 		{name: "hgrm", about: "percentiles for HdrHistogram's plotter, a file a cell and metric in a directory", dir: func(create files.Create, v reported) error {

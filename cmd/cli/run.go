@@ -20,6 +20,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
+	drawn "github.com/lockbench/lockbench/results/draw/new"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/results/spec"
@@ -284,14 +285,14 @@ func (r *runner) finish(ctx context.Context) error {
 	}
 	check := compare.CheckCells(cells, r.thresholds, r.missing(cells))
 	check.Objective = r.options.objective(cells)
-	found := reported{cells, check, r.printer.table}
+	found := reported{cells, check}
 	var compared error
 	if !stopped {
 		compared = r.decide(cells)
 	}
 	if len(cells) > 0 {
 		r.printer.write(found)
-		r.live.page.endWith(context.Cause(ctx), func() *report.Document { return reports.document(found) })
+		r.live.page.endAs(context.Cause(ctx), func(w io.Writer) error { return drawn.Page(w, reports.next(found)) })
 	}
 	if stopped {
 		r.dropComparison(len(cells) > 0)

@@ -43,10 +43,8 @@ import (
 	"strings"
 
 	"github.com/lockbench/lockbench/results/capacity"
-	"github.com/lockbench/lockbench/results/draw"
 	drawn "github.com/lockbench/lockbench/results/draw/new"
 	"github.com/lockbench/lockbench/results/format"
-	"github.com/lockbench/lockbench/results/report"
 	now "github.com/lockbench/lockbench/results/report/new"
 )
 
@@ -169,7 +167,7 @@ func (d *document) output(names, words string) ([]byte, error) {
 		return nil, err
 	}
 	var b bytes.Buffer
-	err = draw.Terminal(&b, report.Run(cells, nil), draw.Options{})
+	err = drawn.Terminal(&b, now.Run(cells, nil), drawn.Options{})
 	return fenced(b.Bytes()), err
 }
 

@@ -16,7 +16,8 @@ import (
 	"github.com/lockbench/lockbench/results/view"
 )
 
-// cellAnswer returns how many locks a second, how long the slowest wait, whether the lock excluded, and what makes that doubtful.
+// cellAnswer returns how many locks a second, how long the slowest wait, whether the lock excluded, and what is
+// doubtful.
 func cellAnswer(c *results.Cell) (string, Tone) {
 	n, l := c.Counts, c.Latency[view.Waiting(c)]
 	switch {
@@ -45,11 +46,15 @@ func cellAnswer(c *results.Cell) (string, Tone) {
 			parts = append(parts, format.Percent(part)+" "+lost.what)
 		}
 	}
-	tone := toneOf(c)
+	return strings.Join(append(parts, doubtsOf(c)...), " · "), max(toneOf(c), limitTone(c))
+}
+
+// limitTone warns where it was not the lock that limited the throughput.
+func limitTone(c *results.Cell) Tone {
 	if by := c.Limit().By; by.Busy() || by == results.ByErrors {
-		tone = max(tone, Warn)
+		return Warn
 	}
-	return strings.Join(append(parts, doubtsOf(c)...), " · "), tone
+	return Plain
 }
 
 // amongOwn says that grants of other runs with the same keys were not checked.
@@ -60,44 +65,54 @@ func amongOwn(c *results.Cell) string {
 	return " among its own clients"
 }
 
-// cellFacts returns what a reader needs to believe the figures of a cell and to go on from them. A threshold may have been missed.
+// cellFacts returns what a reader needs to believe the figures of a cell and to go on. A threshold may have been
+// missed.
 func cellFacts(c *results.Cell, missed bool) *Table {
-	t, limit := &Table{}, Plain
-	if by := c.Limit().By; by.Busy() || by == results.ByErrors {
-		limit = Warn
-	}
+	n, wait, t := c.Counts, view.Waiting(c), &Table{}
+	waits := map[results.Metric]string{results.Acquire: "waits", results.Response: "answers"}[wait]
 	t.fact(Plain, "task", task(c))
-	t.fact(limit, "limited by", limited(c))
-	t.fact(Plain, map[results.Metric]string{results.Acquire: "waits", results.Response: "answers"}[view.Waiting(c)], within(c.Latency[view.Waiting(c)]))
+	t.fact(limitTone(c), "limited by", limited(c))
+	t.fact(Plain, waits, within(c.Latency[wait]))
 	t.fact(Plain, "after a death", within(c.Latency[results.Recovery]))
-	if c.Open() {
-		tone := Plain
-		if c.Counts.Dropped > 0 {
-			tone = Warn
-		}
-		t.fact(tone, "offered", arrivals(c))
+	if n.Offered > 0 {
+		t.fact(Warn*Tone(min(1, n.Dropped)), "offered", arrivals(c))
 	}
 	t.fact(toneOf(c)*Tone(min(1, c.Breaches())), "safety", excluded(c))
-	t.fact(Bad, "witnesses", witnesses(c))
+	t.fact(max(toneOf(c), Warn), "witnesses", witnesses(c))
 	t.fact(Plain, "risk", view.Risk(c))
 	t.fact(Plain, "server", serverOf(c))
 	t.fact(Warn, "holds", unlikeHolds([]*results.Cell{c}))
 	if d := c.Disturbance(); !math.IsNaN(d) {
-		t.fact(Plain, "neighbour", fmt.Sprintf("p50 %s before the load · %s under it", format.Duration(c.Latency[results.ProbeIdle].P50),
-			format.Duration(c.Latency[results.Probe].P50)))
+		before, under := c.Latency[results.ProbeIdle].P50, c.Latency[results.Probe].P50
+		t.fact(Plain, "neighbour", "p50 "+format.Duration(before)+" before the load · "+format.Duration(under)+" under it")
 	}
-	if n := c.Counts; task(c) == "" && n.Contended+n.TimedOut > 0 || n.Canceled+n.Unknown+n.Refused+n.Lost+n.LostRenewal+n.ReleaseError > 0 {
+	ill := n.Canceled + n.Unknown + n.Refused + n.Lost + n.LostRenewal + n.ReleaseError
+	if ill > 0 || task(c) == "" && n.Contended+n.TimedOut > 0 {
 		t.fact(Plain, "outcomes", outcomes(n))
 	}
-	t.fact(Warn, "errors", errorsOf(c.Counts))
+	t.fact(Warn, "errors", errorsOf(n))
 	label := "marks"
 	for _, m := range marks(c) {
 		t.fact(m.Tone, label, strings.TrimSuffix(strings.TrimSpace(m.Code+" "+m.Args)+": "+m.Line, ": "))
 		label = " "
 	}
-	notes := slices.DeleteFunc(slices.Clone(c.Warnings), saidByMark.MatchString)
-	if c.Duplicates > 0 {
-		notes = append(notes, format.Plural(c.Duplicates, "record")+" read before left out")
+	t.notes(c)
+	t.fact(Plain, "next", next(c, missed))
+	return t
+}
+
+// notes adds the warnings of cells, each once, that neither a mark nor a fact says.
+func (t *Table) notes(cells ...*results.Cell) {
+	var notes []string
+	for _, c := range cells {
+		for _, note := range c.Warnings {
+			if !saidByMark.MatchString(note) && !slices.Contains(notes, note) {
+				notes = append(notes, note)
+			}
+		}
+		if c.Duplicates > 0 {
+			notes = append(notes, format.Plural(c.Duplicates, "record")+" that had been read before left out")
+		}
 	}
 	if len(notes) > named {
 		notes = append(notes[:named-1], fmt.Sprintf("%d more: -v", len(notes)-named+1))
@@ -105,12 +120,10 @@ func cellFacts(c *results.Cell, missed bool) *Table {
 	for _, note := range notes {
 		t.fact(Warn, "note", note)
 	}
-	t.fact(Plain, "next", next(c, missed))
-	return t
 }
 
 // saidByMark finds the warnings of a record that a mark or a fact of their own says as well.
-var saidByMark = regexp.MustCompile(`not steady, lengthen -warmup|\(Little's law\)|latencies have it in them$|^holds of .* lasted`)
+var saidByMark = regexp.MustCompile(`not steady, len|\(Little's law\)|latencies have it in them$|^holds of .* lasted`)
 
 // within says within which times parts of the values lie; empty if there are none.
 func within(l results.Latency) string {
@@ -152,8 +165,8 @@ func arrivals(c *results.Cell) string {
 	return strings.Join(parts, " · ")
 }
 
-// excluded says how many violations there were and, if none, how rare they may still be (results.Figures.MaxRate), or that none could
-// have been seen.
+// excluded says how many violations there were and, if none, how rare they may still be (results.Figures.MaxRate), or
+// that none could have been seen.
 func excluded(c *results.Cell) string {
 	s := c.Safety
 	switch {
@@ -194,7 +207,8 @@ func witnesses(c *results.Cell) string {
 		parts = append(parts, "which proves nothing: "+s.Explained)
 	}
 	if s.Possible > 0 {
-		parts = append(parts, fmt.Sprintf("possible overlaps %s, within %s of clocks", format.Count(s.Possible), format.Duration(s.Blind)))
+		doubt := ", within the doubt of clocks, " + format.Duration(s.Blind)
+		parts = append(parts, "possible overlaps "+format.Count(s.Possible)+doubt)
 	}
 	for _, why := range slices.Sorted(maps.Keys(s.Ended)) {
 		parts = append(parts, "sessions ended "+format.Count(s.Ended[why])+": "+why)
@@ -204,17 +218,18 @@ func witnesses(c *results.Cell) string {
 
 // serverOf says which server it was; empty if the lock needs none.
 func serverOf(c *results.Cell) string {
-	if facts := view.Place(c); facts[0].Label == "server" && view.ServerKind(c) != "in-process" {
-		return facts[0].Text
+	unknown := ""
+	if s := c.First().Server; s.Persistence == "" && s.Name != "" {
+		unknown = "persistence unknown"
 	}
-	return view.ServerKind(c)
+	return format.Join(view.Place(c)[0].Text, unknown)
 }
 
 // outcomes returns how acquisitions and releases ended.
 func outcomes(n results.Counts) string {
 	var parts []string
 	for _, f := range figures(n) {
-		if f.text != "" && !slices.Contains([]string{"tries", "released", "local refusals", "offered", "reentries", "renewals"}, f.title) {
+		if f.text != "" && !slices.Contains([]string{"tries", "released", "local refusals", "offered", "renewals"}, f.title) {
 			parts = append(parts, f.title+" "+f.text)
 		}
 	}
@@ -239,7 +254,7 @@ func errorsOf(n results.Counts) string {
 	return strings.Join(parts, " · ")
 }
 
-// unlikeHolds names the holds that did not last as long as they were asked to, in one cell or in several that should be alike.
+// unlikeHolds names the holds that did not last as they were asked to, in one cell or in several that should be alike.
 func unlikeHolds(cells []*results.Cell) string {
 	type asked struct {
 		text string

@@ -50,8 +50,7 @@ func details(v *view.Run) []Block {
 	}
 }
 
-// detail returns a block with rows of each cell, all of the same figures: of one cell with a row a list, and else a table, without
-// what no row knows.
+// detail returns a block with rows of each cell, all of the same figures, without what no row knows. One row is a list.
 func detail(v *view.Run, heading string, of func(c *results.Cell) [][]figure) Block {
 	b := Block{Heading: heading, Detail: true, Table: &Table{}}
 	var rows [][]figure
@@ -111,7 +110,8 @@ func each[T any](all []T) (rows [][]figure) {
 // titles makes one of a name in JSON.
 var titles = strings.NewReplacer("sampled_ns", "sampled time", "_ns", "", "_bytes", "", "_", " ")
 
-// figures returns those of a part of a record, under their names in JSON. What is 0 is left out, and what is negative: not known.
+// figures returns those of a part of a record, under their names in JSON. What is 0 or negative, which is not known, is
+// empty.
 func figures(part any) (all []figure) {
 	for field, value := range reflect.ValueOf(part).Fields() {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
@@ -171,7 +171,7 @@ func costs(c *results.Cell) (all []figure) {
 	return all
 }
 
-// environment returns where cells ran and what was asked for: what is true of all once, else with the names of the cells.
+// environment returns where cells ran, and what was asked for: once what is true of all, else with the names of cells.
 func environment(v *view.Run) *Table {
 	t := &Table{}
 	add := func(label string, of func(c *results.Cell) string) {

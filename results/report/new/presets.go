@@ -3,8 +3,6 @@ package report
 // What came of the task of a preset, from the counts that every record has.
 
 import (
-	"strings"
-
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
 )
@@ -25,9 +23,11 @@ func task(c *results.Cell) string {
 	n := c.Counts
 	switch name := c.Plan().Workload; name {
 	case "batch-beside-online":
-		return format.Join(outOf(classOf(c, "online"), "online request", "got the lock"), outOf(classOf(c, "batch"), "batch job", "ran"))
+		online, batch := classOf(c, "online"), classOf(c, "batch")
+		return format.Join(outOf(online, "online request", "served"), outOf(batch, "batch job", "done"))
 	case "inventory":
-		return format.Join(outOf(classOf(c, "orders"), "order", "reserved stock"), outOf(classOf(c, "stocktaking"), "article", "counted"))
+		orders, counted := classOf(c, "orders"), classOf(c, "stocktaking")
+		return format.Join(outOf(orders, "order", "filled"), outOf(counted, "article", "counted"))
 	case "cron-herd":
 		return format.Join(jobs(c), "hosts that skipped theirs "+format.Count(n.Contended))
 	default:
@@ -61,7 +61,7 @@ func jobs(c *results.Cell) string {
 	case n.Acquired == due && c.Safety.Violations == 0:
 		return "each of " + format.Plural(due, "job") + " ran once"
 	}
-	return strings.Join([]string{format.Plural(due, "job"), "ran", format.Count(n.Acquired), "times"}, " ")
+	return format.Plural(due, "job") + " ran " + format.Count(n.Acquired) + " times"
 }
 
 // classOf returns the counts of a class; none if the cell has no class of that name.

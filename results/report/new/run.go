@@ -3,9 +3,7 @@ package report
 // The document of a run, or of the records of several: the answer, a table with a row a cell, and what can go wrong.
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -14,7 +12,6 @@ import (
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
-	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/results/stats"
 	"github.com/lockbench/lockbench/results/view"
 )
@@ -51,33 +48,35 @@ func Run(cells []*results.Cell, check *compare.Check) *Document {
 
 // judge adds what became of thresholds, the worst first, and says it in the title.
 func (d *Document) judge(check *compare.Check) {
-	const most = 20 // rows that are no detail
 	if check == nil {
 		return
 	}
-	t := columns("threshold", "found", "verdict")
-	t.Columns[1].Left, t.Columns[2].Left = true, true
-	add := func(check *compare.Check, lead string) {
-		for _, label := range check.Missing {
-			t.row(strings.TrimPrefix(label+" ran", " "), compare.NotRun.About(), "inconclusive").Tone = Warn
-		}
-		for _, l := range check.Limits() {
-			name := strings.TrimPrefix(check.Cells[l.Cell].Label+": "+lead+l.Name(), ": ")
-			t.row(name, l.Sentence(), string(l.Verdict)).Tone = verdictTone(l.Verdict)
-		}
-	}
+	t, rest := &Table{}, &Table{}
 	if len(check.Thresholds) > 0 {
-		add(check, "")
+		judged(t, check, "")
 		if d.Tone = max(d.Tone, verdictTone(check.Verdict)); check.Verdict != compare.Violated {
 			d.Title = "thresholds " + string(check.Verdict) + " · " + d.Title
 		}
 	}
 	if check.Objective != nil {
-		add(check.Objective, "slo: ")
+		judged(t, check.Objective, "slo: ")
 	}
-	rest := &Table{Columns: t.Columns, Rows: t.Rows[min(most, len(t.Rows)):]}
-	t.Rows = t.Rows[:len(t.Rows)-len(rest.Rows)]
+	const most = 20
+	if len(t.Rows) > most {
+		t.Rows, rest.Rows = t.Rows[:most], t.Rows[most:]
+	}
 	d.add(Block{Table: t}, Block{Heading: "More thresholds", Detail: true, Table: rest})
+}
+
+// judged adds what became of each threshold.
+func judged(t *Table, check *compare.Check, lead string) {
+	for _, label := range check.Missing {
+		t.fact(Warn, string(compare.Inconclusive), label+": "+compare.NotRun.About())
+	}
+	for _, l := range check.Limits() {
+		text := strings.TrimPrefix(check.Cells[l.Cell].Label+": "+lead+l.Sentence(), ": ")
+		t.fact(verdictTone(l.Verdict), string(l.Verdict), text)
+	}
 }
 
 // verdictTone is how a verdict of a check is drawn.
@@ -100,7 +99,8 @@ func answer(v *view.Run) (string, Tone) {
 	doubtful := 0
 	for i, c := range v.Cells {
 		if c.Violated() {
-			failed = append(failed, fmt.Sprintf("%s (%s in %s)", v.Names[i], format.Count(c.Broken()), format.Plural(c.Safety.Grants, "grant")))
+			broken, grants := format.Count(c.Broken()), format.Count(c.Safety.Grants)
+			failed = append(failed, fmt.Sprintf("%s (%s of %s grants)", v.Names[i], broken, grants))
 		}
 		if codes := doubtsOf(c); codes != nil {
 			doubtful, doubts = doubtful+1, append(doubts, codes...)
@@ -109,59 +109,62 @@ func answer(v *view.Run) (string, Tone) {
 	if failed != nil {
 		return "mutual exclusion violated: " + format.Few(failed, named), Bad
 	}
-	text, tone := order(v), Plain
-	if doubtful > 0 {
-		slices.Sort(doubts)
-		text += fmt.Sprintf(" · %d of %d rows doubtful: %s", doubtful, len(v.Cells), strings.Join(slices.Compact(doubts), ", "))
-		tone = Warn
+	if doubtful == 0 {
+		return order(v), Plain
 	}
-	return text, tone
+	slices.Sort(doubts)
+	why := strings.Join(slices.Compact(doubts), ", ")
+	return fmt.Sprintf("%s · %d of %d rows doubtful: %s", order(v), doubtful, len(v.Cells), why), Warn
 }
 
 // order says which row came first under each load; of many loads how often which did.
 func order(v *view.Run) string {
 	if !v.Rivals {
 		rates := v.Sorted(func(c *results.Cell) float64 { return c.Rate.Median })
-		top, low := v.Cells[rates[0]], v.Cells[rates[len(rates)-1]]
-		return fmt.Sprintf("%s to %s locks/s under %d loads", format.Three(low.Rate.Median), format.Three(top.Rate.Median), len(rates))
+		top, low := v.Cells[rates[0]].Rate.Median, v.Cells[rates[len(rates)-1]].Rate.Median
+		return fmt.Sprintf("%s to %s locks/s under %d loads", format.Three(low), format.Three(top), len(rates))
 	}
-	wins, level := map[string]int{}, 0
-	var texts []string
+	var texts, alike, wins []string
+	level := 0
 	for _, g := range v.Groups {
 		winner, text := first(g)
 		switch {
 		case winner != "":
-			wins[winner]++
+			wins = append(wins, winner)
 		case text != "":
 			level++
 		}
 		if text != "" {
-			texts = append(texts, strings.TrimPrefix(g.Title+": "+text, ": "))
+			texts, alike = append(texts, strings.TrimPrefix(g.Title+": "+text, ": ")), append(alike, text)
 		}
 	}
-	if texts == nil {
+	switch {
+	case texts == nil:
 		return "no two rows can be ranked"
-	}
-	if len(v.Groups) <= 2 {
+	case len(slices.Compact(alike)) == 1 && level == len(v.Groups):
+		return alike[0]
+	case len(v.Groups) <= 2:
 		return strings.Join(texts, " · ")
 	}
-	names := slices.SortedFunc(maps.Keys(wins), func(a, b string) int { return cmp.Or(wins[b]-wins[a], cmp.Compare(a, b)) })
-	for i, name := range names {
-		names[i] = fmt.Sprintf("%s in %d", name, wins[name])
+	slices.Sort(wins)
+	var counts []string
+	for len(wins) > 0 {
+		next := slices.IndexFunc(append(wins, ""), func(name string) bool { return name != wins[0] })
+		counts, wins = append(counts, fmt.Sprintf("%s first in %d", wins[0], next)), wins[next:]
 	}
-	text := fmt.Sprintf("%d loads", len(v.Groups))
-	if names != nil {
-		text += ": first " + format.Few(names, named)
-	}
-	return format.Join(text, format.Labelled("within the scatter", int64(level)))
+	scattered := format.Labelled("within the scatter", int64(level))
+	return format.Join(fmt.Sprintf("%d loads", len(v.Groups)), format.Few(counts, named), scattered)
 }
 
-// first returns the row that is ahead of the next by more than their trials scatter, empty if none is, and says so; the text is empty
-// if fewer than two rows can be believed. Where arrivals set the rate, what counts is the p99.
+// first returns the row that is ahead of the next by more than their trials scatter, empty if none is, and says so; the
+// text is empty if fewer than two rows can be believed. Where arrivals set the rate, what counts is the p99.
 func first(g view.Group) (winner, text string) {
-	figure, rate := func(c *results.Cell) float64 { return c.Rate.Median }, true
-	if slices.ContainsFunc(g.Cells, (*results.Cell).Open) {
-		figure, rate = func(c *results.Cell) float64 { return -view.P99(c) }, false
+	open := slices.ContainsFunc(g.Cells, (*results.Cell).Open)
+	figure := func(c *results.Cell) float64 {
+		if open {
+			return -view.P99(c)
+		}
+		return c.Rate.Median
 	}
 	fit := slices.DeleteFunc(g.Sorted(figure), func(i int) bool {
 		c := g.Cells[i]
@@ -170,35 +173,34 @@ func first(g view.Group) (winner, text string) {
 	if len(fit) < 2 {
 		return "", ""
 	}
-	ahead := func(a, b int) bool {
-		if rate {
-			return above(view.Rate(g.Cells[a]), view.Rate(g.Cells[b]))
-		}
-		return above(view.Tail(g.Cells[b]), view.Tail(g.Cells[a]))
-	}
 	best, next := g.Cells[fit[0]], g.Cells[fit[1]]
-	if name := g.Short[fit[0]]; ahead(fit[0], fit[1]) {
-		text = fmt.Sprintf("%s first: p99 %s, %s of %s", name, duration(view.P99(best)), duration(view.P99(next)), g.Short[fit[1]])
-		if rate {
-			text = fmt.Sprintf("%s first: %s locks/s, %s %s", name, format.Three(best.Rate.Median), times(best.Rate.Median/next.Rate.Median), g.Short[fit[1]])
+	ahead := func(of *results.Cell) bool {
+		if open {
+			return above(view.Tail(of), view.Tail(best))
 		}
-		return name, text
+		return above(view.Rate(best), view.Rate(of))
+	}
+	name, other := g.Short[fit[0]], g.Short[fit[1]]
+	switch a, b := figure(best), figure(next); {
+	case ahead(next) && open:
+		return name, fmt.Sprintf("%s first: p99 %s, %s of %s", name, duration(-a), duration(-b), other)
+	case ahead(next):
+		return name, fmt.Sprintf("%s first: %s locks/s, %s %s", name, format.Three(a), times(a/b), other)
 	}
 	var level []string
 	for _, i := range fit {
-		if i == fit[0] || !ahead(fit[0], i) {
+		if i == fit[0] || !ahead(g.Cells[i]) {
 			level = append(level, g.Short[i])
 		}
 	}
-	text = format.Few(level, named) + " lead: "
-	if len(best.Trials) < 2 {
+	if text = format.Few(level, named) + " lead: "; len(best.Trials) < 2 {
 		return "", text + "single trials"
 	}
 	return "", text + "within the scatter"
 }
 
-// above reports whether a is above b by more than trials scatter: their 95 % intervals do not overlap or, of trials that are too few
-// for one, their ranges. One trial shows nothing of that.
+// above reports whether a is above b by more than trials scatter: their 95 % intervals do not overlap or, of trials
+// that are too few for one, their ranges. One trial shows nothing of that.
 func above(a, b stats.Estimate) bool {
 	if a.Known() && b.Known() {
 		return a.Low > b.High
@@ -219,12 +221,13 @@ func duration(ns float64) string { return metric.Duration.Format(ns) }
 
 // told are the axes that names, the titles of loads and inCommon itself tell.
 var told = []string{
-	"driver", "lock", "wait", "topology", "load", "clients", "keys", "key dist", "hold", "think", "try-only", "crash", "overstay", "re-entry",
-	"claims", "trials", "duration", "warm-up", "ops", "kind", "server", "mode", "persistence", "durability", "network", "replicas",
-	"address", "machine", "lockbench", "libraries", "library", "classes",
+	"driver", "lock", "wait", "topology", "load", "clients", "keys", "key dist", "hold", "think", "try-only", "crash",
+	"overstay", "re-entry", "claims", "trials", "duration", "warm-up", "ops", "kind", "server", "mode", "persistence",
+	"durability", "network", "replicas", "address", "machine", "lockbench", "libraries", "library", "classes",
 }
 
-// inCommon returns what all cells share: the design, the load, settings that are not as usual, and how long they ran on what.
+// inCommon returns what all cells share: the design, the load, settings that are not as usual, how long they ran, on
+// what.
 func inCommon(v *view.Run) string {
 	alike := func(of func(*results.Cell) string) string {
 		text := of(v.Cells[0])
@@ -233,26 +236,17 @@ func inCommon(v *view.Run) string {
 		}
 		return text
 	}
-	plan := func(of func(*spec.Plan) string) string {
-		return alike(func(c *results.Cell) string { return of(c.Plan()) })
-	}
-	driver, lock := plan(func(p *spec.Plan) string { return p.Driver }), plan(func(p *spec.Plan) string { return p.Lock })
-	design := strings.TrimSpace(driver + " " + lock)
-	if topology := plan(func(p *spec.Plan) string { return p.Topology }); topology != lock {
-		design = strings.TrimSpace(design + " " + topology)
-	}
-	parts := []string{strings.Trim(design+", "+plan(view.Waits), ", ")}
-	if len(v.Cells) == 1 {
-		parts = append(parts, v.Load)
-	}
-	parts = append(parts, view.Common(v.Cells, func(a view.Axis) bool {
+	design := designs(v.Cells, false)[0]
+	design = strings.Trim(design+", "+alike(func(c *results.Cell) string { return view.Waits(c.Plan()) }), ", ")
+	settings := view.Common(v.Cells, func(a view.Axis) bool {
 		usual := func(c *results.Cell) bool { return a.Usual(a.Value(c)) }
-		return slices.Contains(told, a.Title) || a.Title == "ttl" && v.Cells[0].Plan().Crash > 0 || slices.ContainsFunc(v.Cells, usual)
-	}), alike(ran))
-	if len(v.Cells) > 1 {
-		parts = append(parts, alike(view.ServerKind), alike(view.ServerText), alike(func(c *results.Cell) string { return view.CPU(c.First().Env) }))
+		return slices.Contains(told, a.Title) || slices.ContainsFunc(v.Cells, usual)
+	})
+	if len(v.Cells) == 1 {
+		return format.Join(design, v.Load, settings, ran(v.Cells[0]))
 	}
-	return format.Join(parts...)
+	cpu := func(c *results.Cell) string { return view.CPU(c.First().Env) }
+	return format.Join(design, settings, alike(ran), alike(view.ServerKind), alike(view.ServerText), alike(cpu))
 }
 
 // ran returns how often a cell ran for how long.
@@ -272,7 +266,7 @@ func ran(c *results.Cell) string {
 func runFacts(v *view.Run, missed bool) *Table {
 	t := shared(v, Plain, "risk", view.Risk)
 	var guarantees []string
-	names := designs(v.Cells)
+	names := designs(v.Cells, true)
 	for _, trait := range view.Guarantees {
 		var have []string
 		for i, c := range v.Cells {
@@ -294,6 +288,7 @@ func runFacts(v *view.Run, missed bool) *Table {
 		t.fact(Plain, "on disk", "rows differ: locks that survive a crash of the server cost more")
 	}
 	t.fact(Warn, "holds", unlikeHolds(v.Cells))
+	t.notes(v.Cells...)
 	if i := slices.IndexFunc(v.Cells, (*results.Cell).Violated); i >= 0 {
 		t.fact(Plain, "next", v.Names[i]+": "+next(v.Cells[i], missed))
 	} else if c := v.Groups[0].Cells[v.Groups[0].Best()[0]]; v.Rivals {
@@ -302,11 +297,11 @@ func runFacts(v *view.Run, missed bool) *Table {
 	return t
 }
 
-// shared returns a fact for each text that is true of cells, with the names of their designs if it is not true of all. Without a label
-// those are the labels.
+// shared returns a fact for each text that is true of cells, with the names of their designs if it is not true of all.
+// Without a label those are the labels.
 func shared(v *view.Run, tone Tone, label string, of func(*results.Cell) string) *Table {
 	var names view.Grouped[string, string]
-	short := designs(v.Cells)
+	short := designs(v.Cells, true)
 	if label == "" {
 		short = v.Names
 	}
@@ -331,14 +326,15 @@ func shared(v *view.Run, tone Tone, label string, of func(*results.Cell) string)
 	return t
 }
 
-// designs returns the driver, lock and topology of each cell, as far as cells differ in them; of cells that do not, all of them.
-func designs(cells []*results.Cell) (names []string) {
-	differ := view.Differing(cells)
-	same := !differ("driver") && !differ("lock") && !differ("topology")
+// designs returns the driver, lock and topology of each cell, as far as cells differ in them, or do not; all if no two
+// differ.
+func designs(cells []*results.Cell, differ bool) (names []string) {
+	differs := view.Differing(cells)
+	all := differ && !differs("driver") && !differs("lock") && !differs("topology")
 	for _, c := range cells {
-		name := ""
-		for _, part := range [][2]string{{"driver", c.Plan().Driver}, {"lock", c.Plan().Lock}, {"topology", c.Plan().Topology}} {
-			if same || differ(part[0]) {
+		name, p := "", c.Plan()
+		for _, part := range [][2]string{{"driver", p.Driver}, {"lock", p.Lock}, {"topology", p.Topology}} {
+			if all || differs(part[0]) == differ {
 				name += " " + part[1]
 			}
 		}

@@ -23,17 +23,15 @@ type cellColumn struct {
 	class func(k *results.ClassCell) string // the same of a class; nil: classes do not have it
 }
 
-// cellTable returns a row for each cell, those of a load together and the best of them first, with its classes below it.
+// cellTable returns a row for each cell, those of a load together and the best of them first, with classes below it.
 func cellTable(v *view.Run) *Table {
 	t, shown := columns(""), []cellColumn{}
 	for _, col := range cellColumns() {
 		known := func(c *results.Cell) bool { return col.text(c) != format.None }
-		if col.Only != nil && !slices.ContainsFunc(v.Cells, col.Only) || col.Drop > 0 && !slices.ContainsFunc(v.Cells, known) {
+		title := strings.TrimPrefix(col.Group+"\n"+col.Title, "\n")
+		switch {
+		case col.Only != nil && !slices.ContainsFunc(v.Cells, col.Only), col.Drop > 0 && !slices.ContainsFunc(v.Cells, known):
 			continue
-		}
-		title := col.Title
-		if col.Group != "" {
-			title = col.Group + "\n" + col.Title
 		}
 		shown, t.Columns = append(shown, col), append(t.Columns, Column{Title: title, About: col.about, Drop: col.Drop})
 	}
@@ -45,7 +43,10 @@ func cellTable(v *view.Run) *Table {
 		for i, at := range order {
 			c := g.Cells[at]
 			r := t.row(g.Short[at])
-			if r.Marks, r.Tone = marks(c), toneOf(c); i == 0 {
+			if len(v.Cells) > 1 { // facts have those of one
+				r.Marks = marks(c)
+			}
+			if r.Tone = toneOf(c); i == 0 {
 				r.Group = strings.TrimPrefix(g.Load, ", ")
 			}
 			for _, col := range shown {
@@ -124,10 +125,11 @@ func cellColumns() (all []cellColumn) {
 			all = append(all, rates...)
 		}
 	}
-	return append(all, cellColumn{metric.Column{Group: "neighbour", Title: "p50 ×", Drop: 4}, "a request beside the load, by one before it",
-		func(c *results.Cell) string { return metric.Ratio.Format(c.Disturbance()) }, nil},
-		cellColumn{metric.Column{Group: "limited", Title: "by", Drop: 2}, "see lockbench help limits",
-			func(c *results.Cell) string { return cmp.Or(string(c.Limit().By), format.None) }, nil},
+	neighbour := func(c *results.Cell) string { return metric.Ratio.Format(c.Disturbance()) }
+	limit := func(c *results.Cell) string { return cmp.Or(string(c.Limit().By), format.None) }
+	return append(all,
+		cellColumn{metric.Column{Group: "neighbour", Title: "p50 ×", Drop: 4}, "a request beside the load", neighbour, nil},
+		cellColumn{metric.Column{Group: "limited", Title: "by", Drop: 2}, "see lockbench help limits", limit, nil},
 		cellColumn{metric.Column{Title: "viol."}, "grants of a held key; –: none could have been seen", violations, nil})
 }
 
@@ -146,7 +148,8 @@ func longest(l results.Latency) float64 {
 	return float64(l.Max)
 }
 
-// scatter returns how far from their median trials are at the most: its 95 % interval or, of fewer than that takes, all of them.
+// scatter returns how far from their median trials are at the most: its 95 % interval or, of too few for one, all of
+// them.
 func scatter(e stats.Estimate) string {
 	if e.N > 1 && !e.Known() {
 		e.Low, e.High = e.Min, e.Max
@@ -154,8 +157,8 @@ func scatter(e stats.Estimate) string {
 	return view.HalfWidth(e)
 }
 
-// offered returns the rate of the arrivals, the median over trials. Of a number of operations it is not known: all may have been due
-// long before the window ends, with the last of them.
+// offered returns the rate of the arrivals, the median over trials. Of a number of operations it is not known: all may
+// have been due long before the window ends, with the last of them.
 func offered(c *results.Cell) float64 {
 	return stats.Trials(c.Trials, func(r *results.Record) float64 {
 		if !c.Open() || r.Elapsed <= 0 || r.Plan.Ops > 0 {
