@@ -70,7 +70,7 @@ func TestLivePage(t *testing.T) {
 		}
 		events[name]++
 		last[name] = strings.TrimSuffix(data, "\n")
-		if name == "live-trial" && strings.Contains(data, "<svg") {
+		if name == "live" && strings.Contains(data, "<svg") {
 			events["chart"]++
 		}
 	}
@@ -81,7 +81,7 @@ func TestLivePage(t *testing.T) {
 	if c := <-code; c != exitOK || last["report"] != string(page) {
 		t.Errorf("exit code %d, and the last page is that of -format html: %t", c, last["report"] == string(page))
 	}
-	if events["live-so-far"] != 1 || events["live-trial"] < 3 || events["chart"] == 0 || events["end"] != 1 || !strings.Contains(last["live-so-far"], "So far: ") {
+	if events["live"] < 4 || events["chart"] == 0 || events["end"] != 1 || !strings.Contains(last["live"], "trial 2 of 2") {
 		t.Errorf("events %v, status %q", events, last["status"])
 	}
 }

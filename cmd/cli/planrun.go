@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -17,8 +18,8 @@ import (
 	"github.com/lockbench/lockbench/cmd/cli/progress"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/capacity"
+	drawn "github.com/lockbench/lockbench/results/draw/new"
 	"github.com/lockbench/lockbench/results/format"
-	"github.com/lockbench/lockbench/results/report"
 	now "github.com/lockbench/lockbench/results/report/new"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads"
@@ -235,9 +236,7 @@ func (s *search) trial(ctx context.Context, t capacity.Trial) *results.Record {
 	left := max(0, s.question.Time()-s.spent()-p.Warmup-p.Duration)
 	label := fmt.Sprintf("%s, %s", s.question.Candidates[t.Candidate].Name, now.PlanRate(t.Rate))
 	s.progress.Begin(s.resumed()+1, label, p.Duration, left)
-	whole := s.question.Time().Seconds()
-	s.live.page.begin(format.Join(fmt.Sprintf("trial %d", s.resumed()+1), label, string(t.Stage)), s.spent().Seconds()/whole,
-		(p.Warmup+p.Duration).Seconds()/whole, left)
+	s.live.page.begin(format.Join(fmt.Sprintf("trial %d", s.resumed()+1), label, string(t.Stage)), left)
 	rec, err := s.measure(ctx, at, p, stopGrowing(t))
 	s.progress.End()
 	if err == nil {
@@ -346,7 +345,7 @@ func (s *search) report(t capacity.Trial) {
 
 // drawLive shows what is known so far.
 func (s *search) drawLive() {
-	s.live.page.soFar(func() *report.Document {
+	s.live.page.soFar(func() *now.Document {
 		a := s.answer()
 		const goesOn = "the search goes on"
 		if a.Partial = goesOn; a.Verdict == capacity.Undecided {
@@ -357,7 +356,7 @@ func (s *search) drawLive() {
 				c.Why, c.Remedy = goesOn, ""
 			}
 		}
-		return report.Plan(a)
+		return now.Plan(a)
 	})
 }
 
@@ -380,6 +379,6 @@ func (s *search) finish(ctx context.Context) error {
 	a := s.answer()
 	s.saveAnswer(a)
 	err := s.printer.end(a)
-	s.live.page.endWith(context.Cause(ctx), func() *report.Document { return report.Plan(a) })
+	s.live.page.endAs(context.Cause(ctx), func(w io.Writer) error { return drawn.Page(w, now.Plan(a)) })
 	return s.interrupted(ctx, err)
 }

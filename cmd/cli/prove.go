@@ -24,9 +24,9 @@ import (
 	"github.com/lockbench/lockbench/cmd/cli/shell"
 	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/drivers"
+	drawn "github.com/lockbench/lockbench/results/draw/new"
 	"github.com/lockbench/lockbench/results/export"
 	"github.com/lockbench/lockbench/results/format"
-	"github.com/lockbench/lockbench/results/report"
 	now "github.com/lockbench/lockbench/results/report/new"
 	"github.com/lockbench/lockbench/results/safety"
 	"github.com/lockbench/lockbench/workloads/hazards"
@@ -114,7 +114,7 @@ func (p *program) prove(ctx context.Context, o *options) error {
 	if err := r.writeEvidence(found); err != nil {
 		p.lose("-evidence: %s", err)
 	}
-	live.page.endWith(context.Cause(ctx), func() *report.Document { return report.Proof(found) })
+	live.page.endAs(context.Cause(ctx), func(w io.Writer) error { return drawn.Page(w, now.Proof(found)) })
 	if ctx.Err() != nil {
 		return exitCode(exitInterrupted)
 	}
@@ -318,8 +318,8 @@ func (r *proof) run(ctx context.Context, say func(string, ...any), page *livePag
 	var started breakable.Servers
 	defer started.Close()
 	for i := range r.hazards {
-		h, all := &r.hazards[i], float64(len(r.hazards))
-		page.begin(fmt.Sprintf("hazard %d of %d: %s", i+1, len(r.hazards), h.Name), float64(i)/all, 1/all, 0)
+		h := &r.hazards[i]
+		page.begin(fmt.Sprintf("hazard %d of %d: %s", i+1, len(r.hazards), h.Name), 0)
 		cells := hazards.Judged(ctx, found, h, r.locks, &started, r.options)
 		if ctx.Err() != nil {
 			found.Partial = fmt.Sprint(context.Cause(ctx))
@@ -329,10 +329,10 @@ func (r *proof) run(ctx context.Context, say func(string, ...any), page *livePag
 			cells[j].Command = r.command(&cells[j])
 		}
 		say("%d of %d: %s: %s", i+1, len(r.hazards), h.Name, now.ProofTally(cells))
-		page.soFar(func() *report.Document {
+		page.soFar(func() *now.Document {
 			known := *found
 			known.Partial, known.Spent = "it goes on", time.Since(began)
-			return report.Proof(&known)
+			return now.Proof(&known)
 		})
 	}
 	found.Spent = time.Since(began)

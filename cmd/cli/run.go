@@ -22,7 +22,7 @@ import (
 	"github.com/lockbench/lockbench/results/compare"
 	drawn "github.com/lockbench/lockbench/results/draw/new"
 	"github.com/lockbench/lockbench/results/format"
-	"github.com/lockbench/lockbench/results/report"
+	now "github.com/lockbench/lockbench/results/report/new"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads"
 	"github.com/lockbench/lockbench/workloads/fleet"
@@ -233,9 +233,9 @@ func (r *runner) runTrials(ctx context.Context) {
 			continue
 		}
 		c := r.Cells[t.Cell].Plan
-		label, all := r.Label(t.Cell), float64(len(r.Order))
+		label := r.Label(t.Cell)
 		r.progress.Begin(i+1, label, c.Duration, r.Length(i+1))
-		r.live.page.begin(format.Join(fmt.Sprintf("trial %d of %d", i+1, len(r.Order)), label), float64(i)/all, 1/all, r.Length(i+1))
+		r.live.page.begin(format.Join(fmt.Sprintf("trial %d of %d", i+1, len(r.Order)), label), r.Length(i+1))
 		err := r.trial(ctx, t)
 		r.progress.End()
 		if err != nil && (ctx.Err() == nil || drivers.ClassOf(err) != drivers.ClassCanceled) {
@@ -244,7 +244,7 @@ func (r *runner) runTrials(ctx context.Context) {
 			r.leaveOut(t.Cell)
 		}
 		if i+1 < len(r.Order) && r.ran {
-			r.live.page.soFar(func() *report.Document { return report.RunPage(r.records.Cells(), nil) })
+			r.live.page.soFar(func() *now.Document { return now.Run(r.records.Cells(), nil) })
 		}
 	}
 }

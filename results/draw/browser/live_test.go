@@ -3,7 +3,6 @@ package browser
 import (
 	"bufio"
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -62,8 +61,7 @@ func await(t *testing.T, ctx context.Context, condition string) {
 // loses the server, and finds it again.
 func testLive(t *testing.T, ctx context.Context, tr *trouble) {
 	const (
-		chart  = `document.querySelector("#trial svg.plot .curve") !== null`
-		share  = `document.querySelector("#trial progress").value`
+		chart  = `document.querySelector("#live svg .curve") !== null`
 		status = `document.getElementById("status").textContent`
 	)
 	path := program(t)
@@ -73,13 +71,12 @@ func testLive(t *testing.T, ctx context.Context, tr *trouble) {
 	defer func() { tr.own = "" }()
 	look(t, ctx, url, 1280, "light")
 	await(t, ctx, chart)
-	await(t, ctx, fmt.Sprintf("%s > %v", share, evaluate[int](t, ctx, share)))
-	await(t, ctx, status+`.startsWith("Trial ") && document.querySelectorAll("progress").length === 2`)
+	await(t, ctx, status+`.startsWith("Trial ") && document.querySelector("#live header").textContent.includes(" left")`)
 	for _, width := range []int64{375, 1280} {
 		for _, theme := range []string{"light", "dark"} {
 			look(t, ctx, url, width, theme) // a reload
 			await(t, ctx, chart)
-			for _, fault := range append(faults(t, ctx, width, `["trial"]`), tr.take()...) {
+			for _, fault := range append(faults(t, ctx, width, `["live"]`), tr.take()...) {
 				if !strings.HasPrefix(fault, "only ") { // a report has more text
 					t.Errorf("%d %s: %s", width, theme, fault)
 				}
@@ -87,12 +84,12 @@ func testLive(t *testing.T, ctx context.Context, tr *trouble) {
 		}
 	}
 
-	// What is known so far is drawn again when a trial ends: what was unfolded stays so, and the focus where it was.
-	await(t, ctx, `document.querySelector("#percentiles summary") !== null`)
-	evaluate[chromedp.Void](t, ctx, `(() => { const one = document.querySelector("#percentiles summary");
-		one.parentElement.open = true; one.focus(); document.querySelector("#live-so-far section").id = "old" })()`)
+	// The page is drawn again each second: what was unfolded stays so, and the focus where it was.
+	await(t, ctx, `document.querySelector("#live summary") !== null`)
+	evaluate[chromedp.Void](t, ctx, `(() => { const one = document.querySelector("#live summary");
+		one.parentElement.open = true; one.focus(); document.querySelector("#live main").id = "old" })()`)
 	await(t, ctx, `document.getElementById("old") === null`)
-	if !evaluate[bool](t, ctx, `document.activeElement === document.querySelector("#percentiles summary") && document.activeElement.parentElement.open`) {
+	if !evaluate[bool](t, ctx, `document.activeElement === document.querySelector("#live summary") && document.activeElement.parentElement.open`) {
 		t.Error("a new drawing has folded what was open, or has lost the focus")
 	}
 
@@ -112,7 +109,7 @@ func testLive(t *testing.T, ctx context.Context, tr *trouble) {
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	await(t, ctx, `document.querySelector("#commands") !== null && document.title.endsWith(" – lockbench")`)
+	await(t, ctx, `document.getElementById("live") === null && document.title.endsWith(" – lockbench")`)
 	if got := evaluate[string](t, ctx, status); !strings.HasPrefix(got, "It was stopped by interrupt.") {
 		t.Errorf("the status of a run that was stopped is %q", got)
 	}
