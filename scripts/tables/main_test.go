@@ -163,7 +163,7 @@ func TestChart(t *testing.T) {
 		t.Fatal(err)
 	}
 	filled, err := os.ReadFile(doc)
-	if want := "![Locks per second, best first. set-nx 30.0; fenced 15.0.](runs/charts/run-throughput-lockset-nx-fenced.svg)\n<!-- end -->"; err != nil || !strings.Contains(string(filled), want) {
+	if want := "![Throughput: set-nx 30.0; fenced 15.0](runs/charts/run-throughput-lockset-nx-fenced.svg)\n<!-- end -->"; err != nil || !strings.Contains(string(filled), want) {
 		t.Errorf("%s, %v; want %s", filled, err, want)
 	}
 	if err := run(true, []string{records, doc}); err != nil {
@@ -222,7 +222,7 @@ func TestFillRefuses(t *testing.T) {
 		{"output nothing.jsonl", "no such file"},
 		{"plot run.jsonl", "no figure is called"},
 		{"chart run.jsonl", "which chart?"},
-		{"chart run.jsonl overview", `no chart "overview"; they make percentiles`},
+		{"chart run.jsonl overview", `the records make no chart "overview"`},
 		{"chart run.jsonl percentiles keys=7", "no record has keys=7"},
 		{"output run.jsonl,nothing.jsonl", "no such file"},
 		{"locks run.jsonl run.jsonl", "no record has driver=rueidis"},
