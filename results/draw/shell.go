@@ -11,7 +11,7 @@ import (
 	"unicode"
 )
 
-//go:embed shell.html document.html style.css colours.css charts.css file.css script.js live.js
+//go:embed shell.html document.html style.css colours.css charts.css file.css script.js
 var files embed.FS
 
 var shell = template.Must(template.ParseFS(files, "shell.html"))
