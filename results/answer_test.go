@@ -24,7 +24,7 @@ func TestAnswerAmongRecords(t *testing.T) {
 		return report
 	}
 	for i, answer := range []string{"", "first", "second"} {
-		if err := add.Append(smallRecord(i+1)); err != nil {
+		if err := add.Append(smallRecord(i + 1)); err != nil {
 			t.Fatal(err)
 		}
 		if r := read(); r.Answer != nil || r.Records != i+1 || r.Damaged != 0 {

@@ -19,7 +19,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/exec"
 	"github.com/lockbench/lockbench/results/export"
 	"github.com/lockbench/lockbench/results/metric"
-	report "github.com/lockbench/lockbench/results/report/new"
+	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/matrix"
 	"github.com/lockbench/lockbench/workloads/presets"
@@ -65,7 +65,7 @@ func (p *program) listCommand() *cobra.Command {
 
 // listings are what list writes.
 var listings = kind[*report.Document]{
-	next: func(d *report.Document) *report.Document { return d },
+	document: func(d *report.Document) *report.Document { return d },
 	formats: []exporter[*report.Document]{
 		{name: tableFormat, about: "for a terminal"},
 		{name: markdownFormat, about: "the same for a page"},

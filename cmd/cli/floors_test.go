@@ -78,8 +78,6 @@ var floors = []rule{
 	{"drivers/servers/servertest", []string{"drivers/servers"}, []string{"go.uber.org/goleak"}},
 	{"results/safety", []string{"results", "results/format", "results/stats"}, nil},
 	{"results/report", []string{"results", "results/capacity", "results/compare", "results/format", "results/metric", "results/safety", "results/spec", "results/stats", "results/view"}, nil},
-	{"results/report/new", []string{"results", "results/capacity", "results/compare", "results/format", "results/metric", "results/safety", "results/spec", "results/stats", "results/view"}, nil},
-	{"results/draw/new", []string{"results/format", "results/report/new"}, []string{"github.com/olekukonko/tablewriter"}},
 	{"results/draw", []string{"results/format", "results/report"}, []string{"github.com/olekukonko/tablewriter"}}, // it knows nothing of locks
 	{"results/pagetest", []string{"results/format"}, nil},
 	{"results/stats", []string{"results"}, []string{"golang.org/x/perf/benchmath", "github.com/aclements/go-moremath/stats"}},
@@ -127,7 +125,7 @@ var floors = []rule{
 	{"cmd/cli/breakable", []string{"drivers/fault", "drivers/servers", "workloads/hazards"}, nil},
 	{"cmd/cli/deploy", []string{"cmd/cli/files", "drivers", "drivers/servers", "drivers/wait", "results", "results/spec", "workloads/host", "workloads/matrix"}, nil},
 	{"cmd/cli/machine", []string{"drivers", "results", "results/spec", "workloads/matrix"}, []string{"golang.org/x/sys"}},
-	{"cmd/cli/catalog", []string{"cmd/cli/deploy", "drivers", "drivers/exec", "drivers/servers", "drivers/wait", "results/format", "results/metric", "results/report/new", "results/spec", "results/view", "workloads/hazards", "workloads/matrix", "workloads/presets"}, nil},
+	{"cmd/cli/catalog", []string{"cmd/cli/deploy", "drivers", "drivers/exec", "drivers/servers", "drivers/wait", "results/format", "results/metric", "results/report", "results/spec", "results/view", "workloads/hazards", "workloads/matrix", "workloads/presets"}, nil},
 	{"cmd/cli/secrets", []string{"drivers"}, nil},
 	{"cmd/cli/files", nil, nil},
 	{"cmd/cli/shell", nil, nil},

@@ -14,16 +14,13 @@ import (
 	"github.com/lockbench/lockbench/cmd/cli/progress"
 	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/results/draw"
-	drawn "github.com/lockbench/lockbench/results/draw/new"
 	"github.com/lockbench/lockbench/results/report"
-	now "github.com/lockbench/lockbench/results/report/new"
 )
 
 // kind is a kind of result, such as a comparison: how it is written, and what it means for the exit code.
 type kind[T any] struct {
 	formats  []exporter[T]              // in the order of the help; the first is the table
 	document func(v T) *report.Document // for the formats without a write of their own
-	next     func(v T) *now.Document    // in place of document
 	room     int                        // of its Markdown, see draw.Markdown
 	exit     func(v T) int              // nil: 0 whatever it is
 }
@@ -117,12 +114,6 @@ func (out printer[T]) writeAs(w io.Writer, f exporter[T], v T) error {
 	switch {
 	case f.write != nil:
 		return f.write(w, v)
-	case out.next != nil && f.name == markdownFormat:
-		return drawn.Markdown(w, out.next(v), out.room)
-	case out.next != nil && f.name == htmlFormat:
-		return drawn.Page(w, out.next(v))
-	case out.next != nil && f.name == tableFormat:
-		return drawn.Terminal(w, out.next(v), drawn.Options(out.table))
 	case f.name == markdownFormat:
 		return draw.Markdown(w, out.document(v), out.room)
 	case f.name == htmlFormat:

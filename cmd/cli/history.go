@@ -9,12 +9,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lockbench/lockbench/results"
-	report "github.com/lockbench/lockbench/results/report/new"
+	"github.com/lockbench/lockbench/results/report"
 )
 
 // histories are what history writes.
 var histories = kind[[]*results.Cell]{
-	next: report.History,
+	document: report.History,
 	formats: []exporter[[]*results.Cell]{
 		{name: tableFormat, about: "the last points of each cell"},
 		{name: markdownFormat, about: "the same for a page or a comment"},

@@ -11,9 +11,9 @@ import (
 	"github.com/lockbench/lockbench/cmd/cli/progress"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
-	draw "github.com/lockbench/lockbench/results/draw/new"
+	draw "github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/format"
-	report "github.com/lockbench/lockbench/results/report/new"
+	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/workloads"
 	"github.com/lockbench/lockbench/workloads/observe"
 )

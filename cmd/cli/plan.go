@@ -16,10 +16,10 @@ import (
 	"github.com/lockbench/lockbench/cmd/cli/catalog"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results/capacity"
-	drawn "github.com/lockbench/lockbench/results/draw/new"
+	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/export"
 	"github.com/lockbench/lockbench/results/format"
-	now "github.com/lockbench/lockbench/results/report/new"
+	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/results/spec"
 )
 
@@ -112,9 +112,9 @@ func planFlagError(err error) error {
 
 // answers are what plan writes.
 var answers = kind[*capacity.Answer]{
-	next: now.Plan,
-	room: drawn.CommentRoom,
-	exit: exitOfAnswer,
+	document: report.Plan,
+	room:     draw.CommentRoom,
+	exit:     exitOfAnswer,
 	formats: []exporter[*capacity.Answer]{
 		{name: tableFormat, about: "the answer, and a table of the candidates"},
 		{name: markdownFormat, about: "the same for a comment"},
@@ -150,8 +150,8 @@ func (p *program) plan(ctx context.Context, o *options) error {
 // print writes what is known beforehand, and what would be run.
 func (s *search) print(w io.Writer) error {
 	var b strings.Builder
-	paper := &now.Document{Blocks: []now.Block{{Table: now.PlanAnalysis(s.answer())}}}
-	if err := drawn.Terminal(&b, paper, drawn.Options(s.printer.table)); err != nil {
+	paper := &report.Document{Blocks: []report.Block{{Table: report.PlanAnalysis(s.answer())}}}
+	if err := draw.Terminal(&b, paper, draw.Options(s.printer.table)); err != nil {
 		return err
 	}
 	for _, line := range s.targets.Lines() {
@@ -185,7 +185,7 @@ func (s *search) print(w io.Writer) error {
 		fmt.Fprintf(&b, "%s:\n  %s\n", s.beforehand(), oneLine(s.command(t)))
 	}
 	if s.question.MaxRate > 0 {
-		fmt.Fprintf(&b, "no trial offers more than %s\n", now.PlanRate(s.question.MaxRate))
+		fmt.Fprintf(&b, "no trial offers more than %s\n", report.PlanRate(s.question.MaxRate))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

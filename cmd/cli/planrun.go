@@ -18,9 +18,9 @@ import (
 	"github.com/lockbench/lockbench/cmd/cli/progress"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/capacity"
-	drawn "github.com/lockbench/lockbench/results/draw/new"
+	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/format"
-	now "github.com/lockbench/lockbench/results/report/new"
+	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads"
 	"github.com/lockbench/lockbench/workloads/matrix"
@@ -155,7 +155,7 @@ func (s *search) beforehand() string {
 	designs, left := format.Plural(len(s.question.Candidates), "design"), s.question.Time()-s.answer().Spent
 	text := fmt.Sprintf("%s, %s of trials in all at the most", designs, progress.Seconds(left))
 	if rate := s.question.Rate; rate > 0 && s.resumed() == 0 {
-		text += ", " + now.PlanRate(rate) + " first"
+		text += ", " + report.PlanRate(rate) + " first"
 	}
 	return text
 }
@@ -169,7 +169,7 @@ func (s *search) announcePlan() {
 				if an.Rough != "" {
 					most = "roughly "
 				}
-				s.say("on paper %s%s: %s", most, now.PlanRate(an.Ceiling), an.Load)
+				s.say("on paper %s%s: %s", most, report.PlanRate(an.Ceiling), an.Load)
 			}
 		}
 	}
@@ -187,7 +187,7 @@ func (s *search) announcePlan() {
 		s.say("going on from %s in %s", format.Plural(n, "trial"), s.output)
 	}
 	if most := s.question.MaxRate; most > 0 {
-		s.say("no trial offers more than %s", now.PlanRate(most))
+		s.say("no trial offers more than %s", report.PlanRate(most))
 	}
 }
 
@@ -234,7 +234,7 @@ func (s *search) trial(ctx context.Context, t capacity.Trial) *results.Record {
 	p := t.Plan
 	p.Command = s.command(t)
 	left := max(0, s.question.Time()-s.spent()-p.Warmup-p.Duration)
-	label := fmt.Sprintf("%s, %s", s.question.Candidates[t.Candidate].Name, now.PlanRate(t.Rate))
+	label := fmt.Sprintf("%s, %s", s.question.Candidates[t.Candidate].Name, report.PlanRate(t.Rate))
 	s.progress.Begin(s.resumed()+1, label, p.Duration, left)
 	s.live.page.begin(format.Join(fmt.Sprintf("trial %d", s.resumed()+1), label, string(t.Stage)), left)
 	rec, err := s.measure(ctx, at, p, stopGrowing(t))
@@ -320,7 +320,7 @@ func (s *search) report(t capacity.Trial) {
 	}
 	c := s.known.Candidate(t.Candidate)
 	last := c.Points[len(c.Points)-1]
-	line := fmt.Sprintf("%d: %s at %s (%s): ", s.resumed(), c.Name, now.PlanRate(t.Rate), t.Stage)
+	line := fmt.Sprintf("%d: %s at %s (%s): ", s.resumed(), c.Name, report.PlanRate(t.Rate), t.Stage)
 	switch {
 	case last.Left != "":
 		why, _, _ := strings.Cut(last.Left, "; ") // the main reason
@@ -336,16 +336,16 @@ func (s *search) report(t capacity.Trial) {
 	case c.Verdict == capacity.RulesOut || c.Verdict == capacity.Failed || c.Verdict == capacity.Violated || c.Verdict == capacity.Dropped:
 		line += fmt.Sprintf("; %s: %s", c.Verdict, c.Why)
 	case c.AtLeast && c.Sustains.Low > 0:
-		line += fmt.Sprintf("; sustains %s or more", now.PlanRate(c.Sustains.Low))
+		line += fmt.Sprintf("; sustains %s or more", report.PlanRate(c.Sustains.Low))
 	case c.Sustains.High > 0:
-		line += fmt.Sprintf("; sustains %s to %s", format.Three(c.Sustains.Low), now.PlanRate(c.Sustains.High))
+		line += fmt.Sprintf("; sustains %s to %s", format.Three(c.Sustains.Low), report.PlanRate(c.Sustains.High))
 	}
 	s.say("%s", line)
 }
 
 // drawLive shows what is known so far.
 func (s *search) drawLive() {
-	s.live.page.soFar(func() *now.Document {
+	s.live.page.soFar(func() *report.Document {
 		a := s.answer()
 		const goesOn = "the search goes on"
 		if a.Partial = goesOn; a.Verdict == capacity.Undecided {
@@ -356,7 +356,7 @@ func (s *search) drawLive() {
 				c.Why, c.Remedy = goesOn, ""
 			}
 		}
-		return now.Plan(a)
+		return report.Plan(a)
 	})
 }
 
@@ -379,6 +379,6 @@ func (s *search) finish(ctx context.Context) error {
 	a := s.answer()
 	s.saveAnswer(a)
 	err := s.printer.end(a)
-	s.live.page.endAs(context.Cause(ctx), func(w io.Writer) error { return drawn.Page(w, now.Plan(a)) })
+	s.live.page.endAs(context.Cause(ctx), func(w io.Writer) error { return draw.Page(w, report.Plan(a)) })
 	return s.interrupted(ctx, err)
 }

@@ -24,10 +24,10 @@ import (
 	"github.com/lockbench/lockbench/cmd/cli/shell"
 	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/drivers"
-	drawn "github.com/lockbench/lockbench/results/draw/new"
+	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/export"
 	"github.com/lockbench/lockbench/results/format"
-	now "github.com/lockbench/lockbench/results/report/new"
+	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/results/safety"
 	"github.com/lockbench/lockbench/workloads/hazards"
 	"github.com/lockbench/lockbench/workloads/matrix"
@@ -63,7 +63,7 @@ func (p *program) proveCommand() *cobra.Command {
 
 // proofs are what prove writes.
 var proofs = kind[*safety.Report]{
-	next: now.Proof,
+	document: report.Proof,
 	exit: func(r *safety.Report) int {
 		return map[safety.Outcome]int{safety.Lost: exitViolated, safety.Inconclusive: exitInconclusive}[r.Outcome()]
 	},
@@ -114,7 +114,7 @@ func (p *program) prove(ctx context.Context, o *options) error {
 	if err := r.writeEvidence(found); err != nil {
 		p.lose("-evidence: %s", err)
 	}
-	live.page.endAs(context.Cause(ctx), func(w io.Writer) error { return drawn.Page(w, now.Proof(found)) })
+	live.page.endAs(context.Cause(ctx), func(w io.Writer) error { return draw.Page(w, report.Proof(found)) })
 	if ctx.Err() != nil {
 		return exitCode(exitInterrupted)
 	}
@@ -328,11 +328,11 @@ func (r *proof) run(ctx context.Context, say func(string, ...any), page *livePag
 		for j := range cells {
 			cells[j].Command = r.command(&cells[j])
 		}
-		say("%d of %d: %s: %s", i+1, len(r.hazards), h.Name, now.ProofTally(cells))
-		page.soFar(func() *now.Document {
+		say("%d of %d: %s: %s", i+1, len(r.hazards), h.Name, report.ProofTally(cells))
+		page.soFar(func() *report.Document {
 			known := *found
 			known.Partial, known.Spent = "it goes on", time.Since(began)
-			return now.Proof(&known)
+			return report.Proof(&known)
 		})
 	}
 	found.Spent = time.Since(began)

@@ -16,9 +16,9 @@ import (
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/capacity"
 	"github.com/lockbench/lockbench/results/compare"
-	drawn "github.com/lockbench/lockbench/results/draw/new"
+	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/export"
-	now "github.com/lockbench/lockbench/results/report/new"
+	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/results/safety"
 	"github.com/lockbench/lockbench/results/view"
 )
@@ -95,8 +95,8 @@ type reported struct {
 
 // reports are what report writes, and a run that compares nothing.
 var reports = kind[reported]{
-	next: func(v reported) *now.Document { return now.Run(v.cells, v.check) },
-	exit: exitOfCheck, formats: []exporter[reported]{
+	document: func(v reported) *report.Document { return report.Run(v.cells, v.check) },
+	exit:     exitOfCheck, formats: []exporter[reported]{
 		{name: tableFormat, about: "the table, or one cell in detail"},
 		{name: markdownFormat, about: "the table with every column"},
 		{name: "csv", about: "a row a trial, every figure that is known", write: ofCells(export.CSV)},
@@ -131,8 +131,8 @@ func exitOfCheck(v reported) int {
 
 // writeCharts writes all charts that the cells have the data for.
 func writeCharts(create files.Create, v reported) error {
-	for _, c := range now.Pictures(v.cells) {
-		if err := create(c.Name+".svg", func(w io.Writer) error { return drawn.SVG(w, &c) }); err != nil {
+	for _, c := range report.Pictures(v.cells) {
+		if err := create(c.Name+".svg", func(w io.Writer) error { return draw.SVG(w, &c) }); err != nil {
 			return err
 		}
 	}

@@ -20,9 +20,9 @@ import (
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
-	drawn "github.com/lockbench/lockbench/results/draw/new"
+	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/format"
-	now "github.com/lockbench/lockbench/results/report/new"
+	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads"
 	"github.com/lockbench/lockbench/workloads/fleet"
@@ -244,7 +244,7 @@ func (r *runner) runTrials(ctx context.Context) {
 			r.leaveOut(t.Cell)
 		}
 		if i+1 < len(r.Order) && r.ran {
-			r.live.page.soFar(func() *now.Document { return now.Run(r.records.Cells(), nil) })
+			r.live.page.soFar(func() *report.Document { return report.Run(r.records.Cells(), nil) })
 		}
 	}
 }
@@ -292,7 +292,7 @@ func (r *runner) finish(ctx context.Context) error {
 	}
 	if len(cells) > 0 {
 		r.printer.write(found)
-		r.live.page.endAs(context.Cause(ctx), func(w io.Writer) error { return drawn.Page(w, reports.next(found)) })
+		r.live.page.endAs(context.Cause(ctx), func(w io.Writer) error { return draw.Page(w, reports.document(found)) })
 	}
 	if stopped {
 		r.dropComparison(len(cells) > 0)

@@ -63,7 +63,7 @@ type Comparison struct {
 	Missing    []string // cells of the base that the head does not have, by what tells them from the others
 	Lacking    bool     // that makes the whole inconclusive: nobody has asked for a part of the cells (Options.Subset, Force)
 	Added      []string // cells of the head that the base does not have
-	Notes      []string // what a reader must know before believing it: unlike environments, partial records, duplicates
+	Notes      []string // what to know before believing it, each a code and a text: "saturated: 2 of 10 trials of the base"
 	Alpha      float64  // by which it was judged
 	Tests      int      // figures that were tested against relative thresholds, for which Holm's correction was made
 	Paired     bool     // the trials of both sides took turns in one run, and were compared pair by pair
@@ -161,8 +161,8 @@ func (c *Comparison) fill(pairs []cellPair, o Options) {
 		case p.base == nil:
 			c.Added = append(c.Added, labels[i])
 			if n := number(p.head.all(), (*results.Record).Violated); n > 0 {
-				c.Notes = append(c.Notes, fmt.Sprintf("%s, which only the head has: mutual exclusion was violated in %d of %s, though the design claims it",
-					labels[i], n, format.Plural(len(p.head.all()), "trial")))
+				c.Notes = append(c.Notes, fmt.Sprintf("violated: %d of %s of %s, which only the head has",
+					n, format.Plural(len(p.head.all()), "trial"), labels[i]))
 				if o.judgesViolations() {
 					c.Broken++
 					c.Verdict = Regressed
@@ -222,11 +222,9 @@ func (d *draft) align() {
 		lone[1]++
 	}
 	lone[0] = number(d.trials[1], func(r *results.Record) bool { return r == nil })
-	other := []string{"head", "base"}
 	for i, side := range []string{"base", "head"} {
 		if lone[i] > 0 {
-			d.cell.Notes = append(d.cell.Notes, fmt.Sprintf("changes leave out %s of the %s, for which the %s has no whole partner",
-				format.Plural(lone[i], "trial"), side, other[i]))
+			d.cell.Notes = append(d.cell.Notes, fmt.Sprintf("unpaired: %s of the %s left out", format.Plural(lone[i], "trial"), side))
 		}
 	}
 }
@@ -257,19 +255,15 @@ func (c *Comparison) hoistNotes() {
 // remark says what else a reader must know of the whole.
 func (c *Comparison) remark(drafts []*draft, o Options) {
 	say := func(format string, args ...any) { c.Notes = append(c.Notes, fmt.Sprintf(format, args...)) }
-	if slices.ContainsFunc(drafts, func(d *draft) bool { return len(d.machines) > 0 }) {
-		if o.Force {
-			say("the machines are not alike: a change may be theirs, and is judged all the same, as asked")
-		} else {
-			say("the machines are not alike, so that no change is judged: it might be theirs (-force: judge all the same)")
-		}
+	if o.Force && slices.ContainsFunc(drafts, func(d *draft) bool { return len(d.machines) > 0 }) {
+		say("forced: the machines are unlike, and a change may be theirs")
 	}
 	for _, s := range []struct {
 		name string
 		Side
 	}{{"base", c.Base}, {"head", c.Head}} {
 		if s.Duplicates > 0 {
-			say("%s of the %s left out, as they had been read before", format.Plural(s.Duplicates, "record"), s.name)
+			say("duplicates: %s of the %s left out", format.Plural(s.Duplicates, "record"), s.name)
 		}
 	}
 }

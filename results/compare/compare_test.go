@@ -258,12 +258,12 @@ func TestDefaults(t *testing.T) {
 	if judged, _ := names(c); judged != "locks/s<-5% response.p99>+10% " {
 		t.Errorf("open loop, the oracle off: %q", judged)
 	}
-	if !slices.Contains(c.Notes, "violations is not judged: the oracle was off") {
+	if !slices.Contains(c.Notes, "violations: not judged, the oracle was off") {
 		t.Errorf("notes %q", c.Notes)
 	}
 	short := func(r *results.Record) { r.Latency = nil }
 	c = compared(t, each(series(1e5), short), each(series(1e5), short), Options{})
-	if want := "acquire.p99 is not judged: no trial has values enough for it; longer ones (-duration) would"; !slices.Contains(c.Notes, want) {
+	if want := "acquire.p99: not judged, too few values in a trial (-duration)"; !slices.Contains(c.Notes, want) {
 		t.Errorf("notes %q", c.Notes)
 	}
 }
@@ -278,7 +278,7 @@ func TestNoClaim(t *testing.T) {
 	}
 	partial := claims(false, 0)
 	partial[0].Partial, partial[0].Safety.Violations = "interrupted", 1
-	const note = "violations is not judged: the head does not claim mutual exclusion"
+	const note = "violations: not judged, the head does not claim mutual exclusion"
 	wrong := func(owned bool) []*results.Record {
 		return each(claims(true, 0), func(r *results.Record) { r.Traits.Owned, r.Safety.WrongReleases = owned, 3 })
 	}

@@ -102,11 +102,11 @@ func (d *draft) thresholds(o Options) []Threshold {
 		if d.known(t.Figure) || t.Figure.Name == "locks/s" {
 			return false
 		}
-		why := "no trial has values enough for it; longer ones (-duration) would"
+		why := "too few values in a trial (-duration)"
 		if t.Figure.Name == "violations" {
 			why = "the oracle was off"
 		}
-		d.cell.Notes = append(d.cell.Notes, fmt.Sprintf("%s is not judged: %s", t.Figure.Name, why))
+		d.cell.Notes = append(d.cell.Notes, fmt.Sprintf("%s: not judged, %s", t.Figure.Name, why))
 		return true
 	})
 }
@@ -122,7 +122,7 @@ func (d *draft) fill(o Options) {
 			continue
 		}
 		shown = append(shown, t.Figure)
-		d.note(t.Figure.Name + " is not judged: the head does not claim mutual exclusion")
+		d.note(t.Figure.Name + ": not judged, the head does not claim mutual exclusion")
 	}
 	for _, name := range besides {
 		if f, ok := metric.Named(name); ok && d.known(f) {
@@ -148,7 +148,7 @@ func (d *draft) add(r Result) {
 		know, all int
 	}{{"base", r.Change.Base.N, len(d.cell.Base)}, {"head", r.Change.Head.N, len(d.cell.Head)}} {
 		if 0 < side.know && side.know < side.all {
-			d.note(fmt.Sprintf("%s is known of %d of %s of the %s", r.Figure.Name, side.know, format.Plural(side.all, "trial"), side.name))
+			d.note(fmt.Sprintf("%s: known of %d of %s of the %s", r.Figure.Name, side.know, format.Plural(side.all, "trial"), side.name))
 		}
 	}
 }

@@ -80,7 +80,7 @@ func unlike(base, head []*results.Record) (notes, machines []string) {
 		case text == "" && len(values) == 1:
 			continue
 		case text == "":
-			text = fmt.Sprintf("%s: both sides have trials of several: %s", f.name, strings.Join(values, "; "))
+			text = fmt.Sprintf("%s: several on both sides, %s", f.name, strings.Join(values, "; "))
 		}
 		notes = append(notes, text)
 		if f.machine {
@@ -131,9 +131,9 @@ func asked(c cellPair) (notes []string) {
 	return notes
 }
 
-// doubts returns which trials of a cell must not be taken for the lock's own figure, and where a lock has failed.
+// doubts returns which trials of a cell are not the figures of its lock, by marks, and where a lock has failed.
 func doubts(c cellPair) (notes []string) {
-	say := func(is func(*results.Record) bool, records func(*group) []*results.Record, text string) {
+	say := func(code string, is func(*results.Record) bool, records func(*group) []*results.Record) {
 		var of []string
 		for _, side := range []struct {
 			name string
@@ -145,22 +145,19 @@ func doubts(c cellPair) (notes []string) {
 			}
 		}
 		if len(of) > 0 {
-			notes = append(notes, format.And(of)+": "+text)
+			notes = append(notes, code+": "+format.And(of))
 		}
 	}
-	whole := func(b *group) []*results.Record { return b.whole }
-	say(func(r *results.Record) bool { return r.Generator.Saturated }, whole,
-		"saturated, the bottleneck was lockbench or its machine, so that a change of the lock may not show")
-	say(func(r *results.Record) bool { return len(r.Generator.Pauses) > 0 }, whole,
-		"paused, lockbench itself was stopped or starved for a while, which their latencies have in them")
-	say(func(r *results.Record) bool { return !r.KeptUp() }, whole,
-		"the clients did not keep up with the arrivals, so that the rate is theirs")
-	say(func(r *results.Record) bool { return r.Steady.Drifts }, whole,
-		"drifts, the second half of the window was faster or slower than the first")
-	all := (*group).all
-	say((*results.Record).Violated, all, "mutual exclusion was violated, which the design claims")
-	say(func(r *results.Record) bool { return r.Partial != "" }, all, "left out, since they ended early ("+
-		strings.Join(distinct(slices.Concat(c.base.partial, c.head.partial), func(r *results.Record) string { return r.Partial }), "; ")+")")
+	whole, all := func(b *group) []*results.Record { return b.whole }, (*group).all
+	say("saturated", func(r *results.Record) bool { return r.Generator.Saturated }, whole)
+	say("paused", func(r *results.Record) bool { return len(r.Generator.Pauses) > 0 }, whole)
+	say("behind", func(r *results.Record) bool { return !r.KeptUp() }, whole)
+	say("drifts", func(r *results.Record) bool { return r.Steady.Drifts }, whole)
+	say("violated", (*results.Record).Violated, all)
+	for _, why := range distinct(slices.Concat(c.base.partial, c.head.partial), func(r *results.Record) string { return r.Partial }) {
+		say("partial", func(r *results.Record) bool { return r.Partial == why }, all)
+		notes[len(notes)-1] += " left out (" + why + ")"
+	}
 	return notes
 }
 
@@ -191,11 +188,9 @@ func inTurn(base, head []*results.Record) []string {
 		blocks > 2 && 2*blocks > min(len(base), len(head)):
 		return nil
 	case blocks > 2:
-		return []string{fmt.Sprintf("the sides hardly took turns, their trials came in %d blocks: those of a block are alike for what the machine "+
-			"was like then, so that p is smaller than it should be (run -vs and scripts/gate.sh take turns trial by trial)", blocks)}
+		return []string{fmt.Sprintf("turns: the sides hardly took any (%d blocks), so p is too small", blocks)}
 	}
-	return []string{"the sides did not take turns, one ran after the other: if the machine is faster or slower by now, " +
-		"that looks like a change (run -vs and scripts/gate.sh let them take turns)"}
+	return []string{"turns: one side ran after the other, and a slower machine looks like a change"}
 }
 
 func number[T any](of []T, is func(T) bool) (n int) {

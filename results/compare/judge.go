@@ -125,9 +125,8 @@ func (r *Result) worse() bool {
 
 // noteSaturated notes that a loss may be the machine's.
 func (d *draft) noteSaturated() {
-	if n := saturated(d.cell.Head); n > 0 && saturated(d.cell.Base) == 0 {
-		d.note(fmt.Sprintf("%d of %s of the head are saturated and the base is not: the loss may be the machine's",
-			n, format.Plural(len(d.cell.Head), "trial")))
+	if saturated(d.cell.Head) > 0 && saturated(d.cell.Base) == 0 {
+		d.note("saturated: the head alone, so the loss may be its machine's")
 	}
 }
 
@@ -240,7 +239,7 @@ func (d *draft) absolute(r *Result) {
 	}
 	r.Verdict = Unchanged
 	if r.Figure.Name == "violations" && !slices.ContainsFunc(d.cell.Head, sighted) {
-		d.cell.Notes = append(d.cell.Notes, "violations: none could have been seen in the head, since no rival was refused while a key was held")
+		d.cell.Notes = append(d.cell.Notes, "violations: none could have been seen, no rival of the head was refused")
 	}
 }
 

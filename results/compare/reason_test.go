@@ -88,7 +88,7 @@ func TestReasons(t *testing.T) {
 
 // TestSaturatedHead: a regression that only the head's machine may have made says so.
 func TestSaturatedHead(t *testing.T) {
-	const said = "10 of 10 trials of the head are saturated and the base is not"
+	const said = "saturated: the head alone"
 	for name, c := range map[string]struct {
 		base []*results.Record
 		want bool

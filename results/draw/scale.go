@@ -1,15 +1,15 @@
 package draw
 
-// Scales of charts, and the places of labels along them.
+// Scales of charts, and how much room text takes on them.
 
 import (
 	"cmp"
-	"fmt"
 	"math"
+	"regexp"
 	"slices"
-	"strconv"
-	"time"
+	"strings"
 
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/report"
 )
 
@@ -17,189 +17,156 @@ import (
 type scale struct {
 	from, to float64
 	log      bool
-	ticks    []tick
+	ticks    []report.Line
 }
 
-// tick is a labelled place on a scale.
-type tick struct {
-	at    float64 // 0 to 1
-	label string
-	minor bool // left out where there is little room
-}
-
-// scaleOf returns the scale of an axis, with about so many ticks if it is not logarithmic.
-func scaleOf(x report.Axis, ticks int) scale {
-	label := tickLabels[x.Unit]
-	switch {
-	case x.Ticks != nil:
-		s := scale{from: x.Least, to: x.Most, log: x.Log}
-		for _, t := range x.Ticks {
-			text := t.Name
-			if text == "" {
-				text = label(t.At)
-			}
-			s.ticks = append(s.ticks, tick{at: s.at(t.At), label: text})
-		}
-		return s
-	case x.Unit == report.Nines:
-		return nines(x.Most)
-	case x.Log:
-		return logarithmic(x.Least, x.Most, label)
+// newScale returns the scale of an axis that has a place for values; those that are not finite are left out.
+func newScale(a report.Axis, values []float64) scale {
+	if a.Least < a.Most {
+		values = append(values, a.Least, a.Most)
 	}
-	return linear(x.Most, ticks, label)
+	for _, t := range a.Ticks {
+		values = append(values, t.At)
+	}
+	if !a.Log && a.Ticks == nil {
+		values = append(values, 0)
+	}
+	values = slices.DeleteFunc(values, func(v float64) bool { return !known(v) || a.Log && v <= 0 })
+	if len(values) == 0 {
+		values = []float64{1}
+	}
+	s := scale{from: slices.Min(values), to: slices.Max(values), log: a.Log, ticks: slices.Clone(a.Ticks)}
+	if a.Log {
+		room := max(1.05, math.Pow(s.to/s.from, 0.02))
+		s.from, s.to = s.from/room, s.to*room
+	} else {
+		room := cmp.Or(0.04*(s.to-s.from), 1)
+		if s.to += room; s.from != 0 {
+			s.from -= room
+		}
+	}
+	if a.Ticks == nil {
+		s.ticks = s.rounds()
+	}
+	for i, t := range s.ticks {
+		s.ticks[i].Name = cmp.Or(t.Name, tickLabel(a, t.At))
+	}
+	return s
 }
 
-// tickLabels write the ticks of an axis, by its unit.
-var tickLabels = map[report.Unit]func(float64) string{
-	report.PerSecond:   rateLabel,
-	report.Share:       func(v float64) string { return trim(100*v) + " %" },
-	report.Nanoseconds: timeLabel,
+// zeros are those at the end of a number.
+var zeros = regexp.MustCompile(`\.0+\b|(\.\d*[1-9])0+\b`)
+
+// tickLabel writes a round value: 1 ms where an axis writes 1.00 ms.
+func tickLabel(a report.Axis, v float64) string {
+	switch {
+	case v == 0:
+		return "0"
+	case a.Label != nil:
+		return zeros.ReplaceAllString(a.Label(v), "$1")
+	case v < 0:
+		return "−" + tickLabel(a, -v)
+	}
+	return zeros.ReplaceAllString(format.Three(v), "$1")
 }
 
 // at returns the place of v.
 func (s scale) at(v float64) float64 {
 	from, to := s.from, s.to
 	if s.log {
-		v, from, to = math.Log10(math.Max(v, s.from)), math.Log10(from), math.Log10(to)
+		v, from, to = math.Log(max(v, s.from)), math.Log(from), math.Log(to)
 	}
-	if to <= from {
-		return 0
-	}
-	return math.Min(1, math.Max(0, (v-from)/(to-from)))
+	return min(1, max(0, (v-from)/(to-from)))
 }
 
-// linear goes from 0 to a little above most, with about n ticks at 1, 2 or 5 times a power of ten.
-func linear(most float64, n int, label func(float64) string) scale {
-	if !(most > 0) || math.IsInf(most, 0) {
-		most = 1
+// rounds returns three ticks or more at round places: of a logarithmic scale powers of ten or 1, 2 and 5 times these;
+// else, and where those are too few, multiples of such a number.
+func (s scale) rounds() (ticks []report.Line) {
+	for _, steps := range [][]float64{{1}, {1, 2, 5}} {
+		for e := math.Floor(math.Log10(s.from)); s.log && e <= math.Log10(s.to); e++ {
+			for _, m := range steps {
+				if v := m * math.Pow(10, e); v >= s.from && v <= s.to {
+					ticks = append(ticks, report.Line{At: v})
+				}
+			}
+		}
+		if len(ticks) >= 3 {
+			return ticks
+		}
+		ticks = nil
 	}
-	step := math.Pow(10, math.Floor(math.Log10(most/float64(n))))
+	about := map[bool]float64{false: 6, true: 8}[s.log] // which does not begin at one of them
+	step := math.Pow(10, math.Floor(math.Log10((s.to-s.from)/about)))
 	for _, m := range []float64{1, 2, 5, 10} {
-		if m*step*float64(n) >= most {
+		if m*step*about >= s.to-s.from {
 			step *= m
 			break
 		}
 	}
-	s := scale{to: most * 1.04}
-	for i := 0; float64(i)*step <= s.to; i++ {
-		s.ticks = append(s.ticks, tick{at: s.at(float64(i) * step), label: label(float64(i) * step)})
+	for i := math.Ceil(s.from / step); i <= math.Floor(s.to/step); i++ {
+		ticks = append(ticks, report.Line{At: i * step})
 	}
-	return s
+	return ticks
 }
 
-// logarithmic spans values from a 1, 2 or 5 times a power of ten to another one, with a tick at each decade, or at all of these where
-// there would be too few. Ends that are not known, as of no values, or not finite give way to 1, or to the other end.
-func logarithmic(least, most float64, label func(float64) string) scale {
-	if !(least > 0) || math.IsInf(least, 0) {
-		least = 1
-	}
-	if !(most > least) || math.IsInf(most, 0) {
-		most = least
-	}
-	var marks []float64
-	decades := 0
-	for e := math.Floor(math.Log10(least)); e <= math.Ceil(math.Log10(most)); e++ {
-		for _, m := range []float64{1, 2, 5} {
-			marks = append(marks, m*math.Pow(10, e))
+// known reports whether v can be drawn.
+func known(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
+// widths are those of the printable ASCII characters in DejaVu Sans, in thousandths of the size. It is the widest of the
+// fonts that a chart may come to be shown in, so that what fits here fits in all.
+var widths = [...]int{
+	318, 401, 460, 838, 636, 950, 780, 275, 390, 390, 500, 838, 318, 361, 318, 337, 636, 636, 636, 636, 636, 636, 636,
+	636, 636, 636, 337, 337, 838, 838, 838, 531, 1000, 684, 686, 698, 770, 632, 575, 775, 752, 295, 295, 656, 557,
+	863, 748, 787, 603, 787, 695, 635, 611, 732, 684, 989, 685, 611, 685, 390, 337, 390, 838, 500, 500, 613, 635, 550,
+	635, 615, 352, 635, 634, 278, 278, 579, 278, 974, 634, 612, 635, 635, 411, 521, 392, 634, 592, 818, 592, 592, 525,
+	636, 337, 636, 838,
+}
+
+// measure returns how wide text is, in units of its size.
+func measure(s string) float64 {
+	sum := 0
+	for _, r := range s {
+		switch {
+		case r >= ' ' && int(r-' ') < len(widths):
+			sum += widths[r-' ']
+		case r == '·', string(r) == format.Unbroken:
+			sum += 318
+		default:
+			sum += 1000 // 版
 		}
 	}
-	for len(marks) > 2 && marks[1] <= least {
-		marks = marks[1:]
-	}
-	for len(marks) > 2 && marks[len(marks)-2] >= most {
-		marks = marks[:len(marks)-1]
-	}
-	for _, m := range marks {
-		if isDecade(m) {
-			decades++
+	return float64(sum) / 1000
+}
+
+// wrap breaks text into three lines at the most, of which the first two are no wider than room: between its parts, if
+// these are short enough.
+func wrap(text string, room float64) (lines []string) {
+	parts := strings.Split(format.Line(text), " · ")
+	for i, part := range parts {
+		if measure(part) <= room {
+			parts[i] = format.Glue(part)
 		}
 	}
-	s := scale{from: marks[0], to: marks[len(marks)-1], log: true}
-	for _, m := range marks {
-		if decades < 3 || isDecade(m) {
-			s.ticks = append(s.ticks, tick{at: s.at(m), label: label(m)})
+	blank := func(r rune) bool { return r == ' ' }
+	for word := range strings.FieldsFuncSeq(strings.Join(parts, " · "), blank) {
+		if n := len(lines); n == 0 || n < 3 && measure(lines[n-1]+" "+word) > room {
+			lines = append(lines, word)
+		} else {
+			lines[n-1] += " " + word
 		}
 	}
-	return s
+	for i, line := range lines {
+		lines[i] = strings.Trim(line, "· ")
+	}
+	return lines
 }
 
-func isDecade(v float64) bool {
-	e := math.Log10(v)
-	return math.Abs(e-math.Round(e)) < 1e-9
-}
-
-// nines returns the scale of percentiles that gives each nine the same room: 90 %, 99 %, 99.9 %. It ends at so many nines.
-func nines(most float64) scale {
-	s := scale{to: math.Max(most, 1)}
-	s.ticks = append(s.ticks, tick{at: s.at(-math.Log10(0.5)), label: "50 %"})
-	for n := 1; n <= int(s.to+0.01); n++ {
-		label := fmt.Sprintf("%.*f %%", max(0, n-2), 100*(1-math.Pow(10, -float64(n))))
-		s.ticks = append(s.ticks, tick{s.at(float64(n)), label, s.to > 4 && n%2 == 1 && n > 1})
+// clip cuts out of the middle what is wider than room: names often differ at their ends.
+func clip(s string, room float64) string {
+	for r := []rune(s); len(r) > 1 && measure(s) > room; {
+		half := len(r) / 2
+		r = slices.Delete(r, half, half+1)
+		s = string(r[:half]) + "…" + string(r[half:])
 	}
 	return s
-}
-
-// thin leaves out ticks until there are at most n, the ends of the rest as far apart as before.
-func (s scale) thin(n int) scale {
-	every := max(1, (len(s.ticks)+n-1)/n)
-	var kept []tick
-	for i := 0; i < len(s.ticks); i += every {
-		kept = append(kept, s.ticks[i])
-	}
-	s.ticks = kept
-	return s
-}
-
-// timeLabel is short, for ticks at whole numbers of a unit: 500 µs, 10 ms.
-func timeLabel(ns float64) string {
-	d := time.Duration(math.Round(ns))
-	switch {
-	case d == 0:
-		return "0"
-	case d < time.Microsecond:
-		return strconv.Itoa(int(d)) + " ns"
-	case d < time.Millisecond:
-		return trim(float64(d)/1e3) + " µs"
-	case d < time.Second:
-		return trim(float64(d)/1e6) + " ms"
-	}
-	return trim(d.Seconds()) + " s"
-}
-
-// rateLabel is short, for ticks: 0, 500, 20k, 1.5M.
-func rateLabel(v float64) string {
-	switch {
-	case v >= 1e6:
-		return trim(math.Round(v/1e4)/100) + "M"
-	case v >= 1e3:
-		return trim(math.Round(v/10)/100) + "k"
-	}
-	return trim(math.Round(v*100) / 100)
-}
-
-// trim writes no more digits than v needs, and not those that a sum leaves behind: 3 × 0.2 is 0.6.
-func trim(v float64) string {
-	return strconv.FormatFloat(math.Round(v*1e9)/1e9, 'f', -1, 64)
-}
-
-// spread moves labels apart along an axis, so that each has its height to itself: down from from, and up again where that leads
-// beyond to. It returns where they begin, in the order of at. More labels than there is room for begin before from.
-func spread(at, heights []float64, from, to float64) []float64 {
-	order := make([]int, len(at))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(at[a], at[b]) })
-	placed := slices.Clone(at)
-	room := from
-	for _, i := range order {
-		placed[i] = max(placed[i], room)
-		room = placed[i] + heights[i]
-	}
-	room = to
-	for _, i := range slices.Backward(order) {
-		placed[i] = min(placed[i], room-heights[i])
-		room = placed[i]
-	}
-	return placed
 }

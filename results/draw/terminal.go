@@ -2,9 +2,9 @@
 package draw
 
 import (
-	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/lockbench/lockbench/results/format"
@@ -15,38 +15,39 @@ import (
 type Options struct {
 	Width   int  // columns; 0 means 100
 	Color   bool // whether ANSI escape sequences are welcome
-	Verbose bool // of the depths of a document the verbose one, not the short one
+	Verbose bool // whether blocks of detail are drawn
 }
 
-const (
-	defaultWidth = 100
-	labelWidth   = 15 // of facts
-	markWidth    = 3  // of a column of a matrix, which holds a mark or a number
-)
+const bold = "\x1b[1m"
 
-// The few colours in use, as ANSI escape codes.
-const (
-	bold   = "\x1b[1m"
-	normal = "\x1b[0m"
-)
+var colors = map[report.Tone]string{report.Good: "\x1b[32m", report.Warn: "\x1b[33m", report.Bad: "\x1b[31m"}
 
-var colors = map[report.Tone]string{report.Good: "\x1b[32m", report.Warn: "\x1b[33m", report.Bad: "\x1b[31m", report.Alarm: "\x1b[31m"}
-
-// Terminal writes a document for a terminal. A matrix of which not all columns have room goes on below. It fails with the error of w,
-// to which it writes once.
+// Terminal writes a document for a terminal, without its charts. Columns of a table that do not fit are left out and named. It fails
+// with the error of w, to which it writes once.
 func Terminal(w io.Writer, d *report.Document, o Options) error {
-	t := terminal{Options: o, depth: report.Short}
-	if o.Verbose {
-		t.depth = report.Verbose
+	if o.Width <= 0 {
+		o.Width = 100
 	}
-	if t.Width <= 0 {
-		t.Width = defaultWidth
+	t := terminal{Options: o}
+	t.para(colors[d.Tone], sign(d), d.Title)
+	if d.When != "" {
+		t.para("", "", d.When)
 	}
-	if d.Title != "" {
-		t.para(colors[d.Tone], strings.TrimLeft(d.Mark+" ", " "), d.Title)
+	var details []string
+	for _, b := range d.Blocks {
+		switch {
+		case b.Text == nil && b.Table == nil:
+		case !b.Detail || t.Verbose:
+			if err := t.block(b); err != nil {
+				return err
+			}
+		case b.Heading != "":
+			details = append(details, lowerFirst(b.Heading))
+		}
 	}
-	if err := t.blocks("", d.Blocks); err != nil {
-		return err
+	if details != nil {
+		t.apart()
+		t.para("", "", "-v: "+format.Few(details, 8))
 	}
 	if _, err := io.WriteString(w, strings.Join(t.lines, "\n")+"\n"); err != nil {
 		return fmt.Errorf("draw: %w", err)
@@ -57,30 +58,21 @@ func Terminal(w io.Writer, d *report.Document, o Options) error {
 // terminal collects lines.
 type terminal struct {
 	Options
-	depth report.Depth
 	lines []string
 }
 
 func (t *terminal) add(color string, lines ...string) {
 	for _, line := range lines {
 		if t.Color && color != "" && line != "" {
-			line = color + line + normal
+			line = color + line + "\x1b[0m"
 		}
 		t.lines = append(t.lines, line)
 	}
 }
 
-// color returns that of a tone, or what stands out without one.
-func (t *terminal) color(tone report.Tone, strong bool) string {
-	if strong && tone == report.Plain {
-		return bold
-	}
-	return colors[tone]
-}
-
 // para adds a wrapped paragraph that hangs from head.
 func (t *terminal) para(color, head, text string) {
-	t.add(color, format.Wrap(head, format.Clean(text), t.Width)...)
+	t.add(color, format.Wrap(format.Clean(head), format.Clean(text), t.Width)...)
 }
 
 // apart adds a blank line, unless there is one.
@@ -90,165 +82,202 @@ func (t *terminal) apart() {
 	}
 }
 
-// blocks draws blocks, with an indent. What is long stands apart from what is before and after it.
-func (t *terminal) blocks(indent string, blocks []report.Block) error {
-	list := report.Of(blocks, t.depth)
-	for i, b := range list {
-		if i > 0 && indent == "" && apart(list[i-1], b) {
-			t.apart()
+// block draws a block. A heading and a table stand apart from what is before them.
+func (t *terminal) block(b report.Block) error {
+	if b.Heading != "" || b.Table != nil {
+		t.apart()
+	}
+	if b.Heading != "" {
+		t.para(bold, "", b.Heading)
+	}
+	for _, text := range b.Text {
+		if !text.Code {
+			t.para(colors[text.Tone], "", text.Text)
+			continue
 		}
-		switch b := b.(type) {
-		case report.Paragraph:
-			t.para(t.color(b.Tone, b.Strong), indent, b.Text)
-		case report.Command:
-			t.para("", indent+"$ ", string(b))
-		case report.Code:
-			for _, line := range codeLines(b) {
-				t.add("", indent+line)
-			}
-		case report.Facts:
-			b = b.Of(t.depth)
-			width := labelWidth - 2
-			for _, f := range b {
-				if w := format.Width(f.Label); w >= labelWidth-2 {
-					width = max(width, w+2)
-				}
-			}
-			for _, f := range b {
-				for i, line := range f.Lines {
-					label := format.Clean(f.Label)
-					if i > 0 {
-						label = ""
-					} else if f.Course != nil {
-						line = strings.TrimSpace(skyline(f.Course, t.Width-labelWidth-26) + " " + line)
-					}
-					t.para(t.color(f.Tone, f.Strong), indent+fmt.Sprintf("  %-*s", width, label), line)
-				}
-			}
-		case report.Findings:
-			for _, f := range b {
-				t.para(colors[f.Tone], indent+"  ", strings.TrimSpace(f.Lead+" "+f.Text))
-			}
-			t.apart()
-		case report.List:
-			t.list(indent, b)
-		case report.Lanes:
-			for _, l := range b.Lanes {
-				t.para("", indent, l.Name+" "+spans(l))
-			}
-		case report.Table:
-			if b.Matrix {
-				t.matrix(b)
-			} else if err := t.table(indent, b); err != nil {
-				return err
-			}
-		case report.Section:
-			if err := t.section(indent, b); err != nil {
-				return err
-			}
+		for _, line := range codeLines(text.Text) {
+			t.add(colors[text.Tone], "  "+line)
 		}
 	}
-	return nil
+	switch {
+	case b.Table == nil || len(b.Table.Rows) == 0:
+		return nil
+	case b.Table.Columns == nil:
+		t.facts(b.Table)
+		return nil
+	}
+	return t.table(b.Table)
 }
 
 // codeLines returns lines as they are, without control characters.
-func codeLines(c report.Code) (lines []string) {
-	for line := range strings.Lines(string(c)) {
-		lines = append(lines, format.Line(strings.TrimRight(line, "\n")))
+func codeLines(text string) (lines []string) {
+	for line := range strings.Lines(text) {
+		lines = append(lines, strings.TrimRight(format.Line(line), " "))
 	}
 	return lines
 }
 
-// apart reports whether a blank line stands between two blocks.
-func apart(before, after report.Block) bool {
-	facts, is := after.(report.Facts)
-	if is && len(facts) > 0 && facts[0].Label == "" { // which go on with what is before them
-		return false
-	}
-	_, section := before.(report.Section)
-	_, alike := before.(report.Facts)
-	note, says := after.(report.Paragraph)
-	return section || long(before) || long(after) || alike && (is || says && note.Note)
-}
-
-// long reports whether a block stands apart from its neighbours.
-func long(b report.Block) bool {
-	switch b.(type) {
-	case report.List, report.Table, report.Code:
-		return true
-	}
-	return false
-}
-
-// list writes items beside their marks. A mark that is too long for that has a line of its own.
-func (t *terminal) list(indent string, list report.List) {
-	longest, column := min(30, t.Width/3), 2
-	for _, item := range list {
-		if w := format.Width(item.Mark); w <= longest {
-			column = max(column, w+1)
+// facts draws labels and texts. A label stands once for all texts below it.
+func (t *terminal) facts(of *report.Table) {
+	const longest = 24
+	width := 10
+	for _, r := range of.Rows {
+		if w := format.Width(r.Cells[0].Text); w <= longest {
+			width = max(width, w)
 		}
 	}
-	for _, item := range list {
-		mark := format.Line(cmp.Or(item.Mark, "-"))
-		if format.Width(mark) > longest {
-			t.para(colors[item.Tone], indent, mark)
-			mark = ""
+	before := ""
+	for _, r := range of.Rows {
+		if r.Group != "" {
+			t.para(bold, "", r.Group)
 		}
-		t.para(colors[item.Tone], indent+mark+strings.Repeat(" ", column-format.Width(mark)), item.Text)
+		label := format.Line(r.Cells[0].Text)
+		if label == before {
+			label = ""
+		} else {
+			before = label
+		}
+		if format.Width(label) > longest {
+			t.para("", "  ", label)
+			label = ""
+		}
+		for _, c := range r.Cells[1:] {
+			tone := max(r.Tone, c.Tone)
+			t.para(colors[tone], "  "+pad(label, width)+"  ", c.Text)
+			label = ""
+		}
+		for _, m := range r.Marks {
+			t.para(colors[m.Tone], "  "+pad(label, width)+"  ", code(m)+": "+m.Line)
+			label = ""
+		}
 	}
 }
 
-func (t *terminal) section(indent string, s report.Section) error {
-	t.apart()
-	head, title, within := indent, s.Title, indent
-	if s.Number > 0 {
-		head = fmt.Sprintf("%s%2d  ", indent, s.Number)
-		within += "    "
+func pad(s string, width int) string { return s + strings.Repeat(" ", max(0, width-format.Width(s))) }
+
+// code returns a mark as it stands beside a row.
+func code(m report.Mark) string { return strings.TrimSpace(m.Code + " " + m.Args) }
+
+// table draws a table. What is too wide loses columns, and then the middle of its longest names.
+func (t *terminal) table(of *report.Table) error {
+	if narrow(of) {
+		t.matrix(of)
+		return nil
 	}
-	if s.About != "" {
-		title += ": " + s.About
+	g := gridOf(of, format.Line)
+	drop := make([]int, len(of.Columns), len(g.Head))
+	for i, c := range of.Columns {
+		drop[i] = c.Drop
 	}
-	if s.Mark+s.Status != "" {
-		title += ": " + strings.TrimSpace(s.Mark+" "+s.Status)
+	if len(g.Head) > len(drop) {
+		drop = append(drop, 0) // the marks stay
 	}
-	t.para(bold, head, title)
-	return t.blocks(within, s.Blocks)
+	var left []string
+	for g.width() > t.Width && slices.Max(drop) > 0 {
+		worst := slices.Max(drop)
+		keep := func(col int) bool { return drop[col] != worst }
+		for col, title := range g.Head {
+			if !keep(col) {
+				left = append(left, oneLine(title))
+			}
+		}
+		g = g.keeping(keep)
+		drop = slices.DeleteFunc(drop, func(d int) bool { return d == worst })
+	}
+	g.cut(t.Width)
+	lines, err := g.text()
+	if err != nil {
+		return err
+	}
+	head := 1 // lines, with the rule
+	for _, title := range g.Head {
+		head = max(head, strings.Count(title, "\n")+2)
+	}
+	t.add(bold, slices.DeleteFunc(slices.Clone(lines[:head-1]), func(line string) bool { return line == "" })...)
+	if of.Rows[0].Group == "" { // or its title is the rule
+		t.add("", lines[head-1])
+	}
+	for i, line := range lines[head:] {
+		if r := of.Rows[i]; r.Group != "" {
+			t.add(bold, rule(r.Group, min(max(g.width(), 40), t.Width))...)
+		}
+		t.add(colors[of.Rows[i].Tone], line)
+	}
+	if left != nil {
+		t.para("", "", "wider: "+format.Few(left, 4))
+	}
+	for _, m := range marks(of) {
+		t.para(colors[m.Tone], m.Code+": ", m.Line)
+	}
+	return nil
 }
 
-// spans writes times in a row.
-func spans(l report.Lane) string {
-	var parts []string
-	for _, s := range l.Spans {
-		parts = append(parts, format.Duration(s.From)+" to "+format.Duration(s.To))
+// marks returns the marks of a table with what they mean, each once.
+func marks(of *report.Table) (all []report.Mark) {
+	for _, r := range of.Rows {
+		for _, m := range r.Marks {
+			if m.Line != "" && !slices.ContainsFunc(all, func(a report.Mark) bool { return a.Code == m.Code && a.Line == m.Line }) {
+				all = append(all, m)
+			}
+		}
 	}
-	return strings.Join(parts, ", ")
+	return all
 }
 
-// matrix writes a line for each row. Columns for which there is no room make another matrix below.
-func (t *terminal) matrix(b report.Table) {
+// rule returns a title with a line drawn through its rest.
+func rule(title string, width int) []string {
+	lines := format.Wrap("── ", format.Clean(title), width)
+	last := &lines[len(lines)-1]
+	if rest := width - format.Width(*last) - 1; rest > 0 {
+		*last += " " + strings.Repeat("─", rest)
+	}
+	return lines
+}
+
+// narrow reports whether all columns but the first hold a mark each.
+func narrow(of *report.Table) bool {
+	for _, r := range of.Rows {
+		for _, c := range r.Cells[1:] {
+			if format.Width(c.Text) > 2 {
+				return false
+			}
+		}
+	}
+	return len(of.Columns) > 4
+}
+
+// matrix draws a table of marks, with a number over each column. Columns for which there is no room go on below.
+func (t *terminal) matrix(of *report.Table) {
+	const wide = 3
 	names := 0
-	for _, row := range b.Rows {
-		names = max(names, format.Width(format.Line(row.Cells[0].Text)))
+	for _, r := range of.Rows {
+		names = max(names, format.Width(format.Line(r.Cells[0].Text)))
 	}
-	each := max(1, (t.Width-names)/markWidth)
-	for from := 1; from < len(b.Columns); from += each {
+	each := max(1, (t.Width-names)/wide)
+	for from := 1; from < len(of.Columns); from += each {
 		if from > 1 {
 			t.apart()
 		}
-		to := min(from+each, len(b.Columns))
+		to := min(from+each, len(of.Columns))
 		head := strings.Repeat(" ", names)
-		for _, c := range b.Columns[from:to] {
-			head += fmt.Sprintf("%*s", markWidth, c.Short)
+		for _, c := range of.Columns[from:to] {
+			head += fmt.Sprintf("%*s", wide, c.Title)
 		}
 		t.add(bold, head)
-		t.add("", strings.Repeat(Ruled, format.Width(head)))
-		for _, row := range b.Rows {
-			name := format.Line(row.Cells[0].Text)
-			line := name + strings.Repeat(" ", names-format.Width(name))
-			for _, v := range row.Cells[from:to] {
-				line += fmt.Sprintf("%*s", markWidth, v.Text)
+		for _, r := range of.Rows {
+			line := pad(format.Line(r.Cells[0].Text), names)
+			for _, c := range r.Cells[from:to] {
+				line += fmt.Sprintf("%*s", wide, c.Text)
 			}
-			t.add("", strings.TrimRight(line, " "))
+			t.add(colors[r.Tone], strings.TrimRight(line, " "))
 		}
 	}
+}
+
+// lowerFirst returns a heading as it stands in a sentence: p99 stays, and so does CPU.
+func lowerFirst(s string) string {
+	if len(s) > 1 && s[1] >= 'a' && s[1] <= 'z' {
+		return strings.ToLower(s[:1]) + s[1:]
+	}
+	return s
 }

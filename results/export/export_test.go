@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/metric"

@@ -1,13 +1,10 @@
 package report
 
-// The document of a comparison: what became of each figure of each cell from base to head, and by what it was judged.
-
 import (
 	"cmp"
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/lockbench/lockbench/results"
@@ -18,454 +15,298 @@ import (
 	"github.com/lockbench/lockbench/results/view"
 )
 
-// How many rows there are at the most.
+// How much of many cells is shown. CSV and JSON have all of it.
 const (
-	fullRows      = 60  // judged, without leaving some out
-	openRows      = 12  // judged, at once in a comment that has those that need no action
-	fullNotes     = 20  // on a terminal and in a comment
-	quietRows     = 200 // in a table of a page, of those that need no action
-	unjudgedRows  = 100 // in a table of a page, of a figure that no threshold judges
-	intervalRows  = 178 // of a chart
-	fewCommands   = 6   // stand at once on a page
-	shownCommands = 60
+	fewNames = 3
+	someRows = 8    // of notes, without -v
+	manyRows = 40   // of the worst, without -v, and of a chart
+	mostRows = 1000 // with -v
 )
 
-// Comparison returns what a comparison says. Of many judged figures a terminal has the worst of each kind and a comment those that
-// need a look; a page has all of these, and a few hundred of what has not changed. The command makes the comparison again; it is
-// empty if a run did more than compare, whose table says what was measured.
+// comparison is one while its document is built.
+type comparison struct {
+	*compare.Comparison
+	judged, shown []compare.Judgement // by thresholds, and by none
+	worst         []compare.Judged    // all that is judged, the worst first
+	all           []compare.Judged    // in the order of the cells
+	trials        [2][]*results.Cell  // of base and head, each as a cell
+}
+
+// Comparison returns what became of metrics from base to head. The command compares again; empty: a run did more.
 func Comparison(c *compare.Comparison, command string) *Document {
-	t := newComparison(c)
-	d := &Document{Kind: "lockbench comparison", Mark: verdictMarks[c.Verdict], Tone: verdictTones[c.Verdict], Title: format.Upper(c.Headline())}
-	rows := shortened(t.rows(false))
-	d.add(At{Short | Verbose | Comment, Paragraph{Text: t.title()}})
-	depth := Comment
-	if command != "" {
-		depth |= Short | Verbose
+	t := &comparison{Comparison: c, worst: c.Judged()}
+	t.judged, t.shown = c.Judgements()
+	for i, cell := range c.Cells {
+		for j := range cell.Figures {
+			t.all = append(t.all, compare.Judged{Cell: i, Result: &cell.Figures[j]})
+		}
+		for side, trials := range [][]*results.Record{cell.Base, cell.Head} {
+			for n := range trials {
+				t.trials[side] = append(t.trials[side], &results.Cell{Trials: trials[n : n+1]})
+			}
+		}
 	}
-	d.add(At{depth, Paragraph{Text: t.measured}})
-	if len(rows) > 0 {
-		d.add(At{Short | Verbose, t.table(rows)})
-	}
-	d.add(At{Short | Verbose, Paragraph{Text: t.left(rows)}})
-	open := t.needLook()
-	if len(open) > 0 {
-		d.add(At{Comment, t.table(open)})
-	}
-	notes := listOf(t.notes(fullNotes))
-	d.add(findingsOf(c.Findings()), At{Short | Verbose, notes},
-		At{Comment, Section{Folded: true, Title: format.Plural(len(notes), "note"), Blocks: []Block{notes}}})
-	all := t.rows(true)
-	d.add(At{Short | Verbose, note(t.method(rows))}, At{Comment, note(t.method(all))})
-	if len(all) > len(open) {
-		d.add(At{Comment, Section{Folded: true, Title: "All " + format.Plural(len(all), "figure"), Blocks: []Block{t.table(all)}}})
-	}
-	d.add(At{Page, t.facts()})
-	charts := t.charts()
-	d.Picture = t.picture(charts)
-	d.mean(t.means())
-	for _, s := range t.sections(command, charts[min(1, len(charts)):]) {
-		d.add(At{Page, s})
-	}
+	rows, left := t.listed()
+	charts, notes := t.charts(), t.notes()
+	first, shown := min(1, len(charts)), min(someRows, len(notes))
+	risks := facts("cells", t.tally(), "only in base", format.FewClauses(c.Missing, fewNames))
+	risks.fact(Plain, "only in head", format.FewClauses(c.Added, fewNames))
+	risks.Rows = append(risks.Rows, notes[:shown]...)
+	risks.fact(Plain, "not listed", left)
+	risks.fact(Plain, "next", cmp.Or(remedies[compare.Reason(c.Verdict)], remedies[append(c.Reasons(), "")[0]]))
+	d := &Document{Command: "lockbench compare", Title: t.title(), When: t.sides()}
+	d.Tone = cmp.Or(verdictTones[c.Verdict], Good)
+	d.add(charts[:first]...)
+	d.add(Block{Table: t.table(rows, false)}, Block{Table: risks})
+	d.add(charts[first:]...)
+	d.add(Block{Heading: "All metrics", Detail: true, Table: t.table(t.all, true)},
+		Block{Heading: "More notes", Detail: true, Table: &Table{Rows: notes[shown:]}},
+		Block{Heading: "Environment", Detail: true, Table: t.environment()},
+		Block{Heading: "Commands", Detail: true, Text: t.commands(command)})
 	return d
 }
 
 // verdictMarks and verdictTones are how verdicts are drawn.
 var (
-	verdictMarks = map[compare.Verdict]string{compare.Regressed: "✗", compare.Inconclusive: "?", compare.Improved: "▲", compare.NotWorse: "✓", compare.Unchanged: "✓"}
+	verdictMarks = map[compare.Verdict]string{compare.Regressed: "✗ ", compare.Inconclusive: "? ",
+		compare.Improved: "▲ ", compare.NotWorse: "✓ ", compare.Unchanged: "✓ "}
 	verdictTones = map[compare.Verdict]Tone{compare.Regressed: Bad, compare.Inconclusive: Warn, compare.Improved: Good}
-	kindTones    = map[view.Kind]Tone{view.Bad: Bad, view.Warn: Warn, view.Good: Good}
 )
 
-// findingsOf returns findings of package view as a block.
-func findingsOf(list []view.Finding) (all Findings) {
-	for _, f := range list {
-		all = append(all, Finding{Tone: kindTones[f.Kind], Lead: f.Lead, Text: f.Text})
-	}
-	return all
-}
-
-// comparison is one with the names of its cells.
-type comparison struct {
-	*compare.Comparison
-	names    []string // empty of a single cell
-	measured string   // what all trials of both sides have in common
-
-	judged, shown []compare.Judgement // see compare.Comparison.Judgements
-}
-
-func newComparison(c *compare.Comparison) *comparison {
-	t := &comparison{Comparison: c}
-	t.judged, t.shown = c.Judgements()
-	var trials []*results.Cell
-	for _, cell := range c.Cells {
-		for _, r := range slices.Concat(cell.Base, cell.Head) {
-			trials = append(trials, &results.Cell{Trials: []*results.Record{r}})
-		}
-		t.names = append(t.names, cell.Label)
-	}
-	if len(trials) > 0 {
-		t.measured = view.InCommon(trials)
-	}
-	return t
-}
-
-func (t *comparison) single() bool { return len(t.Cells) == 1 }
-
-// rows returns the judged figures of all cells, and those of a single one that no threshold judges, or of all.
-func (t *comparison) rows(all bool) (rows []compare.Judged) {
-	all = all || t.single()
-	for i := range t.Cells {
-		for j := range t.Cells[i].Figures {
-			if r := &t.Cells[i].Figures[j]; all || r.Threshold != nil {
-				rows = append(rows, compare.Judged{Cell: i, Result: r})
-			}
-		}
-	}
-	return rows
-}
-
-// title returns what is compared with what.
+// title returns the verdict and the worst that has it.
 func (t *comparison) title() string {
-	of := func(s compare.Side, other string) string {
-		parts := []string{format.Plural(s.Trials, "trial")}
-		if text := format.Few(s.Revisions, namedSides); text != other {
-			parts = append([]string{text}, parts...)
-		}
-		return strings.TrimPrefix(format.Clean(s.Name)+format.Unbroken, format.Unbroken) + "(" + format.Join(parts...) + ")"
+	text, passed := verdictMarks[t.Verdict]+string(t.Verdict), verdictTones[t.Verdict] == Plain
+	of := slices.DeleteFunc(slices.Clone(t.worst), func(r compare.Judged) bool { return r.Verdict != t.Verdict })
+	if t.Broken > 0 || t.Verdict == compare.Regressed && of[0].Figure.Name == "violations" {
+		text = "✗ mutual exclusion violated"
 	}
-	b, h := t.Base, t.Head
-	before := ""
-	if b.Name == h.Name { // both sides of one run
-		before = format.Clean(b.Name) + ": "
-		b.Name, h.Name = "", ""
+	if len(of) > 0 && (!passed || len(t.Cells) == 1 && of[0].Threshold.Relative) {
+		text += ": " + strings.TrimPrefix(t.Cells[of[0].Cell].Label+", "+decisive(of[0].Result), ", ")
 	}
-	return before + "base " + of(b, format.Few(h.Revisions, namedSides)) + " → head " + of(h, format.Few(b.Revisions, namedSides))
+	if len(t.Missing) > 0 {
+		text += " · " + format.Plural(len(t.Missing), "cell") + " only in the base"
+	}
+	return text
 }
 
-// table returns rows with all that is known of them. On a terminal the name of a cell stands above its rows.
-func (t *comparison) table(rows []compare.Judged) Table {
-	table := Table{Caption: "Figures", Columns: []Column{
-		{Title: "cell", Left: true, Depth: Comment}, {Title: "figure", Left: true}, {Title: "base", Drop: 3}, {Title: "head", Drop: 3}, {Title: "change"},
-		{Title: "95 % interval", Drop: 2}, {Title: "p", Drop: 1}, {Title: "verdict", Left: true}, {Title: "because", Left: true, Wrap: true, Depth: Page},
-	}}
-	last := -1
-	for _, r := range rows {
-		name := r.Figure.Name
-		if r.Threshold != nil {
-			name = r.Threshold.Limit()
-		}
-		row := t.row(r, name)
-		row.Cells = slices.Insert(row.Cells, 0, Value{Text: t.names[r.Cell]})
-		if r.Cell != last && t.names[r.Cell] != "" {
-			row.Above = []string{t.names[r.Cell]}
-		}
-		last = r.Cell
-		table.Rows = append(table.Rows, row)
+// decisive returns what a result was judged by: "locks/s −12.5 % (−15.1 to −9.8 %), threshold −5 %".
+func decisive(r *compare.Result) string {
+	text := " " + changeText(r.Change)
+	if !r.Threshold.Relative || math.IsNaN(r.Change.Ratio) {
+		text = ": " + r.Why
 	}
-	if t.single() {
-		return table.without(0)
-	}
-	return table
+	return r.Figure.Name + text + ", threshold " + r.Threshold.Allowed()
 }
 
-// without returns the table without a column.
-func (t Table) without(col int) Table {
-	t.Columns = slices.Delete(t.Columns, col, col+1)
-	for i := range t.Rows {
-		t.Rows[i].Cells = slices.Delete(t.Rows[i].Cells, col, col+1)
-	}
-	return t
+// changeText returns a change with its interval: "−12.5 % (−15.1 to −9.8 %)".
+func changeText(c stats.Change) string {
+	return strings.TrimSuffix(format.Change(c.Ratio-1)+" ("+interval(c)+")", " ("+format.None+")")
 }
 
-// row returns that of a result under a name.
-func (t *comparison) row(r compare.Judged, name string) Row {
-	tone := verdictTones[r.Verdict]
-	side := func(e stats.Estimate) Value {
-		return Value{Text: spread(r.Figure, e), Brief: r.Figure.Unit.Format(e.Median)}
-	}
-	why := ""
-	if r.Why != "" {
-		why = format.Upper(r.Why) + "."
-	}
-	return Row{ID: t.rowID(r), Tone: tone, Cells: []Value{
-		{Text: name}, side(r.Change.Base), side(r.Change.Head), {Text: format.Change(r.Change.Ratio - 1)}, {Text: changeInterval(r.Change)}, {Text: pOf(r.Result)},
-		{Text: strings.TrimSpace(verdictMarks[r.Verdict] + " " + verdictOf(r.Result)), Tone: tone, Strong: r.Verdict == compare.Regressed}, {Text: strings.TrimSpace(why + " " + compare.Needs(r.Result))},
-	}}
-}
-
-// rowID returns the place of a result on a page, which other limits do not change.
-func (t *comparison) rowID(r compare.Judged) string {
-	what := r.Figure.Name
-	if r.Threshold != nil {
-		what = r.Threshold.String()
-	}
-	what = strings.NewReplacer("<", "-below-", ">", "-above-", "%", "-percent").Replace(what)
-	return fmt.Sprintf("cell-%d-%s", r.Cell+1, strings.Map(func(c rune) rune {
-		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '.' {
-			return c
-		}
-		return '-'
-	}, what))
-}
-
-// changeInterval returns the 95 % interval of a change: "−13.1 to −11.9 %", or a dash where there is none.
-func changeInterval(c stats.Change) string {
+// interval returns that of a change, or a dash.
+func interval(c stats.Change) string {
 	if math.IsNaN(c.Low) || math.IsNaN(c.High) {
 		return format.None
 	}
 	return strings.TrimSuffix(format.Change(c.Low-1), " %") + " to " + format.Change(c.High-1)
 }
 
-// spread returns a median, with how far its 95 % interval reaches where it has one that says something: "80,000 ± 1 %".
-func spread(f *metric.Metric, e stats.Estimate) string {
-	text := f.Unit.Format(e.Median)
-	if e.Known() && e.Median > 0 && f.Unit != metric.Count {
-		text += " ± " + strconv.FormatFloat(math.Round(100*max(e.High/e.Median-1, 1-e.Low/e.Median)), 'f', 0, 64) + " %"
+// sides returns what was compared with what, and what all trials have in common.
+func (t *comparison) sides() string {
+	names := "base " + t.Base.Name + " → head " + t.Head.Name
+	if t.Base.Name == t.Head.Name {
+		names = "base → head of " + t.Base.Name
 	}
-	return text
+	if names += fmt.Sprintf(" · %d + %d trials", t.Base.Trials, t.Head.Trials); t.Paired {
+		names += " in turns"
+	}
+	all := slices.Concat(t.trials[:]...)
+	if len(all) == 0 {
+		return names
+	}
+	elsewhere := []string{"claims", "trials", "side", "revision", "machine", "lockbench", "libraries", "library"}
+	return format.Join(names, view.Common(all, func(a view.Axis) bool {
+		return a.Server || slices.Contains(elsewhere, a.Title) || a.Title != "driver" && a.Usual(a.Value(all[0]))
+	}))
 }
 
-// pOf returns the p by which a result was judged, in brackets that of one which was not, or a dash.
-func pOf(r *compare.Result) string {
-	switch {
-	case r.Change.Base.N == 0 || r.Change.Head.N == 0:
-		return format.None
-	case !math.IsNaN(r.P):
-		return format.P(r.P)
-	case r.Threshold == nil:
-		return "(" + format.P(r.Change.P) + ")"
-	}
-	return format.None
-}
-
-// verdictOf returns that of a result in words; what is worse within its threshold is not called unchanged. It is empty for one that no
-// threshold judges.
-func verdictOf(r *compare.Result) string {
-	if r.Within() {
-		return "within limit"
-	}
-	return string(r.Verdict)
-}
-
-// method returns how the verdicts of rows came about.
-func (t *comparison) method(rows []compare.Judged) string {
-	change := "The change is that of the medians, its interval by Moses."
-	if t.Paired {
-		change = "The change is the middle of those from each trial of the base to the one of the head that it took turns with, its interval by Hodges and Lehmann."
-	}
-	return strings.TrimSpace(fmt.Sprintf("Medians over trials; ± is a 95 %% interval, which takes %d of them. %s %s", stats.MinTrials, change, t.tested(rows)))
-}
-
-// tested returns what p is; empty if nothing was tested.
-func (t *comparison) tested(rows []compare.Judged) string {
-	if t.Tests == 0 {
+// tally counts cells by their verdict; it is empty of a single one.
+func (t *comparison) tally() string {
+	if len(t.Cells) < 2 {
 		return ""
 	}
-	text := "p: Mann-Whitney"
-	if t.Paired {
-		text = "p: Wilcoxon's signed ranks, as the sides took turns"
-	}
-	if t.Tests > 1 {
-		text += fmt.Sprintf(", adjusted for %s tests (Holm)", format.Count(t.Tests))
-	}
-	text += fmt.Sprintf("; a regression takes p < %s, so that a comparison in which nothing has changed reports one at most that often.",
-		strconv.FormatFloat(t.Alpha, 'g', 3, 64))
-	if slices.ContainsFunc(rows, func(r compare.Judged) bool { return r.Threshold == nil }) {
-		text += " In brackets: not judged, and not adjusted."
+	text := format.Count(len(t.Cells))
+	for _, v := range compare.Verdicts {
+		of := slices.DeleteFunc(slices.Clone(t.Cells), func(c compare.Cell) bool { return c.Verdict != v })
+		if len(of) > 0 {
+			text += fmt.Sprintf(" · %d %s", len(of), v)
+		}
 	}
 	return text
 }
 
-// facts are what a page says of both sides, and by what they were judged.
-func (t *comparison) facts() Facts {
-	var limits []string
+// listed returns the judged rows that everybody has to see, the worst first, and counts the others.
+func (t *comparison) listed() (rows []compare.Judged, left string) {
+	keep, few := map[*compare.Result]bool{}, len(t.worst) <= someRows
+	for _, r := range t.worst[:min(len(t.worst), manyRows)] {
+		keep[r.Result] = few || !r.Quiet() || r.Threshold.Relative && len(t.worst) <= manyRows
+	}
 	for _, g := range t.judged {
-		limits = append(limits, format.Glue(g.Threshold.Limit()))
-	}
-	return filled(fact("base", t.about(t.Base, t.trials(0))), fact("head", t.about(t.Head, t.trials(1))), t.tally(),
-		Fact{Label: "must not be", Lines: []string{strings.Join(limits, " · ")}}, fact("measured", t.measured))
-}
-
-// tally says how many cells, or figures of a single one, have each verdict.
-func (t *comparison) tally() Fact {
-	counts, what, n := map[compare.Verdict]int{}, "cells", len(t.Cells)
-	for _, c := range t.Cells {
-		counts[c.Verdict]++
-	}
-	if t.single() {
-		clear(counts)
-		what, n = "judged", len(t.judged)
-		for _, g := range t.judged {
-			counts[g.Verdict]++
+		kept := slices.DeleteFunc(slices.Clone(g.Results), func(r compare.Judged) bool { return !keep[r.Result] })
+		if rows = append(rows, kept...); len(kept) < len(g.Results) {
+			left += fmt.Sprintf(" · %s %s in %d cells", g.Metric.Name, thresholdText(g.Threshold), len(g.Results)-len(kept))
 		}
 	}
-	var parts []string
-	for _, v := range compare.Verdicts {
-		if of := counts[v]; of > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s %s", verdictMarks[v], format.Count(of), v))
+	return rows, strings.TrimPrefix(left, " · ")
+}
+
+// table returns a row a result, of several cells below its metric. In full it has p, and why, and the cells stand above.
+func (t *comparison) table(rows []compare.Judged, full bool) *Table {
+	table := columns("", "base", "head", "change", "95 % interval", "threshold", "verdict", "p", "because")
+	for i, drop := range []int{0, 3, 4, 0, 2, 1, 0, 5, 6} {
+		table.Columns[i].Drop, table.Columns[i].Left = drop, i == 0 || i == 6 || i == 8
+	}
+	table.Columns[4].About = "Moses; of pairs: Hodges and Lehmann"
+	table.Columns[6].About = "in brackets: how many trials a side would tell"
+	table.Columns[7].About = "Mann-Whitney; of pairs: Wilcoxon; adjusted by Holm"
+	table.Columns = table.Columns[:map[bool]int{false: 7, true: 9}[full]]
+	last := ""
+	for _, r := range rows[:min(len(rows), mostRows)] {
+		c, l, unit, tone := r.Change, r.Threshold, r.Figure.Unit, verdictTones[r.Verdict]
+		base, head, threshold, verdict, p := c.Base.Median, c.Head.Median, format.None, "", c.P
+		if l != nil {
+			threshold, verdict, p = thresholdText(l), verdictMarks[r.Verdict]+string(r.Verdict), r.P
+			if unit == metric.Count && !l.Relative && !l.Less { // the worst trial is judged
+				base, head = c.Base.Max, c.Head.Max
+			}
+		}
+		if r.Needed > 0 {
+			verdict += " (" + format.Count(min(r.Needed, mostRows)) + "+ trials)"
+		} else if r.Within() {
+			verdict = "~ worse within"
+		}
+		name, group := r.Figure.Name, t.Cells[r.Cell].Label
+		if !full && group != "" {
+			name, group = group, name
+		}
+		row := table.row(name, unit.Format(base), unit.Format(head), format.Change(c.Ratio-1), interval(c),
+			threshold, verdict, strings.Replace(format.P(p), "NaN", format.None, 1), r.Why)
+		row.Tone, row.Cells[6].Tone, row.Cells = tone, tone, row.Cells[:len(table.Columns)]
+		if group != last {
+			row.Group, last = group, group
+		}
+		if r.Reason != "" {
+			row.Marks = []Mark{{Code: string(r.Reason), Line: r.Reason.About(), Tone: Warn}}
 		}
 	}
-	return Fact{Label: what, Lines: []string{format.Count(n) + ": " + strings.Join(parts, " · ")}}
+	return table
 }
 
-// sections are those of a page, with the charts that are not its picture.
-func (t *comparison) sections(command string, charts []Block) []Section {
-	return []Section{
-		section("notes", "Notes", folded(listOf(t.notes(math.MaxInt)), fullNotes, "more note")...),
-		section("more-changes", "More changes", charts...),
-		section("figures", "Figures", append(t.tables(), note(t.method(t.rows(true))))...),
-		section("environment", "Environment", t.places()),
-		section("commands", "Commands", t.commands(command)...),
+// thresholdText returns what must not come true: "< −5 %".
+func thresholdText(l *compare.Threshold) string {
+	return map[bool]string{true: "< ", false: "> "}[l.Less] + l.Allowed()
+}
+
+// notes returns a fact for each note, violations first; cells with the same note share it.
+func (t *comparison) notes() []Row {
+	var cells view.Grouped[string, string]
+	for _, c := range append([]compare.Cell{{Notes: t.Notes}}, t.Cells...) {
+		for _, note := range c.Notes {
+			cells.Add(note, c.Label)
+		}
 	}
+	list := &Table{}
+	for _, note := range cells.Keys {
+		code, text, coded := strings.Cut(note, ": ")
+		if !coded {
+			code, text = "note", note
+		}
+		if of := format.FewClauses(cells.Of[note], fewNames); of != "" {
+			text += " (" + of + ")"
+		}
+		list.fact(map[bool]Tone{true: Bad}[code == "violated"], code, text)
+	}
+	slices.SortStableFunc(list.Rows, func(a, b Row) int { return cmp.Compare(b.Cells[1].Tone, a.Cells[1].Tone) })
+	return list.Rows
 }
 
-// charted reports whether a result has a place in a chart of changes.
-func charted(r compare.Judged) bool {
-	return r.Change.Ratio > 0 && !math.IsInf(r.Change.Ratio, 0) && (r.Threshold == nil || r.Threshold.Relative)
+// remedies are what to do about a verdict, or about the reason of one that is inconclusive.
+var remedies = map[compare.Reason]string{
+	compare.Reason(compare.Regressed): "look at each side: lockbench report -v FILE",
+	compare.NoTrials:                  "run the trials again that ended early",
+	compare.Missing:                   "run the missing cells, or judge without them: -force",
+	compare.Unmeasured:                "run longer trials: -duration",
+	compare.Unlike:                    "run both sides on one machine, or judge all the same: -force",
+	compare.Zero:                      "judge the amount: -fail-on 'METRIC>VALUE'",
+	compare.Saturated:                 "run fewer clients or a larger machine, or judge all the same: -force",
+	compare.TooFew:                    "run more trials: -trials",
+	compare.Scatter:                   "run more trials (-trials), or on a quieter machine",
 }
 
-// charts show the changes: one for each threshold over all cells, the worst first, or one of all figures of a single cell.
+// charts returns one for each relative threshold, the worst first; of a single cell one with all metrics.
 func (t *comparison) charts() (blocks []Block) {
-	drawn := func(list ...compare.Judgement) (chart Intervals) {
-		chart.Axis = Axis{Unit: Change, Log: true}
-		for _, g := range list {
-			for _, r := range g.Results {
-				if charted(r) && len(chart.Rows) < intervalRows {
-					chart.Rows = append(chart.Rows, t.interval(r))
-				}
-			}
-		}
-		return chart
+	groups := [][]compare.Judgement{slices.Concat(t.judged, t.shown)}
+	if len(t.Cells) != 1 {
+		groups = slices.Collect(slices.Chunk(t.judged, 1))
 	}
-	if t.single() {
-		if chart := drawn(slices.Concat(t.judged, t.shown)...); len(chart.Rows) > 0 {
-			blocks = append(blocks, chart)
+	for _, group := range groups {
+		c := &Chart{Kind: Changes, Name: "changes", Title: "Changes from base to head"}
+		c.X = Axis{Name: "change · line: 95 % interval", Log: true}
+		c.X.Label = func(v float64) string { return format.Change(v - 1) }
+		if l := group[0].Threshold; len(t.Cells) != 1 {
+			c.Title = l.Figure.Name + " from base to head"
+			c.Name += "-" + strings.ReplaceAll(l.Figure.Name, "/", "-")
+			if c.Shade = (Range{1 + l.Value, math.Inf(1)}); l.Less {
+				c.Shade = Range{0, 1 + l.Value}
+			}
 		}
-	} else {
-		for _, g := range t.judged {
-			chart := drawn(g)
-			if len(chart.Rows) == 0 {
-				continue
+		for _, g := range group {
+			for _, r := range g.Results[:min(len(g.Results), manyRows)] {
+				l, change := g.Threshold, r.Change
+				if !(change.Ratio > 0) || math.IsInf(change.Ratio, 0) || l != nil && !l.Relative {
+					continue
+				}
+				s := Series{Name: cmp.Or(t.Cells[r.Cell].Label, r.Figure.Name), Text: changeText(change)}
+				s.Tone = verdictTones[r.Verdict]
+				if s.Points = []Point{{X: change.Ratio, Low: change.Low, High: change.High}}; l != nil {
+					s.Bound = 1 + l.Value
+				}
+				c.Series = append(c.Series, s)
 			}
-			if len(blocks) == 0 {
-				chart.Most = shownFirst
-			}
-			section := Section{Title: g.Metric.Name, About: aboutMetric(g.Metric) + ". The limit is " + g.Threshold.Allowed() + ".", Blocks: []Block{chart}}
-			if more := len(g.Results) - len(chart.Rows); more > 0 && len(chart.Rows) == intervalRows {
-				section.Blocks = append(section.Blocks, note("The table below has more."))
-			}
-			blocks = append(blocks, section)
+		}
+		if len(c.Series) > 0 {
+			blocks = append(blocks, Block{Chart: c})
 		}
 	}
 	return blocks
 }
 
-// picture is the first of the charts.
-func (t *comparison) picture(charts []Block) Section {
-	if len(charts) == 0 {
-		return Section{}
-	}
-	uncharted := 0
-	for _, g := range t.judged {
-		for _, r := range g.Results {
-			if !charted(r) {
-				uncharted++
+// environment returns what each side was, and where its first trial ran. Notes tell in what trials differ.
+func (t *comparison) environment() *Table {
+	list := &Table{}
+	for i, s := range []compare.Side{t.Base, t.Head} {
+		texts := []string{s.Name, strings.Join(s.Revisions, ", ")}
+		if all := t.trials[i]; len(all) > 0 {
+			texts = append(texts, format.Span(all[0].First().Started, all[len(all)-1].First().Started))
+			for _, f := range view.Place(all[0]) {
+				texts = append(texts, f.Text)
 			}
 		}
+		list.fact(Plain, []string{"base", "head"}[i], format.Join(texts...))
 	}
-	text := "The mark is the change from base to head, the line its 95 % interval; the shaded part lies beyond the limit. " +
-		"A cross has regressed: it is beyond the limit, and significant. A ring is inconclusive: neither that, nor can it be ruled out. A triangle has improved. " +
-		"Of a dot a change as large as the limit is ruled out. Ratios are drawn on a logarithmic scale; an arrow points at what lies beyond it."
-	if uncharted > 0 {
-		text += fmt.Sprintf(" %s judged by the head's own value, or %s no change in percent: see the tables.",
-			format.Verb(uncharted, "figure is", "figures are"), map[bool]string{true: "has", false: "have"}[uncharted == 1])
-	}
-	return Section{ID: "changes", Title: "Changes", Blocks: []Block{charts[0], howToRead(text)}}
+	return list
 }
 
-// aboutMetric returns what a figure is, and which way it improves.
-func aboutMetric(f *metric.Metric) string {
-	return format.Upper(f.About) + map[metric.Better]string{metric.Higher: "; more is better", metric.Lower: "; less is better"}[f.Better]
-}
-
-func (t *comparison) interval(r compare.Judged) Interval {
-	c := r.Change
-	row := Interval{Name: t.names[r.Cell], Link: t.rowID(r), Mark: verdictMarks[r.Verdict], Tone: verdictTones[r.Verdict],
-		Status: cmp.Or(verdictOf(r.Result), "not judged"), Value: format.Change(c.Ratio - 1), Low: c.Low, Mid: c.Ratio, High: c.High}
-	if l := r.Threshold; l != nil {
-		row.Limit, row.Above = 1+l.Value, !l.Less
-	}
-	if t.single() {
-		row.Name = r.Figure.Name
-		if r.Threshold != nil {
-			row.Name = r.Threshold.Limit()
+// commands returns the one that compares again, and those that measure again.
+func (t *comparison) commands(own string) (all []Text) {
+	lines := []string{own}
+	for _, c := range slices.Concat(t.trials[:]...) {
+		if line := c.Plan().Command; !slices.Contains(lines, line) && len(lines) <= manyRows {
+			lines = append(lines, line)
 		}
 	}
-	var beside []string
-	if !math.IsNaN(c.Low) {
-		beside = append(beside, format.Glue(changeInterval(c)))
+	if text := strings.TrimSpace(strings.Join(lines, "\n")); text != "" {
+		all = []Text{{Text: text, Code: true}}
 	}
-	if r.Threshold != nil && !math.IsNaN(r.P) {
-		beside = append(beside, format.Glue("p "+pOf(r.Result)))
-	}
-	row.Beside = strings.Join(beside, " · ")
-	return row
-}
-
-// tables are one for each threshold over all cells, and one for each figure that none judges; or one of a single cell.
-func (t *comparison) tables() (blocks []Block) {
-	if t.single() {
-		return []Block{t.table(t.rows(true))}
-	}
-	of := func(g compare.Judgement) Section {
-		s := Section{Title: g.Metric.Name}
-		room, left := unjudgedRows, "Those that moved the most; %s left out here, and in the CSV and JSON of the comparison."
-		if g.Threshold != nil {
-			s.Title, room, left = g.Threshold.Limit(), quietRows, "%s without a change are left out here, and in the CSV and JSON of the comparison."
-		} else {
-			slices.SortStableFunc(g.Results, func(a, b compare.Judged) int { return cmp.Compare(badness(b.Result), badness(a.Result)) })
-		}
-		table := t.table(nil)
-		table.Columns[1].Title = "cell"
-		table.Caption = aboutMetric(g.Metric) + "."
-		for i, r := range g.Results {
-			if r.Threshold == nil || r.Quiet() {
-				if room--; room < 0 {
-					left = fmt.Sprintf(left, format.Plural(len(g.Results)-i, "more row"))
-					break
-				}
-			}
-			row := t.row(r, t.names[r.Cell])
-			row.Cells = slices.Insert(row.Cells, 0, Value{})
-			table.Rows = append(table.Rows, row)
-		}
-		s.Blocks = []Block{table.without(0)}
-		if room < 0 {
-			s.Blocks = append(s.Blocks, note(left))
-		}
-		return s
-	}
-	for _, g := range t.judged {
-		blocks = append(blocks, of(g))
-	}
-	more := Section{Folded: true, Title: "Figures that no threshold judges"}
-	for _, g := range t.shown {
-		more.Blocks = append(more.Blocks, of(g))
-	}
-	if len(t.shown) > 0 {
-		blocks = append(blocks, more)
-	}
-	return blocks
-}
-
-// badness returns how far a figure has moved in the bad direction, or in any if none is, as the logarithm of a ratio.
-func badness(r *compare.Result) float64 {
-	moved := math.Log(r.Change.Ratio)
-	switch r.Figure.Better {
-	case metric.Higher:
-		return -moved
-	case metric.Neither:
-		return math.Abs(moved)
-	}
-	return moved
+	return all
 }

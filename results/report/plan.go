@@ -1,11 +1,8 @@
 package report
 
-// The document of a plan: which lock carries the load, and the trials from which that is known.
-
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -13,495 +10,346 @@ import (
 	"github.com/lockbench/lockbench/results/capacity"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
+	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/results/view"
 )
 
-// Plan returns what an answer of lockbench plan says.
+// planned is an answer whose numbers are all finite.
+type planned struct {
+	*capacity.Answer
+	slo  capacity.SLO              // without objectives if nobody can read it
+	best *capacity.CandidateAnswer // empty if there is none
+}
+
+// Plan returns which locks carry the load of a plan, and the trials from which that is known.
 func Plan(a *capacity.Answer) *Document {
-	a = a.Known()
-	look := planLook(a.Verdict)
-	d := &Document{Kind: "lockbench plan", Mark: look.mark, Tone: look.tone, Title: planSentence(a)}
-	failed, warnings := planFindings(a)
-	if all := append(failed, warnings...); all != nil {
-		d.add(At{Short | Verbose | Comment, all})
+	p := planned{Answer: a.Known(), best: &capacity.CandidateAnswer{}}
+	p.slo, _ = capacity.ParseSLO(p.SLO)
+	if len(p.Candidates) > 0 {
+		p.best = &p.Candidates[0]
 	}
-	facts, columns := PlanAnalysis(a), knownColumns(a)
-	const more, besides = Verbose | Comment | Page, Short | Verbose | Comment // a page has those of besides further up
-	if len(columns) > 0 {
-		for i := range facts {
-			facts[i].Depth = more // lockbench plan says it before it measures
+	d := &Document{Command: "lockbench plan", Title: p.title(), Tone: planTones[p.Verdict], When: p.when()}
+	paper := Block{Heading: "On paper", Table: PlanAnalysis(a)}
+	d.add(Block{Table: p.facts()})
+	if p.impossible() && len(p.best.Points) == 0 {
+		d.add(paper)
+		return d
+	}
+	late, p99 := p.charts(p.best)
+	paper.Detail = true
+	d.add(Block{Chart: p.overview()}, Block{Chart: late}, Block{Table: p.candidates()}, Block{Chart: p99}, paper)
+	for i := range p.Candidates {
+		c := &p.Candidates[i]
+		d.add(Block{Heading: c.Name, Detail: true, Table: candidateFacts(c)}, Block{Detail: true, Table: trialTable(c)})
+		if late, p99 := p.charts(c); i > 0 {
+			d.add(Block{Detail: true, Chart: late}, Block{Detail: true, Chart: p99})
 		}
 	}
-	add := func(depth Depth, label string, lines ...string) {
-		f := fact(label, lines...)
-		f.Depth = depth
-		facts = append(facts, filled(f)...)
+	beyond := facts("unseen", p.Unseen, "measured with", format.Join(p.Env.Lockbench, p.Env.Go, view.Libraries(p.Env)))
+	for _, text := range p.Skipped {
+		beyond.fact(Plain, "not tried", text)
 	}
-	add(0, "measured", planEffort(a))
-	if len(columns) == 0 {
-		add(0, "verdict", planVerdicts(a)...)
-	}
-	add(besides, "breaks", a.Breaks)
-	add(0, "strictest", planBinding(a))
-	add(besides, "unseen", a.Unseen)
-	d.Picture = planPicture(a)
-	means := planMeans(a)
-	if len(means) == 0 && len(facts) > 0 && len(a.Analysis) > 0 { // of a load that was refused on paper
-		means, facts[0].Depth = Facts{facts[0]}, besides
-	}
-	if len(failed) > 0 {
-		d.mean(means, failed)
-	} else {
-		d.mean(means)
-	}
-	if len(a.Skipped) > 0 {
-		short := a.Skipped
-		const few = 2 // are listed one by one
-		if n := len(short); n > few {
-			short = []string{format.Count(n) + " candidates that could not run (-v lists them)"}
-		}
-		facts = append(facts, Fact{Label: "skipped", Lines: short, Tone: Warn, Depth: Short}, Fact{Label: "skipped", Lines: a.Skipped, Tone: Warn, Depth: Verbose | Comment})
-	}
-	d.add(facts)
-	if len(a.Candidates) > 0 {
-		s := planCandidates(a, columns)
-		if len(columns) > 0 {
-			d.add(s)
-		} else {
-			d.add(At{Page, s}) // elsewhere the facts have all of it
-		}
-		d.add(At{Verbose | Page, planDetails(a)})
-	}
-	d.add(At{Page, Section{ID: "skipped", Title: "Skipped", About: "These candidates could not run.", Blocks: []Block{listOf(a.Skipped)}}},
-		At{Page, section("environment", "Environment", environment(a.Env))})
+	d.add(Block{Heading: "Beyond these figures", Detail: true, Table: beyond})
 	return d
 }
 
-// PlanAnalysis returns what is known of the loads of an answer without a server.
-func PlanAnalysis(a *capacity.Answer) Facts {
-	on := Fact{Label: "on paper"}
-	for _, an := range a.Analysis {
-		on.Lines = append(on.Lines, analysisText(an, a.Rate))
-		if an.Impossible != "" {
-			on.Tone = Bad
+// PlanAnalysis returns what is known of each load of an answer without a server.
+func PlanAnalysis(a *capacity.Answer) *Table {
+	t := columns("load", "hottest\nkey", "busy", "always\nbusy from", "meets the\nSLO up to", "hold\nthat fits",
+		"key\nthat fits")
+	t.Columns[4].About = "by a queue that is first come, first served, with hand-offs of a round trip"
+	t.Columns[6].About, t.Columns[6].Drop = "share of the arrivals that the hottest key may get", 1
+	for _, n := range a.Known().Analysis {
+		fits := 0.0
+		if n.FitsShare < n.Hottest {
+			fits = n.FitsShare
+		}
+		r := t.row(n.Load, known(n.Hottest, format.Percent), known(n.Busy, format.Percent), PlanRate(n.Stable),
+			PlanRate(n.Ceiling), known(float64(n.FitsHold), metric.Duration.Format), known(fits, format.Percent))
+		if n.Impossible != "" {
+			r.Tone, r.Marks = Bad, []Mark{{"impossible", "", n.Impossible, Bad}}
+		} else if n.Rough != "" {
+			r.Marks = []Mark{{"roughly", "", n.Rough, Plain}}
 		}
 	}
-	if on.Lines == nil {
-		return nil
-	}
-	return Facts{on}
+	return dense(t)
 }
 
-// planFindings returns which locks have failed, and what changes how all is read.
-func planFindings(a *capacity.Answer) (failed, warnings Findings) {
-	for i := range a.Candidates {
-		if c := &a.Candidates[i]; c.Verdict == capacity.Violated {
-			failed = append(failed, Finding{Tone: Bad, Lead: c.Name + ":", Text: planWhy(c)})
-		}
+// PlanRate formats a rate; a dash is one that is not known, or beyond what can be asked for.
+func PlanRate(rate float64) string {
+	if rate >= spec.MaxRate {
+		return format.None
 	}
-	for _, text := range a.Warnings {
-		warnings = append(warnings, Finding{Tone: Warn, Lead: "Warning:", Text: text})
-	}
-	return failed, warnings
+	return known(rate, func(v float64) string { return format.Three(v) + "/s" })
 }
 
-// planMeans says what can go wrong with the best candidate, what breaks, how far the figures go, and what to try next.
-func planMeans(a *capacity.Answer) Facts {
-	risk, next := "", ""
-	if len(a.Candidates) > 0 {
-		c := &a.Candidates[0]
-		next = c.Remedy
-		if c.Verdict == capacity.Sustains {
-			if risk = c.Wrong; risk != "" {
-				risk = c.Name + ": " + risk
-			}
-			next = proveIt(&results.Cell{Trials: []*results.Record{{Plan: c.Plan, Traits: c.Traits}}})
-		}
-	}
-	return filled(fact("risk", risk), fact("breaks", a.Breaks), fact("trust", append(slices.Clone(a.Warnings), a.Unseen)...), fact("next", next))
-}
-
-// planPicture is the rate that each candidate sustains.
-func planPicture(a *capacity.Answer) Section {
-	overview := planOverview(a)
-	if len(overview.Rows) == 0 {
-		return Section{}
-	}
-	return Section{ID: "rates", Title: "What each sustains", Blocks: []Block{overview, Paragraph{Text: overviewHint(a), Note: true}}}
-}
-
-// planVerdicts says what became of candidates of which no figure is known, but for those of which the analysis says it.
-func planVerdicts(a *capacity.Answer) (lines []string) {
-	names := planGroups(a, func(c *capacity.CandidateAnswer) string {
-		if slices.ContainsFunc(a.Analysis, func(an capacity.Analysis) bool { return an.Impossible != "" && an.Impossible == c.Why }) {
-			return ""
-		}
-		return planWhy(c)
-	})
-	for _, text := range names.Keys {
-		lines = append(lines, format.And(names.Of[text])+" – "+text)
-	}
-	return lines
-}
-
-// planCandidates is the ranked table, with what a reader needs to see of it at once.
-func planCandidates(a *capacity.Answer, columns []planColumn) Section {
-	s := Section{ID: "candidates", Title: "Candidates"}
-	s.Blocks = append(s.Blocks, At{Short | Comment, planTable(a, columns, false)}, At{Verbose | Page, planTable(a, columns, true)})
-	if slices.ContainsFunc(a.Candidates, func(c capacity.CandidateAnswer) bool { return c.Headroom > 0 }) {
-		s.Blocks = append(s.Blocks, Paragraph{Note: true, Text: "Head-room: the lower end of the interval, divided by the rate asked for."})
-	}
-	if slices.ContainsFunc(a.Candidates, func(c capacity.CandidateAnswer) bool { return len(c.Points) > 0 }) {
-		s.Blocks = append(s.Blocks, At{Page, Paragraph{Note: true, Text: "Response: at the rate asked for, at the quantile of the objective. First full: the resource that is used up first, and the rate at which it is (utilisation law)."}})
-	}
-	var why List
-	for i := range a.Candidates {
-		if c := &a.Candidates[i]; c.Verdict != capacity.Sustains && len(columns) > 0 {
-			why = append(why, Item{Text: c.Name + " – " + planWhy(c)})
-		}
-	}
-	if why != nil {
-		s.Blocks = append(s.Blocks, At{Comment, why})
-	}
-	if risks := planRisks(a); len(risks) > 0 && len(columns) > 0 {
-		s.Blocks = append(s.Blocks, At{Short | Comment, Section{Title: "What is wrong with each design", Blocks: []Block{risks}}})
-	}
-	return s
-}
-
-// planRisks returns what is wrong with the design that is recommended, and the main risk of each of the others.
-func planRisks(a *capacity.Answer) (list List) {
-	names := planGroups(a, func(c *capacity.CandidateAnswer) string {
-		if c.Wrong == a.Candidates[0].Wrong {
-			return c.Wrong
-		}
-		first, _, _ := strings.Cut(c.Wrong, ";")
-		return first
-	})
-	for _, text := range names.Keys {
-		mark := strings.Join(names.Of[text], ", ")
-		if n := len(names.Of[text]); n > 1 && n == len(a.Candidates) {
-			mark = "all"
-		}
-		list = append(list, Item{Mark: mark + ":", Text: text})
-	}
-	return list
-}
-
-// planColumn is a figure of the ranked table.
-type planColumn struct {
-	title string
-	drop  int // see Column.Drop
-	text  func(c *capacity.CandidateAnswer) string
-}
-
-// planColumns are those of figures, in their order.
-var planColumns = []planColumn{
-	{"sustains\n/s", 0, func(c *capacity.CandidateAnswer) string {
-		switch {
-		case c.AtLeast && c.Sustains.Low > 0:
-			return "≥ " + format.Three(c.Sustains.Low)
-		case c.Sustains.Mid <= 0:
-			return format.None
-		}
-		return format.Three(c.Sustains.Mid)
-	}},
-	{"95 %\ninterval", 0, func(c *capacity.CandidateAnswer) string {
-		if c.AtLeast {
-			return format.None
-		}
-		return intervalText(c.Sustains, format.Three)
-	}},
-	{"head-\nroom", 0, func(c *capacity.CandidateAnswer) string {
-		if c.Headroom <= 0 {
-			return format.None
-		}
-		return metric.Ratio.Format(c.Headroom)
-	}},
-	{"response\nat rate", 1, func(c *capacity.CandidateAnswer) string {
-		if c.AtLeast && c.Verdict == capacity.Undecided { // it is lockbench's, or its machine's
-			return format.None
-		}
-		return cmp.Or(planResponse(c), format.None)
-	}},
-	{"clients\n/conns", 4, func(c *capacity.CandidateAnswer) string {
-		if c.Clients <= 0 {
-			return format.None
-		}
-		if c.Conns <= 0 {
-			return format.Count(c.Clients)
-		}
-		return format.Count(c.Clients) + " / " + format.Count(c.Conns)
-	}},
-	{"commands\n/lock", 3, func(c *capacity.CandidateAnswer) string { return planCost(c.Cost.Commands, metric.PerLock) }},
-	{"CPU\n/lock", 2, func(c *capacity.CandidateAnswer) string { return planCost(c.Cost.ServerCPUUs, metric.Micros) }},
-}
-
-// planCost formats an amount of which 0 and less are not known.
-func planCost(v float64, u *metric.Unit) string {
+// known formats an amount; what is not more than 0 is not known.
+func known(v float64, write func(float64) string) string {
 	if v <= 0 {
 		return format.None
 	}
-	return u.Format(v)
+	return write(v)
 }
 
-// knownColumns returns those of the ranked table; none if no figure of any candidate is known.
-func knownColumns(a *capacity.Answer) []planColumn {
-	known := func(col planColumn) bool {
-		return slices.ContainsFunc(a.Candidates, func(c capacity.CandidateAnswer) bool { return col.text(&c) != format.None })
+// ranged formats a value with its interval: "3,470/s (3,300–3,640/s)".
+func ranged(r capacity.Range, write func(float64) string) string {
+	if r.IsZero() {
+		return format.None
 	}
-	if !slices.ContainsFunc(planColumns, known) {
-		return nil
-	}
-	return slices.DeleteFunc(slices.Clone(planColumns), func(col planColumn) bool { return col.drop > 0 && !known(col) })
+	low, high := write(r.Low), write(r.High)
+	unit := high[strings.LastIndexAny(high, "0123456789")+1:] // which low may have, too
+	return write(r.Mid) + " (" + strings.TrimSuffix(low, unit) + "–" + high + ")"
 }
 
-// planTable is the ranked table. Its reasons are whole, or in short the first of them.
-func planTable(a *capacity.Answer, columns []planColumn, whole bool) Table {
-	const besides = Page | Comment // where a terminal has a line below the row
-	t := Table{Caption: "Candidates, the best first", Columns: []Column{{Title: "candidate", Left: true}, {Title: "verdict", Left: true, Depth: besides}, {Title: "guarantees", Left: true, Depth: besides}}}
-	for _, col := range columns {
-		t.Columns = append(t.Columns, Column{Title: col.title, Drop: col.drop})
-	}
-	t.Columns = append(t.Columns, Column{Title: "first full", Left: true, Depth: besides})
-	for i := range a.Candidates {
-		c := &a.Candidates[i]
-		look := planLook(c.Verdict)
-		row := Row{Mark: look.mark, Tone: look.tone, Cells: []Value{
-			{Text: c.Name, Link: candidateID(i)}, {Text: look.mark + " " + string(c.Verdict), Tone: look.tone}, {Text: planClaims(c)},
-		}}
-		for _, col := range columns {
-			row.Cells = append(row.Cells, Value{Text: col.text(c)})
-		}
-		first := planFirst(c)
-		row.Cells = append(row.Cells, Value{Text: cmp.Or(first, format.None)})
-		why := ""
-		if c.Verdict != capacity.Sustains {
-			if why = planWhy(c); !whole {
-				why, _, _ = strings.Cut(why, ";")
+// dense returns a table without the columns in which nothing is known.
+func dense(t *Table) *Table {
+	for i := len(t.Columns) - 1; i > 0; i-- {
+		if !slices.ContainsFunc(t.Rows, func(r Row) bool { return r.Cells[i].Text != format.None }) {
+			t.Columns = slices.Delete(t.Columns, i, i+1)
+			for j := range t.Rows {
+				t.Rows[j].Cells = slices.Delete(t.Rows[j].Cells, i, i+1)
 			}
 		}
-		if first != "" {
-			first = "first full: " + first
-		}
-		row.Below = format.Join(why, view.Waits(&c.Plan), planClaims(c), first)
-		t.Rows = append(t.Rows, row)
 	}
 	return t
 }
 
-func candidateID(i int) string { return fmt.Sprintf("candidate-%d", i+1) }
-
-// planOverview is a row a candidate: its rate with the interval, against the rate asked for. It has none if no rate is known.
-func planOverview(a *capacity.Answer) (chart Intervals) {
-	if !slices.ContainsFunc(a.Candidates, func(c capacity.CandidateAnswer) bool { return c.Sustains.Low > 0 }) {
-		return chart
-	}
-	chart.Axis, chart.Most = planRates(a), shownFirst
-	for i := range a.Candidates {
-		c := &a.Candidates[i]
-		r, look := c.Sustains, planLook(c.Verdict)
-		row := Interval{Name: c.Name, Link: candidateID(i), Mark: look.mark, Tone: look.tone, Status: string(c.Verdict), Value: format.None,
-			Limit: a.Rate, Low: r.Low, Mid: r.Mid, High: r.High}
-		switch {
-		case c.AtLeast && r.Low > 0:
-			row.AtLeast, row.Value = true, "≥ "+RateText(r.Low)
-		case r.Mid > 0:
-			row.Value, row.Beside = RateText(r.Mid), intervalText(r, format.Three)
-		}
-		chart.Rows = append(chart.Rows, row)
-	}
-	return chart
+// planTones are how verdicts are taken. Others are plain.
+var planTones = map[capacity.Verdict]Tone{
+	capacity.Sustains: Good, capacity.Undecided: Warn,
+	capacity.RulesOut: Bad, capacity.Violated: Bad, capacity.Failed: Bad,
 }
 
-// planRates spans the rates of all candidates and the one asked for; on a logarithmic scale if they are far apart.
-func planRates(a *capacity.Answer) Axis {
-	x := Axis{Unit: PerSecond, Least: math.Inf(1)}
-	list := []float64{a.Rate}
-	for _, c := range a.Candidates {
-		list = append(list, c.Sustains.Low, c.Sustains.Mid, c.Sustains.High)
-	}
-	for _, v := range list {
-		if v > 0 && !math.IsInf(v, 0) {
-			x.Least, x.Most = min(x.Least, v), max(x.Most, v)
-		}
-	}
-	const farApart = 20
-	x.Log = x.Most > farApart*x.Least
-	return x
+// impossible reports whether no lock carries one of the loads.
+func (p planned) impossible() bool {
+	return slices.ContainsFunc(p.Analysis, func(n capacity.Analysis) bool { return n.Impossible != "" })
 }
 
-// overviewHint says how to read it.
-func overviewHint(a *capacity.Answer) string {
-	text := "Arrivals a second that each sustains under the SLO, with the 95 % interval"
-	if planRates(a).Log {
-		text += ", on a logarithmic scale"
+// title returns the answer.
+func (p planned) title() (text string) {
+	names := map[capacity.Verdict][]string{}
+	for _, c := range p.Candidates {
+		names[c.Verdict] = append(names[c.Verdict], c.Name)
 	}
-	text += "."
-	if a.Rate > 0 {
-		text += " The broken line is " + RateText(a.Rate) + ", which is asked for; the shaded part lies below it."
+	best, n, who, verdict := p.best, len(p.Candidates), p.best.Name, cmp.Or(string(p.best.Verdict), "undecided")
+	if n != 1 {
+		who = format.Plural(n, "candidate")
 	}
-	if slices.ContainsFunc(a.Candidates, func(c capacity.CandidateAnswer) bool { return c.AtLeast }) {
-		text += " An arrow: at least so many, and lockbench, its machine or the highest rate to be tried was the limit."
+	if p.impossible() {
+		who = "any lock"
+	}
+	switch carry := len(names[capacity.Sustains]); {
+	case p.Verdict == capacity.Violated:
+		text = "violated: " + format.And(names[p.Verdict]) + " let two clients hold one key"
+	case carry > 0:
+		text = best.Name + " sustains " + sustained(best) + " with " + p.objective()
+		if n > 1 && p.Rate > 0 {
+			text += fmt.Sprintf(" · %d of %d candidates carry %s", carry, n, PlanRate(p.Rate))
+		}
+	case p.Rate > 0:
+		text = verdict + ": " + who + " at " + PlanRate(p.Rate) + " with " + p.objective()
+	default:
+		text = verdict + ": " + who + " with " + p.objective()
+	}
+	if p.Partial != "" {
+		text += " (" + p.Partial + ")"
 	}
 	return text
 }
 
-// planDetails is all that is known of each candidate.
-func planDetails(a *capacity.Answer) Section {
-	const unfolded = 6
-	s := Section{ID: "details", Title: "One by one"}
-	slo, err := capacity.ParseSLO(a.SLO)
-	if err != nil {
-		slo = capacity.SLO{} // somebody else wrote the file
+// objective returns what must be true of the arrivals: "response p99 < 20 ms, errors < 0.1 %".
+func (p planned) objective() string {
+	var list []string
+	for _, o := range p.slo.Objectives {
+		list = append(list, "response p"+strings.TrimSuffix(spec.FormatShare(o.Quantile), "%")+" < "+format.Exact(o.Limit))
 	}
-	for i := range a.Candidates {
-		c := &a.Candidates[i]
-		look := planLook(c.Verdict)
-		one := Section{ID: candidateID(i), Title: c.Name, Folded: true, Open: i < unfolded, Mark: look.mark, Tone: look.tone, Status: string(c.Verdict)}
-		for _, chart := range planCharts(a, c, slo) {
-			one.Blocks = append(one.Blocks, At{Page, Charts{chart}})
-		}
-		one.Blocks = append(one.Blocks, planFacts(c))
-		if len(c.Resources) > 0 {
-			one.Blocks = append(one.Blocks, planResources(c))
-		}
-		if len(c.Points) > 0 {
-			one.Blocks = append(one.Blocks, planTrials(c))
-		}
-		s.Blocks = append(s.Blocks, one)
+	if p.slo.HasErrors {
+		list = append(list, "errors < "+format.Percent(p.slo.Errors))
 	}
-	return s
+	return cmp.Or(strings.Join(list, ", "), p.SLO, "no objective")
 }
 
-// planResources is what a lock takes of each resource.
-func planResources(c *capacity.CandidateAnswer) Table {
-	t := Table{Caption: "What a lock takes of each resource, the first to be used up first", Columns: []Column{
-		{Title: "resource", Left: true}, {Title: "a lock takes"}, {Title: "there are"}, {Title: "used"}, {Title: "full at"},
-	}}
+// sustained returns the rate that a candidate sustains.
+func sustained(c *capacity.CandidateAnswer) string {
+	if c.AtLeast && c.Sustains.Low > 0 {
+		return PlanRate(c.Sustains.Low) + " or more"
+	}
+	return ranged(c.Sustains, PlanRate)
+}
+
+// when returns how much was measured, and on what.
+func (p planned) when() string {
+	trials, effort, machine := 0, "", ""
+	for _, c := range p.Candidates {
+		trials += len(c.Points)
+	}
+	if trials > 0 {
+		effort = format.Plural(trials, "trial") + " in " + format.Duration(p.Spent) + " of " + format.Duration(p.Budget)
+	}
+	if p.Env.CPUs > 0 {
+		machine = view.CPU(p.Env)
+	}
+	return format.Join(effort, serverText(p.best.Server), machine)
+}
+
+func serverText(s results.Server) string {
+	return strings.TrimSpace(s.Kind + " " + s.Name + " " + s.Version)
+}
+
+// facts returns what is asked, what limits the best candidate, what can go wrong, and what to do next.
+func (p planned) facts() *Table {
+	load, most := "", ""
+	if len(p.Analysis) == 1 && !p.impossible() {
+		load = p.Analysis[0].Load
+	}
+	if p.MaxRate > 0 {
+		most = "no trial beyond " + PlanRate(p.MaxRate)
+	}
+	c, risk, next := p.best, "", p.best.Remedy
+	if n := len(p.Candidates); n > 0 && p.Verdict == capacity.Violated {
+		c = &p.Candidates[n-1] // those come last
+	}
+	if c.Verdict == capacity.Sustains || c.Verdict == capacity.Violated {
+		risk, _, _ = strings.Cut(c.Wrong, ";") // the main one
+		next = prove(&results.Cell{Trials: []*results.Record{{Plan: c.Plan, Traits: c.Traits}}})
+	}
+	t := facts("load", format.Join(load, most), "limited by", limiting(p.best), "strictest", p.best.Binding, "risk", risk)
+	t.fact(Warn, "caution", strings.Join(p.Warnings, " · "))
+	if n := len(p.Skipped); n > 0 && !p.impossible() {
+		t.fact(Plain, "not tried", format.Plural(n, "choice")+" (-v)")
+	}
+	t.fact(Plain, "next", next)
+	return t
+}
+
+// limiting returns the resource that is used up first, and the rate at which it is.
+func limiting(c *capacity.CandidateAnswer) string {
 	for _, r := range c.Resources {
-		takes := format.None
-		if r.Demand.Mid > 0 {
-			takes = metric.Duration.Format(r.Demand.Mid * 1e9)
+		if r.Full.Mid > 0 {
+			return r.Name + ", full at " + ranged(r.Full, PlanRate)
 		}
-		t.line(r.Name, takes, unitsText(r.Units), usedText(r.Used), rateRange(r.Full))
+	}
+	return ""
+}
+
+// candidates returns the ranked table.
+func (p planned) candidates() *Table {
+	t := columns("candidate", "sustains", "head-\nroom", "response\nat rate", "trials", "first full",
+		"commands\n/lock", "CPU\n/lock", "guarantees")
+	t.Columns[1].About, t.Columns[2].About = "with the 95 % interval", "lower end of the interval by the rate asked for"
+	t.Columns[5].Left, t.Columns[8].Left = true, true
+	for i, drop := range []int{5: 1, 7: 2, 6: 3, 8: 4} {
+		t.Columns[i].Drop = drop
+	}
+	for i := range p.Candidates {
+		c := &p.Candidates[i]
+		var response []string
+		for _, took := range c.Response {
+			response = append(response, format.Duration(took))
+		}
+		first, _, _ := strings.Cut(limiting(c), ",")
+		r := t.row(c.Name, sustained(c), known(c.Headroom, metric.Ratio.Format),
+			cmp.Or(strings.Join(response, ", "), format.None), known(float64(len(c.Points)), metric.Count.Format),
+			cmp.Or(first, format.None), known(c.Cost.Commands, metric.PerLock.Format),
+			known(c.Cost.ServerCPUUs, metric.Micros.Format), cmp.Or(view.Claims(c.Traits), format.None))
+		if r.Tone = planTones[c.Verdict]; c.Verdict != capacity.Sustains {
+			why := c.Why
+			if c.Verdict != capacity.Dropped && len(p.Candidates) > 1 {
+				why = c.Name + ": " + why
+			}
+			r.Marks = []Mark{{string(c.Verdict), "", why, r.Tone}}
+		} else if c.AtLeast {
+			r.Marks = []Mark{{"at least", "", "lockbench or its machine was the limit", Plain}}
+		}
+	}
+	return dense(t)
+}
+
+// candidateFacts returns what is known of a candidate beside its row.
+func candidateFacts(c *capacity.CandidateAnswer) *Table {
+	return facts("limited by", limiting(c), "strictest", c.Binding, "occupies a key for",
+		ranged(c.Occupies, metric.Duration.Format), "between trials", known(c.Noise, format.Percent),
+		"made by", format.Join(format.Labelled("clients", int64(c.Clients)), format.Labelled("connections", int64(c.Conns))),
+		"waiting", c.Plan.Wait, "claims", view.TraitWords(c.Traits), "risk", c.Wrong, "next", c.Remedy,
+		"server", serverText(c.Server), "command", c.Plan.Command)
+}
+
+// trialTable returns the trials of a candidate in the order in which they ran.
+func trialTable(c *capacity.CandidateAnswer) *Table {
+	t := columns("trial", "rate", "late arrivals", "p99", "arrivals")
+	for _, pt := range c.Points {
+		r := t.row(string(pt.Stage), PlanRate(pt.Rate), ranged(pt.Share, format.Percent),
+			known(float64(pt.P99), metric.Duration.Format), format.Count(pt.Arrivals))
+		if pt.Left != "" {
+			r.Marks = []Mark{{"left out", "", pt.Left, Plain}}
+		}
 	}
 	return t
 }
 
-// planTrials is the trials of a candidate, in the order in which they ran.
-func planTrials(c *capacity.CandidateAnswer) Table {
-	t := Table{Caption: "Trials", Columns: []Column{{Title: "stage", Left: true}, {Title: "rate"}, {Title: "late arrivals"}, {Title: "p99"}, {Title: "arrivals"}, {Title: "left out", Left: true}}}
-	for _, pt := range c.Points {
-		p99 := format.None
-		if pt.P99 > 0 {
-			p99 = format.Duration(pt.P99)
-		}
-		t.line(cmp.Or(string(pt.Stage), format.None), RateText(pt.Rate), shareRange(pt.Share), p99, format.Count(pt.Arrivals), pt.Left)
+// overview returns the rate that each of several candidates sustains.
+func (p planned) overview() *Chart {
+	chart := &Chart{Kind: Bars, Name: "sustained", Title: "Rate that each candidate sustains"}
+	chart.X = Axis{Name: "arrivals/s", Label: format.Three}
+	if p.Rate > 0 {
+		chart.Uprights = []Line{{p.Rate, "asked for"}}
 	}
-	return t
+	for _, c := range p.Candidates {
+		if r := c.Sustains; len(p.Candidates) > 1 && r.Low > 0 {
+			chart.Series = append(chart.Series, Series{Name: c.Name, Tone: planTones[c.Verdict], Text: sustained(&c),
+				Points: []Point{{X: max(r.Low, r.Mid), Low: r.Low, High: max(r.Low, r.High)}}})
+		}
+	}
+	return chart
 }
 
-// planCharts returns the charts of a candidate over the rate: the share of late arrivals, and the p99 if some trial has one.
-func planCharts(a *capacity.Answer, c *capacity.CandidateAnswer, slo capacity.SLO) (all []Chart) {
-	var points []capacity.Point
-	for _, pt := range c.Points {
-		if pt.Rate > 0 {
-			points = append(points, pt)
+// charts returns the share of late arrivals and the p99 of the response over the rate.
+func (p planned) charts(c *capacity.CandidateAnswer) (late, p99 *Chart) {
+	const least = 1e-4 // share that is drawn: trials without any late arrival lie there
+	late = &Chart{Name: "late", Title: "Late arrivals of " + c.Name, X: Axis{Name: "arrivals/s", Label: format.Three}}
+	late.Y = Axis{Name: "late arrivals", Log: true, Least: least, Label: format.Percent}
+	p99 = &Chart{Name: "p99", Title: "p99 of the response of " + c.Name, X: late.X}
+	p99.Y = Axis{Name: "p99", Log: true, Label: metric.Duration.Format}
+	for _, o := range p.slo.Objectives {
+		late.Levels = append(late.Levels, Line{o.Allowed(), "objective " + format.Percent(o.Allowed())})
+		if o.Quantile == 0.99 {
+			p99.Levels = []Line{{float64(o.Limit), "objective " + format.Exact(o.Limit)}}
 		}
 	}
-	if len(points) == 0 {
-		return nil
+	share := func(kind string, pt capacity.Point) {
+		late.point(kind, Point{pt.Rate, max(least, pt.Share.Mid), max(least, pt.Share.Low), max(least, pt.Share.High)})
 	}
-	most := max(a.Rate, c.Sustains.High)
-	for _, pt := range points {
+	for _, pt := range c.Curve {
+		share(fitted, pt)
+	}
+	most := 0.0
+	for _, pt := range c.Points {
+		kind := cmp.Or(string(pt.Stage), "trial")
+		if pt.Left != "" {
+			kind = "left out"
+		}
+		if share(kind, pt); pt.P99 > 0 {
+			p99.point(kind, Point{X: pt.Rate, Y: float64(pt.P99)})
+		}
 		most = max(most, pt.Rate)
 	}
-	most = min(most, 3*max(c.Sustains.High, points[len(points)-1].Rate)) // the rate that was asked for may be far beyond all trials
-	base := Chart{Of: c.Name, X: Axis{Unit: PerSecond, Most: most}}
 	if c.Sustains.High > 0 {
-		base.From, base.To = c.Sustains.Low, c.Sustains.High
+		late.Shade = Range{c.Sustains.Low, c.Sustains.High}
 	}
-	if a.Rate > 0 {
-		base.Uprights = []Line{{a.Rate, "asked for"}}
+	if p.Rate > 0 && p.Rate < 3*most { // it may be far beyond all trials
+		late.Uprights = []Line{{p.Rate, "asked for"}}
 	}
-	all = append(all, shareChart(base, c, slo, points))
-	if chart := p99Chart(base, slo, points); chart.Panels[0].Y.Most > 0 {
-		all = append(all, chart)
-	}
-	return all
+	p99.Shade, p99.Uprights = late.Shade, late.Uprights
+	return late, p99
 }
 
-// shareChart is the share of late arrivals over the rate. Trials without any late arrival lie at its lower end.
-func shareChart(chart Chart, c *capacity.CandidateAnswer, slo capacity.SLO, points []capacity.Point) Chart {
-	const lowest = 1e-5
-	chart.Title, chart.Finding = "Late arrivals by rate", "Share of the arrivals beyond the limit, by arrivals a second."
-	if r := c.Sustains; r.High > 0 {
-		chart.Finding = "The fit crosses the limit at " + format.Glue(rateRange(r)) + ". " + chart.Finding
-	}
-	p := Panel{Y: Axis{Unit: Share, Log: true, Least: 1}}
-	for _, pt := range points {
-		p.Y.take(pt.Share.Mid, pt.Share.High)
-	}
-	for _, o := range slo.Objectives {
-		p.Y.take(o.Allowed()/10, o.Allowed()*3)
-		p.Levels = append(p.Levels, Line{o.Allowed(), "SLO " + format.Percent(o.Allowed())})
-	}
-	p.Y.Least, p.Y.Most = max(p.Y.Least, lowest), min(p.Y.Most, 1)
-	fit := Series{Band: true}
-	for _, pt := range c.Curve {
-		if pt.Rate > 0 && !pt.Share.IsZero() {
-			fit.Points = append(fit.Points, Point{pt.Rate, pt.Share.Mid, pt.Share.Low, pt.Share.High})
-		}
-	}
-	p.Series = []Series{fit}
-	p.Signs = planSigns(points, func(pt capacity.Point) Point { return Point{pt.Rate, pt.Share.Mid, pt.Share.Low, pt.Share.High} })
-	chart.Panels = []Panel{p}
-	return chart
-}
+const fitted = "fit" // is a line, other kinds of points are signs
 
-// p99Chart is the p99 of the response over the rate.
-func p99Chart(chart Chart, slo capacity.SLO, points []capacity.Point) Chart {
-	chart.Title, chart.Finding = "p99 by rate", "p99 of the response of each trial, by arrivals a second."
-	p := Panel{Y: Axis{Unit: Nanoseconds, Log: true, Least: math.Inf(1)}}
-	known := slices.DeleteFunc(slices.Clone(points), func(pt capacity.Point) bool { return pt.P99 <= 0 })
-	for _, pt := range known {
-		p.Y.take(float64(pt.P99))
+// point adds a point to those of a kind.
+func (c *Chart) point(kind string, p Point) {
+	i := slices.IndexFunc(c.Series, func(s Series) bool { return s.Name == kind })
+	if i < 0 {
+		i, c.Series = len(c.Series), append(c.Series, Series{Name: kind, Signs: kind != fitted})
 	}
-	const quantile = 0.99
-	for _, o := range slo.Objectives {
-		if o.Quantile == quantile && len(known) > 0 {
-			p.Y.take(float64(o.Limit))
-			p.Levels = append(p.Levels, Line{float64(o.Limit), "SLO " + format.Exact(o.Limit)})
-		}
-	}
-	p.Signs = planSigns(known, func(pt capacity.Point) Point { return Point{X: pt.Rate, Y: float64(pt.P99)} })
-	chart.Panels = []Panel{p}
-	return chart
-}
-
-// take makes room for values that are more than 0 and finite.
-func (x *Axis) take(values ...float64) {
-	for _, v := range values {
-		if v > 0 && !math.IsInf(v, 0) {
-			x.Least, x.Most = min(x.Least, v), max(x.Most, v)
-		}
-	}
-}
-
-// planSigns sorts trials by their stages; those that do not count are the last kind.
-func planSigns(points []capacity.Point, place func(capacity.Point) Point) (all []Signs) {
-	for i, stage := range []capacity.Stage{capacity.StagePilot, capacity.StageSearch, capacity.StageConfirm, ""} {
-		s := Signs{Kind: i, Name: cmp.Or(map[capacity.Stage]string{capacity.StageConfirm: "confirmation"}[stage], string(stage), "does not count")}
-		for _, pt := range points {
-			counts := pt.Left == "" && slices.Contains([]capacity.Stage{capacity.StagePilot, capacity.StageSearch, capacity.StageConfirm}, pt.Stage)
-			if counts && pt.Stage == stage || !counts && stage == "" {
-				s.Points = append(s.Points, place(pt))
-			}
-		}
-		if s.Points != nil {
-			all = append(all, s)
-		}
-	}
-	return all
+	c.Series[i].Points = append(c.Series[i].Points, p)
 }

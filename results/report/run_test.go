@@ -9,188 +9,307 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/results/stats"
+	"github.com/lockbench/lockbench/workloads/presets"
 )
 
-// made keeps the histograms of record, because compressing them takes most of a test's time.
-var made = map[int]map[results.Metric]results.Latency{}
-
-// TestFormulaOfTheBound: that of the most wanted key is for keys of which some are wanted more, if what was granted is spread as
-// what was wanted.
-func TestFormulaOfTheBound(t *testing.T) {
-	for _, c := range []struct {
-		keys     string
-		timedOut int64
-		want     string
-	}{
-		{"", 0, evenKeys}, {"sequential", 0, evenKeys}, {"zipf:0.99", 0, skewedKeys}, {"hot:80%:1", 0, skewedKeys},
-		{"hot:80%:1", 81_000, evenKeys},
-	} {
-		r := TrialOf(0)
-		r.Plan.KeyDist, r.Bound.By, r.Counts.TimedOut = spec.Must(spec.ParseKeys(c.keys)), "keys", c.timedOut
-		if got := idealOf(CellsOf(t, r)[0]); got != c.want {
-			t.Errorf("%q, %d timed out: %s, want %s", c.keys, c.timedOut, got, c.want)
-		}
-	}
-}
-
-// TestQuantilesOfTooFew: what is printed of a distribution has values enough, in the detail and in the table.
-func TestQuantilesOfTooFew(t *testing.T) {
-	l := results.Latency{Count: 500, Mean: 1, P50: 2, P90: 3, P99: 4, P999: 5, Max: 6}
-	if got := strings.Join(distribution(l), " "); got != "500 1 ns 2 ns 3 ns 4 ns – 6 ns" {
-		t.Errorf("of 500 values: %s", got)
-	}
-	l.Count = 5
-	if got := strings.Join(distribution(l), " "); got != "5 1 ns – – – – 6 ns" {
-		t.Errorf("of 5 values: %s", got)
-	}
-}
-
-// TestAlarm: red for a broken promise, yellow for figures not to be believed.
-func TestAlarm(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		change func(r *results.Record)
-		want   Tone
-	}{
-		{"nothing", func(*results.Record) {}, Plain},
-		{"violations", func(r *results.Record) { r.Safety.Violations = 3 }, Bad},
-		{"nothing claimed", func(r *results.Record) { r.Safety.Violations, r.Traits.Exclusive = 3, false }, Warn},
-		{"saturated", func(r *results.Record) { r.Generator.Saturated = true }, Warn},
-		{"partial", func(r *results.Record) { r.Partial = "interrupted" }, Warn},
-		{"drifts", func(r *results.Record) { r.Steady.Drifts = true }, Warn},
-		{"unbalanced", func(r *results.Record) { r.Bound.Little = 0.9 }, Warn},
-		{"balanced but for errors", func(r *results.Record) { r.Bound.Little, r.Counts.Errors = 0.9, map[string]int64{"timeout": 1} }, Plain},
-		{"behind", func(r *results.Record) { r.Bound.LittleOpen, r.Bound.InSystem = 0.5, 100 }, Warn},
-	} {
-		r := TrialOf(1)
-		c.change(r)
-		cells, err := results.Group([]*results.Record{r})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := alarm(cells[0]); got != c.want {
-			t.Errorf("%s: %v, want %v", c.name, got, c.want)
-		}
-	}
-}
-
-// TestLength: a window may end after a number of operations, and have no length beforehand.
-func TestLength(t *testing.T) {
-	for _, c := range []struct {
-		ops  int64
-		d    time.Duration
-		want string
-	}{{0, 10 * time.Second, "10 s"}, {50_000, 0, "50,000 operations"}, {1, time.Minute, "1 operation or 60 s"}} {
-		if got := length(&spec.Plan{Ops: c.ops, Duration: c.d}); got != c.want {
-			t.Errorf("-n %d -duration %v: %q, want %q", c.ops, c.d, got, c.want)
-		}
-	}
-}
-
-// TestMerged: warnings of a cell that differ in their numbers are one, with the least and the most of each.
-func TestMerged(t *testing.T) {
-	got := merged([]string{
-		"node 2 of 5 did not answer 1,204 requests: 127.0.0.1:99: i/o timeout", "the load had not settled",
-		"node 1 of 5 did not answer 31 requests: 127.0.0.1:80: i/o timeout", "node 4 of 5 did not answer 2 requests: 127.0.0.1:80: i/o timeout",
-	})
-	want := []string{"node 1 to 4 of 5 did not answer 2 to 1,204 requests: 127.0.0.1:80 to 99: i/o timeout", "the load had not settled"}
-	if !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
-}
-
-func TestRanges(t *testing.T) {
-	for want, numbers := range map[string][]int{"": nil, "3": {3}, "1,2": {2, 1}, "1–3": {3, 1, 2}, "1,4–6,8,9": {6, 4, 5, 9, 8, 1}} {
-		if got := ranges(numbers); got != want {
-			t.Errorf("%v: %q, want %q", numbers, got, want)
-		}
-	}
-}
-
-// TestShareOfABeatenBound: a bound that was too low is nothing to have a share of.
-func TestShareOfABeatenBound(t *testing.T) {
-	i := slices.IndexFunc(columns, func(col column) bool { return col.Group == "of" && col.Title == "bound" })
-	r := TrialOf(0)
-	for efficiency, want := range map[float64]string{0.92: "92 %", 1.004: "100 %", 4156.47: "–"} {
-		r.Bound.Efficiency = efficiency
-		if got := columns[i].text(CellsOf(t, r)[0]); got != want {
-			t.Errorf("%v of the bound: %q, want %q", efficiency, got, want)
-		}
-	}
-}
-
-// TestDropOrder keeps the order in which columns go a total one, so that no two tables drop differently.
-func TestDropOrder(t *testing.T) {
-	seen := map[int]string{}
-	for _, c := range columns {
-		if other := seen[c.Drop]; other != "" && c.Drop != 0 {
-			t.Errorf("%s and %s go at the same time", other, c.head())
-		}
-		seen[c.Drop] = c.head()
-	}
-	for i := range len(seen) {
-		if seen[i] == "" {
-			t.Errorf("no column goes as number %d", i)
-		}
-	}
-}
-
-func latencies(n int) map[results.Metric]results.Latency {
-	if l := made[n]; l != nil {
-		return maps.Clone(l)
-	}
-	rec := results.NewRecorder(1)
-	shard := rec.Borrow()
-	for i := range 1000 {
-		x := time.Duration(i + 1)
-		shard.Record(results.AcquireIndex, 40*time.Microsecond+x*x*x*time.Duration(10+n)/1000)
-		shard.Record(results.HandoffIndex, 50*time.Microsecond+x*time.Duration(n+1)*10)
-		shard.Record(results.HoldIndex, 1080*time.Microsecond+x*10)
-		shard.Record(results.ReleaseIndex, 30*time.Microsecond+x*50)
-	}
-	made[n] = rec.Latencies()
-	return maps.Clone(made[n])
-}
-
-// record returns a plausible trial; n varies its figures and its ID.
-func TrialOf(n int) *results.Record {
+// record returns a whole trial. Those with different n differ in their figures alone.
+func record(n int) *results.Record {
+	acquired := int64(81_000 + 911*n)
 	return &results.Record{
-		Schema: results.SchemaVersion, ID: fmt.Sprintf("r%d", n), Trial: 1,
-		Started: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC),
+		Schema: results.SchemaVersion, ID: fmt.Sprintf("r%d", n), Trial: 1, Started: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC),
 		Plan: spec.Plan{Load: spec.Load{Clients: 64, Hold: time.Millisecond, TTL: 30 * time.Second, Timeout: 10 * time.Second},
-			Driver: "rueidis", Lock: "set-nx", Wait: "backoff", Keys: 10,
-			BackoffMin: time.Millisecond, BackoffMax: 1500 * time.Millisecond,
-			Duration: 10 * time.Second, Warmup: time.Second, Seed: uint64(n), IOTimeout: 3 * time.Second, Oracle: true,
-			Server: "private", Command: fmt.Sprintf("lockbench -driver rueidis -clients 64 -keys 10 -hold 1ms -seed %d", n),
+			Driver: "rueidis", Lock: "set-nx", Wait: "backoff", Keys: 10, BackoffMin: time.Millisecond, BackoffMax: 1500 * time.Millisecond,
+			Duration: 10 * time.Second, Warmup: time.Second, Seed: uint64(n), IOTimeout: 3 * time.Second, Oracle: true, Server: "private",
+			Command: "lockbench -hold 1ms",
 		},
-		Traits: results.Traits{Exclusive: true, Owned: true, Expires: true},
-		Env: results.Env{
-			Lockbench: "v0.1.0", Go: "go1.26.8", OS: "linux", Arch: "amd64", Kernel: "6.1.0", CPU: "AMD EPYC 7B13", CPUs: 2,
-			GOMAXPROCS: 2, Libraries: map[string]string{"rueidis": "v1.0.79"},
-		},
-		Server: results.Server{
-			Kind: "private", Name: "redis", Version: "7.0.15", Mode: "standalone", Persistence: "none",
-			Addr: fmt.Sprintf("/run/lockbench-%d.sock", n), Network: "unix",
-		},
-		Elapsed: 10 * time.Second,
-		Counts:  results.Counts{Acquired: int64(81_000 + 911*n), Tries: 91_234, Released: int64(81_000 + 911*n), Unfinished: 54},
-		Latency: latencies(n),
-		Fairness: results.Fairness{
-			Jain: 0.97, MinClient: 1201, MaxClient: 1388, LongestWait: 86 * time.Millisecond, OwnerChanges: 80_100, LongestRun: 3,
-		},
-		Safety:    results.Safety{Checked: true, Grants: int64(89_000 + 911*n), Power: &results.Power{Watched: 60_000, Refusals: 90_000}},
+		Traits: results.Traits{Exclusive: true, Owned: true, Expires: true}, Wrong: "no fencing token; a fail-over can grant it twice",
+		Env: results.Env{Lockbench: "v0.1.0", Go: "go1.26.8", OS: "linux", Arch: "amd64", CPU: "AMD EPYC 7B13", CPUs: 2, GOMAXPROCS: 2},
+		Server: results.Server{Kind: "private", Name: "redis", Version: "7.0.15", Mode: "standalone", Persistence: "none", Network: "unix",
+			Addr: fmt.Sprintf("/run/lockbench-%d.sock", n)},
+		Elapsed: 10 * time.Second, Latency: maps.Clone(distributions(n)),
+		Counts:    results.Counts{Acquired: acquired, Tries: 91_234, Released: acquired, Unfinished: 54},
+		Fairness:  results.Fairness{Jain: 0.97, MinClient: 1201, MaxClient: 1388, LongestWait: 86 * time.Millisecond, OwnerChanges: 80_100, LongestRun: 3},
+		Safety:    results.Safety{Checked: true, Grants: acquired + 8000, Power: &results.Power{Watched: 60_000, Refusals: 90_000}},
 		Cost:      results.Cost{Tries: 1.13, Commands: 3.1, BytesIn: 181, BytesOut: 52.5, ServerCPUUs: 2.34, ClientCPUUs: 6.11, Wakeups: -1, Allocs: 4},
-		Bound:     results.Bound{RTT: 55 * time.Microsecond, LocksPerS: 8807, Efficiency: 0.92, Little: 0.998},
-		Generator: results.Generator{CPU: 0.712, Machine: 0.81, GCPauses: 1234 * time.Microsecond},
+		Bound:     results.Bound{RTT: 55 * time.Microsecond, LocksPerS: 8807, Efficiency: 0.92, Little: 0.998, By: "keys"},
+		Generator: results.Generator{CPU: 0.712, Machine: 0.81, GCPauses: 1234 * time.Microsecond, Memory: 30e6},
 	}
 }
 
-func CellsOf(t *testing.T, recs ...*results.Record) []*results.Cell {
+var distributionsOf = map[int]map[results.Metric]results.Latency{} // since making them takes most of a test's time
+
+func distributions(n int) map[results.Metric]results.Latency {
+	if distributionsOf[n] == nil {
+		rec := results.NewRecorder(1)
+		shard := rec.Borrow()
+		for i := range 5000 {
+			x := time.Duration(i + 1)
+			acquire := 40*time.Microsecond + x*x*x*time.Duration(10+n)/125_000
+			shard.Record(results.AcquireIndex, acquire)
+			shard.Record(results.HoldIndex, 1080*time.Microsecond+x*2)
+			shard.Record(results.ReleaseIndex, 30*time.Microsecond+x*10)
+			shard.Record(results.HandoffIndex, 50*time.Microsecond+x*time.Duration(n+1)*2)
+		}
+		distributionsOf[n] = rec.Latencies()
+		maps.DeleteFunc(distributionsOf[n], func(_ results.Metric, l results.Latency) bool { return l.Count == 0 })
+	}
+	return distributionsOf[n]
+}
+
+// opened returns a trial of an open loop.
+func opened(n int) *results.Record {
+	r := record(n)
+	r.Plan.Rate, r.Plan.Arrival, r.Plan.MaxQueue = spec.Must(spec.ParseRate("9000")), "poisson", 500
+	r.Counts.Offered, r.Counts.Dropped = 90_000, 1234
+	r.Latency[results.Response], r.Latency[results.Lag] = r.Latency[results.Acquire], r.Latency[results.Release]
+	r.Latency[results.ProbeIdle], r.Latency[results.Probe] = r.Latency[results.Release], r.Latency[results.Hold]
+	r.Bound.By, r.Bound.InSystem, r.Bound.LittleOpen = "rate", 21.3, 0.998
+	return r
+}
+
+func violated() results.Safety {
+	return results.Safety{
+		Checked: true, Grants: 89_000, Violations: 63, Longest: 30 * time.Millisecond, Overlap: 1900 * time.Millisecond,
+		LostUpdates: 61, WrongReleases: 62, Power: &results.Power{Watched: 100},
+		Events: []results.Violation{{At: 130 * time.Millisecond, Key: 3, Holder: 7, Intruder: 12, Overlap: 30 * time.Millisecond}, {At: time.Second, Key: 3}},
+	}
+}
+
+// trials returns so many trials of a design, with rates from one on.
+func trials(lock string, n, from int) (recs []*results.Record) {
+	for i := range n {
+		r := record(i % 3)
+		r.ID, r.Trial, r.Plan.Lock, r.Counts.Acquired = fmt.Sprint(lock, i), 1+i, lock, int64(from+10*i)
+		r.Latency[results.Acquire] = record(0).Latency[results.Acquire]
+		recs = append(recs, r)
+	}
+	return recs
+}
+
+func cellsOf(t testing.TB, recs ...*results.Record) []*results.Cell {
 	t.Helper()
+	for i, r := range recs {
+		r.ID = fmt.Sprint(r.ID, "-", i)
+	}
 	cells, err := results.Group(recs)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return cells
+}
+
+// TestRun draws one cell, of which all is well and of which much is not, several of one load, and several loads.
+func TestRun(t *testing.T) {
+	bad := opened(3)
+	bad.Partial, bad.Elapsed, bad.Wrong = "interrupted", 2*time.Second, ""
+	bad.Counts.TimedOut, bad.Counts.Unknown, bad.Counts.Lost = 120, 7, 2
+	bad.Counts.Errors = map[string]int64{"timeout": 15, "server": 3}
+	bad.Counts.EarlyErrors, bad.Counts.ErrorSample = map[string]int64{"timeout": 2}, map[string]string{"server": "OOM\r\n\x1b[31m"}
+	bad.Generator.Saturated, bad.Generator.Why = true, "2 of 2 cores busy for 97 % of the time"
+	bad.Warnings = []string{"a", "b", "c", "d", "e", "holds of 1 ms lasted 1.30 ms (median): the figures are those of such holds"}
+	bad.Plan.Hold = 500 * time.Microsecond
+	classes := opened(0)
+	classes.Plan.Classes = []spec.Class{{Name: "online", Load: classes.Plan.Load}, {Name: "batch", Load: spec.Load{Clients: 4, Hold: time.Second}}}
+	classes.Classes = []results.ClassResult{
+		{Name: "online", Counts: results.Counts{Acquired: 49_900, Offered: 50_000}, Jain: 0.98, Latency: classes.Latency},
+		{Name: "batch", Counts: results.Counts{Acquired: 31_100, Contended: 17}, Starved: 1},
+	}
+	several := slices.Concat(trials("set-nx", 7, 81_000), trials("fenced", 7, 70_000), trials("set-nx-del", 1, 90_000))
+	for _, r := range several[7:14] {
+		r.Traits.Fenced, r.Wrong, r.Server.Persistence = true, "a resource has to check the token", "aof always"
+	}
+	several[14].Safety = violated()
+	loads := []*results.Record{record(0), record(1), opened(2)}
+	loads[1].Plan.Clients, loads[1].Plan.Keys = 8, 80
+	ranked := record(4)
+	ranked.Ranks = []results.Rank{{Rank: 0, Host: "a", Clients: 32, Acquired: 40_000}, {Rank: 1, Host: "b", Clients: 32, Acquired: 41_000}}
+	broken := record(5)
+	broken.Safety = violated()
+	for name, recs := range map[string][]*results.Record{
+		"one": {ranked}, "bad": {bad}, "classes": {classes}, "several": several, "loads": loads, "broken": {broken},
+	} {
+		golden(t, "run-"+name, Run(cellsOf(t, recs...), nil))
+	}
+	if d := Run(nil, nil); d.Blocks != nil {
+		t.Error("of no cells something is said")
+	}
+}
+
+// TestOrder: a row is called first if it is ahead by more than the trials scatter, whatever its figure.
+func TestOrder(t *testing.T) {
+	strict := func(recs []*results.Record) []*results.Record {
+		for _, r := range recs {
+			r.Plan.Hold = 2 * time.Millisecond
+		}
+		return recs
+	}
+	saturated := trials("setnx", 7, 95_000)
+	for _, r := range saturated {
+		r.Generator.Saturated = true
+	}
+	slow := trials("fenced", 7, 70_000)
+	for _, r := range append(slow, strict(trials("x", 1, 1))...) {
+		r.Plan.Rate = spec.Must(spec.ParseRate("9000"))
+		r.Latency[results.Acquire] = record(9).Latency[results.Acquire]
+	}
+	fast := trials("set-nx", 7, 60_000)
+	for _, r := range fast {
+		r.Plan.Rate = slow[0].Plan.Rate
+	}
+	for name, c := range map[string]struct {
+		recs []*results.Record
+		want string
+	}{
+		"intervals apart": {slices.Concat(trials("set-nx", 7, 84_000), trials("fenced", 7, 60_000)), "set-nx first: 8,403 locks/s, 1.4 times fenced"},
+		"by a little":     {slices.Concat(trials("set-nx", 7, 84_000), trials("fenced", 7, 83_000)), "set-nx first: 8,403 locks/s, 1.2 % above fenced"},
+		"overlap":         {slices.Concat(trials("set-nx", 7, 84_000), trials("fenced", 7, 83_980)), "set-nx and fenced lead: within the scatter"},
+		"ranges apart":    {slices.Concat(trials("set-nx", 2, 84_000), trials("fenced", 3, 60_000)), "set-nx first: 8,401 locks/s, 1.4 times fenced"},
+		"single trials":   {slices.Concat(trials("set-nx", 1, 84_000), trials("fenced", 1, 60_000)), "set-nx and fenced lead: single trials"},
+		"doubtful": {slices.Concat(saturated, trials("set-nx", 7, 84_000), trials("fenced", 7, 60_000)),
+			"set-nx first: 8,403 locks/s, 1.4 times fenced · 1 of 3 rows doubtful: saturated"},
+		"two loads": {slices.Concat(trials("set-nx", 7, 84_000), trials("fenced", 7, 60_000), strict(trials("set-nx", 7, 30_000)), strict(trials("fenced", 7, 29_990))),
+			"hold 2 ms: set-nx and fenced lead: within the scatter · hold 1 ms: set-nx first: 8,403 locks/s, 1.4 times fenced"},
+		"waits":       {slices.Concat(slow, fast), "set-nx first: p99 9.75 ms, 18.5 ms of fenced"},
+		"no rivals":   {[]*results.Record{strict(trials("set-nx", 1, 10_000))[0], record(0)}, "1,000 to 8,100 locks/s under 2 loads"},
+		"no two rows": {slices.Concat(saturated, trials("fenced", 7, 60_000)), "no two rows can be ranked · 1 of 2 rows doubtful: saturated"},
+	} {
+		if got := Run(cellsOf(t, c.recs...), nil).Title; strings.ReplaceAll(got, "\u00a0", " ") != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+	if above(stats.Estimate{N: 1, Min: 2, Max: 2}, stats.Estimate{N: 9, Min: 1, Max: 1}) {
+		t.Error("one trial is ahead of others")
+	}
+}
+
+// TestExcluded: a bound stands only where something could have been seen.
+func TestExcluded(t *testing.T) {
+	power := func(watched int64) *results.Power { return &results.Power{Watched: watched} }
+	for _, c := range []struct {
+		safety results.Safety
+		shared bool
+		want   string
+		title  string
+	}{
+		{results.Safety{Grants: 81_942, Power: power(2310)}, false, "violations 0 in 81,942 grants, 2,310 watched: < 1 in 770 (95 %)", "no violation seen"},
+		{results.Safety{Grants: 81_942, Power: power(2310)}, true, "violations 0 in 81,942 grants among its own clients, 2,310 watched: < 1 in 770 (95 %)",
+			"no violation seen among its own clients"},
+		{results.Safety{Grants: 9, Power: power(0)}, false, "violations 0 in 9 grants: none could have been seen, no rival tried a held key", ""},
+		{results.Safety{Grants: 9, Power: power(3)}, false, "violations 0 in 9 grants, 3 watched: too few to tell", ""},
+		{results.Safety{Grants: 9}, false, "violations 0 in 9 grants: unknown how many could have shown one", ""},
+		{results.Safety{}, false, "no grants to check", ""},
+		{results.Safety{Grants: 9, LostEarly: 2, Power: power(9)}, false, "violations 0 in 9 grants, 9 watched", "violated: lost before the lease ended 2"},
+		{results.Safety{Grants: 9, Violations: 2, Longest: time.Second, Overlap: time.Second}, false,
+			"violations 2 in 9 grants · longest overlap 1.00 s, in all 1.00 s", "violated: 2 of 9 grants"},
+	} {
+		r := record(0)
+		r.Safety, r.Safety.Checked, r.Plan.Shared = c.safety, true, true
+		r.Plan.Shared = c.shared
+		cell := cellsOf(t, r)[0]
+		title, _ := cellAnswer(cell)
+		if got := excluded(cell); got != c.want || !strings.Contains(strings.ReplaceAll(title, "\u00a0", " "), c.title) || c.title == "" && strings.Contains(title, "violat") {
+			t.Errorf("%q of %q, want %q", got, title, c.want)
+		}
+		r.Safety.Checked = false
+		if got := excluded(cellsOf(t, r)[0]); c.safety.Violations == 0 && got != "not checked: the oracle was off" {
+			t.Errorf("unchecked: %q", got)
+		}
+	}
+}
+
+// TestThresholds: what was missed comes first, and the title says it.
+func TestThresholds(t *testing.T) {
+	var limits []compare.Threshold
+	for _, text := range []string{"locks/s < 8150", "acquire.p99 > 20ms"} {
+		limit, err := compare.ParseThresholds(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		limits = append(limits, limit...)
+	}
+	one := cellsOf(t, record(0))
+	d := Run(one, compare.CheckCells(one, limits, nil))
+	rows := d.Blocks[0].Table.Rows
+	if d.Tone != Bad || !strings.HasPrefix(d.Title, "thresholds missed · 8,100 locks/s") || rows[0].Cells[1].Tone != Bad || rows[1].Cells[0].Text != "passed" {
+		t.Errorf("%s", dump(d))
+	}
+	var many []*results.Record
+	for i := range 15 {
+		r := record(1)
+		r.Plan.Clients = 10 + i
+		many = append(many, r)
+	}
+	cells := cellsOf(t, many...)
+	d = Run(cells, compare.CheckCells(cells, limits, []string{"etcd"}))
+	if shown := d.Blocks[0].Table.Rows; len(shown) != 20 || !strings.HasPrefix(shown[0].Cells[1].Text, "etcd: ") || len(d.Blocks[1].Table.Rows) != 11 || d.Tone != Warn {
+		t.Errorf("%s", dump(d))
+	}
+}
+
+// TestTasks: each preset has a task, and that each job ran once is said only if the counts say so.
+func TestTasks(t *testing.T) {
+	for _, name := range presets.Names() {
+		r := &results.Record{Plan: spec.Plan{Workload: name, Keys: 4, Load: spec.Load{Clients: 20}}}
+		if task(&results.Cell{Trials: []*results.Record{r}, Counts: results.Counts{Acquired: 20}}) == "" {
+			t.Errorf("%s: nothing is said of its task", name)
+		}
+	}
+	for _, c := range []struct {
+		counts     results.Counts
+		violations int64
+		want       string
+	}{
+		{results.Counts{Acquired: 20, Contended: 980}, 0, "each of 20 jobs ran once"},
+		{results.Counts{Acquired: 23, Contended: 977}, 0, "20 jobs ran 23 times"},
+		{results.Counts{Acquired: 18, Contended: 970, Refused: 12}, 0, "20 jobs ran 18 times"},
+		{results.Counts{Acquired: 23, Contended: 1030}, 0, "23 runs"},
+		{results.Counts{Acquired: 20, Contended: 980, Lost: 8}, 0, "8 of 20 jobs outlived the lease"},
+		{results.Counts{Acquired: 20, Contended: 978, Unknown: 2}, 0, "20 runs"},
+		{results.Counts{Acquired: 20, Contended: 980}, 1, "20 jobs ran 20 times"},
+	} {
+		r := &results.Record{Plan: spec.Plan{Keys: 4, Load: spec.Load{Clients: 200}}}
+		if got := jobs(&results.Cell{Trials: []*results.Record{r}, Counts: c.counts, Safety: results.Safety{Violations: c.violations}}); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.counts, got, c.want)
+		}
+	}
+}
+
+// TestUnlikeHolds: rows whose holds did not last equally long do not compare.
+func TestUnlikeHolds(t *testing.T) {
+	const us = time.Microsecond
+	cell := func(asked, lasted time.Duration) *results.Cell {
+		holds := map[results.Metric]results.Latency{results.Hold: {Count: 1000, P50: lasted, Mean: lasted}}
+		return &results.Cell{Trials: []*results.Record{{Plan: spec.Plan{Load: spec.Load{Hold: asked}}, Latency: holds}}, Latency: holds}
+	}
+	exact := cell(200*us, 205*us)
+	for want, cells := range map[string][]*results.Cell{
+		"of 200 µs lasted 205 µs to 1.05 ms": {cell(200*us, 1046*us), cell(200*us, 420*us), exact},
+		"":                                   {exact, cell(900*us, 910*us), cell(200*us, 215*us), cell(0, 0)},
+		"of 200 µs lasted 1.05 ms":           {cell(200*us, 1046*us)},
+	} {
+		if got := unlikeHolds(cells); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// TestLinear: four times as many cells take about four times as much work.
+func TestLinear(t *testing.T) {
+	work := func(n int) float64 {
+		var recs []*results.Record
+		for i := range n {
+			r := record(1)
+			r.Plan.Clients, r.Plan.Keys = 1+i%10, 1+i/10
+			recs = append(recs, r)
+		}
+		cells := cellsOf(t, recs...)
+		return testing.AllocsPerRun(1, func() { Run(cells, nil) })
+	}
+	if few, many := work(50), work(200); many > 6*few {
+		t.Errorf("%s allocations for 50 cells, %s for 200", format.Three(few), format.Three(many))
+	}
 }

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	draw "github.com/lockbench/lockbench/results/draw/new"
-	report "github.com/lockbench/lockbench/results/report/new"
+	draw "github.com/lockbench/lockbench/results/draw"
+	"github.com/lockbench/lockbench/results/report"
 )
 
 // chart returns the image of a chart of some records, and notes the file that it shows: charts/services-throughput-keys10.svg for

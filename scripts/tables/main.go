@@ -43,9 +43,9 @@ import (
 	"strings"
 
 	"github.com/lockbench/lockbench/results/capacity"
-	drawn "github.com/lockbench/lockbench/results/draw/new"
+	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/format"
-	now "github.com/lockbench/lockbench/results/report/new"
+	"github.com/lockbench/lockbench/results/report"
 )
 
 func main() {
@@ -167,7 +167,7 @@ func (d *document) output(names, words string) ([]byte, error) {
 		return nil, err
 	}
 	var b bytes.Buffer
-	err = drawn.Terminal(&b, now.Run(cells, nil), drawn.Options{})
+	err = draw.Terminal(&b, report.Run(cells, nil), draw.Options{})
 	return fenced(b.Bytes()), err
 }
 
@@ -187,7 +187,7 @@ func (d *document) plan(name, _ string) ([]byte, error) {
 		return nil, err
 	}
 	var b bytes.Buffer
-	err = drawn.Terminal(&b, now.Plan(a), drawn.Options{Width: 110}) // as wide as the command
+	err = draw.Terminal(&b, report.Plan(a), draw.Options{Width: 110}) // as wide as the command
 	answer, _, _ := bytes.Cut(b.Bytes(), []byte("\n\n"))
 	return fenced(slices.Concat([]byte("$ "+line+"\n"), answer, []byte("\n"))), err
 }

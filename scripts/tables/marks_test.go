@@ -11,7 +11,7 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/export"
-	report "github.com/lockbench/lockbench/results/report/new"
+	"github.com/lockbench/lockbench/results/report"
 )
 
 // TestMarksAgree: the document and CSV of a recorded file call the same number of cells saturated.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	report "github.com/lockbench/lockbench/results/report/new"
+	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/results/safety"
 )
 

@@ -16,8 +16,8 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/capacity/capacitytest"
-	draw "github.com/lockbench/lockbench/results/draw/new"
-	report "github.com/lockbench/lockbench/results/report/new"
+	draw "github.com/lockbench/lockbench/results/draw"
+	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/results/safety"
 )
 

@@ -25,9 +25,9 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/lockbench/lockbench/results/capacity"
-	drawn "github.com/lockbench/lockbench/results/draw/new"
+	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/pagetest"
-	now "github.com/lockbench/lockbench/results/report/new"
+	"github.com/lockbench/lockbench/results/report"
 )
 
 // screens are the pictures of the README: pages from their top down to the end of a part, and what a terminal shows.
@@ -96,7 +96,7 @@ func answerInTerminal(w io.Writer) error {
 	_, after, _ := strings.Cut(string(commands), "plan.json: ")
 	command, _, _ := strings.Cut(after, "\n")
 	shown := bytes.NewBufferString("$ " + strings.ReplaceAll(command, "response.p99<20ms", "'response.p99<20ms'") + "\n")
-	if err := drawn.Terminal(shown, now.Plan(answer), drawn.Options{Color: true}); err != nil {
+	if err := draw.Terminal(shown, report.Plan(answer), draw.Options{Color: true}); err != nil {
 		return err
 	}
 	code := regexp.MustCompile("\x1b\\[(\\d+)m")
