@@ -114,7 +114,7 @@ func TestTakeaways(t *testing.T) {
 		"saturated": {
 			[][]*results.Record{trialsOf("a", 900, 901), trialsOf("b", 200, 201), trialsOf("c", 100, 101)},
 			func(cells []*results.Cell) { cells[0].Generator.Saturated = true },
-			[]string{"b came first:", "a (saturated)", "warn: Saturated: a – lockbench or its machine was the bottleneck"}, nil,
+			[]string{"b came first:", "a (saturated)", "warn: Saturated: a – lockbench or its machine was the limit"}, nil,
 		},
 		"embedded": {
 			[][]*results.Record{trialsOf("a", 900, 901), trialsOf("b", 200, 201)},
@@ -123,7 +123,7 @@ func TestTakeaways(t *testing.T) {
 					c.First().Server.Kind = "embedded"
 				}
 			},
-			[]string{"warn: Embedded: both rows – measured on a stand-in"}, []string{"first"},
+			[]string{"warn: Embedded: both rows – a stand-in inside lockbench"}, []string{"first"},
 		},
 		"guarantees": {
 			[][]*results.Record{trialsOf("a", 900, 901), trialsOf("b", 200, 201)},
