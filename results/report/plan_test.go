@@ -16,7 +16,7 @@ import (
 // recordedPlan returns the answer that is kept with the scripts.
 func recordedPlan(t *testing.T) *capacity.Answer {
 	t.Helper()
-	f, err := os.Open(filepath.Join("..", "..", "..", "scripts", "recorded", "plan.json"))
+	f, err := os.Open(filepath.Join("..", "..", "scripts", "recorded", "plan.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -116,21 +116,6 @@ func awkward(t *testing.T) []*results.Cell {
 	return append(cells, more...)
 }
 
-// twoHundred are as many cells.
-func twoHundred(t *testing.T) (cells []*results.Cell) {
-	few := recorded(t, "topologies")
-	for n := 1; len(cells) < 200; n++ {
-		for _, c := range few {
-			r := *c.First()
-			r.Plan.Keys += 100 * n
-			other := *c
-			other.Trials = []*results.Record{&r}
-			cells = append(cells, &other)
-		}
-	}
-	return cells[:200]
-}
-
 // compared are n cells of a kept run, ten trials on each side, that become slower, faster, scatter too much or stay as they
 // are, in turn.
 func compared(t *testing.T, n int, each func(r *results.Record)) *compare.Comparison {
@@ -197,15 +182,7 @@ var comparisons = map[string]func(*testing.T) *compare.Comparison{
 // write makes a report, and is its address.
 func write(t *testing.T, cells []*results.Cell) string {
 	t.Helper()
-	return written(t, func(w io.Writer) error { return draw.Page(w, report.RunPage(cells, nil)) })
-}
-
-// writeComparison makes the page of a comparison, and is its address.
-func writeComparison(t *testing.T, c *compare.Comparison) string {
-	t.Helper()
-	return written(t, func(w io.Writer) error {
-		return draw.Page(w, report.Comparison(c, "lockbench compare "+strings.Repeat("y", 200)))
-	})
+	return written(t, func(w io.Writer) error { return draw.Page(w, report.Run(cells, nil)) })
 }
 
 func written(t *testing.T, page func(w io.Writer) error) string {
@@ -309,59 +286,20 @@ func evaluate[T any](t *testing.T, ctx context.Context, expression string) T {
 func TestBrowser(t *testing.T) {
 	ctx := browser(t)
 	tr := watch(t, ctx)
-	t.Run("legible", func(t *testing.T) { testLegible(t, ctx, tr) })
-	t.Run("themes", func(t *testing.T) { testThemes(t, ctx) })
-	t.Run("sorting", func(t *testing.T) { testSorting(t, ctx, tr) })
-	t.Run("charts", func(t *testing.T) { testCharts(t, ctx, tr) })
-	t.Run("story", func(t *testing.T) { testStory(t, ctx, tr) })
-	t.Run("audit", func(t *testing.T) { testAudit(t, ctx) })
 	t.Run("live", func(t *testing.T) { testLive(t, ctx, tr) })
 	t.Run("screens", func(t *testing.T) { testScreens(t, ctx) })
 }
 
+// screen is what a page is looked at on.
 type screen struct {
 	width int64
 	theme string
 }
 
-// large are the pages that take long to look at, or look like others, each with the one screen on which that is done.
-var large = map[string]screen{
-	"designs": {375, "light"}, "two hundred": {1280, "dark"},
-	"comparison of two hundred": {375, "dark"}, "comparison of one": {375, "light"}, "comparison of awkward": {375, "dark"},
-}
-
-// The sections that a page has to show.
-const (
-	ofReport     = `["throughput", "means", "summary", "latency", "percentiles", "safety", "fairness", "cost", "details", "environment", "commands"]`
-	ofTrial      = `["percentiles", "means", "summary", "safety", "fairness", "cost", "details", "environment", "commands"]`
-	ofComparison = `["changes", "means", "summary", "notes", "figures", "environment", "commands"]`
-	ofProof      = `["matrix", "means", "summary", "hazards"]`
-)
-
 // faults returns what the audit finds.
 func faults(t *testing.T, ctx context.Context, width int64, sections string) []string {
 	t.Helper()
 	return evaluate[[]string](t, ctx, fmt.Sprintf("(%s)(%d, %s)", audit, width, sections))
-}
-
-func testLegible(t *testing.T, ctx context.Context, tr *trouble) {
-	reports := map[string]func(*testing.T) []*results.Cell{"awkward": awkward, "two hundred": twoHundred}
-	for _, name := range []string{"front-door", "violations", "presets", "response", "designs"} {
-		reports[name] = func(t *testing.T) []*results.Cell { return recorded(t, name) }
-	}
-	for name, cells := range reports {
-		those := cells(t)
-		sections := ofReport
-		if len(those) == 1 {
-			sections = ofTrial
-		}
-		legible(t, ctx, tr, name, write(t, those), sections)
-	}
-	for name, of := range comparisons {
-		legible(t, ctx, tr, "comparison of "+name, writeComparison(t, of(t)), ofComparison)
-	}
-	legible(t, ctx, tr, "proof", proof(t, asRecorded), ofProof)
-	legible(t, ctx, tr, "odd proof", proof(t, oddly), ofProof)
 }
 
 // proof writes the page of the recorded report of lockbench prove, which it may change.
@@ -381,215 +319,3 @@ func proof(t *testing.T, change func(*safety.Report)) (url string) {
 }
 
 func asRecorded(*safety.Report) {}
-
-// oddly makes it hard for the page: marks of all kinds, cells of one attempt, a wrong control, and more hazards than there are.
-func oddly(r *safety.Report) {
-	r.Hazards[2].Control = "rueidis set-nx survives, which has to fail"
-	for i := range r.Cells {
-		c := &r.Cells[i]
-		switch c.Driver {
-		case "rueidis":
-			c.Attempts, c.Failed = min(c.Attempts, 1), min(c.Failed, 1)
-		case "etcd":
-			c.Listed = false
-		case "mysql":
-			c.Verdict, c.Story = safety.NoServer, nil
-		case "redsync":
-			c.Verdict, c.Why = safety.Stalled, "the attempt of B came too late"
-		}
-	}
-	const more = 12
-	for i, cells := 0, r.Cells; i < more; i++ {
-		h := r.Hazards[i]
-		h.Number, h.Name = len(r.Hazards)+1, fmt.Sprintf("%s-%d", h.Name, i)
-		for _, c := range cells {
-			if c.Hazard == r.Hazards[i].Name {
-				c.Hazard = h.Name
-				r.Cells = append(r.Cells, c)
-			}
-		}
-		r.Hazards = append(r.Hazards, h)
-	}
-}
-
-// testStory follows a mark of the matrix: it leads to its story, which opens.
-func testStory(t *testing.T, ctx context.Context, tr *trouble) {
-	look(t, ctx, proof(t, asRecorded), 1280, "light")
-	const follow = `(() => {
-		const mark = [...document.querySelectorAll("#matrix td a")].find((a) => a.title.startsWith("go-redis set-nx, overrun"));
-		mark.click();
-		const story = document.querySelector(mark.getAttribute("href"));
-		const all = [...document.querySelectorAll("details")];
-		return [story.closest("details").open, all.filter((d) => d.open).length === 1, story.querySelectorAll("tbody tr").length > 2,
-			story.querySelector("svg .held") !== null].join();
-	})()`
-	if got := evaluate[string](t, ctx, follow); got != "true,true,true,true" {
-		t.Errorf("a mark leads to its story, which alone opens, with events and lanes: %s", got)
-	}
-	const inView = `(() => {
-		scrollBy(0, 200);
-		const name = document.querySelector("details[open] > summary"), box = name.getBoundingClientRect();
-		return name.contains(document.elementFromPoint(box.left + 30, box.top + 10)) ? name.textContent : "";
-	})()`
-	if name := evaluate[string](t, ctx, inView); !strings.HasPrefix(name, "overrun · go-redis set-nx ") {
-		t.Errorf("within the story the hazard and the design that are in view are %q", name)
-	}
-	for _, fault := range tr.take() {
-		t.Error(fault)
-	}
-}
-
-// legible looks at one page on all screens.
-func legible(t *testing.T, ctx context.Context, tr *trouble, name, url, sections string) {
-	for _, width := range []int64{375, 1280} {
-		for _, theme := range []string{"light", "dark"} {
-			if only, large := large[name]; large && only != (screen{width, theme}) {
-				continue
-			}
-			t.Run(fmt.Sprintf("%s/%d/%s", name, width, theme), func(t *testing.T) {
-				look(t, ctx, url, width, theme)
-				for _, fault := range append(faults(t, ctx, width, sections), tr.take()...) {
-					t.Error(fault)
-				}
-				if title := evaluate[string](t, ctx, "document.title"); strings.Contains(title, "owned") {
-					t.Error("text of a record ran as a script")
-				}
-			})
-		}
-	}
-}
-
-func testThemes(t *testing.T, ctx context.Context) {
-	url := write(t, recorded(t, "front-door"))
-	const colours = `["body", "svg.plot text"].map((s) => { const c = getComputedStyle(document.querySelector(s));
-		return c.backgroundColor + c.fill }).join()`
-	look(t, ctx, url, 1280, "light")
-	light := evaluate[string](t, ctx, colours)
-	look(t, ctx, url, 1280, "dark")
-	if dark := evaluate[string](t, ctx, colours); dark == light {
-		t.Errorf("light and dark are both %s", light)
-	}
-}
-
-//go:embed chart.js
-var chartAudit string
-
-// testCharts looks at the charts that package draw keeps as images of a page, on a telephone and on a desk.
-func testCharts(t *testing.T, ctx context.Context, tr *trouble) {
-	charts, err := filepath.Glob(filepath.Join("..", "testdata", "*.svg"))
-	if err != nil || len(charts) == 0 {
-		t.Fatal("no charts", err)
-	}
-	show := func(svg string) string {
-		return written(t, func(w io.Writer) error {
-			_, err := fmt.Fprintf(w, `<!DOCTYPE html><meta charset="utf-8"><link rel="icon" href="data:,"><style>body { margin: 0 } svg { max-width: 100%%; height: auto }</style>%s`, svg)
-			return err
-		})
-	}
-	audit := func() []string { return evaluate[[]string](t, ctx, "("+chartAudit+")()") }
-	for _, name := range charts {
-		svg, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		url := show(string(svg))
-		for _, s := range []screen{{360, "light"}, {880, "dark"}} {
-			t.Run(fmt.Sprintf("%s/%d", strings.TrimSuffix(filepath.Base(name), ".svg"), s.width), func(t *testing.T) {
-				look(t, ctx, url, s.width, s.theme)
-				for _, fault := range append(audit(), tr.take()...) {
-					t.Error(fault)
-				}
-			})
-		}
-	}
-	for text, want := range map[string]string{
-		`<text class="soft" x="20" y="50">one</text><text class="soft" x="25" y="52">two</text>`: "overlap",
-		`<text class="soft" x="590" y="50">off the page</text>`:                                  "leaves the chart",
-		`<text class="grid" x="20" y="50" style="fill: var(--grid)">pale</text>`:                 "contrast",
-		`<text style="font-size: 9px" x="20" y="50">small</text>`:                                "px: small",
-	} {
-		svg, err := os.ReadFile(charts[0])
-		if err != nil {
-			t.Fatal(err)
-		}
-		head, _, _ := strings.Cut(string(svg), "</defs>")
-		_, page, _ := strings.Cut(string(svg), `<rect class="page"`)
-		page, _, _ = strings.Cut(page, "/>")
-		look(t, ctx, show(head+`</defs><rect class="page"`+page+"/>"+text+"</svg>"), 360, "light")
-		if all := strings.Join(audit(), "\n"); !strings.Contains(all, want) {
-			t.Errorf("%s: no %q in %q", text, want, all)
-		}
-	}
-}
-
-// Tables sort by number, not by letter.
-func testSorting(t *testing.T, ctx context.Context, tr *trouble) {
-	look(t, ctx, write(t, recorded(t, "violations")), 1280, "light")
-	const click = `[...document.querySelectorAll("#table thead button")].find((b) => b.textContent === "locks/s").click()`
-	const column = `(() => { const t = document.querySelector("#table table");
-		const at = [...t.tHead.rows[0].cells].findIndex((c) => c.textContent === "locks/s");
-		return [...t.tBodies[0].rows].map((r) => parseFloat(r.cells[at].textContent.replaceAll(",", ""))) })()`
-	for _, up := range []bool{true, false} {
-		evaluate[chromedp.Void](t, ctx, click)
-		rates := evaluate[[]float64](t, ctx, column)
-		if len(rates) != 3 {
-			t.Fatalf("%d rows", len(rates))
-		}
-		for i := range rates[1:] {
-			if up != (rates[i] < rates[i+1]) {
-				t.Errorf("up is %t: %v", up, rates)
-			}
-		}
-	}
-	for _, fault := range tr.take() {
-		t.Error(fault)
-	}
-}
-
-// What the audit is to find, it must find.
-func testAudit(t *testing.T, ctx context.Context) {
-	harmed := func(url, sections, harm, want string) {
-		look(t, ctx, url, 375, "light")
-		evaluate[chromedp.Void](t, ctx, harm)
-		if all := strings.Join(faults(t, ctx, 375, sections), "\n"); !strings.Contains(all, want) {
-			t.Errorf("%s: no %q in\n%s", harm, want, all)
-		}
-	}
-	url := write(t, recorded(t, "violations"))
-	for harm, want := range map[string]string{
-		`document.querySelector("h1").style.width = "900px"`:                                           "the page is",
-		`document.documentElement.style.setProperty("--soft", "#ccc")`:                                 "contrast",
-		`document.querySelector("#means").style.marginTop = "-300px"`:                                  "section means overlaps",
-		`document.querySelector("main").append(document.querySelector("#means"))`:                      "at the top",
-		`document.querySelector("#means dd").style.cssText = "width: 90px; white-space: nowrap"`:       "is cut",
-		`document.querySelector("#cost").remove()`:                                                     "section cost",
-		`document.querySelector(".hint").style.fontSize = "9px"`:                                       "text of 9.0 px",
-		`document.querySelector("svg.plot").setAttribute("viewBox", "0 0 2000 2000")`:                  "text of",
-		`document.querySelectorAll("svg.plot .tick").forEach((t) => { t.setAttribute("x", 0) })`:       "labels overlap",
-		`document.querySelectorAll("svg.plot > .tick").forEach((t) => { t.setAttribute("dx", 2000) })`: "off the screen",
-		`document.querySelectorAll("svg.plot > title").forEach((t) => t.remove())`:                     "no title",
-		`document.querySelector("summary").textContent = " "`:                                          "a summary has no name",
-		`document.querySelectorAll("path.curve").forEach((p) => { p.style.stroke = "none" })`:          "no colour",
-	} {
-		harmed(url, ofReport, harm, want)
-	}
-	url = writeComparison(t, comparisons["twelve"](t))
-	for harm, want := range map[string]string{
-		`document.querySelector("#changes").remove()`:                                                       "section changes",
-		`document.querySelector(".row .name").style.marginRight = "-300px"`:                                 "overlaps",
-		`document.querySelector(".row .plotbox").style.marginTop = "-30px"`:                                 "overlaps",
-		`document.querySelectorAll(".axis .tick").forEach((t) => { t.setAttribute("x", 0) })`:               "labels overlap",
-		`document.documentElement.style.setProperty("--warn", "#fc0")`:                                      "contrast",
-		`document.querySelectorAll("path.sign").forEach((p) => { p.style.stroke = p.style.fill = "none" })`: "no colour",
-	} {
-		harmed(url, ofComparison, harm, want)
-	}
-	url = proof(t, asRecorded)
-	for harm, want := range map[string]string{
-		`document.querySelector(".turned").style.transform = "translateY(-150px)"`: "is cut",
-		`document.querySelectorAll(".turned")[1].style.width = "60px"`:             "overlap",
-		`document.querySelector(".matrix td a").style.width = "90px"`:              "does not fit",
-	} {
-		harmed(url, ofProof, harm, want)
-	}
-}
