@@ -170,9 +170,7 @@ func TestHelpNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	var told, marks []string
-	for _, line := range regexp.MustCompile(`(?m)^[a-z]+( !)?$`).FindAllString(string(text), -1) {
-		told = append(told, line)
-	}
+	told = append(told, regexp.MustCompile(`(?m)^[a-z]+( !)?$`).FindAllString(string(text), -1)...)
 	for _, f := range view.AllFlags() {
 		if f.Doubt {
 			f.Name += " !"
