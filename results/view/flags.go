@@ -2,7 +2,6 @@ package view
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/lockbench/lockbench/results"
@@ -147,25 +146,4 @@ func Starved(c *results.Cell) int64 {
 		return 0
 	}
 	return int64(c.Fairness.Starved)
-}
-
-// Errors says how many requests failed in the window and in the warm-up, class by class, and what the first of each said.
-func Errors(n results.Counts) (lines []string) {
-	classes := slices.AppendSeq(slices.Collect(maps.Keys(n.Errors)), maps.Keys(n.EarlyErrors))
-	slices.Sort(classes)
-	for _, class := range slices.Compact(classes) {
-		var counts []string
-		if n := n.Errors[class]; n > 0 {
-			counts = append(counts, format.Count(n))
-		}
-		if n := n.EarlyErrors[class]; n > 0 {
-			counts = append(counts, format.Count(n)+" in the warm-up")
-		}
-		line := class + " " + format.And(counts)
-		if sample := n.ErrorSample[class]; sample != "" {
-			line += ", the first: " + sample
-		}
-		lines = append(lines, line)
-	}
-	return lines
 }

@@ -120,16 +120,6 @@ func safetyVerdict(c *results.Cell) string {
 	return none + ", only " + watched + " watched: too few to tell anything"
 }
 
-// SafetyWords returns the verdict without the figures that it rests on.
-func SafetyWords(c *results.Cell) string {
-	rate, bounded := c.Figures().MaxRate()
-	if !bounded || c.Breaches() > 0 {
-		return SafetyVerdict(c)
-	}
-	return fmt.Sprintf("no violation in %s, %s watched: at most 1 in %s (95 %%)%s",
-		grants(c), format.Count(c.Safety.Power.Watched), format.Count(int64(1/rate)), amongOwn(c))
-}
-
 // Risk returns what is most wrong with the design of c: the first clause of Record.Wrong. Records from before that was kept say "".
 func Risk(c *results.Cell) string {
 	first, _, _ := strings.Cut(c.First().Wrong, ";")
