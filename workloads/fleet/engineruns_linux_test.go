@@ -107,15 +107,15 @@ func (r *run) records(t *testing.T) (list []*results.Record) {
 	return list
 }
 
-// only checks that a run has one record, of so many ranks, and that one rank alone has shown a table.
+// only checks that a run has one record, of so many ranks, and that one rank alone has reported it.
 func (r *run) only(t *testing.T, ranks int) *results.Record {
 	t.Helper()
 	list := r.records(t)
 	if len(list) != 1 || len(list[0].Ranks) != ranks {
 		t.Fatalf("not one record of %d ranks: %+v\n%s", ranks, list, r.out)
 	}
-	if n := bytes.Count(bytes.Join(r.outs(), nil), []byte("  throughput ")); n != 1 {
-		t.Errorf("%d tables:\n%s", n, r.out)
+	if n := bytes.Count(bytes.Join(r.outs(), nil), []byte(" locks/s · p99 ")); n != 1 {
+		t.Errorf("%d reports:\n%s", n, r.out)
 	}
 	return list[0]
 }
