@@ -147,7 +147,8 @@ var (
 var (
 	reportFlags = []flagDef{failOnFlag, formatFlag, verboseFlag}
 
-	compareCommandFlags = append(slices.Clone(comparingFlags), formatFlag)
+	compareCommandFlags = append(slices.Clone(comparingFlags), formatFlag,
+		flagDef{"verbose", "v", groupOutput, "", "false", false, "all metrics, with p, and the environments and commands of both sides"})
 
 	historyFlags = []flagDef{formatFlag, {"verbose", "v", groupOutput, "", "false", false, "all points of each cell"}}
 
