@@ -56,12 +56,12 @@ type CheckedCell struct {
 
 // Limit is what became of one threshold in one cell.
 type Limit struct {
-	Threshold *Threshold     // nil: mutual exclusion
-	Trials    stats.Estimate // of the figure; zero of mutual exclusion
-	Value     float64        // that is judged: the median of the trials or, of a count, the worst of them; NaN if it was not measured
-	Verdict   Verdict
-	Reason    Reason // of Inconclusive, else empty
-	Why       string // in words, or what else is to be said of the value
+	Threshold *Threshold     `json:"-"` // nil: mutual exclusion
+	Trials    stats.Estimate `json:"-"` // of the figure; zero of mutual exclusion
+	Value     float64        `json:"-"` // that is judged: the median of the trials or, of a count, the worst; NaN if it was not measured
+	Verdict   Verdict        `json:"verdict"`
+	Reason    Reason         `json:"reason,omitempty"` // of Inconclusive, else empty
+	Why       string         `json:"why,omitempty"`    // in words, or what else is to be said of the value
 
 	exclusion string // what is to be said of it where no threshold is judged
 }

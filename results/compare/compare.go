@@ -58,18 +58,18 @@ type Input struct {
 
 // Comparison is what Compare found. It is a value that every format renders, and that JSON carries.
 type Comparison struct {
-	Base, Head Side
-	Cells      []Cell
-	Missing    []string // cells of the base that the head does not have, by what tells them from the others
-	Lacking    bool     // that makes the whole inconclusive: nobody has asked for a part of the cells (Options.Subset, Force)
-	Added      []string // cells of the head that the base does not have
-	Notes      []string // what to know before believing it, each a code and a text: "saturated: 2 of 10 trials of the base"
-	Alpha      float64  // by which it was judged
-	Tests      int      // figures that were tested against relative thresholds, for which Holm's correction was made
-	Paired     bool     // the trials of both sides took turns in one run, and were compared pair by pair
-	Verdict    Verdict
-
-	Broken int // cells of Added whose locks broke the exclusion that they claim
+	Alpha   float64  `json:"alpha"`  // how often a comparison may report a regression if nothing has changed
+	Tests   int      `json:"tests"`  // figures tested against relative thresholds, which Holm's method corrects for
+	Paired  bool     `json:"paired"` // the trials of both sides took turns in one run, and were compared pair by pair
+	Base    Side     `json:"base"`
+	Head    Side     `json:"head"`
+	Notes   []string `json:"notes"`                    // what to know before: "saturated: 2 of 10 trials of the base"
+	Missing []string `json:"missing"`                  // labels of cells of the base that the head does not have
+	Added   []string `json:"added"`                    // labels of cells of the head that the base does not have
+	Broken  int      `json:"added_violated,omitempty"` // cells of Added whose locks broke the exclusion that they claim
+	Cells   []Cell   `json:"-"`
+	Verdict Verdict  `json:"-"` // the worst of all
+	Lacking bool     `json:"-"` // Missing makes the whole inconclusive: see Options.Subset and Force
 }
 
 // Side is one of the two sets of records.
@@ -83,26 +83,26 @@ type Side struct {
 
 // Cell is one plan on both sides.
 type Cell struct {
-	Label      string // what tells it from the other cells; empty if there is only one
-	Command    string // that makes the head again; empty: it is not known
-	Base, Head []*results.Record
-	Notes      []string // what holds for this cell alone
-	Figures    []Result // those of the thresholds first
-	Verdict    Verdict
+	Label      string            `json:"label"` // what tells it from the other cells; empty if there is only one
+	Verdict    Verdict           `json:"verdict"`
+	Command    string            `json:"command,omitempty"` // that makes the head again; empty: it is not known
+	Notes      []string          `json:"notes"`             // what holds for this cell alone
+	Base, Head []*results.Record `json:"-"`
+	Figures    []Result          `json:"-"` // those of the thresholds first
 
 	head []*results.Record // those that ended early included
 }
 
 // Result is one figure of one cell.
 type Result struct {
-	Figure    *metric.Metric
-	Threshold *Threshold // that it was judged by; nil: it is shown only
-	Change    stats.Change
-	P         float64 // adjusted by Holm's method over all Tests; NaN if it was not tested
-	Verdict   Verdict // empty without a threshold; inconclusive if lockbench was the bottleneck of the base, unless it regressed
-	Reason    Reason  // of Inconclusive, else empty
-	Why       string  // in words: of Regressed and Inconclusive, and of Unchanged and NotWorse if it is worse within the threshold
-	Needed    int     // of Inconclusive: trials a side that would tell, at 80 % power; 0 if that can't be said
+	Figure    *metric.Metric `json:"-"`
+	Change    stats.Change   `json:"-"`
+	P         float64        `json:"-"`                       // adjusted by Holm's method; NaN if it was not tested
+	Threshold *Threshold     `json:"threshold,omitempty"`     // that it was judged by; nil: it is shown only
+	Verdict   Verdict        `json:"verdict,omitempty"`       // empty without a threshold
+	Reason    Reason         `json:"reason,omitempty"`        // of Inconclusive, else empty
+	Why       string         `json:"why,omitempty"`           // in words; empty of what passed, unless it is worse
+	Needed    int            `json:"needed_trials,omitempty"` // a side, that would tell at 80 % power; 0: not known
 
 	least float64 // the least P that so many trials can have, if all other tests have their least; NaN if it was not tested
 }

@@ -203,3 +203,15 @@ func (t *Threshold) Allowed() string {
 	text := strings.TrimLeft(strings.TrimPrefix(t.Limit(), t.Figure.Name), " <>")
 	return strings.NewReplacer("-", "−", "%", " %").Replace(text)
 }
+
+// MarshalText writes t as it was written.
+func (t Threshold) MarshalText() ([]byte, error) { return []byte(t.Text), nil }
+
+// UnmarshalText reads what MarshalText has written. The error is a *ThresholdError.
+func (t *Threshold) UnmarshalText(text []byte) error {
+	list, err := ParseThresholds(string(text))
+	if err == nil {
+		*t = list[0]
+	}
+	return err
+}

@@ -3,10 +3,10 @@ package export
 // The Go benchmark format (https://golang.org/design/14313-benchmark-format), which benchstat and its kin read.
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -30,107 +30,80 @@ import (
 // benchstat makes separate tables. Versions are comments, since they may be what is compared, and so are trials that ended
 // early. Durations are in seconds: benchstat takes 0 ns for another unit than 0 s.
 func Benchfmt(w io.Writer, cells []*results.Cell) error {
-	out := benchfmt.NewWriter(w)
+	var b bytes.Buffer
+	out := benchfmt.NewWriter(&b) // which has no errors
+	b.WriteString("# lockbench: one line a trial; benchstat -filter '.unit:(locks/s OR acquire-p99-sec)' shows what matters first\n")
 	figures := knownTo(cells)
-	if err := writeUnits(w, out, figures); err != nil {
-		return err
+	for _, m := range figures {
+		if m.Better != metric.Neither {
+			_, unit := benchValue(m, 0)
+			key := benchfmt.UnitMetadataKey{Unit: unit, Key: "better"}
+			_ = out.Write(&benchfmt.UnitMetadata{UnitMetadataKey: key, OrigUnit: unit, Value: string(m.Better)})
+		}
 	}
 	if slices.ContainsFunc(cells, func(c *results.Cell) bool { return c.First().Side != "" }) {
-		if _, err := fmt.Fprintln(w, sidesHint); err != nil {
-			return err
-		}
+		b.WriteString("# base and head side by side, if they differ in -driver: benchstat -col /side -ignore /driver\n")
 	}
 	version := ""
 	for _, c := range cells {
 		for _, r := range c.Trials {
-			if v := comment(r); v != version {
+			if v := versions(r.Env); v != version {
 				version = v
-				if _, err := fmt.Fprintf(w, "# %s\n", v); err != nil {
-					return err
-				}
+				fmt.Fprintf(&b, "# %s\n", v)
 			}
 			if r.Partial != "" {
-				if _, err := fmt.Fprintf(w, "# left out: %s, trial %d: %s\n", benchmarkName(r), r.Trial, plain(r.Partial)); err != nil {
-					return err
-				}
+				fmt.Fprintf(&b, "# left out: %s, trial %d: %s\n", benchmarkName(r), r.Trial, plain(r.Partial))
 				continue
 			}
 			res := &benchfmt.Result{Config: configuration(r), Name: benchfmt.Name(benchmarkName(r)), Iters: int(r.Counts.Acquired)}
-			for _, f := range figures {
-				if v := f.Of(r.Figures()); !math.IsNaN(v) && !math.IsInf(v, 0) {
-					value, unit := benchValue(f, v)
+			for _, m := range figures {
+				if value, unit := benchValue(m, m.Of(r.Figures())); finite(value) {
 					res.Values = append(res.Values, benchfmt.Value{Value: value, Unit: unit})
 				}
 			}
-			if err := out.Write(res); err != nil {
-				return err
-			}
+			_ = out.Write(res)
 		}
 	}
-	return nil
+	_, err := w.Write(b.Bytes())
+	return err
 }
 
-// sidesHint explains why benchstat puts the sides of -vs into rows of their own.
-const sidesHint = "# base and head side by side, if they differ in -driver: benchstat -col /side -ignore /driver"
-
-// writeUnits says of each unit that follows which direction is the good one.
-func writeUnits(w io.Writer, out *benchfmt.Writer, figures []*metric.Metric) error {
-	if _, err := fmt.Fprintln(w, "# lockbench: one line a trial; benchstat -filter '.unit:(locks/s OR acquire-p99-sec)' shows what matters first"); err != nil {
-		return err
+// versions returns what made the records that follow.
+func versions(e results.Env) string {
+	list := []string{"lockbench " + e.Lockbench, e.Go}
+	if e.Revision != "" {
+		list = slices.Insert(list, 0, "revision "+e.Revision)
 	}
-	for _, f := range figures {
-		if f.Better == metric.Neither {
-			continue
-		}
-		_, unit := benchValue(f, 0)
-		meta := &benchfmt.UnitMetadata{UnitMetadataKey: benchfmt.UnitMetadataKey{Unit: unit, Key: "better"}, OrigUnit: unit, Value: direction(f)}
-		if err := out.Write(meta); err != nil {
-			return err
-		}
+	for _, name := range slices.Sorted(maps.Keys(e.Libraries)) {
+		list = append(list, name+" "+e.Libraries[name])
 	}
-	return nil
-}
-
-// comment returns what made the records that follow.
-func comment(r *results.Record) string {
-	words := []string{"lockbench " + r.Env.Lockbench, r.Env.Go}
-	if r.Env.Revision != "" {
-		words = append([]string{"revision " + r.Env.Revision}, words...)
-	}
-	for _, name := range slices.Sorted(maps.Keys(r.Env.Libraries)) {
-		words = append(words, name+" "+r.Env.Libraries[name])
-	}
-	return plain(strings.Join(words, ", "))
+	return plain(strings.Join(list, ", "))
 }
 
 // benchmarkName is Lock, what tells the plan from others, and GOMAXPROCS at its place:
 // Lock/driver=rueidis/lock=set-nx/wait=backoff/clients=64/keys=10-2.
 func benchmarkName(r *results.Record) string {
-	return fmt.Sprintf("Lock/%s-%d", planName(r), max(1, r.Env.GOMAXPROCS))
-}
-
-// planName returns what tells the plan from others: driver=rueidis/lock=set-nx/wait=backoff/clients=64/keys=10.
-func planName(r *results.Record) string {
-	var parts []string
-	if r.Side != "" {
-		parts = append(parts, "side="+oneWord(r.Side))
+	name := "Lock"
+	add := func(key, value string) {
+		if value != "" {
+			name += "/" + key + "=" + strings.Map(partOfWord, plain(value))
+		}
 	}
+	add("side", r.Side)
 	for _, s := range settings {
-		if v := s.Text(&r.Plan, &r.Plan.Load); v != "" && !s.Constant {
-			parts = append(parts, s.Name+"="+oneWord(v))
+		if !s.Constant {
+			add(s.Name, textOf(s, r))
 		}
 	}
-	return strings.Join(parts, "/")
+	return fmt.Sprintf("%s-%d", name, max(1, r.Env.GOMAXPROCS))
 }
 
-// oneWord makes one word of v, which a slash must not divide either.
-func oneWord(v string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '/' || unicode.IsSpace(r) || !unicode.IsPrint(r) {
-			return '_'
-		}
-		return r
-	}, plain(v))
+// partOfWord returns r, or _ for what would divide a value: blanks, and the slash between parts of a name.
+func partOfWord(r rune) rune {
+	if r == '/' || unicode.IsSpace(r) || !unicode.IsPrint(r) {
+		return '_'
+	}
+	return r
 }
 
 // configuration returns the file's keys for a record: those of go test, and what else must be alike.
@@ -147,7 +120,7 @@ func configuration(r *results.Record) (config []benchfmt.Config) {
 	add("persistence", r.Server.Persistence)
 	for _, s := range settings {
 		if s.Constant {
-			add(s.Name, s.Text(&r.Plan, &r.Plan.Load))
+			add(s.Name, textOf(s, r))
 		}
 	}
 	return config

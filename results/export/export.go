@@ -1,8 +1,8 @@
-// Package export writes records and comparisons for other programs: spreadsheets, benchstat, HdrHistogram's plotter, the
-// test pages of CI servers, GitHub and its benchmark action. What people read is package report's.
+// Package export writes records and comparisons for other programs: spreadsheets, benchstat, HdrHistogram's plotter and the
+// test pages of CI servers. What people read is package report's.
 //
-// All of it is made from cells (results.Collector) or from a comparison, and none of it from anything else, so that one file of
-// records gives the same output everywhere. Errors are those of the writer.
+// All of it is made from cells (results.Collector), a comparison, a plan or a proof alone, so that one file of records gives
+// the same output everywhere. Errors are those of the writer.
 package export
 
 import (
@@ -16,7 +16,6 @@ import (
 	"strings"
 
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/spec"
@@ -26,36 +25,30 @@ import (
 // stands in records too.
 func plain(s string) string { return strings.TrimSpace(format.Clean(s)) }
 
+// finite reports whether v is a number, and not a figure that is not known.
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
 // digits writes a figure with all its digits, and without an exponent; "" is one that is not known.
 func digits(v float64) string {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
+	if !finite(v) {
 		return ""
 	}
 	return strconv.FormatFloat(v, 'f', -1, 64)
 }
 
-// machine returns where the load was made.
-func machine(e results.Env) string {
-	return strings.Join(strings.Fields(fmt.Sprintf("%d × %s %s/%s %s", e.CPUs, e.CPU, e.OS, e.Arch, e.Kernel)), " ")
-}
+// words joins what is not blank with single spaces.
+func words(list ...any) string { return strings.Join(strings.Fields(fmt.Sprintln(list...)), " ") }
 
-// serverName returns what was measured, in a few words: "redis 7.0.15 private".
-func serverName(s results.Server) string {
-	return strings.Join(strings.Fields(s.Name+" "+s.Version+" "+s.Kind), " ")
-}
+// serverName returns what was measured: "redis 7.0.15 private".
+func serverName(s results.Server) string { return words(s.Name, s.Version, s.Kind) }
 
-// knownTo returns the figures that any trial of the cells knows.
+// knownTo returns the metrics that any trial of the cells knows.
 func knownTo(cells []*results.Cell) []*metric.Metric {
-	return slices.DeleteFunc(metric.All(), func(f *metric.Metric) bool {
+	return slices.DeleteFunc(metric.All(), func(m *metric.Metric) bool {
 		return !slices.ContainsFunc(cells, func(c *results.Cell) bool {
-			return slices.ContainsFunc(f.Values(c.Trials), func(v float64) bool { return !math.IsNaN(v) })
+			return slices.ContainsFunc(m.Values(c.Trials), func(v float64) bool { return !math.IsNaN(v) })
 		})
 	})
-}
-
-// direction returns which way a figure improves: "higher", "lower", or nothing.
-func direction(f *metric.Metric) string {
-	return map[metric.Better]string{metric.Higher: "higher", metric.Lower: "lower"}[f.Better]
 }
 
 // each returns what f makes of each element; the list is never nil.
@@ -67,15 +60,13 @@ func each[T, U any](list []T, f func(T) U) []U {
 	return all
 }
 
-func word(r compare.Reason) string { return string(r) }
-
-func id(r *results.Record) string { return r.ID }
-
-// settings are those of a plan, and its classes, by the names of the flags: machines read them, and a name must mean the same
-// thing next year and in every file.
+// settings are those of a plan, and its classes, by the names of the flags, which mean the same in every file.
 var settings = append(slices.Clone(spec.Recorded), spec.Derived("classes", typedClasses))
 
-// typedClasses names the classes and what they have, in short: what a class is stands in its record alone, and four digits
+// textOf returns a setting of r as it is typed; empty if it was not set.
+func textOf(s spec.Setting, r *results.Record) string { return s.Text(&r.Plan, &r.Plan.Load) }
+
+// typedClasses names the classes and how many clients each has. What else a class is stands in its record alone; four digits
 // of a hash tell two sets of classes apart.
 func typedClasses(p *spec.Plan) string {
 	if len(p.Classes) == 0 {

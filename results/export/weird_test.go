@@ -120,8 +120,8 @@ func checkXML(t *testing.T, s string, c *compare.Comparison) {
 	if u := back.Suites[0]; u.Tests != 5 || len(u.Cases) != 5 || u.Failures != 1 || u.Skipped != 2 {
 		t.Errorf("%q: %+v", s, u)
 	}
-	if !strings.Contains(b.String(), "verdict regressed") {
-		t.Errorf("%q: no verdict in %s", s, &b)
+	if !strings.Contains(b.String(), `type="regressed"`) {
+		t.Errorf("%q: no type in %s", s, &b)
 	}
 }
 

@@ -17,12 +17,12 @@ import (
 )
 
 // Better is the direction in which a metric improves.
-type Better int
+type Better string
 
 const (
-	Neither Better = iota // a property of the load: a change is a change
-	Higher
-	Lower
+	Neither Better = "" // a property of the load: a change is a change
+	Higher  Better = "higher"
+	Lower   Better = "lower"
 )
 
 // Group is the question that a metric answers.

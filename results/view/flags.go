@@ -11,10 +11,10 @@ import (
 // Flag is a word that marks the figures of a cell. It follows from the figures alone; whatever else a record has to say is in
 // its warnings.
 type Flag struct {
-	Name  string
-	Word  string // with a count, if there is one: "drifts 2/5"
-	Means string // the same in a line; help marks has a paragraph
-	Doubt bool   // the figures are not valid as they stand
+	Name  string `json:"name"`
+	Word  string `json:"text"`  // with a count, if there is one: "drifts 2/5"
+	Means string `json:"means"` // the same in a line; help marks has a paragraph
+	Doubt bool   `json:"doubt"` // the figures are not valid as they stand
 }
 
 // flag is a row of the table of flags.
