@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -48,40 +47,42 @@ func TestImages(t *testing.T) {
 	}
 }
 
-func TestRatio(t *testing.T) {
+func TestFigure(t *testing.T) {
 	dir := t.TempDir()
 	record(t, dir, func(r *results.Record) {})
 	record(t, dir, func(r *results.Record) { r.ID, r.Plan.Clients, r.Elapsed = "b", 2, 2*time.Second })
-	d := document{dir: dir}
-	for _, test := range []struct{ words, want, err string }{
-		{"locks/s clients=1", "30", ""},
-		{"locks/s clients=1 / clients=2", "2", ""},
-		{"locks/s clients=1 / clients=2; wait=none; at least 2", "2", ""},
+	for _, test := range []struct{ title, want, err string }{
+		{"locks/s clients=1", "30.0", ""},
+		{"acquire.p50 clients=1; at most 2ms", "1.00 ms", ""},
+		{"acquire.p99 clients=1", "", "is not known"},
+		{"locks/s clients=1 / clients=2", "2.0 times", ""},
+		{"locks/s clients=2 / clients=1", "50 %", ""},
+		{"locks/s clients=1 / clients=2; wait=none; at least 2", "2.0 times", ""},
 		{"locks/s clients=1 / clients=2; ttl=1m0s; at least 2.5", "", "want at least 2.5, but the runs say 2"},
-		{"locks/s clients=1 / clients=2; ; at most 1", "", "the runs say 2"},
-		{"locks/s clients=1; ; no more", "", "is not a limit"},
-		{"locks/s clients=2 topology= renew=", "15", ""},
+		{"locks/s clients=1 / clients=2; at most 1", "", "the runs say 2"},
+		{"locks/s clients=1; at once", "", "is not a limit"},
+		{"locks/s clients=2 topology= renew=", "15.0", ""},
 		{"locks/s wait=none", "", "chooses 2 cells"},
 		{"locks/s clients=3", "", "no record has clients=3"},
 		{"locks/s clients", "", "write name=value"},
 		{"speed clients=1", "", "no metric"},
 	} {
-		got, err := d.ratio("run.jsonl", test.words)
+		got, err := figure(filepath.Join(dir, "run.jsonl"), test.title)
 		if test.err != "" {
 			if err == nil || !strings.Contains(err.Error(), test.err) {
-				t.Errorf("%s: %v; want %s", test.words, err, test.err)
+				t.Errorf("%s: %v; want %s", test.title, err, test.err)
 			}
 			continue
 		}
-		if err != nil || string(got) != test.want {
-			t.Errorf("%s: %s, %v; want %s", test.words, got, err, test.want)
+		if err != nil || got != test.want {
+			t.Errorf("%s: %s, %v; want %s", test.title, got, err, test.want)
 		}
 	}
 }
 
-func TestShort(t *testing.T) {
-	for v, want := range map[float64]string{2.9123: "2.91", 0.98765: "0.988", 138600.4: "138,600", 99.96: "100", 101: "101"} {
-		if got := short(v); got != want {
+func TestRatio(t *testing.T) {
+	for v, want := range map[float64]string{0.0809: "8.1 %", 0.929: "93 %", 1.05: "105 %", 2.38: "2.4 times", 9.97: "10 times", 18.1: "18 times"} {
+		if got := ratio(v); got != want {
 			t.Errorf("%v is written %s, want %s", v, got, want)
 		}
 	}
@@ -117,7 +118,8 @@ func TestFill(t *testing.T) {
 	dir := t.TempDir()
 	record(t, dir, func(*results.Record) {})
 	doc := filepath.Join(dir, "DOC.md")
-	const before = "# Doc\n<!-- command run.jsonl -->\nstale\n<!-- end -->\nbetween\n<!-- output run.jsonl -->\n<!-- end -->\nafter\n"
+	const before = "# Doc\n<!-- command run.jsonl -->\nstale\n<!-- end -->\nbetween\n<!-- output run.jsonl -->\n<!-- end -->\n" +
+		"after [7][rate] locks/s\n\n[rate]: run.jsonl \"locks/s\"\n"
 	if err := os.WriteFile(doc, []byte(before), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +136,7 @@ func TestFill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"# Doc\n", "between\n", "after\n", "30", "lockbench -clients 1\n```"} {
+	for _, want := range []string{"# Doc\n", "between\n", "after [30.0][rate] locks/s\n", "lockbench -clients 1\n```"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}
@@ -183,35 +185,20 @@ func TestChart(t *testing.T) {
 	}
 }
 
-// TestLocks marks what the machine limited, says how far off medians may be, and names what was not measured.
-func TestLocks(t *testing.T) {
+// TestTable: a document has the table of a report, without the columns for which a narrow terminal has no room.
+func TestTable(t *testing.T) {
 	dir := t.TempDir()
-	for i, choice := range choices {
-		for trial := 1; trial <= 6; trial++ {
-			record(t, dir, func(r *results.Record) {
-				for _, word := range strings.Fields(choice) {
-					name, value, _ := strings.Cut(word, "=")
-					*map[string]*string{"driver": &r.Plan.Driver, "lock": &r.Plan.Lock, "wait": &r.Plan.Wait, "topology": &r.Plan.Topology}[name] = value
-				}
-				r.ID, r.Trial = fmt.Sprint(i, trial), trial
-				r.Counts.Acquired = int64(1000*(i+1) + 10*trial)
-				r.Generator.Saturated = r.Plan.Driver == "redsync"
-				r.Wrong = "a clause: whole, as it stands; another one"
-			})
-		}
+	for i, lock := range []string{"set-nx", "fenced", "other"} {
+		record(t, dir, func(r *results.Record) {
+			r.ID, r.Plan.Lock, r.Elapsed, r.Generator.Saturated = lock, lock, time.Duration(i+1)*time.Second, i == 0
+		})
 	}
-	text, err := (&document{dir: dir}).locks("run.jsonl", "run.jsonl")
-	if err != nil {
-		t.Fatal(err)
+	text, err := (&document{dir: dir}).part("table", "run.jsonl", "lock=set-nx,fenced", "")
+	if err != nil || !regexp.MustCompile(`(?s)\| +locks/s \|.*\| set-nx +\| +30.0 \|[^\n]* saturated \|\n\| fenced +\| +15.0 \|.*- saturated: `).MatchString(text) {
+		t.Errorf("%v:\n%s", err, text)
 	}
-	for _, want := range []string{
-		"token | main risk |\n|:--|--:|--:|--:|--:|:-:|:--|\n| etcd · lease · wait none | 12,035 |",
-		"| redsync · set-nx · wait none | 5,035* | 1.00 ms |", "| not measured | no | a clause: whole, as it stands |",
-		"\n\nlocks/s: median of 6 trials of 1 s; its 95 % interval reaches up to ±2.4 %. `*`: lockbench or its machine, not the lock, was the limit.\n",
-	} {
-		if !strings.Contains(string(text), want) {
-			t.Errorf("no %q in\n%s", want, text)
-		}
+	if strings.Contains(text, "wait max") {
+		t.Errorf("it has all columns:\n%s", text)
 	}
 }
 
@@ -220,30 +207,38 @@ func TestFillRefuses(t *testing.T) {
 	record(t, dir, func(*results.Record) {})
 	for _, tc := range []struct{ marker, want string }{
 		{"output nothing.jsonl", "no such file"},
-		{"plot run.jsonl", "no figure is called"},
-		{"chart run.jsonl", "which chart?"},
+		{"plot run.jsonl", `no part is called "plot"`},
 		{"chart run.jsonl overview", `the records make no chart "overview"`},
 		{"chart run.jsonl percentiles keys=7", "no record has keys=7"},
-		{"output run.jsonl,nothing.jsonl", "no such file"},
-		{"locks run.jsonl run.jsonl", "no record has driver=rueidis"},
+		{"table run.jsonl", "one cell has no table"},
 	} {
 		if _, err := (&document{dir: dir}).fill([]byte("<!-- " + tc.marker + " -->\n<!-- end -->\n")); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want %q", tc.marker, err, tc.want)
 		}
 	}
+	for text, want := range map[string]string{
+		"[8 %][herd]\n":                    "no figure is called herd",
+		"[herd]: run.jsonl \"locks/s\"\n":  "no sentence has the figure herd",
+		"[9][a]\n\n[a]: run.jsonl \"x\"\n": `no metric is called "x"`,
+	} {
+		if _, err := (&document{dir: dir, beside: dir}).fill([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
 }
 
 func TestMatch(t *testing.T) {
-	d := document{dir: t.TempDir()}
-	file := filepath.Join(d.dir, "study.txt")
-	if err := os.WriteFile(file, []byte("planted  regressed\n0 %      0/12\n-10.0 %  9/12\n"), 0o666); err != nil {
+	file := filepath.Join(t.TempDir(), "study.txt")
+	if err := os.WriteFile(file, []byte("planted  regressed\n0 %      0/12\n-10.0 %  9/12\npairs 184948 0.929\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := d.match("study.txt", `^0 % .*?(\d+/\d+)`); err != nil || string(got) != "0/12" {
-		t.Errorf("%q, %v", got, err)
+	for expr, want := range map[string]string{`^0 % .*?(\d+/\d+)`: "0/12", `^pairs (\d+)`: "184,948", `^pairs \d+ (\S+)`: "93 %"} {
+		if got, err := figure(file, expr); err != nil || got != want {
+			t.Errorf("%s: %q, %v, want %q", expr, got, err, want)
+		}
 	}
 	for _, expr := range []string{`(\d+/\d+)`, `^-5 %.*(\d+)`, `^-10.*`, `(`} {
-		if got, err := d.match("study.txt", expr); err == nil {
+		if got, err := figure(file, expr); err == nil {
 			t.Errorf("%s: %q, and no error", expr, got)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/lockbench/lockbench/results"
@@ -25,11 +24,7 @@ func TestMarksAgree(t *testing.T) {
 	}
 	marked := 0
 	for _, file := range files {
-		recs, err := load(strings.TrimSuffix(file, ".gz"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		cells, err := chosen(recs, nil)
+		cells, err := chosen(file, "")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -12,60 +13,63 @@ import (
 )
 
 // proof returns a table with a row a hazard and a column a lock, of the words "hazards=overrun,failover locks=rueidis/set-nx".
-func (d *document) proof(name, words string) ([]byte, error) {
+func (d *document) proof(name, words string) (string, error) {
 	r, err := read(d.path(name), safety.Read)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	var names, locks []string
-	for word := range strings.FieldsSeq(words) {
-		switch key, list, _ := strings.Cut(word, "="); key {
-		case "hazards":
-			names = strings.Split(list, ",")
-		case "locks":
-			locks = strings.Split(list, ",")
-		default:
-			return nil, fmt.Errorf("%q is neither hazards= nor locks=", word)
-		}
-	}
+	rows, columns, _ := strings.Cut(strings.TrimPrefix(words, "hazards="), " locks=")
+	locks := strings.Split(columns, ",")
 	head := []string{""}
 	for _, lock := range locks {
 		head = append(head, strings.Replace(lock, "/", "<br>`", 1)+"`")
 	}
 	text := line(head...) + "|:--|" + strings.Repeat(":-:|", len(locks)) + "\n"
-	for _, name := range names {
-		cells := []string{"`" + name + "`"}
+	for hazard := range strings.SplitSeq(rows, ",") {
+		cells := []string{"`" + hazard + "`"}
 		for _, lock := range locks {
-			c, err := cellOf(r, name, strings.Replace(lock, "/", " ", 1))
+			c, err := cellOf(r, hazard, strings.Replace(lock, "/", " ", 1))
 			if err != nil {
-				return nil, err
+				return "", err
 			}
 			cells = append(cells, report.ProofMark(c))
 		}
 		text += line(cells...)
 	}
-	return []byte(text), nil
+	return text, nil
 }
 
-// seen reads "HAZARD DRIVER LOCK VERDICT" and returns the command of that cell and what was seen. It is an error if the verdict is
-// another one, since the text around it is no longer true then.
-func (d *document) seen(name, words string) ([]byte, error) {
+// row is a line of a table whose last column is what its command, in the one before, has seen.
+var row = regexp.MustCompile("(?m)^(.* \\| `-hazard (\\S+) -driver (\\S+) -lock (\\S+)` \\|).*$")
+
+// seen returns a table with its last column filled in. It is an error if a lock did not fail, since the table says that it does.
+func (d *document) seen(name, table string) (string, error) {
 	r, err := read(d.path(name), safety.Read)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	w := strings.Fields(words)
-	if len(w) != 4 {
-		return nil, fmt.Errorf("%q: want HAZARD DRIVER LOCK VERDICT", words)
+	table = row.ReplaceAllStringFunc(table, func(old string) string {
+		m := row.FindStringSubmatch(old)
+		c, missing := cellOf(r, m[2], m[3]+" "+m[4])
+		if missing == nil && c.Verdict != safety.Fails {
+			missing = fmt.Errorf("%s %s %s: the verdict is %q", m[2], m[3], m[4], c.Verdict)
+		}
+		if missing != nil {
+			err = missing
+			return old
+		}
+		return m[1] + " " + report.ProofSeen(c) + " |"
+	})
+	return table, err
+}
+
+// line returns a line of a table of Markdown.
+func line(cells ...string) string {
+	text := "|"
+	for _, c := range cells {
+		text += strings.TrimRight(" "+c, " ") + " |"
 	}
-	c, err := cellOf(r, w[0], w[1]+" "+w[2])
-	if err != nil {
-		return nil, err
-	}
-	if string(c.Verdict) != w[3] {
-		return nil, fmt.Errorf("%s: the verdict is %q", words, c.Verdict)
-	}
-	return fmt.Appendf(nil, "`-hazard %s -driver %s -lock %s` | %s", w[0], w[1], w[2], report.ProofSeen(c)), nil
+	return text + "\n"
 }
 
 func cellOf(r *safety.Report, hazard, lock string) (*safety.Cell, error) {
