@@ -26,6 +26,8 @@ type comparison struct {
 	head  string        // what the head is called
 }
 
+const asGiven = "as given" // what a side without flags of its own is called
+
 // comparisonOf returns what the flags say of a comparison; nil for a run that compares nothing.
 func comparisonOf(o *options, run experiment) (*comparison, error) {
 	baseline, vs := o.get("baseline"), o.get("vs")
@@ -44,7 +46,7 @@ func comparisonOf(o *options, run experiment) (*comparison, error) {
 		how.Subset = true // the run has the cells that it was asked for, and says before it begins which it lacks
 		return &comparison{how: how, head: "this run"}, checkBaseline(o)
 	}
-	return &comparison{how: how, cells: len(run.Cells) / 2, least: run.Trials, head: cmp.Or(run.vsText(), "the same")}, nil
+	return &comparison{how: how, cells: len(run.Cells) / 2, least: run.Trials, head: cmp.Or(run.vsText(), asGiven)}, nil
 }
 
 // flagOrVariable returns where the value comes from.
@@ -138,7 +140,7 @@ func (c *comparison) compare(cells []*results.Cell) (*compare.Comparison, error)
 		if base, head, err = compare.Split(head); err != nil {
 			return nil, err
 		}
-		base.Name, head.Name = "as given", c.head
+		base.Name, head.Name = asGiven, c.head
 	}
 	return compare.Compare(base, head, c.how)
 }

@@ -1,16 +1,14 @@
 package compare
 
-// Judgements: what thresholds judge, worst first, and what a result says in words.
+// What thresholds judge, the worst first, and what a result says in words.
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/lockbench/lockbench/results/format"
-	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/stats"
 )
 
@@ -20,60 +18,14 @@ type Judged struct {
 	*Result
 }
 
-// Judgement is the results of all cells for one threshold, or for one metric that no threshold judges, the worst first.
-type Judgement struct {
-	Metric    *metric.Metric
-	Threshold *Threshold // nil: none judges it
-	Verdict   Verdict    // the worst of them
-	Results   []Judged
-}
-
-// Judgements returns what thresholds judge, the worst first, and what is shown only. A lock that does not exclude is worse
-// than one that is slow.
-func (c *Comparison) Judgements() (judged, shown []Judgement) {
-	var all []Judgement
-	for _, r := range c.results() {
-		i := slices.IndexFunc(all, func(g Judgement) bool { return g.Results[0].key() == r.key() })
-		if i < 0 {
-			i, all = len(all), append(all, Judgement{Metric: r.Figure, Threshold: r.Threshold, Verdict: r.Verdict})
-		}
-		all[i].Verdict = worse(all[i].Verdict, r.Verdict)
-		all[i].Results = append(all[i].Results, r)
-	}
-	for _, g := range all {
-		sortWorst(g.Results)
-		if g.Threshold == nil {
-			shown = append(shown, g)
-		} else {
-			judged = append(judged, g)
-		}
-	}
-	slices.SortStableFunc(judged, func(a, b Judgement) int {
-		return cmp.Or(cmp.Compare(rank(a.Verdict), rank(b.Verdict)), trueFirst(a.violated(), b.violated()))
-	})
-	return judged, shown
-}
-
-// results returns those of all cells.
-func (c *Comparison) results() (list []Judged) {
+// Results returns those of all cells.
+func (c *Comparison) Results() (list []Judged) {
 	for i := range c.Cells {
 		for j := range c.Cells[i].Figures {
 			list = append(list, Judged{i, &c.Cells[i].Figures[j]})
 		}
 	}
 	return list
-}
-
-// key is equal for results of one threshold, or of one metric that none judges.
-func (r *Result) key() string {
-	if r.Threshold == nil {
-		return r.Figure.Name
-	}
-	return r.Threshold.String()
-}
-
-func sortWorst(list []Judged) {
-	slices.SortStableFunc(list, func(a, b Judged) int { return Worse(a.Result, b.Result) })
 }
 
 // trueFirst orders what is so before what is not.
@@ -89,13 +41,10 @@ func trueFirst(a, b bool) int {
 
 // Judged returns all judged results, the worst first.
 func (c *Comparison) Judged() []Judged {
-	list := slices.DeleteFunc(c.results(), func(r Judged) bool { return r.Threshold == nil })
-	sortWorst(list)
+	list := slices.DeleteFunc(c.Results(), func(r Judged) bool { return r.Threshold == nil })
+	slices.SortStableFunc(list, func(a, b Judged) int { return Worse(a.Result, b.Result) })
 	return list
 }
-
-// violated reports whether exclusion was violated.
-func (g Judgement) violated() bool { return g.Metric.Name == "violations" && g.Verdict == Regressed }
 
 // Within reports whether a metric is worse, significantly, though its threshold allows that.
 func (r *Result) Within() bool { return r.Verdict.passed() && r.Why != "" }

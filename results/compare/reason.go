@@ -40,7 +40,7 @@ func (r Reason) About() string {
 		Unmeasured: "not measured",
 		Unlike:     "measured on unlike machines",
 		Zero:       "0 in the base or in a trial, where a percentage says nothing",
-		Saturated:  "saturated, so that lockbench was measured and not the lock",
+		Saturated:  "lockbench was measured, and not the lock",
 		TooFew:     "too few trials for any difference to be significant",
 		Scatter:    "the trials scatter too much to tell",
 		NotRun:     "asked for, and never ran",

@@ -30,54 +30,56 @@ func TestComparisons(t *testing.T) {
 	}
 }
 
-// TestCrowdedComparison: of thousands of rows the worst are listed and the others counted, and a violation comes first.
+// TestCrowdedComparison: of thousands of rows the worst are listed, and a violation comes first.
 func TestCrowdedComparison(t *testing.T) {
 	c := comparetest.Crowd(300, func(i int) string { return fmt.Sprint("clients ", i) })
 	c.Cells[299].Notes = append(c.Cells[299].Notes, "violated: 1 of 10 trials of the head")
 	d := Comparison(c, "")
-	table, risks := d.Blocks[1].Table, d.Blocks[2].Table
-	if len(table.Rows) != manyRows || table.Rows[0].Group != "locks/s" || table.Rows[0].Tone != Bad {
-		t.Errorf("%d rows: %+v", len(table.Rows), table.Rows[0])
+	table, risks, chart := d.Blocks[0].Table, d.Blocks[1].Table, d.Blocks[2].Chart
+	if r := table.Rows[0]; len(table.Rows) != someRows || r.Group != "clients 90" || r.Tone != Bad || len(chart.Series) != manyRows {
+		t.Errorf("%d rows: %+v; %d in the chart", len(table.Rows), r, len(chart.Series))
 	}
 	if r := risks.Rows[1]; r.Cells[0].Text != "violated" || r.Cells[1].Tone != Bad || r.Cells[1].Text != "1 of 10 trials of the head (clients 299)" {
 		t.Errorf("first of the notes: %+v", r)
 	}
-	text, _ := firstScreen(d)
-	for _, want := range []string{"(clients 0; clients 1; clients 2; and 297 more)", "not listed | locks/s < −5 % in 260 cells · acquire.p99 > +10 % in 300 cells"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %q", want)
-		}
+	if text, _ := firstScreen(d); !strings.Contains(text, "\nnote | of all (clients 0; and 299 more)\nnext |") {
+		t.Errorf("not three notes: %s", text)
 	}
 }
 
 // TestComparedWithNothing: what a file of JSON has may lack trials, and a cell that only the head has decides.
 func TestComparedWithNothing(t *testing.T) {
-	c := &compare.Comparison{Added: []string{"a"}, Broken: 1, Verdict: compare.Regressed, Notes: []string{"violated: 1 trial of a", "b"}}
+	c := &compare.Comparison{Added: []string{"a"}, Broken: 1, Verdict: compare.Regressed, Notes: []string{"violated: 1 trial of a", "partial: b"}}
 	text := dump(Comparison(c, ""))
-	for _, want := range []string{"✗ mutual exclusion violated (bad)\n", "only in head | a\n", "violated | 1 trial of a (bad)\n", "note | b\n"} {
+	for _, want := range []string{"✗ mutual exclusion violated (bad)\n", "only in head | a\n", "violated | 1 trial of a (bad)\n", "partial | b\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in %s", want, text)
 		}
 	}
 }
 
-// TestChangesAreDrawn: beyond the threshold is shaded, and what has no ratio is left out.
-func TestChangesAreDrawn(t *testing.T) {
-	var charts []*Chart
-	for _, b := range Comparison(comparetest.All()["eight"], "").Blocks {
-		if b.Chart != nil {
-			charts = append(charts, b.Chart)
+// TestNext: how many trials would tell is said as far as it is known.
+func TestNext(t *testing.T) {
+	for needed, want := range map[int]string{0: "-trials NUMBER", 7: "-trials 7", 5000: "-trials 1000"} {
+		c := comparetest.Of(7, "locks/s<-5%", comparetest.AsIs)
+		c.Verdict, c.Cells = compare.Inconclusive, c.Cells[6:]
+		c.Cells[0].Figures[0].Needed = needed
+		if text := dump(Comparison(c, "")); !strings.Contains(text, "next | run more trials a side: "+want+"\n") {
+			t.Errorf("no %q in %s", want, text)
 		}
 	}
-	if len(charts) != 2 || charts[0].Name != "changes-locks-s" || charts[0].Shade != (Range{0, 0.95}) || charts[1].Shade.Low != 1.1 {
-		t.Fatalf("%+v", charts)
-	}
-	if s := charts[0].Series[0]; len(charts[0].Series) != 8 || s.Name != "go-redis · clients 48" || s.Tone != Bad || s.Bound != 0.95 {
-		t.Errorf("%+v", s)
-	}
-	for _, b := range Comparison(comparetest.All()["zero"], "").Blocks {
-		if b.Chart != nil && b.Chart.Name != "changes-locks-s" {
-			t.Errorf("a chart of what was 0: %+v", b.Chart)
+}
+
+// TestChangesAreDrawn: each cell has a heading, and what has no ratio is left out.
+func TestChangesAreDrawn(t *testing.T) {
+	for name, want := range map[string]int{"eight": 16, "zero": 2} {
+		for _, b := range Comparison(comparetest.All()[name], "").Blocks {
+			if b.Chart == nil {
+				continue
+			}
+			if s := b.Chart.Series[0]; len(b.Chart.Series) != want || s.Group == "" || s.Name != "locks/s" || s.Bound != 0.95 {
+				t.Errorf("%s: %d rows: %+v", name, len(b.Chart.Series), s)
+			}
 		}
 	}
 }

@@ -144,7 +144,7 @@ func Crowd(cells int, label func(i int) string) *compare.Comparison {
 	c := &compare.Comparison{Base: compare.Side{Name: "base.jsonl", Trials: 10 * cells}, Head: compare.Side{Name: "head.jsonl", Trials: 10 * cells},
 		Alpha: 0.05, Tests: 3 * cells, Verdict: compare.Regressed}
 	for i := range cells {
-		cell := compare.Cell{Label: label(i), Verdict: compare.Unchanged, Notes: []string{fmt.Sprintf("note %d of a cell", i), "a note of all"}}
+		cell := compare.Cell{Label: label(i), Verdict: compare.Unchanged, Notes: []string{fmt.Sprintf("note: %d of a cell", i), "note: of all"}}
 		for j := range limits {
 			e := stats.Estimate{N: 10, Median: 80_000, Low: 79_000, High: 81_000}
 			r := compare.Result{Figure: limits[j].Figure, Threshold: &limits[j], P: 0.5, Verdict: compare.Unchanged,
