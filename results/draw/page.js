@@ -1,21 +1,36 @@
-// Comfort only: the page says all without it. Commands copy, and what is folded is printed.
+// Prints what is folded, and keeps a live page up to date.
 "use strict";
 (() => {
-  const dress = (root) => {
-    for (const pre of navigator.clipboard ? root.querySelectorAll("pre") : []) {
-      const text = pre.textContent;
-      const button = document.createElement("button");
-      button.type = "button";
-      button.textContent = "Copy";
-      button.addEventListener("click", async () => {
-        await navigator.clipboard.writeText(text);
-        button.textContent = "Copied";
-        setTimeout(() => { button.textContent = "Copy"; }, 1500);
-      });
-      pre.prepend(button);
-    }
-  };
-  dress(document);
-  addEventListener("drawn", (event) => dress(event.target)); // a part of a page that changes
   addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((d) => { d.open = true; }));
+
+  const live = document.getElementById("live"), status = document.getElementById("status");
+  const say = (text) => { if (status.textContent !== text) status.textContent = text; };
+  const name = (e) => e.tagName + (e.ariaLabel ?? e.textContent);
+  const show = (html) => { // what was unfolded stays so, and the focus where it was
+    const open = new Set([...live.querySelectorAll("details[open] > summary")].map(name));
+    const at = live.contains(document.activeElement) && name(document.activeElement);
+    live.innerHTML = html;
+    for (const e of live.querySelectorAll("summary, [tabindex]")) {
+      if (open.has(name(e))) e.parentElement.open = true;
+      if (at === name(e)) e.focus({ preventScroll: true });
+    }
+    document.title = live.querySelector("h1").textContent;
+  };
+  const connect = () => {
+    const events = new EventSource(location.pathname);
+    events.addEventListener("live", (e) => show(e.data));
+    events.addEventListener("status", (e) => say(e.data));
+    events.addEventListener("report", (e) => {
+      const page = new DOMParser().parseFromString(e.data, "text/html"); // runs nothing
+      document.title = page.title;
+      page.querySelectorAll("script").forEach((s) => s.remove());
+      document.body.replaceChildren(status, ...page.body.childNodes);
+    });
+    events.addEventListener("end", () => events.close());
+    events.onerror = () => {
+      say("No answer from lockbench: it has ended or was stopped. These are the last figures.");
+      if (events.readyState === EventSource.CLOSED) setTimeout(connect, 2000);
+    };
+  };
+  if (live) connect();
 })();

@@ -121,7 +121,7 @@ func TestSections(t *testing.T) {
 	d := &report.Document{Blocks: []report.Block{{}, {Heading: "a"}, {}, {Detail: true}, {Heading: "b", Detail: true}, {Detail: true},
 		{Chart: &report.Chart{Title: "c"}}}}
 	var got []string
-	for _, s := range sections(d) {
+	for _, s := range sections(d, true) {
 		got = append(got, s.Heading+strings.Repeat("+", len(s.Blocks)))
 	}
 	if want := "+ a++ Details+ b++ c+"; strings.Join(got, " ") != want {

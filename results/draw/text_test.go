@@ -2,6 +2,8 @@ package draw
 
 import (
 	"bytes"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,8 +31,7 @@ func markdownOf(t *testing.T, d *report.Document, room int) string {
 }
 
 func TestTextGolden(t *testing.T) {
-	pagetest.Golden(t, "sample.txt", terminalOf(t, sample(), Options{}))
-	pagetest.Golden(t, "sample-v-60.txt", terminalOf(t, sample(), Options{Width: 60, Verbose: true}))
+	pagetest.Golden(t, "sample.txt", terminalOf(t, sample(), Options{Width: 60, Verbose: true}))
 	pagetest.Golden(t, "sample.md", markdownOf(t, sample(), 0))
 }
 
@@ -55,7 +56,7 @@ func TestTerminalFits(t *testing.T) {
 					t.Errorf("wider than %d: %q", width, line)
 				}
 			}
-			if d.Title == "wide" && width < 160 && !strings.Contains(text, "wider: ") {
+			if d.Title == "wide" && width < 160 && !strings.Contains(text, "hidden at ") {
 				t.Errorf("at %d columns nothing names what is left out:\n%s", width, text)
 			}
 		}
@@ -73,21 +74,64 @@ func TestTerminalColors(t *testing.T) {
 	}
 }
 
-// A matrix that is too wide goes on below, and loses no column.
+// A matrix that is too wide goes on below, and loses no column; rows that lack cells do no harm.
 func TestMatrix(t *testing.T) {
 	m := &report.Table{Columns: []report.Column{{Title: "lock", Left: true}}}
 	row := report.Row{Cells: []report.Cell{{Text: "rueidis set-nx"}}}
 	for range 40 {
 		m.Columns, row.Cells = append(m.Columns, report.Column{Title: "9"}), append(row.Cells, report.Cell{Text: "✗"})
 	}
-	m.Rows = []report.Row{row}
-	text := terminalOf(t, &report.Document{Title: "proof", Blocks: []report.Block{{Table: m}}}, Options{Width: 60})
+	m.Rows = []report.Row{row, {Cells: []report.Cell{{Text: "short"}}}, {}}
+	d := &report.Document{Title: "proof", Blocks: []report.Block{{Table: m}}}
+	text := terminalOf(t, d, Options{Width: 60})
 	if n := strings.Count(text, "✗"); n != 40 || strings.Count(text, "rueidis set-nx") != 3 {
 		t.Errorf("%d marks:\n%s", n, text)
 	}
+	_, _ = page(t, d), markdownOf(t, d, 0)
 }
 
-const nasty = "a|b\n::error::no\x1b[31m <b>&@me [x](y) `z` *s* 版版\u202e"
+// TestNarrow: a table that is too narrow for names and marks breaks them between words.
+func TestNarrow(t *testing.T) {
+	table := sample().Blocks[1].Table
+	for i := range table.Rows {
+		table.Rows[i].Cells[1].Tone = report.Good
+	}
+	d := &report.Document{Title: "narrow", Blocks: []report.Block{{Table: table}}}
+	text := terminalOf(t, d, Options{Width: 40})
+	for _, word := range strings.Fields("rueidis set-nx wait queue redsync library redlock saturated, drifts 2/5 violated 34.8 6,046") {
+		if !slices.Contains(strings.Fields(text), word) {
+			t.Errorf("%s is cut:\n%s", word, text)
+		}
+	}
+	if colored := terminalOf(t, d, Options{Color: true}); !strings.Contains(colored, "\x1b[32m6,046\x1b[0m") {
+		t.Errorf("a cell has no colour of its own: %q", colored)
+	}
+}
+
+// TestNotes: a mark that means several things names the rows of each.
+func TestNotes(t *testing.T) {
+	table := &report.Table{}
+	for _, name := range []string{"a", "b", "c", "d", "e"} {
+		marks := []report.Mark{{Code: "saturated", Line: "the machine was the limit"}, {Code: "drifts", Args: name, Line: "up"}}
+		if name == "b" {
+			marks[1].Line = "down"
+		}
+		table.Rows = append(table.Rows, report.Row{Cells: []report.Cell{{Text: name}}, Marks: marks})
+	}
+	var got []string
+	for _, m := range notes(table) {
+		got = append(got, meaning(m))
+	}
+	want := "saturated: the machine was the limit; drifts (a, c and 2 more): up; drifts (b): down"
+	if text := strings.Join(got, "; "); text != want {
+		t.Errorf("%s, want %s", text, want)
+	}
+}
+
+const nasty = "aNameThatIsAsLongAsALineOf40ColumnsHas::error::no a|b\n::error::no\x1b[31m <b>&@me [x](y) `z` *s* 版版\u202e"
+
+// commands are those that GitHub obeys in the output of a step.
+var commands = regexp.MustCompile(`(?m)^\s*(::error::|##\[)`)
 
 func hostile() *report.Document {
 	cells := []report.Cell{{Text: nasty}, {Text: nasty}}
@@ -101,9 +145,9 @@ func hostile() *report.Document {
 
 func TestHostileText(t *testing.T) {
 	for name, text := range map[string]string{
-		"terminal": terminalOf(t, hostile(), Options{Verbose: true}), "markdown": markdownOf(t, hostile(), 0), "comment": markdownOf(t, hostile(), CommentRoom),
+		"terminal": terminalOf(t, hostile(), Options{Width: 40, Verbose: true}), "markdown": markdownOf(t, hostile(), 0), "comment": markdownOf(t, hostile(), CommentRoom),
 	} {
-		if strings.ContainsAny(text, "\x1b\u202e") || strings.Contains(text, "::error::") {
+		if strings.ContainsAny(text, "\x1b\u202e") || commands.MatchString(text) {
 			t.Errorf("%s: %q", name, text)
 		}
 		code := false

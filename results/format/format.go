@@ -141,7 +141,7 @@ func Width(s string) int { return twwidth.WidthWithOptions(s, twwidth.Options{})
 // Words are kept whole unless a line is too short for one.
 func Wrap(head, text string, width int) []string {
 	indent := Width(head)
-	room := max(width-indent, 20)
+	room := max(width-indent, 10)
 	var lines []string
 	line := ""
 	flush := func() {

@@ -253,11 +253,7 @@ func (p planned) candidates() *Table {
 			cmp.Or(first, format.None), known(c.Cost.Commands, metric.PerLock.Format),
 			known(c.Cost.ServerCPUUs, metric.Micros.Format), cmp.Or(view.Claims(c.Traits), format.None))
 		if r.Tone = planTones[c.Verdict]; c.Verdict != capacity.Sustains {
-			why := c.Why
-			if c.Verdict != capacity.Dropped && len(p.Candidates) > 1 {
-				why = c.Name + ": " + why
-			}
-			r.Marks = []Mark{{string(c.Verdict), "", why, r.Tone}}
+			r.Marks = []Mark{{string(c.Verdict), "", c.Why, r.Tone}}
 		} else if c.AtLeast {
 			r.Marks = []Mark{{"at least", "", "lockbench or its machine was the limit", Plain}}
 		}

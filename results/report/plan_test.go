@@ -61,12 +61,12 @@ func TestPlanAnswers(t *testing.T) {
 			"[impossible: the hottest key gets 23 % of the arrivals", "!candidate |"},
 		"noslo": {"ruled out: any lock at " + asked, "uniform on 1 key, hold 25 ms | 100 % | 7500 % | 40.0/s (bad)", "!fits"},
 		"violated": {"violated: redsync let two clients hold one key (bad)",
-			"risk | a majority of clocks that drift grants a lock twice", "[violated: redsync: 3 of 61,022 grants came while another client held the lock (bad)]"},
+			"risk | a majority of clocks that drift grants a lock twice", "[violated: 3 of 61,022 grants came while another client held the lock (bad)]"},
 		"undecided": {"undecided: rueidis queue at " + asked + " (warn)", "[undecided: the interval from 2,970/s to 3,276/s holds 3,000/s (warn)]", "!risk"},
 		"atleast":   {"undecided: memory mutex at 100,000/s", "51,300/s or more", "limited by | generator, full at 52,600/s", "!commands"},
 		"partial":   {asked + " (stopped by interrupt) (warn)", "3 trials in 40.0 s of 10.0 min"},
 		"floor":     {"ruled out: rueidis queue at " + asked, "[ruled out: 8.0 % of the arrivals are late at 382/s already (bad)]", "!sustains"},
-		"failed":    {"failed: etcd: etcd: acquire: context deadline exceeded", "[undecided: redsync: it was not tried (warn)]", "!trials"},
+		"failed":    {"failed: etcd: acquire: context deadline exceeded", "[undecided: it was not tried (warn)]", "!trials"},
 		"nothing":   {"undecided: 0 candidates with no objective", "!|"},
 	} {
 		text, _ := firstScreen(Plan(capacitytest.Answer(name)))

@@ -1,0 +1,123 @@
+// Package draw draws a report.Document: on a terminal, in Markdown, as a page of HTML. It knows nothing of locks.
+package draw
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/report"
+)
+
+// section is blocks below a heading.
+type section struct {
+	Heading string
+	Detail  bool
+	Blocks  []report.Block
+}
+
+// sections returns the parts of a document. A block without a heading belongs to the section before it, if both are
+// details or neither. Without charts, blocks that have nothing else are left out.
+func sections(d *report.Document, charts bool) (all []section) {
+	for _, b := range d.Blocks {
+		if !charts && b.Text == nil && b.Table == nil {
+			continue
+		}
+		if n := len(all); n == 0 || b.Heading != "" || b.Detail != all[n-1].Detail {
+			heading := b.Heading
+			switch {
+			case heading == "" && charts && b.Chart != nil:
+				heading = b.Chart.Title
+			case heading == "" && b.Detail:
+				heading = "Details"
+			}
+			all = append(all, section{Heading: heading, Detail: b.Detail})
+		}
+		if b.Table != nil && b.Table.Columns != nil { // a cell for each column
+			b.Table = keeping(b.Table, func(int) bool { return true })
+		}
+		s := &all[len(all)-1]
+		s.Blocks = append(s.Blocks, b)
+	}
+	return all
+}
+
+// sign returns what stands before a title, so that its colour is not all that tells how it is to be taken.
+func sign(d *report.Document) string {
+	if strings.IndexAny(d.Title, "✓✗?▲") == 0 {
+		return "" // it brings its own
+	}
+	return [...]string{"", "✓ ", "? ", "✗ "}[d.Tone]
+}
+
+// fact is a text with its label, which is empty if it is that of the fact before.
+type fact struct {
+	Group, Label, Text string
+	Tone               report.Tone
+}
+
+// facts returns the rows of a table that has no columns.
+func facts(t *report.Table) (all []fact) {
+	before := ""
+	for _, r := range t.Rows {
+		cells := slices.Clone(r.Cells)
+		for _, m := range r.Marks {
+			cells = append(cells, report.Cell{Text: meaning(m), Tone: m.Tone})
+		}
+		for _, c := range cells[1:] {
+			f := fact{r.Group, cells[0].Text, c.Text, max(r.Tone, c.Tone)}
+			if f.Group == "" && f.Label == before {
+				f.Label = ""
+			}
+			all, before, r.Group = append(all, f), cells[0].Text, ""
+		}
+	}
+	return all
+}
+
+// code returns a mark as it stands beside a row, and meaning with what it means.
+func code(m report.Mark) string    { return strings.TrimSpace(m.Code + " " + m.Args) }
+func meaning(m report.Mark) string { return code(m) + ": " + m.Line }
+
+// notes returns the marks of a table with what they mean, each once. One that means something else in other rows names
+// its own.
+func notes(t *report.Table) (all []report.Mark) {
+	rows, meanings := map[report.Mark][]string{}, map[string]int{}
+	for _, r := range t.Rows {
+		for _, m := range r.Marks {
+			if m.Args = ""; m.Line == "" {
+				continue
+			}
+			if rows[m] == nil {
+				all = append(all, m)
+				meanings[m.Code]++
+			}
+			rows[m] = append(rows[m], r.Cells[0].Text)
+		}
+	}
+	for i, m := range all {
+		if meanings[m.Code] > 1 {
+			all[i].Args = "(" + format.Few(rows[m], 2) + ")"
+		}
+	}
+	return all
+}
+
+// dense reports whether all columns but the first hold a sign each.
+func dense(t *report.Table) bool {
+	wide := func(c report.Column) bool { return format.Width(c.Title) > 2 }
+	return len(t.Columns) > 4 && !slices.ContainsFunc(t.Columns[1:], wide)
+}
+
+// oneLine returns a title that was split over two lines.
+func oneLine(title string) string {
+	return strings.TrimSpace(strings.NewReplacer("\n/", "/", "-\n", "-", "\n", " ").Replace(title))
+}
+
+// codeLines returns lines as they are, without control characters.
+func codeLines(text string) (lines []string) {
+	for line := range strings.Lines(text) {
+		lines = append(lines, strings.TrimRight(format.Line(line), " "))
+	}
+	return lines
+}
