@@ -297,8 +297,8 @@ func (p *plot) rows() {
 	p.Reset()
 	for _, s := range p.ch.Series {
 		if s.Group != "" {
-			p.bottom += 0.4 + lineHeight
-			p.text("group", 0, p.bottom-0.2, "start", s.Group, p.width/1.1)
+			p.bottom += 0.6 + lineHeight
+			p.text("group", 0, p.bottom-0.4, "start", s.Group, p.width/1.1)
 		}
 		text := min(measure(s.Text), 0.5*p.width)
 		p.text("value", p.width, p.bottom+0.95, "end", s.Text, text)
@@ -345,7 +345,7 @@ func (p *plot) row(s report.Series, y float64) {
 		}
 	}
 	if x := p.across(s.Bound); s.Bound > 0 {
-		p.line("bound", x, y-0.8, x, y+0.8)
+		p.line("bound", x, y-0.7, x, y+0.7)
 	}
 }
 
