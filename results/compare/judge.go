@@ -228,7 +228,7 @@ func (d *draft) absolute(r *Result) {
 	v := t.amount(d.cell.Head, d.head.partial)
 	switch {
 	case t.missedBy(v):
-		r.Verdict, r.Why = Regressed, fmt.Sprintf("%s of the head has %s", what, t.Figure.Unit.Rounded(v))
+		r.Verdict, r.Why = Regressed, fmt.Sprintf("%s of the head has %s", what, t.Figure.Unit.Format(v))
 		return
 	case len(d.cell.Head) == 0: // those that ended early are witnesses of what was seen, not of what was not
 		r.cannot(NoTrials, "the head has no whole trial")

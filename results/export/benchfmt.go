@@ -4,6 +4,7 @@ package export
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -127,12 +128,9 @@ func configuration(r *results.Record) (config []benchfmt.Config) {
 }
 
 // benchValue returns a value in the unit that benchstat scales: seconds, bytes, or a count of something. Its name is the
-// unit's beginning, as in Go's own p99-latency-ns.
+// unit's beginning, as in Go's own p99-latency-ns, and what it is per comes last: server-cpu-sec/lock.
 func benchValue(m *metric.Metric, v float64) (float64, string) {
 	name := strings.ReplaceAll(m.Name, ".", "-")
-	if m.Unit.Bench == nil {
-		return v, name
-	}
-	name, divisor := m.Unit.Bench(name)
-	return v / divisor, name
+	at := strings.IndexByte(name+"/", '/')
+	return v / cmp.Or(m.Unit.Scale, 1), name[:at] + m.Unit.Bench + name[at:]
 }

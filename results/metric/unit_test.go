@@ -22,7 +22,7 @@ func TestPlain(t *testing.T) {
 		unit       *Unit
 		typed, out string
 	}{
-		{Duration, "20ms", "20 ms"}, {Duration, "1500us", "1.5 ms"}, {Duration, "0.1s", "100 ms"}, {Duration, "20000400ns", "20.0004 ms"}, {Duration, "0", "0 ns"},
+		{Duration, "20ms", "20 ms"}, {Duration, "1500us", "1.5 ms"}, {Duration, "0.1s", "100 ms"}, {Duration, "20000400ns", "20.0004 ms"}, {Duration, "0", "0"},
 		{PerSecond, "3k", "3,000"}, {PerSecond, "0.5", "0.5"}, {PerSecond, "3000.25", "3000.25"}, {PerSecond, "10", "10"},
 		{Share, "80%", "80 %"}, {Share, "99.9%", "99.9 %"}, {Ratio, "0.9", "0.9"}, {Ratio, "1", "1"}, {Ratio, "0.955", "0.955"},
 		{Micros, "20us", "20 µs"}, {Count, "0", "0"}, {Count, "1M", "1,000,000"}, {Bytes, "64MB", "64 MB"}, {PerLock, "2.5", "2.5"},

@@ -154,7 +154,7 @@ func latencies(c *results.Cell) (rows [][]figure) {
 func intervals(c *results.Cell) (rows [][]figure) {
 	for _, m := range metric.All() {
 		if e := stats.Of(m.Values(c.Trials)); e.Known() && m.Column != nil {
-			row := []figure{{"of 95 %", m.Title()}}
+			row := []figure{{"of 95 %", m.Name}}
 			for i, v := range []float64{e.Median, e.Low, e.High, e.Min, e.Max} {
 				row = append(row, figure{[]string{"median", "low", "high", "min", "max"}[i], m.Unit.Format(v)})
 			}
@@ -166,7 +166,7 @@ func intervals(c *results.Cell) (rows [][]figure) {
 
 func costs(c *results.Cell) (all []figure) {
 	for _, m := range metric.Of(metric.Cost) {
-		all = append(all, figure{m.Title(), strings.TrimPrefix(m.Unit.Format(m.Of(c.Figures())), format.None)})
+		all = append(all, figure{strings.TrimSuffix(m.Name, "/lock"), strings.TrimPrefix(m.Unit.Format(m.Of(c.Figures())), format.None)})
 	}
 	return all
 }

@@ -47,8 +47,9 @@ func (h histogram) Write(out *dto.Metric) error {
 
 // newHistogram makes lockbench_<metric>_seconds of values that were counted since began.
 func newHistogram(m results.Metric, v results.Values, began time.Time, labels []string) prometheus.Metric {
+	mean, _ := metric.Named(string(m) + ".mean")
 	desc := prometheus.NewDesc(fmt.Sprintf("lockbench_%s_seconds", m),
-		"Seconds in the measured window so far: "+metric.Latency(m).About+".", trialLabels, nil)
+		"Seconds in the measured window so far: "+mean.About+".", trialLabels, nil)
 	buckets := map[int]int64{}
 	classic := make([]*dto.Bucket, len(classicBounds))
 	sum, below, next := 0.0, uint64(0), 0
