@@ -127,7 +127,7 @@ var (
 	liveFlag    = flagDef{"live", "", groupOutput, "", "false", false, "serve a page to watch it, at -metrics-addr or else at a free port of\n127.0.0.1; at its end it shows the report"}
 
 	quietFlag   = flagDef{"quiet", "", groupOutput, "", "false", false, "no progress"}
-	verboseFlag = flagDef{"verbose", "v", groupOutput, "", "false", false, "all that is known of a single run: server, machine, bound, course,\neach latency and cost; of several the servers, guarantees and columns"}
+	verboseFlag = flagDef{"verbose", "v", groupOutput, "", "false", false, "all that is known: latencies, outcomes, costs, safety, servers, machine"}
 	jsonFlag    = flagDef{"json", "", groupOutput, "", "false", false, "as JSON"}
 	helpFlag    = flagDef{"help", "h", groupOutput, "", "false", false, "this text"}
 )

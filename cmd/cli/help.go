@@ -183,8 +183,8 @@ const (
 // topics are the topics of the help in the order in which they are listed.
 var topics = []string{
 	"choose", "drivers", "waiting", "topologies", "durability", "leases", "loads", "processes", "workloads", "trials",
-	"servers", "figures", "marks", "safety", "hazards", "capacity", "comparing", "gate", "recipes", "formats", "own", "adapters", "environment",
-	"glossary",
+	"servers", "figures", "marks", "safety", "hazards", "capacity", "comparing", "gate", "recipes", "formats", "own", "adapters",
+	"protocol", "environment", "glossary",
 }
 
 // page returns a page of the help.

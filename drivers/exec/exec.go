@@ -4,7 +4,7 @@
 //
 // # Protocol
 //
-// This is version 2; lockbench help adapters shows its lines, and adapters/example.py a program of 50 lines. The parent
+// This is version 2; lockbench help protocol shows its lines, and adapters/example.py a program of 50 lines. The parent
 // writes requests to the standard input of the process, and reads answers from its standard output. Each is a JSON object
 // on a line of its own, of at most 1 MiB, without fields that are not of the protocol. Standard error is for people: the
 // parent passes its first lines on, and quotes the end when the process fails. Nothing secret is in the arguments:

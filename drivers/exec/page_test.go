@@ -29,7 +29,7 @@ func fieldsOf(of reflect.Type, names map[string]bool) {
 
 // The page of the help has the fields, the ops and the classes that there are, and no others; its lines are of the protocol.
 func TestPage(t *testing.T) {
-	text, err := os.ReadFile("../../cmd/cli/help/adapters.txt")
+	text, err := os.ReadFile("../../cmd/cli/help/protocol.txt")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -129,7 +129,7 @@ func cellColumns() (all []cellColumn) {
 	limit := func(c *results.Cell) string { return cmp.Or(string(c.Limit().By), format.None) }
 	return append(all,
 		cellColumn{metric.Column{Group: "neighbour", Title: "p50 ×", Drop: 4}, "a request beside the load", neighbour, nil},
-		cellColumn{metric.Column{Group: "limited", Title: "by", Drop: 2}, "see lockbench help limits", limit, nil},
+		cellColumn{metric.Column{Group: "limited", Title: "by", Drop: 2}, "see lockbench help marks", limit, nil},
 		cellColumn{metric.Column{Title: "viol."}, "grants of a held key; –: none could have been seen", violations, nil})
 }
 

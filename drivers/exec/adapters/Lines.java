@@ -6,7 +6,7 @@ import java.util.*;
 import java.util.concurrent.*;
 
 /**
- * The loop of an adapter in Java: lockbench help adapters explains the lines. Each session is used by a thread of its
+ * The loop of an adapter in Java: lockbench help protocol explains the lines. Each session is used by a thread of its
  * own, since libraries know their holders by thread.
  */
 abstract class Lines {

@@ -1,5 +1,5 @@
 """A lock of one's own: SET key owner NX PX on Redis, with Python's standard library alone.
-lockbench -driver 'exec:python3 example.py' -clients 8; lockbench help adapters explains the lines."""
+lockbench -driver 'exec:python3 example.py' -clients 8; lockbench help protocol explains the lines."""
 import json, socket, sys, urllib.parse
 
 TRAITS = {"exclusive": True, "owned": True, "expires": True, "takes_owner": True}

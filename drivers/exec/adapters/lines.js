@@ -1,5 +1,5 @@
 'use strict';
-// The loop of an adapter in Node: lockbench help adapters explains the lines. Each session is an object of the
+// The loop of an adapter in Node: lockbench help protocol explains the lines. Each session is an object of the
 // adapter's with the methods try, release and close, and perhaps wait, cancel, renew and crash, which take a request
 // and return the fields of their answer, or a promise of them. They are called one at a time, but for cancel, which
 // comes while wait waits.

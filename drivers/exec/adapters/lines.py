@@ -1,4 +1,4 @@
-"""The loop of an adapter in Python: lockbench help adapters explains the lines. Each session is an object of the
+"""The loop of an adapter in Python: lockbench help protocol explains the lines. Each session is an object of the
 adapter's, which a thread of its own uses, since libraries keep tokens by thread: it has try_, release and close, and
 perhaps wait, cancel, renew and crash, each of which takes a request and returns the fields of its answer. cancel comes
 while wait waits."""
