@@ -102,7 +102,7 @@ var reports = kind[reported]{
 		{name: "csv", about: "a row a trial, every figure that is known", write: ofCells(export.CSV)},
 		{name: "benchfmt", about: "Go's benchmark format, for benchstat", write: ofCells(export.Benchfmt)},
 		{name: "hgrm", about: "percentiles for HdrHistogram's plotter, a file a cell and metric in a directory", dir: func(create files.Create, v reported) error {
-			return export.Hgrm(v.cells, view.Labels(v.cells), create)
+			return export.Hgrm(v.cells, view.Names(v.cells), create)
 		}},
 		{name: htmlFormat, about: "one page with charts, which needs no other file"},
 		{name: "svg", about: "charts for a README, those that the records make, as .svg files in a directory", dir: writeCharts},

@@ -80,7 +80,7 @@ func CheckCells(cells []*results.Cell, thresholds []Threshold, missing []string)
 	c := &Check{Thresholds: thresholds, Missing: missing}
 	labels := make([]string, len(cells))
 	if len(cells)+len(missing) > 1 && len(cells) > 0 {
-		labels, _ = view.Names(cells)
+		labels = view.Names(cells)
 	}
 	judged := 0
 	for i, cell := range cells {

@@ -235,7 +235,10 @@ func names(pairs []cellPair) []string {
 	for _, p := range pairs {
 		cells = append(cells, &results.Cell{Trials: []*results.Record{cmp.Or(p.base, p.head).first()}})
 	}
-	return view.Labels(cells)
+	if len(cells) < 2 {
+		return make([]string, len(cells))
+	}
+	return view.Names(cells, "side", "revision")
 }
 
 // hoistNotes makes the notes that hold for every cell notes on the whole.

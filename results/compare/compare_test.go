@@ -225,7 +225,7 @@ func TestHolm(t *testing.T) {
 	if math.Abs(r.P-3*least) > 1e-9 || r.P == r.Change.P || c.Cells[1].Figures[1].P != r.P || !math.IsNaN(c.Cells[1].Figures[2].P) {
 		t.Errorf("p %v, adjusted %v", r.Change.P, r.P)
 	}
-	if labels := []string{c.Cells[0].Label, c.Cells[1].Label, c.Cells[2].Label}; !slices.Equal(labels, []string{"clients 1", "clients 2", "clients 4"}) {
+	if labels := []string{c.Cells[0].Label, c.Cells[1].Label, c.Cells[2].Label}; !slices.Equal(labels, []string{"1 client", "2 clients", "4 clients"}) {
 		t.Errorf("labels %q", labels)
 	}
 	if c.Cells[0].Verdict != Unchanged || c.Cells[1].Verdict != Regressed {

@@ -51,9 +51,9 @@ func TestMatching(t *testing.T) {
 	}{
 		"one": {cells(clients(8)), cells(clients(8)), Options{}, []string{""}, nil, nil},
 		"in another order": {cells(clients(8), clients(64)), cells(clients(64), clients(8)), Options{},
-			[]string{"clients 8", "clients 64"}, nil, nil},
+			[]string{"8 clients", "64 clients"}, nil, nil},
 		"some alone": {cells(clients(8), driver("go-redis")), cells(clients(8), clients(16)), Options{},
-			[]string{"rueidis · clients 8"}, []string{"go-redis · clients 64"}, []string{"rueidis · clients 16"}},
+			[]string{"rueidis · 8 clients"}, []string{"go-redis · 64 clients"}, []string{"rueidis · 16 clients"}},
 		"the seed, the command, the workload's name": {cells(func(r *results.Record) { r.Plan.Command, r.Plan.Workload = "a", "b" }), cells(of()), Options{},
 			[]string{""}, nil, nil},
 		"another flag, forced": {cells(driver("go-redis")), cells(driver("rueidis")), Options{Force: true}, []string{""}, nil, nil},
@@ -62,13 +62,13 @@ func TestMatching(t *testing.T) {
 		"several, forced": {cells(func(r *results.Record) { r.Plan.Wait, r.Plan.BackoffMin, r.Plan.Handover = "queue", 0, "swap" }), cells(of()),
 			Options{Force: true}, []string{""}, nil, nil},
 		"another flag for all cells": {cells(of(driver("go-redis"), clients(8)), of(driver("go-redis"), clients(16))), cells(clients(16), clients(8), clients(32)),
-			Options{Force: true}, []string{"go-redis · clients 8", "go-redis · clients 16"}, nil, []string{"rueidis · clients 32"}},
+			Options{Force: true}, []string{"go-redis · 8 clients", "go-redis · 16 clients"}, nil, []string{"rueidis · 32 clients"}},
 		"another kind of server, forced": {cells(kind("embedded")), cells(kind("private")), Options{Force: true}, []string{""}, nil, nil},
 		"kinds apart":                    {cells(kind("embedded"), kind("private")), cells(kind("private"), kind("embedded")), Options{Force: true}, []string{"embedded", "private"}, nil, nil},
 		"what follows from another flag is not in the name": {cells(of(), queued), cells(queued, of()), Options{}, []string{"wait backoff", "wait queue"}, nil, nil},
 		"unless it tells cells apart": {cells(of(), queued, swapped), cells(queued, of(), swapped), Options{},
 			[]string{"wait backoff", "wait queue · handover release", "wait queue · handover swap"}, nil, nil},
-		"classes": {cells(classes(1), classes(2)), cells(classes(2), classes(3)), Options{}, []string{"classes a (0 clients, hold 0); b (0 clients, hold 2 ms)"}, []string{"classes a (0 clients, hold 0); b (0 clients, hold 1 ms)"}, []string{"classes a (0 clients, hold 0); b (0 clients, hold 3 ms)"}},
+		"classes": {cells(classes(1), classes(2)), cells(classes(2), classes(3)), Options{}, []string{"classes a: hold 0; b: hold 2 ms"}, []string{"classes a: hold 0; b: hold 1 ms"}, []string{"classes a: hold 0; b: hold 3 ms"}},
 	} {
 		got := compared(t, c.base, c.head, c.o)
 		if !slices.Equal(labels(got), c.labels) || !slices.Equal(got.Missing, c.missing) || !slices.Equal(got.Added, c.added) {
@@ -265,7 +265,7 @@ func TestLeftOut(t *testing.T) {
 	}
 	bad := slices.Concat(cells(of(clients(8), func(r *results.Record) { r.Safety.Violations = 1 })), cells(clients(16)))
 	got = compared(t, cells(clients(16)), bad, Options{})
-	if n := got.Notes; len(n) != 1 || !strings.HasPrefix(n[0], "violated: 10 of 10 trials of clients 8, which only the head has") {
+	if n := got.Notes; len(n) != 1 || !strings.HasPrefix(n[0], "violated: 10 of 10 trials of 8 clients, which only the head has") {
 		t.Errorf("a violation in a cell that the base lacks: %q", n)
 	}
 	if got.Verdict != Regressed || got.Broken != 1 {
@@ -315,10 +315,10 @@ func TestSides(t *testing.T) {
 	for _, c := range got.Cells {
 		sizes = append(sizes, len(c.Base), len(c.Head))
 	}
-	if !slices.Equal(sizes, []int{20, 20, 10, 10, 10, 10}) || !slices.Equal(got.Missing, []string{"clients 32"}) || got.Base.Name != "runs.jsonl" {
+	if !slices.Equal(sizes, []int{20, 20, 10, 10, 10, 10}) || !slices.Equal(got.Missing, []string{"32 clients"}) || got.Base.Name != "runs.jsonl" {
 		t.Errorf("%v trials, missing %q", sizes, got.Missing)
 	}
-	if want := []string{"clients 8 #1", "clients 16", "clients 8 #2"}; !slices.Equal(labels(got), want) {
+	if want := []string{"8 clients #1", "16 clients", "8 clients #2"}; !slices.Equal(labels(got), want) {
 		t.Errorf("%q, want %q", labels(got), want)
 	}
 	if want := []string{"-wait: backoff in the base, queue in the head"}; !slices.Equal(got.Cells[0].Notes, want) {

@@ -219,7 +219,7 @@ func TestWorse(t *testing.T) {
 	var got []string
 	for _, r := range list {
 		if r.Threshold != nil && r.Verdict != Unchanged {
-			got = append(got, fmt.Sprintf("%s %s", strings.TrimPrefix(r.name, "clients "), r.Threshold))
+			got = append(got, fmt.Sprintf("%s %s", r.name[:1], r.Threshold))
 		}
 	}
 	want := []string{"1 violations>0", "3 locks/s<-5%", "5 locks/s<-5%", "2 locks/s<-5%", "3 locks/s<70k", // regressed

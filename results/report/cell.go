@@ -222,7 +222,7 @@ func serverOf(c *results.Cell) string {
 	if s := c.First().Server; s.Persistence == "" && s.Name != "" {
 		unknown = "persistence unknown"
 	}
-	return format.Join(view.Place(c)[0].Text, unknown)
+	return format.Join(view.Server(c), unknown)
 }
 
 // outcomes returns how acquisitions and releases ended.

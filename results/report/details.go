@@ -177,30 +177,18 @@ func environment(v *view.Run) *Table {
 	add := func(label string, of func(c *results.Cell) string) {
 		t.Rows = append(t.Rows, shared(v, Plain, label, of).Rows...)
 	}
-	for _, label := range []string{"server", "machine", "program", "libraries"} {
-		add(label, func(c *results.Cell) (text string) {
-			for _, f := range view.Place(c) {
-				if f.Label == label {
-					text = f.Text
-				}
-			}
-			return text
-		})
-	}
+	add("server", view.Server)
+	add("machine", func(c *results.Cell) string { return view.Machine(c.First().Env) })
+	add("lockbench", func(c *results.Cell) string { return c.First().Env.Lockbench })
+	add("libraries", func(c *results.Cell) string { return view.Libraries(c.First().Env) })
 	add("variables", func(c *results.Cell) string { return view.Variables(c.First().Env) })
 	add("revision", func(c *results.Cell) string { return c.First().Env.Revision })
-	add("claims", func(c *results.Cell) string { return view.TraitWords(c.First().Traits) })
+	add("claims", func(c *results.Cell) string { return view.Claims(c.First().Traits) })
 	add("risk", func(c *results.Cell) string { return c.First().Wrong })
 	add("measured", ran)
 	add("warm-up", func(c *results.Cell) string { return format.Exact(c.Plan().Warmup) })
 	add("started", func(c *results.Cell) string { return c.First().Started.UTC().Format(time.DateTime) })
-	add("classes", func(c *results.Cell) string {
-		texts := view.ClassTexts(c.Plan())
-		for i, g := range c.Plan().Classes {
-			texts[i] = g.Name + ": " + texts[i]
-		}
-		return format.Join(texts...)
-	})
+	add("classes", func(c *results.Cell) string { return view.Classes(c.Plan()) })
 	add("warnings", func(c *results.Cell) string { return strings.Join(c.Warnings, " · ") })
 	add("command", func(c *results.Cell) string { return c.Plan().Command })
 	return t

@@ -30,7 +30,7 @@ type past = view.Grouped[point, *results.Record]
 func History(cells []*results.Cell) *Document {
 	pasts, samples, all, partial := pastsOf(cells)
 	d := &Document{Command: "lockbench history", Title: format.Plural(len(pasts), "cell") + " over revisions",
-		When: format.Join(format.Plural(len(all), "point"), view.InCommon(samples))}
+		When: format.Join(format.Plural(len(all), "point"), view.Common(samples, func(a view.Axis) bool { return a.Title == "at" }))}
 	c := &Chart{Name: "history", Title: "locks/s over revisions"}
 	c.X, c.Y = Axis{Name: "revision"}, Axis{Name: "locks/s", Label: metric.PerSecond.Format}
 	for i := 0; i < len(all); i += 1 + len(all)/6 {
@@ -40,9 +40,9 @@ func History(cells []*results.Cell) *Document {
 	last.Columns[1].Left, last.Columns[2].About, last.Columns[6].Drop = true, "trials; the figures are medians", 1
 	last.Columns[5].About = "of the wait for a lock; in an open loop of the response"
 	whole := &Table{Columns: last.Columns}
-	for i, name := range view.Labels(samples) {
+	for i, name := range view.Names(samples) {
 		rows, line := pointRows(pasts[i], all)
-		line.Name = cmp.Or(name, samples[i].First().Plan.Driver+" · "+samples[i].First().Plan.Lock)
+		line.Name = name
 		c.Series = append(c.Series, line)
 		listed := slices.Clone(rows[max(0, len(rows)-max(2, listedPoints/len(pasts))):])
 		if len(pasts) > 1 {

@@ -266,7 +266,7 @@ func candidateFacts(c *capacity.CandidateAnswer) *Table {
 	return facts("limited by", limiting(c), "strictest", c.Binding, "occupies a key for",
 		ranged(c.Occupies, metric.Duration.Format), "between trials", known(c.Noise, format.Percent),
 		"made by", format.Join(format.Labelled("clients", int64(c.Clients)), format.Labelled("connections", int64(c.Conns))),
-		"waiting", c.Plan.Wait, "claims", view.TraitWords(c.Traits), "risk", c.Wrong, "next", c.Remedy,
+		"waiting", c.Plan.Wait, "claims", view.Claims(c.Traits), "risk", c.Wrong, "next", c.Remedy,
 		"server", serverText(c.Server), "command", c.Plan.Command)
 }
 

@@ -219,13 +219,6 @@ func times(ratio float64) string {
 // duration writes nanoseconds.
 func duration(ns float64) string { return metric.Duration.Format(ns) }
 
-// told are the axes that names, the titles of loads and inCommon itself tell.
-var told = []string{
-	"driver", "lock", "wait", "topology", "load", "clients", "keys", "key dist", "hold", "think", "try-only", "crash",
-	"overstay", "re-entry", "claims", "trials", "duration", "warm-up", "ops", "kind", "server", "mode", "persistence",
-	"durability", "network", "replicas", "address", "machine", "lockbench", "libraries", "library", "classes",
-}
-
 // inCommon returns what all cells share: the design, the load, settings that are not as usual, how long they ran, on
 // what.
 func inCommon(v *view.Run) string {
@@ -238,15 +231,15 @@ func inCommon(v *view.Run) string {
 	}
 	design := designs(v.Cells, false)[0]
 	design = strings.Trim(design+", "+alike(func(c *results.Cell) string { return view.Waits(c.Plan()) }), ", ")
+	told := []string{"driver", "lock", "wait", "topology", "duration", "warmup", "partial"}
 	settings := view.Common(v.Cells, func(a view.Axis) bool {
-		usual := func(c *results.Cell) bool { return a.Usual(a.Value(c)) }
-		return slices.Contains(told, a.Title) || slices.ContainsFunc(v.Cells, usual)
+		return a.Load || a.Server || a.Wide || slices.Contains(told, a.Title)
 	})
 	if len(v.Cells) == 1 {
 		return format.Join(design, v.Load, settings, ran(v.Cells[0]))
 	}
 	cpu := func(c *results.Cell) string { return view.CPU(c.First().Env) }
-	return format.Join(design, settings, alike(ran), alike(view.ServerKind), alike(view.ServerText), alike(cpu))
+	return format.Join(design, settings, alike(ran), alike(view.Server), alike(cpu))
 }
 
 // ran returns how often a cell ran for how long.

@@ -89,7 +89,7 @@ func numberOf(c *results.Cell, s spec.Setting) float64 {
 }
 
 // places are axes that are no settings, and in which the cells of a line do not differ.
-var places = []string{"side", "revision", "kind", "machine", "lockbench", "libraries", "library"}
+var places = []string{"side", "revision", "machine", "lockbench", "libraries"}
 
 // linesOver returns cells that differ in a setting alone, by its value. Of more lines than there is room for those stay
 // whose load has the most contention.
@@ -132,7 +132,7 @@ func lineNames(lines [][]*results.Cell, s spec.Setting) (names []string) {
 	if len(lines) == 1 {
 		return []string{caption("", lines[0]...)}
 	}
-	for i, name := range view.NamesBut(first, view.AxisOf(s).Title) {
+	for i, name := range view.Names(first, s.Name) {
 		names = append(names, caption(name, lines[i]...))
 	}
 	return names

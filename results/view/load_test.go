@@ -8,35 +8,6 @@ import (
 	"github.com/lockbench/lockbench/results/spec"
 )
 
-func TestRateText(t *testing.T) {
-	for rate, want := range map[string]string{
-		"5000": "5,000/s", "0.5": "0.5/s", "1000:50000:10s": "1,000/s to 50,000/s in 10 s", "1:2:what": "1/s to 2/s in what",
-		"steps:1000:50000:10": "steps:1000:50000:10",
-	} {
-		if got := rateText(rate); got != want {
-			t.Errorf("%s: %q, want %q", rate, got, want)
-		}
-	}
-}
-
-func TestLoadLine(t *testing.T) {
-	open := spec.Load{Rate: spec.Must(spec.ParseRate("5000")), Arrival: "poisson"}
-	for _, c := range []struct {
-		plan spec.Plan
-		want string
-	}{
-		{spec.Plan{}, "closed loop"},
-		{spec.Plan{Load: open}, "open loop, Poisson 5,000/s"},
-		{spec.Plan{Load: spec.Load{Burst: 10 * time.Second}}, "open loop, all at once every 10 s"},
-		{spec.Plan{Classes: []spec.Class{{Name: "a"}, {Name: "b"}}}, "closed loop"},
-		{spec.Plan{Classes: []spec.Class{{Name: "a"}, {Name: "b", Load: open}}}, "a: closed loop; b: open loop, Poisson 5,000/s"},
-	} {
-		if got := LoadLine(&c.plan); got != c.want {
-			t.Errorf("%+v: %q, want %q", c.plan.Load, got, c.want)
-		}
-	}
-}
-
 // TestLoadsAreToldApart: two cells that differ in their load alone differ in what stands before their figures, and what
 // is said of all is so of all.
 func TestLoadsAreToldApart(t *testing.T) {
@@ -71,32 +42,52 @@ func TestLoadsAreToldApart(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if axes := differing(cells); len(axes) != 1 || axes[0].Title != "load" && axes[0].Title != "max queue" {
+			if axes := differing(Axes, cells); len(axes) != 1 || axes[0].Title != "rate" && axes[0].Title != "max-queue" {
 				t.Errorf("%+v and %+v: axes %+v", loads[0], loads[1], axes)
 			}
 		}
 	}
 }
 
-// TestLoadWords: what cells have in common, and not what goes without saying.
-func TestLoadWords(t *testing.T) {
-	cell := func(change func(*results.Record)) *results.Cell {
-		r := record(0)
-		r.Plan.Load = spec.Load{Clients: 64, TTL: time.Second, Hold: time.Millisecond}
-		r.Plan.Keys = 10
-		change(r)
-		return &results.Cell{Trials: []*results.Record{r}}
+// TestArrivals: what makes clients ask for locks, in words.
+func TestArrivals(t *testing.T) {
+	rate := func(text string) spec.Load {
+		return spec.Load{Rate: spec.Must(spec.ParseRate(text)), Arrival: "constant"}
 	}
-	same := func(*results.Record) {}
-	for want, cells := range map[string][]*results.Cell{
-		"64 clients on 10 keys, hold 1 ms":                         {cell(same)},
-		"10 keys, hold 1 ms":                                       {cell(same), cell(func(r *results.Record) { r.Plan.Clients = 1 })},
-		"64 clients on 10 keys, no hold":                           {cell(func(r *results.Record) { r.Plan.Hold = 0 })},
-		"1 client on 1 key, hold 1 ms":                             {cell(func(r *results.Record) { r.Plan.Clients, r.Plan.Keys = 1, 1 })},
-		"64 clients on 10 keys, hold 1 ms, TTL 1 s, crash 2.0 %":   {cell(func(r *results.Record) { r.Plan.Crash = 0.02 })},
-		"64 clients on 10 keys, hold 1 ms, open, constant 5,000/s": {cell(func(r *results.Record) { r.Plan.Rate, r.Plan.Arrival = spec.Must(spec.ParseRate("5000")), "constant" })},
+	poisson := rate("5000")
+	poisson.Arrival = "poisson"
+	for want, load := range map[string]spec.Load{
+		"closed loop":                     {},
+		"open, Poisson 5,000/s":           poisson,
+		"open, constant 0.5/s":            rate("0.5"),
+		"open, constant 1000:50000:10s/s": rate("1k:50k:10s"),
+		"open, all at once every 10 s":    {Burst: 10 * time.Second},
 	} {
-		if got := LoadWords(cells); got != want {
+		if got := arrivals(load); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// TestLoad: what is not usual of a load is said of a group, and all in which loads differ.
+func TestLoad(t *testing.T) {
+	same := func(*results.Record) {}
+	for want, changes := range map[string][]func(*results.Record){
+		"64 clients · 10 keys · hold 1 ms · closed loop":                         {same},
+		"10 keys · hold 1 ms · closed loop":                                      {same, func(r *results.Record) { r.Plan.Clients = 1 }},
+		"64 clients · 10 keys · hold 0 · closed loop":                            {func(r *results.Record) { r.Plan.Hold = 0 }},
+		"1 client · 1 key · hold 1 ms · closed loop":                             {func(r *results.Record) { r.Plan.Clients, r.Plan.Keys = 1, 1 }},
+		"64 clients · 10 keys · hold 1 ms · ttl 1 s · crash 2.0 % · closed loop": {func(r *results.Record) { r.Plan.Crash, r.Plan.TTL = 0.02, time.Second }},
+		"64 clients · 10 keys · hold 1 ms · open, constant 5,000/s":              {func(r *results.Record) { r.Plan.Rate, r.Plan.Arrival = spec.Must(spec.ParseRate("5000")), "constant" }},
+	} {
+		var cells []*results.Cell
+		for i, change := range changes {
+			r := record(i)
+			r.Plan.TTL, r.Plan.Hold = 30*time.Second, time.Millisecond
+			change(r)
+			cells = append(cells, &results.Cell{Trials: []*results.Record{r}})
+		}
+		if got := NewRun(cells).Load; got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

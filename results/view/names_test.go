@@ -19,7 +19,8 @@ func record(n int) *results.Record {
 	}
 }
 
-func TestLabels(t *testing.T) {
+// TestNamesTellApart: no two names are alike, whatever it takes.
+func TestNamesTellApart(t *testing.T) {
 	cell := func(change func(r *results.Record)) *results.Cell {
 		r := record(0)
 		change(r)
@@ -44,15 +45,15 @@ func TestLabels(t *testing.T) {
 		want  []string
 	}{
 		"none":    {nil, []string{}},
-		"alone":   {[]*results.Cell{cell(same)}, []string{""}},
+		"alone":   {[]*results.Cell{cell(same)}, []string{"rueidis · set-nx · wait backoff"}},
 		"drivers": {[]*results.Cell{cell(same), cell(goRedis)}, []string{"rueidis", "go-redis"}},
-		"what has to be named": {
+		"what the drivers tell already": {
 			[]*results.Cell{cell(same), cell(func(r *results.Record) { r.Plan.Driver, r.Plan.Clients = "go-redis", 5000 })},
-			[]string{"rueidis · clients 64", "go-redis · clients 5,000"},
+			[]string{"rueidis", "go-redis"},
 		},
 		"an absent value": {
 			[]*results.Cell{cell(same), cell(func(r *results.Record) { r.Plan.Think = time.Second }), cell(func(r *results.Record) { r.Plan.Renew = true })},
-			[]string{"think 0", "think 1 s", "renew on · think 0"},
+			[]string{"renew off · think 0", "think 1 s", "renew on"},
 		},
 		"nothing but absent values": {
 			[]*results.Cell{cell(same), cell(func(r *results.Record) { r.Plan.Renew = true }), cell(func(r *results.Record) { r.Plan.Lockers = 8 })},
@@ -80,7 +81,7 @@ func TestLabels(t *testing.T) {
 		},
 		"libraries that others lack": {
 			[]*results.Cell{cell(libraries(map[string]string{"x.org/a": "v1"})), cell(redisPy("4")), cell(redisPy("5"))},
-			[]string{"rueidis", "redis-py · library redis-py 4", "redis-py · library redis-py 5"},
+			[]string{"rueidis", "redis-py · libraries redis-py 4, x.org/a v1", "redis-py · libraries redis-py 5, x.org/a v1"},
 		},
 		"in nothing": {[]*results.Cell{cell(same), cell(same), cell(goRedis)}, []string{"rueidis #1", "rueidis #2", "go-redis"}},
 		"control characters": {
@@ -88,7 +89,7 @@ func TestLabels(t *testing.T) {
 			[]string{"set-nx", "a [31m b"},
 		},
 	} {
-		if got := Labels(test.cells); !slices.Equal(got, test.want) {
+		if got := Names(test.cells); !slices.Equal(got, test.want) {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
 	}
@@ -130,28 +131,25 @@ func TestNames(t *testing.T) {
 			r.Plan.Lock, r.Plan.Wait = string(rune('m'+i/2)), []string{"poll", "queue", "native"}[i]
 		}, "m · wait poll; m · wait queue; n"},
 		"native or not":    {2, func(i int, r *results.Record) { r.Plan.Wait = []string{"native", "poll"}[i] }, "wait native; wait poll"},
-		"partial":          {1, func(_ int, r *results.Record) { r.Partial = "interrupted" }, "d · l · wait w · partial"},
+		"partial":          {2, func(i int, r *results.Record) { r.Partial = []string{"", "interrupted"}[i] }, "whole; partial"},
 		"too long to name": {2, func(i int, r *results.Record) { r.Env.CPU = strings.Repeat("c", 1+i) }, ""},
 	} {
-		names, common := Names(planned(t, tt.n, tt.change))
+		names := Names(planned(t, tt.n, tt.change))
 		if got := strings.Join(names, "; "); got != tt.want && tt.want != "" {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
-		if distinct(names) != tt.n {
+		if slices.Sort(names); len(slices.Compact(names)) != tt.n {
 			t.Errorf("%s: names are alike: %q", name, names)
-		}
-		if strings.Contains(common, "redis") {
-			t.Errorf("%s: the place is among what is common: %s", name, common)
 		}
 	}
 }
 
-func TestNamesBut(t *testing.T) {
+func TestNamesWithoutAnAxis(t *testing.T) {
 	cells := planned(t, 2, func(i int, r *results.Record) { r.Plan.Lock, r.Plan.Clients = string(rune('m'+i)), 4+i })
-	if got := NamesBut(cells, "clients"); !slices.Equal(got, []string{"m", "n"}) {
+	if got := Names(cells, "clients"); !slices.Equal(got, []string{"m", "n"}) {
 		t.Errorf("%q", got)
 	}
-	if got := NamesBut(cells, "lock"); !slices.Equal(got, []string{"4 clients", "5 clients"}) {
+	if got := Names(cells, "lock"); !slices.Equal(got, []string{"4 clients", "5 clients"}) {
 		t.Errorf("%q", got)
 	}
 }
@@ -175,8 +173,8 @@ func TestRun(t *testing.T) {
 		load string
 		best []int
 	}{
-		{"64 clients on 1 key, hold 1 ms, closed loop", []int{1, 0, 2}},
-		{"1 client on 1 key, hold 1 ms, closed loop", []int{2, 1, 0}},
+		{"64 clients · 1 key · hold 1 ms · closed loop", []int{1, 0, 2}},
+		{"1 client · 1 key · hold 1 ms · closed loop", []int{2, 1, 0}},
 	} {
 		g := r.Groups[i]
 		if g.Load != want.load {
@@ -191,20 +189,17 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestLongLoads: loads of a cell each make the names of rows unless they are too long for one.
-func TestLongLoads(t *testing.T) {
-	short := func(i int, r *results.Record) {
-		r.Plan.Workload, r.Plan.Clients = []string{"hot-key", "cron-herd"}[i], 4+i
+// TestLoadsOfACellEach: what is particular to loads makes the names of rows, or else the name of a preset that implies it.
+func TestLoadsOfACellEach(t *testing.T) {
+	load := func(i int, r *results.Record) { r.Plan.Clients, r.Plan.Hold = 4+i, time.Duration(i)*time.Millisecond }
+	preset := func(i int, r *results.Record) {
+		load(i, r)
+		r.Plan.Workload = []string{"hot-key", "cron-herd"}[i]
 	}
-	long := func(i int, r *results.Record) {
-		short(i, r)
-		r.Plan.Keys, r.Plan.Hold, r.Plan.Think = 1+i, time.Duration(1+i)*time.Millisecond, time.Duration(i)*time.Millisecond
-		r.Plan.TTL, r.Plan.Timeout = time.Duration(1+i)*time.Second, time.Duration(i)*time.Second
-	}
-	if got, want := NewRun(planned(t, 2, short)).Short, []string{"hot-key · 4 clients", "cron-herd · 5 clients"}; !slices.Equal(got, want) {
+	if got, want := NewRun(planned(t, 2, load)).Short, []string{"4 clients · hold 0", "5 clients · hold 1 ms"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got, want := NewRun(planned(t, 2, long)).Short, []string{"hot-key", "cron-herd"}; !slices.Equal(got, want) {
+	if got, want := NewRun(planned(t, 2, preset)).Short, []string{"hot-key", "cron-herd"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -222,17 +217,5 @@ func TestBestOfArrivals(t *testing.T) {
 	}
 	if best := NewRun(cells).Groups[0].Best(); !slices.Equal(best, []int{2, 1, 0}) {
 		t.Errorf("order %v", best)
-	}
-}
-
-func TestLoads(t *testing.T) {
-	titles, members := Loads(planned(t, 4, func(i int, r *results.Record) {
-		r.Plan.Lock, r.Plan.Clients = string(rune('m'+i/2)), 4+i%2
-	}))
-	if want := []string{"4 clients", "5 clients"}; !slices.Equal(titles, want) {
-		t.Errorf("titles %q, want %q", titles, want)
-	}
-	if len(members) != 2 || !slices.Equal(members[0], []int{0, 2}) || !slices.Equal(members[1], []int{1, 3}) {
-		t.Errorf("members %v", members)
 	}
 }

@@ -1,6 +1,11 @@
 package view
 
+// Where cells ran, and what their designs claim.
+
 import (
+	"cmp"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -8,61 +13,88 @@ import (
 	"github.com/lockbench/lockbench/results/format"
 )
 
-// Where cells ran.
+// ServerKind returns what was measured, or what was asked for if the record does not say.
+func ServerKind(c *results.Cell) string { return cmp.Or(c.First().Server.Kind, c.Plan().Server) }
 
-// Fact is what is known of one thing.
-type Fact struct{ Label, Text string }
-
-// Place returns what is known of where a cell ran, without what is made anew for each run.
-func Place(c *results.Cell) []Fact {
-	s, e := c.First().Server, c.First().Env
-	kind := ServerKind(c)
-	words := []string{strings.TrimSpace(s.Name + " " + s.Version), kind, s.Mode, s.Network}
-	for _, fact := range [][2]string{{"durability", s.Durability}, {"persistence", s.Persistence}} {
-		if fact[1] != "" {
-			words = append(words, fact[0]+" "+fact[1])
-		}
+// Server returns what is known of a cell's server, without what is made anew for each run.
+func Server(c *results.Cell) string {
+	s, kind, addr, replicas := c.First().Server, ServerKind(c), "", ""
+	if kind == "external" {
+		addr = s.Addr
 	}
 	if s.Replicas > 0 {
-		words = append(words, format.Plural(s.Replicas, "replica"))
+		replicas = format.Plural(s.Replicas, "replica")
 	}
-	if kind == "external" {
-		words = append(words, s.Addr)
-	}
-	all := []Fact{{"server", format.Join(words...)}, {"machine", Machine(e)}, {"program", strings.TrimSpace("lockbench " + e.Lockbench)},
-		{"libraries", Libraries(e)}}
-	for i := range all {
-		all[i].Text = format.Line(all[i].Text)
-	}
-	return slices.DeleteFunc(all, func(f Fact) bool { return f.Text == "" })
+	titled := func(title, v string) string { return strings.TrimSuffix(title+" "+v, title+" ") }
+	return format.Line(join(strings.TrimSpace(s.Name+" "+s.Version), kind, s.Mode, s.Network,
+		titled("durability", s.Durability), titled("persistence", s.Persistence), replicas, addr))
 }
 
-// ServerText returns what a cell's server is and how it was set up: "redis 7.0.15 (persistence none, unix)". It is empty if there
-// is none.
-func ServerText(c *results.Cell) string {
-	s := c.First().Server
-	if ServerKind(c) == "in-process" {
-		return ""
+// Machine describes where the load was made, and with what.
+func Machine(e results.Env) string {
+	return format.Line(join(CPU(e), strings.TrimSpace(e.OS+"/"+e.Arch+" "+e.Kernel), e.Go))
+}
+
+// CPU describes the processors, and how many of them Go used if not all.
+func CPU(e results.Env) string {
+	cpu := format.Plural(e.CPUs, "CPU")
+	if e.CPU != "" {
+		cpu = fmt.Sprintf("%d × %s", e.CPUs, e.CPU)
 	}
-	var facts []string
-	if s.Mode != "" && s.Mode != "standalone" {
-		facts = append(facts, s.Mode)
+	if e.GOMAXPROCS != e.CPUs {
+		cpu += fmt.Sprintf(" (GOMAXPROCS %d)", e.GOMAXPROCS)
 	}
-	if s.Persistence != "" {
-		facts = append(facts, "persistence "+s.Persistence)
+	return cpu
+}
+
+// Libraries lists the client libraries with their versions.
+func Libraries(e results.Env) string { return listed(e.Libraries, "github.com/", " ") }
+
+// Variables returns the settings of the environment that change what is measured.
+func Variables(e results.Env) string { return listed(e.Variables, "", "=") }
+
+func listed(of map[string]string, prefix, is string) string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		all = append(all, strings.TrimPrefix(name, prefix)+is+of[name])
 	}
-	if s.Replicas > 0 {
-		facts = append(facts, format.Plural(s.Replicas, "replica"))
+	return strings.Join(all, ", ")
+}
+
+// Trait is something that a design claims.
+type Trait struct {
+	Name string
+	has  func(results.Traits) bool
+}
+
+// Has reports whether the design of c claims the trait.
+func (t Trait) Has(c *results.Cell) bool { return t.has(c.First().Traits) }
+
+// Guarantees are the traits that make two designs unlike.
+var Guarantees = []Trait{
+	{"exclusive", func(t results.Traits) bool { return t.Exclusive }},
+	{"owned", func(t results.Traits) bool { return t.Owned }},
+	{"expires", func(t results.Traits) bool { return t.Expires }},
+	{"session", func(t results.Traits) bool { return t.Session }},
+	{"fenced", func(t results.Traits) bool { return t.Fenced }},
+	{"fair", func(t results.Traits) bool { return t.Fair }},
+	{"reentrant", func(t results.Traits) bool { return t.Reentrant }},
+}
+
+// Claims lists the guarantees among traits.
+func Claims(of results.Traits) string {
+	var words []string
+	for _, t := range Guarantees {
+		if t.has(of) {
+			words = append(words, t.Name)
+		}
 	}
-	if s.Network != "" {
-		facts = append(facts, s.Network)
-	}
-	if ServerKind(c) == "external" {
-		facts = append(facts, s.Addr)
-	}
-	text := strings.TrimSpace(s.Name + " " + s.Version)
-	if facts != nil {
-		text += " (" + strings.Join(facts, ", ") + ")"
-	}
-	return format.Clean(strings.TrimSpace(text))
+	return strings.Join(words, ", ")
+}
+
+// Risk returns what is most wrong with the design of c: the first clause of Record.Wrong. Records from before that was kept
+// say "".
+func Risk(c *results.Cell) string {
+	first, _, _ := strings.Cut(c.First().Wrong, ";")
+	return first
 }

@@ -1,5 +1,5 @@
 // Package view says what records mean, before any format draws it: what cells are called and in what they differ, which of
-// them belong together, which flags their figures have, and what can be claimed of them all.
+// them belong together, and which marks their figures have.
 package view
 
 import (
@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
@@ -16,58 +15,73 @@ import (
 
 // Run is cells that are read together.
 type Run struct {
-	Group          // all of them; the names tell each from all others
-	Common string  // what all have in common
-	Groups []Group // cells of the same load, the load with most contention first
-	Rivals bool    // the cells of a group had the same load, and can be ranked
+	Group           // all of them
+	Names  []string // by what tells each from all others
+	Groups []Group  // cells of the same load, the load with most contention first
+	Rivals bool     // the cells of a group had the same load, and can be ranked
 }
 
 // Group is cells that belong into one chart.
 type Group struct {
 	Title string // what is particular to their load; empty if there is one group only
-	Load  string // what all of them were asked for, in plain words
+	Load  string // what all of them were asked for
 	Cells []*results.Cell
-	Names []string // by what tells each from the others of the group
-	Short []string // the same without a way of waiting that follows from the design; a cell has the same one under each load, if that suffices
+	Short []string // by what tells each from the others of the group, under each load alike
 	Index []int    // places in the run
 }
 
 // NewRun groups and names cells.
 func NewRun(cells []*results.Cell) *Run {
-	r := &Run{Group: Group{Cells: cells}}
-	for i := range cells {
-		r.Index = append(r.Index, i)
+	axes := differing(Axes, cells)
+	load := slices.DeleteFunc(slices.Clone(axes), func(a Axis) bool { return !a.Load })
+	var titles Grouped[string, int]
+	of := make([]int, len(cells))
+	for i, title := range namesBy(load, cells) {
+		titles.Add(title, i)
+		of[i] = slices.Index(titles.Keys, title)
 	}
-	r.Names, r.Common = Names(cells)
-	titles, members := Loads(cells)
-	r.Rivals = len(cells) > 1 && len(titles) < len(cells)
-	loads := slices.DeleteFunc(differing(cells), func(a Axis) bool { return !slices.Contains(loadAxes, a.Title) })
-	if !r.Rivals { // loads of a cell each are best read side by side
-		r.Load, r.Short = titleOf(cells, nil), loadNames(cells)
-		if r.Short == nil {
-			r.Short = r.Names
+	r := &Run{Names: Names(cells), Rivals: len(cells) > 1 && len(titles.Keys) < len(cells)}
+	if !r.Rivals { // loads of a cell each are best read side by side, with all that is particular to them
+		presets := slices.ContainsFunc(load, func(a Axis) bool { return a.Title == "workload" })
+		r.Group = groupOf(cells, nil)
+		for i := range cells {
+			r.Index = append(r.Index, i)
 		}
+		stays := func(a Axis) bool { return a.names() || a.Load && !presets }
+		r.Short = distinguish(cells, make([]int, len(cells)), axes, stays)
 		r.Groups = []Group{r.Group}
 		return r
 	}
-	short := shortNames(cells, members)
-	for i, title := range titles {
-		g := Group{Title: title, Index: members[i]}
-		for _, at := range members[i] {
-			g.Cells = append(g.Cells, cells[at])
-			if short != nil {
-				g.Short = append(g.Short, short[at])
-			}
+	r.Cells = cells
+	others := slices.DeleteFunc(axes, func(a Axis) bool { return a.Load })
+	short := distinguish(cells, of, others, func(a Axis) bool { return a.names() && a.Title != "wait" })
+	for _, title := range titles.Keys {
+		var those []*results.Cell
+		var names []string
+		for _, i := range titles.Of[title] {
+			those, names = append(those, cells[i]), append(names, short[i])
 		}
-		g.Names, _ = Names(g.Cells)
-		if short == nil {
-			g.Short = g.Names
+		g := groupOf(those, load)
+		if g.Short, g.Index = names, titles.Of[title]; len(titles.Keys) > 1 {
+			g.Title = cmp.Or(title, zeros(load))
 		}
-		g.Load = titleOf(g.Cells, loads)
 		r.Groups = append(r.Groups, g)
 	}
 	slices.SortStableFunc(r.Groups, func(a, b Group) int { return -Contention(a.Cells[0], b.Cells[0]) })
 	return r
+}
+
+// groupOf returns cells with their load: what is not usual of it, and what differs between loads.
+func groupOf(cells []*results.Cell, differ []Axis) Group {
+	named := func(a Axis) bool { return slices.ContainsFunc(differ, func(d Axis) bool { return d.Title == a.Title }) }
+	var words []string
+	for _, a := range Axes {
+		v, differs := a.Compare(cells)
+		if a.Load && !differs && v != byClass && (named(a) || !a.Usual(v) && !a.Server && !a.Wide) {
+			words = append(words, a.words(cmp.Or(v, a.zero)))
+		}
+	}
+	return Group{Cells: cells, Load: join(words...)}
 }
 
 // Contention compares loads by how many clients want the same key, and then by how long they hold it.
@@ -77,42 +91,9 @@ func Contention(a, b *results.Cell) int {
 	return cmp.Or(cmp.Compare(rivals(a), rivals(b)), cmp.Compare(hold(a), hold(b)))
 }
 
-// shortNames returns names by what tells cells from the others of their load; nil if it takes more for some of them.
-func shortNames(cells []*results.Cell, members [][]int) []string {
-	axes := slices.DeleteFunc(differing(cells), func(a Axis) bool { return slices.Contains(loadAxes, a.Title) })
-	stay := slices.DeleteFunc(slices.Clone(namingAxes), func(title string) bool { return title == "wait" })
-	names := shortened(cells, axes, stay, func(names []string) bool {
-		return !slices.ContainsFunc(members, func(group []int) bool {
-			var those []string
-			for _, at := range group {
-				those = append(those, names[at])
-			}
-			return distinct(those) < len(those)
-		})
-	})
-	if names == nil {
-		return nil
-	}
-	return whole(names, cells)
-}
-
-// longestLoad is how many runes the name of a load may have at the most.
-const longestLoad = 60
-
-// loadNames returns names of cells of a load each, with all that is particular to that; nil if that does not tell them apart, or
-// is too long for a row.
-func loadNames(cells []*results.Cell) []string {
-	stay := slices.DeleteFunc(slices.Concat(namingAxes, loadAxes), func(title string) bool { return title == "kind" || title == "machine" })
-	names := shortened(cells, differing(cells), stay, allDistinct)
-	if names == nil || slices.ContainsFunc(names, func(name string) bool { return utf8.RuneCountInString(name) > longestLoad }) {
-		return nil
-	}
-	return whole(names, cells)
-}
-
 // Best returns the places in g from the best cell to the worst: by throughput in a closed loop; in an open one, where the
-// arrivals set that, first the cells that kept up with them, by the p99 of the response. Cells that granted nothing come behind
-// those, and cells whose lock did not exclude last, whatever their speed. Two sides stay in their order.
+// arrivals set that, first the cells that kept up with them, by the p99 of the response. Cells that granted nothing come
+// behind those, and cells whose lock did not exclude last, whatever their speed. Two sides stay in their order.
 func (g Group) Best() []int {
 	order := g.Sorted(func(c *results.Cell) float64 {
 		if c.Open() {
@@ -144,12 +125,14 @@ func (g Group) Sorted(figure func(*results.Cell) float64) []int {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(figure(g.Cells[b]), figure(g.Cells[a])) }) // NaN is least
+	slices.SortStableFunc(order, func(a, b int) int { // NaN is least
+		return cmp.Compare(figure(g.Cells[b]), figure(g.Cells[a]))
+	})
 	return order
 }
 
-// Waiting returns the latency that the clients of a cell feel: the response in an open loop, which begins when an arrival was
-// due, else the acquisition.
+// Waiting returns the latency that the clients of a cell feel: the response in an open loop, which begins when an arrival
+// was due, else the acquisition.
 func Waiting(c *results.Cell) results.Metric {
 	if c.Open() && c.Latency[results.Response].Count > 0 {
 		return results.Response

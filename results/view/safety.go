@@ -119,9 +119,3 @@ func safetyVerdict(c *results.Cell) string {
 	}
 	return none + ", only " + watched + " watched: too few to tell anything"
 }
-
-// Risk returns what is most wrong with the design of c: the first clause of Record.Wrong. Records from before that was kept say "".
-func Risk(c *results.Cell) string {
-	first, _, _ := strings.Cut(c.First().Wrong, ";")
-	return first
-}
