@@ -92,28 +92,25 @@ func saturationReasons(r *results.Record, wall time.Duration, procs int) (why []
 	g := &r.Generator
 	switch {
 	case g.CPU >= saturatedShare*float64(procs):
-		say("lockbench used %.2f of its %d cores: this is its limit, not the lock's", g.CPU, procs)
+		say("lockbench used %s of its %d cores", format.Three(g.CPU), procs)
 	case g.Machine >= busyShare:
-		say("the machine was %.0f %% busy, lockbench with %.2f of its %d cores: its server, if that is here, and other programs used the rest",
-			100*g.Machine, g.CPU, procs)
+		say("machine %s busy, lockbench %s of %d cores", format.Percent(g.Machine), format.Three(g.CPU), procs)
 	}
 	switch ran := time.Duration(g.CPU * float64(wall)); {
 	case float64(g.Throttled) >= throttledShare*float64(wall):
-		quota := ""
+		quota := "its CPU quota"
 		if g.Quota > 0 {
-			quota = ", " + format.Three(g.Quota) + " cores,"
+			quota += " of " + format.Three(g.Quota) + " cores"
 		}
-		say("the CPU quota of its cgroup%s stopped it for %.0f %% of the time: this is the quota's limit",
-			quota, 100*min(1, float64(g.Throttled)/float64(wall)))
+		say("%s stopped it for %s of the time", quota, format.Percent(min(1, float64(g.Throttled)/float64(wall))))
 	case ran >= 0 && g.CoreWait >= starvedRatio*ran && float64(g.CoreWait) >= starvedShare*float64(wall):
-		say("its threads waited %s for a core and ran for %s: it was starved of CPU time", round(g.CoreWait), round(ran))
+		say("starved: its threads waited %s for a core and ran %s", format.Duration(g.CoreWait), format.Duration(ran))
 	}
 	if share := float64(g.GCPauses) / float64(wall); share >= pausedShare {
-		say("its garbage collector stopped it for %.1f %% of the time, the longest for %s: p99 is the collector's",
-			100*share, round(g.GCLongest))
+		say("garbage collection stopped it for %s of the time, at most %s", format.Percent(share), format.Duration(g.GCLongest))
 	}
 	if due, slack := arrivalsDue(r); due > 0 && float64(r.Counts.Offered) < due-slack {
-		say("the machine cannot make this rate: %d arrivals instead of %.0f", r.Counts.Offered, due)
+		say("too slow for this rate: %s of %s arrivals", format.Count(r.Counts.Offered), format.Count(int64(due)))
 	}
 	return why
 }
@@ -129,10 +126,9 @@ func outsideReason(r *results.Record, before, after *reading) string {
 	}
 	switch {
 	case g.OneCore():
-		return fmt.Sprintf("a process of %s used %.2f cores: if it runs on one at a time, as Python and Node do, this is its limit, not the lock's",
-			r.Plan.Driver, g.Outside)
+		return fmt.Sprintf("a process of %s used %s cores", r.Plan.Driver, format.Three(g.Outside))
 	case all > 0 && g.CPU >= saturatedShare*float64(runtime.GOMAXPROCS(0)):
-		return fmt.Sprintf("%s used %.2f of these cores", r.Plan.Driver, all)
+		return fmt.Sprintf("%s used %s of these", r.Plan.Driver, format.Three(all))
 	}
 	return ""
 }
@@ -143,16 +139,13 @@ func delayReasons(r *results.Record) (why []string) {
 	lag, response, worker := r.Latency[results.Lag], r.Latency[results.Response], r.Latency[results.Worker]
 	late := lag.P99 > lateLag && float64(lag.P99) > lagShare*float64(response.P50)
 	if worker.P99 > lateLag && workerShare(r) > lagShare || late && 2*worker.P99 > lag.P99 {
-		say("its workers sent requests %s late on average, 1 %% of them %s or more: what becomes due while a worker waits for answers "+
-			"is sent after them (a goroutine for each client does not wait: -pipelining auto)", round(worker.Mean), round(worker.P99))
+		say("its workers sent requests late: mean %s, p99 %s", format.Duration(worker.Mean), format.Duration(worker.P99))
 	} else if late {
-		say("the machine cannot keep the schedule: 1 %% of the arrivals began more than %s late though a client was free",
-			round(lag.P99))
+		say("arrivals began late though a client was free: p99 %s", format.Duration(lag.P99))
 	}
 	if acquire := r.Latency[results.Acquire]; acquire.Count > 0 && r.Generator.RunQueue >= longQueue && r.Generator.RunQueue >= acquire.P50 {
-		say("1 %% of the wake-ups of its goroutines waited %s or longer for a processor, and half of the acquisitions "+
-			"took %s at the most",
-			round(r.Generator.RunQueue), round(acquire.P50))
+		say("its goroutines waited for a processor: p99 %s, acquire p50 %s",
+			format.Duration(r.Generator.RunQueue), format.Duration(acquire.P50))
 	}
 	return why
 }

@@ -62,51 +62,51 @@ func TestSuspicions(t *testing.T) {
 		{"healthy", healthy(), func(*results.Record) {}, nil},
 		{"healthy open loop", arriving(), func(*results.Record) {}, nil},
 		{"CPU", healthy(), func(r *results.Record) { r.Generator.CPU = 1.81 }, []string{"lockbench used 1.81 of its 2 cores"}},
-		{"machine", healthy(), func(r *results.Record) { r.Generator.Machine = 0.98 }, []string{"the machine was 98 % busy"}},
+		{"machine", healthy(), func(r *results.Record) { r.Generator.Machine = 0.98 }, []string{"machine 98 % busy, lockbench"}},
 		{"unknown", healthy(), func(r *results.Record) { r.Generator = results.Generator{CPU: -1, Machine: -1} }, nil},
 		{"a quota", healthy(), func(r *results.Record) { r.Generator.Quota, r.Generator.Throttled = 0.5, 4700*ms },
-			[]string{"the CPU quota of its cgroup, 0.50 cores, stopped it for 47 % of the time"}},
+			[]string{"its CPU quota of 0.50 cores stopped it for 47 % of the time"}},
 		{"a quota on several cores", healthy(), func(r *results.Record) { r.Generator.Throttled = 15 * time.Second },
-			[]string{"the CPU quota of its cgroup stopped it for 100 % of the time"}},
+			[]string{"its CPU quota stopped it for 100 % of the time"}},
 		{"a quota that hardly matters", healthy(), func(r *results.Record) { r.Generator.Quota, r.Generator.Throttled = 1.5, 50*ms }, nil},
 		{"a core that others use", healthy(), func(r *results.Record) { r.Generator.CPU, r.Generator.CoreWait = 0.05, 7500*ms },
-			[]string{"its threads waited 7.5s for a core and ran for 500ms: it was starved of CPU time"}},
+			[]string{"starved: its threads waited 7.50 s for a core and ran 500 ms"}},
 		{"threads that wait for each other", healthy(), func(r *results.Record) { r.Generator.CoreWait = 12 * time.Second }, nil},
 		{"hardly a need of a core", healthy(), func(r *results.Record) { r.Generator.CPU, r.Generator.CoreWait = 0.01, 400*ms }, nil},
 		{"waits without a CPU time", healthy(), func(r *results.Record) { r.Generator.CPU, r.Generator.CoreWait = -1, 7500*ms }, nil},
 		{"neither quota nor waits known", healthy(), func(r *results.Record) { r.Generator.Throttled, r.Generator.CoreWait = -1, -1 }, nil},
-		{"GC", healthy(), func(r *results.Record) { r.Generator.GCPauses = 101 * ms }, []string{"its garbage collector stopped it for 1.0 % of the time, the longest for 1ms"}},
-		{"run queue", healthy(), func(r *results.Record) { r.Generator.RunQueue = 1100 * us }, []string{"1 % of the wake-ups of its goroutines waited 1.1ms"}},
+		{"GC", healthy(), func(r *results.Record) { r.Generator.GCPauses = 101 * ms }, []string{"garbage collection stopped it for 1.0 % of the time, at most 1.00 ms"}},
+		{"run queue", healthy(), func(r *results.Record) { r.Generator.RunQueue = 1100 * us }, []string{"its goroutines waited for a processor: p99 1.10 ms"}},
 		{"run queue within the acquisition", healthy(), func(r *results.Record) {
 			r.Generator.RunQueue, r.Latency[results.Acquire] = 1800*us, of(50_000, 2400*us, 9*ms)
 		}, nil},
 		{"run queue of a lock in memory", healthy(), func(r *results.Record) {
 			r.Generator.RunQueue, r.Latency[results.Acquire] = 60*us, of(50_000, us, 5*us)
 		}, nil},
-		{"lag", arriving(), func(r *results.Record) { r.Latency[results.Lag] = of(50_000, 15*us, 1500*us) }, []string{"the machine cannot keep the schedule: 1 % of the arrivals began more than 1.5ms late"}},
+		{"lag", arriving(), func(r *results.Record) { r.Latency[results.Lag] = of(50_000, 15*us, 1500*us) }, []string{"arrivals began late though a client was free: p99 1.50 ms"}},
 		{"lag that drowns in the response", arriving(), func(r *results.Record) {
 			r.Latency[results.Lag], r.Latency[results.Response] = of(50_000, 15*us, 1500*us), of(50_000, 20*ms, 50*ms)
 		}, nil},
 		{"late workers", healthy(), func(r *results.Record) { r.Latency[results.Worker] = of(100_000, 400*us, 1500*us) },
-			[]string{"its workers sent requests 400µs late on average, 1 % of them 1.5ms or more"}},
+			[]string{"its workers sent requests late: mean 400 µs, p99 1.50 ms"}},
 		{"workers that are late now and then", healthy(), func(r *results.Record) { r.Latency[results.Worker] = of(100_000, 40*us, 1500*us) }, nil},
 		{"workers that are a little late", healthy(), func(r *results.Record) { r.Latency[results.Worker] = of(100_000, 400*us, 900*us) }, nil},
 		{"late workers in an open loop", arriving(), func(r *results.Record) {
 			r.Latency[results.Lag], r.Latency[results.Worker] = of(50_000, 15*us, 1500*us), of(100_000, 15*us, 1400*us)
-		}, []string{"its workers sent requests 15µs late on average, 1 % of them 1.4ms or more"}},
-		{"too few arrivals", arriving(), func(r *results.Record) { r.Counts.Offered = 48_000 }, []string{"the machine cannot make this rate: 48000 arrivals instead of 50000"}},
+		}, []string{"its workers sent requests late: mean 15.0 µs, p99 1.40 ms"}},
+		{"too few arrivals", arriving(), func(r *results.Record) { r.Counts.Offered = 48_000 }, []string{"too slow for this rate: 48,000 of 50,000 arrivals"}},
 		{"few arrivals by chance", arriving(), func(r *results.Record) { r.Counts.Offered = 48_500 }, nil},
-		{"the same without chance", arriving(), func(r *results.Record) { r.Plan.Arrival, r.Counts.Offered = "constant", 48_500 }, []string{"the machine cannot make this rate"}},
+		{"the same without chance", arriving(), func(r *results.Record) { r.Plan.Arrival, r.Counts.Offered = "constant", 48_500 }, []string{"too slow for this rate"}},
 		{"too few arrivals beside a closed loop", arriving(), func(r *results.Record) {
 			r.Plan.Classes = []spec.Class{{Name: "open", Load: r.Plan.Load}, {Name: "closed"}}
 			r.Counts.Offered = 48_000
-		}, []string{"the machine cannot make this rate: 48000 arrivals instead of 50000"}},
+		}, []string{"too slow for this rate: 48,000 of 50,000 arrivals"}},
 		{"a rate that rises", arriving(), func(r *results.Record) { r.Plan.Rate = spec.Must(spec.ParseRate("2000:8000:10s")) }, nil}, // 50,000 in 10 s
-		{"a rate that should have risen", arriving(), func(r *results.Record) { r.Plan.Rate = spec.Must(spec.ParseRate("2000:9000:10s")) }, []string{"the machine cannot make this rate: 50000 arrivals instead of 55000"}},
+		{"a rate that should have risen", arriving(), func(r *results.Record) { r.Plan.Rate = spec.Must(spec.ParseRate("2000:9000:10s")) }, []string{"too slow for this rate: 50,000 of 55,000 arrivals"}},
 		{"a number of operations", arriving(), func(r *results.Record) { r.Plan.Ops, r.Counts.Offered = 100, 100 }, nil},
 		{"bursts, the last just after the window", arriving(), func(r *results.Record) { bursting(r, 9*64) }, nil},
-		{"bursts that did not come", arriving(), func(r *results.Record) { bursting(r, 8*64) }, []string{"the machine cannot make this rate: 512 arrivals instead of 640"}},
-		{"all at once", arriving(), func(r *results.Record) { r.Generator.CPU, r.Generator.GCPauses = 2, time.Second }, []string{"lockbench used", "its garbage"}},
+		{"bursts that did not come", arriving(), func(r *results.Record) { bursting(r, 8*64) }, []string{"too slow for this rate: 512 of 640 arrivals"}},
+		{"all at once", arriving(), func(r *results.Record) { r.Generator.CPU, r.Generator.GCPauses = 2, time.Second }, []string{"lockbench used", "garbage"}},
 	} {
 		c.change(c.record)
 		got := append(saturationReasons(c.record, c.record.Elapsed, 2), delayReasons(c.record)...)

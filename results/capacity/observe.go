@@ -134,7 +134,7 @@ func leftOut(slo SLO, c *Candidate, o *observed) string {
 	case r.Generator.Saturated && !(r.Generator.Delayed && max(r.Generator.RunQueue, r.Latency[results.Worker].P99) <= tolerable):
 		return leftSaturated + ": " + r.Generator.Why
 	case lag > tolerable:
-		return fmt.Sprintf("%s: 1 %% of the arrivals began %s late or more though a client was free", leftSaturated, format.Duration(lag))
+		return fmt.Sprintf("%s: arrivals began late though a client was free: p99 %s", leftSaturated, format.Duration(lag))
 	}
 	return ""
 }

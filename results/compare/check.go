@@ -116,7 +116,7 @@ func (l *Limit) Name() string {
 	return l.Threshold.Text
 }
 
-// Sentence returns what became of l: "response.p99 12.3 ms, fails above 20 ms".
+// Sentence returns what became of l: "response.p99 12.3 ms, limit 20 ms".
 func (l *Limit) Sentence() string {
 	if l.Threshold == nil {
 		if l.Why == "" {
@@ -125,16 +125,13 @@ func (l *Limit) Sentence() string {
 		return l.exclusion + ": " + l.Why
 	}
 	t, unit := l.Threshold, l.Threshold.Figure.Unit
-	value, bound := unit.Format(l.Value), "fails above "
-	if t.Less {
-		bound = "fails below "
-	}
+	value := unit.Format(l.Value)
 	if math.IsNaN(l.Value) {
 		value = "not measured"
 	} else if l.Value != t.Value && value == unit.Format(t.Value) {
 		value = unit.Plain(l.Value) // or both would look the same
 	}
-	text := t.Figure.Name + " " + value + ", " + bound + unit.Plain(t.Value)
+	text := t.Figure.Name + " " + value + ", limit " + unit.Plain(t.Value)
 	if l.Why != "" {
 		text += ": " + l.Why
 	}
@@ -256,13 +253,13 @@ func limitOf(t *Threshold, c *results.Cell, partial []*results.Record) Limit {
 			l.Why = strings.TrimPrefix(l.Why+"; "+saturation(n, c)+", which may be why", "; ")
 		}
 	case early != "":
-		l.cannot(Partial, early+", and the rest of it might have missed")
+		l.cannot(Partial, early+": its rest might have missed")
 	case 2*l.Trials.N <= len(trials):
-		l.cannot(Unmeasured, fmt.Sprintf("known of %d of %s only, which may be the lucky ones", l.Trials.N, format.Plural(len(trials), "trial")))
+		l.cannot(Unmeasured, fmt.Sprintf("known of %d of %s only", l.Trials.N, format.Plural(len(trials), "trial")))
 	case n > 0 && rated(t.Figure) && !t.standsSaturated():
-		l.cannot(Saturated, saturation(n, c)+", so that the load was not the one that was asked for ("+view.Lighter(c)+")")
+		l.cannot(Saturated, saturation(n, c)+" (take "+view.Lighter(c)+")")
 	case t.Figure.Name == "violations" && !slices.ContainsFunc(trials, sighted):
-		l.Why = "none could have been seen, since no rival was refused while a key was held"
+		l.Why = "none could have been seen: no rival was refused"
 	}
 	return l
 }
@@ -272,9 +269,9 @@ func endedEarly(c *results.Cell) string { return "the trial ended early (" + c.P
 // saturation says in how many trials lockbench or its machine was the bottleneck.
 func saturation(n int, c *results.Cell) string {
 	if len(c.Trials) == 1 {
-		return "lockbench was saturated"
+		return "saturated"
 	}
-	return fmt.Sprintf("lockbench was saturated in %d of %s", n, format.Plural(len(c.Trials), "trial"))
+	return fmt.Sprintf("%d of %s saturated", n, format.Plural(len(c.Trials), "trial"))
 }
 
 // saturationMisses reports whether a figure can miss t because lockbench was saturated, which makes rates lower and times longer.
@@ -302,7 +299,7 @@ func unmeasured(m *metric.Metric, c *results.Cell) string {
 	}
 	switch why := m.WhyUnknown(); {
 	case n > 0 && quantile != "":
-		return format.Plural(n, "value") + " in all are too few for it: a longer -duration gives more"
+		return format.Plural(n, "value") + " in all: too few, take a longer -duration"
 	case c.Open() && quantile != "":
 		return "no trial has a value of it"
 	case why != "":

@@ -56,41 +56,41 @@ func TestCheck(t *testing.T) {
 		want string
 		text string // of the sentence
 	}{
-		{"the median passes", some(), "locks/s<3k", "passed", "locks/s 3,000, fails below 3,000"},
-		{"the median misses", some(), "locks/s<3001", "missed", "locks/s 3,000, fails below 3,001"},
-		{"a time passes", some(), "acquire.p99>10ms", "passed", "acquire.p99 10.0 ms, fails above 10 ms"},
-		{"a time misses", some(), "acquire.p99>9999us", "missed", "acquire.p99 10 ms, fails above 9.999 ms"},
-		{"one that looks the same misses", []*results.Record{trial(1000, 20_000_400)}, "acquire.p99>20ms", "missed", "acquire.p99 20.0004 ms, fails above 20 ms"},
-		{"of a count the worst trial", some(func(r *results.Record) { r.Counts.TimedOut = 1 }), "timed-out>0", "missed", "timed-out 1, fails above 0"},
-		{"a count from below", some(func(r *results.Record) { r.Safety.Power.Watched = 5 }), "watched<10", "missed", "watched 5, fails below 10"},
+		{"the median passes", some(), "locks/s<3k", "passed", "locks/s 3,000, limit 3,000"},
+		{"the median misses", some(), "locks/s<3001", "missed", "locks/s 3,000, limit 3,001"},
+		{"a time passes", some(), "acquire.p99>10ms", "passed", "acquire.p99 10.0 ms, limit 10 ms"},
+		{"a time misses", some(), "acquire.p99>9999us", "missed", "acquire.p99 10 ms, limit 9.999 ms"},
+		{"one that looks the same misses", []*results.Record{trial(1000, 20_000_400)}, "acquire.p99>20ms", "missed", "acquire.p99 20.0004 ms, limit 20 ms"},
+		{"of a count the worst trial", some(func(r *results.Record) { r.Counts.TimedOut = 1 }), "timed-out>0", "missed", "timed-out 1, limit 0"},
+		{"a count from below", some(func(r *results.Record) { r.Safety.Power.Watched = 5 }), "watched<10", "missed", "watched 5, limit 10"},
 
-		{"not in a closed loop", some(), "response.p99>20ms", "inconclusive unmeasured", "response.p99 not measured, fails above 20 ms: only an open loop has it"},
+		{"not in a closed loop", some(), "response.p99>20ms", "inconclusive unmeasured", "response.p99 not measured, limit 20 ms: only an open loop has it"},
 		{"too few values", all(func(r *results.Record) { r.Latency[results.Acquire] = results.Latency{Count: 100} }), "acquire.p99>20ms",
-			"inconclusive unmeasured", "300 values in all are too few for it"},
+			"inconclusive unmeasured", "300 values in all: too few"},
 		{"no oracle", all(func(r *results.Record) { r.Safety = results.Safety{} }), "violations>0", "inconclusive unmeasured", "the oracle was off"},
-		{"no such cost", some(), "wakeups/lock>1", "passed", "wakeups/lock 0, fails above 1"},
+		{"no such cost", some(), "wakeups/lock>1", "passed", "wakeups/lock 0, limit 1"},
 		{"known of one trial", some(unknown, unknown), "acquire.p99>20ms", "inconclusive unmeasured", "known of 1 of 3 trials only"},
 		{"known of one trial, and missed", some(unknown, unknown), "acquire.p99>1ms", "missed", ""},
 		{"known of two trials", some(unknown), "acquire.p99>20ms", "passed", ""},
 
-		{"partial and passed", all(partial)[:1], "locks/s<1k", "inconclusive partial", "the trial ended early (stopped by interrupt), and the rest"},
+		{"partial and passed", all(partial)[:1], "locks/s<1k", "inconclusive partial", "the trial ended early (stopped by interrupt): its rest"},
 		{"partial and missed", all(partial)[:1], "locks/s<5k", "missed", "the trial ended early (stopped by interrupt)"},
 		{"partial before the window", all(func(r *results.Record) { partial(r); r.Elapsed, r.Counts = 0, results.Counts{} })[:1], "locks/s<5k",
 			"inconclusive partial", "locks/s not measured"},
 		{"partial beside whole ones", some(partial), "locks/s<2001", "passed", "locks/s 6,000"},
-		{"partial beside whole ones, as a witness", some(func(r *results.Record) { partial(r); r.Safety.Violations = 2 }), "violations>0", "missed", "violations 2, fails above 0"},
+		{"partial beside whole ones, as a witness", some(func(r *results.Record) { partial(r); r.Safety.Violations = 2 }), "violations>0", "missed", "violations 2, limit 0"},
 
 		{"saturated and fast enough", all(saturated), "locks/s<3k", "passed", ""},
-		{"saturated and too slow", all(saturated), "locks/s<5k", "missed", "saturated in 3 of 3 trials, which may be why"},
-		{"saturated and too late", all(saturated), "acquire.p99>9ms", "missed", "fails above 9 ms: lockbench was saturated in 3 of 3 trials, which may be why"},
-		{"saturated and too fast all the same", all(saturated), "locks/s>2k", "missed", "fails above 2,000$"},
-		{"saturated and too early all the same", all(saturated), "acquire.p99<20ms", "missed", "fails below 20 ms$"},
-		{"saturated and early enough", all(saturated), "acquire.p99>20ms", "inconclusive saturated", "the load was not the one that was asked for"},
-		{"saturated and early enough, in a closed loop", all(saturated), "acquire.p99>20ms", "inconclusive saturated", "(fewer clients or a -rate)"},
+		{"saturated and too slow", all(saturated), "locks/s<5k", "missed", "3 of 3 trials saturated, which may be why"},
+		{"saturated and too late", all(saturated), "acquire.p99>9ms", "missed", "limit 9 ms: 3 of 3 trials saturated, which may be why"},
+		{"saturated and too fast all the same", all(saturated), "locks/s>2k", "missed", "limit 2,000$"},
+		{"saturated and too early all the same", all(saturated), "acquire.p99<20ms", "missed", "limit 20 ms$"},
+		{"saturated and early enough", all(saturated), "acquire.p99>20ms", "inconclusive saturated", "3 of 3 trials saturated"},
+		{"saturated and early enough, in a closed loop", all(saturated), "acquire.p99>20ms", "inconclusive saturated", "(take fewer clients or a -rate)"},
 		{"saturated and early enough, in an open loop", all(func(r *results.Record) {
 			saturated(r)
 			r.Plan.Rate = spec.Must(spec.ParseRate("5000"))
-		}), "acquire.p99>20ms", "inconclusive saturated", "(a lower -rate)"},
+		}), "acquire.p99>20ms", "inconclusive saturated", "(take a lower -rate)"},
 		{"saturated and not too fast", all(saturated), "locks/s>5k", "inconclusive saturated", ""},
 		{"saturated in one trial", some(saturated), "acquire.p99>20ms", "passed", ""},
 		{"saturated, and counted all the same", all(saturated), "errors>0", "passed", ""},
@@ -99,7 +99,7 @@ func TestCheck(t *testing.T) {
 			r.Latency[results.Response] = r.Latency[results.Acquire]
 		}), "response.p99>20ms", "passed", ""},
 
-		{"violated", some(func(r *results.Record) { r.Safety.Violations = 1 }), "violations>0", "missed", "violations 1, fails above 0"},
+		{"violated", some(func(r *results.Record) { r.Safety.Violations = 1 }), "violations>0", "missed", "violations 1, limit 0"},
 		{"not claimed", all(func(r *results.Record) { r.Traits.Exclusive, r.Safety.Violations = false, 7 }), "violations>0", "inconclusive unclaimed", "not judged"},
 		{"not claimed, and fast", all(func(r *results.Record) { r.Traits.Exclusive = false }), "locks/s<3k", "passed", ""},
 		{"nothing could have been seen", all(blind), "violations>0", "passed", "none could have been seen"},
@@ -141,11 +141,11 @@ func TestCheckOfTheWhole(t *testing.T) {
 		{"wrong releases of an owned lock", []*results.Record{of(1, 1000, func(r *results.Record) { r.Traits.Owned, r.Safety.WrongReleases = true, 3 })},
 			"violations>0", nil, Violated, nil, "mutual exclusion: 0 violations in 100,000 grants, 50,000 watched: 3 wrong releases"},
 		{"wrong releases of a lock that anybody may release", []*results.Record{of(1, 1000, func(r *results.Record) { r.Safety.WrongReleases = 3 })},
-			"violations>0", nil, Passed, nil, "violations 0, fails above 0"},
+			"violations>0", nil, Passed, nil, "violations 0, limit 0"},
 		{"nothing asked, and violated", []*results.Record{of(1, 1000, violate)}, "", nil, Violated, nil, "mutual exclusion: 3 violations"},
 		{"nothing asked, and partial", []*results.Record{of(1, 1000, func(r *results.Record) { r.Partial = "interrupted" })}, "", nil, "", nil, ""},
 		{"all pass", []*results.Record{of(1, 1000, nothing), of(2, 2000, nothing)}, "locks/s<1k", nil, Passed, nil, "locks/s 1,000"},
-		{"one misses", []*results.Record{of(1, 1000, nothing), of(2, 2000, nothing)}, "locks/s<500,locks/s>1500", nil, Missed, nil, "locks/s 2,000, fails above 1,500"},
+		{"one misses", []*results.Record{of(1, 1000, nothing), of(2, 2000, nothing)}, "locks/s<500,locks/s>1500", nil, Missed, nil, "locks/s 2,000, limit 1,500"},
 		{"one is not measured", []*results.Record{of(1, 1000, nothing)}, "locks/s<500,response.p50>1s", nil, Inconclusive, []Reason{Unmeasured}, "response.p50"},
 		{"a miss is worse", []*results.Record{of(1, 1000, nothing)}, "response.p50>1s,locks/s<5k", nil, Missed, []Reason{Unmeasured}, "locks/s"},
 		{"a violation is worse", []*results.Record{of(1, 1000, nothing), of(2, 2000, violate)}, "locks/s<5k", nil, Violated, nil, "mutual exclusion: 3 violations"},
@@ -153,7 +153,7 @@ func TestCheckOfTheWhole(t *testing.T) {
 		{"partial beside a whole one of its revision", []*results.Record{of(1, 1000, nothing), of(1, 400, early(""))}, "locks/s<500", nil, Passed, nil, "locks/s 1,000"},
 		{"partial beside one of another", []*results.Record{of(1, 1000, nothing), of(1, 400, early("v2"))}, "locks/s<500", nil, Missed, nil, "locks/s 400"},
 		{"no cell claims it", []*results.Record{of(1, 1000, unclaimed)}, "violations>0", nil, Inconclusive, []Reason{Unclaimed}, "violations 0"},
-		{"one cell does not claim it", []*results.Record{of(1, 1000, unclaimed), of(2, 2000, nothing)}, "violations>0", nil, Passed, nil, "violations 0, fails above 0: not judged"},
+		{"one cell does not claim it", []*results.Record{of(1, 1000, unclaimed), of(2, 2000, nothing)}, "violations>0", nil, Passed, nil, "violations 0, limit 0: not judged"},
 	} {
 		var list []Threshold
 		if c.on != "" {
