@@ -154,6 +154,7 @@ func (r *runner) decide(cells []*results.Cell) error {
 	found, err := r.comparison.compare(cells)
 	if err != nil {
 		r.say("nothing is compared: %s", err)
+		r.printer.outputs = reports.first()
 		return exitCode(exitError)
 	}
 	verdict := r.judged.end(found)

@@ -139,8 +139,8 @@ func (p *program) drawOptions(o *options) draw.Options {
 	}
 }
 
-// readFormats reads -format of a run. Its formats are report's; those of a run that compares are compare's, whose table comes below
-// the run's own, and whose other formats have standard output for themselves.
+// readFormats reads -format of a run. Its formats are report's; those of a run that compares are compare's, below whose table
+// -v has the run's own, and whose other formats have standard output for themselves.
 func (r *runner) readFormats() (err error) {
 	if r.comparison == nil {
 		r.printer, err = reports.printer(r.program, r.options, r.files()...)
@@ -148,7 +148,7 @@ func (r *runner) readFormats() (err error) {
 	}
 	r.judged, err = comparisons("").printer(r.program, r.options, r.files()...)
 	r.printer = printer[reported]{program: r.program, kind: reports, table: r.judged.table}
-	if err == nil && r.judged.outputs[0].name == tableFormat {
+	if err == nil && r.judged.outputs[0].name == tableFormat && r.judged.table.Verbose {
 		r.printer.outputs = reports.first()
 	}
 	return err

@@ -92,8 +92,8 @@ func (d *draft) hidden(r *Result, force bool) {
 		return
 	}
 	r.Needed = 0 // trials would tell of lockbench
-	r.cannot(Saturated, fmt.Sprintf("%d of %s of the base are saturated, so that lockbench or its machine was measured and a loss "+
-		"of the lock need not show (%s; -force: judge all the same)", n, format.Plural(len(d.cell.Base), "trial"), view.Lighter(&results.Cell{Trials: d.cell.Base})))
+	r.cannot(Saturated, fmt.Sprintf("%d of %s of the base are saturated: %s, or -force", n,
+		format.Plural(len(d.cell.Base), "trial"), view.Lighter(&results.Cell{Trials: d.cell.Base})))
 }
 
 // rated reports whether a figure is a rate or a time, which are lockbench's own where it is saturated. What was counted has
