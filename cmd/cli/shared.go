@@ -72,8 +72,8 @@ func (r *runner) enter(ctx context.Context, run *workloads.Run) (leave func(), e
 	run.Place = place
 	return func() {
 		if place.After > 0 {
-			r.sayOnce("%s the names that begin with %s, and the last one deletes them",
-				format.Verb(int64(place.After), "other run uses", "other runs use"), run.Prefix)
+			r.sayOnce("%s for the names that begin with %s; the last one deletes them",
+				format.Plural(place.After, "other run"), run.Prefix)
 		}
 		r.closeService(c, svc)
 	}, nil

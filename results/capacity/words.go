@@ -238,7 +238,7 @@ func (s *Search) warnings(a *Answer) (list []string) {
 	}
 	delete(left, "")
 	for _, why := range slices.Sorted(maps.Keys(left)) {
-		say("%s not count: %s", format.Verb(left[why], "trial does", "trials do"), why)
+		say("%s left out: %s", format.Plural(left[why], "trial"), why)
 	}
 	return list
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -195,22 +196,16 @@ func Probability(p float64) string {
 	if p >= 0.01 {
 		return strconv.FormatFloat(p, 'f', 2, 64)
 	}
-	s := strconv.FormatFloat(p, 'e', 1, 64) // 2.4e-06
-	mantissa, exponent, _ := strings.Cut(s, "e-")
-	return fmt.Sprintf("%se-%s", mantissa, strings.TrimLeft(exponent, "0"))
+	return strings.Replace(strconv.FormatFloat(p, 'e', 1, 64), "e-0", "e-", 1)
 }
 
 // And joins items as a sentence does: "a, b and c".
-func And(items []string) string { return listed(items, "and") }
-
-// Or joins items as a sentence does: "a, b or c".
-func Or(items []string) string { return listed(items, "or") }
-
-func listed(items []string, last string) string {
+func And(items []string) string {
 	if len(items) < 2 {
 		return strings.Join(items, "")
 	}
-	return strings.Join(items[:len(items)-1], ", ") + " " + last + " " + items[len(items)-1]
+	last := len(items) - 1
+	return strings.Join(items[:last], ", ") + " and " + items[last]
 }
 
 // Labelled formats a count with a label before it, or nothing for none.
@@ -221,14 +216,6 @@ func Labelled(label string, n int64) string {
 	return label + " " + Count(n)
 }
 
-// Verb formats a count with the noun and verb that go with it: "1 hold was", "2 holds were".
-func Verb[N ~int | ~int64](n N, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return Count(n) + " " + many
-}
-
 // Upper returns s with its first letter in upper case.
 func Upper(s string) string {
 	if s == "" {
@@ -237,41 +224,39 @@ func Upper(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// Few joins names as a sentence does; of more than most it names the first, and counts the rest.
+// Few joins names as a sentence does; of more than most it names the first, and counts the rest. Semicolons stand between
+// names that have commas or points.
 func Few(names []string, most int) string {
-	if len(names) > most+1 {
-		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
+	separator := ", "
+	if slices.ContainsFunc(names, func(name string) bool { return strings.ContainsAny(name, ",·") }) {
+		separator = "; "
+	} else if len(names) <= most+1 {
+		return And(names)
 	}
-	return And(names)
+	rest := len(names) - most
+	if rest <= 1 {
+		return strings.Join(names, separator)
+	}
+	return strings.Join(names[:most], separator) + fmt.Sprintf("%s and %s more", strings.TrimRight(separator, ", "), Count(rest))
 }
 
-// FewClauses is Few for texts that have commas of their own.
-func FewClauses(texts []string, most int) string {
-	if len(texts) > most+1 {
-		return strings.Join(texts[:most], "; ") + fmt.Sprintf("; and %s more", Count(len(texts)-most))
-	}
-	return strings.Join(texts, "; ")
-}
-
-// Change formats a change, a ratio less one, in percent and with its sign, "−12.5 %": three significant digits as far as they
-// mean something. It is a dash if it is not known.
+// Change formats a change, a ratio less one, in percent and with its sign, "−12.5 %". It is a dash if it is not known.
 func Change(change float64) string {
-	if math.IsNaN(change) || math.IsInf(change, 0) {
+	v, digits := 100*change, 1
+	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return None
 	}
-	v := 100 * change
-	digits := 1
 	if math.Abs(v) >= 99.95 {
 		digits = 0
 	}
-	text := strconv.FormatFloat(v, 'f', digits, 64)
+	text := strconv.FormatFloat(math.Abs(v), 'f', digits, 64) + " %"
 	switch {
-	case strings.Trim(text, "-0.") == "":
-		return "0.0 %"
-	case v > 0:
-		text = "+" + text
+	case strings.HasPrefix(text, "0.0 "):
+		return text
+	case v < 0:
+		return "−" + text
 	}
-	return strings.Replace(text, "-", "−", 1) + " %"
+	return "+" + text
 }
 
 // P formats the p of a test: 0.032, 0.0002, < 0.0001.
@@ -291,17 +276,4 @@ func Cut(s string, most int) string {
 		return string(r[:most-1]) + "…"
 	}
 	return s
-}
-
-// Span writes the time from the first time to the last, to the minute.
-func Span(first, last time.Time) string {
-	const minute = "2006-01-02 15:04"
-	a, b := first.UTC().Format(minute), last.UTC().Format(minute)
-	switch {
-	case a == b:
-		return a + " UTC"
-	case a[:10] == b[:10]:
-		return a + " – " + b[11:] + " UTC"
-	}
-	return a + " – " + b + " UTC"
 }

@@ -45,8 +45,8 @@ func Comparison(c *compare.Comparison, command string) *Document {
 		rows = slices.DeleteFunc(slices.Clone(rows), quiet)
 	}
 	few := min(fewNotes, len(notes))
-	risks := facts("cells", t.tally(), "only in base", format.FewClauses(c.Missing, fewNotes),
-		"only in head", format.FewClauses(c.Added, fewNotes))
+	risks := facts("cells", t.tally(), "only in base", format.Few(c.Missing, fewNotes),
+		"only in head", format.Few(c.Added, fewNotes))
 	risks.Rows = append(risks.Rows, notes[:few]...)
 	risks.fact(Plain, "next", t.next())
 	d := &Document{Command: "lockbench compare", Title: t.title(), When: t.compared()}
@@ -197,7 +197,7 @@ func (t *comparison) notes() []Row {
 	list := &Table{}
 	for _, note := range cells.Keys {
 		code, text, _ := strings.Cut(note, ": ")
-		if of := format.FewClauses(cells.Of[note], 1); of != "" {
+		if of := format.Few(cells.Of[note], 1); of != "" {
 			text += " (" + of + ")"
 		}
 		list.fact(map[bool]Tone{true: Bad}[code == "violated"], code, text)

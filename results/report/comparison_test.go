@@ -42,7 +42,7 @@ func TestCrowdedComparison(t *testing.T) {
 	if r := risks.Rows[1]; r.Cells[0].Text != "violated" || r.Cells[1].Tone != Bad || r.Cells[1].Text != "1 of 10 trials of the head (clients 299)" {
 		t.Errorf("first of the notes: %+v", r)
 	}
-	if text, _ := firstScreen(d); !strings.Contains(text, "\nnote | of all (clients 0; and 299 more)\nnext |") {
+	if text, _ := firstScreen(d); !strings.Contains(text, "\nnote | of all (clients 0 and 299 more)\nnext |") {
 		t.Errorf("not three notes: %s", text)
 	}
 }

@@ -178,7 +178,7 @@ func fewCells(r *safety.Report, is func(*safety.Cell) bool, remark func(*safety.
 		}
 		names = append(names, name)
 	}
-	return format.FewClauses(names, namedCells)
+	return format.Few(names, namedCells)
 }
 
 // mostOf names the hazards that most locks have in a list.

@@ -63,7 +63,7 @@ func TestProof(t *testing.T) {
 		facts  []string
 	}{
 		{"many", func(*safety.Report) {}, "1 failure not admitted · 2 of 5 locks can have two holders at once · 1 can get stuck", Bad,
-			[]string{"not admitted | own lock after overrun", "not known | mysql row-lock after overrun (stalled); etcd lease",
+			[]string{"not admitted | own lock after overrun", "not known | mysql row-lock after overrun (stalled) and etcd lease",
 				"next | lockbench prove -hazard overrun"}},
 		{"unknown", func(r *safety.Report) { r.Cells[6].Listed = true }, "2 not known · 2 of 5 locks can", Warn,
 			[]string{"not known | mysql", "next | -ttl 2s"}},

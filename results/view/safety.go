@@ -25,10 +25,10 @@ func OtherWitnesses(c *results.Cell) string {
 		}
 	}
 	if s.LostEarly > 0 {
-		parts = append(parts, format.Verb(s.LostEarly, "release", "releases")+" found the lock gone before its lease can have ended")
+		parts = append(parts, format.Plural(s.LostEarly, "lease")+" lost early")
 	}
 	if s.Possible > 0 {
-		parts = append(parts, fmt.Sprintf("%s of a key that a client of another host may still have held: their clocks are known to agree within %s",
+		parts = append(parts, fmt.Sprintf("%s unclear between hosts, whose clocks agree within %s",
 			format.Plural(s.Possible, "grant"), format.Duration(s.Blind)))
 	}
 	text := strings.Join(parts, ", ")
@@ -56,7 +56,7 @@ func Ended(s results.Safety) string {
 	if all == 0 {
 		return ""
 	}
-	text := format.Verb(all, "holder had", "holders had") + " lost the session that the lock belongs to: " + reason
+	text := format.Plural(all, "holder") + " lost the session of the lock: " + reason
 	if others := len(s.Ended) - 1; others > 0 {
 		text += fmt.Sprintf(" (%s, and %s)", format.Count(s.Ended[reason]), format.Plural(int64(others), "other reason"))
 	}
