@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/olekukonko/tablewriter"
@@ -21,21 +22,29 @@ const CommentRoom = 60_000
 // longest is how many characters a text has at most, and a cell of a table.
 const longest = 2000
 
-// Markdown writes a document as GitHub-flavoured Markdown in so many bytes, or 0 for as many as it takes. What there is
-// no room for is counted. It fails with the error of w, to which it writes once.
+// Markdown writes a document as GitHub-flavoured Markdown in so many bytes, or 0 for as many as it takes. Parts for which
+// there is no room are counted. It fails with the error of w, to which it writes once.
 func Markdown(w io.Writer, d *report.Document, room int) error {
-	m := &markdown{room: cmp.Or(room, math.MaxInt) - 1000}
-	m.part("**" + literal(sign(d)+d.Title) + "**")
-	m.part(literal(d.When))
+	text, lost := "**"+literal(sign(d)+d.Title)+"**\n", 0
+	if d.When != "" {
+		text += "\n" + literal(d.When) + "\n"
+	}
+	room = cmp.Or(room, math.MaxInt) - 100 // for the count
 	for _, s := range sections(d, false) {
-		if err := m.section(s); err != nil {
+		part, err := markdown(s, (room-len(text))/2)
+		switch {
+		case err != nil:
 			return err
+		case len(text)+len(part) > room:
+			lost++
+		default:
+			text += part
 		}
 	}
-	if m.lost > 0 {
-		m.out.WriteString("\n" + left(m.lost, "part") + "\n")
+	if lost > 0 {
+		text += "\n" + left(lost, "part") + "\n"
 	}
-	if _, err := io.WriteString(w, m.out.String()); err != nil {
+	if _, err := io.WriteString(w, text); err != nil {
 		return fmt.Errorf("draw: %w", err)
 	}
 	return nil
@@ -43,116 +52,69 @@ func Markdown(w io.Writer, d *report.Document, room int) error {
 
 func left(n int, noun string) string { return "*" + format.Plural(n, noun) + " more in other formats*" }
 
-// markdown is what is written so far, and how much room is left.
-type markdown struct {
-	out  strings.Builder
-	room int
-	lost int // parts for which there was no room
-}
-
-// part writes lines, with a blank line before them, if there is room, and reports whether there was.
-func (m *markdown) part(lines ...string) bool {
-	text := strings.Join(lines, "\n") + "\n"
-	if text == "\n" {
-		return true
-	}
-	if m.out.Len() > 0 {
-		text = "\n" + text
-	}
-	if len(text) > m.room {
-		m.lost++
-		return false
-	}
-	m.room -= len(text)
-	m.out.WriteString(text)
-	return true
-}
-
-func (m *markdown) section(s section) error {
+// markdown returns a section, with as many rows of a table as there is room for.
+func markdown(s section, room int) (string, error) {
 	heading := literal(s.Heading)
-	switch {
-	case s.Detail:
+	if s.Detail {
 		heading = "<details><summary>" + heading + "</summary>"
-	case heading != "":
+	} else if heading != "" {
 		heading = "**" + heading + "**"
 	}
-	if !m.part(heading) {
-		return nil
-	}
+	parts := []string{heading}
 	for _, b := range s.Blocks {
 		for _, text := range b.Text {
-			m.text(text)
+			part := literal(text.Text)
+			if fence := "```"; text.Code {
+				for strings.Contains(text.Text, fence) {
+					fence += "`"
+				}
+				part = fence + "\n" + strings.Join(codeLines(text.Text), "\n") + "\n" + fence
+			}
+			parts = append(parts, part)
 		}
-		switch {
-		case b.Table == nil || len(b.Table.Rows) == 0:
-		case b.Table.Columns == nil:
-			m.facts(b.Table)
+		var list []string
+		switch t := b.Table; {
+		case t == nil || len(t.Rows) == 0:
+		case t.Columns == nil:
+			label := ""
+			for _, f := range facts(t) {
+				label = cmp.Or(f.Label, label)
+				list = append(list, "- "+literal(strings.TrimPrefix(label+": "+f.Text, ": ")))
+			}
 		default:
-			if err := m.table(b.Table); err != nil {
-				return err
+			lines, err := tableLines(t, cell, group, tablewriter.WithRenderer(renderer.NewMarkdown()))
+			if err != nil {
+				return "", err
+			}
+			for i, line := range lines {
+				if room -= len(line) + 1; room < 0 {
+					lines = append(lines[:i:i], "", left(len(lines)-i, "row"))
+					break
+				}
+			}
+			parts = append(parts, strings.Join(lines, "\n"))
+			for _, mark := range notes(t) {
+				list = append(list, "- "+literal(meaning(mark)))
 			}
 		}
+		parts = append(parts, strings.Join(list, "\n"))
 	}
 	if s.Detail {
-		m.out.WriteString("\n</details>\n")
+		parts = append(parts, "</details>")
 	}
-	return nil
+	parts = slices.DeleteFunc(parts, func(part string) bool { return part == "" })
+	return "\n" + strings.Join(parts, "\n\n") + "\n", nil
 }
 
-func (m *markdown) text(text report.Text) {
-	if !text.Code {
-		m.part(literal(text.Text))
-		return
-	}
-	fence := "```"
-	for strings.Contains(text.Text, fence) {
-		fence += "`"
-	}
-	m.part(append(append([]string{fence}, codeLines(text.Text)...), fence)...)
+// cell returns what stands in a table, where tablewriter leaves a bar bare.
+func cell(c report.Cell) string { return strings.ReplaceAll(literal(oneLine(c.Text)), "|", `\|`) }
+
+func group(title string) string {
+	return strings.TrimPrefix("**"+cell(report.Cell{Text: title})+"**", "****")
 }
 
-// facts writes a list.
-func (m *markdown) facts(t *report.Table) {
-	var lines []string
-	label := ""
-	for _, f := range facts(t) {
-		label = cmp.Or(f.Label, label)
-		lines = append(lines, "- "+literal(strings.TrimPrefix(label+": "+f.Text, ": ")))
-	}
-	m.part(lines...)
-}
-
-// table writes a table, and as many of its rows as half the room has place for.
-func (m *markdown) table(t *report.Table) error {
-	lines, err := layout{
-		title: func(title string) string { return cell(oneLine(title)) },
-		cell:  func(c report.Cell) string { return cell(c.Text) },
-		group: func(title string) string { return strings.TrimPrefix("**"+cell(title)+"**", "****") },
-	}.lines(t, tablewriter.WithRenderer(renderer.NewMarkdown()))
-	if err != nil {
-		return err
-	}
-	room := m.room / 2
-	for i, line := range lines {
-		if room -= len(line) + 1; room < 0 {
-			lines = append(lines[:i:i], "", left(len(lines)-i, "row"))
-			break
-		}
-	}
-	m.part(lines...)
-	lines = nil
-	for _, mark := range notes(t) {
-		lines = append(lines, "- "+literal(meaning(mark)))
-	}
-	m.part(lines...)
-	return nil
-}
-
-// cell escapes a text for a cell, where tablewriter leaves a bar bare.
-func cell(text string) string { return strings.ReplaceAll(literal(text), "|", `\|`) }
-
+// literal keeps names of files and servers from becoming markup, or from mentioning a user.
 func literal(text string) string { return escapes.Replace(format.Line(format.Cut(text, longest))) }
 
-// escapes keep names of files and servers from becoming markup, or from mentioning a user.
 var escapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`",
 	"[", `\[`, "]", `\]`, "#", `\#`, "~", `\~`, "@", "@\u200b")

@@ -49,41 +49,38 @@ func folded(t *report.Table, room int) *report.Table {
 	return folded
 }
 
-// layout is how a table becomes text.
-type layout struct {
-	title func(string) string
-	cell  func(report.Cell) string
-	group func(string) string // a row before the first and before each group; empty: there is none
-}
+// head is the tone of a title.
+const head report.Tone = -1
 
-// lines lays a table out, with its marks in a column of their own. Texts are as the layout makes them: tablewriter
-// leaves upper case, wrapping and widths alone, whatever the locale.
-func (l layout) lines(t *report.Table, options ...tablewriter.Option) ([]string, error) {
+// tableLines lays a table out, with its marks in a column of their own: cells as cell writes them, and before the first row
+// and before each group what group returns for its title. Tablewriter leaves upper case, wrapping and widths alone.
+func tableLines(t *report.Table, cell func(report.Cell) string, group func(string) string,
+	options ...tablewriter.Option) ([]string, error) {
 	columns := slices.Clone(t.Columns)
 	if marked(t) {
 		columns = append(columns, report.Column{Left: true})
 	}
-	head, aligns := make([]string, len(columns)), make([]tw.Align, len(columns))
+	titles, aligns := make([]string, len(columns)), make([]tw.Align, len(columns))
 	for i, c := range columns {
-		head[i], aligns[i] = l.title(c.Title), tw.AlignRight
+		titles[i], aligns[i] = cell(report.Cell{Text: c.Title, Tone: head}), tw.AlignRight
 		if c.Left {
 			aligns[i] = tw.AlignLeft
 		}
 	}
 	var rows [][]string
 	for i, r := range t.Rows {
-		if group := l.group(r.Group); group != "" && (i == 0 || r.Group != "") {
-			rows = append(rows, append([]string{group}, make([]string, len(columns)-1)...))
+		if title := group(r.Group); title != "" && (i == 0 || r.Group != "") {
+			rows = append(rows, append([]string{title}, make([]string, len(columns)-1)...))
 		}
 		row := make([]string, len(columns))
 		for col, c := range r.Cells {
-			row[col] = l.cell(report.Cell{Text: c.Text, Tone: max(r.Tone, c.Tone)})
+			row[col] = cell(report.Cell{Text: c.Text, Tone: max(r.Tone, c.Tone)})
 		}
 		if r.Part {
 			row[0] = "  " + row[0]
 		}
 		if marked(t) {
-			row[len(row)-1] = l.cell(marks(r))
+			row[len(row)-1] = cell(marks(r))
 		}
 		rows = append(rows, row)
 	}
@@ -97,7 +94,7 @@ func (l layout) lines(t *report.Table, options ...tablewriter.Option) ([]string,
 		tablewriter.WithHeaderAlignmentConfig(tw.CellAlignment{PerColumn: aligns}),
 		tablewriter.WithRowAlignmentConfig(tw.CellAlignment{PerColumn: aligns}),
 	}, options...)...)
-	table.Header(head)
+	table.Header(titles)
 	err := table.Bulk(rows)
 	if err == nil {
 		err = table.Render()

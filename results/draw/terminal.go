@@ -21,18 +21,16 @@ type Options struct {
 	Verbose bool // whether blocks of detail are drawn
 }
 
-const bold = "\x1b[1m"
-
-var colors = [...]string{report.Good: "\x1b[32m", report.Warn: "\x1b[33m", report.Bad: "\x1b[31m"}
+var colors = map[report.Tone]string{head: "\x1b[1m", report.Good: "\x1b[32m", report.Warn: "\x1b[33m", report.Bad: "\x1b[31m"}
 
 // Terminal writes a document for a terminal, without its charts. Columns of a table that do not fit are left out, and
 // named at the end. It fails with the error of w, to which it writes once.
 func Terminal(w io.Writer, d *report.Document, o Options) error {
 	o.Width = cmp.Or(o.Width, 100)
 	t := terminal{Options: o}
-	t.para(colors[d.Tone], sign(d), d.Title)
+	t.para(d.Tone, sign(d), d.Title)
 	if d.When != "" {
-		t.para("", "", d.When)
+		t.para(report.Plain, "", d.When)
 	}
 	var details []string
 	for _, s := range sections(d, false) {
@@ -46,11 +44,11 @@ func Terminal(w io.Writer, d *report.Document, o Options) error {
 		t.apart()
 	}
 	if t.hidden != nil {
-		head := fmt.Sprintf("hidden at %d columns: ", t.Width)
-		t.para("", "", head+format.Few(t.hidden, 4)+fmt.Sprintf(" (COLUMNS=%d, or -format html)", t.needs))
+		const text = "hidden at %d columns: %s (COLUMNS=%d, or -format html)"
+		t.para(report.Plain, "", fmt.Sprintf(text, t.Width, format.Few(t.hidden, 4), t.needs))
 	}
 	if details != nil {
-		t.para("", "", "-v: "+format.Few(details, 8))
+		t.para(report.Plain, "", "-v: "+format.Few(details, 8))
 	}
 	if _, err := io.WriteString(w, strings.Join(t.lines, "\n")+"\n"); err != nil {
 		return fmt.Errorf("draw: %w", err)
@@ -67,16 +65,17 @@ type terminal struct {
 }
 
 // paint colours each line of a text.
-func (t *terminal) paint(color, text string) string {
+func (t *terminal) paint(tone report.Tone, text string) string {
+	color := colors[tone]
 	if !t.Color || color == "" || text == "" {
 		return text
 	}
 	return color + strings.ReplaceAll(text, "\n", "\x1b[0m\n"+color) + "\x1b[0m"
 }
 
-func (t *terminal) add(color string, lines ...string) {
+func (t *terminal) add(tone report.Tone, lines ...string) {
 	for _, line := range lines {
-		t.lines = append(t.lines, t.paint(color, line))
+		t.lines = append(t.lines, t.paint(tone, line))
 	}
 }
 
@@ -89,13 +88,15 @@ func wrapped(head, text string, width int) []string {
 	return lines
 }
 
-// para adds a wrapped paragraph that hangs from head.
-func (t *terminal) para(color, head, text string) { t.add(color, wrapped(head, text, t.Width)...) }
+// para adds a wrapped paragraph that hangs from what it begins with.
+func (t *terminal) para(tone report.Tone, from, text string) {
+	t.add(tone, wrapped(from, text, t.Width)...)
+}
 
 // apart adds a blank line, unless there is one.
 func (t *terminal) apart() {
 	if n := len(t.lines); n > 0 && t.lines[n-1] != "" {
-		t.add("", "")
+		t.add(report.Plain, "")
 	}
 }
 
@@ -103,7 +104,7 @@ func (t *terminal) apart() {
 func (t *terminal) section(s section) error {
 	if s.Heading != "" {
 		t.apart()
-		t.para(bold, "", s.Heading)
+		t.para(head, "", s.Heading)
 	}
 	for i, b := range s.Blocks {
 		if b.Table != nil && (i > 0 || s.Heading == "") {
@@ -111,11 +112,11 @@ func (t *terminal) section(s section) error {
 		}
 		for _, text := range b.Text {
 			if !text.Code {
-				t.para(colors[text.Tone], "", text.Text)
+				t.para(text.Tone, "", text.Text)
 				continue
 			}
 			for _, line := range codeLines(text.Text) {
-				t.add(colors[text.Tone], "  "+line)
+				t.add(text.Tone, "  "+line)
 			}
 		}
 		switch {
@@ -139,10 +140,10 @@ func (t *terminal) facts(all []fact) {
 	}
 	for _, f := range all {
 		if f.Group != "" {
-			t.para(bold, "", f.Group)
+			t.para(head, "", f.Group)
 		}
 		pad := strings.Repeat(" ", max(0, width-format.Width(f.Label)))
-		t.para(colors[f.Tone], "  "+format.Line(f.Label)+pad+"  ", f.Text)
+		t.para(f.Tone, "  "+format.Line(f.Label)+pad+"  ", f.Text)
 	}
 }
 
@@ -160,7 +161,7 @@ func (t *terminal) table(of *report.Table) (err error) {
 		err = t.fit(keeping(of, in), strings.Repeat(" ", gap))
 	}
 	for _, m := range notes(of) {
-		t.para(colors[m.Tone], format.Line(code(m))+": ", m.Line)
+		t.para(m.Tone, format.Line(code(m))+": ", m.Line)
 	}
 	return err
 }
@@ -177,12 +178,9 @@ func nameWidth(of *report.Table) (width int) {
 
 // fit draws a table that loses columns until it has room; then its marks stand below its names, and these are wrapped.
 func (t *terminal) fit(of *report.Table, gap string) error {
-	clean := func(color, text string) string { return t.paint(color, strings.Join(codeLines(text), "\n")) }
-	lines, err := layout{
-		title: func(title string) string { return clean(bold, title) },
-		cell:  func(c report.Cell) string { return clean(colors[c.Tone], c.Text) },
-		group: func(string) string { return ruleRow },
-	}.lines(of, tablewriter.WithPadding(tw.Padding{Right: gap, Overwrite: true}),
+	cell := func(c report.Cell) string { return t.paint(c.Tone, strings.Join(codeLines(c.Text), "\n")) }
+	lines, err := tableLines(of, cell, func(string) string { return ruleRow },
+		tablewriter.WithPadding(tw.Padding{Right: gap, Overwrite: true}),
 		tablewriter.WithRendition(tw.Rendition{Borders: tw.BorderNone, Settings: tw.Settings{
 			Separators: tw.SeparatorsNone, Lines: tw.LinesNone}}))
 	if err != nil {
@@ -217,7 +215,7 @@ func (t *terminal) fit(of *report.Table, gap string) error {
 			t.rule(rows[0].Group, min(width, t.Width))
 			rows = rows[1+max(0, slices.IndexFunc(rows[1:], func(r report.Row) bool { return r.Group != "" })):]
 		case line != "":
-			t.add("", line)
+			t.add(report.Plain, line)
 		}
 	}
 	return nil
@@ -229,12 +227,12 @@ const ruleRow = "\x00"
 // rule draws a line across a table, in which the title of a group stands.
 func (t *terminal) rule(title string, width int) {
 	if title == "" {
-		t.add("", strings.Repeat("─", width))
+		t.add(report.Plain, strings.Repeat("─", width))
 		return
 	}
 	width = min(max(width, 40), t.Width)
 	lines := wrapped("── ", title, width)
 	last := &lines[len(lines)-1]
 	*last += " " + strings.Repeat("─", max(0, width-format.Width(*last)-1))
-	t.add(bold, lines...)
+	t.add(head, lines...)
 }
