@@ -7,32 +7,19 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/capacity/capacitytest"
 	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/report"
-	"github.com/lockbench/lockbench/results/safety"
 )
 
 // documents are those of which the pages are looked at.
 func documents(t *testing.T) map[string]*report.Document {
-	f, err := os.Open(filepath.Join("..", "..", "..", "scripts", "recorded", "prove.json.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	proof, err := safety.Read(results.Inflate(f))
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := map[string]*report.Document{"proof": report.Proof(proof), "run of awkward": report.Run(awkward(t), nil)}
+	all := map[string]*report.Document{"proof": report.Proof(proof(t)), "run of awkward": report.Run(awkward(t), nil)}
 	for _, name := range []string{"violations", "presets", "response", "designs"} {
 		all["run of "+name] = report.Run(recorded(t, name), nil)
 	}
@@ -50,11 +37,11 @@ func TestPages(t *testing.T) {
 	ctx := browser(t)
 	tr := watch(t, ctx)
 	for name, d := range documents(t) {
-		url := written(t, func(w io.Writer) error { return draw.Page(w, d) })
+		url := write(t, d)
 		for _, s := range []screen{{375, "light"}, {1280, "dark"}} {
 			t.Run(fmt.Sprintf("%s/%d", name, s.width), func(t *testing.T) {
 				look(t, ctx, url, s.width, s.theme)
-				for _, fault := range append(faults(t, ctx, s.width, "[]"), tr.take()...) {
+				for _, fault := range append(faults(t, ctx, s.width), tr.take()...) {
 					t.Error(fault)
 				}
 				if title := evaluate[string](t, ctx, "document.title"); strings.Contains(title, "owned") {

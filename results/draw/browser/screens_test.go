@@ -35,8 +35,8 @@ var screens = map[string]struct {
 	url   func(*testing.T) string
 	parts string // of the page, as selectors; the last ends the picture
 }{
-	"report": {func(t *testing.T) string { return write(t, recorded(t, "front-door")) }, topOfPage},
-	"proof":  {func(t *testing.T) string { return proof(t, asRecorded) }, topOfPage},
+	"report": {func(t *testing.T) string { return write(t, report.Run(recorded(t, "front-door"), nil)) }, topOfPage},
+	"proof":  {func(t *testing.T) string { return write(t, report.Proof(proof(t))) }, topOfPage},
 	"plan":   {func(t *testing.T) string { return written(t, answerInTerminal) }, "pre"},
 	"live":   {nil, "#status, #live"}, // of a run of its own
 }
