@@ -64,8 +64,7 @@ func (p *plot) text(class string, x, y float64, anchor, text string, room float6
 	}
 }
 
-// letter is how wide the letters of a text are on average in DejaVu Sans, the widest of the fonts that a chart may come to
-// be shown in.
+// letter is how wide letters are on average in DejaVu Sans, the widest of the fonts that a chart may be shown in.
 const letter = 0.6
 
 // measure returns how wide text is, in units of its size.

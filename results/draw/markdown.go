@@ -22,8 +22,8 @@ const CommentRoom = 60_000
 // longest is how many characters a text has at most, and a cell of a table.
 const longest = 2000
 
-// Markdown writes a document as GitHub-flavoured Markdown in so many bytes, or 0 for as many as it takes. Parts for which
-// there is no room are counted. It fails with the error of w, to which it writes once.
+// Markdown writes a document as GitHub-flavoured Markdown in so many bytes, or 0 for as many as it takes. Parts for
+// which there is no room are counted. It fails with the error of w, to which it writes once.
 func Markdown(w io.Writer, d *report.Document, room int) error {
 	text, lost := "**"+literal(sign(d)+d.Title)+"**\n", 0
 	if d.When != "" {

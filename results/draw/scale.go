@@ -75,8 +75,8 @@ func (s scale) at(v float64) float64 {
 	return min(1, max(0, (v-from)/(to-from)))
 }
 
-// rounds returns ticks at round places: of a logarithmic scale powers of ten or 1, 2 and 5 times these, if they are three
-// or more; else multiples of such a number.
+// rounds returns ticks at round places: of a logarithmic scale powers of ten or 1, 2 and 5 times these, if they are
+// three or more; else multiples of such a number.
 func (s scale) rounds(most float64) (ticks []report.Line) {
 	for _, steps := range [][]float64{{1}, {1, 2, 5}} {
 		for e := math.Floor(math.Log10(s.from)); s.log && e <= math.Log10(s.to); e++ {

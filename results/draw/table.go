@@ -52,8 +52,8 @@ func folded(t *report.Table, room int) *report.Table {
 // head is the tone of a title.
 const head report.Tone = -1
 
-// tableLines lays a table out, with its marks in a column of their own: cells as cell writes them, and before the first row
-// and before each group what group returns for its title. Tablewriter leaves upper case, wrapping and widths alone.
+// tableLines lays a table out, with its marks in a column of their own. Cells are as cell writes them; before the first
+// row and before each group stands what group returns for its title. Tablewriter changes no text.
 func tableLines(t *report.Table, cell func(report.Cell) string, group func(string) string,
 	options ...tablewriter.Option) ([]string, error) {
 	columns := slices.Clone(t.Columns)

@@ -21,7 +21,9 @@ type Options struct {
 	Verbose bool // whether blocks of detail are drawn
 }
 
-var colors = map[report.Tone]string{head: "\x1b[1m", report.Good: "\x1b[32m", report.Warn: "\x1b[33m", report.Bad: "\x1b[31m"}
+var colors = map[report.Tone]string{
+	head: "\x1b[1m", report.Good: "\x1b[32m", report.Warn: "\x1b[33m", report.Bad: "\x1b[31m",
+}
 
 // Terminal writes a document for a terminal, without its charts. Columns of a table that do not fit are left out, and
 // named at the end. It fails with the error of w, to which it writes once.

@@ -68,8 +68,7 @@ func TestTerminalColors(t *testing.T) {
 	if strings.Contains(plain, "\x1b") || !strings.Contains(colored, "\x1b[31m✗ 6,933") {
 		t.Errorf("without colours %q, with %q", plain[:60], colored[:60])
 	}
-	uncolored := strings.NewReplacer("\x1b[0m", "", "\x1b[1m", "", "\x1b[31m", "", "\x1b[32m", "", "\x1b[33m", "").Replace(colored)
-	if uncolored != plain {
+	if regexp.MustCompile("\x1b\\[\\d+m").ReplaceAllString(colored, "") != plain {
 		t.Error("the text with colours is another one")
 	}
 }
@@ -98,7 +97,8 @@ func TestNarrow(t *testing.T) {
 	}
 	d := &report.Document{Title: "narrow", Blocks: []report.Block{{Table: table}}}
 	text := terminalOf(t, d, Options{Width: 40})
-	for _, word := range strings.Fields("rueidis set-nx wait queue redsync library redlock saturated, drifts 2/5 violated 34.8 6,046") {
+	const words = "rueidis set-nx wait queue redsync library redlock saturated, drifts 2/5 violated 34.8 6,046"
+	for word := range strings.FieldsSeq(words) {
 		if !slices.Contains(strings.Fields(text), word) {
 			t.Errorf("%s is cut:\n%s", word, text)
 		}
@@ -112,7 +112,7 @@ func TestNarrow(t *testing.T) {
 func TestNotes(t *testing.T) {
 	table := &report.Table{}
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
-		marks := []report.Mark{{Code: "saturated", Line: "the machine was the limit"}, {Code: "drifts", Args: name, Line: "up"}}
+		marks := []report.Mark{{Code: "saturated", Line: "no"}, {Code: "drifts", Args: name, Line: "up"}}
 		if name == "b" {
 			marks[1].Line = "down"
 		}
@@ -122,13 +122,14 @@ func TestNotes(t *testing.T) {
 	for _, m := range notes(table) {
 		got = append(got, meaning(m))
 	}
-	want := "saturated: the machine was the limit; drifts (a, c and 2 more): up; drifts (b): down"
+	want := "saturated: no; drifts (a, c and 2 more): up; drifts (b): down"
 	if text := strings.Join(got, "; "); text != want {
 		t.Errorf("%s, want %s", text, want)
 	}
 }
 
-const nasty = "aNameThatIsAsLongAsALineOf40ColumnsHas::error::no a|b\n::error::no\x1b[31m <b>&@me [x](y) `z` *s* 版版\u202e"
+const nasty = "aNameThatIsAsLongAsALineOf40ColumnsHas::error::no a|b\n::error::no\x1b[31m " +
+	"<b>&@me [x](y) `z` *s* 版版\u202e"
 
 // commands are those that GitHub obeys in the output of a step.
 var commands = regexp.MustCompile(`(?m)^\s*(::error::|##\[)`)
@@ -139,13 +140,15 @@ func hostile() *report.Document {
 	return &report.Document{Title: nasty, When: nasty, Blocks: []report.Block{
 		{Heading: nasty, Text: []report.Text{{Text: nasty}, {Text: "```\n" + nasty, Code: true}}},
 		{Table: &report.Table{Rows: []report.Row{{Cells: cells, Marks: marks}}}},
-		{Table: &report.Table{Columns: []report.Column{{Title: "name", Left: true}, {Title: "text"}}, Rows: []report.Row{{Group: nasty, Cells: cells, Marks: marks}}}},
+		{Table: &report.Table{Columns: []report.Column{{Title: nasty, Left: true}, {Title: "text"}},
+			Rows: []report.Row{{Group: nasty, Cells: cells, Marks: marks}}}},
 	}}
 }
 
 func TestHostileText(t *testing.T) {
 	for name, text := range map[string]string{
-		"terminal": terminalOf(t, hostile(), Options{Width: 40, Verbose: true}), "markdown": markdownOf(t, hostile(), 0), "comment": markdownOf(t, hostile(), CommentRoom),
+		"terminal": terminalOf(t, hostile(), Options{Width: 40, Verbose: true}),
+		"markdown": markdownOf(t, hostile(), 0), "comment": markdownOf(t, hostile(), CommentRoom),
 	} {
 		if strings.ContainsAny(text, "\x1b\u202e") || commands.MatchString(text) {
 			t.Errorf("%s: %q", name, text)
@@ -155,7 +158,7 @@ func TestHostileText(t *testing.T) {
 			if name != "terminal" && strings.HasPrefix(line, "````") {
 				code = !code
 			}
-			if name != "terminal" && !code && (strings.Contains(line, "<b>") || strings.Contains(line, "@me") || strings.Contains(line, "[x](y)")) {
+			if name != "terminal" && !code && regexp.MustCompile(`<b>|@me|[^\\]\[x`).MatchString(line) {
 				t.Errorf("%s: markup in %q", name, line)
 			}
 		}
