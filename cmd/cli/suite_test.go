@@ -165,7 +165,7 @@ func TestGoroutinesRace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := regexp.MustCompile(`(?m)^RACEPKGS.*=(.*)$`).FindSubmatch(text)
+	list := regexp.MustCompile(`(?m)^RACEPKGS.*=((?:.*\\\n)*.*)$`).FindSubmatch(text)
 	if list == nil {
 		t.Fatal("the Makefile has no RACEPKGS")
 	}
