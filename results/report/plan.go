@@ -17,39 +17,49 @@ import (
 // planned is an answer whose numbers are all finite.
 type planned struct {
 	*capacity.Answer
-	slo  capacity.SLO              // without objectives if nobody can read it
-	best *capacity.CandidateAnswer // empty if there is none
+	objective string                    // "response p99 < 20 ms, errors < 0.1 %"
+	quantiles string                    // "p99"
+	allowed   []Line                    // shares of late arrivals
+	best      *capacity.CandidateAnswer // empty if there is none
+	tried     int                       // trials of all candidates
+
+	impossible bool // for any lock
 }
 
 // Plan returns which locks carry the load of a plan, and the trials from which that is known.
 func Plan(a *capacity.Answer) *Document {
 	p := planned{Answer: a.Known(), best: &capacity.CandidateAnswer{}}
-	p.slo, _ = capacity.ParseSLO(p.SLO)
-	if len(p.Candidates) > 0 {
-		p.best = &p.Candidates[0]
+	slo, _ := capacity.ParseSLO(p.SLO) // without objectives if nobody can read it
+	for _, o := range slo.Objectives {
+		name := "p" + strings.TrimSuffix(spec.FormatShare(o.Quantile), "%")
+		p.quantiles += ", " + name
+		p.objective += ", response " + name + " < " + format.Exact(o.Limit)
+		p.allowed = append(p.allowed, Line{o.Allowed(), "objective " + format.Percent(o.Allowed())})
+	}
+	if slo.HasErrors {
+		p.objective += ", errors < " + format.Percent(slo.Errors)
+	}
+	p.quantiles = strings.TrimPrefix(p.quantiles, ", ")
+	p.objective = cmp.Or(strings.TrimPrefix(p.objective, ", "), p.SLO, "no objective")
+	p.impossible = slices.ContainsFunc(p.Analysis, func(n capacity.Analysis) bool { return n.Impossible != "" })
+	for _, c := range slices.Backward(p.Candidates) {
+		p.best, p.tried = &c, p.tried+len(c.Points)
 	}
 	d := &Document{Command: "lockbench plan", Title: p.title(), Tone: planTones[p.Verdict], When: p.when()}
-	paper := Block{Heading: "On paper", Table: PlanAnalysis(a)}
-	d.add(Block{Table: p.facts()})
-	if p.impossible() && len(p.best.Points) == 0 {
-		d.add(paper)
-		return d
+	if p.tried > 0 || !p.impossible {
+		d.add(Block{Table: p.candidates()})
 	}
-	late, p99 := p.charts(p.best)
-	paper.Detail = true
-	d.add(Block{Chart: p.overview()}, Block{Chart: late}, Block{Table: p.candidates()}, Block{Chart: p99}, paper)
-	for i := range p.Candidates {
-		c := &p.Candidates[i]
-		d.add(Block{Heading: c.Name, Detail: true, Table: candidateFacts(c)}, Block{Detail: true, Table: trialTable(c)})
-		if late, p99 := p.charts(c); i > 0 {
-			d.add(Block{Detail: true, Chart: late}, Block{Detail: true, Chart: p99})
+	d.add(Block{Table: p.risks()}, Block{Chart: p.late()},
+		Block{Heading: "On paper", Detail: p.tried > 0, Table: PlanAnalysis(a)})
+	for _, c := range p.Candidates {
+		if len(c.Points) > 0 {
+			d.add(Block{Heading: c.Name, Detail: true, Table: candidateFacts(&c)}, Block{Detail: true, Table: trialTable(&c)})
 		}
 	}
-	beyond := facts("unseen", p.Unseen, "measured with", format.Join(p.Env.Lockbench, p.Env.Go, view.Libraries(p.Env)))
-	for _, text := range p.Skipped {
-		beyond.fact(Plain, "not tried", text)
-	}
-	d.add(Block{Heading: "Beyond these figures", Detail: true, Table: beyond})
+	d.add(Block{Heading: "Beyond these figures", Detail: true, Table: facts(
+		"unseen", p.Unseen, "most tried", PlanRate(p.MaxRate), "caution", strings.Join(p.Warnings, " · "),
+		"not tried", strings.Join(p.Skipped, " · "),
+		"measured with", format.Join(p.Env.Lockbench, p.Env.Go, view.Libraries(p.Env)))})
 	return d
 }
 
@@ -91,10 +101,10 @@ func known(v float64, write func(float64) string) string {
 	return write(v)
 }
 
-// ranged formats a value with its interval: "3,470/s (3,300–3,640/s)".
+// ranged formats a value with its interval, if it has one: "3,470/s (3,300–3,640/s)".
 func ranged(r capacity.Range, write func(float64) string) string {
-	if r.IsZero() {
-		return format.None
+	if r.High == 0 || r.Low == r.High {
+		return known(r.Mid, write)
 	}
 	low, high := write(r.Low), write(r.High)
 	unit := high[strings.LastIndexAny(high, "0123456789")+1:] // which low may have, too
@@ -120,36 +130,28 @@ var planTones = map[capacity.Verdict]Tone{
 	capacity.RulesOut: Bad, capacity.Violated: Bad, capacity.Failed: Bad,
 }
 
-// impossible reports whether no lock carries one of the loads.
-func (p planned) impossible() bool {
-	return slices.ContainsFunc(p.Analysis, func(n capacity.Analysis) bool { return n.Impossible != "" })
-}
-
 // title returns the answer.
-func (p planned) title() (text string) {
-	names := map[capacity.Verdict][]string{}
+func (p planned) title() string {
+	var names view.Grouped[capacity.Verdict, string]
 	for _, c := range p.Candidates {
-		names[c.Verdict] = append(names[c.Verdict], c.Name)
+		names.Add(c.Verdict, c.Name)
 	}
-	best, n, who, verdict := p.best, len(p.Candidates), p.best.Name, cmp.Or(string(p.best.Verdict), "undecided")
-	if n != 1 {
+	best, n, carry, who := p.best, len(p.Candidates), len(names.Of[capacity.Sustains]), p.best.Name
+	if p.impossible {
+		who = "any lock"
+	} else if n != 1 {
 		who = format.Plural(n, "candidate")
 	}
-	if p.impossible() {
-		who = "any lock"
+	if p.Rate > 0 {
+		who += " at " + PlanRate(p.Rate)
 	}
-	switch carry := len(names[capacity.Sustains]); {
-	case p.Verdict == capacity.Violated:
-		text = "violated: " + format.And(names[p.Verdict]) + " let two clients hold one key"
-	case carry > 0:
-		text = best.Name + " sustains " + sustained(best) + " with " + p.objective()
-		if n > 1 && p.Rate > 0 {
-			text += fmt.Sprintf(" · %d of %d candidates carry %s", carry, n, PlanRate(p.Rate))
+	text := cmp.Or(string(best.Verdict), "undecided") + ": " + who + " with " + p.objective
+	if p.Verdict == capacity.Violated {
+		text = "violated: " + format.And(names.Of[p.Verdict]) + " let two clients hold one key"
+	} else if carry > 0 {
+		if text = best.Name + " sustains " + sustained(best) + " with " + p.objective; n > 1 && p.Rate > 0 {
+			text += fmt.Sprintf(" · %d of %d carry %s", carry, n, PlanRate(p.Rate))
 		}
-	case p.Rate > 0:
-		text = verdict + ": " + who + " at " + PlanRate(p.Rate) + " with " + p.objective()
-	default:
-		text = verdict + ": " + who + " with " + p.objective()
 	}
 	if p.Partial != "" {
 		text += " (" + p.Partial + ")"
@@ -157,19 +159,7 @@ func (p planned) title() (text string) {
 	return text
 }
 
-// objective returns what must be true of the arrivals: "response p99 < 20 ms, errors < 0.1 %".
-func (p planned) objective() string {
-	var list []string
-	for _, o := range p.slo.Objectives {
-		list = append(list, "response p"+strings.TrimSuffix(spec.FormatShare(o.Quantile), "%")+" < "+format.Exact(o.Limit))
-	}
-	if p.slo.HasErrors {
-		list = append(list, "errors < "+format.Percent(p.slo.Errors))
-	}
-	return cmp.Or(strings.Join(list, ", "), p.SLO, "no objective")
-}
-
-// sustained returns the rate that a candidate sustains.
+// sustained returns the rate that a candidate sustains, with its interval.
 func sustained(c *capacity.CandidateAnswer) string {
 	if c.AtLeast && c.Sustains.Low > 0 {
 		return PlanRate(c.Sustains.Low) + " or more"
@@ -177,81 +167,43 @@ func sustained(c *capacity.CandidateAnswer) string {
 	return ranged(c.Sustains, PlanRate)
 }
 
-// when returns how much was measured, and on what.
+// when returns what was asked for, where, and how much was measured.
 func (p planned) when() string {
-	trials, effort, machine := 0, "", ""
-	for _, c := range p.Candidates {
-		trials += len(c.Points)
+	parts := []string{}
+	for _, n := range p.Analysis {
+		parts = append(parts, n.Load)
 	}
-	if trials > 0 {
-		effort = format.Plural(trials, "trial") + " in " + format.Duration(p.Spent) + " of " + format.Duration(p.Budget)
+	if parts = append(parts, serverText(p.best.Server)); p.Env.CPUs > 0 {
+		parts = append(parts, view.CPU(p.Env))
 	}
-	if p.Env.CPUs > 0 {
-		machine = view.CPU(p.Env)
+	if p.tried > 0 {
+		parts = append(parts, format.Plural(p.tried, "trial")+" in "+format.Duration(p.Spent))
 	}
-	return format.Join(effort, serverText(p.best.Server), machine)
+	return format.Join(parts...)
 }
 
 func serverText(s results.Server) string {
 	return strings.TrimSpace(s.Kind + " " + s.Name + " " + s.Version)
 }
 
-// facts returns what is asked, what limits the best candidate, what can go wrong, and what to do next.
-func (p planned) facts() *Table {
-	load, most := "", ""
-	if len(p.Analysis) == 1 && !p.impossible() {
-		load = p.Analysis[0].Load
-	}
-	if p.MaxRate > 0 {
-		most = "no trial beyond " + PlanRate(p.MaxRate)
-	}
-	c, risk, next := p.best, "", p.best.Remedy
-	if n := len(p.Candidates); n > 0 && p.Verdict == capacity.Violated {
-		c = &p.Candidates[n-1] // those come last
-	}
-	if c.Verdict == capacity.Sustains || c.Verdict == capacity.Violated {
-		risk, _, _ = strings.Cut(c.Wrong, ";") // the main one
-		next = prove(&results.Cell{Trials: []*results.Record{{Plan: c.Plan, Traits: c.Traits}}})
-	}
-	t := facts("load", format.Join(load, most), "limited by", limiting(p.best), "strictest", p.best.Binding, "risk", risk)
-	t.fact(Warn, "caution", strings.Join(p.Warnings, " · "))
-	if n := len(p.Skipped); n > 0 && !p.impossible() {
-		t.fact(Plain, "not tried", format.Plural(n, "choice")+" (-v)")
-	}
-	t.fact(Plain, "next", next)
-	return t
-}
-
-// limiting returns the resource that is used up first, and the rate at which it is.
-func limiting(c *capacity.CandidateAnswer) string {
-	for _, r := range c.Resources {
-		if r.Full.Mid > 0 {
-			return r.Name + ", full at " + ranged(r.Full, PlanRate)
-		}
-	}
-	return ""
-}
-
 // candidates returns the ranked table.
 func (p planned) candidates() *Table {
-	t := columns("candidate", "sustains", "head-\nroom", "response\nat rate", "trials", "first full",
-		"commands\n/lock", "CPU\n/lock", "guarantees")
+	t := columns("candidate", "sustains", "head-\nroom", p.quantiles+" at\n"+PlanRate(p.Rate), "first full")
 	t.Columns[1].About, t.Columns[2].About = "with the 95 % interval", "lower end of the interval by the rate asked for"
-	t.Columns[5].Left, t.Columns[8].Left = true, true
-	for i, drop := range []int{5: 1, 7: 2, 6: 3, 8: 4} {
-		t.Columns[i].Drop = drop
-	}
-	for i := range p.Candidates {
-		c := &p.Candidates[i]
+	t.Columns[4].About, t.Columns[4].Left, t.Columns[4].Drop = "what is used up first, and at which rate", true, 1
+	for _, c := range p.Candidates {
 		var response []string
 		for _, took := range c.Response {
 			response = append(response, format.Duration(took))
 		}
-		first, _, _ := strings.Cut(limiting(c), ",")
-		r := t.row(c.Name, sustained(c), known(c.Headroom, metric.Ratio.Format),
-			cmp.Or(strings.Join(response, ", "), format.None), known(float64(len(c.Points)), metric.Count.Format),
-			cmp.Or(first, format.None), known(c.Cost.Commands, metric.PerLock.Format),
-			known(c.Cost.ServerCPUUs, metric.Micros.Format), cmp.Or(view.Claims(c.Traits), format.None))
+		first := format.None
+		for _, r := range slices.Backward(c.Resources) {
+			if r.Full.Mid > 0 {
+				first = r.Name + " at " + PlanRate(r.Full.Mid)
+			}
+		}
+		r := t.row(c.Name, sustained(&c), known(c.Headroom, metric.Ratio.Format),
+			cmp.Or(strings.Join(response, ", "), format.None), first)
 		if r.Tone = planTones[c.Verdict]; c.Verdict != capacity.Sustains {
 			r.Marks = []Mark{{string(c.Verdict), "", c.Why, r.Tone}}
 		} else if c.AtLeast {
@@ -261,13 +213,36 @@ func (p planned) candidates() *Table {
 	return dense(t)
 }
 
+// risks returns what can go wrong with the best candidate, or has gone wrong with another one, and what to do next.
+func (p planned) risks() *Table {
+	c, t, next := p.best, &Table{}, p.best.Remedy
+	if p.Verdict == capacity.Violated {
+		c = &p.Candidates[len(p.Candidates)-1] // those come last
+	}
+	if c.Verdict == capacity.Sustains || c.Verdict == capacity.Violated {
+		risk, _, _ := strings.Cut(c.Wrong, ";") // the main one
+		t.fact(Plain, "risk", risk)
+		next = prove(&results.Cell{Trials: []*results.Record{{Plan: c.Plan, Traits: c.Traits}}})
+	}
+	t.fact(Warn, "caution", strings.Join(p.Warnings[:min(len(p.Warnings), 1)], ""))
+	if n := len(p.Skipped); n > 0 && p.tried > 0 {
+		t.fact(Plain, "not tried", format.Plural(n, "choice")+" (-v)")
+	}
+	t.fact(Plain, "next", next)
+	return t
+}
+
 // candidateFacts returns what is known of a candidate beside its row.
 func candidateFacts(c *capacity.CandidateAnswer) *Table {
-	return facts("limited by", limiting(c), "strictest", c.Binding, "occupies a key for",
-		ranged(c.Occupies, metric.Duration.Format), "between trials", known(c.Noise, format.Percent),
-		"made by", format.Join(format.Labelled("clients", int64(c.Clients)), format.Labelled("connections", int64(c.Conns))),
-		"waiting", c.Plan.Wait, "claims", view.Claims(c.Traits), "risk", c.Wrong, "next", c.Remedy,
-		"server", serverText(c.Server), "command", c.Plan.Command)
+	t := facts("strictest", c.Binding, "occupies a key for", ranged(c.Occupies, metric.Duration.Format),
+		"clients", known(float64(c.Clients), metric.Count.Format), "connections", known(float64(c.Conns), metric.Count.Format),
+		"commands/lock", known(c.Cost.Commands, metric.PerLock.Format), "CPU/lock", known(c.Cost.ServerCPUUs, metric.Micros.Format),
+		"claims", view.Claims(c.Traits), "risk", c.Wrong, "next", c.Remedy, "server", serverText(c.Server),
+		"command", c.Plan.Command)
+	for _, r := range c.Resources {
+		t.fact(Plain, "full", strings.TrimSuffix(r.Name+" at "+ranged(r.Full, PlanRate), r.Name+" at "+format.None))
+	}
+	return t
 }
 
 // trialTable returns the trials of a candidate in the order in which they ran.
@@ -283,69 +258,26 @@ func trialTable(c *capacity.CandidateAnswer) *Table {
 	return t
 }
 
-// overview returns the rate that each of several candidates sustains.
-func (p planned) overview() *Chart {
-	chart := &Chart{Kind: Bars, Name: "sustained", Title: "Rate that each candidate sustains"}
-	chart.X = Axis{Name: "arrivals/s", Label: format.Three}
-	if p.Rate > 0 {
-		chart.Uprights = []Line{{p.Rate, "asked for"}}
-	}
-	for _, c := range p.Candidates {
-		if r := c.Sustains; len(p.Candidates) > 1 && r.Low > 0 {
-			chart.Series = append(chart.Series, Series{Name: c.Name, Tone: planTones[c.Verdict], Text: sustained(&c),
-				Points: []Point{{X: max(r.Low, r.Mid), Low: r.Low, High: max(r.Low, r.High)}}})
+// late returns the share of late arrivals over the rate, as it was fitted to the trials of the best candidates, or as they had it.
+func (p planned) late() *Chart {
+	const least, lines = 1e-4, 6 // of the share; as many as can be told apart
+	chart := &Chart{Name: "late", Title: "Late arrivals over the rate", X: Axis{Name: "arrivals/s", Label: format.Three}}
+	chart.Y = Axis{Name: "late arrivals", Log: true, Least: least, Label: format.Percent}
+	chart.Levels = p.allowed
+	for _, c := range p.Candidates[:min(len(p.Candidates), lines)] {
+		s, points := Series{Name: c.Name}, c.Curve
+		if points == nil {
+			s.Signs, points = true, c.Points
+		}
+		for _, pt := range points {
+			s.Points = append(s.Points, Point{X: pt.Rate, Y: max(least, pt.Share.Mid)})
+			if p.Rate > 0 && p.Rate < 3*pt.Rate { // it may be far beyond all trials
+				chart.Uprights = []Line{{p.Rate, "asked for"}}
+			}
+		}
+		if s.Points != nil {
+			chart.Series = append(chart.Series, s)
 		}
 	}
 	return chart
-}
-
-// charts returns the share of late arrivals and the p99 of the response over the rate.
-func (p planned) charts(c *capacity.CandidateAnswer) (late, p99 *Chart) {
-	const least = 1e-4 // share that is drawn: trials without any late arrival lie there
-	late = &Chart{Name: "late", Title: "Late arrivals of " + c.Name, X: Axis{Name: "arrivals/s", Label: format.Three}}
-	late.Y = Axis{Name: "late arrivals", Log: true, Least: least, Label: format.Percent}
-	p99 = &Chart{Name: "p99", Title: "p99 of the response of " + c.Name, X: late.X}
-	p99.Y = Axis{Name: "p99", Log: true, Label: metric.Duration.Format}
-	for _, o := range p.slo.Objectives {
-		late.Levels = append(late.Levels, Line{o.Allowed(), "objective " + format.Percent(o.Allowed())})
-		if o.Quantile == 0.99 {
-			p99.Levels = []Line{{float64(o.Limit), "objective " + format.Exact(o.Limit)}}
-		}
-	}
-	share := func(kind string, pt capacity.Point) {
-		late.point(kind, Point{pt.Rate, max(least, pt.Share.Mid), max(least, pt.Share.Low), max(least, pt.Share.High)})
-	}
-	for _, pt := range c.Curve {
-		share(fitted, pt)
-	}
-	most := 0.0
-	for _, pt := range c.Points {
-		kind := cmp.Or(string(pt.Stage), "trial")
-		if pt.Left != "" {
-			kind = "left out"
-		}
-		if share(kind, pt); pt.P99 > 0 {
-			p99.point(kind, Point{X: pt.Rate, Y: float64(pt.P99)})
-		}
-		most = max(most, pt.Rate)
-	}
-	if c.Sustains.High > 0 {
-		late.Shade = Range{c.Sustains.Low, c.Sustains.High}
-	}
-	if p.Rate > 0 && p.Rate < 3*most { // it may be far beyond all trials
-		late.Uprights = []Line{{p.Rate, "asked for"}}
-	}
-	p99.Shade, p99.Uprights = late.Shade, late.Uprights
-	return late, p99
-}
-
-const fitted = "fit" // is a line, other kinds of points are signs
-
-// point adds a point to those of a kind.
-func (c *Chart) point(kind string, p Point) {
-	i := slices.IndexFunc(c.Series, func(s Series) bool { return s.Name == kind })
-	if i < 0 {
-		i, c.Series = len(c.Series), append(c.Series, Series{Name: kind, Signs: kind != fitted})
-	}
-	c.Series[i].Points = append(c.Series[i].Points, p)
 }
