@@ -226,7 +226,6 @@ var helpParts = template.FuncMap{
 	"waits":     catalog.Waits,
 	"presets":   catalog.Presets,
 	"metrics":   catalog.Metrics,
-	"limits":    catalog.Limits,
 	"formats":   formatList,
 	"logs":      func() string { return fmt.Sprintf("%d MiB", workloads.MaxLogs>>20) },
 	"memory":    func() string { return fmt.Sprintf("%d GiB", rankMemory>>30) },

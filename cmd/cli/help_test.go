@@ -21,6 +21,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/exec"
 	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/results/view"
@@ -171,19 +172,20 @@ func TestHelpNames(t *testing.T) {
 	}
 	var told, marks []string
 	told = append(told, regexp.MustCompile(`(?m)^[a-z]+( !)?$`).FindAllString(string(text), -1)...)
-	for _, f := range view.AllFlags() {
+	for _, f := range view.AllMarks() {
 		if f.Doubt {
-			f.Name += " !"
+			f.Code += " !"
 		}
-		marks = append(marks, f.Name)
+		marks = append(marks, f.Code)
 	}
 	slices.Sort(told)
 	slices.Sort(marks)
 	if !slices.Equal(told, marks) {
 		t.Errorf("help marks has %q, and rows %q", told, marks)
 	}
-	for _, l := range view.Limits {
-		has("marks", strings.Fields(string(l.By))...)
+	for _, by := range []results.LimitedBy{results.ByRate, results.ByErrors, results.ByKey, results.ByServerCPU, results.ByLease,
+		results.ByGenerator, results.ByMachine, results.ByConnections, results.ByLock, results.ByClients, results.ByUnknown} {
+		has("marks", strings.Fields(string(by))...)
 	}
 	has("drivers", drivers.Names()...)
 	for _, a := range exec.Shipped {

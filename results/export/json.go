@@ -160,7 +160,7 @@ type checkedJSON struct {
 	Partial   string                `json:"partial,omitempty"`    // why the only trial ended early; absent from whole ones
 	LimitedBy results.LimitedBy     `json:"limited_by,omitempty"` // what held the load up; absent if nothing is known to have
 	Exclusion exclusionJSON         `json:"exclusion"`
-	Flags     []view.Flag           `json:"flags"`    // words that mark the figures
+	Flags     []view.Mark           `json:"flags"`    // words that mark the figures
 	Warnings  []string              `json:"warnings"` // of all trials, each once
 	Figures   map[string]figureJSON `json:"figures"`  // that are known, by the names of -fail-on
 	Limits    []limitJSON           `json:"limits"`   // one for each threshold

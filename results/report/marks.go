@@ -4,26 +4,14 @@ import (
 	"strings"
 
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/view"
 )
 
+// marks returns how the figures of a cell are to be taken.
 func marks(c *results.Cell) (all []Mark) {
-	if why := c.Partial(); why != "" {
-		all = append(all, Mark{"partial", "", why + ", after " + format.Duration(c.First().Elapsed), Warn})
-	}
-	if c.First().Server.Kind == "embedded" {
-		all = append(all, Mark{"embedded", "", view.Meaning("embedded"), Warn})
-	}
-	if c.Plan().Shared {
-		all = append(all, Mark{"shared", "", view.Meaning("shared"), Warn})
-	}
-	for _, f := range view.Flags(c) {
-		tone := Plain
-		if f.Doubt {
-			tone = Warn
-		}
-		all = append(all, Mark{f.Name, strings.TrimPrefix(strings.TrimPrefix(f.Word, f.Name), " "), f.Means, tone})
+	for _, m := range view.Marks(c) {
+		args := strings.TrimSpace(strings.TrimPrefix(m.Text, m.Code))
+		all = append(all, Mark{m.Code, args, m.Line, map[bool]Tone{true: Warn}[m.Doubt]})
 	}
 	return all
 }

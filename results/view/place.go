@@ -98,3 +98,16 @@ func Risk(c *results.Cell) string {
 	first, _, _ := strings.Cut(c.First().Wrong, ";")
 	return first
 }
+
+// Lighter says what makes the load of c lighter.
+func Lighter(c *results.Cell) string {
+	switch p := c.Plan(); {
+	case len(p.Classes) > 0:
+		return "less load of its classes"
+	case p.Burst > 0:
+		return "fewer clients" // all of them come at once
+	case p.Open():
+		return "a lower -rate"
+	}
+	return "fewer clients or a -rate"
+}

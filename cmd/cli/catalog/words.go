@@ -14,7 +14,6 @@ import (
 	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
-	"github.com/lockbench/lockbench/results/view"
 	"github.com/lockbench/lockbench/workloads/matrix"
 	"github.com/lockbench/lockbench/workloads/presets"
 )
@@ -159,13 +158,4 @@ func quantileNames() (names []string) {
 		}
 	}
 	return names
-}
-
-// Limits returns what can limit a throughput.
-func Limits() string {
-	var rows [][2]string
-	for _, l := range view.Limits {
-		rows = append(rows, fact(string(l.By), l.Means))
-	}
-	return Table(rows)
 }
