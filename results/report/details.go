@@ -4,8 +4,6 @@ package report
 
 import (
 	"fmt"
-	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -20,176 +18,188 @@ import (
 // figure is something that is known, or is not: an empty text.
 type figure struct{ title, text string }
 
-// details returns all figures of cells, and where they ran.
-func details(v *view.Run) []Block {
-	one := func(of func(c *results.Cell) []figure) func(c *results.Cell) [][]figure {
-		return func(c *results.Cell) [][]figure { return [][]figure{of(c)} }
-	}
-	return []Block{
-		detail(v, "Latencies", latencies), detail(v, "Over the trials", intervals),
-		detail(v, "Outcomes", one(func(c *results.Cell) []figure { return figures(c.Counts) })),
-		detail(v, "Fairness", one(func(c *results.Cell) []figure {
-			f := c.Fairness
-			f.Jain = c.Figures().Jain()
-			return figures(f)
-		})),
-		detail(v, "Cost of a lock", one(costs)),
-		detail(v, "Safety", one(func(c *results.Cell) []figure {
-			power := results.Power{}
-			if c.Safety.Power != nil {
-				power = *c.Safety.Power
-			}
-			return append(figures(c.Safety), figures(power)...)
-		})),
-		detail(v, "Overlaps", func(c *results.Cell) [][]figure { return each(c.Safety.Events) }),
-		detail(v, "Bound", one(func(c *results.Cell) []figure { return figures(c.Bound) })),
-		detail(v, "Steadiness", one(func(c *results.Cell) []figure { return figures(c.Steady) })),
-		detail(v, "Generator", one(func(c *results.Cell) []figure { return figures(c.Generator) })),
-		detail(v, "Processes of the first trial", func(c *results.Cell) [][]figure { return each(c.First().Ranks) }),
-		{Heading: "Environment", Detail: true, Table: environment(v)},
-	}
+// line is figures of a cell, or of a part of it, which has a name.
+type line struct {
+	name    string
+	figures []figure
 }
 
-// detail returns a block with rows of each cell, all of the same figures, without what no row knows. One row is a list.
-func detail(v *view.Run, heading string, of func(c *results.Cell) [][]figure) Block {
-	b := Block{Heading: heading, Detail: true, Table: &Table{}}
-	var rows [][]figure
-	several, known := false, map[string]bool{}
-	for _, c := range v.Cells {
-		its := of(c)
-		rows, several = append(rows, its...), several || len(its) > 1
-		for _, row := range its {
-			for _, f := range row {
+// questions are what the figures of a cell answer.
+var questions = []struct {
+	heading string
+	told    bool // by the facts of a single cell
+	figures func(*results.Cell) []figure
+}{
+	{"Bound", false, bound},
+	{"Outcomes", true, func(c *results.Cell) []figure { return ofGroup(c, metric.Outcomes) }},
+	{"Fairness", false, func(c *results.Cell) []figure { return ofGroup(c, metric.Fairness) }},
+	{"Safety", true, func(c *results.Cell) []figure { return ofGroup(c, metric.Safety) }},
+	{"Cost", false, func(c *results.Cell) []figure { return ofGroup(c, metric.Cost) }},
+	{"Generator", false, generator},
+}
+
+// details returns all figures of cells. Those of a single cell are a list with a line a question.
+func details(v *view.Run) (blocks []Block) {
+	list := &Table{}
+	for _, q := range questions {
+		if len(v.Cells) > 1 {
+			t := listed(v, func(c *results.Cell) []line { return []line{{"", q.figures(c)}} })
+			blocks = append(blocks, Block{Heading: q.heading, Detail: true, Table: t})
+		} else if !q.told {
+			list.fact(Plain, strings.ToLower(q.heading), joined(q.figures(v.Cells[0])))
+		}
+	}
+	return append(blocks, Block{Heading: "Figures", Detail: true, Table: list},
+		Block{Heading: "Overlaps", Detail: true, Table: listed(v, overlaps)},
+		Block{Heading: "Processes", Detail: true, Table: listed(v, processes)})
+}
+
+// listed returns a row for each line of cells, and a column for each figure that any of them knows.
+func listed(v *view.Run, of func(*results.Cell) []line) *Table {
+	var lines []line
+	var groups, titles []string
+	known := map[string]bool{}
+	for i, c := range v.Cells {
+		for j, l := range of(c) {
+			group := ""
+			if l.name == "" {
+				l.name = v.Names[i]
+			} else if j == 0 && len(v.Cells) > 1 {
+				group = v.Names[i]
+			}
+			lines, groups = append(lines, l), append(groups, group)
+			for _, f := range l.figures {
+				if !slices.Contains(titles, f.title) {
+					titles = append(titles, f.title)
+				}
 				known[f.title] = known[f.title] || f.text != ""
 			}
 		}
 	}
-	if !slices.Contains(slices.Collect(maps.Values(known)), true) {
-		return b
+	titles = slices.DeleteFunc(titles, func(title string) bool { return !known[title] })
+	if titles == nil {
+		return nil
 	}
-	if !several {
-		b.Table.Columns = []Column{{Left: true}}
+	t := columns("")
+	for i, title := range titles {
+		t.Columns = append(t.Columns, Column{Title: title, Drop: i})
 	}
-	for i, f := range rows[0] {
-		if len(rows) == 1 {
-			b.Table.fact(Plain, f.title, f.text)
-		} else if known[f.title] {
-			b.Table.Columns = append(b.Table.Columns, Column{Title: f.title, Left: several && i == 0, Drop: i})
+	for i, l := range lines {
+		r := t.row(l.name)
+		r.Group = groups[i]
+		for _, title := range titles {
+			at := slices.IndexFunc(l.figures, func(f figure) bool { return f.title == title })
+			r.Cells = append(r.Cells, Cell{Text: append(l.figures, figure{})[max(at, 0)].text})
 		}
 	}
-	if len(rows) == 1 {
-		b.Table.Columns = nil
-		return b
-	}
-	for i, c := range v.Cells {
-		for j, row := range of(c) {
-			r := b.Table.row()
-			if !several {
-				r.Cells = []Cell{{Text: v.Names[i]}}
-			} else if j == 0 && len(v.Cells) > 1 {
-				r.Group = v.Names[i]
-			}
-			for _, f := range row {
-				if known[f.title] {
-					r.Cells = append(r.Cells, Cell{Text: f.text})
-				}
-			}
-		}
-	}
-	return b
+	return t
 }
 
-// each returns the figures of each of several.
-func each[T any](all []T) (rows [][]figure) {
-	for _, one := range all {
-		rows = append(rows, figures(one))
+// joined returns the figures that are known.
+func joined(figures []figure) string {
+	var texts []string
+	for _, f := range figures {
+		if f.text != "" {
+			texts = append(texts, f.title+" "+f.text)
+		}
 	}
-	return rows
+	return strings.Join(texts, " · ")
 }
 
-// titles makes one of a name in JSON.
-var titles = strings.NewReplacer("sampled_ns", "sampled time", "_ns", "", "_bytes", "", "_", " ")
-
-// figures returns those of a part of a record, under their names in JSON. What is 0 or negative, which is not known, is
-// empty.
-func figures(part any) (all []figure) {
-	for field, value := range reflect.ValueOf(part).Fields() {
-		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		title, text := titles.Replace(name), ""
-		switch {
-		case name == "memory_bytes" && value.Int() > 0:
-			text = metric.Bytes.Format(float64(value.Int()))
-		case value.Kind() == reflect.String:
-			text = value.String()
-		case value.CanFloat() && value.Float() > 0:
-			text = format.Three(value.Float())
-		case field.Type == reflect.TypeFor[time.Duration]() && value.Int() > 0:
-			text = format.Duration(time.Duration(value.Int()))
-		case value.CanInt() && value.Int() > 0:
-			text = format.Count(value.Int())
-		case field.Type == reflect.TypeFor[[]int64]():
-			text = strings.Trim(fmt.Sprint(value), "[]")
+// ofGroup returns the metrics of a group, those of trials that have one with their 95 % interval. A count of 0 is empty.
+func ofGroup(c *results.Cell, g metric.Group) (all []figure) {
+	for _, m := range metric.Of(g) {
+		value, e := m.Of(c.Figures()), stats.Of(m.Values(c.Trials))
+		text := strings.TrimPrefix(m.Unit.Format(value), format.None)
+		if m.Unit == metric.Count && value == 0 {
+			text = ""
 		}
-		if field.IsExported() {
-			all = append(all, figure{title, text})
+		if text != "" && e.Known() && e.Low < e.High {
+			text += " (" + m.Unit.Format(e.Low) + " – " + m.Unit.Format(e.High) + ")"
+		}
+		all = append(all, figure{strings.TrimSuffix(m.Name, "/lock"), text})
+	}
+	return all
+}
+
+// bound returns what bounds the throughput of a cell, if it is known.
+func bound(c *results.Cell) []figure {
+	by := strings.TrimPrefix(format.Three(c.Bound.LocksPerS)+" by "+c.Bound.By, "0 by ")
+	reached := strings.TrimPrefix(metric.Share.Format(c.Figures().Efficiency()), format.None)
+	return []figure{{"locks/s", by}, {"reached", reached}, {"round trip", format.Duration(c.Bound.RoundTrip())}}
+}
+
+// generator returns how busy lockbench and its machine were.
+func generator(c *results.Cell) []figure {
+	g := c.Generator
+	all := append(ofGroup(c, metric.Machine), figure{"machine", strings.TrimPrefix(metric.Share.Format(max(0, g.Machine)), "0 %")})
+	for _, f := range []struct {
+		title string
+		of    time.Duration
+	}{{"run queue p99", g.RunQueue}, {"core wait", g.CoreWait}, {"throttled", g.Throttled}, {"longest GC pause", g.GCLongest}, {"paused", g.Paused}} {
+		if f.of > 0 {
+			all = append(all, figure{f.title, format.Duration(f.of)})
 		}
 	}
 	return all
 }
 
-func latencies(c *results.Cell) (rows [][]figure) {
+func latencies(c *results.Cell) (lines []line) {
 	for _, d := range metric.Distributions {
-		if l := c.Latency[d.Metric]; l.Count > 0 {
-			row := []figure{{"latency", d.Title}, {"count", format.Count(l.Count)}, {"mean", format.Duration(l.Mean)}}
-			for _, q := range metric.Quantiles {
-				row = append(row, figure{strings.Replace(q.Name, "p999", "p99.9", 1), duration(l.Quantile(q.Q))})
-			}
-			rows = append(rows, append(row, figure{"max", format.Duration(l.Max)}))
+		l := c.Latency[d.Metric]
+		if l.Count == 0 {
+			continue
 		}
+		figures := []figure{{"count", format.Count(l.Count)}, {"mean", format.Duration(l.Mean)}}
+		for _, q := range metric.Quantiles {
+			figures = append(figures, figure{strings.Replace(q.Name, "p999", "p99.9", 1), duration(l.Quantile(q.Q))})
+		}
+		lines = append(lines, line{d.Title, append(figures, figure{"max", format.Duration(l.Max)})})
 	}
-	return rows
+	return lines
 }
 
-// intervals returns the metrics that have one over the trials.
-func intervals(c *results.Cell) (rows [][]figure) {
-	for _, m := range metric.All() {
-		if e := stats.Of(m.Values(c.Trials)); e.Known() && m.Column != nil {
-			row := []figure{{"of 95 %", m.Name}}
-			for i, v := range []float64{e.Median, e.Low, e.High, e.Min, e.Max} {
-				row = append(row, figure{[]string{"median", "low", "high", "min", "max"}[i], m.Unit.Format(v)})
-			}
-			rows = append(rows, row)
-		}
+// overlaps returns the first violations of a cell.
+func overlaps(c *results.Cell) (lines []line) {
+	for _, e := range c.Safety.Events[:min(someRows, len(c.Safety.Events))] {
+		lines = append(lines, line{"key " + format.Count(e.Key), []figure{{"at", format.Duration(e.At)}, {"holder", format.Count(e.Holder)},
+			{"intruder", format.Count(e.Intruder)}, {"overlap", format.Duration(e.Overlap)}}})
 	}
-	return rows
+	return lines
 }
 
-func costs(c *results.Cell) (all []figure) {
-	for _, m := range metric.Of(metric.Cost) {
-		all = append(all, figure{strings.TrimSuffix(m.Name, "/lock"), strings.TrimPrefix(m.Unit.Format(m.Of(c.Figures())), format.None)})
+// processes returns those of the first trial of a cell, if several made the load.
+func processes(c *results.Cell) (lines []line) {
+	for _, r := range c.First().Ranks {
+		lines = append(lines, line{fmt.Sprintf("%d on %s", r.Rank, r.Host), []figure{{"clients", format.Count(r.Clients)},
+			{"acquired", format.Count(r.Acquired)}, {"round trip", format.Duration(r.RTT)}, {"clock within", format.Duration(r.Bound)},
+			{"late", format.Duration(r.Late)}, {"cores", format.Three(r.Generator.CPU)}}})
 	}
-	return all
+	return lines
 }
 
 // environment returns where cells ran, and what was asked for: once what is true of all, else with the names of cells.
 func environment(v *view.Run) *Table {
-	t := &Table{}
-	add := func(label string, of func(c *results.Cell) string) {
-		t.Rows = append(t.Rows, shared(v, Plain, label, of).Rows...)
+	t, names, servers := &Table{}, designs(v), &Table{}
+	if servers.tell(v, names, Plain, "server", of(view.Server), nil); len(servers.Rows) > 1 { // or the head has it
+		t.Rows = append(t.Rows, servers.Rows...)
 	}
-	add("server", view.Server)
-	add("machine", func(c *results.Cell) string { return view.Machine(c.First().Env) })
-	add("lockbench", func(c *results.Cell) string { return c.First().Env.Lockbench })
-	add("libraries", func(c *results.Cell) string { return view.Libraries(c.First().Env) })
-	add("variables", func(c *results.Cell) string { return view.Variables(c.First().Env) })
-	add("revision", func(c *results.Cell) string { return c.First().Env.Revision })
-	add("claims", func(c *results.Cell) string { return view.Claims(c.First().Traits) })
-	add("risk", func(c *results.Cell) string { return c.First().Wrong })
-	add("measured", ran)
-	add("warm-up", func(c *results.Cell) string { return format.Exact(c.Plan().Warmup) })
-	add("started", func(c *results.Cell) string { return c.First().Started.UTC().Format(time.DateTime) })
-	add("classes", func(c *results.Cell) string { return view.Classes(c.Plan()) })
-	add("warnings", func(c *results.Cell) string { return strings.Join(c.Warnings, " · ") })
-	add("command", func(c *results.Cell) string { return c.Plan().Command })
+	for _, f := range []struct {
+		label string
+		text  func(*results.Cell) string
+	}{
+		{"machine", func(c *results.Cell) string { return view.Machine(c.First().Env) }},
+		{"program", func(c *results.Cell) string { return strings.TrimSpace("lockbench " + c.First().Env.Lockbench) }},
+		{"libraries", func(c *results.Cell) string { return view.Libraries(c.First().Env) }},
+		{"variables", func(c *results.Cell) string { return view.Variables(c.First().Env) }},
+		{"claims", func(c *results.Cell) string { return view.Claims(c.First().Traits) }},
+		{"other risks", func(c *results.Cell) string {
+			return strings.TrimPrefix(strings.TrimPrefix(c.First().Wrong, view.Risk(c)), "; ")
+		}},
+	} {
+		t.tell(v, names, Plain, f.label, of(f.text), nil)
+	}
+	t.tell(v, nil, Plain, "command", of(func(c *results.Cell) string { return c.Plan().Command }), nil)
+	t.fact(Plain, "started", v.Cells[0].First().Started.UTC().Format(time.DateTime)+" UTC")
 	return t
 }

@@ -3,7 +3,9 @@ package report
 // The document of a run, or of the records of several: the answer, a table with a row a cell, and what can go wrong.
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -11,13 +13,12 @@ import (
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/format"
-	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/stats"
 	"github.com/lockbench/lockbench/results/view"
 )
 
 // named is how many names a line has; more are counted.
-const named = 4
+const named = 2
 
 // Run returns what cells say, as results.Group makes them, and what became of thresholds; nil: there are none.
 func Run(cells []*results.Cell, check *compare.Check) *Document {
@@ -25,25 +26,35 @@ func Run(cells []*results.Cell, check *compare.Check) *Document {
 	if len(cells) == 0 {
 		return d
 	}
-	v, several := view.NewRun(cells), len(cells) > 1
+	v, more := view.NewRun(cells), &Table{}
 	d.Title, d.Tone = answer(v)
 	d.When = inCommon(v)
 	d.judge(check)
-	missed := check != nil && check.Verdict == compare.Missed
-	if !several {
-		d.add(Block{Table: cellFacts(cells[0], missed)})
+	facts := runFacts(v, check != nil && check.Verdict == compare.Missed, more)
+	latencies, table := Block{Table: listed(v, latencies)}, Block{Table: cellTable(v)}
+	if len(cells) == 1 && cells[0].Classes == nil {
+		latencies, table = Block{}, latencies
 	}
-	d.add(mainChart(v))
-	if several || cells[0].Classes != nil {
-		d.add(Block{Table: cellTable(v)})
+	latencies.Heading, latencies.Detail = "Latencies", true
+	blocks := []Block{table, {Table: facts}}
+	for i, c := range pictures(v) {
+		if i == 0 { // the answer rests on it
+			blocks = slices.Insert(blocks, 0, Block{Chart: &c})
+		} else {
+			blocks = append(blocks, Block{Heading: c.Title, Chart: &c})
+		}
 	}
-	if several {
-		tasks := shared(v, Plain, "", task)
-		d.add(Block{Heading: "Tasks", Detail: len(tasks.Rows) > named, Table: tasks}, Block{Table: runFacts(v, missed)})
-	}
-	d.add(charts(v)...)
+	d.add(blocks...)
+	d.add(latencies)
 	d.add(details(v)...)
+	more.Rows = append(more.Rows, environment(v).Rows...)
+	d.add(Block{Heading: "Environment", Detail: true, Table: more})
 	return d
+}
+
+// checkTones are how verdicts of thresholds are drawn.
+var checkTones = map[compare.Verdict]Tone{
+	compare.Passed: Good, compare.Inconclusive: Warn, compare.Missed: Bad, compare.Violated: Bad,
 }
 
 // judge adds what became of thresholds, the worst first, and says it in the title.
@@ -51,65 +62,50 @@ func (d *Document) judge(check *compare.Check) {
 	if check == nil {
 		return
 	}
-	t, rest := &Table{}, &Table{}
+	t, more := &Table{}, &Table{}
+	add := func(check *compare.Check, lead string) {
+		for _, label := range check.Missing {
+			t.fact(Warn, string(compare.Inconclusive), label+": "+compare.NotRun.About())
+		}
+		for _, l := range check.Limits() {
+			text := strings.TrimPrefix(check.Cells[l.Cell].Label+": "+lead+l.Sentence(), ": ")
+			t.fact(checkTones[l.Verdict], string(l.Verdict), text)
+		}
+	}
 	if len(check.Thresholds) > 0 {
-		judged(t, check, "")
-		if d.Tone = max(d.Tone, verdictTone(check.Verdict)); check.Verdict != compare.Violated {
+		add(check, "")
+		if d.Tone = max(d.Tone, checkTones[check.Verdict]); check.Verdict != compare.Violated {
 			d.Title = "thresholds " + string(check.Verdict) + " · " + d.Title
 		}
 	}
 	if check.Objective != nil {
-		judged(t, check.Objective, "slo: ")
+		add(check.Objective, "slo: ")
 	}
-	const most = 20
-	if len(t.Rows) > most {
-		t.Rows, rest.Rows = t.Rows[:most], t.Rows[most:]
-	}
-	d.add(Block{Table: t}, Block{Heading: "More thresholds", Detail: true, Table: rest})
-}
-
-// judged adds what became of each threshold.
-func judged(t *Table, check *compare.Check, lead string) {
-	for _, label := range check.Missing {
-		t.fact(Warn, string(compare.Inconclusive), label+": "+compare.NotRun.About())
-	}
-	for _, l := range check.Limits() {
-		text := strings.TrimPrefix(check.Cells[l.Cell].Label+": "+lead+l.Sentence(), ": ")
-		t.fact(verdictTone(l.Verdict), string(l.Verdict), text)
-	}
-}
-
-// verdictTone is how a verdict of a check is drawn.
-func verdictTone(v compare.Verdict) Tone {
-	switch v {
-	case compare.Passed:
-		return Good
-	case compare.Inconclusive:
-		return Warn
-	}
-	return Bad
+	shown := min(someRows, len(t.Rows))
+	t.Rows, more.Rows = t.Rows[:shown], t.Rows[shown:]
+	d.add(Block{Table: t}, Block{Heading: "More thresholds", Detail: true, Table: more})
 }
 
 // answer returns which lock has failed or, if none has, which came first; of one cell what it reached.
 func answer(v *view.Run) (string, Tone) {
-	if len(v.Cells) == 1 {
-		return cellAnswer(v.Cells[0])
-	}
 	var failed, doubts []string
 	doubtful := 0
 	for i, c := range v.Cells {
 		if c.Violated() {
-			broken, grants := format.Count(c.Broken()), format.Count(c.Safety.Grants)
-			failed = append(failed, fmt.Sprintf("%s (%s of %s grants)", v.Names[i], broken, grants))
+			failed = append(failed, fmt.Sprintf("%s (%s)", spaced(v.Names[i]), broken(c)))
 		}
 		if codes := doubtsOf(c); codes != nil {
 			doubtful, doubts = doubtful+1, append(doubts, codes...)
 		}
 	}
-	if failed != nil {
+	switch one := len(v.Cells) == 1; {
+	case failed != nil && one:
+		return "mutual exclusion violated: " + broken(v.Cells[0]), Bad
+	case failed != nil:
 		return "mutual exclusion violated: " + format.Few(failed, named), Bad
-	}
-	if doubtful == 0 {
+	case one:
+		return cellAnswer(v.Cells[0])
+	case doubtful == 0:
 		return order(v), Plain
 	}
 	slices.Sort(doubts)
@@ -117,43 +113,38 @@ func answer(v *view.Run) (string, Tone) {
 	return fmt.Sprintf("%s · %d of %d rows doubtful: %s", order(v), doubtful, len(v.Cells), why), Warn
 }
 
-// order says which row came first under each load; of many loads how often which did.
+// spaced returns a name as it stands in a line that has dots between its parts.
+func spaced(name string) string { return strings.ReplaceAll(name, " · ", " ") }
+
+// order says which row came first under each load; of several loads how often which did.
 func order(v *view.Run) string {
 	if !v.Rivals {
 		rates := v.Sorted(func(c *results.Cell) float64 { return c.Rate.Median })
 		top, low := v.Cells[rates[0]].Rate.Median, v.Cells[rates[len(rates)-1]].Rate.Median
 		return fmt.Sprintf("%s to %s locks/s under %d loads", format.Three(low), format.Three(top), len(rates))
 	}
-	var texts, alike, wins []string
-	level := 0
+	wins, ranked := map[string]int{}, "" // without a name: none was ahead
 	for _, g := range v.Groups {
-		winner, text := first(g)
-		switch {
-		case winner != "":
-			wins = append(wins, winner)
-		case text != "":
-			level++
-		}
-		if text != "" {
-			texts, alike = append(texts, strings.TrimPrefix(g.Title+": "+text, ": ")), append(alike, text)
+		if winner, text := first(g); text != "" {
+			wins[winner]++
+			ranked = text
 		}
 	}
 	switch {
-	case texts == nil:
+	case ranked == "":
 		return "no two rows can be ranked"
-	case len(slices.Compact(alike)) == 1 && level == len(v.Groups):
-		return alike[0]
-	case len(v.Groups) <= 2:
-		return strings.Join(texts, " · ")
+	case len(v.Groups) == 1:
+		return ranked
 	}
-	slices.Sort(wins)
-	var counts []string
-	for len(wins) > 0 {
-		next := slices.IndexFunc(append(wins, ""), func(name string) bool { return name != wins[0] })
-		counts, wins = append(counts, fmt.Sprintf("%s first in %d", wins[0], next)), wins[next:]
+	level := format.Labelled("within the scatter in", int64(wins[""]))
+	delete(wins, "")
+	names := slices.SortedFunc(maps.Keys(wins), func(a, b string) int {
+		return cmp.Or(wins[b]-wins[a], strings.Compare(a, b))
+	})
+	for i, name := range names {
+		names[i] = fmt.Sprintf("%s first in %d", name, wins[name])
 	}
-	scattered := format.Labelled("within the scatter", int64(level))
-	return format.Join(fmt.Sprintf("%d loads", len(v.Groups)), format.Few(counts, named), scattered)
+	return format.Join(fmt.Sprintf("%d loads", len(v.Groups)), format.Few(names, named), level)
 }
 
 // first returns the row that is ahead of the next by more than their trials scatter, empty if none is, and says so; the
@@ -180,20 +171,21 @@ func first(g view.Group) (winner, text string) {
 		}
 		return above(view.Rate(best), view.Rate(of))
 	}
-	name, other := g.Short[fit[0]], g.Short[fit[1]]
+	winner, other := spaced(g.Short[fit[0]]), spaced(g.Short[fit[1]])
 	switch a, b := figure(best), figure(next); {
-	case ahead(next) && open:
-		return name, fmt.Sprintf("%s first: p99 %s, %s of %s", name, duration(-a), duration(-b), other)
-	case ahead(next):
-		return name, fmt.Sprintf("%s first: %s locks/s, %s %s", name, format.Three(a), times(a/b), other)
+	case !ahead(next):
+	case open:
+		return winner, fmt.Sprintf("%s first: p99 %s, %s of %s", winner, duration(-a), duration(-b), other)
+	default:
+		return winner, fmt.Sprintf("%s first: %s locks/s, %.2f times %s", winner, format.Three(a), a/b, other)
 	}
-	var level []string
-	for _, i := range fit {
-		if i == fit[0] || !ahead(g.Cells[i]) {
-			level = append(level, g.Short[i])
+	level := []string{winner}
+	for _, i := range fit[1:] {
+		if !ahead(g.Cells[i]) {
+			level = append(level, spaced(g.Short[i]))
 		}
 	}
-	if text = format.Few(level, named) + " lead: "; len(best.Trials) < 2 {
+	if text = format.Few(level, 2) + " lead: "; len(best.Trials) < 2 {
 		return "", text + "single trials"
 	}
 	return "", text + "within the scatter"
@@ -208,19 +200,7 @@ func above(a, b stats.Estimate) bool {
 	return min(a.N, b.N) >= 2 && a.Min > b.Max
 }
 
-// times writes a ratio above 1.
-func times(ratio float64) string {
-	if ratio < 1.1 {
-		return format.Percent(ratio-1) + " above"
-	}
-	return fmt.Sprintf("%.1f times", ratio)
-}
-
-// duration writes nanoseconds.
-func duration(ns float64) string { return metric.Duration.Format(ns) }
-
-// inCommon returns what all cells share: the design, the load, settings that are not as usual, how long they ran, on
-// what.
+// inCommon returns what all cells share: the design, settings that are not as usual, how long they ran, on what.
 func inCommon(v *view.Run) string {
 	alike := func(of func(*results.Cell) string) string {
 		text := of(v.Cells[0])
@@ -229,17 +209,30 @@ func inCommon(v *view.Run) string {
 		}
 		return text
 	}
-	design := designs(v.Cells, false)[0]
-	design = strings.Trim(design+", "+alike(func(c *results.Cell) string { return view.Waits(c.Plan()) }), ", ")
+	differs, load := view.Differing(v.Cells), ""
+	what := design(v.Cells[0], func(title string) bool { return !differs(title) })
+	waits := alike(func(c *results.Cell) string { return view.Waits(c.Plan()) })
+	if len(v.Cells) == 1 {
+		load = v.Load // or it stands above the rows
+	}
 	told := []string{"driver", "lock", "wait", "topology", "duration", "warmup", "partial"}
 	settings := view.Common(v.Cells, func(a view.Axis) bool {
 		return a.Load || a.Server || a.Wide || slices.Contains(told, a.Title)
 	})
-	if len(v.Cells) == 1 {
-		return format.Join(design, v.Load, settings, ran(v.Cells[0]))
-	}
 	cpu := func(c *results.Cell) string { return view.CPU(c.First().Env) }
-	return format.Join(design, settings, alike(ran), alike(view.Server), alike(cpu))
+	return format.Join(strings.Trim(what+", "+waits, ", "), load, settings, alike(ran),
+		alike(view.Server), alike(cpu))
+}
+
+// design returns the parts of a design that keep names: its driver, lock and topology.
+func design(c *results.Cell, keep func(title string) bool) string {
+	p, parts := c.Plan(), []string{}
+	for _, part := range [][2]string{{"driver", p.Driver}, {"lock", p.Lock}, {"topology", p.Topology}} {
+		if part[1] != "" && keep(part[0]) {
+			parts = append(parts, part[1])
+		}
+	}
+	return strings.Join(parts, " ")
 }
 
 // ran returns how often a cell ran for how long.
@@ -253,85 +246,4 @@ func ran(c *results.Cell) string {
 		text = format.Plural(len(c.Trials), "trial") + " of " + text
 	}
 	return text
-}
-
-// runFacts returns what is wrong with the designs, in what rows are unlike, and what to do next.
-func runFacts(v *view.Run, missed bool) *Table {
-	t := shared(v, Plain, "risk", view.Risk)
-	var guarantees []string
-	names := designs(v.Cells, true)
-	for _, trait := range view.Guarantees {
-		var have []string
-		for i, c := range v.Cells {
-			if trait.Has(c) {
-				have = append(have, names[i])
-			}
-		}
-		slices.Sort(have)
-		if n := len(have); n > 0 && n < len(v.Cells) {
-			guarantees = append(guarantees, trait.Name+": "+format.Few(slices.Compact(have), named))
-		}
-	}
-	t.fact(Plain, "guarantees", strings.Join(guarantees, " · "))
-	differ := view.Differing(v.Cells)
-	if differ("kind") {
-		t.fact(Warn, "servers", "their kinds differ, and such rows do not compare")
-	}
-	if differ("persistence") || differ("durability") {
-		t.fact(Plain, "on disk", "rows differ: locks that survive a crash of the server cost more")
-	}
-	t.fact(Warn, "holds", unlikeHolds(v.Cells))
-	t.notes(v.Cells...)
-	if i := slices.IndexFunc(v.Cells, (*results.Cell).Violated); i >= 0 {
-		t.fact(Plain, "next", v.Names[i]+": "+next(v.Cells[i], missed))
-	} else if c := v.Groups[0].Cells[v.Groups[0].Best()[0]]; v.Rivals {
-		t.fact(Plain, "next", prove(c))
-	}
-	return t
-}
-
-// shared returns a fact for each text that is true of cells, with the names of their designs if it is not true of all.
-// Without a label those are the labels.
-func shared(v *view.Run, tone Tone, label string, of func(*results.Cell) string) *Table {
-	var names view.Grouped[string, string]
-	short := designs(v.Cells, true)
-	if label == "" {
-		short = v.Names
-	}
-	known := 0
-	for i, c := range v.Cells {
-		if text := of(c); text != "" {
-			names.Once(text, short[i])
-			known++
-		}
-	}
-	t := &Table{}
-	for _, text := range names.Keys {
-		switch whose := format.Few(names.Of[text], named); {
-		case label == "":
-			t.fact(tone, whose, text)
-		case len(names.Keys) == 1 && known == len(v.Cells):
-			t.fact(tone, label, text)
-		default:
-			t.fact(tone, label, whose+": "+text)
-		}
-	}
-	return t
-}
-
-// designs returns the driver, lock and topology of each cell, as far as cells differ in them, or do not; all if no two
-// differ.
-func designs(cells []*results.Cell, differ bool) (names []string) {
-	differs := view.Differing(cells)
-	all := differ && !differs("driver") && !differs("lock") && !differs("topology")
-	for _, c := range cells {
-		name, p := "", c.Plan()
-		for _, part := range [][2]string{{"driver", p.Driver}, {"lock", p.Lock}, {"topology", p.Topology}} {
-			if all || differs(part[0]) == differ {
-				name += " " + part[1]
-			}
-		}
-		names = append(names, strings.TrimSpace(name))
-	}
-	return names
 }

@@ -1,6 +1,6 @@
 package report
 
-// Pictures of runs whose cells differ in a setting that has numbers.
+// Pictures of throughput and wait over one axis: a setting that has numbers, or the course of a trial.
 
 import (
 	"cmp"
@@ -16,51 +16,56 @@ import (
 	"github.com/lockbench/lockbench/results/view"
 )
 
+// rateAndWait returns two charts with the same X axis, still without lines.
+func rateAndWait(name string, x Axis) (rates, waits Chart) {
+	return Chart{Name: name, Title: "Throughput over " + x.Name, X: x, Y: Axis{Name: "locks/s", Label: format.Three}},
+		Chart{Name: name + "-wait", Title: "Wait over " + x.Name, X: x, Y: Axis{Name: "p99", Log: true, Label: duration}}
+}
+
 // overNumbers are throughput and wait over each setting of which cells have three values or more: a line for each
 // combination of the others.
 func overNumbers(v *view.Run) (all []Chart) {
 	for _, s := range spec.Recorded {
-		if len(across([][]*results.Cell{v.Cells}, s).Ticks) < 3 { // which takes less time than lines
+		if len(across(v.Cells, s).Ticks) < 3 { // which takes less time than lines
 			continue
 		}
-		lines := linesOver(v.Cells, s)
-		x := across(lines, s)
-		if len(x.Ticks) < 3 {
+		lines, names := linesOver(v.Cells, s)
+		rates, waits := rateAndWait(s.Name, across(slices.Concat(lines...), s))
+		if len(rates.X.Ticks) < 3 {
 			continue
 		}
-		rates, waits := rateAndWait(s.Name, x)
-		for i, name := range lineNames(lines, s) {
-			rate, wait := Series{Name: name}, Series{Name: name}
-			for _, c := range lines[i] {
-				at := numberOf(c, s)
-				rate.Points = append(rate.Points, Point{at, c.Rate.Median, c.Rate.Min, c.Rate.Max})
-				wait.Points = append(wait.Points, Point{X: at, Y: view.P99(c)})
+		over := func(line Series, cells []*results.Cell, of func(c *results.Cell) Point) Series {
+			if slices.ContainsFunc(cells, (*results.Cell).Violated) {
+				line.Tone = Bad
 			}
-			if slices.ContainsFunc(lines[i], (*results.Cell).Violated) {
-				rate.Tone, wait.Tone = Bad, Bad
+			for _, c := range cells {
+				p := of(c)
+				p.X = numberOf(c, s)
+				line.Points = append(line.Points, p)
 			}
-			rates.Series, waits.Series = append(rates.Series, rate), append(waits.Series, wait)
+			return line
 		}
-		if s.Name == "rate" && len(lines) == 1 {
-			waits.Title, waits.Y.Name = "Response over the load", "time to the grant"
-			waits.Series = responses(lines[0], s)
+		for i, cells := range lines {
+			rates.Series = append(rates.Series, over(Series{Name: names[i]}, cells, func(c *results.Cell) Point {
+				return Point{Y: c.Rate.Median, Low: c.Rate.Min, High: c.Rate.Max}
+			}))
+			waits.Series = append(waits.Series, over(Series{Name: names[i]}, cells, func(c *results.Cell) Point {
+				return Point{Y: view.P99(c)}
+			}))
+		}
+		if s.Name == "rate" && len(lines) == 1 { // from when an arrival was due, and from when a client was free for it
+			waits.Title, waits.Y.Name, waits.Series = "Response over the load", "time to the grant", nil
+			for _, q := range []float64{0.99, 0.5} {
+				for _, m := range []results.Metric{results.Response, results.Acquire} {
+					line := Series{Name: string(m) + " p" + strconv.FormatFloat(100*q, 'g', -1, 64), Dashed: m == results.Acquire}
+					waits.Series = append(waits.Series, over(line, lines[0], func(c *results.Cell) Point {
+						return Point{Y: c.Latency[m].Quantile(q)}
+					}))
+				}
+			}
 			rates, waits = waits, rates
 		}
 		all = append(all, rates, waits)
-	}
-	return all
-}
-
-// responses are the response, from when an arrival was due, and the acquisition, from when a client was free for it.
-func responses(cells []*results.Cell, s spec.Setting) (all []Series) {
-	for _, q := range []float64{0.99, 0.5} {
-		for _, m := range []results.Metric{results.Response, results.Acquire} {
-			line := Series{Name: string(m) + " p" + strconv.FormatFloat(100*q, 'g', -1, 64), Dashed: m == results.Acquire}
-			for _, c := range cells {
-				line.Points = append(line.Points, Point{X: numberOf(c, s), Y: c.Latency[m].Quantile(q)})
-			}
-			all = append(all, line)
-		}
 	}
 	return all
 }
@@ -71,46 +76,33 @@ func numberOf(c *results.Cell, s spec.Setting) float64 {
 	if !s.Axis || c.Plan().Classes != nil {
 		return math.NaN()
 	}
-	switch s.Value {
-	case "N":
-		if n, err := spec.ParseInt(text); err == nil {
-			return float64(n)
-		}
-	case "RATE":
-		if n, err := strconv.ParseFloat(text, 64); err == nil && n > 0 {
-			return n
-		}
-	case "TIME", "TIMES":
-		if d, err := time.ParseDuration(text); err == nil {
-			return float64(d)
-		}
+	if d, err := time.ParseDuration(text); err == nil {
+		return float64(d)
+	}
+	if n, err := strconv.ParseFloat(text, 64); err == nil && (n > 0 || s.Value != "RATE") {
+		return n
 	}
 	return math.NaN()
 }
 
-// places are axes that are no settings, and in which the cells of a line do not differ.
-var places = []string{"side", "revision", "machine", "lockbench", "libraries"}
-
-// linesOver returns cells that differ in a setting alone, by its value. Of more lines than there is room for those stay
-// whose load has the most contention.
-func linesOver(cells []*results.Cell, s spec.Setting) (lines [][]*results.Cell) {
+// linesOver returns cells that differ in a setting alone, by its value, and what tells such lines apart. Of more lines
+// than there is room for those stay whose load has the most contention.
+func linesOver(cells []*results.Cell, s spec.Setting) (lines [][]*results.Cell, names []string) {
 	byOthers := view.Grouped[string, *results.Cell]{}
 	for _, c := range cells {
 		if math.IsNaN(numberOf(c, s)) || c.Rate.Median <= 0 || c.Partial() != "" {
 			continue
 		}
-		var others []string
+		key, others := "", *c.First()
 		for _, o := range spec.Recorded {
-			if o.Name != s.Name && !slices.Contains(s.Implies, o.Name) {
-				others = append(others, o.Text(c.Plan(), &c.Plan().Load))
+			if o.Name == s.Name || slices.Contains(s.Implies, o.Name) {
+				o.Clear(&others.Plan, &others.Plan.Load)
 			}
 		}
 		for _, a := range view.Axes {
-			if a.Server || slices.Contains(places, a.Title) {
-				others = append(others, a.Value(c))
-			}
+			key += a.Value(&results.Cell{Trials: []*results.Record{&others}}) + "\x00"
 		}
-		byOthers.Add(strings.Join(others, "\x00"), c)
+		byOthers.Add(key, c)
 	}
 	for _, key := range byOthers.Keys {
 		line := byOthers.Of[key]
@@ -120,38 +112,29 @@ func linesOver(cells []*results.Cell, s spec.Setting) (lines [][]*results.Cell) 
 		}
 	}
 	slices.SortStableFunc(lines, func(a, b []*results.Cell) int { return -view.Contention(a[len(a)-1], b[len(b)-1]) })
-	return lines[:min(mostLines, len(lines))]
-}
-
-// lineNames tells lines apart; one alone has no name.
-func lineNames(lines [][]*results.Cell, s spec.Setting) (names []string) {
-	var first []*results.Cell
-	for _, line := range lines {
-		first = append(first, line[0])
+	lines = lines[:min(mostLines, len(lines))]
+	names = make([]string, len(lines))
+	if len(lines) > 1 {
+		var first []*results.Cell
+		for _, line := range lines {
+			first = append(first, line[0])
+		}
+		names = view.Names(first, s.Name)
 	}
-	if len(lines) == 1 {
-		return []string{caption("", lines[0]...)}
+	for i, line := range lines {
+		names[i] = caption(names[i], line...)
 	}
-	for i, name := range view.Names(first, s.Name) {
-		names = append(names, caption(name, lines[i]...))
-	}
-	return names
+	return lines, names
 }
 
 // across is the axis of a setting, with a tick at each value.
-func across(lines [][]*results.Cell, s spec.Setting) Axis {
+func across(cells []*results.Cell, s spec.Setting) Axis {
 	x := Axis{Name: strings.ReplaceAll(s.Name, "-", " ")}
-	label := format.Three
-	switch s.Value {
-	case "N":
-		label = func(v float64) string { return format.Count(int64(v)) }
-	case "RATE":
+	if s.Value == "RATE" {
 		x.Name = "arrivals/s"
-	default:
-		label = func(v float64) string { return format.Exact(time.Duration(v)) }
 	}
 	var values []float64
-	for _, c := range slices.Concat(lines...) {
+	for _, c := range cells {
 		if n := numberOf(c, s); !math.IsNaN(n) {
 			values = append(values, n)
 		}
@@ -159,8 +142,52 @@ func across(lines [][]*results.Cell, s spec.Setting) Axis {
 	slices.Sort(values)
 	values = slices.Compact(values)
 	for _, v := range values {
-		x.Ticks = append(x.Ticks, Line{v, label(v)})
+		text := format.Three(v)
+		if strings.HasPrefix(s.Value, "TIME") {
+			text = format.Exact(time.Duration(v))
+		} else if v == math.Trunc(v) {
+			text = format.Count(int64(v))
+		}
+		x.Ticks = append(x.Ticks, Line{v, text})
 	}
 	x.Log = len(values) > 0 && values[0] > 0 && values[len(values)-1] >= 8*values[0]
 	return x
+}
+
+// course returns throughput and wait of trials second by second.
+func course(trials []*results.Record, names []string) []Chart {
+	rates, waits := rateAndWait("course", Axis{Name: "time", Label: duration})
+	few := func(i results.Interval) bool { return !i.Warmup && !results.Enough(i.Acquired, 0.99) }
+	if slices.ContainsFunc(trials, func(r *results.Record) bool { return slices.ContainsFunc(r.Series, few) }) {
+		waits.Y.Name = "longest"
+	}
+	wrong := Series{Name: "violations", Tone: Bad, Signs: true}
+	for n, r := range trials {
+		if len(r.Series) < 2 {
+			continue
+		}
+		rate, wait := Series{Name: names[n], Area: len(trials) == 1}, Series{Name: names[n]}
+		for _, i := range r.Series {
+			p := Point{X: float64(i.At + i.Length/2), Y: float64(i.Acquired) / max(i.Length.Seconds(), 1e-9)}
+			rate.Points = append(rate.Points, p)
+			if i.Violations > 0 {
+				wrong.Points = append(wrong.Points, p)
+			}
+			if p.Y = float64(i.P99); waits.Y.Name != "p99" {
+				p.Y = float64(i.Max)
+			}
+			if !drawable(p.Y) {
+				p.Y = math.NaN()
+			}
+			wait.Points = append(wait.Points, p)
+			if i.Warmup {
+				rates.Shade.High = max(rates.Shade.High, float64(i.At+i.Length))
+			}
+		}
+		rates.Series, waits.Series = append(rates.Series, rate), append(waits.Series, wait)
+	}
+	if waits.Shade = rates.Shade; wrong.Points != nil {
+		rates.Series = append(rates.Series, wrong)
+	}
+	return []Chart{rates, waits}
 }

@@ -210,7 +210,6 @@ func TestFillRefuses(t *testing.T) {
 		{"plot run.jsonl", `no part is called "plot"`},
 		{"chart run.jsonl overview", `the records make no chart "overview"`},
 		{"chart run.jsonl percentiles keys=7", "no record has keys=7"},
-		{"table run.jsonl", "one cell has no table"},
 	} {
 		if _, err := (&document{dir: dir}).fill([]byte("<!-- " + tc.marker + " -->\n<!-- end -->\n")); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want %q", tc.marker, err, tc.want)
