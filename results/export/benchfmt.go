@@ -33,7 +33,7 @@ import (
 func Benchfmt(w io.Writer, cells []*results.Cell) error {
 	var b bytes.Buffer
 	out := benchfmt.NewWriter(&b) // which has no errors
-	b.WriteString("# lockbench: one line a trial; benchstat -filter '.unit:(locks/s OR acquire-p99-sec)' shows what matters first\n")
+	b.WriteString("# lockbench: a line a trial; first look: benchstat -filter '.unit:(locks/s OR acquire-p99-sec)'\n")
 	figures := knownTo(cells)
 	for _, m := range figures {
 		if m.Better != metric.Neither {
@@ -43,7 +43,7 @@ func Benchfmt(w io.Writer, cells []*results.Cell) error {
 		}
 	}
 	if slices.ContainsFunc(cells, func(c *results.Cell) bool { return c.First().Side != "" }) {
-		b.WriteString("# base and head side by side, if they differ in -driver: benchstat -col /side -ignore /driver\n")
+		b.WriteString("# base and head side by side: benchstat -col /side -ignore /driver\n")
 	}
 	version := ""
 	for _, c := range cells {

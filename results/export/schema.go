@@ -24,7 +24,7 @@ func RecordSchema() ([]byte, error) {
 		return nil, err
 	}
 	s.Schema, s.Title = "https://json-schema.org/draft/2020-12/schema", "lockbench record"
-	s.Description = "One trial of one cell, a line of what lockbench -o writes. Names say the units: _ns, _us, _bytes, _per_s."
+	s.Description = "One trial, a line of lockbench -o. Names end in units: _ns, _us, _bytes, _per_s."
 	version := s.Properties["schema"]
 	version.Minimum, version.Maximum = jsonschema.Ptr(1.0), jsonschema.Ptr(float64(results.SchemaVersion))
 	allowMore(s)

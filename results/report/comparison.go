@@ -215,7 +215,7 @@ var remedies = map[compare.Reason]string{
 	compare.Unmeasured:                "run longer trials: -duration",
 	compare.Unlike:                    "run both sides on one machine, or judge all the same: -force",
 	compare.Zero:                      "judge the amount: -fail-on 'METRIC>VALUE'",
-	compare.Saturated:                 "run fewer clients or a larger machine, or judge all the same: -force",
+	compare.Saturated:                 "run fewer clients or a larger machine, or judge anyway: -force",
 	compare.TooFew:                    "run more trials a side: -trials NUMBER",
 	compare.Scatter:                   "run more trials a side (-trials NUMBER), or on a quieter machine",
 }

@@ -38,7 +38,7 @@ func History(cells []*results.Cell) *Document {
 	}
 	last := columns("date", "revision", "n", "locks/s", "change", "p99", "change")
 	last.Columns[1].Left, last.Columns[2].About, last.Columns[6].Drop = true, "trials; the figures are medians", 1
-	last.Columns[5].About = "of the wait for a lock; in an open loop of the response"
+	last.Columns[5].About = "of the wait; in an open loop of the response"
 	whole := &Table{Columns: last.Columns}
 	for i, name := range view.Names(samples) {
 		rows, line := pointRows(pasts[i], all)

@@ -67,7 +67,7 @@ func Plan(a *capacity.Answer) *Document {
 func PlanAnalysis(a *capacity.Answer) *Table {
 	t := columns("load", "hottest\nkey", "busy", "always\nbusy from", "meets the\nSLO up to", "hold\nthat fits",
 		"key\nthat fits")
-	t.Columns[4].About = "by a queue that is first come, first served, with hand-offs of a round trip"
+	t.Columns[4].About = "first come, first served, with hand-offs of a round trip"
 	t.Columns[6].About, t.Columns[6].Drop = "share of the arrivals that the hottest key may get", 1
 	for _, n := range a.Known().Analysis {
 		fits := 0.0

@@ -105,7 +105,7 @@ func safetyVerdict(c *results.Cell) string {
 	}
 	none := "0 violations in " + grants
 	if s.Power == nil {
-		return none + "; how many of them could have shown one is unknown"
+		return none + ", how many were watched is unknown"
 	}
 	watched := format.Count(s.Power.Watched)
 	rate, ok := c.Figures().MaxRate()
@@ -113,7 +113,7 @@ func safetyVerdict(c *results.Cell) string {
 	case ok:
 		return fmt.Sprintf("%s, %s watched (< %s each, 95 %%)", none, watched, format.Probability(rate))
 	case s.Power.Watched == 0:
-		return none + ", and none could have been seen: no rival's try was answered while a key was held"
+		return none + ": none could have been seen, no rival tried a held key"
 	case c.Breaches() > 0:
 		return none + ", " + watched + " watched"
 	}
