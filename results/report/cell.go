@@ -69,8 +69,8 @@ func amongOwn(c *results.Cell) string {
 	return " among its own clients"
 }
 
-// runFacts returns what limits a cell and how it went, what can go wrong with the designs, and what to do next; what there
-// is no room for goes to more. A threshold may have been missed.
+// runFacts returns what limits a cell and how it went, what can go wrong with the designs, and what to do next; what
+// there is no room for goes to more. A threshold may have been missed.
 func runFacts(v *view.Run, missed bool, more *Table) *Table {
 	t, c := &Table{}, v.Cells[0]
 	one, bad := len(v.Cells) == 1, slices.IndexFunc(v.Cells, (*results.Cell).Violated)
@@ -108,7 +108,8 @@ func designs(v *view.Run) (names []string) {
 
 // tell adds a fact for each text that is true of cells, with their names if it is not true of all. Of several the
 // first is told, and the others go to more; nil: all are told.
-func (t *Table) tell(v *view.Run, names []string, tone Tone, label string, of func(*results.Cell) []string, more *Table) {
+func (t *Table) tell(v *view.Run, names []string, tone Tone, label string, of func(*results.Cell) []string,
+	more *Table) {
 	var whose view.Grouped[string, string]
 	times, all := map[string]int{}, &Table{}
 	for i, c := range v.Cells {
@@ -157,11 +158,12 @@ func excluded(c *results.Cell) string {
 	if !s.Checked {
 		return "not checked: the oracle was off"
 	}
-	text, watched := fmt.Sprintf("violations %s in %s%s", format.Count(s.Violations), format.Plural(s.Grants, "grant"), amongOwn(c)), int64(0)
+	text, watched := format.Plural(s.Grants, "grant")+amongOwn(c), int64(0)
 	if s.Power != nil {
 		watched = s.Power.Watched
 		text += ", " + format.Count(watched) + " watched"
 	}
+	text = "violations " + format.Count(s.Violations) + " in " + text
 	switch rate, bounded := c.Figures().MaxRate(); {
 	case s.Violations > 0:
 		return text + fmt.Sprintf(" · longest overlap %s, in all %s", format.Duration(s.Longest), format.Duration(s.Overlap))

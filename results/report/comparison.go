@@ -67,7 +67,8 @@ func Comparison(c *compare.Comparison, command string) *Document {
 var (
 	verdictMarks = map[compare.Verdict]string{compare.Regressed: "✗ ", compare.Inconclusive: "? ",
 		compare.Improved: "▲ ", compare.NotWorse: "✓ ", compare.Unchanged: "✓ "}
-	verdictTones = map[compare.Verdict]Tone{compare.Regressed: Bad, compare.Inconclusive: Warn, compare.Improved: Good}
+	verdictTones = map[compare.Verdict]Tone{compare.Regressed: Bad, compare.Inconclusive: Warn, compare.Improved: Good,
+		compare.Passed: Good, compare.Missed: Bad, compare.Violated: Bad}
 )
 
 // title returns the verdict, and what the worst was judged by: "✗ regressed: locks/s −12.5 % (−15.1 to −9.8 %), …".

@@ -106,7 +106,7 @@ func joined(figures []figure) string {
 	return strings.Join(texts, " · ")
 }
 
-// ofGroup returns the metrics of a group, those of trials that have one with their 95 % interval. A count of 0 is empty.
+// ofGroup returns the metrics of a group, those of enough trials with their 95 % interval. A count of 0 is empty.
 func ofGroup(c *results.Cell, g metric.Group) (all []figure) {
 	for _, m := range metric.Of(g) {
 		value, e := m.Of(c.Figures()), stats.Of(m.Values(c.Trials))
@@ -122,28 +122,31 @@ func ofGroup(c *results.Cell, g metric.Group) (all []figure) {
 	return all
 }
 
+// lasting returns a duration; one that is not above 0 is not known.
+func lasting(title string, d time.Duration) figure {
+	if d <= 0 {
+		return figure{title, ""}
+	}
+	return figure{title, format.Duration(d)}
+}
+
 // bound returns what bounds the throughput of a cell, if it is known.
 func bound(c *results.Cell) []figure {
 	by := strings.TrimPrefix(format.Three(c.Bound.LocksPerS)+" by "+c.Bound.By, "0 by ")
 	reached := strings.TrimPrefix(metric.Share.Format(c.Figures().Efficiency()), format.None)
-	return []figure{{"locks/s", by}, {"reached", reached}, {"round trip", format.Duration(c.Bound.RoundTrip())}}
+	return []figure{{"locks/s", by}, {"reached", reached}, lasting("round trip", c.Bound.RoundTrip())}
 }
 
 // generator returns how busy lockbench and its machine were.
 func generator(c *results.Cell) []figure {
 	g := c.Generator
-	all := append(ofGroup(c, metric.Machine), figure{"machine", strings.TrimPrefix(metric.Share.Format(max(0, g.Machine)), "0 %")})
-	for _, f := range []struct {
-		title string
-		of    time.Duration
-	}{{"run queue p99", g.RunQueue}, {"core wait", g.CoreWait}, {"throttled", g.Throttled}, {"longest GC pause", g.GCLongest}, {"paused", g.Paused}} {
-		if f.of > 0 {
-			all = append(all, figure{f.title, format.Duration(f.of)})
-		}
-	}
-	return all
+	busy := strings.TrimPrefix(metric.Share.Format(max(0, g.Machine)), "0 %")
+	return append(ofGroup(c, metric.Machine), figure{"machine", busy}, lasting("run queue p99", g.RunQueue),
+		lasting("core wait", g.CoreWait), lasting("throttled", g.Throttled), lasting("longest GC pause", g.GCLongest),
+		lasting("paused", g.Paused))
 }
 
+// latencies returns all distributions of a cell.
 func latencies(c *results.Cell) (lines []line) {
 	for _, d := range metric.Distributions {
 		l := c.Latency[d.Metric]
@@ -162,8 +165,8 @@ func latencies(c *results.Cell) (lines []line) {
 // overlaps returns the first violations of a cell.
 func overlaps(c *results.Cell) (lines []line) {
 	for _, e := range c.Safety.Events[:min(someRows, len(c.Safety.Events))] {
-		lines = append(lines, line{"key " + format.Count(e.Key), []figure{{"at", format.Duration(e.At)}, {"holder", format.Count(e.Holder)},
-			{"intruder", format.Count(e.Intruder)}, {"overlap", format.Duration(e.Overlap)}}})
+		lines = append(lines, line{"key " + format.Count(e.Key), []figure{lasting("at", e.At),
+			{"holder", format.Count(e.Holder)}, {"intruder", format.Count(e.Intruder)}, lasting("overlap", e.Overlap)}})
 	}
 	return lines
 }
@@ -171,9 +174,9 @@ func overlaps(c *results.Cell) (lines []line) {
 // processes returns those of the first trial of a cell, if several made the load.
 func processes(c *results.Cell) (lines []line) {
 	for _, r := range c.First().Ranks {
-		lines = append(lines, line{fmt.Sprintf("%d on %s", r.Rank, r.Host), []figure{{"clients", format.Count(r.Clients)},
-			{"acquired", format.Count(r.Acquired)}, {"round trip", format.Duration(r.RTT)}, {"clock within", format.Duration(r.Bound)},
-			{"late", format.Duration(r.Late)}, {"cores", format.Three(r.Generator.CPU)}}})
+		lines = append(lines, line{fmt.Sprintf("%d on %s", r.Rank, r.Host), []figure{
+			{"clients", format.Count(r.Clients)}, {"acquired", format.Count(r.Acquired)}, lasting("round trip", r.RTT),
+			lasting("clock within", r.Bound), lasting("late", r.Late), {"cores", format.Three(r.Generator.CPU)}}})
 	}
 	return lines
 }

@@ -10,10 +10,17 @@ import (
 
 var tones = map[Tone]string{Good: " (good)", Warn: " (warn)", Bad: " (bad)"}
 
-// golden compares all of a document with a file of testdata.
+// golden compares all of a document with a file of testdata. Each row has a cell for each column.
 func golden(t *testing.T, name string, d *Document) {
 	t.Helper()
 	pagetest.Golden(t, name+".txt", dump(d))
+	for _, block := range d.Blocks {
+		for i := 0; block.Table != nil && block.Table.Columns != nil && i < len(block.Table.Rows); i++ {
+			if cells := block.Table.Rows[i].Cells; len(cells) != len(block.Table.Columns) {
+				t.Errorf("%s: %q has a row of %d cells: %v", name, block.Heading, len(cells), cells)
+			}
+		}
+	}
 }
 
 // dump writes all of a document: no drawer has a part in it.

@@ -96,8 +96,8 @@ func next(c *results.Cell, missed bool) string {
 	return limitRemedies[l.By]
 }
 
-// queues reports whether the clients of c could wait in a line within lockbench, and do not: their releases wake waiters,
-// as those of all designs on Redis but of those that queue on the server.
+// queues reports whether the clients of c could wait in a line within lockbench, and do not: their releases wake
+// waiters, as those of all designs on Redis do but of those that queue on the server.
 func queues(c *results.Cell) bool {
 	p := c.Plan()
 	redis := slices.Contains([]string{"redis", "valkey", "miniredis"}, c.First().Server.Name)

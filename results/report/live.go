@@ -26,22 +26,19 @@ type Live struct {
 // Document returns what a command has found so far, which may be nil, with the present trial before it.
 func (l *Live) Document(found *Document) *Document {
 	d := &Document{Command: l.Command, Title: format.Upper(l.Doing), When: format.Join(l.Doing, l.Phase, l.Left)}
-	if found != nil {
-		d.Title, d.Tone = found.Title, found.Tone
+	if found == nil {
+		found = &Document{Title: d.Title}
 	}
+	d.Title, d.Tone = found.Title, found.Tone
 	if l.Trial != nil {
 		d.add(Block{Table: l.facts()})
-		if l.Violations > 0 {
-			d.Tone = Bad
-		}
+		d.Tone = max(d.Tone, Bad*Tone(min(1, l.Violations)))
 		for _, c := range course([]*results.Record{l.Trial}, []string{""}) {
 			c.X.Most = float64(l.Length)
 			d.add(Block{Heading: c.Title, Chart: &c})
 		}
 	}
-	if found != nil {
-		d.add(found.Blocks...)
-	}
+	d.add(found.Blocks...)
 	return d
 }
 
@@ -55,19 +52,18 @@ func (l *Live) facts() *Table {
 			t.fact(Plain, "p99", format.Duration(last.P99))
 		}
 	}
-	count := func(tone Tone, label string, n int64) {
-		if n == 0 {
-			tone = Plain
+	for _, count := range []struct {
+		label string
+		has   bool
+		n     int64
+		tone  Tone
+	}{
+		{"errors", true, l.Errors, Warn}, {"violations", l.Trial.Plan.Oracle, l.Violations, Bad},
+		{"queue", l.Open, int64(l.Queue), Plain}, {"dropped", l.Open, l.Dropped, Warn},
+	} {
+		if count.has {
+			t.fact(count.tone*Tone(min(1, count.n)), count.label, format.Count(count.n))
 		}
-		t.fact(tone, label, format.Count(n))
-	}
-	count(Warn, "errors", l.Errors)
-	if l.Trial.Plan.Oracle {
-		count(Bad, "violations", l.Violations)
-	}
-	if l.Open {
-		count(Plain, "queue", int64(l.Queue))
-		count(Warn, "dropped", l.Dropped)
 	}
 	return t
 }

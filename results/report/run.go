@@ -52,11 +52,6 @@ func Run(cells []*results.Cell, check *compare.Check) *Document {
 	return d
 }
 
-// checkTones are how verdicts of thresholds are drawn.
-var checkTones = map[compare.Verdict]Tone{
-	compare.Passed: Good, compare.Inconclusive: Warn, compare.Missed: Bad, compare.Violated: Bad,
-}
-
 // judge adds what became of thresholds, the worst first, and says it in the title.
 func (d *Document) judge(check *compare.Check) {
 	if check == nil {
@@ -69,12 +64,12 @@ func (d *Document) judge(check *compare.Check) {
 		}
 		for _, l := range check.Limits() {
 			text := strings.TrimPrefix(check.Cells[l.Cell].Label+": "+lead+l.Sentence(), ": ")
-			t.fact(checkTones[l.Verdict], string(l.Verdict), text)
+			t.fact(verdictTones[l.Verdict], string(l.Verdict), text)
 		}
 	}
 	if len(check.Thresholds) > 0 {
 		add(check, "")
-		if d.Tone = max(d.Tone, checkTones[check.Verdict]); check.Verdict != compare.Violated {
+		if d.Tone = max(d.Tone, verdictTones[check.Verdict]); check.Verdict != compare.Violated {
 			d.Title = "thresholds " + string(check.Verdict) + " · " + d.Title
 		}
 	}

@@ -43,7 +43,7 @@ func TestPictures(t *testing.T) {
 		"throughput 4, latency 4, percentiles 2": changed(record, clients(8, "set-nx"), clients(8, "fenced"), clients(64, "set-nx"),
 			clients(64, "fenced")),
 		"keys 1, keys-wait 1, throughput 3, latency 3, percentiles 3":     changed(record, keys(1), keys(2), keys(9)),
-		"rate-wait 4, rate 1, throughput 3, latency 3, percentiles 3":     changed(opened, rate("100"), rate("200"), rate("900")),
+		"rate-wait 2, rate 1, throughput 3, latency 3, percentiles 3":     changed(opened, rate("100"), rate("200"), rate("900")),
 		"throughput 2, latency 2, percentiles 2, course 2, course-wait 2": changed(record, series(9, 2000), series(9, 2000)),
 	} {
 		var got []string
@@ -105,4 +105,7 @@ func TestLive(t *testing.T) {
 		Length: 12 * time.Second, Errors: 3, Violations: 1, Open: true, Queue: 70, Dropped: 40}
 	found := &Document{Title: "7,000 locks/s", Blocks: []Block{{Heading: "Found", Text: []Text{{Text: "so far"}}}}}
 	golden(t, "live", l.Document(found))
+	if d := l.Document(nil); d.Title != "Trial 3 of 12" || len(d.Blocks) != 3 {
+		t.Error(dump(d))
+	}
 }

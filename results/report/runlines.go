@@ -52,17 +52,16 @@ func overNumbers(v *view.Run) (all []Chart) {
 			waits.Series = append(waits.Series, over(Series{Name: names[i]}, cells, func(c *results.Cell) Point {
 				return Point{Y: view.P99(c)}
 			}))
-		}
-		if s.Name == "rate" && len(lines) == 1 { // from when an arrival was due, and from when a client was free for it
-			waits.Title, waits.Y.Name, waits.Series = "Response over the load", "time to the grant", nil
-			for _, q := range []float64{0.99, 0.5} {
-				for _, m := range []results.Metric{results.Response, results.Acquire} {
-					line := Series{Name: string(m) + " p" + strconv.FormatFloat(100*q, 'g', -1, 64), Dashed: m == results.Acquire}
-					waits.Series = append(waits.Series, over(line, lines[0], func(c *results.Cell) Point {
-						return Point{Y: c.Latency[m].Quantile(q)}
-					}))
-				}
+			if s.Name == "rate" { // from when an arrival was due, and from when a client was free for it
+				whose := strings.TrimPrefix(names[i]+" · ", " · ")
+				waits.Series[len(waits.Series)-1].Name = whose + "response"
+				acquire := Series{Name: whose + "acquire", Dashed: true}
+				waits.Series = append(waits.Series, over(acquire, cells, func(c *results.Cell) Point {
+					return Point{Y: c.Latency[results.Acquire].Quantile(0.99)}
+				}))
 			}
+		}
+		if s.Name == "rate" { // their rate is that of the arrivals
 			rates, waits = waits, rates
 		}
 		all = append(all, rates, waits)

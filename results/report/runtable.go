@@ -26,7 +26,8 @@ func cellTable(v *view.Run) *Table {
 	t := columns("")
 	shown := slices.DeleteFunc(cellColumns(), func(col cellColumn) bool {
 		known := func(c *results.Cell) bool { return col.text(c, c.Figures()) != format.None }
-		return col.Only != nil && !slices.ContainsFunc(v.Cells, col.Only) || col.Drop > 0 && !slices.ContainsFunc(v.Cells, known)
+		return col.Only != nil && !slices.ContainsFunc(v.Cells, col.Only) ||
+			col.Drop > 0 && !slices.ContainsFunc(v.Cells, known)
 	})
 	for _, col := range shown {
 		title := strings.TrimPrefix(col.Group+"\n"+col.Title, "\n")
@@ -102,8 +103,6 @@ func cellColumns() (all []cellColumn) {
 		{metric.Column{Title: "±", Only: several}, "95 % interval of the median, or the range of fewer trials",
 			of(func(c *results.Cell) string { return scatter(view.Rate(c)) })},
 		wait("p50", 0.5), wait("p99", 0.99),
-		{metric.Column{Group: "wait", Title: "p99 ±", Drop: 10, Only: several}, "over the trials, each one's own",
-			of(func(c *results.Cell) string { return scatter(view.Tail(c)) })},
 	}
 	for _, m := range metric.All() {
 		if m.Column == nil {
