@@ -47,7 +47,7 @@ font-size="10" role="img" aria-labelledby="t"><title id="t">%s</title>
 %s</style>
 <rect class="paper" x="-10" y="-10" width="100%%" height="100%%" rx="4"/>%s
 </svg>
-`, units(1.65*wide), units(1.65*high), units(wide), units(high), escape(titleOf(ch)), chartStyle, p)
+`, units(1.65*wide), units(1.65*high), units(wide), units(high), escape(ch.Title), chartStyle, p)
 	return err
 }
 
@@ -56,12 +56,7 @@ func picture(ch *report.Chart, class string, width float64) string {
 	p := &plot{width: width, ch: ch}
 	p.draw()
 	const svg = `<svg class="%s" viewBox="0 0 %s %s" font-size="10" role="img" aria-label="%s">%s</svg>`
-	return fmt.Sprintf(svg, class, units(width), units(p.y), escape(titleOf(ch)), p)
-}
-
-// titleOf is what a chart is called where it is read out.
-func titleOf(ch *report.Chart) string {
-	return cmp.Or(ch.Title, strings.TrimSpace(ch.Y.Name+" over "+ch.X.Name))
+	return fmt.Sprintf(svg, class, units(width), units(p.y), escape(ch.Title), p)
 }
 
 // plot is a chart that grows downwards, and where its values have their place.
@@ -178,7 +173,10 @@ func (p *plot) lines() {
 	var labels []*label
 	colour, room, names, height := 0, 0.36*p.width, 1.0, leastHeight/2
 	name := func(class, text string) {
-		l := &label{class: class, lines: wrap(text, room)}
+		l := &label{class: class}
+		if text != "" {
+			l.lines = wrap(text, room)
+		}
 		for _, line := range l.lines {
 			names = max(names, gutter+1.1*min(room, measure(line)))
 			l.height += lineHeight

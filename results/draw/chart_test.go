@@ -94,11 +94,11 @@ func TestLabels(t *testing.T) {
 			boxes := texts(t, c.String())
 			for i, a := range boxes {
 				if a.left < -1 || a.right > 10*width+1 || a.bottom > 10*c.y || a.top < -1 {
-					t.Errorf("%s at %g: %+v leaves the canvas", titleOf(ch), width, a)
+					t.Errorf("%s at %g: %+v leaves the canvas", ch.Title, width, a)
 				}
 				for _, b := range boxes[:i] {
 					if min(a.right, b.right) > max(a.left, b.left) && min(a.bottom, b.bottom) > max(a.top, b.top) {
-						t.Errorf("%s at %g: %+v overlaps %+v", titleOf(ch), width, a, b)
+						t.Errorf("%s at %g: %+v overlaps %+v", ch.Title, width, a, b)
 					}
 				}
 			}
