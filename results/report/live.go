@@ -25,9 +25,11 @@ type Live struct {
 
 // Document returns what a command has found so far, which may be nil, with the present trial before it.
 func (l *Live) Document(found *Document) *Document {
-	d := &Document{Command: l.Command, Title: format.Upper(l.Doing), When: format.Join(l.Doing, l.Phase, l.Left)}
+	d := &Document{Command: l.Command, Title: format.Upper(l.Doing), When: format.Join(l.Phase, l.Left)}
 	if found == nil {
 		found = &Document{Title: d.Title}
+	} else {
+		d.When = format.Join(l.Doing, l.Phase, l.Left)
 	}
 	d.Title, d.Tone = found.Title, found.Tone
 	if l.Trial != nil {
