@@ -26,10 +26,11 @@ import (
 //	lockbench report -format benchfmt=head.txt head.jsonl
 //	benchstat -filter '.unit:(locks/s OR acquire-p99-sec)' base.txt head.txt
 //
-// finds the pairs; in a file of a run with two sides (-vs) it has the side as well, and -col /side makes the columns. What must be
-// alike for a comparison to mean anything (machine, server, times that are seldom set) are file configuration keys, by which
-// benchstat makes separate tables. Versions are comments, since they may be what is compared, and so are trials that ended
-// early. Durations are in seconds: benchstat takes 0 ns for another unit than 0 s.
+// finds the pairs; in a file of a run with two sides (-vs) it has the side as well, and -col /side makes the columns.
+// What must be alike for a comparison to mean anything (machine, server, times that are seldom set) are file
+// configuration keys, by which benchstat makes separate tables. Versions are comments, since they may be what is
+// compared, and so are trials that ended early. Durations are in seconds: benchstat takes 0 ns for another unit than
+// 0 s.
 func Benchfmt(w io.Writer, cells []*results.Cell) error {
 	var b bytes.Buffer
 	out := benchfmt.NewWriter(&b) // which has no errors
@@ -56,7 +57,8 @@ func Benchfmt(w io.Writer, cells []*results.Cell) error {
 				fmt.Fprintf(&b, "# left out: %s, trial %d: %s\n", benchmarkName(r), r.Trial, plain(r.Partial))
 				continue
 			}
-			res := &benchfmt.Result{Config: configuration(r), Name: benchfmt.Name(benchmarkName(r)), Iters: int(r.Counts.Acquired)}
+			name := benchfmt.Name(benchmarkName(r))
+			res := &benchfmt.Result{Config: configuration(r), Name: name, Iters: int(r.Counts.Acquired)}
 			for _, m := range figures {
 				if value, unit := benchValue(m, m.Of(r.Figures())); finite(value) {
 					res.Values = append(res.Values, benchfmt.Value{Value: value, Unit: unit})
@@ -127,8 +129,8 @@ func configuration(r *results.Record) (config []benchfmt.Config) {
 	return config
 }
 
-// benchValue returns a value in the unit that benchstat scales: seconds, bytes, or a count of something. Its name is the
-// unit's beginning, as in Go's own p99-latency-ns, and what it is per comes last: server-cpu-sec/lock.
+// benchValue returns a value in the unit that benchstat scales: seconds, bytes, or a count of something. Its name is
+// the unit's beginning, as in Go's own p99-latency-ns, and what it is per comes last: server-cpu-sec/lock.
 func benchValue(m *metric.Metric, v float64) (float64, string) {
 	name := strings.ReplaceAll(m.Name, ".", "-")
 	at := strings.IndexByte(name+"/", '/')

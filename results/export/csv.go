@@ -1,6 +1,7 @@
 package export
 
-// CSV (RFC 4180) for spreadsheets and data frames. Units stand in the header; an empty field is not known, or was not set.
+// CSV (RFC 4180) for spreadsheets and data frames. Units stand in the header; an empty field is not known, or was not
+// set.
 
 import (
 	"encoding/csv"
@@ -17,8 +18,8 @@ import (
 	"github.com/lockbench/lockbench/results/spec"
 )
 
-// CSV writes a row a trial: which one it is, its settings by the names of the flags, what was measured, and every figure that
-// any trial knows. Partial trials are among them, and say why in their column.
+// CSV writes a row a trial: which one it is, its settings by the names of the flags, what was measured, and every
+// figure that any trial knows. Partial trials are among them, and say why in their column.
 func CSV(w io.Writer, cells []*results.Cell) error {
 	asked := slices.DeleteFunc(slices.Clone(settings), func(s spec.Setting) bool {
 		always := slices.Contains([]string{"driver", "lock", "wait"}, s.Name)
@@ -70,8 +71,8 @@ func (out csvWriter) end() error {
 	return out.Error()
 }
 
-// field returns a field. A spreadsheet takes text that begins with one of these for a formula and runs it, so it gets an
-// apostrophe (OWASP, CSV Injection). A number may begin with a minus.
+// field returns a field. A spreadsheet takes text that begins with one of these for a formula and runs it, so it gets
+// an apostrophe (OWASP, CSV Injection). A number may begin with a minus.
 func field(s string) string {
 	s = plain(s)
 	if _, err := strconv.ParseFloat(s, 64); err == nil || s == "" || !strings.ContainsRune("=+-@", rune(s[0])) {
@@ -80,8 +81,8 @@ func field(s string) string {
 	return "'" + s
 }
 
-// ComparisonCSV writes a row a cell and figure. Medians, intervals and thresholds are in the figure's base unit (ns, µs of
-// CPU time, bytes; shares from 0 to 1), changes are ratios less one: -0.05 is a loss of 5 %.
+// ComparisonCSV writes a row a cell and figure. Medians, intervals and thresholds are in the figure's base unit (ns,
+// µs of CPU time, bytes; shares from 0 to 1), changes are ratios less one: -0.05 is a loss of 5 %.
 func ComparisonCSV(w io.Writer, c *compare.Comparison) error {
 	out := csvWriter{csv.NewWriter(w)}
 	out.row("cell", "figure", "unit", "base_n", "base_median", "base_low", "base_high",
@@ -104,9 +105,9 @@ func ComparisonCSV(w io.Writer, c *compare.Comparison) error {
 // PlanCSV writes a row a candidate, the best first. Rates are arrivals a second.
 func PlanCSV(w io.Writer, a *capacity.Answer) error {
 	out := csvWriter{csv.NewWriter(w)}
-	out.row("candidate", "driver", "lock", "wait", "verdict", "why", "sustains/s", "low/s", "high/s", "at-least", "headroom",
-		"binding", "floor", "occupies (ns)", "clients", "connections", "commands/lock", "server CPU/lock (us)",
-		"first full", "full at/s", "trials")
+	out.row("candidate", "driver", "lock", "wait", "verdict", "why", "sustains/s", "low/s", "high/s", "at-least",
+		"headroom", "binding", "floor", "occupies (ns)", "clients", "connections", "commands/lock",
+		"server CPU/lock (us)", "first full", "full at/s", "trials")
 	for _, c := range a.Known().Candidates {
 		first := capacity.Resource{}
 		if len(c.Resources) > 0 {

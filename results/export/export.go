@@ -1,8 +1,8 @@
-// Package export writes records and comparisons for other programs: spreadsheets, benchstat, HdrHistogram's plotter and the
-// test pages of CI servers. What people read is package report's.
+// Package export writes records and comparisons for other programs: spreadsheets, benchstat, HdrHistogram's plotter
+// and the test pages of CI servers. What people read is package report's.
 //
-// All of it is made from cells (results.Collector), a comparison, a plan or a proof alone, so that one file of records gives
-// the same output everywhere. Errors are those of the writer.
+// All of it is made from cells (results.Collector), a comparison, a plan or a proof alone, so that one file of
+// records gives the same output everywhere. Errors are those of the writer.
 package export
 
 import (
@@ -21,8 +21,8 @@ import (
 	"github.com/lockbench/lockbench/results/spec"
 )
 
-// plain returns s on one line, without what a terminal or a parser would take for more than text: what a server has answered
-// stands in records too.
+// plain returns s on one line, without what a terminal or a parser would take for more than text: what a server has
+// answered stands in records too.
 func plain(s string) string { return strings.TrimSpace(format.Clean(s)) }
 
 // finite reports whether v is a number, and not a figure that is not known.
@@ -66,8 +66,8 @@ var settings = append(slices.Clone(spec.Recorded), spec.Derived("classes", typed
 // textOf returns a setting of r as it is typed; empty if it was not set.
 func textOf(s spec.Setting, r *results.Record) string { return s.Text(&r.Plan, &r.Plan.Load) }
 
-// typedClasses names the classes and how many clients each has. What else a class is stands in its record alone; four digits
-// of a hash tell two sets of classes apart.
+// typedClasses names the classes and how many clients each has. What else a class is stands in its record alone; four
+// digits of a hash tell two sets of classes apart.
 func typedClasses(p *spec.Plan) string {
 	if len(p.Classes) == 0 {
 		return ""

@@ -18,8 +18,8 @@ import (
 
 var unnamable = regexp.MustCompile(`[^a-z0-9]+`)
 
-// Hgrm writes a file for every cell and each of its latencies that has any values. create makes a file of what write writes;
-// its name has the cell's number and its label, in letters that every file system takes.
+// Hgrm writes a file for every cell and each of its latencies that has any values. create makes a file of what write
+// writes; its name has the cell's number and its label, in letters that every file system takes.
 func Hgrm(cells []*results.Cell, labels []string, create func(name string, write func(io.Writer) error) error) error {
 	for i, c := range cells {
 		name := strings.ToLower(cmp.Or(labels[i], c.First().Plan.Driver))
@@ -35,8 +35,8 @@ func Hgrm(cells []*results.Cell, labels []string, create func(name string, write
 	return nil
 }
 
-// WriteHgrm writes one distribution, in milliseconds with six digits behind the point, which are whole nanoseconds. The error is the
-// writer's, or that of a payload that does not decode.
+// WriteHgrm writes one distribution, in milliseconds with six digits behind the point, which are whole nanoseconds.
+// The error is the writer's, or that of a payload that does not decode.
 func WriteHgrm(w io.Writer, l results.Latency) error {
 	packed, err := l.Histogram()
 	if err != nil {

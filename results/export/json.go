@@ -1,6 +1,7 @@
 package export
 
-// JSON with every digit, in the base units of the figures, for programs that decide for themselves. What is not known is null.
+// JSON with every digit, in the base units of the figures, for programs that decide for themselves. What is not known
+// is null.
 
 import (
 	"encoding/json"
@@ -19,7 +20,8 @@ import (
 	"github.com/lockbench/lockbench/results/view"
 )
 
-// schema is the version of what ComparisonJSON and CheckJSON write. Fields may be added; it rises when one changes its meaning.
+// schema is the version of what ComparisonJSON and CheckJSON write. Fields may be added; it rises when one changes
+// its meaning.
 const schema = 1
 
 type comparisonJSON struct {
@@ -44,10 +46,10 @@ type resultJSON struct {
 	Better     metric.Better `json:"better,omitempty"`
 	Base       estimateJSON  `json:"base"`
 	Head       estimateJSON  `json:"head"`
-	Change     *float64      `json:"change"`      // of the medians, or the middle of the pairs (Hodges and Lehmann) if paired
+	Change     *float64      `json:"change"`      // of the medians; of pairs by Hodges and Lehmann
 	ChangeLow  *float64      `json:"change_low"`  // of its 95 % interval
 	ChangeHigh *float64      `json:"change_high"` // of its 95 % interval
-	P          *float64      `json:"p"`           // two-sided: Mann and Whitney, or Wilcoxon's signed ranks if paired
+	P          *float64      `json:"p"`           // two-sided: Mann and Whitney; of pairs Wilcoxon
 	PAdjusted  *float64      `json:"p_adjusted"`  // by which it was judged; null if it was not tested
 	compare.Result
 }
@@ -67,10 +69,11 @@ func ComparisonJSON(w io.Writer, c *compare.Comparison) error {
 	} {
 		*list = notNull(*list)
 	}
-	return encode(w, comparisonJSON{schema, c.Verdict, notNull(c.Reasons()), &whole, each(c.Cells, func(cell compare.Cell) cellJSON {
+	cells := each(c.Cells, func(cell compare.Cell) cellJSON {
 		cell.Notes = notNull(cell.Notes)
 		return cellJSON{cell, each(cell.Base, id), each(cell.Head, id), each(cell.Figures, resultOf)}
-	})})
+	})
+	return encode(w, comparisonJSON{schema, c.Verdict, notNull(c.Reasons()), &whole, cells})
 }
 
 func resultOf(r compare.Result) resultJSON {
@@ -142,7 +145,7 @@ func encode(w io.Writer, v any) error {
 
 type checkJSON struct {
 	Schema     int                 `json:"schema"`
-	Verdict    compare.Verdict     `json:"verdict,omitempty"` // the worst of all; absent if there is no threshold and no violation
+	Verdict    compare.Verdict     `json:"verdict,omitempty"` // the worst; absent without thresholds or violations
 	Reasons    []compare.Reason    `json:"reasons"`           // of all that is inconclusive, each once
 	Thresholds []compare.Threshold `json:"thresholds"`        // as -fail-on has them
 	Missing    []string            `json:"missing"`           // cells that were asked for and have no trial
@@ -158,7 +161,7 @@ type checkedJSON struct {
 	Traits    results.Traits        `json:"traits"`               // what the design claims
 	Trials    []string              `json:"trials"`               // IDs of the records
 	Partial   string                `json:"partial,omitempty"`    // why the only trial ended early; absent from whole ones
-	LimitedBy results.LimitedBy     `json:"limited_by,omitempty"` // what held the load up; absent if nothing is known to have
+	LimitedBy results.LimitedBy     `json:"limited_by,omitempty"` // what held the load up; absent if unknown
 	Exclusion exclusionJSON         `json:"exclusion"`
 	Flags     []view.Mark           `json:"flags"`    // words that mark the figures
 	Warnings  []string              `json:"warnings"` // of all trials, each once
@@ -194,14 +197,15 @@ type limitJSON struct {
 
 // CheckJSON writes a run by itself, judged by absolute thresholds.
 func CheckJSON(w io.Writer, c *compare.Check) error {
-	return encode(w, checkJSON{schema, c.Verdict, notNull(c.Reasons()), notNull(c.Thresholds), notNull(c.Missing), each(c.Cells, checkedOf)})
+	reasons, cells := notNull(c.Reasons()), each(c.Cells, checkedOf)
+	return encode(w, checkJSON{schema, c.Verdict, reasons, notNull(c.Thresholds), notNull(c.Missing), cells})
 }
 
 func checkedOf(c compare.CheckedCell) checkedJSON {
 	first := c.First()
 	one := checkedJSON{
-		Label: c.Label, Verdict: c.Verdict, Command: first.Plan.Command, Plan: first.Plan, Server: first.Server, Traits: first.Traits,
-		Trials: each(c.Trials, id), Partial: c.Partial(), LimitedBy: c.Limit().By, Flags: notNull(view.Flags(c.Cell)),
+		Label: c.Label, Verdict: c.Verdict, Command: first.Plan.Command, Plan: first.Plan, Server: first.Server,
+		Traits: first.Traits, Trials: each(c.Trials, id), Partial: c.Partial(), LimitedBy: c.Limit().By, Flags: notNull(view.Flags(c.Cell)),
 		Warnings: notNull(c.Warnings), Figures: map[string]figureJSON{}, Limits: []limitJSON{},
 	}
 	for _, m := range metric.All() {

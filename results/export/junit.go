@@ -1,7 +1,7 @@
 package export
 
-// JUnit's XML, which CI servers show as tests: a test case for every judged result. There is no standard; what is written here
-// is what the schemas of Ant and of Jenkins' xUnit plug-in have in common, which all readers take.
+// JUnit's XML, which CI servers show as tests: a test case for every judged result. There is no standard; what is
+// written here is what the schemas of Ant and of Jenkins' xUnit plug-in have in common, which all readers take.
 
 import (
 	"cmp"
@@ -32,7 +32,7 @@ type junitSuite struct {
 	Skipped    int             `xml:"skipped,attr"`
 	Time       string          `xml:"time,attr"`                // seconds; no case has a time of its own
 	Timestamp  string          `xml:"timestamp,attr,omitempty"` // in UTC, without a zone: when the youngest trial began
-	Host       string          `xml:"hostname,attr"`            // what Ant writes if it does not know; records do not name theirs
+	Host       string          `xml:"hostname,attr"`            // as Ant writes it if it is not known
 	Properties []junitProperty `xml:"properties>property,omitempty"`
 	Cases      []junitCase     `xml:"testcase"`
 	Out        *junitText      `xml:"system-out"`
@@ -131,7 +131,8 @@ func JUnitComparison(w io.Writer, c *compare.Comparison) error {
 		trials = append(append(trials, cell.Base...), cell.Head...)
 	}
 	s := newSuite("lockbench compare "+c.Base.Name+" → "+c.Head.Name, trials, c.Notes,
-		"verdict", string(c.Verdict), "reasons", joined(c.Reasons()), "alpha", digits(c.Alpha), "tests", strconv.Itoa(c.Tests),
+		"verdict", string(c.Verdict), "reasons", joined(c.Reasons()),
+		"alpha", digits(c.Alpha), "tests", strconv.Itoa(c.Tests),
 		"base.trials", strconv.Itoa(c.Base.Trials), "head.trials", strconv.Itoa(c.Head.Trials),
 		"base.revisions", joined(c.Base.Revisions), "head.revisions", joined(c.Head.Revisions))
 	for _, cell := range c.Cells {
@@ -184,8 +185,8 @@ func JUnitCheck(w io.Writer, c *compare.Check) error {
 	return s.write(w)
 }
 
-// JUnitPlan writes a test case for each load that no lock can carry, and for each candidate: one that sustains the rate passes,
-// one that is ruled out or has broken mutual exclusion fails.
+// JUnitPlan writes a test case for each load that no lock can carry, and for each candidate: one that sustains the
+// rate passes, one that is ruled out or has broken mutual exclusion fails.
 func JUnitPlan(w io.Writer, a *capacity.Answer) error {
 	a = a.Known()
 	asked := format.Three(a.Rate) + "/s under " + a.SLO
@@ -200,13 +201,15 @@ func JUnitPlan(w io.Writer, a *capacity.Answer) error {
 		}
 	}
 	for _, c := range a.Candidates {
-		var details []string
+		sustains := ""
 		if r := c.Sustains; r.Low > 0 && r.Mid > 0 {
-			details = append(details, fmt.Sprintf("sustains: %s/s (%s to %s)", format.Three(r.Mid), format.Three(r.Low), format.Three(r.High)))
+			sustains = fmt.Sprintf("%s/s (%s to %s)", format.Three(r.Mid), format.Three(r.Low), format.Three(r.High))
 		}
-		for _, fact := range [][2]string{{"remedy", c.Remedy}, {"limited by", c.Binding}, {"risk", c.Wrong}, {"command", c.Plan.Command}} {
+		var details []string
+		for _, fact := range [][2]string{{"sustains: ", sustains}, {"remedy: ", c.Remedy}, {"limited by: ", c.Binding},
+			{"risk: ", c.Wrong}, {"command: ", c.Plan.Command}} {
 			if fact[1] != "" {
-				details = append(details, fact[0]+": "+fact[1])
+				details = append(details, fact[0]+fact[1])
 			}
 		}
 		s.add(c.Name, asked, outcomes[string(c.Verdict)], string(c.Verdict), because(c.Verdict, "", c.Why), details...)
@@ -214,9 +217,9 @@ func JUnitPlan(w io.Writer, a *capacity.Answer) error {
 	return s.write(w)
 }
 
-// JUnitProof writes a test case for each cell that its hazard applies to, but for those that are only controls. A cell that is
-// an alarm fails, and one of which nothing is known is skipped, with the reason, unless that is a change to the baseline. A
-// control that is wrong is a failure of its own, and so is what was named and not tested.
+// JUnitProof writes a test case for each cell that its hazard applies to, but for those that are only controls. A
+// cell that is an alarm fails, and one of which nothing is known is skipped, with the reason, unless that is a change
+// to the baseline. A control that is wrong is a failure of its own, and so is what was named and not tested.
 func JUnitProof(w io.Writer, r *safety.Report) error {
 	s := newSuite("lockbench prove", nil, nil)
 	for _, u := range r.Untested() {
@@ -241,7 +244,8 @@ func JUnitProof(w io.Writer, r *safety.Report) error {
 		case c.Verdict.Open(), c.Verdict == safety.NoServer:
 			o = skipped
 		}
-		s.add(c.Hazard, c.Driver+" "+c.Lock, o, string(c.Verdict), why, fmt.Sprintf("failed %d of %d", c.Failed, c.Attempts), c.Command)
+		attempts := fmt.Sprintf("failed %d of %d", c.Failed, c.Attempts)
+		s.add(c.Hazard, c.Driver+" "+c.Lock, o, string(c.Verdict), why, attempts, c.Command)
 	}
 	return s.write(w)
 }

@@ -53,18 +53,15 @@ func Duration(d time.Duration) string {
 
 // Exact formats a duration as it was typed, with all its digits, "1.5 ms", "30 s".
 func Exact(d time.Duration) string {
-	for _, u := range []struct {
-		unit time.Duration
-		name string
-	}{{time.Second, "s"}, {time.Millisecond, "ms"}, {time.Microsecond, "µs"}} {
-		if d.Abs() >= u.unit {
-			return strconv.FormatFloat(float64(d)/float64(u.unit), 'f', -1, 64) + " " + u.name
-		}
-	}
-	if d == 0 {
+	text := d.String()
+	switch {
+	case d == 0:
 		return "0"
+	case d.Abs() >= time.Second:
+		return strconv.FormatFloat(float64(d)/1e9, 'f', -1, 64) + " s"
 	}
-	return strconv.FormatInt(int64(d), 10) + " ns"
+	unit := strings.IndexAny(text, "nµm")
+	return text[:unit] + " " + text[unit:]
 }
 
 // Count formats a count: 1,234,567.
@@ -99,24 +96,26 @@ func Percent(share float64) string {
 	return strconv.FormatFloat(v, 'f', digits, 64) + " %"
 }
 
-// Visible returns r, or a blank for what a terminal or a page obeys instead of showing it: control characters, those that
-// turn the direction of text, and what is no character.
+var invisible = []*unicode.RangeTable{unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Noncharacter_Code_Point}
+
+// Visible returns r, or a blank for what a terminal or a page obeys instead of showing it: control characters, those
+// that turn the direction of text, and what is no character.
 func Visible(r rune) rune {
-	if r == utf8.RuneError || unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Noncharacter_Code_Point) {
+	if r == utf8.RuneError || unicode.In(r, invisible...) {
 		return ' '
 	}
 	return r
 }
 
-// Clean makes text from a record fit for a terminal, a table and a file of XML: what a server answered may hold line breaks,
-// escape sequences and what is no character. The blanks of Glue stay, for Wrap to replace.
+// Clean makes text from a record fit for a terminal, a table and a file of XML: what a server answered may hold line
+// breaks, escape sequences and what is no character. The blanks of Glue stay, for Wrap to replace.
 func Clean(s string) string { return Tame(strings.Map(Visible, s)) }
 
 // Line is Clean without the blanks of Glue, for a page that breaks its lines itself.
 func Line(s string) string { return strings.ReplaceAll(Clean(s), Unbroken, " ") }
 
-// commands are GitHub's workflow commands in both spellings. A step's output is searched for them line by line, blanks at the
-// beginning left out, and a word may come to stand there.
+// commands are GitHub's workflow commands in both spellings. A step's output is searched for them line by line,
+// blanks at the beginning left out, and a word may come to stand there.
 var commands = regexp.MustCompile(`(^|\s)::([a-z]+(?:-[a-z]+)*(?:\s[^:]*)?::)|##\[`)
 
 // Tame breaks up workflow commands in text from a record, so that a build server does not obey them.
@@ -224,8 +223,8 @@ func Upper(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// Few joins names as a sentence does; of more than most it names the first, and counts the rest. Semicolons stand between
-// names that have commas or points.
+// Few joins names as a sentence does; of more than most it names the first, and counts the rest. Semicolons stand
+// between names that have commas or points.
 func Few(names []string, most int) string {
 	separator := ", "
 	if slices.ContainsFunc(names, func(name string) bool { return strings.ContainsAny(name, ",·") }) {
@@ -237,7 +236,8 @@ func Few(names []string, most int) string {
 	if rest <= 1 {
 		return strings.Join(names, separator)
 	}
-	return strings.Join(names[:most], separator) + fmt.Sprintf("%s and %s more", strings.TrimRight(separator, ", "), Count(rest))
+	more := fmt.Sprintf("%s and %s more", strings.TrimRight(separator, ", "), Count(rest))
+	return strings.Join(names[:most], separator) + more
 }
 
 // Change formats a change, a ratio less one, in percent and with its sign, "−12.5 %". It is a dash if it is not known.

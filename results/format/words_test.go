@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestFewWords: what people read beside figures takes twelve words at most; the rest stands in the help. Texts that are added to
-// one another are one; templates are none.
+// TestFewWords: what people read beside figures takes twelve words at most; the rest stands in the help. Texts that
+// are added to one another are one; templates are none.
 func TestFewWords(t *testing.T) {
 	const most = 12
 	for _, dir := range []string{"report", "draw", "view", "export", "format", "metric"} {

@@ -1,6 +1,6 @@
-// Package metric is the table of metrics: each number that a record, a cell or a class of clients has, its unit, and what
-// is better. Tables, pages, exports, thresholds, comparisons and histories loop over it, so that all mean the same
-// by "acquire.p99". A new row is all that a new metric of a record takes.
+// Package metric is the table of metrics: each number that a record, a cell or a class of clients has, its unit, and
+// what is better. Tables, pages, exports, thresholds, comparisons and histories loop over it, so that all mean the
+// same by "acquire.p99". A new row is all that a new metric of a record takes.
 package metric
 
 import (
@@ -43,7 +43,8 @@ type Metric struct {
 	// Column is the metric's place in the table of cells, nil if it has none.
 	Column *Column
 
-	// Of returns the metric in the base unit; NaN if it is not known, or a quantile of too few values (see results.Enough).
+	// Of returns the metric in the base unit; NaN if it is not known, or a quantile of too few values (see
+	// results.Enough).
 	Of func(results.Figures) float64
 }
 

@@ -33,8 +33,8 @@ var Distributions = []Distribution{
 	{results.Hiccup, "hiccup", Neither, "how late a ticker beside the load was", nil},
 }
 
-// table is all metrics. A narrow table of cells drops first what a lock costs, then the share of the bound, the hand-off,
-// and where a wait of an open loop came from. It keeps the throughput and whether the lock excluded.
+// table is all metrics. A narrow table of cells drops first what a lock costs, then the share of the bound, the
+// hand-off, and where a wait of an open loop came from. It keeps the throughput and whether the lock excluded.
 var table = slices.Concat(
 	[]*Metric{
 		{Name: "locks/s", Unit: PerSecond, Better: Higher, About: "granted locks a second",

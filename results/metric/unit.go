@@ -16,8 +16,8 @@ type Unit struct {
 	Suffix  string // of a metric's name in a CSV header: "_ns"
 	Example string // an amount as a threshold writes it
 
-	// Bench is what a name in Go's benchmark format has for the unit that benchstat scales, seconds or bytes. Scale is what
-	// a value is divided by; 0: nothing.
+	// Bench is what a name in Go's benchmark format has for the unit that benchstat scales, seconds or bytes. Scale is
+	// what a value is divided by; 0: nothing.
 	Bench string
 	Scale float64
 
