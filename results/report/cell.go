@@ -114,15 +114,12 @@ func (t *Table) tell(v *view.Run, names []string, tone Tone, label string, of fu
 	times, all := map[string]int{}, &Table{}
 	for i, c := range v.Cells {
 		for _, text := range of(c) {
-			if times[text]++; names == nil {
-				whose.Once(text, "")
-			} else {
-				whose.Once(text, spaced(names[i]))
-			}
+			times[text]++
+			whose.Once(text, spaced(names[i]))
 		}
 	}
 	for _, text := range whose.Keys {
-		if text != "" && names != nil && times[text] < len(v.Cells) {
+		if text != "" && times[text] < len(v.Cells) {
 			text = format.Few(whose.Of[text], named) + ": " + text
 		}
 		all.fact(tone, label, text)

@@ -202,7 +202,11 @@ func environment(v *view.Run) *Table {
 	} {
 		t.tell(v, names, Plain, f.label, of(f.text), nil)
 	}
-	t.tell(v, nil, Plain, "command", of(func(c *results.Cell) string { return c.Plan().Command }), nil)
 	t.fact(Plain, "started", v.Cells[0].First().Started.UTC().Format(time.DateTime)+" UTC")
+	for i, c := range v.Cells {
+		if command := c.Plan().Command; i == 0 || command != v.Cells[i-1].Plan().Command {
+			t.fact(Plain, "command", command)
+		}
+	}
 	return t
 }
