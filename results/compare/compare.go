@@ -107,10 +107,6 @@ type Result struct {
 	least float64 // the least P that so many trials can have, if all other tests have their least; NaN if it was not tested
 }
 
-// Guessed reports whether Needed comes from so few trials that it is a guess: from three a side it is a third of the right
-// number once in ten times, twice of it once more, and what happens seldom has not been seen yet.
-func (r Result) Guessed() bool { return min(r.Change.Base.N, r.Change.Head.N) < stats.MinTrials }
-
 // Compare matches the cells of both sides and judges what became of their figures.
 //
 // Cells belong together if their plans agree in all but the seed, the command line and the workload's name, and if they ran

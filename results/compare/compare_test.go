@@ -189,9 +189,6 @@ func TestNeeded(t *testing.T) {
 	if n := c.Cells[0].Figures[0].Needed; n != 4 { // 2/C(8,4) = 0.029, and hardly any scatter
 		t.Errorf("three trials: needs %d, want 4", n)
 	}
-	if !c.Cells[0].Figures[0].Guessed() {
-		t.Error("what three trials need is more than a guess")
-	}
 	one := compared(t, series(1e5)[:1], series(1e5)[:1], Options{Thresholds: thresholds(t, "locks/s<-5%,acquire.p99>+5%")})
 	if n := one.Cells[0].Figures[0].Needed; n != 5 || one.Tests != 0 { // 2/C(10,5) = 0.0079 < 0.025 < 2/C(8,4)
 		t.Errorf("one trial, two figures: needs %d after %d tests, want 5 after none", n, one.Tests)
@@ -203,7 +200,7 @@ func TestNeeded(t *testing.T) {
 		return recs
 	}
 	six := compared(t, wide(series(1e5)[:6]), wide(series(1e5)[:6]), Options{Thresholds: thresholds(t, "locks/s<-5%")})
-	if r := six.Cells[0].Figures[0]; r.Needed <= 6 || r.Guessed() {
+	if r := six.Cells[0].Figures[0]; r.Needed <= 6 {
 		t.Errorf("six trials that scatter: %+v", r)
 	}
 }
