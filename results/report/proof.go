@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,21 +14,24 @@ import (
 	"github.com/lockbench/lockbench/results/view"
 )
 
-// namedCells is how many cells, hazards or locks a fact names before it counts the rest.
-const namedCells = 3
+const (
+	namedCells = 3 // before the rest is counted
+	safest     = 8 // locks without -v
+)
 
-// proven is what the attempts of a proof have shown of one lock: under which hazards.
-type proven struct {
-	name                      string
-	both, stuck, other, holds []string
-	admitted                  []string // by the design, and cannot be tested here
+// ways are those in which a lock fails: said of one of them, and of several.
+var ways = []struct{ one, many string }{
+	{"two holders after", "can have two holders at once"}, {"stuck after", "can get stuck"},
+	{"wrong or late after", "can be wrong or late"},
 }
 
-// tested returns under how many hazards something is known of it.
-func (p *proven) tested() int {
-	all := slices.Concat(p.both, p.stuck, p.other, p.holds)
-	slices.Sort(all)
-	return len(slices.Compact(all))
+// proven is what the attempts of a proof have shown of one lock: after which hazards.
+type proven struct {
+	name           string
+	failed         [3][]string // in each of the ways
+	holds          []string
+	admitted, idle []string // not tested: what the design admits, and what does not apply to it
+	tested         int
 }
 
 // Proof returns what a report of lockbench prove says.
@@ -42,11 +44,14 @@ func Proof(r *safety.Report) *Document {
 	if spent := r.Spent.Round(100 * time.Millisecond); spent > 0 {
 		d.When += " · " + format.Duration(spent)
 	}
-	d.add(Block{Table: proofLimits(r, locks)})
 	if len(locks) > 1 {
-		d.add(Block{Heading: "Locks by hazards", Table: proofMatrix(r, false)}, Block{Text: proofLegend(r)})
+		d.add(Block{Table: lockTable(locks)})
 	}
-	d.add(Block{Heading: "Controls", Detail: true, Table: proofMatrix(r, true)})
+	d.add(Block{Table: proofFacts(r, locks)})
+	if len(locks) > 1 {
+		d.add(Block{Heading: "Locks by hazards", Detail: true, Table: proofMatrix(r)},
+			Block{Detail: true, Text: proofLegend(r)})
+	}
 	for i := range r.Hazards {
 		d.add(hazardBlocks(r, &r.Hazards[i])...)
 	}
@@ -73,12 +78,15 @@ func provenLocks(r *safety.Report) (locks []*proven) {
 				*list = append(*list, c.Hazard)
 			}
 		}
-		fails := c.Exercised() && c.Verdict == safety.Fails
-		add(&p.both, fails && c.Longest > 0)
-		add(&p.stuck, fails && c.Never)
-		add(&p.other, fails && c.Longest == 0 && !c.Never)
-		add(&p.holds, c.Exercised() && !fails)
+		if c.Exercised() {
+			p.tested++
+			add(&p.failed[0], c.Verdict == safety.Fails && c.Longest > 0)
+			add(&p.failed[1], c.Verdict == safety.Fails && c.Never)
+			add(&p.failed[2], c.Verdict == safety.Fails && c.Longest == 0 && !c.Never)
+			add(&p.holds, c.Verdict == safety.Survives)
+		}
 		add(&p.admitted, c.Verdict == safety.NotApplicable && c.Listed)
+		add(&p.idle, c.Verdict == safety.NotApplicable && !c.Listed)
 	}
 	return locks
 }
@@ -89,16 +97,7 @@ func proofTitle(r *safety.Report, locks []*proven) (title string, tone Tone) {
 	if len(untested) > 0 && untested[0].What == "" {
 		return "Nothing was tested: " + untested[0].Why, Warn
 	}
-	var both, stuck int
-	for _, p := range locks {
-		both, stuck = both+min(1, len(p.both)), stuck+min(1, len(p.stuck))
-	}
-	all := format.Plural(len(locks), "lock")
-	title = fmt.Sprintf("%d of %s can have two holders at once · %d can get stuck", both, all, stuck)
-	if p := locks[0]; len(locks) == 1 {
-		title = fmt.Sprintf("%s: two holders after %d of %s · stuck after %d",
-			p.name, len(p.both), format.Plural(p.tested(), "hazard"), len(p.stuck))
-	}
+	title = failures(locks)
 	alarms, unknown := len(r.Select((*safety.Cell).Alarm)), len(r.Select((*safety.Cell).Unknown))+len(untested)
 	switch outcome := r.Outcome(); {
 	case outcome == safety.Lost && r.Baseline != "":
@@ -115,10 +114,54 @@ func proofTitle(r *safety.Report, locks []*proven) (title string, tone Tone) {
 	return title, Good
 }
 
+// failures counts the locks that fail, or the hazards after which a single one does: "2 of 5 locks can have two holders at once".
+func failures(locks []*proven) string {
+	text, name, of := "", "", " of "+format.Plural(len(locks), "lock")
+	if len(locks) == 1 {
+		name, of = locks[0].name+": ", " of "+format.Plural(locks[0].tested, "hazard")
+	}
+	for i, way := range ways {
+		failed := slices.DeleteFunc(slices.Clone(locks), func(p *proven) bool { return len(p.failed[i]) == 0 })
+		switch {
+		case len(failed) == 0:
+			continue
+		case name == "":
+			text += fmt.Sprintf(" · %d%s %s", len(failed), of, way.many)
+		default:
+			text += fmt.Sprintf(" · %s %d%s", way.one, len(failed[0].failed[i]), of)
+		}
+		of = ""
+	}
+	return name + cmp.Or(strings.TrimPrefix(text, " · "), "no failure seen")
+}
+
 func failing(c *safety.Cell) bool { return c.Verdict == safety.Fails && !c.Control }
 
-// proofLimits returns the facts: what is worse than it should be, what is not known, and what can go wrong.
-func proofLimits(r *safety.Report, locks []*proven) *Table {
+// lockTable counts after how many hazards each lock failed: the locks first that two clients hold least often.
+func lockTable(locks []*proven) *Table {
+	t := columns("lock")
+	for _, way := range ways {
+		t.Columns = append(t.Columns, Column{Title: strings.Replace(way.one, " after", "\nafter", 1)})
+	}
+	t.Columns = append(t.Columns, Column{Title: "holds\nagainst", About: "so many hazards"})
+	share := func(p *proven) float64 { return float64(len(p.failed[0])) / float64(p.tested) }
+	locks = slices.DeleteFunc(slices.Clone(locks), func(p *proven) bool { return p.tested == 0 })
+	slices.SortStableFunc(locks, func(a, b *proven) int { return cmp.Compare(share(a), share(b)) })
+	if len(locks) > safest {
+		t.Columns[0].Title, locks = "the safest locks", locks[:safest]
+	}
+	for _, p := range locks {
+		texts := []string{p.name}
+		for _, list := range append(p.failed[:], p.holds) {
+			texts = append(texts, known(float64(len(list)), metric.Count.Format))
+		}
+		t.row(texts...)
+	}
+	return dense(t)
+}
+
+// proofFacts returns what is worse than it should be, what is not known, and what to do next.
+func proofFacts(r *safety.Report, locks []*proven) *Table {
 	t := &Table{}
 	worse := "not admitted"
 	if r.Baseline != "" {
@@ -141,9 +184,7 @@ func proofLimits(r *safety.Report, locks []*proven) *Table {
 	}
 	t.fact(Warn, "not known", fewCells(r, func(c *safety.Cell) bool { return c.Unknown() && !c.Doubted },
 		func(c *safety.Cell) string { return string(c.Verdict) }))
-	if r.Partial != "" {
-		t.fact(Warn, "partial", r.Partial)
-	}
+	t.fact(Warn, "partial", r.Partial)
 	var missing view.Grouped[string, *safety.Cell]
 	for _, c := range r.Select(func(c *safety.Cell) bool { return c.Missing != "" && !c.Control }) {
 		missing.Add(c.Missing, c)
@@ -154,15 +195,12 @@ func proofLimits(r *safety.Report, locks []*proven) *Table {
 	t.fact(Good, "better", fewCells(r, (*safety.Cell).Mended, func(*safety.Cell) string { return "failed before" }))
 	if len(locks) == 1 {
 		p := locks[0]
-		t.fact(Plain, "two holders after", strings.Join(p.both, ", "))
-		t.fact(Plain, "stuck after", strings.Join(p.stuck, ", "))
-		t.fact(Plain, "wrong or late after", strings.Join(p.other, ", "))
+		for i, way := range ways {
+			t.fact(Plain, way.one, strings.Join(p.failed[i], ", "))
+		}
 		t.fact(Plain, "holds against", strings.Join(p.holds, ", "))
 		t.fact(Plain, "admits, untested", strings.Join(p.admitted, ", "))
-	} else {
-		t.fact(Plain, "two holders after", mostOf(locks, func(p *proven) []string { return p.both }))
-		t.fact(Plain, "stuck after", mostOf(locks, func(p *proven) []string { return p.stuck }))
-		t.fact(Plain, "fewest two holders", fewestBoth(locks))
+		t.fact(Plain, "do not apply", strings.TrimPrefix(format.Plural(len(p.idle), "hazard"), "0 hazards"))
 	}
 	t.fact(Plain, "next", proofNext(r))
 	return t
@@ -181,35 +219,6 @@ func fewCells(r *safety.Report, is func(*safety.Cell) bool, remark func(*safety.
 	return format.Few(names, namedCells)
 }
 
-// mostOf names the hazards that most locks have in a list.
-func mostOf(locks []*proven, list func(*proven) []string) string {
-	n := map[string]int{}
-	for _, p := range locks {
-		for _, hazard := range list(p) {
-			n[hazard]++
-		}
-	}
-	names := slices.SortedFunc(maps.Keys(n), func(a, b string) int { return cmp.Or(n[b]-n[a], cmp.Compare(a, b)) })
-	for i, name := range names {
-		names[i] = fmt.Sprintf("%s %d", name, n[name])
-	}
-	if len(names) > namedCells {
-		return strings.Join(names[:namedCells], " · ") + fmt.Sprintf(" · %d more", len(names)-namedCells)
-	}
-	return strings.Join(names, " · ")
-}
-
-// fewestBoth names the locks with the lowest share of hazards after which there are two holders.
-func fewestBoth(locks []*proven) string {
-	tested := slices.DeleteFunc(slices.Clone(locks), func(p *proven) bool { return p.tested() == 0 })
-	slices.SortStableFunc(tested, func(a, b *proven) int { return len(a.both)*b.tested() - len(b.both)*a.tested() })
-	var names []string
-	for _, p := range tested[:min(len(tested), namedCells)] {
-		names = append(names, fmt.Sprintf("%s %d/%d", p.name, len(p.both), p.tested()))
-	}
-	return strings.Join(names, " · ")
-}
-
 // proofNext returns the one thing to do.
 func proofNext(r *safety.Report) string {
 	if alarms := r.Select((*safety.Cell).Alarm); len(alarms) > 0 {
@@ -222,174 +231,127 @@ func proofNext(r *safety.Report) string {
 		return "-ttl 2s, or fewer at a time: the machine was too slow for " + format.Plural(n, "cell")
 	}
 	if r.Baseline == "" && len(r.Select(failing)) > 0 {
-		return "keep -format json=FILE: a later -baseline FILE tells what fails more"
+		return "keep -format json=FILE, and hold a later run against it: -baseline FILE"
 	}
 	return ""
 }
 
-// proofMatrix has a row for each lock, or each that is only a control, shared by drivers for which its marks are alike.
-func proofMatrix(r *safety.Report, controls bool) *Table {
+// proofMatrix has a row for each lock that is not only a control, and a column for each hazard.
+func proofMatrix(r *safety.Report) *Table {
 	t := columns("lock")
-	type lock struct{ name, marks string }
-	var cells view.Grouped[[2]string, *safety.Cell]
-	for _, c := range r.Select(func(c *safety.Cell) bool { return true }) {
-		cells.Add([2]string{c.Driver, c.Lock}, c)
-	}
-	var drivers view.Grouped[lock, string]
-	rows := map[lock]Row{}
-	for _, key := range cells.Keys {
-		if controls == slices.ContainsFunc(cells.Of[key], func(c *safety.Cell) bool { return !c.Control }) {
-			continue
-		}
-		row := Row{Cells: []Cell{{}}}
-		for _, h := range r.Hazards {
-			mark := Cell{}
-			if i := slices.IndexFunc(cells.Of[key], func(c *safety.Cell) bool { return c.Hazard == h.Name }); i >= 0 {
-				mark.Text, mark.Tone = proofMark(cells.Of[key][i])
-			}
-			row.Cells = append(row.Cells, mark)
-		}
-		one := lock{key[1], fmt.Sprint(row.Cells)}
-		drivers.Add(one, key[0])
-		rows[one] = row
-	}
 	for _, h := range r.Hazards {
 		t.Columns = append(t.Columns, Column{Title: strconv.Itoa(h.Number), About: h.Name + ": " + h.About})
 	}
-	for _, one := range drivers.Keys {
-		rows[one].Cells[0].Text = strings.Join(drivers.Of[one], ", ") + " " + one.name
-		t.Rows = append(t.Rows, rows[one])
+	var cells view.Grouped[string, *safety.Cell]
+	for _, c := range r.Select(func(c *safety.Cell) bool { return !c.Control }) {
+		cells.Add(c.Driver+" "+c.Lock, c)
+	}
+	for _, name := range cells.Keys {
+		row := t.row(name)
+		for _, h := range r.Hazards {
+			mark := Cell{}
+			if i := slices.IndexFunc(cells.Of[name], func(c *safety.Cell) bool { return c.Hazard == h.Name }); i >= 0 {
+				mark.Text, mark.Tone = ProofMark(cells.Of[name][i])
+			}
+			row.Cells = append(row.Cells, mark)
+		}
 	}
 	return t
 }
 
-// markMeanings are what the marks mean, in the order of the legend.
-var markMeanings = [][2]string{
-	{"‼", "fails more than admitted or than in the baseline"}, {"✗", "fails as admitted"}, {"✓", "survives"},
-	{"○", "survives though it admits failure"}, {"?", "not known"}, {"□", "admits failure that cannot be tested here"},
-	{"·", "does not apply"}, {"–", "no server here"},
+// proofMarks are how cells are drawn, in the order of the legend: a cell has the first that is true of it.
+var proofMarks = []struct {
+	mark, about string
+	tone        Tone
+	is          func(c *safety.Cell) bool
+}{
+	{"‼", "fails more than admitted or than in the baseline", Bad, func(c *safety.Cell) bool { return c.Unlisted() || c.Alarm() }},
+	{"✗", "fails as admitted", Bad, func(c *safety.Cell) bool { return c.Verdict == safety.Fails }},
+	{"○", "survives though it admits failure", Good, (*safety.Cell).Unseen},
+	{"✓", "survives", Good, func(c *safety.Cell) bool { return c.Verdict == safety.Survives }},
+	{"□", "admits failure that cannot be tested here", Plain,
+		func(c *safety.Cell) bool { return c.Verdict == safety.NotApplicable && c.Listed }},
+	{"·", "does not apply", Plain, func(c *safety.Cell) bool { return c.Verdict == safety.NotApplicable }},
+	{"–", "no server here", Plain, func(c *safety.Cell) bool { return c.Verdict == safety.NoServer }},
+	{"?", "not known", Warn, nil}, // all others
 }
 
-// ProofMark returns how a cell is drawn in the matrix.
-func ProofMark(c *safety.Cell) string {
-	mark, _ := proofMark(c)
-	return mark
-}
-
-func proofMark(c *safety.Cell) (string, Tone) {
-	switch {
-	case c.Doubted:
-		return "?", Warn
-	case c.Unlisted(), c.Alarm():
-		return "‼", Bad
-	case c.Verdict == safety.Fails:
-		return "✗", Bad
-	case c.Unseen():
-		return "○", Good
-	case c.Verdict == safety.Survives:
-		return "✓", Good
-	case c.Verdict == safety.NotApplicable && c.Listed:
-		return "□", Plain
-	case c.Verdict == safety.NotApplicable:
-		return "·", Plain
-	case c.Verdict == safety.NoServer:
-		return "–", Plain
+// ProofMark returns how a cell is drawn.
+func ProofMark(c *safety.Cell) (string, Tone) {
+	for _, m := range proofMarks[:len(proofMarks)-1] {
+		if !c.Doubted && m.is(c) {
+			return m.mark, m.tone
+		}
 	}
 	return "?", Warn
 }
 
-// proofLegend names the hazards by their numbers, and says what the marks mean that there are.
+// proofLegend says what the marks mean that there are, and names the hazards by their numbers.
 func proofLegend(r *safety.Report) []Text {
 	var names, marks []string
 	for _, h := range r.Hazards {
 		names = append(names, format.Glue(fmt.Sprintf("%d %s", h.Number, h.Name)))
 	}
-	for _, m := range markMeanings {
-		if len(r.Select(func(c *safety.Cell) bool { return ProofMark(c) == m[0] })) > 0 {
-			marks = append(marks, format.Glue(m[0]+" "+m[1]))
+	for _, m := range proofMarks {
+		same := func(c *safety.Cell) bool { mark, _ := ProofMark(c); return mark == m.mark }
+		if len(r.Select(same)) > 0 {
+			marks = append(marks, format.Glue(m.mark+" "+m.about))
 		}
 	}
 	return []Text{{Text: strings.Join(marks, ", ")}, {Text: strings.Join(names, ", ")}}
 }
 
-// hazardBlocks tell all that was seen of a hazard: of cells alike together, and what happened in an attempt.
+// hazardBlocks tell all that was seen of a hazard: of cells alike together, and what happened in an attempt. There are none if it
+// applies to no lock.
 func hazardBlocks(r *safety.Report, h *safety.Hazard) []Block {
-	b := Block{Heading: fmt.Sprintf("%d %s", h.Number, h.Name), Detail: true, Text: []Text{{Text: h.About}}}
-	b.Table = &Table{}
-	cells := r.Select(func(c *safety.Cell) bool {
-		return c.Hazard == h.Name && (c.Verdict != safety.NotApplicable || c.Listed)
-	})
-	var alike view.Grouped[string, *safety.Cell]
+	var alike view.Grouped[string, string]
+	tones, stories := map[string]Tone{}, []Block{}
 	for _, v := range safety.Verdicts {
-		for _, c := range cells {
-			if c.Verdict != v {
+		for _, c := range r.Select(func(c *safety.Cell) bool { return c.Hazard == h.Name && c.Verdict == v }) {
+			if v == safety.NotApplicable && !c.Listed {
 				continue
 			}
-			key := fmt.Sprint(ProofMark(c), c.Longest > 0, c.Never, c.Gaps-c.Tried)
-			if !c.Exercised() {
-				key = ProofMark(c) + string(v) + c.Why
-			}
-			alike.Add(key, c)
-		}
-	}
-	for _, key := range alike.Keys {
-		mark, tone := proofMark(alike.Of[key][0])
-		var names []string
-		for _, c := range alike.Of[key] {
 			name := c.Driver + " " + c.Lock
 			if c.Control {
 				name += " (control)"
 			}
-			names = append(names, name)
-		}
-		b.Table.fact(tone, mark, ProofSeen(alike.Of[key]...)+": "+strings.Join(names, ", "))
-	}
-	blocks := []Block{b}
-	for _, c := range cells {
-		if c.Verdict != safety.Fails && !c.Verdict.Open() || len(c.Story) == 0 {
-			continue
-		}
-		story := Block{Detail: true, Chart: storyChart(c)}
-		if len(blocks) == 1 {
-			story.Text = []Text{{Text: fmt.Sprintf("%s %s · TTL %s · %s", c.Driver, c.Lock, format.Exact(c.TTL), c.Why)}}
-			if story.Table = storyTable(c); c.Command != "" {
-				story.Text = append(story.Text, Text{Text: c.Command, Code: true})
+			mark, tone := ProofMark(c)
+			key := mark + " " + outcome(c)
+			if tones[key] = tone; c.Attempts > 0 {
+				alike.Add(key, fmt.Sprintf("%s %d/%d", name, c.Failed, c.Attempts))
+			} else {
+				alike.Add(key, name)
 			}
+			if v != safety.Fails && !v.Open() || len(c.Story) == 0 {
+				continue
+			}
+			story := Block{Detail: true, Chart: storyChart(c)}
+			if len(stories) == 0 {
+				story.Text = []Text{{Text: fmt.Sprintf("%s · TTL %s · %s", name, format.Exact(c.TTL), c.Why)}}
+				if story.Table = storyTable(c); c.Command != "" {
+					story.Text = append(story.Text, Text{Text: c.Command, Code: true})
+				}
+			}
+			stories = append(stories, story)
 		}
-		blocks = append(blocks, story)
 	}
-	return blocks
+	if alike.Keys == nil {
+		return nil
+	}
+	b := Block{Heading: fmt.Sprintf("%d %s", h.Number, h.Name), Detail: true, Text: []Text{{Text: h.About}}, Table: &Table{}}
+	for _, key := range alike.Keys {
+		mark, text, _ := strings.Cut(key, " ")
+		b.Table.fact(tones[key], mark, text+": "+strings.Join(alike.Of[key], ", "))
+	}
+	return append([]Block{b}, stories...)
 }
 
-// ProofSeen returns what was seen of cells of which the same is to be said.
-func ProofSeen(cells ...*safety.Cell) string {
-	most := func(of func(*safety.Cell) float64) float64 {
-		return of(slices.MaxFunc(cells, func(a, b *safety.Cell) int { return cmp.Compare(of(a), of(b)) }))
+// outcome returns what became of a lock: "fails · two holders".
+func outcome(c *safety.Cell) string {
+	text := string(c.Verdict)
+	if c.Verdict != safety.Fails && c.Verdict != safety.Survives {
+		text += " · " + c.Why
 	}
-	between := func(of func(*safety.Cell) int) string {
-		low := -most(func(c *safety.Cell) float64 { return -float64(of(c)) })
-		high := most(func(c *safety.Cell) float64 { return float64(of(c)) })
-		if low == high {
-			return format.Count(int(high))
-		}
-		return format.Count(int(low)) + "–" + format.Count(int(high))
-	}
-	c, attempts := cells[0], between(func(c *safety.Cell) int { return c.Attempts })
-	switch {
-	case c.Verdict == safety.Survives:
-		bound := format.Percent(most(func(c *safety.Cell) float64 { return c.Bound }))
-		text := "survives " + attempts + " of " + attempts + " · at most " + bound + " can fail"
-		if c.Tried < c.Gaps {
-			text += fmt.Sprintf(" · %d of %d gaps", c.Tried, c.Gaps)
-		}
-		if v := most(func(c *safety.Cell) float64 { return float64(c.Recovery) }); v > 0 {
-			text += " · next grant after " + format.Duration(time.Duration(v))
-		}
-		return text
-	case c.Verdict != safety.Fails:
-		return string(c.Verdict) + " · " + c.Why
-	}
-	text := "fails " + between(func(c *safety.Cell) int { return c.Failed }) + " of " + attempts
 	if c.Longest > 0 {
 		text += " · two holders"
 	}
@@ -397,6 +359,11 @@ func ProofSeen(cells ...*safety.Cell) string {
 		text += " · not free again"
 	}
 	return text
+}
+
+// ProofSeen returns what became of a lock, and of one that fails how often: "fails 20 of 20 · two holders".
+func ProofSeen(c *safety.Cell) string {
+	return strings.Replace(outcome(c), "fails", fmt.Sprintf("fails %d of %d", c.Failed, c.Attempts), 1)
 }
 
 // storyTable has the events of a story.

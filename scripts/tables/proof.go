@@ -32,7 +32,8 @@ func (d *document) proof(name, words string) (string, error) {
 			if err != nil {
 				return "", err
 			}
-			cells = append(cells, report.ProofMark(c))
+			mark, _ := report.ProofMark(c)
+			cells = append(cells, mark)
 		}
 		text += line(cells...)
 	}
