@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/lockbench/lockbench/results/spec"
@@ -160,15 +159,6 @@ func Lasted(l *spec.Load, holds Latency) time.Duration {
 // Apart reports whether two lengths of holds or thinks differ by more than 10 % of the first. A length of 0 is not known.
 func Apart(asked, lasted time.Duration) bool {
 	return asked > 0 && lasted > 0 && (lasted-asked).Abs() > asked/holdTolerance
-}
-
-// HoldWarning is the format of the warning of a record whose holds did not last as long as they were asked to: how long they were
-// to last, how long they did, and whether that is the median or the mean.
-const HoldWarning = "holds of %s lasted %s (%s): the figures are those of such holds"
-
-// IsHoldWarning reports whether a warning is a HoldWarning, of all clients.
-func IsHoldWarning(warning string) bool {
-	return strings.HasPrefix(warning, "holds of ") && strings.HasSuffix(warning, HoldWarning[strings.LastIndex(HoldWarning, ":"):])
 }
 
 // HoldsLasted returns how long the holds of each group of clients lasted, in the order of Plan.Groups.

@@ -160,10 +160,10 @@ func (e *engine) failingText(r *results.Record, t rest) string {
 	return fmt.Sprintf("%s; they, the pauses after them and the waits for those keys took %.0f %% of the clients' time", stuck, 100*share)
 }
 
-// recordWarnings returns the warnings that follow from the figures alone.
+// recordWarnings returns the warnings that follow from the figures alone, without what a mark says (lockbench help marks).
 func recordWarnings(r *results.Record) (w []string) {
 	add := func(format string, args ...any) { w = append(w, fmt.Sprintf(format, args...)) }
-	n, g, b := &r.Counts, &r.Generator, &r.Bound
+	n, g := &r.Counts, &r.Generator
 	acquire, response, lag := r.Latency[results.Acquire], r.Latency[results.Response], r.Latency[results.Lag]
 
 	if broken := n.Errors[string(drivers.ClassClosed)] + n.Errors[string(drivers.ClassConnect)]; broken > 0 {
@@ -187,40 +187,13 @@ func recordWarnings(r *results.Record) (w []string) {
 	}
 	for i, lasted := range r.HoldsLasted() {
 		if load := r.Plan.Groups()[i]; results.Apart(load.Hold, lasted) {
-			add("%s"+results.HoldWarning, classPrefix(load), round(load.Hold), round(lasted),
+			add("%sholds of %s lasted %s (%s): the figures are those of such holds", classPrefix(load), round(load.Hold), round(lasted),
 				averageOf(load.HoldDist))
 		}
 	}
 	if g.GCLongest >= longPause && g.GCLongest > acquire.P99 {
 		add("the garbage collector stopped lockbench for %s once, longer than the p99 of acquire: the maxima are its own",
 			round(g.GCLongest))
-	}
-	if b.Little > 0 && !b.Balanced() && (b.Little > 1 || n.Failed() == 0) {
-		add("the recorded times account for %.0f %% of the clients' time (Little's law): figures of this record contradict each other",
-			100*b.Little)
-	}
-	if !r.KeptUp() && (n.Failed() == 0 || n.Unfinished > n.Offered/100) {
-		text := "the recorded times account for %.0f %% of the %s arrivals that were in the system on average (Little's law): "
-		switch {
-		case b.LittleOpen >= 1:
-			text += "some of those times lie before the window, in a backlog that grew in the warm-up"
-		case r.Plan.Ops > 0 && n.Unfinished == 0:
-			text += "it did not keep up in the warm-up, and those that were due then are in neither throughput nor latency, whenever they were served"
-		default:
-			text += "it did not keep up, and the times of those that still waited at the end are in no latency"
-		}
-		add(text, 100*b.LittleOpen, format.Three(b.InSystem))
-	}
-	switch s := &r.Steady; {
-	case s.Drifts && s.FirstRate == 0:
-		add("nothing was granted in the first half, and %.0f locks a second in the second: not steady, lengthen -warmup",
-			s.SecondRate)
-	case s.Drifts && s.SecondRate > s.FirstRate:
-		add("the second half was %.0f %% faster than the first (p %.2g): not steady, lengthen -warmup",
-			100*(s.SecondRate/s.FirstRate-1), s.P)
-	case s.Drifts:
-		add("the second half was %.0f %% slower than the first (p %.2g): not steady, lengthen -warmup",
-			100*(1-s.SecondRate/s.FirstRate), s.P)
 	}
 	return w
 }
