@@ -201,12 +201,12 @@ func whole(cells []*results.Cell) (kept []*results.Cell, partial map[*results.Ce
 
 // safetyOf judges whether the lock of a cell excluded. Records that ended early are witnesses too.
 func safetyOf(c *results.Cell, partial []*results.Record) Limit {
-	l := Limit{Verdict: Passed, Value: math.NaN(), exclusion: view.SafetyLine(c)}
+	l := Limit{Verdict: Passed, Value: math.NaN(), exclusion: "mutual exclusion: " + view.Exclusion(c)}
 	early := &results.Cell{Trials: partial}
 	switch {
 	case c.Violated():
 		l.Verdict = Violated
-		l.Why = view.OtherWitnesses(c)
+		l.Why = view.Witnesses(c)
 	case early.Violated():
 		l.Verdict = Violated
 		l.Why = format.Plural(early.Broken(), "violation") + " in trials that ended early"
@@ -257,7 +257,7 @@ func limitOf(t *Threshold, c *results.Cell, partial []*results.Record) Limit {
 	case 2*l.Trials.N <= len(trials):
 		l.cannot(Unmeasured, fmt.Sprintf("known of %d of %s only", l.Trials.N, format.Plural(len(trials), "trial")))
 	case n > 0 && rated(t.Figure) && !t.standsSaturated():
-		l.cannot(Saturated, saturation(n, c)+" (take "+view.Lighter(c)+")")
+		l.cannot(Saturated, saturation(n, c)+" (take a lighter load)")
 	case t.Figure.Name == "violations" && !slices.ContainsFunc(trials, sighted):
 		l.Why = "none could have been seen: no rival was refused"
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/stats"
-	"github.com/lockbench/lockbench/results/view"
 )
 
 // Reason is why a figure is Inconclusive. Result.Why says the same in words, with the numbers of the case.
@@ -92,8 +91,8 @@ func (d *draft) hidden(r *Result, force bool) {
 		return
 	}
 	r.Needed = 0 // trials would tell of lockbench
-	r.cannot(Saturated, fmt.Sprintf("%d of %s of the base are saturated: %s, or -force", n,
-		format.Plural(len(d.cell.Base), "trial"), view.Lighter(&results.Cell{Trials: d.cell.Base})))
+	r.cannot(Saturated, fmt.Sprintf("%d of %s of the base are saturated: take a lighter load, or -force", n,
+		format.Plural(len(d.cell.Base), "trial")))
 }
 
 // rated reports whether a figure is a rate or a time, which are lockbench's own where it is saturated. What was counted has

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -32,7 +31,7 @@ func cellAnswer(c *results.Cell) (string, Tone) {
 	if _, bounded := c.Figures().MaxRate(); c.Breaches() > 0 {
 		parts = append(parts, "two holders at once, which the design allows")
 	} else if bounded {
-		parts = append(parts, "no violation seen"+amongOwn(c))
+		parts = append(parts, "no violation seen")
 	}
 	for _, lost := range []struct {
 		n    int64
@@ -42,7 +41,7 @@ func cellAnswer(c *results.Cell) (string, Tone) {
 			parts = append(parts, format.Percent(part)+" "+lost.what)
 		}
 	}
-	return strings.Join(append(parts, doubtsOf(c)...), " · "), max(toneOf(c), limitTone(c))
+	return strings.Join(append(parts, view.Doubts(c)...), " · "), max(toneOf(c), limitTone(c))
 }
 
 // broken returns by what the exclusion of a cell was broken.
@@ -50,7 +49,7 @@ func broken(c *results.Cell) string {
 	if s := c.Safety; s.Violations > 0 {
 		return format.Count(s.Violations) + " of " + format.Plural(s.Grants, "grant")
 	}
-	return witnesses(c)
+	return view.Witnesses(c)
 }
 
 // limitTone warns where it was not the lock that limited the throughput.
@@ -61,14 +60,6 @@ func limitTone(c *results.Cell) Tone {
 	return Plain
 }
 
-// amongOwn says that grants of other runs with the same keys were not checked.
-func amongOwn(c *results.Cell) string {
-	if !c.Plan().Shared {
-		return ""
-	}
-	return " among its own clients"
-}
-
 // runFacts returns what limits a cell and how it went, what can go wrong with the designs, and what to do next; what
 // there is no room for goes to more. A threshold may have been missed.
 func runFacts(v *view.Run, missed bool, more *Table) *Table {
@@ -76,8 +67,8 @@ func runFacts(v *view.Run, missed bool, more *Table) *Table {
 	one, bad := len(v.Cells) == 1, slices.IndexFunc(v.Cells, (*results.Cell).Violated)
 	if one {
 		t.fact(limitTone(c), "limited by", limited(c))
-		t.fact(toneOf(c)*Tone(min(1, c.Breaches())), "safety", excluded(c))
-		t.fact(max(toneOf(c), Warn), "witnesses", witnesses(c))
+		t.fact(toneOf(c)*Tone(min(1, c.Breaches())), "safety", view.Exclusion(c))
+		t.fact(max(toneOf(c), Warn), "witnesses", view.Witnesses(c))
 		t.fact(Plain, "outcomes", joined(ofGroup(c, metric.Outcomes)))
 		t.fact(Warn, "errors", errorsOf(c.Counts))
 		for _, m := range marks(c) {
@@ -85,7 +76,7 @@ func runFacts(v *view.Run, missed bool, more *Table) *Table {
 		}
 	}
 	t.tell(v, designs(v), Plain, "risk", of(view.Risk), more)
-	t.tell(v, v.Names, Warn, "note", notes, more)
+	t.tell(v, v.Names, Warn, "note", func(c *results.Cell) []string { return c.Warnings }, more)
 	switch {
 	case one:
 		t.fact(Plain, "next", next(c, missed))
@@ -137,60 +128,8 @@ func of(text func(*results.Cell) string) func(*results.Cell) []string {
 	return func(c *results.Cell) []string { return []string{text(c)} }
 }
 
-// notes returns the warnings of a cell that no mark says.
-func notes(c *results.Cell) []string {
-	return slices.DeleteFunc(slices.Clone(c.Warnings), saidByMark.MatchString)
-}
-
-// saidByMark finds the warnings of a record that a mark or a fact of their own says as well.
-var saidByMark = regexp.MustCompile(`not steady, len|\(Little's law\)|latencies have it in them$`)
-
 // duration writes nanoseconds.
 func duration(ns float64) string { return metric.Duration.Format(ns) }
-
-// excluded says how many violations there were and, if none, how rare they may still be (results.Figures.MaxRate), or
-// that none could have been seen.
-func excluded(c *results.Cell) string {
-	s := c.Safety
-	if !s.Checked {
-		return "not checked: the oracle was off"
-	}
-	text, watched := format.Plural(s.Grants, "grant")+amongOwn(c), int64(0)
-	if s.Power != nil {
-		watched = s.Power.Watched
-		text += ", " + format.Count(watched) + " watched"
-	}
-	text = "violations " + format.Count(s.Violations) + " in " + text
-	switch rate, bounded := c.Figures().MaxRate(); {
-	case s.Violations > 0:
-		return text + fmt.Sprintf(" · longest overlap %s, in all %s", format.Duration(s.Longest), format.Duration(s.Overlap))
-	case bounded:
-		return text + ": < 1 in " + format.Count(int64(1/rate)) + " (95 %)"
-	case c.Breaches() == 0 && watched > 0:
-		return text + ": too few to tell"
-	case c.Breaches() == 0:
-		return text + ": none could have been seen"
-	}
-	return text
-}
-
-// witnesses returns what else than overlaps speaks against the safety of a cell; empty if nothing does.
-func witnesses(c *results.Cell) string {
-	s := c.Safety
-	parts := []string{joined(slices.DeleteFunc(ofGroup(c, metric.Safety), func(f figure) bool {
-		return f.title == "violations" || f.title == "watched"
-	}))}
-	if s.Explained != "" && s.LostEarly+s.FenceRegress > 0 {
-		parts = append(parts, "which proves nothing: "+s.Explained)
-	}
-	if s.Possible > 0 {
-		parts = append(parts, "possible overlaps "+format.Count(s.Possible)+", clocks agree within "+format.Duration(s.Blind))
-	}
-	for _, why := range slices.Sorted(maps.Keys(s.Ended)) {
-		parts = append(parts, "sessions ended "+format.Count(s.Ended[why])+": "+why)
-	}
-	return format.Join(parts...)
-}
 
 // errorsOf returns how many requests failed of each class, warm-up included, with the first error.
 func errorsOf(n results.Counts) string {

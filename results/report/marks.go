@@ -15,5 +15,3 @@ func marks(c *results.Cell) (all []Mark) {
 	}
 	return all
 }
-
-func doubtsOf(c *results.Cell) []string { return view.Doubts(c) }

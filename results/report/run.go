@@ -89,7 +89,7 @@ func answer(v *view.Run) (string, Tone) {
 		if c.Violated() {
 			failed = append(failed, fmt.Sprintf("%s (%s)", spaced(v.Names[i]), broken(c)))
 		}
-		if codes := doubtsOf(c); codes != nil {
+		if codes := view.Doubts(c); codes != nil {
 			doubtful, doubts = doubtful+1, append(doubts, codes...)
 		}
 	}
@@ -154,7 +154,7 @@ func first(g view.Group) (winner, text string) {
 	}
 	fit := slices.DeleteFunc(g.Sorted(figure), func(i int) bool {
 		c := g.Cells[i]
-		return c.Breaches() > 0 || doubtsOf(c) != nil || c.Counts.Acquired == 0 || math.IsNaN(figure(c))
+		return c.Breaches() > 0 || view.Doubts(c) != nil || c.Counts.Acquired == 0 || math.IsNaN(figure(c))
 	})
 	if len(fit) < 2 {
 		return "", ""

@@ -13,6 +13,7 @@ import (
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/results/stats"
+	"github.com/lockbench/lockbench/results/view"
 )
 
 // record returns a whole trial. Those with different n differ in their figures alone.
@@ -196,11 +197,11 @@ func TestExcluded(t *testing.T) {
 	}{
 		{results.Safety{Grants: 81_942, Power: power(2310)}, false, "violations 0 in 81,942 grants, 2,310 watched: < 1 in 770 (95 %)", "no violation seen"},
 		{results.Safety{Grants: 81_942, Power: power(2310)}, true, "violations 0 in 81,942 grants among its own clients, 2,310 watched: < 1 in 770 (95 %)",
-			"no violation seen among its own clients"},
+			"no violation seen"},
 		{results.Safety{Grants: 9, Power: power(0)}, false, "violations 0 in 9 grants, 0 watched: none could have been seen", ""},
 		{results.Safety{Grants: 9, Power: power(3)}, false, "violations 0 in 9 grants, 3 watched: too few to tell", ""},
-		{results.Safety{Grants: 9}, false, "violations 0 in 9 grants: none could have been seen", ""},
-		{results.Safety{}, false, "violations 0 in 0 grants: none could have been seen", ""},
+		{results.Safety{Grants: 9}, false, "violations 0 in 9 grants: unknown whether one could have been seen", ""},
+		{results.Safety{}, false, "violations 0 in 0 grants: unknown whether one could have been seen", ""},
 		{results.Safety{Grants: 9, LostEarly: 2, Power: power(9)}, false, "violations 0 in 9 grants, 9 watched", "violated: lost-early 2"},
 		{results.Safety{Grants: 9, Violations: 2, Longest: time.Second, Overlap: time.Second}, false,
 			"violations 2 in 9 grants · longest overlap 1.00 s, in all 1.00 s", "violated: 2 of 9 grants"},
@@ -211,11 +212,11 @@ func TestExcluded(t *testing.T) {
 		cell := cellsOf(t, r)[0]
 		title := Run([]*results.Cell{cell}, nil).Title
 		title = strings.ReplaceAll(title, "\u00a0", " ")
-		if got := excluded(cell); got != c.want || !strings.Contains(title, c.title) || c.title == "" && strings.Contains(title, "violat") {
+		if got := view.Exclusion(cell); got != c.want || !strings.Contains(title, c.title) || c.title == "" && strings.Contains(title, "violat") {
 			t.Errorf("%q of %q, want %q", got, title, c.want)
 		}
 		r.Safety.Checked = false
-		if got := excluded(cellsOf(t, r)[0]); c.safety.Violations == 0 && got != "not checked: the oracle was off" {
+		if got := view.Exclusion(cellsOf(t, r)[0]); c.safety.Violations == 0 && got != "not checked: the oracle was off" {
 			t.Errorf("unchecked: %q", got)
 		}
 	}

@@ -61,7 +61,7 @@ func caption(name string, cells ...*results.Cell) string {
 		if c.Violated() {
 			words = append(words, "violated")
 		}
-		words = append(words, doubtsOf(c)...)
+		words = append(words, view.Doubts(c)...)
 	}
 	slices.Sort(words)
 	return strings.Trim(name+" · "+strings.Join(slices.Compact(words), " · "), " ·")

@@ -77,7 +77,7 @@ func toneOf(c *results.Cell) Tone {
 	switch {
 	case c.Violated():
 		return Bad
-	case c.Breaches() > 0 || doubtsOf(c) != nil:
+	case c.Breaches() > 0 || view.Doubts(c) != nil:
 		return Warn
 	}
 	return Plain

@@ -61,17 +61,11 @@ func listed(of map[string]string, prefix, is string) string {
 	return strings.Join(all, ", ")
 }
 
-// Trait is something that a design claims.
-type Trait struct {
-	Name string
+// guarantees are the traits that make two designs unlike.
+var guarantees = []struct {
+	name string
 	has  func(results.Traits) bool
-}
-
-// Has reports whether the design of c claims the trait.
-func (t Trait) Has(c *results.Cell) bool { return t.has(c.First().Traits) }
-
-// Guarantees are the traits that make two designs unlike.
-var Guarantees = []Trait{
+}{
 	{"exclusive", func(t results.Traits) bool { return t.Exclusive }},
 	{"owned", func(t results.Traits) bool { return t.Owned }},
 	{"expires", func(t results.Traits) bool { return t.Expires }},
@@ -84,30 +78,10 @@ var Guarantees = []Trait{
 // Claims lists the guarantees among traits.
 func Claims(of results.Traits) string {
 	var words []string
-	for _, t := range Guarantees {
+	for _, t := range guarantees {
 		if t.has(of) {
-			words = append(words, t.Name)
+			words = append(words, t.name)
 		}
 	}
 	return strings.Join(words, ", ")
-}
-
-// Risk returns what is most wrong with the design of c: the first clause of Record.Wrong. Records from before that was kept
-// say "".
-func Risk(c *results.Cell) string {
-	first, _, _ := strings.Cut(c.First().Wrong, ";")
-	return first
-}
-
-// Lighter says what makes the load of c lighter.
-func Lighter(c *results.Cell) string {
-	switch p := c.Plan(); {
-	case len(p.Classes) > 0:
-		return "less load of its classes"
-	case p.Burst > 0:
-		return "fewer clients" // all of them come at once
-	case p.Open():
-		return "a lower -rate"
-	}
-	return "fewer clients or a -rate"
 }
