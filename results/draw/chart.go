@@ -170,12 +170,23 @@ type label struct {
 // lines draws lines and signs over X, with their names beside them.
 func (p *plot) lines() {
 	const gutter, leastHeight = 1.4, 14.0
+	all := slices.Clip(p.ch.Series)
+	for _, l := range p.ch.Levels {
+		ends := []report.Point{{X: p.xs.from, Y: l.At}, {X: p.xs.to, Y: l.At}}
+		all = append(all, report.Series{Name: l.Name, Points: ends, Tone: report.Bad, Dashed: true})
+	}
 	var labels []*label
 	colour, room, names, height := 0, 0.36*p.width, 1.0, leastHeight/2
-	name := func(class, text string) {
-		l := &label{class: class}
-		if text != "" {
-			l.lines = wrap(text, room)
+	for _, s := range all {
+		if !s.Dashed || colour == 0 { // one that is dashed has the colour of the line before it
+			colour++
+		}
+		l := &label{class: cmp.Or(tones[s.Tone], "s"+strconv.Itoa((colour-1)%8+1))}
+		if s.Dashed {
+			l.class += " dashed"
+		}
+		if s.Name != "" {
+			l.lines = wrap(s.Name, room)
 		}
 		for _, line := range l.lines {
 			names = max(names, gutter+1.1*min(room, measure(line)))
@@ -183,19 +194,6 @@ func (p *plot) lines() {
 		}
 		labels = append(labels, l)
 		height += l.height
-	}
-	for _, s := range p.ch.Series {
-		if !s.Dashed || colour == 0 { // one that is dashed has the colour of the line before it
-			colour++
-		}
-		class := cmp.Or(tones[s.Tone], "s"+strconv.Itoa((colour-1)%8+1))
-		if s.Dashed {
-			class += " dashed"
-		}
-		name(class, s.Name)
-	}
-	for _, l := range p.ch.Levels {
-		name("level", l.Name)
 	}
 	for _, t := range p.ys.ticks {
 		p.left = max(p.left, 0.6+measure(t.Name))
@@ -211,12 +209,7 @@ func (p *plot) lines() {
 		}
 	}
 	for i, l := range labels {
-		if at := i - len(p.ch.Series); at < 0 {
-			l.end = p.series(p.ch.Series[i], l.class, [...]string{dot, diamond, triangle, cross}[i%4])
-		} else {
-			l.end = point{p.right, p.up(p.ch.Levels[at].At)}
-			p.line("level", p.left, l.end.y, p.right, l.end.y)
-		}
+		l.end = p.series(all[i], l.class, [...]string{dot, diamond, triangle, cross}[i%4])
 		l.y = l.end.y - l.height/2
 	}
 	spread(labels, p.top-0.4, p.bottom+0.4)
@@ -246,7 +239,7 @@ func spread(labels []*label, from, to float64) {
 
 // series draws a line through the points that are known, or a sign at each, and returns where it ends.
 func (p *plot) series(s report.Series, class, sign string) (end point) {
-	few := len(s.Points) <= 12
+	few := len(s.Points) > 2 && len(s.Points) <= 12
 	var run, band []point
 	flush := func() {
 		if n := len(run); n > 1 && s.Area {

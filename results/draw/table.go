@@ -11,6 +11,7 @@ import (
 	"github.com/olekukonko/tablewriter"
 	"github.com/olekukonko/tablewriter/tw"
 
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/report"
 )
 
@@ -41,7 +42,7 @@ func folded(t *report.Table, room int) *report.Table {
 	for i, r := range folded.Rows {
 		var lines []string
 		for text := range strings.SplitSeq(strings.TrimSpace(r.Cells[0].Text+"\n"+marks(r).Text), "\n") {
-			lines = append(lines, wrapped("", text, room)...)
+			lines = append(lines, format.Wrap("", format.Clean(text), room)...)
 		}
 		r.Cells[0] = report.Cell{Text: strings.Join(lines, "\n  "), Tone: max(r.Cells[0].Tone, marks(r).Tone)}
 		folded.Rows[i].Marks = nil

@@ -81,18 +81,9 @@ func (t *terminal) add(tone report.Tone, lines ...string) {
 	}
 }
 
-// wrapped is format.Wrap of a text from a record, of which a build server must obey no line.
-func wrapped(head, text string, width int) []string {
-	lines := format.Wrap(head, format.Clean(text), width)
-	for i := range lines {
-		lines[i] = format.Tame(lines[i])
-	}
-	return lines
-}
-
 // para adds a wrapped paragraph that hangs from what it begins with.
 func (t *terminal) para(tone report.Tone, from, text string) {
-	t.add(tone, wrapped(from, text, t.Width)...)
+	t.add(tone, format.Wrap(from, format.Clean(text), t.Width)...)
 }
 
 // apart adds a blank line, unless there is one.
@@ -233,7 +224,7 @@ func (t *terminal) rule(title string, width int) {
 		return
 	}
 	width = min(max(width, 40), t.Width)
-	lines := wrapped("── ", title, width)
+	lines := format.Wrap("── ", format.Clean(title), width)
 	last := &lines[len(lines)-1]
 	*last += " " + strings.Repeat("─", max(0, width-format.Width(*last)-1))
 	t.add(head, lines...)

@@ -138,7 +138,7 @@ func Glue(s string) string { return strings.ReplaceAll(s, " ", Unbroken) }
 func Width(s string) int { return twwidth.WidthWithOptions(s, twwidth.Options{}) }
 
 // Wrap breaks text into lines of at most width columns. The first begins with head, the others with as many spaces.
-// Words are kept whole unless a line is too short for one.
+// Words are kept whole unless a line is too short for one; no line is a workflow command.
 func Wrap(head, text string, width int) []string {
 	indent := Width(head)
 	room := max(width-indent, 10)
@@ -146,7 +146,7 @@ func Wrap(head, text string, width int) []string {
 	line := ""
 	flush := func() {
 		whole := strings.ReplaceAll(head+line, Unbroken, " ")
-		lines = append(lines, strings.TrimRight(whole, " "))
+		lines = append(lines, Tame(strings.TrimRight(whole, " ")))
 		head, line = strings.Repeat(" ", indent), ""
 	}
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ' ' }) {
