@@ -129,7 +129,7 @@ func (p *plot) scales() {
 	if changes {
 		xs = append(xs, noChange(ch.X))
 	}
-	p.xs, p.ys = newScale(ch.X, min(7, p.width/6), xs), newScale(ch.Y, 6, ys)
+	p.xs, p.ys = newScale(ch.X, min(7, p.width/5), xs), newScale(ch.Y, 6, ys)
 }
 
 // noChange is where nothing has changed: at 1 on an axis of ratios, which is logarithmic, and else at 0.
