@@ -3,6 +3,7 @@ package report
 // All that is known of cells, below the fold: a block a question.
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -56,41 +57,31 @@ func details(v *view.Run) (blocks []Block) {
 
 // listed returns a row for each line of cells, and a column for each figure that any of them knows.
 func listed(v *view.Run, of func(*results.Cell) []line) *Table {
-	var lines []line
-	var groups, titles []string
-	known := map[string]bool{}
+	t, texts, known := columns(""), []map[string]string{}, view.Grouped[string, bool]{}
 	for i, c := range v.Cells {
 		for j, l := range of(c) {
-			group := ""
-			if l.name == "" {
-				l.name = v.Names[i]
-			} else if j == 0 && len(v.Cells) > 1 {
-				group = v.Names[i]
+			r := t.row(cmp.Or(l.name, v.Names[i]))
+			if l.name != "" && j == 0 && len(v.Cells) > 1 {
+				r.Group = v.Names[i]
 			}
-			lines, groups = append(lines, l), append(groups, group)
+			row := map[string]string{}
 			for _, f := range l.figures {
-				if !slices.Contains(titles, f.title) {
-					titles = append(titles, f.title)
-				}
-				known[f.title] = known[f.title] || f.text != ""
+				known.Once(f.title, f.text != "")
+				row[f.title] = f.text
+			}
+			texts = append(texts, row)
+		}
+	}
+	for _, title := range known.Keys {
+		if slices.Contains(known.Of[title], true) {
+			t.Columns = append(t.Columns, Column{Title: title, Drop: len(t.Columns) - 1})
+			for i := range t.Rows {
+				t.Rows[i].Cells = append(t.Rows[i].Cells, Cell{Text: texts[i][title]})
 			}
 		}
 	}
-	titles = slices.DeleteFunc(titles, func(title string) bool { return !known[title] })
-	if titles == nil {
+	if len(t.Columns) == 1 {
 		return nil
-	}
-	t := columns("")
-	for i, title := range titles {
-		t.Columns = append(t.Columns, Column{Title: title, Drop: i})
-	}
-	for i, l := range lines {
-		r := t.row(l.name)
-		r.Group = groups[i]
-		for _, title := range titles {
-			at := slices.IndexFunc(l.figures, func(f figure) bool { return f.title == title })
-			r.Cells = append(r.Cells, Cell{Text: append(l.figures, figure{})[max(at, 0)].text})
-		}
 	}
 	return t
 }

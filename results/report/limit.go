@@ -12,57 +12,47 @@ import (
 	"github.com/lockbench/lockbench/results/view"
 )
 
-// part is a share of some time.
-type part struct {
-	of    string
-	share float64
-}
-
-// limited returns what limits a throughput, with the figures that say so; empty if several clients held a key at once.
+// limited returns what limits a throughput, with the figures that say so, shares of the time among them; empty if several
+// clients held a key at once.
 func limited(c *results.Cell) string {
-	l, shares, more := c.Limit(), []part{}, ""
+	share := func(title string, of float64) figure {
+		if of < 0.005 {
+			return figure{title, ""}
+		}
+		return figure{title, format.Percent(of)}
+	}
+	l, release, of := c.Limit(), lasting("release", c.Latency[results.Release].Mean), []figure(nil)
+	if l.Slower >= 2 {
+		release.text += fmt.Sprintf(", %.1f times idle", l.Slower)
+	}
 	switch l.By {
 	case results.ByKey, results.ByLock:
-		shares = []part{{"held", l.Held}, {"moving", l.Moving}, {"dead", l.Dead}, {"free while wanted", l.Waited},
-			{"free", l.Idle}}
-		if more = "release " + format.Duration(c.Latency[results.Release].Mean); l.Slower >= 2 {
-			more += fmt.Sprintf(", %.1f times idle", l.Slower)
-		}
+		of = []figure{share("held", l.Held), share("moving", l.Moving), share("dead", l.Dead),
+			share("free while wanted", l.Waited), share("free", l.Idle), release}
 	case results.ByLease:
-		shares = []part{{"dead", l.Dead}, {"clients waited for that", l.Blocked}}
+		of = []figure{share("dead", l.Dead), share("clients waited for that", l.Blocked)}
 	case results.ByServerCPU:
-		shares = []part{{"its thread ran", l.Thread.Ran}, {"and waited for a core", l.Thread.Waited}}
-		if l.CoresOf > 0 {
-			more = fmt.Sprintf("%s of %s cores", format.Three(l.ServerCores), format.Three(l.CoresOf))
-		}
-	case results.ByGenerator, results.ByMachine:
-		more = format.Plural(c.First().Env.CPUs, "core") + ", lockbench used " + format.Three(c.Generator.CPU)
-		if l.ServerCores > 0 {
-			more += ", the server " + format.Three(l.ServerCores)
-		}
+		of = []figure{share("its thread ran", l.Thread.Ran), share("and waited for a core", l.Thread.Waited),
+			{"cores", strings.TrimSuffix(format.Three(max(0, l.ServerCores))+" of "+format.Three(l.CoresOf), "0 of 0")}}
+	case results.ByGenerator:
+		of = []figure{{"cores", format.Count(c.First().Env.CPUs)}, {"lockbench", format.Three(c.Generator.CPU)}}
+	case results.ByMachine:
+		of = []figure{{"cores", format.Count(c.First().Env.CPUs)}, {"lockbench", format.Three(c.Generator.CPU)},
+			{"server", format.Three(l.ServerCores)}}
 	case results.ByConnections:
-		more = format.Three(c.Requests()) + " requests at a time on " + format.Plural(c.Bound.Pool, "connection")
+		of = []figure{{"requests at a time", format.Three(c.Requests())}, {"connections", format.Count(c.Bound.Pool)}}
 	case results.ByClients:
-		shares = []part{{"in requests", l.Requests}, {"holding", l.Holding}, {"waiting", l.Waiting}}
+		of = []figure{share("in requests", l.Requests), share("holding", l.Holding), share("waiting", l.Waiting)}
 	case results.ByErrors:
-		shares = []part{{"failing", l.Failing}, {"stuck", l.Stuck}}
+		of = []figure{share("failing", l.Failing), share("stuck", l.Stuck)}
 	case results.ByUnknown:
-		shares = []part{{"clients waited", l.Waiting}}
-	}
-	var texts []string
-	for _, p := range shares {
-		if p.share >= 0.005 {
-			texts = append(texts, p.of+" "+format.Percent(p.share))
-		}
-	}
-	if texts != nil {
-		texts[0] += " of the time"
+		of = []figure{share("clients waited", l.Waiting)}
 	}
 	by := string(l.By)
 	if l.Hottest {
 		by = "hottest " + by
 	}
-	return strings.TrimSuffix(by+": "+format.Join(append(texts, more)...), ": ")
+	return strings.TrimSuffix(by+": "+joined(of), ": ")
 }
 
 // limitRemedies are what to change about a limit, unless another line of waiting would help.

@@ -127,10 +127,8 @@ func TestRun(t *testing.T) {
 	loads[1].Plan.Clients, loads[1].Plan.Keys = 8, 80
 	ranked := record(4)
 	ranked.Ranks = []results.Rank{{Rank: 0, Host: "a", Clients: 32, Acquired: 40_000}, {Rank: 1, Host: "b", Clients: 32, Acquired: 41_000}}
-	broken := record(5)
-	broken.Safety = violated()
 	for name, recs := range map[string][]*results.Record{
-		"one": {ranked}, "bad": {bad}, "classes": {classes}, "several": several, "loads": loads, "broken": {broken},
+		"one": {ranked}, "bad": {bad}, "classes": {classes}, "several": several, "loads": loads,
 	} {
 		golden(t, "run-"+name, Run(cellsOf(t, recs...), nil))
 	}
