@@ -56,7 +56,7 @@ func (l *livePage) begin(doing string, after time.Duration) {
 	}
 	l.state = report.Live{Command: l.state.Command, Doing: doing}
 	l.after = after
-	l.Send("status", []byte(format.Line(format.Upper(doing))))
+	l.Send("status", []byte(format.Line(doing)))
 	l.draw()
 	l.next = time.Time{}
 }

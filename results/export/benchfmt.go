@@ -53,12 +53,12 @@ func Benchfmt(w io.Writer, cells []*results.Cell) error {
 				version = v
 				fmt.Fprintf(&b, "# %s\n", v)
 			}
+			name, config := identity(r)
 			if r.Partial != "" {
-				fmt.Fprintf(&b, "# left out: %s, trial %d: %s\n", benchmarkName(r), r.Trial, plain(r.Partial))
+				fmt.Fprintf(&b, "# left out: %s, trial %d: %s\n", name, r.Trial, plain(r.Partial))
 				continue
 			}
-			name := benchfmt.Name(benchmarkName(r))
-			res := &benchfmt.Result{Config: configuration(r), Name: name, Iters: int(r.Counts.Acquired)}
+			res := &benchfmt.Result{Config: config, Name: benchfmt.Name(name), Iters: int(r.Counts.Acquired)}
 			for _, m := range figures {
 				if value, unit := benchValue(m, m.Of(r.Figures())); finite(value) {
 					res.Values = append(res.Values, benchfmt.Value{Value: value, Unit: unit})
@@ -83,22 +83,35 @@ func versions(e results.Env) string {
 	return plain(strings.Join(list, ", "))
 }
 
-// benchmarkName is Lock, what tells the plan from others, and GOMAXPROCS at its place:
-// Lock/driver=rueidis/lock=set-nx/wait=backoff/clients=64/keys=10-2.
-func benchmarkName(r *results.Record) string {
-	name := "Lock"
-	add := func(key, value string) {
+// identity returns the name of a record's benchmark and the file's keys for it. The name is Lock, what tells the plan from
+// others, and GOMAXPROCS at its place: Lock/driver=rueidis/lock=set-nx/wait=backoff/clients=64/keys=10-2. The keys are
+// those of go test, and what else must be alike.
+func identity(r *results.Record) (name string, config []benchfmt.Config) {
+	name = "Lock"
+	part := func(key, value string) {
 		if value != "" {
 			name += "/" + key + "=" + strings.Map(partOfWord, plain(value))
 		}
 	}
-	add("side", r.Side)
-	for _, s := range settings {
-		if !s.Constant {
-			add(s.Name, textOf(s, r))
+	key := func(key, value string) {
+		if value = plain(value); value != "" {
+			config = append(config, benchfmt.Config{Key: key, Value: []byte(value), File: true})
 		}
 	}
-	return fmt.Sprintf("%s-%d", name, max(1, r.Env.GOMAXPROCS))
+	part("side", r.Side)
+	key("goos", r.Env.OS)
+	key("goarch", r.Env.Arch)
+	key("cpu", r.Env.CPU)
+	key("server", serverName(r.Server))
+	key("persistence", r.Server.Persistence)
+	for _, s := range settings {
+		if s.Constant {
+			key(s.Name, textOf(s, r))
+		} else {
+			part(s.Name, textOf(s, r))
+		}
+	}
+	return fmt.Sprintf("%s-%d", name, max(1, r.Env.GOMAXPROCS)), config
 }
 
 // partOfWord returns r, or _ for what would divide a value: blanks, and the slash between parts of a name.
@@ -107,26 +120,6 @@ func partOfWord(r rune) rune {
 		return '_'
 	}
 	return r
-}
-
-// configuration returns the file's keys for a record: those of go test, and what else must be alike.
-func configuration(r *results.Record) (config []benchfmt.Config) {
-	add := func(key, value string) {
-		if value = plain(value); value != "" {
-			config = append(config, benchfmt.Config{Key: key, Value: []byte(value), File: true})
-		}
-	}
-	add("goos", r.Env.OS)
-	add("goarch", r.Env.Arch)
-	add("cpu", r.Env.CPU)
-	add("server", serverName(r.Server))
-	add("persistence", r.Server.Persistence)
-	for _, s := range settings {
-		if s.Constant {
-			add(s.Name, textOf(s, r))
-		}
-	}
-	return config
 }
 
 // benchValue returns a value in the unit that benchstat scales: seconds, bytes, or a count of something. Its name is

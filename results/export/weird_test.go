@@ -143,8 +143,8 @@ func TestWeirdBenchfmt(t *testing.T) {
 			switch rec := in.Result().(type) {
 			case *benchfmt.Result:
 				found++
-				if name := string(rec.Name); name != benchmarkName(r) || len(rec.Values) < 20 {
-					t.Errorf("%q: %s with %d values", s, name, len(rec.Values))
+				if name, _ := identity(r); name != string(rec.Name) || len(rec.Values) < 20 {
+					t.Errorf("%q: %s with %d values", s, rec.Name, len(rec.Values))
 				}
 			case *benchfmt.SyntaxError:
 				t.Errorf("%q: %v", s, rec)

@@ -215,14 +215,6 @@ func Labelled(label string, n int64) string {
 	return label + " " + Count(n)
 }
 
-// Upper returns s with its first letter in upper case.
-func Upper(s string) string {
-	if s == "" {
-		return s
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
-}
-
 // Few joins names as a sentence does; of more than most it names the first, and counts the rest. Semicolons stand
 // between names that have commas or points.
 func Few(names []string, most int) string {

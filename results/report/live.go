@@ -25,7 +25,7 @@ type Live struct {
 
 // Document returns what a command has found so far, which may be nil, with the present trial before it.
 func (l *Live) Document(found *Document) *Document {
-	d := &Document{Command: l.Command, Title: format.Upper(l.Doing), When: format.Join(l.Phase, l.Left)}
+	d := &Document{Command: l.Command, Title: l.Doing, When: format.Join(l.Phase, l.Left)}
 	if found == nil {
 		found = &Document{Title: d.Title}
 	} else {

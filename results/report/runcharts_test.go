@@ -105,7 +105,7 @@ func TestLive(t *testing.T) {
 		Length: 12 * time.Second, Errors: 3, Violations: 1, Open: true, Queue: 70, Dropped: 40}
 	found := &Document{Title: "7,000 locks/s", Blocks: []Block{{Heading: "Found", Text: []Text{{Text: "so far"}}}}}
 	golden(t, "live", l.Document(found))
-	if d := l.Document(nil); d.Title != "Trial 3 of 12" || len(d.Blocks) != 3 {
+	if d := l.Document(nil); d.Title != "trial 3 of 12" || len(d.Blocks) != 3 {
 		t.Error(dump(d))
 	}
 }

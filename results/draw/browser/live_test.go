@@ -71,7 +71,7 @@ func testLive(t *testing.T, ctx context.Context, tr *trouble) {
 	defer func() { tr.own = "" }()
 	look(t, ctx, url, 1280, "light")
 	await(t, ctx, chart)
-	await(t, ctx, status+`.startsWith("Trial ") && document.querySelector("#live header").textContent.includes(" left")`)
+	await(t, ctx, status+`.startsWith("trial ") && document.querySelector("#live header").textContent.includes(" left")`)
 	for _, width := range []int64{375, 1280} {
 		for _, theme := range []string{"light", "dark"} {
 			look(t, ctx, url, width, theme) // a reload
@@ -133,7 +133,7 @@ func testLive(t *testing.T, ctx context.Context, tr *trouble) {
 	}
 	addr := strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/")
 	_, _ = start(t, path, append(args, "-metrics-addr", addr)...)
-	await(t, ctx, status+`.startsWith("Trial 1 of")`)
+	await(t, ctx, status+`.startsWith("trial 1 of")`)
 	await(t, ctx, chart)
 	tr.take()
 }
