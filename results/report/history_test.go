@@ -57,7 +57,7 @@ func TestHistory(t *testing.T) {
 		many = append(many, &r)
 	}
 	d = History([]*results.Cell{{Trials: many}})
-	if all := d.Blocks[len(d.Blocks)-1]; !all.Detail || len(all.Table.Rows) != 40 || len(d.Blocks[1].Table.Rows) != 8 {
+	if all := d.Blocks[len(d.Blocks)-1]; !all.Detail || len(all.Table.Rows) != 40 || len(d.Blocks[0].Table.Rows) != 8 {
 		t.Errorf("many points: %s", dump(d))
 	}
 }
