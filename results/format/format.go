@@ -190,14 +190,6 @@ func Join(parts ...string) string {
 	return strings.Join(kept, Unbroken+"· ")
 }
 
-// Probability formats a probability: 0.25, or 2.4e-6 for a small one.
-func Probability(p float64) string {
-	if p >= 0.01 {
-		return strconv.FormatFloat(p, 'f', 2, 64)
-	}
-	return strings.Replace(strconv.FormatFloat(p, 'e', 1, 64), "e-0", "e-", 1)
-}
-
 // And joins items as a sentence does: "a, b and c".
 func And(items []string) string {
 	if len(items) < 2 {

@@ -141,5 +141,5 @@ func scatter(e stats.Estimate) string {
 	if e.N > 1 && !e.Known() {
 		e.Low, e.High = e.Min, e.Max
 	}
-	return view.HalfWidth(e)
+	return strings.TrimPrefix(format.Change(max(e.High/e.Median-1, 1-e.Low/e.Median)), "+")
 }

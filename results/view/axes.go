@@ -42,7 +42,9 @@ var Axes = slices.Concat(
 	settings,
 	[]Axis{
 		{Title: "classes", Load: true, Wide: true, Value: func(c *results.Cell) string { return Classes(c.Plan()) }},
-		{Title: "trials", Wide: true, usual: "1", Value: func(c *results.Cell) string { return strconv.Itoa(len(c.Trials)) }},
+		{Title: "trials", Wide: true, usual: "1", Value: func(c *results.Cell) string {
+			return strconv.Itoa(len(c.Trials))
+		}},
 		{Title: "partial", plain: true, zero: "whole", Value: func(c *results.Cell) string {
 			if c.Partial() == "" {
 				return ""
@@ -58,7 +60,9 @@ var Axes = slices.Concat(
 		}},
 		{Title: "at", Server: true, some: true, Wide: true, Value: Server},
 		{Title: "claims", Wide: true, Value: func(c *results.Cell) string { return Claims(c.First().Traits) }},
-		{Title: "machine", Load: true, Wide: true, Value: func(c *results.Cell) string { return Machine(c.First().Env) }},
+		{Title: "machine", Load: true, Wide: true, Value: func(c *results.Cell) string {
+			return Machine(c.First().Env)
+		}},
 		{Title: "lockbench", Wide: true, Value: func(c *results.Cell) string { return c.First().Env.Lockbench }},
 		{Title: "libraries", Wide: true, Value: func(c *results.Cell) string { return Libraries(c.First().Env) }},
 	},
@@ -91,7 +95,7 @@ func settingAxes() (all []Axis) {
 		case "rate":
 			a.usual, a.plain, a.Value = "", true, ofClasses(arrivals)
 		case "hold":
-			a.usual, a.Value = "", ofClasses(func(l spec.Load) string { return Drawn(l.HoldTimes()) })
+			a.usual, a.Value = "", ofClasses(func(l spec.Load) string { return pretty(s, s.Typed(nil, &l)) })
 		case "oracle":
 			a.Wide = true
 		}
@@ -105,8 +109,8 @@ func settingAxes() (all []Axis) {
 
 // loads are the settings of the load.
 var loads = []string{
-	"clients", "keys", "key-dist", "hold", "think", "ttl", "timeout", "try-only", "crash", "overstay", "rate", "max-queue",
-	"reentry", "n", "probe", "durability",
+	"clients", "keys", "key-dist", "hold", "think", "ttl", "timeout", "try-only", "crash", "overstay", "rate",
+	"max-queue", "reentry", "n", "probe", "durability",
 }
 
 // words returns a value with its title, if it takes one.
@@ -173,14 +177,6 @@ func arrivals(l spec.Load) string {
 		return "open, all at once every " + format.Exact(l.Burst)
 	}
 	return "closed loop"
-}
-
-// Drawn returns a distribution of times, or the one time that all have.
-func Drawn(t spec.Times) string {
-	if t.Kind == "" {
-		return format.Exact(t.A)
-	}
-	return t.String()
 }
 
 // byClass stands for a setting in which classes differ.

@@ -41,7 +41,9 @@ var marks = []mark{
 		b := c.Bound // that errors may explain
 		return b.Little > 0 && !b.Balanced() && (b.Little > 1 || c.Counts.Failed() == 0)
 	}),
-	when("behind", true, "clients did not keep up with the arrivals", func(c *results.Cell) bool { return !c.KeptUp() }),
+	when("behind", true, "clients did not keep up with the arrivals", func(c *results.Cell) bool {
+		return !c.KeptUp()
+	}),
 	{"drifts", true, "the two halves of the window differ: it had not settled", func(c *results.Cell) string {
 		if c.Drifting > 0 && len(c.Trials) > 1 {
 			return fmt.Sprintf("drifts %d/%d", c.Drifting, len(c.Trials))

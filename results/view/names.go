@@ -20,13 +20,14 @@ func Names(cells []*results.Cell, but ...string) []string {
 
 // names reports whether an axis stays in names even if cells could be told apart without it.
 func (a Axis) names() bool {
-	return slices.Contains([]string{"side", "revision", "driver", "lock", "wait", "topology", "release", "renew", "workload",
-		"param", "partial"}, a.Title)
+	return slices.Contains([]string{
+		"side", "revision", "driver", "lock", "wait", "topology", "release", "renew", "workload", "param", "partial",
+	}, a.Title)
 }
 
-// distinguish returns names that tell each cell from those of the same group, by the axes that stay and those that it takes
-// beside them. The server, and then what is too long for a name, is said of cells that are alike without it; in the end
-// they are numbered.
+// distinguish returns names that tell each cell from those of the same group, by the axes that stay and those that it
+// takes beside them. The server, and then what is too long for a name, is said of cells that are alike without it; in
+// the end they are numbered.
 func distinguish(cells []*results.Cell, groups []int, axes []Axis, stays func(Axis) bool) []string {
 	type named struct {
 		group int

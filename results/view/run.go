@@ -1,15 +1,13 @@
-// Package view says what records mean, before any format draws it: what cells are called and in what they differ, which of
-// them belong together, and which marks their figures have.
+// Package view says what records mean, before any format draws it: what cells are called and in what they differ, which
+// of them belong together, and which marks their figures have.
 package view
 
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/stats"
 )
 
@@ -91,9 +89,10 @@ func Contention(a, b *results.Cell) int {
 	return cmp.Or(cmp.Compare(rivals(a), rivals(b)), cmp.Compare(hold(a), hold(b)))
 }
 
-// Best returns the places in g from the best cell to the worst: by throughput in a closed loop; in an open one, where the
-// arrivals set that, first the cells that kept up with them, by the p99 of the response. Cells that granted nothing come
-// behind those, and cells whose lock did not exclude last, whatever their speed. Two sides stay in their order.
+// Best returns the places in g from the best cell to the worst: by throughput in a closed loop; in an open one, where
+// the arrivals set that, first the cells that kept up with them, by the p99 of the response. Cells that granted
+// nothing come behind those, and cells whose lock did not exclude last, whatever their speed. Two sides stay in their
+// order.
 func (g Group) Best() []int {
 	order := g.Sorted(func(c *results.Cell) float64 {
 		if c.Open() {
@@ -131,8 +130,8 @@ func (g Group) Sorted(figure func(*results.Cell) float64) []int {
 	return order
 }
 
-// Waiting returns the latency that the clients of a cell feel: the response in an open loop, which begins when an arrival
-// was due, else the acquisition.
+// Waiting returns the latency that the clients of a cell feel: the response in an open loop, which begins when an
+// arrival was due, else the acquisition.
 func Waiting(c *results.Cell) results.Metric {
 	if c.Open() && c.Latency[results.Response].Count > 0 {
 		return results.Response
@@ -151,12 +150,4 @@ func Rate(c *results.Cell) stats.Estimate {
 // Tail returns the p99 over the trials, each one's own.
 func Tail(c *results.Cell) stats.Estimate {
 	return stats.Trials(c.Trials, func(r *results.Record) float64 { return r.Latency[Waiting(c)].Quantile(0.99) })
-}
-
-// HalfWidth returns how far the interval reaches from the median at the most.
-func HalfWidth(e stats.Estimate) string {
-	if !(e.Low <= e.High) || e.Median <= 0 {
-		return format.None
-	}
-	return strings.TrimPrefix(format.Change(max(e.High/e.Median-1, 1-e.Low/e.Median)), "+")
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/lockbench/lockbench/results/format"
 )
 
-// Exclusion says how many violations there were and, if none, how rare they may still be (results.Figures.MaxRate), or that
-// none could have been seen.
+// Exclusion says how many violations there were and, if none, how rare they may still be (results.Figures.MaxRate), or
+// that none could have been seen.
 func Exclusion(c *results.Cell) string {
 	s, watched := c.Safety, int64(0)
 	if !s.Checked {
@@ -44,13 +44,16 @@ func Exclusion(c *results.Cell) string {
 // Witnesses returns what else than overlaps speaks against the safety of a cell; empty if nothing does.
 func Witnesses(c *results.Cell) string {
 	s := c.Safety
-	parts := []string{format.Labelled("lost-updates", s.LostUpdates), format.Labelled("wrong-releases", s.WrongReleases),
-		format.Labelled("fence-regress", s.FenceRegress), format.Labelled("lost-early", s.LostEarly)}
+	parts := []string{
+		format.Labelled("lost-updates", s.LostUpdates), format.Labelled("wrong-releases", s.WrongReleases),
+		format.Labelled("fence-regress", s.FenceRegress), format.Labelled("lost-early", s.LostEarly),
+	}
 	if s.Explained != "" && s.LostEarly+s.FenceRegress > 0 {
 		parts = append(parts, "which proves nothing: "+s.Explained)
 	}
 	if s.Possible > 0 {
-		parts = append(parts, "possible overlaps "+format.Count(s.Possible)+", clocks agree within "+format.Duration(s.Blind))
+		clocks := ", clocks agree within " + format.Duration(s.Blind)
+		parts = append(parts, "possible overlaps "+format.Count(s.Possible)+clocks)
 	}
 	for _, why := range slices.Sorted(maps.Keys(s.Ended)) {
 		parts = append(parts, "sessions ended "+format.Count(s.Ended[why])+": "+why)
@@ -58,8 +61,8 @@ func Witnesses(c *results.Cell) string {
 	return join(parts...)
 }
 
-// Risk returns what is most wrong with the design of c: the first clause of Record.Wrong. Records from before that was kept
-// say "".
+// Risk returns what is most wrong with the design of c: the first clause of Record.Wrong. Records from before that was
+// kept say "".
 func Risk(c *results.Cell) string {
 	first, _, _ := strings.Cut(c.First().Wrong, ";")
 	return first
