@@ -192,15 +192,9 @@ func (t Threshold) String() string {
 	return t.Figure.Name + op + t.Figure.Unit.Exact(t.Value)
 }
 
-// Limit returns t with the blanks that make it easy to read, and else as ParseThresholds reads it: "locks/s < -5%".
-func (t *Threshold) Limit() string {
-	text := strings.Replace(t.String(), t.Figure.Name, "", 1)
-	return t.Figure.Name + " " + text[:1] + " " + text[1:]
-}
-
 // Allowed returns the value of t as a sentence has it: "−5 %".
 func (t *Threshold) Allowed() string {
-	text := strings.TrimLeft(strings.TrimPrefix(t.Limit(), t.Figure.Name), " <>")
+	text := strings.TrimLeft(strings.TrimPrefix(t.String(), t.Figure.Name), "<>")
 	return strings.NewReplacer("-", "−", "%", " %").Replace(text)
 }
 
