@@ -3,6 +3,7 @@ package draw
 import (
 	"bytes"
 	"encoding/xml"
+	"html"
 	"regexp"
 	"slices"
 	"strings"
@@ -52,7 +53,7 @@ func TestPage(t *testing.T) {
 		}
 	}
 	for _, policy := range []string{hash(pageScript), "default-src 'none'"} {
-		if !strings.Contains(text, policy) {
+		if !strings.Contains(html.UnescapeString(text), policy) {
 			t.Errorf("the policy lacks %q", policy)
 		}
 	}

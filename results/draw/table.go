@@ -36,15 +36,15 @@ func keeping(t *report.Table, keep func(col int) bool) *report.Table {
 	return kept
 }
 
-// folded returns a table with its names wrapped, and its marks below them.
-func folded(t *report.Table, room int) *report.Table {
+// folded returns a table with a column wrapped, and with the marks below it.
+func folded(t *report.Table, col, room int) *report.Table {
 	folded := keeping(t, func(int) bool { return true })
 	for i, r := range folded.Rows {
 		var lines []string
-		for text := range strings.SplitSeq(strings.TrimSpace(r.Cells[0].Text+"\n"+marks(r).Text), "\n") {
+		for text := range strings.SplitSeq(strings.TrimSpace(r.Cells[col].Text+"\n"+marks(r).Text), "\n") {
 			lines = append(lines, format.Wrap("", format.Clean(text), room)...)
 		}
-		r.Cells[0] = report.Cell{Text: strings.Join(lines, "\n  "), Tone: max(r.Cells[0].Tone, marks(r).Tone)}
+		r.Cells[col] = report.Cell{Text: strings.Join(lines, "\n  "), Tone: max(r.Cells[col].Tone, marks(r).Tone)}
 		folded.Rows[i].Marks = nil
 	}
 	return folded

@@ -144,7 +144,8 @@ func (t *terminal) facts(all []fact) {
 func (t *terminal) table(of *report.Table) (err error) {
 	each, gap := len(of.Columns), 2
 	if dense(of) {
-		each, gap = max(1, (t.Width-nameWidth(of))/3), 1
+		_, names := widest(of)
+		each, gap = max(1, (t.Width-names)/3), 1
 	}
 	for from := 1; err == nil && (from == 1 || from < len(of.Columns)); from += each {
 		if from > 1 {
@@ -159,17 +160,21 @@ func (t *terminal) table(of *report.Table) (err error) {
 	return err
 }
 
-// nameWidth returns how wide the first column is.
-func nameWidth(of *report.Table) (width int) {
+// widest returns the widest column of words, and its width.
+func widest(of *report.Table) (col, width int) {
 	for _, r := range of.Rows {
-		for line := range strings.SplitSeq(r.Cells[0].Text, "\n") {
-			width = max(width, format.Width(line))
+		for i, c := range r.Cells {
+			for line := range strings.SplitSeq(c.Text, "\n") {
+				if w := format.Width(line); of.Columns[i].Left && w > width {
+					col, width = i, w
+				}
+			}
 		}
 	}
-	return width
+	return col, width
 }
 
-// fit draws a table that loses columns until it has room; then its marks stand below its names, and these are wrapped.
+// fit draws a table that loses columns until it has room; then its marks stand below its names, and words are wrapped.
 func (t *terminal) fit(of *report.Table, gap string) error {
 	cell := func(c report.Cell) string { return t.paint(c.Tone, strings.Join(codeLines(c.Text), "\n")) }
 	lines, err := tableLines(of, cell, func(string) string { return ruleRow },
@@ -179,7 +184,7 @@ func (t *terminal) fit(of *report.Table, gap string) error {
 	if err != nil {
 		return err
 	}
-	width, names := 0, nameWidth(of)
+	width := 0
 	for i, line := range lines {
 		line = strings.TrimSuffix(strings.TrimRight(line, " "), " \x1b[0m") // tablewriter ends cells with one more
 		lines[i] = strings.TrimRight(line, " ")
@@ -187,6 +192,7 @@ func (t *terminal) fit(of *report.Table, gap string) error {
 	}
 	drop := func(a, b report.Column) int { return cmp.Compare(a.Drop, b.Drop) }
 	worst := slices.MaxFunc(of.Columns, drop).Drop
+	col, words := widest(of)
 	switch over := width - t.Width; {
 	case over > 0 && worst > 0:
 		for _, c := range of.Columns {
@@ -197,14 +203,14 @@ func (t *terminal) fit(of *report.Table, gap string) error {
 		t.needs = max(t.needs, width)
 		return t.fit(keeping(of, func(col int) bool { return of.Columns[col].Drop != worst }), gap)
 	case over > 0 && marked(of):
-		return t.fit(folded(of, names), gap)
-	case over > 0 && names > 12:
-		return t.fit(folded(of, names-over-2), gap)
+		return t.fit(folded(of, 0, t.Width), gap)
+	case over > 0 && words > 12:
+		return t.fit(folded(of, col, words-over-2), gap)
 	}
 	rows := of.Rows
 	for _, line := range lines {
 		switch {
-		case line == ruleRow:
+		case strings.Contains(line, ruleRow):
 			t.rule(rows[0].Group, min(width, t.Width))
 			rows = rows[1+max(0, slices.IndexFunc(rows[1:], func(r report.Row) bool { return r.Group != "" })):]
 		case line != "":
@@ -226,6 +232,6 @@ func (t *terminal) rule(title string, width int) {
 	width = min(max(width, 40), t.Width)
 	lines := format.Wrap("── ", format.Clean(title), width)
 	last := &lines[len(lines)-1]
-	*last += " " + strings.Repeat("─", max(0, width-format.Width(*last)-1))
+	*last = strings.TrimRight(*last+" "+strings.Repeat("─", max(0, width-format.Width(*last)-1)), " ")
 	t.add(head, lines...)
 }

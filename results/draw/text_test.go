@@ -108,6 +108,25 @@ func TestNarrow(t *testing.T) {
 	}
 }
 
+// TestWords: a column of words that is too wide is wrapped, wherever it stands.
+func TestWords(t *testing.T) {
+	table := &report.Table{Columns: []report.Column{{Title: "at"}, {Title: "what", Left: true}}}
+	for i := range 2 {
+		cells := []report.Cell{{Text: "3 ms"}, {Text: strings.Repeat("many words ", 9)}}
+		table.Rows = append(table.Rows, report.Row{Group: []string{"first", "then"}[i], Cells: cells})
+	}
+	d := &report.Document{Title: "words", Blocks: []report.Block{{Table: table}}}
+	text := terminalOf(t, d, Options{Width: 50})
+	for line := range strings.Lines(text) {
+		if format.Width(line) > 51 || strings.Contains(line, ruleRow) {
+			t.Errorf("%q", line)
+		}
+	}
+	if n := strings.Count(text, "words"); n != 19 || !strings.Contains(text, "── then ──") {
+		t.Errorf("%d words:\n%s", n, text)
+	}
+}
+
 // TestNotes: a mark that means several things names the rows of each.
 func TestNotes(t *testing.T) {
 	table := &report.Table{}
