@@ -240,7 +240,7 @@ func (t *track) open(s *Search) (why, remedy string) {
 	case t.fits == nil:
 		return "its pilot did not come to an end", moreBudget
 	case t.claim() < rate:
-		return "the interval of its rate, " + between(r) + ", holds what is asked for", moreBudget
+		return "the rate asked for lies within its interval, " + between(r), moreBudget
 	case t.state == refuted:
 		return "fresh trials at the lower end of its rate broke the objective", moreBudget
 	case s.broke:
