@@ -28,6 +28,7 @@ var ways = []struct{ one, many string }{
 // proven is what the attempts of a proof have shown of one lock: after which hazards.
 type proven struct {
 	name           string
+	cells          []*safety.Cell
 	failed         [3][]string // in each of the ways
 	holds          []string
 	admitted, idle []string // not tested: what the design admits, and what does not apply to it
@@ -49,7 +50,7 @@ func Proof(r *safety.Report) *Document {
 	}
 	d.add(Block{Table: proofFacts(r, locks)})
 	if len(locks) > 1 {
-		d.add(Block{Heading: "Locks by hazards", Detail: true, Table: proofMatrix(r)},
+		d.add(Block{Heading: "Locks by hazards", Detail: true, Table: proofMatrix(r, locks)},
 			Block{Detail: true, Text: proofLegend(r)})
 	}
 	for i := range r.Hazards {
@@ -73,6 +74,7 @@ func provenLocks(r *safety.Report) (locks []*proven) {
 			i, locks = len(locks), append(locks, &proven{name: name})
 		}
 		p := locks[i]
+		p.cells = append(p.cells, c)
 		add := func(list *[]string, is bool) {
 			if is {
 				*list = append(*list, c.Hazard)
@@ -236,22 +238,18 @@ func proofNext(r *safety.Report) string {
 	return ""
 }
 
-// proofMatrix has a row for each lock that is not only a control, and a column for each hazard.
-func proofMatrix(r *safety.Report) *Table {
+// proofMatrix has a row for each lock and a column for each hazard.
+func proofMatrix(r *safety.Report, locks []*proven) *Table {
 	t := columns("lock")
 	for _, h := range r.Hazards {
 		t.Columns = append(t.Columns, Column{Title: strconv.Itoa(h.Number), About: h.Name + ": " + h.About})
 	}
-	var cells view.Grouped[string, *safety.Cell]
-	for _, c := range r.Select(func(c *safety.Cell) bool { return !c.Control }) {
-		cells.Add(c.Driver+" "+c.Lock, c)
-	}
-	for _, name := range cells.Keys {
-		row := t.row(name)
+	for _, p := range locks {
+		row := t.row(p.name)
 		for _, h := range r.Hazards {
 			mark := Cell{}
-			if i := slices.IndexFunc(cells.Of[name], func(c *safety.Cell) bool { return c.Hazard == h.Name }); i >= 0 {
-				mark.Text, mark.Tone = ProofMark(cells.Of[name][i])
+			if i := slices.IndexFunc(p.cells, func(c *safety.Cell) bool { return c.Hazard == h.Name }); i >= 0 {
+				mark.Text, mark.Tone = ProofMark(p.cells[i])
 			}
 			row.Cells = append(row.Cells, mark)
 		}
@@ -286,19 +284,16 @@ func ProofMark(c *safety.Cell) (string, Tone) {
 	return "?", Warn
 }
 
-// proofLegend says what the marks mean that there are, and names the hazards by their numbers.
+// proofLegend says what the marks mean that there are.
 func proofLegend(r *safety.Report) []Text {
-	var names, marks []string
-	for _, h := range r.Hazards {
-		names = append(names, format.Glue(fmt.Sprintf("%d %s", h.Number, h.Name)))
-	}
+	var marks []string
 	for _, m := range proofMarks {
 		same := func(c *safety.Cell) bool { mark, _ := ProofMark(c); return mark == m.mark }
 		if len(r.Select(same)) > 0 {
 			marks = append(marks, format.Glue(m.mark+" "+m.about))
 		}
 	}
-	return []Text{{Text: strings.Join(marks, ", ")}, {Text: strings.Join(names, ", ")}}
+	return []Text{{Text: strings.Join(marks, ", ")}}
 }
 
 // hazardBlocks tell all that was seen of a hazard: of cells alike together, and what happened in an attempt. There are none if it
