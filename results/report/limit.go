@@ -12,7 +12,7 @@ import (
 	"github.com/lockbench/lockbench/results/view"
 )
 
-// limited returns what limits a throughput, with the figures that say so, shares of the time among them; empty if several
+// limited returns what limits a throughput, with the figures that say so, most of them shares of time; empty if several
 // clients held a key at once.
 func limited(c *results.Cell) string {
 	share := func(title string, of float64) figure {

@@ -93,12 +93,10 @@ func answer(v *view.Run) (string, Tone) {
 			doubtful, doubts = doubtful+1, append(doubts, codes...)
 		}
 	}
-	switch one := len(v.Cells) == 1; {
-	case failed != nil && one:
-		return "mutual exclusion violated: " + broken(v.Cells[0]), Bad
+	switch {
 	case failed != nil:
 		return "mutual exclusion violated: " + format.Few(failed, named), Bad
-	case one:
+	case len(v.Cells) == 1:
 		return cellAnswer(v.Cells[0])
 	case doubtful == 0:
 		return order(v), Plain

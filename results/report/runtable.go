@@ -54,7 +54,7 @@ func cellTable(v *view.Run) *Table {
 				r.Marks = marks(c)
 			}
 			if i == 0 && len(v.Cells) > 1 {
-				r.Group = strings.TrimPrefix(g.Load, ", ")
+				r.Group = g.Load
 			}
 			for k := range c.Classes {
 				row(c.Classes[k].Name, c, c.Classes[k].Figures(), true)
