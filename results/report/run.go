@@ -112,7 +112,7 @@ func spaced(name string) string { return strings.ReplaceAll(name, " · ", " ") }
 // order says which row came first under each load; of several loads how often which did.
 func order(v *view.Run) string {
 	if !v.Rivals {
-		rates := v.Sorted(func(c *results.Cell) float64 { return c.Rate.Median })
+		rates := v.Groups[0].Sorted(func(c *results.Cell) float64 { return c.Rate.Median })
 		top, low := v.Cells[rates[0]].Rate.Median, v.Cells[rates[len(rates)-1]].Rate.Median
 		return fmt.Sprintf("%s to %s locks/s under %d loads", format.Three(low), format.Three(top), len(rates))
 	}
@@ -206,7 +206,7 @@ func inCommon(v *view.Run) string {
 	what := design(v.Cells[0], func(title string) bool { return !differs(title) })
 	waits := alike(func(c *results.Cell) string { return view.Waits(c.Plan()) })
 	if len(v.Cells) == 1 {
-		load = v.Load // or it stands above the rows
+		load = v.Groups[0].Load // or it stands above the rows
 	}
 	told := []string{"driver", "lock", "wait", "topology", "duration", "warmup", "partial"}
 	settings := view.Common(v.Cells, func(a view.Axis) bool {

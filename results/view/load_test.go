@@ -87,7 +87,7 @@ func TestLoad(t *testing.T) {
 			change(r)
 			cells = append(cells, &results.Cell{Trials: []*results.Record{r}})
 		}
-		if got := NewRun(cells).Load; got != want {
+		if got := NewRun(cells).Groups[0].Load; got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 // the titles but, such as that of a line. One cell alone goes by its driver, lock and way of waiting. No two are alike.
 func Names(cells []*results.Cell, but ...string) []string {
 	axes := slices.DeleteFunc(differing(Axes, cells), func(a Axis) bool { return slices.Contains(but, a.Title) })
-	return distinguish(cells, make([]int, len(cells)), axes, Axis.names)
+	return distinguish(cells, make([]string, len(cells)), axes, Axis.names)
 }
 
 // names reports whether an axis stays in names even if cells could be told apart without it.
@@ -28,11 +28,8 @@ func (a Axis) names() bool {
 // distinguish returns names that tell each cell from those of the same group, by the axes that stay and those that it
 // takes beside them. The server, and then what is too long for a name, is said of cells that are alike without it; in
 // the end they are numbered.
-func distinguish(cells []*results.Cell, groups []int, axes []Axis, stays func(Axis) bool) []string {
-	type named struct {
-		group int
-		name  string
-	}
+func distinguish(cells []*results.Cell, groups []string, axes []Axis, stays func(Axis) bool) []string {
+	type named struct{ group, name string }
 	count := func(names []string) map[named]int {
 		n := map[named]int{}
 		for i, name := range names {

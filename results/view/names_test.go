@@ -196,10 +196,10 @@ func TestLoadsOfACellEach(t *testing.T) {
 		load(i, r)
 		r.Plan.Workload = []string{"hot-key", "cron-herd"}[i]
 	}
-	if got, want := NewRun(planned(t, 2, load)).Short, []string{"4 clients · hold 0", "5 clients · hold 1 ms"}; !slices.Equal(got, want) {
+	if got, want := NewRun(planned(t, 2, load)).Groups[0].Short, []string{"4 clients · hold 0", "5 clients · hold 1 ms"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got, want := NewRun(planned(t, 2, preset)).Short, []string{"hot-key", "cron-herd"}; !slices.Equal(got, want) {
+	if got, want := NewRun(planned(t, 2, preset)).Groups[0].Short, []string{"hot-key", "cron-herd"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -13,10 +13,10 @@ import (
 
 // Run is cells that are read together.
 type Run struct {
-	Group           // all of them
+	Cells  []*results.Cell
 	Names  []string // by what tells each from all others
-	Groups []Group  // cells of the same load, the load with most contention first
-	Rivals bool     // the cells of a group had the same load, and can be ranked
+	Groups []Group  // the load with most contention first
+	Rivals bool     // the cells of a group had the same load, and can be ranked; else there is one group
 }
 
 // Group is cells that belong into one chart.
@@ -28,49 +28,39 @@ type Group struct {
 	Index []int    // places in the run
 }
 
-// NewRun groups and names cells.
+// NewRun groups and names cells. Loads of a cell each are best read side by side, with all that is particular to them, or
+// the name of a preset that implies it.
 func NewRun(cells []*results.Cell) *Run {
 	axes := differing(Axes, cells)
 	load := slices.DeleteFunc(slices.Clone(axes), func(a Axis) bool { return !a.Load })
-	var titles Grouped[string, int]
-	of := make([]int, len(cells))
-	for i, title := range namesBy(load, cells) {
-		titles.Add(title, i)
-		of[i] = slices.Index(titles.Keys, title)
-	}
-	r := &Run{Names: Names(cells), Rivals: len(cells) > 1 && len(titles.Keys) < len(cells)}
-	if !r.Rivals { // loads of a cell each are best read side by side, with all that is particular to them
+	others := slices.DeleteFunc(slices.Clone(axes), func(a Axis) bool { return a.Load })
+	stays := func(a Axis) bool { return a.names() && a.Title != "wait" }
+	titles := namesBy(load, cells)
+	loads := len(slices.Compact(slices.Sorted(slices.Values(titles))))
+	r := &Run{Cells: cells, Names: Names(cells), Rivals: len(cells) > 1 && loads < len(cells)}
+	if !r.Rivals {
 		presets := slices.ContainsFunc(load, func(a Axis) bool { return a.Title == "workload" })
-		r.Group = groupOf(cells, nil)
-		for i := range cells {
-			r.Index = append(r.Index, i)
-		}
-		stays := func(a Axis) bool { return a.names() || a.Load && !presets }
-		r.Short = distinguish(cells, make([]int, len(cells)), axes, stays)
-		r.Groups = []Group{r.Group}
-		return r
+		stays = func(a Axis) bool { return a.names() || a.Load && !presets }
+		titles, load, others = make([]string, len(cells)), nil, axes
 	}
-	r.Cells = cells
-	others := slices.DeleteFunc(axes, func(a Axis) bool { return a.Load })
-	short := distinguish(cells, of, others, func(a Axis) bool { return a.names() && a.Title != "wait" })
-	for _, title := range titles.Keys {
-		var those []*results.Cell
-		var names []string
-		for _, i := range titles.Of[title] {
-			those, names = append(those, cells[i]), append(names, short[i])
+	for i, name := range distinguish(cells, titles, others, stays) {
+		title := cmp.Or(titles[i], zeros(load))
+		at := slices.IndexFunc(r.Groups, func(g Group) bool { return g.Title == title })
+		if at < 0 {
+			at, r.Groups = len(r.Groups), append(r.Groups, Group{Title: title})
 		}
-		g := groupOf(those, load)
-		if g.Short, g.Index = names, titles.Of[title]; len(titles.Keys) > 1 {
-			g.Title = cmp.Or(title, zeros(load))
-		}
-		r.Groups = append(r.Groups, g)
+		g := &r.Groups[at]
+		g.Cells, g.Short, g.Index = append(g.Cells, cells[i]), append(g.Short, name), append(g.Index, i)
+	}
+	for i := range r.Groups {
+		r.Groups[i].Load = loadOf(r.Groups[i].Cells, load)
 	}
 	slices.SortStableFunc(r.Groups, func(a, b Group) int { return -Contention(a.Cells[0], b.Cells[0]) })
 	return r
 }
 
-// groupOf returns cells with their load: what is not usual of it, and what differs between loads.
-func groupOf(cells []*results.Cell, differ []Axis) Group {
+// loadOf returns the load of cells: what is not usual of it, and what differs between loads.
+func loadOf(cells []*results.Cell, differ []Axis) string {
 	named := func(a Axis) bool { return slices.ContainsFunc(differ, func(d Axis) bool { return d.Title == a.Title }) }
 	var words []string
 	for _, a := range Axes {
@@ -79,7 +69,7 @@ func groupOf(cells []*results.Cell, differ []Axis) Group {
 			words = append(words, a.words(cmp.Or(v, a.zero)))
 		}
 	}
-	return Group{Cells: cells, Load: join(words...)}
+	return join(words...)
 }
 
 // Contention compares loads by how many clients want the same key, and then by how long they hold it.
