@@ -174,8 +174,9 @@ func (t *comparison) table(rows []compare.Judged, full bool) *Table {
 		if r.Within() {
 			verdict = "~ worse within"
 		}
-		row := table.row(r.Figure.Name, unit.Format(base), unit.Format(head), format.Change(c.Ratio-1), interval(c), threshold,
-			verdict, strings.Replace(format.P(p), "NaN", format.None, 1), known(float64(r.Needed), metric.Count.Format), r.Why)
+		row := table.row(r.Figure.Name, unit.Format(base), unit.Format(head), format.Change(c.Ratio-1), interval(c),
+			threshold, verdict, strings.Replace(format.P(p), "NaN", format.None, 1),
+			known(float64(r.Needed), metric.Count.Format), r.Why)
 		row.Tone, row.Cells = verdictTones[r.Verdict], row.Cells[:len(table.Columns)]
 		if row.Cells[6].Tone = row.Tone; r.Cell != last {
 			row.Group, last = t.Cells[r.Cell].Label, r.Cell
@@ -248,8 +249,8 @@ func (t *comparison) chart() *Chart {
 		if !(change.Ratio > 0) || math.IsInf(change.Ratio, 0) || !r.Threshold.Relative || len(c.Series) == manyRows {
 			continue
 		}
-		s := Series{Name: r.Figure.Name, Text: changeText(change), Tone: verdictTones[r.Verdict], Bound: 1 + r.Threshold.Value,
-			Points: []Point{{X: change.Ratio, Low: change.Low, High: change.High}}}
+		s := Series{Name: r.Figure.Name, Text: changeText(change), Tone: verdictTones[r.Verdict],
+			Bound: 1 + r.Threshold.Value, Points: []Point{{X: change.Ratio, Low: change.Low, High: change.High}}}
 		if r.Cell != last {
 			s.Group, last = t.Cells[r.Cell].Label, r.Cell
 		}

@@ -27,8 +27,8 @@ func pointOf(r *results.Record) point {
 	return point{r.Started.UTC().Format(time.DateOnly), cmp.Or(r.Env.Revision, r.Env.Lockbench)}
 }
 
-// History returns what plans gave over revisions, each on one kind of server and machine. Records of runs that ended early are
-// left out.
+// History returns what plans gave over revisions, each on one kind of server and machine. Records of runs that ended
+// early are left out.
 func History(cells []*results.Cell) *Document {
 	var trials []*results.Record
 	for _, c := range cells {
@@ -49,8 +49,9 @@ func History(cells []*results.Cell) *Document {
 			all = append(all, pointOf(r))
 		}
 	}
+	common := view.Common(samples, func(a view.Axis) bool { return a.Title == "at" })
 	d := &Document{Command: "lockbench history", Title: format.Plural(len(samples), "cell") + " over revisions",
-		When: format.Join(format.Plural(len(all), "point"), view.Common(samples, func(a view.Axis) bool { return a.Title == "at" }))}
+		When: format.Join(format.Plural(len(all), "point"), common)}
 	c := &Chart{Name: "history", Title: "locks/s over revisions"}
 	c.X, c.Y = Axis{Name: "revision"}, Axis{Name: "locks/s", Label: metric.PerSecond.Format}
 	for i := 0; i < len(all); i += 1 + len(all)/6 {
@@ -73,8 +74,8 @@ func History(cells []*results.Cell) *Document {
 		}
 		last.Rows, every.Rows = append(last.Rows, listed...), append(every.Rows, rows...)
 	}
-	d.add(Block{Table: last}, Block{Table: facts("left out", format.Labelled("partial records", int64(len(trials)-len(whole))))},
-		Block{Chart: c})
+	left := format.Labelled("partial records", int64(len(trials)-len(whole)))
+	d.add(Block{Table: last}, Block{Table: facts("left out", left)}, Block{Chart: c})
 	if len(every.Rows) > len(last.Rows) {
 		d.add(Block{Heading: "All points", Detail: true, Table: every})
 	}

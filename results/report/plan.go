@@ -53,7 +53,8 @@ func Plan(a *capacity.Answer) *Document {
 		Block{Heading: "On paper", Detail: p.tried > 0, Table: PlanAnalysis(a)})
 	for _, c := range p.Candidates {
 		if len(c.Points) > 0 {
-			d.add(Block{Heading: c.Name, Detail: true, Table: candidateFacts(&c)}, Block{Detail: true, Table: trialTable(&c)})
+			d.add(Block{Heading: c.Name, Detail: true, Table: candidateFacts(&c)},
+				Block{Detail: true, Table: trialTable(&c)})
 		}
 	}
 	d.add(Block{Heading: "Beyond these figures", Detail: true, Table: facts(
@@ -235,8 +236,10 @@ func (p planned) risks() *Table {
 // candidateFacts returns what is known of a candidate beside its row.
 func candidateFacts(c *capacity.CandidateAnswer) *Table {
 	t := facts("strictest", c.Binding, "occupies a key for", ranged(c.Occupies, metric.Duration.Format),
-		"clients", known(float64(c.Clients), metric.Count.Format), "connections", known(float64(c.Conns), metric.Count.Format),
-		"commands/lock", known(c.Cost.Commands, metric.PerLock.Format), "CPU/lock", known(c.Cost.ServerCPUUs, metric.Micros.Format),
+		"clients", known(float64(c.Clients), metric.Count.Format),
+		"connections", known(float64(c.Conns), metric.Count.Format),
+		"commands/lock", known(c.Cost.Commands, metric.PerLock.Format),
+		"CPU/lock", known(c.Cost.ServerCPUUs, metric.Micros.Format),
 		"claims", view.Claims(c.Traits), "risk", c.Wrong, "next", c.Remedy, "server", serverText(c.Server),
 		"command", c.Plan.Command)
 	for _, r := range c.Resources {
@@ -258,10 +261,12 @@ func trialTable(c *capacity.CandidateAnswer) *Table {
 	return t
 }
 
-// late returns the share of late arrivals over the rate, as it was fitted to the trials of the best candidates, or as they had it.
+// late returns the share of late arrivals over the rate: what was fitted to the trials of the best candidates, or else
+// the trials.
 func (p planned) late() *Chart {
 	const least, lines = 1e-4, 6 // of the share; as many as can be told apart
-	chart := &Chart{Name: "late", Title: "Late arrivals over the rate", X: Axis{Name: "arrivals/s", Label: format.Three}}
+	chart := &Chart{Name: "late", Title: "Late arrivals over the rate"}
+	chart.X = Axis{Name: "arrivals/s", Label: format.Three}
 	chart.Y = Axis{Name: "late arrivals", Log: true, Least: least, Label: format.Percent}
 	chart.Levels = p.allowed
 	for _, c := range p.Candidates[:min(len(p.Candidates), lines)] {

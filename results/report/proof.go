@@ -116,7 +116,7 @@ func proofTitle(r *safety.Report, locks []*proven) (title string, tone Tone) {
 	return title, Good
 }
 
-// failures counts the locks that fail, or the hazards after which a single one does: "2 of 5 locks can have two holders at once".
+// failures counts the locks that fail, or the hazards after which a single one does: "2 of 5 locks can get stuck".
 func failures(locks []*proven) string {
 	text, name, of := "", "", " of "+format.Plural(len(locks), "lock")
 	if len(locks) == 1 {
@@ -263,7 +263,8 @@ var proofMarks = []struct {
 	tone        Tone
 	is          func(c *safety.Cell) bool
 }{
-	{"‼", "fails more than admitted or than in the baseline", Bad, func(c *safety.Cell) bool { return c.Unlisted() || c.Alarm() }},
+	{"‼", "fails more than admitted or than in the baseline", Bad,
+		func(c *safety.Cell) bool { return c.Unlisted() || c.Alarm() }},
 	{"✗", "fails as admitted", Bad, func(c *safety.Cell) bool { return c.Verdict == safety.Fails }},
 	{"○", "survives though it admits failure", Good, (*safety.Cell).Unseen},
 	{"✓", "survives", Good, func(c *safety.Cell) bool { return c.Verdict == safety.Survives }},
@@ -296,8 +297,8 @@ func proofLegend(r *safety.Report) []Text {
 	return []Text{{Text: strings.Join(marks, ", ")}}
 }
 
-// hazardBlocks tell all that was seen of a hazard: of cells alike together, and what happened in an attempt. There are none if it
-// applies to no lock.
+// hazardBlocks tell all that was seen of a hazard: of cells alike together, and what happened in an attempt. There are
+// none if it applies to no lock.
 func hazardBlocks(r *safety.Report, h *safety.Hazard) []Block {
 	var alike view.Grouped[string, string]
 	tones, stories := map[string]Tone{}, []Block{}
@@ -333,7 +334,8 @@ func hazardBlocks(r *safety.Report, h *safety.Hazard) []Block {
 	if alike.Keys == nil {
 		return nil
 	}
-	b := Block{Heading: fmt.Sprintf("%d %s", h.Number, h.Name), Detail: true, Text: []Text{{Text: h.About}}, Table: &Table{}}
+	b := Block{Heading: fmt.Sprintf("%d %s", h.Number, h.Name), Detail: true, Table: &Table{}}
+	b.Text = []Text{{Text: h.About}}
 	for _, key := range alike.Keys {
 		mark, text, _ := strings.Cut(key, " ")
 		b.Table.fact(tones[key], mark, text+": "+strings.Join(alike.Of[key], ", "))
@@ -381,7 +383,8 @@ func storyTable(c *safety.Cell) *Table {
 func storyChart(c *safety.Cell) *Chart {
 	begin := c.Story[0].At
 	since := func(at time.Duration) float64 { return float64(at - begin) }
-	chart := &Chart{Kind: Lanes, Name: c.Hazard + "-" + c.Lock, Title: c.Driver + " " + c.Lock + ": who held the key when"}
+	chart := &Chart{Kind: Lanes, Name: c.Hazard + "-" + c.Lock}
+	chart.Title = c.Driver + " " + c.Lock + ": who held the key when"
 	chart.X = Axis{Name: "time", Most: since(c.Story[len(c.Story)-1].At), Label: metric.Duration.Format}
 	for _, hold := range safety.Holds(c.Story) {
 		i := slices.IndexFunc(chart.Series, func(s Series) bool { return s.Name == hold.Client })
