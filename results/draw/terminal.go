@@ -37,7 +37,7 @@ func Terminal(w io.Writer, d *report.Document, o Options) error {
 	var details []string
 	for _, s := range sections(d, false) {
 		if s.Detail && !t.Verbose {
-			details = append(details, s.Heading)
+			details = append(details, format.Glue(s.Heading))
 		} else if err := t.section(s); err != nil {
 			return err
 		}
@@ -196,7 +196,7 @@ func (t *terminal) fit(of *report.Table, gap string) error {
 	switch over := width - t.Width; {
 	case over > 0 && worst > 0:
 		for _, c := range of.Columns {
-			if title := oneLine(c.Title); c.Drop == worst && !slices.Contains(t.hidden, title) {
+			if title := format.Glue(oneLine(c.Title)); c.Drop == worst && !slices.Contains(t.hidden, title) {
 				t.hidden = append(t.hidden, title)
 			}
 		}
