@@ -118,7 +118,7 @@ func (t *Table) tell(v *view.Run, names []string, tone Tone, label string, of fu
 	if n := len(all.Rows); more != nil && n > 1 {
 		more.Rows = append(more.Rows, all.Rows[1:]...)
 		all.Rows = all.Rows[:1]
-		all.fact(Plain, label, fmt.Sprintf("%d more", n-1))
+		all.Rows[0].Cells[1].Text += fmt.Sprintf(" · %d more", n-1)
 	}
 	t.Rows = append(t.Rows, all.Rows...)
 }
