@@ -28,8 +28,8 @@ type Group struct {
 	Index []int    // places in the run
 }
 
-// NewRun groups and names cells. Loads of a cell each are best read side by side, with all that is particular to them, or
-// the name of a preset that implies it.
+// NewRun groups and names cells. Loads of a cell each are best read side by side, with all that is particular to them,
+// or the name of a preset that implies it.
 func NewRun(cells []*results.Cell) *Run {
 	axes := differing(Axes, cells)
 	load := slices.DeleteFunc(slices.Clone(axes), func(a Axis) bool { return !a.Load })
@@ -59,14 +59,14 @@ func NewRun(cells []*results.Cell) *Run {
 	return r
 }
 
-// loadOf returns the load of cells: what is not usual of it, and what differs between loads.
+// loadOf returns the load of cells: what is not usual of it, and values that not all loads have.
 func loadOf(cells []*results.Cell, differ []Axis) string {
 	named := func(a Axis) bool { return slices.ContainsFunc(differ, func(d Axis) bool { return d.Title == a.Title }) }
 	var words []string
 	for _, a := range Axes {
 		v, differs := a.Compare(cells)
 		if a.Load && !differs && v != byClass && (named(a) || !a.Usual(v) && !a.Server && !a.Wide) {
-			words = append(words, a.words(cmp.Or(v, a.zero)))
+			words = append(words, a.words(v))
 		}
 	}
 	return join(words...)
