@@ -47,9 +47,9 @@ func Plan(a *capacity.Answer) *Document {
 	}
 	d := &Document{Command: "lockbench plan", Title: p.title(), Tone: planTones[p.Verdict], When: p.when()}
 	if p.tried > 0 || !p.impossible {
-		d.add(Block{Table: p.candidates()})
+		d.add(Block{Chart: p.sustained()}, Block{Table: p.candidates()})
 	}
-	d.add(Block{Table: p.risks()}, Block{Chart: p.late()},
+	d.add(Block{Table: p.risks()}, Block{Heading: "Late arrivals", Chart: p.late()},
 		Block{Heading: "On paper", Detail: p.tried > 0, Table: PlanAnalysis(a)})
 	for _, c := range p.Candidates {
 		if len(c.Points) > 0 {
@@ -259,6 +259,22 @@ func trialTable(c *capacity.CandidateAnswer) *Table {
 		}
 	}
 	return t
+}
+
+// sustained returns the rate that each of several candidates sustains.
+func (p planned) sustained() *Chart {
+	chart := &Chart{Kind: Bars, Name: "sustained", Title: "Rate that each candidate sustains"}
+	chart.X = Axis{Name: "arrivals/s", Label: format.Three}
+	if p.Rate > 0 {
+		chart.Uprights = []Line{{p.Rate, "asked for"}}
+	}
+	for _, c := range p.Candidates {
+		if r := c.Sustains; len(p.Candidates) > 1 && r.Low > 0 {
+			chart.Series = append(chart.Series, Series{Name: c.Name, Tone: planTones[c.Verdict], Text: sustained(&c),
+				Points: []Point{{X: max(r.Low, r.Mid), Low: r.Low, High: max(r.Low, r.High)}}})
+		}
+	}
+	return chart
 }
 
 // late returns the share of late arrivals over the rate: what was fitted to the trials of the best candidates, or else
