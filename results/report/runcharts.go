@@ -87,7 +87,7 @@ func (c *Chart) rows(v *view.Run, row func(*results.Cell) (p Point, text string,
 func throughput(v *view.Run) Chart {
 	const far = 1.5 // times the rate: a bound beyond that would make all bars short
 	c := Chart{Kind: Bars, Name: "throughput", Title: "Throughput", X: Axis{Label: format.Three,
-		Name: "locks/s, and p99 of the wait · line: over the trials · dotted: bound"}}
+		Name: "locks/s, and p99 of the wait · line: trials · dotted: bound"}}
 	c.rows(v, func(cell *results.Cell) (Point, string, float64) {
 		e, p := view.Rate(cell), Point{X: cell.Rate.Median}
 		if e.Known() {
