@@ -67,6 +67,7 @@ func runFacts(v *view.Run, missed bool, more *Table) *Table {
 	one, bad := len(v.Cells) == 1, slices.IndexFunc(v.Cells, (*results.Cell).Violated)
 	if one {
 		t.fact(limitTone(c), "limited by", limited(c))
+		t.fact(Plain, "waits", joined(quantiles(c.Latency[view.Waiting(c)])))
 		t.fact(toneOf(c)*Tone(min(1, c.Breaches())), "safety", view.Exclusion(c))
 		t.fact(max(toneOf(c), Warn), "witnesses", view.Witnesses(c))
 		t.fact(Plain, "outcomes", joined(ofGroup(c, metric.Outcomes)))

@@ -90,7 +90,7 @@ func listed(v *view.Run, of func(*results.Cell) []line) *Table {
 func joined(figures []figure) string {
 	var texts []string
 	for _, f := range figures {
-		if f.text != "" {
+		if f.text != "" && f.text != format.None {
 			texts = append(texts, f.title+" "+f.text)
 		}
 	}
@@ -145,12 +145,17 @@ func latencies(c *results.Cell) (lines []line) {
 			continue
 		}
 		figures := []figure{{"count", format.Count(l.Count)}, {"mean", format.Duration(l.Mean)}}
-		for _, q := range metric.Quantiles {
-			figures = append(figures, figure{strings.Replace(q.Name, "p999", "p99.9", 1), duration(l.Quantile(q.Q))})
-		}
-		lines = append(lines, line{d.Title, append(figures, figure{"max", format.Duration(l.Max)})})
+		lines = append(lines, line{d.Title, append(figures, quantiles(l)...)})
 	}
 	return lines
+}
+
+// quantiles returns those of a latency, and the longest.
+func quantiles(l results.Latency) (all []figure) {
+	for _, q := range metric.Quantiles {
+		all = append(all, figure{strings.Replace(q.Name, "p999", "p99.9", 1), duration(l.Quantile(q.Q))})
+	}
+	return append(all, lasting("max", l.Max))
 }
 
 // overlaps returns the first violations of a cell.

@@ -49,7 +49,7 @@ func Plan(a *capacity.Answer) *Document {
 	if p.tried > 0 || !p.impossible {
 		d.add(Block{Chart: p.sustained()}, Block{Table: p.candidates()})
 	}
-	d.add(Block{Table: p.risks()}, Block{Heading: "Late arrivals", Chart: p.late()},
+	d.add(Block{Table: p.risks()}, Block{Heading: "Late arrivals over the rate", Chart: p.late()},
 		Block{Heading: "On paper", Detail: p.tried > 0, Table: PlanAnalysis(a)})
 	for _, c := range p.Candidates {
 		if len(c.Points) > 0 {

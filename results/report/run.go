@@ -31,12 +31,10 @@ func Run(cells []*results.Cell, check *compare.Check) *Document {
 	d.When = inCommon(v)
 	d.judge(check)
 	facts := runFacts(v, check != nil && check.Verdict == compare.Missed, more)
-	latencies, table := Block{Table: listed(v, latencies)}, Block{Table: cellTable(v)}
-	if len(cells) == 1 && cells[0].Classes == nil {
-		latencies, table = Block{}, latencies
+	blocks := []Block{{Table: facts}}
+	if len(cells) > 1 || cells[0].Classes != nil {
+		blocks = slices.Insert(blocks, 0, Block{Table: cellTable(v)})
 	}
-	latencies.Heading, latencies.Detail = "Latencies", true
-	blocks := []Block{table, {Table: facts}}
 	for i, c := range pictures(v) {
 		if i == 0 { // the answer rests on it
 			blocks = slices.Insert(blocks, 0, Block{Chart: &c})
@@ -45,7 +43,7 @@ func Run(cells []*results.Cell, check *compare.Check) *Document {
 		}
 	}
 	d.add(blocks...)
-	d.add(latencies)
+	d.add(Block{Heading: "Latencies", Detail: true, Table: listed(v, latencies)})
 	d.add(details(v)...)
 	more.Rows = append(more.Rows, environment(v).Rows...)
 	d.add(Block{Heading: "Environment", Detail: true, Table: more})
