@@ -50,7 +50,7 @@ func Terminal(w io.Writer, d *report.Document, o Options) error {
 		t.para(report.Plain, "", fmt.Sprintf(text, t.Width, format.Few(t.hidden, 4), t.needs))
 	}
 	if details != nil {
-		t.para(report.Plain, "", "-v: "+format.Few(details, 8))
+		t.para(report.Plain, "", "more with -v: "+strings.ToLower(format.Few(details, 3)))
 	}
 	if _, err := io.WriteString(w, strings.Join(t.lines, "\n")+"\n"); err != nil {
 		return fmt.Errorf("draw: %w", err)
