@@ -61,9 +61,6 @@ func (e *engine) warn(r *results.Record, t rest) {
 		add("%d processes of %s had the clients", n, p.Driver)
 	}
 	addAll(e.sharedWarning(r), e.leftWarning(r), e.probe.warning(), e.unswept)
-	if p.Server == "embedded" {
-		add("the server ran inside lockbench: client CPU and allocations include it, and its speed says nothing about a real server")
-	}
 	if len(p.Classes) == 0 && t.Thoughts >= fewThoughts {
 		if took := t.Thought / time.Duration(t.Thoughts); results.Apart(p.Think, took) {
 			add("think times of %s took %s (mean): the figures are those of such pauses", round(p.Think), round(took))

@@ -206,7 +206,7 @@ func inCommon(v *view.Run) string {
 	if len(v.Cells) == 1 {
 		load = v.Groups[0].Load // or it stands above the rows
 	}
-	told := []string{"driver", "lock", "wait", "topology", "duration", "warmup", "partial"}
+	told := []string{"driver", "lock", "wait", "topology", "duration", "n", "warmup", "partial"}
 	settings := view.Common(v.Cells, func(a view.Axis) bool {
 		return a.Load || a.Server || a.Wide || slices.Contains(told, a.Title)
 	})
