@@ -78,7 +78,7 @@ func restart(after time.Duration) func(w *simtest.World, a *simtest.Actor) {
 }
 
 func TestSimExclusive(t *testing.T) {
-	n := simtest.Seeds(300, 8000)
+	n := simtest.Seeds(300, 4000)
 	found := simtest.Explore(t, n, contest{}.scenario())
 	found.Sound(t)
 	found.Saw(t, "grants", 4*int64(n))
@@ -87,7 +87,7 @@ func TestSimExclusive(t *testing.T) {
 
 // What a network may do besides, clocks that differ by less than what a lease allows for, and nodes that stall.
 func TestSimFaults(t *testing.T) {
-	n := simtest.Seeds(200, 4000)
+	n := simtest.Seeds(200, 2000)
 	s := contest{strike: func(w *simtest.World, a *simtest.Actor) {
 		number := a.Pick(w.Nodes)
 		if a.Pick(2) == 0 {
@@ -109,10 +109,10 @@ func TestSimFaults(t *testing.T) {
 // it has granted are over.
 func TestSimRestarts(t *testing.T) {
 	t.Run("at once", func(t *testing.T) {
-		simtest.Explore(t, simtest.Seeds(200, 4000), contest{strike: restart(time.Millisecond)}.scenario()).Found(t)
+		simtest.Explore(t, 200, contest{strike: restart(time.Millisecond)}.scenario()).Found(t)
 	})
 	t.Run("after the TTL", func(t *testing.T) {
-		n := simtest.Seeds(200, 4000)
+		n := simtest.Seeds(200, 2000)
 		found := simtest.Explore(t, n, contest{strike: restart(simTTL + time.Millisecond)}.scenario())
 		found.Sound(t)
 		found.Saw(t, "grants", 3*int64(n))
@@ -124,7 +124,7 @@ func TestSimRestarts(t *testing.T) {
 func TestSimWaitsAndRenews(t *testing.T) {
 	for _, kind := range []string{wait.Poll, wait.Backoff, wait.PubSub, wait.Queue} {
 		t.Run(kind, func(t *testing.T) {
-			n := simtest.Seeds(50, 1000)
+			n := simtest.Seeds(50, 500)
 			found := simtest.Explore(t, n, contest{waits: kind, renews: true, Program: simtest.Program{Deaths: 10}}.scenario())
 			found.Sound(t)
 			found.Saw(t, "deaths", int64(n)/4)
@@ -150,8 +150,8 @@ func TestSimFinds(t *testing.T) {
 
 // A schedule is the same whenever it runs.
 func TestSimRepeats(t *testing.T) {
-	simtest.Repeats(t, 300, contest{strike: restart(time.Millisecond)}.scenario())
-	simtest.Repeats(t, simtest.Seeds(5, 300), contest{waits: wait.PubSub, renews: true}.scenario())
+	simtest.Repeats(t, 100, contest{strike: restart(time.Millisecond)}.scenario())
+	simtest.Repeats(t, simtest.Seeds(5, 100), contest{waits: wait.PubSub, renews: true}.scenario())
 }
 
 func BenchmarkSim(b *testing.B) { simtest.Bench(b, contest{}.scenario()) }
