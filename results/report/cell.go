@@ -3,8 +3,6 @@ package report
 // What a reader needs to believe the figures of cells, and to go on from them.
 
 import (
-	"cmp"
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -88,49 +86,6 @@ func runFacts(v *view.Run, missed bool, more *Table) *Table {
 	}
 	return t
 }
-
-// designs returns cells by the parts of their design in which they differ; by all if they differ in none.
-func designs(v *view.Run) (names []string) {
-	differs := view.Differing(v.Cells)
-	for _, c := range v.Cells {
-		names = append(names, cmp.Or(design(c, differs), design(c, func(string) bool { return true })))
-	}
-	return names
-}
-
-// tell adds a fact for each text that is true of cells, with their names if it is not true of all. Of several the
-// first is told, and the others go to more; nil: all are told.
-func (t *Table) tell(v *view.Run, names []string, tone Tone, label string, of func(*results.Cell) []string,
-	more *Table) {
-	var whose view.Grouped[string, string]
-	times, all := map[string]int{}, &Table{}
-	for i, c := range v.Cells {
-		for _, text := range of(c) {
-			times[text]++
-			whose.Once(text, spaced(names[i]))
-		}
-	}
-	for _, text := range whose.Keys {
-		if text != "" && times[text] < len(v.Cells) {
-			text = format.Few(whose.Of[text], named) + ": " + text
-		}
-		all.fact(tone, label, text)
-	}
-	if n := len(all.Rows); more != nil && n > 1 {
-		more.Rows = append(more.Rows, all.Rows[1:]...)
-		all.Rows = all.Rows[:1]
-		all.Rows[0].Cells[1].Text += fmt.Sprintf(" · %d more", n-1)
-	}
-	t.Rows = append(t.Rows, all.Rows...)
-}
-
-// of makes a list of a text.
-func of(text func(*results.Cell) string) func(*results.Cell) []string {
-	return func(c *results.Cell) []string { return []string{text(c)} }
-}
-
-// duration writes nanoseconds.
-func duration(ns float64) string { return metric.Duration.Format(ns) }
 
 // errorsOf returns how many requests failed of each class, warm-up included, with the first error.
 func errorsOf(n results.Counts) string {

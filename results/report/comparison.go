@@ -19,7 +19,6 @@ import (
 // How much of many cells is shown. CSV and JSON have all of it.
 const (
 	fewNotes = 3    // without -v
-	someRows = 6    // of the worst results, without -v
 	manyRows = 40   // of a chart
 	mostRows = 1000 // with -v; more trials than that nobody runs
 )
@@ -63,13 +62,9 @@ func Comparison(c *compare.Comparison, command string) *Document {
 	return d
 }
 
-// verdictMarks and verdictTones are how verdicts are drawn.
-var (
-	verdictMarks = map[compare.Verdict]string{compare.Regressed: "✗ ", compare.Inconclusive: "? ",
-		compare.Improved: "▲ ", compare.NotWorse: "✓ ", compare.Unchanged: "✓ "}
-	verdictTones = map[compare.Verdict]Tone{compare.Regressed: Bad, compare.Inconclusive: Warn, compare.Improved: Good,
-		compare.Passed: Good, compare.Missed: Bad, compare.Violated: Bad}
-)
+// verdictMarks stand before verdicts.
+var verdictMarks = map[compare.Verdict]string{compare.Regressed: "✗ ", compare.Inconclusive: "? ",
+	compare.Improved: "▲ ", compare.NotWorse: "✓ ", compare.Unchanged: "✓ "}
 
 // title returns the verdict, and what the worst was judged by: "✗ regressed: locks/s −12.5 % (−15.1 to −9.8 %), …".
 func (t *comparison) title() string {

@@ -3,27 +3,15 @@ package report
 // All that is known of cells, below the fold: a block a question.
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
-	"github.com/lockbench/lockbench/results/stats"
 	"github.com/lockbench/lockbench/results/view"
 )
-
-// figure is something that is known, or is not: an empty text.
-type figure struct{ title, text string }
-
-// line is figures of a cell, or of a part of it, which has a name.
-type line struct {
-	name    string
-	figures []figure
-}
 
 // questions are what the figures of a cell answer.
 var questions = []struct {
@@ -55,72 +43,6 @@ func details(v *view.Run) (blocks []Block) {
 		Block{Heading: "Processes", Detail: true, Table: listed(v, processes)})
 }
 
-// listed returns a row for each line of cells, and a column for each figure that any of them knows.
-func listed(v *view.Run, of func(*results.Cell) []line) *Table {
-	t, texts, known := columns(""), []map[string]string{}, view.Grouped[string, bool]{}
-	for i, c := range v.Cells {
-		for j, l := range of(c) {
-			r := t.row(cmp.Or(l.name, v.Names[i]))
-			if l.name != "" && j == 0 && len(v.Cells) > 1 {
-				r.Group = v.Names[i]
-			}
-			row := map[string]string{}
-			for _, f := range l.figures {
-				known.Once(f.title, f.text != "")
-				row[f.title] = f.text
-			}
-			texts = append(texts, row)
-		}
-	}
-	for _, title := range known.Keys {
-		if slices.Contains(known.Of[title], true) {
-			t.Columns = append(t.Columns, Column{Title: title, Drop: len(t.Columns) - 1})
-			for i := range t.Rows {
-				t.Rows[i].Cells = append(t.Rows[i].Cells, Cell{Text: texts[i][title]})
-			}
-		}
-	}
-	if len(t.Columns) == 1 {
-		return nil
-	}
-	return t
-}
-
-// joined returns the figures that are known.
-func joined(figures []figure) string {
-	var texts []string
-	for _, f := range figures {
-		if f.text != "" && f.text != format.None {
-			texts = append(texts, f.title+" "+f.text)
-		}
-	}
-	return strings.Join(texts, " · ")
-}
-
-// ofGroup returns the metrics of a group, those of enough trials with their 95 % interval. A count of 0 is empty.
-func ofGroup(c *results.Cell, g metric.Group) (all []figure) {
-	for _, m := range metric.Of(g) {
-		value, e := m.Of(c.Figures()), stats.Of(m.Values(c.Trials))
-		text := strings.TrimPrefix(m.Unit.Format(value), format.None)
-		if m.Unit == metric.Count && value == 0 {
-			text = ""
-		}
-		if text != "" && e.Known() && e.Low < e.High {
-			text += " (" + m.Unit.Format(e.Low) + " – " + m.Unit.Format(e.High) + ")"
-		}
-		all = append(all, figure{strings.TrimSuffix(m.Name, "/lock"), text})
-	}
-	return all
-}
-
-// lasting returns a duration; one that is not above 0 is not known.
-func lasting(title string, d time.Duration) figure {
-	if d <= 0 {
-		return figure{title, ""}
-	}
-	return figure{title, format.Duration(d)}
-}
-
 // bound returns what bounds the throughput of a cell, if it is known.
 func bound(c *results.Cell) []figure {
 	by := strings.TrimPrefix(format.Three(c.Bound.LocksPerS)+" by "+c.Bound.By, "0 by ")
@@ -148,14 +70,6 @@ func latencies(c *results.Cell) (lines []line) {
 		lines = append(lines, line{d.Title, append(figures, quantiles(l)...)})
 	}
 	return lines
-}
-
-// quantiles returns those of a latency, and the longest.
-func quantiles(l results.Latency) (all []figure) {
-	for _, q := range metric.Quantiles {
-		all = append(all, figure{strings.Replace(q.Name, "p999", "p99.9", 1), duration(l.Quantile(q.Q))})
-	}
-	return append(all, lasting("max", l.Max))
 }
 
 // overlaps returns the first violations of a cell.

@@ -4,7 +4,9 @@
 // Texts may hold what a server has answered: a drawer removes control characters.
 package report
 
-import "github.com/lockbench/lockbench/results/format"
+import (
+	"github.com/lockbench/lockbench/results/format"
+)
 
 // Document is what is said of one result: its answer, and blocks below it. A terminal, a comment and a page draw the same one.
 type Document struct {

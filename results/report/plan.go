@@ -94,14 +94,6 @@ func PlanRate(rate float64) string {
 	return known(rate, func(v float64) string { return format.Three(v) + "/s" })
 }
 
-// known formats an amount; what is not more than 0 is not known.
-func known(v float64, write func(float64) string) string {
-	if v <= 0 {
-		return format.None
-	}
-	return write(v)
-}
-
 // ranged formats a value with its interval, if it has one: "3,470/s (3,300–3,640/s)".
 func ranged(r capacity.Range, write func(float64) string) string {
 	if r.High == 0 || r.Low == r.High {
@@ -110,19 +102,6 @@ func ranged(r capacity.Range, write func(float64) string) string {
 	low, high := write(r.Low), write(r.High)
 	unit := high[strings.LastIndexAny(high, "0123456789")+1:] // which low may have, too
 	return write(r.Mid) + " (" + strings.TrimSuffix(low, unit) + "–" + high + ")"
-}
-
-// dense returns a table without the columns in which nothing is known.
-func dense(t *Table) *Table {
-	for i := len(t.Columns) - 1; i > 0; i-- {
-		if !slices.ContainsFunc(t.Rows, func(r Row) bool { return r.Cells[i].Text != format.None }) {
-			t.Columns = slices.Delete(t.Columns, i, i+1)
-			for j := range t.Rows {
-				t.Rows[j].Cells = slices.Delete(t.Rows[j].Cells, i, i+1)
-			}
-		}
-	}
-	return t
 }
 
 // planTones are how verdicts are taken. Others are plain.

@@ -17,9 +17,6 @@ import (
 	"github.com/lockbench/lockbench/results/view"
 )
 
-// named is how many names a line has; more are counted.
-const named = 2
-
 // Run returns what cells say, as results.Group makes them, and what became of thresholds; nil: there are none.
 func Run(cells []*results.Cell, check *compare.Check) *Document {
 	d := &Document{Command: "lockbench report"}
@@ -103,9 +100,6 @@ func answer(v *view.Run) (string, Tone) {
 	why := strings.Join(slices.Compact(doubts), ", ")
 	return fmt.Sprintf("%s · %d of %d rows doubtful: %s", order(v), doubtful, len(v.Cells), why), Warn
 }
-
-// spaced returns a name as it stands in a line that has dots between its parts.
-func spaced(name string) string { return strings.ReplaceAll(name, " · ", " ") }
 
 // order says which row came first under each load; of several loads how often which did.
 func order(v *view.Run) string {
@@ -213,17 +207,6 @@ func inCommon(v *view.Run) string {
 	cpu := func(c *results.Cell) string { return view.CPU(c.First().Env) }
 	return format.Join(strings.Trim(what+", "+waits, ", "), load, settings, alike(ran),
 		alike(view.Server), alike(cpu))
-}
-
-// design returns the parts of a design that keep names: its driver, lock and topology.
-func design(c *results.Cell, keep func(title string) bool) string {
-	p, parts := c.Plan(), []string{}
-	for _, part := range [][2]string{{"driver", p.Driver}, {"lock", p.Lock}, {"topology", p.Topology}} {
-		if part[1] != "" && keep(part[0]) {
-			parts = append(parts, part[1])
-		}
-	}
-	return strings.Join(parts, " ")
 }
 
 // ran returns how often a cell ran for how long.

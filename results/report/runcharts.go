@@ -6,18 +6,14 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/view"
 )
 
-// What a picture has room for. The table has the other cells.
-const (
-	mostLines = 8
-	mostBars  = 24
-)
+// mostBars is what a picture has room for. The table has the other cells.
+const mostBars = 24
 
 // Pictures returns the charts that cells have the data for, the one that says most first. Each has the name of a file.
 func Pictures(cells []*results.Cell) []Chart {
@@ -49,22 +45,6 @@ func pictures(v *view.Run) []Chart {
 		})
 	}
 	return slices.DeleteFunc(all, func(c Chart) bool { return len(c.Series) == 0 })
-}
-
-// drawable reports whether a figure is known: each of these pictures has positive ones alone.
-func drawable(v float64) bool { return v > 0 && !math.IsInf(v, 0) }
-
-// caption returns a name with why the figures of its cells are not valid as they stand.
-func caption(name string, cells ...*results.Cell) string {
-	var words []string
-	for _, c := range cells {
-		if c.Violated() {
-			words = append(words, "violated")
-		}
-		words = append(words, view.Doubts(c)...)
-	}
-	slices.Sort(words)
-	return strings.Trim(name+" · "+strings.Join(slices.Compact(words), " · "), " ·")
 }
 
 // rows adds a row a cell, load by load and the best first, with a value beside it, if that or the lower end is known.

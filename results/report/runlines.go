@@ -16,6 +16,25 @@ import (
 	"github.com/lockbench/lockbench/results/view"
 )
 
+// mostLines is what a picture has room for. The table has the other cells.
+const mostLines = 8
+
+// drawable reports whether a figure is known: each of these pictures has positive ones alone.
+func drawable(v float64) bool { return v > 0 && !math.IsInf(v, 0) }
+
+// caption returns a name with why the figures of its cells are not valid as they stand.
+func caption(name string, cells ...*results.Cell) string {
+	var words []string
+	for _, c := range cells {
+		if c.Violated() {
+			words = append(words, "violated")
+		}
+		words = append(words, view.Doubts(c)...)
+	}
+	slices.Sort(words)
+	return strings.Trim(name+" · "+strings.Join(slices.Compact(words), " · "), " ·")
+}
+
 // rateAndWait returns two charts with the same X axis, still without lines.
 func rateAndWait(name string, x Axis) (rates, waits Chart) {
 	return Chart{Name: name, Title: "Throughput over " + x.Name, X: x, Y: Axis{Name: "locks/s", Label: format.Three}},

@@ -10,7 +10,6 @@ import (
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
-	"github.com/lockbench/lockbench/results/stats"
 	"github.com/lockbench/lockbench/results/view"
 )
 
@@ -72,17 +71,6 @@ func sequence(v *view.Run, g view.Group) []int {
 	return g.Index
 }
 
-// toneOf returns the tone of a row: bad for a broken promise, a warning for figures that are doubtful.
-func toneOf(c *results.Cell) Tone {
-	switch {
-	case c.Violated():
-		return Bad
-	case c.Breaches() > 0 || view.Doubts(c) != nil:
-		return Warn
-	}
-	return Plain
-}
-
 // cellColumns returns all columns in their order.
 func cellColumns() (all []cellColumn) {
 	several := func(c *results.Cell) bool { return len(c.Trials) > 1 }
@@ -133,13 +121,4 @@ func violations(c *results.Cell) string {
 		return format.None
 	}
 	return format.Count(c.Safety.Violations)
-}
-
-// scatter returns how far from their median trials are at the most: its 95 % interval or, of too few for one, all of
-// them.
-func scatter(e stats.Estimate) string {
-	if e.N > 1 && !e.Known() {
-		e.Low, e.High = e.Min, e.Max
-	}
-	return strings.TrimPrefix(format.Change(max(e.High/e.Median-1, 1-e.Low/e.Median)), "+")
 }
