@@ -330,8 +330,9 @@ type Server struct {
 	RunID       string // changes when the server restarts; empty if unknown
 	Persistence string // what is on disk when a grant is answered: "none", "rdb", "aof everysec", "fsync", …; empty if unknown
 	Replicas    int
-	MaxClients  int // the most connections that it accepts; 0 if unknown
-	Connected   int // the connections that it has now, including lockbench's
+	MaxClients  int   // the most connections that it accepts; 0 if unknown
+	Connected   int   // the connections that it has now, including lockbench's
+	Evicted     int64 // keys that it has evicted since it started, to free memory; 0 also if unknown
 
 	// Limits are those of its settings that end a hold of the design before its release, if it lasts longer.
 	Limits []Limit

@@ -313,7 +313,7 @@ func cellKey(r *Record) (string, error) {
 	if r.Server.Kind != "external" {
 		same.Server.Addr = ""
 	}
-	same.Server.Connections = 0 // as many as happened to be open
+	same.Server.Connections, same.Server.Replaced, same.Server.Evicted = 0, false, 0 // what happened to it
 	if r.Partial != "" {
 		same.Partial = r.ID
 	}

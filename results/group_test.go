@@ -55,6 +55,7 @@ func TestGroup(t *testing.T) {
 		{"address of a private server", func(b *Record) { b.Server.Addr = "127.0.0.1:7001" }, "r1 r2"},
 		{"when", func(b *Record) { b.Started = b.Started.Add(time.Hour) }, "r1 r2"},
 		{"connections", func(b *Record) { b.Server.Connections++ }, "r1 r2"},
+		{"what happened to the server", func(b *Record) { b.Server.Replaced, b.Server.Evicted = true, 5 }, "r1 r2"},
 		{"durability", func(b *Record) { b.Plan.Durability = "strict" }, "r1 | r2"},
 		{"driver", func(b *Record) { b.Plan.Driver = "go-redis" }, "r1 | r2"},
 		{"hold", func(b *Record) { b.Plan.Hold++ }, "r1 | r2"},

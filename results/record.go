@@ -111,6 +111,9 @@ type Server struct {
 	// Connections are those that the server had at the end of the window, the one that asked included: ours alone, if
 	// the server is. 0 if it does not tell.
 	Connections int `json:"connections,omitempty"`
+
+	Replaced bool  `json:"replaced,omitempty"` // it was restarted, or another one took its place, during the load
+	Evicted  int64 `json:"evicted,omitempty"`  // keys that it evicted during the load, to free memory
 }
 
 // Rank is one of several processes that made the load together.

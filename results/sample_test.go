@@ -55,7 +55,7 @@ func sample() *Record {
 		},
 		Server: Server{
 			Kind: "private", Name: "redis", Version: "7.0.15", Mode: "standalone", Persistence: "none", Replicas: 1,
-			Addr: "127.0.0.1:7000", Network: "tcp", Durability: "relaxed", Connections: 66,
+			Addr: "127.0.0.1:7000", Network: "tcp", Durability: "relaxed", Connections: 66, Replaced: true, Evicted: 9,
 		},
 		Elapsed: 4 * time.Second,
 		Counts: Counts{
@@ -112,6 +112,7 @@ func firstSample() *Record {
 	n.LocalRefusals, r.Cost.LocalRefusals = 0, 0
 	p.Pin, p.Shared, p.FlushAuto, r.Thread = false, false, false, Thread{}
 	p.Durability, r.Server.Durability, r.Server.Connections = "", "", 0
+	r.Server.Replaced, r.Server.Evicted = false, 0
 	r.Traits.Waits, r.Traits.Session, r.Traits.Blocks = false, false, false
 	r.Cost.RoundTrips, r.Cost.Notices, r.Cost.KeepAlives = 0, 0, 0
 	r.Prefix, r.Wrong = "", ""

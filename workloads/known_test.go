@@ -266,7 +266,7 @@ func TestCosts(t *testing.T) {
 				s.RunID = "second"
 			}
 			return nil
-		}, unknown, "", "restarted"},
+		}, unknown, "", "replaced"},
 		{"a run that is not known at the end", func(look int, s *drivers.Server, _ *drivers.Usage) error {
 			if look == last {
 				s.RunID = ""
@@ -278,13 +278,13 @@ func TestCosts(t *testing.T) {
 				*u = drivers.Usage{Commands: 5, BytesIn: 500, BytesOut: 50, CPU: 5}
 			}
 			return nil
-		}, unknown, "", "as after a restart"},
+		}, unknown, "", "replaced"},
 		{"one of the counters reset", func(look int, _ *drivers.Server, u *drivers.Usage) error {
 			if look == last {
 				u.BytesOut = 5
 			}
 			return nil
-		}, unknown, "", "as after a restart"},
+		}, unknown, "", "replaced"},
 		{"silent at the start", silent(first), unknown, "", "when the window opened"},
 		{"silent at the end", silent(last), unknown, "gone away", ""},
 		{"a connection from before a restart", func(look int, s *drivers.Server, _ *drivers.Usage) error {
@@ -295,7 +295,7 @@ func TestCosts(t *testing.T) {
 				s.RunID = "second"
 			}
 			return nil
-		}, unknown, "", "restarted"},
+		}, unknown, "", "replaced"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			p := plan("memory", "mutex")
@@ -312,6 +312,11 @@ func TestCosts(t *testing.T) {
 				}
 				if !strings.Contains(r.Partial, tc.partial) || (tc.partial == "") != (r.Partial == "") {
 					t.Errorf("partial %q, want %q", r.Partial, tc.partial)
+				}
+				if want := tc.warning == "replaced"; r.Server.Replaced != want {
+					t.Errorf("replaced %v, want %v", r.Server.Replaced, want)
+				} else if want {
+					return
 				}
 				if all := strings.Join(r.Warnings, "\n"); !strings.Contains(all, tc.warning) || (tc.warning == "" && strings.Contains(all, "answer")) {
 					t.Errorf("warnings %q, want %q", r.Warnings, tc.warning)

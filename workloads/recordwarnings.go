@@ -45,13 +45,6 @@ func (e *engine) warn(r *results.Record, t rest) {
 	if !readable(e.before.err) && r.Elapsed > 0 {
 		add("the server did not answer when the window opened: what a lock costs it is unknown: %v", e.before.err)
 	}
-	if e.before.err == nil && e.after.err == nil && !e.comparable() {
-		how := "was restarted"
-		if !e.restarted() {
-			how = "counts from a new beginning, as after a restart,"
-		}
-		add("the server %s during the measured window: what it spent is unknown, and locks without persistence were lost", how)
-	}
 	for i, n := range r.Counts.NodeErrors {
 		if err := e.after.nodes[i].Err; n > 0 {
 			add("node %d of %d did not answer %s, the first of all because: %v", i+1, len(r.Counts.NodeErrors), format.Plural(n, "request"), err)

@@ -60,6 +60,7 @@ func (r *clusterReport) add(s drivers.Server, u drivers.Usage) {
 	r.server.Persistence = both(r.server.Persistence, s.Persistence)
 	r.server.RunID += "+" + s.RunID // changes when any of them restarts or is replaced
 	r.server.Replicas += s.Replicas
+	r.server.Evicted += s.Evicted
 	// Connections are limited per node: the fullest one counts.
 	r.server.Connected = max(r.server.Connected, s.Connected)
 	r.server.MaxClients = min(r.server.MaxClients, s.MaxClients)
@@ -163,6 +164,7 @@ func (f info) server() drivers.Server {
 		Replicas:   int(min(f.number("connected_slaves", 0), math.MaxInt32)),
 		MaxClients: int(min(f.number("maxclients", 0), math.MaxInt32)),
 		Connected:  int(min(f.number("connected_clients", 0), math.MaxInt32)),
+		Evicted:    f.number("evicted_keys", 0),
 	}
 	// Forks keep a redis_version for compatibility and add their own.
 	for _, name := range []string{"valkey", "dragonfly", "kvrocks", "redis"} {

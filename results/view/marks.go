@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
@@ -52,6 +53,21 @@ var marks = []mark{
 	}},
 	counted("stuck", true, "keys stayed locked after requests that failed", func(c *results.Cell) int64 {
 		return c.Counts.StuckKeys
+	}),
+	when("replaced", true, "the server was restarted or replaced during the load", func(c *results.Cell) bool {
+		return slices.ContainsFunc(c.Trials, func(r *results.Record) bool { return r.Server.Replaced })
+	}),
+	counted("evicted", true, "keys that the server evicted to free memory", func(c *results.Cell) (n int64) {
+		for _, r := range c.Trials {
+			n += r.Server.Evicted
+		}
+		return n
+	}),
+	counted("dead keys", true, "holders died, and most of their keys stayed locked", func(c *results.Cell) int64 {
+		if n := c.Counts.Crashed - c.Latency[results.Recovery].Count; 2*n > c.Counts.Crashed {
+			return n
+		}
+		return 0
 	}),
 	when("unverified", false, "the server's certificate was not verified", func(c *results.Cell) bool {
 		return c.First().Server.Network == results.Unverified

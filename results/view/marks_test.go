@@ -1,0 +1,39 @@
+package view
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/lockbench/lockbench/results"
+)
+
+// TestMarks: what happened to the server, and to keys whose holders died, follows from fields of records.
+func TestMarks(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		change func(c *results.Cell)
+		want   string // of the marks; empty: it has none of these
+	}{
+		{"as usual", func(*results.Cell) {}, ""},
+		{"replaced in one of two trials", func(c *results.Cell) { c.Trials[1].Server.Replaced = true }, "replaced"},
+		{"evicted in both", func(c *results.Cell) { c.Trials[0].Server.Evicted, c.Trials[1].Server.Evicted = 3, 1200 }, "evicted 1,203"},
+		{"most dead holders recovered", func(c *results.Cell) {
+			c.Counts.Crashed, c.Latency = 10, map[results.Metric]results.Latency{results.Recovery: {Count: 5}}
+		}, ""},
+		{"few dead holders recovered", func(c *results.Cell) {
+			c.Counts.Crashed, c.Latency = 10, map[results.Metric]results.Latency{results.Recovery: {Count: 4}}
+		}, "dead keys 6"},
+	} {
+		c := &results.Cell{Trials: []*results.Record{{}, {}}}
+		tt.change(c)
+		got := ""
+		for _, m := range Marks(c) {
+			if slices.Contains([]string{"replaced", "evicted", "dead keys"}, m.Code) {
+				got += m.Text
+			}
+		}
+		if got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
