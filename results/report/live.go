@@ -25,15 +25,19 @@ type Live struct {
 
 // Document returns what a command has found so far, which may be nil, with the present trial before it.
 func (l *Live) Document(found *Document) *Document {
-	d := &Document{Command: l.Command, Title: l.Doing, When: format.Join(l.Phase, l.Left)}
+	d := &Document{Command: l.Command, When: format.Join(l.Doing, l.Phase, l.Left)}
 	if found == nil {
-		found = &Document{Title: d.Title}
-	} else {
-		d.When = format.Join(l.Doing, l.Phase, l.Left)
+		found = &Document{Title: l.pace()}
 	}
-	d.Title, d.Tone = found.Title, found.Tone
+	if d.Title, d.Tone = found.Title, found.Tone; d.Title == "" {
+		d.Title, d.When = l.Doing, format.Join(l.Phase, l.Left)
+	}
 	if l.Trial != nil {
-		d.add(Block{Table: l.facts()})
+		pace := l.pace()
+		if d.Title == pace {
+			pace = ""
+		}
+		d.add(Block{Table: l.facts(pace)})
 		d.Tone = max(d.Tone, Bad*Tone(min(1, l.Violations)))
 		for _, c := range course([]*results.Record{l.Trial}, []string{""}) {
 			c.X.Most = float64(l.Length)
@@ -44,16 +48,22 @@ func (l *Live) Document(found *Document) *Document {
 	return d
 }
 
-// facts are the figures of the last second, and how often something went wrong.
-func (l *Live) facts() *Table {
-	t := &Table{}
-	if n := len(l.Trial.Series); n > 0 {
-		last := l.Trial.Series[n-1]
-		t.fact(Plain, "locks/s", metric.PerSecond.Format(float64(last.Acquired)/max(last.Length.Seconds(), 1e-9)))
-		if results.Enough(last.Acquired, 0.99) {
-			t.fact(Plain, "p99", format.Duration(last.P99))
-		}
+// pace returns the throughput and the wait of the last second; empty if there was none.
+func (l *Live) pace() string {
+	if l.Trial == nil || len(l.Trial.Series) == 0 {
+		return ""
 	}
+	last, wait := l.Trial.Series[len(l.Trial.Series)-1], ""
+	if results.Enough(last.Acquired, 0.99) {
+		wait = "p99 " + format.Duration(last.P99)
+	}
+	rate := float64(last.Acquired) / max(last.Length.Seconds(), 1e-9)
+	return format.Join(metric.PerSecond.Format(rate)+" locks/s", wait)
+}
+
+// facts are how often something went wrong, and the pace of a trial whose command has found something before.
+func (l *Live) facts(pace string) *Table {
+	t := facts("now", pace)
 	for _, count := range []struct {
 		label string
 		has   bool
