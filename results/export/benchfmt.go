@@ -83,9 +83,9 @@ func versions(e results.Env) string {
 	return plain(strings.Join(list, ", "))
 }
 
-// identity returns the name of a record's benchmark and the file's keys for it. The name is Lock, what tells the plan from
-// others, and GOMAXPROCS at its place: Lock/driver=rueidis/lock=set-nx/wait=backoff/clients=64/keys=10-2. The keys are
-// those of go test, and what else must be alike.
+// identity returns the name of a record's benchmark and the file's keys for it. The name is Lock, what tells the plan
+// from others, and GOMAXPROCS at its place: Lock/driver=rueidis/lock=set-nx/wait=backoff/clients=64/keys=10-2. The keys
+// are those of go test, and what else must be alike.
 func identity(r *results.Record) (name string, config []benchfmt.Config) {
 	name = "Lock"
 	part := func(key, value string) {

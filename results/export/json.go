@@ -205,7 +205,8 @@ func checkedOf(c compare.CheckedCell) checkedJSON {
 	first := c.First()
 	one := checkedJSON{
 		Label: c.Label, Verdict: c.Verdict, Command: first.Plan.Command, Plan: first.Plan, Server: first.Server,
-		Traits: first.Traits, Trials: each(c.Trials, id), Partial: c.Partial(), LimitedBy: c.Limit().By, Flags: notNull(view.Flags(c.Cell)),
+		Traits: first.Traits, Trials: each(c.Trials, id), Partial: c.Partial(), LimitedBy: c.Limit().By,
+		Flags:    notNull(view.Flags(c.Cell)),
 		Warnings: notNull(c.Warnings), Figures: map[string]figureJSON{}, Limits: []limitJSON{},
 	}
 	for _, m := range metric.All() {

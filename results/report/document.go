@@ -1,5 +1,5 @@
-// Package report says what is known of a result: as a Document, which is plain data. There is a builder for each kind of result. It
-// knows nothing of terminals, Markdown and pages, which package draw does.
+// Package report says what is known of a result: as a Document, which is plain data. Each kind of result has a builder.
+// It knows nothing of terminals, Markdown and pages, which package draw does.
 //
 // Texts may hold what a server has answered: a drawer removes control characters.
 package report
@@ -8,7 +8,8 @@ import (
 	"github.com/lockbench/lockbench/results/format"
 )
 
-// Document is what is said of one result: its answer, and blocks below it. A terminal, a comment and a page draw the same one.
+// Document is what is said of one result: its answer, and blocks below it. A terminal, a comment and a page draw the
+// same one.
 type Document struct {
 	Command string // that it answers: "lockbench prove"
 	Title   string // the answer, in a line
@@ -89,7 +90,7 @@ const (
 	Lines   Kind = iota // Y over X
 	Bars                // a row a series: a bar from 0 to X, with the interval from Low to High
 	Spans               // a row a series: a bar from Low to X, and a thin line on to High
-	Changes             // a row a series: a sign at X with the interval from Low to High; no change is 1 on a Log axis, else 0
+	Changes             // a row a series: a sign at X, and Low to High; no change is 1 on a Log axis, else 0
 	Lanes               // a row a series: who had something when, from Low to High
 )
 
