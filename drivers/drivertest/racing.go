@@ -37,6 +37,7 @@ func (t *T) racing(kinds int, race func(kind int, late time.Duration) (second bo
 func waitEndsAtRelease(t *T) {
 	holder, w, other := t.three()
 	key := t.key()
+	t.recovered(holder) // a wait whose context ends may be what connects, for a release that needs that connection as well
 	t.racing(2, func(kind int, late time.Duration) (won bool) {
 		held, l, next := holder.takes(key, long), lease(key, long), lease(key, long)
 		ctx, cancel := context.WithCancel(t.ctx)

@@ -314,6 +314,7 @@ func TestRenewAndRemaining(t *testing.T) {
 		if want := time.Now().Add(ttl - ttl/100 - 2*time.Millisecond); !l.ValidUntil.Equal(want) {
 			t.Errorf("valid until %v, want %v", l.ValidUntil, want)
 		}
+		synctest.Wait() // a and b have refused, too: three made the majority
 		f.each("ab", func(n *fake) { n.down = nil })
 		time.Sleep(ttl * 3 / 4) // a and b have freed it
 		remaining(ttl / 4)
