@@ -12,8 +12,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// rueidis looks at a cluster again a second after it has failed, even when its client is closed meanwhile.
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"))
+	// rueidis looks at a cluster again a second after it has failed, even when its client is closed meanwhile, and a pool
+	// of go-redis whose server is gone sleeps for a second before it sees that it was closed.
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"),
+		goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"))
 }
 
 // bare returns a separate client, to look at the server without the driver.
