@@ -121,7 +121,7 @@ func order(v *view.Run) string {
 	case len(v.Groups) == 1:
 		return ranked
 	}
-	level := format.Labelled("within the scatter in", int64(wins[""]))
+	level := format.Labelled("no row ahead in", int64(wins[""]))
 	delete(wins, "")
 	names := slices.SortedFunc(maps.Keys(wins), func(a, b string) int {
 		return cmp.Or(wins[b]-wins[a], strings.Compare(a, b))
@@ -164,16 +164,16 @@ func first(g view.Group) (winner, text string) {
 	default:
 		return winner, fmt.Sprintf("%s first: %s locks/s, %.2f times %s", winner, format.Three(a), a/b, other)
 	}
+	if len(best.Trials) < 2 {
+		return "", "single trials rank no row"
+	}
 	level := []string{winner}
 	for _, i := range fit[1:] {
 		if !ahead(g.Cells[i]) {
 			level = append(level, spaced(g.Short[i]))
 		}
 	}
-	if text = format.Few(level, 2) + " lead: "; len(best.Trials) < 2 {
-		return "", text + "single trials"
-	}
-	return "", text + "within the scatter"
+	return "", format.Few(level, 2) + " lead: within the scatter"
 }
 
 // above reports whether a is above b by more than trials scatter: their 95 % intervals do not overlap or, of trials
