@@ -9,14 +9,10 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/redis"
+	"github.com/lockbench/lockbench/drivers/servers/servertest"
 )
 
-func TestMain(m *testing.M) {
-	// rueidis looks at a cluster again a second after it has failed, even when its client is closed meanwhile, and a pool
-	// of go-redis whose server is gone sleeps for a second before it sees that it was closed.
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"),
-		goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"))
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m, servertest.RueidisEnds, servertest.GoRedisEnds) }
 
 // bare returns a separate client, to look at the server without the driver.
 func bare(t *testing.T, cfg drivers.Config) *goredis.Client {

@@ -13,10 +13,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
 )
 
-func TestMain(m *testing.M) {
-	// A pool of go-redis whose server is gone sleeps for a second before it sees that it was closed.
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"))
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m, servertest.GoRedisEnds) }
 
 func TestConformance(t *testing.T) {
 	t.Run("redis-server", func(t *testing.T) {

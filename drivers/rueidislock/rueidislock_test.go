@@ -17,10 +17,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
-func TestMain(m *testing.M) {
-	// rueidis takes the embedded server for a cluster, whose nodes it looks up again up to 1 s after an error, also once closed.
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"))
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m, servertest.RueidisEnds) }
 
 // patient gives a request more time than the library's default of 20 ms: machines stall.
 func patient() map[string]string { return map[string]string{"try-next-after": "1500ms"} }

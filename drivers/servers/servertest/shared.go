@@ -49,6 +49,14 @@ var (
 	shared  []func() error // functions that stop the running servers
 )
 
+// Goroutines of client libraries that end up to a second after their client was closed, for goleak, which looks for half
+// of one: a pool of go-redis whose server is gone sleeps before it sees that it was closed, and rueidis looks again at a
+// cluster that has failed.
+var (
+	GoRedisEnds = goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial")
+	RueidisEnds = goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1")
+)
+
 // Main is for the TestMain of a package with a Shared: it runs the tests, stops the shared servers, and checks for
 // leaked goroutines.
 func Main(m *testing.M) {
