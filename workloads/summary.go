@@ -50,7 +50,7 @@ func (e *engine) fillServer(r *results.Record) {
 		Kind: r.Plan.Server, Name: cmp.Or(s.Name, r.Server.Name), Version: s.Version, Mode: s.Mode, Replicas: s.Replicas,
 		Persistence: cmp.Or(s.Persistence, r.Server.Persistence), Durability: r.Plan.Durability,
 		Addr: r.Server.Addr, Network: r.Server.Network, Connections: max(0, e.after.server.Connected),
-		Replaced: e.replaced() || e.before.err == nil && e.after.err == nil && !e.comparable(),
+		Replaced: e.replaced() || e.restarted(),
 	}
 	if !r.Server.Replaced {
 		r.Server.Evicted = max(0, e.after.server.Evicted-e.opened.Evicted)

@@ -27,7 +27,7 @@ const (
 //go:embed chart.css
 var chartStyle string
 
-// tones are classes of what is good or bad.
+// tones are the CSS classes of a report.Tone.
 var tones = [...]string{"", "good", "warn", "bad"}
 
 // SVG writes a chart as a file. Its letters are large enough to be read on a telephone, its colours follow the reader's

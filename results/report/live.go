@@ -26,17 +26,14 @@ type Live struct {
 // Document returns what a command has found so far, which may be nil, with the present trial before it.
 func (l *Live) Document(found *Document) *Document {
 	d := &Document{Command: l.Command, When: format.Join(l.Doing, l.Phase, l.Left)}
+	pace := l.pace()
 	if found == nil {
-		found = &Document{Title: l.pace()}
+		found, pace = &Document{Title: pace}, "" // once
 	}
 	if d.Title, d.Tone = found.Title, found.Tone; d.Title == "" {
 		d.Title, d.When = l.Doing, format.Join(l.Phase, l.Left)
 	}
 	if l.Trial != nil {
-		pace := l.pace()
-		if d.Title == pace {
-			pace = ""
-		}
 		d.add(Block{Table: l.facts(pace)})
 		d.Tone = max(d.Tone, Bad*Tone(min(1, l.Violations)))
 		for _, c := range course([]*results.Record{l.Trial}, []string{""}) {
