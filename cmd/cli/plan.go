@@ -120,8 +120,6 @@ var answers = kind[*capacity.Answer]{
 		{name: markdownFormat, about: "the same for a comment"},
 		{name: htmlFormat, about: "one page with charts, which needs no other file"},
 		{name: "json", about: "all of it, for programs", write: export.PlanJSON},
-		{name: "csv", about: "a row a candidate, for spreadsheets", write: export.PlanCSV},
-		{name: "junit", about: "a test case a candidate", write: export.JUnitPlan},
 	},
 }
 

@@ -153,7 +153,7 @@ func TestPlanFileHasItsAnswer(t *testing.T) {
 	if got := report("json"); got != want || bytes.Count(whole, []byte("\n")) != bytes.Count(trials, []byte("\n"))+1 {
 		t.Errorf("the answer is %s, want %s, in a file that ends with\n%.200s", got, want, whole[len(trials):])
 	}
-	for name, text := range map[string]string{"table": "memory reentrant sustains ", "csv": "trial", "benchfmt": "BenchmarkLock/"} {
+	for name, text := range map[string]string{"table": "memory reentrant sustains ", "csv": "trial", "junit": "<testcase ", "benchfmt": "BenchmarkLock/"} {
 		if got := report(name); !strings.Contains(got, text) {
 			t.Errorf("%s: no %q in %s", name, text, got)
 		}

@@ -8,7 +8,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -63,7 +62,8 @@ func (p *program) report(o *options, files []string) error {
 		answer = read.Answer
 		return read, err
 	})
-	if ofAnswer, err := recordedAnswers().printer(p, o, files...); len(files) == 1 && answer != nil && len(limits) == 0 && err == nil {
+	// A file of plan -output is its answer, in the formats of one. Other formats are of its trials.
+	if ofAnswer, err := answers.printer(p, o, files...); len(files) == 1 && answer != nil && len(limits) == 0 && err == nil {
 		if a, err := capacity.ReadAnswer(bytes.NewReader(answer)); err == nil {
 			return cmp.Or(failed, ofAnswer.end(a))
 		}
@@ -78,13 +78,6 @@ func (p *program) report(o *options, files []string) error {
 		return failed
 	}
 	return verdict
-}
-
-// recordedAnswers are what report writes of a file of plan -output. Other formats are of its trials, and so is CSV.
-func recordedAnswers() kind[*capacity.Answer] {
-	k := answers
-	k.formats = slices.DeleteFunc(slices.Clone(k.formats), func(f exporter[*capacity.Answer]) bool { return f.name == "csv" })
-	return k
 }
 
 // reported is what report has to write.

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/capacity"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/spec"
 )
@@ -100,31 +99,4 @@ func ComparisonCSV(w io.Writer, c *compare.Comparison) error {
 		}
 	}
 	return out.end()
-}
-
-// PlanCSV writes a row a candidate, the best first. Rates are arrivals a second.
-func PlanCSV(w io.Writer, a *capacity.Answer) error {
-	out := csvWriter{csv.NewWriter(w)}
-	out.row("candidate", "driver", "lock", "wait", "verdict", "why", "sustains/s", "low/s", "high/s", "at-least",
-		"headroom", "binding", "floor", "occupies (ns)", "clients", "connections", "commands/lock",
-		"server CPU/lock (us)", "first full", "full at/s", "trials")
-	for _, c := range a.Known().Candidates {
-		first := capacity.Resource{}
-		if len(c.Resources) > 0 {
-			first = c.Resources[0]
-		}
-		out.row(c.Name, c.Plan.Driver, c.Plan.Lock, c.Plan.Wait, c.Verdict, c.Why,
-			positive(c.Sustains.Mid), positive(c.Sustains.Low), positive(c.Sustains.High), c.AtLeast, positive(c.Headroom),
-			c.Binding, positive(c.Floor), positive(c.Occupies.Mid), positive(c.Clients), positive(c.Conns),
-			positive(c.Cost.Commands), positive(c.Cost.ServerCPUUs), first.Name, positive(first.Full.Mid), len(c.Points))
-	}
-	return out.end()
-}
-
-// positive writes a figure of which 0 and less are not known.
-func positive[N int | float64](v N) string {
-	if v <= 0 {
-		return ""
-	}
-	return strconv.FormatFloat(float64(v), 'g', -1, 64)
 }

@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/capacity"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/safety"
@@ -93,9 +92,8 @@ const (
 // outcomes of verdicts.
 var outcomes = map[string]outcome{
 	string(compare.Passed): passed, string(compare.Unchanged): passed, string(compare.NotWorse): passed,
-	string(compare.Improved): passed, string(capacity.Sustains): passed,
+	string(compare.Improved):  passed,
 	string(compare.Regressed): failed, string(compare.Missed): failed, string(compare.Violated): failed,
-	string(capacity.RulesOut): failed,
 }
 
 // add adds a case of a class, below which CI servers list it: a cell, or empty if there is only one.
@@ -181,38 +179,6 @@ func JUnitCheck(w io.Writer, c *compare.Check) error {
 	}
 	for _, label := range c.Missing {
 		s.add(label, "all", skipped, "", compare.NotRun.About())
-	}
-	return s.write(w)
-}
-
-// JUnitPlan writes a test case for each load that no lock can carry, and for each candidate: one that sustains the
-// rate passes, one that is ruled out or has broken mutual exclusion fails.
-func JUnitPlan(w io.Writer, a *capacity.Answer) error {
-	a = a.Known()
-	asked := format.Three(a.Rate) + "/s under " + a.SLO
-	if !(a.Rate > 0) {
-		asked = "the most under " + a.SLO
-	}
-	s := newSuite("lockbench plan", nil, append(notNull(a.Warnings), a.Partial),
-		"verdict", string(a.Verdict), "slo", a.SLO, "rate", digits(a.Rate), "advice", a.Advice)
-	for _, an := range a.Analysis {
-		if an.Impossible != "" {
-			s.add("analysis", an.Load, failed, string(capacity.RulesOut), an.Impossible)
-		}
-	}
-	for _, c := range a.Candidates {
-		sustains := ""
-		if r := c.Sustains; r.Low > 0 && r.Mid > 0 {
-			sustains = fmt.Sprintf("%s/s (%s to %s)", format.Three(r.Mid), format.Three(r.Low), format.Three(r.High))
-		}
-		var details []string
-		for _, fact := range [][2]string{{"sustains: ", sustains}, {"remedy: ", c.Remedy}, {"limited by: ", c.Binding},
-			{"risk: ", c.Wrong}, {"command: ", c.Plan.Command}} {
-			if fact[1] != "" {
-				details = append(details, fact[0]+fact[1])
-			}
-		}
-		s.add(c.Name, asked, outcomes[string(c.Verdict)], string(c.Verdict), because(c.Verdict, "", c.Why), details...)
 	}
 	return s.write(w)
 }
