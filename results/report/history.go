@@ -49,7 +49,9 @@ func History(cells []*results.Cell) *Document {
 			all = append(all, pointOf(r))
 		}
 	}
-	common := view.Common(samples, func(a view.Axis) bool { return a.Title == "at" })
+	common := view.Common(samples, func(a view.Axis) bool {
+		return slices.Contains([]string{"at", "io-timeout", "node-timeout"}, a.Title)
+	})
 	d := &Document{Command: "lockbench history", Title: format.Plural(len(samples), "cell") + " over revisions",
 		When: format.Join(format.Plural(len(all), "point"), common)}
 	c := &Chart{Name: "history", Title: "locks/s over revisions"}

@@ -200,9 +200,9 @@ func inCommon(v *view.Run) string {
 	if len(v.Cells) == 1 {
 		load = v.Groups[0].Load // or it stands above the rows
 	}
-	told := []string{"driver", "lock", "wait", "topology", "duration", "n", "warmup", "partial"}
+	told := []string{"driver", "lock", "wait", "topology", "partial"}
 	settings := view.Common(v.Cells, func(a view.Axis) bool {
-		return a.Load || a.Server || a.Wide || slices.Contains(told, a.Title)
+		return a.Load || a.Late || slices.Contains(told, a.Title)
 	})
 	cpu := func(c *results.Cell) string { return view.CPU(c.First().Env) }
 	return format.Join(strings.Trim(what+", "+waits, ", "), load, settings, alike(ran),

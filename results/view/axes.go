@@ -3,6 +3,7 @@ package view
 // The axes in which cells can differ.
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -16,157 +17,139 @@ import (
 
 // Axis is one thing in which cells can differ. That of a setting has the setting's name.
 type Axis struct {
-	Title  string
-	Value  func(c *results.Cell) string // "" if it does not apply
-	Load   bool                         // cells that differ in it are not compared
-	Server bool                         // a fact about the server
-	Wide   bool                         // too long for a name, or about the result
-	some   bool                         // applies to some cells only: that it does not to others is no difference
-	plain  bool                         // its values say what they are of
-	zero   string                       // what an empty value means
-	usual  string                       // the value that need not be mentioned of cells that share it
-	quiet  bool                         // no value need be mentioned of those
+	Title string
+	Load  bool // cells that differ in it are not compared
+	Late  bool // only cells that are alike without it have it in their names
+	text  func(c *results.Cell) string
+	zero  string // stands for an empty text; "": the axis does not apply then, which is no difference
+	usual string // goes without saying where cells share it
 }
 
-// Usual reports whether a value need not be mentioned of cells that share it: it is empty, the default, or follows from
-// another.
-func (a Axis) Usual(v string) bool { return a.quiet || v == "" || v == a.usual }
+// Value returns what a has to say of c, "64 clients" or "renew on"; empty if it does not apply.
+func (a Axis) Value(c *results.Cell) string { return cmp.Or(format.Line(a.text(c)), a.zero) }
 
 // Axes are all axes, in the order in which names have them.
 var Axes = slices.Concat(
 	[]Axis{
-		{Title: "side", Value: func(c *results.Cell) string { return c.First().Side }},
-		{Title: "revision", Value: func(c *results.Cell) string { return c.First().Env.Revision }},
-		{Title: "workload", Load: true, plain: true, Value: func(c *results.Cell) string { return c.Plan().Workload }},
+		{Title: "side", zero: "no side", text: ofFirst("side", func(r *results.Record) string { return r.Side })},
+		{Title: "revision", zero: "no revision", text: ofFirst("revision", func(r *results.Record) string {
+			return r.Env.Revision
+		})},
+		{Title: "workload", zero: "no workload", Load: true, text: func(c *results.Cell) string {
+			return c.Plan().Workload
+		}},
 	},
 	settings,
 	[]Axis{
-		{Title: "classes", Load: true, Wide: true, Value: func(c *results.Cell) string { return Classes(c.Plan()) }},
-		{Title: "trials", Wide: true, usual: "1", Value: func(c *results.Cell) string {
-			return strconv.Itoa(len(c.Trials))
+		{Title: "partial", zero: "whole", text: func(c *results.Cell) string {
+			return map[bool]string{true: "partial"}[c.Partial() != ""]
 		}},
-		{Title: "partial", plain: true, zero: "whole", Value: func(c *results.Cell) string {
-			if c.Partial() == "" {
-				return ""
-			}
-			return "partial"
-		}},
-		{Title: "kind", Load: true, Server: true, plain: true, Value: ServerKind},
-		{Title: "server", Server: true, some: true, plain: true, Value: func(c *results.Cell) string {
+		{Title: "kind", Load: true, Late: true, text: ServerKind},
+		{Title: "server", Late: true, text: func(c *results.Cell) string {
 			return strings.TrimSpace(c.First().Server.Name + " " + c.First().Server.Version)
 		}},
-		{Title: "persistence", Server: true, some: true, Value: func(c *results.Cell) string {
-			return c.First().Server.Persistence
+		{Title: "persistence", Late: true, text: ofFirst("persistence", func(r *results.Record) string {
+			return r.Server.Persistence
+		})},
+		{Title: "at", Late: true, text: func(c *results.Cell) string { return titled("at", Server(c)) }},
+		{Title: "classes", zero: "no classes", Load: true, Late: true, text: ofFirst("classes",
+			func(r *results.Record) string { return Classes(&r.Plan) })},
+		{Title: "trials", usual: "1 trial", Late: true, text: func(c *results.Cell) string {
+			return format.Plural(len(c.Trials), "trial")
 		}},
-		{Title: "at", Server: true, some: true, Wide: true, Value: Server},
-		{Title: "claims", Wide: true, Value: func(c *results.Cell) string { return Claims(c.First().Traits) }},
-		{Title: "machine", Load: true, Wide: true, Value: func(c *results.Cell) string {
-			return Machine(c.First().Env)
-		}},
-		{Title: "lockbench", Wide: true, Value: func(c *results.Cell) string { return c.First().Env.Lockbench }},
-		{Title: "libraries", Wide: true, Value: func(c *results.Cell) string { return Libraries(c.First().Env) }},
+		{Title: "claims", zero: "no claims", Late: true, text: ofFirst("claims", func(r *results.Record) string {
+			return Claims(r.Traits)
+		})},
+		{Title: "machine", Load: true, Late: true, text: ofFirst("machine", func(r *results.Record) string {
+			return Machine(r.Env)
+		})},
+		{Title: "lockbench", Late: true, text: ofFirst("lockbench", func(r *results.Record) string {
+			return r.Env.Lockbench
+		})},
+		{Title: "libraries", Late: true, text: ofFirst("libraries", func(r *results.Record) string {
+			return Libraries(r.Env)
+		})},
 	},
 )
 
-// settings are the axes of settings, with values as people read them.
+// ofFirst returns what the first trial of a cell has, with a title.
+func ofFirst(title string, text func(*results.Record) string) func(*results.Cell) string {
+	return func(c *results.Cell) string { return titled(title, text(c.First())) }
+}
+
+// titled puts a title before what is not empty.
+func titled(title, v string) string { return strings.TrimSuffix(title+" "+v, title+" ") }
+
+// settings are the axes of settings, with values as people read them. Those that seldom differ are late.
 var settings = settingAxes()
 
 func settingAxes() (all []Axis) {
 	for _, s := range spec.Recorded {
-		if slices.Contains([]string{"nodes", "replicas", "acks", "arrival", "burst"}, s.Name) {
-			continue // topology and rate show them
-		}
-		a := Axis{
-			Title: s.Name, Load: slices.Contains(loads, s.Name), some: s.Zero == "", plain: s.Speaks,
-			zero: pretty(s, s.Zero), usual: pretty(s, s.Default), quiet: s.Constant && s.Default == "",
-			Value: func(c *results.Cell) string { return pretty(s, s.Text(c.Plan(), nil)) },
-		}
-		if s.Class {
-			a.Value = ofClasses(func(l spec.Load) string { return pretty(s, s.Text(nil, &l)) })
-		}
+		load := s.Class || slices.Contains([]string{"keys", "reentry", "n", "probe", "durability"}, s.Name)
+		a := Axis{Title: s.Name, Load: load, Late: s.Constant && !load,
+			zero: written(s, s.Zero), usual: written(s, s.Default)}
+		a.text = ofLoad(s.Name, func(p *spec.Plan, l *spec.Load) string { return written(s, s.Text(p, l)) })
 		switch s.Name {
-		case "driver", "clients", "keys":
-			a.usual = ""
-		case "wait": // that a design waits in its own way goes without saying
-			a.some, a.zero = false, "native"
-			a.Value = func(c *results.Cell) string { return strings.TrimSuffix(s.Text(c.Plan(), nil), "native") }
+		case "nodes", "replicas", "acks", "arrival", "burst":
+			continue // topology and rate have them
+		case "wait":
+			a.zero = "wait native"
 		case "topology":
-			a.Value = func(c *results.Cell) string { return topology(c.Plan()) }
-		case "rate":
-			a.usual, a.plain, a.Value = "", true, ofClasses(arrivals)
+			a.text = func(c *results.Cell) string { return topology(c.Plan()) }
+		case "driver": // these have no zero, and nothing goes without saying
+			a.usual = ""
+		case "clients": // those of all classes
+			a.usual, a.text = "", func(c *results.Cell) string { return format.Plural(c.Plan().Clients, "client") }
+		case "keys":
+			a.usual, a.text = "", func(c *results.Cell) string { return format.Plural(c.Plan().Keys, "key") }
 		case "hold":
-			a.usual, a.Value = "", ofClasses(func(l spec.Load) string { return pretty(s, s.Typed(nil, &l)) })
-		case "oracle":
-			a.Wide = true
-		}
-		if s.Name == "clients" { // those of all classes
-			a.Value = func(c *results.Cell) string { return format.Count(int64(c.Plan().Clients)) }
+			a.zero, a.usual = "", ""
+			a.text = ofLoad(s.Name, func(_ *spec.Plan, l *spec.Load) string { return written(s, s.Typed(nil, l)) })
+		case "rate":
+			a.zero, a.usual, a.text = "", "", ofLoad(s.Name, arrivals)
 		}
 		all = append(all, a)
 	}
 	return all
 }
 
-// loads are the settings of the load.
-var loads = []string{
-	"clients", "keys", "key-dist", "hold", "think", "ttl", "timeout", "try-only", "crash", "overstay", "rate",
-	"max-queue", "reentry", "n", "probe", "durability",
-}
-
-// words returns a value with its title, if it takes one.
-func (a Axis) words(v string) string {
-	switch v = format.Line(v); {
-	case v == "" || a.plain && v != "none":
-		return v
-	case a.Title != "clients" && a.Title != "keys":
-		return a.Title + " " + v
-	case v == "1":
-		return "1 " + strings.TrimSuffix(a.Title, "s")
-	}
-	return v + " " + a.Title
-}
-
-// pretty writes what is typed as people read it: 10,000 and 5 ms.
-func pretty(s spec.Setting, typed string) string {
-	switch {
-	case typed == "":
-		return ""
-	case s.Value == "HZ":
-		return typed + "/s"
-	}
+// written returns a value of a setting as people read it, "keys 10,000" and "hold 5 ms", without the setting's name if
+// it speaks for itself.
+func written(s spec.Setting, typed string) string {
+	v := typed
 	switch s.Value {
+	case "HZ":
+		v += "/s"
 	case "N", "OPS":
 		if n, err := spec.ParseInt(typed); err == nil {
-			return format.Count(n)
+			v = format.Count(n)
 		}
-	case "TIME", "TIMES", "TIME|auto":
+	case "TIME", "TIMES":
 		if d, err := time.ParseDuration(typed); err == nil {
-			return format.Exact(d)
+			v = format.Exact(d)
 		}
 	case "SHARE":
 		if f, err := spec.ParseShare(typed); err == nil {
-			return format.Percent(f)
+			v = format.Percent(f)
 		}
 	}
-	return typed
+	if typed == "" || s.Speaks && v != "none" {
+		return typed
+	}
+	return s.Name + " " + v
 }
 
 // topology returns how the servers belong together and how many they are, as "redlock 5": what it does not name is the
 // user's own.
 func topology(p *spec.Plan) string {
-	switch {
-	case p.Topology == "replicated" && p.Replicas > 0:
-		return fmt.Sprintf("replicated %d/%d", p.Acks, p.Replicas)
-	case p.Topology == "replicated":
-		return fmt.Sprintf("replicated %d", p.Acks)
-	case p.Nodes+p.Replicas > 0:
-		return fmt.Sprintf("%s %d", p.Topology, p.Nodes+p.Replicas)
+	if p.Topology == "replicated" {
+		return strings.TrimSuffix(fmt.Sprintf("replicated %d/%d", p.Acks, p.Replicas), "/0")
 	}
-	return p.Topology
+	return strings.TrimSuffix(fmt.Sprintf("%s %d", p.Topology, p.Nodes+p.Replicas), " 0")
 }
 
 // arrivals returns what makes clients ask for locks: "open, Poisson 5,000/s".
-func arrivals(l spec.Load) string {
+func arrivals(_ *spec.Plan, l *spec.Load) string {
 	switch rate := l.Rate.String(); {
 	case rate != "":
 		if n, err := strconv.ParseInt(rate, 10, 64); err == nil {
@@ -179,30 +162,26 @@ func arrivals(l spec.Load) string {
 	return "closed loop"
 }
 
-// byClass stands for a setting in which classes differ.
-const byClass = "by class"
+// byClass ends the text of a setting in which classes differ.
+const byClass = " by class"
 
-// ofClasses returns a setting of a plan's load, or byClass if its classes do not agree in it.
-func ofClasses(get func(spec.Load) string) func(*results.Cell) string {
+// ofLoad returns the text of a plan's load, or its title and byClass if classes do not agree in it.
+func ofLoad(title string, text func(*spec.Plan, *spec.Load) string) func(*results.Cell) string {
 	return func(c *results.Cell) string {
 		groups := c.Plan().Groups()
-		for _, g := range groups[1:] {
-			if get(g.Load) != get(groups[0].Load) {
-				return byClass
-			}
+		first := text(c.Plan(), &groups[0].Load)
+		if slices.ContainsFunc(groups, func(g spec.Class) bool { return text(c.Plan(), &g.Load) != first }) {
+			return title + byClass
 		}
-		return get(groups[0].Load)
+		return first
 	}
 }
 
 // Compare reports whether cells differ in a, and returns the value of the first one that it applies to.
 func (a Axis) Compare(cells []*results.Cell) (first string, differs bool) {
-	for i, c := range cells {
+	for _, c := range cells {
 		v := a.Value(c)
-		switch {
-		case i == 0 || a.some && first == "":
-			first = v
-		case v != first && !(a.some && v == ""):
+		if first = cmp.Or(first, v); v != "" && v != first {
 			return first, true
 		}
 	}
@@ -220,17 +199,17 @@ func differing(axes []Axis, cells []*results.Cell) []Axis {
 // Differing returns whether cells differ in the axis of a title.
 func Differing(cells []*results.Cell) func(title string) bool {
 	axes := differing(Axes, cells)
-	return func(title string) bool {
-		return slices.ContainsFunc(axes, func(a Axis) bool { return a.Title == title })
-	}
+	return func(title string) bool { return slices.ContainsFunc(axes, Axis{Title: title}.is) }
 }
+
+func (a Axis) is(other Axis) bool { return a.Title == other.Title }
 
 // Common returns the values in which cells agree, but for those that are usual, and of axes that are left out.
 func Common(cells []*results.Cell, leftOut func(Axis) bool) string {
 	var shared []string
 	for _, a := range Axes {
-		if first, differs := a.Compare(cells); !differs && !a.Usual(first) && !leftOut(a) {
-			shared = append(shared, a.words(first))
+		if v, differs := a.Compare(cells); !differs && v != a.zero && v != a.usual && !leftOut(a) {
+			shared = append(shared, v)
 		}
 	}
 	return format.Join(shared...)

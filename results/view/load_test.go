@@ -63,7 +63,7 @@ func TestArrivals(t *testing.T) {
 		"open, constant 1000:50000:10s/s": rate("1k:50k:10s"),
 		"open, all at once every 10 s":    {Burst: 10 * time.Second},
 	} {
-		if got := arrivals(load); got != want {
+		if got := arrivals(nil, &load); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

@@ -11,53 +11,37 @@ import (
 	"github.com/lockbench/lockbench/results/spec"
 )
 
-// Names are cells by the axes in which they differ, without those that the others tell already, and without those of
-// the titles but, such as that of a line. One cell alone goes by its driver, lock and way of waiting. No two are alike.
+// Names are cells by the axes in which they differ, without those of the titles but. One cell alone goes by its driver,
+// lock and way of waiting. No two are alike.
 func Names(cells []*results.Cell, but ...string) []string {
 	axes := slices.DeleteFunc(differing(Axes, cells), func(a Axis) bool { return slices.Contains(but, a.Title) })
-	return distinguish(cells, make([]string, len(cells)), axes, Axis.names)
+	return distinguish(cells, make([]string, len(cells)), axes)
 }
 
-// names reports whether an axis stays in names even if cells could be told apart without it.
-func (a Axis) names() bool {
-	return slices.Contains([]string{
-		"side", "revision", "driver", "lock", "wait", "topology", "release", "renew", "workload", "param", "partial",
-	}, a.Title)
-}
-
-// distinguish returns names that tell each cell from those of the same group, by the axes that stay and those that it
-// takes beside them. The server, and then what is too long for a name, is said of cells that are alike without it; in
-// the end they are numbered.
-func distinguish(cells []*results.Cell, groups []string, axes []Axis, stays func(Axis) bool) []string {
-	type named struct{ group, name string }
-	count := func(names []string) map[named]int {
-		n := map[named]int{}
+// distinguish names each cell by axes. A late one is said only of cells of one group that are alike without it, and in
+// the end these are numbered.
+func distinguish(cells []*results.Cell, groups []string, axes []Axis) []string {
+	names := values(cells, slices.DeleteFunc(slices.Clone(axes), func(a Axis) bool { return a.Late }))
+	alike := func() map[[2]string][]int {
+		at := map[[2]string][]int{}
 		for i, name := range names {
-			n[named{groups[i], name}]++
+			key := [2]string{groups[i], name}
+			at[key] = append(at[key], i)
 		}
-		return n
+		return at
 	}
-	kept := slices.DeleteFunc(slices.Clone(axes), func(a Axis) bool { return a.Server || a.Wide })
-	names := namesBy(kept, cells)
-	// All that the other side has different is of interest.
-	sides := slices.ContainsFunc(kept, func(a Axis) bool { return a.Title == "side" })
-	for i := len(kept) - 1; i >= 0 && !sides; i-- {
-		fewer := slices.Delete(slices.Clone(kept), i, i+1)
-		if shorter := namesBy(fewer, cells); !stays(kept[i]) && len(count(shorter)) == len(count(names)) {
-			kept, names = fewer, shorter
+	for _, a := range axes {
+		if !a.Late {
+			continue
 		}
-	}
-	for i, name := range names {
-		if name == "" {
-			names[i] = zeros(kept)
-		}
-	}
-	for _, wide := range []bool{false, true} {
-		alike := count(names)
-		for _, a := range axes {
-			for i, c := range cells {
-				if alike[named{groups[i], names[i]}] > 1 && a.Wide == wide && (a.Server || wide) {
-					names[i] = join(names[i], a.words(a.Value(c)))
+		for _, at := range alike() {
+			var same []*results.Cell
+			for _, i := range at {
+				same = append(same, cells[i])
+			}
+			if _, differs := a.Compare(same); differs {
+				for _, i := range at {
+					names[i] = join(names[i], a.Value(cells[i]))
 				}
 			}
 		}
@@ -67,38 +51,52 @@ func distinguish(cells []*results.Cell, groups []string, axes []Axis, stays func
 			names[i] = join(p.Driver, p.Lock, strings.TrimPrefix(Waits(p), "wait native"))
 		}
 	}
-	alike, numbers := count(names), map[named]int{}
-	for i, name := range names {
-		if which := (named{groups[i], name}); alike[which] > 1 {
-			numbers[which]++
-			names[i] = fmt.Sprintf("%s #%d", name, numbers[which])
+	for key, at := range alike() {
+		for n, i := range at {
+			if len(at) > 1 {
+				names[i] = fmt.Sprintf("%s #%d", key[1], n+1)
+			}
 		}
 	}
 	return names
 }
 
-// namesBy returns the values of cells in axes.
-func namesBy(axes []Axis, cells []*results.Cell) (names []string) {
+// values returns what axes have to say of each cell. What is zero is left out, unless all is; and so is a load that
+// follows from the preset, and a way of waiting that follows from the design.
+func values(cells []*results.Cell, axes []Axis) (names []string) {
+	axes = slices.DeleteFunc(slices.Clone(axes), func(a Axis) bool {
+		if a.Title != "wait" && (!a.Load || a.Title == "workload") {
+			return false
+		}
+		alike := map[string][]*results.Cell{}
+		for _, c := range cells {
+			key := c.Plan().Workload
+			if !a.Load {
+				key = c.Plan().Driver + " " + c.Plan().Lock
+			}
+			alike[key] = append(alike[key], c)
+		}
+		for _, c := range alike {
+			if _, differs := a.Compare(c); differs {
+				return false
+			}
+		}
+		return true
+	})
 	for _, c := range cells {
-		var words []string
+		var all, told []string
 		for _, a := range axes {
-			words = append(words, a.words(a.Value(c)))
+			v := a.Value(c)
+			if all = append(all, v); v != a.zero {
+				told = append(told, v)
+			}
 		}
-		names = append(names, join(words...))
+		if told == nil {
+			told = all
+		}
+		names = append(names, join(told...))
 	}
 	return names
-}
-
-// zeros returns the name of a cell that has no value in any of the axes: "renew off · lockers 1".
-func zeros(axes []Axis) string {
-	var words []string
-	for _, a := range axes {
-		if a.zero == "" {
-			words = append(words, "no "+a.Title)
-		}
-		words = append(words, a.words(a.zero))
-	}
-	return join(words...)
 }
 
 // join joins the parts that are not empty.
@@ -108,13 +106,10 @@ func join(parts ...string) string {
 
 // Waits returns how the clients of a plan wait, as titles have it; empty if the plan does not say.
 func Waits(p *spec.Plan) string {
-	switch {
-	case TriesOnce(p):
+	if TriesOnce(p) {
 		return "each tries once"
-	case p.Wait != "":
-		return "wait " + p.Wait
 	}
-	return ""
+	return titled("wait", p.Wait)
 }
 
 // TriesOnce reports whether no client of a plan ever waits.
@@ -128,7 +123,7 @@ func Classes(p *spec.Plan) string {
 	for _, g := range p.Classes {
 		cells = append(cells, &results.Cell{Trials: []*results.Record{{Plan: spec.Plan{Load: g.Load}}}})
 	}
-	names := namesBy(differing(settings, cells), cells)
+	names := values(cells, differing(settings, cells))
 	for i, g := range p.Classes {
 		names[i] = g.Name + ": " + names[i]
 	}

@@ -47,10 +47,6 @@ func TestNamesTellApart(t *testing.T) {
 		"none":    {nil, []string{}},
 		"alone":   {[]*results.Cell{cell(same)}, []string{"rueidis · set-nx · wait backoff"}},
 		"drivers": {[]*results.Cell{cell(same), cell(goRedis)}, []string{"rueidis", "go-redis"}},
-		"what the drivers tell already": {
-			[]*results.Cell{cell(same), cell(func(r *results.Record) { r.Plan.Driver, r.Plan.Clients = "go-redis", 5000 })},
-			[]string{"rueidis", "go-redis"},
-		},
 		"an absent value": {
 			[]*results.Cell{cell(same), cell(func(r *results.Record) { r.Plan.Think = time.Second }), cell(func(r *results.Record) { r.Plan.Renew = true })},
 			[]string{"renew off · think 0", "think 1 s", "renew on"},
@@ -64,7 +60,7 @@ func TestNamesTellApart(t *testing.T) {
 			[]string{"wait backoff", "wait none"},
 		},
 		"a preset or none": {
-			[]*results.Cell{cell(same), cell(func(r *results.Record) { r.Plan.Workload = "flash-sale" })},
+			[]*results.Cell{cell(same), cell(func(r *results.Record) { r.Plan.Workload, r.Plan.Clients = "flash-sale", 5000 })},
 			[]string{"no workload", "flash-sale"},
 		},
 		"servers that the drivers tell": {
@@ -121,7 +117,7 @@ func TestNames(t *testing.T) {
 	}{
 		"one cell": {1, func(int, *results.Record) {}, "d · l · wait w"},
 		"counts":   {2, func(i int, r *results.Record) { r.Plan.Clients = 1 + i }, "1 client; 2 clients"},
-		"two axes": {2, func(i int, r *results.Record) { r.Plan.Lock, r.Plan.Clients = string(rune('m'+i)), 4+i }, "m; n"},
+		"two axes": {2, func(i int, r *results.Record) { r.Plan.Lock, r.Plan.Clients = string(rune('m'+i)), 4+i }, "m · 4 clients; n · 5 clients"},
 		"what follows": {2, func(i int, r *results.Record) {
 			r.Plan.Driver, r.Server.Version = string(rune('x'+i)), string(rune('7'+i))
 		}, "x; y"},

@@ -25,7 +25,6 @@ func Server(c *results.Cell) string {
 	if s.Replicas > 0 {
 		replicas = format.Plural(s.Replicas, "replica")
 	}
-	titled := func(title, v string) string { return strings.TrimSuffix(title+" "+v, title+" ") }
 	return format.Line(join(strings.TrimSpace(s.Name+" "+s.Version), kind, s.Mode, s.Network,
 		titled("durability", s.Durability), titled("persistence", s.Persistence), replicas, addr))
 }

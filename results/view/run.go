@@ -5,6 +5,7 @@ package view
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/lockbench/lockbench/results"
@@ -28,26 +29,22 @@ type Group struct {
 	Index []int    // places in the run
 }
 
-// NewRun groups and names cells. Loads of a cell each are best read side by side, with all that is particular to them,
-// or the name of a preset that implies it.
+// NewRun groups and names cells. Loads of a cell each are best read side by side.
 func NewRun(cells []*results.Cell) *Run {
-	axes := differing(Axes, cells)
-	load := slices.DeleteFunc(slices.Clone(axes), func(a Axis) bool { return !a.Load })
-	others := slices.DeleteFunc(slices.Clone(axes), func(a Axis) bool { return a.Load })
-	stays := func(a Axis) bool { return a.names() && a.Title != "wait" }
-	titles := namesBy(load, cells)
+	others := differing(Axes, cells)
+	load := slices.DeleteFunc(slices.Clone(others), func(a Axis) bool { return !a.Load })
+	titles := values(cells, load)
 	loads := len(slices.Compact(slices.Sorted(slices.Values(titles))))
 	r := &Run{Cells: cells, Names: Names(cells), Rivals: len(cells) > 1 && loads < len(cells)}
-	if !r.Rivals {
-		presets := slices.ContainsFunc(load, func(a Axis) bool { return a.Title == "workload" })
-		stays = func(a Axis) bool { return a.names() || a.Load && !presets }
-		titles, load, others = make([]string, len(cells)), nil, axes
+	if r.Rivals {
+		others = slices.DeleteFunc(others, func(a Axis) bool { return a.Load })
+	} else {
+		titles, load = make([]string, len(cells)), nil
 	}
-	for i, name := range distinguish(cells, titles, others, stays) {
-		title := cmp.Or(titles[i], zeros(load))
-		at := slices.IndexFunc(r.Groups, func(g Group) bool { return g.Title == title })
+	for i, name := range distinguish(cells, titles, others) {
+		at := slices.IndexFunc(r.Groups, func(g Group) bool { return g.Title == titles[i] })
 		if at < 0 {
-			at, r.Groups = len(r.Groups), append(r.Groups, Group{Title: title})
+			at, r.Groups = len(r.Groups), append(r.Groups, Group{Title: titles[i]})
 		}
 		g := &r.Groups[at]
 		g.Cells, g.Short, g.Index = append(g.Cells, cells[i]), append(g.Short, name), append(g.Index, i)
@@ -61,12 +58,12 @@ func NewRun(cells []*results.Cell) *Run {
 
 // loadOf returns the load of cells: what is not usual of it, and values that not all loads have.
 func loadOf(cells []*results.Cell, differ []Axis) string {
-	named := func(a Axis) bool { return slices.ContainsFunc(differ, func(d Axis) bool { return d.Title == a.Title }) }
 	var words []string
 	for _, a := range Axes {
 		v, differs := a.Compare(cells)
-		if a.Load && !differs && v != byClass && (named(a) || !a.Usual(v) && !a.Server && !a.Wide) {
-			words = append(words, a.words(v))
+		usual := a.Late || v == a.zero || v == a.usual
+		if a.Load && !differs && !strings.HasSuffix(v, byClass) && (!usual || slices.ContainsFunc(differ, a.is)) {
+			words = append(words, v)
 		}
 	}
 	return join(words...)
