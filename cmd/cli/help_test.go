@@ -172,7 +172,7 @@ func TestHelpNames(t *testing.T) {
 	}
 	var told, marks []string
 	told = append(told, regexp.MustCompile(`(?m)^[a-z]+( keys)?( !)?$`).FindAllString(string(text), -1)...)
-	for _, f := range view.AllMarks() {
+	for _, f := range view.AllMarks {
 		if f.Doubt {
 			f.Code += " !"
 		}

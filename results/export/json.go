@@ -206,7 +206,7 @@ func checkedOf(c compare.CheckedCell) checkedJSON {
 	one := checkedJSON{
 		Label: c.Label, Verdict: c.Verdict, Command: first.Plan.Command, Plan: first.Plan, Server: first.Server,
 		Traits: first.Traits, Trials: each(c.Trials, id), Partial: c.Partial(), LimitedBy: c.Limit().By,
-		Flags:    notNull(view.Flags(c.Cell)),
+		Flags:    notNull(view.Marks(c.Cell)),
 		Warnings: notNull(c.Warnings), Figures: map[string]figureJSON{}, Limits: []limitJSON{},
 	}
 	for _, m := range metric.All() {

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/lockbench/lockbench/results"
@@ -12,21 +11,15 @@ import (
 // have to say is in their warnings.
 type Mark struct {
 	Code  string `json:"name"`
-	Text  string `json:"text"`  // the code, with a count if there is one: "drifts 2/5"
+	Text  string `json:"text"`  // the code, with a count if there is one: "stuck 3"
 	Line  string `json:"means"` // what it means; help marks has a paragraph
 	Doubt bool   `json:"doubt"` // the figures are not valid as they stand
+
+	of func(c *results.Cell) string // the text, empty if it does not apply
 }
 
-// mark is a row of the table of marks, with its text of a cell; empty: it does not apply.
-type mark struct {
-	code  string
-	doubt bool
-	line  string
-	text  func(c *results.Cell) string
-}
-
-// marks are all marks, in the order of their weight. The first are about where figures came from.
-var marks = []mark{
+// AllMarks are the marks that a cell can have, in the order of their weight.
+var AllMarks = []Mark{
 	when("partial", true, "it ended early", func(c *results.Cell) bool { return c.Partial() != "" }),
 	when("embedded", true, "a stand-in inside lockbench, not a real server", func(c *results.Cell) bool {
 		return c.First().Server.Kind == "embedded"
@@ -45,12 +38,9 @@ var marks = []mark{
 	when("behind", true, "clients did not keep up with the arrivals", func(c *results.Cell) bool {
 		return !c.KeptUp()
 	}),
-	{"drifts", true, "the two halves of the window differ: it had not settled", func(c *results.Cell) string {
-		if c.Drifting > 0 && len(c.Trials) > 1 {
-			return fmt.Sprintf("drifts %d/%d", c.Drifting, len(c.Trials))
-		}
-		return map[bool]string{true: "drifts"}[c.Drifting > 0]
-	}},
+	counted("drifts", true, "trials whose halves differ: they had not settled", func(c *results.Cell) int64 {
+		return int64(c.Drifting)
+	}),
 	counted("stuck", true, "keys stayed locked after requests that failed", func(c *results.Cell) int64 {
 		return c.Counts.StuckKeys
 	}),
@@ -94,35 +84,24 @@ var marks = []mark{
 	}),
 }
 
-// origins are how many marks say where figures came from.
-const origins = 3
-
-func when(code string, doubt bool, line string, is func(*results.Cell) bool) mark {
-	return mark{code, doubt, line, func(c *results.Cell) string { return map[bool]string{true: code}[is(c)] }}
+func when(code string, doubt bool, line string, is func(*results.Cell) bool) Mark {
+	text := map[bool]string{true: code}
+	return Mark{Code: code, Line: line, Doubt: doubt, of: func(c *results.Cell) string { return text[is(c)] }}
 }
 
-func counted(code string, doubt bool, line string, of func(*results.Cell) int64) mark {
-	return mark{code, doubt, line, func(c *results.Cell) string { return format.Labelled(code, of(c)) }}
+func counted(code string, doubt bool, line string, n func(*results.Cell) int64) Mark {
+	text := func(c *results.Cell) string { return format.Labelled(code, n(c)) }
+	return Mark{Code: code, Line: line, Doubt: doubt, of: text}
 }
 
 // Marks returns the marks of c, what weighs most first.
-func Marks(c *results.Cell) []Mark {
-	all := marked(c, marks)
-	for i := range all {
-		if all[i].Code == "partial" {
-			all[i].Line = c.Partial() + ", after " + format.Duration(c.First().Elapsed)
+func Marks(c *results.Cell) (all []Mark) {
+	for _, m := range AllMarks {
+		if m.Text = m.of(c); m.Text == "partial" {
+			m.Line = c.Partial() + ", after " + format.Duration(c.First().Elapsed)
 		}
-	}
-	return all
-}
-
-// Flags returns the marks of c that no field of its records has.
-func Flags(c *results.Cell) []Mark { return marked(c, marks[origins:]) }
-
-func marked(c *results.Cell, of []mark) (all []Mark) {
-	for _, m := range of {
-		if text := m.text(c); text != "" {
-			all = append(all, Mark{m.code, text, m.line, m.doubt})
+		if m.Text != "" {
+			all = append(all, m)
 		}
 	}
 	return all
@@ -136,12 +115,4 @@ func Doubts(c *results.Cell) (codes []string) {
 		}
 	}
 	return codes
-}
-
-// AllMarks returns every mark that a cell can have.
-func AllMarks() (all []Mark) {
-	for _, m := range marks {
-		all = append(all, Mark{m.code, m.code, m.line, m.doubt})
-	}
-	return all
 }
