@@ -157,7 +157,7 @@ func (t *Table) tell(v *view.Run, names []string, tone Tone, label string, of fu
 	for i, c := range v.Cells {
 		for _, text := range of(c) {
 			times[text]++
-			whose.Once(text, spaced(names[i]))
+			whose.Add(text, spaced(names[i]))
 		}
 	}
 	for _, text := range whose.Keys {
@@ -185,7 +185,7 @@ func listed(v *view.Run, of func(*results.Cell) []line) *Table {
 			}
 			row := map[string]string{}
 			for _, f := range l.figures {
-				known.Once(f.title, f.text != "")
+				known.Add(f.title, f.text != "")
 				row[f.title] = f.text
 			}
 			texts = append(texts, row)

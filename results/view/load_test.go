@@ -42,8 +42,8 @@ func TestLoadsAreToldApart(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if axes := differing(Axes, cells); len(axes) != 1 || axes[0].Title != "rate" && axes[0].Title != "max-queue" {
-				t.Errorf("%+v and %+v: axes %+v", loads[0], loads[1], axes)
+			if differs := Differing(cells); differs("rate") == differs("max-queue") || differs("clients") {
+				t.Errorf("%+v and %+v: names %q", loads[0], loads[1], Names(cells))
 			}
 		}
 	}

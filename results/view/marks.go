@@ -21,29 +21,23 @@ type Mark struct {
 // AllMarks are the marks that a cell can have, in the order of their weight.
 var AllMarks = []Mark{
 	when("partial", true, "it ended early", func(c *results.Cell) bool { return c.Partial() != "" }),
-	when("embedded", true, "a stand-in inside lockbench, not a real server", func(c *results.Cell) bool {
-		return c.First().Server.Kind == "embedded"
-	}),
+	when("embedded", true, "a stand-in inside lockbench, not a real server",
+		func(c *results.Cell) bool { return c.First().Server.Kind == "embedded" }),
 	when("shared", true, "other runs had the same keys", func(c *results.Cell) bool { return c.Plan().Shared }),
-	when("saturated", true, "lockbench or its machine was the limit, not the lock", func(c *results.Cell) bool {
-		return c.Generator.Saturated
-	}),
-	when("paused", true, "lockbench itself stood still for a while: latencies include it", func(c *results.Cell) bool {
-		return len(c.Generator.Pauses) > 0
-	}),
+	when("saturated", true, "lockbench or its machine was the limit, not the lock",
+		func(c *results.Cell) bool { return c.Generator.Saturated }),
+	when("paused", true, "lockbench itself stood still for a while: latencies include it",
+		func(c *results.Cell) bool { return len(c.Generator.Pauses) > 0 }),
 	when("unbalanced", true, "by Little's law its figures contradict each other", func(c *results.Cell) bool {
 		b := c.Bound // that errors may explain
 		return b.Little > 0 && !b.Balanced() && (b.Little > 1 || c.Counts.Failed() == 0)
 	}),
-	when("behind", true, "clients did not keep up with the arrivals", func(c *results.Cell) bool {
-		return !c.KeptUp()
-	}),
-	counted("drifts", true, "trials whose halves differ: they had not settled", func(c *results.Cell) int64 {
-		return int64(c.Drifting)
-	}),
-	counted("stuck", true, "keys stayed locked after requests that failed", func(c *results.Cell) int64 {
-		return c.Counts.StuckKeys
-	}),
+	when("behind", true, "clients did not keep up with the arrivals",
+		func(c *results.Cell) bool { return !c.KeptUp() }),
+	counted("drifts", true, "trials whose halves differ: they had not settled",
+		func(c *results.Cell) int64 { return int64(c.Drifting) }),
+	counted("stuck", true, "keys stayed locked after requests that failed",
+		func(c *results.Cell) int64 { return c.Counts.StuckKeys }),
 	when("replaced", true, "the server was restarted or replaced during the load", func(c *results.Cell) bool {
 		return slices.ContainsFunc(c.Trials, func(r *results.Record) bool { return r.Server.Replaced })
 	}),
@@ -59,9 +53,8 @@ var AllMarks = []Mark{
 		}
 		return 0
 	}),
-	when("unverified", false, "the server's certificate was not verified", func(c *results.Cell) bool {
-		return c.First().Server.Network == results.Unverified
-	}),
+	when("unverified", false, "the server's certificate was not verified",
+		func(c *results.Cell) bool { return c.First().Server.Network == results.Unverified }),
 	when("beaten", false, "it was faster than the estimated bound", (*results.Cell).Beaten),
 	counted("overflow", false, "latencies above one hour, counted as one hour", func(c *results.Cell) (n int64) {
 		for _, l := range c.Latency {
@@ -76,12 +69,10 @@ var AllMarks = []Mark{
 		return int64(c.Fairness.Starved)
 	}),
 	counted("errors", false, "requests failed", func(c *results.Cell) int64 { return c.Counts.Failed() }),
-	counted("lost", false, "holds ended early because a renewal failed", func(c *results.Cell) int64 {
-		return c.Counts.LostRenewal
-	}),
-	counted("unknown", false, "unknown outcomes may have left locks behind", func(c *results.Cell) int64 {
-		return c.Counts.Unknown
-	}),
+	counted("lost", false, "holds ended early because a renewal failed",
+		func(c *results.Cell) int64 { return c.Counts.LostRenewal }),
+	counted("unknown", false, "unknown outcomes may have left locks behind",
+		func(c *results.Cell) int64 { return c.Counts.Unknown }),
 }
 
 func when(code string, doubt bool, line string, is func(*results.Cell) bool) Mark {

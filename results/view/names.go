@@ -3,6 +3,7 @@ package view
 // The names of cells: that in which they differ.
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,32 +15,24 @@ import (
 // Names are cells by the axes in which they differ, without those of the titles but. One cell alone goes by its driver,
 // lock and way of waiting. No two are alike.
 func Names(cells []*results.Cell, but ...string) []string {
-	axes := slices.DeleteFunc(differing(Axes, cells), func(a Axis) bool { return slices.Contains(but, a.Title) })
+	axes := without(Axes, func(a Axis) bool { return slices.Contains(but, a.Title) })
 	return distinguish(cells, make([]string, len(cells)), axes)
 }
 
 // distinguish names each cell by axes. A late one is said only of cells of one group that are alike without it, and in
 // the end these are numbered.
 func distinguish(cells []*results.Cell, groups []string, axes []Axis) []string {
-	names := values(cells, slices.DeleteFunc(slices.Clone(axes), func(a Axis) bool { return a.Late }))
-	alike := func() map[[2]string][]int {
-		at := map[[2]string][]int{}
+	names := values(cells, without(axes, func(a Axis) bool { return a.Late }))
+	alike := func() (at Grouped[[2]string, int]) {
 		for i, name := range names {
-			key := [2]string{groups[i], name}
-			at[key] = append(at[key], i)
+			at.Add([2]string{groups[i], name}, i)
 		}
 		return at
 	}
-	for _, a := range axes {
-		if !a.Late {
-			continue
-		}
-		for _, at := range alike() {
-			var same []*results.Cell
-			for _, i := range at {
-				same = append(same, cells[i])
-			}
-			if _, differs := a.Compare(same); differs {
+	for _, a := range without(axes, func(a Axis) bool { return !a.Late }) {
+		for _, at := range alike().Of {
+			differs := func(i int) bool { return a.Value(cells[i]) != a.Value(cells[at[0]]) }
+			if slices.ContainsFunc(at[1:], differs) {
 				for _, i := range at {
 					names[i] = join(names[i], a.Value(cells[i]))
 				}
@@ -47,11 +40,10 @@ func distinguish(cells []*results.Cell, groups []string, axes []Axis) []string {
 		}
 	}
 	for i, c := range cells {
-		if p := c.Plan(); names[i] == "" {
-			names[i] = join(p.Driver, p.Lock, strings.TrimPrefix(Waits(p), "wait native"))
-		}
+		p := c.Plan()
+		names[i] = cmp.Or(names[i], join(p.Driver, p.Lock, strings.TrimPrefix(Waits(p), "wait native")))
 	}
-	for key, at := range alike() {
+	for key, at := range alike().Of {
 		for n, i := range at {
 			if len(at) > 1 {
 				names[i] = fmt.Sprintf("%s #%d", key[1], n+1)
@@ -61,23 +53,39 @@ func distinguish(cells []*results.Cell, groups []string, axes []Axis) []string {
 	return names
 }
 
-// values returns what axes have to say of each cell. What is zero is left out, unless all is; and so is a load that
-// follows from the preset, and a way of waiting that follows from the design.
+// Grouped is values by what they have in common, in the order in which that came first.
+type Grouped[K, V comparable] struct {
+	Keys []K
+	Of   map[K][]V
+}
+
+// Add adds a value that its key does not have yet.
+func (g *Grouped[K, V]) Add(key K, value V) {
+	if g.Of == nil {
+		g.Of = map[K][]V{}
+	}
+	if g.Of[key] == nil {
+		g.Keys = append(g.Keys, key)
+	}
+	if !slices.Contains(g.Of[key], value) {
+		g.Of[key] = append(g.Of[key], value)
+	}
+}
+
+// values returns what axes have to say of each cell where cells differ. What is zero is left out, unless all is; and so
+// is a load that follows from the preset, and a way of waiting that follows from the design.
 func values(cells []*results.Cell, axes []Axis) (names []string) {
-	axes = slices.DeleteFunc(slices.Clone(axes), func(a Axis) bool {
-		if a.Title != "wait" && (!a.Load || a.Title == "workload") {
-			return false
-		}
-		alike := map[string][]*results.Cell{}
+	axes = without(axes, func(a Axis) bool {
+		said := map[string]string{}
 		for _, c := range cells {
-			key := c.Plan().Workload
-			if !a.Load {
-				key = c.Plan().Driver + " " + c.Plan().Lock
+			from, p, v := "", c.Plan(), a.Value(c)
+			switch {
+			case a.Title == "wait":
+				from = p.Driver + " " + p.Lock
+			case a.Load && a.Title != "workload":
+				from = p.Workload
 			}
-			alike[key] = append(alike[key], c)
-		}
-		for _, c := range alike {
-			if _, differs := a.Compare(c); differs {
+			if said[from] = cmp.Or(said[from], v); v != "" && v != said[from] {
 				return false
 			}
 		}
@@ -91,10 +99,7 @@ func values(cells []*results.Cell, axes []Axis) (names []string) {
 				told = append(told, v)
 			}
 		}
-		if told == nil {
-			told = all
-		}
-		names = append(names, join(told...))
+		names = append(names, cmp.Or(join(told...), join(all...)))
 	}
 	return names
 }
@@ -104,13 +109,8 @@ func join(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
 }
 
-// Waits returns how the clients of a plan wait, as titles have it; empty if the plan does not say.
-func Waits(p *spec.Plan) string {
-	if TriesOnce(p) {
-		return "each tries once"
-	}
-	return titled("wait", p.Wait)
-}
+// Waits returns how the clients of a plan wait, "wait backoff"; empty if the plan does not say.
+func Waits(p *spec.Plan) string { return headed("wait", p.Wait) }
 
 // TriesOnce reports whether no client of a plan ever waits.
 func TriesOnce(p *spec.Plan) bool {
@@ -123,7 +123,7 @@ func Classes(p *spec.Plan) string {
 	for _, g := range p.Classes {
 		cells = append(cells, &results.Cell{Trials: []*results.Record{{Plan: spec.Plan{Load: g.Load}}}})
 	}
-	names := values(cells, differing(settings, cells))
+	names := values(cells, settings)
 	for i, g := range p.Classes {
 		names[i] = g.Name + ": " + names[i]
 	}

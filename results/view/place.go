@@ -16,17 +16,16 @@ import (
 // ServerKind returns what was measured, or what was asked for if the record does not say.
 func ServerKind(c *results.Cell) string { return cmp.Or(c.First().Server.Kind, c.Plan().Server) }
 
+// product returns what a server is and its version, "redis 7.0.15".
+func product(s results.Server) string { return strings.TrimSpace(s.Name + " " + s.Version) }
+
 // Server returns what is known of a cell's server, without what is made anew for each run.
 func Server(c *results.Cell) string {
-	s, kind, addr, replicas := c.First().Server, ServerKind(c), "", ""
-	if kind == "external" {
-		addr = s.Addr
-	}
-	if s.Replicas > 0 {
-		replicas = format.Plural(s.Replicas, "replica")
-	}
-	return format.Line(join(strings.TrimSpace(s.Name+" "+s.Version), kind, s.Mode, s.Network,
-		titled("durability", s.Durability), titled("persistence", s.Persistence), replicas, addr))
+	s, kind := c.First().Server, ServerKind(c)
+	replicas := strings.TrimPrefix(format.Plural(s.Replicas, "replica"), "0 replicas")
+	addr := map[bool]string{true: s.Addr}[kind == "external"]
+	return format.Line(join(product(s), kind, s.Mode, s.Network, headed("durability", s.Durability),
+		headed("persistence", s.Persistence), replicas, addr))
 }
 
 // Machine describes where the load was made, and with what.
@@ -60,27 +59,19 @@ func listed(of map[string]string, prefix, is string) string {
 	return strings.Join(all, ", ")
 }
 
-// guarantees are the traits that make two designs unlike.
-var guarantees = []struct {
-	name string
-	has  func(results.Traits) bool
-}{
-	{"exclusive", func(t results.Traits) bool { return t.Exclusive }},
-	{"owned", func(t results.Traits) bool { return t.Owned }},
-	{"expires", func(t results.Traits) bool { return t.Expires }},
-	{"session", func(t results.Traits) bool { return t.Session }},
-	{"fenced", func(t results.Traits) bool { return t.Fenced }},
-	{"fair", func(t results.Traits) bool { return t.Fair }},
-	{"reentrant", func(t results.Traits) bool { return t.Reentrant }},
-}
-
-// Claims lists the guarantees among traits.
-func Claims(of results.Traits) string {
-	var words []string
-	for _, t := range guarantees {
-		if t.has(of) {
-			words = append(words, t.name)
+// Claims lists the guarantees among traits, which make two designs unlike.
+func Claims(t results.Traits) string {
+	var all []string
+	for _, claim := range []struct {
+		name string
+		has  bool
+	}{
+		{"exclusive", t.Exclusive}, {"owned", t.Owned}, {"expires", t.Expires}, {"session", t.Session},
+		{"fenced", t.Fenced}, {"fair", t.Fair}, {"reentrant", t.Reentrant},
+	} {
+		if claim.has {
+			all = append(all, claim.name)
 		}
 	}
-	return strings.Join(words, ", ")
+	return strings.Join(all, ", ")
 }

@@ -5,7 +5,6 @@ package view
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/lockbench/lockbench/results"
@@ -31,15 +30,14 @@ type Group struct {
 
 // NewRun groups and names cells. Loads of a cell each are best read side by side.
 func NewRun(cells []*results.Cell) *Run {
-	others := differing(Axes, cells)
-	load := slices.DeleteFunc(slices.Clone(others), func(a Axis) bool { return !a.Load })
-	titles := values(cells, load)
+	differs, others := Differing(cells), Axes
+	titles := values(cells, without(Axes, func(a Axis) bool { return !a.Load }))
 	loads := len(slices.Compact(slices.Sorted(slices.Values(titles))))
 	r := &Run{Cells: cells, Names: Names(cells), Rivals: len(cells) > 1 && loads < len(cells)}
 	if r.Rivals {
-		others = slices.DeleteFunc(others, func(a Axis) bool { return a.Load })
+		others = without(Axes, func(a Axis) bool { return a.Load })
 	} else {
-		titles, load = make([]string, len(cells)), nil
+		titles = make([]string, len(cells))
 	}
 	for i, name := range distinguish(cells, titles, others) {
 		at := slices.IndexFunc(r.Groups, func(g Group) bool { return g.Title == titles[i] })
@@ -49,24 +47,13 @@ func NewRun(cells []*results.Cell) *Run {
 		g := &r.Groups[at]
 		g.Cells, g.Short, g.Index = append(g.Cells, cells[i]), append(g.Short, name), append(g.Index, i)
 	}
-	for i := range r.Groups {
-		r.Groups[i].Load = loadOf(r.Groups[i].Cells, load)
+	for i, g := range r.Groups {
+		r.Groups[i].Load = join(shared(g.Cells, func(a Axis, usual bool) bool {
+			return a.Load && (r.Rivals && differs(a.Title) || !usual && !a.Late)
+		})...)
 	}
 	slices.SortStableFunc(r.Groups, func(a, b Group) int { return -Contention(a.Cells[0], b.Cells[0]) })
 	return r
-}
-
-// loadOf returns the load of cells: what is not usual of it, and values that not all loads have.
-func loadOf(cells []*results.Cell, differ []Axis) string {
-	var words []string
-	for _, a := range Axes {
-		v, differs := a.Compare(cells)
-		usual := a.Late || v == a.zero || v == a.usual
-		if a.Load && !differs && !strings.HasSuffix(v, byClass) && (!usual || slices.ContainsFunc(differ, a.is)) {
-			words = append(words, v)
-		}
-	}
-	return join(words...)
 }
 
 // Contention compares loads by how many clients want the same key, and then by how long they hold it.

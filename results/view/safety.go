@@ -14,7 +14,7 @@ import (
 // Exclusion says how many violations there were and, if none, how rare they may still be (results.Figures.MaxRate), or
 // that none could have been seen.
 func Exclusion(c *results.Cell) string {
-	s, watched := c.Safety, int64(0)
+	s := c.Safety
 	if !s.Checked {
 		return "not checked: the oracle was off"
 	}
@@ -23,22 +23,22 @@ func Exclusion(c *results.Cell) string {
 		text += " among its own clients"
 	}
 	if s.Power != nil {
-		watched = s.Power.Watched
-		text += ", " + format.Count(watched) + " watched"
+		text += ", " + format.Count(s.Power.Watched) + " watched"
 	}
 	switch rate, bounded := c.Figures().MaxRate(); {
 	case s.Longest > 0:
-		return text + " · longest overlap " + format.Duration(s.Longest) + ", in all " + format.Duration(s.Overlap)
+		text += " · longest overlap " + format.Duration(s.Longest) + ", in all " + format.Duration(s.Overlap)
 	case bounded:
-		return text + ": < 1 in " + format.Count(int64(1/rate)) + " (95 %)"
+		text += ": < 1 in " + format.Count(int64(1/rate)) + " (95 %)"
 	case c.Breaches() > 0:
-		return text
 	case s.Power == nil:
-		return text + ": unknown whether one could have been seen"
-	case watched > 0:
-		return text + ": too few to tell"
+		text += ": unknown whether one could have been seen"
+	case s.Power.Watched > 0:
+		text += ": too few to tell"
+	default:
+		text += ": none could have been seen"
 	}
-	return text + ": none could have been seen"
+	return text
 }
 
 // Witnesses returns what else than overlaps speaks against the safety of a cell; empty if nothing does.
@@ -51,9 +51,8 @@ func Witnesses(c *results.Cell) string {
 	if s.Explained != "" && s.LostEarly+s.FenceRegress > 0 {
 		parts = append(parts, "which proves nothing: "+s.Explained)
 	}
-	if s.Possible > 0 {
-		clocks := ", clocks agree within " + format.Duration(s.Blind)
-		parts = append(parts, "possible overlaps "+format.Count(s.Possible)+clocks)
+	if possible := format.Labelled("possible overlaps", s.Possible); possible != "" {
+		parts = append(parts, possible+", clocks agree within "+format.Duration(s.Blind))
 	}
 	for _, why := range slices.Sorted(maps.Keys(s.Ended)) {
 		parts = append(parts, "sessions ended "+format.Count(s.Ended[why])+": "+why)
