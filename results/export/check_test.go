@@ -49,7 +49,7 @@ func TestWeirdReport(t *testing.T) {
 		if err := xml.Unmarshal(b.Bytes(), &back); err != nil || strings.ContainsAny(b.String(), "\x00\x1b") {
 			t.Errorf("%q: %v in %q", s, err, b.String())
 		}
-		if u := back.Suites[0]; u.Tests != 6 || u.Failures != 1 || u.Skipped != 5 || len(u.Cases) != 6 {
+		if u := back.Suite; u.Tests != 6 || u.Failures != 1 || u.Skipped != 5 || len(u.Cases) != 6 {
 			t.Errorf("%q: %d tests, %d failures, %d skipped", s, u.Tests, u.Failures, u.Skipped)
 		}
 		b.Reset()

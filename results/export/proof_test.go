@@ -26,10 +26,10 @@ func TestProofJUnit(t *testing.T) {
 	}
 	for _, want := range []string{
 		`tests="5" failures="4" errors="0" skipped="1"`,
-		`<failure message="both held it" type="fails">`,
-		`<failure message="rueidis set-nx has to fail it" type="invalid">`,
-		`<failure message="nothing was tested: pooler: it has no server" type="invalid">`,
-		`<skipped message="rueidis set-nx has to fail it">`,
+		`<failure message="fails: both held it" type="fails">`,
+		`<failure message="invalid: rueidis set-nx has to fail it" type="invalid">`,
+		`<failure message="invalid: nothing was tested: pooler: it has no server" type="invalid">`,
+		`<skipped message="fails: rueidis set-nx has to fail it">`,
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %s in\n%s", want, &b)

@@ -110,7 +110,7 @@ func checkXML(t *testing.T, s string, c *compare.Comparison) {
 	if err := xml.Unmarshal(b.Bytes(), &back); err != nil || strings.ContainsAny(b.String(), "\x00\x1b") {
 		t.Fatalf("%q: %v\n%q", s, err, &b)
 	}
-	if u := back.Suites[0]; u.Tests != 5 || len(u.Cases) != 5 || u.Failures != 1 || u.Skipped != 2 {
+	if u := back.Suite; u.Tests != 5 || len(u.Cases) != 5 || u.Failures != 1 || u.Skipped != 2 {
 		t.Errorf("%q: %+v", s, u)
 	}
 	if !strings.Contains(b.String(), `type="regressed"`) {
