@@ -85,7 +85,7 @@ func TestBenchstatAgrees(t *testing.T) {
 	for _, cell := range ours.Cells {
 		for _, r := range cell.Figures {
 			_, unit := benchValue(r.Figure, 0)
-			name, _ := identity(cell.Base[0])
+			name := string(benchmark(cell.Base[0]).Name)
 			row, ok := theirs[name+" "+unit]
 			if !ok {
 				t.Fatalf("%s %s: benchstat has %d rows and not this one", cell.Label, r.Figure.Name, len(theirs))

@@ -136,7 +136,7 @@ func TestWeirdBenchfmt(t *testing.T) {
 			switch rec := in.Result().(type) {
 			case *benchfmt.Result:
 				found++
-				if name, _ := identity(r); name != string(rec.Name) || len(rec.Values) < 20 {
+				if name := benchmark(r).Name; name.String() != rec.Name.String() || len(rec.Values) < 20 {
 					t.Errorf("%q: %s with %d values", s, rec.Name, len(rec.Values))
 				}
 			case *benchfmt.SyntaxError:
