@@ -7,7 +7,6 @@ package export
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -19,6 +18,7 @@ import (
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/results/stats"
 )
 
 // plain returns s on one line, without what a terminal or a parser would take for more than text: what a server has
@@ -46,7 +46,7 @@ func serverName(s results.Server) string { return words(s.Name, s.Version, s.Kin
 func knownTo(cells []*results.Cell) []*metric.Metric {
 	return slices.DeleteFunc(metric.All(), func(m *metric.Metric) bool {
 		return !slices.ContainsFunc(cells, func(c *results.Cell) bool {
-			return slices.ContainsFunc(m.Values(c.Trials), func(v float64) bool { return !math.IsNaN(v) })
+			return stats.Of(m.Values(c.Trials)).N > 0
 		})
 	})
 }
@@ -73,7 +73,6 @@ func typedClasses(p *spec.Plan) string {
 		return ""
 	}
 	names := each(p.Classes, func(c spec.Class) string { return fmt.Sprintf("%s:%d", c.Name, c.Clients) })
-	hash := sha256.New()
-	_ = json.NewEncoder(hash).Encode(p.Classes) // which fails for numbers that no valid record has
-	return strings.Join(names, "+") + "~" + hex.EncodeToString(hash.Sum(nil)[:2])
+	text, _ := json.Marshal(p.Classes) // which fails for numbers that no valid record has
+	return fmt.Sprintf("%s~%.2x", strings.Join(names, "+"), sha256.Sum256(append(text, '\n')))
 }

@@ -19,9 +19,7 @@ var closed = regexp.MustCompile(`,\s*"additionalProperties": false`)
 func RecordSchema() ([]byte, error) {
 	text := &jsonschema.Schema{Type: "string"}
 	s, err := jsonschema.For[results.Record](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
-		reflect.TypeFor[spec.Keys]():  text,
-		reflect.TypeFor[spec.Rate]():  text,
-		reflect.TypeFor[spec.Times](): text,
+		reflect.TypeFor[spec.Keys](): text, reflect.TypeFor[spec.Rate](): text, reflect.TypeFor[spec.Times](): text,
 	}})
 	if err != nil {
 		return nil, err
