@@ -94,7 +94,7 @@ var reports = kind[reported]{
 		{name: markdownFormat, about: "the table with every column"},
 		{name: "csv", about: "a row a trial, every figure that is known", write: ofCells(export.CSV)},
 		{name: "benchfmt", about: "Go's benchmark format, for benchstat", write: ofCells(export.Benchfmt)},
-		{name: "hgrm", about: "percentiles for HdrHistogram's plotter, a file a cell and metric in a directory", dir: func(create files.Create, v reported) error {
+		{name: "hgrm", about: "percentiles in µs for HdrHistogram's plotter, a file a cell and metric", dir: func(create files.Create, v reported) error {
 			return export.Hgrm(v.cells, view.Names(v.cells), create)
 		}},
 		{name: htmlFormat, about: "one page with charts, which needs no other file"},

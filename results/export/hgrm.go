@@ -4,7 +4,6 @@ package export
 // https://hdrhistogram.github.io/HdrHistogram/plotFiles.html
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"io"
@@ -35,8 +34,8 @@ func Hgrm(cells []*results.Cell, labels []string, create func(name string, write
 	return nil
 }
 
-// WriteHgrm writes one distribution, in milliseconds with six digits behind the point, which are whole nanoseconds.
-// The error is the writer's, or that of a payload that does not decode.
+// WriteHgrm writes one distribution in microseconds, as the library prints it: with three digits behind the point, which
+// are whole nanoseconds. The error is the writer's, or that of a payload that does not decode.
 func WriteHgrm(w io.Writer, l results.Latency) error {
 	packed, err := l.Histogram()
 	if err != nil {
@@ -44,16 +43,6 @@ func WriteHgrm(w io.Writer, l results.Latency) error {
 	}
 	h := hdrhistogram.New(packed.LowestTrackableValue(), packed.HighestTrackableValue(), int(packed.SignificantFigures()))
 	packed.MergeInto(h)
-	b := bytes.NewBufferString("         Value     Percentile TotalCount 1/(1-Percentile)\n\n")
-	for _, at := range h.CumulativeDistributionWithTicks(5) { // 5 for each half distance to 100 %
-		share, inverse := at.Quantile/100, "inf"
-		if share < 1 {
-			inverse = fmt.Sprintf("%.2f", 1/(1-share))
-		}
-		fmt.Fprintf(b, "%14.6f %14.12f %10d %16s\n", float64(at.ValueAt)/1e6, share, at.Count, inverse)
-	}
-	fmt.Fprintf(b, "#[Mean    = %14.6f, StdDeviation   = %14.6f]\n", h.Mean()/1e6, h.StdDev()/1e6)
-	fmt.Fprintf(b, "#[Max     = %14.6f, Total count    = %14d]\n", float64(h.Max())/1e6, h.TotalCount())
-	_, err = w.Write(b.Bytes())
+	_, err = h.PercentilesPrint(w, 5, 1e3) // 5 for each half distance to 100 %
 	return err
 }
