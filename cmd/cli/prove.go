@@ -70,7 +70,7 @@ var proofs = kind[*safety.Report]{
 	formats: []exporter[*safety.Report]{
 		{name: tableFormat, about: "designs against hazards"},
 		{name: htmlFormat, about: "one page with who held the key when; it needs no other file"},
-		{name: "json", about: "all of it, for programs", write: export.ProofJSON},
+		{name: "json", about: "all of it, for programs", write: export.JSON[*safety.Report]},
 		{name: "junit", about: "a test case a cell", write: export.JUnitProof},
 	},
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/lockbench/lockbench/results/capacity"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/metric"
-	"github.com/lockbench/lockbench/results/safety"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/results/stats"
 	"github.com/lockbench/lockbench/results/view"
@@ -29,18 +28,18 @@ type comparisonJSON struct {
 	Verdict compare.Verdict  `json:"verdict"` // of the whole: the worst of all, and of cells that the head lacks
 	Reasons []compare.Reason `json:"reasons"` // of all that is inconclusive, each once
 	*compare.Comparison
-	Cells []cellJSON `json:"cells"`
+	Cells []comparedJSON `json:"cells"`
 }
 
-type cellJSON struct {
+type comparedJSON struct {
 	compare.Cell
 	Base    []string     `json:"base_trials"` // IDs of the records
 	Head    []string     `json:"head_trials"` // IDs of the records
-	Figures []resultJSON `json:"figures"`
+	Figures []changeJSON `json:"figures"`
 }
 
-// resultJSON has changes as ratios less one.
-type resultJSON struct {
+// changeJSON has changes as ratios less one.
+type changeJSON struct {
 	Figure     string        `json:"figure"` // as -fail-on names it
 	Unit       string        `json:"unit"`
 	Better     metric.Better `json:"better,omitempty"`
@@ -54,93 +53,14 @@ type resultJSON struct {
 	compare.Result
 }
 
+// estimateJSON is a figure over the trials that know it.
 type estimateJSON struct {
-	N      int      `json:"n"`      // trials that know the figure
-	Median *float64 `json:"median"` // over the trials
-	Low    *float64 `json:"low"`    // of its 95 % interval
-	High   *float64 `json:"high"`   // of its 95 % interval
-}
-
-// ComparisonJSON writes a comparison.
-func ComparisonJSON(w io.Writer, c *compare.Comparison) error {
-	whole := *c
-	for _, list := range []*[]string{
-		&whole.Base.Revisions, &whole.Head.Revisions, &whole.Notes, &whole.Missing, &whole.Added,
-	} {
-		*list = notNull(*list)
-	}
-	cells := each(c.Cells, func(cell compare.Cell) cellJSON {
-		cell.Notes = notNull(cell.Notes)
-		return cellJSON{cell, each(cell.Base, id), each(cell.Head, id), each(cell.Figures, resultOf)}
-	})
-	return encode(w, comparisonJSON{schema, c.Verdict, notNull(c.Reasons()), &whole, cells})
-}
-
-func resultOf(r compare.Result) resultJSON {
-	m, c := r.Figure, r.Change
-	return resultJSON{m.Name, m.Unit.Word, m.Better, estimateOf(c.Base), estimateOf(c.Head),
-		known(c.Ratio - 1), known(c.Low - 1), known(c.High - 1), known(c.P), known(r.P), r}
-}
-
-func estimateOf(e stats.Estimate) estimateJSON {
-	return estimateJSON{e.N, known(e.Median), known(e.Low), known(e.High)}
-}
-
-// ReadComparison reads what ComparisonJSON has written, which has nothing of the records but their commands.
-func ReadComparison(in io.Reader) (*compare.Comparison, error) {
-	all := comparisonJSON{Comparison: &compare.Comparison{}}
-	err := results.ReadForm(in, "a comparison of lockbench compare -format json", &all, &all.Schema, schema)
-	if err != nil {
-		return nil, err
-	}
-	c := all.Comparison
-	c.Verdict, c.Lacking = all.Verdict, slices.Contains(all.Reasons, compare.Missing)
-	for _, cell := range all.Cells {
-		for _, f := range cell.Figures {
-			r, is := f.Result, false
-			if r.Figure, is = metric.Named(f.Figure); !is {
-				return nil, fmt.Errorf("cells: %s: figures: %q is none that this lockbench knows", cell.Label, f.Figure)
-			}
-			r.P, r.Change = number(f.PAdjusted), stats.Change{Base: f.Base.estimate(), Head: f.Head.estimate(),
-				Ratio: 1 + number(f.Change), Low: 1 + number(f.ChangeLow), High: 1 + number(f.ChangeHigh), P: number(f.P)}
-			cell.Cell.Figures = append(cell.Cell.Figures, r)
-		}
-		c.Cells = append(c.Cells, cell.Cell)
-	}
-	return c, nil
-}
-
-func (e estimateJSON) estimate() stats.Estimate {
-	return stats.Estimate{N: e.N, Median: number(e.Median), Low: number(e.Low), High: number(e.High)}
-}
-
-// known returns v, or null where JSON has no number for it.
-func known(v float64) *float64 {
-	if !finite(v) {
-		return nil
-	}
-	return &v
-}
-
-// number returns what known has written.
-func number(v *float64) float64 {
-	if v == nil {
-		return math.NaN()
-	}
-	return *v
-}
-
-// notNull returns a list that is never null.
-func notNull[T any](list []T) []T { return append([]T{}, list...) }
-
-func id(r *results.Record) string { return r.ID }
-
-// encode writes v indented, and < as it is.
-func encode(w io.Writer, v any) error {
-	out := json.NewEncoder(w)
-	out.SetEscapeHTML(false)
-	out.SetIndent("", "  ")
-	return out.Encode(v)
+	N      int      `json:"n"` // trials
+	Median *float64 `json:"median"`
+	Low    *float64 `json:"low"`  // of its 95 % interval
+	High   *float64 `json:"high"` // of its 95 % interval
+	Min    *float64 `json:"min"`
+	Max    *float64 `json:"max"`
 }
 
 type checkJSON struct {
@@ -177,13 +97,10 @@ type exclusionJSON struct {
 	results.Safety
 }
 
-// figureJSON is a figure over the trials.
 type figureJSON struct {
 	Unit   string        `json:"unit"`
 	Better metric.Better `json:"better,omitempty"`
 	estimateJSON
-	Min *float64 `json:"min"`
-	Max *float64 `json:"max"`
 }
 
 type limitJSON struct {
@@ -195,37 +112,109 @@ type limitJSON struct {
 	Text string `json:"text"` // all of it in words
 }
 
+// ComparisonJSON writes a comparison.
+func ComparisonJSON(w io.Writer, c *compare.Comparison) error {
+	whole := *c
+	for _, list := range []*[]string{
+		&whole.Base.Revisions, &whole.Head.Revisions, &whole.Notes, &whole.Missing, &whole.Added,
+	} {
+		*list = notNull(*list)
+	}
+	return JSON(w, comparisonJSON{schema, c.Verdict, notNull(c.Reasons()), &whole, each(c.Cells, comparedOf)})
+}
+
+func comparedOf(c compare.Cell) comparedJSON {
+	c.Notes = notNull(c.Notes)
+	return comparedJSON{c, each(c.Base, id), each(c.Head, id), each(c.Figures, func(r compare.Result) changeJSON {
+		m, c := r.Figure, r.Change
+		return changeJSON{m.Name, m.Unit.Word, m.Better, estimateOf(c.Base), estimateOf(c.Head),
+			known(c.Ratio - 1), known(c.Low - 1), known(c.High - 1), known(c.P), known(r.P), r}
+	})}
+}
+
+// ReadComparison reads what ComparisonJSON has written, which has nothing of the records but their commands.
+func ReadComparison(in io.Reader) (*compare.Comparison, error) {
+	all := comparisonJSON{Comparison: &compare.Comparison{}}
+	err := results.ReadForm(in, "a comparison of lockbench compare -format json", &all, &all.Schema, schema)
+	if err != nil {
+		return nil, err
+	}
+	c := all.Comparison
+	c.Verdict, c.Lacking = all.Verdict, slices.Contains(all.Reasons, compare.Missing)
+	for _, cell := range all.Cells {
+		for _, f := range cell.Figures {
+			r, is := f.Result, false
+			if r.Figure, is = metric.Named(f.Figure); !is {
+				return nil, fmt.Errorf("cells: %s: figures: %q is none that this lockbench knows", cell.Label, f.Figure)
+			}
+			r.P, r.Change = number(f.PAdjusted), stats.Change{Base: f.Base.estimate(), Head: f.Head.estimate(),
+				Ratio: 1 + number(f.Change), Low: 1 + number(f.ChangeLow), High: 1 + number(f.ChangeHigh), P: number(f.P)}
+			cell.Cell.Figures = append(cell.Cell.Figures, r)
+		}
+		c.Cells = append(c.Cells, cell.Cell)
+	}
+	return c, nil
+}
+
 // CheckJSON writes a run by itself, judged by absolute thresholds.
 func CheckJSON(w io.Writer, c *compare.Check) error {
 	reasons, cells := notNull(c.Reasons()), each(c.Cells, checkedOf)
-	return encode(w, checkJSON{schema, c.Verdict, reasons, notNull(c.Thresholds), notNull(c.Missing), cells})
+	return JSON(w, checkJSON{schema, c.Verdict, reasons, notNull(c.Thresholds), notNull(c.Missing), cells})
 }
 
 func checkedOf(c compare.CheckedCell) checkedJSON {
-	first := c.First()
-	one := checkedJSON{
-		Label: c.Label, Verdict: c.Verdict, Command: first.Plan.Command, Plan: first.Plan, Server: first.Server,
-		Traits: first.Traits, Trials: each(c.Trials, id), Partial: c.Partial(), LimitedBy: c.Limit().By,
-		Flags:    notNull(view.Marks(c.Cell)),
-		Warnings: notNull(c.Warnings), Figures: map[string]figureJSON{}, Limits: []limitJSON{},
-	}
+	r, exclusion, figures := c.First(), c.Limits[0], map[string]figureJSON{}
 	for _, m := range metric.All() {
 		if e := stats.Of(m.Values(c.Trials)); e.N > 0 {
-			one.Figures[m.Name] = figureJSON{m.Unit.Word, m.Better, estimateOf(e), known(e.Min), known(e.Max)}
+			figures[m.Name] = figureJSON{m.Unit.Word, m.Better, estimateOf(e)}
 		}
 	}
-	for _, l := range c.Limits {
-		if t := l.Threshold; t != nil {
-			one.Limits = append(one.Limits, limitJSON{t, t.Figure.Name, known(l.Value), t.Value, l, l.Sentence()})
-		} else {
-			one.Exclusion = exclusionJSON{l.Verdict, l.Reason, l.Sentence(), c.Safety}
-		}
-	}
-	return one
+	limits := each(c.Limits[1:], func(l compare.Limit) limitJSON {
+		t := l.Threshold
+		return limitJSON{t, t.Figure.Name, known(l.Value), t.Value, l, l.Sentence()}
+	})
+	return checkedJSON{c.Label, c.Verdict, r.Plan.Command, r.Plan, r.Server, r.Traits, each(c.Trials, id), c.Partial(),
+		c.Limit().By, exclusionJSON{exclusion.Verdict, exclusion.Reason, exclusion.Sentence(), c.Safety},
+		notNull(view.Marks(c.Cell)), notNull(c.Warnings), figures, limits}
 }
 
 // PlanJSON writes an answer. What is not known is 0 or absent, as it is in the answer.
-func PlanJSON(w io.Writer, a *capacity.Answer) error { return encode(w, a.Known()) }
+func PlanJSON(w io.Writer, a *capacity.Answer) error { return JSON(w, a.Known()) }
 
-// ProofJSON writes a report of lockbench prove.
-func ProofJSON(w io.Writer, r *safety.Report) error { return encode(w, r) }
+// JSON writes v indented, and < as it is.
+func JSON[T any](w io.Writer, v T) error {
+	out := json.NewEncoder(w)
+	out.SetEscapeHTML(false)
+	out.SetIndent("", "  ")
+	return out.Encode(v)
+}
+
+func estimateOf(e stats.Estimate) estimateJSON {
+	return estimateJSON{e.N, known(e.Median), known(e.Low), known(e.High), known(e.Min), known(e.Max)}
+}
+
+func (e estimateJSON) estimate() stats.Estimate {
+	return stats.Estimate{N: e.N, Median: number(e.Median), Low: number(e.Low), High: number(e.High),
+		Min: number(e.Min), Max: number(e.Max)}
+}
+
+// known returns v, or null where JSON has no number for it.
+func known(v float64) *float64 {
+	if !finite(v) {
+		return nil
+	}
+	return &v
+}
+
+// number returns what known has written.
+func number(v *float64) float64 {
+	if v == nil {
+		return math.NaN()
+	}
+	return *v
+}
+
+// notNull returns a list that is never null.
+func notNull[T any](list []T) []T { return append([]T{}, list...) }
+
+func id(r *results.Record) string { return r.ID }

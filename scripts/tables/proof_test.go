@@ -29,7 +29,7 @@ func TestProof(t *testing.T) {
 			{Hazard: "overrun", Driver: "etcd", Lock: "lease", Verdict: safety.Survives, Attempts: 3, Bound: safety.Bound(3)},
 		},
 	}
-	if err := export.ProofJSON(z, report); err != nil {
+	if err := export.JSON(z, report); err != nil {
 		t.Fatal(err)
 	}
 	if err := z.Close(); err != nil {
