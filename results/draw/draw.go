@@ -42,12 +42,12 @@ func sections(d *report.Document, charts bool) (all []section) {
 	return all
 }
 
-// sign returns what stands before a title, so that its colour is not all that tells how it is to be taken.
+// sign returns what stands before a title, so that its colour is not all that tells good from bad.
 func sign(d *report.Document) string {
 	if strings.IndexAny(d.Title, "✓✗?▲") == 0 {
 		return "" // it brings its own
 	}
-	return [...]string{"", "✓ ", "? ", "✗ "}[d.Tone]
+	return map[report.Tone]string{report.Good: "✓ ", report.Bad: "✗ "}[d.Tone]
 }
 
 // fact is a text with its label, which is empty if it is that of the fact before.
