@@ -13,7 +13,6 @@ import (
 	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
-	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/export"
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/report"
@@ -128,7 +127,6 @@ func compareLine(o *options, files []string) string {
 func comparisons(command string) kind[*compare.Comparison] {
 	return kind[*compare.Comparison]{
 		document: func(c *compare.Comparison) *report.Document { return report.Comparison(c, command) },
-		room:     draw.CommentRoom,
 		exit: func(c *compare.Comparison) int {
 			return map[compare.Verdict]int{compare.Regressed: exitRegressed, compare.Inconclusive: exitInconclusive}[c.Verdict]
 		},

@@ -21,7 +21,6 @@ import (
 type kind[T any] struct {
 	formats  []exporter[T]              // in the order of the help; the first is the table
 	document func(v T) *report.Document // for the formats without a write of their own
-	room     int                        // of its Markdown, see draw.Markdown
 	exit     func(v T) int              // nil: 0 whatever it is
 }
 
@@ -115,7 +114,7 @@ func (out printer[T]) writeAs(w io.Writer, f exporter[T], v T) error {
 	case f.write != nil:
 		return f.write(w, v)
 	case f.name == markdownFormat:
-		return draw.Markdown(w, out.document(v), out.room)
+		return draw.Markdown(w, out.document(v))
 	case f.name == htmlFormat:
 		return draw.Page(w, out.document(v))
 	}

@@ -113,7 +113,6 @@ func planFlagError(err error) error {
 // answers are what plan writes.
 var answers = kind[*capacity.Answer]{
 	document: report.Plan,
-	room:     draw.CommentRoom,
 	exit:     exitOfAnswer,
 	formats: []exporter[*capacity.Answer]{
 		{name: tableFormat, about: "the answer, and a table of the candidates"},

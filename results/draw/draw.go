@@ -2,6 +2,8 @@
 package draw
 
 import (
+	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -24,17 +26,10 @@ func sections(d *report.Document, charts bool) (all []section) {
 			continue
 		}
 		if n := len(all); n == 0 || b.Heading != "" || b.Detail != all[n-1].Detail {
-			heading := b.Heading
-			switch {
-			case heading == "" && charts && b.Chart != nil:
-				heading = b.Chart.Title
-			case heading == "" && b.Detail:
-				heading = "Details"
+			if b.Heading == "" && b.Chart != nil {
+				b.Heading = b.Chart.Title
 			}
-			all = append(all, section{Heading: heading, Detail: b.Detail})
-		}
-		if b.Table != nil && b.Table.Columns != nil { // a cell for each column
-			b.Table = keeping(b.Table, func(int) bool { return true })
+			all = append(all, section{Heading: b.Heading, Detail: b.Detail})
 		}
 		s := &all[len(all)-1]
 		s.Blocks = append(s.Blocks, b)
@@ -50,34 +45,8 @@ func sign(d *report.Document) string {
 	return map[report.Tone]string{report.Good: "✓ ", report.Bad: "✗ "}[d.Tone]
 }
 
-// fact is a text with its label, which is empty if it is that of the fact before.
-type fact struct {
-	Group, Label, Text string
-	Tone               report.Tone
-}
-
-// facts returns the rows of a table that has no columns.
-func facts(t *report.Table) (all []fact) {
-	before := ""
-	for _, r := range t.Rows {
-		cells := slices.Clone(r.Cells)
-		for _, m := range r.Marks {
-			cells = append(cells, report.Cell{Text: meaning(m), Tone: m.Tone})
-		}
-		for _, c := range cells[1:] {
-			f := fact{r.Group, cells[0].Text, c.Text, max(r.Tone, c.Tone)}
-			if f.Group == "" && f.Label == before {
-				f.Label = ""
-			}
-			all, before, r.Group = append(all, f), cells[0].Text, ""
-		}
-	}
-	return all
-}
-
-// code returns a mark as it stands beside a row, and meaning with what it means.
-func code(m report.Mark) string    { return strings.TrimSpace(m.Code + " " + m.Args) }
-func meaning(m report.Mark) string { return code(m) + ": " + m.Line }
+// code returns a mark as it stands beside a row.
+func code(m report.Mark) string { return format.Line(strings.TrimSpace(m.Code + " " + m.Args)) }
 
 // notes returns the marks of a table with what they mean, each once. One that means something else in other rows names
 // its own.
@@ -114,10 +83,19 @@ func oneLine(title string) string {
 	return strings.TrimSpace(strings.NewReplacer("\n/", "/", "-\n", "-", "\n", " ").Replace(title))
 }
 
-// codeLines returns lines as they are, without control characters.
-func codeLines(text string) (lines []string) {
+// codeLines returns lines as they are, without control characters, each after an indent.
+func codeLines(indent, text string) string {
+	var lines []string
 	for line := range strings.Lines(text) {
-		lines = append(lines, strings.TrimRight(format.Line(line), " "))
+		lines = append(lines, strings.TrimRight(indent+format.Line(line), " "))
 	}
-	return lines
+	return strings.Join(lines, "\n")
+}
+
+// write writes what was drawn.
+func write(w io.Writer, text string) error {
+	if _, err := io.WriteString(w, text); err != nil {
+		return fmt.Errorf("draw: %w", err)
+	}
+	return nil
 }

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"strings"
 
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/report"
@@ -28,21 +27,18 @@ var (
 // Page writes a document as a page: one file, which needs no other, no network and no script to be read. It fails with
 // the error of w, to which nothing is written until the page is whole.
 func Page(w io.Writer, d *report.Document) error {
-	page, err := execute("page", shell{Title: d.Title, Document: d})
-	if err == nil {
-		_, err = w.Write(page)
-	}
+	page, err := execute("page", map[string]any{"Title": d.Title, "Document": d})
 	if err != nil {
 		return fmt.Errorf("draw: %w", err)
 	}
-	return nil
+	return write(w, string(page))
 }
 
 // LivePage returns a page that is read while its command goes on. What it shows comes as server-sent events from where
 // it comes from: live, what Live has drawn; status, a text that is read out; report, a Page that takes the place of
 // all; end, nothing more comes.
 func LivePage(command string) []byte {
-	page, _ := execute("page", shell{Title: command}) // there is nothing in it that could fail
+	page, _ := execute("page", map[string]any{"Title": command}) // there is nothing in it that could fail
 	return page
 }
 
@@ -61,21 +57,14 @@ func hash(text string) string {
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// shell is a page without a document if that comes later.
-type shell struct {
-	Title    string
-	Document *report.Document
-}
-
-func (shell) Style() template.CSS { return template.CSS(chartStyle + pageStyle) }
-func (shell) Script() template.JS { return template.JS(pageScript) }
-func (shell) Hash() string        { return hash(pageScript) }
-
 var pages = template.Must(template.New("").Funcs(template.FuncMap{
-	"line": format.Line, "notes": notes, "sign": sign, "head": oneLine, "dense": dense, "facts": facts,
+	"style":  func() template.CSS { return template.CSS(chartStyle + pageStyle) },
+	"script": func() template.JS { return template.JS(pageScript) },
+	"hash":   func() string { return hash(pageScript) },
+	"line":   format.Line, "notes": notes, "sign": sign, "head": oneLine, "dense": dense,
 	"sections": func(d *report.Document) []section { return sections(d, true) },
 	"tone":     func(t report.Tone) string { return tones[t] },
-	"code":     func(s string) string { return strings.Join(codeLines(s), "\n") },
+	"code":     func(s string) string { return codeLines("", s) },
 	"picture": func(ch *report.Chart) template.HTML {
 		return template.HTML(picture(ch, "wide", wideChart) + picture(ch, "small", narrowChart))
 	},

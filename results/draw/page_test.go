@@ -127,7 +127,7 @@ func TestSections(t *testing.T) {
 	for _, s := range sections(d, true) {
 		got = append(got, s.Heading+strings.Repeat("+", len(s.Blocks)))
 	}
-	if want := "+ a++ Details+ b++ c+"; strings.Join(got, " ") != want {
+	if want := "+ a++ + b++ c+"; strings.Join(got, " ") != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -30,11 +30,12 @@ func sample() *report.Document {
 			{Cells: cells("mysql · get-lock", "6,046", "40.8 ms", "key"), Marks: []report.Mark{saturated, drifts}},
 			{Cells: cells("redsync · library · redlock 5", "1,807", "441 ms", "wait"), Tone: report.Bad,
 				Marks: []report.Mark{violated}},
-			{Cells: cells("key 1", "12", "–"), Part: true},
+			{Cells: cells("key 1", "12", "–", ""), Part: true},
 		},
 	}
 	table.Rows[1].Cells[2].Tone = report.Good
-	risk := report.Row{Cells: cells("risk", "no fencing token"), Tone: report.Warn, Marks: []report.Mark{saturated}}
+	risk := report.Row{Cells: cells("risk", "no fencing token")}
+	risk.Cells[1].Tone = report.Warn
 	facts := &report.Table{Rows: []report.Row{{Cells: cells("limit", "key: held 71 %, moving 12 %")}, risk}}
 	d := &report.Document{Command: "lockbench run", Title: "6,933 locks/s · rueidis set-nx", Tone: report.Bad,
 		When:   "2026-11-24 00:10 – 00:12 UTC · 64 clients on 10 keys",

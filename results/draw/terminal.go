@@ -37,25 +37,21 @@ func Terminal(w io.Writer, d *report.Document, o Options) error {
 	var details []string
 	for _, s := range sections(d, false) {
 		if s.Detail && !t.Verbose {
-			details = append(details, format.Glue(s.Heading))
-		} else if err := t.section(s); err != nil {
-			return err
+			details = append(details, format.Glue(strings.ToLower(s.Heading)))
+		} else {
+			t.section(s)
 		}
 	}
-	if t.hidden != nil || details != nil {
-		t.apart()
-	}
+	t.lines = append(t.lines, "")
 	if t.hidden != nil {
 		const text = "hidden at %d columns: %s (COLUMNS=%d, or -format html)"
 		t.para(report.Plain, "", fmt.Sprintf(text, t.Width, format.Few(t.hidden, 4), t.needs))
 	}
 	if details != nil {
-		t.para(report.Plain, "", "more with -v: "+strings.ToLower(format.Few(details, 3)))
+		t.para(report.Plain, "", "more with -v: "+format.Few(details, 3))
 	}
-	if _, err := io.WriteString(w, strings.Join(t.lines, "\n")+"\n"); err != nil {
-		return fmt.Errorf("draw: %w", err)
-	}
-	return nil
+	lines := slices.CompactFunc(t.lines, func(a, b string) bool { return a == "" && b == "" })
+	return write(w, strings.TrimRight(strings.Join(lines, "\n"), "\n")+"\n")
 }
 
 // terminal collects lines.
@@ -75,163 +71,130 @@ func (t *terminal) paint(tone report.Tone, text string) string {
 	return color + strings.ReplaceAll(text, "\n", "\x1b[0m\n"+color) + "\x1b[0m"
 }
 
-func (t *terminal) add(tone report.Tone, lines ...string) {
-	for _, line := range lines {
+// para adds a wrapped paragraph that hangs from what it begins with.
+func (t *terminal) para(tone report.Tone, from, text string) {
+	for _, line := range format.Wrap(from, format.Clean(text), t.Width) {
 		t.lines = append(t.lines, t.paint(tone, line))
 	}
 }
 
-// para adds a wrapped paragraph that hangs from what it begins with.
-func (t *terminal) para(tone report.Tone, from, text string) {
-	t.add(tone, format.Wrap(from, format.Clean(text), t.Width)...)
-}
-
-// apart adds a blank line, unless there is one.
-func (t *terminal) apart() {
-	if n := len(t.lines); n > 0 && t.lines[n-1] != "" {
-		t.add(report.Plain, "")
-	}
-}
-
 // section draws blocks. A heading and a table stand apart from what is before them.
-func (t *terminal) section(s section) error {
+func (t *terminal) section(s section) {
 	if s.Heading != "" {
-		t.apart()
+		t.lines = append(t.lines, "")
 		t.para(head, "", s.Heading)
 	}
 	for i, b := range s.Blocks {
 		if b.Table != nil && (i > 0 || s.Heading == "") {
-			t.apart()
+			t.lines = append(t.lines, "")
 		}
 		for _, text := range b.Text {
-			if !text.Code {
+			if text.Code {
+				t.lines = append(t.lines, t.paint(text.Tone, codeLines("  ", text.Text)))
+			} else {
 				t.para(text.Tone, "", text.Text)
-				continue
-			}
-			for _, line := range codeLines(text.Text) {
-				t.add(text.Tone, "  "+line)
 			}
 		}
-		switch {
-		case b.Table == nil || len(b.Table.Rows) == 0:
-		case b.Table.Columns == nil:
-			t.facts(facts(b.Table))
-		default:
-			if err := t.table(b.Table); err != nil {
-				return err
-			}
+		if b.Table != nil && b.Table.Columns == nil {
+			t.facts(b.Table.Rows)
+		} else if b.Table != nil {
+			t.table(b.Table)
 		}
 	}
-	return nil
 }
 
 // facts draws labels and texts.
-func (t *terminal) facts(all []fact) {
+func (t *terminal) facts(rows []report.Row) {
 	width := 10
-	for _, f := range all {
-		width = max(width, min(24, format.Width(f.Label)))
+	for _, r := range rows {
+		width = max(width, min(24, format.Width(r.Cells[0].Text)))
 	}
-	for _, f := range all {
-		if f.Group != "" {
-			t.para(head, "", f.Group)
-		}
-		pad := strings.Repeat(" ", max(0, width-format.Width(f.Label)))
-		t.para(f.Tone, "  "+format.Line(f.Label)+pad+"  ", f.Text)
+	for _, r := range rows {
+		label := fmt.Sprintf("  %-*s  ", width, format.Line(r.Cells[0].Text))
+		t.para(r.Cells[1].Tone, label, r.Cells[1].Text)
 	}
 }
 
-// table draws a table. One of signs that is too wide goes on below.
-func (t *terminal) table(of *report.Table) (err error) {
-	each, gap := len(of.Columns), 2
+// table draws a table, and below it what its marks mean.
+func (t *terminal) table(of *report.Table) {
+	columns, gap := columnsOf(of), 2
 	if dense(of) {
-		_, names := widest(of)
-		each, gap = max(1, (t.Width-names)/3), 1
-	}
-	for from := 1; err == nil && (from == 1 || from < len(of.Columns)); from += each {
-		if from > 1 {
-			t.apart()
-		}
-		in := func(col int) bool { return col == 0 || col >= from && col < from+each }
-		err = t.fit(keeping(of, in), strings.Repeat(" ", gap))
-	}
-	for _, m := range notes(of) {
-		t.para(m.Tone, format.Line(code(m))+": ", m.Line)
-	}
-	return err
-}
-
-// widest returns the widest column of words, and its width.
-func widest(of *report.Table) (col, width int) {
-	for _, r := range of.Rows {
-		for i, c := range r.Cells {
-			for line := range strings.SplitSeq(c.Text, "\n") {
-				if w := format.Width(line); of.Columns[i].Left && w > width {
-					col, width = i, w
-				}
-			}
+		gap = 0
+		for i, c := range columns[1:] { // tens above ones, and a blank before every fifth column
+			title := []rune(fmt.Sprintf("%2s", c.Title))
+			c.cells[0].Text = strings.Repeat(" ", max(0, 1-i%5)) + string(title[0]) + "\n" + string(title[1])
 		}
 	}
-	return col, width
-}
-
-// fit draws a table that loses columns until it has room; then its marks stand below its names, and words are wrapped.
-func (t *terminal) fit(of *report.Table, gap string) error {
-	cell := func(c report.Cell) string { return t.paint(c.Tone, strings.Join(codeLines(c.Text), "\n")) }
-	lines, err := tableLines(of, cell, func(string) string { return ruleRow },
-		tablewriter.WithPadding(tw.Padding{Right: gap, Overwrite: true}),
+	columns, width := t.fit(columns, gap)
+	lines := lay(columns, func(c report.Cell) string { return t.paint(c.Tone, c.Text) },
+		tablewriter.WithPadding(tw.Padding{Right: strings.Repeat(" ", gap), Overwrite: true}),
 		tablewriter.WithRendition(tw.Rendition{Borders: tw.BorderNone, Settings: tw.Settings{
 			Separators: tw.SeparatorsNone, Lines: tw.LinesNone}}))
-	if err != nil {
-		return err
-	}
-	width := 0
-	for i, line := range lines {
-		line = strings.TrimSuffix(strings.TrimRight(line, " "), " \x1b[0m") // tablewriter ends cells with one more
-		lines[i] = strings.TrimRight(line, " ")
-		width = max(width, format.Width(lines[i]))
-	}
-	drop := func(a, b report.Column) int { return cmp.Compare(a.Drop, b.Drop) }
-	worst := slices.MaxFunc(of.Columns, drop).Drop
-	col, words := widest(of)
-	switch over := width - t.Width; {
-	case over > 0 && worst > 0:
-		for _, c := range of.Columns {
-			if title := format.Glue(oneLine(c.Title)); c.Drop == worst && !slices.Contains(t.hidden, title) {
-				t.hidden = append(t.hidden, title)
-			}
+	for i, row := range append([]report.Row{{}}, of.Rows...) { // below the titles
+		if i == 1 || row.Group != "" {
+			t.rule(row.Group, width)
 		}
-		t.needs = max(t.needs, width)
-		return t.fit(keeping(of, func(col int) bool { return of.Columns[col].Drop != worst }), gap)
-	case over > 0 && marked(of):
-		return t.fit(folded(of, 0, t.Width), gap)
-	case over > 0 && words > 12:
-		return t.fit(folded(of, col, words-over-2), gap)
-	}
-	rows := of.Rows
-	for _, line := range lines {
-		switch {
-		case strings.Contains(line, ruleRow):
-			t.rule(rows[0].Group, min(width, t.Width))
-			rows = rows[1+max(0, slices.IndexFunc(rows[1:], func(r report.Row) bool { return r.Group != "" })):]
-		case line != "":
-			t.add(report.Plain, line)
+		height := 1
+		for _, c := range columns {
+			height = max(height, 1+strings.Count(c.cells[i].Text, "\n"))
+		}
+		for _, line := range lines[:height] { // tablewriter ends cells with one more reset
+			line = strings.TrimSuffix(strings.TrimRight(line, " "), " \x1b[0m")
+			t.lines = append(t.lines, strings.TrimRight(line, " "))
+		}
+		if lines = lines[height:]; row.Marks != nil && !columns[len(columns)-1].marks {
+			t.para(markCell(row).Tone, "  ", markCell(row).Text)
 		}
 	}
-	return nil
+	for _, m := range notes(of) {
+		t.para(m.Tone, code(m)+": ", m.Line)
+	}
 }
 
-// ruleRow is a text that no row has, for its control characters are left out.
-const ruleRow = "\x00"
+// narrow is how wide a column can be without being wrapped.
+const narrow = 14
+
+// fit returns the columns for which there is room, and their width. Those with a Drop go first, then marks stand below
+// their rows, then columns are wrapped, and at last those in the middle go.
+func (t *terminal) fit(all []column, gap int) (fitting []column, width int) {
+	for whole := 0; ; whole = max(whole, width) {
+		last, drop, widest := len(all)-1, 0, all[0]
+		width = -gap
+		for _, c := range all {
+			width, drop = width+gap+c.width(), max(drop, c.Drop)
+			if c.width() > widest.width() {
+				widest = c
+			}
+		}
+		switch over := width - t.Width; {
+		case over <= 0 || last == 0:
+			return all, width
+		case drop > 0:
+			t.needs = max(t.needs, whole, width)
+			all = slices.DeleteFunc(all, func(c column) bool {
+				title := format.Glue(oneLine(c.Title))
+				if c.Drop == drop && !slices.Contains(t.hidden, title) {
+					t.hidden = append(t.hidden, title)
+				}
+				return c.Drop == drop
+			})
+		case all[last].marks:
+			all = all[:last]
+		case widest.width() > narrow:
+			widest.wrap(max(narrow, widest.width()-over))
+		case gap == 0:
+			all[last].Drop = 1
+		default:
+			all[len(all)/2].Drop = 1
+		}
+	}
+}
 
 // rule draws a line across a table, in which the title of a group stands.
 func (t *terminal) rule(title string, width int) {
-	if title == "" {
-		t.add(report.Plain, strings.Repeat("─", width))
-		return
+	from := ""
+	if title != "" {
+		from, title = "── ", title+" "
 	}
-	width = min(max(width, 40), t.Width)
-	lines := format.Wrap("── ", format.Clean(title), width)
-	last := &lines[len(lines)-1]
-	*last = strings.TrimRight(*last+" "+strings.Repeat("─", max(0, width-format.Width(*last)-1)), " ")
-	t.add(head, lines...)
+	t.para(head, from, title+strings.Repeat("─", max(2, min(width, t.Width)-format.Width(from+title))))
 }

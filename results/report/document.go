@@ -62,7 +62,7 @@ type Column struct {
 // Row is one of a table.
 type Row struct {
 	Group string // a heading above it; empty: it belongs to the one before
-	Cells []Cell
+	Cells []Cell // one of each column
 	Marks []Mark // beside the cells
 	Tone  Tone
 	Part  bool // of the row above

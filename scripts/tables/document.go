@@ -125,7 +125,7 @@ func (d *document) table(name, words string) (string, error) {
 		}
 	}
 	var b bytes.Buffer
-	err = draw.Markdown(&b, &report.Document{Title: "table", Blocks: []report.Block{{Table: &t}}}, 0)
+	err = draw.Markdown(&b, &report.Document{Title: "table", Blocks: []report.Block{{Table: &t}}})
 	_, text, _ := strings.Cut(b.String(), "\n\n")
 	return text, err
 }
