@@ -73,7 +73,7 @@ func (t *terminal) paint(tone report.Tone, text string) string {
 
 // para adds a wrapped paragraph that hangs from what it begins with.
 func (t *terminal) para(tone report.Tone, from, text string) {
-	for _, line := range format.Wrap(from, format.Clean(text), t.Width) {
+	for _, line := range format.Wrap(from, text, t.Width) {
 		t.lines = append(t.lines, t.paint(tone, line))
 	}
 }

@@ -23,7 +23,7 @@ import (
 
 // plain returns s on one line, without what a terminal or a parser would take for more than text: what a server has
 // answered stands in records too.
-func plain(s string) string { return strings.TrimSpace(format.Clean(s)) }
+func plain(s string) string { return strings.TrimSpace(format.Line(s)) }
 
 // finite reports whether v is a number, and not a figure that is not known.
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

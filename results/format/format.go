@@ -6,6 +6,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -26,29 +27,28 @@ func Three(v float64) string {
 	case v >= 99.95:
 		return Count(int64(math.Round(v)))
 	case v >= 9.995:
-		return strconv.FormatFloat(v, 'f', 1, 64)
+		return fmt.Sprintf("%.1f", v)
 	}
-	return strconv.FormatFloat(v, 'f', 2, 64)
+	return fmt.Sprintf("%.2f", v)
 }
+
+// units are those of durations, each with the nanoseconds from which on it suits.
+var units = []struct {
+	from, ns float64
+	name     string
+}{{7.2e12, 3.6e12, "h"}, {1.2e11, 6e10, "min"}, {9.995e8, 1e9, "s"}, {9.995e5, 1e6, "ms"}, {1e3, 1e3, "µs"}}
 
 // Duration formats a duration that was measured: three significant digits in the unit that suits it.
 func Duration(d time.Duration) string {
-	ns := float64(d)
-	switch {
-	case d < 0:
+	if d < 0 {
 		return "-" + Duration(d.Abs()) // -d of the least would be itself
-	case d < time.Microsecond:
-		return strconv.FormatInt(int64(d), 10) + " ns"
-	case ns < 999.5*1e3:
-		return Three(ns/1e3) + " µs"
-	case ns < 999.5*1e6:
-		return Three(ns/1e6) + " ms"
-	case d < 2*time.Minute:
-		return Three(d.Seconds()) + " s"
-	case d < 2*time.Hour:
-		return Three(d.Minutes()) + " min"
 	}
-	return Three(d.Hours()) + " h"
+	for _, u := range units {
+		if ns := float64(d); ns >= u.from {
+			return Three(ns/u.ns) + " " + u.name
+		}
+	}
+	return strconv.FormatInt(int64(d), 10) + " ns"
 }
 
 // Exact formats a duration as it was typed, with all its digits, "1.5 ms", "30 s".
@@ -83,17 +83,37 @@ func Plural[N ~int | ~int64](n N, noun string) string {
 
 // Percent formats a share; a small one keeps a digit or two, since 0.3 % is not the nothing that 0 % says.
 func Percent(share float64) string {
-	v, digits := 100*share, 0
-	switch {
+	switch v := 100 * share; {
 	case v <= 0 || v >= 9.95:
+		return fmt.Sprintf("%.0f %%", v)
 	case v >= 0.095:
-		digits = 1
+		return fmt.Sprintf("%.1f %%", v)
 	case v >= 0.0095:
-		digits = 2
-	default:
-		return "< 0.01 %"
+		return fmt.Sprintf("%.2f %%", v)
 	}
-	return strconv.FormatFloat(v, 'f', digits, 64) + " %"
+	return "< 0.01 %"
+}
+
+// Change formats a change, a ratio less one, in percent and with its sign, "−12.5 %". It is a dash if it is not known.
+func Change(change float64) string {
+	text := fmt.Sprintf("%+.1f %%", 100*change)
+	switch {
+	case math.IsNaN(change) || math.IsInf(change, 0):
+		return None
+	case math.Abs(change) >= 0.9995:
+		text = fmt.Sprintf("%+.0f %%", 100*change)
+	case text[1:] == "0.0 %":
+		return text[1:]
+	}
+	return strings.Replace(text, "-", "−", 1)
+}
+
+// P formats the p of a test: 0.032, < 0.001.
+func P(p float64) string {
+	if p < 0.001 {
+		return "< 0.001"
+	}
+	return fmt.Sprintf("%.3f", p)
 }
 
 var invisible = []*unicode.RangeTable{unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Noncharacter_Code_Point}
@@ -107,12 +127,9 @@ func Visible(r rune) rune {
 	return r
 }
 
-// Clean makes text from a record fit for a terminal, a table and a file of XML: what a server answered may hold line
-// breaks, escape sequences and what is no character. The blanks of Glue stay, for Wrap to replace.
-func Clean(s string) string { return Tame(strings.Map(Visible, s)) }
-
-// Line is Clean without the blanks of Glue, for a page that breaks its lines itself.
-func Line(s string) string { return strings.ReplaceAll(Clean(s), Unbroken, " ") }
+// Line makes text from a record fit for a table, a page and a file of XML: what a server answered may hold line breaks,
+// escape sequences and what is no character.
+func Line(s string) string { return strings.ReplaceAll(Tame(strings.Map(Visible, s)), Unbroken, " ") }
 
 // commands are GitHub's workflow commands in both spellings. A step's output is searched for them line by line,
 // blanks at the beginning left out, and a word may come to stand there.
@@ -137,43 +154,30 @@ func Glue(s string) string { return strings.ReplaceAll(s, " ", Unbroken) }
 // Width returns how many columns of a terminal s takes, whatever the locale: 版 takes two.
 func Width(s string) int { return twwidth.WidthWithOptions(s, twwidth.Options{}) }
 
-// Wrap breaks text into lines of at most width columns. The first begins with head, the others with as many spaces.
-// Words are kept whole unless a line is too short for one; no line is a workflow command.
+// Wrap breaks text into lines of at most width columns that are fit for a terminal. The first begins with head, the
+// others with as many spaces. A word is broken only if a line is too short for it.
 func Wrap(head, text string, width int) []string {
 	indent := Width(head)
-	room := max(width-indent, 10)
-	var lines []string
-	line := ""
-	flush := func() {
-		whole := strings.ReplaceAll(head+line, Unbroken, " ")
-		lines = append(lines, Tame(strings.TrimRight(whole, " ")))
-		head, line = strings.Repeat(" ", indent), ""
+	room, lines := max(width-indent, 10), []string{""}
+	for word := range strings.SplitSeq(strings.Map(Visible, text), " ") {
+		for runes := []rune(word); len(runes) > 0; {
+			at := sort.Search(len(runes), func(i int) bool { return Width(string(runes[:i+1])) > room })
+			part, last := string(runes[:at]), len(lines)-1
+			switch runes = runes[at:]; {
+			case lines[last] == "":
+				lines[last] = part
+			case Width(lines[last])+1+Width(part) <= room:
+				lines[last] += " " + part
+			default:
+				lines = append(lines, part)
+			}
+		}
 	}
-	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ' ' }) {
-		if line != "" && Width(line)+1+Width(word) > room {
-			flush()
-		}
-		if line != "" {
-			line += " "
-		}
-		for at := fitting(word, room); at < len(word); at = fitting(word, room) { // the line is empty
-			line, word = word[:at], word[at:]
-			flush()
-		}
-		line += word
+	for i, line := range lines {
+		line = strings.TrimRight(strings.ReplaceAll(head+line, Unbroken, " "), " ")
+		lines[i], head = Tame(line), strings.Repeat(" ", indent)
 	}
-	flush()
 	return lines
-}
-
-// fitting returns how many bytes at the beginning of s take no more columns than room.
-func fitting(s string, room int) int {
-	for at, r := range s {
-		if room -= Width(string(r)); room < 0 {
-			return at
-		}
-	}
-	return len(s)
 }
 
 // Join joins the parts that are not empty. A short part stays on one line.
@@ -199,59 +203,23 @@ func And(items []string) string {
 	return strings.Join(items[:last], ", ") + " and " + items[last]
 }
 
+// Few joins names, and of more than most counts the rest. Semicolons stand between those with commas or points.
+func Few(names []string, most int) string {
+	if rest := len(names) - most; rest > 1 {
+		names = append(slices.Clone(names[:most]), Count(rest)+" more")
+	}
+	if strings.ContainsAny(strings.Join(names, ""), ",·") {
+		return strings.Join(names, "; ")
+	}
+	return And(names)
+}
+
 // Labelled formats a count with a label before it, or nothing for none.
 func Labelled(label string, n int64) string {
 	if n == 0 {
 		return ""
 	}
 	return label + " " + Count(n)
-}
-
-// Few joins names as a sentence does; of more than most it names the first, and counts the rest. Semicolons stand
-// between names that have commas or points.
-func Few(names []string, most int) string {
-	separator := ", "
-	if slices.ContainsFunc(names, func(name string) bool { return strings.ContainsAny(name, ",·") }) {
-		separator = "; "
-	} else if len(names) <= most+1 {
-		return And(names)
-	}
-	rest := len(names) - most
-	if rest <= 1 {
-		return strings.Join(names, separator)
-	}
-	more := fmt.Sprintf("%s and %s more", strings.TrimRight(separator, ", "), Count(rest))
-	return strings.Join(names[:most], separator) + more
-}
-
-// Change formats a change, a ratio less one, in percent and with its sign, "−12.5 %". It is a dash if it is not known.
-func Change(change float64) string {
-	v, digits := 100*change, 1
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return None
-	}
-	if math.Abs(v) >= 99.95 {
-		digits = 0
-	}
-	text := strconv.FormatFloat(math.Abs(v), 'f', digits, 64) + " %"
-	switch {
-	case strings.HasPrefix(text, "0.0 "):
-		return text
-	case v < 0:
-		return "−" + text
-	}
-	return "+" + text
-}
-
-// P formats the p of a test: 0.032, 0.0002, < 0.0001.
-func P(p float64) string {
-	switch {
-	case p < 0.0001:
-		return "< 0.0001"
-	case p < 0.01:
-		return strconv.FormatFloat(p, 'f', 4, 64)
-	}
-	return strconv.FormatFloat(p, 'f', 3, 64)
 }
 
 // Cut shortens text to so many runes, which an ellipsis shows.

@@ -17,12 +17,12 @@ func TestDurationExtremes(t *testing.T) {
 	}
 }
 
-// TestClean takes out what no file of XML may hold, and what moves the cursor of a terminal.
-func TestClean(t *testing.T) {
+// TestLine takes out what no file of XML may hold, and what moves the cursor of a terminal.
+func TestLine(t *testing.T) {
 	for text, want := range map[string]string{
 		"plain µs – 版": "plain µs – 版", "a\nb\x1b[31m": "a b [31m", "\u202eback": " back", "no\ufffe\uffff\ufdd0\U0001ffff": "no    ", "\xff": " ",
 	} {
-		if got := Clean(text); got != want {
+		if got := Line(text); got != want {
 			t.Errorf("%q is %q, want %q", text, got, want)
 		}
 	}

@@ -174,7 +174,7 @@ func (g *guarded) Read(b []byte) (int, error) {
 }
 
 // clip makes a text of another process fit to be printed.
-func clip(text string, most int) string { return format.Clean(format.Cut(text, most)) }
+func clip(text string, most int) string { return format.Line(format.Cut(text, most)) }
 
 // monotonic tells which clock of the system a process reads, and the Zero of its own clock on that. Processes with the
 // same Of read the same one, and what they log is in one order. Of is empty where that is not known.
