@@ -9,37 +9,26 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/lockbench/lockbench/results/report"
 )
 
-// Lengths are in the size of letters.
-const (
-	wideChart   = 64.0
-	narrowChart = 28.0
-	fileChart   = 40.0
-
-	lineHeight = 1.2 // of text
-)
+// How wide charts are. All lengths are in the size of letters.
+const wideChart, narrowChart, fileChart = 64.0, 28.0, 40.0
 
 //go:embed chart.css
 var chartStyle string
 
-// tones are the CSS classes of a report.Tone.
-var tones = [...]string{"", "good", "warn", "bad"}
+// tones are the CSS classes of a report.Tone, and toneSigns what stands for one beside its colour.
+var tones, toneSigns = [...]string{"", "good", "warn", "bad"}, [...]string{diamond, dot, triangle, cross}
 
 // SVG writes a chart as a file. Its letters are large enough to be read on a telephone, its colours follow the reader's
 // theme, and it needs no font, script or other file. It fails with the error of w.
 func SVG(w io.Writer, ch *report.Chart) error {
-	p := &plot{width: fileChart, y: 0.6, ch: ch}
-	for _, line := range wrap(ch.Title, fileChart/1.5) {
-		p.y += 1.7
-		p.text("title", 0, p.y, "start", line, p.width)
-	}
-	p.y += 0.6
+	p := &plot{width: fileChart, y: 2.9, ch: ch}
 	p.draw()
+	p.text("title", 0, 2.3, "start", ch.Title, fileChart/1.5)
 	wide, high := p.width+2, p.y+2
 	_, err := fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" width="%s" height="%s" viewBox="-10 -10 %s %s"
 font-size="10" role="img" aria-labelledby="t"><title id="t">%s</title>
@@ -62,252 +51,164 @@ func picture(ch *report.Chart, class string, width float64) string {
 // plot is a chart that grows downwards, and where its values have their place.
 type plot struct {
 	strings.Builder
-	width, y                 float64
-	ch                       *report.Chart
-	left, right, top, bottom float64
-	xs, ys                   scale
+	ch                                 *report.Chart
+	width, y, left, right, top, bottom float64
+	xs, ys                             scale
 }
 
 func (p *plot) across(v float64) float64 { return p.left + (p.right-p.left)*p.xs.at(v) }
 func (p *plot) up(v float64) float64     { return p.bottom - (p.bottom-p.top)*p.ys.at(v) }
 
-// draw draws the chart below what is there.
+// draw draws the chart from y on.
 func (p *plot) draw() {
-	ch := p.ch
 	p.scales()
-	if ch.Y.Name != "" && ch.Kind == report.Lines {
-		p.y += lineHeight
-		p.text("soft", 0, p.y, "start", ch.Y.Name, p.width)
-	}
-	p.y += 0.8 + lineHeight*float64(len(ch.Uprights))
-	if p.right, p.top = p.width, p.y; ch.Kind == report.Lines {
+	p.y = p.paragraph("soft", 0, p.y, "start", p.ch.Y.Name, p.width) + 0.8 + lineHeight*float64(len(p.ch.Uprights))
+	p.left, p.right, p.top, p.bottom = 0.4, p.width-0.4, p.y, p.y
+	if p.ch.Kind == report.Lines {
 		p.lines()
 	} else {
 		p.rows()
 	}
-	p.y = p.bottom + 1.5
-	for _, line := range wrap(ch.X.Name, p.width) {
-		p.y += lineHeight
-		half := min(p.width, measure(line)) / 2
-		p.text("soft", max(half, min((p.left+p.right)/2, p.width-half)), p.y, "middle", line, p.width)
-	}
-	p.y += 0.4
+	middle := (p.left + p.right) / 2
+	p.y = p.paragraph("soft", middle, p.bottom+1.7, "middle", p.ch.X.Name, p.right-p.left) + 0.4
 }
-
-// farthest is how far a scale of ratios goes: to half and to double. One row that takes ten times as long would make
-// all others look unchanged.
-const farthest = 2.0
 
 // scales makes those on which all that is drawn has a place.
 func (p *plot) scales() {
 	var xs, ys []float64
-	ch, changes := p.ch, p.ch.Kind == report.Changes
-	for _, s := range ch.Series {
+	for _, l := range p.ch.Uprights {
+		xs = append(xs, l.At)
+	}
+	for _, s := range p.ch.Series {
 		for _, v := range s.Points {
-			switch {
-			case ch.Kind != report.Lines:
-				xs = append(xs, v.Low, v.High, v.X, s.Bound)
-			case known(v.Y):
-				xs, ys = append(xs, v.X), append(ys, v.Y, v.Low, v.High)
+			if xs = append(xs, v.X); p.ch.Kind == report.Lines {
+				ys = append(ys, v.Y, v.Low, v.High)
+			} else {
+				xs = append(xs, v.Low, v.High, s.Bound)
 			}
 		}
 	}
-	for _, l := range ch.Uprights {
-		xs = append(xs, l.At)
+	p.xs, p.ys = newScale(p.ch.X, xs), newScale(p.ch.Y, ys)
+	if p.ch.Kind == report.Changes { // one row that takes ten times as long would make all others look unchanged
+		p.xs.Log, p.xs.from, p.xs.to = false, max(p.xs.from, 0.5), min(p.xs.to, 2)
 	}
-	for _, l := range ch.Levels {
-		ys = append(ys, l.At)
-	}
-	if ch.Shade != (report.Range{}) {
-		xs = append(xs, ch.Shade.Low, ch.Shade.High)
-	}
-	for i, v := range xs {
-		if changes && ch.X.Log && v > 0 && known(v) {
-			xs[i] = min(farthest, max(1/farthest, v))
-		}
-	}
-	if changes {
-		xs = append(xs, noChange(ch.X))
-	}
-	p.xs, p.ys = newScale(ch.X, min(7, p.width/5), xs), newScale(ch.Y, 6, ys)
 }
-
-// noChange is where nothing has changed: at 1 on an axis of ratios, which is logarithmic, and else at 0.
-func noChange(a report.Axis) float64 { return map[bool]float64{true: 1}[a.Log] }
 
 // back draws what is behind a chart, the lines across it with their names above, and its ticks along the bottom.
 func (p *plot) back() {
-	if s := p.ch.Shade; s != (report.Range{}) {
-		class := map[bool]string{true: "beyond", false: "shade"}[p.ch.Kind == report.Changes]
-		p.rect(class, p.across(s.Low), p.top, p.across(s.High), p.bottom)
+	if p.ch.Shade > 0 {
+		p.rect("shade", p.left, p.top, p.across(p.ch.Shade), p.bottom)
 	}
 	end := math.Inf(-1)
-	for _, t := range p.xs.ticks {
+	for _, t := range p.xs.ticks(min(7, p.width/5)) {
 		x, half := p.across(t.At), measure(t.Name)/2
 		if at := min(max(x, half), p.width-half); at-half > end {
-			p.line("grid", x, p.top, x, p.bottom)
+			p.path("grid", x, p.top, x, p.bottom)
 			p.text("soft", at, p.bottom+1.3, "middle", t.Name, p.width)
 			end = at + half + 0.6
 		}
 	}
-	// Each name stands right of its line, and higher than those further right: no line crosses a name.
-	right := func(a, b report.Line) int { return cmp.Compare(b.At, a.At) }
-	for i, l := range slices.SortedFunc(slices.Values(p.ch.Uprights), right) {
-		x, y := p.across(l.At), p.top-0.4-lineHeight*float64(i)
-		p.line("upright", x, y, x, p.bottom)
+	for i, l := range p.ch.Uprights { // no line crosses a name: that is right of its own, and higher than the next
+		x, y := p.across(l.At), p.top-0.4-lineHeight*float64(len(p.ch.Uprights)-1-i)
+		p.path("upright", x, y, x, p.bottom)
 		p.text("soft", max(0, min(x, p.width-measure(l.Name))), y, "start", l.Name, p.width)
 	}
 }
 
-// label is a name right of lines, at the end of one.
+// label is the name of a line, right of where that ends.
 type label struct {
-	class     string
-	lines     []string
-	end       point // of the line
-	y, height float64
+	name, class  string
+	x, y, height float64
 }
 
 // lines draws lines and signs over X, with their names beside them.
 func (p *plot) lines() {
 	const gutter, leastHeight = 1.4, 14.0
-	all := slices.Clip(p.ch.Series)
-	for _, l := range p.ch.Levels {
-		ends := []report.Point{{X: p.xs.from, Y: l.At}, {X: p.xs.to, Y: l.At}}
-		all = append(all, report.Series{Name: l.Name, Points: ends, Tone: report.Bad, Dashed: true})
+	ticks, labels := p.ys.ticks(6), make([]label, len(p.ch.Series))
+	room, names, height, colour := 0.36*p.width, 1.0, 0.0, 0
+	for i, s := range p.ch.Series {
+		if !s.Dashed || i == 0 { // one that is dashed has the colour of the line before it
+			colour = colour%8 + 1
+		}
+		lines := wrap(s.Name, room)
+		for _, line := range lines {
+			names = max(names, gutter+1.1*measure(line))
+		}
+		labels[i] = label{name: s.Name, class: cmp.Or(tones[s.Tone], fmt.Sprint("s", colour)),
+			height: lineHeight * float64(len(lines))}
+		height += labels[i].height
 	}
-	var labels []*label
-	colour, room, names, height := 0, 0.36*p.width, 1.0, leastHeight/2
-	for _, s := range all {
-		if !s.Dashed || colour == 0 { // one that is dashed has the colour of the line before it
-			colour++
-		}
-		l := &label{class: cmp.Or(tones[s.Tone], "s"+strconv.Itoa((colour-1)%8+1))}
-		if s.Dashed {
-			l.class += " dashed"
-		}
-		if s.Name != "" {
-			l.lines = wrap(s.Name, room)
-		}
-		for _, line := range l.lines {
-			names = max(names, gutter+1.1*min(room, measure(line)))
-			l.height += lineHeight
-		}
-		labels = append(labels, l)
-		height += l.height
-	}
-	for _, t := range p.ys.ticks {
+	for _, t := range ticks {
 		p.left = max(p.left, 0.6+measure(t.Name))
 	}
-	p.right, p.bottom = p.width-names, p.top+max(leastHeight, height)
+	p.right, p.bottom = p.width-names, p.top+max(leastHeight, leastHeight/2+height)
 	p.back()
-	last := math.Inf(1)
-	for _, t := range p.ys.ticks {
-		if y := p.up(t.At); y < last {
-			p.line("grid", p.left, y, p.right, y)
-			p.text("soft", p.left-0.5, y+0.35, "end", t.Name, p.width)
-			last = y - 1.4
-		}
+	for _, t := range ticks {
+		p.path("grid", p.left, p.up(t.At), p.right, p.up(t.At))
+		p.text("soft", p.left-0.5, p.up(t.At)+0.35, "end", t.Name, p.width)
 	}
-	for i, l := range labels {
-		l.end = p.series(all[i], l.class, [...]string{dot, diamond, triangle, cross}[i%4])
-		l.y = l.end.y - l.height/2
+	for i, s := range p.ch.Series {
+		labels[i].x, labels[i].y = p.series(s, labels[i].class)
 	}
-	spread(labels, p.top-0.4, p.bottom+0.4)
+	// Each name stands beside the end of its line, or as near as those before and after it leave room.
+	slices.SortStableFunc(labels, func(a, b label) int { return cmp.Compare(a.y-a.height/2, b.y-b.height/2) })
+	from := p.top - 0.4
 	for _, l := range labels {
-		for i, line := range l.lines {
-			p.text("name "+l.class, p.right+gutter, l.y+lineHeight*float64(i)+0.95, "start", line, room)
-		}
-		if len(l.lines) > 0 && l.end != (point{}) {
-			p.line("lead "+l.class, l.end.x+0.3, l.end.y, p.right+gutter-0.3, l.y+l.height/2)
+		top := max(from, min(l.y-l.height/2, p.bottom+0.4-height))
+		from, height = top+l.height, height-l.height
+		p.paragraph("name "+l.class, p.right+gutter, top, "start", l.name, room)
+		if l.height > 0 && l.x > 0 {
+			p.path("lead "+l.class, l.x+0.3, l.y, p.right+gutter-0.3, top+l.height/2)
 		}
 	}
 }
 
-// spread moves labels apart, so that each has its height to itself: down from from, and up again where that leads
-// beyond to. They come to be in the order of their places.
-func spread(labels []*label, from, to float64) {
-	slices.SortStableFunc(labels, func(a, b *label) int { return cmp.Compare(a.y, b.y) })
-	for _, l := range labels {
-		l.y = max(l.y, from)
-		from = l.y + l.height
+// series draws a line through points, broken where one is not known, or a sign at each, and returns where it ends.
+func (p *plot) series(s report.Series, class string) (x, y float64) {
+	const few = 12 // points, which are shown
+	each, sign := s.Signs || len(s.Points) <= few && !s.Dashed, small
+	if s.Signs {
+		sign = toneSigns[s.Tone]
 	}
-	for _, l := range slices.Backward(labels) {
-		l.y = min(l.y, to-l.height)
-		to = l.y
-	}
-}
-
-// series draws a line through the points that are known, or a sign at each, and returns where it ends.
-func (p *plot) series(s report.Series, class, sign string) (end point) {
-	few := len(s.Points) > 2 && len(s.Points) <= 12
-	var run, band []point
-	flush := func() {
-		if n := len(run); n > 1 && s.Area {
-			band = append(run[:n:n], point{run[n-1].x, p.bottom}, point{run[0].x, p.bottom})
-		}
-		if len(band) > 2 {
-			p.path("area "+class, "Z", band...)
-		}
-		if len(run) > 1 {
-			p.path("curve "+class, "", run...)
-		}
-		for _, at := range run {
-			if len(run) == 1 || few && !s.Area {
-				p.sign(class, at.x, at.y, small)
+	banded := slices.ContainsFunc(s.Points, func(v report.Point) bool { return v.Low < v.High })
+	var line, band []float64
+	for _, v := range append(slices.Clip(s.Points), report.Point{Y: math.NaN()}) {
+		if known(v.Y) && (v.Y > 0 || !p.ch.Y.Log) {
+			x, y = p.across(v.X), p.up(v.Y)
+			if line = append(line, x, y); banded { // there and back again
+				band = slices.Insert(band, len(band)/2, x, p.up(v.High), x, p.up(v.Low))
 			}
-		}
-		run, band = nil, nil
-	}
-	for _, v := range s.Points {
-		if !known(v.Y) {
-			flush()
+			if each {
+				p.sign(class, x, y, sign)
+			}
 			continue
 		}
-		end = point{p.across(v.X), p.up(v.Y)}
-		low, high := point{end.x, p.up(v.Low)}, point{end.x, p.up(v.High)}
-		switch {
-		case v.Low < v.High && (s.Signs || few):
-			p.path("reach "+class, "", low, high)
-		case v.Low < v.High: // there and back again
-			band = slices.Insert(band, len(band)/2, high, low)
+		if p.path("area "+class, band...); !s.Signs {
+			p.path(map[bool]string{true: "dashed "}[s.Dashed]+"curve "+class, line...)
 		}
-		if s.Signs {
-			p.sign(class, end.x, end.y, sign)
-		} else {
-			run = append(run, end)
+		if len(line) == 2 {
+			p.sign(class, x, y, sign)
 		}
+		line, band = nil, nil
 	}
-	flush()
-	return end
+	return x, y
 }
 
 // rows draws a row a series: its name and its text, and what it has below these.
 func (p *plot) rows() {
-	p.left, p.right, p.bottom = 0.4, p.width-0.4, p.top
-	before := p.String()
-	p.Reset()
 	for _, s := range p.ch.Series {
 		if s.Group != "" {
-			p.bottom += 0.6 + lineHeight
-			p.text("group", 0, p.bottom-0.4, "start", s.Group, p.width/1.1)
+			p.bottom = p.paragraph("group", 0, p.bottom+0.6, "start", s.Group, p.width/1.1)
 		}
-		text := min(measure(s.Text), 0.5*p.width)
+		name, text := map[bool]string{true: "✗ "}[s.Tone == report.Bad]+s.Name, min(measure(s.Text), 0.5*p.width)
 		p.text("value", p.width, p.bottom+0.95, "end", s.Text, text)
-		name := map[bool]string{true: "✗ "}[s.Tone == report.Bad] + s.Name
-		for _, line := range wrap(name, p.width-text-2) {
-			p.text("row "+tones[s.Tone], 0, p.bottom+0.95, "start", line, p.width-text-2)
-			p.bottom += lineHeight
-		}
-		p.row(s, p.bottom+0.75)
-		p.bottom += 1.9
+		below := p.paragraph("row "+tones[s.Tone], 0, p.bottom, "start", name, p.width-text-2)
+		p.bottom = max(below, p.bottom+lineHeight) + 1.9
+		p.row(s, p.bottom-1.15)
 	}
 	front := p.String()
 	p.Reset()
-	p.WriteString(before)
-	if p.back(); p.ch.Kind == report.Changes {
-		x := p.across(noChange(p.ch.X))
-		p.line("zero", x, p.top, x, p.bottom)
-	}
+	p.back()
 	p.WriteString(front)
 }
 
@@ -315,49 +216,47 @@ func (p *plot) rows() {
 func (p *plot) row(s report.Series, y float64) {
 	tone := cmp.Or(tones[s.Tone], "s1")
 	for _, v := range s.Points {
-		low, x, high := p.across(v.Low), p.across(v.X), p.across(v.High)
 		switch p.ch.Kind {
 		case report.Lanes:
-			p.rect("lane "+tone, low, y-0.6, max(high, low+0.15), y+0.6)
+			p.bar("lane "+tone, v.Low, v.High, y, 0.6)
 		case report.Bars:
-			if known(v.X) {
-				p.rect("bar "+tone, p.left, y-0.5, x, y+0.5)
-			}
-			p.reach("interval", v.Low, v.High, y)
+			p.bar("bar "+tone, 0, v.X, y, 0.5)
+			p.reach("interval", v.Low, v.High, y, stop)
 		case report.Spans:
-			if p.reach("reach "+tone, v.X, v.High, y); known(v.X) && known(v.Low) {
-				p.line("span "+tone, low, y, x, y)
-			}
-			p.value("from "+tone, v.Low, y, dot)
-			p.value(tone, v.X, y, dot)
+			p.reach("reach "+tone, v.X, v.High, y, stop)
+			p.bar("span "+tone, v.Low, v.X, y, 0.2)
+			p.reach("from "+tone, v.Low, v.Low, y, dot)
+			p.reach(tone, v.X, v.X, y, dot)
 		case report.Changes:
-			p.reach("reach "+tone, v.Low, v.High, y)
-			p.value(tone, v.X, y, [...]string{diamond, dot, triangle, cross}[s.Tone])
+			p.reach("reach "+tone, v.Low, v.High, y, stop)
+			p.reach(tone, v.X, v.X, y, toneSigns[s.Tone])
 		}
 	}
 	if x := p.across(s.Bound); s.Bound > 0 {
-		p.line("bound", x, y-0.7, x, y+0.7)
+		p.path("bound", x, y-0.7, x, y+0.7)
 	}
 }
 
-// reach draws an interval with its ends.
-func (p *plot) reach(class string, low, high, y float64) {
-	if low < high && known(low) {
-		p.line(class, p.across(low), y, p.across(high), y)
-		p.value(class, low, y, stop)
-		p.value(class, high, y, stop)
+// bar draws a bar, which can be seen however short it is.
+func (p *plot) bar(class string, low, high, y, half float64) {
+	if x := p.across(low); low <= high {
+		p.rect(class, x, y-half, max(p.across(high), x+0.15), y+half)
 	}
 }
 
-// value draws a sign at v, or an arrow where that lies outside the scale.
-func (p *plot) value(class string, v, y float64, sign string) {
-	switch {
-	case v > p.xs.to:
-		sign = more
-	case v < p.xs.from:
-		sign = less
+// reach draws a line with a sign at its ends, or an arrow where one lies outside the scale; or the sign alone.
+func (p *plot) reach(class string, low, high, y float64, sign string) {
+	if !(low <= high) || high == 0 {
+		return // not known
 	}
-	if !math.IsNaN(v) {
-		p.sign(class, p.across(v), y, sign)
+	p.path(class, p.across(low), y, p.across(high), y)
+	for _, v := range slices.Compact([]float64{low, high}) {
+		shape := sign
+		if v > p.xs.to {
+			shape = more
+		} else if v < p.xs.from {
+			shape = less
+		}
+		p.sign(class, p.across(v), y, shape)
 	}
 }

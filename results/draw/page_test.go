@@ -75,7 +75,7 @@ func TestHostile(t *testing.T) {
 		axis := report.Axis{Name: evil, Label: func(float64) string { return evil }}
 		d.Blocks = append(d.Blocks, report.Block{Chart: &report.Chart{Kind: kind, Title: evil, X: axis, Y: axis,
 			Series:   []report.Series{{Name: evil, Text: evil, Points: []report.Point{{X: 1, Y: 1, Low: 1, High: 2}}}},
-			Uprights: []report.Line{{At: 1, Name: evil}}, Levels: []report.Line{{At: 1, Name: evil}}}})
+			Uprights: []report.Line{{At: 1, Name: evil}}}})
 	}
 	var all []string
 	all = append(all, page(t, d))

@@ -71,7 +71,7 @@ func charts() []*report.Chart {
 			row("rueidis · set-nx · queue", "34.8 ms", report.Good, report.Point{X: 34.8e6, Low: 6.5e6, High: 41e6}),
 			row("redsync · library", "–", report.Plain, report.Point{X: nan, Low: 1e6, High: nan}),
 		}}
-	changes := &report.Chart{Title: "Changes", Kind: report.Changes, Shade: report.Range{Low: 0, High: 0.95},
+	changes := &report.Chart{Title: "Changes", Kind: report.Changes, Uprights: []report.Line{{At: 1, Name: "no change"}},
 		X: report.Axis{Name: "base to head", Log: true, Label: func(v float64) string { return format.Change(v - 1) }},
 		Series: []report.Series{
 			row("64 clients", "+11 % faster", report.Good, report.Point{X: 1.11, Low: 1.08, High: 1.15}),
@@ -85,16 +85,20 @@ func charts() []*report.Chart {
 			row("B", "", report.Bad, report.Point{Low: 2e9, High: 3.4e9}),
 		}}
 	lines := &report.Chart{Title: "Throughput over time", X: report.Axis{Name: "time", Label: ms},
-		Y: report.Axis{Name: "locks/s", Label: format.Three}, Shade: report.Range{High: 2e9},
-		Uprights: []report.Line{{At: 6e9, Name: "server stopped"}}, Levels: []report.Line{{At: 8000, Name: "asked for"}}}
+		Y: report.Axis{Name: "locks/s", Label: format.Three}, Shade: 2e9,
+		Uprights: []report.Line{{At: 6e9, Name: "server stopped"}}}
 	nines := &report.Chart{Title: "Wait by percentile", Y: report.Axis{Name: "wait", Log: true, Label: ms},
 		X: report.Axis{Name: "share", Ticks: []report.Line{{At: 0.301, Name: "50 %"}, {At: 3, Name: "99.9 %"}}}}
 	for s := range 9 {
-		rate := report.Series{Name: fmt.Sprint("trial ", s+1), Area: s == 0, Dashed: s == 2}
+		rate := report.Series{Name: fmt.Sprint("trial ", s+1), Dashed: s == 2}
 		wait := report.Series{Name: fmt.Sprintf("open, Poisson %d,000/s", s+1)}
 		for i := range 20 {
 			x := float64(i)
-			rate.Points = append(rate.Points, report.Point{X: x * 5e8, Y: 7000 + 300*math.Sin(x+float64(s))})
+			p := report.Point{X: x * 5e8, Y: 7000 + 300*math.Sin(x+float64(s))}
+			if s == 0 {
+				p.High = p.Y
+			}
+			rate.Points = append(rate.Points, p)
 			wait.Points = append(wait.Points, report.Point{X: x / 6, Y: 1e5 * math.Pow(10, x*(0.1+0.003*float64(s)))})
 		}
 		rate.Points[12].Y = nan

@@ -235,7 +235,7 @@ func (t *comparison) next() string {
 
 // chart returns the changes that are judged.
 func (t *comparison) chart() *Chart {
-	c := &Chart{Kind: Changes, Name: "changes", Title: "Changes from base to head"}
+	c := &Chart{Kind: Changes, Name: "changes", Title: "Changes from base to head", Uprights: []Line{{1, "no change"}}}
 	c.X = Axis{Name: "change · line: 95 % interval", Log: true}
 	c.X.Label = func(v float64) string { return format.Change(v - 1) }
 	last := -1

@@ -90,7 +90,7 @@ const (
 	Lines   Kind = iota // Y over X
 	Bars                // a row a series: a bar from 0 to X, with the interval from Low to High
 	Spans               // a row a series: a bar from Low to X, and a thin line on to High
-	Changes             // a row a series: a sign at X, and Low to High; no change is 1 on a Log axis, else 0
+	Changes             // a row a series: a sign at X, and Low to High; 1 is no change
 	Lanes               // a row a series: who had something when, from Low to High
 )
 
@@ -101,18 +101,17 @@ type Chart struct {
 	Title    string // what it shows, also where it is read out
 	X, Y     Axis
 	Series   []Series
-	Uprights []Line // across the chart, at values of X
-	Levels   []Line // of lines, at values of Y
-	Shade    Range  // of X, such as the warm-up; Low and High are both 0 if there is none
+	Uprights []Line  // across the chart, at values of X
+	Shade    float64 // behind all that is before it, such as the warm-up
 }
 
 // Axis is one of a chart.
 type Axis struct {
-	Name        string // with its unit, if Label does not write it
-	Log         bool
-	Least, Most float64              // what has to have a place; one that is not logarithmic begins at 0
-	Label       func(float64) string // of a tick
-	Ticks       []Line               // nil: at round values; one that has them begins where its values do
+	Name  string // with its unit, if Label does not write it
+	Log   bool
+	Most  float64              // what has to have a place; one that is not logarithmic begins at 0
+	Label func(float64) string // of a tick
+	Ticks []Line               // nil: at round values; one that has them begins where its values do
 }
 
 // Series is a line, or a row.
@@ -124,15 +123,11 @@ type Series struct {
 	Text   string  // beside a row: its value
 	Bound  float64 // of a bar: what could be reached at most; of a change: its threshold; 0: not known
 	Dashed bool    // in the colour of the line before it
-	Area   bool    // the area below the line is filled
 	Signs  bool    // points that no line connects
 }
 
 // Point is a value. Low and High are the ends of its interval; both 0: it has none.
 type Point struct{ X, Y, Low, High float64 }
-
-// Range is from Low to High.
-type Range struct{ Low, High float64 }
 
 // Line is a straight line with a name.
 type Line struct {

@@ -79,16 +79,17 @@ func dumpChart(say func(string, ...any), c *Chart) {
 		line := s.Name + tones[s.Tone] + ": " + s.Text
 		for _, p := range s.Points {
 			line += fmt.Sprintf(" %s", label(c.X, p.X))
+			of := c.X
 			if c.Kind == Lines {
-				line += "=" + label(c.Y, p.Y)
+				of, line = c.Y, line+"="+label(c.Y, p.Y)
 			}
 			if p.Low != 0 || p.High != 0 {
-				line += fmt.Sprintf(" [%s–%s]", label(c.X, p.Low), label(c.X, p.High))
+				line += fmt.Sprintf(" [%s–%s]", label(of, p.Low), label(of, p.High))
 			}
 		}
 		say("%s", line)
 	}
-	for _, l := range append(append([]Line{}, c.Uprights...), c.Levels...) {
+	for _, l := range c.Uprights {
 		say("line %s at %.3g", l.Name, l.At)
 	}
 }

@@ -262,8 +262,8 @@ func (p planned) late() *Chart {
 	const least, lines = 1e-4, 6 // of the share; as many as can be told apart
 	chart := &Chart{Name: "late", Title: "Late arrivals over the rate"}
 	chart.X = Axis{Name: "arrivals/s", Label: format.Three}
-	chart.Y = Axis{Name: "late arrivals", Log: true, Least: least, Label: format.Percent}
-	chart.Levels = p.allowed
+	chart.Y = Axis{Name: "late arrivals", Log: true, Label: format.Percent}
+	highest := 0.0
 	for _, c := range p.Candidates[:min(len(p.Candidates), lines)] {
 		s, points := Series{Name: c.Name}, c.Curve
 		if points == nil {
@@ -271,12 +271,19 @@ func (p planned) late() *Chart {
 		}
 		for _, pt := range points {
 			s.Points = append(s.Points, Point{X: pt.Rate, Y: max(least, pt.Share.Mid)})
+			highest = max(highest, pt.Rate)
 			if p.Rate > 0 && p.Rate < 3*pt.Rate { // it may be far beyond all trials
 				chart.Uprights = []Line{{p.Rate, "asked for"}}
 			}
 		}
 		if s.Points != nil {
 			chart.Series = append(chart.Series, s)
+		}
+	}
+	for _, l := range p.allowed {
+		if highest > 0 {
+			chart.Series = append(chart.Series, Series{Name: l.Name, Tone: Bad, Dashed: true,
+				Points: []Point{{Y: l.At}, {X: highest, Y: l.At}}})
 		}
 	}
 	return chart

@@ -107,16 +107,16 @@ func TestPlanChart(t *testing.T) {
 	a.SLO, a.Rate = "response.p99<20ms", 2000
 	c.Curve = []capacity.Point{{Rate: 900}, {Rate: 1000, Share: capacity.Range{Mid: 0.01}}}
 	chart := late(a)
-	if len(chart.Series) != 1 || !slices.Equal(chart.Series[0].Points, []Point{{X: 900, Y: 1e-4}, {X: 1000, Y: 0.01}}) {
+	if len(chart.Series) != 2 || !slices.Equal(chart.Series[0].Points, []Point{{X: 900, Y: 1e-4}, {X: 1000, Y: 0.01}}) {
 		t.Errorf("late arrivals: %+v", chart.Series)
 	}
-	if len(chart.Levels) != 1 || len(chart.Uprights) != 1 || chart.Uprights[0].At != 2000 {
-		t.Errorf("levels %+v, lines %+v", chart.Levels, chart.Uprights)
+	if len(chart.Uprights) != 1 || chart.Uprights[0].At != 2000 {
+		t.Errorf("lines %+v", chart.Uprights)
 	}
 	if a.Rate = 5000; len(late(a).Uprights) != 0 {
 		t.Error("a rate far beyond all trials squeezes them")
 	}
-	if n := len(late(capacitytest.Answer("crowd")).Series); n != 6 {
+	if n := len(late(capacitytest.Answer("crowd")).Series); n != 7 {
 		t.Errorf("%d lines for a crowd", n)
 	}
 }

@@ -87,7 +87,7 @@ func TestFewValues(t *testing.T) {
 				t.Errorf("%+v %s", p[0], c.Series[0].Text)
 			}
 		case "course":
-			if last := c.Series[len(c.Series)-1]; last.Name != "violations" || len(last.Points) != 1 || c.Shade.High != 2e9 {
+			if last := c.Series[len(c.Series)-1]; last.Name != "violations" || len(last.Points) != 1 || c.Shade != 2e9 {
 				t.Errorf("%+v, shaded %+v", last, c.Shade)
 			}
 		case "course-wait":

@@ -184,13 +184,17 @@ func course(trials []*results.Record, names []string) []Chart {
 		if len(r.Series) < 2 {
 			continue
 		}
-		rate, wait := Series{Name: names[n], Area: len(trials) == 1}, Series{Name: names[n]}
+		rate, wait := Series{Name: names[n]}, Series{Name: names[n]}
 		for _, i := range r.Series {
 			p := Point{X: float64(i.At + i.Length/2), Y: float64(i.Acquired) / max(i.Length.Seconds(), 1e-9)}
-			rate.Points = append(rate.Points, p)
 			if i.Violations > 0 {
 				wrong.Points = append(wrong.Points, p)
 			}
+			if len(trials) == 1 {
+				p.High = p.Y // the area below the line
+			}
+			rate.Points = append(rate.Points, p)
+			p.High = 0
 			if p.Y = float64(i.P99); waits.Y.Name != "p99" {
 				p.Y = float64(i.Max)
 			}
@@ -199,7 +203,7 @@ func course(trials []*results.Record, names []string) []Chart {
 			}
 			wait.Points = append(wait.Points, p)
 			if i.Warmup {
-				rates.Shade.High = max(rates.Shade.High, float64(i.At+i.Length))
+				rates.Shade = max(rates.Shade, float64(i.At+i.Length))
 			}
 		}
 		rates.Series, waits.Series = append(rates.Series, rate), append(waits.Series, wait)
