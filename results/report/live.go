@@ -25,18 +25,29 @@ type Live struct {
 
 // Document returns what a command has found so far, which may be nil, with the present trial before it.
 func (l *Live) Document(found *Document) *Document {
-	d := &Document{Command: l.Command, When: format.Join(l.Doing, l.Phase, l.Left)}
-	pace := l.pace()
+	pace, doing := l.pace(), l.Doing
 	if found == nil {
 		found, pace = &Document{Title: pace}, "" // once
 	}
-	if d.Title, d.Tone = found.Title, found.Tone; d.Title == "" {
-		d.Title, d.When = l.Doing, format.Join(l.Phase, l.Left)
+	d := &Document{Command: l.Command, Title: found.Title, Tone: found.Tone}
+	if d.Title == "" {
+		d.Title, doing = doing, ""
 	}
+	d.When = format.Join(doing, l.Phase, l.Left)
 	if l.Trial != nil {
-		d.add(Block{Table: l.facts(pace)})
+		t := facts("now", pace)
+		count := func(tone Tone, label string, n int64) { t.fact(tone*Tone(min(1, n)), label, format.Count(n)) }
+		count(Warn, "errors", l.Errors)
+		if l.Trial.Plan.Oracle {
+			count(Bad, "violations", l.Violations)
+		}
+		if l.Open {
+			count(Plain, "queue", int64(l.Queue))
+			count(Warn, "dropped", l.Dropped)
+		}
+		d.add(Block{Table: t})
 		d.Tone = max(d.Tone, Bad*Tone(min(1, l.Violations)))
-		for _, c := range course([]*results.Record{l.Trial}, []string{""}) {
+		for _, c := range course([]curve{{cells: []*results.Cell{{Trials: []*results.Record{l.Trial}}}}}) {
 			c.X.Most = float64(l.Length)
 			d.add(Block{Heading: c.Title, Chart: &c})
 		}
@@ -54,25 +65,5 @@ func (l *Live) pace() string {
 	if results.Enough(last.Acquired, 0.99) {
 		wait = "p99 " + format.Duration(last.P99)
 	}
-	rate := float64(last.Acquired) / max(last.Length.Seconds(), 1e-9)
-	return format.Join(metric.PerSecond.Format(rate)+" locks/s", wait)
-}
-
-// facts are how often something went wrong, and the pace of a trial whose command has found something before.
-func (l *Live) facts(pace string) *Table {
-	t := facts("now", pace)
-	for _, count := range []struct {
-		label string
-		has   bool
-		n     int64
-		tone  Tone
-	}{
-		{"errors", true, l.Errors, Warn}, {"violations", l.Trial.Plan.Oracle, l.Violations, Bad},
-		{"queue", l.Open, int64(l.Queue), Plain}, {"dropped", l.Open, l.Dropped, Warn},
-	} {
-		if count.has {
-			t.fact(count.tone*Tone(min(1, count.n)), count.label, format.Count(count.n))
-		}
-	}
-	return t
+	return format.Join(metric.PerSecond.Format(perSecond(last))+" locks/s", wait)
 }

@@ -32,7 +32,7 @@ func Run(cells []*results.Cell, check *compare.Check) *Document {
 	if len(cells) > 1 || cells[0].Classes != nil {
 		blocks = slices.Insert(blocks, 0, Block{Table: cellTable(v)})
 	}
-	for i, c := range pictures(v) {
+	for i, c := range Pictures(cells) {
 		if i == 0 { // the answer rests on it
 			blocks = slices.Insert(blocks, 0, Block{Chart: &c})
 		} else {

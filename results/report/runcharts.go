@@ -3,60 +3,51 @@ package report
 // The pictures of runs: which there are, and what each shows of which cells.
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/results/view"
 )
 
-// mostBars is what a picture has room for. The table has the other cells.
-const mostBars = 24
+// What a picture has room for. The table has the other cells.
+const mostBars, mostLines = 24, 8
 
 // Pictures returns the charts that cells have the data for, the one that says most first. Each has the name of a file.
 func Pictures(cells []*results.Cell) []Chart {
 	if len(cells) == 0 {
 		return nil
 	}
-	return pictures(view.NewRun(cells))
-}
-
-func pictures(v *view.Run) []Chart {
+	v := view.NewRun(cells)
 	all := overNumbers(v)
-	if len(v.Cells) > 1 {
+	if len(cells) > 1 {
 		all = append(all, throughput(v), spans(v, "latency", "Wait", view.Waiting))
 	}
 	died := func(*results.Cell) results.Metric { return results.Recovery }
 	recovery := spans(v, "recovery", "From the death of a holder to the next grant", died)
-	if ttl := v.Cells[0].Plan().TTL; ttl > 0 && !view.Differing(v.Cells)("ttl") {
+	if ttl := cells[0].Plan().TTL; ttl > 0 && !view.Differing(cells)("ttl") {
 		recovery.Uprights = []Line{{float64(ttl), "TTL " + format.Exact(ttl)}}
 	}
-	var trials []*results.Record
-	cells, names := some(v)
-	for _, c := range cells {
-		trials = append(trials, c.First())
-	}
-	all = append(append(all, percentiles(cells, names), recovery), course(trials, names)...)
-	for i := range all {
-		all[i].Series = slices.DeleteFunc(all[i].Series, func(s Series) bool {
-			return !slices.ContainsFunc(s.Points, func(p Point) bool { return !math.IsNaN(p.Y) })
-		})
-	}
+	best := best(v)
+	all = append(append(all, percentiles(best), recovery), course(best)...)
 	return slices.DeleteFunc(all, func(c Chart) bool { return len(c.Series) == 0 })
 }
 
-// rows adds a row a cell, load by load and the best first, with a value beside it, if that or the lower end is known.
+// rows adds a row a cell, load by load and the best first, if its value or the lower end is known.
 func (c *Chart) rows(v *view.Run, row func(*results.Cell) (p Point, text string, bound float64)) {
 	for _, g := range v.Groups {
 		group := g.Title
 		for _, i := range sequence(v, g) {
-			cell := g.Cells[i]
-			p, text, bound := row(cell)
-			if len(c.Series) < mostBars && (drawable(p.X) || drawable(p.Low)) {
-				c.Series = append(c.Series, Series{Group: group, Name: caption(g.Short[i], cell), Tone: toneOf(cell),
-					Points: []Point{p}, Text: text, Bound: bound})
+			p, text, bound := row(g.Cells[i])
+			if len(c.Series) < mostBars && (p.X > 0 || p.Low > 0) {
+				c.Series = append(c.Series, Series{Group: group, Name: newCurve(g.Short[i], g.Cells[i]).Name,
+					Tone: toneOf(g.Cells[i]), Points: []Point{p}, Text: text, Bound: bound})
 				group = ""
 			}
 		}
@@ -68,15 +59,15 @@ func throughput(v *view.Run) Chart {
 	const far = 1.5 // times the rate: a bound beyond that would make all bars short
 	c := Chart{Kind: Bars, Name: "throughput", Title: "Throughput", X: Axis{Label: format.Three,
 		Name: "locks/s, and p99 of the wait · line: trials · dotted: bound"}}
-	c.rows(v, func(cell *results.Cell) (Point, string, float64) {
-		e, p := view.Rate(cell), Point{X: cell.Rate.Median}
-		if e.Known() {
+	c.rows(v, func(cell *results.Cell) (p Point, text string, bound float64) {
+		p.X = cell.Rate.Median
+		if e := view.Rate(cell); e.Known() {
 			p.Low, p.High = e.Low, e.High
 		} else if e.N > 1 {
 			p.Low, p.High = e.Min, e.Max
 		}
-		text, bound := format.Three(p.X), 0.0
-		if t := view.P99(cell); drawable(t) {
+		text = format.Three(p.X)
+		if t := view.P99(cell); t > 0 {
 			text += " · " + duration(t)
 		}
 		if b := cell.Bound; b.By == "keys" && b.LocksPerS < far*p.X && cell.Breaches() == 0 {
@@ -93,7 +84,7 @@ func spans(v *view.Run, name, title string, of func(*results.Cell) results.Metri
 	c.rows(v, func(cell *results.Cell) (Point, string, float64) {
 		l := cell.Latency[of(cell)]
 		p := Point{Low: l.Quantile(0.5), X: l.Quantile(0.99), High: float64(l.Max)}
-		if drawable(p.X) {
+		if p.X > 0 {
 			return p, "p99 " + duration(p.X), 0
 		}
 		p.High = math.NaN()
@@ -102,55 +93,217 @@ func spans(v *view.Run, name, title string, of func(*results.Cell) results.Metri
 	return c
 }
 
-// some returns the best cells of the load with most contention, and their names; a single one has none.
-func some(v *view.Run) (cells []*results.Cell, names []string) {
-	g := v.Groups[0]
+// curve is a line, still without points, and the cells that it is of: one for each point, or one that has all.
+type curve struct {
+	Series
+	cells []*results.Cell
+}
+
+// newCurve returns a line whose name says why the figures of its cells are not valid as they stand.
+func newCurve(name string, cells ...*results.Cell) curve {
+	s, doubts := Series{}, []string(nil)
+	for _, c := range cells {
+		if c.Violated() {
+			s.Tone, doubts = Bad, append(doubts, "violated")
+		}
+		doubts = append(doubts, view.Doubts(c)...)
+	}
+	slices.Sort(doubts)
+	s.Name = strings.Trim(name+" · "+strings.Join(slices.Compact(doubts), " · "), " ·")
+	return curve{s, cells}
+}
+
+// best returns a line for each of the best cells under the load with most contention; that of a single one has no name.
+func best(v *view.Run) (all []curve) {
 	if len(v.Cells) == 1 {
-		return v.Cells, []string{""}
+		return []curve{{cells: v.Cells}}
 	}
+	g := v.Groups[0]
 	for _, i := range g.Best()[:min(mostLines, len(g.Cells))] {
-		cells, names = append(cells, g.Cells[i]), append(names, caption(g.Short[i], g.Cells[i]))
+		all = append(all, newCurve(g.Short[i], g.Cells[i]))
 	}
-	return cells, names
+	return all
+}
+
+// rateAndWait returns two charts with the same X axis, still without lines.
+func rateAndWait(name string, x Axis) (rates, waits Chart) {
+	return Chart{Name: name, Title: "Throughput over " + x.Name, X: x, Y: Axis{Name: "locks/s", Label: format.Three}},
+		Chart{Name: name + "-wait", Title: "Wait over " + x.Name, X: x, Y: Axis{Name: "p99", Log: true, Label: duration}}
+}
+
+// add adds lines of two points or more, and signs, if one of them is known.
+func (c *Chart) add(lines ...Series) {
+	for _, s := range lines {
+		known := slices.ContainsFunc(s.Points, func(p Point) bool { return !math.IsNaN(p.Y) })
+		if known && (s.Signs || len(s.Points) > 1) {
+			c.Series = append(c.Series, s)
+		}
+	}
+}
+
+// addWaits adds a line of what clients feel. In an open loop that is the response, from when an arrival was due; beside
+// it may stand the acquisition, from when a client was free for it.
+func (c *Chart) addWaits(of curve, both bool, points func(*results.Cell, results.Latency) []Point) {
+	wait, acquire := of.Series, of.Series
+	for _, cell := range of.cells {
+		wait.Points = append(wait.Points, points(cell, cell.Latency[view.Waiting(cell)])...)
+		acquire.Points = append(acquire.Points, points(cell, cell.Latency[results.Acquire])...)
+	}
+	if !both {
+		c.add(wait)
+		return
+	}
+	whose := strings.TrimPrefix(of.Name+" · ", " · ")
+	wait.Name, acquire.Name, acquire.Dashed = whose+"response", whose+"acquire", true
+	c.add(wait, acquire)
+}
+
+// overNumbers are throughput and wait over each setting of which lines have three values or more.
+func overNumbers(v *view.Run) (all []Chart) {
+	differs := view.Differing(v.Cells)
+	for _, s := range spec.Recorded {
+		if !s.Axis || !differs(s.Name) {
+			continue
+		}
+		name := cmp.Or(map[string]string{"rate": "arrivals/s"}[s.Name], strings.ReplaceAll(s.Name, "-", " "))
+		rates, waits := rateAndWait(s.Name, Axis{Name: name, Label: format.Three})
+		var values []float64
+		for _, l := range linesOver(v.Cells, s) {
+			rate := l.Series
+			for _, c := range l.cells {
+				values = append(values, numberOf(c, s))
+				rate.Points = append(rate.Points, Point{numberOf(c, s), c.Rate.Median, c.Rate.Min, c.Rate.Max})
+			}
+			rates.add(rate)
+			waits.addWaits(l, s.Name == "rate", func(c *results.Cell, l results.Latency) []Point {
+				return []Point{{X: numberOf(c, s), Y: l.Quantile(0.99)}}
+			})
+		}
+		slices.Sort(values)
+		for _, v := range slices.Compact(values) {
+			rates.X.Ticks = append(rates.X.Ticks, Line{At: v})
+			rates.X.Log = values[0] > 0 && v >= 8*values[0]
+		}
+		if strings.HasPrefix(s.Value, "TIME") {
+			rates.X.Label = duration
+		}
+		if waits.X = rates.X; len(rates.X.Ticks) < 3 {
+			continue
+		}
+		if s.Name == "rate" { // theirs is that of the arrivals
+			rates, waits = waits, rates
+		}
+		all = append(all, rates, waits)
+	}
+	return all
+}
+
+// numberOf returns the value of a setting, of a time in nanoseconds; NaN: it has no number.
+func numberOf(c *results.Cell, s spec.Setting) float64 {
+	text := s.Typed(c.Plan(), &c.Plan().Load)
+	if d, err := time.ParseDuration(text); err == nil {
+		return float64(d)
+	}
+	if n, err := strconv.ParseFloat(text, 64); err == nil {
+		return n
+	}
+	return math.NaN()
+}
+
+// linesOver returns lines of cells that differ in a setting alone, by its value. Of more than there is room for those
+// stay whose load has the most contention.
+func linesOver(cells []*results.Cell, s spec.Setting) (lines []curve) {
+	var alike view.Grouped[string, *results.Cell]
+	number := func(a, b *results.Cell) int { return cmp.Compare(numberOf(a, s), numberOf(b, s)) }
+	for _, c := range slices.SortedStableFunc(slices.Values(cells), number) {
+		others := ""
+		for _, a := range view.Axes {
+			if a.Title != s.Name && !slices.Contains(s.Implies, a.Title) {
+				others += a.Value(c) + "\x00"
+			}
+		}
+		whole := c.Rate.Median > 0 && c.Partial() == "" && c.Plan().Classes == nil
+		if whole && !math.IsNaN(numberOf(c, s)) && (s.Name != "rate" || c.Open()) {
+			alike.Add(others, c)
+		}
+	}
+	keys := slices.DeleteFunc(alike.Keys, func(key string) bool { return len(alike.Of[key]) < 2 })
+	last := func(key string) *results.Cell { return alike.Of[key][len(alike.Of[key])-1] }
+	slices.SortStableFunc(keys, func(a, b string) int { return -view.Contention(last(a), last(b)) })
+	keys = keys[:min(mostLines, len(keys))]
+	var ends []*results.Cell
+	for _, key := range keys {
+		ends = append(ends, last(key))
+	}
+	for i, name := range view.Names(ends, s.Name) {
+		if len(ends) == 1 {
+			name = ""
+		}
+		lines = append(lines, newCurve(name, alike.Of[keys[i]]...))
+	}
+	return lines
 }
 
 // percentiles are the waits of a few cells by nines. One cell of an open loop has its acquisition beside the response.
-func percentiles(cells []*results.Cell, names []string) Chart {
+func percentiles(lines []curve) Chart {
 	c := Chart{Name: "percentiles", Title: "Wait by percentile", X: Axis{Name: "share of the grants that took no longer"},
 		Y: Axis{Name: "wait", Log: true, Label: duration}}
-	last := 0.0
-	for i, cell := range cells {
-		line := Series{Name: names[i], Points: nines(cell.Latency[view.Waiting(cell)])}
-		if cell.Violated() {
-			line.Tone = Bad
-		}
-		last = max(last, float64(len(line.Points)-1)/tenths)
-		c.Series = append(c.Series, line)
+	for _, l := range lines {
+		both := len(lines) == 1 && view.Waiting(l.cells[0]) == results.Response
+		c.addWaits(l, both, func(_ *results.Cell, l results.Latency) []Point { return nines(l) })
 	}
-	if len(cells) == 1 && view.Waiting(cells[0]) == results.Response {
-		c.Series[0].Name = "response"
-		c.Series = append(c.Series, Series{Name: "acquire", Dashed: true, Points: nines(cells[0].Latency[results.Acquire])})
-	}
-	for _, q := range []float64{0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999} {
-		if at := -math.Log10(1 - q); at <= last+0.01 {
-			c.X.Ticks = append(c.X.Ticks, Line{at, strconv.FormatFloat(100*q, 'g', 8, 64) + " %"})
-		}
+	for nines, name := range []string{"50 %", "90 %", "99 %", "99.9 %", "99.99 %", "99.999 %", "99.9999 %"} {
+		c.X.Ticks = append(c.X.Ticks, Line{max(math.Log10(2), float64(nines)), name})
 	}
 	return c
 }
 
-// tenths are the points of a curve for each nine.
-const tenths = 10
-
 // nines returns a latency by nines, as far as there are values enough for a quantile.
 func nines(l results.Latency) (points []Point) {
+	const tenths = 10 // points for each nine
 	h, err := l.Histogram()
 	for i := 0; i <= 6*tenths && err == nil; i++ {
-		q := 1 - math.Pow(10, -float64(i)/tenths)
-		if !results.Enough(l.Count, q) {
-			break
+		x := float64(i) / tenths
+		if q := 1 - math.Pow(10, -x); results.Enough(l.Count, q) {
+			points = append(points, Point{X: x, Y: max(float64(h.ValueAtPercentile(100*q)), float64(l.Min), 1)})
 		}
-		points = append(points, Point{X: float64(i) / tenths, Y: max(float64(h.ValueAtPercentile(100*q)), float64(l.Min), 1)})
 	}
 	return points
+}
+
+// course returns throughput and wait of the first trial of each line, second by second. Of too few grants for a p99 the
+// longest wait is drawn.
+func course(lines []curve) []Chart {
+	rates, waits := rateAndWait("course", Axis{Name: "time", Label: duration})
+	waits.Y.Name = "p99, of few the longest"
+	wrong := Series{Name: "violations", Tone: Bad, Signs: true}
+	for _, l := range lines {
+		rate, wait := Series{Name: l.Name}, Series{Name: l.Name}
+		for _, i := range l.cells[0].First().Series {
+			p, slowest := Point{X: float64(i.At + i.Length/2), Y: perSecond(i)}, i.P99
+			if i.Violations > 0 {
+				wrong.Points = append(wrong.Points, p)
+			}
+			if !results.Enough(i.Acquired, 0.99) {
+				slowest = i.Max
+			}
+			wait.Points = append(wait.Points, Point{X: p.X, Y: float64(slowest)})
+			if len(lines) == 1 {
+				p.High = p.Y // the area below the line
+			}
+			rate.Points = append(rate.Points, p)
+			if i.Warmup {
+				rates.Shade = max(rates.Shade, float64(i.At+i.Length))
+			}
+		}
+		rates.add(rate)
+		waits.add(wait)
+	}
+	waits.Shade = rates.Shade
+	rates.add(wrong)
+	return []Chart{rates, waits}
+}
+
+func perSecond(i results.Interval) float64 {
+	return float64(i.Acquired) / max(i.Length.Seconds(), 1e-9)
 }
