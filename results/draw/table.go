@@ -87,7 +87,7 @@ func lay(columns []column, cell func(report.Cell) string, options ...tablewriter
 	}
 	var out strings.Builder
 	table := tablewriter.NewTable(&out, append([]tablewriter.Option{
-		tablewriter.WithEastAsian(tw.Off), tablewriter.WithTrimSpace(tw.Off),
+		tablewriter.WithEastAsian(tw.Off), tablewriter.WithTrimSpace(tw.Off), tablewriter.WithTrimLine(tw.Off),
 		tablewriter.WithHeaderAutoFormat(tw.Off), tablewriter.WithHeaderAutoWrap(tw.WrapNone),
 		tablewriter.WithHeaderAlignmentConfig(aligns),
 		tablewriter.WithRowAutoWrap(tw.WrapNone), tablewriter.WithRowAlignmentConfig(aligns),

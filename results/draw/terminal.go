@@ -142,7 +142,8 @@ func (t *terminal) table(of *report.Table) {
 			line = strings.TrimSuffix(strings.TrimRight(line, " "), " \x1b[0m")
 			t.lines = append(t.lines, strings.TrimRight(line, " "))
 		}
-		if lines = lines[height:]; row.Marks != nil && !columns[len(columns)-1].marks {
+		lines = lines[height:]
+		if row.Marks != nil && !columns[len(columns)-1].marks {
 			t.para(markCell(row).Tone, "  ", markCell(row).Text)
 		}
 	}

@@ -39,7 +39,7 @@ func TestTextGolden(t *testing.T) {
 // wide is a table with more columns than most terminals have room for.
 func wide() *report.Document {
 	t := &report.Table{Columns: []report.Column{{Title: "lock", Left: true}}}
-	row := report.Row{Cells: []report.Cell{{Text: "rueidis · set-nx · wait queue · handover swap · lockers 8"}}}
+	row := report.Row{Cells: []report.Cell{{Text: "rueidis · set-nx · wait queue\n\nhandover swap · lockers 8"}}}
 	for i := range 12 {
 		t.Columns = append(t.Columns, report.Column{Title: "figure\n" + strings.Repeat("x", i+1), Drop: i})
 		row.Cells = append(row.Cells, report.Cell{Text: "123,456"})
