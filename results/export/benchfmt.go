@@ -3,7 +3,6 @@ package export
 // The Go benchmark format (https://golang.org/design/14313-benchmark-format), which benchstat and its kin read.
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -82,6 +81,6 @@ func partOfWord(r rune) rune {
 // comes last: server-cpu-sec/lock.
 func benchValue(m *metric.Metric, v float64) (float64, string) {
 	name := strings.ReplaceAll(m.Name, ".", "-")
-	at := strings.IndexByte(name+"/", '/')
-	return v / cmp.Or(m.Unit.Scale, 1), name[:at] + m.Unit.Bench + name[at:]
+	at, end := strings.IndexByte(name+"/", '/'), endings[m.Unit]
+	return v / max(end.divide, 1), name[:at] + end.bench + name[at:]
 }

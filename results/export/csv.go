@@ -14,7 +14,9 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/results/stats"
 )
 
 // CSV writes a row a trial: which one it is, its settings by the names of the flags, what was measured, and every
@@ -24,14 +26,16 @@ func CSV(w io.Writer, cells []*results.Cell) error {
 		always := slices.Contains([]string{"driver", "lock", "wait"}, s.Name)
 		return !always && !slices.ContainsFunc(cells, func(c *results.Cell) bool { return textOf(s, c.First()) != "" })
 	})
-	figures := knownTo(cells)
+	figures := slices.DeleteFunc(metric.All(), func(m *metric.Metric) bool {
+		return !slices.ContainsFunc(cells, func(c *results.Cell) bool { return stats.Of(m.Values(c.Trials)).N > 0 })
+	})
 	head := []any{"run", "cell", "trial", "side", "revision", "id", "started", "partial"}
 	for _, s := range typed {
 		head = append(head, s.Name)
 	}
 	head = append(head, "lockbench", "server", "machine", "limited-by", "saturated")
 	for _, m := range figures {
-		head = append(head, m.Name+m.Unit.Suffix)
+		head = append(head, m.Name+endings[m.Unit].csv)
 	}
 	rows := [][]any{head}
 	for _, c := range cells {

@@ -18,7 +18,6 @@ import (
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/spec"
-	"github.com/lockbench/lockbench/results/stats"
 )
 
 // plain returns s on one line, without what a terminal or a parser would take for more than text: what a server has
@@ -42,14 +41,12 @@ func words(list ...any) string { return strings.Join(strings.Fields(fmt.Sprintln
 // serverName returns what was measured: "redis 7.0.15 private".
 func serverName(s results.Server) string { return words(s.Name, s.Version, s.Kind) }
 
-// knownTo returns the metrics that any trial of the cells knows.
-func knownTo(cells []*results.Cell) []*metric.Metric {
-	return slices.DeleteFunc(metric.All(), func(m *metric.Metric) bool {
-		return !slices.ContainsFunc(cells, func(c *results.Cell) bool {
-			return stats.Of(m.Values(c.Trials)).N > 0
-		})
-	})
-}
+// endings are what the names of figures end with: in CSV their unit, in Go's benchmark format the one that benchstat
+// scales, and by what a value is divided for that. What is not here has no unit but a number of something.
+var endings = map[*metric.Unit]struct {
+	csv, bench string
+	divide     float64
+}{metric.Duration: {"_ns", "-sec", 1e9}, metric.Micros: {"_us", "-sec", 1e6}, metric.Bytes: {"_bytes", "-B", 1}}
 
 // each returns what f makes of each element; the list is never nil.
 func each[T, U any](list []T, f func(T) U) []U {

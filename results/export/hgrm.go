@@ -34,8 +34,8 @@ func Hgrm(cells []*results.Cell, labels []string, create func(name string, write
 	return nil
 }
 
-// WriteHgrm writes one distribution in microseconds, as the library prints it: with three digits behind the point, which
-// are whole nanoseconds. The error is the writer's, or that of a payload that does not decode.
+// WriteHgrm writes one distribution in microseconds, as the library prints it: with three digits behind the point,
+// which are whole nanoseconds. The error is the writer's, or that of a payload that does not decode.
 func WriteHgrm(w io.Writer, l results.Latency) error {
 	packed, err := l.Histogram()
 	if err != nil {

@@ -4,7 +4,6 @@
 package metric
 
 import (
-	"math"
 	"slices"
 	"strings"
 
@@ -40,23 +39,17 @@ type Metric struct {
 	Better Better
 	About  string // half a line
 
-	// Column is the metric's place in the table of cells, nil if it has none.
-	Column *Column
-
-	// Of returns the metric in the base unit; NaN if it is not known, or a quantile of too few values (see
-	// results.Enough).
+	// Of returns the metric in the base unit; NaN if it is not known, or a quantile of too few values.
 	Of func(results.Figures) float64
 }
 
 // Column is how the table of cells shows a metric.
 type Column struct {
-	Group, Title string // the two lines of its head
-	Unit         *Unit  // nil: the metric's own
-	Drop         int    // columns that do not fit are dropped from the highest on; 0: never
-	Classes      bool   // classes of clients have it as well
-
-	// Only reports whether a cell has the metric at all. The column is there if any cell has it; nil: always.
-	Only func(*results.Cell) bool
+	Group, Title string                   // the two lines of its head
+	Unit         *Unit                    // nil: the metric's own
+	Drop         int                      // columns that do not fit are dropped from the highest on; 0: never
+	Classes      bool                     // classes of clients have it as well
+	Only         func(*results.Cell) bool // the column is there if it is true of any cell; nil: always
 }
 
 // Values returns the metric of each trial, NaN where it is not known.
@@ -114,32 +107,6 @@ type Distribution struct {
 	Title  string
 	Better Better
 	About  string
-
-	columns columns
-}
-
-// columns are those of quantiles, by their names.
-type columns map[string]Column
-
-// metrics returns those of the distribution: its quantiles, mean and maximum.
-func (d Distribution) metrics() (all []*Metric) {
-	add := func(name string, of func(results.Latency) float64) {
-		m := &Metric{
-			Name: string(d.Metric) + "." + name, Unit: Duration, Better: d.Better, About: d.About,
-			Of: func(f results.Figures) float64 { return of(f.Latency[d.Metric]) },
-		}
-		if c, has := d.columns[name]; has {
-			c.Group, c.Title = d.Title, name
-			m.Column = &c
-		}
-		all = append(all, m)
-	}
-	for _, q := range Quantiles {
-		add(q.Name, func(l results.Latency) float64 { return l.Quantile(q.Q) })
-	}
-	add("mean", func(l results.Latency) float64 { return known(l.Count > 0, float64(l.Mean)) })
-	add("max", func(l results.Latency) float64 { return known(l.Count > 0, float64(l.Max)) })
-	return all
 }
 
 // Quantiles are those that records spell out.
@@ -147,10 +114,3 @@ var Quantiles = []struct {
 	Name string
 	Q    float64
 }{{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p999", 0.999}}
-
-func known(is bool, v float64) float64 {
-	if !is {
-		return math.NaN()
-	}
-	return v
-}

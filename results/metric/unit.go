@@ -12,15 +12,8 @@ import (
 
 // Unit is what a metric is counted in, and how people and programs write it. Values are always in the base unit.
 type Unit struct {
-	Word    string // the base unit, where a column says it
-	Suffix  string // of a metric's name in a CSV header: "_ns"
-	Example string // an amount as a threshold writes it
-
-	// Bench is what a name in Go's benchmark format has for the unit that benchstat scales, seconds or bytes. Scale is
-	// what a value is divided by; 0: nothing.
-	Bench string
-	Scale float64
-
+	Word     string // the base unit, where a column says it
+	Example  string // an amount as a threshold writes it
 	write    func(float64) string
 	suffixes []suffix // of amounts in a threshold, the largest first
 }
@@ -30,14 +23,14 @@ type suffix struct {
 	factor float64
 }
 
+var thousands = []suffix{{"M", 1e6}, {"k", 1e3}, {"", 1}}
+
 var (
 	// PerSecond is a rate.
-	PerSecond = &Unit{
-		Word: "1/s", Example: "50k", write: format.Three, suffixes: []suffix{{"M", 1e6}, {"k", 1e3}, {"", 1}},
-	}
+	PerSecond = &Unit{Word: "1/s", Example: "50k", write: format.Three, suffixes: thousands}
 	// Duration is a time in nanoseconds.
 	Duration = &Unit{
-		Word: "ns", Suffix: "_ns", Example: "20ms", Bench: "-sec", Scale: 1e9,
+		Word: "ns", Example: "20ms",
 		write:    func(v float64) string { return format.Duration(time.Duration(v)) },
 		suffixes: []suffix{{"m", 60e9}, {"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"µs", 1e3}, {"ns", 1}},
 	}
@@ -49,21 +42,21 @@ var (
 	// Share is from 0 to 1, and written as a percentage.
 	Share = &Unit{Word: "ratio", Example: "80%", write: format.Percent, suffixes: []suffix{{"%", 0.01}}}
 	// PerLock is any amount for one granted lock.
-	PerLock = &Unit{Word: "1/lock", Example: "2.5", write: format.Three, suffixes: []suffix{{"k", 1e3}, {"", 1}}}
+	PerLock = &Unit{Word: "1/lock", Example: "2.5", write: format.Three, suffixes: thousands}
 	// Micros is microseconds of CPU time for one granted lock.
 	Micros = &Unit{
-		Word: "us/lock", Suffix: "_us", Example: "20us", Bench: "-sec", Scale: 1e6,
+		Word: "us/lock", Example: "20us",
 		write:    func(v float64) string { return format.Three(v) + " µs" },
 		suffixes: []suffix{{"ms", 1e3}, {"us", 1}, {"µs", 1}},
 	}
 	// Count is how many.
 	Count = &Unit{
-		Word: "count", Example: "0", suffixes: []suffix{{"M", 1e6}, {"k", 1e3}, {"", 1}},
+		Word: "count", Example: "0", suffixes: thousands,
 		write: func(v float64) string { return format.Count(int64(v)) },
 	}
 	// Bytes is of memory.
 	Bytes = &Unit{
-		Word: "bytes", Suffix: "_bytes", Example: "64MB", Bench: "-B",
+		Word: "bytes", Example: "64MB",
 		write:    func(v float64) string { return format.Three(v/1e6) + " MB" },
 		suffixes: []suffix{{"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"B", 1}},
 	}

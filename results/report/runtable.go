@@ -93,11 +93,12 @@ func cellColumns() (all []cellColumn) {
 		wait("p50", 0.5), wait("p99", 0.99),
 	}
 	for _, m := range metric.All() {
-		if m.Column == nil {
+		column, has := metric.Columns[m.Name]
+		if !has {
 			continue
 		}
-		unit := cmp.Or(m.Column.Unit, m.Unit)
-		all = append(all, cellColumn{*m.Column, m.About, func(c *results.Cell, f results.Figures) string {
+		unit := cmp.Or(column.Unit, m.Unit)
+		all = append(all, cellColumn{column, m.About, func(c *results.Cell, f results.Figures) string {
 			if m.Name == "efficiency" && c.Beaten() {
 				return format.None // the bound is an estimate, and was too low
 			}
