@@ -45,7 +45,9 @@ var Axes = slices.Concat(
 			return map[bool]string{true: "partial"}[c.Partial() != ""]
 		}},
 		{Title: "kind", Load: true, Late: true, text: ServerKind},
-		{Title: "server", Late: true, text: func(c *results.Cell) string { return product(c.First().Server) }},
+		{Title: "server", Late: true, text: func(c *results.Cell) string {
+			return strings.TrimSpace(c.First().Server.Name + " " + c.First().Server.Version)
+		}},
 		{Title: "at", Late: true, text: func(c *results.Cell) string { return headed("at", Server(c)) }},
 		{Title: "classes", zero: "no classes", Load: true, Late: true, text: func(c *results.Cell) string {
 			return headed("classes", Classes(c.Plan()))

@@ -30,14 +30,12 @@ type Group struct {
 
 // NewRun groups and names cells. Loads of a cell each are best read side by side.
 func NewRun(cells []*results.Cell) *Run {
-	differs, others := Differing(cells), Axes
-	titles := values(cells, without(Axes, func(a Axis) bool { return !a.Load }))
-	loads := len(slices.Compact(slices.Sorted(slices.Values(titles))))
-	r := &Run{Cells: cells, Names: Names(cells), Rivals: len(cells) > 1 && loads < len(cells)}
+	differs, others, titles := Differing(cells), Axes, make([]string, len(cells))
+	loads := values(cells, without(Axes, func(a Axis) bool { return !a.Load }))
+	distinct := len(slices.Compact(slices.Sorted(slices.Values(loads))))
+	r := &Run{Cells: cells, Names: Names(cells), Rivals: distinct < len(cells)}
 	if r.Rivals {
-		others = without(Axes, func(a Axis) bool { return a.Load })
-	} else {
-		titles = make([]string, len(cells))
+		titles, others = loads, without(Axes, func(a Axis) bool { return a.Load })
 	}
 	for i, name := range distinguish(cells, titles, others) {
 		at := slices.IndexFunc(r.Groups, func(g Group) bool { return g.Title == titles[i] })
