@@ -18,7 +18,7 @@ import (
 
 // How much of many cells is shown. CSV and JSON have all of it.
 const (
-	fewNotes = 3    // without -v
+	fewRows  = 4    // without -v: of one cell its worst figures, of several the worst figure of each
 	manyRows = 40   // of a chart
 	mostRows = 1000 // with -v; more trials than that nobody runs
 )
@@ -26,33 +26,33 @@ const (
 // comparison is one while its document is built.
 type comparison struct {
 	*compare.Comparison
-	worst []compare.Judged // all that is judged, the worst first
+	worst []compare.Judged // all that is judged, cell by cell: the worst first
 	sides []*results.Cell  // a base and a head of each cell
 }
 
 // Comparison returns what became of metrics from base to head. The command compares again; empty: a run did more.
 func Comparison(c *compare.Comparison, command string) *Document {
-	t := comparison{Comparison: c, worst: c.Judged()}
+	t, place := comparison{Comparison: c, worst: c.Judged()}, map[int]int{}
+	for i, r := range slices.Backward(t.worst) {
+		place[r.Cell] = i
+	}
+	slices.SortStableFunc(t.worst, func(a, b compare.Judged) int { return place[a.Cell] - place[b.Cell] })
 	for _, cell := range c.Cells {
 		if len(cell.Base) > 0 && len(cell.Head) > 0 {
 			t.sides = append(t.sides, &results.Cell{Trials: cell.Base}, &results.Cell{Trials: cell.Head})
 		}
 	}
-	rows, notes := t.worst, t.notes()
-	if len(rows) > someRows {
-		quiet := func(r compare.Judged) bool { return r.Quiet() && !r.Threshold.Relative }
-		rows = slices.DeleteFunc(slices.Clone(rows), quiet)
+	rows, risks := slices.Clone(t.worst), &Table{Rows: t.notes()}
+	if len(c.Cells) > 1 {
+		rows = slices.CompactFunc(rows, func(a, b compare.Judged) bool { return a.Cell == b.Cell })
 	}
-	few := min(fewNotes, len(notes))
-	risks := facts("cells", t.tally(), "only in base", format.Few(c.Missing, fewNotes),
-		"only in head", format.Few(c.Added, fewNotes))
-	risks.Rows = append(risks.Rows, notes[:few]...)
+	rows = rows[:min(len(rows), fewRows)]
+	more := risks.rest(1+fewRows-len(rows), "note")
 	risks.fact(Plain, "next", t.next())
-	d := &Document{Command: "lockbench compare", Title: t.title(), When: t.compared()}
+	d := &Document{Command: "lockbench compare", Title: t.title(), When: t.when()}
 	d.Tone = cmp.Or(verdictTones[c.Verdict], Good)
-	d.add(Block{Table: t.table(t.together(rows[:min(len(rows), someRows)]), false)}, Block{Table: risks},
-		Block{Chart: t.chart()}, Block{Heading: "All metrics", Detail: true, Table: t.table(c.Results(), true)},
-		Block{Heading: "More notes", Detail: true, Table: &Table{Rows: notes[few:]}})
+	d.add(Block{Table: t.table(rows, false)}, Block{Table: risks}, Block{Chart: t.chart()},
+		Block{Heading: "All metrics", Detail: true, Table: t.table(c.Results(), true)}, more)
 	if len(t.sides) > 0 {
 		d.add(Block{Heading: "Environment", Detail: true, Table: environment(view.NewRun(t.sides))})
 	}
@@ -66,7 +66,7 @@ func Comparison(c *compare.Comparison, command string) *Document {
 var verdictMarks = map[compare.Verdict]string{compare.Regressed: "✗ ", compare.Inconclusive: "? ",
 	compare.Improved: "▲ ", compare.NotWorse: "✓ ", compare.Unchanged: "✓ "}
 
-// title returns the verdict, and what the worst was judged by: "✗ regressed: locks/s −12.5 % (−15.1 to −9.8 %), …".
+// title returns the verdict, and the worst that has it: "✗ regressed: 8 clients, locks/s −12.5 % (−15.1 to −9.8 %)".
 func (t *comparison) title() string {
 	text, passed := verdictMarks[t.Verdict]+string(t.Verdict), verdictTones[t.Verdict] == Plain
 	i := slices.IndexFunc(t.worst, func(r compare.Judged) bool { return r.Verdict == t.Verdict })
@@ -74,12 +74,12 @@ func (t *comparison) title() string {
 		text = "✗ mutual exclusion violated"
 	}
 	if i >= 0 && (!passed || len(t.Cells) == 1 && t.worst[i].Threshold.Relative) {
-		r, change := t.worst[i], " "+changeText(t.worst[i].Change)
+		r := t.worst[i]
+		what := r.Figure.Name + " " + changeText(r.Change)
 		if !r.Threshold.Relative || math.IsNaN(r.Change.Ratio) {
-			change = ": " + r.Why
+			what = r.Figure.Name + ": " + r.Why
 		}
-		text += ": " + strings.TrimPrefix(t.Cells[r.Cell].Label+", ", ", ") +
-			r.Figure.Name + change + ", threshold " + r.Threshold.Allowed()
+		text += ": " + strings.TrimPrefix(t.Cells[r.Cell].Label+", ", ", ") + what
 	}
 	if len(t.Missing) > 0 {
 		text += " · " + format.Plural(len(t.Missing), "cell") + " only in the base"
@@ -88,80 +88,53 @@ func (t *comparison) title() string {
 }
 
 // changeText returns a change with its interval: "−12.5 % (−15.1 to −9.8 %)".
-func changeText(c stats.Change) string {
-	return strings.TrimSuffix(format.Change(c.Ratio-1)+" ("+interval(c)+")", " ("+format.None+")")
-}
+func changeText(c stats.Change) string { return between(c.Ratio, c.Low, c.High, changeOf) }
 
-// interval returns that of a change, or a dash.
-func interval(c stats.Change) string {
-	if math.IsNaN(c.Low) || math.IsNaN(c.High) {
-		return format.None
-	}
-	return strings.TrimSuffix(format.Change(c.Low-1), " %") + " to " + format.Change(c.High-1)
-}
+func changeOf(ratio float64) string { return format.Change(ratio - 1) }
 
-// compared returns what was compared with what, and what all trials have in common.
-func (t *comparison) compared() string {
-	names := "base " + t.Base.Name + " → head " + t.Head.Name
+// when returns what was compared with what, how many cells have which verdict, and what all trials have in common.
+func (t *comparison) when() string {
+	names, trials, tally := t.Base.Name+" → "+t.Head.Name, fmt.Sprintf("%d + %d trials", t.Base.Trials, t.Head.Trials), ""
 	if t.Base.Name == t.Head.Name {
-		names = "base → head, both " + t.Base.Name
+		names = t.Base.Name + ", both sides"
 	}
-	if names += fmt.Sprintf(" · %d + %d trials", t.Base.Trials, t.Head.Trials); t.Paired {
-		names += " in turns"
+	if t.Paired {
+		trials += " in turns"
 	}
-	if len(t.sides) == 0 {
-		return names
-	}
-	run, load := view.NewRun(t.sides), ""
-	if len(run.Groups) == 1 {
-		load = run.Groups[0].Load
-	}
-	return format.Join(names, load, inCommon(run))
-}
-
-// tally counts cells by their verdict; it is empty of a single one.
-func (t *comparison) tally() (text string) {
 	for _, v := range compare.Verdicts {
 		of := slices.DeleteFunc(slices.Clone(t.Cells), func(c compare.Cell) bool { return c.Verdict != v })
 		if len(of) > 0 && len(t.Cells) > 1 {
-			text += fmt.Sprintf(" · %d %s", len(of), v)
+			tally += fmt.Sprintf(", %d %s", len(of), v)
 		}
 	}
-	return strings.TrimPrefix(text, " · ")
+	return format.Join(names, trials, strings.TrimPrefix(tally, ", "), asked(t.sides))
 }
 
-// together puts results of a cell next to each other, the cell with the worst first.
-func (t *comparison) together(list []compare.Judged) []compare.Judged {
-	kept, rank := map[*compare.Result]bool{}, map[int]int{}
-	for i, r := range list {
-		kept[r.Result], rank[r.Cell] = true, max(rank[r.Cell], len(list)-i)
-	}
-	all := slices.DeleteFunc(t.Results(), func(r compare.Judged) bool { return !kept[r.Result] })
-	slices.SortStableFunc(all, func(a, b compare.Judged) int { return rank[b.Cell] - rank[a.Cell] })
-	return all
+// asked returns the design and the load that cells share.
+func asked(cells []*results.Cell) string {
+	return view.Common(cells, func(a view.Axis) bool {
+		return a.Late || slices.Contains([]string{"revision", "partial"}, a.Title)
+	})
 }
 
-// thresholdText returns what must not come true: "< −5 %".
-func thresholdText(l *compare.Threshold) string {
-	return map[bool]string{true: "< ", false: "> "}[l.Less] + l.Allowed()
-}
-
-// table returns a row a result. In full it has p, the trials a side that would tell, and why the verdict is what it is.
+// table returns a row a result. In full cells have headings, and there is p, the trials a side that would tell, and why
+// the verdict is what it is.
 func (t *comparison) table(rows []compare.Judged, full bool) *Table {
-	table := columns("", "base", "head", "change", "95 % interval", "threshold", "verdict", "p", "trials", "because")
-	for i, drop := range []int{0, 3, 3, 0, 1, 2, 0, 5, 4, 6} {
-		table.Columns[i].Drop, table.Columns[i].Left = drop, i == 0 || i == 6 || i == 9
+	titles := []string{"", "metric", "base", "head", "change", "verdict", "p", "trials", "because"}
+	titles = titles[:map[bool]int{false: 6, true: 9}[full]]
+	table := columns(titles...)
+	for i := range titles {
+		table.Columns[i].Drop = []int{0, 0, 1, 1, 0, 0, 3, 2, 4}[i]
+		table.Columns[i].Left = slices.Contains([]int{0, 1, 5, 8}, i)
+		table.Columns[i].About = []string{4: "95 % interval: Moses; of pairs: Hodges and Lehmann",
+			6: "Mann-Whitney; of pairs: Wilcoxon; adjusted by Holm", 7: "a side that would tell", 8: ""}[i]
 	}
-	table.Columns[4].About = "Moses; of pairs: Hodges and Lehmann"
-	table.Columns[7].About = "Mann-Whitney; of pairs: Wilcoxon; adjusted by Holm"
-	table.Columns[8].About = "a side that would tell"
-	table.Columns = table.Columns[:map[bool]int{false: 7, true: 10}[full]]
 	last := -1
 	for _, r := range rows[:min(len(rows), mostRows)] {
-		c, l, unit := r.Change, r.Threshold, r.Figure.Unit
-		base, head, threshold, verdict, p := c.Base.Median, c.Head.Median, format.None, "", c.P
+		c, l, unit, p := r.Change, r.Threshold, r.Figure.Unit, r.Change.P
+		base, head, first, name, verdict := c.Base.Median, c.Head.Median, r.Figure.Name, format.None, ""
 		if l != nil {
-			threshold, verdict, p = thresholdText(l), verdictMarks[r.Verdict]+string(r.Verdict), r.P
+			first, verdict, p = l.String(), verdictMarks[r.Verdict]+cmp.Or(string(r.Reason), string(r.Verdict)), r.P
 			if unit == metric.Count && !l.Relative && !l.Less { // the worst trial is judged
 				base, head = c.Base.Max, c.Head.Max
 			}
@@ -169,29 +142,36 @@ func (t *comparison) table(rows []compare.Judged, full bool) *Table {
 		if r.Within() {
 			verdict = "~ worse within"
 		}
-		row := table.row(r.Figure.Name, unit.Format(base), unit.Format(head), format.Change(c.Ratio-1), interval(c),
-			threshold, verdict, strings.Replace(format.P(p), "NaN", format.None, 1),
-			known(float64(r.Needed), metric.Count.Format), r.Why)
-		row.Tone, row.Cells = verdictTones[r.Verdict], row.Cells[:len(table.Columns)]
-		if row.Cells[6].Tone = row.Tone; r.Cell != last {
-			row.Group, last = t.Cells[r.Cell].Label, r.Cell
+		label := t.Cells[r.Cell].Label
+		if !full && label != "" {
+			first, name = label, first
 		}
-		if r.Reason != "" {
-			row.Marks = []Mark{{Code: string(r.Reason), Line: r.Reason.About(), Tone: Warn}}
+		texts := []string{first, name, unit.Format(base), unit.Format(head), changeText(c), verdict,
+			strings.Replace(format.P(p), "NaN", format.None, 1), known(float64(r.Needed), metric.Count.Format), r.Why}
+		row := table.row(texts[:len(titles)]...)
+		row.Tone = verdictTones[r.Verdict]
+		if row.Cells[5].Tone = row.Tone; full && r.Cell != last {
+			row.Group, last = label, r.Cell
 		}
 	}
 	return dense(table)
 }
 
-// notes returns a fact for each note, violations first; cells with the same note share it.
+// notes returns what limits the comparison, violations first; cells with the same note share it.
 func (t *comparison) notes() []Row {
 	var cells view.Grouped[string, string]
+	list := &Table{}
+	list.fact(Warn, "only in base", format.Few(t.Missing, 1))
+	for _, reason := range t.Reasons() {
+		if reason != compare.Missing {
+			list.fact(Warn, string(reason), reason.About())
+		}
+	}
 	for _, c := range append([]compare.Cell{{Notes: t.Notes}}, t.Cells...) {
 		for _, note := range c.Notes {
 			cells.Add(note, c.Label)
 		}
 	}
-	list := &Table{}
 	for _, note := range cells.Keys {
 		code, text, _ := strings.Cut(note, ": ")
 		if of := format.Few(cells.Of[note], 1); of != "" {
@@ -199,6 +179,7 @@ func (t *comparison) notes() []Row {
 		}
 		list.fact(map[bool]Tone{true: Bad}[code == "violated"], code, text)
 	}
+	list.fact(Plain, "only in head", format.Few(t.Added, 1))
 	rank := map[string]int{"violated": 2, "violations": 1}
 	slices.SortStableFunc(list.Rows, func(a, b Row) int { return rank[b.Cells[0].Text] - rank[a.Cells[0].Text] })
 	return list.Rows
@@ -235,11 +216,10 @@ func (t *comparison) next() string {
 
 // chart returns the changes that are judged.
 func (t *comparison) chart() *Chart {
-	c := &Chart{Kind: Changes, Name: "changes", Title: "Changes from base to head", Uprights: []Line{{1, "no change"}}}
-	c.X = Axis{Name: "change · line: 95 % interval", Log: true}
-	c.X.Label = func(v float64) string { return format.Change(v - 1) }
+	c := &Chart{Kind: Changes, Name: "changes", Title: "Changes from base to head",
+		X: Axis{Name: "change · line: 95 % interval", Log: true, Label: changeOf}, Uprights: []Line{{1, "no change"}}}
 	last := -1
-	for _, r := range t.together(t.worst) {
+	for _, r := range t.worst {
 		change := r.Change
 		if !(change.Ratio > 0) || math.IsInf(change.Ratio, 0) || !r.Threshold.Relative || len(c.Series) == manyRows {
 			continue

@@ -178,3 +178,11 @@ func (t *Table) row(texts ...string) *Row {
 	t.Rows = append(t.Rows, Row{Cells: cells})
 	return &t.Rows[len(t.Rows)-1]
 }
+
+// rest takes all rows but the first out of a table, and returns them as details: "3 more locks".
+func (t *Table) rest(first int, noun string) Block {
+	more := *t
+	first = max(0, min(first, len(t.Rows)))
+	t.Rows, more.Rows = t.Rows[:first:first], t.Rows[first:]
+	return Block{Heading: format.Plural(len(more.Rows), "more "+noun), Detail: true, Table: &more}
+}

@@ -39,6 +39,16 @@ func known(v float64, write func(float64) string) string {
 	return write(v)
 }
 
+// between writes a value with its interval, if it has one: "3,470/s (3,300 to 3,640/s)".
+func between(v, low, high float64, write func(float64) string) string {
+	if !(low < high) {
+		return write(v)
+	}
+	from, to := write(low), write(high)
+	unit := to[strings.LastIndexAny(to, "0123456789")+1:]
+	return write(v) + " (" + strings.TrimSuffix(from, unit) + " to " + to + ")"
+}
+
 // figure is something that is known, or is not: an empty text.
 type figure struct{ title, text string }
 
