@@ -17,18 +17,21 @@ import (
 	"github.com/lockbench/lockbench/results/view"
 )
 
-// listedPoints is how many points of all cells together have a row without -v.
-const listedPoints = 8
+// newestPoints is how many points of all cells have a row without -v.
+const newestPoints = 5
 
 // point is one revision on one day.
 type point struct{ day, revision string }
 
-func pointOf(r *results.Record) point {
-	return point{r.Started.UTC().Format(time.DateOnly), cmp.Or(r.Env.Revision, r.Env.Lockbench)}
+// past is the records of one plan on one kind of server and machine.
+type past struct {
+	at     view.Grouped[point, *results.Record]
+	rows   []Row   // one for each point
+	line   Series  // through its locks/s
+	change float64 // of its locks/s at the last point; infinite if it is not known
 }
 
-// History returns what plans gave over revisions, each on one kind of server and machine. Records of runs that ended
-// early are left out.
+// History returns what plans gave over revisions. Records of runs that ended early are left out.
 func History(cells []*results.Cell) *Document {
 	var trials []*results.Record
 	for _, c := range cells {
@@ -36,50 +39,52 @@ func History(cells []*results.Cell) *Document {
 	}
 	slices.SortStableFunc(trials, func(a, b *results.Record) int { return a.Started.Compare(b.Started) })
 	whole := slices.DeleteFunc(slices.Clone(trials), func(r *results.Record) bool { return r.Partial != "" })
-	var pasts view.Grouped[string, *results.Record]
+	var points []point
 	var samples []*results.Cell
-	var all []point
+	var pasts []*past
+	of := map[string]*past{}
 	for _, r := range whole {
 		sample := sampleOf(r)
 		key, _ := json.Marshal(sample) // it has been read from JSON
-		if pasts.Of[string(key)] == nil {
+		if of[string(key)] == nil {
+			of[string(key)] = &past{}
+			pasts = append(pasts, of[string(key)])
 			samples = append(samples, &results.Cell{Trials: []*results.Record{sample}})
 		}
-		if pasts.Add(string(key), r); !slices.Contains(all, pointOf(r)) {
-			all = append(all, pointOf(r))
+		here := point{r.Started.UTC().Format(time.DateOnly), cmp.Or(r.Env.Revision, r.Env.Lockbench)}
+		if of[string(key)].at.Add(here, r); !slices.Contains(points, here) {
+			points = append(points, here)
 		}
 	}
-	common := view.Common(samples, func(a view.Axis) bool {
-		return slices.Contains([]string{"at", "io-timeout", "node-timeout"}, a.Title)
-	})
-	d := &Document{Command: "lockbench history", Title: format.Plural(len(samples), "cell") + " over revisions",
-		When: format.Join(format.Plural(len(all), "point"), common)}
-	c := &Chart{Name: "history", Title: "locks/s over revisions"}
-	c.X, c.Y = Axis{Name: "revision"}, Axis{Name: "locks/s", Label: metric.PerSecond.Format}
-	for i := 0; i < len(all); i += 1 + len(all)/6 {
-		c.X.Ticks = append(c.X.Ticks, Line{float64(i), shortRevision(all[i].revision)})
-	}
-	last := columns("date", "revision", "n", "locks/s", "change", "p99", "change")
-	last.Columns[1].Left, last.Columns[2].About, last.Columns[6].Drop = true, "trials; the figures are medians", 1
-	last.Columns[5].About = "of the wait; in an open loop of the response"
-	every := &Table{Columns: last.Columns}
+	first := map[bool]int{true: 1}[len(pasts) == 1] // column: one cell needs no name
 	for i, name := range view.Names(samples) {
-		rows, line := pointRows(pasts.Of[pasts.Keys[i]], all)
-		line.Name = name
-		c.Series = append(c.Series, line)
-		listed := slices.Clone(rows[max(0, len(rows)-max(2, listedPoints/len(samples))):])
-		if len(samples) > 1 {
-			rows[0].Group, listed[0].Group = line.Name, line.Name
-		} else {
-			newest := rows[len(rows)-1].Cells
-			d.Title = fmt.Sprintf("%s locks/s at %s · change %s", newest[3].Text, newest[1].Text, newest[4].Text)
-		}
-		last.Rows, every.Rows = append(last.Rows, listed...), append(every.Rows, rows...)
+		pasts[i].tell(name, points, first)
 	}
-	left := format.Labelled("partial records", int64(len(trials)-len(whole)))
-	d.add(Block{Table: last}, Block{Table: facts("left out", left)}, Block{Chart: c})
-	if len(every.Rows) > len(last.Rows) {
-		d.add(Block{Heading: "All points", Detail: true, Table: every})
+	slices.SortStableFunc(pasts, func(a, b *past) int { return cmp.Compare(a.change, b.change) })
+	t := columns([]string{"cell", "date", "revision", "trials", "locks/s", "p99"}[first:]...)
+	t.Columns[1].Left, t.Columns[2-first].Left = true, true
+	t.Columns[4-first].About, t.Columns[5-first].About = "median, and its change", "of the wait, or in an open loop of the response"
+	c := &Chart{Name: "history", Title: "locks/s over revisions", X: Axis{Name: "revision"},
+		Y: Axis{Name: "locks/s", Label: metric.PerSecond.Format}}
+	for i := 0; i < len(points); i += 1 + len(points)/6 {
+		c.X.Ticks = append(c.X.Ticks, Line{float64(i), shortRevision(points[i].revision)})
+	}
+	newest, each := *t, max(1, newestPoints/len(pasts))
+	for _, p := range pasts {
+		newest.Rows = append(newest.Rows, p.rows[max(0, len(p.rows)-each):]...)
+		t.Rows, c.Series = append(t.Rows, p.rows...), append(c.Series, p.line)
+	}
+	newest.rest(newestPoints, "")
+	last := pasts[0].rows[len(pasts[0].rows)-1].Cells
+	d := &Document{Command: "lockbench history"}
+	if d.Title = last[4-first].Text + " locks/s at " + last[2-first].Text; len(pasts) > 1 {
+		d.Title = fmt.Sprintf("%d cells · %s: %s", len(pasts), spaced(last[0].Text), d.Title)
+	}
+	d.When = format.Join(format.Plural(len(points), "point"), asked(samples),
+		format.Labelled("without partial records:", int64(len(trials)-len(whole))))
+	d.add(Block{Table: &newest}, Block{Chart: c})
+	if len(t.Rows) > len(newest.Rows) {
+		d.add(Block{Heading: "All points", Detail: true, Table: t})
 	}
 	return d
 }
@@ -96,41 +101,41 @@ func sampleOf(r *results.Record) *results.Record {
 	return s
 }
 
-// pointRows returns a row for each point, and the line through its locks/s. A change is one from the last known figure.
-func pointRows(trials []*results.Record, all []point) (rows []Row, line Series) {
-	var at view.Grouped[point, *results.Record]
-	for _, r := range trials {
-		at.Add(pointOf(r), r)
-	}
-	tail := "acquire.p99"
-	if c := (&results.Cell{Trials: trials}); c.Open() {
-		tail = "response.p99"
-	}
+// tell makes the rows of a past, with the columns from the first on, and its line. A change is one from the last known
+// figure.
+func (p *past) tell(name string, points []point, first int) {
 	var t Table
-	before := map[string]float64{"locks/s": math.NaN(), tail: math.NaN()}
-	for _, here := range at.Keys {
-		trials := at.Of[here]
-		texts := []string{here.day, shortRevision(here.revision), strconv.Itoa(len(trials))}
-		for _, name := range []string{"locks/s", tail} {
+	before := map[string]float64{}
+	for _, here := range p.at.Keys {
+		c, tail := &results.Cell{Trials: p.at.Of[here]}, "acquire.p99"
+		if c.Open() {
+			tail = "response.p99"
+		}
+		figure := func(name string) (v, change float64, text string) {
 			m, _ := metric.Named(name)
-			v := stats.Of(m.Values(trials)).Median
-			texts = append(texts, m.Unit.Format(v), format.Change(v/before[name]-1))
-			if !math.IsNaN(v) {
+			v, change = stats.Of(m.Values(c.Trials)).Median, math.Inf(1)
+			if text = m.Unit.Format(v); before[name] > 0 && v > 0 {
+				change = v/before[name] - 1
+				text += " (" + format.Change(change) + ")"
+			}
+			if v > 0 {
 				before[name] = v
 			}
-			if name != tail {
-				line.Points = append(line.Points, Point{X: float64(slices.Index(all, here)), Y: v})
-			}
+			return v, change, text
 		}
-		row := t.row(texts...)
-		if n := (&results.Cell{Trials: trials}).Broken(); n > 0 {
+		rate, change, text := figure("locks/s")
+		_, _, wait := figure(tail)
+		p.change, p.line.Points = change, append(p.line.Points, Point{X: float64(slices.Index(points, here)), Y: rate})
+		texts := []string{name, here.day, shortRevision(here.revision), strconv.Itoa(len(c.Trials)), text, wait}
+		row := t.row(texts[first:]...)
+		if n := c.Broken(); n > 0 {
 			row.Marks = append(row.Marks, Mark{"violated", format.Count(n), "two clients held a key at once", Bad})
 		}
-		if slices.ContainsFunc(trials, func(r *results.Record) bool { return r.Generator.Saturated }) {
+		if slices.ContainsFunc(c.Trials, func(r *results.Record) bool { return r.Generator.Saturated }) {
 			row.Marks = append(row.Marks, Mark{"saturated", "", "lockbench was at its limit", Warn})
 		}
 	}
-	return t.Rows, line
+	p.rows, p.line.Name = t.Rows, name
 }
 
 // shortRevision returns a revision as it fits into a column: of a build without a tag the hash.

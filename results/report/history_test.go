@@ -47,7 +47,7 @@ func TestHistory(t *testing.T) {
 	}
 	golden(t, "history", History([]*results.Cell{{Trials: recs}}))
 	d := History([]*results.Cell{{Trials: recs[:6]}})
-	if !strings.HasPrefix(d.Title, "8,010 locks/s at night-1 · change −0.1 %") || len(d.Blocks) != 3 {
+	if !strings.HasPrefix(d.Title, "8,010 (−0.1 %) locks/s at night-1") || len(d.Blocks) != 2 {
 		t.Errorf("one cell: %s", dump(d))
 	}
 	many := nights()
@@ -57,7 +57,7 @@ func TestHistory(t *testing.T) {
 		many = append(many, &r)
 	}
 	d = History([]*results.Cell{{Trials: many}})
-	if all := d.Blocks[len(d.Blocks)-1]; !all.Detail || len(all.Table.Rows) != 40 || len(d.Blocks[0].Table.Rows) != 8 {
+	if all := d.Blocks[len(d.Blocks)-1]; !all.Detail || len(all.Table.Rows) != 40 || len(d.Blocks[0].Table.Rows) != 4 {
 		t.Errorf("many points: %s", dump(d))
 	}
 }
