@@ -125,16 +125,14 @@ type label struct {
 func (p *plot) lines() {
 	const gutter, leastHeight = 1.4, 14.0
 	ticks, labels := p.ys.ticks(6), make([]label, len(p.ch.Series))
-	room, names, height, colour := 0.36*p.width, 1.0, 0.0, 0
+	room, names, height, colours := 0.36*p.width, 1.0, 0.0, map[bool]int{}
 	for i, s := range p.ch.Series {
-		if !s.Dashed || i == 0 { // one that is dashed has the colour of the line before it
-			colour = colour%8 + 1
-		}
+		colours[s.Dashed] = colours[s.Dashed]%8 + 1
 		lines := wrap(s.Name, room)
 		for _, line := range lines {
 			names = max(names, gutter+1.1*measure(line))
 		}
-		labels[i] = label{name: s.Name, class: cmp.Or(tones[s.Tone], fmt.Sprint("s", colour)),
+		labels[i] = label{name: s.Name, class: cmp.Or(tones[s.Tone], fmt.Sprint("s", colours[s.Dashed])),
 			height: lineHeight * float64(len(lines))}
 		height += labels[i].height
 	}

@@ -122,7 +122,7 @@ type Series struct {
 	Tone   Tone
 	Text   string  // beside a row: its value
 	Bound  float64 // of a bar: what could be reached at most; of a change: its threshold; 0: not known
-	Dashed bool    // in the colour of the line before it
+	Dashed bool    // the first one has the colour of the first line that is not, and so on
 	Signs  bool    // points that no line connects
 }
 

@@ -40,15 +40,14 @@ func Pictures(cells []*results.Cell) []Chart {
 }
 
 // rows adds a row a cell, load by load and the best first, if its value or the lower end is known.
-func (c *Chart) rows(v *view.Run, row func(*results.Cell) (p Point, text string, bound float64)) {
+func (c *Chart) rows(v *view.Run, row func(*results.Cell) Series) {
 	for _, g := range v.Groups {
 		group := g.Title
 		for _, i := range sequence(v, g) {
-			p, text, bound := row(g.Cells[i])
-			if len(c.Series) < mostBars && (p.X > 0 || p.Low > 0) {
-				c.Series = append(c.Series, Series{Group: group, Name: newCurve(g.Short[i], g.Cells[i]).Name,
-					Tone: toneOf(g.Cells[i]), Points: []Point{p}, Text: text, Bound: bound})
-				group = ""
+			s := row(g.Cells[i])
+			if p := s.Points[0]; len(c.Series) < mostBars && (p.X > 0 || p.Low > 0) {
+				s.Group, s.Name, s.Tone = group, newCurve(g.Short[i], g.Cells[i]).Name, toneOf(g.Cells[i])
+				c.Series, group = append(c.Series, s), ""
 			}
 		}
 	}
@@ -59,21 +58,21 @@ func throughput(v *view.Run) Chart {
 	const far = 1.5 // times the rate: a bound beyond that would make all bars short
 	c := Chart{Kind: Bars, Name: "throughput", Title: "Throughput", X: Axis{Label: format.Three,
 		Name: "locks/s, and p99 of the wait · line: trials · dotted: bound"}}
-	c.rows(v, func(cell *results.Cell) (p Point, text string, bound float64) {
-		p.X = cell.Rate.Median
+	c.rows(v, func(cell *results.Cell) Series {
+		p := Point{X: cell.Rate.Median}
 		if e := view.Rate(cell); e.Known() {
 			p.Low, p.High = e.Low, e.High
 		} else if e.N > 1 {
 			p.Low, p.High = e.Min, e.Max
 		}
-		text = format.Three(p.X)
+		s := Series{Points: []Point{p}, Text: format.Three(p.X)}
 		if t := view.P99(cell); t > 0 {
-			text += " · " + duration(t)
+			s.Text += " · " + duration(t)
 		}
 		if b := cell.Bound; b.By == "keys" && b.LocksPerS < far*p.X && cell.Breaches() == 0 {
-			bound = b.LocksPerS
+			s.Bound = b.LocksPerS
 		}
-		return p, text, bound
+		return s
 	})
 	return c
 }
@@ -81,14 +80,14 @@ func throughput(v *view.Run) Chart {
 // spans is a latency of each cell. Of too few values for a p99 only the median is drawn.
 func spans(v *view.Run, name, title string, of func(*results.Cell) results.Metric) Chart {
 	c := Chart{Kind: Spans, Name: name, Title: title, X: Axis{Name: "p50 → p99 → longest", Log: true, Label: duration}}
-	c.rows(v, func(cell *results.Cell) (Point, string, float64) {
+	c.rows(v, func(cell *results.Cell) Series {
 		l := cell.Latency[of(cell)]
 		p := Point{Low: l.Quantile(0.5), X: l.Quantile(0.99), High: float64(l.Max)}
-		if p.X > 0 {
-			return p, "p99 " + duration(p.X), 0
+		text := "p99 " + duration(p.X)
+		if math.IsNaN(p.X) {
+			p.High, text = p.X, "p50 "+duration(p.Low)
 		}
-		p.High = math.NaN()
-		return p, "p50 " + duration(p.Low), 0
+		return Series{Points: []Point{p}, Text: text}
 	})
 	return c
 }
@@ -141,21 +140,17 @@ func (c *Chart) add(lines ...Series) {
 	}
 }
 
-// addWaits adds a line of what clients feel. In an open loop that is the response, from when an arrival was due; beside
-// it may stand the acquisition, from when a client was free for it.
-func (c *Chart) addWaits(of curve, both bool, points func(*results.Cell, results.Latency) []Point) {
-	wait, acquire := of.Series, of.Series
-	for _, cell := range of.cells {
-		wait.Points = append(wait.Points, points(cell, cell.Latency[view.Waiting(cell)])...)
-		acquire.Points = append(acquire.Points, points(cell, cell.Latency[results.Acquire])...)
+// draw adds a line a curve, with the points of its cells, and says what of them it is. That of the acquisition, from
+// when a client was free for an arrival, is dashed; the response is from when that was due.
+func (c *Chart) draw(all []curve, what string, points func(*results.Cell) []Point) {
+	for _, l := range all {
+		s := l.Series
+		s.Name, s.Dashed = strings.Trim(s.Name+" · "+what, " ·"), what == "acquire"
+		for _, cell := range l.cells {
+			s.Points = append(s.Points, points(cell)...)
+		}
+		c.add(s)
 	}
-	if !both {
-		c.add(wait)
-		return
-	}
-	whose := strings.TrimPrefix(of.Name+" · ", " · ")
-	wait.Name, acquire.Name, acquire.Dashed = whose+"response", whose+"acquire", true
-	c.add(wait, acquire)
 }
 
 // overNumbers are throughput and wait over each setting of which lines have three values or more.
@@ -167,18 +162,11 @@ func overNumbers(v *view.Run) (all []Chart) {
 		}
 		name := cmp.Or(map[string]string{"rate": "arrivals/s"}[s.Name], strings.ReplaceAll(s.Name, "-", " "))
 		rates, waits := rateAndWait(s.Name, Axis{Name: name, Label: format.Three})
-		var values []float64
-		for _, l := range linesOver(v.Cells, s) {
-			rate := l.Series
-			for _, c := range l.cells {
-				values = append(values, numberOf(c, s))
-				rate.Points = append(rate.Points, Point{numberOf(c, s), c.Rate.Median, c.Rate.Min, c.Rate.Max})
-			}
-			rates.add(rate)
-			waits.addWaits(l, s.Name == "rate", func(c *results.Cell, l results.Latency) []Point {
-				return []Point{{X: numberOf(c, s), Y: l.Quantile(0.99)}}
-			})
-		}
+		lines, values := linesOver(v.Cells, s), []float64(nil)
+		rates.draw(lines, "", func(c *results.Cell) []Point {
+			values = append(values, numberOf(c, s))
+			return []Point{{numberOf(c, s), c.Rate.Median, c.Rate.Min, c.Rate.Max}}
+		})
 		slices.Sort(values)
 		for _, v := range slices.Compact(values) {
 			rates.X.Ticks = append(rates.X.Ticks, Line{At: v})
@@ -190,10 +178,17 @@ func overNumbers(v *view.Run) (all []Chart) {
 		if waits.X = rates.X; len(rates.X.Ticks) < 3 {
 			continue
 		}
-		if s.Name == "rate" { // theirs is that of the arrivals
-			rates, waits = waits, rates
+		p99 := func(c *results.Cell) []Point { return []Point{{X: numberOf(c, s), Y: view.P99(c)}} }
+		if s.Name != "rate" {
+			waits.draw(lines, "", p99)
+			all = append(all, rates, waits)
+			continue
 		}
-		all = append(all, rates, waits)
+		waits.draw(lines, "response", p99)
+		waits.draw(lines, "acquire", func(c *results.Cell) []Point {
+			return []Point{{X: numberOf(c, s), Y: c.Latency[results.Acquire].Quantile(0.99)}}
+		})
+		all = append(all, waits, rates) // their rate is that of the arrivals
 	}
 	return all
 }
@@ -213,44 +208,38 @@ func numberOf(c *results.Cell, s spec.Setting) float64 {
 // linesOver returns lines of cells that differ in a setting alone, by its value. Of more than there is room for those
 // stay whose load has the most contention.
 func linesOver(cells []*results.Cell, s spec.Setting) (lines []curve) {
+	cells = slices.DeleteFunc(slices.Clone(cells), func(c *results.Cell) bool {
+		other := math.IsNaN(numberOf(c, s)) || c.Plan().Classes != nil || s.Name == "rate" && !c.Open()
+		return other || c.Rate.Median <= 0 || c.Partial() != ""
+	})
+	slices.SortStableFunc(cells, func(a, b *results.Cell) int { return cmp.Compare(numberOf(a, s), numberOf(b, s)) })
 	var alike view.Grouped[string, *results.Cell]
-	number := func(a, b *results.Cell) int { return cmp.Compare(numberOf(a, s), numberOf(b, s)) }
-	for _, c := range slices.SortedStableFunc(slices.Values(cells), number) {
-		others := ""
-		for _, a := range view.Axes {
-			if a.Title != s.Name && !slices.Contains(s.Implies, a.Title) {
-				others += a.Value(c) + "\x00"
-			}
-		}
-		whole := c.Rate.Median > 0 && c.Partial() == "" && c.Plan().Classes == nil
-		if whole && !math.IsNaN(numberOf(c, s)) && (s.Name != "rate" || c.Open()) {
-			alike.Add(others, c)
-		}
+	for i, name := range view.Names(cells, append([]string{s.Name}, s.Implies...)...) {
+		name, _, _ = strings.Cut(name, " #") // which tells cells apart that are alike
+		alike.Add(name, cells[i])
 	}
-	keys := slices.DeleteFunc(alike.Keys, func(key string) bool { return len(alike.Of[key]) < 2 })
-	last := func(key string) *results.Cell { return alike.Of[key][len(alike.Of[key])-1] }
-	slices.SortStableFunc(keys, func(a, b string) int { return -view.Contention(last(a), last(b)) })
-	keys = keys[:min(mostLines, len(keys))]
-	var ends []*results.Cell
-	for _, key := range keys {
-		ends = append(ends, last(key))
-	}
-	for i, name := range view.Names(ends, s.Name) {
-		if len(ends) == 1 {
+	for _, name := range alike.Keys {
+		of := alike.Of[name]
+		if len(alike.Keys) == 1 {
 			name = ""
 		}
-		lines = append(lines, newCurve(name, alike.Of[keys[i]]...))
+		if len(of) > 1 {
+			lines = append(lines, newCurve(name, of...))
+		}
 	}
-	return lines
+	last := func(l curve) *results.Cell { return l.cells[len(l.cells)-1] }
+	slices.SortStableFunc(lines, func(a, b curve) int { return -view.Contention(last(a), last(b)) })
+	return lines[:min(mostLines, len(lines))]
 }
 
 // percentiles are the waits of a few cells by nines. One cell of an open loop has its acquisition beside the response.
 func percentiles(lines []curve) Chart {
 	c := Chart{Name: "percentiles", Title: "Wait by percentile", X: Axis{Name: "share of the grants that took no longer"},
 		Y: Axis{Name: "wait", Log: true, Label: duration}}
-	for _, l := range lines {
-		both := len(lines) == 1 && view.Waiting(l.cells[0]) == results.Response
-		c.addWaits(l, both, func(_ *results.Cell, l results.Latency) []Point { return nines(l) })
+	c.draw(lines, "", func(c *results.Cell) []Point { return nines(c.Latency[view.Waiting(c)]) })
+	if len(lines) == 1 && view.Waiting(lines[0].cells[0]) == results.Response {
+		c.Series[0].Name = "response"
+		c.draw(lines, "acquire", func(c *results.Cell) []Point { return nines(c.Latency[results.Acquire]) })
 	}
 	for nines, name := range []string{"50 %", "90 %", "99 %", "99.9 %", "99.99 %", "99.999 %", "99.9999 %"} {
 		c.X.Ticks = append(c.X.Ticks, Line{max(math.Log10(2), float64(nines)), name})
