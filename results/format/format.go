@@ -116,12 +116,10 @@ func P(p float64) string {
 	return fmt.Sprintf("%.3f", p)
 }
 
-var invisible = []*unicode.RangeTable{unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Noncharacter_Code_Point}
-
 // Visible returns r, or a blank for what a terminal or a page obeys instead of showing it: control characters, those
 // that turn the direction of text, and what is no character.
 func Visible(r rune) rune {
-	if r == utf8.RuneError || unicode.In(r, invisible...) {
+	if r == utf8.RuneError || !unicode.IsGraphic(r) {
 		return ' '
 	}
 	return r
