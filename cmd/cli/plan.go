@@ -118,7 +118,9 @@ var answers = kind[*capacity.Answer]{
 		{name: tableFormat, about: "the answer, and a table of the candidates"},
 		{name: markdownFormat, about: "the same for a comment"},
 		{name: htmlFormat, about: "one page with charts, which needs no other file"},
-		{name: "json", about: "all of it, for programs", write: export.PlanJSON},
+		{name: "json", about: "all of it, for programs", write: func(w io.Writer, a *capacity.Answer) error {
+			return export.JSON(w, a.Known()) // what is not known is 0 or absent
+		}},
 	},
 }
 

@@ -87,7 +87,7 @@ func finished(t *testing.T, line string) string {
 		t.Fatal(err)
 	}
 	var b strings.Builder
-	if err := export.PlanJSON(&b, s.answer()); err != nil {
+	if err := export.JSON(&b, s.answer().Known()); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -256,7 +256,7 @@ func TestPlanLosesItsFile(t *testing.T) {
 	}
 	s.saveRest()
 	var got strings.Builder
-	if err := export.PlanJSON(&got, s.answer()); err != nil {
+	if err := export.JSON(&got, s.answer().Known()); err != nil {
 		t.Fatal(err)
 	}
 	if want := finished(t, fakePlan+filepath.Join(t.TempDir(), "p.jsonl")); got.String() != want || !s.lost {

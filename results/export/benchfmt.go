@@ -61,7 +61,7 @@ func benchmark(r *results.Record) *benchfmt.Result {
 	}
 	line.Name = fmt.Appendf(nil, "%s-%d", name, max(1, r.Env.GOMAXPROCS))
 	for _, m := range metric.All() {
-		if value, unit := benchValue(m, m.Of(r.Figures())); finite(value) {
+		if value, unit := benchValue(m, m.Of(r.Figures())); known(value) != nil {
 			line.Values = append(line.Values, benchfmt.Value{Value: value, Unit: unit})
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,12 +23,9 @@ import (
 // answered stands in records too.
 func plain(s string) string { return strings.TrimSpace(format.Line(s)) }
 
-// finite reports whether v is a number, and not a figure that is not known.
-func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
-
 // digits writes a figure with all its digits, and without an exponent; "" is one that is not known.
 func digits(v float64) string {
-	if !finite(v) {
+	if known(v) == nil {
 		return ""
 	}
 	return strconv.FormatFloat(v, 'f', -1, 64)

@@ -11,7 +11,6 @@ import (
 	"slices"
 
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/capacity"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/spec"
@@ -135,8 +134,8 @@ func comparedOf(c compare.Cell) comparedJSON {
 // ReadComparison reads what ComparisonJSON has written, which has nothing of the records but their commands.
 func ReadComparison(in io.Reader) (*compare.Comparison, error) {
 	all := comparisonJSON{Comparison: &compare.Comparison{}}
-	err := results.ReadForm(in, "a comparison of lockbench compare -format json", &all, &all.Schema, schema)
-	if err != nil {
+	const what = "a comparison of lockbench compare -format json"
+	if err := results.ReadForm(in, what, &all, &all.Schema, schema); err != nil {
 		return nil, err
 	}
 	c := all.Comparison
@@ -178,10 +177,7 @@ func checkedOf(c compare.CheckedCell) checkedJSON {
 		notNull(view.Marks(c.Cell)), notNull(c.Warnings), figures, limits}
 }
 
-// PlanJSON writes an answer. What is not known is 0 or absent, as it is in the answer.
-func PlanJSON(w io.Writer, a *capacity.Answer) error { return JSON(w, a.Known()) }
-
-// JSON writes v indented, and < as it is.
+// JSON writes what is JSON as it is, indented, and < unescaped.
 func JSON[T any](w io.Writer, v T) error {
 	out := json.NewEncoder(w)
 	out.SetEscapeHTML(false)
@@ -200,7 +196,7 @@ func (e estimateJSON) estimate() stats.Estimate {
 
 // known returns v, or null where JSON has no number for it.
 func known(v float64) *float64 {
-	if !finite(v) {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return nil
 	}
 	return &v

@@ -1,7 +1,7 @@
 package export
 
 // JUnit's XML, which CI servers show as tests: a test case for every judged result. There is no standard; what is
-// written here is what the schemas of Ant and of Jenkins' xUnit plug-in have in common, which all readers take.
+// written here is what the schema of Jenkins' xUnit plug-in asks for, which all readers take.
 
 import (
 	"cmp"
@@ -27,8 +27,7 @@ type junitSuite struct {
 	Failures   int         `xml:"failures,attr"`
 	Errors     int         `xml:"errors,attr"`
 	Skipped    int         `xml:"skipped,attr"`
-	Time       int         `xml:"time,attr"`     // no case has a time of its own
-	Host       string      `xml:"hostname,attr"` // as Ant writes it if it is not known
+	Time       int         `xml:"time,attr"` // no case has a time of its own
 	Properties []junitPair `xml:"properties>property,omitempty"`
 	Cases      []junitCase `xml:"testcase"`
 	Out        *junitText  `xml:"system-out"`
@@ -64,7 +63,7 @@ const (
 	failed
 )
 
-// outcomes of verdicts.
+// outcomes are those of verdicts.
 var outcomes = map[compare.Verdict]outcome{
 	compare.Passed: passed, compare.Unchanged: passed, compare.NotWorse: passed, compare.Improved: passed,
 	compare.Regressed: failed, compare.Missed: failed, compare.Violated: failed,
@@ -98,14 +97,12 @@ func (s *junitSuite) add(class, name string, o outcome, verdict, why string, det
 	s.Cases = append(s.Cases, one)
 }
 
-// properties are the verdict of the whole, and why it is inconclusive.
-func properties(v compare.Verdict, reasons []compare.Reason) []junitPair {
-	why := each(reasons, func(r compare.Reason) string { return string(r) })
-	return []junitPair{{"verdict", string(v)}, {"reasons", strings.Join(why, ", ")}}
-}
-
-func (s *junitSuite) write(w io.Writer) error {
-	s.Name, s.Host = plain(s.Name), "localhost"
+// write writes the suite, with the verdict of the whole and why it is inconclusive, if it has one.
+func (s *junitSuite) write(w io.Writer, v compare.Verdict, reasons []compare.Reason) error {
+	s.Name = plain(s.Name)
+	if why := each(reasons, func(r compare.Reason) string { return string(r) }); v != "" || len(why) > 0 {
+		s.Properties = []junitPair{{"verdict", string(v)}, {"reasons", strings.Join(why, ", ")}}
+	}
 	text, err := xml.MarshalIndent(junitSuites{Suite: *s}, "", "  ")
 	if err == nil {
 		_, err = io.WriteString(w, xml.Header+string(text)+"\n")
@@ -115,8 +112,7 @@ func (s *junitSuite) write(w io.Writer) error {
 
 // JUnitComparison writes a test case for each threshold of each cell.
 func JUnitComparison(w io.Writer, c *compare.Comparison) error {
-	s := junitSuite{Name: "lockbench compare " + c.Base.Name + " → " + c.Head.Name, Out: lines(c.Notes...),
-		Properties: properties(c.Verdict, c.Reasons())}
+	s := junitSuite{Name: "lockbench compare " + c.Base.Name + " → " + c.Head.Name, Out: lines(c.Notes...)}
 	for _, cell := range c.Cells {
 		for _, r := range cell.Figures {
 			if t, text, of := r.Threshold, r.Figure.Unit.Format, r.Change; t != nil {
@@ -130,12 +126,12 @@ func JUnitComparison(w io.Writer, c *compare.Comparison) error {
 	for _, label := range c.Missing {
 		s.add(label, "all", skipped, "", compare.Missing.About())
 	}
-	return s.write(w)
+	return s.write(w, c.Verdict, c.Reasons())
 }
 
 // JUnitCheck writes a test case for mutual exclusion and each threshold of each cell of a run.
 func JUnitCheck(w io.Writer, c *compare.Check) error {
-	s := junitSuite{Name: "lockbench run", Properties: properties(c.Verdict, c.Reasons())}
+	s := junitSuite{Name: "lockbench run"}
 	for _, cell := range c.Cells {
 		for _, l := range cell.Limits {
 			s.add(cell.Label, l.Name(), outcomes[l.Verdict], string(l.Verdict), l.Sentence(), cell.Plan().Command)
@@ -144,7 +140,7 @@ func JUnitCheck(w io.Writer, c *compare.Check) error {
 	for _, label := range c.Missing {
 		s.add(label, "all", skipped, "", compare.NotRun.About())
 	}
-	return s.write(w)
+	return s.write(w, c.Verdict, c.Reasons())
 }
 
 // JUnitProof writes a test case for each cell that its hazard applies to, but for those that are only controls. A
@@ -177,5 +173,5 @@ func JUnitProof(w io.Writer, r *safety.Report) error {
 		attempts := fmt.Sprintf("failed %d of %d", c.Failed, c.Attempts)
 		s.add(c.Hazard, c.Driver+" "+c.Lock, o, string(c.Verdict), why, attempts, c.Command)
 	}
-	return s.write(w)
+	return s.write(w, "", nil)
 }

@@ -14,7 +14,7 @@ import (
 // TestPlanGolden pins what an answer in JSON looks like.
 func TestPlanGolden(t *testing.T) {
 	var b bytes.Buffer
-	if err := PlanJSON(&b, capacitytest.Answer("partial")); err != nil {
+	if err := JSON(&b, capacitytest.Answer("partial").Known()); err != nil {
 		t.Fatal(err)
 	}
 	pagetest.Golden(t, "plan.json", b.String())
@@ -25,7 +25,7 @@ func TestPlanReadsBack(t *testing.T) {
 	for _, name := range capacitytest.Names {
 		a := capacitytest.Answer(name)
 		var b bytes.Buffer
-		if err := PlanJSON(&b, a); err != nil {
+		if err := JSON(&b, a.Known()); err != nil {
 			t.Fatal(err)
 		}
 		var back capacity.Answer

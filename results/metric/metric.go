@@ -93,12 +93,11 @@ func Of(g Group) []*Metric {
 
 // Named returns the metric of that name.
 func Named(name string) (*Metric, bool) {
-	for _, m := range table {
-		if m.Name == name {
-			return m, true
-		}
+	i := slices.Index(Names(), name)
+	if i < 0 {
+		return nil, false
 	}
-	return nil, false
+	return table[i], true
 }
 
 // Distribution is a latency that records hold as a histogram.

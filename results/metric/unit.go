@@ -87,9 +87,6 @@ func (u *Unit) Parse(text string) (v float64, ok bool) {
 
 // Exact returns v as Parse reads it, without loss.
 func (u *Unit) Exact(v float64) string {
-	if v == 0 {
-		return "0"
-	}
 	s := u.suited(v)
 	return shortest(v, s.factor) + s.text
 }
