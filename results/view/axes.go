@@ -182,11 +182,11 @@ func Common(cells []*results.Cell, leftOut func(Axis) bool) string {
 	return format.Join(shared(cells, func(a Axis, usual bool) bool { return !usual && !leftOut(a) })...)
 }
 
-// shared returns the values that are wanted of those in which cells agree.
+// shared returns the values that are wanted of those in which cells agree, but for zeros.
 func shared(cells []*results.Cell, wanted func(a Axis, usual bool) bool) (all []string) {
 	for _, a := range Axes {
 		v, differs := a.compare(cells)
-		if !differs && !strings.HasSuffix(v, byClass) && wanted(a, v == a.zero || v == a.usual) {
+		if !differs && v != a.zero && !strings.HasSuffix(v, byClass) && wanted(a, v == a.usual) {
 			all = append(all, v)
 		}
 	}

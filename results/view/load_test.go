@@ -71,13 +71,14 @@ func TestArrivals(t *testing.T) {
 
 // TestLoad: what is not usual of a load is said of a group, and all in which loads differ.
 func TestLoad(t *testing.T) {
-	same := func(*results.Record) {}
+	same, two := func(*results.Record) {}, func(r *results.Record) { r.Plan.Clients = 2 }
 	for want, changes := range map[string][]func(*results.Record){
 		"64 clients · 10 keys · hold 1 ms · closed loop":                         {same},
 		"10 keys · hold 1 ms · closed loop":                                      {same, func(r *results.Record) { r.Plan.Clients = 1 }},
 		"64 clients · 10 keys · hold 0 · closed loop":                            {func(r *results.Record) { r.Plan.Hold = 0 }},
 		"1 client · 1 key · hold 1 ms · closed loop":                             {func(r *results.Record) { r.Plan.Clients, r.Plan.Keys = 1, 1 }},
 		"64 clients · 10 keys · hold 1 ms · ttl 1 s · crash 2.0 % · closed loop": {func(r *results.Record) { r.Plan.Crash, r.Plan.TTL = 0.02, time.Second }},
+		"2 clients · 10 keys · hold 1 ms · closed loop":                          {two, two, func(r *results.Record) { r.Plan.Clients, r.Plan.Crash = 2, 0.02 }},
 		"64 clients · 10 keys · hold 1 ms · open, constant 5,000/s":              {func(r *results.Record) { r.Plan.Rate, r.Plan.Arrival = spec.Must(spec.ParseRate("5000")), "constant" }},
 	} {
 		var cells []*results.Cell
