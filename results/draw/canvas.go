@@ -32,10 +32,6 @@ func (p *plot) path(class string, places ...float64) {
 	}
 }
 
-func (p *plot) rect(class string, x1, y1, x2, y2 float64) {
-	p.path(class, x1, y1, x2, y1, x2, y2, x1, y2, x1, y1)
-}
-
 // Signs.
 const (
 	small    = "M-2.4 0a2.4 2.4 0 1 0 4.8 0a2.4 2.4 0 1 0 -4.8 0Z"
@@ -64,8 +60,6 @@ func (p *plot) text(class string, x, y float64, anchor, text string, room float6
 	}
 }
 
-const lineHeight = 1.2 // of text
-
 // paragraph writes text below y, in as many lines as it takes, and returns where it ends.
 func (p *plot) paragraph(class string, x, y float64, anchor, text string, room float64) float64 {
 	for _, line := range wrap(text, room) {
@@ -75,11 +69,11 @@ func (p *plot) paragraph(class string, x, y float64, anchor, text string, room f
 	return y
 }
 
-// measure returns how wide text is, in units of its size. Letters are taken to be those of DejaVu Sans, the widest of
-// the fonts that a chart may be shown in.
-func measure(s string) float64 { return letter * float64(format.Width(s)) }
+// How high a line is, and how wide a letter on average in DejaVu Sans, the widest of the fonts that a chart may have.
+const lineHeight, letter = 1.2, 0.6
 
-const letter = 0.6 // its width on average
+// measure returns how wide text is, in units of its size.
+func measure(s string) float64 { return letter * float64(format.Width(s)) }
 
 // wrap breaks text into lines: between its parts, if these are short enough.
 func wrap(text string, room float64) (lines []string) {

@@ -96,9 +96,7 @@ func (p *plot) scales() {
 
 // back draws what is behind a chart, the lines across it with their names above, and its ticks along the bottom.
 func (p *plot) back() {
-	if p.ch.Shade > 0 {
-		p.rect("shade", p.left, p.top, p.across(p.ch.Shade), p.bottom)
-	}
+	p.part("shade", 0, p.ch.Shade, (p.top+p.bottom)/2, (p.bottom-p.top)/2, "")
 	end := math.Inf(-1)
 	for _, t := range p.xs.ticks(min(7, p.width/5)) {
 		x, half := p.across(t.At), measure(t.Name)/2
@@ -164,9 +162,9 @@ func (p *plot) lines() {
 // series draws a line through points, broken where one is not known, or a sign at each, and returns where it ends.
 func (p *plot) series(s report.Series, class string) (x, y float64) {
 	const few = 12 // points, which are shown
-	each, sign := s.Signs || len(s.Points) <= few && !s.Dashed, small
+	sign, each := small, len(s.Points) <= few && !s.Dashed
 	if s.Signs {
-		sign = toneSigns[s.Tone]
+		sign, each = toneSigns[s.Tone], true
 	}
 	banded := slices.ContainsFunc(s.Points, func(v report.Point) bool { return v.Low < v.High })
 	var line, band []float64
@@ -198,7 +196,7 @@ func (p *plot) rows() {
 		if s.Group != "" {
 			p.bottom = p.paragraph("group", 0, p.bottom+0.6, "start", s.Group, p.width/1.1)
 		}
-		name, text := map[bool]string{true: "✗ "}[s.Tone == report.Bad]+s.Name, min(measure(s.Text), 0.5*p.width)
+		name, text := map[bool]string{true: "✗ "}[s.Tone == report.Bad]+s.Name, min(measure(s.Text), 0.6*p.width)
 		p.text("value", p.width, p.bottom+0.95, "end", s.Text, text)
 		below := p.paragraph("row "+tones[s.Tone], 0, p.bottom, "start", name, p.width-text-2)
 		p.bottom = max(below, p.bottom+lineHeight) + 1.9
@@ -216,18 +214,18 @@ func (p *plot) row(s report.Series, y float64) {
 	for _, v := range s.Points {
 		switch p.ch.Kind {
 		case report.Lanes:
-			p.bar("lane "+tone, v.Low, v.High, y, 0.6)
+			p.part("lane "+tone, v.Low, v.High, y, 0.6, "")
 		case report.Bars:
-			p.bar("bar "+tone, 0, v.X, y, 0.5)
-			p.reach("interval", v.Low, v.High, y, stop)
+			p.part("bar "+tone, 0, v.X, y, 0.5, "")
+			p.part("interval", v.Low, v.High, y, 0, stop)
 		case report.Spans:
-			p.reach("reach "+tone, v.X, v.High, y, stop)
-			p.bar("span "+tone, v.Low, v.X, y, 0.2)
-			p.reach("from "+tone, v.Low, v.Low, y, dot)
-			p.reach(tone, v.X, v.X, y, dot)
+			p.part("reach "+tone, v.X, v.High, y, 0, stop)
+			p.part("span "+tone, v.Low, v.X, y, 0.2, "")
+			p.part("from "+tone, v.Low, v.Low, y, 0, dot)
+			p.part(tone, v.X, v.X, y, 0, dot)
 		case report.Changes:
-			p.reach("reach "+tone, v.Low, v.High, y, stop)
-			p.reach(tone, v.X, v.X, y, toneSigns[s.Tone])
+			p.part("reach "+tone, v.Low, v.High, y, 0, stop)
+			p.part(tone, v.X, v.X, y, 0, toneSigns[s.Tone])
 		}
 	}
 	if x := p.across(s.Bound); s.Bound > 0 {
@@ -235,19 +233,14 @@ func (p *plot) row(s report.Series, y float64) {
 	}
 }
 
-// bar draws a bar, which can be seen however short it is.
-func (p *plot) bar(class string, low, high, y, half float64) {
-	if x := p.across(low); low <= high {
-		p.rect(class, x, y-half, max(p.across(high), x+0.15), y+half)
+// part draws a bar, which can be seen however short it is; or, if it has no height, a line with a sign at its ends, or
+// an arrow where one lies outside the scale.
+func (p *plot) part(class string, low, high, y, half float64, sign string) {
+	if !(low <= high) || high == 0 || low == high && sign == stop {
+		return // not known, or no interval
 	}
-}
-
-// reach draws a line with a sign at its ends, or an arrow where one lies outside the scale; or the sign alone.
-func (p *plot) reach(class string, low, high, y float64, sign string) {
-	if !(low <= high) || high == 0 {
-		return // not known
-	}
-	p.path(class, p.across(low), y, p.across(high), y)
+	x, end := p.across(low), max(p.across(high), p.across(low)+0.15)
+	p.path(class, x, y-half, end, y-half, end, y+half, x, y+half, x, y-half)
 	for _, v := range slices.Compact([]float64{low, high}) {
 		shape := sign
 		if v > p.xs.to {
@@ -255,6 +248,8 @@ func (p *plot) reach(class string, low, high, y float64, sign string) {
 		} else if v < p.xs.from {
 			shape = less
 		}
-		p.sign(class, p.across(v), y, shape)
+		if sign != "" {
+			p.sign(class, p.across(v), y, shape)
+		}
 	}
 }

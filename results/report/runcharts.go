@@ -162,22 +162,20 @@ func overNumbers(v *view.Run) (all []Chart) {
 		}
 		name := cmp.Or(map[string]string{"rate": "arrivals/s"}[s.Name], strings.ReplaceAll(s.Name, "-", " "))
 		rates, waits := rateAndWait(s.Name, Axis{Name: name, Label: format.Three})
-		lines, values := linesOver(v.Cells, s), []float64(nil)
+		lines, ticks := linesOver(v.Cells, s), []Line(nil)
 		rates.draw(lines, "", func(c *results.Cell) []Point {
-			values = append(values, numberOf(c, s))
+			ticks = append(ticks, Line{At: numberOf(c, s)})
 			return []Point{{numberOf(c, s), c.Rate.Median, c.Rate.Min, c.Rate.Max}}
 		})
-		slices.Sort(values)
-		for _, v := range slices.Compact(values) {
-			rates.X.Ticks = append(rates.X.Ticks, Line{At: v})
-			rates.X.Log = values[0] > 0 && v >= 8*values[0]
+		slices.SortFunc(ticks, func(a, b Line) int { return cmp.Compare(a.At, b.At) })
+		if ticks = slices.Compact(ticks); len(ticks) < 3 {
+			continue
 		}
+		rates.X.Ticks, rates.X.Log = ticks, ticks[0].At > 0 && ticks[len(ticks)-1].At >= 8*ticks[0].At
 		if strings.HasPrefix(s.Value, "TIME") {
 			rates.X.Label = duration
 		}
-		if waits.X = rates.X; len(rates.X.Ticks) < 3 {
-			continue
-		}
+		waits.X = rates.X
 		p99 := func(c *results.Cell) []Point { return []Point{{X: numberOf(c, s), Y: view.P99(c)}} }
 		if s.Name != "rate" {
 			waits.draw(lines, "", p99)
