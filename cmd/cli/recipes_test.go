@@ -82,11 +82,11 @@ func TestRecipeManaged(t *testing.T) {
 		return strings.Replace(lines[2], " -clients", " -tls-ca "+s.CAFile()+" -clients", 1)
 	}
 	bench := func(s *servers.Redis) string { return strings.Replace(s.URL(), "://", "://bench@", 1) }
-	measure(t, trust(r), env, "external · standalone · tls · ", "-addr", bench(r))
+	measure(t, trust(r), env, "external ·", "-addr", bench(r))
 
 	administer(t, r, "ACL SETUSER bench -@scripting -info")
 	measure(t, trust(r), env, noScripts, "-addr", bench(r))
-	measure(t, lines[3], env, "external · tls", "-addr", bench(r), "-tls-ca", r.CAFile())
+	measure(t, lines[3], env, "external ·", "-addr", bench(r), "-tls-ca", r.CAFile())
 
 	t.Run("cluster mode", func(t *testing.T) {
 		nodes := servertest.Cluster(t, 3, o).Nodes

@@ -95,7 +95,7 @@ func TestFirstSignal(t *testing.T) {
 		return
 	}
 	recs := readFile(t, file)
-	if len(recs) != 1 || recs[0].Partial == "" || !strings.Contains(stdout, "test-gate fake") {
+	if len(recs) != 1 || recs[0].Partial == "" || !strings.Contains(stdout, "test-gate · fake") {
 		t.Errorf("%d records, table:\n%s", len(recs), stdout)
 	}
 }

@@ -352,7 +352,7 @@ func TestPresets(t *testing.T) {
 	for _, name := range presets.Names() {
 		var out, errs bytes.Buffer
 		line := "-v -driver memory -n 3 -warmup 0s -quiet -workload " + name
-		if code := run(strings.Fields(line), nil, &out, &errs, environment(), nil); code != exitOK || !strings.Contains(out.String(), "\nacquire ") {
+		if code := run(strings.Fields(line), nil, &out, &errs, environment(), nil); code != exitOK || !strings.Contains(out.String(), "waits ") {
 			t.Errorf("%s: exit code %d, %s%s", name, code, &out, &errs)
 		}
 	}

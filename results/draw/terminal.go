@@ -43,7 +43,7 @@ func Terminal(w io.Writer, d *report.Document, o Options) error {
 		}
 	}
 	t.lines = append(t.lines, "")
-	if t.hidden != nil {
+	if t.hidden != nil && details == nil {
 		const text = "hidden at %d columns: %s (COLUMNS=%d, or -format html)"
 		t.para(report.Plain, "", fmt.Sprintf(text, t.Width, format.Few(t.hidden, 4), t.needs))
 	}

@@ -3,6 +3,7 @@ package report
 // What a reader needs to believe the figures of cells, and to go on from them.
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -58,24 +59,34 @@ func limitTone(c *results.Cell) Tone {
 	return Plain
 }
 
-// runFacts returns what limits a cell and how it went, what can go wrong with the designs, and what to do next; what
-// there is no room for goes to more. A threshold may have been missed.
-func runFacts(v *view.Run, missed bool, more *Table) *Table {
-	t, c := &Table{}, v.Cells[0]
-	one, bad := len(v.Cells) == 1, slices.IndexFunc(v.Cells, (*results.Cell).Violated)
+// runFacts returns what limits a cell and how it went, what can go wrong with the designs, and what to do next. A
+// threshold may have been missed.
+func runFacts(v *view.Run, missed bool) *Table {
+	t, risks, c, notes, one := &Table{}, &Table{}, v.Cells[0], 0, len(v.Cells) == 1
+	for _, c := range v.Cells {
+		notes += len(c.Warnings)
+	}
 	if one {
 		t.fact(limitTone(c), "limited by", limited(c))
-		t.fact(Plain, "waits", joined(quantiles(c.Latency[view.Waiting(c)])))
+		t.fact(Plain, "waits", waits(c.Latency[view.Waiting(c)]))
 		t.fact(toneOf(c)*Tone(min(1, c.Breaches())), "safety", view.Exclusion(c))
 		t.fact(max(toneOf(c), Warn), "witnesses", view.Witnesses(c))
-		t.fact(Plain, "outcomes", joined(ofGroup(c, metric.Outcomes)))
+		t.fact(Plain, "outcomes", answers(c, metric.Outcomes))
 		t.fact(Warn, "errors", errorsOf(c.Counts))
 		for _, m := range marks(c) {
 			t.fact(m.Tone, strings.TrimSpace(m.Code+" "+m.Args), m.Line)
 		}
 	}
-	t.tell(v, designs(v), Plain, "risk", of(view.Risk), more)
-	t.tell(v, v.Names, Warn, "note", func(c *results.Cell) []string { return c.Warnings }, more)
+	if risks.tell(v, "risk", view.Risk); len(risks.Rows) > 1 {
+		risks.Rows[0].Cells[1].Text += fmt.Sprintf(" · %d more", len(risks.Rows)-1)
+	}
+	t.Rows = append(t.Rows, risks.Rows[:min(1, len(risks.Rows))]...)
+	if one && notes > 0 {
+		t.fact(Warn, "note", c.Warnings[0])
+		notes--
+	}
+	t.fact(Warn, "notes", strings.TrimPrefix(format.Count(notes)+" (-v)", "0 (-v)"))
+	bad := slices.IndexFunc(v.Cells, (*results.Cell).Violated)
 	switch {
 	case one:
 		t.fact(Plain, "next", next(c, missed))
@@ -97,10 +108,7 @@ func errorsOf(n results.Counts) string {
 		if early := n.EarlyErrors[class]; early > 0 {
 			text += ", in the warm-up " + format.Count(early)
 		}
-		if sample := n.ErrorSample[class]; sample != "" {
-			text += ": " + sample
-		}
-		parts = append(parts, text)
+		parts = append(parts, strings.TrimSuffix(text+": "+n.ErrorSample[class], ": "))
 	}
 	return strings.Join(parts, " · ")
 }

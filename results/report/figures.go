@@ -3,8 +3,6 @@ package report
 // How all documents write figures, names and lists of them.
 
 import (
-	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -49,56 +47,17 @@ func between(v, low, high float64, write func(float64) string) string {
 	return write(v) + " (" + strings.TrimSuffix(from, unit) + " to " + to + ")"
 }
 
-// figure is something that is known, or is not: an empty text.
-type figure struct{ title, text string }
-
-// line is figures of a cell, or of a part of it, which has a name.
-type line struct {
-	name    string
-	figures []figure
+// titled returns a text behind its title; empty if it is, or not known.
+func titled(title, text string) string {
+	if text == "" || text == format.None {
+		return ""
+	}
+	return title + " " + text
 }
 
-// joined returns the figures that are known.
-func joined(figures []figure) string {
-	var texts []string
-	for _, f := range figures {
-		if f.text != "" && f.text != format.None {
-			texts = append(texts, f.title+" "+f.text)
-		}
-	}
-	return strings.Join(texts, " · ")
-}
-
-// lasting returns a duration; one that is not above 0 is not known.
-func lasting(title string, d time.Duration) figure {
-	if d <= 0 {
-		return figure{title, ""}
-	}
-	return figure{title, format.Duration(d)}
-}
-
-// ofGroup returns the metrics of a group, those of enough trials with their 95 % interval. A count of 0 is empty.
-func ofGroup(c *results.Cell, g metric.Group) (all []figure) {
-	for _, m := range metric.Of(g) {
-		value, e := m.Of(c.Figures()), stats.Of(m.Values(c.Trials))
-		text := strings.TrimPrefix(m.Unit.Format(value), format.None)
-		if m.Unit == metric.Count && value == 0 {
-			text = ""
-		}
-		if text != "" && e.Known() && e.Low < e.High {
-			text += " (" + m.Unit.Format(e.Low) + " – " + m.Unit.Format(e.High) + ")"
-		}
-		all = append(all, figure{strings.TrimSuffix(m.Name, "/lock"), text})
-	}
-	return all
-}
-
-// quantiles returns those of a latency, and the longest.
-func quantiles(l results.Latency) (all []figure) {
-	for _, q := range metric.Quantiles {
-		all = append(all, figure{strings.Replace(q.Name, "p999", "p99.9", 1), duration(l.Quantile(q.Q))})
-	}
-	return append(all, lasting("max", l.Max))
+// lasting returns a duration behind its title; empty if it is not above 0.
+func lasting(title string, d time.Duration) string {
+	return titled(title, known(float64(d), metric.Duration.Format))
 }
 
 // scatter returns how far from their median trials are at the most: its 95 % interval or, of too few for one, all of
@@ -130,95 +89,28 @@ func toneOf(c *results.Cell) Tone {
 	return Plain
 }
 
-// design returns the parts of a design that keep names: its driver, lock and topology.
-func design(c *results.Cell, keep func(title string) bool) string {
-	p, parts := c.Plan(), []string{}
-	for _, part := range [][2]string{{"driver", p.Driver}, {"lock", p.Lock}, {"topology", p.Topology}} {
-		if part[1] != "" && keep(part[0]) {
-			parts = append(parts, part[1])
-		}
-	}
-	return strings.Join(parts, " ")
-}
-
-// designs returns cells by the parts of their design in which they differ; by all if they differ in none.
-func designs(v *view.Run) (names []string) {
-	differs := view.Differing(v.Cells)
-	for _, c := range v.Cells {
-		names = append(names, cmp.Or(design(c, differs), design(c, func(string) bool { return true })))
-	}
-	return names
-}
-
 // spaced returns a name as it stands in a line that has dots between its parts.
 func spaced(name string) string { return strings.ReplaceAll(name, " · ", " ") }
 
-// of makes a list of a text.
-func of(text func(*results.Cell) string) func(*results.Cell) []string {
-	return func(c *results.Cell) []string { return []string{text(c)} }
-}
-
-// tell adds a fact for each text that is true of cells, with their names if it is not true of all. Of several the
-// first is told, and the others go to more; nil: all are told.
-func (t *Table) tell(v *view.Run, names []string, tone Tone, label string, of func(*results.Cell) []string,
-	more *Table) {
+// tell adds a fact for each text that is true of cells, with their designs if it is not true of all.
+func (t *Table) tell(v *view.Run, label string, text func(*results.Cell) string) {
 	var whose view.Grouped[string, string]
-	times, all := map[string]int{}, &Table{}
-	for i, c := range v.Cells {
-		for _, text := range of(c) {
-			times[text]++
-			whose.Add(text, spaced(names[i]))
-		}
+	for _, c := range v.Cells {
+		p := c.Plan()
+		whose.Add(text(c), strings.TrimSpace(p.Driver+" "+p.Lock+" "+p.Topology))
 	}
 	for _, text := range whose.Keys {
-		if text != "" && times[text] < len(v.Cells) {
+		if text != "" && len(whose.Keys) > 1 {
 			text = format.Few(whose.Of[text], named) + ": " + text
 		}
-		all.fact(tone, label, text)
+		t.fact(Plain, label, text)
 	}
-	if n := len(all.Rows); more != nil && n > 1 {
-		more.Rows = append(more.Rows, all.Rows[1:]...)
-		all.Rows = all.Rows[:1]
-		all.Rows[0].Cells[1].Text += fmt.Sprintf(" · %d more", n-1)
-	}
-	t.Rows = append(t.Rows, all.Rows...)
-}
-
-// listed returns a row for each line of cells, and a column for each figure that any of them knows.
-func listed(v *view.Run, of func(*results.Cell) []line) *Table {
-	t, texts, known := columns(""), []map[string]string{}, view.Grouped[string, bool]{}
-	for i, c := range v.Cells {
-		for j, l := range of(c) {
-			r := t.row(cmp.Or(l.name, v.Names[i]))
-			if l.name != "" && j == 0 && len(v.Cells) > 1 {
-				r.Group = v.Names[i]
-			}
-			row := map[string]string{}
-			for _, f := range l.figures {
-				known.Add(f.title, f.text != "")
-				row[f.title] = f.text
-			}
-			texts = append(texts, row)
-		}
-	}
-	for _, title := range known.Keys {
-		if slices.Contains(known.Of[title], true) {
-			t.Columns = append(t.Columns, Column{Title: title, Drop: len(t.Columns) - 1})
-			for i := range t.Rows {
-				t.Rows[i].Cells = append(t.Rows[i].Cells, Cell{Text: texts[i][title]})
-			}
-		}
-	}
-	if len(t.Columns) == 1 {
-		return nil
-	}
-	return t
 }
 
 // dense returns a table without the columns in which nothing is known.
 func dense(t *Table) *Table {
 	for i := len(t.Columns) - 1; i > 0; i-- {
-		if !slices.ContainsFunc(t.Rows, func(r Row) bool { return r.Cells[i].Text != format.None }) {
+		if !slices.ContainsFunc(t.Rows, func(r Row) bool { return titled("", r.Cells[i].Text) != "" }) {
 			t.Columns = slices.Delete(t.Columns, i, i+1)
 			for j := range t.Rows {
 				t.Rows[j].Cells = slices.Delete(t.Rows[j].Cells, i, i+1)

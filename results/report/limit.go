@@ -15,44 +15,37 @@ import (
 // limited returns what limits a throughput, with the figures that say so, most of them shares of time; empty if several
 // clients held a key at once.
 func limited(c *results.Cell) string {
-	share := func(title string, of float64) figure {
-		if of < 0.005 {
-			return figure{title, ""}
-		}
-		return figure{title, format.Percent(of)}
-	}
-	l, release, of := c.Limit(), lasting("release", c.Latency[results.Release].Mean), []figure(nil)
+	l, release := c.Limit(), lasting("release", c.Latency[results.Release].Mean)
 	if l.Slower >= 2 {
-		release.text += fmt.Sprintf(", %.1f times idle", l.Slower)
+		release += fmt.Sprintf(", %.1f times idle", l.Slower)
 	}
+	share := func(title string, of float64) string {
+		if of < 0.005 {
+			return ""
+		}
+		return title + " " + format.Percent(of)
+	}
+	var of []string
 	switch l.By {
-	case results.ByKey, results.ByLock:
-		of = []figure{share("held", l.Held), share("moving", l.Moving), share("dead", l.Dead),
+	case results.ByKey, results.ByLock, results.ByLease:
+		of = []string{share("held", l.Held), share("moving", l.Moving), share("dead", l.Dead),
 			share("free while wanted", l.Waited), share("free", l.Idle), release}
-	case results.ByLease:
-		of = []figure{share("dead", l.Dead), share("clients waited for that", l.Blocked)}
-	case results.ByServerCPU:
-		of = []figure{share("its thread ran", l.Thread.Ran), share("and waited for a core", l.Thread.Waited),
-			{"cores", strings.TrimSuffix(format.Three(max(0, l.ServerCores))+" of "+format.Three(l.CoresOf), "0 of 0")}}
-	case results.ByGenerator:
-		of = []figure{{"cores", format.Count(c.First().Env.CPUs)}, {"lockbench", format.Three(c.Generator.CPU)}}
-	case results.ByMachine:
-		of = []figure{{"cores", format.Count(c.First().Env.CPUs)}, {"lockbench", format.Three(c.Generator.CPU)},
-			{"server", format.Three(l.ServerCores)}}
+	case results.ByClients, results.ByErrors, results.ByUnknown:
+		of = []string{share("in requests", l.Requests), share("holding", l.Holding), share("waiting", l.Waiting),
+			share("failing", l.Failing), share("stuck", l.Stuck)}
+	case results.ByServerCPU, results.ByGenerator, results.ByMachine:
+		of = []string{titled("cores", format.Count(c.First().Env.CPUs)), titled("lockbench", format.Three(c.Generator.CPU)),
+			titled("server", known(l.ServerCores, format.Three)), share("its thread ran", l.Thread.Ran),
+			share("and waited for a core", l.Thread.Waited)}
 	case results.ByConnections:
-		of = []figure{{"requests at a time", format.Three(c.Requests())}, {"connections", format.Count(c.Bound.Pool)}}
-	case results.ByClients:
-		of = []figure{share("in requests", l.Requests), share("holding", l.Holding), share("waiting", l.Waiting)}
-	case results.ByErrors:
-		of = []figure{share("failing", l.Failing), share("stuck", l.Stuck)}
-	case results.ByUnknown:
-		of = []figure{share("clients waited", l.Waiting)}
+		of = []string{titled("requests at a time", format.Three(c.Requests())),
+			titled("connections", format.Count(c.Bound.Pool))}
 	}
 	by := string(l.By)
 	if l.Hottest {
 		by = "hottest " + by
 	}
-	return strings.TrimSuffix(by+": "+joined(of), ": ")
+	return strings.TrimSuffix(by+": "+format.Join(of...), ": ")
 }
 
 // limitRemedies are what to change about a limit, unless another line of waiting would help.

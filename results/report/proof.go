@@ -58,7 +58,7 @@ func Proof(r *safety.Report) *Document {
 	d := &Document{Command: "lockbench prove"}
 	d.Title, d.Tone = proofTitle(r, locks)
 	d.When = format.Join(fmt.Sprintf("%s × %d of %s", format.Plural(len(locks.Keys), "lock"), len(r.Coverage().Shown),
-		format.Plural(len(r.Hazards), "hazard")), lasting("", r.Spent).text)
+		format.Plural(len(r.Hazards), "hazard")), strings.TrimSpace(lasting("", r.Spent)))
 	found, legend := proofFacts(r, locks), &Table{}
 	if len(locks.Keys) > 1 {
 		for _, m := range proofMarks {

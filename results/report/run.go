@@ -1,6 +1,6 @@
 package report
 
-// The document of a run, or of the records of several: the answer, a table with a row a cell, and what can go wrong.
+// The document of a run, or of the records of several: the answer, the rows that it rests on, and what can go wrong.
 
 import (
 	"cmp"
@@ -23,14 +23,18 @@ func Run(cells []*results.Cell, check *compare.Check) *Document {
 	if len(cells) == 0 {
 		return d
 	}
-	v, more := view.NewRun(cells), &Table{}
-	d.Title, d.Tone = answer(v)
+	v := view.NewRun(cells)
+	d.Title, d.Tone = answer(v, check)
 	d.When = inCommon(v)
 	d.judge(check)
-	facts := runFacts(v, check != nil && check.Verdict == compare.Missed, more)
+	facts := runFacts(v, check != nil && check.Verdict == compare.Missed)
 	blocks := []Block{{Table: facts}}
-	if len(cells) > 1 || cells[0].Classes != nil {
-		blocks = slices.Insert(blocks, 0, Block{Table: cellTable(v)})
+	if rows := cellRows(v); len(rows) > 1 {
+		few, heading := leading(v, d.room(facts)), "All columns"
+		if len(few.Rows) < len(rows) {
+			heading = fmt.Sprintf("All %d rows", len(rows))
+		}
+		blocks = []Block{{Table: few}, {Table: facts}, {Heading: heading, Detail: true, Table: cellTable(rows)}}
 	}
 	for i, c := range Pictures(cells) {
 		if i == 0 { // the answer rests on it
@@ -39,11 +43,8 @@ func Run(cells []*results.Cell, check *compare.Check) *Document {
 			blocks = append(blocks, Block{Heading: c.Title, Chart: &c})
 		}
 	}
-	d.add(blocks...)
-	d.add(Block{Heading: "Latencies", Detail: true, Table: listed(v, latencies)})
-	d.add(details(v)...)
-	more.Rows = append(more.Rows, environment(v).Rows...)
-	d.add(Block{Heading: "Environment", Detail: true, Table: more})
+	d.add(append(blocks, Block{Heading: "Environment", Detail: true, Table: environment(v).without(facts)})...)
+	d.add(figures(v, facts)...)
 	return d
 }
 
@@ -52,32 +53,44 @@ func (d *Document) judge(check *compare.Check) {
 	if check == nil {
 		return
 	}
-	t, more := &Table{}, &Table{}
-	add := func(check *compare.Check, lead string) {
-		for _, label := range check.Missing {
+	t := &Table{}
+	for i, c := range []*compare.Check{check, check.Objective} {
+		if c == nil || len(c.Thresholds) == 0 {
+			continue
+		}
+		for _, label := range c.Missing {
 			t.fact(Warn, string(compare.Inconclusive), label+": "+compare.NotRun.About())
 		}
-		for _, l := range check.Limits() {
-			text := strings.TrimPrefix(check.Cells[l.Cell].Label+": "+lead+l.Sentence(), ": ")
-			t.fact(verdictTones[l.Verdict], string(l.Verdict), text)
+		for _, l := range c.Limits() {
+			text := c.Cells[l.Cell].Label + ": " + []string{"", "slo: "}[i] + l.Sentence()
+			t.fact(verdictTones[l.Verdict], string(l.Verdict), strings.TrimPrefix(text, ": "))
 		}
 	}
 	if len(check.Thresholds) > 0 {
-		add(check, "")
 		if d.Tone = max(d.Tone, verdictTones[check.Verdict]); check.Verdict != compare.Violated {
 			d.Title = "thresholds " + string(check.Verdict) + " · " + d.Title
 		}
 	}
-	if check.Objective != nil {
-		add(check.Objective, "slo: ")
+	more := t.rest(someRows, "threshold")
+	d.add(Block{Table: t}, more)
+}
+
+// room returns how many rows of a table a screen of 14 lines of the usual width has room for, with facts below it.
+func (d *Document) room(facts *Table) int {
+	const around = 6 // lines: the head of the table, what is more with -v, and between the parts
+	room := 14 - around - len(format.Wrap("  ", d.Title, 100)) - len(format.Wrap("", d.When, 100))
+	for _, b := range append(d.Blocks, Block{Table: facts}) {
+		for _, r := range b.Table.Rows {
+			if !b.Detail {
+				room -= len(format.Wrap("  limited by  ", r.Cells[1].Text, 100))
+			}
+		}
 	}
-	shown := min(someRows, len(t.Rows))
-	t.Rows, more.Rows = t.Rows[:shown], t.Rows[shown:]
-	d.add(Block{Table: t}, Block{Heading: "More thresholds", Detail: true, Table: more})
+	return max(2, room)
 }
 
 // answer returns which lock has failed or, if none has, which came first; of one cell what it reached.
-func answer(v *view.Run) (string, Tone) {
+func answer(v *view.Run, check *compare.Check) (string, Tone) {
 	var failed, doubts []string
 	doubtful := 0
 	for i, c := range v.Cells {
@@ -93,24 +106,41 @@ func answer(v *view.Run) (string, Tone) {
 		return "mutual exclusion violated: " + format.Few(failed, named), Bad
 	case len(v.Cells) == 1:
 		return cellAnswer(v.Cells[0])
-	case doubtful == 0:
-		return order(v), Plain
+	}
+	text := order(v)
+	if !v.Rivals {
+		text = kept(v, check)
+	}
+	if doubtful == 0 {
+		return text, Plain
 	}
 	slices.Sort(doubts)
 	why := strings.Join(slices.Compact(doubts), ", ")
-	return fmt.Sprintf("%s · %d of %d rows doubtful: %s", order(v), doubtful, len(v.Cells), why), Warn
+	return fmt.Sprintf("%s · %d of %d rows doubtful: %s", text, doubtful, len(v.Cells), why), Warn
+}
+
+// kept says of loads that do not compare how many kept their objectives; without any, where clients waited longest.
+func kept(v *view.Run, check *compare.Check) string {
+	if check == nil || check.Objective == nil {
+		slow := v.Groups[0].Sorted(view.P99)[0]
+		return fmt.Sprintf("%d loads · longest p99 %s: %s", len(v.Cells), duration(view.P99(v.Cells[slow])),
+			spaced(v.Names[slow]))
+	}
+	var missed []string
+	for _, c := range check.Objective.Cells {
+		if c.Verdict != compare.Passed {
+			missed = append(missed, c.Label)
+		}
+	}
+	text := fmt.Sprintf("slo kept under %d of %d loads", len(v.Cells)-len(missed), len(v.Cells))
+	return strings.TrimSuffix(text+", not "+format.Few(missed, named), ", not ")
 }
 
 // order says which row came first under each load; of several loads how often which did.
 func order(v *view.Run) string {
-	if !v.Rivals {
-		rates := v.Groups[0].Sorted(func(c *results.Cell) float64 { return c.Rate.Median })
-		top, low := v.Cells[rates[0]].Rate.Median, v.Cells[rates[len(rates)-1]].Rate.Median
-		return fmt.Sprintf("%s to %s locks/s under %d loads", format.Three(low), format.Three(top), len(rates))
-	}
 	wins, ranked := map[string]int{}, "" // without a name: none was ahead
 	for _, g := range v.Groups {
-		if winner, text := first(g); text != "" {
+		if winner, text := ahead(g); text != "" {
 			wins[winner]++
 			ranked = text
 		}
@@ -132,9 +162,9 @@ func order(v *view.Run) string {
 	return format.Join(fmt.Sprintf("%d loads", len(v.Groups)), format.Few(names, named), level)
 }
 
-// first returns the row that is ahead of the next by more than their trials scatter, empty if none is, and says so; the
+// ahead returns the row that is ahead of the next by more than their trials scatter, empty if none is, and says so; the
 // text is empty if fewer than two rows can be believed. Where arrivals set the rate, what counts is the p99.
-func first(g view.Group) (winner, text string) {
+func ahead(g view.Group) (winner, text string) {
 	open := slices.ContainsFunc(g.Cells, (*results.Cell).Open)
 	figure := func(c *results.Cell) float64 {
 		if open {
@@ -150,30 +180,21 @@ func first(g view.Group) (winner, text string) {
 		return "", ""
 	}
 	best, next := g.Cells[fit[0]], g.Cells[fit[1]]
-	ahead := func(of *results.Cell) bool {
-		if open {
-			return above(view.Tail(of), view.Tail(best))
-		}
-		return above(view.Rate(best), view.Rate(of))
-	}
 	winner, other := spaced(g.Short[fit[0]]), spaced(g.Short[fit[1]])
+	clear := above(view.Rate(best), view.Rate(next))
+	if open {
+		clear = above(view.Tail(next), view.Tail(best))
+	}
 	switch a, b := figure(best), figure(next); {
-	case !ahead(next):
+	case len(best.Trials) < 2:
+		return "", "single trials rank no row"
+	case !clear:
+		return "", winner + " and " + other + " lead: within the scatter"
 	case open:
 		return winner, fmt.Sprintf("%s first: p99 %s, %s of %s", winner, duration(-a), duration(-b), other)
 	default:
 		return winner, fmt.Sprintf("%s first: %s locks/s, %.2f times %s", winner, format.Three(a), a/b, other)
 	}
-	if len(best.Trials) < 2 {
-		return "", "single trials rank no row"
-	}
-	level := []string{winner}
-	for _, i := range fit[1:] {
-		if !ahead(g.Cells[i]) {
-			level = append(level, spaced(g.Short[i]))
-		}
-	}
-	return "", format.Few(level, 2) + " lead: within the scatter"
 }
 
 // above reports whether a is above b by more than trials scatter: their 95 % intervals do not overlap or, of trials
@@ -185,39 +206,22 @@ func above(a, b stats.Estimate) bool {
 	return min(a.N, b.N) >= 2 && a.Min > b.Max
 }
 
-// inCommon returns what all cells share: the design, settings that are not as usual, how long they ran, on what.
+// inCommon returns what all cells share that is not as usual, and how long they ran on what. The load of several stands
+// above their rows.
 func inCommon(v *view.Run) string {
-	alike := func(of func(*results.Cell) string) string {
-		text := of(v.Cells[0])
-		if slices.ContainsFunc(v.Cells, func(c *results.Cell) bool { return of(c) != text }) {
-			return ""
-		}
-		return text
+	ran := func(c *results.Cell) string {
+		text := format.Plural(len(c.Trials), "trial") + " of " + format.Exact(c.Plan().Duration)
+		return strings.TrimSuffix(text, " of 0") // those of a number of operations
 	}
-	differs, load := view.Differing(v.Cells), ""
-	what := design(v.Cells[0], func(title string) bool { return !differs(title) })
-	waits := alike(func(c *results.Cell) string { return view.Waits(c.Plan()) })
-	if len(v.Cells) == 1 {
-		load = v.Groups[0].Load // or it stands above the rows
+	first := v.Cells[0]
+	lasted, cpu, shown := ran(first), view.CPU(first.First().Env), []string{"kind", "server"}
+	if slices.ContainsFunc(v.Cells, func(c *results.Cell) bool { return ran(c) != lasted }) {
+		lasted = ""
 	}
-	told := []string{"driver", "lock", "wait", "topology", "partial"}
-	settings := view.Common(v.Cells, func(a view.Axis) bool {
-		return a.Load || a.Late || slices.Contains(told, a.Title)
-	})
-	cpu := func(c *results.Cell) string { return view.CPU(c.First().Env) }
-	return format.Join(strings.Trim(what+", "+waits, ", "), load, settings, alike(ran),
-		alike(view.Server), alike(cpu))
-}
-
-// ran returns how often a cell ran for how long.
-func ran(c *results.Cell) string {
-	p := c.Plan()
-	text := strings.TrimSuffix(format.Plural(p.Ops, "operation")+" or "+format.Exact(p.Duration), " or 0")
-	if p.Ops == 0 {
-		text = format.Exact(p.Duration)
+	if view.Differing(v.Cells)("machine") {
+		cpu = ""
 	}
-	if len(c.Trials) > 1 {
-		text = format.Plural(len(c.Trials), "trial") + " of " + text
-	}
-	return text
+	return format.Join(view.Common(v.Cells, func(a view.Axis) bool {
+		return a.Load && len(v.Cells) > 1 || a.Late && !slices.Contains(shown, a.Title) || a.Title == "partial"
+	}), lasted, cpu)
 }

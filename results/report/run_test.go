@@ -172,7 +172,7 @@ func TestOrder(t *testing.T) {
 		"two loads": {slices.Concat(trials("set-nx", 7, 84_000), trials("fenced", 7, 60_000), strict(trials("set-nx", 7, 30_000)), strict(trials("fenced", 7, 29_990))),
 			"2 loads · set-nx first in 1 · no row ahead in 1"},
 		"waits":       {slices.Concat(slow, fast), "set-nx first: p99 9.75 ms, 18.5 ms of fenced"},
-		"no rivals":   {[]*results.Record{strict(trials("set-nx", 1, 10_000))[0], record(0)}, "1,000 to 8,100 locks/s under 2 loads"},
+		"no rivals":   {[]*results.Record{strict(trials("set-nx", 1, 10_000))[0], record(0)}, "2 loads · longest p99 9.75 ms: hold 2 ms"},
 		"no two rows": {slices.Concat(saturated, trials("fenced", 7, 60_000)), "no two rows can be ranked · 1 of 2 rows doubtful: saturated"},
 	} {
 		if got := Run(cellsOf(t, c.recs...), nil).Title; strings.ReplaceAll(got, "\u00a0", " ") != c.want {

@@ -109,12 +109,7 @@ func (d *document) table(name, words string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	blocks := report.Run(cells, nil).Blocks
-	at := slices.IndexFunc(blocks, func(b report.Block) bool { return b.Table != nil && b.Table.Columns != nil && !b.Detail })
-	if at < 0 {
-		return "", errors.New("one cell has no table")
-	}
-	t := *blocks[at].Table
+	t := report.AllRows(cells)
 	for i := len(t.Columns) - 1; i >= 0; i-- {
 		if t.Columns[i].Drop == 0 {
 			continue
@@ -125,7 +120,7 @@ func (d *document) table(name, words string) (string, error) {
 		}
 	}
 	var b bytes.Buffer
-	err = draw.Markdown(&b, &report.Document{Title: "table", Blocks: []report.Block{{Table: &t}}})
+	err = draw.Markdown(&b, &report.Document{Title: "table", Blocks: []report.Block{{Table: t}}})
 	_, text, _ := strings.Cut(b.String(), "\n\n")
 	return text, err
 }
