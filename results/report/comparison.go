@@ -18,7 +18,7 @@ import (
 
 // How much of many cells is shown. CSV and JSON have all of it.
 const (
-	fewRows  = 4    // without -v: of one cell its worst figures, of several the worst figure of each
+	fewRows  = 3    // without -v: of one cell its worst figures, of several the worst figure of each
 	manyRows = 40   // of a chart
 	mostRows = 1000 // with -v; more trials than that nobody runs
 )
@@ -157,13 +157,14 @@ func (t *comparison) table(rows []compare.Judged, full bool) *Table {
 	return dense(table)
 }
 
-// notes returns what limits the comparison, violations first; cells with the same note share it.
+// notes returns what limits the comparison, violations first and revisions last; cells with the same note share it.
 func (t *comparison) notes() []Row {
 	var cells view.Grouped[string, string]
 	list := &Table{}
 	list.fact(Warn, "only in base", format.Few(t.Missing, 1))
+	noted := []compare.Reason{compare.Missing, compare.Saturated, compare.Unlike}
 	for _, reason := range t.Reasons() {
-		if reason != compare.Missing {
+		if !slices.Contains(noted, reason) {
 			list.fact(Warn, string(reason), reason.About())
 		}
 	}
@@ -180,7 +181,7 @@ func (t *comparison) notes() []Row {
 		list.fact(map[bool]Tone{true: Bad}[code == "violated"], code, text)
 	}
 	list.fact(Plain, "only in head", format.Few(t.Added, 1))
-	rank := map[string]int{"violated": 2, "violations": 1}
+	rank := map[string]int{"violated": 2, "violations": 1, "forced": 1, "revision": -1}
 	slices.SortStableFunc(list.Rows, func(a, b Row) int { return rank[b.Cells[0].Text] - rank[a.Cells[0].Text] })
 	return list.Rows
 }

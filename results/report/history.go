@@ -18,7 +18,7 @@ import (
 )
 
 // newestPoints is how many points of all cells have a row without -v.
-const newestPoints = 5
+const newestPoints = 4
 
 // point is one revision on one day.
 type point struct{ day, revision string }
@@ -56,14 +56,15 @@ func History(cells []*results.Cell) *Document {
 			points = append(points, here)
 		}
 	}
-	first := map[bool]int{true: 1}[len(pasts) == 1] // column: one cell needs no name
+	titles := []string{"date", "revision", "trials", "locks/s", "p99", "cell"}
+	titles = titles[:min(len(titles), 4+len(pasts))] // one cell needs no name
 	for i, name := range view.Names(samples) {
-		pasts[i].tell(name, points, first)
+		pasts[i].tell(name, points, len(titles))
 	}
 	slices.SortStableFunc(pasts, func(a, b *past) int { return cmp.Compare(a.change, b.change) })
-	t := columns([]string{"cell", "date", "revision", "trials", "locks/s", "p99"}[first:]...)
-	t.Columns[1].Left, t.Columns[2-first].Left = true, true
-	t.Columns[4-first].About, t.Columns[5-first].About = "median, and its change", "of the wait, or in an open loop of the response"
+	t := columns(titles...)
+	t.Columns[1].Left, t.Columns[len(titles)-1].Left = true, len(pasts) > 1
+	t.Columns[3].About, t.Columns[4].About = "median, and its change", "of the wait, or in an open loop of the response"
 	c := &Chart{Name: "history", Title: "locks/s over revisions", X: Axis{Name: "revision"},
 		Y: Axis{Name: "locks/s", Label: metric.PerSecond.Format}}
 	for i := 0; i < len(points); i += 1 + len(points)/6 {
@@ -77,8 +78,8 @@ func History(cells []*results.Cell) *Document {
 	newest.rest(newestPoints, "")
 	last := pasts[0].rows[len(pasts[0].rows)-1].Cells
 	d := &Document{Command: "lockbench history"}
-	if d.Title = last[4-first].Text + " locks/s at " + last[2-first].Text; len(pasts) > 1 {
-		d.Title = fmt.Sprintf("%d cells · %s: %s", len(pasts), spaced(last[0].Text), d.Title)
+	if d.Title = last[3].Text + " locks/s at " + last[1].Text; len(pasts) > 1 {
+		d.Title = fmt.Sprintf("%d cells · %s: %s", len(pasts), spaced(last[5].Text), d.Title)
 	}
 	d.When = format.Join(format.Plural(len(points), "point"), asked(samples),
 		format.Labelled("without partial records:", int64(len(trials)-len(whole))))
@@ -101,9 +102,8 @@ func sampleOf(r *results.Record) *results.Record {
 	return s
 }
 
-// tell makes the rows of a past, with the columns from the first on, and its line. A change is one from the last known
-// figure.
-func (p *past) tell(name string, points []point, first int) {
+// tell makes the rows of a past, of so many columns, and its line. A change is one from the last known figure.
+func (p *past) tell(name string, points []point, columns int) {
 	var t Table
 	before := map[string]float64{}
 	for _, here := range p.at.Keys {
@@ -126,8 +126,8 @@ func (p *past) tell(name string, points []point, first int) {
 		rate, change, text := figure("locks/s")
 		_, _, wait := figure(tail)
 		p.change, p.line.Points = change, append(p.line.Points, Point{X: float64(slices.Index(points, here)), Y: rate})
-		texts := []string{name, here.day, shortRevision(here.revision), strconv.Itoa(len(c.Trials)), text, wait}
-		row := t.row(texts[first:]...)
+		texts := []string{here.day, shortRevision(here.revision), strconv.Itoa(len(c.Trials)), text, wait, name}
+		row := t.row(texts[:columns]...)
 		if n := c.Broken(); n > 0 {
 			row.Marks = append(row.Marks, Mark{"violated", format.Count(n), "two clients held a key at once", Bad})
 		}

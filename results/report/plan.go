@@ -48,8 +48,9 @@ func Plan(a *capacity.Answer) *Document {
 	}
 	d.add(Block{Heading: "Beyond these figures", Detail: true, Table: facts(
 		"unseen", p.Unseen, "most tried", PlanRate(p.MaxRate), "caution", strings.Join(p.Warnings, " · "),
-		"not tried", strings.Join(p.Skipped, " · "),
-		"measured with", format.Join(p.Env.Lockbench, p.Env.Go, view.Libraries(p.Env)))})
+		"not tried", strings.Join(p.Skipped, " · "), "trials", known(float64(p.tried), metric.Count.Format),
+		"measured for", known(float64(p.Spent), metric.Duration.Format), "machine", view.Machine(p.Env),
+		"program", strings.TrimSpace("lockbench "+p.Env.Lockbench), "libraries", view.Libraries(p.Env))})
 	return d
 }
 
@@ -129,17 +130,13 @@ func sustained(c *capacity.CandidateAnswer) string {
 	return ranged(c.Sustains, PlanRate)
 }
 
-// when returns what was asked for, where, and how much was measured.
+// when returns what was asked for, and of what.
 func (p planned) when() string {
 	var loads []string
 	for _, n := range p.Analysis {
 		loads = append(loads, n.Load)
 	}
-	parts := []string{cmp.Or(p.SLO, "no objective"), format.Few(loads, 1), serverText(p.best.Server)}
-	if p.tried > 0 {
-		parts = append(parts, view.CPU(p.Env), format.Plural(p.tried, "trial")+" in "+format.Duration(p.Spent))
-	}
-	return format.Join(parts...)
+	return format.Join(cmp.Or(p.SLO, "no objective"), format.Few(loads, 1), serverText(p.best.Server))
 }
 
 // serverText returns what a candidate ran on.
