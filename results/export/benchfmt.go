@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode"
 
 	"golang.org/x/perf/benchfmt"
 
@@ -38,6 +37,9 @@ func Benchfmt(w io.Writer, cells []*results.Cell) (err error) {
 	return err
 }
 
+// dividers are what would divide a name: blanks, and the slash between its parts.
+var dividers = strings.NewReplacer("/", "_", " ", "_")
+
 // benchmark returns the line of a trial. Its name is Lock, what tells the plan from others, and GOMAXPROCS at its
 // place: Lock/driver=rueidis/lock=set-nx/wait=backoff/clients=64/keys=10-2.
 func benchmark(r *results.Record) *benchfmt.Result {
@@ -47,7 +49,7 @@ func benchmark(r *results.Record) *benchfmt.Result {
 		case value != "" && constant:
 			line.Config = append(line.Config, benchfmt.Config{Key: key, Value: []byte(value), File: true})
 		case value != "":
-			name += "/" + key + "=" + strings.Map(partOfWord, value)
+			name += "/" + key + "=" + dividers.Replace(words(value))
 		}
 	}
 	add("side", r.Side, false)
@@ -66,14 +68,6 @@ func benchmark(r *results.Record) *benchfmt.Result {
 		}
 	}
 	return line
-}
-
-// partOfWord returns r, or _ for what would divide a value: blanks, and the slash between parts of a name.
-func partOfWord(r rune) rune {
-	if r == '/' || unicode.IsSpace(r) || !unicode.IsPrint(r) {
-		return '_'
-	}
-	return r
 }
 
 // benchValue returns a value in the unit that benchstat scales: seconds, bytes, or a count of something, as it takes

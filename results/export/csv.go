@@ -60,11 +60,15 @@ func writeRows(w io.Writer, rows [][]any) error {
 	return csv.NewWriter(w).WriteAll(each(rows, func(row []any) []string { return each(row, field) }))
 }
 
-// field returns a field: a figure with all its digits, and without an exponent. A spreadsheet takes text that begins
-// with one of =+-@ for a formula and runs it, so it gets an apostrophe (OWASP, CSV Injection).
+// field returns a field: a figure with all its digits and without an exponent, or empty if it is not known. A
+// spreadsheet takes text that begins with one of =+-@ for a formula and runs it, so it gets an apostrophe (OWASP, CSV
+// Injection).
 func field(v any) string {
-	if n, ok := v.(float64); ok {
-		return digits(n)
+	switch n, isNumber := v.(float64); {
+	case isNumber && known(n) == nil:
+		return ""
+	case isNumber:
+		return strconv.FormatFloat(n, 'f', -1, 64)
 	}
 	s := plain(fmt.Sprint(v))
 	if _, err := strconv.ParseFloat(s, 64); err == nil || s == "" || !strings.ContainsRune("=+-@", rune(s[0])) {

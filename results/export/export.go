@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/lockbench/lockbench/results"
@@ -22,14 +21,6 @@ import (
 // plain returns s on one line, without what a terminal or a parser would take for more than text: what a server has
 // answered stands in records too.
 func plain(s string) string { return strings.TrimSpace(format.Line(s)) }
-
-// digits writes a figure with all its digits, and without an exponent; "" is one that is not known.
-func digits(v float64) string {
-	if known(v) == nil {
-		return ""
-	}
-	return strconv.FormatFloat(v, 'f', -1, 64)
-}
 
 // words joins what is not blank with single spaces.
 func words(list ...any) string { return strings.Join(strings.Fields(fmt.Sprintln(list...)), " ") }

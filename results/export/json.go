@@ -114,11 +114,8 @@ type limitJSON struct {
 // ComparisonJSON writes a comparison.
 func ComparisonJSON(w io.Writer, c *compare.Comparison) error {
 	whole := *c
-	for _, list := range []*[]string{
-		&whole.Base.Revisions, &whole.Head.Revisions, &whole.Notes, &whole.Missing, &whole.Added,
-	} {
-		*list = notNull(*list)
-	}
+	whole.Base.Revisions, whole.Head.Revisions = notNull(c.Base.Revisions), notNull(c.Head.Revisions)
+	whole.Notes, whole.Missing, whole.Added = notNull(c.Notes), notNull(c.Missing), notNull(c.Added)
 	return JSON(w, comparisonJSON{schema, c.Verdict, notNull(c.Reasons()), &whole, each(c.Cells, comparedOf)})
 }
 

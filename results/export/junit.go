@@ -117,7 +117,7 @@ func JUnitComparison(w io.Writer, c *compare.Comparison) error {
 		for _, r := range cell.Figures {
 			if t, text, of := r.Threshold, r.Figure.Unit.Format, r.Change; t != nil {
 				change := fmt.Sprintf("%s → %s, %s (%s to %s), p %s", text(of.Base.Median), text(of.Head.Median),
-					format.Change(of.Ratio-1), format.Change(of.Low-1), format.Change(of.High-1), cmp.Or(digits(r.P), format.None))
+					format.Change(of.Ratio-1), format.Change(of.Low-1), format.Change(of.High-1), cmp.Or(field(r.P), format.None))
 				details := append([]string{change}, cell.Notes...)
 				s.add(cell.Label, t.Text, outcomes[r.Verdict], string(r.Verdict), r.Why, details...)
 			}

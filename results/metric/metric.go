@@ -4,6 +4,8 @@
 package metric
 
 import (
+	"cmp"
+	"math"
 	"slices"
 	"strings"
 
@@ -113,3 +115,142 @@ var Quantiles = []struct {
 	Name string
 	Q    float64
 }{{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p999", 0.999}}
+
+// Distributions are all latencies of a record, in the order in which they are read.
+var Distributions = []Distribution{
+	{results.Response, "response", Lower, "intended start to grant, in an open loop"},
+	{results.Acquire, "acquire", Lower, "start of an acquisition to its grant"},
+	{results.Lag, "lag", Lower, "how late the generator was, in an open loop"},
+	{results.Backlog, "backlog", Lower, "wait of an arrival for a free client"},
+	{results.AcquireAll, "all nodes", Lower, "start of a granted try to the last node's answer"},
+	{results.Handoff, "hand-off", Lower, "release to the next grant of that key"},
+	{results.Release, "release", Lower, "release to its reply"},
+	{results.Refusal, "gave up", Lower, "start of an acquisition to giving up"},
+	{results.Hold, "hold", Neither, "actual hold time"},
+	{results.Reentry, "re-entry", Lower, "acquisition by the holder to its grant"},
+	{results.Renew, "renew", Lower, "renewal to its reply"},
+	{results.Recovery, "recovery", Lower, "death of a holder to the next grant of its key"},
+	{results.Probe, "neighbour", Lower, "a neighbour's request under the load"},
+	{results.ProbeIdle, "neighbour, idle", Lower, "a neighbour's request before the load"},
+	{results.Worker, "worker", Lower, "how late the workers of batches sent a request"},
+	{results.Hiccup, "hiccup", Neither, "how late a ticker beside the load was"},
+}
+
+// Columns are those of the table of cells, by the names of metrics. A narrow table drops first what a lock costs, then
+// the share of the bound, the hand-off, and where a wait of an open loop came from. It keeps the throughput.
+var Columns = map[string]Column{
+	"locks/s":          {Title: "locks/s", Classes: true},
+	"efficiency":       {Group: "of", Title: "bound", Drop: 12},
+	"acquire.p50":      {Group: "acquire", Title: "p50", Drop: 7, Classes: true, Only: (*results.Cell).Open},
+	"acquire.p99":      {Group: "acquire", Title: "p99", Drop: 6, Classes: true, Only: (*results.Cell).Open},
+	"lag.p99":          {Group: "lag", Title: "p99", Drop: 8},
+	"acquire_all.p50":  {Group: "all nodes", Title: "p50", Drop: 18},
+	"handoff.p50":      {Group: "hand-off", Title: "p50", Drop: 9},
+	"recovery.p50":     {Group: "recovery", Title: "p50", Drop: 5},
+	"jain":             {Title: "Jain", Drop: 1, Classes: true},
+	"commands/lock":    {Group: "commands", Title: "/lock", Drop: 15},
+	"round-trips/lock": {Group: "round trips", Title: "/lock", Drop: 14},
+	"server-cpu/lock":  {Group: "server", Title: "µs/lock", Unit: PerLock, Drop: 16},
+	"client-cpu/lock":  {Group: "client", Title: "µs/lock", Unit: PerLock, Drop: 17},
+}
+
+// table is all metrics.
+var table = slices.Concat(
+	[]*Metric{
+		{Name: "locks/s", Unit: PerSecond, Better: Higher, About: "granted locks a second",
+			Of: func(f results.Figures) float64 { return f.Rate }},
+		{Name: "efficiency", Unit: Share, Better: Higher, About: "share of the bound; unknown after a violation",
+			Of: results.Figures.Efficiency},
+	},
+	distributions(),
+	[]*Metric{
+		{Name: "jain", Group: Fairness, Unit: Ratio, Better: Higher,
+			About: "Jain's index of the clients' grants, from five each on", Of: results.Figures.Jain},
+		{Name: "longest-wait", Group: Fairness, Unit: Duration, Better: Lower, About: "longest wait without a grant",
+			Of: func(f results.Figures) float64 { return known(f.Wanted(), float64(f.Fairness.LongestWait)) }},
+		{Name: "starved", Group: Fairness, Unit: Count, Better: Lower, About: "clients that wanted locks and got none",
+			Of: func(f results.Figures) float64 { return float64(f.Fairness.Starved) }},
+		{Name: "violations", Group: Safety, Unit: Count, Better: Lower, About: "times that two clients held a key at once",
+			Of: func(f results.Figures) float64 { return known(f.Safety.Checked, float64(f.Breaches)) }},
+		{Name: "watched", Group: Safety, Unit: Count, Better: Higher, About: "grants during whose hold a rival was refused",
+			Of: func(f results.Figures) float64 {
+				return known(f.Safety.Power != nil, float64(cmp.Or(f.Safety.Power, &results.Power{}).Watched))
+			}},
+		checked("lost-early", "locks gone before their lease can have ended",
+			func(s *results.Safety) int64 { return s.LostEarly }),
+		checked("lost-updates", "lost updates of a counter that each holder raises",
+			func(s *results.Safety) int64 { return s.LostUpdates }),
+		checked("wrong-releases", "releases that removed another's lock",
+			func(s *results.Safety) int64 { return s.WrongReleases }),
+		checked("fence-regress", "fencing tokens not above the highest seen",
+			func(s *results.Safety) int64 { return s.FenceRegress }),
+		counted("errors", "requests that failed", (*results.Counts).Failed),
+		counted("unknown", "acquisitions whose answer an error hid", func(c *results.Counts) int64 { return c.Unknown }),
+		counted("lost", "holds lost before their end", func(c *results.Counts) int64 { return c.Lost + c.LostRenewal }),
+		counted("timed-out", "acquisitions whose patience ran out", func(c *results.Counts) int64 { return c.TimedOut }),
+		counted("contended", "acquisitions that found the lock taken", func(c *results.Counts) int64 { return c.Contended }),
+		counted("dropped", "arrivals that found the queue full", func(c *results.Counts) int64 { return c.Dropped }),
+		cost("tries", PerLock, "requests for the lock", func(c *results.Cost) float64 { return c.Tries }),
+		cost("local-refusals", PerLock, "attempts that the local line refused (-wait queue)",
+			func(c *results.Cost) float64 { return known(c.LocalRefusals > 0, c.LocalRefusals) }),
+		cost("commands", PerLock, "commands on the server", func(c *results.Cost) float64 { return c.Commands }),
+		traffic("round-trips", "requests that wait for an answer", func(c *results.Cost) float64 { return c.RoundTrips }),
+		traffic("notices", "messages that the server sent unasked", func(c *results.Cost) float64 { return c.Notices }),
+		traffic("keep-alives", "requests to keep a session alive", func(c *results.Cost) float64 { return c.KeepAlives }),
+		cost("bytes-in", PerLock, "bytes to the server", func(c *results.Cost) float64 { return c.BytesIn }),
+		cost("bytes-out", PerLock, "bytes from the server", func(c *results.Cost) float64 { return c.BytesOut }),
+		cost("server-cpu", Micros, "CPU time of the server", func(c *results.Cost) float64 { return c.ServerCPUUs }),
+		cost("client-cpu", Micros, "CPU time of lockbench", func(c *results.Cost) float64 { return c.ClientCPUUs }),
+		cost("wakeups", PerLock, "returns from waiting", func(c *results.Cost) float64 { return c.Wakeups }),
+		cost("allocs", PerLock, "heap allocations of lockbench", func(c *results.Cost) float64 { return c.Allocs }),
+		{Name: "cores", Group: Machine, Unit: Ratio, About: "cores that lockbench used",
+			Of: func(f results.Figures) float64 { return known(f.Generator.CPU >= 0, f.Generator.CPU) }},
+		{Name: "requests/write", Group: Machine, Unit: Ratio, About: "requests that a write to a connection carries",
+			Of: func(f results.Figures) float64 { return known(f.Generator.PerWrite > 0, f.Generator.PerWrite) }},
+		{Name: "memory", Group: Machine, Unit: Bytes, Better: Lower, About: "memory of lockbench at the end",
+			Of: func(f results.Figures) float64 { return known(f.Generator.Memory > 0, float64(f.Generator.Memory)) }},
+	},
+)
+
+// distributions returns the quantiles, the mean and the maximum of each.
+func distributions() (all []*Metric) {
+	for _, d := range Distributions {
+		add := func(name string, of func(results.Latency) float64) {
+			all = append(all, &Metric{Name: string(d.Metric) + "." + name, Unit: Duration, Better: d.Better, About: d.About,
+				Of: func(f results.Figures) float64 { return of(f.Latency[d.Metric]) }})
+		}
+		for _, q := range Quantiles {
+			add(q.Name, func(l results.Latency) float64 { return l.Quantile(q.Q) })
+		}
+		add("mean", func(l results.Latency) float64 { return known(l.Count > 0, float64(l.Mean)) })
+		add("max", func(l results.Latency) float64 { return known(l.Count > 0, float64(l.Max)) })
+	}
+	return all
+}
+
+func known(is bool, v float64) float64 {
+	if !is {
+		return math.NaN()
+	}
+	return v
+}
+
+func checked(name, about string, of func(*results.Safety) int64) *Metric {
+	known := func(f results.Figures) float64 { return known(f.Safety.Checked, float64(of(f.Safety))) }
+	return &Metric{Name: name, Group: Safety, Unit: Count, Better: Lower, About: about, Of: known}
+}
+
+func counted(name, about string, of func(*results.Counts) int64) *Metric {
+	count := func(f results.Figures) float64 { return float64(of(f.Counts)) }
+	return &Metric{Name: name, Group: Outcomes, Unit: Count, Better: Lower, About: about, Of: count}
+}
+
+// cost returns a metric of one lock; negative costs are not known.
+func cost(what string, unit *Unit, about string, of func(*results.Cost) float64) *Metric {
+	known := func(f results.Figures) float64 { return known(of(f.Cost) >= 0, of(f.Cost)) }
+	return &Metric{Name: what + "/lock", Group: Cost, Unit: unit, Better: Lower, About: about, Of: known}
+}
+
+func traffic(what, about string, of func(*results.Cost) float64) *Metric {
+	return cost(what, PerLock, about, func(c *results.Cost) float64 { return known(c.Trafficked(), of(c)) })
+}
