@@ -235,7 +235,7 @@ func percentiles(lines []curve) Chart {
 	c := Chart{Name: "percentiles", Title: "Wait by percentile", X: Axis{Name: "share of the grants that took no longer"},
 		Y: Axis{Name: "wait", Log: true, Label: duration}}
 	c.draw(lines, "", func(c *results.Cell) []Point { return nines(c.Latency[view.Waiting(c)]) })
-	if len(lines) == 1 && view.Waiting(lines[0].cells[0]) == results.Response {
+	if len(lines) == 1 && c.Series != nil && view.Waiting(lines[0].cells[0]) == results.Response {
 		c.Series[0].Name = "response"
 		c.draw(lines, "acquire", func(c *results.Cell) []Point { return nines(c.Latency[results.Acquire]) })
 	}
