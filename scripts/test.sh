@@ -26,7 +26,8 @@ done
 [ ${#packages[@]} -gt 0 ] || packages=(./...)
 
 mkdir -p "$bin"
-"$go" test -c -vet=off -o "$bin/" ${build[@]+"${build[@]}"} "${packages[@]}" ||
+# Without tables for debuggers, as go test links too; and with memory for time.
+GOGC=400 "$go" test -c -vet=off '-ldflags=-s -w' -o "$bin/" ${build[@]+"${build[@]}"} "${packages[@]}" ||
 	{ echo "FAIL	[build failed]" && exit 1; }
 tested=() # the import path and the directory of each package that has tests
 while read -r line; do
