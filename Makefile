@@ -67,7 +67,7 @@ flakes: setup ## make test in RUNS (20) fresh clones next to LOAD (6) busy loops
 mutants: ## the operators of a package, and of those below it, that can be flipped without a test that fails: LIVED (PKG=./results/stats)
 	GOFLAGS='-short -count=1' $(GO) run $(GREMLINS) unleash --timeout-coefficient 10 $(PKG)
 
-lint: ## gofmt, go vet here and for darwin, staticcheck, actionlint, govulncheck if its database is reachable, shellcheck if installed
+lint: ## gofmt, go vet, types for darwin, staticcheck, actionlint, govulncheck if its database is reachable, shellcheck if installed
 	./scripts/lint.sh
 
 gate: ## scripts/gate.sh on this project: the last change, and a slower lock that it must reject
