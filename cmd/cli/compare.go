@@ -5,11 +5,9 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/lockbench/lockbench/cmd/cli/shell"
 	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
@@ -39,7 +37,7 @@ func (p *program) compareCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		out, err := comparisons(compareLine(o, files)).printer(p, o, files...)
+		out, err := comparisons.printer(p, o, files...)
 		if err != nil {
 			return err
 		}
@@ -105,38 +103,18 @@ func (p *program) side(name string) (compare.Input, error) {
 	return compare.Input{Name: name, Cells: c.Cells()}, nil
 }
 
-// compareLine returns the command line that makes the comparison again, without its formats.
-func compareLine(o *options, files []string) string {
-	words := []string{"lockbench", "compare"}
-	for _, opt := range o.list {
-		if opt.group == groupComparing && opt.from != fromDefault {
-			words = append(words, opt.assign(opt.text))
-		}
-	}
-	for _, name := range files {
-		if strings.HasPrefix(name, "-") { // or it would be a flag
-			name = "./" + name
-		}
-		words = append(words, shell.Quote(name))
-	}
-	return strings.Join(words, " ")
-}
-
-// comparisons are what compare writes, and a run that compares. The command makes the comparison again; it is empty if the
-// command line does more than compare.
-func comparisons(command string) kind[*compare.Comparison] {
-	return kind[*compare.Comparison]{
-		document: func(c *compare.Comparison) *report.Document { return report.Comparison(c, command) },
-		exit: func(c *compare.Comparison) int {
-			return map[compare.Verdict]int{compare.Regressed: exitRegressed, compare.Inconclusive: exitInconclusive}[c.Verdict]
-		},
-		formats: []exporter[*compare.Comparison]{
-			{name: tableFormat, about: "medians, changes and the verdict"},
-			{name: markdownFormat, about: "the same for a comment, the verdict first"},
-			{name: "csv", about: "a row a cell and figure", write: export.ComparisonCSV},
-			{name: htmlFormat, about: "one page with charts, which needs no other file"},
-			{name: "json", about: "all of it, for programs", write: export.ComparisonJSON},
-			{name: "junit", about: "a test case for each threshold and cell", write: export.JUnitComparison},
-		},
-	}
+// comparisons are what compare writes, and a run that compares.
+var comparisons = kind[*compare.Comparison]{
+	document: report.Comparison,
+	exit: func(c *compare.Comparison) int {
+		return map[compare.Verdict]int{compare.Regressed: exitRegressed, compare.Inconclusive: exitInconclusive}[c.Verdict]
+	},
+	formats: []exporter[*compare.Comparison]{
+		{name: tableFormat, about: "medians, changes and the verdict"},
+		{name: markdownFormat, about: "the same for a comment, the verdict first"},
+		{name: "csv", about: "a row a cell and figure", write: export.ComparisonCSV},
+		{name: htmlFormat, about: "one page with charts, which needs no other file"},
+		{name: "json", about: "all of it, for programs", write: export.ComparisonJSON},
+		{name: "junit", about: "a test case for each threshold and cell", write: export.JUnitComparison},
+	},
 }

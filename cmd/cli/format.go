@@ -145,7 +145,7 @@ func (r *runner) readFormats() (err error) {
 		r.printer, err = reports.printer(r.program, r.options, r.files()...)
 		return err
 	}
-	r.judged, err = comparisons("").printer(r.program, r.options, r.files()...)
+	r.judged, err = comparisons.printer(r.program, r.options, r.files()...)
 	r.printer = printer[reported]{program: r.program, kind: reports, table: r.judged.table}
 	if err == nil && r.judged.outputs[0].name == tableFormat && r.judged.table.Verbose {
 		r.printer.outputs = reports.first()
@@ -162,7 +162,7 @@ var formatted = []struct {
 	}
 }{
 	{"report", "Of a run and of report", reports},
-	{"compare", "Of compare, and of a run with -vs or -baseline", comparisons("")},
+	{"compare", "Of compare, and of a run with -vs or -baseline", comparisons},
 	{"plan", "Of plan", answers},
 	{"prove", "Of prove", proofs},
 	{"history", "Of history", histories},

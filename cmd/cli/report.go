@@ -135,7 +135,7 @@ func writeCharts(create files.Create, v reported) error {
 // drawnAgain are the commands, by a name that is among the first in their JSON and in no record.
 var drawnAgain = map[string]func(p *program, o *options, file string) error{
 	`"hazards":`: drawAgain("prove", proofs, safety.Read),
-	`"alpha":`:   drawAgain("compare", comparisons(""), export.ReadComparison),
+	`"alpha":`:   drawAgain("compare", comparisons, export.ReadComparison),
 	`"slo":`:     drawAgain("plan", answers, capacity.ReadAnswer),
 }
 

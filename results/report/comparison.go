@@ -30,8 +30,8 @@ type comparison struct {
 	sides []*results.Cell  // a base and a head of each cell
 }
 
-// Comparison returns what became of metrics from base to head. The command compares again; empty: a run did more.
-func Comparison(c *compare.Comparison, command string) *Document {
+// Comparison returns what became of metrics from base to head.
+func Comparison(c *compare.Comparison) *Document {
 	t, place := comparison{Comparison: c, worst: c.Judged()}, map[int]int{}
 	for i, r := range slices.Backward(t.worst) {
 		place[r.Cell] = i
@@ -55,9 +55,6 @@ func Comparison(c *compare.Comparison, command string) *Document {
 		Block{Heading: "All metrics", Detail: true, Table: t.table(c.Results(), true)}, more)
 	if len(t.sides) > 0 {
 		d.add(Block{Heading: "Environment", Detail: true, Table: environment(view.NewRun(t.sides))})
-	}
-	if command != "" {
-		d.add(Block{Heading: "Command", Detail: true, Text: []Text{{Text: command, Code: true}}})
 	}
 	return d
 }

@@ -15,13 +15,13 @@ const screenLines = 12
 
 func TestComparisons(t *testing.T) {
 	all := comparetest.All()
-	golden(t, "comparison-slower", Comparison(all["slower"], "lockbench compare base.jsonl head.jsonl"))
+	golden(t, "comparison-slower", Comparison(all["slower"]))
 	for _, name := range []string{"within", "violated", "few", "unlike", "lone", "eight", "zero"} {
-		text, _ := firstScreen(Comparison(all[name], ""))
+		text, _ := firstScreen(Comparison(all[name]))
 		pagetest.Golden(t, "comparison-"+name+".txt", text)
 	}
 	for name, c := range all {
-		if text, lines := firstScreen(Comparison(c, "")); lines > screenLines {
+		if text, lines := firstScreen(Comparison(c)); lines > screenLines {
 			t.Errorf("%s: %d lines: %s", name, lines, text)
 		}
 	}
@@ -31,7 +31,7 @@ func TestComparisons(t *testing.T) {
 func TestCrowdedComparison(t *testing.T) {
 	c := comparetest.Crowd(300, func(i int) string { return fmt.Sprint("clients ", i) })
 	c.Cells[299].Notes = append(c.Cells[299].Notes, "violated: 1 of 10 trials of the head")
-	d := Comparison(c, "")
+	d := Comparison(c)
 	table, risks, chart := d.Blocks[0].Table, d.Blocks[1].Table, d.Blocks[2].Chart
 	if r := table.Rows[0]; len(table.Rows) != fewRows || r.Cells[0].Text != "clients 90" || r.Tone != Bad || len(chart.Series) != manyRows {
 		t.Errorf("%d rows: %+v; %d in the chart", len(table.Rows), r, len(chart.Series))
@@ -47,7 +47,7 @@ func TestCrowdedComparison(t *testing.T) {
 // TestComparedWithNothing: what a file of JSON has may lack trials, and a cell that only the head has decides.
 func TestComparedWithNothing(t *testing.T) {
 	c := &compare.Comparison{Added: []string{"a"}, Broken: 1, Verdict: compare.Regressed, Notes: []string{"violated: 1 trial of a", "partial: b"}}
-	text := dump(Comparison(c, ""))
+	text := dump(Comparison(c))
 	for _, want := range []string{"✗ mutual exclusion violated (bad)\n", "only in head | a\n", "violated | 1 trial of a (bad)\n", "partial | b\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in %s", want, text)
@@ -61,7 +61,7 @@ func TestNext(t *testing.T) {
 		c := comparetest.Of(7, "locks/s<-5%", comparetest.AsIs)
 		c.Verdict, c.Cells = compare.Inconclusive, c.Cells[6:]
 		c.Cells[0].Figures[0].Needed = needed
-		if text := dump(Comparison(c, "")); !strings.Contains(text, "next | run more trials a side: "+want+"\n") {
+		if text := dump(Comparison(c)); !strings.Contains(text, "next | run more trials a side: "+want+"\n") {
 			t.Errorf("no %q in %s", want, text)
 		}
 	}
@@ -70,7 +70,7 @@ func TestNext(t *testing.T) {
 // TestChangesAreDrawn: each cell has a heading, and what has no ratio is left out.
 func TestChangesAreDrawn(t *testing.T) {
 	for name, want := range map[string]int{"eight": 16, "zero": 2} {
-		for _, b := range Comparison(comparetest.All()[name], "").Blocks {
+		for _, b := range Comparison(comparetest.All()[name]).Blocks {
 			if b.Chart == nil {
 				continue
 			}
