@@ -34,7 +34,14 @@ func Pictures(cells []*results.Cell) []Chart {
 	if ttl := cells[0].Plan().TTL; ttl > 0 && !view.Differing(cells)("ttl") {
 		recovery.Uprights = []Line{{float64(ttl), "TTL " + format.Exact(ttl)}}
 	}
-	best := best(v)
+	var best []curve // under the load with most contention
+	g := v.Groups[0]
+	for _, i := range g.Best()[:min(mostLines, len(g.Cells))] {
+		best = append(best, newCurve(g.Short[i], g.Cells[i]))
+	}
+	if len(cells) == 1 {
+		best[0].Name = ""
+	}
 	all = append(append(all, percentiles(best), recovery), course(best)...)
 	return slices.DeleteFunc(all, func(c Chart) bool { return len(c.Series) == 0 })
 }
@@ -112,18 +119,6 @@ func newCurve(name string, cells ...*results.Cell) curve {
 	return curve{s, cells}
 }
 
-// best returns a line for each of the best cells under the load with most contention; that of a single one has no name.
-func best(v *view.Run) (all []curve) {
-	if len(v.Cells) == 1 {
-		return []curve{{cells: v.Cells}}
-	}
-	g := v.Groups[0]
-	for _, i := range g.Best()[:min(mostLines, len(g.Cells))] {
-		all = append(all, newCurve(g.Short[i], g.Cells[i]))
-	}
-	return all
-}
-
 // rateAndWait returns two charts with the same X axis, still without lines.
 func rateAndWait(name string, x Axis) (rates, waits Chart) {
 	return Chart{Name: name, Title: "Throughput over " + x.Name, X: x, Y: Axis{Name: "locks/s", Label: format.Three}},
@@ -140,8 +135,7 @@ func (c *Chart) add(lines ...Series) {
 	}
 }
 
-// draw adds a line a curve, with the points of its cells, and says what of them it is. That of the acquisition, from
-// when a client was free for an arrival, is dashed; the response is from when that was due.
+// draw adds a line a curve, with the points of its cells, and says what of them it is. The acquisition is dashed.
 func (c *Chart) draw(all []curve, what string, points func(*results.Cell) []Point) {
 	for _, l := range all {
 		s := l.Series
@@ -150,6 +144,16 @@ func (c *Chart) draw(all []curve, what string, points func(*results.Cell) []Poin
 			s.Points = append(s.Points, points(cell)...)
 		}
 		c.add(s)
+	}
+}
+
+// waits adds what clients feel. In an open loop that is the response, from when an arrival was due; beside it may stand
+// the acquisition, from when a client was free for it.
+func (c *Chart) waits(all []curve, both bool, points func(*results.Cell, results.Latency) []Point) {
+	what := map[bool]string{true: "response"}[both]
+	c.draw(all, what, func(c *results.Cell) []Point { return points(c, c.Latency[view.Waiting(c)]) })
+	if both {
+		c.draw(all, "acquire", func(c *results.Cell) []Point { return points(c, c.Latency[results.Acquire]) })
 	}
 }
 
@@ -176,17 +180,13 @@ func overNumbers(v *view.Run) (all []Chart) {
 			rates.X.Label = duration
 		}
 		waits.X = rates.X
-		p99 := func(c *results.Cell) []Point { return []Point{{X: numberOf(c, s), Y: view.P99(c)}} }
-		if s.Name != "rate" {
-			waits.draw(lines, "", p99)
-			all = append(all, rates, waits)
-			continue
-		}
-		waits.draw(lines, "response", p99)
-		waits.draw(lines, "acquire", func(c *results.Cell) []Point {
-			return []Point{{X: numberOf(c, s), Y: c.Latency[results.Acquire].Quantile(0.99)}}
+		waits.waits(lines, s.Name == "rate", func(c *results.Cell, l results.Latency) []Point {
+			return []Point{{X: numberOf(c, s), Y: l.Quantile(0.99)}}
 		})
-		all = append(all, waits, rates) // their rate is that of the arrivals
+		if s.Name == "rate" { // theirs is that of the arrivals
+			rates, waits = waits, rates
+		}
+		all = append(all, rates, waits)
 	}
 	return all
 }
@@ -230,32 +230,27 @@ func linesOver(cells []*results.Cell, s spec.Setting) (lines []curve) {
 	return lines[:min(mostLines, len(lines))]
 }
 
-// percentiles are the waits of a few cells by nines. One cell of an open loop has its acquisition beside the response.
+// percentiles are the waits of a few cells by nines, as far as there are values enough for a quantile.
 func percentiles(lines []curve) Chart {
+	const tenths = 10 // points for each nine
 	c := Chart{Name: "percentiles", Title: "Wait by percentile", X: Axis{Name: "share of the grants that took no longer"},
 		Y: Axis{Name: "wait", Log: true, Label: duration}}
-	c.draw(lines, "", func(c *results.Cell) []Point { return nines(c.Latency[view.Waiting(c)]) })
-	if len(lines) == 1 && c.Series != nil && view.Waiting(lines[0].cells[0]) == results.Response {
-		c.Series[0].Name = "response"
-		c.draw(lines, "acquire", func(c *results.Cell) []Point { return nines(c.Latency[results.Acquire]) })
-	}
+	both := len(lines) == 1 && view.Waiting(lines[0].cells[0]) == results.Response
+	c.waits(lines, both, func(_ *results.Cell, l results.Latency) (points []Point) {
+		h, err := l.Histogram()
+		for i := 0; i <= 6*tenths && err == nil; i++ {
+			x := float64(i) / tenths
+			if q := 1 - math.Pow(10, -x); results.Enough(l.Count, q) {
+				y := max(h.ValueAtPercentile(100*q), int64(l.Min), 1)
+				points = append(points, Point{X: x, Y: float64(y)})
+			}
+		}
+		return points
+	})
 	for nines, name := range []string{"50 %", "90 %", "99 %", "99.9 %", "99.99 %", "99.999 %", "99.9999 %"} {
 		c.X.Ticks = append(c.X.Ticks, Line{max(math.Log10(2), float64(nines)), name})
 	}
 	return c
-}
-
-// nines returns a latency by nines, as far as there are values enough for a quantile.
-func nines(l results.Latency) (points []Point) {
-	const tenths = 10 // points for each nine
-	h, err := l.Histogram()
-	for i := 0; i <= 6*tenths && err == nil; i++ {
-		x := float64(i) / tenths
-		if q := 1 - math.Pow(10, -x); results.Enough(l.Count, q) {
-			points = append(points, Point{X: x, Y: max(float64(h.ValueAtPercentile(100*q)), float64(l.Min), 1)})
-		}
-	}
-	return points
 }
 
 // course returns throughput and wait of the first trial of each line, second by second. Of too few grants for a p99 the
