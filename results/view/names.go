@@ -41,7 +41,7 @@ func distinguish(cells []*results.Cell, groups []string, axes []Axis) []string {
 	}
 	for i, c := range cells {
 		p := c.Plan()
-		names[i] = cmp.Or(names[i], join(p.Driver, p.Lock, strings.TrimPrefix(Waits(p), "wait native")))
+		names[i] = cmp.Or(names[i], join(p.Driver, p.Lock, headed("wait", strings.TrimPrefix(p.Wait, "native"))))
 	}
 	for key, at := range alike().Of {
 		for n, i := range at {
@@ -108,9 +108,6 @@ func values(cells []*results.Cell, axes []Axis) (names []string) {
 func join(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
 }
-
-// Waits returns how the clients of a plan wait, "wait backoff"; empty if the plan does not say.
-func Waits(p *spec.Plan) string { return headed("wait", p.Wait) }
 
 // TriesOnce reports whether no client of a plan ever waits.
 func TriesOnce(p *spec.Plan) bool {
