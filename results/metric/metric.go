@@ -45,15 +45,6 @@ type Metric struct {
 	Of func(results.Figures) float64
 }
 
-// Column is how the table of cells shows a metric.
-type Column struct {
-	Group, Title string                   // the two lines of its head
-	Unit         *Unit                    // nil: the metric's own
-	Drop         int                      // columns that do not fit are dropped from the highest on; 0: never
-	Classes      bool                     // classes of clients have it as well
-	Only         func(*results.Cell) bool // the column is there if it is true of any cell; nil: always
-}
-
 // Values returns the metric of each trial, NaN where it is not known.
 func (m *Metric) Values(trials []*results.Record) []float64 {
 	values := make([]float64, len(trials))
@@ -134,24 +125,6 @@ var Distributions = []Distribution{
 	{results.ProbeIdle, "neighbour, idle", Lower, "a neighbour's request before the load"},
 	{results.Worker, "worker", Lower, "how late the workers of batches sent a request"},
 	{results.Hiccup, "hiccup", Neither, "how late a ticker beside the load was"},
-}
-
-// Columns are those of the table of cells, by the names of metrics. A narrow table drops first what a lock costs, then
-// the share of the bound, the hand-off, and where a wait of an open loop came from. It keeps the throughput.
-var Columns = map[string]Column{
-	"locks/s":          {Title: "locks/s", Classes: true},
-	"efficiency":       {Group: "of", Title: "bound", Drop: 12},
-	"acquire.p50":      {Group: "acquire", Title: "p50", Drop: 7, Classes: true, Only: (*results.Cell).Open},
-	"acquire.p99":      {Group: "acquire", Title: "p99", Drop: 6, Classes: true, Only: (*results.Cell).Open},
-	"lag.p99":          {Group: "lag", Title: "p99", Drop: 8},
-	"acquire_all.p50":  {Group: "all nodes", Title: "p50", Drop: 18},
-	"handoff.p50":      {Group: "hand-off", Title: "p50", Drop: 9},
-	"recovery.p50":     {Group: "recovery", Title: "p50", Drop: 5},
-	"jain":             {Title: "Jain", Drop: 1, Classes: true},
-	"commands/lock":    {Group: "commands", Title: "/lock", Drop: 15},
-	"round-trips/lock": {Group: "round trips", Title: "/lock", Drop: 14},
-	"server-cpu/lock":  {Group: "server", Title: "µs/lock", Unit: PerLock, Drop: 16},
-	"client-cpu/lock":  {Group: "client", Title: "µs/lock", Unit: PerLock, Drop: 17},
 }
 
 // table is all metrics.

@@ -3,7 +3,6 @@ package report
 // The table of cells: the metrics that have a column, and what goes with them.
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -102,15 +101,21 @@ func cellTable(rows []cellRow) *Table {
 			row.Marks = marks(r.cell)
 		}
 	}
-	for _, col := range cellColumns() {
-		if col.Only != nil && !slices.ContainsFunc(rows, func(r cellRow) bool { return col.Only(r.cell) }) {
-			continue
+	for _, col := range cellColumns {
+		m, is := metric.Named(col.metric)
+		if is {
+			col.about = m.About
 		}
-		title := strings.TrimPrefix(col.Group+"\n"+col.Title, "\n")
-		t.Columns = append(t.Columns, Column{Title: title, About: col.about, Drop: col.Drop})
+		t.Columns = append(t.Columns, Column{Title: col.title, About: col.about, Drop: col.drop})
 		for i, r := range rows {
-			text := ""
-			if !r.class || col.Classes {
+			text := format.None
+			switch {
+			case r.class && !col.classes:
+				text = ""
+			case col.only != nil && !col.only(r.cell):
+			case is:
+				text = m.Unit.Format(m.Of(r.of))
+			default:
 				text = col.text(r.cell, r.of)
 			}
 			t.Rows[i].Cells = append(t.Rows[i].Cells, Cell{Text: text})
@@ -119,53 +124,56 @@ func cellTable(rows []cellRow) *Table {
 	return dense(t)
 }
 
-// cellColumn is one number of a cell. If its classes have it too, text takes their figures, with the same cell.
+// cellColumn is one number of a cell: a metric, or a text of its own.
 type cellColumn struct {
-	metric.Column
-	about string
-	text  func(c *results.Cell, f results.Figures) string // – is not known
+	title, metric string
+	drop          int  // see Column
+	classes       bool // classes of clients have it as well
+	only          func(*results.Cell) bool
+	about         string
+	text          func(*results.Cell, results.Figures) string // – is not known
 }
 
-// cellColumns returns all columns in their order.
-func cellColumns() (all []cellColumn) {
-	wait := func(q float64) func(*results.Cell, results.Figures) string {
-		return func(_ *results.Cell, f results.Figures) string {
-			if l := f.Latency[results.Response]; l.Count > 0 {
-				return duration(l.Quantile(q))
+// cellColumns are those of the table of cells. A narrow table drops first what a lock costs, then the share of the bound,
+// the hand-off, and where a wait of an open loop came from. It keeps the throughput.
+var cellColumns = []cellColumn{
+	{title: "locks/s", metric: "locks/s", classes: true},
+	{title: "±", about: "95 % interval of the median, or the range of fewer trials",
+		text: func(c *results.Cell, _ results.Figures) string { return scatter(view.Rate(c)) }},
+	{title: "wait\np50", about: "in an open loop the response", text: wait(0.5), classes: true},
+	{title: "wait\np99", about: "in an open loop the response", text: wait(0.99), classes: true},
+	{title: "of\nbound", metric: "efficiency", drop: 12, only: func(c *results.Cell) bool { return !c.Beaten() }},
+	{title: "acquire\np50", metric: "acquire.p50", drop: 7, only: (*results.Cell).Open, classes: true},
+	{title: "acquire\np99", metric: "acquire.p99", drop: 6, only: (*results.Cell).Open, classes: true},
+	{title: "lag\np99", metric: "lag.p99", drop: 8},
+	{title: "all nodes\np50", metric: "acquire_all.p50", drop: 18},
+	{title: "hand-off\np50", metric: "handoff.p50", drop: 9},
+	{title: "recovery\np50", metric: "recovery.p50", drop: 5},
+	{title: "Jain", metric: "jain", drop: 1, classes: true},
+	{title: "commands\n/lock", metric: "commands/lock", drop: 15},
+	{title: "round trips\n/lock", metric: "round-trips/lock", drop: 14},
+	{title: "server CPU\n/lock", metric: "server-cpu/lock", drop: 16},
+	{title: "client CPU\n/lock", metric: "client-cpu/lock", drop: 17},
+	{title: "neighbour\np50 ×", drop: 4, about: "a request beside the load",
+		text: func(c *results.Cell, _ results.Figures) string { return metric.Ratio.Format(c.Disturbance()) }},
+	{title: "limited\nby", drop: 2, about: "see lockbench help marks",
+		text: func(c *results.Cell, _ results.Figures) string { return string(c.Limit().By) }},
+	{title: "viol.", about: "grants of a held key; –: none could have been seen",
+		text: func(c *results.Cell, _ results.Figures) string {
+			if s := c.Safety; s.Checked && (s.Violations > 0 || s.Power == nil || s.Power.Watched > 0) {
+				return format.Count(s.Violations)
 			}
-			return duration(f.Latency[results.Acquire].Quantile(q))
+			return format.None
+		}},
+}
+
+// wait returns a quantile of what clients felt.
+func wait(q float64) func(*results.Cell, results.Figures) string {
+	return func(_ *results.Cell, f results.Figures) string {
+		l := f.Latency[results.Response]
+		if l.Count == 0 {
+			l = f.Latency[results.Acquire]
 		}
+		return duration(l.Quantile(q))
 	}
-	several := func(c *results.Cell) bool { return len(c.Trials) > 1 }
-	for _, m := range metric.All() {
-		column, has := metric.Columns[m.Name]
-		if !has {
-			continue
-		}
-		unit := cmp.Or(column.Unit, m.Unit)
-		all = append(all, cellColumn{column, m.About, func(c *results.Cell, f results.Figures) string {
-			if m.Name == "efficiency" && c.Beaten() {
-				return format.None // the bound is an estimate, and was too low
-			}
-			return unit.Format(m.Of(f))
-		}})
-	}
-	const about = "for a lock; in an open loop the response"
-	all = slices.Insert(all, 1, // behind the throughput
-		cellColumn{metric.Column{Title: "±", Only: several}, "95 % interval of the median, or the range of fewer trials",
-			func(c *results.Cell, _ results.Figures) string { return scatter(view.Rate(c)) }},
-		cellColumn{metric.Column{Group: "wait", Title: "p50", Classes: true}, about, wait(0.5)},
-		cellColumn{metric.Column{Group: "wait", Title: "p99", Classes: true}, about, wait(0.99)})
-	return append(all,
-		cellColumn{metric.Column{Group: "neighbour", Title: "p50 ×", Drop: 4}, "a request beside the load",
-			func(c *results.Cell, _ results.Figures) string { return metric.Ratio.Format(c.Disturbance()) }},
-		cellColumn{metric.Column{Group: "limited", Title: "by", Drop: 2}, "see lockbench help marks",
-			func(c *results.Cell, _ results.Figures) string { return string(c.Limit().By) }},
-		cellColumn{metric.Column{Title: "viol."}, "grants of a held key; –: none could have been seen",
-			func(c *results.Cell, _ results.Figures) string {
-				if s := c.Safety; s.Checked && (s.Violations > 0 || s.Power == nil || s.Power.Watched > 0) {
-					return format.Count(s.Violations)
-				}
-				return format.None
-			}})
 }
