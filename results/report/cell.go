@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
@@ -32,15 +33,10 @@ func cellAnswer(c *results.Cell) (string, Tone) {
 	} else if bounded {
 		parts = append(parts, "no violation seen")
 	}
-	for _, lost := range []struct {
-		n    int64
-		what string
-	}{{n.Contended, "refused"}, {n.TimedOut, "gave up"}, {n.Failed(), "failed"}} {
-		if part := float64(lost.n) / float64(lost.n+n.Acquired); part >= 0.01 {
-			parts = append(parts, format.Percent(part)+" "+lost.what)
-		}
+	if granted := float64(n.Acquired) / float64(n.Acquired+n.Contended+n.TimedOut+n.Failed()); granted < 0.99 {
+		parts = append(parts, "granted "+format.Percent(granted))
 	}
-	return strings.Join(append(parts, view.Doubts(c)...), " · "), max(toneOf(c), limitTone(c))
+	return strings.Join(append(parts, view.Doubts(c)...), " · "), toneOf(c)
 }
 
 // broken returns by what the exclusion of a cell was broken.
@@ -51,14 +47,6 @@ func broken(c *results.Cell) string {
 	return view.Witnesses(c)
 }
 
-// limitTone warns where it was not the lock that limited the throughput.
-func limitTone(c *results.Cell) Tone {
-	if by := c.Limit().By; by.Busy() || by == results.ByErrors {
-		return Warn
-	}
-	return Plain
-}
-
 // runFacts returns what limits a cell and how it went, what can go wrong with the designs, and what to do next. A
 // threshold may have been missed.
 func runFacts(v *view.Run, missed bool) *Table {
@@ -67,7 +55,7 @@ func runFacts(v *view.Run, missed bool) *Table {
 		notes += len(c.Warnings)
 	}
 	if one {
-		t.fact(limitTone(c), "limited by", limited(c))
+		t.fact(Plain, "limited by", limited(c))
 		t.fact(Plain, "waits", waits(c.Latency[view.Waiting(c)]))
 		t.fact(toneOf(c)*Tone(min(1, c.Breaches())), "safety", view.Exclusion(c))
 		t.fact(max(toneOf(c), Warn), "witnesses", view.Witnesses(c))
@@ -111,4 +99,70 @@ func errorsOf(n results.Counts) string {
 		parts = append(parts, strings.TrimSuffix(text+": "+n.ErrorSample[class], ": "))
 	}
 	return strings.Join(parts, " · ")
+}
+
+// figures returns all latencies of each cell, what its metrics answer, and its notes, without what facts have told.
+func figures(v *view.Run, told *Table) (blocks []Block) {
+	heading := "Figures"
+	for i, c := range v.Cells {
+		t := &Table{}
+		if len(v.Cells) > 1 {
+			t.fact(Plain, "row", v.Names[i])
+		}
+		for _, d := range metric.Distributions {
+			t.fact(Plain, d.Title, waits(c.Latency[d.Metric]))
+		}
+		for i, question := range []string{"fairness", "safety", "outcomes", "cost", "generator"} {
+			t.fact(Plain, question, answers(c, metric.Fairness+metric.Group(i)))
+		}
+		for _, note := range c.Warnings {
+			t.fact(Warn, "note", note)
+		}
+		blocks, heading = append(blocks, Block{Heading: heading, Detail: true, Table: t.without(told)}), ""
+	}
+	return blocks
+}
+
+// without removes the facts that others have told.
+func (t *Table) without(told *Table) *Table {
+	t.Rows = slices.DeleteFunc(t.Rows, func(r Row) bool {
+		return slices.ContainsFunc(told.Rows, func(t Row) bool { return t.Cells[1].Text == r.Cells[1].Text })
+	})
+	return t
+}
+
+// answers returns the metrics of a group that are above 0.
+func answers(c *results.Cell, of metric.Group) string {
+	var texts []string
+	for _, m := range metric.Of(of) {
+		if value := m.Of(c.Figures()); value > 0 {
+			texts = append(texts, strings.TrimSuffix(m.Name, "/lock")+" "+m.Unit.Format(value))
+		}
+	}
+	return format.Join(texts...)
+}
+
+// waits returns the quantiles of a latency, its mean, and the longest.
+func waits(l results.Latency) string {
+	var texts []string
+	for _, q := range metric.Quantiles {
+		texts = append(texts, titled(q.Name, duration(l.Quantile(q.Q))))
+	}
+	return format.Join(append(texts, lasting("mean", l.Mean), lasting("max", l.Max))...)
+}
+
+// environment returns where cells ran, what is known of their designs, and what was asked for.
+func environment(v *view.Run) *Table {
+	t := &Table{}
+	for _, a := range view.Axes {
+		if slices.Contains([]string{"at", "machine", "lockbench", "libraries"}, a.Title) {
+			t.tell(v, a.Title, func(c *results.Cell) string { return strings.TrimPrefix(a.Value(c), a.Title+" ") })
+		}
+	}
+	t.tell(v, "claims", func(c *results.Cell) string { return view.Claims(c.First().Traits) })
+	t.tell(v, "variables", func(c *results.Cell) string { return view.Variables(c.First().Env) })
+	t.tell(v, "all risks", func(c *results.Cell) string { return c.First().Wrong })
+	t.tell(v, "command", func(c *results.Cell) string { return c.Plan().Command })
+	t.fact(Plain, "started", v.Cells[0].First().Started.UTC().Format(time.DateTime)+" UTC")
+	return t
 }

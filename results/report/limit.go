@@ -41,10 +41,7 @@ func limited(c *results.Cell) string {
 		of = []string{titled("requests at a time", format.Three(c.Requests())),
 			titled("connections", format.Count(c.Bound.Pool))}
 	}
-	by := string(l.By)
-	if l.Hottest {
-		by = "hottest " + by
-	}
+	by := map[bool]string{true: "hottest "}[l.Hottest] + string(l.By)
 	return strings.TrimSuffix(by+": "+format.Join(of...), ": ")
 }
 

@@ -3,9 +3,7 @@ package report
 // The document of a run, or of the records of several: the answer, the rows that it rests on, and what can go wrong.
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -138,28 +136,25 @@ func kept(v *view.Run, check *compare.Check) string {
 
 // order says which row came first under each load; of several loads how often which did.
 func order(v *view.Run) string {
-	wins, ranked := map[string]int{}, "" // without a name: none was ahead
+	var wins view.Grouped[string, string] // loads by the row that is ahead under them
+	ranked := "no two rows can be ranked"
 	for _, g := range v.Groups {
 		if winner, text := ahead(g); text != "" {
-			wins[winner]++
+			wins.Add(winner, g.Title)
 			ranked = text
 		}
 	}
-	switch {
-	case ranked == "":
-		return "no two rows can be ranked"
-	case len(v.Groups) == 1:
+	if len(v.Groups) == 1 || len(wins.Keys) == 0 {
 		return ranked
 	}
-	level := format.Labelled("no row ahead in", int64(wins[""]))
-	delete(wins, "")
-	names := slices.SortedFunc(maps.Keys(wins), func(a, b string) int {
-		return cmp.Or(wins[b]-wins[a], strings.Compare(a, b))
-	})
-	for i, name := range names {
-		names[i] = fmt.Sprintf("%s first in %d", name, wins[name])
+	var first []string
+	for _, winner := range wins.Keys {
+		if winner != "" {
+			first = append(first, fmt.Sprintf("%s first in %d", winner, len(wins.Of[winner])))
+		}
 	}
-	return format.Join(fmt.Sprintf("%d loads", len(v.Groups)), format.Few(names, named), level)
+	level := format.Labelled("no row ahead in", int64(len(wins.Of[""])))
+	return format.Join(fmt.Sprintf("%d loads", len(v.Groups)), format.Few(first, named), level)
 }
 
 // ahead returns the row that is ahead of the next by more than their trials scatter, empty if none is, and says so; the
