@@ -22,9 +22,9 @@ import (
 //	lockbench report -format benchfmt=head.txt head.jsonl
 //	benchstat -filter '.unit:(locks/s OR acquire-p99-sec)' base.txt head.txt
 //
-// finds the pairs; in a file of a run with two sides (-vs) it has the side as well, and -col /side -ignore /driver
-// makes the columns. What must be alike for a comparison to mean anything (machine, server, times that are seldom set)
-// are file configuration keys, by which benchstat makes separate tables.
+// finds the pairs; in a file of a run with two sides (-vs) it has the side as well, and -col /side makes the columns if
+// -ignore names what differs, such as /driver. What must be alike for a comparison to mean anything (machine, server,
+// times that are seldom set) are file configuration keys, by which benchstat makes separate tables.
 func Benchfmt(w io.Writer, cells []*results.Cell) (err error) {
 	out := benchfmt.NewWriter(w)
 	for _, c := range cells {

@@ -174,7 +174,7 @@ func checkedOf(c compare.CheckedCell) checkedJSON {
 		notNull(view.Marks(c.Cell)), notNull(c.Warnings), figures, limits}
 }
 
-// JSON writes what is JSON as it is, indented, and < unescaped.
+// JSON writes v indented, and < as it is.
 func JSON[T any](w io.Writer, v T) error {
 	out := json.NewEncoder(w)
 	out.SetEscapeHTML(false)
