@@ -98,7 +98,7 @@ type scale struct {
 	from, to float64
 }
 
-// newScale returns the scale of an axis that has a place for values; those that are not finite are left out.
+// newScale returns the scale of an axis that has a place for values; those that have none are left out.
 func newScale(a report.Axis, values []float64) scale {
 	if a.Label == nil {
 		a.Label = format.Three
@@ -106,7 +106,7 @@ func newScale(a report.Axis, values []float64) scale {
 	if a.Ticks == nil {
 		values = append(values, 0, a.Most)
 	}
-	values = slices.DeleteFunc(values, func(v float64) bool { return !known(v) || a.Log && v <= 0 })
+	values = slices.DeleteFunc(values, func(v float64) bool { return !has(a, v) })
 	if len(values) == 0 {
 		values = []float64{1}
 	}
@@ -169,5 +169,7 @@ func (s scale) ticks(most float64) []report.Line {
 	return slices.DeleteFunc(all, func(t report.Line) bool { return t.At < s.from || t.At > s.to })
 }
 
-// known reports whether v can be drawn.
-func known(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+// has reports whether v has a place on an axis.
+func has(a report.Axis, v float64) bool {
+	return !math.IsNaN(v) && !math.IsInf(v, 0) && (v > 0 || !a.Log)
+}

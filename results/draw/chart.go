@@ -113,15 +113,13 @@ func (p *plot) back() {
 	}
 }
 
-// label is the name of a line, right of where that ends.
-type label struct {
-	name, class  string
-	x, y, height float64
-}
-
 // lines draws lines and signs over X, with their names beside them.
 func (p *plot) lines() {
 	const gutter, leastHeight = 1.4, 14.0
+	type label struct {
+		name, class  string
+		x, y, height float64 // where the line ends, and of the name
+	}
 	ticks, labels := p.ys.ticks(6), make([]label, len(p.ch.Series))
 	room, names, height, colours := 0.36*p.width, 1.0, 0.0, map[bool]int{}
 	for i, s := range p.ch.Series {
@@ -169,7 +167,7 @@ func (p *plot) series(s report.Series, class string) (x, y float64) {
 	banded := slices.ContainsFunc(s.Points, func(v report.Point) bool { return v.Low < v.High })
 	var line, band []float64
 	for _, v := range append(slices.Clip(s.Points), report.Point{Y: math.NaN()}) {
-		if known(v.Y) && (v.Y > 0 || !p.ch.Y.Log) {
+		if has(p.ch.Y, v.Y) {
 			x, y = p.across(v.X), p.up(v.Y)
 			if line = append(line, x, y); banded { // there and back again
 				band = slices.Insert(band, len(band)/2, x, p.up(v.High), x, p.up(v.Low))
