@@ -200,16 +200,19 @@ func (p planned) risks() *Table {
 
 // candidate returns what is known of one beside its row, and its trials in the order in which they ran.
 func candidate(c *capacity.CandidateAnswer) []Block {
+	var full []string
+	for _, r := range c.Resources {
+		if at := ranged(r.Full, PlanRate); at != format.None {
+			full = append(full, r.Name+" at "+at)
+		}
+	}
 	t := facts("because", c.Why, "strictest", c.Binding, "occupies a key for", ranged(c.Occupies, metric.Duration.Format),
 		"clients", known(float64(c.Clients), metric.Count.Format),
 		"connections", known(float64(c.Conns), metric.Count.Format),
 		"commands/lock", known(c.Cost.Commands, metric.PerLock.Format),
 		"CPU/lock", known(c.Cost.ServerCPUUs, metric.Micros.Format),
 		"claims", view.Claims(c.Traits), "risk", c.Wrong, "next", c.Remedy, "server", serverText(c.Server),
-		"command", c.Plan.Command)
-	for _, r := range c.Resources {
-		t.fact(Plain, "full", strings.TrimSuffix(r.Name+" at "+ranged(r.Full, PlanRate), r.Name+" at "+format.None))
-	}
+		"full", strings.Join(full, " · "), "command", c.Plan.Command)
 	trials := columns("trial", "rate", "late arrivals", "p99", "arrivals")
 	for _, pt := range c.Points {
 		r := trials.row(string(pt.Stage), PlanRate(pt.Rate), ranged(pt.Share, format.Percent),

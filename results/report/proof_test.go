@@ -116,6 +116,9 @@ func TestProof(t *testing.T) {
 				t.Errorf("title %q, tone %v", d.Title, d.Tone)
 			}
 			text := dump(d)
+			if _, lines := firstScreen(d); lines > screenLines {
+				t.Errorf("%d lines", lines)
+			}
 			for _, fact := range c.facts {
 				if !strings.Contains(text, "\n"+fact) {
 					t.Errorf("no fact %q in %s", fact, text)
