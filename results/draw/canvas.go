@@ -80,11 +80,9 @@ func wrap(text string, room float64) (lines []string) {
 	columns := int(room / letter)
 	for _, part := range strings.Split(format.Line(text), " · ") {
 		for _, piece := range format.Wrap("", part, columns) {
-			switch last := len(lines) - 1; {
-			case piece == "":
-			case last >= 0 && format.Width(lines[last]+" · "+piece) <= columns:
+			if last := len(lines) - 1; last >= 0 && format.Width(lines[last]+" · "+piece) <= columns {
 				lines[last] += " · " + piece
-			default:
+			} else if piece != "" {
 				lines = append(lines, piece)
 			}
 		}

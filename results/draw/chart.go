@@ -69,8 +69,7 @@ func (p *plot) draw() {
 	} else {
 		p.rows()
 	}
-	middle := (p.left + p.right) / 2
-	p.y = p.paragraph("soft", middle, p.bottom+1.7, "middle", p.ch.X.Name, p.right-p.left) + 0.4
+	p.y = p.paragraph("soft", (p.left+p.right)/2, p.bottom+1.7, "middle", p.ch.X.Name, p.right-p.left) + 0.4
 }
 
 // scales makes those on which all that is drawn has a place.
@@ -81,9 +80,7 @@ func (p *plot) scales() {
 	}
 	for _, s := range p.ch.Series {
 		for _, v := range s.Points {
-			if xs = append(xs, v.X); p.ch.Kind == report.Lines {
-				ys = append(ys, v.Y, v.Low, v.High)
-			} else {
+			if xs, ys = append(xs, v.X), append(ys, v.Y, v.Low, v.High); p.ch.Kind != report.Lines {
 				xs = append(xs, v.Low, v.High, s.Bound)
 			}
 		}
@@ -160,10 +157,8 @@ func (p *plot) lines() {
 // series draws a line through points, broken where one is not known, or a sign at each, and returns where it ends.
 func (p *plot) series(s report.Series, class string) (x, y float64) {
 	const few = 12 // points, which are shown
-	sign, each := small, len(s.Points) <= few && !s.Dashed
-	if s.Signs {
-		sign, each = toneSigns[s.Tone], true
-	}
+	sign := map[bool]string{false: small, true: toneSigns[s.Tone]}[s.Signs]
+	each := s.Signs || len(s.Points) <= few && !s.Dashed
 	banded := slices.ContainsFunc(s.Points, func(v report.Point) bool { return v.Low < v.High })
 	var line, band []float64
 	for _, v := range append(slices.Clip(s.Points), report.Point{Y: math.NaN()}) {
