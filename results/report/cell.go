@@ -73,7 +73,7 @@ func runFacts(v *view.Run, missed bool) *Table {
 		t.fact(Warn, "note", c.Warnings[0])
 		notes--
 	}
-	t.fact(Warn, "notes", strings.TrimPrefix(format.Count(notes)+" (-v)", "0 (-v)"))
+	t.fact(Warn, "notes", strings.TrimPrefix(format.Count(notes)+", with the figures", "0, with the figures"))
 	bad := slices.IndexFunc(v.Cells, (*results.Cell).Violated)
 	switch {
 	case one:

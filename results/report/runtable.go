@@ -78,7 +78,7 @@ func leading(v *view.Run, room int) *Table {
 	}
 	t := cellTable(rows)
 	for i := range t.Columns {
-		t.Columns[i].Title = strings.ReplaceAll(t.Columns[i].Title, "\n", " ")
+		t.Columns[i].Title = strings.NewReplacer("\n/", "/", "\n", " ").Replace(t.Columns[i].Title)
 	}
 	long := slices.ContainsFunc(rows, func(r cellRow) bool { return format.Width(r.name) > 42 })
 	for i, r := range t.Rows {
