@@ -28,11 +28,8 @@ func Run(cells []*results.Cell, check *compare.Check) *Document {
 	facts := runFacts(v, check != nil && check.Verdict == compare.Missed)
 	blocks := []Block{{Table: facts}}
 	if rows := cellRows(v); len(rows) > 1 {
-		few, heading := leading(v, d.room(facts)), "All columns"
-		if len(few.Rows) < len(rows) {
-			heading = fmt.Sprintf("All %d rows", len(rows))
-		}
-		blocks = []Block{{Table: few}, {Table: facts}, {Heading: heading, Detail: true, Table: cellTable(rows)}}
+		blocks = []Block{{Table: leading(v, d.room(facts))}, {Table: facts},
+			{Heading: fmt.Sprintf("All %d rows", len(rows)), Detail: true, Table: cellTable(rows)}}
 	}
 	for i, c := range Pictures(cells) {
 		if i == 0 { // the answer rests on it

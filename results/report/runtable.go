@@ -16,37 +16,27 @@ import (
 type cellRow struct {
 	cell  *results.Cell
 	of    results.Figures
+	class bool
 	name  string
 	load  string // a heading above it; empty: that of the row before
 	short string // what tells the load from others
-	rank  int    // the least stands for the answer
-	class bool
 }
 
 // AllRows returns the table of all cells.
 func AllRows(cells []*results.Cell) *Table { return cellTable(cellRows(view.NewRun(cells))) }
 
-// cellRows returns all cells, those of a load together and the best of them first, with classes below it. Of each load
-// the best stands for the answer; where loads do not compare the longest wait, and a lock that did not exclude always.
+// cellRows returns all cells, those of a load together and the best of them first, with classes below it.
 func cellRows(v *view.Run) (all []cellRow) {
 	for _, g := range v.Groups {
-		load, waits := g.Load, g.Sorted(view.P99)
-		if len(v.Cells) == 1 { // the head has it
-			load = ""
-		}
-		for rank, at := range sequence(v, g) {
-			c := g.Cells[at]
-			if !v.Rivals {
-				rank = slices.Index(waits, at)
+		for i, at := range sequence(v, g) {
+			c, load := g.Cells[at], ""
+			if i == 0 && len(v.Cells) > 1 { // the head has that of one
+				load = g.Load
 			}
-			if c.Breaches() > 0 {
-				rank = -1
+			all = append(all, cellRow{c, c.Figures(), false, g.Short[at], load, g.Title})
+			for k := range c.Classes {
+				all = append(all, cellRow{cell: c, of: c.Classes[k].Figures(), class: true, name: c.Classes[k].Name})
 			}
-			all = append(all, cellRow{c, c.Figures(), g.Short[at], load, g.Title, rank, false})
-			for i := range c.Classes {
-				all = append(all, cellRow{cell: c, of: c.Classes[i].Figures(), name: c.Classes[i].Name, class: true})
-			}
-			load = ""
 		}
 	}
 	return all
@@ -60,17 +50,26 @@ func sequence(v *view.Run, g view.Group) []int {
 	return g.Index
 }
 
-// leading returns the rows on which the answer rests, as many as there is room for. A single cell has its classes. What
-// marks mean stands below the table of all rows.
+// leading returns the rows on which the answer rests, as many as there is room for: those whose lock did not exclude,
+// then the best of each load, and the next; where loads do not compare, those with the longest waits. A single cell has
+// its classes. What marks mean stands below the table of all rows.
 func leading(v *view.Run, room int) *Table {
-	rows := cellRows(v)
+	rows, ranks := cellRows(v), map[*results.Cell]int{}
 	if len(v.Cells) > 1 {
+		for _, g := range v.Groups {
+			order := g.Best()
+			if !v.Rivals {
+				order = g.Sorted(view.P99)
+			}
+			for rank, at := range order {
+				ranks[g.Cells[at]] = rank - len(v.Cells)*int(min(1, g.Cells[at].Breaches()))
+			}
+		}
 		rows = slices.DeleteFunc(rows, func(r cellRow) bool { return r.class })
-		byRank := func(a, b cellRow) int { return a.rank - b.rank }
-		kept := slices.SortedStableFunc(slices.Values(rows), byRank)[:min(room, len(rows))]
-		rows = slices.DeleteFunc(rows, func(r cellRow) bool {
-			return !slices.ContainsFunc(kept, func(k cellRow) bool { return k.cell == r.cell })
-		})
+		byRank := func(a, b cellRow) int { return ranks[a.cell] - ranks[b.cell] }
+		for _, r := range slices.SortedStableFunc(slices.Values(rows), byRank)[min(room, len(rows)):] {
+			rows = slices.DeleteFunc(rows, func(o cellRow) bool { return o.cell == r.cell })
+		}
 		for i, r := range rows {
 			rows[i].name, rows[i].load = strings.TrimSuffix(spaced(r.name)+" · "+r.short, " · "), ""
 		}
