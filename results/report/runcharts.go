@@ -257,7 +257,7 @@ func percentiles(lines []curve) Chart {
 // longest wait is drawn.
 func course(lines []curve) []Chart {
 	rates, waits := rateAndWait("course", Axis{Name: "time", Label: duration})
-	waits.Y.Name = "p99, of few the longest"
+	waits.Y.Name = "p99, or the longest of few grants"
 	wrong := Series{Name: "violations", Tone: Bad, Signs: true}
 	for _, l := range lines {
 		rate, wait := Series{Name: l.Name}, Series{Name: l.Name}
