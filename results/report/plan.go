@@ -36,7 +36,12 @@ func Plan(a *capacity.Answer) *Document {
 	if p.tried == 0 && slices.ContainsFunc(p.Analysis, impossible) {
 		p.Candidates, p.best = nil, &capacity.CandidateAnswer{} // what is known on paper is so of any lock
 	}
-	d := &Document{Command: "lockbench plan", Title: p.title(), Tone: planTones[p.Verdict], When: p.when()}
+	var loads []string
+	for _, n := range p.Analysis {
+		loads = append(loads, n.Load)
+	}
+	d := &Document{Command: "lockbench plan", Title: p.title(), Tone: planTones[p.Verdict],
+		When: format.Join(cmp.Or(p.SLO, "no objective"), format.Few(loads, 1))}
 	risks := p.risks()
 	table, chart := p.candidates()
 	more := table.rest(planLines-len(risks.Rows), "candidate")
@@ -130,20 +135,6 @@ func sustained(c *capacity.CandidateAnswer) string {
 	return ranged(c.Sustains, PlanRate)
 }
 
-// when returns what was asked for, and of what.
-func (p planned) when() string {
-	var loads []string
-	for _, n := range p.Analysis {
-		loads = append(loads, n.Load)
-	}
-	return format.Join(cmp.Or(p.SLO, "no objective"), format.Few(loads, 1), serverText(p.best.Server))
-}
-
-// serverText returns what a candidate ran on.
-func serverText(s results.Server) string {
-	return strings.TrimSpace(s.Kind + " " + s.Name + " " + s.Version)
-}
-
 // candidates returns the ranked table, and of several a bar for each.
 func (p planned) candidates() (*Table, *Chart) {
 	var quantiles []string
@@ -200,7 +191,7 @@ func (p planned) risks() *Table {
 
 // candidate returns what is known of one beside its row, and its trials in the order in which they ran.
 func candidate(c *capacity.CandidateAnswer) []Block {
-	var full []string
+	server, full := c.Server, []string{}
 	for _, r := range c.Resources {
 		if at := ranged(r.Full, PlanRate); at != format.None {
 			full = append(full, r.Name+" at "+at)
@@ -211,8 +202,9 @@ func candidate(c *capacity.CandidateAnswer) []Block {
 		"connections", known(float64(c.Conns), metric.Count.Format),
 		"commands/lock", known(c.Cost.Commands, metric.PerLock.Format),
 		"CPU/lock", known(c.Cost.ServerCPUUs, metric.Micros.Format),
-		"claims", view.Claims(c.Traits), "risk", c.Wrong, "next", c.Remedy, "server", serverText(c.Server),
-		"full", strings.Join(full, " · "), "command", c.Plan.Command)
+		"claims", view.Claims(c.Traits), "risk", c.Wrong, "next", c.Remedy,
+		"server", strings.TrimSpace(server.Kind+" "+server.Name+" "+server.Version), "full", strings.Join(full, " · "),
+		"command", c.Plan.Command)
 	trials := columns("trial", "rate", "late arrivals", "p99", "arrivals")
 	for _, pt := range c.Points {
 		r := trials.row(string(pt.Stage), PlanRate(pt.Rate), ranged(pt.Share, format.Percent),
