@@ -146,7 +146,7 @@ func answers(c *results.Cell, of metric.Group) string {
 func waits(l results.Latency) string {
 	var texts []string
 	for _, q := range metric.Quantiles {
-		texts = append(texts, titled(q.Name, duration(l.Quantile(q.Q))))
+		texts = append(texts, titled(strings.Replace(q.Name, "p999", "p99.9", 1), duration(l.Quantile(q.Q))))
 	}
 	return format.Join(append(texts, lasting("mean", l.Mean), lasting("max", l.Max))...)
 }

@@ -90,14 +90,11 @@ func leading(v *view.Run, room int) *Table {
 
 // cellTable returns a row for each cell, with the columns that any of them knows.
 func cellTable(rows []cellRow) *Table {
-	t, many := columns(""), len(rows) > 1+len(rows[0].cell.Classes)
+	t := columns("")
 	for _, r := range rows {
 		row := t.row(r.name)
 		if row.Group, row.Part = r.load, r.class; !r.class {
-			row.Tone = toneOf(r.cell)
-		}
-		if !r.class && many { // facts have the marks of one
-			row.Marks = marks(r.cell)
+			row.Tone, row.Marks = toneOf(r.cell), marks(r.cell)
 		}
 	}
 	for _, col := range cellColumns {
