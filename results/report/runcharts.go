@@ -125,13 +125,11 @@ func rateAndWait(name string, x Axis) (rates, waits Chart) {
 		Chart{Name: name + "-wait", Title: "Wait over " + x.Name, X: x, Y: Axis{Name: "p99", Log: true, Label: duration}}
 }
 
-// add adds lines of two points or more, and signs, if one of them is known.
-func (c *Chart) add(lines ...Series) {
-	for _, s := range lines {
-		known := slices.ContainsFunc(s.Points, func(p Point) bool { return !math.IsNaN(p.Y) })
-		if known && (s.Signs || len(s.Points) > 1) {
-			c.Series = append(c.Series, s)
-		}
+// add adds a line of two points or more, or signs, if one of them is known.
+func (c *Chart) add(s Series) {
+	known := slices.ContainsFunc(s.Points, func(p Point) bool { return !math.IsNaN(p.Y) })
+	if known && (s.Signs || len(s.Points) > 1) {
+		c.Series = append(c.Series, s)
 	}
 }
 

@@ -96,6 +96,11 @@ func TestFewValues(t *testing.T) {
 			}
 		}
 	}
+	open := cellsOf(t, opened(0))
+	open[0].Latency = map[results.Metric]results.Latency{results.Response: {Count: 3}}
+	if all := Pictures(open); len(all) > 0 {
+		t.Errorf("of 3 responses: %+v", all)
+	}
 }
 
 // TestLive: progress and the present trial stand before what is known.
