@@ -136,6 +136,7 @@ var floors = []rule{
 	// Beside the house: scripts that measure it and fill its papers in.
 	{"scripts/overhead", []string{"drivers", "drivers/all", "drivers/servers", "results", "results/spec", "results/stats", "workloads", "workloads/host"}, []string{"github.com/redis/go-redis/v9", "github.com/redis/rueidis"}},
 	{"scripts/tables", []string{"drivers", "drivers/all", "results/..."}, nil},
+	{"scripts/typecheck", nil, nil},
 }
 
 // topLevel is all that the repository holds at its top, files whose name begins with a dot apart.
