@@ -24,6 +24,7 @@ for name in GOPROXY GOSUMDB GONOSUMDB GONOPROXY GOPRIVATE GOCACHE GOMODCACHE; do
 done
 export GOENV=off GOTOOLCHAIN=local GOFLAGS='' GOEXPERIMENT='' GOAMD64=v1 GOARM64=v8.0 GOFIPS140=off GOWORK=off CGO_ENABLED=0
 export LC_ALL=C
+export GOGC=400 # memory for time: it changes no byte
 unset GZIP TAR_OPTIONS
 
 heading=$(grep -m 1 '^## ' CHANGELOG.md) version=${heading#'## '} version=${version%%,*}
