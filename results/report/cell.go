@@ -92,10 +92,7 @@ func errorsOf(n results.Counts) string {
 	results.Add(&all, n.EarlyErrors)
 	var parts []string
 	for _, class := range slices.Sorted(maps.Keys(all)) {
-		text := class + " " + format.Count(all[class])
-		if early := n.EarlyErrors[class]; early > 0 {
-			text += ", in the warm-up " + format.Count(early)
-		}
+		text := class + " " + format.Count(all[class]) + format.Labelled(", in the warm-up", n.EarlyErrors[class])
 		parts = append(parts, strings.TrimSuffix(text+": "+n.ErrorSample[class], ": "))
 	}
 	return strings.Join(parts, " · ")

@@ -118,8 +118,8 @@ func answer(v *view.Run, check *compare.Check) (string, Tone) {
 func kept(v *view.Run, check *compare.Check) string {
 	if check == nil || check.Objective == nil {
 		slow := v.Groups[0].Sorted(view.P99)[0]
-		return fmt.Sprintf("%d loads · longest p99 %s: %s", len(v.Cells), duration(view.P99(v.Cells[slow])),
-			spaced(v.Names[slow]))
+		longest, name := titled("longest p99", duration(view.P99(v.Cells[slow]))), ": "+spaced(v.Names[slow])
+		return format.Join(fmt.Sprintf("%d loads", len(v.Cells)), strings.TrimPrefix(longest+name, name))
 	}
 	var missed []string
 	for _, c := range check.Objective.Cells {
