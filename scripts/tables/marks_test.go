@@ -28,16 +28,18 @@ func TestMarksAgree(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := 0
+		got := 0 // in the table of all cells, of which the first screen may have some
 		for _, b := range report.Run(cells, nil).Blocks {
 			if b.Table == nil {
 				continue
 			}
+			rows := 0
 			for _, row := range b.Table.Rows {
 				if slices.ContainsFunc(row.Marks, func(m report.Mark) bool { return m.Code == "saturated" }) {
-					got++
+					rows++
 				}
 			}
+			got = max(got, rows)
 		}
 		if want := saturatedRows(t, cells); got != want && len(cells) > 1 {
 			t.Errorf("%s: %d cells are saturated in CSV, and %d in the document", file, want, got)
