@@ -186,9 +186,9 @@ func limited(c *results.Cell) string {
 		of = []string{share("in requests", l.Requests), share("holding", l.Holding), share("waiting", l.Waiting),
 			share("failing", l.Failing), share("stuck", l.Stuck)}
 	case results.ByServerCPU, results.ByGenerator, results.ByMachine:
-		of = []string{titled("cores", format.Count(c.First().Env.CPUs)), titled("lockbench", format.Three(c.Generator.CPU)),
-			titled("server", known(l.ServerCores, format.Three)), share("its thread ran", l.Thread.Ran),
-			share("and waited for a core", l.Thread.Waited)}
+		of = []string{titled("cores", format.Count(c.First().Env.CPUs)),
+			titled("lockbench", format.Three(c.Generator.CPU)), titled("server", known(l.ServerCores, format.Three)),
+			share("its thread ran", l.Thread.Ran), share("and waited for a core", l.Thread.Waited)}
 	case results.ByConnections:
 		of = []string{titled("requests at a time", format.Three(c.Requests())),
 			titled("connections", format.Count(c.Bound.Pool))}
@@ -243,8 +243,8 @@ func prove(c *results.Cell) string {
 	if !c.First().Traits.Exclusive || p.Driver == "" {
 		return ""
 	}
-	driver := p.Driver
-	if slices.Contains([]string{"redlock", "replicated", "sentinel"}, p.Topology) { // the others are proven on one server
+	driver := p.Driver // the other topologies are proven on one server
+	if slices.Contains([]string{"redlock", "replicated", "sentinel"}, p.Topology) {
 		driver += "@" + p.Topology
 	}
 	return "lockbench prove -driver " + driver + " -lock " + p.Lock

@@ -130,8 +130,8 @@ type cellColumn struct {
 	text          func(*results.Cell, results.Figures) string // – is not known
 }
 
-// cellColumns are those of the table of cells. A narrow table drops first what a lock costs, then the share of the bound,
-// the hand-off, and where a wait of an open loop came from. It keeps the throughput.
+// cellColumns are those of the table of cells. A narrow table drops first what a lock costs, then the share of the
+// bound, the hand-off, and where a wait of an open loop came from. It keeps the throughput.
 var cellColumns = []cellColumn{
 	{title: "locks/s", metric: "locks/s", classes: true},
 	{title: "±", about: "95 % interval of the median, or the range of fewer trials",
