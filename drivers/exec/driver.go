@@ -47,9 +47,9 @@ func find(name string) (drivers.Driver, error) {
 	case err != nil:
 		return nil, err
 	case len(h.Designs) == 0:
-		return nil, fmt.Errorf("%s: hello: it has no designs", c.conn.Who)
+		return nil, fmt.Errorf("%s: hello: it has no designs", c.conn.Who())
 	case d.unknownHazard() != "":
-		return nil, fmt.Errorf("%s: hello: loses: unknown hazard %q (lockbench prove -dry-run)", c.conn.Who, d.unknownHazard())
+		return nil, fmt.Errorf("%s: hello: loses: unknown hazard %q (lockbench prove -dry-run)", c.conn.Who(), d.unknownHazard())
 	case h.Service == "":
 		return &d, nil
 	}
@@ -60,7 +60,7 @@ func find(name string) (drivers.Driver, error) {
 	for _, s := range servers.Services() {
 		services = append(services, s.Name)
 	}
-	return nil, fmt.Errorf("%s: hello: unknown service %q; there are %s", c.conn.Who, h.Service, strings.Join(services, ", "))
+	return nil, fmt.Errorf("%s: hello: unknown service %q; there are %s", c.conn.Who(), h.Service, strings.Join(services, ", "))
 }
 
 // known returns an adapter that is not started: of one that is shipped, its service is known.
@@ -325,7 +325,7 @@ func (s *service) Broken() error {
 		if silence := c.Silence(); silence < s.silence {
 			p.silent = 0
 		} else if p.silent++; p.silent > 1 {
-			c.Fail(&drivers.Error{Class: drivers.ClassTimeout, Op: c.Who, Err: fmt.Errorf("it is asked, and has answered nothing for %v%s",
+			c.Fail(&drivers.Error{Class: drivers.ClassTimeout, Op: c.Who(), Err: fmt.Errorf("it is asked, and has answered nothing for %v%s",
 				silence.Round(time.Second), p.process.said(nil))})
 		}
 		if err := c.Err(); err != nil {

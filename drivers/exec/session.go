@@ -53,7 +53,7 @@ func (c *conn) open(ctx context.Context, driver string, cfg drivers.Config) (cla
 
 func (c *conn) missing(op, field string) error {
 	return &drivers.Error{
-		Class: drivers.ClassProtocol, Op: c.Who + ": " + op, Err: fmt.Errorf("the answer has no field %s", field),
+		Class: drivers.ClassProtocol, Op: c.Who() + ": " + op, Err: fmt.Errorf("the answer has no field %s", field),
 	}
 }
 
@@ -264,9 +264,9 @@ func (s *session) settle(ctx context.Context) error {
 	select {
 	case <-c.done:
 	case <-ctx.Done():
-		return fmt.Errorf("%s: wait: no answer: %w", s.c.Who, ctx.Err())
+		return fmt.Errorf("%s: wait: no answer: %w", s.c.Who(), ctx.Err())
 	case <-time.After(cmp.Or(s.c.Limit, answerTimeout)):
-		return fmt.Errorf("%s: wait: no answer after its cancellation: %w", s.c.Who, context.DeadlineExceeded)
+		return fmt.Errorf("%s: wait: no answer after its cancellation: %w", s.c.Who(), context.DeadlineExceeded)
 	}
 	s.calling = nil
 	held, err := s.granted("wait", &c.lease, c.answer, c.err)

@@ -196,14 +196,14 @@ func (c *child) hello(ctx context.Context) (*hello, error) {
 	case answer.Hello == nil:
 		return nil, c.conn.missing("hello", "hello")
 	case answer.Hello.Version != Version:
-		return nil, fmt.Errorf("%s: hello: it speaks version %d of the protocol, and this lockbench %d", c.conn.Who, answer.Hello.Version, Version)
+		return nil, fmt.Errorf("%s: hello: it speaks version %d of the protocol, and this lockbench %d", c.conn.Who(), answer.Hello.Version, Version)
 	}
 	return answer.Hello, nil
 }
 
 // explain explains the end of the output, whose last line could not be read if there is a reason.
 func (w *child) explain(reason error) error {
-	failure := &drivers.Error{Class: drivers.ClassProtocol, Op: w.conn.Who, Err: reason}
+	failure := &drivers.Error{Class: drivers.ClassProtocol, Op: w.conn.Who(), Err: reason}
 	if bad, ok := errors.AsType[*lines.Malformed](reason); ok {
 		_ = w.process.KillGroup()       // whose complaints that nobody reads its answers would hide the cause
 		bad.Text = w.log.Hide(bad.Text) // before it is cut
@@ -270,7 +270,7 @@ func (w *Worker) Kill() (Death, error) {
 // kill ends the process, and waits for the end of its output.
 func (c *child) kill() error {
 	if err := c.process.KillGroup(); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return fmt.Errorf("%s: kill: %w", c.conn.Who, err)
+		return fmt.Errorf("%s: kill: %w", c.conn.Who(), err)
 	}
 	c.drain()
 	return nil
@@ -315,11 +315,11 @@ func (c *child) Close() error {
 	select {
 	case <-c.process.Done():
 	case <-ctx.Done():
-		return errors.Join(fmt.Errorf("%s: close: it does not end: %w", c.conn.Who, ctx.Err()), c.kill())
+		return errors.Join(fmt.Errorf("%s: close: it does not end: %w", c.conn.Who(), ctx.Err()), c.kill())
 	}
 	c.drain()
 	if !c.process.State().Success() {
-		return fmt.Errorf("%s: close: %v%s", c.conn.Who, c.process.State(), c.said(nil))
+		return fmt.Errorf("%s: close: %v%s", c.conn.Who(), c.process.State(), c.said(nil))
 	}
 	return nil
 }

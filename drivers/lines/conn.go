@@ -12,6 +12,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
@@ -62,6 +63,7 @@ type Conn[L Line] struct {
 	done    chan struct{}
 	end     sync.Once
 	over    error // why there are no more answers; set before done is closed
+	who     atomic.Pointer[string]
 
 	batcher   // its mu guards the rest; added is the id of the last request
 	pending   map[int64]pending[L]
@@ -93,6 +95,7 @@ func New[L Line](w io.WriteCloser, o Options[L]) *Conn[L] {
 		pending: map[int64]pending[L]{}, low: math.MinInt64, high: math.MaxInt64,
 	}
 	c.answers.New = func() any { return make(chan L, 1) }
+	c.Rename(o.Who)
 	_, c.pipe = w.(*os.File)
 	c.init(w)
 	c.failed = c.broken
@@ -102,12 +105,18 @@ func New[L Line](w io.WriteCloser, o Options[L]) *Conn[L] {
 	return c
 }
 
+// Who returns what errors call the peer.
+func (c *Conn[L]) Who() string { return *c.who.Load() }
+
+// Rename has errors call the peer so from now on.
+func (c *Conn[L]) Rename(who string) { c.who.Store(&who) }
+
 // Ask sends a request, whose id and timeout it sets, and waits for the answer. There is an answer also if the error is
 // the peer's. An answer that comes after ctx is done is dropped.
 func (c *Conn[L]) Ask(ctx context.Context, r Request) (none L, err error) {
 	h := r.header()
 	if err := ctx.Err(); err != nil { // or an answer could come all the same
-		return none, fmt.Errorf("%s: %s: not sent: %w", c.Who, h.Op, err)
+		return none, fmt.Errorf("%s: %s: not sent: %w", c.Who(), h.Op, err)
 	}
 	if deadline, ok := ctx.Deadline(); ok {
 		h.Timeout = max(time.Until(deadline), 1)
@@ -141,7 +150,7 @@ func (c *Conn[L]) Ask(ctx context.Context, r Request) (none L, err error) {
 	}
 	c.answers.Put(answer)
 	if f := l.header().Error; f != nil {
-		return l, f.Err(c.Who + ": " + h.Op)
+		return l, f.Err(c.Who() + ": " + h.Op)
 	}
 	return l, nil
 }
@@ -169,9 +178,9 @@ func (c *Conn[L]) unanswered(op string, id int64, why error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if id > c.begun {
-		return fmt.Errorf("%s: %s: it does not read: %w", c.Who, op, why)
+		return fmt.Errorf("%s: %s: it does not read: %w", c.Who(), op, why)
 	}
-	return fmt.Errorf("%s: %s: no answer: %w", c.Who, op, why)
+	return fmt.Errorf("%s: %s: no answer: %w", c.Who(), op, why)
 }
 
 // send has a request written, and returns its id. If write is true, the caller writes it, with those of others if there may be more.
@@ -184,18 +193,18 @@ func (c *Conn[L]) send(r Request, answer chan L) (id int64, write, more bool, er
 		return 0, false, false, err
 	case len(c.pending) >= maxPending || len(c.buf) > maxQueued:
 		return 0, false, false, fmt.Errorf("%s: %s: not sent: %d requests before it have no answer: %w",
-			c.Who, h.Op, len(c.pending), context.DeadlineExceeded)
+			c.Who(), h.Op, len(c.pending), context.DeadlineExceeded)
 	}
 	h.ID = c.added + 1
 	before := len(c.buf)
 	if c.buf, err = encode(c.buf, r); err != nil {
-		return 0, false, false, fmt.Errorf("%s: %s: %w", c.Who, h.Op, err)
+		return 0, false, false, fmt.Errorf("%s: %s: %w", c.Who(), h.Op, err)
 	}
 	n := len(c.buf) - before + 1
 	if n > maxLine {
 		c.buf = c.buf[:before]
 		return 0, false, false, fmt.Errorf("%s: %s: not sent: it is %d bytes long, and may have %d",
-			c.Who, h.Op, n-1, maxLine)
+			c.Who(), h.Op, n-1, maxLine)
 	}
 	c.buf = append(c.buf, '\n')
 	now := c.Clock.Now()
@@ -224,7 +233,7 @@ func (c *Conn[L]) broken(err error) {
 	select {
 	case <-c.done:
 	case <-time.After(explainTimeout):
-		c.Fail(&drivers.Error{Class: drivers.ClassClosed, Op: c.Who, Err: err})
+		c.Fail(&drivers.Error{Class: drivers.ClassClosed, Op: c.Who(), Err: err})
 	}
 }
 
@@ -255,7 +264,7 @@ func (c *Conn[L]) Read(r io.Reader) {
 
 // explain is the default of Options.Explain.
 func (c *Conn[L]) explain(reason error) error {
-	e := &drivers.Error{Class: drivers.ClassClosed, Op: c.Who, Err: errors.New("the connection has ended")}
+	e := &drivers.Error{Class: drivers.ClassClosed, Op: c.Who(), Err: errors.New("the connection has ended")}
 	if _, bad := errors.AsType[*Malformed](reason); bad {
 		e.Class, e.Err = drivers.ClassProtocol, reason
 	} else if reason != nil {
@@ -289,7 +298,7 @@ func (c *Conn[L]) take(l L) error {
 	case h.ID != 0 && h.Event != "":
 		return Refuse("event", "is in an answer")
 	case h.ID == 0 && h.Event == "" && h.Error != nil:
-		return Refuse("", "the %s has not understood a request: %s", c.Who, h.Error.Text)
+		return Refuse("", "the %s has not understood a request: %s", c.Who(), h.Error.Text)
 	case h.ID == 0 && h.Event == "":
 		return Refuse("id", "is missing, and so is event")
 	case h.Error != nil && !slices.Contains(drivers.Classes, h.Error.Class):

@@ -77,7 +77,7 @@ func (l *Leader) greet(ctx context.Context, r *rank, limit time.Duration) error 
 	defer cancel()
 	a, err := r.conn.Ask(ctx, plain("hello"))
 	if err == nil && (a.Rank < 1 || !hmac.Equal([]byte(a.Proof), []byte(proof(l.Token, r.binding, a.Rank)))) {
-		err = fmt.Errorf("%s does not know the token: another fleet, or another %s", r.conn.Who, TokenVariable)
+		err = fmt.Errorf("%s does not know the token: another fleet, or another %s", r.conn.Who(), TokenVariable)
 	}
 	if err != nil {
 		return &stranger{err} // until it has proved that it is none
@@ -88,7 +88,7 @@ func (l *Leader) greet(ctx context.Context, r *rank, limit time.Duration) error 
 	number := a.Rank
 	a, err = r.conn.Ask(ctx, q)
 	if err == nil && (a.Hello == nil || a.Hello.Rank != number) {
-		err = fmt.Errorf("%s: rank %d does not say who it is", r.conn.Who, number)
+		err = fmt.Errorf("%s: rank %d does not say who it is", r.conn.Who(), number)
 	}
 	if err != nil {
 		return err
@@ -106,7 +106,8 @@ func (l *Leader) greet(ctx context.Context, r *rank, limit time.Duration) error 
 		return fmt.Errorf("%s would measure something else than rank 0: flags, variables, files and drivers must be the same "+
 			"(compare lockbench -dry-run)", who)
 	}
-	r.hello, r.conn.Who = h, who
+	r.hello = h
+	r.conn.Rename(who)
 	go r.watch()
 	return nil
 }
@@ -184,7 +185,7 @@ func (r *rank) lost() string {
 		return ""
 	}
 	who := fmt.Sprintf("rank %d on %s (process %d)", r.Rank, r.Host, r.PID)
-	text := strings.TrimPrefix(err.Error(), r.conn.Who+": ")
+	text := strings.TrimPrefix(err.Error(), r.conn.Who()+": ")
 	return who + " was lost: " + text
 }
 

@@ -175,7 +175,7 @@ func (v *Rendezvous) take(r *rank) error {
 	defer v.mu.Unlock()
 	l := v.leader
 	if n := slices.IndexFunc(l.ranks, func(o *rank) bool { return o.Rank == r.Rank }); n >= 0 {
-		return &stranger{fmt.Errorf("%s is there already, as process %d on %s: give each process a number of its own (-rank)", r.conn.Who, l.ranks[n].PID, l.ranks[n].Host)}
+		return &stranger{fmt.Errorf("%s is there already, as process %d on %s: give each process a number of its own (-rank)", r.conn.Who(), l.ranks[n].PID, l.ranks[n].Host)}
 	}
 	context.AfterFunc(r.ctx, func() { v.give(errors.New(r.lost())) })
 	if l.ranks = append(l.ranks, r); len(l.ranks) == l.Ranks-1 {
