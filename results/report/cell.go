@@ -3,7 +3,6 @@ package report
 // What a reader needs to believe the figures of cells, and to go on from them.
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -47,43 +46,53 @@ func broken(c *results.Cell) string {
 	return view.Witnesses(c)
 }
 
-// runFacts returns what limits a cell and how it went, what can go wrong with the designs, and what to do next. A
-// threshold may have been missed.
+// runFacts returns what limits a cell and how it went, what can go wrong with the lock, and what to do next: of several
+// cells with the first that did not exclude, else with the best. A threshold may have been missed.
 func runFacts(v *view.Run, missed bool) *Table {
-	t, risks, c, notes, one := &Table{}, &Table{}, v.Cells[0], 0, len(v.Cells) == 1
-	for _, c := range v.Cells {
-		notes += len(c.Warnings)
+	t, c := &Table{}, v.Groups[0].Cells[0]
+	if bad := slices.IndexFunc(v.Cells, (*results.Cell).Violated); bad >= 0 {
+		c = v.Cells[bad]
 	}
-	if one {
+	if lists := measured(c); len(v.Cells) == 1 {
 		t.fact(Plain, "limited by", limited(c))
-		t.fact(Plain, "waits", waits(c.Latency[view.Waiting(c)]))
+		t.fact(Plain, "waits", format.Join(lists.Of[string(view.Waiting(c))]...))
 		t.fact(toneOf(c)*Tone(min(1, c.Breaches())), "safety", view.Exclusion(c))
 		t.fact(max(toneOf(c), Warn), "witnesses", view.Witnesses(c))
-		t.fact(Plain, "outcomes", answers(c, metric.Outcomes))
+		t.fact(Plain, "outcomes", format.Join(lists.Of["outcomes"]...))
 		t.fact(Warn, "errors", errorsOf(c.Counts))
 		for _, m := range marks(c) {
 			t.fact(m.Tone, strings.TrimSpace(m.Code+" "+m.Args), m.Line)
 		}
 	}
-	if risks.tell(v, "risk", view.Risk); len(risks.Rows) > 1 {
-		risks.Rows[0].Cells[1].Text += fmt.Sprintf(" · %d more", len(risks.Rows)-1)
+	risk := titled(design(c)+":", view.Risk(c))
+	if !slices.ContainsFunc(v.Cells, func(o *results.Cell) bool { return view.Risk(o) != view.Risk(c) }) {
+		risk = view.Risk(c)
 	}
-	t.Rows = append(t.Rows, risks.Rows[:min(1, len(risks.Rows))]...)
-	if one && notes > 0 {
-		t.fact(Warn, "note", c.Warnings[0])
-		notes--
-	}
-	t.fact(Warn, "notes", strings.TrimPrefix(format.Count(notes)+", with the figures", "0, with the figures"))
-	bad := slices.IndexFunc(v.Cells, (*results.Cell).Violated)
+	t.fact(Plain, "risk", risk)
 	switch {
-	case one:
+	case len(v.Cells) == 1 && len(c.Warnings) > 0:
+		t.fact(Warn, "note", c.Warnings[0])
+		fallthrough
+	case len(v.Cells) == 1:
 		t.fact(Plain, "next", next(c, missed))
-	case bad >= 0:
-		t.fact(Plain, "next", spaced(v.Names[bad])+": "+next(v.Cells[bad], missed))
+	case c.Violated():
+		t.fact(Plain, "next", titled(design(c)+":", next(c, missed)))
 	case v.Rivals:
-		t.fact(Plain, "next", prove(v.Groups[0].Cells[v.Groups[0].Best()[0]]))
+		t.fact(Plain, "next", prove(c))
 	}
 	return t
+}
+
+// notes returns what cells have warned of, without what facts have told.
+func notes(v *view.Run, told *Table) Block {
+	t := &Table{}
+	for i, c := range v.Cells {
+		for _, note := range c.Warnings {
+			t.fact(Warn, v.Names[i], note)
+		}
+	}
+	t.without(told)
+	return Block{Heading: format.Plural(len(t.Rows), "note"), Detail: true, Table: t}
 }
 
 // errorsOf returns how many requests failed of each class, warm-up included, with the first error.
@@ -98,22 +107,32 @@ func errorsOf(n results.Counts) string {
 	return strings.Join(parts, " · ")
 }
 
-// figures returns all latencies of each cell, what its metrics answer, and its notes, without what facts have told.
+// measured returns the metrics of a cell that are above 0, by their latency or group.
+func measured(c *results.Cell) (lists view.Grouped[string, string]) {
+	groups := map[metric.Group]string{metric.Speed: "speed", metric.Fairness: "fairness", metric.Safety: "safety",
+		metric.Outcomes: "outcomes", metric.Cost: "cost", metric.Machine: "generator"}
+	for _, m := range metric.All() {
+		list, name, is := strings.Cut(m.Name, ".")
+		if !is {
+			list, name = groups[m.Group], strings.TrimSuffix(m.Name, "/lock")
+		}
+		if v := m.Of(c.Figures()); v > 0 {
+			lists.Add(list, strings.Replace(name, "p999", "p99.9", 1)+" "+m.Unit.Format(v))
+		}
+	}
+	return lists
+}
+
+// figures returns all metrics of each cell, without what facts have told.
 func figures(v *view.Run, told *Table) (blocks []Block) {
 	heading := "Figures"
 	for i, c := range v.Cells {
-		t := &Table{}
+		t, lists := &Table{}, measured(c)
 		if len(v.Cells) > 1 {
 			t.fact(Plain, "row", v.Names[i])
 		}
-		for _, d := range metric.Distributions {
-			t.fact(Plain, d.Title, waits(c.Latency[d.Metric]))
-		}
-		for i, question := range []string{"fairness", "safety", "outcomes", "cost", "generator"} {
-			t.fact(Plain, question, answers(c, metric.Fairness+metric.Group(i)))
-		}
-		for _, note := range c.Warnings {
-			t.fact(Warn, "note", note)
+		for _, list := range lists.Keys {
+			t.fact(Plain, list, format.Join(lists.Of[list]...))
 		}
 		blocks, heading = append(blocks, Block{Heading: heading, Detail: true, Table: t.without(told)}), ""
 	}
@@ -126,26 +145,6 @@ func (t *Table) without(told *Table) *Table {
 		return slices.ContainsFunc(told.Rows, func(t Row) bool { return t.Cells[1].Text == r.Cells[1].Text })
 	})
 	return t
-}
-
-// answers returns the metrics of a group that are above 0.
-func answers(c *results.Cell, of metric.Group) string {
-	var texts []string
-	for _, m := range metric.Of(of) {
-		if value := m.Of(c.Figures()); value > 0 {
-			texts = append(texts, strings.TrimSuffix(m.Name, "/lock")+" "+m.Unit.Format(value))
-		}
-	}
-	return format.Join(texts...)
-}
-
-// waits returns the quantiles of a latency, its mean, and the longest.
-func waits(l results.Latency) string {
-	var texts []string
-	for _, q := range metric.Quantiles {
-		texts = append(texts, titled(strings.Replace(q.Name, "p999", "p99.9", 1), duration(l.Quantile(q.Q))))
-	}
-	return format.Join(append(texts, lasting("mean", l.Mean), lasting("max", l.Max))...)
 }
 
 // environment returns where cells ran, what is known of their designs, and what was asked for.
@@ -162,90 +161,4 @@ func environment(v *view.Run) *Table {
 	t.tell(v, "command", func(c *results.Cell) string { return c.Plan().Command })
 	t.fact(Plain, "started", v.Cells[0].First().Started.UTC().Format(time.DateTime)+" UTC")
 	return t
-}
-
-// limited returns what limits a throughput, with the figures that say so, most of them shares of time; empty if several
-// clients held a key at once.
-func limited(c *results.Cell) string {
-	l, release := c.Limit(), lasting("release", c.Latency[results.Release].Mean)
-	if l.Slower >= 2 {
-		release += fmt.Sprintf(", %.1f times idle", l.Slower)
-	}
-	share := func(title string, of float64) string {
-		if of < 0.005 {
-			return ""
-		}
-		return title + " " + format.Percent(of)
-	}
-	var of []string
-	switch l.By {
-	case results.ByKey, results.ByLock, results.ByLease:
-		of = []string{share("held", l.Held), share("moving", l.Moving), share("dead", l.Dead),
-			share("free while wanted", l.Waited), share("free", l.Idle), release}
-	case results.ByClients, results.ByErrors, results.ByUnknown:
-		of = []string{share("in requests", l.Requests), share("holding", l.Holding), share("waiting", l.Waiting),
-			share("failing", l.Failing), share("stuck", l.Stuck)}
-	case results.ByServerCPU, results.ByGenerator, results.ByMachine:
-		of = []string{titled("cores", format.Count(c.First().Env.CPUs)),
-			titled("lockbench", format.Three(c.Generator.CPU)), titled("server", known(l.ServerCores, format.Three)),
-			share("its thread ran", l.Thread.Ran), share("and waited for a core", l.Thread.Waited)}
-	case results.ByConnections:
-		of = []string{titled("requests at a time", format.Three(c.Requests())),
-			titled("connections", format.Count(c.Bound.Pool))}
-	}
-	by := map[bool]string{true: "hottest "}[l.Hottest] + string(l.By)
-	return strings.TrimSuffix(by+": "+format.Join(of...), ": ")
-}
-
-// limitRemedies are what to change about a limit, unless another line of waiting would help.
-var limitRemedies = map[results.LimitedBy]string{
-	results.ByKey:         "more keys (-keys), or shorter holds",
-	results.ByLock:        otherDesign,
-	results.ByLease:       "a shorter -ttl",
-	results.ByServerCPU:   "a faster server, or one of its own (-addr)",
-	results.ByGenerator:   "fewer clients, or lockbench on a machine of its own",
-	results.ByMachine:     "lockbench on another machine than the server (-addr)",
-	results.ByConnections: "more connections (-conns)",
-	results.ByClients:     "more clients (-clients)",
-	results.ByRate:        "more arrivals (-rate)",
-}
-
-const otherDesign = "another design: lockbench list"
-
-// next returns what to try; empty if nothing is known to help.
-func next(c *results.Cell, missed bool) string {
-	p, l := c.Plan(), c.Limit()
-	switch {
-	case c.Violated() && p.TTL > 0 && p.Hold >= p.TTL && !p.Renew:
-		return "-renew, or -ttl above the hold of " + format.Exact(p.Hold)
-	case c.Violated():
-		return otherDesign
-	case missed && l.By == results.ByRate:
-		return "fewer arrivals (-rate), or " + otherDesign
-	case (l.By == results.ByLock || l.By == results.ByKey && l.Moving > l.Held) && queues(c):
-		return "-wait queue"
-	}
-	return limitRemedies[l.By]
-}
-
-// queues reports whether the clients of c could wait in a line within lockbench, and do not: their releases wake
-// waiters, as those of all designs on Redis do but of those that queue on the server.
-func queues(c *results.Cell) bool {
-	p := c.Plan()
-	redis := slices.Contains([]string{"redis", "valkey", "miniredis"}, c.First().Server.Name)
-	own := slices.Contains([]string{"queue", "library", "native"}, p.Wait) || p.Lock == "fair"
-	return !view.TriesOnce(p) && p.Wait != "queue" && (c.First().Traits.Wakes || redis && !own)
-}
-
-// prove returns the command that shows what can go wrong with the lock of a cell; empty if it claims nothing.
-func prove(c *results.Cell) string {
-	p := c.Plan()
-	if !c.First().Traits.Exclusive || p.Driver == "" {
-		return ""
-	}
-	driver := p.Driver // the other topologies are proven on one server
-	if slices.Contains([]string{"redlock", "replicated", "sentinel"}, p.Topology) {
-		driver += "@" + p.Topology
-	}
-	return "lockbench prove -driver " + driver + " -lock " + p.Lock
 }

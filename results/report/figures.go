@@ -60,13 +60,19 @@ func lasting(title string, d time.Duration) string {
 	return titled(title, known(float64(d), metric.Duration.Format))
 }
 
-// scatter returns how far from their median trials are at the most: its 95 % interval or, of too few for one, all of
-// them.
-func scatter(e stats.Estimate) string {
+// spread returns the 95 % interval of an estimate or, of trials too few for one, the least and the greatest; that of a
+// single one is not known.
+func spread(e stats.Estimate) (low, high float64) {
 	if e.N > 1 && !e.Known() {
-		e.Low, e.High = e.Min, e.Max
+		return e.Min, e.Max
 	}
-	return strings.TrimPrefix(format.Change(max(e.High/e.Median-1, 1-e.Low/e.Median)), "+")
+	return e.Low, e.High
+}
+
+// scatter returns how far from their median trials are at the most.
+func scatter(e stats.Estimate) string {
+	low, high := spread(e)
+	return strings.TrimPrefix(format.Change(max(high/e.Median-1, 1-low/e.Median)), "+")
 }
 
 // marks returns how the figures of a cell are to be taken.
@@ -92,12 +98,17 @@ func toneOf(c *results.Cell) Tone {
 // spaced returns a name as it stands in a line that has dots between its parts.
 func spaced(name string) string { return strings.ReplaceAll(name, " · ", " ") }
 
+// design returns the driver of a cell with its lock and topology.
+func design(c *results.Cell) string {
+	p := c.Plan()
+	return strings.TrimSpace(p.Driver + " " + p.Lock + " " + p.Topology)
+}
+
 // tell adds a fact for each text that is true of cells, with their designs if it is not true of all.
 func (t *Table) tell(v *view.Run, label string, text func(*results.Cell) string) {
 	var whose view.Grouped[string, string]
 	for _, c := range v.Cells {
-		p := c.Plan()
-		whose.Add(text(c), strings.TrimSpace(p.Driver+" "+p.Lock+" "+p.Topology))
+		whose.Add(text(c), design(c))
 	}
 	for _, text := range whose.Keys {
 		if text != "" && len(whose.Keys) > 1 {

@@ -3,15 +3,14 @@ package report
 // The document of a run, or of the records of several: the answer, the rows that it rests on, and what can go wrong.
 
 import (
+	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/format"
-	"github.com/lockbench/lockbench/results/stats"
 	"github.com/lockbench/lockbench/results/view"
 )
 
@@ -22,7 +21,7 @@ func Run(cells []*results.Cell, check *compare.Check) *Document {
 		return d
 	}
 	v := view.NewRun(cells)
-	d.Title, d.Tone = answer(v, check)
+	d.Title, d.Tone = answer(v)
 	d.When = inCommon(v)
 	d.judge(check)
 	facts := runFacts(v, check != nil && check.Verdict == compare.Missed)
@@ -38,32 +37,33 @@ func Run(cells []*results.Cell, check *compare.Check) *Document {
 			blocks = append(blocks, Block{Heading: c.Title, Chart: &c})
 		}
 	}
-	d.add(append(blocks, Block{Heading: "Environment", Detail: true, Table: environment(v).without(facts)})...)
+	d.add(append(blocks, notes(v, facts), Block{Heading: "Environment", Detail: true, Table: environment(v).without(facts)})...)
 	d.add(figures(v, facts)...)
 	return d
 }
 
-// judge adds what became of thresholds, the worst first, and says it in the title.
+// judge adds what became of thresholds, and of the objective of a workload, the worst first, and says it in the title.
 func (d *Document) judge(check *compare.Check) {
-	if check == nil {
-		return
-	}
 	t := &Table{}
-	for i, c := range []*compare.Check{check, check.Objective} {
+	add := func(c *compare.Check, kind, lead string) {
 		if c == nil || len(c.Thresholds) == 0 {
-			continue
+			return
 		}
 		for _, label := range c.Missing {
 			t.fact(Warn, string(compare.Inconclusive), label+": "+compare.NotRun.About())
 		}
 		for _, l := range c.Limits() {
-			text := c.Cells[l.Cell].Label + ": " + []string{"", "slo: "}[i] + l.Sentence()
+			text := c.Cells[l.Cell].Label + ": " + lead + l.Sentence()
 			t.fact(verdictTones[l.Verdict], string(l.Verdict), strings.TrimPrefix(text, ": "))
 		}
+		if c.Verdict != compare.Violated {
+			d.Title = kind + string(c.Verdict) + " · " + d.Title
+		}
 	}
-	if len(check.Thresholds) > 0 {
-		if d.Tone = max(d.Tone, verdictTones[check.Verdict]); check.Verdict != compare.Violated {
-			d.Title = "thresholds " + string(check.Verdict) + " · " + d.Title
+	if check != nil {
+		add(check.Objective, "slo ", "slo: ")
+		if add(check, "thresholds ", ""); len(check.Thresholds) > 0 {
+			d.Tone = max(d.Tone, verdictTones[check.Verdict])
 		}
 	}
 	more := t.rest(someRows, "threshold")
@@ -85,7 +85,7 @@ func (d *Document) room(facts *Table) int {
 }
 
 // answer returns which lock has failed or, if none has, which came first; of one cell what it reached.
-func answer(v *view.Run, check *compare.Check) (string, Tone) {
+func answer(v *view.Run) (string, Tone) {
 	var failed, doubts []string
 	doubtful := 0
 	for i, c := range v.Cells {
@@ -103,9 +103,6 @@ func answer(v *view.Run, check *compare.Check) (string, Tone) {
 		return cellAnswer(v.Cells[0])
 	}
 	text := order(v)
-	if !v.Rivals {
-		text = kept(v, check)
-	}
 	if doubtful == 0 {
 		return text, Plain
 	}
@@ -114,106 +111,74 @@ func answer(v *view.Run, check *compare.Check) (string, Tone) {
 	return fmt.Sprintf("%s · %d of %d rows doubtful: %s", text, doubtful, len(v.Cells), why), Warn
 }
 
-// kept says of loads that do not compare how many kept their objectives; without any, where clients waited longest.
-func kept(v *view.Run, check *compare.Check) string {
-	if check == nil || check.Objective == nil {
-		slow := v.Groups[0].Sorted(view.P99)[0]
-		longest, name := titled("longest p99", duration(view.P99(v.Cells[slow]))), ": "+spaced(v.Names[slow])
-		return format.Join(fmt.Sprintf("%d loads", len(v.Cells)), strings.TrimPrefix(longest+name, name))
-	}
-	var missed []string
-	for _, c := range check.Objective.Cells {
-		if c.Verdict != compare.Passed {
-			missed = append(missed, c.Label)
-		}
-	}
-	text := fmt.Sprintf("slo kept under %d of %d loads", len(v.Cells)-len(missed), len(v.Cells))
-	return strings.TrimSuffix(text+", not "+format.Few(missed, named), ", not ")
-}
-
-// order says which row came first under each load; of several loads how often which did.
+// order says which row came first under the load with most contention; of loads that do not compare, where clients
+// waited longest.
 func order(v *view.Run) string {
-	var wins view.Grouped[string, string] // loads by the row that is ahead under them
-	ranked := "no two rows can be ranked"
-	for _, g := range v.Groups {
-		if winner, text := ahead(g); text != "" {
-			wins.Add(winner, g.Title)
-			ranked = text
+	g, loads := v.Groups[0], int64(len(v.Groups)-1)
+	if v.Rivals {
+		title := ahead(g)
+		if g.Title != "" {
+			title += " (" + strings.ReplaceAll(g.Title, " · ", ", ") + ")"
 		}
+		return format.Join(title, strings.TrimPrefix(format.Plural(loads, "more load"), "0 more loads"))
 	}
-	if len(v.Groups) == 1 || len(wins.Keys) == 0 {
-		return ranked
+	text := format.Plural(len(v.Cells), "load")
+	slow := slices.MaxFunc(v.Cells, func(a, b *results.Cell) int { return cmp.Compare(view.P99(a), view.P99(b)) })
+	if longest := titled("longest p99", duration(view.P99(slow))); longest != "" {
+		text = format.Join(text, longest+": "+spaced(v.Names[slices.Index(v.Cells, slow)]))
 	}
-	var first []string
-	for _, winner := range wins.Keys {
-		if winner != "" {
-			first = append(first, fmt.Sprintf("%s first in %d", winner, len(wins.Of[winner])))
-		}
-	}
-	level := format.Labelled("no row ahead in", int64(len(wins.Of[""])))
-	return format.Join(fmt.Sprintf("%d loads", len(v.Groups)), format.Few(first, named), level)
+	return text
 }
 
-// ahead returns the row that is ahead of the next by more than their trials scatter, empty if none is, and says so; the
-// text is empty if fewer than two rows can be believed. Where arrivals set the rate, what counts is the p99.
-func ahead(g view.Group) (winner, text string) {
-	open := slices.ContainsFunc(g.Cells, (*results.Cell).Open)
-	figure := func(c *results.Cell) float64 {
-		if open {
-			return -view.P99(c)
+// ahead returns the row that is ahead of the next by more than their trials scatter, or why none is. Where arrivals set
+// the rate, what counts is the p99.
+func ahead(g view.Group) string {
+	var fit []int
+	for i, c := range g.Cells {
+		if c.Breaches() == 0 && view.Doubts(c) == nil && c.Counts.Acquired > 0 {
+			fit = append(fit, i)
 		}
-		return c.Rate.Median
 	}
-	fit := slices.DeleteFunc(g.Sorted(figure), func(i int) bool {
-		c := g.Cells[i]
-		return c.Breaches() > 0 || view.Doubts(c) != nil || c.Counts.Acquired == 0 || math.IsNaN(figure(c))
-	})
 	if len(fit) < 2 {
-		return "", ""
+		return "no two rows can be ranked"
 	}
 	best, next := g.Cells[fit[0]], g.Cells[fit[1]]
 	winner, other := spaced(g.Short[fit[0]]), spaced(g.Short[fit[1]])
-	clear := above(view.Rate(best), view.Rate(next))
-	if open {
-		clear = above(view.Tail(next), view.Tail(best))
+	least, _ := spread(view.Rate(best))
+	_, most := spread(view.Rate(next))
+	by := fmt.Sprintf("%s locks/s, %.2f times %s", format.Three(best.Rate.Median), best.Rate.Median/next.Rate.Median, other)
+	if best.Open() {
+		_, most = spread(view.Tail(best))
+		least, _ = spread(view.Tail(next))
+		by = fmt.Sprintf("p99 %s, %s of %s", duration(view.P99(best)), duration(view.P99(next)), other)
 	}
-	switch a, b := figure(best), figure(next); {
+	switch {
 	case len(best.Trials) < 2:
-		return "", "single trials rank no row"
-	case !clear:
-		return "", winner + " and " + other + " lead: within the scatter"
-	case open:
-		return winner, fmt.Sprintf("%s first: p99 %s, %s of %s", winner, duration(-a), duration(-b), other)
-	default:
-		return winner, fmt.Sprintf("%s first: %s locks/s, %.2f times %s", winner, format.Three(a), a/b, other)
+		return "single trials rank no row"
+	case !(least > most):
+		return winner + " and " + other + " lead: within the scatter"
 	}
-}
-
-// above reports whether a is above b by more than trials scatter: their 95 % intervals do not overlap or, of trials
-// that are too few for one, their ranges. One trial shows nothing of that.
-func above(a, b stats.Estimate) bool {
-	if a.Known() && b.Known() {
-		return a.Low > b.High
-	}
-	return min(a.N, b.N) >= 2 && a.Min > b.Max
+	return winner + " first: " + by
 }
 
 // inCommon returns what all cells share that is not as usual, and how long they ran on what. The load of several stands
 // above their rows.
 func inCommon(v *view.Run) string {
-	ran := func(c *results.Cell) string {
-		text := format.Plural(len(c.Trials), "trial") + " of " + format.Exact(c.Plan().Duration)
-		return strings.TrimSuffix(text, " of 0") // those of a number of operations
-	}
-	first := v.Cells[0]
-	lasted, cpu, shown := ran(first), view.CPU(first.First().Env), []string{"kind", "server"}
-	if slices.ContainsFunc(v.Cells, func(c *results.Cell) bool { return ran(c) != lasted }) {
-		lasted = ""
-	}
-	if view.Differing(v.Cells)("machine") {
-		cpu = ""
-	}
-	return format.Join(view.Common(v.Cells, func(a view.Axis) bool {
+	shown := []string{"kind", "server"}
+	shared := []string{view.Common(v.Cells, func(a view.Axis) bool {
 		return a.Load && len(v.Cells) > 1 || a.Late && !slices.Contains(shown, a.Title) || a.Title == "partial"
-	}), lasted, cpu)
+	})}
+	for _, text := range []func(*results.Cell) string{
+		func(c *results.Cell) string {
+			ran := format.Plural(len(c.Trials), "trial") + " of " + format.Exact(c.Plan().Duration)
+			return strings.TrimSuffix(ran, " of 0") // those of a number of operations
+		},
+		func(c *results.Cell) string { return view.CPU(c.First().Env) },
+	} {
+		first := text(v.Cells[0])
+		if !slices.ContainsFunc(v.Cells, func(c *results.Cell) bool { return text(c) != first }) {
+			shared = append(shared, first)
+		}
+	}
+	return format.Join(shared...)
 }

@@ -36,8 +36,8 @@ func Pictures(cells []*results.Cell) []Chart {
 	}
 	var best []curve // under the load with most contention
 	g := v.Groups[0]
-	for _, i := range g.Best()[:min(mostLines, len(g.Cells))] {
-		best = append(best, newCurve(g.Short[i], g.Cells[i]))
+	for i, c := range g.Cells[:min(mostLines, len(g.Cells))] {
+		best = append(best, newCurve(g.Short[i], c))
 	}
 	if len(cells) == 1 {
 		best[0].Name = ""
@@ -50,10 +50,10 @@ func Pictures(cells []*results.Cell) []Chart {
 func (c *Chart) rows(v *view.Run, row func(*results.Cell) Series) {
 	for _, g := range v.Groups {
 		group := g.Title
-		for _, i := range sequence(v, g) {
-			s := row(g.Cells[i])
+		for i, cell := range g.Cells {
+			s := row(cell)
 			if p := s.Points[0]; len(c.Series) < mostBars && (p.X > 0 || p.Low > 0) {
-				s.Group, s.Name, s.Tone = group, newCurve(g.Short[i], g.Cells[i]).Name, toneOf(g.Cells[i])
+				s.Group, s.Name, s.Tone = group, newCurve(g.Short[i], cell).Name, toneOf(cell)
 				c.Series, group = append(c.Series, s), ""
 			}
 		}
@@ -67,11 +67,7 @@ func throughput(v *view.Run) Chart {
 		Name: "locks/s, and p99 of the wait · line: trials · dotted: bound"}}
 	c.rows(v, func(cell *results.Cell) Series {
 		p := Point{X: cell.Rate.Median}
-		if e := view.Rate(cell); e.Known() {
-			p.Low, p.High = e.Low, e.High
-		} else if e.N > 1 {
-			p.Low, p.High = e.Min, e.Max
-		}
+		p.Low, p.High = spread(view.Rate(cell))
 		s := Series{Points: []Point{p}, Text: format.Three(p.X)}
 		if t := view.P99(cell); t > 0 {
 			s.Text += " · " + duration(t)

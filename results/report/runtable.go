@@ -19,59 +19,45 @@ type cellRow struct {
 	class bool
 	name  string
 	load  string // a heading above it; empty: that of the row before
-	short string // what tells the load from others
+	group string // what tells its load from others
+	rank  int    // among those of its load; below 0: its lock did not exclude
 }
 
 // AllRows returns the table of all cells.
 func AllRows(cells []*results.Cell) *Table { return cellTable(cellRows(view.NewRun(cells))) }
 
-// cellRows returns all cells, those of a load together and the best of them first, with classes below it.
-func cellRows(v *view.Run) (all []cellRow) {
+// cellRows returns all cells, those of a load together, each with its classes.
+func cellRows(v *view.Run) (all []*cellRow) {
 	for _, g := range v.Groups {
-		for i, at := range sequence(v, g) {
-			c, load := g.Cells[at], ""
-			if i == 0 && len(v.Cells) > 1 { // the head has that of one
-				load = g.Load
+		for i, c := range g.Cells {
+			r := &cellRow{cell: c, of: c.Figures(), name: g.Short[i], group: g.Title, rank: i}
+			if c.Breaches() > 0 {
+				r.rank -= len(g.Cells)
 			}
-			all = append(all, cellRow{c, c.Figures(), false, g.Short[at], load, g.Title})
-			for k := range c.Classes {
-				all = append(all, cellRow{cell: c, of: c.Classes[k].Figures(), class: true, name: c.Classes[k].Name})
+			if i == 0 && len(v.Cells) > 1 { // the head has that of one
+				r.load = g.Load
+			}
+			all = append(all, r)
+			for _, class := range c.Classes {
+				all = append(all, &cellRow{cell: c, of: class.Figures(), class: true, name: class.Name})
 			}
 		}
 	}
 	return all
 }
 
-// sequence returns the order of the rows of a group: the best first, or as they came if they do not compare.
-func sequence(v *view.Run, g view.Group) []int {
-	if v.Rivals {
-		return g.Best()
-	}
-	return g.Index
-}
-
 // leading returns the rows on which the answer rests, as many as there is room for: those whose lock did not exclude,
-// then the best of each load, and the next; where loads do not compare, those with the longest waits. A single cell has
-// its classes. What marks mean stands below the table of all rows.
+// then the best of each load, and the next. A single cell has its classes. What marks mean stands below the table of
+// all rows.
 func leading(v *view.Run, room int) *Table {
-	rows, ranks := cellRows(v), map[*results.Cell]int{}
+	rows := cellRows(v)
 	if len(v.Cells) > 1 {
-		for _, g := range v.Groups {
-			order := g.Best()
-			if !v.Rivals {
-				order = g.Sorted(view.P99)
-			}
-			for rank, at := range order {
-				ranks[g.Cells[at]] = rank - len(v.Cells)*int(min(1, g.Cells[at].Breaches()))
-			}
-		}
-		rows = slices.DeleteFunc(rows, func(r cellRow) bool { return r.class })
-		byRank := func(a, b cellRow) int { return ranks[a.cell] - ranks[b.cell] }
-		for _, r := range slices.SortedStableFunc(slices.Values(rows), byRank)[min(room, len(rows)):] {
-			rows = slices.DeleteFunc(rows, func(o cellRow) bool { return o.cell == r.cell })
-		}
-		for i, r := range rows {
-			rows[i].name, rows[i].load = strings.TrimSuffix(spaced(r.name)+" · "+r.short, " · "), ""
+		rows = slices.DeleteFunc(rows, func(r *cellRow) bool { return r.class })
+		byRank := func(a, b *cellRow) int { return a.rank - b.rank }
+		first := slices.SortedStableFunc(slices.Values(rows), byRank)[:min(room, len(rows))]
+		rows = slices.DeleteFunc(rows, func(r *cellRow) bool { return !slices.Contains(first, r) })
+		for _, r := range rows {
+			r.name, r.load = strings.TrimSuffix(spaced(r.name)+" · "+r.group, " · "), ""
 		}
 		rows[0].load = view.Common(v.Cells, func(a view.Axis) bool { return !a.Load || a.Late })
 	}
@@ -79,9 +65,8 @@ func leading(v *view.Run, room int) *Table {
 	for i := range t.Columns {
 		t.Columns[i].Title = strings.NewReplacer("\n/", "/", "\n", " ").Replace(t.Columns[i].Title)
 	}
-	long := slices.ContainsFunc(rows, func(r cellRow) bool { return format.Width(r.name) > 42 })
 	for i, r := range t.Rows {
-		if t.Rows[i].Marks = nil; len(r.Marks) > 0 && !long { // else there is no room for them
+		if len(r.Marks) > 0 {
 			t.Rows[i].Marks = []Mark{{Code: r.Marks[0].Code, Tone: r.Marks[0].Tone}}
 		}
 	}
@@ -89,7 +74,7 @@ func leading(v *view.Run, room int) *Table {
 }
 
 // cellTable returns a row for each cell, with the columns that any of them knows.
-func cellTable(rows []cellRow) *Table {
+func cellTable(rows []*cellRow) *Table {
 	t := columns("")
 	for _, r := range rows {
 		row := t.row(r.name)

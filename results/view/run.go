@@ -16,7 +16,7 @@ type Run struct {
 	Cells  []*results.Cell
 	Names  []string // by what tells each from all others
 	Groups []Group  // the load with most contention first
-	Rivals bool     // the cells of a group had the same load, and can be ranked; else there is one group
+	Rivals bool     // the cells of a group had the same load, the best first; else there is one group, as they came
 }
 
 // Group is cells that belong into one chart.
@@ -25,7 +25,6 @@ type Group struct {
 	Load  string // what all of them were asked for
 	Cells []*results.Cell
 	Short []string // by what tells each from the others of the group, under each load alike
-	Index []int    // places in the run
 }
 
 // NewRun groups and names cells. Loads of a cell each are best read side by side.
@@ -37,15 +36,22 @@ func NewRun(cells []*results.Cell) *Run {
 	if r.Rivals {
 		titles, others = loads, without(Axes, func(a Axis) bool { return a.Load })
 	}
-	for i, name := range distinguish(cells, titles, others) {
-		at := slices.IndexFunc(r.Groups, func(g Group) bool { return g.Title == titles[i] })
-		if at < 0 {
-			at, r.Groups = len(r.Groups), append(r.Groups, Group{Title: titles[i]})
+	short, order := distinguish(cells, titles, others), make([]int, len(cells))
+	for i, title := range titles {
+		if order[i] = i; !slices.ContainsFunc(r.Groups, func(g Group) bool { return g.Title == title }) {
+			r.Groups = append(r.Groups, Group{Title: title})
 		}
-		g := &r.Groups[at]
-		g.Cells, g.Short, g.Index = append(g.Cells, cells[i]), append(g.Short, name), append(g.Index, i)
+	}
+	if r.Rivals {
+		slices.SortStableFunc(order, func(a, b int) int { return better(cells[a], cells[b]) })
 	}
 	for i, g := range r.Groups {
+		for _, at := range order {
+			if titles[at] == g.Title {
+				g.Cells, g.Short = append(g.Cells, cells[at]), append(g.Short, short[at])
+			}
+		}
+		r.Groups[i] = g
 		r.Groups[i].Load = join(shared(g.Cells, func(a Axis, usual bool) bool {
 			return a.Load && (r.Rivals && differs(a.Title) || !usual && !a.Late)
 		})...)
@@ -61,22 +67,12 @@ func Contention(a, b *results.Cell) int {
 	return cmp.Or(cmp.Compare(rivals(a), rivals(b)), cmp.Compare(hold(a), hold(b)))
 }
 
-// Best returns the places in g from the best cell to the worst: by throughput in a closed loop; in an open one, where
-// the arrivals set that, first the cells that kept up with them, by the p99 of the response. Cells that granted
-// nothing come behind those, and cells whose lock did not exclude last, whatever their speed. Two sides stay in their
-// order.
-func (g Group) Best() []int {
-	order := g.Sorted(func(c *results.Cell) float64 {
-		if c.Open() {
-			return -P99(c)
-		}
-		return c.Rate.Median
-	})
-	if slices.ContainsFunc(g.Cells, func(c *results.Cell) bool { return c.First().Side != "" }) {
-		slices.Sort(order)
-	}
-	worse := func(at int) int {
-		switch c := g.Cells[at]; {
+// better compares cells that had one load, the better first: by throughput in a closed loop; in an open one, where the
+// arrivals set that, first the cells that kept up with them, by the p99 of the response. Cells that granted nothing come
+// behind those, and cells whose lock did not exclude last, whatever their speed. Two sides stay in their order.
+func better(a, b *results.Cell) int {
+	worse := func(c *results.Cell) int {
+		switch {
 		case c.Breaches() > 0:
 			return 3
 		case c.Rate.Median == 0:
@@ -86,20 +82,16 @@ func (g Group) Best() []int {
 		}
 		return 0
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return worse(a) - worse(b) })
-	return order
-}
-
-// Sorted returns the places in g by a figure, the greatest first; cells that do not know it come last.
-func (g Group) Sorted(figure func(*results.Cell) float64) []int {
-	order := make([]int, len(g.Cells))
-	for i := range order {
-		order[i] = i
+	figure := func(c *results.Cell) float64 { // NaN is least
+		if c.Open() {
+			return -P99(c)
+		}
+		return c.Rate.Median
 	}
-	slices.SortStableFunc(order, func(a, b int) int { // NaN is least
-		return cmp.Compare(figure(g.Cells[b]), figure(g.Cells[a]))
-	})
-	return order
+	if a.First().Side != "" {
+		return 0
+	}
+	return cmp.Or(worse(a)-worse(b), cmp.Compare(figure(b), figure(a)))
 }
 
 // Waiting returns the latency that the clients of a cell feel: the response in an open loop, which begins when an
