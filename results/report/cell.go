@@ -15,8 +15,7 @@ import (
 	"github.com/lockbench/lockbench/results/view"
 )
 
-// cellAnswer returns how many locks a second, how long the slowest wait, whether the lock excluded, and what is
-// doubtful.
+// cellAnswer returns how fast a cell was, whether its lock excluded, and what is doubtful.
 func cellAnswer(c *results.Cell) (string, Tone) {
 	n, l := c.Counts, c.Latency[view.Waiting(c)]
 	if n.Acquired == 0 {
@@ -36,14 +35,6 @@ func cellAnswer(c *results.Cell) (string, Tone) {
 		parts = append(parts, "granted "+format.Percent(granted))
 	}
 	return strings.Join(append(parts, view.Doubts(c)...), " · "), toneOf(c)
-}
-
-// broken returns by what the exclusion of a cell was broken.
-func broken(c *results.Cell) string {
-	if s := c.Safety; s.Violations > 0 {
-		return format.Count(s.Violations) + " of " + format.Plural(s.Grants, "grant")
-	}
-	return view.Witnesses(c)
 }
 
 // runFacts returns what limits a cell and how it went, what can go wrong with the lock, and what to do next: of several

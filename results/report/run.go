@@ -37,8 +37,8 @@ func Run(cells []*results.Cell, check *compare.Check) *Document {
 			blocks = append(blocks, Block{Heading: c.Title, Chart: &c})
 		}
 	}
-	d.add(append(blocks, notes(v, facts), Block{Heading: "Environment", Detail: true, Table: environment(v).without(facts)})...)
-	d.add(figures(v, facts)...)
+	where := Block{Heading: "Environment", Detail: true, Table: environment(v).without(facts)}
+	d.add(append(append(blocks, notes(v, facts), where), figures(v, facts)...)...)
 	return d
 }
 
@@ -66,8 +66,7 @@ func (d *Document) judge(check *compare.Check) {
 			d.Tone = max(d.Tone, verdictTones[check.Verdict])
 		}
 	}
-	more := t.rest(someRows, "threshold")
-	d.add(Block{Table: t}, more)
+	d.add(Block{Table: t}, t.rest(someRows, "threshold"))
 }
 
 // room returns how many rows of a table a screen of 14 lines of the usual width has room for, with facts below it.
@@ -90,7 +89,11 @@ func answer(v *view.Run) (string, Tone) {
 	doubtful := 0
 	for i, c := range v.Cells {
 		if c.Violated() {
-			failed = append(failed, fmt.Sprintf("%s (%s)", spaced(v.Names[i]), broken(c)))
+			by := view.Witnesses(c)
+			if s := c.Safety; s.Violations > 0 {
+				by = format.Count(s.Violations) + " of " + format.Plural(s.Grants, "grant")
+			}
+			failed = append(failed, spaced(v.Names[i])+" ("+by+")")
 		}
 		if codes := view.Doubts(c); codes != nil {
 			doubtful, doubts = doubtful+1, append(doubts, codes...)
@@ -122,12 +125,12 @@ func order(v *view.Run) string {
 		}
 		return format.Join(title, strings.TrimPrefix(format.Plural(loads, "more load"), "0 more loads"))
 	}
-	text := format.Plural(len(v.Cells), "load")
 	slow := slices.MaxFunc(v.Cells, func(a, b *results.Cell) int { return cmp.Compare(view.P99(a), view.P99(b)) })
-	if longest := titled("longest p99", duration(view.P99(slow))); longest != "" {
-		text = format.Join(text, longest+": "+spaced(v.Names[slices.Index(v.Cells, slow)]))
+	longest := titled("longest p99", duration(view.P99(slow)))
+	if longest != "" {
+		longest += ": " + spaced(v.Names[slices.Index(v.Cells, slow)])
 	}
-	return text
+	return format.Join(format.Plural(len(v.Cells), "load"), longest)
 }
 
 // ahead returns the row that is ahead of the next by more than their trials scatter, or why none is. Where arrivals set
