@@ -5,6 +5,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -138,7 +139,8 @@ func order(v *view.Run) string {
 func ahead(g view.Group) string {
 	var fit []int
 	for i, c := range g.Cells {
-		if c.Breaches() == 0 && view.Doubts(c) == nil && c.Counts.Acquired > 0 {
+		unknown := c.Rate.Median == 0 || c.Open() && math.IsNaN(view.P99(c))
+		if c.Breaches() == 0 && view.Doubts(c) == nil && !unknown {
 			fit = append(fit, i)
 		}
 	}
@@ -147,19 +149,27 @@ func ahead(g view.Group) string {
 	}
 	best, next := g.Cells[fit[0]], g.Cells[fit[1]]
 	winner, other := spaced(g.Short[fit[0]]), spaced(g.Short[fit[1]])
-	least, _ := spread(view.Rate(best))
-	_, most := spread(view.Rate(next))
+	var level []string // rows that are not behind the best by more than trials scatter
+	for _, i := range fit[1:] {
+		least, _ := spread(view.Rate(best))
+		_, most := spread(view.Rate(g.Cells[i]))
+		if best.Open() {
+			_, most = spread(view.Tail(best))
+			least, _ = spread(view.Tail(g.Cells[i]))
+		}
+		if !(least > most) {
+			level = append(level, spaced(g.Short[i]))
+		}
+	}
 	by := fmt.Sprintf("%s locks/s, %.2f times %s", format.Three(best.Rate.Median), best.Rate.Median/next.Rate.Median, other)
 	if best.Open() {
-		_, most = spread(view.Tail(best))
-		least, _ = spread(view.Tail(next))
 		by = fmt.Sprintf("p99 %s, %s of %s", duration(view.P99(best)), duration(view.P99(next)), other)
 	}
 	switch {
 	case len(best.Trials) < 2:
 		return "single trials rank no row"
-	case !(least > most):
-		return winner + " and " + other + " lead: within the scatter"
+	case slices.Contains(level, other):
+		return format.Few(append([]string{winner}, level...), named) + " lead: within the scatter"
 	}
 	return winner + " first: " + by
 }
