@@ -22,9 +22,6 @@ type planned struct {
 	tried int                       // trials of all candidates
 }
 
-// planLines is how many lines candidates, risks and what to do next have without -v.
-const planLines = 6
-
 // Plan returns which locks carry the load of a plan, and the trials from which that is known.
 func Plan(a *capacity.Answer) *Document {
 	p := planned{Answer: a.Known(), best: &capacity.CandidateAnswer{}}
@@ -44,7 +41,7 @@ func Plan(a *capacity.Answer) *Document {
 		When: format.Join(cmp.Or(p.SLO, "no objective"), format.Few(loads, 1))}
 	risks := p.risks()
 	table, chart := p.candidates()
-	more := table.rest(planLines-len(risks.Rows), "candidate")
+	more := table.rest(d.room(risks), "candidate")
 	d.add(Block{Chart: chart}, Block{Table: table}, Block{Table: risks},
 		Block{Heading: "Late arrivals over the rate", Chart: p.late()}, more,
 		Block{Heading: "On paper", Detail: p.Candidates != nil, Table: PlanAnalysis(a)})

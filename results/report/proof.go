@@ -15,9 +15,6 @@ import (
 	"github.com/lockbench/lockbench/results/view"
 )
 
-// proofLines is how many lines locks, findings and what to do next have without -v.
-const proofLines = 6
-
 // ways are what hazards do to a lock, said of one and, if it is a failure, of several.
 var ways = []struct {
 	one, many string
@@ -65,7 +62,7 @@ func Proof(r *safety.Report) *Document {
 			legend.fact(Plain, m.mark, m.about)
 		}
 		table := lockTable(locks)
-		more := table.rest(proofLines-len(found.Rows), "lock")
+		more := table.rest(d.room(found), "lock")
 		d.add(Block{Table: table}, Block{Table: found}, more,
 			Block{Heading: "Locks by hazards", Detail: true, Table: proofMatrix(r, locks)},
 			Block{Detail: true, Table: legend})
