@@ -3,6 +3,7 @@ package report
 // What a reader needs to believe the figures of cells, and to go on from them.
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -114,7 +115,7 @@ func measured(c *results.Cell) (lists view.Grouped[string, string]) {
 	return lists
 }
 
-// figures returns all metrics of each cell, without what facts have told.
+// figures returns all metrics of each cell and what they rest on, without what facts have told.
 func figures(v *view.Run, told *Table) (blocks []Block) {
 	heading := "Figures"
 	for i, c := range v.Cells {
@@ -124,6 +125,18 @@ func figures(v *view.Run, told *Table) (blocks []Block) {
 		}
 		for _, list := range lists.Keys {
 			t.fact(Plain, list, format.Join(lists.Of[list]...))
+		}
+		var counts []string
+		for _, d := range metric.Distributions {
+			counts = append(counts, format.Labelled(string(d.Metric), c.Latency[d.Metric].Count))
+		}
+		t.fact(Plain, "values", format.Join(counts...))
+		bound := strings.TrimPrefix(format.Three(c.Bound.LocksPerS)+" locks/s by "+c.Bound.By, "0 locks/s by ")
+		t.fact(Plain, "bound", format.Join(bound, lasting("round trip", c.Bound.RoundTrip())))
+		t.fact(Plain, "limited by", limited(c))
+		for _, e := range c.Safety.Events[:min(1, len(c.Safety.Events))] {
+			const text = "at %s: client %d was granted key %d, which %d held"
+			t.fact(Bad, "overlap", fmt.Sprintf(text, format.Duration(e.At), e.Intruder, e.Key, e.Holder))
 		}
 		blocks, heading = append(blocks, Block{Heading: heading, Detail: true, Table: t.without(told)}), ""
 	}
