@@ -94,7 +94,7 @@ func TestRecipeManaged(t *testing.T) {
 			administer(t, node, lines[0])
 		}
 		first := nodes[0]
-		measure(t, trust(first)+" -topology cluster", env, "external · cluster", "-addr", bench(first))
+		measure(t, trust(first)+" -topology cluster", env, " · cluster · ", "-addr", bench(first))
 	})
 }
 
@@ -125,13 +125,13 @@ func TestRecipeSentinel(t *testing.T) {
 	s := servertest.Sentinel(t, 1, servers.Sentinels, servers.RedisOptions{})
 	lines := recipe(t, "Sentinel")
 	addrs := strings.Join(s.URLs(), ",") + "?master=" + servers.SentinelMaster
-	measure(t, lines[0], environment(), "external · sentinel", "-addr", addrs)
+	measure(t, lines[0], environment(), " · sentinel · ", "-addr", addrs)
 }
 
 func TestRecipeCluster(t *testing.T) {
 	c := servertest.Cluster(t, 3, servers.RedisOptions{})
 	lines := recipe(t, "Redis Cluster")
-	measure(t, lines[0], environment(), "external · cluster", "-addr", strings.Join(c.URLs()[:2], ","))
+	measure(t, lines[0], environment(), " · cluster · ", "-addr", strings.Join(c.URLs()[:2], ","))
 }
 
 // TestRecipeAction holds the step of the workflow to the inputs of the action, whose call of the script TestGateAction
