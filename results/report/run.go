@@ -147,6 +147,12 @@ func ahead(g view.Group) string {
 	if len(fit) < 2 {
 		return "no two rows can be ranked"
 	}
+	slices.SortStableFunc(fit, func(a, b int) int { // those of two sides are not
+		if g.Cells[a].Open() {
+			return cmp.Compare(view.P99(g.Cells[a]), view.P99(g.Cells[b]))
+		}
+		return cmp.Compare(g.Cells[b].Rate.Median, g.Cells[a].Rate.Median)
+	})
 	best, next := g.Cells[fit[0]], g.Cells[fit[1]]
 	winner, other := spaced(g.Short[fit[0]]), spaced(g.Short[fit[1]])
 	var level []string // rows that are not behind the best by more than trials scatter
@@ -165,13 +171,14 @@ func ahead(g view.Group) string {
 	if best.Open() {
 		by = fmt.Sprintf("p99 %s, %s of %s", duration(view.P99(best)), duration(view.P99(next)), other)
 	}
+	among := map[bool]string{true: " among valid rows"}[view.Doubts(g.Cells[0]) != nil] // which stands above them
 	switch {
 	case len(best.Trials) < 2:
 		return "single trials rank no row"
 	case slices.Contains(level, other):
-		return format.Few(append([]string{winner}, level...), named) + " lead: within the scatter"
+		return format.Few(append([]string{winner}, level...), named) + " lead" + among + ": within the scatter"
 	}
-	return winner + " first: " + by
+	return winner + " first" + among + ": " + by
 }
 
 // inCommon returns what all cells share that is not as usual, and how long they ran on what. The load of several stands

@@ -167,7 +167,7 @@ func TestOrder(t *testing.T) {
 		"ranges apart":    {slices.Concat(trials("set-nx", 2, 84_000), trials("fenced", 3, 60_000)), "set-nx first: 8,401 locks/s, 1.40 times fenced"},
 		"single trials":   {slices.Concat(trials("set-nx", 1, 84_000), trials("fenced", 1, 60_000)), "single trials rank no row"},
 		"doubtful": {slices.Concat(saturated, trials("set-nx", 7, 84_000), trials("fenced", 7, 60_000)),
-			"set-nx first: 8,403 locks/s, 1.40 times fenced · 1 of 3 rows doubtful: saturated"},
+			"set-nx first among valid rows: 8,403 locks/s, 1.40 times fenced · 1 of 3 rows doubtful: saturated"},
 		"two loads": {slices.Concat(trials("set-nx", 7, 84_000), trials("fenced", 7, 60_000), strict(trials("set-nx", 7, 30_000)), strict(trials("fenced", 7, 29_990))),
 			"set-nx and fenced lead: within the scatter (hold 2 ms) · 1 more load"},
 		"waits":       {slices.Concat(slow, fast), "set-nx first: p99 9.75 ms, 18.5 ms of fenced"},

@@ -88,10 +88,10 @@ func better(a, b *results.Cell) int {
 		}
 		return c.Rate.Median
 	}
-	if a.First().Side != "" {
-		return 0
+	if order := worse(a) - worse(b); order != 0 || a.First().Side+b.First().Side != "" {
+		return order
 	}
-	return cmp.Or(worse(a)-worse(b), cmp.Compare(figure(b), figure(a)))
+	return cmp.Compare(figure(b), figure(a))
 }
 
 // Waiting returns the latency that the clients of a cell feel: the response in an open loop, which begins when an
