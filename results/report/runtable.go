@@ -3,6 +3,7 @@ package report
 // The table of cells: the metrics that have a column, and what goes with them.
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -20,7 +21,7 @@ type cellRow struct {
 	name  string
 	load  string // a heading above it; empty: that of the row before
 	group string // what tells its load from others
-	rank  int    // among those of its load; below 0: its lock did not exclude
+	rank  int    // of those of its load how many are better, or wait longer; below 0: its lock did not exclude
 }
 
 // AllRows returns the table of all cells.
@@ -30,7 +31,12 @@ func AllRows(cells []*results.Cell) *Table { return cellTable(cellRows(view.NewR
 func cellRows(v *view.Run) (all []*cellRow) {
 	for _, g := range v.Groups {
 		for i, c := range g.Cells {
-			r := &cellRow{cell: c, of: c.Figures(), name: g.Short[i], group: g.Title, rank: i}
+			r := &cellRow{cell: c, of: c.Figures(), name: g.Short[i], group: g.Title}
+			for at, o := range g.Cells {
+				if v.Rivals && at < i || !v.Rivals && cmp.Compare(view.P99(o), view.P99(c)) > 0 { // NaN is least
+					r.rank++
+				}
+			}
 			if c.Breaches() > 0 {
 				r.rank -= len(g.Cells)
 			}
@@ -47,7 +53,8 @@ func cellRows(v *view.Run) (all []*cellRow) {
 }
 
 // leading returns as many rows as there is room for: those whose lock did not exclude, then the best of each load, and
-// the next. A single cell has its classes. What marks mean stands below the table of all rows.
+// the next; where loads do not compare, those with the longest waits. A single cell has its classes. What marks mean
+// stands below the table of all rows.
 func leading(v *view.Run, room int) *Table {
 	rows := cellRows(v)
 	if len(v.Cells) > 1 {
