@@ -96,7 +96,6 @@ func Named(name string) (*Metric, bool) {
 // Distribution is a latency that records hold as a histogram.
 type Distribution struct {
 	Metric results.Metric
-	Title  string
 	Better Better
 	About  string
 }
@@ -109,22 +108,22 @@ var Quantiles = []struct {
 
 // Distributions are all latencies of a record, in the order in which they are read.
 var Distributions = []Distribution{
-	{results.Response, "response", Lower, "intended start to grant, in an open loop"},
-	{results.Acquire, "acquire", Lower, "start of an acquisition to its grant"},
-	{results.Lag, "lag", Lower, "how late the generator was, in an open loop"},
-	{results.Backlog, "backlog", Lower, "wait of an arrival for a free client"},
-	{results.AcquireAll, "all nodes", Lower, "start of a granted try to the last node's answer"},
-	{results.Handoff, "hand-off", Lower, "release to the next grant of that key"},
-	{results.Release, "release", Lower, "release to its reply"},
-	{results.Refusal, "gave up", Lower, "start of an acquisition to giving up"},
-	{results.Hold, "hold", Neither, "actual hold time"},
-	{results.Reentry, "re-entry", Lower, "acquisition by the holder to its grant"},
-	{results.Renew, "renew", Lower, "renewal to its reply"},
-	{results.Recovery, "recovery", Lower, "death of a holder to the next grant of its key"},
-	{results.Probe, "neighbour", Lower, "a neighbour's request under the load"},
-	{results.ProbeIdle, "neighbour, idle", Lower, "a neighbour's request before the load"},
-	{results.Worker, "worker", Lower, "how late the workers of batches sent a request"},
-	{results.Hiccup, "hiccup", Neither, "how late a ticker beside the load was"},
+	{results.Response, Lower, "intended start to grant, in an open loop"},
+	{results.Acquire, Lower, "start of an acquisition to its grant"},
+	{results.Lag, Lower, "how late the generator was, in an open loop"},
+	{results.Backlog, Lower, "wait of an arrival for a free client"},
+	{results.AcquireAll, Lower, "start of a granted try to the last node's answer"},
+	{results.Handoff, Lower, "release to the next grant of that key"},
+	{results.Release, Lower, "release to its reply"},
+	{results.Refusal, Lower, "start of an acquisition to giving up"},
+	{results.Hold, Neither, "actual hold time"},
+	{results.Reentry, Lower, "acquisition by the holder to its grant"},
+	{results.Renew, Lower, "renewal to its reply"},
+	{results.Recovery, Lower, "death of a holder to the next grant of its key"},
+	{results.Probe, Lower, "a neighbour's request under the load"},
+	{results.ProbeIdle, Lower, "a neighbour's request before the load"},
+	{results.Worker, Lower, "how late the workers of batches sent a request"},
+	{results.Hiccup, Neither, "how late a ticker beside the load was"},
 }
 
 // table is all metrics.
