@@ -28,7 +28,7 @@ func cellAnswer(c *results.Cell) (string, Tone) {
 		parts[1] = "p99 " + duration(t)
 	}
 	if _, bounded := c.Figures().MaxRate(); c.Breaches() > 0 {
-		parts = append(parts, "two holders at once, which the design allows")
+		parts = append(parts, "two holders at once, as the design allows")
 	} else if bounded {
 		parts = append(parts, "no violation seen")
 	}

@@ -119,6 +119,9 @@ func asked(cells []*results.Cell) string {
 func (t *comparison) table(rows []compare.Judged, full bool) *Table {
 	titles := []string{"", "metric", "base", "head", "change", "verdict", "p", "trials", "because"}
 	titles = titles[:map[bool]int{false: 6, true: 9}[full]]
+	if len(t.Cells) == 1 && !full {
+		titles[0] = "fails if"
+	}
 	table := columns(titles...)
 	for i := range titles {
 		table.Columns[i].Drop = []int{0, 0, 1, 1, 0, 0, 3, 2, 4}[i]
@@ -187,11 +190,11 @@ func (t *comparison) notes() []Row {
 var remedies = map[compare.Reason]string{
 	compare.Reason(compare.Regressed): "look at each side: lockbench report -v FILE",
 	compare.NoTrials:                  "run the trials again that ended early",
-	compare.Missing:                   "run the missing cells, or judge without them: -force",
+	compare.Missing:                   "run the missing cells; -force judges without them",
 	compare.Unmeasured:                "run longer trials: -duration",
-	compare.Unlike:                    "run both sides on one machine, or judge all the same: -force",
+	compare.Unlike:                    "run both sides on one machine; -force judges anyway",
 	compare.Zero:                      "judge the amount: -fail-on 'METRIC>VALUE'",
-	compare.Saturated:                 "run fewer clients or a larger machine, or judge anyway: -force",
+	compare.Saturated:                 "fewer clients, or a larger machine; -force judges anyway",
 	compare.TooFew:                    "run more trials a side: -trials NUMBER",
 	compare.Scatter:                   "run more trials a side (-trials NUMBER), or on a quieter machine",
 }

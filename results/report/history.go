@@ -64,7 +64,7 @@ func History(cells []*results.Cell) *Document {
 	slices.SortStableFunc(pasts, func(a, b *past) int { return cmp.Compare(a.change, b.change) })
 	t := columns(titles...)
 	t.Columns[1].Left, t.Columns[len(titles)-1].Left = true, len(pasts) > 1
-	t.Columns[3].About, t.Columns[4].About = "median, and its change", "of the wait, or in an open loop of the response"
+	t.Columns[3].About, t.Columns[4].About = "median, and its change", "median of trials; in an open loop the response"
 	c := &Chart{Name: "history", Title: "locks/s over revisions", X: Axis{Name: "revision"},
 		Y: Axis{Name: "locks/s", Label: metric.PerSecond.Format}}
 	for i := 0; i < len(points); i += 1 + len(points)/6 {
@@ -78,14 +78,16 @@ func History(cells []*results.Cell) *Document {
 	newest.rest(newestPoints, "")
 	last := pasts[0].rows[len(pasts[0].rows)-1].Cells
 	d := &Document{Command: "lockbench history"}
-	if d.Title = last[3].Text + " locks/s at " + last[1].Text; len(pasts) > 1 {
+	if d.Title = last[3].Text + " locks/s at " + last[1].Text; len(points) == 1 && len(pasts) > 1 {
+		d.Title = fmt.Sprintf("%d cells at %s, no earlier point", len(pasts), last[1].Text)
+	} else if len(pasts) > 1 {
 		d.Title = fmt.Sprintf("%d cells · %s: %s", len(pasts), spaced(last[5].Text), d.Title)
 	}
 	d.When = format.Join(format.Plural(len(points), "point"), asked(samples),
 		format.Labelled("without partial records:", int64(len(trials)-len(whole))))
 	d.add(Block{Table: &newest}, Block{Chart: c})
 	if len(t.Rows) > len(newest.Rows) {
-		d.add(Block{Heading: "All points", Detail: true, Table: t})
+		d.add(Block{Heading: fmt.Sprintf("All %d points", len(t.Rows)), Detail: true, Table: t})
 	}
 	return d
 }

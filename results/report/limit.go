@@ -17,7 +17,7 @@ import (
 func limited(c *results.Cell) string {
 	l, release := c.Limit(), lasting("release", c.Latency[results.Release].Mean)
 	if l.Slower >= 2 {
-		release += fmt.Sprintf(", %.1f times idle", l.Slower)
+		release += fmt.Sprintf(", %.1f × unloaded", l.Slower)
 	}
 	share := func(title string, of float64) string {
 		if of < 0.005 {
@@ -28,15 +28,15 @@ func limited(c *results.Cell) string {
 	var of []string
 	switch l.By {
 	case results.ByKey, results.ByLock, results.ByLease:
-		of = []string{share("held", l.Held), share("moving", l.Moving), share("dead", l.Dead),
+		of = []string{share("held", l.Held), share("in transit", l.Moving), share("dead", l.Dead),
 			share("free while wanted", l.Waited), share("free", l.Idle), release}
 	case results.ByClients, results.ByErrors, results.ByUnknown:
 		of = []string{share("in requests", l.Requests), share("holding", l.Holding), share("waiting", l.Waiting),
 			share("failing", l.Failing), share("stuck", l.Stuck)}
 	case results.ByServerCPU, results.ByGenerator, results.ByMachine:
-		of = []string{titled("cores", format.Count(c.First().Env.CPUs)),
-			titled("lockbench", format.Three(c.Generator.CPU)), titled("server", known(l.ServerCores, format.Three)),
-			share("its thread ran", l.Thread.Ran), share("and waited for a core", l.Thread.Waited)}
+		of = []string{titled("lockbench", format.Three(c.Generator.CPU)+" of "+format.Plural(c.First().Env.CPUs, "core")),
+			titled("server", known(l.ServerCores, format.Three)), share("server thread ran", l.Thread.Ran),
+			share("waited for a core", l.Thread.Waited)}
 	case results.ByConnections:
 		of = []string{titled("requests at a time", format.Three(c.Requests())),
 			titled("connections", format.Count(c.Bound.Pool))}
@@ -68,6 +68,8 @@ func next(c *results.Cell, missed bool) string {
 		return "-renew, or -ttl above the hold of " + format.Exact(p.Hold)
 	case c.Violated():
 		return otherDesign
+	case c.Generator.Saturated && l.By == results.ByRate:
+		return limitRemedies[results.ByMachine]
 	case missed && l.By == results.ByRate:
 		return "fewer arrivals (-rate), or " + otherDesign
 	case (l.By == results.ByLock || l.By == results.ByKey && l.Moving > l.Held) && queues(c):

@@ -44,11 +44,11 @@ func Plan(a *capacity.Answer) *Document {
 	more := table.rest(d.room(risks), "candidate")
 	d.add(Block{Chart: chart}, Block{Table: table}, Block{Table: risks},
 		Block{Heading: "Late arrivals over the rate", Chart: p.late()}, more,
-		Block{Heading: "On paper", Detail: p.Candidates != nil, Table: PlanAnalysis(a)})
+		Block{Heading: "Bounds on paper", Detail: p.Candidates != nil, Table: PlanAnalysis(a)})
 	for _, c := range p.Candidates {
 		d.add(candidate(&c)...)
 	}
-	d.add(Block{Heading: "Beyond these figures", Detail: true, Table: facts(
+	d.add(Block{Heading: "Not tried, and environment", Detail: true, Table: facts(
 		"unseen", p.Unseen, "most tried", PlanRate(p.MaxRate), "caution", strings.Join(p.Warnings, " · "),
 		"not tried", strings.Join(p.Skipped, " · "), "trials", known(float64(p.tried), metric.Count.Format),
 		"measured for", known(float64(p.Spent), metric.Duration.Format), "machine", view.Machine(p.Env),
@@ -138,7 +138,7 @@ func (p planned) candidates() (*Table, *Chart) {
 	for _, o := range p.slo.Objectives {
 		quantiles = append(quantiles, "p"+strings.TrimSuffix(spec.FormatShare(o.Quantile), "%"))
 	}
-	t := columns("candidate", "sustains", "headroom", strings.Join(quantiles, ", "), "first full", "verdict")
+	t := columns("candidate", "sustains", "headroom", strings.Join(quantiles, ", "), "bottleneck", "verdict")
 	t.Columns[1].About, t.Columns[2].About = "with the 95 % interval", "lower end of the interval by the rate asked for"
 	t.Columns[3].About, t.Columns[4].About = "at the rate asked for", "what is used up first, and at which rate"
 	t.Columns[4].Left, t.Columns[4].Drop, t.Columns[5].Left = true, 1, true

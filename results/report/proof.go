@@ -20,11 +20,11 @@ var ways = []struct {
 	one, many string
 	is        func(*safety.Cell) bool
 }{
-	{"two holders after", "can have two holders at once", func(c *safety.Cell) bool { return failing(c) && c.Longest > 0 }},
-	{"stuck after", "can get stuck", func(c *safety.Cell) bool { return failing(c) && c.Never }},
-	{"wrong or late after", "can be wrong or late",
+	{"two holders", "can have two holders at once", func(c *safety.Cell) bool { return failing(c) && c.Longest > 0 }},
+	{"stuck", "can get stuck", func(c *safety.Cell) bool { return failing(c) && c.Never }},
+	{"wrong or late", "can be wrong or late",
 		func(c *safety.Cell) bool { return failing(c) && c.Longest == 0 && !c.Never }},
-	{"holds against", "", func(c *safety.Cell) bool { return c.Exercised() && c.Verdict == safety.Survives }},
+	{"survives", "", func(c *safety.Cell) bool { return c.Exercised() && c.Verdict == safety.Survives }},
 	{"admits, untested", "", func(c *safety.Cell) bool { return c.Verdict == safety.NotApplicable && c.Listed }},
 	{"not applicable", "", func(c *safety.Cell) bool { return c.Verdict == safety.NotApplicable && !c.Listed }},
 }
@@ -54,7 +54,7 @@ func Proof(r *safety.Report) *Document {
 	}
 	d := &Document{Command: "lockbench prove"}
 	d.Title, d.Tone = proofTitle(r, locks)
-	d.When = format.Join(fmt.Sprintf("%s × %d of %s", format.Plural(len(locks.Keys), "lock"), len(r.Coverage().Shown),
+	d.When = format.Join(fmt.Sprintf("%s × %d of %s, by outcome", format.Plural(len(locks.Keys), "lock"), len(r.Coverage().Shown),
 		format.Plural(len(r.Hazards), "hazard")), strings.TrimSpace(lasting("", r.Spent)))
 	found, legend := proofFacts(r, locks), &Table{}
 	if len(locks.Keys) > 1 {
@@ -202,7 +202,7 @@ func proofNext(r *safety.Report) string {
 		return "-ttl 2s, or fewer at a time: the machine was too slow for " + format.Plural(n, "cell")
 	}
 	if r.Baseline == "" && len(r.Select(failing)) > 0 {
-		return "keep -format json=FILE, and hold a later run against it: -baseline FILE"
+		return "to see later changes: -format json=FILE now, -baseline FILE then"
 	}
 	return ""
 }

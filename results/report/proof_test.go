@@ -80,14 +80,14 @@ func TestProof(t *testing.T) {
 			r.Cells[1].Verdict = safety.Fails // a real failure is shown even so
 		}, "1 failure not admitted", Bad, []string{"control untested | holder-dies: no server"}},
 		{"admitted", func(r *safety.Report) { r.Cells = r.Cells[:3] }, "1 of 3 locks can get stuck",
-			Bad, []string{"next | keep -format json=FILE"}},
+			Bad, []string{"next | to see later changes: -format json=FILE"}},
 		{"holds", func(r *safety.Report) { r.Cells = r.Cells[1:2] }, "rueidis set-nx: no failure seen",
-			Good, []string{"holds against | holder-dies"}},
+			Good, []string{"survives | holder-dies"}},
 		{"partial", func(r *safety.Report) { r.Cells, r.Partial = r.Cells[1:2], "interrupted" }, "rueidis set-nx:", Good,
 			[]string{"partial | interrupted (warn)"}},
 		{"one", func(r *safety.Report) { r.Cells = []safety.Cell{r.Cells[0], r.Cells[4]} },
 			"rueidis setnx can get stuck", Bad,
-			[]string{"stuck after | holder-dies", "holds against | overrun"}},
+			[]string{"stuck | holder-dies", "survives | overrun"}},
 		{"missing", func(r *safety.Report) {
 			r.Asked.Hazards = []string{"holder-dies"}
 			r.Cells = []safety.Cell{r.Cells[3], r.Cells[5]}

@@ -112,7 +112,11 @@ func answer(v *view.Run) (string, Tone) {
 	}
 	slices.Sort(doubts)
 	why := strings.Join(slices.Compact(doubts), ", ")
-	return fmt.Sprintf("%s · %d of %d rows doubtful: %s", text, doubtful, len(v.Cells), why), Warn
+	rows := fmt.Sprintf("%d of %d", doubtful, len(v.Cells))
+	if doubtful == len(v.Cells) {
+		rows = "all"
+	}
+	return fmt.Sprintf("%s · %s rows doubtful: %s", text, rows, why), Warn
 }
 
 // order says which row came first under the load with most contention; of loads that do not compare, where clients
@@ -145,7 +149,7 @@ func ahead(g view.Group) string {
 		}
 	}
 	if len(fit) < 2 {
-		return "no two rows can be ranked"
+		return "no ranking"
 	}
 	slices.SortStableFunc(fit, func(a, b int) int { // those of two sides are not
 		if g.Cells[a].Open() {

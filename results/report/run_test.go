@@ -172,7 +172,7 @@ func TestOrder(t *testing.T) {
 			"set-nx and fenced lead: within the scatter (hold 2 ms) · 1 more load"},
 		"waits":       {slices.Concat(slow, fast), "set-nx first: p99 9.75 ms, 18.5 ms of fenced"},
 		"no rivals":   {[]*results.Record{strict(trials("set-nx", 1, 10_000))[0], record(0)}, "2 loads · longest p99 9.75 ms: hold 2 ms"},
-		"no two rows": {slices.Concat(saturated, trials("fenced", 7, 60_000)), "no two rows can be ranked · 1 of 2 rows doubtful: saturated"},
+		"no two rows": {slices.Concat(saturated, trials("fenced", 7, 60_000)), "no ranking · 1 of 2 rows doubtful: saturated"},
 	} {
 		if got := Run(cellsOf(t, c.recs...), nil).Title; strings.ReplaceAll(got, "\u00a0", " ") != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
@@ -189,14 +189,14 @@ func TestExcluded(t *testing.T) {
 		want   string
 		title  string
 	}{
-		{results.Safety{Grants: 81_942, Power: power(2310)}, false, "violations 0 in 81,942 grants, 2,310 watched: < 1 in 770 (95 %)", "no violation seen"},
-		{results.Safety{Grants: 81_942, Power: power(2310)}, true, "violations 0 in 81,942 grants among its own clients, 2,310 watched: < 1 in 770 (95 %)",
+		{results.Safety{Grants: 81_942, Power: power(2310)}, false, "violations 0 in 81,942 grants, of which 2,310 could show one: < 1 in 770 (95 %)", "no violation seen"},
+		{results.Safety{Grants: 81_942, Power: power(2310)}, true, "violations 0 in 81,942 grants among its own clients, of which 2,310 could show one: < 1 in 770 (95 %)",
 			"no violation seen"},
-		{results.Safety{Grants: 9, Power: power(0)}, false, "violations 0 in 9 grants, 0 watched: none could have been seen", ""},
-		{results.Safety{Grants: 9, Power: power(3)}, false, "violations 0 in 9 grants, 3 watched: too few to tell", ""},
+		{results.Safety{Grants: 9, Power: power(0)}, false, "violations 0 in 9 grants: none could have been seen", ""},
+		{results.Safety{Grants: 9, Power: power(3)}, false, "violations 0 in 9 grants, of which 3 could show one: too few to tell", ""},
 		{results.Safety{Grants: 9}, false, "violations 0 in 9 grants: unknown whether one could have been seen", ""},
 		{results.Safety{}, false, "violations 0 in 0 grants: unknown whether one could have been seen", ""},
-		{results.Safety{Grants: 9, LostEarly: 2, Power: power(9)}, false, "violations 0 in 9 grants, 9 watched", "(lost-early 2)"},
+		{results.Safety{Grants: 9, LostEarly: 2, Power: power(9)}, false, "violations 0 in 9 grants, of which 9 could show one", "(lost-early 2)"},
 		{results.Safety{Grants: 9, Violations: 2, Longest: time.Second, Overlap: time.Second}, false,
 			"violations 2 in 9 grants · longest overlap 1.00 s, in all 1.00 s", "(2 of 9 grants)"},
 	} {

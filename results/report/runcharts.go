@@ -64,7 +64,7 @@ func (c *Chart) rows(v *view.Run, row func(*results.Cell) Series) {
 func throughput(v *view.Run) Chart {
 	const far = 1.5 // times the rate: a bound beyond that would make all bars short
 	c := Chart{Kind: Bars, Name: "throughput", Title: "Throughput", X: Axis{Label: format.Three,
-		Name: "locks/s, and p99 of the wait · line: trials · dotted: bound"}}
+		Name: "locks/s · p99 wait · whiskers: trials · dotted: upper bound"}}
 	c.rows(v, func(cell *results.Cell) Series {
 		p := Point{X: cell.Rate.Median}
 		p.Low, p.High = spread(view.Rate(cell))
@@ -251,7 +251,7 @@ func percentiles(lines []curve) Chart {
 // longest wait is drawn.
 func course(lines []curve) []Chart {
 	rates, waits := rateAndWait("course", Axis{Name: "time", Label: duration})
-	waits.Y.Name = "p99, or the longest of few grants"
+	waits.Y.Name = "p99 (of few grants the longest)"
 	wrong := Series{Name: "violations", Tone: Bad, Signs: true}
 	for _, l := range lines {
 		rate, wait := Series{Name: l.Name}, Series{Name: l.Name}

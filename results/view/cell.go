@@ -84,8 +84,8 @@ func Exclusion(c *results.Cell) string {
 	if c.Plan().Shared {
 		text += " among its own clients"
 	}
-	if s.Power != nil {
-		text += ", " + format.Count(s.Power.Watched) + " watched"
+	if s.Power != nil && s.Power.Watched > 0 {
+		text += ", of which " + format.Count(s.Power.Watched) + " could show one"
 	}
 	switch rate, bounded := c.Figures().MaxRate(); {
 	case s.Longest > 0:

@@ -26,7 +26,7 @@ var AllMarks = []Mark{
 	when("shared", true, "other runs had the same keys", func(c *results.Cell) bool { return c.Plan().Shared }),
 	when("saturated", true, "lockbench or its machine was the limit, not the lock",
 		func(c *results.Cell) bool { return c.Generator.Saturated }),
-	when("paused", true, "lockbench itself stood still for a while: latencies include it",
+	when("paused", true, "lockbench itself did not run for a while: latencies include it",
 		func(c *results.Cell) bool { return len(c.Generator.Pauses) > 0 }),
 	when("unbalanced", true, "by Little's law its figures contradict each other", func(c *results.Cell) bool {
 		b := c.Bound // that errors may explain
@@ -34,7 +34,7 @@ var AllMarks = []Mark{
 	}),
 	when("behind", true, "clients did not keep up with the arrivals",
 		func(c *results.Cell) bool { return !c.KeptUp() }),
-	counted("drifts", true, "trials whose halves differ: they had not settled",
+	counted("drifts", true, "trials that became faster or slower: they had not settled",
 		func(c *results.Cell) int64 { return int64(c.Drifting) }),
 	counted("stuck", true, "keys stayed locked after requests that failed",
 		func(c *results.Cell) int64 { return c.Counts.StuckKeys }),
