@@ -26,7 +26,7 @@ type comparison struct {
 	head  string        // what the head is called
 }
 
-const asGiven = "as given" // what a side without flags of its own is called
+const asGiven = "flags as given" // what a side without flags of its own is called
 
 // comparisonOf returns what the flags say of a comparison; nil for a run that compares nothing.
 func comparisonOf(o *options, run experiment) (*comparison, error) {

@@ -131,7 +131,7 @@ func (l *Limit) Sentence() string {
 	} else if l.Value != t.Value && value == unit.Format(t.Value) {
 		value = unit.Plain(l.Value) // or both would look the same
 	}
-	text := t.Figure.Name + " " + value + ", limit " + unit.Plain(t.Value)
+	text := t.Figure.Name + " " + value + map[bool]string{false: ", limit ", true: ", minimum "}[t.Less] + unit.Plain(t.Value)
 	if l.Why != "" {
 		text += ": " + l.Why
 	}
@@ -259,7 +259,7 @@ func limitOf(t *Threshold, c *results.Cell, partial []*results.Record) Limit {
 	case n > 0 && rated(t.Figure) && !t.standsSaturated():
 		l.cannot(Saturated, saturation(n, c)+" (take a lighter load)")
 	case t.Figure.Name == "violations" && !slices.ContainsFunc(trials, sighted):
-		l.Why = "none could have been seen: no rival was refused"
+		l.Why = "not tested, no client met a rival"
 	}
 	return l
 }

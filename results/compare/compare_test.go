@@ -318,7 +318,7 @@ func TestBlindHead(t *testing.T) {
 		head := each(series(1e5), func(r *results.Record) { r.Safety.Power = &results.Power{Watched: watched} })
 		c := compared(t, series(1e5), head, Options{})
 		notes := strings.Join(c.Notes, "\n") // of all cells
-		if strings.Contains(notes, "none could have been seen") != said || c.Verdict != Unchanged {
+		if strings.Contains(notes, "no client of the head met a rival") != said || c.Verdict != Unchanged {
 			t.Errorf("%d watched: %s, notes %q", watched, c.Verdict, notes)
 		}
 	}

@@ -188,9 +188,9 @@ func inTurn(base, head []*results.Record) []string {
 		blocks > 2 && 2*blocks > min(len(base), len(head)):
 		return nil
 	case blocks > 2:
-		return []string{fmt.Sprintf("turns: the sides hardly took any (%d blocks), so p is too small", blocks)}
+		return []string{fmt.Sprintf("order: the sides hardly took turns (%d blocks), so p is too small", blocks)}
 	}
-	return []string{"turns: one side ran after the other, and a slower machine looks like a change"}
+	return []string{"order: one side ran after the other; a slower machine would look like a change"}
 }
 
 func number[T any](of []T, is func(T) bool) (n int) {

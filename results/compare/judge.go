@@ -239,7 +239,7 @@ func (d *draft) absolute(r *Result) {
 	}
 	r.Verdict = Unchanged
 	if r.Figure.Name == "violations" && !slices.ContainsFunc(d.cell.Head, sighted) {
-		d.cell.Notes = append(d.cell.Notes, "violations: none could have been seen, no rival of the head was refused")
+		d.cell.Notes = append(d.cell.Notes, "violations: not tested, no client of the head met a rival")
 	}
 }
 

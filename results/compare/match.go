@@ -262,7 +262,7 @@ func noMatch(base, head side, bs, hs groups, same map[string]bool) error {
 		}
 	}
 	var parts []string
-	advice := ": to compare them all the same, -force"
+	advice := "; -force compares them"
 	for _, name := range nearest {
 		if !same[name] {
 			advice = ""
@@ -275,7 +275,7 @@ func noMatch(base, head side, bs, hs groups, same map[string]bool) error {
 			advice = ""
 		}
 	}
-	return fmt.Errorf("no cell of %s has the plan of one of %s; the nearest two differ in %s%s", head.name, base.name, format.And(parts), advice)
+	return fmt.Errorf("no cell of %s matches one of %s; the nearest two differ in %s%s", head.name, base.name, format.And(parts), advice)
 }
 
 // cost returns how unlike two groups are.

@@ -103,13 +103,13 @@ func TestNoMatch(t *testing.T) {
 		base, head []*results.Record
 		o          Options
 	}{
-		"no cell of head.jsonl has the plan of one of base.jsonl; the nearest two differ in clients (8, 16): to compare them all the same, -force": {
+		"no cell of head.jsonl matches one of base.jsonl; the nearest two differ in clients (8, 16); -force compares them": {
 			cells(clients(8)), cells(of(clients(16), lasting(time.Second)), clients(16)), Options{}},
-		"in clients (8, 16) and duration (10s, 1m): to compare them all the same, -force": {
+		"in clients (8, 16) and duration (10s, 1m); -force compares them": {
 			cells(clients(8)), cells(of(clients(16), lasting(time.Minute))), Options{}},
 		"in clients (8, 32)": { // and not that with another kind of server besides
 			cells(clients(8)), cells(of(clients(16), kind("embedded")), clients(32)), Options{}},
-		"in the kind of server (private, embedded): to compare them all the same, -force": {
+		"in the kind of server (private, embedded); -force compares them": {
 			cells(of()), cells(kind("embedded")), Options{}},
 		"differ in clients (8, 16)":                                       {cells(clients(8)), cells(clients(16), clients(32)), Options{Force: true}},
 		"head.jsonl has no whole trial, only 10 records that ended early": {cells(of()), cells(partial), Options{}},
@@ -210,7 +210,7 @@ func TestTurns(t *testing.T) {
 	} {
 		got := compared(t, c.base, c.head, Options{})
 		n := number(got.Notes, func(note string) bool {
-			return strings.HasPrefix(note, "turns: ")
+			return strings.HasPrefix(note, "order: ")
 		})
 		if n != c.want {
 			t.Errorf("%s: %q", name, got.Notes)

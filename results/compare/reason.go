@@ -195,6 +195,6 @@ func (o Options) TooFew(cells, base, head int, pairs bool, most int) string {
 			break
 		}
 	}
-	return fmt.Sprintf("%s against %d can show no regression, however large: %s want p < %.2g, and the least they can have is %.2g; %s",
-		format.Plural(head, "trial"), base, format.Plural(tests, "test"), each, least(head), remedy)
+	return fmt.Sprintf("%d + %d trials cannot show a regression: their p is %.2g or more, and %s need p < %.2g; %s",
+		base, head, least(head), format.Plural(tests, "test"), each, remedy)
 }
