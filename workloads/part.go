@@ -222,7 +222,7 @@ func (e *engine) sweep(holds []oracle.Ranked) {
 	e.swept = swept
 	if swept.Until < e.until() {
 		e.unswept = fmt.Sprintf("holds from %s after the load began on were not compared with those of other ranks: a rank has no room for more of them",
-			round(swept.Until))
+			format.Duration(swept.Until))
 	}
 	s := &e.all.Seen.Safety
 	results.Add(s, swept.Safety)

@@ -56,7 +56,7 @@ func (e *engine) warn(r *results.Record, t rest) {
 	addAll(e.sharedWarning(r), e.leftWarning(r), e.probe.warning(), e.unswept)
 	if len(p.Classes) == 0 && t.Thoughts >= fewThoughts {
 		if took := t.Thought / time.Duration(t.Thoughts); results.Apart(p.Think, took) {
-			add("think times of %s took %s (mean): the figures are those of such pauses", round(p.Think), round(took))
+			add("think times of %s took %s (mean): the figures are those of such pauses", format.Duration(p.Think), format.Duration(took))
 		}
 	}
 	r.Warnings = append(r.Warnings, recordWarnings(r)...)
@@ -103,7 +103,7 @@ func (e *engine) partial(r *results.Record, t rest) string {
 	case !readable(e.after.err):
 		return fmt.Sprintf("the server did not answer at the end: %v", e.after.err)
 	case paused >= minStopped && float64(paused) >= stoppedShare*float64(r.Elapsed):
-		return fmt.Sprintf("lockbench itself did not run for %s of %s", round(paused), round(r.Elapsed))
+		return fmt.Sprintf("lockbench itself did not run for %s of %s", format.Duration(paused), format.Duration(r.Elapsed))
 	case r.Counts.Acquired == 0 && r.Counts.Wanted() > 0:
 		return e.nothingText(r, t)
 	case failingShare(r, t) > failedShare:
@@ -177,13 +177,13 @@ func recordWarnings(r *results.Record) (w []string) {
 	}
 	for i, lasted := range r.HoldsLasted() {
 		if load := r.Plan.Groups()[i]; results.Apart(load.Hold, lasted) {
-			add("%sholds of %s lasted %s (%s): the figures are those of such holds", classPrefix(load), round(load.Hold), round(lasted),
+			add("%sholds of %s lasted %s (%s): the figures are those of such holds", classPrefix(load), format.Duration(load.Hold), format.Duration(lasted),
 				averageOf(load.HoldDist))
 		}
 	}
 	if g.GCLongest >= longPause && g.GCLongest > acquire.P99 {
 		add("the garbage collector stopped lockbench for %s once, longer than the p99 of acquire: the maxima are its own",
-			round(g.GCLongest))
+			format.Duration(g.GCLongest))
 	}
 	return w
 }

@@ -169,10 +169,10 @@ func pauseWarning(r *results.Record) string {
 			starved++
 		}
 	}
-	text := fmt.Sprintf("lockbench itself did not run for %s, from %s after the load began", round(longest.Length), round(longest.At))
+	text := fmt.Sprintf("lockbench did not run for %s at %s", format.Duration(longest.Length), format.Duration(longest.At))
 	if len(pauses) > 1 {
-		text = fmt.Sprintf("lockbench itself did not run for %s in all, in %d pauses, the longest of %s from %s after the load began",
-			round(lengthOf(pauses)), len(pauses), round(longest.Length), round(longest.At))
+		text = fmt.Sprintf("lockbench did not run for %s in %d pauses, the longest %s at %s", format.Duration(lengthOf(pauses)),
+			len(pauses), format.Duration(longest.Length), format.Duration(longest.At))
 	}
 	switch starved {
 	case 0:
@@ -182,7 +182,6 @@ func pauseWarning(r *results.Record) string {
 	default:
 		text += " (stopped, suspended or starved of CPU time)"
 	}
-	text += ": latencies have it in them"
 	ttl, leased := shortestLease(r)
 	all := slices.Clone(pauses)
 	for _, of := range r.Ranks {
@@ -191,7 +190,7 @@ func pauseWarning(r *results.Record) string {
 	if !leased || longestOf(all).Length < ttl/2 {
 		return text
 	}
-	text += fmt.Sprintf(", and leases of %s ended meanwhile", ttl)
+	text += fmt.Sprintf(", and leases of %s ended meanwhile", format.Exact(ttl))
 	if near := duringPauses(r, all, ttl); near > 0 {
 		which := fmt.Sprintf("%d of %s", near, format.Plural(r.Safety.Violations, "violation"))
 		switch {
@@ -263,5 +262,5 @@ func grantGapWarning(r *results.Record, d results.Pause) string {
 		return ""
 	}
 	return fmt.Sprintf("no lock was granted for %s, from %s after the load began, where it is %s from one grant to the next on average: "+
-		"an outage, or locks that requests left behind whose answer was lost", round(d.Length), round(d.At), round(r.Elapsed/time.Duration(r.Counts.Acquired)))
+		"an outage, or locks that requests left behind whose answer was lost", format.Duration(d.Length), format.Duration(d.At), format.Duration(r.Elapsed/time.Duration(r.Counts.Acquired)))
 }

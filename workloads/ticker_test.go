@@ -83,11 +83,11 @@ func TestTickerFindsPauses(t *testing.T) {
 	if g := r.Generator; !slices.Equal(g.Pauses, want) || g.Paused != tk.paused {
 		t.Errorf("recorded %v, %v", g.Pauses, g.Paused)
 	}
-	if want := "lockbench itself did not run for 1.59s of 4s"; r.Partial != want {
+	if want := "lockbench itself did not run for 1.59 s of 4.00 s"; r.Partial != want {
 		t.Errorf("partial %q, want %q", r.Partial, want)
 	}
 	if !slices.ContainsFunc(r.Warnings, func(w string) bool {
-		return strings.HasPrefix(w, "lockbench itself did not run for 2.79s in all, in 3 pauses, the longest of 1.5s from 2.01s")
+		return strings.HasPrefix(w, "lockbench did not run for 2.79 s in 3 pauses, the longest 1.50 s at 2.0")
 	}) {
 		t.Errorf("no warning of the pauses: %q", r.Warnings)
 	}
@@ -151,7 +151,7 @@ func TestDrought(t *testing.T) {
 		return &faulty{Service: s, try: stopped, release: every(1<<40, nil)}
 	}, func(t *testing.T, r *results.Record) {
 		if !slices.ContainsFunc(r.Warnings, func(w string) bool {
-			return strings.HasPrefix(w, "no lock was granted for 3.0") && strings.Contains(w, "s, from 2.9")
+			return strings.HasPrefix(w, "no lock was granted for 3.0") && strings.Contains(w, " s, from 2.9")
 		}) {
 			t.Errorf("warnings %q, want one of the 3 s without a lock", r.Warnings)
 		}
@@ -174,9 +174,9 @@ func TestPauseWarning(t *testing.T) {
 	}{
 		{"none", func(r *results.Record) { r.Generator.Pauses = nil }, nil, "lockbench"},
 		{"leases that are longer", func(r *results.Record) { r.Plan.TTL = time.Minute },
-			[]string{"lockbench itself did not run for 1.5s, from 1.2s after the load began"}, "lease"},
+			[]string{"lockbench did not run for 1.50 s at 1.20 s"}, "lease"},
 		{"locks without leases", func(r *results.Record) { r.Traits.Expires = false }, nil, "lease"},
-		{"leases that are shorter", func(*results.Record) {}, []string{"leases of 500ms ended meanwhile"}, "violation"},
+		{"leases that are shorter", func(*results.Record) {}, []string{"leases of 500 ms ended meanwhile"}, "violation"},
 		{"violations after it", func(r *results.Record) { r.Safety.Violations, r.Safety.Events = 2, at(2701*ms, 3200*ms) },
 			[]string{"; all 2 violations came in such a pause or within a lease's time after it"}, ""},
 		{"violations at other times", func(r *results.Record) { r.Safety.Violations, r.Safety.Events = 3, at(1199*ms, 2*time.Second, 3201*ms) },
@@ -187,18 +187,18 @@ func TestPauseWarning(t *testing.T) {
 		{"too short for a lease", func(r *results.Record) {
 			r.Generator.Pauses = []results.Pause{{At: time.Second, Length: 200 * ms}}
 			r.Safety.Violations, r.Safety.Events = 1, at(1100*ms)
-		}, []string{"did not run for 200ms"}, "violation"},
+		}, []string{"did not run for 200 ms"}, "violation"},
 		{"violations in the pause of another rank", func(r *results.Record) {
 			r.Ranks = make([]results.Rank, 2)
 			r.Ranks[1].Generator.Pauses = []results.Pause{{At: 9 * time.Second, Length: time.Second}}
 			r.Safety.Violations, r.Safety.Events = 1, at(9500*ms)
-		}, []string{"did not run for 1.5s,", "; the violation came in such a pause"}, ""},
+		}, []string{"did not run for 1.50 s at", "; the violation came in such a pause"}, ""},
 		{"locks that were lost", func(r *results.Record) { r.Counts.Lost, r.Counts.LostRenewal = 3, 4 }, []string{"; 7 locks lost in this run"}, ""},
 		{"stopped", func(*results.Record) {}, []string{"(stopped or suspended)"}, ""},
 		{"starved", func(r *results.Record) { r.Generator.Pauses[0].Starved = true }, []string{"(starved of CPU time)"}, ""},
 		{"two", func(r *results.Record) {
 			r.Generator.Pauses = append(r.Generator.Pauses, results.Pause{At: 3 * time.Second, Length: 100 * ms})
-		}, []string{"did not run for 1.6s in all, in 2 pauses, the longest of 1.5s from 1.2s"}, ""},
+		}, []string{"did not run for 1.60 s in 2 pauses, the longest 1.50 s at 1.20 s"}, ""},
 	} {
 		r := healthy()
 		r.Plan.TTL, r.Traits.Expires, r.Generator.Pauses = 500*ms, true, []results.Pause{pause}

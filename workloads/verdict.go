@@ -190,15 +190,6 @@ func arrivalsDue(r *results.Record) (due, slack float64) {
 	return due, slack + 1 + shortfall*due + 5*math.Sqrt(variance)
 }
 
-// round leaves a duration three digits, as figures are printed.
-func round(d time.Duration) time.Duration {
-	unit := time.Duration(1)
-	for d/unit >= 1000 {
-		unit *= 10
-	}
-	return d.Round(unit)
-}
-
 // machineShare returns the share of the cores that was busy between two readings, and negative if the system does not tell.
 // It is clamped: the system's idle times may run backwards (proc(5)), which between two readings in quick succession
 // made a share above 1, and a record that no reader accepts.

@@ -141,16 +141,16 @@ func TestDoubts(t *testing.T) {
 		{"lag", arriving(), func(r *results.Record) {
 			r.Latency[results.Lag], r.Latency[results.Response] = of(50_000, 40*us, 100*us), of(50_000, 120*us, 400*us)
 		}, []string{"lag is more than 10 % of the response"}},
-		{"long pause", healthy(), func(r *results.Record) { r.Generator.GCLongest = 12345 * us }, []string{"the garbage collector stopped lockbench for 12.3ms once"}},
+		{"long pause", healthy(), func(r *results.Record) { r.Generator.GCLongest = 12345 * us }, []string{"the garbage collector stopped lockbench for 12.3 ms once"}},
 		{"long pause below the tail", healthy(), func(r *results.Record) {
 			r.Generator.GCLongest, r.Latency[results.Acquire] = 12*ms, of(50_000, 20*ms, 90*ms)
 		}, nil},
 		{"holds on a coarse timer", healthy(), func(r *results.Record) {
 			r.Plan.Hold, r.Latency[results.Hold] = 200*us, of(50_000, 1050*us, 2*ms)
-		}, []string{"holds of 200µs lasted 1.05ms (median)"}},
+		}, []string{"holds of 200 µs lasted 1.05 ms (median)"}},
 		{"holds that end early", healthy(), func(r *results.Record) {
 			r.Plan.Hold, r.Latency[results.Hold] = 200*us, of(50_000, 100*us, 2*ms)
-		}, []string{"holds of 200µs lasted 100µs (median)"}},
+		}, []string{"holds of 200 µs lasted 100 µs (median)"}},
 		{"exact holds", healthy(), func(r *results.Record) {
 			r.Plan.Hold, r.Latency[results.Hold] = 200*us, of(50_000, 215*us, 2*ms)
 		}, nil},

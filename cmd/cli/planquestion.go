@@ -313,7 +313,7 @@ func (q *question) ask() error {
 	if opt := q.options.get("wait"); opt.from == fromDefault && slices.ContainsFunc(q.Cells, func(c matrix.Cell) bool {
 		return c.Traits.Wakes && c.Plan.Wait == wait.Backoff
 	}) {
-		q.skipped = append(q.skipped, "-wait queue, in which the clients of one process line up for a key: -wait auto,queue tries that, too")
+		q.skipped = append(q.skipped, "-wait queue (the clients of a process wait in turn); -wait auto,queue adds it")
 	}
 	for i := range q.Cells {
 		q.Candidates = append(q.Candidates, q.candidate(i))

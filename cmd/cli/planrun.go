@@ -153,7 +153,7 @@ func (s *search) search(ctx context.Context) error {
 // beforehand says how long all takes, and which rate is tried first.
 func (s *search) beforehand() string {
 	designs, left := format.Plural(len(s.question.Candidates), "design"), s.question.Time()-s.answer().Spent
-	text := fmt.Sprintf("%s, %s of trials in all at the most", designs, progress.Seconds(left))
+	text := fmt.Sprintf("%s, at most %s of trials", designs, progress.Seconds(left))
 	if rate := s.question.Rate; rate > 0 && s.resumed() == 0 {
 		text += ", " + report.PlanRate(rate) + " first"
 	}

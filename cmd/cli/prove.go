@@ -328,7 +328,7 @@ func (r *proof) run(ctx context.Context, say func(string, ...any), page *livePag
 		for j := range cells {
 			cells[j].Command = r.command(&cells[j])
 		}
-		say("%d of %d: %s: %s", i+1, len(r.hazards), h.Name, report.ProofTally(cells))
+		say("%d of %d, %s: %s", i+1, len(r.hazards), h.Name, report.ProofTally(cells))
 		page.soFar(func() *report.Document {
 			known := *found
 			known.Partial, known.Spent = "it goes on", time.Since(began)

@@ -23,7 +23,7 @@ func Warnings(p spec.Plan, t drivers.Traits) (w []string) {
 	}
 	switch {
 	case !t.Exclusive:
-		w = append(w, p.Lock+" does not claim mutual exclusion: violations are counted but do not change the exit code")
+		w = append(w, "lock "+p.Lock+" claims no mutual exclusion: violations are counted, not judged")
 	case !p.Oracle:
 		w = append(w, "the oracle is off: nothing checks that the lock excludes")
 	}

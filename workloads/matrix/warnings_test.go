@@ -37,7 +37,7 @@ func TestWarnings(t *testing.T) {
 		{"renewed", func(p *spec.Plan, _ *drivers.Traits) { p.Hold, p.TTL, p.Renew = 30*ms, 20*ms, true }, ""},
 		{"no expiry", func(p *spec.Plan, c *drivers.Traits) { p.Hold, p.TTL, c.Expires = 10*ms, ms, false }, ""},
 		{"bound to a session", func(p *spec.Plan, c *drivers.Traits) { p.Hold, p.TTL, c.Expires, c.Session = 10*ms, ms, false, true }, ""},
-		{"no claim", func(_ *spec.Plan, c *drivers.Traits) { c.Exclusive = false }, "mutex does not claim mutual exclusion"},
+		{"no claim", func(_ *spec.Plan, c *drivers.Traits) { c.Exclusive = false }, "lock mutex claims no mutual exclusion"},
 		{"oracle off", func(p *spec.Plan, _ *drivers.Traits) { p.Oracle = false }, "the oracle is off"},
 		{"ramp", func(p *spec.Plan, _ *drivers.Traits) {
 			p.Rate, p.Clients = spec.Must(spec.ParseRate("100:200:1s")), 1000
@@ -58,7 +58,7 @@ func TestWarnings(t *testing.T) {
 		{"dying holders", func(p *spec.Plan, c *drivers.Traits) { p.Crash, c.Expires = 0.1, false },
 			"a lock of mutex outlives its holder: each key that a holder dies on is locked"},
 		{"dying holders of no lock", func(p *spec.Plan, c *drivers.Traits) { p.Crash, *c = 0.1, drivers.Traits{} },
-			"mutex does not claim mutual exclusion"},
+			"lock mutex claims no mutual exclusion"},
 	} {
 		p, c := sound(), claims
 		test.change(&p, &c)
