@@ -80,7 +80,10 @@ func notes(v *view.Run, told *Table) Block {
 	t := &Table{}
 	for i, c := range v.Cells {
 		for _, note := range c.Warnings {
-			t.fact(Warn, v.Names[i], note)
+			if len(v.Cells) > 1 {
+				note = spaced(v.Names[i]) + ": " + note
+			}
+			t.fact(Warn, "note", note)
 		}
 	}
 	t.without(told)
