@@ -127,14 +127,14 @@ func Visible(r rune) rune {
 
 // Line makes text from a record fit for a table, a page and a file of XML: what a server answered may hold line breaks,
 // escape sequences and what is no character.
-func Line(s string) string { return strings.ReplaceAll(Tame(strings.Map(Visible, s)), Unbroken, " ") }
+func Line(s string) string { return strings.ReplaceAll(tame(strings.Map(Visible, s)), Unbroken, " ") }
 
 // commands are GitHub's workflow commands in both spellings. A step's output is searched for them line by line,
 // blanks at the beginning left out, and a word may come to stand there.
 var commands = regexp.MustCompile(`(^|\s)::([a-z]+(?:-[a-z]+)*(?:\s[^:]*)?::)|##\[`)
 
-// Tame breaks up workflow commands in text from a record, so that a build server does not obey them.
-func Tame(s string) string {
+// tame breaks up workflow commands in text from a record, so that a build server does not obey them.
+func tame(s string) string {
 	if !strings.Contains(s, "::") && !strings.Contains(s, "##[") {
 		return s
 	}
@@ -173,7 +173,7 @@ func Wrap(head, text string, width int) []string {
 	}
 	for i, line := range lines {
 		line = strings.TrimRight(strings.ReplaceAll(head+line, Unbroken, " "), " ")
-		lines[i], head = Tame(line), strings.Repeat(" ", indent)
+		lines[i], head = tame(line), strings.Repeat(" ", indent)
 	}
 	return lines
 }

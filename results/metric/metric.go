@@ -100,8 +100,8 @@ type Distribution struct {
 	About  string
 }
 
-// Quantiles are those that records spell out.
-var Quantiles = []struct {
+// quantiles are those that records spell out.
+var quantiles = []struct {
 	Name string
 	Q    float64
 }{{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p999", 0.999}}
@@ -191,7 +191,7 @@ func distributions() (all []*Metric) {
 			all = append(all, &Metric{Name: string(d.Metric) + "." + name, Unit: Duration, Better: d.Better, About: d.About,
 				Of: func(f results.Figures) float64 { return of(f.Latency[d.Metric]) }})
 		}
-		for _, q := range Quantiles {
+		for _, q := range quantiles {
 			add(q.Name, func(l results.Latency) float64 { return l.Quantile(q.Q) })
 		}
 		add("mean", func(l results.Latency) float64 { return known(l.Count > 0, float64(l.Mean)) })

@@ -159,15 +159,9 @@ func ahead(g view.Group) string {
 	})
 	best, next := g.Cells[fit[0]], g.Cells[fit[1]]
 	winner, other := spaced(g.Short[fit[0]]), spaced(g.Short[fit[1]])
-	var level []string // rows that are not behind the best by more than trials scatter
+	var level []string // with the best
 	for _, i := range fit[1:] {
-		least, _ := spread(view.Rate(best))
-		_, most := spread(view.Rate(g.Cells[i]))
-		if best.Open() {
-			_, most = spread(view.Tail(best))
-			least, _ = spread(view.Tail(g.Cells[i]))
-		}
-		if !(least > most) {
+		if !beats(best, g.Cells[i]) {
 			level = append(level, spaced(g.Short[i]))
 		}
 	}
@@ -183,6 +177,17 @@ func ahead(g view.Group) string {
 		return format.Few(append([]string{winner}, level...), named) + " lead" + among + ": within the scatter"
 	}
 	return winner + " first" + among + ": " + by
+}
+
+// beats reports whether a is better than b by more than their trials scatter.
+func beats(a, b *results.Cell) bool {
+	least, _ := spread(view.Rate(a))
+	_, most := spread(view.Rate(b))
+	if a.Open() {
+		least, _ = spread(view.Tail(b))
+		_, most = spread(view.Tail(a))
+	}
+	return least > most
 }
 
 // inCommon returns what all cells share that is not as usual, and how long they ran on what. The load of several stands

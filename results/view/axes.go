@@ -44,7 +44,7 @@ var Axes = slices.Concat(
 		{Title: "partial", zero: "whole", text: func(c *results.Cell) string {
 			return map[bool]string{true: "partial"}[c.Partial() != ""]
 		}},
-		{Title: "kind", Load: true, Late: true, text: ServerKind},
+		{Title: "kind", Load: true, Late: true, text: serverKind},
 		{Title: "server", Late: true, text: func(c *results.Cell) string {
 			return strings.TrimSpace(c.First().Server.Name + " " + c.First().Server.Version)
 		}},

@@ -13,12 +13,12 @@ import (
 	"github.com/lockbench/lockbench/results/format"
 )
 
-// ServerKind returns what was measured, or what was asked for if the record does not say.
-func ServerKind(c *results.Cell) string { return cmp.Or(c.First().Server.Kind, c.Plan().Server) }
+// serverKind returns what was measured, or what was asked for if the record does not say.
+func serverKind(c *results.Cell) string { return cmp.Or(c.First().Server.Kind, c.Plan().Server) }
 
 // Server returns what is known of a cell's server, without what is made anew for each run.
 func Server(c *results.Cell) string {
-	s, kind := c.First().Server, ServerKind(c)
+	s, kind := c.First().Server, serverKind(c)
 	replicas := strings.TrimPrefix(format.Plural(s.Replicas, "replica"), "0 replicas")
 	addr := map[bool]string{true: s.Addr}[kind == "external"]
 	return join(strings.TrimSpace(s.Name+" "+s.Version), kind, s.Mode, s.Network,
