@@ -137,6 +137,7 @@ func figures(v *view.Run, told *Table) (blocks []Block) {
 		bound := strings.TrimPrefix(format.Three(c.Bound.LocksPerS)+" locks/s by "+c.Bound.By, "0 locks/s by ")
 		t.fact(Plain, "bound", format.Join(bound, lasting("round trip", c.Bound.RoundTrip())))
 		t.fact(Plain, "limited by", limited(c))
+		t.fact(Plain, "machine busy", known(c.Generator.Machine, format.Percent))
 		for _, e := range c.Safety.Events[:min(1, len(c.Safety.Events))] {
 			const text = "at %s: client %d was granted key %d, which %d held"
 			t.fact(Bad, "overlap", fmt.Sprintf(text, format.Duration(e.At), e.Intruder, e.Key, e.Holder))

@@ -31,7 +31,7 @@ func duration(ns float64) string { return metric.Duration.Format(ns) }
 
 // known formats an amount; what is not more than 0 is not known.
 func known(v float64, write func(float64) string) string {
-	if v <= 0 {
+	if !(v > 0) {
 		return format.None
 	}
 	return write(v)
