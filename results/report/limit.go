@@ -34,7 +34,8 @@ func limited(c *results.Cell) string {
 		of = []string{share("in requests", l.Requests), share("holding", l.Holding), share("waiting", l.Waiting),
 			share("failing", l.Failing), share("stuck", l.Stuck)}
 	case results.ByServerCPU, results.ByGenerator, results.ByMachine:
-		of = []string{titled("lockbench", format.Three(c.Generator.CPU)+" of "+format.Plural(c.First().Env.CPUs, "core")),
+		cores := " of " + format.Plural(c.First().Env.CPUs, "core")
+		of = []string{share("machine busy", c.Generator.Machine), titled("lockbench", format.Three(c.Generator.CPU)+cores),
 			titled("server", known(l.ServerCores, format.Three)), share("server thread ran", l.Thread.Ran),
 			share("waited for a core", l.Thread.Waited)}
 	case results.ByConnections:

@@ -121,7 +121,7 @@ func failures(locks lockCells) (text string) {
 
 // lockTable counts what hazards do to each lock: the locks first that two clients hold least often.
 func lockTable(locks lockCells) *Table {
-	t := columns("lock, the safest first")
+	t := columns("lock, fewest overlaps first")
 	for _, way := range ways[:4] {
 		t.Columns = append(t.Columns, Column{Title: way.one, About: "so many hazards"})
 	}

@@ -106,16 +106,15 @@ func answer(v *view.Run) (string, Tone) {
 	case len(v.Cells) == 1:
 		return cellAnswer(v.Cells[0])
 	}
-	text := order(v)
-	if doubtful == 0 {
+	text, rows := order(v), fmt.Sprintf("%d of %d", doubtful, len(v.Cells))
+	switch {
+	case doubtful == 0:
 		return text, Plain
+	case doubtful == len(v.Cells) && v.Rivals:
+		text, rows = "no ranking", "all"
 	}
 	slices.Sort(doubts)
 	why := strings.Join(slices.Compact(doubts), ", ")
-	rows := fmt.Sprintf("%d of %d", doubtful, len(v.Cells))
-	if doubtful == len(v.Cells) {
-		rows = "all"
-	}
 	return fmt.Sprintf("%s · %s rows doubtful: %s", text, rows, why), Warn
 }
 
@@ -174,7 +173,7 @@ func ahead(g view.Group) string {
 	case len(best.Trials) < 2:
 		return "single trials rank no row"
 	case slices.Contains(level, other):
-		return format.Few(append([]string{winner}, level...), named) + " lead" + among + ": within the scatter"
+		return format.Few(append([]string{winner}, level...), named) + " lead" + among + ", too close to rank"
 	}
 	return winner + " first" + among + ": " + by
 }

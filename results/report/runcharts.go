@@ -42,7 +42,11 @@ func Pictures(cells []*results.Cell) []Chart {
 	if len(cells) == 1 {
 		best[0].Name = ""
 	}
-	all = append(append(all, percentiles(best), recovery), course(best)...)
+	for _, c := range append([]Chart{percentiles(best)}, course(best)...) {
+		c.Title = strings.TrimSuffix(c.Title+" · "+g.Title, " · ")
+		all = append(all, c)
+	}
+	all = append(all, recovery)
 	return slices.DeleteFunc(all, func(c Chart) bool { return len(c.Series) == 0 })
 }
 

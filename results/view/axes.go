@@ -86,6 +86,8 @@ func settingAxes() (all []Axis) {
 			a.zero, a.usual = "", ""
 		case "wait":
 			a.zero = "wait native"
+		case "handover":
+			a.usual = written(s, "release")
 		case "topology":
 			text = topology
 		case "rate":

@@ -24,7 +24,7 @@ var AllMarks = []Mark{
 	when("embedded", true, "a stand-in inside lockbench, not a real server",
 		func(c *results.Cell) bool { return c.First().Server.Kind == "embedded" }),
 	when("shared", true, "other runs had the same keys", func(c *results.Cell) bool { return c.Plan().Shared }),
-	when("saturated", true, "lockbench or its machine was the limit, not the lock",
+	when("saturated", true, "lockbench or its machine was too busy: the lock may do better",
 		func(c *results.Cell) bool { return c.Generator.Saturated }),
 	when("paused", true, "lockbench itself did not run for a while: latencies include it",
 		func(c *results.Cell) bool { return len(c.Generator.Pauses) > 0 }),

@@ -204,7 +204,7 @@ func join(parts []part) string {
 }
 
 // minLabel is how much of a label is worth showing.
-const minLabel = 12
+const minLabel = 20
 
 // threeDigits formats a latency in ASCII: 850us, 12.3ms.
 func threeDigits(d time.Duration) string {
