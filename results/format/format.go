@@ -178,11 +178,11 @@ func Wrap(head, text string, width int) []string {
 	return lines
 }
 
-// Join joins the parts that are not empty. A short part stays on one line.
+// Join joins the parts that are not empty. A short part stays on one line, unless it has been joined itself.
 func Join(parts ...string) string {
 	var kept []string
 	for _, p := range parts {
-		if utf8.RuneCountInString(p) <= 40 {
+		if utf8.RuneCountInString(p) <= 40 && !strings.Contains(p, Unbroken+"· ") {
 			p = Glue(p)
 		}
 		if p != "" {
