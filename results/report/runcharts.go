@@ -202,7 +202,7 @@ func numberOf(c *results.Cell, s spec.Setting) float64 {
 }
 
 // linesOver returns lines of cells that differ in a setting alone, by its value. Of more than there is room for those
-// stay whose load has the most contention.
+// stay whose load has the most contention, and of these the fastest.
 func linesOver(cells []*results.Cell, s spec.Setting) (lines []curve) {
 	cells = slices.DeleteFunc(slices.Clone(cells), func(c *results.Cell) bool {
 		other := math.IsNaN(numberOf(c, s)) || c.Plan().Classes != nil || s.Name == "rate" && !c.Open()
@@ -224,7 +224,14 @@ func linesOver(cells []*results.Cell, s spec.Setting) (lines []curve) {
 		}
 	}
 	last := func(l curve) *results.Cell { return l.cells[len(l.cells)-1] }
-	slices.SortStableFunc(lines, func(a, b curve) int { return -view.Contention(last(a), last(b)) })
+	many := len(lines) > mostLines
+	slices.SortStableFunc(lines, func(a, b curve) int {
+		order := -view.Contention(last(a), last(b))
+		if order == 0 && many {
+			order = cmp.Compare(last(b).Rate.Median, last(a).Rate.Median)
+		}
+		return order
+	})
 	return lines[:min(mostLines, len(lines))]
 }
 
