@@ -29,7 +29,7 @@ func Run(cells []*results.Cell, check *compare.Check) *Document {
 	blocks := []Block{{Table: facts}}
 	if rows := cellRows(v); len(rows) > 1 {
 		blocks = []Block{{Table: leading(v, d.room(facts))}, {Table: facts},
-			{Heading: fmt.Sprintf("All %d rows", len(rows)), Detail: true, Table: cellTable(rows)}}
+			{Heading: fmt.Sprintf("All %d rows in full", len(rows)), Detail: true, Table: cellTable(rows)}}
 	}
 	for i, c := range Pictures(cells) {
 		if i == 0 { // the answer rests on it
@@ -125,7 +125,7 @@ func order(v *view.Run) string {
 	if v.Rivals {
 		title := ahead(g)
 		if g.Title != "" {
-			title += " (" + strings.ReplaceAll(g.Title, " · ", ", ") + ")"
+			title = strings.ReplaceAll(g.Title, " · ", ", ") + ": " + title
 		}
 		return format.Join(title, strings.TrimPrefix(format.Plural(loads, "more load"), "0 more loads"))
 	}
@@ -166,16 +166,16 @@ func ahead(g view.Group) string {
 	}
 	by := fmt.Sprintf("%s locks/s, %.2f times %s", format.Three(best.Rate.Median), best.Rate.Median/next.Rate.Median, other)
 	if best.Open() {
-		by = fmt.Sprintf("p99 %s, %s of %s", duration(view.P99(best)), duration(view.P99(next)), other)
+		by = fmt.Sprintf("p99 %s, %s %s", duration(view.P99(best)), other, duration(view.P99(next)))
 	}
 	among := map[bool]string{true: " among valid rows"}[view.Doubts(g.Cells[0]) != nil] // which stands above them
 	switch {
 	case len(best.Trials) < 2:
-		return "single trials rank no row"
+		return "no ranking of single trials"
 	case slices.Contains(level, other):
 		return format.Few(append([]string{winner}, level...), named) + " lead" + among + ", too close to rank"
 	}
-	return winner + " first" + among + ": " + by
+	return winner + " first" + among + ", " + by
 }
 
 // beats reports whether a is better than b by more than their trials scatter.

@@ -161,16 +161,16 @@ func TestOrder(t *testing.T) {
 		recs []*results.Record
 		want string
 	}{
-		"intervals apart": {slices.Concat(trials("set-nx", 7, 84_000), trials("fenced", 7, 60_000)), "set-nx first: 8,403 locks/s, 1.40 times fenced"},
-		"by a little":     {slices.Concat(trials("set-nx", 7, 84_000), trials("fenced", 7, 83_000)), "set-nx first: 8,403 locks/s, 1.01 times fenced"},
+		"intervals apart": {slices.Concat(trials("set-nx", 7, 84_000), trials("fenced", 7, 60_000)), "set-nx first, 8,403 locks/s, 1.40 times fenced"},
+		"by a little":     {slices.Concat(trials("set-nx", 7, 84_000), trials("fenced", 7, 83_000)), "set-nx first, 8,403 locks/s, 1.01 times fenced"},
 		"overlap":         {slices.Concat(trials("set-nx", 7, 84_000), trials("fenced", 7, 83_980)), "set-nx and fenced lead, too close to rank"},
-		"ranges apart":    {slices.Concat(trials("set-nx", 2, 84_000), trials("fenced", 3, 60_000)), "set-nx first: 8,401 locks/s, 1.40 times fenced"},
-		"single trials":   {slices.Concat(trials("set-nx", 1, 84_000), trials("fenced", 1, 60_000)), "single trials rank no row"},
+		"ranges apart":    {slices.Concat(trials("set-nx", 2, 84_000), trials("fenced", 3, 60_000)), "set-nx first, 8,401 locks/s, 1.40 times fenced"},
+		"single trials":   {slices.Concat(trials("set-nx", 1, 84_000), trials("fenced", 1, 60_000)), "no ranking of single trials"},
 		"doubtful": {slices.Concat(saturated, trials("set-nx", 7, 84_000), trials("fenced", 7, 60_000)),
-			"set-nx first among valid rows: 8,403 locks/s, 1.40 times fenced · 1 of 3 rows doubtful: saturated"},
+			"set-nx first among valid rows, 8,403 locks/s, 1.40 times fenced · 1 of 3 rows doubtful: saturated"},
 		"two loads": {slices.Concat(trials("set-nx", 7, 84_000), trials("fenced", 7, 60_000), strict(trials("set-nx", 7, 30_000)), strict(trials("fenced", 7, 29_990))),
-			"set-nx and fenced lead, too close to rank (hold 2 ms) · 1 more load"},
-		"waits":       {slices.Concat(slow, fast), "set-nx first: p99 9.75 ms, 18.5 ms of fenced"},
+			"hold 2 ms: set-nx and fenced lead, too close to rank · 1 more load"},
+		"waits":       {slices.Concat(slow, fast), "set-nx first, p99 9.75 ms, fenced 18.5 ms"},
 		"no rivals":   {[]*results.Record{strict(trials("set-nx", 1, 10_000))[0], record(0)}, "2 loads · longest p99 9.75 ms: hold 2 ms"},
 		"no two rows": {slices.Concat(saturated, trials("fenced", 7, 60_000)), "no ranking · 1 of 2 rows doubtful: saturated"},
 	} {
