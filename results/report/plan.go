@@ -232,7 +232,7 @@ func (p planned) late() *Chart {
 				chart.Uprights = []Line{{p.Rate, "asked for"}}
 			}
 		}
-		if s.Points != nil {
+		if s.Points = slices.Compact(s.Points); s.Points != nil { // one alone is drawn as a sign
 			chart.Series = append(chart.Series, s)
 		}
 	}
