@@ -78,8 +78,8 @@ func History(cells []*results.Cell) *Document {
 	newest.rest(newestPoints, "")
 	last := pasts[0].rows[len(pasts[0].rows)-1].Cells
 	d := &Document{Command: "lockbench history"}
-	if d.Title = last[3].Text + " locks/s at " + last[1].Text; len(points) == 1 && len(pasts) > 1 {
-		d.Title = fmt.Sprintf("%d cells at %s, no earlier point", len(pasts), last[1].Text)
+	if d.Title = last[3].Text + " locks/s at " + last[1].Text; math.IsInf(pasts[0].change, 1) && len(pasts) > 1 {
+		d.Title = fmt.Sprintf("%d cells, none with two points to compare", len(pasts))
 	} else if len(pasts) > 1 {
 		d.Title = fmt.Sprintf("%d cells · %s: %s", len(pasts), spaced(last[5].Text), d.Title)
 	}

@@ -84,7 +84,7 @@ func Exclusion(c *results.Cell) string {
 	if c.Plan().Shared {
 		text += " among its own clients"
 	}
-	if s.Power != nil && s.Power.Watched > s.Violations {
+	if s.Power != nil && s.Power.Watched > 0 && s.Violations == 0 {
 		text += ", of which " + format.Count(s.Power.Watched) + " could show one"
 	}
 	switch rate, bounded := c.Figures().MaxRate(); {
