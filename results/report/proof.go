@@ -351,11 +351,11 @@ func story(c *safety.Cell, name string) Block {
 	return Block{Detail: true, Text: about, Table: events, Chart: chart}
 }
 
-// ProofTally counts the verdicts of the cells of a hazard: "fails 3 · survives 9".
+// ProofTally counts the verdicts of a hazard on locks that are not only controls: "fails 3 · survives 9".
 func ProofTally(cells []safety.Cell) string {
 	var parts []string
 	for _, v := range safety.Verdicts {
-		n := len((&safety.Report{Cells: cells}).Select(func(c *safety.Cell) bool { return c.Verdict == v }))
+		n := len((&safety.Report{Cells: cells}).Select(func(c *safety.Cell) bool { return c.Verdict == v && !c.Control }))
 		if n > 0 {
 			parts = append(parts, fmt.Sprintf("%s %d", v, n))
 		}

@@ -127,7 +127,7 @@ func order(v *view.Run) string {
 		if g.Title != "" {
 			title = strings.ReplaceAll(g.Title, " · ", ", ") + ": " + title
 		}
-		return format.Join(title, strings.TrimPrefix(format.Plural(loads, "more load"), "0 more loads"))
+		return format.Join(title, strings.TrimPrefix(format.Plural(loads, "other load"), "0 other loads"))
 	}
 	slow := slices.MaxFunc(v.Cells, func(a, b *results.Cell) int { return cmp.Compare(view.P99(a), view.P99(b)) })
 	longest := titled("longest p99", duration(view.P99(slow)))

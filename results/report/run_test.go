@@ -169,7 +169,7 @@ func TestOrder(t *testing.T) {
 		"doubtful": {slices.Concat(saturated, trials("set-nx", 7, 84_000), trials("fenced", 7, 60_000)),
 			"set-nx first among valid rows, 8,403 locks/s, 1.40 times fenced · 1 of 3 rows doubtful: saturated"},
 		"two loads": {slices.Concat(trials("set-nx", 7, 84_000), trials("fenced", 7, 60_000), strict(trials("set-nx", 7, 30_000)), strict(trials("fenced", 7, 29_990))),
-			"hold 2 ms: set-nx and fenced lead, too close to rank · 1 more load"},
+			"hold 2 ms: set-nx and fenced lead, too close to rank · 1 other load"},
 		"waits":       {slices.Concat(slow, fast), "set-nx first, p99 9.75 ms, fenced 18.5 ms"},
 		"no rivals":   {[]*results.Record{strict(trials("set-nx", 1, 10_000))[0], record(0)}, "2 loads · longest p99 9.75 ms: hold 2 ms"},
 		"no two rows": {slices.Concat(saturated, trials("fenced", 7, 60_000)), "no ranking · 1 of 2 rows doubtful: saturated"},
