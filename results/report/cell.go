@@ -79,11 +79,9 @@ func runFacts(v *view.Run, missed bool) *Table {
 func notes(v *view.Run, told *Table) Block {
 	t := &Table{}
 	for i, c := range v.Cells {
+		name := map[bool]string{true: spaced(v.Names[i]) + ": "}[len(v.Cells) > 1]
 		for _, note := range c.Warnings {
-			if len(v.Cells) > 1 {
-				note = spaced(v.Names[i]) + ": " + note
-			}
-			t.fact(Warn, "note", note)
+			t.fact(Warn, "note", name+note)
 		}
 	}
 	t.without(told)
@@ -102,7 +100,7 @@ func errorsOf(n results.Counts) string {
 	return strings.Join(parts, " · ")
 }
 
-// measured returns the metrics of a cell that are above 0, by their latency or group.
+// measured returns the metrics of a cell that are above 0, by their latency or group, and of how many values they are.
 func measured(c *results.Cell) (lists view.Grouped[string, string]) {
 	groups := map[metric.Group]string{metric.Speed: "speed", metric.Fairness: "fairness", metric.Safety: "safety",
 		metric.Outcomes: "outcomes", metric.Cost: "cost", metric.Machine: "generator"}
@@ -114,6 +112,9 @@ func measured(c *results.Cell) (lists view.Grouped[string, string]) {
 		if v := m.Of(c.Figures()); v > 0 {
 			lists.Add(list, strings.Replace(name, "p999", "p99.9", 1)+" "+m.Unit.Format(v))
 		}
+	}
+	for _, d := range metric.Distributions {
+		lists.Add("values", format.Labelled(string(d.Metric), c.Latency[d.Metric].Count))
 	}
 	return lists
 }
@@ -129,15 +130,9 @@ func figures(v *view.Run, told *Table) (blocks []Block) {
 		for _, list := range lists.Keys {
 			t.fact(Plain, list, format.Join(lists.Of[list]...))
 		}
-		var counts []string
-		for _, d := range metric.Distributions {
-			counts = append(counts, format.Labelled(string(d.Metric), c.Latency[d.Metric].Count))
-		}
-		t.fact(Plain, "values", format.Join(counts...))
 		bound := strings.TrimPrefix(format.Three(c.Bound.LocksPerS)+" locks/s by "+c.Bound.By, "0 locks/s by ")
 		t.fact(Plain, "bound", format.Join(bound, lasting("round trip", c.Bound.RoundTrip())))
 		t.fact(Plain, "limited by", limited(c))
-		t.fact(Plain, "machine busy", known(c.Generator.Machine, format.Percent))
 		for _, e := range c.Safety.Events[:min(1, len(c.Safety.Events))] {
 			const text = "at %s: client %d was granted key %d, which %d held"
 			t.fact(Bad, "overlap", fmt.Sprintf(text, format.Duration(e.At), e.Intruder, e.Key, e.Holder))

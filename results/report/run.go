@@ -5,7 +5,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -140,52 +139,42 @@ func order(v *view.Run) string {
 // ahead returns the row that is ahead of the next by more than their trials scatter, or why none is. Where arrivals set
 // the rate, what counts is the p99.
 func ahead(g view.Group) string {
-	var fit []int
+	fit, names := []*results.Cell(nil), []string(nil)
 	for i, c := range g.Cells {
-		unknown := c.Rate.Median == 0 || c.Open() && math.IsNaN(view.P99(c))
-		if c.Breaches() == 0 && view.Doubts(c) == nil && !unknown {
-			fit = append(fit, i)
+		if c.Breaches() == 0 && view.Doubts(c) == nil && c.Rate.Median > 0 && (!c.Open() || view.P99(c) > 0) {
+			fit, names = append(fit, c), append(names, spaced(g.Short[i]))
 		}
 	}
 	if len(fit) < 2 {
 		return "no ranking"
 	}
-	slices.SortStableFunc(fit, func(a, b int) int { // those of two sides are not
-		if g.Cells[a].Open() {
-			return cmp.Compare(view.P99(g.Cells[a]), view.P99(g.Cells[b]))
-		}
-		return cmp.Compare(g.Cells[b].Rate.Median, g.Cells[a].Rate.Median)
-	})
-	best, next := g.Cells[fit[0]], g.Cells[fit[1]]
-	winner, other := spaced(g.Short[fit[0]]), spaced(g.Short[fit[1]])
-	var level []string // with the best
-	for _, i := range fit[1:] {
-		if !beats(best, g.Cells[i]) {
-			level = append(level, spaced(g.Short[i]))
-		}
+	best, next, level := fit[0], fit[1], 1
+	for level < len(fit) && !beats(best, fit[level]) {
+		level++
 	}
-	by := fmt.Sprintf("%s locks/s, %.2f times %s", format.Three(best.Rate.Median), best.Rate.Median/next.Rate.Median, other)
+	by := fmt.Sprintf("%.2f times %s", best.Rate.Median/next.Rate.Median, names[1])
+	by = format.Three(best.Rate.Median) + " locks/s, " + by
 	if best.Open() {
-		by = fmt.Sprintf("p99 %s, %s %s", duration(view.P99(best)), other, duration(view.P99(next)))
+		by = fmt.Sprintf("p99 %s, %s %s", duration(view.P99(best)), names[1], duration(view.P99(next)))
 	}
 	among := map[bool]string{true: " among valid rows"}[view.Doubts(g.Cells[0]) != nil] // which stands above them
 	switch {
 	case len(best.Trials) < 2:
 		return "no ranking of single trials"
-	case slices.Contains(level, other):
-		return format.Few(append([]string{winner}, level...), named) + " lead" + among + ", too close to rank"
+	case level > 1:
+		return format.Few(names[:level], named) + " lead" + among + ", too close to rank"
 	}
-	return winner + " first" + among + ", " + by
+	return names[0] + " first" + among + ", " + by
 }
 
 // beats reports whether a is better than b by more than their trials scatter.
 func beats(a, b *results.Cell) bool {
-	least, _ := spread(view.Rate(a))
-	_, most := spread(view.Rate(b))
+	over, under := view.Rate(a), view.Rate(b)
 	if a.Open() {
-		least, _ = spread(view.Tail(b))
-		_, most = spread(view.Tail(a))
+		over, under = view.Tail(b), view.Tail(a)
 	}
+	least, _ := spread(over)
+	_, most := spread(under)
 	return least > most
 }
 
@@ -196,16 +185,15 @@ func inCommon(v *view.Run) string {
 	shared := []string{view.Common(v.Cells, func(a view.Axis) bool {
 		return a.Load && len(v.Cells) > 1 || a.Late && !slices.Contains(shown, a.Title) || a.Title == "partial"
 	})}
-	for _, text := range []func(*results.Cell) string{
-		func(c *results.Cell) string {
-			ran := format.Plural(len(c.Trials), "trial") + " of " + format.Exact(c.Plan().Duration)
-			return strings.TrimSuffix(ran, " of 0") // those of a number of operations
-		},
-		func(c *results.Cell) string { return view.CPU(c.First().Env) },
-	} {
-		first := text(v.Cells[0])
-		if !slices.ContainsFunc(v.Cells, func(c *results.Cell) bool { return text(c) != first }) {
-			shared = append(shared, first)
+	var ran, cpu view.Grouped[string, int]
+	for i, c := range v.Cells {
+		lasted := format.Plural(len(c.Trials), "trial") + " of " + format.Exact(c.Plan().Duration)
+		ran.Add(strings.TrimSuffix(lasted, " of 0"), i) // those of a number of operations
+		cpu.Add(view.CPU(c.First().Env), i)
+	}
+	for _, of := range [][]string{ran.Keys, cpu.Keys} {
+		if len(of) == 1 {
+			shared = append(shared, of[0])
 		}
 	}
 	return format.Join(shared...)

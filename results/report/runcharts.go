@@ -224,14 +224,8 @@ func linesOver(cells []*results.Cell, s spec.Setting) (lines []curve) {
 		}
 	}
 	last := func(l curve) *results.Cell { return l.cells[len(l.cells)-1] }
-	many := len(lines) > mostLines
-	slices.SortStableFunc(lines, func(a, b curve) int {
-		order := -view.Contention(last(a), last(b))
-		if order == 0 && many {
-			order = cmp.Compare(last(b).Rate.Median, last(a).Rate.Median)
-		}
-		return order
-	})
+	slices.SortStableFunc(lines, func(a, b curve) int { return cmp.Compare(last(b).Rate.Median, last(a).Rate.Median) })
+	slices.SortStableFunc(lines, func(a, b curve) int { return -view.Contention(last(a), last(b)) })
 	return lines[:min(mostLines, len(lines))]
 }
 

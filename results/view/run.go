@@ -68,8 +68,8 @@ func Contention(a, b *results.Cell) int {
 }
 
 // better compares cells that had one load, the better first: by throughput in a closed loop; in an open one, where the
-// arrivals set that, first the cells that kept up with them, by the p99 of the response. Cells that granted nothing come
-// behind those, and cells whose lock did not exclude last, whatever their speed. Two sides stay in their order.
+// arrivals set that, first the cells that kept up with them, by the p99 of the response. Cells that granted nothing
+// come behind those, and cells whose lock did not exclude last, whatever their speed.
 func better(a, b *results.Cell) int {
 	worse := func(c *results.Cell) int {
 		switch {
@@ -88,10 +88,7 @@ func better(a, b *results.Cell) int {
 		}
 		return c.Rate.Median
 	}
-	if order := worse(a) - worse(b); order != 0 || a.First().Side+b.First().Side != "" {
-		return order
-	}
-	return cmp.Compare(figure(b), figure(a))
+	return cmp.Or(worse(a)-worse(b), cmp.Compare(figure(b), figure(a)))
 }
 
 // Waiting returns the latency that the clients of a cell feel: the response in an open loop, which begins when an
