@@ -56,7 +56,7 @@ func History(cells []*results.Cell) *Document {
 			points = append(points, here)
 		}
 	}
-	titles := []string{"date", "revision", "trials", "locks/s", "p99", "cell"}
+	titles := []string{"date", "revision", "trials", "locks/s", "median p99", "cell"}
 	titles = titles[:min(len(titles), 4+len(pasts))] // one cell needs no name
 	for i, name := range view.Names(samples) {
 		pasts[i].tell(name, points, len(titles))
@@ -64,7 +64,7 @@ func History(cells []*results.Cell) *Document {
 	slices.SortStableFunc(pasts, func(a, b *past) int { return cmp.Compare(a.change, b.change) })
 	t := columns(titles...)
 	t.Columns[1].Left, t.Columns[len(titles)-1].Left = true, len(pasts) > 1
-	t.Columns[3].About, t.Columns[4].About = "median, and its change", "median of trials; in an open loop the response"
+	t.Columns[3].About, t.Columns[4].About = "median, and its change", "of the trials; in an open loop the response"
 	c := &Chart{Name: "history", Title: "locks/s over revisions", X: Axis{Name: "revision"},
 		Y: Axis{Name: "locks/s", Label: metric.PerSecond.Format}}
 	for i := 0; i < len(points); i += 1 + len(points)/6 {

@@ -5,6 +5,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -28,7 +29,7 @@ func Run(cells []*results.Cell, check *compare.Check) *Document {
 	blocks := []Block{{Table: facts}}
 	if rows := cellRows(v); len(rows) > 1 {
 		blocks = []Block{{Table: leading(v, d.room(facts))}, {Table: facts},
-			{Heading: fmt.Sprintf("All %d rows in full", len(rows)), Detail: true, Table: cellTable(rows)}}
+			{Heading: fmt.Sprintf("All %d rows in full", len(rows)), Detail: true, Table: cellTable(rows, math.MaxInt)}}
 	}
 	for i, c := range Pictures(cells) {
 		if i == 0 { // the answer rests on it

@@ -4,6 +4,7 @@ package report
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 
@@ -25,7 +26,9 @@ type cellRow struct {
 }
 
 // AllRows returns the table of all cells.
-func AllRows(cells []*results.Cell) *Table { return cellTable(cellRows(view.NewRun(cells))) }
+func AllRows(cells []*results.Cell) *Table {
+	return cellTable(cellRows(view.NewRun(cells)), math.MaxInt)
+}
 
 // cellRows returns all cells, those of a load together, each with its classes.
 func cellRows(v *view.Run) (all []*cellRow) {
@@ -66,7 +69,7 @@ func leading(v *view.Run, room int) *Table {
 		}
 		rows[0].load = view.Common(v.Cells, func(a view.Axis) bool { return !a.Load || a.Late })
 	}
-	t := cellTable(rows)
+	t := cellTable(rows, costs)
 	for i := range t.Columns {
 		t.Columns[i].Title = strings.NewReplacer("\n/", "/", "\n", " ").Replace(t.Columns[i].Title)
 	}
@@ -78,8 +81,8 @@ func leading(v *view.Run, room int) *Table {
 	return t
 }
 
-// cellTable returns a row for each cell, with the columns that any of them knows.
-func cellTable(rows []*cellRow) *Table {
+// cellTable returns a row for each cell, with the columns that any of them knows, but for those of a Drop from drop on.
+func cellTable(rows []*cellRow, drop int) *Table {
 	t := columns("")
 	for _, r := range rows {
 		row := t.row(r.name)
@@ -88,6 +91,9 @@ func cellTable(rows []*cellRow) *Table {
 		}
 	}
 	for _, col := range cellColumns {
+		if col.drop >= drop {
+			continue
+		}
 		m, is := metric.Named(col.metric)
 		if is {
 			col.about = m.About
@@ -119,6 +125,9 @@ type cellColumn struct {
 	about         string
 	text          func(*results.Cell, results.Figures) string // – is not known
 }
+
+// costs is the Drop of the first column that is about neither speed nor safety.
+const costs = 12
 
 // cellColumns are those of the table of cells. A narrow table drops first what a lock costs, then the share of the
 // bound, the hand-off, and where a wait of an open loop came from. It keeps the throughput.
