@@ -37,6 +37,11 @@ func sections(d *report.Document, charts bool) (all []section) {
 	return all
 }
 
+// Open reports whether a page does not fold a detail: one that is looked at, not read.
+func (s section) Open() bool {
+	return slices.ContainsFunc(s.Blocks, func(b report.Block) bool { return b.Table != nil && dense(b.Table) })
+}
+
 // sign returns what stands before a title, so that its colour is not all that tells good from bad.
 func sign(d *report.Document) string {
 	if strings.IndexAny(d.Title, "✓✗?▲") == 0 {

@@ -21,7 +21,7 @@ type Document struct {
 // Block is a part of a document: any of a text, a table and a chart, below a heading.
 type Block struct {
 	Heading string // empty: it belongs to what stands above it
-	Detail  bool   // a terminal has it with -v alone, and a page folds it away
+	Detail  bool   // a terminal has it with -v alone, and a page folds it away, unless it is signs
 	Text    []Text
 	Table   *Table
 	Chart   *Chart // a terminal has none
@@ -142,6 +142,20 @@ func (d *Document) add(blocks ...Block) {
 			d.Blocks = append(d.Blocks, b)
 		}
 	}
+}
+
+// room returns how many rows of a table a screen of 14 lines of the usual width has room for, with facts below it.
+func (d *Document) room(facts *Table) int {
+	const around = 6 // lines: the head of the table, what is more with -v, and between the parts
+	room := 14 - around - len(format.Wrap("  ", d.Title, 100)) - len(format.Wrap("", d.When, 100))
+	for _, b := range append(d.Blocks, Block{Table: facts}) {
+		for _, r := range b.Table.Rows {
+			if !b.Detail {
+				room -= len(format.Wrap("  limited by  ", r.Cells[1].Text, 100))
+			}
+		}
+	}
+	return max(2, room)
 }
 
 // facts returns a table of labels and texts, without those that are empty or not known.

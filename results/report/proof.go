@@ -54,8 +54,8 @@ func Proof(r *safety.Report) *Document {
 	}
 	d := &Document{Command: "lockbench prove"}
 	d.Title, d.Tone = proofTitle(r, locks)
-	d.When = format.Join(fmt.Sprintf("%s × %d of %s, by outcome", format.Plural(len(locks.Keys), "lock"), len(r.Coverage().Shown),
-		format.Plural(len(r.Hazards), "hazard")), strings.TrimSpace(lasting("", r.Spent)))
+	d.When = format.Join(fmt.Sprintf("%s × %d of %s, by outcome", format.Plural(len(locks.Keys), "lock"),
+		len(r.Coverage().Shown), format.Plural(len(r.Hazards), "hazard")), strings.TrimSpace(lasting("", r.Spent)))
 	found, legend := proofFacts(r, locks), &Table{}
 	if len(locks.Keys) > 1 {
 		for _, m := range proofMarks {
@@ -63,9 +63,9 @@ func Proof(r *safety.Report) *Document {
 		}
 		table := lockTable(locks)
 		more := table.rest(d.room(found), "lock")
-		d.add(Block{Table: table}, Block{Table: found}, more,
+		d.add(Block{Table: table}, Block{Table: found},
 			Block{Heading: "Locks by hazards", Detail: true, Table: proofMatrix(r, locks)},
-			Block{Detail: true, Table: legend})
+			Block{Detail: true, Table: legend}, more)
 	} else {
 		d.add(Block{Table: found})
 	}

@@ -70,20 +70,6 @@ func (d *Document) judge(check *compare.Check) {
 	d.add(Block{Table: t}, t.rest(someRows, "threshold"))
 }
 
-// room returns how many rows of a table a screen of 14 lines of the usual width has room for, with facts below it.
-func (d *Document) room(facts *Table) int {
-	const around = 6 // lines: the head of the table, what is more with -v, and between the parts
-	room := 14 - around - len(format.Wrap("  ", d.Title, 100)) - len(format.Wrap("", d.When, 100))
-	for _, b := range append(d.Blocks, Block{Table: facts}) {
-		for _, r := range b.Table.Rows {
-			if !b.Detail {
-				room -= len(format.Wrap("  limited by  ", r.Cells[1].Text, 100))
-			}
-		}
-	}
-	return max(2, room)
-}
-
 // answer returns which lock has failed or, if none has, which came first; of one cell what it reached.
 func answer(v *view.Run) (string, Tone) {
 	var failed, doubts []string

@@ -55,8 +55,8 @@ func cellRows(v *view.Run) (all []*cellRow) {
 	return all
 }
 
-// leading returns as many rows as there is room for: those whose lock did not exclude, then the best of each load and so
-// on; of loads that do not compare those with the longest waits. What marks mean stands below the table of all rows.
+// leading returns as many rows as there is room for: those whose lock did not exclude, then the best of each load, and
+// so on; of loads that do not compare those with the longest waits. What marks mean stands below the table of all rows.
 func leading(v *view.Run, room int) *Table {
 	rows := cellRows(v)
 	if len(v.Cells) > 1 {

@@ -36,9 +36,10 @@ var screens = map[string]struct {
 	parts string // of the page, as selectors; the last ends the picture
 }{
 	"report": {func(t *testing.T) string { return write(t, report.Run(recorded(t, "front-door"), nil)) }, topOfPage},
-	"proof":  {func(t *testing.T) string { return write(t, report.Proof(proof(t))) }, topOfPage},
-	"plan":   {func(t *testing.T) string { return written(t, answerInTerminal) }, "pre"},
-	"live":   {nil, "#status, #live"}, // of a run of its own
+	"proof": {func(t *testing.T) string { return write(t, report.Proof(proof(t))) },
+		topOfPage + ", main > details[open] tbody tr:nth-child(16)"},
+	"plan": {func(t *testing.T) string { return written(t, answerInTerminal) }, "pre"},
+	"live": {nil, "#status, #live"}, // of a run of its own
 }
 
 const topOfPage = "header, main > section:first-child"
