@@ -79,9 +79,8 @@ func runFacts(v *view.Run, missed bool) *Table {
 func notes(v *view.Run, told *Table) Block {
 	t := &Table{}
 	for i, c := range v.Cells {
-		name := map[bool]string{true: spaced(v.Names[i]) + ": "}[len(v.Cells) > 1]
 		for _, note := range c.Warnings {
-			t.fact(Warn, "note", name+note)
+			t.fact(Warn, "note", map[bool]string{true: spaced(v.Names[i]) + ": "}[len(v.Cells) > 1]+note)
 		}
 	}
 	t.without(told)

@@ -31,12 +31,8 @@ func Run(cells []*results.Cell, check *compare.Check) *Document {
 		blocks = []Block{{Table: leading(v, d.room(facts))}, {Table: facts},
 			{Heading: fmt.Sprintf("All %d rows in full", len(rows)), Detail: true, Table: cellTable(rows, math.MaxInt)}}
 	}
-	for i, c := range Pictures(cells) {
-		if i == 0 { // the answer rests on it
-			blocks = slices.Insert(blocks, 0, Block{Chart: &c})
-		} else {
-			blocks = append(blocks, Block{Heading: c.Title, Chart: &c})
-		}
+	for i, c := range Pictures(cells) { // the answer rests on the first
+		blocks = slices.Insert(blocks, min(1, i)*len(blocks), Block{Heading: c.Title, Chart: &c})
 	}
 	where := Block{Heading: "Environment", Detail: true, Table: environment(v).without(facts)}
 	d.add(append(append(blocks, notes(v, facts), where), figures(v, facts)...)...)
