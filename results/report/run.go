@@ -50,8 +50,9 @@ func (d *Document) judge(check *compare.Check) {
 			t.fact(Warn, string(compare.Inconclusive), label+": "+compare.NotRun.About())
 		}
 		for _, l := range c.Limits() {
-			text := c.Cells[l.Cell].Label + ": " + lead + l.Sentence()
-			t.fact(verdictTones[l.Verdict], string(l.Verdict), strings.TrimPrefix(text, ": "))
+			if text := c.Cells[l.Cell].Label + ": " + lead + l.Sentence(); l.Threshold != nil || len(c.Cells) > 1 {
+				t.fact(verdictTones[l.Verdict], string(l.Verdict), strings.TrimPrefix(text, ": "))
+			} // else the facts have whether the lock excluded
 		}
 		if c.Verdict != compare.Violated {
 			d.Title = kind + string(c.Verdict) + " · " + d.Title
