@@ -45,7 +45,8 @@ func runFacts(v *view.Run, missed bool) *Table {
 	if bad := slices.IndexFunc(v.Cells, (*results.Cell).Violated); bad >= 0 {
 		c = v.Cells[bad]
 	}
-	if lists := measured(c); len(v.Cells) == 1 {
+	if len(v.Cells) == 1 {
+		lists := measured(c)
 		t.fact(Plain, "limited by", limited(c))
 		t.fact(Plain, "waits", format.Join(lists.Of[string(view.Waiting(c))]...))
 		t.fact(toneOf(c)*Tone(min(1, c.Breaches())), "safety", view.Exclusion(c))

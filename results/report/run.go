@@ -31,7 +31,7 @@ func Run(cells []*results.Cell, check *compare.Check) *Document {
 		blocks = []Block{{Table: leading(v, d.room(facts))}, {Table: facts},
 			{Heading: fmt.Sprintf("All %d rows in full", len(rows)), Detail: true, Table: cellTable(rows, math.MaxInt)}}
 	}
-	for i, c := range Pictures(cells) { // the answer rests on the first
+	for i, c := range pictures(v) { // the answer rests on the first
 		blocks = slices.Insert(blocks, min(1, i)*len(blocks), Block{Heading: c.Title, Chart: &c})
 	}
 	where := Block{Heading: "Environment", Detail: true, Table: environment(v).without(facts)}

@@ -24,8 +24,11 @@ func Pictures(cells []*results.Cell) []Chart {
 	if len(cells) == 0 {
 		return nil
 	}
-	v := view.NewRun(cells)
-	all := overNumbers(v)
+	return pictures(view.NewRun(cells))
+}
+
+func pictures(v *view.Run) []Chart {
+	cells, all := v.Cells, overNumbers(v)
 	if len(cells) > 1 {
 		all = append(all, throughput(v), spans(v, "latency", "Wait", view.Waiting))
 	}
