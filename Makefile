@@ -52,8 +52,8 @@ endif
 # connections it has the cases of package drivertest. In a simulation one goroutine runs at a time, which has no races;
 # long series and pairs of equal locks are arithmetic. ONEGOROUTINE are tests of package cli that read or print texts, or
 # the sources of this project: what they start measures nothing, or is measured by other tests.
-RACEPKGS  ?= ./cmd/cli ./cmd/cli/breakable ./cmd/cli/deploy ./drivers/... ./workloads ./workloads/fleet/... ./workloads/hazards \
-	./workloads/observe ./workloads/oracle ./workloads/pace ./workloads/sharing ./results ./scripts/overhead
+RACEPKGS  ?= ./cmd/cli ./drivers/... ./workloads ./workloads/breakable ./workloads/fleet/... ./workloads/hazards \
+	./workloads/observe ./workloads/oracle ./workloads/pace ./workloads/sharing ./workloads/target ./results ./scripts/overhead
 ONEGOROUTINE := ^TestScripts$$/^(compare|format|history|list|report|strangers|usage)$$|^TestNothingIsSkippedEverywhere
 ONEGOROUTINE := $(ONEGOROUTINE)|^TestGoroutinesRace|^TestSecretInTheWrongPlace|^TestSecretEchoed|^TestDataStartsNothing
 RACEFLAGS ?= -short '-skip=^TestSim|^TestLongSeries|^TestSameLock|$(ONEGOROUTINE)'

@@ -12,9 +12,9 @@ import (
 	"slices"
 
 	"github.com/lockbench/lockbench/cmd/cli/files"
-	"github.com/lockbench/lockbench/cmd/cli/machine"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/workloads/host"
 )
 
 // comparison is the comparison that a run is to make.
@@ -109,7 +109,7 @@ func (p *program) readBaseline(c *comparison, o *options, run experiment, env re
 func (e experiment) promised(name string, env results.Env) compare.Input {
 	in := compare.Input{Name: name}
 	for i, c := range e.Cells {
-		rec := &results.Record{ID: fmt.Sprintf("promised %d", i), Cell: i, Trial: 1, Plan: c.Plan, Env: machine.With(env, c.Plan.Driver), Server: results.Server{Kind: c.Plan.Server}}
+		rec := &results.Record{ID: fmt.Sprintf("promised %d", i), Cell: i, Trial: 1, Plan: c.Plan, Env: host.With(env, c.Plan.Driver), Server: results.Server{Kind: c.Plan.Server}}
 		in.Cells = append(in.Cells, &results.Cell{Trials: []*results.Record{rec}})
 	}
 	return in

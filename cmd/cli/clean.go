@@ -16,12 +16,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lockbench/lockbench/cmd/cli/deploy"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads"
 	"github.com/lockbench/lockbench/workloads/matrix"
+	"github.com/lockbench/lockbench/workloads/target"
 )
 
 // cleanFlags are the flags of run that lead to a server of the user's.
@@ -73,7 +73,7 @@ func (p *program) clean(ctx context.Context, o *options, files []string) error {
 	for _, l := range list {
 		names = append(names, l.plan.Driver)
 	}
-	wanted := deploy.Services(names)
+	wanted := target.Services(names)
 	addrs, err := assign(drivers.SplitAddrs(o.text("addr")), "-addr", wanted)
 	if err != nil {
 		return err
@@ -88,9 +88,9 @@ func (p *program) clean(ctx context.Context, o *options, files []string) error {
 		return err
 	}
 	experiment{targets: targets}.registerSecrets(&p.secrets)
-	servers := &deploy.Deployments{}
+	servers := &target.Deployments{}
 	if !o.on("dry-run") {
-		if servers, err = deploy.New(targets, nil); err != nil {
+		if servers, err = target.New(targets, nil); err != nil {
 			return err
 		}
 		p.secrets.Add(string(servers.Password))
@@ -184,7 +184,7 @@ func cleanable(rec *results.Record) (spec.Plan, error) {
 		return p, err
 	}
 	design, err := drivers.FindDesign(d, p.Lock)
-	if err == nil && deploy.Service(p.Driver) == nil {
+	if err == nil && target.Service(p.Driver) == nil {
 		err = fmt.Errorf("%s needs no server", p.Driver)
 	}
 	if err == nil {
@@ -198,7 +198,7 @@ func cleanable(rec *results.Record) (spec.Plan, error) {
 }
 
 // delete deletes as the trial would have done at its end. A table is dropped with its last user.
-func (l left) delete(ctx context.Context, servers *deploy.Deployments) error {
+func (l left) delete(ctx context.Context, servers *target.Deployments) error {
 	ctx, cancel := context.WithTimeout(ctx, workloads.CleanTime(l.plan.Keys))
 	defer cancel()
 	svc, err := servers.Open(ctx, l.plan, l.prefix)

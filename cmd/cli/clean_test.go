@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockbench/lockbench/cmd/cli/deploy"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads/target"
 )
 
 // TestCleanRefusesRecords: a record that somebody else has edited leads clean to no other names than those of a trial, starts nothing,
@@ -90,7 +90,7 @@ func TestCleanLineNamesTheUser(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := deploy.Service(want.driver)
+		s := target.Service(want.driver)
 		targets, err := describe(map[*servers.Service][]string{s: {addr}}, "-addr", o, env, []*servers.Service{s})
 		if err != nil {
 			t.Fatal(err)

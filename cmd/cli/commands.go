@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lockbench/lockbench/cmd/cli/catalog"
-	"github.com/lockbench/lockbench/cmd/cli/machine"
 	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/exec"
@@ -21,6 +20,7 @@ import (
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads/host"
 	"github.com/lockbench/lockbench/workloads/matrix"
 	"github.com/lockbench/lockbench/workloads/presets"
 )
@@ -198,7 +198,7 @@ func (p *program) versionCommand() *cobra.Command {
 		Short: "Print the version of lockbench and of its client libraries",
 		Args:  noArgs,
 	}, nil, func(*cobra.Command, *options, []string) error {
-		env := machine.Env()
+		env := host.Env()
 		text := fmt.Sprintf("lockbench %s\n%s %s/%s\n", env.Lockbench, env.Go, env.OS, env.Arch)
 		for _, module := range slices.Sorted(maps.Keys(env.Libraries)) {
 			text += fmt.Sprintf("%s %s\n", module, env.Libraries[module])

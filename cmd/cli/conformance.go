@@ -12,13 +12,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lockbench/lockbench/cmd/cli/deploy"
 	"github.com/lockbench/lockbench/cmd/cli/shell"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/drivertest"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads/target"
 )
 
 var conformanceFlags = []flagDef{
@@ -60,7 +60,7 @@ func (p *program) conform(ctx context.Context, o *options) error {
 	}
 	p.draining.Store(true)
 	cfg := drivers.Config{}
-	if s := deploy.Service(name); s != nil {
+	if s := target.Service(name); s != nil {
 		if cfg.Addrs = drivers.SplitAddrs(o.text("addr")); o.text("addr") == "" {
 			path, err := s.Locate()
 			if err != nil {
@@ -74,7 +74,7 @@ func (p *program) conform(ctx context.Context, o *options) error {
 			cfg.Addrs = server.URLs
 		}
 		for _, addr := range cfg.Addrs {
-			read, _ := deploy.ReadAddr(s, addr) // an error is Open's, too
+			read, _ := target.ReadAddr(s, addr) // an error is Open's, too
 			p.secrets.Add(string(read.Password))
 		}
 	}

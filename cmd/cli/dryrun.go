@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lockbench/lockbench/cmd/cli/deploy"
 	"github.com/lockbench/lockbench/cmd/cli/progress"
 	"github.com/lockbench/lockbench/cmd/cli/shell"
 	"github.com/lockbench/lockbench/drivers"
@@ -21,6 +20,7 @@ import (
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/file"
 	"github.com/lockbench/lockbench/workloads/matrix"
+	"github.com/lockbench/lockbench/workloads/target"
 )
 
 // print writes the options as a workload, below comments that tell what they come to.
@@ -175,7 +175,7 @@ func where(c spec.Plan) string {
 	case matrix.Private:
 		text := "on a private server"
 		if c.Topology != "" {
-			text = "on private servers, " + deploy.Deployment(c)
+			text = "on private servers, " + target.Deployment(c)
 		}
 		if c.Durability == string(servers.Strict) {
 			text += ", each change fsynced"
@@ -208,7 +208,7 @@ func (e experiment) orderText() string {
 // commandLine writes the flags in which c differs from the defaults. Passwords are left out, and so is an address
 // that carries credentials; the reader has to supply those. Classes, for which there are no flags, are written out as a
 // workload, so that the line does not depend on a file that may change.
-func commandLine(o *options, c spec.Plan, t deploy.Targets) string {
+func commandLine(o *options, c spec.Plan, t target.Targets) string {
 	values := settings(c)
 	if len(c.Classes) > 0 {
 		for _, flag := range ofAClass {

@@ -9,19 +9,19 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lockbench/lockbench/cmd/cli/deploy"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/fleet"
 	"github.com/lockbench/lockbench/workloads/matrix"
 	"github.com/lockbench/lockbench/workloads/shape"
+	"github.com/lockbench/lockbench/workloads/target"
 )
 
 // experiment is all that a run does: the trials of each cell, in their order, and the servers that they meet.
 type experiment struct {
 	matrix.Matrix
 	options *options
-	targets deploy.Targets
+	targets target.Targets
 	place   fleet.Place // of this process among those of the run
 	sides   []side      // base and head, if there are two; the cells are then theirs by turns
 }
@@ -33,7 +33,7 @@ const maxTrials = 10_000
 
 // experimentOn reads the options. Whatever is wrong with them is a usage error that names the flag, its value and what is
 // allowed. It depends on the options and the targets alone, and touches nothing but the files of times that they name.
-func experimentOn(o *options, t deploy.Targets) (experiment, error) {
+func experimentOn(o *options, t target.Targets) (experiment, error) {
 	r := reader{o: o}
 	trials := scalar(&r, "trials", spec.ParseInt)
 	seed := scalar(&r, "seed", spec.ParseSeed)
@@ -89,7 +89,7 @@ func warnings(c matrix.Cell) []string {
 		return nil
 	}
 	list := matrix.Warnings(c.Plan, c.Traits)
-	if s := deploy.Service(c.Plan.Driver); s != nil && s.Note != nil && c.Traits.Session {
+	if s := target.Service(c.Plan.Driver); s != nil && s.Note != nil && c.Traits.Session {
 		if text := s.Note(c.Plan.TTL); text != "" {
 			list = append(list, text)
 		}

@@ -20,7 +20,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/lockbench/lockbench/cmd/cli/deploy"
 	"github.com/lockbench/lockbench/cmd/cli/secrets"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
@@ -28,6 +27,7 @@ import (
 	"github.com/lockbench/lockbench/workloads"
 	"github.com/lockbench/lockbench/workloads/fleet"
 	"github.com/lockbench/lockbench/workloads/matrix"
+	"github.com/lockbench/lockbench/workloads/target"
 )
 
 var manifestFlags = []flagDef{
@@ -142,7 +142,7 @@ func (p *program) checkRankFlags(args []string) error {
 				return err
 			}
 			all := e.allTargets()
-			if len(all) == 0 || slices.ContainsFunc(all, func(t deploy.Target) bool { return t.Kind != matrix.External }) {
+			if len(all) == 0 || slices.ContainsFunc(all, func(t target.Target) bool { return t.Kind != matrix.External }) {
 				return errors.New("-addr: where is the server? Give an address that all ranks reach; without it each has its own")
 			}
 			var given secrets.Secrets
@@ -161,7 +161,7 @@ func (p *program) checkRankFlags(args []string) error {
 }
 
 // hasPassword reports whether a password is part of an address, or stands where the driver looks for it.
-func hasPassword(t deploy.Target) bool {
+func hasPassword(t target.Target) bool {
 	return slices.ContainsFunc(t.Secrets, func(s drivers.Secret) bool { return s != "" })
 }
 

@@ -94,7 +94,9 @@ var floors = []rule{
 	// Only workload files know YAML, and nothing of what their words mean.
 	{"workloads/file", nil, []string{"github.com/goccy/go-yaml"}},
 	{"workloads/presets", nil, nil},
-	{"workloads/host", nil, []string{"golang.org/x/sys"}},
+	{"workloads/host", []string{"drivers", "results"}, []string{"golang.org/x/sys"}},
+	{"workloads/target", []string{"drivers", "drivers/servers", "drivers/wait", "results", "results/spec", "workloads/host", "workloads/matrix"}, nil},
+	{"workloads/breakable", []string{"drivers/fault", "drivers/servers", "workloads/hazards"}, nil},
 	{"workloads/matrix", []string{"drivers", "drivers/quorum", "drivers/wait", "results", "results/format", "results/spec"}, nil},
 	{
 		"workloads/observe", []string{"results", "results/metric", "workloads"},
@@ -122,10 +124,7 @@ var floors = []rule{
 	},
 
 	{"cmd/cli/progress", []string{"results/format", "workloads"}, []string{"golang.org/x/term"}},
-	{"cmd/cli/breakable", []string{"drivers/fault", "drivers/servers", "workloads/hazards"}, nil},
-	{"cmd/cli/deploy", []string{"cmd/cli/files", "drivers", "drivers/servers", "drivers/wait", "results", "results/spec", "workloads/host", "workloads/matrix"}, nil},
-	{"cmd/cli/machine", []string{"drivers", "results", "results/spec", "workloads/matrix"}, []string{"golang.org/x/sys"}},
-	{"cmd/cli/catalog", []string{"cmd/cli/deploy", "drivers", "drivers/exec", "drivers/servers", "drivers/wait", "results/format", "results/metric", "results/report", "results/spec", "workloads/hazards", "workloads/matrix", "workloads/presets"}, nil},
+	{"cmd/cli/catalog", []string{"drivers", "drivers/exec", "drivers/servers", "drivers/wait", "results/format", "results/metric", "results/report", "results/spec", "workloads/hazards", "workloads/matrix", "workloads/presets", "workloads/target"}, nil},
 	{"cmd/cli/secrets", []string{"drivers"}, nil},
 	{"cmd/cli/files", nil, nil},
 	{"cmd/cli/shell", nil, nil},

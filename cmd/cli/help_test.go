@@ -17,7 +17,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/lockbench/lockbench/cmd/cli/catalog"
-	"github.com/lockbench/lockbench/cmd/cli/deploy"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/exec"
 	"github.com/lockbench/lockbench/drivers/servers"
@@ -28,6 +27,7 @@ import (
 	"github.com/lockbench/lockbench/workloads/hazards"
 	"github.com/lockbench/lockbench/workloads/matrix"
 	"github.com/lockbench/lockbench/workloads/presets"
+	"github.com/lockbench/lockbench/workloads/target"
 )
 
 // helpOf returns a page of the help.
@@ -340,7 +340,7 @@ func TestAddressForms(t *testing.T) {
 	for _, s := range servers.Services() {
 		for _, form := range s.Forms {
 			addr, note, _ := strings.Cut(form, " ")
-			read, err := deploy.ReadAddr(s, addr)
+			read, err := target.ReadAddr(s, addr)
 			if err != nil {
 				t.Errorf("%s: %v", addr, err)
 			} else if isTLS := read.Network == "tls"; isTLS != (note == "(TLS)") {

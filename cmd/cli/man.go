@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 
-	"github.com/lockbench/lockbench/cmd/cli/machine"
+	"github.com/lockbench/lockbench/workloads/host"
 )
 
 func (p *program) manCommand(root *cobra.Command) *cobra.Command {
@@ -25,7 +25,7 @@ func (p *program) manCommand(root *cobra.Command) *cobra.Command {
 		for _, c := range root.Commands() {
 			c.Long = asWritten(commandPage(c.Name()))
 		}
-		return doc.GenManTree(root, &doc.GenManHeader{Source: "lockbench " + machine.Env().Lockbench}, args[0])
+		return doc.GenManTree(root, &doc.GenManHeader{Source: "lockbench " + host.Env().Lockbench}, args[0])
 	})
 }
 

@@ -8,11 +8,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/lockbench/lockbench/cmd/cli/deploy"
 	"github.com/lockbench/lockbench/cmd/cli/shell"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/matrix"
+	"github.com/lockbench/lockbench/workloads/target"
 )
 
 // The names of a trial begin with -prefix, "lockbench:", the run's id, the trial's number and colons. Runs that share names have
@@ -27,7 +27,7 @@ const (
 func newRunID() string { return rand.Text()[:16] }
 
 // prefix begins all names that a cell makes on a server.
-func (r *runner) prefix(t deploy.Target, c spec.Plan) string {
+func (r *runner) prefix(t target.Target, c spec.Plan) string {
 	if c.Shared {
 		return t.Prefix + prefixBegin + sharedBegin + contenders(c) + ":"
 	}
@@ -54,7 +54,7 @@ func (r *runner) announcePrefix() {
 }
 
 // remedy says what deletes the names of a cell, unless nothing is recorded that has them.
-func (r *runner) remedy(t deploy.Target, c spec.Plan, when string) string {
+func (r *runner) remedy(t target.Target, c spec.Plan, when string) string {
 	switch {
 	case c.Shared:
 		return ", as those of all runs that contend with it, the last of which deletes them"

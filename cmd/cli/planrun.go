@@ -14,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lockbench/lockbench/cmd/cli/machine"
 	"github.com/lockbench/lockbench/cmd/cli/progress"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/capacity"
@@ -23,6 +22,7 @@ import (
 	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads"
+	"github.com/lockbench/lockbench/workloads/host"
 	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
@@ -99,7 +99,7 @@ func (s *search) resume(rec *results.Record) error {
 	if err := t.Matches(rec); err != nil {
 		return err
 	}
-	if field := capacity.DifferingEnv(machine.With(s.env, rec.Plan.Driver), rec.Env); field != "" {
+	if field := capacity.DifferingEnv(host.With(s.env, rec.Plan.Driver), rec.Env); field != "" {
 		return fmt.Errorf("%s is not that of this machine or this lockbench", field)
 	}
 	if want := s.targets.Of(rec.Plan.Driver); want.Kind == matrix.External && rec.Server.Addr != "" && rec.Server.Addr != want.Redacted {

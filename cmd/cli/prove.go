@@ -17,10 +17,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lockbench/lockbench/cmd/cli/breakable"
 	"github.com/lockbench/lockbench/cmd/cli/catalog"
 	"github.com/lockbench/lockbench/cmd/cli/files"
-	"github.com/lockbench/lockbench/cmd/cli/machine"
 	"github.com/lockbench/lockbench/cmd/cli/shell"
 	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/drivers"
@@ -29,7 +27,9 @@ import (
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/results/safety"
+	"github.com/lockbench/lockbench/workloads/breakable"
 	"github.com/lockbench/lockbench/workloads/hazards"
+	"github.com/lockbench/lockbench/workloads/host"
 	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
@@ -95,7 +95,7 @@ func (p *program) prove(ctx context.Context, o *options) error {
 	if o.on("dry-run") {
 		return p.secrets.Hiding(r.print)(p.stdout)
 	}
-	live, err := openLive(ctx, p, o, "lockbench prove", machine.Env().Lockbench)
+	live, err := openLive(ctx, p, o, "lockbench prove", host.Env().Lockbench)
 	if err != nil {
 		return err
 	}
@@ -314,7 +314,7 @@ func (r *proof) print(w io.Writer) error {
 // run runs the hazards, and draws what is known after each.
 func (r *proof) run(ctx context.Context, say func(string, ...any), page *livePage) *safety.Report {
 	began := time.Now()
-	found := &safety.Report{Schema: safety.Version, Env: machine.With(machine.Env(), drivers.Found()...), Asked: r.asked}
+	found := &safety.Report{Schema: safety.Version, Env: host.With(host.Env(), drivers.Found()...), Asked: r.asked}
 	var started breakable.Servers
 	defer started.Close()
 	for i := range r.hazards {

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lockbench/lockbench/cmd/cli/deploy"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
@@ -21,6 +20,7 @@ import (
 	"github.com/lockbench/lockbench/workloads"
 	"github.com/lockbench/lockbench/workloads/fleet"
 	"github.com/lockbench/lockbench/workloads/matrix"
+	"github.com/lockbench/lockbench/workloads/target"
 )
 
 // fleetFlags say where a process stands among others; an engine that starts them says it by itself.
@@ -226,7 +226,7 @@ func (r *runner) follow(ctx context.Context) error {
 
 // accept returns the plan of a trial, which is that of this process's own flags with what a search may choose, and where it runs.
 // The error is that rank 0 wants something else.
-func (r *runner) accept(t fleet.Trial) (p spec.Plan, ds *deploy.Deployments, err error) {
+func (r *runner) accept(t fleet.Trial) (p spec.Plan, ds *target.Deployments, err error) {
 	if t.Cell < 0 || t.Cell >= len(r.Cells) || (t.Search != nil) != (r.question != nil) {
 		return p, nil, errors.New("rank 0 runs something that this rank's flags do not say")
 	}
@@ -261,14 +261,14 @@ func (r *runner) openShare(ctx context.Context, t fleet.Trial) (run *workloads.R
 	}
 	share := spec.ShareOf(&p, r.place.Rank)
 	local := share.Plan(p)
-	if err := r.limits.Check(&local, ds.Network(local)); err != nil {
+	if err := ds.CheckLimits(local); err != nil {
 		return nil, nil, err
 	}
 	svc, err := ds.Open(ctx, local, t.Prefix)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := deploy.CheckRoom(local, svc); err != nil {
+	if err := target.CheckRoom(local, svc); err != nil {
 		_ = svc.Close()
 		return nil, nil, err
 	}

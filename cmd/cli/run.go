@@ -13,8 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lockbench/lockbench/cmd/cli/deploy"
-	"github.com/lockbench/lockbench/cmd/cli/machine"
 	"github.com/lockbench/lockbench/cmd/cli/progress"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
@@ -26,7 +24,9 @@ import (
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads"
 	"github.com/lockbench/lockbench/workloads/fleet"
+	"github.com/lockbench/lockbench/workloads/host"
 	"github.com/lockbench/lockbench/workloads/matrix"
+	"github.com/lockbench/lockbench/workloads/target"
 )
 
 func (p *program) runCommand() *cobra.Command {
@@ -163,10 +163,9 @@ type runner struct {
 	experiment
 	output      string
 	env         results.Env
-	limits      machine.Limits
 	progress    *progress.Line
-	deployments map[string]*deploy.Deployments // by side
-	servers     *deploy.Deployments            // of the present trial
+	deployments map[string]*target.Deployments // by side
+	servers     *target.Deployments            // of the present trial
 	live        *live
 	leader      *fleet.Leader // of several processes; nil of one
 	meeting     meeting
@@ -191,9 +190,9 @@ type runner struct {
 
 // newRunner returns what runs an experiment, and appends its records to a file; to none if its name is empty.
 func (p *program) newRunner(e experiment, output string) runner {
-	env := machine.Env()
-	env.Variables = machine.Variables(p.env.lookup, p.secrets.Scrub)
-	return runner{program: p, experiment: e, output: output, env: env, id: newRunID(), limits: machine.ReadLimits(), live: &live{}}
+	env := host.Env()
+	env.Variables = host.Variables(p.env.lookup, p.secrets.Scrub)
+	return runner{program: p, experiment: e, output: output, env: env, id: newRunID(), live: &live{}}
 }
 
 // run runs all trials and renders what there is, also after an interruption.
@@ -339,7 +338,7 @@ func (r *runner) measure(ctx context.Context, t matrix.Trial, c spec.Plan, stop 
 		return nil, err
 	}
 	local := spec.ShareOf(&c, 0).Plan(c) // what this process makes of it
-	if err := r.limits.Check(&local, r.servers.Network(c)); err != nil {
+	if err := r.servers.CheckLimits(local); err != nil {
 		return nil, err
 	}
 	hint := r.leftLine(c, "stopped at once")
@@ -365,7 +364,7 @@ func (r *runner) measure(ctx context.Context, t matrix.Trial, c spec.Plan, stop 
 		return nil, err
 	}
 	defer beside.Close()
-	if err := deploy.CheckRoom(local, svc); err != nil {
+	if err := target.CheckRoom(local, svc); err != nil {
 		return nil, err
 	}
 	run := workloads.Run{
@@ -418,7 +417,7 @@ func (r *runner) leaveOut(i int) {
 func (r *runner) begin(t matrix.Trial, c spec.Plan, warning string) results.Record {
 	rec := results.Record{
 		Run: r.id, Cell: t.Cell, Trial: t.Trial + 1, Side: r.Cells[t.Cell].Side, Pair: r.Cells[t.Cell].Pair,
-		Wrong: r.Cells[t.Cell].Wrong, Env: machine.With(r.env, c.Driver), Server: r.servers.Describe(c),
+		Wrong: r.Cells[t.Cell].Wrong, Env: host.With(r.env, c.Driver), Server: r.servers.Describe(c),
 	}
 	if c.Server == matrix.External {
 		rec.Prefix = r.trialPrefix(c)

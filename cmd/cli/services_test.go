@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lockbench/lockbench/cmd/cli/deploy"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/workloads/matrix"
+	"github.com/lockbench/lockbench/workloads/target"
 )
 
 // Every driver that needs a server has a row for its service and one for its library.
@@ -23,7 +23,7 @@ func TestServices(t *testing.T) {
 		if addressed != known {
 			t.Errorf("%s: it has addresses: %t; it has a library: %t", name, addressed, known)
 		}
-		if s := deploy.Service(name); addressed && (s == nil || s.Find == nil || s.Start == nil || s.Packages == "") {
+		if s := target.Service(name); addressed && (s == nil || s.Find == nil || s.Start == nil || s.Packages == "") {
 			t.Errorf("%s: incomplete service %+v", name, s)
 		}
 	}
@@ -50,7 +50,7 @@ func TestUndescribedService(t *testing.T) {
 
 // Packages do not help who has the server looked for elsewhere.
 func TestInstallNamesTheVariable(t *testing.T) {
-	s := deploy.Service("zookeeper")
+	s := target.Service("zookeeper")
 	t.Setenv(s.Home, "")
 	if got := s.Install(); got != "apt-get install "+s.Packages {
 		t.Error(got)

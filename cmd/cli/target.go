@@ -1,4 +1,4 @@
-// Which servers a run is aimed at: decided here from flags and environment, started by package deploy.
+// Which servers a run is aimed at: decided here from flags and environment, started by package target.
 
 package cli
 
@@ -9,16 +9,16 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lockbench/lockbench/cmd/cli/deploy"
 	"github.com/lockbench/lockbench/cmd/cli/secrets"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/workloads/matrix"
+	"github.com/lockbench/lockbench/workloads/target"
 )
 
 // allTargets returns those of both sides.
-func (e experiment) allTargets() []deploy.Target {
+func (e experiment) allTargets() []target.Target {
 	all := slices.Clone(e.targets.List)
 	for _, one := range e.sides {
 		all = append(all, one.targets.List...)
@@ -37,7 +37,7 @@ func (e experiment) registerSecrets(s *secrets.Secrets) {
 }
 
 // flagsOf returns the flags that aim a run at the same target, by name; see commandLine.
-func flagsOf(t deploy.Target) map[string]string {
+func flagsOf(t target.Target) map[string]string {
 	if t.Kind != matrix.External {
 		return map[string]string{"addr": t.Kind}
 	}
@@ -60,16 +60,16 @@ var ownServers = []string{matrix.Private, matrix.Embedded}
 
 // decideTargets picks the servers: what -addr says, else the service's own variable, else one that lockbench starts. find looks for
 // the program of a service.
-func decideTargets(o *options, env environ, find func(*servers.Service) (string, error)) (deploy.Targets, error) {
+func decideTargets(o *options, env environ, find func(*servers.Service) (string, error)) (target.Targets, error) {
 	names, err := o.driverNames()
 	who := strings.Join(names, ",")
 	if err := o.startDrivers(names); err != nil {
-		return deploy.Targets{}, err
+		return target.Targets{}, err
 	}
 	if err != nil || slices.ContainsFunc(names, unknownDriver) {
-		return deploy.Targets{Why: "there is no such driver"}, nil // which experimentOn says better
+		return target.Targets{Why: "there is no such driver"}, nil // which experimentOn says better
 	}
-	wanted := deploy.Services(names)
+	wanted := target.Services(names)
 	if slices.ContainsFunc(names, unstartedCommand) {
 		for _, addr := range drivers.SplitAddrs(o.text("addr")) { // there is nothing else that tells its service
 			scheme, _, _ := strings.Cut(addr, "://")
@@ -78,27 +78,27 @@ func decideTargets(o *options, env environ, find func(*servers.Service) (string,
 			}
 		}
 		if len(wanted) == 0 {
-			return deploy.Targets{Why: "or what the adapter needs, which is not started here"}, nil
+			return target.Targets{Why: "or what the adapter needs, which is not started here"}, nil
 		}
 	}
 	if len(wanted) == 0 {
-		return deploy.Targets{Why: who + " needs no server"},
+		return target.Targets{Why: who + " needs no server"},
 			o.refuse(append([]string{"addr"}, externalFlags...), who+" runs in-process and reads no address")
 	}
 	addrs, why, err := findAddrs(o, env, wanted)
 	if err != nil {
-		return deploy.Targets{}, err
+		return target.Targets{}, err
 	}
 	if addrs != nil {
 		return describe(addrs, why, o, env, wanted)
 	}
-	var t deploy.Targets
+	var t target.Targets
 	for _, s := range wanted {
 		t.List = append(t.List, pickOwn(o.get("addr"), s, find))
 	}
 	inProcess := func(name string) bool { return !matrix.Addressed(name) }
 	if len(wanted) == 1 && t.List[0].Missing != nil && !slices.ContainsFunc(names, inProcess) {
-		return deploy.Targets{}, t.List[0].Missing
+		return target.Targets{}, t.List[0].Missing
 	}
 	return t, o.refuse(externalFlags,
 		"is for a server of yours, and this run has one of our own ("+t.List[0].Kind+"): give its address by -addr")
@@ -132,25 +132,25 @@ func unknownDriver(name string) bool {
 }
 
 // pickOwn returns a target that lockbench starts itself.
-func pickOwn(addr *option, s *servers.Service, find func(*servers.Service) (string, error)) deploy.Target {
+func pickOwn(addr *option, s *servers.Service, find func(*servers.Service) (string, error)) target.Target {
 	if addr.text == matrix.Embedded {
-		return deploy.Target{Service: s, Kind: matrix.Embedded, Why: addr.flagOrVariable()}
+		return target.Target{Service: s, Kind: matrix.Embedded, Why: addr.flagOrVariable()}
 	}
 	binary, err := find(s)
 	switch {
 	case err == nil:
-		return deploy.Target{Service: s, Kind: matrix.Private, Binary: binary}
+		return target.Target{Service: s, Kind: matrix.Private, Binary: binary}
 	case addr.text == matrix.Private:
-		return deploy.Target{Service: s, Kind: matrix.Private, Missing: fmt.Errorf("-addr private: %w", err)}
+		return target.Target{Service: s, Kind: matrix.Private, Missing: fmt.Errorf("-addr private: %w", err)}
 	case s.Embedded != nil:
-		return deploy.Target{Service: s, Kind: matrix.Embedded, Why: "no " + s.Name + "-server on PATH", Fallback: true}
+		return target.Target{Service: s, Kind: matrix.Embedded, Why: "no " + s.Name + "-server on PATH", Fallback: true}
 	}
-	return deploy.Target{Service: s, Kind: matrix.Private, Missing: err}
+	return target.Target{Service: s, Kind: matrix.Private, Missing: err}
 }
 
 // describe completes the external targets.
-func describe(addrs map[*servers.Service][]string, why string, o *options, env environ, wanted []*servers.Service) (deploy.Targets, error) {
-	var all deploy.Targets
+func describe(addrs map[*servers.Service][]string, why string, o *options, env environ, wanted []*servers.Service) (target.Targets, error) {
+	var all target.Targets
 	l, err := readLogin(o, env)
 	if err == nil {
 		l.Prefix, err = readPrefix(o, wanted)
@@ -159,14 +159,14 @@ func describe(addrs map[*servers.Service][]string, why string, o *options, env e
 		return all, err
 	}
 	for _, s := range wanted {
-		t := deploy.Target{Service: s, Kind: matrix.External, Why: why, URLs: addrs[s], Login: l}
+		t := target.Target{Service: s, Kind: matrix.External, Why: why, URLs: addrs[s], Login: l}
 		if !s.Prefixes && !o.shares() {
 			t.Prefix = ""
 		}
 		var redacted, shown []string
 		unverified := false
 		for i, addr := range t.URLs {
-			read, err := deploy.ReadAddr(s, addr)
+			read, err := target.ReadAddr(s, addr)
 			if err != nil {
 				return all, usageErrorf("%s: %w", why, err)
 			}
@@ -182,7 +182,7 @@ func describe(addrs map[*servers.Service][]string, why string, o *options, env e
 			t.Network, unverified = read.Network, unverified || read.Unverified
 		}
 		t.Redacted, t.Shown = strings.Join(redacted, ","), strings.Join(shown, ",")
-		if t.TLS != (deploy.TLSFiles{}) {
+		if t.TLS != (target.TLSFiles{}) {
 			t.Network, unverified = "tls", t.TLS.SkipVerify
 		}
 		if unverified {
@@ -194,11 +194,11 @@ func describe(addrs map[*servers.Service][]string, why string, o *options, env e
 }
 
 // readLogin reads what the flags say about logging in.
-func readLogin(o *options, env environ) (deploy.Login, error) {
+func readLogin(o *options, env environ) (target.Login, error) {
 	password, _ := env.lookup(passwordVariable)
-	l := deploy.Login{
+	l := target.Login{
 		Password: drivers.Secret(password), PasswordFile: o.text("password-file"),
-		TLS: deploy.TLSFiles{
+		TLS: target.TLSFiles{
 			CA: o.text("tls-ca"), Cert: o.text("tls-cert"), ServerName: o.text("tls-server-name"),
 			SkipVerify: o.on("tls-skip-verify"),
 		},

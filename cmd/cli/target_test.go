@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lockbench/lockbench/cmd/cli/deploy"
 	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/workloads/target"
 )
 
 func TestDecideTarget(t *testing.T) {
@@ -87,7 +87,7 @@ func TestDecideTarget(t *testing.T) {
 }
 
 // allFlagsOf returns the flags that would aim another run at the same targets.
-func allFlagsOf(t deploy.Targets) (all []map[string]string) {
+func allFlagsOf(t target.Targets) (all []map[string]string) {
 	for _, one := range t.List {
 		all = append(all, flagsOf(one))
 		for i := range one.URLs {

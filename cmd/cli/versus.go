@@ -14,10 +14,10 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/lockbench/lockbench/cmd/cli/deploy"
 	"github.com/lockbench/lockbench/cmd/cli/shell"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/workloads/matrix"
+	"github.com/lockbench/lockbench/workloads/target"
 )
 
 // versus reports whether the run has two sides. -vs with an empty text counts: it is a head like the base.
@@ -248,12 +248,12 @@ func oneSide(o *options, env environ, find func(*servers.Service) (string, error
 }
 
 // deploymentsOf returns those of an experiment by side, "" for one without.
-func deploymentsOf(e experiment) (map[string]*deploy.Deployments, error) {
+func deploymentsOf(e experiment) (map[string]*target.Deployments, error) {
 	if len(e.sides) == 0 {
-		f, err := deploy.New(e.targets, e.Cells)
-		return map[string]*deploy.Deployments{"": f}, err
+		f, err := target.New(e.targets, e.Cells)
+		return map[string]*target.Deployments{"": f}, err
 	}
 	base, head := e.sides[0], e.sides[1]
-	b, h, err := deploy.Both(base.targets, head.targets, base.Cells, head.Cells)
-	return map[string]*deploy.Deployments{base.name: b, head.name: h}, err
+	b, h, err := target.Both(base.targets, head.targets, base.Cells, head.Cells)
+	return map[string]*target.Deployments{base.name: b, head.name: h}, err
 }

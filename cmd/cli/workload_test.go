@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockbench/lockbench/cmd/cli/deploy"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/presets"
+	"github.com/lockbench/lockbench/workloads/target"
 )
 
 // workloadFile writes a workload and returns its name.
@@ -133,7 +133,7 @@ func TestRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		o.get("hold").text = "file:" + times
-		e, err := experimentOn(o, deploy.Targets{})
+		e, err := experimentOn(o, target.Targets{})
 		if err != nil {
 			t.Fatal(err)
 		}

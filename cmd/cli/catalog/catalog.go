@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lockbench/lockbench/cmd/cli/deploy"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/exec"
 	"github.com/lockbench/lockbench/drivers/servers"
@@ -18,6 +17,7 @@ import (
 	"github.com/lockbench/lockbench/workloads/hazards"
 	"github.com/lockbench/lockbench/workloads/matrix"
 	"github.com/lockbench/lockbench/workloads/presets"
+	"github.com/lockbench/lockbench/workloads/target"
 )
 
 // Quorums are drivers on several servers, which prove tests beside all drivers.
@@ -90,7 +90,7 @@ func New(ctx context.Context) Listing {
 	l := Listing{Waits: matrix.Choices("wait"), Presets: presets.Names()}
 	of := map[*servers.Service]Driver{}
 	for _, name := range drivers.Names() {
-		s := deploy.Service(name)
+		s := target.Service(name)
 		if _, known := of[s]; !known {
 			of[s] = look(ctx, s)
 		}

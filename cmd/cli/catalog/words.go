@@ -7,7 +7,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/lockbench/lockbench/cmd/cli/deploy"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/exec"
 	"github.com/lockbench/lockbench/drivers/servers"
@@ -16,6 +15,7 @@ import (
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/workloads/matrix"
 	"github.com/lockbench/lockbench/workloads/presets"
+	"github.com/lockbench/lockbench/workloads/target"
 )
 
 // Width is how many columns a page has.
@@ -67,7 +67,7 @@ func DriverList() string {
 	var rows [][2]string
 	for _, name := range drivers.Names() {
 		about := "in this process: no server"
-		if s := deploy.Service(name); s != nil {
+		if s := target.Service(name); s != nil {
 			about = cmp.Or(matrix.Library(name).Module, "for "+s.Name)
 		}
 		rows = append(rows, fact(name, about))

@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 )
 
 // Replace makes path a file of what write writes. Whoever reads it meanwhile sees the old one or the new one and never
@@ -140,28 +139,4 @@ func CheckReplace(name, path string) error {
 		return nil
 	}
 	return CheckCreate(name, path)
-}
-
-// maxSecret is how many bytes a file with a secret may have.
-const maxSecret = 64 << 10
-
-// ReadLine reads the only line of a file that a flag names, a secret. It may be a pipe, as <(pass show redis) is, and may never
-// answer: nothing else waits for that. A device that never ends is read no further than a secret can be long.
-func ReadLine(flag, path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", flag, err)
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
-	line := strings.TrimRight(string(text), "\r\n")
-	switch {
-	case err != nil:
-		return "", fmt.Errorf("%s: %w", flag, err)
-	case len(text) > maxSecret:
-		return "", fmt.Errorf("%s %s: is longer than %d KiB: it must have one line, the secret", flag, path, maxSecret>>10)
-	case line == "" || strings.ContainsAny(line, "\r\n"):
-		return "", fmt.Errorf("%s %s: must have one line, the secret", flag, path)
-	}
-	return line, nil
 }

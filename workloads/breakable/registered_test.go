@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lockbench/lockbench/cmd/cli/breakable"
 	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/workloads/breakable"
 	"github.com/lockbench/lockbench/workloads/hazards"
 )
 

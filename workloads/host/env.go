@@ -1,9 +1,8 @@
-// Package machine tells of the machine and the program that make the load: what a record says of them, and the limits that a
-// run can hit.
-package machine
+// What a record says of the machine and the program that make the load.
+
+package host
 
 import (
-	"fmt"
 	"maps"
 	"os"
 	"runtime"
@@ -12,8 +11,6 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/spec"
-	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
 // Env returns what a record says of them. What cannot be found out is left empty.
@@ -23,7 +20,7 @@ func Env() results.Env {
 		Kernel: kernel(), CPUs: runtime.NumCPU(), GOMAXPROCS: runtime.GOMAXPROCS(0),
 	}
 	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
-		env.CPU = parseCPU(string(text))
+		env.CPU = processorName(string(text))
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		env.Lockbench = version(info)
@@ -36,11 +33,20 @@ func Env() results.Env {
 func With(env results.Env, names ...string) results.Env {
 	env.Libraries = maps.Clone(env.Libraries)
 	for _, name := range names {
-		if lib := matrix.Library(name); lib.Version != "" && env.Libraries != nil {
+		if lib := library(name); lib.Version != "" && env.Libraries != nil {
 			env.Libraries[lib.Module] = lib.Version
 		}
 	}
 	return env
+}
+
+// library returns the library of a driver; an empty one if there is no such driver.
+func library(driver string) drivers.Library {
+	d, err := drivers.Lookup(driver)
+	if err != nil {
+		return drivers.Library{}
+	}
+	return drivers.LibraryOf(d)
 }
 
 // influential are the variables that change what is measured and are let through: those of Go's runtime and of a client
@@ -99,7 +105,7 @@ func mainVersion(info *debug.BuildInfo) string {
 func libraryVersions(info *debug.BuildInfo) map[string]string {
 	measured := map[string]bool{"github.com/alicebob/miniredis/v2": true} // what figures depend on, besides lockbench itself
 	for _, name := range drivers.Names() {
-		measured[matrix.Library(name).Module] = true
+		measured[library(name).Module] = true
 	}
 	versions := map[string]string{}
 	if info.Main.Path != module {
@@ -129,8 +135,8 @@ func versionOf(m *debug.Module) string {
 	}
 }
 
-// parseCPU finds the processor's name in Linux's /proc/cpuinfo, which spells it differently on each architecture.
-func parseCPU(cpuinfo string) string {
+// processorName finds the processor's name in Linux's /proc/cpuinfo, which spells it differently on each architecture.
+func processorName(cpuinfo string) string {
 	for _, field := range []string{"model name", "Model", "Hardware", "cpu"} {
 		for line := range strings.Lines(cpuinfo) {
 			name, value, ok := strings.Cut(line, ":")
@@ -140,52 +146,4 @@ func parseCPU(cpuinfo string) string {
 		}
 	}
 	return ""
-}
-
-// Limits are those of this machine that a run can hit. Zero means unknown.
-type Limits struct {
-	Files int // open files of this process
-	Ports int // local ports for connections to one address
-}
-
-// spareFiles are the files that a process has open besides its connections.
-const spareFiles = 64
-
-// Check returns an error about what a cell lacks on this machine, whose server is reached by that network. The runtime has
-// raised the soft limit on files to the hard one when the program began (https://go.dev/issue/46279), so what is missing here
-// needs the user.
-func (m Limits) Check(p *spec.Plan, network string) error {
-	conns := matrix.Connections(p)
-	all := conns * max(1, p.Nodes)
-	files := all + spareFiles
-	if network == matrix.Embedded {
-		files += all // the other ends are ours too
-	}
-	if all > 0 && m.Files > 0 && files > m.Files {
-		return fmt.Errorf("%d connections need %d open files, and this process may have %d: raise it with `ulimit -n %d`, or lower -conns or -clients",
-			all, files, m.Files, files)
-	}
-	if network != "unix" && m.Ports > 0 && conns > m.Ports {
-		return fmt.Errorf("%d connections to one address need as many local ports, and there are %d (net.ipv4.ip_local_port_range): lower -conns or -clients",
-			conns, m.Ports)
-	}
-	return nil
-}
-
-// ReadLimits asks the system.
-func ReadLimits() Limits {
-	m := Limits{Files: fileLimit()}
-	if text, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range"); err == nil {
-		m.Ports = parsePortRange(string(text))
-	}
-	return m
-}
-
-// parsePortRange reads Linux's "32768\t60999"; anything else counts as unknown.
-func parsePortRange(s string) int {
-	var low, high int
-	if n, err := fmt.Sscan(strings.TrimSpace(s), &low, &high); n != 2 || err != nil || low < 1 || high < low || high > 65535 {
-		return 0
-	}
-	return high - low + 1
 }

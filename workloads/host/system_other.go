@@ -2,7 +2,7 @@
 
 //go:build !unix
 
-package machine
+package host
 
 func fileLimit() int { return 0 }
 func kernel() string { return "" }

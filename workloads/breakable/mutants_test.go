@@ -11,12 +11,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockbench/lockbench/cmd/cli/breakable"
 	"github.com/lockbench/lockbench/drivers"
 	_ "github.com/lockbench/lockbench/drivers/all"
 	"github.com/lockbench/lockbench/drivers/exec"
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
 	"github.com/lockbench/lockbench/results/safety"
+	"github.com/lockbench/lockbench/workloads/breakable"
 	"github.com/lockbench/lockbench/workloads/hazards"
 )
 

@@ -1,15 +1,15 @@
-package deploy
+package target
 
 import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"io"
 	"os"
 	"reflect"
 	"slices"
 	"strings"
 
-	"github.com/lockbench/lockbench/cmd/cli/files"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/workloads/matrix"
@@ -147,7 +147,7 @@ type Access struct {
 func (l Login) Read() (a Access, err error) {
 	a.Login = l
 	if l.PasswordFile != "" {
-		text, err := files.ReadLine("-password-file", l.PasswordFile)
+		text, err := readSecret("-password-file", l.PasswordFile)
 		if err != nil {
 			return a, err
 		}
@@ -155,6 +155,30 @@ func (l Login) Read() (a Access, err error) {
 	}
 	a.tls, err = l.TLS.config()
 	return a, err
+}
+
+// maxSecret is how many bytes a file with a secret may have.
+const maxSecret = 64 << 10
+
+// readSecret reads the only line of a file that a flag names, a secret. It may be a pipe, as <(pass show redis) is, and may never
+// answer: nothing else waits for that. A device that never ends is read no further than a secret can be long.
+func readSecret(flag, path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", flag, err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
+	line := strings.TrimRight(string(text), "\r\n")
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("%s: %w", flag, err)
+	case len(text) > maxSecret:
+		return "", fmt.Errorf("%s %s: is longer than %d KiB: it must have one line, the secret", flag, path, maxSecret>>10)
+	case line == "" || strings.ContainsAny(line, "\r\n"):
+		return "", fmt.Errorf("%s %s: must have one line, the secret", flag, path)
+	}
+	return line, nil
 }
 
 func (a Access) fill(cfg *drivers.Config) {

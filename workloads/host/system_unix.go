@@ -2,7 +2,7 @@
 
 //go:build unix
 
-package machine
+package host
 
 import (
 	"math"

@@ -1,4 +1,4 @@
-package deploy
+package target
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	_ "github.com/lockbench/lockbench/drivers/all"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads/host"
 	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
@@ -72,5 +73,37 @@ func TestCloseWhileCellsRun(t *testing.T) {
 	}
 	if got := f.Network(c); got != "unix" {
 		t.Errorf("the run reached its server by %q after the close", got)
+	}
+}
+
+func TestLimits(t *testing.T) {
+	for _, test := range []struct {
+		limits  host.Limits
+		driver  string
+		conns   int
+		nodes   int
+		network string
+		want    string // a part of the error; empty for none
+	}{
+		{host.Limits{}, "rueidis", 100_000, 0, "tcp", ""},
+		{host.Limits{Files: 1024}, "rueidis", 900, 0, "tcp", ""},
+		{host.Limits{Files: 1024}, "rueidis", 961, 0, "tcp", "ulimit -n 1025"},
+		{host.Limits{Files: 1024}, "rueidis", 900, 0, "embedded", "ulimit -n 1864"},
+		{host.Limits{Files: 10}, "memory", 0, 0, "in-process", ""},
+		{host.Limits{Ports: 100}, "rueidis", 100, 0, "tcp", ""},
+		{host.Limits{Ports: 100}, "rueidis", 101, 0, "tls", "there are 100 (net.ipv4.ip_local_port_range)"},
+		{host.Limits{Ports: 100}, "rueidis", 101, 0, "unix", ""},
+		{host.Limits{Files: 1024}, "rueidis", 192, 5, "tcp", ""},
+		{host.Limits{Files: 1024}, "rueidis", 193, 5, "tcp", "965 connections need 1029 open files"},
+		{host.Limits{Files: 1024}, "rueidis", 193, 5, "embedded", "965 connections need 1994 open files"},
+		{host.Limits{Ports: 100}, "rueidis", 100, 5, "tcp", ""},
+		{host.Limits{Ports: 100}, "rueidis", 101, 5, "tcp", "101 connections to one address"},
+	} {
+		err := checkLimits(test.limits, spec.Plan{
+			Load: spec.Load{Clients: 5000}, Driver: test.driver, Wait: "none", Conns: test.conns, Nodes: test.nodes,
+		}, test.network)
+		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%+v: %v", test, err)
+		}
 	}
 }

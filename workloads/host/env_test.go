@@ -1,4 +1,4 @@
-package machine
+package host
 
 import (
 	"maps"
@@ -7,40 +7,7 @@ import (
 	"testing"
 
 	_ "github.com/lockbench/lockbench/drivers/all"
-	"github.com/lockbench/lockbench/results/spec"
 )
-
-func TestLimits(t *testing.T) {
-	for _, test := range []struct {
-		limits  Limits
-		driver  string
-		conns   int
-		nodes   int
-		network string
-		want    string // a part of the error; empty for none
-	}{
-		{Limits{}, "rueidis", 100_000, 0, "tcp", ""},
-		{Limits{Files: 1024}, "rueidis", 900, 0, "tcp", ""},
-		{Limits{Files: 1024}, "rueidis", 961, 0, "tcp", "ulimit -n 1025"},
-		{Limits{Files: 1024}, "rueidis", 900, 0, "embedded", "ulimit -n 1864"},
-		{Limits{Files: 10}, "memory", 0, 0, "in-process", ""},
-		{Limits{Ports: 100}, "rueidis", 100, 0, "tcp", ""},
-		{Limits{Ports: 100}, "rueidis", 101, 0, "tls", "there are 100 (net.ipv4.ip_local_port_range)"},
-		{Limits{Ports: 100}, "rueidis", 101, 0, "unix", ""},
-		{Limits{Files: 1024}, "rueidis", 192, 5, "tcp", ""},
-		{Limits{Files: 1024}, "rueidis", 193, 5, "tcp", "965 connections need 1029 open files"},
-		{Limits{Files: 1024}, "rueidis", 193, 5, "embedded", "965 connections need 1994 open files"},
-		{Limits{Ports: 100}, "rueidis", 100, 5, "tcp", ""},
-		{Limits{Ports: 100}, "rueidis", 101, 5, "tcp", "101 connections to one address"},
-	} {
-		err := test.limits.Check(&spec.Plan{
-			Load: spec.Load{Clients: 5000}, Driver: test.driver, Wait: "none", Conns: test.conns, Nodes: test.nodes,
-		}, test.network)
-		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%+v: %v", test, err)
-		}
-	}
-}
 
 func TestParsePortRange(t *testing.T) {
 	for in, want := range map[string]int{
@@ -104,13 +71,13 @@ func TestLibraryVersions(t *testing.T) {
 	}
 }
 
-func TestParseCPU(t *testing.T) {
+func TestProcessorName(t *testing.T) {
 	for in, want := range map[string]string{
 		"processor\t: 0\nmodel name\t: AMD  EPYC 7763\ncpu MHz : 1\n": "AMD EPYC 7763",
 		"processor : 0\nHardware\t: BCM2835\n":                        "BCM2835",
 		"":                                                            "",
 	} {
-		if got := parseCPU(in); got != want {
+		if got := processorName(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}

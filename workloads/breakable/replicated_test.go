@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockbench/lockbench/cmd/cli/breakable"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results/safety"
+	"github.com/lockbench/lockbench/workloads/breakable"
 	"github.com/lockbench/lockbench/workloads/hazards"
 )
 
