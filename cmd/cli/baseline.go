@@ -147,7 +147,7 @@ func (c *comparison) compare(cells []*results.Cell) (*compare.Comparison, error)
 
 // decide prints the comparison that the run was for, above its table. The error is an exit code: that of the verdict; nil
 // without a comparison.
-func (r *runner) decide(cells []*results.Cell) error {
+func (r *underWay) decide(cells []*results.Cell) error {
 	if r.comparison == nil || len(cells) == 0 {
 		return nil
 	}
@@ -166,7 +166,7 @@ func (r *runner) decide(cells []*results.Cell) error {
 
 // dropComparison says that a run that was stopped compares nothing: to stop when one has seen enough is to decide when to
 // look, and no p-value knows that.
-func (r *runner) dropComparison(measured bool) {
+func (r *underWay) dropComparison(measured bool) {
 	switch {
 	case r.comparison == nil || !measured:
 	case r.output == "":

@@ -87,7 +87,7 @@ func (p *program) clean(ctx context.Context, o *options, files []string) error {
 	if err != nil {
 		return err
 	}
-	experiment{targets: targets}.registerSecrets(&p.secrets)
+	learnTargets(&p.secrets, targets.List)
 	servers := &target.Deployments{}
 	if !o.on("dry-run") {
 		if servers, err = target.New(targets, nil); err != nil {

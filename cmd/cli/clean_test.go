@@ -95,7 +95,7 @@ func TestCleanLineNamesTheUser(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		line := (&runner{output: "o.jsonl"}).remedy(targets.List[0], spec.Plan{}, "")
+		line := (&underWay{output: "o.jsonl"}).remedy(targets.List[0], spec.Plan{}, "")
 		if !strings.Contains(line, want.shown) || strings.Contains(line, "secret") {
 			t.Errorf("%s: %s; want %q", addr, line, want.shown)
 		}

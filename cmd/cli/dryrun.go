@@ -53,9 +53,9 @@ func (e experiment) print(w io.Writer) error {
 
 // printServers writes where the cells run, and if the sides differ in that, which of them where.
 func (e experiment) printServers(b *strings.Builder) {
-	lines := e.targets.Lines()
+	lines := e.Targets[e.Cells[0].Side].Lines()
 	if len(e.sides) > 0 {
-		head := e.sides[1].targets.Lines()
+		head := e.Targets[e.sides[1].name].Lines()
 		if !slices.Equal(lines, head) {
 			for i := range lines {
 				lines[i] = e.sides[0].name + ": " + lines[i]

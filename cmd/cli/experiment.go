@@ -11,19 +11,17 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results/spec"
-	"github.com/lockbench/lockbench/workloads/fleet"
 	"github.com/lockbench/lockbench/workloads/matrix"
+	"github.com/lockbench/lockbench/workloads/runner"
 	"github.com/lockbench/lockbench/workloads/shape"
 	"github.com/lockbench/lockbench/workloads/target"
 )
 
 // experiment is all that a run does: the trials of each cell, in their order, and the servers that they meet.
 type experiment struct {
-	matrix.Matrix
+	runner.Experiment
 	options *options
-	targets target.Targets
-	place   fleet.Place // of this process among those of the run
-	sides   []side      // base and head, if there are two; the cells are then theirs by turns
+	sides   []side // base and head, if there are two; the cells are then theirs by turns
 }
 
 // maxCells keeps a slip in a list from making a matrix that nobody has the time for.
@@ -43,7 +41,7 @@ func experimentOn(o *options, t target.Targets) (experiment, error) {
 	if trials < 1 || trials > maxTrials {
 		return experiment{}, o.complain(o.get("trials"), "must be 1 to %d", maxTrials)
 	}
-	e := experiment{options: o, targets: t}
+	e := experiment{options: o, Experiment: runner.Experiment{Targets: map[string]target.Targets{"": t}}}
 	if err := e.addCells(o, seed); err != nil {
 		return experiment{}, err
 	}
@@ -76,7 +74,7 @@ func (e *experiment) addCells(o *options, seed uint64) error {
 			return err
 		}
 		one.Classes = classes
-		if err := e.Add(one, e.targets.Of(one.Driver).Server()); err != nil {
+		if err := e.Add(one, e.Targets[""].Of(one.Driver).Server()); err != nil {
 			return o.explain(err)
 		}
 	}
@@ -102,7 +100,7 @@ func (e experiment) at(t matrix.Trial) spec.Plan {
 	from := e.of(t.Cell)
 	c := e.Cells[t.Cell].Plan
 	c.Seed = spec.SeedOf(c.Seed, t.Trial)
-	c.Command = commandLine(from.options, c, from.targets)
+	c.Command = commandLine(from.options, c, e.Targets[e.Cells[t.Cell].Side])
 	return c
 }
 

@@ -141,7 +141,7 @@ func (p *program) checkRankFlags(args []string) error {
 			if err != nil {
 				return err
 			}
-			all := e.allTargets()
+			all := e.AllTargets()
 			if len(all) == 0 || slices.ContainsFunc(all, func(t target.Target) bool { return t.Kind != matrix.External }) {
 				return errors.New("-addr: where is the server? Give an address that all ranks reach; without it each has its own")
 			}

@@ -107,6 +107,11 @@ var floors = []rule{
 		[]string{"github.com/anishathalye/porcupine"},
 	},
 	{
+		"workloads/runner",
+		[]string{"drivers", "drivers/servers", "drivers/wait", "results", "results/format", "results/spec", "workloads/..."},
+		nil,
+	},
+	{
 		"workloads/fleet", []string{"drivers", "drivers/lines", "drivers/spawn", "results", "results/format", "results/spec", "workloads", "workloads/oracle"},
 		[]string{"golang.org/x/sys"},
 	},

@@ -140,7 +140,7 @@ func (p *program) drawOptions(o *options) draw.Options {
 
 // readFormats reads -format of a run. Its formats are report's; those of a run that compares are compare's, below whose table
 // -v has the run's own, and whose other formats have standard output for themselves.
-func (r *runner) readFormats() (err error) {
+func (r *underWay) readFormats() (err error) {
 	if r.comparison == nil {
 		r.printer, err = reports.printer(r.program, r.options, r.files()...)
 		return err

@@ -27,7 +27,7 @@ const (
 func newRunID() string { return rand.Text()[:16] }
 
 // prefix begins all names that a cell makes on a server.
-func (r *runner) prefix(t target.Target, c spec.Plan) string {
+func (r *underWay) prefix(t target.Target, c spec.Plan) string {
 	if c.Shared {
 		return t.Prefix + prefixBegin + sharedBegin + contenders(c) + ":"
 	}
@@ -35,7 +35,7 @@ func (r *runner) prefix(t target.Target, c spec.Plan) string {
 }
 
 // trialPrefix begins those of the present trial. It adds a number, unless other runs have the same names.
-func (r *runner) trialPrefix(c spec.Plan) string {
+func (r *underWay) trialPrefix(c spec.Plan) string {
 	prefix := r.prefix(r.servers.Of(c.Driver), c)
 	if !c.Shared {
 		prefix += strconv.Itoa(r.opened) + ":"
@@ -44,9 +44,9 @@ func (r *runner) trialPrefix(c spec.Plan) string {
 }
 
 // announcePrefix tells the owner of a server what to do if the run is killed, when it is too late to say anything.
-func (r *runner) announcePrefix() {
+func (r *underWay) announcePrefix() {
 	for _, turn := range r.Order {
-		c, t := r.Cells[turn.Cell].Plan, r.of(turn.Cell).targets.Of(r.Cells[turn.Cell].Plan.Driver)
+		c, t := r.Cells[turn.Cell].Plan, r.Target(turn.Cell)
 		if t.Kind == matrix.External {
 			r.sayOnce("names on %s will begin with %s%s", t.Redacted, r.prefix(t, c), r.remedy(t, c, "should this run be killed: "))
 		}
@@ -54,7 +54,7 @@ func (r *runner) announcePrefix() {
 }
 
 // remedy says what deletes the names of a cell, unless nothing is recorded that has them.
-func (r *runner) remedy(t target.Target, c spec.Plan, when string) string {
+func (r *underWay) remedy(t target.Target, c spec.Plan, when string) string {
 	switch {
 	case c.Shared:
 		return ", as those of all runs that contend with it, the last of which deletes them"
@@ -71,7 +71,7 @@ func (r *runner) remedy(t target.Target, c spec.Plan, when string) string {
 }
 
 // leftLine returns what is left on a user's server and how to delete it; nothing of any other.
-func (r *runner) leftLine(c spec.Plan, why string) string {
+func (r *underWay) leftLine(c spec.Plan, why string) string {
 	t := r.servers.Of(c.Driver)
 	if t.Kind != matrix.External {
 		return ""
@@ -81,12 +81,12 @@ func (r *runner) leftLine(c spec.Plan, why string) string {
 }
 
 // warnLeft writes what may be left on a server.
-func (r *runner) warnLeft(c spec.Plan, err error) {
+func (r *underWay) warnLeft(c spec.Plan, err error) {
 	fmt.Fprint(r.stderr, r.leftLine(c, oneLine(err.Error())))
 }
 
 // closeService closes the service of a trial, which drops its table.
-func (r *runner) closeService(c spec.Plan, svc drivers.Service) {
+func (r *underWay) closeService(c spec.Plan, svc drivers.Service) {
 	if err := svc.Close(); err != nil {
 		r.warnLeft(c, err)
 	}

@@ -153,7 +153,7 @@ func (s *search) print(w io.Writer) error {
 	if err := draw.Terminal(&b, paper, draw.Options(s.printer.table)); err != nil {
 		return err
 	}
-	for _, line := range s.targets.Lines() {
+	for _, line := range s.Targets[""].Lines() {
 		fmt.Fprintf(&b, "server: %s\n", oneLine(line))
 	}
 	b.WriteString("\n")

@@ -350,7 +350,7 @@ func TestPlanOfPresets(t *testing.T) {
 			if !more || trial.Rate <= 0 || trial.Plan.Clients < 1 {
 				t.Fatalf("%+v", trial)
 			}
-			trial.Plan.Command = commandLine(q.options, trial.Plan, q.targets)
+			trial.Plan.Command = commandLine(q.options, trial.Plan, q.Targets[""])
 			remake(t, trial.Plan)
 		})
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/lockbench/lockbench/workloads"
 	"github.com/lockbench/lockbench/workloads/matrix"
 	"github.com/lockbench/lockbench/workloads/shape"
+	"github.com/lockbench/lockbench/workloads/target"
 )
 
 // question is a question about capacity. Candidate i is its cell i.
@@ -44,8 +45,8 @@ func (p *program) readQuestion(o *options) (*question, error) {
 		if slices.ContainsFunc(q.Cells, func(c matrix.Cell) bool { return c.Plan.Shared }) {
 			return nil, o.complain(o.get("shared"), "a plan cannot tell what other runs took from what a lock can do: leave it out")
 		}
-		q.place = place
-		q.registerSecrets(&p.secrets)
+		q.Place = place
+		learnTargets(&p.secrets, q.AllTargets())
 	}
 	return q, err
 }
@@ -55,7 +56,11 @@ func questionOf(o *options, env environ, stdin io.Reader, find func(*servers.Ser
 	q := &question{experiment: experiment{options: o.forRun()}}
 	for _, read := range []func() error{
 		func() error { return q.readLoad(stdin) }, q.readSLO, q.readNeed,
-		func() (err error) { q.targets, err = decideTargets(q.options, env, find); return err },
+		func() error {
+			targets, err := decideTargets(q.options, env, find)
+			q.Targets = map[string]target.Targets{"": targets}
+			return err
+		},
 		q.addCandidates, q.keepClaiming, q.ask,
 	} {
 		if err := read(); err != nil {

@@ -28,7 +28,7 @@ import (
 
 // search is a plan under way.
 type search struct {
-	runner
+	underWay
 	known   *capacity.Search
 	trials  [][]*results.Record // of each candidate, in their order
 	printer printer[*capacity.Answer]
@@ -40,8 +40,8 @@ type search struct {
 
 // newSearch returns a plan that appends its records to a file; none if its name is empty.
 func newSearch(p *program, q *question, output string) *search {
-	s := &search{runner: p.newRunner(q.experiment, output), known: capacity.NewSearch(&q.Question), trials: make([][]*results.Record, len(q.Candidates))}
-	s.runner.question, s.run = q, s.trial
+	s := &search{underWay: p.newRunner(q.experiment, output), known: capacity.NewSearch(&q.Question), trials: make([][]*results.Record, len(q.Candidates))}
+	s.underWay.question, s.run = q, s.trial
 	return s
 }
 
@@ -102,7 +102,7 @@ func (s *search) resume(rec *results.Record) error {
 	if field := capacity.DifferingEnv(host.With(s.env, rec.Plan.Driver), rec.Env); field != "" {
 		return fmt.Errorf("%s is not that of this machine or this lockbench", field)
 	}
-	if want := s.targets.Of(rec.Plan.Driver); want.Kind == matrix.External && rec.Server.Addr != "" && rec.Server.Addr != want.Redacted {
+	if want := s.Target(rec.Cell); want.Kind == matrix.External && rec.Server.Addr != "" && rec.Server.Addr != want.Redacted {
 		return fmt.Errorf("server.addr is %s, and not %s", rec.Server.Addr, want.Redacted)
 	}
 	return s.add(t, rec)
@@ -251,7 +251,9 @@ func (s *search) trial(ctx context.Context, t capacity.Trial) *results.Record {
 }
 
 // command returns the command line of a run that makes the same trial.
-func (s *search) command(t capacity.Trial) string { return commandLine(s.options, t.Plan, s.targets) }
+func (s *search) command(t capacity.Trial) string {
+	return commandLine(s.options, t.Plan, s.Targets[""])
+}
 
 // spent returns for how long trials have measured, warm-ups included.
 func (s *search) spent() (sum time.Duration) {

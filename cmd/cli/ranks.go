@@ -81,17 +81,9 @@ func readPlace(o *options) (fleet.Place, error) {
 	return at, nil
 }
 
-// processes returns how many the biggest cell has.
-func (e experiment) processes() (n int) {
-	for _, c := range e.Cells {
-		n = max(n, c.Plan.Processes)
-	}
-	return n
-}
-
 // checkProcesses refuses what a run of several processes cannot do.
-func (r *runner) checkProcesses() error {
-	n := r.processes()
+func (r *underWay) checkProcesses() error {
+	n := r.Processes()
 	if n <= 1 {
 		return nil
 	}
@@ -112,28 +104,28 @@ func (r *runner) checkProcesses() error {
 }
 
 // identity is what all ranks have to have in common.
-func (r *runner) identity() fleet.Identity {
+func (r *underWay) identity() fleet.Identity {
 	var plans []spec.Plan
 	for _, c := range r.Cells {
 		plans = append(plans, c.Plan)
 	}
 	return fleet.Identity{
-		Ranks: max(r.place.Ranks, r.processes()), Job: r.place.Job, Version: r.env.Lockbench, Plans: fleet.Digest(plans...),
+		Ranks: max(r.Place.Ranks, r.Processes()), Job: r.Place.Job, Version: r.env.Lockbench, Plans: fleet.Digest(plans...),
 	}
 }
 
 // assemble gets the other processes of a run together; disperse lets them go, and has if there is an error.
-func (r *runner) assemble(ctx context.Context) (err error) {
+func (r *underWay) assemble(ctx context.Context) (err error) {
 	defer func() {
 		if err != nil {
 			r.disperse(err)
 			err = r.interrupted(ctx, err)
 		}
 	}()
-	if r.processes() <= 1 {
+	if r.Processes() <= 1 {
 		return nil
 	}
-	if !r.place.Fleet() {
+	if !r.Place.Fleet() {
 		return r.startProcesses(ctx)
 	}
 	r.leader = fleet.NewLeader(r.identity(), r.meeting.token)
@@ -144,7 +136,7 @@ func (r *runner) assemble(ctx context.Context) (err error) {
 		return err
 	}
 	host, _ := os.Hostname()
-	for _, t := range r.targets.List {
+	for _, t := range r.Targets[""].List {
 		if others := slices.DeleteFunc(r.leader.Hosts(), func(h string) bool { return h == host }); len(others) > 0 && t.Kind != matrix.External {
 			return fmt.Errorf("ranks run on %s, and the %s server of %s would be on %s alone: give -addr", strings.Join(others, ", "), t.Kind, t.Service.Name, host)
 		}
@@ -160,25 +152,25 @@ type meeting struct {
 
 // readMeeting reads where and with which token the process meets the others. It reads nothing if there are no others, or if they
 // talk over pipes.
-func (r *runner) readMeeting() (err error) {
-	if r.place.Rendezvous == "" {
+func (r *underWay) readMeeting() (err error) {
+	if r.Place.Rendezvous == "" {
 		return nil
 	}
 	m, wait := &r.meeting, r.options.get("join-timeout")
 	if m.limit, err = spec.ParseTime(wait.text); err != nil || m.limit <= 0 {
 		return usageErrorf("%s: must be a time with a unit, as in 5m", wait.written())
 	}
-	if m.token, err = r.place.Token(r.program.env.lookup); err != nil {
+	if m.token, err = r.Place.Token(r.program.env.lookup); err != nil {
 		return usageErrorf("%w", err)
 	}
 	r.secrets.Add(m.token)
-	m.at, err = r.place.At(m.token)
+	m.at, err = r.Place.At(m.token)
 	return err
 }
 
 // startProcesses starts copies of this process. They have its whole environment, since they read the same variables for
 // flags and passwords; their own children have as few as those of this one.
-func (r *runner) startProcesses(ctx context.Context) error {
+func (r *underWay) startProcesses(ctx context.Context) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -191,7 +183,7 @@ func (r *runner) startProcesses(ctx context.Context) error {
 }
 
 // disperse lets the other processes go. What has gone wrong with the fleet is an error of theirs as well.
-func (r *runner) disperse(why error) {
+func (r *underWay) disperse(why error) {
 	if r.rendezvous != nil {
 		r.rendezvous.Close()
 	}
@@ -201,8 +193,8 @@ func (r *runner) disperse(why error) {
 }
 
 // follow makes this process's share of what rank 0 runs.
-func (r *runner) follow(ctx context.Context) error {
-	deployments, err := deploymentsOf(r.experiment)
+func (r *underWay) follow(ctx context.Context) error {
+	deployments, err := r.Deployments()
 	if err != nil {
 		return err
 	}
@@ -212,21 +204,21 @@ func (r *runner) follow(ctx context.Context) error {
 	r.deployments = deployments
 	r.draining.Store(true)
 	if _, child := r.program.env.lookup(childVariable); child {
-		return fleet.Follow(ctx, &fleet.Pipes{Reader: r.stdin, File: os.Stdout}, "", r.place.Rank, r.identity(), "", r.openShare)
+		return fleet.Follow(ctx, &fleet.Pipes{Reader: r.stdin, File: os.Stdout}, "", r.Place.Rank, r.identity(), "", r.openShare)
 	}
 	conn, binding, err := fleet.Join(ctx, r.meeting.at, r.meeting.limit)
 	if err == nil {
-		err = fleet.Follow(ctx, conn, binding, r.place.Rank, r.identity(), r.meeting.token, r.openShare)
+		err = fleet.Follow(ctx, conn, binding, r.Place.Rank, r.identity(), r.meeting.token, r.openShare)
 	}
 	if err != nil {
-		err = fmt.Errorf("rank %d: %w", r.place.Rank, err)
+		err = fmt.Errorf("rank %d: %w", r.Place.Rank, err)
 	}
 	return r.interrupted(ctx, err)
 }
 
 // accept returns the plan of a trial, which is that of this process's own flags with what a search may choose, and where it runs.
 // The error is that rank 0 wants something else.
-func (r *runner) accept(t fleet.Trial) (p spec.Plan, ds *target.Deployments, err error) {
+func (r *underWay) accept(t fleet.Trial) (p spec.Plan, ds *target.Deployments, err error) {
 	if t.Cell < 0 || t.Cell >= len(r.Cells) || (t.Search != nil) != (r.question != nil) {
 		return p, nil, errors.New("rank 0 runs something that this rank's flags do not say")
 	}
@@ -238,7 +230,7 @@ func (r *runner) accept(t fleet.Trial) (p spec.Plan, ds *target.Deployments, err
 		return p, nil, err
 	}
 	ds = r.deployments[own.Side]
-	target := r.of(t.Cell).targets.Of(p.Driver)
+	target := r.Target(t.Cell)
 	common := strings.TrimSuffix(r.prefix(target, p), r.id+":") // in all ranks
 	switch {
 	case r.question != nil && !r.question.Allows(t.Cell, &p):
@@ -254,12 +246,12 @@ func (r *runner) accept(t fleet.Trial) (p spec.Plan, ds *target.Deployments, err
 }
 
 // openShare opens this process's share of a trial.
-func (r *runner) openShare(ctx context.Context, t fleet.Trial) (run *workloads.Run, closeShare func(), err error) {
+func (r *underWay) openShare(ctx context.Context, t fleet.Trial) (run *workloads.Run, closeShare func(), err error) {
 	p, ds, err := r.accept(t)
 	if err != nil {
 		return nil, nil, err
 	}
-	share := spec.ShareOf(&p, r.place.Rank)
+	share := spec.ShareOf(&p, r.Place.Rank)
 	local := share.Plan(p)
 	if err := ds.CheckLimits(local); err != nil {
 		return nil, nil, err
@@ -279,7 +271,7 @@ func (r *runner) openShare(ctx context.Context, t fleet.Trial) (run *workloads.R
 }
 
 // share begins a trial of several processes, of which this one is rank 0, until end is called.
-func (r *runner) share(run *workloads.Run, cell int, c spec.Plan) (end func()) {
+func (r *underWay) share(run *workloads.Run, cell int, c spec.Plan) (end func()) {
 	if c.Processes <= 1 {
 		return func() {}
 	}

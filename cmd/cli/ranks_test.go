@@ -49,7 +49,7 @@ func TestOwnPlan(t *testing.T) {
 			if test.search {
 				trial.Search = fleet.SearchOf(plan)
 			}
-			checkOwn(t, &runner{program: &program{}, experiment: e, id: newRunID()}, trial, test.want)
+			checkOwn(t, &underWay{program: &program{}, experiment: e, id: newRunID()}, trial, test.want)
 		})
 	}
 }
@@ -74,16 +74,16 @@ func TestOwnSearch(t *testing.T) {
 			p.Warmup, p.Duration, p.Seed = time.Second, 2*time.Second, 3
 			test.change(&p)
 			trial := fleet.Trial{Seed: p.Seed, Search: fleet.SearchOf(p), Digest: fleet.Digest(p), Prefix: "lockbench:ABCDEFGHIJKLMNOP:7:"}
-			checkOwn(t, &runner{program: &program{}, experiment: q.experiment, question: q, id: newRunID()}, trial, test.want)
+			checkOwn(t, &underWay{program: &program{}, experiment: q.experiment, question: q, id: newRunID()}, trial, test.want)
 		})
 	}
 }
 
 // checkOwn checks which error there is where a rank is asked for its share of a trial; if none is wanted, there is no server.
-func checkOwn(t *testing.T, r *runner, trial fleet.Trial, want string) {
+func checkOwn(t *testing.T, r *underWay, trial fleet.Trial, want string) {
 	t.Helper()
 	var err error
-	if r.deployments, err = deploymentsOf(r.experiment); err != nil {
+	if r.deployments, err = r.Deployments(); err != nil {
 		t.Fatal(err)
 	}
 	p, _, err := r.accept(trial)

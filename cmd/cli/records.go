@@ -136,7 +136,7 @@ func (p *program) scrub(r *results.Record) {
 
 // save appends a record to the file that -output names, if it names one, after those that could not be written before: a disk
 // that was full, or a lock that was held, may cost time but no record.
-func (r *runner) save(rec *results.Record) {
+func (r *underWay) save(rec *results.Record) {
 	if r.output == "" {
 		return
 	}
@@ -148,7 +148,7 @@ func (r *runner) save(rec *results.Record) {
 }
 
 // saveAll writes what is not written yet, in order, until an error.
-func (r *runner) saveAll() error {
+func (r *underWay) saveAll() error {
 	file := r.appender()
 	for len(r.unsaved) > 0 {
 		if err := file.Append(r.unsaved[0]); err != nil {
@@ -160,7 +160,7 @@ func (r *runner) saveAll() error {
 }
 
 // appender returns what appends to the file that -output names.
-func (r *runner) appender() *results.Appender {
+func (r *underWay) appender() *results.Appender {
 	return &results.Appender{Path: r.output, Hide: r.secrets.Hide, Waiting: func(holder string, most time.Duration) {
 		if holder == "" {
 			holder = "another process"
@@ -170,7 +170,7 @@ func (r *runner) appender() *results.Appender {
 }
 
 // saveRest tries once more, at the end, to write what could not be written, and says what is lost.
-func (r *runner) saveRest() {
+func (r *underWay) saveRest() {
 	if len(r.unsaved) == 0 {
 		return
 	}

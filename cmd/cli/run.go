@@ -52,10 +52,10 @@ func (p *program) run(ctx context.Context, o *options) error {
 
 // conduct does what a command wants of its trials, which are so many, or 0 if nobody knows: rank 0 measures, the others follow it,
 // and -dry-run prints.
-func (r *runner) conduct(ctx context.Context, command string, trials int, print func(io.Writer) error, measure func(context.Context) error) (err error) {
+func (r *underWay) conduct(ctx context.Context, command string, trials int, print func(io.Writer) error, measure func(context.Context) error) (err error) {
 	o := r.options
 	switch {
-	case r.place.Rank > 0:
+	case r.Place.Rank > 0:
 		return r.follow(ctx)
 	case o.on("dry-run"):
 		return r.secrets.Hiding(print)(r.stdout)
@@ -86,13 +86,13 @@ func (p *program) readExperiment(o *options) (experiment, error) {
 		}
 		return experiment{}, err
 	}
-	run.place = place
-	run.registerSecrets(&p.secrets)
+	run.Place = place
+	learnTargets(&p.secrets, run.AllTargets())
 	return run, nil
 }
 
 // check reads what else the options say of a run, and looks at the files that they name. It leaves nothing behind.
-func (r *runner) check() error {
+func (r *underWay) check() error {
 	o := r.options
 	if err := cmp.Or(checkLive(o), r.checkProcesses()); err != nil {
 		return err
@@ -123,7 +123,7 @@ func (r *runner) check() error {
 }
 
 // announce says on stderr what there is to know before the load begins.
-func (r *runner) announce() {
+func (r *underWay) announce() {
 	r.experiment.announce(r.program)
 	r.live.announce(r.program)
 	if c := r.comparison; c != nil {
@@ -135,8 +135,8 @@ func (r *runner) announce() {
 
 // announce says on stderr what is left out and what to expect, each thing once.
 func (e experiment) announce(p *program) {
-	for i, c := range e.Cells {
-		switch t := e.of(i).targets.Of(c.Plan.Driver); {
+	for i := range e.Cells {
+		switch t := e.Target(i); {
 		case t.Fallback:
 			p.sayOnce("%s (install the package %s): measuring the embedded server, whose speed says nothing about a real one", t.Why, t.Service.Packages)
 		case t.Network == results.Unverified:
@@ -157,8 +157,8 @@ func (e experiment) announce(p *program) {
 // unverified is what there is to say of results.Unverified.
 const unverified = "TLS not verified: whoever answers there is measured, and can read the password"
 
-// runner is a run under way.
-type runner struct {
+// underWay is a run under way.
+type underWay struct {
 	*program
 	experiment
 	output      string
@@ -189,14 +189,14 @@ type runner struct {
 }
 
 // newRunner returns what runs an experiment, and appends its records to a file; to none if its name is empty.
-func (p *program) newRunner(e experiment, output string) runner {
+func (p *program) newRunner(e experiment, output string) underWay {
 	env := host.Env()
 	env.Variables = host.Variables(p.env.lookup, p.secrets.Scrub)
-	return runner{program: p, experiment: e, output: output, env: env, id: newRunID(), live: &live{}}
+	return underWay{program: p, experiment: e, output: output, env: env, id: newRunID(), live: &live{}}
 }
 
 // run runs all trials and renders what there is, also after an interruption.
-func (r *runner) run(ctx context.Context) error {
+func (r *underWay) run(ctx context.Context) error {
 	r.announce()
 	return r.withServers(ctx, func() error {
 		r.runTrials(ctx)
@@ -205,7 +205,7 @@ func (r *runner) run(ctx context.Context) error {
 }
 
 // withServers calls do while there are servers, and the other processes if there are any.
-func (r *runner) withServers(ctx context.Context, do func() error) error {
+func (r *underWay) withServers(ctx context.Context, do func() error) error {
 	if err := r.deploy(); err != nil {
 		return err
 	}
@@ -218,7 +218,7 @@ func (r *runner) withServers(ctx context.Context, do func() error) error {
 }
 
 // runTrials runs those of all cells by turns.
-func (r *runner) runTrials(ctx context.Context) {
+func (r *underWay) runTrials(ctx context.Context) {
 	for i, t := range r.Order {
 		if ctx.Err() != nil {
 			break
@@ -249,8 +249,8 @@ func (r *runner) runTrials(ctx context.Context) {
 }
 
 // deploy gets ready to start servers, and for a run that is stopped. What it has begun closeServer ends.
-func (r *runner) deploy() error {
-	deployments, err := deploymentsOf(r.experiment)
+func (r *underWay) deploy() error {
+	deployments, err := r.Deployments()
 	if err == nil {
 		err = r.readMeeting()
 	}
@@ -275,7 +275,7 @@ func (r *runner) deploy() error {
 }
 
 // finish writes the table, or what -format asks for, and chooses the exit code.
-func (r *runner) finish(ctx context.Context) error {
+func (r *underWay) finish(ctx context.Context) error {
 	r.saveRest()
 	cells := r.records.Cells()
 	stopped := ctx.Err() != nil                 // asked once: a signal from now on comes too late to drop a comparison
@@ -310,7 +310,7 @@ func (r *runner) finish(ctx context.Context) error {
 }
 
 // interrupted returns the error of a run that a signal has stopped, and err for any other.
-func (r *runner) interrupted(ctx context.Context, err error) error {
+func (r *underWay) interrupted(ctx context.Context, err error) error {
 	if ctx.Err() == nil {
 		return err
 	}
@@ -319,7 +319,7 @@ func (r *runner) interrupted(ctx context.Context, err error) error {
 }
 
 // trial runs one trial and puts its record where it belongs. The error has stopped this cell, not the run.
-func (r *runner) trial(ctx context.Context, t matrix.Trial) error {
+func (r *underWay) trial(ctx context.Context, t matrix.Trial) error {
 	rec, err := r.measure(ctx, t, r.at(t), nil)
 	if err != nil {
 		return r.leaveOrFail(t, err)
@@ -329,7 +329,7 @@ func (r *runner) trial(ctx context.Context, t matrix.Trial) error {
 }
 
 // measure runs one trial, of its cell as that is or changed a little, and returns the record; stop may be nil.
-func (r *runner) measure(ctx context.Context, t matrix.Trial, c spec.Plan, stop func(workloads.Snapshot) string) (rec *results.Record, err error) {
+func (r *underWay) measure(ctx context.Context, t matrix.Trial, c spec.Plan, stop func(workloads.Snapshot) string) (rec *results.Record, err error) {
 	defer drivers.Catch(&err)
 	r.servers = r.deployments[r.Cells[t.Cell].Side]
 	r.opened++
@@ -393,7 +393,7 @@ func (r *runner) measure(ctx context.Context, t matrix.Trial, c spec.Plan, stop 
 }
 
 // leaveOrFail leaves out what is left of a cell that makes no sense, and says why. Any other error is one.
-func (r *runner) leaveOrFail(t matrix.Trial, err error) error {
+func (r *underWay) leaveOrFail(t matrix.Trial, err error) error {
 	misfit, ok := errors.AsType[*matrix.Misfit](err)
 	if !ok {
 		return err
@@ -405,7 +405,7 @@ func (r *runner) leaveOrFail(t matrix.Trial, err error) error {
 }
 
 // leaveOut drops the remaining trials of a cell, and those of its partner, which would have nothing to be compared with.
-func (r *runner) leaveOut(i int) {
+func (r *underWay) leaveOut(i int) {
 	r.out[i] = true
 	if partner, ok := r.Partner(i); ok && !r.out[partner] {
 		r.out[partner] = true
@@ -414,7 +414,7 @@ func (r *runner) leaveOut(i int) {
 }
 
 // begin returns what a record begins with.
-func (r *runner) begin(t matrix.Trial, c spec.Plan, warning string) results.Record {
+func (r *underWay) begin(t matrix.Trial, c spec.Plan, warning string) results.Record {
 	rec := results.Record{
 		Run: r.id, Cell: t.Cell, Trial: t.Trial + 1, Side: r.Cells[t.Cell].Side, Pair: r.Cells[t.Cell].Pair,
 		Wrong: r.Cells[t.Cell].Wrong, Env: host.With(r.env, c.Driver), Server: r.servers.Describe(c),
@@ -432,7 +432,7 @@ func (r *runner) begin(t matrix.Trial, c spec.Plan, warning string) results.Reco
 }
 
 // keep appends a record to the file and judges it.
-func (r *runner) keep(ctx context.Context, rec *results.Record) error {
+func (r *underWay) keep(ctx context.Context, rec *results.Record) error {
 	r.scrub(rec)
 	partial := rec.Partial
 	if err := rec.Label(); err != nil {
@@ -453,7 +453,7 @@ func (r *runner) keep(ctx context.Context, rec *results.Record) error {
 const abandonTimeout = 500 * time.Millisecond
 
 // giveUp stops a server of our own if that is instant. It dies with this process in any case.
-func (r *runner) giveUp() {
+func (r *underWay) giveUp() {
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)
@@ -466,7 +466,7 @@ func (r *runner) giveUp() {
 }
 
 // closeServer stops a server of our own.
-func (r *runner) closeServer() {
+func (r *underWay) closeServer() {
 	r.abandon.Store(nil)
 	if err := r.stopServers(); err != nil {
 		r.say("stopping the servers: %s", err)
@@ -474,7 +474,7 @@ func (r *runner) closeServer() {
 }
 
 // stopServers stops them on both sides; what is both's has nothing to stop the second time.
-func (r *runner) stopServers() error {
+func (r *underWay) stopServers() error {
 	var err error
 	for _, f := range r.deployments {
 		err = errors.Join(err, f.Close())

@@ -44,7 +44,7 @@ func contenders(c spec.Plan) string {
 
 // enter takes the trial's place among those that share its keys, until leave is called after it. The places are locks of the driver's
 // first design, whatever the trial measures, on connections of their own. The error is a *matrix.Misfit if those cannot serve.
-func (r *runner) enter(ctx context.Context, run *workloads.Run) (leave func(), err error) {
+func (r *underWay) enter(ctx context.Context, run *workloads.Run) (leave func(), err error) {
 	c := run.Plan
 	if !c.Shared {
 		return func() {}, nil

@@ -17,18 +17,9 @@ import (
 	"github.com/lockbench/lockbench/workloads/target"
 )
 
-// allTargets returns those of both sides.
-func (e experiment) allTargets() []target.Target {
-	all := slices.Clone(e.targets.List)
-	for _, one := range e.sides {
-		all = append(all, one.targets.List...)
-	}
-	return all
-}
-
-// registerSecrets adds what logs in to the targets.
-func (e experiment) registerSecrets(s *secrets.Secrets) {
-	for _, t := range e.allTargets() {
+// learnTargets adds what logs in to the targets.
+func learnTargets(s *secrets.Secrets, list []target.Target) {
+	for _, t := range list {
 		s.Add(string(t.Password))
 		for _, secret := range t.Secrets {
 			s.Add(string(secret))

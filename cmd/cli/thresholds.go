@@ -69,7 +69,7 @@ func (o *options) objective(cells []*results.Cell) *compare.Check {
 }
 
 // missing returns the names of the cells of a run that have no trial, other than those that make no sense.
-func (r *runner) missing(cells []*results.Cell) (labels []string) {
+func (r *underWay) missing(cells []*results.Cell) (labels []string) {
 	have := map[int]bool{}
 	for _, c := range cells {
 		have[c.First().Cell] = true

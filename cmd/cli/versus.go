@@ -16,7 +16,9 @@ import (
 
 	"github.com/lockbench/lockbench/cmd/cli/shell"
 	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/workloads/matrix"
+	"github.com/lockbench/lockbench/workloads/runner"
 	"github.com/lockbench/lockbench/workloads/target"
 )
 
@@ -152,15 +154,18 @@ type side struct {
 
 // pairUp makes one experiment of those of both sides.
 func pairUp(base, head experiment) (experiment, error) {
-	e := experiment{Matrix: *matrix.Pair(&base.Matrix, &head.Matrix, base.Cells[0].Plan.Seed), options: base.options, targets: base.targets}
+	e := experiment{options: base.options, Experiment: runner.Experiment{
+		Matrix:  *matrix.Pair(&base.Matrix, &head.Matrix, base.Cells[0].Plan.Seed),
+		Targets: map[string]target.Targets{results.SideBase: base.Targets[""], results.SideHead: head.Targets[""]},
+	}}
 	if len(e.Cells) == 0 {
 		return e, usageErrorf("nothing to compare: %s", e.Skipped[0])
 	}
 	for i, one := range []experiment{base, head} {
 		name := e.Cells[i].Side
-		e.sides = append(e.sides, side{name, experiment{
-			Matrix: matrix.Matrix{Cells: e.Side(name), Trials: e.Trials}, options: one.options, targets: one.targets,
-		}})
+		e.sides = append(e.sides, side{name, experiment{options: one.options, Experiment: runner.Experiment{
+			Matrix: matrix.Matrix{Cells: e.Side(name), Trials: e.Trials}, Targets: map[string]target.Targets{name: one.Targets[""]},
+		}}})
 	}
 	return e, nil
 }
@@ -180,7 +185,7 @@ func (e experiment) same() (same []int, pairs int) {
 	if len(e.sides) == 0 {
 		return nil, 0
 	}
-	_, oneFleet := e.sides[0].targets.Join(e.sides[1].targets)
+	_, oneFleet := e.Targets[results.SideBase].Join(e.Targets[results.SideHead])
 	for i := 0; i < len(e.Cells); i += 2 {
 		if oneFleet && reflect.DeepEqual(e.Cells[i].Plan, e.Cells[i+1].Plan) {
 			same = append(same, i)
@@ -211,7 +216,7 @@ func (e experiment) vsText() string {
 		text := opt.text
 		if opt.name == "addr" {
 			var urls []string
-			for _, t := range e.sides[1].targets.List {
+			for _, t := range e.Targets[results.SideHead].List {
 				urls = append(urls, cmp.Or(t.Redacted, t.Kind))
 			}
 			urls = slices.Compact(urls)
@@ -245,15 +250,4 @@ func oneSide(o *options, env environ, find func(*servers.Service) (string, error
 		return experiment{}, err
 	}
 	return experimentOn(o, t)
-}
-
-// deploymentsOf returns those of an experiment by side, "" for one without.
-func deploymentsOf(e experiment) (map[string]*target.Deployments, error) {
-	if len(e.sides) == 0 {
-		f, err := target.New(e.targets, e.Cells)
-		return map[string]*target.Deployments{"": f}, err
-	}
-	base, head := e.sides[0], e.sides[1]
-	b, h, err := target.Both(base.targets, head.targets, base.Cells, head.Cells)
-	return map[string]*target.Deployments{base.name: b, head.name: h}, err
 }

@@ -265,7 +265,7 @@ func TestVersusServers(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s -vs %q: %v", test.line, test.vs, err)
 		}
-		all, err := deploymentsOf(e)
+		all, err := e.Deployments()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -273,7 +273,7 @@ func TestVersusServers(t *testing.T) {
 			t.Errorf("%s -vs %q: in one set: %v", test.line, test.vs, one)
 		}
 		for i, c := range e.Cells {
-			if want := e.of(i).targets.Of(c.Plan.Driver).URLs; !slices.Equal(all[c.Side].Of(c.Plan.Driver).URLs, want) {
+			if want := e.Target(i).URLs; !slices.Equal(all[c.Side].Of(c.Plan.Driver).URLs, want) {
 				t.Errorf("%s -vs %q: %s is at %v", test.line, test.vs, c.Side, want)
 			}
 		}

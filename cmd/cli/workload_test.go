@@ -141,7 +141,7 @@ func TestRoundTrip(t *testing.T) {
 		if c.Hold != 1750*time.Microsecond || !strings.Contains(c.HoldDist.Path, "#") {
 			t.Errorf("%v %q", c.Hold, c.HoldDist)
 		}
-		e.targets.Why = "memory needs no server"
+		e.Targets[""] = target.Targets{Why: "memory needs no server"}
 		roundTrip(t, e, "")
 		text := printed(t, e)
 		if err := os.WriteFile(times, []byte("9\n"), 0o600); err != nil {
