@@ -128,8 +128,13 @@ func (p *program) execute(ctx context.Context, args []string) int {
 func (p *program) call(ctx context.Context, args []string) int {
 	p.completing = completes(args)
 	root := p.root()
-	root.SetArgs(withCommand(normalise(args)))
-	err := root.ExecuteContext(ctx)
+	var err error
+	if p.completing {
+		err = p.complete(ctx, root, args)
+	} else {
+		root.SetArgs(withCommand(normalise(args)))
+		err = root.ExecuteContext(ctx)
+	}
 	var exit exitCode
 	switch {
 	case err == nil:
@@ -158,15 +163,8 @@ func withCommand(args []string) []string {
 		return append([]string{"version"}, args[1:]...)
 	case strings.HasPrefix(args[0], "-"):
 		return append([]string{"run"}, args...)
-	case completes(args) && len(args) > 1 && strings.HasPrefix(args[1], "-"):
-		return append([]string{args[0], "run"}, args[1:]...)
 	}
 	return args
-}
-
-// completes reports whether a shell asks for completions.
-func completes(args []string) bool {
-	return len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd)
 }
 
 // usageError is an error in what the user wrote, as opposed to what became of it.
@@ -252,6 +250,9 @@ func (p *program) command(c *cobra.Command, defs []flagDef, run func(c *cobra.Co
 		if complete := completion(c.Name(), opt.flagDef); complete != nil {
 			_ = c.RegisterFlagCompletionFunc(opt.name, complete) // the flag exists
 		}
+	}
+	if c.ValidArgsFunction == nil && c.ValidArgs == nil && !strings.Contains(c.Use, "FILE") && !strings.Contains(c.Use, "BASE") {
+		c.ValidArgsFunction = cobra.NoFileCompletions
 	}
 	c.Flags().BoolP("help", "", false, helpFlag.usage)
 	c.DisableFlagsInUseLine = true

@@ -1,4 +1,4 @@
-// The small commands: list, schema, completion, version and worker. Each of the others has a file of its own.
+// The small commands: list, schema, version and worker. Each of the others has a file of its own.
 
 package cli
 
@@ -17,12 +17,8 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/exec"
 	"github.com/lockbench/lockbench/results/export"
-	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/report"
-	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/host"
-	"github.com/lockbench/lockbench/workloads/matrix"
-	"github.com/lockbench/lockbench/workloads/presets"
 )
 
 func (p *program) listCommand() *cobra.Command {
@@ -101,95 +97,6 @@ func (p *program) schemaCommand() *cobra.Command {
 		_, err = p.stdout.Write(text)
 		return err
 	})
-}
-
-var shells = []string{"bash", "zsh", "fish", "powershell"}
-
-func (p *program) completionCommand() *cobra.Command {
-	return p.command(&cobra.Command{
-		Use:       "completion SHELL",
-		Short:     "Print a completion script for bash, zsh, fish or powershell",
-		ValidArgs: shells,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usageErrorf("completion: for which shell? there are %s", strings.Join(shells, ", "))
-			}
-			return nil
-		},
-	}, nil, func(c *cobra.Command, _ *options, args []string) error {
-		root := c.Root()
-		switch args[0] {
-		case "bash":
-			return root.GenBashCompletionV2(p.stdout, true)
-		case "zsh":
-			return root.GenZshCompletion(p.stdout)
-		case "fish":
-			return root.GenFishCompletion(p.stdout, true)
-		case "powershell":
-			return root.GenPowerShellCompletionWithDesc(p.stdout)
-		}
-		return usageErrorf("completion: unknown shell %q%s; there are %s", args[0], suggest.DidYouMean("", args[0], shells), strings.Join(shells, ", "))
-	})
-}
-
-// oneOf completes a lone argument.
-func oneOf(names func() []string) cobra.CompletionFunc {
-	return func(_ *cobra.Command, before []string, _ string) (list []cobra.Completion, _ cobra.ShellCompDirective) {
-		if len(before) == 0 {
-			list = names()
-		}
-		return list, cobra.ShellCompDirectiveNoFileComp
-	}
-}
-
-// completion returns what completes the value of a command's flag; nil completes files.
-func completion(command string, f flagDef) cobra.CompletionFunc {
-	known := matrix.Names(f.name)
-	switch {
-	case f.name == "driver":
-		return completeDriver
-	case known != nil:
-		return listCompletion(known)
-	case f.name == "addr":
-		return listCompletion(ownServers)
-	case f.name == "workload": // a file will do as well
-		return cobra.FixedCompletions(presets.Names(), cobra.ShellCompDirectiveDefault)
-	case f.name == "format":
-		return listCompletion(formatsOf(command))
-	case f.name == "fail-on":
-		return listCompletion(metric.Names())
-	case f.name == "need":
-		return listCompletion(claimNames())
-	case f.axis && f.isSwitch():
-		return listCompletion([]string{spec.Off, spec.On})
-	case f.namesFile():
-		return nil
-	}
-	return cobra.NoFileCompletions
-}
-
-// completeDriver completes drivers, and behind an @ the topologies that a driver knows.
-func completeDriver(c *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	names := matrix.Names("driver")
-	if driver, _, named := matrix.CutTopology(word[strings.LastIndexByte(word, ',')+1:]); named && slices.Contains(names, driver) {
-		names = matrix.Topologies(driver)
-		for i := range names {
-			names[i] = driver + "@" + names[i]
-		}
-	}
-	return listCompletion(names)(c, args, word)
-}
-
-// listCompletion completes the last name of a comma list, since a shell compares whole words.
-func listCompletion[S ~string](names []S) cobra.CompletionFunc {
-	return func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		before := word[:strings.LastIndexByte(word, ',')+1]
-		var all []cobra.Completion
-		for _, name := range names {
-			all = append(all, before+string(name))
-		}
-		return all, cobra.ShellCompDirectiveNoFileComp
-	}
 }
 
 func (p *program) versionCommand() *cobra.Command {

@@ -3,10 +3,8 @@ package cli
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -68,18 +66,5 @@ func cmdRecords(ts *testscript.TestScript, _ bool, args []string) {
 		}
 		ts.Check(r.Validate())
 		ts.Check((&results.Appender{Path: file}).Append(r))
-	}
-}
-
-// TestCompareCompletes offers figures and flags.
-func TestCompareCompletes(t *testing.T) {
-	for args, want := range map[string]string{
-		"--fail-on ": "acquire.p999", "--fail-on violations>0,": "violations>0,locks/s",
-	} {
-		var out, errs strings.Builder
-		words := append([]string{"__complete", "compare"}, strings.Split(args, " ")...)
-		if code := run(words, nil, &out, &errs, environment(), nil); code != 0 || !slices.Contains(strings.Split(out.String(), "\n"), want) {
-			t.Errorf("compare %s: exit code %d, %.300s", args, code, &out)
-		}
 	}
 }
