@@ -19,7 +19,6 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/spec"
-	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
 const ms = time.Millisecond
@@ -469,7 +468,7 @@ func TestProgress(t *testing.T) {
 func TestRefusesBadPlans(t *testing.T) {
 	p := plan("memory", "mutex")
 	p.Clients = 0
-	var field *matrix.FieldError
+	var field *spec.FieldError
 	if _, err := (&Run{Plan: p, Service: open(t, plan("memory", "mutex"))}).Do(t.Context()); !errors.As(err, &field) {
 		t.Errorf("0 clients: %v", err)
 	}

@@ -138,9 +138,9 @@ func (e experiment) files() (names []string) {
 // runs. So may a file's value that is the default, or where a flag or a variable has changed what it depends on.
 func (e *experiment) checkRead() error {
 	o := e.options
-	for _, r := range matrix.Readers {
-		if opt := o.get(r.Setting); !e.readBy(r) && o.mustBeUsed(opt, r.Depends) {
-			return o.complain(opt, "%s", r.Why(e.shown))
+	for _, s := range spec.Settings {
+		if opt := o.get(s.Name); !e.readBy(s) && o.mustBeUsed(opt, s.Depends) {
+			return o.complain(opt, "%s", s.Unread)
 		}
 	}
 	if opt := o.get("topology"); !slices.Contains(o.namesTopology(), false) && o.mustBeUsed(opt, []string{"driver"}) {
@@ -150,9 +150,9 @@ func (e *experiment) checkRead() error {
 }
 
 // readBy reports whether some cell reads a setting.
-func (e *experiment) readBy(r matrix.Reader) bool {
+func (e *experiment) readBy(s spec.Setting) bool {
 	return slices.ContainsFunc(e.Cells, func(c matrix.Cell) bool {
-		return drivers.Unstarted(c.Plan.Driver) && r.NeedsDriver() || r.ReadBy(&c.Plan)
+		return drivers.Unstarted(c.Plan.Driver) && s.NeedsDriver() || s.ReadBy(&c.Plan)
 	})
 }
 
@@ -161,7 +161,8 @@ func (e *experiment) reads(setting string) bool {
 	if setting == "topology" {
 		return slices.Contains(e.options.namesTopology(), false)
 	}
-	return !slices.ContainsFunc(matrix.Readers, func(r matrix.Reader) bool { return r.Setting == setting && !e.readBy(r) })
+	s, _ := spec.Find(setting)
+	return e.readBy(s)
 }
 
 // namesTopology returns of each driver whether it names its topology.
@@ -171,20 +172,6 @@ func (o *options) namesTopology() (list []bool) {
 		list = append(list, named)
 	}
 	return list
-}
-
-// shown returns what a flag was given, as complaints show it; of -topology, what the drivers name counts too.
-func (e *experiment) shown(flag string) string {
-	if flag != "topology" || !slices.Contains(e.options.namesTopology(), true) {
-		return e.options.text(flag)
-	}
-	var names []string
-	for _, c := range e.Cells {
-		if name := cmp.Or(c.Plan.Topology, string(drivers.TopologySingle)); !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return strings.Join(names, ",")
 }
 
 // mustBeUsed reports whether an option that nothing reads is a mistake.
@@ -215,11 +202,11 @@ func (e *experiment) checkClasses() error {
 	}
 	for i, c := range w.Classes {
 		o := e.options.of(c)
-		for _, r := range matrix.Readers {
-			opt := o.get(r.Setting)
-			read := func(c matrix.Cell) bool { return r.Reads(&c.Plan, c.Plan.Classes[i].Load) }
-			if c.Find(r.Setting) != nil && !opt.same(opt.text) && !slices.ContainsFunc(e.Cells, read) {
-				return o.complain(opt, "%s", r.Why(o.text))
+		for _, s := range spec.Settings {
+			opt := o.get(s.Name)
+			read := func(c matrix.Cell) bool { return s.Reads(&c.Plan, &c.Plan.Classes[i].Load) }
+			if c.Find(s.Name) != nil && !opt.same(opt.text) && !slices.ContainsFunc(e.Cells, read) {
+				return o.complain(opt, "%s", s.Unread)
 			}
 		}
 	}
@@ -228,7 +215,7 @@ func (e *experiment) checkClasses() error {
 
 // explain turns an error about a cell into a usage error that shows what the user wrote, be it a flag or a variable.
 func (o *options) explain(err error) error {
-	field, ok := errors.AsType[*matrix.FieldError](err)
+	field, ok := errors.AsType[*spec.FieldError](err)
 	if !ok {
 		return usageErrorf("%w", err)
 	}

@@ -14,13 +14,12 @@ import (
 	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/spec"
-	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
 // flagDef is one row of the table. All values are kept as text until experimentOn reads them, so that a complaint can
 // show what was written.
 type flagDef struct {
-	name  string // without a dash; also the field in matrix.FieldError
+	name  string // without a dash; also the field in spec.FieldError
 	short string // one letter, or none
 	group string // heading in the help
 	value string // what stands for the value in the help; empty for a switch
@@ -75,7 +74,7 @@ var measuringFlags = func() (defs []flagDef) {
 		}
 		for _, s := range spec.Settings {
 			if s.Group == group {
-				defs = append(defs, flagDef{s.Name, "", s.Group, s.Value, matrix.Default(s), s.Axis, s.Usage})
+				defs = append(defs, flagDef{s.Name, "", s.Group, s.Type(), s.Default, s.Axis, s.Usage})
 			}
 		}
 	}
@@ -393,7 +392,7 @@ func flagError(err error, defs []flagDef) error {
 func meant(text string, names []string) string {
 	text = strings.ToLower(text)
 	for _, s := range spec.Settings {
-		if text != s.Zero && !slices.Contains(names, text) && slices.Contains(matrix.Choices(s.Name), text) {
+		if text != s.Zero && !slices.Contains(names, text) && slices.Contains(s.Choices, text) {
 			return " (did you mean -" + s.Name + " " + text + "?)"
 		}
 	}

@@ -19,7 +19,8 @@ func valueSchema(f flagDef) *jsonschema.Schema {
 	s := &jsonschema.Schema{Types: []string{"string"}, Description: strings.ReplaceAll(f.usage, "\n", " "), Minimum: jsonschema.Ptr(0.0)}
 	of := func(number, pattern string) { s.Types, s.Pattern = append(s.Types, number), "^"+pattern+"$" }
 	const period = `([0-9.]+(ns|us|µs|μs|ms|s|m|h))+`
-	choices := matrix.Choices(f.name)
+	setting, _ := spec.Find(f.name)
+	choices := setting.Choices
 	switch {
 	case f.isSwitch() && f.axis:
 		choices = []string{spec.Off, spec.On, "false", "true"}
@@ -51,7 +52,7 @@ func valueSchema(f flagDef) *jsonschema.Schema {
 		s.Maximum = s.Minimum // others need a unit
 	}
 	if f.name == "driver" { // YAML reads null as a value of its own
-		s.Types, s.Pattern = append(s.Types, "null"), `^[a-z0-9-]+(@(`+strings.Join(matrix.Choices("topology"), "|")+`))?$`
+		s.Types, s.Pattern = append(s.Types, "null"), `^[a-z0-9-]+(@(`+strings.Join(matrix.Names("topology"), "|")+`))?$`
 	}
 	if f.name == "wait" || f.name == "pipelining" { // a choice may have times of its own
 		s.Pattern, choices = `^(`+strings.Join(choices, "|")+`)(:.+)?$`, nil

@@ -177,7 +177,7 @@ func overNumbers(v *view.Run) (all []Chart) {
 			continue
 		}
 		rates.X.Ticks, rates.X.Log = ticks, ticks[0].At > 0 && ticks[len(ticks)-1].At >= 8*ticks[0].At
-		if strings.HasPrefix(s.Value, "TIME") {
+		if strings.HasPrefix(s.Type(), "TIME") {
 			rates.X.Label = duration
 		}
 		waits.X = rates.X

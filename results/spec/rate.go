@@ -4,7 +4,6 @@ package spec
 
 import (
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -27,108 +26,43 @@ const (
 	Poisson  = "poisson"  // independent of one another: exponential distances
 )
 
-// MaxRate is the highest rate, in arrivals a second: over this the harness alone has no time for it, so that it is a slip.
-const MaxRate = 10e6
-
-// MinRate is the lowest: one in a quarter of an hour.
-const MinRate = 0.001
-
-const maxRamp = 7 * 24 * time.Hour // the longest trial
-
-// The examples that errors show.
+// The bounds of a rate, in arrivals a second: over the highest the harness alone has no time for it, so that it is a slip; the
+// lowest is one in a quarter of an hour.
 const (
-	likeRates = "5000, 5k, 0.5 or 1k:50k:10s"
-	likeRate  = "5000, 5k or 0.5"
+	MaxRate = 10e6
+	MinRate = 0.001
 )
 
-// ParseRate reads a rate. The error says what is wrong and what would be right, without the flag's name.
-func ParseRate(text string) (Rate, error) {
-	if text == "" {
-		return Rate{}, errors.New("is empty: arrivals a second are written like " + likeRates)
-	}
+const rateForms = "must be arrivals a second such as 5000, 5k or 0.5 (0.001 to 10M), or rise in a time as in 1k:50k:10s"
+
+// ParseRate reads a rate. The error does not repeat the text.
+func ParseRate(text string) (r Rate, err error) {
 	parts := strings.Split(text, ":")
-	if len(parts) > 1 {
-		return parseRamp(parts)
+	switch r.from = parseNumber(parts[0]); len(parts) {
+	case 1:
+		r.to = r.from
+	case 3:
+		r.to = parseNumber(parts[1])
+		r.over, err = time.ParseDuration(parts[2])
 	}
-	perSecond, err := parseNumber(text)
-	if err != nil {
-		return Rate{}, err
+	ramp := r.from != r.to && time.Millisecond <= r.over && r.over <= 7*MaxTime
+	if err != nil || r.from == 0 || r.to == 0 || len(parts) == 3 && !ramp {
+		return Rate{}, errors.New(rateForms)
 	}
-	return Rate{from: perSecond, to: perSecond}, nil
+	return r, nil
 }
 
-func parseRamp(parts []string) (Rate, error) {
-	if len(parts) != 3 {
-		return Rate{}, fmt.Errorf("has %d parts: a rate that rises has three, from, to and the time that it takes, "+
-			"like 1k:50k:10s", len(parts))
+// parseNumber reads arrivals a second; 0 is none that are possible. The unit becomes an exponent, so that 0.57k is 570 and
+// not the float beside it.
+func parseNumber(text string) float64 {
+	perSecond, err := strconv.ParseFloat(strings.NewReplacer("k", "e3", "M", "e6").Replace(text), 64)
+	if err != nil || !(MinRate <= perSecond && perSecond <= MaxRate) {
+		return 0
 	}
-	from, to, err := parseRange(parts[0], parts[1])
-	if err != nil {
-		return Rate{}, err
-	}
-	over, err := time.ParseDuration(parts[2])
-	switch {
-	case err != nil:
-		return Rate{}, fmt.Errorf("%q is no time: the last part is how long the rate rises, like 10s or 1m30s", parts[2])
-	case over < time.Millisecond || over > maxRamp:
-		return Rate{}, fmt.Errorf("the rate rises in %v: that takes from 1ms to %s", over, Brief(maxRamp))
-	}
-	return Rate{from: from, to: to, over: over}, nil
+	return perSecond
 }
-
-func parseRange(first, last string) (from, to float64, err error) {
-	if from, err = parseNumber(first); err != nil {
-		return 0, 0, err
-	}
-	if to, err = parseNumber(last); err != nil {
-		return 0, 0, err
-	}
-	if from == to {
-		return 0, 0, fmt.Errorf("goes from %s to the same rate: write just %s, or two different ones", first, first)
-	}
-	return from, to, nil
-}
-
-// parseNumber reads arrivals a second: decimal digits, perhaps with a fraction and with k or M at the end.
-func parseNumber(text string) (float64, error) {
-	number, exponent := text, ""
-	switch {
-	case strings.HasSuffix(text, "k"):
-		number, exponent = text[:len(text)-1], "e3"
-	case strings.HasSuffix(text, "M"):
-		number, exponent = text[:len(text)-1], "e6"
-	}
-	whole, fraction, dotted := strings.Cut(number, ".")
-	if !digits(whole) || dotted && !digits(fraction) {
-		if strings.HasSuffix(text, "/s") {
-			return 0, fmt.Errorf("%q is no number: rates are a second anyway, without /s: %s", text, likeRate)
-		}
-		return 0, fmt.Errorf("%q is no number of arrivals a second: they are written like %s", text, likeRate)
-	}
-	// The unit goes into the exponent, so that 0.57k is 570 and not the float beside it.
-	perSecond, err := strconv.ParseFloat(number+exponent, 64)
-	if err != nil || perSecond < MinRate || perSecond > MaxRate {
-		return 0, fmt.Errorf("%s arrivals a second are out of range: from %v to %s are possible",
-			text, MinRate, formatNumber(MaxRate))
-	}
-	return perSecond, nil
-}
-
-func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
 func formatNumber(perSecond float64) string { return strconv.FormatFloat(perSecond, 'f', -1, 64) }
-
-// Brief writes 1h0m0s as 1h, as a user would.
-func Brief(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
-}
 
 // String returns the canonical spelling, without k and M; empty for none.
 func (r Rate) String() string {
@@ -145,18 +79,26 @@ func (r Rate) String() string {
 
 func (r Rate) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-func (r *Rate) UnmarshalText(text []byte) (err error) {
-	*r = Rate{}
-	switch parts := strings.Split(string(text), ":"); {
-	case len(text) == 0:
-	case len(parts) == 4 && (parts[0] == "steps" || parts[0] == "ladder"):
-		r.from, r.to, err = parseRange(parts[1], parts[2])
-		r.written = string(text)
-	default:
-		*r, err = ParseRate(string(text))
+func (r *Rate) UnmarshalText(text []byte) error {
+	parts := strings.Split(string(text), ":")
+	if len(parts) != 4 || parts[0] != "steps" && parts[0] != "ladder" {
+		return unread(r.Set(string(text)), "rate "+rateForms)
 	}
-	return unread(err, "rate must be written like "+likeRates)
+	if *r = (Rate{from: parseNumber(parts[1]), to: parseNumber(parts[2]), written: string(text)}); r.from == 0 || r.to == 0 {
+		return errors.New("rate " + rateForms)
+	}
+	return nil
 }
+
+// Set reads a rate as it is typed, where 0 and the empty text are none.
+func (r *Rate) Set(text string) (err error) {
+	if *r = (Rate{}); text != "0" && text != "" {
+		*r, err = ParseRate(text)
+	}
+	return err
+}
+
+func (r *Rate) Type() string { return "RATE" }
 
 // IsZero reports whether there are no arrivals.
 func (r Rate) IsZero() bool { return r == Rate{} }
@@ -167,13 +109,15 @@ func (r Rate) Max() float64 { return max(r.from, r.to) }
 // Changes reports whether the rate is not the same all the time.
 func (r Rate) Changes() bool { return r.from != r.to }
 
-// Ramp returns how long the rate rises or falls evenly from the opening of the measured window on; 0 for the other forms.
+// Ramp returns how long the rate rises or falls evenly from the opening of the measured window on; 0 for the other
+// forms.
 func (r Rate) Ramp() time.Duration { return r.over }
 
 // First returns the rate before the measured window opens, and of a ramp until then, in arrivals a second.
 func (r Rate) First() float64 { return r.from }
 
-// At returns what a constant rate or a ramp has reached when the measured window has been open for that long, in arrivals a second.
+// At returns what a constant rate or a ramp has reached when the measured window has been open for that long, in arrivals a
+// second.
 func (r Rate) At(since time.Duration) float64 {
 	if since >= r.over {
 		return r.to

@@ -36,50 +36,14 @@ func TestParseRate(t *testing.T) {
 }
 
 func TestParseRateErrors(t *testing.T) {
-	for _, tt := range []struct{ text, wrong, right string }{
-		{"", "is empty", "5k"},
-		{"0", "out of range", "0.001"},
-		{"0.0009", "out of range", "0.001"},
-		{"10000001", "out of range", "10000000"},
-		{"99999999M", "out of range", "10000000"},
-		{"1" + strings.Repeat("0", 400), "out of range", "10000000"},
-		{"-5", "no number", "5k"},
-		{"+5", "no number", "5k"},
-		{" 5", "no number", "5k"},
-		{"5 ", "no number", "5k"},
-		{"5K", "no number", "5k"},
-		{"5kk", "no number", "5k"},
-		{"k", "no number", "5k"},
-		{".5", "no number", "0.5"},
-		{"5.", "no number", "0.5"},
-		{"1.5.5", "no number", "0.5"},
-		{"1e3", "no number", "5k"},
-		{"0x10", "no number", "5k"},
-		{"1_000", "no number", "5k"},
-		{"NaN", "no number", "5k"},
-		{"inf", "no number", "5k"},
-		{"100/s", "without /s", "5k"},
-		{"many", "no number", "5k"},
-		{"1k:50k", "2 parts", "1k:50k:10s"},
-		{"1k:50k:10s:5", "4 parts", "1k:50k:10s"},
-		{"1k::10s", `"" is no number`, "5k"},
-		{"1k:50k:10", `"10" is no time`, "10s"},
-		{"1k:50k:", `"" is no time`, "10s"},
-		{"1k:50k:-10s", "-10s", "from 1ms"},
-		{"1k:50k:1us", "1µs", "from 1ms"},
-		{"1k:50k:200h", "200h", "to 168h"},
-		{"1k:1000:10s", "the same rate", "write just 1k"},
-		{"stairs:1k:50k:10", "4 parts", "1k:50k:10s"},
-		{"Steps:1k:10s", `"Steps" is no number`, "5k"},
+	for _, text := range []string{
+		"", "0", "0.0009", "10000001", "99999999M", "1" + strings.Repeat("0", 400), "-5", " 5", "5 ", "5K", "5kk", "k", "1.5.5",
+		"0x10", "NaN", "inf", "100/s", "many", "1k:50k", "1k:50k:10s:5", "1k::10s", "1k:50k:10", "1k:50k:", "1k:50k:-10s",
+		"1k:50k:1us", "1k:50k:200h", "1k:1000:10s", "stairs:1k:50k:10", "Steps:1k:10s",
 	} {
-		r, err := spec.ParseRate(tt.text)
-		switch {
-		case err == nil:
-			t.Errorf("%q was read as %v", tt.text, r)
-		case !strings.Contains(err.Error(), tt.wrong) || !strings.Contains(err.Error(), tt.right):
-			t.Errorf("%.30q: %q, want it to say %q and %q", tt.text, err, tt.wrong, tt.right)
-		case r != spec.Rate{}:
-			t.Errorf("%q: a rate comes with the error: %v", tt.text, r)
+		r, err := spec.ParseRate(text)
+		if err == nil || r != (spec.Rate{}) || !strings.Contains(err.Error(), "5000, 5k or 0.5 (0.001 to 10M), or rise in a time as in 1k:50k:10s") {
+			t.Errorf("%.30q is %v, %v", text, r, err)
 		}
 	}
 }

@@ -47,11 +47,14 @@ func TestSettingsAreWhole(t *testing.T) {
 			t.Fatalf("%s changes the settings %q: want one", name, changed)
 		}
 		setting := Recorded[slices.IndexFunc(Recorded, func(s Setting) bool { return s.Name == changed[0] })]
+		if _, known := Find(setting.Name); !known {
+			return // it cannot be typed
+		}
 		for _, want := range []Plan{after, before} {
 			got := before
 			text := setting.Typed(&want, &want.Load)
 			if text == "" {
-				continue // it cannot be typed
+				continue
 			}
 			if err := setting.Set(&got, text); err != nil || setting.Text(&got, &got.Load) != setting.Text(&want, &want.Load) {
 				t.Errorf("%s: %q is read as %q, %v", name, text, setting.Text(&got, &got.Load), err)

@@ -1,4 +1,4 @@
-// Shares of a whole, 80% or 0.8, and what reading has in common.
+// Numbers, times and shares: how they are read, and written as people type them.
 
 package spec
 
@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Must returns v, and panics if err is not nil: it is for values that are written into a program.
@@ -27,6 +28,86 @@ func unread(err error, must string) error {
 	return errors.New(must)
 }
 
+func ifSet(set bool, text string) string {
+	if set {
+		return text
+	}
+	return ""
+}
+
+// ParseInt reads a whole number, which may be grouped (1_000) and carry k or M for thousands and millions (10k). The error
+// says what would be right, without the setting's name.
+func ParseInt(text string) (int, error) {
+	digits := strings.TrimRight(text, "kKM")
+	factor := map[string]int{"": 1, "k": 1_000, "K": 1_000, "M": 1_000_000}[text[len(digits):]]
+	n, err := strconv.ParseInt(digits, 0, strconv.IntSize)
+	switch {
+	case errors.Is(err, strconv.ErrRange) || err == nil && factor > 0 && int(n)*factor/factor != int(n):
+		return 0, errors.New("too large a number")
+	case err != nil || factor == 0:
+		return 0, errors.New("must be a whole number such as 64, 1_000 or 10k")
+	}
+	return int(n) * factor, nil
+}
+
+// FormatInt writes a number; 0 is the empty text.
+func FormatInt(n int) string { return ifSet(n != 0, strconv.Itoa(n)) }
+
+// ParseSeed reads a seed: any number of 64 bits.
+func ParseSeed(text string) (uint64, error) {
+	n, err := strconv.ParseUint(text, 0, 64)
+	return n, unread(err, "must be a number from 0 to 2^64-1")
+}
+
+// ParseSwitch reads true or false.
+func ParseSwitch(text string) (bool, error) {
+	if text != "true" && text != "false" {
+		return false, errors.New("must be true or false")
+	}
+	return text == "true", nil
+}
+
+// ParseTime reads a time as Go writes it. A number without a unit is refused: it means seconds to some and milliseconds to
+// others. The error says what would be right, without the setting's name.
+func ParseTime(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err == nil {
+		return d, nil
+	}
+	if _, numeric := strconv.ParseFloat(text, 64); numeric == nil {
+		return 0, fmt.Errorf("must have a unit, as in %ss or %sms", text, text)
+	}
+	return 0, errors.New("must be a time such as 250us, 1.5ms, 30s or 2m")
+}
+
+// Brief writes 1h0m0s as 1h, as a user would.
+func Brief(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+// FormatTime writes a time as it is typed, in ASCII and without parts that are 0: 100us, 1m. 0 is the empty text.
+func FormatTime(d time.Duration) string { return ifSet(d != 0, ascii(Brief(d))) }
+
+// FormatTimes writes times as they are typed; a fixed time of 0 is the empty text.
+func FormatTimes(t Times) string {
+	switch t.Kind {
+	case "":
+		return FormatTime(t.A)
+	case TimesFile:
+		return t.String() // with a name that is not ours
+	}
+	return ascii(t.String())
+}
+
+func ascii(time string) string { return strings.ReplaceAll(time, "µs", "us") }
+
 // minShare is the smallest share but for none at all. It is less than one in whatever a trial counts.
 const minShare = 1e-9
 
@@ -35,16 +116,13 @@ const minShare = 1e-9
 func ParseShare(text string) (float64, error) {
 	number, percent := strings.CutSuffix(strings.TrimSpace(text), "%")
 	number = strings.TrimSpace(number)
-	if strings.Trim(number, "0123456789.") != "" {
-		return 0, errors.New("must be a share such as 10% or 0.1")
-	}
 	written := number
 	if percent {
 		written += "e-2" // the conversion is exact, where a division by 100 would round once more
 	}
 	share, err := strconv.ParseFloat(written, 64)
 	switch {
-	case errors.Is(err, strconv.ErrSyntax):
+	case strings.Trim(number, "0123456789.") != "" || errors.Is(err, strconv.ErrSyntax):
 		return 0, errors.New("must be a share such as 10% or 0.1")
 	case !percent && share >= 1 && share <= 100:
 		return 0, fmt.Errorf("must have a percent sign: %s%%", number)
@@ -56,8 +134,8 @@ func ParseShare(text string) (float64, error) {
 	return share, nil
 }
 
-// FormatShare returns the canonical spelling of a share: 80%. ParseShare reads the same share from it again. It moves the digits, so
-// that nothing is rounded.
+// FormatShare returns the canonical spelling of a share: 80%. ParseShare reads the same share from it again. It moves the
+// digits, so that nothing is rounded.
 func FormatShare(share float64) string {
 	whole, rest, _ := strings.Cut(strconv.FormatFloat(share, 'f', -1, 64), ".")
 	rest += "00"

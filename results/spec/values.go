@@ -1,4 +1,4 @@
-// The kinds of settings: how the value of each is read and written as people type it.
+// The kinds of values: how each is read, and written as people type it.
 
 package spec
 
@@ -6,263 +6,157 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// value is a field of a plan. Set reads what was typed; its error completes a sentence, as in "must be on or off". String
-// returns the value as it is typed, and "" for the one that Clear sets.
-type value interface {
-	String() string
-	Set(text string) error
-	Clear()
-	copy(from value) // of the same setting
+// Value is a setting in a plan, as a flag has it (it is a pflag.Value): a pointer to the field, or a struct of pointers to the
+// fields of which it is made.
+type Value interface {
+	Set(text string) error // the error completes a sentence, as in "must be on or off"
+	String() string        // as it is typed; "" for what a plan has without it
+	Type() string          // what stands for the value in the help; "" for a switch
 }
 
-type field[T any] struct {
-	of     *T
-	parse  func(string) (T, error)
-	format func(T) string
-	zero   T
-}
-
-func (f field[T]) String() string { return f.format(*f.of) }
-func (f field[T]) Clear()         { *f.of = f.zero }
-func (f field[T]) copy(v value)   { *f.of = *v.(field[T]).of }
-
-func (f field[T]) Set(text string) error {
-	v, err := f.parse(text)
+func set[T any](v *T, text string, parse func(string) (T, error)) error {
+	got, err := parse(text)
 	if err == nil {
-		*f.of = v
+		*v = got
 	}
 	return err
 }
 
-// name is any text: others know which there are.
-func name(of *string) value {
-	return field[string]{of: of, parse: func(text string) (string, error) { return text, nil }, format: same}
+// name is any text.
+type name string
+
+func (v *name) Set(text string) error { *v = name(text); return nil }
+func (v *name) String() string        { return string(*v) }
+func (v *name) Type() string          { return "NAME" }
+
+// option is a name, of which the first has nothing in a plan: a single server, the default release.
+type option string
+
+func (v *option) Set(text string) error {
+	*v = option(ifSet(text != "default" && text != "single", text))
+	return nil
 }
+func (v *option) String() string { return string(*v) }
+func (v *option) Type() string   { return "NAME" }
 
-func same(text string) string { return text }
+type number int
 
-// number is any whole number: the engine knows which are possible.
-func number(of *int) value { return field[int]{of: of, parse: ParseInt, format: FormatInt} }
+func (v *number) Set(text string) error { return set((*int)(v), text, ParseInt) }
+func (v *number) String() string        { return FormatInt(int(*v)) }
+func (v *number) Type() string          { return "N" }
 
-// count returns a number of 64 bits.
-func count(of *int64) value {
-	return field[int64]{
-		of:     of,
-		parse:  func(text string) (int64, error) { n, err := ParseInt(text); return int64(n), err },
-		format: func(n int64) string { return FormatInt(int(n)) },
-	}
-}
+// fromOne is a number from 1, and 0 for the usual 1.
+type fromOne int
 
-// besides returns a number that is not shown if it is the usual one.
-func besides(of *int, usual int) value {
-	return field[int]{of: of, parse: ParseInt, format: func(n int) string { return ifSet(n != usual, FormatInt(n)) }}
-}
-
-// fromOne returns a number from 1, and 0 for the usual 1.
-func fromOne(of *int) value {
-	return field[int]{of: of, parse: parseFromOne, format: func(n int) string { return ifSet(n > 1, strconv.Itoa(n)) }}
-}
-
-func parseFromOne(text string) (int, error) {
+func (v *fromOne) Set(text string) error {
 	n, err := ParseInt(text)
-	switch {
-	case err == nil && n < 1:
+	if err == nil && n < 1 {
 		err = errors.New("must be 1 or more")
-	case n == 1:
-		n = 0
 	}
-	return n, err
+	*v = fromOne(n)
+	if n == 1 {
+		*v = 0
+	}
+	return err
 }
+func (v *fromOne) String() string { return ifSet(*v != 1, FormatInt(int(*v))) }
+func (v *fromOne) Type() string   { return "N" }
 
-// share is 10% or 0.1.
-func share(of *float64) value {
-	return field[float64]{of: of, parse: ParseShare, format: func(f float64) string { return ifSet(f != 0, FormatShare(f)) }}
+type ops int64
+
+func (v *ops) Set(text string) error {
+	n, err := ParseInt(text)
+	*v = ops(n)
+	return err
 }
+func (v *ops) String() string { return FormatInt(int(*v)) }
+func (v *ops) Type() string   { return "OPS" }
 
-// hertz returns how often a second.
-func hertz(of *float64) value {
-	return field[float64]{of: of, parse: parseHertz, format: func(f float64) string { return ifSet(f != 0, strconv.FormatFloat(f, 'f', -1, 64)) }}
-}
+type share float64
 
-func parseHertz(text string) (float64, error) {
+func (v *share) Set(text string) error { return set((*float64)(v), text, ParseShare) }
+func (v *share) String() string        { return ifSet(*v != 0, FormatShare(float64(*v))) }
+func (v *share) Type() string          { return "SHARE" }
+
+// hertz is how often a second.
+type hertz float64
+
+func (v *hertz) Set(text string) error {
 	f, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		return 0, errors.New("must be 0, or a number of requests a second")
-	}
-	return f, nil
-}
-
-// period returns a fixed time.
-func period(of *time.Duration) value {
-	return field[time.Duration]{of: of, parse: ParseTime, format: FormatTime}
-}
-
-// The times of a way of waiting that does not give its own.
-const (
-	DefaultPoll       = 10 * time.Millisecond
-	DefaultBackoffMin = time.Millisecond
-	DefaultBackoffMax = 100 * time.Millisecond
-)
-
-// way is a way of waiting, with times of its own if they are not the default: queue, poll:5ms, backoff:1ms:2s.
-type way struct {
-	name           *string
-	poll, min, max *time.Duration
-}
-
-func (v way) String() string {
-	poll, low, high := cmp.Or(*v.poll, DefaultPoll), cmp.Or(*v.min, DefaultBackoffMin), cmp.Or(*v.max, DefaultBackoffMax)
-	switch {
-	case *v.name == "poll" && poll != DefaultPoll:
-		return "poll:" + FormatTime(poll)
-	case *v.name == "backoff" && (low != DefaultBackoffMin || high != DefaultBackoffMax):
-		return "backoff:" + FormatTime(low) + ":" + FormatTime(high)
-	}
-	return *v.name
-}
-
-func (v way) Clear() { *v.name, *v.poll, *v.min, *v.max = "", 0, 0, 0 }
-
-func (v way) copy(from value) {
-	f := from.(way)
-	*v.name, *v.poll, *v.min, *v.max = *f.name, *f.poll, *f.min, *f.max
-}
-
-func (v way) Set(text string) error {
-	words := strings.Split(text, ":")
-	var times []time.Duration
-	for _, word := range words[1:] {
-		d, err := ParseTime(word)
-		switch {
-		case err != nil:
-			return err
-		case d < time.Microsecond || d > 24*time.Hour:
-			return errors.New("must have times from 1us to 24h")
-		}
-		times = append(times, d)
-	}
-	v.Clear()
-	switch *v.name = words[0]; {
-	case len(times) == 0:
-	case words[0] == "poll" && len(times) == 1:
-		*v.poll = times[0]
-	case words[0] == "backoff" && len(times) == 2 && times[0] <= times[1]:
-		*v.min, *v.max = times[0], times[1]
-	default:
-		return errors.New("must be a way of waiting, poll:TIME, or backoff:MIN:MAX with the shorter bound first")
+	if *v = hertz(f); err != nil {
+		return errors.New("must be 0, or a number of requests a second")
 	}
 	return nil
 }
+func (v *hertz) String() string { return ifSet(*v != 0, strconv.FormatFloat(float64(*v), 'f', -1, 64)) }
+func (v *hertz) Type() string   { return "HZ" }
 
-// mode is a way to share connections, and of auto for how long the library collects commands: off, auto:100us.
-type mode struct {
-	name  *string
-	delay *time.Duration
-}
+// period is a fixed time.
+type period time.Duration
 
-func (v mode) String() string {
-	if *v.delay != 0 { // without a name in records of before, of rueidis, whose default is auto
-		return "auto:" + FormatTime(*v.delay)
-	}
-	return *v.name
-}
+func (v *period) Set(text string) error { return set((*time.Duration)(v), text, ParseTime) }
+func (v *period) String() string        { return FormatTime(time.Duration(*v)) }
+func (v *period) Type() string          { return "TIME" }
 
-func (v mode) Clear() { *v.name, *v.delay = "", 0 }
-
-func (v mode) copy(from value) {
-	*v.name, *v.delay = *from.(mode).name, *from.(mode).delay
-}
-
-func (v mode) Set(text string) error {
-	name, after, collects := strings.Cut(text, ":")
-	var delay time.Duration
-	if collects {
-		var err error
-		if delay, err = ParseTime(after); err != nil {
-			return err
-		}
-		if name != "auto" || delay < 0 || delay > time.Second {
-			return errors.New("must be a name, or auto:TIME with a time from 0s to 1s")
-		}
-	}
-	v.Clear()
-	*v.name, *v.delay = name, delay
-	return nil
-}
-
-// The values of a switch that a list can have.
+// The values of a switch that takes a list.
 const (
 	Off = "off"
 	On  = "on"
 )
 
-// onOff returns a switch that a list can have.
-func onOff(of *bool) value {
-	return field[bool]{of: of, parse: parseOnOff, format: func(on bool) string { return ifSet(on, On) }}
-}
+// onOff is a switch that takes a list.
+type onOff bool
 
-// parseOnOff reads the spelling of other switches too.
-func parseOnOff(text string) (bool, error) {
-	switch text {
-	case On, "true":
-		return true, nil
-	case Off, "false":
-		return false, nil
+func (v *onOff) Set(text string) error {
+	if *v = text == On || text == "true"; *v || text == Off || text == "false" {
+		return nil
 	}
-	return false, errors.New("must be on, off, or both as in off,on")
+	return errors.New("must be on, off, or both as in off,on")
 }
+func (v *onOff) String() string { return ifSet(bool(*v), On) }
+func (v *onOff) Type() string   { return "" }
 
-// unlessFalse returns a switch that is on.
-func unlessFalse(of *bool) value {
-	return field[bool]{of: of, parse: ParseSwitch, format: func(on bool) string { return ifSet(!on, "false") }, zero: true}
-}
+// unlessFalse is a switch that is usually on.
+type unlessFalse bool
 
-// ParseSwitch reads true or false.
-func ParseSwitch(text string) (bool, error) {
-	switch text {
-	case "true":
-		return true, nil
-	case "false":
-		return false, nil
-	}
-	return false, errors.New("must be true or false")
-}
+func (v *unlessFalse) Set(text string) error { return set((*bool)(v), text, ParseSwitch) }
+func (v *unlessFalse) String() string        { return ifSet(!bool(*v), "false") }
+func (v *unlessFalse) Type() string          { return "" }
 
-func keys(of *Keys) value { return field[Keys]{of: of, parse: ParseKeys, format: Keys.String} }
+// swaps are of old records, most of which have 16.
+type swaps int
 
-func rate(of *Rate) value {
-	return field[Rate]{of: of, parse: ParseRate, format: func(r Rate) string { return typed(r.String()) }}
-}
+func (v *swaps) Set(text string) error { return set((*int)(v), text, ParseInt) }
+func (v *swaps) String() string        { return ifSet(*v != 16, FormatInt(int(*v))) }
+func (v *swaps) Type() string          { return "N" }
 
-// params are options of a library.
-func params(of *string) value { return field[string]{of: of, parse: parseParams, format: same} }
+// params are options of a library, NAME=VALUE+NAME=VALUE by name, so that a set has one spelling. A plus sign joins them:
+// commas separate the values of a list, and a semicolon would end the shell's command.
+type params string
 
-// parseParams reads NAME=VALUE+NAME=VALUE: a plus sign joins, because commas separate the values of a list and a semicolon
-// would end the shell's command. It returns them in alphabetical order, so that a set has one spelling.
-func parseParams(text string) (string, error) {
-	given := map[string]bool{}
-	var words []string
-	for word := range strings.SplitSeq(text, "+") {
-		name, value, ok := strings.Cut(word, "=")
-		switch {
-		case !ok || name == "" || value == "":
-			return "", errors.New("must be NAME=VALUE, or several of them joined by a plus sign")
-		case given[name]:
-			return "", fmt.Errorf("must not set %s twice", name)
-		}
-		given[name] = true
-		words = append(words, word)
-	}
+func (v *params) Set(text string) error {
+	words := strings.Split(text, "+")
 	slices.Sort(words)
-	return strings.Join(words, "+"), nil
+	for i, word := range words {
+		name, value, _ := strings.Cut(word, "=")
+		switch {
+		case name == "" || value == "":
+			return errors.New("must be NAME=VALUE, or several of them joined by a plus sign")
+		case i > 0 && strings.HasPrefix(words[i-1], name+"="):
+			return fmt.Errorf("must not set %s twice", name)
+		}
+	}
+	*v = params(strings.Join(words, "+"))
+	return nil
 }
+func (v *params) String() string { return string(*v) }
+func (v *params) Type() string   { return "NAME=VALUE" }
 
 // ParamMap returns the library's options by name.
 func (p *Plan) ParamMap() map[string]string {
@@ -277,85 +171,94 @@ func (p *Plan) ParamMap() map[string]string {
 	return all
 }
 
-// times are fixed, or drawn and then fixed is their mean.
-type times struct {
-	fixed *time.Duration
-	drawn *Times
+// The times of a way of waiting that does not give its own.
+const (
+	DefaultPoll       = 10 * time.Millisecond
+	DefaultBackoffMin = time.Millisecond
+	DefaultBackoffMax = 100 * time.Millisecond
+)
+
+// way is a way of waiting, with times of its own if they are not the default: queue, poll:5ms, backoff:1ms:2s.
+type way struct {
+	Name           *string
+	Poll, Min, Max *time.Duration
 }
 
-func (v times) String() string { return FormatTimes(timesOf(*v.fixed, *v.drawn)) }
-func (v times) Clear()         { *v.fixed, *v.drawn = 0, Times{} }
-func (v times) copy(from value) {
-	*v.fixed, *v.drawn = *from.(times).fixed, *from.(times).drawn
+func (v way) Set(text string) (err error) {
+	words := strings.Split(text, ":")
+	*v.Name, *v.Poll, *v.Min, *v.Max = words[0], 0, 0, 0
+	var times []*time.Duration
+	switch {
+	case words[0] == "poll" && len(words) == 2:
+		times = []*time.Duration{v.Poll}
+	case words[0] == "backoff" && len(words) == 3:
+		times = []*time.Duration{v.Min, v.Max}
+	}
+	wrong := len(words) != 1+len(times) && len(words) > 1
+	for i, d := range times {
+		if *d, err = ParseTime(words[1+i]); err != nil {
+			return err
+		}
+		wrong = wrong || *d < time.Microsecond || *d > MaxTime
+	}
+	if wrong || *v.Min > *v.Max {
+		return errors.New("must be a way of waiting, poll:TIME, or backoff:MIN:MAX with the shorter bound first; times are 1us to 24h")
+	}
+	return nil
+}
+
+func (v way) String() string {
+	poll, low, high := cmp.Or(*v.Poll, DefaultPoll), cmp.Or(*v.Min, DefaultBackoffMin), cmp.Or(*v.Max, DefaultBackoffMax)
+	switch {
+	case *v.Name == "poll" && poll != DefaultPoll:
+		return "poll:" + FormatTime(poll)
+	case *v.Name == "backoff" && (low != DefaultBackoffMin || high != DefaultBackoffMax):
+		return "backoff:" + FormatTime(low) + ":" + FormatTime(high)
+	}
+	return *v.Name
+}
+func (v way) Type() string { return "NAME" }
+
+// mode is a way to share connections, and of auto for how long the library collects commands: off, auto:100us.
+type mode struct {
+	Name  *string
+	Delay *time.Duration
+}
+
+func (v mode) Set(text string) (err error) {
+	name, after, collects := strings.Cut(text, ":")
+	*v.Name, *v.Delay = ifSet(name != "default", name), 0
+	if collects {
+		*v.Delay, err = ParseTime(after)
+	}
+	if err == nil && collects && (name != "auto" || *v.Delay < 0 || *v.Delay > time.Second) {
+		err = errors.New("must be a name, or auto:TIME with a time from 0s to 1s")
+	}
+	return err
+}
+
+func (v mode) String() string {
+	if *v.Delay != 0 { // without a name in records of before, of rueidis, whose default is auto
+		return "auto:" + FormatTime(*v.Delay)
+	}
+	return *v.Name
+}
+func (v mode) Type() string { return "MODE" }
+
+// times are fixed, or drawn and then fixed is their mean.
+type times struct {
+	Fixed *time.Duration
+	Drawn *Times
 }
 
 // Set does not read the file that a distribution names: its mean is unknown until then.
 func (v times) Set(text string) error {
 	t, err := ParseTimes(text)
-	if err != nil {
-		return err
+	*v.Fixed, _ = t.Moments()
+	if *v.Drawn = t; t.Kind == "" {
+		*v.Drawn = Times{}
 	}
-	*v.drawn = t
-	*v.fixed, _ = t.Moments()
-	if t.Kind == "" {
-		*v.drawn = Times{}
-	}
-	return nil
+	return err
 }
-
-// ParseInt reads a whole number, which may be grouped (1_000) and carry k or M for thousands and millions (10k). The error
-// says what would be right, without the setting's name.
-func ParseInt(text string) (int, error) {
-	digits, factor := strings.TrimRight(text, "kKM"), 1
-	switch text[len(digits):] {
-	case "k", "K":
-		factor = 1_000
-	case "M":
-		factor = 1_000_000
-	default:
-		digits = text // whose letters, if there are any, are no number
-	}
-	plain, ok := ungroup(digits)
-	n, err := strconv.Atoi(plain)
-	switch {
-	case errors.Is(err, strconv.ErrRange) || ok && err == nil && (n > math.MaxInt/factor || n < math.MinInt/factor):
-		return 0, errors.New("too large a number")
-	case err != nil || !ok:
-		return 0, errors.New("must be a whole number such as 64, 1_000 or 10k")
-	}
-	return n * factor, nil
-}
-
-// ParseSeed reads a seed: any number of 64 bits.
-func ParseSeed(text string) (uint64, error) {
-	plain, ok := ungroup(text)
-	n, err := strconv.ParseUint(plain, 0, 64)
-	if err != nil || !ok {
-		return 0, errors.New("must be a number from 0 to 2^64-1")
-	}
-	return n, nil
-}
-
-// ungroup takes the underscores out of 1_000; they may only stand between digits.
-func ungroup(text string) (plain string, ok bool) {
-	digit := func(i int) bool { return 0 <= i && i < len(text) && '0' <= text[i] && text[i] <= '9' }
-	for i := range len(text) {
-		if text[i] == '_' && !(digit(i-1) && digit(i+1)) {
-			return "", false
-		}
-	}
-	return strings.ReplaceAll(text, "_", ""), true
-}
-
-// ParseTime reads a time as Go writes it. A number without a unit is refused: it means seconds to some and milliseconds to
-// others. The error says what would be right, without the setting's name.
-func ParseTime(text string) (time.Duration, error) {
-	d, err := time.ParseDuration(text)
-	if err == nil {
-		return d, nil
-	}
-	if _, numeric := strconv.ParseFloat(text, 64); numeric == nil {
-		return 0, fmt.Errorf("must have a unit, as in %ss or %sms", text, text)
-	}
-	return 0, errors.New("must be a time such as 250us, 1.5ms, 30s or 2m")
-}
+func (v times) String() string { return FormatTimes(timesOf(*v.Fixed, *v.Drawn)) }
+func (v times) Type() string   { return "TIMES" }

@@ -16,7 +16,7 @@ func TestParseInt(t *testing.T) {
 			t.Errorf("%q is %d, %v; want %d", in, got, err, want)
 		}
 	}
-	for _, in := range []string{"", "k", "_1", "1_", "1__0", "1_k", "1.5k", "ten", "10m", "1 0", "9223372036854775807k", "99999999999999999999", "0x10", "-"} {
+	for _, in := range []string{"", "k", "_1", "1_", "1__0", "1_k", "1.5k", "ten", "10m", "1 0", "9223372036854775807k", "99999999999999999999", "-"} {
 		if got, err := ParseInt(in); err == nil {
 			t.Errorf("%q is taken for %d", in, got)
 		}

@@ -124,7 +124,7 @@ func written(s spec.Setting, typed string) string {
 	} else if f, err := spec.ParseShare(typed); err == nil {
 		v = format.Percent(f)
 	}
-	if s.Value == "HZ" {
+	if s.Type() == "HZ" {
 		v += "/s"
 	}
 	return s.Name + " " + v

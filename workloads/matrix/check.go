@@ -1,13 +1,13 @@
-// Package matrix has the rules of what goes together in a plan: which settings a plan reads, which exclude each other, and
-// which a design or its library cannot have. The engine refuses plans by them, and a program that measures a matrix skips
-// its cells.
+// Package matrix has the rules of what goes together in a plan: which settings exclude each other, and which a design or its
+// library cannot have. The engine refuses plans by them, and a program that measures a matrix skips its cells.
 package matrix
 
 import (
 	"cmp"
 	"fmt"
-	"math"
-	"strconv"
+	"runtime"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
@@ -15,92 +15,13 @@ import (
 	"github.com/lockbench/lockbench/results/spec"
 )
 
-// The bounds of a plan. They are generous: they catch a slip of the keyboard, not a large experiment.
+// Bounds of a plan that others know as well. All bounds are generous: they catch a slip of the keyboard, not a large
+// experiment.
 const (
-	MaxClients  = 1_000_000
-	MaxKeys     = 10_000_000
-	MaxConns    = 100_000
-	MaxReentry  = 1000
-	MaxClasses  = 100
-	MinProbe    = 0.01 // requests a second
-	MaxProbe    = 1000 // more would be a load of its own
-	MaxDuration = 7 * 24 * time.Hour
-
-	maxOps   = 1_000_000_000_000
-	maxTime  = 24 * time.Hour
-	minBurst = time.Millisecond
-	minTTL   = time.Millisecond // what Redis's PX can express
-	minIO    = time.Millisecond
+	MaxClients   = 1_000_000
+	MaxProcesses = 4096
+	MaxDuration  = 7 * 24 * time.Hour
 )
-
-// FieldError is a plan's field with a value that cannot be run. It names the flag, the value and what is allowed.
-type FieldError struct {
-	Field   string   // the flag's name without its dash, "clients"
-	Value   string   // as the flag would be written
-	Problem string   // "must be …"
-	Known   []string // the known names, if it is not among them
-	Class   string   // the class whose field it is; empty for the plan's own
-}
-
-func (e *FieldError) Error() string {
-	value := e.Value
-	if value == "" {
-		value = `""`
-	}
-	text := fmt.Sprintf("-%s %s: %s", e.Field, value, e.Problem)
-	if e.Class != "" {
-		text = "class " + e.Class + ": " + text
-	}
-	return text
-}
-
-func refuse(field, value, allowed string) error {
-	return &FieldError{Field: field, Value: value, Problem: "must be " + allowed}
-}
-
-// inClass returns err as one of the class of that name, if it has a name.
-func inClass(name string, err error) error {
-	if field, ok := err.(*FieldError); ok {
-		field.Class = name
-	}
-	return err
-}
-
-// Check returns a *FieldError for the first field of p that cannot be run, a *Misfit for settings that do not go together or
-// not with a design of those traits, and nil if p can run. It does not ask whether the driver knows the lock.
-func Check(p spec.Plan, t drivers.Traits) error {
-	switch {
-	case p.Driver == "":
-		return refuse("driver", "", "the name of a driver")
-	case p.Lock == "":
-		return refuse("lock", "", "the name of a lock design")
-	}
-	err := checkNames(p, "topology", "release", "durability")
-	if err == nil && p.Pipelining != "" {
-		err = checkName("pipelining", p.Pipelining, Choices("pipelining"))
-	}
-	if err != nil {
-		return err
-	}
-	if m := fit(&p, t); m != nil {
-		return m
-	}
-	return cmp.Or(
-		checkWait(p),
-		checkTopology(p),
-		checkClasses(p),
-		within("clients", p.Clients, 1, MaxClients),
-		checkProcesses(p),
-		within("keys", p.Keys, 1, MaxKeys),
-		within("reentry", cmp.Or(p.Reentry, 1), 1, MaxReentry),
-		checkLength(p),
-		within("warmup", p.Warmup, 0, maxTime),
-		checkProbe(p),
-		within("conns", p.Conns, 0, MaxConns),
-		within("io-timeout", p.IOTimeout, minIO, time.Hour),
-		checkName("server", p.Server, []string{Private, Embedded, External, InProcess}),
-	)
-}
 
 // The kinds of servers, as plans name them.
 const (
@@ -110,156 +31,227 @@ const (
 	InProcess = "in-process" // none: the driver needs no server
 )
 
-// checkWait looks at the way of waiting and at what only it reads.
-func checkWait(p spec.Plan) error {
-	err := checkName("wait", p.Wait, Choices("wait")[1:]) // without Auto
-	switch {
-	case err != nil:
-		return err
-	case p.Wait == wait.Queue:
-		return checkName("handover", p.Handover, Choices("handover"))
+// Auto is the way of waiting that leaves the choice to the design.
+const Auto = "auto"
+
+// Misfit is an error about settings that make no sense together. In a matrix it is a reason to leave a cell out.
+type Misfit struct {
+	What string // the part of the cell that does not fit: "memory mutex -wait block"
+	Why  string
+}
+
+func (m *Misfit) Error() string {
+	if strings.HasPrefix(m.Why, m.What+": ") {
+		return m.Why
+	}
+	return m.What + ": " + m.Why
+}
+
+// misfit returns a Misfit about the driver of p and other settings of it, for the load of a class.
+func misfit(p *spec.Plan, c spec.Class, names, why string) *Misfit {
+	what := []string{p.Driver}
+	for _, name := range strings.Fields(names) {
+		s, _ := spec.Find(name)
+		switch text := s.Typed(p, &c.Load); {
+		case name == "lock" && c.Name != "":
+			what = append(what, text+" class "+c.Name)
+		case name == "lock":
+			what = append(what, text)
+		case text == spec.On:
+			what = append(what, "-"+name)
+		default:
+			what = append(what, "-"+name+" "+text)
+		}
+	}
+	return &Misfit{strings.Join(what, " "), why}
+}
+
+// rule refuses plans in which settings of those names do not go together.
+type rule struct {
+	broken bool
+	names  string // of those settings; the driver goes without saying
+	why    string
+}
+
+// firstBroken returns the Misfit of the first broken rule, and nil if there is none.
+func firstBroken(p *spec.Plan, c spec.Class, rules []rule) *Misfit {
+	for _, r := range rules {
+		if r.broken {
+			return misfit(p, c, r.names, r.why)
+		}
 	}
 	return nil
 }
 
-// checkNames checks settings that may have no value.
-func checkNames(p spec.Plan, settings ...string) error {
-	for _, name := range settings {
-		s, _ := spec.Find(name)
-		if text := s.Text(&p, &p.Load); text != "" {
-			if err := checkName(name, text, Choices(name)); err != nil {
+// Check returns a *spec.FieldError for the first setting of p whose value cannot be run, a *Misfit for settings that do not go
+// together or not with a design of those traits, and nil if p can run. It does not ask whether the driver knows the lock.
+func Check(p spec.Plan, t drivers.Traits) error {
+	if err := checkValues(&p); err != nil {
+		return err
+	}
+	if m := unfit(&p, t); m != nil {
+		return m
+	}
+	return nil
+}
+
+// checkValues checks each setting that p reads, and its classes.
+func checkValues(p *spec.Plan) error {
+	names, clients := map[string]bool{}, 0
+	for _, g := range p.Groups() {
+		for _, s := range spec.Settings {
+			endless := s.Name == "duration" && p.Duration == 0 && p.Ops > 0
+			if endless || !s.Reads(p, &g.Load) {
+				continue
+			}
+			err := s.Check(p, &g.Load)
+			if field, ok := err.(*spec.FieldError); ok && s.Class {
+				field.Class = g.Name
+			}
+			if err != nil {
 				return err
 			}
 		}
+		names[g.Name], clients = true, clients+g.Clients
+	}
+	if m := firstBroken(p, spec.Class{Load: p.Load}, []rule{
+		{!slices.Contains([]string{Private, Embedded, External, InProcess}, p.Server), "lock", "a plan needs a kind of server"},
+		{len(names) < len(p.Groups()) || len(p.Classes) > 0 && names[""], "lock", "each class needs a name of its own"},
+		{clients != p.Clients || clients > MaxClients, "clients", fmt.Sprintf("the classes have %d together, of at most %d", clients, MaxClients)},
+	}); m != nil {
+		return m
 	}
 	return nil
 }
 
-// checkTopology looks at what the topology of p reads; the rest is zero.
-func checkTopology(p spec.Plan) error {
-	if err := cmp.Or(
-		within("nodes", p.Nodes, 0, drivers.MaxNodes),
-		within("replicas", p.Replicas, 0, drivers.MaxNodes),
-		within("acks", p.Acks, 0, drivers.MaxNodes),
-	); err != nil {
-		return err
+// unfit returns what of p does not go together, and nil if all does.
+func unfit(p *spec.Plan, t drivers.Traits) *Misfit {
+	d, err := drivers.Lookup(p.Driver)
+	known := err == nil // nothing is known of a driver that is not registered
+	var releases []drivers.Release
+	if known {
+		design, _ := drivers.FindDesign(d, p.Lock)
+		releases = design.Releases
 	}
-	switch drivers.Topology(p.Topology) {
-	case drivers.TopologyReplicated:
-		return cmp.Or(
-			upTo("acks", p.Acks, "replicas", cmp.Or(p.Replicas, drivers.MaxNodes)),
-			within("node-timeout", p.NodeTimeout, time.Microsecond, maxTime),
-		)
-	case drivers.TopologyRedlock:
-		return within("node-timeout", p.NodeTimeout, time.Microsecond, maxTime)
+	const inside = "it runs in-process and has no connections"
+	library, remote := Library(p.Driver), Addressed(p.Driver)
+	local, batched, swaps := known && !remote, Batched(p), p.Handover == wait.HandoverSwap
+	kind, _ := wait.Find(p.Wait)
+	topology := drivers.Topology(p.Topology)
+	m := firstBroken(p, spec.Class{Load: p.Load}, []rule{
+		{p.Driver == "" || p.Lock == "", "lock", "a plan needs a driver and a lock"},
+		{p.Wait == "" || p.Wait == Auto, "lock wait", "the way of waiting is not chosen yet"},
+		{kind.Native && !t.Waits, "lock wait", "its sessions have no way of waiting of their own"},
+		{kind.Wakes && !t.Wakes, "lock wait", "its releases wake nobody"},
+		{kind.Blocks && topology != "", "lock wait topology", "a client can sleep on a single server only"},
+		{kind.Blocks && !t.Blocks, "lock wait", "its releases wake nobody who sleeps on the server"},
+		{kind.Blocks && p.Release != "" && p.Release != string(drivers.ReleaseLua),
+			"lock wait release", "the release that wakes a sleeper is a script"},
+		{swaps && topology == drivers.TopologyRedlock,
+			"lock wait handover topology", "several servers cannot hand a lock over in one step"},
+		{p.Renew && !t.Renews && t.Session, "lock renew", "it is kept alive by its session"},
+		{p.Renew && !t.Renews, "lock renew", "its leases cannot be renewed"},
+		{p.Reentry > 1 && !t.Reentrant, "lock reentry", "its holder cannot enter it again"},
+		{p.Processes > 1 && t.Exclusive && !remote, "lock processes", "it excludes the clients of one process only"},
+		{p.Lockers > 1 && p.Processes > 1, "lockers processes", "processes are what lockers imitate"},
+		{p.Lockers > 1 && !kind.Local && !library.Outside && !(kind.Native && library.Locks),
+			"lock wait lockers", "clients that wait like this share nothing, whatever their process"},
+		{p.Lockers > max(p.Clients, 1), "lock lockers clients", "each locker needs a client"},
+
+		{topology == drivers.TopologyReplicated && p.Replicas > 0 && p.Acks > p.Replicas,
+			"acks replicas", "there are not as many to acknowledge"},
+		{p.Server == Embedded && topology != "" && topology != drivers.TopologyRedlock,
+			"topology", "the embedded server cannot be part of one; -addr private can"},
+		{p.Server == Private && topology == drivers.TopologyEnsemble && p.Nodes != 1 && p.Nodes != ensembleNodes,
+			"topology nodes", fmt.Sprintf("lockbench starts ensembles of 1 or %d", ensembleNodes)},
+
+		{known && p.Release != "" && !slices.Contains(releases, drivers.Release(p.Release)),
+			"lock release", "this design has one release of its own"},
+		{local && p.Conns > 0, "conns", inside},
+		{local && p.Pipelining != "" && !batched, "pipelining", inside},
+		{p.Conns > 0 && library.Pinned(p.Lock), "lock conns", "each client needs a connection of its own"},
+		{known && p.Pipelining != "" && !slices.Contains(library.Pipelining, drivers.Pipelining(p.Pipelining)),
+			"pipelining", "its library leaves no choice"},
+		{batched && (kind.Blocks || kind.Native), "lock pipelining wait",
+			"a client in a batch has no goroutine that could wait like this; all others go with it"},
+		{batched && topology != "", "lock pipelining topology", "a batch goes to a single server"},
+	})
+	for _, c := range p.Groups() {
+		rate, immortal := !c.Rate.IsZero(), !t.Expires && !t.Session
+		comes := "burst"
+		if rate {
+			comes = "rate"
+		}
+		m = cmp.Or(m, firstBroken(p, c, []rule{
+			{rate && c.Burst > 0, "lock rate burst", "clients come at a rate or in bursts, not both"},
+			{c.BurstRate() > spec.MaxRate, "lock burst clients",
+				fmt.Sprintf("more than %d arrivals a second: give a longer -burst, or fewer -clients", int(spec.MaxRate))},
+			{c.Open() && c.Think > 0, "lock " + comes + " think",
+				"in an open loop arrivals come when they are due, and nobody thinks in between"},
+			{c.Crash > 0 && library.Shared(p.Conns), "lock crash",
+				"its clients hold their locks together, and none can die alone"},
+			{c.Crash > 0 && immortal && c.Timeout == 0 && p.Duration == 0, "lock crash",
+				"its locks outlive their holders, and -n operations would never end: give -duration or -timeout too"},
+			{p.Keys < c.KeyDist.Needs(c.Clients), "lock key-dist",
+				fmt.Sprintf("it needs %d keys at least", c.KeyDist.Needs(c.Clients))},
+			{p.Processes > max(c.Clients, 1), "lock processes clients", "each process needs a client"},
+		}))
+	}
+	return m
+}
+
+// CheckSession returns a *Misfit if a class of p asks of a session what it does not offer, although its design does.
+func CheckSession(p *spec.Plan, c spec.Class, t drivers.Traits, s drivers.Session) error {
+	_, renews := drivers.As[drivers.Renewer](s)
+	_, passes := drivers.As[drivers.Passer](s)
+	_, dies := drivers.As[drivers.Crasher](s)
+	if m := firstBroken(p, c, []rule{
+		{p.Renew && !renews, "lock renew", "its sessions cannot renew, although the design says so"},
+		{p.Handover == wait.HandoverSwap && !passes, "lock wait handover",
+			"its sessions cannot pass a lock on; -handover release works with it"},
+		{c.Crash > 0 && t.Session && !dies, "lock crash",
+			"its sessions keep their locks as long as lockbench lives, and cannot die alone"},
+	}); m != nil {
+		return m
 	}
 	return nil
 }
 
-// MaxProcesses is how many processes a plan may have.
-const MaxProcesses = 4096
+// Unbatched is the error of a service that cannot send the requests of p in batches, for that reason.
+func Unbatched(p *spec.Plan, why error) error {
+	return misfit(p, spec.Class{}, "lock pipelining", why.Error())
+}
 
-// checkProcesses wants at least one client of each class in a process, and one in a locker; 0 are one.
-func checkProcesses(p spec.Plan) error {
-	if err := cmp.Or(
-		upTo("lockers", cmp.Or(p.Lockers, 1), "clients", max(p.Clients, 1)), within("processes", p.Processes, 0, MaxProcesses),
-	); err != nil || p.Processes <= 1 {
-		return err
-	}
-	for _, g := range p.Groups() {
-		if err := upTo("processes", p.Processes, "clients", g.Clients); err != nil {
-			return inClass(g.Name, err)
+// Batched reports whether clients are carried in batches instead of by goroutines.
+func Batched(p *spec.Plan) bool { return p.Pipelining == string(drivers.PipeliningBatch) }
+
+// Batches returns how many goroutines carry the clients of p, each with a connection of its own: two for each processor, so that
+// one has work while another waits for answers (1.06 to 1.2 times the locks/s of one for each, with 512 clients), unless
+// -conns says otherwise.
+func Batches(p *spec.Plan) int { return cmp.Or(p.Conns, 2*runtime.GOMAXPROCS(0)) }
+
+// LocalLine reports whether clients of one process wait for each other within it, before the server hears of them.
+func LocalLine(p *spec.Plan) bool {
+	kind, _ := wait.Find(p.Wait)
+	return kind.Local || kind.Native && Library(p.Driver).Queues
+}
+
+// Waits returns the ways of waiting that go with a design, that of -wait auto first.
+func Waits(driver string, d drivers.Design) []string {
+	names := []string{automatic(d.Traits)}
+	for _, k := range wait.Kinds() {
+		p := spec.Plan{Driver: driver, Lock: d.Name, Wait: k.Name, Keys: 1}
+		if k.Name != names[0] && unfit(&p, d.Traits) == nil {
+			names = append(names, k.Name)
 		}
 	}
-	return nil
+	return names
 }
 
-// checkLength wants an end: a duration, a number of operations, or both.
-func checkLength(p spec.Plan) error {
-	shortest := time.Nanosecond
-	if p.Ops > 0 {
-		shortest = 0
+// automatic returns the way of waiting that -wait auto chooses.
+func automatic(t drivers.Traits) string {
+	if t.Waits {
+		return wait.Native
 	}
-	return cmp.Or(within("n", p.Ops, 0, maxOps), within("duration", p.Duration, shortest, MaxDuration))
-}
-
-func checkProbe(p spec.Plan) error {
-	if p.Probe == 0 {
-		return nil
-	}
-	return within("probe", p.Probe, MinProbe, MaxProbe)
-}
-
-// checkClasses checks what the clients of each class do. Together they are the plan's clients.
-func checkClasses(p spec.Plan) error {
-	if len(p.Classes) > MaxClasses {
-		return fmt.Errorf("%d classes of clients: there may be %d", len(p.Classes), MaxClasses)
-	}
-	sum, names := 0, map[string]bool{"": true}
-	for i, c := range p.Classes {
-		if names[c.Name] {
-			return fmt.Errorf("class %d of %d, %q: needs a name of its own", i+1, len(p.Classes), c.Name)
-		}
-		names[c.Name] = true
-		sum += c.Clients
-	}
-	for _, g := range p.Groups() {
-		if err := checkLoad(g.Load); err != nil {
-			return inClass(g.Name, err)
-		}
-	}
-	if len(p.Classes) > 0 && sum != p.Clients {
-		return refuse("clients", strconv.Itoa(p.Clients), fmt.Sprintf("the sum of the classes' clients, which is %d", sum))
-	}
-	return nil
-}
-
-func checkLoad(l spec.Load) error {
-	return cmp.Or(
-		within("clients", l.Clients, 1, MaxClients),
-		within("hold", l.Hold, 0, maxTime),
-		within("think", l.Think, 0, maxTime),
-		within("ttl", l.TTL, minTTL, maxTime),
-		within("timeout", l.Timeout, 0, maxTime),
-		within("try-only", l.TryOnly, 0, 1),
-		within("crash", l.Crash, 0, 1),
-		within("max-queue", l.MaxQueue, 0, math.MaxInt),
-		checkArrivals(l),
-	)
-}
-
-// checkArrivals checks what makes an open loop.
-func checkArrivals(l spec.Load) error {
-	switch {
-	case !l.Rate.IsZero():
-		return checkName("arrival", l.Arrival, Choices("arrival"))
-	case l.Burst == 0:
-		return nil
-	case l.BurstRate() > spec.MaxRate && l.Burst >= minBurst:
-		return refuse("burst", l.Burst.String(), fmt.Sprintf("longer, or -clients fewer: %d at a time are more than %d arrivals a second",
-			l.Clients, int(spec.MaxRate)))
-	}
-	return within("burst", l.Burst, minBurst, maxTime)
-}
-
-// within wants a value between two others, which a NaN is not.
-func within[T int | int64 | float64 | time.Duration](field string, v, low, high T) error {
-	if low <= v && v <= high {
-		return nil
-	}
-	text := func(v T) string {
-		if d, ok := any(v).(time.Duration); ok {
-			return spec.Brief(d)
-		}
-		return fmt.Sprintf("%v", v)
-	}
-	return refuse(field, text(v), text(low)+" to "+text(high))
-}
-
-// upTo wants a number from 1 to that of another setting.
-func upTo(field string, n int, other string, high int) error {
-	if 1 <= n && n <= high {
-		return nil
-	}
-	return refuse(field, strconv.Itoa(n), fmt.Sprintf("1 to -%s, which is %d", other, high))
+	return wait.Backoff
 }

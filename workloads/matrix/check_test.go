@@ -35,9 +35,7 @@ func TestCheck(t *testing.T) {
 		field  string
 		want   string
 	}{
-		{func(p *spec.Plan) { p.Driver = "" }, "driver", `-driver "": must be the name of a driver`},
-		{func(p *spec.Plan) { p.Lock = "" }, "lock", `-lock "": must be the name of a lock design`},
-		{func(p *spec.Plan) { p.Wait = "nap" }, "wait", `-wait nap: unknown wait "nap"; there are none, poll, backoff, pubsub, queue, block, native`},
+		{func(p *spec.Plan) { p.Wait = "nap" }, "wait", `-wait nap: unknown wait "nap"; there are auto, none, poll, backoff, pubsub, queue, block, native`},
 		{func(p *spec.Plan) { p.Clients = 0 }, "clients", "-clients 0: must be 1 to 1000000"},
 		{func(p *spec.Plan) { p.Clients = MaxClients + 1 }, "clients", "-clients 1000001: must be 1 to 1000000"},
 		{func(p *spec.Plan) { p.Keys = -1 }, "keys", "-keys -1: must be 1 to 10000000"},
@@ -45,23 +43,20 @@ func TestCheck(t *testing.T) {
 		{func(p *spec.Plan) { p.Reentry = -1 }, "reentry", "-reentry -1: must be 1 to 1000"},
 		{func(p *spec.Plan) { p.Reentry = 1001 }, "reentry", "-reentry 1001: must be 1 to 1000"},
 		{func(p *spec.Plan) { p.Think = 25 * time.Hour }, "think", "-think 25h: must be 0s to 24h"},
-		{func(p *spec.Plan) { p.TTL = 999 * time.Microsecond }, "ttl", "-ttl 999µs: must be 1ms to 24h"},
+		{func(p *spec.Plan) { p.TTL = 999 * time.Microsecond }, "ttl", "-ttl 999us: must be 1ms to 24h"},
 		{func(p *spec.Plan) { p.Timeout = -time.Second }, "timeout", "-timeout -1s: must be 0s to 24h"},
-		{func(p *spec.Plan) { p.Wait = "queue" }, "handover", `-handover "": unknown handover ""; there are release, swap`},
-		{func(p *spec.Plan) { p.Wait, p.Lockers = "pubsub", 2 }, "lockers", "-lockers 2: must be 1 to -clients, which is 1"},
-		{func(p *spec.Plan) { p.Lockers = -1 }, "lockers", "-lockers -1: must be 1 to -clients, which is 1"},
+		{func(p *spec.Plan) { p.Lockers = -1 }, "lockers", "-lockers -1: must be 1 to 1000000"},
 		{func(p *spec.Plan) { p.Duration = 0 }, "duration", "-duration 0s: must be 1ns to 168h"},
 		{func(p *spec.Plan) { p.Warmup = -1 }, "warmup", "-warmup -1ns: must be 0s to 24h"},
 		{func(p *spec.Plan) { p.Conns = -1 }, "conns", "-conns -1: must be 0 to 100000"},
 		{func(p *spec.Plan) { p.Pipelining = "on" }, "pipelining", `-pipelining on: unknown pipelining "on"; there are default, auto, off, batch`},
 		{func(p *spec.Plan) { p.IOTimeout = 0 }, "io-timeout", "-io-timeout 0s: must be 1ms to 1h"},
-		{func(p *spec.Plan) { p.Durability = "strikt" }, "durability", `-durability strikt: unknown durability "strikt"; there are relaxed, strict`},
-		{func(p *spec.Plan) { p.Server = "" }, "server", `-server "": unknown server ""; there are private, embedded, external, in-process`},
+		{func(p *spec.Plan) { p.Server, p.Durability = Private, "strikt" }, "durability", `-durability strikt: unknown durability "strikt"; there are relaxed, strict`},
 	} {
 		p := sound()
 		test.change(&p)
 		err := Check(p, able)
-		var field *FieldError
+		var field *spec.FieldError
 		if !errors.As(err, &field) || field.Field != test.field || err.Error() != test.want {
 			t.Errorf("got  %v\nwant %s", err, test.want)
 		}
@@ -84,12 +79,12 @@ func TestCheckLoads(t *testing.T) {
 		want   string
 	}{
 		{func(p *spec.Plan) { p.Classes[1].Hold = -1 }, "class batch: -hold -1ns: must be 0s to 24h"},
-		{func(p *spec.Plan) { p.Classes[1].Name = "" }, `class 2 of 2, "": needs a name of its own`},
-		{func(p *spec.Plan) { p.Classes[1].Name = "online" }, `class 2 of 2, "online": needs a name of its own`},
-		{func(p *spec.Plan) { p.Clients = 9 }, "-clients 9: must be the sum of the classes' clients, which is 2"},
+		{func(p *spec.Plan) { p.Classes[1].Name = "" }, `memory mutex: each class needs a name of its own`},
+		{func(p *spec.Plan) { p.Classes[1].Name = "online" }, `memory mutex: each class needs a name of its own`},
+		{func(p *spec.Plan) { p.Clients = 9 }, "memory -clients 9: the classes have 2 together"},
 		{func(p *spec.Plan) { p.Classes[0].Clients = 0 }, "class online: -clients 0: must be 1 to 1000000"},
-		{func(p *spec.Plan) { p.Classes[0].TryOnly = 1.1 }, "class online: -try-only 1.1: must be 0 to 1"},
-		{func(p *spec.Plan) { p.Classes[0].MaxQueue = -1 }, "class online: -max-queue -1: must be 0 to "},
+		{func(p *spec.Plan) { p.Classes[0].TryOnly = 1.1 }, "class online: -try-only 110%: must be 0% to 100%"},
+		{func(p *spec.Plan) { p.Classes[0].MaxQueue, p.Classes[0].Burst = -1, ms }, "class online: -max-queue -1: must be 0 or more"},
 		{func(p *spec.Plan) { p.Classes[0].Burst = -1 }, "class online: -burst -1ns: must be 1ms to 24h"},
 		{func(p *spec.Plan) { p.Classes[0].Burst = 1 }, "class online: -burst 1ns: must be 1ms to 24h"},
 		{func(p *spec.Plan) { p.Classes[0].Burst, p.Classes[0].Rate = ms, spec.Must(spec.ParseRate("5")) }, "memory mutex class online -rate 5 -burst 1ms: clients come at a rate or in bursts, not both"},
@@ -98,6 +93,11 @@ func TestCheckLoads(t *testing.T) {
 		{func(p *spec.Plan) { p.Ops, p.Duration = 0, 0 }, "-duration 0s: must be 1ns to 168h"},
 		{func(p *spec.Plan) { p.Ops, p.Duration = 1, 0 }, ""},
 		{func(p *spec.Plan) { p.Topology, p.Nodes, p.NodeTimeout = "redlock", 64, ms }, ""},
+		{func(p *spec.Plan) { p.Driver = "" }, " mutex: a plan needs a driver and a lock"},
+		{func(p *spec.Plan) { p.Server = "" }, "memory mutex: a plan needs a kind of server"},
+		{func(p *spec.Plan) { p.Wait, p.Lockers = "pubsub", 3 }, "memory mutex -lockers 3 -clients 2: each locker needs a client"},
+		{func(p *spec.Plan) { p.Topology, p.Acks, p.Replicas, p.NodeTimeout = "replicated", 3, 2, ms },
+			"memory -acks 3 -replicas 2: there are not as many to acknowledge"},
 		{func(p *spec.Plan) { p.Topology, p.Nodes, p.NodeTimeout = "redlock", 65, ms }, "-nodes 65: must be 0 to 64"},
 		{func(p *spec.Plan) { p.Probe = -1 }, "-probe -1: must be 0.01 to 1000"},
 	} {
@@ -112,7 +112,7 @@ func TestCheckLoads(t *testing.T) {
 		case test.want != "" && (err == nil || !strings.HasPrefix(err.Error(), test.want)):
 			t.Errorf("got  %v\nwant %s", err, test.want)
 		}
-		if field, ok := errors.AsType[*FieldError](err); ok && strings.HasPrefix(test.want, "class ") && field.Class == "" {
+		if field, ok := errors.AsType[*spec.FieldError](err); ok && strings.HasPrefix(test.want, "class ") && field.Class == "" {
 			t.Errorf("%v has no class", err)
 		}
 	}
@@ -139,7 +139,7 @@ func TestCheckProbe(t *testing.T) {
 	for rate, ok := range map[float64]bool{0: true, 0.01: true, 10: true, 1000: true, -1: false, 1e-12: false, 1001: false, zero / zero: false} {
 		p := sound()
 		p.Probe = rate
-		var field *FieldError
+		var field *spec.FieldError
 		if err := Check(p, able); (err == nil) != ok || err != nil && (!errors.As(err, &field) || field.Field != "probe") {
 			t.Errorf("%v a second: %v", rate, err)
 		}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
@@ -50,24 +49,19 @@ type Axis struct {
 }
 
 // Expand returns base with every combination of values, the first axis turning slowest. A driver that names its topology
-// (CutTopology) has that one, whatever values the axis of topologies has. If there are more combinations than most, it names the
-// axis that makes so many.
+// (CutTopology) has that one, whatever values the axis of topologies has. If there are more combinations than most, it names
+// the axis that makes so many.
 func Expand(base spec.Plan, axes []Axis, most int) ([]spec.Plan, error) {
-	for _, a := range axes {
-		if len(a.Values) == 1 {
-			a.Setting.Copy(&base, &a.Values[0])
-		}
-	}
 	plans := []spec.Plan{base}
 	for _, a := range axes {
-		if len(a.Values) == 1 {
-			continue
-		}
 		var crossed []spec.Plan
 		for _, p := range plans {
 			values := a.Values
-			if _, _, named := CutTopology(p.Driver); named && a.Setting.Name == "topology" {
-				values = values[:1]
+			if driver, topology, named := CutTopology(p.Driver); named && a.Setting.Name == "topology" {
+				p.Driver, values = driver, make([]spec.Plan, 1)
+				if err := a.Setting.Set(&values[0], topology); err != nil {
+					return nil, err
+				}
 			}
 			if len(crossed)+len(values) > most {
 				return nil, fmt.Errorf("-%s: the lists make a matrix of more than %d cells", a.Setting.Name, most)
@@ -79,33 +73,11 @@ func Expand(base spec.Plan, axes []Axis, most int) ([]spec.Plan, error) {
 		}
 		plans = crossed
 	}
-	setting, _ := spec.Find("topology")
-	for i := range plans {
-		p := &plans[i]
-		driver, topology, named := CutTopology(p.Driver)
-		if p.Driver = driver; !named {
-			continue
-		}
-		if err := setting.Set(p, topology); err != nil {
-			return nil, err
-		}
-	}
 	return plans, nil
 }
 
-// CutTopology returns the parts of a driver that names its topology, as in redsync@redlock, and false for one that does not.
-// The command of an adapter may have an @ of its own.
-func CutTopology(text string) (driver, topology string, named bool) {
-	if at := strings.LastIndexByte(text, '@'); drivers.FamilyOf(text) != "" && (at < 0 || !slices.Contains(Choices("topology"), text[at+1:])) {
-		return text, "", false
-	} else if at >= 0 && drivers.FamilyOf(text) != "" {
-		return text[:at], text[at+1:], true
-	}
-	return strings.Cut(text, "@")
-}
-
 // Add resolves a plan and adds its cell, unless there is one that runs the same: the setting in which they differ is not read.
-// What makes no sense is skipped. It returns a *FieldError if the plan cannot run.
+// What makes no sense is skipped. It returns a *spec.FieldError if the plan cannot run.
 func (m *Matrix) Add(p spec.Plan, s Server) error {
 	load, classes := p.Load, slices.Clone(p.Classes)
 	design, err := Resolve(&p, s)

@@ -3,8 +3,6 @@
 package matrix
 
 import (
-	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -31,102 +29,97 @@ func Driver(p *spec.Plan) (drivers.Driver, error) {
 	return quorum.Lookup(p.Driver, drivers.Topology(p.Topology))
 }
 
+// Topologies returns the topologies that a driver knows.
+func Topologies(driver string) []string {
+	names := []string{string(drivers.TopologySingle)}
+	for _, t := range Library(driver).Topologies {
+		names = append(names, string(t))
+	}
+	return names
+}
+
 // Resolve fills in the design and the way of waiting that p leaves open and what its topology needs, and clears what p does
 // not read. It returns the design, and an error as Check does.
 //
-// If an adapter is not started, as in a dry run, its designs are not known: p stays as it is, and only its load is checked.
+// If an adapter is not started, as in a dry run, its designs are not known: p stays as it is, and only its values are checked.
 func Resolve(p *spec.Plan, s Server) (drivers.Design, error) {
+	p.Server = s.Kind
 	if drivers.Unstarted(p.Driver) {
-		p.Server = s.Kind
-		clearUnread(p, slices.DeleteFunc(slices.Clone(Readers), Reader.NeedsDriver))
-		return drivers.Design{}, cmp.Or(
-			checkClasses(*p), within("clients", p.Clients, 1, MaxClients), within("keys", p.Keys, 1, MaxKeys), checkLength(*p))
+		clearUnread(p, spec.Setting.NeedsDriver)
+		return drivers.Design{}, checkValues(p)
 	}
+	design, m := findDesign(p)
+	if m == nil && s.Err != nil {
+		m = &Misfit{strings.TrimSpace(p.Driver + " " + s.Flag), s.Err.Error()}
+	}
+	if m != nil {
+		return drivers.Design{}, m
+	}
+	p.Lock = design.Name
+	if p.Wait == Auto {
+		p.Wait = automatic(design.Traits)
+	}
+	clearUnread(p, func(spec.Setting) bool { return false })
+	fillTopology(p)
+	return design, Check(*p, design.Traits)
+}
+
+// findDesign returns the design of p, if its driver has one for all that p asks of it.
+func findDesign(p *spec.Plan) (design drivers.Design, m *Misfit) {
 	if known := Topologies(p.Driver); p.Topology != "" && !slices.Contains(known, p.Topology) {
-		return drivers.Design{}, misfit(p, "it knows "+strings.Join(known, ", ")+" servers only", "-topology %s", p.Topology)
+		return design, misfit(p, spec.Class{}, "topology", "it knows "+strings.Join(known, ", ")+" servers only")
 	}
 	driver, err := Driver(p)
 	if err != nil {
-		return drivers.Design{}, &Misfit{p.Driver, "no such driver"}
+		return design, &Misfit{p.Driver, "no such driver"}
 	}
-	design, err := drivers.FindDesign(driver, p.Lock)
-	if err != nil {
+	if design, err = drivers.FindDesign(driver, p.Lock); err != nil {
 		var names []string
 		for _, d := range driver.Designs() {
 			names = append(names, d.Name)
 		}
-		return drivers.Design{}, misfit(p, p.Driver+" has only "+strings.Join(names, ", "), "-lock %s", p.Lock)
+		return design, &Misfit{p.Driver + " -lock " + p.Lock, p.Driver + " has only " + strings.Join(names, ", ")}
 	}
-	p.Lock = design.Name
 	if _, err := drivers.ReadParams(driver, p.ParamMap()); err != nil {
-		return drivers.Design{}, misfit(p, err.Error(), "-param %s", p.Params)
+		return design, misfit(p, spec.Class{}, "param", err.Error())
 	}
-	p.Server = s.Kind
-	if s.Err != nil {
-		return drivers.Design{}, &Misfit{strings.TrimSpace(p.Driver + " " + s.Flag), s.Err.Error()}
-	}
-	if p.Wait == Auto {
-		p.Wait = automatic(design.Traits)
-	}
-	clearUnread(p, Readers)
-	if why := settleTopology(p); why != "" {
-		return drivers.Design{}, misfit(p, why, "-topology %s", p.Topology)
-	}
-	return design, Check(*p, design.Traits)
+	return design, nil
 }
 
-// Topologies returns the topologies that a driver knows.
-func Topologies(driver string) []string {
-	return texts(append([]drivers.Topology{drivers.TopologySingle}, Library(driver).Topologies...)...)
-}
-
-// clearUnread clears what p does not read, and counts the clients of its classes. What classes have in common is kept for those
-// that read it.
-func clearUnread(p *spec.Plan, readers []Reader) {
-	own := []*spec.Load{&p.Load}
-	if len(p.Classes) > 0 {
-		own, p.Clients = nil, 0
-	}
+// clearUnread clears what p and its classes do not read, but for what is to be kept, and counts the clients of the classes.
+func clearUnread(p *spec.Plan, kept func(spec.Setting) bool) {
+	loads := []*spec.Load{&p.Load}
 	for i := range p.Classes {
-		l := &p.Classes[i].Load
-		own = append(own, l)
-		p.Clients += l.Clients
+		loads = append(loads, &p.Classes[i].Load)
 	}
-	for _, r := range readers {
-		s, _ := spec.Find(r.Setting)
-		loads := own
-		if r.plan != nil {
-			loads = append(slices.Clone(own), &p.Load)
+	for i, l := range loads {
+		if i == 1 {
+			p.Clients = 0
 		}
-		for _, l := range loads {
-			if !r.Reads(p, *l) {
+		if i > 0 {
+			p.Clients += l.Clients
+		}
+		for _, s := range spec.Settings {
+			if !kept(s) && !s.Reads(p, l) {
 				s.Clear(p, l)
 			}
 		}
 	}
 }
 
-// settleTopology fills in what the topology of p needs of servers that lockbench starts. If these and the topology do not go
-// together it says why.
-func settleTopology(p *spec.Plan) (why string) {
+// fillTopology fills in what the topology of p needs of servers that lockbench starts. Elsewhere they are as many as there are.
+func fillTopology(p *spec.Plan) {
 	t := drivers.Topology(p.Topology)
 	switch {
 	case p.Server == External:
-		p.Nodes, p.Replicas = 0, 0 // they are as many as there are
-	case p.Server == Embedded && t != "" && t != drivers.TopologyRedlock:
-		return "the embedded server cannot be part of one; -addr private can"
-	case t == drivers.TopologyRedlock && p.Nodes == 0:
-		p.Nodes = redlockNodes
-	case t == drivers.TopologyCluster && p.Nodes == 0:
-		p.Nodes = clusterPrimaries
-	case t == drivers.TopologyEnsemble && p.Nodes == 0:
-		p.Nodes = ensembleNodes
-	case t == drivers.TopologyEnsemble && p.Nodes != 1 && p.Nodes != ensembleNodes:
-		return fmt.Sprintf("lockbench starts ensembles of 1 or %d, not of %d", ensembleNodes, p.Nodes)
-	case t == drivers.TopologyReplicated && p.Replicas == 0:
+		p.Nodes, p.Replicas = 0, 0
+	case p.Replicas == 0 && t == drivers.TopologyReplicated:
 		p.Replicas = max(1, p.Acks)
-	case t == drivers.TopologySentinel && p.Replicas == 0:
+	case p.Replicas == 0 && t == drivers.TopologySentinel:
 		p.Replicas = 1
+	case p.Nodes == 0:
+		p.Nodes = map[drivers.Topology]int{
+			drivers.TopologyRedlock: redlockNodes, drivers.TopologyCluster: clusterPrimaries, drivers.TopologyEnsemble: ensembleNodes,
+		}[t]
 	}
-	return ""
 }

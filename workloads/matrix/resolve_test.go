@@ -16,7 +16,7 @@ import (
 func asked(driver string) spec.Plan {
 	p := spec.Plan{Driver: driver}
 	for _, s := range spec.Settings {
-		if text := Default(s); text != "" && s.Name != "driver" {
+		if text := s.Default; text != "" && s.Name != "driver" {
 			if err := s.Set(&p, text); err != nil {
 				panic(err)
 			}
@@ -41,7 +41,7 @@ func TestResolve(t *testing.T) {
 		{"rueidis", Server{Kind: External}, func(p *spec.Plan) { p.Topology, p.Nodes = "redlock", 5 }, "set-nx backoff"},
 		{"rueidis", private, func(p *spec.Plan) { p.Topology, p.Acks = "replicated", 2 }, "set-nx backoff replicas 2"},
 		{"etcd", private, func(p *spec.Plan) { p.Topology, p.Nodes = "ensemble", 2 },
-			"etcd -topology ensemble: lockbench starts ensembles of 1 or 3, not of 2"},
+			"etcd -topology ensemble -nodes 2: lockbench starts ensembles of 1 or 3"},
 		{"rueidis", Server{Kind: Embedded}, func(p *spec.Plan) { p.Topology = "cluster" },
 			"rueidis -topology cluster: the embedded server cannot be part of one; -addr private can"},
 		{"memory", Server{Kind: InProcess}, func(p *spec.Plan) { p.Topology = "cluster" }, "memory -topology cluster: it knows single servers only"},
@@ -72,7 +72,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// TestResolveClasses: a class has what it reads, and what they have in common stays for those that read it.
+// TestResolveClasses: a class has what it reads.
 func TestResolveClasses(t *testing.T) {
 	p := asked("memory")
 	p.Arrival = spec.Poisson
@@ -83,29 +83,24 @@ func TestResolveClasses(t *testing.T) {
 	if _, err := Resolve(&p, Server{Kind: InProcess}); err != nil {
 		t.Fatal(err)
 	}
-	if p.Clients != 7 || p.Arrival != spec.Poisson || p.Classes[0].Arrival != spec.Poisson || p.Classes[1].Arrival != "" {
+	if p.Clients != 7 || p.Arrival != "" || p.Classes[0].Arrival != spec.Poisson || p.Classes[1].Arrival != "" {
 		t.Errorf("%+v", p)
 	}
 }
 
-// TestReaders: what a plan does not read is cleared and can be complained about, and the settings are those of the table.
-func TestReaders(t *testing.T) {
-	for _, r := range Readers {
-		if _, known := spec.Find(r.Setting); !known {
-			t.Errorf("no setting is called %s", r.Setting)
-		}
-		if why := r.Why(func(flag string) string { return "set" }); why == "" || r.Shown != "" && !strings.HasSuffix(why, "and -"+r.Shown+" is set") {
-			t.Errorf("%s: %s", r.Setting, why)
-		}
-	}
+// TestReads: what a plan does not read can be complained about.
+func TestReads(t *testing.T) {
 	p := spec.Plan{Wait: wait.Queue, Server: Private, Topology: string(drivers.TopologyCluster)}
 	var read []string
-	for _, r := range Readers {
-		if r.ReadBy(&p) {
-			read = append(read, r.Setting)
+	for _, s := range spec.Settings {
+		if s.Unread != "" && s.ReadBy(&p) {
+			read = append(read, s.Name)
+		}
+		if (s.Unread == "") != (s.Depends == nil) {
+			t.Errorf("%s: what decides that nothing reads it, or what an error says then, is missing", s.Name)
 		}
 	}
-	if want := []string{"timeout", "try-only", "probe", "durability", "nodes", "handover"}; !slices.Equal(read, want) {
+	if want := []string{"nodes", "durability", "timeout", "try-only", "handover", "probe"}; !slices.Equal(read, want) {
 		t.Errorf("%q, want %q", read, want)
 	}
 }

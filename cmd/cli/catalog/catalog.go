@@ -87,7 +87,7 @@ type Adapter struct {
 
 // New looks for the servers and the adapters that are installed here.
 func New(ctx context.Context) Listing {
-	l := Listing{Waits: matrix.Choices("wait"), Presets: presets.Names()}
+	l := Listing{Waits: matrix.Names("wait"), Presets: presets.Names()}
 	of := map[*servers.Service]Driver{}
 	for _, name := range drivers.Names() {
 		s := target.Service(name)
