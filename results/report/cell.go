@@ -3,9 +3,9 @@ package report
 // What a reader needs to believe the figures of cells, and to go on from them.
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -16,35 +16,10 @@ import (
 	"github.com/lockbench/lockbench/results/view"
 )
 
-// cellAnswer returns how fast a cell was, whether its lock excluded, and what is doubtful.
-func cellAnswer(c *results.Cell) (string, Tone) {
-	n, l := c.Counts, c.Latency[view.Waiting(c)]
-	if n.Acquired == 0 {
-		return strings.TrimPrefix(c.Partial()+": no lock was granted", ": "), Warn
-	}
-	rate := strings.TrimSuffix(format.Three(c.Rate.Median)+" locks/s ± "+scatter(view.Rate(c)), " ± "+format.None)
-	parts := []string{rate, "max " + format.Duration(l.Max)}
-	if t := l.Quantile(0.99); !math.IsNaN(t) {
-		parts[1] = "p99 " + duration(t)
-	}
-	if _, bounded := c.Figures().MaxRate(); c.Breaches() > 0 {
-		parts = append(parts, "two holders at once, as the design allows")
-	} else if bounded {
-		parts = append(parts, "no violation seen")
-	}
-	if granted := float64(n.Acquired) / float64(n.Acquired+n.Contended+n.TimedOut+n.Failed()); granted < 0.99 {
-		parts = append(parts, "granted "+format.Percent(granted))
-	}
-	return strings.Join(append(parts, view.Doubts(c)...), " · "), toneOf(c)
-}
-
-// runFacts returns what limits a cell and how it went, what can go wrong with the lock, and what to do next: of several
-// cells with the first that did not exclude, else with the best. A threshold may have been missed.
-func runFacts(v *view.Run, missed bool) *Table {
-	t, c := &Table{}, v.Groups[0].Cells[0]
-	if bad := slices.IndexFunc(v.Cells, (*results.Cell).Violated); bad >= 0 {
-		c = v.Cells[bad]
-	}
+// runFacts returns what can go wrong with the lock of one of several cells, and what to do next; of a cell alone also
+// what limits it, and how it went.
+func runFacts(v *view.Run, c *results.Cell) *Table {
+	t, risk, todo := &Table{}, agreed(v, view.Risk), next(c)
 	if len(v.Cells) == 1 {
 		lists := measured(c)
 		t.fact(Plain, "limited by", limited(c))
@@ -56,36 +31,13 @@ func runFacts(v *view.Run, missed bool) *Table {
 		for _, m := range marks(c) {
 			t.fact(m.Tone, strings.TrimSpace(m.Code+" "+m.Args), m.Line)
 		}
+		t.fact(Warn, "note", strings.Join(c.Warnings[:min(1, len(c.Warnings))], ""))
+	} else if !c.Violated() {
+		todo = map[bool]string{true: prove(c)}[v.Rivals]
 	}
-	risk := titled(design(c)+":", view.Risk(c))
-	if !slices.ContainsFunc(v.Cells, func(o *results.Cell) bool { return view.Risk(o) != view.Risk(c) }) {
-		risk = view.Risk(c)
-	}
-	t.fact(Plain, "risk", risk)
-	switch {
-	case len(v.Cells) == 1 && len(c.Warnings) > 0:
-		t.fact(Warn, "note", c.Warnings[0])
-		fallthrough
-	case len(v.Cells) == 1:
-		t.fact(Plain, "next", next(c, missed))
-	case c.Violated():
-		t.fact(Plain, "next", titled(design(c)+":", next(c, missed)))
-	case v.Rivals:
-		t.fact(Plain, "next", prove(c))
-	}
+	t.fact(Plain, "risk", cmp.Or(risk, titled(design(c)+":", view.Risk(c))))
+	t.fact(Plain, "next", todo)
 	return t
-}
-
-// notes returns what cells have warned of, without what facts have told.
-func notes(v *view.Run, told *Table) Block {
-	t := &Table{}
-	for i, c := range v.Cells {
-		for _, note := range c.Warnings {
-			t.fact(Warn, "note", map[bool]string{true: spaced(v.Names[i]) + ": "}[len(v.Cells) > 1]+note)
-		}
-	}
-	t.without(told)
-	return Block{Heading: format.Plural(len(t.Rows), "note"), Detail: true, Table: t}
 }
 
 // errorsOf returns how many requests failed of each class, warm-up included, with the first error.
@@ -102,8 +54,7 @@ func errorsOf(n results.Counts) string {
 
 // measured returns the metrics of a cell that are above 0, by their latency or group, and of how many values they are.
 func measured(c *results.Cell) (lists view.Grouped[string, string]) {
-	groups := map[metric.Group]string{metric.Speed: "speed", metric.Fairness: "fairness", metric.Safety: "safety",
-		metric.Outcomes: "outcomes", metric.Cost: "cost", metric.Machine: "generator"}
+	groups := []string{"speed", "fairness", "safety", "outcomes", "cost", "generator"}
 	for _, m := range metric.All() {
 		list, name, is := strings.Cut(m.Name, ".")
 		if !is {
@@ -119,14 +70,11 @@ func measured(c *results.Cell) (lists view.Grouped[string, string]) {
 	return lists
 }
 
-// figures returns all metrics of each cell and what they rest on, without what facts have told.
-func figures(v *view.Run, told *Table) (blocks []Block) {
-	heading := "Figures"
+// figures returns all metrics of each cell, what they rest on, and notes.
+func figures(v *view.Run) (blocks []Block) {
+	noted := 0
 	for i, c := range v.Cells {
-		t, lists := &Table{}, measured(c)
-		if len(v.Cells) > 1 {
-			t.fact(Plain, "row", v.Names[i])
-		}
+		t, lists := facts("row", v.Names[i]), measured(c)
 		for _, list := range lists.Keys {
 			t.fact(Plain, list, format.Join(lists.Of[list]...))
 		}
@@ -134,20 +82,16 @@ func figures(v *view.Run, told *Table) (blocks []Block) {
 		t.fact(Plain, "bound", format.Join(bound, lasting("round trip", c.Bound.RoundTrip())))
 		t.fact(Plain, "limited by", limited(c))
 		for _, e := range c.Safety.Events[:min(1, len(c.Safety.Events))] {
-			const text = "at %s: client %d was granted key %d, which %d held"
-			t.fact(Bad, "overlap", fmt.Sprintf(text, format.Duration(e.At), e.Intruder, e.Key, e.Holder))
+			t.fact(Bad, "overlap", fmt.Sprintf("at %s: client %d was granted key %d, which %d held",
+				format.Duration(e.At), e.Intruder, e.Key, e.Holder))
 		}
-		blocks, heading = append(blocks, Block{Heading: heading, Detail: true, Table: t.without(told)}), ""
+		for _, note := range c.Warnings {
+			t.fact(Warn, "note", note)
+		}
+		blocks, noted = append(blocks, Block{Detail: true, Table: t}), noted+len(c.Warnings)
 	}
+	blocks[0].Heading = strings.TrimSuffix("Figures with "+format.Plural(noted, "note"), " with 0 notes")
 	return blocks
-}
-
-// without removes the facts that others have told.
-func (t *Table) without(told *Table) *Table {
-	t.Rows = slices.DeleteFunc(t.Rows, func(r Row) bool {
-		return slices.ContainsFunc(told.Rows, func(t Row) bool { return t.Cells[1].Text == r.Cells[1].Text })
-	})
-	return t
 }
 
 // environment returns where cells ran, what is known of their designs, and what was asked for.
@@ -164,4 +108,77 @@ func environment(v *view.Run) *Table {
 	t.tell(v, "command", func(c *results.Cell) string { return c.Plan().Command })
 	t.fact(Plain, "started", v.Cells[0].First().Started.UTC().Format(time.DateTime)+" UTC")
 	return t
+}
+
+// limited returns what limits a throughput, with the figures that say so, most of them shares of time; empty if several
+// clients held a key at once.
+func limited(c *results.Cell) string {
+	l, g := c.Limit(), c.Generator
+	share := func(title string, of float64) string {
+		return titled(title, map[bool]string{true: format.Percent(of)}[of >= 0.005]) // a small one is left out
+	}
+	cores := func(n float64) string { return format.Three(n) + " of " + format.Plural(c.First().Env.CPUs, "core") }
+	var of []string
+	switch l.By {
+	case results.ByKey, results.ByLock, results.ByLease:
+		release := lasting("release", c.Latency[results.Release].Mean)
+		if l.Slower >= 2 {
+			release += fmt.Sprintf(", %.1f × unloaded", l.Slower)
+		}
+		of = []string{share("held", l.Held), share("in transit", l.Moving), share("dead", l.Dead),
+			share("free while wanted", l.Waited), share("free", l.Idle), release}
+	case results.ByClients, results.ByErrors, results.ByUnknown:
+		of = []string{share("in requests", l.Requests), share("holding", l.Holding), share("waiting", l.Waiting),
+			share("failing", l.Failing), share("stuck", l.Stuck)}
+	case results.ByServerCPU, results.ByGenerator, results.ByMachine:
+		of = []string{share("machine busy", g.Machine), titled("lockbench", known(g.CPU, cores)),
+			titled("server", known(l.ServerCores, cores)), share("server thread ran", l.Thread.Ran),
+			share("waited for a core", l.Thread.Waited)}
+	case results.ByConnections:
+		of = []string{"requests at a time " + format.Three(c.Requests()), "connections " + format.Count(c.Bound.Pool)}
+	}
+	by := map[bool]string{true: "hottest "}[l.Hottest] + string(l.By)
+	return strings.TrimSuffix(by+": "+format.Join(of...), ": ")
+}
+
+// remediesOf are what to change about a limit.
+var remediesOf = map[results.LimitedBy]string{
+	results.ByKey:         "more keys (-keys), or shorter holds",
+	results.ByLock:        "another design: lockbench list",
+	results.ByLease:       "a shorter -ttl",
+	results.ByServerCPU:   "a faster server, or one of its own (-addr)",
+	results.ByGenerator:   "fewer clients, or lockbench on a machine of its own",
+	results.ByMachine:     "lockbench on another machine than the server (-addr)",
+	results.ByConnections: "more connections (-conns)",
+	results.ByClients:     "more clients (-clients)",
+	results.ByRate:        "the rate that it sustains: lockbench plan",
+}
+
+// next returns what to try; empty if nothing is known to help.
+func next(c *results.Cell) string {
+	p, l := c.Plan(), c.Limit()
+	polls := slices.Contains([]string{"poll", "backoff", "pubsub"}, p.Wait) && p.Lock != "fair"
+	redis := slices.Contains([]string{"redis", "valkey", "miniredis"}, c.First().Server.Name)
+	switch {
+	case c.Violated() && p.TTL > 0 && p.Hold >= p.TTL && !p.Renew:
+		return "-renew, or -ttl above the hold of " + format.Exact(p.Hold)
+	case c.Violated():
+		return remediesOf[results.ByLock]
+	case polls && redis && (l.By == results.ByLock || l.By == results.ByKey && l.Moving > l.Held):
+		return "-wait queue" // releases wake those in line
+	}
+	return remediesOf[l.By]
+}
+
+// prove returns the command that shows what can go wrong with the lock of a cell; empty if it claims nothing.
+func prove(c *results.Cell) string {
+	p := c.Plan()
+	if !c.First().Traits.Exclusive || p.Driver == "" {
+		return ""
+	}
+	driver := p.Driver // the other topologies are proven on one server
+	if slices.Contains([]string{"redlock", "replicated", "sentinel"}, p.Topology) {
+		driver += "@" + p.Topology
+	}
+	return "lockbench prove -driver " + driver + " -lock " + p.Lock
 }

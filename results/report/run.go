@@ -5,7 +5,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -22,53 +21,73 @@ func Run(cells []*results.Cell, check *compare.Check) *Document {
 		return d
 	}
 	v := view.NewRun(cells)
-	d.Title, d.Tone = answer(v)
+	order := foremost(v)
+	d.Title, d.Tone = answer(v, order[0])
 	d.When = inCommon(v)
 	d.judge(check)
-	facts := runFacts(v, check != nil && check.Verdict == compare.Missed)
-	blocks := []Block{{Table: facts}}
-	if rows := cellRows(v); len(rows) > 1 {
-		blocks = []Block{{Table: leading(v, d.room(facts))}, {Table: facts},
-			{Heading: fmt.Sprintf("All %d rows in full", len(rows)), Detail: true, Table: cellTable(rows, math.MaxInt)}}
+	all, facts := cellTable(v, nil), runFacts(v, order[0])
+	blocks := []Block{{Table: all}, {Table: facts}}
+	if len(all.Rows) == 1 {
+		blocks = blocks[1:]
+	} else if len(cells) > 1 {
+		blocks[0].Table = cellTable(v, order[:min(len(order), d.room(facts))])
+		full := Block{Heading: fmt.Sprintf("All %d rows in full", len(all.Rows)), Detail: true, Table: all}
+		blocks = append(blocks, full)
 	}
 	for i, c := range pictures(v) { // the answer rests on the first
 		blocks = slices.Insert(blocks, min(1, i)*len(blocks), Block{Heading: c.Title, Chart: &c})
 	}
-	where := Block{Heading: "Environment", Detail: true, Table: environment(v).without(facts)}
-	d.add(append(append(blocks, notes(v, facts), where), figures(v, facts)...)...)
+	where := Block{Heading: "Environment", Detail: true, Table: environment(v)}
+	d.add(append(append(blocks, where), figures(v)...)...)
 	return d
 }
 
+// foremost returns the cells that a reader wants first: those whose lock has failed, then the best of each load, and so
+// on; of loads that do not compare those with the longest waits.
+func foremost(v *view.Run) (all []*results.Cell) {
+	for i := range v.Cells {
+		for _, g := range v.Groups {
+			if i < len(g.Cells) {
+				all = append(all, g.Cells[i])
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *results.Cell) int {
+		failed, waited := cmp.Compare(b.Broken(), a.Broken()), cmp.Compare(view.P99(b), view.P99(a)) // NaN is least
+		return cmp.Or(failed, map[bool]int{false: waited}[v.Rivals])
+	})
+	return all
+}
+
 // judge adds what became of thresholds, and of the objective of a workload, the worst first, and says it in the title.
+// Whether locks exclude is said elsewhere.
 func (d *Document) judge(check *compare.Check) {
 	t := &Table{}
-	add := func(c *compare.Check, kind, lead string) {
+	check = cmp.Or(check, &compare.Check{})
+	for i, c := range []*compare.Check{check.Objective, check} {
 		if c == nil || len(c.Thresholds) == 0 {
-			return
+			continue
 		}
 		for _, label := range c.Missing {
 			t.fact(Warn, string(compare.Inconclusive), label+": "+compare.NotRun.About())
 		}
 		for _, l := range c.Limits() {
-			if text := c.Cells[l.Cell].Label + ": " + lead + l.Sentence(); l.Threshold != nil || len(c.Cells) > 1 {
-				t.fact(verdictTones[l.Verdict], string(l.Verdict), strings.TrimPrefix(text, ": "))
-			} // else the facts have whether the lock excluded
+			if l.Threshold != nil {
+				text := strings.TrimPrefix(c.Cells[l.Cell].Label+": "+l.Sentence(), ": ")
+				t.fact(verdictTones[l.Verdict], []string{"slo ", ""}[i]+string(l.Verdict), text)
+			}
 		}
 		if c.Verdict != compare.Violated {
-			d.Title = kind + string(c.Verdict) + " · " + d.Title
+			d.Title = []string{"slo ", "thresholds "}[i] + string(c.Verdict) + " · " + d.Title
 		}
 	}
-	if check != nil {
-		add(check.Objective, "slo ", "slo: ")
-		if add(check, "thresholds ", ""); len(check.Thresholds) > 0 {
-			d.Tone = max(d.Tone, verdictTones[check.Verdict])
-		}
-	}
+	d.Tone = max(d.Tone, verdictTones[check.Verdict])
 	d.add(Block{Table: t}, t.rest(someRows, "threshold"))
 }
 
-// answer returns which lock has failed or, if none has, which came first; of one cell what it reached.
-func answer(v *view.Run) (string, Tone) {
+// answer returns which locks have failed or, if none has, which came first; of one cell how fast it was; of loads that
+// do not compare where clients waited longest, which is the first cell. It says what is doubtful of that.
+func answer(v *view.Run, first *results.Cell) (string, Tone) {
 	var failed, doubts []string
 	doubtful := 0
 	for i, c := range v.Cells {
@@ -83,102 +102,80 @@ func answer(v *view.Run) (string, Tone) {
 			doubtful, doubts = doubtful+1, append(doubts, codes...)
 		}
 	}
+	text, wait := format.Plural(len(v.Cells), "load"), titled("p99", duration(view.P99(first)))
 	switch {
 	case failed != nil:
 		return "mutual exclusion violated: " + format.Few(failed, named), Bad
 	case len(v.Cells) == 1:
-		return cellAnswer(v.Cells[0])
+		_, bounded := first.Figures().MaxRate()
+		safety := map[bool]string{true: "no violation seen"}[bounded]
+		text = format.Three(first.Rate.Median) + " locks/s" + titled(" ±", scatter(view.Rate(first)))
+		return format.Join(append([]string{text, wait, safety}, doubts...)...), toneOf(first)
+	case v.Rivals:
+		text = titled(strings.ReplaceAll(v.Groups[0].Title, " · ", ", ")+":", ahead(v.Groups[0]))
+		others := strings.TrimPrefix(format.Plural(len(v.Groups)-1, "other load"), "0 other loads")
+		text = format.Join(strings.TrimPrefix(text, ": "), others)
+	case wait != "":
+		text = format.Join(text, "longest "+wait+": "+spaced(v.Names[slices.Index(v.Cells, first)]))
 	}
-	text, rows := order(v), fmt.Sprintf("%d of %d", doubtful, len(v.Cells))
-	switch {
-	case doubtful == 0:
+	if doubtful == 0 {
 		return text, Plain
-	case doubtful == len(v.Cells) && v.Rivals:
-		text, rows = "no ranking", "all"
 	}
 	slices.Sort(doubts)
 	why := strings.Join(slices.Compact(doubts), ", ")
-	return fmt.Sprintf("%s · %s rows doubtful: %s", text, rows, why), Warn
+	return fmt.Sprintf("%s · %d of %d rows doubtful: %s", text, doubtful, len(v.Cells), why), Warn
 }
 
-// order says which row came first under the load with most contention; of loads that do not compare, where clients
-// waited longest.
-func order(v *view.Run) string {
-	g, loads := v.Groups[0], int64(len(v.Groups)-1)
-	if v.Rivals {
-		title := ahead(g)
-		if g.Title != "" {
-			title = strings.ReplaceAll(g.Title, " · ", ", ") + ": " + title
-		}
-		return format.Join(title, strings.TrimPrefix(format.Plural(loads, "other load"), "0 other loads"))
-	}
-	slow := slices.MaxFunc(v.Cells, func(a, b *results.Cell) int { return cmp.Compare(view.P99(a), view.P99(b)) })
-	longest := titled("longest p99", duration(view.P99(slow)))
-	if longest != "" {
-		longest += ": " + spaced(v.Names[slices.Index(v.Cells, slow)])
-	}
-	return format.Join(format.Plural(len(v.Cells), "load"), longest)
-}
-
-// ahead returns the row that is ahead of the next by more than their trials scatter, or why none is. Where arrivals set
-// the rate, what counts is the p99.
+// ahead returns the row of a load that is ahead of the next by more than their trials scatter, or why none is.
 func ahead(g view.Group) string {
 	fit, names := []*results.Cell(nil), []string(nil)
 	for i, c := range g.Cells {
-		if c.Breaches() == 0 && view.Doubts(c) == nil && c.Rate.Median > 0 && (!c.Open() || view.P99(c) > 0) {
+		if c.Breaches() == 0 && c.Rate.Median > 0 && view.Doubts(c) == nil {
 			fit, names = append(fit, c), append(names, spaced(g.Short[i]))
 		}
 	}
-	if len(fit) < 2 {
+	switch {
+	case len(fit) < 2:
 		return "no ranking"
+	case len(fit[0].Trials) < 2:
+		return "no ranking of single trials"
 	}
 	best, next, level := fit[0], fit[1], 1
-	for level < len(fit) && !beats(best, fit[level]) {
-		level++
+	for low, _ := spread(view.Score(best)); level < len(fit); level++ {
+		if _, high := spread(view.Score(fit[level])); low > high {
+			break
+		}
 	}
-	by := fmt.Sprintf("%.2f times %s", best.Rate.Median/next.Rate.Median, names[1])
-	by = format.Three(best.Rate.Median) + " locks/s, " + by
-	if best.Open() {
-		by = fmt.Sprintf("p99 %s, %s %s", duration(view.P99(best)), names[1], duration(view.P99(next)))
-	}
-	among := map[bool]string{true: " among valid rows"}[view.Doubts(g.Cells[0]) != nil] // which stands above them
+	among := map[bool]string{true: " among valid rows"}[best != g.Cells[0]] // others stand above it
+	times := best.Rate.Median / next.Rate.Median
+	by := fmt.Sprintf("%s locks/s, %.2f times %s", format.Three(best.Rate.Median), times, names[1])
 	switch {
-	case len(best.Trials) < 2:
-		return "no ranking of single trials"
 	case level > 1:
 		return format.Few(names[:level], named) + " lead" + among + ", too close to rank"
+	case best.Open():
+		by = fmt.Sprintf("p99 %s, %s %s", duration(view.P99(best)), names[1], duration(view.P99(next)))
 	}
 	return names[0] + " first" + among + ", " + by
-}
-
-// beats reports whether a is better than b by more than their trials scatter.
-func beats(a, b *results.Cell) bool {
-	over, under := view.Rate(a), view.Rate(b)
-	if a.Open() {
-		over, under = view.Tail(b), view.Tail(a)
-	}
-	least, _ := spread(over)
-	_, most := spread(under)
-	return least > most
 }
 
 // inCommon returns what all cells share that is not as usual, and how long they ran on what. The load of several stands
 // above their rows.
 func inCommon(v *view.Run) string {
-	shown := []string{"kind", "server"}
-	shared := []string{view.Common(v.Cells, func(a view.Axis) bool {
-		return a.Load && len(v.Cells) > 1 || a.Late && !slices.Contains(shown, a.Title) || a.Title == "partial"
-	})}
-	var ran, cpu view.Grouped[string, int]
-	for i, c := range v.Cells {
-		lasted := format.Plural(len(c.Trials), "trial") + " of " + format.Exact(c.Plan().Duration)
-		ran.Add(strings.TrimSuffix(lasted, " of 0"), i) // those of a number of operations
-		cpu.Add(view.CPU(c.First().Env), i)
+	settings := view.Common(v.Cells, func(a view.Axis) bool {
+		return a.Load && len(v.Cells) > 1 || a.Late && a.Title != "kind" && a.Title != "server" || a.Title == "partial"
+	})
+	ran := agreed(v, func(c *results.Cell) string {
+		text := format.Plural(len(c.Trials), "trial") + " of " + format.Exact(c.Plan().Duration)
+		return strings.TrimSuffix(text, " of 0") // those of a number of operations
+	})
+	return format.Join(settings, ran, agreed(v, func(c *results.Cell) string { return view.CPU(c.First().Env) }))
+}
+
+// agreed returns the text that is true of all cells; empty if there is none.
+func agreed(v *view.Run, text func(*results.Cell) string) string {
+	first := text(v.Cells[0])
+	if slices.ContainsFunc(v.Cells, func(c *results.Cell) bool { return text(c) != first }) {
+		return ""
 	}
-	for _, of := range [][]string{ran.Keys, cpu.Keys} {
-		if len(of) == 1 {
-			shared = append(shared, of[0])
-		}
-	}
-	return format.Join(shared...)
+	return first
 }

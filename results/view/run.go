@@ -108,7 +108,10 @@ func Rate(c *results.Cell) stats.Estimate {
 	return stats.Trials(c.Trials, (*results.Record).Throughput)
 }
 
-// Tail returns the p99 over the trials, each one's own.
-func Tail(c *results.Cell) stats.Estimate {
-	return stats.Trials(c.Trials, func(r *results.Record) float64 { return r.Latency[Waiting(c)].Quantile(0.99) })
+// Score returns what counts over the trials: the throughput or, where arrivals set that, each trial's p99 below zero.
+func Score(c *results.Cell) stats.Estimate {
+	if !c.Open() {
+		return Rate(c)
+	}
+	return stats.Trials(c.Trials, func(r *results.Record) float64 { return -r.Latency[Waiting(c)].Quantile(0.99) })
 }
