@@ -53,7 +53,7 @@ endif
 # long series and pairs of equal locks are arithmetic. ONEGOROUTINE are tests of package cli that read or print texts, or
 # the sources of this project: what they start measures nothing, or is measured by other tests.
 RACEPKGS  ?= ./cmd/cli ./drivers/... ./workloads ./workloads/breakable ./workloads/fleet/... ./workloads/hazards \
-	./workloads/observe ./workloads/oracle ./workloads/pace ./workloads/sharing ./workloads/target ./results ./scripts/overhead
+	./workloads/observe ./workloads/oracle ./workloads/pace ./workloads/runner ./workloads/sharing ./workloads/target ./results ./scripts/overhead
 ONEGOROUTINE := ^TestScripts$$/^(compare|format|history|list|report|strangers|usage)$$|^TestNothingIsSkippedEverywhere
 ONEGOROUTINE := $(ONEGOROUTINE)|^TestGoroutinesRace|^TestSecretInTheWrongPlace|^TestSecretEchoed|^TestDataStartsNothing
 RACEFLAGS ?= -short '-skip=^TestSim|^TestLongSeries|^TestSameLock|$(ONEGOROUTINE)'

@@ -144,34 +144,3 @@ func (c *comparison) compare(cells []*results.Cell) (*compare.Comparison, error)
 	}
 	return compare.Compare(base, head, c.how)
 }
-
-// decide prints the comparison that the run was for, above its table. The error is an exit code: that of the verdict; nil
-// without a comparison.
-func (r *underWay) decide(cells []*results.Cell) error {
-	if r.comparison == nil || len(cells) == 0 {
-		return nil
-	}
-	found, err := r.comparison.compare(cells)
-	if err != nil {
-		r.say("nothing is compared: %s", err)
-		r.printer.outputs = reports.first()
-		return exitCode(exitError)
-	}
-	verdict := r.judged.end(found)
-	if len(r.printer.outputs) > 0 { // the table of the run stands below it
-		fmt.Fprintln(r.stdout)
-	}
-	return verdict
-}
-
-// dropComparison says that a run that was stopped compares nothing: to stop when one has seen enough is to decide when to
-// look, and no p-value knows that.
-func (r *underWay) dropComparison(measured bool) {
-	switch {
-	case r.comparison == nil || !measured:
-	case r.output == "":
-		r.say("nothing is compared, since the run was stopped early")
-	default:
-		r.say("nothing is compared, since the run was stopped early; the trials that were whole are in %s", r.output)
-	}
-}

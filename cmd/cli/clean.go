@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"maps"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +20,7 @@ import (
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads"
 	"github.com/lockbench/lockbench/workloads/matrix"
+	"github.com/lockbench/lockbench/workloads/runner"
 	"github.com/lockbench/lockbench/workloads/target"
 )
 
@@ -34,9 +34,6 @@ var cleanFlags = slices.Concat([]flagDef{
 
 // maxMissing is how many trials of a run may lack a record.
 const maxMissing = 1000
-
-// trialPrefix finds the prefix of the run and the number of the trial. An edited record must not lead clean to other names.
-var trialPrefix = regexp.MustCompile(`^((?:` + keyPrefixes + `)?` + prefixBegin + `[A-Z2-7]{16}:)([1-9][0-9]{0,8}):$`)
 
 func (p *program) cleanCommand() *cobra.Command {
 	return p.command(&cobra.Command{
@@ -121,7 +118,7 @@ func (p *program) readLeft(files []string) (list []left, err error) {
 		if err != nil {
 			return err
 		}
-		found := trialPrefix.FindStringSubmatch(rec.Prefix)
+		found := runner.TrialNames.FindStringSubmatch(rec.Prefix)
 		number, _ := strconv.Atoi(found[2])
 		i := slices.IndexFunc(runs, func(r *leavings) bool { return r.prefix == found[1] })
 		if i < 0 {
@@ -174,7 +171,7 @@ func cleanable(rec *results.Record) (spec.Plan, error) {
 	switch {
 	case p.Shared:
 		return p, errors.New("its names are those of other runs, too: run it once more with -shared, and its end deletes them")
-	case !trialPrefix.MatchString(rec.Prefix):
+	case !runner.TrialNames.MatchString(rec.Prefix):
 		return p, fmt.Errorf("no trial has the prefix %.100q: the record was edited, or is of an earlier version", rec.Prefix)
 	case drivers.FamilyOf(p.Driver) != "":
 		return p, errors.New("only the adapter knows the names of its locks, which end with their leases or sessions")

@@ -138,21 +138,6 @@ func (p *program) drawOptions(o *options) draw.Options {
 	}
 }
 
-// readFormats reads -format of a run. Its formats are report's; those of a run that compares are compare's, below whose table
-// -v has the run's own, and whose other formats have standard output for themselves.
-func (r *underWay) readFormats() (err error) {
-	if r.comparison == nil {
-		r.printer, err = reports.printer(r.program, r.options, r.files()...)
-		return err
-	}
-	r.judged, err = comparisons.printer(r.program, r.options, r.files()...)
-	r.printer = printer[reported]{program: r.program, kind: reports, table: r.judged.table}
-	if err == nil && r.judged.outputs[0].name == tableFormat && r.judged.table.Verbose {
-		r.printer.outputs = reports.first()
-	}
-	return err
-}
-
 // formatted are the commands that have formats, in the order of the help, and what the help calls those that it lists together.
 var formatted = []struct {
 	command, of string

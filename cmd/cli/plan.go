@@ -127,23 +127,22 @@ var answers = kind[*capacity.Answer]{
 // plan answers the question that the options ask.
 func (p *program) plan(ctx context.Context, o *options) error {
 	q, err := p.readQuestion(o)
-	if err == nil {
-		err = checkLive(q.options)
-	}
 	if err != nil {
 		return err
 	}
-	s := newSearch(p, q, o.text("output"))
-	if s.printer, err = answers.printer(p, o, append(q.files(), o.text("output"))...); err != nil {
+	config, err := p.config(q.options, q.Experiment)
+	if err != nil {
 		return err
 	}
-	if err := s.prepare(o); err != nil {
+	config.Allows = q.Allows
+	s := newSearch(p, q, config)
+	if s.printer, err = answers.printer(p, o, append(q.files(), config.Output)...); err != nil {
 		return err
 	}
-	if err := s.checkProcesses(); err != nil {
+	if err := s.readOutput(); err != nil {
 		return err
 	}
-	return s.conduct(ctx, "lockbench plan", 0, s.print, s.search)
+	return p.conduct(ctx, task{"lockbench plan", q.options, q.Experiment, config, 0, s.label, s.print}, s.search)
 }
 
 // print writes what is known beforehand, and what would be run.
@@ -157,7 +156,7 @@ func (s *search) print(w io.Writer) error {
 		fmt.Fprintf(&b, "server: %s\n", oneLine(line))
 	}
 	b.WriteString("\n")
-	for i, c := range s.question.Candidates {
+	for i, c := range s.Candidates {
 		about := catalog.Claims(s.Cells[i].Traits) + "; " + where(c.Plan)
 		if drivers.Unstarted(c.Plan.Driver) {
 			about = unstarted
@@ -167,24 +166,24 @@ func (s *search) print(w io.Writer) error {
 			fmt.Fprintf(&b, "  warning: %s\n", oneLine(text))
 		}
 	}
-	for _, line := range s.question.skipped {
+	for _, line := range s.skipped {
 		fmt.Fprintf(&b, "left out: %s\n", oneLine(line))
 	}
-	for _, line := range s.question.warnings {
+	for _, line := range s.warnings {
 		fmt.Fprintf(&b, "warning: %s\n", line)
 	}
 	b.WriteString("\n")
 	if n := s.resumed(); n > 0 {
-		fmt.Fprintf(&b, "%s has %s of this plan\n", s.output, format.Plural(n, "trial"))
+		fmt.Fprintf(&b, "%s has %s of this plan\n", s.config.Output, format.Plural(n, "trial"))
 	}
 	t, more := s.known.Next()
 	if !more {
 		b.WriteString("nothing would be run\n")
 	} else {
-		fmt.Fprintf(&b, "%s:\n  %s\n", s.beforehand(), oneLine(s.command(t)))
+		fmt.Fprintf(&b, "%s:\n  %s\n", s.beforehand(), oneLine(commandLine(s.options, t.Plan, s.Targets[""])))
 	}
-	if s.question.MaxRate > 0 {
-		fmt.Fprintf(&b, "no trial offers more than %s\n", report.PlanRate(s.question.MaxRate))
+	if s.MaxRate > 0 {
+		fmt.Fprintf(&b, "no trial offers more than %s\n", report.PlanRate(s.MaxRate))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -21,6 +21,7 @@ import (
 	"github.com/lockbench/lockbench/results/export"
 	"github.com/lockbench/lockbench/workloads"
 	"github.com/lockbench/lockbench/workloads/presets"
+	"github.com/lockbench/lockbench/workloads/runner"
 )
 
 // inquire reads a question.
@@ -42,11 +43,19 @@ func inquire(t *testing.T, line string) (*question, *options) {
 // millisecond, the first candidate's a tenth of a millisecond longer.
 func fakeSearch(t *testing.T, line string) (*search, *options) {
 	q, o := inquire(t, line)
-	s := newSearch(&program{stderr: &progress.Writer{W: io.Discard}, env: environment()}, q, o.text("output"))
+	p := &program{stderr: &progress.Writer{W: io.Discard}, env: environment()}
+	config, err := p.config(q.options, q.Experiment)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newSearch(p, q, config)
+	if s.runner, err = runner.New(q.Experiment, config); err != nil {
+		t.Fatal(err)
+	}
 	s.run = func(_ context.Context, t capacity.Trial) *results.Record {
 		hold := time.Millisecond + time.Duration(1-t.Candidate)*100*time.Microsecond
 		r := fakeTrial(t, hold)
-		r.Run, r.Cell, r.Env, r.Server = s.id, t.Candidate, s.env, results.Server{Kind: t.Plan.Server, Name: "fake"}
+		r.Run, r.Cell, r.Env, r.Server = "run", t.Candidate, config.Env, results.Server{Kind: t.Plan.Server, Name: "fake"}
 		return r
 	}
 	return s, o
@@ -79,8 +88,8 @@ func fakeTrial(t capacity.Trial, hold time.Duration) *results.Record {
 // finished runs a plan to its end, after the records that its file has, and returns the answer.
 func finished(t *testing.T, line string) string {
 	t.Helper()
-	s, o := fakeSearch(t, line)
-	if err := s.prepare(o); err != nil {
+	s, _ := fakeSearch(t, line)
+	if err := s.readOutput(); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.runTrials(t.Context()); err != nil {
@@ -136,8 +145,8 @@ func TestPlanFileHasItsAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		s, o := fakeSearch(t, fakePlan+file)
-		if err := s.prepare(o); err != nil {
+		s, _ := fakeSearch(t, fakePlan+file)
+		if err := s.readOutput(); err != nil {
 			t.Fatal(err)
 		}
 		s.saveAnswer(s.answer())
@@ -189,15 +198,14 @@ func TestPlanRefusesRecords(t *testing.T) {
 		"plan has ended": func(b []byte) []byte {
 			return append(bytes.Clone(b), bytes.Replace(b, []byte(`"id":"`), []byte(`"id":"x`), -1)...)
 		},
-		"not a JSON obje": func(b []byte) []byte { return []byte("hello\n") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(dir, "changed.jsonl")
 			if err := os.WriteFile(file, change(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			s, o := fakeSearch(t, fakePlan+file)
-			if err := s.prepare(o); err == nil || !strings.Contains(err.Error(), name) {
+			s, _ := fakeSearch(t, fakePlan+file)
+			if err := s.readOutput(); err == nil || !strings.Contains(err.Error(), name) {
 				t.Errorf("error %v", err)
 			}
 		})
@@ -250,11 +258,11 @@ func TestPlanLosesItsFile(t *testing.T) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	s, o := fakeSearch(t, fakePlan+filepath.Join(dir, "p.jsonl"))
-	if err := cmp.Or(s.prepare(o), os.RemoveAll(dir), s.runTrials(t.Context())); err != nil {
+	s, _ := fakeSearch(t, fakePlan+filepath.Join(dir, "p.jsonl"))
+	if err := cmp.Or(s.readOutput(), os.RemoveAll(dir), s.runTrials(t.Context())); err != nil {
 		t.Fatal(err)
 	}
-	s.saveRest()
+	s.runner.SaveRest()
 	var got strings.Builder
 	if err := export.JSON(&got, s.answer().Known()); err != nil {
 		t.Fatal(err)
@@ -353,21 +361,5 @@ func TestPlanOfPresets(t *testing.T) {
 			trial.Plan.Command = commandLine(q.options, trial.Plan, q.Targets[""])
 			remake(t, trial.Plan)
 		})
-	}
-}
-
-// TestPlanSaysOnceWhereItIsLive: runs and plans begin alike, and neither repeats the other's lines.
-func TestPlanSaysOnceWhereItIsLive(t *testing.T) {
-	q, _ := inquire(t, "-driver memory -lock mutex -rate 100 -slo response.p99<20ms -live")
-	var said strings.Builder
-	s := newSearch(&program{stderr: &progress.Writer{W: &said}, env: environment()}, q, "")
-	var err error
-	if s.live, err = openLive(t.Context(), s.program, q.options, "lockbench plan", ""); err != nil {
-		t.Fatal(err)
-	}
-	s.announcePlan()
-	s.live.close()
-	if strings.Count(said.String(), "live at ") != 1 {
-		t.Errorf("it says %s", &said)
 	}
 }

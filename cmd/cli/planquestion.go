@@ -293,6 +293,7 @@ func (q *question) keepClaiming() error {
 	for _, s := range q.Skipped {
 		q.skipped = append(q.skipped, s.String())
 	}
+	q.Skipped = nil
 	q.Schedule(1, q.Cells[0].Plan.Seed)
 	var keep []matrix.Cell
 	var lacks []string

@@ -4,13 +4,11 @@ package cli
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -24,11 +22,16 @@ import (
 	"github.com/lockbench/lockbench/workloads"
 	"github.com/lockbench/lockbench/workloads/host"
 	"github.com/lockbench/lockbench/workloads/matrix"
+	"github.com/lockbench/lockbench/workloads/runner"
 )
 
 // search is a plan under way.
 type search struct {
-	underWay
+	*program
+	*question
+	config  runner.Config
+	runner  *runner.Runner // nil as long as nothing runs
+	page    *livePage
 	known   *capacity.Search
 	trials  [][]*results.Record // of each candidate, in their order
 	printer printer[*capacity.Answer]
@@ -38,25 +41,22 @@ type search struct {
 	run func(context.Context, capacity.Trial) *results.Record // one trial
 }
 
-// newSearch returns a plan that appends its records to a file; none if its name is empty.
-func newSearch(p *program, q *question, output string) *search {
-	s := &search{underWay: p.newRunner(q.experiment, output), known: capacity.NewSearch(&q.Question), trials: make([][]*results.Record, len(q.Candidates))}
-	s.underWay.question, s.run = q, s.trial
+func newSearch(p *program, q *question, c runner.Config) *search {
+	s := &search{program: p, question: q, config: c, known: capacity.NewSearch(&q.Question), trials: make([][]*results.Record, len(q.Candidates))}
+	s.run = s.trial
 	return s
 }
 
-// prepare reads the trials that -o has, and checks what can be checked before a server is started.
-func (s *search) prepare(o *options) error {
-	if err := checkOutput(o.get("output")); err != nil {
-		return err
-	}
+// readOutput takes in the trials that -o has.
+func (s *search) readOutput() error {
 	records, err := s.earlier()
 	if err != nil {
 		return err
 	}
 	for i, rec := range records {
 		if err := s.resume(rec); err != nil {
-			return usageErrorf("%s: record %d is not of this plan: %w: give the flags that it was made with, or another file", o.get("output").written(), i+1, err)
+			return usageErrorf("%s: record %d is not of this plan: %w: give the flags that it was made with, or another file",
+				s.options.get("output").written(), i+1, err)
 		}
 	}
 	return nil
@@ -64,14 +64,12 @@ func (s *search) prepare(o *options) error {
 
 // earlier returns the records that -o has, each once.
 func (s *search) earlier() (records []*results.Record, err error) {
-	if s.output == "" {
-		return nil, nil
-	}
-	if info, err := os.Stat(s.output); errors.Is(err, os.ErrNotExist) || err == nil && (info.Size() == 0 || !info.Mode().IsRegular()) {
+	name := s.config.Output
+	if info, err := os.Stat(name); errors.Is(err, os.ErrNotExist) || err == nil && (info.Size() == 0 || !info.Mode().IsRegular()) {
 		return nil, nil
 	}
 	seen := map[string]bool{}
-	report, err := s.readRecords(s.output, func(r *results.Record) error {
+	report, err := s.readRecords(name, func(r *results.Record) error {
 		if !seen[r.ID] {
 			seen[r.ID] = true
 			records = append(records, r)
@@ -79,7 +77,7 @@ func (s *search) earlier() (records []*results.Record, err error) {
 		return nil
 	})
 	if err != nil && !(report.Torn && report.Records == 0) {
-		return nil, fmt.Errorf("-output %s: %w", s.output, err)
+		return nil, fmt.Errorf("-output %s: %w", name, err)
 	}
 	s.written = report.Answer
 	return records, nil
@@ -92,14 +90,14 @@ func (s *search) resume(rec *results.Record) error {
 	case !more:
 		return errors.New("the plan has ended before it")
 	case rec.Cell != t.Candidate:
-		return fmt.Errorf("cell is %d, and candidate %d is next, %s", rec.Cell, t.Candidate, s.question.Candidates[t.Candidate].Name)
+		return fmt.Errorf("cell is %d, and candidate %d is next, %s", rec.Cell, t.Candidate, s.Candidates[t.Candidate].Name)
 	case rec.Trial != t.Number+1:
 		return fmt.Errorf("trial is %d, and trial %d is next", rec.Trial, t.Number+1)
 	}
 	if err := t.Matches(rec); err != nil {
 		return err
 	}
-	if field := capacity.DifferingEnv(host.With(s.env, rec.Plan.Driver), rec.Env); field != "" {
+	if field := capacity.DifferingEnv(host.With(s.config.Env, rec.Plan.Driver), rec.Env); field != "" {
 		return fmt.Errorf("%s is not that of this machine or this lockbench", field)
 	}
 	if want := s.Target(rec.Cell); want.Kind == matrix.External && rec.Server.Addr != "" && rec.Server.Addr != want.Redacted {
@@ -110,17 +108,16 @@ func (s *search) resume(rec *results.Record) error {
 
 // add takes in the record of a trial. The error is that its server is not the one of the trials before.
 func (s *search) add(t capacity.Trial, rec *results.Record) error {
-	all := s.trials[t.Candidate]
-	for _, before := range all {
+	for _, before := range s.trials[t.Candidate] {
 		if before.Server.Name == "" || rec.Server.Name == "" {
 			continue // it did not answer
 		}
 		if field := capacity.DifferingServer(before.Server, rec.Server); field != "" {
-			return fmt.Errorf("%s: %s is not that of the trials before", s.question.Candidates[t.Candidate].Name, field)
+			return fmt.Errorf("%s: %s is not that of the trials before", s.Candidates[t.Candidate].Name, field)
 		}
 		break
 	}
-	s.trials[t.Candidate] = append(all, rec)
+	s.trials[t.Candidate] = append(s.trials[t.Candidate], rec)
 	s.known.Add(rec)
 	return nil
 }
@@ -134,15 +131,16 @@ func (s *search) resumed() (n int) {
 }
 
 // search runs trials until nothing more is to be learnt, and writes the answer, also after an interruption.
-func (s *search) search(ctx context.Context) error {
+func (s *search) search(ctx context.Context, r *runner.Runner, w *observer) error {
+	s.runner, s.page = r, w.page
 	if _, more := s.known.Next(); !more {
 		return s.finish(ctx)
 	}
 	s.announcePlan()
 	s.drawLive()
-	return s.withServers(ctx, func() error {
+	return r.Do(ctx, func() error {
 		err := s.runTrials(ctx)
-		s.saveRest()
+		r.SaveRest()
 		if err != nil {
 			return err
 		}
@@ -152,69 +150,67 @@ func (s *search) search(ctx context.Context) error {
 
 // beforehand says how long all takes, and which rate is tried first.
 func (s *search) beforehand() string {
-	designs, left := format.Plural(len(s.question.Candidates), "design"), s.question.Time()-s.answer().Spent
-	text := fmt.Sprintf("%s, at most %s of trials", designs, progress.Seconds(left))
-	if rate := s.question.Rate; rate > 0 && s.resumed() == 0 {
-		text += ", " + report.PlanRate(rate) + " first"
+	text := fmt.Sprintf("%s, at most %s of trials", format.Plural(len(s.Candidates), "design"), progress.Seconds(s.Time()-s.answer().Spent))
+	if s.Rate > 0 && s.resumed() == 0 {
+		text += ", " + report.PlanRate(s.Rate) + " first"
 	}
 	return text
 }
 
 // announcePlan says on stderr what there is to know before the load begins.
 func (s *search) announcePlan() {
-	if s.progress != nil {
-		for _, an := range s.answer().Analysis {
-			if an.Ceiling < spec.MaxRate {
-				most := "at most "
-				if an.Rough != "" {
-					most = "roughly "
-				}
-				s.say("on paper %s%s: %s", most, report.PlanRate(an.Ceiling), an.Load)
+	for _, an := range s.answer().Analysis {
+		if an.Ceiling < spec.MaxRate && !s.options.on("quiet") {
+			most := "at most"
+			if an.Rough != "" {
+				most = "roughly"
 			}
+			s.say("on paper %s %s: %s", most, report.PlanRate(an.Ceiling), an.Load)
 		}
 	}
-	s.announce()
-	for _, line := range s.question.skipped {
-		if !slices.ContainsFunc(s.Skipped, func(skip matrix.Skip) bool { return skip.String() == line }) {
-			s.say("left out: %s", line)
-		}
+	s.announce(s.program)
+	for _, line := range s.skipped {
+		s.say("left out: %s", line)
 	}
-	for _, line := range s.question.warnings {
+	for _, line := range s.warnings {
 		s.say("warning: %s", line)
 	}
 	s.say("%s", s.beforehand())
 	if n := s.resumed(); n > 0 {
-		s.say("going on from %s in %s", format.Plural(n, "trial"), s.output)
+		s.say("going on from %s in %s", format.Plural(n, "trial"), s.config.Output)
 	}
-	if most := s.question.MaxRate; most > 0 {
-		s.say("no trial offers more than %s", report.PlanRate(most))
+	if s.MaxRate > 0 {
+		s.say("no trial offers more than %s", report.PlanRate(s.MaxRate))
 	}
 }
 
 // runTrials runs what is to run. The error is that of a mistake, which no answer follows.
 func (s *search) runTrials(ctx context.Context) error {
 	for ctx.Err() == nil {
-		if err := s.leader.Err(); err != nil {
-			s.endEarly(err)
-			return nil
-		}
 		t, more := s.known.Next()
 		if !more {
 			return nil
 		}
-		rec := s.run(ctx, t)
-		if ctx.Err() != nil {
-			break // what a signal has cut short is run again
+		err := s.runner.Lost()
+		if err == nil {
+			rec := s.run(ctx, t)
+			if ctx.Err() != nil {
+				break // what a signal has cut short is run again
+			}
+			if err = s.add(t, rec); err == nil {
+				s.runner.Save(rec)
+			}
 		}
-		s.scrub(rec)
-		if err := s.add(t, rec); err != nil {
-			s.endEarly(err)
+		if err != nil { // no more trials can follow, and those that there are make the answer
+			s.partial = err.Error()
+			s.lose("the search ends early: %s", err)
 			return nil
 		}
-		s.save(rec)
-		s.report(t)
+		if !s.options.on("quiet") {
+			s.report(t)
+		}
 		s.drawLive()
-		if err := s.question.Check(s.roundTrip()); err != nil {
+		if err := s.Check(s.roundTrip()); err != nil {
 			return usageErrorf("%w", err)
 		}
 	}
@@ -222,60 +218,32 @@ func (s *search) runTrials(ctx context.Context) error {
 	return nil
 }
 
-// endEarly notes why no more trials can follow. Those that there are make the answer.
-func (s *search) endEarly(err error) {
-	s.partial = err.Error()
-	s.lose("the search ends early: %s", err)
-}
-
 // trial runs one. If it does not work, the record says why.
 func (s *search) trial(ctx context.Context, t capacity.Trial) *results.Record {
-	at := matrix.Trial{Cell: t.Candidate, Trial: t.Number}
-	p := t.Plan
-	p.Command = s.command(t)
-	left := max(0, s.question.Time()-s.spent()-p.Warmup-p.Duration)
-	label := fmt.Sprintf("%s, %s", s.question.Candidates[t.Candidate].Name, report.PlanRate(t.Rate))
-	s.progress.Begin(s.resumed()+1, label, p.Duration, left)
-	s.live.page.begin(format.Join(fmt.Sprintf("trial %d", s.resumed()+1), label, string(t.Stage)), left)
-	rec, err := s.measure(ctx, at, p, stopGrowing(t))
-	s.progress.End()
-	if err == nil {
-		return rec
+	j := runner.Job{
+		Trial: matrix.Trial{Cell: t.Candidate, Trial: t.Number}, Plan: t.Plan, Number: s.resumed() + 1,
+		After: max(0, s.Time()-s.answer().Spent-t.Plan.Warmup-t.Plan.Duration), Stop: stopGrowing(t),
 	}
-	failed := s.begin(at, p, "")
-	failed.Schema, failed.ID, failed.Started = results.SchemaVersion, rand.Text(), time.Now().UTC()
-	failed.Plan, failed.Traits, failed.Cost = p, workloads.Recorded(s.Cells[t.Candidate].Traits), results.UnknownCost()
-	failed.Server.Kind = p.Server
-	failed.Partial = oneLine(err.Error())
-	return &failed
+	rec, err := s.runner.Measure(ctx, j)
+	if err != nil {
+		return s.runner.Failed(j, err)
+	}
+	return rec
 }
 
-// command returns the command line of a run that makes the same trial.
-func (s *search) command(t capacity.Trial) string {
-	return commandLine(s.options, t.Plan, s.Targets[""])
-}
-
-// spent returns for how long trials have measured, warm-ups included.
-func (s *search) spent() (sum time.Duration) {
-	for _, all := range s.trials {
-		for _, rec := range all {
-			sum += rec.Plan.Warmup + rec.Plan.Duration
-		}
-	}
-	return sum
+// label names a trial for those who watch.
+func (s *search) label(j runner.Job) string {
+	return s.Candidates[j.Cell].Name + ", " + report.PlanRate(capacity.Offered(&j.Plan))
 }
 
 // roundTrip returns the least round trip of all candidates, once each has had a trial; 0 until then, or if one takes none.
 func (s *search) roundTrip() (least time.Duration) {
-	for _, all := range s.trials {
+	for i, all := range s.trials {
 		if len(all) == 0 {
 			return 0
 		}
-		if trip := all[0].Bound.RoundTrip(); least == 0 || trip < least {
+		if trip := all[0].Bound.RoundTrip(); i == 0 || trip < least {
 			least = trip
-		}
-		if least == 0 {
-			return 0
 		}
 	}
 	return least
@@ -309,45 +277,35 @@ func stopGrowing(t capacity.Trial) func(workloads.Snapshot) string {
 
 // answer returns what is known so far.
 func (s *search) answer() *capacity.Answer {
-	a := s.known.Answer(s.env)
-	a.Skipped, a.Partial = s.question.skipped, s.partial
-	a.Warnings = append(a.Warnings, s.question.warnings...)
+	a := s.known.Answer(s.config.Env)
+	a.Skipped, a.Partial = s.skipped, s.partial
+	a.Warnings = append(a.Warnings, s.warnings...)
 	return a
 }
 
 // report writes to stderr what is known of a candidate after a trial.
 func (s *search) report(t capacity.Trial) {
-	if s.progress == nil {
-		return
-	}
 	c := s.known.Candidate(t.Candidate)
 	last := c.Points[len(c.Points)-1]
-	line := fmt.Sprintf("%d: %s at %s (%s): ", s.resumed(), c.Name, report.PlanRate(t.Rate), t.Stage)
-	switch {
-	case last.Left != "":
-		why, _, _ := strings.Cut(last.Left, "; ") // the main reason
-		if last.Arrivals > 0 {
-			line += format.Percent(last.Share.Mid) + " late, but " + why
-		} else {
-			line += "does not count: " + why
-		}
-	default:
-		line += format.Percent(last.Share.Mid) + " late"
+	found, why := format.Percent(last.Share.Mid)+" late", ""
+	if last.Left != "" {
+		why, _, _ = strings.Cut(last.Left, "; ") // the main reason
+		found = "does not count: " + why
 	}
 	switch {
 	case c.Verdict == capacity.RulesOut || c.Verdict == capacity.Failed || c.Verdict == capacity.Violated || c.Verdict == capacity.Dropped:
-		line += fmt.Sprintf("; %s: %s", c.Verdict, c.Why)
+		found += fmt.Sprintf("; %s: %s", c.Verdict, c.Why)
 	case c.AtLeast && c.Sustains.Low > 0:
-		line += fmt.Sprintf("; sustains %s or more", report.PlanRate(c.Sustains.Low))
+		found += fmt.Sprintf("; sustains %s or more", report.PlanRate(c.Sustains.Low))
 	case c.Sustains.High > 0:
-		line += fmt.Sprintf("; sustains %s to %s", format.Three(c.Sustains.Low), report.PlanRate(c.Sustains.High))
+		found += fmt.Sprintf("; sustains %s to %s", format.Three(c.Sustains.Low), report.PlanRate(c.Sustains.High))
 	}
-	s.say("%s", line)
+	s.say("%d: %s at %s (%s): %s", s.resumed(), c.Name, report.PlanRate(t.Rate), t.Stage, found)
 }
 
 // drawLive shows what is known so far.
 func (s *search) drawLive() {
-	s.live.page.soFar(func() *report.Document {
+	s.page.soFar(func() *report.Document {
 		a := s.answer()
 		const goesOn = "the search goes on"
 		if a.Partial = goesOn; a.Verdict == capacity.Undecided {
@@ -364,15 +322,10 @@ func (s *search) drawLive() {
 
 // saveAnswer appends the answer to the records that it comes from, unless it is there.
 func (s *search) saveAnswer(a *capacity.Answer) {
-	if s.output == "" || s.resumed() == 0 || len(s.unsaved) > 0 {
-		return
-	}
-	a = a.Known()
-	if text, err := json.Marshal(a); err == nil && s.secrets.Hide(string(text)) == string(s.written) {
-		return
-	}
-	if err := s.appender().AppendAnswer(a); err != nil {
-		s.lose("the answer is not written to %s: %s", s.output, err)
+	known := a.Known()
+	text, err := json.Marshal(known)
+	if s.resumed() > 0 && (err != nil || s.secrets.Hide(string(text)) != string(s.written)) {
+		s.runner.SaveAnswer(known)
 	}
 }
 
@@ -381,6 +334,6 @@ func (s *search) finish(ctx context.Context) error {
 	a := s.answer()
 	s.saveAnswer(a)
 	err := s.printer.end(a)
-	s.live.page.endAs(context.Cause(ctx), func(w io.Writer) error { return draw.Page(w, report.Plan(a)) })
+	s.page.endAs(context.Cause(ctx), func(w io.Writer) error { return draw.Page(w, report.Plan(a)) })
 	return s.interrupted(ctx, err)
 }

@@ -31,6 +31,7 @@ import (
 	"github.com/lockbench/lockbench/workloads/hazards"
 	"github.com/lockbench/lockbench/workloads/host"
 	"github.com/lockbench/lockbench/workloads/matrix"
+	"github.com/lockbench/lockbench/workloads/runner"
 )
 
 const groupProof = "What is proven"
@@ -95,18 +96,17 @@ func (p *program) prove(ctx context.Context, o *options) error {
 	if o.on("dry-run") {
 		return p.secrets.Hiding(r.print)(p.stdout)
 	}
-	live, err := openLive(ctx, p, o, "lockbench prove", host.Env().Lockbench)
+	page, metrics, err := p.openLive(ctx, o, "lockbench prove", host.Env().Lockbench)
 	if err != nil {
 		return err
 	}
-	defer live.close()
-	live.announce(p)
+	defer (&observer{page: page, metrics: metrics}).close()
 	p.draining.Store(true)
 	say := p.say
 	if o.on("quiet") {
 		say = func(string, ...any) {}
 	}
-	found := r.run(ctx, say, live.page)
+	found := r.run(ctx, say, page)
 	if r.baseline != nil {
 		found.Against(o.text("baseline"), r.baseline)
 	}
@@ -114,7 +114,7 @@ func (p *program) prove(ctx context.Context, o *options) error {
 	if err := r.writeEvidence(found); err != nil {
 		p.lose("-evidence: %s", err)
 	}
-	live.page.endAs(context.Cause(ctx), func(w io.Writer) error { return draw.Page(w, report.Proof(found)) })
+	page.endAs(context.Cause(ctx), func(w io.Writer) error { return draw.Page(w, report.Proof(found)) })
 	if ctx.Err() != nil {
 		return exitCode(exitInterrupted)
 	}
@@ -146,7 +146,7 @@ func (p *program) readProof(o *options) (r *proof, err error) {
 	if rd.err != nil {
 		return nil, rd.err
 	}
-	r.options.Prefix = "prove:" + newRunID() + ":"
+	r.options.Prefix = "prove:" + runner.NewID() + ":"
 	if r.printer, err = proofs.printer(p, o); err != nil {
 		return nil, err
 	}

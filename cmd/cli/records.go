@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
-	"time"
 
 	"github.com/lockbench/lockbench/cmd/cli/files"
 	"github.com/lockbench/lockbench/results"
@@ -106,75 +104,4 @@ func checkOutput(opt *option) error {
 		return fmt.Errorf("%s: appending would spoil it: %w", opt.written(), err)
 	}
 	return nil
-}
-
-// scrub hides secrets in what a record quotes of others, and makes it fit for a terminal.
-func (p *program) scrub(r *results.Record) {
-	clean := func(text *string) { *text = strings.Map(format.Visible, p.secrets.Scrub(*text)) }
-	for _, text := range []*string{&r.Partial, &r.Server.Version, &r.Server.Mode, &r.Server.Persistence} {
-		clean(text)
-	}
-	for i := range r.Warnings {
-		clean(&r.Warnings[i])
-	}
-	samples := []map[string]string{r.Counts.ErrorSample}
-	for i := range r.Classes {
-		samples = append(samples, r.Classes[i].Counts.ErrorSample)
-	}
-	for _, of := range samples {
-		for class, sample := range of {
-			clean(&sample)
-			of[class] = sample
-		}
-	}
-	for reason, n := range r.Safety.Ended {
-		delete(r.Safety.Ended, reason)
-		clean(&reason)
-		r.Safety.Ended[reason] += n
-	}
-}
-
-// save appends a record to the file that -output names, if it names one, after those that could not be written before: a disk
-// that was full, or a lock that was held, may cost time but no record.
-func (r *underWay) save(rec *results.Record) {
-	if r.output == "" {
-		return
-	}
-	known := len(r.unsaved) > 0
-	r.unsaved = append(r.unsaved, rec)
-	if err := r.saveAll(); err != nil && !known {
-		r.say("-output: %s: the records wait in memory", err)
-	}
-}
-
-// saveAll writes what is not written yet, in order, until an error.
-func (r *underWay) saveAll() error {
-	file := r.appender()
-	for len(r.unsaved) > 0 {
-		if err := file.Append(r.unsaved[0]); err != nil {
-			return err
-		}
-		r.unsaved = r.unsaved[1:]
-	}
-	return nil
-}
-
-// appender returns what appends to the file that -output names.
-func (r *underWay) appender() *results.Appender {
-	return &results.Appender{Path: r.output, Hide: r.secrets.Hide, Waiting: func(holder string, most time.Duration) {
-		if holder == "" {
-			holder = "another process"
-		}
-		r.say("-output %s: waiting up to %v for %s, which has it locked", r.output, most, holder)
-	}}
-}
-
-// saveRest tries once more, at the end, to write what could not be written, and says what is lost.
-func (r *underWay) saveRest() {
-	if len(r.unsaved) == 0 {
-		return
-	}
-	if err := r.saveAll(); err != nil {
-		r.lose("%s not written to %s", format.Plural(len(r.unsaved), "record"), r.output)
-	}
 }

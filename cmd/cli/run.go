@@ -5,28 +5,21 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"sync/atomic"
-	"time"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
-	"github.com/lockbench/lockbench/cmd/cli/progress"
-	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/draw"
-	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/report"
-	"github.com/lockbench/lockbench/results/spec"
-	"github.com/lockbench/lockbench/workloads"
-	"github.com/lockbench/lockbench/workloads/fleet"
 	"github.com/lockbench/lockbench/workloads/host"
-	"github.com/lockbench/lockbench/workloads/matrix"
-	"github.com/lockbench/lockbench/workloads/target"
+	"github.com/lockbench/lockbench/workloads/runner"
 )
 
 func (p *program) runCommand() *cobra.Command {
@@ -43,31 +36,26 @@ func (p *program) run(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
-	r := p.newRunner(e, o.text("output"))
-	if err := r.check(); err != nil {
+	config, err := p.config(o, e.Experiment)
+	if err != nil {
 		return err
 	}
-	return r.conduct(ctx, "lockbench run", len(e.Order), e.print, r.run)
-}
-
-// conduct does what a command wants of its trials, which are so many, or 0 if nobody knows: rank 0 measures, the others follow it,
-// and -dry-run prints.
-func (r *underWay) conduct(ctx context.Context, command string, trials int, print func(io.Writer) error, measure func(context.Context) error) (err error) {
-	o := r.options
-	switch {
-	case r.Place.Rank > 0:
-		return r.follow(ctx)
-	case o.on("dry-run"):
-		return r.secrets.Hiding(print)(r.stdout)
-	}
-	if r.live, err = openLive(ctx, r.program, o, command, r.env.Lockbench); err != nil {
+	end, err := p.readEnding(o, e, config.Env)
+	if err != nil {
 		return err
 	}
-	defer r.live.close()
-	if !o.on("quiet") {
-		r.progress = progress.New(r.stderr, trials)
-	}
-	return measure(ctx)
+	label := func(j runner.Job) string { return e.Label(j.Cell) }
+	t := task{"lockbench run", o, e.Experiment, config, len(e.Order), label, e.print}
+	return p.conduct(ctx, t, func(ctx context.Context, r *runner.Runner, w *observer) error {
+		e.announce(p)
+		end.announce(e)
+		return r.Do(ctx, func() error {
+			out := r.Trials(ctx, func() {
+				w.page.soFar(func() *report.Document { return report.Run(r.Records.Cells(), nil) })
+			})
+			return end.finish(ctx, r.Records.Cells(), out, w.page)
+		})
+	})
 }
 
 // readExperiment reads from the options, and from what they name, what is measured and where.
@@ -91,46 +79,90 @@ func (p *program) readExperiment(o *options) (experiment, error) {
 	return run, nil
 }
 
-// check reads what else the options say of a run, and looks at the files that they name. It leaves nothing behind.
-func (r *underWay) check() error {
-	o := r.options
-	if err := cmp.Or(checkLive(o), r.checkProcesses()); err != nil {
-		return err
+// config reads how an experiment is run. It leaves nothing behind.
+func (p *program) config(o *options, e runner.Experiment) (c runner.Config, err error) {
+	c = runner.Config{
+		Env: host.Env(), Output: o.text("output"), Say: p.say, SayOnce: p.sayOnce, Lose: p.lose, Secrets: &p.secrets,
 	}
-	revision, err := readRevision(o)
+	c.Env.Variables = host.Variables(p.env.lookup, p.secrets.Scrub)
+	if c.Env.Revision, err = readRevision(o); err != nil {
+		return c, err
+	}
+	if err := cmp.Or(checkLive(o), checkProcesses(o, e), checkOutput(o.get("output"))); err != nil {
+		return c, err
+	}
+	c.Fleet, err = p.readFleet(o, e.Place)
+	return c, err
+}
+
+// maxRevision is how long it may be, in characters: a hash of git's has 40 or 64, and tables have little room.
+const maxRevision = 80
+
+// readRevision reads what goes into the records. Blanks around it are no part of it, since the output of a command has
+// a line break at its end now and then.
+func readRevision(o *options) (string, error) {
+	opt := o.get("revision")
+	text := strings.TrimSpace(opt.text)
+	switch {
+	case utf8.RuneCountInString(text) > maxRevision:
+		return "", usageErrorf("%s: must have %d characters at most, and has %d", opt.flagOrVariable(), maxRevision, utf8.RuneCountInString(text))
+	case strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }):
+		return "", usageErrorf("%s: must be one line of printable characters", opt.flagOrVariable())
+	}
+	return text, nil
+}
+
+// task is what a command wants of its trials.
+type task struct {
+	command string // for the page of -live
+	options *options
+	runner.Experiment
+	runner.Config
+	trials int // 0: nobody knows how many
+	label  func(runner.Job) string
+	print  func(io.Writer) error // for -dry-run
+}
+
+// conduct measures in rank 0, follows it in the others, and prints in a dry run.
+func (p *program) conduct(ctx context.Context, t task, measure func(context.Context, *runner.Runner, *observer) error) error {
+	if t.Place.Rank == 0 && t.options.on("dry-run") {
+		return p.secrets.Hiding(t.print)(p.stdout)
+	}
+	var w *observer
+	var err error
+	if t.Place.Rank == 0 {
+		if w, err = openObserver(ctx, p, t); err != nil {
+			return err
+		}
+		defer w.close()
+		t.Observer = w
+	}
+	r, err := runner.New(t.Experiment, t.Config)
 	if err != nil {
 		return err
 	}
-	if r.comparison, err = comparisonOf(o, r.experiment); err != nil {
-		return err
+	p.draining.Store(true)
+	abandon := r.Abandon
+	p.abandon.Store(&abandon)
+	defer p.abandon.Store(nil)
+	if w == nil {
+		err = r.Follow(ctx)
+	} else {
+		err = measure(ctx, r, w)
 	}
-	if r.comparison == nil {
-		if r.thresholds, err = o.thresholds(giveBase); err != nil {
-			return err
-		}
+	if _, over := err.(exitCode); err != nil && !over {
+		return p.interrupted(ctx, err)
 	}
-	if err := r.readFormats(); err != nil {
-		return err
-	}
-	if err := checkOutput(o.get("output")); err != nil {
-		return err
-	}
-	r.env.Revision = revision
-	if r.comparison == nil {
-		return nil
-	}
-	return r.readBaseline(r.comparison, o, r.experiment, r.env)
+	return err
 }
 
-// announce says on stderr what there is to know before the load begins.
-func (r *underWay) announce() {
-	r.experiment.announce(r.program)
-	r.live.announce(r.program)
-	if c := r.comparison; c != nil {
-		if text := c.how.TooFew(c.cells, c.least, r.Trials, r.options.versus(), maxTrials); text != "" {
-			r.say("warning: %s", text)
-		}
+// interrupted returns the error of a command that a signal has stopped, and err for any other.
+func (p *program) interrupted(ctx context.Context, err error) error {
+	if ctx.Err() == nil {
+		return err
 	}
+	p.say("%v", context.Cause(ctx))
+	return exitCode(exitInterrupted)
 }
 
 // announce says on stderr what is left out and what to expect, each thing once.
@@ -140,7 +172,7 @@ func (e experiment) announce(p *program) {
 		case t.Fallback:
 			p.sayOnce("%s (install the package %s): measuring the embedded server, whose speed says nothing about a real one", t.Why, t.Service.Packages)
 		case t.Network == results.Unverified:
-			p.sayOnce("warning: %s: %s", t.Redacted, unverified)
+			p.sayOnce("warning: %s: %s", t.Redacted, runner.Unverified)
 		}
 	}
 	for _, s := range e.Skipped {
@@ -154,330 +186,111 @@ func (e experiment) announce(p *program) {
 	}
 }
 
-// unverified is what there is to say of results.Unverified.
-const unverified = "TLS not verified: whoever answers there is measured, and can read the password"
-
-// underWay is a run under way.
-type underWay struct {
+// ending is what becomes of a run's records in the end.
+type ending struct {
 	*program
 	experiment
-	output      string
-	env         results.Env
-	progress    *progress.Line
-	deployments map[string]*target.Deployments // by side
-	servers     *target.Deployments            // of the present trial
-	live        *live
-	leader      *fleet.Leader // of several processes; nil of one
-	meeting     meeting
-	rendezvous  *fleet.Rendezvous
-	question    *question   // of a plan; nil of a run
-	comparison  *comparison // nil if nothing is compared
-	printer     printer[reported]
-	judged      printer[*compare.Comparison]
-	thresholds  []compare.Threshold // of a run by itself
-	unsaved     []*results.Record   // that could not be written yet
-
-	id       string                 // of the run
-	opened   int                    // trials so far
-	hint     atomic.Pointer[string] // what to do if the trial under way is given up; nil if nothing
-	records  results.Collector
-	violated bool         // by a lock that claims to exclude
-	out      map[int]bool // cells whose remaining trials are left out: they failed, or make no sense
-	misfit   map[int]bool // those that make no sense
-	failed   bool
-	ran      bool // some cell was more than skipped
+	comparison *comparison // nil if nothing is compared
+	thresholds []compare.Threshold
+	judged     printer[*compare.Comparison]
+	printer    printer[reported]
 }
 
-// newRunner returns what runs an experiment, and appends its records to a file; to none if its name is empty.
-func (p *program) newRunner(e experiment, output string) underWay {
-	env := host.Env()
-	env.Variables = host.Variables(p.env.lookup, p.secrets.Scrub)
-	return underWay{program: p, experiment: e, output: output, env: env, id: newRunID(), live: &live{}}
-}
-
-// run runs all trials and renders what there is, also after an interruption.
-func (r *underWay) run(ctx context.Context) error {
-	r.announce()
-	return r.withServers(ctx, func() error {
-		r.runTrials(ctx)
-		return r.finish(ctx)
-	})
-}
-
-// withServers calls do while there are servers, and the other processes if there are any.
-func (r *underWay) withServers(ctx context.Context, do func() error) error {
-	if err := r.deploy(); err != nil {
-		return err
+// readEnding reads the options of a run's end, and looks at the files that they name.
+func (p *program) readEnding(o *options, e experiment, env results.Env) (end *ending, err error) {
+	end = &ending{program: p, experiment: e}
+	if end.comparison, err = comparisonOf(o, e); err != nil {
+		return nil, err
 	}
-	defer r.closeServer()
-	if err := r.assemble(ctx); err != nil {
-		return err
+	if end.comparison == nil {
+		if end.thresholds, err = o.thresholds(giveBase); err != nil {
+			return nil, err
+		}
+		end.printer, err = reports.printer(p, o, e.files()...)
+		return end, err
 	}
-	defer r.disperse(nil)
-	return do()
+	// Its formats are compare's, below whose table -v has the run's own.
+	if end.judged, err = comparisons.printer(p, o, e.files()...); err != nil {
+		return nil, err
+	}
+	end.printer = printer[reported]{program: p, kind: reports, table: end.judged.table}
+	if end.judged.outputs[0].name == tableFormat && end.judged.table.Verbose {
+		end.printer.outputs = reports.first()
+	}
+	return end, p.readBaseline(end.comparison, o, e, env)
 }
 
-// runTrials runs those of all cells by turns.
-func (r *underWay) runTrials(ctx context.Context) {
-	for i, t := range r.Order {
-		if ctx.Err() != nil {
-			break
-		}
-		if err := r.leader.Err(); err != nil {
-			r.failed = true
-			r.say("the remaining trials are left out: %v", err)
-			break
-		}
-		if r.out[t.Cell] {
-			continue
-		}
-		c := r.Cells[t.Cell].Plan
-		label := r.Label(t.Cell)
-		r.progress.Begin(i+1, label, c.Duration, r.Length(i+1))
-		r.live.page.begin(format.Join(fmt.Sprintf("trial %d of %d", i+1, len(r.Order)), label), r.Length(i+1))
-		err := r.trial(ctx, t)
-		r.progress.End()
-		if err != nil && (ctx.Err() == nil || drivers.ClassOf(err) != drivers.ClassCanceled) {
-			r.failed = true
-			r.say("%s%s", r.name(t.Cell), err)
-			r.leaveOut(t.Cell)
-		}
-		if i+1 < len(r.Order) && r.ran {
-			r.live.page.soFar(func() *report.Document { return report.Run(r.records.Cells(), nil) })
+// announce warns if a comparison has too few trials to find anything.
+func (end *ending) announce(e experiment) {
+	if c := end.comparison; c != nil {
+		if text := c.how.TooFew(c.cells, c.least, e.Trials, e.options.versus(), maxTrials); text != "" {
+			end.say("warning: %s", text)
 		}
 	}
 }
 
-// deploy gets ready to start servers, and for a run that is stopped. What it has begun closeServer ends.
-func (r *underWay) deploy() error {
-	deployments, err := r.Deployments()
-	if err == nil {
-		err = r.readMeeting()
+// finish writes the comparison and the table, or what -format asks for, and chooses the exit code.
+func (end *ending) finish(ctx context.Context, cells []*results.Cell, out runner.Outcome, page *livePage) error {
+	stopped := ctx.Err() != nil // asked once: a signal from now on comes too late to drop a comparison
+	if stopped && len(end.printer.outputs) == 0 {
+		end.printer.outputs = reports.first()
 	}
-	if err != nil { // or a signal has come: a password or a token may be in a pipe to which nobody writes
-		return err
+	var missing []string
+	for _, i := range out.Missing {
+		missing = append(missing, cmp.Or(end.Label(i), "the cell"))
 	}
-	r.draining.Store(true)
-	r.out, r.misfit = map[int]bool{}, map[int]bool{}
-	r.deployments = deployments
-	for _, f := range deployments {
-		r.secrets.Add(string(f.Password))
-	}
-	giveUp := func() {
-		if hint := r.hint.Load(); hint != nil {
-			fmt.Fprint(r.stderr, *hint)
-		}
-		r.giveUp()
-	}
-	r.abandon.Store(&giveUp)
-	r.announcePrefix()
-	return nil
-}
-
-// finish writes the table, or what -format asks for, and chooses the exit code.
-func (r *underWay) finish(ctx context.Context) error {
-	r.saveRest()
-	cells := r.records.Cells()
-	stopped := ctx.Err() != nil                 // asked once: a signal from now on comes too late to drop a comparison
-	if stopped && len(r.printer.outputs) == 0 { // of a comparison that will not be
-		r.printer.outputs = reports.first()
-	}
-	check := compare.CheckCells(cells, r.thresholds, r.missing(cells))
-	check.Objective = r.options.objective(cells)
-	found := reported{cells, check}
+	found := reported{cells, compare.CheckCells(cells, end.thresholds, missing)}
+	found.check.Objective = end.options.objective(cells)
 	var compared error
 	if !stopped {
-		compared = r.decide(cells)
+		compared = end.decide(cells)
 	}
 	if len(cells) > 0 {
-		r.printer.write(found)
-		r.live.page.endAs(context.Cause(ctx), func(w io.Writer) error { return draw.Page(w, reports.document(found)) })
+		end.printer.write(found)
+		page.endAs(context.Cause(ctx), func(w io.Writer) error { return draw.Page(w, reports.document(found)) })
 	}
-	if stopped {
-		r.dropComparison(len(cells) > 0)
-		return r.interrupted(ctx, ctx.Err())
-	}
-	verdict := cmp.Or(compared, r.printer.code(found)) // a run has one of the two
-	switch {
-	case r.violated:
+	switch verdict := cmp.Or(compared, end.printer.code(found)); { // a run has one of the two
+	case stopped:
+		end.dropComparison(len(cells) > 0)
+		return end.interrupted(ctx, ctx.Err())
+	case out.Violated:
 		return exitCode(exitViolated)
-	case r.failed:
+	case out.Failed:
 		return exitCode(exitError)
-	case !r.ran:
+	case !out.Ran:
 		return usageErrorf("nothing to run")
+	default:
+		return verdict
+	}
+}
+
+// decide prints the comparison that the run was for, above its table. The error is an exit code: that of the verdict; nil
+// without a comparison.
+func (end *ending) decide(cells []*results.Cell) error {
+	if end.comparison == nil || len(cells) == 0 {
+		return nil
+	}
+	found, err := end.comparison.compare(cells)
+	if err != nil {
+		end.say("nothing is compared: %s", err)
+		end.printer.outputs = reports.first()
+		return exitCode(exitError)
+	}
+	verdict := end.judged.end(found)
+	if len(end.printer.outputs) > 0 { // the table of the run stands below it
+		fmt.Fprintln(end.stdout)
 	}
 	return verdict
 }
 
-// interrupted returns the error of a run that a signal has stopped, and err for any other.
-func (r *underWay) interrupted(ctx context.Context, err error) error {
-	if ctx.Err() == nil {
-		return err
+// dropComparison says that a run that was stopped compares nothing: to stop when one has seen enough is to decide when to
+// look, and no p-value knows that.
+func (end *ending) dropComparison(measured bool) {
+	switch output := end.options.text("output"); {
+	case end.comparison == nil || !measured:
+	case output == "":
+		end.say("nothing is compared, since the run was stopped early")
+	default:
+		end.say("nothing is compared, since the run was stopped early; the trials that were whole are in %s", output)
 	}
-	r.say("%v", context.Cause(ctx))
-	return exitCode(exitInterrupted)
-}
-
-// trial runs one trial and puts its record where it belongs. The error has stopped this cell, not the run.
-func (r *underWay) trial(ctx context.Context, t matrix.Trial) error {
-	rec, err := r.measure(ctx, t, r.at(t), nil)
-	if err != nil {
-		return r.leaveOrFail(t, err)
-	}
-	r.ran = true
-	return r.keep(ctx, rec)
-}
-
-// measure runs one trial, of its cell as that is or changed a little, and returns the record; stop may be nil.
-func (r *underWay) measure(ctx context.Context, t matrix.Trial, c spec.Plan, stop func(workloads.Snapshot) string) (rec *results.Record, err error) {
-	defer drivers.Catch(&err)
-	r.servers = r.deployments[r.Cells[t.Cell].Side]
-	r.opened++
-	prefix := r.trialPrefix(c)
-	if err := r.servers.Start(ctx, c); err != nil {
-		return nil, err
-	}
-	local := spec.ShareOf(&c, 0).Plan(c) // what this process makes of it
-	if err := r.servers.CheckLimits(local); err != nil {
-		return nil, err
-	}
-	hint := r.leftLine(c, "stopped at once")
-	r.hint.Store(&hint)
-	defer r.hint.Store(nil)
-	defer func() {
-		switch drivers.ClassOf(err) {
-		case drivers.ClassCanceled, drivers.ClassTimeout, drivers.ClassClosed: // what it has left may be known to no service
-			r.warnLeft(c, err)
-		}
-	}()
-	warning, err := r.servers.CheckServer(ctx, c, prefix)
-	if err != nil {
-		return nil, err
-	}
-	svc, err := r.servers.Open(ctx, local, prefix)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { r.closeService(c, svc) }()
-	beside, err := r.servers.Neighbour(ctx, c, prefix)
-	if err != nil {
-		return nil, err
-	}
-	defer beside.Close()
-	if err := target.CheckRoom(local, svc); err != nil {
-		return nil, err
-	}
-	run := workloads.Run{
-		Plan: c, Service: svc, Prefix: prefix, ServerCPU: r.servers.CPU(c), ServerThreads: r.servers.Threads(c),
-		Pool: matrix.Pool(&c), Neighbour: beside.Prober, Record: r.begin(t, c, warning), Stop: stop,
-	}
-	leave, err := r.enter(ctx, &run)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	if r.progress != nil || r.live.page != nil {
-		run.Progress = func(s workloads.Snapshot) {
-			r.progress.Update(s)
-			r.live.page.update(s)
-		}
-	}
-	defer r.share(&run, t.Cell, c)()
-	r.live.follow(&run, t)
-	rec, err = run.Do(ctx)
-	r.live.end()
-	if left := run.Left(); left != nil {
-		r.warnLeft(c, left)
-	}
-	return rec, err
-}
-
-// leaveOrFail leaves out what is left of a cell that makes no sense, and says why. Any other error is one.
-func (r *underWay) leaveOrFail(t matrix.Trial, err error) error {
-	misfit, ok := errors.AsType[*matrix.Misfit](err)
-	if !ok {
-		return err
-	}
-	r.sayOnce("skipped: %v", misfit)
-	r.misfit[t.Cell] = true
-	r.leaveOut(t.Cell)
-	return nil
-}
-
-// leaveOut drops the remaining trials of a cell, and those of its partner, which would have nothing to be compared with.
-func (r *underWay) leaveOut(i int) {
-	r.out[i] = true
-	if partner, ok := r.Partner(i); ok && !r.out[partner] {
-		r.out[partner] = true
-		r.sayOnce("%sleft out from here on, as there is nothing to compare it with", r.name(partner))
-	}
-}
-
-// begin returns what a record begins with.
-func (r *underWay) begin(t matrix.Trial, c spec.Plan, warning string) results.Record {
-	rec := results.Record{
-		Run: r.id, Cell: t.Cell, Trial: t.Trial + 1, Side: r.Cells[t.Cell].Side, Pair: r.Cells[t.Cell].Pair,
-		Wrong: r.Cells[t.Cell].Wrong, Env: host.With(r.env, c.Driver), Server: r.servers.Describe(c),
-	}
-	if c.Server == matrix.External {
-		rec.Prefix = r.trialPrefix(c)
-	}
-	if warning != "" {
-		rec.Warnings = []string{warning}
-	}
-	if rec.Server.Network == results.Unverified {
-		rec.Warnings = append(rec.Warnings, unverified)
-	}
-	return rec
-}
-
-// keep appends a record to the file and judges it.
-func (r *underWay) keep(ctx context.Context, rec *results.Record) error {
-	r.scrub(rec)
-	partial := rec.Partial
-	if err := rec.Label(); err != nil {
-		r.lose("%strial %d is partial: %s", r.name(rec.Cell), rec.Trial, rec.Partial)
-	}
-	r.violated = r.violated || rec.Violated()
-	r.save(rec)
-	if err := r.records.Add(rec); err != nil {
-		return err
-	}
-	if partial != "" && ctx.Err() == nil {
-		return errors.New(partial)
-	}
-	return nil
-}
-
-// abandonTimeout bounds the clean-up of an exit that waits for nothing.
-const abandonTimeout = 500 * time.Millisecond
-
-// giveUp stops a server of our own if that is instant. It dies with this process in any case.
-func (r *underWay) giveUp() {
-	closed := make(chan struct{})
-	go func() {
-		defer close(closed)
-		_ = r.stopServers()
-	}()
-	select {
-	case <-closed:
-	case <-time.After(abandonTimeout):
-	}
-}
-
-// closeServer stops a server of our own.
-func (r *underWay) closeServer() {
-	r.abandon.Store(nil)
-	if err := r.stopServers(); err != nil {
-		r.say("stopping the servers: %s", err)
-	}
-}
-
-// stopServers stops them on both sides; what is both's has nothing to stop the second time.
-func (r *underWay) stopServers() error {
-	var err error
-	for _, f := range r.deployments {
-		err = errors.Join(err, f.Close())
-	}
-	return err
 }

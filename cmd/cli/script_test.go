@@ -182,7 +182,7 @@ func cmdInterrupt(ts *testscript.TestScript, _ bool, args []string) {
 	case "killsecond":
 		stop, text, args = syscall.SIGKILL, regexp.MustCompile(`trial 2 of 2.*measure .*\D[1-9]\d* locks/s`), args[1:]
 	case "plan":
-		text, args = regexp.MustCompile(`trial 2 `), args[1:]
+		text, args = regexp.MustCompile(`trial 2:`), args[1:]
 	case "held":
 		text, args = nil, args[1:]
 	}

@@ -18,7 +18,6 @@ import (
 	"testing"
 
 	"github.com/lockbench/lockbench/cmd/cli/secrets"
-	"github.com/lockbench/lockbench/results"
 )
 
 // canary is a password whose spellings differ in URLs, JSON, HTML and quotations.
@@ -206,20 +205,6 @@ func TestSecretOfConformance(t *testing.T) {
 	code := run(args, strings.NewReader(""), &stdout, &stderr, environment(), nil)
 	if text := stdout.String() + stderr.String(); code != exitError || leaked(text) != "" || !strings.Contains(text, secrets.Hidden) {
 		t.Errorf("exit code %d: %s", code, text)
-	}
-}
-
-// TestScrub has the canary in all that a server tells.
-func TestScrub(t *testing.T) {
-	p := &program{}
-	p.secrets.Add(canary)
-	counts := func() results.Counts { return results.Counts{ErrorSample: map[string]string{"server": canary}} }
-	r := &results.Record{Partial: canary, Warnings: []string{canary}, Counts: counts(), Classes: []results.ClassResult{{Counts: counts()}}}
-	r.Server = results.Server{Version: canary, Mode: canary, Persistence: canary}
-	r.Safety.Ended = map[string]int64{"the server said " + canary: 1}
-	p.scrub(r)
-	if text := fmt.Sprintf("%+v", r); leaked(text) != "" {
-		t.Error(leaked(text))
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/matrix"
 	"github.com/lockbench/lockbench/workloads/target"
 )
@@ -222,6 +223,12 @@ func readPrefix(o *options, wanted []*servers.Service) (string, error) {
 			"to a database, which stand in -addr", prefix.written())
 	}
 	return prefix.text, nil
+}
+
+// shares reports whether a run is to contend with others.
+func (o *options) shares() bool {
+	opt := o.find("shared")
+	return opt != nil && (strings.Contains(opt.text, spec.On) || opt.text == "true")
 }
 
 // keyPrefixes leaves out what has a meaning in a cluster (braces), in patterns, or in a shell.

@@ -67,21 +67,3 @@ func (o *options) objective(cells []*results.Cell) *compare.Check {
 	list, _ := compare.ParseThresholds(strings.Join(conditions, ",")) // none if a quantile is one that no record spells out
 	return compare.CheckCells(cells, list, nil)
 }
-
-// missing returns the names of the cells of a run that have no trial, other than those that make no sense.
-func (r *underWay) missing(cells []*results.Cell) (labels []string) {
-	have := map[int]bool{}
-	for _, c := range cells {
-		have[c.First().Cell] = true
-	}
-	for i := range r.Cells {
-		if !have[i] && !r.misfit[i] {
-			label := r.Label(i)
-			if label == "" {
-				label = "the cell"
-			}
-			labels = append(labels, label)
-		}
-	}
-	return labels
-}

@@ -122,7 +122,7 @@ func taint(t *testing.T, path, command, addr string) {
 				}
 			}
 			if _, record := v["trial"]; record {
-				v["prefix"] = prefixBegin + strings.Repeat("A", 16) + ":1:"
+				v["prefix"] = "lockbench:" + strings.Repeat("A", 16) + ":1:"
 			}
 		}
 		return v

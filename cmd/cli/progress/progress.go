@@ -26,12 +26,11 @@ type Line struct {
 	columns int
 	now     func() time.Time
 
-	trial, trials int
-	label         string
-	measured      time.Duration // length of the present trial's measured window
-	after         time.Duration // planned length of all later trials
+	trials          int
+	trial, label    string
+	measured, after time.Duration // length of the present trial's window, and planned for all later trials
 
-	lines int                // shown for this trial
+	first bool               // nothing is shown of this trial yet
 	shown time.Time          // when the last line was shown or, at first, the trial began
 	last  workloads.Snapshot // by then
 }
@@ -58,14 +57,25 @@ func Terminal(w io.Writer) (columns int, tty bool) {
 	return columns, true
 }
 
+// Trial says which trial it is of so many; 0 if nobody knows how many.
+func Trial(n, of int) string {
+	if of == 0 {
+		return fmt.Sprintf("trial %d", n)
+	}
+	return fmt.Sprintf("trial %d of %d", n, of)
+}
+
 // Begin announces a trial by its number, from 1. measured is the length of its window, after the planned time of all later
 // trials.
 func (p *Line) Begin(trial int, label string, measured, after time.Duration) {
 	if p == nil {
 		return
 	}
-	p.trial, p.label, p.measured, p.after = trial, label, measured, after
-	p.lines, p.shown, p.last = 0, p.now(), workloads.Snapshot{}
+	if p.trials != 1 {
+		p.trial, p.label = Trial(trial, p.trials)+": ", label
+	}
+	p.measured, p.after = measured, after
+	p.first, p.shown, p.last = true, p.now(), workloads.Snapshot{}
 }
 
 // Update shows a snapshot; the engine calls it about four times a second, from one goroutine. The first one of the load is
@@ -77,17 +87,19 @@ func (p *Line) Update(s workloads.Snapshot) {
 	now := p.now()
 	since := now.Sub(p.shown)
 	begun := s.Phase == workloads.PhaseWarmup || s.Phase == workloads.PhaseMeasure
-	if first := p.lines == 0 && begun; !p.tty && !first && since < plainEvery {
+	if !p.tty && !(p.first && begun) && since < plainEvery {
 		return
 	}
 	line := p.line(s, since)
-	p.lines++
-	p.shown, p.last = now, s
-	if p.tty {
-		p.w.status(clip(line, p.columns-1))
+	p.first, p.shown, p.last = false, now, s
+	if !p.tty {
+		fmt.Fprintln(p.w, line)
 		return
 	}
-	fmt.Fprintln(p.w, line)
+	if short := []rune(line); len(short) >= p.columns { // a line that wraps cannot be rewritten
+		line = string(short[:p.columns-1])
+	}
+	p.w.status(line)
 }
 
 // End removes the line.
@@ -97,122 +109,28 @@ func (p *Line) End() {
 	}
 }
 
-// lineWidth is how long a line gets at the most, so that a log is read without scrolling.
-const lineWidth = 99
-
-// part is a piece of a line. A line that gets too long takes short forms instead, which may be nothing, those of the
-// highest rank first.
-type part struct {
-	text, short string
-	rank        int
-}
-
-// line returns the snapshot in words; since is the time since the last one that was shown. Nothing that went wrong is ever
-// left out of it.
+// line returns the snapshot in words, what matters most first, since a terminal may cut the rest; since is the time since the last
+// one that was shown.
 func (p *Line) line(s workloads.Snapshot, since time.Duration) string {
-	var parts []part
-	add := func(text, short string, rank int) { parts = append(parts, part{text, short, rank}) }
-	fault := func(n int64, text string, rank int) {
-		if n == 0 {
-			add(text, "", rank)
-		} else {
-			add(text, text, 0)
+	rate := func(n, before int64) string { return format.Count(int64(float64(n-before) / max(since, 1).Seconds())) }
+	parts := []string{p.trial + Phase(s)}
+	add := func(show bool, text string) {
+		if show {
+			parts = append(parts, text)
 		}
-	}
-	phase := Phase(s)
-	short, _, long := strings.Cut(phase, " of ")
-	if long {
-		add(phase, short, 4)
-	} else {
-		add(phase, phase, 0)
-	}
-	rates := p.rates(s, since)
-	add(rates, strings.Replace(rates, " arrivals/s", "/s", 1), 1)
-	if s.P99 > 0 {
-		text := "p99 " + threeDigits(s.P99)
-		add(text, text, 0)
-	}
-	if s.Open {
-		fault(int64(s.Queue), "queue "+format.Count(s.Queue), 5)
-	}
-	if s.Dropped > 0 {
-		add(format.Count(s.Dropped)+" dropped", "", 1)
-	}
-	fault(s.Violations, format.Plural(s.Violations, "violation"), 2)
-	fault(s.Errors, format.Plural(s.Errors, "error"), 6)
-	if left := Left(s, p.measured, p.after); left > 0 {
-		add(Seconds(left)+" left", "", 3)
-	}
-	return p.fit(parts)
-}
-
-// rates returns the throughput since the last line and, in an open loop, what was due meanwhile.
-func (p *Line) rates(s workloads.Snapshot, since time.Duration) string {
-	rate := func(n, before int64) string {
-		if since <= 0 {
-			return "0"
-		}
-		return format.Count(int64(float64(n-before) / since.Seconds()))
 	}
 	acquired := rate(s.Acquired, p.last.Acquired)
-	if s.Open {
-		return fmt.Sprintf("%s arrivals/s, %s granted", rate(s.Offered, p.last.Offered), acquired)
-	}
-	return acquired + " locks/s"
-}
-
-// fit joins the parts and puts the trial before them, with as much of its label as there is room for.
-func (p *Line) fit(parts []part) string {
-	trial, label := "", ""
-	switch {
-	case p.trials > 1:
-		trial = fmt.Sprintf("trial %d of %d: ", p.trial, p.trials)
-		label = p.label
-	case p.trials == 0:
-		trial = fmt.Sprintf("trial %d: ", p.trial)
-		label = p.label
-	}
-	keep := 0 // of the label, with its parentheses
-	if label != "" {
-		keep = min(len(label), minLabel) + len(" ()")
-	}
-	for rank := 6; rank > 0 && len(trial)+keep+len(join(parts)) > lineWidth; rank-- {
-		for i := range parts {
-			if parts[i].rank == rank {
-				parts[i].text = parts[i].short
-			}
-		}
-	}
-	line := join(parts)
-	if room := lineWidth - len(trial) - len(line) - len(" ()"); label != "" && room >= keep-len(" ()") {
-		if len(label) > room {
-			label = label[:room-len("..")] + ".."
-		}
-		trial = strings.TrimSuffix(trial, ": ") + " (" + label + "): "
-	}
-	return trial + line
-}
-
-func join(parts []part) string {
-	var texts []string
-	for _, p := range parts {
-		if p.text != "" {
-			texts = append(texts, p.text)
-		}
-	}
-	return strings.Join(texts, " | ")
-}
-
-// minLabel is how much of a label is worth showing.
-const minLabel = 20
-
-// threeDigits formats a latency in ASCII: 850us, 12.3ms.
-func threeDigits(d time.Duration) string {
-	unit := time.Duration(1)
-	for d.Round(unit) >= 1000*unit {
-		unit *= 10
-	}
-	return strings.Replace(d.Round(unit).String(), "\u00b5", "u", 1)
+	left := Left(s, p.measured, p.after)
+	add(!s.Open, acquired+" locks/s")
+	add(s.Open, rate(s.Offered, p.last.Offered)+" arrivals/s, "+acquired+" granted")
+	add(s.Violations > 0, format.Plural(s.Violations, "violation"))
+	add(s.Errors > 0, format.Plural(s.Errors, "error"))
+	add(s.P99 > 0, "p99 "+format.Duration(s.P99))
+	add(s.Open, "queue "+format.Count(s.Queue))
+	add(s.Dropped > 0, format.Count(s.Dropped)+" dropped")
+	add(left > 0, Seconds(left)+" left")
+	add(p.label != "", p.label)
+	return strings.Join(parts, " | ")
 }
 
 // Phase says what a trial does, and for how long.
@@ -238,14 +156,6 @@ func Seconds(d time.Duration) string {
 	s := d.Round(time.Second).String()
 	if short, ok := strings.CutSuffix(s, "m0s"); ok {
 		return short + "m"
-	}
-	return s
-}
-
-// clip cuts a line so that it cannot wrap, since a wrapped line cannot be rewritten. Progress lines are ASCII.
-func clip(s string, columns int) string {
-	if columns > 0 && len(s) > columns {
-		return s[:columns]
 	}
 	return s
 }

@@ -1,0 +1,208 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads"
+	"github.com/lockbench/lockbench/workloads/fleet"
+	"github.com/lockbench/lockbench/workloads/matrix"
+	"github.com/lockbench/lockbench/workloads/target"
+)
+
+// Config is how an experiment is run, and who hears of it.
+type Config struct {
+	Env    results.Env // which every record has
+	Output string      // file that records are appended to; empty: none
+
+	// Say prints a message, SayOnce the same one but once, and Lose one about something that was measured and is lost.
+	Say, SayOnce, Lose func(format string, args ...any)
+	Secrets            Secrets
+	Observer           Observer // nil: nobody watches
+
+	Fleet Fleet
+
+	// Allows reports whether rank 0 may choose the rates and clients of a plan for a cell. Nil: it chooses nothing.
+	Allows func(cell int, p *spec.Plan) bool
+}
+
+// Secrets are the passwords and tokens that no record and no message may have.
+type Secrets interface {
+	Add(secrets ...string)
+	Hide(text string) string  // in what lockbench writes
+	Scrub(text string) string // in what others have written
+}
+
+// Observer watches trials.
+type Observer interface {
+	Begin(Job)
+	Update(workloads.Snapshot)
+	Watch(workloads.View, matrix.Trial) // when the load begins
+	End()
+}
+
+// Runner runs one experiment. Its methods are for one goroutine, but for Abandon.
+type Runner struct {
+	Experiment
+	Config
+	Records results.Collector // of Trials
+
+	id         string                         // of the run
+	servers    map[string]*target.Deployments // by side
+	leader     *fleet.Leader                  // of several processes; nil of one
+	rendezvous *fleet.Rendezvous
+	meetAt     string // where the ranks meet
+	opened     int    // trials so far
+	unsaved    []*results.Record
+	left       atomic.Pointer[string] // what the trial under way leaves if it is given up; nil: nothing
+}
+
+// New returns a runner, and reads the files that logging in takes. A signal may end the program while one of them is a pipe to which
+// nobody writes: nothing is started yet.
+func New(e Experiment, c Config) (r *Runner, err error) {
+	r = &Runner{Experiment: e, Config: c, id: NewID()}
+	if r.servers, err = e.Deployments(); err != nil {
+		return nil, err
+	}
+	for _, ds := range r.servers {
+		r.Secrets.Add(string(ds.Password))
+	}
+	if e.Place.Rendezvous != "" {
+		r.meetAt, err = e.Place.At(c.Fleet.Token)
+	}
+	return r, err
+}
+
+// Do calls measure while there are servers and, if there are any, the other processes of the run.
+func (r *Runner) Do(ctx context.Context, measure func() error) error {
+	r.announceNames()
+	defer func() {
+		if err := r.stopServers(); err != nil {
+			r.Say("stopping the servers: %s", err)
+		}
+	}()
+	err := r.assemble(ctx)
+	if err == nil {
+		defer r.disperse(nil)
+		return measure()
+	}
+	r.disperse(err)
+	return err
+}
+
+// stopServers stops those of both sides. What both share has nothing to stop the second time.
+func (r *Runner) stopServers() (err error) {
+	for _, ds := range r.servers {
+		err = errors.Join(err, ds.Close())
+	}
+	return err
+}
+
+// abandonTimeout bounds the clean-up of an exit that waits for nothing.
+const abandonTimeout = 500 * time.Millisecond
+
+// Abandon is for the last moment before an exit that waits for nothing. It tells what the trial under way may leave, and stops servers
+// of our own if that is instant: they die with this process in any case.
+func (r *Runner) Abandon() {
+	if left := r.left.Load(); left != nil {
+		r.Say("%s", *left)
+	}
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		_ = r.stopServers()
+	}()
+	select {
+	case <-stopped:
+	case <-time.After(abandonTimeout):
+	}
+}
+
+// Outcome is what the trials of an experiment have come to, besides their records.
+type Outcome struct {
+	Ran      bool  // some cell made sense
+	Failed   bool  // some trial has no record, or a partial one that no signal has cut short
+	Violated bool  // a lock that claims to exclude did not
+	Missing  []int // cells without a record, other than those that make no sense
+}
+
+// Trials runs the trials of all cells by turns, and calls after when each is over.
+func (r *Runner) Trials(ctx context.Context, after func()) (out Outcome) {
+	dropped, senseless, recorded := map[int]bool{}, map[int]bool{}, map[int]bool{}
+	drop := func(cell int) { // with its partner, which would have nothing to be compared with
+		dropped[cell] = true
+		if partner, ok := r.Partner(cell); ok && !dropped[partner] {
+			dropped[partner] = true
+			r.SayOnce("%sleft out from here on, as there is nothing to compare it with", r.about(partner))
+		}
+	}
+	for i, t := range r.Order {
+		if ctx.Err() != nil {
+			break
+		}
+		if err := r.Lost(); err != nil {
+			out.Failed = true
+			r.Say("the remaining trials are left out: %v", err)
+			break
+		}
+		if dropped[t.Cell] {
+			continue
+		}
+		p := r.Cells[t.Cell].Plan
+		p.Seed = spec.SeedOf(p.Seed, t.Trial) // which draws anew
+		rec, err := r.Measure(ctx, Job{t, p, i + 1, r.Length(i + 1), nil})
+		if misfit, ok := errors.AsType[*matrix.Misfit](err); ok {
+			r.SayOnce("skipped: %v", misfit)
+			senseless[t.Cell] = true
+			drop(t.Cell)
+			continue
+		}
+		if err == nil {
+			out.Ran, recorded[t.Cell] = true, true
+			err = r.keep(ctx, rec)
+			out.Violated = out.Violated || rec.Violated()
+		}
+		if err != nil && (ctx.Err() == nil || drivers.ClassOf(err) != drivers.ClassCanceled) {
+			out.Failed = true
+			r.Say("%s%s", r.about(t.Cell), err)
+			drop(t.Cell)
+		}
+		after()
+	}
+	r.SaveRest()
+	for i := range r.Cells {
+		if !recorded[i] && !senseless[i] {
+			out.Missing = append(out.Missing, i)
+		}
+	}
+	return out
+}
+
+// keep saves a record. The error is why the trial ended before its time.
+func (r *Runner) keep(ctx context.Context, rec *results.Record) error {
+	partial := rec.Partial
+	if err := rec.Label(); err != nil {
+		r.Lose("%strial %d is partial: %s", r.about(rec.Cell), rec.Trial, rec.Partial)
+	}
+	r.Save(rec)
+	if err := r.Records.Add(rec); err != nil {
+		return err
+	}
+	if partial != "" && ctx.Err() == nil {
+		return errors.New(partial)
+	}
+	return nil
+}
+
+// about begins a message about a cell; it is empty if there is only one.
+func (r *Runner) about(cell int) string {
+	if label := r.Label(cell); label != "" {
+		return label + ": "
+	}
+	return ""
+}

@@ -1,0 +1,217 @@
+package runner
+
+// One trial: from the server that it needs to its record.
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/wait"
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads"
+	"github.com/lockbench/lockbench/workloads/host"
+	"github.com/lockbench/lockbench/workloads/matrix"
+	"github.com/lockbench/lockbench/workloads/sharing"
+	"github.com/lockbench/lockbench/workloads/target"
+)
+
+// Job is a trial to run.
+type Job struct {
+	matrix.Trial
+	Plan   spec.Plan                             // that of the cell, or what a search makes of it
+	Number int                                   // of all trials in their order, from 1
+	After  time.Duration                         // planned for all that follow
+	Stop   func(workloads.Snapshot) (why string) // see workloads.Run; nil: nothing stops it
+}
+
+// trial is one under way.
+type trial struct {
+	*Runner
+	Job
+	servers *target.Deployments
+	prefix  string // of its names
+}
+
+// Measure runs one trial and returns its record. The error is a *matrix.Misfit if the cell makes no sense with this server.
+func (r *Runner) Measure(ctx context.Context, j Job) (*results.Record, error) {
+	j.Plan.Command = r.Cells[j.Cell].Plan.Command
+	r.opened++
+	t := &trial{Runner: r, Job: j, servers: r.servers[r.Cells[j.Cell].Side], prefix: r.names(j.Cell, &j.Plan)}
+	if !j.Plan.Shared {
+		t.prefix += fmt.Sprintf("%d:", r.opened)
+	}
+	if r.Observer != nil {
+		r.Observer.Begin(j)
+		defer r.Observer.End()
+	}
+	rec, err := t.measure(ctx)
+	if rec != nil {
+		r.scrub(rec)
+	}
+	return rec, err
+}
+
+func (t *trial) measure(ctx context.Context) (rec *results.Record, err error) {
+	defer drivers.Catch(&err)
+	p, ds := t.Plan, t.servers
+	if err := ds.Start(ctx, p); err != nil {
+		return nil, err
+	}
+	local := spec.ShareOf(&p, 0).Plan(p) // what this process makes of it
+	if err := ds.CheckLimits(local); err != nil {
+		return nil, err
+	}
+	if left := t.leaves("stopped at once"); left != "" {
+		t.left.Store(&left)
+		defer t.left.Store(nil)
+	}
+	defer func() {
+		switch drivers.ClassOf(err) {
+		case drivers.ClassCanceled, drivers.ClassTimeout, drivers.ClassClosed: // what it has left may be known to no service
+			t.warnLeft(err)
+		}
+	}()
+	warning, err := ds.CheckServer(ctx, p, t.prefix)
+	if err != nil {
+		return nil, err
+	}
+	svc, err := ds.Open(ctx, local, t.prefix)
+	if err != nil {
+		return nil, err
+	}
+	defer t.close(svc)
+	beside, err := ds.Neighbour(ctx, p, t.prefix)
+	if err != nil {
+		return nil, err
+	}
+	defer beside.Close()
+	if err := target.CheckRoom(local, svc); err != nil {
+		return nil, err
+	}
+	run := workloads.Run{
+		Plan: p, Service: svc, Prefix: t.prefix, ServerCPU: ds.CPU(p), ServerThreads: ds.Threads(p),
+		Pool: matrix.Pool(&p), Neighbour: beside.Prober, Record: t.begin(), Stop: t.Stop,
+	}
+	if warning != "" {
+		run.Record.Warnings = append(run.Record.Warnings, warning)
+	}
+	leave, err := t.enter(ctx, &run)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	if t.Observer != nil {
+		run.Progress = t.Observer.Update
+		run.Watch = func(v workloads.View) { t.Observer.Watch(v, t.Trial) }
+	}
+	defer t.share(&run)()
+	rec, err = run.Do(ctx)
+	if left := run.Left(); left != nil {
+		t.warnLeft(left)
+	}
+	return rec, err
+}
+
+// begin returns what the record begins with.
+func (t *trial) begin() results.Record {
+	c := &t.Cells[t.Cell]
+	rec := results.Record{
+		Run: t.id, Cell: t.Cell, Trial: t.Trial.Trial + 1, Side: c.Side, Pair: c.Pair, Wrong: c.Wrong,
+		Env: host.With(t.Env, t.Plan.Driver), Server: t.servers.Describe(t.Plan),
+	}
+	if t.Plan.Server == matrix.External {
+		rec.Prefix = t.prefix
+	}
+	if rec.Server.Network == results.Unverified {
+		rec.Warnings = append(rec.Warnings, Unverified)
+	}
+	return rec
+}
+
+// Unverified is what there is to say of results.Unverified.
+const Unverified = "TLS not verified: whoever answers there is measured, and can read the password"
+
+// Failed returns the record of a trial that could not be measured.
+func (r *Runner) Failed(j Job, why error) *results.Record {
+	j.Plan.Command = r.Cells[j.Cell].Plan.Command
+	t := &trial{Runner: r, Job: j, servers: r.servers[r.Cells[j.Cell].Side]}
+	rec := t.begin()
+	rec.Schema, rec.ID, rec.Started = results.SchemaVersion, rand.Text(), time.Now().UTC()
+	rec.Plan, rec.Traits, rec.Cost = j.Plan, workloads.Recorded(r.Cells[j.Cell].Traits), results.UnknownCost()
+	rec.Server.Kind, rec.Partial = j.Plan.Server, why.Error()
+	r.scrub(&rec)
+	return &rec
+}
+
+// close closes a service of the trial. The last user of a table drops it.
+func (t *trial) close(svc drivers.Service) {
+	if err := svc.Close(); err != nil {
+		t.warnLeft(err)
+	}
+}
+
+// enter takes the trial's place among those that share its keys, until leave is called after it. The places are locks of the driver's
+// first design, whatever the trial measures, on connections of their own. The error is a *matrix.Misfit if those cannot serve.
+func (t *trial) enter(ctx context.Context, run *workloads.Run) (leave func(), err error) {
+	p := run.Plan
+	if !p.Shared {
+		return func() {}, nil
+	}
+	d, err := matrix.Driver(&p)
+	if err != nil {
+		return nil, err
+	}
+	first := d.Designs()[0]
+	if has := first.Traits; !has.Exclusive || !has.Owned || !has.Session && !has.Renews {
+		return nil, &matrix.Misfit{What: p.Driver + " -shared", Why: "its first design, " + first.Name +
+			", cannot tell whether other runs are there: it would have to be exclusive, owned, and renewed or bound to a session"}
+	}
+	p.Lock, p.Renew, p.Clients, p.TTL, p.Wait = first.Name, !first.Traits.Session, sharing.Sessions, time.Minute+workloads.CleanTime(p.Keys), wait.None
+	p.Release, p.Conns, p.Lockers, p.Handover, p.Pipelining, p.FlushDelay = "", 0, 0, "", "", 0
+	svc, err := t.servers.Open(ctx, p, run.Prefix)
+	if err != nil {
+		return nil, err
+	}
+	if run.Place, err = sharing.Enter(ctx, svc, run.Prefix, p.TTL); err != nil {
+		return nil, errors.Join(fmt.Errorf("-shared: %w", err), svc.Close())
+	}
+	return func() {
+		if n := run.Place.After; n > 0 {
+			t.SayOnce("%s for the names that begin with %s; the last one deletes them", format.Plural(n, "other run"), run.Prefix)
+		}
+		t.close(svc)
+	}, nil
+}
+
+// scrub hides secrets in what a record quotes of others, and makes it fit for a terminal.
+func (r *Runner) scrub(rec *results.Record) {
+	clean := func(text *string) { *text = strings.Map(format.Visible, r.Secrets.Scrub(*text)) }
+	for _, text := range []*string{&rec.Partial, &rec.Server.Version, &rec.Server.Mode, &rec.Server.Persistence} {
+		clean(text)
+	}
+	for i := range rec.Warnings {
+		clean(&rec.Warnings[i])
+	}
+	samples := []map[string]string{rec.Counts.ErrorSample}
+	for i := range rec.Classes {
+		samples = append(samples, rec.Classes[i].Counts.ErrorSample)
+	}
+	for _, of := range samples {
+		for class, sample := range of {
+			clean(&sample)
+			of[class] = sample
+		}
+	}
+	for reason, n := range rec.Safety.Ended {
+		delete(rec.Safety.Ended, reason)
+		clean(&reason)
+		rec.Safety.Ended[reason] += n
+	}
+}
