@@ -16,7 +16,7 @@ import (
 
 // TestEvicted: a server that is short of memory evicts keys during the load, and the record says how many.
 func TestEvicted(t *testing.T) {
-	server := servertest.Redis(t, servers.RedisOptions{})
+	server := servertest.Redis(t, servers.Options{})
 	options, err := goredis.ParseURL(server.URL())
 	if err != nil {
 		t.Fatal(err)

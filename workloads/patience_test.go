@@ -17,7 +17,7 @@ func TestOwnLimits(t *testing.T) {
 	if testing.Short() {
 		t.Skip("seconds of waiting for limits: make test-all")
 	}
-	server := servertest.Redis(t, servers.RedisOptions{})
+	server := servertest.Redis(t, servers.Options{})
 	const delay = 3 * ms
 	for _, tt := range []struct {
 		driver, params string

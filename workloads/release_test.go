@@ -261,7 +261,7 @@ func (g *gap) passed(ctx context.Context, key string) error {
 // TestGetDelGap lets two clients acquire set-nx-get-del once each on a real server. The lease of the first ends between
 // the GET and the DEL of its release.
 func TestGetDelGap(t *testing.T) {
-	server := servertest.Redis(t, servers.RedisOptions{})
+	server := servertest.Redis(t, servers.Options{})
 	driver := redis.Driver{Dial: func(ctx context.Context, o redis.Options) (redis.Conn, error) {
 		conn, err := goredis.Dial(ctx, o)
 		return &gap{Conn: conn, deleted: make(chan struct{})}, err

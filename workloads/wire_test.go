@@ -28,7 +28,7 @@ func TestWire(t *testing.T) {
 	if testing.Short() {
 		plans = 2
 	}
-	server := servertest.Redis(t, servers.RedisOptions{})
+	server := servertest.Redis(t, servers.Options{})
 	for seed := range plans {
 		rng := rand.New(rand.NewPCG(seed, 0))
 		upTo := func(d time.Duration) time.Duration { return time.Duration(rng.Int64N(int64(d))) }

@@ -66,7 +66,7 @@ func (p *program) conform(ctx context.Context, o *options) error {
 			if err != nil {
 				return err
 			}
-			server, err := s.Start(ctx, servers.StartOptions{Binary: path})
+			server, err := s.Start(ctx, servers.Options{Binary: path})
 			if err != nil {
 				return err
 			}

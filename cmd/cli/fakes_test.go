@@ -78,8 +78,8 @@ func init() {
 }
 
 // startFake starts nothing.
-func startFake(scheme string) func(context.Context, servers.StartOptions) (*servers.Running, error) {
-	return func(_ context.Context, o servers.StartOptions) (*servers.Running, error) {
+func startFake(scheme string) func(context.Context, servers.Options) (*servers.Running, error) {
+	return func(_ context.Context, o servers.Options) (*servers.Running, error) {
 		return &servers.Running{
 			URLs: []string{scheme + "://here"}, Network: "tcp", Persistence: fmt.Sprintf("%s for %d", o.Durability, o.Conns),
 			CPU: func() time.Duration { return time.Second }, Close: func() error { return nil },

@@ -71,7 +71,7 @@ var floors = []rule{
 	{"drivers/fault/wire", []string{"drivers/fault"}, nil},
 	{"drivers/drivertest", []string{"drivers", "drivers/fault", "drivers/testwait", "drivers/wait"}, []string{"go.uber.org/goleak"}},
 	{"drivers/spawn", nil, nil},
-	{"drivers/servers", []string{"drivers/spawn"}, []string{"github.com/alicebob/miniredis/v2", "github.com/jackc/pgx/v5/pgproto3", "golang.org/x/sys"}},
+	{"drivers/servers", []string{"drivers/fault", "drivers/spawn"}, []string{"github.com/alicebob/miniredis/v2", "github.com/jackc/pgx/v5/pgconn", "github.com/redis/go-redis/v9", "golang.org/x/sys"}},
 	{"drivers/lines", []string{"drivers"}, nil},
 	{"drivers/exec", []string{"drivers", "drivers/lines", "drivers/quorum", "drivers/renew", "drivers/servers", "drivers/spawn"}, nil},
 	{"drivers/simtest", []string{"drivers", "drivers/renew", "drivers/wait", "workloads/oracle"}, nil},

@@ -115,9 +115,9 @@ func TestRestart(t *testing.T) {
 		driver, lock, wait string
 		server             func() restartable
 	}{
-		{"rueidis", "set-nx", "backoff", func() restartable { return servertest.Redis(t, servers.RedisOptions{}) }},
-		{"etcd", "lease", "native", func() restartable { return servertest.Etcd(t, 1, servers.EtcdOptions{}).Nodes[0] }},
-		{"mysql", "unique-row", "backoff", func() restartable { return servertest.MySQL(t, servers.MySQLOptions{}) }},
+		{"rueidis", "set-nx", "backoff", func() restartable { return servertest.Redis(t, servers.Options{}) }},
+		{"etcd", "lease", "native", func() restartable { return servertest.Etcd(t, 1, servers.Options{}).Nodes[0] }},
+		{"mysql", "unique-row", "backoff", func() restartable { return servertest.MySQL(t, servers.Options{}) }},
 	} {
 		t.Run(test.driver+" "+test.lock, func(t *testing.T) {
 			server := test.server()
@@ -158,7 +158,7 @@ func TestDeadServer(t *testing.T) {
 	} {
 		t.Run(test.driver, func(t *testing.T) {
 			t.Parallel()
-			server := servertest.Redis(t, servers.RedisOptions{TCP: true})
+			server := servertest.Redis(t, servers.Options{TCP: true})
 			addr, proxy := proxied(t, server.URL())
 			gone := false
 			rec := watched(t, spec.Plan{Load: spec.Load{Clients: 8, TTL: time.Minute}, Driver: test.driver, Lock: "set-nx", Wait: "backoff"},
@@ -198,10 +198,10 @@ func TestSessionEnds(t *testing.T) {
 		server       func() string
 	}{
 		{"zookeeper", "sequential", 1500 * time.Millisecond, 4 * time.Second, func() string {
-			return servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{}).URLs()[0]
+			return servertest.ZooKeeper(t, 1, servers.Options{}).URLs()[0]
 		}},
 		{"mysql", "get-lock", time.Second, time.Second, func() string {
-			return servertest.MySQL(t, servers.MySQLOptions{TCP: true}).URL()
+			return servertest.MySQL(t, servers.Options{TCP: true}).URL()
 		}},
 	} {
 		t.Run(test.driver, func(t *testing.T) {

@@ -71,8 +71,8 @@ func TestRecipeManaged(t *testing.T) {
 	if len(lines) != 4 {
 		t.Fatalf("%q", lines)
 	}
-	o := servers.RedisOptions{
-		TLS: true, Username: "admin", Password: "geheim", Config: map[string]string{"rename-command": `CONFIG ""`},
+	o := servers.Options{
+		TLS: true, Username: "admin", Password: "geheim", Settings: map[string]string{"rename-command": `CONFIG ""`},
 	}
 	r := servertest.Redis(t, o)
 	administer(t, r, lines[0])
@@ -122,14 +122,14 @@ func administer(t *testing.T, r *servers.Redis, command string) {
 }
 
 func TestRecipeSentinel(t *testing.T) {
-	s := servertest.Sentinel(t, 1, servers.Sentinels, servers.RedisOptions{})
+	s := servertest.Sentinel(t, 1, servers.Sentinels, servers.Options{})
 	lines := recipe(t, "Sentinel")
 	addrs := strings.Join(s.URLs(), ",") + "?master=" + servers.SentinelMaster
 	measure(t, lines[0], environment(), " · sentinel · ", "-addr", addrs)
 }
 
 func TestRecipeCluster(t *testing.T) {
-	c := servertest.Cluster(t, 3, servers.RedisOptions{})
+	c := servertest.Cluster(t, 3, servers.Options{})
 	lines := recipe(t, "Redis Cluster")
 	measure(t, lines[0], environment(), " · cluster · ", "-addr", strings.Join(c.URLs()[:2], ","))
 }
@@ -176,7 +176,7 @@ func TestRecipeGate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	servertest.Redis(t, servers.RedisOptions{}) // the gate starts such a server itself
+	servertest.Redis(t, servers.Options{}) // the gate starts such a server itself
 	dir := t.TempDir()
 	library := filepath.Join(dir, "library")
 	shell := func(where, script string) (out string, code int) {

@@ -76,12 +76,12 @@ func TestScripts(t *testing.T) {
 
 // cmdRedis starts a server: redis plain, redis password PASSWORD, redis maxclients N or redis tls.
 func cmdRedis(ts *testscript.TestScript, _ bool, args []string) {
-	o := servers.RedisOptions{TLS: args[0] == "tls"}
+	o := servers.Options{TLS: args[0] == "tls"}
 	switch args[0] {
 	case "password":
 		o.Password = args[1]
 	case "maxclients":
-		o.Config = map[string]string{"maxclients": args[1]}
+		o.Settings = map[string]string{"maxclients": args[1]}
 	}
 	r, err := servers.StartRedis(context.Background(), o)
 	ts.Check(err)
@@ -99,19 +99,19 @@ func cmdPrivate(ts *testscript.TestScript, _ bool, args []string) {
 	url := ""
 	switch ctx := context.Background(); args[0] {
 	case "mysql":
-		server, failed := servers.StartMySQL(ctx, servers.MySQLOptions{Conns: conns})
+		server, failed := servers.StartMySQL(ctx, servers.Options{Conns: conns})
 		ts.Check(failed)
 		s, url = server, server.URL()
 	case "postgres":
-		server, failed := servers.StartPostgres(ctx, servers.PostgresOptions{Conns: conns})
+		server, failed := servers.StartPostgres(ctx, servers.Options{Conns: conns})
 		ts.Check(failed)
 		s, url = server, server.URL()
 	case "etcd":
-		server, failed := servers.StartEtcd(ctx, 1, servers.EtcdOptions{})
+		server, failed := servers.StartEtcd(ctx, 1, servers.Options{})
 		ts.Check(failed)
 		s, url = server, server.URLs()[0]
 	case "zookeeper":
-		server, failed := servers.StartZooKeeper(ctx, 1, servers.ZooKeeperOptions{})
+		server, failed := servers.StartZooKeeper(ctx, 1, servers.Options{})
 		ts.Check(failed)
 		s, url = server, server.URLs()[0]
 	default:

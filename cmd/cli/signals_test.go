@@ -52,7 +52,7 @@ func TestSecondSignal(t *testing.T) {
 
 // TestSecondSignalTellsWhatIsLeft stops a run at once whose server no longer answers, so that nothing could be deleted.
 func TestSecondSignalTellsWhatIsLeft(t *testing.T) {
-	proxy, err := fault.NewProxy(strings.TrimPrefix(servertest.Embedded(t).URL(), "redis://"))
+	proxy, err := fault.NewProxy(strings.TrimPrefix(servertest.Embedded(t), "redis://"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestConformance(t *testing.T) {
-	e := servertest.Etcd(t, 1, servers.EtcdOptions{Durability: servers.Relaxed})
+	e := servertest.Etcd(t, 1, servers.Options{Durability: servers.Relaxed})
 	drivertest.Through(t, e.URLs()...).Run(t, drivertest.Setup{
 		Driver: driver{},
 		Config: drivers.Config{

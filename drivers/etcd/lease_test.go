@@ -20,8 +20,8 @@ import (
 )
 
 // relaxed returns a private etcd that answers soon.
-func relaxed(t *testing.T, n int) *servers.Etcds {
-	return servertest.Etcd(t, n, servers.EtcdOptions{Durability: servers.Relaxed})
+func relaxed(t *testing.T, n int) *servers.Group[*servers.Server] {
+	return servertest.Etcd(t, n, servers.Options{Durability: servers.Relaxed})
 }
 
 func open(t *testing.T, cfg drivers.Config) *service {

@@ -131,7 +131,7 @@ func trusting(t *testing.T, file string) *tls.Config {
 
 func TestTLS(t *testing.T) {
 	t.Parallel()
-	e := servertest.Etcd(t, 1, servers.EtcdOptions{Durability: servers.Relaxed, TLS: true})
+	e := servertest.Etcd(t, 1, servers.Options{Durability: servers.Relaxed, TLS: true})
 	good := drivers.Config{Addrs: e.URLs(), TLS: trusting(t, e.CAFile())}
 	s := open(t, good)
 	c := client(t, s, 0)

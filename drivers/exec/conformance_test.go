@@ -34,7 +34,7 @@ func TestConformance(t *testing.T) {
 			continue
 		}
 		t.Run(tt.driver+"/"+tt.lock, func(t *testing.T) {
-			cfg := drivers.Config{Lock: tt.lock, Addrs: []string{servertest.Redis(t, servers.RedisOptions{}).URL()}}
+			cfg := drivers.Config{Lock: tt.lock, Addrs: []string{servertest.Redis(t, servers.Options{}).URL()}}
 			drivertest.Run(t, drivertest.Setup{Driver: adapterOf(t, tt.driver), Config: cfg})
 		})
 	}

@@ -126,13 +126,13 @@ func hostile(how string) int {
 // The servers that the tests share.
 var (
 	redis = servertest.Share(func(ctx context.Context) (*servers.Redis, error) {
-		return servers.StartRedis(ctx, servers.RedisOptions{})
+		return servers.StartRedis(ctx, servers.Options{})
 	})
-	mysql = servertest.Share(func(ctx context.Context) (*servers.MySQL, error) {
-		return servers.StartMySQL(ctx, servers.MySQLOptions{})
+	mysql = servertest.Share(func(ctx context.Context) (*servers.Server, error) {
+		return servers.StartMySQL(ctx, servers.Options{})
 	})
-	etcd = servertest.Share(func(ctx context.Context) (*servers.Etcds, error) {
-		return servers.StartEtcd(ctx, 1, servers.EtcdOptions{})
+	etcd = servertest.Share(func(ctx context.Context) (*servers.Group[*servers.Server], error) {
+		return servers.StartEtcd(ctx, 1, servers.Options{})
 	})
 	zookeeper = servertest.ShareZooKeeper()
 )

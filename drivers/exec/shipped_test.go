@@ -86,14 +86,14 @@ func conform(t *testing.T, d drivers.Driver, cfg drivers.Config, nodes int) {
 		case on == nil:
 			continue
 		case on.Service() == "redis":
-			url = servertest.Redis(t, servers.RedisOptions{}).URL()
+			url = servertest.Redis(t, servers.Options{}).URL()
 			cfg.TTL, cfg.IOTimeout = 2*time.Second, time.Second
 			s.SessionTimeout = cfg.TTL
 			if slices.ContainsFunc(drivers.ParamsOf(d), func(p drivers.Param) bool { return p.Name == "retryCount" }) {
 				cfg.Params = map[string]string{"retryCount": "1"} // or a release that is refused takes two seconds
 			}
 		default:
-			url = servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{}).URLs()[0]
+			url = servertest.ZooKeeper(t, 1, servers.Options{}).URLs()[0]
 			cfg.TTL, cfg.IOTimeout = 6*time.Second, time.Second // on machines that stall
 			s.SessionTimeout = cfg.TTL + 400*time.Millisecond   // the server checks at intervals
 			s.MemoryPerSession = 1 << 20                        // so that it makes few of them: each takes threads and a connection

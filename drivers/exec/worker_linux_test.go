@@ -148,7 +148,7 @@ func TestForeignWorker(t *testing.T) {
 
 // What a worker is told of addresses cannot be read by others: it is neither in its arguments nor in its environment.
 func TestArgumentsAreNotSecret(t *testing.T) {
-	server := servertest.Redis(t, servers.RedisOptions{Password: "hunter2"})
+	server := servertest.Redis(t, servers.Options{Password: "hunter2"})
 	w := start(t, Options{Driver: "rueidis", Config: drivers.Config{Lock: "set-nx", Addrs: []string{server.URL()}, Password: "hunter2"}})
 	for _, file := range []string{"cmdline", "environ"} {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", w.process.PID(), file))

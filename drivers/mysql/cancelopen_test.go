@@ -12,7 +12,7 @@ import (
 
 // TestCancelledOpenLeavesNothing ends Open while the server makes the table, which another statement delays.
 func TestCancelledOpenLeavesNothing(t *testing.T) {
-	cfg := config(servertest.MySQL(t, servers.MySQLOptions{Conns: 20}), nil)
+	cfg := config(servertest.MySQL(t, servers.Options{Conns: 20}), nil)
 	cfg.Lock = "get-lock"
 	svc := open(t, cfg)
 	other, err := svc.(*service).dial(t.Context(), forControl)

@@ -17,7 +17,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // config returns a configuration that leads to the server through a proxy, or directly if proxy is nil.
-func config(s *servers.MySQL, proxy *fault.Proxy) drivers.Config {
+func config(s *servers.Server, proxy *fault.Proxy) drivers.Config {
 	cfg := drivers.Config{Addrs: []string{s.URL()}}
 	if proxy != nil {
 		cfg.Addrs = []string{proxy.Addr()}
@@ -29,12 +29,12 @@ func config(s *servers.MySQL, proxy *fault.Proxy) drivers.Config {
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	// One case takes all remaining connections, which cost a thread each: so a server for each design.
-	start := func(t *testing.T) *servers.MySQL {
-		return servertest.MySQL(t, servers.MySQLOptions{TCP: true, Conns: 400})
+	start := func(t *testing.T) *servers.Server {
+		return servertest.MySQL(t, servers.Options{TCP: true, Conns: 400})
 	}
 	if testing.Short() { // without that case
 		one := start(t)
-		start = func(*testing.T) *servers.MySQL { return one }
+		start = func(*testing.T) *servers.Server { return one }
 	}
 	for _, design := range Driver.Designs() {
 		t.Run(design.Name, func(t *testing.T) {

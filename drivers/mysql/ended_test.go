@@ -18,11 +18,11 @@ func TestEnded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("connections have to be used within a second: make test-all")
 	}
-	server := servertest.MySQL(t, servers.MySQLOptions{Settings: []string{"wait_timeout=1"}})
-	idle := servertest.MySQL(t, servers.MySQLOptions{Settings: []string{"loose-idle_transaction_timeout=1"}})
+	server := servertest.MySQL(t, servers.Options{Settings: map[string]string{"wait_timeout": "1"}})
+	idle := servertest.MySQL(t, servers.Options{Settings: map[string]string{"loose-idle_transaction_timeout": "1"}})
 	for _, tt := range []struct {
 		lock, setting string
-		server        *servers.MySQL
+		server        *servers.Server
 	}{
 		{getLock.Name, "wait_timeout", server}, {rowLock.Name, "wait_timeout", server}, {rowLock.Name, "idle_transaction_timeout", idle},
 	} {

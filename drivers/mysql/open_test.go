@@ -129,7 +129,7 @@ func TestTooManySessions(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a server without a free connection: make test-all")
 	}
-	server := servertest.MySQL(t, servers.MySQLOptions{Conns: 20})
+	server := servertest.MySQL(t, servers.Options{Conns: 20})
 	cfg := config(server, nil)
 	for _, lock := range []string{"row-lock", "get-lock"} {
 		cfg.Lock = lock
@@ -207,7 +207,7 @@ func crashAtTheLimit(t *testing.T, cfg drivers.Config) {
 func TestOpenRefuses(t *testing.T) {
 	t.Parallel()
 	const password, secret = "right-horse", "wrong-horse"
-	server := servertest.MySQL(t, servers.MySQLOptions{TCP: true, Password: password})
+	server := servertest.MySQL(t, servers.Options{TCP: true, Password: password})
 	good := drivers.Config{Addrs: []string{server.URL()}, Password: password}
 	if err := open(t, good).Close(); err != nil {
 		t.Error(err)
@@ -393,7 +393,7 @@ func fairness(t *testing.T, cfg drivers.Config) {
 // A server without the right certificate is rejected.
 func TestTLS(t *testing.T) {
 	t.Parallel()
-	server := servertest.MySQL(t, servers.MySQLOptions{TLS: true})
+	server := servertest.MySQL(t, servers.Options{TLS: true})
 	cfg := drivers.Config{Addrs: []string{server.URL()}}
 	_, err := Driver.Open(t.Context(), cfg)
 	if err == nil || !strings.Contains(err.Error(), "(-tls-ca)") || drivers.ClassOf(err) != drivers.ClassConnect {

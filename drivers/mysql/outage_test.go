@@ -86,7 +86,7 @@ func admin(t *testing.T, svc drivers.Service, query string, args ...any) (rows i
 // One server is enough for the tests that do not harm it.
 func TestOnServer(t *testing.T) {
 	t.Parallel()
-	cfg := config(servertest.MySQL(t, servers.MySQLOptions{Conns: 123}), nil)
+	cfg := config(servertest.MySQL(t, servers.Options{Conns: 123}), nil)
 	for name, test := range map[string]func(*testing.T, drivers.Config){
 		"foreign table":     foreignTable,
 		"table":             table,
@@ -215,7 +215,7 @@ func TestServerRestarts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("servers go down and come back: make test-all")
 	}
-	server := servertest.MySQL(t, servers.MySQLOptions{})
+	server := servertest.MySQL(t, servers.Options{})
 	cfg := config(server, nil)
 	run := func() string { // which is told by the second of its start: pauses take longer
 		about, _, err := open(t, cfg).(drivers.Inspector).Inspect(t.Context())
@@ -259,7 +259,7 @@ func TestServerRestarts(t *testing.T) {
 
 // pause makes the server sleep during a request. It reads the request when it wakes up, although the client has given
 // up and hung up: what it grants then must be free when the release of the unknown outcome is answered.
-func pause(t *testing.T, server *servers.MySQL, cfg drivers.Config) {
+func pause(t *testing.T, server *servers.Server, cfg drivers.Config) {
 	cfg.IOTimeout = time.Second
 	svc := open(t, cfg)
 	a, b := sessionOf(t, svc), sessionOf(t, svc)

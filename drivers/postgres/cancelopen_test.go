@@ -15,7 +15,7 @@ import (
 
 // TestCancelledOpenLeavesNothing ends Open while the server makes the table, which another transaction delays.
 func TestCancelledOpenLeavesNothing(t *testing.T) {
-	p := servertest.Postgres(t, servers.PostgresOptions{Conns: 20})
+	p := servertest.Postgres(t, servers.Options{Conns: 20})
 	other, err := pgconn.Connect(t.Context(), p.URL())
 	if err != nil {
 		t.Fatal(err)

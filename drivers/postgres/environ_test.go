@@ -19,7 +19,7 @@ func TestPrivateServerInAnyEnvironment(t *testing.T) {
 	} {
 		t.Setenv(name, value)
 	}
-	p := servertest.Postgres(t, servers.PostgresOptions{Conns: 20})
+	p := servertest.Postgres(t, servers.Options{Conns: 20})
 	svc, err := driver{}.Open(t.Context(), drivers.Config{Addrs: []string{p.URL()}, Lock: "row-lock", Prefix: "env:"})
 	if err != nil {
 		t.Fatal(err)

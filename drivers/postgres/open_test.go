@@ -49,7 +49,7 @@ func TestConfigIsChecked(t *testing.T) {
 func TestLogins(t *testing.T) {
 	t.Parallel()
 	const password, wrong = `p@ss/w"ö'rd`, "hunter2"
-	p := servertest.Postgres(t, servers.PostgresOptions{TLS: true, Password: password, Conns: 20})
+	p := servertest.Postgres(t, servers.Options{TLS: true, Password: password, Conns: 20})
 	text, err := os.ReadFile(p.CAFile())
 	if err != nil {
 		t.Fatal(err)

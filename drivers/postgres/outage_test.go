@@ -124,7 +124,7 @@ func TestServerKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("servers go down and come back: make test-all")
 	}
-	p := servertest.Postgres(t, servers.PostgresOptions{TCP: true, Conns: 5})
+	p := servertest.Postgres(t, servers.Options{TCP: true, Conns: 5})
 	forDesigns(t, func(t *testing.T, lock string) {
 		s := open(t, drivers.Config{Lock: lock, Addrs: []string{p.URL()}, IOTimeout: 5 * time.Second})
 		a, b := newSession(t, s), newSession(t, s)

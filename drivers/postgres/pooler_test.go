@@ -16,21 +16,21 @@ import (
 
 // pooled is a server and the pooler before it.
 type pooled struct {
-	*servers.PgBouncer
+	*servers.Server
 	server *servers.Postgres
 }
 
-func (p pooled) Close() error { return errors.Join(p.PgBouncer.Close(), p.server.Close()) }
+func (p pooled) Close() error { return errors.Join(p.Server.Close(), p.server.Close()) }
 
 var sharedPooler = servertest.Share(func(ctx context.Context) (pooled, error) {
 	if _, err := servers.FindPgBouncer(); err != nil {
 		return pooled{}, err
 	}
-	server, err := servers.StartPostgres(ctx, servers.PostgresOptions{TCP: true, Conns: 150})
+	server, err := servers.StartPostgres(ctx, servers.Options{TCP: true, Conns: 150})
 	if err != nil {
 		return pooled{}, err
 	}
-	pooler, err := servers.StartPgBouncer(ctx, servers.PgBouncerOptions{Postgres: server})
+	pooler, err := servers.StartPgBouncer(ctx, server)
 	if err != nil {
 		return pooled{}, errors.Join(err, server.Close())
 	}

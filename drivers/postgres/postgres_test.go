@@ -16,7 +16,7 @@ func TestMain(m *testing.M) { servertest.Main(m) }
 
 // shared is one server for all tests that do it no harm, because each start makes a database cluster.
 var shared = servertest.Share(func(ctx context.Context) (*servers.Postgres, error) {
-	return servers.StartPostgres(ctx, servers.PostgresOptions{TCP: true, Conns: 150})
+	return servers.StartPostgres(ctx, servers.Options{TCP: true, Conns: 150})
 })
 
 // server returns the URL of the shared one.

@@ -49,7 +49,7 @@ func TestConformanceRedis(t *testing.T) {
 	if testing.Short() {
 		cells = cells[:1]
 	}
-	conformAll(t, five, func(t *testing.T) string { return servertest.Redis(t, servers.RedisOptions{}).URL() }, cells, drivers.Config{})
+	conformAll(t, five, func(t *testing.T) string { return servertest.Redis(t, servers.Options{}).URL() }, cells, drivers.Config{})
 }
 
 // TestEmbeddedConformance has three nodes, because the suite counts their memory as that of the sessions.
@@ -58,7 +58,7 @@ func TestEmbeddedConformance(t *testing.T) {
 		t.Skip("TestConformanceRedis has the same driver: make test-all")
 	}
 	cells := []string{"go-redis set-nx", "rueidis set-nx"}
-	conformAll(t, 3, func(t *testing.T) string { return servertest.Embedded(t).URL() }, cells, drivers.Config{Embedded: true})
+	conformAll(t, 3, func(t *testing.T) string { return servertest.Embedded(t) }, cells, drivers.Config{Embedded: true})
 }
 
 // conformAll runs the suite on that many nodes, once for each cell: a library and a lock.

@@ -20,7 +20,7 @@ type realNodes []*servers.Redis
 
 func startNodes(t testing.TB, n int) (nodes realNodes) {
 	for range n {
-		nodes = append(nodes, servertest.Redis(t, servers.RedisOptions{}))
+		nodes = append(nodes, servertest.Redis(t, servers.Options{}))
 	}
 	return nodes
 }

@@ -18,7 +18,7 @@ import (
 // otherwise where it happens.
 func TestPrefixRefused(t *testing.T) {
 	forBoth(t, func(t *testing.T, driver string) {
-		server := startRedis(t, servers.RedisOptions{})
+		server := startRedis(t, servers.Options{})
 		refused := func(err error, want string) {
 			t.Helper()
 			if drivers.ClassOf(err) != drivers.ClassAuth || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "(-prefix)") {
@@ -50,7 +50,7 @@ func TestPrefixRefused(t *testing.T) {
 
 // TestCertificateErrors names the node, and the flag that helps.
 func TestCertificateErrors(t *testing.T) {
-	server := startRedis(t, servers.RedisOptions{TLS: true})
+	server := startRedis(t, servers.Options{TLS: true})
 	asking := httptest.NewUnstartedServer(nil)
 	asking.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert}
 	asking.StartTLS()
@@ -80,7 +80,7 @@ func TestValkey(t *testing.T) {
 	if err != nil {
 		t.Skip("no valkey-server is installed: Debian has the package valkey-server from release 13 on")
 	}
-	server := startRedis(t, servers.RedisOptions{Binary: binary, TCP: true})
+	server := startRedis(t, servers.Options{Binary: binary, TCP: true})
 	forBoth(t, func(t *testing.T, driver string) {
 		d := lookup(t, driver)
 		about, _, err := open(t, driver, drivers.Config{Addrs: []string{server.URL()}}).(drivers.Inspector).Inspect(t.Context())

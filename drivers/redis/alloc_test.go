@@ -75,7 +75,7 @@ func sessionPair(t testing.TB, driver, socket string, pipelining drivers.Pipelin
 // TestAllocations allows the drivers one allocation per operation more than the library.
 func TestAllocations(t *testing.T) {
 	forBoth(t, func(t *testing.T, driver string) {
-		server := startRedis(t, servers.RedisOptions{})
+		server := startRedis(t, servers.Options{})
 		measure := func(pair func()) float64 {
 			for range 100 { // makes connections, buffers and pools
 				pair()
@@ -172,7 +172,7 @@ func keyAt(args []string) int {
 // BenchmarkPair compares a session with the library alone.
 func BenchmarkPair(b *testing.B) {
 	for _, driver := range []string{"go-redis", "rueidis"} {
-		server := startRedis(b, servers.RedisOptions{})
+		server := startRedis(b, servers.Options{})
 		run := func(name string, pair func()) {
 			b.Run(driver+"/"+name, func(b *testing.B) {
 				b.ReportAllocs()

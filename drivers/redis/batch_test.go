@@ -95,7 +95,7 @@ func TestBatchConformance(t *testing.T) {
 			}
 		}
 		return list
-	}, func(t *testing.T) string { return servertest.Redis(t, servers.RedisOptions{}).URL() })
+	}, func(t *testing.T) string { return servertest.Redis(t, servers.Options{}).URL() })
 }
 
 // tries returns the attempts of clients that share the keys, and a batch to send them.
@@ -187,7 +187,7 @@ func TestNoBatch(t *testing.T) {
 func TestSteps(t *testing.T) {
 	for _, name := range []string{"go-redis", "rueidis"} {
 		t.Run(name, func(t *testing.T) {
-			server := servertest.Redis(t, servers.RedisOptions{})
+			server := servertest.Redis(t, servers.Options{})
 			rdb := bare(t, drivers.Config{Addrs: []string{server.URL()}})
 			_, batch, requests := tries(t, name, drivers.Config{Lock: "setnx-expire", Addrs: []string{server.URL()}}, 100, 20)
 			before := calls(t, rdb)

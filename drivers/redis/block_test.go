@@ -117,7 +117,7 @@ func TestBlockAfterACut(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a connection that breaks: make test-all")
 	}
-	proxy := drivertest.Through(t, servertest.Redis(t, servers.RedisOptions{}).URL())[0]
+	proxy := drivertest.Through(t, servertest.Redis(t, servers.Options{}).URL())[0]
 	a := session(t, open(t, "rueidis", drivers.Config{Addrs: []string{proxy.Addr()}, Blocks: true, IOTimeout: 200 * time.Millisecond}), 0)
 	l := drivers.Lease{Key: "k", TTL: time.Minute}
 	block := func(want bool) {
@@ -143,7 +143,7 @@ func TestBlockAfterACut(t *testing.T) {
 
 // TestBlockLogsIn sleeps with a password, in a database, and gets the error for what is not permitted.
 func TestBlockLogsIn(t *testing.T) {
-	server := startRedis(t, servers.RedisOptions{})
+	server := startRedis(t, servers.Options{})
 	address := "unix://" + server.address()
 	rdb := bare(t, drivers.Config{Addrs: []string{address}})
 	if err := rdb.Do(t.Context(), "ACL", "SETUSER", "u", "on", ">secret", "~*", "&*", "+@all", "-blpop").Err(); err != nil {

@@ -15,13 +15,13 @@ import (
 // TestConformance runs every design on a real server. The libraries take turns, because a design has the same scripts over
 // either; each has what a library may do otherwise: set-nx with and without pipelining, and a line of clients.
 func TestConformance(t *testing.T) {
-	conformAll(t, 4, drivers.Config{}, cells, func(t *testing.T) string { return servertest.Redis(t, servers.RedisOptions{}).URL() })
+	conformAll(t, 4, drivers.Config{}, cells, func(t *testing.T) string { return servertest.Redis(t, servers.Options{}).URL() })
 }
 
 // TestEmbeddedConformance has the embedded server run the scripts of every design, over the library with which TestConformance
 // does not. With -short there is one cell.
 func TestEmbeddedConformance(t *testing.T) {
-	conformAll(t, 3, drivers.Config{Embedded: true}, embeddedCells, func(t *testing.T) string { return servertest.Embedded(t).URL() })
+	conformAll(t, 3, drivers.Config{Embedded: true}, embeddedCells, func(t *testing.T) string { return servertest.Embedded(t) })
 }
 
 // conformAll runs the suite on cells of both libraries, each with a server of its own. Real servers mostly wait, so

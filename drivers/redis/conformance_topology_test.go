@@ -21,14 +21,14 @@ func TestTopologyConformance(t *testing.T) {
 	}{
 		{"replicated", func(t *testing.T) drivers.Config {
 			return drivers.Config{Topology: drivers.TopologyReplicated, Acks: 2, NodeTimeout: time.Second,
-				Addrs: servertest.Replicated(t, 2, servers.RedisOptions{}).URLs()}
+				Addrs: servertest.Replicated(t, 2, servers.Options{}).URLs()}
 		}},
 		{"sentinel", func(t *testing.T) drivers.Config {
-			s := servertest.Sentinel(t, 1, 3, servers.RedisOptions{})
+			s := servertest.Sentinel(t, 1, 3, servers.Options{})
 			return drivers.Config{Topology: drivers.TopologySentinel, Master: servers.SentinelMaster, Addrs: s.URLs()}
 		}},
 		{"cluster", func(t *testing.T) drivers.Config {
-			return drivers.Config{Topology: drivers.TopologyCluster, Addrs: servertest.Cluster(t, 3, servers.RedisOptions{}).URLs()}
+			return drivers.Config{Topology: drivers.TopologyCluster, Addrs: servertest.Cluster(t, 3, servers.Options{}).URLs()}
 		}},
 	} {
 		t.Run(topology.name, func(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 func TestHalfway(t *testing.T) {
 	forBoth(t, func(t *testing.T, driver string) {
 		for _, test := range []struct{ lock, rule string }{{"setnx-expire", "-pexpire"}, {"lua-setnx-expire", "-pexpire"}} {
-			server := startRedis(t, servers.RedisOptions{})
+			server := startRedis(t, servers.Options{})
 			cfg := drivers.Config{Addrs: []string{server.URL()}, Lock: test.lock}
 			a, rdb := session(t, open(t, driver, cfg), 0), bare(t, cfg)
 			restrict(t, server, test.rule)

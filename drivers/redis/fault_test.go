@@ -28,7 +28,7 @@ func TestDeadline(t *testing.T) {
 		t.Skip("a server that hangs or dies: make test-all")
 	}
 	forBoth(t, func(t *testing.T, driver string) {
-		server := startRedis(t, servers.RedisOptions{})
+		server := startRedis(t, servers.Options{})
 		for _, pipelining := range pipelinings {
 			s := open(t, driver, drivers.Config{Addrs: []string{server.URL()}, Pipelining: pipelining, IOTimeout: time.Hour})
 			const clients = 8
@@ -78,7 +78,7 @@ func TestIOTimeout(t *testing.T) {
 		t.Skip("a server that hangs or dies: make test-all")
 	}
 	forBoth(t, func(t *testing.T, driver string) {
-		server := startRedis(t, servers.RedisOptions{})
+		server := startRedis(t, servers.Options{})
 		for _, pipelining := range pipelinings {
 			s := open(t, driver, drivers.Config{Addrs: []string{server.URL()}, Pipelining: pipelining, Conns: 1, IOTimeout: 100 * time.Millisecond})
 			a := session(t, s, 0)
@@ -102,7 +102,7 @@ func TestIOTimeout(t *testing.T) {
 // the next request must confirm that.
 func TestRefused(t *testing.T) {
 	forBoth(t, func(t *testing.T, driver string) {
-		server := startRedis(t, servers.RedisOptions{Password: "geheim"})
+		server := startRedis(t, servers.Options{Password: "geheim"})
 		cfg := drivers.Config{Addrs: []string{server.URL()}, Password: "geheim", Wakes: true}
 		s := open(t, driver, cfg)
 		a := session(t, s, 0)
@@ -171,7 +171,7 @@ func TestRefused(t *testing.T) {
 // greeting, is rejected.
 func TestWrongPasswordLater(t *testing.T) {
 	forBoth(t, func(t *testing.T, driver string) {
-		server := startRedis(t, servers.RedisOptions{Password: "geheim"})
+		server := startRedis(t, servers.Options{Password: "geheim"})
 		s := open(t, driver, drivers.Config{Addrs: []string{server.URL()}, Password: "geheim", Conns: 1})
 		a := session(t, s, 0)
 		l := drivers.Lease{Key: "k", TTL: time.Minute}
@@ -205,7 +205,7 @@ func TestCloseOnHungServer(t *testing.T) {
 		t.Skip("a server that hangs or dies: make test-all")
 	}
 	forBoth(t, func(t *testing.T, driver string) {
-		server := startRedis(t, servers.RedisOptions{})
+		server := startRedis(t, servers.Options{})
 		s := open(t, driver, drivers.Config{Addrs: []string{server.URL()}, Wakes: true, IOTimeout: 2 * time.Second, Conns: 1})
 		l, err := s.(drivers.Subscriber).Listen(t.Context(), func(string) {})
 		if err != nil {

@@ -53,7 +53,7 @@ func TestPasswordHidden(t *testing.T) {
 	}
 	forBoth(t, func(t *testing.T, driver string) {
 		d, _ := drivers.Lookup(driver)
-		mute := startRedis(t, servers.RedisOptions{Config: map[string]string{"rename-command": `AUTH ""`}})
+		mute := startRedis(t, servers.Options{Settings: map[string]string{"rename-command": `AUTH ""`}})
 		for _, addr := range []string{
 			"unix://:" + marker + "@" + mute.address(),         // a server that does not know AUTH quotes its arguments
 			"unix://user:" + marker + "@" + mute.address(),     //
@@ -68,7 +68,7 @@ func TestPasswordHidden(t *testing.T) {
 			}
 			hidden(t, "error", err)
 		}
-		server := startRedis(t, servers.RedisOptions{Password: marker})
+		server := startRedis(t, servers.Options{Password: marker})
 		s := open(t, driver, drivers.Config{Addrs: []string{"unix://:" + marker + "@" + server.address()}, Wakes: true})
 		hidden(t, "service", s)
 		a := session(t, s, 0)
@@ -83,7 +83,7 @@ func TestPasswordHidden(t *testing.T) {
 func TestScriptNotPermitted(t *testing.T) {
 	forBoth(t, func(t *testing.T, driver string) {
 		for _, command := range []string{"-publish", "-evalsha"} {
-			server := startRedis(t, servers.RedisOptions{})
+			server := startRedis(t, servers.Options{})
 			a := session(t, open(t, driver, drivers.Config{Addrs: []string{server.URL()}, Wakes: true}), 0)
 			restrict(t, server, command)
 			l := drivers.Lease{Key: "k", TTL: time.Minute}
@@ -99,7 +99,7 @@ func TestScriptNotPermitted(t *testing.T) {
 // TestScriptsRefused: a lock that cannot do without scripts is not opened, and any other does without.
 func TestScriptsRefused(t *testing.T) {
 	forBoth(t, func(t *testing.T, driver string) {
-		server := startRedis(t, servers.RedisOptions{})
+		server := startRedis(t, servers.Options{})
 		restrict(t, server, "-@scripting")
 		opened := map[string]int{}
 		for _, design := range designs(t) {
@@ -257,7 +257,7 @@ func TestCloseUnderWay(t *testing.T) {
 	}
 	forBoth(t, func(t *testing.T, driver string) {
 		for _, pipelining := range pipelinings {
-			server := startRedis(t, servers.RedisOptions{})
+			server := startRedis(t, servers.Options{})
 			s := open(t, driver, drivers.Config{Addrs: []string{server.URL()}, Pipelining: pipelining, Conns: 1, IOTimeout: 300 * time.Millisecond})
 			a := session(t, s, 0)
 			drivertest.Warm(t, a, "k")

@@ -41,7 +41,7 @@ func TestInspect(t *testing.T) {
 			{map[string]string{"appendonly": "yes", "appendfsync": "always", "save": "60 1"}, "rdb + aof always"},
 		}
 		for _, test := range tests {
-			cfg := drivers.Config{Addrs: []string{startRedis(t, servers.RedisOptions{Config: test.config}).URL()}}
+			cfg := drivers.Config{Addrs: []string{startRedis(t, servers.Options{Settings: test.config}).URL()}}
 			server, usage, err := open(t, driver, cfg).(drivers.Inspector).Inspect(t.Context())
 			if err != nil {
 				t.Fatal(err)
@@ -63,7 +63,7 @@ func TestInspect(t *testing.T) {
 // TestInspectRefused: a server that refuses all questions is not an error.
 func TestInspectRefused(t *testing.T) {
 	forBoth(t, func(t *testing.T, driver string) {
-		server := startRedis(t, servers.RedisOptions{})
+		server := startRedis(t, servers.Options{})
 		restrict(t, server, "-info", "-config")
 		got, usage, err := open(t, driver, drivers.Config{Addrs: []string{server.URL()}}).(drivers.Inspector).Inspect(t.Context())
 		if err != nil || !reflect.DeepEqual(got, drivers.Server{}) {

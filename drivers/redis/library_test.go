@@ -33,7 +33,7 @@ func openBase(t *testing.T, d redis.Driver, cfg drivers.Config, names func(strin
 
 // The library's own clients get the configured settings, whatever the separate connection needs.
 func TestBaseOptions(t *testing.T) {
-	one, two := servertest.Embedded(t).URL(), servertest.Embedded(t).URL()
+	one, two := servertest.Embedded(t), servertest.Embedded(t)
 	_, options := openBase(t, goredis.Driver, drivers.Config{
 		Addrs: []string{one, two}, Embedded: true, Topology: drivers.TopologyRedlock,
 		Clients: 64, Conns: 7, Pipelining: drivers.PipeliningOff, Database: "3", IOTimeout: time.Second,
@@ -53,7 +53,7 @@ func TestBaseOptions(t *testing.T) {
 
 // Every node is cleaned, of the keys that the library makes for a lock, and the usage of the nodes is summed.
 func TestBaseOfTwoNodes(t *testing.T) {
-	nodes := []string{startRedis(t, servers.RedisOptions{}).URL(), startRedis(t, servers.RedisOptions{}).URL()}
+	nodes := []string{startRedis(t, servers.Options{}).URL(), startRedis(t, servers.Options{}).URL()}
 	b, _ := openBase(t, goredis.Driver, drivers.Config{Addrs: nodes}, func(key string) []string {
 		return []string{"lib:0:" + key, "lib:1:" + key}
 	})
@@ -101,7 +101,7 @@ func usage(t *testing.T, s drivers.Inspector) drivers.Usage {
 func TestBaseAfterOutage(t *testing.T) {
 	for name, d := range map[string]redis.Driver{"go-redis": goredis.Driver, "rueidis": rueidis.Driver} {
 		t.Run(name, func(t *testing.T) {
-			proxy := drivertest.Through(t, servertest.Embedded(t).URL())[0]
+			proxy := drivertest.Through(t, servertest.Embedded(t))[0]
 			b, _ := openBase(t, d, drivers.Config{Addrs: []string{proxy.Addr()}, Embedded: true}, nil)
 			proxy.Outage()()
 			if err := b.Clean(t.Context(), []string{"k"}); err != nil {
@@ -126,7 +126,7 @@ func TestWholeMillis(t *testing.T) {
 func TestBaseRefuses(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	good := servertest.Embedded(t).URL()
+	good := servertest.Embedded(t)
 	_, _, err := redis.OpenBase(ctx, goredis.Driver, drivers.Config{Addrs: []string{good, "redis://u:s3cret@127.0.0.1:1"}, Embedded: true}, nil)
 	if err == nil || !strings.Contains(err.Error(), "127.0.0.1:1") || strings.Contains(err.Error(), "s3cret") {
 		t.Errorf("got %v; want the address of the node that is not there, and no password", err)

@@ -13,7 +13,7 @@ import (
 
 // TestKeepPlace renews places: they stay where they are in line, unless they were dropped.
 func TestKeepPlace(t *testing.T) {
-	for _, url := range []string{servertest.Redis(t, servers.RedisOptions{}).URL(), servertest.Embedded(t).URL()} {
+	for _, url := range []string{servertest.Redis(t, servers.Options{}).URL(), servertest.Embedded(t)} {
 		options, err := goredis.ParseURL(url)
 		if err != nil {
 			t.Fatal(err)

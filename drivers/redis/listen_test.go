@@ -87,7 +87,7 @@ func TestListenThroughRestart(t *testing.T) {
 		t.Skip("servers go down and come back: make test-all")
 	}
 	forBoth(t, func(t *testing.T, driver string) {
-		server := startRedis(t, servers.RedisOptions{})
+		server := startRedis(t, servers.Options{})
 		cfg := drivers.Config{Addrs: []string{server.URL()}, Wakes: true}
 		s := open(t, driver, cfg)
 		var w woken
@@ -161,7 +161,7 @@ func TestListenConcurrently(t *testing.T) {
 // TestListenRefused subscribes to a channel that the server does not permit.
 func TestListenRefused(t *testing.T) {
 	forBoth(t, func(t *testing.T, driver string) {
-		server := startRedis(t, servers.RedisOptions{})
+		server := startRedis(t, servers.Options{})
 		restrict(t, server, "resetchannels", "&ok*")
 		s := open(t, driver, drivers.Config{Addrs: []string{server.URL()}, Wakes: true})
 		var w woken

@@ -63,7 +63,7 @@ func refusedAddr(t *testing.T) string {
 
 // TestTLS locks over TLS, and does not when the certificate is not trusted.
 func TestTLS(t *testing.T) {
-	server := startRedis(t, servers.RedisOptions{TLS: true})
+	server := startRedis(t, servers.Options{TLS: true})
 	addr := server.address()
 	forBoth(t, func(t *testing.T, driver string) {
 		s := open(t, driver, drivers.Config{Addrs: []string{addr}, TLS: trusting(t, server.CAFile(), ""), Wakes: true})
@@ -89,7 +89,7 @@ func TestTLS(t *testing.T) {
 func TestOpenErrors(t *testing.T) {
 	web := httptest.NewServer(http.NotFoundHandler())
 	defer web.Close()
-	plain := startRedis(t, servers.RedisOptions{TCP: true})
+	plain := startRedis(t, servers.Options{TCP: true})
 	tests := []struct {
 		name string
 		cfg  drivers.Config

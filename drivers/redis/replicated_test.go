@@ -19,7 +19,7 @@ import (
 // startReplicated starts a primary with replicas.
 func startReplicated(t *testing.T, replicas int) *servers.Replicated {
 	t.Helper()
-	return servertest.Replicated(t, replicas, servers.RedisOptions{})
+	return servertest.Replicated(t, replicas, servers.Options{})
 }
 
 // TestReplicatedStalled stops the replicas: no lock is granted, and none is left on the primary.
@@ -52,7 +52,7 @@ func TestReplicatedStalled(t *testing.T) {
 			release(t, a, &l, true)
 		}
 		granted()
-		for _, one := range r.Replicas {
+		for _, one := range r.Nodes[1:] {
 			if err := one.Signal(syscall.SIGSTOP); err != nil {
 				t.Fatal(err)
 			}
@@ -72,7 +72,7 @@ func TestReplicatedBehind(t *testing.T) {
 		r := startReplicated(t, 1)
 		d, _ := drivers.Lookup(driver)
 		cfg := drivers.Config{Lock: "set-nx", Addrs: r.URLs(), Prefix: "test:", Topology: drivers.TopologyReplicated, NodeTimeout: 2 * time.Second}
-		if err := r.Replicas[0].Signal(syscall.SIGSTOP); err != nil {
+		if err := r.Nodes[1].Signal(syscall.SIGSTOP); err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -84,7 +84,7 @@ func TestReplicatedBehind(t *testing.T) {
 		if err == nil || drivers.ClassOf(err) == drivers.ClassUnacked && !strings.Contains(err.Error(), "0 have caught up") {
 			t.Errorf("Open with a stopped replica: %v", err)
 		}
-		if err := r.Replicas[0].Signal(syscall.SIGCONT); err != nil {
+		if err := r.Nodes[1].Signal(syscall.SIGCONT); err != nil {
 			t.Fatal(err)
 		}
 		open(t, driver, cfg)
@@ -106,7 +106,7 @@ func TestReplicatedOpen(t *testing.T) {
 		}{
 			{drivers.Config{Addrs: r.URLs(), Acks: 2}, "2 replicas have to acknowledge and the server has 1"},
 			{drivers.Config{Addrs: plainRedis(t)}, "1 replicas have to acknowledge and the server has 0"},
-			{drivers.Config{Addrs: []string{r.Replicas[0].URL()}}, "give its primary"},
+			{drivers.Config{Addrs: []string{r.Nodes[1].URL()}}, "give its primary"},
 			{drivers.Config{Addrs: r.URLs(), NodeTimeout: time.Second, IOTimeout: time.Second}, "below the I/O time-out"},
 			{fresh, "embedded"},
 			{drivers.Config{Addrs: r.URLs(), Lock: "fair"}, "choose another lock"},

@@ -10,7 +10,7 @@ import (
 // TestSent: each request of one client waits for the one before, so that none shares a write.
 func TestSent(t *testing.T) {
 	forBoth(t, func(t *testing.T, driver string) {
-		server := startRedis(t, servers.RedisOptions{})
+		server := startRedis(t, servers.Options{})
 		for _, pipelining := range pipelinings {
 			s := open(t, driver, drivers.Config{Addrs: []string{server.URL()}, Pipelining: pipelining, Wakes: true})
 			a := session(t, s, 0)

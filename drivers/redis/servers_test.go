@@ -26,7 +26,7 @@ type realServer struct {
 }
 
 // startRedis starts a redis-server on a unix socket, unless the options say otherwise.
-func startRedis(t testing.TB, o servers.RedisOptions) realServer {
+func startRedis(t testing.TB, o servers.Options) realServer {
 	t.Helper()
 	return realServer{t, servertest.Redis(t, o)}
 }
@@ -58,11 +58,11 @@ func restrict(t *testing.T, s realServer, rules ...any) {
 }
 
 // plainRedis returns the address of a redis-server without any options.
-func plainRedis(t testing.TB) []string { return []string{startRedis(t, servers.RedisOptions{}).URL()} }
+func plainRedis(t testing.TB) []string { return []string{startRedis(t, servers.Options{}).URL()} }
 
 // embedded returns the configuration for the embedded server.
 func embedded(t testing.TB) drivers.Config {
-	return drivers.Config{Addrs: []string{servertest.Embedded(t).URL()}, Embedded: true}
+	return drivers.Config{Addrs: []string{servertest.Embedded(t)}, Embedded: true}
 }
 
 // forEach runs a test for both libraries, on one server.

@@ -28,9 +28,9 @@ func clusterConfig(c *servers.Cluster) drivers.Config {
 
 // TestTopologyMistakes opens servers as something else. Each error says what to do.
 func TestTopologyMistakes(t *testing.T) {
-	single := servertest.Redis(t, servers.RedisOptions{TCP: true}).URL()
-	cluster := servertest.Cluster(t, 3, servers.RedisOptions{})
-	trio := servertest.Sentinel(t, 0, 1, servers.RedisOptions{})
+	single := servertest.Redis(t, servers.Options{TCP: true}).URL()
+	cluster := servertest.Cluster(t, 3, servers.Options{})
+	trio := servertest.Sentinel(t, 0, 1, servers.Options{})
 	gone := refusedAddr(t)
 	const asCluster, asSentinel = drivers.TopologyCluster, drivers.TopologySentinel
 	tests := []struct {
@@ -112,7 +112,7 @@ func lookup(t *testing.T, driver string) drivers.Driver {
 
 // TestTopologyLogin uses TLS and a user everywhere, whichever server names which.
 func TestTopologyLogin(t *testing.T) {
-	o := servers.RedisOptions{TLS: true, Username: "alice", Password: "secret"}
+	o := servers.Options{TLS: true, Username: "alice", Password: "secret"}
 	trio, cluster := servertest.Sentinel(t, 1, 3, o), servertest.Cluster(t, 2, o)
 	for _, topology := range []struct {
 		drivers.Config
@@ -140,7 +140,7 @@ func TestTopologyLogin(t *testing.T) {
 
 // TestClusterSpreads uses keys of all nodes: locks, wake-ups, clean-up, and the usage of the nodes.
 func TestClusterSpreads(t *testing.T) {
-	cluster := servertest.Cluster(t, 3, servers.RedisOptions{})
+	cluster := servertest.Cluster(t, 3, servers.Options{})
 	forBoth(t, func(t *testing.T, driver string) {
 		for _, lock := range []string{"set-nx", "setnx"} {
 			cfg := clusterConfig(cluster)
@@ -218,7 +218,7 @@ func TestClusterSpreads(t *testing.T) {
 
 // TestSlotMoves moves a key's slot to another node while it is listened to. The lock follows, and so does the listener.
 func TestSlotMoves(t *testing.T) {
-	cluster := servertest.Cluster(t, 2, servers.RedisOptions{})
+	cluster := servertest.Cluster(t, 2, servers.Options{})
 	slot := redis.Slot("foo")
 	var nodes []*goredis.Client
 	var ids []string
@@ -251,7 +251,7 @@ func TestSlotMoves(t *testing.T) {
 
 // TestFailOver kills the primary during a run. Requests fail until there is another one, and then the run goes on.
 func TestFailOver(t *testing.T) {
-	trio := servertest.Sentinel(t, 1, 3, servers.RedisOptions{})
+	trio := servertest.Sentinel(t, 1, 3, servers.Options{})
 	type client struct {
 		drivers.Service
 		drivers.Session
@@ -330,7 +330,7 @@ func TestNoRetryInCluster(t *testing.T) {
 
 // TestSentinelsOwnLogin: the addresses have the login of the sentinels, and the configuration that of the primary.
 func TestSentinelsOwnLogin(t *testing.T) {
-	trio := servertest.Sentinel(t, 1, 1, servers.RedisOptions{Username: "alice", Password: "primary's"})
+	trio := servertest.Sentinel(t, 1, 1, servers.Options{Username: "alice", Password: "primary's"})
 	cfg := sentinelConfig(trio)
 	for i, url := range cfg.Addrs {
 		addr := strings.TrimPrefix(url, "redis://")

@@ -17,13 +17,13 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m, servertest.GoRedisEnds) }
 
 func TestConformance(t *testing.T) {
 	t.Run("redis-server", func(t *testing.T) {
-		conform(t, drivers.Config{}, servertest.Redis(t, servers.RedisOptions{}).URL())
+		conform(t, drivers.Config{}, servertest.Redis(t, servers.Options{}).URL())
 	})
 	if testing.Short() {
 		return
 	}
 	t.Run("embedded", func(t *testing.T) {
-		conform(t, drivers.Config{Embedded: true}, servertest.Embedded(t).URL())
+		conform(t, drivers.Config{Embedded: true}, servertest.Embedded(t))
 	})
 }
 
@@ -34,7 +34,7 @@ func conform(t *testing.T, cfg drivers.Config, url string) {
 
 func openWith(t *testing.T, cfg drivers.Config) drivers.Service {
 	t.Helper()
-	cfg.Lock, cfg.Addrs, cfg.Embedded = "library", []string{servertest.Embedded(t).URL()}, true
+	cfg.Lock, cfg.Addrs, cfg.Embedded = "library", []string{servertest.Embedded(t)}, true
 	return drivertest.Open(t, driver{}, cfg)
 }
 

@@ -34,7 +34,7 @@ func TestConformance(t *testing.T) {
 		return
 	}
 	t.Run("embedded", func(t *testing.T) {
-		conform(t, drivers.Config{Embedded: true}, servertest.Embedded(t).URL())
+		conform(t, drivers.Config{Embedded: true}, servertest.Embedded(t))
 	})
 	t.Run("five nodes", func(t *testing.T) {
 		conform(t, drivers.Config{Topology: drivers.TopologyRedlock}, redisServers(t, 5)...)
@@ -43,14 +43,14 @@ func TestConformance(t *testing.T) {
 
 func redisServers(t *testing.T, n int) (urls []string) {
 	for range n {
-		urls = append(urls, servertest.Redis(t, servers.RedisOptions{}).URL())
+		urls = append(urls, servertest.Redis(t, servers.Options{}).URL())
 	}
 	return urls
 }
 
 func embedded(t *testing.T, n int) (urls []string) {
 	for range n {
-		urls = append(urls, servertest.Embedded(t).URL())
+		urls = append(urls, servertest.Embedded(t))
 	}
 	return urls
 }
@@ -229,7 +229,7 @@ func TestCutOffRefusal(t *testing.T) {
 // The library gives up after its tries. That is not an error: the waiter comes again.
 func TestTriesUsedUp(t *testing.T) {
 	svc := open(t, drivers.Config{
-		Addrs: []string{servertest.Embedded(t).URL()}, Embedded: true,
+		Addrs: []string{servertest.Embedded(t)}, Embedded: true,
 		Params: map[string]string{"tries": "2", "retry-delay": "1ms"},
 	})
 	a, b := sessionOf(t, svc, 0), sessionOf(t, svc, 1)
@@ -246,7 +246,7 @@ func TestTriesUsedUp(t *testing.T) {
 
 // Each locker has its own clients, and the sessions take turns.
 func TestLockers(t *testing.T) {
-	svc := open(t, drivers.Config{Addrs: []string{servertest.Embedded(t).URL()}, Embedded: true, Lockers: 2})
+	svc := open(t, drivers.Config{Addrs: []string{servertest.Embedded(t)}, Embedded: true, Lockers: 2})
 	a, b, c := sessionOf(t, svc, 0), sessionOf(t, svc, 1), sessionOf(t, svc, 2)
 	if a.locker == b.locker || a.locker != c.locker {
 		t.Error("sessions 0 and 2 share the first of two lockers, session 1 has the second")
@@ -273,7 +273,7 @@ func TestOpenRefuses(t *testing.T) {
 		}
 	}
 	_, err := driver{}.Open(t.Context(), drivers.Config{
-		Lock: "library", Addrs: []string{servertest.Embedded(t).URL()}, Embedded: true, Pipelining: drivers.PipeliningAuto,
+		Lock: "library", Addrs: []string{servertest.Embedded(t)}, Embedded: true, Pipelining: drivers.PipeliningAuto,
 	})
 	if err == nil || !strings.Contains(err.Error(), "one command at a time") {
 		t.Errorf("pipelining auto: %v", err)

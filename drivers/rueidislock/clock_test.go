@@ -13,7 +13,7 @@ import (
 // whose clock is wrong. Without PXAT it only tells how long the lease is.
 func TestClockOffset(t *testing.T) {
 	const ttl = time.Minute
-	server := servertest.Redis(t, servers.RedisOptions{})
+	server := servertest.Redis(t, servers.Options{})
 	for _, test := range []struct {
 		name     string
 		offset   time.Duration

@@ -24,17 +24,17 @@ func patient() map[string]string { return map[string]string{"try-next-after": "1
 
 func TestConformance(t *testing.T) {
 	t.Run("redis-server", func(t *testing.T) {
-		conform(t, drivers.Config{Params: patient()}, servertest.Redis(t, servers.RedisOptions{}).URL())
+		conform(t, drivers.Config{Params: patient()}, servertest.Redis(t, servers.Options{}).URL())
 	})
 	if testing.Short() {
 		return
 	}
 	t.Run("embedded", func(t *testing.T) {
-		conform(t, drivers.Config{Embedded: true, Params: patient()}, servertest.Embedded(t).URL())
+		conform(t, drivers.Config{Embedded: true, Params: patient()}, servertest.Embedded(t))
 	})
 	t.Run("two lockers", func(t *testing.T) {
 		conform(t, drivers.Config{Lockers: 2, Params: patient()},
-			servertest.Redis(t, servers.RedisOptions{}).URL())
+			servertest.Redis(t, servers.Options{}).URL())
 	})
 }
 
@@ -70,7 +70,7 @@ func TestLeaseOfTheProcess(t *testing.T) {
 		t.Skip("a connection that breaks: make test-all")
 	}
 	const ttl = 1500 * time.Millisecond // much longer than the interval of its renewals, for machines that stall
-	server := servertest.Redis(t, servers.RedisOptions{})
+	server := servertest.Redis(t, servers.Options{})
 	proxy := drivertest.Through(t, server.URL())[0]
 	cfg := drivers.Config{Prefix: "test:", TTL: ttl, IOTimeout: time.Second, Params: patient()}
 	cfg.Params["extend-interval"] = "30ms"
@@ -103,8 +103,8 @@ func TestLeaseOfTheProcess(t *testing.T) {
 // release returns nothing: the answer is intercepted.
 func TestReleaseOfWhatWasTakenAway(t *testing.T) {
 	for name, cfg := range map[string]drivers.Config{
-		"redis-server": {Addrs: []string{servertest.Redis(t, servers.RedisOptions{}).URL()}, Params: patient()},
-		"embedded":     {Addrs: []string{servertest.Embedded(t).URL()}, Embedded: true, Params: patient()},
+		"redis-server": {Addrs: []string{servertest.Redis(t, servers.Options{}).URL()}, Params: patient()},
+		"embedded":     {Addrs: []string{servertest.Embedded(t)}, Embedded: true, Params: patient()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			svc := openWith(t, cfg)
@@ -122,7 +122,7 @@ func TestReleaseOfWhatWasTakenAway(t *testing.T) {
 
 // Nothing is kept after it is over.
 func TestEarForgets(t *testing.T) {
-	svc := openWith(t, drivers.Config{Addrs: []string{servertest.Embedded(t).URL()}, Embedded: true, Params: patient()})
+	svc := openWith(t, drivers.Config{Addrs: []string{servertest.Embedded(t)}, Embedded: true, Params: patient()})
 	a, b, l := sessionOf(t, svc, 0), sessionOf(t, svc, 1), &drivers.Lease{Key: "k", TTL: time.Minute}
 	mustTry(t, a, l, true)
 	other := &drivers.Lease{Key: "k", TTL: time.Minute, Deadline: time.Now().Add(30 * time.Millisecond)}
@@ -141,7 +141,7 @@ func TestEarForgets(t *testing.T) {
 
 // A Locker stands for a process, and the sessions take turns.
 func TestLockers(t *testing.T) {
-	svc := openWith(t, drivers.Config{Addrs: []string{servertest.Embedded(t).URL()}, Embedded: true, Lockers: 2})
+	svc := openWith(t, drivers.Config{Addrs: []string{servertest.Embedded(t)}, Embedded: true, Lockers: 2})
 	a, b, c := sessionOf(t, svc, 0), sessionOf(t, svc, 1), sessionOf(t, svc, 2)
 	if a.Locker == b.Locker || a.Locker != c.Locker {
 		t.Error("sessions 0 and 2 share the first of two lockers, session 1 has the second")
@@ -184,7 +184,7 @@ func TestTimeoutOfTheLibrary(t *testing.T) {
 		{"not heard in an outage", &hold{err: context.DeadlineExceeded}, true, false, context.DeadlineExceeded, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			proxy := drivertest.Through(t, servertest.Embedded(t).URL())[0]
+			proxy := drivertest.Through(t, servertest.Embedded(t))[0]
 			s := sessionOf(t, openWith(t, drivers.Config{Addrs: []string{proxy.Addr()}, Embedded: true, Params: patient()}), 0)
 			s.Locker = gaveUp{s.Locker, tt.h, tt.limit}
 			mustRelease(t, s, &drivers.Lease{Key: "k", Owner: "warm up"}, false) // which sends the script
@@ -208,7 +208,7 @@ func TestTimeoutOfTheLibrary(t *testing.T) {
 
 // After the TTL the library does not release a hold, and says that its time is over: then the driver asks.
 func TestReleaseAfterTheTTL(t *testing.T) {
-	s := sessionOf(t, openWith(t, drivers.Config{Addrs: []string{servertest.Embedded(t).URL()}, Embedded: true, Params: patient()}), 0)
+	s := sessionOf(t, openWith(t, drivers.Config{Addrs: []string{servertest.Embedded(t)}, Embedded: true, Params: patient()}), 0)
 	late := &hold{ctx: t.Context(), end: func() {}, token: "token", err: context.DeadlineExceeded}
 	mustRelease(t, s, &drivers.Lease{Key: "k", Owner: text("token"), Aux: late}, false)
 }
@@ -297,7 +297,7 @@ func TestGivingUpWhatWasLost(t *testing.T) {
 // A closed Locker releases what it holds while its client closes, after extensions whose contexts are over by then. The
 // library's client would connect again for that (see Connections); goleak would find what is left.
 func TestClosedStaysClosed(t *testing.T) {
-	svc := openWith(t, drivers.Config{Addrs: []string{servertest.Embedded(t).URL()}, Embedded: true, Params: patient()})
+	svc := openWith(t, drivers.Config{Addrs: []string{servertest.Embedded(t)}, Embedded: true, Params: patient()})
 	client := sessionOf(t, svc, 0).interceptor
 	if err := svc.Close(); err != nil {
 		t.Fatal(err)
@@ -313,7 +313,7 @@ func TestClosedStaysClosed(t *testing.T) {
 
 // TestTrackingRefused: without client-side caching the library works if it is told so, and its waiters look again.
 func TestTrackingRefused(t *testing.T) {
-	server := servertest.Redis(t, servers.RedisOptions{})
+	server := servertest.Redis(t, servers.Options{})
 	cfg := drivers.Config{Prefix: "test:", TTL: time.Minute, Addrs: []string{server.URL()}, Lock: "library"}
 	admin := openWith(t, cfg).(*service).lockers[0].interceptor.Client
 	if err := admin.Do(t.Context(), admin.B().Arbitrary("ACL", "SETUSER", "default", "-client|tracking").Build()).Error(); err != nil {

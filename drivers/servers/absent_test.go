@@ -3,7 +3,6 @@ package servers
 import (
 	"context"
 	"errors"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,24 +16,22 @@ import (
 var startable = []struct {
 	name    string
 	install string
-	start   func(context.Context) (io.Closer, error)
+	start   func(context.Context) (*Running, error)
 }{
-	{"redis", "package redis-server", closer(func(ctx context.Context) (*Redis, error) { return StartRedis(ctx, RedisOptions{}) })},
-	{"redis with a clock", "package libfaketime", closer(func(ctx context.Context) (*Redis, error) {
-		return StartRedis(ctx, RedisOptions{Binary: "/bin/false", Clock: true})
-	})},
-	{"etcd", "package etcd-server", closer(func(ctx context.Context) (*Etcds, error) { return StartEtcd(ctx, 1, EtcdOptions{}) })},
-	{"relaxed etcd", "package etcd-server", closer(func(ctx context.Context) (*Etcds, error) { return StartEtcd(ctx, 3, EtcdOptions{Durability: Relaxed}) })},
-	{"zookeeper", "package libzookeeper-java", closer(func(ctx context.Context) (*ZooKeepers, error) { return StartZooKeeper(ctx, 1, ZooKeeperOptions{}) })},
-	{"mysql", "package mariadb-server", closer(func(ctx context.Context) (*MySQL, error) { return StartMySQL(ctx, MySQLOptions{}) })},
-	{"postgres", "package postgresql", closer(func(ctx context.Context) (*Postgres, error) { return StartPostgres(ctx, PostgresOptions{}) })},
-	{"pgbouncer", "package pgbouncer", closer(func(ctx context.Context) (*PgBouncer, error) {
-		return StartPgBouncer(ctx, PgBouncerOptions{Postgres: &Postgres{&process{ports: []*port{{number: 1}}}}})
-	})},
+	{"redis", "package redis-server", with("redis", Options{})},
+	{"redis with a clock", "package libfaketime", with("redis", Options{Binary: "/bin/false", Clock: true})},
+	{"etcd", "package etcd-server", with("etcd", Options{})},
+	{"relaxed etcd", "package etcd-server", with("etcd", Options{Nodes: 3, Durability: Relaxed})},
+	{"zookeeper", "package libzookeeper-java", with("zookeeper", Options{})},
+	{"mysql", "package mariadb-server", with("mysql", Options{})},
+	{"postgres", "package postgresql", with("postgres", Options{})},
+	{"pgbouncer", "package pgbouncer", func(ctx context.Context) (*Running, error) {
+		return running(StartPgBouncer(ctx, &Postgres{&Server{ports: []*port{{number: 1}}}}))
+	}},
 }
 
-func closer[S io.Closer](start func(context.Context) (S, error)) func(context.Context) (io.Closer, error) {
-	return func(ctx context.Context) (io.Closer, error) { return start(ctx) }
+func with(service string, o Options) func(context.Context) (*Running, error) {
+	return func(ctx context.Context) (*Running, error) { return Start(ctx, service, o) }
 }
 
 // swap sets a variable for the time of a test.
@@ -57,7 +54,7 @@ func nothing(t *testing.T) (bin string) {
 	swap(t, &zooKeeperJars, []string{"/nonexistent/zookeeper.jar"})
 	swap(t, &mysqlProgram.names, []string{"lockbench-no-such-mysqld"})
 	swap(t, &postgresPlaces, nil)
-	swap(t, &pgbouncerProgram.dirs, onPath)
+	swap(t, &pgbouncerProgram.dirs, nil)
 	swap(t, &faketimeLibraries, nil)
 	return bin
 }
@@ -83,7 +80,7 @@ func write(t *testing.T, path, text string) {
 }
 
 // failure returns the error of a start.
-func failure(t *testing.T, start func(context.Context) (io.Closer, error)) error {
+func failure(t *testing.T, start func(context.Context) (*Running, error)) error {
 	t.Helper()
 	s, err := start(t.Context())
 	if err == nil {
@@ -106,20 +103,20 @@ func TestNotInstalled(t *testing.T) {
 	for name, start := range map[string]func(bin string) error{
 		"default-jre-headless": func(bin string) error {
 			t.Setenv("ZOOKEEPER_HOME", bin)
-			_, err := StartZooKeeper(t.Context(), 1, ZooKeeperOptions{})
+			_, err := StartZooKeeper(t.Context(), 1, Options{})
 			return err
 		},
 		"ZOOKEEPER_HOME": func(bin string) error {
 			t.Setenv("ZOOKEEPER_HOME", t.TempDir())
-			_, err := FindZooKeeper()
+			_, err := findJar()
 			return err
 		},
 		"package mariadb-server": func(string) error {
-			_, err := StartMySQL(t.Context(), MySQLOptions{Binary: "mariadbd"})
+			_, err := StartMySQL(t.Context(), Options{Binary: "mariadbd"})
 			return err
 		},
 		"package postgresql": func(bin string) error {
-			_, err := StartPostgres(t.Context(), PostgresOptions{Binary: filepath.Join(bin, "postgres")})
+			_, err := StartPostgres(t.Context(), Options{Binary: filepath.Join(bin, "postgres")})
 			return err
 		},
 	} {
@@ -172,13 +169,13 @@ func TestInstalledButDoesNotStart(t *testing.T) {
 
 // A program that hangs when it is asked for its version does not keep a start that is given up, and nor does what it has started.
 func TestVersionHangs(t *testing.T) {
-	for name, start := range map[string]func(context.Context) (io.Closer, error){
-		"mysql": closer(func(ctx context.Context) (*MySQL, error) { return StartMySQL(ctx, MySQLOptions{}) }),
-		"etcd":  closer(func(ctx context.Context) (*Etcds, error) { return StartEtcd(ctx, 1, EtcdOptions{Durability: Relaxed}) }),
-		"version": closer(func(ctx context.Context) (io.Closer, error) {
-			path, err := FindEtcd()
+	for name, start := range map[string]func(context.Context) (*Running, error){
+		"mysql": with("mysql", Options{}),
+		"etcd":  with("etcd", Options{Durability: Relaxed}),
+		"version": func(ctx context.Context) (*Running, error) {
+			path, err := etcdProgram.locate()
 			return nil, errors.Join(err, errors.New(ProgramVersion(ctx, path)), ctx.Err())
-		}),
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			asked := filepath.Join(t.TempDir(), "asked")
@@ -207,7 +204,7 @@ func TestNoUser(t *testing.T) {
 		return // it runs as this one
 	}
 	swap(t, &postgresAccounts, []string{"lockbench-no-such-user"})
-	if _, err := unprivileged("postgres"); err == nil || errors.Is(err, exec.ErrNotFound) || !strings.Contains(err.Error(), "lockbench-no-such-user") {
+	if _, err := unprivileged(); err == nil || errors.Is(err, exec.ErrNotFound) || !strings.Contains(err.Error(), "lockbench-no-such-user") {
 		t.Error(err)
 	}
 }
@@ -217,8 +214,8 @@ func TestFind(t *testing.T) {
 	bin := nothing(t)
 	for _, name := range []string{"valkey-server", "redis-server"} {
 		write(t, filepath.Join(bin, name), "#!/bin/sh\n")
-		if got, err := FindRedis(); got != filepath.Join(bin, name) || err != nil {
-			t.Errorf("FindRedis: %s, %v, want %s", got, err, name)
+		if got, err := redisProgram.locate(); got != filepath.Join(bin, name) || err != nil {
+			t.Errorf("redisProgram.locate: %s, %v, want %s", got, err, name)
 		}
 	}
 	t.Chdir(bin)
@@ -229,7 +226,7 @@ func TestFind(t *testing.T) {
 	t.Setenv("ZOOKEEPER_HOME", bin)
 	write(t, filepath.Join(bin, "lib", "zookeeper-3.9.3.jar"), "")
 	write(t, filepath.Join(bin, "java"), "#!/bin/sh\n")
-	if path, err := FindZooKeeper(); err != nil || path != filepath.Join(bin, "lib", "zookeeper-3.9.3.jar") {
+	if path, err := findJar(); err != nil || path != filepath.Join(bin, "lib", "zookeeper-3.9.3.jar") {
 		t.Errorf("Apache's archive: %q, %v", path, err)
 	}
 }

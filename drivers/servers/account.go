@@ -17,24 +17,22 @@ type account struct{ uid, gid int }
 // postgresAccounts are the users of servers that refuse to run as root, the first that exists.
 var postgresAccounts = []string{"postgres", "_postgres", "nobody"}
 
-// unprivileged returns the place for a server that refuses to run as root. The account is nil if this process is not root.
-func unprivileged(server string) (place, error) {
-	at := place{name: server}
+// unprivileged returns the account for a server that refuses to run as root. It is nil if this process is not root.
+func unprivileged() (*account, error) {
 	if os.Geteuid() != 0 {
-		return at, nil
+		return nil, nil
 	}
 	for _, name := range postgresAccounts {
 		if u, err := user.Lookup(name); err == nil {
 			uid, noUID := strconv.Atoi(u.Uid)
 			gid, noGID := strconv.Atoi(u.Gid)
 			if noUID == nil && noGID == nil && uid != 0 {
-				at.account = &account{uid, gid}
-				return at, nil
+				return &account{uid, gid}, nil
 			}
 		}
 	}
-	return at, fmt.Errorf("%s: start: the server refuses to run as root, and there is no user %s: "+
-		"make one, or run this as another user", server, strings.Join(postgresAccounts, " or "))
+	return nil, fmt.Errorf("the server refuses to run as root, and there is no user %s: make one, or run this as another user",
+		strings.Join(postgresAccounts, " or "))
 }
 
 // attr returns the attributes of a child that runs under this account. It still dies with its parent, because the

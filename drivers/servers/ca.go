@@ -64,7 +64,7 @@ func (a *authority) make() {
 
 // certify makes a certificate for this machine's loopback names and writes the files that a server needs into a directory below
 // its own. It returns what a client needs.
-func (p *process) certify(a *authority, below string) (*tls.Config, error) {
+func (s *Server) certify(a *authority, below string) (*tls.Config, error) {
 	if a.making.Do(a.make); a.err != nil {
 		return nil, a.err
 	}
@@ -82,10 +82,10 @@ func (p *process) certify(a *authority, below string) (*tls.Config, error) {
 		return nil, err
 	}
 	write := func(name, kind string, der []byte) error {
-		return p.write(filepath.Join(below, name), string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})))
+		return s.write(filepath.Join(below, name), string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})))
 	}
 	err = errors.Join(write(caFile, "CERTIFICATE", a.cert.Raw), write(certFile, "CERTIFICATE", leaf.Raw), write(keyFile, "PRIVATE KEY", keyDER))
-	p.ca = p.dir.file(filepath.Join(below, caFile))
+	s.ca = s.dir.file(filepath.Join(below, caFile))
 	roots := x509.NewCertPool()
 	roots.AddCert(a.cert)
 	return &tls.Config{RootCAs: roots, ServerName: "127.0.0.1", MinVersion: tls.VersionTLS12}, err

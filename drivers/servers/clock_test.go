@@ -11,9 +11,9 @@ import (
 )
 
 // startClock starts a server with a clock of its own.
-func startClock(t *testing.T, o RedisOptions) *Redis {
+func startClock(t *testing.T, o Options) *Redis {
 	t.Helper()
-	need(t, FindRedis)
+	need(t, redisProgram.locate)
 	o.Clock = true
 	return started(t, FindFaketime, func(ctx context.Context) (*Redis, error) { return StartRedis(ctx, o) })
 }
@@ -30,7 +30,7 @@ func TestSetClock(t *testing.T) {
 		t.Skip("libfaketime is installed for make test-all")
 	}
 	t.Parallel()
-	for name, o := range map[string]RedisOptions{"unix": {}, "tls": {TLS: true, Password: "secret"}} {
+	for name, o := range map[string]Options{"unix": {}, "tls": {TLS: true, Password: "secret"}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := startClock(t, o)
@@ -85,7 +85,7 @@ func TestSetClock(t *testing.T) {
 // A server whose clock cannot be set must not seem to be set.
 func TestClockWithoutEffect(t *testing.T) {
 	t.Parallel()
-	r := startTest(t, RedisOptions{})
+	r := startTest(t, Options{})
 	if err := r.SetClock(t.Context(), time.Minute); err == nil || !strings.Contains(err.Error(), "libfaketime has no effect") {
 		t.Errorf("with a clock that stays: %v", err)
 	}

@@ -14,8 +14,8 @@ import (
 // TestEnvironment checks what a server, and a program that is asked for its version, get of an environment full of secrets
 // and of variables that would change what is measured.
 func TestEnvironment(t *testing.T) {
-	need(t, FindRedis)
-	binary, _ := FindRedis()
+	need(t, redisProgram.locate)
+	binary, _ := redisProgram.locate()
 	dir := t.TempDir()
 	script, told := filepath.Join(dir, "redis"), filepath.Join(dir, "env")
 	if err := os.WriteFile(script, fmt.Appendf(nil, "#!/bin/sh\nenv >>%s\nexec %s \"$@\"\n", told, binary), 0o700); err != nil {
@@ -32,7 +32,7 @@ func TestEnvironment(t *testing.T) {
 	if _, err := output(t.Context(), script, "--version"); err != nil {
 		t.Fatal(err)
 	}
-	r, err := StartRedis(t.Context(), RedisOptions{Binary: script})
+	r, err := StartRedis(t.Context(), Options{Binary: script})
 	if err != nil {
 		t.Fatal(err)
 	}

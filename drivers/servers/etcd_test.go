@@ -19,13 +19,13 @@ import (
 	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
-func startEtcd(t *testing.T, n int, o EtcdOptions) *Etcds {
+func startEtcd(t *testing.T, n int, o Options) *Group[*Server] {
 	t.Helper()
-	return started(t, FindEtcd, func(ctx context.Context) (*Etcds, error) { return StartEtcd(ctx, n, o) })
+	return started(t, etcdProgram.locate, func(ctx context.Context) (*Group[*Server], error) { return StartEtcd(ctx, n, o) })
 }
 
 // etcdCall makes a request of the JSON gateway, which needs no client library.
-func etcdCall(e *Etcd, path string, body map[string]string) (map[string]any, error) {
+func etcdCall(e *Server, path string, body map[string]string) (map[string]any, error) {
 	transport := &http.Transport{DisableKeepAlives: true}
 	if e.CAFile() != "" {
 		pem, err := os.ReadFile(e.CAFile())
@@ -57,7 +57,7 @@ func etcdCall(e *Etcd, path string, body map[string]string) (map[string]any, err
 	return fields, nil
 }
 
-func etcdPut(t *testing.T, e *Etcd, key string) {
+func etcdPut(t *testing.T, e *Server, key string) {
 	t.Helper()
 	body := map[string]string{"key": base64.StdEncoding.EncodeToString([]byte(key)), "value": "dg=="}
 	if _, err := etcdCall(e, "/v3/kv/put", body); err != nil {
@@ -65,7 +65,7 @@ func etcdPut(t *testing.T, e *Etcd, key string) {
 	}
 }
 
-func etcdHas(t *testing.T, e *Etcd, key string) bool {
+func etcdHas(t *testing.T, e *Server, key string) bool {
 	t.Helper()
 	fields, err := etcdCall(e, "/v3/kv/range", map[string]string{"key": base64.StdEncoding.EncodeToString([]byte(key))})
 	if err != nil {
@@ -78,7 +78,7 @@ func etcdHas(t *testing.T, e *Etcd, key string) bool {
 // left.
 func TestEtcdLifecycle(t *testing.T) {
 	t.Parallel()
-	for _, o := range []EtcdOptions{{}, {Durability: Relaxed}, {TLS: true}} {
+	for _, o := range []Options{{}, {Durability: Relaxed}, {TLS: true}} {
 		e := startEtcd(t, 1, o)
 		etcd := e.Nodes[0]
 		if (etcd.CAFile() != "") != o.TLS || strings.HasPrefix(etcd.URL(), "https://") != o.TLS {
@@ -104,7 +104,7 @@ func TestEtcdEnsemble(t *testing.T) {
 	if testing.Short() {
 		t.Skip("an ensemble: make test-all")
 	}
-	e := startEtcd(t, 3, EtcdOptions{})
+	e := startEtcd(t, 3, Options{})
 	if len(e.URLs()) != 3 {
 		t.Errorf("URLs %v", e.URLs())
 	}
@@ -146,21 +146,18 @@ func TestEtcdPersistence(t *testing.T) {
 		root   string
 		fsync  bool
 	}{
-		{old, Strict, tempRoot(), true},
-		{modern, Strict, tempRoot(), true},
-		{old, "", tempRoot(), true},
-		{modern, Relaxed, tempRoot(), false},
+		{old, Strict, "", true},
+		{modern, Strict, "", true},
+		{old, "", "", true},
+		{modern, Relaxed, "", false},
 		{old, Relaxed, memory, true},
 	} {
-		if tt.root == "" {
-			tt.root = tempRoot()
-		}
-		m, err := etcdPlace(t.Context(), tt.binary, 0, tt.d)
+		root, fsync, err := etcdPlace(t.Context(), tt.binary, 0, tt.d)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if m.root != tt.root || m.fsync != tt.fsync {
-			t.Errorf("%s, %q: in %s, fsync %t; want %s, %t", tt.binary, tt.d, m.root, m.fsync, tt.root, tt.fsync)
+		if root != tt.root || fsync != tt.fsync {
+			t.Errorf("%s, %q: in %q, fsync %t; want %q, %t", tt.binary, tt.d, root, fsync, tt.root, tt.fsync)
 		}
 	}
 	if !inMemory(tempRoot()) {

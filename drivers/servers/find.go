@@ -13,19 +13,21 @@ import (
 	"github.com/lockbench/lockbench/drivers/spawn"
 )
 
-// onPath is no directory besides those of PATH.
-var onPath = []string{""}
+// versionTimeout bounds "program --version", which takes etcd over 2 s on a busy machine.
+const versionTimeout = 20 * time.Second
 
 // program is the binary of a server.
 type program struct {
 	server  string
 	names   []string // the first one that is found
-	dirs    []string // where it may be; "" stands for PATH
+	dirs    []string // where it may be, "" stands for PATH; nil: there alone
 	install string   // what
+
+	unprivileged bool // it refuses to run as root
 }
 
-// find returns the absolute path of a binary if it is given, or else that of the program. The error of the latter wraps exec.ErrNotFound and
-// says what to install.
+// find returns the absolute path of a binary if it is given, or else that of the program. The error of the latter wraps
+// exec.ErrNotFound and says what to install.
 func (p *program) find(binary string) (string, error) {
 	if binary != "" {
 		path, err := exec.LookPath(binary)
@@ -37,8 +39,12 @@ func (p *program) find(binary string) (string, error) {
 		}
 		return path, nil
 	}
+	dirs := p.dirs
+	if dirs == nil {
+		dirs = []string{""}
+	}
 	for _, name := range p.names {
-		for _, dir := range p.dirs {
+		for _, dir := range dirs {
 			if path, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
 				return path, nil
 			}
@@ -46,6 +52,9 @@ func (p *program) find(binary string) (string, error) {
 	}
 	return "", &MissingError{p.server, strings.Join(p.names, " or "), p.install}
 }
+
+// locate finds the program that is started if no other is named.
+func (p *program) locate() (path string, err error) { return p.find("") }
 
 // MissingError says that something is not installed, and wraps exec.ErrNotFound.
 type MissingError struct {

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Group is several private servers that belong together.
-type Group[S Server] struct {
+// Group is several private servers that belong together, or one that might have been several.
+type Group[S interface{ base() *Server }] struct {
 	Nodes []S
 
 	ports []*port // that the servers know of each other before the first one starts
@@ -62,14 +62,8 @@ func (g *Group[S]) URLs() (urls []string) {
 	return urls
 }
 
-// Network returns the network of each server.
-func (g *Group[S]) Network() string { return g.Nodes[0].base().Network() }
-
 // CAFile returns the PEM file of the private CA that signed all their certificates; "" without TLS.
 func (g *Group[S]) CAFile() string { return g.Nodes[0].base().CAFile() }
-
-// Persistence returns the persistence of each server.
-func (g *Group[S]) Persistence() string { return g.Nodes[0].base().Persistence() }
 
 // PIDs returns the numbers of all their processes; see Server.
 func (g *Group[S]) PIDs() (list []int) {
@@ -79,7 +73,7 @@ func (g *Group[S]) PIDs() (list []int) {
 	return list
 }
 
-// CPU returns what all of them have used; see Server. It is negative if the system does not tell.
+// CPU returns what all of them have used; see Server. It is negative if that of one is.
 func (g *Group[S]) CPU() (sum time.Duration) {
 	for _, s := range g.Nodes {
 		cpu := s.base().CPU()
@@ -95,7 +89,7 @@ func (g *Group[S]) CPU() (sum time.Duration) {
 func (g *Group[S]) Close() (err error) {
 	defer freeAll(g.ports)
 	for _, s := range slices.Backward(g.Nodes) {
-		err = errors.Join(err, s.Close())
+		err = errors.Join(err, s.base().Close())
 	}
 	return err
 }
@@ -108,8 +102,16 @@ func (g *Group[S]) LogTail() (all string) {
 	return all
 }
 
-func freeAll(ports []*port) {
-	for _, p := range ports {
-		p.free()
+// running describes the group to who measures it.
+func (g *Group[S]) running() *Running {
+	first := g.Nodes[0].base()
+	r := &Running{
+		URLs: g.URLs(), Network: first.Network(), Persistence: first.persistence, CPU: g.CPU, PIDs: g.PIDs, Close: g.Close,
 	}
+	for _, s := range g.Nodes {
+		r.Nodes = append(r.Nodes, s.base())
+	}
+	return r
 }
+
+func (s *Server) running() *Running { return (&Group[*Server]{Nodes: []*Server{s}}).running() }

@@ -2,15 +2,17 @@ package servers
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lockbench/lockbench/drivers/fault"
 	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
 // groupOptions are the ways in which the members of a group can reach each other.
-var groupOptions = map[string]RedisOptions{
+var groupOptions = map[string]Options{
 	"plain":    {},
 	"password": {Password: `p"a s\s#>é`},
 	"user":     {TLS: true, Username: "alice", Password: "secret"},
@@ -24,11 +26,11 @@ type group interface {
 }
 
 // testGroup starts a group with all options, passes it to check, and expects that nothing is left of it.
-func testGroup[G group](t *testing.T, start func(ctx context.Context, o RedisOptions) (G, error), members func(G) []*Redis, check func(t *testing.T, g G)) {
+func testGroup[G group](t *testing.T, start func(ctx context.Context, o Options) (G, error), members func(G) []*Redis, check func(t *testing.T, g G)) {
 	if testing.Short() {
 		t.Skip("several servers: make test-all")
 	}
-	need(t, FindRedis)
+	need(t, redisProgram.locate)
 	for name, o := range groupOptions {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -65,8 +67,8 @@ func testGroup[G group](t *testing.T, start func(ctx context.Context, o RedisOpt
 
 func TestStartNodes(t *testing.T) {
 	t.Parallel()
-	start := func(ctx context.Context, o RedisOptions) (*Nodes, error) { return StartNodes(ctx, 3, o) }
-	testGroup(t, start, func(n *Nodes) []*Redis { return n.Nodes }, func(t *testing.T, n *Nodes) {
+	start := func(ctx context.Context, o Options) (*Group[*Redis], error) { return StartNodes(ctx, 3, o) }
+	testGroup(t, start, func(n *Group[*Redis]) []*Redis { return n.Nodes }, func(t *testing.T, n *Group[*Redis]) {
 		if len(n.URLs()) != 3 {
 			t.Errorf("URLs %v", n.URLs())
 		}
@@ -79,23 +81,26 @@ func TestStartNodes(t *testing.T) {
 
 func TestStartReplicated(t *testing.T) {
 	t.Parallel()
-	start := func(ctx context.Context, o RedisOptions) (*Replicated, error) { return StartReplicated(ctx, 2, o) }
-	all := func(r *Replicated) []*Redis { return append([]*Redis{r.Primary}, r.Replicas...) }
-	testGroup(t, start, all, func(t *testing.T, r *Replicated) {
-		if urls := r.URLs(); len(urls) != 1 || urls[0] != r.Primary.URL() {
+	start := func(ctx context.Context, o Options) (*Replicated, error) { return StartReplicated(ctx, 2, o) }
+	testGroup(t, start, func(r *Replicated) []*Redis { return r.Nodes }, func(t *testing.T, r *Replicated) {
+		if urls := r.URLs(); len(urls) != 1 || urls[0] != r.Nodes[0].URL() {
 			t.Errorf("URLs %v", urls)
 		}
-		acked := ""
-		for attempt := 0; acked != "2"; attempt++ { // a machine that stalls may need several
-			replies, err := r.Primary.login.ask(t.Context(), command{"SET", "k", "v"}, command{"WAIT", "2", "500"})
-			if err == nil {
-				acked = replies[1]
+		client := r.Nodes[0].client(0)
+		defer client.Close()
+		for attempt := 0; ; attempt++ { // a machine that stalls may need several
+			if err := client.Set(t.Context(), "k", "v", 0).Err(); err != nil {
+				t.Fatal(err)
+			}
+			n, err := client.Wait(t.Context(), 2, time.Second/2).Result()
+			if n == 2 {
+				break
 			}
 			if attempt == 20 {
-				t.Fatalf("WAIT: %q, %v", acked, err)
+				t.Fatalf("WAIT: %d, %v", n, err)
 			}
 		}
-		for _, replica := range r.Replicas {
+		for _, replica := range r.Nodes[1:] {
 			if got := say(t, replica, "GET", "k"); got != "v" {
 				t.Errorf("the replica has %q", got)
 			}
@@ -105,8 +110,8 @@ func TestStartReplicated(t *testing.T) {
 
 func TestStartSentinel(t *testing.T) {
 	t.Parallel()
-	start := func(ctx context.Context, o RedisOptions) (*Sentinel, error) { return StartSentinel(ctx, 1, 3, o) }
-	all := func(s *Sentinel) []*Redis { return append(append([]*Redis{}, s.Nodes...), s.Sentinels...) }
+	start := func(ctx context.Context, o Options) (*Sentinel, error) { return StartSentinel(ctx, 1, 3, o) }
+	all := func(s *Sentinel) []*Redis { return slices.Concat(s.Nodes, s.Sentinels.Nodes) }
 	testGroup(t, start, all, func(t *testing.T, s *Sentinel) {
 		first, err := s.Primary(t.Context())
 		if err != nil || first != s.Nodes[0] {
@@ -128,7 +133,7 @@ func TestStartSentinel(t *testing.T) {
 
 func TestStartCluster(t *testing.T) {
 	t.Parallel()
-	start := func(ctx context.Context, o RedisOptions) (*Cluster, error) { return StartCluster(ctx, 3, o) }
+	start := func(ctx context.Context, o Options) (*Cluster, error) { return StartCluster(ctx, 3, o) }
 	testGroup(t, start, func(c *Cluster) []*Redis { return c.Nodes }, func(t *testing.T, c *Cluster) {
 		served := 0
 		for _, node := range c.Nodes {
@@ -154,32 +159,6 @@ func TestStartCluster(t *testing.T) {
 	})
 }
 
-// links are the proxies between a primary and its replicas.
-type links []*fault.Proxy
-
-func (l *links) add(target string) (string, error) {
-	p, err := fault.NewProxy(target)
-	if err != nil {
-		return "", err
-	}
-	*l = append(*l, p)
-	return p.Addr(), nil
-}
-
-// startLinked starts a primary with replicas behind proxies.
-func startLinked(t *testing.T, replicas int, o RedisOptions) (*Replicated, links) {
-	t.Helper()
-	var through links
-	t.Cleanup(func() {
-		for _, p := range through {
-			p.Close()
-		}
-	})
-	o.Link = through.add
-	r := started(t, FindRedis, func(ctx context.Context) (*Replicated, error) { return StartReplicated(ctx, replicas, o) })
-	return r, through
-}
-
 func offset(t *testing.T, r *Redis) int64 {
 	t.Helper()
 	n, err := r.ReplicationOffset(t.Context())
@@ -195,15 +174,17 @@ func TestPromoteWithoutHeldWrite(t *testing.T) {
 	if testing.Short() {
 		t.Skip("several servers: make test-all")
 	}
-	r, through := startLinked(t, 2, groupOptions["password"])
-	behind, current := r.Replicas[0], r.Replicas[1]
-	say(t, r.Primary, "SET", "before", "v")
+	o := groupOptions["password"]
+	o.Proxied = true
+	r := started(t, redisProgram.locate, func(ctx context.Context) (*Replicated, error) { return StartReplicated(ctx, 2, o) })
+	behind, current := r.Nodes[1], r.Nodes[2]
+	say(t, r.Nodes[0], "SET", "before", "v")
 	testwait.Until(t, "the replicas have a write", func() bool {
-		return offset(t, behind) == offset(t, r.Primary) && offset(t, current) == offset(t, r.Primary)
+		return offset(t, behind) == offset(t, r.Nodes[0]) && offset(t, current) == offset(t, r.Nodes[0])
 	})
-	held := through[0].Hold(fault.Replies)
-	say(t, r.Primary, "SET", "k", "v")
-	written := offset(t, r.Primary)
+	held := r.Links[0].Hold(fault.Replies)
+	say(t, r.Nodes[0], "SET", "k", "v")
+	written := offset(t, r.Nodes[0])
 	testwait.Until(t, "the link holds a write", held)
 	if err := current.AwaitOffset(t.Context(), written); err != nil {
 		t.Fatal(err)
@@ -228,7 +209,7 @@ func TestPromoteWithoutHeldWrite(t *testing.T) {
 	if got := say(t, current, "GET", "k"); got != "v" {
 		t.Errorf("the other replica has %q", got)
 	}
-	through[0].Resume() // must not undo it
+	r.Links[0].Resume() // must not undo it
 	if got := say(t, behind, "GET", "k"); got != "other" {
 		t.Errorf("the promoted replica has %q", got)
 	}
@@ -254,17 +235,11 @@ func TestSentinelPromotesWithoutHeldWrite(t *testing.T) {
 	if testing.Short() {
 		t.Skip("several servers: make test-all")
 	}
-	var through links
-	t.Cleanup(func() {
-		for _, p := range through {
-			p.Close()
-		}
-	})
-	s := started(t, FindRedis, func(ctx context.Context) (*Sentinel, error) {
-		return StartSentinel(ctx, 1, 1, RedisOptions{Link: through.add})
+	s := started(t, redisProgram.locate, func(ctx context.Context) (*Sentinel, error) {
+		return StartSentinel(ctx, 1, 1, Options{Proxied: true})
 	})
 	primary, replica := s.Nodes[0], s.Nodes[1]
-	held := through[0].Hold(fault.Replies)
+	held := s.Links[0].Hold(fault.Replies)
 	say(t, primary, "SET", "k", "v")
 	written := offset(t, primary)
 	testwait.Until(t, "the link holds a write", held)

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	goredis "github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
 )
 
@@ -27,22 +28,21 @@ func TestMain(m *testing.M) {
 	case "":
 		goleak.VerifyTestMain(m)
 	case "redis":
-		r, err := StartRedis(context.Background(), RedisOptions{})
-		hold(r, err)
+		r, err := StartRedis(context.Background(), Options{})
+		hold(r.Server, err)
 	case "postgres":
-		p, err := StartPostgres(context.Background(), PostgresOptions{})
-		hold(p, err)
+		p, err := StartPostgres(context.Background(), Options{})
+		hold(p.Server, err)
 	}
 }
 
 // hold prints the number and the directory of a server, and waits for the death of this process.
-func hold(s Server, err error) {
+func hold(s *Server, err error) {
 	if err != nil {
 		fmt.Println("error:", err)
 		os.Exit(1)
 	}
-	p := s.base()
-	fmt.Println(p.PID(), p.dir.path)
+	fmt.Println(s.PID(), s.dir.path)
 	select {}
 }
 
@@ -71,9 +71,9 @@ func startRole(t *testing.T, role string) (*exec.Cmd, string) {
 }
 
 // startTest starts a server that ends with the test. It replaces servertest.Redis, which this package cannot import.
-func startTest(t *testing.T, o RedisOptions) *Redis {
+func startTest(t *testing.T, o Options) *Redis {
 	t.Helper()
-	return started(t, FindRedis, func(ctx context.Context) (*Redis, error) { return StartRedis(ctx, o) })
+	return started(t, redisProgram.locate, func(ctx context.Context) (*Redis, error) { return StartRedis(ctx, o) })
 }
 
 // need skips a test whose server is not installed, and fails it with CI=true.
@@ -104,16 +104,17 @@ func started[S interface{ Close() error }](t *testing.T, find func() (string, er
 }
 
 // loginTo returns a client's view of a server's URL and CA file.
-func loginTo(t *testing.T, r *Redis, username, password string) login {
+func loginTo(t *testing.T, r *Redis, username, password string) goredis.Options {
 	t.Helper()
 	u, err := url.Parse(r.URL())
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := login{network: "tcp", address: u.Host, username: username, password: password}
+	l := r.login
+	l.Username, l.Password, l.Network, l.Addr, l.TLSConfig = username, password, "tcp", u.Host, nil
 	switch u.Scheme {
 	case "unix":
-		l.network, l.address = "unix", u.Path
+		l.Network, l.Addr = "unix", u.Path
 	case "rediss":
 		text, err := os.ReadFile(r.CAFile())
 		if err != nil {
@@ -123,13 +124,13 @@ func loginTo(t *testing.T, r *Redis, username, password string) login {
 		if !roots.AppendCertsFromPEM(text) {
 			t.Fatal("the CA file has no certificate")
 		}
-		l.tls = &tls.Config{RootCAs: roots, ServerName: u.Hostname()}
+		l.TLSConfig = &tls.Config{RootCAs: roots, ServerName: u.Hostname()}
 	}
 	return l
 }
 
 // say sends one command with the right credentials.
-func say(t *testing.T, r *Redis, command ...string) string {
+func say(t *testing.T, r *Redis, command ...any) string {
 	t.Helper()
 	reply, err := r.command(t.Context(), command...)
 	if err != nil {
@@ -138,20 +139,23 @@ func say(t *testing.T, r *Redis, command ...string) string {
 	return reply
 }
 
+// findJar finds the server of ZooKeeper.
+func findJar() (string, error) { return Named("zookeeper").Locate() }
+
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
 }
 
 // checkLeft checks that nothing is left of a server that is closed.
-func checkLeft(t *testing.T, s Server) {
+func checkLeft(t *testing.T, of interface{ base() *Server }) {
 	t.Helper()
+	p := of.base()
 	for range 2 {
-		if err := s.Close(); err != nil {
+		if err := p.Close(); err != nil {
 			t.Error(err)
 		}
 	}
-	p := s.base()
 	if p.PID() != 0 || exists(p.dir.path) {
 		t.Errorf("%s is left", p.URL())
 	}

@@ -21,72 +21,51 @@ const (
 	MySQLUser     = "lockbench"
 	MySQLDatabase = "lockbench"
 
-	mysqlConns = 2000 // MySQLOptions.Conns by default
+	mysqlConns = 2000 // max_connections, if Options.Conns does not say
 )
 
 // mysqlProgram is on PATH or in one of the directories for daemons, which only root has on its PATH.
 var mysqlProgram = program{
-	"mysql", []string{"mariadbd", "mysqld"}, []string{"", "/usr/sbin", "/usr/local/sbin", "/usr/libexec"},
-	"the package mariadb-server (Debian, Ubuntu, Fedora), mariadb (Arch, Homebrew) or mysql-server",
+	server: "mysql", names: []string{"mariadbd", "mysqld"}, dirs: []string{"", "/usr/sbin", "/usr/local/sbin", "/usr/libexec"},
+	install: "the package mariadb-server (Debian, Ubuntu, Fedora), mariadb (Arch, Homebrew) or mysql-server",
 }
 
-// MySQLOptions describe one server. The zero value is a relaxed server on a unix socket.
-type MySQLOptions struct {
-	Binary     string     // path or name; "" is the first of mariadbd, mysqld
-	Durability Durability // "" is Relaxed: the log is written at each commit, and fsynced once a second
-	TCP        bool       // a free loopback port besides the unix socket; URL then names it
-	TLS        bool       // TLS alone on such a port, with a certificate of a private CA
-	Password   string     // of MySQLUser; "" is none
-	Conns      int        // max_connections; 0 means 2000
-	Settings   []string   // further ones of the server, as wait_timeout=1
-}
-
-// MySQL is a private server. Its methods are safe for concurrent use.
-type MySQL struct{ *process }
-
-// StartMySQL starts a private server and returns when it answers. ctx bounds the start, which fails after two minutes
-// at the latest, not the life of the server. The caller closes the server.
-func StartMySQL(ctx context.Context, o MySQLOptions) (*MySQL, error) {
-	binary, err := mysqlProgram.find(o.Binary)
-	if err != nil {
-		return nil, err
-	}
-	return startServer(ctx, place{name: "mysql"}, func(p *process) (*MySQL, error) {
-		return setUpMySQL(ctx, p, binary, o)
-	})
+// StartMySQL starts a MariaDB or MySQL server. One that is Relaxed writes the log at each commit, and fsyncs it once a
+// second. The Password is that of MySQLUser. With TCP, URL names the port and not the socket.
+func StartMySQL(ctx context.Context, o Options) (*Server, error) {
+	return start(ctx, &mysqlProgram, o, setUpMySQL)
 }
 
 // setUpMySQL prepares a server: address, first files.
-func setUpMySQL(ctx context.Context, p *process, binary string, o MySQLOptions) (_ *MySQL, err error) {
-	s := &MySQL{p}
-	socket := p.dir.file("mysql.sock")
+func setUpMySQL(ctx context.Context, s *Server, o Options) (err error) {
+	socket := s.dir.file("mysql.sock")
 	s.persistence = o.Durability.or("fsync each second")
 	var port *port
 	u := url.URL{Scheme: "mysql", User: url.User(MySQLUser), Host: "localhost", Path: MySQLDatabase}
 	u.RawQuery = "socket=" + url.QueryEscape(socket)
 	if o.TCP || o.TLS {
 		if port, err = s.reserve(); err != nil {
-			return nil, err
+			return err
 		}
 		u.Host, u.RawQuery = port.addr(), ""
 	}
 	if o.TLS {
 		u.RawQuery = "tls=true"
-		if _, err := p.certify(new(authority), ""); err != nil {
-			return nil, err
+		if _, err := s.certify(new(authority), ""); err != nil {
+			return err
 		}
 	}
 	s.url = u.String()
-	s.argv = append([]string{binary}, mysqlArgs(o, p.dir, port)...)
+	s.argv = append([]string{o.Binary}, mysqlArgs(o, s.dir, port)...)
 	s.ready = func(ctx context.Context, _ int) error { return greeted(ctx, socket) }
-	if err := p.write("init.sql", mysqlInit(o.Password)); err != nil {
-		return nil, err
+	if err := s.write("init.sql", mysqlInit(o.Password)); err != nil {
+		return err
 	}
-	return s, p.installMySQL(ctx, binary)
+	return s.installMySQL(ctx, o.Binary)
 }
 
 // mysqlArgs returns the server's arguments. It reads no option files, so nothing of the machine's own server applies.
-func mysqlArgs(o MySQLOptions, dir *tempDir, port *port) []string {
+func mysqlArgs(o Options, dir *tempDir, port *port) []string {
 	flush := "2" // the log is written at each commit, so that it survives the process, and fsynced once a second
 	if o.Durability == Strict {
 		flush = "1"
@@ -99,8 +78,8 @@ func mysqlArgs(o MySQLOptions, dir *tempDir, port *port) []string {
 		"--innodb-buffer-pool-size=32M", "--performance-schema=OFF", "--skip-name-resolve",
 		"--skip-log-bin", "--loose-mysqlx=OFF",
 	)
-	for _, setting := range o.Settings {
-		args = append(args, "--"+setting)
+	for name, value := range o.Settings {
+		args = append(args, "--"+name+"="+value)
 	}
 	if o.TLS {
 		args = append(args, "--ssl-ca="+dir.file(caFile), "--ssl-cert="+dir.file(certFile),
@@ -130,21 +109,21 @@ func mysqlInit(password string) string {
 }
 
 // installMySQL makes the first files: MariaDB needs a script, MySQL does it itself.
-func (p *process) installMySQL(ctx context.Context, binary string) error {
+func (s *Server) installMySQL(ctx context.Context, binary string) error {
 	version, err := output(ctx, binary, "--no-defaults", "--version")
 	if err != nil {
 		return err
 	}
-	argv := append([]string{binary}, append(mysqlFiles(p.dir), "--initialize-insecure")...)
+	argv := append([]string{binary}, append(mysqlFiles(s.dir), "--initialize-insecure")...)
 	if strings.Contains(version, "MariaDB") {
-		script, err := mysqlInstaller(binary).find("")
+		script, err := mysqlInstaller(binary).locate()
 		if err != nil {
 			return err
 		}
-		argv = append([]string{script}, mysqlFiles(p.dir)...)
+		argv = append([]string{script}, mysqlFiles(s.dir)...)
 		argv = append(argv, "--auth-root-authentication-method=normal", "--skip-test-db")
 	}
-	return p.prepare(ctx, p.dir.path, argv...)
+	return s.prepare(ctx, s.dir.path, argv...)
 }
 
 // mysqlInstaller is the script that comes with the server: in the same installation, or on PATH.
@@ -154,8 +133,9 @@ func mysqlInstaller(binary string) *program {
 	}
 	prefix := filepath.Dir(filepath.Dir(binary))
 	return &program{
-		"the server's first files", []string{"mariadb-install-db", "mysql_install_db"},
-		[]string{filepath.Join(prefix, "bin"), filepath.Join(prefix, "scripts"), ""}, "the whole package mariadb-server",
+		server: "the server's first files", names: []string{"mariadb-install-db", "mysql_install_db"},
+		dirs:    []string{filepath.Join(prefix, "bin"), filepath.Join(prefix, "scripts"), ""},
+		install: "the whole package mariadb-server",
 	}
 }
 
@@ -178,17 +158,14 @@ func greeted(ctx context.Context, socket string) error {
 	return nil
 }
 
-// FindMySQL returns the path of the server that StartMySQL runs by default. The error wraps exec.ErrNotFound and says
-// what to install.
-func FindMySQL() (path string, err error) { return mysqlProgram.find("") }
-
 func init() {
 	Register(&Service{
 		Name: "mysql", Schemes: []string{"mysql"},
 		Forms:    []string{"mysql://user:pass@host:3306/db", "mysql://host/db?tls=true (TLS)", "mysql:///db?socket=/path"},
 		Packages: "mariadb-server", Limit: "max_connections",
-		Find: FindMySQL, Start: func(ctx context.Context, o StartOptions) (*Running, error) {
-			return running(StartMySQL(ctx, MySQLOptions{Binary: o.Binary, Durability: o.Durability, Conns: room(o.Conns)}))
+		Find: mysqlProgram.locate, Start: func(ctx context.Context, o Options) (*Running, error) {
+			o.Conns = room(o.Conns)
+			return running(StartMySQL(ctx, o))
 		},
 	})
 }

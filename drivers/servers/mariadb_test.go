@@ -6,15 +6,15 @@ import (
 	"testing"
 )
 
-func startMySQL(t *testing.T, o MySQLOptions) *MySQL {
+func startMySQL(t *testing.T, o Options) *Server {
 	t.Helper()
-	return started(t, FindMySQL, func(ctx context.Context) (*MySQL, error) { return StartMySQL(ctx, o) })
+	return started(t, mysqlProgram.locate, func(ctx context.Context) (*Server, error) { return StartMySQL(ctx, o) })
 }
 
 // A server can be killed and started again at its address, and leaves nothing.
 func TestMySQLLifecycle(t *testing.T) {
 	t.Parallel()
-	for name, o := range map[string]MySQLOptions{
+	for name, o := range map[string]Options{
 		"socket": {},
 		"tcp":    {TCP: true, Durability: Strict, Password: `p'a\s"s`, Conns: 50},
 		"tls":    {TLS: true},

@@ -6,35 +6,37 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // startPgBouncerTest starts a pooler, and a server behind it, that end with the test.
-func startPgBouncerTest(t *testing.T) (*PgBouncer, *Postgres) {
+func startPgBouncerTest(t *testing.T) (*Server, *Postgres) {
 	t.Helper()
-	need(t, FindPgBouncer)
-	p := startPostgresTest(t, PostgresOptions{TCP: true})
-	b := started(t, FindPgBouncer, func(ctx context.Context) (*PgBouncer, error) {
-		return StartPgBouncer(ctx, PgBouncerOptions{Postgres: p})
+	need(t, pgbouncerProgram.locate)
+	p := startPostgresTest(t, Options{TCP: true})
+	b := started(t, pgbouncerProgram.locate, func(ctx context.Context) (*Server, error) {
+		return StartPgBouncer(ctx, p)
 	})
 	return b, p
 }
 
 // named is a client of a database that has told its name.
-func named(t *testing.T, addr, database, name string) *sqlConn {
+func named(t *testing.T, addr, database, name string) *pgconn.PgConn {
 	t.Helper()
 	c, err := dialSQL(t.Context(), addr, postgresUser, database)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { c.Close() })
+	t.Cleanup(func() { c.Close(context.Background()) })
 	answer(t, c, "SET application_name = "+quoteSQL(name))
 	return c
 }
 
 // answer returns the only value of the answer to a statement; empty without rows.
-func answer(t *testing.T, c *sqlConn, statement string) string {
+func answer(t *testing.T, c *pgconn.PgConn, statement string) string {
 	t.Helper()
-	rows, err := c.ask(t.Context(), statement)
+	rows, err := askSQL(t.Context(), c, statement)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +74,7 @@ func TestPgBouncerLends(t *testing.T) {
 		t.Errorf("the second client's attempt at the lock of the first one: %q", got)
 	}
 
-	lent, end, err := b.Begin(t.Context(), "lent")
+	lent, end, err := Begin(t.Context(), b, "lent")
 	if err != nil || lent != number {
 		t.Fatalf("the transaction is served by %d, %v; want %s", lent, err, served)
 	}
@@ -90,7 +92,7 @@ func TestPgBouncerLends(t *testing.T) {
 		t.Errorf("processes %v hold a lock of another database, %v", holders, err)
 	}
 
-	straight, endStraight, err := p.Begin(t.Context(), "lent")
+	straight, endStraight, err := Begin(t.Context(), p.Server, "lent")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,17 +116,17 @@ func TestPgBouncerLifecycle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close()
+	defer c.Close(context.Background())
 	if err := b.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := c.ask(t.Context(), "SELECT 1"); err == nil {
+	if got, err := askSQL(t.Context(), c, "SELECT 1"); err == nil {
 		t.Errorf("it answers %q after Kill", got)
 	}
 	if err := b.Restart(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := askSQL(t.Context(), b.ports[0].addr(), postgresUser, "postgres", "SELECT 1"); err != nil || got[0][0] != "1" {
+	if got, err := (&Postgres{b}).ask(t.Context(), "SELECT 1"); err != nil || got[0][0] != "1" {
 		t.Errorf("after the restart it says %q, %v", got, err)
 	}
 	checkLeft(t, b)

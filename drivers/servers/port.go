@@ -17,3 +17,9 @@ func (p *port) addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa
 
 // free gives the port back. It may be called more than once.
 func (p *port) free() { _ = p.held.Close() }
+
+func freeAll(ports []*port) {
+	for _, p := range ports {
+		p.free()
+	}
+}

@@ -4,7 +4,6 @@ package servers
 
 import (
 	"context"
-	"net"
 	"net/url"
 	"os/exec"
 	"path/filepath"
@@ -13,80 +12,63 @@ import (
 	"syscall"
 )
 
-// PostgresOptions describe one PostgreSQL server, 10 or later. The zero value is a server on a unix socket that accepts
-// every user who can enter its directory.
-type PostgresOptions struct {
-	Binary string // path of postgres, with initdb beside it; "" is what FindPostgres finds
+var postgresProgram = program{server: "postgres", unprivileged: true} // see findPostgres
 
-	TCP bool // a free loopback port besides the unix socket
-	TLS bool // TLS on such a port, with a certificate of a private CA
+// Postgres is a private server. Its methods are safe for concurrent use, and those that ask it something are for one that
+// listens on a port.
+type Postgres struct{ *Server }
 
-	Password string // of the user postgres, by SCRAM; "" accepts everyone on this machine who knows the address
-
-	Durability Durability // of a commit; "" is Relaxed
-
-	// Conns is the number of sessions that the server must accept, besides those reserved for superusers; 0 means 600.
-	// Each is a process, but an unused one costs nothing.
-	Conns int
-}
-
-// Postgres is a private server. Its methods are safe for concurrent use.
-type Postgres struct{ *process }
-
-// StartPostgres makes a database cluster, starts a private PostgreSQL server on it, and returns when it answers. ctx
-// bounds the start, which fails after two minutes at the latest, not the life of the server. The caller closes the
-// server. PostgreSQL refuses to run as root: then it runs as the user postgres, or nobody if there is no such user.
-func StartPostgres(ctx context.Context, o PostgresOptions) (*Postgres, error) {
-	binary, err := findPostgres(o.Binary)
-	if err == nil && !hasInitdb(binary) {
-		err = &MissingError{"postgres", "initdb beside " + binary + ", which makes the server's first files", postgresPackages}
+// StartPostgres makes a database cluster and starts a PostgreSQL server on it, 10 or later. Without a Password, that of
+// the user postgres by SCRAM, it accepts every user who can enter its directory or knows its port. The program needs
+// initdb beside it. It refuses to run as root: then it runs as the user postgres, or nobody if there is no such user.
+// Conns are sessions besides those reserved for superusers, 600 if it is 0: each is a process, but an unused one costs
+// nothing.
+func StartPostgres(ctx context.Context, o Options) (_ *Postgres, err error) {
+	if o.Binary == "" {
+		o.Binary, err = findPostgres()
+	} else if !hasInitdb(o.Binary) {
+		err = &MissingError{"postgres", "initdb beside " + o.Binary + ", which makes the server's first files", postgresPackages}
 	}
 	if err != nil {
 		return nil, err
 	}
-	at, err := unprivileged("postgres")
-	if err != nil {
-		return nil, err
-	}
-	return startServer(ctx, at, func(p *process) (*Postgres, error) { return setUpPostgres(ctx, p, binary, o) })
+	p := &Postgres{}
+	p.Server, err = start(ctx, &postgresProgram, o, setUpPostgres)
+	return p, err
 }
 
 // setUpPostgres prepares a server: address, certificates, database cluster.
-func setUpPostgres(ctx context.Context, p *process, binary string, o PostgresOptions) (*Postgres, error) {
-	data := p.dir.file(postgresData)
-	p.quit, p.tidy = syscall.SIGQUIT, func() error { return tidyPostgres(data) }
+func setUpPostgres(ctx context.Context, s *Server, o Options) error {
+	data := s.dir.file(postgresData)
+	s.quit, s.tidy = syscall.SIGQUIT, func() error { return tidyPostgres(data) }
 	// Relaxed leaves synchronous_commit on: a commit does the same work without the disk, and survives the server's processes.
-	p.persistence = o.Durability.or("fsync off")
+	s.persistence = o.Durability.or("fsync off")
 	number := 0
 	address := url.URL{Scheme: "postgres", User: url.User(postgresUser), Path: "/postgres"}
 	// All but the first are for clients whose environment has others.
 	address.RawQuery = url.Values{"host": {data}, "port": {"5432"}, "sslmode": {"disable"}, "channel_binding": {"disable"}}.Encode()
 	if o.TCP || o.TLS {
-		port, err := p.reserve()
+		port, err := s.reserve()
 		if err != nil {
-			return nil, err
+			return err
 		}
 		number = port.number
-		address.Host, address.RawQuery = net.JoinHostPort("127.0.0.1", strconv.Itoa(number)), ""
+		address.Host, address.RawQuery = port.addr(), ""
 	}
-	p.url = address.String()
-	if err := p.makeCluster(ctx, filepath.Join(filepath.Dir(binary), "initdb"), o.Password); err != nil {
-		return nil, err
+	s.url = address.String()
+	if err := s.makeCluster(ctx, filepath.Join(filepath.Dir(o.Binary), "initdb"), o.Password); err != nil {
+		return err
 	}
 	if o.TLS {
-		p.url += "?sslmode=verify-full"
-		if _, err := p.certify(new(authority), postgresData); err != nil { // where the server looks for them
-			return nil, err
+		s.url += "?sslmode=verify-full"
+		if _, err := s.certify(new(authority), postgresData); err != nil { // where the server looks for them
+			return err
 		}
 	}
-	p.argv = append([]string{binary, "-D", data}, postgresSettings(o, data, number)...)
-	p.ready = func(_ context.Context, pid int) error { return postgresReady(data, pid) }
-	return &Postgres{p}, nil
+	s.argv = append([]string{o.Binary, "-D", data}, postgresSettings(o, data, number)...)
+	s.ready = func(_ context.Context, pid int) error { return postgresReady(data, pid) }
+	return nil
 }
-
-// FindPostgres returns the path of the server that StartPostgres runs by default: on PATH, or else the newest one where
-// packages put it, which is usually not on PATH. The error wraps exec.ErrNotFound and says what to install.
-func FindPostgres() (path string, err error) { return findPostgres("") }
 
 // postgresPlaces are the directories of packages: Debian and Ubuntu, Fedora, Homebrew, Postgres.app.
 var postgresPlaces = []string{
@@ -96,10 +78,9 @@ var postgresPlaces = []string{
 
 const postgresPackages = "the package postgresql (Debian, Ubuntu, Arch, Homebrew) or postgresql-server (Fedora)"
 
-func findPostgres(name string) (string, error) {
-	if name != "" {
-		return (&program{server: "postgres"}).find(name)
-	}
+// findPostgres returns the path of the server on PATH, or else the newest one where packages put it, which is usually not
+// on PATH.
+func findPostgres() (string, error) {
 	if path, err := exec.LookPath("postgres"); err == nil && hasInitdb(path) {
 		return path, nil
 	}
@@ -137,8 +118,9 @@ func init() {
 		Forms:    []string{"postgres://user:pass@host:5432/db", "postgres://host/db?sslmode=verify-full (TLS)", "postgres:///db?host=/dir"},
 		Packages: "postgresql", Limit: "max_connections",
 		PasswordVariable: "PGPASSWORD", OtherVariables: "PGUSER, PGPORT, PGSSL…",
-		Find: FindPostgres, Start: func(ctx context.Context, o StartOptions) (*Running, error) {
-			return running(StartPostgres(ctx, PostgresOptions{Binary: o.Binary, Durability: o.Durability, Conns: room(o.Conns)}))
+		Find: findPostgres, Start: func(ctx context.Context, o Options) (*Running, error) {
+			o.Conns = room(o.Conns)
+			return running(StartPostgres(ctx, o))
 		},
 	})
 }

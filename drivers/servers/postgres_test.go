@@ -15,15 +15,15 @@ import (
 
 // startPostgresTest starts a server that ends with the test. It replaces servertest.Postgres, which this package cannot
 // import.
-func startPostgresTest(t *testing.T, o PostgresOptions) *Postgres {
+func startPostgresTest(t *testing.T, o Options) *Postgres {
 	t.Helper()
-	return started(t, FindPostgres, func(ctx context.Context) (*Postgres, error) { return StartPostgres(ctx, o) })
+	return started(t, findPostgres, func(ctx context.Context) (*Postgres, error) { return StartPostgres(ctx, o) })
 }
 
 // psql runs one statement in its own session, with the client that every package of the server contains.
 func psql(t *testing.T, p *Postgres, password, statement string) (string, error) {
 	t.Helper()
-	binary, err := FindPostgres()
+	binary, err := findPostgres()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,13 +40,13 @@ func TestStartPostgres(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name string
-		o    PostgresOptions
+		o    Options
 		url  string
 		want string // user, TLS, connections, fsync
 	}{
-		{"unix", PostgresOptions{}, "postgres://postgres@/postgres?", "postgres f 610 off"},
-		{"tcp", PostgresOptions{TCP: true, Durability: Strict, Conns: 20}, "postgres://postgres@127.0.0.1:", "postgres f 30 on"},
-		{"tls", PostgresOptions{TLS: true, Password: `p"a s\s#>'`}, "postgres://postgres@127.0.0.1:", "postgres t 610 off"},
+		{"unix", Options{}, "postgres://postgres@/postgres?", "postgres f 610 off"},
+		{"tcp", Options{TCP: true, Durability: Strict, Conns: 20}, "postgres://postgres@127.0.0.1:", "postgres f 30 on"},
+		{"tls", Options{TLS: true, Password: `p"a s\s#>'`}, "postgres://postgres@127.0.0.1:", "postgres t 610 off"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -74,7 +74,7 @@ func TestStartPostgres(t *testing.T) {
 // A killed server comes back with what was committed, and neither its processes nor its memory stay.
 func TestPostgresLifecycle(t *testing.T) {
 	t.Parallel()
-	p := startPostgresTest(t, PostgresOptions{TCP: true})
+	p := startPostgresTest(t, Options{TCP: true})
 	if got, err := psql(t, p, "", "CREATE TABLE t AS SELECT 42 AS n"); err != nil {
 		t.Fatal(got, err)
 	}
@@ -144,7 +144,7 @@ func TestFindPostgres(t *testing.T) {
 	places := postgresPlaces
 	t.Cleanup(func() { postgresPlaces = places })
 	postgresPlaces = []string{filepath.Join(dir, "lib/*/bin"), filepath.Join(dir, "pgsql-*/bin"), filepath.Join(dir, "postgresql@*/bin")}
-	if _, err := FindPostgres(); !errors.Is(err, exec.ErrNotFound) || !strings.Contains(err.Error(), "install the package postgresql") {
+	if _, err := findPostgres(); !errors.Is(err, exec.ErrNotFound) || !strings.Contains(err.Error(), "install the package postgresql") {
 		t.Errorf("without any server: %v", err)
 	}
 	install := func(place string, programs ...string) string {
@@ -166,8 +166,8 @@ func TestFindPostgres(t *testing.T) {
 		for _, newer := range want[i+1:] {
 			os.Rename(newer, newer+".off")
 		}
-		if got, err := FindPostgres(); got != path || err != nil {
-			t.Errorf("FindPostgres: %s, %v; want %s", got, err, path)
+		if got, err := findPostgres(); got != path || err != nil {
+			t.Errorf("findPostgres: %s, %v; want %s", got, err, path)
 		}
 		for _, newer := range want[i+1:] {
 			os.Rename(newer+".off", newer)
@@ -175,7 +175,7 @@ func TestFindPostgres(t *testing.T) {
 	}
 	onPath := install("bin", "initdb")
 	onPath = filepath.Join(filepath.Dir(onPath), "postgres")
-	if got, err := FindPostgres(); got != onPath || err != nil {
-		t.Errorf("FindPostgres: %s, %v; want %s", got, err, onPath)
+	if got, err := findPostgres(); got != onPath || err != nil {
+		t.Errorf("findPostgres: %s, %v; want %s", got, err, onPath)
 	}
 }

@@ -25,12 +25,12 @@ const (
 )
 
 // makeCluster makes and fills the data directory. It belongs to the account that the server runs as.
-func (p *process) makeCluster(ctx context.Context, initdb, password string) error {
-	data := p.dir.file(postgresData)
+func (s *Server) makeCluster(ctx context.Context, initdb, password string) error {
+	data := s.dir.file(postgresData)
 	if err := os.Mkdir(data, 0o700); err != nil {
 		return err
 	}
-	if err := p.account.own(data); err != nil {
+	if err := s.account.own(data); err != nil {
 		return err
 	}
 	// C sorts by bytes on every system. Small files of the write-ahead log are made faster.
@@ -40,18 +40,18 @@ func (p *process) makeCluster(ctx context.Context, initdb, password string) erro
 	if password == "" {
 		argv = append(argv, "--auth=trust")
 	} else {
-		file := p.dir.file("password") // not on the command line, which everyone can see
-		if err := p.write("password", password+"\n"); err != nil {
+		file := s.dir.file("password") // not on the command line, which everyone can see
+		if err := s.write("password", password+"\n"); err != nil {
 			return err
 		}
 		defer os.Remove(file)
 		argv = append(argv, "--auth=scram-sha-256", "--pwfile="+file)
 	}
-	return p.prepare(ctx, data, argv...)
+	return s.prepare(ctx, data, argv...)
 }
 
 // postgresSettings returns the arguments of a server that listens on a port, or only on its unix socket if port is 0.
-func postgresSettings(o PostgresOptions, data string, port int) (args []string) {
+func postgresSettings(o Options, data string, port int) (args []string) {
 	settings := map[string]string{
 		"max_connections": strconv.Itoa(cmp.Or(o.Conns, 600) + 10), // some are reserved for superusers, some are not sessions
 		"shared_buffers":  "32MB",

@@ -3,6 +3,7 @@ package servers
 // A private redis-server or valkey-server; both are configured and started alike.
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -12,106 +13,78 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+
+	"github.com/alicebob/miniredis/v2"
+	goredis "github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
 var redisProgram = program{
-	"redis", []string{"redis-server", "valkey-server"}, onPath,
-	"the package redis-server (Debian, Ubuntu), redis (Fedora, Arch, Homebrew) or valkey",
-}
-
-// RedisOptions describe one Redis server. The zero value is a server without persistence on a unix socket.
-type RedisOptions struct {
-	Binary     string     // path or name; "" is the first of redis-server, valkey-server on PATH
-	Durability Durability // "" is Relaxed: nothing is kept; Strict is an append-only file that is fsynced at each write
-
-	TCP bool // a free loopback port instead of a unix socket in the private directory
-	TLS bool // TLS on such a port, with a certificate of a private CA
-
-	// Password alone is that of the default user, as with requirepass. With a Username it is that user's, who has all
-	// rights, and the default user is disabled. The server gets only its hash (Redis ≥ 6.2).
-	Username, Password string
-
-	// Config holds further directives of redis.conf, as they are in the file, e.g. {"maxclients": "100"}.
-	Config map[string]string
-
-	// Clock gives the server a clock of its own, which SetClock moves. It needs libfaketime; see FindFaketime.
-	Clock bool
-
-	// Link returns the address (host:port) at which a replica reaches its primary at target, also host:port: that of a
-	// proxy, for example. StartReplicated calls it once for each replica, in their order. nil: the target itself.
-	Link func(target string) (addr string, err error)
-
-	member // of a group of servers; zero for a server by itself
-}
-
-// member makes a server part of a group. It is for the functions of this package that start groups.
-type member struct {
-	lines   []string   // of the configuration
-	args    []string   // of the program, after its configuration file
-	cluster bool       // a node of a cluster, with a second port for the other nodes
-	ca      *authority // that the group shares; nil: one of its own
+	server: "redis", names: []string{"redis-server", "valkey-server"},
+	install: "the package redis-server (Debian, Ubuntu), redis (Fedora, Arch, Homebrew) or valkey",
 }
 
 // Redis is a private server. Its methods are safe for concurrent use.
 type Redis struct {
-	*process
+	*Server
 	port  *port // nil for a unix socket
 	bus   *port // for a cluster node; nil otherwise
-	login login
+	login goredis.Options
 }
 
-// StartRedis starts a private Redis server and returns when it answers. ctx bounds the start, which fails after two
-// minutes at the latest, not the life of the server. The caller closes the server.
-func StartRedis(ctx context.Context, o RedisOptions) (*Redis, error) {
-	binary, err := redisProgram.find(o.Binary)
+// StartRedis starts a Redis server. It keeps nothing unless it is Strict: then it has an append-only file that it fsyncs
+// at each write. Settings are further directives of redis.conf. A server with a Password gets only its hash (Redis ≥ 6.2).
+func StartRedis(ctx context.Context, o Options) (*Redis, error) {
+	r := &Redis{}
+	_, err := start(ctx, &redisProgram, o, r.setUp)
 	if err != nil {
 		return nil, err
 	}
-	return startServer(ctx, place{name: "redis"}, func(p *process) (*Redis, error) { return setUpRedis(p, binary, o) })
+	return r, nil
 }
 
-// setUpRedis prepares a server: address, certificates, configuration.
-func setUpRedis(p *process, binary string, o RedisOptions) (_ *Redis, err error) {
-	r := &Redis{process: p}
-	r.argv = append([]string{binary, p.dir.file("redis.conf")}, o.args...)
+// setUp prepares a server: address, certificates, configuration.
+func (r *Redis) setUp(_ context.Context, s *Server, o Options) (err error) {
+	r.Server = s
+	s.argv = append([]string{o.Binary, s.dir.file("redis.conf")}, o.args...)
 	if o.Clock {
-		if r.env, err = ownClock(p.dir); err != nil {
-			return nil, err
+		if s.env, err = ownClock(s.dir); err != nil {
+			return err
 		}
 	}
-	l := login{username: o.Username, password: o.Password}
-	if !o.TCP && !o.TLS {
-		l.network, l.address = "unix", p.dir.file("redis.sock")
-		r.url = (&url.URL{Scheme: "unix", Path: l.address}).String()
-	} else {
-		if r.port, err = r.reserve(); err != nil {
-			return nil, err
+	r.login = goredis.Options{
+		Network: "unix", Addr: s.dir.file("redis.sock"), Username: o.Username, Password: o.Password,
+		MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true, DialTimeout: askTimeout, ReadTimeout: askTimeout,
+		Protocol: 2, DisableIdentity: true,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	}
+	s.url = (&url.URL{Scheme: "unix", Path: r.login.Addr}).String()
+	if o.TCP || o.TLS {
+		if r.port, err = s.reserve(); err != nil {
+			return err
 		}
-		l.network, l.address = "tcp", r.port.addr()
-		r.url = "redis://" + l.address
+		r.login.Network, r.login.Addr = "tcp", r.port.addr()
+		s.url = "redis://" + r.login.Addr
 	}
 	if o.cluster {
-		if r.bus, err = r.reserve(); err != nil {
-			return nil, err
+		if r.bus, err = s.reserve(); err != nil {
+			return err
 		}
 		o = o.with("cluster-port " + strconv.Itoa(r.bus.number))
 	}
 	if o.TLS {
-		if o.ca == nil {
-			o.ca = new(authority)
+		if r.login.TLSConfig, err = s.certify(cmp.Or(o.ca, new(authority)), ""); err != nil {
+			return err
 		}
-		if l.tls, err = p.certify(o.ca, ""); err != nil {
-			return nil, err
-		}
-		r.url = "rediss://" + l.address
+		s.url = "rediss://" + r.login.Addr
 	}
-	r.login = l
-	r.ready = func(ctx context.Context, pid int) error { return ping(ctx, l, pid) }
-	return r, p.write("redis.conf", redisConf(o, p.dir, r.port))
+	s.ready = func(ctx context.Context, pid int) error { return ping(ctx, r.login, pid) }
+	return s.write("redis.conf", redisConf(o, s.dir, r.port))
 }
 
 // redisConf returns the configuration of a server that listens on p, or on a unix socket in dir if p is nil.
-func redisConf(o RedisOptions, dir *tempDir, p *port) string {
+func redisConf(o Options, dir *tempDir, p *port) string {
 	file := func(name string) string { return strconv.Quote(dir.file(name)) }
 	directives := map[string]string{
 		"save":        `""`,   // no snapshots: nothing is kept, and nothing disturbs the measurement
@@ -134,7 +107,7 @@ func redisConf(o RedisOptions, dir *tempDir, p *port) string {
 		directives["tls-cert-file"], directives["tls-key-file"] = file(certFile), file(keyFile)
 		directives["tls-ca-cert-file"], directives["tls-auth-clients"] = file(caFile), "no"
 	}
-	maps.Copy(directives, o.Config)
+	maps.Copy(directives, o.Settings)
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(directives)) {
 		fmt.Fprintf(&b, "%s %s\n", name, directives[name])
@@ -154,56 +127,59 @@ func redisConf(o RedisOptions, dir *tempDir, p *port) string {
 	return b.String()
 }
 
-// FindRedis returns the path of the server that StartRedis runs by default. The error wraps exec.ErrNotFound and says
-// what to install.
-func FindRedis() (path string, err error) { return redisProgram.find("") }
-
 func init() {
 	Register(&Service{
 		Name: "redis", Schemes: []string{"redis", "rediss", "unix"}, Variable: "REDIS_URL",
 		Forms:    []string{"redis://user:pass@host:6379/0", "rediss://host:6380 (TLS)", "unix:///path/redis.sock", "host:6379"},
 		Packages: "redis-server", Limit: "maxclients", Prefixes: true, SingleThreaded: true,
-		Find: FindRedis, Start: runRedis, Embedded: runEmbedded,
+		Find: redisProgram.locate, Start: runRedis, Embedded: StartEmbedded,
 	})
 }
 
 // runRedis leaves CPU nil, because INFO tells the CPU time.
-func runRedis(ctx context.Context, o StartOptions) (s *Running, err error) {
-	redis, master := RedisOptions{Binary: o.Binary, Durability: o.Durability}, ""
+func runRedis(ctx context.Context, o Options) (s *Running, err error) {
 	switch o.Topology {
 	case "redlock":
-		s, err = running(StartNodes(ctx, o.Nodes, redis))
+		s, err = running(StartNodes(ctx, o.Nodes, o))
 	case "replicated":
-		s, err = running(StartReplicated(ctx, o.Replicas, redis))
+		s, err = running(StartReplicated(ctx, o.Replicas, o))
 	case "sentinel":
-		master = SentinelMaster
-		s, err = running(StartSentinel(ctx, o.Replicas, Sentinels, redis))
+		s, err = running(StartSentinel(ctx, o.Replicas, Sentinels, o))
 	case "cluster":
-		s, err = running(StartCluster(ctx, o.Nodes, redis))
+		s, err = running(StartCluster(ctx, o.Nodes, o))
 	default:
-		s, err = running(StartRedis(ctx, redis))
+		s, err = running(StartRedis(ctx, o))
 	}
 	if err != nil {
 		return nil, err
 	}
-	s.CPU, s.Master = nil, master
+	s.CPU = nil
 	return s, nil
 }
 
-func runEmbedded(n int) (*Running, error) {
-	var list []*Embedded
-	s := &Running{Network: "tcp", Close: func() (err error) {
-		for _, e := range list {
-			err = errors.Join(err, e.Close())
+// StartEmbedded starts servers inside this process: each is a miniredis on a loopback port, whose leases run in real time.
+//
+// By itself miniredis never lets a TTL run. There are two ways to change that. A ticker that calls FastForward
+// subtracts the whole time since its last tick from every lease, even from one granted just before: leases end early,
+// by up to the length of a tick, and by more when the machine is busy and the ticker late. That is exactly the fault
+// that lockbench looks for in locks. ClockTTL is exact. It costs a pass over all keys at each command: next to nothing
+// with ten keys, as much as the lock itself with five hundred.
+func StartEmbedded(n int) (*Running, error) {
+	var list []*miniredis.Miniredis
+	r := &Running{Network: "tcp"}
+	r.Close = sync.OnceValue(func() error {
+		for _, server := range list {
+			server.Close()
 		}
-		return err
-	}}
+		return nil
+	})
 	for range n {
-		e, err := StartEmbedded()
-		if err != nil {
-			return nil, errors.Join(err, s.Close())
+		server := miniredis.NewMiniRedis()
+		server.ClockTTL(true)
+		if err := server.StartAddr("127.0.0.1:0"); err != nil {
+			return nil, errors.Join(fmt.Errorf("miniredis: start: %w", err), r.Close())
 		}
-		s.URLs, list = append(s.URLs, e.URL()), append(list, e)
+		r.URLs, list = append(r.URLs, "redis://"+server.Addr()), append(list, server)
 	}
-	return s, nil
+	return r, nil
 }

@@ -3,14 +3,17 @@ package servers
 // Groups of private Redis servers: independent ones, a primary with replicas, sentinels, and a cluster.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers/fault"
 )
 
 // SentinelMaster is the name that the sentinels have for the primary.
@@ -20,24 +23,17 @@ const SentinelMaster = "lockbench"
 const Sentinels = 3
 
 // with returns o with further configuration lines.
-func (o RedisOptions) with(lines ...string) RedisOptions {
+func (o Options) with(lines ...string) Options {
 	o.lines = slices.Concat(o.lines, lines)
 	return o
 }
 
-// grouped returns o for servers that trust each other.
-func (o RedisOptions) grouped() RedisOptions {
-	if o.ca == nil {
-		o.ca = new(authority)
-	}
-	return o
-}
-
-// linked returns o for servers that connect to each other: by TCP, with the same password. Their file holds the
-// password in clear text, because they have no other way to learn it; it is in their private directory.
-func (o RedisOptions) linked() RedisOptions {
-	o = o.grouped()
+// linked returns o for servers that trust and connect to each other: by TCP, with the same password. Their file holds the
+// password in clear text, because they have no other way to learn it; it is in their private directory. A setting counts
+// unless o has that one.
+func (o Options) linked(setting, value string) Options {
 	o.TCP = true
+	o.ca = cmp.Or(o.ca, new(authority))
 	if o.TLS {
 		o = o.with("tls-replication yes")
 	}
@@ -47,119 +43,120 @@ func (o RedisOptions) linked() RedisOptions {
 	if o.Username != "" {
 		o = o.with("masteruser " + o.Username)
 	}
-	return o
-}
-
-// defaults returns o with a directive, unless it has that one.
-func (o RedisOptions) defaults(name, value string) RedisOptions {
-	config := map[string]string{name: value}
-	maps.Copy(config, o.Config)
-	o.Config = config
+	settings := map[string]string{setting: value}
+	maps.Copy(settings, o.Settings)
+	o.Settings = settings
 	return o
 }
 
 // each starts one of several servers with the same options.
-func (o RedisOptions) each(ctx context.Context, _ int) (*Redis, error) { return StartRedis(ctx, o) }
+func (o Options) each(ctx context.Context, _ int) (*Redis, error) { return StartRedis(ctx, o) }
 
-// Nodes are independent private servers, as Redlock needs them.
-type Nodes struct{ Group[*Redis] }
-
-// StartNodes starts n independent servers at once, with the options of StartRedis. If one fails, none is left.
-func StartNodes(ctx context.Context, n int, o RedisOptions) (*Nodes, error) {
-	nodes := &Nodes{}
-	if err := nodes.start(ctx, n, 0, o.grouped().each); err != nil {
-		return nil, err
-	}
-	return nodes, nil
+// StartNodes starts n independent servers at once, as Redlock needs them. If one fails, none is left.
+func StartNodes(ctx context.Context, n int, o Options) (*Group[*Redis], error) {
+	o.ca = new(authority)
+	nodes := &Group[*Redis]{}
+	return nodes, nodes.start(ctx, n, 0, o.each)
 }
 
-// Replicated is a primary and its replicas. No replica is promoted when the primary dies; see Redis.Promote and
-// Sentinel.
+// Replicated is a primary, which is the first of Nodes, and its replicas. No replica is promoted when the primary dies;
+// see Redis.Promote and Sentinel.
 type Replicated struct {
-	Group[*Redis] // the primary first
-	Primary       *Redis
-	Replicas      []*Redis
+	Group[*Redis]
+	Links []*fault.Proxy // with Options.Proxied: between the primary and each replica, in their order
 }
 
 // StartReplicated starts a primary and its replicas, and returns when the replicas are in sync, so that WAIT counts all
 // of them. Replicas connect to loopback ports: there is no unix socket, whatever the options say.
-func StartReplicated(ctx context.Context, replicas int, o RedisOptions) (*Replicated, error) {
-	o = o.linked().defaults("repl-diskless-sync-delay", "0") // by default a primary waits 5 s for more replicas
+func StartReplicated(ctx context.Context, replicas int, o Options) (_ *Replicated, err error) {
+	o = o.linked("repl-diskless-sync-delay", "0") // by default a primary waits 5 s for more replicas
 	primary, err := StartRedis(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	r := &Replicated{Group: Group[*Redis]{Nodes: []*Redis{primary}}, Primary: primary}
-	lines, err := replicaLines(replicas, primary.port.addr(), o.Link)
-	if err == nil {
-		var group Group[*Redis]
-		err = group.start(ctx, replicas, 0, func(ctx context.Context, i int) (*Redis, error) { return StartRedis(ctx, o.with(lines[i])) })
-		r.Replicas, r.Nodes = group.Nodes, append(r.Nodes, group.Nodes...)
+	r := &Replicated{Group: Group[*Redis]{Nodes: []*Redis{primary}}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, r.Close())
+		}
+	}()
+	var of Group[*Redis]
+	for o.Proxied && len(r.Links) < replicas {
+		link, err := fault.NewProxy(primary.port.addr())
+		if err != nil {
+			return nil, err
+		}
+		r.Links = append(r.Links, link)
 	}
-	if err == nil {
-		err = poll(ctx, "redis: start: the replicas are not in sync", r.inSync)
-	}
+	err = of.start(ctx, replicas, 0, func(ctx context.Context, i int) (*Redis, error) {
+		addr := primary.port.addr()
+		if o.Proxied {
+			addr = r.Links[i].Addr()
+		}
+		return StartRedis(ctx, o.with("replicaof "+strings.Replace(addr, ":", " ", 1)))
+	})
+	r.Nodes = append(r.Nodes, of.Nodes...)
 	if err != nil {
-		return nil, errors.Join(err, r.Close())
+		return nil, err
 	}
-	return r, nil
-}
-
-// replicaLines returns the line for the configuration of each replica that names its primary.
-func replicaLines(replicas int, primary string, link func(string) (string, error)) ([]string, error) {
-	lines := make([]string, replicas)
-	for i := range lines {
-		addr, err := primary, error(nil)
-		if link != nil {
-			addr, err = link(primary)
-		}
-		host, number, malformed := net.SplitHostPort(addr)
-		if err = errors.Join(err, malformed); err != nil {
-			return nil, fmt.Errorf("redis: start: the link of a replica: %w", err)
-		}
-		lines[i] = "replicaof " + host + " " + number
-	}
-	return lines, nil
+	return r, poll(ctx, "redis: start: the replicas are not in sync", r.inSync)
 }
 
 // inSync returns nil if all replicas acknowledge what the primary sends. It publishes something first: without traffic
 // from the client, WAIT counts even a replica that still loads its first copy.
 func (r *Replicated) inSync(ctx context.Context) error {
-	all := strconv.Itoa(len(r.Replicas))
-	replies, err := r.Primary.login.ask(ctx, command{"PUBLISH", "lockbench:sync", ""}, command{"WAIT", all, "100"})
-	if err == nil && replies[1] != all {
-		err = fmt.Errorf("%s of %s replicas acknowledge", replies[1], all)
+	c := r.Nodes[0].client(0)
+	defer c.Close()
+	if err := c.Publish(ctx, "lockbench:sync", "").Err(); err != nil {
+		return err
+	}
+	all := len(r.Nodes) - 1
+	n, err := c.Wait(ctx, all, 100*time.Millisecond).Result()
+	if err == nil && n != int64(all) {
+		err = fmt.Errorf("%d of %d replicas acknowledge", n, all)
 	}
 	return err
 }
 
 // URLs returns the address of the primary.
-func (r *Replicated) URLs() []string { return r.Primary.URLs() }
+func (r *Replicated) URLs() []string { return []string{r.Nodes[0].URL()} }
 
-// Sentinel is a primary, its replicas and their sentinels.
+// Close stops all servers and links. It may be called more than once.
+func (r *Replicated) Close() error {
+	for _, link := range r.Links {
+		link.Close()
+	}
+	return r.Group.Close()
+}
+
+func (r *Replicated) running() *Running {
+	all := r.Group.running()
+	all.URLs, all.Close = r.URLs(), r.Close
+	return all
+}
+
+// Sentinel is a primary, its replicas and their sentinels. The first of Nodes is primary at first; which one is changes.
 type Sentinel struct {
-	Group[*Redis] // the first primary, then its replicas; which one is primary changes
-	Sentinels     []*Redis
+	*Replicated
+	Sentinels Group[*Redis]
 }
 
 // StartSentinel starts a primary, its replicas, and sentinels that declare the primary dead after one second without an
 // answer. It returns when all sentinels know all replicas and each other: from then on they replace it. With
-// credentials in the options, the sentinels require the same ones. With a Link, they leave the replicas on it for a minute, and
+// credentials in the options, the sentinels require the same ones. They leave the replicas on links for a minute, and
 // then make them follow the primary itself.
-func StartSentinel(ctx context.Context, replicas, sentinels int, o RedisOptions) (*Sentinel, error) {
-	o = o.grouped()
+func StartSentinel(ctx context.Context, replicas, sentinels int, o Options) (*Sentinel, error) {
+	o.ca = new(authority)
 	data, err := StartReplicated(ctx, replicas, o)
 	if err != nil {
 		return nil, err
 	}
-	s := &Sentinel{Group: data.Group}
-	o.TCP, o.Config, o.Clock = true, nil, false // the servers' configuration need not fit sentinels
-	o = o.with(sentinelLines(o, data.Primary.port.number, sentinels/2+1)...)
+	s := &Sentinel{Replicated: data}
+	// The settings of the servers need not fit sentinels.
+	o.TCP, o.Settings, o.Clock = true, nil, false
+	o = o.with(sentinelLines(o, data.Nodes[0].port.number, sentinels/2+1)...)
 	o.args = []string{"--sentinel"}
-	var group Group[*Redis]
-	err = group.start(ctx, sentinels, 0, o.each)
-	s.Sentinels = group.Nodes
-	if err == nil {
+	if err = s.Sentinels.start(ctx, sentinels, 0, o.each); err == nil {
 		err = poll(ctx, "redis: start: the sentinels have not found all servers", s.complete)
 	}
 	if err != nil {
@@ -168,9 +165,9 @@ func StartSentinel(ctx context.Context, replicas, sentinels int, o RedisOptions)
 	return s, nil
 }
 
-func sentinelLines(o RedisOptions, primary, quorum int) []string {
+func sentinelLines(o Options, primary, quorum int) []string {
 	timeout := 2000 // a fail-over that two sentinels began at once is retried after twice this time
-	if o.Link != nil {
+	if o.Proxied {
 		timeout = 60_000 // for which a replica may follow another address than the primary's
 	}
 	lines := []string{
@@ -191,11 +188,18 @@ func sentinelLines(o RedisOptions, primary, quorum int) []string {
 	return lines
 }
 
+// master returns a sentinel's line on the primary:
+// name=lockbench,status=ok,address=127.0.0.1:6379,slaves=1,sentinels=3.
+func (r *Redis) master(ctx context.Context) (string, error) {
+	lines, err := r.info(ctx, "sentinel")
+	return lines["master0"], err
+}
+
 // complete returns nil if every sentinel can take part in replacing the primary.
 func (s *Sentinel) complete(ctx context.Context) error {
-	want := fmt.Sprintf(",slaves=%d,sentinels=%d", len(s.Nodes)-1, len(s.Sentinels))
-	for _, r := range s.Sentinels {
-		line, err := masterLine(ctx, r)
+	want := fmt.Sprintf(",slaves=%d,sentinels=%d", len(s.Nodes)-1, len(s.Sentinels.Nodes))
+	for _, r := range s.Sentinels.Nodes {
+		line, err := r.master(ctx)
 		if err != nil {
 			return err
 		}
@@ -206,24 +210,17 @@ func (s *Sentinel) complete(ctx context.Context) error {
 	return nil
 }
 
-// masterLine returns a sentinel's line on the primary:
-// name=lockbench,status=ok,address=127.0.0.1:6379,slaves=1,sentinels=3.
-func masterLine(ctx context.Context, sentinel *Redis) (string, error) {
-	lines, err := sentinel.info(ctx, "sentinel")
-	return lines["master0"], err
-}
-
 // Primary returns the server that a majority of the living sentinels consider the primary, dead or alive.
 func (s *Sentinel) Primary(ctx context.Context) (*Redis, error) {
 	votes, asked := map[*Redis]int{}, 0
-	for _, sentinel := range s.Sentinels {
-		line, err := masterLine(ctx, sentinel)
+	for _, sentinel := range s.Sentinels.Nodes {
+		line, err := sentinel.master(ctx)
 		if err != nil {
 			continue
 		}
 		asked++
 		for _, node := range s.Nodes {
-			if strings.Contains(line, ",address="+node.login.address+",") {
+			if strings.Contains(line, ",address="+node.login.Addr+",") {
 				votes[node]++
 			}
 		}
@@ -253,16 +250,18 @@ func (s *Sentinel) AwaitPrimary(ctx context.Context, node *Redis) error {
 }
 
 // URLs returns the addresses of the sentinels.
-func (s *Sentinel) URLs() []string { return (&Group[*Redis]{Nodes: s.Sentinels}).URLs() }
+func (s *Sentinel) URLs() []string { return s.Sentinels.URLs() }
 
 // PIDs returns the numbers of all their processes.
-func (s *Sentinel) PIDs() []int {
-	return (&Group[*Redis]{Nodes: slices.Concat(s.Nodes, s.Sentinels)}).PIDs()
-}
+func (s *Sentinel) PIDs() []int { return append(s.Replicated.PIDs(), s.Sentinels.PIDs()...) }
 
 // Close stops all servers, the sentinels first. It may be called more than once.
-func (s *Sentinel) Close() error {
-	return errors.Join((&Group[*Redis]{Nodes: s.Sentinels}).Close(), s.Group.Close())
+func (s *Sentinel) Close() error { return errors.Join(s.Sentinels.Close(), s.Replicated.Close()) }
+
+func (s *Sentinel) running() *Running {
+	all := s.Replicated.running()
+	all.URLs, all.PIDs, all.Close, all.Master = s.URLs(), s.PIDs, s.Close, SentinelMaster
+	return all
 }
 
 // clusterSlots is the number of slots of every Redis Cluster.
@@ -274,9 +273,9 @@ type Cluster struct{ Group[*Redis] }
 
 // StartCluster starts a cluster and returns when all nodes report it as up, after about two seconds. Its nodes listen
 // on loopback ports, whatever the options say. It needs Redis ≥ 7.0, where a node can choose both its ports.
-func StartCluster(ctx context.Context, primaries int, o RedisOptions) (*Cluster, error) {
-	o = o.linked().with("cluster-enabled yes", "cluster-config-file nodes.conf")
-	o = o.defaults("cluster-node-timeout", "2000") // by default a node is missed after 15 s, as networks need it
+func StartCluster(ctx context.Context, primaries int, o Options) (*Cluster, error) {
+	o = o.linked("cluster-node-timeout", "2000") // by default a node is missed after 15 s, as networks need it
+	o = o.with("cluster-enabled yes", "cluster-config-file nodes.conf")
 	if o.TLS {
 		o = o.with("tls-cluster yes")
 	}
@@ -297,19 +296,18 @@ func StartCluster(ctx context.Context, primaries int, o RedisOptions) (*Cluster,
 
 // join assigns slots to each node and introduces it to the first one.
 func (c *Cluster) join(ctx context.Context) error {
-	first := c.Nodes[0]
+	first, n := c.Nodes[0], len(c.Nodes)
 	for i, node := range c.Nodes {
-		from, to := i*clusterSlots/len(c.Nodes), (i+1)*clusterSlots/len(c.Nodes)-1
-		commands := []command{
-			{"CLUSTER", "SET-CONFIG-EPOCH", strconv.Itoa(i + 1)}, // if they differ from the start, there is no conflict to resolve first
-			{"CLUSTER", "ADDSLOTSRANGE", strconv.Itoa(from), strconv.Itoa(to)},
+		// If the epochs differ from the start, there is no conflict to resolve first.
+		_, err := node.command(ctx, "CLUSTER", "SET-CONFIG-EPOCH", i+1)
+		if err == nil {
+			_, err = node.command(ctx, "CLUSTER", "ADDSLOTSRANGE", i*clusterSlots/n, (i+1)*clusterSlots/n-1)
 		}
-		if i > 0 {
-			meet := command{"CLUSTER", "MEET", "127.0.0.1", strconv.Itoa(first.port.number), strconv.Itoa(first.bus.number)}
-			commands = append(commands, meet)
+		if err == nil && i > 0 {
+			_, err = node.command(ctx, "CLUSTER", "MEET", "127.0.0.1", first.port.number, first.bus.number)
 		}
-		if _, err := node.login.ask(ctx, commands...); err != nil {
-			return fmt.Errorf("redis: start: %w", err)
+		if err != nil {
+			return node.failed("start", err)
 		}
 	}
 	return nil
@@ -322,7 +320,8 @@ func (c *Cluster) up(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		for _, line := range []string{"cluster_state:ok", "cluster_slots_ok:" + strconv.Itoa(clusterSlots), "cluster_size:" + strconv.Itoa(len(c.Nodes))} {
+		slots, size := strconv.Itoa(clusterSlots), strconv.Itoa(len(c.Nodes))
+		for _, line := range []string{"cluster_state:ok", "cluster_slots_ok:" + slots, "cluster_size:" + size} {
 			if !strings.Contains(info, line+"\r\n") {
 				return fmt.Errorf("%s does not say %s", node.URL(), line)
 			}

@@ -1,3 +1,17 @@
+// Package servers starts private servers for a run or a test: child processes in temp dirs of their own, and the
+// embedded server, which needs no binary.
+//
+// A private server is reachable only by users of this machine (a unix socket or a loopback port), keeps nothing, and
+// does not outlive its parent for long: on Linux the kernel kills it together with the parent. The next process that
+// starts a server removes the directory of a dead one. It has its own process group, so that a Ctrl-C in the terminal
+// reaches only the parent, which then cleans up.
+//
+// Each function that starts servers returns when they answer. Its context bounds the start, which fails after two
+// minutes at the latest, not the life of the servers: the caller closes them. The error wraps exec.ErrNotFound if a
+// program is not installed.
+//
+// The package has layers: tempDir (a locked directory), Server (one process in one tempDir), Group, and above them what
+// a particular server needs: its configuration and its readiness check.
 package servers
 
 // The kinds of servers that drivers measure. Each describes itself once, and is registered like a driver.
@@ -10,6 +24,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -39,18 +54,43 @@ type Service struct {
 	SingleThreaded bool
 
 	Find     func() (path string, err error) // the program that Start runs; the error says what to install. nil: there is none
-	Start    func(ctx context.Context, o StartOptions) (*Running, error)
+	Start    func(ctx context.Context, o Options) (*Running, error)
 	Embedded func(n int) (*Running, error)  // starts n substitutes inside this process; nil: there is none
 	Note     func(ttl time.Duration) string // says how it changes a session time-out that it does not support; may be nil
 }
 
-// StartOptions are the options for starting private servers.
-type StartOptions struct {
-	Binary          string // from Find
-	Durability      Durability
+// Options say how private servers run. The zero value is one server on a unix socket if it can listen on one, without a
+// password. A service ignores what it does not have.
+type Options struct {
+	Binary     string     // path or name of the program; "" is the one that is found
+	Durability Durability // "" is Strict for etcd, as it is shipped, and Relaxed for the others
+	Conns      int        // that the largest cell needs; 0: more than tests do
+
 	Topology        string // a drivers.Topology; empty: one server
 	Nodes, Replicas int    // of the topology
-	Conns           int    // that the largest cell needs
+
+	TCP bool // a free loopback port, for servers that can do without
+	TLS bool // TLS on such a port, with a certificate of a private CA
+
+	// Password alone is that of the default user. With a Username, of Redis alone, it is that user's, who has all rights,
+	// and the default user is disabled.
+	Username, Password string
+
+	// Settings are further ones of Redis or MySQL, by their names in the configuration file.
+	Settings map[string]string
+
+	// Clock gives a Redis server a clock of its own, which SetClock moves. It needs libfaketime; see FindFaketime.
+	Clock bool
+
+	// Proxied makes each replica of Redis reach its primary through a proxy, which Replicated.Links has.
+	Proxied bool
+
+	// What the functions that start groups tell each member.
+	root    string     // the directory for its private one; "": the temp dir
+	lines   []string   // of Redis's configuration
+	args    []string   // of Redis, after its configuration file
+	cluster bool       // a node of a Redis Cluster, with a second port for the other nodes
+	ca      *authority // that the group shares; nil: one of its own
 }
 
 // Running is a started server or group.
@@ -61,7 +101,36 @@ type Running struct {
 	Persistence string               // what is on disk when they answer, if they do not tell it themselves
 	CPU         func() time.Duration // the CPU time used; nil if unknown
 	PIDs        func() []int         // the processes, their descendants included; nil: there are none
+	Nodes       []*Server            // the servers behind URLs that can be killed; nil: there are none
 	Close       func() error
+}
+
+// Start starts private servers of a service.
+func Start(ctx context.Context, service string, o Options) (*Running, error) {
+	s := Named(service)
+	if s.Start == nil {
+		var names []string
+		for _, s := range services {
+			names = append(names, s.Name)
+		}
+		return nil, fmt.Errorf("lockbench does not know how to start %s: it starts %s, and what servers.Register describes",
+			service, strings.Join(names, ", "))
+	}
+	var err error
+	if o.Binary == "" {
+		if o.Binary, err = s.Locate(); err != nil {
+			return nil, err
+		}
+	}
+	return s.Start(ctx, o)
+}
+
+// running describes what has been started to who measures it.
+func running(g interface{ running() *Running }, err error) (*Running, error) {
+	if err != nil {
+		return nil, err
+	}
+	return g.running(), nil
 }
 
 var services []*Service
@@ -122,51 +191,22 @@ func (s *Service) Install() string {
 
 var versionPattern = regexp.MustCompile(`\d+(\.\d+)+`)
 
-// ProgramVersion asks the program at path for its version, or takes it from the name of a Java archive. It returns ""
-// if neither works.
+// ProgramVersion asks the program at path for its version, or takes it from the name of a Java archive or, as Debian has
+// it, of a link to that. It returns "" if neither works.
 func ProgramVersion(ctx context.Context, path string) string {
-	if filepath.Ext(path) == ".jar" {
-		return jarVersion(path)
-	}
-	out, err := output(ctx, path, "--version")
-	if err != nil {
+	if name, jar := strings.CutSuffix(path, ".jar"); jar {
+		links, _ := filepath.Glob(name + "-[0-9]*.jar")
+		for _, file := range append(links, path) {
+			if to, err := filepath.EvalSymlinks(file); err == nil && to == canonical(path) {
+				if v := versionPattern.FindString(filepath.Base(file)); v != "" {
+					return v
+				}
+			}
+		}
 		return ""
 	}
+	out, _ := output(ctx, path, "--version")
 	return versionPattern.FindString(out)
-}
-
-// jarVersion takes the version from the name of a Java archive. Debian keeps it only in the name of a link beside the
-// archive.
-func jarVersion(path string) string {
-	name := path[:len(path)-len(".jar")]
-	if v := versionPattern.FindString(filepath.Base(name)); v != "" {
-		return v
-	}
-	links, _ := filepath.Glob(name + "-[0-9]*.jar")
-	for _, link := range links {
-		if to, err := filepath.EvalSymlinks(link); err == nil && to == path {
-			return versionPattern.FindString(filepath.Base(link))
-		}
-	}
-	return ""
-}
-
-// ensemble is a private server of one or several processes.
-type ensemble interface {
-	URLs() []string
-	Network() string
-	Persistence() string
-	CPU() time.Duration
-	PIDs() []int
-	Close() error
-}
-
-// running describes a private server.
-func running(s ensemble, err error) (*Running, error) {
-	if err != nil {
-		return nil, err
-	}
-	return &Running{URLs: s.URLs(), Network: s.Network(), Persistence: s.Persistence(), CPU: s.CPU, PIDs: s.PIDs, Close: s.Close}, nil
 }
 
 // Durability says what a private server has on disk when it confirms a change.

@@ -27,7 +27,7 @@ func gone(pid int) bool {
 // The kernel kills a server, also one that runs as another user, when its parent is killed, and the next sweep removes
 // what is left: the directory, and shared memory.
 func TestServerDiesWithParent(t *testing.T) {
-	for name, find := range map[string]func() (string, error){"redis": FindRedis, "postgres": FindPostgres} {
+	for name, find := range map[string]func() (string, error){"redis": redisProgram.locate, "postgres": findPostgres} {
 		t.Run(name, func(t *testing.T) {
 			if testing.Short() && name != "redis" {
 				t.Skip("another server that dies: make test-all")
@@ -63,10 +63,10 @@ func TestServerDiesWithParent(t *testing.T) {
 // Pdeathsig is tied to the thread that starts a child. A server must outlive the thread of the goroutine that started
 // it. It is in a group of its own, which the terminal's Ctrl-C does not reach.
 func TestServerOutlivesThread(t *testing.T) {
-	need(t, FindRedis)
+	need(t, redisProgram.locate)
 	var r *Redis
 	var err error
-	tid := onDyingThread(func() { r, err = StartRedis(t.Context(), RedisOptions{}) })
+	tid := onDyingThread(func() { r, err = StartRedis(t.Context(), Options{}) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestPortStaysReserved(t *testing.T) {
 // A process has stopped when Signal returns from SIGSTOP, however many threads it has and however busy they are.
 func TestStopIsAwaited(t *testing.T) {
 	t.Parallel()
-	r := startTest(t, RedisOptions{})
+	r := startTest(t, Options{})
 	for range 50 {
 		if err := r.Signal(syscall.SIGSTOP); err != nil {
 			t.Fatal(err)
@@ -138,7 +138,7 @@ func TestStopIsAwaited(t *testing.T) {
 
 // What makes the first files of MariaDB is a script, and what it has started. All of it ends with the start that is given up.
 func TestMySQLGivenUp(t *testing.T) {
-	need(t, FindMySQL)
+	need(t, mysqlProgram.locate)
 	root := canonical(t.TempDir())
 	t.Setenv("TMPDIR", root)
 	working := func(word string) (found bool) {
@@ -155,7 +155,7 @@ func TestMySQLGivenUp(t *testing.T) {
 	defer cancel()
 	failed := make(chan error, 1)
 	go func() {
-		_, err := StartMySQL(ctx, MySQLOptions{})
+		_, err := StartMySQL(ctx, Options{})
 		failed <- err
 	}()
 	testwait.Until(t, "the first files are being made", func() bool { return working("\x00--bootstrap") || working("\x00--initialize") })

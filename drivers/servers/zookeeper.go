@@ -11,25 +11,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
-
-// ZooKeeperOptions describe the servers. The zero value suits a benchmark that does not measure the disk.
-type ZooKeeperOptions struct {
-	Binary     string     // the java program; "" is java on PATH. FindZooKeeper finds the jars
-	Durability Durability // "" means Relaxed
-}
-
-// ZooKeeper is one private server. Its methods are safe for concurrent use.
-type ZooKeeper struct {
-	*process
-	addr string
-}
-
-// ZooKeepers are the members of one ensemble, or one server by itself.
-type ZooKeepers struct{ Group[*ZooKeeper] }
 
 // zooKeeperTick is the server's unit of time. A session lasts at least two of them, so that tests and faults can see
 // one end; the default tick is 2 s.
@@ -43,68 +29,54 @@ const zooKeeperElection = 1000
 // zooKeeperHeap bounds the heap of one server. A session needs a few KB of it, a lock a few hundred bytes.
 const zooKeeperHeap = "256m"
 
-// StartZooKeeper starts n servers, one or three, and returns when they serve. ctx bounds the start, which fails after
-// two minutes at the latest, not the life of the servers. The caller closes them. Members can be killed and restarted
-// one by one; a restarted member serves only with a majority.
-func StartZooKeeper(ctx context.Context, n int, o ZooKeeperOptions) (*ZooKeepers, error) {
+// StartZooKeeper starts n servers, one or three. Members can be killed and restarted one by one; a restarted member serves
+// only with a majority.
+func StartZooKeeper(ctx context.Context, n int, o Options) (*Group[*Server], error) {
 	if n != 1 && n != 3 {
 		return nil, fmt.Errorf("zookeeper: start: %d servers are not possible: ask for 1 or 3", n)
 	}
-	java, classes, err := findZooKeeper(o.Binary)
+	java, classes, err := findZooKeeper()
 	if err != nil {
 		return nil, err
 	}
-	list, ports := &ZooKeepers{}, 2*n
+	o.Binary = java
+	list, ports := &Group[*Server]{}, 2*n
 	if n == 1 {
 		ports = 0
 	}
-	err = list.start(ctx, n, ports, func(ctx context.Context, i int) (*ZooKeeper, error) {
-		return startServer(ctx, place{name: "zookeeper"}, func(p *process) (*ZooKeeper, error) {
-			return setUpZooKeeper(p, i+1, list.ports, java, classes, o.Durability)
+	return list, list.start(ctx, n, ports, func(ctx context.Context, i int) (*Server, error) {
+		return start(ctx, &javaProgram, o, func(_ context.Context, s *Server, o Options) error {
+			return setUpZooKeeper(s, i+1, list.ports, classes, o)
 		})
 	})
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
 }
 
 // setUpZooKeeper prepares a server, by itself if it has no peers: address, files, command line. Two ports of each peer are for the
-// others: those of the quorum and of elections.
-func setUpZooKeeper(p *process, id int, peers []*port, java, classes string, d Durability) (*ZooKeeper, error) {
-	port, err := p.reserve()
+// others: those of the quorum and of elections. Settings of snapshots and the log have their defaults.
+func setUpZooKeeper(s *Server, id int, peers []*port, classes string, o Options) error {
+	port, err := s.reserve()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	z := &ZooKeeper{p, port.addr()}
-	z.url, z.persistence = "zookeeper://"+z.addr, d.or("fsync off")
-	z.ready = func(ctx context.Context, _ int) error { return serves(ctx, z.addr) }
+	s.url, s.persistence = "zookeeper://"+port.addr(), o.Durability.or("fsync off")
+	s.ready = func(ctx context.Context, _ int) error { return serves(ctx, port.addr()) }
 	forceSync, class, members := "no", "org.apache.zookeeper.server.ZooKeeperServerMain", ""
-	if d == Strict {
+	if o.Durability == Strict {
 		forceSync = "yes"
 	}
 	for i := 0; i < len(peers); i += 2 {
 		class = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
 		members += fmt.Sprintf("server.%d=%s:%d\n", i/2+1, peers[i].addr(), peers[i+1].number)
 	}
-	z.argv = append([]string{java}, JavaOptions...)
-	z.argv = append(z.argv,
-		"-Xmx"+zooKeeperHeap, "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError",
-		"-XX:-UsePerfData", "-Djava.io.tmpdir="+p.dir.path, // no files outside its directory
-		"-Djava.net.preferIPv4Stack=true", "-Dzookeeper.forceSync="+forceSync,
+	s.argv = slices.Concat([]string{o.Binary}, JavaOptions, []string{
+		"-Xmx" + zooKeeperHeap, "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError",
+		"-XX:-UsePerfData", "-Djava.io.tmpdir=" + s.dir.path, // no files outside its directory
+		"-Djava.net.preferIPv4Stack=true", "-Dzookeeper.forceSync=" + forceSync,
 		fmt.Sprint("-Dzookeeper.fastleader.maxNotificationInterval=", zooKeeperElection),
 		"-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
-		"-cp", classes+string(filepath.ListSeparator)+p.dir.path, class, p.dir.file("zoo.cfg"),
-	)
-	// Apache's archive contains logback, which logs everything unless it finds a file of this name in the class path.
-	return z, errors.Join(os.Mkdir(p.dir.file("data"), 0o700), p.write("data/myid", strconv.Itoa(id)+"\n"),
-		p.write("zoo.cfg", p.zooKeeperConfig(port.number, members)), p.write("logback.xml", logback))
-}
-
-// zooKeeperConfig returns the configuration file. Settings of snapshots and the log have their defaults.
-func (p *process) zooKeeperConfig(port int, members string) string {
-	ticks := func(d time.Duration) int { return int(d / zooKeeperTick) }
-	return fmt.Sprintf(`dataDir=%s
+		"-cp", classes + string(filepath.ListSeparator) + s.dir.path, class, s.dir.file("zoo.cfg"),
+	})
+	config := fmt.Sprintf(`dataDir=%s
 clientPort=%d
 clientPortAddress=127.0.0.1
 tickTime=%d
@@ -116,8 +88,11 @@ maxClientCnxns=0
 admin.enableServer=false
 4lw.commands.whitelist=*
 autopurge.purgeInterval=0
-%s`, p.dir.file("data"), port, zooKeeperTick.Milliseconds(), ticks(10*time.Second), ticks(5*time.Second),
+%s`, s.dir.file("data"), port.number, zooKeeperTick.Milliseconds(), 10*time.Second/zooKeeperTick, 5*time.Second/zooKeeperTick,
 		2*zooKeeperTick.Milliseconds(), time.Hour.Milliseconds(), members)
+	// Apache's archive contains logback, which logs everything unless it finds a file of this name in the class path.
+	return errors.Join(os.Mkdir(s.dir.file("data"), 0o700), s.write("data/myid", strconv.Itoa(id)+"\n"),
+		s.write("zoo.cfg", config), s.write("logback.xml", logback))
 }
 
 const logback = `<configuration>
@@ -157,19 +132,12 @@ func serves(ctx context.Context, addr string) error {
 // zooKeeperJars is where packages put the server and what its logging needs.
 var zooKeeperJars = []string{"/usr/share/java/zookeeper.jar", "/usr/share/java/slf4j-simple.jar"}
 
-// FindZooKeeper returns the server's jar that StartZooKeeper runs: in $ZOOKEEPER_HOME/lib of Apache's own archive, else
-// that of the system's package. The error wraps exec.ErrNotFound and says what to install.
-func FindZooKeeper() (path string, err error) {
-	_, classes, err := findZooKeeper("")
-	path, _, _ = strings.Cut(classes, string(filepath.ListSeparator))
-	return path, err
-}
-
 // JavaOptions are the first options of each java program that is started. Tests set them.
 var JavaOptions []string
 
-// findZooKeeper returns the java program and the class path, which begins with the server's jar.
-func findZooKeeper(java string) (path, classes string, err error) {
+// findZooKeeper returns the java program and the class path, which begins with the server's jar: in $ZOOKEEPER_HOME/lib
+// of Apache's own archive, else that of the system's package.
+func findZooKeeper() (java, classes string, err error) {
 	if home := os.Getenv("ZOOKEEPER_HOME"); home != "" {
 		found, _ := filepath.Glob(filepath.Join(home, "lib", "zookeeper-[0-9]*.jar"))
 		if len(found) == 0 {
@@ -186,14 +154,13 @@ func findZooKeeper(java string) (path, classes string, err error) {
 		}
 		classes = strings.Join(zooKeeperJars, string(filepath.ListSeparator))
 	}
-	if path, err = javaProgram.find(java); err != nil {
-		return "", "", err
-	}
-	return path, classes, nil
+	java, err = javaProgram.locate()
+	return java, classes, err
 }
 
 var javaProgram = program{
-	"zookeeper", []string{"java"}, onPath, "the package default-jre-headless (Debian, Ubuntu) or any other Java from 8 on",
+	server: "zookeeper", names: []string{"java"},
+	install: "the package default-jre-headless (Debian, Ubuntu) or any other Java from 8 on",
 }
 
 func init() {
@@ -201,8 +168,13 @@ func init() {
 		Name: "zookeeper", Schemes: []string{"zookeeper", "zk"},
 		Forms:    []string{"zookeeper://user:pass@host:2181/chroot", "zookeepers://host:2281 (TLS)"},
 		Packages: "libzookeeper-java default-jre-headless", Home: "ZOOKEEPER_HOME", Limit: "maxCnxns",
-		Find: FindZooKeeper, Start: func(ctx context.Context, o StartOptions) (*Running, error) {
-			return running(StartZooKeeper(ctx, max(1, o.Nodes), ZooKeeperOptions{Durability: o.Durability}))
+		Find: func() (jar string, err error) {
+			_, classes, err := findZooKeeper()
+			jar, _, _ = strings.Cut(classes, string(filepath.ListSeparator))
+			return jar, err
+		},
+		Start: func(ctx context.Context, o Options) (*Running, error) {
+			return running(StartZooKeeper(ctx, max(1, o.Nodes), o))
 		},
 	})
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
-func startZooKeeperTest(t *testing.T, n int, o ZooKeeperOptions) *ZooKeepers {
+func startZooKeeperTest(t *testing.T, n int, o Options) *Group[*Server] {
 	t.Helper()
-	z := started(t, FindZooKeeper, func(ctx context.Context) (*ZooKeepers, error) { return StartZooKeeper(ctx, n, o) })
+	z := started(t, findJar, func(ctx context.Context) (*Group[*Server], error) { return StartZooKeeper(ctx, n, o) })
 	t.Cleanup(func() {
 		for _, node := range z.Nodes {
 			checkLeft(t, node)
@@ -31,14 +31,14 @@ func TestStartZooKeeper(t *testing.T) {
 			continue // another Java process, for a line of its configuration
 		}
 		t.Run("durability "+string(durability), func(t *testing.T) {
-			z := startZooKeeperTest(t, 1, ZooKeeperOptions{Durability: durability})
+			z := startZooKeeperTest(t, 1, Options{Durability: durability})
 			node := z.Nodes[0]
 			line, err := os.ReadFile("/proc/" + strconv.Itoa(node.PID()) + "/cmdline")
 			if err == nil && !strings.Contains(string(line), want[0]) {
 				t.Errorf("it runs as %q, want %s", line, want[0])
 			}
-			if z.Persistence() != want[1] {
-				t.Errorf("persistence %q", z.Persistence())
+			if node.Persistence() != want[1] {
+				t.Errorf("persistence %q", node.Persistence())
 			}
 			if urls := z.URLs(); len(urls) != 1 || !strings.HasPrefix(urls[0], "zookeeper://127.0.0.1:") {
 				t.Errorf("URLs %v", urls)
@@ -49,13 +49,13 @@ func TestStartZooKeeper(t *testing.T) {
 			if err := node.Kill(); err != nil {
 				t.Fatal(err)
 			}
-			if err := serves(t.Context(), node.addr); err == nil {
+			if err := serves(t.Context(), strings.TrimPrefix(node.URL(), "zookeeper://")); err == nil {
 				t.Error("a killed server serves")
 			}
 			if err := node.Restart(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if err := serves(t.Context(), node.addr); err != nil {
+			if err := serves(t.Context(), strings.TrimPrefix(node.URL(), "zookeeper://")); err != nil {
 				t.Errorf("after a restart: %v", err)
 			}
 		})
@@ -67,7 +67,7 @@ func TestStartZooKeeperEnsemble(t *testing.T) {
 	if testing.Short() {
 		t.Skip("an ensemble: make test-all")
 	}
-	z := startZooKeeperTest(t, 3, ZooKeeperOptions{})
+	z := startZooKeeperTest(t, 3, Options{})
 	if len(z.URLs()) != 3 {
 		t.Fatalf("URLs %v", z.URLs())
 	}
@@ -76,9 +76,9 @@ func TestStartZooKeeperEnsemble(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	testwait.Until(t, "the last member does not serve alone", func() bool { return serves(t.Context(), z.Nodes[2].addr) != nil })
+	testwait.Until(t, "the last member does not serve alone", func() bool { return serves(t.Context(), strings.TrimPrefix(z.Nodes[2].URL(), "zookeeper://")) != nil })
 	if err := z.Nodes[1].Restart(t.Context()); err != nil { // two are a majority
 		t.Fatal(err)
 	}
-	testwait.Until(t, "the majority serves", func() bool { return serves(t.Context(), z.Nodes[2].addr) == nil })
+	testwait.Until(t, "the majority serves", func() bool { return serves(t.Context(), strings.TrimPrefix(z.Nodes[2].URL(), "zookeeper://")) == nil })
 }

@@ -37,7 +37,7 @@ func zookeeper(t *testing.T) drivers.Driver {
 func TestConformance(t *testing.T) {
 	type cell struct {
 		name    string
-		servers *servers.ZooKeepers
+		servers *servers.Group[*servers.Server]
 		drivers.Config
 	}
 	alone := single.Get(t)
@@ -46,7 +46,7 @@ func TestConformance(t *testing.T) {
 		{"herd", alone, drivers.Config{Lock: "herd"}},
 	}
 	if !testing.Short() {
-		ensemble := servertest.ZooKeeper(t, 3, servers.ZooKeeperOptions{})
+		ensemble := servertest.ZooKeeper(t, 3, servers.Options{})
 		cells = append(cells, cell{"sequential, ensemble, shared sessions", ensemble, drivers.Config{
 			Lock: "sequential", Conns: 3, Topology: drivers.TopologyEnsemble,
 		}})
@@ -59,7 +59,7 @@ func TestConformance(t *testing.T) {
 }
 
 // conform runs the suite through proxies that can break the connections.
-func conform(t *testing.T, z *servers.ZooKeepers, cfg drivers.Config) {
+func conform(t *testing.T, z *servers.Group[*servers.Server], cfg drivers.Config) {
 	cfg.TTL, cfg.IOTimeout = sessionTime, 2*time.Second // on machines that stall
 	s := drivertest.Setup{Driver: zookeeper(t), Config: cfg, SessionTimeout: cfg.TTL + 400*time.Millisecond}
 	s.MemoryPerSession = 4 << 20 // so that it makes few of them: one crowd of sessions shows it

@@ -17,7 +17,7 @@ func TestDying(t *testing.T) {
 }
 
 // A client with its own session with the service can die alone, one that shares it cannot; it can do everything else.
-func whoCanDie(t *testing.T, z *servers.ZooKeepers) {
+func whoCanDie(t *testing.T, z *servers.Group[*servers.Server]) {
 	for _, d := range zookeeper(t).Designs() {
 		for _, conns := range []int{0, 2} {
 			s := client(t, open(t, drivers.Config{Lock: d.Name, Addrs: z.URLs(), Conns: conns, Clients: 4}), 0)
@@ -35,7 +35,7 @@ func whoCanDie(t *testing.T, z *servers.ZooKeepers) {
 }
 
 // A probe makes no node.
-func probeLeavesNothing(t *testing.T, z *servers.ZooKeepers) {
+func probeLeavesNothing(t *testing.T, z *servers.Group[*servers.Server]) {
 	conn := raw(t, z.Nodes[0])
 	nodes := func() []string {
 		t.Helper()

@@ -59,7 +59,7 @@ func fails(t *testing.T, s drivers.Session, key string) {
 // An ensemble goes on without a minority, and not without a majority.
 func TestEnsembleLosesMembers(t *testing.T) {
 	t.Parallel()
-	z := servertest.ZooKeeper(t, 3, servers.ZooKeeperOptions{})
+	z := servertest.ZooKeeper(t, 3, servers.Options{})
 	const clients = 6
 	svc := open(t, drivers.Config{
 		Addrs: z.URLs(), Topology: drivers.TopologyEnsemble, Clients: clients,
@@ -142,7 +142,7 @@ func TestSharedSessionCloses(t *testing.T) {
 }
 
 // Wait ends when the service is closed.
-func waitEndsWithTheService(t *testing.T, z *servers.ZooKeepers) {
+func waitEndsWithTheService(t *testing.T, z *servers.Group[*servers.Server]) {
 	for _, design := range []string{"sequential", "herd"} {
 		svc := open(t, drivers.Config{Lock: design, Addrs: z.URLs(), Clients: 2})
 		a, b := client(t, svc, 0), client(t, svc, 1)

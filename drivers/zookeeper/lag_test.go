@@ -118,7 +118,7 @@ type asked struct {
 }
 
 // lag returns a client of an ensemble, which does not lag yet.
-func lag(t *testing.T, z *servers.ZooKeepers, design string, members int) (*ensemble, drivers.Session) {
+func lag(t *testing.T, z *servers.Group[*servers.Server], design string, members int) (*ensemble, drivers.Session) {
 	e := &ensemble{server: strings.TrimPrefix(z.URLs()[0], "zookeeper://"), answers: map[asked][]byte{}}
 	cfg := drivers.Config{Lock: design, Topology: drivers.TopologyEnsemble, Clients: 1, TTL: 20 * time.Second}
 	for range members {

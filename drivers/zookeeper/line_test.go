@@ -91,7 +91,7 @@ func acquire(ctx context.Context, s drivers.Session, l *drivers.Lease) (held boo
 func TestWatches(t *testing.T) {
 	t.Parallel()
 	z := counted.Get(t)
-	for name, test := range map[string]func(*testing.T, *servers.ZooKeepers){
+	for name, test := range map[string]func(*testing.T, *servers.Group[*servers.Server]){
 		"notices": notices, "long line": longLine, "wait ends with the service": waitEndsWithTheService,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, z) })
@@ -119,7 +119,7 @@ func TestRoundTrips(t *testing.T) {
 }
 
 // A release wakes only the next in line with sequential, and all waiters with herd.
-func notices(t *testing.T, z *servers.ZooKeepers) {
+func notices(t *testing.T, z *servers.Group[*servers.Server]) {
 	const waiters = 12
 	notices := map[string]int64{}
 	for _, design := range []string{"sequential", "herd"} {
@@ -231,7 +231,7 @@ func TestMemory(t *testing.T) {
 }
 
 // A long line comes in a reply that is larger than the first buffer for replies, and so does its end.
-func longLine(t *testing.T, z *servers.ZooKeepers) {
+func longLine(t *testing.T, z *servers.Group[*servers.Server]) {
 	const key, before = "test:long", 3000
 	conn := raw(t, z.Nodes[0])
 	if _, err := conn.Create("/"+key, nil, 0, zk.WorldACL(zk.PermAll)); err != nil {

@@ -18,7 +18,7 @@ type silent struct{}
 func (silent) Printf(string, ...any) {}
 
 // raw returns a client of a server.
-func raw(t *testing.T, z *servers.ZooKeeper) *zk.Conn {
+func raw(t *testing.T, z *servers.Server) *zk.Conn {
 	t.Helper()
 	addrs := []string{strings.TrimPrefix(z.URL(), "zookeeper://")}
 	conn, events, err := zk.Connect(addrs, 10*time.Second, zk.WithLogger(silent{}))
@@ -34,7 +34,7 @@ func raw(t *testing.T, z *servers.ZooKeeper) *zk.Conn {
 }
 
 // watching returns the number of watches on a server.
-func watching(t *testing.T, z *servers.ZooKeeper) int {
+func watching(t *testing.T, z *servers.Server) int {
 	conn, err := net.Dial("tcp", strings.TrimPrefix(z.URL(), "zookeeper://"))
 	if err != nil {
 		t.Error(err)

@@ -54,7 +54,7 @@ func main() {
 }
 
 func run(ctx context.Context, rounds int, duration time.Duration) error {
-	server, err := servers.StartRedis(ctx, servers.RedisOptions{})
+	server, err := servers.StartRedis(ctx, servers.Options{})
 	if err != nil {
 		return err
 	}

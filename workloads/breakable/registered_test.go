@@ -15,7 +15,7 @@ import (
 func init() {
 	servers.Register(&servers.Service{
 		Name: "test-own", Schemes: []string{"test-own"}, Find: func() (string, error) { return "/bin/true", nil },
-		Start: func(_ context.Context, o servers.StartOptions) (*servers.Running, error) {
+		Start: func(_ context.Context, o servers.Options) (*servers.Running, error) {
 			return &servers.Running{
 				URLs: []string{"test-own://127.0.0.1:1"}, PIDs: func() []int { return []int{1} }, Close: func() error { return errors.New("closed " + o.Binary) },
 			}, nil
@@ -23,7 +23,7 @@ func init() {
 	})
 	servers.Register(&servers.Service{
 		Name: "test-absent", Schemes: []string{"test-absent"}, Find: func() (string, error) { return "", exec.ErrNotFound },
-		Start: func(context.Context, servers.StartOptions) (*servers.Running, error) {
+		Start: func(context.Context, servers.Options) (*servers.Running, error) {
 			return nil, errors.New("started")
 		},
 	})

@@ -129,7 +129,7 @@ func (r *run) outs() (list [][]byte) {
 
 // engine runs the program by an engine, to its end, and until stop, which gets the environment of a rank.
 func engine(t *testing.T, variable string, stop func(r *run, env []string) error, argv ...string) {
-	redis := servertest.Redis(t, servers.RedisOptions{TCP: true})
+	redis := servertest.Redis(t, servers.Options{TCP: true})
 	start := func(t *testing.T, args ...string) *run {
 		r := newRun(t)
 		c := r.command(slices.Concat(argv, []string{os.Args[0], "-clients", "16", "-keys", "4", "-o", r.file}, args)...)
@@ -233,7 +233,7 @@ func TestLostRankOfFlags(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts many processes")
 	}
-	redis := servertest.Redis(t, servers.RedisOptions{TCP: true})
+	redis := servertest.Redis(t, servers.Options{TCP: true})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -22,7 +22,7 @@ func TestHostsRun(t *testing.T) {
 	}
 	bridge, hosts := fleettest.Hosts(t, 3*time.Second, 1000*time.Second+250*time.Millisecond, 1e6*time.Second,
 		7*time.Second+999_999_999)
-	redis := servertest.Redis(t, servers.RedisOptions{TCP: true})
+	redis := servertest.Redis(t, servers.Options{TCP: true})
 	reached := bridge.Listen(t, 0)
 	go fleettest.Relay(reached, 0, 0, func() (net.Conn, error) {
 		return net.Dial("tcp", strings.TrimPrefix(redis.URL(), "redis://"))

@@ -200,7 +200,7 @@ func TestPythonWitness(t *testing.T) {
 		}
 		t.Skip(err)
 	}
-	s := servertest.Redis(t, servers.RedisOptions{TCP: true})
+	s := servertest.Redis(t, servers.Options{TCP: true})
 	at, err := url.Parse(s.URL())
 	if err != nil {
 		t.Fatal(err)

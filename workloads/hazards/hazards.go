@@ -122,8 +122,8 @@ type (
 
 	// Evicter is a server that can be short of memory.
 	Evicter interface {
-		// Evict makes it evict keys until those named are gone, and returns how many went.
-		Evict(ctx context.Context, policy string, keys ...string) (evicted int64, err error)
+		// Evict makes it evict keys until those named are gone, or it has no more to evict.
+		Evict(ctx context.Context, policy string, keys ...string) error
 		// KeysWith returns the keys whose names contain a part.
 		KeysWith(ctx context.Context, part string) (keys []string, err error)
 	}

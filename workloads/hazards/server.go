@@ -91,7 +91,7 @@ func evict(ctx context.Context, server Server, locks []string) (evidence string,
 		}
 		keys = append(keys, of...)
 	}
-	if _, err := e.Evict(ctx, "allkeys-random", keys...); err != nil {
+	if err := e.Evict(ctx, "allkeys-random", keys...); err != nil {
 		return "", err
 	}
 	for _, lock := range locks {

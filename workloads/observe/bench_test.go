@@ -27,7 +27,7 @@ func BenchmarkLive(b *testing.B) {
 		b.Run(bc.driver, func(b *testing.B) {
 			var addrs []string
 			if bc.driver != "null" {
-				addrs = []string{servertest.Redis(b, servers.RedisOptions{}).URL()}
+				addrs = []string{servertest.Redis(b, servers.Options{}).URL()}
 			}
 			p := spec.Plan{
 				Load: spec.Load{Clients: bc.clients, TTL: time.Minute}, Driver: bc.driver, Lock: bc.lock, Wait: "none", Keys: 20 * bc.clients,

@@ -124,7 +124,7 @@ func (ds *Deployments) start(ctx context.Context, c spec.Plan, d deployment) (*s
 	t := ds.Of(c.Driver)
 	switch t.Kind {
 	case matrix.Private:
-		return t.Service.Start(ctx, servers.StartOptions{
+		return t.Service.Start(ctx, servers.Options{
 			Binary: t.Binary, Durability: d.durability, Conns: ds.conns[d],
 			Topology: string(d.topology), Nodes: d.nodes, Replicas: d.replicas,
 		})

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // The library's client takes a context that is over for a broken connection, even after it was closed, and would answer
 // the next command over a new one.
 func TestClosedStaysClosed(t *testing.T) {
-	target, err := redis.ParseTarget(servertest.Embedded(t).URL())
+	target, err := redis.ParseTarget(servertest.Embedded(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestConnectionsClosedWhileDialling(t *testing.T) {
 // Commands about keys use all configured connections: the library sends commands without a known key over the first.
 func TestCommandsShareTheConnections(t *testing.T) {
 	const conns = 4
-	target, err := redis.ParseTarget(servertest.Redis(t, servers.RedisOptions{}).URL())
+	target, err := redis.ParseTarget(servertest.Redis(t, servers.Options{}).URL())
 	if err != nil {
 		t.Fatal(err)
 	}

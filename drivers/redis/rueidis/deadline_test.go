@@ -35,7 +35,7 @@ func TestDeadlineIsOnesOwn(t *testing.T) {
 	for _, first := range []string{"Do", "DoWait"} {
 		for _, second := range []string{"Do", "DoWait"} {
 			t.Run(first+" before "+second, func(t *testing.T) {
-				proxy := drivertest.Through(t, servertest.Embedded(t).URL())[0]
+				proxy := drivertest.Through(t, servertest.Embedded(t))[0]
 				c := dial(t, "redis://"+proxy.Addr())
 				set := func(way, key string, limit time.Duration) error {
 					ctx, cancel := context.WithTimeout(t.Context(), limit)

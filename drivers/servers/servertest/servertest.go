@@ -13,19 +13,19 @@ import (
 
 // Redis starts a private Redis server for the test. If none is installed, the test is skipped; with CI=true it fails
 // instead, because a suite that never ran must not pass.
-func Redis(t testing.TB, o servers.RedisOptions) *servers.Redis {
+func Redis(t testing.TB, o servers.Options) *servers.Redis {
 	t.Helper()
 	return start(t, 1, func() (*servers.Redis, error) { return servers.StartRedis(t.Context(), o) })
 }
 
 // Replicated is like Redis for a primary and its replicas.
-func Replicated(t testing.TB, replicas int, o servers.RedisOptions) *servers.Replicated {
+func Replicated(t testing.TB, replicas int, o servers.Options) *servers.Replicated {
 	t.Helper()
 	return start(t, 1+replicas, func() (*servers.Replicated, error) { return servers.StartReplicated(t.Context(), replicas, o) })
 }
 
 // Sentinel is like Redis for a primary, its replicas and their sentinels.
-func Sentinel(t testing.TB, replicas, sentinels int, o servers.RedisOptions) *servers.Sentinel {
+func Sentinel(t testing.TB, replicas, sentinels int, o servers.Options) *servers.Sentinel {
 	t.Helper()
 	return start(t, 1+replicas+sentinels, func() (*servers.Sentinel, error) {
 		return servers.StartSentinel(t.Context(), replicas, sentinels, o)
@@ -33,34 +33,37 @@ func Sentinel(t testing.TB, replicas, sentinels int, o servers.RedisOptions) *se
 }
 
 // Cluster is like Redis for a cluster.
-func Cluster(t testing.TB, primaries int, o servers.RedisOptions) *servers.Cluster {
+func Cluster(t testing.TB, primaries int, o servers.Options) *servers.Cluster {
 	t.Helper()
 	return start(t, primaries, func() (*servers.Cluster, error) { return servers.StartCluster(t.Context(), primaries, o) })
 }
 
+// Members is several servers that are one, or one of their kind by itself.
+type Members = *servers.Group[*servers.Server]
+
 // Etcd is like Redis for an etcd of n members.
-func Etcd(t testing.TB, n int, o servers.EtcdOptions) *servers.Etcds {
+func Etcd(t testing.TB, n int, o servers.Options) Members {
 	t.Helper()
-	return start(t, n, func() (*servers.Etcds, error) { return servers.StartEtcd(t.Context(), n, o) })
+	return start(t, n, func() (Members, error) { return servers.StartEtcd(t.Context(), n, o) })
 }
 
 // MySQL is like Redis for MariaDB or MySQL.
-func MySQL(t testing.TB, o servers.MySQLOptions) *servers.MySQL {
+func MySQL(t testing.TB, o servers.Options) *servers.Server {
 	t.Helper()
-	return start(t, 1, func() (*servers.MySQL, error) { return servers.StartMySQL(t.Context(), o) })
+	return start(t, 1, func() (*servers.Server, error) { return servers.StartMySQL(t.Context(), o) })
 }
 
 // Postgres is like Redis for PostgreSQL.
-func Postgres(t testing.TB, o servers.PostgresOptions) *servers.Postgres {
+func Postgres(t testing.TB, o servers.Options) *servers.Postgres {
 	t.Helper()
 	return start(t, 1, func() (*servers.Postgres, error) { return servers.StartPostgres(t.Context(), o) })
 }
 
 // ZooKeeper is like Redis for one ZooKeeper server, or an ensemble of three.
-func ZooKeeper(t testing.TB, n int, o servers.ZooKeeperOptions) *servers.ZooKeepers {
+func ZooKeeper(t testing.TB, n int, o servers.Options) Members {
 	t.Helper()
 	QuickJava()
-	return start(t, n, func() (*servers.ZooKeepers, error) { return servers.StartZooKeeper(t.Context(), n, o) })
+	return start(t, n, func() (Members, error) { return servers.StartZooKeeper(t.Context(), n, o) })
 }
 
 // QuickJava makes Java processes that are started from now on compile quickly and collect simply, which is best for
@@ -89,15 +92,15 @@ func start[S interface{ Close() error }](t testing.TB, n int, start func() (S, e
 	return s
 }
 
-// Embedded starts the embedded server for the test.
-func Embedded(t testing.TB) *servers.Embedded {
+// Embedded starts the embedded server for the test, and returns its URL.
+func Embedded(t testing.TB) string {
 	t.Helper()
-	e, err := servers.StartEmbedded()
+	e, err := servers.StartEmbedded(1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	closeAfter(t, e.Close)
-	return e
+	return e.URLs[0]
 }
 
 // missing ends a test whose server is not installed.

@@ -43,18 +43,18 @@ func TestMissingServer(t *testing.T) {
 					t.Errorf("the test ends with %q, want %q", v.how, tt.want)
 				}
 			}()
-			Redis(v, servers.RedisOptions{Binary: tt.binary})
+			Redis(v, servers.Options{Binary: tt.binary})
 		})
 	}
 }
 
 func TestRedisEndsWithTheTest(t *testing.T) {
-	if _, err := servers.FindRedis(); errors.Is(err, exec.ErrNotFound) {
+	if _, err := servers.Named("redis").Locate(); errors.Is(err, exec.ErrNotFound) {
 		missing(t, err)
 	}
 	var r *servers.Redis
 	t.Run("test", func(t *testing.T) {
-		r = Redis(t, servers.RedisOptions{})
+		r = Redis(t, servers.Options{})
 		if r.PID() == 0 {
 			t.Error("it does not run")
 		}

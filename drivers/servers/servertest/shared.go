@@ -76,9 +76,9 @@ func Main(m *testing.M) {
 }
 
 // ShareZooKeeper shares one ZooKeeper server.
-func ShareZooKeeper() *Shared[*servers.ZooKeepers] {
-	return Share(func(ctx context.Context) (*servers.ZooKeepers, error) {
+func ShareZooKeeper() *Shared[Members] {
+	return Share(func(ctx context.Context) (Members, error) {
 		QuickJava()
-		return servers.StartZooKeeper(ctx, 1, servers.ZooKeeperOptions{})
+		return servers.StartZooKeeper(ctx, 1, servers.Options{})
 	})
 }
