@@ -46,7 +46,7 @@ func comparisonOf(o *options, run experiment) (*comparison, error) {
 		how.Subset = true // the run has the cells that it was asked for, and says before it begins which it lacks
 		return &comparison{how: how, head: "this run"}, checkBaseline(o)
 	}
-	return &comparison{how: how, cells: len(run.Cells) / 2, least: run.Trials, head: cmp.Or(run.vsText(), asGiven)}, nil
+	return &comparison{how: how, cells: len(run.Cells) / 2, least: run.Trials, head: cmp.Or(vs.text, asGiven)}, nil
 }
 
 // flagOrVariable returns where the value comes from.

@@ -22,6 +22,7 @@ import (
 
 	"github.com/lockbench/lockbench/cmd/cli/progress"
 	"github.com/lockbench/lockbench/cmd/cli/secrets"
+	"github.com/lockbench/lockbench/cmd/cli/shell"
 	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/drivers/exec"
 	"github.com/lockbench/lockbench/results/spec"
@@ -113,6 +114,15 @@ func (i *interruption) Error() string { return "stopped by " + i.signal.String()
 func (p *program) lose(format string, args ...any) {
 	p.say(format, args...)
 	p.lost = true
+}
+
+// typed returns the command line as it was typed, without secrets.
+func (p *program) typed() string {
+	words := []string{"lockbench"}
+	for _, arg := range p.args {
+		words = append(words, shell.Quote(arg))
+	}
+	return p.secrets.Scrub(strings.Join(words, " "))
 }
 
 // execute runs the command that args name and returns its exit code.
@@ -258,6 +268,7 @@ func (p *program) command(c *cobra.Command, defs []flagDef, run func(c *cobra.Co
 	c.DisableFlagsInUseLine = true
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(err, defs) })
 	c.RunE = func(c *cobra.Command, args []string) error {
+		o.typed = p.typed()
 		if err := o.fill(p.env); err != nil {
 			return err
 		}

@@ -11,9 +11,9 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads/file"
 	"github.com/lockbench/lockbench/workloads/matrix"
 	"github.com/lockbench/lockbench/workloads/runner"
-	"github.com/lockbench/lockbench/workloads/shape"
 	"github.com/lockbench/lockbench/workloads/target"
 )
 
@@ -21,7 +21,7 @@ import (
 type experiment struct {
 	runner.Experiment
 	options *options
-	sides   []side // base and head, if there are two; the cells are then theirs by turns
+	head    *options // of a run with two sides, whose cells are theirs by turns
 }
 
 // maxCells keeps a slip in a list from making a matrix that nobody has the time for.
@@ -32,53 +32,80 @@ const maxTrials = 10_000
 // experimentOn reads the options. Whatever is wrong with them is a usage error that names the flag, its value and what is
 // allowed. It depends on the options and the targets alone, and touches nothing but the files of times that they name.
 func experimentOn(o *options, t target.Targets) (experiment, error) {
+	e := experiment{options: o, Experiment: runner.Experiment{Targets: map[string]target.Targets{"": t}}}
 	r := reader{o: o}
 	trials := scalar(&r, "trials", spec.ParseInt)
 	seed := scalar(&r, "seed", spec.ParseSeed)
-	if r.err != nil {
-		return experiment{}, r.err
+	axes, err := o.axes()
+	switch err = cmp.Or(r.err, err); {
+	case err != nil:
+		return e, err
+	case trials < 1 || trials > maxTrials:
+		return e, o.complain(o.get("trials"), "must be 1 to %d", maxTrials)
 	}
-	if trials < 1 || trials > maxTrials {
-		return experiment{}, o.complain(o.get("trials"), "must be 1 to %d", maxTrials)
-	}
-	e := experiment{options: o, Experiment: runner.Experiment{Targets: map[string]target.Targets{"": t}}}
-	if err := e.addCells(o, seed); err != nil {
-		return experiment{}, err
+	if err := e.addCells(axes, seed); err != nil {
+		return e, err
 	}
 	if len(e.Cells) == 0 {
 		return e, usageErrorf("nothing to run: %s", e.Skipped[0])
 	}
-	if err := e.checkRead(); err != nil {
-		return experiment{}, err
-	}
-	for i := range e.Cells {
-		e.Cells[i].Plan.Command = commandLine(o, e.Cells[i].Plan, t)
-	}
 	e.Schedule(trials, seed)
-	return e, nil
+	return e, e.checkRead()
 }
 
-// addCells adds the matrix of all lists.
-func (e *experiment) addCells(o *options, seed uint64) error {
-	r := reader{o: o}
-	cells := r.cells(seed)
-	if r.err != nil {
-		return r.err
+// addCells adds the matrix of all axes.
+func (e *experiment) addCells(axes []matrix.Axis, seed uint64) error {
+	o := e.options
+	base := spec.Plan{Seed: seed, Command: o.typed}
+	if o.workload != nil {
+		base.Workload = o.workload.label
 	}
-	for _, one := range cells {
-		if o.workload != nil {
-			one.Workload = o.workload.label
+	plans, err := matrix.Expand(base, axes, maxCells)
+	for _, p := range plans {
+		if p.Ops > 0 && o.get("duration").from == fromDefault {
+			p.Duration = 0 // it takes as long as it takes
 		}
-		classes, err := o.classes(one.Load)
-		if err != nil {
+		if p.Classes, err = o.classes(p.Load); err != nil {
 			return err
 		}
-		one.Classes = classes
-		if err := e.Add(one, e.Targets[""].Of(one.Driver).Server()); err != nil {
+		if err := e.Add(p, e.Targets[""].Of(p.Driver).Server()); err != nil {
 			return o.explain(err)
 		}
 	}
+	if err != nil {
+		return usageErrorf("%w", err)
+	}
 	return nil
+}
+
+// axes reads the settings. One that nobody sets and that has no default has no values.
+func (o *options) axes() (axes []matrix.Axis, err error) {
+	for _, s := range spec.Settings {
+		opt := o.get(s.Name)
+		if opt.text == "" && opt.from == fromDefault {
+			continue
+		}
+		a := matrix.Axis{Setting: s}
+		read := func(text string) (string, error) {
+			var p spec.Plan
+			err := set(&p, s.Name, text)
+			a.Values = append(a.Values, p)
+			return cmp.Or(s.Typed(&p, &p.Load), text), err // in one spelling, by which values are told apart
+		}
+		if s.Axis {
+			_, err = parseList(opt.text, read)
+		} else {
+			_, err = read(opt.text)
+		}
+		if err != nil {
+			return nil, o.complain(opt, "%w", err)
+		}
+		axes = append(axes, a)
+	}
+	if err := matrix.CheckNames(axes); err != nil {
+		return nil, o.explain(err)
+	}
+	return axes, nil
 }
 
 // warnings returns what a reader of a cell's figures should know before he believes them.
@@ -95,13 +122,11 @@ func warnings(c matrix.Cell) []string {
 	return list
 }
 
-// at returns the cell of one trial: it draws anew, and its command line makes it again, as the first trial of its own seed.
+// at returns the plan of one trial, which draws anew.
 func (e experiment) at(t matrix.Trial) spec.Plan {
-	from := e.of(t.Cell)
-	c := e.Cells[t.Cell].Plan
-	c.Seed = spec.SeedOf(c.Seed, t.Trial)
-	c.Command = commandLine(from.options, c, e.Targets[e.Cells[t.Cell].Side])
-	return c
+	p := e.Cells[t.Cell].Plan
+	p.Seed = spec.SeedOf(p.Seed, t.Trial)
+	return p
 }
 
 // name begins a message about a cell: nothing if it is the only one.
@@ -115,15 +140,13 @@ func (e experiment) name(i int) string {
 // files returns those that a run reads, or writes other than by -format: what the flags of its sides name, and the times that
 // it replays.
 func (e experiment) files() (names []string) {
-	sides := []*options{e.options}
-	for _, s := range e.sides {
-		sides = append(sides, s.options)
+	list := e.options.list
+	if e.head != nil {
+		list = slices.Concat(list, e.head.list)
 	}
-	for _, o := range sides {
-		for _, opt := range o.list {
-			if opt.namesFile() {
-				names = append(names, opt.text)
-			}
+	for _, opt := range list {
+		if opt.namesFile() {
+			names = append(names, opt.text)
 		}
 	}
 	for _, c := range e.Cells {
@@ -156,15 +179,6 @@ func (e *experiment) readBy(s spec.Setting) bool {
 	})
 }
 
-// reads reports whether some cell reads a setting, whatever that depends on.
-func (e *experiment) reads(setting string) bool {
-	if setting == "topology" {
-		return slices.Contains(e.options.namesTopology(), false)
-	}
-	s, _ := spec.Find(setting)
-	return e.readBy(s)
-}
-
 // namesTopology returns of each driver whether it names its topology.
 func (o *options) namesTopology() (list []bool) {
 	for name := range strings.SplitSeq(o.text("driver"), ",") {
@@ -188,24 +202,21 @@ func (o *options) mustBeUsed(opt *option, decides []string) bool {
 
 // checkClasses refuses what a class sets and does not read, and what the top sets though every class does.
 func (e *experiment) checkClasses() error {
-	w := e.options.workload
+	w, o := e.options.workload, e.options
 	if w == nil || len(w.Classes) == 0 {
 		return nil
 	}
-	for _, flag := range ofAClass {
-		if !w.overridden(flag) {
-			continue
-		}
-		if opt := e.options.get(flag); opt.from == fromFile {
-			return e.options.complain(opt, "no class has it from there, since each sets its own")
+	for _, s := range w.Top {
+		own := func(c file.Class) bool { return c.Find(s.Field) != nil }
+		if opt := o.get(s.Field); opt.from == fromFile && !slices.ContainsFunc(w.Classes, func(c file.Class) bool { return !own(c) }) {
+			return o.complain(opt, "no class has it from there, since each sets its own")
 		}
 	}
 	for i, c := range w.Classes {
-		o := e.options.of(c)
-		for _, s := range spec.Settings {
-			opt := o.get(s.Name)
+		for _, own := range c.Settings {
+			s, is := spec.Find(own.Field)
 			read := func(c matrix.Cell) bool { return s.Reads(&c.Plan, &c.Plan.Classes[i].Load) }
-			if c.Find(s.Name) != nil && !opt.same(opt.text) && !slices.ContainsFunc(e.Cells, read) {
+			if opt := o.ofClass(c, own); is && !opt.same(opt.text) && !slices.ContainsFunc(e.Cells, read) {
 				return o.complain(opt, "%s", s.Unread)
 			}
 		}
@@ -213,7 +224,7 @@ func (e *experiment) checkClasses() error {
 	return nil
 }
 
-// explain turns an error about a cell into a usage error that shows what the user wrote, be it a flag or a variable.
+// explain turns an error about a cell into a usage error that shows what the user wrote.
 func (o *options) explain(err error) error {
 	field, ok := errors.AsType[*spec.FieldError](err)
 	if !ok {
@@ -222,18 +233,23 @@ func (o *options) explain(err error) error {
 	if near := meant(field.Value, field.Known); near != "" {
 		field.Problem = strings.Replace(field.Problem, ";", near+";", 1)
 	}
-	from := o
+	opt := o.get(field.Field)
 	if o.workload != nil {
 		for _, c := range o.workload.Classes {
-			if c.Name == field.Class {
-				from = o.of(c)
+			if s := c.Find(field.Field); c.Name == field.Class && s != nil {
+				opt = o.ofClass(c, *s)
 			}
 		}
 	}
-	if opt := from.get(field.Field); opt.from == fromVariable || opt.from == fromFile {
+	if opt.from == fromVariable || opt.from == fromFile {
 		return o.complain(opt, "%s", field.Problem)
 	}
 	return usageErrorf("%w", field)
+}
+
+// complain returns a usage error about an option that shows what was written, and where.
+func (o *options) complain(opt *option, format string, args ...any) error {
+	return usageErrorf("%s: %w", opt.written(), fmt.Errorf(format, args...))
 }
 
 // reader reads options and remembers the first that cannot be read.
@@ -242,81 +258,13 @@ type reader struct {
 	err error
 }
 
-func (r *reader) fail(opt *option, err error) {
-	if r.err == nil {
-		r.err = r.o.complain(opt, "%w", err)
-	}
-}
-
 func scalar[T any](r *reader, name string, parse func(string) (T, error)) T {
 	opt := r.o.get(name)
 	v, err := parse(opt.text)
-	if err != nil {
-		r.fail(opt, err)
+	if err != nil && r.err == nil {
+		r.err = r.o.complain(opt, "%w", err)
 	}
 	return v
-}
-
-// cells returns one for every combination of the options' values.
-func (r *reader) cells(seed uint64) []spec.Plan {
-	axes := r.axes(func(spec.Setting) bool { return true })
-	if r.err == nil {
-		if err := matrix.CheckNames(axes); err != nil {
-			r.err = r.o.explain(err)
-		}
-	}
-	if r.err != nil {
-		return nil
-	}
-	cells, err := matrix.Expand(spec.Plan{Seed: seed}, axes, maxCells)
-	if err != nil {
-		r.err = usageErrorf("%w", err)
-	}
-	for i := range cells {
-		if c := &cells[i]; c.Ops > 0 && r.o.get("duration").from == fromDefault {
-			c.Duration = 0 // it takes as long as it takes
-		}
-	}
-	return cells
-}
-
-// axes reads the values of some settings. A setting that nobody sets and that has no default has no values.
-func (r *reader) axes(wanted func(spec.Setting) bool) (axes []matrix.Axis) {
-	for _, s := range spec.Settings {
-		if opt := r.o.get(s.Name); wanted(s) && (opt.text != "" || opt.from != fromDefault) {
-			axes = append(axes, matrix.Axis{Setting: s, Values: r.values(s)})
-		}
-	}
-	return axes
-}
-
-// values reads those of a setting, with the files of times that they name.
-func (r *reader) values(s spec.Setting) (values []spec.Plan) {
-	read := func(text string) (string, error) {
-		var p spec.Plan
-		err := s.Set(&p, text)
-		if err == nil {
-			err = shape.Fill(&p.Load)
-		}
-		values = append(values, p)
-		return cmp.Or(s.Typed(&p, &p.Load), text), err // in one spelling, by which values are told apart
-	}
-	if s.Axis {
-		list(r, s.Name, read)
-	} else {
-		scalar(r, s.Name, read)
-	}
-	return values
-}
-
-// list reads the comma list of an option.
-func list[T comparable](r *reader, name string, parse func(string) (T, error)) []T {
-	opt := r.o.get(name)
-	all, err := parseList(opt.text, parse)
-	if err != nil {
-		r.fail(opt, err)
-	}
-	return all
 }
 
 // parseList reads a comma list. An empty part or one that is given twice is more likely a slip than a wish.

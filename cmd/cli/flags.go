@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
+	"github.com/lockbench/lockbench/cmd/cli/shell"
 	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/spec"
@@ -112,7 +114,7 @@ var runOutputFlags = []flagDef{
 	metricsFlag,
 	liveFlag,
 	quietFlag,
-	{"dry-run", "", groupOutput, "", "false", false, "print the plan as a file for -workload, run nothing"},
+	{"dry-run", "", groupOutput, "", "false", false, "print the plan as a file for -workload (a line for each\nof several), run nothing"},
 	formatFlag,
 	verboseFlag,
 }
@@ -231,9 +233,8 @@ type option struct {
 	text string
 	from source
 
-	class string // fromFile: in which class, or none
-
-	again bool // the flag may come twice: cobra parses a line that it completes more than once
+	where string // fromFile: the place, as errors begin
+	again bool   // the flag may come twice: cobra parses a line that it completes more than once
 }
 
 // Set takes the value of the flag. A known flag in its place means that the value was forgotten, and a flag that
@@ -257,14 +258,11 @@ func (o *option) Set(s string) error {
 func (o *option) String() string { return o.text }
 func (o *option) Type() string   { return o.value }
 
-// written returns the option as its user wrote it: "-clients 0", "LOCKBENCH_CLIENTS=0", or "clients 0" in a file, whose name
-// complain adds.
+// written returns the option as its user wrote it: "-clients 0", "LOCKBENCH_CLIENTS=0", or "jobs.yaml:3: clients 0".
 func (o *option) written() string {
 	switch {
-	case o.from == fromFile && o.class != "":
-		return "class " + o.class + ": " + o.name + " " + o.text
 	case o.from == fromFile:
-		return o.name + " " + o.text
+		return o.where + o.name + " " + o.text
 	case o.from == fromVariable:
 		return o.variable() + "=" + o.text
 	case o.text == "":
@@ -273,10 +271,25 @@ func (o *option) written() string {
 	return "-" + o.name + " " + o.text
 }
 
+// same reports whether v means the flag's default.
+func (o *option) same(v string) bool {
+	a, err1 := time.ParseDuration(v)
+	b, err2 := time.ParseDuration(o.def)
+	return v == "" || v == o.def || err1 == nil && err2 == nil && a == b
+}
+
+func (o *option) assign(v string) string {
+	if o.isSwitch() {
+		return "-" + o.name + "=" + v
+	}
+	return "-" + o.name + " " + shell.Quote(v)
+}
+
 // options are all flags of one command line.
 type options struct {
 	list     []*option
 	workload *workload // nil without -workload
+	typed    string    // the command line, without secrets
 }
 
 // newOptions makes options of defs with their defaults and registers them in fs.

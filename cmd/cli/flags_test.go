@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/lockbench/lockbench/cmd/cli/shell"
 	"github.com/lockbench/lockbench/results/spec"
 )
 
@@ -49,6 +50,16 @@ func TestNormalise(t *testing.T) {
 func parse(t testing.TB, line string, env environ) (*options, error) {
 	t.Helper()
 	return parseWords(t, strings.Fields(line), env)
+}
+
+// splitWords takes a command line apart as a shell does.
+func splitWords(t testing.TB, line string) []string {
+	t.Helper()
+	words, err := shell.Split(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return words
 }
 
 func parseWords(t testing.TB, words []string, env environ) (*options, error) {

@@ -324,7 +324,7 @@ echo '{"id":2}'
 		}
 		for _, match := range found {
 			line, _, _ := strings.Cut(strings.ReplaceAll(match[1], `"`, "'"), " > ") // into a file
-			words := shellWords(t, line)
+			words := splitWords(t, line)
 			if err := parseExample(t, words); err != nil {
 				t.Errorf("help %s: lockbench %s: %v", name, match[1], err)
 			}

@@ -157,7 +157,7 @@ func (s *search) print(w io.Writer) error {
 	}
 	b.WriteString("\n")
 	for i, c := range s.Candidates {
-		about := catalog.Claims(s.Cells[i].Traits) + "; " + where(c.Plan)
+		about := catalog.Claims(s.Cells[i].Traits)
 		if drivers.Unstarted(c.Plan.Driver) {
 			about = unstarted
 		}
@@ -180,7 +180,11 @@ func (s *search) print(w io.Writer) error {
 	if !more {
 		b.WriteString("nothing would be run\n")
 	} else {
-		fmt.Fprintf(&b, "%s:\n  %s\n", s.beforehand(), oneLine(commandLine(s.options, t.Plan, s.Targets[""])))
+		first, err := workloadOf(&t.Plan).YAML(true)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&b, "%s:\n  %s", s.beforehand(), first)
 	}
 	if s.MaxRate > 0 {
 		fmt.Fprintf(&b, "no trial offers more than %s\n", report.PlanRate(s.MaxRate))

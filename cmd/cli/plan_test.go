@@ -20,6 +20,7 @@ import (
 	"github.com/lockbench/lockbench/results/capacity"
 	"github.com/lockbench/lockbench/results/export"
 	"github.com/lockbench/lockbench/workloads"
+	"github.com/lockbench/lockbench/workloads/matrix"
 	"github.com/lockbench/lockbench/workloads/presets"
 	"github.com/lockbench/lockbench/workloads/runner"
 )
@@ -358,8 +359,9 @@ func TestPlanOfPresets(t *testing.T) {
 			if !more || trial.Rate <= 0 || trial.Plan.Clients < 1 {
 				t.Fatalf("%+v", trial)
 			}
-			trial.Plan.Command = commandLine(q.options, trial.Plan, q.Targets[""])
-			remake(t, trial.Plan)
+			e := q.experiment
+			e.Trials = 1
+			roundTrip(t, only(e, matrix.Cell{Plan: trial.Plan}), "")
 		})
 	}
 }

@@ -73,6 +73,7 @@ func questionOf(o *options, env environ, stdin io.Reader, find func(*servers.Ser
 // forRun returns the options of a run that has all that these have, and those besides of which a run has none.
 func (o *options) forRun() *options {
 	run := newOptions(pflag.NewFlagSet("plan", pflag.ContinueOnError), runFlags)
+	run.typed = o.typed
 	for _, mine := range o.list {
 		opt := run.find(mine.name)
 		if opt == nil {
@@ -183,7 +184,13 @@ func (q *question) addCandidates() error {
 		return r.err
 	}
 	for _, one := range q.byDriver(q.options) {
-		if err := q.addCells(one.nominal(), seed); err != nil {
+		all := q.options
+		q.options = one.nominal()
+		axes, err := q.options.axes()
+		if err == nil {
+			err = q.addCells(axes, seed)
+		}
+		if q.options = all; err != nil {
 			return err
 		}
 	}
@@ -264,13 +271,16 @@ func dominating(list []drivers.Design, one drivers.Design, reentrant bool) strin
 
 // having returns o with other values in place of those that it has, wherever these come from.
 func (o *options) having(values map[string]string) *options {
-	return o.changed(func(opt *option) bool {
-		text, ok := values[opt.name]
-		if ok {
-			opt.text = text
+	changed := *o
+	changed.list = slices.Clone(o.list)
+	for i, opt := range o.list {
+		if text, ok := values[opt.name]; ok {
+			one := *opt
+			one.text = text
+			changed.list[i] = &one
 		}
-		return ok
-	})
+	}
+	return &changed
 }
 
 // nominalRate stands for whatever rate a trial has while settings are read, some of which only an open loop reads.

@@ -51,7 +51,7 @@ const noScripts = "-lock set-nx-del runs none"
 // it prints.
 func measure(t *testing.T, line string, env environ, want string, values ...string) {
 	t.Helper()
-	words := shellWords(t, strings.TrimPrefix(line, "lockbench "))
+	words := splitWords(t, strings.TrimPrefix(line, "lockbench "))
 	for i := 0; i < len(values); i += 2 {
 		at := slices.Index(words, values[i])
 		if at < 0 {
@@ -152,7 +152,7 @@ func TestRecipeAction(t *testing.T) {
 			t.Errorf("the action has no input %s", name)
 		}
 	}
-	if err := parseExample(t, shellWords(t, last.With["args"])); err != nil {
+	if err := parseExample(t, splitWords(t, last.With["args"])); err != nil {
 		t.Errorf("%s: %v", last.With["args"], err)
 	}
 }
@@ -224,7 +224,7 @@ func TestRecipeContainers(t *testing.T) {
 			}
 		}
 		if _, args, ok := strings.Cut(line, " lockbench "); ok && strings.HasPrefix(line, "docker run ") {
-			accepts(line, shellWords(t, args))
+			accepts(line, splitWords(t, args))
 		}
 	}
 

@@ -96,6 +96,17 @@ func decideTargets(o *options, env environ, find func(*servers.Service) (string,
 		"is for a server of yours, and this run has one of our own ("+t.List[0].Kind+"): give its address by -addr")
 }
 
+// driverNames returns the drivers, each once.
+func (o *options) driverNames() (names []string, err error) {
+	list, err := parseList(o.text("driver"), parseText)
+	for _, name := range list {
+		if name, _, _ = matrix.CutTopology(name); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names, err
+}
+
 // startDrivers starts those of names that say only then what they can. A dry run starts nothing, and only what a user types may be
 // a command.
 func (o *options) startDrivers(names []string) error {

@@ -7,12 +7,12 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads/matrix"
 	"github.com/lockbench/lockbench/workloads/presets"
 	"github.com/lockbench/lockbench/workloads/target"
 )
@@ -42,39 +42,33 @@ func printed(t testing.TB, e experiment) string {
 	return b.String()
 }
 
-// withoutSkipped leaves out what an experiment says of cells that it does not have, and of servers, which those alone may need.
-func withoutSkipped(text string) string {
-	var kept []string
-	for line := range strings.Lines(text) {
-		if !strings.HasPrefix(line, "# skipped: ") && !strings.HasPrefix(line, "# server: ") {
-			kept = append(kept, line)
-		}
-	}
-	return strings.Join(kept, "")
+// only returns an experiment of one cell.
+func only(e experiment, c matrix.Cell) experiment {
+	e.Cells = []matrix.Cell{c}
+	e.Schedule(e.Trials, c.Plan.Seed)
+	return e
 }
 
-// roundTrip prints an experiment, reads it again on the same servers, and wants the same one and the same text.
+// roundTrip prints each cell of an experiment, reads it again on the same servers, and wants the same plan.
 func roundTrip(t testing.TB, e experiment, servers string) {
 	t.Helper()
-	text := printed(t, e)
-	again, err := experimentOfWorkload(t, text, servers, environment())
-	if err != nil {
-		t.Errorf("%v\n%s", err, text)
-		return
-	}
-	if got, want := withoutSkipped(printed(t, again)), withoutSkipped(text); got != want {
-		t.Errorf("it is printed as\n%s\nand then as\n%s", want, got)
-	}
-	if len(again.Cells) != len(e.Cells) || !slices.Equal(again.Order, e.Order) {
-		t.Fatalf("%d cells became %d:\n%s", len(e.Cells), len(again.Cells), text)
-	}
-	for i, c := range again.Cells {
-		want := e.Cells[i]
-		c.Plan.Workload, want.Plan.Workload = "", "" // the name of another file
-		c.Load, want.Load = spec.Load{}, spec.Load{} // a flag's value that is read by none is not written down
-		c.Classes, want.Classes = nil, nil
-		if !reflect.DeepEqual(c, want) {
-			t.Errorf("cell %d is\n%+v\nwant\n%+v", i+1, c, want)
+	for _, c := range e.Cells {
+		text, where := printed(t, only(e, c)), servers
+		if c.Plan.Server == matrix.InProcess {
+			where = ""
+		}
+		again, err := experimentOfWorkload(t, text, where, environment())
+		if err != nil {
+			t.Errorf("%v\n%s", err, text)
+			continue
+		}
+		got, want := again.Cells[0].Plan, c.Plan
+		got.Workload, want.Workload = "", "" // the name of another file
+		if len(want.Classes) > 0 {
+			got.Load, want.Load = spec.Load{}, spec.Load{} // each class has all of its own
+		}
+		if !reflect.DeepEqual(got, want) || len(again.Cells) != 1 {
+			t.Errorf("%s\nis read as\n%+v\nwant\n%+v", text, got, want)
 		}
 	}
 }
@@ -153,73 +147,6 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// remake parses the command line of a trial: it must make that very trial again.
-func remake(t testing.TB, want spec.Plan) {
-	t.Helper()
-	o, err := parseWords(t, shellWords(t, want.Command)[1:], environment())
-	if err != nil {
-		t.Errorf("%s: %v", want.Command, err)
-		return
-	}
-	again, err := experimentOfOptions(o, environment())
-	if err != nil {
-		t.Errorf("%s: %v", want.Command, err)
-		return
-	}
-	got := again.Cells[0].Plan
-	if len(want.Classes) == 0 { // its name is that of no setting, and it has none to go with
-		got.Workload, want.Workload = "", ""
-	}
-	if len(again.Cells) != 1 || !reflect.DeepEqual(got, want) {
-		t.Errorf("%s\nmakes %+v\nwant  %+v", want.Command, got, want)
-	}
-}
-
-// shellWords takes a command line apart as a shell does, as far as quote goes.
-func shellWords(t testing.TB, line string) (words []string) {
-	t.Helper()
-	word, quoted, open := "", false, false
-	for i := 0; i < len(line); i++ {
-		switch c := line[i]; {
-		case c == '\'':
-			quoted, open = !quoted, true
-		case quoted:
-			word += string(c)
-		case c == '\\':
-			i++
-			word += string(line[i])
-		case c == ' ':
-			words = append(words, word)
-			word, open = "", false
-		default:
-			word, open = word+string(c), true
-		}
-	}
-	if quoted {
-		t.Fatalf("an open quote in %s", line)
-	}
-	if open {
-		words = append(words, word)
-	}
-	return words
-}
-
-func TestWorkloadCommands(t *testing.T) {
-	for _, test := range []struct{ text, line string }{
-		{"name: a\ndriver: [memory, rueidis]\nhold: exp:1ms\nclasses: {a: {rate: 1k}, b: {think: 3ms, key-dist: own}}\nkeys: 64\narrival: poisson\n", "-trials 2"},
-		{"driver: memory\nwait: [none, backoff]\ntimeout: 1s\ntry-only: 5%\nmax-queue: 3\nclasses: {a: {burst: 1s}, b: {timeout: 2s}}\n", ""},
-		{"driver: 'null'\nclasses: {a: {}, b: {clients: 2, ttl: 1s}}\n", ""},
-	} {
-		e, err := experimentOfWorkload(t, test.text, test.line, environment())
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, turn := range e.Order {
-			remake(t, e.at(turn))
-		}
-	}
-}
-
 // TestOverride checks who wins: flag, variable, file, default.
 func TestOverride(t *testing.T) {
 	text := "clients: 3\nkeys: 4\nhold: 5ms\ndriver: memory\n"
@@ -260,28 +187,28 @@ func TestClasses(t *testing.T) {
 
 func TestWorkloadErrors(t *testing.T) {
 	for _, test := range []struct{ text, line, want string }{
-		{"hold: 5", "", "w.yaml: hold 5: must be a time with its unit"},
-		{"driver: memory\nclients: [1, 0]", "", "w.yaml: clients 1,0: must be 1 to 1000000"},
-		{"driver: memory\nclients: [1, x]", "", "w.yaml: clients 1,x: must be a whole number"},
-		{"driver: memory\nclients: [1, 2, 1]", "", "w.yaml: clients 1,2,1: must not name 1 twice"},
-		{"driver: memoy", "", "w.yaml: driver memoy: unknown driver \"memoy\" (did you mean memory?)"},
-		{"oracle: maybe", "", "w.yaml: oracle maybe: must be true or false"},
-		{"trials: 0", "", "w.yaml: trials 0: must be 1 to 10000"},
-		{"seed: -1", "", "w.yaml: seed -1: must be a number from 0 to 2^64-1"},
-		{"driver: memory\ncrash: -1%", "", "w.yaml: crash -1%: must be "},
-		{"driver: memory\ncrash: 110%", "", "w.yaml: crash 110%: must be 0% to 100%"},
-		{"driver: memory\ncrash: 10", "", "w.yaml: crash 10: must have a percent sign"},
-		{"driver: memory\nclasses: {a: {hold: 5}}", "", "w.yaml: class a: hold 5: must be a time with its unit"},
-		{"driver: memory\nclasses: {a: {clients: 0}}", "", "w.yaml: class a: clients 0: must be 1 to 1000000"},
-		{"driver: memory\nkey-dist: zipf", "", "w.yaml: key-dist zipf: must"},
-		{"driver: memory\nrate: 5x", "", "w.yaml: rate 5x: "},
-		{"driver: rueidis\nprobe: 1e9", "", "w.yaml: probe 1e9: must be 0.01 to 1000"},
-		{"driver: memory\narrival: poisson", "", "w.yaml: arrival poisson: only arrivals at a -rate read it"},
-		{"driver: memory\narrival: often\nrate: 5", "", `w.yaml: arrival often: unknown arrival "often"; there are constant, poisson`},
-		{"driver: memory\nclasses: {a: {max-queue: 5}}", "", "w.yaml: class a: max-queue 5: only an open loop has a queue"},
-		{"driver: memory\nclasses: {a: {arrival: poisson}, b: {rate: 5}}", "", "w.yaml: class a: arrival poisson: only arrivals at a -rate read it"},
-		{"driver: memory\nwait: none\nclasses: {a: {timeout: 5s}}", "", "w.yaml: class a: timeout 5s: with -wait none nobody waits"},
-		{"driver: memory\nhold: 1ms\nclasses: {a: {hold: 2ms}, b: {hold: 3ms}}", "", "w.yaml: hold 1ms: no class has it from there, since each sets its own"},
+		{"hold: 5", "", "w.yaml:1: hold 5: must be a time with its unit"},
+		{"driver: memory\nclients: [1, 0]", "", "w.yaml:2: clients 1,0: must be 1 to 1000000"},
+		{"driver: memory\nclients: [1, x]", "", "w.yaml:2: clients 1,x: must be a whole number"},
+		{"driver: memory\nclients: [1, 2, 1]", "", "w.yaml:2: clients 1,2,1: must not name 1 twice"},
+		{"driver: memoy", "", "w.yaml:1: driver memoy: unknown driver \"memoy\" (did you mean memory?)"},
+		{"oracle: maybe", "", "w.yaml:1: oracle maybe: must be true or false"},
+		{"trials: 0", "", "w.yaml:1: trials 0: must be 1 to 10000"},
+		{"seed: -1", "", "w.yaml:1: seed -1: must be a number from 0 to 2^64-1"},
+		{"driver: memory\ncrash: -1%", "", "w.yaml:2: crash -1%: must be "},
+		{"driver: memory\ncrash: 110%", "", "w.yaml:2: crash 110%: must be 0% to 100%"},
+		{"driver: memory\ncrash: 10", "", "w.yaml:2: crash 10: must have a percent sign"},
+		{"driver: memory\nclasses: {a: {hold: 5}}", "", "w.yaml:2: class a: hold 5: must be a time with its unit"},
+		{"driver: memory\nclasses: {a: {clients: 0}}", "", "w.yaml:2: class a: clients 0: must be 1 to 1000000"},
+		{"driver: memory\nkey-dist: zipf", "", "w.yaml:2: key-dist zipf: must"},
+		{"driver: memory\nrate: 5x", "", "w.yaml:2: rate 5x: "},
+		{"driver: rueidis\nprobe: 1e9", "", "w.yaml:2: probe 1e9: must be 0.01 to 1000"},
+		{"driver: memory\narrival: poisson", "", "w.yaml:2: arrival poisson: only arrivals at a -rate read it"},
+		{"driver: memory\narrival: often\nrate: 5", "", `w.yaml:2: arrival often: unknown arrival "often"; there are constant, poisson`},
+		{"driver: memory\nclasses: {a: {max-queue: 5}}", "", "w.yaml:2: class a: max-queue 5: only an open loop has a queue"},
+		{"driver: memory\nclasses: {a: {arrival: poisson}, b: {rate: 5}}", "", "w.yaml:2: class a: arrival poisson: only arrivals at a -rate read it"},
+		{"driver: memory\nwait: none\nclasses: {a: {timeout: 5s}}", "", "w.yaml:3: class a: timeout 5s: with -wait none nobody waits"},
+		{"driver: memory\nhold: 1ms\nclasses: {a: {hold: 2ms}, b: {hold: 3ms}}", "", "w.yaml:2: hold 1ms: no class has it from there, since each sets its own"},
 		{"driver: memory\nclasses: {a: {think: 1ms, rate: 5}}", "", "nothing to run: memory mutex class a -rate 5 -think 1ms: in an open loop"},
 		{"driver: memory\nclasses: {a: {burst: 1s, rate: 5}}", "", "nothing to run: memory mutex class a -rate 5 -burst 1s: clients come at a rate or in bursts, not both"},
 		{"driver: memory\nclasses: {a: {key-dist: own}}", "", "nothing to run: memory mutex class a -key-dist own: "},
@@ -293,7 +220,7 @@ func TestWorkloadErrors(t *testing.T) {
 		{"workload: x", "", `w.yaml:1:1: unknown field "workload": give the flag -workload`},
 		{"classes: {a: {keys: 3}}", "", `w.yaml:1:15: unknown field "keys": it stands at the top of a workload, not in a class`},
 		{"clients: 3\nclients: 4", "", `w.yaml:2:1: mapping key "clients" already defined at [1:1]`},
-		{"clients: {a: 3}", "", "w.yaml:1:10: clients: takes one value, not a mapping"},
+		{"clients: {a: 3}", "", "w.yaml:1:10: clients: takes one value"},
 		{"key_dist: own", "", `w.yaml:1:1: unknown field "key_dist" (did you mean key-dist?)`},
 	} {
 		_, err := experimentOfWorkload(t, test.text, test.line, environment())
@@ -337,7 +264,6 @@ func TestPresets(t *testing.T) {
 				t.Errorf("it warns: %q", warned)
 			}
 			roundTrip(t, e, "")
-			remake(t, e.Cells[0].Plan)
 			for _, driver := range []string{"zookeeper", "etcd", "mysql", "postgres", "redislock"} {
 				if _, err := experimentFor(t, "-workload "+name+" -driver "+driver, environment()); err != nil {
 					t.Errorf("-driver %s: %v", driver, err)
@@ -381,7 +307,4 @@ func TestExample(t *testing.T) {
 		t.Errorf("it has cells that cannot run: %v", e.Skipped)
 	}
 	roundTrip(t, e, "")
-	for _, c := range e.Cells {
-		remake(t, c.Plan)
-	}
 }

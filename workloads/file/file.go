@@ -1,5 +1,5 @@
-// Package file reads workloads from YAML, and writes them. A workload is a flat mapping whose fields are lockbench's flags,
-// written as on the command line; a list makes a matrix. Kinds of clients that differ are a mapping of names:
+// Package file reads workloads from YAML, and writes them. A workload is a flat mapping of lockbench's settings, written as on the command
+// line; a list makes a matrix. Kinds of clients that differ are a mapping of names:
 //
 //	name: night-jobs
 //	about: batch jobs beside the online traffic
@@ -9,7 +9,7 @@
 //	  online: {clients: 64, rate: 500}
 //	  batch:  {clients: 4, hold: 2s}
 //
-// Values stay text: the parser of a flag's value reads them.
+// Values stay text: their settings read them.
 package file
 
 import (
@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -26,17 +27,13 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// The bounds of a file. Comments may be long: -dry-run has two lines for each cell of a matrix. The parser takes time that
-// grows with the square of the fields and of the depth of lists.
+// The bounds of a file: the parser takes time that grows with the square of the fields and of the depth of lists.
 const (
-	MaxSize  = 8 << 20 // bytes
-	maxText  = 48 << 10
+	MaxSize  = 48 << 10 // bytes
 	maxLists = 1000
 )
 
-var comments = regexp.MustCompile(`(?m)^ *#.*$`)
-
-// Field is a field that takes a value.
+// Field is a setting that a workload can have.
 type Field struct {
 	Name  string
 	List  bool // takes a list
@@ -63,7 +60,10 @@ type Class struct {
 type Settings []Setting
 
 // Setting is a field and its value as a flag has it: a list has commas.
-type Setting struct{ Field, Text string }
+type Setting struct {
+	Field, Text string
+	Line        int // of the file, from 1
+}
 
 // Find returns the setting of a field, or nil.
 func (s Settings) Find(field string) *Setting {
@@ -73,36 +73,20 @@ func (s Settings) Find(field string) *Setting {
 	return nil
 }
 
-// Add gives a field a value.
-func (s *Settings) Add(field, text string) { *s = append(*s, Setting{field, text}) }
-
-// Parse reads a workload of these fields. Errors begin with source, the line and the column. Remedy returns what to do about a
-// field that is not known, or nothing.
+// Parse reads a workload of these fields. Errors begin with source, the line and the column. Remedy returns what to do
+// about a field that is not known, or nothing.
 func Parse(source string, text []byte, fields []Field, remedy func(name string) string) (*Workload, error) {
 	w := &Workload{Source: source}
-	err := errors.New("is too long for a workload")
-	if len(text) <= MaxSize {
-		text = comments.ReplaceAll(bytes.TrimPrefix(text, []byte("\ufeff")), nil)
-	}
-	if len(text) <= maxText && bytes.Count(text, []byte("[")) <= maxLists {
-		var tree *ast.File
-		if tree, err = parser.ParseBytes(text, 0); err == nil {
-			err = w.read(tree, fields)
-		}
-	}
+	err := w.parse(bytes.TrimPrefix(text, []byte("\ufeff")), fields, remedy)
 	if err == nil {
 		return w, nil
 	}
-	line, column := 1, 1
-	what := err.Error()
+	line, column, what := 1, 1, err.Error()
 	if fault, ok := errors.AsType[yaml.Error](err); ok {
 		what = fault.GetMessage()
 		if t := fault.GetToken(); t != nil && t.Position != nil {
 			line, column = t.Position.Line, t.Position.Column
 		}
-	}
-	if unknown, ok := errors.AsType[*yaml.UnknownFieldError](err); ok {
-		what += remedy(unknown.Token.Value)
 	}
 	return nil, fmt.Errorf("%s:%d:%d: %s", source, line, column, what)
 }
@@ -112,106 +96,91 @@ func fault(t *token.Token, format string, args ...any) error {
 	return &yaml.SyntaxError{Message: fmt.Sprintf(format, args...), Token: t}
 }
 
-func (w *Workload) read(tree *ast.File, fields []Field) error {
+// NamePattern is the form of the names of classes.
+const NamePattern = `^[A-Za-z0-9_.][A-Za-z0-9_.-]{0,63}$`
+
+var nameForm = regexp.MustCompile(NamePattern)
+
+func (w *Workload) parse(data []byte, fields []Field, remedy func(name string) string) error {
+	if len(data) > MaxSize || bytes.Count(data, []byte("[")) > maxLists {
+		return errors.New("is too long for a workload")
+	}
+	tree, err := parser.ParseBytes(data, 0)
+	if err != nil {
+		return err
+	}
 	docs := slices.DeleteFunc(tree.Docs, func(d *ast.DocumentNode) bool {
 		return d.Body == nil || d.Body.Type() == ast.CommentGroupType
 	})
 	if len(docs) != 1 {
 		return errors.New("must be one document with fields such as clients: 64")
 	}
-	top, err := mapping(docs[0].Body)
-	for _, pair := range top {
-		if err != nil {
-			return err
-		}
-		switch name := pair.Key.GetToken().Value; name {
+	return each(docs[0].Body, func(key *token.Token, value ast.Node) (err error) {
+		switch key.Value {
 		case "name":
-			if w.Name, err = text(name, pair.Value); err == nil && !nameForm.MatchString(w.Name) {
-				err = fault(pair.Value.GetToken(), "name %q: must be %s", w.Name, nameRule)
-			}
+			w.Name, err = text(key.Value, value)
 		case "about":
-			w.About, err = text(name, pair.Value)
-			if strings.ContainsAny(w.About, "\r\n") {
-				err = fault(pair.Value.GetToken(), "about: must be one line")
-			}
+			w.About, err = text(key.Value, value)
 		case "slo":
-			w.SLO, err = texts(name, pair.Value)
+			w.SLO, err = texts(key.Value, value)
 		case "classes":
-			err = w.readClasses(pair.Value, fields)
+			err = w.readClasses(value, fields, remedy)
 		default:
-			err = w.Top.read(pair, fields)
+			err = w.Top.read(key, value, fields, remedy)
 		}
-	}
-	return err
+		return err
+	})
 }
 
-// NamePattern is the form of names of workloads and classes, which need no quotes anywhere.
-const NamePattern = `^[A-Za-z0-9_.][A-Za-z0-9_.-]{0,63}$`
-
-var nameForm = regexp.MustCompile(NamePattern)
-
-const nameRule = "1 to 64 letters, digits, dashes, dots and underscores"
-
-func (w *Workload) readClasses(n ast.Node, fields []Field) error {
+func (w *Workload) readClasses(classes ast.Node, fields []Field, remedy func(name string) string) error {
 	var own []Field
 	for _, f := range fields {
 		if f.Class {
 			own = append(own, Field{Name: f.Name})
 		}
 	}
-	classes, err := mapping(n)
-	for _, pair := range classes {
-		c := Class{Name: pair.Key.GetToken().Value}
+	return each(classes, func(key *token.Token, settings ast.Node) error {
+		c := Class{Name: key.Value}
 		if !nameForm.MatchString(c.Name) {
-			return fault(pair.Key.GetToken(), "class %q: its name must be %s", c.Name, nameRule)
+			return fault(key, "class %q: its name must be 1 to 64 letters, digits, dashes, dots and underscores", c.Name)
 		}
-		settings, err := mapping(pair.Value)
-		if err != nil {
-			return err
-		}
-		for _, one := range settings {
-			if err := c.read(one, own); err != nil {
-				return err
-			}
-		}
+		err := each(settings, func(key *token.Token, value ast.Node) error { return c.read(key, value, own, remedy) })
 		w.Classes = append(w.Classes, c)
-	}
-	return err
+		return err
+	})
 }
 
 // read reads a field and its value.
-func (s *Settings) read(pair *ast.MappingValueNode, fields []Field) error {
-	key := pair.Key.GetToken()
+func (s *Settings) read(key *token.Token, value ast.Node, fields []Field, remedy func(name string) string) error {
 	i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == key.Value })
 	if i < 0 {
-		return &yaml.UnknownFieldError{Message: fmt.Sprintf("unknown field %q", key.Value), Token: key}
+		return fault(key, "unknown field %q%s", key.Value, remedy(key.Value))
 	}
-	v, err := texts(key.Value, pair.Value)
+	v, err := texts(key.Value, value)
 	if err == nil && !fields[i].List && strings.Contains(v, ",") {
-		err = fault(pair.Value.GetToken(), "%s: takes one value here", key.Value)
+		err = fault(value.GetToken(), "%s: takes one value", key.Value)
 	}
-	s.Add(key.Value, v)
+	*s = append(*s, Setting{key.Value, v, key.Position.Line})
 	return err
 }
 
-// mapping returns the fields of a mapping.
-func mapping(n ast.Node) ([]*ast.MappingValueNode, error) {
+// each calls do with the fields of a mapping, in their order, until there is an error.
+func each(n ast.Node, do func(key *token.Token, value ast.Node) error) error {
+	var pairs []*ast.MappingValueNode
 	switch n := n.(type) {
 	case *ast.MappingNode:
-		return n.Values, nil
+		pairs = n.Values
 	case *ast.MappingValueNode:
-		return []*ast.MappingValueNode{n}, nil
+		pairs = []*ast.MappingValueNode{n}
+	default:
+		return fault(n.GetToken(), "must be fields such as clients: 64")
 	}
-	return nil, fault(n.GetToken(), "must be fields such as clients: 64, not %s", kind(n))
-}
-
-// kind returns what a node is, with its article.
-func kind(n ast.Node) string {
-	name := strings.ToLower(n.Type().String())
-	if strings.ContainsAny(name[:1], "aeiou") {
-		return "an " + name
+	for _, pair := range pairs {
+		if err := do(pair.Key.GetToken(), pair.Value); err != nil {
+			return err
+		}
 	}
-	return "a " + name
+	return nil
 }
 
 // texts returns the text of one value, or that of a list.
@@ -244,10 +213,10 @@ func text(field string, n ast.Node) (string, error) {
 	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
 	case *ast.NullNode:
 		if t.Type != token.NullType || written != "null" { // null is the name of a driver
-			return "", fault(t, "%s: has no value", field)
+			written = ""
 		}
 	default:
-		return "", fault(t, "%s: takes one value, not %s", field, kind(n))
+		return "", fault(t, "%s: takes one value", field)
 	}
 	if strings.TrimSpace(written) == "" {
 		return "", fault(t, "%s: has no value", field)
@@ -255,87 +224,32 @@ func text(field string, n ast.Node) (string, error) {
 	return written, nil
 }
 
-// Named makes a name of a text, such as that of a file.
-func Named(text string) string {
-	name := strings.Map(func(c rune) rune {
-		if nameForm.MatchString("x" + string(c)) {
-			return c
+// YAML returns the name, the settings and the classes as Parse reads them: in lines, or as an item of a list, in one.
+func (w *Workload) YAML(item bool) (string, error) {
+	of := func(settings Settings) (fields yaml.MapSlice) {
+		for _, s := range settings {
+			var value any = s.Text
+			if n, err := strconv.Atoi(s.Text); err == nil && strconv.Itoa(n) == s.Text {
+				value = n
+			}
+			fields = append(fields, yaml.MapItem{Key: s.Field, Value: value})
 		}
-		return '-'
-	}, text)
-	name = strings.TrimLeft(name, "-")
-	return name[:min(len(name), 64)]
-}
-
-// String returns the workload as a file, which Parse reads again.
-func (w *Workload) String() string {
-	var b strings.Builder
+		return fields
+	}
+	var all, classes yaml.MapSlice
 	if w.Name != "" {
-		fmt.Fprintf(&b, "name: %s\n", scalar(w.Name))
+		all = yaml.MapSlice{{Key: "name", Value: w.Name}}
 	}
-	if w.About != "" {
-		fmt.Fprintf(&b, "about: %s\n", quoted(w.About))
-	}
-	for _, one := range w.Top {
-		fmt.Fprintln(&b, one)
-	}
-	if w.SLO != "" {
-		fmt.Fprintln(&b, Setting{"slo", w.SLO})
-	}
-	if len(w.Classes) > 0 {
-		b.WriteString("classes:\n")
-	}
+	all = append(all, of(w.Top)...)
 	for _, c := range w.Classes {
-		fmt.Fprintf(&b, "  %s\n", c)
+		classes = append(classes, yaml.MapItem{Key: c.Name, Value: of(c.Settings)})
 	}
-	return b.String()
+	if classes != nil {
+		all = append(all, yaml.MapItem{Key: "classes", Value: classes})
+	}
+	text, err := yaml.MarshalWithOptions(all, yaml.Flow(item))
+	if item {
+		return "- " + string(text), err
+	}
+	return string(text), err
 }
-
-// Inline returns the name, the top and the classes in braces, on one line.
-func (w *Workload) Inline() string {
-	var all, classes []string
-	if w.Name != "" {
-		all = append(all, "name: "+scalar(w.Name))
-	}
-	for _, one := range w.Top {
-		all = append(all, one.String())
-	}
-	for _, c := range w.Classes {
-		classes = append(classes, c.String())
-	}
-	all = append(all, "classes: {"+strings.Join(classes, ", ")+"}")
-	return "{" + strings.Join(all, ", ") + "}"
-}
-
-func (c Class) String() string {
-	var own []string
-	for _, one := range c.Settings {
-		own = append(own, one.String())
-	}
-	return scalar(c.Name) + ": {" + strings.Join(own, ", ") + "}"
-}
-
-func (s Setting) String() string {
-	values := strings.Split(s.Text, ",")
-	for i, v := range values {
-		values[i] = scalar(strings.TrimSpace(v))
-	}
-	if len(values) == 1 {
-		return s.Field + ": " + values[0]
-	}
-	return s.Field + ": [" + strings.Join(values, ", ") + "]"
-}
-
-// plain is what YAML reads as it is written, wherever it stands: no list, comment or quote can begin in it.
-var plain = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.:%*+@/=#-]*$`)
-
-// scalar writes a value. Null is quoted, since other readers take it for nothing at all.
-func scalar(text string) string {
-	if plain.MatchString(text) && text != "null" && !strings.HasSuffix(text, ":") {
-		return text
-	}
-	return quoted(text)
-}
-
-// quoted writes a text of one line in quotes.
-func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }

@@ -19,9 +19,9 @@ func TestParse(t *testing.T) {
 	want := Workload{
 		Source: "w.yaml", Name: "jobs", About: "it's, all: of it", SLO: "response.p99<1s,errors<1%",
 		Top: Settings{
-			{"clients", "64,1_000,10k"}, {"hold", "uniform:1ms:9ms"}, {"driver", "null,exec:a b"}, {"duration", "10s"},
+			{"clients", "64,1_000,10k", 4}, {"hold", "uniform:1ms:9ms", 6}, {"driver", "null,exec:a b", 7}, {"duration", "10s", 8},
 		},
-		Classes: []Class{{"batch", Settings{{"hold", "2s"}}}, {"idle", nil}},
+		Classes: []Class{{"batch", Settings{{"hold", "2s", 12}}}, {"idle", nil}},
 	}
 	for _, text := range []string{
 		`# a comment
@@ -38,10 +38,9 @@ classes:
     hold: 2s
   idle: {}
 `,
-		"\ufeff---\r\nname: jobs\r\nabout: \"it's, all: of it\"\r\nclients:\r\n- 64\r\n- 1_000\r\n- 10k\r\n" +
-			"hold: uniform:1ms:9ms\r\ndriver:\r\n- \"null\"\r\n- exec:a b\r\nduration: 10s\r\n" +
-			"slo: [response.p99<1s, errors<1%]\r\nclasses: {batch: {hold: 2s}, idle: {}}\r\n",
-		want.String(),
+		"\ufeffname: jobs\r\nabout: \"it's, all: of it\"\r\n\r\nclients: [64, 1_000, 10k]\r\n\r\n" +
+			"hold: uniform:1ms:9ms\r\ndriver: [ \"null\", exec:a b]\r\nduration: 10s\r\n\r\n" +
+			"slo: [response.p99<1s, errors<1%]\r\n\r\nclasses: {batch: {hold: 2s}, idle: {}}\r\n",
 	} {
 		w, err := parse(text)
 		if err != nil {
@@ -51,11 +50,6 @@ classes:
 			t.Errorf("%s\nis read as\n%+v\nwant\n%+v", text, *w, want)
 		}
 	}
-	w, err := parse(want.Inline())
-	want.About, want.SLO, want.Source = "", "", w.Source // what a command line leaves out
-	if err != nil || !reflect.DeepEqual(*w, want) {
-		t.Errorf("%s\nis read as\n%+v, %v", want.Inline(), w, err)
-	}
 }
 
 func TestErrors(t *testing.T) {
@@ -63,8 +57,8 @@ func TestErrors(t *testing.T) {
 		{"", "1:1: must be one document with fields such as clients: 64"},
 		{"# nothing\n", "1:1: must be one document with fields such as clients: 64"},
 		{"clients: 3\n---\nclients: 4\n", "1:1: must be one document with fields such as clients: 64"},
-		{"clients", "1:1: must be fields such as clients: 64, not a string"},
-		{"- clients: 3", "1:1: must be fields such as clients: 64, not a sequence"},
+		{"clients", "1:1: must be fields such as clients: 64"},
+		{"- clients: 3", "1:1: must be fields such as clients: 64"},
 		{"clients: 3\ncleints: 3", `2:1: unknown field "cleints" (what is cleints?)`},
 		{"Clients: 3", `1:1: unknown field "Clients" (what is Clients?)`},
 		{"cells: [{hold: 1s}]", `1:1: unknown field "cells" (what is cells?)`},
@@ -72,31 +66,29 @@ func TestErrors(t *testing.T) {
 		{"clients: 3\nclients: 4", `2:1: mapping key "clients" already defined at [1:1]`},
 		{"classes: {a: {hold: 1s, hold: 2s}}", `1:25: mapping key "hold" already defined at [1:15]`},
 		{"classes:\n  a: {}\n  a: {}", `3:3: mapping key "a" already defined at [2:3]`},
-		{"clients: {a: 3}", "1:10: clients: takes one value, not a mapping"},
-		{"clients: [[3]]", "1:11: clients: takes one value, not a sequence"},
+		{"clients: {a: 3}", "1:10: clients: takes one value"},
+		{"clients: [[3]]", "1:11: clients: takes one value"},
 		{"clients: []", "1:10: clients: the list is empty"},
-		{"duration: [1s, 2s]", "1:11: duration: takes one value here"},
-		{"duration: 1s,2s", "1:11: duration: takes one value here"},
+		{"duration: [1s, 2s]", "1:11: duration: takes one value"},
+		{"duration: 1s,2s", "1:11: duration: takes one value"},
 		{"clients:", "1:10: clients: has no value"},
 		{"clients: ~", "1:10: clients: has no value"},
 		{"clients: ' '", "1:10: clients: has no value"},
-		{"clients: |\n  64\n", "1:10: clients: takes one value, not a literal"},
+		{"clients: |\n  64\n", "1:10: clients: takes one value"},
 		{"? hold\n: 3", `1:1: unknown field "?" (what is ??)`},
-		{"hold: &h 1s\n", "1:7: hold: takes one value, not an anchor"},
-		{"hold: *c", "1:7: hold: takes one value, not an alias"},
+		{"hold: &h 1s\n", "1:7: hold: takes one value"},
+		{"hold: *c", "1:7: hold: takes one value"},
 		{"&a hold: 1s", `1:1: unknown field "&" (what is &?)`},
 		{"<<: {hold: 1s}", `1:1: unknown field "<<" (what is <<?)`},
-		{"clients: !!int 3", "1:10: clients: takes one value, not a tag"},
-		{"classes: {a: {hold: [1s, 2s]}}", "1:21: hold: takes one value here"},
+		{"clients: !!int 3", "1:10: clients: takes one value"},
+		{"classes: {a: {hold: [1s, 2s]}}", "1:21: hold: takes one value"},
 		{"classes: {a: {classes: {}}}", `1:15: unknown field "classes" (what is classes?)`},
-		{"classes: 3", "1:10: must be fields such as clients: 64, not an integer"},
-		{"classes: [{name: a}]", "1:10: must be fields such as clients: 64, not a sequence"},
-		{"classes:\n  a:\n", "2:6: must be fields such as clients: 64, not a null"},
+		{"classes: 3", "1:10: must be fields such as clients: 64"},
+		{"classes: [{name: a}]", "1:10: must be fields such as clients: 64"},
+		{"classes:\n  a:\n", "2:6: must be fields such as clients: 64"},
 		{"classes: {'a b': {}}", `1:11: class "a b": its name must be 1 to 64 letters, digits, dashes, dots and underscores`},
-		{"name: -x", `1:7: name "-x": must be 1 to 64 letters, digits, dashes, dots and underscores`},
-		{"name: [x]", "1:7: name: takes one value, not a sequence"},
+		{"name: [x]", "1:7: name: takes one value"},
 		{"about: ''", "1:8: about: has no value"},
-		{`about: "a\nb"`, "1:8: about: must be one line"},
 		{"clients: [1, 2", "1:10: sequence end token ']' not found"},
 		{"hold: a: b", "1:7: mapping value is not allowed in this context"},
 		{"hold: @x", "1:7: '@' is a reserved character"},
@@ -105,16 +97,6 @@ func TestErrors(t *testing.T) {
 		_, err := parse(test.text)
 		if err == nil || err.Error() != "w.yaml:"+test.want {
 			t.Errorf("%.60q:\n     %v\nwant w.yaml:%s", test.text, err, test.want)
-		}
-	}
-}
-
-func TestNamed(t *testing.T) {
-	for text, want := range map[string]string{
-		"jobs": "jobs", "my jobs (2)": "my-jobs--2-", "-é-x": "x", "": "", strings.Repeat("x", 99): strings.Repeat("x", 64),
-	} {
-		if got := Named(text); got != want {
-			t.Errorf("%q becomes %q, want %q", text, got, want)
 		}
 	}
 }
