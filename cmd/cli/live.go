@@ -11,7 +11,6 @@ import (
 
 	"github.com/lockbench/lockbench/cmd/cli/progress"
 	"github.com/lockbench/lockbench/drivers"
-	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/report"
@@ -26,13 +25,14 @@ type observer struct {
 	line    *progress.Line
 	metrics *observe.Metrics
 	page    *livePage
-	label   func(runner.Job) string
 	trials  int // 0: nobody knows how many
+	command string
+	label   func(runner.Job) string
 }
 
 // checkLive checks what can be checked before anything is opened. It leaves nothing behind.
 func checkLive(o *options) error {
-	if opt := o.find("metrics-addr"); opt != nil && opt.text != "" {
+	if opt := o.get("metrics-addr"); opt.text != "" {
 		if _, err := observe.ParseAddr(opt.text); err != nil {
 			return usageErrorf("-metrics-addr %s: %w", opt.text, err)
 		}
@@ -40,42 +40,27 @@ func checkLive(o *options) error {
 	return nil
 }
 
-// openObserver listens for readers of what a command measures, and prints where.
-func openObserver(ctx context.Context, p *program, t task) (w *observer, err error) {
-	w = &observer{label: t.label, trials: t.trials}
-	if w.page, w.metrics, err = p.openLive(ctx, t.options, t.command, t.Env.Lockbench); err != nil {
-		return nil, err
-	}
-	if !t.options.on("quiet") {
-		w.line = progress.New(p.stderr, t.trials)
-	}
-	return w, nil
-}
-
-// openLive opens the page of a command and its metrics, as far as the options ask for them.
+// openLive opens the page of a command and its metrics, as far as the options ask for them, and prints where they are.
 func (p *program) openLive(ctx context.Context, o *options, command, version string) (page *livePage, metrics *observe.Metrics, err error) {
-	flag, text := "-metrics-addr", ""
-	if opt := o.find("metrics-addr"); opt != nil {
-		text = opt.text
+	at, flag := "0", "-live"
+	opt := o.find("metrics-addr")
+	asked := opt != nil && opt.text != ""
+	if asked {
+		at, flag = opt.text, "-metrics-addr"
 	}
-	alone := text == "" // nobody has asked for metrics
 	var shown *observe.Page
 	if o.on("live") {
 		shown = observe.NewPage(draw.LivePage(command), draw.LivePolicy())
 		page = &livePage{Page: shown, hide: p.secrets.Hide, state: report.Live{Command: command}}
-		if alone {
-			flag, text = "-live", "0"
-		}
-	}
-	if text == "" {
+	} else if !asked {
 		return nil, nil, nil
 	}
-	addr, err := observe.ParseAddr(text)
+	addr, err := observe.ParseAddr(at)
 	if err == nil {
 		metrics, err = observe.Listen(ctx, addr, version, shown)
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s %s: %w", flag, text, err)
+		return nil, nil, fmt.Errorf("%s %s: %w", flag, at, err)
 	}
 	metrics.Hide(p.secrets.Hide)
 	who := ""
@@ -85,7 +70,7 @@ func (p *program) openLive(ctx context.Context, o *options, command, version str
 	if page != nil {
 		p.say("live at %s%s", metrics.PageURL(), who)
 	}
-	if !alone {
+	if asked {
 		p.say("metrics at %s%s", metrics.URL(), who)
 	}
 	return page, metrics, nil
@@ -93,7 +78,7 @@ func (p *program) openLive(ctx context.Context, o *options, command, version str
 
 // close closes all.
 func (w *observer) close() {
-	w.page.end("It has ended without a report: the terminal says why.", nil)
+	w.page.end(context.Background(), nil)
 	w.metrics.Close()
 }
 
@@ -125,9 +110,8 @@ func (w *observer) End() {
 }
 
 const (
-	liveEvery  = 900 * time.Millisecond // so that snapshots four times a second make a drawing a second
-	knownEvery = 5 * time.Second        // which takes ten times as long as a drawing
-	leastIdle  = 20                     // times as long as a drawing takes until the next one
+	liveEvery = 900 * time.Millisecond // so that snapshots four times a second make a drawing a second
+	leastIdle = 20                     // times as long as a drawing takes until the next one
 )
 
 // livePage is the page of -live: how far a command is, and how its trial goes. A nil one draws nothing.
@@ -139,12 +123,11 @@ type livePage struct {
 	after time.Duration    // planned for what comes after the present part
 	view  workloads.View
 	next  time.Time // for a drawing
-	known time.Time // when the record of the trial was made
 	ended bool
 }
 
-// Send sends what has no secret.
-func (l *livePage) Send(name string, data []byte) { l.Page.Send(name, []byte(l.hide(string(data)))) }
+// send sends what has no secret.
+func (l *livePage) send(name, text string) { l.Send(name, []byte(l.hide(text))) }
 
 // begin shows what is under way, and how long what comes after it is planned to take.
 func (l *livePage) begin(doing string, after time.Duration) {
@@ -152,17 +135,18 @@ func (l *livePage) begin(doing string, after time.Duration) {
 		return
 	}
 	l.state, l.after = report.Live{Command: l.state.Command, Doing: doing}, after
-	l.Send("status", []byte(format.Line(doing)))
-	l.draw()
+	l.send("status", format.Line(doing))
+	l.draw(time.Now())
 	l.next = time.Time{}
 }
 
 // update shows how the trial goes.
 func (l *livePage) update(s workloads.Snapshot) {
-	if l == nil || s.Phase == workloads.PhaseOpen || time.Now().Before(l.next) {
+	began := time.Now()
+	if l == nil || s.Phase == workloads.PhaseOpen || began.Before(l.next) {
 		return
 	}
-	r := l.record()
+	r := l.view.Record()
 	l.state = report.Live{
 		Command: l.state.Command, Doing: l.state.Doing, Phase: progress.Phase(s), Trial: r, Length: r.Plan.Warmup + r.Plan.Duration,
 		Errors: s.Errors, Violations: s.Violations, Open: s.Open, Queue: s.Queue, Dropped: s.Dropped,
@@ -170,28 +154,7 @@ func (l *livePage) update(s workloads.Snapshot) {
 	if left := progress.Left(s, r.Plan.Duration, l.after); left > 0 {
 		l.state.Left = progress.Seconds(left) + " left"
 	}
-	l.draw()
-}
-
-// record returns what is known of the trial, of its window as it was knownEvery ago or later.
-func (l *livePage) record() *results.Record {
-	if before := l.state.Trial; before != nil && before.Elapsed > 0 && time.Since(l.known) < knownEvery {
-		r := *before
-		r.Series = l.view.Series()
-		return &r
-	}
-	l.known = time.Now()
-	return l.view.Record()
-}
-
-// draw draws the page. One that cannot be drawn stays as it is: what is measured does not end with it.
-func (l *livePage) draw() {
-	defer drivers.Catch(new(error))
-	began := time.Now()
-	if html, err := draw.Live(l.state.Document(l.found)); err == nil {
-		l.Send("live", html)
-	}
-	l.next = time.Now().Add(max(liveEvery, leastIdle*time.Since(began)))
+	l.draw(began)
 }
 
 // soFar shows what is known by now.
@@ -200,33 +163,42 @@ func (l *livePage) soFar(known func() *report.Document) {
 		return
 	}
 	defer drivers.Catch(new(error))
+	began := time.Now()
 	l.found = known()
-	l.draw()
+	l.draw(began)
 }
 
-// end puts the report in place of the page, and says what it is.
-func (l *livePage) end(status string, draw func(w io.Writer) error) {
+// draw draws the page. One that cannot be drawn stays as it is: what is measured does not end with it. The next drawing waits as
+// the work since began asks for.
+func (l *livePage) draw(began time.Time) {
+	defer drivers.Catch(new(error))
+	if html, err := draw.Live(l.state.Document(l.found)); err == nil {
+		l.send("live", string(html))
+	}
+	l.next = time.Now().Add(max(liveEvery, leastIdle*time.Since(began)))
+}
+
+// end puts the report, if there is one, in place of the page, and says what it is. It counts once.
+func (l *livePage) end(ctx context.Context, draw func(w io.Writer) error) {
 	if l == nil || l.ended {
 		return
 	}
 	l.ended = true
 	defer func() {
-		l.Send("end", nil)
+		l.send("end", "")
 		l.End()
 	}()
 	defer drivers.Catch(new(error))
-	l.Send("status", []byte(format.Line(status)))
+	status := "It has ended. This is its report."
+	switch {
+	case draw == nil:
+		status = "It has ended without a report: the terminal says why."
+	case ctx.Err() != nil:
+		status = fmt.Sprintf("It was %v. This is the report of what was measured until then.", context.Cause(ctx))
+	}
+	l.send("status", status)
 	var page bytes.Buffer
 	if draw != nil && draw(&page) == nil {
-		l.Send("report", page.Bytes())
+		l.send("report", page.String())
 	}
-}
-
-// endAs ends it with the report of a command that was stopped, or came to its end.
-func (l *livePage) endAs(stopped error, draw func(w io.Writer) error) {
-	if stopped != nil {
-		l.end(fmt.Sprintf("It was %v. This is the report of what was measured until then.", stopped), draw)
-		return
-	}
-	l.end("It has ended. This is its report.", draw)
 }

@@ -142,7 +142,7 @@ func (p *program) plan(ctx context.Context, o *options) error {
 	if err := s.readOutput(); err != nil {
 		return err
 	}
-	return p.conduct(ctx, task{"lockbench plan", q.options, q.Experiment, config, 0, s.label, s.print}, s.search)
+	return p.conduct(ctx, q.options, q.Experiment, config, &s.watch, s.print, s.search)
 }
 
 // print writes what is known beforehand, and what would be run.

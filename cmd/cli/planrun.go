@@ -31,7 +31,7 @@ type search struct {
 	*question
 	config  runner.Config
 	runner  *runner.Runner // nil as long as nothing runs
-	page    *livePage
+	watch   observer
 	known   *capacity.Search
 	trials  [][]*results.Record // of each candidate, in their order
 	printer printer[*capacity.Answer]
@@ -44,6 +44,9 @@ type search struct {
 func newSearch(p *program, q *question, c runner.Config) *search {
 	s := &search{program: p, question: q, config: c, known: capacity.NewSearch(&q.Question), trials: make([][]*results.Record, len(q.Candidates))}
 	s.run = s.trial
+	s.watch = observer{command: "lockbench plan", label: func(j runner.Job) string {
+		return s.Candidates[j.Cell].Name + ", " + report.PlanRate(capacity.Offered(&j.Plan))
+	}}
 	return s
 }
 
@@ -131,8 +134,8 @@ func (s *search) resumed() (n int) {
 }
 
 // search runs trials until nothing more is to be learnt, and writes the answer, also after an interruption.
-func (s *search) search(ctx context.Context, r *runner.Runner, w *observer) error {
-	s.runner, s.page = r, w.page
+func (s *search) search(ctx context.Context, r *runner.Runner) error {
+	s.runner = r
 	if _, more := s.known.Next(); !more {
 		return s.finish(ctx)
 	}
@@ -231,11 +234,6 @@ func (s *search) trial(ctx context.Context, t capacity.Trial) *results.Record {
 	return rec
 }
 
-// label names a trial for those who watch.
-func (s *search) label(j runner.Job) string {
-	return s.Candidates[j.Cell].Name + ", " + report.PlanRate(capacity.Offered(&j.Plan))
-}
-
 // roundTrip returns the least round trip of all candidates, once each has had a trial; 0 until then, or if one takes none.
 func (s *search) roundTrip() (least time.Duration) {
 	for i, all := range s.trials {
@@ -305,7 +303,7 @@ func (s *search) report(t capacity.Trial) {
 
 // drawLive shows what is known so far.
 func (s *search) drawLive() {
-	s.page.soFar(func() *report.Document {
+	s.watch.page.soFar(func() *report.Document {
 		a := s.answer()
 		const goesOn = "the search goes on"
 		if a.Partial = goesOn; a.Verdict == capacity.Undecided {
@@ -334,6 +332,6 @@ func (s *search) finish(ctx context.Context) error {
 	a := s.answer()
 	s.saveAnswer(a)
 	err := s.printer.end(a)
-	s.page.endAs(context.Cause(ctx), func(w io.Writer) error { return draw.Page(w, report.Plan(a)) })
+	s.watch.page.end(ctx, func(w io.Writer) error { return draw.Page(w, report.Plan(a)) })
 	return s.interrupted(ctx, err)
 }

@@ -114,7 +114,7 @@ func (p *program) prove(ctx context.Context, o *options) error {
 	if err := r.writeEvidence(found); err != nil {
 		p.lose("-evidence: %s", err)
 	}
-	page.endAs(context.Cause(ctx), func(w io.Writer) error { return draw.Page(w, report.Proof(found)) })
+	page.end(ctx, func(w io.Writer) error { return draw.Page(w, report.Proof(found)) })
 	if ctx.Err() != nil {
 		return exitCode(exitInterrupted)
 	}
@@ -124,25 +124,22 @@ func (p *program) prove(ctx context.Context, o *options) error {
 // readProof reads what is to be proven. What is wrong is a usage error that names the flag.
 func (p *program) readProof(o *options) (r *proof, err error) {
 	r = &proof{evidence: o.text("evidence")}
-	if r.hazards, err = readHazards(o); err == nil {
-		r.locks, r.asked, err = readLocks(o)
-	}
-	if err != nil {
+	if r.hazards, err = readHazards(o); err != nil {
 		return nil, err
 	}
-	if len(r.locks) == 0 {
-		return nil, o.complain(o.get("driver"), "it has no lock that claims to exclude; -lock names one that does not")
+	if r.locks, r.asked, err = readLocks(o); err != nil {
+		return nil, err
 	}
-	if o.get("hazard").text != "" {
+	if o.text("hazard") != "" {
 		if err := r.apply(o); err != nil {
 			return nil, err
 		}
 	}
 	rd := reader{o: o}
-	r.options.Attempts = scalar(&rd, "attempts", numberFrom(1, 100_000))
-	r.options.Seed = scalar(&rd, "seed", numberFrom(0, 1_000_000))
-	r.options.Each = scalar(&rd, "each", timeFrom(1, math.MaxInt64, "must be a time such as 7s"))
-	r.options.TTL = scalar(&rd, "ttl", timeFrom(0, time.Minute, "must be a time up to 1m, such as 1s"))
+	r.options.Attempts = scalar(&rd, "attempts", within(strconv.Atoi, 1, 100_000, "must be a number from 1 to 100000"))
+	r.options.Seed = scalar(&rd, "seed", within(strconv.Atoi, 0, 1_000_000, "must be a number from 0 to 1000000"))
+	r.options.Each = scalar(&rd, "each", within(time.ParseDuration, 1, math.MaxInt64, "must be a time such as 7s"))
+	r.options.TTL = scalar(&rd, "ttl", within(time.ParseDuration, 0, time.Minute, "must be a time up to 1m, such as 1s"))
 	if rd.err != nil {
 		return nil, rd.err
 	}
@@ -156,53 +153,22 @@ func (p *program) readProof(o *options) (r *proof, err error) {
 		}
 	}
 	if r.evidence != "" {
-		if err := files.CheckInto(o.get("evidence").flagOrVariable(), r.evidence); err != nil {
-			return nil, err
-		}
+		err = files.CheckInto(o.get("evidence").flagOrVariable(), r.evidence)
 	}
-	return r, nil
+	return r, err
 }
 
-// apply notes which hazards were named, of which one has to apply to one of the locks.
-func (r *proof) apply(o *options) error {
-	var spared, names []string
-	applies := false
-	for _, l := range r.locks {
-		names = append(names, l.Name())
-	}
-	for _, h := range r.hazards {
-		r.asked.Hazards = append(r.asked.Hazards, string(h.Name))
-		spared = append(spared, fmt.Sprintf("%s: %s", h.Name, h.Spares(r.locks[0])))
-		applies = applies || slices.ContainsFunc(r.locks, h.AppliesTo) || slices.ContainsFunc(r.locks, unstartedLock)
-	}
-	if applies {
-		return nil
-	}
-	return o.complain(o.get("hazard"), "nothing applies to %s: %s", format.Few(names, 2), strings.Join(spared, "; "))
-}
-
-// numberFrom reads a number; nothing is 0.
-func numberFrom(least, most int) func(text string) (int, error) {
-	return func(text string) (int, error) {
+// within returns a parser that has bounds; nothing is 0.
+func within[T int | time.Duration](parse func(string) (T, error), least, most T, must string) func(string) (T, error) {
+	return func(text string) (T, error) {
 		if text == "" {
 			return 0, nil
 		}
-		n, err := strconv.Atoi(text)
-		if err != nil || n < least || n > most {
-			return 0, fmt.Errorf("must be a number from %d to %d", least, most)
+		v, err := parse(text)
+		if err != nil || v < least || v > most {
+			return 0, errors.New(must)
 		}
-		return n, nil
-	}
-}
-
-// timeFrom reads a time.
-func timeFrom(least, most time.Duration, must string) func(text string) (time.Duration, error) {
-	return func(text string) (time.Duration, error) {
-		d, err := time.ParseDuration(text)
-		if err != nil || d < least || d > most {
-			err = errors.New(must)
-		}
-		return d, err
+		return v, nil
 	}
 }
 
@@ -213,6 +179,7 @@ func readHazards(o *options) (list []hazards.Hazard, err error) {
 	if opt.text == "" {
 		return all, nil
 	}
+	named := map[int]bool{}
 	var names []string
 	for _, h := range all {
 		names = append(names, string(h.Name))
@@ -223,12 +190,25 @@ func readHazards(o *options) (list []hazards.Hazard, err error) {
 		if i < 0 {
 			return nil, o.complain(opt, "there is no hazard %q%s; lockbench prove -dry-run has all", name, suggest.DidYouMean("", name, names))
 		}
-		if !slices.ContainsFunc(list, func(h hazards.Hazard) bool { return h.Name == all[i].Name }) {
-			list = append(list, all[i])
+		named[all[i].Number] = true
+	}
+	return slices.DeleteFunc(all, func(h hazards.Hazard) bool { return !named[h.Number] }), nil
+}
+
+// apply notes which hazards were named, of which one has to apply to one of the locks.
+func (r *proof) apply(o *options) error {
+	var spared, names []string
+	for _, h := range r.hazards {
+		r.asked.Hazards = append(r.asked.Hazards, string(h.Name))
+		spared = append(spared, fmt.Sprintf("%s: %s", h.Name, h.Spares(r.locks[0])))
+	}
+	for _, l := range r.locks {
+		names = append(names, l.Name())
+		if unstartedLock(l) || slices.ContainsFunc(r.hazards, func(h hazards.Hazard) bool { return h.AppliesTo(l) }) {
+			return nil
 		}
 	}
-	slices.SortFunc(list, func(a, b hazards.Hazard) int { return a.Number - b.Number })
-	return list, nil
+	return o.complain(o.get("hazard"), "nothing applies to %s: %s", format.Few(names, 2), strings.Join(spared, "; "))
 }
 
 // underSentinel are proven as well. They stand for all designs there: that a sentinel promotes the replica changes
@@ -237,19 +217,23 @@ var underSentinel = []string{"rueidis@sentinel set-nx", "rueidis@sentinel fenced
 
 // readLocks reads which designs are proven, and which drivers and designs were named.
 func readLocks(o *options) (list []hazards.Lock, asked safety.Asked, err error) {
-	names := append(drivers.Names(), catalog.Quorums...)
-	if opt := o.get("driver"); opt.text != "" {
-		if asked.Drivers, err = parseList(opt.text, parseText); err != nil {
-			return nil, asked, o.complain(opt, "%w", err)
-		}
-		names = asked.Drivers
-	}
-	if opt := o.get("lock"); opt.text != "" {
-		if asked.Locks, err = parseList(opt.text, parseText); err != nil {
-			return nil, asked, o.complain(opt, "%w", err)
+	for name, names := range map[string]*[]string{"driver": &asked.Drivers, "lock": &asked.Locks} {
+		if opt := o.get(name); opt.text != "" {
+			if *names, err = parseList(opt.text, parseText); err != nil {
+				return nil, asked, o.complain(opt, "%w", err)
+			}
 		}
 	}
 	var known []hazards.Lock
+	names := asked.Drivers
+	if names == nil {
+		names = append(drivers.Names(), catalog.Quorums...)
+		for _, name := range underSentinel {
+			if l, ok := hazards.Find(name); ok {
+				known = append(known, l)
+			}
+		}
+	}
 	for _, name := range names {
 		driver, topology, _ := matrix.CutTopology(name)
 		if drivers.Unstarted(driver) && o.on("dry-run") {
@@ -270,15 +254,8 @@ func readLocks(o *options) (list []hazards.Lock, asked safety.Asked, err error) 
 		}
 		known = append(known, locks...)
 	}
-	if len(asked.Drivers) == 0 {
-		for _, name := range underSentinel {
-			if l, ok := hazards.Find(name); ok {
-				known = append(known, l)
-			}
-		}
-	}
 	for _, l := range known {
-		if slices.Contains(asked.Locks, l.Design.Name) || len(asked.Locks) == 0 && l.Design.Traits.Exclusive {
+		if slices.Contains(asked.Locks, l.Design.Name) || asked.Locks == nil && l.Design.Traits.Exclusive {
 			list = append(list, l)
 		}
 	}
@@ -286,6 +263,9 @@ func readLocks(o *options) (list []hazards.Lock, asked safety.Asked, err error) 
 		if !slices.ContainsFunc(list, func(l hazards.Lock) bool { return l.Design.Name == lock || unstartedLock(l) }) {
 			return nil, asked, o.complain(o.get("lock"), "no driver that is proven has a lock %q%s", lock, suggest.DidYouMean("", lock, matrix.Names("lock")))
 		}
+	}
+	if len(list) == 0 {
+		return nil, asked, o.complain(o.get("driver"), "it has no lock that claims to exclude; -lock names one that does not")
 	}
 	return list, asked, nil
 }
@@ -303,9 +283,9 @@ func (r *proof) print(w io.Writer) error {
 	for _, l := range r.locks {
 		if unstartedLock(l) {
 			fmt.Fprintf(&b, "lock %s (%s)\n", l.Where(), unstarted)
-			continue
+		} else {
+			fmt.Fprintf(&b, "lock %s (%s)\n", l.Name(), catalog.Claims(l.Design.Traits))
 		}
-		fmt.Fprintf(&b, "lock %s (%s)\n", l.Name(), catalog.Claims(l.Design.Traits))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -342,25 +322,22 @@ func (r *proof) run(ctx context.Context, say func(string, ...any), page *livePag
 // command returns the command that makes a cell again, with the program that is running: of one that fails, the attempt of its
 // story.
 func (r *proof) command(c *safety.Cell) string {
-	o := r.options
-	words := []string{filepath.Base(os.Args[0]), "prove -hazard", c.Hazard, "-driver", shell.Quote(c.Driver), "-lock", c.Lock, "-seed"}
-	if c.Verdict == safety.Fails {
-		words = append(words, strconv.Itoa(c.Seed), "-attempts 1")
-	} else {
-		words = append(words, strconv.Itoa(o.Seed))
-		if o.Attempts > 0 {
-			words = append(words, "-attempts", strconv.Itoa(o.Attempts))
+	o, attempts, ttl := r.options, "", r.options.TTL
+	switch {
+	case c.Verdict == safety.Fails:
+		attempts = fmt.Sprintf(" -seed %d -attempts 1", c.Seed)
+		if c.Left > 0 { // its lease may be a longer one, of an attempt that was made again
+			ttl = c.TTL
 		}
-		words = append(words, "-each", o.Each.String())
-	}
-	ttl := o.TTL
-	if c.Left > 0 && c.Verdict == safety.Fails { // its lease may be a longer one, of an attempt that was made again
-		ttl = c.TTL
+	case o.Attempts > 0:
+		attempts = fmt.Sprintf(" -seed %d -attempts %d -each %v", o.Seed, o.Attempts, o.Each)
+	default:
+		attempts = fmt.Sprintf(" -seed %d -each %v", o.Seed, o.Each)
 	}
 	if ttl > 0 {
-		words = append(words, "-ttl", ttl.String())
+		attempts += fmt.Sprintf(" -ttl %v", ttl)
 	}
-	return strings.Join(words, " ")
+	return fmt.Sprintf("%s prove -hazard %s -driver %s -lock %s%s", filepath.Base(os.Args[0]), c.Hazard, shell.Quote(c.Driver), c.Lock, attempts)
 }
 
 // inFileName makes a file's name of any text: the driver may be a command.
@@ -371,21 +348,17 @@ func (r *proof) writeEvidence(found *safety.Report) error {
 	if r.evidence == "" {
 		return nil
 	}
-	return files.Into(r.evidence, func(create files.Create) error {
+	return files.Into(r.evidence, func(create files.Create) (err error) {
 		create = r.printer.hidden(create)
 		for _, c := range found.Cells {
-			if len(c.Story) == 0 {
-				continue
-			}
 			name := inFileName.Replace(strings.Join([]string{c.Hazard, c.Driver, c.Lock}, "-"))
-			err := create(name+".txt", func(w io.Writer) error { return safety.WriteStory(w, &c) })
-			if err == nil && c.Verdict == safety.Fails {
+			if err == nil && len(c.Story) > 0 {
+				err = create(name+".txt", func(w io.Writer) error { return safety.WriteStory(w, &c) })
+			}
+			if err == nil && len(c.Story) > 0 && c.Verdict == safety.Fails {
 				err = create(name+".html", func(w io.Writer) error { return hazards.Picture(w, &c) })
 			}
-			if err != nil {
-				return err
-			}
 		}
-		return nil
+		return err
 	})
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lockbench/lockbench/cmd/cli/progress"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
@@ -44,11 +45,10 @@ func (p *program) run(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
-	label := func(j runner.Job) string { return e.Label(j.Cell) }
-	t := task{"lockbench run", o, e.Experiment, config, len(e.Order), label, e.print}
-	return p.conduct(ctx, t, func(ctx context.Context, r *runner.Runner, w *observer) error {
+	w := &observer{command: "lockbench run", trials: len(e.Order), label: func(j runner.Job) string { return e.Label(j.Cell) }}
+	return p.conduct(ctx, o, e.Experiment, config, w, e.print, func(ctx context.Context, r *runner.Runner) error {
 		e.announce(p)
-		end.announce(e)
+		end.announce()
 		return r.Do(ctx, func() error {
 			out := r.Trials(ctx, func() {
 				w.page.soFar(func() *report.Document { return report.Run(r.Records.Cells(), nil) })
@@ -112,48 +112,39 @@ func readRevision(o *options) (string, error) {
 	return text, nil
 }
 
-// task is what a command wants of its trials.
-type task struct {
-	command string // for the page of -live
-	options *options
-	runner.Experiment
-	runner.Config
-	trials int // 0: nobody knows how many
-	label  func(runner.Job) string
-	print  func(io.Writer) error // for -dry-run
-}
-
 // conduct measures in rank 0, follows it in the others, and prints in a dry run.
-func (p *program) conduct(ctx context.Context, t task, measure func(context.Context, *runner.Runner, *observer) error) error {
-	if t.Place.Rank == 0 && t.options.on("dry-run") {
-		return p.secrets.Hiding(t.print)(p.stdout)
-	}
-	var w *observer
-	var err error
-	if t.Place.Rank == 0 {
-		if w, err = openObserver(ctx, p, t); err != nil {
+func (p *program) conduct(ctx context.Context, o *options, e runner.Experiment, c runner.Config, w *observer, preview func(io.Writer) error,
+	measure func(context.Context, *runner.Runner) error) (err error) {
+	leads := e.Place.Rank == 0
+	switch {
+	case leads && o.on("dry-run"):
+		return p.secrets.Hiding(preview)(p.stdout)
+	case leads:
+		if w.page, w.metrics, err = p.openLive(ctx, o, w.command, c.Env.Lockbench); err != nil {
 			return err
 		}
 		defer w.close()
-		t.Observer = w
+		if !o.on("quiet") {
+			w.line = progress.New(p.stderr, w.trials)
+		}
+		c.Observer = w
 	}
-	r, err := runner.New(t.Experiment, t.Config)
+	r, err := runner.New(e, c)
 	if err != nil {
 		return err
 	}
 	p.draining.Store(true)
 	abandon := r.Abandon
 	p.abandon.Store(&abandon)
-	defer p.abandon.Store(nil)
-	if w == nil {
-		err = r.Follow(ctx)
+	if leads {
+		err = measure(ctx, r)
 	} else {
-		err = measure(ctx, r, w)
+		err = r.Follow(ctx)
 	}
-	if _, over := err.(exitCode); err != nil && !over {
-		return p.interrupted(ctx, err)
+	if _, over := err.(exitCode); over || err == nil {
+		return err
 	}
-	return err
+	return p.interrupted(ctx, err)
 }
 
 // interrupted returns the error of a command that a signal has stopped, and err for any other.
@@ -221,9 +212,9 @@ func (p *program) readEnding(o *options, e experiment, env results.Env) (end *en
 }
 
 // announce warns if a comparison has too few trials to find anything.
-func (end *ending) announce(e experiment) {
+func (end *ending) announce() {
 	if c := end.comparison; c != nil {
-		if text := c.how.TooFew(c.cells, c.least, e.Trials, e.options.versus(), maxTrials); text != "" {
+		if text := c.how.TooFew(c.cells, c.least, end.Trials, end.options.versus(), maxTrials); text != "" {
 			end.say("warning: %s", text)
 		}
 	}
@@ -247,7 +238,7 @@ func (end *ending) finish(ctx context.Context, cells []*results.Cell, out runner
 	}
 	if len(cells) > 0 {
 		end.printer.write(found)
-		page.endAs(context.Cause(ctx), func(w io.Writer) error { return draw.Page(w, reports.document(found)) })
+		page.end(ctx, func(w io.Writer) error { return draw.Page(w, reports.document(found)) })
 	}
 	switch verdict := cmp.Or(compared, end.printer.code(found)); { // a run has one of the two
 	case stopped:

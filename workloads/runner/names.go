@@ -39,22 +39,18 @@ func (r *Runner) names(cell int, p *spec.Plan) string {
 
 // announceNames tells the owner of a server what to do if the run is killed, when it is too late to say anything.
 func (r *Runner) announceNames() {
-	for _, t := range r.Order {
-		if p := &r.Cells[t.Cell].Plan; p.Server == matrix.External {
-			r.SayOnce("names on %s will begin with %s%s", r.Target(t.Cell).Redacted, r.names(t.Cell, p), r.remedy(p, "; should this run be killed: "))
+	for i := range r.Cells {
+		p, remedy := &r.Cells[i].Plan, ""
+		switch {
+		case p.Server != matrix.External:
+			continue
+		case p.Shared:
+			remedy = ", as those of all runs that contend with it, the last of which deletes them"
+		case r.Output != "":
+			remedy = "; should this run be killed: lockbench clean -addr URL " + r.Output
 		}
+		r.SayOnce("names on %s will begin with %s%s", r.Target(i).Redacted, r.names(i, p), remedy)
 	}
-}
-
-// remedy says what deletes the names of a cell, unless nothing is recorded that has them.
-func (r *Runner) remedy(p *spec.Plan, when string) string {
-	switch {
-	case p.Shared:
-		return ", as those of all runs that contend with it, the last of which deletes them"
-	case r.Output == "":
-		return ""
-	}
-	return when + "lockbench clean -addr URL " + r.Output
 }
 
 // leaves says what may be left on a user's server; it is empty for any other.
@@ -62,8 +58,7 @@ func (t *trial) leaves(why string) string {
 	if t.Plan.Server != matrix.External {
 		return ""
 	}
-	return "names that begin with " + t.names(t.Cell, &t.Plan) + " may be left on " + t.Target(t.Cell).Redacted + " (" + why + ")" +
-		t.remedy(&t.Plan, "; to delete them: ")
+	return "names that begin with " + t.names(t.Cell, &t.Plan) + " may be left on " + t.Target(t.Cell).Redacted + " (" + why + ")"
 }
 
 // warnLeft says what may be left, and why.

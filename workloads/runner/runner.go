@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync/atomic"
-	"time"
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
@@ -81,9 +80,11 @@ func New(e Experiment, c Config) (r *Runner, err error) {
 // Do calls measure while there are servers and, if there are any, the other processes of the run.
 func (r *Runner) Do(ctx context.Context, measure func() error) error {
 	r.announceNames()
-	defer func() {
-		if err := r.stopServers(); err != nil {
-			r.Say("stopping the servers: %s", err)
+	defer func() { // on both sides; what they share has nothing to stop the second time
+		for _, ds := range r.servers {
+			if err := ds.Close(); err != nil {
+				r.Say("stopping the servers: %s", err)
+			}
 		}
 	}()
 	err := r.assemble(ctx)
@@ -95,31 +96,11 @@ func (r *Runner) Do(ctx context.Context, measure func() error) error {
 	return err
 }
 
-// stopServers stops those of both sides. What both share has nothing to stop the second time.
-func (r *Runner) stopServers() (err error) {
-	for _, ds := range r.servers {
-		err = errors.Join(err, ds.Close())
-	}
-	return err
-}
-
-// abandonTimeout bounds the clean-up of an exit that waits for nothing.
-const abandonTimeout = 500 * time.Millisecond
-
-// Abandon is for the last moment before an exit that waits for nothing. It tells what the trial under way may leave, and stops servers
-// of our own if that is instant: they die with this process in any case.
+// Abandon is for the last moment before an exit that waits for nothing. It tells what the trial under way may leave. Servers of our
+// own die with this process.
 func (r *Runner) Abandon() {
 	if left := r.left.Load(); left != nil {
 		r.Say("%s", *left)
-	}
-	stopped := make(chan struct{})
-	go func() {
-		defer close(stopped)
-		_ = r.stopServers()
-	}()
-	select {
-	case <-stopped:
-	case <-time.After(abandonTimeout):
 	}
 }
 
