@@ -62,7 +62,7 @@ func parseNumber(text string) float64 {
 	return perSecond
 }
 
-func formatNumber(perSecond float64) string { return strconv.FormatFloat(perSecond, 'f', -1, 64) }
+func plain(perSecond float64) string { return strconv.FormatFloat(perSecond, 'f', -1, 64) }
 
 // String returns the canonical spelling, without k and M; empty for none.
 func (r Rate) String() string {
@@ -70,9 +70,9 @@ func (r Rate) String() string {
 	case r.written != "":
 		return r.written
 	case r.over > 0:
-		return formatNumber(r.from) + ":" + formatNumber(r.to) + ":" + Brief(r.over)
+		return plain(r.from) + ":" + plain(r.to) + ":" + Brief(r.over)
 	case r.from > 0:
-		return formatNumber(r.from)
+		return plain(r.from)
 	}
 	return ""
 }

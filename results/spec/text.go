@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -80,36 +81,15 @@ func ParseTime(text string) (time.Duration, error) {
 	return 0, errors.New("must be a time such as 250us, 1.5ms, 30s or 2m")
 }
 
+var zeroParts = regexp.MustCompile(`([hm])(0m)?0s$`)
+
 // Brief writes 1h0m0s as 1h, as a user would.
-func Brief(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
-}
+func Brief(d time.Duration) string { return zeroParts.ReplaceAllString(d.String(), "$1") }
 
-// FormatTime writes a time as it is typed, in ASCII and without parts that are 0: 100us, 1m. 0 is the empty text.
-func FormatTime(d time.Duration) string { return ifSet(d != 0, ascii(Brief(d))) }
-
-// FormatTimes writes times as they are typed; a fixed time of 0 is the empty text.
-func FormatTimes(t Times) string {
-	switch t.Kind {
-	case "":
-		return FormatTime(t.A)
-	case TimesFile:
-		return t.String() // with a name that is not ours
-	}
-	return ascii(t.String())
-}
+// formatTime writes a time as it is typed: brief, and in ASCII. 0 is the empty text.
+func formatTime(d time.Duration) string { return ifSet(d != 0, ascii(Brief(d))) }
 
 func ascii(time string) string { return strings.ReplaceAll(time, "µs", "us") }
-
-// minShare is the smallest share but for none at all. It is less than one in whatever a trial counts.
-const minShare = 1e-9
 
 // ParseShare reads a share of a whole, 80% or 0.8, as 0.8. A number of 1 or more wants its percent sign, since 1 might
 // be all of it or a hundredth. The error says what would be right, without the flag's name.
@@ -128,8 +108,6 @@ func ParseShare(text string) (float64, error) {
 		return 0, fmt.Errorf("must have a percent sign: %s%%", number)
 	case err != nil || share > 1:
 		return 0, errors.New("must be 0% to 100%")
-	case share > 0 && share < minShare:
-		return 0, errors.New("must be 0% or at least " + FormatShare(minShare))
 	}
 	return share, nil
 }

@@ -28,22 +28,15 @@ func set[T any](v *T, text string, parse func(string) (T, error)) error {
 	return err
 }
 
-// name is any text.
+// name is a text; those of the values that a plan has without it are empty.
 type name string
 
-func (v *name) Set(text string) error { *v = name(text); return nil }
-func (v *name) String() string        { return string(*v) }
-func (v *name) Type() string          { return "NAME" }
-
-// option is a name, of which the first has nothing in a plan: a single server, the default release.
-type option string
-
-func (v *option) Set(text string) error {
-	*v = option(ifSet(text != "default" && text != "single", text))
+func (v *name) Set(text string) error {
+	*v = name(ifSet(text != "default" && text != "single", text))
 	return nil
 }
-func (v *option) String() string { return string(*v) }
-func (v *option) Type() string   { return "NAME" }
+func (v *name) String() string { return string(*v) }
+func (v *name) Type() string   { return "NAME" }
 
 type number int
 
@@ -101,7 +94,7 @@ func (v *hertz) Type() string   { return "HZ" }
 type period time.Duration
 
 func (v *period) Set(text string) error { return set((*time.Duration)(v), text, ParseTime) }
-func (v *period) String() string        { return FormatTime(time.Duration(*v)) }
+func (v *period) String() string        { return formatTime(time.Duration(*v)) }
 func (v *period) Type() string          { return "TIME" }
 
 // The values of a switch that takes a list.
@@ -128,13 +121,6 @@ type unlessFalse bool
 func (v *unlessFalse) Set(text string) error { return set((*bool)(v), text, ParseSwitch) }
 func (v *unlessFalse) String() string        { return ifSet(!bool(*v), "false") }
 func (v *unlessFalse) Type() string          { return "" }
-
-// swaps are of old records, most of which have 16.
-type swaps int
-
-func (v *swaps) Set(text string) error { return set((*int)(v), text, ParseInt) }
-func (v *swaps) String() string        { return ifSet(*v != 16, FormatInt(int(*v))) }
-func (v *swaps) Type() string          { return "N" }
 
 // params are options of a library, NAME=VALUE+NAME=VALUE by name, so that a set has one spelling. A plus sign joins them:
 // commas separate the values of a list, and a semicolon would end the shell's command.
@@ -211,9 +197,9 @@ func (v way) String() string {
 	poll, low, high := cmp.Or(*v.Poll, DefaultPoll), cmp.Or(*v.Min, DefaultBackoffMin), cmp.Or(*v.Max, DefaultBackoffMax)
 	switch {
 	case *v.Name == "poll" && poll != DefaultPoll:
-		return "poll:" + FormatTime(poll)
+		return "poll:" + formatTime(poll)
 	case *v.Name == "backoff" && (low != DefaultBackoffMin || high != DefaultBackoffMax):
-		return "backoff:" + FormatTime(low) + ":" + FormatTime(high)
+		return "backoff:" + formatTime(low) + ":" + formatTime(high)
 	}
 	return *v.Name
 }
@@ -239,7 +225,7 @@ func (v mode) Set(text string) (err error) {
 
 func (v mode) String() string {
 	if *v.Delay != 0 { // without a name in records of before, of rueidis, whose default is auto
-		return "auto:" + FormatTime(*v.Delay)
+		return "auto:" + formatTime(*v.Delay)
 	}
 	return *v.Name
 }
@@ -260,5 +246,13 @@ func (v times) Set(text string) error {
 	}
 	return err
 }
-func (v times) String() string { return FormatTimes(timesOf(*v.Fixed, *v.Drawn)) }
-func (v times) Type() string   { return "TIMES" }
+func (v times) String() string {
+	switch v.Drawn.Kind {
+	case "":
+		return formatTime(*v.Fixed)
+	case TimesFile:
+		return v.Drawn.String() // with a name that is not ours
+	}
+	return ascii(v.Drawn.String())
+}
+func (v times) Type() string { return "TIMES" }

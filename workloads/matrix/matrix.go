@@ -82,8 +82,7 @@ func (m *Matrix) Add(p spec.Plan, s Server) error {
 	load, classes := p.Load, slices.Clone(p.Classes)
 	design, err := Resolve(&p, s)
 	if misfit, ok := errors.AsType[*Misfit](err); ok {
-		m.skip(misfit.Error())
-		m.places = append(m.places, -1)
+		m.skip(misfit)
 		return nil
 	}
 	if err != nil {
@@ -116,15 +115,15 @@ func (s Skip) String() string {
 	return s.Text
 }
 
-// skip notes that a cell is left out.
-func (m *Matrix) skip(text string) {
-	for i := range m.Skipped {
-		if m.Skipped[i].Text == text {
-			m.Skipped[i].Cells++
-			return
-		}
+// skip notes that the cell of a plan is left out.
+func (m *Matrix) skip(why *Misfit) {
+	m.places = append(m.places, -1)
+	i := slices.IndexFunc(m.Skipped, func(s Skip) bool { return s.Text == why.Error() })
+	if i < 0 {
+		i = len(m.Skipped)
+		m.Skipped = append(m.Skipped, Skip{Text: why.Error()})
 	}
-	m.Skipped = append(m.Skipped, Skip{text, 1})
+	m.Skipped[i].Cells++
 }
 
 // Schedule fixes the order of the trials.
@@ -139,14 +138,12 @@ func order(cells, trials int, seed uint64) []Trial {
 	random := rand.New(rand.NewPCG(seed, 0x6c6f636b))
 	all := make([]Trial, 0, cells*trials)
 	for trial := range trials {
-		round := make([]Trial, cells)
-		for i := range round {
-			round[i] = Trial{i, trial}
+		for cell := range cells {
+			all = append(all, Trial{cell, trial})
 		}
-		if trials > 1 {
+		if round := all[trial*cells:]; trials > 1 {
 			random.Shuffle(cells, func(i, j int) { round[i], round[j] = round[j], round[i] })
 		}
-		all = append(all, round...)
 	}
 	return all
 }

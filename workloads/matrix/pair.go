@@ -3,7 +3,6 @@
 package matrix
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"slices"
 
@@ -16,23 +15,10 @@ import (
 // out.
 func Pair(base, head *Matrix, seed uint64) *Matrix {
 	m := &Matrix{Trials: base.Trials}
-	m.skipAlso(base.Skipped, results.SideBase, head.Skipped)
-	m.skipAlso(head.Skipped, results.SideHead, base.Skipped)
 	seen := map[[2]int]bool{}
-	alone := func(side string, c Cell, other string) {
-		m.skip(fmt.Sprintf("%s: %s %s -wait %s: the %s has no cell to compare it with",
-			side, c.Plan.Driver, c.Plan.Lock, c.Plan.Wait, other))
-	}
 	for place, left := range base.places {
 		right := head.places[place]
-		switch {
-		case left < 0 && right < 0 || seen[[2]int{left, right}]:
-			continue
-		case right < 0:
-			alone(results.SideBase, base.Cells[left], results.SideHead)
-			continue
-		case left < 0:
-			alone(results.SideHead, head.Cells[right], results.SideBase)
+		if left < 0 || right < 0 || seen[[2]int{left, right}] {
 			continue
 		}
 		seen[[2]int{left, right}] = true
@@ -40,6 +26,18 @@ func Pair(base, head *Matrix, seed uint64) *Matrix {
 		one.Side, other.Side = results.SideBase, results.SideHead
 		one.Pair, other.Pair = len(m.Cells)/2, len(m.Cells)/2
 		m.Cells = append(m.Cells, one, other)
+	}
+	for _, s := range base.Skipped {
+		if !slices.Contains(head.Skipped, s) {
+			s.Text = results.SideBase + ": " + s.Text
+		}
+		m.Skipped = append(m.Skipped, s)
+	}
+	for _, s := range head.Skipped {
+		if !slices.Contains(base.Skipped, s) {
+			s.Text = results.SideHead + ": " + s.Text
+			m.Skipped = append(m.Skipped, s)
+		}
 	}
 	m.Order = orderPairs(len(m.Cells)/2, m.Trials, seed)
 	m.compare()
@@ -50,25 +48,8 @@ func Pair(base, head *Matrix, seed uint64) *Matrix {
 func (m *Matrix) Partner(i int) (int, bool) { return i ^ 1, m.Cells[i].Side != "" }
 
 // Side returns the cells of a side.
-func (m *Matrix) Side(name string) (cells []Cell) {
-	for _, c := range m.Cells {
-		if c.Side == name {
-			cells = append(cells, c)
-		}
-	}
-	return cells
-}
-
-// skipAlso adds what is left out on one side, and says on which if it is not both.
-func (m *Matrix) skipAlso(list []Skip, side string, other []Skip) {
-	for _, s := range list {
-		if !slices.Contains(other, s) {
-			s.Text = side + ": " + s.Text
-		}
-		if !slices.Contains(m.Skipped, s) {
-			m.Skipped = append(m.Skipped, s)
-		}
-	}
+func (m *Matrix) Side(name string) []Cell {
+	return slices.DeleteFunc(slices.Clone(m.Cells), func(c Cell) bool { return c.Side != name })
 }
 
 // orderPairs interleaves the trials of pairs like order does those of cells: each round has every pair once. The sides of a
@@ -76,21 +57,14 @@ func (m *Matrix) skipAlso(list []Skip, side string, other []Skip) {
 // what a trial leaves behind for the next hits both alike.
 func orderPairs(pairs, trials int, seed uint64) []Trial {
 	random := rand.New(rand.NewPCG(seed, 0x70616972))
-	headFirst := make([][]bool, pairs)
-	for i := range headFirst {
-		odd := random.IntN(2)
-		for trial := range trials {
-			headFirst[i] = append(headFirst[i], (trial+odd)%2 == 0)
-		}
-		random.Shuffle(trials, func(a, b int) { headFirst[i][a], headFirst[i][b] = headFirst[i][b], headFirst[i][a] })
+	draws := make([][]int, pairs) // the head goes first where they are odd, which half of them are
+	for i := range draws {
+		draws[i] = random.Perm(trials + trials%2)
 	}
 	all := make([]Trial, 0, 2*pairs*trials)
 	for _, t := range order(pairs, trials, seed) {
-		first, second := Trial{2 * t.Cell, t.Trial}, Trial{2*t.Cell + 1, t.Trial}
-		if headFirst[t.Cell][t.Trial] {
-			first, second = second, first
-		}
-		all = append(all, first, second)
+		first := draws[t.Cell][t.Trial] % 2
+		all = append(all, Trial{2*t.Cell + first, t.Trial}, Trial{2*t.Cell + 1 - first, t.Trial})
 	}
 	return all
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
-	"github.com/lockbench/lockbench/workloads/hazards"
 	"github.com/lockbench/lockbench/workloads/matrix"
 	"github.com/lockbench/lockbench/workloads/presets"
 	"github.com/lockbench/lockbench/workloads/target"
@@ -22,19 +21,25 @@ import (
 // Width is how many columns a page has.
 const Width = 98
 
-// Row returns a head and a text beside it, which is wrapped.
-func Row(head, text string) string { return strings.Join(format.Wrap(head, text, Width), "\n") + "\n" }
+// Lines returns what write writes.
+func Lines(write func(b *strings.Builder)) string {
+	var b strings.Builder
+	write(&b)
+	return b.String()
+}
 
-// Table returns a row for each label with its text.
-func Table(rows [][2]string) (table string) {
+// Table returns a row for each label with its text, which is wrapped.
+func Table(rows [][2]string) string {
 	width := 0
 	for _, r := range rows {
 		width = max(width, utf8.RuneCountInString(r[0]))
 	}
-	for _, r := range rows {
-		table += Row(fmt.Sprintf("  %-*s  ", width, r[0]), r[1])
-	}
-	return table
+	return Lines(func(b *strings.Builder) {
+		for _, r := range rows {
+			head := fmt.Sprintf("  %-*s  ", width, r[0])
+			b.WriteString(strings.Join(format.Wrap(head, r[1], Width), "\n") + "\n")
+		}
+	})
 }
 
 // Addresses returns the forms of the addresses of all services.
@@ -66,32 +71,6 @@ func DriverList() string {
 			about = cmp.Or(matrix.Library(name).Module, "for "+s.Name)
 		}
 		rows = append(rows, fact(name, about))
-	}
-	return Table(rows)
-}
-
-// DesignList returns all lock designs of all drivers, and what they imitate.
-func DesignList() string {
-	var rows [][2]string
-	for _, name := range drivers.Names() {
-		d, _ := drivers.Lookup(name)
-		for _, design := range d.Designs() {
-			about := "-driver " + name + ": " + design.Models
-			if i := slices.IndexFunc(rows, func(r [2]string) bool { return r[0] == design.Name && strings.HasSuffix(r[1], ": "+design.Models) }); i >= 0 {
-				rows[i][1] = strings.Replace(rows[i][1], ": ", ","+name+": ", 1)
-			} else {
-				rows = append(rows, fact(design.Name, about))
-			}
-		}
-	}
-	return Table(rows)
-}
-
-// HazardList returns all hazards.
-func HazardList() string {
-	var rows [][2]string
-	for _, h := range hazards.All() {
-		rows = append(rows, fact(string(h.Name), cmp.Or(h.About, "lockbench prove -hazard "+string(h.Name)+" makes it happen")))
 	}
 	return Table(rows)
 }
@@ -148,26 +127,27 @@ func Metrics() string {
 			names = max(names, len(name))
 		}
 	}
-	text := ""
-	add := func(name, amount, about string) {
-		text += Row(fmt.Sprintf("  %-*s  %-5s  ", names, name, amount), about)
+	row := func(b *strings.Builder, name, amount, about string) {
+		head := fmt.Sprintf("  %-*s  %-5s  ", names, name, amount)
+		b.WriteString(strings.Join(format.Wrap(head, about, Width), "\n") + "\n")
 	}
-	for _, g := range groupTitles {
-		text += g.title + ":\n"
-		for _, m := range metric.Of(g.group) {
-			if !strings.Contains(m.Name, ".") {
-				add(m.Name, m.Unit.Example, m.About)
+	return Lines(func(b *strings.Builder) {
+		for _, g := range groupTitles {
+			fmt.Fprintf(b, "%s:\n", g.title)
+			for _, m := range metric.Of(g.group) {
+				if !strings.Contains(m.Name, ".") {
+					row(b, m.Name, m.Unit.Example, m.About)
+				}
 			}
-		}
-		if g.group == metric.Speed {
-			text += fmt.Sprintf("\nLatencies, each with %s, as in acquire.p99:\n", strings.Join(quantileNames(), " "))
-			for _, d := range metric.Distributions {
-				add(string(d.Metric), metric.Duration.Example, d.About)
+			if g.group == metric.Speed {
+				fmt.Fprintf(b, "\nLatencies, each with %s, as in acquire.p99:\n", strings.Join(quantileNames(), " "))
+				for _, d := range metric.Distributions {
+					row(b, string(d.Metric), metric.Duration.Example, d.About)
+				}
 			}
+			b.WriteByte('\n')
 		}
-		text += "\n"
-	}
-	return text
+	})
 }
 
 // quantileNames returns what the names of latencies end with.
