@@ -234,7 +234,7 @@ func (p *program) root() *cobra.Command {
 		}
 		names := commandNames(root)
 		hint := suggest.DidYouMean("", args[0], names)
-		if topicsAbout(args[0]) != nil {
+		if explain(args[0]) != "" {
 			hint = " (try lockbench help " + args[0] + ")"
 		}
 		return usageErrorf("unknown command %q%s; there are %s", args[0], hint, strings.Join(names, ", "))

@@ -70,7 +70,7 @@ func TestRankMemory(t *testing.T) {
 	help := strings.ReplaceAll(helpOf(t, "processes"), "\n", " ")
 	for text, want := range map[string]string{
 		pods: fmt.Sprintf("memory: %dGi}", 4*workloads.MaxLogs>>30),
-		help: fmt.Sprintf("up to %d MiB of all ranks together, some 30 million, for which it needs %d GiB",
+		help: fmt.Sprintf("up to %d MiB of all ranks together, some 30 million. It needs %d GiB of memory",
 			workloads.MaxLogs>>20, 4*workloads.MaxLogs>>30),
 	} {
 		if !strings.Contains(text, want) {

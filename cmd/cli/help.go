@@ -7,6 +7,7 @@ import (
 	"embed"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"text/template"
@@ -21,155 +22,8 @@ import (
 	"github.com/lockbench/lockbench/workloads"
 )
 
-// help writes the help of a command; nil, the root and run mean the front page.
-func (p *program) help(c *cobra.Command) error {
-	var b strings.Builder
-	if c == nil || !c.HasParent() || c.Name() == "run" {
-		b.WriteString(page(frontPage))
-	} else {
-		fmt.Fprintf(&b, "%s\nUsage:\n  lockbench %s\n", cmp.Or(commandPage(c.Name()), c.Short+".\n"), c.Use)
-		b.WriteString(flagText(c))
-	}
-	_, err := io.WriteString(p.stdout, b.String())
-	return err
-}
-
-// commandPage returns what the help says of a command besides its flags; empty if its short text says it all.
-func commandPage(name string) string {
-	name = "commands/" + name
-	if _, err := helpFiles.Open("help/" + name + ".txt"); err != nil {
-		return ""
-	}
-	return page(name)
-}
-
-// flagText returns the help on a command's flags.
-func flagText(c *cobra.Command) string {
-	var defs []flagDef
-	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
-		if opt, ok := f.Value.(*option); ok { // of this command: another's of that name may mean something else
-			defs = append(defs, opt.flagDef)
-		}
-	})
-	return catalog.Lines(func(b *strings.Builder) { writeGroups(b, defs) })
-}
-
-// topic prints a page of the help.
-func (p *program) topic(name string) error {
-	_, err := io.WriteString(p.stdout, page(name))
-	return err
-}
-
-// helpCommand makes lockbench help [COMMAND|TOPIC|WORD].
-func (p *program) helpCommand(root *cobra.Command) *cobra.Command {
-	return p.command(&cobra.Command{
-		Use:               "help [COMMAND|TOPIC|WORD]",
-		Short:             "Print the help of lockbench, of a command or about a topic or a word",
-		Hidden:            true,
-		ValidArgsFunction: oneOf(func() []string { return slices.Concat([]string{allFlagsPage}, topics, commandNames(root)) }),
-	}, nil, func(_ *cobra.Command, _ *options, args []string) error {
-		if found, rest, err := root.Find(args); err == nil && len(rest) == 0 {
-			return p.help(found)
-		}
-		word := strings.Join(args, " ")
-		if word == allFlagsPage {
-			return p.topic(word)
-		}
-		found := topicsAbout(word)
-		switch {
-		case len(found) == 1:
-			return p.topic(found[0])
-		case found == nil:
-			commands := commandNames(root)
-			return usageErrorf("help: nothing is called %q%s; topics: %s, %s; commands: %s", word,
-				suggest.DidYouMean("", word, slices.Concat(topics, commands)), allFlagsPage, strings.Join(topics, ", "), strings.Join(commands, ", "))
-		}
-		text := fmt.Sprintf("These topics speak of %s (lockbench help TOPIC):\n", word)
-		for _, topic := range found {
-			text += "  " + topicLine(topic) + "\n"
-		}
-		_, err := io.WriteString(p.stdout, text)
-		return err
-	})
-}
-
-// topicsAbout returns the topic of that name; else those with the word in their first line; else those with it anywhere.
-func topicsAbout(word string) (found []string) {
-	word = strings.ToLower(word)
-	if slices.Contains(topics, word) {
-		return []string{word}
-	}
-	for _, text := range []func(topic string) string{topicLine, page} {
-		for _, topic := range topics {
-			if word != "" && strings.Contains(strings.ToLower(text(topic)), word) {
-				found = append(found, topic)
-			}
-		}
-		if found != nil {
-			break
-		}
-	}
-	return found
-}
-
-// usageColumn is where the flags' descriptions begin.
-const usageColumn = 26
-
-// writeGroups writes flags under their headings.
-func writeGroups(b *strings.Builder, defs []flagDef) {
-	for len(defs) > 0 {
-		n := slices.IndexFunc(defs, func(f flagDef) bool { return f.group != defs[0].group })
-		if n < 0 {
-			n = len(defs)
-		}
-		fmt.Fprintf(b, "\n%s:\n", defs[0].group)
-		for _, f := range defs[:n] {
-			f.writeHelp(b)
-		}
-		defs = defs[n:]
-	}
-}
-
-// left returns the flag as the help writes it, with a star if it takes a list.
-func (f flagDef) left() string {
-	left := "  -" + f.name
-	if f.axis {
-		left = " *-" + f.name
-	}
-	if f.short != "" {
-		left = "  -" + f.short + ", -" + f.name
-	}
-	if f.value != "" {
-		left += " " + f.value
-	}
-	return left
-}
-
-// writeHelp writes all that there is to say of a flag.
-func (f flagDef) writeHelp(b *strings.Builder) {
-	text := f.usage
-	if f.def != "" && !f.isSwitch() && !strings.Contains(text, "(default") {
-		text += " (default " + f.def + ")"
-	}
-	text = strings.ReplaceAll(text, "\n", " ")
-	text = strings.ReplaceAll(text, " -", format.Unbroken+"-") // a line that begins with a dash is a flag
-	b.WriteString(strings.Join(format.Wrap(fmt.Sprintf("%-*s", usageColumn, f.left()), text, catalog.Width), "\n") + "\n")
-}
-
-// writeBrief writes a line.
-func (f flagDef) writeBrief(b *strings.Builder) {
-	text, _, _ := strings.Cut(f.usage, "\n")
-	text = strings.TrimRight(text, " ,;:")
-	if f.def != "" && !strings.Contains(text, "(default") {
-		text += " (default " + f.def + ")"
-	}
-	fmt.Fprintf(b, "%-*s%s\n", usageColumn, f.left(), text)
-}
-
-// The pages of the help. Their prose is in files; what the program knows itself (flags, figures, formats,
-// drivers) is filled in.
-
-// helpFiles has a template for each page. The first line of a topic's says in a few words what it is about.
+// helpFiles has a template for each page. The first line of a topic says in a few words what it is about; a second one that
+// begins with "words:" is not printed, and has words that lead to the topic though its text has others for them.
 //
 //go:embed help
 var helpFiles embed.FS
@@ -187,34 +41,89 @@ var topics = []string{
 	"protocol", "environment", "glossary",
 }
 
+// helpCommand makes lockbench help [COMMAND|TOPIC|WORD].
+func (p *program) helpCommand(root *cobra.Command) *cobra.Command {
+	return p.command(&cobra.Command{
+		Use:               "help [COMMAND|TOPIC|WORD]",
+		Short:             "Print the help of lockbench, of a command or about a topic or a word",
+		Hidden:            true,
+		ValidArgsFunction: oneOf(func() []string { return slices.Concat([]string{allFlagsPage}, topics, commandNames(root)) }),
+	}, nil, func(_ *cobra.Command, _ *options, args []string) error {
+		if found, rest, err := root.Find(args); err == nil && len(rest) == 0 {
+			return p.help(found)
+		}
+		word := strings.Join(args, " ")
+		text := ""
+		if name := strings.ToLower(word); name == allFlagsPage || slices.Contains(topics, name) {
+			text = page(name)
+		} else if text = explain(word); text == "" {
+			known := slices.Concat([]string{allFlagsPage}, topics, commandNames(root))
+			return usageErrorf("help: nothing is called %q%s; there are %s", word,
+				suggest.DidYouMean("", word, slices.Concat(known, helpWords())), strings.Join(known, ", "))
+		}
+		_, err := io.WriteString(p.stdout, text)
+		return err
+	})
+}
+
+// help writes the help of a command; nil, the root and run mean the front page.
+func (p *program) help(c *cobra.Command) error {
+	text := page(frontPage)
+	if c != nil && c.HasParent() && c.Name() != "run" {
+		var defs []flagDef
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if opt, ok := f.Value.(*option); ok { // of this command: another's of that name may mean something else
+				defs = append(defs, opt.flagDef)
+			}
+		})
+		text = fmt.Sprintf("%s\nUsage:\n  lockbench %s\n%s", cmp.Or(commandPage(c.Name()), c.Short+".\n"), c.Use, flagHelp(defs))
+	}
+	_, err := io.WriteString(p.stdout, text)
+	return err
+}
+
+// commandPage returns what the help says of a command besides its flags; empty if its short text says it all.
+func commandPage(name string) string {
+	name = "commands/" + name
+	if _, err := helpFiles.Open("help/" + name + ".txt"); err != nil {
+		return ""
+	}
+	return page(name)
+}
+
 // page returns a page of the help.
 func page(name string) string {
+	about, _, text := helpText(name)
+	if slices.Contains(topics, name) {
+		about = name + ": " + about
+	}
 	var b strings.Builder
-	t, err := template.New(name).Funcs(helpParts).Parse(helpText(name))
+	t, err := template.New(name).Funcs(helpParts).Parse(about + "\n" + text)
 	if err == nil {
 		err = t.Execute(&b, nil)
 	}
 	if err != nil {
 		panic("lockbench: help " + err.Error()) // it is part of the program, and the tests have printed it
 	}
-	text := b.String()
-	if slices.Contains(topics, name) {
-		text = name + ": " + text
-	}
-	return strings.TrimRight(text, "\n") + "\n"
+	return strings.TrimRight(b.String(), "\n") + "\n"
 }
 
-func helpText(name string) string {
-	text, err := helpFiles.ReadFile("help/" + name + ".txt")
+// helpText returns the first line of a page, the words that lead to it, and the rest.
+func helpText(name string) (about, words, text string) {
+	file, err := helpFiles.ReadFile("help/" + name + ".txt")
 	if err != nil {
 		panic("lockbench: " + err.Error())
 	}
-	return string(text)
+	about, text, _ = strings.Cut(string(file), "\n")
+	if rest, ok := strings.CutPrefix(text, "words: "); ok {
+		words, text, _ = strings.Cut(rest, "\n")
+	}
+	return about, words, text
 }
 
 // helpParts is what the templates may ask for. Each returns whole lines, but for logs and memory.
 var helpParts = template.FuncMap{
-	"all":       func() string { return catalog.Lines(func(b *strings.Builder) { writeGroups(b, runFlags) }) },
+	"all":       func() string { return flagHelp(runFlags) },
 	"flags":     topicFlags,
 	"brief":     briefFlags,
 	"topics":    topicList,
@@ -237,44 +146,80 @@ const exitCodes = `Exit codes: 0 success · 1 error, a lost file · 2 mistake in
 · 4 mutual exclusion violated by a design that claims it · 5 inconclusive · 130 interrupted
 `
 
+// flagHelp returns flags under the headings of their groups.
+func flagHelp(defs []flagDef) string {
+	text, group := "", ""
+	for _, f := range defs {
+		if f.group != group {
+			group = f.group
+			text += "\n" + group + ":\n"
+		}
+		text += f.help(false)
+	}
+	return text
+}
+
 // topicFlags returns the flags of a run under some headings.
 func topicFlags(groups ...string) string {
-	return catalog.Lines(func(b *strings.Builder) {
-		b.WriteString("Flags (lockbench help all says how to write them; * takes a list):\n")
-		for _, f := range runFlags {
-			if slices.Contains(groups, f.group) {
-				f.writeHelp(b)
-			}
+	text := "Flags (lockbench help all says how to write them; * takes a list):\n"
+	for _, f := range runFlags {
+		if slices.Contains(groups, f.group) {
+			text += f.help(false)
 		}
-	})
+	}
+	return text
 }
 
 // briefFlags returns a line for each of some flags.
-func briefFlags(names ...string) string {
-	return catalog.Lines(func(b *strings.Builder) {
-		for _, name := range names {
-			f, _ := findFlag(name)
-			f.writeBrief(b)
-		}
-	})
+func briefFlags(names ...string) (text string) {
+	for _, name := range names {
+		f, _ := findFlag(name)
+		text += f.help(true)
+	}
+	return text
+}
+
+// help returns all that there is to say of a flag, or its first line. A star marks a flag that takes a list.
+func (f flagDef) help(brief bool) string {
+	left := "  -" + f.name
+	if f.axis {
+		left = " *-" + f.name
+	} else if f.short != "" {
+		left = "  -" + f.short + ", -" + f.name
+	}
+	if f.value != "" {
+		left += " " + f.value
+	}
+	text := f.usage
+	width := catalog.Width
+	if brief {
+		width = math.MaxInt
+		text, _, _ = strings.Cut(text, "\n")
+		text = strings.TrimRight(text, " ,;:")
+	}
+	if f.def != "" && !f.isSwitch() && !strings.Contains(text, "(default") {
+		text += " (default " + f.def + ")"
+	}
+	text = strings.ReplaceAll(text, "\n", " ")
+	text = strings.ReplaceAll(text, " -", format.Unbroken+"-") // a line that begins with a dash is a flag
+	return strings.Join(format.Wrap(fmt.Sprintf("%-26s", left), text, width), "\n") + "\n"
 }
 
 // topicList returns all topics, two on a line.
-func topicList() string {
-	return catalog.Lines(func(b *strings.Builder) {
-		half := (len(topics) + 1) / 2
-		for i := range half {
-			line := topicLine(topics[i])
-			if i+half < len(topics) {
-				line = fmt.Sprintf("%-51s%s", line, topicLine(topics[i+half]))
-			}
-			fmt.Fprintf(b, "  %s\n", line)
+func topicList() (text string) {
+	half := (len(topics) + 1) / 2
+	for i := range half {
+		line := topicLine(topics[i])
+		if i+half < len(topics) {
+			line = fmt.Sprintf("%-51s%s", line, topicLine(topics[i+half]))
 		}
-	})
+		text += "  " + line + "\n"
+	}
+	return text
 }
 
 func topicLine(name string) string {
-	about, _, _ := strings.Cut(helpText(name), "\n")
+	about, _, _ := helpText(name)
 	return fmt.Sprintf("%-13s%s", name, about)
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -108,7 +109,7 @@ func TestHelpFiles(t *testing.T) {
 		if !strings.Contains(front, "  "+name+" ") {
 			t.Errorf("the front page does not list the topic %s", name)
 		}
-		if about, _, _ := strings.Cut(helpText(name), "\n"); utf8.RuneCountInString(about) > 35 {
+		if about, _, _ := helpText(name); utf8.RuneCountInString(about) > 35 {
 			t.Errorf("%s: %q is too long for the front page", name, about)
 		}
 	}
@@ -196,20 +197,66 @@ func TestHelpNames(t *testing.T) {
 	has("formats", formatsOf("history")...)
 }
 
-// TestHelpWords: a word leads to the topic of that name, to those that name it first, or to those that speak of it.
+// TestHelpWords: a word leads to a passage that explains it, and to the topics that speak of it.
 func TestHelpWords(t *testing.T) {
-	for word, want := range map[string][]string{
-		"choose": {"choose"}, "Redlock": {"topologies"}, "sentinel": {"topologies"}, "workload": {"workloads"}, "TLS": {"servers"},
-		"saturated": {"marks"}, "kubernetes": {"processes", "recipes"}, "slurm": {"processes"}, "GitHub": {"gate"}, "password": {"servers"},
-		"fairness": {"waiting"}, "deadlock": {"glossary"}, "starvation": {"glossary"}, "xyzzy": nil, "": nil,
+	for word, want := range map[string]string{
+		"cron":           "Cron on many machines",
+		"leader":         "Leader election",
+		"Jain":           "Jain's index",
+		"jain":           "Jain's index",
+		"GC pause":       "a process stands still",
+		"fence":          "a fencing token",
+		"fencing tokens": "a fencing token",
+		"deadlock":       "wait for each other's lock",
+		"starvation":     "clients get no lock",
+		"fairness":       "polling serves whoever asks first",
+		"Redlock":        "of which a majority has to grant",
+		"sentinel":       "follows a primary",
+		"fsync":          "before it answers",
+		"kubernetes":     "kubectl",
+		"k8s":            "processes: Slurm",
+		"slurm":          "srun",
+		"MPI":            "mpirun",
+		"GitHub":         "uses: actions/checkout",
+		"Jenkins":        "gate: GitHub",
+		"docker":         "docker build",
+		"ElastiCache":    "ACL SETUSER",
+		"password":       "never from a flag",
+		"TLS":            "-tls-ca FILE",
+		"PgBouncer":      "?pgbouncer=true",
+		"Grafana":        "grafana.json",
+		"OOM":            "may kill it",
+		"saturated":      "this is not what the lock can do",
+		"oracle":         "without using the lock",
+		"overrun":        "hazards: ",
+		"failover":       "prove -hazard failover",
+		"key-dist":       "zipf:1.1",
+		"redsync":        "github.com/go-redsync/redsync",
+		"redislock":      "github.com/bsm/redislock",
+		"rueidislock":    "github.com/redis/rueidis",
+		"redisson":       "-driver go-redis,rueidis: Redisson's RLock",
+		"curator":        "InterProcessMutex of Java",
+		"kazoo":          "kazoo.recipe.lock.Lock",
+		"node-redlock":   "redlock of Node.js",
+		"redis-py":       "redis.lock.Lock",
+		"golang-migrate": "-driver postgres",
+		"ShedLock":       "adapters: ",
+		"Redlo":          "of which a majority has to grant", // as far as it goes
 	} {
-		if got := topicsAbout(word); !slices.Equal(got, want) {
-			t.Errorf("%q leads to %q, want %q", word, got, want)
+		text := helpOf(t, word)
+		if !strings.Contains(text, want) || !strings.Contains(text, "lockbench help ") && !strings.Contains(text, "lockbench list ") {
+			t.Errorf("help %s has not %q:\n%s", word, want, text)
+		}
+		if n := strings.Count(text, "\n"); n > 40 {
+			t.Errorf("help %s has %d lines", word, n)
 		}
 	}
-	for word, want := range map[string]string{"cron": "choose", "fence": "glossary", "GC pause": "glossary", "oracle": "safety"} {
-		if got := topicsAbout(word); !slices.Contains(got, want) {
-			t.Errorf("%q leads to %q, and not to %s", word, got, want)
+	for word, want := range map[string]string{
+		"kubernettes": "(did you mean Kubernetes?)", "deadlok": "(did you mean deadlock?)", "watting": "(did you mean waiting?)", "xyzzy": `"xyzzy"; there are`,
+	} {
+		var errs bytes.Buffer
+		if code := run([]string{"help", word}, nil, io.Discard, &errs, environment(), nil); code != exitUsage || !strings.Contains(errs.String(), want) {
+			t.Errorf("help %s: exit code %d, %s", word, code, &errs)
 		}
 	}
 }
@@ -309,7 +356,7 @@ func parseExample(t *testing.T, words []string) error {
 		return errors.Join(ofHazards, ofLocks)
 	}
 	if args[0] == "help" {
-		if args[1] != allFlagsPage && topicsAbout(strings.Join(args[1:], " ")) == nil {
+		if args[1] != allFlagsPage && explain(strings.Join(args[1:], " ")) == "" {
 			return fmt.Errorf("help does not know %s", args[1])
 		}
 		return nil

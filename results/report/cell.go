@@ -16,16 +16,38 @@ import (
 	"github.com/lockbench/lockbench/results/view"
 )
 
+// inCommon returns what all cells share that is not as usual, and how long they ran on what. The load of several stands
+// above their rows.
+func inCommon(v *view.Run) string {
+	settings := view.Common(v.Cells, func(a view.Axis) bool {
+		return a.Load && len(v.Cells) > 1 || a.Late && a.Title != "kind" && a.Title != "server" || a.Title == "partial"
+	})
+	ran := agreed(v, func(c *results.Cell) string {
+		text := format.Plural(len(c.Trials), "trial") + " of " + format.Exact(c.Plan().Duration)
+		return strings.TrimSuffix(text, " of 0") // those of a number of operations
+	})
+	return format.Join(settings, ran, agreed(v, func(c *results.Cell) string { return view.CPU(c.First().Env) }))
+}
+
+// agreed returns the text that is true of all cells; empty if there is none.
+func agreed(v *view.Run, text func(*results.Cell) string) string {
+	first := text(v.Cells[0])
+	if slices.ContainsFunc(v.Cells, func(c *results.Cell) bool { return text(c) != first }) {
+		return ""
+	}
+	return first
+}
+
 // runFacts returns what can go wrong with the lock of one of several cells, and what to do next; of a cell alone also
 // what limits it, and how it went.
 func runFacts(v *view.Run, c *results.Cell) *Table {
-	t, risk, todo := &Table{}, agreed(v, view.Risk), next(c)
+	t, todo := &Table{}, next(c)
 	if len(v.Cells) == 1 {
-		lists := measured(c)
+		lists, tone := measured(c), toneOf(c)
 		t.fact(Plain, "limited by", limited(c))
 		t.fact(Plain, "waits", format.Join(lists.Of[string(view.Waiting(c))]...))
-		t.fact(toneOf(c)*Tone(min(1, c.Breaches())), "safety", view.Exclusion(c))
-		t.fact(max(toneOf(c), Warn), "witnesses", view.Witnesses(c))
+		t.fact(tone*Tone(min(1, c.Breaches())), "safety", view.Exclusion(c))
+		t.fact(max(tone, Warn), "witnesses", view.Witnesses(c))
 		t.fact(Plain, "outcomes", format.Join(lists.Of["outcomes"]...))
 		t.fact(Warn, "errors", errorsOf(c.Counts))
 		for _, m := range marks(c) {
@@ -35,7 +57,7 @@ func runFacts(v *view.Run, c *results.Cell) *Table {
 	} else if !c.Violated() {
 		todo = map[bool]string{true: prove(c)}[v.Rivals]
 	}
-	t.fact(Plain, "risk", cmp.Or(risk, titled(design(c)+":", view.Risk(c))))
+	t.fact(Plain, "risk", cmp.Or(agreed(v, view.Risk), titled(design(c)+":", view.Risk(c))))
 	t.fact(Plain, "next", todo)
 	return t
 }
@@ -137,8 +159,8 @@ func limited(c *results.Cell) string {
 	case results.ByConnections:
 		of = []string{"requests at a time " + format.Three(c.Requests()), "connections " + format.Count(c.Bound.Pool)}
 	}
-	by := map[bool]string{true: "hottest "}[l.Hottest] + string(l.By)
-	return strings.TrimSuffix(by+": "+format.Join(of...), ": ")
+	hottest := map[bool]string{true: "hottest "}[l.Hottest]
+	return strings.TrimSuffix(hottest+string(l.By)+": "+format.Join(of...), ": ")
 }
 
 // remediesOf are what to change about a limit.

@@ -92,11 +92,8 @@ func answer(v *view.Run, first *results.Cell) (string, Tone) {
 	doubtful := 0
 	for i, c := range v.Cells {
 		if c.Violated() {
-			by := view.Witnesses(c)
-			if s := c.Safety; s.Violations > 0 {
-				by = format.Count(s.Violations) + " of " + format.Plural(s.Grants, "grant")
-			}
-			failed = append(failed, spaced(v.Names[i])+" ("+by+")")
+			broken := format.Count(cmp.Or(c.Safety.Violations, c.Broken()))
+			failed = append(failed, spaced(v.Names[i])+" ("+broken+" of "+format.Plural(c.Safety.Grants, "grant")+")")
 		}
 		if codes := view.Doubts(c); codes != nil {
 			doubtful, doubts = doubtful+1, append(doubts, codes...)
@@ -156,26 +153,4 @@ func ahead(g view.Group) string {
 		by = fmt.Sprintf("p99 %s, %s %s", duration(view.P99(best)), names[1], duration(view.P99(next)))
 	}
 	return names[0] + " first" + among + ", " + by
-}
-
-// inCommon returns what all cells share that is not as usual, and how long they ran on what. The load of several stands
-// above their rows.
-func inCommon(v *view.Run) string {
-	settings := view.Common(v.Cells, func(a view.Axis) bool {
-		return a.Load && len(v.Cells) > 1 || a.Late && a.Title != "kind" && a.Title != "server" || a.Title == "partial"
-	})
-	ran := agreed(v, func(c *results.Cell) string {
-		text := format.Plural(len(c.Trials), "trial") + " of " + format.Exact(c.Plan().Duration)
-		return strings.TrimSuffix(text, " of 0") // those of a number of operations
-	})
-	return format.Join(settings, ran, agreed(v, func(c *results.Cell) string { return view.CPU(c.First().Env) }))
-}
-
-// agreed returns the text that is true of all cells; empty if there is none.
-func agreed(v *view.Run, text func(*results.Cell) string) string {
-	first := text(v.Cells[0])
-	if slices.ContainsFunc(v.Cells, func(c *results.Cell) bool { return text(c) != first }) {
-		return ""
-	}
-	return first
 }

@@ -196,7 +196,7 @@ func TestExcluded(t *testing.T) {
 		{results.Safety{Grants: 9, Power: power(3)}, false, "violations 0 in 9 grants, of which 3 could show one: too few to tell", ""},
 		{results.Safety{Grants: 9}, false, "violations 0 in 9 grants: unknown whether one could have been seen", ""},
 		{results.Safety{}, false, "violations 0 in 0 grants: unknown whether one could have been seen", ""},
-		{results.Safety{Grants: 9, LostEarly: 2, Power: power(9)}, false, "violations 0 in 9 grants, of which 9 could show one", "(lost-early 2)"},
+		{results.Safety{Grants: 9, LostEarly: 2, Power: power(9)}, false, "violations 0 in 9 grants, of which 9 could show one", "(2 of 9 grants)"},
 		{results.Safety{Grants: 9, Violations: 2, Longest: time.Second, Overlap: time.Second}, false,
 			"violations 2 in 9 grants · longest overlap 1.00 s, in all 1.00 s", "(2 of 9 grants)"},
 	} {

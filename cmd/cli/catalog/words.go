@@ -13,6 +13,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
+	"github.com/lockbench/lockbench/workloads/hazards"
 	"github.com/lockbench/lockbench/workloads/matrix"
 	"github.com/lockbench/lockbench/workloads/presets"
 	"github.com/lockbench/lockbench/workloads/target"
@@ -21,25 +22,19 @@ import (
 // Width is how many columns a page has.
 const Width = 98
 
-// Lines returns what write writes.
-func Lines(write func(b *strings.Builder)) string {
-	var b strings.Builder
-	write(&b)
-	return b.String()
-}
+// Row returns a head and a text beside it, which is wrapped.
+func Row(head, text string) string { return strings.Join(format.Wrap(head, text, Width), "\n") + "\n" }
 
-// Table returns a row for each label with its text, which is wrapped.
-func Table(rows [][2]string) string {
+// Table returns a row for each label with its text.
+func Table(rows [][2]string) (table string) {
 	width := 0
 	for _, r := range rows {
 		width = max(width, utf8.RuneCountInString(r[0]))
 	}
-	return Lines(func(b *strings.Builder) {
-		for _, r := range rows {
-			head := fmt.Sprintf("  %-*s  ", width, r[0])
-			b.WriteString(strings.Join(format.Wrap(head, r[1], Width), "\n") + "\n")
-		}
-	})
+	for _, r := range rows {
+		table += Row(fmt.Sprintf("  %-*s  ", width, r[0]), r[1])
+	}
+	return table
 }
 
 // Addresses returns the forms of the addresses of all services.
@@ -71,6 +66,32 @@ func DriverList() string {
 			about = cmp.Or(matrix.Library(name).Module, "for "+s.Name)
 		}
 		rows = append(rows, fact(name, about))
+	}
+	return Table(rows)
+}
+
+// DesignList returns all lock designs of all drivers, and what they imitate.
+func DesignList() string {
+	var rows [][2]string
+	for _, name := range drivers.Names() {
+		d, _ := drivers.Lookup(name)
+		for _, design := range d.Designs() {
+			about := "-driver " + name + ": " + design.Models
+			if i := slices.IndexFunc(rows, func(r [2]string) bool { return r[0] == design.Name && strings.HasSuffix(r[1], ": "+design.Models) }); i >= 0 {
+				rows[i][1] = strings.Replace(rows[i][1], ": ", ","+name+": ", 1)
+			} else {
+				rows = append(rows, fact(design.Name, about))
+			}
+		}
+	}
+	return Table(rows)
+}
+
+// HazardList returns all hazards.
+func HazardList() string {
+	var rows [][2]string
+	for _, h := range hazards.All() {
+		rows = append(rows, fact(string(h.Name), cmp.Or(h.About, "lockbench prove -hazard "+string(h.Name)+" makes it happen")))
 	}
 	return Table(rows)
 }
@@ -127,27 +148,26 @@ func Metrics() string {
 			names = max(names, len(name))
 		}
 	}
-	row := func(b *strings.Builder, name, amount, about string) {
-		head := fmt.Sprintf("  %-*s  %-5s  ", names, name, amount)
-		b.WriteString(strings.Join(format.Wrap(head, about, Width), "\n") + "\n")
+	text := ""
+	add := func(name, amount, about string) {
+		text += Row(fmt.Sprintf("  %-*s  %-5s  ", names, name, amount), about)
 	}
-	return Lines(func(b *strings.Builder) {
-		for _, g := range groupTitles {
-			fmt.Fprintf(b, "%s:\n", g.title)
-			for _, m := range metric.Of(g.group) {
-				if !strings.Contains(m.Name, ".") {
-					row(b, m.Name, m.Unit.Example, m.About)
-				}
+	for _, g := range groupTitles {
+		text += g.title + ":\n"
+		for _, m := range metric.Of(g.group) {
+			if !strings.Contains(m.Name, ".") {
+				add(m.Name, m.Unit.Example, m.About)
 			}
-			if g.group == metric.Speed {
-				fmt.Fprintf(b, "\nLatencies, each with %s, as in acquire.p99:\n", strings.Join(quantileNames(), " "))
-				for _, d := range metric.Distributions {
-					row(b, string(d.Metric), metric.Duration.Example, d.About)
-				}
-			}
-			b.WriteByte('\n')
 		}
-	})
+		if g.group == metric.Speed {
+			text += fmt.Sprintf("\nLatencies, each with %s, as in acquire.p99:\n", strings.Join(quantileNames(), " "))
+			for _, d := range metric.Distributions {
+				add(string(d.Metric), metric.Duration.Example, d.About)
+			}
+		}
+		text += "\n"
+	}
+	return text
 }
 
 // quantileNames returns what the names of latencies end with.
