@@ -25,7 +25,6 @@ import (
 	"github.com/lockbench/lockbench/cmd/cli/shell"
 	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/drivers/exec"
-	"github.com/lockbench/lockbench/results/spec"
 )
 
 // Exit codes.
@@ -125,17 +124,8 @@ func (p *program) typed() string {
 	return p.secrets.Scrub(strings.Join(words, " "))
 }
 
-// execute runs the command that args name and returns its exit code.
+// execute runs the command that args name, prints its error, if it has one, and returns the exit code.
 func (p *program) execute(ctx context.Context, args []string) int {
-	code := p.call(ctx, args)
-	if p.lost && (code == exitOK || code == exitInconclusive) { // 3 and 4 are an answer, which stands
-		return exitError
-	}
-	return code
-}
-
-// call runs the command that args name and prints its error, if it has one.
-func (p *program) call(ctx context.Context, args []string) int {
 	p.completing = completes(args)
 	root := p.root()
 	var err error
@@ -145,22 +135,25 @@ func (p *program) call(ctx context.Context, args []string) int {
 		root.SetArgs(withCommand(normalise(args)))
 		err = root.ExecuteContext(ctx)
 	}
+	code := exitOK
 	var exit exitCode
-	switch {
-	case err == nil:
-		return exitOK
-	case errors.As(err, &exit):
-		return int(exit)
-	}
-	p.say("%s", err)
 	var usage *usageError
-	if errors.As(err, &usage) {
-		return exitUsage
+	switch {
+	case errors.As(err, &exit):
+		code = int(exit)
+	case err != nil:
+		p.say("%s", err)
+		code = exitError
+		if errors.As(err, &usage) {
+			code = exitUsage
+		} else if ctx.Err() != nil {
+			code = exitInterrupted
+		}
 	}
-	if ctx.Err() != nil {
-		return exitInterrupted
+	if p.lost && (code == exitOK || code == exitInconclusive) { // 3 and 4 are an answer, which stands
+		return exitError
 	}
-	return exitError
+	return code
 }
 
 // withCommand puts the implied run before flags that no command precedes.
@@ -257,9 +250,7 @@ func (p *program) command(c *cobra.Command, defs []flagDef, run func(c *cobra.Co
 	o := newOptions(c.Flags(), defs)
 	for _, opt := range o.list {
 		opt.again = p.completing
-		if complete := completion(c.Name(), opt.flagDef); complete != nil {
-			_ = c.RegisterFlagCompletionFunc(opt.name, complete) // the flag exists
-		}
+		_ = c.RegisterFlagCompletionFunc(opt.name, completeFlag(opt.flagDef)) // the flag exists
 	}
 	if c.ValidArgsFunction == nil && c.ValidArgs == nil && !strings.Contains(c.Use, "FILE") && !strings.Contains(c.Use, "BASE") {
 		c.ValidArgsFunction = cobra.NoFileCompletions
@@ -279,16 +270,17 @@ func (p *program) command(c *cobra.Command, defs []flagDef, run func(c *cobra.Co
 
 // noArgs refuses arguments that no flag has taken.
 func noArgs(c *cobra.Command, args []string) error {
-	vs := c.Flags().Lookup("vs")
-	switch {
-	case len(args) == 0:
+	if len(args) == 0 {
 		return nil
-	case vs != nil && vs.Changed:
+	}
+	if vs := c.Flags().Lookup("vs"); vs != nil && vs.Changed {
 		return usageErrorf("unexpected argument %q: -vs takes all flags of the head as one word, in quotes, as in -vs '-wait queue'", args[0])
-	case slices.Contains([]string{spec.On, spec.Off, spec.Off + "," + spec.On, spec.On + "," + spec.Off}, args[0]):
-		return usageErrorf("unexpected argument %q: a switch takes its value with an equals sign, as in -renew=%s", args[0], args[0])
-	case args[0] == "true" || args[0] == "false":
-		return usageErrorf("unexpected argument %q: a switch takes its value with an equals sign, as in -oracle=%s", args[0], args[0])
+	}
+	example := map[string]string{
+		"on": "renew", "off": "renew", "off,on": "renew", "on,off": "renew", "true": "oracle", "false": "oracle",
+	}[args[0]]
+	if example != "" {
+		return usageErrorf("unexpected argument %q: a switch takes its value with an equals sign, as in -%s=%[1]s", args[0], example)
 	}
 	return usageErrorf("unexpected argument %q: lockbench %s takes flags only", args[0], c.Name())
 }

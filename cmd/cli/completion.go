@@ -99,101 +99,68 @@ func oneOf(names func() []string) cobra.CompletionFunc {
 	}
 }
 
-// completion returns what completes the value of a command's flag; nil completes files.
-func completion(command string, f flagDef) cobra.CompletionFunc {
+// completeFlag completes the last value in the comma list of a flag.
+func completeFlag(f flagDef) cobra.CompletionFunc {
+	return func(c *cobra.Command, _ []string, word string) (list []cobra.Completion, _ cobra.ShellCompDirective) {
+		comma := strings.LastIndexByte(word, ',') + 1
+		names, files := valuesOf(f, c, word[comma:])
+		for _, name := range names {
+			list = append(list, word[:comma]+name) // a shell compares whole words
+		}
+		if files {
+			return list, cobra.ShellCompDirectiveDefault
+		}
+		return list, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// valuesOf returns what a word may become as a value of a command's flag, and whether that may be any file.
+func valuesOf(f flagDef, c *cobra.Command, word string) (names []string, files bool) {
 	switch f.name {
 	case "driver":
-		return completeDriver
-	case "lock":
-		return completeLock
-	case "workload":
-		return completeWorkload
-	case "addr":
-		return listOf(ownServers)
-	case "format":
-		return completeFormat(formatsOf(command))
-	case "fail-on":
-		return listOf(metric.Names())
-	case "need":
-		return listOf(claimNames())
-	case "hazard":
-		return listOf(hazardNames())
-	}
-	switch known := matrix.Names(f.name); {
-	case known != nil:
-		return listOf(known)
-	case f.axis && f.isSwitch():
-		return listOf([]string{spec.Off, spec.On})
-	case f.namesFile() || f.value == "DIR":
-		return nil
-	}
-	return cobra.NoFileCompletions
-}
-
-// listOf completes the last name of a comma list.
-func listOf[S ~string](names []S) cobra.CompletionFunc {
-	return func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		before := word[:strings.LastIndexByte(word, ',')+1] // a shell compares whole words
-		var all []cobra.Completion
-		for _, name := range names {
-			all = append(all, before+string(name))
-		}
-		return all, cobra.ShellCompDirectiveNoFileComp
-	}
-}
-
-func hazardNames() (names []drivers.Hazard) {
-	for _, h := range hazards.All() {
-		names = append(names, h.Name)
-	}
-	return names
-}
-
-// completeDriver completes drivers, and behind an @ the topologies of one.
-func completeDriver(c *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	names := matrix.Names("driver")
-	driver, _, named := matrix.CutTopology(word[strings.LastIndexByte(word, ',')+1:])
-	if named && slices.Contains(names, driver) {
-		names = matrix.Topologies(driver)
-		for i := range names {
-			names[i] = driver + "@" + names[i]
-		}
-	}
-	return listOf(names)(c, args, word)
-}
-
-// completeLock completes the locks of the drivers that were typed, or all.
-func completeLock(c *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	var locks []string
-	for name := range strings.SplitSeq(c.Flag("driver").Value.String(), ",") {
-		name, _, _ = matrix.CutTopology(strings.TrimSpace(name))
-		if d, err := drivers.Lookup(name); err == nil {
-			for _, design := range d.Designs() {
-				locks = append(locks, design.Name)
+		names = matrix.Names(f.name)
+		if driver, _, named := matrix.CutTopology(word); named && slices.Contains(names, driver) {
+			names = nil
+			for _, topology := range matrix.Topologies(driver) {
+				names = append(names, driver+"@"+topology)
 			}
 		}
-	}
-	if locks == nil {
-		locks = matrix.Names("lock")
-	}
-	return listOf(locks)(c, args, word)
-}
-
-// completeWorkload completes presets, and files of YAML. A shell offers other files if no name fits.
-func completeWorkload(_ *cobra.Command, _ []string, word string) (list []cobra.Completion, _ cobra.ShellCompDirective) {
-	for _, name := range presets.Names() {
-		list = append(list, cobra.CompletionWithDesc(name, presets.About(name)))
-	}
-	files, _ := filepath.Glob(word + "*.y*ml")
-	return append(list, files...), cobra.ShellCompDirectiveDefault
-}
-
-// completeFormat completes formats, and behind an = files.
-func completeFormat(names []string) cobra.CompletionFunc {
-	return func(c *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		if strings.Contains(word[strings.LastIndexByte(word, ',')+1:], "=") {
-			return nil, cobra.ShellCompDirectiveDefault
+	case "lock":
+		for name := range strings.SplitSeq(c.Flag("driver").Value.String(), ",") {
+			name, _, _ = matrix.CutTopology(strings.TrimSpace(name))
+			if d, err := drivers.Lookup(name); err == nil {
+				for _, design := range d.Designs() {
+					names = append(names, design.Name)
+				}
+			}
 		}
-		return listOf(names)(c, args, word)
+	case "workload":
+		mine, _ := filepath.Glob(word + "*.y*ml")
+		for _, name := range presets.Names() {
+			names = append(names, cobra.CompletionWithDesc(name, presets.About(name)))
+		}
+		return append(names, mine...), true
+	case "format":
+		if files = strings.Contains(word, "="); !files {
+			names = formatsOf(c.Name())
+		}
+		return names, files
+	case "addr":
+		names = ownServers
+	case "fail-on":
+		names = metric.Names()
+	case "need":
+		names = claimNames()
+	case "hazard":
+		for _, h := range hazards.All() {
+			names = append(names, string(h.Name))
+		}
 	}
+	if names == nil {
+		names = matrix.Names(f.name)
+	}
+	if names == nil && f.axis && f.isSwitch() {
+		names = []string{spec.Off, spec.On}
+	}
+	return names, f.namesFile() || f.value == "DIR"
 }

@@ -15,7 +15,7 @@ func TestInterruptedStart(t *testing.T) {
 	cancel(&interruption{os.Interrupt})
 	discard := &progress.Writer{W: io.Discard}
 	p := &program{stdout: discard, stderr: discard, env: environment()}
-	if code := p.call(ctx, []string{"conformance", "-driver", "go-redis"}); code != exitInterrupted {
+	if code := p.execute(ctx, []string{"conformance", "-driver", "go-redis"}); code != exitInterrupted {
 		t.Errorf("exit code %d", code)
 	}
 }
