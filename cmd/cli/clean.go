@@ -48,13 +48,6 @@ type left struct {
 	prefix string
 }
 
-// leavings are the trials of a run.
-type leavings struct {
-	prefix   string
-	plans    []spec.Plan // of its cells
-	recorded map[int]bool
-}
-
 func (p *program) clean(ctx context.Context, o *options, files []string) error {
 	switch {
 	case o.text("addr") == "":
@@ -106,10 +99,14 @@ func (p *program) clean(ctx context.Context, o *options, files []string) error {
 	return nil
 }
 
-// readLeft returns what the trials of the runs in files may have left: those that are recorded, and with the names of each cell those
-// in between and the next one, in which the run may have been killed.
+// readLeft returns what the trials of the runs in files may have left: those that are recorded, and with the plan of each cell
+// those in between and the next one, in which the run may have been killed.
 func (p *program) readLeft(files []string) (list []left, err error) {
-	var runs []*leavings
+	type trials struct {
+		of    map[int]spec.Plan
+		plans []spec.Plan // of the cells
+	}
+	runs := map[string]*trials{} // by their prefixes
 	add := func(rec *results.Record) error {
 		if rec.Prefix == "" { // on a server of lockbench's own, which is gone
 			return nil
@@ -119,47 +116,46 @@ func (p *program) readLeft(files []string) (list []left, err error) {
 			return err
 		}
 		found := runner.TrialNames.FindStringSubmatch(rec.Prefix)
+		r := runs[found[1]]
+		if r == nil {
+			r = &trials{of: map[int]spec.Plan{}}
+			runs[found[1]] = r
+		}
 		number, _ := strconv.Atoi(found[2])
-		i := slices.IndexFunc(runs, func(r *leavings) bool { return r.prefix == found[1] })
-		if i < 0 {
-			i, runs = len(runs), append(runs, &leavings{prefix: found[1], recorded: map[int]bool{}})
-		}
-		r := runs[i]
-		if r.recorded[number] {
-			return nil
-		}
-		r.recorded[number] = true
+		r.of[number] = plan
 		if !slices.ContainsFunc(r.plans, func(p spec.Plan) bool { return reflect.DeepEqual(p, plan) }) {
 			r.plans = append(r.plans, plan)
 		}
-		list = append(list, left{plan, rec.Prefix})
 		return nil
 	}
 	for _, name := range files {
 		_, err := p.readRecords(name, add)
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("%s: %w: a run that is killed in its first trial records nothing; "+
-				"its names begin with what it has printed", name, err)
+			err = fmt.Errorf("%w: a run that is killed in its first trial records nothing; its names begin with what it has printed", err)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	if len(list) == 0 {
-		return nil, fmt.Errorf("%s: no record is of a run on a server of yours", strings.Join(files, ", "))
-	}
-	for _, r := range runs {
-		next := slices.Max(slices.Collect(maps.Keys(r.recorded))) + 1
-		if missing := next - len(r.recorded); missing > maxMissing {
-			return nil, fmt.Errorf("%s: %d trials of %s are missing: give all records of the run", strings.Join(files, ", "), missing, r.prefix)
+	all := strings.Join(files, ", ")
+	for _, prefix := range slices.Sorted(maps.Keys(runs)) {
+		r := runs[prefix]
+		next := slices.Max(slices.Collect(maps.Keys(r.of))) + 1
+		if missing := next - len(r.of); missing > maxMissing {
+			return nil, fmt.Errorf("%s: %d trials of %s are missing: give all records of the run", all, missing, prefix)
 		}
 		for n := 1; n <= next; n++ {
-			for _, plan := range r.plans {
-				if !r.recorded[n] {
-					list = append(list, left{plan, r.prefix + strconv.Itoa(n) + ":"})
-				}
+			plans := r.plans
+			if plan, known := r.of[n]; known {
+				plans = []spec.Plan{plan}
+			}
+			for _, plan := range plans {
+				list = append(list, left{plan, prefix + strconv.Itoa(n) + ":"})
 			}
 		}
+	}
+	if list == nil {
+		return nil, fmt.Errorf("%s: no record is of a run on a server of yours", all)
 	}
 	return list, nil
 }
