@@ -240,5 +240,5 @@ func variableList() string {
 	}
 	add("COLUMNS", "the width of tables, where it is not the terminal's")
 	add("NO_COLOR", "if set, no colours")
-	return catalog.Table(rows)
+	return catalog.Table(rows...)
 }

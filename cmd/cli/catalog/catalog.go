@@ -97,7 +97,14 @@ func New(ctx context.Context) Listing {
 		l.Drivers = append(l.Drivers, describe(name, of[s]))
 	}
 	for _, a := range exec.Shipped {
-		l.Adapters = append(l.Adapters, adapterOf(&a))
+		here := Adapter{Driver: a.Name, Language: a.Language, Library: a.Library, Service: a.Service, Available: true, Text: "can run"}
+		if err := a.Missing(); err != nil {
+			here.Available, here.Text = false, err.Error()
+			if missing, ok := errors.AsType[*exec.Missing](err); ok {
+				here.Text, here.Install = "needs "+missing.What, missing.Install
+			}
+		}
+		l.Adapters = append(l.Adapters, here)
 	}
 	for _, h := range hazards.All() {
 		l.Hazards = append(l.Hazards, string(h.Name))
@@ -111,23 +118,20 @@ func look(ctx context.Context, s *servers.Service) Driver {
 	if s == nil {
 		return Driver{Available: true, Text: "needs no server"}
 	}
-	d := Driver{Service: s.Name, Addresses: s.Forms}
+	d := Driver{Service: s.Name, Addresses: s.Forms, Text: "needs -addr"}
 	if s.Find == nil {
-		d.Text = "needs -addr"
 		return d
 	}
 	path, err := s.Locate()
-	switch {
-	case err == nil:
+	if err == nil {
 		d.Available, d.Version = true, servers.ProgramVersion(ctx, path)
 		d.Text = strings.TrimSpace(filepath.Base(path) + " " + d.Version)
 		return d
-	case s.Embedded != nil:
-		d.Available, d.Text = true, "embedded only"
-	default:
-		d.Text = "not installed"
 	}
-	d.Install = cmp.Or(s.Install(), format.Line(err.Error()))
+	d.Text, d.Install = "not installed", cmp.Or(s.Install(), format.Line(err.Error()))
+	if s.Embedded != nil {
+		d.Available, d.Text = true, "embedded only"
+	}
 	return d
 }
 
@@ -147,50 +151,48 @@ func describe(name string, d Driver) Driver {
 	return d
 }
 
-// adapterOf returns whether an adapter can be started here.
-func adapterOf(a *exec.Adapter) Adapter {
-	here := Adapter{Driver: a.Name, Language: a.Language, Library: a.Library, Service: a.Service, Available: true, Text: "can run"}
-	if err := a.Missing(); err != nil {
-		here.Available, here.Text = false, err.Error()
-		if missing, ok := errors.AsType[*exec.Missing](err); ok {
-			here.Text, here.Install = "needs "+missing.What, missing.Install
-		}
-	}
-	return here
-}
-
 // Document returns the page of a driver, and that of all for the empty name.
 func (l Listing) Document(name string) *report.Document {
-	d := &report.Document{Command: "lockbench list"}
+	d := &report.Document{Command: "lockbench list", Title: "Drivers and their locks"}
 	if name == "" {
-		d.Title, d.Blocks = "Drivers and their locks", l.overview()
+		l.overview(d)
 		return d
 	}
-	if i := slices.IndexFunc(l.Drivers, func(d Driver) bool { return d.Driver == name }); i >= 0 {
-		l.Drivers[i].page(d)
-		return d
+	for _, of := range l.Drivers {
+		if of.Driver == name {
+			of.page(d)
+		}
 	}
-	a := l.Adapters[slices.IndexFunc(l.Adapters, func(a Adapter) bool { return a.Driver == name })]
-	d.Title = name + ": " + adapterAbout(a.Language, a.Library, a.Service)
-	here := a.Text + strings.TrimSuffix(": "+a.Install, ": ")
-	d.Blocks = factBlock(nil, "", fact("here", here), fact("next", "lockbench conformance -driver "+name))
+	for _, a := range l.Adapters {
+		if a.Driver == name {
+			d.Title = name + ": " + adapterAbout(a.Language, a.Library, a.Service)
+			addFacts(d, "", fact("here", with(a.Text, ": ", a.Install)), fact("next", "lockbench conformance -driver "+name))
+		}
+	}
 	return d
 }
 
 func fact(label, text string) [2]string { return [2]string{label, text} }
 
-// factBlock adds a block of the facts that have a text, if any has.
-func factBlock(blocks []report.Block, heading string, facts ...[2]string) []report.Block {
+// with appends a text, if there is one.
+func with(text, separator, more string) string {
+	if more == "" {
+		return text
+	}
+	return text + separator + more
+}
+
+// addFacts adds a block of the facts that have a text, if any has.
+func addFacts(d *report.Document, heading string, facts ...[2]string) {
 	t := &report.Table{}
 	for _, f := range facts {
 		if f[1] != "" {
 			t.Rows = append(t.Rows, row(f[0], f[1]))
 		}
 	}
-	if t.Rows == nil {
-		return blocks
+	if t.Rows != nil {
+		d.Blocks = append(d.Blocks, report.Block{Heading: heading, Table: t})
 	}
-	return append(blocks, report.Block{Heading: heading, Table: t})
 }
 
 func row(cells ...string) (r report.Row) {
@@ -200,45 +202,36 @@ func row(cells ...string) (r report.Row) {
 	return r
 }
 
-// columns returns columns of texts.
-func columns(titles ...string) (list []report.Column) {
-	for _, title := range titles {
-		list = append(list, report.Column{Title: title, Left: true})
-	}
-	return list
-}
-
 // overview lists all drivers with their designs, and the names of the rest.
-func (l Listing) overview() []report.Block {
-	adapters := &report.Table{Columns: columns("driver", "service", "language", "library", "here")}
+func (l Listing) overview(d *report.Document) {
 	var locks, missing [][2]string
-	miss := func(label, install string) {
-		if !slices.ContainsFunc(missing, func(f [2]string) bool { return f[0] == label }) {
-			missing = append(missing, fact(label, install))
-		}
-	}
 	for _, d := range l.Drivers {
 		var names []string
 		for _, lock := range d.Locks {
 			names = append(names, lock.Lock)
 		}
 		locks = append(locks, fact(d.Driver, format.Join(d.Service, d.Text)+": "+strings.Join(names, ", ")))
-		miss(d.Service, d.Install)
+		if needs := fact(d.Service, d.Install); !slices.Contains(missing, needs) {
+			missing = append(missing, needs)
+		}
+	}
+	adapters := &report.Table{}
+	for _, title := range []string{"driver", "service", "language", "library", "here"} {
+		adapters.Columns = append(adapters.Columns, report.Column{Title: title, Left: true})
 	}
 	for _, a := range l.Adapters {
 		here := "can run"
 		if !a.Available {
 			here = "not installed"
-			miss(a.Driver, a.Text+strings.TrimSuffix(": "+a.Install, ": "))
+			missing = append(missing, fact(a.Driver, with(a.Text, ": ", a.Install)))
 		}
-		service, library := cmp.Or(a.Service, format.None), cmp.Or(a.Library, "none")
-		adapters.Rows = append(adapters.Rows, row(a.Driver, service, a.Language, library, here))
+		adapters.Rows = append(adapters.Rows, row(a.Driver, cmp.Or(a.Service, format.None), a.Language, cmp.Or(a.Library, "none"), here))
 	}
-	blocks := factBlock(nil, "Lock designs, the default first", locks...)
-	blocks = append(blocks, report.Block{Heading: "Locks of other languages", Table: adapters})
-	blocks = factBlock(blocks, "To install what is not here", missing...)
-	return factBlock(blocks, "Values", fact("-wait", strings.Join(l.Waits, ", ")),
-		fact("-workload", strings.Join(l.Presets, ", ")), fact("next", "lockbench list DRIVER"))
+	addFacts(d, "Lock designs, the default first", locks...)
+	d.Blocks = append(d.Blocks, report.Block{Heading: "Locks of other languages", Table: adapters})
+	addFacts(d, "To install what is not here", missing...)
+	addFacts(d, "Values", fact("-wait", strings.Join(l.Waits, ", ")), fact("-workload", strings.Join(l.Presets, ", ")),
+		fact("next", "lockbench list DRIVER"))
 }
 
 // page tells all about a driver.
@@ -248,31 +241,26 @@ func (of Driver) page(d *report.Document) {
 	d.Title = of.Driver + ": a driver that needs no server"
 	if of.Service != "" {
 		d.Title = of.Driver + ": a driver for " + of.Service
-		facts = append(facts, fact("server here", of.Text+strings.TrimSuffix("; "+of.Install, "; ")),
+		facts = append(facts, fact("server here", with(of.Text, "; ", of.Install)),
 			fact("address", strings.Join(of.Addresses, " · ")), fact("topologies", strings.Join(of.Topologies, ", ")))
 	}
-	d.Blocks = factBlock(d.Blocks, "", facts...)
+	addFacts(d, "", facts...)
 	for i, lock := range of.Locks {
-		var loses []string
-		for _, h := range lock.Loses {
-			loses = append(loses, string(h))
-		}
 		title := lock.Lock
 		if i == 0 {
 			title += " (the default)"
 		}
-		d.Blocks = factBlock(d.Blocks, title, fact("claims", Claims(lock.Traits)), fact("imitates", lock.Models), fact("wrong", lock.Wrong),
+		var loses []string
+		for _, h := range lock.Loses {
+			loses = append(loses, string(h))
+		}
+		addFacts(d, title, fact("claims", Claims(lock.Traits)), fact("imitates", lock.Models), fact("wrong", lock.Wrong),
 			fact("loses to", strings.Join(loses, ", ")), fact("-wait", strings.Join(lock.Waits, ", ")))
 	}
-	var params, claims [][2]string
-	for _, p := range of.Params {
-		params = append(params, fact(p.Param+"="+p.Default, p.Text))
-	}
-	for _, c := range Claimed {
-		if slices.ContainsFunc(of.Locks, func(l Lock) bool { return c.Has(l.Traits) }) {
-			claims = append(claims, fact(c.Name, c.Means))
-		}
-	}
-	d.Blocks = factBlock(d.Blocks, "Options of the library (-param NAME=VALUE), with their defaults", params...)
-	d.Blocks = factBlock(d.Blocks, "What the claims mean", claims...)
+	claimed := slices.DeleteFunc(slices.Clone(Claimed), func(c Claim) bool {
+		return !slices.ContainsFunc(of.Locks, func(l Lock) bool { return c.Has(l.Traits) })
+	})
+	addFacts(d, "Options of the library (-param NAME=VALUE), with their defaults",
+		rowsOf(of.Params, func(p Param) [2]string { return fact(p.Param+"="+p.Default, p.Text) })...)
+	addFacts(d, "What the claims mean", rowsOf(claimed, func(c Claim) [2]string { return fact(c.Name, c.Means) })...)
 }

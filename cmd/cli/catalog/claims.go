@@ -40,12 +40,3 @@ func Claims(t drivers.Traits) string {
 	}
 	return strings.Join(names, ", ")
 }
-
-// ClaimList explains all claims.
-func ClaimList() string {
-	var rows [][2]string
-	for _, c := range Claimed {
-		rows = append(rows, fact(c.Name, c.Means))
-	}
-	return Table(rows)
-}

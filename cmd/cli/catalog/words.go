@@ -26,7 +26,7 @@ const Width = 98
 func Row(head, text string) string { return strings.Join(format.Wrap(head, text, Width), "\n") + "\n" }
 
 // Table returns a row for each label with its text.
-func Table(rows [][2]string) (table string) {
+func Table(rows ...[2]string) (table string) {
 	width := 0
 	for _, r := range rows {
 		width = max(width, utf8.RuneCountInString(r[0]))
@@ -35,6 +35,13 @@ func Table(rows [][2]string) (table string) {
 		table += Row(fmt.Sprintf("  %-*s  ", width, r[0]), r[1])
 	}
 	return table
+}
+
+func rowsOf[T any](list []T, row func(T) [2]string) (rows [][2]string) {
+	for _, v := range list {
+		rows = append(rows, row(v))
+	}
+	return rows
 }
 
 // Addresses returns the forms of the addresses of all services.
@@ -48,61 +55,51 @@ func Addresses() string {
 		if s.Variable != "" {
 			forms = append(forms, "or the variable "+s.Variable)
 		}
-		name := s.Name
-		for _, form := range forms {
-			rows = append(rows, fact(name, form))
-			name = "" // in the first row alone
+		rows = append(rows, fact(s.Name, forms[0]))
+		for _, form := range forms[1:] {
+			rows = append(rows, fact("", form))
 		}
 	}
-	return Table(rows)
+	return Table(rows...)
 }
 
 // DriverList returns all drivers and their client libraries.
 func DriverList() string {
-	var rows [][2]string
-	for _, name := range drivers.Names() {
-		about := "in this process: no server"
+	return Table(rowsOf(drivers.Names(), func(name string) [2]string {
 		if s := target.Service(name); s != nil {
-			about = cmp.Or(matrix.Library(name).Module, "for "+s.Name)
+			return fact(name, cmp.Or(matrix.Library(name).Module, "for "+s.Name))
 		}
-		rows = append(rows, fact(name, about))
-	}
-	return Table(rows)
+		return fact(name, "in this process: no server")
+	})...)
 }
 
-// DesignList returns all lock designs of all drivers, and what they imitate.
+// DesignList returns all lock designs, the drivers that have them, and what they imitate.
 func DesignList() string {
 	var rows [][2]string
+	of := map[[2]string]string{} // the drivers with a design
 	for _, name := range drivers.Names() {
 		d, _ := drivers.Lookup(name)
 		for _, design := range d.Designs() {
-			about := "-driver " + name + ": " + design.Models
-			if i := slices.IndexFunc(rows, func(r [2]string) bool { return r[0] == design.Name && strings.HasSuffix(r[1], ": "+design.Models) }); i >= 0 {
-				rows[i][1] = strings.Replace(rows[i][1], ": ", ","+name+": ", 1)
-			} else {
-				rows = append(rows, fact(design.Name, about))
+			row := fact(design.Name, design.Models)
+			if of[row] == "" {
+				rows = append(rows, row)
 			}
+			of[row] += "," + name
 		}
 	}
-	return Table(rows)
+	return Table(rowsOf(rows, func(row [2]string) [2]string { return fact(row[0], "-driver "+of[row][1:]+": "+row[1]) })...)
 }
 
 // HazardList returns all hazards.
 func HazardList() string {
-	var rows [][2]string
-	for _, h := range hazards.All() {
-		rows = append(rows, fact(string(h.Name), cmp.Or(h.About, "lockbench prove -hazard "+string(h.Name)+" makes it happen")))
-	}
-	return Table(rows)
+	return Table(rowsOf(hazards.All(), func(h hazards.Hazard) [2]string {
+		return fact(string(h.Name), cmp.Or(h.About, "lockbench prove -hazard "+string(h.Name)+" makes it happen"))
+	})...)
 }
 
 // AdapterList returns the adapters that are shipped.
 func AdapterList() string {
-	var rows [][2]string
-	for _, a := range exec.Shipped {
-		rows = append(rows, fact(a.Name, adapterAbout(a.Language, a.Library, a.Service)))
-	}
-	return Table(rows)
+	return Table(rowsOf(exec.Shipped, func(a exec.Adapter) [2]string { return fact(a.Name, adapterAbout(a.Language, a.Library, a.Service)) })...)
 }
 
 // adapterAbout says what an adapter is.
@@ -113,22 +110,21 @@ func adapterAbout(language, library, service string) string {
 	return library + " of " + language + ", for " + service
 }
 
+// ClaimList returns all claims.
+func ClaimList() string {
+	return Table(rowsOf(Claimed, func(c Claim) [2]string { return fact(c.Name, c.Means) })...)
+}
+
 // Waits returns all ways of waiting.
 func Waits() string {
-	rows := [][2]string{fact(matrix.Auto, "native if the design has a way of its own, else backoff: the default")}
-	for _, k := range wait.Kinds() {
-		rows = append(rows, fact(k.Name, k.Text))
-	}
-	return Table(rows)
+	auto := fact(matrix.Auto, "native if the design has a way of its own, else backoff: the default")
+	kinds := rowsOf(wait.Kinds(), func(k wait.Kind) [2]string { return fact(k.Name, k.Text) })
+	return Table(append([][2]string{auto}, kinds...)...)
 }
 
 // Presets returns all presets.
 func Presets() string {
-	var rows [][2]string
-	for _, name := range presets.Names() {
-		rows = append(rows, fact(name, presets.About(name)))
-	}
-	return Table(rows)
+	return Table(rowsOf(presets.Names(), func(name string) [2]string { return fact(name, presets.About(name)) })...)
 }
 
 // groupTitles are the questions that the groups of metrics answer.
@@ -141,16 +137,18 @@ var groupTitles = []struct {
 }
 
 // Metrics returns all metrics by their groups, each with an amount as a threshold writes it and what it is.
-func Metrics() string {
-	names := 0
+func Metrics() (text string) {
+	var quantiles []string // which end the names of latencies
+	width := 0
 	for _, name := range metric.Names() {
-		if !strings.Contains(name, ".") {
-			names = max(names, len(name))
+		if _, quantile, ok := strings.Cut(name, "."); !ok {
+			width = max(width, len(name))
+		} else if !slices.Contains(quantiles, "."+quantile) {
+			quantiles = append(quantiles, "."+quantile)
 		}
 	}
-	text := ""
 	add := func(name, amount, about string) {
-		text += Row(fmt.Sprintf("  %-*s  %-5s  ", names, name, amount), about)
+		text += Row(fmt.Sprintf("  %-*s  %-5s  ", width, name, amount), about)
 	}
 	for _, g := range groupTitles {
 		text += g.title + ":\n"
@@ -160,7 +158,7 @@ func Metrics() string {
 			}
 		}
 		if g.group == metric.Speed {
-			text += fmt.Sprintf("\nLatencies, each with %s, as in acquire.p99:\n", strings.Join(quantileNames(), " "))
+			text += fmt.Sprintf("\nLatencies, each with %s, as in acquire.p99:\n", strings.Join(quantiles, " "))
 			for _, d := range metric.Distributions {
 				add(string(d.Metric), metric.Duration.Example, d.About)
 			}
@@ -168,14 +166,4 @@ func Metrics() string {
 		text += "\n"
 	}
 	return text
-}
-
-// quantileNames returns what the names of latencies end with.
-func quantileNames() (names []string) {
-	for _, name := range metric.Names() {
-		if _, quantile, ok := strings.Cut(name, "."); ok && !slices.Contains(names, "."+quantile) {
-			names = append(names, "."+quantile)
-		}
-	}
-	return names
 }
