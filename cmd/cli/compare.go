@@ -3,16 +3,13 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
-	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/export"
-	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/report"
 )
 
@@ -57,27 +54,6 @@ func (p *program) compareCommand() *cobra.Command {
 func (o *options) comparing() (compare.Options, error) {
 	thresholds, err := o.failOn()
 	return compare.Options{Thresholds: thresholds, Force: o.on("force")}, err
-}
-
-// thresholdFault returns what is wrong with an expression, and where.
-func thresholdFault(opt *option, err error) error {
-	var fault *compare.ThresholdError
-	if !errors.As(err, &fault) {
-		return usageErrorf("%s: %w", opt.name, err)
-	}
-	hint := ""
-	if fault.Word != "" {
-		hint = figureHint(fault.Word)
-	}
-	return usageErrorf("%s: %w%s", opt.flagOrVariable(), err, hint)
-}
-
-// figureHint names the figure that was probably meant, or where all of them stand.
-func figureHint(name string) string {
-	if hint := suggest.DidYouMean("", name, metric.Names()); hint != "" {
-		return hint
-	}
-	return " (lockbench help figures lists them)"
 }
 
 // sides reads the files of a comparison. One file alone holds both sides, of runs with -vs.

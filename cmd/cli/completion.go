@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/drivers"
@@ -96,6 +97,17 @@ func oneOf(names func() []string) cobra.CompletionFunc {
 			list = names()
 		}
 		return list, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// completeFlags completes the values of the flags of all commands.
+func completeFlags(root *cobra.Command) {
+	for _, c := range root.Commands() {
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if opt, ok := f.Value.(*option); ok {
+				_ = c.RegisterFlagCompletionFunc(opt.name, completeFlag(opt.flagDef)) // the flag exists
+			}
+		})
 	}
 }
 

@@ -1,4 +1,4 @@
-// The environment, and the passwords in it and in arguments.
+// Passwords in the environment and in arguments.
 
 package cli
 
@@ -11,18 +11,6 @@ import (
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/workloads/fleet"
 )
-
-// environ is the environment, as os.Environ has it.
-type environ []string
-
-func (e environ) lookup(name string) (string, bool) {
-	for _, pair := range e {
-		if v, ok := strings.CutPrefix(pair, name+"="); ok {
-			return v, true
-		}
-	}
-	return "", false
-}
 
 // learnSecrets learns the passwords that are known before anything is read: those in arguments and environment.
 func (p *program) learnSecrets(args []string) {

@@ -1,45 +1,21 @@
-// lockbench help: a front page, all flags, a page for each command and one for each topic.
+// lockbench help: a front page, all flags, a page for each command and each topic, and the passages that explain a word.
 
 package cli
 
 import (
 	"cmp"
-	"embed"
 	"fmt"
 	"io"
-	"math"
+	"regexp"
 	"slices"
 	"strings"
-	"text/template"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/lockbench/lockbench/cmd/cli/catalog"
 	"github.com/lockbench/lockbench/cmd/cli/suggest"
-	"github.com/lockbench/lockbench/drivers/servers"
-	"github.com/lockbench/lockbench/results/format"
-	"github.com/lockbench/lockbench/workloads"
 )
-
-// helpFiles has a template for each page. The first line of a topic says in a few words what it is about; a second one that
-// begins with "words:" is not printed, and has words that lead to the topic though its text has others for them.
-//
-//go:embed help
-var helpFiles embed.FS
-
-// Pages that are no topics.
-const (
-	frontPage    = "front"
-	allFlagsPage = "all"
-)
-
-// topics are the topics of the help in the order in which they are listed.
-var topics = []string{
-	"choose", "drivers", "waiting", "topologies", "durability", "leases", "loads", "processes", "workloads", "trials",
-	"servers", "figures", "marks", "safety", "hazards", "capacity", "comparing", "gate", "recipes", "formats", "own", "adapters",
-	"protocol", "environment", "glossary",
-}
 
 // helpCommand makes lockbench help [COMMAND|TOPIC|WORD].
 func (p *program) helpCommand(root *cobra.Command) *cobra.Command {
@@ -82,163 +58,129 @@ func (p *program) help(c *cobra.Command) error {
 	return err
 }
 
-// commandPage returns what the help says of a command besides its flags; empty if its short text says it all.
-func commandPage(name string) string {
-	name = "commands/" + name
-	if _, err := helpFiles.Open("help/" + name + ".txt"); err != nil {
-		return ""
-	}
-	return page(name)
-}
-
-// page returns a page of the help.
-func page(name string) string {
-	about, _, text := helpText(name)
-	if slices.Contains(topics, name) {
-		about = name + ": " + about
-	}
-	var b strings.Builder
-	t, err := template.New(name).Funcs(helpParts).Parse(about + "\n" + text)
-	if err == nil {
-		err = t.Execute(&b, nil)
-	}
-	if err != nil {
-		panic("lockbench: help " + err.Error()) // it is part of the program, and the tests have printed it
-	}
-	return strings.TrimRight(b.String(), "\n") + "\n"
-}
-
-// helpText returns the first line of a page, the words that lead to it, and the rest.
-func helpText(name string) (about, words, text string) {
-	file, err := helpFiles.ReadFile("help/" + name + ".txt")
-	if err != nil {
-		panic("lockbench: " + err.Error())
-	}
-	about, text, _ = strings.Cut(string(file), "\n")
-	if rest, ok := strings.CutPrefix(text, "words: "); ok {
-		words, text, _ = strings.Cut(rest, "\n")
-	}
-	return about, words, text
-}
-
-// helpParts is what the templates may ask for. Each returns whole lines, but for logs and memory.
-var helpParts = template.FuncMap{
-	"all":       func() string { return flagHelp(runFlags) },
-	"flags":     topicFlags,
-	"brief":     briefFlags,
-	"topics":    topicList,
-	"exits":     func() string { return exitCodes },
-	"addresses": catalog.Addresses,
-	"drivers":   catalog.DriverList,
-	"adapters":  catalog.AdapterList,
-	"claims":    catalog.ClaimList,
-	"waits":     catalog.Waits,
-	"presets":   catalog.Presets,
-	"metrics":   catalog.Metrics,
-	"formats":   formatList,
-	"logs":      func() string { return fmt.Sprintf("%d MiB", workloads.MaxLogs>>20) },
-	"memory":    func() string { return fmt.Sprintf("%d GiB", rankMemory>>30) },
-	"variables": variableList,
-}
-
-// exitCodes are the exit codes of all commands.
-const exitCodes = `Exit codes: 0 success · 1 error, a lost file · 2 mistake in flags or a file · 3 a threshold missed
-· 4 mutual exclusion violated by a design that claims it · 5 inconclusive · 130 interrupted
-`
-
-// flagHelp returns flags under the headings of their groups.
-func flagHelp(defs []flagDef) string {
-	text, group := "", ""
-	for _, f := range defs {
-		if f.group != group {
-			group = f.group
-			text += "\n" + group + ":\n"
-		}
-		text += f.help(false)
-	}
-	return text
-}
-
-// topicFlags returns the flags of a run under some headings.
-func topicFlags(groups ...string) string {
-	text := "Flags (lockbench help all says how to write them; * takes a list):\n"
-	for _, f := range runFlags {
-		if slices.Contains(groups, f.group) {
-			text += f.help(false)
+func commandNames(root *cobra.Command) []string {
+	var names []string
+	for _, c := range root.Commands() {
+		if !c.Hidden {
+			names = append(names, c.Name())
 		}
 	}
-	return text
+	return names
 }
 
-// briefFlags returns a line for each of some flags.
-func briefFlags(names ...string) (text string) {
-	for _, name := range names {
-		f, _ := findFlag(name)
-		text += f.help(true)
-	}
-	return text
+// passage is a paragraph or an entry of a list, under the title of its page.
+type passage struct {
+	topic, title, text string
+	first              bool // of its page
 }
 
-// help returns all that there is to say of a flag, or its first line. A star marks a flag that takes a list.
-func (f flagDef) help(brief bool) string {
-	left := "  -" + f.name
-	if f.axis {
-		left = " *-" + f.name
-	} else if f.short != "" {
-		left = "  -" + f.short + ", -" + f.name
-	}
-	if f.value != "" {
-		left += " " + f.value
-	}
-	text := f.usage
-	width := catalog.Width
-	if brief {
-		width = math.MaxInt
-		text, _, _ = strings.Cut(text, "\n")
-		text = strings.TrimRight(text, " ,;:")
-	}
-	if f.def != "" && !f.isSwitch() && !strings.Contains(text, "(default") {
-		text += " (default " + f.def + ")"
-	}
-	text = strings.ReplaceAll(text, "\n", " ")
-	text = strings.ReplaceAll(text, " -", format.Unbroken+"-") // a line that begins with a dash is a flag
-	return strings.Join(format.Wrap(fmt.Sprintf("%-26s", left), text, width), "\n") + "\n"
-}
-
-// topicList returns all topics, two on a line.
-func topicList() (text string) {
-	half := (len(topics) + 1) / 2
-	for i := range half {
-		line := topicLine(topics[i])
-		if i+half < len(topics) {
-			line = fmt.Sprintf("%-51s%s", line, topicLine(topics[i+half]))
-		}
-		text += "  " + line + "\n"
-	}
-	return text
-}
-
-func topicLine(name string) string {
-	about, _, _ := helpText(name)
-	return fmt.Sprintf("%-13s%s", name, about)
-}
-
-func variableList() string {
-	var rows [][2]string
-	add := func(variable, means string) {
-		if variable != "" {
-			rows = append(rows, [2]string{variable, means})
+// passages are those of all topics, and of the lists that no topic has.
+func passages() (list []passage) {
+	for _, topic := range topics {
+		title, text, _ := strings.Cut(page(topic), "\n")
+		if own := divide(topic, title, text); topic == "glossary" { // it comes first
+			list = append(own, list...)
+		} else {
+			list = append(list, own...)
 		}
 	}
-	add("LOCKBENCH_…", "the default of any flag")
-	add(passwordVariable, "the password at -addr; no flag takes it, because every user can read arguments")
-	for _, s := range servers.Services() {
-		add(s.Variable, "the address of your "+s.Name+", unless -addr says otherwise")
-		add(s.PasswordVariable, "the password at your "+s.Name)
-		add(s.OtherVariables, "what else -addr leaves open of your "+s.Name)
-		add(s.Home, "the unpacked archive of "+s.Name+" whose server lockbench starts")
+	list = append(list, divide("", "lock designs: lockbench list DRIVER says more", catalog.DesignList())...)
+	return append(list, divide("", "hazards: what lockbench prove makes happen", catalog.HazardList())...)
+}
+
+// example is a command in a list of them.
+var example = regexp.MustCompile(`^ +([A-Z_]+=\S+ )*(lockbench|srun|mpirun|go run|benchstat) `)
+
+// divide divides a text into passages. Examples are none.
+func divide(topic, title, text string) (list []passage) {
+	for block := range strings.SplitSeq(strings.Trim(text, "\n"), "\n\n") {
+		lines := strings.Split(strings.Trim(block, "\n"), "\n")
+		if strings.HasSuffix(lines[0], ":") && len(lines) > 1 { // the heading of a list
+			lines = lines[1:]
+		}
+		isList := !slices.ContainsFunc(lines, func(line string) bool { return !strings.HasPrefix(line, " ") })
+		for i, line := range lines {
+			indented := strings.HasPrefix(line, "   ") || !isList && strings.HasPrefix(line, " ")
+			switch {
+			case isList && example.MatchString(line):
+			case i == 0 || isList && !indented || !indented && strings.HasPrefix(lines[i-1], " "):
+				list = append(list, passage{topic, title, line + "\n", list == nil})
+			case len(list) > 0:
+				list[len(list)-1].text += line + "\n"
+			}
+		}
 	}
-	add("COLUMNS", "the width of tables, where it is not the terminal's")
-	add("NO_COLOR", "if set, no colours")
-	return catalog.Table(rows...)
+	return list
+}
+
+// topicWords returns the words that lead to a topic.
+func topicWords(topic string) string {
+	about, words, _ := helpText(topic)
+	return topic + ", " + about + ", " + words
+}
+
+// helpWords are words that the help explains, to guess a misspelt one.
+func helpWords() (words []string) {
+	for _, topic := range topics {
+		words = append(words, strings.FieldsFunc(topicWords(topic), func(r rune) bool { return strings.ContainsRune(" ,;:", r) })...)
+	}
+	for _, p := range passages() {
+		if term, _, ok := strings.Cut(strings.TrimSpace(p.text), "  "); ok {
+			words = append(words, term)
+		}
+	}
+	return words
+}
+
+// The most that explain prints.
+const (
+	maxPassages = 4
+	maxTopics   = 6
+)
+
+// explain returns the passages that begin with a word, or else those that have it, of the topics that it leads to or else of
+// all, or else how those topics begin; and names the topics that have more. It is empty if the help has no such word.
+func explain(word string) string {
+	all := passages()
+	for _, end := range []string{`s?($|[^\pL\pN])`, ""} { // as a word, or else as the beginning of one
+		has := regexp.MustCompile(`(?i)(^|[^\pL\pN])` + regexp.QuoteMeta(strings.TrimSuffix(word, "s")) + end)
+		begins := regexp.MustCompile(`^[ *-]*` + has.String())
+		var leads, others []string // topics
+		for _, topic := range topics {
+			if has.MatchString(topicWords(topic)) {
+				leads = append(leads, topic)
+			} else if has.MatchString(page(topic)) {
+				others = append(others, topic)
+			}
+		}
+		where := append(leads, others...)
+		led := func(p passage) bool { return leads == nil || slices.Contains(leads, p.topic) }
+		for _, fits := range []func(passage) bool{
+			func(p passage) bool { return begins.MatchString(p.text) },
+			func(p passage) bool { return has.MatchString(p.text) && led(p) },
+			func(p passage) bool { return p.first && slices.Contains(where, p.topic) && led(p) },
+		} {
+			found := slices.DeleteFunc(slices.Clone(all), func(p passage) bool { return !fits(p) })
+			if len(found) > 0 {
+				return together(found[:min(len(found), maxPassages)], where[:min(len(where), maxTopics)])
+			}
+		}
+	}
+	return ""
+}
+
+// together returns passages under the titles of their pages, and names the topics that have more.
+func together(found []passage, more []string) (text string) {
+	title := ""
+	for _, p := range found {
+		if p.title != title {
+			title = p.title
+			text += title + "\n\n"
+		}
+		text += p.text + "\n"
+	}
+	if len(more) > 0 {
+		text += "More: lockbench help " + strings.Join(more, ", ") + "\n"
+	}
+	return text
 }

@@ -1,17 +1,51 @@
-// lockbench schema: the JSON schema of workload files, made of the flags that may stand in one.
+// lockbench schema: the JSON schemas of records, and of workload files, made of the flags that may stand in one.
 
 package cli
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/spf13/cobra"
 
+	"github.com/lockbench/lockbench/cmd/cli/suggest"
+	"github.com/lockbench/lockbench/results/export"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/file"
 	"github.com/lockbench/lockbench/workloads/matrix"
 )
+
+// schemas are what has one, the default first.
+var schemas = []string{"workload", "record"}
+
+var schemaOf = map[string]func() ([]byte, error){"workload": workloadSchema, "record": export.RecordSchema}
+
+func (p *program) schemaCommand() *cobra.Command {
+	return p.command(&cobra.Command{
+		Use:       "schema [workload|record]",
+		Short:     "Print the JSON schema of workload files or records",
+		ValidArgs: schemas,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usageErrorf("schema: one at a time: %s", strings.Join(schemas, ", "))
+			}
+			if len(args) == 1 && !slices.Contains(schemas, args[0]) {
+				return usageErrorf("schema: no schema is called %q%s; there are %s",
+					args[0], suggest.DidYouMean("", args[0], schemas), strings.Join(schemas, ", "))
+			}
+			return nil
+		},
+	}, nil, func(_ *cobra.Command, _ *options, args []string) error {
+		text, err := schemaOf[append(args, schemas[0])[0]]()
+		if err != nil {
+			return err
+		}
+		_, err = p.stdout.Write(text)
+		return err
+	})
+}
 
 // valueSchema returns the schema of one value of a flag. Patterns bind texts only, and bounds only numbers. They catch slips;
 // the program itself tells what is wrong within a value.

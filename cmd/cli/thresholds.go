@@ -3,13 +3,16 @@
 package cli
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"strings"
 
+	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/capacity"
 	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/spec"
 )
 
@@ -66,4 +69,25 @@ func (o *options) objective(cells []*results.Cell) *compare.Check {
 	}
 	list, _ := compare.ParseThresholds(strings.Join(conditions, ",")) // none if a quantile is one that no record spells out
 	return compare.CheckCells(cells, list, nil)
+}
+
+// thresholdFault returns what is wrong with an expression, and where.
+func thresholdFault(opt *option, err error) error {
+	var fault *compare.ThresholdError
+	if !errors.As(err, &fault) {
+		return usageErrorf("%s: %w", opt.name, err)
+	}
+	hint := ""
+	if fault.Word != "" {
+		hint = figureHint(fault.Word)
+	}
+	return usageErrorf("%s: %w%s", opt.flagOrVariable(), err, hint)
+}
+
+// figureHint names the figure that was probably meant, or where all of them stand.
+func figureHint(name string) string {
+	if hint := suggest.DidYouMean("", name, metric.Names()); hint != "" {
+		return hint
+	}
+	return " (lockbench help figures lists them)"
 }

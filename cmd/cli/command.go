@@ -1,0 +1,62 @@
+// How a command is made of its flags, and how a command line names it.
+
+package cli
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// command completes a command whose flags are defs. It runs with their values, and with the arguments that no flag has taken.
+func (p *program) command(c *cobra.Command, defs []flagDef, run func(c *cobra.Command, o *options, args []string) error) *cobra.Command {
+	o := newOptions(c.Flags(), defs)
+	for _, opt := range o.list {
+		opt.again = p.completing
+	}
+	if c.ValidArgsFunction == nil && c.ValidArgs == nil && !strings.Contains(c.Use, "FILE") && !strings.Contains(c.Use, "BASE") {
+		c.ValidArgsFunction = cobra.NoFileCompletions
+	}
+	c.Flags().BoolP("help", "", false, helpFlag.usage)
+	c.DisableFlagsInUseLine = true
+	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(err, defs) })
+	c.RunE = func(c *cobra.Command, args []string) error {
+		o.typed = p.typed()
+		if err := o.fill(p.env); err != nil {
+			return err
+		}
+		return run(c, o, args)
+	}
+	return c
+}
+
+// noArgs refuses arguments that no flag has taken.
+func noArgs(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if vs := c.Flags().Lookup("vs"); vs != nil && vs.Changed {
+		return usageErrorf("unexpected argument %q: -vs takes all flags of the head as one word, in quotes, as in -vs '-wait queue'", args[0])
+	}
+	example := map[string]string{
+		"on": "renew", "off": "renew", "off,on": "renew", "on,off": "renew", "true": "oracle", "false": "oracle",
+	}[args[0]]
+	if example != "" {
+		return usageErrorf("unexpected argument %q: a switch takes its value with an equals sign, as in -%s=%[1]s", args[0], example)
+	}
+	return usageErrorf("unexpected argument %q: lockbench %s takes flags only", args[0], c.Name())
+}
+
+// withCommand puts the implied run before flags that no command precedes.
+func withCommand(args []string) []string {
+	switch {
+	case len(args) == 0:
+	case args[0] == "--help":
+		return append([]string{"help"}, args[1:]...)
+	case args[0] == "--version":
+		return append([]string{"version"}, args[1:]...)
+	case strings.HasPrefix(args[0], "-"):
+		return append([]string{"run"}, args...)
+	}
+	return args
+}

@@ -1,0 +1,197 @@
+// The pages of the help: their prose is in files, and what the program knows itself is filled in.
+
+package cli
+
+import (
+	"embed"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"text/template"
+
+	"github.com/lockbench/lockbench/cmd/cli/catalog"
+	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/workloads"
+)
+
+// helpFiles has a template for each page. The first line of a topic says in a few words what it is about; a second one that
+// begins with "words:" is not printed, and has words that lead to the topic though its text has others for them.
+//
+//go:embed help
+var helpFiles embed.FS
+
+// Pages that are no topics.
+const (
+	frontPage    = "front"
+	allFlagsPage = "all"
+)
+
+// topics are the topics of the help in the order in which they are listed.
+var topics = []string{
+	"choose", "drivers", "waiting", "topologies", "durability", "leases", "loads", "processes", "workloads", "trials",
+	"servers", "figures", "marks", "safety", "hazards", "capacity", "comparing", "gate", "recipes", "formats", "own", "adapters",
+	"protocol", "environment", "glossary",
+}
+
+// commandPage returns what the help says of a command besides its flags; empty if its short text says it all.
+func commandPage(name string) string {
+	name = "commands/" + name
+	if _, err := helpFiles.Open("help/" + name + ".txt"); err != nil {
+		return ""
+	}
+	return page(name)
+}
+
+// page returns a page of the help.
+func page(name string) string {
+	about, _, text := helpText(name)
+	if slices.Contains(topics, name) {
+		about = name + ": " + about
+	}
+	var b strings.Builder
+	t, err := template.New(name).Funcs(helpParts).Parse(about + "\n" + text)
+	if err == nil {
+		err = t.Execute(&b, nil)
+	}
+	if err != nil {
+		panic("lockbench: help " + err.Error()) // it is part of the program, and the tests have printed it
+	}
+	return strings.TrimRight(b.String(), "\n") + "\n"
+}
+
+// helpText returns the first line of a page, the words that lead to it, and the rest.
+func helpText(name string) (about, words, text string) {
+	file, err := helpFiles.ReadFile("help/" + name + ".txt")
+	if err != nil {
+		panic("lockbench: " + err.Error())
+	}
+	about, text, _ = strings.Cut(string(file), "\n")
+	if rest, ok := strings.CutPrefix(text, "words: "); ok {
+		words, text, _ = strings.Cut(rest, "\n")
+	}
+	return about, words, text
+}
+
+// helpParts is what the templates may ask for. Each returns whole lines, but for logs and memory.
+var helpParts = template.FuncMap{
+	"all":       func() string { return flagHelp(runFlags) },
+	"flags":     topicFlags,
+	"brief":     briefFlags,
+	"topics":    topicList,
+	"exits":     func() string { return exitCodes },
+	"addresses": catalog.Addresses,
+	"drivers":   catalog.DriverList,
+	"adapters":  catalog.AdapterList,
+	"claims":    catalog.ClaimList,
+	"waits":     catalog.Waits,
+	"presets":   catalog.Presets,
+	"metrics":   catalog.Metrics,
+	"formats":   formatList,
+	"logs":      func() string { return fmt.Sprintf("%d MiB", workloads.MaxLogs>>20) },
+	"memory":    func() string { return fmt.Sprintf("%d GiB", rankMemory>>30) },
+	"variables": variableList,
+}
+
+// exitCodes are the exit codes of all commands.
+const exitCodes = `Exit codes: 0 success · 1 error, a lost file · 2 mistake in flags or a file · 3 a threshold missed
+· 4 mutual exclusion violated by a design that claims it · 5 inconclusive · 130 interrupted
+`
+
+// flagHelp returns flags under the headings of their groups.
+func flagHelp(defs []flagDef) string {
+	text, group := "", ""
+	for _, f := range defs {
+		if f.group != group {
+			group = f.group
+			text += "\n" + group + ":\n"
+		}
+		text += f.help(false)
+	}
+	return text
+}
+
+// topicFlags returns the flags of a run under some headings.
+func topicFlags(groups ...string) string {
+	text := "Flags (lockbench help all says how to write them; * takes a list):\n"
+	for _, f := range runFlags {
+		if slices.Contains(groups, f.group) {
+			text += f.help(false)
+		}
+	}
+	return text
+}
+
+// briefFlags returns a line for each of some flags.
+func briefFlags(names ...string) (text string) {
+	for _, name := range names {
+		f, _ := findFlag(name)
+		text += f.help(true)
+	}
+	return text
+}
+
+// help returns all that there is to say of a flag, or its first line. A star marks a flag that takes a list.
+func (f flagDef) help(brief bool) string {
+	left := "  -" + f.name
+	if f.axis {
+		left = " *-" + f.name
+	} else if f.short != "" {
+		left = "  -" + f.short + ", -" + f.name
+	}
+	if f.value != "" {
+		left += " " + f.value
+	}
+	text := f.usage
+	width := catalog.Width
+	if brief {
+		width = math.MaxInt
+		text, _, _ = strings.Cut(text, "\n")
+		text = strings.TrimRight(text, " ,;:")
+	}
+	if f.def != "" && !f.isSwitch() && !strings.Contains(text, "(default") {
+		text += " (default " + f.def + ")"
+	}
+	text = strings.ReplaceAll(text, "\n", " ")
+	text = strings.ReplaceAll(text, " -", format.Unbroken+"-") // a line that begins with a dash is a flag
+	return strings.Join(format.Wrap(fmt.Sprintf("%-26s", left), text, width), "\n") + "\n"
+}
+
+// topicList returns all topics, two on a line.
+func topicList() (text string) {
+	half := (len(topics) + 1) / 2
+	for i := range half {
+		line := topicLine(topics[i])
+		if i+half < len(topics) {
+			line = fmt.Sprintf("%-51s%s", line, topicLine(topics[i+half]))
+		}
+		text += "  " + line + "\n"
+	}
+	return text
+}
+
+func topicLine(name string) string {
+	about, _, _ := helpText(name)
+	return fmt.Sprintf("%-13s%s", name, about)
+}
+
+func variableList() string {
+	var rows [][2]string
+	add := func(variable, means string) {
+		if variable != "" {
+			rows = append(rows, [2]string{variable, means})
+		}
+	}
+	add("LOCKBENCH_…", "the default of any flag")
+	add(passwordVariable, "the password at -addr; no flag takes it, because every user can read arguments")
+	for _, s := range servers.Services() {
+		add(s.Variable, "the address of your "+s.Name+", unless -addr says otherwise")
+		add(s.PasswordVariable, "the password at your "+s.Name)
+		add(s.OtherVariables, "what else -addr leaves open of your "+s.Name)
+		add(s.Home, "the unpacked archive of "+s.Name+" whose server lockbench starts")
+	}
+	add("COLUMNS", "the width of tables, where it is not the terminal's")
+	add("NO_COLOR", "if set, no colours")
+	return catalog.Table(rows...)
+}
