@@ -194,7 +194,11 @@ func cleanable(rec *results.Record) (spec.Plan, error) {
 func (l left) delete(ctx context.Context, servers *target.Deployments) error {
 	ctx, cancel := context.WithTimeout(ctx, workloads.CleanTime(l.plan.Keys))
 	defer cancel()
-	svc, err := servers.Open(ctx, l.plan, l.prefix)
+	server, err := servers.Server(ctx, l.plan)
+	if err != nil {
+		return err
+	}
+	svc, err := server.Open(ctx, l.plan, l.prefix)
 	if err != nil {
 		return err
 	}

@@ -119,7 +119,7 @@ func (r *Runner) Follow(ctx context.Context) error {
 
 // accept returns the plan of a trial, which is that of this process's own experiment with what a search may choose, and where it runs.
 // The error is that rank 0 wants something else.
-func (r *Runner) accept(t fleet.Trial) (p spec.Plan, ds *target.Deployments, err error) {
+func (r *Runner) accept(ctx context.Context, t fleet.Trial) (p spec.Plan, server *target.Server, err error) {
 	if t.Cell < 0 || t.Cell >= len(r.Cells) || (t.Search != nil) != (r.Allows != nil) {
 		return p, nil, errors.New("rank 0 runs something that this rank's flags do not say")
 	}
@@ -130,7 +130,7 @@ func (r *Runner) accept(t fleet.Trial) (p spec.Plan, ds *target.Deployments, err
 	if err != nil {
 		return p, nil, err
 	}
-	ds = r.servers[own.Side]
+	ds := r.servers[own.Side]
 	common := strings.TrimSuffix(r.names(t.Cell, &p), r.id+":") // in all ranks
 	switch {
 	case r.Allows != nil && !r.Allows(t.Cell, &p):
@@ -140,23 +140,25 @@ func (r *Runner) accept(t fleet.Trial) (p spec.Plan, ds *target.Deployments, err
 	case (p.Server == matrix.Private || p.Server == matrix.Embedded) != (t.Server != nil):
 		err = fmt.Errorf("rank 0 does not run on the %s server of this rank's flags", p.Server)
 	case t.Server != nil:
-		err = ds.Adopt(p, &servers.Running{URLs: t.Server.URLs, Network: t.Server.Network, Master: t.Server.Master})
+		server, err = ds.Adopt(p, &servers.Running{URLs: t.Server.URLs, Network: t.Server.Network, Master: t.Server.Master})
+	default:
+		server, err = ds.Server(ctx, p)
 	}
-	return p, ds, err
+	return p, server, err
 }
 
 // openShare opens this process's share of a trial.
 func (r *Runner) openShare(ctx context.Context, t fleet.Trial) (run *workloads.Run, closeShare func(), err error) {
-	p, ds, err := r.accept(t)
+	p, server, err := r.accept(ctx, t)
 	if err != nil {
 		return nil, nil, err
 	}
 	share := spec.ShareOf(&p, r.Place.Rank)
 	local := share.Plan(p)
-	if err := ds.CheckLimits(local); err != nil {
+	if err := server.CheckLimits(local); err != nil {
 		return nil, nil, err
 	}
-	svc, err := ds.Open(ctx, local, t.Prefix)
+	svc, err := server.Open(ctx, local, t.Prefix)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -178,7 +180,7 @@ func (t *trial) share(run *workloads.Run) (end func()) {
 	if t.Allows != nil {
 		with.Search = fleet.SearchOf(p)
 	}
-	if s := t.servers.Running(p); s != nil && p.Server != matrix.External {
+	if s := t.server; p.Server == matrix.Private || p.Server == matrix.Embedded {
 		with.Server = &fleet.Server{URLs: s.URLs, Network: s.Network, Master: s.Master}
 	}
 	load := t.leader.Begin(with, p)

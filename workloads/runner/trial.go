@@ -35,15 +35,15 @@ type Job struct {
 type trial struct {
 	*Runner
 	Job
-	servers *target.Deployments
-	prefix  string // of its names
+	server *target.Server
+	prefix string // of its names
 }
 
 // Measure runs one trial and returns its record. The error is a *matrix.Misfit if the cell makes no sense with this server.
 func (r *Runner) Measure(ctx context.Context, j Job) (*results.Record, error) {
 	j.Plan.Command = r.Cells[j.Cell].Plan.Command
 	r.opened++
-	t := &trial{Runner: r, Job: j, servers: r.servers[r.Cells[j.Cell].Side], prefix: r.names(j.Cell, &j.Plan)}
+	t := &trial{Runner: r, Job: j, prefix: r.names(j.Cell, &j.Plan)}
 	if !j.Plan.Shared {
 		t.prefix += fmt.Sprintf("%d:", r.opened)
 	}
@@ -60,12 +60,12 @@ func (r *Runner) Measure(ctx context.Context, j Job) (*results.Record, error) {
 
 func (t *trial) measure(ctx context.Context) (rec *results.Record, err error) {
 	defer drivers.Catch(&err)
-	p, ds := t.Plan, t.servers
-	if err := ds.Start(ctx, p); err != nil {
+	p := t.Plan
+	if t.server, err = t.servers[t.Cells[t.Cell].Side].Server(ctx, p); err != nil {
 		return nil, err
 	}
 	local := spec.ShareOf(&p, 0).Plan(p) // what this process makes of it
-	if err := ds.CheckLimits(local); err != nil {
+	if err := t.server.CheckLimits(local); err != nil {
 		return nil, err
 	}
 	if left := t.leaves("stopped at once"); left != "" {
@@ -78,26 +78,26 @@ func (t *trial) measure(ctx context.Context) (rec *results.Record, err error) {
 			t.warnLeft(err)
 		}
 	}()
-	warning, err := ds.CheckServer(ctx, p, t.prefix)
+	warning, err := t.server.CheckServer(ctx, p, t.prefix)
 	if err != nil {
 		return nil, err
 	}
-	svc, err := ds.Open(ctx, local, t.prefix)
+	svc, err := t.server.Open(ctx, local, t.prefix)
 	if err != nil {
 		return nil, err
 	}
 	defer t.close(svc)
-	beside, err := ds.Neighbour(ctx, p, t.prefix)
+	beside, end, err := t.server.Neighbour(ctx, p, t.prefix)
 	if err != nil {
 		return nil, err
 	}
-	defer beside.Close()
+	defer end()
 	if err := target.CheckRoom(local, svc); err != nil {
 		return nil, err
 	}
 	run := workloads.Run{
-		Plan: p, Service: svc, Prefix: t.prefix, ServerCPU: ds.CPU(p), ServerThreads: ds.Threads(p),
-		Pool: matrix.Pool(&p), Neighbour: beside.Prober, Record: t.begin(), Stop: t.Stop,
+		Plan: p, Service: svc, Prefix: t.prefix, ServerCPU: t.server.CPU, ServerThreads: t.server.Threads(),
+		Pool: matrix.Pool(&p), Neighbour: beside, Record: t.begin(), Stop: t.Stop,
 	}
 	if warning != "" {
 		run.Record.Warnings = append(run.Record.Warnings, warning)
@@ -124,7 +124,7 @@ func (t *trial) begin() results.Record {
 	c := &t.Cells[t.Cell]
 	rec := results.Record{
 		Run: t.id, Cell: t.Cell, Trial: t.Trial.Trial + 1, Side: c.Side, Pair: c.Pair, Wrong: c.Wrong,
-		Env: host.With(t.Env, t.Plan.Driver), Server: t.servers.Describe(t.Plan),
+		Env: host.With(t.Env, t.Plan.Driver), Server: t.server.Describe(),
 	}
 	if t.Plan.Server == matrix.External {
 		rec.Prefix = t.prefix
@@ -141,7 +141,7 @@ const Unverified = "TLS not verified: whoever answers there is measured, and can
 // Failed returns the record of a trial that could not be measured.
 func (r *Runner) Failed(j Job, why error) *results.Record {
 	j.Plan.Command = r.Cells[j.Cell].Plan.Command
-	t := &trial{Runner: r, Job: j, servers: r.servers[r.Cells[j.Cell].Side]}
+	t := &trial{Runner: r, Job: j, server: r.servers[r.Cells[j.Cell].Side].Running(j.Plan)}
 	rec := t.begin()
 	rec.Schema, rec.ID, rec.Started = results.SchemaVersion, rand.Text(), time.Now().UTC()
 	rec.Plan, rec.Traits, rec.Cost = j.Plan, workloads.Recorded(r.Cells[j.Cell].Traits), results.UnknownCost()
@@ -175,7 +175,7 @@ func (t *trial) enter(ctx context.Context, run *workloads.Run) (leave func(), er
 	}
 	p.Lock, p.Renew, p.Clients, p.TTL, p.Wait = first.Name, !first.Traits.Session, sharing.Sessions, time.Minute+workloads.CleanTime(p.Keys), wait.None
 	p.Release, p.Conns, p.Lockers, p.Handover, p.Pipelining, p.FlushDelay = "", 0, 0, "", "", 0
-	svc, err := t.servers.Open(ctx, p, run.Prefix)
+	svc, err := t.server.Open(ctx, p, run.Prefix)
 	if err != nil {
 		return nil, err
 	}

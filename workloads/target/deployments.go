@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
@@ -20,26 +19,20 @@ import (
 )
 
 // Deployments is the servers of a run: one deployment for each service, durability and topology that its cells ask for,
-// started when the first of them runs. It is used by one goroutine at a time.
+// started when the first of them runs. It is used by one goroutine at a time, but for Close.
 type Deployments struct {
 	Targets
 	Access
-	conns   map[deployment]int // that the biggest cell needs
-	running map[deployment]*server
+	conns map[deployment]int // that the biggest cell needs
 
-	mu     sync.Mutex // guards closed against the exit that waits for nothing
-	closed bool
-}
-
-// server is a deployment that can be opened.
-type server struct {
-	*servers.Running
-	service *servers.Service
+	mu      sync.Mutex
+	running map[deployment]*Server
+	closed  bool
 }
 
 // New returns the deployments of some cells, and reads the files that external servers need. Nothing is started yet.
 func New(t Targets, cells []matrix.Cell) (*Deployments, error) {
-	ds := &Deployments{Targets: t, conns: map[deployment]int{}, running: map[deployment]*server{}}
+	ds := &Deployments{Targets: t, conns: map[deployment]int{}, running: map[deployment]*Server{}}
 	for _, c := range cells {
 		d := deploymentOf(c.Plan)
 		ds.conns[d] = max(ds.conns[d], matrix.Connections(&c.Plan))
@@ -64,52 +57,30 @@ func Both(base, head Targets, baseCells, headCells []matrix.Cell) (b, h *Deploym
 	return b, h, err
 }
 
-// Adopt takes a server that another process of this machine has started for that of a cell.
-func (ds *Deployments) Adopt(c spec.Plan, s *servers.Running) error {
-	d := deploymentOf(c)
-	for _, addr := range s.URLs {
-		if read, err := ReadAddr(d.service, addr); err != nil || !local(read) {
-			return fmt.Errorf("a server of rank 0's own is not on this machine: %s", Redact(d.service, s.URLs))
-		}
-	}
-	s.Close = func() error { return nil }
-	ds.running[d] = &server{s, d.service}
-	return nil
-}
-
-// local reports whether an address leads to a server of this machine.
-func local(a drivers.Addr) bool {
-	u, err := url.Parse(a.Redacted)
-	return a.Network == "unix" || err == nil && net.ParseIP(u.Hostname()).IsLoopback()
+// Server is what the cells of a deployment run on.
+type Server struct {
+	*servers.Running
+	target Target
+	access Access
 }
 
 // Running returns the server of a cell; nil as long as it has none.
-func (ds *Deployments) Running(c spec.Plan) *servers.Running {
-	if s := ds.running[deploymentOf(c)]; s != nil {
-		return s.Running
-	}
-	return nil
+func (ds *Deployments) Running(p spec.Plan) *Server {
+	ds.mu.Lock()
+	defer ds.mu.Unlock()
+	return ds.running[deploymentOf(p)]
 }
 
-// Start starts the server of a cell, unless it runs.
-func (ds *Deployments) Start(ctx context.Context, p spec.Plan) (err error) {
-	if matrix.Addressed(p.Driver) {
-		_, err = ds.at(ctx, p)
-	}
-	return err
-}
-
-// at returns the server of a cell.
-func (ds *Deployments) at(ctx context.Context, c spec.Plan) (*server, error) {
-	d := deploymentOf(c)
-	if s := ds.running[d]; s != nil {
+// Server returns the server of a cell, which it starts unless it runs.
+func (ds *Deployments) Server(ctx context.Context, p spec.Plan) (*Server, error) {
+	if s := ds.Running(p); s != nil {
 		return s, nil
 	}
-	running, err := ds.start(ctx, c, d)
+	d := deploymentOf(p)
+	s, err := ds.start(ctx, p.Driver, d)
 	if err != nil {
 		return nil, err
 	}
-	s := &server{running, d.service}
 	ds.mu.Lock()
 	defer ds.mu.Unlock()
 	if ds.closed {
@@ -119,128 +90,105 @@ func (ds *Deployments) at(ctx context.Context, c spec.Plan) (*server, error) {
 	return s, nil
 }
 
-func (ds *Deployments) start(ctx context.Context, c spec.Plan, d deployment) (*servers.Running, error) {
-	nothing := func() error { return nil }
-	t := ds.Of(c.Driver)
+func (ds *Deployments) start(ctx context.Context, driver string, d deployment) (_ *Server, err error) {
+	t := ds.Of(driver)
+	s := &Server{&servers.Running{URLs: t.URLs, Network: t.Network, Close: func() error { return nil }}, t, ds.Access}
 	switch t.Kind {
 	case matrix.Private:
-		return t.Service.Start(ctx, servers.Options{
+		s.Running, err = t.Service.Start(ctx, servers.Options{
 			Binary: t.Binary, Durability: d.durability, Conns: ds.conns[d],
 			Topology: string(d.topology), Nodes: d.nodes, Replicas: d.replicas,
 		})
 	case matrix.Embedded:
-		return t.Service.Embedded(max(1, d.nodes))
-	case matrix.External:
-		return &servers.Running{URLs: t.URLs, Network: t.Network, Close: nothing}, nil
+		s.Running, err = t.Service.Embedded(max(1, d.nodes))
 	}
-	return &servers.Running{Close: nothing}, nil
+	return s, err
 }
 
-// Close stops the servers of our own. It leaves running as it is: an exit that waits for nothing calls it while the run
-// goes on to read that.
-func (ds *Deployments) Close() error {
+// Adopt returns a server that another process of this machine has started for a cell, and stops.
+func (ds *Deployments) Adopt(p spec.Plan, r *servers.Running) (*Server, error) {
+	s := &Server{r, ds.Of(p.Driver), ds.Access}
+	for _, addr := range r.URLs {
+		read, err := ReadAddr(s.target.Service, addr)
+		if u, malformed := url.Parse(read.Redacted); err != nil || read.Network != "unix" &&
+			(malformed != nil || !net.ParseIP(u.Hostname()).IsLoopback()) {
+			return nil, fmt.Errorf("a server of rank 0's own is not on this machine: %s", Redact(s.target.Service, r.URLs))
+		}
+	}
+	return s, nil
+}
+
+// Close stops the servers of our own. An exit that waits for nothing calls it while the run goes on.
+func (ds *Deployments) Close() (err error) {
 	ds.mu.Lock()
 	defer ds.mu.Unlock()
-	if ds.closed {
-		return nil
+	if !ds.closed {
+		for _, s := range ds.running {
+			err = errors.Join(err, s.Close())
+		}
 	}
 	ds.closed = true
-	var err error
-	for _, s := range ds.running {
-		err = errors.Join(err, s.Close())
-	}
 	return err
 }
 
+// Close stops the server, if it is our own.
+func (s *Server) Close() error { return s.Running.Close() }
+
 // Open opens the service of a cell.
-func (ds *Deployments) Open(ctx context.Context, c spec.Plan, prefix string) (drivers.Service, error) {
-	d, err := matrix.Driver(&c)
+func (s *Server) Open(ctx context.Context, p spec.Plan, prefix string) (drivers.Service, error) {
+	d, err := matrix.Driver(&p)
 	if err != nil {
 		return nil, err
 	}
-	cfg := matrix.Config(&c, prefix)
-	if t := ds.Of(c.Driver); t.Kind != matrix.InProcess {
-		s, err := ds.at(ctx, c)
-		if err != nil {
-			return nil, err
-		}
-		ds.fill(&cfg)
+	cfg := matrix.Config(&p, prefix)
+	if s.target.Kind != matrix.InProcess {
 		cfg.Addrs, cfg.Master = s.URLs, s.Master
+		cfg.Password, cfg.TLS = s.access.Password, s.access.tls
 	}
 	return d.Open(ctx, cfg)
 }
 
-// Neighbour is a service beside the one that the load is on, with connections of its own to the same server; the zero
-// value is none.
-type Neighbour struct {
-	drivers.Prober
-	svc drivers.Service
-}
-
-// Close closes its connections.
-func (n Neighbour) Close() {
-	if n.svc != nil {
-		_ = n.svc.Close()
+// Neighbour opens a service beside the one that the load is on, with connections of its own to the same server, which
+// sends a cell's probes; nil if it has none. The error is a *matrix.Misfit if its driver has no such request.
+func (s *Server) Neighbour(ctx context.Context, p spec.Plan, prefix string) (to drivers.Prober, end func() error, err error) {
+	if p.Probe == 0 {
+		return nil, func() error { return nil }, nil
 	}
-}
-
-// Neighbour opens the one that sends a cell's probes, if it has any. The error is a *matrix.Misfit if its driver has no such
-// request.
-func (ds *Deployments) Neighbour(ctx context.Context, c spec.Plan, prefix string) (n Neighbour, err error) {
-	if c.Probe == 0 {
-		return n, nil
-	}
-	c.Clients, c.Conns, c.Lockers, c.Wait = 1, 0, 0, wait.None
-	svc, err := ds.Open(ctx, c, prefix+"neighbour:")
+	p.Clients, p.Conns, p.Lockers, p.Wait = 1, 0, 0, wait.None
+	svc, err := s.Open(ctx, p, prefix+"neighbour:")
 	if err != nil {
-		return n, fmt.Errorf("opening the neighbour of -probe: %w", err)
+		return nil, nil, fmt.Errorf("opening the neighbour of -probe: %w", err)
 	}
-	prober, ok := drivers.As[drivers.Prober](svc)
+	to, ok := drivers.As[drivers.Prober](svc)
 	if !ok {
 		_ = svc.Close()
-		return n, &matrix.Misfit{What: c.Driver + " -probe", Why: "its driver has no request that a neighbour would send"}
+		why := "its driver has no request that a neighbour would send"
+		return nil, nil, &matrix.Misfit{What: p.Driver + " -probe", Why: why}
 	}
-	return Neighbour{prober, svc}, nil
+	return to, svc.Close, nil
 }
 
-// Describe returns what the engine cannot know of a cell's server.
-func (ds *Deployments) Describe(c spec.Plan) results.Server {
-	s := ds.running[deploymentOf(c)]
+// Describe returns what the engine cannot know of the server; nothing of none.
+func (s *Server) Describe() (d results.Server) {
 	if s == nil {
-		return results.Server{}
+		return d
 	}
-	addr := Redact(s.service, s.URLs)
-	if c.Server == matrix.External {
-		addr = ds.Of(c.Driver).Redacted
+	switch s.target.Kind {
+	case matrix.External:
+		d.Addr = s.target.Redacted
+	case matrix.Private, matrix.Embedded:
+		d.Addr = Redact(s.target.Service, s.URLs)
 	}
-	return results.Server{Addr: addr, Network: s.Network, Persistence: s.Persistence}
+	d.Network, d.Persistence = s.Network, s.Persistence
+	return d
 }
 
-// CPU reads what the servers of a cell have used, if they are ours; else it is nil.
-func (ds *Deployments) CPU(c spec.Plan) func() time.Duration { return ds.of(c).CPU }
-
-// Threads returns the processes of a cell's servers of which the main thread executes all commands; nil if there is none.
-func (ds *Deployments) Threads(c spec.Plan) func() []int {
-	if s := ds.of(c); s.service != nil && s.service.SingleThreaded {
+// Threads returns the processes of the server of which the main thread executes all commands; nil if there is none.
+func (s *Server) Threads() func() []int {
+	if service := s.target.Service; service != nil && service.SingleThreaded {
 		return s.PIDs
 	}
 	return nil
-}
-
-// Network returns how a cell reaches its server, "embedded" for both ends in this process, and empty as long as it has none.
-func (ds *Deployments) Network(c spec.Plan) string {
-	if c.Server == matrix.Embedded {
-		return matrix.Embedded
-	}
-	return ds.of(c).Network
-}
-
-// of returns the server of a cell, and one of which nothing is known as long as it has none.
-func (ds *Deployments) of(c spec.Plan) *server {
-	if s := ds.running[deploymentOf(c)]; s != nil {
-		return s
-	}
-	return &server{Running: &servers.Running{}}
 }
 
 // deployment names the servers that a cell needs; cells with the same one share them.
@@ -251,27 +199,25 @@ type deployment struct {
 	nodes, replicas int
 }
 
-func deploymentOf(c spec.Plan) deployment {
+func deploymentOf(p spec.Plan) deployment {
 	return deployment{
-		Service(c.Driver), servers.Durability(c.Durability), drivers.Topology(c.Topology), c.Nodes, c.Replicas,
+		Service(p.Driver), servers.Durability(p.Durability), drivers.Topology(p.Topology), p.Nodes, p.Replicas,
 	}
 }
 
 // Deployment describes the servers that a cell needs.
-func Deployment(p spec.Plan) string { return deploymentOf(p).String() }
-
-func (d deployment) String() string {
-	switch d.topology {
+func Deployment(p spec.Plan) string {
+	switch drivers.Topology(p.Topology) {
 	case drivers.TopologyRedlock:
-		return fmt.Sprintf("%d independent servers", d.nodes)
+		return fmt.Sprintf("%d independent servers", p.Nodes)
 	case drivers.TopologyReplicated:
-		return fmt.Sprintf("a primary with %d replicas", d.replicas)
+		return fmt.Sprintf("a primary with %d replicas", p.Replicas)
 	case drivers.TopologySentinel:
-		return fmt.Sprintf("a primary with %d replicas and %d sentinels", d.replicas, servers.Sentinels)
+		return fmt.Sprintf("a primary with %d replicas and %d sentinels", p.Replicas, servers.Sentinels)
 	case drivers.TopologyCluster:
-		return fmt.Sprintf("a cluster of %d primaries", d.nodes)
+		return fmt.Sprintf("a cluster of %d primaries", p.Nodes)
 	case drivers.TopologyEnsemble:
-		return fmt.Sprintf("an ensemble of %d", d.nodes)
+		return fmt.Sprintf("an ensemble of %d", p.Nodes)
 	}
 	return "one server"
 }

@@ -1,7 +1,6 @@
 package target
 
 import (
-	"context"
 	"strings"
 	"testing"
 
@@ -13,19 +12,7 @@ import (
 	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
-// inspected is a service that says that of its server.
-type inspected struct {
-	drivers.Service
-	server drivers.Server
-}
-
-func (i inspected) Traits() drivers.Traits { return drivers.Traits{} }
-
-func (i inspected) Inspect(context.Context) (drivers.Server, drivers.Usage, error) {
-	return i.server, drivers.Usage{}, nil
-}
-
-func TestCheckServer(t *testing.T) {
+func TestFits(t *testing.T) {
 	for _, test := range []struct {
 		server        drivers.Server
 		nodes         int
@@ -41,7 +28,7 @@ func TestCheckServer(t *testing.T) {
 		{drivers.Server{MaxClients: 20, Connected: 10}, 5, "the server has 9 of its 20 connections", ""},
 	} {
 		p := spec.Plan{Load: spec.Load{Clients: 100}, Driver: "rueidis", Lock: "set-nx", Wait: "none", Conns: 16, Nodes: test.nodes}
-		warning, err := checkServer(t.Context(), p, inspected{server: test.server}, 1)
+		warning, err := fits(p, test.server, max(0, test.server.Connected-1), "-conns")
 		if !strings.HasPrefix(warning, test.warning) || (warning == "") != (test.warning == "") ||
 			(err == nil) != (test.fail == "") || err != nil && !strings.HasPrefix(err.Error(), test.fail) {
 			t.Errorf("%+v: %q, %v", test, warning, err)
@@ -54,7 +41,7 @@ func TestCheckServer(t *testing.T) {
 func TestCloseWhileCellsRun(t *testing.T) {
 	c := spec.Plan{Driver: "rueidis", Server: matrix.Private}
 	closed := 0
-	f := &Deployments{running: map[deployment]*server{
+	f := &Deployments{running: map[deployment]*Server{
 		deploymentOf(c): {Running: &servers.Running{Network: "unix", Close: func() error { closed++; return nil }}},
 	}}
 	done := make(chan struct{})
@@ -63,16 +50,14 @@ func TestCloseWhileCellsRun(t *testing.T) {
 		_ = f.Close()
 	}()
 	for range 100 {
-		f.Network(c)
-		f.CPU(c)
+		if s, err := f.Server(t.Context(), c); err != nil || s.Network != "unix" {
+			t.Errorf("the run reached its server by %v, %v", s, err)
+		}
 	}
 	<-done
 	_ = f.Close()
 	if closed != 1 {
 		t.Errorf("the server was closed %d times", closed)
-	}
-	if got := f.Network(c); got != "unix" {
-		t.Errorf("the run reached its server by %q after the close", got)
 	}
 }
 
@@ -99,9 +84,13 @@ func TestLimits(t *testing.T) {
 		{host.Limits{Ports: 100}, "rueidis", 100, 5, "tcp", ""},
 		{host.Limits{Ports: 100}, "rueidis", 101, 5, "tcp", "101 connections to one address"},
 	} {
-		err := checkLimits(test.limits, spec.Plan{
+		s := &Server{Running: &servers.Running{Network: test.network}}
+		if test.network == matrix.Embedded {
+			s.target.Kind = test.network
+		}
+		err := s.checkLimits(spec.Plan{
 			Load: spec.Load{Clients: 5000}, Driver: test.driver, Wait: "none", Conns: test.conns, Nodes: test.nodes,
-		}, test.network)
+		}, test.limits)
 		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%+v: %v", test, err)
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -181,10 +180,6 @@ func readSecret(flag, path string) (string, error) {
 	return line, nil
 }
 
-func (a Access) fill(cfg *drivers.Config) {
-	cfg.Password, cfg.TLS = a.Password, a.tls
-}
-
 // config makes a TLS configuration, or nil if nothing asks for TLS.
 func (f TLSFiles) config() (*tls.Config, error) {
 	if f == (TLSFiles{}) {
@@ -213,15 +208,11 @@ func (f TLSFiles) config() (*tls.Config, error) {
 
 // Service returns the service of a driver, and nil for one that needs no server.
 func Service(driver string) *servers.Service {
-	d, err := drivers.Lookup(driver)
-	if err != nil {
-		return nil
+	d, _ := drivers.Lookup(driver)
+	if a, ok := d.(drivers.Addressed); ok {
+		return servers.Named(a.Service())
 	}
-	a, ok := d.(drivers.Addressed)
-	if !ok {
-		return nil
-	}
-	return servers.Named(a.Service())
+	return nil
 }
 
 // Services returns the services of a list of drivers, each once, in the order in which they come.
@@ -234,20 +225,15 @@ func Services(driverNames []string) (list []*servers.Service) {
 	return list
 }
 
-// driverOf returns a driver of the service that has a capability.
-func driverOf[T any](s *servers.Service) T {
-	for _, name := range drivers.Names() {
-		d, _ := drivers.Lookup(name)
-		if found, ok := d.(T); ok && Service(name) == s {
-			return found
-		}
-	}
-	panic(fmt.Sprintf("lockbench: no driver of %s is a %v", s.Name, reflect.TypeFor[T]()))
-}
-
 // ReadAddr reads an address of the service, as any of its drivers would.
 func ReadAddr(s *servers.Service, addr string) (drivers.Addr, error) {
-	return driverOf[drivers.Addressed](s).ReadAddr(addr)
+	for _, name := range drivers.Names() {
+		if Service(name) == s {
+			d, _ := drivers.Lookup(name)
+			return d.(drivers.Addressed).ReadAddr(addr)
+		}
+	}
+	panic("lockbench: no driver measures " + s.Name)
 }
 
 // Redact returns a list of addresses without users and passwords.
