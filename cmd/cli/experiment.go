@@ -82,7 +82,11 @@ func (e *experiment) addCells(axes []matrix.Axis, seed uint64) error {
 func (o *options) axes() (axes []matrix.Axis, err error) {
 	for _, s := range spec.Settings {
 		opt := o.get(s.Name)
-		if opt.text == "" && opt.from == fromDefault {
+		given := opt.text
+		if opt.from == fromDefault {
+			given = cmp.Or(given, s.Default)
+		}
+		if given == "" && opt.from == fromDefault {
 			continue
 		}
 		a := matrix.Axis{Setting: s}
@@ -93,9 +97,9 @@ func (o *options) axes() (axes []matrix.Axis, err error) {
 			return cmp.Or(s.Typed(&p, &p.Load), text), err // in one spelling, by which values are told apart
 		}
 		if s.Axis {
-			_, err = parseList(opt.text, read)
+			_, err = parseList(given, read)
 		} else {
-			_, err = read(opt.text)
+			_, err = read(given)
 		}
 		if err != nil {
 			return nil, o.complain(opt, "%w", err)

@@ -353,11 +353,16 @@ func (o *options) checkSwitches() error {
 	return nil
 }
 
-// get finds an option that the table is known to have.
+// get finds an option. One that the command does not have, but a run has, has its default.
 func (o *options) get(name string) *option {
 	opt := o.find(name)
 	if opt == nil {
-		panic("lockbench: no flag -" + name)
+		def, known := findFlag(name)
+		if !known {
+			panic("lockbench: no flag -" + name)
+		}
+		opt = &option{flagDef: def, text: def.def}
+		o.list = append(o.list, opt)
 	}
 	return opt
 }

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"github.com/lockbench/lockbench/cmd/cli/catalog"
 	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/drivers"
@@ -53,11 +51,11 @@ func (p *program) readQuestion(o *options) (*question, error) {
 
 // questionOf does so with whatever finds the program of a service. What is wrong is a usage error that names the flag.
 func questionOf(o *options, env environ, stdin io.Reader, find func(*servers.Service) (string, error)) (*question, error) {
-	q := &question{experiment: experiment{options: o.forRun()}}
+	q := &question{experiment: experiment{options: o}}
 	for _, read := range []func() error{
 		func() error { return q.readLoad(stdin) }, q.readSLO, q.readNeed,
 		func() error {
-			targets, err := decideTargets(q.options, env, find)
+			targets, err := decideTargets(o, env, find)
 			q.Targets = map[string]target.Targets{"": targets}
 			return err
 		},
@@ -68,24 +66,6 @@ func questionOf(o *options, env environ, stdin io.Reader, find func(*servers.Ser
 		}
 	}
 	return q, nil
-}
-
-// forRun returns the options of a run that has all that these have, and those besides of which a run has none.
-func (o *options) forRun() *options {
-	run := newOptions(pflag.NewFlagSet("plan", pflag.ContinueOnError), runFlags)
-	run.typed = o.typed
-	for _, mine := range o.list {
-		opt := run.find(mine.name)
-		if opt == nil {
-			run.list = append(run.list, mine)
-			continue
-		}
-		opt.text, opt.from = mine.text, mine.from
-		if mine.def == "" && mine.from == fromDefault {
-			opt.text = opt.def
-		}
-	}
-	return run
 }
 
 // readLoad reads -rate, which is about all arrivals, and then the workload, whose classes share them out.
@@ -180,17 +160,12 @@ func (q *question) lacking(t drivers.Traits) (names []string) {
 func (q *question) addCandidates() error {
 	r := reader{o: q.options}
 	seed := scalar(&r, "seed", spec.ParseSeed)
-	if r.err != nil {
-		return r.err
+	axes, err := q.options.axes()
+	if err = cmp.Or(r.err, err); err != nil {
+		return err
 	}
-	for _, one := range q.byDriver(q.options) {
-		all := q.options
-		q.options = one.nominal()
-		axes, err := q.options.axes()
-		if err == nil {
-			err = q.addCells(axes, seed)
-		}
-		if q.options = all; err != nil {
+	for _, axes := range q.byDriver(q.nominal(axes)) {
+		if err := q.addCells(axes, seed); err != nil {
 			return err
 		}
 	}
@@ -203,28 +178,63 @@ func (q *question) addCandidates() error {
 	return q.checkRead()
 }
 
-// byDriver returns the options of each driver with the designs that are candidates by default; or o alone, if it names the
-// locks.
-func (q *question) byDriver(o *options) (list []*options) {
-	if o.get("lock").text != "" {
-		return []*options{o}
-	}
-	reentrant := slices.Contains(q.need, "reentrant") || o.text("reentry") != o.get("reentry").def
-	names, err := parseList(o.text("driver"), parseText)
-	if err != nil {
-		return []*options{o} // which experiment.addCells says better
-	}
-	for _, name := range names {
-		driver, _, _ := matrix.CutTopology(name)
-		d, err := drivers.Lookup(driver)
-		if err != nil {
-			return []*options{o}
+// axisOf returns the values of a setting.
+func axisOf(axes []matrix.Axis, setting string) []spec.Plan {
+	for _, a := range axes {
+		if a.Setting.Name == setting {
+			return a.Values
 		}
+	}
+	return nil
+}
+
+// withAxis returns axes with other values of a setting, behind that of the driver if it had none.
+func withAxis(axes []matrix.Axis, setting string, texts ...string) []matrix.Axis {
+	s, _ := spec.Find(setting)
+	a := matrix.Axis{Setting: s}
+	for _, text := range texts {
+		var p spec.Plan
+		_ = s.Set(&p, text) // which is a name, or a value of ours
+		a.Values = append(a.Values, p)
+	}
+	axes = slices.Clone(axes)
+	if i := slices.IndexFunc(axes, func(a matrix.Axis) bool { return a.Setting.Name == setting }); i >= 0 {
+		axes[i] = a
+		return axes
+	}
+	return slices.Insert(axes, 1, a)
+}
+
+// nominalRate stands for whatever rate a trial has while settings are read, some of which only an open loop reads.
+const nominalRate = "1"
+
+// nominal returns axes as those of an open loop, if they are one load without a rate.
+func (q *question) nominal(axes []matrix.Axis) []matrix.Axis {
+	if w := q.options.workload; w != nil && len(w.Classes) > 0 {
+		return axes
+	}
+	if axisOf(axes, "rate")[0].Rate.IsZero() && axisOf(axes, "burst")[0].Burst == 0 {
+		axes = withAxis(axes, "rate", nominalRate)
+	}
+	return withAxis(axes, "think", "0s")
+}
+
+// byDriver returns the axes of each driver with the designs that are candidates by default; or all, if the locks are
+// named.
+func (q *question) byDriver(axes []matrix.Axis) (list [][]matrix.Axis) {
+	if axisOf(axes, "lock") != nil {
+		return [][]matrix.Axis{axes}
+	}
+	reentrant := slices.Contains(q.need, "reentrant") || axisOf(axes, "reentry")[0].Reentry > 1
+	for _, value := range axisOf(axes, "driver") {
+		one := withAxis(axes, "driver", value.Driver)
+		driver, _, _ := matrix.CutTopology(value.Driver)
 		if drivers.Unstarted(driver) {
-			list = append(list, o.having(map[string]string{"driver": name}))
+			list = append(list, one)
 			continue
 		}
 		var locks, worse, better []string
+		d, _ := drivers.Lookup(driver)
 		sound := slices.DeleteFunc(slices.Clone(d.Designs()), func(d drivers.Design) bool {
 			return !d.Traits.Exclusive || !d.Traits.Owned || !d.Traits.Expires && !d.Traits.Session
 		})
@@ -238,28 +248,25 @@ func (q *question) byDriver(o *options) (list []*options) {
 		if len(worse) > 0 {
 			slices.Sort(better)
 			q.skipped = append(q.skipped, fmt.Sprintf("%s %s: %s claims as much and loses to fewer hazards; -lock takes any",
-				name, format.And(worse), strings.Join(slices.Compact(better), " or ")))
+				value.Driver, format.And(worse), strings.Join(slices.Compact(better), " or ")))
 		}
 		if len(locks) == 0 {
-			q.skipped = append(q.skipped, name+": none of its designs excludes, is released by its holder alone, and ends with it; -lock takes another one")
+			q.skipped = append(q.skipped, value.Driver+
+				": none of its designs excludes, is released by its holder alone, and ends with it; -lock takes another one")
 			continue
 		}
-		list = append(list, o.having(map[string]string{"driver": name, "lock": strings.Join(locks, ",")}))
+		list = append(list, withAxis(one, "lock", locks...))
 	}
 	return list
 }
 
-// dominating returns the first design that claims all that one claims, and loses only to what that loses to as well, if the reverse is not
-// true; empty if there is none. Reentrancy counts only if it is asked for.
+// dominating returns the first design that claims all that one claims, and loses only to what that loses to as well, if
+// the reverse is not true; empty if there is none. Reentrancy counts only if it is asked for.
 func dominating(list []drivers.Design, one drivers.Design, reentrant bool) string {
 	dominates := func(a, b drivers.Design) bool {
 		a.Traits.Reentrant = a.Traits.Reentrant || !reentrant
-		for _, c := range catalog.Claimed {
-			if c.Has(b.Traits) && !c.Has(a.Traits) {
-				return false
-			}
-		}
-		return !slices.ContainsFunc(a.Loses, func(h drivers.Hazard) bool { return !slices.Contains(b.Loses, h) })
+		return !slices.ContainsFunc(catalog.Claimed, func(c catalog.Claim) bool { return c.Has(b.Traits) && !c.Has(a.Traits) }) &&
+			!slices.ContainsFunc(a.Loses, func(h drivers.Hazard) bool { return !slices.Contains(b.Loses, h) })
 	}
 	for _, other := range list {
 		if dominates(other, one) && !dominates(one, other) {
@@ -269,35 +276,6 @@ func dominating(list []drivers.Design, one drivers.Design, reentrant bool) strin
 	return ""
 }
 
-// having returns o with other values in place of those that it has, wherever these come from.
-func (o *options) having(values map[string]string) *options {
-	changed := *o
-	changed.list = slices.Clone(o.list)
-	for i, opt := range o.list {
-		if text, ok := values[opt.name]; ok {
-			one := *opt
-			one.text = text
-			changed.list[i] = &one
-		}
-	}
-	return &changed
-}
-
-// nominalRate stands for whatever rate a trial has while settings are read, some of which only an open loop reads.
-const nominalRate = "1"
-
-// nominal returns o as an open loop, if it is one load without a rate.
-func (o *options) nominal() *options {
-	if o.workload != nil && len(o.workload.Classes) > 0 {
-		return o
-	}
-	values := map[string]string{"think": o.get("think").def}
-	if o.text("rate") == o.get("rate").def && o.text("burst") == o.get("burst").def {
-		values["rate"] = nominalRate
-	}
-	return o.having(values)
-}
-
 // keepClaiming leaves out the cells that do not claim what is needed.
 func (q *question) keepClaiming() error {
 	for _, s := range q.Skipped {
@@ -305,14 +283,14 @@ func (q *question) keepClaiming() error {
 	}
 	q.Skipped = nil
 	q.Schedule(1, q.Cells[0].Plan.Seed)
-	var keep []matrix.Cell
 	var lacks []string
+	var keep []matrix.Cell
 	for i, c := range q.Cells {
 		if missing := q.lacking(c.Traits); missing != nil && !drivers.Unstarted(c.Plan.Driver) {
 			lacks = append(lacks, q.Name(i)+" lacks "+strings.Join(missing, ", "))
-			continue
+		} else {
+			keep = append(keep, c)
 		}
-		keep = append(keep, c)
 	}
 	if len(keep) == 0 {
 		return usageErrorf("%s: no candidate claims all of that: %s", q.options.get("need").written(), strings.Join(lacks, "; "))
@@ -350,7 +328,7 @@ func (q *question) ask() error {
 func (q *question) candidate(i int) capacity.Candidate {
 	cell, o := &q.Cells[i], q.options
 	p := cell.Plan
-	if p.Rate.String() == nominalRate && o.text("rate") == o.get("rate").def {
+	if p.Rate.String() == nominalRate && o.get("rate").from == fromDefault {
 		p.Rate = spec.Rate{}
 	}
 	c := capacity.Candidate{
