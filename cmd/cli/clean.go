@@ -63,17 +63,7 @@ func (p *program) clean(ctx context.Context, o *options, files []string) error {
 	for _, l := range list {
 		names = append(names, l.plan.Driver)
 	}
-	wanted := target.Services(names)
-	addrs, err := assign(drivers.SplitAddrs(o.text("addr")), "-addr", wanted)
-	if err != nil {
-		return err
-	}
-	for _, s := range wanted {
-		if addrs[s] == nil {
-			return usageErrorf("-addr: there are trials on %s too: add %s", s.Name, s.Example())
-		}
-	}
-	targets, err := describe(addrs, "-addr", o, p.env, wanted)
+	targets, err := o.external(p.env, target.Services(names))
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ package cli
 
 import (
 	"fmt"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,7 +11,6 @@ import (
 	"github.com/lockbench/lockbench/cmd/cli/secrets"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
-	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/matrix"
 	"github.com/lockbench/lockbench/workloads/target"
@@ -25,22 +23,6 @@ func learnTargets(s *secrets.Secrets, list []target.Target) {
 		for _, secret := range t.Secrets {
 			s.Add(string(secret))
 		}
-	}
-}
-
-// flagsOf returns the flags that aim a run at the same target, by name; see commandLine.
-func flagsOf(t target.Target) map[string]string {
-	if t.Kind != matrix.External {
-		return map[string]string{"addr": t.Kind}
-	}
-	skip := ""
-	if t.TLS.SkipVerify {
-		skip = "true"
-	}
-	return map[string]string{
-		"addr": t.Shown, "password-file": t.PasswordFile, "prefix": t.Prefix,
-		"tls-ca": t.TLS.CA, "tls-cert": t.TLS.Cert, "tls-server-name": t.TLS.ServerName,
-		"tls-skip-verify": skip,
 	}
 }
 
@@ -64,8 +46,7 @@ func decideTargets(o *options, env environ, find func(*servers.Service) (string,
 	wanted := target.Services(names)
 	if slices.ContainsFunc(names, unstartedCommand) {
 		for _, addr := range drivers.SplitAddrs(o.text("addr")) { // there is nothing else that tells its service
-			scheme, _, _ := strings.Cut(addr, "://")
-			if s := ownerOf(scheme); s != nil && !slices.Contains(wanted, s) {
+			if s := target.ServiceAt(addr); s != nil && !slices.Contains(wanted, s) {
 				wanted = append(wanted, s)
 			}
 		}
@@ -77,14 +58,10 @@ func decideTargets(o *options, env environ, find func(*servers.Service) (string,
 		return target.Targets{Why: who + " needs no server"},
 			o.refuse(append([]string{"addr"}, externalFlags...), who+" runs in-process and reads no address")
 	}
-	addrs, why, err := findAddrs(o, env, wanted)
-	if err != nil {
-		return target.Targets{}, err
+	t, err := o.external(env, wanted)
+	if err != nil || t.List != nil {
+		return t, err
 	}
-	if addrs != nil {
-		return describe(addrs, why, o, env, wanted)
-	}
-	var t target.Targets
 	for _, s := range wanted {
 		t.List = append(t.List, pickOwn(o.get("addr"), s, find))
 	}
@@ -151,53 +128,59 @@ func pickOwn(addr *option, s *servers.Service, find func(*servers.Service) (stri
 	return target.Target{Service: s, Kind: matrix.Private, Missing: err}
 }
 
-// describe completes the external targets.
-func describe(addrs map[*servers.Service][]string, why string, o *options, env environ, wanted []*servers.Service) (target.Targets, error) {
-	var all target.Targets
-	l, err := readLogin(o, env)
-	if err == nil {
-		l.Prefix, err = readPrefix(o, wanted)
+// external returns the servers of the user's, one for each service; none if the servers are to be our own.
+func (o *options) external(env environ, wanted []*servers.Service) (t target.Targets, err error) {
+	addr, why := o.get("addr"), ""
+	addrs := map[*servers.Service][]string{}
+	switch {
+	case slices.Contains(ownServers, addr.text):
+	case addr.text != "":
+		why = addr.flagOrVariable()
+		if addrs, err = target.Assign(drivers.SplitAddrs(addr.text), wanted); err != nil {
+			return t, usageErrorf("%s: %w", why, err)
+		}
+	default:
+		for _, s := range wanted {
+			if list := env.addrs(s); list != nil {
+				why, addrs[s] = s.Variable, list
+			}
+		}
 	}
-	if err != nil {
-		return all, err
+	if len(addrs) == 0 {
+		return t, nil
+	}
+	login, err := o.login(env)
+	if err == nil {
+		login.Prefix, err = o.prefix(wanted)
 	}
 	for _, s := range wanted {
-		t := target.Target{Service: s, Kind: matrix.External, Why: why, URLs: addrs[s], Login: l}
+		if err != nil {
+			return t, err
+		}
+		if len(addrs[s]) == 0 {
+			remedy := "drop it"
+			if why != addr.flagOrVariable() || addr.from == fromVariable {
+				remedy = "give -addr private"
+			}
+			return t, usageErrorf("%s names no server of %s, and yours and ours do not compare: "+
+				"add %s to -addr, or %s, and lockbench starts all of them", why, s.Name, s.Example(), remedy)
+		}
+		one := login
 		if !s.Prefixes && !o.shares() {
-			t.Prefix = ""
+			one.Prefix = ""
 		}
-		var redacted, shown []string
-		unverified := false
-		for i, addr := range t.URLs {
-			read, err := target.ReadAddr(s, addr)
-			if err != nil {
-				return all, usageErrorf("%s: %w", why, err)
-			}
-			redacted, shown = append(redacted, read.Redacted), append(shown, read.Redacted)
-			if read.User != "" && (read.Password != "" || l.Password != "" || l.PasswordFile != "") { // else it may be a misplaced password
-				shown[i] = strings.Replace(read.Redacted, "://", "://"+url.User(read.User).String()+"@", 1)
-			}
-			t.Secrets = append(t.Secrets, read.Password)
-			if i > 0 && read.Network != t.Network {
-				return all, usageErrorf("%s: %s is reached otherwise than %s: all servers must be reached alike",
-					why, redacted[i], redacted[0])
-			}
-			t.Network, unverified = read.Network, unverified || read.Unverified
+		var at target.Target
+		if at, err = target.External(s, addrs[s], one); err != nil {
+			err = usageErrorf("%s: %w", why, err)
 		}
-		t.Redacted, t.Shown = strings.Join(redacted, ","), strings.Join(shown, ",")
-		if t.TLS != (target.TLSFiles{}) {
-			t.Network, unverified = "tls", t.TLS.SkipVerify
-		}
-		if unverified {
-			t.Network = results.Unverified
-		}
-		all.List = append(all.List, t)
+		at.Why = why
+		t.List = append(t.List, at)
 	}
-	return all, nil
+	return t, err
 }
 
-// readLogin reads what the flags say about logging in.
-func readLogin(o *options, env environ) (target.Login, error) {
+// login reads what the flags say about logging in.
+func (o *options) login(env environ) (target.Login, error) {
 	password, _ := env.lookup(passwordVariable)
 	l := target.Login{
 		Password: drivers.Secret(password), PasswordFile: o.text("password-file"),
@@ -218,17 +201,16 @@ func readLogin(o *options, env environ) (target.Login, error) {
 	return l, nil
 }
 
-// readPrefix reads what the names of a run are to begin with.
-func readPrefix(o *options, wanted []*servers.Service) (string, error) {
-	prefix := o.find("prefix")
+// prefix reads what the names of a run are to begin with.
+func (o *options) prefix(wanted []*servers.Service) (string, error) {
+	prefix := o.get("prefix")
 	switch {
-	case prefix == nil: // clean
-		return "", nil
 	case prefix.text == "" && o.shares():
-		return "", o.complain(o.get("shared"), "runs that are to contend find each other by a prefix: give all of them the same one, as in -prefix %s", "ours:")
+		return "", o.complain(o.get("shared"),
+			"runs that are to contend find each other by a prefix: give all of them the same one, as in -prefix ours:")
 	case prefix.text == "":
 	case !keyPrefix.MatchString(prefix.text):
-		return "", usageErrorf("%s: must be up to 64 letters, digits and : . _ / - as %s has them", prefix.written(), "app:locks:")
+		return "", usageErrorf("%s: must be up to 64 letters, digits and : . _ / - as app:locks: has them", prefix.written())
 	case !o.shares() && !slices.ContainsFunc(wanted, func(s *servers.Service) bool { return s.Prefixes }):
 		return "", usageErrorf("%s: is for the keys of Redis and etcd; a user of ZooKeeper may be kept to a chroot, one of a database "+
 			"to a database, which stand in -addr", prefix.written())
@@ -238,8 +220,8 @@ func readPrefix(o *options, wanted []*servers.Service) (string, error) {
 
 // shares reports whether a run is to contend with others.
 func (o *options) shares() bool {
-	opt := o.find("shared")
-	return opt != nil && (strings.Contains(opt.text, spec.On) || opt.text == "true")
+	text := o.text("shared")
+	return strings.Contains(text, spec.On) || text == "true"
 }
 
 // keyPrefixes leaves out what has a meaning in a cluster (braces), in patterns, or in a shell.
@@ -257,89 +239,10 @@ func (o *options) refuse(flags []string, why string) error {
 	return nil
 }
 
-// findAddrs returns the addresses of each service, and the flag or variable that has them. There are none if the servers
-// are to be our own; otherwise every service has some.
-func findAddrs(o *options, env environ, wanted []*servers.Service) (addrs map[*servers.Service][]string, why string, err error) {
-	addr := o.get("addr")
-	switch {
-	case slices.Contains(ownServers, addr.text):
-	case addr.text != "":
-		why = addr.flagOrVariable()
-		addrs, err = assign(drivers.SplitAddrs(addr.text), why, wanted)
-	default:
-		addrs = map[*servers.Service][]string{}
-		for _, s := range wanted {
-			if list := env.addrs(s); list != nil {
-				why, addrs[s] = s.Variable, list
-			}
-		}
-	}
-	if err != nil || len(addrs) == 0 {
-		return nil, "", err
-	}
-	for _, s := range wanted {
-		if len(addrs[s]) == 0 {
-			remedy := "drop it"
-			if why != addr.flagOrVariable() || addr.from == fromVariable {
-				remedy = "give -addr private"
-			}
-			return nil, "", usageErrorf("%s names no server of %s, and yours and ours do not compare: "+
-				"add %s to -addr, or %s, and lockbench starts all of them",
-				why, s.Name, s.Example(), remedy)
-		}
-	}
-	return addrs, why, nil
-}
-
-// assign gives each address to the service of its scheme, and one without to the only service of the run. Nothing of an
-// address is quoted but a known scheme, because a password may be anywhere.
-func assign(list []string, why string, wanted []*servers.Service) (map[*servers.Service][]string, error) {
-	addrs := map[*servers.Service][]string{}
-	for _, addr := range list {
-		scheme, _, isURL := strings.Cut(addr, "://")
-		owner := ownerOf(scheme)
-		switch {
-		case isURL && owner != nil && !slices.Contains(wanted, owner):
-			return nil, usageErrorf("%s: %s:// is an address of %s, and no -driver of this run measures that: they need %s",
-				why, scheme, owner.Name, examples(wanted))
-		case isURL && owner != nil:
-			addrs[owner] = append(addrs[owner], addr)
-		case len(wanted) == 1:
-			addrs[wanted[0]] = append(addrs[wanted[0]], addr)
-		default:
-			return nil, usageErrorf("%s: the run has several services, and an address that does not say whose it is: "+
-				"begin each with one of %s",
-				why, examples(wanted))
-		}
-	}
-	return addrs, nil
-}
-
 // addrs returns the addresses of a service in its variable; nil if there are none, or it has none.
 func (e environ) addrs(s *servers.Service) []string {
 	if url, _ := e.lookup(s.Variable); s.Variable != "" && url != "" {
 		return drivers.SplitAddrs(url)
 	}
 	return nil
-}
-
-// ownerOf returns the service whose addresses begin with the scheme, or nil.
-func ownerOf(scheme string) *servers.Service {
-	for _, s := range servers.Services() {
-		if slices.Contains(s.Schemes, scheme) {
-			return s
-		}
-	}
-	return nil
-}
-
-// examples lists the schemes of some services.
-func examples(list []*servers.Service) string {
-	var all []string
-	for _, s := range list {
-		for _, scheme := range s.Schemes {
-			all = append(all, scheme+"://")
-		}
-	}
-	return strings.Join(all, ", ")
 }

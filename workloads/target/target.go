@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
@@ -34,7 +35,6 @@ type Target struct {
 	// The rest is for external servers alone.
 	URLs     []string         // may carry passwords: never printed
 	Redacted string           // without users and passwords, a comma list
-	Shown    string           // the same with users, where there is a password apart from them
 	Network  string           // as results.Server has it
 	Secrets  []drivers.Secret // that the drivers find in the addresses, or where those send them
 	Login
@@ -247,4 +247,68 @@ func Redact(s *servers.Service, addrs []string) string {
 		list = append(list, read.Redacted)
 	}
 	return strings.Join(list, ",")
+}
+
+// External returns the target of the user's servers at these addresses, which make one service. Errors quote no address
+// but in part, since a password may be anywhere.
+func External(s *servers.Service, addrs []string, l Login) (Target, error) {
+	t := Target{Service: s, Kind: matrix.External, URLs: addrs, Login: l}
+	var redacted []string
+	unverified := false
+	for _, addr := range addrs {
+		read, err := ReadAddr(s, addr)
+		if err != nil {
+			return t, err
+		}
+		redacted, t.Secrets = append(redacted, read.Redacted), append(t.Secrets, read.Password)
+		if t.Network != "" && read.Network != t.Network {
+			return t, fmt.Errorf("%s is reached otherwise than %s: all servers must be reached alike", read.Redacted, redacted[0])
+		}
+		t.Network, unverified = read.Network, unverified || read.Unverified
+	}
+	t.Redacted = strings.Join(redacted, ",")
+	if t.TLS != (TLSFiles{}) {
+		t.Network, unverified = "tls", t.TLS.SkipVerify
+	}
+	if unverified {
+		t.Network = results.Unverified
+	}
+	return t, nil
+}
+
+// Assign gives each address to the service of its scheme, and one without to the only service of those wanted.
+func Assign(list []string, wanted []*servers.Service) (map[*servers.Service][]string, error) {
+	addrs, schemes := map[*servers.Service][]string{}, []string(nil)
+	for _, s := range wanted {
+		for _, scheme := range s.Schemes {
+			schemes = append(schemes, scheme+"://")
+		}
+	}
+	for _, addr := range list {
+		s := ServiceAt(addr)
+		switch {
+		case s != nil && !slices.Contains(wanted, s):
+			scheme, _, _ := strings.Cut(addr, "://")
+			return nil, fmt.Errorf("%s:// is an address of %s, and no -driver of this run measures that: they need %s",
+				scheme, s.Name, strings.Join(schemes, ", "))
+		case s == nil && len(wanted) > 1:
+			return nil, fmt.Errorf("the run has several services, and an address that does not say whose it is: begin each with one of %s",
+				strings.Join(schemes, ", "))
+		case s == nil:
+			s = wanted[0]
+		}
+		addrs[s] = append(addrs[s], addr)
+	}
+	return addrs, nil
+}
+
+// ServiceAt returns the service of an address by its scheme, or nil.
+func ServiceAt(addr string) *servers.Service {
+	scheme, _, isURL := strings.Cut(addr, "://")
+	for _, s := range servers.Services() {
+		if isURL && slices.Contains(s.Schemes, scheme) {
+			return s
+		}
+	}
+	return nil
 }
