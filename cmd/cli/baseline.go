@@ -8,6 +8,7 @@ package cli
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -33,20 +34,24 @@ func comparisonOf(o *options, run experiment) (*comparison, error) {
 	baseline, vs := o.get("baseline"), o.get("vs")
 	switch {
 	case baseline.text == "" && !o.versus():
-		return nil, o.refuseComparing()
+		return nil, o.refuse([]string{"force"}, "there is nothing to compare with: "+giveBase)
 	case baseline.text != "" && o.versus():
 		return nil, usageErrorf("%s and %s exclude each other: the base is either that file or the run itself",
 			baseline.flagOrVariable(), vs.flagOrVariable())
+	case files.Same(baseline.text, o.text("output")):
+		return nil, usageErrorf("%s: -output appends to that file, and the run would become part of its own base", baseline.written())
+	case baseline.text == "-" && o.text("workload") == "-":
+		return nil, usageErrorf("%s: standard input is the workload already", baseline.written())
 	}
 	how, err := o.comparing()
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case o.versus():
+		return &comparison{how: how, cells: len(run.Cells) / 2, least: run.Trials, head: cmp.Or(vs.text, asGiven)}, nil
 	}
-	if baseline.text != "" {
-		how.Subset = true // the run has the cells that it was asked for, and says before it begins which it lacks
-		return &comparison{how: how, head: "this run"}, checkBaseline(o)
-	}
-	return &comparison{how: how, cells: len(run.Cells) / 2, least: run.Trials, head: cmp.Or(vs.text, asGiven)}, nil
+	how.Subset = true // the run has the cells that it was asked for, and says before it begins which it lacks
+	return &comparison{how: how, head: "this run"}, nil
 }
 
 // flagOrVariable returns where the value comes from.
@@ -57,51 +62,40 @@ func (o *option) flagOrVariable() string {
 	return "-" + o.name
 }
 
-// refuseComparing complains about flags that say how to compare where nothing is compared. Thresholds may be absolute.
-func (o *options) refuseComparing() error {
-	return o.refuse([]string{"force"}, "there is nothing to compare with: "+giveBase)
-}
-
 const giveBase = "give -vs, or -baseline"
 
-// checkBaseline refuses a file that cannot be the base whatever is in it.
-func checkBaseline(o *options) error {
-	opt := o.get("baseline")
-	switch {
-	case files.Same(opt.text, o.text("output")):
-		return usageErrorf("%s: -output appends to that file, and the run would become part of its own base", opt.written())
-	case opt.text == "-" && o.text("workload") == "-":
-		return usageErrorf("%s: standard input is the workload already", opt.written())
-	}
-	return nil
-}
-
-// readBaseline reads the base of c, if that is a file, and makes sure, before any load, that the run can be compared with
-// it: an hour's run that nothing compares with would be an hour lost.
-func (p *program) readBaseline(c *comparison, o *options, run experiment, env results.Env) error {
-	opt := o.get("baseline")
-	if opt.text == "" {
-		return nil
-	}
-	base, err := p.side(opt.text)
+// readBaseline reads the base of c, and makes sure, before any load, that the run can be compared with it: an hour's run that
+// nothing compares with would be an hour lost. It says which cells have no partner, and what makes the comparison worthless.
+func (p *program) readBaseline(c *comparison, name string, run experiment, env results.Env) error {
+	base, err := p.side(name)
 	if err != nil {
-		return fmt.Errorf("%s: %w", opt.written(), err)
+		return err
 	}
 	if slices.ContainsFunc(base.Cells, func(c *results.Cell) bool { return c.First().Side != "" }) {
-		return fmt.Errorf("%s: has both sides of a run with -vs, and a base is one", opt.written())
+		return errors.New("has both sides of a run with -vs, and a base is one")
 	}
 	c.base = base
 	found, err := compare.Compare(base, run.promised(c.head, env), c.how)
 	if err != nil {
-		return fmt.Errorf("%s: %w", opt.written(), err)
+		return err
+	}
+	for _, label := range found.Added {
+		p.say("the baseline has nothing to compare with: %s", label)
+	}
+	for _, label := range found.Missing {
+		p.say("this run has nothing to compare with the baseline's: %s", label)
 	}
 	c.cells = len(found.Cells)
 	for i, cell := range found.Cells {
 		if n := len(cell.Base); i == 0 || n < c.least {
 			c.least = n
 		}
+		for _, text := range compare.UnlikeMachines(cell.Base, cell.Head) {
+			if !c.how.Force {
+				p.sayOnce("warning: the baseline is another machine's, and no change will be judged without -force: %s", text)
+			}
+		}
 	}
-	c.announceUnmatched(p, found)
 	return nil
 }
 
@@ -113,23 +107,6 @@ func (e experiment) promised(name string, env results.Env) compare.Input {
 		in.Cells = append(in.Cells, &results.Cell{Trials: []*results.Record{rec}})
 	}
 	return in
-}
-
-// announceUnmatched says which cells have no partner, and what makes the comparison worthless from the start.
-func (c *comparison) announceUnmatched(p *program, found *compare.Comparison) {
-	for _, label := range found.Added {
-		p.say("the baseline has nothing to compare with: %s", label)
-	}
-	for _, label := range found.Missing {
-		p.say("this run has nothing to compare with the baseline's: %s", label)
-	}
-	for _, cell := range found.Cells {
-		for _, text := range compare.UnlikeMachines(cell.Base, cell.Head) {
-			if !c.how.Force {
-				p.sayOnce("warning: the baseline is another machine's, and no change will be judged without -force: %s", text)
-			}
-		}
-	}
 }
 
 // compare compares the cells of the run with the base, or its sides with each other.

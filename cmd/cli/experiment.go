@@ -126,21 +126,6 @@ func warnings(c matrix.Cell) []string {
 	return list
 }
 
-// at returns the plan of one trial, which draws anew.
-func (e experiment) at(t matrix.Trial) spec.Plan {
-	p := e.Cells[t.Cell].Plan
-	p.Seed = spec.SeedOf(p.Seed, t.Trial)
-	return p
-}
-
-// name begins a message about a cell: nothing if it is the only one.
-func (e experiment) name(i int) string {
-	if l := e.Label(i); l != "" {
-		return l + ": "
-	}
-	return ""
-}
-
 // files returns those that a run reads, or writes other than by -format: what the flags of its sides name, and the times that
 // it replays.
 func (e experiment) files() (names []string) {

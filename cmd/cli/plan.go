@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/lockbench/lockbench/cmd/cli/catalog"
+	"github.com/lockbench/lockbench/cmd/cli/progress"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results/capacity"
 	"github.com/lockbench/lockbench/results/draw"
@@ -166,31 +167,45 @@ func (s *search) print(w io.Writer) error {
 			fmt.Fprintf(&b, "  warning: %s\n", oneLine(text))
 		}
 	}
-	for _, line := range s.skipped {
-		fmt.Fprintf(&b, "left out: %s\n", oneLine(line))
-	}
-	for _, line := range s.warnings {
-		fmt.Fprintf(&b, "warning: %s\n", line)
+	for _, line := range s.notes() {
+		fmt.Fprintf(&b, "%s\n", oneLine(line))
 	}
 	b.WriteString("\n")
-	if n := s.resumed(); n > 0 {
-		fmt.Fprintf(&b, "%s has %s of this plan\n", s.config.Output, format.Plural(n, "trial"))
-	}
-	t, more := s.known.Next()
-	if !more {
+	if t, more := s.known.Next(); !more {
 		b.WriteString("nothing would be run\n")
+	} else if first, err := workloadOf(&t.Plan).YAML(true); err != nil {
+		return err
 	} else {
-		first, err := workloadOf(&t.Plan).YAML(true)
-		if err != nil {
-			return err
-		}
 		fmt.Fprintf(&b, "%s:\n  %s", s.beforehand(), first)
-	}
-	if s.MaxRate > 0 {
-		fmt.Fprintf(&b, "no trial offers more than %s\n", report.PlanRate(s.MaxRate))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// notes returns what there is to know before the load begins, besides what is on paper.
+func (s *search) notes() (lines []string) {
+	for _, line := range s.skipped {
+		lines = append(lines, "left out: "+line)
+	}
+	for _, line := range s.warnings {
+		lines = append(lines, "warning: "+line)
+	}
+	if n := s.done; n > 0 {
+		lines = append(lines, fmt.Sprintf("going on from %s in %s", format.Plural(n, "trial"), s.config.Output))
+	}
+	if s.MaxRate > 0 {
+		lines = append(lines, fmt.Sprintf("no trial offers more than %s", report.PlanRate(s.MaxRate)))
+	}
+	return lines
+}
+
+// beforehand says how long all takes, and which rate is tried first.
+func (s *search) beforehand() string {
+	text := fmt.Sprintf("%s, at most %s of trials", format.Plural(len(s.Candidates), "design"), progress.Seconds(s.Time()-s.answer().Spent))
+	if s.Rate > 0 && s.done == 0 {
+		text += ", " + report.PlanRate(s.Rate) + " first"
+	}
+	return text
 }
 
 // exitOfAnswer returns the exit code of an answer.

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lockbench/lockbench/cmd/cli/progress"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/capacity"
 	"github.com/lockbench/lockbench/results/draw"
@@ -35,6 +34,7 @@ type search struct {
 	known   *capacity.Search
 	trials  [][]*results.Record // of each candidate, in their order
 	printer printer[*capacity.Answer]
+	done    int    // trials
 	partial string // why it ended before its time
 	written []byte // the answer that -o ends with
 
@@ -52,9 +52,17 @@ func newSearch(p *program, q *question, c runner.Config) *search {
 
 // readOutput takes in the trials that -o has.
 func (s *search) readOutput() error {
-	records, err := s.earlier()
-	if err != nil {
-		return err
+	name := s.config.Output
+	if info, err := os.Stat(name); errors.Is(err, os.ErrNotExist) || err == nil && (info.Size() == 0 || !info.Mode().IsRegular()) {
+		return nil
+	}
+	var records []*results.Record
+	report, err := s.readRecords(name, func(r *results.Record) error {
+		records = append(records, r)
+		return nil
+	})
+	if err != nil && !(report.Torn && report.Records == 0) {
+		return fmt.Errorf("-output %s: %w", name, err)
 	}
 	for i, rec := range records {
 		if err := s.resume(rec); err != nil {
@@ -62,40 +70,19 @@ func (s *search) readOutput() error {
 				s.options.get("output").written(), i+1, err)
 		}
 	}
-	return nil
-}
-
-// earlier returns the records that -o has, each once.
-func (s *search) earlier() (records []*results.Record, err error) {
-	name := s.config.Output
-	if info, err := os.Stat(name); errors.Is(err, os.ErrNotExist) || err == nil && (info.Size() == 0 || !info.Mode().IsRegular()) {
-		return nil, nil
-	}
-	seen := map[string]bool{}
-	report, err := s.readRecords(name, func(r *results.Record) error {
-		if !seen[r.ID] {
-			seen[r.ID] = true
-			records = append(records, r)
-		}
-		return nil
-	})
-	if err != nil && !(report.Torn && report.Records == 0) {
-		return nil, fmt.Errorf("-output %s: %w", name, err)
-	}
 	s.written = report.Answer
-	return records, nil
+	return nil
 }
 
 // resume takes in the record of a trial that ran before. The error names what differs from the trial that is next.
 func (s *search) resume(rec *results.Record) error {
 	t, more := s.known.Next()
-	switch {
-	case !more:
+	if !more {
 		return errors.New("the plan has ended before it")
-	case rec.Cell != t.Candidate:
-		return fmt.Errorf("cell is %d, and candidate %d is next, %s", rec.Cell, t.Candidate, s.Candidates[t.Candidate].Name)
-	case rec.Trial != t.Number+1:
-		return fmt.Errorf("trial is %d, and trial %d is next", rec.Trial, t.Number+1)
+	}
+	if rec.Cell != t.Candidate || rec.Trial != t.Number+1 {
+		return fmt.Errorf("it is trial %d of candidate %d, and trial %d of candidate %d is next, %s",
+			rec.Trial, rec.Cell+1, t.Number+1, t.Candidate+1, s.Candidates[t.Candidate].Name)
 	}
 	if err := t.Matches(rec); err != nil {
 		return err
@@ -122,15 +109,8 @@ func (s *search) add(t capacity.Trial, rec *results.Record) error {
 	}
 	s.trials[t.Candidate] = append(s.trials[t.Candidate], rec)
 	s.known.Add(rec)
+	s.done++
 	return nil
-}
-
-// resumed returns how many trials there are.
-func (s *search) resumed() (n int) {
-	for _, all := range s.trials {
-		n += len(all)
-	}
-	return n
 }
 
 // search runs trials until nothing more is to be learnt, and writes the answer, also after an interruption.
@@ -151,15 +131,6 @@ func (s *search) search(ctx context.Context, r *runner.Runner) error {
 	})
 }
 
-// beforehand says how long all takes, and which rate is tried first.
-func (s *search) beforehand() string {
-	text := fmt.Sprintf("%s, at most %s of trials", format.Plural(len(s.Candidates), "design"), progress.Seconds(s.Time()-s.answer().Spent))
-	if s.Rate > 0 && s.resumed() == 0 {
-		text += ", " + report.PlanRate(s.Rate) + " first"
-	}
-	return text
-}
-
 // announcePlan says on stderr what there is to know before the load begins.
 func (s *search) announcePlan() {
 	for _, an := range s.answer().Analysis {
@@ -172,19 +143,10 @@ func (s *search) announcePlan() {
 		}
 	}
 	s.announce(s.program)
-	for _, line := range s.skipped {
-		s.say("left out: %s", line)
-	}
-	for _, line := range s.warnings {
-		s.say("warning: %s", line)
+	for _, line := range s.notes() {
+		s.say("%s", line)
 	}
 	s.say("%s", s.beforehand())
-	if n := s.resumed(); n > 0 {
-		s.say("going on from %s in %s", format.Plural(n, "trial"), s.config.Output)
-	}
-	if s.MaxRate > 0 {
-		s.say("no trial offers more than %s", report.PlanRate(s.MaxRate))
-	}
 }
 
 // runTrials runs what is to run. The error is that of a mistake, which no answer follows.
@@ -224,7 +186,7 @@ func (s *search) runTrials(ctx context.Context) error {
 // trial runs one. If it does not work, the record says why.
 func (s *search) trial(ctx context.Context, t capacity.Trial) *results.Record {
 	j := runner.Job{
-		Trial: matrix.Trial{Cell: t.Candidate, Trial: t.Number}, Plan: t.Plan, Number: s.resumed() + 1,
+		Trial: matrix.Trial{Cell: t.Candidate, Trial: t.Number}, Plan: t.Plan, Number: s.done + 1,
 		After: max(0, s.Time()-s.answer().Spent-t.Plan.Warmup-t.Plan.Duration), Stop: stopGrowing(t),
 	}
 	rec, err := s.runner.Measure(ctx, j)
@@ -285,20 +247,19 @@ func (s *search) answer() *capacity.Answer {
 func (s *search) report(t capacity.Trial) {
 	c := s.known.Candidate(t.Candidate)
 	last := c.Points[len(c.Points)-1]
-	found, why := format.Percent(last.Share.Mid)+" late", ""
-	if last.Left != "" {
-		why, _, _ = strings.Cut(last.Left, "; ") // the main reason
+	found := format.Percent(last.Share.Mid) + " late"
+	if why, _, _ := strings.Cut(last.Left, "; "); why != "" { // the main reason
 		found = "does not count: " + why
 	}
 	switch {
-	case c.Verdict == capacity.RulesOut || c.Verdict == capacity.Failed || c.Verdict == capacity.Violated || c.Verdict == capacity.Dropped:
+	case c.Verdict != capacity.Sustains && c.Verdict != capacity.Undecided:
 		found += fmt.Sprintf("; %s: %s", c.Verdict, c.Why)
 	case c.AtLeast && c.Sustains.Low > 0:
 		found += fmt.Sprintf("; sustains %s or more", report.PlanRate(c.Sustains.Low))
 	case c.Sustains.High > 0:
 		found += fmt.Sprintf("; sustains %s to %s", format.Three(c.Sustains.Low), report.PlanRate(c.Sustains.High))
 	}
-	s.say("%d: %s at %s (%s): %s", s.resumed(), c.Name, report.PlanRate(t.Rate), t.Stage, found)
+	s.say("%d: %s at %s (%s): %s", s.done, c.Name, report.PlanRate(t.Rate), t.Stage, found)
 }
 
 // drawLive shows what is known so far.
@@ -322,7 +283,7 @@ func (s *search) drawLive() {
 func (s *search) saveAnswer(a *capacity.Answer) {
 	known := a.Known()
 	text, err := json.Marshal(known)
-	if s.resumed() > 0 && (err != nil || s.secrets.Hide(string(text)) != string(s.written)) {
+	if s.done > 0 && (err != nil || s.secrets.Hide(string(text)) != string(s.written)) {
 		s.runner.SaveAnswer(known)
 	}
 }

@@ -46,24 +46,20 @@ func (p *program) findPlace(o *options) (fleet.Place, error) {
 }
 
 // readPlace reads the flags of a fleet: -rank 1/4, or /4 if the engine says which process this is.
-func readPlace(o *options) (fleet.Place, error) {
-	at := fleet.Place{Rank: -1, Rendezvous: o.text("rendezvous")}
+func readPlace(o *options) (at fleet.Place, err error) {
+	at = fleet.Place{Rank: -1, Rendezvous: o.text("rendezvous")}
 	opt := o.get("rank")
 	if opt.text == "" {
 		return at, nil
 	}
 	rank, ranks, _ := strings.Cut(opt.text, "/")
-	n, err := spec.ParseInt(ranks)
-	k := -1
-	if err == nil && rank != "" {
-		if k, err = spec.ParseInt(rank); k < 0 {
-			k = n
-		}
+	if rank != "" {
+		at.Rank, err = strconv.Atoi(rank)
 	}
-	if err != nil || n < 1 || n > matrix.MaxProcesses || k >= n {
+	n, err2 := strconv.Atoi(ranks)
+	if at.Ranks = n; err != nil || err2 != nil || n < 1 || n > matrix.MaxProcesses || at.Rank >= n || rank != "" && at.Rank < 0 {
 		return at, usageErrorf("%s: must be the number of this process, from 0, and how many there are, as in 0/4", opt.written())
 	}
-	at.Rank, at.Ranks = k, n
 	return at, nil
 }
 

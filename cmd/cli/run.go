@@ -208,7 +208,12 @@ func (p *program) readEnding(o *options, e experiment, env results.Env) (end *en
 	if end.judged.outputs[0].name == tableFormat && end.judged.table.Verbose {
 		end.printer.outputs = reports.first()
 	}
-	return end, p.readBaseline(end.comparison, o, e, env)
+	if opt := o.get("baseline"); opt.text != "" {
+		if err := p.readBaseline(end.comparison, opt.text, e, env); err != nil {
+			return nil, fmt.Errorf("%s: %w", opt.written(), err)
+		}
+	}
+	return end, nil
 }
 
 // announce warns if a comparison has too few trials to find anything.

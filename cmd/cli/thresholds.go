@@ -20,9 +20,6 @@ import (
 // which remedy names; those of a variable, which is set once for many runs, are left out then.
 func (o *options) thresholds(remedy string) (list []compare.Threshold, err error) {
 	all, err := o.failOn()
-	if err != nil {
-		return nil, err
-	}
 	for _, t := range all {
 		switch {
 		case !t.Relative:
@@ -32,7 +29,7 @@ func (o *options) thresholds(remedy string) (list []compare.Threshold, err error
 				t, remedy, t.String()[:len(t.Figure.Name)+1], t.Figure.Unit.Example)
 		}
 	}
-	return list, nil
+	return list, err
 }
 
 // failOn reads -fail-on; nil without it.
@@ -58,14 +55,13 @@ func (o *options) objective(cells []*results.Cell) *compare.Check {
 	slo, _ := capacity.ParseSLO(o.workload.SLO) // readWorkload has checked it
 	var conditions []string
 	for _, of := range slo.Objectives {
-		text := of.String()
-		if !slices.ContainsFunc(cells, func(c *results.Cell) bool {
-			l := c.Latency[results.Response]
-			return l.Count == 0 || l.Max >= of.Limit || !math.IsNaN(l.Quantile(of.Quantile))
-		}) {
-			text = "response.max<" + spec.Brief(of.Limit)
+		text := "response.max>" + spec.Brief(of.Limit)
+		for _, c := range cells {
+			if l := c.Latency[results.Response]; l.Count == 0 || l.Max >= of.Limit || !math.IsNaN(l.Quantile(of.Quantile)) {
+				text = strings.Replace(of.String(), "<", ">", 1)
+			}
 		}
-		conditions = append(conditions, strings.Replace(text, "<", ">", 1))
+		conditions = append(conditions, text)
 	}
 	list, _ := compare.ParseThresholds(strings.Join(conditions, ",")) // none if a quantile is one that no record spells out
 	return compare.CheckCells(cells, list, nil)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync/atomic"
+	"time"
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
@@ -80,13 +81,7 @@ func New(e Experiment, c Config) (r *Runner, err error) {
 // Do calls measure while there are servers and, if there are any, the other processes of the run.
 func (r *Runner) Do(ctx context.Context, measure func() error) error {
 	r.announceNames()
-	defer func() { // on both sides; what they share has nothing to stop the second time
-		for _, ds := range r.servers {
-			if err := ds.Close(); err != nil {
-				r.Say("stopping the servers: %s", err)
-			}
-		}
-	}()
+	defer r.stopServers()
 	err := r.assemble(ctx)
 	if err == nil {
 		defer r.disperse(nil)
@@ -96,12 +91,30 @@ func (r *Runner) Do(ctx context.Context, measure func() error) error {
 	return err
 }
 
-// Abandon is for the last moment before an exit that waits for nothing. It tells what the trial under way may leave. Servers of our
-// own die with this process.
+// stopServers stops those of both sides. What they share has nothing to stop the second time.
+func (r *Runner) stopServers() {
+	for _, ds := range r.servers {
+		if err := ds.Close(); err != nil {
+			r.Say("stopping the servers: %s", err)
+		}
+	}
+}
+
+// abandonTimeout bounds the clean-up of an exit that waits for nothing.
+const abandonTimeout = 500 * time.Millisecond
+
+// Abandon is for the last moment before an exit that waits for nothing. It tells what the trial under way may leave, and stops servers
+// of our own if that is instant. On Linux they die with this process in any case.
 func (r *Runner) Abandon() {
 	if left := r.left.Load(); left != nil {
 		r.Say("%s", *left)
 	}
+	stopped, cancel := context.WithTimeout(context.Background(), abandonTimeout)
+	go func() {
+		defer cancel()
+		r.stopServers()
+	}()
+	<-stopped.Done()
 }
 
 // Outcome is what the trials of an experiment have come to, besides their records.
