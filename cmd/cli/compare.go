@@ -86,11 +86,11 @@ var comparisons = kind[*compare.Comparison]{
 		return map[compare.Verdict]int{compare.Regressed: exitRegressed, compare.Inconclusive: exitInconclusive}[c.Verdict]
 	},
 	formats: []exporter[*compare.Comparison]{
-		{name: tableFormat, about: "medians, changes and the verdict"},
-		{name: markdownFormat, about: "the same for a comment, the verdict first"},
-		{name: "csv", about: "a row a cell and figure", write: export.ComparisonCSV},
-		{name: htmlFormat, about: "one page with charts, which needs no other file"},
-		{name: "json", about: "all of it, for programs", write: export.ComparisonJSON},
-		{name: "junit", about: "a test case for each threshold and cell", write: export.JUnitComparison},
+		{name: tableFormat},
+		{name: markdownFormat},
+		{name: "csv", write: export.ComparisonCSV},
+		{name: htmlFormat},
+		{name: "json", write: export.ComparisonJSON},
+		{name: "junit", write: export.JUnitComparison},
 	},
 }

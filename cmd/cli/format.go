@@ -26,8 +26,7 @@ type kind[T any] struct {
 
 // exporter is a format.
 type exporter[T any] struct {
-	name  string
-	about string // for the help
+	name string
 
 	// write writes v; nil for a format that draws the document.
 	write func(w io.Writer, v T) error
@@ -138,15 +137,6 @@ func (p *program) drawOptions(o *options) draw.Options {
 	}
 }
 
-// about lists the formats for the help.
-func (k kind[T]) about() string {
-	var b strings.Builder
-	for _, f := range k.formats {
-		fmt.Fprintf(&b, "  %-18s %s\n", f.name, strings.ReplaceAll(f.about, "\n", "\n"+strings.Repeat(" ", 21)))
-	}
-	return b.String()
-}
-
 func (k kind[T]) names() (names []string) {
 	for _, f := range k.formats {
 		names = append(names, f.name)
@@ -160,73 +150,47 @@ func (k kind[T]) first() []output[T] { return []output[T]{{exporter: k.formats[0
 // parse reads -format: names, each with a file or without, separated by commas. The first output is the one that goes to
 // standard output: what has no file, or else the table. Inputs are the files that are read, which none may replace.
 func (k kind[T]) parse(opt *option, inputs []string) ([]output[T], error) {
-	outputs := k.first()
-	named := ""
+	outputs, named := k.first(), ""
+	if opt.text == "" {
+		return outputs, nil
+	}
 	for part := range strings.SplitSeq(opt.text, ",") {
 		name, file, hasFile := strings.Cut(strings.TrimSpace(part), "=")
-		if name == "" && opt.text == "" {
-			break
-		}
-		f, err := k.find(name)
 		if file == "-" {
 			file, hasFile = "", false
 		}
+		i := slices.Index(k.names(), name)
+		var err error
 		switch {
-		case err != nil:
+		case i < 0:
+			err = fmt.Errorf("unknown format %q%s; there are %s", name, suggest.DidYouMean("", name, k.names()), strings.Join(k.names(), ", "))
 		case hasFile && file == "":
 			err = fmt.Errorf("%s= names no file", name)
-		case f.dir != nil && !hasFile:
+		case k.formats[i].dir != nil && !hasFile:
 			err = fmt.Errorf("%s makes several files: name a directory, as in %s=DIR", name, name)
 		case !hasFile && named != "":
 			err = fmt.Errorf("%s and %s both go to standard output: name a file for one of them, as in %s=FILE", named, name, name)
+		case slices.ContainsFunc(outputs, func(other output[T]) bool { return files.Same(file, other.file) }):
+			err = fmt.Errorf("%s and another format both write %s", name, file)
+		case slices.ContainsFunc(inputs, func(in string) bool { return files.Same(file, in) }):
+			err = fmt.Errorf("%s is read or written by this command already, and would be replaced", file)
 		case !hasFile:
-			named, outputs[0] = name, output[T]{f, "", opt.flagOrVariable()}
+			named, outputs[0] = name, output[T]{k.formats[i], "", opt.flagOrVariable()}
 		default:
-			outputs = append(outputs, output[T]{f, file, opt.flagOrVariable()})
-			err = checkFile(file, outputs[:len(outputs)-1], inputs)
+			outputs = append(outputs, output[T]{k.formats[i], file, opt.flagOrVariable()})
 		}
 		if err != nil {
 			return nil, usageErrorf("%s: %w", opt.written(), err)
 		}
 	}
-	for _, out := range outputs {
-		if err := out.check(); err != nil {
+	for _, out := range outputs[1:] { // before anything is measured
+		check := files.CheckReplace
+		if out.dir != nil {
+			check = files.CheckInto
+		}
+		if err := check(out.from, out.file); err != nil {
 			return nil, err
 		}
 	}
 	return outputs, nil
-}
-
-// check tells before anything is measured that an output cannot be written.
-func (out output[T]) check() error {
-	switch {
-	case out.file == "":
-		return nil
-	case out.dir != nil:
-		return files.CheckInto(out.from, out.file)
-	}
-	return files.CheckReplace(out.from, out.file)
-}
-
-func (k kind[T]) find(name string) (exporter[T], error) {
-	names := k.names()
-	if i := slices.Index(names, name); i >= 0 {
-		return k.formats[i], nil
-	}
-	return exporter[T]{}, fmt.Errorf("unknown format %q%s; there are %s", name, suggest.DidYouMean("", name, names), strings.Join(names, ", "))
-}
-
-// checkFile refuses a file that is written already, or read.
-func checkFile[T any](file string, others []output[T], inputs []string) error {
-	for _, other := range others {
-		if files.Same(file, other.file) {
-			return fmt.Errorf("%s and another format both write %s", other.name, file)
-		}
-	}
-	for _, in := range inputs {
-		if files.Same(file, in) {
-			return fmt.Errorf("%s is read or written by this command already, and would be replaced", file)
-		}
-	}
-	return nil
 }

@@ -192,9 +192,15 @@ func TestHelpNames(t *testing.T) {
 	for _, a := range exec.Shipped {
 		has("adapters", a.Name)
 	}
-	has("formats", formatsOf("report")...)
-	has("formats", formatsOf("compare")...)
-	has("formats", formatsOf("history")...)
+	for _, command := range []string{"report", "compare", "plan", "prove", "history", "list"} {
+		var told []string
+		for line := range strings.Lines(helpFile("formats/" + command)) {
+			told = append(told, strings.Fields(line)[0])
+		}
+		if !slices.Equal(told, formatsOf(command)) {
+			t.Errorf("the help of %s has the formats %q, want %q", command, told, formatsOf(command))
+		}
+	}
 }
 
 // TestHelpWords: a word leads to a passage that explains it, and to the topics that speak of it.

@@ -16,9 +16,9 @@ import (
 var histories = kind[[]*results.Cell]{
 	document: report.History,
 	formats: []exporter[[]*results.Cell]{
-		{name: tableFormat, about: "the last points of each cell"},
-		{name: markdownFormat, about: "the same for a page or a comment"},
-		{name: htmlFormat, about: "one page with the course of locks/s, which needs no other file"},
+		{name: tableFormat},
+		{name: markdownFormat},
+		{name: htmlFormat},
 	},
 }
 

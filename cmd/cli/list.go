@@ -57,8 +57,8 @@ func (p *program) listCommand() *cobra.Command {
 var listings = kind[*report.Document]{
 	document: func(d *report.Document) *report.Document { return d },
 	formats: []exporter[*report.Document]{
-		{name: tableFormat, about: "for a terminal"},
-		{name: markdownFormat, about: "the same for a page"},
-		{name: htmlFormat, about: "the same as a page, which needs no other file"},
+		{name: tableFormat},
+		{name: markdownFormat},
+		{name: htmlFormat},
 	},
 }

@@ -63,15 +63,19 @@ func page(name string) string {
 
 // helpText returns the first line of a page, the words that lead to it, and the rest.
 func helpText(name string) (about, words, text string) {
-	file, err := helpFiles.ReadFile("help/" + name + ".txt")
-	if err != nil {
-		panic("lockbench: " + err.Error())
-	}
-	about, text, _ = strings.Cut(string(file), "\n")
+	about, text, _ = strings.Cut(helpFile(name), "\n")
 	if rest, ok := strings.CutPrefix(text, "words: "); ok {
 		words, text, _ = strings.Cut(rest, "\n")
 	}
 	return about, words, text
+}
+
+func helpFile(name string) string {
+	text, err := helpFiles.ReadFile("help/" + name + ".txt")
+	if err != nil {
+		panic("lockbench: " + err.Error())
+	}
+	return string(text)
 }
 
 // helpParts is what the templates may ask for. Each returns whole lines, but for logs and memory.
@@ -88,7 +92,7 @@ var helpParts = template.FuncMap{
 	"waits":     catalog.Waits,
 	"presets":   catalog.Presets,
 	"metrics":   catalog.Metrics,
-	"formats":   formatList,
+	"formats":   func(command string) string { return helpFile("formats/" + command) },
 	"logs":      func() string { return fmt.Sprintf("%d MiB", workloads.MaxLogs>>20) },
 	"memory":    func() string { return fmt.Sprintf("%d GiB", rankMemory>>30) },
 	"variables": variableList,

@@ -116,10 +116,10 @@ var answers = kind[*capacity.Answer]{
 	document: report.Plan,
 	exit:     exitOfAnswer,
 	formats: []exporter[*capacity.Answer]{
-		{name: tableFormat, about: "the answer, and a table of the candidates"},
-		{name: markdownFormat, about: "the same for a comment"},
-		{name: htmlFormat, about: "one page with charts, which needs no other file"},
-		{name: "json", about: "all of it, for programs", write: func(w io.Writer, a *capacity.Answer) error {
+		{name: tableFormat},
+		{name: markdownFormat},
+		{name: htmlFormat},
+		{name: "json", write: func(w io.Writer, a *capacity.Answer) error {
 			return export.JSON(w, a.Known()) // what is not known is 0 or absent
 		}},
 	},

@@ -61,10 +61,10 @@ var proofs = kind[*safety.Report]{
 		return map[safety.Outcome]int{safety.Lost: exitViolated, safety.Inconclusive: exitInconclusive}[r.Outcome()]
 	},
 	formats: []exporter[*safety.Report]{
-		{name: tableFormat, about: "designs against hazards"},
-		{name: htmlFormat, about: "one page with who held the key when; it needs no other file"},
-		{name: "json", about: "all of it, for programs", write: export.JSON[*safety.Report]},
-		{name: "junit", about: "a test case a cell", write: export.JUnitProof},
+		{name: tableFormat},
+		{name: htmlFormat},
+		{name: "json", write: export.JSON[*safety.Report]},
+		{name: "junit", write: export.JUnitProof},
 	},
 }
 

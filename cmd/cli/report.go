@@ -90,19 +90,19 @@ type reported struct {
 var reports = kind[reported]{
 	document: func(v reported) *report.Document { return report.Run(v.cells, v.check) },
 	exit:     exitOfCheck, formats: []exporter[reported]{
-		{name: tableFormat, about: "the table, or one cell in detail"},
-		{name: markdownFormat, about: "the table with every column"},
-		{name: "csv", about: "a row a trial, every figure that is known", write: ofCells(export.CSV)},
-		{name: "benchfmt", about: "Go's benchmark format, for benchstat", write: ofCells(export.Benchfmt)},
-		{name: "hgrm", about: "percentiles in µs for HdrHistogram's plotter, a file a cell and metric", dir: func(create files.Create, v reported) error {
+		{name: tableFormat},
+		{name: markdownFormat},
+		{name: "csv", write: ofCells(export.CSV)},
+		{name: "benchfmt", write: ofCells(export.Benchfmt)},
+		{name: "hgrm", dir: func(create files.Create, v reported) error {
 			return export.Hgrm(v.cells, view.Names(v.cells), create)
 		}},
-		{name: htmlFormat, about: "one page with charts, which needs no other file"},
-		{name: "svg", about: "charts for a README, those that the records make, as .svg files in a directory", dir: writeCharts},
-		{name: "json", about: "all of it, for programs", write: func(w io.Writer, v reported) error {
+		{name: htmlFormat},
+		{name: "svg", dir: writeCharts},
+		{name: "json", write: func(w io.Writer, v reported) error {
 			return export.CheckJSON(w, v.check)
 		}},
-		{name: "junit", about: "a test case a cell for mutual exclusion, and for each threshold", write: func(w io.Writer, v reported) error {
+		{name: "junit", write: func(w io.Writer, v reported) error {
 			return export.JUnitCheck(w, v.check)
 		}},
 	}}
