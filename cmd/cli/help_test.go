@@ -188,7 +188,17 @@ func TestHelpNames(t *testing.T) {
 		results.ByGenerator, results.ByMachine, results.ByConnections, results.ByLock, results.ByClients, results.ByUnknown} {
 		has("marks", strings.Fields(string(by))...)
 	}
-	has("drivers", drivers.Names()...)
+	has("drivers", slices.DeleteFunc(drivers.Names(), func(name string) bool { return strings.HasPrefix(name, "test-") })...)
+	for _, s := range servers.Services() {
+		for _, form := range append(strings.Fields(strings.Join(s.Forms, " ")), s.Variable) {
+			if form != "" {
+				has("servers", form)
+			}
+		}
+		for _, name := range strings.FieldsFunc(s.Variable+","+s.PasswordVariable+","+s.OtherVariables+","+s.Home, func(r rune) bool { return strings.ContainsRune(", ", r) }) {
+			has("environment", name)
+		}
+	}
 	for _, a := range exec.Shipped {
 		has("adapters", a.Name)
 	}

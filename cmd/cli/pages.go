@@ -11,9 +11,7 @@ import (
 	"text/template"
 
 	"github.com/lockbench/lockbench/cmd/cli/catalog"
-	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results/format"
-	"github.com/lockbench/lockbench/workloads"
 )
 
 // helpFiles has a template for each page. The first line of a topic says in a few words what it is about; a second one that
@@ -78,24 +76,18 @@ func helpFile(name string) string {
 	return string(text)
 }
 
-// helpParts is what the templates may ask for. Each returns whole lines, but for logs and memory.
+// helpParts is what the templates may ask for. Each returns whole lines.
 var helpParts = template.FuncMap{
-	"all":       func() string { return flagHelp(runFlags) },
-	"flags":     topicFlags,
-	"brief":     briefFlags,
-	"topics":    topicList,
-	"exits":     func() string { return exitCodes },
-	"addresses": catalog.Addresses,
-	"drivers":   catalog.DriverList,
-	"adapters":  catalog.AdapterList,
-	"claims":    catalog.ClaimList,
-	"waits":     catalog.Waits,
-	"presets":   catalog.Presets,
-	"metrics":   catalog.Metrics,
-	"formats":   func(command string) string { return helpFile("formats/" + command) },
-	"logs":      func() string { return fmt.Sprintf("%d MiB", workloads.MaxLogs>>20) },
-	"memory":    func() string { return fmt.Sprintf("%d GiB", rankMemory>>30) },
-	"variables": variableList,
+	"all":     func() string { return flagHelp(runFlags) },
+	"flags":   topicFlags,
+	"brief":   briefFlags,
+	"topics":  topicList,
+	"exits":   func() string { return exitCodes },
+	"claims":  catalog.ClaimList,
+	"waits":   catalog.Waits,
+	"presets": catalog.Presets,
+	"metrics": catalog.Metrics,
+	"formats": func(command string) string { return helpFile("formats/" + command) },
 }
 
 // exitCodes are the exit codes of all commands.
@@ -178,24 +170,4 @@ func topicList() (text string) {
 func topicLine(name string) string {
 	about, _, _ := helpText(name)
 	return fmt.Sprintf("%-13s%s", name, about)
-}
-
-func variableList() string {
-	var rows [][2]string
-	add := func(variable, means string) {
-		if variable != "" {
-			rows = append(rows, [2]string{variable, means})
-		}
-	}
-	add("LOCKBENCH_…", "the default of any flag")
-	add(passwordVariable, "the password at -addr; no flag takes it, because every user can read arguments")
-	for _, s := range servers.Services() {
-		add(s.Variable, "the address of your "+s.Name+", unless -addr says otherwise")
-		add(s.PasswordVariable, "the password at your "+s.Name)
-		add(s.OtherVariables, "what else -addr leaves open of your "+s.Name)
-		add(s.Home, "the unpacked archive of "+s.Name+" whose server lockbench starts")
-	}
-	add("COLUMNS", "the width of tables, where it is not the terminal's")
-	add("NO_COLOR", "if set, no colours")
-	return catalog.Table(rows...)
 }

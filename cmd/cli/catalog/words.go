@@ -8,15 +8,12 @@ import (
 	"unicode/utf8"
 
 	"github.com/lockbench/lockbench/drivers"
-	"github.com/lockbench/lockbench/drivers/exec"
-	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/workloads/hazards"
 	"github.com/lockbench/lockbench/workloads/matrix"
 	"github.com/lockbench/lockbench/workloads/presets"
-	"github.com/lockbench/lockbench/workloads/target"
 )
 
 // Width is how many columns a page has.
@@ -44,35 +41,6 @@ func rowsOf[T any](list []T, row func(T) [2]string) (rows [][2]string) {
 	return rows
 }
 
-// Addresses returns the forms of the addresses of all services.
-func Addresses() string {
-	var rows [][2]string
-	for _, s := range servers.Services() {
-		forms := slices.Clone(s.Forms)
-		if len(forms) == 0 {
-			forms = []string{s.Example()}
-		}
-		if s.Variable != "" {
-			forms = append(forms, "or the variable "+s.Variable)
-		}
-		rows = append(rows, fact(s.Name, forms[0]))
-		for _, form := range forms[1:] {
-			rows = append(rows, fact("", form))
-		}
-	}
-	return Table(rows...)
-}
-
-// DriverList returns all drivers and their client libraries.
-func DriverList() string {
-	return Table(rowsOf(drivers.Names(), func(name string) [2]string {
-		if s := target.Service(name); s != nil {
-			return fact(name, cmp.Or(matrix.Library(name).Module, "for "+s.Name))
-		}
-		return fact(name, "in this process: no server")
-	})...)
-}
-
 // DesignList returns all lock designs, the drivers that have them, and what they imitate.
 func DesignList() string {
 	var rows [][2]string
@@ -95,11 +63,6 @@ func HazardList() string {
 	return Table(rowsOf(hazards.All(), func(h hazards.Hazard) [2]string {
 		return fact(string(h.Name), cmp.Or(h.About, "lockbench prove -hazard "+string(h.Name)+" makes it happen"))
 	})...)
-}
-
-// AdapterList returns the adapters that are shipped.
-func AdapterList() string {
-	return Table(rowsOf(exec.Shipped, func(a exec.Adapter) [2]string { return fact(a.Name, adapterAbout(a.Language, a.Library, a.Service)) })...)
 }
 
 // adapterAbout says what an adapter is.
